@@ -1,0 +1,239 @@
+/*
+ * The Intel PT unit of one logical processor: MSRs, enables, packet generation,
+ * ToPA output, XSAVES component 8.  Pure C: it knows no engine and no machine,
+ * and speaks to them through struct pt_port.  It never looks at guest code: the
+ * CPU tells it of each control transfer after the fact.
+ *
+ * Not modelled here: the local APIC (the port's raise_pmi decides what becomes
+ * of a PMI), GLOBAL_STATUS (emu/pmu), time (the CPU hands it in).
+ *
+ * Source of behaviour: SDM vol. 3, chapter 33 "Intel Processor Trace".
+ */
+#ifndef TOPAZ_EMU_PT_UNIT_H
+#define TOPAZ_EMU_PT_UNIT_H
+
+#include "emu/base.h"
+
+struct profile;
+struct pt_unit;
+
+/*
+ * Bytes of component 8 in the XSAVE area (CPUID.(EAX=0DH,ECX=8):EAX), and the
+ * MSRs it holds in order: CTL, OUTPUT_BASE, OUTPUT_MASK_PTRS, STATUS, CR3_MATCH,
+ * ADDR0_A, ADDR0_B, ADDR1_A, ADDR1_B.
+ */
+#define PT_XSTATE_BYTES 128
+#define PT_XSTATE_MSRS 9
+
+/* Where the CPU stands: what ContextEn and FilterEn are computed from. */
+struct pt_context {
+	uint64_t ip;  /* RIP of the next instruction (after the event) */
+	uint64_t cr3; /* whole register, bit 63 clear */
+	uint8_t cpl;  /* 0..3 */
+	bool cs_l;    /* CS.L && EFER.LMA: 64-bit code */
+	bool cs_d;    /* CS.D */
+};
+
+/*
+ * One control transfer as PT sees it (SDM vol. 3, 33.2.1 "Change of Flow
+ * Instruction (COFI) Tracing").
+ */
+enum pt_transfer_kind {
+	PT_TRANSFER_COND,          /* Jcc, JrCXZ, LOOPcc: see .taken */
+	PT_TRANSFER_JMP_DIRECT,    /* JMP rel */
+	PT_TRANSFER_CALL_DIRECT,   /* CALL rel; .nlip is the return address */
+	PT_TRANSFER_JMP_INDIRECT,  /* near JMP r/m */
+	PT_TRANSFER_CALL_INDIRECT, /* near CALL r/m */
+	PT_TRANSFER_RET,           /* near RET */
+	PT_TRANSFER_FAR,           /* far JMP/CALL/RET, IRET, SYSCALL, SYSRET ... */
+	PT_TRANSFER_INT_SW,        /* INT n, INT3, INT1: FUP carries .ip_from */
+	PT_TRANSFER_EXCEPTION,     /* fault: FUP carries .ip_from (the CLIP) */
+	PT_TRANSFER_INTERRUPT,     /* INTR, NMI, trap: FUP carries .ip_from (NLIP) */
+	PT_TRANSFER_MOV_CR3,       /* not a branch: .after.ip is the NLIP */
+};
+
+struct pt_transfer {
+	enum pt_transfer_kind kind;
+	bool taken;       /* PT_TRANSFER_COND only */
+	bool cr3_written; /* the event loaded CR3 (MOV CR3, task switch) */
+	uint64_t ip_from; /* FUP payload: CLIP or NLIP by kind */
+	uint64_t nlip;    /* address after the instruction (calls) */
+	struct pt_context after;
+};
+
+/* What an observer may see of a unit, in the order in which it happens. */
+enum pt_event_kind {
+	PT_EVENT_PSB,         /* a PSB+ begins; .offset_bytes is its first byte */
+	PT_EVENT_OUTPUT,      /* bytes now in memory: .pa, .bytes */
+	PT_EVENT_REGION_FULL, /* .pa region base, .bytes its size, .value entry */
+	PT_EVENT_PMI,         /* an INT region filled; .value the entry index */
+	PT_EVENT_STOPPED,     /* STATUS.Stopped was set */
+	PT_EVENT_ERROR,       /* STATUS.Error was set; .text says why */
+	PT_EVENT_TRACE_ON,    /* TraceEn 0 -> 1; .value CTL */
+	PT_EVENT_TRACE_OFF,   /* TraceEn 1 -> 0; .value CTL before */
+};
+
+struct pt_event {
+	enum pt_event_kind kind;
+	struct gpa pa;
+	uint64_t bytes;
+	uint64_t offset_bytes; /* bytes that the unit wrote since its creation */
+	uint64_t value;
+	const char *text; /* NULL or static text */
+};
+
+/*
+ * The unit's way to its machine.  Every member must be set.
+ *
+ * window: host memory that backs guest physical [pa, pa + bytes), or NULL where
+ *   that is not wholly RAM; the unit writes trace output through it.  A region
+ *   without a window loses its output (SDM is silent; model choice: drop).
+ * read64: reads 8 bytes of a ToPA table; false where there is no RAM.
+ * raise_pmi: an INT region was filled.  Must only note the fact.
+ * event: observer; must not call back into the unit.
+ */
+struct pt_port {
+	void *arg;
+	uint8_t *(*window)(void *arg, struct gpa pa, uint64_t bytes);
+	bool (*read64)(void *arg, struct gpa pa, uint64_t *value);
+	void (*raise_pmi)(void *arg);
+	void (*event)(void *arg, const struct pt_event *event);
+};
+
+/* Creates a unit in its state after a cold reset.  NULL: out of memory. */
+struct pt_unit *pt_unit_create(
+    const struct profile *profile, const struct pt_port *port);
+void pt_unit_destroy(struct pt_unit *unit);
+
+/*
+ * SDM vol. 3, 33.3.7 "Reset": a cold reset clears every PT MSR (MASK_PTRS reads
+ * 7FH); a warm reset clears only TraceEn where CPUID.14H:EBX[2] is 1.
+ */
+void pt_unit_reset(struct pt_unit *unit, bool warm);
+
+/* Is INDEX one of the trace MSRs (560H, 561H, 570H..572H, 580H..587H)? */
+bool pt_unit_owns_msr(uint32_t index);
+
+/*
+ * RDMSR and WRMSR of a trace MSR.  AT says where the CPU stands: .ip is the IP
+ * of the instruction itself for TraceEn 1 -> 0 (FUP CLIP), NLIP is the address
+ * after it for 0 -> 1 (TIP.PGE).  FAULT_GP with no state changed, else FAULT_NONE.
+ */
+enum fault pt_unit_rdmsr(
+    const struct pt_unit *unit, uint32_t index, uint64_t *value);
+enum fault pt_unit_wrmsr(struct pt_unit *unit, uint32_t index, uint64_t value,
+    const struct pt_context *at, uint64_t nlip);
+
+/*
+ * XSAVES of component 8: CTL is saved, then TraceEn cleared (with the packets of
+ * a disable at AT), then the other eight MSRs and zeroes are saved (SDM vol. 1,
+ * 13.5.6 "PT State").
+ */
+void pt_unit_xsaves(struct pt_unit *unit, uint8_t image[PT_XSTATE_BYTES],
+    const struct pt_context *at);
+
+/*
+ * XRSTORS of component 8 from IMAGE, or to its initial state (all zero) where
+ * IMAGE is NULL.  FAULT_GP before any change if TraceEn = 1; FAULT_GP on a value
+ * that WRMSR would refuse or non-zero reserved bytes: then other PT MSRs may have
+ * changed, TraceEn not.
+ */
+enum fault pt_unit_xrstors(struct pt_unit *unit, const uint8_t *image,
+    const struct pt_context *at, uint64_t nlip);
+
+/* Tells the unit of a control transfer that has just happened. */
+void pt_unit_transfer(
+    struct pt_unit *unit, const struct pt_transfer *transfer);
+
+/*
+ * The part of a unit that the CPU's fast path works on directly, always the
+ * first member of struct pt_unit.  While .fast is true, PacketEn is 1, no filter
+ * range or TraceStop range is in use, and a transfer that changes neither CPL nor
+ * CR3 nor mode may be reported with the inline functions below instead of
+ * pt_unit_transfer; the packets are the same (a test compares both ways).
+ */
+#define PT_RETURN_STACK_ENTRIES 64
+
+struct pt_fast {
+	bool fast;          /* inline reporting allowed: PacketEn is 1 */
+	bool off;           /* PacketEn 0 whatever near branch comes */
+	bool compress_ret;  /* CTL.DisRETC = 0 */
+	uint32_t tnt;       /* stop bit, then the pending TNT bits; 1 = none */
+	uint32_t ret_top;   /* next free slot, modulo the entries */
+	uint32_t ret_count; /* valid entries */
+	uint64_t ret_stack[PT_RETURN_STACK_ENTRIES];
+};
+
+/* Emits the TNT packet of a full short TNT (6 bits) and starts afresh. */
+void pt_unit_tnt_full(struct pt_unit *unit);
+
+static inline struct pt_fast *
+pt_unit_fast(struct pt_unit *unit)
+{
+	return (struct pt_fast *)unit;
+}
+
+/* Reports a conditional branch; only while .fast. */
+static inline void
+pt_unit_fast_cond(struct pt_unit *unit, bool taken)
+{
+	struct pt_fast *fast = pt_unit_fast(unit);
+
+	fast->tnt = fast->tnt << 1 | taken;
+	if (fast->tnt & 0x40)
+		pt_unit_tnt_full(unit);
+}
+
+/* Reports a near CALL's return address; only while .fast. */
+static inline void
+pt_unit_fast_call(struct pt_unit *unit, uint64_t nlip)
+{
+	struct pt_fast *fast = pt_unit_fast(unit);
+
+	fast->ret_stack[fast->ret_top] = nlip;
+	fast->ret_top = (fast->ret_top + 1) % PT_RETURN_STACK_ENTRIES;
+	fast->ret_count += fast->ret_count < PT_RETURN_STACK_ENTRIES;
+}
+
+/* Reports an uncompressed near indirect branch or RET; only while .fast. */
+void pt_unit_fast_tip(struct pt_unit *unit, uint64_t target);
+
+/*
+ * Reports a near RET; only while .fast.  An uncompressed RET empties the return
+ * stack (model choice: SDM and libipt disagree on what it pops; empty, both agree).
+ */
+static inline void
+pt_unit_fast_ret(struct pt_unit *unit, uint64_t target)
+{
+	struct pt_fast *fast = pt_unit_fast(unit);
+	uint32_t top =
+	    (fast->ret_top + PT_RETURN_STACK_ENTRIES - 1) % PT_RETURN_STACK_ENTRIES;
+
+	if (fast->compress_ret && fast->ret_count != 0 &&
+	    fast->ret_stack[top] == target) {
+		fast->ret_top = top;
+		fast->ret_count--;
+		pt_unit_fast_cond(unit, true);
+		return;
+	}
+	fast->ret_count = 0;
+	pt_unit_fast_tip(unit, target);
+}
+
+/*
+ * Snapshot support: the unit's whole state is one block of pt_unit_size() bytes
+ * that holds no pointer into itself but its window, which restore re-derives.
+ */
+size_t pt_unit_size(void);
+void pt_unit_save(const struct pt_unit *unit, void *state);
+void pt_unit_restore(struct pt_unit *unit, const void *state);
+
+/* Where the unit's next byte goes, for observers: table, entry, offset. */
+struct pt_output_position {
+	struct gpa table;
+	uint32_t entry;
+	uint32_t offset_bytes;
+};
+struct pt_output_position pt_unit_position(const struct pt_unit *unit);
+
+#endif
