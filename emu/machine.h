@@ -100,4 +100,7 @@ bool machine_read(struct machine *machine, unsigned cpu, struct gva va,
 /* Reports trace bytes not yet reported as EVENT_OUTPUT, on all CPUs. */
 void machine_sync_output(struct machine *machine);
 
+/* Why CPU's last ToPA operational error was raised; NULL: there was none. */
+const char *machine_pt_error_text(const struct machine *machine, unsigned cpu);
+
 #endif

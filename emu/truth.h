@@ -15,7 +15,7 @@
  *   k << 2 | 3, arguments       EXTRA of kind k, enum truth_extra
  *
  * A RUN's instructions, from va up to va + size, retire in order, unless a CUT
- * follows.  A string instruction with a REP prefix at the end of a run retires
+ * is the next word.  A string instruction with a REP prefix at the end of a run retires
  * only when something other than a RUN at its own address (or a CUT at it)
  * follows; however often it is entered, it retires once.
  */

@@ -65,12 +65,13 @@ struct pt_transfer {
 enum pt_event_kind {
 	PT_EVENT_PSB,         /* a PSB+ begins; .offset_bytes is its first byte */
 	PT_EVENT_OUTPUT,      /* bytes now in memory: .pa, .bytes */
-	PT_EVENT_REGION_FULL, /* .pa region base, .bytes its size, .value entry */
+	PT_EVENT_REGION_FULL, /* .pa region, .bytes its size, .value entry index */
 	PT_EVENT_PMI,         /* an INT region filled; .value the entry index */
 	PT_EVENT_STOPPED,     /* STATUS.Stopped was set */
 	PT_EVENT_ERROR,       /* STATUS.Error was set; .text says why */
 	PT_EVENT_TRACE_ON,    /* TraceEn 0 -> 1; .value CTL */
 	PT_EVENT_TRACE_OFF,   /* TraceEn 1 -> 0; .value CTL before */
+	PT_EVENT_UNMODELLED,  /* the guest asked for what the model lacks: .text */
 };
 
 struct pt_event {
@@ -184,7 +185,11 @@ pt_unit_fast_cond(struct pt_unit *unit, bool taken)
 		pt_unit_tnt_full(unit);
 }
 
-/* Reports a near CALL's return address; only while .fast. */
+/*
+ * Reports a near CALL's return address; only while .fast.  An indirect CALL then
+ * goes on to pt_unit_fast_tip(); a direct CALL to the next instruction is not to be
+ * reported.
+ */
 static inline void
 pt_unit_fast_call(struct pt_unit *unit, uint64_t nlip)
 {
@@ -219,6 +224,12 @@ pt_unit_fast_ret(struct pt_unit *unit, uint64_t target)
 	fast->ret_count = 0;
 	pt_unit_fast_tip(unit, target);
 }
+
+/*
+ * Reports, as PT_EVENT_OUTPUT, bytes that are in memory and were not reported yet.
+ * Otherwise they are at the end of a region and when TraceEn falls.
+ */
+void pt_unit_sync_output(struct pt_unit *unit);
 
 /*
  * Snapshot support: the unit's whole state is one block of pt_unit_size() bytes

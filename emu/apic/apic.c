@@ -1,0 +1,281 @@
+#include "emu/apic/apic.h"
+
+#include <string.h>
+
+#define MODE_FIXED 0
+#define MODE_NMI 4
+#define TIMER_PERIODIC TZ_BIT(17)
+#define TIMER_MODES (TZ_BIT(17) | TZ_BIT(18))
+#define SVR_ENABLED TZ_BIT(8)
+#define VERSION UINT32_C(0x00050015) /* xAPIC, 6 LVT entries */
+
+/* Offsets of the page (SDM vol. 3, table 11-1 "Local APIC Register Address Map"). */
+enum {
+	REG_ID = 0x20,
+	REG_VERSION = 0x30,
+	REG_TPR = 0x80,
+	REG_PPR = 0xa0,
+	REG_EOI = 0xb0,
+	REG_SVR = 0xf0,
+	REG_ISR = 0x100,
+	REG_IRR = 0x200,
+	REG_ESR = 0x280,
+	REG_ICR_LOW = 0x300,
+	REG_ICR_HIGH = 0x310,
+	REG_LVT = 0x320,
+	REG_LVT_END = 0x370,
+	REG_TIMER_INITIAL = 0x380,
+	REG_TIMER_CURRENT = 0x390,
+	REG_TIMER_DIVIDE = 0x3e0,
+};
+
+void
+apic_reset(struct apic *apic, uint32_t id)
+{
+	TZ_ASSERT(id <= UINT8_MAX);
+	*apic = (struct apic){
+	    .id = id,
+	    .svr = 0xff,
+	    .timer_due = APIC_NEVER,
+	};
+	for (int i = 0; i < APIC_LVT_COUNT; i++)
+		apic->lvt[i] = APIC_LVT_MASKED;
+}
+
+static int
+highest(const uint32_t bits[8])
+{
+	for (int i = 7; i >= 0; i--) {
+		if (bits[i] != 0)
+			return i * 32 + 31 - __builtin_clz(bits[i]);
+	}
+	return -1;
+}
+
+/* SDM vol. 3, 11.8.3.1 "Task and Processor Priorities". */
+static uint32_t
+processor_priority(const struct apic *apic)
+{
+	int in_service = highest(apic->isr);
+	uint32_t service_class =
+	    in_service < 0 ? 0 : (uint32_t)in_service & 0xf0;
+
+	return (apic->tpr & 0xf0) >= service_class ? apic->tpr : service_class;
+}
+
+/* SDM vol. 3, 11.5.4 "APIC Timer": bits 0, 1 and 3 of the divide configuration. */
+static unsigned
+timer_shift(const struct apic *apic)
+{
+	uint32_t code =
+	    (apic->timer_divide & 3) | (apic->timer_divide & 8) >> 1;
+
+	return code == 7 ? 0 : code + 1;
+}
+
+static uint32_t
+timer_current(const struct apic *apic, uint64_t now)
+{
+	uint64_t gone;
+
+	if (apic->timer_due == APIC_NEVER || now >= apic->timer_due)
+		return 0;
+	TZ_ASSERT(now >= apic->timer_start);
+	gone = (now - apic->timer_start) >> timer_shift(apic);
+	return apic->timer_initial - (uint32_t)gone;
+}
+
+static void
+timer_load(struct apic *apic, uint64_t now)
+{
+	apic->timer_start = now;
+	apic->timer_due = apic->timer_initial == 0
+	    ? APIC_NEVER
+	    : now + ((uint64_t)apic->timer_initial << timer_shift(apic));
+}
+
+enum apic_effect
+apic_read(
+    const struct apic *apic, uint64_t offset, uint64_t now, uint32_t *value)
+{
+	if (offset >= REG_LVT && offset <= REG_LVT_END && offset % 16 == 0) {
+		*value = apic->lvt[(offset - REG_LVT) / 16];
+		return APIC_OK;
+	}
+	if (offset >= REG_ISR && offset < REG_ISR + 0x80 && offset % 16 == 0) {
+		*value = apic->isr[(offset - REG_ISR) / 16];
+		return APIC_OK;
+	}
+	if (offset >= REG_IRR && offset < REG_IRR + 0x80 && offset % 16 == 0) {
+		*value = apic->irr[(offset - REG_IRR) / 16];
+		return APIC_OK;
+	}
+	switch (offset) {
+	case REG_ID:
+		*value = apic->id << 24;
+		break;
+	case REG_VERSION:
+		*value = VERSION;
+		break;
+	case REG_TPR:
+		*value = apic->tpr;
+		break;
+	case REG_PPR:
+		*value = processor_priority(apic);
+		break;
+	case REG_SVR:
+		*value = apic->svr;
+		break;
+	case REG_ESR:
+		*value = apic->esr;
+		break;
+	case REG_ICR_LOW:
+		*value = apic->icr_low;
+		break;
+	case REG_ICR_HIGH:
+		*value = apic->icr_high;
+		break;
+	case REG_TIMER_INITIAL:
+		*value = apic->timer_initial;
+		break;
+	case REG_TIMER_CURRENT:
+		*value = timer_current(apic, now);
+		break;
+	case REG_TIMER_DIVIDE:
+		*value = apic->timer_divide;
+		break;
+	default:
+		return APIC_UNMODELLED;
+	}
+	return APIC_OK;
+}
+
+static enum apic_effect
+write_lvt(struct apic *apic, enum apic_lvt index, uint32_t value)
+{
+	TZ_ASSERT(index < APIC_LVT_COUNT);
+	if (index == APIC_LVT_TIMER && (value & TIMER_MODES) > TIMER_PERIODIC)
+		return APIC_UNMODELLED;
+	/* SDM vol. 3, 11.4.7.2: entries stay masked while software-disabled. */
+	if (!(apic->svr & SVR_ENABLED))
+		value |= (uint32_t)APIC_LVT_MASKED;
+	apic->lvt[index] = value & ~(uint32_t)TZ_BIT(12);
+	return APIC_OK;
+}
+
+static void
+write_svr(struct apic *apic, uint32_t value)
+{
+	apic->svr = value & 0x1ff;
+	if (apic->svr & SVR_ENABLED)
+		return;
+	for (int i = 0; i < APIC_LVT_COUNT; i++)
+		apic->lvt[i] |= (uint32_t)APIC_LVT_MASKED;
+}
+
+/* SDM vol. 3, 11.8.5 "Signaling Interrupt Servicing Completion". */
+static void
+end_of_interrupt(struct apic *apic)
+{
+	int vector = highest(apic->isr);
+
+	if (vector >= 0)
+		apic->isr[vector / 32] &= ~(1u << (vector % 32));
+}
+
+enum apic_effect
+apic_write(struct apic *apic, uint64_t offset, uint64_t now, uint32_t value)
+{
+	if (offset >= REG_LVT && offset <= REG_LVT_END && offset % 16 == 0)
+		return write_lvt(
+		    apic, (enum apic_lvt)((offset - REG_LVT) / 16), value);
+	switch (offset) {
+	case REG_TPR:
+		apic->tpr = value & 0xff;
+		break;
+	case REG_EOI:
+		end_of_interrupt(apic);
+		break;
+	case REG_SVR:
+		write_svr(apic, value);
+		break;
+	case REG_ESR:
+		apic->esr = 0;
+		break;
+	case REG_ICR_LOW:
+		apic->icr_low = value & ~(uint32_t)TZ_BIT(12);
+		return APIC_SEND;
+	case REG_ICR_HIGH:
+		apic->icr_high = value;
+		break;
+	case REG_TIMER_INITIAL:
+		apic->timer_initial = value;
+		timer_load(apic, now);
+		break;
+	case REG_TIMER_DIVIDE:
+		if (apic->timer_due != APIC_NEVER)
+			return APIC_UNMODELLED;
+		apic->timer_divide = value & 0xb;
+		break;
+	default:
+		return APIC_UNMODELLED;
+	}
+	return APIC_OK;
+}
+
+void
+apic_accept(struct apic *apic, uint8_t vector)
+{
+	TZ_ASSERT(vector >= 16);
+	apic->irr[vector / 32] |= 1u << (vector % 32);
+}
+
+int
+apic_pending(const struct apic *apic)
+{
+	int vector = highest(apic->irr);
+
+	if (vector < 0 ||
+	    ((uint32_t)vector & 0xf0) <= (processor_priority(apic) & 0xf0))
+		return -1;
+	return vector;
+}
+
+void
+apic_take(struct apic *apic, uint8_t vector)
+{
+	TZ_ASSERT(apic->irr[vector / 32] & 1u << (vector % 32));
+	apic->irr[vector / 32] &= ~(1u << (vector % 32));
+	apic->isr[vector / 32] |= 1u << (vector % 32);
+}
+
+void
+apic_timer_fire(struct apic *apic)
+{
+	uint32_t lvt = apic->lvt[APIC_LVT_TIMER];
+
+	TZ_ASSERT(apic->timer_due != APIC_NEVER);
+	if (lvt & TIMER_PERIODIC)
+		timer_load(apic, apic->timer_due);
+	else
+		apic->timer_due = APIC_NEVER;
+	if (!(lvt & APIC_LVT_MASKED))
+		apic_accept(apic, (uint8_t)lvt);
+}
+
+enum apic_pmi
+apic_raise_pmi(struct apic *apic)
+{
+	uint32_t lvt = apic->lvt[APIC_LVT_PC];
+	uint32_t mode = (uint32_t)tz_bits(lvt, 10, 8);
+
+	if (lvt & APIC_LVT_MASKED)
+		return APIC_PMI_DROPPED;
+	if (mode != MODE_NMI && mode != MODE_FIXED)
+		return APIC_PMI_UNMODELLED;
+	apic->lvt[APIC_LVT_PC] |= (uint32_t)APIC_LVT_MASKED;
+	if (mode == MODE_NMI)
+		return APIC_PMI_NMI;
+	apic_accept(apic, (uint8_t)lvt);
+	return APIC_PMI_FIXED;
+}

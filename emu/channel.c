@@ -1,0 +1,102 @@
+#include "emu/channel.h"
+
+#include "emu/cpu/cpu.h"
+#include "emu/event.h"
+#include "emu/machine.h"
+#include "harness/guest/abi.h"
+
+#include <string.h>
+
+static void
+emit(const struct channel *channel, enum event_kind kind, uint64_t a,
+    uint64_t b, uint64_t c)
+{
+	struct event event = {
+	    .kind = (uint16_t)kind,
+	    .cpu = (uint16_t)channel->cpu_id,
+	    .insns = cpu_insns(channel->cpu),
+	    .cycles = cpu_cycles(channel->cpu),
+	    .a = a,
+	    .b = b,
+	    .c = c,
+	};
+
+	if (channel->observer->event != NULL)
+		channel->observer->event(channel->observer->arg, &event);
+}
+
+static void
+do_panic(const struct channel *channel, const struct abi_call *call,
+    struct channel_end *end)
+{
+	size_t count = call->arg[1];
+
+	end->ended = end->panic = true;
+	end->rip = call->arg[2];
+	end->rbp = call->arg[3];
+	if (count > sizeof(end->text) - 1)
+		count = sizeof(end->text) - 1;
+	if (!cpu_read(channel->cpu, (struct gva){call->arg[0]}, end->text,
+		count))
+		strcpy(end->text, "(message not readable)");
+	emit(channel, EVENT_PANIC, 0, end->rip, end->rbp);
+}
+
+static int
+do_call(const struct channel *channel, const struct abi_call *call,
+    struct channel_end *end)
+{
+	const uint64_t *arg = call->arg;
+
+	switch (call->op) {
+	case ABI_EXIT:
+		end->ended = true;
+		end->code = (int)arg[0];
+		emit(channel, EVENT_EXIT, arg[0], 0, 0);
+		return 0;
+	case ABI_PANIC:
+		do_panic(channel, call, end);
+		return 0;
+	case ABI_ALLOC:
+		emit(channel, EVENT_ALLOC, arg[0], arg[1], arg[2]);
+		return 0;
+	case ABI_FREE:
+		emit(channel, EVENT_FREE, arg[0], 0, arg[1]);
+		return 0;
+	case ABI_DRAIN:
+		/* What the units wrote until now stands before it. */
+		channel->sync_output(channel->arg);
+		emit(channel, EVENT_DRAIN, arg[0], arg[1], arg[2]);
+		return 0;
+	case ABI_LOST:
+		emit(channel, EVENT_LOST, arg[0], 0, arg[1]);
+		return 0;
+	case ABI_NOTE:
+		emit(channel, EVENT_NOTE, arg[0], arg[1], 0);
+		return 0;
+	default:
+		return -1;
+	}
+}
+
+bool
+channel_out(const struct channel *channel, int port, unsigned bytes,
+    uint32_t value, struct channel_end *end)
+{
+	struct abi_call call;
+
+	*end = (struct channel_end){0};
+	if (port == ABI_PORT_CONSOLE && bytes == 1) {
+		if (channel->observer->console != NULL)
+			channel->observer->console(
+			    channel->observer->arg, (char)value);
+		return true;
+	}
+	if (port != ABI_PORT_CALL || bytes != 4 ||
+	    value > channel->ram_bytes - sizeof(call) || value % 8 != 0)
+		return false;
+	memcpy(&call, channel->ram + value, sizeof(call));
+	call.result = do_call(channel, &call, end);
+	memcpy(channel->ram + value, &call, sizeof(call));
+	return true;
+}

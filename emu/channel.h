@@ -1,0 +1,35 @@
+/*
+ * The host's end of harness/guest/abi.h's channel: console, and calls by which the
+ * guest kernel ends the run or reports what only it can know.
+ */
+#ifndef TOPAZ_EMU_CHANNEL_H
+#define TOPAZ_EMU_CHANNEL_H
+
+#include "emu/base.h"
+
+struct cpu;
+struct machine_observer;
+
+struct channel {
+	uint8_t *ram;
+	uint64_t ram_bytes;
+	struct cpu *cpu;
+	unsigned cpu_id;
+	const struct machine_observer *observer;
+	/* Reports the trace output of every CPU up to now. */
+	void (*sync_output)(void *arg);
+	void *arg;
+};
+
+struct channel_end {
+	bool ended, panic;
+	int code;
+	uint64_t rip, rbp;
+	char text[256];
+};
+
+/* OUT to PORT; false: no such port, size or call block.  END is always set. */
+bool channel_out(const struct channel *channel, int port, unsigned bytes,
+    uint32_t value, struct channel_end *end);
+
+#endif

@@ -1,0 +1,282 @@
+#include "emu/cpu/block.h"
+
+#include <stdlib.h>
+#include <string.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#define BLOCKS_MAX 32768
+#define BUCKETS 65536
+#define SPACES_MAX 64
+#define PAGES_MAX 1024
+#define PAGE_BYTES 4096
+#define KERNEL_SPACE 0
+
+/* A page whose code has been decoded, as it was then. */
+struct code_page {
+	uint64_t va, pa, hash;
+	uint8_t space;
+};
+
+struct block_cache {
+	struct block block[BLOCKS_MAX];
+	struct block *bucket[BUCKETS];
+	struct code_page page[PAGES_MAX];
+	uint64_t cr3[SPACES_MAX]; /* of user halves; 0 is the kernel's half */
+	unsigned block_count, page_count, space_count;
+	uint8_t user_space;
+};
+
+struct block_cache *
+block_cache_create(void)
+{
+	struct block_cache *cache = calloc(1, sizeof(*cache));
+
+	if (cache != NULL)
+		block_cache_flush(cache);
+	return cache;
+}
+
+void
+block_cache_destroy(struct block_cache *cache)
+{
+	free(cache);
+}
+
+void
+block_cache_flush(struct block_cache *cache)
+{
+	memset(cache->bucket, 0, sizeof(cache->bucket));
+	cache->cr3[1] = cache->cr3[cache->user_space];
+	cache->user_space = 1;
+	cache->space_count = 2;
+	cache->block_count = 0;
+	cache->page_count = 0;
+}
+
+static uint64_t
+hash_page(const struct walk_space *space, uint64_t pa)
+{
+	if (pa + PAGE_BYTES > space->ram_bytes)
+		return 0;
+	return XXH3_64bits(space->ram + pa, PAGE_BYTES);
+}
+
+/* Kernel text is hashed too: a module may be unloaded and another loaded. */
+static bool
+page_changed(const struct code_page *page, const struct walk_space *space)
+{
+	struct walk walk;
+
+	if (!walk_page(space, (struct gva){page->va}, &walk))
+		return true;
+	return walk.pa.u != page->pa ||
+	    (!walk.writable && hash_page(space, page->pa) != page->hash);
+}
+
+static void
+select_user_space(struct block_cache *cache, uint64_t cr3)
+{
+	for (unsigned i = 1; i < cache->space_count; i++) {
+		if (cache->cr3[i] == cr3) {
+			cache->user_space = (uint8_t)i;
+			return;
+		}
+	}
+	if (cache->space_count == SPACES_MAX)
+		block_cache_flush(cache);
+	cache->user_space = (uint8_t)cache->space_count;
+	cache->cr3[cache->space_count++] = cr3;
+}
+
+bool
+block_cache_select(struct block_cache *cache, const struct walk_space *space)
+{
+	unsigned blocks = cache->block_count;
+
+	select_user_space(cache, space->cr3);
+	for (unsigned i = 0; i < cache->page_count; i++) {
+		const struct code_page *page = &cache->page[i];
+
+		if (page->space != KERNEL_SPACE &&
+		    page->space != cache->user_space)
+			continue;
+		if (page_changed(page, space)) {
+			block_cache_flush(cache);
+			break;
+		}
+	}
+	return cache->block_count < blocks;
+}
+
+static unsigned
+bucket_of(uint64_t va, uint32_t size, uint8_t space)
+{
+	uint64_t key = va ^ ((uint64_t)size << 44) ^ ((uint64_t)space << 56);
+
+	return (unsigned)(key * UINT64_C(0x9e3779b97f4a7c15) >> 48) % BUCKETS;
+}
+
+/* Remembers the page of VA; false: no room for one more. */
+static bool
+note_page(struct block_cache *cache, const struct walk_space *space,
+    uint8_t id, uint64_t va, bool *writable)
+{
+	struct walk walk;
+
+	va -= va % PAGE_BYTES;
+	if (!walk_page(space, (struct gva){va}, &walk))
+		return true;
+	*writable |= walk.writable;
+	for (unsigned i = 0; i < cache->page_count; i++) {
+		if (cache->page[i].va == va && cache->page[i].space == id)
+			return true;
+	}
+	if (cache->page_count == PAGES_MAX)
+		return false;
+	cache->page[cache->page_count++] = (struct code_page){
+	    .va = va,
+	    .pa = walk.pa.u,
+	    .hash = hash_page(space, walk.pa.u),
+	    .space = id,
+	};
+	return true;
+}
+
+/* Code bytes of [va, va + size) and what follows up to one instruction. */
+static size_t
+read_code(const struct walk_space *space, uint64_t va, uint32_t size,
+    uint8_t bytes[BLOCK_BYTES_MAX + INSN_BYTES_MAX])
+{
+	TZ_ASSERT(size <= BLOCK_BYTES_MAX);
+	if (walk_read(space, (struct gva){va}, bytes, size, NULL))
+		return size;
+	return 0;
+}
+
+void
+block_visit(const struct block *block, const struct walk_space *space,
+    block_visit_fn visit, void *arg)
+{
+	uint8_t bytes[BLOCK_BYTES_MAX + INSN_BYTES_MAX];
+	size_t count = read_code(space, block->va, block->size, bytes);
+	struct insn insn;
+	unsigned index = 0;
+
+	for (size_t at = 0; at < count; at += insn.length) {
+		if (!insn_decode(
+			bytes + at, count - at, block->va + at, &insn))
+			return;
+		if (!visit(arg, block->va + at, index++, &insn, bytes + at))
+			return;
+	}
+}
+
+static bool
+describe_insn(void *arg, uint64_t va, unsigned index, const struct insn *insn,
+    const uint8_t *bytes)
+{
+	struct block *block = arg;
+
+	(void)bytes;
+	block->insns = (uint16_t)(index + 1);
+	block->last = *insn;
+	block->last_va = va;
+	block->next_va = va + insn->length;
+	block->has_sites |= insn->class >= INSN_TRAP_FIRST;
+	return true;
+}
+
+static uint64_t
+hash_code(const struct block *block, const struct walk_space *space)
+{
+	uint8_t bytes[BLOCK_BYTES_MAX + INSN_BYTES_MAX];
+	size_t count = read_code(space, block->va, block->size, bytes);
+
+	return XXH3_64bits(bytes, count);
+}
+
+static void
+describe(struct block *block, const struct walk_space *space)
+{
+	block->edge[0].va = block->edge[1].va = EDGE_UNUSED;
+	block->next_va = block->va;
+	block_visit(block, space, describe_insn, block);
+	block->ambiguous = block->last.class == INSN_COND &&
+	    block->last.target == block->next_va;
+	block->has_sites |= block->ambiguous;
+	if (block->writable)
+		block->code_hash = hash_code(block, space);
+}
+
+struct block *
+block_find(struct block_cache *cache, const struct walk_space *space,
+    uint64_t va, uint32_t size)
+{
+	uint8_t id = va >> 63 ? KERNEL_SPACE : cache->user_space;
+	unsigned bucket = bucket_of(va, size, id);
+	struct block *block;
+	bool writable = false;
+
+	TZ_ASSERT(size > 0);
+	for (block = cache->bucket[bucket]; block != NULL;
+	     block = block->chain) {
+		if (block->va == va && block->size == size &&
+		    block->space == id)
+			return block;
+	}
+	if (cache->block_count == BLOCKS_MAX ||
+	    !note_page(cache, space, id, va, &writable) ||
+	    !note_page(cache, space, id, va + size - 1, &writable))
+		return NULL;
+	block = &cache->block[cache->block_count++];
+	*block = (struct block){
+	    .va = va,
+	    .size = size,
+	    .space = id,
+	    .writable = writable,
+	    .chain = cache->bucket[bucket],
+	};
+	describe(block, space);
+	cache->bucket[bucket] = block;
+	return block;
+}
+
+bool
+block_is_stale(const struct block *block, const struct walk_space *space)
+{
+	return block->writable && hash_code(block, space) != block->code_hash;
+}
+
+struct count_before {
+	uint64_t rip;
+	unsigned count;
+	bool found;
+};
+
+static bool
+count_insn(void *arg, uint64_t va, unsigned index, const struct insn *insn,
+    const uint8_t *bytes)
+{
+	struct count_before *before = arg;
+
+	(void)bytes;
+	before->found = va == before->rip;
+	before->count = before->found ? index : index + 1;
+	if (va + insn->length == before->rip)
+		before->found = true;
+	return va < before->rip && !before->found;
+}
+
+unsigned
+block_insns_before(const struct block *block, const struct walk_space *space,
+    uint64_t rip)
+{
+	struct count_before before = {.rip = rip};
+
+	if (rip == block->va)
+		return 0;
+	block_visit(block, space, count_insn, &before);
+	TZ_ASSERT(before.found);
+	return before.count;
+}

@@ -1,0 +1,96 @@
+/*
+ * Descriptors of the code that the engine runs, one for each stretch [va, va +
+ * size) that it announces, so that a stretch is decoded once.  How the engine cuts
+ * code into stretches reaches no result: a descriptor only counts instructions and
+ * knows its last one.
+ *
+ * An edge is a remembered way out: where control went, how many instructions that
+ * retired, and what the PT unit is to be told, in a form that needs no decision.
+ */
+#ifndef TOPAZ_EMU_CPU_BLOCK_H
+#define TOPAZ_EMU_CPU_BLOCK_H
+
+#include "emu/base.h"
+#include "emu/cpu/insn.h"
+#include "emu/cpu/walk.h"
+
+enum edge_kind {
+	EDGE_BIT,  /* nothing, or one TNT bit: see .shift, .bit */
+	EDGE_CALL, /* near direct CALL */
+	EDGE_CALL_TIP, /* near indirect CALL */
+	EDGE_RET,
+	EDGE_TIP, /* near indirect JMP */
+};
+
+struct block;
+
+struct edge {
+	uint64_t va; /* of .to; 1 (no instruction's start): unused */
+	struct block *to;
+	uint32_t size;
+	uint16_t insns; /* retired by leaving this way */
+	uint8_t kind;
+	uint8_t shift; /* EDGE_BIT: TNT bits, 0 or 1 */
+	uint8_t bit;   /* EDGE_BIT: the bit */
+};
+
+struct block {
+	struct edge edge[2];
+	uint64_t va;
+	uint32_t size;
+	uint16_t insns;
+	uint8_t space;
+	uint8_t victim;     /* the edge to replace next */
+	bool has_sites;     /* holds instructions that must not run natively */
+	bool hooked;        /* and the engine knows them */
+	bool ambiguous;     /* last: conditional, target = next instruction */
+	bool writable;      /* code that the guest may write: see block_is_stale */
+	uint64_t code_hash; /* of a writable block's bytes */
+	struct insn last;
+	uint64_t last_va;
+	uint64_t next_va; /* after the last instruction */
+	struct block *chain;
+};
+
+struct block_cache;
+
+struct block_cache *block_cache_create(void);
+void block_cache_destroy(struct block_cache *cache);
+
+/*
+ * To be called when CR3 was loaded or a translation dropped: forgets every
+ * descriptor if the code behind a known page has moved or changed.  True: all
+ * descriptors are gone, and pointers to them with them.
+ */
+bool block_cache_select(
+    struct block_cache *cache, const struct walk_space *space);
+
+/* Forgets every descriptor. */
+void block_cache_flush(struct block_cache *cache);
+
+/*
+ * The descriptor of [VA, VA + SIZE) in the selected space, decoded now if it is
+ * new; NULL if memory for descriptors is used up (flush, then ask again).  Bytes
+ * that are no instruction end a block early.
+ */
+struct block *block_find(struct block_cache *cache,
+    const struct walk_space *space, uint64_t va, uint32_t size);
+
+/* Has the guest written over BLOCK since it was decoded?  Writable ones only. */
+bool block_is_stale(
+    const struct block *block, const struct walk_space *space);
+
+/* Number of instructions of BLOCK before RIP; asserts that RIP is a boundary. */
+unsigned block_insns_before(const struct block *block,
+    const struct walk_space *space, uint64_t rip);
+
+/* Calls VISIT for each instruction of BLOCK until it returns false. */
+typedef bool (*block_visit_fn)(void *arg, uint64_t va, unsigned index,
+    const struct insn *insn, const uint8_t *bytes);
+void block_visit(const struct block *block, const struct walk_space *space,
+    block_visit_fn visit, void *arg);
+
+#define EDGE_UNUSED 1
+#define BLOCK_BYTES_MAX 8192
+
+#endif

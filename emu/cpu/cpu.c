@@ -1,0 +1,558 @@
+#include "emu/cpu/state.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define APIC_BASE_ENABLED TZ_BIT(11)
+#define APIC_BASE_BSP TZ_BIT(8)
+#define PAT_RESET UINT64_C(0x0007040600070406)
+#define SELECTOR_BYTES 8
+#define DESCRIPTOR_L TZ_BIT(53)
+
+static uint8_t *
+pt_window(void *arg, struct gpa pa, uint64_t bytes)
+{
+	struct cpu *cpu = arg;
+
+	if (pa.u >= cpu->space.ram_bytes ||
+	    bytes > cpu->space.ram_bytes - pa.u)
+		return NULL;
+	return cpu->space.ram + pa.u;
+}
+
+static bool
+pt_read64(void *arg, struct gpa pa, uint64_t *value)
+{
+	const uint8_t *from = pt_window(arg, pa, sizeof(*value));
+
+	if (from == NULL)
+		return false;
+	__builtin_memcpy(value, from, sizeof(*value));
+	return true;
+}
+
+/*
+ * SDM vol. 3, 33.2.7.2 "Table of Physical Addresses (ToPA)", "ToPA PMI": the
+ * status bit is set whatever becomes of the interrupt.
+ */
+static void
+pt_raise_pmi(void *arg)
+{
+	struct cpu *cpu = arg;
+	enum apic_pmi pmi = apic_raise_pmi(&cpu->apic);
+
+	cpu->pmi_count++;
+	cpu->attention = true;
+	pmu_topa_pmi(&cpu->pmu);
+	if (pmi == APIC_PMI_NMI) {
+		cpu->nmi_pending = true;
+		cpu->nmi_wait = cpu->config.profile->pmi_skid_insns;
+	} else if (pmi == APIC_PMI_UNMODELLED) {
+		cpu_end_run(cpu, CPU_OVER_UNMODELLED,
+		    "delivery mode of the LVT performance entry: 0x%x",
+		    cpu->apic.lvt[APIC_LVT_PC]);
+	}
+}
+
+static void
+pt_event(void *arg, const struct pt_event *event)
+{
+	struct cpu *cpu = arg;
+
+	switch (event->kind) {
+	case PT_EVENT_PSB:
+		cpu_emit(cpu, EVENT_PSB, 0, 0, event->offset_bytes);
+		break;
+	case PT_EVENT_OUTPUT:
+		cpu->trace_bytes = event->offset_bytes + event->bytes;
+		cpu_emit(cpu, EVENT_OUTPUT, event->pa.u, event->bytes,
+		    event->offset_bytes);
+		break;
+	case PT_EVENT_REGION_FULL:
+		cpu_emit(cpu, EVENT_REGION_FULL, event->pa.u, event->bytes,
+		    event->value);
+		break;
+	case PT_EVENT_PMI:
+		cpu_emit(cpu, EVENT_TOPA_PMI, event->value,
+		    (cpu->apic.lvt[APIC_LVT_PC] & APIC_LVT_MASKED) != 0,
+		    event->offset_bytes);
+		break;
+	case PT_EVENT_STOPPED:
+		cpu->unit_stopped = cpu->attention = true;
+		cpu_emit(cpu, EVENT_STOPPED, 0, 0, event->offset_bytes);
+		break;
+	case PT_EVENT_ERROR:
+		cpu->unit_stopped = cpu->attention = true;
+		cpu->pt_error = event->text;
+		cpu_emit(cpu, EVENT_PT_ERROR, 0, 0, event->offset_bytes);
+		break;
+	case PT_EVENT_TRACE_ON:
+		cpu_emit(cpu, EVENT_TRACE_ON, event->value, 0,
+		    event->offset_bytes);
+		break;
+	case PT_EVENT_TRACE_OFF:
+		cpu_emit(cpu, EVENT_TRACE_OFF, event->value, 0,
+		    event->offset_bytes);
+		break;
+	case PT_EVENT_UNMODELLED:
+		cpu_end_run(cpu, CPU_OVER_UNMODELLED, "trace feature: %s",
+		    event->text);
+		break;
+	}
+}
+
+static int
+make_engines(struct cpu *cpu, struct tz_error *err)
+{
+	const struct cpu_config *config = &cpu->config;
+	struct engine_ops ops = {
+	    .arg = cpu,
+	    .code = config->single_step ? cpu_step : cpu_enter,
+	    .site = cpu_site,
+	    .mmio_read = cpu_mmio_read,
+	    .mmio_write = cpu_mmio_write,
+	};
+
+	cpu->engine = engine_create(config->ram, config->ram_bytes, APIC_PA,
+	    &ops, config->single_step, err);
+	if (cpu->engine == NULL)
+		return -TZ_EIO;
+	cpu->active = cpu->engine;
+	if (config->single_step)
+		return 0;
+	ops.code = cpu_step;
+	cpu->stepper = engine_create(
+	    config->ram, config->ram_bytes, APIC_PA, &ops, true, err);
+	return cpu->stepper == NULL ? -TZ_EIO : 0;
+}
+
+struct cpu *
+cpu_create(const struct cpu_config *config, struct tz_error *err)
+{
+	struct cpu *cpu = calloc(1, sizeof(*cpu));
+	struct pt_port port = {
+	    .arg = cpu,
+	    .window = pt_window,
+	    .read64 = pt_read64,
+	    .raise_pmi = pt_raise_pmi,
+	    .event = pt_event,
+	};
+
+	TZ_ASSERT(config->id < config->cpu_count);
+	if (cpu == NULL)
+		goto no_memory;
+	cpu->config = *config;
+	cpu->space.ram = config->ram;
+	cpu->space.ram_bytes = config->ram_bytes;
+	cpu->nowhere.edge[0].va = cpu->nowhere.edge[1].va = EDGE_UNUSED;
+	cpu->block = &cpu->nowhere;
+	cpu->blocks = block_cache_create();
+	cpu->unit = pt_unit_create(config->profile, &port);
+	cpu->hooked = calloc(HOOKED_MAX, sizeof(*cpu->hooked));
+	if (cpu->blocks == NULL || cpu->unit == NULL || cpu->hooked == NULL)
+		goto no_memory;
+	if (make_engines(cpu, err) != 0) {
+		cpu_destroy(cpu);
+		return NULL;
+	}
+	return cpu;
+no_memory:
+	tz_error(err, TZ_EIO, "out of memory for a CPU");
+	cpu_destroy(cpu);
+	return NULL;
+}
+
+void
+cpu_destroy(struct cpu *cpu)
+{
+	if (cpu == NULL)
+		return;
+	engine_destroy(cpu->stepper);
+	engine_destroy(cpu->engine);
+	if (cpu->unit != NULL)
+		pt_unit_destroy(cpu->unit);
+	block_cache_destroy(cpu->blocks);
+	free(cpu->hooked);
+	free(cpu);
+}
+
+void
+cpu_start(
+    struct cpu *cpu, uint64_t rip, uint64_t rdi, uint64_t rsi, uint64_t cr3)
+{
+	engine_reset(cpu->engine, cr3);
+	engine_set(cpu->engine, ENGINE_RDI, rdi);
+	engine_set(cpu->engine, ENGINE_RSI, rsi);
+	engine_set(cpu->engine, ENGINE_RIP, rip);
+	apic_reset(&cpu->apic, cpu->config.id);
+	cpu->apic_base = APIC_PA | APIC_BASE_ENABLED |
+	    (cpu->config.id == 0 ? APIC_BASE_BSP : 0);
+	cpu->pat = PAT_RESET;
+	cpu->xcr0 = 1;
+	cpu->cpl = 0;
+	cpu->at_boundary = true;
+	cpu->space.cr3 = cr3;
+	block_cache_select(cpu->blocks, &cpu->space);
+	if (cpu->truth != NULL)
+		truth_context(cpu->truth, 0, cr3);
+}
+
+void
+cpu_emit(struct cpu *cpu, enum event_kind kind, uint64_t a, uint64_t b,
+    uint64_t c)
+{
+	struct event event = {
+	    .kind = (uint16_t)kind,
+	    .cpu = (uint16_t)cpu->config.id,
+	    .insns = cpu_count_insns(cpu),
+	    .cycles = cpu_cycles(cpu),
+	    .a = a,
+	    .b = b,
+	    .c = c,
+	};
+
+	cpu->config.port.event(cpu->config.port.arg, &event);
+}
+
+void
+cpu_end_run(struct cpu *cpu, enum cpu_over why, const char *fmt, ...)
+{
+	char text[256];
+	va_list ap;
+
+	cpu->attention = true;
+	if (cpu->over)
+		return;
+	cpu->over = true;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	cpu->config.port.over(
+	    cpu->config.port.arg, cpu->config.id, why, text);
+}
+
+void
+cpu_stop_run(struct cpu *cpu)
+{
+	cpu->over = true;
+	cpu->attention = true;
+}
+
+struct pt_context
+cpu_context(const struct cpu *cpu, uint64_t ip)
+{
+	return (struct pt_context){
+	    .ip = ip,
+	    .cr3 = cpu->space.cr3,
+	    .cpl = cpu->cpl,
+	    .cs_l = true,
+	    .cs_d = false,
+	};
+}
+
+void
+cpu_read_regs(struct cpu *cpu, struct insn_regs *regs)
+{
+	for (int r = 0; r < 16; r++)
+		regs->gpr[r] = engine_get(
+		    cpu->active, (enum engine_reg)(ENGINE_RAX + r));
+	regs->fs_base = engine_get(cpu->active, ENGINE_FS_BASE);
+	regs->gs_base = engine_get(cpu->active, ENGINE_GS_BASE);
+	regs->rflags = engine_get(cpu->active, ENGINE_RFLAGS);
+}
+
+/* Only 64-bit code segments are modelled. */
+static void
+check_code_segment(struct cpu *cpu, uint64_t selector)
+{
+	uint64_t base, descriptor;
+	uint32_t limit;
+
+	engine_get_table(cpu->active, ENGINE_GDTR, &base, &limit);
+	if (!walk_read(&cpu->space,
+		(struct gva){base + (selector & ~UINT64_C(7))}, &descriptor,
+		SELECTOR_BYTES, NULL))
+		return;
+	if (!(descriptor & DESCRIPTOR_L))
+		cpu_end_run(cpu, CPU_OVER_UNMODELLED,
+		    "code segment 0x%llx is not a 64-bit one",
+		    (unsigned long long)selector);
+}
+
+void
+cpu_sync_context(struct cpu *cpu, bool space_changed)
+{
+	uint64_t cs = engine_get(cpu->active, ENGINE_CS);
+	uint64_t cr3 = engine_get(cpu->active, ENGINE_CR3);
+	bool changed = (cs & 3) != cpu->cpl || cr3 != cpu->space.cr3;
+
+	if ((cs & 3) != cpu->cpl)
+		check_code_segment(cpu, cs);
+	cpu->cpl = cs & 3;
+	cpu->space.cr3 = cr3;
+	if (space_changed)
+		block_cache_select(cpu->blocks, &cpu->space);
+	if (changed && cpu->truth != NULL)
+		truth_context(cpu->truth, cpu->cpl, cr3);
+}
+
+bool
+cpu_can_take_nmi(const struct cpu *cpu)
+{
+	return cpu->nmi_pending && !cpu->nmi_blocked && cpu->nmi_wait == 0;
+}
+
+int
+cpu_takeable_vector(struct cpu *cpu)
+{
+	int vector = apic_pending(&cpu->apic);
+
+	if (vector < 0 || cpu->shadow ||
+	    !(engine_get(cpu->active, ENGINE_RFLAGS) & RFLAGS_IF))
+		return -1;
+	return vector;
+}
+
+void
+cpu_retire(struct cpu *cpu, unsigned insns)
+{
+	cpu->left -= (int64_t)insns;
+}
+
+void
+cpu_look_soon(struct cpu *cpu)
+{
+	cpu->limit_insns -= (uint64_t)cpu->left;
+	cpu->left = 0;
+}
+
+/* The limit is in cycles; the fast path counts instructions down to it. */
+static void
+set_limit(struct cpu *cpu, uint64_t limit_cycles)
+{
+	uint64_t insns = cpu_count_insns(cpu);
+	uint64_t now = cpu_cycles(cpu);
+	uint64_t due = apic_pending(&cpu->apic) < 0 ? cpu->apic.timer_due
+						    : APIC_NEVER;
+	uint64_t end = due < limit_cycles ? due : limit_cycles;
+
+	cpu->left = end > now ? (int64_t)(end - now) : 0;
+	cpu->limit_insns = insns + (uint64_t)cpu->left;
+	cpu->limit_cycles = limit_cycles;
+}
+
+static void
+fire_timer(struct cpu *cpu)
+{
+	while (cpu->apic.timer_due <= cpu_cycles(cpu))
+		apic_timer_fire(&cpu->apic);
+}
+
+/* The engine to run next, with the state in it. */
+static void
+choose_engine(struct cpu *cpu)
+{
+	bool step = cpu->stepper != NULL && cpu->nmi_pending &&
+	    !cpu->nmi_blocked && cpu->nmi_wait > 0;
+	struct engine *next = step ? cpu->stepper : cpu->engine;
+
+	if (next == cpu->active)
+		return;
+	engine_copy(next, cpu->active);
+	cpu->active = next;
+}
+
+static void
+run_engine(struct cpu *cpu)
+{
+	enum engine_end end;
+
+	choose_engine(cpu);
+	cpu->block = &cpu->nowhere;
+	if (cpu->unit_stopped && cpu->truth != NULL)
+		truth_stopped(cpu->truth);
+	cpu->unit_stopped = false;
+	end = engine_run(cpu->active);
+	if (cpu->forget_bytes > 0) {
+		engine_forget(cpu->engine, cpu->forget_va, cpu->forget_bytes);
+		cpu->forget_bytes = 0;
+	}
+	switch (end) {
+	case ENGINE_STOPPED:
+		if (cpu->trapped)
+			cpu_trap(cpu);
+		break;
+	case ENGINE_EXCEPTION:
+		cpu_exception(cpu, engine_vector(cpu->active));
+		break;
+	case ENGINE_ERROR:
+		cpu_end_run(cpu, CPU_OVER_ENGINE, "%s at 0x%llx",
+		    engine_text(cpu->active),
+		    (unsigned long long)cpu_rip(cpu));
+		break;
+	}
+}
+
+/* Delivers what may be delivered now; true: something was. */
+static bool
+take_interrupt(struct cpu *cpu)
+{
+	int vector;
+
+	if (cpu_can_take_nmi(cpu)) {
+		cpu->nmi_pending = false;
+		cpu->nmi_blocked = true;
+		cpu->nmi_count++;
+		cpu->halted = false;
+		cpu_emit(cpu, EVENT_NMI, 0, cpu_rip(cpu), 0);
+		cpu_deliver(
+		    cpu, VECTOR_NMI, DELIVER_INTERRUPT, 0, cpu_rip(cpu));
+		return true;
+	}
+	if (!cpu->at_boundary && !cpu->halted)
+		return false;
+	vector = cpu_takeable_vector(cpu);
+	if (vector < 0)
+		return false;
+	apic_take(&cpu->apic, (uint8_t)vector);
+	cpu->halted = false;
+	cpu_emit(cpu, EVENT_INTERRUPT, (uint64_t)vector, cpu_rip(cpu), 0);
+	cpu_deliver(
+	    cpu, (uint8_t)vector, DELIVER_INTERRUPT, 0, cpu_rip(cpu));
+	return true;
+}
+
+enum cpu_end
+cpu_run(struct cpu *cpu, uint64_t limit_cycles)
+{
+	for (;;) {
+		if (cpu->over)
+			return CPU_OVER;
+		fire_timer(cpu);
+		set_limit(cpu, limit_cycles);
+		if (take_interrupt(cpu))
+			continue;
+		if (cpu->halted)
+			return CPU_HALTED;
+		if (cpu->at_boundary && cpu->yield) {
+			cpu->yield = false;
+			return CPU_YIELD;
+		}
+		if (cpu->at_boundary && cpu_cycles(cpu) >= limit_cycles)
+			return CPU_LIMIT;
+		run_engine(cpu);
+	}
+}
+
+uint64_t
+cpu_insns(const struct cpu *cpu)
+{
+	return cpu_count_insns(cpu);
+}
+
+uint64_t
+cpu_cycles(const struct cpu *cpu)
+{
+	return cpu_count_insns(cpu) + cpu->idle_cycles;
+}
+
+void
+cpu_idle_until(struct cpu *cpu, uint64_t cycles)
+{
+	uint64_t now = cpu_cycles(cpu);
+
+	if (cycles > now)
+		cpu->idle_cycles += cycles - now;
+}
+
+bool
+cpu_is_asleep(struct cpu *cpu)
+{
+	return cpu->halted && !cpu_can_take_nmi(cpu) &&
+	    cpu_takeable_vector(cpu) < 0;
+}
+
+uint64_t
+cpu_timer_due(const struct cpu *cpu)
+{
+	return cpu->apic.timer_due;
+}
+
+void
+cpu_interrupt(struct cpu *cpu, uint8_t vector)
+{
+	apic_accept(&cpu->apic, vector);
+}
+
+void
+cpu_nmi(struct cpu *cpu)
+{
+	cpu->nmi_pending = true;
+	cpu->nmi_wait = 0;
+}
+
+void
+cpu_set_truth(struct cpu *cpu, struct truth *truth)
+{
+	cpu->truth = truth;
+	if (truth != NULL)
+		truth_context(truth, cpu->cpl, cpu->space.cr3);
+}
+
+uint64_t
+cpu_rip(struct cpu *cpu)
+{
+	return engine_get(cpu->active, ENGINE_RIP);
+}
+
+uint64_t
+cpu_rbp(struct cpu *cpu)
+{
+	return engine_get(cpu->active, ENGINE_RBP);
+}
+
+bool
+cpu_read(struct cpu *cpu, struct gva va, void *bytes, size_t count)
+{
+	return walk_read(&cpu->space, va, bytes, count, NULL);
+}
+
+void
+cpu_sync_output(struct cpu *cpu)
+{
+	pt_unit_sync_output(cpu->unit);
+}
+
+bool
+cpu_trace_on(const struct cpu *cpu)
+{
+	uint64_t ctl = 0;
+
+	TZ_ASSERT(pt_unit_rdmsr(cpu->unit, 0x570, &ctl) == FAULT_NONE);
+	return ctl & 1;
+}
+
+uint64_t
+cpu_trace_bytes(const struct cpu *cpu)
+{
+	return cpu->trace_bytes;
+}
+
+uint64_t
+cpu_pmi_count(const struct cpu *cpu)
+{
+	return cpu->pmi_count;
+}
+
+uint64_t
+cpu_nmi_count(const struct cpu *cpu)
+{
+	return cpu->nmi_count;
+}
+
+const char *
+cpu_pt_error(const struct cpu *cpu)
+{
+	return cpu->pt_error;
+}

@@ -1,0 +1,99 @@
+/*
+ * One execution engine: the only file that knows Unicorn.  It runs guest code
+ * until something stops it and says what; it delivers nothing, models no device
+ * and decides nothing.  Every difference between engine versions stays here.
+ */
+#ifndef TOPAZ_EMU_CPU_ENGINE_H
+#define TOPAZ_EMU_CPU_ENGINE_H
+
+#include "emu/base.h"
+
+struct engine;
+struct uc_struct; /* opaque; the first argument of the engine's callbacks */
+
+enum engine_reg {
+	ENGINE_RAX, ENGINE_RCX, ENGINE_RDX, ENGINE_RBX,
+	ENGINE_RSP, ENGINE_RBP, ENGINE_RSI, ENGINE_RDI,
+	ENGINE_R8, ENGINE_R9, ENGINE_R10, ENGINE_R11,
+	ENGINE_R12, ENGINE_R13, ENGINE_R14, ENGINE_R15,
+	ENGINE_RIP, ENGINE_RFLAGS, ENGINE_CS, ENGINE_SS,
+	ENGINE_CR0, ENGINE_CR2, ENGINE_CR3, ENGINE_CR4,
+	ENGINE_FS_BASE, ENGINE_GS_BASE,
+	ENGINE_REG_COUNT
+};
+
+enum engine_table { ENGINE_GDTR, ENGINE_IDTR, ENGINE_TR };
+
+/*
+ * Code that is about to run.  In a block engine [va, va + size) is what runs next
+ * without interruption, as the engine cuts it; in a step engine it is one
+ * instruction.  It has not run yet: engine_stop() leaves it alone.
+ */
+typedef void (*engine_code_fn)(
+    struct uc_struct *uc, uint64_t va, uint32_t size, void *arg);
+
+struct engine_ops {
+	void *arg;
+	engine_code_fn code; /* every block (block engine), instruction (step) */
+	engine_code_fn site; /* an address given to engine_hook() */
+	/* The local APIC's page: 32-bit accesses and others as they come. */
+	uint64_t (*mmio_read)(void *arg, uint64_t offset, unsigned bytes);
+	void (*mmio_write)(
+	    void *arg, uint64_t offset, unsigned bytes, uint64_t value);
+};
+
+enum engine_end {
+	ENGINE_STOPPED,   /* engine_stop() was called */
+	ENGINE_EXCEPTION, /* engine_vector() says which; RIP is the instruction;
+			     #UD also where only the engine lacks it */
+	ENGINE_ERROR,     /* anything else: engine_text() */
+};
+
+/*
+ * RAM becomes physical [0, ram_bytes); a page at MMIO_PA goes to the callbacks.
+ * STEP makes an engine that calls .code before every instruction.  Returns NULL
+ * and describes the cause: no memory, or an engine older than 2.1.1.
+ */
+struct engine *engine_create(uint8_t *ram, uint64_t ram_bytes, uint64_t mmio_pa,
+    const struct engine_ops *ops, bool step, struct tz_error *err);
+void engine_destroy(struct engine *engine);
+
+enum engine_end engine_run(struct engine *engine);
+unsigned engine_vector(const struct engine *engine);
+const char *engine_text(const struct engine *engine);
+
+/* From a callback only: ends engine_run() with RIP at RIP. */
+void engine_stop(struct engine *engine, uint64_t rip);
+
+uint64_t engine_get(struct engine *engine, enum engine_reg reg);
+void engine_set(struct engine *engine, enum engine_reg reg, uint64_t value);
+void engine_get_table(struct engine *engine, enum engine_table table,
+    uint64_t *base, uint32_t *limit);
+
+/* MSRs that the engine itself uses (EFER, STAR, LSTAR, FMASK, KERNEL_GS_BASE). */
+uint64_t engine_get_msr(struct engine *engine, uint32_t msr);
+void engine_set_msr(struct engine *engine, uint32_t msr, uint64_t value);
+
+/* Long mode with paging at CPL 0, flat segments, as harness/guest/abi.h says. */
+void engine_reset(struct engine *engine, uint64_t cr3);
+
+/*
+ * The engine cannot raise its privilege by writing CS.  engine_keep_ring0(), to be
+ * called while at CPL 0 and after each change of the system registers, keeps a copy
+ * of the whole state; engine_enter_ring0() goes back to it and takes along all that
+ * a program sees (general, flag, control and vector registers, FS, GS).
+ */
+void engine_keep_ring0(struct engine *engine);
+void engine_enter_ring0(struct engine *engine);
+
+/* Makes TO's architectural state equal to FROM's, kept ring 0 copy included. */
+void engine_copy(struct engine *to, struct engine *from);
+
+/* Calls .site before each execution of the instruction at VA. */
+void engine_hook(struct engine *engine, uint64_t va);
+
+/* Forgets translations of [va, va + size), so that new hooks take effect. */
+void engine_forget(struct engine *engine, uint64_t va, uint64_t size);
+void engine_flush_tlb(struct engine *engine);
+
+#endif

@@ -1,0 +1,515 @@
+/*
+ * From what the engine announces to what retired: the fast path.
+ *
+ * The engine says "[va, va + size) runs next".  That also says how the stretch
+ * before it ended: at VA.  cpu_enter() looks for that way out among the edges
+ * that it has learnt; everything else is the slow path, which learns.
+ */
+#include "emu/cpu/state.h"
+
+/* What a near transfer looks like as an edge. */
+static const uint8_t edge_kinds[INSN_CLASS_COUNT] = {
+    [INSN_PLAIN] = EDGE_BIT,
+    [INSN_REP] = EDGE_BIT,
+    [INSN_COND] = EDGE_BIT,
+    [INSN_JMP_DIRECT] = EDGE_BIT,
+    [INSN_CALL_DIRECT] = EDGE_CALL,
+    [INSN_JMP_INDIRECT] = EDGE_TIP,
+    [INSN_CALL_INDIRECT] = EDGE_CALL_TIP,
+    [INSN_RET] = EDGE_RET,
+};
+
+static const enum pt_transfer_kind transfer_kinds[INSN_CLASS_COUNT] = {
+    [INSN_COND] = PT_TRANSFER_COND,
+    [INSN_JMP_DIRECT] = PT_TRANSFER_JMP_DIRECT,
+    [INSN_CALL_DIRECT] = PT_TRANSFER_CALL_DIRECT,
+    [INSN_JMP_INDIRECT] = PT_TRANSFER_JMP_INDIRECT,
+    [INSN_CALL_INDIRECT] = PT_TRANSFER_CALL_INDIRECT,
+    [INSN_RET] = PT_TRANSFER_RET,
+    [INSN_FAR] = PT_TRANSFER_FAR,
+    [INSN_IRET] = PT_TRANSFER_FAR,
+    [INSN_SYSRET] = PT_TRANSFER_FAR,
+    [INSN_MOV_CR3] = PT_TRANSFER_MOV_CR3,
+};
+
+/* Can leaving by this class be an edge: no state but the position changes? */
+static bool
+is_edge_class(enum insn_class class)
+{
+	return class <= INSN_RET;
+}
+
+/* A string instruction that goes round again has not retired. */
+static bool
+is_rep_again(const struct block *from, uint64_t va)
+{
+	return from->last.class == INSN_REP && va == from->last_va;
+}
+
+static void
+fast_near(struct pt_unit *unit, const struct block *from, bool taken,
+    uint64_t va)
+{
+	switch (edge_kinds[from->last.class]) {
+	case EDGE_CALL:
+		/* SDM vol. 3, 33.4.2.2: CALL to the next instruction pushes
+		 * nothing. */
+		if (from->last.target != from->next_va)
+			pt_unit_fast_call(unit, from->next_va);
+		break;
+	case EDGE_CALL_TIP:
+		pt_unit_fast_call(unit, from->next_va);
+		pt_unit_fast_tip(unit, va);
+		break;
+	case EDGE_RET:
+		pt_unit_fast_ret(unit, va);
+		break;
+	case EDGE_TIP:
+		pt_unit_fast_tip(unit, va);
+		break;
+	default:
+		if (from->last.class == INSN_COND)
+			pt_unit_fast_cond(unit, taken);
+		break;
+	}
+}
+
+/* Tells the PT unit how FROM was left. */
+static void
+trace_transfer(
+    struct cpu *cpu, const struct block *from, bool taken, uint64_t va)
+{
+	const struct pt_fast *fast = pt_unit_fast(cpu->unit);
+	struct pt_transfer transfer;
+
+	if (fast->off && is_edge_class(from->last.class))
+		return;
+	if (fast->fast && is_edge_class(from->last.class)) {
+		fast_near(cpu->unit, from, taken, va);
+		return;
+	}
+	transfer = (struct pt_transfer){
+	    .kind = transfer_kinds[from->last.class],
+	    .taken = taken,
+	    .cr3_written = from->last.class == INSN_MOV_CR3,
+	    .ip_from = from->last_va,
+	    .nlip = from->next_va,
+	    .after = cpu_context(cpu, va),
+	};
+	pt_unit_transfer(cpu->unit, &transfer);
+}
+
+void
+cpu_transfer(
+    struct cpu *cpu, enum pt_transfer_kind kind, uint64_t from, uint64_t to)
+{
+	struct pt_transfer transfer = {
+	    .kind = kind,
+	    .ip_from = from,
+	    .after = cpu_context(cpu, to),
+	};
+
+	pt_unit_transfer(cpu->unit, &transfer);
+}
+
+/* What the last instruction did beside branching. */
+static void
+after_effects(struct cpu *cpu, const struct block *from, uint64_t va)
+{
+	if (from->last.class > INSN_RET && apic_pending(&cpu->apic) >= 0)
+		cpu_look_soon(cpu);
+	switch ((int)from->last.class) {
+	case INSN_IRET:
+		cpu->nmi_blocked = false;
+		cpu_sync_context(cpu, false);
+		cpu_emit(cpu, EVENT_IRET, 0, va, 0);
+		break;
+	case INSN_FAR:
+	case INSN_SYSRET:
+		cpu_sync_context(cpu, false);
+		break;
+	case INSN_MOV_CR3:
+	case INSN_INVLPG:
+	case INSN_SYSTEM:
+		cpu_sync_context(cpu, true);
+		if (from->last.class != INSN_INVLPG)
+			engine_keep_ring0(cpu->active);
+		break;
+	case INSN_STI:
+		cpu->shadow = true;
+		break;
+	default:
+		break;
+	}
+}
+
+static bool
+was_taken(struct cpu *cpu, const struct block *from, uint64_t va)
+{
+	if (from->last.class != INSN_COND)
+		return false;
+	if (!from->ambiguous)
+		return va != from->next_va;
+	TZ_ASSERT(cpu->cond_known);
+	cpu->cond_known = false;
+	return cpu->cond_taken;
+}
+
+/* Could FROM have been left for VA at all?  If not, the model is wrong. */
+static bool
+is_way_out(const struct block *from, uint64_t va)
+{
+	switch ((int)from->last.class) {
+	case INSN_COND:
+		return va == from->next_va || va == from->last.target;
+	case INSN_JMP_DIRECT:
+	case INSN_CALL_DIRECT:
+		return va == from->last.target;
+	case INSN_JMP_INDIRECT:
+	case INSN_CALL_INDIRECT:
+	case INSN_RET:
+	case INSN_FAR:
+	case INSN_IRET:
+	case INSN_SYSRET:
+		return true;
+	default:
+		return va == from->next_va;
+	}
+}
+
+void
+cpu_leave_block(struct cpu *cpu, uint64_t va)
+{
+	struct block from = *cpu->block;
+
+	cpu->block = &cpu->nowhere;
+	if (from.insns == 0)
+		return;
+	cpu->shadow = false;
+	if (is_rep_again(&from, va)) {
+		cpu_retire(cpu, from.insns - 1u);
+		cpu->at_boundary = false;
+		return;
+	}
+	if (!is_way_out(&from, va)) {
+		cpu_end_run(cpu, CPU_OVER_ENGINE,
+		    "the engine went from 0x%llx to 0x%llx",
+		    (unsigned long long)from.last_va, (unsigned long long)va);
+		return;
+	}
+	cpu_retire(cpu, from.insns);
+	cpu->at_boundary = insn_is_transfer(from.last.class);
+	after_effects(cpu, &from, va);
+	if (cpu->at_boundary || from.last.class == INSN_MOV_CR3)
+		trace_transfer(cpu, &from, was_taken(cpu, &from, va), va);
+}
+
+void
+cpu_cut_block(struct cpu *cpu, uint64_t rip)
+{
+	const struct block *from = cpu->block;
+	unsigned before;
+
+	cpu->block = &cpu->nowhere;
+	if (from->insns == 0)
+		return;
+	before = block_insns_before(from, &cpu->space, rip);
+	cpu_retire(cpu, before);
+	if (before > 0)
+		cpu->shadow = cpu->at_boundary = false;
+	cpu->cond_known = false;
+}
+
+/* Must the engine be left here, before the code at VA runs? */
+static bool
+must_stop(struct cpu *cpu)
+{
+	if (cpu->over || cpu->unit_stopped)
+		return true;
+	if (cpu->nmi_pending && !cpu->nmi_blocked &&
+	    (cpu->nmi_wait == 0 || cpu->active == cpu->engine) &&
+	    (cpu->nmi_wait == 0 || cpu->stepper != NULL))
+		return true;
+	if (cpu->active == cpu->stepper &&
+	    !(cpu->nmi_pending && !cpu->nmi_blocked))
+		return true;
+	if (!cpu->at_boundary)
+		return false;
+	return cpu->left <= 0 || cpu->yield || cpu_takeable_vector(cpu) >= 0;
+}
+
+/* REP_AGAIN: what was left is a string instruction that has not retired. */
+static void
+stop_at(struct cpu *cpu, uint64_t va, bool rep_again)
+{
+	cpu->block = &cpu->nowhere;
+	if (rep_again && cpu->truth != NULL)
+		truth_cut(cpu->truth, va);
+	engine_stop(cpu->active, va);
+}
+
+static bool
+hook_insn(void *arg, uint64_t va, unsigned index, const struct insn *insn,
+    const uint8_t *bytes)
+{
+	struct cpu *cpu = arg;
+	bool ambiguous = insn->class == INSN_COND &&
+	    insn->target == va + insn->length;
+
+	(void)index;
+	(void)bytes;
+	if (insn->class < INSN_TRAP_FIRST && !ambiguous)
+		return true;
+	for (size_t i = 0; i < cpu->hooked_count; i++) {
+		if (cpu->hooked[i] == va)
+			return true;
+	}
+	if (cpu->hooked_count == HOOKED_MAX) {
+		cpu_end_run(cpu, CPU_OVER_UNMODELLED,
+		    "more than %d places with trapped instructions",
+		    HOOKED_MAX);
+		return false;
+	}
+	cpu->hooked[cpu->hooked_count++] = va;
+	engine_hook(cpu->engine, va);
+	return true;
+}
+
+/*
+ * Makes the engine tell of the instructions in BLOCK that it must not run.  True:
+ * it has to translate the block anew, so it must be stopped.
+ */
+static bool
+hook_sites(struct cpu *cpu, struct block *block)
+{
+	size_t before = cpu->hooked_count;
+
+	if (cpu_is_stepping(cpu))
+		return false;
+	block_visit(block, &cpu->space, hook_insn, cpu);
+	block->hooked = true;
+	if (cpu->hooked_count == before && !cpu->over)
+		return false;
+	cpu->forget_va = block->va;
+	cpu->forget_bytes = block->size;
+	return true;
+}
+
+/* Finds the descriptor of code that is announced; NULL: stop. */
+static struct block *
+find_block(struct cpu *cpu, uint64_t va, uint32_t size)
+{
+	struct block *block = block_find(cpu->blocks, &cpu->space, va, size);
+
+	if (block == NULL || block_is_stale(block, &cpu->space)) {
+		block_cache_flush(cpu->blocks);
+		block = block_find(cpu->blocks, &cpu->space, va, size);
+		TZ_ASSERT(block != NULL);
+	}
+	return block;
+}
+
+static void
+learn_edge(struct block *from, struct block *to, bool taken)
+{
+	struct edge *edge = &from->edge[from->victim];
+
+	if (!is_edge_class(from->last.class) || from->ambiguous ||
+	    from->writable || to->writable)
+		return;
+	from->victim ^= 1;
+	*edge = (struct edge){
+	    .va = to->va,
+	    .to = to,
+	    .size = to->size,
+	    .insns = from->insns,
+	    .kind = edge_kinds[from->last.class],
+	    .shift = from->last.class == INSN_COND,
+	    .bit = taken,
+	};
+	if (is_rep_again(from, to->va))
+		edge->insns--;
+	if (edge->kind == EDGE_CALL && from->last.target == from->next_va)
+		edge->kind = EDGE_BIT;
+}
+
+/* The slow path: everything that is not a known edge far from any limit. */
+static void
+enter_slow(struct cpu *cpu, uint64_t va, uint32_t size)
+{
+	struct block *from = cpu->block;
+	unsigned insns = from->insns;
+	bool rep_again = insns > 0 && is_rep_again(from, va);
+	struct block *block;
+
+	TZ_ASSERT(size <= BLOCK_BYTES_MAX);
+	cpu_leave_block(cpu, va);
+	cpu->attention = false;
+	if (must_stop(cpu)) {
+		stop_at(cpu, va, rep_again);
+		return;
+	}
+	block = find_block(cpu, va, size);
+	if (block->has_sites && !block->hooked && hook_sites(cpu, block)) {
+		stop_at(cpu, va, rep_again);
+		return;
+	}
+	/* A flush in between leaves an empty or another block at FROM. */
+	if (insns > 0 && from->insns == insns && from != block &&
+	    is_edge_class(from->last.class) &&
+	    (is_way_out(from, va) || is_rep_again(from, va)) &&
+	    block_find(cpu->blocks, &cpu->space, from->va, from->size) == from)
+		learn_edge(from, block, va != from->next_va);
+	cpu->block = block;
+	if (cpu->truth != NULL)
+		truth_run(cpu->truth, va, size);
+}
+
+static inline void
+follow_edge(struct pt_unit *unit, const struct edge *edge, uint64_t next_va)
+{
+	switch (edge->kind) {
+	case EDGE_CALL:
+		pt_unit_fast_call(unit, next_va);
+		break;
+	case EDGE_CALL_TIP:
+		pt_unit_fast_call(unit, next_va);
+		pt_unit_fast_tip(unit, edge->va);
+		break;
+	case EDGE_RET:
+		pt_unit_fast_ret(unit, edge->va);
+		break;
+	default:
+		pt_unit_fast_tip(unit, edge->va);
+		break;
+	}
+}
+
+void
+cpu_enter(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg)
+{
+	struct cpu *cpu = arg;
+	struct block *from = cpu->block;
+	const struct edge *edge = &from->edge[0];
+	struct pt_fast *fast = pt_unit_fast(cpu->unit);
+
+	(void)uc;
+	if (edge->va != va || edge->size != size) {
+		edge++;
+		if (edge->va != va || edge->size != size)
+			goto slow;
+	}
+	if (cpu->left - edge->insns < edge->to->insns)
+		goto slow;
+	if (!fast->off) {
+		if (!fast->fast)
+			goto slow;
+		if (edge->kind == EDGE_BIT) {
+			fast->tnt = fast->tnt << edge->shift | edge->bit;
+			if (fast->tnt & 0x40)
+				pt_unit_tnt_full(cpu->unit);
+		} else {
+			follow_edge(cpu->unit, edge, from->next_va);
+		}
+	}
+	cpu->left -= edge->insns;
+	cpu->block = edge->to;
+	if (!cpu->attention) {
+		if (cpu->truth != NULL)
+			truth_run(cpu->truth, va, size);
+		return;
+	}
+	/* A packet has filled a region, or the unit wants to be heard. */
+	cpu->block = &cpu->nowhere;
+	cpu->shadow = false;
+	cpu->at_boundary = insn_is_transfer(from->last.class);
+slow:
+	enter_slow(cpu, va, size);
+}
+
+/* The step engine announces every instruction; a REP, every iteration. */
+void
+cpu_step(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg)
+{
+	struct cpu *cpu = arg;
+	struct block *from = cpu->block;
+	uint8_t bytes[INSN_BYTES_MAX];
+	struct insn insn = {.length = 1};
+	size_t count = sizeof(bytes);
+	bool again;
+
+	(void)uc;
+	(void)size;
+	while (count > 0 &&
+	    !walk_read(&cpu->space, (struct gva){va}, bytes, count, NULL))
+		count--;
+	if (!insn_decode(bytes, count, va, &insn))
+		insn.length = 1;
+	/* The engine may look at a string instruction once more when RCX is 0. */
+	again = from->insns > 0 && is_rep_again(from, va) &&
+	    engine_get(cpu->active, ENGINE_RCX) == 0;
+	if (from->insns > 0 && !again && cpu->nmi_wait > 0)
+		cpu->nmi_wait--;
+	enter_slow(cpu, va, insn.length);
+	if (cpu->block != &cpu->nowhere && cpu->block->has_sites)
+		cpu_site(uc, va, insn.length, cpu);
+}
+
+struct find_site {
+	uint64_t va;
+	struct insn insn;
+	bool found;
+};
+
+static bool
+match_site(void *arg, uint64_t va, unsigned index, const struct insn *insn,
+    const uint8_t *bytes)
+{
+	struct find_site *site = arg;
+
+	(void)index;
+	(void)bytes;
+	if (va == site->va) {
+		site->found = true;
+		site->insn = *insn;
+	}
+	return !site->found;
+}
+
+/* An instruction that the machine executes, or a branch to look at, is next. */
+void
+cpu_site(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg)
+{
+	struct cpu *cpu = arg;
+	struct find_site site = {.va = va};
+	struct insn_regs regs;
+	uint8_t bytes[INSN_BYTES_MAX];
+
+	(void)uc;
+	(void)size;
+	/* Stopped already at this address, or another program's code here. */
+	if (cpu->block->insns == 0)
+		return;
+	block_visit(cpu->block, &cpu->space, match_site, &site);
+	if (!site.found)
+		return;
+	if (site.insn.class == INSN_COND &&
+	    site.insn.target == va + site.insn.length) {
+		cpu_read_regs(cpu, &regs);
+		TZ_ASSERT(walk_read(&cpu->space, (struct gva){va}, bytes,
+		    site.insn.length, NULL));
+		cpu->cond_known = true;
+		cpu->cond_taken =
+		    insn_cond_taken(bytes, site.insn.length, &regs);
+		return;
+	}
+	if (site.insn.class < INSN_TRAP_FIRST)
+		return;
+	cpu_cut_block(cpu, va);
+	if (cpu->truth != NULL)
+		truth_cut(cpu->truth, va);
+	cpu->trapped = true;
+	cpu->trap_rip = va;
+	cpu->trap_insn = site.insn;
+	engine_stop(cpu->active, va);
+}

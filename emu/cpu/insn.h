@@ -1,0 +1,113 @@
+/*
+ * What the CPU model needs to know of one instruction, read off its bytes.  The
+ * only file of emu/ that knows Zydis.  64-bit mode only.
+ */
+#ifndef TOPAZ_EMU_CPU_INSN_H
+#define TOPAZ_EMU_CPU_INSN_H
+
+#include "emu/base.h"
+
+#define INSN_BYTES_MAX 15
+
+/*
+ * Classes from INSN_TRAP_FIRST on never run on the engine: the machine executes
+ * them.  INSN_UNMODELLED ones end the run.
+ */
+enum insn_class {
+	INSN_PLAIN,
+	INSN_REP,           /* string instruction with a REP prefix */
+	INSN_COND,          /* Jcc, JrCXZ, LOOPcc */
+	INSN_JMP_DIRECT,
+	INSN_CALL_DIRECT,
+	INSN_JMP_INDIRECT,
+	INSN_CALL_INDIRECT,
+	INSN_RET,
+	INSN_FAR,           /* far JMP, CALL, RET */
+	INSN_IRET,
+	INSN_SYSRET,
+	INSN_MOV_CR3,
+	INSN_SYSTEM,        /* LGDT, LIDT, LTR, LLDT, MOV to CR0/CR4/CR8 ... */
+	INSN_INVLPG,
+	INSN_STI,
+	INSN_POPF,
+	INSN_TRAP_FIRST,
+	INSN_SYSCALL = INSN_TRAP_FIRST,
+	INSN_RDMSR,
+	INSN_WRMSR,
+	INSN_CPUID,
+	INSN_RDTSC,
+	INSN_RDTSCP,
+	INSN_XGETBV,
+	INSN_XSETBV,
+	INSN_XSAVES,
+	INSN_XRSTORS,
+	INSN_HLT,
+	INSN_PAUSE,
+	INSN_OUT,
+	INSN_UNMODELLED,
+	INSN_CLASS_COUNT
+};
+
+struct insn {
+	enum insn_class class;
+	uint8_t length;
+	uint64_t target; /* direct branches: where it goes when taken */
+};
+
+/*
+ * Decodes the instruction at VA from COUNT bytes.  False: the bytes are no
+ * instruction, or too few.
+ */
+bool insn_decode(
+    const uint8_t *bytes, size_t count, uint64_t va, struct insn *insn);
+
+/* "mov rax, [rbx]" into TEXT, or the bytes in hex where they are no instruction. */
+void insn_format(const uint8_t *bytes, size_t count, uint64_t va, char *text,
+    size_t text_size);
+
+/* Ends a run of sequential instructions: every class of branch. */
+static inline bool
+insn_is_transfer(enum insn_class class)
+{
+	return class >= INSN_COND && class <= INSN_SYSRET;
+}
+
+/* Register file for effective addresses, in the order of the encoding. */
+struct insn_regs {
+	uint64_t gpr[16];
+	uint64_t fs_base, gs_base;
+	uint64_t rflags;
+};
+
+/* Would the conditional branch at BYTES be taken in that state? */
+bool insn_cond_taken(
+    const uint8_t *bytes, size_t count, const struct insn_regs *regs);
+
+/*
+ * The explicit memory operand of the instruction at BYTES, as its address stands
+ * with REGS: false if it has none, else its address, size and whether the
+ * instruction writes it.
+ */
+struct insn_memory {
+	uint64_t va;
+	unsigned bytes;
+	bool read, written;
+};
+bool insn_memory_operand(const uint8_t *bytes, size_t count, uint64_t va,
+    const struct insn_regs *regs, struct insn_memory *memory);
+
+/* Does the instruction write any byte of the page of VA, hidden operands too? */
+bool insn_writes_page(const uint8_t *bytes, size_t count, uint64_t va,
+    const struct insn_regs *regs, uint64_t page_va);
+
+/* INT n, INT3, INT1: the vector it raises, else -1. */
+int insn_software_vector(const uint8_t *bytes, size_t count);
+
+/* Is it one of UD0, UD1, UD2: invalid on purpose? */
+bool insn_is_ud(const uint8_t *bytes, size_t count);
+
+/* The memory or immediate operand of OUT: port, or -1 where DX holds it; bytes. */
+void insn_out_operands(
+    const uint8_t *bytes, size_t count, int *port, unsigned *bytes_out);
+
+#endif

@@ -1,0 +1,140 @@
+/*
+ * The inside of a CPU, shared by the files of emu/cpu and by nobody else.
+ */
+#ifndef TOPAZ_EMU_CPU_STATE_H
+#define TOPAZ_EMU_CPU_STATE_H
+
+#include "emu/apic/apic.h"
+#include "emu/cpu/block.h"
+#include "emu/cpu/cpu.h"
+#include "emu/cpu/engine.h"
+#include "emu/cpu/insn.h"
+#include "emu/cpu/walk.h"
+#include "emu/pmu/pmu.h"
+#include "emu/profile/profile.h"
+#include "emu/pt/unit.h"
+#include "emu/truth.h"
+
+#define RFLAGS_IF TZ_BIT(9)
+#define VECTOR_NMI 2
+#define VECTOR_DF 8
+#define VECTOR_GP 13
+#define VECTOR_PF 14
+#define MSR_EFER 0xc0000080u
+#define MSR_STAR 0xc0000081u
+#define MSR_LSTAR 0xc0000082u
+#define MSR_FMASK 0xc0000084u
+
+struct cpu {
+	/* What the fast path touches, together. */
+	struct block *block; /* announced by the engine last, maybe half run */
+	struct pt_unit *unit;
+	int64_t left; /* instructions until the limit */
+	struct truth *truth;
+	bool attention; /* something happened: look at it at this boundary */
+
+	uint64_t limit_insns; /* retired so far = limit_insns - left */
+	uint64_t idle_cycles; /* time that passed without an instruction */
+	uint64_t limit_cycles;
+
+	struct block nowhere; /* no block: a fresh start */
+	struct block_cache *blocks;
+	struct engine *engine;  /* runs blocks; in single-step, instructions */
+	struct engine *stepper; /* runs instructions; NULL in single-step */
+	struct engine *active;  /* the one that holds the state */
+	struct walk_space space;
+	struct cpu_config config;
+	struct apic apic;
+	struct pmu pmu;
+
+	uint8_t cpl;
+	bool at_boundary; /* the last retired instruction was a transfer, or ran
+			     outside the engine: the CPU may be left here */
+	bool shadow;      /* STI has just run */
+	bool halted, yield, over;
+	bool unit_stopped; /* the PT unit stopped itself; the truth is not told */
+	bool nmi_pending, nmi_blocked;
+	uint32_t nmi_wait; /* instructions until a pending NMI may be taken */
+	bool cond_known, cond_taken; /* ambiguous branch, seen before it ran */
+	bool trapped;
+	uint64_t trap_rip;
+	struct insn trap_insn;
+
+	uint64_t xcr0, xss, apic_base, pat, tsc_aux, misc_enable;
+	uint64_t star, lstar, cstar, fmask;
+	uint64_t pmi_count, nmi_count;
+	uint64_t trace_bytes; /* reported as EVENT_OUTPUT */
+	const char *pt_error;
+
+	uint64_t *hooked; /* addresses given to engine_hook() */
+	size_t hooked_count;
+	uint64_t forget_va; /* the engine is to translate this anew */
+	uint32_t forget_bytes;
+};
+
+#define HOOKED_MAX 4096
+
+static inline uint64_t
+cpu_count_insns(const struct cpu *cpu)
+{
+	return cpu->limit_insns - (uint64_t)cpu->left;
+}
+
+/* Does the engine that runs now announce single instructions? */
+static inline bool
+cpu_is_stepping(const struct cpu *cpu)
+{
+	return cpu->config.single_step || cpu->active == cpu->stepper;
+}
+
+/* cpu.c */
+void cpu_emit(struct cpu *cpu, enum event_kind kind, uint64_t a, uint64_t b,
+    uint64_t c);
+void cpu_end_run(struct cpu *cpu, enum cpu_over why, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+struct pt_context cpu_context(const struct cpu *cpu, uint64_t ip);
+void cpu_read_regs(struct cpu *cpu, struct insn_regs *regs);
+/* CPL, CR3 and the code that is visible may have changed. */
+void cpu_sync_context(struct cpu *cpu, bool space_changed);
+bool cpu_can_take_nmi(const struct cpu *cpu);
+int cpu_takeable_vector(struct cpu *cpu); /* or -1 */
+void cpu_retire(struct cpu *cpu, unsigned insns);
+/* Leave the fast path, so that the next boundary looks at interrupts and yield. */
+void cpu_look_soon(struct cpu *cpu);
+
+/* flow.c */
+void cpu_enter(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg);
+void cpu_step(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg);
+void cpu_site(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg);
+/* The code of cpu->block has run to its end and went on at VA. */
+void cpu_leave_block(struct cpu *cpu, uint64_t va);
+/* It was left at RIP, which has not retired. */
+void cpu_cut_block(struct cpu *cpu, uint64_t rip);
+void cpu_transfer(
+    struct cpu *cpu, enum pt_transfer_kind kind, uint64_t from, uint64_t to);
+
+/* except.c */
+enum delivery {
+	DELIVER_INTERRUPT, /* INTR, NMI */
+	DELIVER_SOFTWARE,  /* INT n */
+	DELIVER_FAULT,
+};
+void cpu_deliver(struct cpu *cpu, uint8_t vector, enum delivery kind,
+    uint64_t error, uint64_t rip);
+void cpu_exception(struct cpu *cpu, unsigned vector);
+void cpu_raise(struct cpu *cpu, enum fault fault, uint64_t rip, uint64_t va);
+
+/* trap.c */
+void cpu_trap(struct cpu *cpu);
+
+/* msr.c */
+enum fault cpu_rdmsr(struct cpu *cpu, uint32_t index, uint64_t *value);
+enum fault cpu_wrmsr(
+    struct cpu *cpu, uint32_t index, uint64_t value, uint64_t nlip);
+
+/* mmio.c */
+uint64_t cpu_mmio_read(void *arg, uint64_t offset, unsigned bytes);
+void cpu_mmio_write(
+    void *arg, uint64_t offset, unsigned bytes, uint64_t value);
+
+#endif

@@ -1,0 +1,39 @@
+#include "emu/pmu/pmu.h"
+
+#define GLOBAL_STATUS 0x38e
+#define GLOBAL_STATUS_RESET 0x390
+#define GLOBAL_STATUS_SET 0x391
+
+bool
+pmu_owns_msr(uint32_t index)
+{
+	return index == GLOBAL_STATUS || index == GLOBAL_STATUS_RESET ||
+	    index == GLOBAL_STATUS_SET;
+}
+
+enum fault
+pmu_rdmsr(const struct pmu *pmu, uint32_t index, uint64_t *value)
+{
+	TZ_ASSERT(pmu_owns_msr(index));
+	*value = index == GLOBAL_STATUS ? pmu->global_status : 0;
+	return FAULT_NONE;
+}
+
+enum fault
+pmu_wrmsr(struct pmu *pmu, uint32_t index, uint64_t value)
+{
+	TZ_ASSERT(pmu_owns_msr(index));
+	if (index == GLOBAL_STATUS || (value & ~PMU_STATUS_TOPA_PMI) != 0)
+		return FAULT_GP;
+	if (index == GLOBAL_STATUS_RESET)
+		pmu->global_status &= ~value;
+	else
+		pmu->global_status |= value;
+	return FAULT_NONE;
+}
+
+void
+pmu_topa_pmi(struct pmu *pmu)
+{
+	pmu->global_status |= PMU_STATUS_TOPA_PMI;
+}

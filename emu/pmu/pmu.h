@@ -1,0 +1,32 @@
+/*
+ * The global performance-monitoring MSRs as far as Intel PT needs them: bit 55,
+ * Trace_ToPA_PMI, of IA32_PERF_GLOBAL_STATUS (38EH), its reset (390H) and set
+ * (391H).  There are no counters here yet: any other MSR of the PMU, and any other
+ * bit of these, is not owned.
+ *
+ * Source: SDM vol. 3, 20.2.4 "Architectural Performance Monitoring Version 4".
+ */
+#ifndef TOPAZ_EMU_PMU_PMU_H
+#define TOPAZ_EMU_PMU_PMU_H
+
+#include "emu/base.h"
+
+#define PMU_STATUS_TOPA_PMI TZ_BIT(55)
+
+struct pmu {
+	uint64_t global_status;
+};
+
+bool pmu_owns_msr(uint32_t index);
+
+/*
+ * 38EH is read-only: WRMSR gives FAULT_GP.  390H and 391H read as 0; writing a bit
+ * other than 55 gives FAULT_GP.
+ */
+enum fault pmu_rdmsr(const struct pmu *pmu, uint32_t index, uint64_t *value);
+enum fault pmu_wrmsr(struct pmu *pmu, uint32_t index, uint64_t value);
+
+/* A ToPA region with INT was filled; the bit is sticky, whatever the LVT says. */
+void pmu_topa_pmi(struct pmu *pmu);
+
+#endif

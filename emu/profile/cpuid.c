@@ -1,0 +1,310 @@
+#include "emu/profile/profile.h"
+
+#include <string.h>
+
+/*
+ * What every profile shows beside its PT leaves: a 64-bit processor with SSE2
+ * state, FSGSBASE, x2APIC and XSAVES, and nothing that the machine does not
+ * execute.  Not shown: MTRR, MCA, VMX, SMX, Debug Store, AVX, 1-GiB pages.
+ *
+ * Source: SDM vol. 2A, "CPUID - CPU Identification", and what Skylake reads.
+ */
+
+#define CPUID_BASIC_MAX    0x16
+#define CPUID_EXTENDED     UINT32_C(0x80000000)
+#define CPUID_EXTENDED_MAX UINT32_C(0x80000008)
+
+#define XSAVE_LEGACY_BYTES 576 /* x87, SSE and the header */
+#define XSAVE_PT_BYTES     128
+#define XSAVE_PT           TZ_BIT(8)
+
+enum { EAX, EBX, ECX, EDX };
+
+typedef void cpuid_fn(const struct profile *profile,
+    const struct profile_cpu *cpu, uint32_t leaf, uint32_t subleaf,
+    uint32_t out[4]);
+
+/* Bits that an APIC ID needs to number COUNT logical processors. */
+static uint32_t cpuid_id_bits(uint32_t count)
+{
+	uint32_t bits = 0;
+
+	TZ_ASSERT(count >= 1);
+	TZ_ASSERT(count <= 0x8000);
+	while ((UINT32_C(1) << bits) < count)
+		bits++;
+	return bits;
+}
+
+static void cpuid_vendor(const struct profile *profile,
+    const struct profile_cpu *cpu, uint32_t leaf, uint32_t subleaf,
+    uint32_t out[4])
+{
+	(void)profile;
+	(void)cpu;
+	(void)leaf;
+	(void)subleaf;
+	out[EAX] = CPUID_BASIC_MAX;
+	out[EBX] = 0x756e6547; /* "Genu" */
+	out[EDX] = 0x49656e69; /* "ineI" */
+	out[ECX] = 0x6c65746e; /* "ntel" */
+}
+
+static void cpuid_features(const struct profile *profile,
+    const struct profile_cpu *cpu, uint32_t leaf, uint32_t subleaf,
+    uint32_t out[4])
+{
+	(void)leaf;
+	(void)subleaf;
+	TZ_ASSERT(cpu->cpu_count >= 1);
+	out[EAX] = profile->signature;
+	out[EBX] = (cpu->apic_id & 0xff) << 24 |
+	    (UINT32_C(1) << cpuid_id_bits(cpu->cpu_count) & 0xff) << 16 |
+	    8 << 8; /* CLFLUSH: 8 * 8 bytes */
+	/* SSE3, CMPXCHG16B, x2APIC, XSAVE; OSXSAVE mirrors CR4. */
+	out[ECX] = TZ_BIT(0) | TZ_BIT(13) | TZ_BIT(21) | TZ_BIT(26);
+	if (cpu->osxsave)
+		out[ECX] |= TZ_BIT(27);
+	/* FPU, DE, PSE, TSC, MSR, PAE, CX8, APIC, SEP, PGE, CMOV, PAT. */
+	out[EDX] = TZ_BIT(0) | TZ_BIT(2) | TZ_BIT(3) | TZ_BIT(4) | TZ_BIT(5) |
+	    TZ_BIT(6) | TZ_BIT(8) | TZ_BIT(9) | TZ_BIT(11) | TZ_BIT(13) |
+	    TZ_BIT(15) | TZ_BIT(16);
+	/* CLFLUSH, MMX, FXSR, SSE, SSE2; HTT: the count above is valid. */
+	out[EDX] |= TZ_BIT(19) | TZ_BIT(23) | TZ_BIT(24) | TZ_BIT(25) |
+	    TZ_BIT(26);
+	if (cpu->cpu_count > 1)
+		out[EDX] |= TZ_BIT(28);
+}
+
+static void cpuid_cache_descriptors(const struct profile *profile,
+    const struct profile_cpu *cpu, uint32_t leaf, uint32_t subleaf,
+    uint32_t out[4])
+{
+	(void)profile;
+	(void)cpu;
+	(void)leaf;
+	(void)subleaf;
+	out[EAX] = 0x76036301;
+	out[EBX] = 0x00f0b5ff;
+	out[EDX] = 0x00c30000;
+}
+
+static void cpuid_caches(const struct profile *profile,
+    const struct profile_cpu *cpu, uint32_t leaf, uint32_t subleaf,
+    uint32_t out[4])
+{
+	/* Type and level, ways and line size, sets: L1D, L1I, L2, L3. */
+	static const uint32_t caches[][3] = {
+		{ 0x121, 0x01c0003f, 0x3f },
+		{ 0x122, 0x01c0003f, 0x3f },
+		{ 0x143, 0x00c0003f, 0x3ff },
+		{ 0x163, 0x03c0003f, 0x1fff },
+	};
+	uint32_t cores = (UINT32_C(1) << cpuid_id_bits(cpu->cpu_count)) - 1;
+
+	(void)profile;
+	(void)leaf;
+	TZ_ASSERT(cpu->cpu_count >= 1);
+	if (subleaf >= TZ_ARRAY_LEN(caches))
+		return;
+	out[EAX] = caches[subleaf][0] | (cores & 0x3f) << 26;
+	/* The last level is shared by all. */
+	if (subleaf == 3)
+		out[EAX] |= (cores & 0xfff) << 14;
+	out[EBX] = caches[subleaf][1];
+	out[ECX] = caches[subleaf][2];
+}
+
+static void cpuid_thermal(const struct profile *profile,
+    const struct profile_cpu *cpu, uint32_t leaf, uint32_t subleaf,
+    uint32_t out[4])
+{
+	(void)profile;
+	(void)cpu;
+	(void)leaf;
+	(void)subleaf;
+	out[EAX] = TZ_BIT(2); /* ARAT: the APIC timer never stops */
+}
+
+static void cpuid_extended_features(const struct profile *profile,
+    const struct profile_cpu *cpu, uint32_t leaf, uint32_t subleaf,
+    uint32_t out[4])
+{
+	(void)cpu;
+	(void)leaf;
+	if (subleaf != 0)
+		return;
+	out[EBX] = TZ_BIT(0); /* FSGSBASE */
+	if (profile->pt_ecx != 0)
+		out[EBX] |= TZ_BIT(25); /* Intel PT */
+}
+
+static void cpuid_perfmon(const struct profile *profile,
+    const struct profile_cpu *cpu, uint32_t leaf, uint32_t subleaf,
+    uint32_t out[4])
+{
+	(void)profile;
+	(void)cpu;
+	(void)leaf;
+	(void)subleaf;
+	/* Version 4, 4 counters and 3 fixed ones of 48 bits. */
+	out[EAX] = 0x07300404;
+	out[EDX] = 0x00000603;
+}
+
+static void cpuid_topology(const struct profile *profile,
+    const struct profile_cpu *cpu, uint32_t leaf, uint32_t subleaf,
+    uint32_t out[4])
+{
+	(void)profile;
+	(void)leaf;
+	TZ_ASSERT(cpu->cpu_count >= 1);
+	out[ECX] = subleaf & 0xff;
+	out[EDX] = cpu->apic_id;
+	if (subleaf == 0) { /* one thread a core */
+		out[EBX] = 1;
+		out[ECX] |= 1 << 8;
+	} else if (subleaf == 1) {
+		out[EAX] = cpuid_id_bits(cpu->cpu_count);
+		out[EBX] = cpu->cpu_count;
+		out[ECX] |= 2 << 8;
+	}
+}
+
+static void cpuid_xsave(const struct profile *profile,
+    const struct profile_cpu *cpu, uint32_t leaf, uint32_t subleaf,
+    uint32_t out[4])
+{
+	(void)leaf;
+	if (subleaf == 0) {
+		out[EAX] = 3; /* x87 and SSE */
+		out[EBX] = XSAVE_LEGACY_BYTES;
+		out[ECX] = XSAVE_LEGACY_BYTES;
+	} else if (subleaf == 1 && profile->xss_mask == 0) {
+		out[EAX] = TZ_BIT(0); /* XSAVEOPT only */
+	} else if (subleaf == 1) {
+		out[EAX] = 0xf; /* XSAVEOPT, XSAVEC, XGETBV(1), XSAVES */
+		out[EBX] = XSAVE_LEGACY_BYTES;
+		if (cpu->xss & XSAVE_PT)
+			out[EBX] += XSAVE_PT_BYTES;
+		/* Of the supervisor components only PT is modelled. */
+		out[ECX] = (uint32_t)(profile->xss_mask & XSAVE_PT);
+	} else if (subleaf == 8 && (profile->xss_mask & XSAVE_PT) != 0) {
+		out[EAX] = XSAVE_PT_BYTES;
+		out[ECX] = 1; /* supervisor state, no alignment */
+	}
+}
+
+static void cpuid_pt(const struct profile *profile,
+    const struct profile_cpu *cpu, uint32_t leaf, uint32_t subleaf,
+    uint32_t out[4])
+{
+	(void)cpu;
+	(void)leaf;
+	if (subleaf == 0) {
+		out[EAX] = profile->pt1_eax != 0 || profile->pt1_ebx != 0;
+		out[EBX] = profile->pt_ebx;
+		out[ECX] = profile->pt_ecx;
+	} else if (subleaf == 1) {
+		out[EAX] = profile->pt1_eax;
+		out[EBX] = profile->pt1_ebx;
+	}
+}
+
+static void cpuid_tsc(const struct profile *profile,
+    const struct profile_cpu *cpu, uint32_t leaf, uint32_t subleaf,
+    uint32_t out[4])
+{
+	(void)cpu;
+	(void)leaf;
+	(void)subleaf;
+	out[EAX] = profile->tsc_den;
+	out[EBX] = profile->tsc_num;
+	out[ECX] = profile->cpuid15_ecx;
+}
+
+static void cpuid_frequency(const struct profile *profile,
+    const struct profile_cpu *cpu, uint32_t leaf, uint32_t subleaf,
+    uint32_t out[4])
+{
+	(void)cpu;
+	(void)leaf;
+	(void)subleaf;
+	/* Model choice: a part without turbo, at its ratio of 100 MHz. */
+	out[EAX] = profile->cbr * 100;
+	out[EBX] = profile->cbr * 100;
+	out[ECX] = 100;
+}
+
+static void cpuid_extended(const struct profile *profile,
+    const struct profile_cpu *cpu, uint32_t leaf, uint32_t subleaf,
+    uint32_t out[4])
+{
+	char brand[48] = { 0 };
+
+	(void)cpu;
+	(void)subleaf;
+	TZ_ASSERT(leaf >= CPUID_EXTENDED && leaf <= CPUID_EXTENDED_MAX);
+	TZ_ASSERT(strlen(profile->title) < sizeof(brand));
+	memcpy(brand, profile->title, strlen(profile->title));
+	switch (leaf - CPUID_EXTENDED) {
+	case 0:
+		out[EAX] = CPUID_EXTENDED_MAX;
+		break;
+	case 1:
+		out[ECX] = TZ_BIT(0);                            /* LAHF */
+		out[EDX] = TZ_BIT(11) | TZ_BIT(20) | TZ_BIT(29); /* SYSCALL, */
+		break;                                           /* NX, LM */
+	case 2:
+	case 3:
+	case 4:
+		memcpy(out, brand + 16 * (leaf - CPUID_EXTENDED - 2), 16);
+		break;
+	case 6:
+		out[ECX] = 0x01006040; /* L2: 256 KiB, 64-byte lines */
+		break;
+	case 7:
+		out[EDX] = TZ_BIT(8); /* invariant TSC */
+		break;
+	case 8:
+		out[EAX] = 48 << 8 | profile->maxphyaddr;
+		break;
+	default:
+		break;
+	}
+}
+
+/* By basic leaf; a leaf without a function reads as 0. */
+static cpuid_fn *const cpuid_leaves[CPUID_BASIC_MAX + 1] = {
+	[0x00] = cpuid_vendor,
+	[0x01] = cpuid_features,
+	[0x02] = cpuid_cache_descriptors,
+	[0x04] = cpuid_caches,
+	[0x06] = cpuid_thermal,
+	[0x07] = cpuid_extended_features,
+	[0x0a] = cpuid_perfmon,
+	[0x0b] = cpuid_topology,
+	[0x0d] = cpuid_xsave,
+	[0x14] = cpuid_pt,
+	[0x15] = cpuid_tsc,
+	[0x16] = cpuid_frequency,
+};
+
+void profile_cpuid(const struct profile *profile, const struct profile_cpu *cpu,
+    uint32_t leaf, uint32_t subleaf, uint32_t out[4])
+{
+	cpuid_fn *fn;
+
+	TZ_ASSERT(profile != NULL);
+	TZ_ASSERT(cpu != NULL);
+	out[EAX] = out[EBX] = out[ECX] = out[EDX] = 0;
+	if (leaf >= CPUID_EXTENDED && leaf <= CPUID_EXTENDED_MAX) {
+		cpuid_extended(profile, cpu, leaf, subleaf, out);
+		return;
+	}
+	if (leaf > CPUID_BASIC_MAX)
+		leaf = CPUID_BASIC_MAX;
+	fn = cpuid_leaves[leaf];
+	if (fn != NULL)
+		fn(profile, cpu, leaf, subleaf, out);
+}

@@ -1,0 +1,182 @@
+#include "emu/pt/emit.h"
+
+#include "emu/pt/place.h"
+#include "emu/pt/state.h"
+
+enum packet_ip_bytes emit_ip_bytes(uint64_t ip, uint64_t last, bool valid)
+{
+	/*
+	 * SDM vol. 3, 33.4.2.2 "Target IP (TIP) Packet", "IP compression".
+	 * Model choice, from captures: the shortest of 16-bit update, 32-bit
+	 * update and 48 sign-extended bits; update-48 is never used.
+	 */
+	if (valid && ip >> 16 == last >> 16)
+		return PACKET_IP_UPDATE16;
+	if (valid && ip >> 32 == last >> 32)
+		return PACKET_IP_UPDATE32;
+	return tz_is_canonical(ip) ? PACKET_IP_SEXT48 : PACKET_IP_FULL;
+}
+
+uint8_t emit_exec(const struct pt_context *at)
+{
+	/* SDM vol. 3, 33.4.2.8 "MODE Packets": with CS.L, CS.D reads as 0. */
+	if (at->cs_l)
+		return PACKET_MODE_EXEC_CS_L;
+	return at->cs_d ? PACKET_MODE_EXEC_CS_D : 0;
+}
+
+void emit_packet(struct pt_unit *unit, enum packet_kind kind, uint64_t payload)
+{
+	struct packet packet = packet_fixed(kind, payload);
+
+	place_put(unit, &packet);
+}
+
+void emit_tnt(struct pt_unit *unit)
+{
+	struct packet packet;
+
+	TZ_ASSERT(unit->fast.tnt != 0);
+	TZ_ASSERT(unit->fast.tnt >> (PACKET_TNT_BITS_MAX + 1) == 0);
+	if (unit->fast.tnt == EMIT_TNT_EMPTY)
+		return;
+	packet = packet_tnt(unit->fast.tnt);
+	unit->fast.tnt = EMIT_TNT_EMPTY;
+	place_put(unit, &packet);
+}
+
+void emit_branch(struct pt_unit *unit, bool taken)
+{
+	TZ_ASSERT(unit->fast.tnt >> PACKET_TNT_BITS_MAX == 0);
+	TZ_ASSERT(unit->gate.packet_en);
+	unit->fast.tnt = unit->fast.tnt << 1 | taken;
+	if (unit->fast.tnt >> PACKET_TNT_BITS_MAX != 0)
+		emit_tnt(unit);
+}
+
+/* Sends MAIN, with MODE.Exec before it where its bits are not known yet. */
+static void emit_moded(struct pt_unit *unit, const struct packet *main)
+{
+	struct flow *flow = &unit->flow;
+	struct packet mode = packet_fixed(PACKET_MODE, flow->exec);
+	struct packet joined;
+
+	/*
+	 * SDM vol. 3, 33.4.2.8 "MODE Packets": MODE.Exec goes before TIP or
+	 * TIP.PGE where CS.L or CS.D has changed, or since PSB was not sent.
+	 */
+	if (flow->exec_known && flow->exec_sent == flow->exec) {
+		place_put(unit, main);
+		return;
+	}
+	flow->exec_known = true;
+	flow->exec_sent = flow->exec;
+	TZ_ASSERT(flow->exec < 4);
+	if (main->place == PLACE_WIDE) {
+		joined = packet_join(&mode, main);
+		place_put(unit, &joined);
+		return;
+	}
+	place_put(unit, &mode);
+	place_put(unit, main);
+}
+
+void emit_tip(struct pt_unit *unit, enum packet_ip_kind kind, uint64_t ip)
+{
+	struct flow *flow = &unit->flow;
+	struct packet packet = packet_ip(
+	    kind, emit_ip_bytes(ip, flow->last_ip, flow->last_ip_valid), ip);
+
+	TZ_ASSERT(kind != PACKET_FUP);
+	TZ_ASSERT(unit->fast.tnt == EMIT_TNT_EMPTY);
+	flow->last_ip = ip;
+	flow->last_ip_valid = true;
+	if (kind == PACKET_TIP_PGD)
+		place_put(unit, &packet);
+	else
+		emit_moded(unit, &packet);
+}
+
+void emit_pgd_bare(struct pt_unit *unit)
+{
+	struct packet packet = packet_ip(PACKET_TIP_PGD, PACKET_IP_NONE, 0);
+
+	TZ_ASSERT(unit->fast.tnt == EMIT_TNT_EMPTY);
+	place_put(unit, &packet);
+}
+
+static struct packet emit_make_fup(uint64_t ip)
+{
+	/* Model choice, from captures: a FUP is never compressed. */
+	return packet_ip(PACKET_FUP, emit_ip_bytes(ip, 0, false), ip);
+}
+
+void emit_fup(struct pt_unit *unit, uint64_t ip)
+{
+	struct packet packet = emit_make_fup(ip);
+
+	TZ_ASSERT(unit->fast.tnt == EMIT_TNT_EMPTY);
+	/*
+	 * Every decoder takes its last IP from a FUP too.  Model choice: the
+	 * first TIP after PSB+ is full even if a FUP came in between.
+	 */
+	unit->flow.last_ip = ip;
+	place_put(unit, &packet);
+}
+
+void emit_pip(struct pt_unit *unit)
+{
+	emit_packet(
+	    unit, PACKET_PIP, packet_pip_payload(unit->flow.cr3, false));
+}
+
+/* MODE.TSX, MODE.Exec and FUP of PSB+, each where its condition holds. */
+static void emit_psb_status(struct pt_unit *unit, bool packet_en, uint64_t ip)
+{
+	struct packet tsx = packet_fixed(PACKET_MODE, PACKET_MODE_TSX);
+	struct packet exec = packet_fixed(PACKET_MODE, unit->flow.exec);
+	struct packet fup;
+
+	TZ_ASSERT(unit->gate.context_en);
+	if (!packet_en) {
+		if (unit->msrs.ctl & CTL_BRANCH_EN)
+			place_put(unit, &tsx);
+		return;
+	}
+	TZ_ASSERT(unit->msrs.ctl & CTL_BRANCH_EN);
+	fup = emit_make_fup(ip);
+	fup = packet_join(&exec, &fup);
+	fup = packet_join(&tsx, &fup);
+	place_put(unit, &fup);
+	unit->flow.last_ip = ip;
+	unit->flow.exec_known = true;
+	unit->flow.exec_sent = unit->flow.exec;
+}
+
+void emit_psb(struct pt_unit *unit, bool packet_en, uint64_t ip)
+{
+	struct pt_event event = { .kind = PT_EVENT_PSB };
+	bool context_en = unit->gate.context_en;
+
+	TZ_ASSERT(unit->gate.trigger_en);
+	emit_tnt(unit);
+	place_align(unit);
+	if (!unit->topa.open)
+		return;
+	event.offset_bytes = unit->topa.written;
+	unit->port.event(unit->port.arg, &event);
+	/*
+	 * SDM vol. 3, 33.3.7 "Packet Stream Boundary": PSB+ resets the last
+	 * IP and the RET stack.  Model choice, from captures: this order.
+	 */
+	unit->flow.last_ip_valid = false;
+	unit->flow.exec_known = false;
+	unit->fast.ret_count = 0;
+	emit_packet(unit, PACKET_PSB, 0);
+	if (context_en)
+		emit_psb_status(unit, packet_en, ip);
+	if (context_en && (unit->msrs.ctl & CTL_OS) != 0)
+		emit_pip(unit);
+	emit_packet(unit, PACKET_CBR, unit->profile->cbr & 0xff);
+	emit_packet(unit, PACKET_PSBEND, 0);
+}

@@ -1,0 +1,47 @@
+/*
+ * Packets with the memory that they need: pending TNT bits, last IP, MODE.Exec
+ * and the status that PSB+ repeats.  When a packet is due is flow.c's business.
+ *
+ * Source: SDM vol. 3, 33.4.2 "Packet Definitions".
+ */
+#ifndef TOPAZ_EMU_PT_EMIT_H
+#define TOPAZ_EMU_PT_EMIT_H
+
+#include "emu/pt/packet.h"
+#include "emu/pt/unit.h"
+
+#define EMIT_TNT_EMPTY 1
+
+/* The IPBytes for IP where the last IP was LAST, which counts only if VALID. */
+enum packet_ip_bytes emit_ip_bytes(uint64_t ip, uint64_t last, bool valid);
+
+/* What MODE.Exec says of a CPU that stands at AT. */
+uint8_t emit_exec(const struct pt_context *at);
+
+/* A packet of fixed layout. */
+void emit_packet(struct pt_unit *unit, enum packet_kind kind, uint64_t payload);
+
+/* The pending TNT bits, if any. */
+void emit_tnt(struct pt_unit *unit);
+
+/* Adds a branch outcome to the pending ones; a sixth one sends them. */
+void emit_branch(struct pt_unit *unit, bool taken);
+
+/* TIP, TIP.PGE or TIP.PGD to IP; before the first two MODE.Exec where needed. */
+void emit_tip(struct pt_unit *unit, enum packet_ip_kind kind, uint64_t ip);
+
+/* TIP.PGD without IP. */
+void emit_pgd_bare(struct pt_unit *unit);
+
+void emit_fup(struct pt_unit *unit, uint64_t ip);
+
+/* PIP with the present CR3. */
+void emit_pip(struct pt_unit *unit);
+
+/*
+ * PSB+.  IP is that of the next instruction, PACKET_EN whether the stream is in
+ * the traced state there (an enable sends PSB+ before its TIP.PGE: false).
+ */
+void emit_psb(struct pt_unit *unit, bool packet_en, uint64_t ip);
+
+#endif

@@ -1,0 +1,263 @@
+#include "emu/pt/flow.h"
+
+#include "emu/pt/emit.h"
+#include "emu/pt/place.h"
+#include "emu/pt/state.h"
+
+/* The end of an event with all its packets sent: PSB+, where DUE. */
+static void flow_end(struct pt_unit *unit, bool due, uint64_t ip)
+{
+	unit_refresh(unit);
+	if (!due || !unit->gate.trigger_en)
+		return;
+	TZ_ASSERT(unit->place.psb_due);
+	unit->place.psb_due = false;
+	emit_psb(unit, unit->gate.packet_en, ip);
+	unit_refresh(unit);
+}
+
+/* TraceStop: its packet, then Stopped. */
+static void flow_stop(struct pt_unit *unit)
+{
+	struct pt_event event = { .kind = PT_EVENT_STOPPED };
+
+	TZ_ASSERT(!unit->gate.packet_en);
+	/* The output ended by STOP or an error before TraceStop came. */
+	if (!gate_trigger_en(&unit->msrs))
+		return;
+	/* SDM vol. 3, 33.4.2.16 "TraceStop Packet". */
+	emit_packet(unit, PACKET_TRACESTOP, 0);
+	unit->msrs.status |= STATUS_STOPPED;
+	event.offset_bytes = unit->topa.written;
+	unit->port.event(unit->port.arg, &event);
+}
+
+/* Takes over where the CPU stands after an event; true if the trace stops. */
+static bool flow_move(
+    struct pt_unit *unit, const struct pt_context *at, bool moved)
+{
+	bool stop;
+
+	unit->gate = gate_next(&unit->msrs, unit->gate, at, moved, &stop);
+	unit->flow.cr3 = at->cr3;
+	unit->flow.exec = emit_exec(at);
+	return stop;
+}
+
+/* Near CALL: remembers the return address.  SDM vol. 3, 33.4.2.2, "RET". */
+static void flow_call(struct pt_unit *unit, const struct pt_transfer *transfer)
+{
+	/* A direct CALL to the next instruction only reads the IP. */
+	if (transfer->kind == PT_TRANSFER_CALL_DIRECT &&
+	    transfer->after.ip == transfer->nlip)
+		return;
+	pt_unit_fast_call(unit, transfer->nlip);
+}
+
+/* Near RET with PacketEn 1 before and after; true if it was compressed. */
+static bool flow_ret(struct pt_unit *unit, uint64_t target)
+{
+	struct pt_fast *fast = &unit->fast;
+	uint32_t top = (fast->ret_top + PT_RETURN_STACK_ENTRIES - 1) %
+	    PT_RETURN_STACK_ENTRIES;
+
+	TZ_ASSERT(fast->ret_count <= PT_RETURN_STACK_ENTRIES);
+	TZ_ASSERT(fast->ret_top < PT_RETURN_STACK_ENTRIES);
+	/* SDM vol. 3, 33.4.2.2, "RET Compression". */
+	if (fast->compress_ret && fast->ret_count != 0 &&
+	    fast->ret_stack[top] == target) {
+		fast->ret_top = top;
+		fast->ret_count--;
+		emit_branch(unit, true);
+		return true;
+	}
+	/* Model choice: the stack empties; decoders differ on what it pops. */
+	fast->ret_count = 0;
+	emit_tnt(unit);
+	emit_tip(unit, PACKET_TIP, target);
+	return false;
+}
+
+/* Does the event send a FUP with its source first? */
+static bool flow_has_fup(enum pt_transfer_kind kind)
+{
+	return kind == PT_TRANSFER_INT_SW || kind == PT_TRANSFER_EXCEPTION ||
+	    kind == PT_TRANSFER_INTERRUPT;
+}
+
+/* PIP, where the event wrote CR3 and the new context may know. */
+static void flow_pip(struct pt_unit *unit, const struct pt_transfer *transfer)
+{
+	TZ_ASSERT(transfer->kind <= PT_TRANSFER_MOV_CR3);
+	TZ_ASSERT(unit->gate.trigger_en || !unit->gate.packet_en);
+	/* SDM vol. 3, 33.4.2.15 "Paging Information Packet (PIP)". */
+	if (transfer->cr3_written && unit->gate.context_en &&
+	    (unit->msrs.ctl & CTL_OS) != 0) {
+		emit_tnt(unit);
+		emit_pip(unit);
+	}
+}
+
+/*
+ * An event with PacketEn 1 before and after; true if all it did was to add to the
+ * pending TNT bits.
+ */
+static bool flow_stay(struct pt_unit *unit, const struct pt_transfer *transfer)
+{
+	uint64_t target = transfer->after.ip;
+
+	TZ_ASSERT(unit->gate.packet_en);
+	switch (transfer->kind) {
+	case PT_TRANSFER_COND:
+		emit_branch(unit, transfer->taken);
+		return true;
+	case PT_TRANSFER_JMP_DIRECT:
+		return false;
+	case PT_TRANSFER_CALL_DIRECT:
+		flow_call(unit, transfer);
+		return false;
+	case PT_TRANSFER_RET:
+		return flow_ret(unit, target);
+	case PT_TRANSFER_MOV_CR3:
+		flow_pip(unit, transfer);
+		return false;
+	case PT_TRANSFER_CALL_INDIRECT:
+		flow_call(unit, transfer);
+		break;
+	case PT_TRANSFER_JMP_INDIRECT:
+	case PT_TRANSFER_FAR:
+	case PT_TRANSFER_INT_SW:
+	case PT_TRANSFER_EXCEPTION:
+	case PT_TRANSFER_INTERRUPT:
+		break;
+	}
+	emit_tnt(unit);
+	if (flow_has_fup(transfer->kind))
+		emit_fup(unit, transfer->ip_from);
+	flow_pip(unit, transfer);
+	emit_tip(unit, PACKET_TIP, target);
+	return false;
+}
+
+/* An event with PacketEn 1 before and 0 after. */
+static void flow_leave(struct pt_unit *unit, const struct pt_transfer *transfer)
+{
+	bool bare = !unit->gate.context_en;
+
+	TZ_ASSERT(!unit->gate.packet_en);
+	emit_tnt(unit);
+	if (flow_has_fup(transfer->kind))
+		emit_fup(unit, transfer->ip_from);
+	flow_pip(unit, transfer);
+	/*
+	 * SDM vol. 3, 33.4.2.4 "Packet Generation Disable (TIP.PGD) Packet": no
+	 * IP where ContextEn is 0 or, by its table, at a conditional branch.
+	 */
+	if (transfer->kind == PT_TRANSFER_COND && !unit->profile->pgd_jcc_ip)
+		bare = true;
+	if (bare)
+		emit_pgd_bare(unit);
+	else
+		emit_tip(unit, PACKET_TIP_PGD, transfer->after.ip);
+	unit->fast.ret_count = 0;
+}
+
+void flow_enable(struct pt_unit *unit, const struct pt_context *at,
+    uint64_t nlip, uint64_t count)
+{
+	struct pt_context next = *at;
+	bool stop;
+
+	TZ_ASSERT(unit->msrs.ctl & CTL_TRACE_EN);
+	TZ_ASSERT(count <= STATUS_COUNT_MASK);
+	next.ip = nlip;
+	unit->fast.tnt = EMIT_TNT_EMPTY;
+	unit->fast.ret_count = 0;
+	unit->flow.last_ip_valid = false;
+	unit->flow.exec_known = false;
+	place_begin(unit, count);
+	stop = flow_move(unit, &next, true);
+	if (!unit->gate.trigger_en)
+		return;
+	/* SDM vol. 3, 33.3.7: PSB+ on enable where PacketByteCnt is 0. */
+	if (count == 0 || !(unit->profile->pt_ebx & PROFILE_PT_EBX_PSB))
+		emit_psb(unit, false, nlip);
+	else
+		emit_packet(unit, PACKET_CBR, unit->profile->cbr & 0xff);
+	if (unit->gate.packet_en)
+		emit_tip(unit, PACKET_TIP_PGE, nlip);
+	/* Model choice: an enable inside a TraceStop range stops at once. */
+	if (stop)
+		flow_stop(unit);
+}
+
+void flow_disable(struct pt_unit *unit, uint64_t clip)
+{
+	TZ_ASSERT(unit->msrs.ctl & CTL_TRACE_EN);
+	if (!unit->gate.trigger_en)
+		return;
+	TZ_ASSERT(gate_trigger_en(&unit->msrs));
+	emit_tnt(unit);
+	if (unit->gate.packet_en) {
+		emit_fup(unit, clip);
+		emit_pgd_bare(unit);
+	}
+	place_flush(unit);
+}
+
+void pt_unit_transfer(struct pt_unit *unit, const struct pt_transfer *transfer)
+{
+	bool was = unit->gate.packet_en;
+	bool due = unit->place.psb_due;
+	bool moved = transfer->kind != PT_TRANSFER_COND || transfer->taken;
+	bool quiet = false;
+	bool stop;
+
+	TZ_ASSERT(transfer->kind <= PT_TRANSFER_MOV_CR3);
+	if (!unit->gate.trigger_en)
+		return;
+	TZ_ASSERT(!was || unit->gate.context_en);
+	stop = flow_move(unit, &transfer->after, moved);
+	if (was && unit->gate.packet_en) {
+		quiet = flow_stay(unit, transfer);
+	} else if (was) {
+		flow_leave(unit, transfer);
+	} else {
+		flow_pip(unit, transfer);
+		if (unit->gate.packet_en)
+			emit_tip(unit, PACKET_TIP_PGE, transfer->after.ip);
+	}
+	if (stop)
+		flow_stop(unit);
+	/*
+	 * Model choice: a PSB that a TNT packet made due comes after the event
+	 * that follows; any other comes after the event that made it due.
+	 */
+	flow_end(unit, quiet ? due : unit->place.psb_due, transfer->after.ip);
+}
+
+void pt_unit_tnt_full(struct pt_unit *unit)
+{
+	struct topa *topa = &unit->topa;
+
+	TZ_ASSERT(unit->fast.tnt >> PACKET_TNT_BITS_MAX == 1);
+	TZ_ASSERT(unit->gate.packet_en);
+	if (topa->written + 1 < topa->fast_limit && !unit->place.close_word) {
+		unit->window[topa->offset_bytes++] = (uint8_t)(unit->fast.tnt
+		    << 1);
+		topa->written++;
+		unit->fast.tnt = EMIT_TNT_EMPTY;
+		return;
+	}
+	emit_tnt(unit);
+	unit_refresh(unit);
+}
+
+void pt_unit_fast_tip(struct pt_unit *unit, uint64_t target)
+{
+	TZ_ASSERT(unit->fast.fast);
+	TZ_ASSERT(unit->gate.packet_en);
+	emit_tnt(unit);
+	emit_tip(unit, PACKET_TIP, target);
+	flow_end(unit, unit->place.psb_due, target);
+}

@@ -1,0 +1,54 @@
+/*
+ * The enables that decide whether packets are generated: TriggerEn, ContextEn,
+ * FilterEn and, from them, PacketEn.  Pure functions of the MSRs and of where the
+ * CPU stands; enclaves are not modelled.
+ *
+ * Source: SDM vol. 3, 33.2.6 "Packet Generation Enable Controls".
+ */
+#ifndef TOPAZ_EMU_PT_GATE_H
+#define TOPAZ_EMU_PT_GATE_H
+
+#include "emu/base.h"
+#include "emu/pt/unit.h"
+
+#define GATE_RANGES_MAX 4
+
+/* The MSRs that the gates read. */
+struct gate_config {
+	uint64_t ctl;
+	uint64_t status;
+	uint64_t cr3_match;
+	uint64_t range_a[GATE_RANGES_MAX];
+	uint64_t range_b[GATE_RANGES_MAX];
+};
+
+struct gate {
+	bool trigger_en;
+	bool context_en;
+	bool filter_en;
+	bool packet_en;
+};
+
+/* TraceEn && !Stopped && !Error. */
+bool gate_trigger_en(const struct gate_config *config);
+
+/* May the CPU at AT be traced by its privilege level and its CR3? */
+bool gate_context_en(
+    const struct gate_config *config, const struct pt_context *at);
+
+/* Is IP in a range that is configured for CFG (1: FilterEn, 2: TraceStop)? */
+bool gate_in_range(const struct gate_config *config, unsigned cfg, uint64_t ip);
+
+/* Is any address range in use? */
+bool gate_has_ranges(const struct gate_config *config);
+
+/*
+ * The gates after an event that left the CPU at AT, from the gates before.
+ * MOVED says whether the event is one at which FilterEn is looked at: anything
+ * but a conditional branch not taken.  Sets *STOP where AT lies in a TraceStop
+ * range that is to stop the trace.
+ */
+struct gate gate_next(const struct gate_config *config, struct gate before,
+    const struct pt_context *at, bool moved, bool *stop);
+
+#endif

@@ -1,0 +1,93 @@
+/*
+ * Trace packets: from values to bytes and nothing else.  Whether and when a packet
+ * is due is flow.c's business, where its bytes go is place.c's.
+ */
+#ifndef TOPAZ_EMU_PT_PACKET_H
+#define TOPAZ_EMU_PT_PACKET_H
+
+#include "emu/base.h"
+
+/* How a packet is laid into the 8-byte words of the output (place.c). */
+enum place_class {
+	PLACE_SMALL, /* lies within one word */
+	PLACE_WIDE,  /* its header ends a word, its payload starts the next */
+	PLACE_WORD,  /* starts a word */
+};
+
+#define PACKET_BYTES_MAX 32
+
+struct packet {
+	enum place_class place;
+	uint8_t header_bytes;
+	uint8_t bytes; /* header and payload */
+	uint8_t data[PACKET_BYTES_MAX];
+};
+
+/* Packets of fixed layout, one a row of packet.def. */
+enum packet_kind {
+#define PACKET(name, opcode, opcode_bytes, repeat, payload_bytes, place, cite) \
+ PACKET_##name,
+#include "emu/pt/packet.def"
+#undef PACKET
+	PACKET_KINDS
+};
+
+/* SDM vol. 3, 33.4.2.2 "Target IP (TIP) Packet": bits 4:0 of the header. */
+enum packet_ip_kind {
+	PACKET_TIP_PGD = 0x01,
+	PACKET_TIP = 0x0d,
+	PACKET_TIP_PGE = 0x11,
+	PACKET_FUP = 0x1d,
+};
+
+/* SDM vol. 3, table "FUP/TIP IP Reconstruction": the IPBytes field. */
+enum packet_ip_bytes {
+	PACKET_IP_NONE = 0,     /* suppressed */
+	PACKET_IP_UPDATE16 = 1, /* 2 bytes */
+	PACKET_IP_UPDATE32 = 2, /* 4 bytes */
+	PACKET_IP_SEXT48 = 3,   /* 6 bytes, sign-extended */
+	PACKET_IP_UPDATE48 = 4, /* 6 bytes */
+	PACKET_IP_FULL = 6,     /* 8 bytes */
+};
+
+#define PACKET_TNT_BITS_MAX   6
+#define PACKET_MODE_EXEC_CS_L TZ_BIT(0)
+#define PACKET_MODE_EXEC_CS_D TZ_BIT(1)
+#define PACKET_MODE_TSX       0x20 /* leaf ID 1 */
+
+/* A packet of fixed layout; PAYLOAD's excess bits must be 0. */
+struct packet packet_fixed(enum packet_kind kind, uint64_t payload);
+
+/*
+ * A short TNT from STACK: a stop bit, then 1 to 6 outcomes, oldest first (so that
+ * an empty one would be 1).
+ */
+struct packet packet_tnt(uint32_t stack);
+
+/* TIP, TIP.PGE, TIP.PGD or FUP with as much of IP as BYTES says. */
+struct packet packet_ip(
+    enum packet_ip_kind kind, enum packet_ip_bytes bytes, uint64_t ip);
+
+/* A CYC of the shortest form that holds CYCLES. */
+struct packet packet_cyc(uint64_t cycles);
+
+/* An event data packet: type 0..63 and its 8 bytes of data. */
+struct packet packet_evd(uint8_t type, uint64_t data);
+
+/* A block item: identifier 0..31 and a payload of 4 or 8 bytes. */
+struct packet packet_bip(uint8_t id, unsigned payload_bytes, uint64_t payload);
+
+/* PREFIX made part of MAIN's header: they are placed as one packet. */
+struct packet packet_join(
+    const struct packet *prefix, const struct packet *main);
+
+/*
+ * SDM vol. 3, 33.4.2.15 "Paging Information Packet (PIP)": CR3[51:5] above the
+ * NonRoot bit.  Outside PAE paging CR3[11:5] is sent as 0.
+ */
+static inline uint64_t packet_pip_payload(uint64_t cr3, bool non_root)
+{
+	return tz_bits(cr3, 51, 12) << 8 | non_root;
+}
+
+#endif

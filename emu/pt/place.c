@@ -1,0 +1,141 @@
+#include "emu/pt/place.h"
+
+#include "emu/pt/state.h"
+#include "emu/pt/topa.h"
+
+#define PLACE_WORD_BYTES  8
+#define PLACE_FLUSH_BYTES 16
+#define PLACE_LINE_BYTES  64
+/* The byte counter is looked at once in this many bytes: 15 lines. */
+#define PLACE_LOOK_BYTES (15 * PLACE_LINE_BYTES)
+
+/* Bytes from POSITION to the next multiple of UNIT. */
+static unsigned place_pad_to(uint64_t position, unsigned unit)
+{
+	return (unsigned)((unit - position % unit) % unit);
+}
+
+/*
+ * Model choice, from captures of Skylake: a small packet never crosses a word; a
+ * wide one has its payload at the start of a word and closes that word; PSB and
+ * OVF start a word.
+ */
+struct place_step place_next(
+    uint64_t position, bool close_word, const struct packet *packet)
+{
+	struct place_step step = { 0 };
+	uint64_t at = position;
+
+	TZ_ASSERT(packet->bytes >= packet->header_bytes);
+	TZ_ASSERT(packet->header_bytes >= 1);
+	if (close_word)
+		at += place_pad_to(at, PLACE_WORD_BYTES);
+	if (packet->place == PLACE_SMALL &&
+	    at % PLACE_WORD_BYTES + packet->bytes > PLACE_WORD_BYTES)
+		at += place_pad_to(at, PLACE_WORD_BYTES);
+	if (packet->place == PLACE_WIDE) {
+		at += place_pad_to(at + packet->header_bytes, PLACE_WORD_BYTES);
+		step.close_word = true;
+	}
+	if (packet->place == PLACE_WORD) {
+		at += place_pad_to(at, PLACE_WORD_BYTES);
+		step.close_word = true;
+	}
+	step.pad_bytes = (unsigned)(at - position);
+	TZ_ASSERT(step.pad_bytes < 2 * PLACE_WORD_BYTES);
+	return step;
+}
+
+static uint64_t place_position(const struct pt_unit *unit)
+{
+	return unit->topa.written + unit->place.bias;
+}
+
+/* SDM vol. 3, 33.2.8.2, PSBFreq: a PSB every 2^(value + 11) bytes. */
+static uint64_t place_period_bytes(const struct pt_unit *unit)
+{
+	return UINT64_C(2048) << CTL_PSB_FREQ(unit->msrs.ctl);
+}
+
+/*
+ * Model choice, from captures: the counter is looked at every 15 lines, and the
+ * period is subtracted from it, so that the mean distance is the period.
+ */
+static void place_look(struct pt_unit *unit)
+{
+	struct place *place = &unit->place;
+	uint64_t period_bytes = place_period_bytes(unit);
+
+	TZ_ASSERT(place->look % PLACE_LOOK_BYTES == 0);
+	while (place_position(unit) >= place->look) {
+		if (place->look - place->zero >= period_bytes) {
+			place->zero += period_bytes;
+			place->psb_due = true;
+		}
+		place->look += PLACE_LOOK_BYTES;
+	}
+	topa_set_look(unit, place->look - place->bias);
+	TZ_ASSERT(place->look > place_position(unit));
+}
+
+void place_begin(struct pt_unit *unit, uint64_t count)
+{
+	struct place *place = &unit->place;
+	uint64_t position = unit->topa.offset_bytes % PLACE_LINE_BYTES;
+
+	TZ_ASSERT(count <= STATUS_COUNT_MASK);
+	TZ_ASSERT(unit->msrs.ctl & CTL_TRACE_EN);
+	place->bias = position - unit->topa.written;
+	place->zero = position - count;
+	place->look = PLACE_LOOK_BYTES;
+	place->close_word = false;
+	place->psb_due = false;
+	topa_set_look(unit, place->look - place->bias);
+}
+
+uint64_t place_count(const struct pt_unit *unit)
+{
+	return (place_position(unit) - unit->place.zero) & STATUS_COUNT_MASK;
+}
+
+/* SDM vol. 3, 33.4.2.27 "PAD Packet": ignored by decoders, legal anywhere. */
+static void place_pad(struct pt_unit *unit, unsigned bytes)
+{
+	static const uint8_t pads[2 * PLACE_WORD_BYTES];
+
+	TZ_ASSERT(bytes <= sizeof(pads));
+	TZ_ASSERT(PLACE_FLUSH_BYTES <= sizeof(pads));
+	topa_write(unit, pads, bytes);
+}
+
+void place_put(struct pt_unit *unit, const struct packet *packet)
+{
+	struct place *place = &unit->place;
+	struct place_step step = place_next(
+	    place_position(unit), place->close_word, packet);
+
+	TZ_ASSERT(packet->bytes >= 1);
+	TZ_ASSERT(packet->bytes <= PACKET_BYTES_MAX);
+	place_pad(unit, step.pad_bytes);
+	topa_write(unit, packet->data, packet->bytes);
+	place->close_word = step.close_word;
+	if (place_position(unit) >= place->look)
+		place_look(unit);
+}
+
+void place_align(struct pt_unit *unit)
+{
+	place_pad(unit, place_pad_to(place_position(unit), PLACE_WORD_BYTES));
+	unit->place.close_word = false;
+	TZ_ASSERT(
+	    !unit->topa.open || place_position(unit) % PLACE_WORD_BYTES == 0);
+}
+
+void place_flush(struct pt_unit *unit)
+{
+	/* Model choice, from captures: the flush pads to 16 bytes. */
+	place_pad(unit, place_pad_to(place_position(unit), PLACE_FLUSH_BYTES));
+	unit->place.close_word = false;
+	TZ_ASSERT(
+	    !unit->topa.open || place_position(unit) % PLACE_FLUSH_BYTES == 0);
+}

@@ -1,0 +1,41 @@
+/*
+ * The output stage: lays packets into 8-byte words, pads, and counts bytes for
+ * the next PSB.  The rules are those that rebuild captured streams of Skylake
+ * byte for byte; the SDM leaves them open.
+ *
+ * A position is a count of output bytes that is congruent, modulo 64, to the
+ * physical address that the byte goes to.
+ */
+#ifndef TOPAZ_EMU_PT_PLACE_H
+#define TOPAZ_EMU_PT_PLACE_H
+
+#include "emu/pt/packet.h"
+
+struct pt_unit;
+
+/* How one packet is to be laid down. */
+struct place_step {
+	unsigned pad_bytes;
+	bool close_word; /* the packet after it starts a word */
+};
+
+/* The step for PACKET at POSITION where CLOSE_WORD came from the step before. */
+struct place_step place_next(
+    uint64_t position, bool close_word, const struct packet *packet);
+
+/* Starts at the present output offset with PacketByteCnt COUNT. */
+void place_begin(struct pt_unit *unit, uint64_t count);
+
+/* PacketByteCnt as of now. */
+uint64_t place_count(const struct pt_unit *unit);
+
+/* Pads and writes PACKET, and sets .psb_due where a PSB has become due. */
+void place_put(struct pt_unit *unit, const struct packet *packet);
+
+/* Pads up to the word at which a PSB or OVF may start. */
+void place_align(struct pt_unit *unit);
+
+/* Pads as TraceEn 1 -> 0 does when it flushes. */
+void place_flush(struct pt_unit *unit);
+
+#endif

@@ -1,0 +1,64 @@
+/*
+ * The whole state of a PT unit, shared by the files of emu/pt and by nobody else.
+ * Each member that is a struct belongs to the file that is named beside it.
+ */
+#ifndef TOPAZ_EMU_PT_STATE_H
+#define TOPAZ_EMU_PT_STATE_H
+
+#include "emu/pt/gate.h"
+#include "emu/pt/msr.h"
+#include "emu/pt/unit.h"
+
+/* topa.c: where the output goes. */
+struct topa {
+	uint64_t written;      /* bytes since the unit's creation */
+	uint64_t fast_limit;   /* below it a byte needs no look */
+	uint64_t look;         /* value of .written that place.c waits for */
+	uint64_t region_pa;    /* base of the region being filled */
+	uint64_t region_bytes; /* its size */
+	uint64_t offset_bytes; /* IA32_RTIT_OUTPUT_MASK_PTRS[63:32] */
+	uint64_t told_bytes; /* offset up to which PT_EVENT_OUTPUT was given */
+	uint32_t index;      /* IA32_RTIT_OUTPUT_MASK_PTRS[31:7] */
+	bool open;           /* a region is being filled */
+	bool region_stop;    /* the region's entry has STOP */
+	bool region_intr;    /* the region's entry has INT */
+};
+
+/* place.c: words, padding and the PSB byte counter. */
+struct place {
+	uint64_t bias;   /* .written + bias: the output position, see place.c */
+	uint64_t look;   /* position at which the counter is looked at next */
+	uint64_t zero;   /* position at which PacketByteCnt was 0 */
+	bool close_word; /* the next small or wide packet starts a word */
+	bool psb_due;
+};
+
+/* flow.c: what the stream has told its decoder so far. */
+struct flow {
+	uint64_t last_ip;
+	uint64_t cr3;       /* after the last event */
+	bool last_ip_valid; /* .last_ip may be compressed against */
+	bool exec_known;    /* a MODE.Exec was sent since PSB and enable */
+	uint8_t exec_sent;  /* payload of the last MODE.Exec */
+	uint8_t exec;       /* payload that is right after the last event */
+};
+
+struct pt_unit {
+	struct pt_fast fast;     /* first: see pt_unit_fast() */
+	struct gate_config msrs; /* CTL, STATUS, CR3_MATCH, ADDRn_A and _B */
+	uint64_t output_base;    /* in ToPA mode the current table */
+	struct gate gate;
+	struct topa topa;
+	struct place place;
+	struct flow flow;
+
+	/* From here on: not part of a saved state. */
+	uint8_t *window; /* host memory of the region, or NULL */
+	const struct profile *profile;
+	struct pt_port port;
+};
+
+/* Recomputes what derives from MSRs and gates: PacketEn, STATUS, .fast. */
+void unit_refresh(struct pt_unit *unit);
+
+#endif

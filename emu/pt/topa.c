@@ -1,0 +1,256 @@
+#include "emu/pt/topa.h"
+
+#include "emu/pt/state.h"
+
+#include <string.h>
+
+/* SDM vol. 3, table "ToPA Table Entry Fields". */
+#define ENTRY_END  TZ_BIT(0)
+#define ENTRY_INTR TZ_BIT(2)
+#define ENTRY_STOP TZ_BIT(4)
+#define ENTRY_RESERVED \
+ (TZ_BIT(1) | TZ_BIT(3) | TZ_BIT(5) | TZ_BIT(10) | TZ_BIT(11))
+#define ENTRY_ADDRESS(entry) ((entry) & ~UINT64_C(0xfff))
+
+uint64_t topa_region_bytes(uint64_t entry)
+{
+	return UINT64_C(4096) << tz_bits(entry, 9, 6);
+}
+
+const char *topa_entry_fault(
+    const struct profile *profile, uint64_t entry, uint32_t index)
+{
+	TZ_ASSERT(profile->maxphyaddr >= 32 && profile->maxphyaddr <= 52);
+	TZ_ASSERT(index < TOPA_ENTRIES_MAX);
+	/* SDM vol. 3, 33.2.7.2, "ToPA Errors". */
+	if (entry & ENTRY_RESERVED)
+		return "reserved bit set in a ToPA entry";
+	if (entry >> profile->maxphyaddr != 0)
+		return "address beyond MAXPHYADDR in a ToPA entry";
+	if (entry & ENTRY_END) {
+		if (entry & (ENTRY_INTR | ENTRY_STOP))
+			return "ToPA END entry with INT or STOP";
+		if (index == 0)
+			return "ToPA END entry at the start of a table";
+		return NULL;
+	}
+	if (ENTRY_ADDRESS(entry) & (topa_region_bytes(entry) - 1))
+		return "ToPA output region not aligned to its size";
+	return NULL;
+}
+
+static void topa_event(struct pt_unit *unit, struct pt_event event)
+{
+	event.offset_bytes = unit->topa.written;
+	unit->port.event(unit->port.arg, &event);
+}
+
+/* SDM vol. 3, 33.3.9 "Operational Errors": Error is set, output ends. */
+static void topa_error(struct pt_unit *unit, const char *text)
+{
+	TZ_ASSERT(text != NULL);
+	TZ_ASSERT(unit->msrs.ctl & CTL_TRACE_EN);
+	unit->topa.open = false;
+	unit->topa.fast_limit = 0;
+	unit->msrs.status |= STATUS_ERROR;
+	topa_event(
+	    unit, (struct pt_event){ .kind = PT_EVENT_ERROR, .text = text });
+}
+
+/* The count of written bytes below which a byte needs neither check nor step. */
+static void topa_set_limit(struct pt_unit *unit)
+{
+	struct topa *topa = &unit->topa;
+	uint64_t end = topa->written + topa->region_bytes - topa->offset_bytes;
+
+	TZ_ASSERT(!topa->open || topa->offset_bytes < topa->region_bytes);
+	if (!topa->open || unit->window == NULL)
+		topa->fast_limit = 0;
+	else
+		topa->fast_limit = end < topa->look ? end : topa->look;
+}
+
+void topa_set_look(struct pt_unit *unit, uint64_t written)
+{
+	unit->topa.look = written;
+	topa_set_limit(unit);
+}
+
+void topa_rewindow(struct pt_unit *unit)
+{
+	struct topa *topa = &unit->topa;
+	struct gpa pa = { topa->region_pa };
+
+	unit->window = NULL;
+	if (topa->open)
+		unit->window = unit->port.window(
+		    unit->port.arg, pa, topa->region_bytes);
+	topa_set_limit(unit);
+}
+
+/*
+ * Reads entry INDEX of the current table.  False where no entry can be read.
+ * Model choice: a table outside RAM is an operational error.
+ */
+static bool topa_fetch(struct pt_unit *unit, uint32_t index, uint64_t *entry)
+{
+	struct gpa pa = { unit->output_base + (uint64_t)index * 8 };
+
+	TZ_ASSERT((unit->output_base & 0xfff) == 0);
+	TZ_ASSERT(index < TOPA_ENTRIES_MAX);
+	return unit->port.read64(unit->port.arg, pa, entry);
+}
+
+/*
+ * SDM vol. 3, 33.3.1 "Detection of Intel PT", ECX.MENTRY = 0: a table is one
+ * output entry and an END entry that points back to it.
+ */
+static const char *topa_single_fault(struct pt_unit *unit, uint32_t index)
+{
+	uint64_t second = 0;
+
+	if (unit->profile->pt_ecx & PROFILE_PT_ECX_MENTRY)
+		return NULL;
+	if (index > 1 || !topa_fetch(unit, 1, &second) ||
+	    !(second & ENTRY_END) || ENTRY_ADDRESS(second) != unit->output_base)
+		return "ToPA table is not one entry and an END to itself";
+	return NULL;
+}
+
+/*
+ * Stands on entry .index: follows one END entry, checks what it finds and opens
+ * the region.  Returns NULL or why it cannot.
+ */
+static const char *topa_arrive(struct pt_unit *unit)
+{
+	struct topa *topa = &unit->topa;
+	uint64_t entry = 0;
+
+	for (unsigned hop = 0; hop < 2; hop++) {
+		const char *fault = topa_single_fault(unit, topa->index);
+
+		if (fault != NULL)
+			return fault;
+		/* Model choice: an entry is read when it becomes current. */
+		if (!topa_fetch(unit, topa->index, &entry))
+			return "ToPA table outside memory";
+		fault = topa_entry_fault(unit->profile, entry, topa->index);
+		if (fault != NULL)
+			return fault;
+		if (!(entry & ENTRY_END))
+			break;
+		unit->output_base = ENTRY_ADDRESS(entry);
+		topa->index = 0;
+	}
+	TZ_ASSERT(!(entry & ENTRY_END));
+	topa->region_pa = ENTRY_ADDRESS(entry);
+	topa->region_bytes = topa_region_bytes(entry);
+	topa->region_stop = (entry & ENTRY_STOP) != 0;
+	topa->region_intr = (entry & ENTRY_INTR) != 0;
+	/* SDM vol. 3, 33.2.7.2, "ToPA Errors": illegal output offset. */
+	if (topa->offset_bytes >= topa->region_bytes)
+		return "ToPA output offset beyond the region";
+	topa->told_bytes = topa->offset_bytes;
+	topa->open = true;
+	topa_rewindow(unit);
+	return NULL;
+}
+
+void topa_open(struct pt_unit *unit)
+{
+	const char *fault;
+
+	TZ_ASSERT(!unit->topa.open);
+	TZ_ASSERT(unit->msrs.ctl & CTL_TOPA);
+	if (unit->output_base & 0xfff)
+		fault = "ToPA table not aligned to 4096 bytes";
+	else
+		fault = topa_arrive(unit);
+	if (fault != NULL)
+		topa_error(unit, fault);
+}
+
+void topa_tell(struct pt_unit *unit)
+{
+	struct topa *topa = &unit->topa;
+	uint64_t bytes = topa->offset_bytes - topa->told_bytes;
+	struct pt_event event = { .kind = PT_EVENT_OUTPUT, .bytes = bytes };
+
+	if (!topa->open || bytes == 0)
+		return;
+	TZ_ASSERT(topa->told_bytes < topa->offset_bytes);
+	TZ_ASSERT(topa->offset_bytes <= topa->region_bytes);
+	event.pa.u = topa->region_pa + topa->told_bytes;
+	event.offset_bytes = topa->written - bytes;
+	topa->told_bytes = topa->offset_bytes;
+	/* Bytes for a region without memory are lost: nothing to report. */
+	if (unit->window != NULL)
+		unit->port.event(unit->port.arg, &event);
+}
+
+void topa_close(struct pt_unit *unit)
+{
+	topa_tell(unit);
+	unit->topa.open = false;
+	unit->topa.fast_limit = 0;
+	unit->window = NULL;
+}
+
+/* The region is full: STOP, then INT, then on to the next entry. */
+static void topa_region_full(struct pt_unit *unit)
+{
+	struct topa *topa = &unit->topa;
+	const char *fault;
+
+	TZ_ASSERT(topa->open);
+	TZ_ASSERT(topa->offset_bytes == topa->region_bytes);
+	topa_tell(unit);
+	topa_event(unit,
+	    (struct pt_event){ .kind = PT_EVENT_REGION_FULL,
+		.pa = { topa->region_pa },
+		.bytes = topa->region_bytes,
+		.value = topa->index });
+	topa->open = false;
+	topa->fast_limit = 0;
+	/* SDM vol. 3, 33.2.7.2, "ToPA STOP": the offset stays at the size. */
+	if (topa->region_stop) {
+		unit->msrs.status |= STATUS_STOPPED;
+		topa_event(unit, (struct pt_event){ .kind = PT_EVENT_STOPPED });
+	}
+	/* SDM vol. 3, 33.2.7.2, "ToPA PMI": freeze by STOP comes before INT. */
+	if (topa->region_intr) {
+		topa_event(unit,
+		    (struct pt_event){
+			.kind = PT_EVENT_PMI, .value = topa->index });
+		unit->port.raise_pmi(unit->port.arg);
+	}
+	if (topa->region_stop)
+		return;
+	/* Model choice: the pointers move on as soon as the region is full. */
+	topa->index = (topa->index + 1) % TOPA_ENTRIES_MAX;
+	topa->offset_bytes = 0;
+	fault = topa_arrive(unit);
+	if (fault != NULL)
+		topa_error(unit, fault);
+}
+
+void topa_write(struct pt_unit *unit, const uint8_t *data, size_t bytes)
+{
+	struct topa *topa = &unit->topa;
+
+	while (bytes != 0 && topa->open) {
+		uint64_t room = topa->region_bytes - topa->offset_bytes;
+		size_t chunk = bytes < room ? bytes : (size_t)room;
+
+		TZ_ASSERT(room != 0);
+		if (unit->window != NULL)
+			memcpy(unit->window + topa->offset_bytes, data, chunk);
+		data += chunk;
+		bytes -= chunk;
+		topa->offset_bytes += chunk;
+		topa->written += chunk;
+		if (topa->offset_bytes == topa->region_bytes)
+			topa_region_full(unit);
+	}
+	TZ_ASSERT(!topa->open || topa->offset_bytes < topa->region_bytes);
+}

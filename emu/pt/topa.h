@@ -1,0 +1,51 @@
+/*
+ * Trace output through a table of physical addresses (ToPA): the walk over
+ * entries and tables, INT, STOP and operational errors.  Not modelled: single
+ * range output, trace transport, SMRR and other restricted memory, the early
+ * PMI of processors with single-entry tables.
+ *
+ * Source: SDM vol. 3, 33.2.7.2 "Table of Physical Addresses (ToPA)".
+ */
+#ifndef TOPAZ_EMU_PT_TOPA_H
+#define TOPAZ_EMU_PT_TOPA_H
+
+#include "emu/base.h"
+
+struct profile;
+struct pt_unit;
+
+/* Entries of the longest table: MaskOrTableOffset has 25 bits. */
+#define TOPA_ENTRIES_MAX UINT32_C(0x2000000)
+
+/* Bytes of the output region that ENTRY describes: 4 KiB to 128 MiB. */
+uint64_t topa_region_bytes(uint64_t entry);
+
+/* What is wrong with ENTRY at INDEX of a table, as static text, or NULL. */
+const char *topa_entry_fault(
+    const struct profile *profile, uint64_t entry, uint32_t index);
+
+/*
+ * Starts output at OUTPUT_BASE and OUTPUT_MASK_PTRS.  Sets STATUS.Error and stays
+ * closed where the tables or the offset are bad.
+ */
+void topa_open(struct pt_unit *unit);
+
+/* Ends output: reports what was written and keeps the position. */
+void topa_close(struct pt_unit *unit);
+
+/*
+ * Writes BYTES bytes of DATA.  They are lost while no region is open, and from
+ * where STOP or an error ends the output.
+ */
+void topa_write(struct pt_unit *unit, const uint8_t *data, size_t bytes);
+
+/* topa_write() returns to place_look() no later than at WRITTEN bytes. */
+void topa_set_look(struct pt_unit *unit, uint64_t written);
+
+/* Derives the window and what depends on it again, after a restore. */
+void topa_rewindow(struct pt_unit *unit);
+
+/* Reports bytes that are in memory and were not reported yet. */
+void topa_tell(struct pt_unit *unit);
+
+#endif

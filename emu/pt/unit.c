@@ -1,0 +1,321 @@
+#include "emu/pt/unit.h"
+
+#include "emu/profile/profile.h"
+#include "emu/pt/emit.h"
+#include "emu/pt/flow.h"
+#include "emu/pt/place.h"
+#include "emu/pt/state.h"
+#include "emu/pt/topa.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static_assert(
+    offsetof(struct pt_unit, fast) == 0, "pt_unit_fast() converts the pointer");
+
+/* What IA32_RTIT_CTL can ask for that is not modelled. */
+struct unit_lack {
+	uint64_t mask, value; /* lacking where (ctl & mask) == value */
+	const char *text;
+};
+
+static const struct unit_lack unit_lacks[] = {
+	{ CTL_TOPA | CTL_FABRIC_EN, 0, "single-range output (ToPA=0)" },
+	{ CTL_FABRIC_EN, CTL_FABRIC_EN, "trace transport output (FabricEn)" },
+	{ CTL_TSC_EN, CTL_TSC_EN, "TSC packets (TSCEn)" },
+	{ CTL_MTC_EN, CTL_MTC_EN, "MTC packets (MTCEn)" },
+	{ CTL_CYC_EN, CTL_CYC_EN, "CYC packets (CYCEn)" },
+	{ CTL_PTW_EN, CTL_PTW_EN, "PTWRITE packets (PTWEn)" },
+	{ CTL_PWR_EVT_EN, CTL_PWR_EVT_EN, "power event packets (PwrEvtEn)" },
+	{ CTL_EVENT_EN, CTL_EVENT_EN, "event trace (EventEn)" },
+	{ CTL_DIS_TNT, CTL_DIS_TNT, "TNT suppression (DisTNT)" },
+	{ CTL_INJECT, CTL_INJECT,
+	    "PSB and PMI preservation "
+	    "(InjectPsbPmiOnEnable)" },
+};
+
+static void unit_event(struct pt_unit *unit, struct pt_event event)
+{
+	event.offset_bytes = unit->topa.written;
+	unit->port.event(unit->port.arg, &event);
+}
+
+void unit_refresh(struct pt_unit *unit)
+{
+	struct gate *gate = &unit->gate;
+	struct pt_fast *fast = &unit->fast;
+	bool ranged = gate_has_ranges(&unit->msrs);
+
+	gate->trigger_en = gate_trigger_en(&unit->msrs);
+	gate->packet_en = gate->packet_en && gate->trigger_en;
+	/* SDM vol. 3, 33.2.8.4: the enables freeze while TraceEn is 0. */
+	unit->msrs.status &= ~STATUS_TRIGGER_EN;
+	if (gate->trigger_en) {
+		unit->msrs.status &= ~STATUS_ENABLES;
+		unit->msrs.status |= STATUS_TRIGGER_EN |
+		    (gate->context_en ? STATUS_CONTEXT_EN : 0) |
+		    (gate->filter_en ? STATUS_FILTER_EN : 0);
+	} else {
+		fast->tnt = EMIT_TNT_EMPTY;
+	}
+	if (!gate->packet_en)
+		fast->ret_count = 0;
+	fast->compress_ret = !(unit->msrs.ctl & CTL_DIS_RETC);
+	fast->fast = gate->packet_en && !ranged && !unit->place.psb_due;
+	fast->off = !gate->trigger_en ||
+	    (!gate->packet_en && !unit->place.psb_due &&
+		(!gate->context_en || !ranged));
+	TZ_ASSERT(!fast->fast || !fast->off);
+	TZ_ASSERT(gate->packet_en || fast->ret_count == 0);
+}
+
+/* Clears every trace MSR. */
+static void unit_clear(struct pt_unit *unit)
+{
+	memset(&unit->msrs, 0, sizeof(unit->msrs));
+	unit->output_base = 0;
+	unit->topa.index = 0;
+	unit->topa.offset_bytes = 0;
+	unit->place.psb_due = false;
+	unit_refresh(unit);
+	TZ_ASSERT(!unit->topa.open);
+	TZ_ASSERT(!unit->fast.fast);
+}
+
+struct pt_unit *pt_unit_create(
+    const struct profile *profile, const struct pt_port *port)
+{
+	struct pt_unit *unit = calloc(1, sizeof(*unit));
+
+	TZ_ASSERT(profile != NULL);
+	TZ_ASSERT(port->window != NULL && port->read64 != NULL);
+	TZ_ASSERT(port->raise_pmi != NULL && port->event != NULL);
+	if (unit == NULL)
+		return NULL;
+	unit->profile = profile;
+	unit->port = *port;
+	unit_clear(unit);
+	return unit;
+}
+
+void pt_unit_destroy(struct pt_unit *unit)
+{
+	free(unit);
+}
+
+/* TraceEn 1 -> 0 with the packets already sent: output ends, counts freeze. */
+static void unit_trace_off(struct pt_unit *unit)
+{
+	uint64_t before = unit->msrs.ctl;
+	uint64_t count = 0;
+
+	TZ_ASSERT(before & CTL_TRACE_EN);
+	topa_close(unit);
+	if (unit->profile->pt_ebx & PROFILE_PT_EBX_PSB)
+		count = place_count(unit);
+	unit->msrs.status &= ~(STATUS_COUNT_MASK << STATUS_COUNT_SHIFT);
+	unit->msrs.status |= count << STATUS_COUNT_SHIFT;
+	unit->msrs.ctl &= ~CTL_TRACE_EN;
+	unit->place.psb_due = false;
+	unit_refresh(unit);
+	unit_event(unit,
+	    (struct pt_event){ .kind = PT_EVENT_TRACE_OFF, .value = before });
+	TZ_ASSERT(!unit->gate.trigger_en);
+}
+
+/* TraceEn 0 -> 1: IA32_RTIT_CTL is already the new one. */
+static void unit_trace_on(
+    struct pt_unit *unit, const struct pt_context *at, uint64_t nlip)
+{
+	uint64_t ctl = unit->msrs.ctl;
+	uint64_t count = unit->msrs.status >> STATUS_COUNT_SHIFT &
+	    STATUS_COUNT_MASK;
+
+	TZ_ASSERT(ctl & CTL_TRACE_EN);
+	unit_event(
+	    unit, (struct pt_event){ .kind = PT_EVENT_TRACE_ON, .value = ctl });
+	for (size_t i = 0; i < TZ_ARRAY_LEN(unit_lacks); i++) {
+		const struct unit_lack *lack = &unit_lacks[i];
+
+		if ((ctl & lack->mask) == lack->value)
+			unit_event(unit,
+			    (struct pt_event){ .kind = PT_EVENT_UNMODELLED,
+				.value = ctl,
+				.text = lack->text });
+	}
+	if (!(unit->profile->pt_ecx & PROFILE_PT_ECX_MENTRY))
+		unit_event(unit,
+		    (struct pt_event){ .kind = PT_EVENT_UNMODELLED,
+			.value = ctl,
+			.text = "early PMI of single-entry ToPA" });
+	/* SDM vol. 3, 33.2.8.2, FabricEn: when it is 1, ToPA is ignored. */
+	if (gate_trigger_en(&unit->msrs) &&
+	    (ctl & (CTL_TOPA | CTL_FABRIC_EN)) == CTL_TOPA)
+		topa_open(unit);
+	flow_enable(unit, at, nlip, count);
+	unit_refresh(unit);
+	TZ_ASSERT(!unit->gate.packet_en || unit->gate.trigger_en);
+}
+
+void pt_unit_reset(struct pt_unit *unit, bool warm)
+{
+	TZ_ASSERT(unit != NULL);
+	/*
+	 * SDM vol. 3, 33.3.7 "Reset".  Model choice: what the unit still holds
+	 * (TNT bits) is lost and no packet marks the end.
+	 */
+	if (unit->msrs.ctl & CTL_TRACE_EN)
+		unit_trace_off(unit);
+	if (!warm || !(unit->profile->pt_ebx & PROFILE_PT_EBX_IPFILT))
+		unit_clear(unit);
+	TZ_ASSERT(!unit->gate.packet_en);
+}
+
+bool pt_unit_owns_msr(uint32_t index)
+{
+	return msr_find(index) != MSR_COUNT;
+}
+
+/* The MSR as RDMSR returns it. */
+static uint64_t unit_read(const struct pt_unit *unit, enum msr_id id)
+{
+	const struct gate_config *msrs = &unit->msrs;
+	unsigned range = ((unsigned)id - MSR_ADDR0_A) / 2;
+	uint64_t status = msrs->status;
+
+	TZ_ASSERT(id < MSR_COUNT);
+	if (id == MSR_CTL)
+		return msrs->ctl;
+	if (id == MSR_CR3_MATCH)
+		return msrs->cr3_match;
+	if (id == MSR_OUTPUT_BASE)
+		return unit->output_base;
+	if (id == MSR_OUTPUT_MASK_PTRS)
+		return unit->topa.offset_bytes << 32 |
+		    (uint64_t)unit->topa.index << 7 | MASK_PTRS_LOW;
+	if (id == MSR_STATUS) {
+		/* Model choice: exact at any time, also while TraceEn is 1. */
+		if ((msrs->ctl & CTL_TRACE_EN) == 0 ||
+		    !(unit->profile->pt_ebx & PROFILE_PT_EBX_PSB))
+			return status;
+		status &= ~(STATUS_COUNT_MASK << STATUS_COUNT_SHIFT);
+		return status | place_count(unit) << STATUS_COUNT_SHIFT;
+	}
+	TZ_ASSERT(range < GATE_RANGES_MAX);
+	return ((unsigned)id - MSR_ADDR0_A) % 2 == 0 ? msrs->range_a[range]
+						     : msrs->range_b[range];
+}
+
+/* Stores an accepted VALUE in any MSR but IA32_RTIT_CTL. */
+static void unit_store(struct pt_unit *unit, enum msr_id id, uint64_t value)
+{
+	struct gate_config *msrs = &unit->msrs;
+	unsigned range = ((unsigned)id - MSR_ADDR0_A) / 2;
+
+	TZ_ASSERT(id < MSR_COUNT && id != MSR_CTL);
+	TZ_ASSERT(!(msrs->ctl & CTL_TRACE_EN));
+	if (id == MSR_CR3_MATCH) {
+		msrs->cr3_match = value;
+	} else if (id == MSR_OUTPUT_BASE) {
+		unit->output_base = value;
+	} else if (id == MSR_OUTPUT_MASK_PTRS) {
+		unit->topa.offset_bytes = value >> 32;
+		unit->topa.index = (uint32_t)tz_bits(value, 31, 7);
+	} else if (id == MSR_STATUS) {
+		msrs->status = value;
+	} else if (((unsigned)id - MSR_ADDR0_A) % 2 == 0) {
+		msrs->range_a[range] = value;
+	} else {
+		msrs->range_b[range] = value;
+	}
+}
+
+enum fault pt_unit_rdmsr(
+    const struct pt_unit *unit, uint32_t index, uint64_t *value)
+{
+	enum msr_id id = msr_find(index);
+
+	TZ_ASSERT(id != MSR_COUNT);
+	TZ_ASSERT(value != NULL);
+	if (!msr_exists(unit->profile, id))
+		return FAULT_GP;
+	*value = unit_read(unit, id);
+	return FAULT_NONE;
+}
+
+static void unit_write_ctl(struct pt_unit *unit, uint64_t value,
+    const struct pt_context *at, uint64_t nlip)
+{
+	bool was_on = (unit->msrs.ctl & CTL_TRACE_EN) != 0;
+	bool is_on = (value & CTL_TRACE_EN) != 0;
+
+	/* The only write that leaves TraceEn 1 is that of the same value. */
+	TZ_ASSERT(!was_on || !is_on || unit->msrs.ctl == value);
+	if (was_on && is_on)
+		return;
+	if (was_on) {
+		flow_disable(unit, at->ip);
+		unit_trace_off(unit);
+	}
+	TZ_ASSERT(!(unit->msrs.ctl & CTL_TRACE_EN));
+	unit->msrs.ctl = value;
+	if (is_on)
+		unit_trace_on(unit, at, nlip);
+	else
+		unit_refresh(unit);
+}
+
+enum fault pt_unit_wrmsr(struct pt_unit *unit, uint32_t index, uint64_t value,
+    const struct pt_context *at, uint64_t nlip)
+{
+	enum msr_id id = msr_find(index);
+
+	TZ_ASSERT(id != MSR_COUNT);
+	TZ_ASSERT(at != NULL);
+	if (!msr_accepts(unit->profile, id, unit->msrs.ctl, value))
+		return FAULT_GP;
+	if (id == MSR_CTL)
+		unit_write_ctl(unit, value, at, nlip);
+	else
+		unit_store(unit, id, msr_merge(id, unit_read(unit, id), value));
+	return FAULT_NONE;
+}
+
+void pt_unit_sync_output(struct pt_unit *unit)
+{
+	topa_tell(unit);
+}
+
+size_t pt_unit_size(void)
+{
+	return offsetof(struct pt_unit, window);
+}
+
+void pt_unit_save(const struct pt_unit *unit, void *state)
+{
+	TZ_ASSERT(state != NULL);
+	TZ_ASSERT(unit->fast.tnt != 0);
+	memcpy(state, unit, pt_unit_size());
+}
+
+void pt_unit_restore(struct pt_unit *unit, const void *state)
+{
+	TZ_ASSERT(state != NULL);
+	memcpy(unit, state, pt_unit_size());
+	TZ_ASSERT(unit->fast.tnt != 0);
+	topa_rewindow(unit);
+}
+
+struct pt_output_position pt_unit_position(const struct pt_unit *unit)
+{
+	struct pt_output_position position = {
+		.table = { unit->output_base },
+		.entry = unit->topa.index,
+		.offset_bytes = (uint32_t)unit->topa.offset_bytes,
+	};
+
+	TZ_ASSERT(unit->topa.index < TOPA_ENTRIES_MAX);
+	TZ_ASSERT(unit->topa.offset_bytes <= UINT32_MAX);
+	return position;
+}
