@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 /* Entries of the dictionary: direct-mapped, so that a lookup is one compare. */
-#define TRUTH_DICT_ENTRIES 16384u
-#define TRUTH_BUFFER_WORDS 65536u
+#define TRUTH_DICT_ENTRIES     16384u
+#define TRUTH_BUFFER_WORDS     65536u
 #define TRUTH_RECORD_WORDS_MAX 5u
 
 struct truth_entry {
@@ -39,8 +39,8 @@ int
 truth_flush(struct truth *truth)
 {
 	if (truth->count != 0 && truth->error == 0)
-		truth->error =
-		    truth->sink(truth->arg, truth->words, truth->count);
+		truth->error = truth->sink(
+		    truth->arg, truth->words, truth->count);
 	truth->count = 0;
 	return truth->error;
 }

@@ -30,11 +30,14 @@ struct block_cache {
 struct block_cache *
 block_cache_create(void)
 {
-	struct block_cache *cache = calloc(1, sizeof(*cache));
+	void *memory = NULL;
 
-	if (cache != NULL)
-		block_cache_flush(cache);
-	return cache;
+	if (posix_memalign(&memory, _Alignof(struct block_cache),
+		sizeof(struct block_cache)) != 0)
+		return NULL;
+	memset(memory, 0, sizeof(struct block_cache));
+	block_cache_flush(memory);
+	return memory;
 }
 
 void
@@ -199,7 +202,7 @@ hash_code(const struct block *block, const struct walk_space *space)
 static void
 describe(struct block *block, const struct walk_space *space)
 {
-	block->edge[0].va = block->edge[1].va = EDGE_UNUSED;
+	block->edge[0].key = block->edge[1].key = EDGE_UNUSED;
 	block->next_va = block->va;
 	block_visit(block, space, describe_insn, block);
 	block->ambiguous = block->last.class == INSN_COND &&

@@ -25,17 +25,20 @@ enum edge_kind {
 struct block;
 
 struct edge {
-	uint64_t va; /* of .to; 1 (no instruction's start): unused */
+	uint64_t key; /* edge_key() of .to, or EDGE_UNUSED */
 	struct block *to;
-	uint32_t size;
-	uint16_t insns; /* retired by leaving this way */
+	uint64_t insns; /* retired by leaving this way */
+	uint16_t ahead; /* instructions of .to */
 	uint8_t kind;
 	uint8_t shift; /* EDGE_BIT: TNT bits, 0 or 1 */
-	uint8_t bit;   /* EDGE_BIT: the bit */
+	uint8_t bit;   /* EDGE_BIT: the bit; else EDGE_PACKET */
 };
 
+/* Where a full TNT has its stop bit: the edge makes a packet now. */
+#define EDGE_PACKET 0x40
+
 struct block {
-	struct edge edge[2];
+	struct edge edge[2]; /* first, on a cache line of its own */
 	uint64_t va;
 	uint32_t size;
 	uint16_t insns;
@@ -50,7 +53,7 @@ struct block {
 	uint64_t last_va;
 	uint64_t next_va; /* after the last instruction */
 	struct block *chain;
-};
+} __attribute__((aligned(64)));
 
 struct block_cache;
 
@@ -90,7 +93,14 @@ typedef bool (*block_visit_fn)(void *arg, uint64_t va, unsigned index,
 void block_visit(const struct block *block, const struct walk_space *space,
     block_visit_fn visit, void *arg);
 
-#define EDGE_UNUSED 1
+#define EDGE_UNUSED 0 /* a block has a size */
 #define BLOCK_BYTES_MAX 8192
+
+/* One number for a stretch: bits 63:48 of a canonical address say nothing new. */
+static inline uint64_t
+edge_key(uint64_t va, uint32_t size)
+{
+	return va ^ (uint64_t)size << 48;
+}
 
 #endif

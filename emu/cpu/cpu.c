@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define APIC_BASE_ENABLED TZ_BIT(11)
 #define APIC_BASE_BSP TZ_BIT(8)
@@ -130,9 +131,9 @@ make_engines(struct cpu *cpu, struct tz_error *err)
 struct cpu *
 cpu_create(const struct cpu_config *config, struct tz_error *err)
 {
-	struct cpu *cpu = calloc(1, sizeof(*cpu));
+	void *memory = NULL;
+	struct cpu *cpu;
 	struct pt_port port = {
-	    .arg = cpu,
 	    .window = pt_window,
 	    .read64 = pt_read64,
 	    .raise_pmi = pt_raise_pmi,
@@ -140,12 +141,16 @@ cpu_create(const struct cpu_config *config, struct tz_error *err)
 	};
 
 	TZ_ASSERT(config->id < config->cpu_count);
-	if (cpu == NULL)
-		goto no_memory;
+	if (posix_memalign(&memory, _Alignof(struct cpu), sizeof(*cpu)) != 0) {
+		tz_error(err, TZ_EIO, "out of memory for a CPU");
+		return NULL;
+	}
+	cpu = memset(memory, 0, sizeof(*cpu));
+	port.arg = cpu;
 	cpu->config = *config;
 	cpu->space.ram = config->ram;
 	cpu->space.ram_bytes = config->ram_bytes;
-	cpu->nowhere.edge[0].va = cpu->nowhere.edge[1].va = EDGE_UNUSED;
+	cpu->nowhere.edge[0].key = cpu->nowhere.edge[1].key = EDGE_UNUSED;
 	cpu->block = &cpu->nowhere;
 	cpu->blocks = block_cache_create();
 	cpu->unit = pt_unit_create(config->profile, &port);

@@ -319,18 +319,20 @@ learn_edge(struct block *from, struct block *to, bool taken)
 		return;
 	from->victim ^= 1;
 	*edge = (struct edge){
-	    .va = to->va,
+	    .key = edge_key(to->va, to->size),
 	    .to = to,
-	    .size = to->size,
 	    .insns = from->insns,
+	    .ahead = to->insns,
 	    .kind = edge_kinds[from->last.class],
 	    .shift = from->last.class == INSN_COND,
-	    .bit = taken,
+	    .bit = from->last.class == INSN_COND && taken,
 	};
 	if (is_rep_again(from, to->va))
 		edge->insns--;
 	if (edge->kind == EDGE_CALL && from->last.target == from->next_va)
 		edge->kind = EDGE_BIT;
+	if (edge->kind != EDGE_BIT)
+		edge->bit = EDGE_PACKET;
 }
 
 /* The slow path: everything that is not a known edge far from any limit. */
@@ -355,7 +357,7 @@ enter_slow(struct cpu *cpu, uint64_t va, uint32_t size)
 		return;
 	}
 	/* A flush in between leaves an empty or another block at FROM. */
-	if (insns > 0 && from->insns == insns && from != block &&
+	if (insns > 0 && from->insns == insns &&
 	    is_edge_class(from->last.class) &&
 	    (is_way_out(from, va) || is_rep_again(from, va)) &&
 	    block_find(cpu->blocks, &cpu->space, from->va, from->size) == from)
@@ -366,65 +368,87 @@ enter_slow(struct cpu *cpu, uint64_t va, uint32_t size)
 }
 
 static inline void
-follow_edge(struct pt_unit *unit, const struct edge *edge, uint64_t next_va)
+follow_edge(
+    struct pt_unit *unit, const struct edge *edge, uint64_t va, uint64_t next)
 {
 	switch (edge->kind) {
 	case EDGE_CALL:
-		pt_unit_fast_call(unit, next_va);
+		pt_unit_fast_call(unit, next);
 		break;
 	case EDGE_CALL_TIP:
-		pt_unit_fast_call(unit, next_va);
-		pt_unit_fast_tip(unit, edge->va);
+		pt_unit_fast_call(unit, next);
+		pt_unit_fast_tip(unit, va);
 		break;
 	case EDGE_RET:
-		pt_unit_fast_ret(unit, edge->va);
+		pt_unit_fast_ret(unit, va);
 		break;
 	default:
-		pt_unit_fast_tip(unit, edge->va);
+		pt_unit_fast_tip(unit, va);
 		break;
 	}
 }
 
-void
-cpu_enter(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg)
+/* An edge that makes a packet, of a full TNT or of its own. */
+static void
+enter_packet(
+    struct cpu *cpu, const struct edge *edge, uint64_t va, uint32_t size)
 {
-	struct cpu *cpu = arg;
-	struct block *from = cpu->block;
-	const struct edge *edge = &from->edge[0];
-	struct pt_fast *fast = pt_unit_fast(cpu->unit);
+	const struct block *from = cpu->block;
 
-	(void)uc;
-	if (edge->va != va || edge->size != size) {
-		edge++;
-		if (edge->va != va || edge->size != size)
-			goto slow;
-	}
-	if (cpu->left - edge->insns < edge->to->insns)
-		goto slow;
-	if (!fast->off) {
-		if (!fast->fast)
-			goto slow;
-		if (edge->kind == EDGE_BIT) {
-			fast->tnt = fast->tnt << edge->shift | edge->bit;
-			if (fast->tnt & 0x40)
-				pt_unit_tnt_full(cpu->unit);
-		} else {
-			follow_edge(cpu->unit, edge, from->next_va);
-		}
-	}
-	cpu->left -= edge->insns;
-	cpu->block = edge->to;
+	cpu->left -= (int64_t)edge->insns;
+	if (edge->kind == EDGE_BIT)
+		pt_unit_fast_cond(cpu->unit, edge->bit);
+	else
+		follow_edge(cpu->unit, edge, va, from->next_va);
 	if (!cpu->attention) {
+		cpu->block = edge->to;
 		if (cpu->truth != NULL)
 			truth_run(cpu->truth, va, size);
 		return;
 	}
-	/* A packet has filled a region, or the unit wants to be heard. */
+	/* It has filled a region, or the unit wants to be heard. */
 	cpu->block = &cpu->nowhere;
 	cpu->shadow = false;
-	cpu->at_boundary = insn_is_transfer(from->last.class);
-slow:
+	cpu->at_boundary = true;
 	enter_slow(cpu, va, size);
+}
+
+/*
+ * The choice between the edges is arithmetic: it goes the way of the guest's
+ * branches, which the host predicts once already.  Everything that is not wanted
+ * each time is a tail call, so that this function saves no registers.
+ */
+void
+cpu_enter(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg)
+{
+	struct cpu *cpu = arg;
+	uint64_t key = edge_key(va, size);
+	const struct edge *edge =
+	    &cpu->block->edge[cpu->block->edge[0].key != key];
+	struct pt_fast *fast = pt_unit_fast(cpu->unit);
+	int64_t left = cpu->left - (int64_t)edge->insns;
+
+	(void)uc;
+	if (edge->key != key || left < edge->ahead) {
+		enter_slow(cpu, va, size);
+		return;
+	}
+	if (fast->fast) {
+		uint32_t tnt = fast->tnt << edge->shift | edge->bit;
+
+		if (tnt & EDGE_PACKET) {
+			enter_packet(cpu, edge, va, size);
+			return;
+		}
+		fast->tnt = tnt;
+	} else if (!fast->off) {
+		enter_slow(cpu, va, size);
+		return;
+	}
+	cpu->left = left;
+	cpu->block = edge->to;
+	if (cpu->truth != NULL)
+		truth_run(cpu->truth, va, size);
 }
 
 /* The step engine announces every instruction; a REP, every iteration. */

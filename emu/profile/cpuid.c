@@ -25,7 +25,8 @@ typedef void cpuid_fn(const struct profile *profile,
     uint32_t out[4]);
 
 /* Bits that an APIC ID needs to number COUNT logical processors. */
-static uint32_t cpuid_id_bits(uint32_t count)
+static uint32_t
+cpuid_id_bits(uint32_t count)
 {
 	uint32_t bits = 0;
 
@@ -36,9 +37,9 @@ static uint32_t cpuid_id_bits(uint32_t count)
 	return bits;
 }
 
-static void cpuid_vendor(const struct profile *profile,
-    const struct profile_cpu *cpu, uint32_t leaf, uint32_t subleaf,
-    uint32_t out[4])
+static void
+cpuid_vendor(const struct profile *profile, const struct profile_cpu *cpu,
+    uint32_t leaf, uint32_t subleaf, uint32_t out[4])
 {
 	(void)profile;
 	(void)cpu;
@@ -50,9 +51,9 @@ static void cpuid_vendor(const struct profile *profile,
 	out[ECX] = 0x6c65746e; /* "ntel" */
 }
 
-static void cpuid_features(const struct profile *profile,
-    const struct profile_cpu *cpu, uint32_t leaf, uint32_t subleaf,
-    uint32_t out[4])
+static void
+cpuid_features(const struct profile *profile, const struct profile_cpu *cpu,
+    uint32_t leaf, uint32_t subleaf, uint32_t out[4])
 {
 	(void)leaf;
 	(void)subleaf;
@@ -76,7 +77,8 @@ static void cpuid_features(const struct profile *profile,
 		out[EDX] |= TZ_BIT(28);
 }
 
-static void cpuid_cache_descriptors(const struct profile *profile,
+static void
+cpuid_cache_descriptors(const struct profile *profile,
     const struct profile_cpu *cpu, uint32_t leaf, uint32_t subleaf,
     uint32_t out[4])
 {
@@ -89,9 +91,9 @@ static void cpuid_cache_descriptors(const struct profile *profile,
 	out[EDX] = 0x00c30000;
 }
 
-static void cpuid_caches(const struct profile *profile,
-    const struct profile_cpu *cpu, uint32_t leaf, uint32_t subleaf,
-    uint32_t out[4])
+static void
+cpuid_caches(const struct profile *profile, const struct profile_cpu *cpu,
+    uint32_t leaf, uint32_t subleaf, uint32_t out[4])
 {
 	/* Type and level, ways and line size, sets: L1D, L1I, L2, L3. */
 	static const uint32_t caches[][3] = {
@@ -115,9 +117,9 @@ static void cpuid_caches(const struct profile *profile,
 	out[ECX] = caches[subleaf][2];
 }
 
-static void cpuid_thermal(const struct profile *profile,
-    const struct profile_cpu *cpu, uint32_t leaf, uint32_t subleaf,
-    uint32_t out[4])
+static void
+cpuid_thermal(const struct profile *profile, const struct profile_cpu *cpu,
+    uint32_t leaf, uint32_t subleaf, uint32_t out[4])
 {
 	(void)profile;
 	(void)cpu;
@@ -126,7 +128,8 @@ static void cpuid_thermal(const struct profile *profile,
 	out[EAX] = TZ_BIT(2); /* ARAT: the APIC timer never stops */
 }
 
-static void cpuid_extended_features(const struct profile *profile,
+static void
+cpuid_extended_features(const struct profile *profile,
     const struct profile_cpu *cpu, uint32_t leaf, uint32_t subleaf,
     uint32_t out[4])
 {
@@ -139,9 +142,9 @@ static void cpuid_extended_features(const struct profile *profile,
 		out[EBX] |= TZ_BIT(25); /* Intel PT */
 }
 
-static void cpuid_perfmon(const struct profile *profile,
-    const struct profile_cpu *cpu, uint32_t leaf, uint32_t subleaf,
-    uint32_t out[4])
+static void
+cpuid_perfmon(const struct profile *profile, const struct profile_cpu *cpu,
+    uint32_t leaf, uint32_t subleaf, uint32_t out[4])
 {
 	(void)profile;
 	(void)cpu;
@@ -152,9 +155,9 @@ static void cpuid_perfmon(const struct profile *profile,
 	out[EDX] = 0x00000603;
 }
 
-static void cpuid_topology(const struct profile *profile,
-    const struct profile_cpu *cpu, uint32_t leaf, uint32_t subleaf,
-    uint32_t out[4])
+static void
+cpuid_topology(const struct profile *profile, const struct profile_cpu *cpu,
+    uint32_t leaf, uint32_t subleaf, uint32_t out[4])
 {
 	(void)profile;
 	(void)leaf;
@@ -171,9 +174,9 @@ static void cpuid_topology(const struct profile *profile,
 	}
 }
 
-static void cpuid_xsave(const struct profile *profile,
-    const struct profile_cpu *cpu, uint32_t leaf, uint32_t subleaf,
-    uint32_t out[4])
+static void
+cpuid_xsave(const struct profile *profile, const struct profile_cpu *cpu,
+    uint32_t leaf, uint32_t subleaf, uint32_t out[4])
 {
 	(void)leaf;
 	if (subleaf == 0) {
@@ -195,9 +198,9 @@ static void cpuid_xsave(const struct profile *profile,
 	}
 }
 
-static void cpuid_pt(const struct profile *profile,
-    const struct profile_cpu *cpu, uint32_t leaf, uint32_t subleaf,
-    uint32_t out[4])
+static void
+cpuid_pt(const struct profile *profile, const struct profile_cpu *cpu,
+    uint32_t leaf, uint32_t subleaf, uint32_t out[4])
 {
 	(void)cpu;
 	(void)leaf;
@@ -211,9 +214,9 @@ static void cpuid_pt(const struct profile *profile,
 	}
 }
 
-static void cpuid_tsc(const struct profile *profile,
-    const struct profile_cpu *cpu, uint32_t leaf, uint32_t subleaf,
-    uint32_t out[4])
+static void
+cpuid_tsc(const struct profile *profile, const struct profile_cpu *cpu,
+    uint32_t leaf, uint32_t subleaf, uint32_t out[4])
 {
 	(void)cpu;
 	(void)leaf;
@@ -223,9 +226,9 @@ static void cpuid_tsc(const struct profile *profile,
 	out[ECX] = profile->cpuid15_ecx;
 }
 
-static void cpuid_frequency(const struct profile *profile,
-    const struct profile_cpu *cpu, uint32_t leaf, uint32_t subleaf,
-    uint32_t out[4])
+static void
+cpuid_frequency(const struct profile *profile, const struct profile_cpu *cpu,
+    uint32_t leaf, uint32_t subleaf, uint32_t out[4])
 {
 	(void)cpu;
 	(void)leaf;
@@ -236,9 +239,9 @@ static void cpuid_frequency(const struct profile *profile,
 	out[ECX] = 100;
 }
 
-static void cpuid_extended(const struct profile *profile,
-    const struct profile_cpu *cpu, uint32_t leaf, uint32_t subleaf,
-    uint32_t out[4])
+static void
+cpuid_extended(const struct profile *profile, const struct profile_cpu *cpu,
+    uint32_t leaf, uint32_t subleaf, uint32_t out[4])
 {
 	char brand[48] = { 0 };
 
@@ -290,7 +293,8 @@ static cpuid_fn *const cpuid_leaves[CPUID_BASIC_MAX + 1] = {
 	[0x16] = cpuid_frequency,
 };
 
-void profile_cpuid(const struct profile *profile, const struct profile_cpu *cpu,
+void
+profile_cpuid(const struct profile *profile, const struct profile_cpu *cpu,
     uint32_t leaf, uint32_t subleaf, uint32_t out[4])
 {
 	cpuid_fn *fn;

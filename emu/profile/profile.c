@@ -26,7 +26,8 @@ static const struct profile profiles[] = {
 	},
 };
 
-const struct profile *profile_find(const char *name)
+const struct profile *
+profile_find(const char *name)
 {
 	TZ_ASSERT(name != NULL);
 	for (size_t i = 0; i < TZ_ARRAY_LEN(profiles); i++) {
@@ -37,7 +38,8 @@ const struct profile *profile_find(const char *name)
 	return NULL;
 }
 
-const struct profile *profile_at(size_t index)
+const struct profile *
+profile_at(size_t index)
 {
 	return index < TZ_ARRAY_LEN(profiles) ? &profiles[index] : NULL;
 }

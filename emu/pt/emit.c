@@ -3,7 +3,8 @@
 #include "emu/pt/place.h"
 #include "emu/pt/state.h"
 
-enum packet_ip_bytes emit_ip_bytes(uint64_t ip, uint64_t last, bool valid)
+enum packet_ip_bytes
+emit_ip_bytes(uint64_t ip, uint64_t last, bool valid)
 {
 	/*
 	 * SDM vol. 3, 33.4.2.2 "Target IP (TIP) Packet", "IP compression".
@@ -17,7 +18,8 @@ enum packet_ip_bytes emit_ip_bytes(uint64_t ip, uint64_t last, bool valid)
 	return tz_is_canonical(ip) ? PACKET_IP_SEXT48 : PACKET_IP_FULL;
 }
 
-uint8_t emit_exec(const struct pt_context *at)
+uint8_t
+emit_exec(const struct pt_context *at)
 {
 	/* SDM vol. 3, 33.4.2.8 "MODE Packets": with CS.L, CS.D reads as 0. */
 	if (at->cs_l)
@@ -25,14 +27,16 @@ uint8_t emit_exec(const struct pt_context *at)
 	return at->cs_d ? PACKET_MODE_EXEC_CS_D : 0;
 }
 
-void emit_packet(struct pt_unit *unit, enum packet_kind kind, uint64_t payload)
+void
+emit_packet(struct pt_unit *unit, enum packet_kind kind, uint64_t payload)
 {
 	struct packet packet = packet_fixed(kind, payload);
 
 	place_put(unit, &packet);
 }
 
-void emit_tnt(struct pt_unit *unit)
+void
+emit_tnt(struct pt_unit *unit)
 {
 	struct packet packet;
 
@@ -45,7 +49,8 @@ void emit_tnt(struct pt_unit *unit)
 	place_put(unit, &packet);
 }
 
-void emit_branch(struct pt_unit *unit, bool taken)
+void
+emit_branch(struct pt_unit *unit, bool taken)
 {
 	TZ_ASSERT(unit->fast.tnt >> PACKET_TNT_BITS_MAX == 0);
 	TZ_ASSERT(unit->gate.packet_en);
@@ -55,7 +60,8 @@ void emit_branch(struct pt_unit *unit, bool taken)
 }
 
 /* Sends MAIN, with MODE.Exec before it where its bits are not known yet. */
-static void emit_moded(struct pt_unit *unit, const struct packet *main)
+static void
+emit_moded(struct pt_unit *unit, const struct packet *main)
 {
 	struct flow *flow = &unit->flow;
 	struct packet mode = packet_fixed(PACKET_MODE, flow->exec);
@@ -81,7 +87,8 @@ static void emit_moded(struct pt_unit *unit, const struct packet *main)
 	place_put(unit, main);
 }
 
-void emit_tip(struct pt_unit *unit, enum packet_ip_kind kind, uint64_t ip)
+void
+emit_tip(struct pt_unit *unit, enum packet_ip_kind kind, uint64_t ip)
 {
 	struct flow *flow = &unit->flow;
 	struct packet packet = packet_ip(
@@ -97,7 +104,8 @@ void emit_tip(struct pt_unit *unit, enum packet_ip_kind kind, uint64_t ip)
 		emit_moded(unit, &packet);
 }
 
-void emit_pgd_bare(struct pt_unit *unit)
+void
+emit_pgd_bare(struct pt_unit *unit)
 {
 	struct packet packet = packet_ip(PACKET_TIP_PGD, PACKET_IP_NONE, 0);
 
@@ -105,13 +113,15 @@ void emit_pgd_bare(struct pt_unit *unit)
 	place_put(unit, &packet);
 }
 
-static struct packet emit_make_fup(uint64_t ip)
+static struct packet
+emit_make_fup(uint64_t ip)
 {
 	/* Model choice, from captures: a FUP is never compressed. */
 	return packet_ip(PACKET_FUP, emit_ip_bytes(ip, 0, false), ip);
 }
 
-void emit_fup(struct pt_unit *unit, uint64_t ip)
+void
+emit_fup(struct pt_unit *unit, uint64_t ip)
 {
 	struct packet packet = emit_make_fup(ip);
 
@@ -124,14 +134,16 @@ void emit_fup(struct pt_unit *unit, uint64_t ip)
 	place_put(unit, &packet);
 }
 
-void emit_pip(struct pt_unit *unit)
+void
+emit_pip(struct pt_unit *unit)
 {
 	emit_packet(
 	    unit, PACKET_PIP, packet_pip_payload(unit->flow.cr3, false));
 }
 
 /* MODE.TSX, MODE.Exec and FUP of PSB+, each where its condition holds. */
-static void emit_psb_status(struct pt_unit *unit, bool packet_en, uint64_t ip)
+static void
+emit_psb_status(struct pt_unit *unit, bool packet_en, uint64_t ip)
 {
 	struct packet tsx = packet_fixed(PACKET_MODE, PACKET_MODE_TSX);
 	struct packet exec = packet_fixed(PACKET_MODE, unit->flow.exec);
@@ -153,7 +165,8 @@ static void emit_psb_status(struct pt_unit *unit, bool packet_en, uint64_t ip)
 	unit->flow.exec_sent = unit->flow.exec;
 }
 
-void emit_psb(struct pt_unit *unit, bool packet_en, uint64_t ip)
+void
+emit_psb(struct pt_unit *unit, bool packet_en, uint64_t ip)
 {
 	struct pt_event event = { .kind = PT_EVENT_PSB };
 	bool context_en = unit->gate.context_en;

@@ -5,7 +5,8 @@
 #include "emu/pt/state.h"
 
 /* The end of an event with all its packets sent: PSB+, where DUE. */
-static void flow_end(struct pt_unit *unit, bool due, uint64_t ip)
+static void
+flow_end(struct pt_unit *unit, bool due, uint64_t ip)
 {
 	unit_refresh(unit);
 	if (!due || !unit->gate.trigger_en)
@@ -17,7 +18,8 @@ static void flow_end(struct pt_unit *unit, bool due, uint64_t ip)
 }
 
 /* TraceStop: its packet, then Stopped. */
-static void flow_stop(struct pt_unit *unit)
+static void
+flow_stop(struct pt_unit *unit)
 {
 	struct pt_event event = { .kind = PT_EVENT_STOPPED };
 
@@ -33,8 +35,8 @@ static void flow_stop(struct pt_unit *unit)
 }
 
 /* Takes over where the CPU stands after an event; true if the trace stops. */
-static bool flow_move(
-    struct pt_unit *unit, const struct pt_context *at, bool moved)
+static bool
+flow_move(struct pt_unit *unit, const struct pt_context *at, bool moved)
 {
 	bool stop;
 
@@ -45,7 +47,8 @@ static bool flow_move(
 }
 
 /* Near CALL: remembers the return address.  SDM vol. 3, 33.4.2.2, "RET". */
-static void flow_call(struct pt_unit *unit, const struct pt_transfer *transfer)
+static void
+flow_call(struct pt_unit *unit, const struct pt_transfer *transfer)
 {
 	/* A direct CALL to the next instruction only reads the IP. */
 	if (transfer->kind == PT_TRANSFER_CALL_DIRECT &&
@@ -55,7 +58,8 @@ static void flow_call(struct pt_unit *unit, const struct pt_transfer *transfer)
 }
 
 /* Near RET with PacketEn 1 before and after; true if it was compressed. */
-static bool flow_ret(struct pt_unit *unit, uint64_t target)
+static bool
+flow_ret(struct pt_unit *unit, uint64_t target)
 {
 	struct pt_fast *fast = &unit->fast;
 	uint32_t top = (fast->ret_top + PT_RETURN_STACK_ENTRIES - 1) %
@@ -79,14 +83,16 @@ static bool flow_ret(struct pt_unit *unit, uint64_t target)
 }
 
 /* Does the event send a FUP with its source first? */
-static bool flow_has_fup(enum pt_transfer_kind kind)
+static bool
+flow_has_fup(enum pt_transfer_kind kind)
 {
 	return kind == PT_TRANSFER_INT_SW || kind == PT_TRANSFER_EXCEPTION ||
 	    kind == PT_TRANSFER_INTERRUPT;
 }
 
 /* PIP, where the event wrote CR3 and the new context may know. */
-static void flow_pip(struct pt_unit *unit, const struct pt_transfer *transfer)
+static void
+flow_pip(struct pt_unit *unit, const struct pt_transfer *transfer)
 {
 	TZ_ASSERT(transfer->kind <= PT_TRANSFER_MOV_CR3);
 	TZ_ASSERT(unit->gate.trigger_en || !unit->gate.packet_en);
@@ -102,7 +108,8 @@ static void flow_pip(struct pt_unit *unit, const struct pt_transfer *transfer)
  * An event with PacketEn 1 before and after; true if all it did was to add to the
  * pending TNT bits.
  */
-static bool flow_stay(struct pt_unit *unit, const struct pt_transfer *transfer)
+static bool
+flow_stay(struct pt_unit *unit, const struct pt_transfer *transfer)
 {
 	uint64_t target = transfer->after.ip;
 
@@ -140,7 +147,8 @@ static bool flow_stay(struct pt_unit *unit, const struct pt_transfer *transfer)
 }
 
 /* An event with PacketEn 1 before and 0 after. */
-static void flow_leave(struct pt_unit *unit, const struct pt_transfer *transfer)
+static void
+flow_leave(struct pt_unit *unit, const struct pt_transfer *transfer)
 {
 	bool bare = !unit->gate.context_en;
 
@@ -162,8 +170,9 @@ static void flow_leave(struct pt_unit *unit, const struct pt_transfer *transfer)
 	unit->fast.ret_count = 0;
 }
 
-void flow_enable(struct pt_unit *unit, const struct pt_context *at,
-    uint64_t nlip, uint64_t count)
+void
+flow_enable(struct pt_unit *unit, const struct pt_context *at, uint64_t nlip,
+    uint64_t count)
 {
 	struct pt_context next = *at;
 	bool stop;
@@ -191,7 +200,8 @@ void flow_enable(struct pt_unit *unit, const struct pt_context *at,
 		flow_stop(unit);
 }
 
-void flow_disable(struct pt_unit *unit, uint64_t clip)
+void
+flow_disable(struct pt_unit *unit, uint64_t clip)
 {
 	TZ_ASSERT(unit->msrs.ctl & CTL_TRACE_EN);
 	if (!unit->gate.trigger_en)
@@ -205,7 +215,8 @@ void flow_disable(struct pt_unit *unit, uint64_t clip)
 	place_flush(unit);
 }
 
-void pt_unit_transfer(struct pt_unit *unit, const struct pt_transfer *transfer)
+void
+pt_unit_transfer(struct pt_unit *unit, const struct pt_transfer *transfer)
 {
 	bool was = unit->gate.packet_en;
 	bool due = unit->place.psb_due;
@@ -236,7 +247,8 @@ void pt_unit_transfer(struct pt_unit *unit, const struct pt_transfer *transfer)
 	flow_end(unit, quiet ? due : unit->place.psb_due, transfer->after.ip);
 }
 
-void pt_unit_tnt_full(struct pt_unit *unit)
+void
+pt_unit_tnt_full(struct pt_unit *unit)
 {
 	struct topa *topa = &unit->topa;
 
@@ -253,7 +265,8 @@ void pt_unit_tnt_full(struct pt_unit *unit)
 	unit_refresh(unit);
 }
 
-void pt_unit_fast_tip(struct pt_unit *unit, uint64_t target)
+void
+pt_unit_fast_tip(struct pt_unit *unit, uint64_t target)
 {
 	TZ_ASSERT(unit->fast.fast);
 	TZ_ASSERT(unit->gate.packet_en);

@@ -5,15 +5,16 @@
 #define GATE_CFG_FILTER 1
 #define GATE_CFG_STOP   2
 
-bool gate_trigger_en(const struct gate_config *config)
+bool
+gate_trigger_en(const struct gate_config *config)
 {
 	/* SDM vol. 3, 33.2.6.2 "Trigger Enable (TriggerEn)". */
 	return (config->ctl & CTL_TRACE_EN) != 0 &&
 	    (config->status & (STATUS_STOPPED | STATUS_ERROR)) == 0;
 }
 
-bool gate_context_en(
-    const struct gate_config *config, const struct pt_context *at)
+bool
+gate_context_en(const struct gate_config *config, const struct pt_context *at)
 {
 	uint64_t level = at->cpl == 0 ? CTL_OS : CTL_USER;
 
@@ -29,7 +30,8 @@ bool gate_context_en(
 	    (at->cr3 ^ config->cr3_match) >> 12 == 0;
 }
 
-bool gate_in_range(const struct gate_config *config, unsigned cfg, uint64_t ip)
+bool
+gate_in_range(const struct gate_config *config, unsigned cfg, uint64_t ip)
 {
 	TZ_ASSERT(cfg == GATE_CFG_FILTER || cfg == GATE_CFG_STOP);
 	for (unsigned n = 0; n < GATE_RANGES_MAX; n++) {
@@ -44,13 +46,15 @@ bool gate_in_range(const struct gate_config *config, unsigned cfg, uint64_t ip)
 	return false;
 }
 
-bool gate_has_ranges(const struct gate_config *config)
+bool
+gate_has_ranges(const struct gate_config *config)
 {
 	return (config->ctl & CTL_ADDR_CFGS) != 0;
 }
 
 /* Is a range configured for FilterEn? */
-static bool gate_has_filter(const struct gate_config *config)
+static bool
+gate_has_filter(const struct gate_config *config)
 {
 	for (unsigned n = 0; n < GATE_RANGES_MAX; n++) {
 		if (CTL_ADDR_CFG(config->ctl, n) == GATE_CFG_FILTER)
@@ -59,7 +63,8 @@ static bool gate_has_filter(const struct gate_config *config)
 	return false;
 }
 
-struct gate gate_next(const struct gate_config *config, struct gate before,
+struct gate
+gate_next(const struct gate_config *config, struct gate before,
     const struct pt_context *at, bool moved, bool *stop)
 {
 	struct gate gate = before;

@@ -6,7 +6,8 @@ typedef bool msr_exists_fn(const struct profile *profile, uint64_t arg);
 typedef bool msr_rule_fn(
     const struct profile *profile, uint64_t value, uint64_t arg);
 
-unsigned msr_range_count(const struct profile *profile)
+unsigned
+msr_range_count(const struct profile *profile)
 {
 	unsigned count = profile->pt1_eax & 7;
 
@@ -15,32 +16,36 @@ unsigned msr_range_count(const struct profile *profile)
 	return count > 4 ? 4 : count;
 }
 
-static bool exists_always(const struct profile *profile, uint64_t arg)
+static bool
+exists_always(const struct profile *profile, uint64_t arg)
 {
 	(void)profile;
 	(void)arg;
 	return true;
 }
 
-static bool exists_ebx(const struct profile *profile, uint64_t arg)
+static bool
+exists_ebx(const struct profile *profile, uint64_t arg)
 {
 	return (profile->pt_ebx & arg) != 0;
 }
 
-static bool exists_output(const struct profile *profile, uint64_t arg)
+static bool
+exists_output(const struct profile *profile, uint64_t arg)
 {
 	(void)arg;
 	return (profile->pt_ecx &
 		   (PROFILE_PT_ECX_TOPA | PROFILE_PT_ECX_SINGLE)) != 0;
 }
 
-static bool exists_range(const struct profile *profile, uint64_t arg)
+static bool
+exists_range(const struct profile *profile, uint64_t arg)
 {
 	return arg < msr_range_count(profile);
 }
 
-static bool rule_any(
-    const struct profile *profile, uint64_t value, uint64_t arg)
+static bool
+rule_any(const struct profile *profile, uint64_t value, uint64_t arg)
 {
 	(void)profile;
 	(void)value;
@@ -48,22 +53,22 @@ static bool rule_any(
 	return true;
 }
 
-static bool rule_zero(
-    const struct profile *profile, uint64_t value, uint64_t arg)
+static bool
+rule_zero(const struct profile *profile, uint64_t value, uint64_t arg)
 {
 	(void)profile;
 	(void)arg;
 	return value == 0;
 }
 
-static bool rule_ebx(
-    const struct profile *profile, uint64_t value, uint64_t arg)
+static bool
+rule_ebx(const struct profile *profile, uint64_t value, uint64_t arg)
 {
 	return value == 0 || (profile->pt_ebx & arg) != 0;
 }
 
-static bool rule_ecx(
-    const struct profile *profile, uint64_t value, uint64_t arg)
+static bool
+rule_ecx(const struct profile *profile, uint64_t value, uint64_t arg)
 {
 	return value == 0 || (profile->pt_ecx & arg) != 0;
 }
@@ -73,50 +78,51 @@ static bool rule_ecx(
  * Model choice: 0, the reset value, is always accepted, also where a hypervisor
  * or firmware zeroed the bitmap.
  */
-static bool msr_in_bitmap(uint64_t value, uint32_t bitmap)
+static bool
+msr_in_bitmap(uint64_t value, uint32_t bitmap)
 {
 	TZ_ASSERT(value < 16);
 	TZ_ASSERT(bitmap < 0x10000);
 	return value == 0 || (bitmap >> value & 1) != 0;
 }
 
-static bool rule_mtc_freq(
-    const struct profile *profile, uint64_t value, uint64_t arg)
+static bool
+rule_mtc_freq(const struct profile *profile, uint64_t value, uint64_t arg)
 {
 	return rule_ebx(profile, value, arg) &&
 	    msr_in_bitmap(value, profile->pt1_eax >> 16);
 }
 
-static bool rule_cyc_thresh(
-    const struct profile *profile, uint64_t value, uint64_t arg)
+static bool
+rule_cyc_thresh(const struct profile *profile, uint64_t value, uint64_t arg)
 {
 	return rule_ebx(profile, value, arg) &&
 	    msr_in_bitmap(value, profile->pt1_ebx & 0xffff);
 }
 
-static bool rule_psb_freq(
-    const struct profile *profile, uint64_t value, uint64_t arg)
+static bool
+rule_psb_freq(const struct profile *profile, uint64_t value, uint64_t arg)
 {
 	return rule_ebx(profile, value, arg) &&
 	    msr_in_bitmap(value, profile->pt1_ebx >> 16);
 }
 
-static bool rule_range_cfg(
-    const struct profile *profile, uint64_t value, uint64_t arg)
+static bool
+rule_range_cfg(const struct profile *profile, uint64_t value, uint64_t arg)
 {
 	return value == 0 || (value <= 2 && arg < msr_range_count(profile));
 }
 
 /* An address whose bit ARG is bit 0 of VALUE. */
-static bool rule_phys(
-    const struct profile *profile, uint64_t value, uint64_t arg)
+static bool
+rule_phys(const struct profile *profile, uint64_t value, uint64_t arg)
 {
 	TZ_ASSERT(profile->maxphyaddr >= 32 && profile->maxphyaddr <= 52);
 	return value >> (profile->maxphyaddr - arg) == 0;
 }
 
-static bool rule_canonical(
-    const struct profile *profile, uint64_t value, uint64_t arg)
+static bool
+rule_canonical(const struct profile *profile, uint64_t value, uint64_t arg)
 {
 	(void)profile;
 	(void)arg;
@@ -151,7 +157,8 @@ static const struct msr_field msr_fields[] = {
 #undef FIELD
 };
 
-enum msr_id msr_find(uint32_t index)
+enum msr_id
+msr_find(uint32_t index)
 {
 	for (unsigned i = 0; i < MSR_COUNT; i++) {
 		if (msr_rows[i].index == index)
@@ -160,15 +167,16 @@ enum msr_id msr_find(uint32_t index)
 	return MSR_COUNT;
 }
 
-bool msr_exists(const struct profile *profile, enum msr_id id)
+bool
+msr_exists(const struct profile *profile, enum msr_id id)
 {
 	TZ_ASSERT(id < MSR_COUNT);
 	return msr_rows[id].exists(profile, msr_rows[id].arg);
 }
 
 /* The conditions of IA32_RTIT_CTL that a single field does not decide. */
-static bool msr_accepts_ctl(
-    const struct profile *profile, uint64_t ctl, uint64_t value)
+static bool
+msr_accepts_ctl(const struct profile *profile, uint64_t ctl, uint64_t value)
 {
 	/*
 	 * SDM vol. 3, 33.2.8.2 "IA32_RTIT_CTL MSR": while TraceEn is 1, a write
@@ -187,7 +195,8 @@ static bool msr_accepts_ctl(
 	    (profile->pt_ebx & PROFILE_PT_EBX_MTC) != 0;
 }
 
-bool msr_accepts(
+bool
+msr_accepts(
     const struct profile *profile, enum msr_id id, uint64_t ctl, uint64_t value)
 {
 	TZ_ASSERT(profile != NULL);
@@ -209,7 +218,8 @@ bool msr_accepts(
 	return true;
 }
 
-uint64_t msr_merge(enum msr_id id, uint64_t old, uint64_t value)
+uint64_t
+msr_merge(enum msr_id id, uint64_t old, uint64_t value)
 {
 	TZ_ASSERT(id < MSR_COUNT);
 	/* SDM vol. 3, 33.2.8.4: writes of the three enables are ignored. */

@@ -22,7 +22,8 @@ static_assert(
     TZ_ARRAY_LEN(packet_layouts) == PACKET_KINDS, "one layout a packet kind");
 
 /* Appends the low BYTES bytes of VALUE, least significant first. */
-static void packet_append(struct packet *packet, uint64_t value, unsigned bytes)
+static void
+packet_append(struct packet *packet, uint64_t value, unsigned bytes)
 {
 	TZ_ASSERT(bytes <= 8);
 	TZ_ASSERT(packet->bytes + bytes <= PACKET_BYTES_MAX);
@@ -30,7 +31,8 @@ static void packet_append(struct packet *packet, uint64_t value, unsigned bytes)
 		packet->data[packet->bytes++] = (uint8_t)(value >> (8 * i));
 }
 
-struct packet packet_fixed(enum packet_kind kind, uint64_t payload)
+struct packet
+packet_fixed(enum packet_kind kind, uint64_t payload)
 {
 	struct packet packet = { 0 };
 	const struct packet_layout *layout;
@@ -47,7 +49,8 @@ struct packet packet_fixed(enum packet_kind kind, uint64_t payload)
 	return packet;
 }
 
-struct packet packet_tnt(uint32_t stack)
+struct packet
+packet_tnt(uint32_t stack)
 {
 	struct packet packet = { .place = PLACE_SMALL, .header_bytes = 1 };
 
@@ -58,8 +61,8 @@ struct packet packet_tnt(uint32_t stack)
 	return packet;
 }
 
-struct packet packet_ip(
-    enum packet_ip_kind kind, enum packet_ip_bytes bytes, uint64_t ip)
+struct packet
+packet_ip(enum packet_ip_kind kind, enum packet_ip_bytes bytes, uint64_t ip)
 {
 	static const uint8_t payload_bytes[8] = { 0, 2, 4, 6, 6, 0, 8, 0 };
 	struct packet packet = { 0 };
@@ -73,7 +76,8 @@ struct packet packet_ip(
 	return packet;
 }
 
-struct packet packet_cyc(uint64_t cycles)
+struct packet
+packet_cyc(uint64_t cycles)
 {
 	struct packet packet = { .place = PLACE_SMALL };
 	uint64_t rest = cycles >> 5;
@@ -93,7 +97,8 @@ struct packet packet_cyc(uint64_t cycles)
 	return packet;
 }
 
-struct packet packet_evd(uint8_t type, uint64_t data)
+struct packet
+packet_evd(uint8_t type, uint64_t data)
 {
 	struct packet packet = { .place = PLACE_SMALL };
 
@@ -107,7 +112,8 @@ struct packet packet_evd(uint8_t type, uint64_t data)
 	return packet;
 }
 
-struct packet packet_bip(uint8_t id, unsigned payload_bytes, uint64_t payload)
+struct packet
+packet_bip(uint8_t id, unsigned payload_bytes, uint64_t payload)
 {
 	struct packet packet = { .place = PLACE_SMALL, .header_bytes = 1 };
 
@@ -119,8 +125,8 @@ struct packet packet_bip(uint8_t id, unsigned payload_bytes, uint64_t payload)
 	return packet;
 }
 
-struct packet packet_join(
-    const struct packet *prefix, const struct packet *main)
+struct packet
+packet_join(const struct packet *prefix, const struct packet *main)
 {
 	struct packet packet = *prefix;
 

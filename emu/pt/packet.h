@@ -85,7 +85,8 @@ struct packet packet_join(
  * SDM vol. 3, 33.4.2.15 "Paging Information Packet (PIP)": CR3[51:5] above the
  * NonRoot bit.  Outside PAE paging CR3[11:5] is sent as 0.
  */
-static inline uint64_t packet_pip_payload(uint64_t cr3, bool non_root)
+static inline uint64_t
+packet_pip_payload(uint64_t cr3, bool non_root)
 {
 	return tz_bits(cr3, 51, 12) << 8 | non_root;
 }

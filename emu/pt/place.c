@@ -10,7 +10,8 @@
 #define PLACE_LOOK_BYTES (15 * PLACE_LINE_BYTES)
 
 /* Bytes from POSITION to the next multiple of UNIT. */
-static unsigned place_pad_to(uint64_t position, unsigned unit)
+static unsigned
+place_pad_to(uint64_t position, unsigned unit)
 {
 	return (unsigned)((unit - position % unit) % unit);
 }
@@ -20,8 +21,8 @@ static unsigned place_pad_to(uint64_t position, unsigned unit)
  * wide one has its payload at the start of a word and closes that word; PSB and
  * OVF start a word.
  */
-struct place_step place_next(
-    uint64_t position, bool close_word, const struct packet *packet)
+struct place_step
+place_next(uint64_t position, bool close_word, const struct packet *packet)
 {
 	struct place_step step = { 0 };
 	uint64_t at = position;
@@ -46,13 +47,15 @@ struct place_step place_next(
 	return step;
 }
 
-static uint64_t place_position(const struct pt_unit *unit)
+static uint64_t
+place_position(const struct pt_unit *unit)
 {
 	return unit->topa.written + unit->place.bias;
 }
 
 /* SDM vol. 3, 33.2.8.2, PSBFreq: a PSB every 2^(value + 11) bytes. */
-static uint64_t place_period_bytes(const struct pt_unit *unit)
+static uint64_t
+place_period_bytes(const struct pt_unit *unit)
 {
 	return UINT64_C(2048) << CTL_PSB_FREQ(unit->msrs.ctl);
 }
@@ -61,7 +64,8 @@ static uint64_t place_period_bytes(const struct pt_unit *unit)
  * Model choice, from captures: the counter is looked at every 15 lines, and the
  * period is subtracted from it, so that the mean distance is the period.
  */
-static void place_look(struct pt_unit *unit)
+static void
+place_look(struct pt_unit *unit)
 {
 	struct place *place = &unit->place;
 	uint64_t period_bytes = place_period_bytes(unit);
@@ -78,7 +82,8 @@ static void place_look(struct pt_unit *unit)
 	TZ_ASSERT(place->look > place_position(unit));
 }
 
-void place_begin(struct pt_unit *unit, uint64_t count)
+void
+place_begin(struct pt_unit *unit, uint64_t count)
 {
 	struct place *place = &unit->place;
 	uint64_t position = unit->topa.offset_bytes % PLACE_LINE_BYTES;
@@ -93,13 +98,15 @@ void place_begin(struct pt_unit *unit, uint64_t count)
 	topa_set_look(unit, place->look - place->bias);
 }
 
-uint64_t place_count(const struct pt_unit *unit)
+uint64_t
+place_count(const struct pt_unit *unit)
 {
 	return (place_position(unit) - unit->place.zero) & STATUS_COUNT_MASK;
 }
 
 /* SDM vol. 3, 33.4.2.27 "PAD Packet": ignored by decoders, legal anywhere. */
-static void place_pad(struct pt_unit *unit, unsigned bytes)
+static void
+place_pad(struct pt_unit *unit, unsigned bytes)
 {
 	static const uint8_t pads[2 * PLACE_WORD_BYTES];
 
@@ -108,7 +115,8 @@ static void place_pad(struct pt_unit *unit, unsigned bytes)
 	topa_write(unit, pads, bytes);
 }
 
-void place_put(struct pt_unit *unit, const struct packet *packet)
+void
+place_put(struct pt_unit *unit, const struct packet *packet)
 {
 	struct place *place = &unit->place;
 	struct place_step step = place_next(
@@ -123,7 +131,8 @@ void place_put(struct pt_unit *unit, const struct packet *packet)
 		place_look(unit);
 }
 
-void place_align(struct pt_unit *unit)
+void
+place_align(struct pt_unit *unit)
 {
 	place_pad(unit, place_pad_to(place_position(unit), PLACE_WORD_BYTES));
 	unit->place.close_word = false;
@@ -131,7 +140,8 @@ void place_align(struct pt_unit *unit)
 	    !unit->topa.open || place_position(unit) % PLACE_WORD_BYTES == 0);
 }
 
-void place_flush(struct pt_unit *unit)
+void
+place_flush(struct pt_unit *unit)
 {
 	/* Model choice, from captures: the flush pads to 16 bytes. */
 	place_pad(unit, place_pad_to(place_position(unit), PLACE_FLUSH_BYTES));

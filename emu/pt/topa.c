@@ -12,13 +12,14 @@
  (TZ_BIT(1) | TZ_BIT(3) | TZ_BIT(5) | TZ_BIT(10) | TZ_BIT(11))
 #define ENTRY_ADDRESS(entry) ((entry) & ~UINT64_C(0xfff))
 
-uint64_t topa_region_bytes(uint64_t entry)
+uint64_t
+topa_region_bytes(uint64_t entry)
 {
 	return UINT64_C(4096) << tz_bits(entry, 9, 6);
 }
 
-const char *topa_entry_fault(
-    const struct profile *profile, uint64_t entry, uint32_t index)
+const char *
+topa_entry_fault(const struct profile *profile, uint64_t entry, uint32_t index)
 {
 	TZ_ASSERT(profile->maxphyaddr >= 32 && profile->maxphyaddr <= 52);
 	TZ_ASSERT(index < TOPA_ENTRIES_MAX);
@@ -39,14 +40,16 @@ const char *topa_entry_fault(
 	return NULL;
 }
 
-static void topa_event(struct pt_unit *unit, struct pt_event event)
+static void
+topa_event(struct pt_unit *unit, struct pt_event event)
 {
 	event.offset_bytes = unit->topa.written;
 	unit->port.event(unit->port.arg, &event);
 }
 
 /* SDM vol. 3, 33.3.9 "Operational Errors": Error is set, output ends. */
-static void topa_error(struct pt_unit *unit, const char *text)
+static void
+topa_error(struct pt_unit *unit, const char *text)
 {
 	TZ_ASSERT(text != NULL);
 	TZ_ASSERT(unit->msrs.ctl & CTL_TRACE_EN);
@@ -58,7 +61,8 @@ static void topa_error(struct pt_unit *unit, const char *text)
 }
 
 /* The count of written bytes below which a byte needs neither check nor step. */
-static void topa_set_limit(struct pt_unit *unit)
+static void
+topa_set_limit(struct pt_unit *unit)
 {
 	struct topa *topa = &unit->topa;
 	uint64_t end = topa->written + topa->region_bytes - topa->offset_bytes;
@@ -70,13 +74,15 @@ static void topa_set_limit(struct pt_unit *unit)
 		topa->fast_limit = end < topa->look ? end : topa->look;
 }
 
-void topa_set_look(struct pt_unit *unit, uint64_t written)
+void
+topa_set_look(struct pt_unit *unit, uint64_t written)
 {
 	unit->topa.look = written;
 	topa_set_limit(unit);
 }
 
-void topa_rewindow(struct pt_unit *unit)
+void
+topa_rewindow(struct pt_unit *unit)
 {
 	struct topa *topa = &unit->topa;
 	struct gpa pa = { topa->region_pa };
@@ -92,7 +98,8 @@ void topa_rewindow(struct pt_unit *unit)
  * Reads entry INDEX of the current table.  False where no entry can be read.
  * Model choice: a table outside RAM is an operational error.
  */
-static bool topa_fetch(struct pt_unit *unit, uint32_t index, uint64_t *entry)
+static bool
+topa_fetch(struct pt_unit *unit, uint32_t index, uint64_t *entry)
 {
 	struct gpa pa = { unit->output_base + (uint64_t)index * 8 };
 
@@ -105,7 +112,8 @@ static bool topa_fetch(struct pt_unit *unit, uint32_t index, uint64_t *entry)
  * SDM vol. 3, 33.3.1 "Detection of Intel PT", ECX.MENTRY = 0: a table is one
  * output entry and an END entry that points back to it.
  */
-static const char *topa_single_fault(struct pt_unit *unit, uint32_t index)
+static const char *
+topa_single_fault(struct pt_unit *unit, uint32_t index)
 {
 	uint64_t second = 0;
 
@@ -121,7 +129,8 @@ static const char *topa_single_fault(struct pt_unit *unit, uint32_t index)
  * Stands on entry .index: follows one END entry, checks what it finds and opens
  * the region.  Returns NULL or why it cannot.
  */
-static const char *topa_arrive(struct pt_unit *unit)
+static const char *
+topa_arrive(struct pt_unit *unit)
 {
 	struct topa *topa = &unit->topa;
 	uint64_t entry = 0;
@@ -156,7 +165,8 @@ static const char *topa_arrive(struct pt_unit *unit)
 	return NULL;
 }
 
-void topa_open(struct pt_unit *unit)
+void
+topa_open(struct pt_unit *unit)
 {
 	const char *fault;
 
@@ -170,7 +180,8 @@ void topa_open(struct pt_unit *unit)
 		topa_error(unit, fault);
 }
 
-void topa_tell(struct pt_unit *unit)
+void
+topa_tell(struct pt_unit *unit)
 {
 	struct topa *topa = &unit->topa;
 	uint64_t bytes = topa->offset_bytes - topa->told_bytes;
@@ -188,7 +199,8 @@ void topa_tell(struct pt_unit *unit)
 		unit->port.event(unit->port.arg, &event);
 }
 
-void topa_close(struct pt_unit *unit)
+void
+topa_close(struct pt_unit *unit)
 {
 	topa_tell(unit);
 	unit->topa.open = false;
@@ -197,7 +209,8 @@ void topa_close(struct pt_unit *unit)
 }
 
 /* The region is full: STOP, then INT, then on to the next entry. */
-static void topa_region_full(struct pt_unit *unit)
+static void
+topa_region_full(struct pt_unit *unit)
 {
 	struct topa *topa = &unit->topa;
 	const char *fault;
@@ -234,7 +247,8 @@ static void topa_region_full(struct pt_unit *unit)
 		topa_error(unit, fault);
 }
 
-void topa_write(struct pt_unit *unit, const uint8_t *data, size_t bytes)
+void
+topa_write(struct pt_unit *unit, const uint8_t *data, size_t bytes)
 {
 	struct topa *topa = &unit->topa;
 

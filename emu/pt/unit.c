@@ -35,13 +35,15 @@ static const struct unit_lack unit_lacks[] = {
 	    "(InjectPsbPmiOnEnable)" },
 };
 
-static void unit_event(struct pt_unit *unit, struct pt_event event)
+static void
+unit_event(struct pt_unit *unit, struct pt_event event)
 {
 	event.offset_bytes = unit->topa.written;
 	unit->port.event(unit->port.arg, &event);
 }
 
-void unit_refresh(struct pt_unit *unit)
+void
+unit_refresh(struct pt_unit *unit)
 {
 	struct gate *gate = &unit->gate;
 	struct pt_fast *fast = &unit->fast;
@@ -71,7 +73,8 @@ void unit_refresh(struct pt_unit *unit)
 }
 
 /* Clears every trace MSR. */
-static void unit_clear(struct pt_unit *unit)
+static void
+unit_clear(struct pt_unit *unit)
 {
 	memset(&unit->msrs, 0, sizeof(unit->msrs));
 	unit->output_base = 0;
@@ -83,8 +86,8 @@ static void unit_clear(struct pt_unit *unit)
 	TZ_ASSERT(!unit->fast.fast);
 }
 
-struct pt_unit *pt_unit_create(
-    const struct profile *profile, const struct pt_port *port)
+struct pt_unit *
+pt_unit_create(const struct profile *profile, const struct pt_port *port)
 {
 	struct pt_unit *unit = calloc(1, sizeof(*unit));
 
@@ -99,13 +102,15 @@ struct pt_unit *pt_unit_create(
 	return unit;
 }
 
-void pt_unit_destroy(struct pt_unit *unit)
+void
+pt_unit_destroy(struct pt_unit *unit)
 {
 	free(unit);
 }
 
 /* TraceEn 1 -> 0 with the packets already sent: output ends, counts freeze. */
-static void unit_trace_off(struct pt_unit *unit)
+static void
+unit_trace_off(struct pt_unit *unit)
 {
 	uint64_t before = unit->msrs.ctl;
 	uint64_t count = 0;
@@ -125,8 +130,8 @@ static void unit_trace_off(struct pt_unit *unit)
 }
 
 /* TraceEn 0 -> 1: IA32_RTIT_CTL is already the new one. */
-static void unit_trace_on(
-    struct pt_unit *unit, const struct pt_context *at, uint64_t nlip)
+static void
+unit_trace_on(struct pt_unit *unit, const struct pt_context *at, uint64_t nlip)
 {
 	uint64_t ctl = unit->msrs.ctl;
 	uint64_t count = unit->msrs.status >> STATUS_COUNT_SHIFT &
@@ -158,7 +163,8 @@ static void unit_trace_on(
 	TZ_ASSERT(!unit->gate.packet_en || unit->gate.trigger_en);
 }
 
-void pt_unit_reset(struct pt_unit *unit, bool warm)
+void
+pt_unit_reset(struct pt_unit *unit, bool warm)
 {
 	TZ_ASSERT(unit != NULL);
 	/*
@@ -172,13 +178,15 @@ void pt_unit_reset(struct pt_unit *unit, bool warm)
 	TZ_ASSERT(!unit->gate.packet_en);
 }
 
-bool pt_unit_owns_msr(uint32_t index)
+bool
+pt_unit_owns_msr(uint32_t index)
 {
 	return msr_find(index) != MSR_COUNT;
 }
 
 /* The MSR as RDMSR returns it. */
-static uint64_t unit_read(const struct pt_unit *unit, enum msr_id id)
+static uint64_t
+unit_read(const struct pt_unit *unit, enum msr_id id)
 {
 	const struct gate_config *msrs = &unit->msrs;
 	unsigned range = ((unsigned)id - MSR_ADDR0_A) / 2;
@@ -208,7 +216,8 @@ static uint64_t unit_read(const struct pt_unit *unit, enum msr_id id)
 }
 
 /* Stores an accepted VALUE in any MSR but IA32_RTIT_CTL. */
-static void unit_store(struct pt_unit *unit, enum msr_id id, uint64_t value)
+static void
+unit_store(struct pt_unit *unit, enum msr_id id, uint64_t value)
 {
 	struct gate_config *msrs = &unit->msrs;
 	unsigned range = ((unsigned)id - MSR_ADDR0_A) / 2;
@@ -231,8 +240,8 @@ static void unit_store(struct pt_unit *unit, enum msr_id id, uint64_t value)
 	}
 }
 
-enum fault pt_unit_rdmsr(
-    const struct pt_unit *unit, uint32_t index, uint64_t *value)
+enum fault
+pt_unit_rdmsr(const struct pt_unit *unit, uint32_t index, uint64_t *value)
 {
 	enum msr_id id = msr_find(index);
 
@@ -244,7 +253,8 @@ enum fault pt_unit_rdmsr(
 	return FAULT_NONE;
 }
 
-static void unit_write_ctl(struct pt_unit *unit, uint64_t value,
+static void
+unit_write_ctl(struct pt_unit *unit, uint64_t value,
     const struct pt_context *at, uint64_t nlip)
 {
 	bool was_on = (unit->msrs.ctl & CTL_TRACE_EN) != 0;
@@ -266,7 +276,8 @@ static void unit_write_ctl(struct pt_unit *unit, uint64_t value,
 		unit_refresh(unit);
 }
 
-enum fault pt_unit_wrmsr(struct pt_unit *unit, uint32_t index, uint64_t value,
+enum fault
+pt_unit_wrmsr(struct pt_unit *unit, uint32_t index, uint64_t value,
     const struct pt_context *at, uint64_t nlip)
 {
 	enum msr_id id = msr_find(index);
@@ -282,24 +293,28 @@ enum fault pt_unit_wrmsr(struct pt_unit *unit, uint32_t index, uint64_t value,
 	return FAULT_NONE;
 }
 
-void pt_unit_sync_output(struct pt_unit *unit)
+void
+pt_unit_sync_output(struct pt_unit *unit)
 {
 	topa_tell(unit);
 }
 
-size_t pt_unit_size(void)
+size_t
+pt_unit_size(void)
 {
 	return offsetof(struct pt_unit, window);
 }
 
-void pt_unit_save(const struct pt_unit *unit, void *state)
+void
+pt_unit_save(const struct pt_unit *unit, void *state)
 {
 	TZ_ASSERT(state != NULL);
 	TZ_ASSERT(unit->fast.tnt != 0);
 	memcpy(state, unit, pt_unit_size());
 }
 
-void pt_unit_restore(struct pt_unit *unit, const void *state)
+void
+pt_unit_restore(struct pt_unit *unit, const void *state)
 {
 	TZ_ASSERT(state != NULL);
 	memcpy(unit, state, pt_unit_size());
@@ -307,7 +322,8 @@ void pt_unit_restore(struct pt_unit *unit, const void *state)
 	topa_rewindow(unit);
 }
 
-struct pt_output_position pt_unit_position(const struct pt_unit *unit)
+struct pt_output_position
+pt_unit_position(const struct pt_unit *unit)
 {
 	struct pt_output_position position = {
 		.table = { unit->output_base },

@@ -16,7 +16,8 @@ static_assert(TZ_ARRAY_LEN(xstate_msrs) == PT_XSTATE_MSRS,
     "one MSR a slot of the component");
 static_assert(PT_XSTATE_MSRS * 8 <= PT_XSTATE_BYTES, "the MSRs fit");
 
-static uint64_t xstate_get(const uint8_t *image, unsigned slot)
+static uint64_t
+xstate_get(const uint8_t *image, unsigned slot)
 {
 	uint64_t value = 0;
 
@@ -28,8 +29,8 @@ static uint64_t xstate_get(const uint8_t *image, unsigned slot)
 }
 
 /* Stores the MSR of SLOT in its place; an MSR that does not exist is 0. */
-static void xstate_put(
-    const struct pt_unit *unit, uint8_t *image, unsigned slot)
+static void
+xstate_put(const struct pt_unit *unit, uint8_t *image, unsigned slot)
 {
 	uint64_t value = 0;
 
@@ -41,7 +42,8 @@ static void xstate_put(
 		image[slot * 8 + i] = (uint8_t)(value >> (8 * i));
 }
 
-void pt_unit_xsaves(struct pt_unit *unit, uint8_t image[PT_XSTATE_BYTES],
+void
+pt_unit_xsaves(struct pt_unit *unit, uint8_t image[PT_XSTATE_BYTES],
     const struct pt_context *at)
 {
 	uint64_t ctl = unit->msrs.ctl;
@@ -59,8 +61,9 @@ void pt_unit_xsaves(struct pt_unit *unit, uint8_t image[PT_XSTATE_BYTES],
 }
 
 /* Loads the MSR of SLOT as WRMSR would. */
-static enum fault xstate_load(struct pt_unit *unit, unsigned slot,
-    uint64_t value, const struct pt_context *at, uint64_t nlip)
+static enum fault
+xstate_load(struct pt_unit *unit, unsigned slot, uint64_t value,
+    const struct pt_context *at, uint64_t nlip)
 {
 	enum msr_id id = msr_find(xstate_msrs[slot]);
 
@@ -73,7 +76,8 @@ static enum fault xstate_load(struct pt_unit *unit, unsigned slot,
 }
 
 /* The initial state of component 8: the nine MSRs are 0. */
-static void xstate_init(struct pt_unit *unit)
+static void
+xstate_init(struct pt_unit *unit)
 {
 	TZ_ASSERT(!(unit->msrs.ctl & CTL_TRACE_EN));
 	unit->msrs.ctl = 0;
@@ -90,7 +94,8 @@ static void xstate_init(struct pt_unit *unit)
 	TZ_ASSERT(unit->fast.off);
 }
 
-enum fault pt_unit_xrstors(struct pt_unit *unit, const uint8_t *image,
+enum fault
+pt_unit_xrstors(struct pt_unit *unit, const uint8_t *image,
     const struct pt_context *at, uint64_t nlip)
 {
 	TZ_ASSERT(at != NULL);
