@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TZ_BIT(n) (UINT64_C(1) << (n))
+#define TZ_BIT(n)       (UINT64_C(1) << (n))
 #define TZ_ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
 /* A guest physical address. */
@@ -76,6 +76,6 @@ _Noreturn void tz_assert_fail(const char *expr, const char *file, int line);
 
 /* Always on: there is no build of topaz without its assertions. */
 #define TZ_ASSERT(expr) \
-	((expr) ? (void)0 : tz_assert_fail(#expr, __FILE__, __LINE__))
+ ((expr) ? (void)0 : tz_assert_fail(#expr, __FILE__, __LINE__))
 
 #endif

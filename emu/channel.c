@@ -12,13 +12,13 @@ emit(const struct channel *channel, enum event_kind kind, uint64_t a,
     uint64_t b, uint64_t c)
 {
 	struct event event = {
-	    .kind = (uint16_t)kind,
-	    .cpu = (uint16_t)channel->cpu_id,
-	    .insns = cpu_insns(channel->cpu),
-	    .cycles = cpu_cycles(channel->cpu),
-	    .a = a,
-	    .b = b,
-	    .c = c,
+		.kind = (uint16_t)kind,
+		.cpu = (uint16_t)channel->cpu_id,
+		.insns = cpu_insns(channel->cpu),
+		.cycles = cpu_cycles(channel->cpu),
+		.a = a,
+		.b = b,
+		.c = c,
 	};
 
 	if (channel->observer->event != NULL)
@@ -36,8 +36,8 @@ do_panic(const struct channel *channel, const struct abi_call *call,
 	end->rbp = call->arg[3];
 	if (count > sizeof(end->text) - 1)
 		count = sizeof(end->text) - 1;
-	if (!cpu_read(channel->cpu, (struct gva){call->arg[0]}, end->text,
-		count))
+	if (!cpu_read(
+		channel->cpu, (struct gva){ call->arg[0] }, end->text, count))
 		strcpy(end->text, "(message not readable)");
 	emit(channel, EVENT_PANIC, 0, end->rip, end->rbp);
 }
@@ -85,7 +85,7 @@ channel_out(const struct channel *channel, int port, unsigned bytes,
 {
 	struct abi_call call;
 
-	*end = (struct channel_end){0};
+	*end = (struct channel_end){ 0 };
 	if (port == ABI_PORT_CONSOLE && bytes == 1) {
 		if (channel->observer->console != NULL)
 			channel->observer->console(

@@ -4,7 +4,7 @@ const struct event_info *
 event_info(enum event_kind kind)
 {
 	static const struct event_info info[] = {
-#define EVENT(id, text, a, b, c) [EVENT_##id] = {#id, text, {a, b, c}},
+#define EVENT(id, text, a, b, c) [EVENT_##id] = { #id, text, { a, b, c } },
 #include "emu/event.def"
 #undef EVENT
 	};

@@ -10,9 +10,9 @@
 #include <sys/mman.h>
 
 #define RAM_UNIT (UINT64_C(2) << 20)
-#define RAM_MAX (UINT64_C(3) << 30)
+#define RAM_MAX  (UINT64_C(3) << 30)
 #define IPIS_MAX 64
-#define NEVER UINT64_MAX
+#define NEVER    UINT64_MAX
 
 /* Delivery modes of the ICR (SDM vol. 3, 11.6.1 "Interrupt Command Register"). */
 enum {
@@ -22,8 +22,8 @@ enum {
 	ICR_STARTUP = 6,
 };
 #define ICR_LOGICAL TZ_BIT(11)
-#define ICR_ASSERT TZ_BIT(14)
-#define ICR_LEVEL TZ_BIT(15)
+#define ICR_ASSERT  TZ_BIT(14)
+#define ICR_LEVEL   TZ_BIT(15)
 
 /* An interrupt on its way: seen at the later of its due time and the target's. */
 struct ipi {
@@ -58,11 +58,11 @@ end_run(struct machine *machine, enum machine_end end, unsigned cpu, int code,
 	for (unsigned i = 0; i < machine->config.cpu_count; i++)
 		cpu_stop_run(machine->slot[i].cpu);
 	*result = (struct machine_result){
-	    .end = end,
-	    .code = code,
-	    .cpu = cpu,
-	    .rip = cpu_rip(machine->slot[cpu].cpu),
-	    .rbp = cpu_rbp(machine->slot[cpu].cpu),
+		.end = end,
+		.code = code,
+		.cpu = cpu,
+		.rip = cpu_rip(machine->slot[cpu].cpu),
+		.rbp = cpu_rbp(machine->slot[cpu].cpu),
 	};
 	snprintf(result->text, sizeof(result->text), "%s", text);
 }
@@ -80,9 +80,9 @@ static void
 on_over(void *arg, unsigned cpu, enum cpu_over why, const char *text)
 {
 	static const enum machine_end ends[] = {
-	    [CPU_OVER_UNMODELLED] = MACHINE_UNMODELLED,
-	    [CPU_OVER_TRIPLE_FAULT] = MACHINE_TRIPLE_FAULT,
-	    [CPU_OVER_ENGINE] = MACHINE_ENGINE,
+		[CPU_OVER_UNMODELLED] = MACHINE_UNMODELLED,
+		[CPU_OVER_TRIPLE_FAULT] = MACHINE_TRIPLE_FAULT,
+		[CPU_OVER_ENGINE] = MACHINE_ENGINE,
 	};
 
 	end_run(arg, ends[why], cpu, 0, text);
@@ -94,12 +94,12 @@ send_to(struct machine *machine, unsigned from, unsigned to, uint8_t mode,
 {
 	struct slot *slot = &machine->slot[to];
 	struct event event = {
-	    .kind = EVENT_IPI,
-	    .cpu = (uint16_t)from,
-	    .insns = cpu_insns(machine->slot[from].cpu),
-	    .cycles = due,
-	    .a = to,
-	    .b = (uint64_t)mode << 8 | vector,
+		.kind = EVENT_IPI,
+		.cpu = (uint16_t)from,
+		.insns = cpu_insns(machine->slot[from].cpu),
+		.cycles = due,
+		.a = to,
+		.b = (uint64_t)mode << 8 | vector,
 	};
 
 	on_event(machine, &event);
@@ -108,7 +108,7 @@ send_to(struct machine *machine, unsigned from, unsigned to, uint8_t mode,
 		    "more than 64 interprocessor interrupts on their way");
 		return;
 	}
-	slot->ipi[slot->ipi_count++] = (struct ipi){due, mode, vector};
+	slot->ipi[slot->ipi_count++] = (struct ipi){ due, mode, vector };
 }
 
 static void
@@ -138,8 +138,8 @@ on_ipi(void *arg, unsigned cpu, uint32_t icr_low, uint32_t icr_high,
 					    : !self;
 
 		if (meant)
-			send_to(machine, cpu, i, mode, (uint8_t)icr_low,
-			    cycles);
+			send_to(
+			    machine, cpu, i, mode, (uint8_t)icr_low, cycles);
 	}
 }
 
@@ -154,13 +154,13 @@ on_out(void *arg, unsigned cpu, int port, unsigned bytes, uint32_t value)
 {
 	struct machine *machine = arg;
 	struct channel channel = {
-	    .ram = machine->ram,
-	    .ram_bytes = machine->config.ram_bytes,
-	    .cpu = machine->slot[cpu].cpu,
-	    .cpu_id = cpu,
-	    .observer = &machine->observer,
-	    .sync_output = sync_output,
-	    .arg = machine,
+		.ram = machine->ram,
+		.ram_bytes = machine->config.ram_bytes,
+		.cpu = machine->slot[cpu].cpu,
+		.cpu_id = cpu,
+		.observer = &machine->observer,
+		.sync_output = sync_output,
+		.arg = machine,
 	};
 	struct channel_end end;
 
@@ -218,13 +218,13 @@ machine_create(const struct machine_config *config,
 	}
 	for (unsigned i = 0; i < config->cpu_count; i++) {
 		struct cpu_config cpu = {
-		    .id = i,
-		    .cpu_count = config->cpu_count,
-		    .profile = config->profile,
-		    .ram = machine->ram,
-		    .ram_bytes = config->ram_bytes,
-		    .single_step = config->single_step,
-		    .port = {machine, on_event, on_ipi, on_out, on_over},
+			.id = i,
+			.cpu_count = config->cpu_count,
+			.profile = config->profile,
+			.ram = machine->ram,
+			.ram_bytes = config->ram_bytes,
+			.single_step = config->single_step,
+			.port = { machine, on_event, on_ipi, on_out, on_over },
 		};
 
 		machine->slot[i].cpu = cpu_create(&cpu, err);
@@ -274,8 +274,8 @@ start_cpu(struct machine *machine, unsigned id, uint64_t at)
 }
 
 void
-machine_boot(struct machine *machine, uint64_t entry, uint64_t boot_info,
-    struct gpa cr3)
+machine_boot(
+    struct machine *machine, uint64_t entry, uint64_t boot_info, struct gpa cr3)
 {
 	machine->entry = entry;
 	machine->boot_info = boot_info;
@@ -366,11 +366,11 @@ static void
 note_switch(struct machine *machine, unsigned to)
 {
 	struct event event = {
-	    .kind = EVENT_SWITCH,
-	    .cpu = (uint16_t)to,
-	    .insns = cpu_insns(machine->slot[to].cpu),
-	    .cycles = cpu_cycles(machine->slot[to].cpu),
-	    .a = machine->running,
+		.kind = EVENT_SWITCH,
+		.cpu = (uint16_t)to,
+		.insns = cpu_insns(machine->slot[to].cpu),
+		.cycles = cpu_cycles(machine->slot[to].cpu),
+		.a = machine->running,
 	};
 
 	if (machine->running == to)
@@ -447,12 +447,12 @@ machine_counters(const struct machine *machine, unsigned cpu,
 
 	TZ_ASSERT(cpu < machine->config.cpu_count);
 	*counters = (struct machine_counters){
-	    .insns = cpu_insns(from),
-	    .cycles = cpu_cycles(from),
-	    .trace_bytes = cpu_trace_bytes(from),
-	    .pmis = cpu_pmi_count(from),
-	    .nmis = cpu_nmi_count(from),
-	    .trace_on = cpu_trace_on(from),
+		.insns = cpu_insns(from),
+		.cycles = cpu_cycles(from),
+		.trace_bytes = cpu_trace_bytes(from),
+		.pmis = cpu_pmi_count(from),
+		.nmis = cpu_nmi_count(from),
+		.trace_on = cpu_trace_on(from),
 	};
 }
 

@@ -17,7 +17,7 @@ struct machine;
 struct profile;
 struct truth;
 
-#define MACHINE_CPUS_MAX 8
+#define MACHINE_CPUS_MAX       8
 #define MACHINE_QUANTUM_CYCLES 10000
 
 struct machine_config {

@@ -33,13 +33,14 @@ enum truth_word {
 
 enum truth_extra {
 	TRUTH_CONTEXT = 1, /* cpl, cr3 lo, cr3 hi: holds from here on */
-	TRUTH_MSR = 2,     /* msr, value lo, value hi: written by the instruction
+	TRUTH_MSR = 2,  /* msr, value lo, value hi: written by the instruction
 			      that retires next, before its STEP */
-	TRUTH_STEP = 3,    /* rip lo, rip hi: this one instruction has retired (the
+	TRUTH_STEP = 3, /* rip lo, rip hi: this one instruction has retired (the
 			      machine executed it, not the engine) */
-	TRUTH_EVENT = 4,   /* vector, rip lo, rip hi: interrupt or exception taken
+	TRUTH_EVENT = 4, /* vector, rip lo, rip hi: interrupt or exception taken
 			      with rip as the return address */
-	TRUTH_STOPPED = 5, /* the trace unit stopped by itself (ToPA STOP or error)
+	TRUTH_STOPPED =
+	    5, /* the trace unit stopped by itself (ToPA STOP or error)
 			      after the last retired instruction */
 };
 

@@ -2,12 +2,12 @@
 
 #include <string.h>
 
-#define MODE_FIXED 0
-#define MODE_NMI 4
+#define MODE_FIXED     0
+#define MODE_NMI       4
 #define TIMER_PERIODIC TZ_BIT(17)
-#define TIMER_MODES (TZ_BIT(17) | TZ_BIT(18))
-#define SVR_ENABLED TZ_BIT(8)
-#define VERSION UINT32_C(0x00050015) /* xAPIC, 6 LVT entries */
+#define TIMER_MODES    (TZ_BIT(17) | TZ_BIT(18))
+#define SVR_ENABLED    TZ_BIT(8)
+#define VERSION        UINT32_C(0x00050015) /* xAPIC, 6 LVT entries */
 
 /* Offsets of the page (SDM vol. 3, table 11-1 "Local APIC Register Address Map"). */
 enum {
@@ -34,9 +34,9 @@ apic_reset(struct apic *apic, uint32_t id)
 {
 	TZ_ASSERT(id <= UINT8_MAX);
 	*apic = (struct apic){
-	    .id = id,
-	    .svr = 0xff,
-	    .timer_due = APIC_NEVER,
+		.id = id,
+		.svr = 0xff,
+		.timer_due = APIC_NEVER,
 	};
 	for (int i = 0; i < APIC_LVT_COUNT; i++)
 		apic->lvt[i] = APIC_LVT_MASKED;
@@ -57,8 +57,8 @@ static uint32_t
 processor_priority(const struct apic *apic)
 {
 	int in_service = highest(apic->isr);
-	uint32_t service_class =
-	    in_service < 0 ? 0 : (uint32_t)in_service & 0xf0;
+	uint32_t service_class = in_service < 0 ? 0
+						: (uint32_t)in_service & 0xf0;
 
 	return (apic->tpr & 0xf0) >= service_class ? apic->tpr : service_class;
 }
@@ -67,8 +67,8 @@ processor_priority(const struct apic *apic)
 static unsigned
 timer_shift(const struct apic *apic)
 {
-	uint32_t code =
-	    (apic->timer_divide & 3) | (apic->timer_divide & 8) >> 1;
+	uint32_t code = (apic->timer_divide & 3) |
+	    (apic->timer_divide & 8) >> 1;
 
 	return code == 7 ? 0 : code + 1;
 }

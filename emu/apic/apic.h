@@ -14,7 +14,7 @@
 
 #include "emu/base.h"
 
-#define APIC_PA UINT64_C(0xfee00000)
+#define APIC_PA    UINT64_C(0xfee00000)
 #define APIC_NEVER UINT64_MAX
 
 enum apic_lvt {
@@ -49,7 +49,7 @@ enum apic_effect {
 enum apic_pmi {
 	APIC_PMI_DROPPED, /* the LVT entry is masked */
 	APIC_PMI_NMI,
-	APIC_PMI_FIXED, /* now in the IRR */
+	APIC_PMI_FIXED,      /* now in the IRR */
 	APIC_PMI_UNMODELLED, /* SMI, INIT, ExtINT */
 };
 

@@ -5,11 +5,11 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#define BLOCKS_MAX 32768
-#define BUCKETS 65536
-#define SPACES_MAX 64
-#define PAGES_MAX 1024
-#define PAGE_BYTES 4096
+#define BLOCKS_MAX   32768
+#define BUCKETS      65536
+#define SPACES_MAX   64
+#define PAGES_MAX    1024
+#define PAGE_BYTES   4096
 #define KERNEL_SPACE 0
 
 /* A page whose code has been decoded, as it was then. */
@@ -71,7 +71,7 @@ page_changed(const struct code_page *page, const struct walk_space *space)
 {
 	struct walk walk;
 
-	if (!walk_page(space, (struct gva){page->va}, &walk))
+	if (!walk_page(space, (struct gva){ page->va }, &walk))
 		return true;
 	return walk.pa.u != page->pa ||
 	    (!walk.writable && hash_page(space, page->pa) != page->hash);
@@ -122,13 +122,13 @@ bucket_of(uint64_t va, uint32_t size, uint8_t space)
 
 /* Remembers the page of VA; false: no room for one more. */
 static bool
-note_page(struct block_cache *cache, const struct walk_space *space,
-    uint8_t id, uint64_t va, bool *writable)
+note_page(struct block_cache *cache, const struct walk_space *space, uint8_t id,
+    uint64_t va, bool *writable)
 {
 	struct walk walk;
 
 	va -= va % PAGE_BYTES;
-	if (!walk_page(space, (struct gva){va}, &walk))
+	if (!walk_page(space, (struct gva){ va }, &walk))
 		return true;
 	*writable |= walk.writable;
 	for (unsigned i = 0; i < cache->page_count; i++) {
@@ -138,10 +138,10 @@ note_page(struct block_cache *cache, const struct walk_space *space,
 	if (cache->page_count == PAGES_MAX)
 		return false;
 	cache->page[cache->page_count++] = (struct code_page){
-	    .va = va,
-	    .pa = walk.pa.u,
-	    .hash = hash_page(space, walk.pa.u),
-	    .space = id,
+		.va = va,
+		.pa = walk.pa.u,
+		.hash = hash_page(space, walk.pa.u),
+		.space = id,
 	};
 	return true;
 }
@@ -152,7 +152,7 @@ read_code(const struct walk_space *space, uint64_t va, uint32_t size,
     uint8_t bytes[BLOCK_BYTES_MAX + INSN_BYTES_MAX])
 {
 	TZ_ASSERT(size <= BLOCK_BYTES_MAX);
-	if (walk_read(space, (struct gva){va}, bytes, size, NULL))
+	if (walk_read(space, (struct gva){ va }, bytes, size, NULL))
 		return size;
 	return 0;
 }
@@ -167,8 +167,7 @@ block_visit(const struct block *block, const struct walk_space *space,
 	unsigned index = 0;
 
 	for (size_t at = 0; at < count; at += insn.length) {
-		if (!insn_decode(
-			bytes + at, count - at, block->va + at, &insn))
+		if (!insn_decode(bytes + at, count - at, block->va + at, &insn))
 			return;
 		if (!visit(arg, block->va + at, index++, &insn, bytes + at))
 			return;
@@ -234,11 +233,11 @@ block_find(struct block_cache *cache, const struct walk_space *space,
 		return NULL;
 	block = &cache->block[cache->block_count++];
 	*block = (struct block){
-	    .va = va,
-	    .size = size,
-	    .space = id,
-	    .writable = writable,
-	    .chain = cache->bucket[bucket],
+		.va = va,
+		.size = size,
+		.space = id,
+		.writable = writable,
+		.chain = cache->bucket[bucket],
 	};
 	describe(block, space);
 	cache->bucket[bucket] = block;
@@ -272,10 +271,10 @@ count_insn(void *arg, uint64_t va, unsigned index, const struct insn *insn,
 }
 
 unsigned
-block_insns_before(const struct block *block, const struct walk_space *space,
-    uint64_t rip)
+block_insns_before(
+    const struct block *block, const struct walk_space *space, uint64_t rip)
 {
-	struct count_before before = {.rip = rip};
+	struct count_before before = { .rip = rip };
 
 	if (rip == block->va)
 		return 0;

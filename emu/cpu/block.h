@@ -15,8 +15,8 @@
 #include "emu/cpu/walk.h"
 
 enum edge_kind {
-	EDGE_BIT,  /* nothing, or one TNT bit: see .shift, .bit */
-	EDGE_CALL, /* near direct CALL */
+	EDGE_BIT,      /* nothing, or one TNT bit: see .shift, .bit */
+	EDGE_CALL,     /* near direct CALL */
 	EDGE_CALL_TIP, /* near indirect CALL */
 	EDGE_RET,
 	EDGE_TIP, /* near indirect JMP */
@@ -43,11 +43,11 @@ struct block {
 	uint32_t size;
 	uint16_t insns;
 	uint8_t space;
-	uint8_t victim;     /* the edge to replace next */
-	bool has_sites;     /* holds instructions that must not run natively */
-	bool hooked;        /* and the engine knows them */
-	bool ambiguous;     /* last: conditional, target = next instruction */
-	bool writable;      /* code that the guest may write: see block_is_stale */
+	uint8_t victim; /* the edge to replace next */
+	bool has_sites; /* holds instructions that must not run natively */
+	bool hooked;    /* and the engine knows them */
+	bool ambiguous; /* last: conditional, target = next instruction */
+	bool writable;  /* code that the guest may write: see block_is_stale */
 	uint64_t code_hash; /* of a writable block's bytes */
 	struct insn last;
 	uint64_t last_va;
@@ -80,12 +80,11 @@ struct block *block_find(struct block_cache *cache,
     const struct walk_space *space, uint64_t va, uint32_t size);
 
 /* Has the guest written over BLOCK since it was decoded?  Writable ones only. */
-bool block_is_stale(
-    const struct block *block, const struct walk_space *space);
+bool block_is_stale(const struct block *block, const struct walk_space *space);
 
 /* Number of instructions of BLOCK before RIP; asserts that RIP is a boundary. */
-unsigned block_insns_before(const struct block *block,
-    const struct walk_space *space, uint64_t rip);
+unsigned block_insns_before(
+    const struct block *block, const struct walk_space *space, uint64_t rip);
 
 /* Calls VISIT for each instruction of BLOCK until it returns false. */
 typedef bool (*block_visit_fn)(void *arg, uint64_t va, unsigned index,
@@ -93,7 +92,7 @@ typedef bool (*block_visit_fn)(void *arg, uint64_t va, unsigned index,
 void block_visit(const struct block *block, const struct walk_space *space,
     block_visit_fn visit, void *arg);
 
-#define EDGE_UNUSED 0 /* a block has a size */
+#define EDGE_UNUSED     0 /* a block has a size */
 #define BLOCK_BYTES_MAX 8192
 
 /* One number for a stretch: bits 63:48 of a canonical address say nothing new. */

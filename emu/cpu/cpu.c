@@ -6,18 +6,17 @@
 #include <string.h>
 
 #define APIC_BASE_ENABLED TZ_BIT(11)
-#define APIC_BASE_BSP TZ_BIT(8)
-#define PAT_RESET UINT64_C(0x0007040600070406)
-#define SELECTOR_BYTES 8
-#define DESCRIPTOR_L TZ_BIT(53)
+#define APIC_BASE_BSP     TZ_BIT(8)
+#define PAT_RESET         UINT64_C(0x0007040600070406)
+#define SELECTOR_BYTES    8
+#define DESCRIPTOR_L      TZ_BIT(53)
 
 static uint8_t *
 pt_window(void *arg, struct gpa pa, uint64_t bytes)
 {
 	struct cpu *cpu = arg;
 
-	if (pa.u >= cpu->space.ram_bytes ||
-	    bytes > cpu->space.ram_bytes - pa.u)
+	if (pa.u >= cpu->space.ram_bytes || bytes > cpu->space.ram_bytes - pa.u)
 		return NULL;
 	return cpu->space.ram + pa.u;
 }
@@ -89,16 +88,16 @@ pt_event(void *arg, const struct pt_event *event)
 		cpu_emit(cpu, EVENT_PT_ERROR, 0, 0, event->offset_bytes);
 		break;
 	case PT_EVENT_TRACE_ON:
-		cpu_emit(cpu, EVENT_TRACE_ON, event->value, 0,
-		    event->offset_bytes);
+		cpu_emit(
+		    cpu, EVENT_TRACE_ON, event->value, 0, event->offset_bytes);
 		break;
 	case PT_EVENT_TRACE_OFF:
-		cpu_emit(cpu, EVENT_TRACE_OFF, event->value, 0,
-		    event->offset_bytes);
+		cpu_emit(
+		    cpu, EVENT_TRACE_OFF, event->value, 0, event->offset_bytes);
 		break;
 	case PT_EVENT_UNMODELLED:
-		cpu_end_run(cpu, CPU_OVER_UNMODELLED, "trace feature: %s",
-		    event->text);
+		cpu_end_run(
+		    cpu, CPU_OVER_UNMODELLED, "trace feature: %s", event->text);
 		break;
 	}
 }
@@ -108,11 +107,11 @@ make_engines(struct cpu *cpu, struct tz_error *err)
 {
 	const struct cpu_config *config = &cpu->config;
 	struct engine_ops ops = {
-	    .arg = cpu,
-	    .code = config->single_step ? cpu_step : cpu_enter,
-	    .site = cpu_site,
-	    .mmio_read = cpu_mmio_read,
-	    .mmio_write = cpu_mmio_write,
+		.arg = cpu,
+		.code = config->single_step ? cpu_step : cpu_enter,
+		.site = cpu_site,
+		.mmio_read = cpu_mmio_read,
+		.mmio_write = cpu_mmio_write,
 	};
 
 	cpu->engine = engine_create(config->ram, config->ram_bytes, APIC_PA,
@@ -134,10 +133,10 @@ cpu_create(const struct cpu_config *config, struct tz_error *err)
 	void *memory = NULL;
 	struct cpu *cpu;
 	struct pt_port port = {
-	    .window = pt_window,
-	    .read64 = pt_read64,
-	    .raise_pmi = pt_raise_pmi,
-	    .event = pt_event,
+		.window = pt_window,
+		.read64 = pt_read64,
+		.raise_pmi = pt_raise_pmi,
+		.event = pt_event,
 	};
 
 	TZ_ASSERT(config->id < config->cpu_count);
@@ -204,17 +203,17 @@ cpu_start(
 }
 
 void
-cpu_emit(struct cpu *cpu, enum event_kind kind, uint64_t a, uint64_t b,
-    uint64_t c)
+cpu_emit(
+    struct cpu *cpu, enum event_kind kind, uint64_t a, uint64_t b, uint64_t c)
 {
 	struct event event = {
-	    .kind = (uint16_t)kind,
-	    .cpu = (uint16_t)cpu->config.id,
-	    .insns = cpu_count_insns(cpu),
-	    .cycles = cpu_cycles(cpu),
-	    .a = a,
-	    .b = b,
-	    .c = c,
+		.kind = (uint16_t)kind,
+		.cpu = (uint16_t)cpu->config.id,
+		.insns = cpu_count_insns(cpu),
+		.cycles = cpu_cycles(cpu),
+		.a = a,
+		.b = b,
+		.c = c,
 	};
 
 	cpu->config.port.event(cpu->config.port.arg, &event);
@@ -233,8 +232,7 @@ cpu_end_run(struct cpu *cpu, enum cpu_over why, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	cpu->config.port.over(
-	    cpu->config.port.arg, cpu->config.id, why, text);
+	cpu->config.port.over(cpu->config.port.arg, cpu->config.id, why, text);
 }
 
 void
@@ -248,11 +246,11 @@ struct pt_context
 cpu_context(const struct cpu *cpu, uint64_t ip)
 {
 	return (struct pt_context){
-	    .ip = ip,
-	    .cr3 = cpu->space.cr3,
-	    .cpl = cpu->cpl,
-	    .cs_l = true,
-	    .cs_d = false,
+		.ip = ip,
+		.cr3 = cpu->space.cr3,
+		.cpl = cpu->cpl,
+		.cs_l = true,
+		.cs_d = false,
 	};
 }
 
@@ -276,7 +274,7 @@ check_code_segment(struct cpu *cpu, uint64_t selector)
 
 	engine_get_table(cpu->active, ENGINE_GDTR, &base, &limit);
 	if (!walk_read(&cpu->space,
-		(struct gva){base + (selector & ~UINT64_C(7))}, &descriptor,
+		(struct gva){ base + (selector & ~UINT64_C(7)) }, &descriptor,
 		SELECTOR_BYTES, NULL))
 		return;
 	if (!(descriptor & DESCRIPTOR_L))
@@ -393,8 +391,7 @@ run_engine(struct cpu *cpu)
 		break;
 	case ENGINE_ERROR:
 		cpu_end_run(cpu, CPU_OVER_ENGINE, "%s at 0x%llx",
-		    engine_text(cpu->active),
-		    (unsigned long long)cpu_rip(cpu));
+		    engine_text(cpu->active), (unsigned long long)cpu_rip(cpu));
 		break;
 	}
 }
@@ -423,8 +420,7 @@ take_interrupt(struct cpu *cpu)
 	apic_take(&cpu->apic, (uint8_t)vector);
 	cpu->halted = false;
 	cpu_emit(cpu, EVENT_INTERRUPT, (uint64_t)vector, cpu_rip(cpu), 0);
-	cpu_deliver(
-	    cpu, (uint8_t)vector, DELIVER_INTERRUPT, 0, cpu_rip(cpu));
+	cpu_deliver(cpu, (uint8_t)vector, DELIVER_INTERRUPT, 0, cpu_rip(cpu));
 	return true;
 }
 

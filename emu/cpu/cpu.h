@@ -40,10 +40,10 @@ struct cpu_port {
 	void (*ipi)(void *arg, unsigned cpu, uint32_t icr_low,
 	    uint32_t icr_high, uint64_t cycles);
 	/* OUT; false: no such port or size. */
-	bool (*out)(void *arg, unsigned cpu, int port, unsigned bytes,
-	    uint32_t value);
-	void (*over)(void *arg, unsigned cpu, enum cpu_over why,
-	    const char *text);
+	bool (*out)(
+	    void *arg, unsigned cpu, int port, unsigned bytes, uint32_t value);
+	void (*over)(
+	    void *arg, unsigned cpu, enum cpu_over why, const char *text);
 };
 
 struct cpu_config {

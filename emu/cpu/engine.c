@@ -5,15 +5,15 @@
 #include <string.h>
 #include <unicorn/unicorn.h>
 
-#define MSR_EFER 0xc0000080u
-#define EFER_BOOT 0xd01u /* SCE LME LMA NXE */
-#define CR0_BOOT 0x80010033u /* PG WP NE ET MP PE */
-#define CR4_BOOT 0x620u /* PAE OSFXSR OSXMMEXCPT */
+#define MSR_EFER   0xc0000080u
+#define EFER_BOOT  0xd01u      /* SCE LME LMA NXE */
+#define CR0_BOOT   0x80010033u /* PG WP NE ET MP PE */
+#define CR4_BOOT   0x620u      /* PAE OSFXSR OSXMMEXCPT */
 #define MMIO_BYTES 0x1000
 
 /* What a program sees and a change of privilege must not lose. */
 #define VECTOR_REGS 16
-#define X87_REGS 8
+#define X87_REGS    8
 
 struct engine {
 	uc_engine *uc;
@@ -26,32 +26,32 @@ struct engine {
 };
 
 static const int reg_ids[ENGINE_REG_COUNT] = {
-    [ENGINE_RAX] = UC_X86_REG_RAX,
-    [ENGINE_RCX] = UC_X86_REG_RCX,
-    [ENGINE_RDX] = UC_X86_REG_RDX,
-    [ENGINE_RBX] = UC_X86_REG_RBX,
-    [ENGINE_RSP] = UC_X86_REG_RSP,
-    [ENGINE_RBP] = UC_X86_REG_RBP,
-    [ENGINE_RSI] = UC_X86_REG_RSI,
-    [ENGINE_RDI] = UC_X86_REG_RDI,
-    [ENGINE_R8] = UC_X86_REG_R8,
-    [ENGINE_R9] = UC_X86_REG_R9,
-    [ENGINE_R10] = UC_X86_REG_R10,
-    [ENGINE_R11] = UC_X86_REG_R11,
-    [ENGINE_R12] = UC_X86_REG_R12,
-    [ENGINE_R13] = UC_X86_REG_R13,
-    [ENGINE_R14] = UC_X86_REG_R14,
-    [ENGINE_R15] = UC_X86_REG_R15,
-    [ENGINE_RIP] = UC_X86_REG_RIP,
-    [ENGINE_RFLAGS] = UC_X86_REG_EFLAGS,
-    [ENGINE_CS] = UC_X86_REG_CS,
-    [ENGINE_SS] = UC_X86_REG_SS,
-    [ENGINE_CR0] = UC_X86_REG_CR0,
-    [ENGINE_CR2] = UC_X86_REG_CR2,
-    [ENGINE_CR3] = UC_X86_REG_CR3,
-    [ENGINE_CR4] = UC_X86_REG_CR4,
-    [ENGINE_FS_BASE] = UC_X86_REG_FS_BASE,
-    [ENGINE_GS_BASE] = UC_X86_REG_GS_BASE,
+	[ENGINE_RAX] = UC_X86_REG_RAX,
+	[ENGINE_RCX] = UC_X86_REG_RCX,
+	[ENGINE_RDX] = UC_X86_REG_RDX,
+	[ENGINE_RBX] = UC_X86_REG_RBX,
+	[ENGINE_RSP] = UC_X86_REG_RSP,
+	[ENGINE_RBP] = UC_X86_REG_RBP,
+	[ENGINE_RSI] = UC_X86_REG_RSI,
+	[ENGINE_RDI] = UC_X86_REG_RDI,
+	[ENGINE_R8] = UC_X86_REG_R8,
+	[ENGINE_R9] = UC_X86_REG_R9,
+	[ENGINE_R10] = UC_X86_REG_R10,
+	[ENGINE_R11] = UC_X86_REG_R11,
+	[ENGINE_R12] = UC_X86_REG_R12,
+	[ENGINE_R13] = UC_X86_REG_R13,
+	[ENGINE_R14] = UC_X86_REG_R14,
+	[ENGINE_R15] = UC_X86_REG_R15,
+	[ENGINE_RIP] = UC_X86_REG_RIP,
+	[ENGINE_RFLAGS] = UC_X86_REG_EFLAGS,
+	[ENGINE_CS] = UC_X86_REG_CS,
+	[ENGINE_SS] = UC_X86_REG_SS,
+	[ENGINE_CR0] = UC_X86_REG_CR0,
+	[ENGINE_CR2] = UC_X86_REG_CR2,
+	[ENGINE_CR3] = UC_X86_REG_CR3,
+	[ENGINE_CR4] = UC_X86_REG_CR4,
+	[ENGINE_FS_BASE] = UC_X86_REG_FS_BASE,
+	[ENGINE_GS_BASE] = UC_X86_REG_GS_BASE,
 };
 
 static void
@@ -117,12 +117,13 @@ add_hooks(struct engine *engine, uint64_t mmio_pa, bool step)
 
 	return add_hook(engine, UC_HOOK_INTR, (callback)on_exception, engine,
 		   none, all) &&
-	    add_hook(engine, UC_HOOK_INSN_INVALID, (callback)on_invalid,
-		engine, none, all) &&
+	    add_hook(engine, UC_HOOK_INSN_INVALID, (callback)on_invalid, engine,
+		none, all) &&
 	    uc_mmio_map(engine->uc, mmio_pa, MMIO_BYTES, on_mmio_read, engine,
 		on_mmio_write, engine) == UC_ERR_OK &&
-	    add_hook(engine, step ? UC_HOOK_CODE : UC_HOOK_BLOCK,
-		(callback)engine->ops.code, engine->ops.arg, none, all);
+	    (engine->ops.code == NULL ||
+		add_hook(engine, step ? UC_HOOK_CODE : UC_HOOK_BLOCK,
+		    (callback)engine->ops.code, engine->ops.arg, none, all));
 }
 
 struct engine *
@@ -133,7 +134,7 @@ engine_create(uint8_t *ram, uint64_t ram_bytes, uint64_t mmio_pa,
 	unsigned major, minor;
 
 	TZ_ASSERT(ram_bytes % MMIO_BYTES == 0 && ram_bytes <= mmio_pa);
-	TZ_ASSERT(ops->code != NULL);
+	TZ_ASSERT(ops->mmio_read != NULL && ops->mmio_write != NULL);
 	if (engine == NULL) {
 		tz_error(err, TZ_EIO, "out of memory for an engine");
 		return NULL;
@@ -199,11 +200,11 @@ engine_get_table(struct engine *engine, enum engine_table table, uint64_t *base,
     uint32_t *limit)
 {
 	static const int ids[] = {
-	    [ENGINE_GDTR] = UC_X86_REG_GDTR,
-	    [ENGINE_IDTR] = UC_X86_REG_IDTR,
-	    [ENGINE_TR] = UC_X86_REG_TR,
+		[ENGINE_GDTR] = UC_X86_REG_GDTR,
+		[ENGINE_IDTR] = UC_X86_REG_IDTR,
+		[ENGINE_TR] = UC_X86_REG_TR,
 	};
-	uc_x86_mmr mmr = {0};
+	uc_x86_mmr mmr = { 0 };
 
 	TZ_ASSERT(uc_reg_read(engine->uc, ids[table], &mmr) == UC_ERR_OK);
 	*base = mmr.base;
@@ -213,17 +214,16 @@ engine_get_table(struct engine *engine, enum engine_table table, uint64_t *base,
 uint64_t
 engine_get_msr(struct engine *engine, uint32_t msr)
 {
-	uc_x86_msr value = {.rid = msr};
+	uc_x86_msr value = { .rid = msr };
 
-	TZ_ASSERT(
-	    uc_reg_read(engine->uc, UC_X86_REG_MSR, &value) == UC_ERR_OK);
+	TZ_ASSERT(uc_reg_read(engine->uc, UC_X86_REG_MSR, &value) == UC_ERR_OK);
 	return value.value;
 }
 
 void
 engine_set_msr(struct engine *engine, uint32_t msr, uint64_t value)
 {
-	uc_x86_msr write = {.rid = msr, .value = value};
+	uc_x86_msr write = { .rid = msr, .value = value };
 
 	TZ_ASSERT(
 	    uc_reg_write(engine->uc, UC_X86_REG_MSR, &write) == UC_ERR_OK);
@@ -377,8 +377,7 @@ void
 engine_forget(struct engine *engine, uint64_t va, uint64_t size)
 {
 	TZ_ASSERT(size > 0);
-	TZ_ASSERT(
-	    uc_ctl_remove_cache(engine->uc, va, va + size) == UC_ERR_OK);
+	TZ_ASSERT(uc_ctl_remove_cache(engine->uc, va, va + size) == UC_ERR_OK);
 }
 
 void

@@ -12,13 +12,32 @@ struct engine;
 struct uc_struct; /* opaque; the first argument of the engine's callbacks */
 
 enum engine_reg {
-	ENGINE_RAX, ENGINE_RCX, ENGINE_RDX, ENGINE_RBX,
-	ENGINE_RSP, ENGINE_RBP, ENGINE_RSI, ENGINE_RDI,
-	ENGINE_R8, ENGINE_R9, ENGINE_R10, ENGINE_R11,
-	ENGINE_R12, ENGINE_R13, ENGINE_R14, ENGINE_R15,
-	ENGINE_RIP, ENGINE_RFLAGS, ENGINE_CS, ENGINE_SS,
-	ENGINE_CR0, ENGINE_CR2, ENGINE_CR3, ENGINE_CR4,
-	ENGINE_FS_BASE, ENGINE_GS_BASE,
+	ENGINE_RAX,
+	ENGINE_RCX,
+	ENGINE_RDX,
+	ENGINE_RBX,
+	ENGINE_RSP,
+	ENGINE_RBP,
+	ENGINE_RSI,
+	ENGINE_RDI,
+	ENGINE_R8,
+	ENGINE_R9,
+	ENGINE_R10,
+	ENGINE_R11,
+	ENGINE_R12,
+	ENGINE_R13,
+	ENGINE_R14,
+	ENGINE_R15,
+	ENGINE_RIP,
+	ENGINE_RFLAGS,
+	ENGINE_CS,
+	ENGINE_SS,
+	ENGINE_CR0,
+	ENGINE_CR2,
+	ENGINE_CR3,
+	ENGINE_CR4,
+	ENGINE_FS_BASE,
+	ENGINE_GS_BASE,
 	ENGINE_REG_COUNT
 };
 
@@ -34,7 +53,8 @@ typedef void (*engine_code_fn)(
 
 struct engine_ops {
 	void *arg;
-	engine_code_fn code; /* every block (block engine), instruction (step) */
+	engine_code_fn code; /* every block (block engine), instruction (step);
+				NULL: nothing is announced */
 	engine_code_fn site; /* an address given to engine_hook() */
 	/* The local APIC's page: 32-bit accesses and others as they come. */
 	uint64_t (*mmio_read)(void *arg, uint64_t offset, unsigned bytes);

@@ -10,16 +10,16 @@
 
 #include <string.h>
 
-#define GATE_BYTES 16
+#define GATE_BYTES     16
 #define GATE_INTERRUPT 14
-#define GATE_TRAP 15
-#define TSS_RSP0 4
-#define TSS_IST1 36
+#define GATE_TRAP      15
+#define TSS_RSP0       4
+#define TSS_IST1       36
 #define RFLAGS_CLEARED (TZ_BIT(8) | TZ_BIT(14) | TZ_BIT(16) | TZ_BIT(17))
-#define PF_P TZ_BIT(0)
-#define PF_W TZ_BIT(1)
-#define PF_U TZ_BIT(2)
-#define PF_I TZ_BIT(4)
+#define PF_P           TZ_BIT(0)
+#define PF_W           TZ_BIT(1)
+#define PF_U           TZ_BIT(2)
+#define PF_I           TZ_BIT(4)
 
 struct gate {
 	uint64_t handler;
@@ -45,17 +45,17 @@ read_gate(struct cpu *cpu, uint8_t vector, struct gate *gate)
 	if ((vector + 1u) * GATE_BYTES - 1 > limit)
 		return false;
 	base += vector * (uint64_t)GATE_BYTES;
-	if (!walk_read(&cpu->space, (struct gva){base}, &low, 8, NULL) ||
-	    !walk_read(&cpu->space, (struct gva){base + 8}, &high, 8, NULL))
+	if (!walk_read(&cpu->space, (struct gva){ base }, &low, 8, NULL) ||
+	    !walk_read(&cpu->space, (struct gva){ base + 8 }, &high, 8, NULL))
 		return false;
 	*gate = (struct gate){
-	    .handler = (low & 0xffff) | (tz_bits(low, 63, 48) << 16) |
-		high << 32,
-	    .selector = (uint16_t)tz_bits(low, 31, 16),
-	    .ist = (uint8_t)tz_bits(low, 34, 32),
-	    .type = (uint8_t)tz_bits(low, 43, 40),
-	    .dpl = (uint8_t)tz_bits(low, 46, 45),
-	    .present = tz_bits(low, 47, 47),
+		.handler = (low & 0xffff) | (tz_bits(low, 63, 48) << 16) |
+		    high << 32,
+		.selector = (uint16_t)tz_bits(low, 31, 16),
+		.ist = (uint8_t)tz_bits(low, 34, 32),
+		.type = (uint8_t)tz_bits(low, 43, 40),
+		.dpl = (uint8_t)tz_bits(low, 46, 45),
+		.present = tz_bits(low, 47, 47),
 	};
 	return gate->present && tz_is_canonical(gate->handler) &&
 	    (gate->type == GATE_INTERRUPT || gate->type == GATE_TRAP);
@@ -76,7 +76,7 @@ new_stack(struct cpu *cpu, const struct gate *gate, uint64_t *rsp)
 		offset = TSS_IST1 + (gate->ist - 1u) * 8u;
 	engine_get_table(cpu->active, ENGINE_TR, &base, &limit);
 	return offset + 7 <= limit &&
-	    walk_read(&cpu->space, (struct gva){base + offset}, rsp, 8, NULL);
+	    walk_read(&cpu->space, (struct gva){ base + offset }, rsp, 8, NULL);
 }
 
 static bool
@@ -84,17 +84,17 @@ push_frame(struct cpu *cpu, uint64_t rsp, uint64_t rip, bool with_error,
     uint64_t error, uint64_t *new_rsp)
 {
 	uint64_t frame[6] = {
-	    error,
-	    rip,
-	    engine_get(cpu->active, ENGINE_CS),
-	    engine_get(cpu->active, ENGINE_RFLAGS),
-	    engine_get(cpu->active, ENGINE_RSP),
-	    engine_get(cpu->active, ENGINE_SS),
+		error,
+		rip,
+		engine_get(cpu->active, ENGINE_CS),
+		engine_get(cpu->active, ENGINE_RFLAGS),
+		engine_get(cpu->active, ENGINE_RSP),
+		engine_get(cpu->active, ENGINE_SS),
 	};
 	size_t words = with_error ? 6 : 5;
 
 	*new_rsp = (rsp & ~UINT64_C(15)) - words * 8;
-	return walk_write(&cpu->space, (struct gva){*new_rsp},
+	return walk_write(&cpu->space, (struct gva){ *new_rsp },
 	    frame + (6 - words), words * 8, NULL);
 }
 
@@ -145,14 +145,14 @@ enter_handler(struct cpu *cpu, const struct gate *gate, uint64_t rsp,
  * 6.15, "Interrupt 8-Double Fault Exception").
  */
 void
-cpu_deliver(struct cpu *cpu, uint8_t vector, enum delivery kind,
-    uint64_t error, uint64_t rip)
+cpu_deliver(struct cpu *cpu, uint8_t vector, enum delivery kind, uint64_t error,
+    uint64_t rip)
 {
 	uint64_t from = cpu_rip(cpu);
 
 	for (int attempt = 0; attempt < 2; attempt++) {
-		bool with_error =
-		    kind == DELIVER_FAULT && has_error_code(vector);
+		bool with_error = kind == DELIVER_FAULT &&
+		    has_error_code(vector);
 		struct gate gate;
 		uint64_t rsp, new_rsp;
 
@@ -180,7 +180,7 @@ read_insn(struct cpu *cpu, uint64_t rip, uint8_t bytes[INSN_BYTES_MAX])
 	size_t count = INSN_BYTES_MAX;
 
 	while (count > 0 &&
-	    !walk_read(&cpu->space, (struct gva){rip}, bytes, count, NULL))
+	    !walk_read(&cpu->space, (struct gva){ rip }, bytes, count, NULL))
 		count--;
 	return count;
 }
@@ -193,7 +193,7 @@ is_fetch_fault(struct cpu *cpu, uint64_t rip, uint64_t cr2)
 
 	if (cr2 < rip || cr2 - rip >= INSN_BYTES_MAX)
 		return false;
-	if (!walk_page(&cpu->space, (struct gva){cr2}, &walk))
+	if (!walk_page(&cpu->space, (struct gva){ cr2 }, &walk))
 		return true;
 	return !walk.executable || (cpu->cpl == 3 && !walk.user);
 }
@@ -208,7 +208,7 @@ page_fault_code(struct cpu *cpu, uint64_t rip, uint64_t cr2, bool fetch)
 	struct walk walk;
 	uint64_t code = 0;
 
-	if (walk_page(&cpu->space, (struct gva){cr2}, &walk))
+	if (walk_page(&cpu->space, (struct gva){ cr2 }, &walk))
 		code |= PF_P;
 	if (cpu->cpl == 3)
 		code |= PF_U;
@@ -226,7 +226,7 @@ software_interrupt(struct cpu *cpu, uint64_t rip, unsigned vector)
 {
 	uint8_t bytes[INSN_BYTES_MAX];
 	size_t count = read_insn(cpu, rip, bytes);
-	struct insn insn = {0};
+	struct insn insn = { 0 };
 
 	TZ_ASSERT(insn_decode(bytes, count, rip, &insn));
 	cpu_cut_block(cpu, rip);
@@ -236,8 +236,8 @@ software_interrupt(struct cpu *cpu, uint64_t rip, unsigned vector)
 	}
 	cpu_retire(cpu, 1);
 	engine_set(cpu->active, ENGINE_RIP, rip);
-	cpu_deliver(cpu, (uint8_t)vector, DELIVER_SOFTWARE, 0,
-	    rip + insn.length);
+	cpu_deliver(
+	    cpu, (uint8_t)vector, DELIVER_SOFTWARE, 0, rip + insn.length);
 }
 
 /* #UD: the guest meant it, or the engine lacks what a real CPU has. */
@@ -292,10 +292,10 @@ void
 cpu_raise(struct cpu *cpu, enum fault fault, uint64_t rip, uint64_t va)
 {
 	static const uint8_t vectors[] = {
-	    [FAULT_UD] = 6,
-	    [FAULT_NM] = 7,
-	    [FAULT_GP] = VECTOR_GP,
-	    [FAULT_PF] = VECTOR_PF,
+		[FAULT_UD] = 6,
+		[FAULT_NM] = 7,
+		[FAULT_GP] = VECTOR_GP,
+		[FAULT_PF] = VECTOR_PF,
 	};
 	uint64_t error = 0;
 

@@ -9,32 +9,31 @@
 
 /* What a near transfer looks like as an edge. */
 static const uint8_t edge_kinds[INSN_CLASS_COUNT] = {
-    [INSN_PLAIN] = EDGE_BIT,
-    [INSN_REP] = EDGE_BIT,
-    [INSN_COND] = EDGE_BIT,
-    [INSN_JMP_DIRECT] = EDGE_BIT,
-    [INSN_CALL_DIRECT] = EDGE_CALL,
-    [INSN_JMP_INDIRECT] = EDGE_TIP,
-    [INSN_CALL_INDIRECT] = EDGE_CALL_TIP,
-    [INSN_RET] = EDGE_RET,
+	[INSN_PLAIN] = EDGE_BIT,
+	[INSN_REP] = EDGE_BIT,
+	[INSN_COND] = EDGE_BIT,
+	[INSN_JMP_DIRECT] = EDGE_BIT,
+	[INSN_CALL_DIRECT] = EDGE_CALL,
+	[INSN_JMP_INDIRECT] = EDGE_TIP,
+	[INSN_CALL_INDIRECT] = EDGE_CALL_TIP,
+	[INSN_RET] = EDGE_RET,
 };
 
 static const enum pt_transfer_kind transfer_kinds[INSN_CLASS_COUNT] = {
-    [INSN_COND] = PT_TRANSFER_COND,
-    [INSN_JMP_DIRECT] = PT_TRANSFER_JMP_DIRECT,
-    [INSN_CALL_DIRECT] = PT_TRANSFER_CALL_DIRECT,
-    [INSN_JMP_INDIRECT] = PT_TRANSFER_JMP_INDIRECT,
-    [INSN_CALL_INDIRECT] = PT_TRANSFER_CALL_INDIRECT,
-    [INSN_RET] = PT_TRANSFER_RET,
-    [INSN_FAR] = PT_TRANSFER_FAR,
-    [INSN_IRET] = PT_TRANSFER_FAR,
-    [INSN_SYSRET] = PT_TRANSFER_FAR,
-    [INSN_MOV_CR3] = PT_TRANSFER_MOV_CR3,
+	[INSN_COND] = PT_TRANSFER_COND,
+	[INSN_JMP_DIRECT] = PT_TRANSFER_JMP_DIRECT,
+	[INSN_CALL_DIRECT] = PT_TRANSFER_CALL_DIRECT,
+	[INSN_JMP_INDIRECT] = PT_TRANSFER_JMP_INDIRECT,
+	[INSN_CALL_INDIRECT] = PT_TRANSFER_CALL_INDIRECT,
+	[INSN_RET] = PT_TRANSFER_RET,
+	[INSN_FAR] = PT_TRANSFER_FAR,
+	[INSN_IRET] = PT_TRANSFER_FAR,
+	[INSN_SYSRET] = PT_TRANSFER_FAR,
+	[INSN_MOV_CR3] = PT_TRANSFER_MOV_CR3,
 };
 
 /* Can leaving by this class be an edge: no state but the position changes? */
-static bool
-is_edge_class(enum insn_class class)
+static bool is_edge_class(enum insn_class class)
 {
 	return class <= INSN_RET;
 }
@@ -47,8 +46,8 @@ is_rep_again(const struct block *from, uint64_t va)
 }
 
 static void
-fast_near(struct pt_unit *unit, const struct block *from, bool taken,
-    uint64_t va)
+fast_near(
+    struct pt_unit *unit, const struct block *from, bool taken, uint64_t va)
 {
 	switch (edge_kinds[from->last.class]) {
 	case EDGE_CALL:
@@ -89,12 +88,12 @@ trace_transfer(
 		return;
 	}
 	transfer = (struct pt_transfer){
-	    .kind = transfer_kinds[from->last.class],
-	    .taken = taken,
-	    .cr3_written = from->last.class == INSN_MOV_CR3,
-	    .ip_from = from->last_va,
-	    .nlip = from->next_va,
-	    .after = cpu_context(cpu, va),
+		.kind = transfer_kinds[from->last.class],
+		.taken = taken,
+		.cr3_written = from->last.class == INSN_MOV_CR3,
+		.ip_from = from->last_va,
+		.nlip = from->next_va,
+		.after = cpu_context(cpu, va),
 	};
 	pt_unit_transfer(cpu->unit, &transfer);
 }
@@ -104,9 +103,9 @@ cpu_transfer(
     struct cpu *cpu, enum pt_transfer_kind kind, uint64_t from, uint64_t to)
 {
 	struct pt_transfer transfer = {
-	    .kind = kind,
-	    .ip_from = from,
-	    .after = cpu_context(cpu, to),
+		.kind = kind,
+		.ip_from = from,
+		.after = cpu_context(cpu, to),
 	};
 
 	pt_unit_transfer(cpu->unit, &transfer);
@@ -319,13 +318,13 @@ learn_edge(struct block *from, struct block *to, bool taken)
 		return;
 	from->victim ^= 1;
 	*edge = (struct edge){
-	    .key = edge_key(to->va, to->size),
-	    .to = to,
-	    .insns = from->insns,
-	    .ahead = to->insns,
-	    .kind = edge_kinds[from->last.class],
-	    .shift = from->last.class == INSN_COND,
-	    .bit = from->last.class == INSN_COND && taken,
+		.key = edge_key(to->va, to->size),
+		.to = to,
+		.insns = from->insns,
+		.ahead = to->insns,
+		.kind = edge_kinds[from->last.class],
+		.shift = from->last.class == INSN_COND,
+		.bit = from->last.class == INSN_COND && taken,
 	};
 	if (is_rep_again(from, to->va))
 		edge->insns--;
@@ -458,14 +457,14 @@ cpu_step(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg)
 	struct cpu *cpu = arg;
 	struct block *from = cpu->block;
 	uint8_t bytes[INSN_BYTES_MAX];
-	struct insn insn = {.length = 1};
+	struct insn insn = { .length = 1 };
 	size_t count = sizeof(bytes);
 	bool again;
 
 	(void)uc;
 	(void)size;
 	while (count > 0 &&
-	    !walk_read(&cpu->space, (struct gva){va}, bytes, count, NULL))
+	    !walk_read(&cpu->space, (struct gva){ va }, bytes, count, NULL))
 		count--;
 	if (!insn_decode(bytes, count, va, &insn))
 		insn.length = 1;
@@ -505,7 +504,7 @@ void
 cpu_site(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg)
 {
 	struct cpu *cpu = arg;
-	struct find_site site = {.va = va};
+	struct find_site site = { .va = va };
 	struct insn_regs regs;
 	uint8_t bytes[INSN_BYTES_MAX];
 
@@ -520,11 +519,11 @@ cpu_site(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg)
 	if (site.insn.class == INSN_COND &&
 	    site.insn.target == va + site.insn.length) {
 		cpu_read_regs(cpu, &regs);
-		TZ_ASSERT(walk_read(&cpu->space, (struct gva){va}, bytes,
+		TZ_ASSERT(walk_read(&cpu->space, (struct gva){ va }, bytes,
 		    site.insn.length, NULL));
 		cpu->cond_known = true;
-		cpu->cond_taken =
-		    insn_cond_taken(bytes, site.insn.length, &regs);
+		cpu->cond_taken = insn_cond_taken(
+		    bytes, site.insn.length, &regs);
 		return;
 	}
 	if (site.insn.class < INSN_TRAP_FIRST)

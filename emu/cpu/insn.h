@@ -15,18 +15,18 @@
  */
 enum insn_class {
 	INSN_PLAIN,
-	INSN_REP,           /* string instruction with a REP prefix */
-	INSN_COND,          /* Jcc, JrCXZ, LOOPcc */
+	INSN_REP,  /* string instruction with a REP prefix */
+	INSN_COND, /* Jcc, JrCXZ, LOOPcc */
 	INSN_JMP_DIRECT,
 	INSN_CALL_DIRECT,
 	INSN_JMP_INDIRECT,
 	INSN_CALL_INDIRECT,
 	INSN_RET,
-	INSN_FAR,           /* far JMP, CALL, RET */
+	INSN_FAR, /* far JMP, CALL, RET */
 	INSN_IRET,
 	INSN_SYSRET,
 	INSN_MOV_CR3,
-	INSN_SYSTEM,        /* LGDT, LIDT, LTR, LLDT, MOV to CR0/CR4/CR8 ... */
+	INSN_SYSTEM, /* LGDT, LIDT, LTR, LLDT, MOV to CR0/CR4/CR8 ... */
 	INSN_INVLPG,
 	INSN_STI,
 	INSN_POPF,
@@ -66,8 +66,7 @@ void insn_format(const uint8_t *bytes, size_t count, uint64_t va, char *text,
     size_t text_size);
 
 /* Ends a run of sequential instructions: every class of branch. */
-static inline bool
-insn_is_transfer(enum insn_class class)
+static inline bool insn_is_transfer(enum insn_class class)
 {
 	return class >= INSN_COND && class <= INSN_SYSRET;
 }

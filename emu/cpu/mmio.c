@@ -29,8 +29,7 @@ match_access(void *arg, uint64_t va, unsigned index, const struct insn *insn,
 	    memory.bytes != find->bytes ||
 	    !(find->write ? memory.written : memory.read))
 		return true;
-	if (!walk_page(
-		&find->cpu->space, (struct gva){memory.va}, &walk) ||
+	if (!walk_page(&find->cpu->space, (struct gva){ memory.va }, &walk) ||
 	    walk.pa.u != find->pa)
 		return true;
 	find->matches++;
@@ -40,14 +39,14 @@ match_access(void *arg, uint64_t va, unsigned index, const struct insn *insn,
 
 /* The time at which the access happens; false: cannot say, the run is over. */
 static bool
-access_time(struct cpu *cpu, uint64_t offset, unsigned bytes, bool write,
-    uint64_t *now)
+access_time(
+    struct cpu *cpu, uint64_t offset, unsigned bytes, bool write, uint64_t *now)
 {
 	struct find_access find = {
-	    .cpu = cpu,
-	    .pa = APIC_PA + offset,
-	    .bytes = bytes,
-	    .write = write,
+		.cpu = cpu,
+		.pa = APIC_PA + offset,
+		.bytes = bytes,
+		.write = write,
 	};
 
 	cpu_read_regs(cpu, &find.regs);
@@ -83,8 +82,7 @@ cpu_mmio_read(void *arg, uint64_t offset, unsigned bytes)
 
 	if (!access_time(cpu, offset, bytes, false, &now))
 		return 0;
-	if (bytes != 4 ||
-	    apic_read(&cpu->apic, offset, now, &value) != APIC_OK)
+	if (bytes != 4 || apic_read(&cpu->apic, offset, now, &value) != APIC_OK)
 		refuse(cpu, "read of", offset, bytes, 0);
 	return value;
 }
@@ -99,8 +97,7 @@ cpu_mmio_write(void *arg, uint64_t offset, unsigned bytes, uint64_t value)
 	if (!access_time(cpu, offset, bytes, true, &now))
 		return;
 	if (bytes == 4)
-		effect =
-		    apic_write(&cpu->apic, offset, now, (uint32_t)value);
+		effect = apic_write(&cpu->apic, offset, now, (uint32_t)value);
 	if (effect == APIC_UNMODELLED)
 		refuse(cpu, "write to", offset, bytes, value);
 	if (effect == APIC_SEND)

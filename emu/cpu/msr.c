@@ -1,11 +1,11 @@
 #include "emu/cpu/state.h"
 
-#define EFER_WRITABLE UINT64_C(0x901) /* SCE, LME, NXE */
-#define EFER_LMA TZ_BIT(10)
-#define APIC_BASE_X2APIC TZ_BIT(10)
-#define APIC_BASE_FIXED (TZ_BIT(8) | TZ_BIT(11) | UINT64_C(0xfffffffff000))
+#define EFER_WRITABLE       UINT64_C(0x901) /* SCE, LME, NXE */
+#define EFER_LMA            TZ_BIT(10)
+#define APIC_BASE_X2APIC    TZ_BIT(10)
+#define APIC_BASE_FIXED     (TZ_BIT(8) | TZ_BIT(11) | UINT64_C(0xfffffffff000))
 #define MISC_ENABLE_PERFMON TZ_BIT(7)
-#define MISC_ENABLE_NO_BTS TZ_BIT(11)
+#define MISC_ENABLE_NO_BTS  TZ_BIT(11)
 #define MISC_ENABLE_NO_PEBS TZ_BIT(12)
 
 typedef enum fault (*msr_read_fn)(
@@ -32,8 +32,8 @@ read_apic_base(struct cpu *cpu, uint32_t index, uint64_t *value)
 static void
 refuse_write(struct cpu *cpu, uint32_t index, uint64_t value)
 {
-	cpu_end_run(cpu, CPU_OVER_UNMODELLED,
-	    "WRMSR 0x%x = 0x%llx at 0x%llx", index, (unsigned long long)value,
+	cpu_end_run(cpu, CPU_OVER_UNMODELLED, "WRMSR 0x%x = 0x%llx at 0x%llx",
+	    index, (unsigned long long)value,
 	    (unsigned long long)cpu->trap_rip);
 }
 
@@ -140,23 +140,23 @@ write_kernel_gs(struct cpu *cpu, uint32_t index, uint64_t value)
 }
 
 /* A register that SYSCALL and SYSRET use: ours and the engine's copy. */
-#define SYSCALL_MSR(name, check)                                             \
-	static enum fault read_##name(                                       \
-	    struct cpu *cpu, uint32_t index, uint64_t *value)                \
-	{                                                                    \
-		(void)index;                                                 \
-		*value = cpu->name;                                          \
-		return FAULT_NONE;                                           \
-	}                                                                    \
-	static enum fault write_##name(                                      \
-	    struct cpu *cpu, uint32_t index, uint64_t value)                 \
-	{                                                                    \
-		if (!(check))                                                \
-			return FAULT_GP;                                     \
-		cpu->name = value;                                           \
-		give_engine(cpu, index, value);                              \
-		return FAULT_NONE;                                           \
-	}
+#define SYSCALL_MSR(name, check)                       \
+ static enum fault read_##name(                        \
+     struct cpu *cpu, uint32_t index, uint64_t *value) \
+ {                                                     \
+  (void)index;                                         \
+  *value = cpu->name;                                  \
+  return FAULT_NONE;                                   \
+ }                                                     \
+ static enum fault write_##name(                       \
+     struct cpu *cpu, uint32_t index, uint64_t value)  \
+ {                                                     \
+  if (!(check))                                        \
+   return FAULT_GP;                                    \
+  cpu->name = value;                                   \
+  give_engine(cpu, index, value);                      \
+  return FAULT_NONE;                                   \
+ }
 
 SYSCALL_MSR(star, true)
 SYSCALL_MSR(lstar, tz_is_canonical(value))
@@ -227,7 +227,7 @@ struct msr_row {
 };
 
 static const struct msr_row rows[] = {
-#define MSR(index, name, read, write) {index, read, write},
+#define MSR(index, name, read, write) { index, read, write },
 #include "emu/cpu/msr.def"
 #undef MSR
 };

@@ -15,15 +15,15 @@
 #include "emu/pt/unit.h"
 #include "emu/truth.h"
 
-#define RFLAGS_IF TZ_BIT(9)
+#define RFLAGS_IF  TZ_BIT(9)
 #define VECTOR_NMI 2
-#define VECTOR_DF 8
-#define VECTOR_GP 13
-#define VECTOR_PF 14
-#define MSR_EFER 0xc0000080u
-#define MSR_STAR 0xc0000081u
-#define MSR_LSTAR 0xc0000082u
-#define MSR_FMASK 0xc0000084u
+#define VECTOR_DF  8
+#define VECTOR_GP  13
+#define VECTOR_PF  14
+#define MSR_EFER   0xc0000080u
+#define MSR_STAR   0xc0000081u
+#define MSR_LSTAR  0xc0000082u
+#define MSR_FMASK  0xc0000084u
 
 struct cpu {
 	/* What the fast path touches, together. */
@@ -88,8 +88,8 @@ cpu_is_stepping(const struct cpu *cpu)
 }
 
 /* cpu.c */
-void cpu_emit(struct cpu *cpu, enum event_kind kind, uint64_t a, uint64_t b,
-    uint64_t c);
+void cpu_emit(
+    struct cpu *cpu, enum event_kind kind, uint64_t a, uint64_t b, uint64_t c);
 void cpu_end_run(struct cpu *cpu, enum cpu_over why, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 struct pt_context cpu_context(const struct cpu *cpu, uint64_t ip);
@@ -134,7 +134,6 @@ enum fault cpu_wrmsr(
 
 /* mmio.c */
 uint64_t cpu_mmio_read(void *arg, uint64_t offset, unsigned bytes);
-void cpu_mmio_write(
-    void *arg, uint64_t offset, unsigned bytes, uint64_t value);
+void cpu_mmio_write(void *arg, uint64_t offset, unsigned bytes, uint64_t value);
 
 #endif

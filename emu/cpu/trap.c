@@ -6,13 +6,13 @@
 
 #include <string.h>
 
-#define CR4_OSXSAVE TZ_BIT(18)
-#define CR0_TS TZ_BIT(3)
-#define EFER_SCE TZ_BIT(0)
-#define XSTATE_PT TZ_BIT(8)
+#define CR4_OSXSAVE    TZ_BIT(18)
+#define CR0_TS         TZ_BIT(3)
+#define EFER_SCE       TZ_BIT(0)
+#define XSTATE_PT      TZ_BIT(8)
 #define XSTATE_X87_SSE UINT64_C(3)
-#define XCOMP_COMPACT TZ_BIT(63)
-#define XSAVE_HEADER 512
+#define XCOMP_COMPACT  TZ_BIT(63)
+#define XSAVE_HEADER   512
 #define XSAVE_EXTENDED 576
 /* Skylake and later: "about 140 cycles" (Intel optimization manual, PAUSE). */
 #define PAUSE_CYCLES 140
@@ -69,11 +69,11 @@ static enum fault
 do_cpuid(struct cpu *cpu)
 {
 	struct profile_cpu about = {
-	    .apic_id = cpu->config.id,
-	    .cpu_count = cpu->config.cpu_count,
-	    .xcr0 = cpu->xcr0,
-	    .xss = cpu->xss,
-	    .osxsave = (get(cpu, ENGINE_CR4) & CR4_OSXSAVE) != 0,
+		.apic_id = cpu->config.id,
+		.cpu_count = cpu->config.cpu_count,
+		.xcr0 = cpu->xcr0,
+		.xss = cpu->xss,
+		.osxsave = (get(cpu, ENGINE_CR4) & CR4_OSXSAVE) != 0,
 	};
 	uint32_t out[4];
 
@@ -149,10 +149,10 @@ xsave_operand(struct cpu *cpu, uint64_t *area)
 	if (cpu->cpl != 0)
 		return FAULT_GP;
 	cpu_read_regs(cpu, &regs);
-	TZ_ASSERT(walk_read(&cpu->space, (struct gva){cpu->trap_rip}, bytes,
+	TZ_ASSERT(walk_read(&cpu->space, (struct gva){ cpu->trap_rip }, bytes,
 	    cpu->trap_insn.length, NULL));
-	TZ_ASSERT(insn_memory_operand(bytes, cpu->trap_insn.length,
-	    cpu->trap_rip, &regs, &memory));
+	TZ_ASSERT(insn_memory_operand(
+	    bytes, cpu->trap_insn.length, cpu->trap_rip, &regs, &memory));
 	*area = memory.va;
 	if (memory.va % 64 != 0 || !tz_is_canonical(memory.va))
 		return FAULT_GP;
@@ -183,11 +183,10 @@ record_msr(struct cpu *cpu, uint32_t msr, uint64_t value)
 static bool
 area_is_writable(struct cpu *cpu, uint64_t area, size_t bytes, uint64_t *bad)
 {
-	for (uint64_t va = area; va < area + bytes;
-	     va = (va | 0xfff) + 1) {
+	for (uint64_t va = area; va < area + bytes; va = (va | 0xfff) + 1) {
 		struct walk walk;
 
-		if (!walk_page(&cpu->space, (struct gva){va}, &walk) ||
+		if (!walk_page(&cpu->space, (struct gva){ va }, &walk) ||
 		    !walk.writable) {
 			*bad = va;
 			return false;
@@ -201,7 +200,7 @@ static enum fault
 do_xsaves(struct cpu *cpu, uint64_t *fault_va)
 {
 	uint64_t rfbm = edx_eax(cpu) & (cpu->xcr0 | cpu->xss);
-	uint64_t area, header[2] = {rfbm, rfbm | XCOMP_COMPACT};
+	uint64_t area, header[2] = { rfbm, rfbm | XCOMP_COMPACT };
 	uint8_t image[PT_XSTATE_BYTES];
 	uint64_t ctl = 0;
 	enum fault fault = xsave_operand(cpu, &area);
@@ -214,14 +213,14 @@ do_xsaves(struct cpu *cpu, uint64_t *fault_va)
 	if (!area_is_writable(
 		cpu, area, XSAVE_EXTENDED + sizeof(image), fault_va))
 		return FAULT_PF;
-	TZ_ASSERT(walk_write(&cpu->space, (struct gva){area + XSAVE_HEADER},
+	TZ_ASSERT(walk_write(&cpu->space, (struct gva){ area + XSAVE_HEADER },
 	    header, sizeof(header), NULL));
 	if (!(rfbm & XSTATE_PT))
 		return FAULT_NONE;
 	TZ_ASSERT(pt_unit_rdmsr(cpu->unit, 0x570, &ctl) == FAULT_NONE);
 	record_msr(cpu, 0x570, ctl & ~UINT64_C(1));
 	pt_unit_xsaves(cpu->unit, image, &at);
-	TZ_ASSERT(walk_write(&cpu->space, (struct gva){area + XSAVE_EXTENDED},
+	TZ_ASSERT(walk_write(&cpu->space, (struct gva){ area + XSAVE_EXTENDED },
 	    image, sizeof(image), NULL));
 	return FAULT_NONE;
 }
@@ -246,8 +245,8 @@ header_is_valid(const struct cpu *cpu, const uint64_t header[8])
 static void
 record_restored(struct cpu *cpu)
 {
-	static const uint32_t msrs[PT_XSTATE_MSRS] = {0x560, 0x561, 0x571,
-	    0x572, 0x580, 0x581, 0x582, 0x583, 0x570};
+	static const uint32_t msrs[PT_XSTATE_MSRS] = { 0x560, 0x561, 0x571,
+		0x572, 0x580, 0x581, 0x582, 0x583, 0x570 };
 
 	for (size_t i = 0; i < TZ_ARRAY_LEN(msrs); i++) {
 		uint64_t value = 0;
@@ -263,16 +262,16 @@ do_xrstors(struct cpu *cpu, uint64_t *fault_va)
 	uint64_t rfbm = edx_eax(cpu) & (cpu->xcr0 | cpu->xss);
 	uint64_t area, header[8];
 	uint8_t image[PT_XSTATE_BYTES];
-	struct gva bad = {0};
+	struct gva bad = { 0 };
 	enum fault fault = xsave_operand(cpu, &area);
 	struct pt_context at = cpu_context(cpu, cpu->trap_rip);
 
 	if (fault != FAULT_NONE)
 		return fault;
-	if (!walk_read(&cpu->space, (struct gva){area + XSAVE_HEADER}, header,
+	if (!walk_read(&cpu->space, (struct gva){ area + XSAVE_HEADER }, header,
 		sizeof(header), &bad) ||
-	    !walk_read(&cpu->space, (struct gva){area + XSAVE_EXTENDED}, image,
-		sizeof(image), &bad)) {
+	    !walk_read(&cpu->space, (struct gva){ area + XSAVE_EXTENDED },
+		image, sizeof(image), &bad)) {
 		*fault_va = bad.u;
 		return FAULT_PF;
 	}
@@ -280,9 +279,8 @@ do_xrstors(struct cpu *cpu, uint64_t *fault_va)
 		return FAULT_GP;
 	if (!only_pt(cpu, rfbm, "XRSTORS") || !(rfbm & XSTATE_PT))
 		return FAULT_NONE;
-	fault = pt_unit_xrstors(cpu->unit,
-	    header[0] & XSTATE_PT ? image : NULL, &at,
-	    cpu->trap_rip + cpu->trap_insn.length);
+	fault = pt_unit_xrstors(cpu->unit, header[0] & XSTATE_PT ? image : NULL,
+	    &at, cpu->trap_rip + cpu->trap_insn.length);
 	if (fault == FAULT_NONE)
 		record_restored(cpu);
 	return fault;
@@ -308,7 +306,7 @@ do_out(struct cpu *cpu)
 
 	if (cpu->cpl != 0)
 		return FAULT_GP;
-	TZ_ASSERT(walk_read(&cpu->space, (struct gva){cpu->trap_rip}, code,
+	TZ_ASSERT(walk_read(&cpu->space, (struct gva){ cpu->trap_rip }, code,
 	    cpu->trap_insn.length, NULL));
 	insn_out_operands(code, cpu->trap_insn.length, &port, &bytes);
 	if (port < 0)
@@ -348,10 +346,10 @@ unmodelled(struct cpu *cpu)
 	uint8_t bytes[INSN_BYTES_MAX];
 	char text[96];
 
-	TZ_ASSERT(walk_read(&cpu->space, (struct gva){cpu->trap_rip}, bytes,
+	TZ_ASSERT(walk_read(&cpu->space, (struct gva){ cpu->trap_rip }, bytes,
 	    cpu->trap_insn.length, NULL));
-	insn_format(bytes, cpu->trap_insn.length, cpu->trap_rip, text,
-	    sizeof(text));
+	insn_format(
+	    bytes, cpu->trap_insn.length, cpu->trap_rip, text, sizeof(text));
 	cpu_end_run(cpu, CPU_OVER_UNMODELLED, "instruction '%s' at 0x%llx",
 	    text, (unsigned long long)cpu->trap_rip);
 }

@@ -2,13 +2,13 @@
 
 #include <string.h>
 
-#define PAGE_BYTES 0x1000u
-#define PTE_P TZ_BIT(0)
-#define PTE_W TZ_BIT(1)
-#define PTE_U TZ_BIT(2)
-#define PTE_D TZ_BIT(6)
-#define PTE_PS TZ_BIT(7)
-#define PTE_NX TZ_BIT(63)
+#define PAGE_BYTES  0x1000u
+#define PTE_P       TZ_BIT(0)
+#define PTE_W       TZ_BIT(1)
+#define PTE_U       TZ_BIT(2)
+#define PTE_D       TZ_BIT(6)
+#define PTE_PS      TZ_BIT(7)
+#define PTE_NX      TZ_BIT(63)
 #define PTE_ADDRESS UINT64_C(0x000ffffffffff000)
 
 bool
@@ -19,8 +19,8 @@ walk_page(const struct walk_space *space, struct gva va, struct walk *walk)
 
 	if (!tz_is_canonical(va.u))
 		return false;
-	*walk = (struct walk){
-	    .writable = true, .user = true, .executable = true};
+	*walk =
+	    (struct walk){ .writable = true, .user = true, .executable = true };
 	for (unsigned shift = 39;; shift -= 9) {
 		uint64_t low = TZ_BIT(shift) - 1;
 

@@ -22,7 +22,8 @@ struct walk {
 };
 
 /* False: no page, not canonical, or tables outside RAM. */
-bool walk_page(const struct walk_space *space, struct gva va, struct walk *walk);
+bool walk_page(
+    const struct walk_space *space, struct gva va, struct walk *walk);
 
 /*
  * Copies from or to guest linear memory as a supervisor access; false, with what

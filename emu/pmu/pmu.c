@@ -1,8 +1,8 @@
 #include "emu/pmu/pmu.h"
 
-#define GLOBAL_STATUS 0x38e
+#define GLOBAL_STATUS       0x38e
 #define GLOBAL_STATUS_RESET 0x390
-#define GLOBAL_STATUS_SET 0x391
+#define GLOBAL_STATUS_SET   0x391
 
 bool
 pmu_owns_msr(uint32_t index)

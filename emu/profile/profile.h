@@ -9,8 +9,8 @@
 #include "emu/base.h"
 
 struct profile {
-	const char *name;  /* as on the command line: "skylake" */
-	const char *title; /* "Skylake client, 06_5EH" */
+	const char *name;   /* as on the command line: "skylake" */
+	const char *title;  /* "Skylake client, 06_5EH" */
 	uint32_t signature; /* CPUID.1:EAX */
 	uint8_t maxphyaddr; /* bits, CPUID.80000008H:EAX[7:0] */
 
@@ -21,26 +21,27 @@ struct profile {
 	uint32_t cbr; /* core:bus ratio at the fixed frequency, 100 MHz units */
 	uint64_t xss_mask; /* CPUID.(0DH,1):EDX:ECX */
 
-	bool pgd_jcc_ip;         /* TIP.PGD at a Jcc carries the IP */
-	uint32_t pmi_skid_insns; /* from a filled INT region to the PMI's delivery:
+	bool pgd_jcc_ip; /* TIP.PGD at a Jcc carries the IP */
+	uint32_t
+	    pmi_skid_insns; /* from a filled INT region to the PMI's delivery:
 				    instructions (REP iterations count) */
 };
 
 /* CPUID.14H:EBX and :ECX bits (SDM vol. 3, 33.3.1 "Detection of Intel PT"). */
-#define PROFILE_PT_EBX_CR3 TZ_BIT(0)
-#define PROFILE_PT_EBX_PSB TZ_BIT(1)
-#define PROFILE_PT_EBX_IPFILT TZ_BIT(2)
-#define PROFILE_PT_EBX_MTC TZ_BIT(3)
-#define PROFILE_PT_EBX_PTWRITE TZ_BIT(4)
-#define PROFILE_PT_EBX_PWR TZ_BIT(5)
+#define PROFILE_PT_EBX_CR3      TZ_BIT(0)
+#define PROFILE_PT_EBX_PSB      TZ_BIT(1)
+#define PROFILE_PT_EBX_IPFILT   TZ_BIT(2)
+#define PROFILE_PT_EBX_MTC      TZ_BIT(3)
+#define PROFILE_PT_EBX_PTWRITE  TZ_BIT(4)
+#define PROFILE_PT_EBX_PWR      TZ_BIT(5)
 #define PROFILE_PT_EBX_PRESERVE TZ_BIT(6)
-#define PROFILE_PT_EBX_EVENT TZ_BIT(7)
-#define PROFILE_PT_EBX_DISTNT TZ_BIT(8)
-#define PROFILE_PT_ECX_TOPA TZ_BIT(0)
-#define PROFILE_PT_ECX_MENTRY TZ_BIT(1)
-#define PROFILE_PT_ECX_SINGLE TZ_BIT(2)
-#define PROFILE_PT_ECX_FABRIC TZ_BIT(3)
-#define PROFILE_PT_ECX_LIP TZ_BIT(31)
+#define PROFILE_PT_EBX_EVENT    TZ_BIT(7)
+#define PROFILE_PT_EBX_DISTNT   TZ_BIT(8)
+#define PROFILE_PT_ECX_TOPA     TZ_BIT(0)
+#define PROFILE_PT_ECX_MENTRY   TZ_BIT(1)
+#define PROFILE_PT_ECX_SINGLE   TZ_BIT(2)
+#define PROFILE_PT_ECX_FABRIC   TZ_BIT(3)
+#define PROFILE_PT_ECX_LIP      TZ_BIT(31)
 
 /* The profile of that name, or NULL. */
 const struct profile *profile_find(const char *name);

@@ -179,8 +179,8 @@ emit_psb(struct pt_unit *unit, bool packet_en, uint64_t ip)
 	event.offset_bytes = unit->topa.written;
 	unit->port.event(unit->port.arg, &event);
 	/*
-	 * SDM vol. 3, 33.3.7 "Packet Stream Boundary": PSB+ resets the last
-	 * IP and the RET stack.  Model choice, from captures: this order.
+	 * SDM vol. 3, 33.3.7 "Decoder Synchronization (PSB+)": PSB+ resets the
+	 * last IP and the RET stack.  Model choice, from captures: this order.
 	 */
 	unit->flow.last_ip_valid = false;
 	unit->flow.exec_known = false;

@@ -27,7 +27,7 @@ void emit_tnt(struct pt_unit *unit);
 /* Adds a branch outcome to the pending ones; a sixth one sends them. */
 void emit_branch(struct pt_unit *unit, bool taken);
 
-/* TIP, TIP.PGE or TIP.PGD to IP; before the first two MODE.Exec where needed. */
+/* TIP, TIP.PGE or TIP.PGD to IP; before TIP and TIP.PGE MODE.Exec if needed. */
 void emit_tip(struct pt_unit *unit, enum packet_ip_kind kind, uint64_t ip);
 
 /* TIP.PGD without IP. */

@@ -27,7 +27,7 @@ flow_stop(struct pt_unit *unit)
 	/* The output ended by STOP or an error before TraceStop came. */
 	if (!gate_trigger_en(&unit->msrs))
 		return;
-	/* SDM vol. 3, 33.4.2.16 "TraceStop Packet". */
+	/* SDM vol. 3, 33.4.2.9 "TraceStop Packet". */
 	emit_packet(unit, PACKET_TRACESTOP, 0);
 	unit->msrs.status |= STATUS_STOPPED;
 	event.offset_bytes = unit->topa.written;
@@ -96,7 +96,7 @@ flow_pip(struct pt_unit *unit, const struct pt_transfer *transfer)
 {
 	TZ_ASSERT(transfer->kind <= PT_TRANSFER_MOV_CR3);
 	TZ_ASSERT(unit->gate.trigger_en || !unit->gate.packet_en);
-	/* SDM vol. 3, 33.4.2.15 "Paging Information Packet (PIP)". */
+	/* SDM vol. 3, 33.4.2.7 "Paging Information Packet (PIP)". */
 	if (transfer->cr3_written && unit->gate.context_en &&
 	    (unit->msrs.ctl & CTL_OS) != 0) {
 		emit_tnt(unit);
@@ -105,8 +105,8 @@ flow_pip(struct pt_unit *unit, const struct pt_transfer *transfer)
 }
 
 /*
- * An event with PacketEn 1 before and after; true if all it did was to add to the
- * pending TNT bits.
+ * An event with PacketEn 1 before and after; true if all it did was to add to
+ * the pending TNT bits.
  */
 static bool
 flow_stay(struct pt_unit *unit, const struct pt_transfer *transfer)
@@ -158,7 +158,7 @@ flow_leave(struct pt_unit *unit, const struct pt_transfer *transfer)
 		emit_fup(unit, transfer->ip_from);
 	flow_pip(unit, transfer);
 	/*
-	 * SDM vol. 3, 33.4.2.4 "Packet Generation Disable (TIP.PGD) Packet": no
+	 * SDM vol. 3, 33.4.2.5 "Packet Generation Disable (TIP.PGD) Packet": no
 	 * IP where ContextEn is 0 or, by its table, at a conditional branch.
 	 */
 	if (transfer->kind == PT_TRANSFER_COND && !unit->profile->pgd_jcc_ip)
@@ -167,7 +167,6 @@ flow_leave(struct pt_unit *unit, const struct pt_transfer *transfer)
 		emit_pgd_bare(unit);
 	else
 		emit_tip(unit, PACKET_TIP_PGD, transfer->after.ip);
-	unit->fast.ret_count = 0;
 }
 
 void
@@ -181,7 +180,6 @@ flow_enable(struct pt_unit *unit, const struct pt_context *at, uint64_t nlip,
 	TZ_ASSERT(count <= STATUS_COUNT_MASK);
 	next.ip = nlip;
 	unit->fast.tnt = EMIT_TNT_EMPTY;
-	unit->fast.ret_count = 0;
 	unit->flow.last_ip_valid = false;
 	unit->flow.exec_known = false;
 	place_begin(unit, count);

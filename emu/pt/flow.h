@@ -1,9 +1,9 @@
 /*
  * From control transfers and enables to packets: which and in what order, with
- * RET compression.  Not modelled: TSX, VMX, SMM, enclaves,
- * timing, PTWRITE, power events, event trace, overflow, deferred TIPs, long TNT.
+ * RET compression.  Not modelled: TSX, VMX, SMM, enclaves, timing, PTWRITE,
+ * power events, event trace, overflow, deferred TIPs, long TNT.
  *
- * Source: SDM vol. 3, 33.7 "Tracing and Analysis": "Case tables".
+ * Source: SDM vol. 3, 33.7 "Packet Generation Scenarios".
  */
 #ifndef TOPAZ_EMU_PT_FLOW_H
 #define TOPAZ_EMU_PT_FLOW_H
@@ -17,7 +17,7 @@
 void flow_enable(struct pt_unit *unit, const struct pt_context *at,
     uint64_t nlip, uint64_t count);
 
-/* TraceEn is about to go 1 -> 0 by the instruction at CLIP: packets and flush. */
+/* TraceEn is about to fall by the instruction at CLIP: packets and flush. */
 void flow_disable(struct pt_unit *unit, uint64_t clip);
 
 #endif

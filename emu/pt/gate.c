@@ -24,7 +24,8 @@ gate_context_en(const struct gate_config *config, const struct pt_context *at)
 		return false;
 	/*
 	 * SDM vol. 3, 33.2.5.2 "Filtering by CR3": bits 63:12, or 63:5 with PAE
-	 * paging.  Model choice: always 63:12; 32-bit PAE guests do not exist here.
+	 * paging.  Model choice: always 63:12; 32-bit PAE guests do not exist
+	 * here.
 	 */
 	return !(config->ctl & CTL_CR3_FILTER) ||
 	    (at->cr3 ^ config->cr3_match) >> 12 == 0;
@@ -71,10 +72,10 @@ gate_next(const struct gate_config *config, struct gate before,
 
 	*stop = false;
 	gate.trigger_en = gate_trigger_en(config);
-	/* SDM vol. 3, 33.2.8.4: ContextEn and FilterEn move under TriggerEn only. */
+	/* SDM vol. 3, 33.2.8.4: they move under TriggerEn only. */
 	if (gate.trigger_en) {
 		gate.context_en = gate_context_en(config, at);
-		/* SDM vol. 3, 33.2.6.4 "Filter Enable (FilterEn)". */
+		/* SDM vol. 3, 33.2.6.5 "Filter Enable (FilterEn)". */
 		if (!gate_has_filter(config))
 			gate.filter_en = true;
 		else if (gate.context_en && moved)

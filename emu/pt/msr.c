@@ -205,7 +205,7 @@ msr_accepts(
 		return false;
 	if (id == MSR_CTL && !msr_accepts_ctl(profile, ctl, value))
 		return false;
-	/* SDM vol. 3, 33.2.8.1: "... MSRs may be written only while TraceEn=0". */
+	/* SDM vol. 3, 33.2.8.1: the others are writable with TraceEn 0 only. */
 	if (id != MSR_CTL && (ctl & CTL_TRACE_EN) != 0)
 		return false;
 	for (size_t i = 0; i < TZ_ARRAY_LEN(msr_fields); i++) {

@@ -1,6 +1,6 @@
 /*
- * The trace MSRs as values and rules: which exist on a profile, what WRMSR accepts.
- * What a write sets off (packets, output) is unit.c's business.
+ * The trace MSRs as values and rules: which exist on a profile, what WRMSR
+ * accepts. What a write sets off (packets, output) is unit.c's business.
  */
 #ifndef TOPAZ_EMU_PT_MSR_H
 #define TOPAZ_EMU_PT_MSR_H
@@ -59,8 +59,8 @@ enum msr_id msr_find(uint32_t index);
 bool msr_exists(const struct profile *profile, enum msr_id id);
 
 /*
- * May VALUE be written where CTL is the present IA32_RTIT_CTL?  Covers every #GP
- * condition but CPL, and is true for the write of CTL's own value.
+ * May VALUE be written where CTL is the present IA32_RTIT_CTL?  Covers every
+ * #GP condition but CPL, and is true for the write of CTL's own value.
  */
 bool msr_accepts(const struct profile *profile, enum msr_id id, uint64_t ctl,
     uint64_t value);

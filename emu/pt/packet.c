@@ -82,7 +82,7 @@ packet_cyc(uint64_t cycles)
 	struct packet packet = { .place = PLACE_SMALL };
 	uint64_t rest = cycles >> 5;
 
-	/* SDM vol. 3, 33.4.2.14 "Cycle Count (CYC) Packet": Exp, then 7 a byte. */
+	/* SDM vol. 3, 33.4.2.14 "Cycle Count (CYC) Packet": 5 bits, then 7s. */
 	packet_append(
 	    &packet, (cycles & 0x1f) << 3 | (uint64_t)(rest != 0) << 2 | 3, 1);
 	while (rest != 0) {
@@ -102,7 +102,7 @@ packet_evd(uint8_t type, uint64_t data)
 {
 	struct packet packet = { .place = PLACE_SMALL };
 
-	/* SDM vol. 3, 33.4.2.28 "Event Data (EVD) Packet". */
+	/* SDM vol. 3, 33.4.2.30 "Event Data (EVD) Packet". */
 	TZ_ASSERT(type < 64);
 	packet_append(&packet, 0x5302, 2);
 	packet_append(&packet, type, 1);
@@ -117,7 +117,7 @@ packet_bip(uint8_t id, unsigned payload_bytes, uint64_t payload)
 {
 	struct packet packet = { .place = PLACE_SMALL, .header_bytes = 1 };
 
-	/* SDM vol. 3, 33.4.2.25 "Block Item Packet (BIP)". */
+	/* SDM vol. 3, 33.4.2.27 "Block Item Packet (BIP)". */
 	TZ_ASSERT(id < 32);
 	TZ_ASSERT(payload_bytes == 4 || payload_bytes == 8);
 	packet_append(&packet, (uint64_t)id << 3 | 4, 1);

@@ -1,6 +1,6 @@
 /*
- * Trace packets: from values to bytes and nothing else.  Whether and when a packet
- * is due is flow.c's business, where its bytes go is place.c's.
+ * Trace packets: from values to bytes and nothing else.  Whether and when a
+ * packet is due is flow.c's business, where its bytes go is place.c's.
  */
 #ifndef TOPAZ_EMU_PT_PACKET_H
 #define TOPAZ_EMU_PT_PACKET_H
@@ -59,8 +59,8 @@ enum packet_ip_bytes {
 struct packet packet_fixed(enum packet_kind kind, uint64_t payload);
 
 /*
- * A short TNT from STACK: a stop bit, then 1 to 6 outcomes, oldest first (so that
- * an empty one would be 1).
+ * A short TNT from STACK: a stop bit, then 1 to 6 outcomes, oldest first (so
+ * that an empty one would be 1).
  */
 struct packet packet_tnt(uint32_t stack);
 
@@ -82,7 +82,7 @@ struct packet packet_join(
     const struct packet *prefix, const struct packet *main);
 
 /*
- * SDM vol. 3, 33.4.2.15 "Paging Information Packet (PIP)": CR3[51:5] above the
+ * SDM vol. 3, 33.4.2.7 "Paging Information Packet (PIP)": CR3[51:5] above the
  * NonRoot bit.  Outside PAE paging CR3[11:5] is sent as 0.
  */
 static inline uint64_t

@@ -17,9 +17,9 @@ place_pad_to(uint64_t position, unsigned unit)
 }
 
 /*
- * Model choice, from captures of Skylake: a small packet never crosses a word; a
- * wide one has its payload at the start of a word and closes that word; PSB and
- * OVF start a word.
+ * Model choice, from captures of Skylake: a small packet never crosses a word;
+ * a wide one has its payload at the start of a word and closes that word; PSB
+ * and OVF start a word.
  */
 struct place_step
 place_next(uint64_t position, bool close_word, const struct packet *packet)
@@ -104,7 +104,7 @@ place_count(const struct pt_unit *unit)
 	return (place_position(unit) - unit->place.zero) & STATUS_COUNT_MASK;
 }
 
-/* SDM vol. 3, 33.4.2.27 "PAD Packet": ignored by decoders, legal anywhere. */
+/* SDM vol. 3, 33.4.2.20 "PAD Packet": ignored by decoders, legal anywhere. */
 static void
 place_pad(struct pt_unit *unit, unsigned bytes)
 {

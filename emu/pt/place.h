@@ -19,7 +19,7 @@ struct place_step {
 	bool close_word; /* the packet after it starts a word */
 };
 
-/* The step for PACKET at POSITION where CLOSE_WORD came from the step before. */
+/* The step for PACKET at POSITION; CLOSE_WORD is from the step before. */
 struct place_step place_next(
     uint64_t position, bool close_word, const struct packet *packet);
 

@@ -1,6 +1,7 @@
 /*
- * The whole state of a PT unit, shared by the files of emu/pt and by nobody else.
- * Each member that is a struct belongs to the file that is named beside it.
+ * The whole state of a PT unit, shared by the files of emu/pt and by nobody
+ * else. Each member that is a struct belongs to the file that is named beside
+ * it.
  */
 #ifndef TOPAZ_EMU_PT_STATE_H
 #define TOPAZ_EMU_PT_STATE_H

@@ -60,7 +60,7 @@ topa_error(struct pt_unit *unit, const char *text)
 	    unit, (struct pt_event){ .kind = PT_EVENT_ERROR, .text = text });
 }
 
-/* The count of written bytes below which a byte needs neither check nor step. */
+/* The count of written bytes below which a byte needs no check. */
 static void
 topa_set_limit(struct pt_unit *unit)
 {

@@ -25,8 +25,8 @@ const char *topa_entry_fault(
     const struct profile *profile, uint64_t entry, uint32_t index);
 
 /*
- * Starts output at OUTPUT_BASE and OUTPUT_MASK_PTRS.  Sets STATUS.Error and stays
- * closed where the tables or the offset are bad.
+ * Starts output at OUTPUT_BASE and OUTPUT_MASK_PTRS.  Sets STATUS.Error and
+ * stays closed where the tables or the offset are bad.
  */
 void topa_open(struct pt_unit *unit);
 

@@ -168,8 +168,8 @@ pt_unit_reset(struct pt_unit *unit, bool warm)
 {
 	TZ_ASSERT(unit != NULL);
 	/*
-	 * SDM vol. 3, 33.3.7 "Reset".  Model choice: what the unit still holds
-	 * (TNT bits) is lost and no packet marks the end.
+	 * SDM vol. 3, 33.3.4 "Warm Reset".  Model choice: what the unit still
+	 * holds (TNT bits) is lost and no packet marks the end.
 	 */
 	if (unit->msrs.ctl & CTL_TRACE_EN)
 		unit_trace_off(unit);

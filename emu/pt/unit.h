@@ -23,7 +23,7 @@ struct pt_unit;
  * ADDR0_A, ADDR0_B, ADDR1_A, ADDR1_B.
  */
 #define PT_XSTATE_BYTES 128
-#define PT_XSTATE_MSRS 9
+#define PT_XSTATE_MSRS  9
 
 /* Where the CPU stands: what ContextEn and FilterEn are computed from. */
 struct pt_context {
@@ -45,11 +45,11 @@ enum pt_transfer_kind {
 	PT_TRANSFER_JMP_INDIRECT,  /* near JMP r/m */
 	PT_TRANSFER_CALL_INDIRECT, /* near CALL r/m */
 	PT_TRANSFER_RET,           /* near RET */
-	PT_TRANSFER_FAR,           /* far JMP/CALL/RET, IRET, SYSCALL, SYSRET ... */
-	PT_TRANSFER_INT_SW,        /* INT n, INT3, INT1: FUP carries .ip_from */
-	PT_TRANSFER_EXCEPTION,     /* fault: FUP carries .ip_from (the CLIP) */
-	PT_TRANSFER_INTERRUPT,     /* INTR, NMI, trap: FUP carries .ip_from (NLIP) */
-	PT_TRANSFER_MOV_CR3,       /* not a branch: .after.ip is the NLIP */
+	PT_TRANSFER_FAR,       /* far JMP/CALL/RET, IRET, SYSCALL, SYSRET ... */
+	PT_TRANSFER_INT_SW,    /* INT n, INT3, INT1: FUP carries .ip_from */
+	PT_TRANSFER_EXCEPTION, /* fault: FUP carries .ip_from (the CLIP) */
+	PT_TRANSFER_INTERRUPT, /* INTR, NMI, trap: FUP carries .ip_from (NLIP) */
+	PT_TRANSFER_MOV_CR3,   /* not a branch: .after.ip is the NLIP */
 };
 
 struct pt_transfer {
@@ -63,15 +63,15 @@ struct pt_transfer {
 
 /* What an observer may see of a unit, in the order in which it happens. */
 enum pt_event_kind {
-	PT_EVENT_PSB,         /* a PSB+ begins; .offset_bytes is its first byte */
-	PT_EVENT_OUTPUT,      /* bytes now in memory: .pa, .bytes */
+	PT_EVENT_PSB,    /* a PSB+ begins; .offset_bytes is its first byte */
+	PT_EVENT_OUTPUT, /* bytes now in memory: .pa, .bytes */
 	PT_EVENT_REGION_FULL, /* .pa region, .bytes its size, .value entry index */
 	PT_EVENT_PMI,         /* an INT region filled; .value the entry index */
 	PT_EVENT_STOPPED,     /* STATUS.Stopped was set */
 	PT_EVENT_ERROR,       /* STATUS.Error was set; .text says why */
 	PT_EVENT_TRACE_ON,    /* TraceEn 0 -> 1; .value CTL */
-	PT_EVENT_TRACE_OFF,   /* TraceEn 1 -> 0; .value CTL before */
-	PT_EVENT_UNMODELLED,  /* the guest asked for what the model lacks: .text */
+	PT_EVENT_TRACE_OFF, /* TraceEn 1 -> 0; .value CTL before */
+	PT_EVENT_UNMODELLED, /* the guest asked for what the model lacks: .text */
 };
 
 struct pt_event {
@@ -107,7 +107,7 @@ struct pt_unit *pt_unit_create(
 void pt_unit_destroy(struct pt_unit *unit);
 
 /*
- * SDM vol. 3, 33.3.7 "Reset": a cold reset clears every PT MSR (MASK_PTRS reads
+ * SDM vol. 3, 33.3.4 "Warm Reset": a cold reset clears every PT MSR (MASK_PTRS reads
  * 7FH); a warm reset clears only TraceEn where CPUID.14H:EBX[2] is 1.
  */
 void pt_unit_reset(struct pt_unit *unit, bool warm);
@@ -143,8 +143,7 @@ enum fault pt_unit_xrstors(struct pt_unit *unit, const uint8_t *image,
     const struct pt_context *at, uint64_t nlip);
 
 /* Tells the unit of a control transfer that has just happened. */
-void pt_unit_transfer(
-    struct pt_unit *unit, const struct pt_transfer *transfer);
+void pt_unit_transfer(struct pt_unit *unit, const struct pt_transfer *transfer);
 
 /*
  * The part of a unit that the CPU's fast path works on directly, always the
@@ -211,8 +210,8 @@ static inline void
 pt_unit_fast_ret(struct pt_unit *unit, uint64_t target)
 {
 	struct pt_fast *fast = pt_unit_fast(unit);
-	uint32_t top =
-	    (fast->ret_top + PT_RETURN_STACK_ENTRIES - 1) % PT_RETURN_STACK_ENTRIES;
+	uint32_t top = (fast->ret_top + PT_RETURN_STACK_ENTRIES - 1) %
+	    PT_RETURN_STACK_ENTRIES;
 
 	if (fast->compress_ret && fast->ret_count != 0 &&
 	    fast->ret_stack[top] == target) {

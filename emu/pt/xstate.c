@@ -51,7 +51,7 @@ pt_unit_xsaves(struct pt_unit *unit, uint8_t image[PT_XSTATE_BYTES],
 
 	TZ_ASSERT(image != NULL);
 	memset(image, 0, PT_XSTATE_BYTES);
-	/* SDM vol. 1, 13.5.6: CTL as it was, then TraceEn falls, then the rest. */
+	/* SDM vol. 1, 13.5.6: CTL as it was; TraceEn falls; the rest. */
 	xstate_put(unit, image, 0);
 	fault = pt_unit_wrmsr(unit, xstate_msrs[0], ctl & ~CTL_TRACE_EN, at, 0);
 	TZ_ASSERT(fault == FAULT_NONE);

@@ -1,0 +1,130 @@
+#include "tests/unit/pt/packet_text.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <intel-pt.h>
+
+#define PACKET_TEXT_BYTES 64
+
+static void
+ip_text(char *text, const char *name, const struct pt_packet_ip *ip)
+{
+	uint64_t payload = ip->ip;
+
+	if (ip->ipc == pt_ipc_sext_48 && (payload >> 47 & 1) != 0)
+		payload |= UINT64_C(0xffff) << 48;
+	if (ip->ipc == pt_ipc_suppressed)
+		snprintf(text, PACKET_TEXT_BYTES, "%s()", name);
+	else
+		snprintf(text, PACKET_TEXT_BYTES, "%s(%d:%llx)", name,
+		    (int)ip->ipc, (unsigned long long)payload);
+}
+
+static void
+tnt_text(char *text, const struct pt_packet_tnt *tnt)
+{
+	unsigned n = tnt->bit_size;
+
+	strcpy(text, "TNT(");
+	for (unsigned i = 0; i < n; i++)
+		text[4 + i] = tnt->payload >> (n - 1 - i) & 1 ? 'T' : 'N';
+	strcpy(text + 4 + n, ")");
+}
+
+static void
+mode_text(char *text, const struct pt_packet_mode *mode)
+{
+	if (mode->leaf == pt_mol_exec)
+		snprintf(text, PACKET_TEXT_BYTES, "EXEC(%d)",
+		    mode->bits.exec.csl       ? 64
+			: mode->bits.exec.csd ? 32
+					      : 16);
+	else
+		snprintf(text, PACKET_TEXT_BYTES, "TSX(%u%u)",
+		    mode->bits.tsx.intx, mode->bits.tsx.abrt);
+}
+
+static void
+packet_text(char *text, const struct pt_packet *packet)
+{
+	text[0] = '\0';
+	switch ((int)packet->type) {
+	case ppt_pad:
+		return;
+	case ppt_psb:
+		strcpy(text, "PSB");
+		return;
+	case ppt_psbend:
+		strcpy(text, "PSBEND");
+		return;
+	case ppt_stop:
+		strcpy(text, "STOP");
+		return;
+	case ppt_fup:
+		ip_text(text, "FUP", &packet->payload.ip);
+		return;
+	case ppt_tip:
+		ip_text(text, "TIP", &packet->payload.ip);
+		return;
+	case ppt_tip_pge:
+		ip_text(text, "PGE", &packet->payload.ip);
+		return;
+	case ppt_tip_pgd:
+		ip_text(text, "PGD", &packet->payload.ip);
+		return;
+	case ppt_tnt_8:
+		tnt_text(text, &packet->payload.tnt);
+		return;
+	case ppt_mode:
+		mode_text(text, &packet->payload.mode);
+		return;
+	case ppt_pip:
+		snprintf(text, PACKET_TEXT_BYTES, "PIP(%llx)",
+		    (unsigned long long)packet->payload.pip.cr3);
+		return;
+	case ppt_cbr:
+		snprintf(text, PACKET_TEXT_BYTES, "CBR(%u)",
+		    packet->payload.cbr.ratio);
+		return;
+	default:
+		fail_msg("unexpected packet type %d", (int)packet->type);
+	}
+}
+
+char *
+packet_text_read(const uint8_t *stream, size_t bytes)
+{
+	size_t room = (bytes + 1) * (PACKET_TEXT_BYTES + 1);
+	size_t used = 0;
+	char *text = calloc(1, room);
+	struct pt_packet_decoder *decoder;
+	struct pt_config config;
+	struct pt_packet packet;
+
+	assert_non_null(text);
+	if (bytes == 0)
+		return text;
+	pt_config_init(&config);
+	config.begin = (uint8_t *)(uintptr_t)stream;
+	config.end = config.begin + bytes;
+	decoder = pt_pkt_alloc_decoder(&config);
+	assert_non_null(decoder);
+	assert_int_equal(pt_pkt_sync_set(decoder, 0), 0);
+	while (pt_pkt_next(decoder, &packet, sizeof(packet)) > 0) {
+		char one[PACKET_TEXT_BYTES];
+
+		packet_text(one, &packet);
+		if (one[0] != '\0')
+			used += (size_t)snprintf(text + used, room - used,
+			    "%s%s", used ? " " : "", one);
+	}
+	assert_int_equal(
+	    pt_pkt_next(decoder, &packet, sizeof(packet)), -pte_eos);
+	pt_pkt_free_decoder(decoder);
+	return text;
+}
