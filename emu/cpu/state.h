@@ -87,6 +87,9 @@ cpu_is_stepping(const struct cpu *cpu)
 	return cpu->config.single_step || cpu->active == cpu->stepper;
 }
 
+/* port.c */
+struct pt_port cpu_pt_port(struct cpu *cpu);
+
 /* cpu.c */
 void cpu_emit(
     struct cpu *cpu, enum event_kind kind, uint64_t a, uint64_t b, uint64_t c);
@@ -105,13 +108,20 @@ void cpu_look_soon(struct cpu *cpu);
 /* flow.c */
 void cpu_enter(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg);
 void cpu_step(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg);
-void cpu_site(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg);
 /* The code of cpu->block has run to its end and went on at VA. */
 void cpu_leave_block(struct cpu *cpu, uint64_t va);
 /* It was left at RIP, which has not retired. */
 void cpu_cut_block(struct cpu *cpu, uint64_t rip);
 void cpu_transfer(
     struct cpu *cpu, enum pt_transfer_kind kind, uint64_t from, uint64_t to);
+
+/* site.c */
+void cpu_site(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg);
+/*
+ * Makes the engine tell of the instructions in BLOCK that it must not run.  True:
+ * it has to translate the block anew, so it must be stopped.
+ */
+bool cpu_hook_sites(struct cpu *cpu, struct block *block);
 
 /* except.c */
 enum delivery {

@@ -1,0 +1,107 @@
+/*
+ * The CPU's side of its PT unit: memory, the ToPA PMI, and what the unit shows.
+ */
+#include "emu/cpu/state.h"
+
+static uint8_t *
+pt_window(void *arg, struct gpa pa, uint64_t bytes)
+{
+	struct cpu *cpu = arg;
+
+	if (pa.u >= cpu->space.ram_bytes || bytes > cpu->space.ram_bytes - pa.u)
+		return NULL;
+	return cpu->space.ram + pa.u;
+}
+
+static bool
+pt_read64(void *arg, struct gpa pa, uint64_t *value)
+{
+	const uint8_t *from = pt_window(arg, pa, sizeof(*value));
+
+	if (from == NULL)
+		return false;
+	__builtin_memcpy(value, from, sizeof(*value));
+	return true;
+}
+
+/*
+ * SDM vol. 3, 33.2.7.2 "Table of Physical Addresses (ToPA)", "ToPA PMI": the
+ * status bit is set whatever becomes of the interrupt.
+ */
+static void
+pt_raise_pmi(void *arg)
+{
+	struct cpu *cpu = arg;
+	enum apic_pmi pmi = apic_raise_pmi(&cpu->apic);
+
+	cpu->pmi_count++;
+	cpu->attention = true;
+	pmu_topa_pmi(&cpu->pmu);
+	if (pmi == APIC_PMI_NMI) {
+		cpu->nmi_pending = true;
+		cpu->nmi_wait = cpu->config.profile->pmi_skid_insns;
+	} else if (pmi == APIC_PMI_UNMODELLED) {
+		cpu_end_run(cpu, CPU_OVER_UNMODELLED,
+		    "delivery mode of the LVT performance entry: 0x%x",
+		    cpu->apic.lvt[APIC_LVT_PC]);
+	}
+}
+
+static void
+pt_event(void *arg, const struct pt_event *event)
+{
+	struct cpu *cpu = arg;
+
+	switch (event->kind) {
+	case PT_EVENT_PSB:
+		cpu_emit(cpu, EVENT_PSB, 0, 0, event->offset_bytes);
+		break;
+	case PT_EVENT_OUTPUT:
+		cpu->trace_bytes = event->offset_bytes + event->bytes;
+		cpu_emit(cpu, EVENT_OUTPUT, event->pa.u, event->bytes,
+		    event->offset_bytes);
+		break;
+	case PT_EVENT_REGION_FULL:
+		cpu_emit(cpu, EVENT_REGION_FULL, event->pa.u, event->bytes,
+		    event->value);
+		break;
+	case PT_EVENT_PMI:
+		cpu_emit(cpu, EVENT_TOPA_PMI, event->value,
+		    (cpu->apic.lvt[APIC_LVT_PC] & APIC_LVT_MASKED) != 0,
+		    event->offset_bytes);
+		break;
+	case PT_EVENT_STOPPED:
+		cpu->unit_stopped = cpu->attention = true;
+		cpu_emit(cpu, EVENT_STOPPED, 0, 0, event->offset_bytes);
+		break;
+	case PT_EVENT_ERROR:
+		cpu->unit_stopped = cpu->attention = true;
+		cpu->pt_error = event->text;
+		cpu_emit(cpu, EVENT_PT_ERROR, 0, 0, event->offset_bytes);
+		break;
+	case PT_EVENT_TRACE_ON:
+		cpu_emit(
+		    cpu, EVENT_TRACE_ON, event->value, 0, event->offset_bytes);
+		break;
+	case PT_EVENT_TRACE_OFF:
+		cpu_emit(
+		    cpu, EVENT_TRACE_OFF, event->value, 0, event->offset_bytes);
+		break;
+	case PT_EVENT_UNMODELLED:
+		cpu_end_run(
+		    cpu, CPU_OVER_UNMODELLED, "trace feature: %s", event->text);
+		break;
+	}
+}
+
+struct pt_port
+cpu_pt_port(struct cpu *cpu)
+{
+	return (struct pt_port){
+		.arg = cpu,
+		.window = pt_window,
+		.read64 = pt_read64,
+		.raise_pmi = pt_raise_pmi,
+		.event = pt_event,
+	};
+}

@@ -1,0 +1,86 @@
+#!/bin/sh
+# Goal: what the layout promises stays true. Method: look at every file of the tree
+# for includes that go up a rank, libraries outside the one file that may know
+# them, files that grew too long, and what must not be left behind.
+# usage: tidy.sh SOURCE_ROOT
+set -u
+cd "$1" || exit 1
+bad=0
+
+complain() {
+	echo "tidy: $*"
+	bad=1
+}
+
+# rank FILE: the row of the folder table; a lower rank never includes a higher.
+rank() {
+	case $1 in
+	emu/base.* | emu/event.* | emu/truth.* | emu/abi.h) echo 1 ;;
+	emu/profile/* | emu/pt/* | emu/pmu/* | emu/apic/* | emu/ds/*) echo 2 ;;
+	emu/cpu/*) echo 3 ;;
+	emu/*) echo 4 ;;
+	harness/guest/* | harness/kpi/* | harness/load/*) echo 5 ;;
+	traces/*) echo 6 ;;
+	harness/cmd/* | harness/report/*) echo 8 ;;
+	harness/*) echo 7 ;;
+	driver/*) echo 5 ;;
+	*) echo 9 ;;
+	esac
+}
+
+sources=$(find emu harness traces driver -name '*.[ch]' | sort)
+for file in $sources; do
+	from=$(rank "$file")
+	for target in $(sed -n 's/^#[ ]*include "\([^"]*\)".*/\1/p' "$file"); do
+		[ -e "$target" ] || continue
+		[ "$(rank "$target")" -le "$from" ] ||
+		    complain "$file includes $target, which is of a higher rank"
+	done
+	lines=$(wc -l <"$file")
+	case $file in
+	*.h) limit=300 ;;
+	*) limit=500 ;;
+	esac
+	[ "$lines" -le "$limit" ] ||
+	    complain "$file has $lines lines; $limit are the limit"
+done
+
+# only PATTERN GLOB...: includes of a library stay with its owner.
+only() {
+	pattern=$1
+	shift
+	for file in $(grep -l "^#[ ]*include <$pattern" $sources); do
+		owner=no
+		for allowed in "$@"; do
+			case $file in
+			$allowed) owner=yes ;;
+			esac
+		done
+		[ $owner = yes ] || complain "$file includes <$pattern...>"
+	done
+}
+only unicorn/ emu/cpu/engine.c
+only Zydis/ emu/cpu/insn.c 'traces/*'
+only intel-pt 'traces/*'
+only gelf 'harness/load/*'
+only libelf 'harness/load/*'
+only elfutils/ 'harness/load/*'
+only zstd 'traces/zfile.c'
+
+for file in $sources $(find tests -name '*.[ch]'); do
+	grep -n -E '\b(TODO|FIXME|XXX|HACK)\b' "$file" /dev/null && bad=1
+done
+
+for entry in $(ls -A); do
+	case $entry in
+	emu | driver | harness | traces | tests | meson.build | README.md) ;;
+	LICENSE | bootstrap | .* | build* | out) ;;
+	*) complain "$entry does not belong at the top" ;;
+	esac
+done
+
+for folder in emu harness traces driver; do
+	[ -e $folder/README.md ] || complain "$folder has no README.md"
+done
+
+exit $bad
