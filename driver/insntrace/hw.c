@@ -1,0 +1,155 @@
+#include "driver/insntrace/hw.h"
+
+#include "harness/guest/kern.h"
+
+/* SDM vol. 4, table 2-2 "IA-32 Architectural MSRs". */
+#define MSR_GLOBAL_STATUS       0x38eu
+#define MSR_GLOBAL_STATUS_RESET 0x390u
+#define MSR_RTIT_OUTPUT_BASE    0x560u
+#define MSR_RTIT_MASK_PTRS      0x561u
+#define MSR_RTIT_CTL            0x570u
+#define MSR_RTIT_STATUS         0x571u
+#define MSR_RTIT_CR3_MATCH      0x572u
+#define MSR_RTIT_ADDR_A(n)      (0x580u + 2 * (n))
+#define MSR_RTIT_ADDR_B(n)      (0x581u + 2 * (n))
+
+/* SDM vol. 3, 33.2.8.4 "IA32_RTIT_STATUS MSR". */
+#define STATUS_STOPPED (UINT64_C(1) << 5)
+
+/* SDM vol. 3, 33.2.7.2, "ToPA PMI": Trace_ToPA_PMI. */
+#define GLOBAL_STATUS_TOPA_PMI (UINT64_C(1) << 55)
+
+#define CPUID_LEAF_EXTENDED 7u
+#define CPUID_LEAF_PT       0x14u
+
+struct cpuid_result {
+	uint32_t eax, ebx, ecx, edx;
+};
+
+static struct cpuid_result
+cpuid(uint32_t leaf, uint32_t subleaf)
+{
+	struct cpuid_result result;
+
+	__asm__ volatile("cpuid"
+			 : "=a"(result.eax), "=b"(result.ebx),
+			 "=c"(result.ecx), "=d"(result.edx)
+			 : "a"(leaf), "c"(subleaf));
+	return result;
+}
+
+void
+hw_read_caps(struct caps *caps)
+{
+	struct cpuid_words words = { .leaf7_ebx = 0 };
+	uint32_t leaf_max = cpuid(0, 0).eax;
+	struct cpuid_result pt;
+
+	if (leaf_max >= CPUID_LEAF_EXTENDED)
+		words.leaf7_ebx = cpuid(CPUID_LEAF_EXTENDED, 0).ebx;
+	if (leaf_max >= CPUID_LEAF_PT) {
+		pt = cpuid(CPUID_LEAF_PT, 0);
+		words.pt0_ebx = pt.ebx;
+		words.pt0_ecx = pt.ecx;
+		if (pt.eax >= 1) {
+			pt = cpuid(CPUID_LEAF_PT, 1);
+			words.pt1_eax = pt.eax;
+			words.pt1_ebx = pt.ebx;
+		}
+	}
+	caps_decode(&words, caps);
+}
+
+static void
+write_filters(const struct caps *caps, const struct hw_setup *setup)
+{
+	/* SDM vol. 3, 33.3.1: these are #GP on a CPU without the filter. */
+	if (caps->cr3_filter)
+		wrmsr64(MSR_RTIT_CR3_MATCH, setup->cr3_match);
+	for (uint32_t i = 0; i < caps->range_count; i++) {
+		wrmsr64(MSR_RTIT_ADDR_A(i), setup->addr_a[i]);
+		wrmsr64(MSR_RTIT_ADDR_B(i), setup->addr_b[i]);
+	}
+}
+
+void
+hw_start(const struct caps *caps, const struct hw_setup *setup)
+{
+	wrmsr64(MSR_RTIT_OUTPUT_BASE, setup->output_base);
+	wrmsr64(MSR_RTIT_MASK_PTRS, 0);
+	/* Stopped and Error would keep it off, and a PacketByteCnt left over
+	 * would put off the first PSB: SDM vol. 3, 33.2.8.4. */
+	wrmsr64(MSR_RTIT_STATUS, 0);
+	write_filters(caps, setup);
+	hw_pmi_acknowledge();
+	hw_pmi_unmask();
+	wrmsr64(MSR_RTIT_CTL, setup->ctl);
+}
+
+void
+hw_stop(const struct hw_setup *setup)
+{
+	/* SDM vol. 3, 33.2.8.2: TraceEn 1 to 0 flushes what the CPU holds. */
+	wrmsr64(MSR_RTIT_CTL, setup->ctl & ~RTIT_CTL_TRACEEN);
+}
+
+void
+hw_capture(const struct caps *caps, struct hw_capture *capture)
+{
+	static const struct hw_setup nothing;
+
+	capture->status = rdmsr64(MSR_RTIT_STATUS);
+	capture->output_base = rdmsr64(MSR_RTIT_OUTPUT_BASE);
+	capture->mask_ptrs = rdmsr64(MSR_RTIT_MASK_PTRS);
+	wrmsr64(MSR_RTIT_CTL, 0);
+	wrmsr64(MSR_RTIT_OUTPUT_BASE, 0);
+	wrmsr64(MSR_RTIT_MASK_PTRS, 0);
+	wrmsr64(MSR_RTIT_STATUS, 0);
+	write_filters(caps, &nothing);
+}
+
+uint64_t
+hw_pause(void)
+{
+	uint64_t ctl = rdmsr64(MSR_RTIT_CTL);
+
+	if ((ctl & RTIT_CTL_TRACEEN) != 0)
+		wrmsr64(MSR_RTIT_CTL, ctl & ~RTIT_CTL_TRACEEN);
+	return ctl;
+}
+
+void
+hw_resume(uint64_t ctl)
+{
+	/* SDM vol. 3, 33.2.7.2, "ToPA STOP": the offset stands at the region's
+	 * size, where output cannot go on. */
+	if ((ctl & RTIT_CTL_TRACEEN) != 0 &&
+	    (rdmsr64(MSR_RTIT_STATUS) & STATUS_STOPPED) == 0)
+		wrmsr64(MSR_RTIT_CTL, ctl);
+}
+
+bool
+hw_pmi_pending(void)
+{
+	return (rdmsr64(MSR_GLOBAL_STATUS) & GLOBAL_STATUS_TOPA_PMI) != 0;
+}
+
+void
+hw_pmi_acknowledge(void)
+{
+	wrmsr64(MSR_GLOBAL_STATUS_RESET, GLOBAL_STATUS_TOPA_PMI);
+}
+
+/* SDM vol. 3, 10.5.1 "Local Vector Table": delivery of a performance-monitoring
+ * interrupt sets the mask; software clears it. */
+void
+hw_pmi_unmask(void)
+{
+	lapic_write32(LAPIC_LVT_PC, LAPIC_MODE_NMI);
+}
+
+void
+hw_pmi_mask(void)
+{
+	lapic_write32(LAPIC_LVT_PC, LAPIC_MODE_NMI | LAPIC_LVT_MASKED);
+}

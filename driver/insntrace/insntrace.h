@@ -1,0 +1,111 @@
+/*
+ * /dev/insntrace as ring 3 sees it: the operations of Zircon's insntrace
+ * controller as ioctls, and its status codes.  No thread mode.  Needs only
+ * <stdint.h>; every structure is the same in both rings.
+ */
+#ifndef TOPAZ_DRIVER_INSNTRACE_INSNTRACE_H
+#define TOPAZ_DRIVER_INSNTRACE_INSNTRACE_H
+
+#include <stdint.h>
+
+#define INSNTRACE_PATH "/dev/insntrace"
+
+/*
+ * What an ioctl fails with, beside the kernel's own errors (a bad address, a bad
+ * file, an unknown command): all above those.  An operation that fails has
+ * changed nothing.
+ */
+enum insntrace_status {
+	INSNTRACE_OK = 0,
+	INSNTRACE_BAD_STATE = 201,     /* not in this state: see README.md */
+	INSNTRACE_INVALID_ARGS = 202,  /* outside limits, or the CPU's abilities */
+	INSNTRACE_NO_RESOURCES = 203,  /* every trace has its buffer already */
+	INSNTRACE_NOT_SUPPORTED = 204, /* thread mode, or the CPU cannot */
+	INSNTRACE_NO_MEMORY = 205,
+	INSNTRACE_INTERNAL = 206, /* the hardware's position is in no table */
+};
+
+/* An ioctl's command and the structure that its argument points to. */
+enum insntrace_command {
+	INSNTRACE_INITIALIZE = 0x4901,    /* insntrace_allocation */
+	INSNTRACE_TERMINATE,              /* no argument */
+	INSNTRACE_GET_ALLOCATION,         /* insntrace_allocation */
+	INSNTRACE_ALLOCATE_BUFFER,        /* insntrace_buffer: gives descriptor */
+	INSNTRACE_FREE_BUFFER,            /* insntrace_buffer: takes descriptor */
+	INSNTRACE_GET_BUFFER_CONFIG,      /* insntrace_buffer */
+	INSNTRACE_GET_BUFFER_STATE,       /* insntrace_buffer_state */
+	INSNTRACE_GET_CHUNK,              /* insntrace_chunk */
+	INSNTRACE_START,                  /* no argument */
+	INSNTRACE_STOP,                   /* no argument */
+	INSNTRACE_ASSIGN_THREAD_BUFFER,   /* no argument: NOT_SUPPORTED */
+	INSNTRACE_RELEASE_THREAD_BUFFER,  /* no argument: NOT_SUPPORTED */
+};
+
+enum insntrace_mode {
+	INSNTRACE_MODE_CPU = 0,
+	INSNTRACE_MODE_THREAD = 1, /* NOT_SUPPORTED */
+};
+
+#define INSNTRACE_TRACES_MAX       64u
+#define INSNTRACE_CHUNKS_MAX       4096u
+#define INSNTRACE_ORDER_MAX        8u
+#define INSNTRACE_BUFFER_BYTES_MAX (UINT64_C(256) << 20)
+#define INSNTRACE_RANGES_MAX       4u
+
+struct insntrace_allocation {
+	uint32_t mode;        /* enum insntrace_mode */
+	uint32_t trace_count; /* CPU mode: the number of CPUs */
+};
+
+/* All bytes of [START, START + BYTES); ADDRn_CFG of ctl says what for. */
+struct insntrace_range {
+	uint64_t start, bytes;
+};
+
+struct insntrace_config {
+	uint32_t chunk_count;
+	uint32_t chunk_order;  /* a chunk has 4096 << order bytes */
+	uint32_t stop_on_full; /* 0: circular, 1 */
+	uint32_t reserved;     /* 0 */
+	uint64_t ctl;          /* IA32_RTIT_CTL without TraceEn, ToPA, FabricEn */
+	uint64_t cr3_match;    /* 0 unless ctl has CR3Filter */
+	struct insntrace_range range[INSNTRACE_RANGES_MAX];
+};
+
+struct insntrace_buffer {
+	uint32_t descriptor; /* CPU mode: the CPU whose trace it takes */
+	uint32_t reserved;   /* 0 */
+	struct insntrace_config config;
+};
+
+#define INSNTRACE_STATE_STOPPED 1u /* STATUS.Stopped: full, or TraceStop */
+#define INSNTRACE_STATE_ERROR   2u /* STATUS.Error: an operational error */
+
+/*
+ * As the last Stop left it.  The buffer holds the last min(written, size) bytes;
+ * the oldest of them is at 0 if written <= size, else at POSITION.
+ */
+struct insntrace_buffer_state {
+	uint32_t descriptor;
+	uint32_t flags;         /* INSNTRACE_STATE_* */
+	uint64_t size_bytes;    /* of the buffer */
+	uint64_t written_bytes; /* since Start, those overwritten included */
+	uint64_t position;      /* where the next byte would go */
+	uint64_t wraps;         /* how often the last chunk was filled */
+	uint64_t status;        /* IA32_RTIT_STATUS */
+};
+
+/*
+ * Where to map a chunk.  A buffer's chunks follow each other, so that a mapping
+ * may take any whole pages of one buffer; it is read-only.
+ */
+struct insntrace_chunk {
+	uint32_t descriptor;
+	uint32_t index;
+	uint64_t map_offset; /* for SYS_MMAP */
+	uint64_t bytes;
+};
+
+#define INSNTRACE_MAP_SHIFT 32 /* a buffer begins at descriptor << this */
+
+#endif

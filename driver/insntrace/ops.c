@@ -1,0 +1,291 @@
+#include "driver/insntrace/ops.h"
+
+#include "driver/insntrace/trace.h"
+#include "harness/guest/kern.h"
+
+/*
+ * The lock is taken inside a process's (ops_map_frame): under it no process is
+ * locked.  Buffers are therefore taken out under it and freed after it.
+ */
+struct session {
+	struct mutex lock;
+	enum state state;
+	const struct process *owner;
+	uint32_t trace_count;
+	struct buffer *buffer[CPUS_MAX]; /* of trace I, or NULL */
+	struct buffer *doomed;
+};
+
+static struct session session = { .lock = MUTEX_INIT("insntrace") };
+static struct caps caps;
+
+static struct buffer *
+find_buffer(uint32_t descriptor)
+{
+	return descriptor < session.trace_count ? session.buffer[descriptor]
+						: NULL;
+}
+
+static enum insntrace_status
+op_initialize(void *args)
+{
+	const struct insntrace_allocation *request = args;
+
+	if (!caps.trace || request->mode == INSNTRACE_MODE_THREAD)
+		return INSNTRACE_NOT_SUPPORTED;
+	if (request->mode != INSNTRACE_MODE_CPU ||
+	    request->trace_count != cpu_count)
+		return INSNTRACE_INVALID_ARGS;
+	session.trace_count = request->trace_count;
+	session.owner = process_self();
+	return INSNTRACE_OK;
+}
+
+static void
+doom_buffer(uint32_t descriptor)
+{
+	struct buffer *buffer = session.buffer[descriptor];
+
+	session.buffer[descriptor] = NULL;
+	if (buffer == NULL)
+		return;
+	buffer->next = session.doomed;
+	session.doomed = buffer;
+}
+
+static enum insntrace_status
+op_terminate(void *args)
+{
+	(void)args;
+	for (uint32_t i = 0; i < session.trace_count; i++)
+		doom_buffer(i);
+	session.trace_count = 0;
+	session.owner = NULL;
+	return INSNTRACE_OK;
+}
+
+static enum insntrace_status
+op_get_allocation(void *args)
+{
+	*(struct insntrace_allocation *)args = (struct insntrace_allocation){
+		.mode = INSNTRACE_MODE_CPU,
+		.trace_count = session.trace_count,
+	};
+	return INSNTRACE_OK;
+}
+
+static enum insntrace_status
+op_allocate_buffer(void *args)
+{
+	struct insntrace_buffer *request = args;
+	enum insntrace_status status = config_check(&caps, &request->config);
+	uint32_t slot = 0;
+
+	if (status != INSNTRACE_OK)
+		return status;
+	while (slot < session.trace_count && session.buffer[slot] != NULL)
+		slot++;
+	if (slot == session.trace_count)
+		return INSNTRACE_NO_RESOURCES;
+	session.buffer[slot] = buffer_create(&request->config);
+	if (session.buffer[slot] == NULL)
+		return INSNTRACE_NO_MEMORY;
+	request->descriptor = slot;
+	return INSNTRACE_OK;
+}
+
+static enum insntrace_status
+op_free_buffer(void *args)
+{
+	const struct insntrace_buffer *request = args;
+
+	if (find_buffer(request->descriptor) == NULL)
+		return INSNTRACE_INVALID_ARGS;
+	doom_buffer(request->descriptor);
+	return INSNTRACE_OK;
+}
+
+static enum insntrace_status
+op_get_buffer_config(void *args)
+{
+	struct insntrace_buffer *request = args;
+	const struct buffer *buffer = find_buffer(request->descriptor);
+
+	if (buffer == NULL)
+		return INSNTRACE_INVALID_ARGS;
+	request->config = buffer->config;
+	return INSNTRACE_OK;
+}
+
+static enum insntrace_status
+op_get_buffer_state(void *args)
+{
+	struct insntrace_buffer_state *request = args;
+	uint32_t descriptor = request->descriptor;
+	const struct buffer *buffer = find_buffer(descriptor);
+
+	if (buffer == NULL)
+		return INSNTRACE_INVALID_ARGS;
+	*request = buffer->state;
+	request->descriptor = descriptor;
+	return buffer->state_status;
+}
+
+static enum insntrace_status
+op_get_chunk(void *args)
+{
+	struct insntrace_chunk *request = args;
+	const struct buffer *buffer = find_buffer(request->descriptor);
+
+	if (buffer == NULL || request->index >= buffer->config.chunk_count)
+		return INSNTRACE_INVALID_ARGS;
+	request->bytes = topa_chunk_bytes(&buffer->topa);
+	request->map_offset =
+	    ((uint64_t)request->descriptor << INSNTRACE_MAP_SHIFT) +
+	    request->index * request->bytes;
+	return INSNTRACE_OK;
+}
+
+static enum insntrace_status
+op_start(void *args)
+{
+	(void)args;
+	for (uint32_t i = 0; i < session.trace_count; i++) {
+		if (session.buffer[i] == NULL)
+			return INSNTRACE_BAD_STATE;
+	}
+	return trace_start(&caps, session.buffer) ? INSNTRACE_OK
+						  : INSNTRACE_NO_RESOURCES;
+}
+
+static enum insntrace_status
+op_stop(void *args)
+{
+	(void)args;
+	trace_stop();
+	return INSNTRACE_OK;
+}
+
+static enum insntrace_status
+op_thread_buffer(void *args)
+{
+	(void)args;
+	return INSNTRACE_NOT_SUPPORTED;
+}
+
+static enum insntrace_status (*const handlers[OP_COUNT])(void *args) = {
+	[OP_INITIALIZE] = op_initialize,
+	[OP_TERMINATE] = op_terminate,
+	[OP_GET_ALLOCATION] = op_get_allocation,
+	[OP_ALLOCATE_BUFFER] = op_allocate_buffer,
+	[OP_FREE_BUFFER] = op_free_buffer,
+	[OP_GET_BUFFER_CONFIG] = op_get_buffer_config,
+	[OP_GET_BUFFER_STATE] = op_get_buffer_state,
+	[OP_GET_CHUNK] = op_get_chunk,
+	[OP_START] = op_start,
+	[OP_STOP] = op_stop,
+	[OP_THREAD_BUFFER] = op_thread_buffer,
+};
+
+/* Ends what holds the lock. */
+static void
+unlock(void)
+{
+	struct buffer *doomed = session.doomed;
+
+	session.doomed = NULL;
+	mutex_unlock(&session.lock);
+	buffer_destroy_all(doomed);
+}
+
+void
+ops_init(void)
+{
+	hw_read_caps(&caps);
+}
+
+/* The lock is held. */
+static enum insntrace_status
+run_locked(enum op op, void *args)
+{
+	enum insntrace_status status;
+	enum state next;
+
+	if (!state_next(session.state, op, &next))
+		return INSNTRACE_BAD_STATE;
+	status = handlers[op](args);
+	if (status == INSNTRACE_OK)
+		session.state = next;
+	return status;
+}
+
+enum insntrace_status
+ops_run(enum op op, void *args)
+{
+	enum insntrace_status status;
+
+	KERN_ASSERT(op < OP_COUNT);
+	mutex_lock(&session.lock);
+	status = run_locked(op, args);
+	unlock();
+	return status;
+}
+
+/* The buffer that all of [OFFSET, +BYTES) is in, BYTES > 0; the lock is held. */
+static struct buffer *
+find_mapped(uint64_t offset, uint64_t bytes)
+{
+	uint64_t descriptor = offset >> INSNTRACE_MAP_SHIFT;
+	uint64_t begin = offset - (descriptor << INSNTRACE_MAP_SHIFT);
+	struct buffer *buffer;
+	enum state next;
+
+	if (descriptor > UINT32_MAX ||
+	    !state_next(session.state, OP_GET_CHUNK, &next))
+		return NULL;
+	buffer = find_buffer((uint32_t)descriptor);
+	if (buffer == NULL || begin >= buffer->state.size_bytes ||
+	    bytes > buffer->state.size_bytes - begin)
+		return NULL;
+	return buffer;
+}
+
+enum insntrace_status
+ops_check_map(uint64_t offset, uint64_t bytes)
+{
+	bool found;
+
+	mutex_lock(&session.lock);
+	found = find_mapped(offset, bytes) != NULL;
+	unlock();
+	return found ? INSNTRACE_OK : INSNTRACE_INVALID_ARGS;
+}
+
+enum insntrace_status
+ops_map_frame(uint64_t offset, uint64_t *pa)
+{
+	struct buffer *buffer;
+
+	mutex_lock(&session.lock);
+	buffer = find_mapped(offset, PAGE_BYTES);
+	if (buffer != NULL) {
+		buffer->mapped = true;
+		*pa = buffer_frame(buffer,
+		    offset & ((UINT64_C(1) << INSNTRACE_MAP_SHIFT) - 1));
+	}
+	mutex_unlock(&session.lock);
+	return buffer != NULL ? INSNTRACE_OK : INSNTRACE_INVALID_ARGS;
+}
+
+void
+ops_abandon(const struct process *owner)
+{
+	mutex_lock(&session.lock);
+	if (owner == NULL || session.owner == owner) {
+		if (session.state == STATE_ACTIVE)
+			(void)run_locked(OP_STOP, NULL);
+		if (session.state == STATE_ALLOCATED)
+			(void)run_locked(OP_TERMINATE, NULL);
+	}
+	unlock();
+}

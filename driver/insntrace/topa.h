@@ -1,0 +1,62 @@
+/*
+ * The Table of Physical Addresses of one trace buffer: its chunks, the chained
+ * tables that name them to the hardware, and the way back from the hardware's
+ * pointers to a position.  Pure: memory comes from the caller, no MSR is touched.
+ *
+ * The chain is always a circle.  The last chunk raises a PMI when it is full (and
+ * stops tracing, if asked to): it is what tells the driver that the buffer wrapped.
+ */
+#ifndef TOPAZ_DRIVER_INSNTRACE_TOPA_H
+#define TOPAZ_DRIVER_INSNTRACE_TOPA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define TOPA_PAGE_BYTES    UINT64_C(4096)
+#define TOPA_TABLE_ENTRIES 2048u /* 16 KiB: data entries and the END entry */
+#define TOPA_TABLE_CHUNKS  (TOPA_TABLE_ENTRIES - 1)
+#define TOPA_CHUNKS_MAX    4096u
+#define TOPA_ORDER_MAX     8u
+#define TOPA_TABLES_MAX \
+ ((TOPA_CHUNKS_MAX + TOPA_TABLE_CHUNKS - 1) / TOPA_TABLE_CHUNKS)
+
+struct topa_memory {
+	void *arg;
+	/* PAGES in a row, physically, aligned to ALIGN_PAGES, zeroed; NULL when
+	 * there are none. */
+	void *(*alloc)(void *arg, uint64_t pages, uint64_t align_pages);
+	void (*free)(void *arg, uint64_t pa, uint64_t pages);
+	uint64_t (*va_to_pa)(void *arg, const void *va);
+};
+
+struct topa {
+	uint32_t chunk_count, chunk_order;
+	uint32_t table_count;
+	struct topa_table {
+		uint64_t *entry;
+		uint64_t pa;
+		uint32_t chunk_count; /* its own; the END entry follows them */
+	} table[TOPA_TABLES_MAX];
+};
+
+/*
+ * Allocates CHUNK_COUNT (1..TOPA_CHUNKS_MAX) chunks of 1 << ORDER pages and the
+ * tables.  False: no memory; all is freed again.
+ */
+bool topa_build(struct topa *topa, uint32_t chunk_count, uint32_t chunk_order,
+    bool stop_on_full, const struct topa_memory *memory);
+void topa_free(struct topa *topa, const struct topa_memory *memory);
+
+uint64_t topa_chunk_bytes(const struct topa *topa);
+uint64_t topa_bytes(const struct topa *topa);
+/* INDEX < chunk_count. */
+uint64_t topa_chunk_pa(const struct topa *topa, uint32_t index);
+
+/*
+ * The position, 0..topa_bytes, that IA32_RTIT_OUTPUT_BASE and _MASK_PTRS stand for,
+ * read with TraceEn = 0.  False: they point to no place in these tables.
+ */
+bool topa_position(const struct topa *topa, uint64_t base, uint64_t mask_ptrs,
+    uint64_t *position);
+
+#endif

@@ -1,0 +1,89 @@
+#include "driver/insntrace/trace.h"
+
+#include "driver/insntrace/capture.h"
+#include "driver/insntrace/intr.h"
+#include "harness/guest/kern.h"
+
+/* Written before a rendezvous begins and read after it has ended; inside it each
+ * CPU has its own. */
+struct trace_cpu {
+	struct buffer *buffer;
+	struct hw_setup setup;
+	struct hw_capture capture;
+	uint64_t wraps;
+};
+
+static struct trace_cpu trace_cpus[CPUS_MAX];
+static struct caps trace_caps;
+
+/* All of it from the configuration: nothing is left of an earlier session. */
+static void
+stage(struct trace_cpu *cpu, struct buffer *buffer)
+{
+	const struct insntrace_config *config = &buffer->config;
+
+	*cpu = (struct trace_cpu){
+		.buffer = buffer,
+		.setup = {
+			.ctl = config->ctl | RTIT_CTL_TOPA | RTIT_CTL_TRACEEN,
+			.output_base = buffer->topa.table[0].pa,
+			.cr3_match = config->cr3_match,
+		},
+	};
+	for (uint32_t i = 0; i < trace_caps.range_count; i++) {
+		const struct insntrace_range *range = &config->range[i];
+
+		if (range->bytes == 0)
+			continue;
+		cpu->setup.addr_a[i] = range->start;
+		cpu->setup.addr_b[i] = range_last(range);
+	}
+}
+
+static void
+start_here(void *arg)
+{
+	struct trace_cpu *cpu = &trace_cpus[cpu_number()];
+
+	(void)arg;
+	intr_begin();
+	hw_start(&trace_caps, &cpu->setup);
+}
+
+static void
+stop_here(void *arg)
+{
+	struct trace_cpu *cpu = &trace_cpus[cpu_number()];
+
+	(void)arg;
+	hw_stop(&cpu->setup);
+	cpu->wraps = intr_end();
+	hw_capture(&trace_caps, &cpu->capture);
+}
+
+bool
+trace_start(const struct caps *caps, struct buffer *const *buffers)
+{
+	trace_caps = *caps;
+	for (uint32_t i = 0; i < cpu_count; i++)
+		stage(&trace_cpus[i], buffers[i]);
+	if (!intr_register())
+		return false;
+	rendezvous(CPU_MASK_ALL, NULL, start_here, NULL, NULL);
+	return true;
+}
+
+void
+trace_stop(void)
+{
+	rendezvous(CPU_MASK_ALL, NULL, stop_here, NULL, NULL);
+	intr_remove();
+	for (uint32_t i = 0; i < cpu_count; i++) {
+		const struct trace_cpu *cpu = &trace_cpus[i];
+		struct buffer *buffer = cpu->buffer;
+
+		buffer->state_status = capture_decode(&buffer->topa,
+		    buffer->config.stop_on_full != 0, &cpu->capture,
+		    cpu->wraps, &buffer->state);
+	}
+}

@@ -1,0 +1,105 @@
+/*
+ * Start of the CPUs, and the kernel's main task.
+ */
+#include "harness/guest/kern.h"
+
+#include "harness/guest/internal.h"
+
+/* What entry.S and cpu.h's accessors take for granted. */
+_Static_assert(offsetof(struct cpu, self) == 0, "GS offset");
+_Static_assert(offsetof(struct cpu, current) == 8, "GS offset");
+_Static_assert(offsetof(struct cpu, kernel_rsp) == 16, "GS offset");
+_Static_assert(offsetof(struct cpu, user_rsp) == 24, "GS offset");
+_Static_assert(offsetof(struct cpu, number) == 32, "GS offset");
+_Static_assert(offsetof(struct trap_frame, vector) == 120, "trap frame");
+_Static_assert(offsetof(struct trap_frame, rip) == 136, "trap frame");
+_Static_assert(offsetof(struct trap_frame, cs) == 144, "trap frame");
+_Static_assert(sizeof(struct trap_frame) % 16 == 0, "stack alignment");
+
+uint32_t cpu_count;
+
+static struct cpu cpus[CPUS_MAX] __attribute__((aligned(64)));
+
+struct cpu *
+cpu_at(uint32_t number)
+{
+	KERN_ASSERT(number < CPUS_MAX);
+	return &cpus[number];
+}
+
+__attribute__((weak)) void
+kpi_init(void)
+{
+}
+
+__attribute__((weak)) void
+kpi_fini(void)
+{
+}
+
+static void
+start_other_cpus(void)
+{
+	for (uint32_t i = 1; i < boot_info->cpu_count; i++) {
+		lapic_start_cpu(i);
+		cpu_count = i + 1;
+	}
+}
+
+static void
+main_task(void *arg)
+{
+	int64_t pid;
+	int code = 0;
+
+	(void)arg;
+	start_other_cpus();
+	kpi_init();
+	pid = process_spawn("init", boot_cmdline());
+	if (pid < 0)
+		kpanic("no program \"init\": error %ld", -pid);
+	if (process_wait((uint32_t)pid, &code) != pid)
+		kpanic("cannot wait for init");
+	kpi_fini();
+	host_exit(code);
+}
+
+static void
+boot_first_cpu(struct cpu *cpu)
+{
+	if (boot_info->magic != ABI_BOOT_MAGIC)
+		kpanic("boot information has magic %#lx", boot_info->magic);
+	if (boot_info->cpu_count == 0 || boot_info->cpu_count > CPUS_MAX)
+		kpanic("%lu CPUs, at most %u", boot_info->cpu_count, CPUS_MAX);
+	cpu_count = 1;
+	frame_init();
+	paging_init();
+	write_cr3(kernel_cr3);
+	heap_init();
+	sched_init();
+	lapic_init(cpu);
+	cpu->online = true;
+	if (task_create("main", main_task, NULL, TASK_NORMAL, 1) == NULL)
+		kpanic("no memory for the first task");
+}
+
+/* In the boot page tables; the stack is the CPU's idle task's from here on. */
+_Noreturn void
+boot_cpu(const struct abi_boot *boot, uint64_t number)
+{
+	struct cpu *cpu = &cpus[number];
+
+	cpu->self = cpu;
+	cpu->number = (uint32_t)number;
+	task_init_idle(cpu, (uintptr_t)__builtin_frame_address(0));
+	cpu_tables_init(cpu);
+	if (number == 0) {
+		boot_info = boot;
+		boot_first_cpu(cpu);
+	} else {
+		write_cr3(kernel_cr3);
+		lapic_init(cpu);
+		__atomic_store_n(&cpu->online, true, __ATOMIC_RELEASE);
+	}
+	sched_idle();
+}

@@ -1,0 +1,46 @@
+/*
+ * Copies between the kernel and ring 3.  A page fault inside copy_user ends it
+ * with KE_FAULT (trap.c); everything else is a range check.
+ */
+#include "harness/guest/internal.h"
+
+static bool
+is_user_range(const void *user, size_t bytes)
+{
+	uint64_t at = (uintptr_t)user;
+
+	return at < SYS_USER_TOP && bytes <= SYS_USER_TOP - at;
+}
+
+int
+copyin(const void *user, void *kernel, size_t bytes)
+{
+	return is_user_range(user, bytes) ? copy_user(kernel, user, bytes)
+					  : KE_FAULT;
+}
+
+int
+copyout(const void *kernel, void *user, size_t bytes)
+{
+	return is_user_range(user, bytes) ? copy_user(user, kernel, bytes)
+					  : KE_FAULT;
+}
+
+int
+copyinstr(const void *user, char *kernel, size_t bytes, size_t *done)
+{
+	const char *from = user;
+
+	for (size_t i = 0; i < bytes; i++) {
+		int error = copyin(from + i, kernel + i, 1);
+
+		if (error != 0)
+			return error;
+		if (kernel[i] == '\0') {
+			if (done != NULL)
+				*done = i + 1;
+			return 0;
+		}
+	}
+	return KE_NAMETOOLONG;
+}

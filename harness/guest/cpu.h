@@ -1,0 +1,132 @@
+/*
+ * Logical CPUs: per-CPU data (GS base), traps, the NMI handler chain, and calls
+ * between CPUs.
+ */
+#ifndef TOPAZ_HARNESS_GUEST_CPU_H
+#define TOPAZ_HARNESS_GUEST_CPU_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "harness/guest/abi.h"
+#include "harness/guest/x86.h"
+
+#define CPUS_MAX 8
+
+struct task;
+
+/* What entry.S pushes; the layout of the last five is the hardware's (SDM vol. 3,
+ * 6.14.2 "64-Bit Mode Stack Frame"). */
+struct trap_frame {
+	uint64_t r15, r14, r13, r12, r11, r10, r9, r8;
+	uint64_t rdi, rsi, rbp, rbx, rdx, rcx, rax;
+	uint64_t vector, error;
+	uint64_t rip, cs, rflags, rsp, ss;
+};
+
+static inline bool
+trap_from_user(const struct trap_frame *frame)
+{
+	return (frame->cs & 3) != 0;
+}
+
+struct cpu {
+	struct cpu *self;     /* entry.S: offset 0 */
+	struct task *current; /* 8 */
+	uint64_t kernel_rsp;  /* 16: stack top for SYSCALL */
+	uint64_t user_rsp;    /* 24: scratch of the SYSCALL entry */
+	uint32_t number;      /* 32 */
+	uint32_t apic_id;
+	uint32_t spin_count; /* depth of spin_enter */
+	uint32_t nmi_depth;  /* nonzero: in an NMI handler */
+	uint32_t intr_depth; /* nonzero: in an interrupt handler */
+	bool need_resched;
+	bool online;
+	struct task *idle, *previous;
+	struct task *chosen; /* current, or what the switch under way leads to */
+	struct task *timeouts; /* sleepers with a deadline, earliest first */
+	uint64_t slice_end;    /* TSC */
+	struct abi_call call, nmi_call __attribute__((aligned(64)));
+};
+
+extern uint32_t cpu_count; /* online after boot: 0..cpu_count - 1 */
+
+static inline struct cpu *
+cpu_self(void)
+{
+	struct cpu *cpu;
+
+	__asm__ volatile("movq %%gs:0, %0" : "=r"(cpu));
+	return cpu;
+}
+
+static inline uint32_t
+cpu_number(void)
+{
+	uint32_t number;
+
+	__asm__ volatile("movl %%gs:32, %0" : "=r"(number));
+	return number;
+}
+
+struct cpu *cpu_at(uint32_t number);
+
+/* Local APIC registers by offset.  Each call is one 32-bit MOV. */
+#define LAPIC_ID            0x20u
+#define LAPIC_VERSION       0x30u
+#define LAPIC_TPR           0x80u
+#define LAPIC_EOI           0xb0u
+#define LAPIC_SVR           0xf0u
+#define LAPIC_ESR           0x280u
+#define LAPIC_ICR_LOW       0x300u
+#define LAPIC_ICR_HIGH      0x310u
+#define LAPIC_LVT_TIMER     0x320u
+#define LAPIC_LVT_PC        0x340u
+#define LAPIC_LVT_LINT0     0x350u
+#define LAPIC_LVT_LINT1     0x360u
+#define LAPIC_LVT_ERROR     0x370u
+#define LAPIC_TIMER_INITIAL 0x380u
+#define LAPIC_TIMER_CURRENT 0x390u
+#define LAPIC_TIMER_DIVIDE  0x3e0u
+#define LAPIC_LVT_MASKED    (1u << 16)
+#define LAPIC_MODE_NMI      (4u << 8)
+uint32_t lapic_read32(uint32_t reg);
+void lapic_write32(uint32_t reg, uint32_t value);
+
+/* Any context, NMI too. */
+void ipi_send_nmi(uint32_t cpu);
+
+/*
+ * Runs SETUP, then ACTION, then TEARDOWN (each may be NULL) with ARG and
+ * interrupts off on every CPU of MASK; each phase starts when all have ended the
+ * one before, and the caller returns when all are through.  Interrupts on, no
+ * spin lock held.
+ */
+void rendezvous(uint64_t mask, void (*setup)(void *), void (*action)(void *),
+    void (*teardown)(void *), void *arg);
+
+/*
+ * NMI handlers: all are called, in the order of registration; an NMI that none of
+ * them claims (nonzero) is a panic.  The chain is read without locks; removal
+ * returns when no CPU is inside the handler any more, and panics when it was not
+ * registered.  register: KE_NOMEM when the table is full.
+ */
+int nmi_register(int (*handler)(struct trap_frame *frame));
+void nmi_remove(int (*handler)(struct trap_frame *frame));
+
+/*
+ * Work that an NMI handler cannot do itself: raise() marks the event and sends
+ * this CPU an interrupt in which FIRE is called (interrupts off; it may wake
+ * tasks, not sleep).  Raises before FIRE runs count as one.
+ */
+struct soft_event {
+	void (*fire)(struct soft_event *event);
+	void *arg;
+	uint32_t pending;
+	struct soft_event *next;
+};
+void soft_event_register(struct soft_event *event);
+void soft_event_raise(struct soft_event *event); /* any context, NMI too */
+
+#endif

@@ -1,0 +1,169 @@
+/*
+ * Devices and the files that are open on them.  A device lives as long as a file
+ * or a mapping refers to it; its operations end when it is destroyed.
+ */
+#include "harness/guest/internal.h"
+
+static struct mutex device_lock = MUTEX_INIT("devices");
+static struct device *devices;
+
+static struct device *
+find_device(const char *name)
+{
+	struct device *device = devices;
+
+	while (device != NULL && strcmp(device->name, name) != 0)
+		device = device->next;
+	return device;
+}
+
+int
+device_create(const char *name, const struct device_ops *ops, void *arg,
+    struct device **device)
+{
+	struct device *made;
+
+	if (strlen(name) >= sizeof(made->name))
+		return KE_NAMETOOLONG;
+	mutex_lock(&device_lock);
+	if (find_device(name) != NULL) {
+		mutex_unlock(&device_lock);
+		return KE_EXIST;
+	}
+	made = bucket_alloc(sizeof(*made));
+	if (made != NULL) {
+		*made = (struct device){
+			.next = devices, .ops = ops, .arg = arg, .references = 1
+		};
+		strlcpy(made->name, name, sizeof(made->name));
+		devices = made;
+		*device = made;
+	}
+	mutex_unlock(&device_lock);
+	return made != NULL ? 0 : KE_NOMEM;
+}
+
+void
+device_destroy(struct device *device)
+{
+	struct device **link = &devices;
+
+	mutex_lock(&device_lock);
+	while (*link != device)
+		link = &(*link)->next;
+	*link = device->next;
+	device->gone = true;
+	while (device->calls != 0)
+		task_sleep(device, &device_lock, false, 0);
+	mutex_unlock(&device_lock);
+	device_release(device);
+}
+
+void
+device_reference(struct device *device)
+{
+	__atomic_add_fetch(&device->references, 1, __ATOMIC_RELAXED);
+}
+
+void
+device_release(struct device *device)
+{
+	if (__atomic_sub_fetch(&device->references, 1, __ATOMIC_ACQ_REL) == 0)
+		bucket_free(device);
+}
+
+void
+device_leave(struct device *device)
+{
+	mutex_lock(&device_lock);
+	if (--device->calls == 0 && device->gone)
+		task_wakeup(device);
+	mutex_unlock(&device_lock);
+	device_release(device);
+}
+
+/* One operation, with a reference of its own; device_lock is held. */
+static int
+enter(struct device *device)
+{
+	if (device->gone)
+		return KE_NXIO;
+	device->calls++;
+	device_reference(device);
+	return 0;
+}
+
+struct device *
+device_enter(uint64_t fd, int *error)
+{
+	struct process *process = process_self();
+	struct device *device = NULL;
+
+	*error = KE_BADF;
+	mutex_lock(&process->lock);
+	if (fd < PROCESS_FILES_MAX)
+		device = process->files[fd];
+	if (device != NULL) {
+		mutex_lock(&device_lock);
+		*error = enter(device);
+		mutex_unlock(&device_lock);
+	}
+	mutex_unlock(&process->lock);
+	return *error == 0 ? device : NULL;
+}
+
+static int64_t
+install_file(struct process *process, struct device *device)
+{
+	int64_t fd = -KE_MFILE;
+
+	mutex_lock(&process->lock);
+	for (unsigned i = 0; i < PROCESS_FILES_MAX && fd < 0; i++) {
+		if (process->files[i] == NULL) {
+			process->files[i] = device;
+			device_reference(device);
+			fd = i;
+		}
+	}
+	mutex_unlock(&process->lock);
+	return fd;
+}
+
+int64_t
+device_open_file(const char *name, int flags)
+{
+	struct device *device;
+	int64_t result;
+
+	mutex_lock(&device_lock);
+	device = find_device(name);
+	if (device != NULL)
+		(void)enter(device);
+	mutex_unlock(&device_lock);
+	if (device == NULL)
+		return -KE_NOENT;
+	result = device->ops->open != NULL ? -device->ops->open(device, flags)
+					   : 0;
+	if (result == 0)
+		result = install_file(process_self(), device);
+	device_leave(device);
+	return result;
+}
+
+int
+device_close_file(uint64_t fd)
+{
+	struct process *process = process_self();
+	struct device *device = NULL;
+
+	mutex_lock(&process->lock);
+	if (fd < PROCESS_FILES_MAX) {
+		device = process->files[fd];
+		process->files[fd] = NULL;
+	}
+	mutex_unlock(&process->lock);
+	if (device == NULL)
+		return KE_BADF;
+	device_release(device);
+	return 0;
+}

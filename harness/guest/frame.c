@@ -1,0 +1,141 @@
+/*
+ * Physical pages.  Single frames come from a stack that is filled in the order of a
+ * fixed permutation, so that two allocations in a row are not neighbours; freed
+ * ones are used again first.  Runs come from a zone of their own at the end of RAM.
+ */
+#include "harness/guest/internal.h"
+
+#define RUN_ZONE_SHARE 8 /* one part in 8 of the free frames */
+#define STRIDE         0x9e3779b1u
+
+static struct frame *frames;
+static uint64_t frame_total;
+static uint64_t free_count;
+static uint32_t stack_head; /* frame number, 0: empty */
+static uint64_t run_begin;
+static struct spin frame_lock = SPIN_INIT("frames");
+
+struct frame *
+frame_of(uint64_t pa)
+{
+	uint64_t number = pa / PAGE_BYTES;
+
+	return number < frame_total ? &frames[number] : NULL;
+}
+
+static uint64_t
+gcd(uint64_t a, uint64_t b)
+{
+	while (b != 0) {
+		uint64_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
+static void
+push(uint32_t number)
+{
+	frames[number].kind = FRAME_FREE;
+	frames[number].next = stack_head;
+	stack_head = number;
+	free_count++;
+}
+
+/* Pushes [FIRST, +COUNT): i * stride mod COUNT runs through all of them when the
+ * two have no common factor. */
+static void
+fill_stack(uint64_t first, uint64_t count)
+{
+	uint64_t stride = STRIDE;
+	bool linear = boot_option("linear_frames", 0) != 0;
+
+	while (gcd(stride, count) != 1)
+		stride += 2;
+	for (uint64_t i = 0; i < count; i++) {
+		uint64_t at = linear ? count - 1 - i : i * stride % count;
+
+		push((uint32_t)(first + at));
+	}
+}
+
+void
+frame_init(void)
+{
+	uint64_t table = (boot_info->free_pa + PAGE_BYTES - 1) &
+	    ~(PAGE_BYTES - 1);
+	uint64_t first, count;
+
+	frame_total = boot_info->ram_bytes / PAGE_BYTES;
+	frames = phys_to_virt(table);
+	memset(frames, 0, frame_total * sizeof(*frames));
+	first = (table + frame_total * sizeof(*frames) + PAGE_BYTES - 1) /
+	    PAGE_BYTES;
+	if (first + 64 >= frame_total)
+		kpanic("too little memory: %lu bytes", boot_info->ram_bytes);
+	count = frame_total - first;
+	run_begin = frame_total - count / RUN_ZONE_SHARE;
+	for (uint64_t i = run_begin; i < frame_total; i++)
+		frames[i].kind = FRAME_FREE;
+	fill_stack(first, run_begin - first);
+}
+
+uint64_t
+frame_alloc(void)
+{
+	uint32_t number;
+
+	spin_lock(&frame_lock);
+	number = stack_head;
+	if (number != 0) {
+		KERN_ASSERT(frames[number].kind == FRAME_FREE);
+		stack_head = frames[number].next;
+		frames[number].kind = FRAME_TAKEN;
+		free_count--;
+	}
+	spin_unlock(&frame_lock);
+	return number * PAGE_BYTES;
+}
+
+uint64_t
+frame_alloc_run(uint64_t count)
+{
+	uint64_t found = 0;
+	uint64_t length = 0;
+
+	if (count == 0)
+		return FRAME_NONE;
+	spin_lock(&frame_lock);
+	for (uint64_t i = run_begin; i < frame_total && length < count; i++) {
+		length = frames[i].kind == FRAME_FREE ? length + 1 : 0;
+		if (length == count)
+			found = i + 1 - count;
+	}
+	for (uint64_t i = 0; found != 0 && i < count; i++)
+		frames[found + i].kind = FRAME_TAKEN;
+	spin_unlock(&frame_lock);
+	return found * PAGE_BYTES;
+}
+
+void
+frame_free(uint64_t pa)
+{
+	struct frame *frame = frame_of(pa);
+
+	if (frame == NULL || pa % PAGE_BYTES != 0 || frame->kind != FRAME_TAKEN)
+		kpanic("free of frame %#lx, which is not allocated", pa);
+	spin_lock(&frame_lock);
+	if (pa / PAGE_BYTES >= run_begin)
+		frame->kind = FRAME_FREE;
+	else
+		push((uint32_t)(pa / PAGE_BYTES));
+	spin_unlock(&frame_lock);
+}
+
+uint64_t
+frame_free_count(void)
+{
+	return __atomic_load_n(&free_count, __ATOMIC_RELAXED);
+}

@@ -1,0 +1,205 @@
+/*
+ * The channel to the host (abi.h): console, calls, panic, and what the host gave
+ * at boot.  A call block belongs to its CPU and is used with interrupts off; NMI
+ * context has a block of its own, so that an NMI between filling a block and the
+ * OUT does no harm.
+ */
+#include "harness/guest/internal.h"
+
+const struct abi_boot *boot_info;
+
+static uint32_t console_busy;
+
+static void
+out8(uint16_t port, uint8_t value)
+{
+	__asm__ volatile("outb %0, %1" : : "a"(value), "Nd"(port) : "memory");
+}
+
+static void
+out32(uint16_t port, uint32_t value)
+{
+	__asm__ volatile("outl %0, %1" : : "a"(value), "Nd"(port) : "memory");
+}
+
+void
+console_write(const char *s, size_t bytes)
+{
+	bool nmi = cpu_self()->nmi_depth != 0;
+	bool enabled = intr_enabled();
+
+	intr_disable();
+	while (!nmi &&
+	    __atomic_exchange_n(&console_busy, 1, __ATOMIC_ACQUIRE) != 0)
+		cpu_pause();
+	for (size_t i = 0; i < bytes; i++)
+		out8(ABI_PORT_CONSOLE, (uint8_t)s[i]);
+	if (!nmi)
+		__atomic_store_n(&console_busy, 0, __ATOMIC_RELEASE);
+	if (enabled)
+		intr_enable();
+}
+
+static void
+host_call(enum abi_op op, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
+{
+	bool enabled = intr_enabled();
+	struct cpu *cpu;
+	struct abi_call *call;
+
+	intr_disable();
+	cpu = cpu_self();
+	call = cpu->nmi_depth != 0 ? &cpu->nmi_call : &cpu->call;
+	*call = (struct abi_call){ .op = (uint32_t)op, .arg = { a, b, c, d } };
+	/* The kernel image lies at ABI_KERNBASE + its physical address. */
+	out32(ABI_PORT_CALL,
+	    (uint32_t)((uint64_t)(uintptr_t)call - ABI_KERNBASE));
+	if (enabled)
+		intr_enable();
+}
+
+_Noreturn void
+host_exit(int code)
+{
+	host_call(ABI_EXIT, (uint64_t)(int64_t)code, 0, 0, 0);
+	for (;;)
+		cpu_pause();
+}
+
+void
+host_alloc(const void *va, size_t bytes, const void *caller)
+{
+	host_call(ABI_ALLOC, (uintptr_t)va, bytes, (uintptr_t)caller, 0);
+}
+
+void
+host_free(const void *va, const void *caller)
+{
+	host_call(ABI_FREE, (uintptr_t)va, (uintptr_t)caller, 0, 0);
+}
+
+int
+host_drain(uint64_t stream, uint64_t va, uint64_t bytes)
+{
+	if (va >= SYS_USER_TOP || bytes > SYS_USER_TOP - va)
+		return KE_FAULT;
+	while (bytes != 0) {
+		uint64_t room = PAGE_BYTES - va % PAGE_BYTES;
+		uint64_t count = bytes < room ? bytes : room;
+		uint64_t pa = virt_to_phys((const void *)(uintptr_t)va);
+
+		if (pa == 0)
+			return KE_FAULT;
+		host_call(ABI_DRAIN, stream, pa, count, 0);
+		va += count;
+		bytes -= count;
+	}
+	return 0;
+}
+
+void
+host_lost(uint64_t stream, uint64_t bytes)
+{
+	host_call(ABI_LOST, stream, bytes, 0, 0);
+}
+
+void
+host_note(uint64_t code, uint64_t value)
+{
+	host_call(ABI_NOTE, code, value, 0, 0);
+}
+
+static _Noreturn __attribute__((format(printf, 3, 0))) void
+panic_at(uint64_t rip, uint64_t rbp, const char *fmt, va_list args)
+{
+	char text[256];
+	size_t length;
+
+	intr_disable();
+	kvsnprintf(text, sizeof(text), fmt, args);
+	length = strlen(text);
+	host_call(ABI_PANIC, (uintptr_t)text, length, rip, rbp);
+	for (;;)
+		cpu_pause();
+}
+
+_Noreturn void
+kvpanic(const char *fmt, va_list args)
+{
+	const uint64_t *frame = __builtin_frame_address(0);
+
+	panic_at(frame[1], frame[0], fmt, args);
+}
+
+_Noreturn void
+kpanic(const char *fmt, ...)
+{
+	const uint64_t *frame = __builtin_frame_address(0);
+	va_list args;
+
+	va_start(args, fmt);
+	panic_at(frame[1], frame[0], fmt, args);
+}
+
+_Noreturn void
+kpanic_frame(const struct trap_frame *frame, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	panic_at(frame->rip, frame->rbp, fmt, args);
+}
+
+const char *
+boot_cmdline(void)
+{
+	return phys_to_virt(boot_info->cmdline_pa);
+}
+
+static uint64_t
+parse_number(const char *s)
+{
+	uint64_t value = 0;
+	unsigned base = 10;
+
+	if (s[0] == '0' && s[1] == 'x') {
+		base = 16;
+		s += 2;
+	}
+	for (;; s++) {
+		unsigned digit;
+
+		if (*s >= '0' && *s <= '9')
+			digit = (unsigned)(*s - '0');
+		else if (base == 16 && *s >= 'a' && *s <= 'f')
+			digit = (unsigned)(*s - 'a') + 10;
+		else
+			return value;
+		value = value * base + digit;
+	}
+}
+
+uint64_t
+boot_option(const char *key, uint64_t fallback)
+{
+	size_t length = strlen(key);
+	const char *s = boot_cmdline();
+
+	while (*s != '\0') {
+		if (strncmp(s, key, length) == 0 && s[length] == '=')
+			return parse_number(s + length + 1);
+		while (*s != '\0' && *s != ' ')
+			s++;
+		while (*s == ' ')
+			s++;
+	}
+	return fallback;
+}
+
+const struct abi_module *
+module_at(uint64_t index)
+{
+	const struct abi_module *modules = phys_to_virt(boot_info->modules_pa);
+
+	return index < boot_info->module_count ? &modules[index] : NULL;
+}

@@ -1,0 +1,204 @@
+/*
+ * What the guest kernel's own files share and no kernel interface may use.
+ */
+#ifndef TOPAZ_HARNESS_GUEST_INTERNAL_H
+#define TOPAZ_HARNESS_GUEST_INTERNAL_H
+
+#include "harness/guest/cpu.h"
+#include "harness/guest/lib.h"
+#include "harness/guest/lock.h"
+#include "harness/guest/mem.h"
+#include "harness/guest/process.h"
+#include "harness/guest/sys.h"
+#include "harness/guest/task.h"
+
+/* Segment selectors; the order is what SYSCALL and SYSRET want (SDM vol. 3,
+ * 5.8.8 "Fast System Calls in 64-Bit Mode"). */
+#define SEL_KERNEL_CS 0x08u
+#define SEL_KERNEL_SS 0x10u
+#define SEL_USER_SS   0x1bu
+#define SEL_USER_CS   0x23u
+#define SEL_TSS       0x28u
+
+/* Interrupt vectors; a higher one is of higher priority. */
+#define VECTOR_TIMER      0x40u
+#define VECTOR_SOFT       0x50u
+#define VECTOR_RESCHED    0xe0u
+#define VECTOR_RENDEZVOUS 0xf0u
+#define VECTOR_APIC_ERROR 0xfeu
+#define VECTOR_SPURIOUS   0xffu
+#define VECTOR_SYSCALL    256u /* in a trap frame only */
+
+#define KVA_BASE          UINT64_C(0xffffc00000000000)
+#define LAPIC_VA          KVA_BASE /* the page; kva_alloc starts above */
+#define KVA_DYNAMIC       (KVA_BASE + UINT64_C(0x200000))
+#define KVA_END           (KVA_BASE + UINT64_C(0x8000000000))
+
+#define TASK_STACK_PAGES  4u
+
+/* entry.S */
+extern const char trap_stubs[]; /* 256 of 16 bytes */
+extern const char copy_user_begin[], copy_user_end[], copy_user_fault[];
+void syscall_entry(void);
+void task_trampoline(void);
+void task_switch_stack(uint64_t *save_rsp, uint64_t rsp);
+_Noreturn void return_to_user(struct trap_frame *frame);
+int copy_user(void *to, const void *from, size_t bytes);
+
+/* task.c, boot.c: entry.S calls them */
+_Noreturn void task_main(void);
+_Noreturn void boot_cpu(const struct abi_boot *boot, uint64_t number);
+
+/* tables.c */
+void cpu_tables_init(struct cpu *cpu);
+void cpu_set_kernel_stack(struct cpu *cpu, uint64_t top);
+
+/* trap.c, syscall.c: entry.S calls them */
+void trap_handle(struct trap_frame *frame);
+void trap_paranoid(struct trap_frame *frame);
+bool syscall_handle(struct trap_frame *frame);
+void trap_leave_to_user(void);
+
+/* nmi.c */
+bool nmi_dispatch(struct trap_frame *frame);
+
+/* lapic.c */
+void lapic_init(struct cpu *cpu);
+void lapic_start_cpu(uint32_t number);
+void ipi_send(uint32_t cpu, uint32_t vector);
+/* One interrupt at TSC value WHEN; 0: none. */
+void lapic_timer_set(uint64_t when);
+
+/* ipi.c */
+void ipi_rendezvous_handle(void);
+void ipi_soft_handle(void);
+
+/* frame.c */
+struct frame {
+	uint8_t kind; /* enum frame_kind */
+	uint8_t bucket;
+	uint16_t used;     /* slab: items in use */
+	uint32_t next;     /* free stack, or slabs with room: frame number */
+	uint64_t taken[4]; /* slab: one bit an item */
+};
+enum frame_kind { FRAME_RESERVED, FRAME_FREE, FRAME_TAKEN, FRAME_SLAB };
+void frame_init(void);
+struct frame *frame_of(uint64_t pa); /* NULL: not RAM */
+
+/* paging.c */
+extern uint64_t kernel_cr3;
+void paging_init(void);
+/* An address space with the kernel's half; 0: no memory. */
+uint64_t space_create(void);
+/* Frees the tables; what they map in the user half is left alone. */
+void space_destroy(uint64_t cr3);
+/* Removes one page without telling other CPUs; what it mapped, or 0. */
+uint64_t space_clear(uint64_t cr3, uint64_t va);
+void flush_all_cpus(uint64_t va, uint64_t count);
+
+/* heap.c, kva.c */
+void heap_init(void);
+/* Small allocations that the host is not told about. */
+void *bucket_alloc(size_t bytes);
+void bucket_free(void *item);
+
+/* sched.c */
+extern struct spin sched_lock;
+void sched_init(void);
+void sched_kick(const struct task *task); /* with sched_lock held */
+void sched_enqueue(struct task *task);
+/* With sched_lock held once; released on return, interrupts still off. */
+void sched_switch_locked(void);
+void sched_finish_switch(void);
+void sched_preempt(void); /* interrupts off: switch if asked for and allowed */
+void sched_timer_interrupt(void);
+void sched_arm_timer(struct cpu *cpu);
+_Noreturn void sched_idle(void);
+void spin_acquire_raw(struct spin *lock);
+void spin_release_raw(struct spin *lock);
+
+/* sleep.c */
+void sleep_for_mutex(const struct mutex *lock); /* until it looks free */
+/* With sched_lock held: */
+void sleep_wake_locked(struct task *task, int result);
+void sleep_expire_locked(struct cpu *cpu);
+void sleep_wake_channel_locked(const void *channel, bool one);
+
+/* task.c */
+struct task *task_new(struct process *process, const char *name,
+    void (*entry)(void *), void *arg);
+void task_link(struct task *task);
+void task_queue(struct task *task);
+void task_interrupt(struct task *task); /* sets .killed, ends its sleep */
+void task_recycle_locked(struct task *task);
+void task_init_idle(struct cpu *cpu, uint64_t stack_top);
+
+/* process.c */
+extern struct mutex process_list_lock;
+extern struct process *process_list;
+_Noreturn void process_leave(void); /* a killed task at its return to ring 3 */
+/* Runs a task of a user process at the frame on top of its stack. */
+void user_task_entry(void *arg);
+struct trap_frame *user_frame(const struct task *task);
+/* The current task's end; the process's, if it is the last. */
+_Noreturn void process_thread_exit(void);
+/* FRAME becomes the state in which the program starts. */
+int process_exec(
+    const char *program, const char *args, struct trap_frame *frame);
+int64_t process_thread_create(uint64_t entry, uint64_t stack, uint64_t arg);
+
+/* program.c */
+#define ARGS_MAX 1024
+/*
+ * Makes SPACE and fills it with a program: its segments, a stack and the argument
+ * string; FRAME becomes the state in which it starts, BASE its lowest address.
+ */
+int program_load(struct space *space, const char *program, const char *args,
+    struct trap_frame *frame, uint64_t *base);
+/* Adds the program's segments to a space; *BASE is their lowest address. */
+int program_map(struct space *space, const struct abi_program *program,
+    uint64_t *entry, uint64_t *base);
+const struct abi_program *program_find(const char *name);
+/* region.c: the process's lock is held, or nobody else knows the space */
+enum region_kind {
+	REGION_OWNED, /* frames are freed with it */
+	REGION_IMAGE, /* frames of a program's file */
+	REGION_DEVICE,
+};
+struct region {
+	struct region *next;
+	uint64_t va, pages;
+	enum region_kind kind;
+	struct device *device;
+};
+/* KE_EXIST: overlaps another; KE_NOMEM. */
+int region_add(struct space *space, uint64_t va, uint64_t pages,
+    enum region_kind kind, struct region **region);
+/* Maps zeroed frames into all of it; MAP_* flags. */
+int region_fill(
+    struct space *space, const struct region *region, unsigned flags);
+/* Unmaps it, and frees what it owns. */
+void region_remove(struct space *space, struct region *region);
+void space_release(struct space *space); /* all regions and the tables */
+int64_t region_map_anon(struct space *space, uint64_t bytes);
+int64_t region_map_device(struct space *space, struct device *device,
+    uint64_t offset, uint64_t bytes, int prot);
+int region_unmap(struct space *space, uint64_t va, uint64_t bytes);
+
+/* device.c */
+/* Of the current process; a descriptor, or a negative kerr. */
+int64_t device_open_file(const char *name, int flags);
+int device_close_file(uint64_t fd);
+/* The device behind FD for one operation, until device_leave; NULL: *ERROR. */
+struct device *device_enter(uint64_t fd, int *error);
+void device_leave(struct device *device);
+void device_release(struct device *device); /* one reference */
+void device_reference(struct device *device);
+
+/* word.c */
+int word_wait(uint64_t user_word, uint32_t value);
+int word_wake(uint64_t user_word);
+int semaphore_wait(uint64_t number);
+int semaphore_post(uint64_t number);
+
+#endif

@@ -1,0 +1,138 @@
+/*
+ * Calls between CPUs: rendezvous, TLB invalidation by it, and soft events.
+ */
+#include "harness/guest/internal.h"
+
+static struct spin rendezvous_lock = SPIN_INIT("rendezvous");
+
+/* One rendezvous is under way at a time; its fields are written before the IPIs
+ * go out and stay until the last CPU has counted itself in .done. */
+static struct {
+	void (*setup)(void *);
+	void (*action)(void *);
+	void (*teardown)(void *);
+	void *arg;
+	uint32_t cpus, set_up, acted, done;
+} current_rendezvous;
+
+static struct soft_event *soft_events;
+static struct spin soft_lock = SPIN_INIT("soft events");
+
+static void
+wait_for_all(uint32_t *count, uint32_t cpus)
+{
+	__atomic_add_fetch(count, 1, __ATOMIC_SEQ_CST);
+	while (__atomic_load_n(count, __ATOMIC_SEQ_CST) != cpus)
+		cpu_pause();
+}
+
+/* Interrupts off. */
+void
+ipi_rendezvous_handle(void)
+{
+	uint32_t cpus = current_rendezvous.cpus;
+	void *arg = current_rendezvous.arg;
+
+	if (current_rendezvous.setup != NULL) {
+		current_rendezvous.setup(arg);
+		wait_for_all(&current_rendezvous.set_up, cpus);
+	}
+	if (current_rendezvous.action != NULL)
+		current_rendezvous.action(arg);
+	if (current_rendezvous.teardown != NULL) {
+		wait_for_all(&current_rendezvous.acted, cpus);
+		current_rendezvous.teardown(arg);
+	}
+	__atomic_add_fetch(&current_rendezvous.done, 1, __ATOMIC_SEQ_CST);
+}
+
+void
+rendezvous(uint64_t mask, void (*setup)(void *), void (*action)(void *),
+    void (*teardown)(void *), void *arg)
+{
+	uint32_t self, cpus;
+
+	if (!intr_enabled() || cpu_self()->spin_count != 0)
+		kpanic("rendezvous with interrupts disabled");
+	mask &= (UINT64_C(1) << cpu_count) - 1;
+	if (mask == 0)
+		return;
+	spin_lock(&rendezvous_lock);
+	self = cpu_number();
+	cpus = 0;
+	for (uint32_t i = 0; i < cpu_count; i++)
+		cpus += (mask >> i & 1) != 0 ? 1 : 0;
+	current_rendezvous.setup = setup;
+	current_rendezvous.action = action;
+	current_rendezvous.teardown = teardown;
+	current_rendezvous.arg = arg;
+	current_rendezvous.cpus = cpus;
+	current_rendezvous.set_up = 0;
+	current_rendezvous.acted = 0;
+	__atomic_store_n(&current_rendezvous.done, 0, __ATOMIC_SEQ_CST);
+	for (uint32_t i = 0; i < cpu_count; i++) {
+		if ((mask >> i & 1) != 0 && i != self)
+			ipi_send(i, VECTOR_RENDEZVOUS);
+	}
+	if ((mask >> self & 1) != 0)
+		ipi_rendezvous_handle();
+	while (
+	    __atomic_load_n(&current_rendezvous.done, __ATOMIC_SEQ_CST) != cpus)
+		cpu_pause();
+	spin_unlock(&rendezvous_lock);
+}
+
+struct flush {
+	uint64_t va, count;
+};
+
+#define FLUSH_PAGES_MAX 32
+
+static void
+flush_here(void *arg)
+{
+	const struct flush *flush = arg;
+
+	if (flush->count > FLUSH_PAGES_MAX) {
+		write_cr3(read_cr3());
+		return;
+	}
+	for (uint64_t i = 0; i < flush->count; i++)
+		invlpg(flush->va + i * PAGE_BYTES);
+}
+
+void
+flush_all_cpus(uint64_t va, uint64_t count)
+{
+	struct flush flush = { va, count };
+
+	rendezvous(CPU_MASK_ALL, NULL, flush_here, NULL, &flush);
+}
+
+void
+soft_event_register(struct soft_event *event)
+{
+	spin_lock(&soft_lock);
+	event->next = soft_events;
+	__atomic_store_n(&soft_events, event, __ATOMIC_RELEASE);
+	spin_unlock(&soft_lock);
+}
+
+void
+soft_event_raise(struct soft_event *event)
+{
+	if (__atomic_exchange_n(&event->pending, 1, __ATOMIC_SEQ_CST) == 0)
+		ipi_send(cpu_number(), VECTOR_SOFT);
+}
+
+void
+ipi_soft_handle(void)
+{
+	for (struct soft_event *event =
+		 __atomic_load_n(&soft_events, __ATOMIC_ACQUIRE);
+	     event != NULL; event = event->next) {
+		if (__atomic_exchange_n(&event->pending, 0, __ATOMIC_SEQ_CST) !=
+		    0)
+			event->fire(event);
+	}
+}

@@ -1,0 +1,100 @@
+/*
+ * What freestanding code lacks: memory and string functions, formatted console
+ * output, panic, and the channel to the host (abi.h).  Nothing here sleeps or
+ * takes a lock; all of it works in any context, NMI included.
+ */
+#ifndef TOPAZ_HARNESS_GUEST_LIB_H
+#define TOPAZ_HARNESS_GUEST_LIB_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "harness/guest/abi.h"
+
+struct trap_frame;
+
+/* Errors of kernel functions: FreeBSD's numbers.  0 is success. */
+enum kerr {
+	KE_PERM = 1,
+	KE_NOENT = 2,
+	KE_SRCH = 3,
+	KE_INTR = 4,
+	KE_IO = 5,
+	KE_NXIO = 6,
+	KE_BADF = 9,
+	KE_CHILD = 10,
+	KE_NOMEM = 12,
+	KE_ACCES = 13,
+	KE_FAULT = 14,
+	KE_EXIST = 17,
+	KE_NODEV = 19,
+	KE_INVAL = 22,
+	KE_MFILE = 24,
+	KE_NOTTY = 25,
+	KE_AGAIN = 35, /* also: a sleep timed out */
+	KE_TIMEDOUT = 60,
+	KE_NAMETOOLONG = 63,
+	KE_NOSYS = 78,
+};
+
+void *memcpy(void *restrict to, const void *restrict from, size_t bytes);
+void *memmove(void *to, const void *from, size_t bytes);
+void *memset(void *to, int value, size_t bytes);
+int memcmp(const void *a, const void *b, size_t bytes);
+size_t strlen(const char *s);
+int strcmp(const char *a, const char *b);
+int strncmp(const char *a, const char *b, size_t bytes);
+/* Copies at most BYTES - 1 characters and ends with NUL; returns strlen(FROM). */
+size_t strlcpy(char *to, const char *from, size_t bytes);
+
+/*
+ * %d %i %u %x %X %o %c %s %p %% with l, ll, h, hh, z, t, j, width, precision, '0',
+ * '-', '+', '#' and '*'.  Returns the length of the whole result, as C's do.
+ */
+int kvsnprintf(char *to, size_t bytes, const char *fmt, va_list args)
+    __attribute__((format(printf, 3, 0)));
+int ksnprintf(char *to, size_t bytes, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* One call's output is one piece on the console, up to 512 characters. */
+int kvprintf(const char *fmt, va_list args)
+    __attribute__((format(printf, 1, 0)));
+int kprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void console_write(const char *s, size_t bytes);
+
+/*
+ * Ends the run with a message (ABI_PANIC).  The place that the host shows is the
+ * caller's; kpanic_frame's is where the trap happened.
+ */
+_Noreturn void kvpanic(const char *fmt, va_list args)
+    __attribute__((format(printf, 1, 0)));
+_Noreturn void kpanic(const char *fmt, ...)
+    __attribute__((format(printf, 1, 2)));
+_Noreturn void kpanic_frame(const struct trap_frame *frame, const char *fmt,
+    ...) __attribute__((format(printf, 2, 3)));
+
+/* Always on. */
+#define KERN_ASSERT(expr) \
+ ((expr) ? (void)0 : kpanic("%s:%d: %s", __FILE_NAME__, __LINE__, #expr))
+
+/* The host channel.  host_drain translates [VA, +BYTES) of the current address
+ * space page by page; KE_FAULT where it is not mapped. */
+_Noreturn void host_exit(int code);
+void host_alloc(const void *va, size_t bytes, const void *caller);
+void host_free(const void *va, const void *caller);
+int host_drain(uint64_t stream, uint64_t va, uint64_t bytes);
+void host_lost(uint64_t stream, uint64_t bytes);
+void host_note(uint64_t code, uint64_t value);
+
+/* What the host gave at boot. */
+extern const struct abi_boot *boot_info;
+/* The word KEY=VALUE of the command line as a number (0x..: hexadecimal), or
+ * FALLBACK; and the whole line. */
+uint64_t boot_option(const char *key, uint64_t fallback);
+const char *boot_cmdline(void);
+
+/* Modules in the host's order; NULL after the last. */
+const struct abi_module *module_at(uint64_t index);
+
+#endif

@@ -1,0 +1,258 @@
+/*
+ * Page tables: the kernel's own, whose upper half every address space shares, and
+ * walks.  SDM vol. 3, 4.5 "4-Level Paging".  Tables of the upper half are never
+ * freed.
+ */
+#include "harness/guest/internal.h"
+
+#define PTE_PRESENT  UINT64_C(1)
+#define PTE_WRITE    UINT64_C(2)
+#define PTE_USER     UINT64_C(4)
+#define PTE_UNCACHED UINT64_C(0x18) /* PWT, PCD */
+#define PTE_LARGE    UINT64_C(0x80)
+#define PTE_NX       (UINT64_C(1) << 63)
+#define PTE_ADDRESS  UINT64_C(0x000ffffffffff000)
+#define LARGE_BYTES  UINT64_C(0x200000)
+#define LAPIC_PA     UINT64_C(0xfee00000)
+
+uint64_t kernel_cr3;
+
+static struct spin paging_lock = SPIN_INIT("paging");
+
+extern const char kernel_text_begin[], kernel_text_end[];
+extern const char kernel_rodata_begin[], kernel_rodata_end[];
+extern const char kernel_data_begin[], kernel_data_end[];
+
+static unsigned
+index_of(uint64_t va, unsigned level)
+{
+	return (unsigned)(va >> (12 + 9 * level)) & 511;
+}
+
+static uint64_t *
+table_at(uint64_t pa)
+{
+	return phys_to_virt(pa & PTE_ADDRESS);
+}
+
+/* The entry for VA at LEVEL (0: 4 KiB pages); NULL: no frame for a table. */
+static uint64_t *
+make_entry(uint64_t cr3, uint64_t va, unsigned level)
+{
+	uint64_t *table = table_at(cr3);
+
+	for (unsigned at = 3; at > level; at--) {
+		uint64_t *entry = &table[index_of(va, at)];
+
+		if ((*entry & PTE_PRESENT) == 0) {
+			uint64_t pa = frame_alloc();
+
+			if (pa == FRAME_NONE)
+				return NULL;
+			memset(phys_to_virt(pa), 0, PAGE_BYTES);
+			*entry = pa | PTE_PRESENT | PTE_WRITE |
+			    ((va >> 63) != 0 ? 0 : PTE_USER);
+		}
+		table = table_at(*entry);
+	}
+	return &table[index_of(va, level)];
+}
+
+/* The last entry on the way to VA, with its level; NULL: not present. */
+static uint64_t *
+find_entry(uint64_t cr3, uint64_t va, unsigned *level)
+{
+	uint64_t *table = table_at(cr3);
+
+	for (unsigned at = 3;; at--) {
+		uint64_t *entry = &table[index_of(va, at)];
+
+		if ((*entry & PTE_PRESENT) == 0)
+			return NULL;
+		*level = at;
+		if (at == 0 || (at < 3 && (*entry & PTE_LARGE) != 0))
+			return entry;
+		table = table_at(*entry);
+	}
+}
+
+static uint64_t
+entry_bits(unsigned flags)
+{
+	return PTE_PRESENT | ((flags & MAP_WRITE) != 0 ? PTE_WRITE : 0) |
+	    ((flags & MAP_USER) != 0 ? PTE_USER : 0) |
+	    ((flags & MAP_UNCACHED) != 0 ? PTE_UNCACHED : 0) |
+	    ((flags & MAP_EXEC) != 0 ? 0 : PTE_NX);
+}
+
+int
+space_map(uint64_t cr3, uint64_t va, uint64_t pa, unsigned flags)
+{
+	uint64_t *entry;
+
+	spin_lock(&paging_lock);
+	entry = make_entry(cr3, va, 0);
+	if (entry != NULL) {
+		if ((*entry & PTE_PRESENT) != 0)
+			kpanic("address %#lx is mapped already", va);
+		*entry = pa | entry_bits(flags);
+	}
+	spin_unlock(&paging_lock);
+	return entry != NULL ? 0 : KE_NOMEM;
+}
+
+uint64_t
+space_walk(uint64_t cr3, uint64_t va)
+{
+	unsigned level;
+	const uint64_t *entry = find_entry(cr3, va, &level);
+	uint64_t inside;
+
+	if (entry == NULL)
+		return 0;
+	inside = (UINT64_C(1) << (12 + 9 * level)) - 1;
+	return (*entry & PTE_ADDRESS & ~inside) | (va & inside);
+}
+
+uint64_t
+space_clear(uint64_t cr3, uint64_t va)
+{
+	unsigned level;
+	uint64_t pa = 0;
+	uint64_t *entry;
+
+	spin_lock(&paging_lock);
+	entry = find_entry(cr3, va, &level);
+	if (entry != NULL) {
+		KERN_ASSERT(level == 0);
+		pa = *entry & PTE_ADDRESS;
+		*entry = 0;
+	}
+	spin_unlock(&paging_lock);
+	return pa;
+}
+
+uint64_t
+virt_to_phys(const void *va)
+{
+	return space_walk(read_cr3(), (uintptr_t)va);
+}
+
+int
+kva_map(uint64_t va, uint64_t pa, unsigned flags)
+{
+	return space_map(kernel_cr3, va, pa, flags & ~MAP_USER);
+}
+
+void
+kva_unmap(uint64_t va, uint64_t count)
+{
+	for (uint64_t i = 0; i < count; i++)
+		space_clear(kernel_cr3, va + i * PAGE_BYTES);
+	flush_all_cpus(va, count);
+}
+
+static void
+map_image(const char *begin, const char *end, unsigned flags)
+{
+	uint64_t last = (uintptr_t)end;
+
+	for (uint64_t va = (uintptr_t)begin; va < last; va += PAGE_BYTES) {
+		if (kva_map(va, va - ABI_KERNBASE, flags) != 0)
+			kpanic("no memory for the kernel's page tables");
+	}
+}
+
+static void
+map_modules(void)
+{
+	const struct abi_module *module;
+
+	for (uint64_t i = 0; (module = module_at(i)) != NULL; i++) {
+		for (unsigned s = 0; s < 4; s++) {
+			uint64_t flags = module->segment[s].flags;
+			const char *begin =
+			    (const char *)(uintptr_t)module->segment[s].va;
+
+			map_image(begin, begin + module->segment[s].bytes,
+			    ((flags & ABI_SEG_WRITE) != 0 ? MAP_WRITE : 0) |
+				((flags & ABI_SEG_EXEC) != 0 ? MAP_EXEC : 0));
+		}
+	}
+}
+
+static void
+map_direct(void)
+{
+	for (uint64_t pa = 0; pa < boot_info->ram_bytes; pa += LARGE_BYTES) {
+		uint64_t *entry = make_entry(kernel_cr3, ABI_DMAP + pa, 1);
+
+		KERN_ASSERT(entry != NULL);
+		*entry = pa | PTE_LARGE | entry_bits(MAP_WRITE);
+	}
+}
+
+/* Runs on the boot tables, whose direct map it uses. */
+void
+paging_init(void)
+{
+	kernel_cr3 = frame_alloc();
+	memset(phys_to_virt(kernel_cr3), 0, PAGE_BYTES);
+	map_direct();
+	map_image(kernel_text_begin, kernel_text_end, MAP_EXEC);
+	map_image(kernel_rodata_begin, kernel_rodata_end, 0);
+	map_image(kernel_data_begin, kernel_data_end, MAP_WRITE);
+	map_modules();
+	if (kva_map(LAPIC_VA, LAPIC_PA, MAP_WRITE | MAP_UNCACHED) != 0)
+		kpanic("no memory for the kernel's page tables");
+	process_kernel.space.cr3 = kernel_cr3;
+}
+
+uint64_t
+space_create(void)
+{
+	uint64_t cr3 = frame_alloc();
+
+	if (cr3 == FRAME_NONE)
+		return 0;
+	memset(table_at(cr3), 0, PAGE_BYTES / 2);
+	memcpy(table_at(cr3) + 256, table_at(kernel_cr3) + 256, PAGE_BYTES / 2);
+	return cr3;
+}
+
+/* One level of the user half, its entries' tables first. */
+static void
+free_level_1(uint64_t pa)
+{
+	for (unsigned i = 0; i < 512; i++) {
+		uint64_t entry = table_at(pa)[i];
+
+		if ((entry & PTE_PRESENT) != 0)
+			frame_free(entry & PTE_ADDRESS);
+	}
+	frame_free(pa & PTE_ADDRESS);
+}
+
+static void
+free_level_2(uint64_t pa)
+{
+	for (unsigned i = 0; i < 512; i++) {
+		uint64_t entry = table_at(pa)[i];
+
+		if ((entry & PTE_PRESENT) != 0)
+			free_level_1(entry);
+	}
+	frame_free(pa & PTE_ADDRESS);
+}
+
+void
+space_destroy(uint64_t cr3)
+{
+	for (unsigned i = 0; i < 256; i++) {
+		uint64_t entry = table_at(cr3)[i];
+
+		if ((entry & PTE_PRESENT) != 0)
+			free_level_2(entry);
+	}
+	frame_free(cr3);
+}

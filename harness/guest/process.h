@@ -1,0 +1,110 @@
+/*
+ * Processes: an address space, tasks, open devices; and devices, which give ring
+ * 3 open, ioctl and mmap.  A process comes from spawn (a new one running a
+ * program that the host loaded) and may exec another; there is no fork, no
+ * demand paging and no signal but the fault handler (sys.h).
+ */
+#ifndef TOPAZ_HARNESS_GUEST_PROCESS_H
+#define TOPAZ_HARNESS_GUEST_PROCESS_H
+
+#include "harness/guest/lock.h"
+#include "harness/guest/task.h"
+
+#define PROCESS_FILES_MAX 32
+
+struct device;
+struct region; /* a range of user addresses */
+
+/* The user half of an address space. */
+struct space {
+	uint64_t cr3;
+	struct region *regions; /* by address */
+};
+
+struct process {
+	struct process *next; /* in order of pid */
+	struct process *parent;
+	uint32_t pid;
+	char name[32]; /* of the program; the path that hooks see */
+	struct space space;
+	struct mutex lock;  /* tasks, regions, files, exit */
+	struct spin spin;   /* FreeBSD's p_slock, held at the end of a task */
+	struct task *tasks; /* newest last */
+	uint32_t task_count;
+	uint32_t leaving_count; /* tasks on their way into task_exit */
+	uint32_t live_count;    /* tasks whose stack or CR3 may be in use */
+	struct device *files[PROCESS_FILES_MAX];
+	bool exiting, zombie;
+	int exit_code;
+	_Alignas(16) unsigned char kpi[PROCESS_KPI_BYTES];
+};
+
+extern struct process process_kernel; /* pid 0 */
+
+/* The current task's. */
+struct process *process_self(void);
+/* The process with its lock held, or NULL (also for a zombie). */
+struct process *process_find_locked(uint32_t pid);
+/* Makes the process exit with CODE: each task goes at its next return to ring 3,
+ * and interruptible sleeps end.  KE_SRCH: no such process. */
+int process_kill(uint32_t pid, int code);
+
+/* A new process running PROGRAM; its pid, or a negative kerr. */
+int64_t process_spawn(const char *program, const char *args);
+/* Waits for a child (0: any) to end and frees it; its pid or a negative kerr. */
+int64_t process_wait(uint32_t pid, int *exit_code);
+/* Ends the current process: others of its tasks go first, then process_exiting
+ * is called, then devices are closed and memory is freed. */
+_Noreturn void process_exit(int code);
+
+/* KE_FAULT unless all of it is the caller's user memory. */
+int copyin(const void *user, void *kernel, size_t bytes);
+int copyout(const void *kernel, void *user, size_t bytes);
+/* KE_NAMETOOLONG: no NUL within BYTES.  *DONE (may be NULL) counts the NUL. */
+int copyinstr(const void *user, char *kernel, size_t bytes, size_t *done);
+
+struct device_ops {
+	int (*open)(struct device *device, int flags); /* may be NULL */
+	int (*ioctl)(
+	    struct device *device, uint64_t command, uint64_t user_arg);
+	/* PROT: SYS_PROT_*.  Before any page is asked for. */
+	int (*mmap)(
+	    struct device *device, uint64_t offset, uint64_t bytes, int prot);
+	/* The frame at OFFSET. */
+	int (*page)(struct device *device, uint64_t offset, uint64_t *pa);
+};
+
+struct device {
+	struct device *next;
+	char name[64]; /* as opened: "/dev/hwt" */
+	const struct device_ops *ops;
+	void *arg;
+	uint32_t references; /* open files and mappings, and 1 while it exists */
+	uint32_t calls;      /* of its operations, under way */
+	bool gone;
+};
+
+/* KE_EXIST, KE_NOMEM, KE_NAMETOOLONG. */
+int device_create(const char *name, const struct device_ops *ops, void *arg,
+    struct device **device);
+/* No new open; ioctl and mmap on open files fail with KE_NXIO from now on, and
+ * those under way have ended on return. */
+void device_destroy(struct device *device);
+/* Takes the frame PA out of every process's device mappings. */
+void process_unmap_frame(uint64_t pa);
+
+/* Called when not NULL, in the context of the process that they are about,
+ * sleepable and without locks, unless said otherwise. */
+struct process_hooks {
+	void (*process_made)(struct process *process);    /* by its parent */
+	void (*process_freed)(struct process *process);   /* by its parent */
+	void (*process_exiting)(struct process *process); /* one task is left */
+	/* In the new image's address space; BASE: its lowest address. */
+	void (*exec)(struct process *process, const char *path, uint64_t base);
+	/* A program's mapping (SYS_MAP_PROGRAM), and any unmap. */
+	void (*mmap)(struct process *process, const char *path, uint64_t addr);
+	void (*munmap)(struct process *process, uint64_t addr, uint64_t bytes);
+};
+extern struct process_hooks process_hooks;
+
+#endif

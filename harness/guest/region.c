@@ -1,0 +1,207 @@
+/*
+ * Ranges of user addresses and what is behind them.  Everything is mapped when the
+ * range is made; a page fault of ring 3 never adds a page.
+ */
+#include "harness/guest/internal.h"
+
+/* Where the kernel places ranges itself. */
+#define PLACE_BEGIN UINT64_C(0x100000000000)
+
+int
+region_add(struct space *space, uint64_t va, uint64_t pages,
+    enum region_kind kind, struct region **region)
+{
+	struct region **link = &space->regions;
+	uint64_t bytes = pages * PAGE_BYTES;
+
+	while (*link != NULL && (*link)->va + (*link)->pages * PAGE_BYTES <= va)
+		link = &(*link)->next;
+	if (*link != NULL && (*link)->va < va + bytes)
+		return KE_EXIST;
+	*region = bucket_alloc(sizeof(**region));
+	if (*region == NULL)
+		return KE_NOMEM;
+	**region = (struct region){
+		.next = *link, .va = va, .pages = pages, .kind = kind
+	};
+	*link = *region;
+	return 0;
+}
+
+/* Above all that the kernel placed; one page stays free below. */
+static uint64_t
+find_place(const struct space *space, uint64_t pages)
+{
+	uint64_t va = PLACE_BEGIN;
+
+	for (const struct region *region = space->regions; region != NULL;
+	     region = region->next) {
+		uint64_t end = region->va + (region->pages + 1) * PAGE_BYTES;
+
+		if (region->va < va + (pages + 1) * PAGE_BYTES && end > va)
+			va = end;
+	}
+	return va;
+}
+
+int
+region_fill(struct space *space, const struct region *region, unsigned flags)
+{
+	for (uint64_t i = 0; i < region->pages; i++) {
+		uint64_t pa = frame_alloc();
+
+		if (pa == FRAME_NONE)
+			return KE_NOMEM;
+		memset(phys_to_virt(pa), 0, PAGE_BYTES);
+		if (space_map(space->cr3, region->va + i * PAGE_BYTES, pa,
+			flags | MAP_USER) != 0) {
+			frame_free(pa);
+			return KE_NOMEM;
+		}
+	}
+	return 0;
+}
+
+/* The frames are noted first and freed when no CPU can reach them any more. */
+static void
+clear_pages(struct space *space, uint64_t va, uint64_t pages, bool owned)
+{
+	uint64_t pas[64];
+
+	for (uint64_t done = 0; done < pages;) {
+		uint64_t at = va + done * PAGE_BYTES;
+		uint64_t part = pages - done < 64 ? pages - done : 64;
+
+		for (uint64_t i = 0; i < part; i++)
+			pas[i] = space_clear(space->cr3, at + i * PAGE_BYTES);
+		flush_all_cpus(at, part);
+		for (uint64_t i = 0; owned && i < part; i++) {
+			if (pas[i] != 0)
+				frame_free(pas[i]);
+		}
+		done += part;
+	}
+}
+
+void
+region_remove(struct space *space, struct region *region)
+{
+	struct region **link = &space->regions;
+
+	while (*link != region)
+		link = &(*link)->next;
+	*link = region->next;
+	clear_pages(
+	    space, region->va, region->pages, region->kind == REGION_OWNED);
+	if (region->device != NULL)
+		device_release(region->device);
+	bucket_free(region);
+}
+
+void
+space_release(struct space *space)
+{
+	while (space->regions != NULL)
+		region_remove(space, space->regions);
+	space_destroy(space->cr3);
+	space->cr3 = 0;
+}
+
+int64_t
+region_map_anon(struct space *space, uint64_t bytes)
+{
+	uint64_t pages = bytes / PAGE_BYTES + (bytes % PAGE_BYTES != 0);
+	struct region *region;
+	int error;
+
+	if (pages == 0 || pages > frame_free_count())
+		return pages == 0 ? -KE_INVAL : -KE_NOMEM;
+	error = region_add(
+	    space, find_place(space, pages), pages, REGION_OWNED, &region);
+	if (error != 0)
+		return -error;
+	error = region_fill(space, region, MAP_WRITE);
+	if (error != 0) {
+		region_remove(space, region);
+		return -error;
+	}
+	return (int64_t)region->va;
+}
+
+int64_t
+region_map_device(struct space *space, struct device *device, uint64_t offset,
+    uint64_t bytes, int prot)
+{
+	uint64_t pages = bytes / PAGE_BYTES;
+	unsigned flags = MAP_USER |
+	    ((prot & SYS_PROT_WRITE) != 0 ? MAP_WRITE : 0);
+	struct region *region;
+	int error = region_add(
+	    space, find_place(space, pages), pages, REGION_DEVICE, &region);
+
+	if (error != 0)
+		return -error;
+	region->device = device;
+	device_reference(device);
+	for (uint64_t i = 0; i < pages && error == 0; i++) {
+		uint64_t pa;
+
+		error = device->ops->page(device, offset + i * PAGE_BYTES, &pa);
+		if (error == 0)
+			error = space_map(
+			    space->cr3, region->va + i * PAGE_BYTES, pa, flags);
+	}
+	if (error != 0) {
+		region_remove(space, region);
+		return -error;
+	}
+	return (int64_t)region->va;
+}
+
+int
+region_unmap(struct space *space, uint64_t va, uint64_t bytes)
+{
+	for (struct region *region = space->regions; region != NULL;
+	     region = region->next) {
+		if (region->va != va)
+			continue;
+		if (region->pages * PAGE_BYTES !=
+		    ((bytes + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1)))
+			return KE_INVAL;
+		region_remove(space, region);
+		return 0;
+	}
+	return KE_INVAL;
+}
+
+static void
+unmap_frame_in(struct space *space, uint64_t pa)
+{
+	for (const struct region *region = space->regions; region != NULL;
+	     region = region->next) {
+		if (region->kind != REGION_DEVICE)
+			continue;
+		for (uint64_t i = 0; i < region->pages; i++) {
+			uint64_t va = region->va + i * PAGE_BYTES;
+
+			if (space_walk(space->cr3, va) != pa)
+				continue;
+			space_clear(space->cr3, va);
+			flush_all_cpus(va, 1);
+		}
+	}
+}
+
+void
+process_unmap_frame(uint64_t pa)
+{
+	mutex_lock(&process_list_lock);
+	for (struct process *process = process_list; process != NULL;
+	     process = process->next) {
+		mutex_lock(&process->lock);
+		if (process->space.cr3 != 0)
+			unmap_frame_in(&process->space, pa);
+		mutex_unlock(&process->lock);
+	}
+	mutex_unlock(&process_list_lock);
+}

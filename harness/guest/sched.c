@@ -1,0 +1,234 @@
+/*
+ * The scheduler: one queue for all CPUs in two priorities, first in, first out.
+ *
+ * A task is in the queue exactly when it is runnable and not on a CPU.  One that is
+ * made runnable while its CPU is still switching away from it is queued by the end
+ * of that switch (.on_cpu), so that no CPU ever runs on a stack in use.
+ * .chosen of a CPU is what it is committed to run; it changes with sched_lock held.
+ */
+#include "harness/guest/internal.h"
+
+#define SLICE_CYCLES 200000
+
+struct spin sched_lock = SPIN_INIT("scheduler");
+struct task_hooks task_hooks;
+
+static uint64_t slice_cycles;
+static struct task *queue[TASK_PRIORITIES];
+
+void
+sched_init(void)
+{
+	slice_cycles = boot_option("slice", SLICE_CYCLES);
+	if (slice_cycles == 0)
+		kpanic("slice=0");
+}
+
+static bool
+may_run(const struct task *task, const struct cpu *cpu)
+{
+	return (task->cpu_mask >> cpu->number & 1) != 0;
+}
+
+static bool
+is_idle(const struct cpu *cpu)
+{
+	return cpu->online && cpu->chosen == cpu->idle && !cpu->need_resched;
+}
+
+static void
+ask_reschedule(struct cpu *cpu)
+{
+	cpu->need_resched = true;
+	if (cpu != cpu_self())
+		ipi_send(cpu->number, VECTOR_RESCHED);
+}
+
+/* Tells a CPU that TASK waits in the queue: an idle one, its last if that is
+ * idle; else, for a task of high priority, one that runs a normal one. */
+void
+sched_kick(const struct task *task)
+{
+	struct cpu *target = cpu_at(task->last_cpu);
+
+	if (may_run(task, target) && is_idle(target)) {
+		ask_reschedule(target);
+		return;
+	}
+	for (uint32_t i = 0; i < cpu_count; i++) {
+		target = cpu_at(i);
+		if (may_run(task, target) && is_idle(target)) {
+			ask_reschedule(target);
+			return;
+		}
+	}
+	if (task->priority != TASK_HIGH)
+		return;
+	for (uint32_t i = 0; i < cpu_count; i++) {
+		target = cpu_at(i);
+		if (may_run(task, target) && target->online &&
+		    target->chosen->priority != TASK_HIGH) {
+			ask_reschedule(target);
+			return;
+		}
+	}
+}
+
+void
+sched_enqueue(struct task *task)
+{
+	struct task **link = &queue[task->priority];
+
+	KERN_ASSERT(task->state == TASK_RUNNABLE && !task->on_cpu);
+	while (*link != NULL)
+		link = &(*link)->next;
+	task->next = NULL;
+	*link = task;
+	sched_kick(task);
+}
+
+/* The link to the first task that CPU may run, of a priority not below LOWEST. */
+static struct task **
+find_next(const struct cpu *cpu, enum task_priority lowest)
+{
+	for (unsigned i = TASK_HIGH; i <= (unsigned)lowest; i++) {
+		for (struct task **link = &queue[i]; *link != NULL;
+		     link = &(*link)->next) {
+			if (may_run(*link, cpu))
+				return link;
+		}
+	}
+	return NULL;
+}
+
+/* Whom the CPU runs next; OLD is the current task. */
+static struct task *
+choose(struct cpu *cpu, struct task *old)
+{
+	bool stays = !old->idle && old->state == TASK_RUNNABLE &&
+	    may_run(old, cpu);
+	struct task **link = find_next(
+	    cpu, stays ? old->priority : TASK_NORMAL);
+	struct task *next;
+
+	if (link == NULL)
+		return stays ? old : cpu->idle;
+	next = *link;
+	*link = next->next;
+	next->next = NULL;
+	return next;
+}
+
+void
+sched_arm_timer(struct cpu *cpu)
+{
+	uint64_t when = cpu->chosen == cpu->idle ? 0 : cpu->slice_end;
+
+	if (cpu->timeouts != NULL &&
+	    (when == 0 || cpu->timeouts->deadline < when))
+		when = cpu->timeouts->deadline;
+	lapic_timer_set(when);
+}
+
+static void
+switch_registers(struct cpu *cpu, struct task *old, struct task *next)
+{
+	if (old->user)
+		__asm__ volatile("fxsave64 (%0)" : : "r"(old->fpu) : "memory");
+	if (next->process->space.cr3 != read_cr3())
+		write_cr3(next->process->space.cr3);
+	if (next->user)
+		__asm__ volatile("fxrstor64 (%0)"
+				 :
+				 : "r"(next->fpu)
+				 : "memory");
+	cpu->previous = old;
+	cpu->current = next;
+	cpu_set_kernel_stack(cpu, next->stack_top);
+	task_switch_stack(&old->rsp, next->rsp);
+}
+
+void
+sched_switch_locked(void)
+{
+	struct cpu *cpu = cpu_self();
+	struct task *old = cpu->current;
+	struct task *next;
+
+	if (cpu->spin_count != 1)
+		kpanic("switch of tasks with a spin lock held");
+	cpu->need_resched = false;
+	next = choose(cpu, old);
+	cpu->chosen = next;
+	cpu->slice_end = rdtsc64() + slice_cycles;
+	sched_arm_timer(cpu);
+	if (next == old) {
+		spin_release_raw(&sched_lock);
+		return;
+	}
+	next->on_cpu = true;
+	next->last_cpu = cpu->number;
+	spin_release_raw(&sched_lock);
+	if (task_hooks.switch_out != NULL && old->state != TASK_DEAD)
+		task_hooks.switch_out(old);
+	if (task_hooks.switch_in != NULL)
+		task_hooks.switch_in(next);
+	switch_registers(cpu, old, next);
+	sched_finish_switch();
+}
+
+/* On the new task's stack, maybe on another CPU than where it was left. */
+void
+sched_finish_switch(void)
+{
+	struct task *previous = cpu_self()->previous;
+
+	spin_acquire_raw(&sched_lock);
+	previous->on_cpu = false;
+	if (previous->state == TASK_DEAD)
+		task_recycle_locked(previous);
+	else if (previous->state == TASK_RUNNABLE && !previous->idle)
+		sched_enqueue(previous);
+	spin_release_raw(&sched_lock);
+}
+
+void
+sched_preempt(void)
+{
+	struct cpu *cpu = cpu_self();
+
+	if (!cpu->need_resched || cpu->spin_count != 0 ||
+	    cpu->intr_depth != 0 || cpu->nmi_depth != 0 ||
+	    cpu->current->critical != 0)
+		return;
+	spin_lock(&sched_lock);
+	sched_switch_locked();
+	spin_exit();
+}
+
+void
+sched_timer_interrupt(void)
+{
+	struct cpu *cpu = cpu_self();
+	uint64_t now = rdtsc64();
+
+	spin_lock(&sched_lock);
+	sleep_expire_locked(cpu);
+	if (cpu->chosen != cpu->idle && now >= cpu->slice_end) {
+		cpu->slice_end = now + slice_cycles;
+		if (find_next(cpu, cpu->chosen->priority) != NULL)
+			cpu->need_resched = true;
+	}
+	sched_arm_timer(cpu);
+	spin_unlock(&sched_lock);
+}
+
+_Noreturn void
+sched_idle(void)
+{
+	for (;;) {
+		intr_disable();
+		sched_preempt();
+		__asm__ volatile("sti; hlt" : : : "memory");
+	}
+}

@@ -1,0 +1,71 @@
+/*
+ * System calls, for the kernel and for ring 3: the number in RAX, arguments in
+ * RDI, RSI, RDX, R10, R8; RCX and R11 are lost.  RAX returns a value, or an error
+ * (enum kerr of lib.h, FreeBSD's numbers) as a negative number.
+ */
+#ifndef TOPAZ_HARNESS_GUEST_SYS_H
+#define TOPAZ_HARNESS_GUEST_SYS_H
+
+#include <stdint.h>
+
+enum sys_number {
+	SYS_EXIT = 1, /* code: the whole process */
+	SYS_WRITE,    /* text, bytes: to the console */
+	SYS_GETPID,
+	SYS_GETTID,
+	SYS_SPAWN,         /* program, args (strings): pid */
+	SYS_EXEC,          /* program, args: does not return */
+	SYS_WAIT,          /* pid or 0, int *code: pid */
+	SYS_THREAD_CREATE, /* entry, stack top, arg (in RDI): tid */
+	SYS_THREAD_EXIT,   /* uint32_t *done or 0: set to 1 and woken */
+	SYS_YIELD,
+	SYS_SLEEP,         /* cycles */
+	SYS_SET_AFFINITY,  /* CPU mask: this thread's */
+	SYS_RDCPU,         /* the CPU it ran on */
+	SYS_FAULT_HANDLER, /* handler, arg: this thread's; 0: none */
+	SYS_FAULT_RETURN,  /* struct sys_fault *: goes on at .rip */
+	SYS_OPEN,          /* path, flags: fd */
+	SYS_CLOSE,         /* fd */
+	SYS_IOCTL,         /* fd, command, argument */
+	SYS_MMAP,          /* fd, offset, bytes, SYS_PROT_*: address */
+	SYS_MAP_ANON,      /* bytes: address of zeroed memory, read-write */
+	SYS_MAP_PROGRAM,   /* program: maps its segments; its lowest address */
+	SYS_MUNMAP,        /* address (of a whole mapping), bytes */
+	SYS_WAIT_WORD, /* uint32_t *word, value: sleeps while *word == value */
+	SYS_WAKE_WORD, /* uint32_t *word: wakes who waits on it */
+	SYS_SEM_WAIT,  /* 0..63: machine-wide semaphores, 0 at boot */
+	SYS_SEM_POST,  /* 0..63 */
+	SYS_KILL,      /* pid: as if it had exited with code 128 + 9 */
+	SYS_NOTE,      /* code, value: ABI_NOTE */
+	SYS_DRAIN,     /* stream, address, bytes: ABI_DRAIN a page */
+	SYS_LOST,      /* stream, bytes: ABI_LOST */
+	SYS_SHUTDOWN,  /* code: ABI_EXIT at once */
+	SYS_COUNT,
+};
+
+#define SYS_PROT_READ  1
+#define SYS_PROT_WRITE 2
+#define SYS_PROT_EXEC  4
+
+/*
+ * A fault handler is entered as handler(struct sys_fault *fault, arg), on the
+ * stack of the thread that faulted, below its red zone, and ends with
+ * SYS_FAULT_RETURN, which takes every register from *fault.
+ */
+struct sys_fault {
+	uint64_t vector, error, address;
+	uint64_t r15, r14, r13, r12, r11, r10, r9, r8;
+	uint64_t rdi, rsi, rbp, rbx, rdx, rcx, rax;
+	uint64_t rip, rflags, rsp;
+};
+
+/*
+ * A program starts at its ELF entry with RDI = address of its argument string,
+ * RSP 16-byte aligned + 8 (as if called; the return address is 0).  ELF segments
+ * lie in [SYS_IMAGE_MIN, SYS_IMAGE_MAX).
+ */
+#define SYS_IMAGE_MIN UINT64_C(0x400000)
+#define SYS_IMAGE_MAX UINT64_C(0x100000000)
+#define SYS_USER_TOP  UINT64_C(0x7fffffffe000)
+
+#endif

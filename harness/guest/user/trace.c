@@ -1,0 +1,252 @@
+/* The session with the tracing framework: context, configuration, start. */
+#include "harness/guest/user/trace.h"
+
+#include <amd64/pt/pt.h>
+
+static int64_t
+ioctl(int64_t fd, unsigned long command, const void *argument)
+{
+	return sys3(SYS_IOCTL, (uint64_t)fd, command, address(argument));
+}
+
+static void
+buffer_open(struct trace_session *session, int id)
+{
+	struct trace_buffer *buffer;
+	char path[64];
+	int64_t at;
+
+	if (session->buffer_count == BUFFERS_MAX)
+		user_fail("too many buffers", BUFFERS_MAX);
+	buffer = &session->buffer[session->buffer_count++];
+	user_format(path, sizeof(path), "/dev/hwt_%d_%d",
+	    (int64_t)session->ident, (int64_t)id);
+	buffer->id = id;
+	buffer->fd = sys2(SYS_OPEN, address(path), 0);
+	if (buffer->fd < 0)
+		user_fail(path, buffer->fd);
+	buffer->open = true;
+	if (session->bytes == 0)
+		return;
+	at = sys5(SYS_MMAP, (uint64_t)buffer->fd, 0, session->bytes,
+	    SYS_PROT_READ, 0);
+	if (at < 0)
+		user_fail("mapping a buffer", at);
+	buffer->base = (uint64_t)at;
+}
+
+/* CPUs [0, cpus), or those of the mask map=. */
+void
+trace_open(struct trace_session *session, const char *args)
+{
+	cpuset_t map = { 0 };
+	struct hwt_alloc alloc = {
+		.bufsize = session->bytes,
+		.mode = session->thread_mode ? HWT_MODE_THREAD : HWT_MODE_CPU,
+		.pid = (pid_t)arg_number(args, "target", 0),
+		.cpu_map = &map,
+		.cpusetsize = sizeof(map),
+		.backend_name = "pt",
+		.ident = &session->ident,
+		.kqueue_fd = -1,
+	};
+	uint64_t mask = arg_number(
+	    args, "map", (UINT64_C(1) << session->cpus) - 1);
+	int64_t fd, result;
+
+	fd = sys2(SYS_OPEN, address("/dev/hwt"), 0);
+	if (fd < 0)
+		user_fail("/dev/hwt", fd);
+	if (!session->thread_mode)
+		map.__bits[0] = (long)mask;
+	result = ioctl(fd, HWT_IOC_ALLOC, &alloc);
+	if (result < 0)
+		user_fail("HWT_IOC_ALLOC", result);
+	if (session->thread_mode) {
+		/* Further threads' buffers come with their records. */
+		buffer_open(session, 0);
+		return;
+	}
+	for (int cpu = 0; cpu < 64; cpu++)
+		if ((mask >> cpu & 1) != 0)
+			buffer_open(session, cpu);
+}
+
+static uint64_t
+configured_ctl(const char *args)
+{
+	uint64_t ctl = RTIT_CTL_BRANCHEN;
+
+	if (arg_number(args, "user", 1) != 0)
+		ctl |= RTIT_CTL_USER;
+	if (arg_number(args, "kernel", 0) != 0)
+		ctl |= RTIT_CTL_OS;
+	if (arg_number(args, "mtc", 0) != 0)
+		ctl |= RTIT_CTL_MTCEN;
+	return arg_number(args, "ctl", ctl);
+}
+
+void
+trace_configure(struct trace_session *session, const char *args)
+{
+	struct pt_cpu_config config = {
+		.rtit_ctl = configured_ctl(args),
+		.cr3_filter = (register_t)arg_number(args, "cr3", 0),
+		.nranges = (int)arg_number(args, "ranges", 0),
+		.mtc_freq = (uint32_t)arg_number(args, "mtc_freq", 0),
+		.cyc_thresh = (uint32_t)arg_number(args, "cyc_thresh", 0),
+		.psb_freq = (uint32_t)arg_number(args, "psb_freq", 0),
+	};
+	struct hwt_set_config set = {
+		.config = &config,
+		.config_size = sizeof(config),
+		.config_version = 1,
+	};
+	int64_t result;
+
+	config.ip_ranges[0].start = arg_number(args, "range0a", 0);
+	config.ip_ranges[0].end = arg_number(args, "range0b", 0);
+	config.ip_ranges[1].start = arg_number(args, "range1a", 0);
+	config.ip_ranges[1].end = arg_number(args, "range1b", 0);
+	result = ioctl(session->buffer[0].fd, HWT_IOC_SET_CONFIG, &set);
+	if (result < 0)
+		user_fail("HWT_IOC_SET_CONFIG", result);
+}
+
+void
+trace_start(struct trace_session *session)
+{
+	struct hwt_start start = { 0 };
+	int64_t result;
+
+	result = ioctl(session->buffer[0].fd, HWT_IOC_START, &start);
+	if (result < 0)
+		user_fail("HWT_IOC_START", result);
+}
+
+int64_t
+trace_stop(struct trace_session *session)
+{
+	struct hwt_stop stop = { 0 };
+
+	return ioctl(session->buffer[0].fd, HWT_IOC_STOP, &stop);
+}
+
+int64_t
+trace_read_position(struct trace_session *session)
+{
+	vm_offset_t offset = 0;
+	int page = 0;
+	struct hwt_bufptr_get get = { .ident = &page, .offset = &offset };
+
+	return ioctl(session->buffer[0].fd, HWT_IOC_BUFPTR_GET, &get);
+}
+
+static void
+drain_range(const struct trace_session *session, struct trace_buffer *buffer,
+    uint64_t from, uint64_t to)
+{
+	uint64_t stream = (uint64_t)buffer->id;
+	int64_t result;
+
+	if (from == to)
+		return;
+	if (session->thread_mode)
+		stream |= UINT64_C(1) << 32;
+	result = sys3(SYS_DRAIN, stream, buffer->base + from, to - from);
+	if (result < 0)
+		user_fail("drain", result);
+	buffer->drained_bytes += to - from;
+}
+
+/* The driver reports positions only: a lower one than before means a wrap. */
+static void
+drain_to(struct trace_session *session, struct trace_buffer *buffer,
+    uint64_t position)
+{
+	if (position > session->bytes)
+		user_fail("position beyond the buffer", (int64_t)position);
+	if (position < buffer->position) {
+		drain_range(session, buffer, buffer->position, session->bytes);
+		buffer->position = 0;
+		session->wraps++;
+	}
+	drain_range(session, buffer, buffer->position, position);
+	buffer->position = position;
+}
+
+static struct trace_buffer *
+buffer_find(struct trace_session *session, int id)
+{
+	for (unsigned i = 0; i < session->buffer_count; i++)
+		if (session->buffer[i].id == id)
+			return &session->buffer[i];
+	return NULL;
+}
+
+static void
+record_handle(
+    struct trace_session *session, const struct hwt_record_user_entry *entry)
+{
+	struct trace_buffer *buffer;
+
+	session->records++;
+	switch (entry->record_type) {
+	case HWT_RECORD_BUFFER:
+		session->buffer_records++;
+		buffer = buffer_find(session, entry->buf_id);
+		if (buffer == NULL)
+			user_fail("record of no buffer", entry->buf_id);
+		drain_to(session, buffer,
+		    (uint64_t)entry->curpage * PAGE_SIZE + entry->offset);
+		break;
+	case HWT_RECORD_THREAD_CREATE:
+		if (buffer_find(session, entry->thread_id) == NULL)
+			buffer_open(session, entry->thread_id);
+		break;
+	case HWT_RECORD_MMAP:
+	case HWT_RECORD_MUNMAP:
+	case HWT_RECORD_EXECUTABLE:
+	case HWT_RECORD_KERNEL:
+	case HWT_RECORD_THREAD_SET_NAME:
+		break;
+	}
+}
+
+void
+trace_fetch(
+    const struct trace_session *session, struct trace_batch *batch, bool wait)
+{
+	struct hwt_record_get get = {
+		.records = batch->entry,
+		.nentries = &batch->count,
+		.wait = wait,
+	};
+	int64_t result;
+
+	batch->count = RECORDS_MAX;
+	result = ioctl(session->buffer[0].fd, HWT_IOC_RECORD_GET, &get);
+	if (result < 0)
+		user_fail("HWT_IOC_RECORD_GET", result);
+}
+
+void
+trace_handle(struct trace_session *session, const struct trace_batch *batch)
+{
+	for (int i = 0; i < batch->count; i++)
+		record_handle(session, &batch->entry[i]);
+}
+
+void
+trace_print(const struct trace_session *session)
+{
+	const struct trace_buffer *buffer;
+
+	user_printf("tracer: %u records, %u of buffers, %u wraps\n",
+	    session->records, session->buffer_records, session->wraps);
+	for (unsigned i = 0; i < session->buffer_count; i++) {
+		buffer = &session->buffer[i];
+		user_printf("tracer: buffer %d: %u bytes drained\n",
+		    (int64_t)buffer->id, buffer->drained_bytes);
+	}
+}

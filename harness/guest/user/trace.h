@@ -1,0 +1,55 @@
+/*
+ * The tracer's parts: the session with the tracing framework, and the buffers
+ * that it drains.
+ */
+#ifndef TOPAZ_HARNESS_GUEST_USER_TRACE_H
+#define TOPAZ_HARNESS_GUEST_USER_TRACE_H
+
+#include <sys/hwt.h>
+
+#include "harness/guest/user/user.h"
+
+#define BUFFERS_MAX 64
+#define RECORDS_MAX 16
+
+/* One trace buffer: a CPU's, or a thread's. */
+struct trace_buffer {
+	bool open;
+	int id; /* CPU or thread number */
+	int64_t fd;
+	uint64_t base;     /* where it is mapped */
+	uint64_t position; /* all before it has been drained */
+	uint64_t drained_bytes;
+};
+
+struct trace_session {
+	bool thread_mode;
+	uint64_t cpus, bytes;
+	int ident;
+	unsigned buffer_count;
+	struct trace_buffer buffer[BUFFERS_MAX];
+	uint64_t records, buffer_records, wraps;
+};
+
+struct trace_batch {
+	int count;
+	struct hwt_record_user_entry entry[RECORDS_MAX];
+};
+
+/* Makes the context, opens and maps its buffers.  Exits on failure. */
+void trace_open(struct trace_session *session, const char *args);
+void trace_configure(struct trace_session *session, const char *args);
+void trace_start(struct trace_session *session);
+/* An error is returned (negative), or 0. */
+int64_t trace_stop(struct trace_session *session);
+int64_t trace_read_position(struct trace_session *session);
+
+/* Fetches records; with WAIT sleeps until there are some (or for nothing). */
+void trace_fetch(
+    const struct trace_session *session, struct trace_batch *batch, bool wait);
+/* Drains what the records report, no more.  In the order of fetching. */
+void trace_handle(
+    struct trace_session *session, const struct trace_batch *batch);
+void trace_print(const struct trace_session *session);
+
+#endif

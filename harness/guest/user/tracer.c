@@ -1,0 +1,132 @@
+/*
+ * The owner of the trace: what FreeBSD's hwt(8) does with the framework.  It
+ * never stops the trace: its exit closes it.  Everything is drained on the word
+ * of the driver's records; what they never mention stays in the buffer.
+ */
+#include "harness/guest/user/trace.h"
+
+#define STACK_BYTES  16384
+#define LAST_FETCHES 8 /* tracing of the kernel makes records for ever */
+
+static struct trace_session session;
+static struct trace_batch batch, last_batch;
+static uint64_t jobs;
+static volatile uint32_t finished;
+static uint32_t handling; /* 1: one of the threads handles records */
+static _Alignas(16) unsigned char waiter_stack[STACK_BYTES];
+
+static void
+pin(uint64_t cpu)
+{
+	int64_t result = sys1(SYS_SET_AFFINITY, UINT64_C(1) << cpu);
+
+	if (result < 0)
+		user_fail("drain=: no such CPU", result);
+}
+
+static void
+handling_lock(void)
+{
+	while (__atomic_exchange_n(&handling, 1, __ATOMIC_ACQUIRE) != 0)
+		sys1(SYS_YIELD, 0);
+}
+
+static void
+handling_unlock(void)
+{
+	__atomic_store_n(&handling, 0, __ATOMIC_RELEASE);
+}
+
+/* Records left when the workloads have ended, then the end. */
+static _Noreturn void
+finish(const char *args)
+{
+	int64_t result;
+
+	handling_lock();
+	for (int i = 0; i < LAST_FETCHES; i++) {
+		trace_fetch(&session, &last_batch, false);
+		trace_handle(&session, &last_batch);
+		if (last_batch.count == 0)
+			break;
+	}
+	trace_print(&session);
+	if (arg_number(args, "stop", 0) != 0) {
+		result = trace_stop(&session);
+		user_printf("tracer: stop: %d\n", result);
+	}
+	user_exit(0);
+}
+
+/*
+ * A second thread waits for the workloads, since the reader may sleep for
+ * records that never come.  After a pause, in which the reader ends what it is
+ * at, it reads the rest itself.  Both run on one CPU: who has fetched records
+ * takes the lock before the other comes to run.
+ */
+static void
+waiter(uint64_t arg)
+{
+	const char *args = (const char *)(uintptr_t)arg;
+
+	for (uint64_t i = 0; i < jobs; i++)
+		sys1(SYS_SEM_WAIT, SEM_DONE);
+	sys1(SYS_SLEEP, arg_number(args, "settle", 200000));
+	finished = 1;
+	if (arg_number(args, "wait", 1) != 0)
+		finish(args);
+	sys1(SYS_THREAD_EXIT, 0);
+}
+
+/* wait=1 sleeps in the kernel until records come; wait=0 looks every poll=
+ * cycles. */
+static _Noreturn void
+read_records(const char *args)
+{
+	uint64_t poll = arg_number(args, "poll", 20000);
+	bool wait = arg_number(args, "wait", 1) != 0;
+
+	while (wait || !finished) {
+		trace_fetch(&session, &batch, wait);
+		handling_lock();
+		trace_handle(&session, &batch);
+		handling_unlock();
+		if (batch.count == 0)
+			sys1(SYS_SLEEP, poll);
+	}
+	finish(args);
+}
+
+static void
+start(const char *args)
+{
+	if (arg_number(args, "bufptr", 0) != 0)
+		user_printf("tracer: position before the start: %d\n",
+		    trace_read_position(&session));
+	if (arg_number(args, "config", 1) != 0)
+		trace_configure(&session, args);
+	trace_start(&session);
+}
+
+int
+user_main(const char *args)
+{
+	char mode[16];
+	int64_t result;
+
+	arg_text(args, "mode", mode, sizeof(mode));
+	session.thread_mode = mode[0] == 't';
+	session.cpus = arg_number(args, "cpus", 1);
+	session.bytes = arg_number(args, "buf", UINT64_C(1) << 20);
+	jobs = arg_number(args, "jobs", 0);
+	pin(arg_number(args, "drain", 0));
+	trace_open(&session, args);
+	start(args);
+	result = sys3(SYS_THREAD_CREATE, (uint64_t)(uintptr_t)waiter,
+	    address(waiter_stack + STACK_BYTES), address(args));
+	if (result < 0)
+		user_fail("waiter", result);
+	for (uint64_t i = 0; i < jobs; i++)
+		sys1(SYS_SEM_POST, SEM_GATE);
+	read_records(args);
+}

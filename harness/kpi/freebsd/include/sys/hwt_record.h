@@ -1,0 +1,39 @@
+/* What the tracing framework tells user space about a context. */
+#ifndef _SYS_HWT_RECORD_H_
+#define _SYS_HWT_RECORD_H_
+
+#include <sys/queue.h>
+#include <sys/types.h>
+
+enum hwt_record_type {
+	HWT_RECORD_MMAP = 0,
+	HWT_RECORD_MUNMAP = 1,
+	HWT_RECORD_EXECUTABLE = 2,
+	HWT_RECORD_KERNEL = 3,
+	HWT_RECORD_THREAD_CREATE = 4,
+	HWT_RECORD_THREAD_SET_NAME = 5,
+	HWT_RECORD_BUFFER = 6,
+};
+
+#ifdef _KERNEL
+/* The union's arm is chosen by the type, as in the user's form of a record. */
+struct hwt_record_entry {
+	TAILQ_ENTRY(hwt_record_entry) next;
+	enum hwt_record_type record_type;
+	union {
+		struct {
+			char *fullpath;
+			uintptr_t addr;
+			uintptr_t baseaddr;
+		};
+		struct {
+			int buf_id;
+			int curpage;
+			vm_offset_t offset;
+		};
+		int thread_id;
+	};
+};
+#endif
+
+#endif

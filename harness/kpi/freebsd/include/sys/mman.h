@@ -1,0 +1,13 @@
+/* Protections of a mapping. */
+#ifndef _SYS_MMAN_H_
+#define _SYS_MMAN_H_
+
+#define PROT_NONE  0x00
+#define PROT_READ  0x01
+#define PROT_WRITE 0x02
+#define PROT_EXEC  0x04
+
+#define MAP_SHARED 0x0001
+#define MAP_FAILED ((void *)-1)
+
+#endif

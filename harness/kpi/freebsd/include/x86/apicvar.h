@@ -1,0 +1,17 @@
+/* The local APIC's performance counter interrupt. */
+#ifndef _X86_APICVAR_H_
+#define _X86_APICVAR_H_
+
+#include <sys/types.h>
+
+/*
+ * Users are counted; the first unmasks the LVT entry on all CPUs, as an NMI;
+ * the last masks it.  enable returns 0 where there is no such entry, else 1.
+ */
+int lapic_enable_pcint(void);
+void lapic_disable_pcint(void);
+
+/* Unmasks the calling CPU's entry, which delivery has masked. */
+void lapic_reenable_pcint(void);
+
+#endif

@@ -1,0 +1,187 @@
+/*
+ * Loading and unloading of the modules that the host handed over.  A module's
+ * declarations come from its section topaz_modules; SI_SUB_*, SI_ORDER_* and
+ * MODULE_DEPEND give the order.  Versions of dependencies are not compared.
+ */
+#include <sys/linker.h>
+#include <sys/malloc.h>
+#include <sys/module.h>
+#include <sys/pmckern.h>
+#include <sys/systm.h>
+
+#include "harness/guest/kern.h"
+#include "harness/kpi/freebsd/kpi.h"
+
+#define RECORDS_MAX 32
+
+struct loadable {
+	const struct kpi_module_record *declare;
+	bool visited, loaded;
+};
+
+static struct loadable loadables[RECORDS_MAX];
+static size_t loadable_count;
+static const struct kpi_module_record *depends[RECORDS_MAX];
+static size_t depend_count;
+
+/* Those loaded, in the order of loading. */
+static struct loadable *loaded[RECORDS_MAX];
+static size_t loaded_count;
+
+static void
+collect_record(const struct kpi_module_record *record)
+{
+	if (loadable_count == RECORDS_MAX || depend_count == RECORDS_MAX)
+		panic("too many module records");
+	if (record->kind == KPI_MODULE_DECLARE)
+		loadables[loadable_count++].declare = record;
+	else if (record->kind == KPI_MODULE_DEPEND)
+		depends[depend_count++] = record;
+}
+
+static void
+collect(void)
+{
+	const struct kpi_module_record *const *set;
+	const struct abi_module *module;
+	uint64_t i, j;
+
+	for (i = 0; (module = module_at(i)) != NULL; i++) {
+		set = (const void *)(uintptr_t)module->set_va;
+		for (j = 0; j < module->set_bytes / sizeof(*set); j++)
+			collect_record(set[j]);
+	}
+}
+
+static bool
+starts_before(
+    const struct kpi_module_record *a, const struct kpi_module_record *b)
+{
+	if (a->sub != b->sub)
+		return (a->sub < b->sub);
+	return (a->order < b->order);
+}
+
+/* Of those not visited, the first by SI_*; of equals, the host's first. */
+static struct loadable *
+next_loadable(void)
+{
+	struct loadable *best;
+	size_t i;
+
+	best = NULL;
+	for (i = 0; i < loadable_count; i++)
+		if (!loadables[i].visited &&
+		    (best == NULL ||
+			starts_before(loadables[i].declare, best->declare)))
+			best = &loadables[i];
+	return (best);
+}
+
+static struct loadable *
+find_loadable(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < loadable_count; i++)
+		if (strcmp(loadables[i].declare->name, name) == 0)
+			return (&loadables[i]);
+	return (NULL);
+}
+
+static bool load_one(struct loadable *self);
+
+/* Needs that no module satisfies fail, as kldload does. */
+static bool
+load_needs(const char *name)
+{
+	struct loadable *need;
+	size_t i;
+
+	for (i = 0; i < depend_count; i++) {
+		if (strcmp(depends[i]->name, name) != 0)
+			continue;
+		need = find_loadable(depends[i]->needs);
+		if (need == NULL || !load_one(need)) {
+			printf("kpi: module %s needs %s\n", name,
+			    depends[i]->needs);
+			return (false);
+		}
+	}
+	return (true);
+}
+
+static bool
+load_one(struct loadable *self)
+{
+	const moduledata_t *data = self->declare->data;
+	int error;
+
+	if (self->visited)
+		return (self->loaded);
+	self->visited = true;
+	if (!load_needs(self->declare->name))
+		return (false);
+	error = data->evhand(NULL, MOD_LOAD, data->priv);
+	if (error != 0) {
+		printf("kpi: module %s does not load, error %d\n", data->name,
+		    error);
+		return (false);
+	}
+	self->loaded = true;
+	loaded[loaded_count++] = self;
+	return (true);
+}
+
+void
+kpi_init(void)
+{
+	struct loadable *next;
+
+	kpi_cpu_init();
+	kpi_swi_init();
+	kpi_device_init();
+	kpi_process_init();
+	collect();
+	while ((next = next_loadable()) != NULL)
+		(void)load_one(next);
+}
+
+void
+kpi_fini(void)
+{
+	const moduledata_t *data;
+	int error;
+
+	while (loaded_count > 0) {
+		data = loaded[--loaded_count]->declare->data;
+		error = data->evhand(NULL, MOD_UNLOAD, data->priv);
+		if (error != 0)
+			printf("kpi: module %s does not unload, error %d\n",
+			    data->name, error);
+	}
+	kpi_process_fini();
+	kpi_device_fini();
+	kpi_swi_fini();
+}
+
+void *
+linker_hwpmc_list_objects(void)
+{
+	const struct abi_module *module;
+	struct pmckern_map_in *list;
+	uint64_t count, i;
+
+	for (count = 0; module_at(count) != NULL; count++)
+		continue;
+	list = mallocarray(
+	    count + 2, sizeof(*list), M_LINKER, M_WAITOK | M_ZERO);
+	list[0].pm_file = __DECONST(char *, "kernel");
+	list[0].pm_address = ABI_KERNEL_VA;
+	for (i = 0; i < count; i++) {
+		module = module_at(i);
+		list[i + 1].pm_file = __DECONST(char *, module->name);
+		list[i + 1].pm_address = module->segment[0].va;
+	}
+	return (list);
+}

@@ -1,0 +1,247 @@
+#define _GNU_SOURCE
+#include "harness/load/build.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "harness/load/spawn.h"
+#include "harness/load/text_list.h"
+
+/* What any code of the guest's kernel is compiled with, whatever its OS. */
+static const char *const guest_flags[] = { "-std=gnu17", "-O2", "-g",
+	"-gno-record-gcc-switches", "-ffreestanding", "-fno-common", "-fno-pic",
+	"-fno-pie", "-mcmodel=kernel", "-mno-red-zone", "-mgeneral-regs-only",
+	"-fno-stack-protector", "-fno-asynchronous-unwind-tables",
+	"-fno-omit-frame-pointer", "-fno-optimize-sibling-calls",
+	"-fcf-protection=none", "-fno-strict-aliasing" };
+
+/* Makes the folders of PATH, which is below DIR_BYTES characters of folder. */
+static int
+make_parents(char *path, size_t dir_bytes)
+{
+	char *slash = path + dir_bytes;
+
+	while ((slash = strchr(slash + 1, '/')) != NULL) {
+		*slash = '\0';
+		if (mkdir(path, 0777) != 0 && errno != EEXIST)
+			return -1;
+		*slash = '/';
+	}
+	return 0;
+}
+
+/* A tree's own folder of headers, which is left out of include paths. */
+#define TREE_PREFIX "sys/"
+
+/*
+ * A folder of links to the headers that the user's tree replaces, so that the
+ * tree's other headers stay out of sight.
+ */
+static int
+shadow_tree(const struct build_kpi *kpi, const struct build_options *options,
+    char **shadow, struct tz_error *err)
+{
+	size_t i;
+
+	if (asprintf(shadow, "%s/tree", options->dir) < 0) {
+		*shadow = NULL;
+		return tz_error(err, TZ_EIO, "out of memory");
+	}
+	for (i = 0; kpi->tree_include[i] != NULL; i++) {
+		const char *name = kpi->tree_include[i];
+		const char *as = name;
+		char from[PATH_MAX], to[PATH_MAX];
+		int from_bytes, to_bytes;
+
+		if (strncmp(as, TREE_PREFIX, strlen(TREE_PREFIX)) == 0)
+			as += strlen(TREE_PREFIX);
+		from_bytes = snprintf(
+		    from, sizeof(from), "%s/%s", options->tree, name);
+		to_bytes = snprintf(to, sizeof(to), "%s/%s", *shadow, as);
+
+		if (from_bytes >= (int)sizeof(from) ||
+		    to_bytes >= (int)sizeof(to))
+			return tz_error(
+			    err, TZ_EUSAGE, "%s: path too long", options->tree);
+		if (access(from, R_OK) != 0)
+			return tz_error(
+			    err, TZ_EUSAGE, "%s: %s", from, strerror(errno));
+		if (make_parents(to, strlen(options->dir)) != 0 ||
+		    (symlink(from, to) != 0 && errno != EEXIST))
+			return tz_error(
+			    err, TZ_EIO, "%s: %s", to, strerror(errno));
+	}
+	return 0;
+}
+
+char **
+build_module_sources(
+    const struct build_module *module, const struct build_options *options)
+{
+	bool tree = options->tree != NULL && module->tree_source[0] != NULL;
+	char *const *from = tree ? module->tree_source : module->source;
+	struct text_list strings = { .at = NULL };
+	size_t i;
+
+	for (i = 0; from[i] != NULL; i++)
+		text_list_add(&strings, "%s%s%s", tree ? options->tree : "",
+		    tree ? "/" : "", from[i]);
+	if (!strings.failed && strings.at != NULL)
+		return strings.at;
+	text_list_free(&strings);
+	return NULL;
+}
+
+/* Adds a source by its absolute path and keeps its folder out of the object. */
+static int
+add_source(struct text_list *argv, const char *source, struct tz_error *err)
+{
+	char *path = realpath(source, NULL);
+	const char *slash;
+	struct stat st;
+
+	if (path == NULL || stat(path, &st) != 0) {
+		free(path);
+		return tz_error(
+		    err, TZ_EUSAGE, "%s: %s", source, strerror(errno));
+	}
+	if (!S_ISREG(st.st_mode) || access(path, R_OK) != 0) {
+		free(path);
+		return tz_error(
+		    err, TZ_EUSAGE, "%s: not a readable file", source);
+	}
+	slash = strrchr(path, '/');
+	text_list_add(
+	    argv, "-ffile-prefix-map=%.*s=.", (int)(slash - path), path);
+	text_list_add(argv, "%s", path);
+	free(path);
+	return 0;
+}
+
+/* Keeps the place of a folder, as named and as resolved, out of the object. */
+static void
+add_prefix_map(struct text_list *argv, const char *path, const char *as)
+{
+	char *resolved = realpath(path, NULL);
+
+	text_list_add(argv, "-ffile-prefix-map=%s=%s", path, as);
+	if (resolved != NULL)
+		text_list_add(argv, "-ffile-prefix-map=%s=%s", resolved, as);
+	free(resolved);
+}
+
+static int
+add_flags(struct text_list *argv, const struct build_kpi *kpi,
+    const struct build_options *options, const char *name, struct tz_error *err)
+{
+	char *shadow = NULL;
+	size_t i;
+	int error = 0;
+
+	text_list_add(argv, "%s", options->cc != NULL ? options->cc : "gcc");
+	for (i = 0; i < TZ_ARRAY_LEN(guest_flags); i++)
+		text_list_add(argv, "%s", guest_flags[i]);
+	if (options->invariants) {
+		text_list_add(argv, "-DINVARIANTS");
+		text_list_add(argv, "-DINVARIANT_SUPPORT");
+	}
+	text_list_add(argv, "-frandom-seed=%s", name);
+	add_prefix_map(argv, options->root, "topaz");
+	add_prefix_map(argv, options->dir, ".");
+	if (options->tree != NULL) {
+		add_prefix_map(argv, options->tree, "tree");
+		error = shadow_tree(kpi, options, &shadow, err);
+		if (error == 0)
+			text_list_add(argv, "-I%s", shadow);
+		free(shadow);
+	}
+	for (i = 0; kpi->include[i] != NULL; i++)
+		text_list_add(argv, "-I%s", kpi->include[i]);
+	for (i = 0; kpi->cflags[i] != NULL; i++)
+		text_list_add(argv, "%s", kpi->cflags[i]);
+	return error;
+}
+
+static int
+compile(const struct text_list *argv, const struct build_options *options,
+    const char *source, struct tz_error *err)
+{
+	int status = 0;
+	int error = spawn_run(
+	    (const char *const *)argv->at, options->dir, NULL, 0, &status, err);
+
+	if (error != 0 || status == 0)
+		return error;
+	return tz_error(err, TZ_EUSAGE,
+	    "%s: does not compile: %s ended with %d", source, argv->at[0],
+	    status);
+}
+
+int
+build_object(const struct build_kpi *kpi, const struct build_options *options,
+    const char *name, char *const *sources, char **object, struct tz_error *err)
+{
+	struct text_list argv = { .at = NULL };
+	size_t i;
+	int error;
+
+	*object = NULL;
+	error = add_flags(&argv, kpi, options, name, err);
+	for (i = 0; error == 0 && sources[i] != NULL; i++)
+		error = add_source(&argv, sources[i], err);
+	if (error == 0 && i == 0)
+		error = tz_error(err, TZ_EUSAGE, "%s: no source", name);
+	/* Several sources become one object by a partial link. */
+	text_list_add(&argv, i > 1 ? "-r" : "-c");
+	if (i > 1)
+		text_list_add(&argv, "-nostdlib");
+	text_list_add(&argv, "-o");
+	text_list_add(&argv, "%s.o", name);
+	if (error == 0 &&
+	    (argv.failed ||
+		asprintf(object, "%s/%s.o", options->dir, name) < 0)) {
+		*object = NULL;
+		error = tz_error(err, TZ_EIO, "%s: out of memory", name);
+	}
+	if (error == 0)
+		error = compile(&argv, options, sources[0], err);
+	if (error != 0) {
+		free(*object);
+		*object = NULL;
+	}
+	text_list_free(&argv);
+	return error;
+}
+
+int
+build_sha256(
+    const char *path, char digest[BUILD_SHA256_BYTES], struct tz_error *err)
+{
+	const char *const argv[] = { "sha256sum", "--", path, NULL };
+	const char *text;
+	char output[256];
+	int status = 0;
+	int error;
+
+	if (access(path, R_OK) != 0)
+		return tz_error(
+		    err, TZ_EUSAGE, "%s: %s", path, strerror(errno));
+	error = spawn_run(argv, NULL, output, sizeof(output), &status, err);
+	if (error != 0)
+		return error;
+	/* A name with a backslash or newline is escaped: a '\' comes first. */
+	text = output + (output[0] == '\\');
+	if (status != 0 || strspn(text, "0123456789abcdef") != 64)
+		return tz_error(err, TZ_EIO,
+		    "%s: sha256sum ended with %d and gave no digest", path,
+		    status);
+	memcpy(digest, text, BUILD_SHA256_BYTES - 1);
+	digest[BUILD_SHA256_BYTES - 1] = '\0';
+	return 0;
+}

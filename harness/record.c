@@ -1,0 +1,250 @@
+#include "harness/record.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "traces/bundle_write.h"
+
+/* Output in memory that no later output of the same interval has overwritten. */
+struct span {
+	uint64_t pa, bytes, offset;
+};
+
+struct record_cpu {
+	struct span *spans; /* [first, end) are in use, in order of offset */
+	size_t first, end, room;
+	uint64_t wraps, pt_errors;
+	bool on; /* TraceEn */
+};
+
+struct record {
+	struct bundle_writer *writer;
+	const uint8_t *ram;
+	uint64_t ram_bytes;
+	unsigned regions;
+	bool verbose;
+	int error; /* the first */
+	struct record_cpu cpu[MACHINE_CPUS_MAX];
+	size_t console_bytes;
+	char *console;
+};
+
+static void
+record_fail(struct record *record, int error)
+{
+	if (record->error == 0)
+		record->error = error;
+}
+
+/* Room for one more span: shifts what is in use down, or grows. */
+static bool
+span_room(struct record_cpu *cpu)
+{
+	size_t used = cpu->end - cpu->first;
+	size_t room = cpu->room == 0 ? 64 : 2 * cpu->room;
+	struct span *spans;
+	size_t i;
+
+	if (cpu->end < cpu->room)
+		return true;
+	if (used <= cpu->room / 2 && cpu->room != 0) {
+		for (i = 0; i < used; i++)
+			cpu->spans[i] = cpu->spans[cpu->first + i];
+	} else {
+		spans = calloc(room, sizeof(*spans));
+		if (spans == NULL)
+			return false;
+		for (i = 0; i < used; i++)
+			spans[i] = cpu->spans[cpu->first + i];
+		free(cpu->spans);
+		cpu->spans = spans;
+		cpu->room = room;
+	}
+	cpu->first = 0;
+	cpu->end = used;
+	return true;
+}
+
+/* A buffer wraps over its oldest bytes: they go from the front. */
+static void
+span_overwrite(struct record_cpu *cpu, uint64_t pa, uint64_t bytes)
+{
+	while (cpu->first < cpu->end) {
+		struct span *old = &cpu->spans[cpu->first];
+		uint64_t cut;
+
+		if (old->pa >= pa + bytes || pa >= old->pa + old->bytes)
+			return;
+		cut = pa + bytes - old->pa;
+		if (cut < old->bytes) {
+			old->pa += cut;
+			old->offset += cut;
+			old->bytes -= cut;
+			return;
+		}
+		cpu->first++;
+	}
+}
+
+static void
+note_output(struct record *record, const struct event *event)
+{
+	struct record_cpu *cpu = &record->cpu[event->cpu];
+	struct span *last;
+
+	if (event->a > record->ram_bytes ||
+	    event->b > record->ram_bytes - event->a)
+		return;
+	span_overwrite(cpu, event->a, event->b);
+	if (cpu->end > cpu->first) {
+		last = &cpu->spans[cpu->end - 1];
+		if (last->pa + last->bytes == event->a &&
+		    last->offset + last->bytes == event->c) {
+			last->bytes += event->b;
+			return;
+		}
+	}
+	if (!span_room(cpu)) {
+		record_fail(record, -TZ_EIO);
+		return;
+	}
+	cpu->spans[cpu->end++] = (struct span){ event->a, event->b, event->c };
+}
+
+static void
+keep_frames(struct record *record, unsigned index)
+{
+	struct record_cpu *cpu = &record->cpu[index];
+
+	for (; cpu->first < cpu->end; cpu->first++) {
+		const struct span *span = &cpu->spans[cpu->first];
+		const struct fell_header header = { .offset = span->offset,
+			.pa = span->pa,
+			.bytes = span->bytes };
+
+		record_fail(record,
+		    bundle_add_fell(record->writer, index, &header,
+		        record->ram + span->pa));
+	}
+	cpu->on = false;
+}
+
+static void
+note_drain(struct record *record, const struct event *event)
+{
+	if (event->b > record->ram_bytes ||
+	    event->c > record->ram_bytes - event->b)
+		return;
+	record_fail(record,
+	    bundle_add_stream(record->writer, event->a, record->ram + event->b,
+	        event->c));
+}
+
+static void
+record_event(void *arg, const struct event *event)
+{
+	struct record *record = arg;
+	struct record_cpu *cpu = &record->cpu[event->cpu];
+
+	record_fail(record, bundle_add_event(record->writer, event));
+	if (event->kind == EVENT_TRACE_ON) {
+		cpu->first = cpu->end = 0;
+		cpu->on = true;
+	} else if (event->kind == EVENT_OUTPUT) {
+		note_output(record, event);
+	} else if (event->kind == EVENT_TRACE_OFF) {
+		keep_frames(record, event->cpu);
+	} else if (event->kind == EVENT_REGION_FULL) {
+		cpu->wraps += event->c + 1 == record->regions;
+	} else if (event->kind == EVENT_PT_ERROR) {
+		cpu->pt_errors++;
+	} else if (event->kind == EVENT_DRAIN) {
+		note_drain(record, event);
+	}
+}
+
+static void
+record_char(void *arg, char c)
+{
+	struct record *record = arg;
+
+	if (record->console_bytes + 1 < RECORD_CONSOLE_BYTES)
+		record->console[record->console_bytes++] = c;
+	if (record->verbose)
+		fputc(c, stderr);
+}
+
+struct record *
+record_create(struct bundle_writer *writer, unsigned regions, bool verbose)
+{
+	struct record *record = calloc(1, sizeof(*record));
+
+	if (record == NULL)
+		return NULL;
+	record->writer = writer;
+	record->regions = regions;
+	record->verbose = verbose;
+	record->console = calloc(1, RECORD_CONSOLE_BYTES);
+	if (record->console == NULL) {
+		free(record);
+		return NULL;
+	}
+	return record;
+}
+
+void
+record_destroy(struct record *record)
+{
+	unsigned i;
+
+	if (record == NULL)
+		return;
+	for (i = 0; i < MACHINE_CPUS_MAX; i++)
+		free(record->cpu[i].spans);
+	free(record->console);
+	free(record);
+}
+
+struct machine_observer
+record_observer(struct record *record)
+{
+	return (struct machine_observer){ .arg = record,
+		.event = record_event,
+		.console = record_char };
+}
+
+void
+record_set_ram(struct record *record, const uint8_t *ram, uint64_t bytes)
+{
+	record->ram = ram;
+	record->ram_bytes = bytes;
+}
+
+int
+record_end(struct record *record)
+{
+	unsigned i;
+
+	for (i = 0; i < MACHINE_CPUS_MAX; i++)
+		if (record->cpu[i].on)
+			keep_frames(record, i);
+	return record->error;
+}
+
+uint64_t
+record_wraps(const struct record *record, unsigned cpu)
+{
+	return record->cpu[cpu].wraps;
+}
+
+uint64_t
+record_pt_errors(const struct record *record, unsigned cpu)
+{
+	return record->cpu[cpu].pt_errors;
+}
+
+const char *
+record_console(const struct record *record)
+{
+	return record->console;
+}

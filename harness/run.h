@@ -1,0 +1,67 @@
+/*
+ * One run from a driver's source to a bundle: build, load, execute, record.  It
+ * reports what happened; whether the trace is right is for traces/verify.h.
+ */
+#ifndef TOPAZ_HARNESS_RUN_H
+#define TOPAZ_HARNESS_RUN_H
+
+#include "emu/machine.h"
+
+#define RUN_FRAMES_MAX 24
+#define RUN_LINE_BYTES 192
+
+struct run_options {
+	const char *driver;
+	const char *source; /* NULL: the driver's own */
+	const char *tree;   /* the OS's own sources, or NULL */
+	const char *cc;     /* NULL: gcc */
+	const char *output; /* the bundle */
+	const char *profile;
+	const char *workload; /* comma-separated names */
+	const char *settings; /* further words for the guest, or "" */
+	uint64_t buffer_bytes;
+	uint64_t rounds;
+	uint64_t insns_max; /* 0: no limit */
+	unsigned cpu_count;
+	bool thread_mode;
+	bool trace_kernel, trace_user;
+	bool invariants;
+	bool truth;
+	bool single_step;
+	bool verbose;
+};
+
+/* The defaults of `topaz run`. */
+struct run_options run_defaults(void);
+
+struct run_outcome {
+	struct machine_result result;
+	unsigned cpu_count;
+	struct run_cpu {
+		struct machine_counters counters;
+		uint64_t wraps;
+		uint64_t pt_errors;
+		char pt_error[RUN_LINE_BYTES]; /* why, if there were any */
+	} cpu[MACHINE_CPUS_MAX];
+	char sha256[65];            /* of the driver's source */
+	char where[RUN_LINE_BYTES]; /* symbol and line of the end */
+	unsigned frame_count;       /* of the backtrace, innermost first */
+	char frame[RUN_FRAMES_MAX][RUN_LINE_BYTES];
+};
+
+/*
+ * -TZ_EUSAGE: bad option, or a source that is missing or does not compile;
+ * -TZ_ENOENT: no such driver or profile, or topaz's own files are missing;
+ * -TZ_EFORMAT: an ELF file is corrupt; -TZ_EIO.  After an error the place of the
+ * bundle is as it was before.
+ */
+int run_driver(const struct run_options *options, struct run_outcome *outcome,
+    struct tz_error *err);
+
+/*
+ * The exit code that OUTCOME asks for: 0, 1 (panic, bad exit, deadlock, triple
+ * fault, limit, operational error), 6 (not modelled) or 70 (engine).
+ */
+int run_exit_code(const struct run_outcome *outcome);
+
+#endif

@@ -1,0 +1,267 @@
+/*
+ * Goal: a driver's object depends on its bytes alone, and what does not compile
+ * is one line.  Method: a kernel interface of one header, the same source in two
+ * folders, sources that are missing or wrong.
+ */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "harness/load/build.h"
+#include "tests/unit/load/fixture.h"
+
+static const char kpi_json[] =
+    "{\"include\": [\"include\"], \"cflags\": [\"-DSMP\"],\n"
+    " \"tree_include\": [\"sys/dev/x.h\"],\n"
+    " \"modules\": [{\"name\": \"frame\", \"sources\": [\"frame.c\"],\n"
+    "               \"tree_sources\": [\"sys/frame.c\"]}]}\n";
+static const char header[] = "static inline int x(void) { return 1; }\n";
+static const char tree_header[] = "static inline int x(void) { return 2; }\n";
+static const char driver[] = "#include <dev/x.h>\n"
+			     "#ifndef SMP\n#error SMP\n#endif\n"
+			     "const char *file = __FILE__;\n"
+			     "#ifdef INVARIANTS\nint checks;\n#endif\n"
+			     "int driver(void) { return x(); }\n";
+
+static void
+make_dir(const char *name)
+{
+	assert_int_equal(mkdir(fixture_path(name), 0777), 0);
+}
+
+static void
+write_text(const char *name, const char *text)
+{
+	fixture_write(name, text, strlen(text));
+}
+
+static struct build_kpi *
+make_kpi(void)
+{
+	static const char *const dirs[] = { "harness", "harness/kpi",
+		"harness/kpi/os", "harness/kpi/os/include",
+		"harness/kpi/os/include/dev", "one", "two", "out", "out2",
+		"tree", "tree/sys", "tree/sys/dev" };
+	struct build_kpi *kpi;
+	struct tz_error err;
+	size_t i;
+
+	for (i = 0; i < TZ_ARRAY_LEN(dirs); i++)
+		make_dir(dirs[i]);
+	write_text("harness/kpi/os/kpi.json", kpi_json);
+	write_text("harness/kpi/os/include/dev/x.h", header);
+	write_text("tree/sys/dev/x.h", tree_header);
+	write_text("one/driver.c", driver);
+	write_text("two/driver.c", driver);
+	assert_int_equal(build_kpi_read(fixture_dir(), "os", &kpi, &err), 0);
+	return kpi;
+}
+
+static struct build_options
+options_in(const char *dir)
+{
+	return (struct build_options){ .root = fixture_dir(),
+		.dir = fixture_path(dir) };
+}
+
+static uint8_t *
+build(const struct build_kpi *kpi, const struct build_options *options,
+    const char *source, size_t *count)
+{
+	char *sources[] = { strdup(fixture_path(source)), NULL };
+	struct tz_error err;
+	uint8_t *bytes;
+	char *object;
+
+	assert_int_equal(
+	    build_object(kpi, options, "driver", sources, &object, &err), 0);
+	bytes = fixture_read(object, count);
+	free(object);
+	free(sources[0]);
+	return bytes;
+}
+
+static void
+objects_do_not_depend_on_where_the_source_lives(void **state)
+{
+	struct build_kpi *kpi = make_kpi();
+	struct build_options one = options_in("out"), two = options_in("out2");
+	size_t count_one, count_two;
+	uint8_t *a = build(kpi, &one, "one/driver.c", &count_one);
+	uint8_t *b = build(kpi, &two, "two/driver.c", &count_two);
+
+	(void)state;
+	assert_int_equal(count_one, count_two);
+	assert_memory_equal(a, b, count_one);
+	assert_null(memmem(a, count_one, fixture_dir(), strlen(fixture_dir())));
+	free(a);
+	free(b);
+	build_kpi_free(kpi);
+}
+
+static void
+invariants_and_tree_change_the_object(void **state)
+{
+	struct build_kpi *kpi = make_kpi();
+	struct build_options options = options_in("out");
+	size_t plain_count, checked_count, tree_count;
+	uint8_t *plain = build(kpi, &options, "one/driver.c", &plain_count);
+	uint8_t *checked, *tree;
+
+	(void)state;
+	options.invariants = true;
+	checked = build(kpi, &options, "one/driver.c", &checked_count);
+	assert_null(memmem(plain, plain_count, "checks", 6));
+	assert_non_null(memmem(checked, checked_count, "checks", 6));
+	options.invariants = false;
+	options.tree = fixture_path("tree");
+	tree = build(kpi, &options, "one/driver.c", &tree_count);
+	assert_non_null(memmem(tree, tree_count, "\xb8\x02\0\0\0", 5));
+	assert_non_null(memmem(plain, plain_count, "\xb8\x01\0\0\0", 5));
+	free(plain);
+	free(checked);
+	free(tree);
+	build_kpi_free(kpi);
+}
+
+static void
+modules_come_from_the_tree_where_there_is_one(void **state)
+{
+	struct build_kpi *kpi = make_kpi();
+	struct build_options options = options_in("out");
+	char **sources;
+
+	(void)state;
+	assert_int_equal(kpi->module_count, 1);
+	sources = build_module_sources(&kpi->module[0], &options);
+	assert_string_equal(sources[0], fixture_path("harness/kpi/os/frame.c"));
+	build_strings_free(sources);
+	options.tree = fixture_path("tree");
+	sources = build_module_sources(&kpi->module[0], &options);
+	assert_string_equal(sources[0], fixture_path("tree/sys/frame.c"));
+	build_strings_free(sources);
+	build_kpi_free(kpi);
+}
+
+static void
+several_sources_make_one_object(void **state)
+{
+	struct build_kpi *kpi = make_kpi();
+	struct build_options options = options_in("out");
+	char *sources[] = { strdup(fixture_path("one/driver.c")),
+		strdup(fixture_path("one/more.c")), NULL };
+	struct tz_error err;
+	uint8_t *bytes;
+	char *object;
+	size_t count;
+
+	(void)state;
+	write_text("one/more.c", "int more(void) { return 3; }\n");
+	assert_int_equal(
+	    build_object(kpi, &options, "driver", sources, &object, &err), 0);
+	bytes = fixture_read(object, &count);
+	assert_int_equal(bytes[16], 1); /* ET_REL */
+	assert_non_null(memmem(bytes, count, "more", 5));
+	free(bytes);
+	free(object);
+	free(sources[0]);
+	free(sources[1]);
+	build_kpi_free(kpi);
+}
+
+static void
+what_does_not_compile_is_one_line(void **state)
+{
+	struct build_kpi *kpi = make_kpi();
+	struct build_options options = options_in("out");
+	char *wrong[] = { strdup(fixture_path("one/wrong.c")), NULL };
+	char *missing[] = { strdup(fixture_path("one/missing.c")), NULL };
+	struct tz_error err;
+	char *object;
+
+	(void)state;
+	write_text("one/wrong.c", "#pragma GCC error \"meant\"\nint f(\n");
+	assert_int_equal(
+	    build_object(kpi, &options, "driver", wrong, &object, &err),
+	    -TZ_EUSAGE);
+	assert_non_null(strstr(
+	    err.text, "one/wrong.c: does not compile: gcc ended with 1"));
+	assert_int_equal(
+	    build_object(kpi, &options, "driver", missing, &object, &err),
+	    -TZ_EUSAGE);
+	assert_non_null(strstr(err.text, "missing.c: No such file"));
+	options.cc = "no-such-compiler";
+	assert_int_equal(
+	    build_object(kpi, &options, "driver", wrong, &object, &err),
+	    -TZ_EIO);
+	assert_non_null(strstr(err.text, "no-such-compiler: cannot be run"));
+	free(wrong[0]);
+	free(missing[0]);
+	build_kpi_free(kpi);
+}
+
+static void
+bad_descriptions_name_their_place(void **state)
+{
+	struct build_kpi *kpi = make_kpi();
+	struct tz_error err;
+
+	(void)state;
+	build_kpi_free(kpi);
+	assert_int_equal(
+	    build_kpi_read(fixture_dir(), "none", &kpi, &err), -TZ_ENOENT);
+	write_text("harness/kpi/os/kpi.json", "{\"include\": [\n1,]}");
+	assert_int_equal(
+	    build_kpi_read(fixture_dir(), "os", &kpi, &err), -TZ_EFORMAT);
+	assert_non_null(strstr(err.text, "kpi.json:2:"));
+	write_text("harness/kpi/os/kpi.json", "{\"include\": [1]}");
+	assert_int_equal(
+	    build_kpi_read(fixture_dir(), "os", &kpi, &err), -TZ_EFORMAT);
+	assert_non_null(strstr(err.text, "\"include\"[0] is not a string"));
+	write_text("harness/kpi/os/kpi.json", "{\"include\": []}");
+	assert_int_equal(
+	    build_kpi_read(fixture_dir(), "os", &kpi, &err), -TZ_EFORMAT);
+	assert_non_null(strstr(err.text, "\"cflags\""));
+}
+
+static void
+digests_are_those_of_sha256(void **state)
+{
+	char digest[BUILD_SHA256_BYTES];
+	struct tz_error err;
+
+	(void)state;
+	assert_int_equal(
+	    build_sha256(fixture_write("a\\b", "abc", 3), digest, &err), 0);
+	assert_string_equal(digest,
+	    "ba7816bf8f01cfea414140de5dae2223"
+	    "b00361a396177a9cb410ff61f20015ad");
+	assert_int_equal(
+	    build_sha256(fixture_path("absent"), digest, &err), -TZ_EUSAGE);
+}
+
+int
+main(void)
+{
+#define TEST(name) \
+ cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(objects_do_not_depend_on_where_the_source_lives),
+		TEST(invariants_and_tree_change_the_object),
+		TEST(modules_come_from_the_tree_where_there_is_one),
+		TEST(several_sources_make_one_object),
+		TEST(what_does_not_compile_is_one_line),
+		TEST(bad_descriptions_name_their_place),
+		TEST(digests_are_those_of_sha256),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

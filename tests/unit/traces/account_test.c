@@ -1,0 +1,236 @@
+/*
+ * The byte accounting on events made up for the purpose: clean, wrapped, rewound,
+ * reported lost, tail, stale.  The rows always add up to what was written.
+ */
+#include "fixture.h"
+
+#include "traces/account.h"
+
+#define PA         UINT64_C(0x10000)
+#define THREAD(id) (EVENT_STREAM_THREAD | (id))
+
+struct log {
+	struct event events[64];
+	size_t count;
+	struct account account;
+};
+
+static void
+add(struct log *log, enum event_kind kind, unsigned cpu, uint64_t a, uint64_t b,
+    uint64_t c)
+{
+	assert_true(log->count < TZ_ARRAY_LEN(log->events));
+	log->events[log->count++] = (struct event){
+		.kind = (uint16_t)kind,
+		.cpu = (uint16_t)cpu,
+		.a = a,
+		.b = b,
+		.c = c,
+	};
+}
+
+static void
+replay(struct log *log)
+{
+	struct tz_error err;
+
+	if (account_replay(log->events, log->count, &log->account, &err) != 0)
+		fail_msg("%s", err.text);
+	for (size_t i = 0; i < log->account.stream_count; i++) {
+		const uint64_t *rows = log->account.streams[i].rows;
+
+		assert_int_equal(rows[ACCOUNT_WRITTEN],
+		    rows[ACCOUNT_REPORTED] + rows[ACCOUNT_LOST] +
+			rows[ACCOUNT_TAIL] + rows[ACCOUNT_OVERWRITTEN] +
+			rows[ACCOUNT_UNREPORTED]);
+	}
+}
+
+static void
+check_row(
+    const struct log *log, size_t stream, enum account_row row, uint64_t bytes)
+{
+	assert_int_equal(log->account.streams[stream].rows[row], bytes);
+}
+
+static void
+a_clean_run_reports_all_that_was_written(void **state)
+{
+	struct log log = { .count = 0 };
+
+	(void)state;
+	add(&log, EVENT_TRACE_ON, 0, 0, 0, 0);
+	add(&log, EVENT_OUTPUT, 0, PA, 4096, 0);
+	add(&log, EVENT_OUTPUT, 0, PA + 4096, 100, 4096);
+	add(&log, EVENT_TRACE_OFF, 0, 0, 0, 4196);
+	add(&log, EVENT_DRAIN, 0, 0, PA, 4096);
+	add(&log, EVENT_DRAIN, 0, 0, PA + 4096, 100);
+	replay(&log);
+	assert_int_equal(log.account.stream_count, 1);
+	check_row(&log, 0, ACCOUNT_WRITTEN, 4196);
+	check_row(&log, 0, ACCOUNT_REPORTED, 4196);
+	assert_int_equal(log.account.streams[0].piece_count, 1);
+	account_free(&log.account);
+}
+
+static void
+a_ring_may_wrap_when_its_reader_keeps_up(void **state)
+{
+	struct log log = { .count = 0 };
+
+	(void)state;
+	add(&log, EVENT_TRACE_ON, 0, 0, 0, 0);
+	for (uint64_t i = 0; i < 6; i++) {
+		add(&log, EVENT_OUTPUT, 0, PA + i % 2 * 4096, 4096, i * 4096);
+		add(&log, EVENT_DRAIN, 0, 0, PA + i % 2 * 4096, 4096);
+	}
+	replay(&log);
+	check_row(&log, 0, ACCOUNT_REPORTED, 6 * 4096);
+	check_row(&log, 0, ACCOUNT_OVERWRITTEN, 0);
+	assert_true(log.account.intervals[0].open);
+	account_free(&log.account);
+}
+
+static void
+a_rewound_pointer_overwrites_what_nobody_has_read(void **state)
+{
+	struct log log = { .count = 0 };
+
+	(void)state;
+	add(&log, EVENT_TRACE_ON, 0, 0, 0, 0);
+	add(&log, EVENT_OUTPUT, 0, PA, 1000, 0);
+	add(&log, EVENT_TRACE_OFF, 0, 0, 0, 1000);
+	add(&log, EVENT_DRAIN, 0, 0, PA, 600);
+	add(&log, EVENT_TRACE_ON, 0, 0, 0, 1000);
+	add(&log, EVENT_OUTPUT, 0, PA, 900, 1000);
+	add(&log, EVENT_TRACE_OFF, 0, 0, 0, 1900);
+	add(&log, EVENT_DRAIN, 0, 0, PA, 900);
+	replay(&log);
+	check_row(&log, 0, ACCOUNT_WRITTEN, 1900);
+	check_row(&log, 0, ACCOUNT_REPORTED, 1500);
+	check_row(&log, 0, ACCOUNT_OVERWRITTEN, 300);
+	check_row(&log, 0, ACCOUNT_UNREPORTED, 100);
+	assert_int_equal(
+	    log.account.streams[0].places[ACCOUNT_OVERWRITTEN].offset, 600);
+	assert_int_equal(
+	    log.account.streams[0].places[ACCOUNT_UNREPORTED].offset, 900);
+	account_free(&log.account);
+}
+
+static void
+what_the_driver_admits_to_have_lost_has_a_row_of_its_own(void **state)
+{
+	struct log log = { .count = 0 };
+
+	(void)state;
+	add(&log, EVENT_TRACE_ON, 0, 0, 0, 0);
+	add(&log, EVENT_OUTPUT, 0, PA, 4096, 0);
+	add(&log, EVENT_OUTPUT, 0, PA, 4096, 4096);
+	add(&log, EVENT_LOST, 0, 0, 0, 4096);
+	add(&log, EVENT_DRAIN, 0, 0, PA, 4096);
+	replay(&log);
+	check_row(&log, 0, ACCOUNT_LOST, 4096);
+	check_row(&log, 0, ACCOUNT_OVERWRITTEN, 0);
+	check_row(&log, 0, ACCOUNT_REPORTED, 4096);
+	account_free(&log.account);
+}
+
+static void
+what_is_left_at_the_end_without_a_hole_is_the_tail(void **state)
+{
+	struct log log = { .count = 0 };
+
+	(void)state;
+	add(&log, EVENT_TRACE_ON, 0, 0, 0, 0);
+	add(&log, EVENT_OUTPUT, 0, PA, 300, 0);
+	add(&log, EVENT_TRACE_OFF, 0, 0, 0, 300);
+	add(&log, EVENT_DRAIN, 0, 0, PA, 100);
+	add(&log, EVENT_DRAIN, 0, 0, PA + 150, 50);
+	add(&log, EVENT_TRACE_ON, 0, 0, 0, 300);
+	add(&log, EVENT_OUTPUT, 0, PA + 300, 20, 300);
+	add(&log, EVENT_TRACE_OFF, 0, 0, 0, 320);
+	replay(&log);
+	check_row(&log, 0, ACCOUNT_REPORTED, 150);
+	check_row(&log, 0, ACCOUNT_UNREPORTED, 50);
+	check_row(&log, 0, ACCOUNT_TAIL, 120);
+	account_free(&log.account);
+}
+
+static void
+bytes_read_twice_or_never_written_are_stale(void **state)
+{
+	const struct account_stream *stream;
+	struct log log = { .count = 0 };
+
+	(void)state;
+	add(&log, EVENT_TRACE_ON, 0, 0, 0, 0);
+	add(&log, EVENT_OUTPUT, 0, PA, 100, 0);
+	add(&log, EVENT_DRAIN, 0, 0, PA, 164);
+	add(&log, EVENT_DRAIN, 0, 0, PA, 32);
+	replay(&log);
+	check_row(&log, 0, ACCOUNT_REPORTED, 100);
+	check_row(&log, 0, ACCOUNT_STALE, 96);
+	stream = &log.account.streams[0];
+	assert_int_equal(stream->drained, 196);
+	assert_int_equal(stream->places[ACCOUNT_STALE].offset, 100);
+	account_free(&log.account);
+}
+
+static void
+threads_on_one_cpu_have_intervals_of_their_own(void **state)
+{
+	struct log log = { .count = 0 };
+
+	(void)state;
+	for (uint64_t i = 0; i < 4; i++) {
+		uint64_t pa = PA + i % 2 * 4096 + i / 2 * 100;
+
+		add(&log, EVENT_TRACE_ON, 1, 0, 0, i * 100);
+		add(&log, EVENT_OUTPUT, 1, pa, 100, i * 100);
+		add(&log, EVENT_TRACE_OFF, 1, 0, 0, i * 100 + 100);
+	}
+	add(&log, EVENT_DRAIN, 0, THREAD(5), PA, 100);
+	add(&log, EVENT_DRAIN, 0, THREAD(6), PA + 4096, 200);
+	replay(&log);
+	assert_int_equal(log.account.stream_count, 2);
+	check_row(&log, 0, ACCOUNT_REPORTED, 100);
+	check_row(&log, 0, ACCOUNT_TAIL, 100);
+	check_row(&log, 1, ACCOUNT_REPORTED, 200);
+	assert_int_equal(log.account.intervals[3].logical, 100);
+	account_free(&log.account);
+}
+
+static void
+output_without_an_enable_is_refused(void **state)
+{
+	struct log log = { .count = 0 };
+	struct tz_error err;
+
+	(void)state;
+	add(&log, EVENT_OUTPUT, 0, PA, 100, 0);
+	assert_int_equal(
+	    account_replay(log.events, log.count, &log.account, &err),
+	    -TZ_EFORMAT);
+	assert_non_null(strstr(err.text, "events.zst: record 0"));
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_clean_run_reports_all_that_was_written),
+		cmocka_unit_test(a_ring_may_wrap_when_its_reader_keeps_up),
+		cmocka_unit_test(
+		    a_rewound_pointer_overwrites_what_nobody_has_read),
+		cmocka_unit_test(
+		    what_the_driver_admits_to_have_lost_has_a_row_of_its_own),
+		cmocka_unit_test(
+		    what_is_left_at_the_end_without_a_hole_is_the_tail),
+		cmocka_unit_test(bytes_read_twice_or_never_written_are_stale),
+		cmocka_unit_test(
+		    threads_on_one_cpu_have_intervals_of_their_own),
+		cmocka_unit_test(output_without_an_enable_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,246 @@
+/*
+ * libipt behind decode.c and packets.c: streams made by libipt's own encoder, and
+ * a stream captured from a processor if there is one (first argument).
+ */
+#include "fixture.h"
+
+#include "traces/bundle_dir.h"
+#include "traces/decode.h"
+#include "traces/image.h"
+#include "traces/packets.h"
+
+#include <zstd.h>
+
+#define CAPTURE_INSNS 117967u
+#define PAGE_BYTES    4096u
+
+static const char *capture_dir = "";
+
+/* Bytes of a whole file, NULL if there is none. */
+static uint8_t *
+load(const char *name, size_t *count)
+{
+	char path[512];
+	uint8_t *bytes;
+	FILE *file;
+	long size;
+
+	snprintf(path, sizeof(path), "%s/%s", capture_dir, name);
+	file = fopen(path, "r");
+	if (file == NULL)
+		return NULL;
+	fseek(file, 0, SEEK_END);
+	size = ftell(file);
+	rewind(file);
+	bytes = malloc((size_t)size);
+	assert_non_null(bytes);
+	*count = fread(bytes, 1, (size_t)size, file);
+	fclose(file);
+	return bytes;
+}
+
+/* The captured pages as a bundle's images, in the file DIR/pages. */
+static void
+unpack_pages(struct bundle *bundle)
+{
+	size_t packed, list, pages;
+	uint8_t *zstd = load("pages.dump.zst", &packed);
+	uint8_t *addresses = load("pages.addr", &list);
+	unsigned long long size;
+	char path[512];
+	uint8_t *dump;
+	FILE *file;
+
+	assert_non_null(zstd);
+	assert_non_null(addresses);
+	size = ZSTD_getFrameContentSize(zstd, packed);
+	assert_in_range(size, 1, UINT64_C(1) << 30);
+	dump = malloc(size);
+	assert_int_equal(ZSTD_decompress(dump, size, zstd, packed), size);
+	snprintf(path, sizeof(path), "%s/pages", bundle->path);
+	file = fopen(path, "w");
+	assert_non_null(file);
+	assert_int_equal(fwrite(dump, 1, size, file), size);
+	fclose(file);
+	pages = list / sizeof(uint64_t);
+	bundle->images = calloc(pages, sizeof(*bundle->images));
+	for (size_t i = 0; i < pages; i++) {
+		struct bundle_image *image =
+		    &bundle->images[bundle->image_count];
+
+		memcpy(&image->va, &addresses[i * sizeof(uint64_t)],
+		    sizeof(uint64_t));
+		if (image->va % PAGE_BYTES != 0)
+			continue;
+		strcpy(image->file, "pages");
+		image->bytes = PAGE_BYTES;
+		image->offset = i * PAGE_BYTES;
+		bundle->image_count++;
+	}
+	free(dump);
+	free(zstd);
+	free(addresses);
+}
+
+static void
+a_captured_stream_decodes_without_an_error(void **state)
+{
+	const struct decode_filter filter = {
+		.config = 1,
+		.a = { UINT64_C(0x7ffff7819000) },
+		.b = { UINT64_C(0x7ffff79ca000) },
+	};
+	char dir[] = "traces-XXXXXX";
+	struct bundle bundle = { .path = dir };
+	struct decode_config config = { .signature = 0x506e3 };
+	enum decode_state state_now = DECODE_MORE;
+	uint64_t ips[256], insns = 0;
+	struct decode *decode;
+	struct tz_error err;
+	uint8_t *bytes = load("trace.pt", &config.count);
+
+	(void)state;
+	if (bytes == NULL)
+		skip();
+	assert_non_null(mkdtemp(dir));
+	unpack_pages(&bundle);
+	assert_int_equal(image_create(&bundle, &config.image, &err), 0);
+	config.bytes = bytes;
+	config.filter = &filter;
+	decode = decode_create(&config);
+	assert_non_null(decode);
+	assert_true(decode_sync(decode));
+	while (state_now == DECODE_MORE) {
+		size_t count;
+
+		state_now = decode_next(decode, ips, TZ_ARRAY_LEN(ips), &count);
+		insns += count;
+	}
+	assert_int_equal(state_now, DECODE_END);
+	assert_int_equal(insns, CAPTURE_INSNS);
+	decode_destroy(decode);
+	image_destroy(config.image);
+	free(bundle.images);
+	free(bytes);
+	bundle_dir_remove(dir);
+}
+
+static void
+packets_are_listed_in_columns(void **state)
+{
+	struct fixture fixture;
+	char *text = NULL;
+	size_t size = 0;
+	FILE *file;
+
+	(void)state;
+	fixture_start(&fixture);
+	fixture_psb(&fixture, 0);
+	fixture_mode(&fixture);
+	fixture_pge(&fixture, FIXTURE_CODE + 2);
+	fixture_tnt(&fixture, 6, 3);
+	fixture_pad_to(&fixture, 32);
+	fixture_pgd(&fixture);
+	file = open_memstream(&text, &size);
+	assert_int_equal(
+	    packets_print(fixture.cpu[0].bytes, 33, 0, false, file), 0);
+	fclose(file);
+	assert_string_equal(text,
+	    "0000000000000000  psb\n"
+	    "0000000000000010  psbend\n"
+	    "0000000000000012  mode      exec: cs.l=1 cs.d=0 if=0\n"
+	    "0000000000000014  tip.pge   3: ffff80200002\n"
+	    "000000000000001b  tnt.8     !!.\n"
+	    "0000000000000020  tip.pgd   0: ----\n");
+	free(text);
+	fixture_finish(&fixture);
+	fixture_remove(&fixture);
+}
+
+static void
+a_refused_packet_is_shown_and_the_next_psb_found(void **state)
+{
+	struct fixture fixture;
+	char *text = NULL;
+	size_t size = 0;
+	FILE *file;
+
+	(void)state;
+	fixture_start(&fixture);
+	fixture_psb(&fixture, 0);
+	fixture.cpu[0].bytes[fixture.cpu[0].written++] = 0x05;
+	fixture_pad_to(&fixture, 32);
+	fixture_psb(&fixture, 0);
+	file = open_memstream(&text, &size);
+	assert_int_equal(packets_print(fixture.cpu[0].bytes,
+			     fixture.cpu[0].written, 0, false, file),
+	    1);
+	fclose(file);
+	assert_non_null(strstr(text, "0000000000000012  error: "));
+	assert_non_null(strstr(text, "0000000000000020  psb\n"));
+	free(text);
+	fixture_finish(&fixture);
+	fixture_remove(&fixture);
+}
+
+/* Prints what libipt does with a TIP.PGD without IP at a Jcc. */
+static void
+a_filter_exit_at_a_jcc_without_ip(void **state)
+{
+	const struct decode_filter filter = {
+		.config = 1,
+		.a = { FIXTURE_CODE },
+		.b = { FIXTURE_CODE + 0x0f },
+	};
+	struct decode_config config = { .signature = 0x506e3 };
+	struct fixture fixture;
+	struct bundle *bundle;
+	struct decode *decode;
+	struct tz_error err;
+	uint64_t ips[64];
+	enum decode_state end;
+	size_t count;
+
+	(void)state;
+	fixture_start(&fixture);
+	fixture_psb(&fixture, 0);
+	fixture_mode(&fixture);
+	fixture_pge(&fixture, FIXTURE_CODE + 7);
+	fixture_tnt(&fixture, 1, 1);
+	fixture_pgd(&fixture);
+	fixture_mode(&fixture);
+	fixture_pge(&fixture, FIXTURE_CODE + 7);
+	fixture_finish(&fixture);
+	assert_int_equal(bundle_open(fixture.dir, &bundle, &err), 0);
+	assert_int_equal(image_create(bundle, &config.image, &err), 0);
+	config.bytes = fixture.cpu[0].bytes;
+	config.count = fixture.cpu[0].written;
+	config.filter = &filter;
+	decode = decode_create(&config);
+	assert_true(decode_sync(decode));
+	end = decode_next(decode, ips, TZ_ARRAY_LEN(ips), &count);
+	printf("state %d count %zu error %s\n", (int)end, count,
+	    decode_info(decode).text);
+	for (size_t i = 0; i < count; i++)
+		printf("%llx\n", (unsigned long long)ips[i]);
+	decode_destroy(decode);
+	image_destroy(config.image);
+	bundle_close(bundle);
+	fixture_remove(&fixture);
+}
+
+int
+main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_captured_stream_decodes_without_an_error),
+		cmocka_unit_test(packets_are_listed_in_columns),
+		cmocka_unit_test(
+		    a_refused_packet_is_shown_and_the_next_psb_found),
+		cmocka_unit_test(a_filter_exit_at_a_jcc_without_ip),
+	};
+
+	if (argc > 1)
+		capture_dir = argv[1];
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

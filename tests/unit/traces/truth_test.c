@@ -1,0 +1,319 @@
+/*
+ * emu/truth.c writes, truth_read.c reads: what comes back is what retired, with
+ * string instructions, cuts and single steps settled; damaged words are refused.
+ */
+#include "fixture.h"
+
+#include "traces/truth_read.h"
+
+#define BASE FIXTURE_CODE
+
+struct words {
+	uint32_t *words;
+	size_t count;
+};
+
+static int
+keep(void *arg, const uint32_t *words, size_t count)
+{
+	struct words *to = arg;
+
+	to->words = realloc(to->words, (to->count + count) * sizeof(*words));
+	memcpy(&to->words[to->count], words, count * sizeof(*words));
+	to->count += count;
+	return 0;
+}
+
+static int
+refuse(void *arg, const uint32_t *words, size_t count)
+{
+	(void)words;
+	(void)count;
+	++*(int *)arg;
+	return -TZ_EIO;
+}
+
+struct session {
+	struct words words;
+	struct truth *truth;
+	struct bundle_image image;
+	struct code *code;
+	struct truth_log *log;
+	uint8_t bytes[sizeof(fixture_code)];
+};
+
+static void
+start(struct session *session)
+{
+	memset(session, 0, sizeof(*session));
+	memcpy(session->bytes, fixture_code, sizeof(fixture_code));
+	session->image.va = BASE;
+	session->image.bytes = sizeof(fixture_code);
+	session->image.code = session->bytes;
+	session->code = code_create(&session->image, 1);
+	session->truth = truth_create(keep, &session->words);
+	assert_non_null(session->truth);
+}
+
+static void
+finish(struct session *session)
+{
+	truth_destroy(session->truth);
+	truth_log_free(session->log);
+	code_destroy(session->code);
+	free(session->words.words);
+}
+
+/* Reads back and compares the retired addresses, relative to BASE. */
+static void
+check_retired(struct session *session, const uint8_t *offsets, size_t count)
+{
+	const struct truth_log *log;
+	struct tz_error err;
+	size_t done = 0;
+
+	assert_int_equal(truth_flush(session->truth), 0);
+	truth_log_free(session->log);
+	if (truth_read("truth", session->words.words, session->words.count,
+		session->code, &session->log, &err) != 0)
+		fail_msg("%s", err.text);
+	log = session->log;
+	for (size_t i = 0; i < log->count; i++) {
+		uint32_t step = log->steps[i];
+		const struct truth_block *block;
+
+		if ((step & ((1u << TRUTH_LOG_BITS) - 1)) != TRUTH_LOG_BLOCK)
+			continue;
+		block = &log->blocks[step >> TRUTH_LOG_BITS];
+		for (uint32_t j = 0; j < block->count; j++, done++) {
+			assert_true(done < count);
+			assert_int_equal(truth_block_ip(log, block, j),
+			    BASE + offsets[done]);
+		}
+	}
+	assert_int_equal(done, count);
+	assert_int_equal(log->insns, count);
+}
+
+static void
+runs_come_back_as_their_instructions(void **state)
+{
+	static const uint8_t want[] = { 0x02, 0x07, 0x09, 0x07, 0x09, 0x07,
+		0x09, 0x0b };
+	struct session session;
+
+	(void)state;
+	start(&session);
+	truth_run(session.truth, BASE + 0x02, 9);
+	truth_run(session.truth, BASE + 0x07, 4);
+	truth_run(session.truth, BASE + 0x07, 4);
+	truth_run(session.truth, BASE + 0x0b, 5);
+	check_retired(&session, want, sizeof(want));
+	assert_int_equal(session.words.count, 4 + 4 + 1 + 4);
+	finish(&session);
+}
+
+static void
+entries_that_share_a_slot_of_the_dictionary_do_not_mix(void **state)
+{
+	static const uint8_t want[] = { 0x14, 0x15, 0x14, 0x14, 0x15 };
+	struct session session;
+
+	(void)state;
+	start(&session);
+	for (size_t i = 0; i < sizeof(want); i++)
+		truth_run(session.truth, BASE + want[i], 1);
+	check_retired(&session, want, sizeof(want));
+	finish(&session);
+}
+
+static void
+a_cut_run_retires_what_stands_before_the_cut(void **state)
+{
+	static const uint8_t want[] = { 0x02, 0x07, 0x09, 0x07 };
+	struct session session;
+
+	(void)state;
+	start(&session);
+	truth_run(session.truth, BASE + 0x02, 9);
+	truth_cut(session.truth, BASE + 0x07);
+	truth_run(session.truth, BASE + 0x02, 9);
+	truth_cut(session.truth, BASE + 0x02);
+	truth_run(session.truth, BASE + 0x07, 4);
+	truth_cut(session.truth, BASE + 0x0b);
+	truth_run(session.truth, BASE + 0x07, 4);
+	truth_cut(session.truth, BASE + 0x09);
+	check_retired(&session, want, sizeof(want));
+	finish(&session);
+}
+
+static void
+a_step_is_one_instruction(void **state)
+{
+	static const uint8_t want[] = { 0x00, 0x12 };
+	struct session session;
+
+	(void)state;
+	start(&session);
+	truth_msr(session.truth, 0x570, 1);
+	truth_step(session.truth, BASE);
+	truth_step(session.truth, BASE + 0x12);
+	check_retired(&session, want, sizeof(want));
+	finish(&session);
+}
+
+static void
+a_string_instruction_retires_once_however_often_it_is_entered(void **state)
+{
+	static const uint8_t want[] = { 0x10, 0x14 };
+	struct session session;
+
+	(void)state;
+	start(&session);
+	for (unsigned i = 0; i < 5; i++)
+		truth_run(session.truth, BASE + 0x10, 2);
+	truth_run(session.truth, BASE + 0x14, 1);
+	check_retired(&session, want, sizeof(want));
+	finish(&session);
+}
+
+static void
+an_interrupted_string_instruction_retires_after_it_was_resumed(void **state)
+{
+	static const uint8_t want[] = { 0x15, 0x15, 0x10, 0x12 };
+	struct session session;
+
+	(void)state;
+	start(&session);
+	truth_run(session.truth, BASE + 0x10, 2);
+	truth_cut(session.truth, BASE + 0x10);
+	truth_event(session.truth, 2, BASE + 0x10);
+	truth_run(session.truth, BASE + 0x15, 1);
+	truth_run(session.truth, BASE + 0x10, 2);
+	truth_event(session.truth, 2, BASE + 0x10); /* at it, without a cut */
+	truth_run(session.truth, BASE + 0x15, 1);
+	truth_run(session.truth, BASE + 0x10, 2);
+	truth_run(session.truth, BASE + 0x10, 2);
+	truth_step(session.truth, BASE + 0x12);
+	check_retired(&session, want, sizeof(want));
+	finish(&session);
+}
+
+static void
+a_string_instruction_at_the_end_of_the_record_has_not_retired(void **state)
+{
+	struct session session;
+
+	(void)state;
+	start(&session);
+	truth_run(session.truth, BASE + 0x10, 2);
+	check_retired(&session, NULL, 0);
+	finish(&session);
+}
+
+static void
+many_words_pass_through_the_buffer_in_order(void **state)
+{
+	struct session session;
+	struct truth_log *log;
+	struct tz_error err;
+
+	(void)state;
+	start(&session);
+	for (unsigned i = 0; i < 100000; i++) {
+		truth_run(session.truth, BASE + 0x07, 4);
+		truth_context(session.truth, i % 4, i);
+	}
+	assert_int_equal(truth_flush(session.truth), 0);
+	assert_int_equal(truth_read("truth", session.words.words,
+			     session.words.count, session.code, &log, &err),
+	    0);
+	assert_int_equal(log->insns, 200000);
+	assert_int_equal(log->contexts[99999].cr3, 99999);
+	truth_log_free(log);
+	finish(&session);
+}
+
+static void
+the_first_error_of_a_sink_is_kept(void **state)
+{
+	struct truth *truth;
+	int calls = 0;
+
+	(void)state;
+	truth = truth_create(refuse, &calls);
+	for (unsigned i = 0; i < 200000; i++)
+		truth_stopped(truth);
+	assert_int_equal(truth_flush(truth), -TZ_EIO);
+	assert_int_equal(calls, 1);
+	truth_destroy(truth);
+}
+
+static void
+check_bad(const uint32_t *words, size_t count, const char *text)
+{
+	struct session session;
+	struct truth_log *log;
+	struct tz_error err = { "" };
+
+	start(&session);
+	assert_int_equal(truth_read("truth-cpu0.zst", words, count,
+			     session.code, &log, &err),
+	    -TZ_EFORMAT);
+	assert_string_equal(err.text, text);
+	finish(&session);
+}
+
+static void
+words_that_are_no_truth_are_refused_with_their_place(void **state)
+{
+	const uint32_t base = (uint32_t)BASE, high = (uint32_t)(BASE >> 32);
+	const uint32_t undefined[] = { 7 << 2 };
+	const uint32_t alone[] = { 2, base, high };
+	const uint32_t half[] = { 1, base, high };
+	const uint32_t inside[] = { 1, base + 2, high, 3 };
+	const uint32_t nowhere[] = { 1, base + 0x1000, high, 3 };
+	const uint32_t unknown[] = { 9 << 2 | 3 };
+	const uint32_t outside[] = { 1, base, high, 2, 2, base + 9, high };
+
+	(void)state;
+	check_bad(undefined, TZ_ARRAY_LEN(undefined),
+	    "truth-cpu0.zst: word 1: RUN of an undefined entry");
+	check_bad(alone, TZ_ARRAY_LEN(alone),
+	    "truth-cpu0.zst: word 1: CUT does not follow a run");
+	check_bad(half, TZ_ARRAY_LEN(half),
+	    "truth-cpu0.zst: word 1: DEFINE is truncated");
+	check_bad(inside, TZ_ARRAY_LEN(inside),
+	    "truth-cpu0.zst: word 4: run or cut ends within an instruction");
+	check_bad(nowhere, TZ_ARRAY_LEN(nowhere),
+	    "truth-cpu0.zst: word 4: no code image has an instruction at "
+	    "0xffffffff80201000");
+	check_bad(unknown, TZ_ARRAY_LEN(unknown),
+	    "truth-cpu0.zst: word 1: unknown kind of EXTRA");
+	check_bad(outside, TZ_ARRAY_LEN(outside),
+	    "truth-cpu0.zst: word 7: CUT outside its run");
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(runs_come_back_as_their_instructions),
+		cmocka_unit_test(
+		    entries_that_share_a_slot_of_the_dictionary_do_not_mix),
+		cmocka_unit_test(a_cut_run_retires_what_stands_before_the_cut),
+		cmocka_unit_test(a_step_is_one_instruction),
+		cmocka_unit_test(
+		    a_string_instruction_retires_once_however_often_it_is_entered),
+		cmocka_unit_test(
+		    an_interrupted_string_instruction_retires_after_it_was_resumed),
+		cmocka_unit_test(
+		    a_string_instruction_at_the_end_of_the_record_has_not_retired),
+		cmocka_unit_test(many_words_pass_through_the_buffer_in_order),
+		cmocka_unit_test(the_first_error_of_a_sink_is_kept),
+		cmocka_unit_test(
+		    words_that_are_no_truth_are_refused_with_their_place),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,194 @@
+#include "traces/account_work.h"
+#include "traces/grow.h"
+
+/*
+ * Gives intervals of which nothing was read to a stream: that of who read the
+ * page last, or the CPU's where no thread is traced.
+ */
+static void
+account_own_intervals(struct account_work *work)
+{
+	struct account *account = work->account;
+
+	for (size_t i = 0; i < account->interval_count; i++) {
+		struct account_interval *interval = &account->intervals[i];
+		const struct account_sums *sums = &work->sums[i];
+		struct account_stream *stream = NULL;
+		uint64_t reader = FRAMES_NO_READER;
+
+		if (interval->stream != ACCOUNT_NONE || sums->written == 0)
+			continue;
+		reader = frames_reader(work->frames, sums->pa);
+		if (reader != FRAMES_NO_READER)
+			stream = account_stream(work, reader);
+		else if (!work->any_thread)
+			stream = account_stream(work, interval->cpu);
+		if (stream != NULL)
+			interval->stream = (size_t)(stream - account->streams);
+	}
+}
+
+/* Lays the intervals out in their streams and adds up their rows. */
+static void
+account_lay_out(struct account_work *work)
+{
+	struct account *account = work->account;
+
+	for (size_t i = 0; i < account->interval_count; i++) {
+		struct account_interval *interval = &account->intervals[i];
+		const struct account_sums *sums = &work->sums[i];
+		struct account_stream *stream;
+
+		if (interval->stream == ACCOUNT_NONE) {
+			if (account->nobodys == 0 && sums->written != 0)
+				account->nobodys_place = (struct account_place){
+					interval->cpu, interval->begin
+				};
+			account->nobodys += sums->written;
+			continue;
+		}
+		stream = &account->streams[interval->stream];
+		interval->logical = stream->logical;
+		stream->logical += interval->end - interval->begin;
+		stream->rows[ACCOUNT_WRITTEN] += sums->written;
+		stream->rows[ACCOUNT_UNREPORTED] += sums->taken;
+		if (sums->overwritten == 0)
+			continue;
+		if (stream->rows[ACCOUNT_OVERWRITTEN] == 0)
+			stream->places[ACCOUNT_OVERWRITTEN] =
+			    (struct account_place){ interval->cpu,
+				    sums->overwritten_offset };
+		stream->rows[ACCOUNT_OVERWRITTEN] += sums->overwritten;
+	}
+}
+
+static void
+account_collect(void *arg, const struct frames_span *old)
+{
+	struct account_work *work = arg;
+	uint64_t done = 0;
+
+	while (!old->reported && done < old->bytes) {
+		struct account_span span = account_split(
+		    work, old->cpu, old->offset + done, old->bytes - done);
+
+		if (!GROW(work->spans, work->span_room, work->span_count + 1)) {
+			account_no_memory(work);
+			return;
+		}
+		work->spans[work->span_count++] = span;
+		done += span.bytes;
+	}
+}
+
+static int
+account_compare(const void *a, const void *b)
+{
+	const struct account_span *left = a, *right = b;
+
+	if (left->interval != right->interval)
+		return left->interval < right->interval ? -1 : 1;
+	return (left->offset > right->offset) - (left->offset < right->offset);
+}
+
+/* Marks what reaches, without a hole, up to the end of its stream. */
+static bool
+account_mark_tails(struct account_work *work)
+{
+	struct account *account = work->account;
+	uint64_t *start = calloc(account->stream_count + 1, sizeof(*start));
+
+	if (start == NULL)
+		return false;
+	for (size_t i = 0; i < account->stream_count; i++)
+		start[i] = account->streams[i].logical;
+	for (size_t i = work->span_count; i-- > 0;) {
+		struct account_span *span = &work->spans[i];
+		const struct account_interval *interval =
+		    &account->intervals[span->interval];
+		uint64_t logical = interval->logical + span->offset -
+		    interval->begin;
+
+		if (interval->stream == ACCOUNT_NONE ||
+		    logical + span->bytes != start[interval->stream])
+			continue;
+		span->tail = true;
+		start[interval->stream] = logical;
+	}
+	free(start);
+	return true;
+}
+
+/* What nobody read: the tails become pieces, the rest a row. */
+static void
+account_close_rows(struct account_work *work)
+{
+	struct account *account = work->account;
+
+	frames_each(work->frames, account_collect, work);
+	if (work->span_count != 0)
+		qsort(work->spans, work->span_count, sizeof(*work->spans),
+		    account_compare);
+	if (!account_mark_tails(work))
+		account_no_memory(work);
+	for (size_t i = 0; i < work->span_count && work->error == 0; i++) {
+		const struct account_span *span = &work->spans[i];
+		const struct account_interval *interval =
+		    &account->intervals[span->interval];
+		enum account_row row = span->tail ? ACCOUNT_TAIL
+						  : ACCOUNT_UNREPORTED;
+		struct account_stream *stream;
+		struct account_piece piece = {
+			.bytes = span->bytes,
+			.interval = span->interval,
+			.offset = span->offset,
+			.tail = true,
+		};
+
+		if (interval->stream == ACCOUNT_NONE)
+			continue;
+		stream = &account->streams[interval->stream];
+		if (stream->rows[row] == 0)
+			stream->places[row] = (struct account_place){
+				interval->cpu, span->offset
+			};
+		piece.position = stream->drained + stream->rows[row];
+		stream->rows[row] += span->bytes;
+		if (span->tail)
+			account_add_piece(work, stream, piece);
+	}
+}
+
+/* What the driver admits to have lost is no silent loss. */
+static void
+account_settle_claims(struct account *account)
+{
+	static const enum account_row from[] = { ACCOUNT_OVERWRITTEN,
+		ACCOUNT_UNREPORTED };
+
+	for (size_t i = 0; i < account->stream_count; i++) {
+		struct account_stream *stream = &account->streams[i];
+
+		for (size_t j = 0; j < TZ_ARRAY_LEN(from); j++) {
+			uint64_t *row = &stream->rows[from[j]];
+			uint64_t claim = stream->claimed -
+			    stream->rows[ACCOUNT_LOST];
+			uint64_t part = claim < *row ? claim : *row;
+
+			if (part != 0)
+				stream->places[ACCOUNT_LOST] =
+				    stream->places[from[j]];
+			*row -= part;
+			stream->rows[ACCOUNT_LOST] += part;
+		}
+	}
+}
+
+void
+account_close(struct account_work *work)
+{
+	account_own_intervals(work);
+	account_lay_out(work);
+	account_close_rows(work);
+	account_settle_claims(work->account);
+}

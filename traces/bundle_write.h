@@ -1,0 +1,57 @@
+/*
+ * Writes a bundle.  All goes to a new directory beside the wanted one, which takes
+ * its place only when the bundle is complete: a run that fails destroys nothing.
+ * After the first error every function does nothing and returns that error.
+ */
+#ifndef TOPAZ_TRACES_BUNDLE_WRITE_H
+#define TOPAZ_TRACES_BUNDLE_WRITE_H
+
+#include "traces/bundle.h"
+
+struct bundle_writer;
+
+/*
+ * Starts a bundle that will be PATH.  -TZ_EUSAGE: PATH exists and is neither an
+ * empty directory nor a bundle; -TZ_EIO.
+ */
+int bundle_create(const char *path, unsigned cpu_count,
+    struct bundle_writer **writer, struct tz_error *err);
+
+/* Adds COUNT executable bytes at VA. */
+int bundle_add_image(struct bundle_writer *writer, const char *name,
+    uint64_t va, const void *bytes, size_t count);
+
+/* Adds an ELF file. */
+int bundle_add_object(struct bundle_writer *writer, const char *name,
+    uint64_t bias, const void *bytes, size_t count);
+
+/*
+ * A truth_sink and its argument: truth_create(bundle_truth_sink,
+ * bundle_truth_arg(writer, cpu)).
+ */
+void *bundle_truth_arg(struct bundle_writer *writer, unsigned cpu);
+int bundle_truth_sink(void *arg, const uint32_t *words, size_t count);
+
+/* Appends to the log of events, in global order. */
+int bundle_add_event(struct bundle_writer *writer, const struct event *event);
+
+/* Appends what user space read next of a stream; STREAM as in emu/event.h. */
+int bundle_add_stream(struct bundle_writer *writer, uint64_t stream,
+    const void *bytes, size_t count);
+
+/* Appends frames of CPU as they stand when TraceEn falls. */
+int bundle_add_fell(struct bundle_writer *writer, unsigned cpu,
+    const struct fell_header *header, const void *bytes);
+
+/*
+ * Completes the bundle with INFO (its cpu_count is overwritten) and puts it in
+ * its place, where it replaces an older bundle.  Frees WRITER in any case.
+ * Returns the first error of the writer, -TZ_EIO.
+ */
+int bundle_finish(struct bundle_writer *writer, const struct bundle_info *info,
+    struct tz_error *err);
+
+/* Removes what was written and frees WRITER (which may be NULL). */
+void bundle_abandon(struct bundle_writer *writer);
+
+#endif

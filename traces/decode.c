@@ -1,0 +1,180 @@
+#include "traces/decode.h"
+
+#include "traces/image.h"
+
+#include <intel-pt.h>
+#include <stdlib.h>
+
+struct decode {
+	struct pt_insn_decoder *decoder;
+	struct pt_config config;
+	struct decode_info info;
+	int status; /* of libipt's last call */
+};
+
+static void
+decode_set_filter(struct pt_config *config, const struct decode_filter *filter)
+{
+	struct pt_conf_addr_filter *to = &config->addr_filter;
+
+	to->config.addr_cfg = filter->config;
+	to->addr0_a = filter->a[0];
+	to->addr0_b = filter->b[0];
+	to->addr1_a = filter->a[1];
+	to->addr1_b = filter->b[1];
+	to->addr2_a = filter->a[2];
+	to->addr2_b = filter->b[2];
+	to->addr3_a = filter->a[3];
+	to->addr3_b = filter->b[3];
+}
+
+struct decode *
+decode_create(const struct decode_config *from)
+{
+	struct decode *decode = calloc(1, sizeof(*decode));
+
+	if (decode == NULL)
+		return NULL;
+	image_config(
+	    &decode->config, from->bytes, from->count, from->signature);
+	if (from->filter != NULL)
+		decode_set_filter(&decode->config, from->filter);
+	decode->decoder = pt_insn_alloc_decoder(&decode->config);
+	if (decode->decoder == NULL ||
+	    pt_insn_set_image(decode->decoder, from->image) < 0) {
+		decode_destroy(decode);
+		return NULL;
+	}
+	return decode;
+}
+
+void
+decode_destroy(struct decode *decode)
+{
+	if (decode == NULL)
+		return;
+	if (decode->decoder != NULL)
+		pt_insn_free_decoder(decode->decoder);
+	free(decode);
+}
+
+bool
+decode_sync(struct decode *decode)
+{
+	decode->info.error = 0;
+	decode->info.text = NULL;
+	decode->info.enabled = false;
+	do {
+		decode->status = pt_insn_sync_forward(decode->decoder);
+		if (decode->status == -pte_eos)
+			return false;
+	} while (decode->status < 0); /* a damaged PSB+: on to the next */
+	(void)pt_insn_get_sync_offset(
+	    decode->decoder, &decode->info.sync_offset);
+	return true;
+}
+
+/* Takes note of what an event says about tracing.  True: packets were lost. */
+static bool
+decode_note_event(struct decode *decode, const struct pt_event *event)
+{
+	struct decode_info *info = &decode->info;
+
+	switch ((int)event->type) {
+	case ptev_enabled:
+		info->enabled = true;
+		info->enables += event->status_update == 0;
+		break;
+	case ptev_disabled:
+	case ptev_async_disabled:
+		info->enabled = false;
+		info->disables++;
+		break;
+	case ptev_overflow:
+		info->enabled = event->ip_suppressed == 0;
+		return true;
+	default:
+		break;
+	}
+	return false;
+}
+
+static enum decode_state
+decode_fail(struct decode *decode)
+{
+	if (decode->status == -pte_eos)
+		return DECODE_END;
+	decode->info.error = decode->status;
+	decode->info.text = pt_errstr(pt_errcode(decode->status));
+	return DECODE_ERROR;
+}
+
+/* Takes pending events.  DECODE_MORE: an instruction may follow. */
+static enum decode_state
+decode_take_events(struct decode *decode)
+{
+	while (decode->status >= 0 && (decode->status & pts_event_pending)) {
+		struct pt_event event;
+
+		decode->status = pt_insn_event(
+		    decode->decoder, &event, sizeof(event));
+		if (decode->status >= 0 && decode_note_event(decode, &event))
+			return DECODE_OVERFLOW;
+	}
+	if (decode->status < 0)
+		return decode_fail(decode);
+	return (decode->status & pts_eos) != 0 ? DECODE_END : DECODE_MORE;
+}
+
+enum decode_state
+decode_next(struct decode *decode, uint64_t *ips, size_t max, size_t *count)
+{
+	enum decode_state state = DECODE_MORE;
+	size_t done = 0;
+
+	while (done < max) {
+		struct pt_insn insn;
+
+		state = decode_take_events(decode);
+		if (state != DECODE_MORE)
+			break;
+		insn.iclass = ptic_unknown;
+		decode->status = pt_insn_next(
+		    decode->decoder, &insn, sizeof(insn));
+		/* Also with an error the instruction may be a good one. */
+		if (insn.iclass != ptic_unknown)
+			ips[done++] = insn.ip;
+		if (decode->status < 0) {
+			state = decode_fail(decode);
+			break;
+		}
+	}
+	*count = done;
+	return state;
+}
+
+struct decode_info
+decode_info(const struct decode *decode)
+{
+	struct decode_info info = decode->info;
+
+	(void)pt_insn_get_offset(decode->decoder, &info.offset);
+	return info;
+}
+
+uint64_t
+decode_count_psbs(const uint8_t *bytes, size_t count)
+{
+	struct pt_packet_decoder *decoder;
+	struct pt_config config;
+	uint64_t psbs = 0;
+
+	image_config(&config, bytes, count, 0);
+	decoder = count == 0 ? NULL : pt_pkt_alloc_decoder(&config);
+	if (decoder == NULL)
+		return 0;
+	while (pt_pkt_sync_forward(decoder) >= 0)
+		psbs++;
+	pt_pkt_free_decoder(decoder);
+	return psbs;
+}

@@ -1,0 +1,63 @@
+#include "traces/image.h"
+
+#include <intel-pt.h>
+#include <stdio.h>
+
+int
+image_create(
+    const struct bundle *bundle, struct pt_image **out, struct tz_error *err)
+{
+	struct pt_image *image = pt_image_alloc(NULL);
+	char path[4096];
+
+	*out = NULL;
+	if (image == NULL)
+		return tz_error(err, TZ_EIO, "code images: out of memory");
+	for (size_t i = 0; i < bundle->image_count; i++) {
+		const struct bundle_image *part = &bundle->images[i];
+		int status;
+
+		snprintf(path, sizeof(path), "%s/%s", bundle->path, part->file);
+		status = pt_image_add_file(
+		    image, path, part->offset, part->bytes, NULL, part->va);
+		if (status < 0) {
+			pt_image_free(image);
+			return tz_error(err, TZ_EFORMAT, "%s: %s", part->file,
+			    pt_errstr(pt_errcode(status)));
+		}
+	}
+	*out = image;
+	return 0;
+}
+
+void
+image_destroy(struct pt_image *image)
+{
+	pt_image_free(image);
+}
+
+void
+image_config(struct pt_config *config, const uint8_t *bytes, size_t count,
+    uint32_t signature)
+{
+	union {
+		const uint8_t *in;
+		uint8_t *out; /* libipt's decoders do not write there */
+	} begin = { .in = bytes };
+	unsigned family = (signature >> 8) & 0xf;
+
+	pt_config_init(config);
+	config->begin = begin.out;
+	config->end = begin.out + count;
+	if (signature == 0)
+		return;
+	config->cpu.vendor = pcv_intel;
+	config->cpu.family = (uint16_t)(family == 0xf
+		? family + (signature >> 20 & 0xff)
+		: family);
+	config->cpu.model = (uint8_t)((signature >> 4 & 0xf) |
+	    (signature >> 12 & 0xf0));
+	config->cpu.stepping = signature & 0xf;
+	/* An unknown processor has no errata that libipt could work around. */
+	(void)pt_cpu_errata(&config->errata, &config->cpu);
+}

@@ -1,0 +1,21 @@
+/*
+ * The packets of a stream as lines of text, in ptdump's columns: offset, name,
+ * payload.  Its own use of libipt's packet layer; nothing is interpreted.
+ */
+#ifndef TOPAZ_TRACES_PACKETS_H
+#define TOPAZ_TRACES_PACKETS_H
+
+#include "emu/base.h"
+
+#include <stdio.h>
+
+/*
+ * Prints the packets of COUNT bytes from the first PSB on.  SIGNATURE is
+ * CPUID.1:EAX, 0 if unknown.  PADs are left out unless WITH_PADS.  After a packet
+ * that libipt refuses goes on at the next PSB; returns how many it refused, or
+ * -TZ_EIO (no memory).
+ */
+int packets_print(const uint8_t *bytes, size_t count, uint32_t signature,
+    bool with_pads, FILE *file);
+
+#endif

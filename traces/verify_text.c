@@ -1,0 +1,84 @@
+#include "traces/verify.h"
+
+#include <inttypes.h>
+
+static void
+verify_print_address(
+    FILE *file, const char *what, uint64_t va, const char *name)
+{
+	fprintf(file, "  %-8s  %016" PRIx64 "%s%s", what, va,
+	    name[0] != '\0' ? " " : "", name);
+}
+
+static void
+verify_print_difference(FILE *file, const struct verify_difference *difference)
+{
+	if (difference->has_executed)
+		verify_print_address(file, "executed", difference->executed,
+		    difference->executed_name);
+	else
+		fprintf(file, "  executed  (nothing more)");
+	fputc('\n', file);
+	if (difference->has_decoded)
+		verify_print_address(file, "decoded", difference->decoded,
+		    difference->decoded_name);
+	else
+		fprintf(file, "  decoded   (end of trace)");
+	fprintf(file, "\n  cause     %s\n", difference->cause);
+}
+
+static void
+verify_print_rows(FILE *file, const struct verify_stream *stream)
+{
+	const char *between = "";
+
+	fprintf(file, "  bytes     ");
+	for (unsigned row = 0; row < ACCOUNT_ROW_COUNT; row++) {
+		if (stream->rows[row] == 0 && row != ACCOUNT_WRITTEN)
+			continue;
+		fprintf(file, "%s%" PRIu64 " %s", between, stream->rows[row],
+		    account_row_name((enum account_row)row));
+		between = row == ACCOUNT_WRITTEN ? " = " : " + ";
+	}
+	fputc('\n', file);
+}
+
+static void
+verify_print_stream(FILE *file, const struct verify_stream *stream)
+{
+	const struct verify_difference *difference = &stream->difference;
+
+	fprintf(file, "%s  %" PRIu64 " instructions  ", stream->name,
+	    stream->expected);
+	if (!difference->found)
+		fprintf(file, "MATCH");
+	else
+		fprintf(file,
+		    "MISMATCH at instruction %" PRIu64 ", packet %08" PRIx64,
+		    difference->index, difference->offset);
+	fprintf(file,
+	    "  (%" PRIu64 " decoded, %" PRIu64 " segments, %" PRIu64
+	    " PSBs, %" PRIu64 " part%s)\n",
+	    stream->decoded, stream->segments, stream->psbs, stream->parts,
+	    stream->parts == 1 ? "" : "s");
+	if (difference->found)
+		verify_print_difference(file, difference);
+	if (stream->beyond != 0)
+		fprintf(file,
+		    "  %" PRIu64
+		    " instructions are in no packet that was left\n",
+		    stream->beyond);
+	verify_print_rows(file, stream);
+}
+
+void
+verify_print(const struct verify_result *result, FILE *file)
+{
+	for (size_t i = 0; i < result->stream_count; i++)
+		verify_print_stream(file, &result->streams[i]);
+	for (size_t i = 0; i < result->finding_count; i++)
+		fprintf(file, "FINDING  %s\n", result->findings[i].text);
+	if (result->stream_count == 0)
+		fprintf(file, "no trace was written\n");
+	fprintf(file, "%s\n", result->match ? "MATCH" : "MISMATCH");
+}

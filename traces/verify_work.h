@@ -1,0 +1,68 @@
+/*
+ * What the parts of the verification share: the whole bundle (verify.c), one
+ * stream (verify_stream.c), one stretch of bytes (verify_part.c).  For no one
+ * else.
+ */
+#ifndef TOPAZ_TRACES_VERIFY_WORK_H
+#define TOPAZ_TRACES_VERIFY_WORK_H
+
+#include "traces/decode.h"
+#include "traces/flow.h"
+#include "traces/verify.h"
+
+/* A PSB+ that the unit said it made. */
+struct verify_psb {
+	uint64_t offset; /* in all that the unit wrote */
+	uint64_t insns;  /* retired when it did */
+};
+
+struct verify_work {
+	const struct bundle *bundle;
+	const struct verify_options *options;
+	struct verify_result *result;
+	struct tz_error *err;
+	struct account account;
+	struct flow_source source;
+	struct truth_log *logs[BUNDLE_CPUS_MAX];
+	struct flow_cpu cpus[BUNDLE_CPUS_MAX];
+	struct fell fell[BUNDLE_CPUS_MAX];
+	struct verify_psbs {
+		size_t count, room;
+		struct verify_psb *psbs; /* by rising offset */
+	} psbs[BUNDLE_CPUS_MAX];
+	struct pt_image *image;
+};
+
+/* The stream at hand. */
+struct verify_bytes {
+	const struct account_stream *account;
+	struct verify_stream *stream;
+	uint8_t *bytes; /* drained, then the tail; by piece.position */
+	uint64_t count;
+	size_t interval_count;
+	size_t *intervals; /* of the stream, in order */
+};
+
+/* Bytes [begin, end) of a stream that follow one another without a hole. */
+struct verify_part {
+	uint64_t begin, end;
+	size_t first, last; /* pieces */
+	bool complete;      /* ends where TraceEn fell */
+};
+
+/* Adds a finding; what does not fit is cut. */
+void verify_add_finding(struct verify_work *work, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Reads and compares stream INDEX of the account. */
+int verify_one_stream(struct verify_work *work, size_t index);
+
+/* Decodes PART and compares it.  False: stop, the stream has its difference. */
+bool verify_one_part(struct verify_work *work, const struct verify_bytes *bytes,
+    const struct verify_part *part);
+
+/* The filter that holds in an interval; all 0 where there is none. */
+struct decode_filter verify_filter(
+    const struct verify_work *work, size_t interval);
+
+#endif
