@@ -1,24 +1,45 @@
 /*
- * The drivers that topaz knows how to run: one row each.
+ * The drivers that topaz knows how to run: each a folder driver/NAME with a
+ * driver.json:
+ *
+ *   "name", "title", "os" (whose kernel interface: harness/kpi/OS)
+ *   "module": its name in the guest (optional: the name)
+ *   "sources": relative to the folder; absent: the user's, by --source
+ *   "owner": the program that traces with it
+ *   "modes": "cpu", "thread" (optional: both)
+ *   "defaults": words for the guest that no option gives (optional)
  */
 #ifndef TOPAZ_HARNESS_DRIVERS_H
 #define TOPAZ_HARNESS_DRIVERS_H
 
 #include "emu/base.h"
 
+#define DRIVER_DEFAULT "insntrace"
+#define DRIVER_SOURCES_MAX 32
+#define DRIVER_DEFAULTS_MAX 16
+
 struct driver {
-	const char *name;   /* as on the command line */
-	const char *title;
-	const char *os;     /* whose kernel interface: harness/kpi/OS */
-	const char *module; /* name of the module in the guest */
-	const char *source; /* below topaz's own files; NULL: the user's */
-	const char *modes;  /* words: "cpu thread" */
+	struct json_t *json; /* owns all strings but the sources */
+	const char *name, *title, *os, *module, *owner;
+	char *source[DRIVER_SOURCES_MAX + 1]; /* absolute, NULL-terminated */
+	size_t source_count;
+	bool cpu_mode, thread_mode;
+	struct driver_default {
+		const char *key, *value;
+	} defaults[DRIVER_DEFAULTS_MAX];
+	size_t default_count;
 };
 
-/* The driver of that name, or NULL. */
-const struct driver *driver_find(const char *name);
+/*
+ * Reads the driver NAME below ROOT.  -TZ_ENOENT: there is none; -TZ_EFORMAT: its
+ * driver.json is not as above; -TZ_EIO.  To be freed also after an error.
+ */
+int driver_read(const char *root, const char *name, struct driver *driver,
+    struct tz_error *err);
+void driver_free(struct driver *driver);
 
-/* The INDEX-th driver, or NULL past the last; the first is the default. */
-const struct driver *driver_at(size_t index);
+/* Names of all drivers, sorted; the list and each of it are to be freed. */
+int driver_names(
+    const char *root, char ***names, size_t *count, struct tz_error *err);
 
 #endif

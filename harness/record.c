@@ -124,7 +124,7 @@ keep_frames(struct record *record, unsigned index)
 
 		record_fail(record,
 		    bundle_add_fell(record->writer, index, &header,
-		        record->ram + span->pa));
+			record->ram + span->pa));
 	}
 	cpu->on = false;
 }
@@ -136,8 +136,8 @@ note_drain(struct record *record, const struct event *event)
 	    event->c > record->ram_bytes - event->b)
 		return;
 	record_fail(record,
-	    bundle_add_stream(record->writer, event->a, record->ram + event->b,
-	        event->c));
+	    bundle_add_stream(
+		record->writer, event->a, record->ram + event->b, event->c));
 }
 
 static void
@@ -208,9 +208,9 @@ record_destroy(struct record *record)
 struct machine_observer
 record_observer(struct record *record)
 {
-	return (struct machine_observer){ .arg = record,
-		.event = record_event,
-		.console = record_char };
+	return (struct machine_observer){
+		.arg = record, .event = record_event, .console = record_char
+	};
 }
 
 void

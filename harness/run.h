@@ -12,7 +12,7 @@
 
 struct run_options {
 	const char *driver;
-	const char *source; /* NULL: the driver's own */
+	char *const *source; /* NULL-terminated; NULL: the driver's own */
 	const char *tree;   /* the OS's own sources, or NULL */
 	const char *cc;     /* NULL: gcc */
 	const char *output; /* the bundle */
@@ -52,8 +52,8 @@ struct run_outcome {
 /*
  * -TZ_EUSAGE: bad option, or a source that is missing or does not compile;
  * -TZ_ENOENT: no such driver or profile, or topaz's own files are missing;
- * -TZ_EFORMAT: an ELF file is corrupt; -TZ_EIO.  After an error the place of the
- * bundle is as it was before.
+ * -TZ_EFORMAT: an ELF file is corrupt; -TZ_EIO.  After an error the place of
+ * the bundle is as it was before.
  */
 int run_driver(const struct run_options *options, struct run_outcome *outcome,
     struct tz_error *err);

@@ -1,6 +1,7 @@
 #include "traces/decode.h"
 
 #include "traces/image.h"
+#include "traces/stitch.h"
 
 #include <intel-pt.h>
 #include <stdlib.h>
@@ -8,8 +9,13 @@
 struct decode {
 	struct pt_insn_decoder *decoder;
 	struct pt_config config;
+	struct pt_image *image;
+	struct decode_filter filter;
 	struct decode_info info;
-	int status; /* of libipt's last call */
+	int status;            /* of libipt's last call */
+	int64_t base;          /* to be added to libipt's offsets */
+	uint64_t disables;     /* before the PSB that it started at */
+	struct stitch *stitch; /* NULL until it is needed */
 };
 
 static void
@@ -28,6 +34,17 @@ decode_set_filter(struct pt_config *config, const struct decode_filter *filter)
 	to->addr3_b = filter->b[3];
 }
 
+/* A decoder for what the configuration says, in place of the last one. */
+static bool
+decode_open(struct decode *decode)
+{
+	if (decode->decoder != NULL)
+		pt_insn_free_decoder(decode->decoder);
+	decode->decoder = pt_insn_alloc_decoder(&decode->config);
+	return decode->decoder != NULL &&
+	    pt_insn_set_image(decode->decoder, decode->image) >= 0;
+}
+
 struct decode *
 decode_create(const struct decode_config *from)
 {
@@ -37,11 +54,12 @@ decode_create(const struct decode_config *from)
 		return NULL;
 	image_config(
 	    &decode->config, from->bytes, from->count, from->signature);
-	if (from->filter != NULL)
+	if (from->filter != NULL) {
+		decode->filter = *from->filter;
 		decode_set_filter(&decode->config, from->filter);
-	decode->decoder = pt_insn_alloc_decoder(&decode->config);
-	if (decode->decoder == NULL ||
-	    pt_insn_set_image(decode->decoder, from->image) < 0) {
+	}
+	decode->image = from->image;
+	if (!decode_open(decode)) {
 		decode_destroy(decode);
 		return NULL;
 	}
@@ -55,12 +73,15 @@ decode_destroy(struct decode *decode)
 		return;
 	if (decode->decoder != NULL)
 		pt_insn_free_decoder(decode->decoder);
+	stitch_destroy(decode->stitch);
 	free(decode);
 }
 
 bool
 decode_sync(struct decode *decode)
 {
+	uint64_t offset = 0;
+
 	decode->info.error = 0;
 	decode->info.text = NULL;
 	decode->info.enabled = false;
@@ -69,8 +90,11 @@ decode_sync(struct decode *decode)
 		if (decode->status == -pte_eos)
 			return false;
 	} while (decode->status < 0); /* a damaged PSB+: on to the next */
-	(void)pt_insn_get_sync_offset(
-	    decode->decoder, &decode->info.sync_offset);
+	(void)pt_insn_get_sync_offset(decode->decoder, &offset);
+	decode->info.sync_offset = (uint64_t)((int64_t)offset + decode->base);
+	decode->disables = decode->info.disables;
+	if (decode->stitch != NULL)
+		stitch_sync(decode->stitch, decode->info.sync_offset);
 	return true;
 }
 
@@ -88,7 +112,7 @@ decode_note_event(struct decode *decode, const struct pt_event *event)
 	case ptev_disabled:
 	case ptev_async_disabled:
 		info->enabled = false;
-		info->disables++;
+		info->disables += event->status_update == 0;
 		break;
 	case ptev_overflow:
 		info->enabled = event->ip_suppressed == 0;
@@ -126,6 +150,74 @@ decode_take_events(struct decode *decode)
 	return (decode->status & pts_eos) != 0 ? DECODE_END : DECODE_MORE;
 }
 
+/* Where the conditional branch INSN leads if it is taken. */
+static uint64_t
+decode_taken_target(const struct pt_insn *insn)
+{
+	const uint8_t *end = &insn->raw[insn->size];
+	int64_t distance = (int8_t)end[-1];
+
+	if (insn->size >= 6 && end[-6] == 0x0f && (end[-5] & 0xf0) == 0x80) {
+		uint32_t bits = (uint32_t)end[-4] | (uint32_t)end[-3] << 8 |
+		    (uint32_t)end[-2] << 16 | (uint32_t)end[-1] << 24;
+
+		distance = (int32_t)bits;
+	}
+	return insn->ip + insn->size + (uint64_t)distance;
+}
+
+/* Is IP outside all ranges, there being any? */
+static bool
+decode_is_filtered(const struct decode_filter *filter, uint64_t ip)
+{
+	bool any = false;
+
+	for (unsigned n = 0; n < TZ_ARRAY_LEN(filter->a); n++) {
+		if ((filter->config >> 4 * n & 0xf) != 1)
+			continue;
+		if (ip >= filter->a[n] && ip <= filter->b[n])
+			return false;
+		any = true;
+	}
+	return any;
+}
+
+/*
+ * libipt finds no answer for INSN.  If that is a conditional branch which leaves
+ * the ranges with a TIP.PGD that has no IP, decoding goes on at the next TIP.PGE.
+ */
+static enum decode_state
+decode_leave_at_jcc(struct decode *decode, const struct pt_insn *insn)
+{
+	enum stitch_end end;
+
+	if ((decode->status != -pte_bad_query && decode->status != -pte_eos) ||
+	    insn->iclass != ptic_cond_jump ||
+	    !decode_is_filtered(&decode->filter, decode_taken_target(insn)))
+		return decode_fail(decode);
+	if (decode->stitch == NULL) {
+		decode->stitch = stitch_create(&decode->config);
+		if (decode->stitch == NULL)
+			return decode_fail(decode);
+		stitch_sync(decode->stitch, decode->info.sync_offset);
+	}
+	end = stitch_resume(decode->stitch,
+	    decode->info.disables - decode->disables, &decode->config,
+	    &decode->base);
+	if (end == STITCH_REFUSED)
+		return decode_fail(decode);
+	decode->info.disables++;
+	decode->info.jcc_disables++;
+	decode->info.enabled = false;
+	if (end == STITCH_NO_MORE)
+		return DECODE_END;
+	if (!decode_open(decode))
+		decode->status = -pte_nomem;
+	else
+		decode->status = pt_insn_sync_set(decode->decoder, 0);
+	return decode->status < 0 ? decode_fail(decode) : DECODE_MORE;
+}
+
 enum decode_state
 decode_next(struct decode *decode, uint64_t *ips, size_t max, size_t *count)
 {
@@ -145,8 +237,9 @@ decode_next(struct decode *decode, uint64_t *ips, size_t max, size_t *count)
 		if (insn.iclass != ptic_unknown)
 			ips[done++] = insn.ip;
 		if (decode->status < 0) {
-			state = decode_fail(decode);
-			break;
+			state = decode_leave_at_jcc(decode, &insn);
+			if (state != DECODE_MORE)
+				break;
 		}
 	}
 	*count = done;
@@ -157,8 +250,10 @@ struct decode_info
 decode_info(const struct decode *decode)
 {
 	struct decode_info info = decode->info;
+	uint64_t offset;
 
-	(void)pt_insn_get_offset(decode->decoder, &info.offset);
+	if (pt_insn_get_offset(decode->decoder, &offset) >= 0)
+		info.offset = (uint64_t)((int64_t)offset + decode->base);
 	return info;
 }
 

@@ -48,9 +48,12 @@ struct verify_stream {
 	uint32_t id;
 	uint64_t expected; /* instructions that must decode */
 	uint64_t decoded, matched;
-	uint64_t beyond;   /* expected, but in no packet that was left */
-	uint64_t segments; /* TIP.PGE decoded */
-	uint64_t parts;    /* stretches of bytes without a hole */
+	uint64_t beyond; /* expected, but in no packet that was left */
+	bool stopped; /* the unit stopped by itself in one of its intervals */
+	bool open;    /* TraceEn was still 1 when the run ended */
+	uint64_t segments;     /* TIP.PGE decoded */
+	uint64_t jcc_disables; /* TIP.PGD without IP at a conditional branch */
+	uint64_t parts;        /* stretches of bytes without a hole */
 	uint64_t psbs;
 	uint64_t rows[ACCOUNT_ROW_COUNT];
 	struct account_place places[ACCOUNT_ROW_COUNT];

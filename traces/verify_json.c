@@ -46,7 +46,7 @@ verify_json_stream(const struct verify_stream *stream)
 		    account_row_name((enum account_row)row),
 		    verify_json_count(stream->rows[row]));
 	return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-			 "s:s, s:o}",
+			 "s:s, s:o, s:o, s:b, s:b}",
 	    "name", stream->name, "kind", stream->thread ? "thread" : "cpu",
 	    "id", verify_json_count(stream->id), "expected",
 	    verify_json_count(stream->expected), "decoded",
@@ -56,7 +56,9 @@ verify_json_stream(const struct verify_stream *stream)
 	    verify_json_count(stream->segments), "psbs",
 	    verify_json_count(stream->psbs), "bytes", rows, "verdict",
 	    stream->difference.found ? "MISMATCH" : "MATCH", "difference",
-	    verify_json_difference(&stream->difference));
+	    verify_json_difference(&stream->difference), "jcc_disables",
+	    verify_json_count(stream->jcc_disables), "stopped",
+	    (int)stream->stopped, "open", (int)stream->open);
 }
 
 char *

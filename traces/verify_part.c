@@ -348,6 +348,8 @@ part_decode(struct part_run *run)
 	} while (
 	    good && run->state == DECODE_OVERFLOW && decode_sync(run->decode));
 	run->bytes->stream->segments += decode_info(run->decode).enables;
+	run->bytes->stream->jcc_disables +=
+	    decode_info(run->decode).jcc_disables;
 	return good;
 }
 

@@ -58,6 +58,8 @@ verify_list_intervals(
 		if (!GROW(bytes->intervals, room, bytes->interval_count + 1))
 			return false;
 		bytes->intervals[bytes->interval_count++] = i;
+		bytes->stream->stopped |= account->intervals[i].stopped;
+		bytes->stream->open |= account->intervals[i].open;
 		if (interval != NULL)
 			bytes->stream->expected += interval->insns;
 	}
@@ -241,6 +243,27 @@ verify_fill(struct verify_work *work, size_t index, struct verify_bytes *bytes)
 	return 0;
 }
 
+/* Instructions in no packet need a reason: lost bytes, a stop, no last flush. */
+static void
+verify_judge_beyond(struct verify_work *work, struct verify_stream *stream)
+{
+	static const enum account_row lossy[] = { ACCOUNT_LOST,
+		ACCOUNT_OVERWRITTEN, ACCOUNT_UNREPORTED, ACCOUNT_PREFIX,
+		ACCOUNT_STALE };
+	uint64_t bytes = 0;
+
+	stream->beyond = stream->expected - stream->matched;
+	for (size_t i = 0; i < TZ_ARRAY_LEN(lossy); i++)
+		bytes += stream->rows[lossy[i]];
+	if (stream->beyond != 0 && bytes == 0 && !stream->stopped &&
+	    !stream->open)
+		verify_add_finding(work,
+		    "%s: %" PRIu64
+		    " instructions were traced into no packet, and no byte "
+		    "is missing",
+		    stream->name, stream->beyond);
+}
+
 int
 verify_one_stream(struct verify_work *work, size_t index)
 {
@@ -254,7 +277,7 @@ verify_one_stream(struct verify_work *work, size_t index)
 
 		verify_parts(work, &bytes);
 		if (!stream->difference.found)
-			stream->beyond = stream->expected - stream->matched;
+			verify_judge_beyond(work, stream);
 	}
 	free(bytes.bytes);
 	free(bytes.intervals);

@@ -66,8 +66,10 @@ verify_print_stream(FILE *file, const struct verify_stream *stream)
 	if (stream->beyond != 0)
 		fprintf(file,
 		    "  %" PRIu64
-		    " instructions are in no packet that was left\n",
-		    stream->beyond);
+		    " instructions are in no packet that was left%s%s\n",
+		    stream->beyond,
+		    stream->stopped ? "; the PT unit stopped by itself" : "",
+		    stream->open ? "; TraceEn is still 1" : "");
 	verify_print_rows(file, stream);
 }
 

@@ -70,8 +70,8 @@ buffer_create(const struct insntrace_config *config)
 	if (buffer == NULL)
 		return NULL;
 	buffer->config = *config;
-	if (!topa_build(&buffer->topa, config->chunk_count,
-		config->chunk_order, config->stop_on_full != 0, &memory)) {
+	if (!topa_build(&buffer->topa, config->chunk_count, config->chunk_order,
+		config->stop_on_full != 0, &memory)) {
 		heap_free(buffer, __builtin_return_address(0));
 		return NULL;
 	}
@@ -86,7 +86,9 @@ unmap(const struct buffer *buffer)
 	uint64_t bytes = topa_bytes(&buffer->topa);
 
 	for (uint64_t at = 0; at < bytes; at += PAGE_BYTES)
-		process_unmap_frame(buffer_frame(buffer, at));
+		process_unmap_frame(buffer_frame(buffer, at),
+		    ((uint64_t)buffer->descriptor << INSNTRACE_MAP_SHIFT) +
+			at);
 }
 
 void

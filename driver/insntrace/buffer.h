@@ -1,7 +1,7 @@
 /*
- * A trace buffer: its configuration, its chunks and tables in the guest's frames,
- * and what the last Stop found in it.  Only frames that tracing is off for may be
- * freed; who calls sees to that.
+ * A trace buffer: its configuration, its chunks and tables in the guest's
+ * frames, and what the last Stop found in it.  Only frames that tracing is off
+ * for may be freed; who calls sees to that.
  */
 #ifndef TOPAZ_DRIVER_INSNTRACE_BUFFER_H
 #define TOPAZ_DRIVER_INSNTRACE_BUFFER_H
@@ -22,8 +22,8 @@ struct buffer {
 struct buffer *buffer_create(const struct insntrace_config *config);
 
 /*
- * Frees a list of buffers; their frames leave all user mappings first, for which
- * the processes are locked: the caller holds no lock.
+ * Frees a list of buffers; their frames leave all user mappings first, for
+ * which the processes are locked: the caller holds no lock.
  */
 void buffer_destroy_all(struct buffer *list);
 

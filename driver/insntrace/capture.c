@@ -25,8 +25,8 @@ capture_decode(const struct topa *topa, bool stop_on_full,
 		.wraps = wraps,
 		.status = capture->status,
 	};
-	if (!topa_position(topa, capture->output_base, capture->mask_ptrs,
-		&position))
+	if (!topa_position(
+		topa, capture->output_base, capture->mask_ptrs, &position))
 		return INSNTRACE_INTERNAL;
 	if (stop_on_full) {
 		/* Stopped at its end, the CPU stands there or, where it has

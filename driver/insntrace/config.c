@@ -58,8 +58,8 @@ ctl_allowed(const struct caps *caps)
 	if (caps->cr3_filter)
 		allowed |= RTIT_CTL_CR3FILTER;
 	if (caps->psb_cyc)
-		allowed |=
-		    RTIT_CTL_CYCEN | RTIT_CTL_CYCTHRESH | RTIT_CTL_PSBFREQ;
+		allowed |= RTIT_CTL_CYCEN | RTIT_CTL_CYCTHRESH |
+		    RTIT_CTL_PSBFREQ;
 	if (caps->mtc)
 		allowed |= RTIT_CTL_MTCEN | RTIT_CTL_MTCFREQ;
 	if (caps->ptwrite)
@@ -77,8 +77,8 @@ ctl_field(uint64_t ctl, uint64_t mask)
 	return (uint32_t)((ctl & mask) / (mask & -mask));
 }
 
-/* SDM vol. 3, 33.2.8.2: a value that its bitmap lacks is #GP, whether or not the
- * packet is enabled; 0 is what a CPU without the field has. */
+/* SDM vol. 3, 33.2.8.2: a value that its bitmap lacks is #GP, whether or not
+ * the packet is enabled; 0 is what a CPU without the field has. */
 static bool
 frequency_allowed(uint64_t ctl, uint64_t mask, uint32_t map)
 {

@@ -1,7 +1,8 @@
 /*
- * What the CPU can do (CPUID leaf 14H) and whether a buffer's configuration keeps
- * to that and to the driver's limits.  Pure: no CPUID, no MSR.  A configuration
- * that passes can be written to the MSRs without #GP, and has something to trace.
+ * What the CPU can do (CPUID leaf 14H) and whether a buffer's configuration
+ * keeps to that and to the driver's limits.  Pure: no CPUID, no MSR.  A
+ * configuration that passes can be written to the MSRs without #GP, and has
+ * something to trace.
  */
 #ifndef TOPAZ_DRIVER_INSNTRACE_CONFIG_H
 #define TOPAZ_DRIVER_INSNTRACE_CONFIG_H
@@ -30,10 +31,11 @@
 #define RTIT_CTL_PSBFREQ     (UINT64_C(0xf) << 24)
 #define RTIT_CTL_ADDR_CFG(n) (UINT64_C(0xf) << (32 + 4 * (n)))
 
-#define RTIT_ADDR_CFG_NONE 0u
-#define RTIT_ADDR_CFG_STOP 2u /* the highest: 3 and above are #GP */
+#define RTIT_ADDR_CFG_NONE   0u
+#define RTIT_ADDR_CFG_STOP   2u /* the highest: 3 and above are #GP */
 
-/* CPUID.(14H,0) and (14H,1), and CPUID.7.EBX; 0 where the leaf does not exist. */
+/* CPUID.(14H,0) and (14H,1), and CPUID.7.EBX; 0 where the leaf does not exist.
+ */
 struct cpuid_words {
 	uint32_t leaf7_ebx;
 	uint32_t pt0_ebx, pt0_ecx;
@@ -44,16 +46,18 @@ struct caps {
 	bool trace; /* PT, with output through ToPA */
 	bool topa_multi;
 	bool cr3_filter, psb_cyc, ip_filter, mtc, ptwrite, power;
-	uint32_t range_count; /* 0..INSNTRACE_RANGES_MAX */
+	uint32_t range_count;               /* 0..INSNTRACE_RANGES_MAX */
 	uint32_t mtc_map, cyc_map, psb_map; /* bit n: value n is allowed */
 };
 
 void caps_decode(const struct cpuid_words *words, struct caps *caps);
 
-/* The last byte of a range, which ADDRn_B holds: the hardware's is inclusive. */
+/* The last byte of a range, which ADDRn_B holds: the hardware's is inclusive.
+ */
 uint64_t range_last(const struct insntrace_range *range);
 
-/* INVALID_ARGS, or NOT_SUPPORTED: more chunks than the CPU's tables can have. */
+/* INVALID_ARGS, or NOT_SUPPORTED: more chunks than the CPU's tables can have.
+ */
 enum insntrace_status config_check(
     const struct caps *caps, const struct insntrace_config *config);
 

@@ -1,5 +1,6 @@
 /*
- * The module and its device: ioctls are copied in and out here and nowhere else.
+ * The module and its device: ioctls are copied in and out here and nowhere
+ * else.
  */
 #include "driver/insntrace/ops.h"
 #include "harness/guest/kern.h"

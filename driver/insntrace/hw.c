@@ -19,8 +19,8 @@
 /* SDM vol. 3, 33.2.7.2, "ToPA PMI": Trace_ToPA_PMI. */
 #define GLOBAL_STATUS_TOPA_PMI (UINT64_C(1) << 55)
 
-#define CPUID_LEAF_EXTENDED 7u
-#define CPUID_LEAF_PT       0x14u
+#define CPUID_LEAF_EXTENDED    7u
+#define CPUID_LEAF_PT          0x14u
 
 struct cpuid_result {
 	uint32_t eax, ebx, ecx, edx;
@@ -32,8 +32,8 @@ cpuid(uint32_t leaf, uint32_t subleaf)
 	struct cpuid_result result;
 
 	__asm__ volatile("cpuid"
-			 : "=a"(result.eax), "=b"(result.ebx),
-			 "=c"(result.ecx), "=d"(result.edx)
+			 : "=a"(result.eax), "=b"(result.ebx), "=c"(result.ecx),
+			 "=d"(result.edx)
 			 : "a"(leaf), "c"(subleaf));
 	return result;
 }

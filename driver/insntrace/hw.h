@@ -1,7 +1,7 @@
 /*
  * The tracing hardware of the CPU that calls: CPUID, the IA32_RTIT_* MSRs, the
- * PMI's status bit and its LVT entry.  The order of the writes is all the policy
- * here.  No XSAVES.
+ * PMI's status bit and its LVT entry.  The order of the writes is all the
+ * policy here.  No XSAVES.
  */
 #ifndef TOPAZ_DRIVER_INSNTRACE_HW_H
 #define TOPAZ_DRIVER_INSNTRACE_HW_H
@@ -31,8 +31,8 @@ void hw_stop(const struct hw_setup *setup);
 void hw_capture(const struct caps *caps, struct hw_capture *capture);
 
 /*
- * For the PMI's handler: stops tracing for as long as it runs, and lets it go on
- * as it was.  pause returns what resume wants; resume of a CPU that did not
+ * For the PMI's handler: stops tracing for as long as it runs, and lets it go
+ * on as it was.  pause returns what resume wants; resume of a CPU that did not
  * trace, or whose tracing has stopped by itself, leaves it off.
  */
 uint64_t hw_pause(void);

@@ -11,14 +11,15 @@
 #define INSNTRACE_PATH "/dev/insntrace"
 
 /*
- * What an ioctl fails with, beside the kernel's own errors (a bad address, a bad
- * file, an unknown command): all above those.  An operation that fails has
+ * What an ioctl fails with, beside the kernel's own errors (a bad address, a
+ * bad file, an unknown command): all above those.  An operation that fails has
  * changed nothing.
  */
 enum insntrace_status {
 	INSNTRACE_OK = 0,
-	INSNTRACE_BAD_STATE = 201,     /* not in this state: see README.md */
-	INSNTRACE_INVALID_ARGS = 202,  /* outside limits, or the CPU's abilities */
+	INSNTRACE_BAD_STATE = 201, /* not in this state: see README.md */
+	INSNTRACE_INVALID_ARGS =
+	    202, /* outside limits, or the CPU's abilities */
 	INSNTRACE_NO_RESOURCES = 203,  /* every trace has its buffer already */
 	INSNTRACE_NOT_SUPPORTED = 204, /* thread mode, or the CPU cannot */
 	INSNTRACE_NO_MEMORY = 205,
@@ -27,18 +28,18 @@ enum insntrace_status {
 
 /* An ioctl's command and the structure that its argument points to. */
 enum insntrace_command {
-	INSNTRACE_INITIALIZE = 0x4901,    /* insntrace_allocation */
-	INSNTRACE_TERMINATE,              /* no argument */
-	INSNTRACE_GET_ALLOCATION,         /* insntrace_allocation */
-	INSNTRACE_ALLOCATE_BUFFER,        /* insntrace_buffer: gives descriptor */
-	INSNTRACE_FREE_BUFFER,            /* insntrace_buffer: takes descriptor */
-	INSNTRACE_GET_BUFFER_CONFIG,      /* insntrace_buffer */
-	INSNTRACE_GET_BUFFER_STATE,       /* insntrace_buffer_state */
-	INSNTRACE_GET_CHUNK,              /* insntrace_chunk */
-	INSNTRACE_START,                  /* no argument */
-	INSNTRACE_STOP,                   /* no argument */
-	INSNTRACE_ASSIGN_THREAD_BUFFER,   /* no argument: NOT_SUPPORTED */
-	INSNTRACE_RELEASE_THREAD_BUFFER,  /* no argument: NOT_SUPPORTED */
+	INSNTRACE_INITIALIZE = 0x4901,  /* insntrace_allocation */
+	INSNTRACE_TERMINATE,            /* no argument */
+	INSNTRACE_GET_ALLOCATION,       /* insntrace_allocation */
+	INSNTRACE_ALLOCATE_BUFFER,      /* insntrace_buffer: gives descriptor */
+	INSNTRACE_FREE_BUFFER,          /* insntrace_buffer: takes descriptor */
+	INSNTRACE_GET_BUFFER_CONFIG,    /* insntrace_buffer */
+	INSNTRACE_GET_BUFFER_STATE,     /* insntrace_buffer_state */
+	INSNTRACE_GET_CHUNK,            /* insntrace_chunk */
+	INSNTRACE_START,                /* no argument */
+	INSNTRACE_STOP,                 /* no argument */
+	INSNTRACE_ASSIGN_THREAD_BUFFER, /* no argument: NOT_SUPPORTED */
+	INSNTRACE_RELEASE_THREAD_BUFFER, /* no argument: NOT_SUPPORTED */
 };
 
 enum insntrace_mode {
@@ -67,8 +68,8 @@ struct insntrace_config {
 	uint32_t chunk_order;  /* a chunk has 4096 << order bytes */
 	uint32_t stop_on_full; /* 0: circular, 1 */
 	uint32_t reserved;     /* 0 */
-	uint64_t ctl;          /* IA32_RTIT_CTL without TraceEn, ToPA, FabricEn */
-	uint64_t cr3_match;    /* 0 unless ctl has CR3Filter */
+	uint64_t ctl;       /* IA32_RTIT_CTL without TraceEn, ToPA, FabricEn */
+	uint64_t cr3_match; /* 0 unless ctl has CR3Filter */
 	struct insntrace_range range[INSNTRACE_RANGES_MAX];
 };
 
@@ -82,8 +83,8 @@ struct insntrace_buffer {
 #define INSNTRACE_STATE_ERROR   2u /* STATUS.Error: an operational error */
 
 /*
- * As the last Stop left it.  The buffer holds the last min(written, size) bytes;
- * the oldest of them is at 0 if written <= size, else at POSITION.
+ * As the last Stop left it.  The buffer holds the last min(written, size)
+ * bytes; the oldest of them is at 0 if written <= size, else at POSITION.
  */
 struct insntrace_buffer_state {
 	uint32_t descriptor;

@@ -32,9 +32,9 @@ count_wrap(struct intr_cpu *self)
 }
 
 /*
- * Tracing is off from before the bit is cleared until the LVT entry is unmasked:
- * a wrap in between would set a bit that is about to be cleared, or raise a PMI
- * that the mask drops (SDM vol. 3, 33.2.7.2, "ToPA PMI").
+ * Tracing is off from before the bit is cleared until the LVT entry is
+ * unmasked: a wrap in between would set a bit that is about to be cleared, or
+ * raise a PMI that the mask drops (SDM vol. 3, 33.2.7.2, "ToPA PMI").
  */
 static int
 intr_handle(struct trap_frame *frame)
@@ -74,8 +74,8 @@ intr_begin(void)
 	__atomic_store_n(&self->active, true, __ATOMIC_RELEASE);
 }
 
-/* The last fill may have come just before tracing stopped.  Its PMI is either on
- * its way to the handler, or was dropped: then nobody else will count it. */
+/* The last fill may have come just before tracing stopped.  Its PMI is either
+ * on its way to the handler, or was dropped: then nobody else will count it. */
 uint64_t
 intr_end(void)
 {

@@ -140,8 +140,8 @@ op_get_chunk(void *args)
 	if (buffer == NULL || request->index >= buffer->config.chunk_count)
 		return INSNTRACE_INVALID_ARGS;
 	request->bytes = topa_chunk_bytes(&buffer->topa);
-	request->map_offset =
-	    ((uint64_t)request->descriptor << INSNTRACE_MAP_SHIFT) +
+	request->map_offset = ((uint64_t)request->descriptor
+				  << INSNTRACE_MAP_SHIFT) +
 	    request->index * request->bytes;
 	return INSNTRACE_OK;
 }
@@ -231,50 +231,50 @@ ops_run(enum op op, void *args)
 	return status;
 }
 
-/* The buffer that all of [OFFSET, +BYTES) is in, BYTES > 0; the lock is held. */
-static struct buffer *
-find_mapped(uint64_t offset, uint64_t bytes)
+/* The buffer that all of [OFFSET, +BYTES) is in; the lock is held. */
+static enum insntrace_status
+find_mapped(uint64_t offset, uint64_t bytes, struct buffer **buffer)
 {
 	uint64_t descriptor = offset >> INSNTRACE_MAP_SHIFT;
 	uint64_t begin = offset - (descriptor << INSNTRACE_MAP_SHIFT);
-	struct buffer *buffer;
 	enum state next;
 
-	if (descriptor > UINT32_MAX ||
-	    !state_next(session.state, OP_GET_CHUNK, &next))
-		return NULL;
-	buffer = find_buffer((uint32_t)descriptor);
-	if (buffer == NULL || begin >= buffer->state.size_bytes ||
-	    bytes > buffer->state.size_bytes - begin)
-		return NULL;
-	return buffer;
+	if (!state_next(session.state, OP_GET_CHUNK, &next))
+		return INSNTRACE_BAD_STATE;
+	*buffer = find_buffer((uint32_t)descriptor);
+	if (*buffer == NULL || begin >= (*buffer)->state.size_bytes ||
+	    bytes > (*buffer)->state.size_bytes - begin)
+		return INSNTRACE_INVALID_ARGS;
+	return INSNTRACE_OK;
 }
 
 enum insntrace_status
 ops_check_map(uint64_t offset, uint64_t bytes)
 {
-	bool found;
+	enum insntrace_status status;
+	struct buffer *buffer;
 
 	mutex_lock(&session.lock);
-	found = find_mapped(offset, bytes) != NULL;
-	unlock();
-	return found ? INSNTRACE_OK : INSNTRACE_INVALID_ARGS;
+	status = find_mapped(offset, bytes, &buffer);
+	mutex_unlock(&session.lock);
+	return status;
 }
 
 enum insntrace_status
 ops_map_frame(uint64_t offset, uint64_t *pa)
 {
+	enum insntrace_status status;
 	struct buffer *buffer;
 
 	mutex_lock(&session.lock);
-	buffer = find_mapped(offset, PAGE_BYTES);
-	if (buffer != NULL) {
+	status = find_mapped(offset, PAGE_BYTES, &buffer);
+	if (status == INSNTRACE_OK) {
 		buffer->mapped = true;
 		*pa = buffer_frame(buffer,
 		    offset & ((UINT64_C(1) << INSNTRACE_MAP_SHIFT) - 1));
 	}
 	mutex_unlock(&session.lock);
-	return buffer != NULL ? INSNTRACE_OK : INSNTRACE_INVALID_ARGS;
+	return status;
 }
 
 void

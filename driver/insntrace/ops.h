@@ -1,6 +1,6 @@
 /*
- * The operations on the one session that there can be: traces, buffers, start and
- * stop.  Any process may call them; the one that called Initialize owns the
+ * The operations on the one session that there can be: traces, buffers, start
+ * and stop.  Any process may call them; the one that called Initialize owns the
  * session, which ends with it.
  */
 #ifndef TOPAZ_DRIVER_INSNTRACE_OPS_H
@@ -14,8 +14,8 @@ struct process;
 /* Once, before any other: what the CPU can do. */
 void ops_init(void);
 
-/* ARGS: the operation's structure (insntrace.h), or NULL where it has none; read
- * and filled in place.  Sleeps. */
+/* ARGS: the operation's structure (insntrace.h), or NULL where it has none;
+ * read and filled in place.  Sleeps. */
 enum insntrace_status ops_run(enum op op, void *args);
 
 /* Whether [OFFSET, +BYTES) lies in one buffer and may be mapped now. */

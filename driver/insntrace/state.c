@@ -1,8 +1,12 @@
 #include "driver/insntrace/state.h"
 
 /* Next states; ABSENT: not allowed. */
-enum { ABSENT, CLOSED = STATE_CLOSED + 1, ALLOCATED = STATE_ALLOCATED + 1,
-	ACTIVE = STATE_ACTIVE + 1 };
+enum {
+	ABSENT,
+	CLOSED = STATE_CLOSED + 1,
+	ALLOCATED = STATE_ALLOCATED + 1,
+	ACTIVE = STATE_ACTIVE + 1
+};
 
 static const unsigned char table[OP_COUNT][STATE_COUNT] = {
 	[OP_INITIALIZE] = { [STATE_CLOSED] = ALLOCATED },

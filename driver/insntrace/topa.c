@@ -4,8 +4,8 @@
 
 /*
  * SDM vol. 3, 33.2.7.2 "Table of Physical Addresses (ToPA)", table "ToPA Table
- * Entry Fields": the base is a page's number at bit 12; a region is aligned to its
- * size; an END entry's base is that of the next table.
+ * Entry Fields": the base is a page's number at bit 12; a region is aligned to
+ * its size; an END entry's base is that of the next table.
  */
 #define ENTRY_END        (UINT64_C(1) << 0)
 #define ENTRY_INT        (UINT64_C(1) << 2)
@@ -89,10 +89,10 @@ build_tables(struct topa *topa, const struct topa_memory *memory)
 	uint32_t left = topa->chunk_count;
 
 	while (left != 0) {
-		uint32_t count =
-		    left < TOPA_TABLE_CHUNKS ? left : TOPA_TABLE_CHUNKS;
-		uint64_t *entry =
-		    memory->alloc(memory->arg, table_pages(count), 1);
+		uint32_t count = left < TOPA_TABLE_CHUNKS ? left
+							  : TOPA_TABLE_CHUNKS;
+		uint64_t *entry = memory->alloc(
+		    memory->arg, table_pages(count), 1);
 
 		if (entry == NULL)
 			return false;
@@ -116,9 +116,8 @@ build_chunks(struct topa *topa, const struct topa_memory *memory)
 
 		if (chunk == NULL)
 			return false;
-		*chunk_entry(topa, i) =
-		    data_entry(memory->va_to_pa(memory->arg, chunk),
-			topa->chunk_order);
+		*chunk_entry(topa, i) = data_entry(
+		    memory->va_to_pa(memory->arg, chunk), topa->chunk_order);
 	}
 	return true;
 }
@@ -131,8 +130,8 @@ link_tables(struct topa *topa)
 		const struct topa_table *table = &topa->table[i];
 		uint32_t next = (i + 1) % topa->table_count;
 
-		table->entry[table->chunk_count] =
-		    end_entry(topa->table[next].pa);
+		table->entry[table->chunk_count] = end_entry(
+		    topa->table[next].pa);
 	}
 }
 
@@ -151,8 +150,9 @@ topa_build(struct topa *topa, uint32_t chunk_count, uint32_t chunk_order,
 	link_tables(topa);
 	/* SDM vol. 3, 33.2.7.2, "ToPA STOP": STOP alone stops silently; with
 	 * INT too, tracing stops first and the PMI follows. */
-	*chunk_entry(topa, chunk_count - 1) |=
-	    stop_on_full ? ENTRY_INT | ENTRY_STOP : ENTRY_INT;
+	*chunk_entry(topa, chunk_count - 1) |= stop_on_full
+	    ? ENTRY_INT | ENTRY_STOP
+	    : ENTRY_INT;
 	return true;
 }
 

@@ -1,10 +1,12 @@
 /*
  * The Table of Physical Addresses of one trace buffer: its chunks, the chained
  * tables that name them to the hardware, and the way back from the hardware's
- * pointers to a position.  Pure: memory comes from the caller, no MSR is touched.
+ * pointers to a position.  Pure: memory comes from the caller, no MSR is
+ * touched.
  *
- * The chain is always a circle.  The last chunk raises a PMI when it is full (and
- * stops tracing, if asked to): it is what tells the driver that the buffer wrapped.
+ * The chain is always a circle.  The last chunk raises a PMI when it is full
+ * (and stops tracing, if asked to): it is what tells the driver that the buffer
+ * wrapped.
  */
 #ifndef TOPAZ_DRIVER_INSNTRACE_TOPA_H
 #define TOPAZ_DRIVER_INSNTRACE_TOPA_H
@@ -53,8 +55,8 @@ uint64_t topa_bytes(const struct topa *topa);
 uint64_t topa_chunk_pa(const struct topa *topa, uint32_t index);
 
 /*
- * The position, 0..topa_bytes, that IA32_RTIT_OUTPUT_BASE and _MASK_PTRS stand for,
- * read with TraceEn = 0.  False: they point to no place in these tables.
+ * The position, 0..topa_bytes, that IA32_RTIT_OUTPUT_BASE and _MASK_PTRS stand
+ * for, read with TraceEn = 0.  False: they point to no place in these tables.
  */
 bool topa_position(const struct topa *topa, uint64_t base, uint64_t mask_ptrs,
     uint64_t *position);

@@ -4,8 +4,8 @@
 #include "driver/insntrace/intr.h"
 #include "harness/guest/kern.h"
 
-/* Written before a rendezvous begins and read after it has ended; inside it each
- * CPU has its own. */
+/* Written before a rendezvous begins and read after it has ended; inside it
+ * each CPU has its own. */
 struct trace_cpu {
 	struct buffer *buffer;
 	struct hw_setup setup;
@@ -83,7 +83,7 @@ trace_stop(void)
 		struct buffer *buffer = cpu->buffer;
 
 		buffer->state_status = capture_decode(&buffer->topa,
-		    buffer->config.stop_on_full != 0, &cpu->capture,
-		    cpu->wraps, &buffer->state);
+		    buffer->config.stop_on_full != 0, &cpu->capture, cpu->wraps,
+		    &buffer->state);
 	}
 }

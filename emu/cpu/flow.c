@@ -267,7 +267,7 @@ learn_edge(struct block *from, struct block *to, bool taken)
 	struct edge *edge = &from->edge[from->victim];
 
 	if (!is_edge_class(from->last.class) || from->ambiguous ||
-	    from->writable || to->writable)
+	    ((from->writable || to->writable) && !is_rep_again(from, to->va)))
 		return;
 	from->victim ^= 1;
 	*edge = (struct edge){

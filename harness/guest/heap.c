@@ -286,16 +286,20 @@ size_t
 heap_usable_bytes(const void *va)
 {
 	unsigned item;
-	const struct frame *frame = find_item(va, &item);
+	const struct frame *frame;
+	size_t bytes = 0;
 
+	spin_lock(&heap_lock);
+	frame = find_item(va, &item);
 	if (frame != NULL)
-		return item_bytes(frame->bucket);
+		bytes = item_bytes(frame->bucket);
 	for (const struct large *large = larges; large != NULL;
 	     large = large->next) {
 		if (large->va == (uintptr_t)va)
-			return large->count * PAGE_BYTES;
+			bytes = large->count * PAGE_BYTES;
 	}
-	return 0;
+	spin_unlock(&heap_lock);
+	return bytes;
 }
 
 /* xorshift64: any seed but 0. */
@@ -311,7 +315,7 @@ next_random(uint64_t *state)
 void
 heap_init(void)
 {
-	uint64_t state = boot_option("heap_seed", 1) | UINT64_C(1) << 63;
+	uint64_t state = boot_option("heap_seed", 4) | UINT64_C(1) << 63;
 
 	for (unsigned bucket = 0; bucket < BUCKETS; bucket++) {
 		for (unsigned slab = 0; slab < BOOT_SLABS; slab++) {

@@ -170,6 +170,7 @@ struct region {
 	uint64_t va, pages;
 	enum region_kind kind;
 	struct device *device;
+	uint64_t offset; /* device: where in it the region begins */
 };
 /* KE_EXIST: overlaps another; KE_NOMEM. */
 int region_add(struct space *space, uint64_t va, uint64_t pages,

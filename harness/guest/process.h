@@ -90,8 +90,8 @@ int device_create(const char *name, const struct device_ops *ops, void *arg,
 /* No new open; ioctl and mmap on open files fail with KE_NXIO from now on, and
  * those under way have ended on return. */
 void device_destroy(struct device *device);
-/* Takes the frame PA out of every process's device mappings. */
-void process_unmap_frame(uint64_t pa);
+/* Takes the frame PA, which devices map at OFFSET, out of every process. */
+void process_unmap_frame(uint64_t pa, uint64_t offset);
 
 /* Called when not NULL, in the context of the process that they are about,
  * sleepable and without locks, unless said otherwise. */

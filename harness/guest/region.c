@@ -142,6 +142,7 @@ region_map_device(struct space *space, struct device *device, uint64_t offset,
 	if (error != 0)
 		return -error;
 	region->device = device;
+	region->offset = offset;
 	device_reference(device);
 	for (uint64_t i = 0; i < pages && error == 0; i++) {
 		uint64_t pa;
@@ -175,32 +176,30 @@ region_unmap(struct space *space, uint64_t va, uint64_t bytes)
 }
 
 static void
-unmap_frame_in(struct space *space, uint64_t pa)
+unmap_frame_in(struct space *space, uint64_t pa, uint64_t offset)
 {
 	for (const struct region *region = space->regions; region != NULL;
 	     region = region->next) {
-		if (region->kind != REGION_DEVICE)
-			continue;
-		for (uint64_t i = 0; i < region->pages; i++) {
-			uint64_t va = region->va + i * PAGE_BYTES;
+		uint64_t at = offset - region->offset;
 
-			if (space_walk(space->cr3, va) != pa)
-				continue;
-			space_clear(space->cr3, va);
-			flush_all_cpus(va, 1);
-		}
+		if (region->kind != REGION_DEVICE || offset < region->offset ||
+		    at / PAGE_BYTES >= region->pages ||
+		    space_walk(space->cr3, region->va + at) != pa)
+			continue;
+		space_clear(space->cr3, region->va + at);
+		flush_all_cpus(region->va + at, 1);
 	}
 }
 
 void
-process_unmap_frame(uint64_t pa)
+process_unmap_frame(uint64_t pa, uint64_t offset)
 {
 	mutex_lock(&process_list_lock);
 	for (struct process *process = process_list; process != NULL;
 	     process = process->next) {
 		mutex_lock(&process->lock);
 		if (process->space.cr3 != 0)
-			unmap_frame_in(&process->space, pa);
+			unmap_frame_in(&process->space, pa, offset);
 		mutex_unlock(&process->lock);
 	}
 	mutex_unlock(&process_list_lock);

@@ -36,9 +36,6 @@ make_parents(char *path, size_t dir_bytes)
 	return 0;
 }
 
-/* A tree's own folder of headers, which is left out of include paths. */
-#define TREE_PREFIX "sys/"
-
 /*
  * A folder of links to the headers that the user's tree replaces, so that the
  * tree's other headers stay out of sight.
@@ -55,15 +52,10 @@ shadow_tree(const struct build_kpi *kpi, const struct build_options *options,
 	}
 	for (i = 0; kpi->tree_include[i] != NULL; i++) {
 		const char *name = kpi->tree_include[i];
-		const char *as = name;
 		char from[PATH_MAX], to[PATH_MAX];
-		int from_bytes, to_bytes;
-
-		if (strncmp(as, TREE_PREFIX, strlen(TREE_PREFIX)) == 0)
-			as += strlen(TREE_PREFIX);
-		from_bytes = snprintf(
-		    from, sizeof(from), "%s/%s", options->tree, name);
-		to_bytes = snprintf(to, sizeof(to), "%s/%s", *shadow, as);
+		int from_bytes = snprintf(
+		    from, sizeof(from), "%s/sys/%s", options->tree, name);
+		int to_bytes = snprintf(to, sizeof(to), "%s/%s", *shadow, name);
 
 		if (from_bytes >= (int)sizeof(from) ||
 		    to_bytes >= (int)sizeof(to))
@@ -220,28 +212,38 @@ build_object(const struct build_kpi *kpi, const struct build_options *options,
 }
 
 int
-build_sha256(
-    const char *path, char digest[BUILD_SHA256_BYTES], struct tz_error *err)
+build_sha256(char *const *paths, char digest[BUILD_SHA256_BYTES],
+    struct tz_error *err)
 {
-	const char *const argv[] = { "sha256sum", "--", path, NULL };
-	const char *text;
-	char output[256];
+	struct text_list argv = { .at = NULL };
+	char output[128] = "";
 	int status = 0;
-	int error;
+	int error = 0;
+	size_t i;
 
-	if (access(path, R_OK) != 0)
-		return tz_error(
-		    err, TZ_EUSAGE, "%s: %s", path, strerror(errno));
-	error = spawn_run(argv, NULL, output, sizeof(output), &status, err);
+	text_list_add(&argv, "sh");
+	text_list_add(&argv, "-c");
+	text_list_add(&argv, "cat -- \"$@\" | sha256sum");
+	text_list_add(&argv, "sh");
+	for (i = 0; error == 0 && paths[i] != NULL; i++) {
+		text_list_add(&argv, "%s", paths[i]);
+		if (access(paths[i], R_OK) != 0)
+			error = tz_error(err, TZ_EUSAGE, "%s: %s", paths[i],
+			    strerror(errno));
+	}
+	if (error == 0 && argv.failed)
+		error = tz_error(err, TZ_EIO, "out of memory");
+	if (error == 0)
+		error = spawn_run((const char *const *)argv.at, NULL, output,
+		    sizeof(output), &status, err);
+	text_list_free(&argv);
 	if (error != 0)
 		return error;
-	/* A name with a backslash or newline is escaped: a '\' comes first. */
-	text = output + (output[0] == '\\');
-	if (status != 0 || strspn(text, "0123456789abcdef") != 64)
+	if (status != 0 || strspn(output, "0123456789abcdef") != 64)
 		return tz_error(err, TZ_EIO,
-		    "%s: sha256sum ended with %d and gave no digest", path,
+		    "%s: sha256sum ended with %d and gave no digest", paths[0],
 		    status);
-	memcpy(digest, text, BUILD_SHA256_BYTES - 1);
+	memcpy(digest, output, BUILD_SHA256_BYTES - 1);
 	digest[BUILD_SHA256_BYTES - 1] = '\0';
 	return 0;
 }

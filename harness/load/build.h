@@ -1,7 +1,7 @@
 /*
- * Compiles driver sources for the guest with the system's compiler.  Sources are
- * read where they stand and never changed; the objects depend on the bytes of
- * the sources and headers and on the compiler, not on any path.
+ * Compiles driver sources for the guest with the system's compiler.  Sources
+ * are read where they stand and never changed; the objects depend on the bytes
+ * of the sources and headers and on the compiler, not on any path.
  */
 #ifndef TOPAZ_HARNESS_LOAD_BUILD_H
 #define TOPAZ_HARNESS_LOAD_BUILD_H
@@ -29,8 +29,8 @@ struct build_kpi {
 };
 
 /*
- * Reads ROOT/harness/kpi/OS/kpi.json.  -TZ_ENOENT: there is none; -TZ_EFORMAT: it
- * is not as described here, with line or key; -TZ_EIO.
+ * Reads ROOT/harness/kpi/OS/kpi.json.  -TZ_ENOENT: there is none; -TZ_EFORMAT:
+ * it is not as described here, with line or key; -TZ_EIO.
  */
 int build_kpi_read(const char *root, const char *os, struct build_kpi **kpi,
     struct tz_error *err);
@@ -46,8 +46,9 @@ struct build_options {
 
 /*
  * Compiles SOURCES (NULL-terminated) into DIR/NAME.o, whose path *object gives,
- * to be freed.  -TZ_EUSAGE: a source is missing or does not compile (the compiler
- * has said why on standard error); -TZ_EIO: the compiler cannot be run.
+ * to be freed.  -TZ_EUSAGE: a source is missing or does not compile (the
+ * compiler has said why on standard error); -TZ_EIO: the compiler cannot be
+ * run.
  */
 int build_object(const struct build_kpi *kpi,
     const struct build_options *options, const char *name, char *const *sources,
@@ -61,8 +62,11 @@ char **build_module_sources(
     const struct build_module *module, const struct build_options *options);
 void build_strings_free(char **strings);
 
-/* SHA-256 of a file in hexadecimal.  -TZ_EUSAGE: cannot be read; -TZ_EIO. */
-int build_sha256(
-    const char *path, char digest[BUILD_SHA256_BYTES], struct tz_error *err);
+/*
+ * SHA-256 in hexadecimal of files (NULL-terminated list), one after the other.
+ * -TZ_EUSAGE: one cannot be read; -TZ_EIO.
+ */
+int build_sha256(char *const *paths, char digest[BUILD_SHA256_BYTES],
+    struct tz_error *err);
 
 #endif

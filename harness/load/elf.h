@@ -11,10 +11,11 @@
 struct symtab;
 
 /*
- * Each of the three fills IMAGE, to be freed with image_free also after an error,
- * and returns 0, -TZ_EIO (the file cannot be read; no memory), -TZ_EFORMAT (not
- * ELF, corrupt, truncated, for another machine, of the wrong kind, relocation not
- * supported) or -TZ_EUSAGE (RAM too small, unresolved symbols).
+ * Each of the three fills IMAGE, to be freed with image_free also after an
+ * error, and returns 0, -TZ_EIO (the file cannot be read; no memory),
+ * -TZ_EFORMAT (not ELF, corrupt, truncated, for another machine, of the wrong
+ * kind, relocation not supported) or -TZ_EUSAGE (RAM too small, unresolved
+ * symbols).
  *
  * The kernel's segments go to their addresses less ABI_KERNBASE, and its global
  * symbols to EXPORTS.
@@ -32,5 +33,20 @@ int elf_load_module(const char *name, const char *path, struct image_ram *ram,
 /* The file's bytes stand at *PA; the image's segments point into them. */
 int elf_load_program(const char *name, const char *path, struct image_ram *ram,
     struct image *image, struct gpa *pa, uint64_t *bytes, struct tz_error *err);
+
+/*
+ * The image's ELF file for keeping, to be freed: a module's section headers
+ * carry the addresses that it was given, so that the file alone leads from
+ * addresses to symbols.  -TZ_EIO: cannot be read again; no memory.
+ */
+int elf_object_bytes(const struct image *image, uint8_t **bytes, size_t *count,
+    struct tz_error *err);
+
+/*
+ * Fills IMAGE (no RAM behind it) from a file that elf_object_bytes made; NAME
+ * names it.  Errors as above.
+ */
+int elf_describe(const char *name, const char *path, struct image *image,
+    struct tz_error *err);
 
 #endif

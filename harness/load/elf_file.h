@@ -1,6 +1,6 @@
 /*
- * An ELF file in host memory, checked to be for the guest: what elf.c and link.c
- * share.  Private to harness/load.
+ * An ELF file in host memory, checked to be for the guest: what elf.c and
+ * link.c share.  Private to harness/load.
  */
 #ifndef TOPAZ_HARNESS_LOAD_ELF_FILE_H
 #define TOPAZ_HARNESS_LOAD_ELF_FILE_H

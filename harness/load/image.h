@@ -53,8 +53,8 @@ const struct image_segment *image_segment_at(
     const struct image *image, uint64_t va);
 
 /*
- * Takes BYTES zeroed bytes on a page boundary.  -TZ_EUSAGE: RAM is too small; the
- * message names WHAT.
+ * Takes BYTES zeroed bytes on a page boundary.  -TZ_EUSAGE: RAM is too small;
+ * the message names WHAT.
  */
 int image_ram_take(struct image_ram *ram, uint64_t bytes, const char *what,
     struct gpa *pa, struct tz_error *err);

@@ -5,8 +5,8 @@
  *   "cflags": compiler flags
  *   "modules": [{"name", "sources", "tree_sources"}]: relative to the file; the
  *     last (optional) to the tree that the user names, and used instead then
- *   "tree_include": headers and folders of that tree that come first
- *     (optional); an include path does not have their "sys/"
+ *   "tree_include": headers and folders of that tree's sys/ that come
+ *     first (optional)
  */
 #define _GNU_SOURCE
 #include <errno.h>

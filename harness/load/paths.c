@@ -8,65 +8,168 @@
 #include <string.h>
 #include <unistd.h>
 
-/* In a build folder: one line, the source folder. */
-#define PATHS_FILE "topaz.source"
+#define PATHS_LIST "topaz.files"
 
+struct paths_list {
+	struct paths *paths;
+	char dir[PATH_MAX]; /* of the list */
+	char name[PATH_MAX + 16];
+};
+
+/* PATH, behind the list's folder unless it is absolute.  NULL: no memory. */
 static char *
-read_line(const char *path)
+paths_join(const struct paths_list *list, const char *path)
 {
-	FILE *file = fopen(path, "re");
+	char *joined;
+
+	if (path[0] == '/')
+		return strdup(path);
+	if (asprintf(&joined, "%s/%s", list->dir, path) < 0)
+		return NULL;
+	return joined;
+}
+
+/* "/x/sort.elf" gives "sort". */
+static char *
+paths_stem(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *base = slash != NULL ? slash + 1 : path;
+
+	return strndup(base, strcspn(base, "."));
+}
+
+/* Adds PATH under its stem's name; takes PATH. */
+static int
+paths_add(const struct paths_list *list, struct boot_part *part, size_t *count,
+    size_t max, char *path, struct tz_error *err)
+{
+	char *name = paths_stem(path);
+
+	if (name == NULL || *count == max) {
+		free(path);
+		free(name);
+		return tz_error(err, TZ_EFORMAT,
+		    "%s: more than %zu kernels or programs", list->name, max);
+	}
+	part[(*count)++] = (struct boot_part){ name, path };
+	return 0;
+}
+
+static int
+paths_line(const struct paths_list *list, char *line, struct tz_error *err)
+{
+	struct paths *paths = list->paths;
+	size_t word = strcspn(line, " ");
+	char *path;
+
+	path = line[word] == ' ' ? paths_join(list, line + word + 1) : NULL;
+	line[word] = '\0';
+	if (path != NULL && strcmp(line, "kernel") == 0)
+		return paths_add(list, paths->kernel, &paths->kernel_count,
+		    PATHS_KERNELS_MAX, path, err);
+	if (path != NULL && strcmp(line, "program") == 0)
+		return paths_add(list, paths->program, &paths->program_count,
+		    PATHS_PROGRAMS_MAX, path, err);
+	if (path != NULL && strcmp(line, "source") == 0 &&
+	    paths->source == NULL) {
+		paths->source = path;
+		return 0;
+	}
+	free(path);
+	return tz_error(
+	    err, TZ_EFORMAT, "%s: bad line '%s'", list->name, line);
+}
+
+static int
+paths_read(const struct paths_list *list, FILE *file, struct tz_error *err)
+{
 	char *line = NULL;
 	size_t size = 0;
+	int error = 0;
 
-	if (file == NULL)
-		return NULL;
-	if (getline(&line, &size, file) < 0) {
-		free(line);
-		line = NULL;
-	} else {
+	while (error == 0 && getline(&line, &size, file) >= 0) {
 		line[strcspn(line, "\n")] = '\0';
+		if (line[0] != '\0')
+			error = paths_line(list, line, err);
 	}
-	fclose(file);
-	return line;
+	free(line);
+	if (error == 0 && list->paths->source == NULL)
+		error = tz_error(err, TZ_EFORMAT,
+		    "%s: no source in it", list->name);
+	return error;
+}
+
+/* Opens the list that stands in FOLDER below the executable's. */
+static FILE *
+paths_open(struct paths_list *list, const char *exe, const char *folder)
+{
+	char path[PATH_MAX + 32];
+
+	snprintf(path, sizeof(path), "%s%s", exe, folder);
+	if (realpath(path, list->dir) == NULL)
+		return NULL;
+	snprintf(list->name, sizeof(list->name), "%s/" PATHS_LIST, list->dir);
+	return fopen(list->name, "re");
 }
 
 int
 paths_find(struct paths *paths, struct tz_error *err)
 {
-	char exe[PATH_MAX], name[PATH_MAX + 32];
+	struct paths_list list = { .paths = paths };
+	char exe[PATH_MAX];
 	ssize_t bytes = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	FILE *file;
 	char *slash;
+	int error;
 
 	*paths = (struct paths){ .source = NULL };
-	if (bytes <= 0)
-		return tz_error(err, TZ_ENOENT, "/proc/self/exe: %s",
-		    bytes < 0 ? strerror(errno) : "empty");
-	exe[bytes] = '\0';
+	exe[bytes > 0 ? bytes : 0] = '\0';
 	slash = strrchr(exe, '/');
-	if (slash != NULL)
-		*slash = '\0';
-	snprintf(name, sizeof(name), "%s/%s", exe, PATHS_FILE);
-	paths->source = read_line(name);
-	if (paths->source != NULL) {
-		paths->build = strdup(exe);
-	} else {
-		snprintf(name, sizeof(name), "%s/../share/topaz", exe);
-		paths->source = realpath(name, NULL);
-		if (paths->source == NULL)
-			return tz_error(err, TZ_ENOENT,
-			    "%s: topaz's own files are not there: %s", name,
-			    strerror(errno));
-		paths->build = strdup(paths->source);
+	if (slash == NULL)
+		return tz_error(
+		    err, TZ_ENOENT, "/proc/self/exe: %s", strerror(errno));
+	*slash = '\0';
+	file = paths_open(&list, exe, "");
+	if (file == NULL)
+		file = paths_open(&list, exe, "/../share/topaz");
+	if (file == NULL)
+		return tz_error(err, TZ_ENOENT,
+		    "%s: " PATHS_LIST " is neither there nor in "
+		    "../share/topaz",
+		    exe);
+	error = paths_read(&list, file, err);
+	fclose(file);
+	return error;
+}
+
+const char *
+paths_kernel(const struct paths *paths, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < paths->kernel_count; i++)
+		if (strcmp(paths->kernel[i].name, name) == 0)
+			return paths->kernel[i].path;
+	return NULL;
+}
+
+static void
+parts_free(struct boot_part *part, size_t count)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		free((void *)(uintptr_t)part[i].name);
+		free((void *)(uintptr_t)part[i].path);
 	}
-	if (paths->build == NULL)
-		return tz_error(err, TZ_EIO, "out of memory");
-	return 0;
 }
 
 void
 paths_free(struct paths *paths)
 {
+	parts_free(paths->kernel, paths->kernel_count);
+	parts_free(paths->program, paths->program_count);
 	free(paths->source);
-	free(paths->build);
 	*paths = (struct paths){ .source = NULL };
 }

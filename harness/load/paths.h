@@ -1,19 +1,35 @@
 /*
- * Where topaz finds its own files: beside its executable in a build folder, under
- * share/topaz once installed.  No environment variable says otherwise.
+ * Where topaz finds its own files: the list topaz.files, which stands beside
+ * the executable in a build folder and under share/topaz once installed.  No
+ * environment variable says otherwise.
+ *
+ * Its lines: "source DIR" (holds harness/kpi/ and driver/), "kernel FILE",
+ * named after the OS whose kernel interface it has, and "program FILE"; relative to the list where they do not start with a slash.
  */
 #ifndef TOPAZ_HARNESS_LOAD_PATHS_H
 #define TOPAZ_HARNESS_LOAD_PATHS_H
 
-#include "emu/base.h"
+#include "harness/load/boot.h"
+
+#define PATHS_KERNELS_MAX 8
+#define PATHS_PROGRAMS_MAX 32
 
 struct paths {
-	char *source; /* holds harness/kpi/, harness/guest/, driver/ */
-	char *build;  /* holds what was compiled for the guest, same folders */
+	char *source;
+	struct boot_part kernel[PATHS_KERNELS_MAX]; /* named by their stem */
+	size_t kernel_count;
+	struct boot_part program[PATHS_PROGRAMS_MAX];
+	size_t program_count;
 };
 
-/* -TZ_ENOENT: neither place has them.  To be freed also after an error. */
+/*
+ * -TZ_ENOENT: there is no list; -TZ_EFORMAT: a line of it is none of the above;
+ * -TZ_EIO: no memory.  To be freed also after an error.
+ */
 int paths_find(struct paths *paths, struct tz_error *err);
+
+/* The kernel of that name, or NULL. */
+const char *paths_kernel(const struct paths *paths, const char *name);
 void paths_free(struct paths *paths);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Addresses back to names: symbol and offset, file and line, a backtrace.  Reads
+ * Addresses back to names: symbol and offset, file and line, a backtrace. Reads
  * the symbol tables and DWARF of the images that were loaded.
  */
 #ifndef TOPAZ_HARNESS_LOAD_SYMBOLS_H
@@ -18,8 +18,8 @@ struct symbol_place {
 };
 
 /*
- * IMAGES must outlive the result; nothing is read before it is needed.  NULL: out
- * of memory.
+ * IMAGES must outlive the result; nothing is read before it is needed.  NULL:
+ * out of memory.
  */
 struct symbols *symbols_create(const struct image *images, size_t count);
 void symbols_destroy(struct symbols *symbols);

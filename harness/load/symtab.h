@@ -1,6 +1,6 @@
 /*
- * Names that a module may link against: the kernel's global symbols and those of
- * the modules before it.
+ * Names that a module may link against: the kernel's global symbols and those
+ * of the modules before it.
  */
 #ifndef TOPAZ_HARNESS_LOAD_SYMTAB_H
 #define TOPAZ_HARNESS_LOAD_SYMTAB_H

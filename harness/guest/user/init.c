@@ -1,7 +1,8 @@
 /*
- * The first program: starts the workloads, which wait at a gate, and the
- * tracer, whose exit is what closes the trace; reaps them all.  Its arguments
- * are the kernel's command line; README.md lists the words.
+ * The first program: starts the workloads, which wait at a gate, and the tracer
+ * (or the program that owner= names), whose exit is what closes the trace;
+ * reaps them all.  Its arguments are the kernel's command line; README.md lists
+ * the words.
  */
 #include "harness/guest/user/user.h"
 
@@ -108,18 +109,20 @@ run_untraced(void)
 static int
 run_tracer(const char *args)
 {
-	char line[LINE_BYTES];
+	char line[LINE_BYTES], owner[32];
 	int64_t pid;
 	int code = 0;
 
+	if (!arg_text(args, "owner", owner, sizeof(owner)))
+		user_format(owner, sizeof(owner), "tracer");
 	user_format(line, sizeof(line), "jobs=%u target=%u %s",
 	    (uint64_t)plan.jobs, (uint64_t)plan.job[0].pid, args);
-	pid = sys2(SYS_SPAWN, address("tracer"), address(line));
+	pid = sys2(SYS_SPAWN, address(owner), address(line));
 	if (pid < 0)
-		user_fail("tracer", pid);
+		user_fail(owner, pid);
 	pid = sys2(SYS_WAIT, (uint64_t)pid, address(&code));
 	if (pid < 0)
-		user_fail("wait for tracer", pid);
+		user_fail("wait for the owner", pid);
 	return code;
 }
 

@@ -68,7 +68,7 @@ smp_rendezvous_cpus(cpuset_t map, void (*setup)(void *), void (*action)(void *),
 	int i;
 
 	mask = 0;
-	CPU_FOREACH (i)
+	CPU_FOREACH(i)
 		if (CPU_ISSET(i, &map))
 			mask |= UINT64_C(1) << i;
 	if (mask == 0)

@@ -33,7 +33,7 @@ kpi_eventhandler_register(
 	entry->arg = arg;
 	entry->priority = priority;
 	mutex_lock(&entries_lock);
-	TAILQ_FOREACH (at, &entries, next)
+	TAILQ_FOREACH(at, &entries, next)
 		if (at->priority > priority)
 			break;
 	if (at == NULL)
@@ -62,7 +62,7 @@ kpi_eventhandler_process_exit(struct proc *p)
 {
 	struct eventhandler_entry *entry;
 
-	TAILQ_FOREACH (entry, &entries, next)
+	TAILQ_FOREACH(entry, &entries, next)
 		if (strcmp(entry->event, "process_exit") == 0)
 			((void (*)(void *, struct proc *))entry->func)(
 			    entry->arg, p);

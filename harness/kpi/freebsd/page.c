@@ -124,7 +124,7 @@ cdev_pager_allocate(void *handle, enum obj_type type,
 void
 cdev_pager_free_page(vm_object_t object, vm_page_t m)
 {
-	process_unmap_frame(m->phys_addr);
+	process_unmap_frame(m->phys_addr, ptoa(m->pindex));
 	object->pages[m->pindex] = NULL;
 	m->object = NULL;
 	m->busy = 0;

@@ -58,7 +58,7 @@ event_run(struct intr_event *event)
 	struct intr_handler *ih;
 
 	mutex_lock(&event->list_lock);
-	TAILQ_FOREACH (ih, &event->handlers, next)
+	TAILQ_FOREACH(ih, &event->handlers, next)
 		if (atomic_swap_int(&ih->need, 0) != 0)
 			ih->handler(ih->arg);
 	mutex_unlock(&event->list_lock);

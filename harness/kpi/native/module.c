@@ -1,6 +1,6 @@
 /*
- * Loads the modules that the host handed over before the first program starts, and
- * unloads them after it has ended.
+ * Loads the modules that the host handed over before the first program starts,
+ * and unloads them after it has ended.
  */
 #include "harness/kpi/native/module.h"
 
@@ -22,8 +22,8 @@ load_one(const struct native_module *module)
 	if (error == 0)
 		loaded[loaded_count++] = module;
 	else
-		kprintf("module %s does not load, error %d\n", module->name,
-		    error);
+		kprintf(
+		    "module %s does not load, error %d\n", module->name, error);
 }
 
 void

@@ -20,7 +20,7 @@
 
 static const char kpi_json[] =
     "{\"include\": [\"include\"], \"cflags\": [\"-DSMP\"],\n"
-    " \"tree_include\": [\"sys/dev/x.h\"],\n"
+    " \"tree_include\": [\"dev/x.h\"],\n"
     " \"modules\": [{\"name\": \"frame\", \"sources\": [\"frame.c\"],\n"
     "               \"tree_sources\": [\"sys/frame.c\"]}]}\n";
 static const char header[] = "static inline int x(void) { return 1; }\n";
@@ -235,17 +235,24 @@ bad_descriptions_name_their_place(void **state)
 static void
 digests_are_those_of_sha256(void **state)
 {
+	char one[] = "a\\b", two[] = "bc", absent[] = "absent";
+	char *paths[] = { strdup(fixture_path(one)), strdup(fixture_path(two)),
+		NULL };
+	char *missing[] = { strdup(fixture_path(absent)), NULL };
 	char digest[BUILD_SHA256_BYTES];
 	struct tz_error err;
 
 	(void)state;
-	assert_int_equal(
-	    build_sha256(fixture_write("a\\b", "abc", 3), digest, &err), 0);
+	fixture_write(one, "a", 1);
+	fixture_write(two, "bc", 2);
+	assert_int_equal(build_sha256(paths, digest, &err), 0);
 	assert_string_equal(digest,
 	    "ba7816bf8f01cfea414140de5dae2223"
 	    "b00361a396177a9cb410ff61f20015ad");
-	assert_int_equal(
-	    build_sha256(fixture_path("absent"), digest, &err), -TZ_EUSAGE);
+	assert_int_equal(build_sha256(missing, digest, &err), -TZ_EUSAGE);
+	free(paths[0]);
+	free(paths[1]);
+	free(missing[0]);
 }
 
 int

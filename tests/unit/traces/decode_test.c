@@ -183,50 +183,83 @@ a_refused_packet_is_shown_and_the_next_psb_found(void **state)
 	fixture_remove(&fixture);
 }
 
-/* Prints what libipt does with a TIP.PGD without IP at a Jcc. */
+/* Decodes the first CPU's packets; the range is that of [09, 15]. */
 static void
-a_filter_exit_at_a_jcc_without_ip(void **state)
+check_filtered(struct fixture *fixture, const uint8_t *offsets, size_t count,
+    uint64_t jcc_disables)
 {
 	const struct decode_filter filter = {
 		.config = 1,
-		.a = { FIXTURE_CODE },
-		.b = { FIXTURE_CODE + 0x0f },
+		.a = { FIXTURE_CODE + 0x09 },
+		.b = { FIXTURE_CODE + 0x15 },
 	};
 	struct decode_config config = { .signature = 0x506e3 };
-	struct fixture fixture;
+	enum decode_state end;
 	struct bundle *bundle;
 	struct decode *decode;
 	struct tz_error err;
 	uint64_t ips[64];
-	enum decode_state end;
-	size_t count;
+	size_t done;
+
+	fixture_finish(fixture);
+	assert_int_equal(bundle_open(fixture->dir, &bundle, &err), 0);
+	assert_int_equal(image_create(bundle, &config.image, &err), 0);
+	config.bytes = fixture->cpu[0].bytes;
+	config.count = fixture->cpu[0].written;
+	config.filter = &filter;
+	decode = decode_create(&config);
+	assert_non_null(decode);
+	assert_true(decode_sync(decode));
+	end = decode_next(decode, ips, TZ_ARRAY_LEN(ips), &done);
+	assert_int_equal(done, count);
+	for (size_t i = 0; i < count; i++)
+		assert_int_equal(ips[i], FIXTURE_CODE + offsets[i]);
+	assert_int_equal(end, DECODE_END);
+	assert_int_equal(decode_info(decode).jcc_disables, jcc_disables);
+	assert_in_range(decode_info(decode).offset, 1, config.count);
+	decode_destroy(decode);
+	image_destroy(config.image);
+	bundle_close(bundle);
+	fixture_remove(fixture);
+}
+
+/* The JNZ at 09 leads to 07, out of the range. */
+static void
+a_jcc_that_leaves_the_range_without_an_ip_disables(void **state)
+{
+	static const uint8_t want[] = { 0x09, 0x09, 0x09, 0x0b, 0x15, 0x10 };
+	struct fixture fixture;
 
 	(void)state;
 	fixture_start(&fixture);
 	fixture_psb(&fixture, 0);
 	fixture_mode(&fixture);
-	fixture_pge(&fixture, FIXTURE_CODE + 7);
-	fixture_tnt(&fixture, 1, 1);
+	fixture_pge(&fixture, FIXTURE_CODE + 0x09);
 	fixture_pgd(&fixture);
+	fixture_pge_short(&fixture, 0x09);
+	fixture_pgd(&fixture);
+	fixture_psb(&fixture, 0);
+	fixture_pge(&fixture, FIXTURE_CODE + 0x09);
+	fixture_tnt(&fixture, 0, 1);
+	fixture_tip(&fixture, FIXTURE_CODE + 0x10);
+	fixture_fup(&fixture, FIXTURE_CODE + 0x12);
+	fixture_pgd(&fixture);
+	check_filtered(&fixture, want, sizeof(want), 2);
+}
+
+static void
+a_jcc_that_leaves_the_range_for_good_ends_the_trace(void **state)
+{
+	static const uint8_t want[] = { 0x09 };
+	struct fixture fixture;
+
+	(void)state;
+	fixture_start(&fixture);
+	fixture_psb(&fixture, 0);
 	fixture_mode(&fixture);
-	fixture_pge(&fixture, FIXTURE_CODE + 7);
-	fixture_finish(&fixture);
-	assert_int_equal(bundle_open(fixture.dir, &bundle, &err), 0);
-	assert_int_equal(image_create(bundle, &config.image, &err), 0);
-	config.bytes = fixture.cpu[0].bytes;
-	config.count = fixture.cpu[0].written;
-	config.filter = &filter;
-	decode = decode_create(&config);
-	assert_true(decode_sync(decode));
-	end = decode_next(decode, ips, TZ_ARRAY_LEN(ips), &count);
-	printf("state %d count %zu error %s\n", (int)end, count,
-	    decode_info(decode).text);
-	for (size_t i = 0; i < count; i++)
-		printf("%llx\n", (unsigned long long)ips[i]);
-	decode_destroy(decode);
-	image_destroy(config.image);
-	bundle_close(bundle);
-	fixture_remove(&fixture);
+	fixture_pge(&fixture, FIXTURE_CODE + 0x09);
+	fixture_pgd(&fixture);
+	check_filtered(&fixture, want, sizeof(want), 1);
 }
 
 int
@@ -237,7 +270,10 @@ main(int argc, char **argv)
 		cmocka_unit_test(packets_are_listed_in_columns),
 		cmocka_unit_test(
 		    a_refused_packet_is_shown_and_the_next_psb_found),
-		cmocka_unit_test(a_filter_exit_at_a_jcc_without_ip),
+		cmocka_unit_test(
+		    a_jcc_that_leaves_the_range_without_an_ip_disables),
+		cmocka_unit_test(
+		    a_jcc_that_leaves_the_range_for_good_ends_the_trace),
 	};
 
 	if (argc > 1)

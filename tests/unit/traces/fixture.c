@@ -137,6 +137,12 @@ fixture_pge(struct fixture *fixture, uint64_t ip)
 }
 
 void
+fixture_pge_short(struct fixture *fixture, uint64_t ip)
+{
+	fixture_ip(fixture, ppt_tip_pge, pt_ipc_update_16, ip);
+}
+
+void
 fixture_pgd(struct fixture *fixture)
 {
 	fixture_ip(fixture, ppt_tip_pgd, pt_ipc_suppressed, 0);
@@ -200,6 +206,8 @@ fixture_output(struct fixture *fixture)
 {
 	struct fixture_cpu *cpu = fixture_cpu(fixture);
 
+	if (fixture->flip_at >= cpu->output && fixture->flip_at < cpu->written)
+		cpu->bytes[fixture->flip_at] ^= fixture->flip_mask;
 	while (cpu->output < cpu->written) {
 		uint64_t at = cpu->output % FIXTURE_RING_BYTES;
 		uint64_t part = FIXTURE_RING_BYTES - at;

@@ -58,7 +58,9 @@ struct fixture {
 	char dir[64]; /* where the bundle comes to be */
 	struct bundle_writer *writer;
 	struct fixture_cpu cpu[2];
-	unsigned at; /* the CPU that the functions below act for */
+	unsigned at;       /* the CPU that the functions below act for */
+	uint64_t flip_at;  /* the unit's byte that is put out damaged ... */
+	uint8_t flip_mask; /* ... in these bits */
 };
 
 void fixture_start(struct fixture *fixture);
@@ -73,6 +75,8 @@ void fixture_remove(struct fixture *fixture);
 void fixture_psb(struct fixture *fixture, uint64_t fup);
 void fixture_mode(struct fixture *fixture);
 void fixture_pge(struct fixture *fixture, uint64_t ip);
+/* With the lower 16 bits of the IP only. */
+void fixture_pge_short(struct fixture *fixture, uint64_t ip);
 void fixture_pgd(struct fixture *fixture);
 void fixture_tip(struct fixture *fixture, uint64_t ip);
 void fixture_fup(struct fixture *fixture, uint64_t ip);

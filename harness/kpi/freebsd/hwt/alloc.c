@@ -65,7 +65,7 @@ read_cpu_map(const struct hwt_alloc *request, cpuset_t *map)
 	    request->cpu_map, map, ulmin(request->cpusetsize, sizeof(*map)));
 	if (error != 0)
 		return (error);
-	CPU_FOREACH_ISSET (cpu, map)
+	CPU_FOREACH_ISSET(cpu, map)
 		if (CPU_ISSET(cpu, &hlt_cpus_mask))
 			return (ENXIO);
 	return (CPU_EMPTY(map) ? ENODEV : 0);
@@ -86,7 +86,7 @@ alloc_cpus(struct thread *td, struct hwt_owner *owner,
 	if (error != 0)
 		return (error);
 	ctx->cpu_map = map;
-	CPU_FOREACH_ISSET (cpu, &map) {
+	CPU_FOREACH_ISSET(cpu, &map) {
 		error = add_cpu(ctx, cpu);
 		if (error != 0) {
 			context_free(ctx);
@@ -133,7 +133,7 @@ list_threads(struct proc *p, struct thread ***result, int *count)
 	int n;
 
 	n = 0;
-	FOREACH_THREAD_IN_PROC (p, td)
+	FOREACH_THREAD_IN_PROC(p, td)
 		n++;
 	threads = malloc(
 	    sizeof(*threads) * (size_t)n, M_HWT, M_NOWAIT | M_ZERO);
@@ -141,7 +141,7 @@ list_threads(struct proc *p, struct thread ***result, int *count)
 		return (ENOMEM);
 	*count = n;
 	n = 0;
-	FOREACH_THREAD_IN_PROC (p, td)
+	FOREACH_THREAD_IN_PROC(p, td)
 		threads[n++] = td;
 	*result = threads;
 	return (0);

@@ -46,7 +46,7 @@ hwt_backend_unregister(struct hwt_backend *backend)
 	if (backend == NULL)
 		return (EINVAL);
 	mtx_lock(&backends_mtx);
-	LIST_FOREACH (entry, &backends, next)
+	LIST_FOREACH(entry, &backends, next)
 		if (entry->backend == backend)
 			break;
 	if (entry != NULL)
@@ -66,7 +66,7 @@ backend_find(const char *name)
 
 	found = NULL;
 	mtx_lock(&backends_mtx);
-	LIST_FOREACH (entry, &backends, next)
+	LIST_FOREACH(entry, &backends, next)
 		if (strcmp(entry->backend->name, name) == 0) {
 			found = entry->backend;
 			break;

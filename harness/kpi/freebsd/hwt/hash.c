@@ -50,7 +50,7 @@ context_get(struct proc *p)
 	struct hwt_context *ctx;
 
 	mtx_lock_spin(&contexts_mtx);
-	LIST_FOREACH (ctx, bucket(p), next_hch)
+	LIST_FOREACH(ctx, bucket(p), next_hch)
 		if (ctx->proc == p) {
 			refcount_acquire(&ctx->refcnt);
 			break;

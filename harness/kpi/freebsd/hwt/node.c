@@ -34,7 +34,7 @@ start_cpus(struct hwt_context *ctx)
 	int cpu;
 
 	CPU_ZERO(&configured);
-	CPU_FOREACH_ISSET (cpu, &ctx->cpu_map) {
+	CPU_FOREACH_ISSET(cpu, &ctx->cpu_map) {
 		if (CPU_ISSET(cpu, &hlt_cpus_mask))
 			continue;
 		(void)ops->hwt_backend_configure(ctx, cpu, cpu);
@@ -44,7 +44,7 @@ start_cpus(struct hwt_context *ctx)
 		(void)ops->hwt_backend_enable_smp(ctx);
 		return;
 	}
-	CPU_FOREACH_ISSET (cpu, &configured)
+	CPU_FOREACH_ISSET(cpu, &configured)
 		ops->hwt_backend_enable(ctx, cpu);
 }
 

@@ -34,7 +34,7 @@ owner_find(struct proc *p)
 	struct hwt_owner *owner;
 
 	mtx_lock(&owners_mtx);
-	LIST_FOREACH (owner, bucket(p), next)
+	LIST_FOREACH(owner, bucket(p), next)
 		if (owner->p == p)
 			break;
 	mtx_unlock(&owners_mtx);
@@ -72,7 +72,7 @@ owner_traces_pid(struct hwt_owner *owner, pid_t pid)
 	struct hwt_context *ctx;
 
 	mtx_lock(&owner->mtx);
-	LIST_FOREACH (ctx, &owner->hwts, next_hwts)
+	LIST_FOREACH(ctx, &owner->hwts, next_hwts)
 		if (ctx->pid == pid)
 			break;
 	mtx_unlock(&owner->mtx);

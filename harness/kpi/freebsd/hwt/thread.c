@@ -68,7 +68,7 @@ thread_find(struct hwt_context *ctx, struct thread *td)
 	struct hwt_thread *thr;
 
 	HWT_CTX_LOCK(ctx);
-	TAILQ_FOREACH (thr, &ctx->threads, next)
+	TAILQ_FOREACH(thr, &ctx->threads, next)
 		if (thr->td == td)
 			break;
 	HWT_CTX_UNLOCK(ctx);

@@ -91,8 +91,7 @@
 #define RTIT_STATUS_ERROR               (1 << 4)
 #define RTIT_STATUS_STOPPED             (1 << 5)
 #define RTIT_STATUS_PACKETBYTECNT_S     32
-#define RTIT_STATUS_PACKETBYTECNT_M     \
- (0x1ffffULL << RTIT_STATUS_PACKETBYTECNT_S)
+#define RTIT_STATUS_PACKETBYTECNT_M     (0x1ffffULL << 32)
 
 /* A ToPA entry: flags, and the size of its region. */
 #define TOPA_END       (1 << 0)

@@ -1,0 +1,212 @@
+/*
+ * The owner of a session of /dev/insntrace, and its reader: allocates a buffer
+ * for each CPU, traces while the workloads run, and after Stop hands every byte
+ * that the buffers hold to the host, the oldest first.  What wraps overwrote is
+ * reported as lost.  Its words are listed in driver/insntrace/README.md.
+ */
+#include "driver/insntrace/insntrace.h"
+#include "harness/guest/user/user.h"
+
+/* IA32_RTIT_CTL: SDM vol. 3, 33.2.8.2. */
+#define CTL_OS             (UINT64_C(1) << 2)
+#define CTL_USER           (UINT64_C(1) << 3)
+#define CTL_CR3FILTER      (UINT64_C(1) << 7)
+#define CTL_MTCEN          (UINT64_C(1) << 9)
+#define CTL_DISRETC        (UINT64_C(1) << 11)
+#define CTL_BRANCHEN       (UINT64_C(1) << 13)
+#define CTL_MTCFREQ(value) ((uint64_t)(value) << 14)
+#define CTL_CYC(value)     ((uint64_t)(value) << 19)
+#define CTL_PSBFREQ(value) ((uint64_t)(value) << 24)
+#define CTL_RANGE(n)       (UINT64_C(1) << (32 + 4 * (n)))
+
+static int64_t device_fd;
+static bool any_error;
+
+static void
+request(
+    enum insntrace_command command, const volatile void *args, const char *what)
+{
+	int64_t result = sys3(
+	    SYS_IOCTL, (uint64_t)device_fd, command, address(args));
+
+	if (result < 0)
+		user_fail(what, result);
+}
+
+static uint64_t
+configured_ctl(const char *args)
+{
+	uint64_t ranges = arg_number(args, "ranges", 0);
+	uint64_t ctl = CTL_BRANCHEN |
+	    CTL_MTCFREQ(arg_number(args, "mtc_freq", 0)) |
+	    CTL_CYC(arg_number(args, "cyc_thresh", 0)) |
+	    CTL_PSBFREQ(arg_number(args, "psb_freq", 0));
+
+	if (arg_number(args, "user", 1) != 0)
+		ctl |= CTL_USER;
+	if (arg_number(args, "kernel", 0) != 0)
+		ctl |= CTL_OS;
+	if (arg_number(args, "cr3", 0) != 0)
+		ctl |= CTL_CR3FILTER;
+	if (arg_number(args, "mtc", 0) != 0)
+		ctl |= CTL_MTCEN;
+	if (arg_number(args, "disretc", 0) != 0)
+		ctl |= CTL_DISRETC;
+	for (uint64_t i = 0; i < ranges && i < INSNTRACE_RANGES_MAX; i++)
+		ctl |= CTL_RANGE(i);
+	return arg_number(args, "ctl", ctl);
+}
+
+/* Words range0a= and range0b=: the first and the last byte. */
+static void
+configure_ranges(const char *args, struct insntrace_config *config)
+{
+	char key[16];
+	uint64_t last;
+
+	for (uint64_t i = 0; i < INSNTRACE_RANGES_MAX; i++) {
+		struct insntrace_range *range = &config->range[i];
+
+		user_format(key, sizeof(key), "range%ua", i);
+		range->start = arg_number(args, key, 0);
+		user_format(key, sizeof(key), "range%ub", i);
+		last = arg_number(args, key, 0);
+		if (last != 0)
+			range->bytes = last - range->start + 1;
+	}
+}
+
+static void
+allocate(const char *args)
+{
+	struct insntrace_allocation allocation = {
+		.mode = INSNTRACE_MODE_CPU,
+		.trace_count = (uint32_t)arg_number(args, "cpus", 1),
+	};
+	struct insntrace_buffer buffer = {
+		.config = {
+			.chunk_order = (uint32_t)arg_number(args, "order", 0),
+			.stop_on_full = (uint32_t)arg_number(args, "full", 0),
+			.ctl = configured_ctl(args),
+			.cr3_match = arg_number(args, "cr3", 0),
+		},
+	};
+	uint64_t bytes = arg_number(args, "buf", UINT64_C(1) << 20);
+	uint64_t chunk_bytes = UINT64_C(4096)
+	    << (buffer.config.chunk_order & 31);
+
+	if (bytes % chunk_bytes != 0)
+		user_fail("buf= is not a number of whole chunks", 0);
+	buffer.config.chunk_count = (uint32_t)(bytes / chunk_bytes);
+	configure_ranges(args, &buffer.config);
+	request(INSNTRACE_INITIALIZE, &allocation, "Initialize");
+	for (uint32_t i = 0; i < allocation.trace_count; i++)
+		request(INSNTRACE_ALLOCATE_BUFFER, &buffer, "AllocateBuffer");
+}
+
+static void
+drain(uint32_t stream, uint64_t from, uint64_t bytes)
+{
+	int64_t result;
+
+	if (bytes == 0)
+		return;
+	result = sys3(SYS_DRAIN, stream, from, bytes);
+	if (result < 0)
+		user_fail("drain", result);
+}
+
+/* All that the buffer holds, in the order in which it was written. */
+static void
+drain_buffer(const struct insntrace_buffer_state *state)
+{
+	struct insntrace_chunk chunk = { .descriptor = state->descriptor };
+	bool wrapped = state->written_bytes > state->size_bytes;
+	uint64_t position = state->position;
+	uint64_t base;
+	int64_t result;
+
+	request(INSNTRACE_GET_CHUNK, &chunk, "GetChunk");
+	result = sys5(SYS_MMAP, (uint64_t)device_fd, chunk.map_offset,
+	    state->size_bytes, SYS_PROT_READ, 0);
+	if (result < 0)
+		user_fail("mapping a buffer", result);
+	base = (uint64_t)result;
+	if (wrapped) {
+		drain(state->descriptor, base + position,
+		    state->size_bytes - position);
+		drain(state->descriptor, base, position);
+	} else {
+		drain(state->descriptor, base, state->written_bytes);
+	}
+	result = sys2(SYS_MUNMAP, base, state->size_bytes);
+	if (result < 0)
+		user_fail("unmapping a buffer", result);
+}
+
+static void
+report(uint32_t descriptor)
+{
+	struct insntrace_buffer_state state = { .descriptor = descriptor };
+	uint64_t lost = 0;
+
+	request(INSNTRACE_GET_BUFFER_STATE, &state, "GetBufferState");
+	if (state.written_bytes > state.size_bytes)
+		lost = state.written_bytes - state.size_bytes;
+	if (lost != 0)
+		sys2(SYS_LOST, descriptor, lost);
+	drain_buffer(&state);
+	user_printf("insntrace: CPU %u: %u bytes written, %u wraps, "
+		    "%u drained, %u lost%s%s\n",
+	    (uint64_t)descriptor, state.written_bytes, state.wraps,
+	    state.written_bytes - lost, lost,
+	    (state.flags & INSNTRACE_STATE_STOPPED) != 0 ? ", stopped" : "",
+	    (state.flags & INSNTRACE_STATE_ERROR) != 0 ? ", error" : "");
+	if ((state.flags & INSNTRACE_STATE_ERROR) != 0)
+		any_error = true;
+}
+
+static void
+run_workloads(uint64_t jobs)
+{
+	for (uint64_t i = 0; i < jobs; i++)
+		sys1(SYS_SEM_POST, SEM_GATE);
+	for (uint64_t i = 0; i < jobs; i++)
+		sys1(SYS_SEM_WAIT, SEM_DONE);
+}
+
+/* The workloads run in the last session; those before trace a pause. */
+static void
+run_sessions(const char *args)
+{
+	uint64_t sessions = arg_number(args, "sessions", 1);
+	uint64_t cpus = arg_number(args, "cpus", 1);
+
+	for (uint64_t i = 1; i <= sessions; i++) {
+		request(INSNTRACE_START, NULL, "Start");
+		if (i == sessions)
+			run_workloads(arg_number(args, "jobs", 0));
+		else
+			sys1(SYS_SLEEP, arg_number(args, "settle", 200000));
+		request(INSNTRACE_STOP, NULL, "Stop");
+		for (uint32_t cpu = 0; cpu < cpus; cpu++)
+			report(cpu);
+	}
+}
+
+int
+user_main(const char *args)
+{
+	int64_t result = sys1(SYS_SET_AFFINITY,
+	    UINT64_C(1) << (arg_number(args, "drain", 0) & 63));
+
+	if (result < 0)
+		user_fail("drain=: no such CPU", result);
+	device_fd = sys2(SYS_OPEN, address(INSNTRACE_PATH), 0);
+	if (device_fd < 0)
+		user_fail(INSNTRACE_PATH, device_fd);
+	allocate(args);
+	run_sessions(args);
+	request(INSNTRACE_TERMINATE, NULL, "Terminate");
+	return any_error ? 1 : 0;
+}

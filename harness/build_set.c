@@ -1,0 +1,153 @@
+#define _GNU_SOURCE
+#include "harness/build_set.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "harness/drivers.h"
+#include "harness/load/build.h"
+#include "harness/run.h"
+
+static int
+add_object(struct build_set *set, const struct build_kpi *kpi,
+    const struct build_options *options, const char *name, char *const *sources,
+    struct tz_error *err)
+{
+	char *object = NULL;
+	char *copy;
+	int error;
+
+	if (set->count == BUILD_SET_MAX)
+		return tz_error(
+		    err, TZ_EUSAGE, "more than %d modules", BUILD_SET_MAX);
+	error = build_object(kpi, options, name, sources, &object, err);
+	if (error != 0)
+		return error;
+	copy = strdup(name);
+	if (copy == NULL) {
+		free(object);
+		return tz_error(err, TZ_EIO, "out of memory");
+	}
+	set->part[set->count++] = (struct boot_part){ copy, object };
+	return 0;
+}
+
+static int
+add_modules(struct build_set *set, const struct build_kpi *kpi,
+    const struct build_options *options, struct tz_error *err)
+{
+	size_t i;
+	int error = 0;
+
+	for (i = 0; error == 0 && i < kpi->module_count; i++) {
+		char **sources = build_module_sources(&kpi->module[i], options);
+
+		if (sources == NULL)
+			return tz_error(err, TZ_EFORMAT,
+			    "module %s has no source", kpi->module[i].name);
+		error = add_object(
+		    set, kpi, options, kpi->module[i].name, sources, err);
+		build_strings_free(sources);
+	}
+	return error;
+}
+
+static int
+check_sources(char *const *sources, struct tz_error *err)
+{
+	struct stat st;
+	size_t i;
+
+	for (i = 0; sources[i] != NULL; i++) {
+		if (stat(sources[i], &st) != 0)
+			return tz_error(err, TZ_EUSAGE, "%s: %s", sources[i],
+			    strerror(errno));
+		if (!S_ISREG(st.st_mode))
+			return tz_error(err, TZ_EUSAGE,
+			    "%s: not a regular file", sources[i]);
+	}
+	return 0;
+}
+
+static int
+make_all(struct build_set *set, const struct driver *driver,
+    const struct build_kpi *kpi, const struct build_options *options,
+    char *const *sources, struct tz_error *err)
+{
+	int error = add_modules(set, kpi, options, err);
+
+	if (error == 0)
+		error = add_object(
+		    set, kpi, options, driver->module, sources, err);
+	return error;
+}
+
+int
+build_set_make(struct build_set *set, const struct driver *driver,
+    const struct run_options *options, const char *root, char sha256[65],
+    struct tz_error *err)
+{
+	struct build_options build = { .cc = options->cc,
+		.root = root,
+		.invariants = options->invariants };
+	char *const *sources =
+	    options->source != NULL ? options->source : driver->source;
+	struct build_kpi *kpi = NULL;
+	char *tree = NULL;
+	int error = check_sources(sources, err);
+
+	if (error == 0)
+		error = build_sha256(sources, sha256, err);
+
+	if (error != 0)
+		return error;
+	set->dir = strdup("/tmp/topaz-XXXXXX");
+	if (set->dir == NULL || mkdtemp(set->dir) == NULL) {
+		free(set->dir);
+		set->dir = NULL;
+		return tz_error(err, TZ_EIO, "/tmp: %s", strerror(errno));
+	}
+	build.dir = set->dir;
+	if (options->tree != NULL) {
+		tree = realpath(options->tree, NULL);
+		if (tree == NULL)
+			return tz_error(err, TZ_EUSAGE, "%s: %s", options->tree,
+			    strerror(errno));
+		build.tree = tree;
+	}
+	error = build_kpi_read(root, driver->os, &kpi, err);
+	if (error == 0)
+		error = make_all(set, driver, kpi, &build, sources, err);
+	build_kpi_free(kpi);
+	free(tree);
+	return error;
+}
+
+static int
+remove_one(
+    const char *path, const struct stat *st, int type, struct FTW *position)
+{
+	(void)st;
+	(void)type;
+	(void)position;
+	return remove(path);
+}
+
+void
+build_set_free(struct build_set *set)
+{
+	size_t i;
+
+	for (i = 0; i < set->count; i++) {
+		free((void *)(uintptr_t)set->part[i].name);
+		free((void *)(uintptr_t)set->part[i].path);
+	}
+	if (set->dir != NULL)
+		nftw(set->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	free(set->dir);
+	*set = (struct build_set){ .dir = NULL };
+}

@@ -1,0 +1,31 @@
+/*
+ * The objects of one run: the modules that the OS's kernel interface brings,
+ * then the driver, in a temporary folder that goes with them.
+ */
+#ifndef TOPAZ_HARNESS_BUILD_SET_H
+#define TOPAZ_HARNESS_BUILD_SET_H
+
+#include "harness/load/boot.h"
+
+struct driver;
+struct run_options;
+
+#define BUILD_SET_MAX 8
+
+struct build_set {
+	char *dir;
+	struct boot_part part[BUILD_SET_MAX];
+	size_t count;
+};
+
+/*
+ * Builds what OPTIONS asks for with topaz's own files in ROOT, and puts the
+ * SHA-256 of the driver's source into SHA256.  Errors as of
+ * harness/load/build.h. SET is to be freed also after an error.
+ */
+int build_set_make(struct build_set *set, const struct driver *driver,
+    const struct run_options *options, const char *root, char sha256[65],
+    struct tz_error *err);
+void build_set_free(struct build_set *set);
+
+#endif

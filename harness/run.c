@@ -1,0 +1,459 @@
+#define _GNU_SOURCE
+#include "harness/run.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emu/profile/profile.h"
+#include "emu/truth.h"
+#include "harness/build_set.h"
+#include "harness/drivers.h"
+#include "harness/guest/abi.h"
+#include "harness/load/boot.h"
+#include "harness/load/elf.h"
+#include "harness/load/paths.h"
+#include "harness/load/symbols.h"
+#include "harness/record.h"
+#include "traces/bundle_write.h"
+
+#define RUN_RAM_BYTES     (UINT64_C(256) << 20)
+#define RUN_CMDLINE_BYTES 512
+
+/* All that a run holds; zero members are absent ones. */
+struct run {
+	const struct run_options *options;
+	struct run_outcome *outcome;
+	struct driver driver;
+	const struct profile *profile;
+	struct paths paths;
+	struct build_set set;
+	struct bundle_writer *writer;
+	struct record *record;
+	struct machine *machine;
+	struct truth *truth[MACHINE_CPUS_MAX];
+	struct boot boot;
+	char cmdline[RUN_CMDLINE_BYTES];
+};
+
+struct run_options
+run_defaults(void)
+{
+	return (struct run_options){
+		.driver = DRIVER_DEFAULT,
+		.output = "topaz.out",
+		.profile = profile_at(0)->name,
+		.workload = "mix",
+		.settings = "",
+		.buffer_bytes = UINT64_C(1) << 20,
+		.rounds = 1,
+		.insns_max = UINT64_C(100000000000),
+		.cpu_count = 1,
+		.trace_kernel = true,
+		.trace_user = true,
+		.invariants = true,
+		.truth = true,
+	};
+}
+
+static int
+check_numbers(const struct run_options *options, struct tz_error *err)
+{
+	if (options->cpu_count < 1 || options->cpu_count > MACHINE_CPUS_MAX)
+		return tz_error(err, TZ_EUSAGE,
+		    "--cpus %u: 1 to %d are possible", options->cpu_count,
+		    MACHINE_CPUS_MAX);
+	if (options->buffer_bytes == 0 ||
+	    options->buffer_bytes % IMAGE_PAGE_BYTES != 0)
+		return tz_error(err, TZ_EUSAGE,
+		    "--buffer %" PRIu64 ": not a positive multiple of 4096",
+		    options->buffer_bytes);
+	if (options->buffer_bytes > RUN_RAM_BYTES / 2 / options->cpu_count)
+		return tz_error(err, TZ_EUSAGE,
+		    "--buffer %" PRIu64 ": %u of them do not fit into half of "
+		    "the guest's %" PRIu64 " MiB",
+		    options->buffer_bytes, options->cpu_count,
+		    RUN_RAM_BYTES >> 20);
+	if (options->rounds == 0)
+		return tz_error(err, TZ_EUSAGE, "--rounds 0: at least 1");
+	return 0;
+}
+
+static int
+run_check(struct run *run, struct tz_error *err)
+{
+	const struct run_options *options = run->options;
+	int error = check_numbers(options, err);
+
+	if (error != 0)
+		return error;
+	run->profile = profile_find(options->profile);
+	if (run->profile == NULL)
+		return tz_error(err, TZ_ENOENT,
+		    "--profile %s: no such profile; see: topaz list profiles",
+		    options->profile);
+	error = driver_read(
+	    run->paths.source, options->driver, &run->driver, err);
+	if (error != 0)
+		return error;
+	if (run->driver.source_count == 0 && options->source == NULL)
+		return tz_error(err, TZ_EUSAGE,
+		    "%s: its source is not part of topaz: --source FILE",
+		    options->driver);
+	if (!(options->thread_mode ? run->driver.thread_mode :
+				     run->driver.cpu_mode))
+		return tz_error(err, TZ_EUSAGE,
+		    "--mode %s: not a mode of %s",
+		    options->thread_mode ? "thread" : "cpu", options->driver);
+	if (paths_kernel(&run->paths, run->driver.os) == NULL)
+		return tz_error(err, TZ_ENOENT,
+		    "%s: there is no guest kernel for %s", options->driver,
+		    run->driver.os);
+	return 0;
+}
+
+static bool
+has_word(const char *line, const char *key)
+{
+	size_t bytes = strlen(key);
+
+	while (*line != '\0') {
+		if (strncmp(line, key, bytes) == 0 && line[bytes] == '=')
+			return true;
+		line += strcspn(line, " ");
+		line += strspn(line, " ");
+	}
+	return false;
+}
+
+/* Adds KEY=VALUE unless an earlier word has the key: the first one counts. */
+static void
+add_word(struct run *run, const char *key, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+static void
+add_word(struct run *run, const char *key, const char *fmt, ...)
+{
+	size_t used = strlen(run->cmdline);
+	size_t left = sizeof(run->cmdline) - used;
+	char value[RUN_CMDLINE_BYTES];
+	va_list ap;
+
+	if (has_word(run->cmdline, key))
+		return;
+	va_start(ap, fmt);
+	vsnprintf(value, sizeof(value), fmt, ap);
+	va_end(ap);
+	/* What does not fit shows: run_cmdline looks for a full line. */
+	snprintf(run->cmdline + used, left, "%s%s=%s", used != 0 ? " " : "",
+	    key, value);
+}
+
+/* The words of harness/kpi/OS/README.md: what the user set, then the rest. */
+static int
+run_cmdline(struct run *run, struct tz_error *err)
+{
+	const struct run_options *options = run->options;
+	size_t i;
+
+	snprintf(run->cmdline, sizeof(run->cmdline), "%s", options->settings);
+	add_word(run, "mode", "%s", options->thread_mode ? "thread" : "cpu");
+	add_word(run, "cpus", "%u", options->cpu_count);
+	add_word(run, "buf", "%" PRIu64, options->buffer_bytes);
+	add_word(run, "workload", "%s", options->workload);
+	add_word(run, "rounds", "%" PRIu64, options->rounds);
+	add_word(run, "kernel", "%d", options->trace_kernel);
+	add_word(run, "user", "%d", options->trace_user);
+	add_word(run, "owner", "%s", run->driver.owner);
+	for (i = 0; i < run->driver.default_count; i++)
+		add_word(run, run->driver.defaults[i].key, "%s",
+		    run->driver.defaults[i].value);
+	if (strlen(run->cmdline) + 1 >= sizeof(run->cmdline))
+		return tz_error(err, TZ_EUSAGE,
+		    "--workload and --set: the guest's command line would be "
+		    "longer than %d characters",
+		    RUN_CMDLINE_BYTES - 2);
+	return 0;
+}
+
+static int
+run_load(struct run *run, struct tz_error *err)
+{
+	const struct boot_request request = {
+		.kernel = paths_kernel(&run->paths, run->driver.os),
+		.module = run->set.part,
+		.module_count = run->set.count,
+		.program = run->paths.program,
+		.program_count = run->paths.program_count,
+		.cmdline = run->cmdline,
+		.cpu_count = run->options->cpu_count,
+		.tsc_hz = (uint64_t)run->profile->crystal_hz *
+		    run->profile->tsc_num / run->profile->tsc_den,
+	};
+	const struct machine_config config = {
+		.profile = run->profile,
+		.cpu_count = run->options->cpu_count,
+		.ram_bytes = RUN_RAM_BYTES,
+		.single_step = run->options->single_step,
+	};
+	struct machine_observer observer = record_observer(run->record);
+	int error = machine_create(&config, &observer, &run->machine, err);
+
+	if (error != 0)
+		return error;
+	record_set_ram(run->record, machine_ram(run->machine), RUN_RAM_BYTES);
+	return boot_load(&request, machine_ram(run->machine), RUN_RAM_BYTES,
+	    &run->boot, err);
+}
+
+static int
+add_image(struct run *run, const struct image *image, struct tz_error *err)
+{
+	const uint8_t *ram = machine_ram(run->machine);
+	uint8_t *bytes;
+	size_t count, i;
+	int error = 0;
+
+	for (i = 0; error == 0 && i < image->segment_count; i++) {
+		const struct image_segment *segment = &image->segment[i];
+
+		if ((segment->flags & ABI_SEG_EXEC) && segment->bytes != 0)
+			error = bundle_add_image(run->writer, image->name,
+			    segment->va, ram + segment->pa.u, segment->bytes);
+	}
+	if (error != 0)
+		return error;
+	error = elf_object_bytes(image, &bytes, &count, err);
+	if (error != 0)
+		return error;
+	error = bundle_add_object(run->writer, image->name, 0, bytes, count);
+	free(bytes);
+	return error;
+}
+
+static int
+run_truth(struct run *run, struct tz_error *err)
+{
+	unsigned i;
+
+	for (i = 0; run->options->truth && i < run->options->cpu_count; i++) {
+		run->truth[i] = truth_create(
+		    bundle_truth_sink, bundle_truth_arg(run->writer, i));
+		if (run->truth[i] == NULL)
+			return tz_error(err, TZ_EIO, "out of memory");
+		machine_set_truth(run->machine, i, run->truth[i]);
+	}
+	return 0;
+}
+
+struct frame_walk {
+	struct run *run;
+	struct symbols *symbols;
+};
+
+static bool
+read_guest(void *arg, uint64_t va, void *bytes, size_t count)
+{
+	const struct frame_walk *walk = arg;
+
+	return machine_read(walk->run->machine, walk->run->outcome->result.cpu,
+	    (struct gva){ va }, bytes, count);
+}
+
+static void
+keep_frame(void *arg, unsigned level, uint64_t rip)
+{
+	const struct frame_walk *walk = arg;
+	struct run_outcome *outcome = walk->run->outcome;
+
+	/* A return address stands after the call: name the call. */
+	symbols_format(walk->symbols, level == 0 ? rip : rip - 1, NULL,
+	    outcome->frame[level], sizeof(outcome->frame[level]));
+	outcome->frame_count = level + 1;
+}
+
+/* What ended the run, in the words of the guest's sources. */
+static void
+run_explain(struct run *run)
+{
+	struct run_outcome *outcome = run->outcome;
+	struct frame_walk walk = { .run = run };
+	unsigned i;
+
+	walk.symbols = symbols_create(run->boot.image, run->boot.image_count);
+	if (walk.symbols != NULL && outcome->result.end != MACHINE_EXIT) {
+		symbols_format(walk.symbols, outcome->result.rip, NULL,
+		    outcome->where, sizeof(outcome->where));
+		symbols_backtrace(outcome->result.rip, outcome->result.rbp,
+		    RUN_FRAMES_MAX, read_guest, keep_frame, &walk);
+	}
+	symbols_destroy(walk.symbols);
+	outcome->cpu_count = run->options->cpu_count;
+	for (i = 0; i < outcome->cpu_count; i++) {
+		struct run_cpu *cpu = &outcome->cpu[i];
+		const char *text = machine_pt_error_text(run->machine, i);
+
+		machine_counters(run->machine, i, &cpu->counters);
+		cpu->wraps = record_wraps(run->record, i);
+		cpu->pt_errors = record_pt_errors(run->record, i);
+		snprintf(cpu->pt_error, sizeof(cpu->pt_error), "%s",
+		    text != NULL ? text : "");
+	}
+}
+
+/* Executes; what it wrote is in the record, its end in the outcome. */
+static int
+run_execute(struct run *run, struct tz_error *err)
+{
+	size_t i;
+	int error = run_truth(run, err);
+
+	for (i = 0; error == 0 && i < run->boot.image_count; i++)
+		error = add_image(run, &run->boot.image[i], err);
+	if (error != 0)
+		return error;
+	machine_boot(
+	    run->machine, run->boot.entry, run->boot.info_va, run->boot.cr3);
+	machine_run(
+	    run->machine, run->options->insns_max, &run->outcome->result);
+	machine_sync_output(run->machine);
+	/* Errors of truth and record stay in the writer until it finishes. */
+	for (i = 0; i < run->options->cpu_count; i++)
+		if (run->truth[i] != NULL)
+			(void)truth_flush(run->truth[i]);
+	if (record_end(run->record) == -TZ_EIO)
+		snprintf(err->text, sizeof(err->text), "%s: cannot be written",
+		    run->options->output);
+	run_explain(run);
+	return 0;
+}
+
+static const char *
+end_name(enum machine_end end)
+{
+	static const char *const names[] = {
+		[MACHINE_EXIT] = "exit",
+		[MACHINE_PANIC] = "panic",
+		[MACHINE_UNMODELLED] = "unmodelled",
+		[MACHINE_TRIPLE_FAULT] = "triple fault",
+		[MACHINE_DEADLOCK] = "deadlock",
+		[MACHINE_LIMIT] = "limit",
+		[MACHINE_ENGINE] = "engine",
+	};
+
+	TZ_ASSERT(end < TZ_ARRAY_LEN(names));
+	return names[end];
+}
+
+static int
+run_finish(struct run *run, struct tz_error *err)
+{
+	const struct run_outcome *outcome = run->outcome;
+	const char *source = run->options->source != NULL ?
+	    run->options->source[0] :
+	    run->driver.source[0];
+	const char *slash = strrchr(source, '/');
+	struct bundle_writer *writer = run->writer;
+	struct bundle_info info = { .signature = run->profile->signature,
+		.cpu_count = outcome->cpu_count,
+		.code = outcome->result.code };
+	unsigned i;
+
+#define COPY(field, ...) snprintf(info.field, sizeof(info.field), __VA_ARGS__)
+	COPY(driver, "%s", run->driver.name);
+	COPY(source, "%s", slash != NULL ? slash + 1 : source);
+	COPY(sha256, "%s", outcome->sha256);
+	COPY(profile, "%s", run->profile->name);
+	COPY(scenario, "%.*s", BUNDLE_NAME_BYTES - 1, run->options->workload);
+	COPY(cmdline, "%s", run->cmdline);
+	COPY(end, "%s", end_name(outcome->result.end));
+	COPY(text, "%s", outcome->result.text);
+#undef COPY
+	for (i = 0; i < outcome->cpu_count; i++) {
+		const struct machine_counters *from = &outcome->cpu[i].counters;
+
+		info.cpu[i] = (struct bundle_counters){ .insns = from->insns,
+			.trace_bytes = from->trace_bytes,
+			.pmis = from->pmis,
+			.nmis = from->nmis };
+	}
+	run->writer = NULL;
+	return bundle_finish(writer, &info, err);
+}
+
+static void
+run_close(struct run *run)
+{
+	unsigned i;
+
+	for (i = 0; i < MACHINE_CPUS_MAX; i++)
+		truth_destroy(run->truth[i]);
+	bundle_abandon(run->writer);
+	boot_free(&run->boot);
+	machine_destroy(run->machine);
+	record_destroy(run->record);
+	build_set_free(&run->set);
+	driver_free(&run->driver);
+	paths_free(&run->paths);
+}
+
+static int
+run_open(struct run *run, struct tz_error *err)
+{
+	const struct run_options *options = run->options;
+	int error = paths_find(&run->paths, err);
+
+	if (error == 0)
+		error = run_check(run, err);
+	if (error == 0)
+		error = run_cmdline(run, err);
+	if (error == 0)
+		error = bundle_create(
+		    options->output, options->cpu_count, &run->writer, err);
+	if (error == 0)
+		error = build_set_make(&run->set, &run->driver, options,
+		    run->paths.source, run->outcome->sha256, err);
+	if (error != 0)
+		return error;
+	run->record = record_create(run->writer,
+	    (unsigned)(options->buffer_bytes / IMAGE_PAGE_BYTES),
+	    options->verbose);
+	if (run->record == NULL)
+		return tz_error(err, TZ_EIO, "out of memory");
+	return run_load(run, err);
+}
+
+int
+run_driver(const struct run_options *options, struct run_outcome *outcome,
+    struct tz_error *err)
+{
+	struct run run = { .options = options, .outcome = outcome };
+	int error;
+
+	*outcome = (struct run_outcome){ .cpu_count = 0 };
+	error = run_open(&run, err);
+	if (error == 0)
+		error = run_execute(&run, err);
+	if (error == 0)
+		error = run_finish(&run, err);
+	run_close(&run);
+	return error;
+}
+
+int
+run_exit_code(const struct run_outcome *outcome)
+{
+	unsigned i;
+
+	if (outcome->result.end == MACHINE_ENGINE)
+		return 70;
+	if (outcome->result.end == MACHINE_UNMODELLED)
+		return 6;
+	if (outcome->result.end != MACHINE_EXIT || outcome->result.code != 0)
+		return 1;
+	for (i = 0; i < outcome->cpu_count; i++)
+		if (outcome->cpu[i].pt_errors != 0)
+			return 1;
+	return 0;
+}

@@ -1,0 +1,349 @@
+#include "guest.h"
+
+#include "emu/profile/profile.h"
+#include "emu/truth.h"
+#include "retired.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define IMAGE_PA 0x200000
+#define PML4_PA 0x1000
+#define AREA_PA 0x600000
+#define AREA_BYTES 0x40000
+#define RECORDS 0x20000
+#define INSNS_MAX 3000000
+#define PTE_P TZ_BIT(0)
+#define PTE_W TZ_BIT(1)
+#define PTE_U TZ_BIT(2)
+#define PTE_PS TZ_BIT(7)
+#define PTE_NX TZ_BIT(63)
+
+static const char *guest_dir;
+
+void
+guest_set_dir(const char *dir)
+{
+	guest_dir = dir;
+}
+
+static void
+put_u64(uint8_t *ram, uint64_t pa, uint64_t value)
+{
+	memcpy(ram + pa, &value, sizeof(value));
+}
+
+uint64_t
+guest_u64(const struct guest *guest, uint64_t pa)
+{
+	uint64_t value;
+
+	memcpy(&value, guest->ram + pa, sizeof(value));
+	return value;
+}
+
+/* See guest/start.inc for the layout. */
+static void
+make_tables(uint8_t *ram)
+{
+	const uint64_t rw = PTE_P | PTE_W, big = PTE_P | PTE_PS;
+
+	put_u64(ram, PML4_PA, 0x4000 | rw | PTE_U);
+	put_u64(ram, PML4_PA + 511 * 8, 0x2000 | rw);
+	put_u64(ram, 0x2000 + 510 * 8, 0x3000 | rw);
+	put_u64(ram, 0x2000 + 511 * 8, 0x6000 | rw);
+	put_u64(ram, 0x4000, 0x5000 | rw | PTE_U);
+	for (uint64_t i = 0; i < GUEST_RAM_BYTES >> 21; i++) {
+		uint64_t flags = i == 1 ? big
+		    : i < 4             ? big | PTE_W | PTE_NX
+					: big | PTE_W;
+
+		put_u64(ram, 0x3000 + i * 8, i << 21 | flags);
+	}
+	put_u64(ram, 0x5000 + 2 * 8, IMAGE_PA | big | PTE_U);
+	put_u64(ram, 0x5000 + 3 * 8, 0xc00000 | big | PTE_W | PTE_U);
+	put_u64(ram, 0x6000 + 503 * 8, 0xfee00000 | big | PTE_W);
+}
+
+static void
+load(uint8_t *ram, const char *name)
+{
+	char path[4096];
+	FILE *file;
+
+	assert_non_null(guest_dir);
+	snprintf(path, sizeof(path), "%s/%s.bin", guest_dir, name);
+	file = fopen(path, "rb");
+	if (file == NULL)
+		fail_msg("%s: cannot be opened", path);
+	assert_true(fread(ram + IMAGE_PA, 1, 0x600000, file) > 0);
+	fclose(file);
+}
+
+static void
+on_event(void *arg, const struct event *event)
+{
+	struct guest *guest = arg;
+
+	if ((guest->event_count & (guest->event_count - 1)) == 0) {
+		guest->event = realloc(guest->event,
+		    (2 * guest->event_count + 1) * sizeof(*event));
+		assert_non_null(guest->event);
+	}
+	guest->event[guest->event_count++] = *event;
+}
+
+static int
+on_words(void *arg, const uint32_t *words, size_t count)
+{
+	struct guest_words *to = arg;
+
+	to->word =
+	    realloc(to->word, (to->count + count) * sizeof(*to->word));
+	assert_non_null(to->word);
+	memcpy(to->word + to->count, words, count * sizeof(*words));
+	to->count += count;
+	return 0;
+}
+
+static void
+create(struct guest *guest)
+{
+	struct machine_config config = {
+	    .profile = profile_find("skylake"),
+	    .cpu_count = guest->options.cpus,
+	    .ram_bytes = GUEST_RAM_BYTES,
+	    .quantum_cycles = guest->options.quantum_cycles,
+	    .single_step = guest->options.single_step,
+	};
+	struct machine_observer observer = {.arg = guest, .event = on_event};
+	struct tz_error err;
+
+	if (machine_create(&config, &observer, &guest->machine, &err) != 0)
+		fail_msg("%s", err.text);
+	guest->ram = machine_ram(guest->machine);
+}
+
+void
+guest_run(
+    const char *name, const struct guest_options *options, struct guest *guest)
+{
+	struct truth *truth[GUEST_CPUS_MAX] = {NULL};
+
+	*guest = (struct guest){.options = *options};
+	if (guest->options.cpus == 0)
+		guest->options.cpus = 1;
+	if (guest->options.insns_max == 0)
+		guest->options.insns_max = INSNS_MAX;
+	create(guest);
+	make_tables(guest->ram);
+	load(guest->ram, name);
+	for (unsigned i = 0; i < guest->options.cpus; i++) {
+		if (options->no_truth)
+			continue;
+		truth[i] = truth_create(on_words, &guest->truth[i]);
+		assert_non_null(truth[i]);
+		machine_set_truth(guest->machine, i, truth[i]);
+	}
+	machine_boot(guest->machine, GUEST_KERN + IMAGE_PA, options->param,
+	    (struct gpa){PML4_PA});
+	machine_run(
+	    guest->machine, guest->options.insns_max, &guest->result);
+	for (unsigned i = 0; i < guest->options.cpus; i++) {
+		machine_counters(guest->machine, i, &guest->counters[i]);
+		if (truth[i] == NULL)
+			continue;
+		assert_int_equal(truth_flush(truth[i]), 0);
+		machine_set_truth(guest->machine, i, NULL);
+		truth_destroy(truth[i]);
+	}
+}
+
+void
+guest_free(struct guest *guest)
+{
+	machine_destroy(guest->machine);
+	free(guest->event);
+	for (unsigned i = 0; i < GUEST_CPUS_MAX; i++)
+		free(guest->truth[i].word);
+}
+
+static void
+print_event(const char *who, const struct event *e)
+{
+	print_message("%s: cpu %u insns %llu cycles %llu %s %llx %llx %llx\n",
+	    who, e->cpu, (unsigned long long)e->insns,
+	    (unsigned long long)e->cycles,
+	    event_info((enum event_kind)e->kind)->name,
+	    (unsigned long long)e->a, (unsigned long long)e->b,
+	    (unsigned long long)e->c);
+}
+
+static void
+assert_same_events(const struct guest *a, const struct guest *b)
+{
+	size_t count = a->event_count < b->event_count ? a->event_count
+						       : b->event_count;
+
+	for (size_t i = 0; i < count; i++) {
+		if (memcmp(&a->event[i], &b->event[i], sizeof(a->event[i])) ==
+		    0)
+			continue;
+		print_event("first run ", &a->event[i]);
+		print_event("second run", &b->event[i]);
+		fail_msg("event %zu differs", i);
+	}
+	assert_int_equal(a->event_count, b->event_count);
+}
+
+static void
+assert_same_memory(const struct guest *a, const struct guest *b)
+{
+	for (uint64_t pa = 0; pa < GUEST_RAM_BYTES; pa++) {
+		if (pa % 4096 == 0 &&
+		    memcmp(a->ram + pa, b->ram + pa, 4096) == 0) {
+			pa += 4095;
+			continue;
+		}
+		if (a->ram[pa] != b->ram[pa])
+			fail_msg("memory at 0x%llx: 0x%x and 0x%x",
+			    (unsigned long long)pa, a->ram[pa], b->ram[pa]);
+	}
+}
+
+static void
+assert_same_retired(const struct guest *a, const struct guest *b, unsigned cpu)
+{
+	struct retired_list x, y;
+	size_t count;
+
+	retired_expand(a, cpu, &x);
+	retired_expand(b, cpu, &y);
+	count = x.count < y.count ? x.count : y.count;
+	for (size_t i = 0; i < count; i++) {
+		const struct retired *p = &x.item[i], *q = &y.item[i];
+
+		if (p->kind != q->kind || p->cpl != q->cpl ||
+		    p->arg != q->arg || p->ip != q->ip || p->cr3 != q->cr3)
+			fail_msg("CPU %u, truth %zu: kind %u ip 0x%llx and "
+				 "kind %u ip 0x%llx",
+			    cpu, i, p->kind, (unsigned long long)p->ip,
+			    q->kind, (unsigned long long)q->ip);
+	}
+	assert_int_equal(x.count, y.count);
+	retired_free(&x);
+	retired_free(&y);
+}
+
+void
+guest_assert_same(const struct guest *a, const struct guest *b)
+{
+	assert_string_equal(a->result.text, b->result.text);
+	assert_same_events(a, b);
+	assert_int_equal(a->result.end, b->result.end);
+	assert_int_equal(a->result.code, b->result.code);
+	assert_int_equal(a->result.cpu, b->result.cpu);
+	for (unsigned i = 0; i < a->options.cpus; i++) {
+		const struct machine_counters *p = &a->counters[i];
+		const struct machine_counters *q = &b->counters[i];
+
+		assert_int_equal(p->insns, q->insns);
+		assert_int_equal(p->cycles, q->cycles);
+		assert_int_equal(p->trace_bytes, q->trace_bytes);
+		assert_int_equal(p->pmis, q->pmis);
+		assert_int_equal(p->nmis, q->nmis);
+		assert_int_equal(p->trace_on, q->trace_on);
+		if (!a->options.no_truth && !b->options.no_truth)
+			assert_same_retired(a, b, i);
+	}
+	assert_int_equal(a->result.rip, b->result.rip);
+	assert_int_equal(a->result.rbp, b->result.rbp);
+	assert_same_memory(a, b);
+}
+
+static void
+assert_decodes(const struct guest *guest, unsigned cpu)
+{
+	struct retired_list list;
+	size_t insns = 0;
+
+	retired_expand(guest, cpu, &list);
+	for (size_t i = 0; i < list.count; i++)
+		insns += list.item[i].kind == RETIRED_INSN;
+	assert_int_equal(insns, guest->counters[cpu].insns);
+	if (guest->counters[cpu].trace_bytes != 0)
+		retired_assert_decodes(guest, cpu, &list);
+	retired_free(&list);
+}
+
+void
+guest_run_all_ways(
+    const char *name, const struct guest_options *options, struct guest *guest)
+{
+	struct guest_options other = *options;
+	struct guest second;
+
+	guest_run(name, options, guest);
+	other.single_step = true;
+	guest_run(name, &other, &second);
+	guest_assert_same(guest, &second);
+	guest_free(&second);
+	other.single_step = false;
+	other.no_truth = true;
+	guest_run(name, &other, &second);
+	guest_assert_same(guest, &second);
+	guest_free(&second);
+	for (unsigned i = 0; i < guest->options.cpus; i++)
+		assert_decodes(guest, i);
+}
+
+size_t
+guest_record_count(const struct guest *guest, unsigned cpu)
+{
+	uint64_t area = AREA_PA + (uint64_t)cpu * AREA_BYTES;
+	uint64_t end = guest_u64(guest, area);
+
+	return end == 0 ? 0 : (end - GUEST_KERN - area - RECORDS) / 64;
+}
+
+struct guest_record
+guest_record(const struct guest *guest, unsigned cpu, size_t index)
+{
+	struct guest_record record;
+
+	if (index >= guest_record_count(guest, cpu))
+		fail_msg("no record %zu of CPU %u", index, cpu);
+	memcpy(&record,
+	    guest->ram + AREA_PA + cpu * AREA_BYTES + RECORDS + index * 64,
+	    sizeof(record));
+	return record;
+}
+
+uint64_t
+guest_note(const struct guest *guest, uint64_t code, size_t index)
+{
+	for (size_t i = 0; i < guest->event_count; i++) {
+		const struct event *event = &guest->event[i];
+
+		if (event->kind == EVENT_NOTE && event->a == code &&
+		    index-- == 0)
+			return event->b;
+	}
+	fail_msg("nothing was noted under %llu", (unsigned long long)code);
+	return 0;
+}
+
+size_t
+guest_count_events(const struct guest *guest, enum event_kind kind)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < guest->event_count; i++)
+		count += guest->event[i].kind == kind;
+	return count;
+}

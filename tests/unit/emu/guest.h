@@ -1,0 +1,76 @@
+/*
+ * A machine with boot tables and a small guest, run with everything recorded, and
+ * the comparisons that the tests make: one way of running against another, and
+ * the truth against what the trace decodes to.
+ */
+#ifndef TOPAZ_TESTS_UNIT_EMU_GUEST_H
+#define TOPAZ_TESTS_UNIT_EMU_GUEST_H
+
+#include "emu/event.h"
+#include "emu/machine.h"
+
+#define GUEST_CPUS_MAX 4
+#define GUEST_KERN UINT64_C(0xffffffff80000000)
+#define GUEST_RAM_BYTES (UINT64_C(64) << 20)
+#define GUEST_TRACE_PA(cpu) (UINT64_C(0x1000000) + (uint64_t)(cpu)*0x800000)
+
+struct guest_options {
+	unsigned cpus; /* 0: 1 */
+	bool single_step, no_truth;
+	uint64_t param; /* what the guest finds in `param` */
+	uint64_t insns_max;
+	uint64_t quantum_cycles;
+};
+
+struct guest_words {
+	uint32_t *word;
+	size_t count;
+};
+
+struct guest {
+	struct guest_options options;
+	struct machine *machine;
+	uint8_t *ram;
+	struct machine_result result;
+	struct machine_counters counters[GUEST_CPUS_MAX];
+	struct event *event;
+	size_t event_count;
+	struct guest_words truth[GUEST_CPUS_MAX];
+};
+
+/* The folder of the guests' images: to be set before anything is run. */
+void guest_set_dir(const char *dir);
+
+/* Runs the image NAME; an assertion of the test fails where that cannot be. */
+void guest_run(
+    const char *name, const struct guest_options *options, struct guest *guest);
+void guest_free(struct guest *guest);
+
+/* Fails unless two runs recorded the same: events, counters, memory, truth. */
+void guest_assert_same(const struct guest *a, const struct guest *b);
+
+/*
+ * Runs NAME as blocks, one instruction at a time, and as blocks without a truth;
+ * compares the three and, where a trace was written, decodes it against the
+ * truth.  GUEST is the run in blocks.
+ */
+void guest_run_all_ways(
+    const char *name, const struct guest_options *options, struct guest *guest);
+
+/* What the handler of guest/start.inc has written, in its order. */
+struct guest_record {
+	uint64_t vector, error, rip, cs, rflags, rsp, cr2, rcx;
+};
+size_t guest_record_count(const struct guest *guest, unsigned cpu);
+struct guest_record guest_record(
+    const struct guest *guest, unsigned cpu, size_t index);
+
+/* The 8 bytes at physical PA. */
+uint64_t guest_u64(const struct guest *guest, uint64_t pa);
+
+/* The INDEX-th value that the guest noted under CODE; fails if there is none. */
+uint64_t guest_note(const struct guest *guest, uint64_t code, size_t index);
+
+size_t guest_count_events(const struct guest *guest, enum event_kind kind);
+
+#endif

@@ -1,0 +1,257 @@
+/*
+ * Goal: a configuration is refused exactly if the CPU or the driver cannot do
+ * it. Method: CPUID words of real CPUs, and one field of a good configuration
+ * changed at a time.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "driver/insntrace/config.h"
+
+#define LEAF7_PT UINT32_C(0x02000000)
+
+static const struct cpuid_words skylake = { LEAF7_PT, 0xf, 0x7, 0x02490002,
+	0x003f3fff };
+static const struct cpuid_words broadwell = { LEAF7_PT, 0x1, 0x1, 0, 0 };
+
+static struct caps caps;
+static struct insntrace_config config;
+
+static int
+good(void **unused)
+{
+	(void)unused;
+	caps_decode(&skylake, &caps);
+	config = (struct insntrace_config){
+		.chunk_count = 256,
+		.ctl = RTIT_CTL_USER | RTIT_CTL_BRANCHEN,
+	};
+	return 0;
+}
+
+static void
+expect(enum insntrace_status status)
+{
+	assert_int_equal(config_check(&caps, &config), status);
+}
+
+static void
+expect_ctl(uint64_t ctl, enum insntrace_status status)
+{
+	config.ctl = RTIT_CTL_USER | RTIT_CTL_BRANCHEN | ctl;
+	expect(status);
+}
+
+static void
+cpuid_says_what_there_is(void **unused)
+{
+	struct cpuid_words words = skylake;
+
+	(void)unused;
+	assert_true(caps.trace && caps.topa_multi && caps.cr3_filter);
+	assert_true(caps.psb_cyc && caps.ip_filter && caps.mtc);
+	assert_false(caps.ptwrite || caps.power);
+	assert_int_equal(caps.mtc_map, 0x249);
+	assert_int_equal(caps.cyc_map, 0x3fff);
+	assert_int_equal(caps.psb_map, 0x3f);
+	caps_decode(&broadwell, &caps);
+	assert_true(caps.trace && caps.cr3_filter);
+	assert_false(caps.topa_multi || caps.psb_cyc || caps.mtc);
+	words.leaf7_ebx = 0;
+	caps_decode(&words, &caps);
+	assert_false(caps.trace || caps.cr3_filter);
+}
+
+/* EAX[2:0], whatever lies beside it; none without the filter. */
+static void
+the_number_of_ranges_is_three_bits(void **unused)
+{
+	static const uint32_t counts[] = { 0, 1, 2, 3, 4, 4, 4, 4 };
+	struct cpuid_words words = skylake;
+
+	(void)unused;
+	for (uint32_t i = 0; i < 8; i++) {
+		words.pt1_eax = UINT32_C(0xfffffff8) | i;
+		caps_decode(&words, &caps);
+		assert_int_equal(caps.range_count, counts[i]);
+	}
+	words.pt0_ebx &= ~UINT32_C(4);
+	caps_decode(&words, &caps);
+	assert_int_equal(caps.range_count, 0);
+}
+
+static void
+sizes_have_limits(void **unused)
+{
+	(void)unused;
+	expect(INSNTRACE_OK);
+	config.chunk_count = 0;
+	expect(INSNTRACE_INVALID_ARGS);
+	config.chunk_count = 4096;
+	config.chunk_order = 4;
+	expect(INSNTRACE_OK); /* 256 MiB */
+	config.chunk_order = 5;
+	expect(INSNTRACE_INVALID_ARGS);
+	config.chunk_order = 0;
+	config.chunk_count = 4097;
+	expect(INSNTRACE_INVALID_ARGS);
+	config.chunk_count = 256;
+	config.chunk_order = 8;
+	expect(INSNTRACE_OK);
+	config.chunk_order = 9;
+	expect(INSNTRACE_INVALID_ARGS);
+	config.chunk_order = UINT32_MAX;
+	expect(INSNTRACE_INVALID_ARGS);
+}
+
+static void
+a_cpu_of_one_entry_takes_one_chunk(void **unused)
+{
+	(void)unused;
+	caps_decode(&broadwell, &caps);
+	expect(INSNTRACE_NOT_SUPPORTED);
+	config.chunk_count = 1;
+	config.chunk_order = 8;
+	expect(INSNTRACE_OK);
+	config.ctl = RTIT_CTL_USER;
+	expect(INSNTRACE_INVALID_ARGS);
+}
+
+static void
+bits_of_ctl_need_their_ability(void **unused)
+{
+	static const uint64_t always[] = { RTIT_CTL_OS, RTIT_CTL_TSCEN,
+		RTIT_CTL_DISRETC, RTIT_CTL_CYCEN, RTIT_CTL_MTCEN };
+	static const uint64_t never[] = { RTIT_CTL_TRACEEN, RTIT_CTL_TOPA,
+		UINT64_C(1) << 6, RTIT_CTL_PTWEN, RTIT_CTL_PWREVTEN,
+		UINT64_C(1) << 18, UINT64_C(1) << 31, UINT64_C(1) << 63 };
+
+	(void)unused;
+	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
+		expect_ctl(always[i], INSNTRACE_OK);
+	for (size_t i = 0; i < sizeof(never) / sizeof(never[0]); i++)
+		expect_ctl(never[i], INSNTRACE_INVALID_ARGS);
+	caps.mtc = false;
+	expect_ctl(RTIT_CTL_MTCEN, INSNTRACE_INVALID_ARGS);
+	caps.psb_cyc = false;
+	expect_ctl(RTIT_CTL_CYCEN, INSNTRACE_INVALID_ARGS);
+	caps.ptwrite = true;
+	expect_ctl(RTIT_CTL_PTWEN | RTIT_CTL_FUPONPTW, INSNTRACE_OK);
+	expect_ctl(RTIT_CTL_FUPONPTW, INSNTRACE_INVALID_ARGS);
+}
+
+static void
+something_must_be_traced(void **unused)
+{
+	(void)unused;
+	config.ctl = RTIT_CTL_BRANCHEN;
+	expect(INSNTRACE_INVALID_ARGS);
+	config.ctl = RTIT_CTL_BRANCHEN | RTIT_CTL_OS;
+	expect(INSNTRACE_OK);
+}
+
+static void
+frequencies_must_be_in_their_bitmap(void **unused)
+{
+	(void)unused;
+	for (uint64_t i = 0; i < 16; i++) {
+		expect_ctl(i << 14,
+		    (0x249 >> i & 1) != 0 ? INSNTRACE_OK
+					  : INSNTRACE_INVALID_ARGS);
+		expect_ctl(
+		    i << 19, i < 14 ? INSNTRACE_OK : INSNTRACE_INVALID_ARGS);
+		expect_ctl(
+		    i << 24, i < 6 ? INSNTRACE_OK : INSNTRACE_INVALID_ARGS);
+	}
+}
+
+static void
+a_cr3_filter_has_an_address_and_no_other_has(void **unused)
+{
+	(void)unused;
+	config.cr3_match = 0x123000;
+	expect(INSNTRACE_INVALID_ARGS);
+	expect_ctl(RTIT_CTL_CR3FILTER, INSNTRACE_OK);
+	config.cr3_match = 0x123008;
+	expect(INSNTRACE_INVALID_ARGS);
+	config.cr3_match = 0;
+	expect(INSNTRACE_INVALID_ARGS);
+}
+
+static void
+a_range_ends_with_its_last_byte(void **unused)
+{
+	struct insntrace_range range = { 0x400000, 0x1000 };
+
+	(void)unused;
+	assert_int_equal(range_last(&range), 0x400fff);
+	range.bytes = 1;
+	assert_int_equal(range_last(&range), 0x400000);
+}
+
+static void
+ranges_are_whole_and_have_a_purpose(void **unused)
+{
+	static const struct {
+		uint64_t start, bytes, cfg;
+		enum insntrace_status status;
+	} rows[] = {
+		{ 0x400000, 0x1000, 1, INSNTRACE_OK },
+		{ 0x400000, 0x1000, 2, INSNTRACE_OK },
+		{ 0x400000, 0x1000, 3, INSNTRACE_INVALID_ARGS },
+		{ 0x400000, 0x1000, 0, INSNTRACE_INVALID_ARGS },
+		{ 0x400000, 0, 1, INSNTRACE_INVALID_ARGS },
+		{ 0, UINT64_C(1) << 47, 1, INSNTRACE_OK },
+		{ 0, (UINT64_C(1) << 47) + 1, 1, INSNTRACE_INVALID_ARGS },
+		{ UINT64_MAX - 15, 16, 1, INSNTRACE_OK },
+		{ UINT64_MAX - 15, 17, 1, INSNTRACE_INVALID_ARGS },
+		{ 0, UINT64_MAX, 1, INSNTRACE_INVALID_ARGS },
+	};
+
+	(void)unused;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		config.range[1].start = rows[i].start;
+		config.range[1].bytes = rows[i].bytes;
+		expect_ctl(rows[i].cfg << 36, rows[i].status);
+	}
+}
+
+static void
+a_range_beyond_the_cpus_is_refused(void **unused)
+{
+	(void)unused;
+	config.range[2] = (struct insntrace_range){ 0x400000, 0x1000 };
+	expect_ctl(UINT64_C(1) << 40, INSNTRACE_INVALID_ARGS);
+	caps.range_count = 3;
+	expect(INSNTRACE_OK);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(cpuid_says_what_there_is, good),
+		cmocka_unit_test_setup(
+		    the_number_of_ranges_is_three_bits, good),
+		cmocka_unit_test_setup(sizes_have_limits, good),
+		cmocka_unit_test_setup(
+		    a_cpu_of_one_entry_takes_one_chunk, good),
+		cmocka_unit_test_setup(bits_of_ctl_need_their_ability, good),
+		cmocka_unit_test_setup(something_must_be_traced, good),
+		cmocka_unit_test_setup(
+		    frequencies_must_be_in_their_bitmap, good),
+		cmocka_unit_test_setup(
+		    a_cr3_filter_has_an_address_and_no_other_has, good),
+		cmocka_unit_test_setup(a_range_ends_with_its_last_byte, good),
+		cmocka_unit_test_setup(
+		    ranges_are_whole_and_have_a_purpose, good),
+		cmocka_unit_test_setup(
+		    a_range_beyond_the_cpus_is_refused, good),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
