@@ -94,12 +94,17 @@ build_set_make(struct build_set *set, const struct driver *driver,
 	struct build_options build = { .cc = options->cc,
 		.root = root,
 		.invariants = options->invariants };
-	char *const *sources =
-	    options->source != NULL ? options->source : driver->source;
+	char *one[] = { NULL, NULL };
+	char *const *sources = driver->source;
 	struct build_kpi *kpi = NULL;
 	char *tree = NULL;
-	int error = check_sources(sources, err);
+	int error;
 
+	if (options->source != NULL) {
+		one[0] = (char *)(uintptr_t)options->source;
+		sources = one;
+	}
+	error = check_sources(sources, err);
 	if (error == 0)
 		error = build_sha256(sources, sha256, err);
 

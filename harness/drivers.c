@@ -21,14 +21,14 @@ static int
 bad_key(const struct driver_file *file, const char *key, const char *want,
     struct tz_error *err)
 {
-	return tz_error(err, TZ_EFORMAT, "%s: \"%s\" must be %s", file->path,
-	    key, want);
+	return tz_error(
+	    err, TZ_EFORMAT, "%s: \"%s\" must be %s", file->path, key, want);
 }
 
 /* A string member; FALLBACK where it is absent, if that is not NULL. */
 static int
-read_text(const struct driver_file *file, const char *key,
-    const char *fallback, const char **text, struct tz_error *err)
+read_text(const struct driver_file *file, const char *key, const char *fallback,
+    const char **text, struct tz_error *err)
 {
 	const json_t *value = json_object_get(file->driver->json, key);
 
@@ -54,7 +54,8 @@ read_sources(const struct driver_file *file, struct tz_error *err)
 		if (name == NULL)
 			return bad_key(
 			    file, "sources", "an array of file names", err);
-		if (asprintf(&driver->source[i], "%s/%s", file->dir, name) < 0) {
+		if (asprintf(&driver->source[i], "%s/%s", file->dir, name) <
+		    0) {
 			driver->source[i] = NULL;
 			return tz_error(
 			    err, TZ_EIO, "%s: out of memory", file->path);
@@ -144,7 +145,7 @@ driver_read(const char *root, const char *name, struct driver *driver,
 
 	*driver = (struct driver){ .json = NULL };
 	if (snprintf(file.dir, sizeof(file.dir), "%s/driver/%s", root, name) >=
-	        (int)sizeof(file.dir) ||
+		(int)sizeof(file.dir) ||
 	    strchr(name, '/') != NULL || name[0] == '.')
 		return tz_error(
 		    err, TZ_ENOENT, "%s: not the name of a driver", name);
@@ -152,8 +153,8 @@ driver_read(const char *root, const char *name, struct driver *driver,
 	if (access(file.path, R_OK) != 0)
 		return tz_error(err, TZ_ENOENT,
 		    "%s: no such driver; see: topaz list drivers", name);
-	driver->json =
-	    json_load_file(file.path, JSON_REJECT_DUPLICATES, &json_err);
+	driver->json = json_load_file(
+	    file.path, JSON_REJECT_DUPLICATES, &json_err);
 	if (driver->json == NULL)
 		return tz_error(err, TZ_EFORMAT, "%s:%d:%d: %s", file.path,
 		    json_err.line, json_err.column, json_err.text);
@@ -188,8 +189,7 @@ driver_names(
 	snprintf(dir, sizeof(dir), "%s/driver", root);
 	found = scandir(dir, &entries, is_driver, alphasort);
 	if (found < 0)
-		return tz_error(
-		    err, TZ_ENOENT, "%s: %s", dir, strerror(errno));
+		return tz_error(err, TZ_ENOENT, "%s: %s", dir, strerror(errno));
 	*names = calloc((size_t)found + 1, sizeof(**names));
 	*count = 0;
 	for (i = 0; i < found; i++) {

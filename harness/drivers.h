@@ -14,8 +14,8 @@
 
 #include "emu/base.h"
 
-#define DRIVER_DEFAULT "insntrace"
-#define DRIVER_SOURCES_MAX 32
+#define DRIVER_DEFAULT      "insntrace"
+#define DRIVER_SOURCES_MAX  32
 #define DRIVER_DEFAULTS_MAX 16
 
 struct driver {

@@ -81,12 +81,41 @@ check_numbers(const struct run_options *options, struct tz_error *err)
 	return 0;
 }
 
+/* Each name of the list is a program w_NAME. */
+static int
+check_workload(const struct run *run, struct tz_error *err)
+{
+	const char *at = run->options->workload;
+	size_t bytes, i;
+
+	for (;; at += bytes + 1) {
+		bytes = strcspn(at, ",");
+		for (i = 0; i < run->paths.program_count; i++) {
+			const char *name = run->paths.program[i].name;
+
+			if (strncmp(name, "w_", 2) == 0 &&
+			    strlen(name) == bytes + 2 &&
+			    strncmp(name + 2, at, bytes) == 0)
+				break;
+		}
+		if (i == run->paths.program_count)
+			return tz_error(err, TZ_ENOENT,
+			    "--workload %.*s: no such workload; see: topaz "
+			    "list workloads",
+			    (int)bytes, at);
+		if (at[bytes] == '\0')
+			return 0;
+	}
+}
+
 static int
 run_check(struct run *run, struct tz_error *err)
 {
 	const struct run_options *options = run->options;
 	int error = check_numbers(options, err);
 
+	if (error == 0)
+		error = check_workload(run, err);
 	if (error != 0)
 		return error;
 	run->profile = profile_find(options->profile);
@@ -102,10 +131,9 @@ run_check(struct run *run, struct tz_error *err)
 		return tz_error(err, TZ_EUSAGE,
 		    "%s: its source is not part of topaz: --source FILE",
 		    options->driver);
-	if (!(options->thread_mode ? run->driver.thread_mode :
-				     run->driver.cpu_mode))
-		return tz_error(err, TZ_EUSAGE,
-		    "--mode %s: not a mode of %s",
+	if (!(options->thread_mode ? run->driver.thread_mode
+				   : run->driver.cpu_mode))
+		return tz_error(err, TZ_EUSAGE, "--mode %s: not a mode of %s",
 		    options->thread_mode ? "thread" : "cpu", options->driver);
 	if (paths_kernel(&run->paths, run->driver.os) == NULL)
 		return tz_error(err, TZ_ENOENT,
@@ -129,8 +157,7 @@ has_word(const char *line, const char *key)
 }
 
 /* Adds KEY=VALUE unless an earlier word has the key: the first one counts. */
-static void
-add_word(struct run *run, const char *key, const char *fmt, ...)
+static void add_word(struct run *run, const char *key, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 static void
 add_word(struct run *run, const char *key, const char *fmt, ...)
@@ -273,6 +300,17 @@ keep_frame(void *arg, unsigned level, uint64_t rip)
 	outcome->frame_count = level + 1;
 }
 
+static void
+keep_console(struct run *run)
+{
+	const char *console = record_console(run->record);
+	size_t bytes = strlen(console);
+
+	if (bytes >= RUN_CONSOLE_BYTES)
+		console += bytes - (RUN_CONSOLE_BYTES - 1);
+	snprintf(run->outcome->console, RUN_CONSOLE_BYTES, "%s", console);
+}
+
 /* What ended the run, in the words of the guest's sources. */
 static void
 run_explain(struct run *run)
@@ -289,6 +327,7 @@ run_explain(struct run *run)
 		    RUN_FRAMES_MAX, read_guest, keep_frame, &walk);
 	}
 	symbols_destroy(walk.symbols);
+	keep_console(run);
 	outcome->cpu_count = run->options->cpu_count;
 	for (i = 0; i < outcome->cpu_count; i++) {
 		struct run_cpu *cpu = &outcome->cpu[i];
@@ -350,9 +389,9 @@ static int
 run_finish(struct run *run, struct tz_error *err)
 {
 	const struct run_outcome *outcome = run->outcome;
-	const char *source = run->options->source != NULL ?
-	    run->options->source[0] :
-	    run->driver.source[0];
+	const char *source = run->options->source != NULL
+	    ? run->options->source
+	    : run->driver.source[0];
 	const char *slash = strrchr(source, '/');
 	struct bundle_writer *writer = run->writer;
 	struct bundle_info info = { .signature = run->profile->signature,

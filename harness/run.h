@@ -7,12 +7,13 @@
 
 #include "emu/machine.h"
 
-#define RUN_FRAMES_MAX 24
-#define RUN_LINE_BYTES 192
+#define RUN_FRAMES_MAX    24
+#define RUN_LINE_BYTES    192
+#define RUN_CONSOLE_BYTES 1024
 
 struct run_options {
 	const char *driver;
-	char *const *source; /* NULL-terminated; NULL: the driver's own */
+	const char *source; /* one file; NULL: the driver's own */
 	const char *tree;   /* the OS's own sources, or NULL */
 	const char *cc;     /* NULL: gcc */
 	const char *output; /* the bundle */
@@ -43,9 +44,10 @@ struct run_outcome {
 		uint64_t pt_errors;
 		char pt_error[RUN_LINE_BYTES]; /* why, if there were any */
 	} cpu[MACHINE_CPUS_MAX];
-	char sha256[65];            /* of the driver's source */
-	char where[RUN_LINE_BYTES]; /* symbol and line of the end */
-	unsigned frame_count;       /* of the backtrace, innermost first */
+	char sha256[65];                 /* of the driver's source */
+	char console[RUN_CONSOLE_BYTES]; /* its end */
+	char where[RUN_LINE_BYTES];      /* symbol and line of the end */
+	unsigned frame_count;            /* of the backtrace, innermost first */
 	char frame[RUN_FRAMES_MAX][RUN_LINE_BYTES];
 };
 

@@ -1,12 +1,12 @@
 /*
- * Where each byte that the PT units wrote ended up: the events of a run replayed
- * in global order over physical memory.  It looks at no trace byte, only at who
- * wrote where and who read what when.
+ * Where each byte that the PT units wrote ended up: the events of a run
+ * replayed in global order over physical memory.  It looks at no trace byte,
+ * only at who wrote where and who read what when.
  *
  * An interval is what one CPU traced from TraceEn 0-to-1 to the next one.  A
  * stream is what user space read of one trace buffer.  The bytes of a stream's
- * intervals, one interval after the other in global order, are its logical bytes:
- * a driver that loses nothing delivers them from 0 on without a hole.
+ * intervals, one interval after the other in global order, are its logical
+ * bytes: a driver that loses nothing delivers them from 0 on without a hole.
  */
 #ifndef TOPAZ_TRACES_ACCOUNT_H
 #define TOPAZ_TRACES_ACCOUNT_H

@@ -1,7 +1,7 @@
 /*
  * A bundle read back: the directory that `topaz run -o DIR` wrote.  Opening it
- * checks every file against the manifest's sizes and digests, so whoever reads on
- * may trust the bytes.  It does not interpret them: that is truth_read.h,
+ * checks every file against the manifest's sizes and digests, so whoever reads
+ * on may trust the bytes.  It does not interpret them: that is truth_read.h,
  * account.h, decode.h and verify.h.
  */
 #ifndef TOPAZ_TRACES_BUNDLE_H
@@ -67,8 +67,8 @@ struct bundle {
 };
 
 /*
- * Opens and checks the bundle in directory PATH.  -TZ_ENOENT: no directory or no
- * manifest there; -TZ_EFORMAT: another version, or a file that is missing,
+ * Opens and checks the bundle in directory PATH.  -TZ_ENOENT: no directory or
+ * no manifest there; -TZ_EFORMAT: another version, or a file that is missing,
  * truncated or corrupt (ERR names file and place); -TZ_EIO.
  */
 int bundle_open(const char *path, struct bundle **bundle, struct tz_error *err);
@@ -88,11 +88,11 @@ int bundle_read_truth(const struct bundle *bundle, unsigned cpu,
 
 /*
  * Trace frames of one CPU as they stood when TraceEn fell: records in the order
- * of their offsets.  A record says which bytes of all that the CPU's PT unit ever
- * wrote it holds.
+ * of their offsets.  A record says which bytes of all that the CPU's PT unit
+ * ever wrote it holds.
  */
 struct fell_header {
-	uint64_t offset; /* index of the first byte in all that the unit wrote */
+	uint64_t offset; /* of the first byte in all that the unit wrote */
 	uint64_t pa;
 	uint64_t bytes;
 };
@@ -113,8 +113,8 @@ int bundle_read_fell(const struct bundle *bundle, unsigned cpu,
 void fell_free(struct fell *fell);
 
 /*
- * Copies the unit's bytes [offset, offset + count) to BYTES; returns how many it
- * has from OFFSET on without a hole.
+ * Copies the unit's bytes [offset, offset + count) to BYTES; returns how many
+ * it has from OFFSET on without a hole.
  */
 uint64_t fell_copy(
     const struct fell *fell, uint64_t offset, uint64_t count, uint8_t *bytes);

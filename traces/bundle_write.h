@@ -1,7 +1,8 @@
 /*
- * Writes a bundle.  All goes to a new directory beside the wanted one, which takes
- * its place only when the bundle is complete: a run that fails destroys nothing.
- * After the first error every function does nothing and returns that error.
+ * Writes a bundle.  All goes to a new directory beside the wanted one, which
+ * takes its place only when the bundle is complete: a run that fails destroys
+ * nothing.  After the first error every function does nothing and returns that
+ * error.
  */
 #ifndef TOPAZ_TRACES_BUNDLE_WRITE_H
 #define TOPAZ_TRACES_BUNDLE_WRITE_H

@@ -3,7 +3,7 @@
 #include <Zydis/Zydis.h>
 #include <stdlib.h>
 
-/* One byte for each byte of an image: length, then flags; 0 = not decoded yet. */
+/* One byte for each byte of an image: length and flags; 0 = not decoded yet. */
 #define CODE_BYTES 0x0fu
 #define CODE_REP   0x10u
 #define CODE_JUMPS 0x20u

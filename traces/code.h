@@ -1,7 +1,7 @@
 /*
- * Lengths of instructions at addresses of the bundle's code images, 64-bit mode,
- * each decoded once.  The only user of Zydis here; it shares nothing with the
- * engine's side, so that truth is read by code of its own.
+ * Lengths of instructions at addresses of the bundle's code images, 64-bit
+ * mode, each decoded once.  The only user of Zydis here; it shares nothing with
+ * the engine's side, so that truth is read by code of its own.
  */
 #ifndef TOPAZ_TRACES_CODE_H
 #define TOPAZ_TRACES_CODE_H
@@ -13,8 +13,8 @@ struct code;
 struct code_insn {
 	uint8_t bytes;     /* 1..15 */
 	bool is_rep;       /* a string instruction with a REP prefix */
-	bool always_jumps; /* unconditional transfer: what follows in memory does
-			      not follow in execution */
+	bool always_jumps; /* unconditional transfer: the next instruction in
+			      memory is not the next one executed */
 };
 
 /* IMAGES must outlive the result.  NULL: out of memory. */

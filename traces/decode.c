@@ -183,8 +183,9 @@ decode_is_filtered(const struct decode_filter *filter, uint64_t ip)
 }
 
 /*
- * libipt finds no answer for INSN.  If that is a conditional branch which leaves
- * the ranges with a TIP.PGD that has no IP, decoding goes on at the next TIP.PGE.
+ * libipt finds no answer for INSN.  If that is a conditional branch which
+ * leaves the ranges with a TIP.PGD that has no IP, decoding goes on at the next
+ * TIP.PGE.
  */
 static enum decode_state
 decode_leave_at_jcc(struct decode *decode, const struct pt_insn *insn)

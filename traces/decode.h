@@ -53,9 +53,9 @@ void decode_destroy(struct decode *decode);
 bool decode_sync(struct decode *decode);
 
 /*
- * Puts up to MAX instruction addresses into IPS; *COUNT says how many.  Any state
- * but DECODE_MORE comes after those.  After DECODE_ERROR and DECODE_END only
- * decode_sync leads on.
+ * Puts up to MAX instruction addresses into IPS; *COUNT says how many.  Any
+ * state but DECODE_MORE comes after those.  After DECODE_ERROR and DECODE_END
+ * only decode_sync leads on.
  */
 enum decode_state decode_next(
     struct decode *decode, uint64_t *ips, size_t max, size_t *count);

@@ -1,7 +1,7 @@
 /*
- * Checks of a bundle's files: one XXH3-128 for every DIGEST_BLOCK_BYTES, so that
- * a damaged file is reported with the place of the damage.  The only user of
- * xxhash.  It is a check against accidents, not against forgery.
+ * Checks of a bundle's files: one XXH3-128 for every DIGEST_BLOCK_BYTES, so
+ * that a damaged file is reported with the place of the damage.  The only user
+ * of xxhash.  It is a check against accidents, not against forgery.
  */
 #ifndef TOPAZ_TRACES_DIGEST_H
 #define TOPAZ_TRACES_DIGEST_H

@@ -1,8 +1,8 @@
 /*
- * What must decode, computed from the truth alone: instructions, CPL, CR3 and the
- * writes of the trace MSRs.  A second opinion on the enables of the PT unit (SDM
- * vol. 3, 33.2.5 "Packet Generation Enable Controls"): it shares no line with
- * emu/pt.
+ * What must decode, computed from the truth alone: instructions, CPL, CR3 and
+ * the writes of the trace MSRs.  A second opinion on the enables of the PT unit
+ * (SDM vol. 3, 33.2.5 "Packet Generation Enable Controls"): it shares no line
+ * with emu/pt.
  *
  * Not modelled: TraceStop ranges end tracing through the truth's STOPPED only;
  * production enclaves; PAE paging's finer CR3 compare.

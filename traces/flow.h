@@ -1,6 +1,6 @@
 /*
- * The instructions that must decode from one stream: those of its intervals, one
- * interval after the other, whichever CPU traced them.
+ * The instructions that must decode from one stream: those of its intervals,
+ * one interval after the other, whichever CPU traced them.
  */
 #ifndef TOPAZ_TRACES_FLOW_H
 #define TOPAZ_TRACES_FLOW_H
@@ -12,7 +12,7 @@
 struct flow_cpu {
 	size_t count, room;
 	struct flow_interval {
-		struct expect start; /* after the instruction that set TraceEn */
+		struct expect start; /* after what set TraceEn */
 		uint64_t insns;      /* that must decode */
 	} * intervals;
 };

@@ -167,7 +167,7 @@ frames_show(uint64_t number, const struct frames_extent *extent, bool written,
 		visit(arg, &span);
 }
 
-/* The next extents become the page's; the old array is kept for the next ones. */
+/* The next extents become the page's; the old array serves the next ones. */
 static void
 frames_commit(struct frames *frames, struct frames_page *page)
 {

@@ -11,8 +11,9 @@
 #include <string.h>
 
 /*
- * Makes room in the array whose pointer is at POINTER for COUNT elements of SIZE
- * bytes; *ROOM is for how many it has.  False: out of memory, nothing changed.
+ * Makes room in the array whose pointer is at POINTER for COUNT elements of
+ * SIZE bytes; *ROOM is for how many it has.  False: out of memory, nothing
+ * changed.
  */
 static inline bool
 grow_array(void *pointer, size_t *room, size_t count, size_t size)

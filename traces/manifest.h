@@ -1,6 +1,6 @@
 /*
- * The manifest of a bundle as JSON text, sorted keys.  It carries a digest of its
- * own content and one digest for each block of every other file.
+ * The manifest of a bundle as JSON text, sorted keys.  It carries a digest of
+ * its own content and one digest for each block of every other file.
  */
 #ifndef TOPAZ_TRACES_MANIFEST_H
 #define TOPAZ_TRACES_MANIFEST_H

@@ -11,9 +11,9 @@
 
 /*
  * Prints the packets of COUNT bytes from the first PSB on.  SIGNATURE is
- * CPUID.1:EAX, 0 if unknown.  PADs are left out unless WITH_PADS.  After a packet
- * that libipt refuses goes on at the next PSB; returns how many it refused, or
- * -TZ_EIO (no memory).
+ * CPUID.1:EAX, 0 if unknown.  PADs are left out unless WITH_PADS.  After a
+ * packet that libipt refuses goes on at the next PSB; returns how many it
+ * refused, or -TZ_EIO (no memory).
  */
 int packets_print(const uint8_t *bytes, size_t count, uint32_t signature,
     bool with_pads, FILE *file);

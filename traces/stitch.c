@@ -108,7 +108,7 @@ stitch_next_packet(struct stitch *stitch, struct pt_packet *packet)
 	return true;
 }
 
-/* Puts a PSB+ and a full TIP.PGE so that they end before byte END of the copy. */
+/* Puts a PSB+ and a full TIP.PGE so that they end before byte END. */
 static bool
 stitch_put_head(struct stitch *stitch, uint64_t end, size_t *begin)
 {

@@ -1,9 +1,9 @@
 /*
- * Takes libipt over a TIP.PGD without an IP that belongs to a conditional branch
- * which leaves the filter ranges.  The architecture allows that packet (SDM vol.
- * 3, 33.4.2 "Packet Definitions", TIP.PGD), libipt 2.1 does not bind it: decoding
- * goes on at the next TIP.PGE, in a copy of the stream in which a PSB+ stands in
- * front of that packet.  Only for decode.c.
+ * Takes libipt over a TIP.PGD without an IP that belongs to a conditional
+ * branch which leaves the filter ranges.  The architecture allows that packet
+ * (SDM vol. 3, 33.4.2 "Packet Definitions", TIP.PGD), libipt 2.1 does not bind
+ * it: decoding goes on at the next TIP.PGE, in a copy of the stream in which a
+ * PSB+ stands in front of that packet.  Only for decode.c.
  */
 #ifndef TOPAZ_TRACES_STITCH_H
 #define TOPAZ_TRACES_STITCH_H
@@ -23,13 +23,13 @@ void stitch_sync(struct stitch *stitch, uint64_t offset);
 enum stitch_end {
 	STITCH_RESUMED,
 	STITCH_NO_MORE, /* tracing is not enabled again in these bytes */
-	STITCH_REFUSED, /* no such TIP.PGD, or it has an IP, or packets were lost */
+	STITCH_REFUSED, /* no such TIP.PGD, it has an IP, or an OVF follows */
 };
 
 /*
- * Goes past the NTH TIP.PGD (from 0) since the PSB, which must have no IP, to the
- * TIP.PGE after it.  STITCH_RESUMED: CONFIG's bytes now begin with a PSB and that
- * TIP.PGE, and *OFFSET is what to add to offsets in them.
+ * Goes past the NTH TIP.PGD (from 0) since the PSB, which must have no IP, to
+ * the TIP.PGE after it.  STITCH_RESUMED: CONFIG's bytes now begin with a PSB
+ * and that TIP.PGE, and *OFFSET is what to add to offsets in them.
  */
 enum stitch_end stitch_resume(struct stitch *stitch, uint64_t nth,
     struct pt_config *config, int64_t *offset);

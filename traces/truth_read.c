@@ -203,7 +203,7 @@ read_retire_one(struct truth_reader *reader, uint64_t ip)
 		read_retire(reader, ip, insn.bytes);
 }
 
-/* Something other than a continuation follows: the string instruction is over. */
+/* Something other than a repetition follows: the string instruction is over. */
 static void
 read_settle(struct truth_reader *reader)
 {

@@ -155,6 +155,21 @@ verify_check_intervals(struct verify_work *work)
 		    homeless);
 }
 
+/* Is ROW something that the caller must hear of? */
+static bool
+verify_is_finding(const struct verify_work *work,
+    const struct verify_stream *stream, unsigned row)
+{
+	const uint64_t *rows = stream->rows;
+
+	if (rows[row] == 0 || (work->options->rows & 1u << row) != 0)
+		return false;
+	/* What follows a hole is told by the hole. */
+	return row != ACCOUNT_PREFIX ||
+	    (rows[ACCOUNT_LOST] | rows[ACCOUNT_OVERWRITTEN] |
+		rows[ACCOUNT_UNREPORTED] | rows[ACCOUNT_STALE]) == 0;
+}
+
 /* Each row that the caller does not expect is a finding with size and place. */
 static void
 verify_judge_rows(struct verify_work *work, const struct verify_stream *stream,
@@ -167,8 +182,7 @@ verify_judge_rows(struct verify_work *work, const struct verify_stream *stream,
 
 		if (row != ACCOUNT_WRITTEN && row != ACCOUNT_STALE)
 			sum += stream->rows[row];
-		if (stream->rows[row] == 0 ||
-		    (work->options->rows & 1u << row) != 0)
+		if (!verify_is_finding(work, stream, row))
 			continue;
 		if (row == ACCOUNT_STALE || row == ACCOUNT_PREFIX)
 			verify_add_finding(work,

@@ -1,7 +1,7 @@
 /*
  * The verdict on a bundle: every trace that user space got is decoded by libipt
- * and compared, instruction by instruction and in both directions, with what the
- * truth says was executed; every byte that was written is accounted for.
+ * and compared, instruction by instruction and in both directions, with what
+ * the truth says was executed; every byte that was written is accounted for.
  */
 #ifndef TOPAZ_TRACES_VERIFY_H
 #define TOPAZ_TRACES_VERIFY_H

@@ -87,7 +87,7 @@ part_interval_at(const struct verify_bytes *bytes, size_t interval)
 	return low;
 }
 
-/* How many of the first instructions decoded are those of FLOW from FIRST on. */
+/* How many of the first decoded instructions are those of FLOW from FIRST on. */
 static size_t
 part_agreement(const struct part_run *run, struct flow flow, uint64_t first)
 {

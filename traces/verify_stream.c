@@ -243,7 +243,7 @@ verify_fill(struct verify_work *work, size_t index, struct verify_bytes *bytes)
 	return 0;
 }
 
-/* Instructions in no packet need a reason: lost bytes, a stop, no last flush. */
+/* Instructions in no packet need a reason: lost bytes, a stop, no flush. */
 static void
 verify_judge_beyond(struct verify_work *work, struct verify_stream *stream)
 {

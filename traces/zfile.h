@@ -1,7 +1,7 @@
 /*
- * Compressed files of a bundle: a sequence of independent zstd frames, each of at
- * most ZFILE_FRAME_BYTES of content and with a checksum.  The only user of zstd.
- * It knows nothing of what the files hold.
+ * Compressed files of a bundle: a sequence of independent zstd frames, each of
+ * at most ZFILE_FRAME_BYTES of content and with a checksum.  The only user of
+ * zstd.  It knows nothing of what the files hold.
  */
 #ifndef TOPAZ_TRACES_ZFILE_H
 #define TOPAZ_TRACES_ZFILE_H
@@ -24,9 +24,9 @@ int zfile_write(struct zfile_writer *writer, const void *bytes, size_t count,
 int zfile_finish(struct zfile_writer *writer, struct tz_error *err);
 
 /*
- * Decompresses the COUNT bytes of a whole file into memory that the caller frees.
- * NAME is for messages.  -TZ_EFORMAT (not zstd, truncated, corrupt), -TZ_EIO (no
- * memory).
+ * Decompresses the COUNT bytes of a whole file into memory that the caller
+ * frees.  NAME is for messages.  -TZ_EFORMAT (not zstd, truncated, corrupt),
+ * -TZ_EIO (no memory).
  */
 int zfile_decompress(const char *name, const uint8_t *bytes, size_t count,
     uint8_t **content, size_t *content_bytes, struct tz_error *err);

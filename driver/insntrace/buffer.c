@@ -62,13 +62,14 @@ static const struct topa_memory memory = {
 };
 
 struct buffer *
-buffer_create(const struct insntrace_config *config)
+buffer_create(uint32_t descriptor, const struct insntrace_config *config)
 {
 	struct buffer *buffer = heap_alloc(sizeof(*buffer),
 	    HEAP_NOWAIT | HEAP_ZERO, __builtin_return_address(0));
 
 	if (buffer == NULL)
 		return NULL;
+	buffer->descriptor = descriptor;
 	buffer->config = *config;
 	if (!topa_build(&buffer->topa, config->chunk_count, config->chunk_order,
 		config->stop_on_full != 0, &memory)) {
@@ -86,9 +87,8 @@ unmap(const struct buffer *buffer)
 	uint64_t bytes = topa_bytes(&buffer->topa);
 
 	for (uint64_t at = 0; at < bytes; at += PAGE_BYTES)
-		process_unmap_frame(buffer_frame(buffer, at),
-		    ((uint64_t)buffer->descriptor << INSNTRACE_MAP_SHIFT) +
-			at);
+		process_unmap_frame(
+		    buffer_frame(buffer, at), buffer_map_offset(buffer, at));
 }
 
 void
@@ -103,6 +103,12 @@ buffer_destroy_all(struct buffer *list)
 		heap_free(list, __builtin_return_address(0));
 		list = next;
 	}
+}
+
+uint64_t
+buffer_map_offset(const struct buffer *buffer, uint64_t offset)
+{
+	return ((uint64_t)buffer->descriptor << INSNTRACE_MAP_SHIFT) + offset;
 }
 
 uint64_t

@@ -11,6 +11,7 @@
 
 struct buffer {
 	struct buffer *next; /* on its way to buffer_destroy_all */
+	uint32_t descriptor;
 	struct insntrace_config config;
 	struct topa topa;
 	bool mapped; /* a user mapping was made of it */
@@ -19,13 +20,17 @@ struct buffer {
 };
 
 /* CONFIG has passed config_check.  NULL: no memory. */
-struct buffer *buffer_create(const struct insntrace_config *config);
+struct buffer *buffer_create(
+    uint32_t descriptor, const struct insntrace_config *config);
 
 /*
  * Frees a list of buffers; their frames leave all user mappings first, for
  * which the processes are locked: the caller holds no lock.
  */
 void buffer_destroy_all(struct buffer *list);
+
+/* Where OFFSET of the buffer is among the device's mappings. */
+uint64_t buffer_map_offset(const struct buffer *buffer, uint64_t offset);
 
 /* The frame at OFFSET, below the buffer's size. */
 uint64_t buffer_frame(const struct buffer *buffer, uint64_t offset);

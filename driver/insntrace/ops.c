@@ -87,7 +87,7 @@ op_allocate_buffer(void *args)
 		slot++;
 	if (slot == session.trace_count)
 		return INSNTRACE_NO_RESOURCES;
-	session.buffer[slot] = buffer_create(&request->config);
+	session.buffer[slot] = buffer_create(slot, &request->config);
 	if (session.buffer[slot] == NULL)
 		return INSNTRACE_NO_MEMORY;
 	request->descriptor = slot;
@@ -140,9 +140,8 @@ op_get_chunk(void *args)
 	if (buffer == NULL || request->index >= buffer->config.chunk_count)
 		return INSNTRACE_INVALID_ARGS;
 	request->bytes = topa_chunk_bytes(&buffer->topa);
-	request->map_offset = ((uint64_t)request->descriptor
-				  << INSNTRACE_MAP_SHIFT) +
-	    request->index * request->bytes;
+	request->map_offset = buffer_map_offset(
+	    buffer, request->index * request->bytes);
 	return INSNTRACE_OK;
 }
 

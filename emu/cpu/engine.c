@@ -191,8 +191,13 @@ engine_get(struct engine *engine, enum engine_reg reg)
 void
 engine_set(struct engine *engine, enum engine_reg reg, uint64_t value)
 {
+	uint64_t cr3 = engine_get(engine, ENGINE_CR3);
+
 	TZ_ASSERT(reg < ENGINE_REG_COUNT);
 	TZ_ASSERT(uc_reg_write(engine->uc, reg_ids[reg], &value) == UC_ERR_OK);
+	/* 2.1.1 puts what is written to CR2 into CR3 as well. */
+	if (reg == ENGINE_CR2 && engine_get(engine, ENGINE_CR3) != cr3)
+		engine_set(engine, ENGINE_CR3, cr3);
 }
 
 void

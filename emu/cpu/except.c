@@ -21,6 +21,12 @@
 #define PF_U           TZ_BIT(2)
 #define PF_I           TZ_BIT(4)
 
+/* An exception that a delivery met. */
+struct exception {
+	uint8_t vector;
+	uint64_t error, cr2;
+};
+
 struct gate {
 	uint64_t handler;
 	uint16_t selector;
@@ -35,39 +41,78 @@ has_error_code(unsigned vector)
 	    vector == 21;
 }
 
+/* Fails with #PF for a supervisor access to VA; memory that is not RAM as well. */
 static bool
-read_gate(struct cpu *cpu, uint8_t vector, struct gate *gate)
+fail_page(
+    struct cpu *cpu, struct gva va, bool write, struct exception *exception)
 {
-	uint64_t base, low, high;
+	struct walk walk;
+
+	exception->vector = VECTOR_PF;
+	exception->error = write ? PF_W : 0;
+	if (walk_page(&cpu->space, va, &walk))
+		exception->error |= PF_P;
+	exception->cr2 = va.u;
+	return false;
+}
+
+static bool
+fail_selector(uint8_t vector, uint64_t error, struct exception *exception)
+{
+	exception->vector = vector;
+	exception->error = error;
+	return false;
+}
+
+/*
+ * SDM vol. 3, 6.13 "Error Code": the vector, IDT, and EXT unless an instruction
+ * asked for it.
+ */
+static bool
+read_gate(struct cpu *cpu, uint8_t vector, enum delivery kind,
+    struct gate *gate, struct exception *exception)
+{
+	uint64_t ext = kind == DELIVER_SOFTWARE ? 0 : 1;
+	uint64_t error = vector * UINT64_C(8) + 2 + ext;
+	uint64_t base, word[2];
+	struct gva bad;
 	uint32_t limit;
 
 	engine_get_table(cpu->active, ENGINE_IDTR, &base, &limit);
 	if ((vector + 1u) * GATE_BYTES - 1 > limit)
-		return false;
+		return fail_selector(VECTOR_GP, error, exception);
 	base += vector * (uint64_t)GATE_BYTES;
-	if (!walk_read(&cpu->space, (struct gva){ base }, &low, 8, NULL) ||
-	    !walk_read(&cpu->space, (struct gva){ base + 8 }, &high, 8, NULL))
-		return false;
+	if (!walk_read(
+		&cpu->space, (struct gva){ base }, word, sizeof(word), &bad))
+		return fail_page(cpu, bad, false, exception);
 	*gate = (struct gate){
-		.handler = (low & 0xffff) | (tz_bits(low, 63, 48) << 16) |
-		    high << 32,
-		.selector = (uint16_t)tz_bits(low, 31, 16),
-		.ist = (uint8_t)tz_bits(low, 34, 32),
-		.type = (uint8_t)tz_bits(low, 43, 40),
-		.dpl = (uint8_t)tz_bits(low, 46, 45),
-		.present = tz_bits(low, 47, 47),
+		.handler = (word[0] & 0xffff) |
+		    (tz_bits(word[0], 63, 48) << 16) | word[1] << 32,
+		.selector = (uint16_t)tz_bits(word[0], 31, 16),
+		.ist = (uint8_t)tz_bits(word[0], 34, 32),
+		.type = (uint8_t)tz_bits(word[0], 43, 40),
+		.dpl = (uint8_t)tz_bits(word[0], 46, 45),
+		.present = tz_bits(word[0], 47, 47),
 	};
-	return gate->present && tz_is_canonical(gate->handler) &&
-	    (gate->type == GATE_INTERRUPT || gate->type == GATE_TRAP);
+	if ((gate->type != GATE_INTERRUPT && gate->type != GATE_TRAP) ||
+	    (kind == DELIVER_SOFTWARE && gate->dpl < cpu->cpl))
+		return fail_selector(VECTOR_GP, error, exception);
+	if (!gate->present)
+		return fail_selector(VECTOR_NP, error, exception);
+	if (!tz_is_canonical(gate->handler))
+		return fail_selector(VECTOR_GP, ext, exception);
+	return true;
 }
 
 /* SDM vol. 3, 6.14.5 "Interrupt Stack Table", 6.14.4 "Stack Switching". */
 static bool
-new_stack(struct cpu *cpu, const struct gate *gate, uint64_t *rsp)
+new_stack(struct cpu *cpu, const struct gate *gate, uint64_t *rsp,
+    struct exception *exception)
 {
 	uint64_t base;
 	uint32_t limit;
 	uint64_t offset = TSS_RSP0;
+	struct gva bad;
 
 	*rsp = engine_get(cpu->active, ENGINE_RSP);
 	if (gate->ist == 0 && cpu->cpl == 0)
@@ -75,13 +120,17 @@ new_stack(struct cpu *cpu, const struct gate *gate, uint64_t *rsp)
 	if (gate->ist != 0)
 		offset = TSS_IST1 + (gate->ist - 1u) * 8u;
 	engine_get_table(cpu->active, ENGINE_TR, &base, &limit);
-	return offset + 7 <= limit &&
-	    walk_read(&cpu->space, (struct gva){ base + offset }, rsp, 8, NULL);
+	if (offset + 7 > limit)
+		return fail_selector(VECTOR_TS, 1, exception);
+	if (!walk_read(
+		&cpu->space, (struct gva){ base + offset }, rsp, 8, &bad))
+		return fail_page(cpu, bad, false, exception);
+	return true;
 }
 
 static bool
-push_frame(struct cpu *cpu, uint64_t rsp, uint64_t rip, bool with_error,
-    uint64_t error, uint64_t *new_rsp)
+push_frame(struct cpu *cpu, uint64_t rip, bool with_error, uint64_t error,
+    uint64_t *rsp, struct exception *exception)
 {
 	uint64_t frame[6] = {
 		error,
@@ -92,10 +141,15 @@ push_frame(struct cpu *cpu, uint64_t rsp, uint64_t rip, bool with_error,
 		engine_get(cpu->active, ENGINE_SS),
 	};
 	size_t words = with_error ? 6 : 5;
+	struct gva bad;
 
-	*new_rsp = (rsp & ~UINT64_C(15)) - words * 8;
-	return walk_write(&cpu->space, (struct gva){ *new_rsp },
-	    frame + (6 - words), words * 8, NULL);
+	*rsp = (*rsp & ~UINT64_C(15)) - words * 8;
+	if (!tz_is_canonical(*rsp) || !tz_is_canonical(*rsp + words * 8 - 1))
+		return fail_selector(VECTOR_SS, 0, exception);
+	if (!walk_write(&cpu->space, (struct gva){ *rsp }, frame + (6 - words),
+		words * 8, &bad))
+		return fail_page(cpu, bad, true, exception);
+	return true;
 }
 
 static enum pt_transfer_kind
@@ -140,38 +194,71 @@ enter_handler(struct cpu *cpu, const struct gate *gate, uint64_t rsp,
 	cpu_transfer(cpu, pt_kind(kind), from, gate->handler);
 }
 
+/* SDM vol. 3, table 6-4 "Interrupt and Exception Classes". */
+static bool
+is_contributory(uint8_t vector)
+{
+	return vector == 0 || (vector >= VECTOR_TS && vector <= VECTOR_GP);
+}
+
 /*
- * A failure on the way becomes #DF, a failure of that a triple fault (SDM vol. 3,
- * 6.15, "Interrupt 8-Double Fault Exception").
+ * SDM vol. 3, table 6-5 "Conditions for Generating a Double Fault": what a failure
+ * to deliver FIRST with SECOND comes to; 0: shutdown.
  */
+static uint8_t
+combine(uint8_t first, uint8_t second)
+{
+	if (first == VECTOR_DF)
+		return 0;
+	if ((is_contributory(first) && is_contributory(second)) ||
+	    (first == VECTOR_PF &&
+		(second == VECTOR_PF || is_contributory(second))))
+		return VECTOR_DF;
+	return second;
+}
+
+static void
+retire_software(struct cpu *cpu, uint64_t rip)
+{
+	if (cpu->truth != NULL)
+		truth_step(cpu->truth, rip);
+	cpu_retire(cpu, 1);
+}
+
 void
 cpu_deliver(struct cpu *cpu, uint8_t vector, enum delivery kind, uint64_t error,
     uint64_t rip)
 {
 	uint64_t from = cpu_rip(cpu);
+	struct exception next = { 0 };
+	struct gate gate;
+	uint64_t rsp;
 
-	for (int attempt = 0; attempt < 2; attempt++) {
-		bool with_error = kind == DELIVER_FAULT &&
-		    has_error_code(vector);
-		struct gate gate;
-		uint64_t rsp, new_rsp;
+	while (!read_gate(cpu, vector, kind, &gate, &next) ||
+	    !new_stack(cpu, &gate, &rsp, &next) ||
+	    !push_frame(cpu, rip, kind == DELIVER_FAULT && has_error_code(vector),
+		error, &rsp, &next)) {
+		/* INT n is benign, whatever its number. */
+		uint8_t first = kind == DELIVER_FAULT ? vector : 3;
 
-		if (read_gate(cpu, vector, &gate) &&
-		    (kind != DELIVER_SOFTWARE || gate.dpl >= cpu->cpl) &&
-		    new_stack(cpu, &gate, &rsp) &&
-		    push_frame(cpu, rsp, rip, with_error, error, &new_rsp)) {
-			if (cpu->truth != NULL)
-				truth_event(cpu->truth, vector, rip);
-			enter_handler(cpu, &gate, new_rsp, kind, from);
+		vector = combine(first, next.vector);
+		kind = DELIVER_FAULT;
+		error = vector == VECTOR_DF ? 0 : next.error;
+		rip = from;
+		if (next.vector == VECTOR_PF)
+			engine_set(cpu->active, ENGINE_CR2, next.cr2);
+		if (vector == 0) {
+			cpu_end_run(cpu, CPU_OVER_TRIPLE_FAULT,
+			    "triple fault at 0x%llx", (unsigned long long)rip);
 			return;
 		}
-		cpu_emit(cpu, EVENT_EXCEPTION, VECTOR_DF, rip, 0);
-		vector = VECTOR_DF;
-		kind = DELIVER_FAULT;
-		error = 0;
+		cpu_emit(cpu, EVENT_EXCEPTION, vector, rip, error);
 	}
-	cpu_end_run(cpu, CPU_OVER_TRIPLE_FAULT, "triple fault at 0x%llx",
-	    (unsigned long long)rip);
+	if (kind == DELIVER_SOFTWARE)
+		retire_software(cpu, from);
+	if (cpu->truth != NULL)
+		truth_event(cpu->truth, vector, rip);
+	enter_handler(cpu, &gate, rsp, kind, from);
 }
 
 static size_t
@@ -220,24 +307,46 @@ page_fault_code(struct cpu *cpu, uint64_t rip, uint64_t cr2, bool fetch)
 	return code;
 }
 
-/* INT n has retired; its target is what the gate says. */
-static void
-software_interrupt(struct cpu *cpu, uint64_t rip, unsigned vector)
-{
-	uint8_t bytes[INSN_BYTES_MAX];
-	size_t count = read_insn(cpu, rip, bytes);
-	struct insn insn = { 0 };
+struct find_int {
+	uint64_t next;
+	unsigned vector;
+	bool found;
+	uint64_t va;
+};
 
-	TZ_ASSERT(insn_decode(bytes, count, rip, &insn));
-	cpu_cut_block(cpu, rip);
-	if (cpu->truth != NULL) {
-		truth_cut(cpu->truth, rip);
-		truth_step(cpu->truth, rip);
+static bool
+match_int(void *arg, uint64_t va, unsigned index, const struct insn *insn,
+    const uint8_t *bytes)
+{
+	struct find_int *find = arg;
+
+	(void)index;
+	if (va + insn->length == find->next &&
+	    insn_software_vector(bytes, insn->length) == (int)find->vector) {
+		find->found = true;
+		find->va = va;
 	}
-	cpu_retire(cpu, 1);
-	engine_set(cpu->active, ENGINE_RIP, rip);
-	cpu_deliver(
-	    cpu, (uint8_t)vector, DELIVER_SOFTWARE, 0, rip + insn.length);
+	return !find->found;
+}
+
+/*
+ * Was it INT n?  The engine stands behind it then.  It never goes on there by
+ * itself, so a block that holds it is not left for the next instruction.
+ */
+static bool
+take_software_interrupt(struct cpu *cpu, uint64_t rip, unsigned vector)
+{
+	struct find_int find = { .next = rip, .vector = vector };
+
+	block_visit(cpu->block, &cpu->space, match_int, &find);
+	if (!find.found)
+		return false;
+	cpu_cut_block(cpu, find.va);
+	if (cpu->truth != NULL)
+		truth_cut(cpu->truth, find.va);
+	engine_set(cpu->active, ENGINE_RIP, find.va);
+	cpu_deliver(cpu, (uint8_t)vector, DELIVER_SOFTWARE, 0, rip);
+	return true;
 }
 
 /* #UD: the guest meant it, or the engine lacks what a real CPU has. */
@@ -263,15 +372,10 @@ cpu_exception(struct cpu *cpu, unsigned vector)
 	uint64_t cr2 = engine_get(cpu->active, ENGINE_CR2);
 	bool fetch = vector == VECTOR_PF && is_fetch_fault(cpu, rip, cr2);
 	const struct block *block = cpu->block;
-	uint8_t bytes[INSN_BYTES_MAX];
 	uint64_t error = 0;
 
-	if (!fetch &&
-	    insn_software_vector(bytes, read_insn(cpu, rip, bytes)) ==
-		(int)vector) {
-		software_interrupt(cpu, rip, vector);
+	if (take_software_interrupt(cpu, rip, vector))
 		return;
-	}
 	if (block->insns > 0 &&
 	    (fetch || rip < block->va || rip > block->next_va)) {
 		cpu_leave_block(cpu, rip);

@@ -18,6 +18,9 @@
 #define RFLAGS_IF  TZ_BIT(9)
 #define VECTOR_NMI 2
 #define VECTOR_DF  8
+#define VECTOR_TS  10
+#define VECTOR_NP  11
+#define VECTOR_SS  12
 #define VECTOR_GP  13
 #define VECTOR_PF  14
 #define MSR_EFER   0xc0000080u

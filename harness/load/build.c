@@ -212,8 +212,8 @@ build_object(const struct build_kpi *kpi, const struct build_options *options,
 }
 
 int
-build_sha256(char *const *paths, char digest[BUILD_SHA256_BYTES],
-    struct tz_error *err)
+build_sha256(
+    char *const *paths, char digest[BUILD_SHA256_BYTES], struct tz_error *err)
 {
 	struct text_list argv = { .at = NULL };
 	char output[128] = "";

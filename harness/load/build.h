@@ -66,7 +66,7 @@ void build_strings_free(char **strings);
  * SHA-256 in hexadecimal of files (NULL-terminated list), one after the other.
  * -TZ_EUSAGE: one cannot be read; -TZ_EIO.
  */
-int build_sha256(char *const *paths, char digest[BUILD_SHA256_BYTES],
-    struct tz_error *err);
+int build_sha256(
+    char *const *paths, char digest[BUILD_SHA256_BYTES], struct tz_error *err);
 
 #endif

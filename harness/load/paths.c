@@ -29,56 +29,45 @@ paths_join(const struct paths_list *list, const char *path)
 	return joined;
 }
 
-/* "/x/sort.elf" gives "sort". */
-static char *
-paths_stem(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	const char *base = slash != NULL ? slash + 1 : path;
-
-	return strndup(base, strcspn(base, "."));
-}
-
-/* Adds PATH under its stem's name; takes PATH. */
+/* Adds the part that "NAME FILE" describes. */
 static int
 paths_add(const struct paths_list *list, struct boot_part *part, size_t *count,
-    size_t max, char *path, struct tz_error *err)
+    size_t max, const char *text, struct tz_error *err)
 {
-	char *name = paths_stem(path);
+	size_t name_bytes = strcspn(text, " ");
+	char *name, *path;
 
-	if (name == NULL || *count == max) {
-		free(path);
-		free(name);
+	if (text[name_bytes] == '\0' || *count == max)
 		return tz_error(err, TZ_EFORMAT,
-		    "%s: more than %zu kernels or programs", list->name, max);
-	}
+		    "%s: no file for '%s', or more than %zu", list->name, text,
+		    max);
+	name = strndup(text, name_bytes);
+	path = paths_join(list, text + name_bytes + 1);
 	part[(*count)++] = (struct boot_part){ name, path };
+	if (name == NULL || path == NULL)
+		return tz_error(err, TZ_EIO, "%s: out of memory", list->name);
 	return 0;
 }
 
 static int
-paths_line(const struct paths_list *list, char *line, struct tz_error *err)
+paths_line(
+    const struct paths_list *list, const char *line, struct tz_error *err)
 {
 	struct paths *paths = list->paths;
-	size_t word = strcspn(line, " ");
-	char *path;
 
-	path = line[word] == ' ' ? paths_join(list, line + word + 1) : NULL;
-	line[word] = '\0';
-	if (path != NULL && strcmp(line, "kernel") == 0)
+	if (strncmp(line, "kernel ", 7) == 0)
 		return paths_add(list, paths->kernel, &paths->kernel_count,
-		    PATHS_KERNELS_MAX, path, err);
-	if (path != NULL && strcmp(line, "program") == 0)
+		    PATHS_KERNELS_MAX, line + 7, err);
+	if (strncmp(line, "program ", 8) == 0)
 		return paths_add(list, paths->program, &paths->program_count,
-		    PATHS_PROGRAMS_MAX, path, err);
-	if (path != NULL && strcmp(line, "source") == 0 &&
-	    paths->source == NULL) {
-		paths->source = path;
-		return 0;
-	}
-	free(path);
-	return tz_error(
-	    err, TZ_EFORMAT, "%s: bad line '%s'", list->name, line);
+		    PATHS_PROGRAMS_MAX, line + 8, err);
+	if (strncmp(line, "source ", 7) != 0 || paths->source != NULL)
+		return tz_error(
+		    err, TZ_EFORMAT, "%s: bad line '%s'", list->name, line);
+	paths->source = paths_join(list, line + 7);
+	if (paths->source == NULL)
+		return tz_error(err, TZ_EIO, "%s: out of memory", list->name);
+	return 0;
 }
 
 static int
@@ -95,8 +84,8 @@ paths_read(const struct paths_list *list, FILE *file, struct tz_error *err)
 	}
 	free(line);
 	if (error == 0 && list->paths->source == NULL)
-		error = tz_error(err, TZ_EFORMAT,
-		    "%s: no source in it", list->name);
+		error = tz_error(
+		    err, TZ_EFORMAT, "%s: no source in it", list->name);
 	return error;
 }
 
@@ -144,12 +133,12 @@ paths_find(struct paths *paths, struct tz_error *err)
 }
 
 const char *
-paths_kernel(const struct paths *paths, const char *name)
+paths_kernel(const struct paths *paths, const char *os)
 {
 	size_t i;
 
 	for (i = 0; i < paths->kernel_count; i++)
-		if (strcmp(paths->kernel[i].name, name) == 0)
+		if (strcmp(paths->kernel[i].name, os) == 0)
 			return paths->kernel[i].path;
 	return NULL;
 }

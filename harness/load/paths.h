@@ -3,20 +3,21 @@
  * the executable in a build folder and under share/topaz once installed.  No
  * environment variable says otherwise.
  *
- * Its lines: "source DIR" (holds harness/kpi/ and driver/), "kernel FILE",
- * named after the OS whose kernel interface it has, and "program FILE"; relative to the list where they do not start with a slash.
+ * Its lines: "source DIR" (holds harness/kpi/ and driver/), "kernel OS FILE"
+ * (the guest kernel with that OS's interface) and "program NAME FILE"; relative
+ * to the list where they do not start with a slash.
  */
 #ifndef TOPAZ_HARNESS_LOAD_PATHS_H
 #define TOPAZ_HARNESS_LOAD_PATHS_H
 
 #include "harness/load/boot.h"
 
-#define PATHS_KERNELS_MAX 8
+#define PATHS_KERNELS_MAX  8
 #define PATHS_PROGRAMS_MAX 32
 
 struct paths {
 	char *source;
-	struct boot_part kernel[PATHS_KERNELS_MAX]; /* named by their stem */
+	struct boot_part kernel[PATHS_KERNELS_MAX]; /* named by OS */
 	size_t kernel_count;
 	struct boot_part program[PATHS_PROGRAMS_MAX];
 	size_t program_count;
@@ -28,8 +29,8 @@ struct paths {
  */
 int paths_find(struct paths *paths, struct tz_error *err);
 
-/* The kernel of that name, or NULL. */
-const char *paths_kernel(const struct paths *paths, const char *name);
+/* The kernel for that OS, or NULL. */
+const char *paths_kernel(const struct paths *paths, const char *os);
 void paths_free(struct paths *paths);
 
 #endif

@@ -22,6 +22,27 @@
 static int64_t device_fd;
 static bool any_error;
 
+static const char *
+status_text(int64_t status)
+{
+	switch (status) {
+	case INSNTRACE_BAD_STATE:
+		return "BAD_STATE";
+	case INSNTRACE_INVALID_ARGS:
+		return "INVALID_ARGS";
+	case INSNTRACE_NO_RESOURCES:
+		return "NO_RESOURCES";
+	case INSNTRACE_NOT_SUPPORTED:
+		return "NOT_SUPPORTED";
+	case INSNTRACE_NO_MEMORY:
+		return "NO_MEMORY";
+	case INSNTRACE_INTERNAL:
+		return "INTERNAL";
+	default:
+		return "error";
+	}
+}
+
 static void
 request(
     enum insntrace_command command, const volatile void *args, const char *what)
@@ -29,8 +50,11 @@ request(
 	int64_t result = sys3(
 	    SYS_IOCTL, (uint64_t)device_fd, command, address(args));
 
-	if (result < 0)
-		user_fail(what, result);
+	if (result < 0) {
+		user_printf("insntrace: %s: %s (%d)\n", what,
+		    status_text(-result), -result);
+		user_exit(1);
+	}
 }
 
 static uint64_t
@@ -95,8 +119,11 @@ allocate(const char *args)
 	uint64_t chunk_bytes = UINT64_C(4096)
 	    << (buffer.config.chunk_order & 31);
 
-	if (bytes % chunk_bytes != 0)
-		user_fail("buf= is not a number of whole chunks", 0);
+	if (bytes % chunk_bytes != 0) {
+		user_printf("insntrace: buf=%u: not a multiple of %u\n", bytes,
+		    chunk_bytes);
+		user_exit(1);
+	}
 	buffer.config.chunk_count = (uint32_t)(bytes / chunk_bytes);
 	configure_ranges(args, &buffer.config);
 	request(INSNTRACE_INITIALIZE, &allocation, "Initialize");
@@ -188,6 +215,8 @@ run_sessions(const char *args)
 			run_workloads(arg_number(args, "jobs", 0));
 		else
 			sys1(SYS_SLEEP, arg_number(args, "settle", 200000));
+		if (arg_number(args, "leave", 0) != 0)
+			user_exit(0);
 		request(INSNTRACE_STOP, NULL, "Stop");
 		for (uint32_t cpu = 0; cpu < cpus; cpu++)
 			report(cpu);

@@ -13,7 +13,8 @@ every_fault_is_reported_as_the_hardware_does(void **state)
 
 	(void)state;
 	guest_run("rings", &options, &guest);
-	for (size_t i = 0; i < guest_record_count(&guest, 0); i++) {
+	print_message("end %d %s rip %lx ev %zu n %zu\n",(int)guest.result.end,guest.result.text,guest.result.rip,guest.event_count,guest_record_count(&guest,0)); for(size_t i=0;i<guest.event_count;i++) print_message("%s %lx %lx %lx\n",event_info(guest.event[i].kind)->name,guest.event[i].a,guest.event[i].b,guest.event[i].c);
+	for (size_t i = 0; i < guest_record_count(&guest, 0) && i < 80; i++) {
 		struct guest_record r = guest_record(&guest, 0, i);
 		print_message("%zu: v %lu err %lx rip %lx cs %lx cr2 %lx\n", i,
 		    r.vector, r.error, r.rip, r.cs, r.cr2);

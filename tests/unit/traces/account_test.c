@@ -1,6 +1,7 @@
 /*
- * The byte accounting on events made up for the purpose: clean, wrapped, rewound,
- * reported lost, tail, stale.  The rows always add up to what was written.
+ * The byte accounting on events made up for the purpose: clean, wrapped,
+ * rewound, reported lost, tail, stale.  The rows always add up to what was
+ * written.
  */
 #include "fixture.h"
 

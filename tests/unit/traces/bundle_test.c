@@ -1,6 +1,7 @@
 /*
- * Bundles on disk: what was written comes back; a file that is truncated, changed
- * in one bit or missing is named; an older bundle is replaced only by a whole one.
+ * Bundles on disk: what was written comes back; a file that is truncated,
+ * changed in one bit or missing is named; an older bundle is replaced only by a
+ * whole one.
  */
 #include "fixture.h"
 

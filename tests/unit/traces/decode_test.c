@@ -1,6 +1,6 @@
 /*
- * libipt behind decode.c and packets.c: streams made by libipt's own encoder, and
- * a stream captured from a processor if there is one (first argument).
+ * libipt behind decode.c and packets.c: streams made by libipt's own encoder,
+ * and a stream captured from a processor if there is one (first argument).
  */
 #include "fixture.h"
 

@@ -1,7 +1,7 @@
 /*
  * Bundles made by hand for the tests: machine code of a few bytes, packets from
- * libipt's own encoder, a truth written through emu/truth.h and the events that a
- * machine would have sent.  Nothing of emu/pt or emu/cpu takes part.
+ * libipt's own encoder, a truth written through emu/truth.h and the events that
+ * a machine would have sent.  Nothing of emu/pt or emu/cpu takes part.
  */
 #ifndef TOPAZ_TESTS_TRACES_FIXTURE_H
 #define TOPAZ_TESTS_TRACES_FIXTURE_H

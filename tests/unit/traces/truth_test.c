@@ -1,6 +1,7 @@
 /*
  * emu/truth.c writes, truth_read.c reads: what comes back is what retired, with
- * string instructions, cuts and single steps settled; damaged words are refused.
+ * string instructions, cuts and single steps settled; damaged words are
+ * refused.
  */
 #include "fixture.h"
 

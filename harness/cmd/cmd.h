@@ -1,0 +1,37 @@
+/*
+ * The sub-commands of topaz: one file each.  All results go to standard output,
+ * all else to standard error.
+ */
+#ifndef TOPAZ_HARNESS_CMD_CMD_H
+#define TOPAZ_HARNESS_CMD_CMD_H
+
+#include "emu/base.h"
+
+struct argp;
+struct json_t;
+
+/* Exit codes, the same for every command. */
+enum cmd_exit {
+	CMD_OK = 0,
+	CMD_FINDING = 1,    /* a finding or a mismatch */
+	CMD_USAGE = 2,      /* usage or input error */
+	CMD_NOTHING = 3,    /* nothing selected */
+	CMD_UNMODELLED = 6, /* the driver did what the model lacks */
+	CMD_BUG = 70,       /* of topaz itself */
+};
+
+int cmd_run(int argc, char **argv);
+int cmd_verify(int argc, char **argv);
+int cmd_decode(int argc, char **argv);
+int cmd_list(int argc, char **argv);
+
+/* Parses ARGV for the sub-command argv[0]; ends the process on bad usage. */
+void cmd_parse(const struct argp *argp, int argc, char **argv, void *input);
+
+/* "topaz: TEXT" on standard error; CMD_USAGE. */
+int cmd_fail(const struct tz_error *err);
+
+/* Prints JSON with sorted keys and a newline, and drops it. */
+void cmd_print_json(struct json_t *json);
+
+#endif

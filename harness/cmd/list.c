@@ -1,0 +1,208 @@
+/*
+ * topaz list: what the other commands take by name.
+ */
+#include <argp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "emu/event.h"
+#include "emu/profile/profile.h"
+#include "harness/cmd/cmd.h"
+#include "harness/drivers.h"
+#include "harness/load/paths.h"
+
+#define WORKLOAD_PREFIX "w_" /* of its program */
+
+/* Appends {"name", "text"} of each to ROWS. */
+typedef int (*list_rows)(
+    const struct paths *paths, json_t *rows, struct tz_error *err);
+
+static void
+add_row(json_t *rows, const char *name, const char *text)
+{
+	json_array_append_new(
+	    rows, json_pack("{s:s, s:s}", "name", name, "text", text));
+}
+
+static int
+list_drivers(const struct paths *paths, json_t *rows, struct tz_error *err)
+{
+	struct driver driver;
+	size_t count, i;
+	char **names;
+	int error = driver_names(paths->source, &names, &count, err);
+
+	if (error != 0)
+		return error;
+	for (i = 0; i < count; i++) {
+		if (error == 0) {
+			error = driver_read(
+			    paths->source, names[i], &driver, err);
+			if (error == 0)
+				add_row(rows, driver.name, driver.title);
+			driver_free(&driver);
+		}
+		free(names[i]);
+	}
+	free(names);
+	return error;
+}
+
+static int
+list_profiles(const struct paths *paths, json_t *rows, struct tz_error *err)
+{
+	const struct profile *profile;
+	size_t i;
+
+	(void)paths;
+	(void)err;
+	for (i = 0; (profile = profile_at(i)) != NULL; i++)
+		add_row(rows, profile->name, profile->title);
+	return 0;
+}
+
+static int
+list_workloads(const struct paths *paths, json_t *rows, struct tz_error *err)
+{
+	size_t prefix = strlen(WORKLOAD_PREFIX);
+	size_t i;
+
+	(void)err;
+	for (i = 0; i < paths->program_count; i++) {
+		const char *name = paths->program[i].name;
+
+		if (strncmp(name, WORKLOAD_PREFIX, prefix) == 0)
+			add_row(rows, name + prefix, "");
+	}
+	return 0;
+}
+
+static int
+list_events(const struct paths *paths, json_t *rows, struct tz_error *err)
+{
+	unsigned kind;
+
+	(void)paths;
+	(void)err;
+	for (kind = 0; kind < EVENT_KIND_COUNT; kind++)
+		add_row(rows, event_info(kind)->name, event_info(kind)->text);
+	return 0;
+}
+
+static const struct {
+	const char *name;
+	list_rows rows;
+	bool by_default;
+} lists[] = {
+	{ "drivers", list_drivers, true },
+	{ "profiles", list_profiles, true },
+	{ "workloads", list_workloads, true },
+	{ "events", list_events, false },
+};
+
+struct list_input {
+	const char *what; /* NULL: those by default */
+	bool json;
+};
+
+enum { OPT_JSON = 256 };
+
+static const struct argp_option list_argp_options[] = {
+	{ "json", OPT_JSON, NULL, 0, "Print the lists as JSON", 0 },
+	{ NULL, 0, NULL, 0, NULL, 0 },
+};
+
+static error_t
+parse_one(int key, char *arg, struct argp_state *state)
+{
+	struct list_input *input = state->input;
+
+	switch (key) {
+	case OPT_JSON:
+		input->json = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (input->what != NULL)
+			argp_error(state, "one list at a time: %s", arg);
+		input->what = arg;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static void
+print_rows(const char *title, const json_t *rows)
+{
+	size_t i;
+
+	printf("%s\n", title);
+	for (i = 0; i < json_array_size(rows); i++) {
+		const json_t *row = json_array_get(rows, i);
+
+		printf("  %-14s %s\n",
+		    json_string_value(json_object_get(row, "name")),
+		    json_string_value(json_object_get(row, "text")));
+	}
+}
+
+static int
+list_all(const struct list_input *input, const struct paths *paths,
+    json_t *result, struct tz_error *err)
+{
+	size_t i;
+	int error = 0;
+
+	for (i = 0; error == 0 && i < TZ_ARRAY_LEN(lists); i++) {
+		json_t *rows;
+
+		if (input->what == NULL
+			? !lists[i].by_default
+			: strcmp(input->what, lists[i].name) != 0)
+			continue;
+		rows = json_array();
+		error = lists[i].rows(paths, rows, err);
+		if (error == 0 && !input->json)
+			print_rows(lists[i].name, rows);
+		json_object_set_new(result, lists[i].name, rows);
+	}
+	return error;
+}
+
+int
+cmd_list(int argc, char **argv)
+{
+	static const struct argp argp = { list_argp_options, parse_one,
+		"[drivers|profiles|workloads|events]",
+		"Lists what the other commands take by name, all but events "
+		"without an argument.",
+		NULL, NULL, NULL };
+	struct list_input input = { .what = NULL };
+	json_t *result = json_object();
+	struct paths paths;
+	struct tz_error err;
+	int error;
+
+	cmd_parse(&argp, argc, argv, &input);
+	error = paths_find(&paths, &err);
+	if (error == 0)
+		error = list_all(&input, &paths, result, &err);
+	paths_free(&paths);
+	if (error != 0) {
+		json_decref(result);
+		return cmd_fail(&err);
+	}
+	if (json_object_size(result) == 0) {
+		json_decref(result);
+		fprintf(stderr, "topaz: %s: no such list\n", input.what);
+		return CMD_NOTHING;
+	}
+	if (input.json)
+		cmd_print_json(result);
+	else
+		json_decref(result);
+	return CMD_OK;
+}

@@ -1,0 +1,363 @@
+/*
+ * topaz run: options, the run, its summary.
+ */
+#include <argp.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "harness/cmd/cmd.h"
+#include "harness/run.h"
+
+#define SETTINGS_BYTES 512
+
+struct run_input {
+	struct run_options options;
+	char settings[SETTINGS_BYTES];
+	bool driver_named;
+	bool json;
+};
+
+enum {
+	OPT_SOURCE = 256,
+	OPT_TREE,
+	OPT_CC,
+	OPT_CPUS,
+	OPT_MODE,
+	OPT_BUFFER,
+	OPT_WORKLOAD,
+	OPT_ROUNDS,
+	OPT_LIMIT,
+	OPT_KERNEL,
+	OPT_NO_KERNEL,
+	OPT_USER,
+	OPT_NO_USER,
+	OPT_NO_INVARIANTS,
+	OPT_NO_TRUTH,
+	OPT_PROFILE,
+	OPT_SET,
+	OPT_SINGLE_STEP,
+	OPT_JSON,
+};
+
+static const struct argp_option run_argp_options[] = {
+	{ "source", OPT_SOURCE, "FILE", 0, "The driver's source, read as it is",
+	    0 },
+	{ "freebsd-tree", OPT_TREE, "DIR", 0,
+	    "A FreeBSD source tree: its hwt and pt files come first", 0 },
+	{ "cc", OPT_CC, "COMPILER", 0, "Compile the driver with it (gcc)", 0 },
+	{ "output", 'o', "DIR", 0, "Where the bundle goes (topaz.out)", 0 },
+	{ "cpus", OPT_CPUS, "N", 0, "Logical CPUs, 1 to 8 (1)", 0 },
+	{ "mode", OPT_MODE, "cpu|thread", 0,
+	    "Trace CPUs, or the first workload's threads (cpu)", 0 },
+	{ "buffer", OPT_BUFFER, "BYTES", 0,
+	    "Size of each trace buffer; K and M are understood (1M)", 0 },
+	{ "workload", OPT_WORKLOAD, "LIST", 0,
+	    "Names by comma, see: topaz list workloads (mix)", 0 },
+	{ "rounds", OPT_ROUNDS, "N", 0,
+	    "Rounds of each workload, 100,000 instructions or so each (1)", 0 },
+	{ "limit", OPT_LIMIT, "N", 0,
+	    "End the run after N instructions (100,000,000,000)", 0 },
+	{ "kernel", OPT_KERNEL, NULL, 0, "Trace ring 0 (default)", 0 },
+	{ "no-kernel", OPT_NO_KERNEL, NULL, 0, "Do not", 0 },
+	{ "user", OPT_USER, NULL, 0, "Trace ring 3 (default)", 0 },
+	{ "no-user", OPT_NO_USER, NULL, 0, "Do not", 0 },
+	{ "no-invariants", OPT_NO_INVARIANTS, NULL, 0,
+	    "Compile the driver without INVARIANTS: KASSERT does nothing", 0 },
+	{ "no-truth", OPT_NO_TRUTH, NULL, 0,
+	    "Do not record what is executed: faster, cannot be verified", 0 },
+	{ "profile", OPT_PROFILE, "NAME", 0,
+	    "CPU model, see: topaz list profiles", 0 },
+	{ "set", OPT_SET, "KEY=VALUE", 0,
+	    "A word for the guest (again for each further one)", 0 },
+	{ "single-step", OPT_SINGLE_STEP, NULL, 0,
+	    "One instruction at a time: slow, same bundle", 0 },
+	{ "json", OPT_JSON, NULL, 0, "Print the summary as JSON", 0 },
+	{ "verbose", 'v', NULL, 0, "Guest console to standard error", 0 },
+	{ NULL, 0, NULL, 0, NULL, 0 },
+};
+
+/* A number with an optional K or M; ends the process if it is none. */
+static uint64_t
+parse_number(struct argp_state *state, const char *name, const char *text)
+{
+	uint64_t unit = 1;
+	uintmax_t value;
+	char *end;
+
+	errno = 0;
+	value = strtoumax(text, &end, 0);
+	if (*end == 'K' || *end == 'k')
+		unit = 1 << 10;
+	else if (*end == 'M' || *end == 'm')
+		unit = 1 << 20;
+	if (unit != 1)
+		end++;
+	if (errno != 0 || end == text || *end != '\0' || text[0] == '-' ||
+	    value > UINT64_MAX / unit) {
+		fprintf(stderr, "topaz: --%s %s: not a number\n", name, text);
+		exit(CMD_USAGE);
+	}
+	(void)state;
+	return value * unit;
+}
+
+static void
+parse_mode(struct run_options *options, const char *text)
+{
+	options->thread_mode = strcmp(text, "thread") == 0;
+	if (!options->thread_mode && strcmp(text, "cpu") != 0) {
+		fprintf(stderr, "topaz: --mode %s: cpu or thread\n", text);
+		exit(CMD_USAGE);
+	}
+}
+
+static void
+parse_set(struct run_input *input, const char *text)
+{
+	size_t used = strlen(input->settings);
+	const char *equals = strchr(text, '=');
+
+	if (equals == NULL || equals == text || strchr(text, ' ') != NULL ||
+	    used + strlen(text) + 2 > sizeof(input->settings)) {
+		fprintf(stderr,
+		    "topaz: --set '%s': not KEY=VALUE, or too much of it\n",
+		    text);
+		exit(CMD_USAGE);
+	}
+	snprintf(input->settings + used, sizeof(input->settings) - used, "%s%s",
+	    used != 0 ? " " : "", text);
+}
+
+/* Options whose value is a name or a switch. */
+static bool
+parse_plain(int key, const char *arg, struct run_input *input)
+{
+	struct run_options *options = &input->options;
+
+	switch (key) {
+	case OPT_SOURCE:
+		options->source = arg;
+		return true;
+	case OPT_TREE:
+		options->tree = arg;
+		return true;
+	case OPT_CC:
+		options->cc = arg;
+		return true;
+	case 'o':
+		options->output = arg;
+		return true;
+	case OPT_WORKLOAD:
+		options->workload = arg;
+		return true;
+	case OPT_PROFILE:
+		options->profile = arg;
+		return true;
+	case OPT_KERNEL:
+	case OPT_NO_KERNEL:
+		options->trace_kernel = key == OPT_KERNEL;
+		return true;
+	case OPT_USER:
+	case OPT_NO_USER:
+		options->trace_user = key == OPT_USER;
+		return true;
+	case OPT_NO_INVARIANTS:
+		options->invariants = false;
+		return true;
+	case OPT_NO_TRUTH:
+		options->truth = false;
+		return true;
+	case OPT_SINGLE_STEP:
+		options->single_step = true;
+		return true;
+	case 'v':
+		options->verbose = true;
+		return true;
+	case OPT_JSON:
+		input->json = true;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static error_t
+parse_one(int key, char *arg, struct argp_state *state)
+{
+	struct run_input *input = state->input;
+	struct run_options *options = &input->options;
+	uint64_t value;
+
+	switch (key) {
+	case OPT_CPUS:
+		value = parse_number(state, "cpus", arg);
+		options->cpu_count = value > UINT32_MAX ? UINT32_MAX
+							: (unsigned)value;
+		return 0;
+	case OPT_MODE:
+		parse_mode(options, arg);
+		return 0;
+	case OPT_BUFFER:
+		options->buffer_bytes = parse_number(state, "buffer", arg);
+		return 0;
+	case OPT_ROUNDS:
+		options->rounds = parse_number(state, "rounds", arg);
+		return 0;
+	case OPT_LIMIT:
+		options->insns_max = parse_number(state, "limit", arg);
+		return 0;
+	case OPT_SET:
+		parse_set(input, arg);
+		return 0;
+	case ARGP_KEY_ARG:
+		if (input->driver_named)
+			argp_error(state, "one driver at a time: %s", arg);
+		options->driver = arg;
+		input->driver_named = true;
+		return 0;
+	default:
+		return parse_plain(key, arg, input) ? 0 : ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const char *
+end_text(const struct run_outcome *outcome)
+{
+	switch (outcome->result.end) {
+	case MACHINE_EXIT:
+		return outcome->result.code == 0 ? "exit"
+						 : "exit with an error";
+	case MACHINE_PANIC:
+		return "panic";
+	case MACHINE_UNMODELLED:
+		return "not modelled";
+	case MACHINE_TRIPLE_FAULT:
+		return "triple fault";
+	case MACHINE_DEADLOCK:
+		return "deadlock";
+	case MACHINE_LIMIT:
+		return "limit of instructions reached";
+	case MACHINE_ENGINE:
+		return "engine failed";
+	}
+	return "unknown end";
+}
+
+static void
+print_failure(const struct run_outcome *outcome)
+{
+	const struct machine_result *result = &outcome->result;
+	unsigned i;
+
+	if (result->end == MACHINE_EXIT) {
+		if (result->code != 0)
+			printf("FAIL  the guest shut down with code %d\n",
+			    result->code);
+		return;
+	}
+	printf("FAIL  %s on cpu%u at %s%s%s\n", end_text(outcome), result->cpu,
+	    outcome->where, result->text[0] != '\0' ? ": " : "", result->text);
+	for (i = 0; i < outcome->frame_count; i++)
+		printf("      #%-2u %s\n", i, outcome->frame[i]);
+}
+
+/* The console says what a failed program had to say. */
+static void
+print_console(const struct run_outcome *outcome)
+{
+	if (run_exit_code(outcome) != CMD_OK && outcome->console[0] != '\0')
+		printf("last words on the guest's console:\n%s\n",
+		    outcome->console);
+}
+
+static void
+print_text(const struct run_options *options, const struct run_outcome *outcome)
+{
+	int code = run_exit_code(outcome);
+	unsigned i;
+
+	printf("%s  %s  %s  %s mode  %u CPU%s\n", code == 0 ? "PASS" : "FAIL",
+	    options->driver, options->profile,
+	    options->thread_mode ? "thread" : "cpu", outcome->cpu_count,
+	    outcome->cpu_count == 1 ? "" : "s");
+	for (i = 0; i < outcome->cpu_count; i++) {
+		const struct run_cpu *cpu = &outcome->cpu[i];
+
+		printf("cpu%u  %12" PRIu64 " insns  %7" PRIu64
+		       " PMIs  %10" PRIu64 " trace bytes  %5" PRIu64 " wraps\n",
+		    i, cpu->counters.insns, cpu->counters.pmis,
+		    cpu->counters.trace_bytes, cpu->wraps);
+		if (cpu->pt_errors != 0)
+			printf("FAIL  ToPA operational error on cpu%u (%" PRIu64
+			       "): %s\n",
+			    i, cpu->pt_errors, cpu->pt_error);
+	}
+	print_failure(outcome);
+	print_console(outcome);
+	printf("source sha256 %s\n", outcome->sha256);
+	printf("bundle %s   (topaz verify %s)\n", options->output,
+	    options->output);
+	printf("%d passed, %d failed\n", code == 0, code != 0);
+}
+
+static void
+print_json(const struct run_options *options, const struct run_outcome *outcome)
+{
+	json_t *cpus = json_array(), *frames = json_array();
+	unsigned i;
+
+	for (i = 0; i < outcome->cpu_count; i++) {
+		const struct run_cpu *cpu = &outcome->cpu[i];
+
+		json_array_append_new(cpus,
+		    json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:s}", "insns",
+			(json_int_t)cpu->counters.insns, "nmis",
+			(json_int_t)cpu->counters.nmis, "pmis",
+			(json_int_t)cpu->counters.pmis, "pt_errors",
+			(json_int_t)cpu->pt_errors, "trace_bytes",
+			(json_int_t)cpu->counters.trace_bytes, "wraps",
+			(json_int_t)cpu->wraps, "pt_error", cpu->pt_error));
+	}
+	for (i = 0; i < outcome->frame_count; i++)
+		json_array_append_new(frames, json_string(outcome->frame[i]));
+	cmd_print_json(json_pack(
+	    "{s:i, s:s, s:s, s:s, s:b, s:s, s:i, s:s, s:s, s:s, s:o, s:o}",
+	    "schema", 1, "bundle", options->output, "driver", options->driver,
+	    "profile", options->profile, "passed", run_exit_code(outcome) == 0,
+	    "end", end_text(outcome), "code", outcome->result.code, "text",
+	    outcome->result.text, "where", outcome->where, "sha256",
+	    outcome->sha256, "cpus", cpus, "backtrace", frames));
+}
+
+int
+cmd_run(int argc, char **argv)
+{
+	static const struct argp argp = { run_argp_options, parse_one,
+		"[DRIVER]",
+		"Compiles DRIVER (insntrace) for the guest, boots the emulated "
+		"machine, traces programs with it and writes a bundle.",
+		NULL, NULL, NULL };
+	struct run_input input = { .options = run_defaults() };
+	struct run_outcome *outcome = calloc(1, sizeof(*outcome));
+	struct tz_error err = { "out of memory" };
+	int code;
+
+	cmd_parse(&argp, argc, argv, &input);
+	input.options.settings = input.settings;
+	if (outcome == NULL || run_driver(&input.options, outcome, &err) != 0) {
+		free(outcome);
+		return cmd_fail(&err);
+	}
+	if (input.json)
+		print_json(&input.options, outcome);
+	else
+		print_text(&input.options, outcome);
+	code = run_exit_code(outcome);
+	free(outcome);
+	return code;
+}

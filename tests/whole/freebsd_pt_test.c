@@ -1,0 +1,257 @@
+/*
+ * Goal: the unmodified FreeBSD backend traces on the emulated machine, its trace
+ * equals the truth, and what it is known to do wrong shows. Method: whole runs at
+ * test size, from its source to the verdict on the bundle.
+ */
+#include "tests/whole/whole.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define PAGE_BYTES 4096
+#define SKID_BYTES 256 /* what a PMI's few instructions of skid may write */
+
+static struct run_options
+freebsd_options(const char *name)
+{
+	struct run_options options = whole_options("freebsd-pt", name);
+
+	options.source = whole_freebsd_source();
+	return options;
+}
+
+static void
+check_cpu_mode(unsigned cpus, const char *name)
+{
+	struct run_options options = freebsd_options(name);
+	struct verify_result result;
+
+	options.cpu_count = cpus;
+	whole_verify(&options, &result);
+	whole_assert_match(&result, cpus, 100000);
+	for (size_t i = 0; i < result.stream_count; i++)
+		assert_true(result.streams[i].rows[ACCOUNT_TAIL] <
+		    PAGE_BYTES + SKID_BYTES + PAGE_BYTES / 2);
+	verify_result_free(&result);
+}
+
+static void
+cpu_mode_on_one_cpu_decodes_to_the_truth(void **state)
+{
+	(void)state;
+	check_cpu_mode(1, "cpu1");
+}
+
+static void
+cpu_mode_on_two_cpus_decodes_to_the_truth(void **state)
+{
+	(void)state;
+	check_cpu_mode(2, "cpu2");
+}
+
+static void
+cpu_mode_on_four_cpus_decodes_to_the_truth(void **state)
+{
+	(void)state;
+	check_cpu_mode(4, "cpu4");
+}
+
+static void
+cpu_mode_on_eight_cpus_decodes_to_the_truth(void **state)
+{
+	(void)state;
+	check_cpu_mode(8, "cpu8");
+}
+
+static void
+user_only_tracing_decodes_to_the_truth(void **state)
+{
+	struct run_options options = freebsd_options("user");
+	struct verify_result result;
+
+	(void)state;
+	options.trace_kernel = false;
+	whole_verify(&options, &result);
+	whole_assert_match(&result, 1, 100000);
+	verify_result_free(&result);
+}
+
+static void
+kernel_only_tracing_decodes_to_the_truth(void **state)
+{
+	struct run_options options = freebsd_options("kernel");
+	struct verify_result result;
+
+	(void)state;
+	options.trace_user = false;
+	whole_verify(&options, &result);
+	whole_assert_match(&result, 1, 10000);
+	verify_result_free(&result);
+}
+
+static void
+a_driver_without_invariants_decodes_to_the_truth(void **state)
+{
+	struct run_options options = freebsd_options("release");
+	struct verify_result result;
+
+	(void)state;
+	options.invariants = false;
+	whole_verify(&options, &result);
+	whole_assert_match(&result, 1, 100000);
+	verify_result_free(&result);
+}
+
+static void
+a_pinned_thread_decodes_to_the_truth(void **state)
+{
+	struct run_options options = freebsd_options("thread");
+	struct verify_result result;
+
+	(void)state;
+	options.thread_mode = true;
+	options.cpu_count = 2;
+	options.workload = "spin";
+	options.settings = "pin=1 linger=1 drain=0 ithread_cpu=0";
+	options.rounds = 4;
+	whole_verify(&options, &result);
+	whole_assert_match(&result, 1, 100000);
+	verify_result_free(&result);
+}
+
+/* FB-10: each switch-in rewinds the buffer. */
+static void
+switching_threads_shows_exactly_the_overwritten_bytes(void **state)
+{
+	struct run_options options = freebsd_options("switching");
+	struct verify_options how = { .rows = VERIFY_ROWS_DEFAULT };
+	struct run_outcome outcome;
+	struct verify_result result;
+	struct bundle *bundle;
+	uint64_t overwritten = 0;
+
+	(void)state;
+	options.thread_mode = true;
+	options.cpu_count = 2;
+	options.workload = "pair";
+	options.settings = "pin=1 slice=20000 drain=0 ithread_cpu=0";
+	whole_run(&options, &outcome);
+	assert_int_equal(run_exit_code(&outcome), 0);
+	assert_int_equal(bundle_open(options.output, &bundle, NULL), 0);
+	assert_int_equal(verify_bundle(bundle, &how, &result, NULL), 0);
+	bundle_close(bundle);
+	assert_false(result.match);
+	for (size_t i = 0; i < result.stream_count; i++) {
+		const uint64_t *rows = result.streams[i].rows;
+		uint64_t sum = 0;
+
+		assert_false(result.streams[i].difference.found);
+		for (int row = ACCOUNT_WRITTEN + 1; row < ACCOUNT_ROW_COUNT;
+		     row++) {
+			if (row != ACCOUNT_STALE)
+				sum += rows[row];
+		}
+		assert_int_equal(sum, rows[ACCOUNT_WRITTEN]);
+		assert_int_equal(rows[ACCOUNT_REPORTED], 0);
+		overwritten += rows[ACCOUNT_OVERWRITTEN];
+	}
+	assert_true(overwritten > 0);
+	verify_result_free(&result);
+}
+
+/* FB-08: the software interrupt's handler dereferences a context that is gone. */
+static void
+a_pmi_before_a_switch_out_panics_the_guest(void **state)
+{
+	struct run_options options = freebsd_options("panic");
+	struct run_outcome outcome;
+
+	(void)state;
+	options.thread_mode = true;
+	options.workload = "branch,spin";
+	options.settings = "pin=0,0 slice=20000";
+	options.rounds = 8;
+	whole_run(&options, &outcome);
+	assert_int_equal(outcome.result.end, MACHINE_PANIC);
+	assert_int_equal(run_exit_code(&outcome), 1);
+	assert_non_null(strstr(outcome.where, "pt_send_buffer_record"));
+	assert_true(outcome.frame_count > 1);
+}
+
+/* FB-12: a small table is not aligned as the hardware wants it. */
+static void
+a_buffer_of_64_kib_is_an_operational_error(void **state)
+{
+	struct run_options options = freebsd_options("small");
+	struct run_outcome outcome;
+
+	(void)state;
+	options.buffer_bytes = 65536;
+	whole_run(&options, &outcome);
+	assert_int_equal(outcome.cpu[0].pt_errors, 1);
+	assert_non_null(strstr(outcome.cpu[0].pt_error, "4 KiB"));
+	assert_int_equal(outcome.cpu[0].counters.trace_bytes, 0);
+	assert_int_equal(run_exit_code(&outcome), 1);
+}
+
+/* FB-09: the backend has no stop operation. */
+static void
+stopping_jumps_to_null(void **state)
+{
+	struct run_options options = freebsd_options("stop");
+	struct run_outcome outcome;
+
+	(void)state;
+	options.settings = "stop=1";
+	whole_run(&options, &outcome);
+	assert_int_equal(outcome.result.end, MACHINE_PANIC);
+	assert_int_equal(outcome.result.rip, 0);
+}
+
+static void
+two_runs_and_one_instruction_at_a_time_give_the_same_bundle(void **state)
+{
+	struct run_options options = freebsd_options("first");
+	struct run_outcome outcome;
+
+	(void)state;
+	options.cpu_count = 2;
+	options.workload = "edge,string";
+	whole_run(&options, &outcome);
+	options.output = freebsd_options("second").output;
+	whole_run(&options, &outcome);
+	assert_true(whole_equal("first", "second"));
+	options.output = freebsd_options("stepped").output;
+	options.single_step = true;
+	whole_run(&options, &outcome);
+	assert_int_equal(run_exit_code(&outcome), 0);
+}
+
+int
+main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(cpu_mode_on_one_cpu_decodes_to_the_truth),
+		cmocka_unit_test(cpu_mode_on_two_cpus_decodes_to_the_truth),
+		cmocka_unit_test(cpu_mode_on_four_cpus_decodes_to_the_truth),
+		cmocka_unit_test(cpu_mode_on_eight_cpus_decodes_to_the_truth),
+		cmocka_unit_test(user_only_tracing_decodes_to_the_truth),
+		cmocka_unit_test(kernel_only_tracing_decodes_to_the_truth),
+		cmocka_unit_test(
+		    a_driver_without_invariants_decodes_to_the_truth),
+		cmocka_unit_test(a_pinned_thread_decodes_to_the_truth),
+		cmocka_unit_test(
+		    switching_threads_shows_exactly_the_overwritten_bytes),
+		cmocka_unit_test(a_pmi_before_a_switch_out_panics_the_guest),
+		cmocka_unit_test(a_buffer_of_64_kib_is_an_operational_error),
+		cmocka_unit_test(stopping_jumps_to_null),
+		cmocka_unit_test(
+		    two_runs_and_one_instruction_at_a_time_give_the_same_bundle),
+	};
+
+	whole_init(argc, argv);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
