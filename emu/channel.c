@@ -3,7 +3,7 @@
 #include "emu/cpu/cpu.h"
 #include "emu/event.h"
 #include "emu/machine.h"
-#include "harness/guest/abi.h"
+#include "emu/abi.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /*
- * The host's end of harness/guest/abi.h's channel: console, and calls by which the
+ * The host's end of emu/abi.h's channel: console, and calls by which the
  * guest kernel ends the run or reports what only it can know.
  */
 #ifndef TOPAZ_EMU_CHANNEL_H

@@ -24,6 +24,7 @@ enum {
 #define ICR_LOGICAL TZ_BIT(11)
 #define ICR_ASSERT  TZ_BIT(14)
 #define ICR_LEVEL   TZ_BIT(15)
+#define ICR_VECTOR_MIN 16
 
 /* An interrupt on its way: seen at the later of its due time and the target's. */
 struct ipi {
@@ -93,10 +94,11 @@ send_to(struct machine *machine, unsigned from, unsigned to, uint8_t mode,
     uint8_t vector, uint64_t due)
 {
 	struct slot *slot = &machine->slot[to];
+	const struct cpu *source = machine->slot[from].cpu;
 	struct event event = {
 		.kind = EVENT_IPI,
 		.cpu = (uint16_t)from,
-		.insns = cpu_insns(machine->slot[from].cpu),
+		.insns = cpu_insns(source) + (due - cpu_cycles(source)),
 		.cycles = due,
 		.a = to,
 		.b = (uint64_t)mode << 8 | vector,
@@ -128,6 +130,11 @@ on_ipi(void *arg, unsigned cpu, uint32_t icr_low, uint32_t icr_high,
 		end_run(machine, MACHINE_UNMODELLED, cpu, 0,
 		    "interprocessor interrupt of another mode than fixed, NMI, "
 		    "INIT, start-up, or with a logical destination");
+		return;
+	}
+	if (mode == ICR_FIXED && (uint8_t)icr_low < ICR_VECTOR_MIN) {
+		end_run(machine, MACHINE_UNMODELLED, cpu, 0,
+		    "interprocessor interrupt with a vector below 16");
 		return;
 	}
 	for (unsigned i = 0; i < machine->config.cpu_count; i++) {

@@ -4,7 +4,7 @@
  * but the guest.  Time is virtual: every CPU counts its own cycles.
  *
  * Not modelled: devices other than the local APIC and the host channel of
- * harness/guest/abi.h; real mode; VMX, SMM, SGX, TSX.  Whatever the guest does
+ * emu/abi.h; real mode; VMX, SMM, SGX, TSX.  Whatever the guest does
  * that is not modelled ends the run with MACHINE_UNMODELLED and a text.
  */
 #ifndef TOPAZ_EMU_MACHINE_H
@@ -68,7 +68,7 @@ void machine_set_truth(
     struct machine *machine, unsigned cpu, struct truth *truth);
 
 /*
- * Puts CPU 0 at ENTRY in the state that harness/guest/abi.h promises, and the
+ * Puts CPU 0 at ENTRY in the state that emu/abi.h promises, and the
  * others into wait-for-SIPI.  CR3 is the physical address of the boot tables.
  */
 void machine_boot(struct machine *machine, uint64_t entry, uint64_t boot_info,

@@ -21,7 +21,7 @@ struct record {
 	struct bundle_writer *writer;
 	const uint8_t *ram;
 	uint64_t ram_bytes;
-	unsigned regions;
+	uint64_t buffer_bytes;
 	bool verbose;
 	int error; /* the first */
 	struct record_cpu cpu[MACHINE_CPUS_MAX];
@@ -155,7 +155,7 @@ record_event(void *arg, const struct event *event)
 	} else if (event->kind == EVENT_TRACE_OFF) {
 		keep_frames(record, event->cpu);
 	} else if (event->kind == EVENT_REGION_FULL) {
-		cpu->wraps += event->c + 1 == record->regions;
+		cpu->wraps += (event->c + 1) * event->b == record->buffer_bytes;
 	} else if (event->kind == EVENT_PT_ERROR) {
 		cpu->pt_errors++;
 	} else if (event->kind == EVENT_DRAIN) {
@@ -175,14 +175,14 @@ record_char(void *arg, char c)
 }
 
 struct record *
-record_create(struct bundle_writer *writer, unsigned regions, bool verbose)
+record_create(struct bundle_writer *writer, uint64_t buffer_bytes, bool verbose)
 {
 	struct record *record = calloc(1, sizeof(*record));
 
 	if (record == NULL)
 		return NULL;
 	record->writer = writer;
-	record->regions = regions;
+	record->buffer_bytes = buffer_bytes;
 	record->verbose = verbose;
 	record->console = calloc(1, RECORD_CONSOLE_BYTES);
 	if (record->console == NULL) {

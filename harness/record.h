@@ -12,11 +12,12 @@ struct bundle_writer;
 struct record;
 
 /*
- * REGIONS is how many ToPA regions one buffer has: filling the last is a wrap.
- * The console goes to standard error too if VERBOSE.  NULL: out of memory.
+ * BUFFER_BYTES is the size of one trace buffer: filling its last ToPA region,
+ * all of one size, is a wrap.  The console goes to standard error too if VERBOSE.
+ * NULL: out of memory.
  */
 struct record *record_create(
-    struct bundle_writer *writer, unsigned regions, bool verbose);
+    struct bundle_writer *writer, uint64_t buffer_bytes, bool verbose);
 void record_destroy(struct record *record);
 
 /* For machine_create; then the RAM that events speak of. */

@@ -2,7 +2,6 @@
 #include "harness/run.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,218 +9,45 @@
 #include "emu/profile/profile.h"
 #include "emu/truth.h"
 #include "harness/build_set.h"
-#include "harness/drivers.h"
-#include "harness/guest/abi.h"
+#include "emu/abi.h"
 #include "harness/load/boot.h"
 #include "harness/load/elf.h"
-#include "harness/load/paths.h"
 #include "harness/load/symbols.h"
+#include "harness/plan.h"
 #include "harness/record.h"
 #include "traces/bundle_write.h"
-
-#define RUN_RAM_BYTES     (UINT64_C(256) << 20)
-#define RUN_CMDLINE_BYTES 512
 
 /* All that a run holds; zero members are absent ones. */
 struct run {
 	const struct run_options *options;
 	struct run_outcome *outcome;
-	struct driver driver;
-	const struct profile *profile;
-	struct paths paths;
+	struct plan plan;
 	struct build_set set;
 	struct bundle_writer *writer;
 	struct record *record;
 	struct machine *machine;
 	struct truth *truth[MACHINE_CPUS_MAX];
 	struct boot boot;
-	char cmdline[RUN_CMDLINE_BYTES];
 };
-
-struct run_options
-run_defaults(void)
-{
-	return (struct run_options){
-		.driver = DRIVER_DEFAULT,
-		.output = "topaz.out",
-		.profile = profile_at(0)->name,
-		.workload = "mix",
-		.settings = "",
-		.buffer_bytes = UINT64_C(1) << 20,
-		.rounds = 1,
-		.insns_max = UINT64_C(100000000000),
-		.cpu_count = 1,
-		.trace_kernel = true,
-		.trace_user = true,
-		.invariants = true,
-		.truth = true,
-	};
-}
-
-static int
-check_numbers(const struct run_options *options, struct tz_error *err)
-{
-	if (options->cpu_count < 1 || options->cpu_count > MACHINE_CPUS_MAX)
-		return tz_error(err, TZ_EUSAGE,
-		    "--cpus %u: 1 to %d are possible", options->cpu_count,
-		    MACHINE_CPUS_MAX);
-	if (options->buffer_bytes == 0 ||
-	    options->buffer_bytes % IMAGE_PAGE_BYTES != 0)
-		return tz_error(err, TZ_EUSAGE,
-		    "--buffer %" PRIu64 ": not a positive multiple of 4096",
-		    options->buffer_bytes);
-	if (options->buffer_bytes > RUN_RAM_BYTES / 2 / options->cpu_count)
-		return tz_error(err, TZ_EUSAGE,
-		    "--buffer %" PRIu64 ": %u of them do not fit into half of "
-		    "the guest's %" PRIu64 " MiB",
-		    options->buffer_bytes, options->cpu_count,
-		    RUN_RAM_BYTES >> 20);
-	if (options->rounds == 0)
-		return tz_error(err, TZ_EUSAGE, "--rounds 0: at least 1");
-	return 0;
-}
-
-/* Each name of the list is a program w_NAME. */
-static int
-check_workload(const struct run *run, struct tz_error *err)
-{
-	const char *at = run->options->workload;
-	size_t bytes, i;
-
-	for (;; at += bytes + 1) {
-		bytes = strcspn(at, ",");
-		for (i = 0; i < run->paths.program_count; i++) {
-			const char *name = run->paths.program[i].name;
-
-			if (strncmp(name, "w_", 2) == 0 &&
-			    strlen(name) == bytes + 2 &&
-			    strncmp(name + 2, at, bytes) == 0)
-				break;
-		}
-		if (i == run->paths.program_count)
-			return tz_error(err, TZ_ENOENT,
-			    "--workload %.*s: no such workload; see: topaz "
-			    "list workloads",
-			    (int)bytes, at);
-		if (at[bytes] == '\0')
-			return 0;
-	}
-}
-
-static int
-run_check(struct run *run, struct tz_error *err)
-{
-	const struct run_options *options = run->options;
-	int error = check_numbers(options, err);
-
-	if (error == 0)
-		error = check_workload(run, err);
-	if (error != 0)
-		return error;
-	run->profile = profile_find(options->profile);
-	if (run->profile == NULL)
-		return tz_error(err, TZ_ENOENT,
-		    "--profile %s: no such profile; see: topaz list profiles",
-		    options->profile);
-	error = driver_read(
-	    run->paths.source, options->driver, &run->driver, err);
-	if (error != 0)
-		return error;
-	if (run->driver.source_count == 0 && options->source == NULL)
-		return tz_error(err, TZ_EUSAGE,
-		    "%s: its source is not part of topaz: --source FILE",
-		    options->driver);
-	if (!(options->thread_mode ? run->driver.thread_mode
-				   : run->driver.cpu_mode))
-		return tz_error(err, TZ_EUSAGE, "--mode %s: not a mode of %s",
-		    options->thread_mode ? "thread" : "cpu", options->driver);
-	if (paths_kernel(&run->paths, run->driver.os) == NULL)
-		return tz_error(err, TZ_ENOENT,
-		    "%s: there is no guest kernel for %s", options->driver,
-		    run->driver.os);
-	return 0;
-}
-
-static bool
-has_word(const char *line, const char *key)
-{
-	size_t bytes = strlen(key);
-
-	while (*line != '\0') {
-		if (strncmp(line, key, bytes) == 0 && line[bytes] == '=')
-			return true;
-		line += strcspn(line, " ");
-		line += strspn(line, " ");
-	}
-	return false;
-}
-
-/* Adds KEY=VALUE unless an earlier word has the key: the first one counts. */
-static void add_word(struct run *run, const char *key, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
-static void
-add_word(struct run *run, const char *key, const char *fmt, ...)
-{
-	size_t used = strlen(run->cmdline);
-	size_t left = sizeof(run->cmdline) - used;
-	char value[RUN_CMDLINE_BYTES];
-	va_list ap;
-
-	if (has_word(run->cmdline, key))
-		return;
-	va_start(ap, fmt);
-	vsnprintf(value, sizeof(value), fmt, ap);
-	va_end(ap);
-	/* What does not fit shows: run_cmdline looks for a full line. */
-	snprintf(run->cmdline + used, left, "%s%s=%s", used != 0 ? " " : "",
-	    key, value);
-}
-
-/* The words of harness/kpi/OS/README.md: what the user set, then the rest. */
-static int
-run_cmdline(struct run *run, struct tz_error *err)
-{
-	const struct run_options *options = run->options;
-	size_t i;
-
-	snprintf(run->cmdline, sizeof(run->cmdline), "%s", options->settings);
-	add_word(run, "mode", "%s", options->thread_mode ? "thread" : "cpu");
-	add_word(run, "cpus", "%u", options->cpu_count);
-	add_word(run, "buf", "%" PRIu64, options->buffer_bytes);
-	add_word(run, "workload", "%s", options->workload);
-	add_word(run, "rounds", "%" PRIu64, options->rounds);
-	add_word(run, "kernel", "%d", options->trace_kernel);
-	add_word(run, "user", "%d", options->trace_user);
-	add_word(run, "owner", "%s", run->driver.owner);
-	for (i = 0; i < run->driver.default_count; i++)
-		add_word(run, run->driver.defaults[i].key, "%s",
-		    run->driver.defaults[i].value);
-	if (strlen(run->cmdline) + 1 >= sizeof(run->cmdline))
-		return tz_error(err, TZ_EUSAGE,
-		    "--workload and --set: the guest's command line would be "
-		    "longer than %d characters",
-		    RUN_CMDLINE_BYTES - 2);
-	return 0;
-}
 
 static int
 run_load(struct run *run, struct tz_error *err)
 {
 	const struct boot_request request = {
-		.kernel = paths_kernel(&run->paths, run->driver.os),
+		.kernel = paths_kernel(&run->plan.paths, run->plan.driver.os),
 		.module = run->set.part,
 		.module_count = run->set.count,
-		.program = run->paths.program,
-		.program_count = run->paths.program_count,
-		.cmdline = run->cmdline,
+		.program = run->plan.paths.program,
+		.program_count = run->plan.paths.program_count,
+		.cmdline = run->plan.cmdline,
 		.cpu_count = run->options->cpu_count,
-		.tsc_hz = (uint64_t)run->profile->crystal_hz *
-		    run->profile->tsc_num / run->profile->tsc_den,
+		.tsc_hz = (uint64_t)run->plan.profile->crystal_hz *
+		    run->plan.profile->tsc_num / run->plan.profile->tsc_den,
 	};
 	const struct machine_config config = {
-		.profile = run->profile,
+		.profile = run->plan.profile,
 		.cpu_count = run->options->cpu_count,
-		.ram_bytes = RUN_RAM_BYTES,
+		.ram_bytes = PLAN_RAM_BYTES,
 		.single_step = run->options->single_step,
 	};
 	struct machine_observer observer = record_observer(run->record);
@@ -229,8 +55,8 @@ run_load(struct run *run, struct tz_error *err)
 
 	if (error != 0)
 		return error;
-	record_set_ram(run->record, machine_ram(run->machine), RUN_RAM_BYTES);
-	return boot_load(&request, machine_ram(run->machine), RUN_RAM_BYTES,
+	record_set_ram(run->record, machine_ram(run->machine), PLAN_RAM_BYTES);
+	return boot_load(&request, machine_ram(run->machine), PLAN_RAM_BYTES,
 	    &run->boot, err);
 }
 
@@ -294,9 +120,14 @@ keep_frame(void *arg, unsigned level, uint64_t rip)
 	const struct frame_walk *walk = arg;
 	struct run_outcome *outcome = walk->run->outcome;
 
-	/* A return address stands after the call: name the call. */
-	symbols_format(walk->symbols, level == 0 ? rip : rip - 1, NULL,
-	    outcome->frame[level], sizeof(outcome->frame[level]));
+	/* A return address, also a panic's, stands after the call: name the call. */
+	if (level != 0 || outcome->result.end == MACHINE_PANIC)
+		rip--;
+	symbols_format(walk->symbols, rip, NULL, outcome->frame[level],
+	    sizeof(outcome->frame[level]));
+	if (level == 0)
+		memcpy(
+		    outcome->where, outcome->frame[0], sizeof(outcome->where));
 	outcome->frame_count = level + 1;
 }
 
@@ -321,8 +152,6 @@ run_explain(struct run *run)
 
 	walk.symbols = symbols_create(run->boot.image, run->boot.image_count);
 	if (walk.symbols != NULL && outcome->result.end != MACHINE_EXIT) {
-		symbols_format(walk.symbols, outcome->result.rip, NULL,
-		    outcome->where, sizeof(outcome->where));
 		symbols_backtrace(outcome->result.rip, outcome->result.rbp,
 		    RUN_FRAMES_MAX, read_guest, keep_frame, &walk);
 	}
@@ -391,21 +220,21 @@ run_finish(struct run *run, struct tz_error *err)
 	const struct run_outcome *outcome = run->outcome;
 	const char *source = run->options->source != NULL
 	    ? run->options->source
-	    : run->driver.source[0];
+	    : run->plan.driver.source[0];
 	const char *slash = strrchr(source, '/');
 	struct bundle_writer *writer = run->writer;
-	struct bundle_info info = { .signature = run->profile->signature,
+	struct bundle_info info = { .signature = run->plan.profile->signature,
 		.cpu_count = outcome->cpu_count,
 		.code = outcome->result.code };
 	unsigned i;
 
 #define COPY(field, ...) snprintf(info.field, sizeof(info.field), __VA_ARGS__)
-	COPY(driver, "%s", run->driver.name);
+	COPY(driver, "%s", run->plan.driver.name);
 	COPY(source, "%s", slash != NULL ? slash + 1 : source);
 	COPY(sha256, "%s", outcome->sha256);
-	COPY(profile, "%s", run->profile->name);
+	COPY(profile, "%s", run->plan.profile->name);
 	COPY(scenario, "%.*s", BUNDLE_NAME_BYTES - 1, run->options->workload);
-	COPY(cmdline, "%s", run->cmdline);
+	COPY(cmdline, "%s", run->plan.cmdline);
 	COPY(end, "%s", end_name(outcome->result.end));
 	COPY(text, "%s", outcome->result.text);
 #undef COPY
@@ -433,31 +262,25 @@ run_close(struct run *run)
 	machine_destroy(run->machine);
 	record_destroy(run->record);
 	build_set_free(&run->set);
-	driver_free(&run->driver);
-	paths_free(&run->paths);
+	plan_free(&run->plan);
 }
 
 static int
 run_open(struct run *run, struct tz_error *err)
 {
 	const struct run_options *options = run->options;
-	int error = paths_find(&run->paths, err);
+	int error = plan_make(&run->plan, options, err);
 
-	if (error == 0)
-		error = run_check(run, err);
-	if (error == 0)
-		error = run_cmdline(run, err);
 	if (error == 0)
 		error = bundle_create(
 		    options->output, options->cpu_count, &run->writer, err);
 	if (error == 0)
-		error = build_set_make(&run->set, &run->driver, options,
-		    run->paths.source, run->outcome->sha256, err);
+		error = build_set_make(&run->set, &run->plan.driver, options,
+		    run->plan.paths.source, run->outcome->sha256, err);
 	if (error != 0)
 		return error;
-	run->record = record_create(run->writer,
-	    (unsigned)(options->buffer_bytes / IMAGE_PAGE_BYTES),
-	    options->verbose);
+	run->record = record_create(
+	    run->writer, options->buffer_bytes, options->verbose);
 	if (run->record == NULL)
 		return tz_error(err, TZ_EIO, "out of memory");
 	return run_load(run, err);

@@ -8,6 +8,7 @@
 #define TIMER_MODES    (TZ_BIT(17) | TZ_BIT(18))
 #define SVR_ENABLED    TZ_BIT(8)
 #define VERSION        UINT32_C(0x00050015) /* xAPIC, 6 LVT entries */
+#define VECTOR_MIN 16
 
 /* Offsets of the page (SDM vol. 3, table 11-1 "Local APIC Register Address Map"). */
 enum {
@@ -159,6 +160,10 @@ write_lvt(struct apic *apic, enum apic_lvt index, uint32_t value)
 	/* SDM vol. 3, 11.4.7.2: entries stay masked while software-disabled. */
 	if (!(apic->svr & SVR_ENABLED))
 		value |= (uint32_t)APIC_LVT_MASKED;
+	/* SDM vol. 3, 11.5.2 "Valid Interrupt Vectors": 0 to 15 are illegal. */
+	if (!(value & APIC_LVT_MASKED) && (value & 0xff) < VECTOR_MIN &&
+	    (index == APIC_LVT_TIMER || tz_bits(value, 10, 8) == MODE_FIXED))
+		return APIC_UNMODELLED;
 	apic->lvt[index] = value & ~(uint32_t)TZ_BIT(12);
 	return APIC_OK;
 }
@@ -226,7 +231,7 @@ apic_write(struct apic *apic, uint64_t offset, uint64_t now, uint32_t value)
 void
 apic_accept(struct apic *apic, uint8_t vector)
 {
-	TZ_ASSERT(vector >= 16);
+	TZ_ASSERT(vector >= VECTOR_MIN);
 	apic->irr[vector / 32] |= 1u << (vector % 32);
 }
 
@@ -261,6 +266,15 @@ apic_timer_fire(struct apic *apic)
 		apic->timer_due = APIC_NEVER;
 	if (!(lvt & APIC_LVT_MASKED))
 		apic_accept(apic, (uint8_t)lvt);
+}
+
+bool
+apic_timer_can_interrupt(const struct apic *apic)
+{
+	uint32_t lvt = apic->lvt[APIC_LVT_TIMER];
+
+	return !(lvt & APIC_LVT_MASKED) &&
+	    (lvt & 0xf0) > (processor_priority(apic) & 0xf0);
 }
 
 enum apic_pmi

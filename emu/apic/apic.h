@@ -74,6 +74,9 @@ void apic_take(struct apic *apic, uint8_t vector);
 /* The timer's due time has come: puts its vector into the IRR, reloads. */
 void apic_timer_fire(struct apic *apic);
 
+/* Would its interrupt be taken now, by a CPU with RFLAGS.IF = 1? */
+bool apic_timer_can_interrupt(const struct apic *apic);
+
 /* SDM vol. 3, 11.5.1 "Local Vector Table": accepting a PMI sets the mask bit. */
 enum apic_pmi apic_raise_pmi(struct apic *apic);
 

@@ -249,10 +249,10 @@ set_limit(struct cpu *cpu, uint64_t limit_cycles)
 	cpu->limit_cycles = limit_cycles;
 }
 
-static void
-fire_timer(struct cpu *cpu)
+void
+cpu_fire_timer(struct cpu *cpu, uint64_t now)
 {
-	while (cpu->apic.timer_due <= cpu_cycles(cpu))
+	while (cpu->apic.timer_due <= now)
 		apic_timer_fire(&cpu->apic);
 }
 
@@ -260,8 +260,8 @@ fire_timer(struct cpu *cpu)
 static void
 choose_engine(struct cpu *cpu)
 {
-	bool step = cpu->stepper != NULL && cpu->nmi_pending &&
-	    !cpu->nmi_blocked && cpu->nmi_wait > 0;
+	bool step =
+	    cpu->stepper != NULL && cpu->nmi_pending && cpu->nmi_wait > 0;
 	struct engine *next = step ? cpu->stepper : cpu->engine;
 
 	if (next == cpu->active)
@@ -334,7 +334,7 @@ cpu_run(struct cpu *cpu, uint64_t limit_cycles)
 	for (;;) {
 		if (cpu->over)
 			return CPU_OVER;
-		fire_timer(cpu);
+		cpu_fire_timer(cpu, cpu_cycles(cpu));
 		set_limit(cpu, limit_cycles);
 		if (take_interrupt(cpu))
 			continue;
@@ -381,6 +381,9 @@ cpu_is_asleep(struct cpu *cpu)
 uint64_t
 cpu_timer_due(const struct cpu *cpu)
 {
+	if (!apic_timer_can_interrupt(&cpu->apic) ||
+	    !(engine_get(cpu->active, ENGINE_RFLAGS) & RFLAGS_IF))
+		return APIC_NEVER;
 	return cpu->apic.timer_due;
 }
 

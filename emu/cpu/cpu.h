@@ -59,7 +59,7 @@ struct cpu_config {
 struct cpu *cpu_create(const struct cpu_config *config, struct tz_error *err);
 void cpu_destroy(struct cpu *cpu);
 
-/* Starts the CPU at RIP in the state of harness/guest/abi.h. */
+/* Starts the CPU at RIP in the state of emu/abi.h. */
 void cpu_start(
     struct cpu *cpu, uint64_t rip, uint64_t rdi, uint64_t rsi, uint64_t cr3);
 
@@ -78,7 +78,7 @@ void cpu_idle_until(struct cpu *cpu, uint64_t cycles);
 /* Is it halted with neither an NMI nor an interrupt to take? */
 bool cpu_is_asleep(struct cpu *cpu);
 
-/* When the local timer wants attention, in this CPU's cycles; UINT64_MAX never. */
+/* When the local timer wakes this CPU, if it sleeps; UINT64_MAX never. */
 uint64_t cpu_timer_due(const struct cpu *cpu);
 
 /* Interrupts arrive (IPIs, PMIs): latched, delivered when they may be. */

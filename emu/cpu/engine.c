@@ -14,6 +14,7 @@
 /* What a program sees and a change of privilege must not lose. */
 #define VECTOR_REGS 16
 #define X87_REGS    8
+#define TABLE_REGS   4
 
 struct engine {
 	uc_engine *uc;
@@ -191,7 +192,7 @@ engine_get(struct engine *engine, enum engine_reg reg)
 void
 engine_set(struct engine *engine, enum engine_reg reg, uint64_t value)
 {
-	uint64_t cr3 = engine_get(engine, ENGINE_CR3);
+	uint64_t cr3 = reg == ENGINE_CR2 ? engine_get(engine, ENGINE_CR3) : 0;
 
 	TZ_ASSERT(reg < ENGINE_REG_COUNT);
 	TZ_ASSERT(uc_reg_write(engine->uc, reg_ids[reg], &value) == UC_ERR_OK);
@@ -294,6 +295,7 @@ engine_keep_ring0(struct engine *engine)
 /* What engine_enter_ring0() carries over, beside vector and x87 registers. */
 struct program_state {
 	uint64_t reg[ENGINE_REG_COUNT];
+	uc_x86_mmr table[TABLE_REGS];
 	uint64_t kernel_gs_base;
 	uint32_t mxcsr;
 	uint16_t fpcw, fpsw, fptag;
@@ -303,6 +305,10 @@ struct program_state {
 
 #define MSR_KERNEL_GS_BASE 0xc0000102u
 
+/* LGDT and the like end no block, so nobody notices them when they run. */
+static const int table_ids[TABLE_REGS] = { UC_X86_REG_GDTR, UC_X86_REG_IDTR,
+	UC_X86_REG_LDTR, UC_X86_REG_TR };
+
 static void
 read_program(struct engine *engine, struct program_state *state)
 {
@@ -310,6 +316,8 @@ read_program(struct engine *engine, struct program_state *state)
 
 	for (int r = 0; r < ENGINE_REG_COUNT; r++)
 		state->reg[r] = engine_get(engine, (enum engine_reg)r);
+	for (int t = 0; t < TABLE_REGS; t++)
+		uc_reg_read(uc, table_ids[t], &state->table[t]);
 	state->kernel_gs_base = engine_get_msr(engine, MSR_KERNEL_GS_BASE);
 	uc_reg_read(uc, UC_X86_REG_MXCSR, &state->mxcsr);
 	uc_reg_read(uc, UC_X86_REG_FPCW, &state->fpcw);
@@ -335,6 +343,8 @@ write_program(struct engine *engine, const struct program_state *state)
 			continue;
 		engine_set(engine, (enum engine_reg)r, state->reg[r]);
 	}
+	for (int t = 0; t < TABLE_REGS; t++)
+		uc_reg_write(uc, table_ids[t], &state->table[t]);
 	engine_set_msr(engine, MSR_KERNEL_GS_BASE, state->kernel_gs_base);
 	uc_reg_write(uc, UC_X86_REG_MXCSR, &state->mxcsr);
 	uc_reg_write(uc, UC_X86_REG_FPCW, &state->fpcw);

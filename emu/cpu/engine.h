@@ -94,7 +94,7 @@ void engine_get_table(struct engine *engine, enum engine_table table,
 uint64_t engine_get_msr(struct engine *engine, uint32_t msr);
 void engine_set_msr(struct engine *engine, uint32_t msr, uint64_t value);
 
-/* Long mode with paging at CPL 0, flat segments, as harness/guest/abi.h says. */
+/* Long mode with paging at CPL 0, flat segments, as emu/abi.h says. */
 void engine_reset(struct engine *engine, uint64_t cr3);
 
 /*

@@ -13,6 +13,7 @@
 #define GATE_BYTES     16
 #define GATE_INTERRUPT 14
 #define GATE_TRAP      15
+#define REPEATS_MAX    100u
 #define TSS_RSP0       4
 #define TSS_IST1       36
 #define RFLAGS_CLEARED (TZ_BIT(8) | TZ_BIT(14) | TZ_BIT(16) | TZ_BIT(17))
@@ -225,6 +226,17 @@ retire_software(struct cpu *cpu, uint64_t rip)
 	cpu_retire(cpu, 1);
 }
 
+/* Handlers that fault at their first instruction would go on for ever. */
+static bool
+is_endless(struct cpu *cpu)
+{
+	if (cpu->delivery_insns != cpu_count_insns(cpu)) {
+		cpu->delivery_insns = cpu_count_insns(cpu);
+		cpu->delivery_repeats = 0;
+	}
+	return ++cpu->delivery_repeats > REPEATS_MAX;
+}
+
 void
 cpu_deliver(struct cpu *cpu, uint8_t vector, enum delivery kind, uint64_t error,
     uint64_t rip)
@@ -234,6 +246,13 @@ cpu_deliver(struct cpu *cpu, uint8_t vector, enum delivery kind, uint64_t error,
 	struct gate gate;
 	uint64_t rsp;
 
+	if (is_endless(cpu)) {
+		cpu_end_run(cpu, CPU_OVER_UNMODELLED,
+		    "%u exceptions and interrupts without an instruction, the "
+		    "last with vector %u at 0x%llx",
+		    REPEATS_MAX, vector, (unsigned long long)rip);
+		return;
+	}
 	while (!read_gate(cpu, vector, kind, &gate, &next) ||
 	    !new_stack(cpu, &gate, &rsp, &next) ||
 	    !push_frame(cpu, rip, kind == DELIVER_FAULT && has_error_code(vector),
@@ -276,9 +295,17 @@ read_insn(struct cpu *cpu, uint64_t rip, uint8_t bytes[INSN_BYTES_MAX])
 static bool
 is_fetch_fault(struct cpu *cpu, uint64_t rip, uint64_t cr2)
 {
+	uint8_t bytes[INSN_BYTES_MAX];
+	size_t count = 0x1000 - (rip & 0xfff);
+	struct insn insn;
 	struct walk walk;
 
 	if (cr2 < rip || cr2 - rip >= INSN_BYTES_MAX)
+		return false;
+	/* An instruction that ends before the page of CR2 was fetched. */
+	if (cr2 >> 12 != rip >> 12 && count < INSN_BYTES_MAX &&
+	    walk_read(&cpu->space, (struct gva){ rip }, bytes, count, NULL) &&
+	    insn_decode(bytes, count, rip, &insn))
 		return false;
 	if (!walk_page(&cpu->space, (struct gva){ cr2 }, &walk))
 		return true;

@@ -124,6 +124,10 @@ after_effects(struct cpu *cpu, const struct block *from, uint64_t va)
 		cpu_emit(cpu, EVENT_IRET, 0, va, 0);
 		break;
 	case INSN_FAR:
+		cpu_sync_context(cpu, false);
+		if (cpu->cpl == 0)
+			engine_keep_ring0(cpu->active);
+		break;
 	case INSN_SYSRET:
 		cpu_sync_context(cpu, false);
 		break;
@@ -223,14 +227,12 @@ cpu_cut_block(struct cpu *cpu, uint64_t rip)
 static bool
 must_stop(struct cpu *cpu)
 {
-	if (cpu->over || cpu->unit_stopped)
+	bool late_nmi = cpu->nmi_pending && cpu->nmi_wait > 0;
+
+	if (cpu->over || cpu->unit_stopped || cpu_can_take_nmi(cpu))
 		return true;
-	if (cpu->nmi_pending && !cpu->nmi_blocked &&
-	    (cpu->nmi_wait == 0 || cpu->active == cpu->engine) &&
-	    (cpu->nmi_wait == 0 || cpu->stepper != NULL))
-		return true;
-	if (cpu->active == cpu->stepper &&
-	    !(cpu->nmi_pending && !cpu->nmi_blocked))
+	/* The step engine counts down to a late NMI, even a blocked one. */
+	if (cpu->stepper != NULL && late_nmi != (cpu->active == cpu->stepper))
 		return true;
 	if (!cpu->at_boundary)
 		return false;

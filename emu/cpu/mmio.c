@@ -14,6 +14,7 @@ struct find_access {
 	bool write;
 	unsigned matches;
 	unsigned index; /* of the match in its block */
+	uint64_t va;    /* and its address */
 };
 
 static bool
@@ -34,13 +35,14 @@ match_access(void *arg, uint64_t va, unsigned index, const struct insn *insn,
 		return true;
 	find->matches++;
 	find->index = index;
+	find->va = va;
 	return true;
 }
 
 /* The time at which the access happens; false: cannot say, the run is over. */
 static bool
-access_time(
-    struct cpu *cpu, uint64_t offset, unsigned bytes, bool write, uint64_t *now)
+access_time(struct cpu *cpu, uint64_t offset, unsigned bytes, bool write,
+    uint64_t *va, uint64_t *now)
 {
 	struct find_access find = {
 		.cpu = cpu,
@@ -51,6 +53,7 @@ access_time(
 
 	cpu_read_regs(cpu, &find.regs);
 	block_visit(cpu->block, &cpu->space, match_access, &find);
+	*va = find.matches == 1 ? find.va : cpu->block->va;
 	if (find.matches != 1) {
 		cpu_end_run(cpu, CPU_OVER_UNMODELLED,
 		    "%u-byte %s local APIC register 0x%llx in the block at "
@@ -61,7 +64,18 @@ access_time(
 		return false;
 	}
 	*now = cpu_cycles(cpu) + find.index;
+	cpu_fire_timer(cpu, *now);
 	return true;
+}
+
+/* The run is over: the instruction at VA does not retire. */
+static void
+leave_at(struct cpu *cpu, uint64_t va)
+{
+	cpu_cut_block(cpu, va);
+	if (cpu->truth != NULL)
+		truth_cut(cpu->truth, va);
+	engine_stop(cpu->active, va);
 }
 
 static void
@@ -78,12 +92,16 @@ cpu_mmio_read(void *arg, uint64_t offset, unsigned bytes)
 {
 	struct cpu *cpu = arg;
 	uint32_t value = 0;
-	uint64_t now;
+	uint64_t va, now;
 
-	if (!access_time(cpu, offset, bytes, false, &now))
+	if (cpu->over)
 		return 0;
-	if (bytes != 4 || apic_read(&cpu->apic, offset, now, &value) != APIC_OK)
+	if (access_time(cpu, offset, bytes, false, &va, &now) &&
+	    (bytes != 4 ||
+		apic_read(&cpu->apic, offset, now, &value) != APIC_OK))
 		refuse(cpu, "read of", offset, bytes, 0);
+	if (cpu->over)
+		leave_at(cpu, va);
 	return value;
 }
 
@@ -92,17 +110,24 @@ cpu_mmio_write(void *arg, uint64_t offset, unsigned bytes, uint64_t value)
 {
 	struct cpu *cpu = arg;
 	enum apic_effect effect = APIC_UNMODELLED;
-	uint64_t now;
+	uint64_t va, now;
 
-	if (!access_time(cpu, offset, bytes, true, &now))
+	if (cpu->over)
 		return;
-	if (bytes == 4)
-		effect = apic_write(&cpu->apic, offset, now, (uint32_t)value);
-	if (effect == APIC_UNMODELLED)
-		refuse(cpu, "write to", offset, bytes, value);
+	if (access_time(cpu, offset, bytes, true, &va, &now)) {
+		if (bytes == 4)
+			effect = apic_write(
+			    &cpu->apic, offset, now, (uint32_t)value);
+		if (effect == APIC_UNMODELLED)
+			refuse(cpu, "write to", offset, bytes, value);
+	}
 	if (effect == APIC_SEND)
 		cpu->config.port.ipi(cpu->config.port.arg, cpu->config.id,
 		    cpu->apic.icr_low, cpu->apic.icr_high, now);
+	if (cpu->over) {
+		leave_at(cpu, va);
+		return;
+	}
 	cpu->yield |= effect == APIC_SEND;
 	cpu_look_soon(cpu);
 }

@@ -66,6 +66,8 @@ struct cpu {
 	uint64_t xcr0, xss, apic_base, pat, tsc_aux, misc_enable;
 	uint64_t star, lstar, cstar, fmask;
 	uint64_t pmi_count, nmi_count;
+	uint64_t delivery_insns;   /* retired when one was delivered last */
+	unsigned delivery_repeats; /* since then with nothing retired */
 	uint64_t trace_bytes; /* reported as EVENT_OUTPUT */
 	const char *pt_error;
 
@@ -103,6 +105,7 @@ void cpu_read_regs(struct cpu *cpu, struct insn_regs *regs);
 /* CPL, CR3 and the code that is visible may have changed. */
 void cpu_sync_context(struct cpu *cpu, bool space_changed);
 bool cpu_can_take_nmi(const struct cpu *cpu);
+void cpu_fire_timer(struct cpu *cpu, uint64_t now);
 int cpu_takeable_vector(struct cpu *cpu); /* or -1 */
 void cpu_retire(struct cpu *cpu, unsigned insns);
 /* Leave the fast path, so that the next boundary looks at interrupts and yield. */

@@ -75,7 +75,7 @@ static const struct argp_option run_argp_options[] = {
 	{ "set", OPT_SET, "KEY=VALUE", 0,
 	    "A word for the guest (again for each further one)", 0 },
 	{ "single-step", OPT_SINGLE_STEP, NULL, 0,
-	    "One instruction at a time: slow, same bundle", 0 },
+	    "One instruction at a time: slow, same traces", 0 },
 	{ "json", OPT_JSON, NULL, 0, "Print the summary as JSON", 0 },
 	{ "verbose", 'v', NULL, 0, "Guest console to standard error", 0 },
 	{ NULL, 0, NULL, 0, NULL, 0 },

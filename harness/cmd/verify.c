@@ -86,6 +86,29 @@ print_result(const struct verify_input *input,
 	return result->match ? CMD_OK : CMD_FINDING;
 }
 
+/* A bundle of `topaz run --no-truth` leaves nothing to compare with. */
+static int
+check_truth(const struct bundle *bundle, struct tz_error *err)
+{
+	size_t count = 0;
+	unsigned i;
+	int error = 0;
+
+	for (i = 0; error == 0 && count == 0 && i < bundle->info.cpu_count;
+	     i++) {
+		uint32_t *words;
+
+		error = bundle_read_truth(bundle, i, &words, &count, err);
+		if (error == 0)
+			free(words);
+	}
+	if (error == 0 && count == 0)
+		error = tz_error(err, TZ_EUSAGE,
+		    "%s: it holds no truth (topaz run --no-truth)",
+		    bundle->path);
+	return error;
+}
+
 int
 cmd_verify(int argc, char **argv)
 {
@@ -105,6 +128,8 @@ cmd_verify(int argc, char **argv)
 	cmd_parse(&argp, argc, argv, &input);
 	options.rows = input.rows;
 	error = bundle_open(input.dir, &bundle, &err);
+	if (error == 0)
+		error = check_truth(bundle, &err);
 	if (error == 0)
 		error = bundle_symbols_open(bundle, &symbols, &err);
 	symbolizer.arg = symbols;

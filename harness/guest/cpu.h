@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "harness/guest/abi.h"
+#include "emu/abi.h"
 #include "harness/guest/x86.h"
 
 #define CPUS_MAX 8

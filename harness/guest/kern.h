@@ -6,7 +6,7 @@
 #ifndef TOPAZ_HARNESS_GUEST_KERN_H
 #define TOPAZ_HARNESS_GUEST_KERN_H
 
-#include "harness/guest/abi.h"
+#include "emu/abi.h"
 #include "harness/guest/cpu.h"
 #include "harness/guest/lib.h"
 #include "harness/guest/lock.h"

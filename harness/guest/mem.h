@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "harness/guest/abi.h"
+#include "emu/abi.h"
 
 #define PAGE_BYTES UINT64_C(4096)
 

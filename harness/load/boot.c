@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/guest/abi.h"
+#include "emu/abi.h"
 #include "harness/load/elf.h"
 #include "harness/load/symtab.h"
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/guest/abi.h"
+#include "emu/abi.h"
 #include "harness/load/elf_file.h"
 #include "harness/load/symtab.h"
 

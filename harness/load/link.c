@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/guest/abi.h"
+#include "emu/abi.h"
 #include "harness/load/elf.h"
 #include "harness/load/elf_file.h"
 #include "harness/load/reloc.h"
@@ -130,8 +130,8 @@ copy_section(struct link *link, size_t index, const GElf_Shdr *header)
 
 	image->section_va[index] += image->segment[section_segment(header)].va;
 	if (header->sh_type != SHT_NOBITS)
-		memcpy(
-		    link->ram->bytes + image->section_va[index] - ABI_KERNBASE,
+		memcpy(link->ram->bytes +
+			(image->section_va[index] - ABI_KERNBASE),
 		    link->file.bytes + header->sh_offset, header->sh_size);
 	if (name != NULL && strcmp(name, LINK_SET_SECTION) == 0) {
 		image->set_va = image->section_va[index];
@@ -248,7 +248,7 @@ apply_one(struct link *link, size_t target, uint64_t target_bytes,
 	    bytes > target_bytes - rela->r_offset ||
 	    (index != 0 && index >= link->symbol_count))
 		return elf_file_corrupt(&link->file, "relocation", err);
-	result = reloc_apply(type, link->ram->bytes + place - ABI_KERNBASE,
+	result = reloc_apply(type, link->ram->bytes + (place - ABI_KERNBASE),
 	    place, index != 0 ? values[index] : 0, rela->r_addend);
 	if (result != RELOC_OK)
 		return tz_error(err, TZ_EFORMAT,

@@ -2,18 +2,16 @@
 #include "harness/load/paths.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define PATHS_LIST "topaz.files"
 
 struct paths_list {
 	struct paths *paths;
-	char dir[PATH_MAX]; /* of the list */
-	char name[PATH_MAX + 16];
+	char *dir; /* of the list */
+	char *name;
 };
 
 /* PATH, behind the list's folder unless it is absolute.  NULL: no memory. */
@@ -54,6 +52,7 @@ paths_line(
     const struct paths_list *list, const char *line, struct tz_error *err)
 {
 	struct paths *paths = list->paths;
+	char *path;
 
 	if (strncmp(line, "kernel ", 7) == 0)
 		return paths_add(list, paths->kernel, &paths->kernel_count,
@@ -64,9 +63,12 @@ paths_line(
 	if (strncmp(line, "source ", 7) != 0 || paths->source != NULL)
 		return tz_error(
 		    err, TZ_EFORMAT, "%s: bad line '%s'", list->name, line);
-	paths->source = paths_join(list, line + 7);
+	path = paths_join(list, line + 7);
+	paths->source = path != NULL ? realpath(path, NULL) : NULL;
+	free(path);
 	if (paths->source == NULL)
-		return tz_error(err, TZ_EIO, "%s: out of memory", list->name);
+		return tz_error(err, TZ_ENOENT, "%s: %s: %s", list->name,
+		    line + 7, strerror(errno));
 	return 0;
 }
 
@@ -89,16 +91,25 @@ paths_read(const struct paths_list *list, FILE *file, struct tz_error *err)
 	return error;
 }
 
-/* Opens the list that stands in FOLDER below the executable's. */
+/* Opens the list that stands in FOLDER below DIR. */
 static FILE *
-paths_open(struct paths_list *list, const char *exe, const char *folder)
+paths_open(struct paths_list *list, const char *dir, const char *folder)
 {
-	char path[PATH_MAX + 32];
+	char *path;
 
-	snprintf(path, sizeof(path), "%s%s", exe, folder);
-	if (realpath(path, list->dir) == NULL)
+	free(list->dir);
+	free(list->name);
+	list->dir = list->name = NULL;
+	if (asprintf(&path, "%s%s", dir, folder) < 0)
 		return NULL;
-	snprintf(list->name, sizeof(list->name), "%s/" PATHS_LIST, list->dir);
+	list->dir = realpath(path, NULL);
+	free(path);
+	if (list->dir == NULL)
+		return NULL;
+	if (asprintf(&list->name, "%s/" PATHS_LIST, list->dir) < 0) {
+		list->name = NULL;
+		return NULL;
+	}
 	return fopen(list->name, "re");
 }
 
@@ -106,15 +117,12 @@ int
 paths_find(struct paths *paths, struct tz_error *err)
 {
 	struct paths_list list = { .paths = paths };
-	char exe[PATH_MAX];
-	ssize_t bytes = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	char *exe = realpath("/proc/self/exe", NULL);
+	char *slash = exe != NULL ? strrchr(exe, '/') : NULL;
 	FILE *file;
-	char *slash;
 	int error;
 
 	*paths = (struct paths){ .source = NULL };
-	exe[bytes > 0 ? bytes : 0] = '\0';
-	slash = strrchr(exe, '/');
 	if (slash == NULL)
 		return tz_error(
 		    err, TZ_ENOENT, "/proc/self/exe: %s", strerror(errno));
@@ -122,13 +130,18 @@ paths_find(struct paths *paths, struct tz_error *err)
 	file = paths_open(&list, exe, "");
 	if (file == NULL)
 		file = paths_open(&list, exe, "/../share/topaz");
-	if (file == NULL)
-		return tz_error(err, TZ_ENOENT,
+	if (file != NULL) {
+		error = paths_read(&list, file, err);
+		fclose(file);
+	} else {
+		error = tz_error(err, TZ_ENOENT,
 		    "%s: " PATHS_LIST " is neither there nor in "
 		    "../share/topaz",
 		    exe);
-	error = paths_read(&list, file, err);
-	fclose(file);
+	}
+	free(list.dir);
+	free(list.name);
+	free(exe);
 	return error;
 }
 

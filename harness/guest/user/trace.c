@@ -246,7 +246,7 @@ trace_print(const struct trace_session *session)
 	    session->records, session->buffer_records, session->wraps);
 	for (unsigned i = 0; i < session->buffer_count; i++) {
 		buffer = &session->buffer[i];
-		user_printf("tracer: buffer %d: %u bytes drained\n",
+		user_printf("tracer: buffer %d: %u bytes drained until now\n",
 		    (int64_t)buffer->id, buffer->drained_bytes);
 	}
 }

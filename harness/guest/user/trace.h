@@ -23,7 +23,7 @@ struct trace_buffer {
 };
 
 struct trace_session {
-	bool thread_mode;
+	bool thread_mode, traces_kernel;
 	uint64_t cpus, bytes;
 	int ident;
 	unsigned buffer_count;

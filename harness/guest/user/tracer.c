@@ -6,7 +6,7 @@
 #include "harness/guest/user/trace.h"
 
 #define STACK_BYTES  16384
-#define LAST_FETCHES 8 /* tracing of the kernel makes records for ever */
+#define LAST_FETCHES 256 /* some thousand bytes of kernel trace */
 
 static struct trace_session session;
 static struct trace_batch batch, last_batch;
@@ -37,20 +37,39 @@ handling_unlock(void)
 	__atomic_store_n(&handling, 0, __ATOMIC_RELEASE);
 }
 
-/* Records left when the workloads have ended, then the end. */
+/* Does the batch report on the buffer of the CPU that this program runs on? */
+static bool
+reports_own_cpu(const struct trace_batch *from, int own)
+{
+	for (int i = 0; i < from->count; i++) {
+		if (from->entry[i].record_type == HWT_RECORD_BUFFER &&
+		    from->entry[i].buf_id == own)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Records left when the workloads have ended, then the end.  Where this program's
+ * own CPU is traced the end makes trace as well: it comes right after a record of
+ * that CPU, so that no further one can be queued and never read.
+ */
 static _Noreturn void
 finish(const char *args)
 {
+	bool own_cpu = !session.thread_mode && session.traces_kernel;
+	int own = (int)arg_number(args, "drain", 0);
 	int64_t result;
 
 	handling_lock();
+	trace_print(&session);
 	for (int i = 0; i < LAST_FETCHES; i++) {
 		trace_fetch(&session, &last_batch, false);
 		trace_handle(&session, &last_batch);
-		if (last_batch.count == 0)
+		if (own_cpu ? reports_own_cpu(&last_batch, own)
+			    : last_batch.count == 0)
 			break;
 	}
-	trace_print(&session);
 	if (arg_number(args, "stop", 0) != 0) {
 		result = trace_stop(&session);
 		user_printf("tracer: stop: %d\n", result);
@@ -117,6 +136,7 @@ user_main(const char *args)
 	arg_text(args, "mode", mode, sizeof(mode));
 	session.thread_mode = mode[0] == 't';
 	session.cpus = arg_number(args, "cpus", 1);
+	session.traces_kernel = arg_number(args, "kernel", 0) != 0;
 	session.bytes = arg_number(args, "buf", UINT64_C(1) << 20);
 	jobs = arg_number(args, "jobs", 0);
 	pin(arg_number(args, "drain", 0));

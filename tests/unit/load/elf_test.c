@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "harness/guest/abi.h"
+#include "emu/abi.h"
 #include "harness/load/elf.h"
 #include "harness/load/symtab.h"
 #include "tests/unit/load/fixture.h"

@@ -3,8 +3,8 @@
  * in which CPUs start, what the host hands over, and the channel to the host.
  * Included by both sides; needs only <stdint.h>.
  */
-#ifndef TOPAZ_HARNESS_GUEST_ABI_H
-#define TOPAZ_HARNESS_GUEST_ABI_H
+#ifndef TOPAZ_EMU_ABI_H
+#define TOPAZ_EMU_ABI_H
 
 #include <stdint.h>
 
@@ -15,8 +15,8 @@
  * follow it at ABI_KERNBASE + their physical address.  The kernel replaces these
  * tables by its own, with text read-only.
  */
-#define ABI_KERNBASE UINT64_C(0xffffffff80000000)
-#define ABI_DMAP UINT64_C(0xffff800000000000)
+#define ABI_KERNBASE  UINT64_C(0xffffffff80000000)
+#define ABI_DMAP      UINT64_C(0xffff800000000000)
 #define ABI_KERNEL_PA UINT64_C(0x200000)
 #define ABI_KERNEL_VA (ABI_KERNBASE + ABI_KERNEL_PA)
 
@@ -33,17 +33,17 @@
 struct abi_boot {
 	uint64_t magic;
 	uint64_t cpu_count;
-	uint64_t ram_bytes;  /* RAM is physical [0, ram_bytes), below 4 GiB */
-	uint64_t free_pa;    /* first byte after all that the host loaded */
+	uint64_t ram_bytes; /* RAM is physical [0, ram_bytes), below 4 GiB */
+	uint64_t free_pa;   /* first byte after all that the host loaded */
 	uint64_t tsc_hz;
-	uint64_t cmdline_pa; /* NUL-terminated words KEY=VALUE */
-	uint64_t module_count, modules_pa;   /* struct abi_module[] */
+	uint64_t cmdline_pa;               /* NUL-terminated words KEY=VALUE */
+	uint64_t module_count, modules_pa; /* struct abi_module[] */
 	uint64_t program_count, programs_pa; /* struct abi_program[] */
 };
 
 /* Permissions of a module's segment. */
 #define ABI_SEG_WRITE 1u
-#define ABI_SEG_EXEC 2u
+#define ABI_SEG_EXEC  2u
 
 /* A kernel module (driver, framework), linked and relocated by the host. */
 struct abi_module {
@@ -63,8 +63,8 @@ struct abi_program {
 };
 
 /* I/O ports (OUT only). */
-#define ABI_PORT_CONSOLE 0xe9 /* 8 bits: one character */
-#define ABI_PORT_CALL 0x5e0   /* 32 bits: physical address of struct abi_call */
+#define ABI_PORT_CONSOLE 0xe9  /* 8 bits: one character */
+#define ABI_PORT_CALL    0x5e0 /* 32 bits: physical address of struct abi_call */
 
 enum abi_op {
 	ABI_EXIT = 1,  /* code: the run is over */

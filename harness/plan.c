@@ -1,0 +1,198 @@
+#define _GNU_SOURCE
+#include "harness/plan.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "emu/profile/profile.h"
+#include "harness/run.h"
+
+struct run_options
+run_defaults(void)
+{
+	return (struct run_options){
+		.driver = DRIVER_DEFAULT,
+		.output = "topaz.out",
+		.profile = profile_at(0)->name,
+		.workload = "mix",
+		.settings = "",
+		.buffer_bytes = UINT64_C(1) << 20,
+		.rounds = 1,
+		.insns_max = UINT64_C(100000000000),
+		.cpu_count = 1,
+		.trace_kernel = true,
+		.trace_user = true,
+		.invariants = true,
+		.truth = true,
+	};
+}
+
+static int
+check_numbers(const struct run_options *options, struct tz_error *err)
+{
+	if (options->cpu_count < 1 || options->cpu_count > MACHINE_CPUS_MAX)
+		return tz_error(err, TZ_EUSAGE,
+		    "--cpus %u: 1 to %d are possible", options->cpu_count,
+		    MACHINE_CPUS_MAX);
+	if (options->buffer_bytes == 0 ||
+	    options->buffer_bytes % IMAGE_PAGE_BYTES != 0)
+		return tz_error(err, TZ_EUSAGE,
+		    "--buffer %" PRIu64 ": not a positive multiple of 4096",
+		    options->buffer_bytes);
+	if (options->buffer_bytes > PLAN_RAM_BYTES / 2 / options->cpu_count)
+		return tz_error(err, TZ_EUSAGE,
+		    "--buffer %" PRIu64 ": %u of them do not fit into half of "
+		    "the guest's %" PRIu64 " MiB",
+		    options->buffer_bytes, options->cpu_count,
+		    PLAN_RAM_BYTES >> 20);
+	if (options->rounds == 0)
+		return tz_error(err, TZ_EUSAGE, "--rounds 0: at least 1");
+	return 0;
+}
+
+/* Each name of the list is a program w_NAME. */
+static int
+check_workload(const struct plan *plan, struct tz_error *err)
+{
+	const char *at = plan->options->workload;
+	size_t bytes, i;
+
+	for (;; at += bytes + 1) {
+		bytes = strcspn(at, ",");
+		for (i = 0; i < plan->paths.program_count; i++) {
+			const char *name = plan->paths.program[i].name;
+
+			if (strncmp(name, "w_", 2) == 0 &&
+			    strlen(name) == bytes + 2 &&
+			    strncmp(name + 2, at, bytes) == 0)
+				break;
+		}
+		if (i == plan->paths.program_count)
+			return tz_error(err, TZ_ENOENT,
+			    "--workload %.*s: no such workload; see: topaz "
+			    "list workloads",
+			    (int)bytes, at);
+		if (at[bytes] == '\0')
+			return 0;
+	}
+}
+
+static int
+plan_check(struct plan *plan, struct tz_error *err)
+{
+	const struct run_options *options = plan->options;
+	int error = check_numbers(options, err);
+
+	if (error == 0)
+		error = check_workload(plan, err);
+	if (error != 0)
+		return error;
+	plan->profile = profile_find(options->profile);
+	if (plan->profile == NULL)
+		return tz_error(err, TZ_ENOENT,
+		    "--profile %s: no such profile; see: topaz list profiles",
+		    options->profile);
+	error = driver_read(
+	    plan->paths.source, options->driver, &plan->driver, err);
+	if (error != 0)
+		return error;
+	if (plan->driver.source_count == 0 && options->source == NULL)
+		return tz_error(err, TZ_EUSAGE,
+		    "%s: its source is not part of topaz: --source FILE",
+		    options->driver);
+	if (!(options->thread_mode ? plan->driver.thread_mode
+				   : plan->driver.cpu_mode))
+		return tz_error(err, TZ_EUSAGE, "--mode %s: not a mode of %s",
+		    options->thread_mode ? "thread" : "cpu", options->driver);
+	if (paths_kernel(&plan->paths, plan->driver.os) == NULL)
+		return tz_error(err, TZ_ENOENT,
+		    "%s: there is no guest kernel for %s", options->driver,
+		    plan->driver.os);
+	return 0;
+}
+
+static bool
+has_word(const char *line, const char *key)
+{
+	size_t bytes = strlen(key);
+
+	while (*line != '\0') {
+		if (strncmp(line, key, bytes) == 0 && line[bytes] == '=')
+			return true;
+		line += strcspn(line, " ");
+		line += strspn(line, " ");
+	}
+	return false;
+}
+
+/* Adds KEY=VALUE unless an earlier word has the key: the first one counts. */
+static void add_word(struct plan *plan, const char *key, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+static void
+add_word(struct plan *plan, const char *key, const char *fmt, ...)
+{
+	size_t used = strlen(plan->cmdline);
+	size_t left = sizeof(plan->cmdline) - used;
+	char value[PLAN_CMDLINE_BYTES];
+	va_list ap;
+
+	if (has_word(plan->cmdline, key))
+		return;
+	va_start(ap, fmt);
+	vsnprintf(value, sizeof(value), fmt, ap);
+	va_end(ap);
+	/* What does not fit shows: plan_cmdline looks for a full line. */
+	snprintf(plan->cmdline + used, left, "%s%s=%s", used != 0 ? " " : "",
+	    key, value);
+}
+
+/* The words of harness/kpi/OS/README.md: what the user set, then the rest. */
+static int
+plan_cmdline(struct plan *plan, struct tz_error *err)
+{
+	const struct run_options *options = plan->options;
+	size_t i;
+
+	snprintf(plan->cmdline, sizeof(plan->cmdline), "%s", options->settings);
+	add_word(plan, "mode", "%s", options->thread_mode ? "thread" : "cpu");
+	add_word(plan, "cpus", "%u", options->cpu_count);
+	add_word(plan, "buf", "%" PRIu64, options->buffer_bytes);
+	add_word(plan, "workload", "%s", options->workload);
+	add_word(plan, "rounds", "%" PRIu64, options->rounds);
+	add_word(plan, "kernel", "%d", options->trace_kernel);
+	add_word(plan, "user", "%d", options->trace_user);
+	add_word(plan, "owner", "%s", plan->driver.owner);
+	for (i = 0; i < plan->driver.default_count; i++)
+		add_word(plan, plan->driver.defaults[i].key, "%s",
+		    plan->driver.defaults[i].value);
+	if (strlen(plan->cmdline) + 1 >= sizeof(plan->cmdline))
+		return tz_error(err, TZ_EUSAGE,
+		    "--workload and --set: the guest's command line would be "
+		    "longer than %d characters",
+		    PLAN_CMDLINE_BYTES - 2);
+	return 0;
+}
+
+int
+plan_make(
+    struct plan *plan, const struct run_options *options, struct tz_error *err)
+{
+	int error;
+
+	*plan = (struct plan){ .options = options };
+	error = paths_find(&plan->paths, err);
+	if (error == 0)
+		error = plan_check(plan, err);
+	if (error == 0)
+		error = plan_cmdline(plan, err);
+	return error;
+}
+
+void
+plan_free(struct plan *plan)
+{
+	driver_free(&plan->driver);
+	paths_free(&plan->paths);
+}

@@ -1,0 +1,33 @@
+/*
+ * What a run will do, from its options: checked before anything is built or
+ * written.
+ */
+#ifndef TOPAZ_HARNESS_PLAN_H
+#define TOPAZ_HARNESS_PLAN_H
+
+#include "harness/drivers.h"
+#include "harness/load/paths.h"
+
+#define PLAN_RAM_BYTES     (UINT64_C(256) << 20)
+#define PLAN_CMDLINE_BYTES 512
+
+struct profile;
+struct run_options;
+
+struct plan {
+	const struct run_options *options;
+	struct paths paths;
+	struct driver driver;
+	const struct profile *profile;
+	char cmdline[PLAN_CMDLINE_BYTES]; /* the guest's */
+};
+
+/*
+ * Errors as of run_driver.  OPTIONS must outlive PLAN, which is to be freed also
+ * after an error.
+ */
+int plan_make(
+    struct plan *plan, const struct run_options *options, struct tz_error *err);
+void plan_free(struct plan *plan);
+
+#endif

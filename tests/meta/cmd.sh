@@ -1,0 +1,110 @@
+#!/bin/sh
+# Goal: bad input is one clear line, the documented exit code, and nothing is
+# overwritten; good input gives the promised last line. Method: call the commands.
+# usage: cmd.sh TOPAZ
+topaz=$(realpath "$1")
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+bad=0
+
+# expect CODE TEXT LINES ARG...: exit code, a part of what is said, how many lines
+# are said on standard error (0: any number).
+expect() {
+	want=$1
+	text=$2
+	lines=$3
+	shift 3
+	"$topaz" "$@" >stdout 2>stderr
+	code=$?
+	[ $code = "$want" ] ||
+	    { echo "topaz $*: exit $code, not $want"; cat stderr; bad=1; }
+	cat stdout stderr | grep -q -F -- "$text" ||
+	    { echo "topaz $*: does not say: $text"; cat stdout stderr; bad=1; }
+	[ "$lines" = 0 ] || [ "$(wc -l <stderr)" = "$lines" ] ||
+	    { echo "topaz $*: not $lines lines:"; cat stderr; bad=1; }
+}
+
+expect 2 "usage: topaz" 0
+expect 2 "nothing: no such command" 0 nothing
+expect 0 "topaz " 0 --version
+expect 0 "Exit codes" 0 --help
+for command in run verify decode list; do
+	expect 0 "Usage: topaz $command" 0 $command --help
+	expect 2 "unrecognized option" 0 $command --no-such-option
+done
+
+echo keep >file
+expect 2 "--buffer 0: not a positive multiple" 1 run --buffer 0
+expect 2 "--buffer 5000: not a positive multiple" 1 run --buffer 5000
+expect 2 "do not fit into half" 1 run --buffer 1000M
+expect 2 "--buffer 4Q: not a number" 1 run --buffer 4Q
+expect 2 "--cpus 9: 1 to 8" 1 run --cpus 9
+expect 2 "--cpus 0: 1 to 8" 1 run --cpus 0
+expect 2 "--rounds 0" 1 run --rounds 0
+expect 2 "--mode both: cpu or thread" 1 run --mode both
+expect 2 "--mode thread: not a mode of insntrace" 1 run --mode thread
+expect 2 "--profile none: no such profile" 1 run --profile none
+expect 2 "--workload none: no such workload" 1 run --workload mix,none
+expect 2 "none: no such driver" 1 run none
+expect 2 "--set 'x': not KEY=VALUE" 1 run --set x
+expect 2 "--source FILE" 1 run freebsd-pt
+expect 2 "absent.c: No such file" 1 run --source absent.c
+expect 2 "file: exists and is no directory" 1 run -o file
+mkdir full && echo keep >full/file
+expect 2 "full: exists, is not empty" 1 run -o full
+echo '#error wrong' >wrong.c
+expect 2 "wrong.c: does not compile" 0 run --source wrong.c -o new
+[ ! -e new ] || { echo "a failed run left a bundle"; bad=1; }
+echo 'void nowhere(void); int f(void) { nowhere(); return 0; }' >open.c
+expect 2 "1 unresolved: nowhere" 1 run --source open.c -o new
+[ "$(cat file full/file)" = "keep
+keep" ] || { echo "a failed run overwrote something"; bad=1; }
+
+expect 0 "1 passed, 0 failed" 0 run -o bundle
+tail -n 1 stdout | grep -q -x '1 passed, 0 failed' ||
+    { echo "the last line of run is not alone"; bad=1; }
+expect 0 "MATCH" 0 verify bundle
+expect 0 '"passed": true' 0 run -o bundle2 --json
+diff -r bundle bundle2 >/dev/null ||
+    { echo "two runs gave two bundles"; bad=1; }
+expect 0 "psb" 0 decode bundle
+expect 0 "psb" 0 decode bundle/cpu0.pt
+expect 0 "trace.c:" 0 decode bundle --insns
+expect 3 "no such stream" 1 decode bundle --stream cpu7
+expect 2 "need a bundle" 1 decode bundle/cpu0.pt --insns
+expect 2 "no PSB packet" 1 decode file
+expect 2 "No such file" 1 decode absent
+expect 2 "absent" 1 verify absent
+head -c 1000 bundle2/cpu0.pt >short && cp short bundle2/cpu0.pt
+expect 2 "cpu0.pt" 1 verify bundle2
+expect 0 "1 passed" 0 run --no-truth -o bundle2
+expect 2 "it holds no truth" 1 verify bundle2
+
+# A driver that panics, and one that asks for what the model lacks.
+cat >bad.c <<'EOF'
+#include <sys/systm.h>
+#include <sys/kernel.h>
+#include <sys/module.h>
+#include <machine/cpufunc.h>
+int bad_event(module_t, int, void *);
+int bad_event(module_t module, int what, void *arg)
+{
+	KASSERT(what != MOD_LOAD, ("meant to fail"));
+	wrmsr(0x1d9, 0x1c0);
+	return 0;
+}
+static moduledata_t bad = { "bad", bad_event, 0 };
+DECLARE_MODULE(bad, bad, SI_SUB_DRIVERS, SI_ORDER_FIRST);
+EOF
+expect 1 "meant to fail" 0 run freebsd-pt --source bad.c -o bundle3
+grep -q '#.*bad_event+0x.* bad.c:8' stdout ||
+    { echo "the backtrace does not name the driver"; cat stdout; bad=1; }
+expect 6 "WRMSR 0x1d9" 0 run freebsd-pt --source bad.c -o bundle3 --no-invariants
+grep -q 'not modelled on cpu0 at bad_event+0x' stdout ||
+    { echo "what is not modelled has no place"; cat stdout; bad=1; }
+expect 1 "limit of instructions" 0 run --limit 100000 -o bundle3
+expect 0 "insntrace" 0 list
+expect 0 '"workloads"' 0 list --json workloads
+expect 3 "none: no such list" 1 list none
+exit $bad

@@ -1,0 +1,125 @@
+/*
+ * Code that changes: written over in place, mapped elsewhere, and two address spaces with different code at one address.
+ */
+#include "start.inc"
+
+#define VA 0x800000
+#define PD 0x5000
+#define PT 0x7000
+#define NEW_PML4 0x8000
+#define NEW_PDPT 0x9000
+#define NEW_PD 0xa000
+
+	/* Two functions of the same shape at physical 0xa00000 and 0xa01000. */
+	.macro shape page, value
+	lea rsi, [rip + 1f]
+	mov rdi, KERN + 0xa00000 + \page * 0x1000
+	mov ecx, 2f - 1f
+	rep movsb
+	jmp 2f
+1:	mov eax, \value
+	.if \page & 1
+	cmp eax, eax
+	.else
+	cmp eax, ecx
+	.endif
+	jz 3f
+	add eax, 1
+3:	ret
+2:
+	.endm
+
+main:
+	shape 0, 100
+	shape 1, 200
+	call trace_on
+	mov r13d, 3
+round:	call over
+	call remap
+	call spaces
+	dec r13d
+	jnz round
+	ret
+
+	/* Writable code: the immediate, then the target of the jump changes. */
+over:	lea rsi, [rip + 1f]
+	mov rdi, CODE
+	mov ecx, 2f - 1f
+	rep movsb
+	jmp 2f
+1:	mov eax, 1
+	jmp 3f
+	nop
+3:	add eax, 16
+	ret
+2:	mov rbx, CODE
+	call rbx
+	mov [rip + sum], eax
+	mov byte ptr [rbx + 1], 5
+	call rbx
+	add [rip + sum], eax
+	mov byte ptr [rbx + 6], 0
+	call rbx
+	mov byte ptr [rbx + 6], 1
+	add [rip + sum], eax
+	mov esi, [rip + sum]
+	mov edi, 1
+	call note
+	ret
+
+	/* The same address, another page: INVLPG, then CR3 again. */
+remap:	mov rdi, KERN + PD + 4 * 8
+	mov qword ptr [rdi], PT + 7
+	mov rdi, KERN + PT
+	mov qword ptr [rdi], 0xa00001
+	invlpg [VA]
+	mov ebx, VA
+	mov ecx, 0
+	call rbx
+	mov r12d, eax
+	mov qword ptr [rdi], 0xa01001
+	invlpg [VA]
+	call rbx
+	add r12d, eax
+	mov qword ptr [rdi], 0xa00001
+	mov rax, cr3
+	mov cr3, rax
+	call rbx
+	add r12d, eax
+	mov rsi, r12
+	mov edi, 3
+	call note
+	ret
+
+	/* Spaces that differ in the lower half only. */
+spaces:	mov rdi, KERN + NEW_PML4
+	mov qword ptr [rdi], NEW_PDPT + 7
+	mov rax, [KERN + 0x1ff8]
+	mov [rdi + 0xff8], rax
+	mov rdi, KERN + NEW_PDPT
+	mov qword ptr [rdi], NEW_PD + 7
+	mov rdi, KERN + NEW_PD
+	mov qword ptr [rdi + 4 * 8], 0xb000 + 7
+	mov rdi, KERN + 0xb000
+	mov qword ptr [rdi], 0xa01001
+	xor r12d, r12d
+	mov ebp, 4
+1:	mov eax, NEW_PML4
+	mov cr3, rax
+	mov ecx, 0
+	mov ebx, VA
+	call rbx
+	add r12d, eax
+	mov eax, 0x1000
+	mov cr3, rax
+	call rbx
+	add r12d, eax
+	dec ebp
+	jnz 1b
+	mov rsi, r12
+	mov edi, 4
+	call note
+	ret
+
+	.data
+sum:	.quad 0

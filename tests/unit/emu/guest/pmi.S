@@ -1,0 +1,112 @@
+/*
+ * A ToPA of small regions with INT: PMIs as NMIs that land in string instructions,
+ * loops and calls.  `param` moves everything by as many NOPs as it says, so that
+ * the NMI falls elsewhere; bit 8 lets the handler itself be traced far enough for
+ * a PMI while NMIs are blocked.
+ */
+#include "start.inc"
+
+#define TABLE_PA 0x5f8000
+#define REGIONS 400
+
+main:
+	lea rax, [rip + on_nmi]
+	mov [rip + hooks + 2 * 8], rax
+	mov dword ptr [APIC + 0xf0], 0x1ff
+	mov dword ptr [APIC + 0x340], 0x400
+	mov rdi, KERN + TABLE_PA
+	mov eax, 0x1000000 + 4
+	mov ecx, REGIONS
+1:	mov [rdi], rax
+	add rdi, 8
+	add rax, 0x1000
+	loop 1b
+	mov qword ptr [rdi], TABLE_PA + 1
+	mov rax, 0x0102030405060708
+	movq xmm3, rax
+	fld1
+	wr 0x560, TABLE_PA
+	wr 0x561, 0x7f
+	wr 0x571, 0
+	wr 0x570, 0x210d
+	movzx eax, byte ptr [rip + param]
+	mov ecx, 64
+	sub ecx, eax
+	lea rdx, [rip + 2f]
+	sub rdx, rax
+	jmp rdx
+	.fill 64, 1, 0x90
+2:	mov r12d, 1200
+3:	call work
+	dec r12d
+	jnz 3b
+	wr 0x570, 0
+	fadd st(0), st(0)
+	fistp qword ptr [rip + saved]
+	mov rsi, [rip + saved]
+	mov edi, 1
+	call note
+	movq rsi, xmm3
+	mov edi, 2
+	call note
+	mov esi, [rip + nmis]
+	mov edi, 3
+	call note
+	ret
+
+	/* Indirect branches for bytes of trace, then strings to be cut. */
+work:	lea rax, [rip + 1f]
+	jmp rax
+1:	lea rax, [rip + 2f]
+	jmp rax
+2:	mov ecx, 11
+	mov al, r12b
+	mov rdi, KERN + 0x900000
+	rep stosb
+	mov ecx, 5
+	mov rsi, KERN + 0x900000
+	mov rdi, KERN + 0x900100
+	rep movsq
+	mov ecx, 13
+	mov rdi, KERN + 0x900000
+	mov al, r12b
+	not al
+	repne scasb
+	setz al
+	movzx eax, al
+	add [rip + wrong], eax
+	xor ecx, ecx
+	rep stosb
+	paddb xmm3, xmm3
+	psubb xmm3, xmm3
+	mov rax, 0x0102030405060708
+	movq xmm3, rax
+	mov ecx, 3
+4:	jecxz 5f
+	loop 4b
+5:	jz 6f
+6:	ret
+
+	/* Unmasks and, if asked to, makes some more trace. */
+on_nmi:	inc dword ptr [rip + nmis]
+	mov dword ptr [APIC + 0x340], 0x400
+	test dword ptr [rip + param], 0x100
+	jz 2f
+	cmp dword ptr [rip + nmis], 6
+	ja 2f
+	push rax
+	push rcx
+	mov ecx, 700
+1:	lea rax, [rip + 3f]
+	jmp rax
+3:	lea rax, [rip + 4f]
+	jmp rax
+4:	loop 1b
+	pop rcx
+	pop rax
+2:	ret
+
+	.data
+saved:	.quad 0
+nmis:	.quad 0
+wrong:	.quad 0

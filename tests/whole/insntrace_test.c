@@ -1,0 +1,121 @@
+/*
+ * Goal: the default driver traces, and every byte is accounted for, when its buffer
+ * wraps and when it stops full. Method: whole runs at test size.
+ */
+#include "tests/whole/whole.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#define SMALL_BYTES 65536
+
+static void
+a_buffer_that_is_never_full_decodes_to_the_truth(void **state)
+{
+	struct run_options options = whole_options("insntrace", "default");
+	struct verify_result result;
+
+	(void)state;
+	options.cpu_count = 2;
+	whole_verify(&options, &result);
+	whole_assert_match(&result, 2, 100000);
+	for (size_t i = 0; i < result.stream_count; i++)
+		assert_int_equal(result.streams[i].rows[ACCOUNT_WRITTEN],
+		    result.streams[i].rows[ACCOUNT_REPORTED]);
+	verify_result_free(&result);
+}
+
+static void
+a_circular_buffer_reports_exactly_what_its_wraps_lost(void **state)
+{
+	struct run_options options = whole_options("insntrace", "circular");
+	struct verify_options how = { .rows = VERIFY_ROWS_DEFAULT |
+		    1u << ACCOUNT_PREFIX };
+	struct run_outcome outcome;
+	struct verify_result result;
+	struct bundle *bundle;
+
+	(void)state;
+	options.cpu_count = 2;
+	options.rounds = 20;
+	options.buffer_bytes = SMALL_BYTES;
+	whole_run(&options, &outcome);
+	assert_int_equal(run_exit_code(&outcome), 0);
+	assert_int_equal(bundle_open(options.output, &bundle, NULL), 0);
+	assert_int_equal(verify_bundle(bundle, &how, &result, NULL), 0);
+	bundle_close(bundle);
+	assert_true(result.match);
+	assert_int_equal(result.stream_count, 2);
+	for (size_t i = 0; i < 2; i++) {
+		const struct verify_stream *stream = &result.streams[i];
+
+		assert_true(outcome.cpu[i].wraps >= 3);
+		assert_int_equal(stream->rows[ACCOUNT_REPORTED] +
+			stream->rows[ACCOUNT_PREFIX],
+		    SMALL_BYTES);
+		assert_int_equal(stream->rows[ACCOUNT_WRITTEN],
+		    stream->rows[ACCOUNT_LOST] + SMALL_BYTES);
+		assert_true(stream->decoded > 50000);
+		assert_int_equal(stream->decoded, stream->matched);
+		assert_int_equal(
+		    stream->decoded + stream->beyond, stream->expected);
+	}
+	verify_result_free(&result);
+}
+
+static void
+a_buffer_that_stops_full_reports_all_of_it(void **state)
+{
+	struct run_options options = whole_options("insntrace", "full");
+	struct verify_result result;
+
+	(void)state;
+	options.cpu_count = 2;
+	options.rounds = 10;
+	options.buffer_bytes = SMALL_BYTES;
+	options.settings = "full=1";
+	whole_verify(&options, &result);
+	assert_true(result.match);
+	assert_int_equal(result.stream_count, 2);
+	for (size_t i = 0; i < 2; i++) {
+		const struct verify_stream *stream = &result.streams[i];
+
+		assert_int_equal(stream->rows[ACCOUNT_WRITTEN], SMALL_BYTES);
+		assert_int_equal(stream->rows[ACCOUNT_REPORTED], SMALL_BYTES);
+		assert_true(stream->decoded > 50000);
+		assert_true(stream->beyond < 200);
+	}
+	verify_result_free(&result);
+}
+
+static void
+two_runs_give_the_same_bundle(void **state)
+{
+	struct run_options options = whole_options("insntrace", "once");
+	struct run_outcome outcome;
+
+	(void)state;
+	options.cpu_count = 4;
+	whole_run(&options, &outcome);
+	options.output = whole_options("insntrace", "twice").output;
+	whole_run(&options, &outcome);
+	assert_true(whole_equal("once", "twice"));
+}
+
+int
+main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+		    a_buffer_that_is_never_full_decodes_to_the_truth),
+		cmocka_unit_test(
+		    a_circular_buffer_reports_exactly_what_its_wraps_lost),
+		cmocka_unit_test(a_buffer_that_stops_full_reports_all_of_it),
+		cmocka_unit_test(two_runs_give_the_same_bundle),
+	};
+
+	whole_init(argc, argv);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
