@@ -1,9 +1,9 @@
 #include "emu/channel.h"
 
+#include "emu/abi.h"
 #include "emu/cpu/cpu.h"
 #include "emu/event.h"
 #include "emu/machine.h"
-#include "emu/abi.h"
 
 #include <string.h>
 

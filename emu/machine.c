@@ -1,17 +1,15 @@
-#include "emu/machine.h"
-
 #include "emu/channel.h"
-#include "emu/cpu/cpu.h"
+#include "emu/machine_state.h"
 #include "emu/profile/profile.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define RAM_UNIT (UINT64_C(2) << 20)
 #define RAM_MAX  (UINT64_C(3) << 30)
-#define IPIS_MAX 64
 #define NEVER    UINT64_MAX
 
 /* Delivery modes of the ICR (SDM vol. 3, 11.6.1 "Interrupt Command Register"). */
@@ -21,43 +19,17 @@ enum {
 	ICR_INIT = 5,
 	ICR_STARTUP = 6,
 };
-#define ICR_LOGICAL TZ_BIT(11)
-#define ICR_ASSERT  TZ_BIT(14)
-#define ICR_LEVEL   TZ_BIT(15)
+#define ICR_LOGICAL    TZ_BIT(11)
+#define ICR_ASSERT     TZ_BIT(14)
+#define ICR_LEVEL      TZ_BIT(15)
 #define ICR_VECTOR_MIN 16
 
-/* An interrupt on its way: seen at the later of its due time and the target's. */
-struct ipi {
-	uint64_t due;
-	uint8_t mode, vector;
-};
-
-struct slot {
-	struct cpu *cpu;
-	struct ipi ipi[IPIS_MAX];
-	unsigned ipi_count;
-	bool parked; /* in wait-for-SIPI */
-};
-
-struct machine {
-	struct machine_config config;
-	struct machine_observer observer;
-	struct slot slot[MACHINE_CPUS_MAX];
-	uint8_t *ram;
-	uint64_t entry, boot_info;
-	struct gpa boot_cr3;
-	struct machine_result *result;
-	unsigned running;
-};
-
 static void
-end_run(struct machine *machine, enum machine_end end, unsigned cpu, int code,
-    const char *text)
+describe_end(struct machine *machine, enum machine_end end, unsigned cpu,
+    int code, const char *text)
 {
 	struct machine_result *result = machine->result;
 
-	for (unsigned i = 0; i < machine->config.cpu_count; i++)
-		cpu_stop_run(machine->slot[i].cpu);
 	*result = (struct machine_result){
 		.end = end,
 		.code = code,
@@ -66,6 +38,16 @@ end_run(struct machine *machine, enum machine_end end, unsigned cpu, int code,
 		.rbp = cpu_rbp(machine->slot[cpu].cpu),
 	};
 	snprintf(result->text, sizeof(result->text), "%s", text);
+}
+
+/* The run is over: no CPU goes on. */
+static void
+end_run(struct machine *machine, enum machine_end end, unsigned cpu, int code,
+    const char *text)
+{
+	for (unsigned i = 0; i < machine->config.cpu_count; i++)
+		cpu_stop_run(machine->slot[i].cpu);
+	describe_end(machine, end, cpu, code, text);
 }
 
 static void
@@ -217,9 +199,8 @@ machine_create(const struct machine_config *config,
 	if (machine->config.quantum_cycles == 0)
 		machine->config.quantum_cycles = MACHINE_QUANTUM_CYCLES;
 	machine->observer = *observer;
-	machine->ram = mmap(NULL, config->ram_bytes, PROT_READ | PROT_WRITE,
-	    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (machine->ram == MAP_FAILED) {
+	machine->ram_fd = snapshot_make_ram(config->ram_bytes, &machine->ram);
+	if (machine->ram_fd < 0) {
 		free(machine);
 		return tz_error(err, TZ_EIO, "no memory for guest RAM");
 	}
@@ -252,7 +233,9 @@ machine_destroy(struct machine *machine)
 		return;
 	for (unsigned i = 0; i < machine->config.cpu_count; i++)
 		cpu_destroy(machine->slot[i].cpu);
+	snapshot_drop(machine);
 	munmap(machine->ram, machine->config.ram_bytes);
+	close(machine->ram_fd);
 	free(machine);
 }
 
@@ -377,12 +360,12 @@ note_switch(struct machine *machine, unsigned to)
 		.cpu = (uint16_t)to,
 		.insns = cpu_insns(machine->slot[to].cpu),
 		.cycles = cpu_cycles(machine->slot[to].cpu),
-		.a = machine->running,
+		.a = machine->turn.cpu,
 	};
 
-	if (machine->running == to)
+	if (machine->turn.cpu == to)
 		return;
-	machine->running = to;
+	machine->turn.cpu = to;
 	on_event(machine, &event);
 }
 
@@ -396,32 +379,53 @@ total_insns(const struct machine *machine)
 	return total;
 }
 
-/* Runs one CPU for as long as the base order lets it; false: the run is over. */
+/* Begins the next turn; false: nobody can go on. */
 static bool
-run_slice(struct machine *machine, uint64_t insns_left)
+begin_turn(struct machine *machine)
 {
-	uint64_t first, second, limit;
+	uint64_t first, second;
 	unsigned id = choose_cpu(machine, &first, &second);
-	struct slot *slot = &machine->slot[id];
 
 	if (first == NEVER) {
-		end_run(machine, MACHINE_DEADLOCK, machine->running, 0,
+		end_run(machine, MACHINE_DEADLOCK, machine->turn.cpu, 0,
 		    "every CPU is halted and no interrupt is on its way");
 		return false;
 	}
-	cpu_idle_until(slot->cpu, first);
+	cpu_idle_until(machine->slot[id].cpu, first);
 	deliver_due(machine, id);
+	note_switch(machine, id);
+	machine->turn.limit = NEVER;
+	if (second != NEVER)
+		machine->turn.limit = second + machine->config.quantum_cycles;
+	for (unsigned i = 0; i < machine->slot[id].ipi_count; i++) {
+		if (machine->slot[id].ipi[i].due < machine->turn.limit)
+			machine->turn.limit = machine->slot[id].ipi[i].due;
+	}
+	return true;
+}
+
+/*
+ * Runs one CPU for as long as the base order lets it, INSNS_LEFT at the most: then
+ * its turn is broken off, and goes on with the next call.  False: the run is over.
+ */
+static bool
+run_turn(struct machine *machine, uint64_t insns_left)
+{
+	struct machine_turn *turn = &machine->turn;
+	struct slot *slot;
+	uint64_t stop;
+	enum cpu_end end;
+
+	if (!turn->broken && !begin_turn(machine))
+		return false;
+	slot = &machine->slot[turn->cpu];
+	turn->broken = false;
 	if (slot->parked)
 		return true;
-	note_switch(machine, id);
-	limit = first + insns_left;
-	if (second != NEVER && second + machine->config.quantum_cycles < limit)
-		limit = second + machine->config.quantum_cycles;
-	for (unsigned i = 0; i < slot->ipi_count; i++) {
-		if (slot->ipi[i].due < limit)
-			limit = slot->ipi[i].due;
-	}
-	return cpu_run(slot->cpu, limit) != CPU_OVER;
+	stop = cpu_cycles(slot->cpu) + insns_left;
+	end = cpu_run(slot->cpu, stop < turn->limit ? stop : turn->limit);
+	turn->broken = end == CPU_LIMIT && cpu_cycles(slot->cpu) < turn->limit;
+	return end != CPU_OVER;
 }
 
 void
@@ -435,11 +439,11 @@ machine_run(
 		uint64_t done = total_insns(machine);
 
 		if (done >= end) {
-			end_run(machine, MACHINE_LIMIT, machine->running, 0,
-			    "the limit of instructions is reached");
+			describe_end(machine, MACHINE_LIMIT, machine->turn.cpu,
+			    0, "the limit of instructions is reached");
 			break;
 		}
-		if (!run_slice(machine, end - done))
+		if (!run_turn(machine, end - done))
 			break;
 	}
 	machine_sync_output(machine);

@@ -42,7 +42,7 @@ enum machine_end {
 	MACHINE_UNMODELLED,   /* it did what the model lacks; .text names it */
 	MACHINE_TRIPLE_FAULT, /* exception while delivering a double fault */
 	MACHINE_DEADLOCK,     /* every CPU halts and nothing can wake one */
-	MACHINE_LIMIT,        /* insns_max reached */
+	MACHINE_LIMIT,        /* insns_max reached: machine_run() goes on */
 	MACHINE_ENGINE,       /* the engine refused: .text */
 };
 
@@ -77,6 +77,15 @@ void machine_boot(struct machine *machine, uint64_t entry, uint64_t boot_info,
 /* Runs until the guest ends or INSNS_MAX instructions in all (0: no limit). */
 void machine_run(
     struct machine *machine, uint64_t insns_max, struct machine_result *result);
+
+/*
+ * Remembers the whole machine as it stands between two calls of machine_run();
+ * machine_restore() goes back there, any number of times.  There is one snapshot;
+ * a new one replaces it.  -TZ_EIO: no memory.  A restored machine does what it did
+ * after the snapshot, to the byte, whatever it has run in between.
+ */
+int machine_snapshot(struct machine *machine, struct tz_error *err);
+void machine_restore(struct machine *machine);
 
 /* Counters of one CPU. */
 struct machine_counters {

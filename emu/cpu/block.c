@@ -112,6 +112,19 @@ block_cache_select(struct block_cache *cache, const struct walk_space *space)
 	return cache->block_count < blocks;
 }
 
+bool
+block_cache_is_stale(
+    const struct block_cache *cache, const struct walk_space *space)
+{
+	for (unsigned i = 0; i < cache->page_count; i++) {
+		const struct code_page *page = &cache->page[i];
+
+		if (hash_page(space, page->pa) != page->hash)
+			return true;
+	}
+	return false;
+}
+
 static unsigned
 bucket_of(uint64_t va, uint32_t size, uint8_t space)
 {

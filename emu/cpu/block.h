@@ -68,6 +68,10 @@ void block_cache_destroy(struct block_cache *cache);
 bool block_cache_select(
     struct block_cache *cache, const struct walk_space *space);
 
+/* Has RAM been changed behind the guest's back where known code is? */
+bool block_cache_is_stale(
+    const struct block_cache *cache, const struct walk_space *space);
+
 /* Forgets every descriptor. */
 void block_cache_flush(struct block_cache *cache);
 

@@ -260,8 +260,8 @@ cpu_fire_timer(struct cpu *cpu, uint64_t now)
 static void
 choose_engine(struct cpu *cpu)
 {
-	bool step =
-	    cpu->stepper != NULL && cpu->nmi_pending && cpu->nmi_wait > 0;
+	bool step = cpu->stepper != NULL && cpu->nmi_pending &&
+	    cpu->nmi_wait > 0;
 	struct engine *next = step ? cpu->stepper : cpu->engine;
 
 	if (next == cpu->active)

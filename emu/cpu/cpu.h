@@ -88,6 +88,16 @@ void cpu_nmi(struct cpu *cpu);
 void cpu_set_truth(struct cpu *cpu, struct truth *truth);
 void cpu_stop_run(struct cpu *cpu); /* cpu_run() returns CPU_OVER soon */
 
+/*
+ * The whole state of a CPU that does not run, without its truth; NULL: no memory.
+ * It may be put back any number of times, RAM first; the truth that is being
+ * recorded then goes on from there.
+ */
+struct cpu_snapshot;
+struct cpu_snapshot *cpu_snapshot_take(struct cpu *cpu);
+void cpu_snapshot_apply(struct cpu *cpu, const struct cpu_snapshot *snapshot);
+void cpu_snapshot_free(struct cpu_snapshot *snapshot);
+
 uint64_t cpu_rip(struct cpu *cpu);
 uint64_t cpu_rbp(struct cpu *cpu);
 bool cpu_read(struct cpu *cpu, struct gva va, void *bytes, size_t count);

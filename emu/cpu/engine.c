@@ -14,7 +14,7 @@
 /* What a program sees and a change of privilege must not lose. */
 #define VECTOR_REGS 16
 #define X87_REGS    8
-#define TABLE_REGS   4
+#define TABLE_REGS  4
 
 struct engine {
 	uc_engine *uc;
@@ -399,4 +399,57 @@ void
 engine_flush_tlb(struct engine *engine)
 {
 	TZ_ASSERT(uc_ctl_flush_tlb(engine->uc) == UC_ERR_OK);
+}
+
+void
+engine_forget_all(struct engine *engine)
+{
+	TZ_ASSERT(uc_ctl_flush_tb(engine->uc) == UC_ERR_OK);
+}
+
+struct engine_snapshot {
+	uc_context *state, *ring0;
+};
+
+struct engine_snapshot *
+engine_snapshot_take(struct engine *engine)
+{
+	struct engine_snapshot *snapshot = calloc(1, sizeof(*snapshot));
+
+	if (snapshot == NULL)
+		return NULL;
+	if (uc_context_alloc(engine->uc, &snapshot->state) != UC_ERR_OK ||
+	    uc_context_alloc(engine->uc, &snapshot->ring0) != UC_ERR_OK) {
+		engine_snapshot_free(snapshot);
+		return NULL;
+	}
+	/* A context is copied by way of the engine. */
+	TZ_ASSERT(uc_context_save(engine->uc, snapshot->state) == UC_ERR_OK);
+	TZ_ASSERT(uc_context_restore(engine->uc, engine->ring0) == UC_ERR_OK);
+	TZ_ASSERT(uc_context_save(engine->uc, snapshot->ring0) == UC_ERR_OK);
+	TZ_ASSERT(uc_context_restore(engine->uc, snapshot->state) == UC_ERR_OK);
+	engine_flush_tlb(engine);
+	return snapshot;
+}
+
+void
+engine_snapshot_free(struct engine_snapshot *snapshot)
+{
+	if (snapshot == NULL)
+		return;
+	if (snapshot->state != NULL)
+		uc_context_free(snapshot->state);
+	if (snapshot->ring0 != NULL)
+		uc_context_free(snapshot->ring0);
+	free(snapshot);
+}
+
+void
+engine_snapshot_apply(
+    struct engine *engine, const struct engine_snapshot *snapshot)
+{
+	TZ_ASSERT(uc_context_restore(engine->uc, snapshot->ring0) == UC_ERR_OK);
+	TZ_ASSERT(uc_context_save(engine->uc, engine->ring0) == UC_ERR_OK);
+	TZ_ASSERT(uc_context_restore(engine->uc, snapshot->state) == UC_ERR_OK);
+	engine_flush_tlb(engine);
 }

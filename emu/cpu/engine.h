@@ -109,11 +109,19 @@ void engine_enter_ring0(struct engine *engine);
 /* Makes TO's architectural state equal to FROM's, kept ring 0 copy included. */
 void engine_copy(struct engine *to, struct engine *from);
 
+/* The architectural state, to be put back; NULL: no memory. */
+struct engine_snapshot;
+struct engine_snapshot *engine_snapshot_take(struct engine *engine);
+void engine_snapshot_apply(
+    struct engine *engine, const struct engine_snapshot *snapshot);
+void engine_snapshot_free(struct engine_snapshot *snapshot);
+
 /* Calls .site before each execution of the instruction at VA. */
 void engine_hook(struct engine *engine, uint64_t va);
 
 /* Forgets translations of [va, va + size), so that new hooks take effect. */
 void engine_forget(struct engine *engine, uint64_t va, uint64_t size);
+void engine_forget_all(struct engine *engine);
 void engine_flush_tlb(struct engine *engine);
 
 #endif

@@ -255,8 +255,9 @@ cpu_deliver(struct cpu *cpu, uint8_t vector, enum delivery kind, uint64_t error,
 	}
 	while (!read_gate(cpu, vector, kind, &gate, &next) ||
 	    !new_stack(cpu, &gate, &rsp, &next) ||
-	    !push_frame(cpu, rip, kind == DELIVER_FAULT && has_error_code(vector),
-		error, &rsp, &next)) {
+	    !push_frame(cpu, rip,
+		kind == DELIVER_FAULT && has_error_code(vector), error, &rsp,
+		&next)) {
 		/* INT n is benign, whatever its number. */
 		uint8_t first = kind == DELIVER_FAULT ? vector : 3;
 

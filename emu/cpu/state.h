@@ -68,7 +68,7 @@ struct cpu {
 	uint64_t pmi_count, nmi_count;
 	uint64_t delivery_insns;   /* retired when one was delivered last */
 	unsigned delivery_repeats; /* since then with nothing retired */
-	uint64_t trace_bytes; /* reported as EVENT_OUTPUT */
+	uint64_t trace_bytes;      /* reported as EVENT_OUTPUT */
 	const char *pt_error;
 
 	uint64_t *hooked; /* addresses given to engine_hook() */

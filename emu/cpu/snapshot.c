@@ -1,0 +1,71 @@
+/*
+ * A CPU's state, taken and put back.  What the engine has translated and what was
+ * learnt of the code stays, unless the code behind it is another one now.
+ */
+#include "emu/cpu/state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct cpu_snapshot {
+	struct cpu cpu;
+	struct engine_snapshot *engine;
+	void *unit;
+};
+
+struct cpu_snapshot *
+cpu_snapshot_take(struct cpu *cpu)
+{
+	struct cpu_snapshot *snapshot;
+	void *memory = NULL;
+
+	TZ_ASSERT(cpu->block == &cpu->nowhere);
+	TZ_ASSERT(!cpu->trapped);
+	if (posix_memalign(
+		&memory, _Alignof(struct cpu_snapshot), sizeof(*snapshot)) != 0)
+		return NULL;
+	snapshot = memset(memory, 0, sizeof(*snapshot));
+	if (cpu->active != cpu->engine) {
+		engine_copy(cpu->engine, cpu->active);
+		cpu->active = cpu->engine;
+	}
+	snapshot->cpu = *cpu;
+	snapshot->engine = engine_snapshot_take(cpu->engine);
+	snapshot->unit = malloc(pt_unit_size());
+	if (snapshot->engine == NULL || snapshot->unit == NULL) {
+		cpu_snapshot_free(snapshot);
+		return NULL;
+	}
+	pt_unit_save(cpu->unit, snapshot->unit);
+	return snapshot;
+}
+
+void
+cpu_snapshot_free(struct cpu_snapshot *snapshot)
+{
+	if (snapshot == NULL)
+		return;
+	engine_snapshot_free(snapshot->engine);
+	free(snapshot->unit);
+	free(snapshot);
+}
+
+void
+cpu_snapshot_apply(struct cpu *cpu, const struct cpu_snapshot *snapshot)
+{
+	size_t hooked_count = cpu->hooked_count;
+	struct truth *truth = cpu->truth;
+
+	*cpu = snapshot->cpu;
+	cpu->hooked_count = hooked_count;
+	pt_unit_restore(cpu->unit, snapshot->unit);
+	engine_snapshot_apply(cpu->engine, snapshot->engine);
+	if (block_cache_is_stale(cpu->blocks, &cpu->space)) {
+		block_cache_flush(cpu->blocks);
+		engine_forget_all(cpu->engine);
+		if (cpu->stepper != NULL)
+			engine_forget_all(cpu->stepper);
+	}
+	block_cache_select(cpu->blocks, &cpu->space);
+	cpu_set_truth(cpu, truth);
+}
