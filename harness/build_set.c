@@ -56,6 +56,16 @@ add_modules(struct build_set *set, const struct build_kpi *kpi,
 	return error;
 }
 
+/* The compiler takes anything else for the linker's and drops it. */
+static bool
+is_source_name(const char *path)
+{
+	const char *dot = strrchr(path, '.');
+
+	return dot != NULL &&
+	    (strcmp(dot, ".c") == 0 || strcmp(dot, ".S") == 0);
+}
+
 static int
 check_sources(char *const *sources, struct tz_error *err)
 {
@@ -69,6 +79,10 @@ check_sources(char *const *sources, struct tz_error *err)
 		if (!S_ISREG(st.st_mode))
 			return tz_error(err, TZ_EUSAGE,
 			    "%s: not a regular file", sources[i]);
+		if (!is_source_name(sources[i]))
+			return tz_error(err, TZ_EUSAGE,
+			    "%s: not a C or assembler source (.c, .S)",
+			    sources[i]);
 	}
 	return 0;
 }

@@ -8,7 +8,7 @@
 #define TIMER_MODES    (TZ_BIT(17) | TZ_BIT(18))
 #define SVR_ENABLED    TZ_BIT(8)
 #define VERSION        UINT32_C(0x00050015) /* xAPIC, 6 LVT entries */
-#define VECTOR_MIN 16
+#define VECTOR_MIN     16
 
 /* Offsets of the page (SDM vol. 3, table 11-1 "Local APIC Register Address Map"). */
 enum {

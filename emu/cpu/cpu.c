@@ -411,7 +411,9 @@ cpu_set_truth(struct cpu *cpu, struct truth *truth)
 uint64_t
 cpu_rip(struct cpu *cpu)
 {
-	return engine_get(cpu->active, ENGINE_RIP);
+	/* In the middle of a block the engine's RIP is behind. */
+	return cpu->access_va != 0 ? cpu->access_va
+				   : engine_get(cpu->active, ENGINE_RIP);
 }
 
 uint64_t

@@ -15,6 +15,8 @@ struct find_access {
 	unsigned matches;
 	unsigned index; /* of the match in its block */
 	uint64_t va;    /* and its address */
+	/* The engine splits what is wider than 4 bytes. */
+	unsigned insn_bytes;
 };
 
 static bool
@@ -27,7 +29,7 @@ match_access(void *arg, uint64_t va, unsigned index, const struct insn *insn,
 
 	if (!insn_memory_operand(
 		bytes, insn->length, va, &find->regs, &memory) ||
-	    memory.bytes != find->bytes ||
+	    memory.bytes < find->bytes ||
 	    !(find->write ? memory.written : memory.read))
 		return true;
 	if (!walk_page(&find->cpu->space, (struct gva){ memory.va }, &walk) ||
@@ -36,42 +38,49 @@ match_access(void *arg, uint64_t va, unsigned index, const struct insn *insn,
 	find->matches++;
 	find->index = index;
 	find->va = va;
+	find->insn_bytes = memory.bytes;
 	return true;
 }
 
 /* The time at which the access happens; false: cannot say, the run is over. */
 static bool
-access_time(struct cpu *cpu, uint64_t offset, unsigned bytes, bool write,
-    uint64_t *va, uint64_t *now)
+access_time(struct cpu *cpu, uint64_t offset, unsigned *bytes, bool write,
+    uint64_t *now)
 {
 	struct find_access find = {
 		.cpu = cpu,
 		.pa = APIC_PA + offset,
-		.bytes = bytes,
+		.bytes = *bytes,
 		.write = write,
 	};
 
 	cpu_read_regs(cpu, &find.regs);
 	block_visit(cpu->block, &cpu->space, match_access, &find);
-	*va = find.matches == 1 ? find.va : cpu->block->va;
+	cpu->access_va = find.matches == 1 ? find.va : cpu->block->va;
 	if (find.matches != 1) {
 		cpu_end_run(cpu, CPU_OVER_UNMODELLED,
 		    "%u-byte %s local APIC register 0x%llx in the block at "
 		    "0x%llx: %u instructions could be meant",
-		    bytes, write ? "write to" : "read of",
+		    *bytes, write ? "write to" : "read of",
 		    (unsigned long long)offset,
 		    (unsigned long long)cpu->block->va, find.matches);
 		return false;
 	}
 	*now = cpu_cycles(cpu) + find.index;
+	*bytes = find.insn_bytes;
 	cpu_fire_timer(cpu, *now);
 	return true;
 }
 
-/* The run is over: the instruction at VA does not retire. */
+/* If the run is over, the instruction that accesses does not retire. */
 static void
-leave_at(struct cpu *cpu, uint64_t va)
+end_access(struct cpu *cpu)
 {
+	uint64_t va = cpu->access_va;
+
+	cpu->access_va = 0;
+	if (!cpu->over)
+		return;
 	cpu_cut_block(cpu, va);
 	if (cpu->truth != NULL)
 		truth_cut(cpu->truth, va);
@@ -92,16 +101,15 @@ cpu_mmio_read(void *arg, uint64_t offset, unsigned bytes)
 {
 	struct cpu *cpu = arg;
 	uint32_t value = 0;
-	uint64_t va, now;
+	uint64_t now;
 
 	if (cpu->over)
 		return 0;
-	if (access_time(cpu, offset, bytes, false, &va, &now) &&
+	if (access_time(cpu, offset, &bytes, false, &now) &&
 	    (bytes != 4 ||
 		apic_read(&cpu->apic, offset, now, &value) != APIC_OK))
 		refuse(cpu, "read of", offset, bytes, 0);
-	if (cpu->over)
-		leave_at(cpu, va);
+	end_access(cpu);
 	return value;
 }
 
@@ -110,11 +118,11 @@ cpu_mmio_write(void *arg, uint64_t offset, unsigned bytes, uint64_t value)
 {
 	struct cpu *cpu = arg;
 	enum apic_effect effect = APIC_UNMODELLED;
-	uint64_t va, now;
+	uint64_t now;
 
 	if (cpu->over)
 		return;
-	if (access_time(cpu, offset, bytes, true, &va, &now)) {
+	if (access_time(cpu, offset, &bytes, true, &now)) {
 		if (bytes == 4)
 			effect = apic_write(
 			    &cpu->apic, offset, now, (uint32_t)value);
@@ -124,10 +132,9 @@ cpu_mmio_write(void *arg, uint64_t offset, unsigned bytes, uint64_t value)
 	if (effect == APIC_SEND)
 		cpu->config.port.ipi(cpu->config.port.arg, cpu->config.id,
 		    cpu->apic.icr_low, cpu->apic.icr_high, now);
-	if (cpu->over) {
-		leave_at(cpu, va);
+	end_access(cpu);
+	if (cpu->over)
 		return;
-	}
 	cpu->yield |= effect == APIC_SEND;
 	cpu_look_soon(cpu);
 }

@@ -66,6 +66,7 @@ struct cpu {
 	uint64_t xcr0, xss, apic_base, pat, tsc_aux, misc_enable;
 	uint64_t star, lstar, cstar, fmask;
 	uint64_t pmi_count, nmi_count;
+	uint64_t access_va; /* of the access to the APIC that goes on; else 0 */
 	uint64_t delivery_insns;   /* retired when one was delivered last */
 	unsigned delivery_repeats; /* since then with nothing retired */
 	uint64_t trace_bytes;      /* reported as EVENT_OUTPUT */

@@ -54,6 +54,7 @@ expect 2 "file: exists and is no directory" 1 run -o file
 mkdir full && echo keep >full/file
 expect 2 "full: exists, is not empty" 1 run -o full
 echo '#error wrong' >wrong.c
+expect 2 "not a C or assembler source" 1 run --source /bin/sh -o new
 expect 2 "wrong.c: does not compile" 0 run --source wrong.c -o new
 [ ! -e new ] || { echo "a failed run left a bundle"; bad=1; }
 echo 'void nowhere(void); int f(void) { nowhere(); return 0; }' >open.c

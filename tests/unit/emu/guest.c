@@ -12,17 +12,17 @@
 
 #include <cmocka.h>
 
-#define IMAGE_PA 0x200000
-#define PML4_PA 0x1000
-#define AREA_PA 0x600000
+#define IMAGE_PA   0x200000
+#define PML4_PA    0x1000
+#define AREA_PA    0x600000
 #define AREA_BYTES 0x40000
-#define RECORDS 0x20000
-#define INSNS_MAX 3000000
-#define PTE_P TZ_BIT(0)
-#define PTE_W TZ_BIT(1)
-#define PTE_U TZ_BIT(2)
-#define PTE_PS TZ_BIT(7)
-#define PTE_NX TZ_BIT(63)
+#define RECORDS    0x20000
+#define INSNS_MAX  3000000
+#define PTE_P      TZ_BIT(0)
+#define PTE_W      TZ_BIT(1)
+#define PTE_U      TZ_BIT(2)
+#define PTE_PS     TZ_BIT(7)
+#define PTE_NX     TZ_BIT(63)
 
 static const char *guest_dir;
 
@@ -103,8 +103,7 @@ on_words(void *arg, const uint32_t *words, size_t count)
 {
 	struct guest_words *to = arg;
 
-	to->word =
-	    realloc(to->word, (to->count + count) * sizeof(*to->word));
+	to->word = realloc(to->word, (to->count + count) * sizeof(*to->word));
 	assert_non_null(to->word);
 	memcpy(to->word + to->count, words, count * sizeof(*words));
 	to->count += count;
@@ -115,13 +114,13 @@ static void
 create(struct guest *guest)
 {
 	struct machine_config config = {
-	    .profile = profile_find("skylake"),
-	    .cpu_count = guest->options.cpus,
-	    .ram_bytes = GUEST_RAM_BYTES,
-	    .quantum_cycles = guest->options.quantum_cycles,
-	    .single_step = guest->options.single_step,
+		.profile = profile_find("skylake"),
+		.cpu_count = guest->options.cpus,
+		.ram_bytes = GUEST_RAM_BYTES,
+		.quantum_cycles = guest->options.quantum_cycles,
+		.single_step = guest->options.single_step,
 	};
-	struct machine_observer observer = {.arg = guest, .event = on_event};
+	struct machine_observer observer = { .arg = guest, .event = on_event };
 	struct tz_error err;
 
 	if (machine_create(&config, &observer, &guest->machine, &err) != 0)
@@ -133,9 +132,9 @@ void
 guest_run(
     const char *name, const struct guest_options *options, struct guest *guest)
 {
-	struct truth *truth[GUEST_CPUS_MAX] = {NULL};
+	struct truth *truth[GUEST_CPUS_MAX] = { NULL };
 
-	*guest = (struct guest){.options = *options};
+	*guest = (struct guest){ .options = *options };
 	if (guest->options.cpus == 0)
 		guest->options.cpus = 1;
 	if (guest->options.insns_max == 0)
@@ -151,9 +150,8 @@ guest_run(
 		machine_set_truth(guest->machine, i, truth[i]);
 	}
 	machine_boot(guest->machine, GUEST_KERN + IMAGE_PA, options->param,
-	    (struct gpa){PML4_PA});
-	machine_run(
-	    guest->machine, guest->options.insns_max, &guest->result);
+	    (struct gpa){ PML4_PA });
+	machine_run(guest->machine, guest->options.insns_max, &guest->result);
 	for (unsigned i = 0; i < guest->options.cpus; i++) {
 		machine_counters(guest->machine, i, &guest->counters[i]);
 		if (truth[i] == NULL)
@@ -232,8 +230,8 @@ assert_same_retired(const struct guest *a, const struct guest *b, unsigned cpu)
 		    p->arg != q->arg || p->ip != q->ip || p->cr3 != q->cr3)
 			fail_msg("CPU %u, truth %zu: kind %u ip 0x%llx and "
 				 "kind %u ip 0x%llx",
-			    cpu, i, p->kind, (unsigned long long)p->ip,
-			    q->kind, (unsigned long long)q->ip);
+			    cpu, i, p->kind, (unsigned long long)p->ip, q->kind,
+			    (unsigned long long)q->ip);
 	}
 	assert_int_equal(x.count, y.count);
 	retired_free(&x);

@@ -1,7 +1,7 @@
 /*
- * A machine with boot tables and a small guest, run with everything recorded, and
- * the comparisons that the tests make: one way of running against another, and
- * the truth against what the trace decodes to.
+ * A machine with boot tables and a small guest, run with everything recorded,
+ * and the comparisons that the tests make: one way of running against another,
+ * and the truth against what the trace decodes to.
  */
 #ifndef TOPAZ_TESTS_UNIT_EMU_GUEST_H
 #define TOPAZ_TESTS_UNIT_EMU_GUEST_H
@@ -9,9 +9,9 @@
 #include "emu/event.h"
 #include "emu/machine.h"
 
-#define GUEST_CPUS_MAX 4
-#define GUEST_KERN UINT64_C(0xffffffff80000000)
-#define GUEST_RAM_BYTES (UINT64_C(64) << 20)
+#define GUEST_CPUS_MAX      4
+#define GUEST_KERN          UINT64_C(0xffffffff80000000)
+#define GUEST_RAM_BYTES     (UINT64_C(64) << 20)
 #define GUEST_TRACE_PA(cpu) (UINT64_C(0x1000000) + (uint64_t)(cpu)*0x800000)
 
 struct guest_options {
@@ -51,9 +51,9 @@ void guest_free(struct guest *guest);
 void guest_assert_same(const struct guest *a, const struct guest *b);
 
 /*
- * Runs NAME as blocks, one instruction at a time, and as blocks without a truth;
- * compares the three and, where a trace was written, decodes it against the
- * truth.  GUEST is the run in blocks.
+ * Runs NAME as blocks, one instruction at a time, and as blocks without a
+ * truth; compares the three and, where a trace was written, decodes it against
+ * the truth.  GUEST is the run in blocks.
  */
 void guest_run_all_ways(
     const char *name, const struct guest_options *options, struct guest *guest);
@@ -69,7 +69,7 @@ struct guest_record guest_record(
 /* The 8 bytes at physical PA. */
 uint64_t guest_u64(const struct guest *guest, uint64_t pa);
 
-/* The INDEX-th value that the guest noted under CODE; fails if there is none. */
+/* The INDEX-th value noted under CODE; fails if there is none. */
 uint64_t guest_note(const struct guest *guest, uint64_t code, size_t index);
 
 size_t guest_count_events(const struct guest *guest, enum event_kind kind);

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #define DICT_ENTRIES 16384
-#define RTIT_CTL 0x570
+#define RTIT_CTL     0x570
 
 /* The run of instructions whose end the next word tells. */
 struct open_run {
@@ -34,8 +34,8 @@ append(struct retired_list *list, struct retired item)
 {
 	if (list->count == list->room) {
 		list->room = list->room * 2 + 1024;
-		list->item =
-		    realloc(list->item, list->room * sizeof(*list->item));
+		list->item = realloc(
+		    list->item, list->room * sizeof(*list->item));
 		assert_non_null(list->item);
 	}
 	list->item[list->count++] = item;
@@ -45,7 +45,7 @@ static void
 add(struct expand *x, enum retired_kind kind, uint32_t arg, uint64_t ip)
 {
 	append(x->list,
-	    (struct retired){(uint8_t)kind, x->cpl, arg, ip, x->cr3});
+	    (struct retired){ (uint8_t)kind, x->cpl, arg, ip, x->cr3 });
 }
 
 /* Length of the instruction at VA; is it a string one with a REP prefix? */
@@ -58,11 +58,11 @@ length_at(const struct expand *x, uint64_t va, bool *rep)
 	size_t count = sizeof(bytes);
 
 	while (count > 0 &&
-	    !machine_read(x->guest->machine, x->cpu, (struct gva){va}, bytes,
-		count))
+	    !machine_read(
+		x->guest->machine, x->cpu, (struct gva){ va }, bytes, count))
 		count--;
-	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64,
-	    ZYDIS_STACK_WIDTH_64);
+	ZydisDecoderInit(
+	    &decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 	if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(
 		&decoder, NULL, bytes, count, &insn)))
 		fail_msg("no instruction at 0x%llx", (unsigned long long)va);
@@ -87,7 +87,7 @@ close_run(struct expand *x, uint64_t end, uint64_t rep_va)
 		va += length;
 	}
 	assert_true(va == end || end == x->run.va);
-	x->run = (struct open_run){0, 0};
+	x->run = (struct open_run){ 0, 0 };
 }
 
 static uint64_t
@@ -157,7 +157,7 @@ retired_expand(
 	struct expand *x = calloc(1, sizeof(*x));
 
 	assert_non_null(x);
-	*list = (struct retired_list){0};
+	*list = (struct retired_list){ 0 };
 	x->guest = guest;
 	x->cpu = cpu;
 	x->list = list;
@@ -186,8 +186,8 @@ read_image(uint8_t *bytes, size_t size, const struct pt_asid *asid, uint64_t ip,
 
 	(void)asid;
 	while (size > 0 &&
-	    !machine_read(image->guest->machine, image->cpu,
-		(struct gva){ip}, bytes, size))
+	    !machine_read(image->guest->machine, image->cpu, (struct gva){ ip },
+		bytes, size))
 		size--;
 	return size == 0 ? -pte_nomap : (int)size;
 }
@@ -196,8 +196,7 @@ read_image(uint8_t *bytes, size_t size, const struct pt_asid *asid, uint64_t ip,
 static bool
 is_software_interrupt(const struct retired_list *list, size_t i)
 {
-	return i + 1 < list->count &&
-	    list->item[i + 1].kind == RETIRED_EVENT &&
+	return i + 1 < list->count && list->item[i + 1].kind == RETIRED_EVENT &&
 	    list->item[i + 1].ip > list->item[i].ip &&
 	    list->item[i + 1].ip - list->item[i].ip <= 2 &&
 	    (list->item[i + 1].arg == 3 || list->item[i + 1].arg >= 0x30);
@@ -209,7 +208,7 @@ pick_traced(const struct retired_list *list, struct retired_list *traced)
 {
 	bool on = false, next = false;
 
-	*traced = (struct retired_list){0};
+	*traced = (struct retired_list){ 0 };
 	for (size_t i = 0; i < list->count; i++) {
 		const struct retired *item = &list->item[i];
 
@@ -236,8 +235,7 @@ compare(struct pt_insn_decoder *decoder, const struct retired_list *traced)
 		while (status >= 0 && (status & pts_event_pending)) {
 			struct pt_event event;
 
-			status =
-			    pt_insn_event(decoder, &event, sizeof(event));
+			status = pt_insn_event(decoder, &event, sizeof(event));
 		}
 		if (status < 0 || (status & pts_eos))
 			break;
@@ -259,15 +257,14 @@ compare(struct pt_insn_decoder *decoder, const struct retired_list *traced)
 		    pt_errstr(pt_errcode(status)));
 	if (at != traced->count)
 		fail_msg("%zu of %zu instructions decode; the next is 0x%llx",
-		    at, traced->count,
-		    (unsigned long long)traced->item[at].ip);
+		    at, traced->count, (unsigned long long)traced->item[at].ip);
 }
 
 void
 retired_assert_decodes(
     const struct guest *guest, unsigned cpu, const struct retired_list *list)
 {
-	struct image from = {guest, cpu};
+	struct image from = { guest, cpu };
 	struct retired_list traced;
 	struct pt_insn_decoder *decoder;
 	struct pt_config config;
@@ -279,8 +276,8 @@ retired_assert_decodes(
 	config.end = begin + guest->counters[cpu].trace_bytes;
 	decoder = pt_insn_alloc_decoder(&config);
 	assert_non_null(decoder);
-	assert_int_equal(pt_image_set_callback(pt_insn_get_image(decoder),
-			     read_image, &from),
+	assert_int_equal(pt_image_set_callback(
+			     pt_insn_get_image(decoder), read_image, &from),
 	    0);
 	pick_traced(list, &traced);
 	compare(decoder, &traced);

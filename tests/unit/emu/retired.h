@@ -1,7 +1,8 @@
 /*
- * The truth of a run, spelt out: every retired instruction in its order, with the
- * events and writes of trace MSRs between them; and the comparison with what
- * libipt's instruction decoder makes of the trace.  Shares nothing with emu/cpu.
+ * The truth of a run, spelt out: every retired instruction in its order, with
+ * the events and writes of trace MSRs between them; and the comparison with
+ * what libipt's instruction decoder makes of the trace.  Shares nothing with
+ * emu/cpu.
  */
 #ifndef TOPAZ_TESTS_UNIT_EMU_RETIRED_H
 #define TOPAZ_TESTS_UNIT_EMU_RETIRED_H
@@ -9,9 +10,9 @@
 #include "guest.h"
 
 enum retired_kind {
-	RETIRED_INSN,    /* .ip */
-	RETIRED_MSR,     /* .arg written with .ip as its value */
-	RETIRED_EVENT,   /* vector .arg with .ip as the return address */
+	RETIRED_INSN,  /* .ip */
+	RETIRED_MSR,   /* .arg written with .ip as its value */
+	RETIRED_EVENT, /* vector .arg with .ip as the return address */
 	RETIRED_STOPPED,
 };
 
@@ -32,8 +33,8 @@ void retired_expand(
 void retired_free(struct retired_list *list);
 
 /*
- * Decodes the trace at GUEST_TRACE_PA(cpu) and fails unless it shows exactly what
- * retired from the instruction after TraceEn's setting to its clearing.
+ * Decodes the trace at GUEST_TRACE_PA(cpu) and fails unless it shows exactly
+ * what retired from the instruction after TraceEn's setting to its clearing.
  */
 void retired_assert_decodes(
     const struct guest *guest, unsigned cpu, const struct retired_list *list);

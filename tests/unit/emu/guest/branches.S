@@ -1,6 +1,7 @@
 /*
- * Conditional branches whose target is the next instruction, every condition over
- * many values of the flags and the count; direct calls to the next instruction.
+ * Conditional branches whose target is the next instruction, every condition
+ * over many values of the flags and the count; direct calls to the next
+ * instruction.
  */
 #include "start.inc"
 

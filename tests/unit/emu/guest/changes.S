@@ -1,5 +1,6 @@
 /*
- * Code that changes: written over in place, mapped elsewhere, and two address spaces with different code at one address.
+ * Code that changes: written over in place, mapped elsewhere, and two address
+ * spaces with different code at one address.
  */
 #include "start.inc"
 

@@ -1,6 +1,6 @@
 /*
- * Interrupts: the timer in every mode, HLT, the shadow of STI, priorities, NMIs
- * that nest.  Notes tell what the handlers saw.
+ * Interrupts: the timer in every mode, HLT, the shadow of STI, priorities,
+ * NMIs that nest.  Notes tell what the handlers saw.
  */
 #include "start.inc"
 
@@ -35,7 +35,13 @@ shadow:	mov dword ptr [APIC + 0x300], 0x44020
 	jmp 4f
 4:	sti
 	hlt
-	cli
+5:	cli
+	mov edi, 7
+	lea rsi, [rip + 2b]
+	call note
+	mov edi, 7
+	lea rsi, [rip + 5b]
+	call note
 	ret
 
 	/* Fires 100 cycles after the write. */

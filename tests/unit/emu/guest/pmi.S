@@ -1,8 +1,9 @@
 /*
- * A ToPA of small regions with INT: PMIs as NMIs that land in string instructions,
- * loops and calls.  `param` moves everything by as many NOPs as it says, so that
- * the NMI falls elsewhere; bit 8 lets the handler itself be traced far enough for
- * a PMI while NMIs are blocked.
+ * A ToPA of small regions with INT: PMIs as NMIs that land in string
+ * instructions, loops and calls.  `param` moves things so that the NMI falls
+ * elsewhere: bits 1:0 are NOPs before the strings, bits 7:2 indirect jumps at
+ * the start; bit 8 lets the handler itself be traced far enough for a PMI
+ * while NMIs are blocked.
  */
 #include "start.inc"
 
@@ -29,14 +30,15 @@ main:
 	wr 0x561, 0x7f
 	wr 0x571, 0
 	wr 0x570, 0x210d
-	movzx eax, byte ptr [rip + param]
-	mov ecx, 64
-	sub ecx, eax
-	lea rdx, [rip + 2f]
-	sub rdx, rax
-	jmp rdx
-	.fill 64, 1, 0x90
-2:	mov r12d, 1200
+	movzx ecx, byte ptr [rip + param]
+	mov r13d, ecx
+	and r13d, 3
+	shr ecx, 2
+	inc ecx
+1:	lea rax, [rip + 2f]
+	jmp rax
+2:	loop 1b
+	mov r12d, 1200
 3:	call work
 	dec r12d
 	jnz 3b
@@ -54,23 +56,30 @@ main:
 	call note
 	ret
 
-	/* Indirect branches for bytes of trace, then strings to be cut. */
-work:	lea rax, [rip + 1f]
-	jmp rax
-1:	lea rax, [rip + 2f]
-	jmp rax
-2:	mov ecx, 11
+	/* An indirect jump for bytes of trace before each string to be cut. */
+	.macro jump
+	lea rdx, [rip + .Lto\@]
+	sub rdx, r13
+	jmp rdx
+	.fill 3, 1, 0x90
+.Lto\@:
+	.endm
+
+work:	mov ecx, 11
 	mov al, r12b
 	mov rdi, KERN + 0x900000
+	jump
 	rep stosb
 	mov ecx, 5
 	mov rsi, KERN + 0x900000
 	mov rdi, KERN + 0x900100
+	jump
 	rep movsq
 	mov ecx, 13
 	mov rdi, KERN + 0x900000
 	mov al, r12b
 	not al
+	jump
 	repne scasb
 	setz al
 	movzx eax, al

@@ -1,6 +1,6 @@
 /*
- * The other CPUs are started by INIT and start-up IPIs, count under one lock, send
- * each other interrupts and are stopped by NMIs.
+ * The other CPUs are started by INIT and start-up IPIs, count under one lock,
+ * send each other interrupts and are stopped by NMIs.
  */
 #define HAS_AP_MAIN
 #include "start.inc"
@@ -33,8 +33,11 @@ main:
 	jne 5b
 	mov dword ptr [APIC + 0x300], 0xc4400
 	jmp 6f
-6:	mov ecx, 2000
-7:	loop 7b
+6:	pause
+	mov eax, [rip + stops]
+	inc eax
+	cmp eax, [rip + param]
+	jne 6b
 	mov esi, [rip + total]
 	mov edi, 1
 	call note

@@ -1,6 +1,6 @@
 /*
- * XSAVES and XRSTORS of the trace component: header, image, and each reason for a
- * fault.
+ * XSAVES and XRSTORS of the trace component: header, image, and each reason
+ * for a fault.
  */
 #include "start.inc"
 

@@ -1,0 +1,225 @@
+/*
+ * Goal: a stretch of code is described as it stands, and a description is not
+ * used for code that changed or moved.
+ * Method: code and tables made by hand in a small RAM.
+ */
+#include "emu/cpu/block.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define RAM_BYTES 0x2000000
+#define P         TZ_BIT(0)
+#define W         TZ_BIT(1)
+#define PT        0x4000
+#define KERNEL    UINT64_C(0xffffff8000000000)
+
+static uint8_t ram[RAM_BYTES];
+static struct walk_space space = { ram, RAM_BYTES, 0x1000 };
+static struct block_cache *cache;
+
+static void
+put(uint64_t table, uint64_t index, uint64_t entry)
+{
+	memcpy(ram + table + index * 8, &entry, sizeof(entry));
+}
+
+static int
+setup(void **state)
+{
+	(void)state;
+	memset(ram, 0, sizeof(ram));
+	put(0x1000, 0, 0x2000 | P | W);
+	put(0x1000, 511, 0x2000 | P | W);
+	put(0x2000, 0, 0x3000 | P | W);
+	for (uint64_t i = 0; i < 8; i++) {
+		put(0x3000, i, (PT + i * 0x1000) | P | W);
+		for (uint64_t k = 0; k < 512; k++)
+			put(PT + i * 0x1000, k, (i * 512 + k) << 12 | P);
+	}
+	space.cr3 = 0x1000;
+	cache = block_cache_create();
+	assert_non_null(cache);
+	assert_false(block_cache_select(cache, &space));
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	(void)state;
+	block_cache_destroy(cache);
+	return 0;
+}
+
+static void
+a_block_is_counted_and_its_end_known(void **state)
+{
+	/* nop; mov eax, 1; rdmsr; rep movsb; jne 0x20000 */
+	static const uint8_t code[] = { 0x90, 0xb8, 1, 0, 0, 0, 0x0f, 0x32,
+		0xf3, 0xa4, 0x75, 0xf4 };
+	static const uint64_t starts[] = { 0, 1, 6, 8, 10, 12 };
+	struct block *block;
+
+	(void)state;
+	memcpy(ram + 0x20000, code, sizeof(code));
+	block = block_find(cache, &space, 0x20000, sizeof(code));
+	assert_non_null(block);
+	assert_int_equal(block->insns, 5);
+	assert_int_equal(block->last.class, INSN_COND);
+	assert_int_equal(block->last.target, 0x20000);
+	assert_int_equal(block->last_va, 0x2000a);
+	assert_int_equal(block->next_va, 0x2000c);
+	assert_true(block->has_sites);
+	assert_false(block->ambiguous);
+	assert_false(block->writable);
+	for (unsigned i = 0; i < TZ_ARRAY_LEN(starts); i++)
+		assert_int_equal(
+		    block_insns_before(block, &space, 0x20000 + starts[i]), i);
+	assert_ptr_equal(
+	    block_find(cache, &space, 0x20000, sizeof(code)), block);
+	block = block_find(cache, &space, 0x20000, 6);
+	assert_int_equal(block->insns, 2);
+	assert_false(block->has_sites);
+}
+
+static void
+a_branch_to_the_next_instruction_is_ambiguous(void **state)
+{
+	static const uint8_t code[] = { 0x90, 0xe2, 0 };
+	struct block *block;
+
+	(void)state;
+	memcpy(ram + 0x20000, code, sizeof(code));
+	block = block_find(cache, &space, 0x20000, sizeof(code));
+	assert_true(block->ambiguous);
+	assert_true(block->has_sites);
+}
+
+static void
+writable_code_becomes_stale(void **state)
+{
+	struct block *block;
+
+	(void)state;
+	put(PT, 0x20, 0x20000 | P | W);
+	memset(ram + 0x20000, 0x90, 8);
+	block = block_find(cache, &space, 0x20000, 8);
+	assert_true(block->writable);
+	assert_false(block_is_stale(block, &space));
+	ram[0x20008] = 1;
+	assert_false(block_is_stale(block, &space));
+	ram[0x20007] = 0x40;
+	assert_true(block_is_stale(block, &space));
+}
+
+static void
+a_block_over_two_pages_is_writable_if_either_is(void **state)
+{
+	(void)state;
+	memset(ram + 0x20ff0, 0x90, 32);
+	put(PT, 0x21, 0x21000 | P | W);
+	assert_true(block_find(cache, &space, 0x20ff8, 16)->writable);
+	assert_false(block_find(cache, &space, 0x20ff0, 16)->writable);
+}
+
+static void
+moved_or_changed_pages_flush(void **state)
+{
+	(void)state;
+	memset(ram + 0x20000, 0x90, 0x4000);
+	assert_non_null(block_find(cache, &space, 0x20000, 4));
+	assert_false(block_cache_select(cache, &space));
+	put(PT, 0x20, 0x22000 | P);
+	assert_true(block_cache_select(cache, &space));
+	assert_non_null(block_find(cache, &space, 0x20000, 4));
+	ram[0x22100] = 0xcc;
+	assert_true(block_cache_select(cache, &space));
+	assert_non_null(block_find(cache, &space, 0x20000, 4));
+	put(PT, 0x20, 0);
+	assert_true(block_cache_select(cache, &space));
+	assert_false(block_cache_select(cache, &space));
+}
+
+static void
+user_spaces_do_not_share_and_the_kernel_does(void **state)
+{
+	struct block *user, *kernel;
+
+	(void)state;
+	memset(ram + 0x20000, 0x90, 16);
+	memcpy(ram + 0x1f00000, ram + 0x1000, 4096);
+	user = block_find(cache, &space, 0x20000, 8);
+	kernel = block_find(cache, &space, KERNEL + 0x20000, 8);
+	assert_ptr_not_equal(user, kernel);
+	space.cr3 = 0x1f00000;
+	assert_false(block_cache_select(cache, &space));
+	assert_ptr_not_equal(block_find(cache, &space, 0x20000, 8), user);
+	assert_ptr_equal(
+	    block_find(cache, &space, KERNEL + 0x20000, 8), kernel);
+	space.cr3 = 0x1000;
+	assert_false(block_cache_select(cache, &space));
+	assert_ptr_equal(block_find(cache, &space, 0x20000, 8), user);
+}
+
+static void
+a_full_cache_says_so_and_a_flush_empties_it(void **state)
+{
+	unsigned found = 0;
+
+	(void)state;
+	memset(ram + 0x20000, 0x90, 0x20000);
+	while (found < 0x18000 &&
+	    block_find(cache, &space, 0x20000 + found, 1) != NULL)
+		found++;
+	assert_int_equal(found, 32768);
+	block_cache_flush(cache);
+	assert_non_null(block_find(cache, &space, 0x20000 + found, 1));
+}
+
+static void
+too_many_pages_say_so(void **state)
+{
+	uint64_t va = 0x100000;
+	unsigned pages = 0;
+
+	(void)state;
+	memset(ram + va, 0x90, RAM_BYTES / 2 - va);
+	while (pages < 2048 && block_find(cache, &space, va, 1) != NULL) {
+		va += 4096;
+		pages++;
+	}
+	assert_int_equal(pages, 1024);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+		    a_block_is_counted_and_its_end_known, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+		    a_branch_to_the_next_instruction_is_ambiguous, setup,
+		    teardown),
+		cmocka_unit_test_setup_teardown(
+		    writable_code_becomes_stale, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+		    a_block_over_two_pages_is_writable_if_either_is, setup,
+		    teardown),
+		cmocka_unit_test_setup_teardown(
+		    moved_or_changed_pages_flush, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+		    user_spaces_do_not_share_and_the_kernel_does, setup,
+		    teardown),
+		cmocka_unit_test_setup_teardown(
+		    a_full_cache_says_so_and_a_flush_empties_it, setup,
+		    teardown),
+		cmocka_unit_test_setup_teardown(
+		    too_many_pages_say_so, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
