@@ -129,11 +129,9 @@ create(struct guest *guest)
 }
 
 void
-guest_run(
+guest_load(
     const char *name, const struct guest_options *options, struct guest *guest)
 {
-	struct truth *truth[GUEST_CPUS_MAX] = { NULL };
-
 	*guest = (struct guest){ .options = *options };
 	if (guest->options.cpus == 0)
 		guest->options.cpus = 1;
@@ -142,16 +140,25 @@ guest_run(
 	create(guest);
 	make_tables(guest->ram);
 	load(guest->ram, name);
+	machine_boot(guest->machine, GUEST_KERN + IMAGE_PA, options->param,
+	    (struct gpa){ PML4_PA });
+}
+
+void
+guest_go(struct guest *guest, uint64_t insns_max)
+{
+	struct truth *truth[GUEST_CPUS_MAX] = { NULL };
+
+	guest->event_count = 0;
 	for (unsigned i = 0; i < guest->options.cpus; i++) {
-		if (options->no_truth)
+		guest->truth[i].count = 0;
+		if (guest->options.no_truth)
 			continue;
 		truth[i] = truth_create(on_words, &guest->truth[i]);
 		assert_non_null(truth[i]);
 		machine_set_truth(guest->machine, i, truth[i]);
 	}
-	machine_boot(guest->machine, GUEST_KERN + IMAGE_PA, options->param,
-	    (struct gpa){ PML4_PA });
-	machine_run(guest->machine, guest->options.insns_max, &guest->result);
+	machine_run(guest->machine, insns_max, &guest->result);
 	for (unsigned i = 0; i < guest->options.cpus; i++) {
 		machine_counters(guest->machine, i, &guest->counters[i]);
 		if (truth[i] == NULL)
@@ -160,6 +167,14 @@ guest_run(
 		machine_set_truth(guest->machine, i, NULL);
 		truth_destroy(truth[i]);
 	}
+}
+
+void
+guest_run(
+    const char *name, const struct guest_options *options, struct guest *guest)
+{
+	guest_load(name, options, guest);
+	guest_go(guest, guest->options.insns_max);
 }
 
 void

@@ -42,7 +42,15 @@ struct guest {
 /* The folder of the guests' images: to be set before anything is run. */
 void guest_set_dir(const char *dir);
 
-/* Runs the image NAME; an assertion of the test fails where that cannot be. */
+/*
+ * In two steps: the image NAME in a machine that has not run yet; then on from
+ * where it stands up to INSNS_MAX in all, with only that part recorded.
+ */
+void guest_load(
+    const char *name, const struct guest_options *options, struct guest *guest);
+void guest_go(struct guest *guest, uint64_t insns_max);
+
+/* Both; an assertion of the test fails where that cannot be. */
 void guest_run(
     const char *name, const struct guest_options *options, struct guest *guest);
 void guest_free(struct guest *guest);
