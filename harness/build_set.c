@@ -124,7 +124,7 @@ build_set_make(struct build_set *set, const struct driver *driver,
 
 	if (error != 0)
 		return error;
-	set->dir = strdup("/tmp/topaz-XXXXXX");
+	set->dir = strdup(P_tmpdir "/topaz-XXXXXX");
 	if (set->dir == NULL || mkdtemp(set->dir) == NULL) {
 		free(set->dir);
 		set->dir = NULL;

@@ -1,5 +1,7 @@
 #include "emu/cpu/state.h"
 
+#include <string.h>
+
 #define EFER_WRITABLE       UINT64_C(0x901) /* SCE, LME, NXE */
 #define EFER_LMA            TZ_BIT(10)
 #define APIC_BASE_X2APIC    TZ_BIT(10)
@@ -7,25 +9,91 @@
 #define MISC_ENABLE_PERFMON TZ_BIT(7)
 #define MISC_ENABLE_NO_BTS  TZ_BIT(11)
 #define MISC_ENABLE_NO_PEBS TZ_BIT(12)
+#define MSR_FS_BASE         0xc0000100
 
-typedef enum fault (*msr_read_fn)(
-    struct cpu *cpu, uint32_t index, uint64_t *value);
-typedef enum fault (*msr_write_fn)(
-    struct cpu *cpu, uint32_t index, uint64_t value);
+struct msr_row {
+	uint32_t index;
+	enum fault (*read)(
+	    struct cpu *cpu, const struct msr_row *row, uint64_t *value);
+	enum fault (*write)(
+	    struct cpu *cpu, const struct msr_row *row, uint64_t value);
+	size_t field; /* offset in struct cpu */
+	bool (*valid)(const struct cpu *cpu, uint64_t value);
+};
+
+static bool
+is_any(const struct cpu *cpu, uint64_t value)
+{
+	(void)cpu;
+	(void)value;
+	return true;
+}
+
+static bool
+is_address(const struct cpu *cpu, uint64_t value)
+{
+	(void)cpu;
+	return tz_is_canonical(value);
+}
+
+static bool
+is_low_half(const struct cpu *cpu, uint64_t value)
+{
+	(void)cpu;
+	return value <= UINT32_MAX;
+}
+
+/* SDM vol. 3, 11.12.2 "IA32_PAT MSR": types 0, 1, 4, 5, 6 and 7. */
+static bool
+is_pat(const struct cpu *cpu, uint64_t value)
+{
+	(void)cpu;
+	for (unsigned i = 0; i < 8; i++) {
+		uint64_t type = tz_bits(value, i * 8 + 7, i * 8);
+
+		if (type > 7 || type == 2 || type == 3)
+			return false;
+	}
+	return true;
+}
+
+/* SDM vol. 1, 13.3: bits beyond CPUID.(0DH,1):EDX:ECX give #GP. */
+static bool
+is_xss(const struct cpu *cpu, uint64_t value)
+{
+	return (value & ~cpu->config.profile->xss_mask) == 0;
+}
 
 static enum fault
-read_tsc(struct cpu *cpu, uint32_t index, uint64_t *value)
+read_field(struct cpu *cpu, const struct msr_row *row, uint64_t *value)
 {
-	(void)index;
+	memcpy(value, (const char *)cpu + row->field, sizeof(*value));
+	return FAULT_NONE;
+}
+
+static enum fault
+write_field(struct cpu *cpu, const struct msr_row *row, uint64_t value)
+{
+	if (!row->valid(cpu, value))
+		return FAULT_GP;
+	memcpy((char *)cpu + row->field, &value, sizeof(value));
+	return FAULT_NONE;
+}
+
+static enum fault
+read_tsc(struct cpu *cpu, const struct msr_row *row, uint64_t *value)
+{
+	(void)row;
 	*value = cpu_cycles(cpu);
 	return FAULT_NONE;
 }
 
 static enum fault
-read_apic_base(struct cpu *cpu, uint32_t index, uint64_t *value)
+read_misc(struct cpu *cpu, const struct msr_row *row, uint64_t *value)
 {
-	(void)index;
-	*value = cpu->apic_base;
+	(void)cpu;
+	(void)row;
+	*value = MISC_ENABLE_PERFMON | MISC_ENABLE_NO_BTS | MISC_ENABLE_NO_PEBS;
 	return FAULT_NONE;
 }
 
@@ -38,196 +106,88 @@ refuse_write(struct cpu *cpu, uint32_t index, uint64_t value)
 }
 
 static enum fault
-write_unmodelled(struct cpu *cpu, uint32_t index, uint64_t value)
+write_refused(struct cpu *cpu, const struct msr_row *row, uint64_t value)
 {
-	refuse_write(cpu, index, value);
+	refuse_write(cpu, row->index, value);
 	return FAULT_NONE;
 }
 
 /* The page can be neither moved nor disabled, and there is no x2APIC mode. */
 static enum fault
-write_apic_base(struct cpu *cpu, uint32_t index, uint64_t value)
+write_apic_base(struct cpu *cpu, const struct msr_row *row, uint64_t value)
 {
-	if (((value ^ cpu->apic_base) & (APIC_BASE_FIXED | APIC_BASE_X2APIC)))
-		refuse_write(cpu, index, value);
+	if ((value ^ cpu->apic_base) & (APIC_BASE_FIXED | APIC_BASE_X2APIC))
+		refuse_write(cpu, row->index, value);
 	return FAULT_NONE;
 }
 
 static enum fault
-read_misc_enable(struct cpu *cpu, uint32_t index, uint64_t *value)
+read_engine(struct cpu *cpu, const struct msr_row *row, uint64_t *value)
 {
-	(void)cpu;
-	(void)index;
-	*value = MISC_ENABLE_PERFMON | MISC_ENABLE_NO_BTS | MISC_ENABLE_NO_PEBS;
-	return FAULT_NONE;
-}
-
-/* SDM vol. 3, 11.12.2 "IA32_PAT MSR": types 0, 1, 4, 5, 6 and 7. */
-static enum fault
-write_pat(struct cpu *cpu, uint32_t index, uint64_t value)
-{
-	(void)index;
-	for (unsigned i = 0; i < 8; i++) {
-		uint64_t type = tz_bits(value, i * 8 + 7, i * 8);
-
-		if (type > 7 || type == 2 || type == 3)
-			return FAULT_GP;
-	}
-	cpu->pat = value;
-	return FAULT_NONE;
-}
-
-static enum fault
-read_pat(struct cpu *cpu, uint32_t index, uint64_t *value)
-{
-	(void)index;
-	*value = cpu->pat;
-	return FAULT_NONE;
-}
-
-static enum fault
-read_xss(struct cpu *cpu, uint32_t index, uint64_t *value)
-{
-	(void)index;
-	*value = cpu->xss;
-	return FAULT_NONE;
-}
-
-/* SDM vol. 1, 13.3: bits beyond CPUID.(0DH,1):EDX:ECX give #GP. */
-static enum fault
-write_xss(struct cpu *cpu, uint32_t index, uint64_t value)
-{
-	(void)index;
-	if (value & ~cpu->config.profile->xss_mask)
-		return FAULT_GP;
-	cpu->xss = value;
-	return FAULT_NONE;
-}
-
-static enum fault
-read_engine(struct cpu *cpu, uint32_t index, uint64_t *value)
-{
-	*value = engine_get_msr(cpu->active, index);
+	*value = engine_get_msr(cpu->active, row->index);
 	return FAULT_NONE;
 }
 
 /* What the engine uses has to be in its kept ring 0 state, too. */
-static void
-give_engine(struct cpu *cpu, uint32_t index, uint64_t value)
-{
-	engine_set_msr(cpu->active, index, value);
-	engine_keep_ring0(cpu->active);
-}
-
 static enum fault
-write_efer(struct cpu *cpu, uint32_t index, uint64_t value)
+write_efer(struct cpu *cpu, const struct msr_row *row, uint64_t value)
 {
-	uint64_t old = engine_get_msr(cpu->active, index);
+	uint64_t old = engine_get_msr(cpu->active, row->index);
 
 	if (value & ~(EFER_WRITABLE | EFER_LMA))
 		return FAULT_GP;
-	give_engine(cpu, index, (value & EFER_WRITABLE) | (old & EFER_LMA));
+	engine_set_msr(cpu->active, row->index,
+	    (value & EFER_WRITABLE) | (old & EFER_LMA));
+	engine_keep_ring0(cpu->active);
 	return FAULT_NONE;
 }
 
+/* Used by SYSCALL here and by SYSRET in the engine. */
 static enum fault
-write_kernel_gs(struct cpu *cpu, uint32_t index, uint64_t value)
+write_syscall(struct cpu *cpu, const struct msr_row *row, uint64_t value)
 {
-	if (!tz_is_canonical(value))
+	if (write_field(cpu, row, value) != FAULT_NONE)
 		return FAULT_GP;
-	engine_set_msr(cpu->active, index, value);
+	engine_set_msr(cpu->active, row->index, value);
+	engine_keep_ring0(cpu->active);
 	return FAULT_NONE;
 }
 
-/* A register that SYSCALL and SYSRET use: ours and the engine's copy. */
-#define SYSCALL_MSR(name, check)                       \
- static enum fault read_##name(                        \
-     struct cpu *cpu, uint32_t index, uint64_t *value) \
- {                                                     \
-  (void)index;                                         \
-  *value = cpu->name;                                  \
-  return FAULT_NONE;                                   \
- }                                                     \
- static enum fault write_##name(                       \
-     struct cpu *cpu, uint32_t index, uint64_t value)  \
- {                                                     \
-  if (!(check))                                        \
-   return FAULT_GP;                                    \
-  cpu->name = value;                                   \
-  give_engine(cpu, index, value);                      \
-  return FAULT_NONE;                                   \
- }
-
-SYSCALL_MSR(star, true)
-SYSCALL_MSR(lstar, tz_is_canonical(value))
-SYSCALL_MSR(cstar, tz_is_canonical(value))
-SYSCALL_MSR(fmask, value <= UINT32_MAX)
-
+/* KERNEL_GS_BASE, which SWAPGS exchanges in the engine. */
 static enum fault
-read_fs_base(struct cpu *cpu, uint32_t index, uint64_t *value)
+write_swapped(struct cpu *cpu, const struct msr_row *row, uint64_t value)
 {
-	(void)index;
-	*value = engine_get(cpu->active, ENGINE_FS_BASE);
-	return FAULT_NONE;
-}
-
-static enum fault
-read_gs_base(struct cpu *cpu, uint32_t index, uint64_t *value)
-{
-	(void)index;
-	*value = engine_get(cpu->active, ENGINE_GS_BASE);
-	return FAULT_NONE;
-}
-
-static enum fault
-write_base(struct cpu *cpu, enum engine_reg reg, uint64_t value)
-{
-	if (!tz_is_canonical(value))
+	if (!row->valid(cpu, value))
 		return FAULT_GP;
-	engine_set(cpu->active, reg, value);
+	engine_set_msr(cpu->active, row->index, value);
+	return FAULT_NONE;
+}
+
+static enum engine_reg
+base_register(const struct msr_row *row)
+{
+	return row->index == MSR_FS_BASE ? ENGINE_FS_BASE : ENGINE_GS_BASE;
+}
+
+static enum fault
+read_base(struct cpu *cpu, const struct msr_row *row, uint64_t *value)
+{
+	*value = engine_get(cpu->active, base_register(row));
 	return FAULT_NONE;
 }
 
 static enum fault
-write_fs_base(struct cpu *cpu, uint32_t index, uint64_t value)
+write_base(struct cpu *cpu, const struct msr_row *row, uint64_t value)
 {
-	(void)index;
-	return write_base(cpu, ENGINE_FS_BASE, value);
-}
-
-static enum fault
-write_gs_base(struct cpu *cpu, uint32_t index, uint64_t value)
-{
-	(void)index;
-	return write_base(cpu, ENGINE_GS_BASE, value);
-}
-
-static enum fault
-read_tsc_aux(struct cpu *cpu, uint32_t index, uint64_t *value)
-{
-	(void)index;
-	*value = cpu->tsc_aux;
-	return FAULT_NONE;
-}
-
-static enum fault
-write_tsc_aux(struct cpu *cpu, uint32_t index, uint64_t value)
-{
-	(void)index;
-	if (value > UINT32_MAX)
+	if (!row->valid(cpu, value))
 		return FAULT_GP;
-	cpu->tsc_aux = value;
+	engine_set(cpu->active, base_register(row), value);
 	return FAULT_NONE;
 }
-
-struct msr_row {
-	uint32_t index;
-	msr_read_fn read;
-	msr_write_fn write;
-};
 
 static const struct msr_row rows[] = {
-#define MSR(index, name, read, write) { index, read, write },
+#define MSR(index, name, read, write, field, valid) \
+ { index, read, write, offsetof(struct cpu, field), valid },
 #include "emu/cpu/msr.def"
 #undef MSR
 };
@@ -252,7 +212,7 @@ cpu_rdmsr(struct cpu *cpu, uint32_t index, uint64_t *value)
 	if (pmu_owns_msr(index))
 		return pmu_rdmsr(&cpu->pmu, index, value);
 	if (row != NULL)
-		return row->read(cpu, index, value);
+		return row->read(cpu, row, value);
 	cpu_end_run(cpu, CPU_OVER_UNMODELLED, "RDMSR 0x%x at 0x%llx", index,
 	    (unsigned long long)cpu->trap_rip);
 	return FAULT_NONE;
@@ -277,7 +237,7 @@ cpu_wrmsr(struct cpu *cpu, uint32_t index, uint64_t value, uint64_t nlip)
 	if (pmu_owns_msr(index))
 		return pmu_wrmsr(&cpu->pmu, index, value);
 	if (row != NULL)
-		return row->write(cpu, index, value);
+		return row->write(cpu, row, value);
 	refuse_write(cpu, index, value);
 	return FAULT_NONE;
 }

@@ -63,6 +63,7 @@ struct cpu {
 	uint64_t trap_rip;
 	struct insn trap_insn;
 
+	uint64_t none; /* MSRs that are no field */
 	uint64_t xcr0, xss, apic_base, pat, tsc_aux, misc_enable;
 	uint64_t star, lstar, cstar, fmask;
 	uint64_t pmi_count, nmi_count;

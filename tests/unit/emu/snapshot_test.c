@@ -79,7 +79,7 @@ check(const char *name, const struct guest_options *options)
 	struct guest whole;
 
 	guest_run(name, options, &whole);
-	for (uint64_t insns = 1; insns < 100000; insns += insns * 2 + 7)
+	for (uint64_t insns = 1; insns < 100000; insns += insns * 4 + 7)
 		check_broken_off_at(name, options, insns, &whole);
 	guest_free(&whole);
 }

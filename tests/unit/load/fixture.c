@@ -19,7 +19,7 @@ int
 fixture_setup(void **state)
 {
 	(void)state;
-	strcpy(dir, "/tmp/topaz-test-XXXXXX");
+	strcpy(dir, P_tmpdir "/topaz-test-XXXXXX");
 	return mkdtemp(dir) == NULL;
 }
 
