@@ -6,6 +6,8 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -25,6 +27,42 @@ a_buffer_that_is_never_full_decodes_to_the_truth(void **state)
 		assert_int_equal(result.streams[i].rows[ACCOUNT_WRITTEN],
 		    result.streams[i].rows[ACCOUNT_REPORTED]);
 	verify_result_free(&result);
+}
+
+static void
+a_session_left_without_a_stop_is_all_tail(void **state)
+{
+	struct run_options options = whole_options("insntrace", "left");
+	struct verify_result result;
+
+	(void)state;
+	options.cpu_count = 2;
+	options.settings = "leave=1";
+	whole_verify(&options, &result);
+	whole_assert_match(&result, 2, 100000);
+	for (size_t i = 0; i < result.stream_count; i++)
+		assert_int_equal(result.streams[i].rows[ACCOUNT_WRITTEN],
+		    result.streams[i].rows[ACCOUNT_TAIL]);
+	verify_result_free(&result);
+}
+
+static void
+the_console_is_in_the_bundle(void **state)
+{
+	struct run_options options = whole_options("insntrace", "console");
+	char path[WHOLE_PATH_BYTES + 16], text[1024] = "";
+	struct run_outcome outcome;
+	FILE *file;
+
+	(void)state;
+	whole_run(&options, &outcome);
+	snprintf(path, sizeof(path), "%s/console.txt", options.output);
+	file = fopen(path, "r");
+	assert_non_null(file);
+	(void)fread(text, 1, sizeof(text) - 1, file);
+	fclose(file);
+	assert_string_equal(text, outcome.console);
+	assert_non_null(strstr(text, "insntrace: CPU 0: "));
 }
 
 static void
@@ -110,6 +148,8 @@ main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 		    a_buffer_that_is_never_full_decodes_to_the_truth),
+		cmocka_unit_test(a_session_left_without_a_stop_is_all_tail),
+		cmocka_unit_test(the_console_is_in_the_bundle),
 		cmocka_unit_test(
 		    a_circular_buffer_reports_exactly_what_its_wraps_lost),
 		cmocka_unit_test(a_buffer_that_stops_full_reports_all_of_it),

@@ -1,7 +1,7 @@
 /*
  * The byte accounting on events made up for the purpose: clean, wrapped,
- * rewound, reported lost, tail, stale.  The rows always add up to what was
- * written.
+ * rewound, reported lost, tail, stale, named but never read.  The rows always
+ * add up to what was written.
  */
 #include "fixture.h"
 
@@ -201,6 +201,139 @@ threads_on_one_cpu_have_intervals_of_their_own(void **state)
 	account_free(&log.account);
 }
 
+/* One interval of CPU: BYTES at PA, from OFFSET of its output on. */
+static void
+add_interval(
+    struct log *log, unsigned cpu, uint64_t pa, uint64_t bytes, uint64_t offset)
+{
+	add(log, EVENT_TRACE_ON, cpu, 0, 0, offset);
+	add(log, EVENT_OUTPUT, cpu, pa, bytes, offset);
+	add(log, EVENT_TRACE_OFF, cpu, 0, 0, offset + bytes);
+}
+
+static void
+a_named_buffer_has_its_bytes_though_nobody_reads_it(void **state)
+{
+	struct log log = { .count = 0 };
+
+	(void)state;
+	add(&log, EVENT_BUFFER, 0, THREAD(1), PA, 4096);
+	add_interval(&log, 1, PA, 100, 0);
+	add_interval(&log, 1, PA + 4096, 70, 100);
+	/* The other thread's buffer is mapped when it has run already. */
+	add(&log, EVENT_BUFFER, 0, THREAD(0), PA + 4096, 4096);
+	add_interval(&log, 1, PA, 60, 170);
+	add_interval(&log, 1, PA + 4096, 90, 230);
+	replay(&log);
+	assert_int_equal(log.account.nobodys, 0);
+	assert_int_equal(log.account.stream_count, 2);
+	assert_int_equal(log.account.streams[0].key, THREAD(0));
+	check_row(&log, 0, ACCOUNT_WRITTEN, 160);
+	check_row(&log, 0, ACCOUNT_OVERWRITTEN, 70);
+	check_row(&log, 0, ACCOUNT_TAIL, 90);
+	assert_int_equal(log.account.streams[1].key, THREAD(1));
+	check_row(&log, 1, ACCOUNT_WRITTEN, 160);
+	check_row(&log, 1, ACCOUNT_OVERWRITTEN, 60);
+	check_row(&log, 1, ACCOUNT_UNREPORTED, 40);
+	check_row(&log, 1, ACCOUNT_TAIL, 60);
+	account_free(&log.account);
+}
+
+static void
+the_newest_name_of_a_frame_counts_from_then_on(void **state)
+{
+	struct log log = { .count = 0 };
+
+	(void)state;
+	add(&log, EVENT_BUFFER, 0, THREAD(3), PA, 4096);
+	add_interval(&log, 0, PA, 100, 0);
+	add(&log, EVENT_BUFFER, 0, THREAD(2), PA, 4096);
+	add_interval(&log, 0, PA, 30, 100);
+	replay(&log);
+	check_row(&log, 0, ACCOUNT_WRITTEN, 30);
+	check_row(&log, 0, ACCOUNT_TAIL, 30);
+	check_row(&log, 1, ACCOUNT_WRITTEN, 100);
+	check_row(&log, 1, ACCOUNT_OVERWRITTEN, 30);
+	check_row(&log, 1, ACCOUNT_TAIL, 70);
+	account_free(&log.account);
+}
+
+static void
+who_reads_an_interval_owns_it_whatever_its_frame_is_named(void **state)
+{
+	struct log log = { .count = 0 };
+
+	(void)state;
+	add(&log, EVENT_BUFFER, 0, THREAD(1), PA, 4096);
+	add_interval(&log, 0, PA, 100, 0);
+	add(&log, EVENT_BUFFER, 0, THREAD(2), PA, 4096);
+	add(&log, EVENT_DRAIN, 0, THREAD(2), PA, 100);
+	replay(&log);
+	check_row(&log, 0, ACCOUNT_WRITTEN, 0);
+	check_row(&log, 1, ACCOUNT_REPORTED, 100);
+	account_free(&log.account);
+}
+
+/* Two intervals: the first fills a page up, the second begins at PA. */
+static void
+check_tail_over_pages(uint64_t pa, uint64_t tail)
+{
+	struct log log = { .count = 0 };
+
+	for (uint64_t i = 0; i < 3; i++)
+		add(&log, EVENT_BUFFER, 0, 0, PA + (2 - i) * 4096, 4096);
+	add_interval(&log, 0, PA + 4096, 4096, 0);
+	add_interval(&log, 0, pa, 50, 4096);
+	replay(&log);
+	check_row(&log, 0, ACCOUNT_TAIL, tail);
+	check_row(&log, 0, ACCOUNT_UNREPORTED, 4146 - tail);
+	account_free(&log.account);
+}
+
+static void
+a_tail_goes_on_in_the_next_page_of_the_buffer_only(void **state)
+{
+	(void)state;
+	check_tail_over_pages(PA, 4146);
+	check_tail_over_pages(PA + 2 * 4096, 50);
+}
+
+static void
+streams_are_cpus_then_threads_by_number(void **state)
+{
+	static const uint64_t keys[] = { 0, 2, 10, THREAD(1), THREAD(9) };
+	struct log log = { .count = 0 };
+
+	(void)state;
+	add(&log, EVENT_LOST, 0, THREAD(9), 0, 0);
+	add(&log, EVENT_BUFFER, 0, 10, PA, 4096);
+	add(&log, EVENT_LOST, 0, 2, 0, 0);
+	add_interval(&log, 0, PA + 4096, 100, 0);
+	add(&log, EVENT_DRAIN, 0, THREAD(1), PA + 4096, 100);
+	add(&log, EVENT_BUFFER, 0, 0, PA, 4096);
+	replay(&log);
+	assert_int_equal(log.account.stream_count, TZ_ARRAY_LEN(keys));
+	for (size_t i = 0; i < TZ_ARRAY_LEN(keys); i++)
+		assert_int_equal(log.account.streams[i].key, keys[i]);
+	assert_int_equal(log.account.intervals[0].stream, 3);
+	check_row(&log, 3, ACCOUNT_REPORTED, 100);
+	account_free(&log.account);
+}
+
+static void
+a_name_for_more_than_a_page_is_refused(void **state)
+{
+	struct log log = { .count = 0 };
+	struct tz_error err;
+
+	(void)state;
+	add(&log, EVENT_BUFFER, 0, 0, PA + 1, 4096);
+	assert_int_equal(
+	    account_replay(log.events, log.count, &log.account, &err),
+	    -TZ_EFORMAT);
+	assert_non_null(strstr(err.text, "events.zst: record 0"));
+}
+
 static void
 output_without_an_enable_is_refused(void **state)
 {
@@ -230,6 +363,16 @@ main(void)
 		cmocka_unit_test(bytes_read_twice_or_never_written_are_stale),
 		cmocka_unit_test(
 		    threads_on_one_cpu_have_intervals_of_their_own),
+		cmocka_unit_test(
+		    a_named_buffer_has_its_bytes_though_nobody_reads_it),
+		cmocka_unit_test(
+		    the_newest_name_of_a_frame_counts_from_then_on),
+		cmocka_unit_test(
+		    who_reads_an_interval_owns_it_whatever_its_frame_is_named),
+		cmocka_unit_test(
+		    a_tail_goes_on_in_the_next_page_of_the_buffer_only),
+		cmocka_unit_test(streams_are_cpus_then_threads_by_number),
+		cmocka_unit_test(a_name_for_more_than_a_page_is_refused),
 		cmocka_unit_test(output_without_an_enable_is_refused),
 	};
 

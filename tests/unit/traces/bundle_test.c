@@ -18,6 +18,8 @@ make(struct fixture *fixture)
 	assert_int_equal(
 	    bundle_add_object(fixture->writer, "pt.ko", 0x1000, "\177ELF", 4),
 	    0);
+	assert_int_equal(
+	    bundle_add_text(fixture->writer, "console.txt", "init: 0\n", 8), 0);
 	fixture_finish(fixture);
 }
 
@@ -144,7 +146,7 @@ each_damaged_file_is_named(void **state)
 	(void)state;
 	make(&fixture);
 	count = list_files(fixture.dir, names, TZ_ARRAY_LEN(names));
-	assert_int_equal(count, 8);
+	assert_int_equal(count, 9);
 	for (size_t i = 0; i < count; i++) {
 		char path[512];
 		size_t size;
@@ -169,6 +171,24 @@ each_damaged_file_is_named(void **state)
 	}
 	assert_int_equal(bundle_open(fixture.dir, &bundle, &err), 0);
 	bundle_close(bundle);
+	fixture_remove(&fixture);
+}
+
+static void
+a_text_is_a_file_of_its_own(void **state)
+{
+	struct fixture fixture;
+	char path[512];
+	uint8_t *bytes;
+	size_t count;
+
+	(void)state;
+	make(&fixture);
+	snprintf(path, sizeof(path), "%s/console.txt", fixture.dir);
+	bytes = load(path, &count);
+	assert_int_equal(count, 8);
+	assert_memory_equal(bytes, "init: 0\n", 8);
+	free(bytes);
 	fixture_remove(&fixture);
 }
 
@@ -281,6 +301,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_was_written_comes_back),
 		cmocka_unit_test(each_damaged_file_is_named),
+		cmocka_unit_test(a_text_is_a_file_of_its_own),
 		cmocka_unit_test(the_place_of_damage_is_named),
 		cmocka_unit_test(a_directory_that_is_no_bundle_is_left_alone),
 		cmocka_unit_test(

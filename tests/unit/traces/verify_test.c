@@ -357,6 +357,33 @@ a_thread_that_migrates_is_compared_with_each_cpu_it_ran_on(void **state)
 	fixture_remove(&fixture);
 }
 
+static void
+streams_that_nobody_read_appear_too(void **state)
+{
+	struct verify_result result;
+	struct fixture fixture;
+
+	(void)state;
+	fixture_start(&fixture);
+	fixture_event(&fixture, EVENT_BUFFER, EVENT_STREAM_THREAD | 3,
+	    FIXTURE_RING_PA(0), FIXTURE_RING_BYTES);
+	fixture_event(
+	    &fixture, EVENT_BUFFER, 1, FIXTURE_RING_PA(1), FIXTURE_RING_BYTES);
+	fixture_session(&fixture, true, FIXTURE_GOOD);
+	fixture_finish(&fixture);
+	fixture_verify(&fixture, 0, &result);
+	assert_true(result.match);
+	assert_int_equal(result.stream_count, 2);
+	assert_string_equal(result.streams[0].name, "cpu1");
+	assert_int_equal(result.streams[0].rows[ACCOUNT_WRITTEN], 0);
+	assert_string_equal(result.streams[1].name, "thread3");
+	assert_int_equal(result.streams[1].rows[ACCOUNT_TAIL],
+	    result.streams[1].rows[ACCOUNT_WRITTEN]);
+	check_counts(&result.streams[1], FIXTURE_INSNS, FIXTURE_INSNS);
+	verify_result_free(&result);
+	fixture_remove(&fixture);
+}
+
 int
 main(void)
 {
@@ -381,6 +408,7 @@ main(void)
 		    after_a_hole_decoding_is_aligned_by_the_psb_event),
 		cmocka_unit_test(
 		    a_thread_that_migrates_is_compared_with_each_cpu_it_ran_on),
+		cmocka_unit_test(streams_that_nobody_read_appear_too),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
