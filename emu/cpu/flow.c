@@ -290,7 +290,7 @@ learn_edge(struct block *from, struct block *to, bool taken)
 }
 
 /* The slow path: everything that is not a known edge far from any limit. */
-static void
+static __attribute__((noinline)) void
 enter_slow(struct cpu *cpu, uint64_t va, uint32_t size)
 {
 	struct block *from = cpu->block;
@@ -343,7 +343,7 @@ follow_edge(
 }
 
 /* An edge that makes a packet, of a full TNT or of its own. */
-static void
+static __attribute__((noinline)) void
 enter_packet(
     struct cpu *cpu, const struct edge *edge, uint64_t va, uint32_t size)
 {
