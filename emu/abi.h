@@ -76,6 +76,9 @@ enum abi_op {
 			  one page */
 	ABI_LOST = 6,  /* stream, bytes: the driver said that these were lost */
 	ABI_NOTE = 7,  /* code, value: mark in the event log */
+	ABI_BUFFER = 8, /* stream, pa, bytes: user space has mapped this part of
+			   a trace buffer, in the buffer's order; within one
+			   page */
 };
 
 /* 8-byte aligned, within one page. */

@@ -25,6 +25,15 @@ emit(const struct channel *channel, enum event_kind kind, uint64_t a,
 		channel->observer->event(channel->observer->arg, &event);
 }
 
+/* What the units wrote until now stands before the event. */
+static void
+emit_after_output(
+    const struct channel *channel, enum event_kind kind, const uint64_t *arg)
+{
+	channel->sync_output(channel->arg);
+	emit(channel, kind, arg[0], arg[1], arg[2]);
+}
+
 static void
 do_panic(const struct channel *channel, const struct abi_call *call,
     struct channel_end *end)
@@ -64,15 +73,16 @@ do_call(const struct channel *channel, const struct abi_call *call,
 		emit(channel, EVENT_FREE, arg[0], 0, arg[1]);
 		return 0;
 	case ABI_DRAIN:
-		/* What the units wrote until now stands before it. */
-		channel->sync_output(channel->arg);
-		emit(channel, EVENT_DRAIN, arg[0], arg[1], arg[2]);
+		emit_after_output(channel, EVENT_DRAIN, arg);
 		return 0;
 	case ABI_LOST:
 		emit(channel, EVENT_LOST, arg[0], 0, arg[1]);
 		return 0;
 	case ABI_NOTE:
 		emit(channel, EVENT_NOTE, arg[0], arg[1], 0);
+		return 0;
+	case ABI_BUFFER:
+		emit_after_output(channel, EVENT_BUFFER, arg);
 		return 0;
 	default:
 		return -1;

@@ -26,8 +26,8 @@ struct event {
 _Static_assert(sizeof(struct event) == 48, "the event's form is a file format");
 
 /*
- * The `stream` argument: which trace buffer user space read.  Thread streams
- * carry the OS's buffer id, CPU streams the CPU number.
+ * The `stream` argument: which trace buffer user space mapped or read.  Thread
+ * streams carry the OS's buffer id, CPU streams the CPU number.
  */
 #define EVENT_STREAM_THREAD     TZ_BIT(32)
 #define EVENT_STREAM_ID(stream) ((uint32_t)(stream))

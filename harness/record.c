@@ -168,7 +168,7 @@ record_char(void *arg, char c)
 {
 	struct record *record = arg;
 
-	if (record->console_bytes + 1 < RECORD_CONSOLE_BYTES)
+	if (record->console_bytes < RECORD_CONSOLE_BYTES)
 		record->console[record->console_bytes++] = c;
 	if (record->verbose)
 		fputc(c, stderr);
@@ -244,7 +244,8 @@ record_pt_errors(const struct record *record, unsigned cpu)
 }
 
 const char *
-record_console(const struct record *record)
+record_console(const struct record *record, size_t *bytes)
 {
+	*bytes = record->console_bytes;
 	return record->console;
 }

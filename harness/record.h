@@ -33,8 +33,8 @@ int record_end(struct record *record);
 /* What was counted on the way. */
 uint64_t record_wraps(const struct record *record, unsigned cpu);
 uint64_t record_pt_errors(const struct record *record, unsigned cpu);
-/* NUL-terminated; at most the first RECORD_CONSOLE_BYTES - 1 characters. */
+/* The console: *BYTES characters, the first RECORD_CONSOLE_BYTES at most. */
 #define RECORD_CONSOLE_BYTES (1u << 20)
-const char *record_console(const struct record *record);
+const char *record_console(const struct record *record, size_t *bytes);
 
 #endif

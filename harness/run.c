@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emu/abi.h"
 #include "emu/profile/profile.h"
 #include "emu/truth.h"
 #include "harness/build_set.h"
-#include "emu/abi.h"
 #include "harness/load/boot.h"
 #include "harness/load/elf.h"
 #include "harness/load/symbols.h"
@@ -134,12 +134,14 @@ keep_frame(void *arg, unsigned level, uint64_t rip)
 static void
 keep_console(struct run *run)
 {
-	const char *console = record_console(run->record);
-	size_t bytes = strlen(console);
+	size_t bytes, last;
+	const char *console = record_console(run->record, &bytes);
 
-	if (bytes >= RUN_CONSOLE_BYTES)
-		console += bytes - (RUN_CONSOLE_BYTES - 1);
-	snprintf(run->outcome->console, RUN_CONSOLE_BYTES, "%s", console);
+	/* Should the bundle fail, its writer says so when it finishes. */
+	(void)bundle_add_text(run->writer, "console.txt", console, bytes);
+	last = bytes < RUN_CONSOLE_BYTES ? bytes : RUN_CONSOLE_BYTES - 1;
+	memcpy(run->outcome->console, console + bytes - last, last);
+	run->outcome->console[last] = '\0';
 }
 
 /* What ended the run, in the words of the guest's sources. */

@@ -3,6 +3,8 @@
 
 #include <inttypes.h>
 
+#define ACCOUNT_PAGE_BYTES 4096u
+
 void
 account_no_memory(struct account_work *work)
 {
@@ -173,9 +175,12 @@ account_output(struct account_work *work, const struct event *event, size_t at)
 			return;
 		}
 		sums = &work->sums[span.interval];
-		if (sums->written == 0)
+		if (sums->written == 0) {
 			sums->pa = event->a + done;
+			sums->owner = frames_owner(work->frames, sums->pa);
+		}
 		sums->written += span.bytes;
+		sums->end_pa = event->a + done + span.bytes;
 		done += span.bytes;
 	}
 	if (!frames_write(work->frames, event->a, event->b, event->cpu,
@@ -268,6 +273,21 @@ account_drain(struct account_work *work, const struct event *event)
 	stream->drained += event->c;
 }
 
+/* User space says whose buffer a frame is in. */
+static void
+account_name(struct account_work *work, const struct event *event, size_t at)
+{
+	if (event->b % ACCOUNT_PAGE_BYTES + event->c > ACCOUNT_PAGE_BYTES) {
+		work->error = tz_error(work->err, TZ_EFORMAT,
+		    "events.zst: record %zu: a buffer's part exceeds its page",
+		    at);
+		return;
+	}
+	if (account_stream(work, event->a) != NULL &&
+	    !frames_name(work->frames, event->b, event->a))
+		account_no_memory(work);
+}
+
 static void
 account_replay_events(
     struct account_work *work, const struct event *events, size_t count)
@@ -281,6 +301,8 @@ account_replay_events(
 			account_output(work, event, i);
 		} else if (event->kind == EVENT_DRAIN) {
 			account_drain(work, event);
+		} else if (event->kind == EVENT_BUFFER) {
+			account_name(work, event, i);
 		} else if (event->kind == EVENT_LOST) {
 			stream = account_stream(work, event->a);
 			if (stream != NULL)

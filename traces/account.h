@@ -4,9 +4,17 @@
  * only at who wrote where and who read what when.
  *
  * An interval is what one CPU traced from TraceEn 0-to-1 to the next one.  A
- * stream is what user space read of one trace buffer.  The bytes of a stream's
- * intervals, one interval after the other in global order, are its logical
- * bytes: a driver that loses nothing delivers them from 0 on without a hole.
+ * stream is what went to one trace buffer.  An interval belongs to who read of
+ * it first; if nobody did, to whose buffer the frame of its first byte was then
+ * (as user space had named it, the newest name counts), or came to be first.
+ * The bytes of a stream's intervals, one interval after the other in global
+ * order, are its logical bytes: a driver that loses nothing delivers them from
+ * 0 on without a hole.
+ *
+ * The tail is what stands behind the last report without a hole up to the end
+ * of the stream's last interval with output.  Earlier intervals take part only
+ * as far as the next one's output went on in the buffer where theirs ended: what
+ * lies behind a position that was set back is never reported.
  */
 #ifndef TOPAZ_TRACES_ACCOUNT_H
 #define TOPAZ_TRACES_ACCOUNT_H
@@ -74,7 +82,7 @@ struct account {
 	size_t interval_count, interval_room;
 	struct account_interval *intervals; /* in global order */
 	size_t stream_count, stream_room;
-	struct account_stream *streams;
+	struct account_stream *streams; /* CPUs, then threads, by rising id */
 	uint64_t nobodys; /* bytes of intervals that belong to no stream */
 	struct account_place nobodys_place;
 };

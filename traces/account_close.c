@@ -1,10 +1,7 @@
 #include "traces/account_work.h"
 #include "traces/grow.h"
 
-/*
- * Gives intervals of which nothing was read to a stream: that of who read the
- * page last, or the CPU's where no thread is traced.
- */
+/* Gives the intervals of which nothing was read to their streams. */
 static void
 account_own_intervals(struct account_work *work)
 {
@@ -14,18 +11,53 @@ account_own_intervals(struct account_work *work)
 		struct account_interval *interval = &account->intervals[i];
 		const struct account_sums *sums = &work->sums[i];
 		struct account_stream *stream = NULL;
-		uint64_t reader = FRAMES_NO_READER;
+		uint64_t owner = sums->owner;
 
 		if (interval->stream != ACCOUNT_NONE || sums->written == 0)
 			continue;
-		reader = frames_reader(work->frames, sums->pa);
-		if (reader != FRAMES_NO_READER)
-			stream = account_stream(work, reader);
+		if (owner == FRAMES_NOBODY)
+			owner = frames_first_owner(work->frames, sums->pa);
+		if (owner != FRAMES_NOBODY)
+			stream = account_stream(work, owner);
 		else if (!work->any_thread)
 			stream = account_stream(work, interval->cpu);
 		if (stream != NULL)
 			interval->stream = (size_t)(stream - account->streams);
 	}
+}
+
+static int
+account_compare_streams(const void *a, const void *b)
+{
+	const struct account_stream *left = a, *right = b;
+
+	return (left->key > right->key) - (left->key < right->key);
+}
+
+/* Sorts the streams; what refers to them by index follows. */
+static void
+account_sort_streams(struct account_work *work)
+{
+	struct account *account = work->account;
+	uint64_t *keys = calloc(account->stream_count + 1, sizeof(*keys));
+
+	if (keys == NULL) {
+		account_no_memory(work);
+		return;
+	}
+	for (size_t i = 0; i < account->stream_count; i++)
+		keys[i] = account->streams[i].key;
+	if (account->stream_count != 0)
+		qsort(account->streams, account->stream_count,
+		    sizeof(*account->streams), account_compare_streams);
+	for (size_t i = 0; i < account->interval_count; i++) {
+		size_t *index = &account->intervals[i].stream;
+
+		if (*index != ACCOUNT_NONE)
+			*index = (size_t)(account_stream(work, keys[*index]) -
+			    account->streams);
+	}
+	free(keys);
 }
 
 /* Lays the intervals out in their streams and adds up their rows. */
@@ -91,31 +123,64 @@ account_compare(const void *a, const void *b)
 	return (left->offset > right->offset) - (left->offset < right->offset);
 }
 
+/* The end of a stream; offsets are logical. */
+struct account_end {
+	const struct account_sums *last; /* interval with output */
+	uint64_t floor; /* from here on output went on in the buffer */
+	uint64_t start; /* of what is known to be tail */
+};
+
+static void
+account_find_floors(const struct account_work *work, struct account_end *ends)
+{
+	const struct account *account = work->account;
+
+	for (size_t i = 0; i < account->interval_count; i++) {
+		const struct account_interval *interval =
+		    &account->intervals[i];
+		const struct account_sums *sums = &work->sums[i];
+		struct account_end *end;
+
+		if (interval->stream == ACCOUNT_NONE || sums->written == 0)
+			continue;
+		end = &ends[interval->stream];
+		if (end->last != NULL &&
+		    !frames_goes_on(work->frames, end->last->end_pa, sums->pa))
+			end->floor = interval->logical;
+		end->last = sums;
+	}
+}
+
 /* Marks what reaches, without a hole, up to the end of its stream. */
 static bool
 account_mark_tails(struct account_work *work)
 {
 	struct account *account = work->account;
-	uint64_t *start = calloc(account->stream_count + 1, sizeof(*start));
+	struct account_end *ends = calloc(
+	    account->stream_count + 1, sizeof(*ends));
 
-	if (start == NULL)
+	if (ends == NULL)
 		return false;
+	account_find_floors(work, ends);
 	for (size_t i = 0; i < account->stream_count; i++)
-		start[i] = account->streams[i].logical;
+		ends[i].start = account->streams[i].logical;
 	for (size_t i = work->span_count; i-- > 0;) {
 		struct account_span *span = &work->spans[i];
 		const struct account_interval *interval =
 		    &account->intervals[span->interval];
 		uint64_t logical = interval->logical + span->offset -
 		    interval->begin;
+		struct account_end *end;
 
-		if (interval->stream == ACCOUNT_NONE ||
-		    logical + span->bytes != start[interval->stream])
+		if (interval->stream == ACCOUNT_NONE)
+			continue;
+		end = &ends[interval->stream];
+		if (logical < end->floor || logical + span->bytes != end->start)
 			continue;
 		span->tail = true;
-		start[interval->stream] = logical;
+		end->start = logical;
 	}
-	free(start);
+	free(ends);
 	return true;
 }
 
@@ -188,6 +253,9 @@ void
 account_close(struct account_work *work)
 {
 	account_own_intervals(work);
+	account_sort_streams(work);
+	if (work->error != 0)
+		return;
 	account_lay_out(work);
 	account_close_rows(work);
 	account_settle_claims(work->account);

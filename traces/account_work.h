@@ -21,7 +21,8 @@ struct account_span {
 struct account_sums {
 	uint64_t written, overwritten;
 	uint64_t overwritten_offset; /* of the first such byte */
-	uint64_t pa;                 /* of its first output */
+	uint64_t pa, end_pa;         /* of its first byte, after its last */
+	uint64_t owner;              /* of the frame at .pa, then */
 	uint64_t taken;              /* read by a stream that is not its own */
 };
 

@@ -265,6 +265,17 @@ bundle_add_object(struct bundle_writer *writer, const char *name, uint64_t bias,
 	return bundle_put_file(writer, object->file, bytes, count);
 }
 
+int
+bundle_add_text(struct bundle_writer *writer, const char *name,
+    const char *text, size_t count)
+{
+	TZ_ASSERT(strchr(name, '/') == NULL);
+	TZ_ASSERT(strlen(name) < BUNDLE_NAME_BYTES);
+	if (writer->error != 0)
+		return writer->error;
+	return bundle_put_file(writer, name, text, count);
+}
+
 void *
 bundle_truth_arg(struct bundle_writer *writer, unsigned cpu)
 {

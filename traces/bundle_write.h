@@ -44,6 +44,10 @@ int bundle_add_stream(struct bundle_writer *writer, uint64_t stream,
 int bundle_add_fell(struct bundle_writer *writer, unsigned cpu,
     const struct fell_header *header, const void *bytes);
 
+/* Adds the text file NAME at the bundle's top, where no file has that name. */
+int bundle_add_text(struct bundle_writer *writer, const char *name,
+    const char *text, size_t count);
+
 /*
  * Completes the bundle with INFO (its cpu_count is overwritten) and puts it in
  * its place, where it replaces an older bundle.  Frees WRITER in any case.

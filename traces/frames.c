@@ -13,7 +13,8 @@ struct frames_extent {
 
 struct frames_page {
 	uint64_t number;
-	uint64_t reader;
+	uint64_t owner, first_owner;
+	uint64_t before, after; /* numbers of its neighbours in the buffer */
 	size_t count, room;
 	struct frames_extent *extents; /* sorted, apart */
 	bool used;
@@ -23,6 +24,8 @@ struct frames {
 	struct frames_page *pages; /* open addressing, a power of two */
 	size_t size, used;
 	size_t last; /* slot of the last page asked for */
+	/* What was named last. */
+	uint64_t named_owner, named_page;
 	/* The page's next extents while they are made. */
 	struct frames_extent *next;
 	size_t next_count, next_room;
@@ -37,6 +40,7 @@ frames_create(void)
 	if (frames == NULL)
 		return NULL;
 	frames->size = 1024;
+	frames->named_owner = FRAMES_NOBODY;
 	frames->pages = calloc(frames->size, sizeof(*frames->pages));
 	if (frames->pages == NULL) {
 		free(frames);
@@ -106,10 +110,19 @@ frames_page(struct frames *frames, uint64_t number)
 	if (!page->used) {
 		page->used = true;
 		page->number = number;
-		page->reader = FRAMES_NO_READER;
+		page->owner = page->first_owner = FRAMES_NOBODY;
+		page->before = page->after = FRAMES_NOBODY;
 		frames->used++;
 	}
 	return page;
+}
+
+static void
+frames_give(struct frames_page *page, uint64_t owner)
+{
+	page->owner = owner;
+	if (page->first_owner == FRAMES_NOBODY)
+		page->first_owner = owner;
 }
 
 /* Appends to the page's next extents, joined with the last where possible. */
@@ -220,7 +233,7 @@ frames_read_page(struct frames *frames, uint64_t number, uint16_t start,
 
 	if (page == NULL)
 		return false;
-	page->reader = reader;
+	frames_give(page, reader);
 	frames->next_count = 0;
 	for (size_t i = 0; i < page->count; i++) {
 		struct frames_extent old = page->extents[i], part;
@@ -286,14 +299,67 @@ frames_read(struct frames *frames, uint64_t pa, uint64_t bytes, uint64_t reader,
 	return true;
 }
 
-uint64_t
-frames_reader(const struct frames *frames, uint64_t pa)
+bool
+frames_name(struct frames *frames, uint64_t pa, uint64_t owner)
 {
-	size_t slot = frames_slot(
-	    frames->pages, frames->size, pa / FRAMES_PAGE_BYTES);
+	uint64_t number = pa / FRAMES_PAGE_BYTES;
+	struct frames_page *page = frames_page(frames, number);
 
-	return frames->pages[slot].used ? frames->pages[slot].reader
-					: FRAMES_NO_READER;
+	if (page == NULL)
+		return false;
+	frames_give(page, owner);
+	page->before = page->after = FRAMES_NOBODY;
+	if (frames->named_owner == owner && frames->named_page != number) {
+		page->before = frames->named_page;
+		page = frames_page(frames, frames->named_page);
+		if (page == NULL)
+			return false;
+		page->after = number;
+	}
+	frames->named_owner = owner;
+	frames->named_page = number;
+	return true;
+}
+
+/* The page of PA; NULL: nothing is known of it. */
+static const struct frames_page *
+frames_find(const struct frames *frames, uint64_t pa)
+{
+	const struct frames_page *page = &frames->pages[frames_slot(
+	    frames->pages, frames->size, pa / FRAMES_PAGE_BYTES)];
+
+	return page->used ? page : NULL;
+}
+
+uint64_t
+frames_owner(const struct frames *frames, uint64_t pa)
+{
+	const struct frames_page *page = frames_find(frames, pa);
+
+	return page != NULL ? page->owner : FRAMES_NOBODY;
+}
+
+uint64_t
+frames_first_owner(const struct frames *frames, uint64_t pa)
+{
+	const struct frames_page *page = frames_find(frames, pa);
+
+	return page != NULL ? page->first_owner : FRAMES_NOBODY;
+}
+
+bool
+frames_goes_on(const struct frames *frames, uint64_t end, uint64_t pa)
+{
+	const struct frames_page *from, *to;
+
+	if (end % FRAMES_PAGE_BYTES != 0 || pa % FRAMES_PAGE_BYTES != 0)
+		return end == pa;
+	from = frames_find(frames, end - 1);
+	to = frames_find(frames, pa);
+	if (from == NULL || to == NULL)
+		return true;
+	return from->after == to->number ||
+	    (from->after == FRAMES_NOBODY && to->before == FRAMES_NOBODY);
 }
 
 void

@@ -76,11 +76,15 @@ verify_print_stream(FILE *file, const struct verify_stream *stream)
 void
 verify_print(const struct verify_result *result, FILE *file)
 {
-	for (size_t i = 0; i < result->stream_count; i++)
+	uint64_t written = 0;
+
+	for (size_t i = 0; i < result->stream_count; i++) {
 		verify_print_stream(file, &result->streams[i]);
+		written += result->streams[i].rows[ACCOUNT_WRITTEN];
+	}
 	for (size_t i = 0; i < result->finding_count; i++)
 		fprintf(file, "FINDING  %s\n", result->findings[i].text);
-	if (result->stream_count == 0)
+	if (written == 0)
 		fprintf(file, "no trace was written\n");
 	fprintf(file, "%s\n", result->match ? "MATCH" : "MISMATCH");
 }

@@ -78,8 +78,9 @@ host_free(const void *va, const void *caller)
 	host_call(ABI_FREE, (uintptr_t)va, (uintptr_t)caller, 0, 0);
 }
 
-int
-host_drain(uint64_t stream, uint64_t va, uint64_t bytes)
+/* A call for each page of [VA, +BYTES). */
+static int
+host_pages(enum abi_op op, uint64_t stream, uint64_t va, uint64_t bytes)
 {
 	if (va >= SYS_USER_TOP || bytes > SYS_USER_TOP - va)
 		return KE_FAULT;
@@ -90,11 +91,23 @@ host_drain(uint64_t stream, uint64_t va, uint64_t bytes)
 
 		if (pa == 0)
 			return KE_FAULT;
-		host_call(ABI_DRAIN, stream, pa, count, 0);
+		host_call(op, stream, pa, count, 0);
 		va += count;
 		bytes -= count;
 	}
 	return 0;
+}
+
+int
+host_drain(uint64_t stream, uint64_t va, uint64_t bytes)
+{
+	return host_pages(ABI_DRAIN, stream, va, bytes);
+}
+
+int
+host_buffer(uint64_t stream, uint64_t va, uint64_t bytes)
+{
+	return host_pages(ABI_BUFFER, stream, va, bytes);
 }
 
 void

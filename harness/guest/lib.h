@@ -78,12 +78,13 @@ _Noreturn void kpanic_frame(const struct trap_frame *frame, const char *fmt,
 #define KERN_ASSERT(expr) \
  ((expr) ? (void)0 : kpanic("%s:%d: %s", __FILE_NAME__, __LINE__, #expr))
 
-/* The host channel.  host_drain translates [VA, +BYTES) of the current address
- * space page by page; KE_FAULT where it is not mapped. */
+/* The host channel.  host_drain and host_buffer translate [VA, +BYTES) of the
+ * current address space page by page; KE_FAULT where it is not mapped. */
 _Noreturn void host_exit(int code);
 void host_alloc(const void *va, size_t bytes, const void *caller);
 void host_free(const void *va, const void *caller);
 int host_drain(uint64_t stream, uint64_t va, uint64_t bytes);
+int host_buffer(uint64_t stream, uint64_t va, uint64_t bytes);
 void host_lost(uint64_t stream, uint64_t bytes);
 void host_note(uint64_t code, uint64_t value);
 

@@ -38,6 +38,7 @@ enum sys_number {
 	SYS_KILL,      /* pid: as if it had exited with code 128 + 9 */
 	SYS_NOTE,      /* code, value: ABI_NOTE */
 	SYS_DRAIN,     /* stream, address, bytes: ABI_DRAIN a page */
+	SYS_BUFFER,    /* stream, address, bytes: ABI_BUFFER a page */
 	SYS_LOST,      /* stream, bytes: ABI_LOST */
 	SYS_SHUTDOWN,  /* code: ABI_EXIT at once */
 	SYS_COUNT,

@@ -318,6 +318,12 @@ sys_drain(const uint64_t *args)
 }
 
 static int64_t
+sys_buffer(const uint64_t *args)
+{
+	return -host_buffer(args[0], args[1], args[2]);
+}
+
+static int64_t
 sys_lost(const uint64_t *args)
 {
 	host_lost(args[0], args[1]);
@@ -360,6 +366,7 @@ static int64_t (*const handlers[SYS_COUNT])(const uint64_t *args) = {
 	[SYS_KILL] = sys_kill,
 	[SYS_NOTE] = sys_note,
 	[SYS_DRAIN] = sys_drain,
+	[SYS_BUFFER] = sys_buffer,
 	[SYS_LOST] = sys_lost,
 	[SYS_SHUTDOWN] = sys_shutdown,
 };

@@ -100,6 +100,41 @@ configure_ranges(const char *args, struct insntrace_config *config)
 	}
 }
 
+static uint64_t
+map_buffer(uint32_t descriptor, uint64_t bytes)
+{
+	struct insntrace_chunk chunk = { .descriptor = descriptor };
+	int64_t result;
+
+	request(INSNTRACE_GET_CHUNK, &chunk, "GetChunk");
+	result = sys5(SYS_MMAP, (uint64_t)device_fd, chunk.map_offset, bytes,
+	    SYS_PROT_READ, 0);
+	if (result < 0)
+		user_fail("mapping a buffer", result);
+	return (uint64_t)result;
+}
+
+static void
+unmap_buffer(uint64_t base, uint64_t bytes)
+{
+	int64_t result = sys2(SYS_MUNMAP, base, bytes);
+
+	if (result < 0)
+		user_fail("unmapping a buffer", result);
+}
+
+/* Tells the host whose frames they are: a session may end without reading. */
+static void
+name_buffer(uint32_t descriptor, uint64_t bytes)
+{
+	uint64_t base = map_buffer(descriptor, bytes);
+	int64_t result = sys3(SYS_BUFFER, descriptor, base, bytes);
+
+	if (result < 0)
+		user_fail("naming a buffer", result);
+	unmap_buffer(base, bytes);
+}
+
 static void
 allocate(const char *args)
 {
@@ -127,8 +162,10 @@ allocate(const char *args)
 	buffer.config.chunk_count = (uint32_t)(bytes / chunk_bytes);
 	configure_ranges(args, &buffer.config);
 	request(INSNTRACE_INITIALIZE, &allocation, "Initialize");
-	for (uint32_t i = 0; i < allocation.trace_count; i++)
+	for (uint32_t i = 0; i < allocation.trace_count; i++) {
 		request(INSNTRACE_ALLOCATE_BUFFER, &buffer, "AllocateBuffer");
+		name_buffer(buffer.descriptor, bytes);
+	}
 }
 
 static void
@@ -147,28 +184,17 @@ drain(uint32_t stream, uint64_t from, uint64_t bytes)
 static void
 drain_buffer(const struct insntrace_buffer_state *state)
 {
-	struct insntrace_chunk chunk = { .descriptor = state->descriptor };
-	bool wrapped = state->written_bytes > state->size_bytes;
+	uint64_t base = map_buffer(state->descriptor, state->size_bytes);
 	uint64_t position = state->position;
-	uint64_t base;
-	int64_t result;
 
-	request(INSNTRACE_GET_CHUNK, &chunk, "GetChunk");
-	result = sys5(SYS_MMAP, (uint64_t)device_fd, chunk.map_offset,
-	    state->size_bytes, SYS_PROT_READ, 0);
-	if (result < 0)
-		user_fail("mapping a buffer", result);
-	base = (uint64_t)result;
-	if (wrapped) {
+	if (state->written_bytes > state->size_bytes) {
 		drain(state->descriptor, base + position,
 		    state->size_bytes - position);
 		drain(state->descriptor, base, position);
 	} else {
 		drain(state->descriptor, base, state->written_bytes);
 	}
-	result = sys2(SYS_MUNMAP, base, state->size_bytes);
-	if (result < 0)
-		user_fail("unmapping a buffer", result);
+	unmap_buffer(base, state->size_bytes);
 }
 
 static void

@@ -9,12 +9,36 @@ ioctl(int64_t fd, unsigned long command, const void *argument)
 	return sys3(SYS_IOCTL, (uint64_t)fd, command, address(argument));
 }
 
+static uint64_t
+buffer_stream(
+    const struct trace_session *session, const struct trace_buffer *buffer)
+{
+	uint64_t stream = (uint64_t)buffer->id;
+
+	return session->thread_mode ? stream | UINT64_C(1) << 32 : stream;
+}
+
+/* Its frames are named at once: it may never be read. */
+static void
+buffer_map(const struct trace_session *session, struct trace_buffer *buffer)
+{
+	int64_t result = sys5(SYS_MMAP, (uint64_t)buffer->fd, 0, session->bytes,
+	    SYS_PROT_READ, 0);
+
+	if (result < 0)
+		user_fail("mapping a buffer", result);
+	buffer->base = (uint64_t)result;
+	result = sys3(SYS_BUFFER, buffer_stream(session, buffer), buffer->base,
+	    session->bytes);
+	if (result < 0)
+		user_fail("naming a buffer", result);
+}
+
 static void
 buffer_open(struct trace_session *session, int id)
 {
 	struct trace_buffer *buffer;
 	char path[64];
-	int64_t at;
 
 	if (session->buffer_count == BUFFERS_MAX)
 		user_fail("too many buffers", BUFFERS_MAX);
@@ -26,13 +50,8 @@ buffer_open(struct trace_session *session, int id)
 	if (buffer->fd < 0)
 		user_fail(path, buffer->fd);
 	buffer->open = true;
-	if (session->bytes == 0)
-		return;
-	at = sys5(SYS_MMAP, (uint64_t)buffer->fd, 0, session->bytes,
-	    SYS_PROT_READ, 0);
-	if (at < 0)
-		user_fail("mapping a buffer", at);
-	buffer->base = (uint64_t)at;
+	if (session->bytes != 0)
+		buffer_map(session, buffer);
 }
 
 /* CPUs [0, cpus), or those of the mask map=. */
@@ -146,14 +165,12 @@ static void
 drain_range(const struct trace_session *session, struct trace_buffer *buffer,
     uint64_t from, uint64_t to)
 {
-	uint64_t stream = (uint64_t)buffer->id;
 	int64_t result;
 
 	if (from == to)
 		return;
-	if (session->thread_mode)
-		stream |= UINT64_C(1) << 32;
-	result = sys3(SYS_DRAIN, stream, buffer->base + from, to - from);
+	result = sys3(SYS_DRAIN, buffer_stream(session, buffer),
+	    buffer->base + from, to - from);
 	if (result < 0)
 		user_fail("drain", result);
 	buffer->drained_bytes += to - from;
