@@ -81,6 +81,12 @@ int verify_bundle(const struct bundle *bundle,
     struct tz_error *err);
 void verify_result_free(struct verify_result *result);
 
+/*
+ * One word for a stream: "MATCH" (what was decoded is what was executed),
+ * "MISMATCH", or "NOTHING" (instructions should decode, and no packet is left).
+ */
+const char *verify_verdict(const struct verify_stream *stream);
+
 /* Prints RESULT as text, one line a stream first. */
 void verify_print(const struct verify_result *result, FILE *file);
 

@@ -55,7 +55,7 @@ verify_json_stream(const struct verify_stream *stream)
 	    verify_json_count(stream->beyond), "segments",
 	    verify_json_count(stream->segments), "psbs",
 	    verify_json_count(stream->psbs), "bytes", rows, "verdict",
-	    stream->difference.found ? "MISMATCH" : "MATCH", "difference",
+	    verify_verdict(stream), "difference",
 	    verify_json_difference(&stream->difference), "jcc_disables",
 	    verify_json_count(stream->jcc_disables), "stopped",
 	    (int)stream->stopped, "open", (int)stream->open);

@@ -43,6 +43,15 @@ verify_print_rows(FILE *file, const struct verify_stream *stream)
 	fputc('\n', file);
 }
 
+const char *
+verify_verdict(const struct verify_stream *stream)
+{
+	if (stream->difference.found)
+		return "MISMATCH";
+	return stream->decoded == 0 && stream->expected > 0 ? "NOTHING"
+							    : "MATCH";
+}
+
 static void
 verify_print_stream(FILE *file, const struct verify_stream *stream)
 {
@@ -50,11 +59,9 @@ verify_print_stream(FILE *file, const struct verify_stream *stream)
 
 	fprintf(file, "%s  %" PRIu64 " instructions  ", stream->name,
 	    stream->expected);
-	if (!difference->found)
-		fprintf(file, "MATCH");
-	else
-		fprintf(file,
-		    "MISMATCH at instruction %" PRIu64 ", packet %08" PRIx64,
+	fputs(verify_verdict(stream), file);
+	if (difference->found)
+		fprintf(file, " at instruction %" PRIu64 ", packet %08" PRIx64,
 		    difference->index, difference->offset);
 	fprintf(file,
 	    "  (%" PRIu64 " decoded, %" PRIu64 " segments, %" PRIu64
