@@ -128,6 +128,9 @@ read_members(const struct driver_file *file, struct tz_error *err)
 	if (error == 0)
 		error = read_text(file, "owner", NULL, &driver->owner, err);
 	if (error == 0)
+		error = read_text(
+		    file, "tree_source", "", &driver->tree_source, err);
+	if (error == 0)
 		error = read_sources(file, err);
 	if (error == 0)
 		error = read_modes(file, err);
@@ -159,6 +162,23 @@ driver_read(const char *root, const char *name, struct driver *driver,
 		return tz_error(err, TZ_EFORMAT, "%s:%d:%d: %s", file.path,
 		    json_err.line, json_err.column, json_err.text);
 	return read_members(&file, err);
+}
+
+int
+driver_use_tree(struct driver *driver, const char *tree, struct tz_error *err)
+{
+	char *path;
+
+	TZ_ASSERT(driver->source_count == 0);
+	TZ_ASSERT(driver->tree_source[0] != '\0');
+	if (asprintf(&path, "%s/%s", tree, driver->tree_source) < 0)
+		return tz_error(err, TZ_EIO, "out of memory");
+	driver->source[driver->source_count++] = path;
+	if (access(path, R_OK) != 0)
+		return tz_error(err, TZ_EUSAGE,
+		    "%s: %s; a source elsewhere: --source FILE", path,
+		    strerror(errno));
+	return 0;
 }
 
 void

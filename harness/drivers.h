@@ -5,6 +5,8 @@
  *   "name", "title", "os" (whose kernel interface: harness/kpi/OS)
  *   "module": its name in the guest (optional: the name)
  *   "sources": relative to the folder; absent: the user's, by --source
+ *   "tree_source": the source in a tree of the OS, if the user names one
+ *     (optional)
  *   "owner": the program that traces with it
  *   "modes": "cpu", "thread" (optional: both)
  *   "defaults": words for the guest that no option gives (optional)
@@ -21,6 +23,7 @@
 struct driver {
 	struct json_t *json; /* owns all strings but the sources */
 	const char *name, *title, *os, *module, *owner;
+	const char *tree_source;              /* relative to it, or "" */
 	char *source[DRIVER_SOURCES_MAX + 1]; /* absolute, NULL-terminated */
 	size_t source_count;
 	bool cpu_mode, thread_mode;
@@ -36,6 +39,13 @@ struct driver {
  */
 int driver_read(const char *root, const char *name, struct driver *driver,
     struct tz_error *err);
+
+/*
+ * Takes the source of a driver that has a "tree_source", and no other, from
+ * TREE.  -TZ_EUSAGE: it is not there; -TZ_EIO.
+ */
+int driver_use_tree(
+    struct driver *driver, const char *tree, struct tz_error *err);
 void driver_free(struct driver *driver);
 
 /* Names of all drivers, sorted; the list and each of it are to be freed. */

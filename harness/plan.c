@@ -80,6 +80,30 @@ check_workload(const struct plan *plan, struct tz_error *err)
 }
 
 static int
+check_source(struct plan *plan, struct tz_error *err)
+{
+	const struct run_options *options = plan->options;
+	const struct driver *driver = &plan->driver;
+
+	if (options->tree != NULL && strcmp(driver->os, "freebsd") != 0)
+		return tz_error(err, TZ_EUSAGE,
+		    "--freebsd-tree %s: %s is no driver of FreeBSD",
+		    options->tree, options->driver);
+	if (options->source != NULL || driver->source_count != 0)
+		return 0;
+	if (driver->tree_source[0] == '\0')
+		return tz_error(err, TZ_EUSAGE,
+		    "%s: its source is not part of topaz: --source FILE",
+		    options->driver);
+	if (options->tree == NULL)
+		return tz_error(err, TZ_EUSAGE,
+		    "%s: its source is not part of topaz: --source FILE, or "
+		    "--freebsd-tree DIR with %s",
+		    options->driver, driver->tree_source);
+	return driver_use_tree(&plan->driver, options->tree, err);
+}
+
+static int
 plan_check(struct plan *plan, struct tz_error *err)
 {
 	const struct run_options *options = plan->options;
@@ -98,10 +122,9 @@ plan_check(struct plan *plan, struct tz_error *err)
 	    plan->paths.source, options->driver, &plan->driver, err);
 	if (error != 0)
 		return error;
-	if (plan->driver.source_count == 0 && options->source == NULL)
-		return tz_error(err, TZ_EUSAGE,
-		    "%s: its source is not part of topaz: --source FILE",
-		    options->driver);
+	error = check_source(plan, err);
+	if (error != 0)
+		return error;
 	if (!(options->thread_mode ? plan->driver.thread_mode
 				   : plan->driver.cpu_mode))
 		return tz_error(err, TZ_EUSAGE, "--mode %s: not a mode of %s",

@@ -38,7 +38,8 @@ make_parents(char *path, size_t dir_bytes)
 
 /*
  * A folder of links to the headers that the user's tree replaces, so that the
- * tree's other headers stay out of sight.
+ * tree's other headers stay out of sight.  A header in a folder that is linked
+ * already only has to be there: ours of that name must not step in.
  */
 static int
 shadow_tree(const struct build_kpi *kpi, const struct build_options *options,
@@ -64,8 +65,9 @@ shadow_tree(const struct build_kpi *kpi, const struct build_options *options,
 		if (access(from, R_OK) != 0)
 			return tz_error(
 			    err, TZ_EUSAGE, "%s: %s", from, strerror(errno));
-		if (make_parents(to, strlen(options->dir)) != 0 ||
-		    (symlink(from, to) != 0 && errno != EEXIST))
+		if (access(to, R_OK) != 0 &&
+		    (make_parents(to, strlen(options->dir)) != 0 ||
+			symlink(from, to) != 0))
 			return tz_error(
 			    err, TZ_EIO, "%s: %s", to, strerror(errno));
 	}

@@ -5,8 +5,8 @@
  *   "cflags": compiler flags
  *   "modules": [{"name", "sources", "tree_sources"}]: relative to the file; the
  *     last (optional) to the tree that the user names, and used instead then
- *   "tree_include": headers and folders of that tree's sys/ that come
- *     first (optional)
+ *   "tree_include": headers and folders of that tree's sys/ that must be there
+ *     and come first (optional); a folder before the headers in it
  */
 #define _GNU_SOURCE
 #include <errno.h>

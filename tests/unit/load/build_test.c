@@ -151,6 +151,38 @@ modules_come_from_the_tree_where_there_is_one(void **state)
 	build_kpi_free(kpi);
 }
 
+/* Ours of that name must not step in for a header that the tree lacks. */
+static void
+a_header_that_the_tree_lacks_is_one_line(void **state)
+{
+	static const char folder_json[] =
+	    "{\"include\": [\"include\"], \"cflags\": [\"-DSMP\"],\n"
+	    " \"tree_include\": [\"dev\", \"dev/x.h\"]}\n";
+	struct build_kpi *kpi = make_kpi();
+	struct build_options options = options_in("out");
+	char *sources[] = { strdup(fixture_path("one/driver.c")), NULL };
+	struct tz_error err;
+	size_t count;
+	uint8_t *bytes;
+	char *object;
+
+	(void)state;
+	build_kpi_free(kpi);
+	write_text("harness/kpi/os/kpi.json", folder_json);
+	assert_int_equal(build_kpi_read(fixture_dir(), "os", &kpi, &err), 0);
+	options.tree = fixture_path("tree");
+	bytes = build(kpi, &options, "one/driver.c", &count);
+	assert_non_null(memmem(bytes, count, "\xb8\x02\0\0\0", 5));
+	free(bytes);
+	assert_int_equal(unlink(fixture_path("tree/sys/dev/x.h")), 0);
+	assert_int_equal(
+	    build_object(kpi, &options, "driver", sources, &object, &err),
+	    -TZ_EUSAGE);
+	assert_non_null(strstr(err.text, "tree/sys/dev/x.h: No such file"));
+	free(sources[0]);
+	build_kpi_free(kpi);
+}
+
 static void
 several_sources_make_one_object(void **state)
 {
@@ -264,6 +296,7 @@ main(void)
 		TEST(objects_do_not_depend_on_where_the_source_lives),
 		TEST(invariants_and_tree_change_the_object),
 		TEST(modules_come_from_the_tree_where_there_is_one),
+		TEST(a_header_that_the_tree_lacks_is_one_line),
 		TEST(several_sources_make_one_object),
 		TEST(what_does_not_compile_is_one_line),
 		TEST(bad_descriptions_name_their_place),

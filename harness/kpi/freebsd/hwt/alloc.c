@@ -54,15 +54,18 @@ add_cpu(struct hwt_context *ctx, int cpu_id)
 	return (0);
 }
 
-/* The set is not compared with the CPUs that exist or are traced already. */
+/*
+ * The set's size is cut to 32 bits, as min() does in FreeBSD.  The set is not
+ * compared with the CPUs that exist or are traced already.
+ */
 static int
 read_cpu_map(const struct hwt_alloc *request, cpuset_t *map)
 {
 	int cpu, error;
 
 	CPU_ZERO(map);
-	error = copyin(
-	    request->cpu_map, map, ulmin(request->cpusetsize, sizeof(*map)));
+	error = copyin(request->cpu_map, map,
+	    min((u_int)request->cpusetsize, sizeof(*map)));
 	if (error != 0)
 		return (error);
 	CPU_FOREACH_ISSET(cpu, map)

@@ -2,6 +2,11 @@
 #ifndef _SYS_MMAN_H_
 #define _SYS_MMAN_H_
 
+/* As in FreeBSD, where sources of hwt get vm_page_t and vm_object_t by it. */
+#ifdef _KERNEL
+# include <vm/vm.h>
+#endif
+
 #define PROT_NONE  0x00
 #define PROT_READ  0x01
 #define PROT_WRITE 0x02

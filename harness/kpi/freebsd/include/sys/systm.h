@@ -14,6 +14,7 @@
 #include <sys/pcpu.h>
 #include <sys/queue.h>
 
+struct cdev;
 struct lock_object;
 struct mtx;
 struct thread;
