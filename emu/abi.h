@@ -68,7 +68,8 @@ struct abi_program {
 
 enum abi_op {
 	ABI_EXIT = 1,  /* code: the run is over */
-	ABI_PANIC = 2, /* message va, bytes, rip, rbp: the run is over */
+	ABI_PANIC = 2, /* message va, bytes, rip of the instruction to blame, its
+			  rbp: the run is over */
 	ABI_ALLOC = 3, /* va, bytes, caller */
 	ABI_FREE = 4,  /* va, caller */
 	ABI_DRAIN = 5, /* stream (EVENT_STREAM_*), pa, bytes: user space has read

@@ -120,8 +120,8 @@ keep_frame(void *arg, unsigned level, uint64_t rip)
 	const struct frame_walk *walk = arg;
 	struct run_outcome *outcome = walk->run->outcome;
 
-	/* A return address, also a panic's, stands after the call: name the call. */
-	if (level != 0 || outcome->result.end == MACHINE_PANIC)
+	/* A return address stands after the call: name the call. */
+	if (level != 0)
 		rip--;
 	symbols_format(walk->symbols, rip, NULL, outcome->frame[level],
 	    sizeof(outcome->frame[level]));

@@ -122,6 +122,7 @@ host_note(uint64_t code, uint64_t value)
 	host_call(ABI_NOTE, code, value, 0, 0);
 }
 
+/* RIP is in the instruction to blame: for a caller, its call. */
 static _Noreturn __attribute__((format(printf, 3, 0))) void
 panic_at(uint64_t rip, uint64_t rbp, const char *fmt, va_list args)
 {
@@ -141,7 +142,7 @@ kvpanic(const char *fmt, va_list args)
 {
 	const uint64_t *frame = __builtin_frame_address(0);
 
-	panic_at(frame[1], frame[0], fmt, args);
+	panic_at(frame[1] - 1, frame[0], fmt, args);
 }
 
 _Noreturn void
@@ -151,7 +152,7 @@ kpanic(const char *fmt, ...)
 	va_list args;
 
 	va_start(args, fmt);
-	panic_at(frame[1], frame[0], fmt, args);
+	panic_at(frame[1] - 1, frame[0], fmt, args);
 }
 
 _Noreturn void
