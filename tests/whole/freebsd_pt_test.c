@@ -120,6 +120,8 @@ a_pinned_thread_decodes_to_the_truth(void **state)
 	options.rounds = 4;
 	whole_verify(&options, &result);
 	whole_assert_match(&result, 1, 100000);
+	assert_true(
+	    result.streams[0].rows[ACCOUNT_TAIL] < PAGE_BYTES + SKID_BYTES);
 	verify_result_free(&result);
 }
 

@@ -7,6 +7,7 @@
 
 #define STACK_BYTES  16384
 #define LAST_FETCHES 256 /* some thousand bytes of kernel trace */
+#define SPIN_CYCLES  5000
 
 static struct trace_session session;
 static struct trace_batch batch, last_batch;
@@ -37,28 +38,29 @@ handling_unlock(void)
 	__atomic_store_n(&handling, 0, __ATOMIC_RELEASE);
 }
 
-/* Does the batch report on the buffer of the CPU that this program runs on? */
+/* Does the batch report on buffer ID? */
 static bool
-reports_own_cpu(const struct trace_batch *from, int own)
+reports(const struct trace_batch *from, int id)
 {
 	for (int i = 0; i < from->count; i++) {
 		if (from->entry[i].record_type == HWT_RECORD_BUFFER &&
-		    from->entry[i].buf_id == own)
+		    from->entry[i].buf_id == id)
 			return true;
 	}
 	return false;
 }
 
 /*
- * Records left when the workloads have ended, then the end.  Where this program's
- * own CPU is traced the end makes trace as well: it comes right after a record of
- * that CPU, so that no further one can be queued and never read.
+ * Records left when the workloads have ended, then the end.  Where something is
+ * still traced, this program's own CPU or a thread that spins until the end, the
+ * end comes right after a record of it: so no further one is queued and never read.
  */
 static _Noreturn void
 finish(const char *args)
 {
+	bool spins = session.thread_mode && arg_number(args, "linger", 0) != 0;
 	bool own_cpu = !session.thread_mode && session.traces_kernel;
-	int own = (int)arg_number(args, "drain", 0);
+	int id = session.thread_mode ? 0 : (int)arg_number(args, "drain", 0);
 	int64_t result;
 
 	handling_lock();
@@ -66,9 +68,11 @@ finish(const char *args)
 	for (int i = 0; i < LAST_FETCHES; i++) {
 		trace_fetch(&session, &last_batch, false);
 		trace_handle(&session, &last_batch);
-		if (own_cpu ? reports_own_cpu(&last_batch, own)
-			    : last_batch.count == 0)
+		if (own_cpu || spins ? reports(&last_batch, id)
+				     : last_batch.count == 0)
 			break;
+		if (spins)
+			sys1(SYS_SLEEP, SPIN_CYCLES);
 	}
 	if (arg_number(args, "stop", 0) != 0) {
 		result = trace_stop(&session);
