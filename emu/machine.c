@@ -19,6 +19,7 @@ enum {
 	ICR_INIT = 5,
 	ICR_STARTUP = 6,
 };
+#define ICR_BROADCAST  0xff
 #define ICR_LOGICAL    TZ_BIT(11)
 #define ICR_ASSERT     TZ_BIT(14)
 #define ICR_LEVEL      TZ_BIT(15)
@@ -119,12 +120,19 @@ on_ipi(void *arg, unsigned cpu, uint32_t icr_low, uint32_t icr_high,
 		    "interprocessor interrupt with a vector below 16");
 		return;
 	}
+	if (shorthand == 0 && target != ICR_BROADCAST &&
+	    target >= machine->config.cpu_count) {
+		end_run(machine, MACHINE_UNMODELLED, cpu, 0,
+		    "interprocessor interrupt to an absent CPU");
+		return;
+	}
 	for (unsigned i = 0; i < machine->config.cpu_count; i++) {
 		bool self = i == cpu;
-		bool meant = shorthand == 0 ? target == i || target == 0xff
-		    : shorthand == 1        ? self
-		    : shorthand == 2        ? true
-					    : !self;
+		bool meant = shorthand == 0
+		    ? target == i || target == ICR_BROADCAST
+		    : shorthand == 1 ? self
+		    : shorthand == 2 ? true
+				     : !self;
 
 		if (meant)
 			send_to(

@@ -41,6 +41,7 @@ static const struct {
 #define NO_GATE    TZ_ARRAY_LEN(expected)
 #define EDGE       (NO_GATE + 1)
 #define PMI_VECTOR (NO_GATE + 2)
+#define ABSENT_CPU (NO_GATE + 3)
 
 static void
 assert_ends(uint64_t param, enum machine_end end, const char *text)
@@ -67,6 +68,7 @@ every_end_has_its_reason(void **state)
 		assert_ends(i, expected[i].end, expected[i].text);
 	assert_ends(
 	    PMI_VECTOR, MACHINE_UNMODELLED, "local APIC register 0x340");
+	assert_ends(ABSENT_CPU, MACHINE_UNMODELLED, "an absent CPU");
 }
 
 static void

@@ -38,6 +38,7 @@ table:	row e_rdrand
 	row e_no_gate
 	row e_edge
 	row e_pmi_vector
+	row e_absent
 
 e_rdrand:
 	nop
@@ -153,4 +154,9 @@ e_edge:	mov rdi, CODE + 0x200000 - 8
 e_pmi_vector:
 	mov dword ptr [APIC + 0xf0], 0x1ff
 	mov dword ptr [APIC + 0x340], 5
+	jmp .
+	/* An interrupt to a CPU that is not there. */
+e_absent:
+	mov dword ptr [APIC + 0x310], 7 << 24
+	mov dword ptr [APIC + 0x300], 0x4040
 	jmp .
