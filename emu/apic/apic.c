@@ -1,6 +1,7 @@
 #include "emu/apic/apic.h"
 
 #include <string.h>
+#include <xxhash.h>
 
 #define MODE_FIXED     0
 #define MODE_NMI       4
@@ -269,6 +270,18 @@ apic_timer_fire(struct apic *apic)
 }
 
 bool
+apic_timer_fire_early(struct apic *apic, uint64_t now)
+{
+	if (apic->timer_due == APIC_NEVER ||
+	    (apic->lvt[APIC_LVT_TIMER] & APIC_LVT_MASKED) != 0)
+		return false;
+	if (now < apic->timer_due)
+		apic->timer_due = now;
+	apic_timer_fire(apic);
+	return true;
+}
+
+bool
 apic_timer_can_interrupt(const struct apic *apic)
 {
 	uint32_t lvt = apic->lvt[APIC_LVT_TIMER];
@@ -292,4 +305,33 @@ apic_raise_pmi(struct apic *apic)
 		return APIC_PMI_NMI;
 	apic_accept(apic, (uint8_t)lvt);
 	return APIC_PMI_FIXED;
+}
+
+bool
+apic_mask_pmi(struct apic *apic)
+{
+	if (apic->lvt[APIC_LVT_PC] & APIC_LVT_MASKED)
+		return false;
+	apic->lvt[APIC_LVT_PC] |= (uint32_t)APIC_LVT_MASKED;
+	return true;
+}
+
+uint64_t
+apic_hash(const struct apic *apic, uint64_t now)
+{
+	uint32_t words[12 + APIC_LVT_COUNT + 16] = { apic->id, apic->tpr,
+		apic->svr, apic->esr, apic->icr_high, apic->icr_low,
+		apic->timer_initial, apic->timer_divide };
+	bool runs = apic->timer_due != APIC_NEVER;
+	uint64_t left = runs ? apic->timer_due - now : APIC_NEVER;
+	uint64_t gone = runs ? now - apic->timer_start : 0;
+
+	words[8] = (uint32_t)left;
+	words[9] = (uint32_t)(left >> 32);
+	words[10] = (uint32_t)gone;
+	words[11] = (uint32_t)(gone >> 32);
+	memcpy(words + 12, apic->lvt, sizeof(apic->lvt));
+	memcpy(words + 12 + APIC_LVT_COUNT, apic->irr, sizeof(apic->irr));
+	memcpy(words + 20 + APIC_LVT_COUNT, apic->isr, sizeof(apic->isr));
+	return XXH3_64bits(words, sizeof(words));
 }

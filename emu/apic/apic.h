@@ -77,7 +77,25 @@ void apic_timer_fire(struct apic *apic);
 /* Would its interrupt be taken now, by a CPU with RFLAGS.IF = 1? */
 bool apic_timer_can_interrupt(const struct apic *apic);
 
-/* SDM vol. 3, 11.5.1 "Local Vector Table": accepting a PMI sets the mask bit. */
+/*
+ * The timer fires at NOW, before its due time; a periodic one starts afresh.
+ * False, and nothing has changed: it does not run, or its LVT entry is masked.
+ */
+bool apic_timer_fire_early(struct apic *apic, uint64_t now);
+
+/*
+ * SDM vol. 3, 11.5.1 "Local Vector Table": accepting a PMI sets the mask bit.  With
+ * nothing filled, this is a spurious PMI.
+ */
 enum apic_pmi apic_raise_pmi(struct apic *apic);
+
+/*
+ * Someone else than the driver masks the LVT performance entry.  False: it is
+ * masked already.
+ */
+bool apic_mask_pmi(struct apic *apic);
+
+/* A hash of all that decides what the APIC does from NOW on. */
+uint64_t apic_hash(const struct apic *apic, uint64_t now);
 
 #endif

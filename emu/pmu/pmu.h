@@ -15,6 +15,7 @@
 
 struct pmu {
 	uint64_t global_status;
+	uint64_t stuck_resets; /* resets of bit 55 that are still to fail */
 };
 
 bool pmu_owns_msr(uint32_t index);
@@ -26,7 +27,16 @@ bool pmu_owns_msr(uint32_t index);
 enum fault pmu_rdmsr(const struct pmu *pmu, uint32_t index, uint64_t *value);
 enum fault pmu_wrmsr(struct pmu *pmu, uint32_t index, uint64_t value);
 
-/* A ToPA region with INT was filled; the bit is sticky, whatever the LVT says. */
+/*
+ * A ToPA region with INT was filled, or a broken part says so; the bit is sticky,
+ * whatever the LVT says.
+ */
 void pmu_topa_pmi(struct pmu *pmu);
+
+/* A broken part: the next RESETS writes of bit 55 to 390H do not clear it. */
+void pmu_stick(struct pmu *pmu, uint64_t resets);
+
+/* A hash of all that decides what these MSRs do next. */
+uint64_t pmu_hash(const struct pmu *pmu);
 
 #endif

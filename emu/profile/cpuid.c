@@ -18,7 +18,7 @@
 #define XSAVE_PT_BYTES     128
 #define XSAVE_PT           TZ_BIT(8)
 
-enum { EAX, EBX, ECX, EDX };
+enum { EAX = PROFILE_EAX, EBX, ECX, EDX };
 
 typedef void cpuid_fn(const struct profile *profile,
     const struct profile_cpu *cpu, uint32_t leaf, uint32_t subleaf,
@@ -62,8 +62,10 @@ cpuid_features(const struct profile *profile, const struct profile_cpu *cpu,
 	out[EBX] = (cpu->apic_id & 0xff) << 24 |
 	    (UINT32_C(1) << cpuid_id_bits(cpu->cpu_count) & 0xff) << 16 |
 	    8 << 8; /* CLFLUSH: 8 * 8 bytes */
-	/* SSE3, CMPXCHG16B, x2APIC, XSAVE; OSXSAVE mirrors CR4. */
-	out[ECX] = TZ_BIT(0) | TZ_BIT(13) | TZ_BIT(21) | TZ_BIT(26);
+	/* SSE3, CMPXCHG16B, x2APIC; XSAVE; OSXSAVE mirrors CR4. */
+	out[ECX] = TZ_BIT(0) | TZ_BIT(13) | TZ_BIT(21);
+	if (profile->xsave)
+		out[ECX] |= TZ_BIT(26);
 	if (cpu->osxsave)
 		out[ECX] |= TZ_BIT(27);
 	/* FPU, DE, PSE, TSC, MSR, PAE, CX8, APIC, SEP, PGE, CMOV, PAT. */
@@ -138,7 +140,7 @@ cpuid_extended_features(const struct profile *profile,
 	if (subleaf != 0)
 		return;
 	out[EBX] = TZ_BIT(0); /* FSGSBASE */
-	if (profile->pt_ecx != 0)
+	if (profile->pt)
 		out[EBX] |= TZ_BIT(25); /* Intel PT */
 }
 
@@ -179,14 +181,17 @@ cpuid_xsave(const struct profile *profile, const struct profile_cpu *cpu,
     uint32_t leaf, uint32_t subleaf, uint32_t out[4])
 {
 	(void)leaf;
+	if (!profile->xsave)
+		return;
 	if (subleaf == 0) {
 		out[EAX] = 3; /* x87 and SSE */
 		out[EBX] = XSAVE_LEGACY_BYTES;
 		out[ECX] = XSAVE_LEGACY_BYTES;
-	} else if (subleaf == 1 && profile->xss_mask == 0) {
-		out[EAX] = TZ_BIT(0); /* XSAVEOPT only */
 	} else if (subleaf == 1) {
-		out[EAX] = 0xf; /* XSAVEOPT, XSAVEC, XGETBV(1), XSAVES */
+		out[EAX] = profile->xsave1_eax;
+		/* SDM vol. 2, "CPUID": EBX is that of XSAVES' area. */
+		if (!(profile->xsave1_eax & PROFILE_XSAVE1_XSAVES))
+			return;
 		out[EBX] = XSAVE_LEGACY_BYTES;
 		if (cpu->xss & XSAVE_PT)
 			out[EBX] += XSAVE_PT_BYTES;
@@ -293,22 +298,47 @@ static cpuid_fn *const cpuid_leaves[CPUID_BASIC_MAX + 1] = {
 	[0x16] = cpuid_frequency,
 };
 
+/* Does LEAF answer by sub-leaf? */
+static bool
+cpuid_has_subleaves(uint32_t leaf)
+{
+	return leaf == 0x04 || leaf == 0x07 || leaf == 0x0b || leaf == 0x0d ||
+	    leaf == 0x14;
+}
+
+/* Takes out what the profile is made to lack. */
+static void
+cpuid_hide(const struct profile *profile, uint32_t leaf, uint32_t subleaf,
+    uint32_t out[4])
+{
+	TZ_ASSERT(profile->absent_count <= PROFILE_ABSENT_MAX);
+	for (size_t i = 0; i < profile->absent_count; i++) {
+		const struct profile_absent *absent = &profile->absent[i];
+
+		if (absent->leaf != leaf ||
+		    (cpuid_has_subleaves(leaf) && absent->subleaf != subleaf))
+			continue;
+		TZ_ASSERT(absent->reg <= PROFILE_EDX);
+		out[absent->reg] = profile_absent_word(
+		    out[absent->reg], absent);
+	}
+}
+
 void
 profile_cpuid(const struct profile *profile, const struct profile_cpu *cpu,
     uint32_t leaf, uint32_t subleaf, uint32_t out[4])
 {
-	cpuid_fn *fn;
+	cpuid_fn *fn = cpuid_extended;
 
 	TZ_ASSERT(profile != NULL);
 	TZ_ASSERT(cpu != NULL);
 	out[EAX] = out[EBX] = out[ECX] = out[EDX] = 0;
-	if (leaf >= CPUID_EXTENDED && leaf <= CPUID_EXTENDED_MAX) {
-		cpuid_extended(profile, cpu, leaf, subleaf, out);
-		return;
+	if (leaf < CPUID_EXTENDED || leaf > CPUID_EXTENDED_MAX) {
+		if (leaf > CPUID_BASIC_MAX)
+			leaf = CPUID_BASIC_MAX;
+		fn = cpuid_leaves[leaf];
 	}
-	if (leaf > CPUID_BASIC_MAX)
-		leaf = CPUID_BASIC_MAX;
-	fn = cpuid_leaves[leaf];
 	if (fn != NULL)
 		fn(profile, cpu, leaf, subleaf, out);
+	cpuid_hide(profile, leaf, subleaf, out);
 }

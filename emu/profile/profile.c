@@ -18,6 +18,9 @@ static const struct profile profiles[] = {
 	    .cpuid15_ecx = 0,
 	    .crystal_hz = 24000000,
 	    .cbr = 37,
+	    .pt = true,
+	    .xsave = true,
+	    .xsave1_eax = 0xf,
 	    .xss_mask = 0x100,
 	    /* Model choice: the SDM's rule; it holds no IP. */
 	    .pgd_jcc_ip = false,

@@ -8,6 +8,25 @@
 
 #include "emu/base.h"
 
+/* Parts of CPUID that a copy of a profile may lack. */
+#define PROFILE_ABSENT_MAX 16
+
+/* Registers of CPUID, as profile_cpuid() orders them. */
+enum profile_reg { PROFILE_EAX, PROFILE_EBX, PROFILE_ECX, PROFILE_EDX };
+
+/*
+ * Bits of CPUID that are not shown: MASK of a register reads as VALUE, which lies
+ * within MASK and is 0 but for counts, of which there are then fewer.
+ */
+struct profile_absent {
+	uint32_t leaf, subleaf;
+	unsigned reg; /* enum profile_reg */
+	uint32_t mask, value;
+	const char *name; /* as in a manifest: "ipfilt"; for the user, or NULL */
+	const char *text; /* what is missing; NULL as the name */
+	const char *citation;
+};
+
 struct profile {
 	const char *name;   /* as on the command line: "skylake" */
 	const char *title;  /* "Skylake client, 06_5EH" */
@@ -19,12 +38,18 @@ struct profile {
 	/* CPUID leaf 15H; crystal_hz also where ECX reads 0. */
 	uint32_t tsc_den, tsc_num, cpuid15_ecx, crystal_hz;
 	uint32_t cbr; /* core:bus ratio at the fixed frequency, 100 MHz units */
-	uint64_t xss_mask; /* CPUID.(0DH,1):EDX:ECX */
+	bool pt;      /* CPUID.(7,0):EBX[25] */
+	bool xsave;   /* CPUID.1:ECX[26]; without it leaf 0DH reads as 0 */
+	uint32_t xsave1_eax; /* CPUID.(0DH,1):EAX */
+	uint64_t xss_mask;   /* CPUID.(0DH,1):EDX:ECX */
 
 	bool pgd_jcc_ip; /* TIP.PGD at a Jcc carries the IP */
 	uint32_t
 	    pmi_skid_insns; /* from a filled INT region to the PMI's delivery:
 				    instructions (REP iterations count) */
+
+	struct profile_absent absent[PROFILE_ABSENT_MAX];
+	size_t absent_count;
 };
 
 /* CPUID.14H:EBX and :ECX bits (SDM vol. 3, 33.3.1 "Detection of Intel PT"). */
@@ -42,6 +67,12 @@ struct profile {
 #define PROFILE_PT_ECX_SINGLE   TZ_BIT(2)
 #define PROFILE_PT_ECX_FABRIC   TZ_BIT(3)
 #define PROFILE_PT_ECX_LIP      TZ_BIT(31)
+
+/* CPUID.(0DH,1):EAX bits (SDM vol. 1, 13.2 "Enumeration of CPU Support"). */
+#define PROFILE_XSAVE1_OPT    TZ_BIT(0)
+#define PROFILE_XSAVE1_XSAVEC TZ_BIT(1)
+#define PROFILE_XSAVE1_XGETBV TZ_BIT(2)
+#define PROFILE_XSAVE1_XSAVES TZ_BIT(3)
 
 /* The profile of that name, or NULL. */
 const struct profile *profile_find(const char *name);
@@ -65,5 +96,30 @@ struct profile_cpu {
  */
 void profile_cpuid(const struct profile *profile, const struct profile_cpu *cpu,
     uint32_t leaf, uint32_t subleaf, uint32_t out[4]);
+
+/*
+ * Makes COPY the processor FROM without what ABSENT names (PROFILE_ABSENT_MAX in
+ * all at most): CPUID does not show it, and what CPUID says elsewhere of the same
+ * part goes with it (without IP filtering no ranges, without XSAVES no component
+ * 8).  The PT unit of COPY behaves accordingly; XSAVE instructions and IA32_XSS
+ * are the CPU's business, by .xsave and .xsave1_eax.
+ */
+void profile_without(struct profile *copy, const struct profile *from,
+    const struct profile_absent *absent, size_t count);
+
+/* WORD as it reads without ABSENT: a count only falls. */
+static inline uint32_t
+profile_absent_word(uint32_t word, const struct profile_absent *absent)
+{
+	if ((word & absent->mask) <= absent->value)
+		return word;
+	return (word & ~absent->mask) | absent->value;
+}
+
+/* The INDEX-th feature that a processor may lack, or NULL past the last. */
+const struct profile_absent *profile_feature_at(size_t index);
+
+/* The feature of that name, or NULL. */
+const struct profile_absent *profile_feature_find(const char *name);
 
 #endif

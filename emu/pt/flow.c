@@ -17,9 +17,9 @@ flow_end(struct pt_unit *unit, bool due, uint64_t ip)
 	unit_refresh(unit);
 }
 
-/* TraceStop: its packet, then Stopped. */
+/* TraceStop: its packet, unless that is LOST, then Stopped. */
 static void
-flow_stop(struct pt_unit *unit)
+flow_stop(struct pt_unit *unit, bool lost)
 {
 	struct pt_event event = { .kind = PT_EVENT_STOPPED };
 
@@ -28,7 +28,8 @@ flow_stop(struct pt_unit *unit)
 	if (!gate_trigger_en(&unit->msrs))
 		return;
 	/* SDM vol. 3, 33.4.2.9 "TraceStop Packet". */
-	emit_packet(unit, PACKET_TRACESTOP, 0);
+	if (!lost)
+		emit_packet(unit, PACKET_TRACESTOP, 0);
 	unit->msrs.status |= STATUS_STOPPED;
 	event.offset_bytes = unit->topa.written;
 	unit->port.event(unit->port.arg, &event);
@@ -169,6 +170,41 @@ flow_leave(struct pt_unit *unit, const struct pt_transfer *transfer)
 		emit_tip(unit, PACKET_TIP_PGD, transfer->after.ip);
 }
 
+/*
+ * SDM vol. 3, 33.3.8 "Internal Buffer Overflow": OVF, then the address where the
+ * trace resumes; what follows does not lean on what was lost.
+ */
+static void
+flow_resolve(struct pt_unit *unit, uint64_t ip)
+{
+	TZ_ASSERT(unit->overflow.on);
+	TZ_ASSERT(unit->fast.tnt == EMIT_TNT_EMPTY);
+	TZ_ASSERT(unit->fast.ret_count == 0);
+	unit->overflow = (struct overflow){ 0 };
+	unit->flow.last_ip_valid = false;
+	unit->flow.exec_known = false;
+	emit_packet(unit, PACKET_OVF, 0);
+	if (unit->gate.packet_en)
+		emit_fup(unit, ip);
+}
+
+/* A transfer to IP while the internal buffer overflows. */
+static void
+flow_lose(struct pt_unit *unit, uint64_t ip, bool stop)
+{
+	TZ_ASSERT(unit->overflow.transfers != 0);
+	unit->overflow.transfers--;
+	if (unit->overflow.transfers != 0 && !stop) {
+		unit_refresh(unit);
+		return;
+	}
+	flow_resolve(unit, ip);
+	/* Model choice: the TraceStop packet is among what was lost. */
+	if (stop)
+		flow_stop(unit, true);
+	flow_end(unit, unit->place.psb_due, ip);
+}
+
 void
 flow_enable(struct pt_unit *unit, const struct pt_context *at, uint64_t nlip,
     uint64_t count)
@@ -195,7 +231,7 @@ flow_enable(struct pt_unit *unit, const struct pt_context *at, uint64_t nlip,
 		emit_tip(unit, PACKET_TIP_PGE, nlip);
 	/* Model choice: an enable inside a TraceStop range stops at once. */
 	if (stop)
-		flow_stop(unit);
+		flow_stop(unit, false);
 }
 
 void
@@ -205,6 +241,8 @@ flow_disable(struct pt_unit *unit, uint64_t clip)
 	if (!unit->gate.trigger_en)
 		return;
 	TZ_ASSERT(gate_trigger_en(&unit->msrs));
+	if (unit->overflow.on)
+		flow_resolve(unit, clip);
 	emit_tnt(unit);
 	if (unit->gate.packet_en) {
 		emit_fup(unit, clip);
@@ -227,6 +265,10 @@ pt_unit_transfer(struct pt_unit *unit, const struct pt_transfer *transfer)
 		return;
 	TZ_ASSERT(!was || unit->gate.context_en);
 	stop = flow_move(unit, &transfer->after, moved);
+	if (unit->overflow.on) {
+		flow_lose(unit, transfer->after.ip, stop);
+		return;
+	}
 	if (was && unit->gate.packet_en) {
 		quiet = flow_stay(unit, transfer);
 	} else if (was) {
@@ -237,7 +279,7 @@ pt_unit_transfer(struct pt_unit *unit, const struct pt_transfer *transfer)
 			emit_tip(unit, PACKET_TIP_PGE, transfer->after.ip);
 	}
 	if (stop)
-		flow_stop(unit);
+		flow_stop(unit, false);
 	/*
 	 * Model choice: a PSB that a TNT packet made due comes after the event
 	 * that follows; any other comes after the event that made it due.

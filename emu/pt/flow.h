@@ -1,7 +1,8 @@
 /*
  * From control transfers and enables to packets: which and in what order, with
  * RET compression.  Not modelled: TSX, VMX, SMM, enclaves, timing, PTWRITE,
- * power events, event trace, overflow, deferred TIPs, long TNT.
+ * power events, event trace, deferred TIPs, long TNT; an overflow comes only when
+ * it is asked for (steer.h).
  *
  * Source: SDM vol. 3, 33.7 "Packet Generation Scenarios".
  */

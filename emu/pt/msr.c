@@ -17,11 +17,10 @@ msr_range_count(const struct profile *profile)
 }
 
 static bool
-exists_always(const struct profile *profile, uint64_t arg)
+exists_pt(const struct profile *profile, uint64_t arg)
 {
-	(void)profile;
 	(void)arg;
-	return true;
+	return profile->pt;
 }
 
 static bool

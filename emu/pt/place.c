@@ -141,6 +141,32 @@ place_align(struct pt_unit *unit)
 }
 
 void
+place_fill(struct pt_unit *unit)
+{
+	static const uint8_t pads[4096];
+	uint64_t left = unit->topa.region_bytes - unit->topa.offset_bytes;
+
+	TZ_ASSERT(unit->topa.open);
+	TZ_ASSERT(left != 0);
+	while (left != 0) {
+		size_t chunk = left < sizeof(pads) ? left : sizeof(pads);
+
+		topa_write(unit, pads, chunk);
+		left -= chunk;
+	}
+	unit->place.close_word = false;
+	if (place_position(unit) >= unit->place.look)
+		place_look(unit);
+	TZ_ASSERT(place_position(unit) % PLACE_LINE_BYTES == 0);
+}
+
+uint64_t
+place_look_bytes(const struct pt_unit *unit)
+{
+	return unit->place.look - place_position(unit);
+}
+
+void
 place_flush(struct pt_unit *unit)
 {
 	/* Model choice, from captures: the flush pads to 16 bytes. */

@@ -35,6 +35,12 @@ void place_put(struct pt_unit *unit, const struct packet *packet);
 /* Pads up to the word at which a PSB or OVF may start. */
 void place_align(struct pt_unit *unit);
 
+/* Pads to the end of the region that is being filled. */
+void place_fill(struct pt_unit *unit);
+
+/* PacketByteCnt's distance to the next look at it, in bytes. */
+uint64_t place_look_bytes(const struct pt_unit *unit);
+
 /* Pads as TraceEn 1 -> 0 does when it flushes. */
 void place_flush(struct pt_unit *unit);
 

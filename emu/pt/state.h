@@ -8,6 +8,7 @@
 
 #include "emu/pt/gate.h"
 #include "emu/pt/msr.h"
+#include "emu/pt/steer.h"
 #include "emu/pt/unit.h"
 
 /* topa.c: where the output goes. */
@@ -34,6 +35,21 @@ struct place {
 	bool psb_due;
 };
 
+/* topa.c: entries that are used instead of what memory holds. */
+struct topa_stale {
+	uint64_t table; /* whose entries they are */
+	uint32_t first; /* index of .entry[0] in it */
+	uint32_t count;
+	uint64_t used; /* bit n: .entry[n] was used */
+	uint64_t entry[PT_STALE_ENTRIES_MAX];
+};
+
+/* flow.c: an overflow of the internal buffer that goes on. */
+struct overflow {
+	bool on;
+	uint32_t transfers; /* still to be lost, at least 1 */
+};
+
 /* flow.c: what the stream has told its decoder so far. */
 struct flow {
 	uint64_t last_ip;
@@ -52,6 +68,8 @@ struct pt_unit {
 	struct topa topa;
 	struct place place;
 	struct flow flow;
+	struct overflow overflow;
+	struct topa_stale stale;
 
 	/* From here on: not part of a saved state. */
 	uint8_t *window; /* host memory of the region, or NULL */

@@ -94,18 +94,54 @@ topa_rewindow(struct pt_unit *unit)
 	topa_set_limit(unit);
 }
 
+/* A place in the tables. */
+struct topa_spot {
+	uint64_t table;
+	uint32_t index;
+};
+
+/* The remembered entry at AT that was not used yet; the maximum: none. */
+static uint32_t
+topa_stale_slot(const struct pt_unit *unit, struct topa_spot at)
+{
+	const struct topa_stale *stale = &unit->stale;
+	uint32_t slot = at.index - stale->first;
+
+	TZ_ASSERT(stale->count <= PT_STALE_ENTRIES_MAX);
+	if (at.table != stale->table || at.index < stale->first ||
+	    slot >= stale->count || (stale->used >> slot & 1) != 0)
+		return PT_STALE_ENTRIES_MAX;
+	return slot;
+}
+
 /*
- * Reads entry INDEX of the current table.  False where no entry can be read.
+ * Gets the entry at AT, from memory or from what is remembered; USE: for good,
+ * not only to look ahead.  False where no entry can be read.
  * Model choice: a table outside RAM is an operational error.
  */
 static bool
-topa_fetch(struct pt_unit *unit, uint32_t index, uint64_t *entry)
+topa_fetch(struct pt_unit *unit, struct topa_spot at, bool use, uint64_t *entry)
 {
-	struct gpa pa = { unit->output_base + (uint64_t)index * 8 };
+	struct gpa pa = { at.table + (uint64_t)at.index * 8 };
+	uint32_t slot = topa_stale_slot(unit, at);
 
-	TZ_ASSERT((unit->output_base & 0xfff) == 0);
-	TZ_ASSERT(index < TOPA_ENTRIES_MAX);
-	return unit->port.read64(unit->port.arg, pa, entry);
+	TZ_ASSERT((at.table & 0xfff) == 0);
+	TZ_ASSERT(at.index < TOPA_ENTRIES_MAX);
+	if (slot < PT_STALE_ENTRIES_MAX) {
+		*entry = unit->stale.entry[slot];
+		if (use)
+			unit->stale.used |= TZ_BIT(slot);
+		return true;
+	}
+	if (!unit->port.read64(unit->port.arg, pa, entry))
+		return false;
+	if (use)
+		topa_event(unit,
+		    (struct pt_event){ .kind = PT_EVENT_TOPA_ENTRY,
+			.pa = pa,
+			.value = *entry,
+			.index = at.index });
+	return true;
 }
 
 /*
@@ -113,45 +149,59 @@ topa_fetch(struct pt_unit *unit, uint32_t index, uint64_t *entry)
  * output entry and an END entry that points back to it.
  */
 static const char *
-topa_single_fault(struct pt_unit *unit, uint32_t index)
+topa_single_fault(struct pt_unit *unit, struct topa_spot at)
 {
+	struct topa_spot end = { at.table, 1 };
 	uint64_t second = 0;
 
 	if (unit->profile->pt_ecx & PROFILE_PT_ECX_MENTRY)
 		return NULL;
-	if (index > 1 || !topa_fetch(unit, 1, &second) ||
-	    !(second & ENTRY_END) || ENTRY_ADDRESS(second) != unit->output_base)
+	if (at.index > 1 || !topa_fetch(unit, end, false, &second) ||
+	    !(second & ENTRY_END) || ENTRY_ADDRESS(second) != at.table)
 		return "ToPA table is not one entry and an END to itself";
 	return NULL;
 }
 
 /*
- * Stands on entry .index: follows one END entry, checks what it finds and opens
- * the region.  Returns NULL or why it cannot.
+ * The output entry that AT leads to: follows one END entry, moving AT, and checks
+ * what it finds.  Returns NULL or what is wrong with it.
  */
 static const char *
-topa_arrive(struct pt_unit *unit)
+topa_settle(
+    struct pt_unit *unit, struct topa_spot *at, bool use, uint64_t *entry)
 {
-	struct topa *topa = &unit->topa;
-	uint64_t entry = 0;
-
 	for (unsigned hop = 0; hop < 2; hop++) {
-		const char *fault = topa_single_fault(unit, topa->index);
+		const char *fault = topa_single_fault(unit, *at);
 
 		if (fault != NULL)
 			return fault;
 		/* Model choice: an entry is read when it becomes current. */
-		if (!topa_fetch(unit, topa->index, &entry))
+		if (!topa_fetch(unit, *at, use, entry))
 			return "ToPA table outside memory";
-		fault = topa_entry_fault(unit->profile, entry, topa->index);
+		fault = topa_entry_fault(unit->profile, *entry, at->index);
 		if (fault != NULL)
 			return fault;
-		if (!(entry & ENTRY_END))
+		if (!(*entry & ENTRY_END))
 			break;
-		unit->output_base = ENTRY_ADDRESS(entry);
-		topa->index = 0;
+		*at = (struct topa_spot){ ENTRY_ADDRESS(*entry), 0 };
 	}
-	TZ_ASSERT(!(entry & ENTRY_END));
+	TZ_ASSERT(!(*entry & ENTRY_END));
+	return NULL;
+}
+
+/* Stands on entry .index: opens its region.  Returns NULL or why it cannot. */
+static const char *
+topa_arrive(struct pt_unit *unit)
+{
+	struct topa *topa = &unit->topa;
+	struct topa_spot at = { unit->output_base, topa->index };
+	uint64_t entry = 0;
+	const char *fault = topa_settle(unit, &at, true, &entry);
+
+	unit->output_base = at.table;
+	topa->index = at.index;
+	if (fault != NULL)
+		return fault;
 	topa->region_pa = ENTRY_ADDRESS(entry);
 	topa->region_bytes = topa_region_bytes(entry);
 	topa->region_stop = (entry & ENTRY_STOP) != 0;
@@ -163,6 +213,56 @@ topa_arrive(struct pt_unit *unit)
 	topa->open = true;
 	topa_rewindow(unit);
 	return NULL;
+}
+
+bool
+topa_leads_to_intr(struct pt_unit *unit)
+{
+	const struct topa *topa = &unit->topa;
+	struct topa_spot at = { unit->output_base, topa->index };
+	bool intr = topa->region_intr, stop = topa->region_stop;
+
+	TZ_ASSERT(topa->open);
+	for (uint32_t n = 0; n < PT_FILL_ENTRIES_MAX; n++) {
+		uint64_t entry = 0;
+
+		if (intr || stop)
+			return intr;
+		at.index = (at.index + 1) % TOPA_ENTRIES_MAX;
+		if (n != 0 && at.table == unit->output_base &&
+		    at.index == (topa->index + 1) % TOPA_ENTRIES_MAX)
+			return false;
+		if (topa_settle(unit, &at, false, &entry) != NULL)
+			return false;
+		intr = (entry & ENTRY_INTR) != 0;
+		stop = (entry & ENTRY_STOP) != 0;
+	}
+	return false;
+}
+
+void
+topa_remember(struct pt_unit *unit, uint32_t entries)
+{
+	struct topa_stale *stale = &unit->stale;
+	struct topa_spot at = { unit->output_base, unit->topa.index };
+	uint64_t entry = 0;
+
+	TZ_ASSERT(unit->topa.open);
+	*stale = (struct topa_stale){ .table = at.table, .first = at.index };
+	while (stale->count < entries && stale->count < PT_STALE_ENTRIES_MAX &&
+	    at.index < TOPA_ENTRIES_MAX &&
+	    !(entry & (ENTRY_END | ENTRY_STOP)) &&
+	    topa_fetch(unit, at, true, &entry)) {
+		stale->entry[stale->count++] = entry;
+		at.index++;
+	}
+}
+
+void
+topa_fail(struct pt_unit *unit, const char *text)
+{
+	topa_tell(unit);
+	topa_error(unit, text);
 }
 
 void

@@ -45,6 +45,18 @@ void topa_set_look(struct pt_unit *unit, uint64_t written);
 /* Derives the window and what depends on it again, after a restore. */
 void topa_rewindow(struct pt_unit *unit);
 
+/*
+ * Does output that goes on from here fill a region with INT, before STOP or an
+ * error ends it, a whole pass is over or PT_FILL_ENTRIES_MAX entries were seen?
+ */
+bool topa_leads_to_intr(struct pt_unit *unit);
+
+/* Reads ENTRIES entries from the current one on, for pt_unit_stale(). */
+void topa_remember(struct pt_unit *unit, uint32_t entries);
+
+/* An operational error, TEXT, without a cause in the tables. */
+void topa_fail(struct pt_unit *unit, const char *text);
+
 /* Reports bytes that are in memory and were not reported yet. */
 void topa_tell(struct pt_unit *unit);
 

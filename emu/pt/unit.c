@@ -48,6 +48,7 @@ unit_refresh(struct pt_unit *unit)
 	struct gate *gate = &unit->gate;
 	struct pt_fast *fast = &unit->fast;
 	bool ranged = gate_has_ranges(&unit->msrs);
+	bool waits;
 
 	gate->trigger_en = gate_trigger_en(&unit->msrs);
 	gate->packet_en = gate->packet_en && gate->trigger_en;
@@ -60,14 +61,16 @@ unit_refresh(struct pt_unit *unit)
 		    (gate->filter_en ? STATUS_FILTER_EN : 0);
 	} else {
 		fast->tnt = EMIT_TNT_EMPTY;
+		unit->overflow = (struct overflow){ 0 };
 	}
 	if (!gate->packet_en)
 		fast->ret_count = 0;
+	/* Whatever transfer comes next sends more than its own packets. */
+	waits = unit->place.psb_due || unit->overflow.on;
 	fast->compress_ret = !(unit->msrs.ctl & CTL_DIS_RETC);
-	fast->fast = gate->packet_en && !ranged && !unit->place.psb_due;
+	fast->fast = gate->packet_en && !ranged && !waits;
 	fast->off = !gate->trigger_en ||
-	    (!gate->packet_en && !unit->place.psb_due &&
-		(!gate->context_en || !ranged));
+	    (!gate->packet_en && !waits && (!gate->context_en || !ranged));
 	TZ_ASSERT(!fast->fast || !fast->off);
 	TZ_ASSERT(gate->packet_en || fast->ret_count == 0);
 }
@@ -138,6 +141,8 @@ unit_trace_on(struct pt_unit *unit, const struct pt_context *at, uint64_t nlip)
 	    STATUS_COUNT_MASK;
 
 	TZ_ASSERT(ctl & CTL_TRACE_EN);
+	TZ_ASSERT(!unit->overflow.on);
+	unit->stale = (struct topa_stale){ 0 };
 	unit_event(
 	    unit, (struct pt_event){ .kind = PT_EVENT_TRACE_ON, .value = ctl });
 	for (size_t i = 0; i < TZ_ARRAY_LEN(unit_lacks); i++) {

@@ -72,6 +72,7 @@ enum pt_event_kind {
 	PT_EVENT_TRACE_ON,    /* TraceEn 0 -> 1; .value CTL */
 	PT_EVENT_TRACE_OFF, /* TraceEn 1 -> 0; .value CTL before */
 	PT_EVENT_UNMODELLED, /* the guest asked for what the model lacks: .text */
+	PT_EVENT_TOPA_ENTRY, /* a ToPA entry was read: .pa, .value, .index */
 };
 
 struct pt_event {
@@ -80,6 +81,7 @@ struct pt_event {
 	uint64_t bytes;
 	uint64_t offset_bytes; /* bytes that the unit wrote since its creation */
 	uint64_t value;
+	uint32_t index;   /* of a ToPA entry in its table */
 	const char *text; /* NULL or static text */
 };
 

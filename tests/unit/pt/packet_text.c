@@ -62,6 +62,9 @@ packet_text(char *text, const struct pt_packet *packet)
 	case ppt_psbend:
 		strcpy(text, "PSBEND");
 		return;
+	case ppt_ovf:
+		strcpy(text, "OVF");
+		return;
 	case ppt_stop:
 		strcpy(text, "STOP");
 		return;

@@ -113,6 +113,7 @@ a_profile_without_sub_leaf_1_says_so(void **state)
 	(void)state;
 	broadwell.pt_ebx = broadwell.pt_ecx = 1;
 	broadwell.pt1_eax = broadwell.pt1_ebx = 0;
+	broadwell.xsave1_eax = 1;
 	broadwell.xss_mask = 0;
 	profile_cpuid(&broadwell, &plain, 0x14, 0, out);
 	assert_int_equal(out[0], 0);
