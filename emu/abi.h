@@ -80,7 +80,21 @@ enum abi_op {
 	ABI_BUFFER = 8, /* stream, pa, bytes: user space has mapped this part of
 			   a trace buffer, in the buffer's order; within one
 			   page */
+	ABI_POINT = 9,  /* point (FNV-1a hash of the function's name, 32 bits),
+			   caller: a kernel function that can fail asks whether
+			   it shall; .result: 0 no, 1 yes */
+	ABI_NMI_DONE = 10, /* claims: so many handlers said that the NMI was
+			      theirs */
+	ABI_SCRIPT = 11,   /* pa, bytes: a program waits; what it is to do is to
+			      be written there (harness/guest/user/script.h) */
+	ABI_CALL_BEGIN = 12, /* step, actor, call: an operation begins ... */
+	ABI_CALL_END = 13,   /* step, actor, result: ... and has ended */
+	ABI_STACK = 14, /* pa, bytes, kind (ABI_STACK_*): the memory below the
+			   stack pointer there is dead */
 };
+
+#define ABI_STACK_TASK 0 /* a kernel stack of a task */
+#define ABI_STACK_NMI  1 /* a CPU's NMI stack: all dead outside NMIs */
 
 /* 8-byte aligned, within one page. */
 struct abi_call {

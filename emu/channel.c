@@ -51,6 +51,52 @@ do_panic(const struct channel *channel, const struct abi_call *call,
 	emit(channel, EVENT_PANIC, 0, end->rip, end->rbp);
 }
 
+/* A stack at the place of another one replaces it. */
+static void
+add_stack(struct stacks *stacks, const uint64_t *arg)
+{
+	unsigned i = 0;
+
+	while (i < stacks->count && stacks->item[i].pa != arg[0])
+		i++;
+	if (i == STACKS_MAX)
+		return;
+	stacks->item[i] = (struct stack){ arg[0], arg[1], (uint32_t)arg[2] };
+	if (i == stacks->count)
+		stacks->count++;
+}
+
+static int
+do_point(const struct channel *channel, const uint64_t *arg)
+{
+	const struct machine_observer *observer = channel->observer;
+	bool fail = cpu_take_fail(channel->cpu);
+
+	if (!fail && observer->point != NULL)
+		fail = observer->point(
+		    observer->arg, channel->cpu_id, arg[0], arg[1]);
+	emit(channel, EVENT_POINT, arg[0], arg[1], fail);
+	return fail;
+}
+
+/* Events of which nobody but the observer makes anything. */
+static enum event_kind
+event_of(uint32_t op)
+{
+	switch (op) {
+	case ABI_NMI_DONE:
+		return EVENT_NMI_DONE;
+	case ABI_SCRIPT:
+		return EVENT_SCRIPT;
+	case ABI_CALL_BEGIN:
+		return EVENT_CALL_BEGIN;
+	case ABI_CALL_END:
+		return EVENT_CALL_END;
+	default:
+		return EVENT_KIND_COUNT;
+	}
+}
+
 static int
 do_call(const struct channel *channel, const struct abi_call *call,
     struct channel_end *end)
@@ -84,8 +130,17 @@ do_call(const struct channel *channel, const struct abi_call *call,
 	case ABI_BUFFER:
 		emit_after_output(channel, EVENT_BUFFER, arg);
 		return 0;
+	case ABI_POINT:
+		return do_point(channel, arg);
+	case ABI_STACK:
+		add_stack(channel->stacks, arg);
+		emit(channel, EVENT_STACK, arg[0], arg[1], arg[2]);
+		return 0;
 	default:
-		return -1;
+		if (event_of(call->op) == EVENT_KIND_COUNT)
+			return -1;
+		emit(channel, event_of(call->op), arg[0], arg[1], arg[2]);
+		return 0;
 	}
 }
 

@@ -10,12 +10,26 @@
 struct cpu;
 struct machine_observer;
 
+#define STACKS_MAX 64
+
+/* Kernel stacks that the guest has told of (ABI_STACK). */
+struct stack {
+	uint64_t pa, bytes;
+	uint32_t kind; /* ABI_STACK_* */
+};
+
+struct stacks {
+	struct stack item[STACKS_MAX];
+	unsigned count; /* what is beyond STACKS_MAX is not kept */
+};
+
 struct channel {
 	uint8_t *ram;
 	uint64_t ram_bytes;
 	struct cpu *cpu;
 	unsigned cpu_id;
 	const struct machine_observer *observer;
+	struct stacks *stacks;
 	/* Reports the trace output of every CPU up to now. */
 	void (*sync_output)(void *arg);
 	void *arg;

@@ -10,6 +10,7 @@
 #ifndef TOPAZ_EMU_MACHINE_H
 #define TOPAZ_EMU_MACHINE_H
 
+#include "emu/act.h"
 #include "emu/base.h"
 #include "emu/event.h"
 
@@ -26,14 +27,38 @@ struct machine_config {
 	uint64_t ram_bytes;      /* multiple of 2 MiB, at most 3 GiB */
 	uint64_t quantum_cycles; /* 0: MACHINE_QUANTUM_CYCLES */
 	bool single_step; /* run one instruction at a time: slow, same results */
+	/* CPUID bits that the guest is not to see, by leaf. */
+	const struct profile_absent *absent;
+	size_t absent_count;
 };
 
-/* Either function may be NULL.  Neither may call back into the machine, but for
- * reading RAM. */
+/* An instruction that is about to run; see machine_set_stepping(). */
+struct machine_step {
+	unsigned cpu;
+	uint64_t insns; /* that the CPU has retired */
+	uint64_t rip;
+	uint8_t cpl;
+	bool trigger_en; /* STATUS.TriggerEn: an ACT_PMI is possible */
+	bool in_nmi;     /* NMIs are blocked */
+	bool interrupts; /* RFLAGS.IF */
+	bool local;      /* touches neither memory but its stack nor a device */
+	uint32_t store_bytes; /* written to memory at store_va; 0: none.  Only
+				 for code in the watched range */
+	uint64_t store_va;
+};
+
+/*
+ * Any function may be NULL.  None may call back into the machine, but for what
+ * reads it (machine_ram, _read, _rip, _pt, _translate) and machine_pause().
+ */
 struct machine_observer {
 	void *arg;
 	void (*event)(void *arg, const struct event *event);
 	void (*console)(void *arg, char c);
+	void (*step)(void *arg, const struct machine_step *step);
+	/* A kernel function that can fail asks (EVENT_POINT): shall it?  NULL
+	 * or false: no, unless ACT_FAIL says so. */
+	bool (*point)(void *arg, unsigned cpu, uint64_t id, uint64_t caller);
 };
 
 enum machine_end {
@@ -43,6 +68,7 @@ enum machine_end {
 	MACHINE_TRIPLE_FAULT, /* exception while delivering a double fault */
 	MACHINE_DEADLOCK,     /* every CPU halts and nothing can wake one */
 	MACHINE_LIMIT,        /* insns_max reached: machine_run() goes on */
+	MACHINE_STOP,         /* a stop, or machine_pause(): it goes on, too */
 	MACHINE_ENGINE,       /* the engine refused: .text */
 };
 
@@ -79,13 +105,62 @@ void machine_run(
     struct machine *machine, uint64_t insns_max, struct machine_result *result);
 
 /*
- * Remembers the whole machine as it stands between two calls of machine_run();
- * machine_restore() goes back there, any number of times.  There is one snapshot;
- * a new one replaces it.  -TZ_EIO: no memory.  A restored machine does what it did
- * after the snapshot, to the byte, whatever it has run in between.
+ * Ends machine_run() with MACHINE_STOP exactly when CPU has retired INSNS
+ * instructions and before it does anything more; UINT64_MAX: never.  A stop in the
+ * past never comes.  Where the CPU stands may be in the middle of anything; trace
+ * bytes are not reported (machine_sync_output()).
  */
-int machine_snapshot(struct machine *machine, struct tz_error *err);
-void machine_restore(struct machine *machine);
+void machine_set_stop(struct machine *machine, unsigned cpu, uint64_t insns);
+
+/* From an observer: machine_run() ends with MACHINE_STOP at the next boundary
+ * after the instruction that goes on. */
+void machine_pause(struct machine *machine);
+
+/*
+ * Does ACT on CPU, between two calls of machine_run().  False: it is not possible
+ * here (ACT_PMI with TriggerEn = 0, ACT_SWITCH to a CPU that cannot go on, ...),
+ * and nothing has changed.  PARAM as act.def says; 0 where there is none.
+ */
+bool machine_act(
+    struct machine *machine, unsigned cpu, enum act act, uint64_t param);
+
+/*
+ * Which instructions the step observer is told of, one by one, before they run.
+ * Stepping changes nothing but the speed.
+ */
+enum machine_stepping {
+	STEPPING_NONE,
+	STEPPING_WATCHED, /* those in the watched range, and all in NMI or
+			     interrupt handlers */
+	STEPPING_ALL,
+};
+void machine_set_stepping(
+    struct machine *machine, enum machine_stepping stepping);
+/* [BEGIN, END) of linear addresses: the driver's code. */
+void machine_set_watched(struct machine *machine, uint64_t begin, uint64_t end);
+
+/*
+ * The whole machine as it stands between two calls of machine_run(), to go back to
+ * any number of times, in any order.  The first one taken is what the others are
+ * kept as differences to; it must be freed last.  NULL: no memory.  A machine that
+ * went back does what it did after the snapshot, to the byte, whatever it has run
+ * in between.  What machine_set_*() set is not part of it, but for stops.
+ */
+struct machine_snapshot *machine_snapshot_take(
+    struct machine *machine, struct tz_error *err);
+void machine_snapshot_apply(
+    struct machine *machine, const struct machine_snapshot *snapshot);
+void machine_snapshot_free(
+    struct machine *machine, struct machine_snapshot *snapshot);
+
+/*
+ * A hash of all that decides what the machine does next: registers, RAM but for
+ * the frames that HIDDEN says (one bit a page of RAM, or NULL) and dead stack,
+ * devices, PT state, pending events with times relative to now; without absolute
+ * time, counts and trace bytes.  Equal machines have equal hashes.  A snapshot
+ * must have been taken before.
+ */
+uint64_t machine_hash(struct machine *machine, const uint64_t *hidden);
 
 /* Counters of one CPU. */
 struct machine_counters {
@@ -105,6 +180,23 @@ void machine_counters(const struct machine *machine, unsigned cpu,
  */
 bool machine_read(struct machine *machine, unsigned cpu, struct gva va,
     void *bytes, size_t count);
+
+/* The physical address behind VA for CPU's supervisor; false: not present. */
+bool machine_translate(
+    struct machine *machine, unsigned cpu, struct gva va, uint64_t *pa);
+
+/* RIP of the instruction that runs, or will run next, on CPU. */
+uint64_t machine_rip(struct machine *machine, unsigned cpu);
+
+/* What a CPU's tracing looks like from outside. */
+struct machine_pt {
+	uint64_t ctl, status, output_base, mask_ptrs, cr3_match;
+	uint64_t addr_a[4], addr_b[4];
+	uint64_t global_status;
+	uint32_t lvt_pc; /* the LVT performance entry */
+	bool trigger_en, in_nmi, nmi_pending;
+};
+void machine_pt(struct machine *machine, unsigned cpu, struct machine_pt *pt);
 
 /* Reports trace bytes not yet reported as EVENT_OUTPUT, on all CPUs. */
 void machine_sync_output(struct machine *machine);

@@ -1,13 +1,18 @@
 /*
- * The inside of a machine, shared by machine.c and snapshot.c and by nobody else.
+ * The inside of a machine, shared by machine.c, ipi.c, order.c, steer.c, hash.c and
+ * snapshot.c and by nobody else.
  */
 #ifndef TOPAZ_EMU_MACHINE_STATE_H
 #define TOPAZ_EMU_MACHINE_STATE_H
 
+#include "emu/channel.h"
 #include "emu/cpu/cpu.h"
 #include "emu/machine.h"
+#include "emu/memory.h"
+#include "emu/profile/profile.h"
 
-#define IPIS_MAX 64
+#define IPIS_MAX      64
+#define MACHINE_NEVER UINT64_MAX
 
 /* An interrupt on its way: seen at the later of its due time and the target's. */
 struct ipi {
@@ -27,26 +32,40 @@ struct machine_turn {
 	unsigned cpu;
 	bool broken;
 	uint64_t limit;
+	int forced; /* ACT_SWITCH: 1 + the CPU whose turn comes next; else 0 */
 };
 
 struct machine {
 	struct machine_config config;
 	struct machine_observer observer;
+	struct profile profile; /* config.profile without config.absent */
 	struct slot slot[MACHINE_CPUS_MAX];
-	uint8_t *ram;
+	struct memory memory;
 	uint64_t entry, boot_info;
 	struct gpa boot_cr3;
-	struct machine_result *result;
-	int ram_fd; /* what RAM was at the snapshot; zeroes before */
+	struct machine_result *result; /* while machine_run() runs */
 	struct machine_turn turn;
-	struct machine_snapshot *snapshot; /* NULL: none */
+	struct stacks stacks;
+	enum machine_stepping stepping;
+	uint64_t watched_begin, watched_end;
 };
 
-/*
- * RAM as a private mapping of a file in memory, all zero: the file, or -1.  Pages
- * that the guest writes are the machine's own until a snapshot takes them over.
- */
-int snapshot_make_ram(uint64_t bytes, uint8_t **ram);
-void snapshot_drop(struct machine *machine);
+/* machine.c */
+void machine_emit(struct machine *machine, const struct event *event);
+void machine_describe_end(struct machine *machine, enum machine_end end,
+    unsigned cpu, int code, const char *text);
+/* The run is over: no CPU goes on. */
+void machine_end_run(struct machine *machine, enum machine_end end,
+    unsigned cpu, int code, const char *text);
+
+/* ipi.c */
+void machine_on_ipi(void *arg, unsigned cpu, uint32_t icr_low,
+    uint32_t icr_high, uint64_t cycles);
+void machine_start_cpu(struct machine *machine, unsigned id, uint64_t at);
+/* Gives CPU ID the interrupts that are due. */
+void machine_deliver_due(struct machine *machine, unsigned id);
+
+/* order.c: when CPU ID can go on; MACHINE_NEVER if nothing in sight wakes it. */
+uint64_t machine_ready_time(struct machine *machine, unsigned id);
 
 #endif

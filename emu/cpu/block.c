@@ -9,6 +9,7 @@
 #define BUCKETS      65536
 #define SPACES_MAX   64
 #define PAGES_MAX    1024
+#define FRAMES_MAX   4096
 #define PAGE_BYTES   4096
 #define KERNEL_SPACE 0
 
@@ -18,11 +19,18 @@ struct code_page {
 	uint8_t space;
 };
 
+/* A frame from which code was decoded, and maybe translated by the engine. */
+struct code_frame {
+	uint64_t pa, hash;
+};
+
 struct block_cache {
 	struct block block[BLOCKS_MAX];
 	struct block *bucket[BUCKETS];
 	struct code_page page[PAGES_MAX];
 	uint64_t cr3[SPACES_MAX]; /* of user halves; 0 is the kernel's half */
+	struct code_frame frame[FRAMES_MAX];
+	unsigned frame_count; /* FRAMES_MAX: there may be others */
 	unsigned block_count, page_count, space_count;
 	uint8_t user_space;
 };
@@ -67,14 +75,16 @@ hash_page(const struct walk_space *space, uint64_t pa)
 
 /* Kernel text is hashed too: a module may be unloaded and another loaded. */
 static bool
-page_changed(const struct code_page *page, const struct walk_space *space)
+page_changed(
+    const struct code_page *page, const struct walk_space *space, bool content)
 {
 	struct walk walk;
 
 	if (!walk_page(space, (struct gva){ page->va }, &walk))
 		return true;
 	return walk.pa.u != page->pa ||
-	    (!walk.writable && hash_page(space, page->pa) != page->hash);
+	    (content && !walk.writable &&
+		hash_page(space, page->pa) != page->hash);
 }
 
 static void
@@ -92,8 +102,9 @@ select_user_space(struct block_cache *cache, uint64_t cr3)
 	cache->cr3[cache->space_count++] = cr3;
 }
 
-bool
-block_cache_select(struct block_cache *cache, const struct walk_space *space)
+static bool
+select_space(
+    struct block_cache *cache, const struct walk_space *space, bool content)
 {
 	unsigned blocks = cache->block_count;
 
@@ -104,7 +115,7 @@ block_cache_select(struct block_cache *cache, const struct walk_space *space)
 		if (page->space != KERNEL_SPACE &&
 		    page->space != cache->user_space)
 			continue;
-		if (page_changed(page, space)) {
+		if (page_changed(page, space, content)) {
 			block_cache_flush(cache);
 			break;
 		}
@@ -113,16 +124,63 @@ block_cache_select(struct block_cache *cache, const struct walk_space *space)
 }
 
 bool
-block_cache_is_stale(
-    const struct block_cache *cache, const struct walk_space *space)
+block_cache_select(struct block_cache *cache, const struct walk_space *space)
 {
-	for (unsigned i = 0; i < cache->page_count; i++) {
-		const struct code_page *page = &cache->page[i];
+	return select_space(cache, space, true);
+}
 
-		if (hash_page(space, page->pa) != page->hash)
+bool
+block_cache_reselect(struct block_cache *cache, const struct walk_space *space)
+{
+	return select_space(cache, space, false);
+}
+
+bool
+block_cache_is_stale(const struct block_cache *cache,
+    const struct walk_space *space, const uint64_t *changed)
+{
+	for (unsigned i = 0; i < cache->frame_count; i++) {
+		const struct code_frame *frame = &cache->frame[i];
+		uint64_t page = frame->pa / PAGE_BYTES;
+
+		if ((changed == NULL ||
+			(changed[page / 64] >> page % 64 & 1)) &&
+		    hash_page(space, frame->pa) != frame->hash)
 			return true;
 	}
-	return false;
+	return cache->frame_count == FRAMES_MAX;
+}
+
+void
+block_cache_forget_code(struct block_cache *cache)
+{
+	block_cache_flush(cache);
+	cache->frame_count = 0;
+}
+
+void
+block_cache_forget_edges(struct block_cache *cache)
+{
+	for (unsigned i = 0; i < cache->block_count; i++) {
+		struct edge *edge = cache->block[i].edge;
+
+		edge[0].key = edge[1].key = EDGE_UNUSED;
+	}
+}
+
+/* What is decoded there from now on is what it holds now. */
+static void
+note_frame(struct block_cache *cache, uint64_t pa, uint64_t hash)
+{
+	for (unsigned i = 0; i < cache->frame_count; i++) {
+		if (cache->frame[i].pa == pa) {
+			cache->frame[i].hash = hash;
+			return;
+		}
+	}
+	if (cache->frame_count < FRAMES_MAX)
+		cache->frame[cache->frame_count++] = (struct code_frame){ pa,
+			hash };
 }
 
 static unsigned
@@ -156,6 +214,7 @@ note_page(struct block_cache *cache, const struct walk_space *space, uint8_t id,
 		.hash = hash_page(space, walk.pa.u),
 		.space = id,
 	};
+	note_frame(cache, walk.pa.u, cache->page[cache->page_count - 1].hash);
 	return true;
 }
 

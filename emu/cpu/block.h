@@ -68,9 +68,25 @@ void block_cache_destroy(struct block_cache *cache);
 bool block_cache_select(
     struct block_cache *cache, const struct walk_space *space);
 
-/* Has RAM been changed behind the guest's back where known code is? */
-bool block_cache_is_stale(
-    const struct block_cache *cache, const struct walk_space *space);
+/*
+ * The same after RAM was put back to what it was, while block_cache_is_stale() says
+ * no: where pages stand is looked at, not what they hold.
+ */
+bool block_cache_reselect(
+    struct block_cache *cache, const struct walk_space *space);
+
+/*
+ * Has RAM been changed behind the guest's back where code was decoded?  CHANGED:
+ * one bit for each page of RAM that may be another than it was; NULL: any page.
+ */
+bool block_cache_is_stale(const struct block_cache *cache,
+    const struct walk_space *space, const uint64_t *changed);
+
+/* No code was decoded anywhere: what the engine has translated is gone, too. */
+void block_cache_forget_code(struct block_cache *cache);
+
+/* Forgets every edge, so that each is looked at anew. */
+void block_cache_forget_edges(struct block_cache *cache);
 
 /* Forgets every descriptor. */
 void block_cache_flush(struct block_cache *cache);

@@ -55,6 +55,7 @@ cpu_create(const struct cpu_config *config, struct tz_error *err)
 	cpu->space.ram_bytes = config->ram_bytes;
 	cpu->nowhere.edge[0].key = cpu->nowhere.edge[1].key = EDGE_UNUSED;
 	cpu->block = &cpu->nowhere;
+	cpu->stop_insns = cpu->pause_insns = UINT64_MAX;
 	cpu->blocks = block_cache_create();
 	cpu->unit = pt_unit_create(config->profile, &port);
 	cpu->hooked = calloc(HOOKED_MAX, sizeof(*cpu->hooked));
@@ -120,7 +121,19 @@ cpu_emit(
 		.c = c,
 	};
 
+	if (cpu->act.pending)
+		cpu_note_act(cpu);
 	cpu->config.port.event(cpu->config.port.arg, &event);
+}
+
+void
+cpu_note_act(struct cpu *cpu)
+{
+	if (!cpu->act.pending)
+		return;
+	cpu->act.pending = false;
+	cpu_emit(cpu, EVENT_ACT, (uint64_t)cpu->act.act, cpu->act.param,
+	    cpu_rip(cpu));
 }
 
 void
@@ -215,7 +228,7 @@ cpu_takeable_vector(struct cpu *cpu)
 {
 	int vector = apic_pending(&cpu->apic);
 
-	if (vector < 0 || cpu->shadow ||
+	if (vector < 0 || cpu->shadow || cpu_cycles(cpu) < cpu->hold_until ||
 	    !(engine_get(cpu->active, ENGINE_RFLAGS) & RFLAGS_IF))
 		return -1;
 	return vector;
@@ -243,8 +256,14 @@ set_limit(struct cpu *cpu, uint64_t limit_cycles)
 	uint64_t due = apic_pending(&cpu->apic) < 0 ? cpu->apic.timer_due
 						    : APIC_NEVER;
 	uint64_t end = due < limit_cycles ? due : limit_cycles;
+	uint64_t left;
 
-	cpu->left = end > now ? (int64_t)(end - now) : 0;
+	if (cpu->hold_until > now && cpu->hold_until < end)
+		end = cpu->hold_until;
+	left = end > now ? end - now : 0;
+	if (cpu_until_stop(cpu) < left)
+		left = cpu_until_stop(cpu);
+	cpu->left = (int64_t)left;
 	cpu->limit_insns = insns + (uint64_t)cpu->left;
 	cpu->limit_cycles = limit_cycles;
 }
@@ -260,8 +279,7 @@ cpu_fire_timer(struct cpu *cpu, uint64_t now)
 static void
 choose_engine(struct cpu *cpu)
 {
-	bool step = cpu->stepper != NULL && cpu->nmi_pending &&
-	    cpu->nmi_wait > 0;
+	bool step = cpu->stepper != NULL && cpu_wants_step(cpu);
 	struct engine *next = step ? cpu->stepper : cpu->engine;
 
 	if (next == cpu->active)
@@ -298,6 +316,7 @@ run_engine(struct cpu *cpu)
 		    engine_text(cpu->active), (unsigned long long)cpu_rip(cpu));
 		break;
 	}
+	cpu->block = &cpu->nowhere;
 }
 
 /* Delivers what may be delivered now; true: something was. */
@@ -307,7 +326,8 @@ take_interrupt(struct cpu *cpu)
 	int vector;
 
 	if (cpu_can_take_nmi(cpu)) {
-		cpu->nmi_pending = false;
+		cpu->nmi_pending = cpu->nmi_again;
+		cpu->nmi_again = false;
 		cpu->nmi_blocked = true;
 		cpu->nmi_count++;
 		cpu->halted = false;
@@ -323,6 +343,7 @@ take_interrupt(struct cpu *cpu)
 		return false;
 	apic_take(&cpu->apic, (uint8_t)vector);
 	cpu->halted = false;
+	cpu->in_interrupt = true;
 	cpu_emit(cpu, EVENT_INTERRUPT, (uint64_t)vector, cpu_rip(cpu), 0);
 	cpu_deliver(cpu, (uint8_t)vector, DELIVER_INTERRUPT, 0, cpu_rip(cpu));
 	return true;
@@ -334,6 +355,8 @@ cpu_run(struct cpu *cpu, uint64_t limit_cycles)
 	for (;;) {
 		if (cpu->over)
 			return CPU_OVER;
+		if (cpu_reached_stop(cpu))
+			return CPU_STOPPED;
 		cpu_fire_timer(cpu, cpu_cycles(cpu));
 		set_limit(cpu, limit_cycles);
 		if (take_interrupt(cpu))
@@ -379,12 +402,17 @@ cpu_is_asleep(struct cpu *cpu)
 }
 
 uint64_t
-cpu_timer_due(const struct cpu *cpu)
+cpu_wake_due(const struct cpu *cpu)
 {
-	if (!apic_timer_can_interrupt(&cpu->apic) ||
-	    !(engine_get(cpu->active, ENGINE_RFLAGS) & RFLAGS_IF))
+	uint64_t due = APIC_NEVER;
+
+	if (!(engine_get(cpu->active, ENGINE_RFLAGS) & RFLAGS_IF))
 		return APIC_NEVER;
-	return cpu->apic.timer_due;
+	if (apic_timer_can_interrupt(&cpu->apic))
+		due = cpu->apic.timer_due;
+	if (apic_pending(&cpu->apic) >= 0)
+		due = 0;
+	return due < cpu->hold_until ? cpu->hold_until : due;
 }
 
 void

@@ -11,6 +11,7 @@
 #ifndef TOPAZ_EMU_CPU_CPU_H
 #define TOPAZ_EMU_CPU_CPU_H
 
+#include "emu/act.h"
 #include "emu/base.h"
 #include "emu/event.h"
 
@@ -20,16 +21,33 @@ struct truth;
 
 /* Why cpu_run() came back. */
 enum cpu_end {
-	CPU_LIMIT,  /* its time reached the limit */
-	CPU_YIELD,  /* it spins (PAUSE), or touched its local APIC */
-	CPU_HALTED, /* HLT, with nothing to wake it now */
-	CPU_OVER,   /* the run is over: port.over has been called */
+	CPU_LIMIT,   /* its time reached the limit */
+	CPU_YIELD,   /* it spins (PAUSE), or touched its local APIC */
+	CPU_HALTED,  /* HLT, with nothing to wake it now */
+	CPU_STOPPED, /* cpu_set_stop(), cpu_pause(): it may be anywhere */
+	CPU_OVER,    /* the run is over: port.over has been called */
 };
 
 enum cpu_over {
 	CPU_OVER_UNMODELLED,
 	CPU_OVER_TRIPLE_FAULT,
 	CPU_OVER_ENGINE,
+};
+
+/* An instruction that is about to run; machine.h's struct machine_step. */
+struct cpu_step {
+	uint64_t rip;
+	bool trigger_en, in_nmi, interrupts, local;
+	uint8_t cpl;
+	uint32_t store_bytes;
+	uint64_t store_va;
+};
+
+/* Which instructions are told to port.step. */
+enum cpu_stepping {
+	CPU_STEPPING_NONE,
+	CPU_STEPPING_WATCHED, /* the watched ones, NMI and interrupt handlers */
+	CPU_STEPPING_ALL,
 };
 
 /* What a CPU needs of its machine. */
@@ -44,6 +62,8 @@ struct cpu_port {
 	    void *arg, unsigned cpu, int port, unsigned bytes, uint32_t value);
 	void (*over)(
 	    void *arg, unsigned cpu, enum cpu_over why, const char *text);
+	/* Before each instruction that cpu_set_stepping() asks for. */
+	void (*step)(void *arg, unsigned cpu, const struct cpu_step *step);
 };
 
 struct cpu_config {
@@ -78,8 +98,8 @@ void cpu_idle_until(struct cpu *cpu, uint64_t cycles);
 /* Is it halted with neither an NMI nor an interrupt to take? */
 bool cpu_is_asleep(struct cpu *cpu);
 
-/* When the local timer wakes this CPU, if it sleeps; UINT64_MAX never. */
-uint64_t cpu_timer_due(const struct cpu *cpu);
+/* When this CPU wakes by itself, if it sleeps; UINT64_MAX never. */
+uint64_t cpu_wake_due(const struct cpu *cpu);
 
 /* Interrupts arrive (IPIs, PMIs): latched, delivered when they may be. */
 void cpu_interrupt(struct cpu *cpu, uint8_t vector);
@@ -89,16 +109,60 @@ void cpu_set_truth(struct cpu *cpu, struct truth *truth);
 void cpu_stop_run(struct cpu *cpu); /* cpu_run() returns CPU_OVER soon */
 
 /*
+ * cpu_run() returns CPU_STOPPED, once, when INSNS instructions have retired, before
+ * anything else happens; UINT64_MAX: never.
+ */
+void cpu_set_stop(struct cpu *cpu, uint64_t insns);
+
+/*
+ * From an observer: cpu_run() returns CPU_STOPPED after the instruction that goes
+ * on if that is one that step was called for, or that the machine executes; else
+ * at the end of the control transfer that goes on or comes next.
+ */
+void cpu_pause(struct cpu *cpu);
+void cpu_cancel_pause(struct cpu *cpu);
+
+/* Watched code is linear [BEGIN, END).  Changes nothing but the speed. */
+void cpu_set_stepping(
+    struct cpu *cpu, enum cpu_stepping stepping, uint64_t begin, uint64_t end);
+
+/*
+ * Any act but ACT_SWITCH, between two calls of cpu_run(): false, with nothing
+ * changed, where it is not possible.
+ */
+bool cpu_act(struct cpu *cpu, enum act act, uint64_t param);
+
+/* Was ACT_FAIL asked for?  It is used up. */
+bool cpu_take_fail(struct cpu *cpu);
+
+/*
  * The whole state of a CPU that does not run, without its truth; NULL: no memory.
  * It may be put back any number of times, RAM first; the truth that is being
  * recorded then goes on from there.
  */
 struct cpu_snapshot;
 struct cpu_snapshot *cpu_snapshot_take(struct cpu *cpu);
-void cpu_snapshot_apply(struct cpu *cpu, const struct cpu_snapshot *snapshot);
+/* CHANGED: one bit for each page of RAM that may be another now; NULL: any. */
+void cpu_snapshot_apply(struct cpu *cpu, const struct cpu_snapshot *snapshot,
+    const uint64_t *changed);
 void cpu_snapshot_free(struct cpu_snapshot *snapshot);
 
+/*
+ * A hash of all that decides what the CPU does next, with times relative to BASE
+ * cycles, a time at which it runs or after which it may wake.
+ */
+uint64_t cpu_hash(struct cpu *cpu, uint64_t base);
+
+/* Trace MSRs, GLOBAL_STATUS and the LVT performance entry as they are. */
+uint64_t cpu_peek_msr(const struct cpu *cpu, uint32_t msr);
+uint32_t cpu_lvt_pc(const struct cpu *cpu);
+bool cpu_trigger_en(const struct cpu *cpu);
+bool cpu_in_nmi(const struct cpu *cpu);
+bool cpu_nmi_pending(const struct cpu *cpu);
+
 uint64_t cpu_rip(struct cpu *cpu);
+uint64_t cpu_rsp(struct cpu *cpu);
+bool cpu_translate(struct cpu *cpu, struct gva va, uint64_t *pa);
 uint64_t cpu_rbp(struct cpu *cpu);
 bool cpu_read(struct cpu *cpu, struct gva va, void *bytes, size_t count);
 void cpu_sync_output(struct cpu *cpu);

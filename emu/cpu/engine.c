@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unicorn/unicorn.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 #define MSR_EFER   0xc0000080u
 #define EFER_BOOT  0xd01u      /* SCE LME LMA NXE */
@@ -294,7 +296,7 @@ engine_keep_ring0(struct engine *engine)
 
 /* What engine_enter_ring0() carries over, beside vector and x87 registers. */
 struct program_state {
-	uint64_t reg[ENGINE_REG_COUNT];
+	uint64_t reg[ENGINE_REG_COUNT + 1]; /* EFER, where it is wanted */
 	uc_x86_mmr table[TABLE_REGS];
 	uint64_t kernel_gs_base;
 	uint32_t mxcsr;
@@ -365,6 +367,17 @@ engine_enter_ring0(struct engine *engine)
 	read_program(engine, &state);
 	TZ_ASSERT(uc_context_restore(engine->uc, engine->ring0) == UC_ERR_OK);
 	write_program(engine, &state);
+}
+
+uint64_t
+engine_hash(struct engine *engine)
+{
+	struct program_state state;
+
+	memset(&state, 0, sizeof(state));
+	read_program(engine, &state);
+	state.reg[ENGINE_REG_COUNT] = engine_get_msr(engine, MSR_EFER);
+	return XXH3_64bits(&state, sizeof(state));
 }
 
 void

@@ -109,6 +109,9 @@ void engine_enter_ring0(struct engine *engine);
 /* Makes TO's architectural state equal to FROM's, kept ring 0 copy included. */
 void engine_copy(struct engine *to, struct engine *from);
 
+/* A hash of all that a program and the system registers hold. */
+uint64_t engine_hash(struct engine *engine);
+
 /* The architectural state, to be put back; NULL: no memory. */
 struct engine_snapshot;
 struct engine_snapshot *engine_snapshot_take(struct engine *engine);

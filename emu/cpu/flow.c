@@ -38,9 +38,8 @@ static bool is_edge_class(enum insn_class class)
 	return class <= INSN_RET;
 }
 
-/* A string instruction that goes round again has not retired. */
-static bool
-is_rep_again(const struct block *from, uint64_t va)
+bool
+cpu_is_rep_again(const struct block *from, uint64_t va)
 {
 	return from->last.class == INSN_REP && va == from->last_va;
 }
@@ -119,6 +118,7 @@ after_effects(struct cpu *cpu, const struct block *from, uint64_t va)
 		cpu_look_soon(cpu);
 	switch ((int)from->last.class) {
 	case INSN_IRET:
+		cpu->in_interrupt &= cpu->nmi_blocked;
 		cpu->nmi_blocked = false;
 		cpu_sync_context(cpu, false);
 		cpu_emit(cpu, EVENT_IRET, 0, va, 0);
@@ -189,7 +189,7 @@ cpu_leave_block(struct cpu *cpu, uint64_t va)
 	if (from.insns == 0)
 		return;
 	cpu->shadow = false;
-	if (is_rep_again(&from, va)) {
+	if (cpu_is_rep_again(&from, va)) {
 		cpu_retire(cpu, from.insns - 1u);
 		cpu->at_boundary = false;
 		return;
@@ -227,12 +227,8 @@ cpu_cut_block(struct cpu *cpu, uint64_t rip)
 static bool
 must_stop(struct cpu *cpu)
 {
-	bool late_nmi = cpu->nmi_pending && cpu->nmi_wait > 0;
-
-	if (cpu->over || cpu->unit_stopped || cpu_can_take_nmi(cpu))
-		return true;
-	/* The step engine counts down to a late NMI, even a blocked one. */
-	if (cpu->stepper != NULL && late_nmi != (cpu->active == cpu->stepper))
+	if (cpu->over || cpu->unit_stopped || cpu_can_take_nmi(cpu) ||
+	    cpu_is_at_stop(cpu))
 		return true;
 	if (!cpu->at_boundary)
 		return false;
@@ -269,7 +265,8 @@ learn_edge(struct block *from, struct block *to, bool taken)
 	struct edge *edge = &from->edge[from->victim];
 
 	if (!is_edge_class(from->last.class) || from->ambiguous ||
-	    ((from->writable || to->writable) && !is_rep_again(from, to->va)))
+	    ((from->writable || to->writable) &&
+		!cpu_is_rep_again(from, to->va)))
 		return;
 	from->victim ^= 1;
 	*edge = (struct edge){
@@ -281,7 +278,7 @@ learn_edge(struct block *from, struct block *to, bool taken)
 		.shift = from->last.class == INSN_COND,
 		.bit = from->last.class == INSN_COND && taken,
 	};
-	if (is_rep_again(from, to->va))
+	if (cpu_is_rep_again(from, to->va))
 		edge->insns--;
 	if (edge->kind == EDGE_CALL && from->last.target == from->next_va)
 		edge->kind = EDGE_BIT;
@@ -290,12 +287,12 @@ learn_edge(struct block *from, struct block *to, bool taken)
 }
 
 /* The slow path: everything that is not a known edge far from any limit. */
-static __attribute__((noinline)) void
-enter_slow(struct cpu *cpu, uint64_t va, uint32_t size)
+__attribute__((noinline)) void
+cpu_enter_slow(struct cpu *cpu, uint64_t va, uint32_t size)
 {
 	struct block *from = cpu->block;
 	unsigned insns = from->insns;
-	bool rep_again = insns > 0 && is_rep_again(from, va);
+	bool rep_again = insns > 0 && cpu_is_rep_again(from, va);
 	struct block *block;
 
 	TZ_ASSERT(size <= BLOCK_BYTES_MAX);
@@ -306,14 +303,16 @@ enter_slow(struct cpu *cpu, uint64_t va, uint32_t size)
 		return;
 	}
 	block = find_block(cpu, va, size);
-	if (block->has_sites && !block->hooked && cpu_hook_sites(cpu, block)) {
+	if (cpu_is_wrong_engine(cpu, block) ||
+	    (block->has_sites && !block->hooked &&
+		cpu_hook_sites(cpu, block))) {
 		stop_at(cpu, va, rep_again);
 		return;
 	}
 	/* A flush in between leaves an empty or another block at FROM. */
-	if (insns > 0 && from->insns == insns &&
+	if (!cpu_is_stepping(cpu) && insns > 0 && from->insns == insns &&
 	    is_edge_class(from->last.class) &&
-	    (is_way_out(from, va) || is_rep_again(from, va)) &&
+	    (is_way_out(from, va) || cpu_is_rep_again(from, va)) &&
 	    block_find(cpu->blocks, &cpu->space, from->va, from->size) == from)
 		learn_edge(from, block, va != from->next_va);
 	cpu->block = block;
@@ -364,7 +363,7 @@ enter_packet(
 	cpu->block = &cpu->nowhere;
 	cpu->shadow = false;
 	cpu->at_boundary = true;
-	enter_slow(cpu, va, size);
+	cpu_enter_slow(cpu, va, size);
 }
 
 /*
@@ -384,7 +383,7 @@ cpu_enter(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg)
 
 	(void)uc;
 	if (edge->key != key || left < edge->ahead) {
-		enter_slow(cpu, va, size);
+		cpu_enter_slow(cpu, va, size);
 		return;
 	}
 	if (fast->fast) {
@@ -396,39 +395,11 @@ cpu_enter(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg)
 		}
 		fast->tnt = tnt;
 	} else if (!fast->off) {
-		enter_slow(cpu, va, size);
+		cpu_enter_slow(cpu, va, size);
 		return;
 	}
 	cpu->left = left;
 	cpu->block = edge->to;
 	if (cpu->truth != NULL)
 		truth_run(cpu->truth, va, size);
-}
-
-/* The step engine announces every instruction; a REP, every iteration. */
-void
-cpu_step(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg)
-{
-	struct cpu *cpu = arg;
-	struct block *from = cpu->block;
-	uint8_t bytes[INSN_BYTES_MAX];
-	struct insn insn = { .length = 1 };
-	size_t count = sizeof(bytes);
-	bool again;
-
-	(void)uc;
-	(void)size;
-	while (count > 0 &&
-	    !walk_read(&cpu->space, (struct gva){ va }, bytes, count, NULL))
-		count--;
-	if (!insn_decode(bytes, count, va, &insn))
-		insn.length = 1;
-	/* The engine may look at a string instruction once more when RCX is 0. */
-	again = from->insns > 0 && is_rep_again(from, va) &&
-	    engine_get(cpu->active, ENGINE_RCX) == 0;
-	if (from->insns > 0 && !again && cpu->nmi_wait > 0)
-		cpu->nmi_wait--;
-	enter_slow(cpu, va, insn.length);
-	if (cpu->block != &cpu->nowhere && cpu->block->has_sites)
-		cpu_site(uc, va, insn.length, cpu);
 }

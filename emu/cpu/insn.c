@@ -1,6 +1,5 @@
-#include "emu/cpu/insn.h"
+#include "emu/cpu/insn_zydis.h"
 
-#include <Zydis/Zydis.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,11 +8,6 @@
 #define RFLAGS_ZF TZ_BIT(6)
 #define RFLAGS_SF TZ_BIT(7)
 #define RFLAGS_OF TZ_BIT(11)
-
-struct decoded {
-	ZydisDecodedInstruction insn;
-	ZydisDecodedOperand operand[ZYDIS_MAX_OPERAND_COUNT];
-};
 
 /* Mnemonic to class; branches, string and MOV instructions are told apart below. */
 static const struct {
@@ -82,8 +76,8 @@ static const struct {
 	{ ZYDIS_MNEMONIC_GETSEC, INSN_UNMODELLED },
 };
 
-static bool
-decode(const uint8_t *bytes, size_t count, struct decoded *out)
+bool
+insn_zydis_decode(const uint8_t *bytes, size_t count, struct decoded *out)
 {
 	ZydisDecoder decoder;
 
@@ -125,8 +119,8 @@ classify_mov(const struct decoded *d)
 	}
 }
 
-static enum insn_class
-classify(const struct decoded *d)
+enum insn_class
+insn_zydis_classify(const struct decoded *d)
 {
 	switch ((int)d->insn.meta.category) {
 	case ZYDIS_CATEGORY_COND_BR:
@@ -165,10 +159,10 @@ insn_decode(const uint8_t *bytes, size_t count, uint64_t va, struct insn *insn)
 	struct decoded d;
 	bool direct;
 
-	if (!decode(bytes, count, &d))
+	if (!insn_zydis_decode(bytes, count, &d))
 		return false;
 	*insn = (struct insn){
-		.class = classify(&d),
+		.class = insn_zydis_classify(&d),
 		.length = d.insn.length,
 	};
 	direct = insn->class == INSN_COND || insn->class == INSN_JMP_DIRECT ||
@@ -188,7 +182,7 @@ insn_format(const uint8_t *bytes, size_t count, uint64_t va, char *text,
 	size_t used = 0;
 
 	TZ_ASSERT(text_size > 0);
-	if (decode(bytes, count, &d)) {
+	if (insn_zydis_decode(bytes, count, &d)) {
 		ZydisFormatterInit(&formatter, ZYDIS_FORMATTER_STYLE_INTEL);
 		if (ZYAN_SUCCESS(ZydisFormatterFormatInstruction(&formatter,
 			&d.insn, d.operand, d.insn.operand_count_visible, text,
@@ -245,8 +239,8 @@ insn_cond_taken(
 	uint64_t rcx = regs->gpr[1];
 	uint64_t mask = ~UINT64_C(0);
 
-	TZ_ASSERT(decode(bytes, count, &d));
-	TZ_ASSERT(classify(&d) == INSN_COND);
+	TZ_ASSERT(insn_zydis_decode(bytes, count, &d));
+	TZ_ASSERT(insn_zydis_classify(&d) == INSN_COND);
 	if (d.insn.address_width == 32)
 		mask = UINT32_MAX;
 	if (d.insn.opcode_map == ZYDIS_OPCODE_MAP_DEFAULT) {
@@ -268,110 +262,12 @@ insn_cond_taken(
 	return condition_holds(d.insn.opcode & 15, regs->rflags);
 }
 
-static uint64_t
-register_value(ZydisRegister reg, uint64_t next, const struct insn_regs *regs)
-{
-	ZydisRegister wide;
-	int id;
-
-	if (reg == ZYDIS_REGISTER_NONE)
-		return 0;
-	if (reg == ZYDIS_REGISTER_RIP || reg == ZYDIS_REGISTER_EIP)
-		return next;
-	wide = ZydisRegisterGetLargestEnclosing(
-	    ZYDIS_MACHINE_MODE_LONG_64, reg);
-	id = ZydisRegisterGetId(wide);
-	if (ZydisRegisterGetClass(wide) != ZYDIS_REGCLASS_GPR64 || id < 0 ||
-	    id > 15)
-		return 0;
-	return regs->gpr[id];
-}
-
-static uint64_t
-operand_va(const struct decoded *d, const ZydisDecodedOperand *operand,
-    uint64_t va, const struct insn_regs *regs)
-{
-	uint64_t next = va + d->insn.length;
-	uint64_t ea = (uint64_t)operand->mem.disp.value;
-
-	ea += register_value(operand->mem.base, next, regs);
-	ea += register_value(operand->mem.index, next, regs) *
-	    operand->mem.scale;
-	if (d->insn.address_width == 32)
-		ea = (uint32_t)ea;
-	if (operand->mem.segment == ZYDIS_REGISTER_FS)
-		ea += regs->fs_base;
-	if (operand->mem.segment == ZYDIS_REGISTER_GS)
-		ea += regs->gs_base;
-	return ea;
-}
-
-static bool
-is_written(const ZydisDecodedOperand *operand)
-{
-	return (operand->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0;
-}
-
-bool
-insn_memory_operand(const uint8_t *bytes, size_t count, uint64_t va,
-    const struct insn_regs *regs, struct insn_memory *memory)
-{
-	struct decoded d;
-
-	if (!decode(bytes, count, &d))
-		return false;
-	for (int i = 0; i < d.insn.operand_count; i++) {
-		const ZydisDecodedOperand *operand = &d.operand[i];
-
-		if (operand->type != ZYDIS_OPERAND_TYPE_MEMORY ||
-		    operand->mem.type != ZYDIS_MEMOP_TYPE_MEM)
-			continue;
-		*memory = (struct insn_memory){
-			.va = operand_va(&d, operand, va, regs),
-			.bytes = operand->size / 8u,
-			.read = (operand->actions &
-				    ZYDIS_OPERAND_ACTION_MASK_READ) != 0,
-			.written = is_written(operand),
-		};
-		return true;
-	}
-	return false;
-}
-
-bool
-insn_writes_page(const uint8_t *bytes, size_t count, uint64_t va,
-    const struct insn_regs *regs, uint64_t page_va)
-{
-	struct decoded d;
-
-	if (!decode(bytes, count, &d))
-		return false;
-	for (int i = 0; i < d.insn.operand_count; i++) {
-		const ZydisDecodedOperand *operand = &d.operand[i];
-		uint64_t size = operand->size / 8u;
-		uint64_t start;
-
-		if (operand->type != ZYDIS_OPERAND_TYPE_MEMORY ||
-		    !is_written(operand) || size == 0)
-			continue;
-		start = operand_va(&d, operand, va, regs);
-		/* PUSH and CALL name RSP as it is before they lower it. */
-		if (operand->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN &&
-		    operand->mem.base == ZYDIS_REGISTER_RSP)
-			start -= size;
-		if (start >> 12 == page_va >> 12 ||
-		    (start + size - 1) >> 12 == page_va >> 12)
-			return true;
-	}
-	return false;
-}
-
 int
 insn_software_vector(const uint8_t *bytes, size_t count)
 {
 	struct decoded d;
 
-	if (!decode(bytes, count, &d))
+	if (!insn_zydis_decode(bytes, count, &d))
 		return -1;
 	switch ((int)d.insn.mnemonic) {
 	case ZYDIS_MNEMONIC_INT:
@@ -390,7 +286,7 @@ insn_is_ud(const uint8_t *bytes, size_t count)
 {
 	struct decoded d;
 
-	if (!decode(bytes, count, &d))
+	if (!insn_zydis_decode(bytes, count, &d))
 		return true;
 	return d.insn.mnemonic == ZYDIS_MNEMONIC_UD0 ||
 	    d.insn.mnemonic == ZYDIS_MNEMONIC_UD1 ||
@@ -403,7 +299,7 @@ insn_out_operands(
 {
 	struct decoded d;
 
-	TZ_ASSERT(decode(bytes, count, &d));
+	TZ_ASSERT(insn_zydis_decode(bytes, count, &d));
 	TZ_ASSERT(d.insn.mnemonic == ZYDIS_MNEMONIC_OUT);
 	*port = -1;
 	if (d.operand[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE)

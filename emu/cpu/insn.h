@@ -1,6 +1,6 @@
 /*
- * What the CPU model needs to know of one instruction, read off its bytes.  The
- * only file of emu/ that knows Zydis.  64-bit mode only.
+ * What the CPU model needs to know of one instruction, read off its bytes.  Only
+ * its own files know Zydis in emu/.  64-bit mode only.
  */
 #ifndef TOPAZ_EMU_CPU_INSN_H
 #define TOPAZ_EMU_CPU_INSN_H
@@ -94,6 +94,22 @@ struct insn_memory {
 };
 bool insn_memory_operand(const uint8_t *bytes, size_t count, uint64_t va,
     const struct insn_regs *regs, struct insn_memory *memory);
+
+/*
+ * What the instruction at BYTES does beside its registers, as its addresses stand
+ * with REGS.  .local: it uses no memory but through RSP (stack operations, operands
+ * based on RSP), no device, MSR, port or control register, changes no interrupt
+ * flag but by CLI, and is no atomic.  .store_*: what it writes by an explicit
+ * operand or as a string instruction, all turns of a REP together; 0 bytes: nothing.
+ * XSAVES stores the header and component 8.
+ */
+struct insn_effect {
+	bool local;
+	uint32_t store_bytes;
+	uint64_t store_va;
+};
+void insn_effect(const uint8_t *bytes, size_t count, uint64_t va,
+    const struct insn_regs *regs, struct insn_effect *effect);
 
 /* Does the instruction write any byte of the page of VA, hidden operands too? */
 bool insn_writes_page(const uint8_t *bytes, size_t count, uint64_t va,

@@ -57,11 +57,19 @@ is_pat(const struct cpu *cpu, uint64_t value)
 	return true;
 }
 
+/* SDM vol. 4: IA32_XSS exists where CPUID.(0DH,1):EAX[3] is 1. */
+static bool
+has_xss(const struct cpu *cpu)
+{
+	return cpu->config.profile->xsave &&
+	    (cpu->config.profile->xsave1_eax & TZ_BIT(3)) != 0;
+}
+
 /* SDM vol. 1, 13.3: bits beyond CPUID.(0DH,1):EDX:ECX give #GP. */
 static bool
 is_xss(const struct cpu *cpu, uint64_t value)
 {
-	return (value & ~cpu->config.profile->xss_mask) == 0;
+	return has_xss(cpu) && (value & ~cpu->config.profile->xss_mask) == 0;
 }
 
 static enum fault
@@ -69,6 +77,12 @@ read_field(struct cpu *cpu, const struct msr_row *row, uint64_t *value)
 {
 	memcpy(value, (const char *)cpu + row->field, sizeof(*value));
 	return FAULT_NONE;
+}
+
+static enum fault
+read_xss(struct cpu *cpu, const struct msr_row *row, uint64_t *value)
+{
+	return has_xss(cpu) ? read_field(cpu, row, value) : FAULT_GP;
 }
 
 static enum fault
@@ -206,11 +220,17 @@ enum fault
 cpu_rdmsr(struct cpu *cpu, uint32_t index, uint64_t *value)
 {
 	const struct msr_row *row = find_row(index);
+	enum fault fault = FAULT_NONE;
 
-	if (pt_unit_owns_msr(index))
-		return pt_unit_rdmsr(cpu->unit, index, value);
-	if (pmu_owns_msr(index))
-		return pmu_rdmsr(&cpu->pmu, index, value);
+	if (pt_unit_owns_msr(index) || pmu_owns_msr(index)) {
+		fault = pt_unit_owns_msr(index)
+		    ? pt_unit_rdmsr(cpu->unit, index, value)
+		    : pmu_rdmsr(&cpu->pmu, index, value);
+		if (fault == FAULT_NONE)
+			cpu_emit(
+			    cpu, EVENT_MSR_READ, index, *value, cpu->trap_rip);
+		return fault;
+	}
 	if (row != NULL)
 		return row->read(cpu, row, value);
 	cpu_end_run(cpu, CPU_OVER_UNMODELLED, "RDMSR 0x%x at 0x%llx", index,
@@ -225,6 +245,10 @@ cpu_wrmsr(struct cpu *cpu, uint32_t index, uint64_t value, uint64_t nlip)
 	struct pt_context at = cpu_context(cpu, cpu->trap_rip);
 	enum fault fault;
 
+	if (pt_unit_owns_msr(index) && cpu->armed.wrmsr_gp) {
+		cpu->armed.wrmsr_gp = false;
+		return FAULT_GP;
+	}
 	if (pt_unit_owns_msr(index)) {
 		fault = pt_unit_wrmsr(cpu->unit, index, value, &at, nlip);
 		if (fault != FAULT_NONE)
@@ -234,8 +258,12 @@ cpu_wrmsr(struct cpu *cpu, uint32_t index, uint64_t value, uint64_t nlip)
 		cpu_emit(cpu, EVENT_MSR_WRITE, index, value, 0);
 		return FAULT_NONE;
 	}
-	if (pmu_owns_msr(index))
-		return pmu_wrmsr(&cpu->pmu, index, value);
+	if (pmu_owns_msr(index)) {
+		fault = pmu_wrmsr(&cpu->pmu, index, value);
+		if (fault == FAULT_NONE)
+			cpu_emit(cpu, EVENT_MSR_WRITE, index, value, 0);
+		return fault;
+	}
 	if (row != NULL)
 		return row->write(cpu, row, value);
 	refuse_write(cpu, index, value);

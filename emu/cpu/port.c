@@ -24,6 +24,21 @@ pt_read64(void *arg, struct gpa pa, uint64_t *value)
 	return true;
 }
 
+/* The NMI comes after the skid, and as ACT_LATE and ACT_DOUBLE want it. */
+static void
+deliver_pmi(struct cpu *cpu)
+{
+	struct armed *armed = &cpu->armed;
+
+	cpu->nmi_pending = true;
+	cpu->nmi_wait = cpu->config.profile->pmi_skid_insns;
+	if (armed->late_insns <= UINT32_MAX - cpu->nmi_wait)
+		cpu->nmi_wait += armed->late_insns;
+	armed->late_insns = 0;
+	cpu->nmi_again |= armed->twice;
+	armed->twice = false;
+}
+
 /*
  * SDM vol. 3, 33.2.7.2 "Table of Physical Addresses (ToPA)", "ToPA PMI": the
  * status bit is set whatever becomes of the interrupt.
@@ -32,14 +47,25 @@ static void
 pt_raise_pmi(void *arg)
 {
 	struct cpu *cpu = arg;
-	enum apic_pmi pmi = apic_raise_pmi(&cpu->apic);
+	struct armed *armed = &cpu->armed;
+	enum apic_pmi pmi;
 
 	cpu->pmi_count++;
 	cpu->attention = true;
 	pmu_topa_pmi(&cpu->pmu);
-	if (pmi == APIC_PMI_NMI) {
-		cpu->nmi_pending = true;
-		cpu->nmi_wait = cpu->config.profile->pmi_skid_insns;
+	if (armed->lost) {
+		armed->lost = false;
+		return;
+	}
+	pmi = apic_raise_pmi(&cpu->apic);
+	if (armed->merging) {
+		armed->merging = false;
+		deliver_pmi(cpu);
+	} else if (pmi == APIC_PMI_NMI && armed->merge) {
+		armed->merge = false;
+		armed->merging = true;
+	} else if (pmi == APIC_PMI_NMI) {
+		deliver_pmi(cpu);
 	} else if (pmi == APIC_PMI_UNMODELLED) {
 		cpu_end_run(cpu, CPU_OVER_UNMODELLED,
 		    "delivery mode of the LVT performance entry: 0x%x",
@@ -86,6 +112,10 @@ pt_event(void *arg, const struct pt_event *event)
 	case PT_EVENT_TRACE_OFF:
 		cpu_emit(
 		    cpu, EVENT_TRACE_OFF, event->value, 0, event->offset_bytes);
+		break;
+	case PT_EVENT_TOPA_ENTRY:
+		cpu_emit(cpu, EVENT_TOPA_ENTRY, event->pa.u, event->value,
+		    event->index);
 		break;
 	case PT_EVENT_UNMODELLED:
 		cpu_end_run(

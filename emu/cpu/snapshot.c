@@ -51,21 +51,25 @@ cpu_snapshot_free(struct cpu_snapshot *snapshot)
 }
 
 void
-cpu_snapshot_apply(struct cpu *cpu, const struct cpu_snapshot *snapshot)
+cpu_snapshot_apply(struct cpu *cpu, const struct cpu_snapshot *snapshot,
+    const uint64_t *changed)
 {
-	size_t hooked_count = cpu->hooked_count;
-	struct truth *truth = cpu->truth;
+	struct cpu old = *cpu;
 
 	*cpu = snapshot->cpu;
-	cpu->hooked_count = hooked_count;
+	cpu->hooked_count = old.hooked_count;
+	cpu->stepping = old.stepping;
+	cpu->watched_begin = old.watched_begin;
+	cpu->watched_end = old.watched_end;
+	cpu->step_left = 0;
 	pt_unit_restore(cpu->unit, snapshot->unit);
 	engine_snapshot_apply(cpu->engine, snapshot->engine);
-	if (block_cache_is_stale(cpu->blocks, &cpu->space)) {
-		block_cache_flush(cpu->blocks);
+	if (block_cache_is_stale(cpu->blocks, &cpu->space, changed)) {
+		block_cache_forget_code(cpu->blocks);
 		engine_forget_all(cpu->engine);
 		if (cpu->stepper != NULL)
 			engine_forget_all(cpu->stepper);
 	}
-	block_cache_select(cpu->blocks, &cpu->space);
-	cpu_set_truth(cpu, truth);
+	block_cache_reselect(cpu->blocks, &cpu->space);
+	cpu_set_truth(cpu, old.truth);
 }

@@ -12,6 +12,7 @@
 #include "emu/cpu/walk.h"
 #include "emu/pmu/pmu.h"
 #include "emu/profile/profile.h"
+#include "emu/pt/steer.h"
 #include "emu/pt/unit.h"
 #include "emu/truth.h"
 
@@ -27,6 +28,21 @@
 #define MSR_STAR   0xc0000081u
 #define MSR_LSTAR  0xc0000082u
 #define MSR_FMASK  0xc0000084u
+
+/* Deviations that wait for their occasion (act.def). */
+struct armed {
+	uint32_t late_insns; /* LATE: beyond the skid */
+	bool lost, twice, merge;
+	bool merging; /* MERGE: a PMI was held back */
+	bool xrstors_gp, wrmsr_gp, fail;
+};
+
+/* The act that is being done, while its event has not been emitted. */
+struct act_note {
+	bool pending;
+	enum act act;
+	uint64_t param;
+};
 
 struct cpu {
 	/* What the fast path touches, together. */
@@ -63,6 +79,22 @@ struct cpu {
 	uint64_t trap_rip;
 	struct insn trap_insn;
 
+	bool nmi_again; /* DOUBLE: one more NMI follows the next */
+	struct armed armed;
+	uint64_t hold_until;   /* cycles before which no interrupt is taken */
+	uint64_t xsaves_pa[2]; /* the last area's component 8: its first 64
+				  bytes and the others; 0: there was none */
+
+	uint64_t stop_insns;  /* UINT64_MAX: none */
+	uint64_t pause_insns; /* the same, for cpu_pause() */
+	uint64_t step_left;   /* instructions for the step engine, at least */
+	bool pause;           /* at the next boundary */
+	bool in_step;         /* the step observer is being called */
+	bool in_interrupt; /* since the last interrupt, no IRET but an NMI's */
+	struct act_note act;
+	enum cpu_stepping stepping;
+	uint64_t watched_begin, watched_end;
+
 	uint64_t none; /* MSRs that are no field */
 	uint64_t xcr0, xss, apic_base, pat, tsc_aux, misc_enable;
 	uint64_t star, lstar, cstar, fmask;
@@ -80,6 +112,9 @@ struct cpu {
 };
 
 #define HOOKED_MAX 4096
+
+/* Bytes of component 8 that are in one page for sure: areas are 64-aligned. */
+#define AREA_PART 64
 
 static inline uint64_t
 cpu_count_insns(const struct cpu *cpu)
@@ -100,6 +135,7 @@ struct pt_port cpu_pt_port(struct cpu *cpu);
 /* cpu.c */
 void cpu_emit(
     struct cpu *cpu, enum event_kind kind, uint64_t a, uint64_t b, uint64_t c);
+void cpu_note_act(struct cpu *cpu);
 void cpu_end_run(struct cpu *cpu, enum cpu_over why, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 struct pt_context cpu_context(const struct cpu *cpu, uint64_t ip);
@@ -113,9 +149,25 @@ void cpu_retire(struct cpu *cpu, unsigned insns);
 /* Leave the fast path, so that the next boundary looks at interrupts and yield. */
 void cpu_look_soon(struct cpu *cpu);
 
+/* step.c */
+void cpu_step(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg);
+/* Is the step engine needed before anything is known of what comes? */
+bool cpu_wants_step(struct cpu *cpu);
+/* Must the engine be left because BLOCK is for the other one? */
+bool cpu_is_wrong_engine(struct cpu *cpu, const struct block *block);
+/* Instructions until the next stop; if there is none, more than can ever run. */
+uint64_t cpu_until_stop(const struct cpu *cpu);
+/* Has a stop or pause been reached?  It is used up. */
+bool cpu_reached_stop(struct cpu *cpu);
+bool cpu_is_at_stop(const struct cpu *cpu);
+bool cpu_is_watched(const struct cpu *cpu, uint64_t begin, uint64_t end);
+
 /* flow.c */
 void cpu_enter(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg);
-void cpu_step(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg);
+/* The same without its short cuts. */
+void cpu_enter_slow(struct cpu *cpu, uint64_t va, uint32_t size);
+/* A string instruction at VA that goes round again has not retired. */
+bool cpu_is_rep_again(const struct block *from, uint64_t va);
 /* The code of cpu->block has run to its end and went on at VA. */
 void cpu_leave_block(struct cpu *cpu, uint64_t va);
 /* It was left at RIP, which has not retired. */

@@ -14,6 +14,7 @@
 #define XCOMP_COMPACT  TZ_BIT(63)
 #define XSAVE_HEADER   512
 #define XSAVE_EXTENDED 576
+#define XSAVE1_XSAVES  TZ_BIT(3) /* CPUID.(0DH,1):EAX */
 /* Skylake and later: "about 140 cycles" (Intel optimization manual, PAUSE). */
 #define PAUSE_CYCLES 140
 
@@ -142,7 +143,8 @@ xsave_operand(struct cpu *cpu, uint64_t *area)
 	struct insn_memory memory;
 	struct insn_regs regs;
 
-	if (!osxsave(cpu))
+	if (!osxsave(cpu) || !cpu->config.profile->xsave ||
+	    !(cpu->config.profile->xsave1_eax & XSAVE1_XSAVES))
 		return FAULT_UD;
 	if (get(cpu, ENGINE_CR0) & CR0_TS)
 		return FAULT_NM;
@@ -222,6 +224,13 @@ do_xsaves(struct cpu *cpu, uint64_t *fault_va)
 	pt_unit_xsaves(cpu->unit, image, &at);
 	TZ_ASSERT(walk_write(&cpu->space, (struct gva){ area + XSAVE_EXTENDED },
 	    image, sizeof(image), NULL));
+	for (unsigned i = 0; i < 2; i++) {
+		uint64_t va = area + XSAVE_EXTENDED + i * AREA_PART;
+
+		TZ_ASSERT(
+		    cpu_translate(cpu, (struct gva){ va }, &cpu->xsaves_pa[i]));
+	}
+	cpu_emit(cpu, EVENT_XSAVES, cpu->xsaves_pa[0], ctl, cpu->trap_rip);
 	return FAULT_NONE;
 }
 
@@ -256,6 +265,19 @@ record_restored(struct cpu *cpu)
 	}
 }
 
+/* IMAGE NULL: the initial state, whatever the area holds. */
+static void
+note_xrstors(struct cpu *cpu, uint64_t area, const uint8_t *image)
+{
+	uint64_t pa = 0, ctl = 0;
+
+	TZ_ASSERT(
+	    cpu_translate(cpu, (struct gva){ area + XSAVE_EXTENDED }, &pa));
+	if (image != NULL)
+		memcpy(&ctl, image, sizeof(ctl));
+	cpu_emit(cpu, EVENT_XRSTORS, pa, ctl, cpu->trap_rip);
+}
+
 static enum fault
 do_xrstors(struct cpu *cpu, uint64_t *fault_va)
 {
@@ -279,10 +301,16 @@ do_xrstors(struct cpu *cpu, uint64_t *fault_va)
 		return FAULT_GP;
 	if (!only_pt(cpu, rfbm, "XRSTORS") || !(rfbm & XSTATE_PT))
 		return FAULT_NONE;
+	if (cpu->armed.xrstors_gp) {
+		cpu->armed.xrstors_gp = false;
+		return FAULT_GP;
+	}
 	fault = pt_unit_xrstors(cpu->unit, header[0] & XSTATE_PT ? image : NULL,
 	    &at, cpu->trap_rip + cpu->trap_insn.length);
-	if (fault == FAULT_NONE)
+	if (fault == FAULT_NONE) {
 		record_restored(cpu);
+		note_xrstors(cpu, area, header[0] & XSTATE_PT ? image : NULL);
+	}
 	return fault;
 }
 

@@ -7,6 +7,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -263,6 +264,68 @@ only_the_low_half_of_the_icr_sends(void **state)
 	assert_int_equal(get(0x310, 0), 0x02000000);
 }
 
+static void
+a_timer_that_runs_can_fire_early(void **state)
+{
+	(void)state;
+	put(LVT_TIMER, 0, 0x20030);
+	assert_false(apic_timer_fire_early(&apic, 100));
+	put(DIVIDE, 0, 0xb);
+	put(INITIAL, 1000, 500);
+	put(LVT_TIMER, 1000, 0x30030);
+	assert_false(apic_timer_fire_early(&apic, 1100));
+	assert_int_equal(apic.timer_due, 1500);
+	put(LVT_TIMER, 1100, 0x20030);
+	assert_true(apic_timer_fire_early(&apic, 1200));
+	assert_int_equal(apic_pending(&apic), 0x30);
+	assert_int_equal(apic.timer_due, 1700);
+	assert_int_equal(get(CURRENT, 1300), 400);
+	put(LVT_TIMER, 1300, 0x31);
+	assert_true(apic_timer_fire_early(&apic, 1400));
+	assert_int_equal(apic_pending(&apic), 0x31);
+	assert_int_equal(apic.timer_due, APIC_NEVER);
+	assert_false(apic_timer_fire_early(&apic, 1500));
+}
+
+static void
+a_foreign_mask_drops_the_pmi(void **state)
+{
+	(void)state;
+	assert_false(apic_mask_pmi(&apic));
+	put(LVT_PC, 0, 0x400);
+	assert_true(apic_mask_pmi(&apic));
+	assert_int_equal(get(LVT_PC, 0), 0x10400);
+	assert_int_equal(apic_raise_pmi(&apic), APIC_PMI_DROPPED);
+	assert_false(apic_mask_pmi(&apic));
+}
+
+static void
+a_hash_is_of_state_and_distances(void **state)
+{
+	struct apic other;
+	uint64_t hash;
+
+	(void)state;
+	put(DIVIDE, 0, 0xb);
+	put(INITIAL, 1000, 500);
+	other = apic;
+	put(INITIAL, 3000, 500);
+	assert_true(apic_hash(&apic, 3100) == apic_hash(&other, 1100));
+	assert_true(apic_hash(&apic, 3101) != apic_hash(&other, 1100));
+	put(INITIAL, 4000, 0);
+	assert_true(apic_hash(&apic, 4000) == apic_hash(&apic, 5000));
+	hash = apic_hash(&apic, 0);
+	for (size_t bit = 0; bit < 8 * offsetof(struct apic, timer_start);
+	     bit++) {
+		uint8_t bytes[sizeof(other)];
+
+		memcpy(bytes, &apic, sizeof(bytes));
+		bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		memcpy(&other, bytes, sizeof(bytes));
+		assert_true(apic_hash(&other, 0) != hash);
+	}
+}
+
 int
 main(void)
 {
@@ -292,6 +355,12 @@ main(void)
 		    a_pmi_is_dropped_or_masks_its_entry, reset_enabled),
 		cmocka_unit_test_setup(
 		    only_the_low_half_of_the_icr_sends, reset_enabled),
+		cmocka_unit_test_setup(
+		    a_timer_that_runs_can_fire_early, reset_enabled),
+		cmocka_unit_test_setup(
+		    a_foreign_mask_drops_the_pmi, reset_enabled),
+		cmocka_unit_test_setup(
+		    a_hash_is_of_state_and_distances, reset_enabled),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -111,6 +111,22 @@ on_words(void *arg, const uint32_t *words, size_t count)
 }
 
 static void
+on_step(void *arg, const struct machine_step *step)
+{
+	struct guest *guest = arg;
+
+	guest->options.step(guest->options.arg, step);
+}
+
+static bool
+on_point(void *arg, unsigned cpu, uint64_t id, uint64_t caller)
+{
+	struct guest *guest = arg;
+
+	return guest->options.point(guest->options.arg, cpu, id, caller);
+}
+
+static void
 create(struct guest *guest)
 {
 	struct machine_config config = {
@@ -120,7 +136,12 @@ create(struct guest *guest)
 		.quantum_cycles = guest->options.quantum_cycles,
 		.single_step = guest->options.single_step,
 	};
-	struct machine_observer observer = { .arg = guest, .event = on_event };
+	struct machine_observer observer = {
+		.arg = guest,
+		.event = on_event,
+		.step = guest->options.step != NULL ? on_step : NULL,
+		.point = guest->options.point != NULL ? on_point : NULL,
+	};
 	struct tz_error err;
 
 	if (machine_create(&config, &observer, &guest->machine, &err) != 0)

@@ -74,6 +74,34 @@ every_other_bit_is_reserved(void **state)
 	assert_int_equal(value, 0);
 }
 
+static void
+a_stuck_bit_survives_as_many_resets(void **state)
+{
+	struct pmu pmu = { 0 }, sound = { 0 };
+
+	(void)state;
+	pmu_topa_pmi(&pmu);
+	pmu_topa_pmi(&sound);
+	assert_true(pmu_hash(&pmu) == pmu_hash(&sound));
+	pmu_stick(&pmu, 2);
+	assert_true(pmu_hash(&pmu) != pmu_hash(&sound));
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(status(&pmu), PMU_STATUS_TOPA_PMI);
+		/* What resets no bit and what sets it counts for nothing. */
+		assert_int_equal(pmu_wrmsr(&pmu, STATUS_RESET, 0), FAULT_NONE);
+		assert_int_equal(
+		    pmu_wrmsr(&pmu, STATUS_SET, PMU_STATUS_TOPA_PMI),
+		    FAULT_NONE);
+		assert_int_equal(
+		    pmu_wrmsr(&pmu, STATUS_RESET, PMU_STATUS_TOPA_PMI),
+		    FAULT_NONE);
+	}
+	assert_int_equal(status(&pmu), 0);
+	assert_true(pmu_hash(&pmu) != pmu_hash(&sound));
+	pmu_wrmsr(&sound, STATUS_RESET, PMU_STATUS_TOPA_PMI);
+	assert_true(pmu_hash(&pmu) == pmu_hash(&sound));
+}
+
 int
 main(void)
 {
@@ -81,6 +109,7 @@ main(void)
 		cmocka_unit_test(three_registers_are_its_own),
 		cmocka_unit_test(a_topa_pmi_stays_until_it_is_reset),
 		cmocka_unit_test(every_other_bit_is_reserved),
+		cmocka_unit_test(a_stuck_bit_survives_as_many_resets),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -49,6 +49,7 @@ static void
 check_broken_off_at(const char *name, const struct guest_options *options,
     uint64_t insns, const struct guest *whole)
 {
+	struct machine_snapshot *snapshot;
 	struct guest guest, cold;
 
 	guest_load(name, options, &guest);
@@ -57,7 +58,8 @@ check_broken_off_at(const char *name, const struct guest_options *options,
 		guest_free(&guest);
 		return;
 	}
-	assert_int_equal(machine_snapshot(guest.machine, NULL), 0);
+	snapshot = machine_snapshot_take(guest.machine, NULL);
+	assert_non_null(snapshot);
 	guest_go(&guest, guest.options.insns_max);
 	assert_int_equal(guest.result.end, whole->result.end);
 	assert_memory_equal(
@@ -65,11 +67,12 @@ check_broken_off_at(const char *name, const struct guest_options *options,
 	assert_memory_equal(guest.ram, whole->ram, GUEST_RAM_BYTES);
 	cold = keep(&guest);
 	for (int again = 0; again < 2; again++) {
-		machine_restore(guest.machine);
+		machine_snapshot_apply(guest.machine, snapshot);
 		guest_go(&guest, guest.options.insns_max);
 		guest_assert_same(&cold, &guest);
 	}
 	drop(&cold);
+	machine_snapshot_free(guest.machine, snapshot);
 	guest_free(&guest);
 }
 

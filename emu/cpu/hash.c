@@ -1,0 +1,115 @@
+/*
+ * What decides a CPU's future, as one number, and what is shown of it.
+ */
+#include "emu/cpu/state.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+/* A time as it matters from BASE on: what is past is past. */
+static uint64_t
+ahead(uint64_t cycles, uint64_t base)
+{
+	return cycles > base ? cycles - base : 0;
+}
+
+static uint64_t
+flags(const struct cpu *cpu)
+{
+	const struct armed *armed = &cpu->armed;
+	const bool flag[] = { cpu->at_boundary, cpu->shadow, cpu->halted,
+		cpu->yield, cpu->nmi_pending, cpu->nmi_blocked, cpu->nmi_again,
+		armed->lost, armed->twice, armed->merge, armed->merging,
+		armed->xrstors_gp, armed->wrmsr_gp, armed->fail };
+	uint64_t bits = cpu->cpl;
+
+	for (size_t i = 0; i < TZ_ARRAY_LEN(flag); i++)
+		bits = bits << 1 | flag[i];
+	return bits;
+}
+
+uint64_t
+cpu_hash(struct cpu *cpu, uint64_t base)
+{
+	uint64_t now = cpu_cycles(cpu);
+	bool asleep = cpu_is_asleep(cpu);
+	/* Nobody sees the time of a sleeper before it wakes. */
+	uint64_t clock = asleep ? ahead(now, base) : now - base;
+	uint64_t words[] = {
+		engine_hash(cpu->active),
+		flags(cpu),
+		clock,
+		cpu->nmi_pending ? cpu->nmi_wait : 0,
+		ahead(cpu->hold_until, now),
+		cpu->armed.late_insns,
+		cpu->xsaves_pa[0],
+		cpu->xsaves_pa[1],
+		cpu->xcr0,
+		cpu->xss,
+		cpu->apic_base,
+		cpu->pat,
+		cpu->tsc_aux,
+		cpu->star,
+		cpu->lstar,
+		cpu->cstar,
+		cpu->fmask,
+		apic_hash(&cpu->apic, asleep && now < base ? base : now),
+		pmu_hash(&cpu->pmu),
+		pt_unit_hash(cpu->unit),
+	};
+
+	return XXH3_64bits(words, sizeof(words));
+}
+
+uint64_t
+cpu_peek_msr(const struct cpu *cpu, uint32_t msr)
+{
+	uint64_t value = 0;
+
+	if (pmu_owns_msr(msr))
+		TZ_ASSERT(pmu_rdmsr(&cpu->pmu, msr, &value) == FAULT_NONE);
+	else if (pt_unit_rdmsr(cpu->unit, msr, &value) != FAULT_NONE)
+		return 0;
+	return value;
+}
+
+uint32_t
+cpu_lvt_pc(const struct cpu *cpu)
+{
+	return cpu->apic.lvt[APIC_LVT_PC];
+}
+
+bool
+cpu_trigger_en(const struct cpu *cpu)
+{
+	return pt_unit_trigger_en(cpu->unit);
+}
+
+bool
+cpu_in_nmi(const struct cpu *cpu)
+{
+	return cpu->nmi_blocked;
+}
+
+bool
+cpu_nmi_pending(const struct cpu *cpu)
+{
+	return cpu->nmi_pending;
+}
+
+uint64_t
+cpu_rsp(struct cpu *cpu)
+{
+	return engine_get(cpu->active, ENGINE_RSP);
+}
+
+bool
+cpu_translate(struct cpu *cpu, struct gva va, uint64_t *pa)
+{
+	struct walk walk;
+
+	if (!walk_page(&cpu->space, va, &walk))
+		return false;
+	*pa = walk.pa.u;
+	return true;
+}

@@ -1,0 +1,155 @@
+/*
+ * One instruction at a time: which engine is to run what comes, the stops and
+ * pauses that need an exact place, and what the step observer is told.
+ */
+#include "emu/cpu/state.h"
+
+/* So near a stop the block engine need not be tried. */
+#define STOP_NEAR_INSNS 16
+
+bool
+cpu_is_watched(const struct cpu *cpu, uint64_t begin, uint64_t end)
+{
+	return begin < cpu->watched_end && end > cpu->watched_begin;
+}
+
+/* Is code of [BEGIN, END) to be told to the step observer? */
+static bool
+is_stepped(const struct cpu *cpu, uint64_t begin, uint64_t end)
+{
+	switch (cpu->stepping) {
+	case CPU_STEPPING_ALL:
+		return true;
+	case CPU_STEPPING_WATCHED:
+		return cpu->nmi_blocked || cpu->in_interrupt ||
+		    cpu_is_watched(cpu, begin, end);
+	case CPU_STEPPING_NONE:
+	default:
+		return false;
+	}
+}
+
+/* The step engine counts down to a late NMI, even a blocked one. */
+static bool
+is_counting_down(const struct cpu *cpu)
+{
+	return cpu->step_left > 0 || (cpu->nmi_pending && cpu->nmi_wait > 0);
+}
+
+uint64_t
+cpu_until_stop(const struct cpu *cpu)
+{
+	uint64_t insns = cpu_count_insns(cpu);
+	uint64_t stop = cpu->stop_insns - insns;
+	uint64_t pause = cpu->pause_insns - insns;
+
+	return stop < pause ? stop : pause;
+}
+
+bool
+cpu_wants_step(struct cpu *cpu)
+{
+	uint64_t rip;
+
+	if (cpu_until_stop(cpu) <= STOP_NEAR_INSNS)
+		cpu->step_left = cpu_until_stop(cpu);
+	if (is_counting_down(cpu))
+		return true;
+	if (cpu->stepping == CPU_STEPPING_NONE)
+		return false;
+	rip = engine_get(cpu->active, ENGINE_RIP);
+	return is_stepped(cpu, rip, rip + 1);
+}
+
+bool
+cpu_is_wrong_engine(struct cpu *cpu, const struct block *block)
+{
+	bool step;
+
+	if (cpu->stepper == NULL)
+		return false;
+	step = is_counting_down(cpu) || cpu_until_stop(cpu) < block->insns ||
+	    is_stepped(cpu, block->va, block->va + block->size);
+	/* All of it, so that the next choice is not the same again. */
+	if (step && cpu->active != cpu->stepper &&
+	    cpu->step_left < block->insns)
+		cpu->step_left = block->insns;
+	return step != (cpu->active == cpu->stepper);
+}
+
+bool
+cpu_is_at_stop(const struct cpu *cpu)
+{
+	return cpu_until_stop(cpu) == 0 || (cpu->pause && cpu->at_boundary);
+}
+
+bool
+cpu_reached_stop(struct cpu *cpu)
+{
+	if (!cpu_is_at_stop(cpu))
+		return false;
+	if (cpu->stop_insns == cpu_count_insns(cpu))
+		cpu->stop_insns = UINT64_MAX;
+	cpu->step_left = 0;
+	cpu_cancel_pause(cpu);
+	return true;
+}
+
+static void
+report(struct cpu *cpu, uint64_t va, const uint8_t *bytes, size_t count)
+{
+	struct cpu_step step = {
+		.rip = va,
+		.cpl = cpu->cpl,
+		.trigger_en = pt_unit_trigger_en(cpu->unit),
+		.in_nmi = cpu->nmi_blocked,
+	};
+	struct insn_effect effect;
+	struct insn_regs regs;
+
+	cpu_read_regs(cpu, &regs);
+	insn_effect(bytes, count, va, &regs, &effect);
+	step.interrupts = (regs.rflags & RFLAGS_IF) != 0;
+	step.local = effect.local;
+	if (cpu_is_watched(cpu, va, va + 1)) {
+		step.store_va = effect.store_va;
+		step.store_bytes = effect.store_bytes;
+	}
+	cpu->in_step = true;
+	cpu->config.port.step(cpu->config.port.arg, cpu->config.id, &step);
+	cpu->in_step = false;
+}
+
+/* The step engine announces every instruction; a REP, every iteration. */
+void
+cpu_step(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg)
+{
+	struct cpu *cpu = arg;
+	struct block *from = cpu->block;
+	uint8_t bytes[INSN_BYTES_MAX];
+	struct insn insn = { .length = 1 };
+	size_t count = sizeof(bytes);
+	bool round, last;
+
+	(void)size;
+	while (count > 0 &&
+	    !walk_read(&cpu->space, (struct gva){ va }, bytes, count, NULL))
+		count--;
+	if (!insn_decode(bytes, count, va, &insn))
+		insn.length = 1;
+	/* The engine may look at a string instruction once more when RCX is 0. */
+	round = from->insns > 0 && cpu_is_rep_again(from, va);
+	last = round && engine_get(cpu->active, ENGINE_RCX) == 0;
+	if (from->insns > 0 && !last && cpu->nmi_wait > 0)
+		cpu->nmi_wait--;
+	cpu_enter_slow(cpu, va, insn.length);
+	if (cpu->block == &cpu->nowhere)
+		return;
+	if (!round) {
+		cpu->step_left -= cpu->step_left > 0;
+		if (is_stepped(cpu, va, va + 1))
+			report(cpu, va, bytes, count);
+	}
+	if (cpu->block->has_sites)
+		cpu_site(uc, va, insn.length, cpu);
+}

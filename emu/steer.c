@@ -1,0 +1,128 @@
+/*
+ * What a search does to a machine between and during its runs.
+ */
+#include "emu/machine_state.h"
+
+void
+machine_set_stop(struct machine *machine, unsigned cpu, uint64_t insns)
+{
+	TZ_ASSERT(cpu < machine->config.cpu_count);
+	cpu_set_stop(machine->slot[cpu].cpu, insns);
+}
+
+/* Outside of a CPU's run it is the next one's to stop at once. */
+void
+machine_pause(struct machine *machine)
+{
+	if (machine->result == NULL)
+		return;
+	for (unsigned i = 0; i < machine->config.cpu_count; i++)
+		cpu_pause(machine->slot[i].cpu);
+}
+
+static void
+set_stepping(struct machine *machine)
+{
+	static const enum cpu_stepping steppings[] = {
+		[STEPPING_NONE] = CPU_STEPPING_NONE,
+		[STEPPING_WATCHED] = CPU_STEPPING_WATCHED,
+		[STEPPING_ALL] = CPU_STEPPING_ALL,
+	};
+
+	TZ_ASSERT(machine->result == NULL);
+	for (unsigned i = 0; i < machine->config.cpu_count; i++)
+		cpu_set_stepping(machine->slot[i].cpu,
+		    steppings[machine->stepping], machine->watched_begin,
+		    machine->watched_end);
+}
+
+void
+machine_set_stepping(struct machine *machine, enum machine_stepping stepping)
+{
+	machine->stepping = stepping;
+	set_stepping(machine);
+}
+
+void
+machine_set_watched(struct machine *machine, uint64_t begin, uint64_t end)
+{
+	machine->watched_begin = begin;
+	machine->watched_end = end;
+	set_stepping(machine);
+}
+
+/* The base order goes on from there: see order.c. */
+static bool
+act_switch(struct machine *machine, unsigned cpu, uint64_t param)
+{
+	struct event event = {
+		.kind = EVENT_ACT,
+		.cpu = (uint16_t)cpu,
+		.insns = cpu_insns(machine->slot[cpu].cpu),
+		.cycles = cpu_cycles(machine->slot[cpu].cpu),
+		.a = ACT_SWITCH,
+		.b = param,
+		.c = cpu_rip(machine->slot[cpu].cpu),
+	};
+
+	if (param >= machine->config.cpu_count || param == machine->turn.cpu ||
+	    machine->slot[param].parked ||
+	    machine_ready_time(machine, (unsigned)param) == MACHINE_NEVER)
+		return false;
+	machine_emit(machine, &event);
+	machine->turn.broken = false;
+	machine->turn.forced = (int)param + 1;
+	return true;
+}
+
+bool
+machine_act(struct machine *machine, unsigned cpu, enum act act, uint64_t param)
+{
+	TZ_ASSERT(machine->result == NULL);
+	TZ_ASSERT(cpu < machine->config.cpu_count);
+	TZ_ASSERT((unsigned)act < ACT_COUNT);
+	if (machine->slot[cpu].parked)
+		return false;
+	if (act == ACT_SWITCH)
+		return act_switch(machine, cpu, param);
+	return cpu_act(machine->slot[cpu].cpu, act, param);
+}
+
+bool
+machine_translate(
+    struct machine *machine, unsigned cpu, struct gva va, uint64_t *pa)
+{
+	TZ_ASSERT(cpu < machine->config.cpu_count);
+	return cpu_translate(machine->slot[cpu].cpu, va, pa);
+}
+
+uint64_t
+machine_rip(struct machine *machine, unsigned cpu)
+{
+	TZ_ASSERT(cpu < machine->config.cpu_count);
+	return cpu_rip(machine->slot[cpu].cpu);
+}
+
+void
+machine_pt(struct machine *machine, unsigned cpu, struct machine_pt *pt)
+{
+	const struct cpu *from = machine->slot[cpu].cpu;
+
+	TZ_ASSERT(cpu < machine->config.cpu_count);
+	*pt = (struct machine_pt){
+		.ctl = cpu_peek_msr(from, 0x570),
+		.status = cpu_peek_msr(from, 0x571),
+		.output_base = cpu_peek_msr(from, 0x560),
+		.mask_ptrs = cpu_peek_msr(from, 0x561),
+		.cr3_match = cpu_peek_msr(from, 0x572),
+		.global_status = cpu_peek_msr(from, 0x38e),
+		.lvt_pc = cpu_lvt_pc(from),
+		.trigger_en = cpu_trigger_en(from),
+		.in_nmi = cpu_in_nmi(from),
+		.nmi_pending = cpu_nmi_pending(from),
+	};
+	for (uint32_t i = 0; i < TZ_ARRAY_LEN(pt->addr_a); i++) {
+		pt->addr_a[i] = cpu_peek_msr(from, 0x580 + 2 * i);
+		pt->addr_b[i] = cpu_peek_msr(from, 0x581 + 2 * i);
+	}
+}

@@ -1,0 +1,153 @@
+/*
+ * Goal: the stores that the step observer is told of are those that happen; the
+ * channel's calls are reported and answered. Method: a guest with every form of
+ * store, whose memory is compared after each instruction; one that calls.
+ */
+#include "guest.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define BUFFER_PA    0x408000u
+#define BUFFER       (GUEST_KERN + BUFFER_PA)
+#define BUFFER_BYTES 256
+
+static struct event
+find(const struct guest *guest, enum event_kind kind, size_t index)
+{
+	for (size_t i = 0; i < guest->event_count; i++) {
+		if (guest->event[i].kind == kind && index-- == 0)
+			return guest->event[i];
+	}
+	fail_msg("no %s", event_info(kind)->name);
+	return (struct event){ 0 };
+}
+
+struct stores {
+	struct guest *guest;
+	uint8_t before[BUFFER_BYTES];
+	uint64_t va, rip;
+	uint32_t bytes;
+	unsigned checked, partly, any;
+};
+
+/* What the last instruction changed in the buffer is what was announced. */
+static void
+check_stores(struct stores *stores)
+{
+	uint8_t *buffer = stores->guest->ram + BUFFER_PA;
+	int first = -1, last = -1;
+	uint64_t begin = stores->va - BUFFER;
+
+	for (int i = 0; i < BUFFER_BYTES; i++) {
+		if (buffer[i] == stores->before[i])
+			continue;
+		first = first < 0 ? i : first;
+		last = i;
+	}
+	if (stores->bytes == 0 || begin >= BUFFER_BYTES) {
+		if (first >= 0)
+			fail_msg("unannounced store at 0x%llx",
+			    (unsigned long long)stores->rip);
+	} else if (first < (int)begin || last >= (int)(begin + stores->bytes)) {
+		fail_msg("0x%llx: bytes %d to %d, announced %d, %u",
+		    (unsigned long long)stores->rip, first, last, (int)begin,
+		    stores->bytes);
+	} else {
+		stores->any++;
+		stores->partly += first != (int)begin ||
+		    last != (int)(begin + stores->bytes) - 1;
+	}
+	memset(buffer, 0x11, BUFFER_BYTES);
+	memcpy(stores->before, buffer, BUFFER_BYTES);
+}
+
+static void
+on_store(void *arg, const struct machine_step *step)
+{
+	struct stores *stores = arg;
+
+	if (stores->checked++ > 0)
+		check_stores(stores);
+	memset(stores->guest->ram + BUFFER_PA, 0x11, BUFFER_BYTES);
+	memset(stores->before, 0x11, BUFFER_BYTES);
+	stores->va = step->store_va;
+	stores->bytes = step->store_bytes;
+	stores->rip = step->rip;
+	if (step->local)
+		assert_true(step->store_bytes == 0 ||
+		    step->store_va - BUFFER >= BUFFER_BYTES);
+}
+
+static void
+stores_are_announced(void **state)
+{
+	struct guest guest;
+	struct stores stores = { .guest = &guest };
+	struct guest_options options = {
+		.step = on_store, .arg = &stores, .no_truth = true
+	};
+
+	(void)state;
+	guest_load("steer", &options, &guest);
+	machine_set_watched(
+	    guest.machine, GUEST_KERN + 0x200000, GUEST_KERN + 0x300000);
+	machine_set_stepping(guest.machine, STEPPING_WATCHED);
+	machine_run(guest.machine, 0, &guest.result);
+	assert_int_equal(guest.result.end, MACHINE_EXIT);
+	assert_int_equal(stores.any, 26);
+	assert_int_equal(stores.partly, 2);
+	guest_free(&guest);
+}
+
+static bool
+on_point(void *arg, unsigned cpu, uint64_t id, uint64_t caller)
+{
+	unsigned *count = arg;
+
+	assert_int_equal(cpu, 0);
+	assert_int_equal(id, 0x1234);
+	assert_int_equal(caller, 0x5678);
+	return ++*count == 2;
+}
+
+static void
+the_host_answers(void **state)
+{
+	unsigned count = 0;
+	struct guest_options options = {
+		.param = 1, .point = on_point, .arg = &count
+	};
+	struct guest guest;
+
+	(void)state;
+	guest_run("steer", &options, &guest);
+	assert_int_equal(guest_note(&guest, 9, 0), 0);
+	assert_int_equal(guest_note(&guest, 9, 1), 1);
+	assert_int_equal(guest_note(&guest, 10, 0), 0);
+	assert_int_equal(guest_note(&guest, 77, 0), UINT64_MAX);
+	assert_int_equal(find(&guest, EVENT_POINT, 0).c, 0);
+	assert_int_equal(find(&guest, EVENT_POINT, 1).c, 1);
+	assert_int_equal(find(&guest, EVENT_NMI_DONE, 0).a, 2);
+	assert_int_equal(find(&guest, EVENT_SCRIPT, 0).b, 64);
+	assert_int_equal(find(&guest, EVENT_CALL_BEGIN, 0).c, 3);
+	assert_int_equal(find(&guest, EVENT_CALL_END, 0).c, 4);
+	assert_int_equal(find(&guest, EVENT_STACK, 0).a, 0x610000);
+	guest_free(&guest);
+}
+
+int
+main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(stores_are_announced),
+		cmocka_unit_test(the_host_answers),
+	};
+
+	if (argc > 1)
+		guest_set_dir(argv[1]);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
