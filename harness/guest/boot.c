@@ -37,6 +37,26 @@ kpi_fini(void)
 {
 }
 
+__attribute__((weak)) int
+kpi_module_load(const char *name)
+{
+	(void)name;
+	return KE_NOENT;
+}
+
+__attribute__((weak)) int
+kpi_module_unload(const char *name)
+{
+	(void)name;
+	return KE_NOENT;
+}
+
+__attribute__((weak)) void
+kpi_cpu_offline(uint32_t cpu)
+{
+	(void)cpu;
+}
+
 static void
 start_other_cpus(void)
 {
@@ -49,17 +69,20 @@ start_other_cpus(void)
 static void
 main_task(void *arg)
 {
+	char name[32];
 	int64_t pid;
 	int code = 0;
 
 	(void)arg;
 	start_other_cpus();
 	kpi_init();
-	pid = process_spawn("init", boot_cmdline());
+	if (!boot_text("init", name, sizeof(name)))
+		strlcpy(name, "init", sizeof(name));
+	pid = process_spawn(name, boot_cmdline());
 	if (pid < 0)
-		kpanic("no program \"init\": error %ld", -pid);
+		kpanic("no program \"%s\": error %ld", name, -pid);
 	if (process_wait((uint32_t)pid, &code) != pid)
-		kpanic("cannot wait for init");
+		kpanic("cannot wait for %s", name);
 	kpi_fini();
 	host_exit(code);
 }
@@ -93,6 +116,8 @@ boot_cpu(const struct abi_boot *boot, uint64_t number)
 	cpu->number = (uint32_t)number;
 	task_init_idle(cpu, (uintptr_t)__builtin_frame_address(0));
 	cpu_tables_init(cpu);
+	host_stack(cpu->idle->stack_va - ABI_KERNBASE, BOOT_STACK_BYTES,
+	    ABI_STACK_TASK);
 	if (number == 0) {
 		boot_info = boot;
 		boot_first_cpu(cpu);

@@ -15,15 +15,19 @@ is_user_range(const void *user, size_t bytes)
 int
 copyin(const void *user, void *kernel, size_t bytes)
 {
-	return is_user_range(user, bytes) ? copy_user(kernel, user, bytes)
-					  : KE_FAULT;
+	if (kern_fault_point(__func__, __builtin_return_address(0)) ||
+	    !is_user_range(user, bytes))
+		return KE_FAULT;
+	return copy_user(kernel, user, bytes);
 }
 
 int
 copyout(const void *kernel, void *user, size_t bytes)
 {
-	return is_user_range(user, bytes) ? copy_user(user, kernel, bytes)
-					  : KE_FAULT;
+	if (kern_fault_point(__func__, __builtin_return_address(0)) ||
+	    !is_user_range(user, bytes))
+		return KE_FAULT;
+	return copy_user(user, kernel, bytes);
 }
 
 int
@@ -31,11 +35,12 @@ copyinstr(const void *user, char *kernel, size_t bytes, size_t *done)
 {
 	const char *from = user;
 
+	if (kern_fault_point(__func__, __builtin_return_address(0)))
+		return KE_FAULT;
 	for (size_t i = 0; i < bytes; i++) {
-		int error = copyin(from + i, kernel + i, 1);
-
-		if (error != 0)
-			return error;
+		if (!is_user_range(from + i, 1) ||
+		    copy_user(kernel + i, from + i, 1) != 0)
+			return KE_FAULT;
 		if (kernel[i] == '\0') {
 			if (done != NULL)
 				*done = i + 1;

@@ -12,8 +12,10 @@
 #include "emu/abi.h"
 #include "harness/guest/x86.h"
 
-#define CPUS_MAX 8
+#define CPUS_MAX      8
+#define CPU_SPINS_MAX 16 /* spin locks that a CPU holds at once */
 
+struct spin;
 struct task;
 
 /* What entry.S pushes; the layout of the last five is the hardware's (SDM vol. 3,
@@ -43,10 +45,14 @@ struct cpu {
 	uint32_t intr_depth; /* nonzero: in an interrupt handler */
 	bool need_resched;
 	bool online;
+	bool offline; /* runs no tasks any more, but takes interrupts */
+	bool timer_armed;
 	struct task *idle, *previous;
 	struct task *chosen; /* current, or what the switch under way leads to */
 	struct task *timeouts; /* sleepers with a deadline, earliest first */
 	uint64_t slice_end;    /* TSC */
+	const struct spin *held[CPU_SPINS_MAX]; /* in the order taken */
+	unsigned held_count;
 	struct abi_call call, nmi_call __attribute__((aligned(64)));
 };
 
@@ -71,6 +77,36 @@ cpu_number(void)
 }
 
 struct cpu *cpu_at(uint32_t number);
+
+/* Of the caller's CPU in one instruction, so that a caller that may be moved to
+ * another CPU at any time never sees that one's: in an NMI handler; in an interrupt
+ * handler; within spin_enter. */
+static inline uint32_t
+cpu_depth(size_t offset)
+{
+	uint32_t depth;
+
+	__asm__ volatile("movl %%gs:(%1), %0" : "=r"(depth) : "r"(offset));
+	return depth;
+}
+
+static inline bool
+cpu_in_nmi(void)
+{
+	return cpu_depth(offsetof(struct cpu, nmi_depth)) != 0;
+}
+
+static inline bool
+cpu_in_interrupt(void)
+{
+	return cpu_depth(offsetof(struct cpu, intr_depth)) != 0;
+}
+
+static inline bool
+cpu_in_spin(void)
+{
+	return cpu_depth(offsetof(struct cpu, spin_count)) != 0;
+}
 
 /* Local APIC registers by offset.  Each call is one 32-bit MOV. */
 #define LAPIC_ID            0x20u
@@ -107,8 +143,8 @@ void rendezvous(uint64_t mask, void (*setup)(void *), void (*action)(void *),
     void (*teardown)(void *), void *arg);
 
 /*
- * NMI handlers: all are called, in the order of registration; an NMI that none of
- * them claims (nonzero) is a panic.  The chain is read without locks; removal
+ * NMI handlers: all are called, in the order of registration, and the host is told
+ * how many claimed the NMI (returned nonzero).  The chain is read without locks; removal
  * returns when no CPU is inside the handler any more, and panics when it was not
  * registered.  register: KE_NOMEM when the table is full.
  */

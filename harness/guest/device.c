@@ -25,6 +25,8 @@ device_create(const char *name, const struct device_ops *ops, void *arg,
 
 	if (strlen(name) >= sizeof(made->name))
 		return KE_NAMETOOLONG;
+	if (kern_fault_point(__func__, __builtin_return_address(0)))
+		return KE_NOMEM;
 	mutex_lock(&device_lock);
 	if (find_device(name) != NULL) {
 		mutex_unlock(&device_lock);
@@ -75,6 +77,7 @@ device_release(struct device *device)
 void
 device_leave(struct device *device)
 {
+	lock_assert_none("at return from a device's operation");
 	mutex_lock(&device_lock);
 	if (--device->calls == 0 && device->gone)
 		task_wakeup(device);

@@ -221,7 +221,7 @@ copy_user_fault:
 	.size	copy_user, . - copy_user
 
 	.bss
-	.balign	4096
+	.balign	16384
 boot_stacks:
 	.zero	16384 * 8
 

@@ -87,6 +87,8 @@ frame_alloc(void)
 {
 	uint32_t number;
 
+	if (kern_fault_point(__func__, __builtin_return_address(0)))
+		return FRAME_NONE;
 	spin_lock(&frame_lock);
 	number = stack_head;
 	if (number != 0) {
@@ -105,7 +107,8 @@ frame_alloc_run(uint64_t count)
 	uint64_t found = 0;
 	uint64_t length = 0;
 
-	if (count == 0)
+	if (count == 0 ||
+	    kern_fault_point(__func__, __builtin_return_address(0)))
 		return FRAME_NONE;
 	spin_lock(&frame_lock);
 	for (uint64_t i = run_begin; i < frame_total && length < count; i++) {
@@ -119,18 +122,41 @@ frame_alloc_run(uint64_t count)
 	return found * PAGE_BYTES;
 }
 
-void
-frame_free(uint64_t pa)
+/* With frame_lock held. */
+static void
+give_back(uint64_t pa)
 {
 	struct frame *frame = frame_of(pa);
 
 	if (frame == NULL || pa % PAGE_BYTES != 0 || frame->kind != FRAME_TAKEN)
 		kpanic("free of frame %#lx, which is not allocated", pa);
-	spin_lock(&frame_lock);
 	if (pa / PAGE_BYTES >= run_begin)
 		frame->kind = FRAME_FREE;
 	else
 		push((uint32_t)(pa / PAGE_BYTES));
+}
+
+void
+frame_free(uint64_t pa)
+{
+	spin_lock(&frame_lock);
+	give_back(pa);
+	spin_unlock(&frame_lock);
+}
+
+void
+frame_retire(const uint64_t *pas, uint64_t count)
+{
+	bool clear = sched_without_slices();
+
+	spin_lock(&frame_lock);
+	for (uint64_t i = 0; i < count; i++) {
+		if (pas[i] == FRAME_NONE)
+			continue;
+		if (clear)
+			memset(phys_to_virt(pas[i]), 0, PAGE_BYTES);
+		give_back(pas[i]);
+	}
 	spin_unlock(&frame_lock);
 }
 

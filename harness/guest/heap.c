@@ -23,6 +23,7 @@ struct large {
 static uint32_t with_room[BUCKETS]; /* frame numbers of slabs, linked */
 static struct large *larges;
 static struct spin heap_lock = SPIN_INIT("heap");
+static bool guarded; /* heap=guard */
 
 static size_t
 item_bytes(unsigned bucket)
@@ -240,16 +241,37 @@ free_if_large(const void *va)
 	return true;
 }
 
-void *
-heap_alloc(size_t bytes, int flags, const void *caller)
+/* What malloc(9) gives, and no more: a bucket's size, at most a page. */
+static size_t
+promised_alignment(size_t bytes)
+{
+	size_t align = 1;
+
+	while (align < bytes && align < PAGE_BYTES)
+		align *= 2;
+	return align;
+}
+
+static void *
+take(size_t bytes, size_t align, const void *caller)
+{
+	if (guarded)
+		return guard_alloc(bytes, align, caller);
+	if (bytes < align)
+		bytes = align;
+	return bytes <= PAGE_BYTES ? bucket_alloc(bytes) : alloc_large(bytes);
+}
+
+static void *
+allocate(size_t bytes, size_t align, int flags, const void *caller)
 {
 	void *va;
 
-	if (cpu_self()->nmi_depth != 0)
-		kpanic("memory allocation in an NMI handler");
+	if (cpu_in_nmi())
+		kpanic("nmi: memory allocation in an NMI handler");
 	if ((flags & HEAP_WAITOK) != 0)
-		assert_can_sleep("memory allocation");
-	va = bytes <= PAGE_BYTES ? bucket_alloc(bytes) : alloc_large(bytes);
+		assert_can_wait("memory allocation", NULL);
+	va = take(bytes, align, caller);
 	if (va == NULL) {
 		if ((flags & HEAP_WAITOK) != 0)
 			kpanic("out of memory: %zu bytes", bytes);
@@ -262,11 +284,23 @@ heap_alloc(size_t bytes, int flags, const void *caller)
 }
 
 void *
+heap_alloc(size_t bytes, int flags, const void *caller)
+{
+	if ((flags & HEAP_WAITOK) == 0 &&
+	    kern_fault_point(__func__, __builtin_return_address(0)))
+		return NULL;
+	return allocate(bytes, promised_alignment(bytes), flags, caller);
+}
+
+void *
 heap_alloc_aligned(size_t bytes, size_t align, int flags, const void *caller)
 {
 	KERN_ASSERT(
 	    align != 0 && (align & (align - 1)) == 0 && align <= PAGE_BYTES);
-	return heap_alloc(bytes < align ? align : bytes, flags, caller);
+	if ((flags & HEAP_WAITOK) == 0 &&
+	    kern_fault_point(__func__, __builtin_return_address(0)))
+		return NULL;
+	return allocate(bytes, align, flags, caller);
 }
 
 /* The host hears of it first: afterwards another CPU may get the same memory. */
@@ -275,10 +309,12 @@ heap_free(void *va, const void *caller)
 {
 	if (va == NULL)
 		return;
-	if (cpu_self()->nmi_depth != 0)
-		kpanic("free in an NMI handler");
+	if (cpu_in_nmi())
+		kpanic("nmi: free in an NMI handler");
 	host_free(va, caller);
-	if (!free_if_large(va))
+	if (guarded)
+		guard_free(va, caller);
+	else if (!free_if_large(va))
 		bucket_free(va);
 }
 
@@ -289,6 +325,8 @@ heap_usable_bytes(const void *va)
 	const struct frame *frame;
 	size_t bytes = 0;
 
+	if (guarded)
+		return guard_usable_bytes(va);
 	spin_lock(&heap_lock);
 	frame = find_item(va, &item);
 	if (frame != NULL)
@@ -316,7 +354,12 @@ void
 heap_init(void)
 {
 	uint64_t state = boot_option("heap_seed", 4) | UINT64_C(1) << 63;
+	char mode[16];
 
+	guarded = boot_text("heap", mode, sizeof(mode)) &&
+	    strcmp(mode, "guard") == 0;
+	if (mode[0] != '\0' && !guarded && strcmp(mode, "native") != 0)
+		kpanic("heap=%s: neither native nor guard", mode);
 	for (unsigned bucket = 0; bucket < BUCKETS; bucket++) {
 		for (unsigned slab = 0; slab < BOOT_SLABS; slab++) {
 			uint32_t number = add_slab(bucket);

@@ -25,7 +25,7 @@ out32(uint16_t port, uint32_t value)
 void
 console_write(const char *s, size_t bytes)
 {
-	bool nmi = cpu_self()->nmi_depth != 0;
+	bool nmi = cpu_in_nmi();
 	bool enabled = intr_enabled();
 
 	intr_disable();
@@ -40,12 +40,14 @@ console_write(const char *s, size_t bytes)
 		intr_enable();
 }
 
-static void
+/* The block is empty between calls: the past is not to be seen in memory. */
+static int32_t
 host_call(enum abi_op op, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
 {
 	bool enabled = intr_enabled();
 	struct cpu *cpu;
 	struct abi_call *call;
+	int32_t result;
 
 	intr_disable();
 	cpu = cpu_self();
@@ -54,8 +56,11 @@ host_call(enum abi_op op, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
 	/* The kernel image lies at ABI_KERNBASE + its physical address. */
 	out32(ABI_PORT_CALL,
 	    (uint32_t)((uint64_t)(uintptr_t)call - ABI_KERNBASE));
+	result = call->result;
+	*call = (struct abi_call){ 0 };
 	if (enabled)
 		intr_enable();
+	return result;
 }
 
 _Noreturn void
@@ -120,6 +125,57 @@ void
 host_note(uint64_t code, uint64_t value)
 {
 	host_call(ABI_NOTE, code, value, 0, 0);
+}
+
+void
+host_nmi_done(unsigned claims)
+{
+	host_call(ABI_NMI_DONE, claims, 0, 0, 0);
+}
+
+void
+host_script(uint64_t pa, uint64_t bytes)
+{
+	host_call(ABI_SCRIPT, pa, bytes, 0, 0);
+}
+
+void
+host_call_begin(uint64_t step, uint64_t actor, uint64_t call)
+{
+	host_call(ABI_CALL_BEGIN, step, actor, call, 0);
+}
+
+void
+host_call_end(uint64_t step, uint64_t actor, uint64_t result)
+{
+	host_call(ABI_CALL_END, step, actor, result, 0);
+}
+
+void
+host_stack(uint64_t pa, uint64_t bytes, uint64_t kind)
+{
+	host_call(ABI_STACK, pa, bytes, kind, 0);
+}
+
+/* FNV-1a, 32 bits. */
+static uint32_t
+name_hash(const char *name)
+{
+	uint32_t hash = 0x811c9dc5;
+
+	while (*name != '\0')
+		hash = (hash ^ (unsigned char)*name++) * 0x01000193u;
+	return hash;
+}
+
+bool
+kern_fault_point(const char *function, const void *caller)
+{
+	uint64_t at = (uintptr_t)caller;
+
+	if (is_kernel_text(at) || cpu_in_nmi())
+		return false;
+	return host_call(ABI_POINT, name_hash(function), at, 0, 0) == 1;
 }
 
 /* RIP is in the instruction to blame: for a caller, its call. */
@@ -193,21 +249,44 @@ parse_number(const char *s)
 	}
 }
 
-uint64_t
-boot_option(const char *key, uint64_t fallback)
+/* What stands behind KEY= on the command line; NULL: nowhere. */
+static const char *
+find_word(const char *key)
 {
 	size_t length = strlen(key);
 	const char *s = boot_cmdline();
 
 	while (*s != '\0') {
 		if (strncmp(s, key, length) == 0 && s[length] == '=')
-			return parse_number(s + length + 1);
+			return s + length + 1;
 		while (*s != '\0' && *s != ' ')
 			s++;
 		while (*s == ' ')
 			s++;
 	}
-	return fallback;
+	return NULL;
+}
+
+uint64_t
+boot_option(const char *key, uint64_t fallback)
+{
+	const char *word = find_word(key);
+
+	return word != NULL ? parse_number(word) : fallback;
+}
+
+bool
+boot_text(const char *key, char *to, size_t bytes)
+{
+	const char *word = find_word(key);
+	size_t i = 0;
+
+	for (;
+	     word != NULL && i + 1 < bytes && word[i] != '\0' && word[i] != ' ';
+	     i++)
+		to[i] = word[i];
+	to[i] = '\0';
+	return word != NULL;
 }
 
 const struct abi_module *

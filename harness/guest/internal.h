@@ -32,9 +32,11 @@
 #define KVA_BASE          UINT64_C(0xffffc00000000000)
 #define LAPIC_VA          KVA_BASE /* the page; kva_alloc starts above */
 #define KVA_DYNAMIC       (KVA_BASE + UINT64_C(0x200000))
-#define KVA_END           (KVA_BASE + UINT64_C(0x8000000000))
+#define KVA_END           (KVA_BASE + UINT64_C(0x4000000000))
+#define GUARD_BASE        KVA_END /* the guard heap's 4 GiB */
 
 #define TASK_STACK_PAGES  4u
+#define BOOT_STACK_BYTES  UINT64_C(16384) /* entry.S; aligned to it, too */
 
 /* entry.S */
 extern const char trap_stubs[]; /* 256 of 16 bytes */
@@ -60,7 +62,12 @@ bool syscall_handle(struct trap_frame *frame);
 void trap_leave_to_user(void);
 
 /* nmi.c */
-bool nmi_dispatch(struct trap_frame *frame);
+unsigned nmi_dispatch(struct trap_frame *frame); /* how many claim it */
+
+/* host.c */
+void host_nmi_done(unsigned claims);
+void host_script(uint64_t pa, uint64_t bytes);
+void host_stack(uint64_t pa, uint64_t bytes, uint64_t kind);
 
 /* lapic.c */
 void lapic_init(struct cpu *cpu);
@@ -85,16 +92,27 @@ enum frame_kind { FRAME_RESERVED, FRAME_FREE, FRAME_TAKEN, FRAME_SLAB };
 void frame_init(void);
 struct frame *frame_of(uint64_t pa); /* NULL: not RAM */
 
+/* Frees COUNT frames (FRAME_NONE: no frame).  Without time slices they are cleared
+ * first, so that memory in use alone tells one state of the machine from another. */
+void frame_retire(const uint64_t *pas, uint64_t count);
+
 /* paging.c */
 extern uint64_t kernel_cr3;
+bool is_kernel_text(uint64_t va); /* of the kernel's own image */
+bool is_kernel_image(const void *at);
+void paging_map_segment(const struct abi_module *module, unsigned segment);
 void paging_init(void);
 /* An address space with the kernel's half; 0: no memory. */
 uint64_t space_create(void);
 /* Frees the tables; what they map in the user half is left alone. */
 void space_destroy(uint64_t cr3);
-/* Removes one page without telling other CPUs; what it mapped, or 0. */
-uint64_t space_clear(uint64_t cr3, uint64_t va);
+/* Removes COUNT pages without telling other CPUs; PAS: what they mapped, or 0. */
+void space_clear(uint64_t cr3, uint64_t va, uint64_t count, uint64_t *pas);
 void flush_all_cpus(uint64_t va, uint64_t count);
+
+/* module.c: the system calls */
+int module_load(const char *name);
+int module_unload(const char *name);
 
 /* heap.c, kva.c */
 void heap_init(void);
@@ -102,8 +120,28 @@ void heap_init(void);
 void *bucket_alloc(size_t bytes);
 void bucket_free(void *item);
 
+/* heap_guard.c */
+/* ALIGN: a power of two, at most a page; NULL: no memory. */
+void *guard_alloc(size_t bytes, size_t align, const void *caller);
+void guard_free(void *va, const void *caller);
+size_t guard_usable_bytes(const void *va);
+/* What is wrong with a use of VA; false: it is not of this heap. */
+bool guard_describe(uint64_t va, char *text, size_t bytes);
+
+/* lock.c */
+void mutex_forget(
+    const struct mutex *lock); /* the current task lets go of it */
+/* No mutex of those that keep from sleeping is held, but for EXCEPT. */
+void assert_no_wait_lock(const char *what, const struct mutex *except);
+/* At the return to ring 3 (WHERE) a task holds nothing. */
+void lock_assert_none(const char *where);
+
 /* sched.c */
 extern struct spin sched_lock;
+bool sched_without_slices(void); /* slice=0 */
+/* KE_INVAL: no such CPU, the caller's own, or offline already. */
+int sched_offline(uint64_t number);
+uint64_t sched_online_mask(void);
 void sched_init(void);
 void sched_kick(const struct task *task); /* with sched_lock held */
 void sched_enqueue(struct task *task);
@@ -132,6 +170,7 @@ void task_queue(struct task *task);
 void task_interrupt(struct task *task); /* sets .killed, ends its sleep */
 void task_recycle_locked(struct task *task);
 void task_init_idle(struct cpu *cpu, uint64_t stack_top);
+void task_mark_stack(const struct task *task, uint64_t rsp); /* 0: it runs */
 
 /* process.c */
 extern struct mutex process_list_lock;
@@ -182,6 +221,8 @@ int region_fill(
 void region_remove(struct space *space, struct region *region);
 void space_release(struct space *space); /* all regions and the tables */
 int64_t region_map_anon(struct space *space, uint64_t bytes);
+/* The same, in one run of frames that begins at *PA. */
+int64_t region_map_run(struct space *space, uint64_t bytes, uint64_t *pa);
 int64_t region_map_device(struct space *space, struct device *device,
     uint64_t offset, uint64_t bytes, int prot);
 int region_unmap(struct space *space, uint64_t va, uint64_t bytes);

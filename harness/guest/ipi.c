@@ -52,8 +52,8 @@ rendezvous(uint64_t mask, void (*setup)(void *), void (*action)(void *),
 {
 	uint32_t self, cpus;
 
-	if (!intr_enabled() || cpu_self()->spin_count != 0)
-		kpanic("rendezvous with interrupts disabled");
+	if (!intr_enabled() || cpu_in_spin())
+		kpanic("sleep: rendezvous with interrupts disabled");
 	mask &= (UINT64_C(1) << cpu_count) - 1;
 	if (mask == 0)
 		return;
@@ -79,6 +79,7 @@ rendezvous(uint64_t mask, void (*setup)(void *), void (*action)(void *),
 	while (
 	    __atomic_load_n(&current_rendezvous.done, __ATOMIC_SEQ_CST) != cpus)
 		cpu_pause();
+	memset(&current_rendezvous, 0, sizeof(current_rendezvous));
 	spin_unlock(&rendezvous_lock);
 }
 

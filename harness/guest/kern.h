@@ -23,4 +23,25 @@
 void kpi_init(void);
 void kpi_fini(void);
 
+/*
+ * SYS_MODULE_LOAD and SYS_MODULE_UNLOAD: 0, or an error (enum kerr).  One call at a
+ * time, in the calling program's task.  kpi_cpu_offline: the CPU runs no more tasks.
+ */
+int kpi_module_load(const char *name);
+int kpi_module_unload(const char *name);
+void kpi_cpu_offline(uint32_t cpu);
+
+/* Is NAME one of the modules of the word manual=NAME,..., which kpi_init does not
+ * load? */
+bool module_is_manual(const char *name);
+/*
+ * A module that is not loaded has neither code nor data: who calls it or holds a
+ * pointer into it faults.  module_keep notes its data as it is at boot, before any
+ * of it runs, and takes text and data away; the first module_show brings them back,
+ * data as noted, and the last module_hide takes them away again.  Constants stay.
+ */
+void module_keep(const struct abi_module *module);
+void module_hide(const struct abi_module *module);
+void module_show(const struct abi_module *module);
+
 #endif

@@ -87,12 +87,25 @@ int host_drain(uint64_t stream, uint64_t va, uint64_t bytes);
 int host_buffer(uint64_t stream, uint64_t va, uint64_t bytes);
 void host_lost(uint64_t stream, uint64_t bytes);
 void host_note(uint64_t code, uint64_t value);
+void host_call_begin(uint64_t step, uint64_t actor, uint64_t call);
+void host_call_end(uint64_t step, uint64_t actor, uint64_t result);
+
+/*
+ * Asked at the entry of every function that can fail and that a module calls:
+ * true, and it fails as it would for want of what it needs (ABI_POINT).  FUNCTION
+ * is its name, CALLER its return address.  Calls from the kernel's own image are
+ * not asked, nor is anything in an NMI handler.  Functions that sleep instead of
+ * failing (HEAP_WAITOK, M_WAITOK) do not ask.
+ */
+bool kern_fault_point(const char *function, const void *caller);
 
 /* What the host gave at boot. */
 extern const struct abi_boot *boot_info;
 /* The word KEY=VALUE of the command line as a number (0x..: hexadecimal), or
  * FALLBACK; and the whole line. */
 uint64_t boot_option(const char *key, uint64_t fallback);
+/* Its text, cut to fit; false (and "") if there is no such word. */
+bool boot_text(const char *key, char *to, size_t bytes);
 const char *boot_cmdline(void);
 
 /* Modules in the host's order; NULL after the last. */

@@ -1,8 +1,10 @@
 /*
  * Spin locks, sleep mutexes and critical sections, with FreeBSD's meaning: while
  * a spin lock is held interrupts are off and sleeping is a panic; a mutex's owner
- * may sleep.  Wrong use (recursion, unlock by another, sleep where that is not
- * allowed) panics.  No reader-writer locks, no priority inheritance.
+ * may sleep unless it says otherwise.  Wrong use panics: recursion, unlock by
+ * another, sleep where that is not allowed, locks of two names taken in both orders,
+ * a lock that is still held at the return to ring 3 or at the end of a thread.  No
+ * reader-writer locks, no priority inheritance.
  */
 #ifndef TOPAZ_HARNESS_GUEST_LOCK_H
 #define TOPAZ_HARNESS_GUEST_LOCK_H
@@ -15,12 +17,15 @@ struct task;
 struct spin {
 	const char *name;
 	uint32_t holder; /* CPU number + 1; 0: free */
+	uint32_t class;  /* of the lock order; 0: not known yet */
 };
 
 struct mutex {
 	const char *name;
 	struct task *owner;
 	uint32_t waiters;
+	uint16_t class;
+	bool no_sleep; /* its owner may wait for mutexes only */
 };
 
 #define SPIN_INIT(text) \
@@ -56,5 +61,7 @@ void critical_exit(void);
 /* Panics unless the current context may sleep; WHAT names the caller. */
 void assert_can_sleep(const char *what);
 bool can_sleep(void);
+/* The same for more than a mutex: no mutex with .no_sleep is held but EXCEPT. */
+void assert_can_wait(const char *what, const struct mutex *except);
 
 #endif

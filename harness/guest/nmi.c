@@ -15,6 +15,8 @@ static struct nmi_slot {
 int
 nmi_register(int (*handler)(struct trap_frame *frame))
 {
+	if (kern_fault_point(__func__, __builtin_return_address(0)))
+		return KE_NOMEM;
 	for (unsigned i = 0; i < NMI_HANDLERS_MAX; i++) {
 		int (*expected)(struct trap_frame *) = NULL;
 
@@ -42,10 +44,10 @@ nmi_remove(int (*handler)(struct trap_frame *frame))
 	kpanic("NMI handler %p is not registered", (void *)(uintptr_t)handler);
 }
 
-bool
+unsigned
 nmi_dispatch(struct trap_frame *frame)
 {
-	bool claimed = false;
+	unsigned claims = 0;
 
 	for (unsigned i = 0; i < NMI_HANDLERS_MAX; i++) {
 		int (*handler)(struct trap_frame *);
@@ -53,8 +55,8 @@ nmi_dispatch(struct trap_frame *frame)
 		__atomic_add_fetch(&slots[i].running, 1, __ATOMIC_SEQ_CST);
 		handler = __atomic_load_n(&slots[i].handler, __ATOMIC_SEQ_CST);
 		if (handler != NULL && handler(frame) != 0)
-			claimed = true;
+			claims++;
 		__atomic_sub_fetch(&slots[i].running, 1, __ATOMIC_SEQ_CST);
 	}
-	return claimed;
+	return claims;
 }

@@ -5,15 +5,16 @@
  */
 #include "harness/guest/internal.h"
 
-#define PTE_PRESENT  UINT64_C(1)
-#define PTE_WRITE    UINT64_C(2)
-#define PTE_USER     UINT64_C(4)
-#define PTE_UNCACHED UINT64_C(0x18) /* PWT, PCD */
-#define PTE_LARGE    UINT64_C(0x80)
-#define PTE_NX       (UINT64_C(1) << 63)
-#define PTE_ADDRESS  UINT64_C(0x000ffffffffff000)
-#define LARGE_BYTES  UINT64_C(0x200000)
-#define LAPIC_PA     UINT64_C(0xfee00000)
+#define PTE_PRESENT   UINT64_C(1)
+#define PTE_WRITE     UINT64_C(2)
+#define PTE_USER      UINT64_C(4)
+#define PTE_UNCACHED  UINT64_C(0x18) /* PWT, PCD */
+#define PTE_LARGE     UINT64_C(0x80)
+#define PTE_NX        (UINT64_C(1) << 63)
+#define PTE_ADDRESS   UINT64_C(0x000ffffffffff000)
+#define LARGE_BYTES   UINT64_C(0x200000)
+#define CLEAR_AT_ONCE 32
+#define LAPIC_PA      UINT64_C(0xfee00000)
 
 uint64_t kernel_cr3;
 
@@ -22,6 +23,20 @@ static struct spin paging_lock = SPIN_INIT("paging");
 extern const char kernel_text_begin[], kernel_text_end[];
 extern const char kernel_rodata_begin[], kernel_rodata_end[];
 extern const char kernel_data_begin[], kernel_data_end[];
+
+bool
+is_kernel_image(const void *at)
+{
+	return (uintptr_t)at >= (uintptr_t)kernel_text_begin &&
+	    (uintptr_t)at < (uintptr_t)kernel_data_end;
+}
+
+bool
+is_kernel_text(uint64_t va)
+{
+	return va >= (uintptr_t)kernel_text_begin &&
+	    va < (uintptr_t)kernel_text_end;
+}
 
 static unsigned
 index_of(uint64_t va, unsigned level)
@@ -114,22 +129,28 @@ space_walk(uint64_t cr3, uint64_t va)
 	return (*entry & PTE_ADDRESS & ~inside) | (va & inside);
 }
 
-uint64_t
-space_clear(uint64_t cr3, uint64_t va)
+void
+space_clear(uint64_t cr3, uint64_t va, uint64_t count, uint64_t *pas)
 {
+	uint64_t *entry = NULL;
 	unsigned level;
-	uint64_t pa = 0;
-	uint64_t *entry;
 
 	spin_lock(&paging_lock);
-	entry = find_entry(cr3, va, &level);
-	if (entry != NULL) {
-		KERN_ASSERT(level == 0);
-		pa = *entry & PTE_ADDRESS;
-		*entry = 0;
+	for (uint64_t i = 0; i < count; i++, va += PAGE_BYTES) {
+		/* The next entry of the same table, or a walk. */
+		if (entry == NULL || index_of(va, 0) == 0) {
+			entry = find_entry(cr3, va, &level);
+			KERN_ASSERT(entry == NULL || level == 0);
+		} else {
+			entry++;
+		}
+		pas[i] = 0;
+		if (entry != NULL && (*entry & PTE_PRESENT) != 0) {
+			pas[i] = *entry & PTE_ADDRESS;
+			*entry = 0;
+		}
 	}
 	spin_unlock(&paging_lock);
-	return pa;
 }
 
 uint64_t
@@ -147,8 +168,12 @@ kva_map(uint64_t va, uint64_t pa, unsigned flags)
 void
 kva_unmap(uint64_t va, uint64_t count)
 {
-	for (uint64_t i = 0; i < count; i++)
-		space_clear(kernel_cr3, va + i * PAGE_BYTES);
+	uint64_t pas[CLEAR_AT_ONCE];
+
+	for (uint64_t done = 0; done < count; done += CLEAR_AT_ONCE)
+		space_clear(kernel_cr3, va + done * PAGE_BYTES,
+		    count - done < CLEAR_AT_ONCE ? count - done : CLEAR_AT_ONCE,
+		    pas);
 	flush_all_cpus(va, count);
 }
 
@@ -163,21 +188,26 @@ map_image(const char *begin, const char *end, unsigned flags)
 	}
 }
 
+void
+paging_map_segment(const struct abi_module *module, unsigned segment)
+{
+	uint64_t flags = module->segment[segment].flags;
+	const char *begin =
+	    (const char *)(uintptr_t)module->segment[segment].va;
+
+	map_image(begin, begin + module->segment[segment].bytes,
+	    ((flags & ABI_SEG_WRITE) != 0 ? MAP_WRITE : 0) |
+		((flags & ABI_SEG_EXEC) != 0 ? MAP_EXEC : 0));
+}
+
 static void
 map_modules(void)
 {
 	const struct abi_module *module;
 
 	for (uint64_t i = 0; (module = module_at(i)) != NULL; i++) {
-		for (unsigned s = 0; s < 4; s++) {
-			uint64_t flags = module->segment[s].flags;
-			const char *begin =
-			    (const char *)(uintptr_t)module->segment[s].va;
-
-			map_image(begin, begin + module->segment[s].bytes,
-			    ((flags & ABI_SEG_WRITE) != 0 ? MAP_WRITE : 0) |
-				((flags & ABI_SEG_EXEC) != 0 ? MAP_EXEC : 0));
-		}
+		for (unsigned s = 0; s < 4; s++)
+			paging_map_segment(module, s);
 	}
 }
 
@@ -220,39 +250,61 @@ space_create(void)
 	return cr3;
 }
 
-/* One level of the user half, its entries' tables first. */
+/* The next entry at or after FROM that is not 0; END: there is none. */
+static const uint64_t *
+next_entry(const uint64_t *from, const uint64_t *end)
+{
+	uint64_t count = (uint64_t)(end - from);
+	bool all_zero;
+
+	if (count == 0)
+		return end;
+	__asm__ volatile("repe scasq"
+			 : "+D"(from), "+c"(count), "=@cce"(all_zero)
+			 : "a"(UINT64_C(0))
+			 : "memory");
+	return all_zero ? end : from - 1;
+}
+
+/* One level of the user half: what its entries lead to goes first. */
 static void
 free_level_1(uint64_t pa)
 {
-	for (unsigned i = 0; i < 512; i++) {
-		uint64_t entry = table_at(pa)[i];
+	const uint64_t *end = table_at(pa) + 512;
 
-		if ((entry & PTE_PRESENT) != 0)
-			frame_free(entry & PTE_ADDRESS);
+	for (const uint64_t *at = next_entry(table_at(pa), end); at != end;
+	     at = next_entry(at + 1, end)) {
+		uint64_t table = *at & PTE_ADDRESS;
+
+		frame_retire(&table, 1);
 	}
-	frame_free(pa & PTE_ADDRESS);
 }
 
 static void
 free_level_2(uint64_t pa)
 {
-	for (unsigned i = 0; i < 512; i++) {
-		uint64_t entry = table_at(pa)[i];
+	const uint64_t *end = table_at(pa) + 512;
 
-		if ((entry & PTE_PRESENT) != 0)
-			free_level_1(entry);
+	for (const uint64_t *at = next_entry(table_at(pa), end); at != end;
+	     at = next_entry(at + 1, end)) {
+		uint64_t table = *at & PTE_ADDRESS;
+
+		free_level_1(table);
+		frame_retire(&table, 1);
 	}
-	frame_free(pa & PTE_ADDRESS);
 }
 
 void
 space_destroy(uint64_t cr3)
 {
-	for (unsigned i = 0; i < 256; i++) {
-		uint64_t entry = table_at(cr3)[i];
+	const uint64_t *end = table_at(cr3) + 256;
 
-		if ((entry & PTE_PRESENT) != 0)
-			free_level_2(entry);
+	for (const uint64_t *at = next_entry(table_at(cr3), end); at != end;
+	     at = next_entry(at + 1, end)) {
+		uint64_t table = *at & PTE_ADDRESS;
+
+		free_level_2(table);
+		frame_retire(&table, 1);
 	}
-	frame_free(cr3);
+	frame_retire(&cr3, 1);
 }

@@ -80,7 +80,7 @@ process_spawn(const char *program, const char *args)
 	process->parent = process_self();
 	strlcpy(process->name, program, sizeof(process->name));
 	mutex_init(&process->lock, "process");
-	spin_init(&process->spin, "process");
+	spin_init(&process->spin, "process slock");
 	task = task_new(process, program, user_task_entry, NULL);
 	if (task == NULL) {
 		space_release(&process->space);
@@ -225,8 +225,10 @@ process_exit(int code)
 		task_exit();
 	if (process_hooks.process_exiting != NULL)
 		process_hooks.process_exiting(process);
-	for (unsigned fd = 0; fd < PROCESS_FILES_MAX; fd++)
-		(void)device_close_file(fd);
+	for (unsigned fd = 0; fd < PROCESS_FILES_MAX; fd++) {
+		if (process->files[fd] != NULL)
+			(void)device_close_file(fd);
+	}
 	space = exchange_space(process, space);
 	space_release(&space);
 	become_zombie(process);

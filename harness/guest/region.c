@@ -72,13 +72,10 @@ clear_pages(struct space *space, uint64_t va, uint64_t pages, bool owned)
 		uint64_t at = va + done * PAGE_BYTES;
 		uint64_t part = pages - done < 64 ? pages - done : 64;
 
-		for (uint64_t i = 0; i < part; i++)
-			pas[i] = space_clear(space->cr3, at + i * PAGE_BYTES);
+		space_clear(space->cr3, at, part, pas);
 		flush_all_cpus(at, part);
-		for (uint64_t i = 0; owned && i < part; i++) {
-			if (pas[i] != 0)
-				frame_free(pas[i]);
-		}
+		if (owned)
+			frame_retire(pas, part);
 		done += part;
 	}
 }
@@ -121,6 +118,50 @@ region_map_anon(struct space *space, uint64_t bytes)
 	if (error != 0)
 		return -error;
 	error = region_fill(space, region, MAP_WRITE);
+	if (error != 0) {
+		region_remove(space, region);
+		return -error;
+	}
+	return (int64_t)region->va;
+}
+
+/* Frames that are not mapped yet are given back here, the others by the region. */
+static int
+map_run(struct space *space, const struct region *region, uint64_t pa)
+{
+	int error = 0;
+
+	memset(phys_to_virt(pa), 0, region->pages * PAGE_BYTES);
+	for (uint64_t i = 0; i < region->pages; i++) {
+		uint64_t at = i * PAGE_BYTES;
+
+		if (error == 0)
+			error = space_map(space->cr3, region->va + at, pa + at,
+			    MAP_USER | MAP_WRITE);
+		if (error != 0)
+			frame_free(pa + at);
+	}
+	return error;
+}
+
+int64_t
+region_map_run(struct space *space, uint64_t bytes, uint64_t *pa)
+{
+	uint64_t pages = bytes / PAGE_BYTES + (bytes % PAGE_BYTES != 0);
+	struct region *region;
+	int error;
+
+	*pa = frame_alloc_run(pages);
+	if (*pa == FRAME_NONE)
+		return pages == 0 ? -KE_INVAL : -KE_NOMEM;
+	error = region_add(
+	    space, find_place(space, pages), pages, REGION_OWNED, &region);
+	if (error != 0) {
+		for (uint64_t i = 0; i < pages; i++)
+			frame_free(*pa + i * PAGE_BYTES);
+		return -error;
+	}
+	error = map_run(space, region, *pa);
 	if (error != 0) {
 		region_remove(space, region);
 		return -error;
@@ -181,12 +222,13 @@ unmap_frame_in(struct space *space, uint64_t pa, uint64_t offset)
 	for (const struct region *region = space->regions; region != NULL;
 	     region = region->next) {
 		uint64_t at = offset - region->offset;
+		uint64_t gone;
 
 		if (region->kind != REGION_DEVICE || offset < region->offset ||
 		    at / PAGE_BYTES >= region->pages ||
 		    space_walk(space->cr3, region->va + at) != pa)
 			continue;
-		space_clear(space->cr3, region->va + at);
+		space_clear(space->cr3, region->va + at, 1, &gone);
 		flush_all_cpus(region->va + at, 1);
 	}
 }

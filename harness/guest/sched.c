@@ -20,14 +20,18 @@ void
 sched_init(void)
 {
 	slice_cycles = boot_option("slice", SLICE_CYCLES);
-	if (slice_cycles == 0)
-		kpanic("slice=0");
+}
+
+bool
+sched_without_slices(void)
+{
+	return slice_cycles == 0;
 }
 
 static bool
 may_run(const struct task *task, const struct cpu *cpu)
 {
-	return (task->cpu_mask >> cpu->number & 1) != 0;
+	return (task->cpu_mask >> cpu->number & 1) != 0 && !cpu->offline;
 }
 
 static bool
@@ -124,10 +128,20 @@ sched_arm_timer(struct cpu *cpu)
 {
 	uint64_t when = cpu->chosen == cpu->idle ? 0 : cpu->slice_end;
 
+	/* Without slices .slice_end stays 0. */
 	if (cpu->timeouts != NULL &&
 	    (when == 0 || cpu->timeouts->deadline < when))
 		when = cpu->timeouts->deadline;
-	lapic_timer_set(when);
+	if (when != 0 || cpu->timer_armed)
+		lapic_timer_set(when);
+	cpu->timer_armed = when != 0;
+}
+
+static void
+begin_slice(struct cpu *cpu)
+{
+	if (slice_cycles != 0)
+		cpu->slice_end = rdtsc64() + slice_cycles;
 }
 
 static void
@@ -156,11 +170,11 @@ sched_switch_locked(void)
 	struct task *next;
 
 	if (cpu->spin_count != 1)
-		kpanic("switch of tasks with a spin lock held");
+		kpanic("lock: switch of tasks with a spin lock held");
 	cpu->need_resched = false;
 	next = choose(cpu, old);
 	cpu->chosen = next;
-	cpu->slice_end = rdtsc64() + slice_cycles;
+	begin_slice(cpu);
 	sched_arm_timer(cpu);
 	if (next == old) {
 		spin_release_raw(&sched_lock);
@@ -181,9 +195,14 @@ sched_switch_locked(void)
 void
 sched_finish_switch(void)
 {
-	struct task *previous = cpu_self()->previous;
+	struct cpu *cpu = cpu_self();
+	struct task *previous = cpu->previous;
 
 	spin_acquire_raw(&sched_lock);
+	cpu->previous = NULL;
+	task_mark_stack(previous, previous->rsp);
+	task_mark_stack(cpu->current, 0);
+	cpu->current->rsp = 0;
 	previous->on_cpu = false;
 	if (previous->state == TASK_DEAD)
 		task_recycle_locked(previous);
@@ -206,21 +225,76 @@ sched_preempt(void)
 	spin_exit();
 }
 
+/* Without slices, whatever the timer interrupts has had its share. */
 void
 sched_timer_interrupt(void)
 {
 	struct cpu *cpu = cpu_self();
-	uint64_t now = rdtsc64();
 
 	spin_lock(&sched_lock);
 	sleep_expire_locked(cpu);
-	if (cpu->chosen != cpu->idle && now >= cpu->slice_end) {
-		cpu->slice_end = now + slice_cycles;
+	if (cpu->chosen != cpu->idle &&
+	    (slice_cycles == 0 || rdtsc64() >= cpu->slice_end)) {
+		begin_slice(cpu);
 		if (find_next(cpu, cpu->chosen->priority) != NULL)
 			cpu->need_resched = true;
 	}
 	sched_arm_timer(cpu);
 	spin_unlock(&sched_lock);
+}
+
+/* Of the CPUs that started, those that run tasks. */
+uint64_t
+sched_online_mask(void)
+{
+	uint64_t mask = 0;
+
+	for (uint32_t i = 0; i < cpu_count; i++)
+		mask |= (uint64_t)!cpu_at(i)->offline << i;
+	return mask;
+}
+
+/* With sched_lock held: a task that no CPU may run any more may run on all; whoever
+ * waits for the CPU that went is offered to the others. */
+static void
+find_other_cpu(struct task *task, void *arg)
+{
+	uint64_t online = *(const uint64_t *)arg;
+
+	if (task->idle)
+		return;
+	if ((task->cpu_mask & online) == 0)
+		task->cpu_mask = online;
+	if (task->state == TASK_RUNNABLE && !task->on_cpu)
+		sched_kick(task);
+}
+
+int
+sched_offline(uint64_t number)
+{
+	uint64_t online;
+	struct cpu *cpu;
+	bool done = false;
+
+	if (number >= cpu_count)
+		return KE_INVAL;
+	cpu = cpu_at((uint32_t)number);
+	spin_lock(&sched_lock);
+	if (cpu != cpu_self() && !cpu->offline) {
+		cpu->offline = true;
+		done = true;
+	}
+	spin_unlock(&sched_lock);
+	if (!done)
+		return KE_INVAL;
+	online = sched_online_mask();
+	task_for_each(find_other_cpu, &online);
+	spin_lock(&sched_lock);
+	ask_reschedule(cpu);
+	spin_unlock(&sched_lock);
+	while (__atomic_load_n(&cpu->current, __ATOMIC_SEQ_CST) != cpu->idle)
+		task_yield();
+	return 0;
 }
 
 _Noreturn void

@@ -77,9 +77,7 @@ sleep_wake_locked(struct task *task, int result)
 void
 sleep_expire_locked(struct cpu *cpu)
 {
-	uint64_t now = rdtsc64();
-
-	while (cpu->timeouts != NULL && cpu->timeouts->deadline <= now)
+	while (cpu->timeouts != NULL && cpu->timeouts->deadline <= rdtsc64())
 		sleep_wake_locked(cpu->timeouts, KE_AGAIN);
 }
 
@@ -101,8 +99,8 @@ sleep_wake_channel_locked(const void *channel, bool one)
 static void
 wakeup(const void *channel, bool one)
 {
-	if (cpu_self()->nmi_depth != 0)
-		kpanic("wakeup in an NMI handler");
+	if (cpu_in_nmi())
+		kpanic("nmi: wakeup in an NMI handler");
 	spin_lock(&sched_lock);
 	sleep_wake_channel_locked(channel, one);
 	spin_unlock(&sched_lock);
@@ -136,11 +134,12 @@ task_sleep(const void *channel, struct mutex *lock, bool catch, uint64_t cycles)
 {
 	int result;
 
-	assert_can_sleep("sleep");
+	assert_can_wait("sleep", lock);
 	if (lock != NULL && !mutex_held(lock))
 		kpanic("sleep: mutex \"%s\" is not held", lock->name);
 	spin_lock(&sched_lock);
 	if (lock != NULL) {
+		mutex_forget(lock);
 		__atomic_store_n(&lock->owner, NULL, __ATOMIC_SEQ_CST);
 		if (__atomic_load_n(&lock->waiters, __ATOMIC_SEQ_CST) != 0)
 			sleep_wake_channel_locked(lock, true);
@@ -159,6 +158,7 @@ task_sleep_spin(
 	struct cpu *cpu = cpu_self();
 	int result;
 
+	assert_no_wait_lock("sleep", NULL);
 	if (cpu->spin_count != 1 || !spin_held(lock) ||
 	    !cpu->current->spin_if || cpu->nmi_depth != 0 ||
 	    cpu->intr_depth != 0 || cpu->current->critical != 0)

@@ -31,16 +31,26 @@ enum sys_number {
 	SYS_MAP_ANON,      /* bytes: address of zeroed memory, read-write */
 	SYS_MAP_PROGRAM,   /* program: maps its segments; its lowest address */
 	SYS_MUNMAP,        /* address (of a whole mapping), bytes */
-	SYS_WAIT_WORD, /* uint32_t *word, value: sleeps while *word == value */
-	SYS_WAKE_WORD, /* uint32_t *word: wakes who waits on it */
-	SYS_SEM_WAIT,  /* 0..63: machine-wide semaphores, 0 at boot */
-	SYS_SEM_POST,  /* 0..63 */
-	SYS_KILL,      /* pid: as if it had exited with code 128 + 9 */
-	SYS_NOTE,      /* code, value: ABI_NOTE */
-	SYS_DRAIN,     /* stream, address, bytes: ABI_DRAIN a page */
-	SYS_BUFFER,    /* stream, address, bytes: ABI_BUFFER a page */
-	SYS_LOST,      /* stream, bytes: ABI_LOST */
-	SYS_SHUTDOWN,  /* code: ABI_EXIT at once */
+	SYS_WAIT_WORD,  /* uint32_t *word, value: sleeps while *word == value */
+	SYS_WAKE_WORD,  /* uint32_t *word: wakes who waits on it */
+	SYS_SEM_WAIT,   /* 0..63: machine-wide semaphores, 0 at boot */
+	SYS_SEM_POST,   /* 0..63 */
+	SYS_KILL,       /* pid: as if it had exited with code 128 + 9 */
+	SYS_NOTE,       /* code, value: ABI_NOTE */
+	SYS_DRAIN,      /* stream, address, bytes: ABI_DRAIN a page */
+	SYS_BUFFER,     /* stream, address, bytes: ABI_BUFFER a page */
+	SYS_LOST,       /* stream, bytes: ABI_LOST */
+	SYS_SHUTDOWN,   /* code: ABI_EXIT at once */
+	SYS_SCRIPT,     /* 0, bytes: maps so much zeroed memory in one run of
+			  frames, ABI_SCRIPT; its address, when the host goes
+			  on */
+	SYS_CALL_BEGIN, /* step, actor, call: ABI_CALL_BEGIN */
+	SYS_CALL_END,   /* step, actor, result: ABI_CALL_END */
+	SYS_MODULE_LOAD,   /* name: of a module that boot left out (manual=) */
+	SYS_MODULE_UNLOAD, /* name: of such a module */
+	SYS_CPU_OFFLINE,   /* CPU: its tasks move away and none runs there any
+			      more; it idles, takes interrupts and takes part
+			      in rendezvous.  Not the caller's CPU */
 	SYS_COUNT,
 };
 

@@ -1,6 +1,8 @@
 /*
  * System calls (sys.h): the table and the handlers that are a few lines each.
  */
+#include "harness/guest/kern.h"
+
 #include "harness/guest/internal.h"
 
 #define NAME_MAX_BYTES 64
@@ -336,6 +338,67 @@ sys_shutdown(const uint64_t *args)
 	host_exit((int)args[0]);
 }
 
+static int64_t
+sys_script(const uint64_t *args)
+{
+	struct process *process = process_self();
+	uint64_t pa;
+	int64_t result;
+
+	if (args[0] != 0)
+		return -KE_INVAL;
+	mutex_lock(&process->lock);
+	result = region_map_run(&process->space, args[1], &pa);
+	mutex_unlock(&process->lock);
+	if (result > 0)
+		host_script(pa, args[1]);
+	return result;
+}
+
+static int64_t
+sys_call_begin(const uint64_t *args)
+{
+	host_call_begin(args[0], args[1], args[2]);
+	return 0;
+}
+
+static int64_t
+sys_call_end(const uint64_t *args)
+{
+	host_call_end(args[0], args[1], args[2]);
+	return 0;
+}
+
+static int64_t
+sys_module_load(const uint64_t *args)
+{
+	char name[NAME_MAX_BYTES];
+	int error = copyinstr(
+	    (const void *)(uintptr_t)args[0], name, sizeof(name), NULL);
+
+	return -(error != 0 ? error : module_load(name));
+}
+
+static int64_t
+sys_module_unload(const uint64_t *args)
+{
+	char name[NAME_MAX_BYTES];
+	int error = copyinstr(
+	    (const void *)(uintptr_t)args[0], name, sizeof(name), NULL);
+
+	return -(error != 0 ? error : module_unload(name));
+}
+
+static int64_t
+sys_cpu_offline(const uint64_t *args)
+{
+	int error = sched_offline(args[0]);
+
+	if (error == 0)
+		kpi_cpu_offline((uint32_t)args[0]);
+	return -error;
+}
+
 static int64_t (*const handlers[SYS_COUNT])(const uint64_t *args) = {
 	[SYS_EXIT] = sys_exit,
 	[SYS_WRITE] = sys_write,
@@ -369,6 +432,12 @@ static int64_t (*const handlers[SYS_COUNT])(const uint64_t *args) = {
 	[SYS_BUFFER] = sys_buffer,
 	[SYS_LOST] = sys_lost,
 	[SYS_SHUTDOWN] = sys_shutdown,
+	[SYS_SCRIPT] = sys_script,
+	[SYS_CALL_BEGIN] = sys_call_begin,
+	[SYS_CALL_END] = sys_call_end,
+	[SYS_MODULE_LOAD] = sys_module_load,
+	[SYS_MODULE_UNLOAD] = sys_module_unload,
+	[SYS_CPU_OFFLINE] = sys_cpu_offline,
 };
 
 /*
@@ -387,6 +456,8 @@ syscall_handle(struct trap_frame *frame)
 	intr_enable();
 	if (number < SYS_COUNT && handlers[number] != NULL)
 		result = handlers[number](args);
+	if (!intr_enabled())
+		kpanic("lock: interrupts off at the end of a system call");
 	whole = result == 0 &&
 	    (number == SYS_EXEC || number == SYS_FAULT_RETURN);
 	if (!whole)

@@ -152,4 +152,6 @@ cpu_tables_init(struct cpu *cpu)
 	fill_gdt(tables[n].gdt, tss);
 	load_tables(tables[n].gdt);
 	load_registers(cpu);
+	host_stack((uintptr_t)ist_stacks[n][IST_NMI - 1] - ABI_KERNBASE,
+	    IST_STACK_BYTES, ABI_STACK_NMI);
 }

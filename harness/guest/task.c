@@ -11,7 +11,7 @@
 struct process process_kernel = {
 	.name = "kernel",
 	.lock = MUTEX_INIT("process"),
-	.spin = SPIN_INIT("process"),
+	.spin = SPIN_INIT("process slock"),
 };
 
 static struct task idle_tasks[CPUS_MAX];
@@ -33,6 +33,7 @@ task_init_idle(struct cpu *cpu, uint64_t stack_top)
 	struct task *task = &idle_tasks[cpu->number];
 
 	task->process = &process_kernel;
+	task->stack_va = stack_top & ~(BOOT_STACK_BYTES - 1);
 	task->stack_top = stack_top & ~UINT64_C(15);
 	task->cpu_mask = UINT64_C(1) << cpu->number;
 	task->last_cpu = cpu->number;
@@ -48,18 +49,18 @@ static bool
 map_stack(struct task *task)
 {
 	uint64_t va = kva_alloc(TASK_STACK_PAGES + 1);
+	uint64_t pa = frame_alloc_run(TASK_STACK_PAGES);
 
-	if (va == 0)
+	if (va == 0 || pa == FRAME_NONE)
 		return false;
 	task->stack_va = va + PAGE_BYTES; /* below it: nothing is mapped */
 	task->stack_top = task->stack_va + TASK_STACK_PAGES * PAGE_BYTES;
-	for (uint64_t at = task->stack_va; at < task->stack_top;
-	     at += PAGE_BYTES) {
-		uint64_t pa = frame_alloc();
-
-		if (pa == FRAME_NONE || kva_map(at, pa, MAP_WRITE) != 0)
+	for (unsigned i = 0; i < TASK_STACK_PAGES; i++) {
+		if (kva_map(task->stack_va + i * PAGE_BYTES,
+			pa + i * PAGE_BYTES, MAP_WRITE) != 0)
 			return false;
 	}
+	host_stack(pa, TASK_STACK_PAGES * PAGE_BYTES, ABI_STACK_TASK);
 	return true;
 }
 
@@ -85,6 +86,16 @@ take_structure(void)
 	return task;
 }
 
+/* The first 8 bytes of a task's stack are for the host: how many bytes from the
+ * beginning of the stack are dead while no CPU runs on it; 0 while one does. */
+void
+task_mark_stack(const struct task *task, uint64_t rsp)
+{
+	uint64_t *mark = (uint64_t *)(uintptr_t)task->stack_va;
+
+	*mark = rsp != 0 ? rsp - task->stack_va : 0;
+}
+
 static void
 prepare_stack(struct task *task)
 {
@@ -96,6 +107,7 @@ prepare_stack(struct task *task)
 	for (unsigned i = 0; i < 6; i++)
 		*--sp = 0;
 	task->rsp = (uintptr_t)sp;
+	task_mark_stack(task, task->rsp);
 }
 
 static void
@@ -173,8 +185,11 @@ struct task *
 task_create(const char *name, void (*entry)(void *arg), void *arg,
     enum task_priority priority, uint64_t cpu_mask)
 {
-	struct task *task = task_new(&process_kernel, name, entry, arg);
+	struct task *task;
 
+	if (kern_fault_point(__func__, __builtin_return_address(0)))
+		return NULL;
+	task = task_new(&process_kernel, name, entry, arg);
 	if (task == NULL)
 		return NULL;
 	task->priority = priority;
@@ -221,6 +236,11 @@ task_exit(void)
 	unlink_from_process(process, task);
 	task_wakeup(&process->task_count);
 	mutex_unlock(&process->lock);
+	if (task->held_count != 0)
+		kpanic("lock: mutex \"%s\" held at thread exit",
+		    task->held[0]->name);
+	if (task->critical != 0)
+		kpanic("lock: critical section at thread exit");
 	spin_lock(&sched_lock);
 	task->state = TASK_DEAD;
 	spin_unlock(&process->spin);
@@ -233,6 +253,7 @@ void
 task_recycle_locked(struct task *task)
 {
 	__atomic_sub_fetch(&task->process->live_count, 1, __ATOMIC_RELEASE);
+	task_mark_stack(task, task->stack_top);
 	task->next = spare;
 	spare = task;
 }
@@ -251,7 +272,7 @@ task_set_mask(struct task *task, uint64_t cpu_mask)
 {
 	struct cpu *cpu;
 
-	cpu_mask &= (UINT64_C(1) << cpu_count) - 1;
+	cpu_mask &= sched_online_mask();
 	if (cpu_mask == 0)
 		return KE_INVAL;
 	spin_lock(&sched_lock);

@@ -29,6 +29,8 @@ enum task_priority { TASK_HIGH, TASK_NORMAL, TASK_PRIORITIES };
 #define TASK_KPI_BYTES    512
 #define PROCESS_KPI_BYTES 512
 
+#define TASK_MUTEXES_MAX  16 /* that a task holds at once */
+
 struct task {
 	uint64_t rsp;            /* while it does not run */
 	struct task *next;       /* in the run queue or a sleep bucket */
@@ -49,7 +51,9 @@ struct task {
 	bool interruptible; /* of the sleep it is in */
 	uint32_t last_cpu;
 	uint32_t critical; /* depth of critical sections */
-	bool spin_if;      /* RFLAGS.IF to restore at the outermost spin_exit */
+	const struct mutex *held[TASK_MUTEXES_MAX]; /* in the order taken */
+	unsigned held_count;
+	bool spin_if; /* RFLAGS.IF to restore at the outermost spin_exit */
 	const void *channel;
 	int sleep_result;
 	uint64_t deadline; /* TSC of timeout_cpu, 0: none */

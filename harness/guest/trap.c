@@ -40,6 +40,11 @@ exception_name(uint64_t vector)
 static _Noreturn void
 panic_exception(const struct trap_frame *frame, uint64_t address)
 {
+	char text[160];
+
+	if (frame->vector == VECTOR_PF &&
+	    guard_describe(address, text, sizeof(text)))
+		kpanic_frame(frame, "%s", text);
 	if (frame->vector == VECTOR_PF)
 		kpanic_frame(frame,
 		    "page fault in the kernel: %s %#lx, error %#lx, CPU %u",
@@ -51,10 +56,12 @@ panic_exception(const struct trap_frame *frame, uint64_t address)
 	    exception_name(frame->vector), frame->error, cpu_number());
 }
 
+/* The kernel's side of a copy has to be good. */
 static bool
-recover_copy(struct trap_frame *frame)
+recover_copy(struct trap_frame *frame, uint64_t address)
 {
-	if (frame->vector != VECTOR_PF || cpu_self()->nmi_depth != 0 ||
+	if (frame->vector != VECTOR_PF || address >= SYS_USER_TOP ||
+	    cpu_self()->nmi_depth != 0 ||
 	    frame->rip < (uintptr_t)copy_user_begin ||
 	    frame->rip >= (uintptr_t)copy_user_end)
 		return false;
@@ -100,7 +107,7 @@ handle_exception(struct trap_frame *frame)
 	uint64_t address = frame->vector == VECTOR_PF ? read_cr2() : 0;
 
 	if (!trap_from_user(frame)) {
-		if (!recover_copy(frame))
+		if (!recover_copy(frame, address))
 			panic_exception(frame, address);
 		return;
 	}
@@ -169,9 +176,7 @@ trap_paranoid(struct trap_frame *frame)
 		panic_exception(frame, 0);
 	}
 	cpu->nmi_depth++;
-	if (!nmi_dispatch(frame))
-		kpanic_frame(
-		    frame, "NMI that no handler claims, CPU %u", cpu->number);
+	host_nmi_done(nmi_dispatch(frame)); /* who judges unclaimed ones */
 	cpu->nmi_depth--;
 }
 
@@ -179,6 +184,7 @@ trap_paranoid(struct trap_frame *frame)
 void
 trap_leave_to_user(void)
 {
+	lock_assert_none("at return to ring 3");
 	for (;;) {
 		if (task_self()->killed) {
 			intr_enable();

@@ -4,9 +4,7 @@
 #include <x86/apicvar.h>
 #include <x86/x86_var.h>
 
-#include "harness/guest/cpu.h"
-#include "harness/guest/lib.h"
-#include "harness/guest/lock.h"
+#include "harness/guest/kern.h"
 #include "harness/kpi/freebsd/kpi.h"
 
 /* Writable globals of the kernel, as in FreeBSD: nothing protects them. */
@@ -51,6 +49,14 @@ kpi_cpu_init(void)
 	smp_started = 1;
 	for (i = 0; i < cpu_count; i++)
 		CPU_SET(i, &all_cpus);
+}
+
+/* FreeBSD's halted CPU: of all_cpus still, interrupts and rendezvous reach it, and
+ * nothing is scheduled there. */
+void
+kpi_cpu_offline(uint32_t cpu)
+{
+	CPU_SET(cpu, &hlt_cpus_mask);
 }
 
 int
@@ -124,7 +130,8 @@ lapic_enable_pcint(void)
 {
 	bool masked = false;
 
-	if (!pcint_present())
+	if (!pcint_present() ||
+	    kern_fault_point(__func__, __builtin_return_address(0)))
 		return (0);
 	mutex_lock(&pcint_lock);
 	if (pcint_users++ == 0)

@@ -123,6 +123,8 @@ make_dev_s(
 	va_list ap;
 	int error;
 
+	if (kern_fault_point(__func__, __builtin_return_address(0)))
+		return (EEXIST);
 	dev = malloc(sizeof(*dev), M_CDEV, M_WAITOK | M_ZERO);
 	va_start(ap, fmt);
 	vsnprintf(dev->si_name, sizeof(dev->si_name), fmt, ap);

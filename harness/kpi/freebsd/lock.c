@@ -13,9 +13,10 @@ static struct mutex *
 guest_mutex(struct mtx *m)
 {
 	if ((m->lock_object.lo_flags & KPI_LOCK_READY) == 0)
-		panic("mutex %p is not initialised", m);
+		panic("lock: mutex %p is not initialised", m);
 	if ((m->lock_object.lo_flags & MTX_SPIN) != 0)
-		panic("mtx_lock of spin mutex %s", m->lock_object.lo_name);
+		panic(
+		    "lock: mtx_lock of spin mutex %s", m->lock_object.lo_name);
 	return ((struct mutex *)(void *)m->mtx_guest);
 }
 
@@ -23,29 +24,35 @@ static struct spin *
 guest_spin(struct mtx *m)
 {
 	if ((m->lock_object.lo_flags & KPI_LOCK_READY) == 0)
-		panic("mutex %p is not initialised", m);
+		panic("lock: mutex %p is not initialised", m);
 	if ((m->lock_object.lo_flags & MTX_SPIN) == 0)
-		panic(
-		    "mtx_lock_spin of sleep mutex %s", m->lock_object.lo_name);
+		panic("lock: mtx_lock_spin of sleep mutex %s",
+		    m->lock_object.lo_name);
 	return ((struct spin *)(void *)m->mtx_guest);
 }
 
 void
-mtx_init(struct mtx *m, const char *name, const char *type __unused, int opts)
+mtx_init(struct mtx *m, const char *name, const char *type, int opts)
 {
+	struct mutex *mutex = (struct mutex *)(void *)m->mtx_guest;
+
 	m->lock_object.lo_name = name;
 	m->lock_object.lo_flags = (u_int)opts | KPI_LOCK_READY;
-	if ((opts & MTX_SPIN) != 0)
+	if (type != NULL)
+		name = type; /* what the lock order knows it by */
+	if ((opts & MTX_SPIN) != 0) {
 		spin_init((struct spin *)(void *)m->mtx_guest, name);
-	else
-		mutex_init((struct mutex *)(void *)m->mtx_guest, name);
+	} else {
+		mutex_init(mutex, name);
+		mutex->no_sleep = true;
+	}
 }
 
 void
 mtx_destroy(struct mtx *m)
 {
 	if (!mtx_initialized(m))
-		panic("mtx_destroy: mutex %p is not initialised", m);
+		panic("lock: mtx_destroy: mutex %p is not initialised", m);
 	m->lock_object.lo_flags = 0;
 }
 
@@ -101,7 +108,7 @@ void
 kpi_mtx_assert(const struct mtx *m, int what)
 {
 	if (mtx_owned(m) != ((what & MA_OWNED) != 0))
-		panic("mutex %s %sowned", m->lock_object.lo_name,
+		panic("lock: mutex %s %sowned", m->lock_object.lo_name,
 		    (what & MA_OWNED) != 0 ? "not " : "");
 }
 

@@ -4,7 +4,7 @@
 #include <sys/systm.h>
 #include <vm/uma.h>
 
-#include "harness/guest/mem.h"
+#include "harness/guest/kern.h"
 
 _Static_assert(
     M_NOWAIT == HEAP_NOWAIT && M_WAITOK == HEAP_WAITOK && M_ZERO == HEAP_ZERO,
@@ -24,9 +24,29 @@ struct uma_zone {
 	uma_dtor dtor;
 };
 
+/* malloc(9) and free(9) may take a mutex whatever the flags are. */
+static void
+check_context(const char *function)
+{
+	if (cpu_in_spin() || task_self()->critical != 0)
+		panic(
+		    "sleep: %s with a spin lock held or in a critical section",
+		    function);
+}
+
+/* M_WAITOK sleeps where M_NOWAIT fails. */
+static bool
+shall_fail(int flags, const char *function, const void *caller)
+{
+	check_context(function);
+	return ((flags & M_WAITOK) == 0 && kern_fault_point(function, caller));
+}
+
 void *
 malloc(size_t bytes, struct malloc_type *type __unused, int flags)
 {
+	if (shall_fail(flags, __func__, __builtin_return_address(0)))
+		return (NULL);
 	return (heap_alloc(bytes != 0 ? bytes : 1, flags & HEAP_FLAGS,
 	    __builtin_return_address(0)));
 }
@@ -39,6 +59,8 @@ mallocarray(
 
 	if (__builtin_mul_overflow(count, bytes, &total))
 		panic("mallocarray: %zu * %zu overflowed", count, bytes);
+	if (shall_fail(flags, __func__, __builtin_return_address(0)))
+		return (NULL);
 	return (heap_alloc(total != 0 ? total : 1, flags & HEAP_FLAGS,
 	    __builtin_return_address(0)));
 }
@@ -47,6 +69,8 @@ void *
 malloc_aligned(
     size_t bytes, size_t align, struct malloc_type *type __unused, int flags)
 {
+	if (shall_fail(flags, __func__, __builtin_return_address(0)))
+		return (NULL);
 	return (heap_alloc_aligned(
 	    bytes, align, flags & HEAP_FLAGS, __builtin_return_address(0)));
 }
@@ -54,6 +78,7 @@ malloc_aligned(
 void
 free(void *addr, struct malloc_type *type __unused)
 {
+	check_context(__func__);
 	heap_free(addr, __builtin_return_address(0));
 }
 
@@ -128,6 +153,8 @@ uma_zalloc(uma_zone_t zone, int flags)
 {
 	void *item;
 
+	if (shall_fail(flags, __func__, __builtin_return_address(0)))
+		return (NULL);
 	item = heap_alloc(
 	    zone->bytes, flags & HEAP_FLAGS, __builtin_return_address(0));
 	if (item != NULL && zone->ctor != NULL &&

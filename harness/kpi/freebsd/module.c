@@ -16,7 +16,9 @@
 
 struct loadable {
 	const struct kpi_module_record *declare;
+	const struct abi_module *image;
 	bool visited, loaded;
+	bool manual; /* by SYS_MODULE_LOAD only */
 };
 
 static struct loadable loadables[RECORDS_MAX];
@@ -29,13 +31,21 @@ static struct loadable *loaded[RECORDS_MAX];
 static size_t loaded_count;
 
 static void
-collect_record(const struct kpi_module_record *record)
+collect_record(
+    const struct abi_module *image, const struct kpi_module_record *record)
 {
+	struct loadable *self;
+
 	if (loadable_count == RECORDS_MAX || depend_count == RECORDS_MAX)
 		panic("too many module records");
-	if (record->kind == KPI_MODULE_DECLARE)
-		loadables[loadable_count++].declare = record;
-	else if (record->kind == KPI_MODULE_DEPEND)
+	if (record->kind == KPI_MODULE_DECLARE) {
+		self = &loadables[loadable_count++];
+		self->declare = record;
+		self->image = image;
+		self->manual = module_is_manual(record->name) ||
+		    module_is_manual(image->name);
+		self->visited = self->manual;
+	} else if (record->kind == KPI_MODULE_DEPEND)
 		depends[depend_count++] = record;
 }
 
@@ -49,8 +59,11 @@ collect(void)
 	for (i = 0; (module = module_at(i)) != NULL; i++) {
 		set = (const void *)(uintptr_t)module->set_va;
 		for (j = 0; j < module->set_bytes / sizeof(*set); j++)
-			collect_record(set[j]);
+			collect_record(module, set[j]);
 	}
+	for (i = 0; i < loadable_count; i++)
+		if (loadables[i].manual)
+			module_keep(loadables[i].image);
 }
 
 static bool
@@ -78,20 +91,25 @@ next_loadable(void)
 	return (best);
 }
 
+/* NAME is a module's own or that of the file that it is in. */
 static struct loadable *
 find_loadable(const char *name)
 {
 	size_t i;
 
 	for (i = 0; i < loadable_count; i++)
-		if (strcmp(loadables[i].declare->name, name) == 0)
+		if (strcmp(loadables[i].declare->name, name) == 0 ||
+		    strcmp(loadables[i].image->name, name) == 0)
 			return (&loadables[i]);
 	return (NULL);
 }
 
 static bool load_one(struct loadable *self);
 
-/* Needs that no module satisfies fail, as kldload does. */
+/*
+ * Needs that no module satisfies fail, as kldload does.  What else can fail on the
+ * way to a module's own code counts as a need that was not found.
+ */
 static bool
 load_needs(const char *name)
 {
@@ -102,6 +120,8 @@ load_needs(const char *name)
 		if (strcmp(depends[i]->name, name) != 0)
 			continue;
 		need = find_loadable(depends[i]->needs);
+		if (need != NULL && kern_fault_point(__func__, depends[i]))
+			need = NULL;
 		if (need == NULL || !load_one(need)) {
 			printf("kpi: module %s needs %s\n", name,
 			    depends[i]->needs);
@@ -111,19 +131,16 @@ load_needs(const char *name)
 	return (true);
 }
 
+/* A module that does not load is told to unload, as FreeBSD does. */
 static bool
-load_one(struct loadable *self)
+start(struct loadable *self)
 {
 	const moduledata_t *data = self->declare->data;
 	int error;
 
-	if (self->visited)
-		return (self->loaded);
-	self->visited = true;
-	if (!load_needs(self->declare->name))
-		return (false);
 	error = data->evhand(NULL, MOD_LOAD, data->priv);
 	if (error != 0) {
+		(void)data->evhand(NULL, MOD_UNLOAD, data->priv);
 		printf("kpi: module %s does not load, error %d\n", data->name,
 		    error);
 		return (false);
@@ -131,6 +148,86 @@ load_one(struct loadable *self)
 	self->loaded = true;
 	loaded[loaded_count++] = self;
 	return (true);
+}
+
+static bool
+load_one(struct loadable *self)
+{
+	if (self->visited)
+		return (self->loaded);
+	self->visited = true;
+	return (load_needs(self->declare->name) && start(self));
+}
+
+/* By its name, as kldload does; what it needs and is loaded by name, too, has to be
+ * there already. */
+int
+kpi_module_load(const char *name)
+{
+	struct loadable *self = find_loadable(name);
+
+	if (self == NULL || !self->manual)
+		return (ENOENT);
+	if (self->loaded)
+		return (EEXIST);
+	if (!load_needs(self->declare->name))
+		return (ENOENT);
+	module_show(self->image);
+	if (start(self))
+		return (0);
+	module_hide(self->image);
+	return (ENOEXEC);
+}
+
+static bool
+is_needed(const struct loadable *self)
+{
+	size_t i, j;
+
+	for (i = 0; i < depend_count; i++)
+		for (j = 0; j < loaded_count; j++)
+			if (strcmp(depends[i]->needs, self->declare->name) ==
+				0 &&
+			    strcmp(depends[i]->name,
+				loaded[j]->declare->name) == 0)
+				return (true);
+	return (false);
+}
+
+static void
+forget(const struct loadable *self)
+{
+	size_t i, count;
+
+	for (i = count = 0; i < loaded_count; i++)
+		if (loaded[i] != self)
+			loaded[count++] = loaded[i];
+	loaded_count = count;
+}
+
+/* As kldunload without force: the module may refuse twice. */
+int
+kpi_module_unload(const char *name)
+{
+	struct loadable *self = find_loadable(name);
+	const moduledata_t *data;
+	int error;
+
+	if (self == NULL || !self->manual || !self->loaded)
+		return (ENOENT);
+	if (is_needed(self))
+		return (EBUSY);
+	data = self->declare->data;
+	error = data->evhand(NULL, MOD_QUIESCE, data->priv);
+	if (error != 0 && error != EOPNOTSUPP && error != EINVAL)
+		return (error);
+	error = data->evhand(NULL, MOD_UNLOAD, data->priv);
+	if (error != 0)
+		return (error);
+	self->loaded = false;
+	forget(self);
+	module_hide(self->image);
+	return (0);
 }
 
 void

@@ -30,6 +30,8 @@ vm_page_alloc_noobj_contig(int req, u_long npages, vm_paddr_t low,
 	if (npages != 1 || low != 0 || high < UINT32_MAX ||
 	    alignment > PAGE_SIZE || boundary != 0)
 		panic("vm_page_alloc_noobj_contig: not modelled");
+	if (kern_fault_point(__func__, __builtin_return_address(0)))
+		return (NULL);
 	m = malloc(sizeof(*m), M_VMPAGE, M_NOWAIT | M_ZERO);
 	if (m == NULL)
 		return (NULL);
@@ -107,6 +109,8 @@ cdev_pager_allocate(void *handle, enum obj_type type,
 	vm_object_t object;
 	u_short color;
 
+	if (kern_fault_point(__func__, __builtin_return_address(0)))
+		return (NULL);
 	if (type != OBJT_MGTDEVICE || (foff & PAGE_MASK) != 0 ||
 	    ops->cdev_pg_ctor(handle, size, prot, foff, cred, &color) != 0)
 		return (NULL);
@@ -180,6 +184,8 @@ kva_pages(vm_size_t bytes)
 void *
 kpi_kva_alloc(vm_size_t bytes)
 {
+	if (kern_fault_point("kva_alloc", __builtin_return_address(0)))
+		return (NULL);
 	return ((void *)(uintptr_t)kva_alloc(kva_pages(bytes)));
 }
 

@@ -29,6 +29,7 @@ kpi_proc_of(struct process *process)
 	if (p->p_ucred == NULL) {
 		p->p_pid = (pid_t)process->pid;
 		p->p_ucred = &root_cred;
+		process->lock.no_sleep = true; /* FreeBSD's is a mutex(9) */
 	}
 	return (p);
 }

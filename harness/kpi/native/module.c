@@ -1,6 +1,6 @@
 /*
  * Loads the modules that the host handed over before the first program starts,
- * and unloads them after it has ended.
+ * but for those of the word manual=, and unloads what is loaded after it has ended.
  */
 #include "harness/kpi/native/module.h"
 
@@ -8,22 +8,50 @@
 
 #define MODULES_MAX 32
 
-static const struct native_module *loaded[MODULES_MAX];
-static unsigned loaded_count;
+/* A record, with what is asked of one that is not loaded. */
+static struct loadable {
+	const struct native_module *record;
+	const struct abi_module *image;
+	bool manual;
+	uint32_t order; /* of loading, from 1; 0: it is not loaded */
+} loadables[MODULES_MAX];
+static unsigned loadable_count;
+static uint32_t loaded_count;
+
+/* NAME is a module's own or that of the file that it is in. */
+static struct loadable *
+find(const char *name)
+{
+	for (unsigned i = 0; i < loadable_count; i++) {
+		if (strcmp(loadables[i].record->name, name) == 0 ||
+		    strcmp(loadables[i].image->name, name) == 0)
+			return &loadables[i];
+	}
+	return NULL;
+}
+
+static int
+load_one(struct loadable *self)
+{
+	int error = self->record->load();
+
+	if (error == 0)
+		self->order = ++loaded_count;
+	else
+		kprintf("module %s does not load, error %d\n",
+		    self->record->name, error);
+	return error;
+}
 
 static void
-load_one(const struct native_module *module)
+collect(const struct abi_module *image, const struct native_module *record)
 {
-	int error;
-
-	if (loaded_count == MODULES_MAX)
-		kpanic("more than %u modules", loaded_count);
-	error = module->load();
-	if (error == 0)
-		loaded[loaded_count++] = module;
-	else
-		kprintf(
-		    "module %s does not load, error %d\n", module->name, error);
+	if (loadable_count == MODULES_MAX)
+		kpanic("more than %u modules", loadable_count);
+	loadables[loadable_count++] = (struct loadable){ .record = record,
+		.image = image,
+		.manual = module_is_manual(record->name) ||
+		    module_is_manual(image->name) };
 }
 
 void
@@ -37,13 +65,57 @@ kpi_init(void)
 		uint64_t count = module->set_bytes / sizeof(*set);
 
 		for (uint64_t j = 0; j < count; j++)
-			load_one(set[j]);
+			collect(module, set[j]);
+	}
+	for (unsigned i = 0; i < loadable_count; i++) {
+		if (!loadables[i].manual) {
+			(void)load_one(&loadables[i]);
+			continue;
+		}
+		module_keep(loadables[i].image);
 	}
 }
 
+int
+kpi_module_load(const char *name)
+{
+	struct loadable *self = find(name);
+	int error;
+
+	if (self == NULL || !self->manual)
+		return KE_NOENT;
+	if (self->order != 0)
+		return KE_EXIST;
+	module_show(self->image);
+	error = load_one(self);
+	if (error != 0)
+		module_hide(self->image);
+	return error;
+}
+
+int
+kpi_module_unload(const char *name)
+{
+	struct loadable *self = find(name);
+
+	if (self == NULL || !self->manual || self->order == 0)
+		return KE_NOENT;
+	self->record->unload();
+	if (self->order == loaded_count)
+		loaded_count--;
+	self->order = 0;
+	module_hide(self->image);
+	return 0;
+}
+
+/* The last loaded goes first. */
 void
 kpi_fini(void)
 {
-	while (loaded_count != 0)
-		loaded[--loaded_count]->unload();
+	for (; loaded_count != 0; loaded_count--) {
+		for (unsigned i = 0; i < loadable_count; i++) {
+			if (loadables[i].order == loaded_count)
+				loadables[i].record->unload();
+		}
+	}
 }

@@ -30,6 +30,8 @@ hwt_backend_register(struct hwt_backend *backend)
 
 	if (backend == NULL || backend->name == NULL || backend->ops == NULL)
 		return (EINVAL);
+	if (kern_fault_point(__func__, __builtin_return_address(0)))
+		return (ENOMEM);
 	entry = malloc(sizeof(*entry), M_HWT, M_WAITOK | M_ZERO);
 	entry->backend = backend;
 	mtx_lock(&backends_mtx);

@@ -28,6 +28,8 @@ ident_take(void)
 {
 	int ident;
 
+	if (kern_fault_point("bit_ffc", __builtin_return_address(0)))
+		return (-1);
 	mtx_lock(&idents_mtx);
 	bit_ffc(idents, IDENT_COUNT, &ident);
 	if (ident >= 0)

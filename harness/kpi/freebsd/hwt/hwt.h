@@ -29,6 +29,9 @@
 #include <vm/vm_page.h>
 #include <vm/vm_pager.h>
 
+/* The guest kernel's (harness/guest/lib.h): shall FUNCTION fail here? */
+bool kern_fault_point(const char *function, const void *caller);
+
 MALLOC_DECLARE(M_HWT);
 
 /* A process that has asked for contexts. */

@@ -1,0 +1,257 @@
+/*
+ * The calls on FreeBSD's hwt: sessions by number, whose records say what is
+ * drained.  Nothing that the driver reports ends the program: what makes no
+ * sense is an error.
+ */
+#include <sys/hwt.h>
+
+#include "harness/guest/user/actor.h"
+
+#define SESSIONS_MAX 4
+#define BUFFERS_MAX  16
+#define RECORDS_MAX  16
+
+struct buffer {
+	bool mapped;
+	int64_t fd, ident;
+	uint64_t id, stream, base, bytes;
+	uint64_t position; /* all before it has been drained */
+};
+
+struct session {
+	uint64_t bytes; /* as the last context was asked for */
+	int64_t fd;     /* a node's, for records */
+	uint64_t stream;
+	int64_t ident;
+	unsigned buffer_count;
+	struct buffer buffer[BUFFERS_MAX];
+};
+
+static struct session sessions[SESSIONS_MAX];
+static struct hwt_record_user_entry records[RECORDS_MAX];
+
+static int64_t
+ioctl(int64_t fd, unsigned long command, const volatile void *argument)
+{
+	return sys3(SYS_IOCTL, (uint64_t)fd, command, address(argument));
+}
+
+static struct buffer *
+buffer_find(struct session *session, uint64_t id)
+{
+	for (unsigned i = 0; i < session->buffer_count; i++) {
+		if (session->buffer[i].id == id)
+			return &session->buffer[i];
+	}
+	return NULL;
+}
+
+/* Where the description of buffer ID goes: NULL if there are too many. */
+static struct buffer *
+buffer_slot(struct session *session, uint64_t id)
+{
+	struct buffer *buffer = buffer_find(session, id);
+
+	if (buffer == NULL && session->buffer_count < BUFFERS_MAX)
+		buffer = &session->buffer[session->buffer_count++];
+	return buffer;
+}
+
+static int64_t
+session_alloc(struct session *session, uint64_t fd, uint64_t alloc_at)
+{
+	struct hwt_alloc alloc;
+	volatile int ident = -1;
+	int64_t result;
+
+	memcpy(&alloc, (const void *)(uintptr_t)alloc_at, sizeof(alloc));
+	alloc.ident = (int *)(uintptr_t)address(&ident);
+	result = ioctl((int64_t)fd, HWT_IOC_ALLOC, &alloc);
+	if (result < 0)
+		return result;
+	session->bytes = alloc.bufsize;
+	return ident;
+}
+
+static int64_t
+buffer_map(struct session *session, struct buffer *buffer, uint64_t bytes)
+{
+	int64_t result;
+
+	if (bytes == 0)
+		bytes = session->bytes;
+	if (bytes == 0)
+		return 0;
+	result = sys5(
+	    SYS_MMAP, (uint64_t)buffer->fd, 0, bytes, SYS_PROT_READ, 0);
+	if (result < 0)
+		return result;
+	buffer->base = (uint64_t)result;
+	buffer->bytes = bytes;
+	buffer->mapped = true;
+	return sys3(SYS_BUFFER, buffer->stream, buffer->base, bytes);
+}
+
+/* The same context's buffer, mapped anew, goes on where it was drained to. */
+static int64_t
+session_map(struct session *session, int64_t ident, uint64_t id, uint64_t bytes,
+    uint64_t stream)
+{
+	struct buffer *buffer;
+	char path[64];
+	int64_t fd, result;
+
+	user_format(path, sizeof(path), "/dev/hwt_%d_%d", ident, (int64_t)id);
+	fd = sys2(SYS_OPEN, address(path), 0);
+	if (fd < 0)
+		return fd;
+	buffer = buffer_slot(session, id);
+	if (buffer == NULL) {
+		sys1(SYS_CLOSE, (uint64_t)fd);
+		return ACTOR_INVAL;
+	}
+	*buffer = (struct buffer){
+		.fd = fd,
+		.ident = ident,
+		.id = id,
+		.stream = stream + id,
+		.position = buffer->ident == ident && buffer->mapped
+		    ? buffer->position
+		    : 0,
+	};
+	session->fd = fd;
+	session->ident = ident;
+	session->stream = stream;
+	result = buffer_map(session, buffer, bytes);
+	return result < 0 ? result : fd;
+}
+
+static int64_t
+session_unmap(struct session *session, uint64_t id)
+{
+	struct buffer *buffer = buffer_find(session, id);
+
+	if (buffer == NULL || !buffer->mapped)
+		return ACTOR_INVAL;
+	buffer->mapped = false;
+	return sys2(SYS_MUNMAP, buffer->base, buffer->bytes);
+}
+
+static int64_t
+drain(const struct buffer *buffer, uint64_t from, uint64_t to)
+{
+	if (from == to)
+		return 0;
+	return sys3(SYS_DRAIN, buffer->stream, buffer->base + from, to - from);
+}
+
+/* The driver reports positions only: a lower one than before means a wrap. */
+static int64_t
+drain_to(struct buffer *buffer, uint64_t position)
+{
+	int64_t result = 0;
+
+	if (position > buffer->bytes)
+		return ACTOR_INVAL;
+	if (position < buffer->position) {
+		result = drain(buffer, buffer->position, buffer->bytes);
+		buffer->position = 0;
+	}
+	if (result >= 0)
+		result = drain(buffer, buffer->position, position);
+	buffer->position = position;
+	return result;
+}
+
+static int64_t
+handle(struct session *session, const struct hwt_record_user_entry *entry)
+{
+	struct buffer *buffer;
+
+	if (entry->record_type == HWT_RECORD_THREAD_CREATE) {
+		uint64_t id = (uint32_t)entry->thread_id;
+		int64_t fd = session->fd;
+
+		if (buffer_find(session, id) != NULL)
+			return 0;
+		fd = session_map(
+		    session, session->ident, id, 0, session->stream);
+		return fd < 0 ? fd : 0;
+	}
+	if (entry->record_type != HWT_RECORD_BUFFER)
+		return 0;
+	buffer = buffer_find(session, (uint32_t)entry->buf_id);
+	if (buffer == NULL || !buffer->mapped || entry->curpage < 0)
+		return ACTOR_INVAL;
+	return drain_to(
+	    buffer, (uint64_t)entry->curpage * PAGE_SIZE + entry->offset);
+}
+
+static int64_t
+session_fetch(struct session *session)
+{
+	int count = RECORDS_MAX;
+	struct hwt_record_get get = {
+		.records = records,
+		.nentries = &count,
+		.wait = 0,
+	};
+	int64_t total = 0, result, worst = 0;
+
+	do {
+		count = RECORDS_MAX;
+		result = ioctl(session->fd, HWT_IOC_RECORD_GET, &get);
+		if (result < 0)
+			return result;
+		for (int i = 0; i < count && i < RECORDS_MAX; i++) {
+			result = handle(session, &records[i]);
+			if (result < 0)
+				worst = result;
+		}
+		total += count;
+	} while (count == RECORDS_MAX);
+	return worst < 0 ? worst : total;
+}
+
+/* Goes on after an error: the last one is the result. */
+static int64_t
+fetch_all(void)
+{
+	int64_t total = 0, worst = 0;
+
+	for (unsigned i = 0; i < SESSIONS_MAX; i++) {
+		int64_t result = 0;
+
+		if (sessions[i].buffer_count != 0)
+			result = session_fetch(&sessions[i]);
+		if (result < 0)
+			worst = result;
+		else
+			total += result;
+	}
+	return worst < 0 ? worst : total;
+}
+
+bool
+actor_call(uint32_t call, const uint64_t *args, int64_t *result)
+{
+	struct session *session = &sessions[args[0] % SESSIONS_MAX];
+
+	switch (call) {
+	case SCRIPT_HWT_ALLOC:
+		*result = session_alloc(session, args[1], args[2]);
+		return true;
+	case SCRIPT_HWT_MAP:
+		*result = session_map(
+		    session, (int64_t)args[1], args[2], args[3], args[4]);
+		return true;
+	case SCRIPT_HWT_UNMAP:
+		*result = session_unmap(session, args[1]);
+		return true;
+	case SCRIPT_HWT_FETCH:
+		*result = fetch_all();
+		return true;
+	default:
+		return false;
+	}
+}

@@ -1,0 +1,117 @@
+/* The calls on /dev/insntrace: buffers by descriptor, which is the CPU. */
+#include "driver/insntrace/insntrace.h"
+#include "harness/guest/user/actor.h"
+
+static int64_t
+request(uint64_t fd, enum insntrace_command command, volatile void *argument)
+{
+	return sys3(SYS_IOCTL, fd, command, address(argument));
+}
+
+/* Maps a whole buffer, or BYTES of it: its address, or an error. */
+static int64_t
+map(uint64_t fd, uint64_t descriptor, uint64_t *bytes)
+{
+	struct insntrace_chunk chunk = { .descriptor = (uint32_t)descriptor };
+	struct insntrace_buffer buffer = {
+		.descriptor = (uint32_t)descriptor,
+	};
+	int64_t result = request(fd, INSNTRACE_GET_CHUNK, &chunk);
+
+	if (result < 0)
+		return result;
+	result = request(fd, INSNTRACE_GET_BUFFER_CONFIG, &buffer);
+	if (result < 0)
+		return result;
+	if (*bytes == 0)
+		*bytes = chunk.bytes * buffer.config.chunk_count;
+	return sys5(SYS_MMAP, fd, chunk.map_offset, *bytes, SYS_PROT_READ, 0);
+}
+
+static int64_t
+name_frames(uint64_t fd, uint64_t descriptor, uint64_t bytes)
+{
+	int64_t base = map(fd, descriptor, &bytes);
+	int64_t result;
+
+	if (base < 0)
+		return base;
+	result = sys3(SYS_BUFFER, descriptor, (uint64_t)base, bytes);
+	sys2(SYS_MUNMAP, (uint64_t)base, bytes);
+	return result;
+}
+
+static int64_t
+drain(uint64_t stream, uint64_t from, uint64_t bytes)
+{
+	return bytes == 0 ? 0 : sys3(SYS_DRAIN, stream, from, bytes);
+}
+
+/* All that the buffer holds, in the order in which it was written. */
+static int64_t
+drain_all(const struct insntrace_buffer_state *state, uint64_t base)
+{
+	uint64_t stream = state->descriptor;
+	int64_t result;
+
+	if (state->written_bytes <= state->size_bytes)
+		return drain(stream, base, state->written_bytes);
+	if (state->position > state->size_bytes)
+		return ACTOR_INVAL;
+	result = drain(stream, base + state->position,
+	    state->size_bytes - state->position);
+	return result < 0 ? result : drain(stream, base, state->position);
+}
+
+static int64_t
+read_buffer(uint64_t fd, uint64_t descriptor)
+{
+	struct insntrace_buffer_state state = {
+		.descriptor = (uint32_t)descriptor,
+	};
+	int64_t base, result = request(fd, INSNTRACE_GET_BUFFER_STATE, &state);
+	uint64_t bytes;
+
+	if (result < 0)
+		return result;
+	bytes = state.size_bytes;
+	base = map(fd, descriptor, &bytes);
+	if (base < 0)
+		return base;
+	if (state.written_bytes > state.size_bytes)
+		sys2(SYS_LOST, descriptor,
+		    state.written_bytes - state.size_bytes);
+	result = drain_all(&state, (uint64_t)base);
+	sys2(SYS_MUNMAP, (uint64_t)base, bytes);
+	return result;
+}
+
+/* Goes on after an error: the last one is the result. */
+static int64_t
+read_all(uint64_t fd, uint64_t cpus)
+{
+	int64_t worst = 0;
+
+	for (uint64_t i = 0; i < cpus && i < INSNTRACE_TRACES_MAX; i++) {
+		int64_t result = read_buffer(fd, i);
+
+		if (result < 0)
+			worst = result;
+	}
+	return worst;
+}
+
+bool
+actor_call(uint32_t call, const uint64_t *args, int64_t *result)
+{
+	switch (call) {
+	case SCRIPT_INSNTRACE_MAP:
+		*result = name_frames(args[0], args[1], args[2]);
+		return true;
+	case SCRIPT_INSNTRACE_READ:
+		*result = read_all(args[0], args[1]);
+		return true;
+	default:
+		return false;
+	}
+}

@@ -1,0 +1,168 @@
+#include "tests/unit/guest/fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "emu/abi.h"
+#include "emu/profile/profile.h"
+#include "harness/load/boot.h"
+
+#define INSNS_MAX UINT64_C(100000000)
+#define TSC_HZ    UINT64_C(3000000000)
+
+static const char *kernel_path, *module_path, *program_path;
+static struct machine *machine;
+
+void
+guest_init(char **argv)
+{
+	kernel_path = argv[1];
+	module_path = argv[2];
+	program_path = argv[3];
+}
+
+uint32_t
+guest_hash(const char *name)
+{
+	uint32_t hash = 2166136261u;
+
+	while (*name != '\0')
+		hash = (hash ^ (unsigned char)*name++) * 16777619u;
+	return hash;
+}
+
+static void
+look_at_script(struct guest_run *run, const struct event *event)
+{
+	uint8_t *bytes = machine_ram(machine) + event->a;
+
+	run->insns[0] = event->insns;
+	run->script_was_zero = event->a != 0 && event->a < GUEST_RAM_BYTES &&
+	    event->b <= GUEST_RAM_BYTES - event->a;
+	for (uint64_t i = 0; run->script_was_zero && i < event->b; i++)
+		run->script_was_zero = bytes[i] == 0;
+	memcpy(bytes, &run->order, sizeof(run->order));
+}
+
+static void
+on_event(void *arg, const struct event *event)
+{
+	struct guest_run *run = arg;
+
+	if (event->kind == EVENT_SCRIPT)
+		look_at_script(run, event);
+	if (event->kind == EVENT_EXIT)
+		run->insns[1] = event->insns;
+	if (event->kind == EVENT_ALLOC && event->b == 4096 &&
+	    event->a >= ABI_DMAP && event->a % 4096 == 0)
+		run->page_allocs++;
+	if (event->kind == EVENT_FREE && event->a >= ABI_DMAP &&
+	    event->a % 4096 == 0)
+		run->page_frees++;
+	if (event->kind == EVENT_NOTE && event->a < GUEST_NOTES_MAX)
+		run->notes[event->a] = (int64_t)event->b;
+	if (event->kind >= EVENT_POINT && event->kind <= EVENT_STACK &&
+	    run->event_count < GUEST_EVENTS_MAX)
+		run->events[run->event_count++] = *event;
+}
+
+static bool
+on_point(void *arg, unsigned cpu, uint64_t id, uint64_t caller)
+{
+	const struct guest_run *run = arg;
+
+	(void)cpu;
+	(void)caller;
+	return run->failing != NULL && id == guest_hash(run->failing);
+}
+
+static void
+on_console(void *arg, char c)
+{
+	(void)arg;
+	fputc(c, stderr);
+}
+
+static void
+start(struct guest_run *run, unsigned cpus, const char *cmdline)
+{
+	const struct boot_part module = { "probe", module_path };
+	const struct boot_part program = { "probe", program_path };
+	const struct boot_request request = {
+		.kernel = kernel_path,
+		.module = &module,
+		.module_count = 1,
+		.program = &program,
+		.program_count = 1,
+		.cmdline = cmdline,
+		.cpu_count = cpus,
+		.tsc_hz = TSC_HZ,
+	};
+	const struct machine_config config = {
+		.profile = profile_find("skylake"),
+		.cpu_count = cpus,
+		.ram_bytes = GUEST_RAM_BYTES,
+	};
+	const struct machine_observer observer = {
+		.arg = run,
+		.event = on_event,
+		.console = on_console,
+		.point = on_point,
+	};
+	struct tz_error err = { "" };
+	struct boot boot = { 0 };
+
+	if (machine_create(&config, &observer, &machine, &err) != 0)
+		fail_msg("%s", err.text);
+	if (boot_load(&request, machine_ram(machine), GUEST_RAM_BYTES, &boot,
+		&err) != 0)
+		fail_msg("%s", err.text);
+	machine_boot(machine, boot.entry, boot.info_va, boot.cr3);
+	boot_free(&boot);
+}
+
+void
+guest_run(struct guest_run *run, unsigned cpus, const char *words)
+{
+	const char *failing = run->failing;
+	uint64_t order = run->order;
+	char cmdline[256];
+
+	if (machine != NULL)
+		machine_destroy(machine);
+	machine = NULL;
+	memset(run, 0, sizeof(*run));
+	run->failing = failing;
+	run->order = order;
+	for (unsigned i = 0; i < GUEST_NOTES_MAX; i++)
+		run->notes[i] = GUEST_NO_NOTE;
+	snprintf(cmdline, sizeof(cmdline), "init=probe %s", words);
+	start(run, cpus, cmdline);
+	run->ram = machine_ram(machine);
+	machine_run(machine, INSNS_MAX, &run->result);
+}
+
+size_t
+guest_count(const struct guest_run *run, enum event_kind kind)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < run->event_count; i++)
+		count += run->events[i].kind == kind;
+	return count;
+}
+
+const struct event *
+guest_event(const struct guest_run *run, enum event_kind kind)
+{
+	for (size_t i = 0; i < run->event_count; i++) {
+		if (run->events[i].kind == kind)
+			return &run->events[i];
+	}
+	return NULL;
+}

@@ -1,0 +1,43 @@
+/*
+ * The guest kernel with the probe driver and the probe program: one run, and what it
+ * said on the way.
+ */
+#ifndef TOPAZ_TESTS_UNIT_GUEST_FIXTURE_H
+#define TOPAZ_TESTS_UNIT_GUEST_FIXTURE_H
+
+#include "emu/machine.h"
+
+#define GUEST_EVENTS_MAX 4096
+#define GUEST_NOTES_MAX  16
+#define GUEST_RAM_BYTES  (UINT64_C(64) << 20)
+
+struct guest_run {
+	struct machine_result result;
+	struct event events[GUEST_EVENTS_MAX]; /* of ABI_POINT .. ABI_STACK */
+	size_t event_count;
+	int64_t notes[GUEST_NOTES_MAX]; /* by their place; else GUEST_NO_NOTE */
+	uint8_t *ram; /* as it is at the end; until the next run */
+	size_t page_allocs, page_frees; /* of a page in the direct map */
+	uint64_t insns[2]; /* retired by CPU 0: at SYS_SCRIPT, at the end */
+	bool script_was_zero;
+	const char *failing; /* the function whose points fail, or NULL */
+	uint64_t order;      /* becomes the script's first 8 bytes */
+};
+#define GUEST_NO_NOTE INT64_MIN
+
+/* argv: kernel, module, program. */
+void guest_init(char **argv);
+
+/* Runs with the words of CMDLINE; fails the test where it cannot be made. */
+void guest_run(struct guest_run *run, unsigned cpus, const char *cmdline);
+
+/* Events of KIND. */
+size_t guest_count(const struct guest_run *run, enum event_kind kind);
+/* The first one; NULL: none. */
+const struct event *guest_event(
+    const struct guest_run *run, enum event_kind kind);
+
+/* FNV-1a, as the kernel names its functions. */
+uint32_t guest_hash(const char *name);
+
+#endif

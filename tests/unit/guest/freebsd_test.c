@@ -1,0 +1,161 @@
+/*
+ * Goal: FreeBSD's interfaces keep what the guest kernel promises to whoever explores
+ * it. Method: as kernel_test.c, with a driver on these interfaces.
+ */
+#include "tests/unit/guest/fixture.h"
+#include "tests/unit/guest/freebsd_probe.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define FREEBSD_ENOENT 2
+#define FREEBSD_EEXIST 17
+
+static struct guest_run run;
+
+static void
+assert_clean(void)
+{
+	if (run.result.end != MACHINE_EXIT)
+		fail_msg(
+		    "ended with %d: %s", (int)run.result.end, run.result.text);
+	assert_int_equal(run.result.code, 0);
+}
+
+static void
+probe(const char *failing, enum freebsd_probe command)
+{
+	char words[32];
+
+	snprintf(words, sizeof(words), "probe=%d", (int)command);
+	run.failing = failing;
+	guest_run(&run, 1, words);
+	run.failing = NULL;
+}
+
+static void
+what_can_fail_asks_by_its_own_name_once(void **state)
+{
+	static const struct {
+		enum freebsd_probe command;
+		const char *name;
+	} rows[] = {
+		{ FREEBSD_MALLOC, "malloc" },
+		{ FREEBSD_MALLOCARRAY, "mallocarray" },
+		{ FREEBSD_MALLOC_ALIGNED, "malloc_aligned" },
+		{ FREEBSD_UMA, "uma_zalloc" },
+		{ FREEBSD_COPYIN, "copyin" },
+		{ FREEBSD_SWI, "swi_add" },
+		{ FREEBSD_PCINT, "lapic_enable_pcint" },
+		{ FREEBSD_PAGE, "vm_page_alloc_noobj_contig" },
+		{ FREEBSD_KVA, "kva_alloc" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < TZ_ARRAY_LEN(rows); i++) {
+		probe("nothing", rows[i].command);
+		assert_clean();
+		assert_int_equal(run.notes[1], 0);
+		/* One point is that of the node when the driver loads. */
+		assert_int_equal(guest_count(&run, EVENT_POINT), 2);
+		probe(rows[i].name, rows[i].command);
+		assert_clean();
+		assert_true(run.notes[1] < 0);
+		assert_int_equal(guest_count(&run, EVENT_POINT), 2);
+	}
+}
+
+static void
+a_driver_without_its_node_is_told_to_unload(void **state)
+{
+	(void)state;
+	probe("make_dev_s", FREEBSD_MAKE_DEV);
+	assert_clean();
+	assert_true(run.notes[1] < 0);
+	probe(NULL, FREEBSD_MAKE_DEV);
+	assert_clean();
+	assert_int_equal(run.notes[1], 0);
+}
+
+static void
+a_module_left_out_loads_afresh_each_time(void **state)
+{
+	(void)state;
+	guest_run(&run, 1, "what=module manual=probe");
+	assert_clean();
+	assert_int_equal(run.notes[1], -FREEBSD_ENOENT);
+	assert_int_equal(run.notes[2], 0);
+	assert_int_equal(run.notes[3], -FREEBSD_EEXIST);
+	assert_int_equal(run.notes[4], -1);
+	assert_int_equal(run.notes[5], -1);
+	assert_int_equal(run.notes[6], 0);
+	assert_int_equal(run.notes[7], 0);
+	assert_int_equal(run.notes[8], -FREEBSD_ENOENT);
+}
+
+static void
+wrong_locking_ends_the_run_by_name(void **state)
+{
+	static const struct {
+		enum freebsd_probe command;
+		const char *text;
+	} rows[] = {
+		{ FREEBSD_ORDER, "lock order: \"a\"" },
+		{ FREEBSD_LOCKED_MALLOC,
+		    "sleep: memory allocation with mutex \"a\"" },
+		{ FREEBSD_CRITICAL_MALLOC, "sleep: malloc" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < TZ_ARRAY_LEN(rows); i++) {
+		probe(NULL, rows[i].command);
+		assert_int_equal(run.result.end, MACHINE_PANIC);
+		if (strncmp(run.result.text, rows[i].text,
+			strlen(rows[i].text)) != 0)
+			fail_msg(
+			    "not \"%s\": %s", rows[i].text, run.result.text);
+	}
+}
+
+static void
+a_cpu_offline_is_a_halted_one(void **state)
+{
+	(void)state;
+	guest_run(&run, 2, "what=offline probe=15");
+	assert_clean();
+	assert_int_equal(run.notes[2], 0);
+	assert_true(run.notes[6] < 0);
+}
+
+static void
+pages_are_told_before_they_can_be_someone_elses(void **state)
+{
+	(void)state;
+	probe(NULL, FREEBSD_PAGE);
+	assert_clean();
+	assert_int_equal(run.page_allocs, 1);
+	assert_int_equal(run.page_frees, 1);
+}
+
+int
+main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_can_fail_asks_by_its_own_name_once),
+		cmocka_unit_test(a_driver_without_its_node_is_told_to_unload),
+		cmocka_unit_test(a_module_left_out_loads_afresh_each_time),
+		cmocka_unit_test(wrong_locking_ends_the_run_by_name),
+		cmocka_unit_test(a_cpu_offline_is_a_halted_one),
+		cmocka_unit_test(
+		    pages_are_told_before_they_can_be_someone_elses),
+	};
+
+	if (argc < 4)
+		return 2;
+	guest_init(argv);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
