@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "harness/drivers.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
@@ -9,7 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <jansson.h>
+#include "harness/manifest/position.h"
+#include "harness/manifest/schema.h"
 
 struct driver_file {
 	char dir[PATH_MAX];
@@ -18,44 +20,16 @@ struct driver_file {
 };
 
 static int
-bad_key(const struct driver_file *file, const char *key, const char *want,
-    struct tz_error *err)
-{
-	return tz_error(
-	    err, TZ_EFORMAT, "%s: \"%s\" must be %s", file->path, key, want);
-}
-
-/* A string member; FALLBACK where it is absent, if that is not NULL. */
-static int
-read_text(const struct driver_file *file, const char *key, const char *fallback,
-    const char **text, struct tz_error *err)
-{
-	const json_t *value = json_object_get(file->driver->json, key);
-
-	*text = value == NULL ? fallback : json_string_value(value);
-	return *text != NULL ? 0 : bad_key(file, key, "a string", err);
-}
-
-static int
 read_sources(const struct driver_file *file, struct tz_error *err)
 {
 	struct driver *driver = file->driver;
-	const json_t *array = json_object_get(driver->json, "sources");
-	size_t i;
+	const struct schema *schema = driver->schema;
+	uint32_t i;
 
-	if (array == NULL)
-		return 0;
-	if (!json_is_array(array) ||
-	    json_array_size(array) > DRIVER_SOURCES_MAX)
-		return bad_key(file, "sources", "an array of file names", err);
-	for (i = 0; i < json_array_size(array); i++) {
-		const char *name = json_string_value(json_array_get(array, i));
-
-		if (name == NULL)
-			return bad_key(
-			    file, "sources", "an array of file names", err);
-		if (asprintf(&driver->source[i], "%s/%s", file->dir, name) <
-		    0) {
+	static_assert(SCHEMA_SOURCES_MAX == DRIVER_SOURCES_MAX, "sources");
+	for (i = 0; i < schema->sources_count; i++) {
+		if (asprintf(&driver->source[i], "%s/%s", file->dir,
+			schema->sources[i]) < 0) {
 			driver->source[i] = NULL;
 			return tz_error(
 			    err, TZ_EIO, "%s: out of memory", file->path);
@@ -66,76 +40,59 @@ read_sources(const struct driver_file *file, struct tz_error *err)
 }
 
 static int
-read_modes(const struct driver_file *file, struct tz_error *err)
+read_modes(const struct driver_file *file, const char *text, size_t text_bytes,
+    struct tz_error *err)
 {
 	struct driver *driver = file->driver;
-	const json_t *array = json_object_get(driver->json, "modes");
-	size_t i;
+	const struct schema *schema = driver->schema;
+	struct position at;
+	uint32_t i;
 
-	driver->cpu_mode = driver->thread_mode = array == NULL;
-	if (array != NULL && !json_is_array(array))
-		return bad_key(file, "modes", "an array", err);
-	for (i = 0; i < json_array_size(array); i++) {
-		const char *mode = json_string_value(json_array_get(array, i));
-
-		if (mode != NULL && strcmp(mode, "cpu") == 0)
+	driver->cpu_mode = driver->thread_mode = schema->modes == NULL;
+	for (i = 0; i < schema->modes_count; i++) {
+		if (strcmp(schema->modes[i], "cpu") == 0)
 			driver->cpu_mode = true;
-		else if (mode != NULL && strcmp(mode, "thread") == 0)
+		else if (strcmp(schema->modes[i], "thread") == 0)
 			driver->thread_mode = true;
-		else
-			return bad_key(
-			    file, "modes", "of \"cpu\" and \"thread\"", err);
+		else {
+			at = position_find(text, text_bytes, "modes");
+			return tz_error(err, TZ_EFORMAT,
+			    "%s:%u:%u: \"%s\": a mode is \"cpu\" or "
+			    "\"thread\"",
+			    file->path, at.line, at.column, schema->modes[i]);
+		}
 	}
 	return 0;
 }
 
 static int
-read_defaults(const struct driver_file *file, struct tz_error *err)
+read_members(const struct driver_file *file, const char *text,
+    size_t text_bytes, struct tz_error *err)
 {
 	struct driver *driver = file->driver;
-	json_t *object = json_object_get(driver->json, "defaults");
-	const char *key;
-	json_t *value;
+	const struct schema *schema;
+	uint32_t i;
+	int error = schema_load(
+	    file->path, text, text_bytes, &driver->schema, err);
 
-	if (object != NULL && !json_is_object(object))
-		return bad_key(file, "defaults", "an object of strings", err);
-	json_object_foreach(object, key, value)
-	{
-		if (!json_is_string(value) ||
-		    driver->default_count == DRIVER_DEFAULTS_MAX)
-			return bad_key(file, "defaults",
-			    "an object of at most 16 strings", err);
+	if (error != 0)
+		return error;
+	schema = driver->schema;
+	driver->name = schema->name;
+	driver->title = schema->title != NULL ? schema->title : schema->name;
+	driver->os = schema->os;
+	driver->module = schema->module != NULL ? schema->module : schema->name;
+	driver->owner = schema->owner;
+	driver->tree_source = schema->tree_source != NULL ? schema->tree_source
+							  : "";
+	static_assert(SCHEMA_DEFAULTS_MAX == DRIVER_DEFAULTS_MAX, "defaults");
+	for (i = 0; i < schema->defaults_count; i++)
 		driver->defaults[driver->default_count++] =
-		    (struct driver_default){ key, json_string_value(value) };
-	}
-	return 0;
-}
-
-static int
-read_members(const struct driver_file *file, struct tz_error *err)
-{
-	struct driver *driver = file->driver;
-	int error = read_text(file, "name", NULL, &driver->name, err);
-
+		    (struct driver_default){ schema->defaults[i].key,
+			    schema->defaults[i].value };
+	error = read_sources(file, err);
 	if (error == 0)
-		error = read_text(
-		    file, "title", driver->name, &driver->title, err);
-	if (error == 0)
-		error = read_text(file, "os", NULL, &driver->os, err);
-	if (error == 0)
-		error = read_text(
-		    file, "module", driver->name, &driver->module, err);
-	if (error == 0)
-		error = read_text(file, "owner", NULL, &driver->owner, err);
-	if (error == 0)
-		error = read_text(
-		    file, "tree_source", "", &driver->tree_source, err);
-	if (error == 0)
-		error = read_sources(file, err);
-	if (error == 0)
-		error = read_modes(file, err);
-	if (error == 0)
-		error = read_defaults(file, err);
+		error = read_modes(file, text, text_bytes, err);
 	return error;
 }
 
@@ -144,24 +101,26 @@ driver_read(const char *root, const char *name, struct driver *driver,
     struct tz_error *err)
 {
 	struct driver_file file = { .driver = driver };
-	json_error_t json_err;
+	size_t text_bytes;
+	char *text;
+	int error;
 
-	*driver = (struct driver){ .json = NULL };
+	*driver = (struct driver){ .schema = NULL };
 	if (snprintf(file.dir, sizeof(file.dir), "%s/driver/%s", root, name) >=
 		(int)sizeof(file.dir) ||
 	    strchr(name, '/') != NULL || name[0] == '.')
 		return tz_error(
 		    err, TZ_ENOENT, "%s: not the name of a driver", name);
-	snprintf(file.path, sizeof(file.path), "%s/driver.json", file.dir);
+	snprintf(file.path, sizeof(file.path), "%s/driver.yaml", file.dir);
 	if (access(file.path, R_OK) != 0)
 		return tz_error(err, TZ_ENOENT,
 		    "%s: no such driver; see: topaz list drivers", name);
-	driver->json = json_load_file(
-	    file.path, JSON_REJECT_DUPLICATES, &json_err);
-	if (driver->json == NULL)
-		return tz_error(err, TZ_EFORMAT, "%s:%d:%d: %s", file.path,
-		    json_err.line, json_err.column, json_err.text);
-	return read_members(&file, err);
+	text = schema_text(file.path, &text_bytes, err);
+	if (text == NULL)
+		return -TZ_EIO;
+	error = read_members(&file, text, text_bytes, err);
+	free(text);
+	return error;
 }
 
 int
@@ -188,8 +147,9 @@ driver_free(struct driver *driver)
 
 	for (i = 0; i < driver->source_count; i++)
 		free(driver->source[i]);
-	json_decref(driver->json);
-	*driver = (struct driver){ .json = NULL };
+	if (driver->schema != NULL)
+		schema_free(driver->schema);
+	*driver = (struct driver){ .schema = NULL };
 }
 
 static int

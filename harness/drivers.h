@@ -1,15 +1,7 @@
 /*
  * The drivers that topaz knows how to run: each a folder driver/NAME with a
- * driver.json:
- *
- *   "name", "title", "os" (whose kernel interface: harness/kpi/OS)
- *   "module": its name in the guest (optional: the name)
- *   "sources": relative to the folder; absent: the user's, by --source
- *   "tree_source": the source in a tree of the OS, if the user names one
- *     (optional)
- *   "owner": the program that traces with it
- *   "modes": "cpu", "thread" (optional: both)
- *   "defaults": words for the guest that no option gives (optional)
+ * driver.yaml (its format: harness/manifest/README.md).  Here: what building and
+ * running one needs; operations and scenarios are manifest.h's.
  */
 #ifndef TOPAZ_HARNESS_DRIVERS_H
 #define TOPAZ_HARNESS_DRIVERS_H
@@ -21,7 +13,7 @@
 #define DRIVER_DEFAULTS_MAX 16
 
 struct driver {
-	struct json_t *json; /* owns all strings but the sources */
+	struct schema *schema; /* owns all strings but the sources */
 	const char *name, *title, *os, *module, *owner;
 	const char *tree_source;              /* relative to it, or "" */
 	char *source[DRIVER_SOURCES_MAX + 1]; /* absolute, NULL-terminated */
@@ -35,7 +27,7 @@ struct driver {
 
 /*
  * Reads the driver NAME below ROOT.  -TZ_ENOENT: there is none; -TZ_EFORMAT: its
- * driver.json is not as above; -TZ_EIO.  To be freed also after an error.
+ * driver.yaml is wrong; -TZ_EIO.  To be freed also after an error.
  */
 int driver_read(const char *root, const char *name, struct driver *driver,
     struct tz_error *err);

@@ -11,7 +11,7 @@ while read -r kind name path; do
 	source)
 		path=$name
 		(cd "$path" && find driver harness/kpi harness/guest emu \
-		    -name '*.h' -o -name '*.json' -o -path 'driver/*.c' \
+		    -name '*.h' -o -name '*.json' -o -name '*.yaml' -o -path 'driver/*.c' \
 		    -o -path 'harness/kpi/*.c') | while read -r file; do
 			mkdir -p "$to/$(dirname "$file")"
 			cp "$path/$file" "$to/$file"

@@ -1,0 +1,286 @@
+/* Names, rows and scenarios; the entry.  Operations: compile_ops.c. */
+#define _GNU_SOURCE
+#include "harness/manifest/compile.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/manifest/position.h"
+
+int
+compile_error(const struct compiler *compiler, const char *fmt, ...)
+{
+	struct position at = position_find(
+	    compiler->text, compiler->text_bytes, compiler->where);
+	char text[384];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	return tz_error(compiler->err, TZ_EFORMAT, "%s:%u:%u: %s",
+	    compiler->path, at.line, at.column, text);
+}
+
+void
+compile_at(struct compiler *compiler, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(compiler->where, sizeof(compiler->where), fmt, args);
+	va_end(args);
+}
+
+/* NAME with the instance in place of its last character '*'. */
+static int
+full_name(const struct compiler *compiler, const char *name, char to[64])
+{
+	size_t bytes = strlen(name);
+	bool starred = bytes != 0 && name[bytes - 1] == '*';
+
+	if (starred && compiler->suffix == NULL)
+		return compile_error(compiler,
+		    "\"%s\": '*' stands for an instance, and there is none",
+		    name);
+	if (bytes == 0 || bytes > 31)
+		return compile_error(
+		    compiler, "\"%s\": names have 1 to 31 characters", name);
+	snprintf(to, 64, "%.*s%s", (int)(bytes - starred), name,
+	    starred ? compiler->suffix : "");
+	return 0;
+}
+
+/* The index of NAME in LIST, which it is added to. */
+static int
+intern(struct compiler *compiler, const char *name, char **list,
+    unsigned *count, unsigned max, unsigned *index)
+{
+	char full[64];
+	int error = full_name(compiler, name, full);
+	unsigned i;
+
+	if (error != 0)
+		return error;
+	for (i = 0; i < *count && strcmp(list[i], full) != 0; i++)
+		continue;
+	*index = i;
+	if (i < *count)
+		return 0;
+	if (i == max)
+		return compile_error(
+		    compiler, "\"%s\": more than %u of these names", full, max);
+	list[i] = strdup(full);
+	if (list[i] == NULL)
+		return tz_error(compiler->err, TZ_EIO, "out of memory");
+	(*count)++;
+	return 0;
+}
+
+int
+compile_slot(struct compiler *compiler, const char *name, uint16_t *slot)
+{
+	struct manifest *manifest = compiler->manifest;
+	unsigned index = 0;
+	int error = intern(compiler, name, manifest->slot,
+	    &manifest->slot_count, SCRIPT_SLOTS, &index);
+
+	*slot = (uint16_t)index;
+	return error;
+}
+
+int
+compile_states(struct compiler *compiler, const char *key, char *const *names,
+    unsigned count, uint64_t *mask)
+{
+	struct manifest *manifest = compiler->manifest;
+	size_t length = strlen(compiler->where);
+	unsigned i, index = 0;
+	int error = 0;
+
+	*mask = 0;
+	for (i = 0; error == 0 && i < count; i++) {
+		snprintf(compiler->where + length,
+		    sizeof(compiler->where) - length, "%s/%u", key, i);
+		error = intern(compiler, names[i], manifest->state,
+		    &manifest->state_count, SCHEMA_STATES_MAX, &index);
+		*mask |= TZ_BIT(index);
+	}
+	compiler->where[length] = '\0';
+	return error;
+}
+
+/* The field NAME of an operation that configures: for the rows of MSRs. */
+static int
+check_msr_field(const struct compiler *compiler, const char *name)
+{
+	const struct manifest *manifest = compiler->manifest;
+	const struct op *op;
+	unsigned place;
+
+	for (op = manifest->op; op < manifest->op + manifest->op_count; op++) {
+		for (place = 0; place < op->place_count; place++) {
+			if (op->schema->configures &&
+			    strcmp(op->place[place].name, name) == 0)
+				return 0;
+		}
+	}
+	return compile_error(compiler,
+	    "\"%s\": no operation that configures has such a field", name);
+}
+
+static int
+check_msrs(struct compiler *compiler)
+{
+	const struct schema *schema = compiler->manifest->schema;
+	unsigned i, j;
+	int error = 0;
+
+	for (i = 0; error == 0 && i < schema->msrs_count; i++) {
+		const struct schema_msr *row = &schema->msrs[i];
+
+		for (j = 0; error == 0 && j < row->fields_count; j++) {
+			compile_at(compiler, "msrs/%u/fields/%u", i, j);
+			error = check_msr_field(compiler, row->fields[j]);
+		}
+		compile_at(compiler, "msrs/%u/when/field", i);
+		if (error == 0 && row->when != NULL)
+			error = check_msr_field(compiler, row->when->field);
+		compile_at(compiler, "msrs/%u/unless/field", i);
+		if (error == 0 && row->unless != NULL)
+			error = check_msr_field(compiler, row->unless->field);
+		compile_at(compiler, "msrs/%u/shift", i);
+		if (error == 0 && row->shift > 63)
+			error = compile_error(
+			    compiler, "a shift is at most 63");
+	}
+	return error;
+}
+
+static int
+check_steps(const struct compiler *compiler, const char *text, unsigned cpus,
+    struct sequence *sequence)
+{
+	struct script *script = malloc(sizeof(*script));
+	struct sequence rest;
+	struct tz_error why;
+	int error;
+
+	if (script == NULL)
+		return tz_error(compiler->err, TZ_EIO, "out of memory");
+	error = sequence_parse(compiler->manifest, text, sequence, &why);
+	if (error == 0)
+		error = sequence_script(
+		    compiler->manifest, sequence, cpus, script, &why);
+	free(script);
+	if (error != 0)
+		return compile_error(compiler, "%.300s", why.text);
+	rest = *sequence;
+	if (sequence_repair(compiler->manifest, &rest) != 0)
+		return compile_error(compiler,
+		    "\"%s\": a step that nothing before it allows", text);
+	return 0;
+}
+
+static int
+compile_scenarios(struct compiler *compiler)
+{
+	struct manifest *manifest = compiler->manifest;
+	const struct schema *schema = manifest->schema;
+	struct sequence sequence;
+	unsigned i, j;
+	int error = 0;
+
+	manifest->scenario = calloc(
+	    schema->scenarios_count + 1, sizeof(*manifest->scenario));
+	if (manifest->scenario == NULL)
+		return tz_error(compiler->err, TZ_EIO, "out of memory");
+	for (i = 0; error == 0 && i < schema->scenarios_count; i++) {
+		const struct schema_scenario *from = &schema->scenarios[i];
+
+		manifest->scenario[i] = (struct manifest_scenario){
+			.name = from->name,
+			.title = from->title,
+			.cpus = from->cpus,
+			.settings = from->settings != NULL ? from->settings
+							   : "",
+			.steps = from->steps,
+		};
+		compile_at(compiler, "scenarios/%u/cpus", i);
+		if (from->cpus < 1 || from->cpus > MACHINE_CPUS_MAX)
+			return compile_error(compiler,
+			    "1 to %d CPUs are possible", MACHINE_CPUS_MAX);
+		compile_at(compiler, "scenarios/%u/name", i);
+		if (from->name[0] == '\0' ||
+		    from->name[strspn(from->name,
+			"abcdefghijklmnopqrstuvwxyz0123456789-")] != '\0')
+			return compile_error(compiler,
+			    "\"%s\": a to z, 0 to 9 and '-' only", from->name);
+		for (j = 0; j < i; j++) {
+			if (strcmp(schema->scenarios[j].name, from->name) == 0)
+				return compile_error(compiler,
+				    "\"%s\": two scenarios of that name",
+				    from->name);
+		}
+		compile_at(compiler, "scenarios/%u/steps", i);
+		error = check_steps(
+		    compiler, from->steps, from->cpus, &sequence);
+	}
+	return error;
+}
+
+static int
+compile_prefixes(struct compiler *compiler)
+{
+	struct manifest *manifest = compiler->manifest;
+	const struct schema *schema = manifest->schema;
+	unsigned i, j;
+	int error = 0;
+
+	manifest->prefix = calloc(
+	    schema->prefixes_count + 1, sizeof(*manifest->prefix));
+	if (manifest->prefix == NULL)
+		return tz_error(compiler->err, TZ_EIO, "out of memory");
+	for (i = 0; error == 0 && i < schema->prefixes_count; i++) {
+		compile_at(compiler, "prefixes/%u", i);
+		for (j = 0; j < i; j++) {
+			if (strcmp(schema->prefixes[j], schema->prefixes[i]) ==
+			    0)
+				return compile_error(compiler,
+				    "\"%s\": this prefix is there twice",
+				    schema->prefixes[i]);
+		}
+		if (schema->prefixes[i][0] != '\0')
+			error = check_steps(compiler, schema->prefixes[i], 1,
+			    &manifest->prefix[i]);
+	}
+	return error;
+}
+
+int
+manifest_compile(struct manifest *manifest, const char *path, const char *text,
+    size_t text_bytes, struct tz_error *err)
+{
+	struct compiler compiler = {
+		.manifest = manifest,
+		.path = path,
+		.text = text,
+		.text_bytes = text_bytes,
+		.err = err,
+	};
+	int error = compile_ops(&compiler);
+
+	compile_at(&compiler, "initial");
+	if (error == 0)
+		error = compile_states(&compiler, "", manifest->schema->initial,
+		    manifest->schema->initial_count, &manifest->initial);
+	if (error == 0)
+		error = check_msrs(&compiler);
+	if (error == 0)
+		error = compile_scenarios(&compiler);
+	if (error == 0)
+		error = compile_prefixes(&compiler);
+	return error;
+}

@@ -1,0 +1,31 @@
+/* The generator's parts.  Private to harness/manifest. */
+#ifndef TOPAZ_HARNESS_MANIFEST_GENERATOR_H
+#define TOPAZ_HARNESS_MANIFEST_GENERATOR_H
+
+#include "harness/manifest/model.h"
+
+/* Operations on top of a prefix that are tried in every combination. */
+#define GENERATOR_SHORT_MAX 2u
+
+/* An operation with one variant, or none: 0. */
+struct letter {
+	uint16_t op, variant;
+};
+
+struct generator {
+	const struct manifest *manifest;
+	unsigned cpu_count;
+	uint64_t seed;
+	unsigned prefix_count;
+	size_t letter_count;
+	struct letter *letter;
+};
+
+/* Who does OP: PREFERRED, or the next actor that may. */
+uint8_t generator_actor(const struct op *op, uint8_t preferred);
+
+/* A sequence of up to STEPS_MAX steps on a prefix, by the seed and RANK. */
+void generator_draw(const struct generator *generator, uint64_t rank,
+    unsigned steps_max, struct sequence *sequence);
+
+#endif

@@ -1,0 +1,123 @@
+/*
+ * The manifest of a driver under test, driver/NAME/driver.yaml: what it is, which
+ * operations it has with which arguments, scenarios, and which MSR values an
+ * accepted configuration asks for.  The format: harness/manifest/README.md.
+ */
+#ifndef TOPAZ_HARNESS_MANIFEST_MANIFEST_H
+#define TOPAZ_HARNESS_MANIFEST_MANIFEST_H
+
+#include "emu/base.h"
+#include "harness/check/check.h"
+#include "harness/guest/user/script.h"
+
+struct manifest;
+
+struct manifest_scenario {
+	const char *name; /* unique across drivers */
+	const char *title;
+	unsigned cpus;
+	const char *settings; /* words for the guest, or "" */
+	const char *steps;    /* a sequence, see below */
+};
+
+/*
+ * -TZ_ENOENT: no such driver; -TZ_EFORMAT: FILE:LINE:COLUMN and the cause;
+ * -TZ_EIO.  MANIFEST is to be freed only after success.
+ */
+int manifest_read(const char *root, const char *driver,
+    struct manifest **manifest, struct tz_error *err);
+void manifest_free(struct manifest *manifest);
+
+const char *manifest_actor(const struct manifest *manifest); /* program */
+/* Words for the guest under which generated sequences are meant to run. */
+const char *manifest_settings(const struct manifest *manifest);
+size_t manifest_scenario_count(const struct manifest *manifest);
+const struct manifest_scenario *manifest_scenario_at(
+    const struct manifest *manifest, size_t index);
+/* NULL: none of that name. */
+const struct manifest_scenario *manifest_scenario(
+    const struct manifest *manifest, const char *name);
+
+/*
+ * A sequence of operations.  As text: steps joined by '+', each
+ * [ACTOR]OPERATION[.VARIANT]...[-], where ACTOR is a digit (absent: 0), a VARIANT
+ * chooses another value of one argument than the default (the manifest numbers
+ * them from 1), and '-' lets the next step begin at once.  Example:
+ * "load+open+alloc.2+config+start+work+1work-+stop+close".
+ */
+#define SEQUENCE_VARIANTS_MAX 3
+struct sequence_step {
+	uint16_t op; /* index into the manifest's operations */
+	uint8_t actor;
+	bool async;
+	uint8_t variant_count;
+	uint16_t variant[SEQUENCE_VARIANTS_MAX];
+};
+struct sequence {
+	unsigned count;
+	struct sequence_step step[SCRIPT_STEPS_MAX];
+};
+
+/* -TZ_EUSAGE: names the step that is wrong and why. */
+int sequence_parse(const struct manifest *manifest, const char *text,
+    struct sequence *sequence, struct tz_error *err);
+/* False: TEXT_SIZE is too small. */
+bool sequence_format(const struct manifest *manifest,
+    const struct sequence *sequence, char *text, size_t text_size);
+
+/* The program's orders.  -TZ_EUSAGE: too much for one script. */
+int sequence_script(const struct manifest *manifest,
+    const struct sequence *sequence, unsigned cpu_count, struct script *script,
+    struct tz_error *err);
+
+/*
+ * If step STEP configures tracing (and has succeeded), what the MSRs have to be:
+ * the number of rows; else -1.  Where the sequence has configured other contexts
+ * or buffers before, only what holds for all of them.
+ */
+int sequence_expect(const struct manifest *manifest,
+    const struct sequence *sequence, unsigned step,
+    struct check_expect expect[CHECK_EXPECT_MAX]);
+
+/* What step STEP means to the judges of a run, if it succeeds. */
+#define MANIFEST_CONFIGURES 1u /* see sequence_expect() */
+#define MANIFEST_STARTS     2u /* tracing of the configured session */
+#define MANIFEST_STOPS      4u
+#define MANIFEST_UNLOADS    8u /* the driver is gone */
+#define MANIFEST_REREADS \
+ 16u /* reports what a buffer holds, as often as asked */
+#define MANIFEST_COLLECTS 32u /* takes all that the driver reports */
+unsigned sequence_flags(const struct manifest *manifest,
+    const struct sequence *sequence, unsigned step);
+
+size_t manifest_op_count(const struct manifest *manifest);
+const char *manifest_op_name(const struct manifest *manifest, size_t op);
+const char *manifest_op_title(const struct manifest *manifest, size_t op);
+unsigned manifest_op_variants(const struct manifest *manifest, size_t op);
+
+/*
+ * Generated sequences, a function of RANK (and SEED beyond the exhaustive part)
+ * alone: first every sequence of up to two operations, each with no variant or
+ * one, on top of each of the manifest's prefixes, allowed or not; then every two
+ * operations at once; then drawn ones by seed, mostly allowed ones.
+ */
+struct generator;
+struct generator *generator_create(
+    const struct manifest *manifest, unsigned cpu_count, uint64_t seed);
+void generator_destroy(struct generator *generator);
+/* How many ranks are the exhaustive part. */
+uint64_t generator_exhaustive(const struct generator *generator);
+/*
+ * False: RANK names a sequence that an earlier rank names, too, or one that cannot
+ * be run.  Among the drawn ones repeats are possible, though rare.
+ */
+bool generator_at(
+    struct generator *generator, uint64_t rank, struct sequence *sequence);
+/* A changed copy of FROM, by SEED: for guidance by coverage. */
+void generator_mutate(struct generator *generator, const struct sequence *from,
+    uint64_t seed, struct sequence *to);
+/* The sequence without step STEP and what depends on its results. */
+void sequence_drop(const struct manifest *manifest, const struct sequence *from,
+    unsigned step, struct sequence *to);
+
+#endif

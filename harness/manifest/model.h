@@ -1,0 +1,95 @@
+/*
+ * A manifest with its names resolved: operations, one for each instance, whose
+ * values are numbered.  Private to harness/manifest.
+ */
+#ifndef TOPAZ_HARNESS_MANIFEST_MODEL_H
+#define TOPAZ_HARNESS_MANIFEST_MODEL_H
+
+#include "harness/manifest/manifest.h"
+#include "harness/manifest/schema.h"
+
+#define MODEL_PLACES_MAX 96 /* of one operation */
+#define MODEL_NONE       0xffffu
+
+enum value_kind {
+	VALUE_NUMBER,
+	VALUE_SLOT,
+	VALUE_DATA,
+	VALUE_TEXT,
+	VALUE_CPUS_ALL,
+	VALUE_CPUS_ABSENT,
+	VALUE_CPUS_COUNT,
+};
+
+struct value {
+	enum value_kind kind;
+	bool invalid;
+	uint16_t slot, block;
+	uint64_t number;
+	const char *text;
+};
+
+/* An argument, or a field of the block that the place PARENT points to. */
+struct place {
+	const char *name;
+	uint32_t at, bytes;
+	uint16_t parent; /* MODEL_NONE: an argument */
+	uint16_t first;  /* number of the first variant */
+	struct value is;
+	struct value *variant;
+	unsigned variant_count;
+};
+
+struct op {
+	char name[32];
+	const struct schema_operation *schema;
+	uint32_t call;
+	unsigned instance;
+	uint16_t slot;                /* of the result, or SCRIPT_NO_SLOT */
+	uint8_t actors;               /* mask of who may do it */
+	uint64_t needs, gives, takes; /* masks of states */
+	unsigned variant_count;
+	unsigned place_count;
+	struct place *place; /* arguments first */
+};
+
+struct manifest {
+	struct schema *schema;
+	struct op *op;
+	size_t op_count;
+	char *slot[SCRIPT_SLOTS], *state[SCHEMA_STATES_MAX];
+	unsigned slot_count, state_count;
+	uint64_t initial; /* states */
+	struct manifest_scenario *scenario;
+	struct sequence *prefix;
+};
+
+/* The variant NUMBER of OP, or NULL; and the place that it is of. */
+const struct value *op_variant(
+    const struct op *op, unsigned number, unsigned *place);
+
+/* What STEP puts into a place of its operation. */
+const struct value *step_value(
+    const struct op *op, const struct sequence_step *step, unsigned place);
+/* Is the block that PLACE lies in handed over at all? */
+bool step_reaches(
+    const struct op *op, const struct sequence_step *step, unsigned place);
+/* Does it hold a value that a correct driver refuses? */
+bool step_is_invalid(const struct op *op, const struct sequence_step *step);
+
+/* The states after STEP, as far as the manifest says. */
+uint64_t step_states(const struct manifest *manifest,
+    const struct sequence_step *step, uint64_t states);
+
+/*
+ * Removes what cannot be done where it stands: strict operations without what
+ * they need, steps after an operation that ends the program.  The number of
+ * steps removed.
+ */
+unsigned sequence_repair(
+    const struct manifest *manifest, struct sequence *sequence);
+
+/* The number of the call NAME of the actor's; 0: there is none. */
+uint32_t call_number(const char *name);
+
+#endif

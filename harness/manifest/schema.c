@@ -1,0 +1,358 @@
+#define _GNU_SOURCE
+#include "harness/manifest/schema.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cyaml/cyaml.h>
+
+#include "harness/manifest/position.h"
+
+/* Members by name, with what they hold. */
+#define TEXT(key, type, flags) \
+ CYAML_FIELD_STRING_PTR(       \
+     #key, (flags) | CYAML_FLAG_POINTER, struct type, key, 0, SCHEMA_TEXT_MAX)
+#define NUMBER(key, type, flags) CYAML_FIELD_UINT(#key, flags, struct type, key)
+#define TRUTH(key, type)                                                      \
+ CYAML_FIELD_ENUM(#key, CYAML_FLAG_STRICT | CYAML_FLAG_OPTIONAL, struct type, \
+     key, truths, TZ_ARRAY_LEN(truths))
+#define LIST(key, type, flags, entry, low, high) \
+ CYAML_FIELD_SEQUENCE(                           \
+     #key, (flags) | CYAML_FLAG_POINTER, struct type, key, entry, low, high)
+
+static const cyaml_strval_t truths[] = { { "false", 0 }, { "true", 1 } };
+static const cyaml_strval_t cpu_masks[] = {
+	{ "all", SCHEMA_CPUS_ALL },
+	{ "absent", SCHEMA_CPUS_ABSENT },
+	{ "count", SCHEMA_CPUS_COUNT },
+};
+
+static const cyaml_schema_value_t text_entry = { CYAML_VALUE_STRING(
+    CYAML_FLAG_POINTER, char *, 0, SCHEMA_TEXT_MAX) };
+static const cyaml_schema_value_t number_entry = { CYAML_VALUE_UINT(
+    CYAML_FLAG_DEFAULT, uint32_t) };
+
+/* The members of a value, which lies in STRUCTURE at PREFIX. */
+#define VALUE_MEMBERS(type, prefix)                                           \
+ CYAML_FIELD_UINT_PTR("value", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,      \
+     struct type, prefix value),                                              \
+     CYAML_FIELD_STRING_PTR("slot", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, \
+	 struct type, prefix slot, 1, SCHEMA_TEXT_MAX),                       \
+     CYAML_FIELD_STRING_PTR("data", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, \
+	 struct type, prefix data, 1, SCHEMA_TEXT_MAX),                       \
+     CYAML_FIELD_STRING_PTR("text", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, \
+	 struct type, prefix text, 0, SCHEMA_TEXT_MAX),                       \
+     CYAML_FIELD_ENUM("cpus", CYAML_FLAG_STRICT | CYAML_FLAG_OPTIONAL,        \
+	 struct type, prefix cpus, cpu_masks, TZ_ARRAY_LEN(cpu_masks)),       \
+     CYAML_FIELD_ENUM("instance", CYAML_FLAG_STRICT | CYAML_FLAG_OPTIONAL,    \
+	 struct type, prefix instance, truths, TZ_ARRAY_LEN(truths))
+
+static const cyaml_schema_field_t variant_fields[] = {
+	VALUE_MEMBERS(schema_value, ),
+	TRUTH(invalid, schema_value),
+	CYAML_FIELD_END,
+};
+static const cyaml_schema_value_t variant_entry = { CYAML_VALUE_MAPPING(
+    CYAML_FLAG_DEFAULT, struct schema_value, variant_fields) };
+
+static const cyaml_schema_field_t arg_fields[] = {
+	TEXT(name, schema_place, CYAML_FLAG_OPTIONAL),
+	VALUE_MEMBERS(schema_place, is.),
+	LIST(variants, schema_place, CYAML_FLAG_OPTIONAL, &variant_entry, 0,
+	    SCHEMA_VARIANTS_MAX),
+	CYAML_FIELD_END,
+};
+static const cyaml_schema_value_t arg_entry = { CYAML_VALUE_MAPPING(
+    CYAML_FLAG_DEFAULT, struct schema_place, arg_fields) };
+
+static const cyaml_schema_field_t field_fields[] = {
+	TEXT(name, schema_place, CYAML_FLAG_DEFAULT),
+	NUMBER(at, schema_place, CYAML_FLAG_DEFAULT),
+	NUMBER(bytes, schema_place, CYAML_FLAG_DEFAULT),
+	VALUE_MEMBERS(schema_place, is.),
+	LIST(variants, schema_place, CYAML_FLAG_OPTIONAL, &variant_entry, 0,
+	    SCHEMA_VARIANTS_MAX),
+	CYAML_FIELD_END,
+};
+static const cyaml_schema_value_t field_entry = { CYAML_VALUE_MAPPING(
+    CYAML_FLAG_DEFAULT, struct schema_place, field_fields) };
+
+static const cyaml_schema_field_t block_fields[] = {
+	TEXT(name, schema_block, CYAML_FLAG_DEFAULT),
+	NUMBER(bytes, schema_block, CYAML_FLAG_DEFAULT),
+	LIST(fields, schema_block, CYAML_FLAG_OPTIONAL, &field_entry, 0,
+	    SCHEMA_FIELDS_MAX),
+	CYAML_FIELD_END,
+};
+static const cyaml_schema_value_t block_entry = { CYAML_VALUE_MAPPING(
+    CYAML_FLAG_DEFAULT, struct schema_block, block_fields) };
+
+static const cyaml_schema_field_t operation_fields[] = {
+	TEXT(name, schema_operation, CYAML_FLAG_DEFAULT),
+	TEXT(title, schema_operation, CYAML_FLAG_OPTIONAL),
+	TEXT(call, schema_operation, CYAML_FLAG_DEFAULT),
+	TEXT(result, schema_operation, CYAML_FLAG_OPTIONAL),
+	LIST(args, schema_operation, CYAML_FLAG_OPTIONAL, &arg_entry, 0,
+	    SCRIPT_ARGS),
+	LIST(needs, schema_operation, CYAML_FLAG_OPTIONAL, &text_entry, 0,
+	    SCHEMA_STATES_MAX),
+	LIST(gives, schema_operation, CYAML_FLAG_OPTIONAL, &text_entry, 0,
+	    SCHEMA_STATES_MAX),
+	LIST(takes, schema_operation, CYAML_FLAG_OPTIONAL, &text_entry, 0,
+	    SCHEMA_STATES_MAX),
+	LIST(actors, schema_operation, CYAML_FLAG_OPTIONAL, &number_entry, 1,
+	    SCRIPT_ACTORS),
+	TRUTH(instances, schema_operation),
+	TRUTH(strict, schema_operation),
+	TRUTH(ends, schema_operation),
+	TRUTH(configures, schema_operation),
+	TRUTH(accumulates, schema_operation),
+	TRUTH(starts, schema_operation),
+	TRUTH(stops, schema_operation),
+	TRUTH(unloads, schema_operation),
+	TRUTH(rereads, schema_operation),
+	TRUTH(collects, schema_operation),
+	CYAML_FIELD_END,
+};
+static const cyaml_schema_value_t operation_entry = { CYAML_VALUE_MAPPING(
+    CYAML_FLAG_DEFAULT, struct schema_operation, operation_fields) };
+
+static const cyaml_schema_field_t scenario_fields[] = {
+	TEXT(name, schema_scenario, CYAML_FLAG_DEFAULT),
+	TEXT(title, schema_scenario, CYAML_FLAG_DEFAULT),
+	NUMBER(cpus, schema_scenario, CYAML_FLAG_DEFAULT),
+	TEXT(settings, schema_scenario, CYAML_FLAG_OPTIONAL),
+	TEXT(steps, schema_scenario, CYAML_FLAG_DEFAULT),
+	CYAML_FIELD_END,
+};
+static const cyaml_schema_value_t scenario_entry = { CYAML_VALUE_MAPPING(
+    CYAML_FLAG_DEFAULT, struct schema_scenario, scenario_fields) };
+
+static const cyaml_schema_field_t condition_fields[] = {
+	TEXT(field, schema_condition, CYAML_FLAG_DEFAULT),
+	NUMBER(mask, schema_condition, CYAML_FLAG_DEFAULT),
+	NUMBER(equals, schema_condition, CYAML_FLAG_DEFAULT),
+	CYAML_FIELD_END,
+};
+
+static const cyaml_schema_field_t msr_fields[] = {
+	NUMBER(msr, schema_msr, CYAML_FLAG_DEFAULT),
+	NUMBER(mask, schema_msr, CYAML_FLAG_DEFAULT),
+	NUMBER(shift, schema_msr, CYAML_FLAG_OPTIONAL),
+	NUMBER(add, schema_msr, CYAML_FLAG_OPTIONAL),
+	LIST(fields, schema_msr, CYAML_FLAG_OPTIONAL, &text_entry, 0, 4),
+	CYAML_FIELD_MAPPING_PTR("when",
+	    CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct schema_msr, when,
+	    condition_fields),
+	CYAML_FIELD_MAPPING_PTR("unless",
+	    CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct schema_msr, unless,
+	    condition_fields),
+	CYAML_FIELD_END,
+};
+static const cyaml_schema_value_t msr_entry = { CYAML_VALUE_MAPPING(
+    CYAML_FLAG_DEFAULT, struct schema_msr, msr_fields) };
+
+static const cyaml_schema_field_t default_fields[] = {
+	TEXT(key, schema_default, CYAML_FLAG_DEFAULT),
+	TEXT(value, schema_default, CYAML_FLAG_DEFAULT),
+	CYAML_FIELD_END,
+};
+static const cyaml_schema_value_t default_entry = { CYAML_VALUE_MAPPING(
+    CYAML_FLAG_DEFAULT, struct schema_default, default_fields) };
+
+static const cyaml_schema_field_t top_fields[] = {
+	TEXT(name, schema, CYAML_FLAG_DEFAULT),
+	TEXT(title, schema, CYAML_FLAG_OPTIONAL),
+	TEXT(os, schema, CYAML_FLAG_DEFAULT),
+	TEXT(module, schema, CYAML_FLAG_OPTIONAL),
+	TEXT(tree_source, schema, CYAML_FLAG_OPTIONAL),
+	TEXT(owner, schema, CYAML_FLAG_DEFAULT),
+	TEXT(actor, schema, CYAML_FLAG_OPTIONAL),
+	TEXT(settings, schema, CYAML_FLAG_OPTIONAL),
+	LIST(sources, schema, CYAML_FLAG_OPTIONAL, &text_entry, 0,
+	    SCHEMA_SOURCES_MAX),
+	LIST(modes, schema, CYAML_FLAG_OPTIONAL, &text_entry, 0, 2),
+	LIST(instances, schema, CYAML_FLAG_OPTIONAL, &text_entry, 1,
+	    SCHEMA_INSTANCES_MAX),
+	LIST(initial, schema, CYAML_FLAG_OPTIONAL, &text_entry, 0,
+	    SCHEMA_STATES_MAX),
+	LIST(prefixes, schema, CYAML_FLAG_OPTIONAL, &text_entry, 0,
+	    SCHEMA_PREFIXES_MAX),
+	LIST(defaults, schema, CYAML_FLAG_OPTIONAL, &default_entry, 0,
+	    SCHEMA_DEFAULTS_MAX),
+	LIST(data, schema, CYAML_FLAG_OPTIONAL, &block_entry, 0,
+	    SCHEMA_BLOCKS_MAX),
+	LIST(operations, schema, CYAML_FLAG_OPTIONAL, &operation_entry, 0,
+	    SCHEMA_OPERATIONS_MAX),
+	LIST(scenarios, schema, CYAML_FLAG_OPTIONAL, &scenario_entry, 0,
+	    SCHEMA_SCENARIOS_MAX),
+	LIST(msrs, schema, CYAML_FLAG_OPTIONAL, &msr_entry, 0, SCHEMA_MSRS_MAX),
+	CYAML_FIELD_END,
+};
+static const cyaml_schema_value_t top = { CYAML_VALUE_MAPPING(
+    CYAML_FLAG_POINTER, struct schema, top_fields) };
+
+/* What the library says on the way: its first line, and the first place. */
+struct report {
+	char text[256];
+	struct position at;
+};
+
+static void
+report_line(cyaml_log_t level, void *context, const char *fmt, va_list args)
+{
+	struct report *report = context;
+	const char *place;
+	char line[256];
+
+	if (level < CYAML_LOG_ERROR)
+		return;
+	vsnprintf(line, sizeof(line), fmt, args);
+	line[strcspn(line, "\n")] = '\0';
+	place = strstr(line, "(line: ");
+	if (strncmp(line, "Load: Backtrace:", 16) == 0)
+		return;
+	if (report->text[0] == '\0' && place == NULL)
+		snprintf(report->text, sizeof(report->text), "%s",
+		    strncmp(line, "Load: ", 6) == 0 ? line + 6 : line);
+	else if (place != NULL && report->at.line == 0)
+		sscanf(place, "(line: %u, column: %u)", &report->at.line,
+		    &report->at.column);
+}
+
+static const cyaml_config_t *
+configuration(struct report *report, cyaml_config_t *config)
+{
+	*config = (cyaml_config_t){
+		.log_fn = report_line,
+		.log_ctx = report,
+		.mem_fn = cyaml_mem,
+		.log_level = CYAML_LOG_ERROR,
+		.flags = CYAML_CFG_NO_ALIAS,
+	};
+	return config;
+}
+
+/* The library's words and ours, where a name follows. */
+static const struct {
+	const char *said, *before, *after;
+} phrases[] = {
+	{ "Unexpected key: ", "unexpected key \"", "\"" },
+	{ "Missing required mapping field: ", "the key \"", "\" is missing" },
+	{ "Mapping field already seen: ", "the key \"", "\" is there twice" },
+	{ "Invalid uint64_t value: ", "not a number: ", "" },
+	{ "Invalid uint32_t value: ", "not a number: ", "" },
+	{ "Invalid ENUM value: ", "not one of the words that it may be: ", "" },
+	{ "libyaml: ", "", "" },
+	{ "Expecting STRING, got event: SEQUENCE_START",
+	    "a text is wanted, this is a list", "" },
+	{ "Expecting STRING, got event: MAPPING_START",
+	    "a text is wanted, these are keys and values", "" },
+	{ "Expecting SEQUENCE, got event: SCALAR",
+	    "a list is wanted, this is a text", "" },
+	{ "Expecting SEQUENCE, got event: MAPPING_START",
+	    "a list is wanted, these are keys and values", "" },
+	{ "Expecting MAPPING, got event: SCALAR",
+	    "keys and values are wanted, this is a text", "" },
+	{ "Expecting MAPPING, got event: SEQUENCE_START",
+	    "keys and values are wanted, this is a list", "" },
+};
+
+static int
+complain(const char *path, const char *text, size_t text_bytes,
+    const struct report *report, const char *fallback, struct tz_error *err)
+{
+	const char *said = report->text[0] != '\0' ? report->text : fallback;
+	const char *before = "", *after = "";
+	struct position at = report->at;
+	char counted[48] = "";
+	unsigned entries;
+	size_t i;
+
+	for (i = 0; i < TZ_ARRAY_LEN(phrases); i++) {
+		size_t bytes = strlen(phrases[i].said);
+
+		if (strncmp(said, phrases[i].said, bytes) != 0)
+			continue;
+		said += bytes;
+		before = phrases[i].before;
+		after = phrases[i].after;
+		/* The library's place is the last value's before these. */
+		if (i == 0)
+			at = position_key(text, text_bytes, said, at);
+		if (strncmp(report->text, "libyaml: ", 9) == 0)
+			at = position_problem(text, text_bytes);
+		break;
+	}
+	if (sscanf(said, "Excessive entries (%u max)", &entries) == 1)
+		snprintf(
+		    counted, sizeof(counted), "more than %u entries", entries);
+	if (counted[0] != '\0')
+		said = counted;
+	if (at.line == 0)
+		at = (struct position){ 1, 1 };
+	return tz_error(err, TZ_EFORMAT, "%s:%u:%u: %s%s%s", path, at.line,
+	    at.column, before, said, after);
+}
+
+char *
+schema_text(const char *path, size_t *text_bytes, struct tz_error *err)
+{
+	FILE *file = fopen(path, "r");
+	char *text = NULL;
+	size_t room = 0;
+	FILE *copy;
+	int c;
+
+	if (file == NULL) {
+		tz_error(err, TZ_ENOENT, "%s: %s", path, strerror(errno));
+		return NULL;
+	}
+	copy = open_memstream(&text, &room);
+	if (copy != NULL) {
+		while ((c = getc(file)) != EOF)
+			putc(c, copy);
+		if (fclose(copy) != 0 || ferror(file)) {
+			free(text);
+			text = NULL;
+		}
+	}
+	fclose(file);
+	if (text == NULL)
+		tz_error(err, TZ_EIO, "%s: cannot be read", path);
+	*text_bytes = room;
+	return text;
+}
+
+int
+schema_load(const char *path, const char *text, size_t text_bytes,
+    struct schema **schema, struct tz_error *err)
+{
+	struct report report = { .text = "" };
+	cyaml_config_t config;
+	cyaml_err_t error;
+
+	*schema = NULL;
+	error = cyaml_load_data((const uint8_t *)text, text_bytes,
+	    configuration(&report, &config), &top, (cyaml_data_t **)schema,
+	    NULL);
+	if (error == CYAML_OK && *schema == NULL)
+		return tz_error(
+		    err, TZ_EFORMAT, "%s:1:1: there is nothing in it", path);
+	if (error == CYAML_OK)
+		return 0;
+	return complain(
+	    path, text, text_bytes, &report, cyaml_strerror(error), err);
+}
+
+void
+schema_free(struct schema *schema)
+{
+	struct report report = { .text = "" };
+	cyaml_config_t config;
+
+	cyaml_free(configuration(&report, &config), &top, schema, 0);
+}

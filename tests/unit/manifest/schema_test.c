@@ -1,0 +1,201 @@
+/*
+ * Goal: a manifest is read as it is written, and one that is wrong is one line
+ * with the place and the cause. Method: a right one with one thing changed.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/unit/manifest/fixture.h"
+
+#include <cmocka.h>
+
+static const char *root;
+
+/* The right manifest with FROM for TO: what is said about it. */
+static const struct {
+	const char *from, *to, *said;
+} wrongs[] = {
+	{ "os: native", "os: native\n@x",
+	    ":3:1: found character that cannot start any token" },
+	{ "os: native", "os: native\nbogus: 1",
+	    ":3:1: unexpected key \"bogus\"" },
+	{ "name: ctl, at: 0", "name: ctl, bogus: 1, at: 0",
+	    ":13:21: unexpected key \"bogus\"" },
+	{ "os: native\n", "", ": the key \"os\" is missing" },
+	{ "os: native", "os: native\nos: native",
+	    " the key \"os\" is there twice" },
+	{ "os: native", "os: [native]",
+	    ":2:5: a text is wanted, this is a list" },
+	{ "bytes: 24", "bytes: many", ":11:12: not a number: 'many'" },
+	{ "strict: true", "strict: maybe",
+	    ":25:75: not one of the words that it may be: maybe" },
+	{ "cpus: all", "cpus: some",
+	    "not one of the words that it may be: some" },
+	{ "settings: manual=x", "settings: &a x\nmodule: *a", "lias" },
+	{ "[text: /dev/x,",
+	    "[value: 1, value: 2, value: 3, value: 4, value: 5, ",
+	    "more than 5 entries" },
+	{ "instances: [\"\", b]", "instances: [a, b, c, d, e]",
+	    ":6:25: more than 4 entries" },
+	{ "text: abc", "text: abcde", ":20:9: \"word\": the text has more" },
+	{ "value: 3, variants", "value: 0x123456789, variants",
+	    ":19:9: \"freq\": 0x123456789 has more than 32 bits" },
+	{ "[{value: 5}", "[{value: 0x123456789}",
+	    ":19:60: \"freq\": 0x123456789 has more than 32 bits" },
+	{ "at: 16, bytes: 8", "at: 17, bytes: 8",
+	    ":15:9: \"more\": at 17 there are not 8 bytes in \"set\"" },
+	{ "at: 4, bytes: 4, text: abc", "at: 4, bytes: 3, value: 1",
+	    "\"word\": 1, 2, 4 or 8 bytes, not 3" },
+	{ "at: 8, bytes: 8, slot", "at: 8, bytes: 2, slot",
+	    "\"fd\" has to have 8 bytes" },
+	{ "data: more", "data: less",
+	    ":15:9: \"less\": no such block of data" },
+	{ "text: abc", "text: abc, value: 1", "more than one of value, slot" },
+	{ "{name: word, at: 4, bytes: 4, text: abc}",
+	    "{name: word, at: 0, bytes: 8, data: more}",
+	    "operation \"set\" has more than 96 values" },
+	{ "name: exit", "name: cpus",
+	    ":26:12: \"cpus\": two operations of that name" },
+	{ "name: exit", "name: Exit", ":26:12: \"Exit\": letters a to z only" },
+	{ "call: sem_wait", "call: sem_post_wait",
+	    ":25:24: \"sem_post_wait\": no such call" },
+	{ "needs: [loaded]", "needs: [loaded*]",
+	    "\"loaded*\": '*' stands for an instance, and there is none" },
+	{ "actors: [1, 2]", "actors: [1, 4]", "actor 4: they are numbered" },
+	{ "name: two-2", "name: one",
+	    ":29:12: \"one\": two scenarios of that name" },
+	{ "name: one", "name: \"one:\"", "a to z, 0 to 9 and '-' only" },
+	{ "cpus: 2", "cpus: 9", "1 to 8 CPUs are possible" },
+	{ "steps: open+set}", "steps: open+sett}",
+	    ":28:45: step 1, \"sett\": no such operation" },
+	{ "steps: open+set}", "steps: 1wait}",
+	    "\"1wait\": a step that nothing before it allows" },
+	{ "steps: open+set}", "steps: exit+open}",
+	    "a step that nothing before it allows" },
+	{ "prefixes: [\"\", open,", "prefixes: [\"\", open, open,",
+	    "\"open\": this prefix is there twice" },
+	{ "prefixes: [\"\", open", "prefixes: [\"\", openn",
+	    ":8:16: step 0, \"openn\": no such operation" },
+	{ "fields: [ctl]", "fields: [cto]",
+	    ":31:15: \"cto\": no operation that configures has such a field" },
+	{ "when: {field: ctl", "when: {field: word2",
+	    "\"word2\": no operation that configures has such a field" },
+	{ "shift: 4", "shift: 64", "a shift is at most 63" },
+};
+
+static void
+a_wrong_manifest_is_one_line_with_its_place(void **state)
+{
+	struct manifest *manifest;
+	size_t i, right = 0;
+	const char *said;
+
+	(void)state;
+	for (i = 0; i < TZ_ARRAY_LEN(wrongs); i++) {
+		int error = fixture_read(
+		    fixture_with(wrongs[i].from, wrongs[i].to), &manifest,
+		    &said);
+
+		if (error != -TZ_EFORMAT || strchr(said, '\n') != NULL ||
+		    strstr(said, wrongs[i].said) == NULL)
+			print_error("%s: %d, \"%s\" instead of \"%s\"\n",
+			    wrongs[i].to, error, said, wrongs[i].said);
+		else
+			right++;
+		assert_null(manifest);
+	}
+	assert_int_equal(right, TZ_ARRAY_LEN(wrongs));
+}
+
+static void
+nothing_and_no_mapping_are_wrong(void **state)
+{
+	struct manifest *manifest;
+	const char *said;
+
+	(void)state;
+	assert_int_equal(fixture_read("", &manifest, &said), -TZ_EFORMAT);
+	assert_string_equal(said, "driver.yaml:1:1: there is nothing in it");
+	assert_int_equal(fixture_read("- a\n", &manifest, &said), -TZ_EFORMAT);
+	assert_string_equal(said,
+	    "driver.yaml:1:1: keys and values are wanted, this is a list");
+}
+
+static void
+a_driver_that_is_not_there_is_no_entry(void **state)
+{
+	struct manifest *manifest;
+	struct tz_error err;
+
+	(void)state;
+	assert_int_equal(
+	    manifest_read(root, "nonesuch", &manifest, &err), -TZ_ENOENT);
+	assert_non_null(strstr(err.text, "nonesuch/driver.yaml"));
+	assert_int_equal(
+	    manifest_read(root, "../driver/x", &manifest, &err), -TZ_ENOENT);
+}
+
+static void
+what_is_written_is_read(void **state)
+{
+	struct manifest *manifest = fixture_manifest();
+	const struct manifest_scenario *two;
+
+	(void)state;
+	assert_string_equal(manifest_actor(manifest), "a");
+	assert_string_equal(manifest_settings(manifest), "manual=x");
+	assert_int_equal(manifest_scenario_count(manifest), 2);
+	two = manifest_scenario(manifest, "two-2");
+	assert_ptr_equal(two, manifest_scenario_at(manifest, 1));
+	assert_null(manifest_scenario(manifest, "two"));
+	assert_string_equal(two->title, "Two");
+	assert_string_equal(two->settings, "k=1");
+	assert_int_equal(two->cpus, 2);
+	assert_string_equal(manifest_scenario(manifest, "one")->settings, "");
+	assert_int_equal(manifest_op_count(manifest), 7);
+	assert_string_equal(manifest_op_name(manifest, 1), "openb");
+	assert_string_equal(manifest_op_name(manifest, 3), "setb");
+	assert_int_equal(manifest_op_variants(manifest, 0), 1);
+	assert_int_equal(manifest_op_variants(manifest, 2), 5);
+	manifest_free(manifest);
+}
+
+/* The drivers that are here, and that no scenario is called as another is. */
+static void
+the_drivers_manifests_are_right(void **state)
+{
+	static const char *const drivers[] = { "freebsd-pt", "insntrace" };
+	struct manifest *manifest[TZ_ARRAY_LEN(drivers)];
+	struct tz_error err;
+	size_t i, j;
+
+	(void)state;
+	for (i = 0; i < TZ_ARRAY_LEN(drivers); i++) {
+		if (manifest_read(root, drivers[i], &manifest[i], &err) != 0)
+			fail_msg("%s", err.text);
+		assert_true(manifest_scenario_count(manifest[i]) >= 5);
+	}
+	for (j = 0; j < manifest_scenario_count(manifest[0]); j++)
+		assert_null(manifest_scenario(
+		    manifest[1], manifest_scenario_at(manifest[0], j)->name));
+	for (i = 0; i < TZ_ARRAY_LEN(drivers); i++)
+		manifest_free(manifest[i]);
+}
+
+int
+main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_wrong_manifest_is_one_line_with_its_place),
+		cmocka_unit_test(nothing_and_no_mapping_are_wrong),
+		cmocka_unit_test(a_driver_that_is_not_there_is_no_entry),
+		cmocka_unit_test(what_is_written_is_read),
+		cmocka_unit_test(the_drivers_manifests_are_right),
+	};
+
+	root = argc > 1 ? argv[1] : ".";
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,166 @@
+/*
+ * Goal: sequences as text and back, each wrong one by name, and what is left when
+ * a step is dropped. Method: texts.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/unit/manifest/fixture.h"
+
+#include <cmocka.h>
+
+static struct manifest *manifest;
+
+static int
+setup(void **state)
+{
+	(void)state;
+	manifest = fixture_manifest();
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	(void)state;
+	manifest_free(manifest);
+	return 0;
+}
+
+static void
+text_comes_back_as_it_was(void **state)
+{
+	static const char *const texts[] = {
+		"open",
+		"open+set",
+		"open-+1openb.1-+2set.1.4+3exit",
+		"cpus+cpus+cpus",
+		"set.2.3.5-",
+	};
+	char text[200];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < TZ_ARRAY_LEN(texts); i++) {
+		struct sequence sequence = fixture_sequence(manifest, texts[i]);
+
+		assert_true(
+		    sequence_format(manifest, &sequence, text, sizeof(text)));
+		assert_string_equal(text, texts[i]);
+		assert_true(sequence_format(
+		    manifest, &sequence, text, strlen(texts[i]) + 1));
+		assert_false(sequence_format(
+		    manifest, &sequence, text, strlen(texts[i])));
+	}
+}
+
+static void
+steps_are_what_the_text_says(void **state)
+{
+	struct sequence sequence = fixture_sequence(
+	    manifest, "0open+2setb.1.4-+set");
+
+	(void)state;
+	assert_int_equal(sequence.count, 3);
+	assert_int_equal(sequence.step[0].actor, 0);
+	assert_int_equal(sequence.step[1].actor, 2);
+	assert_string_equal(
+	    manifest_op_name(manifest, sequence.step[1].op), "setb");
+	assert_true(sequence.step[1].async);
+	assert_int_equal(sequence.step[1].variant_count, 2);
+	assert_int_equal(sequence.step[1].variant[1], 4);
+	assert_false(sequence.step[2].async);
+}
+
+static void
+a_wrong_text_is_an_error_that_names_the_step(void **state)
+{
+	static const struct {
+		const char *text, *said;
+	} wrongs[] = {
+		{ "", "step 0, \"\": no such operation" },
+		{ "open+", "step 1, \"\": no such operation" },
+		{ "open+shut", "step 1, \"shut\": no such operation" },
+		{ "4open", "step 0, \"4open\": no such actor" },
+		{ "12open", "step 0, \"12open\": no such operation" },
+		{ "open.0", "step 0, \"open.0\": no such variant" },
+		{ "open.2", "step 0, \"open.2\": no such variant" },
+		{ "cpus.1", "no such variant" },
+		{ "set.", "not [ACTOR]OPERATION[.VARIANT]...[-]" },
+		{ "set.1x", "not [ACTOR]OPERATION[.VARIANT]...[-]" },
+		{ "set--", "not [ACTOR]OPERATION[.VARIANT]...[-]" },
+		{ "set.1.2", "two variants of one value" },
+		{ "wait", "step 0, \"wait\": not an operation of this actor" },
+	};
+	struct sequence sequence;
+	struct tz_error err;
+	char many[800] = "open";
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < TZ_ARRAY_LEN(wrongs); i++) {
+		if (sequence_parse(manifest, wrongs[i].text, &sequence, &err) !=
+			-TZ_EUSAGE ||
+		    strstr(err.text, wrongs[i].said) == NULL)
+			fail_msg("%s: %s", wrongs[i].text, err.text);
+	}
+	for (i = 1; i < SCRIPT_STEPS_MAX; i++)
+		strcat(many, "+open");
+	assert_int_equal(sequence_parse(manifest, many, &sequence, &err), 0);
+	strcat(many, "+open");
+	assert_int_equal(
+	    sequence_parse(manifest, many, &sequence, &err), -TZ_EUSAGE);
+	assert_string_equal(err.text, "more than 64 steps");
+}
+
+/* "FROM", the step that goes, and what is left. */
+static void
+what_depended_on_a_dropped_step_goes_with_it(void **state)
+{
+	static const struct {
+		const char *from;
+		unsigned step;
+		const char *to;
+	} rows[] = {
+		{ "open+set+cpus", 2, "open+set" },
+		{ "open+set+cpus", 0, "cpus" },
+		{ "open+openb+set+setb", 0, "openb+setb" },
+		/* Another result is there. */
+		{ "open+open+set", 0, "open+set" },
+		{ "open+open+set", 1, "open+set" },
+		/* It had no result before either. */
+		{ "set+open+set", 1, "set" },
+		/* The pointer that leads to the slot is one of another value. */
+		{ "open+cpus+1wait", 0, "cpus" },
+		{ "open+1wait+cpus", 1, "open+cpus" },
+		{ "open", 0, "" },
+	};
+	char text[100];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < TZ_ARRAY_LEN(rows); i++) {
+		struct sequence from = fixture_sequence(manifest, rows[i].from);
+
+		sequence_drop(manifest, &from, rows[i].step, &from);
+		assert_true(
+		    sequence_format(manifest, &from, text, sizeof(text)));
+		assert_string_equal(text, rows[i].to);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(text_comes_back_as_it_was),
+		cmocka_unit_test(steps_are_what_the_text_says),
+		cmocka_unit_test(a_wrong_text_is_an_error_that_names_the_step),
+		cmocka_unit_test(what_depended_on_a_dropped_step_goes_with_it),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
