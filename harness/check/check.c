@@ -1,0 +1,233 @@
+/*
+ * The rows, the events' way to those who judge them, and the list of violations.
+ */
+#include "harness/check/state.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static_assert(CHECK_COUNT <= 64, "a mask of rows has 64 bits");
+
+static const struct check_info check_infos[] = {
+#define CHECK(id, name, text, citation) [CHECK_##id] = { name, text, citation },
+#include "harness/check/check.def"
+#undef CHECK
+};
+
+/* In this order: who asks what a page was comes before who forgets it. */
+static const struct {
+	enum event_kind kind;
+	void (*judge)(struct check *check, const struct event *event);
+} judges[] = {
+	{ EVENT_TRACE_ON, session_trace_on },
+	{ EVENT_TRACE_ON, table_trace_on },
+	{ EVENT_TRACE_OFF, session_trace_off },
+	{ EVENT_TRACE_OFF, ledger_off },
+	{ EVENT_PSB, session_psb },
+	{ EVENT_OUTPUT, owner_output },
+	{ EVENT_OUTPUT, session_output },
+	{ EVENT_OUTPUT, ledger_output },
+	{ EVENT_TOPA_PMI, nmi_pmi },
+	{ EVENT_STOPPED, table_stopped },
+	{ EVENT_STOPPED, session_broken },
+	{ EVENT_PT_ERROR, table_error },
+	{ EVENT_PT_ERROR, session_broken },
+	{ EVENT_TOPA_ENTRY, table_entry },
+	{ EVENT_NMI, nmi_delivered },
+	{ EVENT_NMI_DONE, nmi_done },
+	{ EVENT_ACT, nmi_act },
+	{ EVENT_DRAIN, ledger_drain },
+	{ EVENT_LOST, ledger_lost },
+	{ EVENT_ALLOC, owner_alloc },
+	{ EVENT_FREE, owner_free },
+	{ EVENT_STACK, owner_stack },
+	{ EVENT_BUFFER, ledger_buffer },
+	{ EVENT_BUFFER, owner_site },
+	{ EVENT_CALL_BEGIN, session_call_begin },
+	{ EVENT_CALL_END, session_call_end },
+	{ EVENT_CALL_END, ledger_call_end },
+	{ EVENT_CALL_END, table_call_end },
+	{ EVENT_CALL_END, nmi_call_end },
+	{ EVENT_EXIT, session_exit },
+};
+
+const struct check_info *
+check_info(enum check_id id)
+{
+	TZ_ASSERT(id < CHECK_COUNT);
+	return &check_infos[id];
+}
+
+enum check_id
+check_find(const char *name)
+{
+	unsigned id = 0;
+
+	while (id < CHECK_COUNT && strcmp(check_infos[id].name, name) != 0)
+		id++;
+	return (enum check_id)id;
+}
+
+uint64_t
+check_all(void)
+{
+	return TZ_BIT(CHECK_COUNT) - 1;
+}
+
+struct check *
+check_create(const struct check_config *config)
+{
+	struct check *check = calloc(1, sizeof(*check));
+
+	TZ_ASSERT(config->cpu_count <= MACHINE_CPUS_MAX);
+	TZ_ASSERT(config->reads.translate != NULL);
+	TZ_ASSERT(config->reads.rip != NULL && config->reads.pt != NULL);
+	if (check == NULL)
+		return NULL;
+	check->config = *config;
+	check->trace_frames = calloc(
+	    config->ram_bytes / CHECK_PAGE_BYTES / 64 + 1, sizeof(uint64_t));
+	if (check->trace_frames == NULL) {
+		free(check);
+		return NULL;
+	}
+	check_begin(check);
+	return check;
+}
+
+void
+check_destroy(struct check *check)
+{
+	if (check == NULL)
+		return;
+	free(check->trace_frames);
+	free(check);
+}
+
+void
+check_begin(struct check *check)
+{
+	struct check_core *core = &check->core;
+	bool on[MACHINE_CPUS_MAX];
+	size_t kept = offsetof(struct check_core, page_count);
+
+	for (unsigned i = 0; i < MACHINE_CPUS_MAX; i++)
+		on[i] = core->cpu[i].on;
+	page_set_frames(check, false);
+	memset((char *)core + kept, 0, sizeof(*core) - kept);
+	for (unsigned i = 0; i < MACHINE_CPUS_MAX; i++) {
+		core->cpu[i].on = on[i];
+		core->cpu[i].stream = CHECK_NO_STREAM;
+	}
+}
+
+void
+check_event(struct check *check, const struct event *event)
+{
+	TZ_ASSERT(event->cpu < MACHINE_CPUS_MAX);
+	check->core.event = *event;
+	for (size_t i = 0; i < TZ_ARRAY_LEN(judges); i++) {
+		if (judges[i].kind == event->kind)
+			judges[i].judge(check, event);
+	}
+	check->core.event_number++;
+}
+
+bool
+check_in(const struct check_range range[4], uint64_t address)
+{
+	for (unsigned i = 0; i < 4; i++) {
+		if (address >= range[i].begin && address < range[i].end)
+			return true;
+	}
+	return false;
+}
+
+uint16_t
+check_step_of(const struct check *check, unsigned cpu)
+{
+	const struct check_actor *actors = check->core.actor;
+
+	for (unsigned i = 0; i < SCRIPT_ACTORS; i++) {
+		if (actors[i].active && actors[i].cpu == cpu)
+			return actors[i].step;
+	}
+	return CHECK_NO_STEP;
+}
+
+struct check_place
+check_here(const struct check *check)
+{
+	const struct check_core *core = &check->core;
+	unsigned cpu = core->event.cpu;
+
+	return (struct check_place){
+		.cpu = (uint16_t)cpu,
+		.step = check_step_of(check, cpu),
+		.insns = core->event.insns,
+		.cycles = core->event.cycles,
+		.rip = check->config.reads.rip(check->config.reads.arg, cpu),
+		.event = core->event_number,
+	};
+}
+
+void
+check_violate(struct check *check, enum check_id id, unsigned sub,
+    const struct check_place *at, const char *fmt, ...)
+{
+	const struct check_config *config = &check->config;
+	struct check_core *core = &check->core;
+	struct check_violation *violation;
+	uint64_t key = 0;
+	va_list args;
+
+	TZ_ASSERT(id < CHECK_COUNT && sub <= UINT8_MAX);
+	if ((config->enabled >> id & 1) == 0 ||
+	    (core->cpu[at->cpu].excused >> id & 1) != 0)
+		return;
+	if (config->function != NULL)
+		key = config->function(config->function_arg, at->rip);
+	key = key << 16 ^ key >> 48 ^ sub << 8 ^ id;
+	for (uint32_t i = 0; i < core->violation_count; i++) {
+		if (core->violation_key[i] == key)
+			return;
+	}
+	if (core->violation_count == CHECK_VIOLATION_MAX)
+		return;
+	core->violation_key[core->violation_count] = key;
+	violation = &core->violation[core->violation_count++];
+	*violation = (struct check_violation){
+		.id = id,
+		.cpu = at->cpu,
+		.step = at->step,
+		.insns = at->insns,
+		.cycles = at->cycles,
+		.rip = at->rip,
+		.event = at->event,
+	};
+	va_start(args, fmt);
+	vsnprintf(violation->text, sizeof(violation->text), fmt, args);
+	va_end(args);
+}
+
+size_t
+check_count(const struct check *check)
+{
+	return check->core.violation_count;
+}
+
+const struct check_violation *
+check_at(const struct check *check, size_t index)
+{
+	TZ_ASSERT(index < check->core.violation_count);
+	return &check->core.violation[index];
+}
+
+const uint64_t *
+check_trace_frames(const struct check *check)
+{
+	return check->trace_frames;
+}

@@ -1,0 +1,146 @@
+/*
+ * The invariants of a run as a table (check.def), judged event by event.  A struct
+ * check is one block of memory without pointers into itself, so that it is kept and
+ * put back together with the machine's snapshots.  README.md says which events each
+ * row is judged from, and what excuses it.
+ *
+ * It does not look into trace bytes (traces/ decodes them) and knows no driver: what
+ * an operation means, the caller says.
+ */
+#ifndef TOPAZ_HARNESS_CHECK_CHECK_H
+#define TOPAZ_HARNESS_CHECK_CHECK_H
+
+#include "emu/machine.h"
+
+enum check_id {
+#define CHECK(id, name, text, citation) CHECK_##id,
+#include "harness/check/check.def"
+#undef CHECK
+	CHECK_COUNT
+};
+
+struct check_info {
+	const char *name;     /* "topa-error": in reports and baselines */
+	const char *text;     /* the invariant, one sentence */
+	const char *citation; /* where it comes from */
+};
+const struct check_info *check_info(enum check_id id);
+/* The check of that name; CHECK_COUNT: there is none. */
+enum check_id check_find(const char *name);
+/* All rows, for check_config.enabled. */
+uint64_t check_all(void);
+
+/* What a trace MSR has to be when TraceEn rises: (msr & mask) == value. */
+#define CHECK_EXPECT_MAX 24
+struct check_expect {
+	uint32_t msr; /* 0x570 CTL, 0x572 CR3_MATCH, 0x580.. ADDRn */
+	uint64_t mask, value;
+	const char *field; /* of the configuration: for the message */
+};
+
+/* What is read of the machine.  Every member must be set. */
+struct check_reads {
+	void *arg;
+	bool (*translate)(void *arg, unsigned cpu, struct gva va, uint64_t *pa);
+	uint64_t (*rip)(void *arg, unsigned cpu);
+	void (*pt)(void *arg, unsigned cpu, struct machine_pt *pt);
+};
+struct check_reads check_reads_machine(struct machine *machine);
+
+struct check_range {
+	uint64_t begin, end; /* linear; both 0: unused */
+};
+
+struct check_config {
+	struct check_reads reads;
+	/* The number of the function at RIP (its symbol's address), by which
+	 * violations are told apart; NULL: one violation a row. */
+	uint64_t (*function)(void *arg, uint64_t rip);
+	void *function_arg;
+	unsigned cpu_count;
+	uint64_t ram_bytes;
+	struct check_range driver_text[4], driver_data[4], kernel_data[4];
+	/* Which of the rows are judged; bit by enum check_id. */
+	uint64_t enabled;
+};
+
+#define CHECK_TEXT_BYTES    200
+#define CHECK_VIOLATION_MAX 8
+#define CHECK_NO_STEP       UINT16_MAX
+
+struct check_violation {
+	enum check_id id;
+	uint16_t cpu;
+	uint16_t step; /* of the script that ran on that CPU's actor, or
+			  CHECK_NO_STEP */
+	uint64_t insns, cycles, rip;
+	uint64_t event; /* number of the event, from 0 at check_begin() */
+	char text[CHECK_TEXT_BYTES];
+};
+
+struct check;
+
+/* NULL: out of memory. */
+struct check *check_create(const struct check_config *config);
+void check_destroy(struct check *check);
+
+/* Forgets everything but allocations, stacks and TraceEn: a new run begins. */
+void check_begin(struct check *check);
+
+/* Each event of the machine, in order, from boot on. */
+void check_event(struct check *check, const struct event *event);
+/* Each step the machine announces (only driver stores are judged). */
+void check_step(struct check *check, const struct machine_step *step);
+/* A deviation was caused on purpose: what is excused by it.  EVENT_ACT says the
+ * same; both may come. */
+void check_act(struct check *check, unsigned cpu, enum act act);
+/* The run is over. */
+void check_end(struct check *check, const struct machine_result *result);
+
+/*
+ * What the caller knows of the operations.  At EVENT_CALL_BEGIN means after that
+ * event was given to check_event(), and so on.
+ */
+#define CHECK_ALL_STREAMS UINT64_MAX
+
+/* At EVENT_CALL_END of success: tracing is configured; replaces what was expected. */
+void check_configured(
+    struct check *check, const struct check_expect *expect, size_t count);
+/*
+ * At EVENT_CALL_BEGIN of an operation that starts a session: what nobody collected
+ * until now nobody wants.  If the operation fails, this is taken back.
+ */
+void check_starting(struct check *check);
+/* At its EVENT_CALL_END of success.  The CPUs that trace; 0: a thread is traced that
+ * is one of the actors, wherever it runs. */
+void check_started(struct check *check, unsigned cpu_mask);
+/* At EVENT_CALL_END of success: no CPU of the mask traces until a new start. */
+void check_stopped(struct check *check, unsigned cpu_mask);
+/*
+ * At EVENT_CALL_BEGIN of an operation that reports what a buffer holds as often as
+ * it is asked: if nothing was written since, the same may be reported once more.
+ */
+void check_rereading(struct check *check, uint64_t stream);
+/*
+ * At EVENT_CALL_END of success: user space has taken all that the driver reports
+ * of STREAM (or CHECK_ALL_STREAMS).
+ */
+void check_collected(struct check *check, uint64_t stream);
+/* At EVENT_CALL_END of success: the driver is unloaded. */
+void check_unloaded(struct check *check);
+
+/* Violations in order; one of an (id, rip's function) is kept once. */
+size_t check_count(const struct check *check);
+const struct check_violation *check_at(const struct check *check, size_t index);
+
+/* Pages of RAM that hold trace: one bit a page, for machine_hash(). */
+const uint64_t *check_trace_frames(const struct check *check);
+
+/* State, for snapshots: check_size() is what check_save() writes now.  The hash is
+ * without absolute time and counts. */
+size_t check_size(const struct check *check);
+void check_save(const struct check *check, void *state);
+void check_restore(struct check *check, const void *state);
+uint64_t check_hash(const struct check *check);
+
+#endif

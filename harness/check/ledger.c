@@ -1,0 +1,347 @@
+/*
+ * Where each byte of a trace buffer ended up: reported, reported lost, overwritten,
+ * left over.  Rows reported-*, overwritten, overwritten-unreported, unreported-tail,
+ * unreported-close and lost-excess.
+ */
+#include "harness/check/state.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static const struct {
+	enum check_id id;
+	const char *text;
+} tallies[TALLY_COUNT] = {
+	[TALLY_UNWRITTEN] = { CHECK_REPORTED_UNWRITTEN,
+	    "that were never written" },
+	[TALLY_TWICE] = { CHECK_REPORTED_TWICE, "a second time" },
+	[TALLY_ORDER] = { CHECK_REPORTED_ORDER, "while older ones are not" },
+	[TALLY_FOREIGN] = { CHECK_REPORTED_FOREIGN,
+	    "that are of another buffer" },
+	[TALLY_OVERWRITTEN] = { CHECK_OVERWRITTEN,
+	    "in place of older ones, which were overwritten" },
+};
+
+/* The stream of KEY; CHECK_STREAMS_MAX: it was never named, or too many are. */
+static unsigned
+ledger_find(const struct check *check, uint64_t key)
+{
+	for (uint32_t i = 0; i < check->core.stream_count; i++) {
+		if (check->core.stream[i].key == key)
+			return i;
+	}
+	return CHECK_STREAMS_MAX;
+}
+
+static unsigned
+ledger_make(struct check *check, uint64_t key)
+{
+	unsigned stream = ledger_find(check, key);
+
+	if (stream != CHECK_STREAMS_MAX ||
+	    check->core.stream_count == CHECK_STREAMS_MAX)
+		return stream;
+	stream = check->core.stream_count++;
+	check->core.stream[stream] = (struct check_stream){ .key = key };
+	return stream;
+}
+
+static void
+ledger_flush(struct check *check, unsigned index)
+{
+	struct check_stream *stream = &check->core.stream[index];
+
+	for (unsigned i = 0; i < TALLY_COUNT; i++) {
+		if (stream->tally[i].bytes != 0 && !stream->blurred)
+			check_violate(check, tallies[i].id, 0,
+			    &stream->tally[i].at,
+			    "stream %" PRIu32 ": %" PRIu64
+			    " bytes are reported %s",
+			    EVENT_STREAM_ID(stream->key),
+			    stream->tally[i].bytes, tallies[i].text);
+		stream->tally[i].bytes = 0;
+	}
+}
+
+void
+ledger_settle(struct check *check, unsigned index, bool final)
+{
+	struct check_stream *stream = &check->core.stream[index];
+	struct check_unread *unread = &stream->unread;
+	struct check_place at = check_here(check);
+	uint32_t id = EVENT_STREAM_ID(stream->key);
+
+	ledger_flush(check, index);
+	if (!final || stream->blurred)
+		return;
+	if (stream->missing && unread->overwritten > unread->lost)
+		check_violate(check, CHECK_OVERWRITTEN_UNREPORTED, 0,
+		    &stream->overwritten_at,
+		    "stream %" PRIu32 ": %" PRIu64
+		    " bytes were overwritten unreported, %" PRIu64
+		    " reported lost",
+		    id, unread->overwritten, unread->lost);
+	if (unread->lost > unread->overwritten && !stream->unsure)
+		check_violate(check, CHECK_LOST_EXCESS, 0, &at,
+		    "stream %" PRIu32 ": %" PRIu64
+		    " bytes reported lost, %" PRIu64 " were",
+		    id, unread->lost, unread->overwritten);
+	if (stream->owed != 0)
+		check_violate(check, CHECK_UNREPORTED_TAIL, 0, &stream->owed_at,
+		    "stream %" PRIu32 ": %" PRIu64
+		    " bytes written before tracing went off are not reported",
+		    id, stream->owed);
+	stream->owed = 0;
+	stream->missing = false;
+}
+
+/* Its frames are named anew, or nobody's. */
+static void
+ledger_reset(struct check *check, unsigned index)
+{
+	struct check_stream *stream = &check->core.stream[index];
+	uint64_t key = stream->key;
+
+	page_forget_stream(check, index);
+	*stream = (struct check_stream){ .key = key, .fresh = true };
+	for (unsigned i = 0; i < MACHINE_CPUS_MAX; i++) {
+		if (check->core.cpu[i].stream == index)
+			check->core.cpu[i].stream = CHECK_NO_STREAM;
+		check->core.cpu[i].last_valid = false;
+	}
+}
+
+void
+ledger_close(struct check *check, unsigned index)
+{
+	struct check_stream *stream = &check->core.stream[index];
+	struct check_place at = check_here(check);
+	uint64_t left = segment_bytes(stream);
+
+	ledger_settle(check, index, true);
+	if (left != 0 && stream->drained && !stream->asked && !stream->blurred)
+		check_violate(check, CHECK_UNREPORTED_CLOSE, 0, &at,
+		    "stream %" PRIu32 ": %" PRIu64
+		    " bytes are freed with the buffer, unreported",
+		    EVENT_STREAM_ID(stream->key), left);
+	ledger_reset(check, index);
+}
+
+void
+ledger_buffer(struct check *check, const struct event *event)
+{
+	const struct check_page *page = page_find(check, event->b);
+	unsigned index = ledger_make(check, event->a);
+	struct check_stream *stream;
+
+	if (index == CHECK_STREAMS_MAX)
+		return;
+	stream = &check->core.stream[index];
+	if (page != NULL && page->stream == index) {
+		/* The same buffer once more, or a part of it. */
+		stream->cursor = page->index + 1u;
+		return;
+	}
+	if (page != NULL)
+		ledger_close(check, page->stream);
+	if (stream->cursor != stream->page_count)
+		ledger_close(check, index);
+	if (stream->page_count == 0)
+		ledger_reset(check, index);
+	if (stream->page_count == CHECK_BUFFER_MAX) {
+		stream->blurred = true;
+		return;
+	}
+	page_name(check, event->b, index, stream->page_count);
+	stream->cursor = ++stream->page_count;
+}
+
+/* Calls EACH for the parts of [PA, +BYTES) that lie in pages. */
+static void
+ledger_pages(struct check *check, uint64_t pa, uint64_t bytes,
+    void (*each)(struct check *check, const struct check_page *page,
+	uint32_t begin, uint32_t end))
+{
+	while (bytes != 0) {
+		uint64_t offset = pa % CHECK_PAGE_BYTES;
+		uint64_t part = CHECK_PAGE_BYTES - offset;
+		const struct check_page *page = page_find(check, pa);
+
+		if (part > bytes)
+			part = bytes;
+		if (page != NULL) {
+			uint64_t begin = page->index * CHECK_PAGE_BYTES +
+			    offset;
+
+			each(check, page, (uint32_t)begin,
+			    (uint32_t)(begin + part));
+		}
+		pa += part;
+		bytes -= part;
+	}
+}
+
+static void
+ledger_write(struct check *check, const struct check_page *page, uint32_t begin,
+    uint32_t end)
+{
+	struct check_stream *stream = &check->core.stream[page->stream];
+
+	check->core.cpu[check->core.event.cpu].stream = page->stream;
+	stream->fresh = false;
+	stream->written = true;
+	stream->asked = true;
+	stream->owed = 0;
+	if (!stream->blurred)
+		segment_write(check, page->stream, begin, end);
+}
+
+void
+ledger_output(struct check *check, const struct event *event)
+{
+	ledger_pages(check, event->a, event->b, ledger_write);
+}
+
+static void
+ledger_read(struct check *check, const struct check_page *page, uint32_t begin,
+    uint32_t end)
+{
+	unsigned index = ledger_find(check, check->core.event.a);
+	struct check_stream *stream;
+
+	if (index == CHECK_STREAMS_MAX)
+		return;
+	stream = &check->core.stream[index];
+	if (page->stream != index) {
+		segment_tally(check, index, TALLY_FOREIGN, end - begin);
+		return;
+	}
+	stream->drained = true;
+	segment_read(check, index, begin, end);
+	stream->to_end = end == stream->page_count * CHECK_PAGE_BYTES;
+	if (stream->to_end && stream->unread.count == 0)
+		table_told(check, index);
+}
+
+/* A buffer that nobody named is not judged. */
+void
+ledger_drain(struct check *check, const struct event *event)
+{
+	ledger_pages(check, event->b, event->c, ledger_read);
+}
+
+void
+ledger_lost(struct check *check, const struct event *event)
+{
+	unsigned index = ledger_make(check, event->a);
+	struct check_stream *stream;
+
+	if (index == CHECK_STREAMS_MAX)
+		return;
+	stream = &check->core.stream[index];
+	stream->unread.lost += event->c;
+	/* 0: something is missing, nobody knows how much. */
+	if (event->c == 0)
+		stream->unsure = true;
+	table_told(check, index);
+	table_told(check, CHECK_NO_STREAM);
+}
+
+void
+ledger_off(struct check *check, const struct event *event)
+{
+	uint8_t index = check->core.cpu[event->cpu].stream;
+
+	if (index != CHECK_NO_STREAM)
+		check->core.stream[index].asked = false;
+}
+
+static bool
+ledger_is_tracing(const struct check *check, unsigned stream)
+{
+	for (unsigned i = 0; i < MACHINE_CPUS_MAX; i++) {
+		if (check->core.cpu[i].on &&
+		    check->core.cpu[i].stream == stream)
+			return true;
+	}
+	return false;
+}
+
+void
+ledger_call_end(struct check *check, const struct event *event)
+{
+	const struct check_actor *actor = NULL;
+
+	if (event->b < SCRIPT_ACTORS)
+		actor = &check->core.actor[event->b];
+	for (uint32_t i = 0; i < check->core.stream_count; i++) {
+		struct check_stream *stream = &check->core.stream[i];
+
+		ledger_flush(check, i);
+		stream->asked = true;
+		/* The start was refused: the session goes on. */
+		if (actor != NULL && actor->ages && (int64_t)event->c < 0) {
+			for (uint32_t j = 0; j < stream->unread.count; j++)
+				stream->unread.segment[j].old = false;
+			stream->fresh = false;
+		}
+	}
+}
+
+void
+check_starting(struct check *check)
+{
+	struct check_core *core = &check->core;
+
+	session_settle(check);
+	core->actor[core->last_actor].ages = true;
+	for (unsigned i = 0; i < MACHINE_CPUS_MAX; i++)
+		core->cpu[i].stopped = core->cpu[i].failed = false;
+	for (uint32_t i = 0; i < core->stream_count; i++) {
+		struct check_stream *stream = &core->stream[i];
+
+		ledger_settle(check, i, true);
+		for (uint32_t j = 0; j < stream->unread.count; j++)
+			stream->unread.segment[j].old = true;
+		stream->unread.overwritten = stream->unread.lost = 0;
+		stream->unsure = false;
+		stream->fresh = stream->written = true;
+	}
+}
+
+void
+check_rereading(struct check *check, uint64_t key)
+{
+	for (uint32_t i = 0; i < check->core.stream_count; i++) {
+		struct check_stream *stream = &check->core.stream[i];
+
+		if (key != CHECK_ALL_STREAMS && stream->key != key)
+			continue;
+		if (stream->written) {
+			stream->kept = stream->unread;
+			stream->written = false;
+		} else {
+			stream->unread = stream->kept;
+		}
+	}
+}
+
+void
+check_collected(struct check *check, uint64_t key)
+{
+	for (uint32_t i = 0; i < check->core.stream_count; i++) {
+		struct check_stream *stream = &check->core.stream[i];
+
+		if (key != CHECK_ALL_STREAMS && stream->key != key)
+			continue;
+		ledger_flush(check, i);
+		if (stream->unread.overwritten > stream->unread.lost)
+			stream->missing = true;
+		table_collected(check, i);
+		if (ledger_is_tracing(check, i))
+			continue;
+		stream->owed = segment_bytes(stream);
+		stream->owed_at = check_here(check);
+	}
+	table_collected(check, CHECK_NO_STREAM);
+}

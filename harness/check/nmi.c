@@ -1,0 +1,137 @@
+/*
+ * Rows nmi-unclaimed, nmi-stolen and pmi-lost, and what an act excuses: only that
+ * which is the act itself, never a loss that nobody reports.
+ */
+#include "harness/check/state.h"
+
+#define GLOBAL_STATUS_PMI TZ_BIT(55)
+#define LVT_MASKED        TZ_BIT(16)
+
+#define ROW(id)           (TZ_BIT(CHECK_##id))
+#define ROWS_NMI          (ROW(NMI_UNCLAIMED) | ROW(NMI_STOLEN))
+#define ROWS_TABLE                                                        \
+ (ROW(TABLE_OWNED) | ROW(TABLE_WHOLE) | ROW(TOPA_ORDER) | ROW(WRAP_INT) | \
+     ROW(STOP_INT) | ROW(TOPA_ERROR))
+#define ROWS_FLIP                                                            \
+ (ROWS_TABLE | ROW(OUTPUT_OWNED) | ROW(OUTPUT_FREED) | ROW(OUTPUT_FOREIGN) | \
+     ROW(UNMODELLED))
+
+/* On the CPU of the act, to the end of the run. */
+static const struct {
+	enum act act;
+	uint64_t rows;
+} excuses[] = {
+	{ ACT_LATE, ROW(PMI_LOST) },
+	{ ACT_LOST, ROWS_NMI | ROW(PMI_LOST) },
+	{ ACT_DOUBLE, ROWS_NMI },
+	{ ACT_MERGE, ROW(PMI_LOST) },
+	{ ACT_SPURIOUS, ROWS_NMI },
+	{ ACT_BIT55, ROWS_NMI | ROW(PMI_LOST) },
+	{ ACT_STUCK, ROWS_NMI | ROW(PMI_LOST) },
+	{ ACT_LVT, ROW(PMI_LOST) },
+	{ ACT_ERROR, ROW(TOPA_ERROR) },
+	{ ACT_STALE, ROWS_TABLE },
+	{ ACT_FLIP_TOPA, ROWS_FLIP },
+	{ ACT_FLIP_AREA,
+	    ROWS_FLIP | ROW(CONFIG_APPLIED) | ROW(GP_FAULT) | ROW(FIRST_PSB) },
+	{ ACT_XRSTORS_GP, ROW(GP_FAULT) },
+	{ ACT_WRMSR_GP, ROW(GP_FAULT) },
+};
+
+void
+check_act(struct check *check, unsigned cpu, enum act act)
+{
+	struct check_cpu *of = &check->core.cpu[cpu];
+
+	TZ_ASSERT(cpu < MACHINE_CPUS_MAX);
+	for (size_t i = 0; i < TZ_ARRAY_LEN(excuses); i++) {
+		if (excuses[i].act == act)
+			of->excused |= excuses[i].rows;
+	}
+	if (act == ACT_NMI)
+		of->foreign = true;
+	/* Trace is lost that nobody can count. */
+	if (act == ACT_OVERFLOW || act == ACT_STOP || act == ACT_ERROR) {
+		for (uint32_t i = 0; i < check->core.stream_count; i++)
+			check->core.stream[i].unsure = true;
+	}
+}
+
+void
+nmi_act(struct check *check, const struct event *event)
+{
+	if (event->a < ACT_COUNT)
+		check_act(check, event->cpu, (enum act)event->a);
+}
+
+/* A PMI that the LVT entry holds back causes no NMI. */
+void
+nmi_pmi(struct check *check, const struct event *event)
+{
+	if (event->b == 0)
+		check->core.cpu[event->cpu].pmi = true;
+}
+
+static bool
+nmi_bit(const struct check *check, unsigned cpu, struct machine_pt *pt)
+{
+	check->config.reads.pt(check->config.reads.arg, cpu, pt);
+	return (pt->global_status & GLOBAL_STATUS_PMI) != 0;
+}
+
+/* Two causes that meet are one NMI. */
+void
+nmi_delivered(struct check *check, const struct event *event)
+{
+	struct check_cpu *cpu = &check->core.cpu[event->cpu];
+	struct machine_pt pt;
+
+	cpu->serving_pmi = cpu->pmi;
+	cpu->serving_foreign = cpu->foreign;
+	cpu->serving_bit = nmi_bit(check, event->cpu, &pt);
+	cpu->pmi = cpu->foreign = false;
+}
+
+void
+nmi_done(struct check *check, const struct event *event)
+{
+	struct check_cpu *cpu = &check->core.cpu[event->cpu];
+	struct check_place at = check_here(check);
+
+	if (cpu->serving_pmi && event->a == 0)
+		check_violate(check, CHECK_NMI_UNCLAIMED, 0, &at,
+		    "a ToPA PMI's NMI on CPU %u: no handler claims it%s",
+		    event->cpu,
+		    cpu->serving_bit ? ""
+				     : "; GLOBAL_STATUS[55] was clear already");
+	/* The bit may be set during the NMI: then the claim is right. */
+	if (cpu->serving_foreign && !cpu->serving_pmi && !cpu->serving_bit &&
+	    !cpu->pmi && event->a != 0)
+		check_violate(check, CHECK_NMI_STOLEN, 0, &at,
+		    "a foreign NMI on CPU %u is claimed, with "
+		    "GLOBAL_STATUS[55] clear",
+		    event->cpu);
+	cpu->serving_pmi = cpu->serving_foreign = cpu->serving_bit = false;
+}
+
+void
+nmi_call_end(struct check *check, const struct event *event)
+{
+	struct check_place at = check_here(check);
+	struct machine_pt pt;
+	bool bit = nmi_bit(check, event->cpu, &pt);
+
+	if (!pt.trigger_en || pt.in_nmi || pt.nmi_pending)
+		return;
+	if (bit)
+		check_violate(check, CHECK_PMI_LOST, 0, &at,
+		    "CPU %u traces with GLOBAL_STATUS[55] set and no NMI "
+		    "pending; its LVT entry is %s",
+		    event->cpu,
+		    (pt.lvt_pc & LVT_MASKED) != 0 ? "masked" : "open");
+	else if ((pt.lvt_pc & LVT_MASKED) != 0 &&
+	    check->core.cpu[event->cpu].uses_int)
+		check_violate(check, CHECK_PMI_LOST, 0, &at,
+		    "CPU %u traces with its LVT entry masked: no PMI can come",
+		    event->cpu);
+}

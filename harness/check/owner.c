@@ -1,0 +1,299 @@
+/*
+ * Who holds which memory, and rows output-owned, -freed, -foreign, foreign-store,
+ * store-freed and leak.
+ */
+#include "emu/abi.h"
+#include "harness/check/state.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* The index of the first extent that ends behind PA. */
+static uint32_t
+owner_lower(const struct check *check, uint64_t pa)
+{
+	uint32_t low = 0, high = check->core.extent_count;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+		const struct check_extent *extent = &check->extent[mid];
+
+		if (extent->pa + extent->bytes <= pa)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+const struct check_extent *
+owner_find(const struct check *check, uint64_t pa)
+{
+	uint32_t at = owner_lower(check, pa);
+
+	if (at == check->core.extent_count || check->extent[at].pa > pa)
+		return NULL;
+	return &check->extent[at];
+}
+
+/* The extents [FROM, TO) are gone. */
+static void
+owner_remove(struct check *check, uint32_t from, uint32_t to)
+{
+	memmove(&check->extent[from], &check->extent[to],
+	    (check->core.extent_count - to) * sizeof(check->extent[0]));
+	check->core.extent_count -= to - from;
+}
+
+/* What the extent overlaps must have been given back unheard. */
+static void
+owner_insert(struct check *check, const struct check_extent *extent)
+{
+	struct check_core *core = &check->core;
+	uint32_t from = owner_lower(check, extent->pa);
+	uint32_t to = from;
+
+	while (to < core->extent_count &&
+	    check->extent[to].pa < extent->pa + extent->bytes)
+		to++;
+	owner_remove(check, from, to);
+	if (core->extent_count == CHECK_EXTENTS_MAX) {
+		core->extents_full = true;
+		return;
+	}
+	memmove(&check->extent[from + 1], &check->extent[from],
+	    (core->extent_count - from) * sizeof(check->extent[0]));
+	check->extent[from] = *extent;
+	core->extent_count++;
+	page_reuse(check, extent->pa, extent->bytes);
+}
+
+void
+owner_alloc(struct check *check, const struct event *event)
+{
+	const struct check_reads *reads = &check->config.reads;
+	struct check_extent extent = { .va = event->a, .caller = event->c };
+	uint64_t done = 0;
+
+	if (event->b == 0)
+		return;
+	if (event->a >= ABI_DMAP &&
+	    event->a - ABI_DMAP < check->config.ram_bytes) {
+		extent.pa = event->a - ABI_DMAP;
+		extent.bytes = event->b;
+		owner_insert(check, &extent);
+		return;
+	}
+	while (done < event->b) {
+		struct gva va = { event->a + done };
+		uint64_t bytes = CHECK_PAGE_BYTES - va.u % CHECK_PAGE_BYTES;
+
+		if (bytes > event->b - done)
+			bytes = event->b - done;
+		extent.bytes = bytes;
+		if (reads->translate(reads->arg, event->cpu, va, &extent.pa))
+			owner_insert(check, &extent);
+		done += bytes;
+	}
+}
+
+static void
+owner_forget(struct check *check, const struct check_extent *extent)
+{
+	struct check_core *core = &check->core;
+	uint32_t at = core->freed_next;
+
+	core->freed[at].pa = extent->pa;
+	core->freed[at].bytes = extent->bytes;
+	core->freed_next = (at + 1) % CHECK_FREED_MAX;
+	if (core->freed_count < CHECK_FREED_MAX)
+		core->freed_count++;
+	for (uint64_t pa = extent->pa; pa < extent->pa + extent->bytes;) {
+		const struct check_page *page = page_find(check, pa);
+
+		if (page != NULL)
+			ledger_close(check, page->stream);
+		pa = (pa / CHECK_PAGE_BYTES + 1) * CHECK_PAGE_BYTES;
+	}
+}
+
+void
+owner_free(struct check *check, const struct event *event)
+{
+	for (uint32_t i = 0; i < check->core.extent_count;) {
+		struct check_extent extent = check->extent[i];
+
+		if (extent.va != event->a) {
+			i++;
+			continue;
+		}
+		table_freed(check, &extent);
+		owner_forget(check, &extent);
+		owner_remove(check, i, i + 1);
+	}
+}
+
+void
+owner_stack(struct check *check, const struct event *event)
+{
+	struct check_core *core = &check->core;
+
+	for (uint32_t i = 0; i < core->stack_count; i++) {
+		if (core->stack[i].pa == event->a) {
+			core->stack[i].bytes = event->b;
+			return;
+		}
+	}
+	if (core->stack_count == CHECK_STACKS_MAX)
+		return;
+	core->stack[core->stack_count].pa = event->a;
+	core->stack[core->stack_count++].bytes = event->b;
+}
+
+static bool
+owner_was_freed(const struct check *check, uint64_t pa)
+{
+	const struct check_core *core = &check->core;
+
+	for (uint32_t i = 0; i < core->freed_count; i++) {
+		if (pa >= core->freed[i].pa &&
+		    pa - core->freed[i].pa < core->freed[i].bytes)
+			return true;
+	}
+	return false;
+}
+
+static bool
+owner_is_stack(const struct check *check, uint64_t pa)
+{
+	const struct check_core *core = &check->core;
+
+	for (uint32_t i = 0; i < core->stack_count; i++) {
+		if (pa >= core->stack[i].pa &&
+		    pa - core->stack[i].pa < core->stack[i].bytes)
+			return true;
+	}
+	return false;
+}
+
+/* The caller that allocated a buffer's page allocates buffers. */
+void
+owner_site(struct check *check, const struct event *event)
+{
+	const struct check_extent *extent = owner_find(check, event->b);
+	struct check_core *core = &check->core;
+
+	if (extent == NULL)
+		return;
+	for (uint32_t i = 0; i < core->site_count; i++) {
+		if (core->site[i] == extent->caller)
+			return;
+	}
+	if (core->site_count < CHECK_SITES_MAX)
+		core->site[core->site_count++] = extent->caller;
+}
+
+static bool
+owner_is_buffer(
+    const struct check *check, const struct check_extent *extent, uint64_t pa)
+{
+	const struct check_core *core = &check->core;
+
+	if (page_find(check, pa) != NULL || core->site_count == 0)
+		return true;
+	for (uint32_t i = 0; i < core->site_count; i++) {
+		if (core->site[i] == extent->caller)
+			return true;
+	}
+	return false;
+}
+
+void
+owner_output(struct check *check, const struct event *event)
+{
+	uint64_t pa = event->a, end = event->a + event->b;
+	struct check_place at;
+	enum check_id id;
+
+	if (check->core.extents_full)
+		return;
+	while (pa < end) {
+		const struct check_extent *extent = owner_find(check, pa);
+
+		if (extent == NULL)
+			break;
+		if (!owner_is_buffer(check, extent, pa)) {
+			at = check_here(check);
+			check_violate(check, CHECK_OUTPUT_FOREIGN, 0, &at,
+			    "%" PRIu64 " bytes of trace to %#" PRIx64
+			    ", an allocation that is no trace buffer",
+			    event->b, pa);
+			return;
+		}
+		pa = extent->pa + extent->bytes;
+	}
+	if (pa >= end)
+		return;
+	at = check_here(check);
+	id = owner_was_freed(check, pa) ? CHECK_OUTPUT_FREED
+					: CHECK_OUTPUT_OWNED;
+	check_violate(check, id, 0, &at,
+	    "%" PRIu64 " bytes of trace to %#" PRIx64 "; nobody holds %#" PRIx64
+	    "%s",
+	    event->b, event->a, pa,
+	    id == CHECK_OUTPUT_FREED ? " any more" : "");
+}
+
+void
+check_step(struct check *check, const struct machine_step *step)
+{
+	const struct check_config *config = &check->config;
+	struct check_place at = {
+		.cpu = (uint16_t)step->cpu,
+		.step = check_step_of(check, step->cpu),
+		.insns = step->insns,
+		.rip = step->rip,
+		.event = check->core.event_number,
+	};
+	struct gva va = { step->store_va };
+	uint64_t pa;
+
+	if (step->store_bytes == 0 ||
+	    !check_in(config->driver_text, step->rip) ||
+	    check_in(config->driver_data, va.u) ||
+	    !config->reads.translate(config->reads.arg, step->cpu, va, &pa) ||
+	    pa >= config->ram_bytes || owner_is_stack(check, pa) ||
+	    owner_find(check, pa) != NULL)
+		return;
+	if (check_in(config->kernel_data, va.u))
+		check_violate(check, CHECK_FOREIGN_STORE, 0, &at,
+		    "%u bytes to %#" PRIx64 ", the kernel's data",
+		    step->store_bytes, va.u);
+	else if (owner_was_freed(check, pa))
+		check_violate(check, CHECK_STORE_FREED, 0, &at,
+		    "%u bytes to %#" PRIx64 ", which was freed",
+		    step->store_bytes, va.u);
+}
+
+void
+owner_unloaded(struct check *check)
+{
+	struct check_place at = check_here(check);
+	uint64_t first = 0, bytes = 0, parts = 0;
+
+	for (uint32_t i = 0; i < check->core.extent_count; i++) {
+		const struct check_extent *extent = &check->extent[i];
+
+		if (!check_in(check->config.driver_text, extent->caller))
+			continue;
+		if (parts++ == 0) {
+			first = extent->va;
+			at.rip = extent->caller;
+		}
+		bytes += extent->bytes;
+	}
+	if (parts != 0)
+		check_violate(check, CHECK_LEAK, 0, &at,
+		    "%" PRIu64 " bytes still allocated, among them %#" PRIx64,
+		    bytes, first);
+}

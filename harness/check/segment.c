@@ -1,0 +1,208 @@
+/*
+ * The bytes of a buffer that were written and not reported, as segments in the order
+ * of writing.  A buffer without loss has at most two: up to its end, and from its
+ * beginning on.
+ */
+#include "harness/check/state.h"
+
+#include <string.h>
+
+static void
+segment_remove(struct check_unread *unread, uint32_t index)
+{
+	memmove(&unread->segment[index], &unread->segment[index + 1],
+	    (unread->count - index - 1) * sizeof(unread->segment[0]));
+	unread->count--;
+}
+
+/* Takes [BEGIN, END), which meets segment INDEX; true: the segment is no more. */
+static bool
+segment_cut(
+    struct check_stream *stream, uint32_t index, uint32_t begin, uint32_t end)
+{
+	struct check_unread *unread = &stream->unread;
+	struct check_segment *segment = &unread->segment[index];
+	struct check_segment rest = *segment;
+
+	rest.begin = end;
+	if (begin > segment->begin && end < segment->end) {
+		if (unread->count == CHECK_SEGMENTS) {
+			stream->blurred = true;
+			return false;
+		}
+		memmove(segment + 2, segment + 1,
+		    (unread->count - index - 1) * sizeof(*segment));
+		segment->end = begin;
+		segment[1] = rest;
+		unread->count++;
+		return false;
+	}
+	if (begin > segment->begin)
+		segment->end = begin;
+	else if (end < segment->end)
+		segment->begin = end;
+	else {
+		segment_remove(unread, index);
+		return true;
+	}
+	return false;
+}
+
+uint64_t
+segment_bytes(const struct check_stream *stream)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < stream->unread.count; i++) {
+		const struct check_segment *segment =
+		    &stream->unread.segment[i];
+
+		if (!segment->old)
+			bytes += segment->end - segment->begin;
+	}
+	return bytes;
+}
+
+static void
+segment_overwrite(struct check *check, struct check_stream *stream,
+    uint32_t begin, uint32_t end)
+{
+	struct check_unread *unread = &stream->unread;
+
+	for (uint32_t i = 0; i < unread->count && !stream->blurred;) {
+		struct check_segment was = unread->segment[i];
+		uint32_t from = was.begin > begin ? was.begin : begin;
+		uint32_t to = was.end < end ? was.end : end;
+
+		if (from >= to) {
+			i++;
+			continue;
+		}
+		if (!was.old) {
+			if (unread->overwritten <= unread->lost)
+				stream->overwritten_at = check_here(check);
+			unread->overwritten += to - from;
+		}
+		if (!segment_cut(stream, i, from, to))
+			i++;
+	}
+}
+
+void
+segment_write(
+    struct check *check, unsigned stream_index, uint32_t begin, uint32_t end)
+{
+	struct check_stream *stream = &check->core.stream[stream_index];
+	struct check_unread *unread = &stream->unread;
+	struct check_segment *last;
+
+	TZ_ASSERT(begin < end);
+	segment_overwrite(check, stream, begin, end);
+	if (end > stream->high)
+		stream->high = end;
+	last = unread->count == 0 ? NULL : &unread->segment[unread->count - 1];
+	if (last != NULL && last->end == begin && !last->old) {
+		last->end = end;
+		return;
+	}
+	if (unread->count == CHECK_SEGMENTS) {
+		stream->blurred = true;
+		return;
+	}
+	unread->segment[unread->count++] = (struct check_segment){
+		.begin = begin,
+		.end = end,
+	};
+}
+
+void
+segment_tally(struct check *check, unsigned stream, enum check_tally tally,
+    uint64_t bytes)
+{
+	struct check_stream *of = &check->core.stream[stream];
+
+	if (of->tally[tally].bytes == 0)
+		of->tally[tally].at = check_here(check);
+	of->tally[tally].bytes += bytes;
+}
+
+/* Bytes [BEGIN, returned) that are in no segment are reported. */
+static uint32_t
+segment_read_stale(
+    struct check *check, unsigned stream_index, uint32_t begin, uint32_t end)
+{
+	const struct check_stream *stream = &check->core.stream[stream_index];
+	enum check_tally tally = TALLY_UNWRITTEN;
+
+	for (uint32_t i = 0; i < stream->unread.count; i++) {
+		uint32_t next = stream->unread.segment[i].begin;
+
+		if (next >= begin && next < end)
+			end = next;
+	}
+	if (begin < stream->high) {
+		tally = TALLY_TWICE;
+		if (end > stream->high)
+			end = stream->high;
+	}
+	segment_tally(check, stream_index, tally, end - begin);
+	return end;
+}
+
+/* The segment that BEGIN is in, or .count. */
+static uint32_t
+segment_find(const struct check_unread *unread, uint32_t begin)
+{
+	uint32_t i = 0;
+
+	while (i < unread->count &&
+	    (begin < unread->segment[i].begin ||
+		begin >= unread->segment[i].end))
+		i++;
+	return i;
+}
+
+/* Is BEGIN the oldest unreported byte?  What is old may be left out. */
+static bool
+segment_is_next(const struct check_unread *unread, uint32_t begin)
+{
+	uint32_t i = 0;
+
+	while (i < unread->count && unread->segment[i].begin != begin &&
+	    unread->segment[i].old)
+		i++;
+	return i < unread->count && unread->segment[i].begin == begin;
+}
+
+void
+segment_read(
+    struct check *check, unsigned stream_index, uint32_t begin, uint32_t end)
+{
+	struct check_stream *stream = &check->core.stream[stream_index];
+	struct check_unread *unread = &stream->unread;
+
+	while (begin < end && !stream->blurred) {
+		uint32_t i = segment_find(unread, begin);
+		uint32_t to = end;
+
+		if (i == unread->count) {
+			begin = segment_read_stale(
+			    check, stream_index, begin, end);
+			continue;
+		}
+		if (to > unread->segment[i].end)
+			to = unread->segment[i].end;
+		/* Not what was meant: that was overwritten. */
+		if (!segment_is_next(unread, begin))
+			segment_tally(check, stream_index,
+			    unread->overwritten > unread->lost
+				? TALLY_OVERWRITTEN
+				: TALLY_ORDER,
+			    to - begin);
+		else if (!unread->segment[i].old)
+			stream->owed -= stream->owed < to - begin ? stream->owed
+								  : to - begin;
+		segment_cut(stream, i, begin, to);
+		begin = to;
+	}
+}

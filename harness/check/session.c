@@ -1,0 +1,270 @@
+/*
+ * Whether tracing does what user space asked for: rows config-applied, empty-trace,
+ * first-psb, on-after-stop and trace-left-on; and which operations run.
+ */
+#include "harness/check/state.h"
+
+#include <inttypes.h>
+
+/* The least that a PSB+ out of scope takes, flushed: no packet is beyond it. */
+#define PSB_BYTES     32
+
+#define MASK_PTRS_LOW UINT64_C(0x7f)
+
+static uint64_t
+session_msr(const struct machine_pt *pt, uint32_t msr, uint64_t ctl)
+{
+	unsigned range = (msr - 0x580) / 2;
+
+	switch (msr) {
+	case 0x560:
+		return pt->output_base;
+	case 0x561:
+		return pt->mask_ptrs;
+	case 0x570:
+		return ctl;
+	case 0x571:
+		return pt->status;
+	case 0x572:
+		return pt->cr3_match;
+	default:
+		TZ_ASSERT(msr >= 0x580 && range < TZ_ARRAY_LEN(pt->addr_a));
+		return msr % 2 == 0 ? pt->addr_a[range] : pt->addr_b[range];
+	}
+}
+
+static void
+session_check_config(
+    struct check *check, const struct machine_pt *pt, uint64_t ctl)
+{
+	struct check_core *core = &check->core;
+	struct check_place at = check_here(check);
+
+	for (uint32_t i = 0; i < core->expect_count; i++) {
+		const struct check_expect *expect = &core->expect[i];
+		uint64_t found = session_msr(pt, expect->msr, ctl) &
+		    expect->mask;
+
+		if (found == expect->value || (core->expect_checked >> i & 1))
+			continue;
+		core->expect_checked |= UINT32_C(1) << i;
+		check_violate(check, CHECK_CONFIG_APPLIED, i + 1, &at,
+		    "%s: MSR %#" PRIx32 " is %#" PRIx64 ", asked for %#" PRIx64
+		    " (of bits %#" PRIx64 ")",
+		    expect->field, expect->msr, found, expect->value,
+		    expect->mask);
+	}
+}
+
+void
+session_trace_on(struct check *check, const struct event *event)
+{
+	struct check_cpu *cpu = &check->core.cpu[event->cpu];
+	struct check_place at;
+	struct machine_pt pt;
+
+	check->config.reads.pt(check->config.reads.arg, event->cpu, &pt);
+	cpu->on = cpu->on_seen = cpu->first = true;
+	cpu->psb = false;
+	cpu->first_start = (pt.mask_ptrs & ~MASK_PTRS_LOW) == 0;
+	session_check_config(check, &pt, event->a);
+	if ((check->core.session.stopped >> event->cpu & 1) == 0)
+		return;
+	at = check_here(check);
+	check_violate(check, CHECK_ON_AFTER_STOP, 0, &at,
+	    "TraceEn of CPU %u rises after tracing was stopped", event->cpu);
+}
+
+void
+session_trace_off(struct check *check, const struct event *event)
+{
+	check->core.cpu[event->cpu].on = false;
+}
+
+void
+session_psb(struct check *check, const struct event *event)
+{
+	struct check_cpu *cpu = &check->core.cpu[event->cpu];
+
+	cpu->psb = true;
+	if (!cpu->nonempty)
+		cpu->psbs++;
+}
+
+void
+session_output(struct check *check, const struct event *event)
+{
+	struct check_cpu *cpu = &check->core.cpu[event->cpu];
+	const struct check_page *page = page_find(check, event->a);
+	uint64_t psbs = cpu->psbs != 0 ? cpu->psbs : 1;
+	struct check_place at;
+
+	if (cpu->first && cpu->first_start && !cpu->psb && page != NULL &&
+	    page->index == 0 && event->a % CHECK_PAGE_BYTES == 0 &&
+	    check->core.stream[page->stream].fresh) {
+		at = check_here(check);
+		check_violate(check, CHECK_FIRST_PSB, 0, &at,
+		    "stream %" PRIu32 " begins without a PSB: STATUS had a "
+		    "PacketByteCnt left over",
+		    EVENT_STREAM_ID(check->core.stream[page->stream].key));
+	}
+	cpu->first = false;
+	if (cpu->nonempty)
+		return;
+	cpu->bytes += event->b;
+	if (cpu->bytes > psbs * PSB_BYTES) {
+		cpu->nonempty = true;
+		cpu->bytes = cpu->psbs = 0;
+	}
+}
+
+void
+session_broken(struct check *check, const struct event *event)
+{
+	check->core.cpu[event->cpu].broken = true;
+}
+
+void
+session_call_begin(struct check *check, const struct event *event)
+{
+	struct check_core *core = &check->core;
+
+	if (event->b >= SCRIPT_ACTORS)
+		return;
+	core->last_actor = (uint16_t)event->b;
+	/* A system call may end the session; where it does not, less is
+	 * judged. */
+	if (event->c < SCRIPT_LOCAL)
+		core->session.open = false;
+	core->actor[event->b] = (struct check_actor){
+		.active = true,
+		.step = (uint16_t)event->a,
+		.cpu = event->cpu,
+		.call = (uint32_t)event->c,
+		.works = event->c == SCRIPT_WORK && core->session.open,
+	};
+}
+
+void
+session_call_end(struct check *check, const struct event *event)
+{
+	struct check_core *core = &check->core;
+	struct check_actor *actor;
+
+	if (event->b >= SCRIPT_ACTORS)
+		return;
+	actor = &core->actor[event->b];
+	actor->active = false;
+	if (actor->works && core->session.open && actor->cpu == event->cpu &&
+	    (int64_t)event->c >= 0)
+		core->cpu[event->cpu].worked = true;
+}
+
+void
+check_configured(
+    struct check *check, const struct check_expect *expect, size_t count)
+{
+	struct check_core *core = &check->core;
+
+	TZ_ASSERT(count <= CHECK_EXPECT_MAX);
+	for (size_t i = 0; i < count; i++) {
+		TZ_ASSERT((expect[i].value & ~expect[i].mask) == 0);
+		core->expect[i] = expect[i];
+	}
+	core->expect_count = (uint32_t)count;
+	core->expect_checked = 0;
+}
+
+static void
+session_empty(struct check *check, const char *who, unsigned cpu, bool on)
+{
+	struct check_place at = check_here(check);
+
+	check_violate(check, CHECK_EMPTY_TRACE, 0, &at,
+	    "work ran on %s %u after the start succeeded, %s", who, cpu,
+	    on ? "no packet but PSB+ came of it" : "TraceEn never rose");
+}
+
+void
+session_settle(struct check *check)
+{
+	struct check_core *core = &check->core;
+	bool worked = false, on = false, nonempty = false;
+	unsigned where = 0;
+
+	if (core->session.accepted) {
+		for (unsigned i = 0; i < MACHINE_CPUS_MAX; i++) {
+			struct check_cpu *cpu = &core->cpu[i];
+
+			if (core->session.mask >> i & 1 && cpu->worked &&
+			    !cpu->nonempty && !cpu->broken)
+				session_empty(check, "CPU", i, cpu->on_seen);
+			where = cpu->worked ? i : where;
+			worked |= cpu->worked;
+			on |= cpu->on_seen;
+			nonempty |= cpu->nonempty || cpu->broken;
+		}
+		if (core->session.mask == 0 && worked && !nonempty)
+			session_empty(
+			    check, "the traced thread, CPU", where, on);
+	}
+	core->session.accepted = core->session.open = false;
+	core->session.stopped = 0;
+	for (unsigned i = 0; i < MACHINE_CPUS_MAX; i++) {
+		struct check_cpu *cpu = &core->cpu[i];
+
+		cpu->on_seen = cpu->on;
+		cpu->nonempty = cpu->worked = cpu->broken = false;
+		cpu->bytes = cpu->psbs = 0;
+	}
+}
+
+void
+check_started(struct check *check, unsigned cpu_mask)
+{
+	struct check_core *core = &check->core;
+
+	core->session.open = core->session.accepted = true;
+	core->session.mask = cpu_mask;
+	core->session.stopped = 0;
+}
+
+void
+check_stopped(struct check *check, unsigned cpu_mask)
+{
+	struct check_core *core = &check->core;
+	struct check_place at = check_here(check);
+
+	for (unsigned i = 0; i < MACHINE_CPUS_MAX; i++) {
+		if ((cpu_mask >> i & 1) != 0 && core->cpu[i].on)
+			check_violate(check, CHECK_ON_AFTER_STOP, 0, &at,
+			    "CPU %u traces after tracing was stopped", i);
+	}
+	core->session.stopped = cpu_mask;
+}
+
+void
+session_left_on(struct check *check, const char *when)
+{
+	struct check_place at = check_here(check);
+
+	for (unsigned i = 0; i < MACHINE_CPUS_MAX; i++) {
+		if (check->core.cpu[i].on)
+			check_violate(check, CHECK_TRACE_LEFT_ON, 0, &at,
+			    "CPU %u still traces %s", i, when);
+	}
+}
+
+void
+session_exit(struct check *check, const struct event *event)
+{
+	(void)event;
+	session_left_on(check, "when everybody has gone");
+}
+
+void
+check_unloaded(struct check *check)
+{
+	session_left_on(check, "when the driver is unloaded");
+	owner_unloaded(check);
+}

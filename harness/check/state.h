@@ -1,0 +1,229 @@
+/*
+ * The state of the invariants, shared by the files of this folder and by nobody
+ * else.  Each file's handlers are called for each event of their kind, in the order
+ * of check.c's table.
+ */
+#ifndef TOPAZ_HARNESS_CHECK_STATE_H
+#define TOPAZ_HARNESS_CHECK_STATE_H
+
+#include "harness/check/check.h"
+#include "harness/guest/user/script.h"
+
+#define CHECK_PAGE_BYTES  UINT64_C(4096)
+#define CHECK_EXTENTS_MAX 4096
+#define CHECK_PAGES_MAX   16384
+#define CHECK_BUFFER_MAX  4096 /* pages of one buffer */
+#define CHECK_STREAMS_MAX 16
+#define CHECK_SEGMENTS    16
+#define CHECK_STACKS_MAX  64
+#define CHECK_FREED_MAX   64
+#define CHECK_SITES_MAX   8
+#define CHECK_NO_STREAM   0xff
+
+/* Where something was met. */
+struct check_place {
+	uint16_t cpu, step;
+	uint64_t insns, cycles, rip, event;
+};
+
+/* A part of a live allocation that lies together physically. */
+struct check_extent {
+	uint64_t pa, bytes;
+	uint64_t va; /* of the allocation */
+	uint64_t caller;
+};
+
+/* A page of a trace buffer; sorted by frame. */
+struct check_page {
+	uint32_t frame;
+	uint16_t index; /* in its buffer */
+	uint8_t stream; /* CHECK_NO_STREAM: freed, and still holds trace */
+};
+
+/* Bytes [begin, end) of a buffer that were written and not reported. */
+struct check_segment {
+	uint32_t begin, end;
+	bool old; /* of an earlier session: may be overwritten */
+};
+
+/* What was reported wrongly, until the operation that did it ends. */
+enum check_tally {
+	TALLY_UNWRITTEN,
+	TALLY_TWICE,
+	TALLY_ORDER,
+	TALLY_FOREIGN,
+	TALLY_OVERWRITTEN,
+	TALLY_COUNT
+};
+
+/* What can be reported once more; see check_rereading(). */
+struct check_unread {
+	struct check_segment segment[CHECK_SEGMENTS]; /* as they were written */
+	uint32_t count;
+	uint64_t overwritten, lost; /* bytes */
+};
+
+struct check_stream {
+	uint64_t key;                /* EVENT_STREAM_* */
+	uint32_t page_count, cursor; /* pages named; in the naming going on */
+	uint32_t high;               /* the end of what was ever written */
+	struct check_unread unread, kept;
+	uint64_t owed; /* unreported bytes that somebody has asked for */
+	bool fresh;    /* nothing was written in this session */
+	bool unsure;  /* the unit stopped by itself: bytes are lost uncounted */
+	bool blurred; /* too much at once: not judged any more */
+	bool missing; /* somebody collected after bytes were overwritten */
+	bool asked;   /* user space ran since tracing went off */
+	bool drained;
+	bool to_end;  /* reported up to the buffer's end */
+	bool written; /* since .kept */
+	bool any_int;
+	struct check_place overwritten_at, owed_at;
+	struct {
+		uint64_t bytes;
+		struct check_place at;
+	} tally[TALLY_COUNT];
+};
+
+struct check_cpu {
+	bool on; /* TraceEn */
+	/* session.c */
+	bool first, psb;  /* since TraceEn rose: no output yet; a PSB came */
+	bool first_start; /* and the pointers were at the buffer's start */
+	bool on_seen, nonempty, worked, broken;
+	uint64_t bytes, psbs; /* until .nonempty */
+	/* ledger.c: the stream of the last output */
+	uint8_t stream;
+	/* table.c */
+	bool stopped, failed; /* and nobody was told */
+	bool last_valid, last_int, last_stop, uses_int;
+	uint8_t last_stream;
+	uint32_t last_end;
+	uint64_t table_pa, region_pa, region_bytes;
+	struct check_place stopped_at, failed_at;
+	/* nmi.c: what the next NMI, and the one in service, is caused by */
+	bool pmi, foreign, serving_pmi, serving_foreign, serving_bit;
+	uint64_t excused; /* rows; by enum check_id */
+};
+
+struct check_actor {
+	bool active, ages, works;
+	uint16_t step, cpu;
+	uint32_t call;
+};
+
+struct check_core {
+	/* Kept by check_begin(). */
+	uint32_t extent_count, stack_count, freed_count, freed_next;
+	bool extents_full;
+	struct {
+		uint64_t pa, bytes;
+	} stack[CHECK_STACKS_MAX], freed[CHECK_FREED_MAX];
+	/* Not kept, but for cpu[].on. */
+	uint32_t page_count, stream_count, site_count, violation_count;
+	uint32_t expect_count, expect_checked; /* bits */
+	uint64_t event_number;
+	struct event event;             /* the last one */
+	uint64_t site[CHECK_SITES_MAX]; /* callers that allocated buffers */
+	struct check_expect expect[CHECK_EXPECT_MAX];
+	struct check_cpu cpu[MACHINE_CPUS_MAX];
+	struct check_actor actor[SCRIPT_ACTORS];
+	uint16_t last_actor;
+	struct {
+		bool open, accepted;
+		uint32_t mask, stopped;
+	} session;
+	struct check_stream stream[CHECK_STREAMS_MAX];
+	uint64_t violation_key[CHECK_VIOLATION_MAX];
+	struct check_violation violation[CHECK_VIOLATION_MAX];
+};
+
+struct check {
+	struct check_config config;
+	struct check_core core;
+	struct check_extent extent[CHECK_EXTENTS_MAX]; /* sorted by pa */
+	struct check_page page[CHECK_PAGES_MAX];
+	uint64_t *trace_frames; /* follows from .page */
+};
+
+/* check.c: the place of the event that is being judged. */
+struct check_place check_here(const struct check *check);
+/* A violation; SUB tells violations of one row at one place apart. */
+void check_violate(struct check *check, enum check_id id, unsigned sub,
+    const struct check_place *at, const char *fmt, ...)
+    __attribute__((format(printf, 5, 6)));
+uint16_t check_step_of(const struct check *check, unsigned cpu);
+bool check_in(const struct check_range range[4], uint64_t address);
+
+/* owner.c */
+void owner_alloc(struct check *check, const struct event *event);
+void owner_free(struct check *check, const struct event *event);
+void owner_stack(struct check *check, const struct event *event);
+void owner_output(struct check *check, const struct event *event);
+void owner_site(struct check *check, const struct event *event);
+void owner_unloaded(struct check *check);
+/* The live extent that PA is in, or NULL. */
+const struct check_extent *owner_find(const struct check *check, uint64_t pa);
+
+/* pages.c: NULL: PA is in no trace buffer. */
+const struct check_page *page_find(const struct check *check, uint64_t pa);
+void page_name(
+    struct check *check, uint64_t pa, unsigned stream, uint32_t index);
+/* All pages of STREAM are nobody's. */
+void page_forget_stream(struct check *check, unsigned stream);
+/* [PA, +BYTES) holds no trace any more. */
+void page_reuse(struct check *check, uint64_t pa, uint64_t bytes);
+void page_set_frames(struct check *check, bool on);
+
+/* ledger.c */
+void ledger_buffer(struct check *check, const struct event *event);
+void ledger_output(struct check *check, const struct event *event);
+void ledger_drain(struct check *check, const struct event *event);
+void ledger_lost(struct check *check, const struct event *event);
+void ledger_off(struct check *check, const struct event *event);
+void ledger_call_end(struct check *check, const struct event *event);
+/* Frames of STREAM are freed. */
+void ledger_close(struct check *check, unsigned stream);
+/* Judges what stands; all that the run's end says is FINAL. */
+void ledger_settle(struct check *check, unsigned stream, bool final);
+
+/* segment.c: the unreported bytes of a stream. */
+void segment_write(
+    struct check *check, unsigned stream, uint32_t begin, uint32_t end);
+void segment_read(
+    struct check *check, unsigned stream, uint32_t begin, uint32_t end);
+uint64_t segment_bytes(const struct check_stream *stream);
+void segment_tally(struct check *check, unsigned stream, enum check_tally tally,
+    uint64_t bytes);
+
+/* table.c */
+void table_entry(struct check *check, const struct event *event);
+void table_trace_on(struct check *check, const struct event *event);
+void table_error(struct check *check, const struct event *event);
+void table_stopped(struct check *check, const struct event *event);
+void table_call_end(struct check *check, const struct event *event);
+/* STREAM's loss, or all, was said. */
+void table_told(struct check *check, unsigned stream);
+void table_collected(struct check *check, unsigned stream);
+void table_freed(struct check *check, const struct check_extent *extent);
+
+/* nmi.c */
+void nmi_pmi(struct check *check, const struct event *event);
+void nmi_delivered(struct check *check, const struct event *event);
+void nmi_done(struct check *check, const struct event *event);
+void nmi_act(struct check *check, const struct event *event);
+void nmi_call_end(struct check *check, const struct event *event);
+
+/* session.c */
+void session_trace_on(struct check *check, const struct event *event);
+void session_trace_off(struct check *check, const struct event *event);
+void session_psb(struct check *check, const struct event *event);
+void session_output(struct check *check, const struct event *event);
+void session_broken(struct check *check, const struct event *event);
+void session_call_begin(struct check *check, const struct event *event);
+void session_call_end(struct check *check, const struct event *event);
+void session_exit(struct check *check, const struct event *event);
+void session_settle(struct check *check);
+void session_left_on(struct check *check, const char *when);
+
+#endif

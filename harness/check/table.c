@@ -1,0 +1,211 @@
+/*
+ * What the units read of their tables and say of themselves: rows table-*, topa-*,
+ * wrap-int, stop-int, error-silent, stopped-silent and freed-in-use.
+ */
+#include "harness/check/state.h"
+
+#include <inttypes.h>
+
+/* SDM vol. 3, 33.2.7.2, table "ToPA Table Entry Fields". */
+#define ENTRY_END          TZ_BIT(0)
+#define ENTRY_INT          TZ_BIT(2)
+#define ENTRY_STOP         TZ_BIT(4)
+#define ENTRY_PA(entry)    ((entry) & ~UINT64_C(0xfff))
+#define ENTRY_BYTES(entry) (CHECK_PAGE_BYTES << tz_bits((entry), 9, 6))
+
+/* Rows table-owned and table-whole. */
+static void
+table_check_place(struct check *check, const struct event *event)
+{
+	uint64_t begin = event->a - event->c * 8;
+	const struct check_extent *here = owner_find(check, event->a);
+	const struct check_extent *first = owner_find(check, begin);
+	struct check_place at = check_here(check);
+
+	check->core.cpu[event->cpu].table_pa = begin;
+	if (check->core.extents_full)
+		return;
+	if (here == NULL)
+		check_violate(check, CHECK_TABLE_OWNED, 0, &at,
+		    "entry %" PRIu64 " of the table at %#" PRIx64
+		    " is at %#" PRIx64 ", which nobody holds",
+		    event->c, begin, event->a);
+	else if (first != NULL && first->va != here->va)
+		check_violate(check, CHECK_TABLE_WHOLE, 0, &at,
+		    "entry %" PRIu64 " of the table at %#" PRIx64
+		    " is in another allocation",
+		    event->c, begin);
+}
+
+/* REGION follows what CPU filled last. */
+static void
+table_check_order(struct check *check, const struct event *event,
+    const struct check_page *page, uint64_t bytes)
+{
+	const struct check_cpu *cpu = &check->core.cpu[event->cpu];
+	const struct check_stream *stream = &check->core.stream[page->stream];
+	uint64_t size = stream->page_count * CHECK_PAGE_BYTES;
+	uint64_t begin = page->index * CHECK_PAGE_BYTES;
+	const struct check_page *last = page_find(
+	    check, ENTRY_PA(event->b) + bytes - 1);
+	struct check_place at = check_here(check);
+
+	if (last == NULL || last->stream != page->stream ||
+	    (last->index + UINT64_C(1)) * CHECK_PAGE_BYTES != begin + bytes)
+		check_violate(check, CHECK_TOPA_ORDER, 1, &at,
+		    "region of %" PRIu64 " bytes at %#" PRIx64
+		    " goes beyond its part of the buffer",
+		    bytes, ENTRY_PA(event->b));
+	if (!cpu->last_valid || cpu->last_stream != page->stream)
+		return;
+	if (begin != cpu->last_end % size)
+		check_violate(check, CHECK_TOPA_ORDER, 0, &at,
+		    "the region at %" PRIu64 " of the buffer follows one that "
+		    "ends at %" PRIu32,
+		    begin, cpu->last_end);
+	else if (begin == 0 && stream->any_int && !cpu->last_int &&
+	    !cpu->last_stop)
+		check_violate(check, CHECK_WRAP_INT, 0, &at,
+		    "the buffer's last region has no INT, others have");
+}
+
+void
+table_entry(struct check *check, const struct event *event)
+{
+	struct check_cpu *cpu = &check->core.cpu[event->cpu];
+	uint64_t entry = event->b;
+	uint64_t bytes = ENTRY_BYTES(entry);
+	const struct check_page *page = page_find(check, ENTRY_PA(entry));
+	struct check_place at;
+
+	table_check_place(check, event);
+	if ((entry & ENTRY_END) != 0)
+		return;
+	cpu->region_pa = ENTRY_PA(entry);
+	cpu->region_bytes = bytes;
+	if ((entry & ENTRY_STOP) != 0 && (entry & ENTRY_INT) == 0) {
+		at = check_here(check);
+		check_violate(check, CHECK_STOP_INT, 0, &at,
+		    "entry %" PRIu64 " has STOP without INT", event->c);
+	}
+	cpu->uses_int |= (entry & ENTRY_INT) != 0;
+	if (page == NULL) {
+		cpu->last_valid = false;
+		return;
+	}
+	check->core.stream[page->stream].any_int |= (entry & ENTRY_INT) != 0;
+	table_check_order(check, event, page, bytes);
+	cpu->last_valid = true;
+	cpu->last_stream = page->stream;
+	cpu->last_end = (uint32_t)(page->index * CHECK_PAGE_BYTES + bytes);
+	cpu->last_int = (entry & ENTRY_INT) != 0;
+	cpu->last_stop = (entry & ENTRY_STOP) != 0;
+}
+
+/* Where the driver lets the unit go on is its own business. */
+void
+table_trace_on(struct check *check, const struct event *event)
+{
+	struct check_cpu *cpu = &check->core.cpu[event->cpu];
+
+	cpu->last_valid = false;
+	cpu->table_pa = cpu->region_pa = cpu->region_bytes = 0;
+}
+
+void
+table_error(struct check *check, const struct event *event)
+{
+	struct check_cpu *cpu = &check->core.cpu[event->cpu];
+
+	cpu->failed_at = check_here(check);
+	check_violate(check, CHECK_TOPA_ERROR, 0, &cpu->failed_at,
+	    "CPU %u: an operational error ends the output", event->cpu);
+	cpu->failed = true;
+	if (cpu->stream != CHECK_NO_STREAM)
+		check->core.stream[cpu->stream].unsure = true;
+}
+
+void
+table_stopped(struct check *check, const struct event *event)
+{
+	struct check_cpu *cpu = &check->core.cpu[event->cpu];
+
+	cpu->stopped_at = check_here(check);
+	cpu->stopped = true;
+	if (cpu->stream != CHECK_NO_STREAM)
+		check->core.stream[cpu->stream].unsure = true;
+}
+
+/* A call that fails tells, too. */
+void
+table_call_end(struct check *check, const struct event *event)
+{
+	if ((int64_t)event->c >= 0)
+		return;
+	for (unsigned i = 0; i < MACHINE_CPUS_MAX; i++)
+		check->core.cpu[i].stopped = check->core.cpu[i].failed = false;
+}
+
+void
+table_told(struct check *check, unsigned stream)
+{
+	for (unsigned i = 0; i < MACHINE_CPUS_MAX; i++) {
+		struct check_cpu *cpu = &check->core.cpu[i];
+
+		if (cpu->stream == stream)
+			cpu->stopped = cpu->failed = false;
+	}
+}
+
+void
+table_collected(struct check *check, unsigned stream)
+{
+	for (unsigned i = 0; i < MACHINE_CPUS_MAX; i++) {
+		struct check_cpu *cpu = &check->core.cpu[i];
+
+		if (cpu->stream != stream)
+			continue;
+		if (cpu->failed)
+			check_violate(check, CHECK_ERROR_SILENT, 0,
+			    &cpu->failed_at,
+			    "CPU %u met an operational error; who collected "
+			    "its trace was told of no loss",
+			    i);
+		if (cpu->stopped)
+			check_violate(check, CHECK_STOPPED_SILENT, 0,
+			    &cpu->stopped_at,
+			    "CPU %u stopped tracing by itself; who collected "
+			    "its trace was told of no loss",
+			    i);
+		cpu->failed = cpu->stopped = false;
+	}
+}
+
+static bool
+table_meets(const struct check_extent *extent, uint64_t pa, uint64_t bytes)
+{
+	return bytes != 0 && pa < extent->pa + extent->bytes &&
+	    extent->pa < pa + bytes;
+}
+
+void
+table_freed(struct check *check, const struct check_extent *extent)
+{
+	for (unsigned i = 0; i < MACHINE_CPUS_MAX; i++) {
+		const struct check_cpu *cpu = &check->core.cpu[i];
+		bool table = table_meets(
+		    extent, cpu->table_pa, cpu->table_pa != 0 ? 8 : 0);
+		struct check_place at;
+
+		if (!cpu->on ||
+		    (!table &&
+			!table_meets(
+			    extent, cpu->region_pa, cpu->region_bytes)))
+			continue;
+		at = check_here(check);
+		check_violate(check, CHECK_FREED_IN_USE, 0, &at,
+		    "the %s at %#" PRIx64 " is freed while CPU %u uses it",
+		    table ? "table" : "region",
+		    table ? cpu->table_pa : cpu->region_pa, i);
+	}
+}

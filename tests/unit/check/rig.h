@@ -1,0 +1,85 @@
+/*
+ * What the tests of the invariants share: short runs written down as tables, on a
+ * machine of which there are only the few registers that are read.
+ *
+ * Before each run: a ToPA table at RIG_TABLE, four pages of a trace buffer from
+ * RIG_BUFFER on (stream 0, named), a page of something else at RIG_OTHER, and a stack
+ * at RIG_STACK; a page at RIG_FREED was freed.
+ */
+#ifndef TOPAZ_TESTS_UNIT_CHECK_RIG_H
+#define TOPAZ_TESTS_UNIT_CHECK_RIG_H
+
+#include "emu/abi.h"
+#include "harness/check/check.h"
+#include "harness/guest/user/script.h"
+
+#define RIG_PAGE   UINT64_C(0x1000)
+#define RIG_TABLE  UINT64_C(0x10000)
+#define RIG_BUFFER UINT64_C(0x20000)
+#define RIG_OTHER  UINT64_C(0x30000)
+#define RIG_FREED  UINT64_C(0x40000)
+#define RIG_KERNEL UINT64_C(0x60000)    /* physical, of the kernel's data */
+#define RIG_STACK  (RIG_KERNEL + 0x800) /* among it, of 256 bytes */
+#define RIG_MAPPED UINT64_C(0xffffc00000000000)
+#define RIG_TEXT   UINT64_C(0xffffffff81000000)
+#define RIG_KDATA  (ABI_KERNBASE + RIG_KERNEL)
+#define RIG_DATA   (RIG_KDATA + 0x400)          /* the driver's, among it */
+#define RIG_SITE   UINT64_C(0xffffffff80201000) /* allocates buffers */
+
+enum rig_op {
+	RIG_NONE,
+	RIG_EVENT,
+	RIG_CTL,    /* a: GLOBAL_STATUS, b: LVT, c: MASK_PTRS; TriggerEn = 1 */
+	RIG_STATUS, /* a: CR3_MATCH, b: ADDR0_A, c: STATUS; TriggerEn = 0,
+			  GLOBAL_STATUS[55] = 1 */
+	RIG_STORE,  /* a: rip, b: address */
+	RIG_STARTING,
+	RIG_STARTED,   /* a: CPUs */
+	RIG_STOPPED,   /* a: CPUs */
+	RIG_REREADING, /* a: stream */
+	RIG_COLLECTED, /* a: stream */
+	RIG_EXPECT,    /* a: MSR, b: mask, c: value */
+	RIG_UNLOADED,
+	RIG_ENDS, /* a: enum machine_end, b: exit code */
+	RIG_PANICS,
+};
+
+struct rig_step {
+	enum rig_op op;
+	enum event_kind kind;
+	unsigned cpu;
+	uint64_t a, b, c;
+	const char *text; /* RIG_PANICS */
+};
+
+#define EVENT_ON(which, what, a, b, c)          \
+ {                                              \
+  RIG_EVENT, EVENT_##what, which, a, b, c, NULL \
+ }
+#define DO(op, a, b, c)                  \
+ {                                       \
+  RIG_##op, EVENT_NOTE, 0, a, b, c, NULL \
+ }
+
+/* All on CPU 0, actor 0, stream 0. */
+#define EV(what, a, b, c) EVENT_ON(0, what, a, b, c)
+#define ON                EV(TRACE_ON, 0x2109, 0, 0)
+#define OFF               EV(TRACE_OFF, 0x2109, 0, 0)
+#define PSB               EV(PSB, 0, 0, 0)
+#define OUT(at, bytes)    EV(OUTPUT, RIG_BUFFER + (at), bytes, 0)
+#define READ(at, bytes)   EV(DRAIN, 0, RIG_BUFFER + (at), bytes)
+#define LOST(bytes)       EV(LOST, 0, 0, bytes)
+#define BEGIN(call)       EV(CALL_BEGIN, 0, 0, call)
+#define DONE(result)      EV(CALL_END, 0, 0, (uint64_t)(int64_t)(result))
+#define START             BEGIN(1), DO(STARTING, 0, 0, 0)
+#define STARTED           DONE(0), DO(STARTED, 1, 0, 0)
+#define COLLECT           DONE(0), DO(COLLECTED, 0, 0, 0)
+#define FINISH            DO(ENDS, MACHINE_EXIT, 0, 0)
+#define ENTRY(index, entry) \
+ EV(TOPA_ENTRY, RIG_TABLE + 8 * (index), entry, index)
+
+struct check *rig_create(void);
+/* Both end at RIG_NONE. */
+void rig_play(struct check *check, const struct rig_step *steps);
+
+#endif

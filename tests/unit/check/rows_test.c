@@ -1,0 +1,432 @@
+/*
+ * Goal: every row finds what violates it, and nothing else; what is right violates
+ * no row.  Method: runs as tables of events; the bad ones name the one row that they
+ * violate; a last test wants a bad run for each row.
+ */
+#include "tests/unit/check/rig.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#define STEPS_MAX 40
+#define BIT55     TZ_BIT(55)
+#define MASKED    TZ_BIT(16)
+#define INT       UINT64_C(4)
+#define STOP      UINT64_C(16)
+#define END       UINT64_C(1)
+#define B         RIG_BUFFER
+
+#define GOOD      CHECK_COUNT
+
+struct run {
+	const char *name;
+	enum check_id row; /* GOOD: none */
+	struct rig_step steps[STEPS_MAX];
+};
+
+static const struct run memory_runs[] = {
+	{ "output to a buffer", GOOD, { ON, PSB, OUT(0, 64) } },
+	{ "output to nobody's frame", CHECK_OUTPUT_OWNED,
+	    { ON, PSB, EV(OUTPUT, 0x70000, 64, 0) } },
+	{ "output beyond an allocation", CHECK_OUTPUT_OWNED,
+	    { ON, PSB, EV(OUTPUT, B + 0x3f00, 0x200, 0) } },
+	{ "output to a freed frame", CHECK_OUTPUT_FREED,
+	    { ON, PSB, EV(OUTPUT, RIG_FREED, 64, 0) } },
+	{ "output to a frame that was freed and allocated", GOOD,
+	    { EV(ALLOC, ABI_DMAP + RIG_FREED, RIG_PAGE, RIG_SITE), ON, PSB,
+		EV(OUTPUT, RIG_FREED, 64, 0) } },
+	{ "output to another allocation", CHECK_OUTPUT_FOREIGN,
+	    { ON, PSB, EV(OUTPUT, RIG_OTHER, 64, 0) } },
+	{ "output to pages mapped one by one", GOOD,
+	    { EV(ALLOC, RIG_MAPPED, 2 * RIG_PAGE, RIG_SITE), ON, PSB,
+		EV(OUTPUT, 0x82000, 64, 0) } },
+	{ "output between pages mapped one by one", CHECK_OUTPUT_OWNED,
+	    { EV(ALLOC, RIG_MAPPED, 2 * RIG_PAGE, RIG_SITE), ON, PSB,
+		EV(OUTPUT, 0x81000, 64, 0) } },
+	{ "the table is freed while tracing", CHECK_FREED_IN_USE,
+	    { ON, ENTRY(0, B), EV(FREE, ABI_DMAP + RIG_TABLE, 0, 0) } },
+	{ "the region is freed while tracing", CHECK_FREED_IN_USE,
+	    { ON, ENTRY(0, B), EV(FREE, ABI_DMAP + B, 0, 0) } },
+	{ "all is freed after tracing", GOOD,
+	    { ON, ENTRY(0, B), OFF, EV(FREE, ABI_DMAP + RIG_TABLE, 0, 0),
+		EV(FREE, ABI_DMAP + B, 0, 0) } },
+	{ "a store into the kernel's data", CHECK_FOREIGN_STORE,
+	    { DO(STORE, RIG_TEXT, RIG_KDATA + 8, 0) } },
+	{ "stores of the driver where it may", GOOD,
+	    { DO(STORE, RIG_TEXT, RIG_DATA, 0),
+		DO(STORE, RIG_TEXT, RIG_KDATA + 0x808, 0),
+		DO(STORE, RIG_TEXT, ABI_DMAP + RIG_OTHER, 0),
+		DO(STORE, RIG_SITE, RIG_KDATA, 0) } },
+	{ "a store into a freed page", CHECK_STORE_FREED,
+	    { DO(STORE, RIG_TEXT, ABI_DMAP + RIG_FREED + 8, 0) } },
+	{ "a store into a page that was freed and allocated", GOOD,
+	    { EV(ALLOC, ABI_DMAP + RIG_FREED, RIG_PAGE, RIG_SITE),
+		DO(STORE, RIG_TEXT, ABI_DMAP + RIG_FREED + 8, 0) } },
+	{ "output to a buffer that was freed", CHECK_OUTPUT_FREED,
+	    { ON, PSB, OUT(0, 64), OFF, EV(FREE, ABI_DMAP + B, 0, 0), ON, PSB,
+		OUT(0, 64) } },
+	{ "the driver's table is left at unload", CHECK_LEAK,
+	    { DO(UNLOADED, 0, 0, 0) } },
+	{ "the driver's table is freed at unload", GOOD,
+	    { EV(FREE, ABI_DMAP + RIG_TABLE, 0, 0), DO(UNLOADED, 0, 0, 0) } },
+};
+
+static const struct run table_runs[] = {
+	{ "a walk round a buffer", GOOD,
+	    { ON, ENTRY(0, B), ENTRY(1, B + 0x1000), ENTRY(2, B + 0x2000),
+		ENTRY(3, B + 0x3000 + INT), ENTRY(4, RIG_TABLE + END),
+		ENTRY(0, B), ENTRY(1, B + 0x1000) } },
+	{ "a walk that goes on elsewhere after a pause", GOOD,
+	    { ON, ENTRY(0, B), OFF, ON, ENTRY(3, B + 0x3000) } },
+	{ "a table outside memory", CHECK_TABLE_OWNED,
+	    { ON, EV(TOPA_ENTRY, 0x70000, B, 0) } },
+	{ "an entry behind the table's allocation", CHECK_TABLE_OWNED,
+	    { ON, ENTRY(9, B) } },
+	{ "a table that goes on in another allocation", CHECK_TABLE_WHOLE,
+	    { EV(ALLOC, ABI_DMAP + RIG_TABLE + 64, 64, 0), ON, ENTRY(9, B) } },
+	{ "regions out of order", CHECK_TOPA_ORDER,
+	    { ON, ENTRY(0, B), ENTRY(1, B + 0x2000) } },
+	{ "a region longer than the buffer", CHECK_TOPA_ORDER,
+	    { ON, ENTRY(0, B + 0x3000 + 0x40) } },
+	{ "INT before the last region", CHECK_WRAP_INT,
+	    { ON, ENTRY(0, B), ENTRY(1, B + 0x1000), ENTRY(2, B + 0x2000 + INT),
+		ENTRY(3, B + 0x3000), ENTRY(4, RIG_TABLE + END),
+		ENTRY(0, B) } },
+	{ "no INT at all", GOOD,
+	    { ON, ENTRY(2, B + 0x2000), ENTRY(3, B + 0x3000),
+		ENTRY(4, RIG_TABLE + END), ENTRY(0, B) } },
+	{ "STOP without INT", CHECK_STOP_INT, { ON, ENTRY(0, B + STOP) } },
+	{ "STOP with INT", GOOD, { ON, ENTRY(0, B + STOP + INT) } },
+	{ "an operational error", CHECK_TOPA_ERROR,
+	    { ON, EV(PT_ERROR, 0, 0, 0) } },
+	{ "an operational error beside one that was caused", CHECK_TOPA_ERROR,
+	    { EV(ACT, ACT_ERROR, 0, 0), EVENT_ON(1, PT_ERROR, 0, 0, 0) } },
+	{ "an operational error that was caused", GOOD,
+	    { ON, EV(ACT, ACT_ERROR, 0, 0), EV(PT_ERROR, 0, 0, 0), OFF,
+		BEGIN(2), LOST(0), COLLECT, FINISH } },
+	{ "an error nobody tells of", CHECK_ERROR_SILENT,
+	    { ON, PSB, OUT(0, 64), EV(ACT, ACT_ERROR, 0, 0),
+		EV(PT_ERROR, 0, 0, 0), OFF, BEGIN(2), READ(0, 64), COLLECT } },
+	{ "an error before any output nobody tells of", CHECK_ERROR_SILENT,
+	    { EV(ACT, ACT_ERROR, 0, 0), ON, EV(PT_ERROR, 0, 0, 0), OFF,
+		BEGIN(2), COLLECT } },
+	{ "a stop nobody tells of", CHECK_STOPPED_SILENT,
+	    { ON, PSB, OUT(0, 64), EV(STOPPED, 0, 0, 0), OFF, BEGIN(2),
+		READ(0, 64), COLLECT } },
+	{ "a stop that a failed call tells of", GOOD,
+	    { ON, PSB, OUT(0, 64), EV(STOPPED, 0, 0, 0), OFF, BEGIN(2),
+		DONE(-5), BEGIN(2), READ(0, 64), COLLECT } },
+	{ "a stop at the end of the buffer, all read", GOOD,
+	    { ON, PSB, OUT(0, 0x4000), EV(STOPPED, 0, 0, 0), OFF, BEGIN(2),
+		READ(0, 0x4000), COLLECT, FINISH } },
+};
+
+static const struct run ledger_runs[] = {
+	{ "all that was written is read, round the end", GOOD,
+	    { ON, PSB, OUT(0, 0x3000), READ(0, 0x3000), OUT(0x3000, 0x1000),
+		OUT(0, 0x800), READ(0x3000, 0x1000), OFF, BEGIN(2),
+		READ(0, 0x800), COLLECT, FINISH } },
+	{ "a full circle, the loss is told", GOOD,
+	    { START, ON, PSB, STARTED, OUT(0, 0x4000), OUT(0, 0x500), OFF,
+		BEGIN(2), LOST(0x500), READ(0x500, 0x3b00), READ(0, 0x500),
+		COLLECT, FINISH } },
+	{ "reading once more is allowed where it was announced", GOOD,
+	    { ON, PSB, OUT(0, 0x500), OFF, BEGIN(2), DO(REREADING, 0, 0, 0),
+		READ(0, 0x500), COLLECT, BEGIN(2), DO(REREADING, 0, 0, 0),
+		READ(0, 0x500), COLLECT, FINISH } },
+	{ "a new session forgets", GOOD,
+	    { START, ON, PSB, STARTED, OUT(0, 0x1000), OFF, START, ON, PSB,
+		STARTED, OUT(0, 0x800), OFF, BEGIN(2), READ(0, 0x800), COLLECT,
+		FINISH } },
+	{ "read before it is written", CHECK_REPORTED_UNWRITTEN,
+	    { ON, PSB, OUT(0, 64), READ(0, 128), BEGIN(2), DONE(0) } },
+	{ "read twice", CHECK_REPORTED_TWICE,
+	    { ON, PSB, OUT(0, 64), READ(0, 64), READ(0, 64), BEGIN(2),
+		DONE(0) } },
+	{ "read out of order", CHECK_REPORTED_ORDER,
+	    { ON, PSB, OUT(0, 128), READ(64, 64), READ(0, 64), BEGIN(2),
+		DONE(0) } },
+	{ "read of another's buffer", CHECK_REPORTED_FOREIGN,
+	    { EV(ALLOC, ABI_DMAP + RIG_FREED, RIG_PAGE, RIG_SITE),
+		EV(BUFFER, 1, RIG_FREED, RIG_PAGE), ON, PSB, OUT(0, 64),
+		EV(DRAIN, 1, B, 64), BEGIN(2), DONE(0) } },
+	{ "a round too late", CHECK_OVERWRITTEN,
+	    { ON, PSB, OUT(0, 0x4000), OUT(0, 0x1000), READ(0, 0x1000),
+		BEGIN(2), DONE(0) } },
+	{ "overwritten, and nobody is told", CHECK_OVERWRITTEN_UNREPORTED,
+	    { START, ON, PSB, STARTED, OUT(0, 0x4000), OUT(0, 0x500), OFF,
+		BEGIN(2), READ(0x500, 0x3b00), READ(0, 0x500), COLLECT,
+		FINISH } },
+	{ "exactly one round, and the position is the same",
+	    CHECK_OVERWRITTEN_UNREPORTED,
+	    { ON, PSB, OUT(0, 0x1000), READ(0, 0x1000), OUT(0x1000, 0x3000),
+		OUT(0, 0x1000), OUT(0x1000, 0x1000), READ(0x2000, 0x2000),
+		READ(0, 0x2000), BEGIN(2), COLLECT, OFF, FINISH } },
+	{ "set back to the start", CHECK_OVERWRITTEN_UNREPORTED,
+	    { ON, PSB, OUT(0, 0x800), OFF, ON, OUT(0, 0x800), BEGIN(2),
+		READ(0, 0x800), COLLECT, OFF, FINISH } },
+	{ "set back to the start; a refused start changes nothing",
+	    CHECK_OVERWRITTEN_UNREPORTED,
+	    { ON, PSB, OUT(0, 0x800), START, DONE(-16), OFF, ON, OUT(0, 0x800),
+		BEGIN(2), READ(0, 0x800), COLLECT, OFF, FINISH } },
+	{ "the tail is never read", CHECK_UNREPORTED_TAIL,
+	    { ON, PSB, OUT(0, 0x1000), OUT(0x1000, 64), OFF, BEGIN(2),
+		READ(0, 0x1000), COLLECT, FINISH } },
+	{ "nobody asked for the tail", GOOD,
+	    { ON, PSB, OUT(0, 0x1000), OUT(0x1000, 64), BEGIN(2),
+		READ(0, 0x1000), COLLECT, OFF, FINISH } },
+	{ "nobody asked again for the tail", GOOD,
+	    { ON, PSB, OUT(0, 0x1000), OUT(0x1000, 64), OFF, BEGIN(2),
+		READ(0, 0x1000), COLLECT, ON, OUT(0x1040, 64), OFF, FINISH } },
+	{ "the tail comes behind the call", GOOD,
+	    { ON, PSB, OUT(0, 0x1000), OUT(0x1000, 64), OFF, BEGIN(2),
+		READ(0, 0x1000), COLLECT, READ(0x1000, 64), FINISH } },
+	{ "nobody asked for what is overwritten", GOOD,
+	    { ON, PSB, OUT(0, 0x4000), OUT(0, 0x500), OFF, FINISH } },
+	{ "loss that nobody can count", GOOD,
+	    { ON, PSB, OUT(0, 64), EV(STOPPED, 0, 0, 0), OFF, BEGIN(2),
+		LOST(64), READ(0, 64), COLLECT, FINISH } },
+	{ "teardown frees what nobody ever read", GOOD,
+	    { ON, PSB, OUT(0, 128), OFF, EV(FREE, ABI_DMAP + B, 0, 0) } },
+	{ "the tail comes later", GOOD,
+	    { ON, PSB, OUT(0, 0x1000), OUT(0x1000, 64), OFF, BEGIN(2),
+		READ(0, 0x1000), COLLECT, BEGIN(2), READ(0x1000, 64), COLLECT,
+		FINISH } },
+	{ "teardown frees what it found", CHECK_UNREPORTED_CLOSE,
+	    { ON, PSB, OUT(0, 128), READ(0, 64), OFF,
+		EV(FREE, ABI_DMAP + B, 0, 0) } },
+	{ "user space frees what it could have read", GOOD,
+	    { ON, PSB, OUT(0, 128), READ(0, 64), OFF, BEGIN(2), DONE(0),
+		EV(FREE, ABI_DMAP + B, 0, 0) } },
+	{ "loss without loss", CHECK_LOST_EXCESS,
+	    { ON, PSB, OUT(0, 64), OFF, BEGIN(2), LOST(64), READ(0, 64),
+		COLLECT, FINISH } },
+};
+
+static const struct run nmi_runs[] = {
+	{ "a PMI that is handled", GOOD,
+	    { ON, ENTRY(0, B + INT), EV(TOPA_PMI, 0, 0, 0),
+		DO(CTL, BIT55, MASKED, 0x7f), EV(NMI, 0, 0, 0),
+		DO(CTL, 0, 0, 0x7f), EV(NMI_DONE, 1, 0, 0), BEGIN(2),
+		DONE(0) } },
+	{ "bit 55 is left", CHECK_PMI_LOST,
+	    { ON, DO(CTL, BIT55, 0, 0x7f), BEGIN(2), DONE(0) } },
+	{ "the LVT entry is left masked", CHECK_PMI_LOST,
+	    { ON, ENTRY(0, B + INT), DO(CTL, 0, MASKED, 0x7f), BEGIN(2),
+		DONE(0) } },
+	{ "the PMI was taken away on purpose", GOOD,
+	    { ON, EV(ACT, ACT_LOST, 0, 0), DO(CTL, BIT55, 0, 0x7f), BEGIN(2),
+		DONE(0) } },
+	{ "another CPU's fault excuses nothing", CHECK_PMI_LOST,
+	    { ON, EVENT_ON(1, ACT, ACT_LOST, 0, 0), DO(CTL, BIT55, 0, 0x7f),
+		BEGIN(2), DONE(0) } },
+	{ "bit 55 with tracing off", GOOD,
+	    { DO(STATUS, 0, 0, 0), BEGIN(2), DONE(0) } },
+	{ "nobody claims a PMI", CHECK_NMI_UNCLAIMED,
+	    { EV(TOPA_PMI, 0, 0, 0), EV(NMI, 0, 0, 0),
+		EV(NMI_DONE, 0, 0, 0) } },
+	{ "nobody claims a spurious one", GOOD,
+	    { EV(ACT, ACT_SPURIOUS, 0, 0), EV(NMI, 0, 0, 0),
+		EV(NMI_DONE, 0, 0, 0) } },
+	{ "nobody claims a PMI beside a spurious one", GOOD,
+	    { EV(ACT, ACT_SPURIOUS, 0, 0), EV(TOPA_PMI, 0, 0, 0),
+		EV(NMI, 0, 0, 0), EV(NMI_DONE, 0, 0, 0) } },
+	{ "nobody claims a foreign one after a PMI", GOOD,
+	    { EV(TOPA_PMI, 0, 0, 0), EV(NMI, 0, 0, 0), EV(NMI_DONE, 1, 0, 0),
+		EV(ACT, ACT_NMI, 0, 0), EV(NMI, 0, 0, 0),
+		EV(NMI_DONE, 0, 0, 0) } },
+	{ "nobody claims a foreign one", GOOD,
+	    { EV(ACT, ACT_NMI, 0, 0), EV(NMI, 0, 0, 0),
+		EV(NMI_DONE, 0, 0, 0) } },
+	{ "a foreign one is claimed", CHECK_NMI_STOLEN,
+	    { EV(ACT, ACT_NMI, 0, 0), EV(NMI, 0, 0, 0),
+		EV(NMI_DONE, 1, 0, 0) } },
+	{ "a foreign one that meets a PMI is claimed", GOOD,
+	    { EV(ACT, ACT_NMI, 0, 0), EV(TOPA_PMI, 0, 0, 0), EV(NMI, 0, 0, 0),
+		EV(NMI_DONE, 1, 0, 0) } },
+};
+
+static const struct run session_runs[] = {
+	{ "the configuration is there", GOOD,
+	    { DO(EXPECT, 0x570, 0x2000, 0x2000), ON } },
+	{ "a bit of CTL is missing", CHECK_CONFIG_APPLIED,
+	    { DO(EXPECT, 0x570, 0x80, 0x80), ON, OFF, ON } },
+	{ "the CR3 is another", CHECK_CONFIG_APPLIED,
+	    { DO(EXPECT, 0x572, UINT64_MAX, 0x5000), DO(STATUS, 0x4000, 0, 0),
+		ON } },
+	{ "the range is there", GOOD,
+	    { DO(EXPECT, 0x580, UINT64_MAX, 0x5000), DO(STATUS, 0, 0x5000, 0),
+		ON } },
+	{ "work, and no trace", CHECK_EMPTY_TRACE,
+	    { START, STARTED, BEGIN(SCRIPT_WORK), DONE(0), FINISH } },
+	{ "work, and only a PSB+", CHECK_EMPTY_TRACE,
+	    { START, ON, STARTED, PSB, BEGIN(SCRIPT_WORK), DONE(0), OUT(0, 32),
+		OFF, FINISH } },
+	{ "work and trace", GOOD,
+	    { START, ON, STARTED, PSB, BEGIN(SCRIPT_WORK), DONE(0), OUT(0, 320),
+		OFF, FINISH } },
+	{ "work after the session", GOOD,
+	    { START, ON, STARTED, BEGIN(2), DONE(0), BEGIN(SCRIPT_WORK),
+		DONE(0), OFF, FINISH } },
+	{ "no PSB at first", CHECK_FIRST_PSB, { ON, OUT(0, 64) } },
+	{ "a PSB for an earlier enable only", CHECK_FIRST_PSB,
+	    { ON, PSB, OFF, ON, OUT(0, 64) } },
+	{ "no PSB where tracing goes on", GOOD,
+	    { DO(CTL, 0, 0, TZ_BIT(38) + 0x7f), ON, OUT(0, 64) } },
+	{ "work, and the unit stopped", GOOD,
+	    { START, ON, STARTED, EV(STOPPED, 0, 0, 0), BEGIN(SCRIPT_WORK),
+		DONE(0), OFF, FINISH } },
+	{ "no PSB in the middle", GOOD,
+	    { ON, PSB, OUT(0, 64), OFF, DO(CTL, 0, 0, TZ_BIT(38) + 0x7f), ON,
+		OUT(64, 64) } },
+	{ "on after the stop", CHECK_ON_AFTER_STOP,
+	    { ON, BEGIN(2), DONE(0), DO(STOPPED, 1, 0, 0) } },
+	{ "on again after the stop", CHECK_ON_AFTER_STOP,
+	    { ON, OFF, BEGIN(2), DONE(0), DO(STOPPED, 1, 0, 0), ON } },
+	{ "started again after the stop", GOOD,
+	    { ON, OFF, BEGIN(2), DONE(0), DO(STOPPED, 1, 0, 0), START, ON,
+		STARTED } },
+	{ "on at the end", CHECK_TRACE_LEFT_ON, { ON, EV(EXIT, 0, 0, 0) } },
+	{ "on when unloaded", CHECK_TRACE_LEFT_ON,
+	    { EV(FREE, ABI_DMAP + RIG_TABLE, 0, 0), ON,
+		DO(UNLOADED, 0, 0, 0) } },
+	{ "off at the end", GOOD, { ON, OFF, EV(EXIT, 0, 0, 0) } },
+};
+
+#define PANIC(words, row)                     \
+ {                                            \
+  words, row,                                 \
+  {                                           \
+   {                                          \
+    RIG_PANICS, EVENT_NOTE, 0, 0, 0, 0, words \
+   }                                          \
+  }                                           \
+ }
+
+static const struct run end_runs[] = {
+	{ "a good end", GOOD, { FINISH } },
+	{ "a stop from outside", GOOD, { DO(ENDS, MACHINE_STOP, 0, 0) } },
+	PANIC("page fault in the kernel: read from 0x8", CHECK_PAGE_FAULT),
+	PANIC("general protection fault in the kernel: error 0, CPU 0",
+	    CHECK_GP_FAULT),
+	PANIC("invalid opcode in the kernel: error 0, CPU 0",
+	    CHECK_INVALID_OPCODE),
+	PANIC("divide error in the kernel: error 0, CPU 0", CHECK_EXCEPTION),
+	PANIC("double fault in the kernel: error 0", CHECK_DOUBLE_FAULT),
+	PANIC("use after free: 0x10", CHECK_USE_AFTER_FREE),
+	PANIC("free of 0x10, which is not allocated", CHECK_BAD_FREE),
+	PANIC("lock order: \"a\" after \"b\"", CHECK_LOCK_ORDER),
+	PANIC("memory allocation: sleep with a spin lock held", CHECK_SLEEP),
+	PANIC("spin lock \"a\": recursion", CHECK_LOCK),
+	PANIC("free in an NMI handler", CHECK_NMI_CONTEXT),
+	PANIC("panic: pt_cpu_stop: PT is disabled", CHECK_PANIC),
+	{ "triple fault", CHECK_TRIPLE_FAULT,
+	    { DO(ENDS, MACHINE_TRIPLE_FAULT, 0, 0) } },
+	{ "deadlock", CHECK_DEADLOCK, { DO(ENDS, MACHINE_DEADLOCK, 0, 0) } },
+	{ "livelock", CHECK_PROGRESS, { DO(ENDS, MACHINE_LIMIT, 0, 0) } },
+	{ "unmodelled", CHECK_UNMODELLED,
+	    { DO(ENDS, MACHINE_UNMODELLED, 0, 0) } },
+	{ "an exit code", CHECK_EXIT_CODE, { DO(ENDS, MACHINE_EXIT, 3, 0) } },
+};
+
+static bool row_seen[CHECK_COUNT];
+
+static void
+play_runs(const struct run *runs, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct check *check = rig_create();
+
+		rig_play(check, runs[i].steps);
+		for (size_t j = 0; j < check_count(check); j++) {
+			const struct check_violation *found = check_at(
+			    check, j);
+
+			if (found->id != runs[i].row)
+				fail_msg("%s: %s: %s", runs[i].name,
+				    check_info(found->id)->name, found->text);
+		}
+		if (check_count(check) != (runs[i].row != GOOD))
+			fail_msg("%s: %zu violations", runs[i].name,
+			    check_count(check));
+		if (runs[i].row != GOOD)
+			row_seen[runs[i].row] = true;
+		check_destroy(check);
+	}
+}
+
+static void
+memory_is_somebodys(void **state)
+{
+	(void)state;
+	play_runs(memory_runs, TZ_ARRAY_LEN(memory_runs));
+}
+
+static void
+tables_are_well_formed(void **state)
+{
+	(void)state;
+	play_runs(table_runs, TZ_ARRAY_LEN(table_runs));
+}
+
+static void
+each_byte_is_accounted_for(void **state)
+{
+	(void)state;
+	play_runs(ledger_runs, TZ_ARRAY_LEN(ledger_runs));
+}
+
+static void
+each_nmi_finds_its_handler(void **state)
+{
+	(void)state;
+	play_runs(nmi_runs, TZ_ARRAY_LEN(nmi_runs));
+}
+
+static void
+tracing_does_what_was_asked_for(void **state)
+{
+	(void)state;
+	play_runs(session_runs, TZ_ARRAY_LEN(session_runs));
+}
+
+static void
+ends_are_told_apart(void **state)
+{
+	(void)state;
+	play_runs(end_runs, TZ_ARRAY_LEN(end_runs));
+}
+
+static void
+every_row_has_a_bad_run(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < CHECK_COUNT; i++) {
+		const struct check_info *info = check_info((enum check_id)i);
+
+		if (!row_seen[i])
+			fail_msg("row %s has no bad run", info->name);
+		assert_int_equal(check_find(info->name), i);
+	}
+	assert_int_equal(check_find("none"), CHECK_COUNT);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(memory_is_somebodys),
+		cmocka_unit_test(tables_are_well_formed),
+		cmocka_unit_test(each_byte_is_accounted_for),
+		cmocka_unit_test(each_nmi_finds_its_handler),
+		cmocka_unit_test(tracing_does_what_was_asked_for),
+		cmocka_unit_test(ends_are_told_apart),
+		cmocka_unit_test(every_row_has_a_bad_run),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
