@@ -1,0 +1,157 @@
+/*
+ * What the formats share; internal.h.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "harness/report/internal.h"
+
+/* Follow-up bytes of LEAD, and the least and greatest first one of them. */
+static size_t
+utf8_rest(unsigned char lead, unsigned char *low, unsigned char *high)
+{
+	*low = 0x80;
+	*high = 0xbf;
+	if (lead >= 0xc2 && lead <= 0xdf)
+		return 1;
+	if (lead >= 0xe0 && lead <= 0xef) {
+		if (lead == 0xe0)
+			*low = 0xa0;
+		else if (lead == 0xed)
+			*high = 0x9f;
+		return 2;
+	}
+	if (lead >= 0xf0 && lead <= 0xf4) {
+		if (lead == 0xf0)
+			*low = 0x90;
+		else if (lead == 0xf4)
+			*high = 0x8f;
+		return 3;
+	}
+	return 0;
+}
+
+size_t
+report_utf8(const char *text)
+{
+	const unsigned char *byte = (const unsigned char *)text;
+	unsigned char low, high;
+	size_t rest;
+
+	if (byte[0] < 0x80)
+		return byte[0] != '\0';
+	rest = utf8_rest(byte[0], &low, &high);
+	if (rest == 0 || byte[1] < low || byte[1] > high)
+		return 0;
+	for (size_t i = 2; i <= rest; i++)
+		if (byte[i] < 0x80 || byte[i] > 0xbf)
+			return 0;
+	return rest + 1;
+}
+
+const char *report_class(enum finding_class class)
+{
+	static const char *const name[] = { [FINDING_BASE] = "base",
+		[FINDING_SCHEDULE] = "schedule",
+		[FINDING_FAULT] = "fault" };
+
+	TZ_ASSERT((size_t) class < TZ_ARRAY_LEN(name));
+	return name[class];
+}
+
+const char *report_class_text(enum finding_class class)
+{
+	static const char *const text[] = {
+		[FINDING_BASE] = "the base order is enough",
+		[FINDING_SCHEDULE] = "an order that hardware may take",
+		[FINDING_FAULT] = "needs a fault",
+	};
+
+	TZ_ASSERT((size_t) class < TZ_ARRAY_LEN(text));
+	return text[class];
+}
+
+const char *
+report_base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash == NULL ? path : slash + 1;
+}
+
+const char *
+report_check(const struct finding *finding)
+{
+	TZ_ASSERT(finding->check < CHECK_COUNT);
+	return check_info(finding->check)->name;
+}
+
+void
+report_name(char name[REPORT_NAME_BYTES], size_t index, const char *suffix)
+{
+	snprintf(
+	    name, REPORT_NAME_BYTES, "finding-%02zu.%s", index + 1, suffix);
+}
+
+int
+report_open(const char *path, FILE **file, struct tz_error *err)
+{
+	*file = fopen(path, "w");
+	if (*file == NULL)
+		return tz_error(err, TZ_EIO, "%s: %s", path, strerror(errno));
+	return 0;
+}
+
+int
+report_close(FILE *file, const char *path, struct tz_error *err)
+{
+	bool bad = ferror(file) != 0;
+
+	if (fclose(file) != 0 || bad)
+		return tz_error(err, TZ_EIO, "%s: could not be written", path);
+	return 0;
+}
+
+int
+report_flush(FILE *file, struct tz_error *err)
+{
+	if (fflush(file) != 0 || ferror(file) != 0)
+		return tz_error(err, TZ_EIO, "output: %s", strerror(errno));
+	return 0;
+}
+
+/* One step of FNV-1a. */
+static uint64_t
+hash_byte(uint64_t hash, unsigned char byte)
+{
+	return (hash ^ byte) * UINT64_C(0x100000001b3);
+}
+
+/* TEXT as report_json_string() gives it, and its end. */
+static uint64_t
+hash_text(uint64_t hash, const char *text)
+{
+	while (*text != '\0') {
+		size_t bytes = report_utf8(text);
+
+		if (bytes == 0) {
+			hash = hash_byte(hash, '?');
+			text++;
+		}
+		for (; bytes > 0; bytes--)
+			hash = hash_byte(hash, (unsigned char)*text++);
+	}
+	return hash_byte(hash, 0);
+}
+
+void
+report_fingerprint(const struct finding *finding, char text[REPORT_PRINT_BYTES])
+{
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+	hash = hash_text(hash, report_check(finding));
+	hash = hash_text(hash, finding->place.function);
+	hash = hash_text(hash, finding->kinds);
+	snprintf(text, REPORT_PRINT_BYTES, "%016" PRIx64, hash);
+}

@@ -1,0 +1,175 @@
+/*
+ * Findings and summaries as JSON objects, and as one object a line.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/report/internal.h"
+
+/* Integers up to here are exact as a double. */
+#define EXACT_MAX (UINT64_C(1) << 53)
+
+json_t *
+report_json_string(const char *text)
+{
+	size_t length = strlen(text), used = 0;
+	char *clean = malloc(length + 1);
+	json_t *json;
+
+	if (clean == NULL)
+		return NULL;
+	while (*text != '\0') {
+		size_t bytes = report_utf8(text);
+
+		if (bytes == 0) {
+			/* Not U+FFFD: what is read back must fit again. */
+			clean[used++] = '?';
+			text++;
+			continue;
+		}
+		memcpy(&clean[used], text, bytes);
+		used += bytes;
+		text += bytes;
+	}
+	json = json_stringn_nocheck(clean, used);
+	free(clean);
+	return json;
+}
+
+json_t *
+report_json_u64(uint64_t value)
+{
+	if (value <= EXACT_MAX)
+		return json_integer((json_int_t)value);
+	return json_sprintf("0x%" PRIx64, value);
+}
+
+json_t *
+report_json_place(const struct finding_place *place)
+{
+	return json_pack("{s:o, s:o, s:i, s:i}", "function",
+	    report_json_string(place->function), "file",
+	    report_json_string(place->file), "line", place->line, "offset",
+	    (int)place->offset_bytes);
+}
+
+json_t *
+report_json_finding(const struct finding *finding)
+{
+	char print[REPORT_PRINT_BYTES];
+	json_t *root, *rest;
+
+	report_fingerprint(finding, print);
+	root = json_pack("{s:i, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o}",
+	    "schema", REPORT_SCHEMA, "kind", "finding", "check",
+	    report_check(finding), "class", report_class(finding->class),
+	    "driver", report_json_string(finding->driver), "scenario",
+	    report_json_string(finding->scenario), "profile",
+	    report_json_string(finding->profile), "sha256",
+	    report_json_string(finding->sha256), "token",
+	    report_json_string(finding->token));
+	rest = json_pack("{s:o, s:o, s:o, s:o, s:i, s:o, s:o, s:o, s:o}",
+	    "passing", report_json_string(finding->passing), "message",
+	    report_json_string(finding->message), "kinds",
+	    report_json_string(finding->kinds), "steps",
+	    report_json_string(finding->steps), "cpu", (int)finding->cpu,
+	    "insns", report_json_u64(finding->insns), "event",
+	    report_json_u64(finding->event), "state_hash",
+	    json_sprintf("%016" PRIx64, finding->state_hash), "place",
+	    report_json_place(&finding->place));
+	if (rest != NULL && json_object_update(root, rest) != 0)
+		root = NULL;
+	json_decref(rest);
+	rest = json_pack("{s:s, s:o, s:[o, o, o], s:{s:I, s:I, s:o, s:o}}",
+	    "fingerprint", print, "cause",
+	    json_sprintf("%016" PRIx64, finding->cause), "rank",
+	    report_json_u64(finding->rank[0]),
+	    report_json_u64(finding->rank[1]),
+	    report_json_u64(finding->rank[2]), "window", "failing",
+	    (json_int_t)finding->window_failing, "count",
+	    (json_int_t)finding->window_count, "first",
+	    report_json_place(&finding->window_first), "last",
+	    report_json_place(&finding->window_last));
+	if (rest == NULL || json_object_update(root, rest) != 0) {
+		json_decref(root);
+		root = NULL;
+	}
+	json_decref(rest);
+	return root;
+}
+
+static json_t *
+coverage_json(const struct finding_coverage *row)
+{
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "what",
+	    report_json_string(row->what), "how", report_json_string(row->how),
+	    "done", report_json_u64(row->done), "total",
+	    report_json_u64(row->total), "merged", report_json_u64(row->merged),
+	    "failing", report_json_u64(row->failing));
+}
+
+json_t *
+report_json_summary(const struct finding_summary *summary)
+{
+	json_t *coverage = json_array();
+
+	for (size_t i = 0; i < summary->coverage_count; i++)
+		json_array_append_new(
+		    coverage, coverage_json(&summary->coverage[i]));
+	return json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+	    "schema", REPORT_SCHEMA, "kind", "summary", "driver",
+	    report_json_string(summary->driver), "profile",
+	    report_json_string(summary->profile), "sha256",
+	    report_json_string(summary->sha256), "command",
+	    report_json_string(summary->command), "schedules",
+	    report_json_u64(summary->schedules), "findings",
+	    report_json_u64(summary->finding_count), "coverage", coverage);
+}
+
+/* Gives up JSON. */
+static int
+write_line(FILE *file, json_t *json, struct tz_error *err)
+{
+	int error = json == NULL
+	    ? -1
+	    : json_dumpf(json, file,
+		  JSON_COMPACT | JSON_SORT_KEYS | JSON_ESCAPE_SLASH);
+
+	json_decref(json);
+	if (error != 0)
+		return tz_error(err, TZ_EIO, "JSON could not be written");
+	putc('\n', file);
+	return 0;
+}
+
+int
+report_json(
+    FILE *file, const struct finding_summary *summary, struct tz_error *err)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < summary->finding_count && error == 0; i++)
+		error = write_line(
+		    file, report_json_finding(&summary->finding[i]), err);
+	if (error == 0)
+		error = write_line(file, report_json_summary(summary), err);
+	return error != 0 ? error : report_flush(file, err);
+}
+
+int
+report_json_write(const char *path, const struct finding_summary *summary,
+    struct tz_error *err)
+{
+	FILE *file;
+	int error = report_open(path, &file, err);
+	int close_error;
+
+	if (error != 0)
+		return error;
+	error = report_json(file, summary, err);
+	close_error = report_close(file, path, error == 0 ? err : NULL);
+	return error != 0 ? error : close_error;
+}

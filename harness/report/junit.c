@@ -1,0 +1,171 @@
+/*
+ * JUnit's XML, as Jenkins, GitLab and others read it.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "harness/report/internal.h"
+
+/* Is the character at TEXT, of that many bytes, one of XML 1.0? */
+static bool
+is_xml(const char *text, size_t bytes)
+{
+	unsigned char c = (unsigned char)text[0];
+
+	if (bytes == 1)
+		return c >= 0x20 || c == '\t' || c == '\n' || c == '\r';
+	/* U+FFFE and U+FFFF */
+	return memcmp(text, "\xef\xbf\xbe", bytes < 3 ? bytes : 3) != 0 &&
+	    memcmp(text, "\xef\xbf\xbf", bytes < 3 ? bytes : 3) != 0;
+}
+
+/* TEXT as content or as the value of an attribute in double quotes. */
+static void
+put_xml(FILE *file, const char *text)
+{
+	while (*text != '\0') {
+		size_t bytes = report_utf8(text);
+
+		if (bytes == 0 || !is_xml(text, bytes))
+			fputs("\xef\xbf\xbd", file);
+		else if (strchr("<>&\"'\t\n\r", *text) != NULL)
+			fprintf(file, "&#%d;", *text);
+		else
+			fwrite(text, 1, bytes, file);
+		text += bytes == 0 ? 1 : bytes;
+	}
+}
+
+/* NAME="VALUE" with a space before it. */
+static void
+put_attribute(FILE *file, const char *name, const char *value)
+{
+	fprintf(file, " %s=\"", name);
+	put_xml(file, value);
+	putc('"', file);
+}
+
+/* How many findings before INDEX have its scenario and profile. */
+static unsigned
+earlier(const struct finding_summary *summary, size_t index)
+{
+	const struct finding *finding = &summary->finding[index];
+	unsigned count = 0;
+
+	for (size_t i = 0; i < index; i++) {
+		const struct finding *other = &summary->finding[i];
+
+		count += strcmp(other->scenario, finding->scenario) == 0 &&
+		    strcmp(other->profile, finding->profile) == 0;
+	}
+	return count;
+}
+
+static void
+put_property(FILE *file, const char *name, const char *value)
+{
+	if (value[0] == '\0')
+		return;
+	fputs("        <property", file);
+	put_attribute(file, "name", name);
+	put_attribute(file, "value", value);
+	fputs("/>\n", file);
+}
+
+static void
+put_finding(FILE *file, const struct finding_summary *summary, size_t index)
+{
+	const struct finding *finding = &summary->finding[index];
+	const struct check_info *check = check_info(finding->check);
+	char print[REPORT_PRINT_BYTES], page[REPORT_NAME_BYTES];
+	unsigned number = earlier(summary, index) + 1;
+
+	report_fingerprint(finding, print);
+	report_name(page, index, "html");
+	fputs("    <testcase", file);
+	put_attribute(file, "classname", finding->driver);
+	fputs(" name=\"", file);
+	put_xml(file, finding->scenario);
+	putc('[', file);
+	put_xml(file, finding->profile);
+	putc(']', file);
+	if (number > 1)
+		fprintf(file, " #%u", number);
+	fputs("\" time=\"0\">\n      <properties>\n", file);
+	put_property(file, "token", finding->token);
+	put_property(file, "passing", finding->passing);
+	put_property(file, "class", report_class(finding->class));
+	put_property(file, "kinds", finding->kinds);
+	put_property(file, "sha256", finding->sha256);
+	put_property(file, "fingerprint", print);
+	put_property(file, "report", page);
+	fputs("      </properties>\n      <failure", file);
+	put_attribute(file, "type", check->name);
+	put_attribute(file, "message", finding->message);
+	putc('>', file);
+	put_xml(file, check->text);
+	fputs(" (", file);
+	put_xml(file, check->citation);
+	fputs(")\nat ", file);
+	put_xml(file, finding->place.function);
+	putc(' ', file);
+	put_xml(file, finding->place.file);
+	fprintf(file, ":%d cpu%u\nclass: ", finding->place.line, finding->cpu);
+	fputs(report_class_text(finding->class), file);
+	fprintf(file,
+	    "\nfails at %" PRIu32 " of %" PRIu32
+	    " boundaries\nreplay: topaz replay ",
+	    finding->window_failing, finding->window_count);
+	put_xml(file, finding->token);
+	fputs("</failure>\n    </testcase>\n", file);
+}
+
+static void
+put_coverage(FILE *file, const struct finding_summary *summary)
+{
+	for (size_t i = 0; i < summary->coverage_count; i++) {
+		const struct finding_coverage *row = &summary->coverage[i];
+
+		if (row->failing != 0)
+			continue;
+		fputs("    <testcase", file);
+		put_attribute(file, "classname", summary->driver);
+		put_attribute(file, "name", row->what);
+		fputs(" time=\"0\">\n      <system-out>", file);
+		put_xml(file, row->how);
+		fprintf(file,
+		    ": %" PRIu64 " of %" PRIu64 ", %" PRIu64
+		    " merged</system-out>\n    </testcase>\n",
+		    row->done, row->total, row->merged);
+	}
+}
+
+int
+report_junit(const char *path, const struct finding_summary *summary,
+    struct tz_error *err)
+{
+	size_t passed = 0;
+	FILE *file;
+	int error = report_open(path, &file, err);
+
+	if (error != 0)
+		return error;
+	for (size_t i = 0; i < summary->coverage_count; i++)
+		passed += summary->coverage[i].failing == 0;
+	fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+	      "<testsuites>\n  <testsuite",
+	    file);
+	put_attribute(file, "name", summary->driver);
+	fprintf(file, " tests=\"%zu\" failures=\"%zu\" errors=\"0\"",
+	    passed + summary->finding_count, summary->finding_count);
+	fputs(" skipped=\"0\" time=\"0\">\n    <properties>\n", file);
+	put_property(file, "profile", summary->profile);
+	put_property(file, "sha256", summary->sha256);
+	put_property(file, "command", summary->command);
+	fputs("    </properties>\n", file);
+	for (size_t i = 0; i < summary->finding_count; i++)
+		put_finding(file, summary, i);
+	put_coverage(file, summary);
+	fputs("  </testsuite>\n</testsuites>\n", file);
+	return report_close(file, path, err);
+}

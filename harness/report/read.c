@@ -1,0 +1,247 @@
+/*
+ * JSON lines back into a summary.
+ */
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/report/internal.h"
+
+/* The text of KEY; false: there is none, or it does not fit. */
+static bool
+get_text(const json_t *json, const char *key, char *text, size_t bytes)
+{
+	const json_t *value = json_object_get(json, key);
+	size_t length;
+
+	if (!json_is_string(value))
+		return false;
+	length = json_string_length(value);
+	if (length >= bytes || strlen(json_string_value(value)) != length)
+		return false;
+	memcpy(text, json_string_value(value), length + 1);
+	return true;
+}
+
+/* A number, or a string of hexadecimal digits with or without "0x". */
+static bool
+to_u64(const json_t *value, uint64_t *out)
+{
+	char *end;
+
+	if (json_is_integer(value) && json_integer_value(value) >= 0) {
+		*out = (uint64_t)json_integer_value(value);
+		return true;
+	}
+	if (!json_is_string(value) || json_string_length(value) == 0)
+		return false;
+	errno = 0;
+	*out = strtoull(json_string_value(value), &end, 16);
+	return errno == 0 && *end == '\0';
+}
+
+static bool
+get_u64(const json_t *json, const char *key, uint64_t *out)
+{
+	return to_u64(json_object_get(json, key), out);
+}
+
+static bool
+get_u32(const json_t *json, const char *key, uint32_t *out)
+{
+	uint64_t value;
+
+	if (!get_u64(json, key, &value) || value > UINT32_MAX)
+		return false;
+	*out = (uint32_t)value;
+	return true;
+}
+
+static bool
+get_place(const json_t *json, const char *key, struct finding_place *place)
+{
+	const json_t *object = json_object_get(json, key);
+	uint32_t line;
+
+	if (!get_u32(object, "line", &line) || line > INT32_MAX ||
+	    !get_u32(object, "offset", &place->offset_bytes))
+		return false;
+	place->line = (int)line;
+	return get_text(object, "function", place->function,
+		   sizeof(place->function)) &&
+	    get_text(object, "file", place->file, sizeof(place->file));
+}
+
+static bool
+get_class(const json_t *json, enum finding_class *class)
+{
+	char name[16];
+
+	if (!get_text(json, "class", name, sizeof(name)))
+		return false;
+	for (*class = FINDING_BASE; *class <= FINDING_FAULT; (*class)++)
+		if (strcmp(name, report_class(*class)) == 0)
+			return true;
+	return false;
+}
+
+static bool
+get_rank(const json_t *json, uint64_t rank[3])
+{
+	const json_t *array = json_object_get(json, "rank");
+
+	return json_array_size(array) == 3 &&
+	    to_u64(json_array_get(array, 0), &rank[0]) &&
+	    to_u64(json_array_get(array, 1), &rank[1]) &&
+	    to_u64(json_array_get(array, 2), &rank[2]);
+}
+
+#define GET_TEXT(json, key, field) get_text(json, key, field, sizeof(field))
+
+static bool
+get_finding(const json_t *json, struct finding *finding)
+{
+	const json_t *window = json_object_get(json, "window");
+	char check[FINDING_NAME_BYTES];
+	uint32_t cpu;
+
+	if (!GET_TEXT(json, "check", check) || !get_u32(json, "cpu", &cpu))
+		return false;
+	finding->check = check_find(check);
+	finding->cpu = cpu;
+	return finding->check != CHECK_COUNT &&
+	    get_class(json, &finding->class) &&
+	    GET_TEXT(json, "driver", finding->driver) &&
+	    GET_TEXT(json, "scenario", finding->scenario) &&
+	    GET_TEXT(json, "profile", finding->profile) &&
+	    GET_TEXT(json, "sha256", finding->sha256) &&
+	    GET_TEXT(json, "token", finding->token) &&
+	    GET_TEXT(json, "passing", finding->passing) &&
+	    GET_TEXT(json, "message", finding->message) &&
+	    GET_TEXT(json, "kinds", finding->kinds) &&
+	    GET_TEXT(json, "steps", finding->steps) &&
+	    get_u64(json, "cause", &finding->cause) &&
+	    get_rank(json, finding->rank) &&
+	    get_u64(json, "insns", &finding->insns) &&
+	    get_u64(json, "event", &finding->event) &&
+	    get_u64(json, "state_hash", &finding->state_hash) &&
+	    get_place(json, "place", &finding->place) &&
+	    get_u32(window, "failing", &finding->window_failing) &&
+	    get_u32(window, "count", &finding->window_count) &&
+	    get_place(window, "first", &finding->window_first) &&
+	    get_place(window, "last", &finding->window_last);
+}
+
+static bool
+get_summary(const json_t *json, struct finding_summary *summary)
+{
+	const json_t *coverage = json_object_get(json, "coverage");
+	size_t count = json_array_size(coverage);
+
+	if (!json_is_array(coverage) || count > TZ_ARRAY_LEN(summary->coverage))
+		return false;
+	summary->coverage_count = count;
+	for (size_t i = 0; i < count; i++) {
+		struct finding_coverage *row = &summary->coverage[i];
+		const json_t *from = json_array_get(coverage, i);
+
+		if (!GET_TEXT(from, "what", row->what) ||
+		    !GET_TEXT(from, "how", row->how) ||
+		    !get_u64(from, "done", &row->done) ||
+		    !get_u64(from, "total", &row->total) ||
+		    !get_u64(from, "merged", &row->merged) ||
+		    !get_u64(from, "failing", &row->failing))
+			return false;
+	}
+	return GET_TEXT(json, "driver", summary->driver) &&
+	    GET_TEXT(json, "profile", summary->profile) &&
+	    GET_TEXT(json, "sha256", summary->sha256) &&
+	    GET_TEXT(json, "command", summary->command) &&
+	    get_u64(json, "schedules", &summary->schedules);
+}
+
+static bool
+add_finding(const json_t *json, struct finding_summary *summary)
+{
+	size_t count = summary->finding_count + 1;
+	struct finding *grown = realloc(
+	    summary->finding, count * sizeof(*grown));
+
+	if (grown == NULL)
+		return false;
+	summary->finding = grown;
+	memset(&grown[count - 1], 0, sizeof(*grown));
+	if (!get_finding(json, &grown[count - 1]))
+		return false;
+	summary->finding_count = count;
+	return true;
+}
+
+/* One line; *DONE once the summary was read, after which nothing comes. */
+static const char *
+read_object(const json_t *json, struct finding_summary *summary, bool *done)
+{
+	uint64_t schema, findings;
+	char kind[16];
+
+	if (*done)
+		return "something follows the summary";
+	if (!get_u64(json, "schema", &schema) || !GET_TEXT(json, "kind", kind))
+		return "no \"schema\" and \"kind\"";
+	if (schema != REPORT_SCHEMA)
+		return "written by another version";
+	if (strcmp(kind, "finding") == 0)
+		return add_finding(json, summary) ? NULL : "no finding";
+	if (strcmp(kind, "summary") != 0)
+		return "neither a finding nor a summary";
+	*done = true;
+	if (!get_summary(json, summary) ||
+	    !get_u64(json, "findings", &findings))
+		return "no summary";
+	return findings == summary->finding_count ? NULL
+						  : "findings are missing";
+}
+
+int
+report_read(
+    const char *path, struct finding_summary *summary, struct tz_error *err)
+{
+	json_error_t where;
+	const char *bad = NULL;
+	bool done = false;
+	size_t room = 0;
+	char *line = NULL;
+	FILE *file = fopen(path, "r");
+	int number = 0;
+	ssize_t bytes;
+
+	memset(summary, 0, sizeof(*summary));
+	if (file == NULL)
+		return tz_error(err, TZ_EIO, "%s: %s", path, strerror(errno));
+	while (bad == NULL && (bytes = getline(&line, &room, file)) >= 0) {
+		json_t *json = json_loadb(line, (size_t)bytes,
+		    JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &where);
+
+		number++;
+		bad = json == NULL ? where.text
+				   : read_object(json, summary, &done);
+		json_decref(json);
+	}
+	free(line);
+	fclose(file);
+	if (bad == NULL && !done) {
+		number++;
+		bad = "the summary is missing";
+	}
+	if (bad == NULL)
+		return 0;
+	return tz_error(err, TZ_EFORMAT, "%s:%d: %s", path, number, bad);
+}
+
+void
+report_summary_free(struct finding_summary *summary)
+{
+	free(summary->finding);
+	memset(summary, 0, sizeof(*summary));
+}

@@ -1,0 +1,211 @@
+/*
+ * SARIF 2.1.0 (OASIS standard, 2020): what code hosts and editors show beside the
+ * source.
+ */
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/report/internal.h"
+
+/* Events up to the violation that a flow holds: viewers choke on more. */
+#define FLOW_EVENTS 400
+
+/* 3.4.3: a relative URI reference, no "..", percent-encoded. */
+static json_t *
+uri_json(const char *path)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789-._~/+,=@";
+	char uri[3 * sizeof(((struct finding_place *)NULL)->file) + 1];
+	size_t used = 0;
+
+	while (*path == '/' || strncmp(path, "./", 2) == 0 ||
+	    strncmp(path, "../", 3) == 0)
+		path += *path == '/' ? 1 : path[1] == '/' ? 2 : 3;
+	for (; *path != '\0'; path++) {
+		unsigned char c = (unsigned char)*path;
+
+		TZ_ASSERT(used + 4 <= sizeof(uri));
+		if (strchr(plain, c) != NULL)
+			uri[used++] = (char)c;
+		else
+			used += (size_t)snprintf(
+			    &uri[used], sizeof(uri) - used, "%%%02X", c);
+	}
+	return json_stringn(uri, used);
+}
+
+static json_t *
+location_json(const struct finding_place *place, const char *text)
+{
+	json_t *location = json_object(), *physical;
+
+	if (place != NULL && place->file[0] != '\0') {
+		physical = json_pack("{s:{s:o, s:s}}", "artifactLocation",
+		    "uri", uri_json(place->file), "uriBaseId", "SRCROOT");
+		if (place->line > 0)
+			json_object_set_new(physical, "region",
+			    json_pack("{s:i}", "startLine", place->line));
+		json_object_set_new(location, "physicalLocation", physical);
+	}
+	if (place != NULL && place->function[0] != '\0')
+		json_object_set_new(location, "logicalLocations",
+		    json_pack("[{s:o, s:s}]", "name",
+			report_json_string(place->function), "kind",
+			"function"));
+	if (text != NULL)
+		json_object_set_new(location, "message",
+		    json_pack("{s:o}", "text", report_json_string(text)));
+	return location;
+}
+
+/* Trace output and bookkeeping are no steps of a flow. */
+static bool
+is_step(const struct event *event)
+{
+	return event->kind != EVENT_OUTPUT && event->kind != EVENT_PSB &&
+	    event->kind != EVENT_ALLOC && event->kind != EVENT_FREE &&
+	    event->kind != EVENT_TOPA_ENTRY && event->kind != EVENT_STACK;
+}
+
+static json_t *
+step_json(const struct finding_story *story, size_t index, unsigned order)
+{
+	const struct event *event = &story->event[index];
+	const struct event_info *info = event_info(event->kind);
+	const uint64_t value[] = { event->a, event->b, event->c };
+	char text[256];
+	int used = snprintf(text, sizeof(text), "%s", info->text);
+
+	for (unsigned i = 0; i < TZ_ARRAY_LEN(value); i++)
+		if (info->arg[i][0] != '\0')
+			used += snprintf(&text[used],
+			    sizeof(text) - (size_t)used, " %s=0x%" PRIx64,
+			    info->arg[i], value[i]);
+	return json_pack("{s:o, s:i}", "location",
+	    location_json(
+		story->event_place == NULL ? NULL : &story->event_place[index],
+		text),
+	    "executionOrder", (int)order);
+}
+
+/* One thread flow a CPU that has a step among the last FLOW_EVENTS. */
+static json_t *
+flow_json(const struct finding *finding, const struct finding_story *story)
+{
+	size_t end = finding->event < story->event_count
+	    ? (size_t)finding->event + 1
+	    : story->event_count;
+	size_t begin = end, steps = 0;
+	json_t *flows = json_array(), *locations, *id;
+	unsigned order;
+
+	while (begin > 0 && steps < FLOW_EVENTS)
+		steps += is_step(&story->event[--begin]);
+	for (unsigned cpu = 0; cpu < story->cpu_count; cpu++) {
+		locations = json_array();
+		order = 0;
+		for (size_t i = begin; i < end; i++) {
+			if (!is_step(&story->event[i]))
+				continue;
+			order++;
+			if (story->event[i].cpu == cpu)
+				json_array_append_new(
+				    locations, step_json(story, i, order));
+		}
+		if (json_array_size(locations) == 0) {
+			json_decref(locations);
+			continue;
+		}
+		id = json_sprintf("cpu%u", cpu);
+		json_array_append_new(flows,
+		    json_pack("{s:o, s:o}", "id", id, "locations", locations));
+	}
+	if (json_array_size(flows) == 0) {
+		json_decref(flows);
+		return NULL;
+	}
+	return json_pack("[{s:o}]", "threadFlows", flows);
+}
+
+static json_t *
+result_json(const struct finding *finding, const struct finding_story *story)
+{
+	char print[REPORT_PRINT_BYTES];
+	char text[FINDING_TEXT_BYTES + FINDING_TOKEN_BYTES + 64];
+	json_t *result, *flow;
+
+	report_fingerprint(finding, print);
+	snprintf(text, sizeof(text), "%s\nreplay: topaz replay %s",
+	    finding->message, finding->token);
+	result = json_pack("{s:s, s:i, s:s, s:{s:o}, s:[o], s:{s:s}, "
+			   "s:{s:o, s:s, s:o, s:o, s:o, s:o}}",
+	    "ruleId", report_check(finding), "ruleIndex", (int)finding->check,
+	    "level", "error", "message", "text", report_json_string(text),
+	    "locations", location_json(&finding->place, NULL),
+	    "partialFingerprints", "topaz/v1", print, "properties", "token",
+	    report_json_string(finding->token), "class",
+	    report_class(finding->class), "driver",
+	    report_json_string(finding->driver), "scenario",
+	    report_json_string(finding->scenario), "profile",
+	    report_json_string(finding->profile), "sha256",
+	    report_json_string(finding->sha256));
+	flow = story == NULL ? NULL : flow_json(finding, story);
+	if (result != NULL && flow != NULL)
+		json_object_set_new(result, "codeFlows", flow);
+	return result;
+}
+
+static json_t *
+rules_json(void)
+{
+	json_t *rules = json_array();
+
+	for (unsigned i = 0; i < CHECK_COUNT; i++) {
+		const struct check_info *info = check_info((enum check_id)i);
+
+		json_array_append_new(rules,
+		    json_pack("{s:s, s:s, s:{s:s}, s:{s:s}}", "id", info->name,
+			"name", info->name, "shortDescription", "text",
+			info->text, "help", "text", info->citation));
+	}
+	return rules;
+}
+
+int
+report_sarif(const char *path, const struct finding_summary *summary,
+    const struct finding_story *stories, struct tz_error *err)
+{
+	json_t *results = json_array(), *root;
+	FILE *file;
+	int error = report_open(path, &file, err);
+
+	for (size_t i = 0; i < summary->finding_count && error == 0; i++)
+		json_array_append_new(results,
+		    result_json(&summary->finding[i],
+			stories == NULL ? NULL : &stories[i]));
+	root = json_pack("{s:s, s:s, s:[{s:{s:{s:s, s:o}}, s:o, s:s, "
+			 "s:{s:{s:{s:s}}}}]}",
+	    "version", "2.1.0", "$schema",
+	    "https://json.schemastore.org/sarif-2.1.0.json", "runs", "tool",
+	    "driver", "name", "topaz", "rules", rules_json(), "results",
+	    results, "columnKind", "utf16CodeUnits", "originalUriBaseIds",
+	    "SRCROOT", "description", "text",
+	    "the root of the sources of the driver");
+	if (error == 0) {
+		if (root == NULL ||
+		    json_dumpf(root, file,
+			JSON_INDENT(1) | JSON_SORT_KEYS | JSON_ESCAPE_SLASH) !=
+			0)
+			error = tz_error(
+			    err, TZ_EIO, "%s: out of memory", path);
+		putc('\n', file);
+		if (report_close(file, path, error == 0 ? err : NULL) != 0)
+			error = -TZ_EIO;
+	}
+	json_decref(root);
+	return error;
+}

@@ -1,0 +1,91 @@
+/*
+ * Every form of a report into one folder.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "harness/report/internal.h"
+
+static char *
+join(const char *directory, const char *name)
+{
+	size_t bytes = strlen(directory) + strlen(name) + 2;
+	char *path = malloc(bytes);
+
+	TZ_ASSERT(path != NULL);
+	snprintf(path, bytes, "%s/%s", directory, name);
+	return path;
+}
+
+static int
+write_token(const char *directory, const char *name, const char *token,
+    struct tz_error *err)
+{
+	char *path = join(directory, name);
+	FILE *file;
+	int error = report_open(path, &file, err);
+
+	if (error == 0) {
+		fprintf(file, "%s\n", token);
+		error = report_close(file, path, err);
+	}
+	free(path);
+	return error;
+}
+
+static int
+write_finding(const char *directory, const struct finding_summary *summary,
+    size_t index, const struct finding_story *story, struct tz_error *err)
+{
+	const char *token = summary->finding[index].token;
+	char name[REPORT_NAME_BYTES];
+	char *path;
+	int error;
+
+	report_name(name, index, "html");
+	path = join(directory, name);
+	error = report_page(path, summary, index, story, err);
+	free(path);
+	if (error != 0 || !report_is_long(token))
+		return error;
+	report_name(name, index, "token");
+	return write_token(directory, name, token, err);
+}
+
+int
+report_write_all(const char *directory, const struct finding_summary *summary,
+    const struct finding_story *stories, struct tz_error *err)
+{
+	static const struct {
+		const char *name;
+		int (*write)(const char *path,
+		    const struct finding_summary *summary,
+		    struct tz_error *err);
+	} form[] = {
+		{ "index.html", report_index },
+		{ "findings.jsonl", report_json_write },
+		{ "junit.xml", report_junit },
+	};
+	char *path;
+	int error = 0;
+
+	if (mkdir(directory, 0777) != 0 && errno != EEXIST)
+		return tz_error(
+		    err, TZ_EIO, "%s: %s", directory, strerror(errno));
+	for (size_t i = 0; i < summary->finding_count && error == 0; i++)
+		error = write_finding(directory, summary, i,
+		    stories == NULL ? NULL : &stories[i], err);
+	for (size_t i = 0; i < TZ_ARRAY_LEN(form) && error == 0; i++) {
+		path = join(directory, form[i].name);
+		error = form[i].write(path, summary, err);
+		free(path);
+	}
+	if (error != 0)
+		return error;
+	path = join(directory, "findings.sarif");
+	error = report_sarif(path, summary, stories, err);
+	free(path);
+	return error;
+}

@@ -1,0 +1,113 @@
+/*
+ * Made-up findings and a summary of them.
+ */
+#include "fixture.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char fixture_hostile[] =
+    "\"quoted\" 'single' </script><!--<script>alert(1)</script> & ]]> \x01\x1b[31m"
+    "\x7f \xc3\xa9\xe2\x86\x92\xf0\x9f\x90\x9b \xff\xc0\x80 \xed\xa0\x80 \xef\xbf\xbe\n\ttab";
+
+static void
+place(
+    struct finding_place *out, const char *function, unsigned offset, int line)
+{
+	snprintf(out->function, sizeof(out->function), "%s", function);
+	snprintf(out->file, sizeof(out->file), "../drivers/freebsd/pt.c");
+	out->offset_bytes = offset;
+	out->line = line;
+}
+
+static void
+hostile_finding(struct finding *finding)
+{
+	char *const text[] = { finding->driver, finding->scenario,
+		finding->token, finding->passing, finding->message,
+		finding->kinds, finding->steps, finding->place.function,
+		finding->place.file };
+	const size_t bytes[] = { sizeof(finding->driver),
+		sizeof(finding->scenario), sizeof(finding->token),
+		sizeof(finding->passing), sizeof(finding->message),
+		sizeof(finding->kinds), sizeof(finding->steps),
+		sizeof(finding->place.function), sizeof(finding->place.file) };
+
+	for (size_t i = 0; i < TZ_ARRAY_LEN(text); i++)
+		snprintf(text[i], bytes[i], "%s", fixture_hostile);
+	finding->state_hash = ~UINT64_C(0);
+}
+
+void
+fixture_finding(enum fixture_kind kind, struct finding *finding)
+{
+	struct finding_story story;
+
+	memset(finding, 0, sizeof(*finding));
+	finding->check = (enum check_id)((unsigned)kind % CHECK_COUNT);
+	finding->class = (enum finding_class)((unsigned)kind % 3);
+	finding->cause = UINT64_C(0xfedcba9876543210) + (unsigned)kind;
+	finding->rank[0] = 1;
+	finding->rank[2] = 800 + (unsigned)kind;
+	memset(finding->sha256, 'a' + (int)kind, 64);
+	snprintf(finding->profile, sizeof(finding->profile), "skylake");
+	if (kind == FIXTURE_EMPTY) {
+		hostile_finding(finding);
+		return;
+	}
+	finding->class = kind == FIXTURE_EIGHT ? FINDING_FAULT
+					       : FINDING_SCHEDULE;
+	snprintf(finding->driver, sizeof(finding->driver), "freebsd-pt");
+	snprintf(
+	    finding->scenario, sizeof(finding->scenario), "smp-stop-vs-pmi");
+	snprintf(finding->token, sizeof(finding->token),
+	    "tz1:smp-stop-vs-pmi:skylake:0:1@680=pmi,1@%u=cpu0:9c41",
+	    800 + (unsigned)kind);
+	if (kind == FIXTURE_LARGE)
+		for (int i = 0; i < 12; i++)
+			strcat(finding->token, "+open,map,start,stop");
+	snprintf(finding->passing, sizeof(finding->passing),
+	    "tz1:smp-stop-vs-pmi:skylake:0:1@680=pmi,1@830=cpu0:9c41");
+	snprintf(finding->message, sizeof(finding->message),
+	    "KASSERT \"PT is disabled\"");
+	snprintf(finding->kinds, sizeof(finding->kinds), "pmi+cpu");
+	snprintf(
+	    finding->steps, sizeof(finding->steps), "start+1stop.2-+close");
+	finding->cpu = kind == FIXTURE_RACE ? 1 : 0;
+	finding->window_failing = 14;
+	finding->window_count = 1180;
+	place(&finding->place, "pt_cpu_toggle_local", 0x18, 239);
+	place(&finding->window_first, "pt_topa_intr", 0x4e, 796);
+	place(&finding->window_last, "pt_topa_intr", 0x97, 812);
+	fixture_story(kind, &story);
+	finding->event = story.event_count - 1;
+	finding->insns = story.event[story.event_count - 1].insns;
+	finding_story_free(&story);
+}
+
+void
+fixture_summary(struct finding_summary *summary)
+{
+	static const struct finding_coverage coverage[] = {
+		{ "depth 0, stop-vs-pmi", 1, 1, 0, 0, "exhaustive" },
+		{ "depth 1, stop-vs-pmi", 1180, 1180, 402, 14, "exhaustive" },
+		{ "depth 2, stop-vs-pmi", 236500, 695610, 227000, 31,
+		    "sampled, seed 1" },
+		{ "faults, pmi-late", 212, 212, 0, 0, "each point" },
+	};
+
+	memset(summary, 0, sizeof(*summary));
+	snprintf(summary->driver, sizeof(summary->driver), "freebsd-pt");
+	snprintf(summary->profile, sizeof(summary->profile), "skylake");
+	memset(summary->sha256, 'a', 64);
+	snprintf(summary->command, sizeof(summary->command),
+	    "topaz explore freebsd-pt --depth 2");
+	memcpy(summary->coverage, coverage, sizeof(coverage));
+	summary->coverage_count = TZ_ARRAY_LEN(coverage);
+	summary->schedules = 237893;
+	summary->finding = calloc(FIXTURE_COUNT, sizeof(*summary->finding));
+	TZ_ASSERT(summary->finding != NULL);
+	summary->finding_count = FIXTURE_COUNT;
+	for (int i = 0; i < FIXTURE_COUNT; i++)
+		fixture_finding((enum fixture_kind)i, &summary->finding[i]);
+}
