@@ -89,7 +89,8 @@ check_source(struct plan *plan, struct tz_error *err)
 		return tz_error(err, TZ_EUSAGE,
 		    "--freebsd-tree %s: %s is no driver of FreeBSD",
 		    options->tree, options->driver);
-	if (options->source != NULL || driver->source_count != 0)
+	if (options->source != NULL || driver->source_count != 0 ||
+	    options->objects)
 		return 0;
 	if (driver->tree_source[0] == '\0')
 		return tz_error(err, TZ_EUSAGE,

@@ -209,6 +209,7 @@ end_name(enum machine_end end)
 		[MACHINE_TRIPLE_FAULT] = "triple fault",
 		[MACHINE_DEADLOCK] = "deadlock",
 		[MACHINE_LIMIT] = "limit",
+		[MACHINE_STOP] = "stop",
 		[MACHINE_ENGINE] = "engine",
 	};
 

@@ -30,6 +30,7 @@ struct run_options {
 	bool truth;
 	bool single_step;
 	bool verbose;
+	bool objects; /* compiled before: no source is needed */
 };
 
 /* The defaults of `topaz run`. */

@@ -16,6 +16,8 @@ enum cmd_exit {
 	CMD_FINDING = 1,    /* a finding or a mismatch */
 	CMD_USAGE = 2,      /* usage or input error */
 	CMD_NOTHING = 3,    /* nothing selected */
+	CMD_DIVERGED = 4,   /* a replay went another way, or another driver */
+	CMD_BUDGET = 5,     /* not exhaustive, and that was required */
 	CMD_UNMODELLED = 6, /* the driver did what the model lacks */
 	CMD_BUG = 70,       /* of topaz itself */
 };
@@ -24,6 +26,12 @@ int cmd_run(int argc, char **argv);
 int cmd_verify(int argc, char **argv);
 int cmd_decode(int argc, char **argv);
 int cmd_list(int argc, char **argv);
+int cmd_explore(int argc, char **argv);
+int cmd_faults(int argc, char **argv);
+int cmd_replay(int argc, char **argv);
+int cmd_merge(int argc, char **argv);
+int cmd_ci(int argc, char **argv);
+int cmd_report(int argc, char **argv);
 
 /* Parses ARGV for the sub-command argv[0]; ends the process on bad usage. */
 void cmd_parse(const struct argp *argp, int argc, char **argv, void *input);

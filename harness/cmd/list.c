@@ -13,6 +13,7 @@
 #include "harness/cmd/cmd.h"
 #include "harness/drivers.h"
 #include "harness/load/paths.h"
+#include "harness/manifest/manifest.h"
 
 #define WORKLOAD_PREFIX "w_" /* of its program */
 
@@ -45,6 +46,48 @@ list_drivers(const struct paths *paths, json_t *rows, struct tz_error *err)
 				add_row(rows, driver.name, driver.title);
 			driver_free(&driver);
 		}
+		free(names[i]);
+	}
+	free(names);
+	return error;
+}
+
+/* Those of one driver.  0, or why its manifest is wrong. */
+static int
+list_scenarios_of(const struct paths *paths, const char *driver, json_t *rows,
+    struct tz_error *err)
+{
+	const struct manifest_scenario *scenario;
+	struct manifest *manifest;
+	size_t i;
+	int error = manifest_read(paths->source, driver, &manifest, err);
+
+	if (error != 0)
+		return error;
+	for (i = 0; i < manifest_scenario_count(manifest); i++) {
+		scenario = manifest_scenario_at(manifest, i);
+		json_array_append_new(rows,
+		    json_pack("{s:s, s:s, s:s, s:i, s:s}", "name",
+			scenario->name, "text", scenario->title, "driver",
+			driver, "cpus", (int)scenario->cpus, "steps",
+			scenario->steps));
+	}
+	manifest_free(manifest);
+	return 0;
+}
+
+static int
+list_scenarios(const struct paths *paths, json_t *rows, struct tz_error *err)
+{
+	size_t count, i;
+	char **names;
+	int error = driver_names(paths->source, &names, &count, err);
+
+	if (error != 0)
+		return error;
+	for (i = 0; i < count; i++) {
+		if (error == 0)
+			error = list_scenarios_of(paths, names[i], rows, err);
 		free(names[i]);
 	}
 	free(names);
@@ -98,6 +141,7 @@ static const struct {
 	bool by_default;
 } lists[] = {
 	{ "drivers", list_drivers, true },
+	{ "scenarios", list_scenarios, true },
 	{ "profiles", list_profiles, true },
 	{ "workloads", list_workloads, true },
 	{ "events", list_events, false },
@@ -143,7 +187,7 @@ print_rows(const char *title, const json_t *rows)
 	for (i = 0; i < json_array_size(rows); i++) {
 		const json_t *row = json_array_get(rows, i);
 
-		printf("  %-14s %s\n",
+		printf("  %-22s %s\n",
 		    json_string_value(json_object_get(row, "name")),
 		    json_string_value(json_object_get(row, "text")));
 	}
@@ -176,7 +220,7 @@ int
 cmd_list(int argc, char **argv)
 {
 	static const struct argp argp = { list_argp_options, parse_one,
-		"[drivers|profiles|workloads|events]",
+		"[drivers|scenarios|profiles|workloads|events]",
 		"Lists what the other commands take by name, all but events "
 		"without an argument.",
 		NULL, NULL, NULL };

@@ -26,7 +26,16 @@ static const struct command commands[] = {
 	{ "verify", "compare what a bundle's traces say with what was executed",
 	    cmd_verify },
 	{ "decode", "print a trace's packets or instructions", cmd_decode },
-	{ "list", "list drivers, profiles, workloads, events", cmd_list },
+	{ "explore", "run it under every schedule, find what fails",
+	    cmd_explore },
+	{ "faults", "cause every fault at every point", cmd_faults },
+	{ "replay", "run one schedule exactly", cmd_replay },
+	{ "merge", "join the shards of an exploration", cmd_merge },
+	{ "report", "print findings, compare them with earlier ones",
+	    cmd_report },
+	{ "ci", "explore within a budget, fail on what is new", cmd_ci },
+	{ "list", "list drivers, scenarios, profiles, acts, checks ...",
+	    cmd_list },
 };
 
 static void

@@ -242,6 +242,8 @@ end_text(const struct run_outcome *outcome)
 		return "deadlock";
 	case MACHINE_LIMIT:
 		return "limit of instructions reached";
+	case MACHINE_STOP:
+		return "stopped";
 	case MACHINE_ENGINE:
 		return "engine failed";
 	}

@@ -107,5 +107,7 @@ grep -q 'not modelled on cpu0 at bad_event+0x' stdout ||
 expect 1 "limit of instructions" 0 run --limit 100000 -o bundle3
 expect 0 "insntrace" 0 list
 expect 0 '"workloads"' 0 list --json workloads
+expect 0 "it-two-cpus" 0 list scenarios
+expect 0 '"driver": "freebsd-pt"' 0 list --json scenarios
 expect 3 "none: no such list" 1 list none
 exit $bad

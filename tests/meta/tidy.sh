@@ -15,7 +15,7 @@ complain() {
 # rank FILE: the row of the folder table; a lower rank never includes a higher.
 rank() {
 	case $1 in
-	emu/base.* | emu/event.* | emu/truth.* | emu/abi.h) echo 1 ;;
+	emu/base.* | emu/act.* | emu/event.* | emu/truth.* | emu/abi.h) echo 1 ;;
 	emu/profile/* | emu/pt/* | emu/pmu/* | emu/apic/* | emu/ds/*) echo 2 ;;
 	emu/cpu/*) echo 3 ;;
 	emu/*) echo 4 ;;
@@ -60,7 +60,7 @@ only() {
 	done
 }
 only unicorn/ emu/cpu/engine.c
-only Zydis/ emu/cpu/insn.c 'traces/*'
+only Zydis/ 'emu/cpu/insn*' 'traces/*'
 only intel-pt 'traces/*'
 only gelf 'harness/load/*'
 only libelf 'harness/load/*'

@@ -1,0 +1,218 @@
+#define _GNU_SOURCE
+/*
+ * A campaign from the command line: progress, findings, reports.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "harness/cmd/campaign_options.h"
+#include "harness/explore/describe.h"
+#include "harness/report/report.h"
+
+/* What has been told last, so that it is not told again. */
+struct teller {
+	enum progress_mode mode;
+	char what[64];
+	unsigned tenths;
+};
+
+static void
+tell(void *arg, const char *what, uint64_t done, uint64_t total,
+    uint64_t findings)
+{
+	struct teller *teller = arg;
+	unsigned percent = total == 0 ? 0 : (unsigned)(100 * done / total);
+
+	if (percent > 100)
+		percent = 100;
+	if (teller->mode == PROGRESS_BAR) {
+		fprintf(stderr,
+		    "\r%-10s %3u %%  %10" PRIu64 " / %-10" PRIu64 " %4" PRIu64
+		    " to look at\x1b[K",
+		    what, percent, done, total, findings);
+		return;
+	}
+	if (strcmp(teller->what, what) == 0 && teller->tenths == percent / 10)
+		return;
+	snprintf(teller->what, sizeof(teller->what), "%s", what);
+	teller->tenths = percent / 10;
+	fprintf(stderr, "%-10s %3u %%  %" PRIu64 " / %" PRIu64 "\n", what,
+	    percent, done, total);
+}
+
+static enum progress_mode
+choose_mode(enum progress_mode mode)
+{
+	const char *term = getenv("TERM");
+
+	if (mode != PROGRESS_AUTO)
+		return mode;
+	return isatty(STDERR_FILENO) && term != NULL &&
+		strcmp(term, "dumb") != 0
+	    ? PROGRESS_BAR
+	    : PROGRESS_LINES;
+}
+
+static void
+write_command(const struct campaign_input *input, struct finding_summary *to)
+{
+	const struct campaign_options *options = &input->options;
+
+	snprintf(to->command, sizeof(to->command),
+	    "topaz %s %s%s%s --depth %u --seed %" PRIu64 "%s",
+	    options->faults ? "faults" : "explore",
+	    input->argument != NULL ? input->argument : input->driver,
+	    input->workshop.source != NULL ? " --source " : "",
+	    input->workshop.source != NULL ? input->workshop.source : "",
+	    options->depth, options->seed, options->merge ? "" : " --no-merge");
+}
+
+/* Findings of all groups, in order. */
+static int
+describe_all(struct campaign *campaign, const struct campaign_input *input,
+    struct campaign_report *report, struct teller *teller, struct tz_error *err)
+{
+	const struct tally *tally = campaign->tally;
+	struct finding_summary *summary = report->summary;
+	int error = 0;
+
+	summary->finding = calloc(
+	    tally->group_count + 1, sizeof(*summary->finding));
+	report->story = calloc(tally->group_count + 1, sizeof(*report->story));
+	if (summary->finding == NULL || report->story == NULL)
+		return tz_error(err, TZ_EIO, "out of memory");
+	for (uint32_t i = 0; error == 0 && i < tally->group_count; i++) {
+		size_t at = summary->finding_count;
+
+		error = describe_finding(
+		    campaign, &tally->group[i], &summary->finding[at], err);
+		if (error == 0 && input->pages)
+			error = describe_story(campaign, &summary->finding[at],
+			    &report->story[at], err);
+		if (error == 0)
+			summary->finding_count++;
+		if (teller->mode != PROGRESS_NONE)
+			tell(teller, "describing", i + 1, tally->group_count,
+			    tally->group_count);
+	}
+	return error;
+}
+
+static int
+make_folder(const char *path, struct tz_error *err)
+{
+	if (mkdir(path, 0777) != 0 && errno != EEXIST)
+		return tz_error(err, TZ_EIO, "%s: %s", path, strerror(errno));
+	return 0;
+}
+
+static int
+write_reports(const struct campaign_input *input, struct workshop *workshop,
+    const struct campaign_report *report, struct tz_error *err)
+{
+	int error = make_folder(input->output, err);
+
+	if (error == 0)
+		error = report_write_all(input->output, report->summary,
+		    input->pages ? report->story : NULL, err);
+	if (error == 0)
+		error = workshop_keep(workshop, input->output, err);
+	if (error == 0 && input->write_baseline != NULL)
+		error = report_baseline_write(
+		    input->write_baseline, report->summary, err);
+	return error;
+}
+
+int
+campaign_do(struct campaign_input *input, struct workshop **workshop,
+    struct campaign *campaign, struct campaign_report *report,
+    struct tz_error *err)
+{
+	struct teller teller = { .mode = choose_mode(input->progress) };
+	int error = workshop_open(&input->workshop, workshop, err);
+
+	if (error != 0)
+		return error;
+	report->summary = calloc(1, sizeof(*report->summary));
+	if (report->summary == NULL)
+		return tz_error(err, TZ_EIO, "out of memory");
+	if (teller.mode != PROGRESS_NONE) {
+		input->options.progress = tell;
+		input->options.progress_arg = &teller;
+	}
+	error = campaign_run(campaign, *workshop, &input->options, err);
+	if (error != 0)
+		return error;
+	snprintf(report->summary->driver, sizeof(report->summary->driver), "%s",
+	    input->driver);
+	snprintf(report->summary->profile, sizeof(report->summary->profile),
+	    "%s", input->workshop.profile);
+	snprintf(report->summary->sha256, sizeof(report->summary->sha256), "%s",
+	    workshop_sha256(*workshop));
+	write_command(input, report->summary);
+	describe_coverage(campaign, report->summary);
+	error = describe_all(campaign, input, report, &teller, err);
+	if (teller.mode == PROGRESS_BAR)
+		fputc('\n', stderr);
+	return error != 0 ? error
+			  : write_reports(input, *workshop, report, err);
+}
+
+void
+campaign_report_free(struct campaign_report *report)
+{
+	for (size_t i = 0;
+	     report->story != NULL && i < report->summary->finding_count; i++)
+		finding_story_free(&report->story[i]);
+	free(report->story);
+	if (report->summary != NULL)
+		free(report->summary->finding);
+	free(report->summary);
+	*report = (struct campaign_report){ .story = NULL };
+}
+
+static int
+print_finding(const struct campaign_input *input,
+    const struct campaign_report *report, size_t index, struct tz_error *err)
+{
+	char name[REPORT_NAME_BYTES], *token = NULL, *page = NULL;
+	int error;
+
+	report_name(name, index, "token");
+	if (asprintf(&token, "%s/%s", input->output, name) < 0)
+		return tz_error(err, TZ_EIO, "out of memory");
+	report_name(name, index, "html");
+	if (asprintf(&page, "%s/%s", input->output, name) < 0) {
+		free(token);
+		return tz_error(err, TZ_EIO, "out of memory");
+	}
+	error = report_text_finding(stdout, &report->summary->finding[index],
+	    token, input->pages ? page : NULL, err);
+	free(token);
+	free(page);
+	return error;
+}
+
+int
+campaign_print(const struct campaign_input *input,
+    const struct campaign_report *report, struct tz_error *err)
+{
+	int error = 0;
+
+	if (input->json)
+		return report_json(stdout, report->summary, err);
+	for (size_t i = 0; error == 0 && i < report->summary->finding_count;
+	     i++)
+		error = print_finding(input, report, i, err);
+	if (error == 0)
+		error = report_text_coverage(stdout, report->summary, err);
+	if (error == 0)
+		error = report_text_last(stdout, report->summary, err);
+	return error;
+}

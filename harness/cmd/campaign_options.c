@@ -1,0 +1,320 @@
+#include "harness/cmd/campaign_options.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "emu/profile/profile.h"
+#include "harness/cmd/cmd.h"
+#include "harness/drivers.h"
+#include "harness/explore/pool.h"
+
+enum {
+	OPT_SOURCE = 256,
+	OPT_TREE,
+	OPT_CC,
+	OPT_PROFILE,
+	OPT_DEPTH,
+	OPT_KINDS,
+	OPT_SHARD,
+	OPT_BUDGET,
+	OPT_SEED,
+	OPT_NO_MERGE,
+	OPT_NO_REDUCE,
+	OPT_NO_SEQUENCES,
+	OPT_NO_PAGES,
+	OPT_PROGRESS,
+	OPT_BASELINE,
+	OPT_WRITE_BASELINE,
+	OPT_EXHAUSTIVE,
+	OPT_POINTS,
+	OPT_JSON,
+};
+
+static const struct argp_option options[] = {
+	{ "source", OPT_SOURCE, "FILE", 0, "The driver's source, read as it is",
+	    0 },
+	{ "freebsd-tree", OPT_TREE, "DIR", 0,
+	    "A FreeBSD source tree: its hwt and pt files come first", 0 },
+	{ "cc", OPT_CC, "COMPILER", 0, "Compile the driver with it (gcc)", 0 },
+	{ "profile", OPT_PROFILE, "NAME", 0,
+	    "CPU profile, see: topaz list profiles (skylake)", 0 },
+	{ "depth", OPT_DEPTH, "1|2", 0,
+	    "Deviations of a schedule that are tried exhaustively (1)", 0 },
+	{ "kinds", OPT_KINDS, "LIST", 0,
+	    "Acts by comma, see: topaz list acts (pmi,cpu,preempt,nmi)", 0 },
+	{ "jobs", 'j', "N", 0, "Processes (the CPUs of this machine)", 0 },
+	{ "shard", OPT_SHARD, "I/N", 0,
+	    "Do the I-th of N parts; join them with: topaz merge", 0 },
+	{ "budget", OPT_BUDGET, "SCHEDULES", 0,
+	    "How many schedules; K and M are understood (60K)", 0 },
+	{ "seed", OPT_SEED, "N", 0, "Draws what is sampled (0)", 0 },
+	{ "no-merge", OPT_NO_MERGE, NULL, 0, "Do not merge equal states", 0 },
+	{ "no-reduce", OPT_NO_REDUCE, NULL, 0,
+	    "Also place switches that are equal to later ones", 0 },
+	{ "no-sequences", OPT_NO_SEQUENCES, NULL, 0,
+	    "Scenarios only, no generated sequences", 0 },
+	{ "no-pages", OPT_NO_PAGES, NULL, 0, "Text only, no pages", 0 },
+	{ "output", 'o', "DIR", 0, "Where the reports go (topaz.findings)", 0 },
+	{ "baseline", OPT_BASELINE, "FILE", 0,
+	    "Findings that are known: only others count", 0 },
+	{ "write-baseline", OPT_WRITE_BASELINE, "FILE", 0,
+	    "Write the findings as known ones", 0 },
+	{ "require-exhaustive", OPT_EXHAUSTIVE, NULL, 0,
+	    "Exit code 5 if anything was sampled or left out", 0 },
+	{ "each-point", OPT_POINTS, NULL, 0,
+	    "(faults) at every boundary, which is the default", 0 },
+	{ "progress", OPT_PROGRESS, "auto|bar|lines|none", 0,
+	    "How progress is told on standard error (auto)", 0 },
+	{ "json", OPT_JSON, NULL, 0, "Print JSON lines instead of text", 0 },
+	{ "verbose", 'v', NULL, 0, "Guest console to standard error", 0 },
+	{ NULL, 0, NULL, 0, NULL, 0 },
+};
+
+uint64_t
+campaign_number(const char *option, const char *text)
+{
+	uint64_t unit = 1;
+	uintmax_t value;
+	char *end;
+
+	errno = 0;
+	value = strtoumax(text, &end, 0);
+	if (*end == 'K' || *end == 'k')
+		unit = 1000;
+	else if (*end == 'M' || *end == 'm')
+		unit = 1000000;
+	if (unit != 1)
+		end++;
+	if (errno != 0 || end == text || *end != '\0' || text[0] == '-' ||
+	    value > UINT64_MAX / unit) {
+		fprintf(stderr, "topaz: --%s %s: not a number\n", option, text);
+		exit(CMD_USAGE);
+	}
+	return value * unit;
+}
+
+static _Noreturn void
+bad_value(const char *option, const char *text, const char *want)
+{
+	fprintf(stderr, "topaz: --%s %s: %s\n", option, text, want);
+	exit(CMD_USAGE);
+}
+
+static uint32_t
+parse_kinds(const char *text)
+{
+	const char *at = text;
+	uint32_t kinds = 0;
+
+	while (*at != '\0') {
+		size_t length = strcspn(at, ",");
+		enum act act = act_find(at, length);
+
+		if (act == ACT_COUNT)
+			bad_value("kinds", text,
+			    "not names by comma; see: topaz list acts");
+		kinds |= UINT32_C(1) << act;
+		at += length;
+		at += *at == ',';
+	}
+	if (kinds == 0)
+		bad_value("kinds", text, "empty");
+	return kinds;
+}
+
+static void
+parse_shard(struct campaign_options *to, const char *text)
+{
+	char end;
+
+	if (sscanf(text, "%u/%u%c", &to->shard, &to->shards, &end) != 2 ||
+	    to->shard < 1 || to->shard > to->shards || to->shards > 4096)
+		bad_value("shard", text, "not I/N with 1 <= I <= N <= 4096");
+}
+
+static void
+parse_progress(struct campaign_input *input, const char *text)
+{
+	static const char *const names[] = {
+		[PROGRESS_AUTO] = "auto",
+		[PROGRESS_BAR] = "bar",
+		[PROGRESS_LINES] = "lines",
+		[PROGRESS_NONE] = "none",
+	};
+
+	for (unsigned i = 0; i < TZ_ARRAY_LEN(names); i++) {
+		if (strcmp(text, names[i]) == 0) {
+			input->progress = (enum progress_mode)i;
+			return;
+		}
+	}
+	bad_value("progress", text, "auto, bar, lines or none");
+}
+
+static void
+parse_jobs(struct campaign_options *to, const char *text)
+{
+	uint64_t jobs = campaign_number("jobs", text);
+
+	if (jobs < 1 || jobs > POOL_JOBS_MAX)
+		bad_value("jobs", text, "1 to 64 are possible");
+	to->jobs = (unsigned)jobs;
+}
+
+/* Options with a value that is no plain string. */
+static bool
+parse_value(int key, const char *arg, struct campaign_input *input)
+{
+	struct campaign_options *to = &input->options;
+
+	switch (key) {
+	case OPT_DEPTH:
+		if (strcmp(arg, "1") != 0 && strcmp(arg, "2") != 0)
+			bad_value("depth", arg, "1 or 2");
+		to->depth = (unsigned)(arg[0] - '0');
+		return true;
+	case OPT_KINDS:
+		to->kinds = parse_kinds(arg);
+		return true;
+	case 'j':
+		parse_jobs(to, arg);
+		return true;
+	case OPT_SHARD:
+		parse_shard(to, arg);
+		return true;
+	case OPT_BUDGET:
+		to->budget = campaign_number("budget", arg);
+		if (to->budget == 0)
+			bad_value("budget", arg, "at least 1");
+		return true;
+	case OPT_SEED:
+		to->seed = campaign_number("seed", arg);
+		return true;
+	case OPT_PROGRESS:
+		parse_progress(input, arg);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool
+parse_switch(int key, struct campaign_input *input)
+{
+	switch (key) {
+	case OPT_NO_MERGE:
+		input->options.merge = false;
+		return true;
+	case OPT_NO_REDUCE:
+		input->options.reduce = false;
+		return true;
+	case OPT_NO_SEQUENCES:
+		input->options.sequences = false;
+		return true;
+	case OPT_NO_PAGES:
+		input->pages = false;
+		return true;
+	case OPT_EXHAUSTIVE:
+		input->require_exhaustive = true;
+		return true;
+	case OPT_POINTS:
+		input->points = true;
+		return true;
+	case OPT_JSON:
+		input->json = true;
+		return true;
+	case 'v':
+		input->workshop.verbose = true;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static error_t
+parse_one(int key, char *arg, struct argp_state *state)
+{
+	struct campaign_input *input = state->input;
+
+	switch (key) {
+	case OPT_SOURCE:
+		input->workshop.source = arg;
+		return 0;
+	case OPT_TREE:
+		input->workshop.tree = arg;
+		return 0;
+	case OPT_CC:
+		input->workshop.cc = arg;
+		return 0;
+	case OPT_PROFILE:
+		input->workshop.profile = arg;
+		return 0;
+	case 'o':
+		input->output = arg;
+		return 0;
+	case OPT_BASELINE:
+		input->baseline = arg;
+		return 0;
+	case OPT_WRITE_BASELINE:
+		input->write_baseline = arg;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (input->argument != NULL)
+			argp_error(state, "one subject at a time: %s", arg);
+		input->argument = arg;
+		return 0;
+	default:
+		return parse_value(key, arg, input) || parse_switch(key, input)
+		    ? 0
+		    : ARGP_ERR_UNKNOWN;
+	}
+}
+
+const struct argp campaign_argp = { options, parse_one, NULL, NULL, NULL, NULL,
+	NULL };
+
+struct campaign_input
+campaign_input_defaults(void)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	struct campaign_input input = {
+		.workshop = { .profile = profile_at(0)->name },
+		.options = campaign_defaults(),
+		.output = "topaz.findings",
+		.pages = true,
+	};
+
+	input.options.jobs = cpus < 1 ? 1 : (unsigned)cpus;
+	if (input.options.jobs > POOL_JOBS_MAX)
+		input.options.jobs = POOL_JOBS_MAX;
+	return input;
+}
+
+/* DRIVER, DRIVER/SCENARIO[@CPUS][,LAYOUT], DRIVER[@CPUS][,LAYOUT]=STEPS. */
+int
+campaign_input_read(struct campaign_input *input, struct tz_error *err)
+{
+	const char *text = input->argument != NULL ? input->argument
+						   : DRIVER_DEFAULT;
+	size_t length = strcspn(text, "/@,=");
+
+	if (length == 0 || length >= sizeof(input->driver) ||
+	    strlen(text) >= sizeof(input->subject))
+		return tz_error(err, TZ_EUSAGE,
+		    "'%s': not DRIVER[/SCENARIO] or DRIVER[@CPUS]=STEPS", text);
+	memcpy(input->driver, text, length);
+	input->driver[length] = '\0';
+	input->workshop.driver = input->driver;
+	input->subject[0] = '\0';
+	if (text[length] == '/')
+		strcpy(input->subject, text + length + 1);
+	else if (text[length] != '\0')
+		strcpy(input->subject, text);
+	if (input->subject[0] != '\0')
+		input->options.subject = input->subject;
+	return 0;
+}

@@ -1,0 +1,62 @@
+/*
+ * The options that explore, faults, ci and replay share, and what they do with a
+ * campaign's results.
+ */
+#ifndef TOPAZ_HARNESS_CMD_CAMPAIGN_OPTIONS_H
+#define TOPAZ_HARNESS_CMD_CAMPAIGN_OPTIONS_H
+
+#include <argp.h>
+
+#include "harness/explore/campaign.h"
+#include "harness/explore/finding.h"
+
+enum progress_mode {
+	PROGRESS_AUTO,
+	PROGRESS_BAR,
+	PROGRESS_LINES,
+	PROGRESS_NONE
+};
+
+struct campaign_input {
+	struct workshop_config workshop;
+	struct campaign_options options;
+	const char *argument; /* DRIVER[/SCENARIO], as given */
+	char driver[64];
+	char subject[1024]; /* "": everything */
+	const char *output;
+	const char *baseline, *write_baseline; /* or NULL */
+	enum progress_mode progress;
+	bool json, require_exhaustive, points, pages;
+};
+
+/* Its input is a struct campaign_input. */
+extern const struct argp campaign_argp;
+
+struct campaign_input campaign_input_defaults(void);
+
+/* From .argument to .driver and .subject.  -TZ_EUSAGE. */
+int campaign_input_read(struct campaign_input *input, struct tz_error *err);
+
+/* What a campaign gave, ready to be printed. */
+struct campaign_report {
+	struct finding_summary *summary;
+	struct finding_story *story; /* of each finding */
+};
+
+/*
+ * Runs the campaign and describes what it found; the reports are in the output
+ * folder afterwards.  CAMPAIGN and REPORT are to be closed also after an error.
+ */
+int campaign_do(struct campaign_input *input, struct workshop **workshop,
+    struct campaign *campaign, struct campaign_report *report,
+    struct tz_error *err);
+void campaign_report_free(struct campaign_report *report);
+
+/* The blocks of all findings, coverage and the last line. */
+int campaign_print(const struct campaign_input *input,
+    const struct campaign_report *report, struct tz_error *err);
+
+/* A number with an optional K or M; ends the process if it is none. */
+uint64_t campaign_number(const char *option, const char *text);
+
+#endif

@@ -1,0 +1,230 @@
+/*
+ * topaz merge: the shards of one exploration become one; topaz report: other forms
+ * of what was found, and what is new since another time.
+ */
+#include <argp.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "harness/cmd/cmd.h"
+#include "harness/report/report.h"
+
+#define SHARDS_MAX 4096
+
+enum { OPT_JUNIT = 256, OPT_SARIF, OPT_HTML, OPT_DIFF };
+
+struct merge_input {
+	const char *output, *junit, *sarif, *diff;
+	const char *folder[SHARDS_MAX];
+	size_t count;
+	bool json, html;
+};
+
+static error_t
+parse_one(int key, char *arg, struct argp_state *state)
+{
+	struct merge_input *input = state->input;
+
+	switch (key) {
+	case 'o':
+		input->output = arg;
+		return 0;
+	case OPT_JUNIT:
+		input->junit = arg;
+		return 0;
+	case OPT_SARIF:
+		input->sarif = arg;
+		return 0;
+	case OPT_HTML:
+		input->html = true;
+		return 0;
+	case OPT_DIFF:
+		input->diff = arg;
+		return 0;
+	case 'j':
+		input->json = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (input->count == SHARDS_MAX)
+			argp_error(state, "more than %d folders", SHARDS_MAX);
+		input->folder[input->count++] = arg;
+		return 0;
+	case ARGP_KEY_NO_ARGS:
+		argp_error(state, "no folder of findings");
+		return EINVAL;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* FOLDER is one that explore has written, or a findings.jsonl. */
+static int
+read_folder(
+    const char *folder, struct finding_summary *summary, struct tz_error *err)
+{
+	char path[PATH_MAX];
+	struct stat st;
+
+	*summary = (struct finding_summary){ .schedules = 0 };
+	if (stat(folder, &st) != 0)
+		return tz_error(
+		    err, TZ_EUSAGE, "%s: %s", folder, strerror(errno));
+	if (!S_ISDIR(st.st_mode))
+		return report_read(folder, summary, err);
+	if (snprintf(path, sizeof(path), "%s/findings.jsonl", folder) >=
+	    (int)sizeof(path))
+		return tz_error(err, TZ_EUSAGE, "%s: too long", folder);
+	return report_read(path, summary, err);
+}
+
+static int
+read_all(const struct merge_input *input, struct finding_summary *summary,
+    struct tz_error *err)
+{
+	int error = read_folder(input->folder[0], summary, err);
+
+	for (size_t i = 1; error == 0 && i < input->count; i++) {
+		struct finding_summary *shard = calloc(1, sizeof(*shard));
+
+		if (shard == NULL)
+			return tz_error(err, TZ_EIO, "out of memory");
+		error = read_folder(input->folder[i], shard, err);
+		if (error == 0)
+			error = report_merge(summary, shard, err);
+		report_summary_free(shard);
+		free(shard);
+	}
+	return error;
+}
+
+static int
+print_all(
+    const struct finding_summary *summary, bool json, struct tz_error *err)
+{
+	int error = 0;
+
+	if (json)
+		return report_json(stdout, summary, err);
+	for (size_t i = 0; error == 0 && i < summary->finding_count; i++)
+		error = report_text_finding(
+		    stdout, &summary->finding[i], NULL, NULL, err);
+	if (error == 0)
+		error = report_text_coverage(stdout, summary, err);
+	return error == 0 ? report_text_last(stdout, summary, err) : error;
+}
+
+int
+cmd_merge(int argc, char **argv)
+{
+	static const struct argp_option options[] = {
+		{ "output", 'o', "DIR", 0, "Where the joined reports go", 0 },
+		{ "json", 'j', NULL, 0, "Print JSON lines instead of text", 0 },
+		{ NULL, 0, NULL, 0, NULL, 0 },
+	};
+	static const struct argp argp = { options, parse_one, "DIR...",
+		"Joins the findings of all shards of one exploration.", NULL,
+		NULL, NULL };
+	struct merge_input *input = calloc(1, sizeof(*input));
+	struct finding_summary *summary = calloc(1, sizeof(*summary));
+	struct tz_error err = { "out of memory" };
+	int code = CMD_USAGE;
+
+	if (input != NULL && summary != NULL) {
+		cmd_parse(&argp, argc, argv, input);
+		if (read_all(input, summary, &err) != 0 ||
+		    (input->output != NULL &&
+			report_write_all(input->output, summary, NULL, &err) !=
+			    0) ||
+		    print_all(summary, input->json, &err) != 0)
+			code = cmd_fail(&err);
+		else
+			code = summary->finding_count != 0 ? CMD_FINDING
+							   : CMD_OK;
+		report_summary_free(summary);
+	}
+	free(input);
+	free(summary);
+	return code;
+}
+
+/* What is new, fixed and still there since the findings in another folder. */
+static int
+print_diff(
+    const struct finding_summary *now, const char *folder, struct tz_error *err)
+{
+	struct finding_summary *before = calloc(1, sizeof(*before));
+	struct report_baseline baseline = { .count = 0 };
+	char path[] = P_tmpdir "/topaz-diff-XXXXXX";
+	int error = before == NULL ? tz_error(err, TZ_EIO, "out of memory")
+				   : read_folder(folder, before, err);
+	int fd = error == 0 ? mkstemp(path) : -1;
+
+	if (error == 0 && fd < 0)
+		error = tz_error(err, TZ_EIO, "%s: %s", path, strerror(errno));
+	if (error == 0)
+		error = report_baseline_write(path, before, err);
+	if (error == 0)
+		error = report_baseline_read(path, &baseline, err);
+	if (error == 0)
+		error = report_text_comparison(stdout, &baseline, now, err);
+	report_baseline_free(&baseline);
+	if (fd >= 0)
+		remove(path);
+	if (before != NULL)
+		report_summary_free(before);
+	free(before);
+	return error;
+}
+
+static int
+write_forms(const struct merge_input *input,
+    const struct finding_summary *summary, struct tz_error *err)
+{
+	int error = 0;
+
+	if (input->junit != NULL)
+		error = report_junit(input->junit, summary, err);
+	if (error == 0 && input->sarif != NULL)
+		error = report_sarif(input->sarif, summary, NULL, err);
+	if (error == 0 && input->diff != NULL)
+		return print_diff(summary, input->diff, err);
+	return error == 0 ? print_all(summary, input->json, err) : error;
+}
+
+int
+cmd_report(int argc, char **argv)
+{
+	static const struct argp_option options[] = {
+		{ "junit", OPT_JUNIT, "FILE", 0, "Write JUnit's XML", 0 },
+		{ "sarif", OPT_SARIF, "FILE", 0, "Write SARIF 2.1.0", 0 },
+		{ "json", 'j', NULL, 0, "Print JSON lines instead of text", 0 },
+		{ "diff", OPT_DIFF, "DIR", 0,
+		    "Compare with the findings in DIR, an earlier time", 0 },
+		{ NULL, 0, NULL, 0, NULL, 0 },
+	};
+	static const struct argp argp = { options, parse_one, "DIR",
+		"Prints what an exploration found, or writes it in other forms.",
+		NULL, NULL, NULL };
+	struct merge_input *input = calloc(1, sizeof(*input));
+	struct finding_summary *summary = calloc(1, sizeof(*summary));
+	struct tz_error err = { "out of memory" };
+	int code = CMD_USAGE;
+
+	if (input != NULL && summary != NULL) {
+		cmd_parse(&argp, argc, argv, input);
+		if (read_all(input, summary, &err) != 0 ||
+		    write_forms(input, summary, &err) != 0)
+			code = cmd_fail(&err);
+		else
+			code = summary->finding_count != 0 ? CMD_FINDING
+							   : CMD_OK;
+		report_summary_free(summary);
+	}
+	free(input);
+	free(summary);
+	return code;
+}

@@ -1,0 +1,280 @@
+/*
+ * topaz replay: one schedule, exactly.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <argp.h>
+
+#include "emu/profile/profile.h"
+#include "harness/cmd/campaign_options.h"
+#include "harness/cmd/cmd.h"
+#include "harness/drivers.h"
+#include "harness/explore/describe.h"
+#include "harness/explore/setups.h"
+#include "harness/load/paths.h"
+
+struct replay_input {
+	struct workshop_config workshop;
+	const char *token;
+	uint64_t times;
+	bool log;
+};
+
+enum {
+	OPT_SOURCE = 256,
+	OPT_TREE,
+	OPT_CC,
+	OPT_FROM,
+	OPT_TIMES,
+	OPT_LOG,
+};
+
+static const struct argp_option options[] = {
+	{ "source", OPT_SOURCE, "FILE", 0, "The driver's source, read as it is",
+	    0 },
+	{ "freebsd-tree", OPT_TREE, "DIR", 0,
+	    "A FreeBSD source tree: its hwt and pt files come first", 0 },
+	{ "cc", OPT_CC, "COMPILER", 0, "Compile the driver with it (gcc)", 0 },
+	{ "from", OPT_FROM, "DIR", 0,
+	    "Take the compiled objects from that folder of findings", 0 },
+	{ "times", OPT_TIMES, "N", 0, "Run it N times and compare (1)", 0 },
+	{ "log", OPT_LOG, NULL, 0, "Print every event of the run", 0 },
+	{ "verbose", 'v', NULL, 0, "Guest console to standard error", 0 },
+	{ NULL, 0, NULL, 0, NULL, 0 },
+};
+
+static error_t
+parse_one(int key, char *arg, struct argp_state *state)
+{
+	struct replay_input *input = state->input;
+
+	switch (key) {
+	case OPT_SOURCE:
+		input->workshop.source = arg;
+		return 0;
+	case OPT_TREE:
+		input->workshop.tree = arg;
+		return 0;
+	case OPT_CC:
+		input->workshop.cc = arg;
+		return 0;
+	case OPT_FROM:
+		input->workshop.objects = arg;
+		return 0;
+	case OPT_TIMES:
+		input->times = campaign_number("times", arg);
+		if (input->times == 0)
+			argp_error(state, "--times 0: at least 1");
+		return 0;
+	case OPT_LOG:
+		input->log = true;
+		return 0;
+	case 'v':
+		input->workshop.verbose = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (input->token != NULL)
+			argp_error(state, "one token at a time: %s", arg);
+		input->token = arg;
+		return 0;
+	case ARGP_KEY_NO_ARGS:
+		argp_error(state, "no token");
+		return EINVAL;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* The driver that has the scenario NAME, or is called so. */
+static int
+find_driver(const char *name, char driver[64], struct tz_error *err)
+{
+	struct paths paths;
+	char **names = NULL;
+	size_t count = 0;
+	bool found = false;
+	int error = paths_find(&paths, err);
+
+	if (error == 0)
+		error = driver_names(paths.source, &names, &count, err);
+	for (size_t i = 0; error == 0 && i < count; i++) {
+		struct manifest *manifest;
+
+		if (!found &&
+		    manifest_read(paths.source, names[i], &manifest, err) ==
+			0) {
+			found = strcmp(names[i], name) == 0 ||
+			    manifest_scenario(manifest, name) != NULL;
+			if (found)
+				snprintf(driver, 64, "%s", names[i]);
+			manifest_free(manifest);
+		}
+		free(names[i]);
+	}
+	free(names);
+	paths_free(&paths);
+	if (error == 0 && !found)
+		error = tz_error(err, TZ_ENOENT,
+		    "%s: neither a driver nor a scenario of one; see: topaz "
+		    "list scenarios",
+		    name);
+	return error;
+}
+
+static struct runner *logged; /* whose events are printed */
+
+static void
+print_event(void *arg, const struct event *event)
+{
+	const struct event_info *info = event_info(
+	    (enum event_kind)event->kind);
+	const uint64_t value[3] = { event->a, event->b, event->c };
+	char where[192] = "";
+
+	(void)arg;
+	printf("%10" PRIu64 "  cpu%u  %-28s", event->insns, event->cpu,
+	    info->text);
+	for (unsigned i = 0; i < 3; i++) {
+		if (strcmp(info->arg[i], "rip") == 0 && logged != NULL)
+			symbols_format(runner_symbols(logged), value[i], NULL,
+			    where, sizeof(where));
+		else if (info->arg[i][0] != '\0')
+			printf(" %s=%#" PRIx64, info->arg[i], value[i]);
+	}
+	printf("  %s\n", where);
+}
+
+static void
+print_outcome(const struct replayed *replayed)
+{
+	const struct outcome *outcome = &replayed->outcome;
+
+	for (unsigned i = 0; i < outcome->count; i++) {
+		const struct check_violation *violation =
+		    &outcome->violation[i].violation;
+
+		printf("FAIL  %s  %s  cpu%u  event %" PRIu64 "\n",
+		    check_info(violation->id)->name, violation->text,
+		    violation->cpu, violation->event);
+	}
+	if (outcome->count != 0)
+		printf("      first in %s+%#x %s:%d\n",
+		    replayed->where.function, replayed->where.offset_bytes,
+		    replayed->where.file, replayed->where.line);
+	printf("state %016" PRIx64 "\n", replayed->state_hash);
+}
+
+/* Do both show the same, to the event and the state? */
+static bool
+is_same(const struct replayed *a, const struct replayed *b)
+{
+	if (a->outcome.how != b->outcome.how ||
+	    a->outcome.count != b->outcome.count ||
+	    a->state_hash != b->state_hash)
+		return false;
+	for (unsigned i = 0; i < a->outcome.count; i++) {
+		if (a->outcome.violation[i].cause !=
+			b->outcome.violation[i].cause ||
+		    a->outcome.violation[i].violation.event !=
+			b->outcome.violation[i].violation.event)
+			return false;
+	}
+	return true;
+}
+
+static int
+replay(const struct replay_input *input, struct workshop *workshop,
+    const struct token *token, struct tz_error *err)
+{
+	const struct manifest *manifest = workshop_manifest(workshop);
+	struct setups *setups = setups_create(workshop);
+	const struct runner_ear ear = { .event = print_event };
+	struct replayed *first = calloc(2, sizeof(*first));
+	struct runner *runner;
+	uint64_t same = 0;
+	int code = CMD_OK;
+
+	for (uint64_t i = 0; first != NULL && setups != NULL &&
+	     code == CMD_OK && i < input->times;
+	     i++) {
+		if (describe_replay(setups, manifest, token,
+			input->log && i == 0 ? &ear : NULL, STEPPING_NONE,
+			&first[i == 0 ? 0 : 1], &runner, err) != 0)
+			code = cmd_fail(err);
+		else
+			same += i == 0 || is_same(&first[0], &first[1]);
+	}
+	if (code == CMD_OK && first != NULL) {
+		print_outcome(&first[0]);
+		if (first[0].outcome.how == OUTCOME_IMPOSSIBLE ||
+		    first[0].outcome.how == OUTCOME_UNREACHED) {
+			printf("diverged: a deviation is %s\n",
+			    first[0].outcome.how == OUTCOME_IMPOSSIBLE
+				? "not possible where it stands"
+				: "not reached");
+			code = CMD_DIVERGED;
+		} else if (first[0].outcome.count != 0) {
+			code = CMD_FINDING;
+		}
+		if (input->times > 1)
+			printf("the same violation, event and state: %" PRIu64
+			       " of %" PRIu64 "\n",
+			    same, input->times);
+		if (same != input->times)
+			code = CMD_DIVERGED;
+	}
+	free(first);
+	setups_destroy(setups);
+	return code;
+}
+
+/* The token's driver must be this one, to the byte. */
+static int
+check_token(struct workshop *workshop, const struct token *token,
+    const char *driver, struct tz_error *err)
+{
+	uint16_t check = 0;
+
+	if (workshop_check(workshop, &check, err) != 0)
+		return cmd_fail(err);
+	if (check == token->check)
+		return CMD_OK;
+	fprintf(stderr,
+	    "topaz: the token was recorded with another %s: check %04x, this "
+	    "one (source sha256 %.12s) has %04x; a folder of findings has the "
+	    "objects: --from DIR\n",
+	    driver, token->check, workshop_sha256(workshop), check);
+	return CMD_DIVERGED;
+}
+
+int
+cmd_replay(int argc, char **argv)
+{
+	static const struct argp argp = { options, parse_one, "TOKEN|@FILE",
+		"Runs the one schedule that TOKEN names and prints what fails "
+		"in it.",
+		NULL, NULL, NULL };
+	struct replay_input input = { .times = 1 };
+	struct workshop *workshop = NULL;
+	struct token token;
+	struct tz_error err;
+	char driver[64];
+	int code;
+
+	cmd_parse(&argp, argc, argv, &input);
+	input.workshop.driver = driver;
+	if (token_parse(input.token, &token, &err) != 0 ||
+	    find_driver(token.name, driver, &err) != 0)
+		return cmd_fail(&err);
+	input.workshop.profile = token.profile;
+	if (workshop_open(&input.workshop, &workshop, &err) != 0)
+		return cmd_fail(&err);
+	code = check_token(workshop, &token, driver, &err);
+	if (code == CMD_OK)
+		code = replay(&input, workshop, &token, &err);
+	workshop_close(workshop);
+	return code;
+}

@@ -1,0 +1,188 @@
+#include "harness/explore/boundary.h"
+
+#include <stdlib.h>
+
+struct collector {
+	struct runner *runner;
+	struct boundary_list *list;
+	bool no_memory;
+};
+
+static void
+add(struct collector *collector, struct boundary boundary)
+{
+	struct boundary_list *list = collector->list;
+
+	if (list->count == list->room) {
+		size_t room = list->room == 0 ? 1024 : 2 * list->room;
+		struct boundary *at = realloc(list->at, room * sizeof(*at));
+
+		if (at == NULL) {
+			collector->no_memory = true;
+			return;
+		}
+		list->at = at;
+		list->room = room;
+	}
+	list->at[list->count++] = boundary;
+}
+
+static void
+on_step(void *arg, const struct machine_step *step)
+{
+	struct collector *collector = arg;
+	struct boundary_list *list = collector->list;
+	struct boundary boundary = {
+		.insns = step->insns,
+		.rip = step->rip,
+		.cpu = (uint8_t)step->cpu,
+		.flags = (uint8_t)((step->trigger_en ? BOUNDARY_TRIGGER : 0) |
+		    (step->in_nmi ? BOUNDARY_NMI : 0) |
+		    (step->interrupts ? BOUNDARY_IF : 0) |
+		    (step->local ? BOUNDARY_LOCAL : 0)),
+	};
+
+	/* A turn that begins here is no boundary of its own. */
+	if (list->count != 0 && list->at[list->count - 1].cpu == boundary.cpu &&
+	    list->at[list->count - 1].insns == boundary.insns)
+		list->count--;
+	add(collector, boundary);
+}
+
+/* Where a turn or an operation of ring 3 begins, code that is not stepped; and where
+ * a function can fail. */
+static void
+on_event(void *arg, const struct event *event)
+{
+	struct collector *collector = arg;
+	struct machine_pt pt;
+	struct boundary boundary = {
+		.insns = event->insns,
+		.cpu = (uint8_t)event->cpu,
+		.flags = BOUNDARY_EDGE,
+	};
+
+	if (event->kind != EVENT_SWITCH && event->kind != EVENT_CALL_BEGIN &&
+	    event->kind != EVENT_CALL_END && event->kind != EVENT_POINT)
+		return;
+	/* An operation's event comes from within an instruction. */
+	if (event->kind == EVENT_POINT)
+		boundary.flags = BOUNDARY_POINT;
+	else if (event->kind != EVENT_SWITCH)
+		boundary.insns++;
+	boundary.rip = machine_rip(
+	    runner_machine(collector->runner), event->cpu);
+	machine_pt(runner_machine(collector->runner), event->cpu, &pt);
+	if (pt.trigger_en)
+		boundary.flags |= BOUNDARY_TRIGGER;
+	if (pt.in_nmi)
+		return;
+	add(collector, boundary);
+}
+
+bool
+boundary_collect(struct runner *runner, struct boundary_list *list,
+    boundary_merged when_merged, void *arg)
+{
+	struct collector collector = { .runner = runner, .list = list };
+	const struct runner_ear ear = { &collector, on_event, on_step };
+	enum runner_end end;
+
+	*list = (struct boundary_list){ .count = 0 };
+	runner_listen(runner, &ear, STEPPING_WATCHED);
+	runner_points(runner, when_merged != NULL);
+	do
+		end = runner_go(runner, 0, UINT64_MAX);
+	while (end == RUNNER_POINT && !when_merged(arg, runner_hash(runner)));
+	runner_points(runner, false);
+	runner_listen(runner, NULL, STEPPING_NONE);
+	if (collector.no_memory)
+		boundary_free(list);
+	return !collector.no_memory;
+}
+
+void
+boundary_free(struct boundary_list *list)
+{
+	free(list->at);
+	*list = (struct boundary_list){ .count = 0 };
+}
+
+/* Would ACT do anything at BOUNDARY that no later placement does? */
+static bool
+is_worth(const struct boundary *boundary, enum act act, bool reduce)
+{
+	if ((act == ACT_FAIL) != ((boundary->flags & BOUNDARY_POINT) != 0))
+		return false;
+	switch ((int)act) {
+	case ACT_PMI:
+		return (boundary->flags & BOUNDARY_TRIGGER) != 0;
+	case ACT_PREEMPT:
+		return (boundary->flags & BOUNDARY_IF) != 0;
+	case ACT_NMI:
+	case ACT_SPURIOUS:
+		return (boundary->flags & BOUNDARY_NMI) == 0;
+	case ACT_SWITCH:
+		return !reduce || !(boundary->flags & BOUNDARY_LOCAL);
+	case ACT_ERROR:
+	case ACT_STOP:
+	case ACT_OVERFLOW:
+	case ACT_STALE:
+	case ACT_FLIP_TOPA:
+		return (boundary->flags & BOUNDARY_TRIGGER) != 0;
+	default:
+		return true;
+	}
+}
+
+/* One parameter each that stands for its kind; tokens may have any. */
+static uint64_t
+usual_param(enum act act)
+{
+	switch ((int)act) {
+	case ACT_HOLD:
+		return 30000;
+	case ACT_LATE:
+		return 2000;
+	case ACT_STUCK:
+		return 1;
+	case ACT_OVERFLOW:
+		return 16;
+	case ACT_STALE:
+		return 4;
+	case ACT_FLIP_TOPA:
+		return 12; /* the lowest address bit */
+	case ACT_FLIP_AREA:
+		return 0; /* CTL.TraceEn */
+	default:
+		return 0;
+	}
+}
+
+unsigned
+boundary_acts(const struct boundary *boundary, uint32_t kinds,
+    unsigned cpu_count, bool reduce,
+    struct deviation deviation[BOUNDARY_ACTS_MAX])
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < ACT_COUNT; i++) {
+		enum act act = (enum act)i;
+		struct deviation one = { boundary->cpu, act, boundary->insns,
+			usual_param(act) };
+
+		if (!(kinds >> i & 1) || !is_worth(boundary, act, reduce))
+			continue;
+		if (act != ACT_SWITCH) {
+			deviation[count++] = one;
+			continue;
+		}
+		for (unsigned cpu = 0; cpu < cpu_count; cpu++) {
+			one.param = cpu;
+			if (cpu != boundary->cpu)
+				deviation[count++] = one;
+		}
+	}
+	TZ_ASSERT(count <= BOUNDARY_ACTS_MAX);
+	return count;
+}

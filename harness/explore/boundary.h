@@ -1,0 +1,48 @@
+/*
+ * The instruction boundaries of a run at which a deviation may be placed: those in
+ * the driver's code and in interrupt handlers, and where a CPU's turn begins.
+ */
+#ifndef TOPAZ_HARNESS_EXPLORE_BOUNDARY_H
+#define TOPAZ_HARNESS_EXPLORE_BOUNDARY_H
+
+#include "harness/explore/runner.h"
+
+#define BOUNDARY_TRIGGER 1u    /* STATUS.TriggerEn is 1 */
+#define BOUNDARY_NMI     2u    /* an NMI handler runs */
+#define BOUNDARY_IF      4u    /* interrupts are let in */
+#define BOUNDARY_LOCAL   8u    /* what follows concerns this CPU alone */
+#define BOUNDARY_EDGE    0x10u /* neither driver nor handler: a turn begins */
+#define BOUNDARY_POINT   0x20u /* a kernel function asks whether it shall fail */
+
+struct boundary {
+	uint64_t insns; /* retired by the CPU since the run's begin */
+	uint64_t rip;
+	uint8_t cpu, flags;
+};
+
+struct boundary_list {
+	struct boundary *at;
+	size_t count, room;
+};
+
+/*
+ * Runs from where RUNNER stands to the end and lists what it passes, in order.
+ * WHEN_MERGED, if not NULL, is asked at merge points and ends the list by true.
+ * False: out of memory.
+ */
+typedef bool (*boundary_merged)(void *arg, uint64_t hash);
+bool boundary_collect(struct runner *runner, struct boundary_list *list,
+    boundary_merged when_merged, void *arg);
+void boundary_free(struct boundary_list *list);
+
+/*
+ * The acts of KINDS (one bit an enum act) that are worth placing at BOUNDARY, into
+ * DEVIATION (at least BOUNDARY_ACTS_MAX): their number.  REDUCE leaves out what
+ * is equal to a later placement.
+ */
+#define BOUNDARY_ACTS_MAX 40
+unsigned boundary_acts(const struct boundary *boundary, uint32_t kinds,
+    unsigned cpu_count, bool reduce,
+    struct deviation deviation[BOUNDARY_ACTS_MAX]);
+
+#endif

@@ -1,0 +1,469 @@
+#define _GNU_SOURCE
+#include "harness/explore/campaign.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/explore/corpus.h"
+#include "harness/explore/faults.h"
+#include "harness/explore/pool.h"
+#include "harness/explore/setups.h"
+
+/* The default budget, in schedules, and how it is divided. */
+#define BUDGET_DEFAULT    60000
+#define SEQUENCES_PERCENT 30  /* sequences in the base order */
+#define NOVEL_PERCENT     30  /* placements in those that are new */
+#define NOVEL_SCHEDULES   200 /* of each such sequence */
+#define NO_ENTRY          UINT32_MAX
+#define RANDOM_CHANGES    3
+
+struct campaign_options
+campaign_defaults(void)
+{
+	return (struct campaign_options){
+		.kinds = UINT32_C(1) << ACT_PMI | UINT32_C(1) << ACT_NMI |
+		    UINT32_C(1) << ACT_SWITCH | UINT32_C(1) << ACT_PREEMPT,
+		.depth = 1,
+		.jobs = 1,
+		.shard = 1,
+		.shards = 1,
+		.merge = true,
+		.reduce = true,
+		.sequences = true,
+	};
+}
+
+size_t
+campaign_add_entry(
+    struct campaign *campaign, const struct campaign_entry *entry)
+{
+	if (campaign->entry_count == campaign->entry_room) {
+		size_t room = campaign->entry_room == 0
+		    ? 64
+		    : 2 * campaign->entry_room;
+		struct campaign_entry *more = realloc(
+		    campaign->entry, room * sizeof(*more));
+
+		if (more == NULL)
+			return SIZE_MAX;
+		campaign->entry = more;
+		campaign->entry_room = room;
+	}
+	campaign->entry[campaign->entry_count] = *entry;
+	return campaign->entry_count++;
+}
+
+int
+campaign_entry_read(const struct manifest *manifest, const struct token *token,
+    struct campaign_entry *entry, struct tz_error *err)
+{
+	const struct manifest_scenario *scenario;
+
+	*entry = (struct campaign_entry){ .cpus = token->cpus, .settings = "" };
+	memcpy(entry->layout, token->layout, sizeof(entry->layout));
+	if (token->steps[0] != '\0') {
+		entry->cpus = token->cpus != 0 ? token->cpus : 1;
+		return sequence_parse(
+		    manifest, token->steps, &entry->sequence, err);
+	}
+	scenario = manifest_scenario(manifest, token->name);
+	if (scenario == NULL)
+		return tz_error(err, TZ_ENOENT,
+		    "%s: no such scenario; see: topaz list scenarios",
+		    token->name);
+	snprintf(entry->name, sizeof(entry->name), "%s", scenario->name);
+	entry->settings = scenario->settings;
+	if (token->cpus == 0)
+		entry->cpus = scenario->cpus;
+	return sequence_parse(manifest, scenario->steps, &entry->sequence, err);
+}
+
+static int
+read_entry(
+    struct campaign *campaign, const struct token *token, struct tz_error *err)
+{
+	struct campaign_entry entry;
+	int error = campaign_entry_read(
+	    workshop_manifest(campaign->workshop), token, &entry, err);
+
+	if (error == 0 && campaign_add_entry(campaign, &entry) == SIZE_MAX)
+		error = tz_error(err, TZ_EIO, "out of memory");
+	return error;
+}
+
+/* The one that the user named, or all scenarios. */
+static int
+make_entries(struct campaign *campaign, struct tz_error *err)
+{
+	const struct manifest *manifest = workshop_manifest(campaign->workshop);
+	struct token token = { .cpus = 0 };
+	int error = 0;
+
+	if (campaign->options.subject != NULL) {
+		error = token_parse_subject(
+		    campaign->options.subject, &token, err);
+		return error != 0 ? error : read_entry(campaign, &token, err);
+	}
+	for (size_t i = 0; error == 0 && i < manifest_scenario_count(manifest);
+	     i++) {
+		snprintf(token.name, sizeof(token.name), "%s",
+		    manifest_scenario_at(manifest, i)->name);
+		error = read_entry(campaign, &token, err);
+	}
+	if (error == 0 && campaign->entry_count == 0 &&
+	    !campaign->options.sequences)
+		error = tz_error(err, TZ_ENOENT, "%s: there is no scenario",
+		    workshop_config(campaign->workshop)->driver);
+	return error;
+}
+
+int
+campaign_runner(struct campaign *campaign, const struct campaign_entry *entry,
+    struct runner **runner, struct tz_error *err)
+{
+	return setups_get(campaign->setups, entry->cpus, entry->layout,
+	    entry->settings, runner, err);
+}
+
+struct campaign_area *
+campaign_add_area(
+    struct campaign *campaign, enum area_kind kind, uint32_t entry)
+{
+	struct campaign_area *area;
+
+	if (campaign->area_count == TALLY_AREAS_MAX)
+		return NULL;
+	area = &campaign->area[campaign->area_count++];
+	*area = (struct campaign_area){ .kind = kind,
+		.entry = entry,
+		.kinds = campaign->options.kinds,
+		.keep = TRIAL_KEEP_ALL };
+	return area;
+}
+
+static struct trial_options
+trial_options_of(
+    const struct campaign *campaign, const struct campaign_area *area)
+{
+	const uint32_t pairs = UINT32_C(1) << ACT_PMI |
+	    UINT32_C(1) << ACT_SWITCH;
+
+	return (struct trial_options){ .kinds = area->kinds,
+		.kinds2 = campaign->options.kinds & pairs,
+		.merge = campaign->options.merge,
+		.reduce = campaign->options.reduce };
+}
+
+/* An area's entry in the base order, ready for placements. */
+static int
+open_area(struct campaign *campaign, const struct campaign_area *area,
+    struct trial *place, struct tz_error *err)
+{
+	const struct campaign_entry *entry = &campaign->entry[area->entry];
+	struct trial_options options = trial_options_of(campaign, area);
+	struct runner *runner;
+	int error = campaign_runner(campaign, entry, &runner, err);
+
+	if (area->kind == AREA_TWO)
+		options.kinds = options.kinds2;
+	if (error != 0)
+		return error;
+	return trial_open(place, runner, &entry->sequence, &options, err);
+}
+
+/* What the base order alone shows; how many schedules there are. */
+int
+campaign_survey(
+    struct campaign *campaign, uint32_t number, struct tz_error *err)
+{
+	struct campaign_area *area = &campaign->area[number];
+	const struct rank rank = { number, 0, 0 };
+	const struct schedule none = { .count = 0 };
+	struct trial place;
+	int error = open_area(campaign, area, &place, err);
+
+	if (error != 0)
+		return error;
+	area->total = area->kind == AREA_ONE ? trial_count(&place) : 0;
+	area->boundaries = place.list.count;
+	tally_add(campaign->tally, rank, &none, &place.base, NULL);
+	campaign->tally->area[number].unmodelled += place.base.how ==
+	    OUTCOME_UNMODELLED;
+	trial_close(&place);
+	return 0;
+}
+
+struct share_work {
+	struct campaign *campaign;
+	uint32_t begin, end; /* areas */
+};
+
+/* A worker's share of some areas. */
+static void
+work(void *arg, unsigned worker, const volatile bool *stop, struct tally *tally)
+{
+	const struct share_work *share_work = arg;
+	struct campaign *campaign = share_work->campaign;
+	const struct campaign_options *options = &campaign->options;
+	struct trial_share share = {
+		.worker = (options->shard - 1) * options->jobs + worker,
+		.workers = options->shards * options->jobs,
+		.seed = options->seed,
+		.stop = stop,
+	};
+	struct tz_error err;
+
+	for (uint32_t i = share_work->begin; i < share_work->end && !*stop;
+	     i++) {
+		const struct campaign_area *area = &campaign->area[i];
+		struct trial place;
+
+		if (area->kind == AREA_FAULT || area->kind == AREA_SEQUENCES)
+			continue;
+		if (open_area(campaign, area, &place, &err) != 0)
+			continue;
+		share.keep = area->keep;
+		if (area->kind == AREA_ONE)
+			trial_one(&place, &share, tally, i);
+		else if (area->kind == AREA_TWO)
+			trial_two(&place, &share, tally, i);
+		else
+			trial_random(&place, &share, area->changes, area->total,
+			    tally, i);
+		trial_close(&place);
+	}
+}
+
+static void
+tell_progress(void *arg, const struct tally *tallies, unsigned jobs)
+{
+	const struct share_work *share_work = arg;
+	const struct campaign *campaign = share_work->campaign;
+	uint64_t done = 0, total = 0, groups = campaign->tally->group_count;
+
+	if (campaign->options.progress == NULL)
+		return;
+	for (uint32_t i = share_work->begin; i < share_work->end; i++) {
+		total += campaign->area[i].total;
+		for (unsigned j = 0; j < jobs; j++)
+			done += tallies[j].area[i].done;
+	}
+	for (unsigned j = 0; j < jobs; j++)
+		groups += tallies[j].group_count;
+	campaign->options.progress(campaign->options.progress_arg, "placements",
+	    done, total / campaign->options.shards, groups);
+}
+
+int
+campaign_run_areas(struct campaign *campaign, uint32_t begin, uint32_t end,
+    struct tz_error *err)
+{
+	struct share_work share_work = { campaign, begin, end };
+
+	if (begin == end || campaign->interrupted)
+		return 0;
+	return pool_run(campaign->options.jobs, work, tell_progress,
+	    &share_work, campaign->tally, &campaign->interrupted, err);
+}
+
+/* One deviation at each boundary of each entry, all of them. */
+static int
+explore_entries(struct campaign *campaign, uint64_t *left, struct tz_error *err)
+{
+	uint32_t begin = (uint32_t)campaign->area_count;
+	int error = 0;
+
+	for (uint32_t i = 0; error == 0 && i < campaign->entry_count; i++) {
+		struct campaign_area *area = campaign_add_area(
+		    campaign, AREA_ONE, i);
+
+		if (area == NULL)
+			return tz_error(err, TZ_EUSAGE, "too many scenarios");
+		error = campaign_survey(
+		    campaign, (uint32_t)campaign->area_count - 1, err);
+		*left -= area->total < *left ? area->total : *left;
+	}
+	return error != 0 ? error
+			  : campaign_run_areas(campaign, begin,
+				(uint32_t)campaign->area_count, err);
+}
+
+static int
+explore_sequences(
+    struct campaign *campaign, uint64_t budget, struct tz_error *err)
+{
+	struct campaign_area *area = campaign_add_area(
+	    campaign, AREA_SEQUENCES, NO_ENTRY);
+
+	TZ_ASSERT(area != NULL);
+	area->total = budget;
+	return corpus_run(campaign, (uint32_t)campaign->area_count - 1, budget,
+	    &campaign->corpus, err);
+}
+
+/* Placements in sequences that reached something new. */
+static int
+explore_novel(struct campaign *campaign, uint64_t budget, struct tz_error *err)
+{
+	uint32_t begin = (uint32_t)campaign->area_count;
+	const struct campaign_entry *novel;
+	uint64_t spent = 0;
+	int error = 0;
+
+	for (size_t i = 0; error == 0 && spent < budget &&
+	     (novel = corpus_novel(campaign->corpus, i)) != NULL;
+	     i++) {
+		size_t entry = campaign_add_entry(campaign, novel);
+		struct campaign_area *area;
+
+		if (entry == SIZE_MAX)
+			return tz_error(err, TZ_EIO, "out of memory");
+		area = campaign_add_area(campaign, AREA_ONE, (uint32_t)entry);
+		if (area == NULL)
+			break;
+		error = campaign_survey(
+		    campaign, (uint32_t)campaign->area_count - 1, err);
+		if (area->total > NOVEL_SCHEDULES)
+			area->keep = TRIAL_KEEP_ALL / area->total *
+			    NOVEL_SCHEDULES;
+		spent += area->total > NOVEL_SCHEDULES ? NOVEL_SCHEDULES
+						       : area->total;
+	}
+	return error != 0 ? error
+			  : campaign_run_areas(campaign, begin,
+				(uint32_t)campaign->area_count, err);
+}
+
+/* Pairs (all, if so asked) and random schedules of the first ENTRIES. */
+static int
+explore_deeper(struct campaign *campaign, uint32_t entries, uint64_t budget,
+    struct tz_error *err)
+{
+	uint32_t begin = (uint32_t)campaign->area_count;
+	struct campaign_area *area;
+
+	for (uint32_t i = 0; campaign->options.depth == 2 && i < entries; i++) {
+		area = campaign_add_area(campaign, AREA_TWO, i);
+		if (area == NULL)
+			return tz_error(err, TZ_EUSAGE, "too many scenarios");
+		if (campaign->options.budget != 0)
+			area->keep = budget / 2 * TRIAL_KEEP_ALL / entries /
+			    (campaign->area[i].total * campaign->area[i].total /
+				    2 +
+				1);
+		if (area->keep > TRIAL_KEEP_ALL)
+			area->keep = TRIAL_KEEP_ALL;
+	}
+	for (uint32_t i = 0; i < entries; i++) {
+		area = campaign_add_area(campaign, AREA_RANDOM, i);
+		if (area == NULL)
+			return tz_error(err, TZ_EUSAGE, "too many scenarios");
+		area->changes = RANDOM_CHANGES;
+		area->total = budget / entries;
+		area->boundaries = campaign->area[i].boundaries;
+	}
+	return campaign_run_areas(
+	    campaign, begin, (uint32_t)campaign->area_count, err);
+}
+
+static int
+explore(struct campaign *campaign, struct tz_error *err)
+{
+	const struct campaign_options *options = &campaign->options;
+	bool sequences = options->sequences && options->subject == NULL;
+	uint32_t entries = (uint32_t)campaign->entry_count;
+	uint64_t left = options->budget != 0 ? options->budget : BUDGET_DEFAULT;
+	uint64_t part;
+	int error = explore_entries(campaign, &left, err);
+
+	if (error == 0 && sequences) {
+		part = left * SEQUENCES_PERCENT / 100;
+		error = explore_sequences(campaign, part, err);
+		if (error == 0)
+			error = explore_novel(
+			    campaign, left * NOVEL_PERCENT / 100, err);
+		left -= part + left * NOVEL_PERCENT / 100;
+	}
+	if (error == 0 && entries != 0)
+		error = explore_deeper(campaign, entries, left, err);
+	return error;
+}
+
+/*
+ * A cause that fewer kinds of deviation show, or none, needs no more of them: such
+ * groups go.
+ */
+static void
+drop_larger(struct tally *tally)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < tally->group_count; i++) {
+		const struct tally_group *group = &tally->group[i];
+		bool larger = false;
+
+		for (uint32_t j = 0; j < tally->group_count; j++) {
+			const struct tally_group *other = &tally->group[j];
+
+			larger |= other->cause == group->cause &&
+			    other->kinds != group->kinds &&
+			    (other->kinds & ~group->kinds) == 0;
+		}
+		/* Marked first: a group may be what another is larger than. */
+		tally->group[i].rank.second |= larger ? UINT32_C(1) << 31 : 0;
+	}
+	for (uint32_t i = 0; i < tally->group_count; i++) {
+		if (!(tally->group[i].rank.second >> 31))
+			tally->group[kept++] = tally->group[i];
+	}
+	tally->group_count = kept;
+}
+
+int
+campaign_run(struct campaign *campaign, struct workshop *workshop,
+    const struct campaign_options *options, struct tz_error *err)
+{
+	int error;
+
+	*campaign = (struct campaign){ .workshop = workshop,
+		.options = *options };
+	campaign->setups = setups_create(workshop);
+	campaign->area = calloc(TALLY_AREAS_MAX, sizeof(*campaign->area));
+	campaign->tally = calloc(1, sizeof(*campaign->tally));
+	if (campaign->setups == NULL || campaign->area == NULL ||
+	    campaign->tally == NULL)
+		return tz_error(err, TZ_EIO, "out of memory");
+	error = make_entries(campaign, err);
+	if (error == 0)
+		error = options->faults ? faults_explore(campaign, err)
+					: explore(campaign, err);
+	if (error == 0) {
+		drop_larger(campaign->tally);
+		tally_sort(campaign->tally);
+	}
+	return error;
+}
+
+void
+campaign_close(struct campaign *campaign)
+{
+	corpus_destroy(campaign->corpus);
+	setups_destroy(campaign->setups);
+	free(campaign->area);
+	free(campaign->tally);
+	free(campaign->entry);
+}
+
+const struct campaign_entry *
+campaign_entry_of(
+    const struct campaign *campaign, const struct tally_group *group)
+{
+	const struct campaign_area *area = &campaign->area[group->rank.area];
+
+	if (area->kind == AREA_SEQUENCES)
+		return corpus_entry(campaign->corpus, group->rank.first);
+	/* A fault that is no act has entries of its own. */
+	return &campaign->entry[area->kind == AREA_FAULT ? group->rank.first
+							 : area->entry];
+}

@@ -1,0 +1,114 @@
+/*
+ * An exploration of one driver: its scenarios with every placement of one
+ * deviation, generated sequences, placements in those that reach new code, pairs,
+ * and random schedules beyond; all within a budget that counts schedules.  What it
+ * finds depends on driver, options and seed alone, not on jobs and shards.
+ */
+#ifndef TOPAZ_HARNESS_EXPLORE_CAMPAIGN_H
+#define TOPAZ_HARNESS_EXPLORE_CAMPAIGN_H
+
+#include "harness/explore/trial.h"
+
+struct campaign_options {
+	const char *subject; /* scenario or DRIVER[@..]=STEPS; NULL: everything */
+	uint32_t kinds;      /* one bit an enum act */
+	unsigned depth;      /* 1 or 2 */
+	unsigned jobs;       /* 1.. */
+	unsigned shard, shards; /* 1 of 1: all */
+	uint64_t budget;        /* schedules; 0: the default */
+	uint64_t seed;
+	bool merge, reduce;
+	bool sequences;  /* generated ones too; not with .subject */
+	bool kinds_only; /* of the faults, only those of .kinds */
+	bool faults;     /* faults.h: one area a fault and entry */
+	/* Tells how far it is; NULL: nobody asks. */
+	void (*progress)(void *arg, const char *what, uint64_t done,
+	    uint64_t total, uint64_t findings);
+	void *progress_arg;
+};
+
+/* One sequence on one set-up of the guest. */
+struct campaign_entry {
+	char name[64]; /* scenario, or "" */
+	unsigned cpus;
+	char layout[TOKEN_WORDS_BYTES];
+	const char *settings; /* words for the guest */
+	struct sequence sequence;
+};
+
+enum area_kind {
+	AREA_ONE,       /* one deviation */
+	AREA_TWO,       /* two */
+	AREA_RANDOM,    /* priority-based sampling */
+	AREA_SEQUENCES, /* generated sequences, base order */
+	AREA_FAULT,     /* faults.h: base order; .entry is the fault's row */
+};
+
+struct campaign_area {
+	enum area_kind kind;
+	uint32_t entry;   /* or UINT32_MAX: sequences */
+	uint64_t total;   /* schedules; 0: not known before */
+	uint64_t keep;    /* of 2^32 */
+	uint32_t kinds;   /* of the first deviation */
+	unsigned changes; /* AREA_RANDOM */
+	uint64_t boundaries;
+};
+
+struct campaign {
+	struct workshop *workshop;
+	struct campaign_options options;
+	struct campaign_entry *entry;
+	size_t entry_count, entry_room;
+	struct campaign_area *area;
+	size_t area_count;
+	struct setups *setups; /* runners, by set-up */
+	struct corpus *corpus;
+	struct tally *tally;
+	bool interrupted;
+};
+
+/* The options of `topaz explore` without any. */
+struct campaign_options campaign_defaults(void);
+
+/*
+ * Errors as of runner_open() and sequence_parse(); -TZ_ENOENT: no such scenario.
+ * CAMPAIGN is to be closed also after an error.
+ */
+int campaign_run(struct campaign *campaign, struct workshop *workshop,
+    const struct campaign_options *options, struct tz_error *err);
+void campaign_close(struct campaign *campaign);
+
+/* The entry that a group of the tally belongs to. */
+const struct campaign_entry *campaign_entry_of(
+    const struct campaign *campaign, const struct tally_group *group);
+
+/* A runner for ENTRY, kept for later. */
+int campaign_runner(struct campaign *campaign,
+    const struct campaign_entry *entry, struct runner **runner,
+    struct tz_error *err);
+
+/*
+ * What a token's subject names.  -TZ_ENOENT: no such scenario; -TZ_EUSAGE: its
+ * steps are none.  ENTRY refers to MANIFEST.
+ */
+int campaign_entry_read(const struct manifest *manifest,
+    const struct token *token, struct campaign_entry *entry,
+    struct tz_error *err);
+
+/* Runs areas [BEGIN, END) in all jobs.  Errors as of pool_run(). */
+int campaign_run_areas(struct campaign *campaign, uint32_t begin, uint32_t end,
+    struct tz_error *err);
+
+/* One more area; NULL: there is no room. */
+struct campaign_area *campaign_add_area(
+    struct campaign *campaign, enum area_kind kind, uint32_t entry);
+
+/* What the base order of the area's entry alone shows; fills in its counts. */
+int campaign_survey(
+    struct campaign *campaign, uint32_t area, struct tz_error *err);
+
+/* Adds a copy; its index, or SIZE_MAX: no memory. */
+size_t campaign_add_entry(
+    struct campaign *campaign, const struct campaign_entry *entry);
+
+#endif

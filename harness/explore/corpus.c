@@ -1,0 +1,316 @@
+#define _GNU_SOURCE
+#include "harness/explore/corpus.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "harness/explore/pool.h"
+#include "harness/explore/setups.h"
+
+#define ROUND_ITEMS  512
+#define REACH_BYTES  8192 /* one bit a byte of the driver's code */
+#define RESULTS_BITS 65536
+#define RUN_INSNS    UINT64_C(3000000)
+
+/* What one run has reached, shared with the process that joins. */
+struct reach {
+	uint8_t code[REACH_BYTES];
+	uint64_t results;
+	bool ran;
+};
+
+struct corpus {
+	struct campaign *campaign;
+	struct generator *generator;
+	uint32_t area;
+	struct campaign_entry *item; /* every run, in order */
+	size_t count, room;
+	size_t *novel; /* indices of items */
+	size_t novel_count, novel_room;
+	size_t round;        /* first item of the round that runs */
+	struct reach *reach; /* of the round's items, shared */
+	uint8_t seen[REACH_BYTES];
+	uint8_t results[RESULTS_BITS / 8];
+	uint64_t rank;            /* the generator's next */
+	size_t setup;             /* on which the rank's sequence runs next */
+	struct sequence sequence; /* of the rank */
+};
+
+struct listener {
+	struct runner *runner;
+	struct reach *reach;
+	uint64_t base;
+};
+
+static void
+on_step(void *arg, const struct machine_step *step)
+{
+	struct listener *listener = arg;
+	uint64_t at = step->rip - listener->base;
+
+	if (runner_in_driver(listener->runner, step->rip) &&
+	    at < 8 * (uint64_t)REACH_BYTES)
+		listener->reach->code[at / 8] |= (uint8_t)(1u << at % 8);
+}
+
+/* Runs one item in the base order. */
+static void
+run_item(struct corpus *corpus, size_t index, struct tally *tally)
+{
+	const struct campaign_entry *item = &corpus->item[index];
+	struct reach *reach = &corpus->reach[index - corpus->round];
+	struct rank rank = { corpus->area, (uint32_t)index, 0 };
+	struct tally_area *area = &tally->area[corpus->area];
+	const struct schedule none = { .count = 0 };
+	struct listener listener = { .reach = reach };
+	const struct runner_ear ear = { .arg = &listener, .step = on_step };
+	struct outcome outcome;
+	struct runner *runner;
+	struct tz_error err;
+
+	memset(reach, 0, sizeof(*reach));
+	if (campaign_runner(corpus->campaign, item, &runner, &err) != 0 ||
+	    runner_begin(runner, &item->sequence, &err) != 0)
+		return;
+	listener.runner = runner;
+	listener.base = runner_driver_base(runner);
+	runner_limit(runner, RUN_INSNS);
+	runner_listen(runner, &ear, STEPPING_WATCHED);
+	TZ_ASSERT(runner_go(runner, 0, UINT64_MAX) == RUNNER_OVER);
+	runner_listen(runner, NULL, STEPPING_NONE);
+	outcome_read(runner, &outcome);
+	reach->results = outcome.results;
+	reach->ran = true;
+	area->done++;
+	area->unmodelled += outcome.how == OUTCOME_UNMODELLED;
+	area->failing += outcome.count != 0;
+	tally_add(tally, rank, &none, &outcome, NULL);
+}
+
+static void
+work(void *arg, unsigned worker, const volatile bool *stop, struct tally *tally)
+{
+	struct corpus *corpus = arg;
+
+	for (size_t i = corpus->round + worker; i < corpus->count && !*stop;
+	     i += corpus->campaign->options.jobs)
+		run_item(corpus, i, tally);
+}
+
+static bool
+add_item(struct corpus *corpus, const struct sequence *sequence,
+    const struct setup *setup)
+{
+	struct campaign_entry *item;
+
+	if (corpus->count == corpus->room) {
+		size_t room = corpus->room == 0 ? 1024 : 2 * corpus->room;
+
+		item = realloc(corpus->item, room * sizeof(*item));
+		if (item == NULL)
+			return false;
+		corpus->item = item;
+		corpus->room = room;
+	}
+	item = &corpus->item[corpus->count++];
+	*item = (struct campaign_entry){
+		.cpus = setup->cpus, .settings = "", .sequence = *sequence
+	};
+	snprintf(item->layout, sizeof(item->layout), "%s", setup->layout);
+	return true;
+}
+
+/* The next sequence: of the exhaustive part each rank, then changed ones. */
+static bool
+next_sequence(struct corpus *corpus)
+{
+	uint64_t exhaustive = generator_exhaustive(corpus->generator);
+	uint64_t seed = corpus->campaign->options.seed + corpus->rank;
+	size_t novel;
+
+	for (; corpus->rank < exhaustive; corpus->rank++) {
+		if (generator_at(
+			corpus->generator, corpus->rank, &corpus->sequence)) {
+			corpus->rank++;
+			return true;
+		}
+	}
+	corpus->rank++;
+	if (corpus->novel_count == 0 || seed % 4 == 0)
+		return generator_at(
+		    corpus->generator, corpus->rank - 1, &corpus->sequence);
+	seed *= UINT64_C(0x9e3779b97f4a7c15);
+	novel = corpus->novel[(seed >> 32) % corpus->novel_count];
+	generator_mutate(corpus->generator, &corpus->item[novel].sequence, seed,
+	    &corpus->sequence);
+	return true;
+}
+
+/* Items of one round; false: no memory. */
+static bool
+fill_round(struct corpus *corpus, uint64_t budget)
+{
+	corpus->round = corpus->count;
+	while (corpus->count < budget &&
+	    corpus->count - corpus->round < ROUND_ITEMS) {
+		const struct setup *setup = setup_at(corpus->setup);
+
+		if (setup == NULL) {
+			corpus->setup = 0;
+			continue;
+		}
+		if (corpus->setup == 0) {
+			while (!next_sequence(corpus))
+				continue;
+		}
+		if (!add_item(corpus, &corpus->sequence, setup))
+			return false;
+		corpus->setup++;
+	}
+	return true;
+}
+
+static bool
+add_novel(struct corpus *corpus, size_t index)
+{
+	if (corpus->novel_count == corpus->novel_room) {
+		size_t room = corpus->novel_room == 0 ? 256
+						      : 2 * corpus->novel_room;
+		size_t *novel = realloc(corpus->novel, room * sizeof(*novel));
+
+		if (novel == NULL)
+			return false;
+		corpus->novel = novel;
+		corpus->novel_room = room;
+	}
+	corpus->novel[corpus->novel_count++] = index;
+	return true;
+}
+
+/* In the order of items, so that it does not depend on the workers. */
+static bool
+join_round(struct corpus *corpus)
+{
+	for (size_t i = corpus->round; i < corpus->count; i++) {
+		const struct reach *reach = &corpus->reach[i - corpus->round];
+		uint64_t bit = reach->results % RESULTS_BITS;
+		bool is_new = !(corpus->results[bit / 8] >> bit % 8 & 1);
+
+		if (!reach->ran)
+			continue;
+		corpus->results[bit / 8] |= (uint8_t)(1u << bit % 8);
+		for (size_t j = 0; j < REACH_BYTES; j++) {
+			is_new |= (reach->code[j] & ~corpus->seen[j]) != 0;
+			corpus->seen[j] |= reach->code[j];
+		}
+		if (is_new && !add_novel(corpus, i))
+			return false;
+	}
+	return true;
+}
+
+/* Opens every set-up before the workers part. */
+static int
+open_setups(struct campaign *campaign, struct tz_error *err)
+{
+	const struct setup *setup;
+	struct runner *runner;
+	int error = 0;
+
+	for (size_t i = 0; error == 0 && (setup = setup_at(i)) != NULL; i++)
+		error = setups_get(campaign->setups, setup->cpus, setup->layout,
+		    manifest_settings(workshop_manifest(campaign->workshop)),
+		    &runner, err);
+	return error;
+}
+
+static int
+run_rounds(struct corpus *corpus, uint64_t budget, struct tz_error *err)
+{
+	struct campaign *campaign = corpus->campaign;
+	const struct campaign_options *options = &campaign->options;
+	int error = 0;
+
+	while (error == 0 && corpus->count < budget && !campaign->interrupted) {
+		if (!fill_round(corpus, budget))
+			return tz_error(err, TZ_EIO, "out of memory");
+		error = pool_run(options->jobs, work, NULL, corpus,
+		    campaign->tally, &campaign->interrupted, err);
+		if (error == 0 && !join_round(corpus))
+			return tz_error(err, TZ_EIO, "out of memory");
+		if (options->progress != NULL)
+			options->progress(options->progress_arg, "sequences",
+			    corpus->count, budget,
+			    campaign->tally->group_count);
+	}
+	return error;
+}
+
+int
+corpus_run(struct campaign *campaign, uint32_t area, uint64_t budget,
+    struct corpus **out, struct tz_error *err)
+{
+	struct corpus *corpus = calloc(1, sizeof(*corpus));
+	int error;
+
+	*out = corpus;
+	if (corpus == NULL)
+		return tz_error(err, TZ_EIO, "out of memory");
+	corpus->campaign = campaign;
+	corpus->area = area;
+	corpus->generator = generator_create(
+	    workshop_manifest(campaign->workshop), 2, campaign->options.seed);
+	corpus->reach = mmap(NULL, ROUND_ITEMS * sizeof(*corpus->reach),
+	    PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (corpus->reach == MAP_FAILED)
+		corpus->reach = NULL;
+	if (corpus->generator == NULL || corpus->reach == NULL)
+		return tz_error(err, TZ_EIO, "out of memory");
+	error = open_setups(campaign, err);
+	return error != 0 ? error : run_rounds(corpus, budget, err);
+}
+
+void
+corpus_destroy(struct corpus *corpus)
+{
+	if (corpus == NULL)
+		return;
+	generator_destroy(corpus->generator);
+	if (corpus->reach != NULL)
+		munmap(corpus->reach, ROUND_ITEMS * sizeof(*corpus->reach));
+	free(corpus->item);
+	free(corpus->novel);
+	free(corpus);
+}
+
+const struct campaign_entry *
+corpus_entry(const struct corpus *corpus, uint32_t first)
+{
+	TZ_ASSERT(first < corpus->count);
+	return &corpus->item[first];
+}
+
+const struct campaign_entry *
+corpus_novel(const struct corpus *corpus, size_t index)
+{
+	return index < corpus->novel_count ? &corpus->item[corpus->novel[index]]
+					   : NULL;
+}
+
+void
+corpus_counts(const struct corpus *corpus, struct corpus_counts *counts)
+{
+	uint64_t exhaustive = 0;
+
+	while (setup_at(exhaustive) != NULL)
+		exhaustive++;
+	exhaustive *= generator_exhaustive(corpus->generator);
+	*counts = (struct corpus_counts){ .runs = corpus->count,
+		.exhaustive = exhaustive < corpus->count ? exhaustive
+							 : corpus->count };
+	for (size_t i = 0; i < REACH_BYTES; i++)
+		counts->code_reached += (uint64_t)__builtin_popcount(
+		    corpus->seen[i]);
+}

@@ -1,0 +1,48 @@
+/*
+ * From what a campaign found to findings that a human reads: the fewest operations
+ * and deviations, where it fails and where not, the whole story of one run.
+ */
+#ifndef TOPAZ_HARNESS_EXPLORE_DESCRIBE_H
+#define TOPAZ_HARNESS_EXPLORE_DESCRIBE_H
+
+#include "harness/explore/campaign.h"
+#include "harness/explore/finding.h"
+
+/*
+ * Makes FINDING of GROUP.  -TZ_EFORMAT: it does not show again (a bug of topaz);
+ * others as of runner_open().
+ */
+int describe_finding(struct campaign *campaign, const struct tally_group *group,
+    struct finding *finding, struct tz_error *err);
+
+/* The run of FINDING, at full length, for its page. */
+int describe_story(struct campaign *campaign, const struct finding *finding,
+    struct finding_story *story, struct tz_error *err);
+
+/* The outcomes at all boundaries, of the finding's last deviation. */
+int describe_ticks(struct campaign *campaign, const struct finding *finding,
+    struct finding_story *story, struct tz_error *err);
+
+/* The lines about what was covered. */
+void describe_coverage(
+    const struct campaign *campaign, struct finding_summary *summary);
+
+/* Where VA is, in words. */
+void describe_place(
+    struct runner *runner, uint64_t va, struct finding_place *place);
+
+/* What one token shows when it runs. */
+struct replayed {
+	struct outcome outcome;
+	uint64_t state_hash, events;
+	struct machine_result result;
+	struct finding_place where; /* of the first violation, or the end */
+};
+
+/* Runs TOKEN on a runner of SETUPS.  Its check is the caller's business. */
+int describe_replay(struct setups *setups, const struct manifest *manifest,
+    const struct token *token, const struct runner_ear *ear,
+    enum machine_stepping stepping, struct replayed *replayed,
+    struct runner **runner, struct tz_error *err);
+
+#endif

@@ -1,0 +1,86 @@
+#include "harness/explore/layout.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NO_FEATURE "no-"
+
+static const struct layout_word words[] = {
+	{ "guard", "each allocation alone on its pages, freed ones unmapped" },
+	{ "linear", "physical pages in ascending order" },
+	{ "ndebug", "the driver is compiled without INVARIANTS" },
+	{ "seed", "seedN: which items of the heap are taken at boot" },
+	{ NO_FEATURE, "no-FEATURE: a CPU without it" },
+};
+
+const struct layout_word *
+layout_word_at(size_t index)
+{
+	return index < TZ_ARRAY_LEN(words) ? &words[index] : NULL;
+}
+
+static bool
+add_setting(struct layout *layout, const char *key, const char *value)
+{
+	size_t used = strlen(layout->settings);
+	size_t room = sizeof(layout->settings) - used;
+
+	return snprintf(layout->settings + used, room, "%s%s=%s",
+		   used != 0 ? " " : "", key, value) < (int)room;
+}
+
+static bool
+add_absent(struct layout *layout, const char *name)
+{
+	const struct profile_absent *feature;
+
+	for (size_t i = 0; (feature = profile_feature_at(i)) != NULL; i++) {
+		if (strcmp(feature->name, name) != 0)
+			continue;
+		if (layout->absent_count == LAYOUT_ABSENT_MAX)
+			return false;
+		layout->absent[layout->absent_count++] = *feature;
+		return true;
+	}
+	return false;
+}
+
+static bool
+add_word(struct layout *layout, const char *word)
+{
+	if (strcmp(word, "guard") == 0)
+		return add_setting(layout, "heap", "guard");
+	if (strcmp(word, "linear") == 0)
+		return add_setting(layout, "linear_frames", "1");
+	if (strcmp(word, "ndebug") == 0) {
+		layout->invariants = false;
+		return true;
+	}
+	if (strncmp(word, NO_FEATURE, strlen(NO_FEATURE)) == 0)
+		return add_absent(layout, word + strlen(NO_FEATURE));
+	return strncmp(word, "seed", 4) == 0 && word[4] != '\0' &&
+	    strspn(word + 4, "0123456789") == strlen(word + 4) &&
+	    add_setting(layout, "heap_seed", word + 4);
+}
+
+int
+layout_parse(const char *text, struct layout *layout, struct tz_error *err)
+{
+	char word[64];
+
+	*layout = (struct layout){ .invariants = true };
+	while (*text != '\0') {
+		size_t length = strcspn(text, ",");
+
+		snprintf(word, sizeof(word), "%.*s", (int)length, text);
+		if (length >= sizeof(word) || !add_word(layout, word))
+			return tz_error(err, TZ_EUSAGE,
+			    "layout '%s': no such word; see: topaz list "
+			    "layouts",
+			    word);
+		text += length;
+		text += *text == ',';
+	}
+	return 0;
+}

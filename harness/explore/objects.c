@@ -1,0 +1,175 @@
+#define _GNU_SOURCE
+/*
+ * Compiled objects, put away beside findings and taken from there:
+ * DIRECTORY/objects/{plain,invariants}/NN-NAME.o and DIRECTORY/objects/sha256.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "harness/explore/workshop.h"
+
+static const char *const folders[] = { "plain", "invariants" };
+
+static int
+copy_file(const char *from, const char *to, struct tz_error *err)
+{
+	FILE *in = fopen(from, "rb"), *out = NULL;
+	char bytes[4096];
+	size_t count;
+	int error = 0;
+
+	if (in == NULL)
+		return tz_error(err, TZ_EIO, "%s: %s", from, strerror(errno));
+	out = fopen(to, "wb");
+	while (out != NULL && (count = fread(bytes, 1, sizeof(bytes), in)) != 0)
+		if (fwrite(bytes, 1, count, out) != count)
+			break;
+	if (out == NULL || ferror(in) || ferror(out))
+		error = tz_error(err, TZ_EIO, "%s: %s", to, strerror(errno));
+	fclose(in);
+	if (out != NULL && fclose(out) != 0 && error == 0)
+		error = tz_error(err, TZ_EIO, "%s: %s", to, strerror(errno));
+	return error;
+}
+
+static int
+make_folder(const char *path, struct tz_error *err)
+{
+	if (mkdir(path, 0777) != 0 && errno != EEXIST)
+		return tz_error(err, TZ_EIO, "%s: %s", path, strerror(errno));
+	return 0;
+}
+
+static int
+keep_set(const struct build_set *set, const char *folder, struct tz_error *err)
+{
+	int error = make_folder(folder, err);
+
+	for (size_t i = 0; error == 0 && i < set->count; i++) {
+		char *path;
+
+		if (asprintf(&path, "%s/%02zu-%s.o", folder, i,
+			set->part[i].name) < 0)
+			return tz_error(err, TZ_EIO, "out of memory");
+		error = copy_file(set->part[i].path, path, err);
+		free(path);
+	}
+	return error;
+}
+
+static int
+keep_sha256(
+    const struct workshop *workshop, const char *path, struct tz_error *err)
+{
+	FILE *file = fopen(path, "w");
+	bool good = file != NULL && fprintf(file, "%s\n", workshop->sha256) > 0;
+
+	if (file != NULL && fclose(file) != 0)
+		good = false;
+	return good ? 0
+		    : tz_error(err, TZ_EIO, "%s: %s", path, strerror(errno));
+}
+
+int
+workshop_keep(const struct workshop *workshop, const char *directory,
+    struct tz_error *err)
+{
+	char *root, *path;
+	int error;
+
+	if (asprintf(&root, "%s/objects", directory) < 0)
+		return tz_error(err, TZ_EIO, "out of memory");
+	error = make_folder(root, err);
+	for (unsigned i = 0; error == 0 && i < 2; i++) {
+		if (!workshop->built[i])
+			continue;
+		if (asprintf(&path, "%s/%s", root, folders[i]) < 0) {
+			error = tz_error(err, TZ_EIO, "out of memory");
+			break;
+		}
+		error = keep_set(&workshop->set[i], path, err);
+		free(path);
+	}
+	if (error == 0 && asprintf(&path, "%s/sha256", root) >= 0) {
+		error = keep_sha256(workshop, path, err);
+		free(path);
+	}
+	free(root);
+	return error;
+}
+
+static int
+is_object(const struct dirent *entry)
+{
+	const char *dot = strrchr(entry->d_name, '.');
+
+	return strlen(entry->d_name) > 5 && entry->d_name[2] == '-' &&
+	    dot != NULL && strcmp(dot, ".o") == 0;
+}
+
+/* "00-hwt.o" becomes the part "hwt". */
+static bool
+add_part(struct build_set *set, const char *folder, const char *file)
+{
+	char *path, *name;
+
+	if (set->count == BUILD_SET_MAX ||
+	    asprintf(&path, "%s/%s", folder, file) < 0)
+		return false;
+	name = strndup(file + 3, strlen(file) - 5);
+	if (name == NULL) {
+		free(path);
+		return false;
+	}
+	set->part[set->count++] = (struct boot_part){ name, path };
+	return true;
+}
+
+static void
+load_sha256(struct workshop *workshop)
+{
+	char *path;
+	FILE *file;
+
+	if (asprintf(&path, "%s/objects/sha256", workshop->config.objects) < 0)
+		return;
+	file = fopen(path, "r");
+	if (file != NULL) {
+		if (fscanf(file, "%64[0-9a-f]", workshop->sha256) != 1)
+			workshop->sha256[0] = '\0';
+		fclose(file);
+	}
+	free(path);
+}
+
+int
+workshop_load(struct workshop *workshop, bool invariants, struct tz_error *err)
+{
+	struct build_set *set = &workshop->set[invariants ? 1 : 0];
+	struct dirent **entries;
+	char *folder;
+	int count;
+	bool good = true;
+
+	if (asprintf(&folder, "%s/objects/%s", workshop->config.objects,
+		folders[invariants ? 1 : 0]) < 0)
+		return tz_error(err, TZ_EIO, "out of memory");
+	count = scandir(folder, &entries, is_object, alphasort);
+	for (int i = 0; i < count; i++) {
+		good = good && add_part(set, folder, entries[i]->d_name);
+		free(entries[i]);
+	}
+	if (count >= 0)
+		free(entries);
+	load_sha256(workshop);
+	if (count <= 0)
+		tz_error(err, TZ_ENOENT, "%s: no objects", folder);
+	else if (!good)
+		tz_error(err, TZ_EIO, "%s: too many objects", folder);
+	free(folder);
+	return count > 0 && good ? 0 : -TZ_ENOENT;
+}

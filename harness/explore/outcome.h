@@ -1,0 +1,48 @@
+/*
+ * What a run showed, in a form that is compared and grouped: violations by cause.
+ */
+#ifndef TOPAZ_HARNESS_EXPLORE_OUTCOME_H
+#define TOPAZ_HARNESS_EXPLORE_OUTCOME_H
+
+#include "harness/explore/runner.h"
+
+#define OUTCOME_MAX CHECK_VIOLATION_MAX
+
+enum outcome_how {
+	OUTCOME_WHOLE,      /* to its end */
+	OUTCOME_MERGED,     /* from an equal state on as the run before */
+	OUTCOME_IMPOSSIBLE, /* a deviation is not possible there */
+	OUTCOME_UNREACHED,  /* the run ended before a deviation */
+	OUTCOME_UNMODELLED, /* ended by what the model lacks: no verdict */
+};
+
+struct outcome {
+	enum outcome_how how;
+	unsigned count;
+	struct outcome_violation {
+		uint64_t cause; /* of check, place and kind of message */
+		struct check_violation violation;
+	} violation[OUTCOME_MAX];
+	uint64_t results; /* hash of what the operations returned */
+	bool reported;    /* the driver told of a loss or an error */
+};
+
+/* The verdict on the run that has just ended. */
+void outcome_read(struct runner *runner, struct outcome *outcome);
+
+/*
+ * The cause of a violation: a hash of the check, the function and the message
+ * without its numbers.
+ */
+uint64_t outcome_cause(
+    struct runner *runner, const struct check_violation *violation);
+
+/* Does a violation of ID mean that kernel or driver came to grief? */
+bool outcome_is_crash(enum check_id id);
+
+bool outcome_has(const struct outcome *outcome, uint64_t cause);
+/* Violations of OUTCOME that BASE lacks; 0: the deviations did no harm. */
+unsigned outcome_beyond(
+    const struct outcome *outcome, const struct outcome *base);
+
+#endif

@@ -1,0 +1,116 @@
+#define _GNU_SOURCE
+#include "harness/explore/pool.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define LOOK_USEC 100000
+
+/* Shared by all processes of a run; the handler of SIGINT needs to find it. */
+struct pool {
+	volatile bool stop;
+	struct tally tally[];
+};
+
+static struct pool *volatile interruptible;
+
+static void
+on_interrupt(int signal)
+{
+	(void)signal;
+	if (interruptible != NULL)
+		interruptible->stop = true;
+}
+
+static pid_t
+start_worker(struct pool *pool, unsigned worker, pool_work work, void *arg)
+{
+	pid_t parent = getpid();
+	pid_t pid;
+
+	fflush(NULL);
+	pid = fork();
+	if (pid != 0)
+		return pid;
+	/* A worker does not outlive the one that waits for it. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(1);
+	work(arg, worker, &pool->stop, &pool->tally[worker]);
+	_exit(0);
+}
+
+/* Waits for all; the number that did not end well, and how in STATUS. */
+static unsigned
+wait_for_all(struct pool *pool, unsigned started, unsigned jobs,
+    pool_progress progress, void *arg, int *status)
+{
+	unsigned failed = 0;
+
+	for (unsigned left = started; left != 0;) {
+		int how;
+		pid_t pid = waitpid(-1, &how, progress != NULL ? WNOHANG : 0);
+
+		if (pid > 0) {
+			left--;
+			if (how != 0) {
+				*status = how;
+				failed++;
+				pool->stop = true;
+			}
+		} else if (pid == 0) {
+			progress(arg, pool->tally, jobs);
+			usleep(LOOK_USEC);
+		} else if (errno != EINTR) {
+			return failed + left;
+		}
+	}
+	return failed;
+}
+
+static int
+describe_death(int status, struct tz_error *err)
+{
+	if (WIFSIGNALED(status))
+		return tz_error(err, TZ_EIO, "a worker died of signal %d (%s)",
+		    WTERMSIG(status), strsignal(WTERMSIG(status)));
+	return tz_error(err, TZ_EIO, "a worker could not be run");
+}
+
+int
+pool_run(unsigned jobs, pool_work work, pool_progress progress, void *arg,
+    struct tally *tally, bool *interrupted, struct tz_error *err)
+{
+	size_t bytes = sizeof(struct pool) + jobs * sizeof(struct tally);
+	struct pool *pool = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct sigaction action = { .sa_handler = on_interrupt }, before;
+	unsigned started = 0, failed;
+	int status = 0;
+
+	TZ_ASSERT(jobs >= 1 && jobs <= POOL_JOBS_MAX);
+	if (pool == MAP_FAILED)
+		return tz_error(err, TZ_EIO, "no memory for %u workers", jobs);
+	interruptible = pool;
+	sigaction(SIGINT, &action, &before);
+	while (started < jobs && start_worker(pool, started, work, arg) > 0)
+		started++;
+	if (started < jobs)
+		pool->stop = true;
+	failed = wait_for_all(pool, started, jobs, progress, arg, &status) +
+	    (jobs - started);
+	sigaction(SIGINT, &before, NULL);
+	interruptible = NULL;
+	for (unsigned i = 0; i < jobs; i++)
+		tally_join(tally, &pool->tally[i]);
+	*interrupted |= pool->stop && failed == 0;
+	munmap(pool, bytes);
+	return failed == 0 ? 0 : describe_death(status, err);
+}

@@ -1,0 +1,358 @@
+#include "harness/explore/runner.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/explore/runner_inside.h"
+
+/* An operation begins: what the manifest says about it. */
+static void
+note_call_begin(struct runner *runner, const struct event *event)
+{
+	unsigned step = (unsigned)event->a;
+	unsigned flags;
+
+	if (step >= runner->sequence.count)
+		return;
+	flags = sequence_flags(
+	    runner->workshop->manifest, &runner->sequence, step);
+	if (flags & MANIFEST_STARTS)
+		check_starting(runner->check);
+	if (flags & MANIFEST_REREADS)
+		check_rereading(runner->check, CHECK_ALL_STREAMS);
+}
+
+/* It has returned. */
+static void
+note_call_end(struct runner *runner, const struct event *event)
+{
+	struct check_expect expect[CHECK_EXPECT_MAX];
+	const struct manifest *manifest = runner->workshop->manifest;
+	unsigned step = (unsigned)event->a;
+	unsigned flags;
+	int rows;
+
+	runner->now.results = (runner->now.results ^ event->a << 56 ^
+				  (event->c & 0xffffff)) *
+	    UINT64_C(0x100000001b3);
+	runner->now.reported |= (int64_t)event->c < 0;
+	if (step >= runner->sequence.count || (int64_t)event->c < 0)
+		return;
+	flags = sequence_flags(manifest, &runner->sequence, step);
+	rows = sequence_expect(manifest, &runner->sequence, step, expect);
+	if (rows >= 0)
+		check_configured(runner->check, expect, (size_t)rows);
+	if (flags & MANIFEST_STARTS)
+		check_started(runner->check, runner->now.started_cpus);
+	if (flags & MANIFEST_STOPS)
+		check_stopped(runner->check, UINT32_MAX);
+	if (flags & MANIFEST_COLLECTS)
+		check_collected(runner->check, CHECK_ALL_STREAMS);
+	if (flags & MANIFEST_UNLOADS)
+		check_unloaded(runner->check);
+}
+
+static void
+relate(const struct runner *runner, uint16_t cpu, uint64_t *insns)
+{
+	*insns -= runner->insns[cpu];
+}
+
+static void
+on_event(void *arg, const struct event *event)
+{
+	struct runner *runner = arg;
+	struct event relative = *event;
+
+	if (event->kind == EVENT_SCRIPT && !runner->running) {
+		runner->script_pa = event->a;
+		runner->script_bytes = event->b;
+		machine_pause(runner->machine);
+	}
+	check_event(runner->check, event);
+	if (!runner->running)
+		return;
+	runner->now.events++;
+	if (event->kind == EVENT_CALL_BEGIN)
+		note_call_begin(runner, event);
+	if (event->kind == EVENT_CALL_END)
+		note_call_end(runner, event);
+	if (event->kind == EVENT_LOST)
+		runner->now.reported = true;
+	if (event->kind == EVENT_BUFFER && event->a < MACHINE_CPUS_MAX)
+		runner->now.started_cpus |= 1u << event->a;
+	if (runner->points &&
+	    (event->kind == EVENT_IRET || event->kind == EVENT_CALL_END)) {
+		runner->at_point = true;
+		machine_pause(runner->machine);
+	}
+	if (runner->ear.event != NULL) {
+		relate(runner, event->cpu, &relative.insns);
+		relative.cycles -= runner->cycles;
+		runner->ear.event(runner->ear.arg, &relative);
+	}
+}
+
+static void
+on_step(void *arg, const struct machine_step *step)
+{
+	struct runner *runner = arg;
+	struct machine_step relative = *step;
+
+	check_step(runner->check, step);
+	if (runner->ear.step == NULL || !runner->running)
+		return;
+	relate(runner, (uint16_t)step->cpu, &relative.insns);
+	runner->ear.step(runner->ear.arg, &relative);
+}
+
+static void
+on_console(void *arg, char c)
+{
+	struct runner *runner = arg;
+
+	if (runner->workshop->config.verbose)
+		fputc(c, stderr);
+	if (runner->now.console_bytes + 1 < CONSOLE_BYTES)
+		runner->console[runner->now.console_bytes++] = c;
+}
+
+static bool
+on_point(void *arg, unsigned cpu, uint64_t id, uint64_t caller)
+{
+	struct runner *runner = arg;
+
+	(void)cpu;
+	(void)id;
+	(void)caller;
+	return runner->running && runner->now.points++ == runner->fail_index;
+}
+
+struct machine_observer
+runner_observer(struct runner *runner)
+{
+	return (struct machine_observer){
+		.arg = runner,
+		.event = on_event,
+		.console = on_console,
+		.step = on_step,
+		.point = on_point,
+	};
+}
+
+int
+runner_begin(struct runner *runner, const struct sequence *sequence,
+    struct tz_error *err)
+{
+	struct script *script = calloc(1, sizeof(*script));
+	int error;
+
+	if (script == NULL)
+		return tz_error(err, TZ_EIO, "out of memory");
+	error = sequence_script(
+	    runner->workshop->manifest, sequence, runner->cpus, script, err);
+	if (error == 0) {
+		runner_apply(runner, runner->ready);
+		memcpy(machine_ram(runner->machine) + runner->script_pa, script,
+		    sizeof(*script));
+		runner->sequence = *sequence;
+		check_begin(runner->check);
+		runner->running = true;
+	}
+	free(script);
+	return error;
+}
+
+static uint64_t
+insns_left(const struct runner *runner)
+{
+	uint64_t total = runner->limit;
+
+	for (unsigned i = 0; i < runner->cpus; i++)
+		total += runner->insns[i];
+	return total;
+}
+
+enum runner_end
+runner_go(struct runner *runner, unsigned cpu, uint64_t insns)
+{
+	TZ_ASSERT(!runner->now.over);
+	runner->at_point = false;
+	machine_set_stop(runner->machine, cpu,
+	    insns == UINT64_MAX ? UINT64_MAX : insns + runner->insns[cpu]);
+	machine_run(runner->machine, insns_left(runner), &runner->result);
+	machine_set_stop(runner->machine, cpu, UINT64_MAX);
+	if (runner->result.end == MACHINE_STOP)
+		return runner->at_point ? RUNNER_POINT : RUNNER_STOP;
+	runner->now.over = true;
+	check_end(runner->check, &runner->result);
+	return RUNNER_OVER;
+}
+
+bool
+runner_act(struct runner *runner, const struct deviation *deviation)
+{
+	if (deviation->cpu >= runner->cpus ||
+	    !machine_act(runner->machine, deviation->cpu, deviation->act,
+		deviation->param))
+		return false;
+	check_act(runner->check, deviation->cpu, deviation->act);
+	return true;
+}
+
+void
+runner_limit(struct runner *runner, uint64_t insns)
+{
+	runner->limit = insns;
+}
+
+void
+runner_points(struct runner *runner, bool on)
+{
+	runner->points = on;
+}
+
+uint64_t
+runner_hash(struct runner *runner)
+{
+	uint64_t machine = machine_hash(
+	    runner->machine, check_trace_frames(runner->check));
+
+	return machine * UINT64_C(0x9e3779b97f4a7c15) ^
+	    check_hash(runner->check);
+}
+
+struct runner_mark *
+runner_take(struct runner *runner)
+{
+	struct runner_mark *mark = malloc(
+	    sizeof(*mark) + check_size(runner->check));
+	struct tz_error err;
+
+	if (mark == NULL)
+		return NULL;
+	mark->now = runner->now;
+	mark->machine = machine_snapshot_take(runner->machine, &err);
+	if (mark->machine == NULL) {
+		free(mark);
+		return NULL;
+	}
+	check_save(runner->check, mark->check);
+	return mark;
+}
+
+void
+runner_apply(struct runner *runner, const struct runner_mark *mark)
+{
+	machine_snapshot_apply(runner->machine, mark->machine);
+	check_restore(runner->check, mark->check);
+	runner->now = mark->now;
+}
+
+void
+runner_mark_free(struct runner *runner, struct runner_mark *mark)
+{
+	if (mark == NULL)
+		return;
+	machine_snapshot_free(runner->machine, mark->machine);
+	free(mark);
+}
+
+void
+runner_listen(struct runner *runner, const struct runner_ear *ear,
+    enum machine_stepping stepping)
+{
+	runner->ear = ear != NULL ? *ear : (struct runner_ear){ .arg = NULL };
+	machine_set_stepping(runner->machine, stepping);
+}
+
+void
+runner_fail_point(struct runner *runner, uint64_t index)
+{
+	runner->fail_index = index;
+}
+
+const struct machine_result *
+runner_result(const struct runner *runner)
+{
+	return &runner->result;
+}
+
+const struct check *
+runner_check(const struct runner *runner)
+{
+	return runner->check;
+}
+
+void
+runner_counts(const struct runner *runner, struct runner_counts *counts)
+{
+	struct machine_counters cpu;
+
+	*counts = (struct runner_counts){ .events = runner->now.events,
+		.points = runner->now.points };
+	for (unsigned i = 0; i < runner->cpus; i++) {
+		machine_counters(runner->machine, i, &cpu);
+		counts->insns[i] = cpu.insns - runner->insns[i];
+		counts->insns_all += counts->insns[i];
+	}
+}
+
+void
+runner_report(const struct runner *runner, uint64_t *results, bool *reported)
+{
+	*results = runner->now.results;
+	*reported = runner->now.reported;
+}
+
+struct machine *
+runner_machine(struct runner *runner)
+{
+	return runner->machine;
+}
+
+unsigned
+runner_cpus(const struct runner *runner)
+{
+	return runner->cpus;
+}
+
+struct symbols *
+runner_symbols(struct runner *runner)
+{
+	return runner->symbols;
+}
+
+const struct workshop *
+runner_workshop(const struct runner *runner)
+{
+	return runner->workshop;
+}
+
+const char *
+runner_layout(const struct runner *runner)
+{
+	return runner->layout_text;
+}
+
+bool
+runner_in_driver(const struct runner *runner, uint64_t va)
+{
+	return va >= runner->driver_begin && va < runner->driver_end;
+}
+
+uint64_t
+runner_driver_base(const struct runner *runner)
+{
+	return runner->driver_begin;
+}
+
+const char *
+runner_console(const struct runner *runner)
+{
+	char *console = (char *)(uintptr_t)runner->console;
+
+	console[runner->now.console_bytes] = '\0';
+	return console;
+}

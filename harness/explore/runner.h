@@ -1,0 +1,129 @@
+/*
+ * A driver built, loaded and booted up to where its actor program waits for a
+ * script; from there any script is run under any schedule, again and again, each
+ * time judged by the invariants.  One runner is one machine of one layout.
+ */
+#ifndef TOPAZ_HARNESS_EXPLORE_RUNNER_H
+#define TOPAZ_HARNESS_EXPLORE_RUNNER_H
+
+#include "harness/check/check.h"
+#include "harness/explore/schedule.h"
+#include "harness/load/symbols.h"
+#include "harness/manifest/manifest.h"
+
+struct workshop;
+
+/* What stays the same for all runners of a driver. */
+struct workshop_config {
+	const char *driver;
+	const char *source, *tree, *cc; /* NULL: the driver's own, none, gcc */
+	const char *profile;
+	const char *objects; /* a folder that workshop_keep() has filled: nothing
+				is compiled; or NULL */
+	bool verbose;        /* the guest's console to standard error */
+};
+
+/* Compiles nothing yet.  Errors as of run_driver (harness/run.h). */
+int workshop_open(const struct workshop_config *config,
+    struct workshop **workshop, struct tz_error *err);
+void workshop_close(struct workshop *workshop);
+const struct manifest *workshop_manifest(const struct workshop *workshop);
+const struct workshop_config *workshop_config(const struct workshop *workshop);
+const char *workshop_sha256(const struct workshop *workshop);
+/* The check of tokens: over objects, manifest and events.  Compiles. */
+int workshop_check(
+    struct workshop *workshop, uint16_t *check, struct tz_error *err);
+
+/*
+ * Keeps the compiled objects in DIRECTORY/objects, so that what was found there
+ * can be replayed where the compiler is another one.  -TZ_EIO.
+ */
+int workshop_keep(const struct workshop *workshop, const char *directory,
+    struct tz_error *err);
+
+struct runner;
+
+/*
+ * CPUS 1..8; LAYOUT as layout.h says; SETTINGS further words for the guest.
+ * -TZ_EFORMAT also where the guest does not get as far as the script.
+ */
+int runner_open(struct workshop *workshop, unsigned cpus, const char *layout,
+    const char *settings, struct runner **runner, struct tz_error *err);
+void runner_close(struct runner *runner);
+
+/* Why runner_go() came back. */
+enum runner_end {
+	RUNNER_STOP,  /* at the stop */
+	RUNNER_POINT, /* at a merge point, if asked for */
+	RUNNER_OVER,  /* the run is over: check_end() has been called */
+};
+
+/*
+ * Goes back to the waiting program and gives it SEQUENCE's script.
+ * -TZ_EUSAGE: too much for a script.
+ */
+int runner_begin(struct runner *runner, const struct sequence *sequence,
+    struct tz_error *err);
+
+/*
+ * Goes on until CPU has retired INSNS instructions since the run's begin
+ * (UINT64_MAX: to the end).
+ */
+enum runner_end runner_go(struct runner *runner, unsigned cpu, uint64_t insns);
+
+/* False: not possible here. */
+bool runner_act(struct runner *runner, const struct deviation *deviation);
+
+/* At most so many instructions of all CPUs in a run; the default is 20 million. */
+void runner_limit(struct runner *runner, uint64_t insns);
+
+/* Stop at merge points (IRET, end of an operation) from now on. */
+void runner_points(struct runner *runner, bool on);
+
+/* A hash of all that decides what comes: machine and monitors. */
+uint64_t runner_hash(struct runner *runner);
+
+/* The state between two calls of runner_go(); NULL: no memory. */
+struct runner_mark;
+struct runner_mark *runner_take(struct runner *runner);
+void runner_apply(struct runner *runner, const struct runner_mark *mark);
+void runner_mark_free(struct runner *runner, struct runner_mark *mark);
+
+/* What observers of a run hear; members may be NULL. */
+struct runner_ear {
+	void *arg;
+	void (*event)(void *arg, const struct event *event);      /* relative */
+	void (*step)(void *arg, const struct machine_step *step); /* relative */
+};
+/* STEPPING as machine_set_stepping().  NULL: nobody listens. */
+void runner_listen(struct runner *runner, const struct runner_ear *ear,
+    enum machine_stepping stepping);
+/* Kernel functions that can fail are counted; the one numbered INDEX (from 0,
+ * since the run's begin) fails.  UINT64_MAX: none. */
+void runner_fail_point(struct runner *runner, uint64_t index);
+
+/* After RUNNER_OVER. */
+const struct machine_result *runner_result(const struct runner *runner);
+const struct check *runner_check(const struct runner *runner);
+struct runner_counts {
+	uint64_t insns[MACHINE_CPUS_MAX], insns_all;
+	uint64_t events, points;
+};
+void runner_counts(const struct runner *runner, struct runner_counts *counts);
+
+/* A hash of what the operations returned, and whether the driver told of a loss or
+ * an error: LOST, or an operation that failed. */
+void runner_report(
+    const struct runner *runner, uint64_t *results, bool *reported);
+
+struct machine *runner_machine(struct runner *runner);
+unsigned runner_cpus(const struct runner *runner);
+struct symbols *runner_symbols(struct runner *runner);
+const struct workshop *runner_workshop(const struct runner *runner);
+const char *runner_layout(const struct runner *runner);
+/* Is VA in the driver's own code? */
+bool runner_in_driver(const struct runner *runner, uint64_t va);
+uint64_t runner_driver_base(const struct runner *runner);
+const char *runner_console(const struct runner *runner);
+
+#endif

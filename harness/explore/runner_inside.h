@@ -1,0 +1,57 @@
+/*
+ * The inside of a runner, shared by runner.c and runner_open.c and by nobody else.
+ */
+#ifndef TOPAZ_HARNESS_EXPLORE_RUNNER_INSIDE_H
+#define TOPAZ_HARNESS_EXPLORE_RUNNER_INSIDE_H
+
+#include "harness/explore/layout.h"
+#include "harness/explore/workshop.h"
+
+#define CONSOLE_BYTES    8192
+#define RUNNER_RAM_BYTES (UINT64_C(64) << 20)
+
+/* What a mark keeps beside the machine and the monitors. */
+struct progress {
+	uint64_t events, points;
+	uint64_t results; /* hash of what the operations returned */
+	bool over, reported;
+	unsigned started_cpus; /* whose buffers are mapped, one bit each */
+	unsigned console_bytes;
+};
+
+struct runner {
+	struct workshop *workshop;
+	const struct build_set *set;
+	struct layout layout;
+	char layout_text[TOKEN_WORDS_BYTES];
+	unsigned cpus;
+	struct machine *machine;
+	struct boot boot;
+	struct symbols *symbols;
+	struct check *check;
+	struct runner_mark *ready;                /* at the script */
+	uint64_t insns[MACHINE_CPUS_MAX], cycles; /* at the script */
+	uint64_t script_pa, script_bytes;         /* 0: not there yet */
+	uint64_t driver_begin, driver_end;
+	struct sequence sequence;
+	struct progress now;
+	bool running; /* the script has begun */
+	bool points;
+	bool at_point;
+	uint64_t fail_index;
+	uint64_t limit;
+	struct runner_ear ear;
+	struct machine_result result;
+	char console[CONSOLE_BYTES];
+};
+
+struct runner_mark {
+	struct machine_snapshot *machine;
+	struct progress now;
+	char check[]; /* check_size() bytes */
+};
+
+/* runner.c: what the machine tells. */
+struct machine_observer runner_observer(struct runner *runner);
+
+#endif

@@ -1,0 +1,211 @@
+/*
+ * From a workshop to a guest that waits for a script.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emu/abi.h"
+#include "emu/profile/profile.h"
+#include "harness/explore/runner_inside.h"
+
+#define RUN_INSNS_MAX  UINT64_C(20000000)
+#define BOOT_INSNS_MAX UINT64_C(200000000)
+
+static void
+add_range(const struct image_segment *segment, uint64_t range[2])
+{
+	range[0] = segment->va;
+	range[1] = segment->va + segment->bytes;
+}
+
+/* Where the driver's and the kernel's code and data lie. */
+static void
+find_ranges(struct runner *runner, struct check_config *config)
+{
+	const char *driver = runner->workshop->plan.driver.module;
+	unsigned text = 0, data = 0, kernel = 0;
+
+	for (size_t i = 0; i < runner->boot.image_count; i++) {
+		const struct image *image = &runner->boot.image[i];
+		bool is_driver = strcmp(image->name, driver) == 0;
+
+		if (image->kind == IMAGE_PROGRAM)
+			continue;
+		for (size_t j = 0; j < image->segment_count; j++) {
+			const struct image_segment *segment =
+			    &image->segment[j];
+			uint64_t range[2];
+
+			add_range(segment, range);
+			if (is_driver && (segment->flags & ABI_SEG_EXEC)) {
+				config->driver_text[text].begin = range[0];
+				config->driver_text[text++].end = range[1];
+				runner->driver_begin = range[0];
+				runner->driver_end = range[1];
+			} else if (is_driver) {
+				config->driver_data[data].begin = range[0];
+				config->driver_data[data++].end = range[1];
+			} else if ((segment->flags & ABI_SEG_WRITE) &&
+			    kernel < TZ_ARRAY_LEN(config->kernel_data)) {
+				config->kernel_data[kernel].begin = range[0];
+				config->kernel_data[kernel++].end = range[1];
+			}
+		}
+	}
+}
+
+static int
+make_machine(struct runner *runner, struct tz_error *err)
+{
+	const struct machine_config config = {
+		.profile = runner->workshop->plan.profile,
+		.cpu_count = runner->cpus,
+		.ram_bytes = RUNNER_RAM_BYTES,
+		.absent = runner->layout.absent,
+		.absent_count = runner->layout.absent_count,
+	};
+	const struct machine_observer observer = runner_observer(runner);
+
+	return machine_create(&config, &observer, &runner->machine, err);
+}
+
+static int
+load(struct runner *runner, const char *settings, struct tz_error *err)
+{
+	const struct plan *plan = &runner->workshop->plan;
+	char cmdline[PLAN_CMDLINE_BYTES];
+	const struct boot_request request = {
+		.kernel = paths_kernel(&plan->paths, plan->driver.os),
+		.module = runner->set->part,
+		.module_count = runner->set->count,
+		.program = plan->paths.program,
+		.program_count = plan->paths.program_count,
+		.cmdline = cmdline,
+		.cpu_count = runner->cpus,
+		.tsc_hz = (uint64_t)plan->profile->crystal_hz *
+		    plan->profile->tsc_num / plan->profile->tsc_den,
+	};
+
+	snprintf(cmdline, sizeof(cmdline), "init=%s cpus=%u %s %s slice=0",
+	    manifest_actor(runner->workshop->manifest), runner->cpus, settings,
+	    runner->layout.settings);
+	return boot_load(&request, machine_ram(runner->machine),
+	    RUNNER_RAM_BYTES, &runner->boot, err);
+}
+
+/* The function at RIP, by its first instruction. */
+static uint64_t
+function_of(void *arg, uint64_t rip)
+{
+	struct runner *runner = arg;
+	struct symbol_place place;
+
+	symbols_find(runner->symbols, rip, NULL, &place);
+	return place.name != NULL ? rip - place.offset_bytes : 0;
+}
+
+static int
+make_check(struct runner *runner, struct tz_error *err)
+{
+	struct check_config config = {
+		.reads = check_reads_machine(runner->machine),
+		.function = function_of,
+		.function_arg = runner,
+		.cpu_count = runner->cpus,
+		.ram_bytes = RUNNER_RAM_BYTES,
+		/* No verdict: outcome.h has a word of its own for it. */
+		.enabled = check_all() & ~TZ_BIT(CHECK_UNMODELLED),
+	};
+
+	runner->symbols = symbols_create(
+	    runner->boot.image, runner->boot.image_count);
+	if (runner->symbols == NULL)
+		return tz_error(err, TZ_EIO, "out of memory");
+	find_ranges(runner, &config);
+	machine_set_watched(
+	    runner->machine, runner->driver_begin, runner->driver_end);
+	runner->check = check_create(&config);
+	if (runner->check == NULL)
+		return tz_error(err, TZ_EIO, "out of memory");
+	return 0;
+}
+
+/* Up to the script, and the state that every run begins with. */
+static int
+boot(struct runner *runner, struct tz_error *err)
+{
+	struct machine_counters counters;
+
+	machine_boot(runner->machine, runner->boot.entry, runner->boot.info_va,
+	    runner->boot.cr3);
+	machine_run(runner->machine, BOOT_INSNS_MAX, &runner->result);
+	if (runner->result.end != MACHINE_STOP || runner->script_pa == 0)
+		return tz_error(err, TZ_EFORMAT,
+		    "%s: the guest does not get as far as the script: %s",
+		    runner->workshop->config.driver, runner->result.text);
+	if (runner->script_bytes < sizeof(struct script))
+		return tz_error(err, TZ_EFORMAT,
+		    "%s: the actor program takes scripts of %" PRIu64
+		    " bytes only",
+		    runner->workshop->config.driver, runner->script_bytes);
+	for (unsigned i = 0; i < runner->cpus; i++) {
+		machine_counters(runner->machine, i, &counters);
+		runner->insns[i] = counters.insns;
+		if (counters.cycles > runner->cycles)
+			runner->cycles = counters.cycles;
+	}
+	runner->ready = runner_take(runner);
+	if (runner->ready == NULL)
+		return tz_error(err, TZ_EIO, "out of memory for a snapshot");
+	return 0;
+}
+
+int
+runner_open(struct workshop *workshop, unsigned cpus, const char *layout,
+    const char *settings, struct runner **out, struct tz_error *err)
+{
+	struct runner *runner = calloc(1, sizeof(*runner));
+	int error;
+
+	if (runner == NULL)
+		return tz_error(err, TZ_EIO, "out of memory");
+	runner->workshop = workshop;
+	runner->cpus = cpus;
+	runner->limit = RUN_INSNS_MAX;
+	runner->fail_index = UINT64_MAX;
+	snprintf(
+	    runner->layout_text, sizeof(runner->layout_text), "%s", layout);
+	error = layout_parse(layout, &runner->layout, err);
+	if (error == 0)
+		error = workshop_build(
+		    workshop, runner->layout.invariants, &runner->set, err);
+	if (error == 0)
+		error = make_machine(runner, err);
+	if (error == 0)
+		error = load(runner, settings, err);
+	if (error == 0)
+		error = make_check(runner, err);
+	if (error == 0)
+		error = boot(runner, err);
+	if (error != 0) {
+		runner_close(runner);
+		return error;
+	}
+	*out = runner;
+	return 0;
+}
+
+void
+runner_close(struct runner *runner)
+{
+	if (runner == NULL)
+		return;
+	runner_mark_free(runner, runner->ready);
+	symbols_destroy(runner->symbols);
+	check_destroy(runner->check);
+	boot_free(&runner->boot);
+	machine_destroy(runner->machine);
+	free(runner);
+}

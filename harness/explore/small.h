@@ -1,0 +1,28 @@
+/*
+ * One cause while it becomes a finding, shared by describe.c and window.c and by
+ * nobody else.
+ */
+#ifndef TOPAZ_HARNESS_EXPLORE_SMALL_H
+#define TOPAZ_HARNESS_EXPLORE_SMALL_H
+
+#include "harness/explore/describe.h"
+
+/* One cause in one sequence, while it becomes smaller. */
+struct small {
+	struct campaign *campaign;
+	struct campaign_entry entry;
+	struct schedule schedule;
+	uint64_t cause;
+	struct outcome outcome; /* of the last run that showed it */
+	uint64_t state_hash;
+};
+
+/* The token of SMALL's entry under SCHEDULE; "" where it does not fit. */
+void small_token(const struct small *small, const struct schedule *schedule,
+    char *text, size_t text_size);
+
+/* window.c: the finding's window, and the nearest schedule that passes. */
+int small_window(
+    struct small *small, struct finding *finding, struct tz_error *err);
+
+#endif

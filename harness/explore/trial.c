@@ -1,0 +1,434 @@
+#include "harness/explore/trial.h"
+
+#include <stdlib.h>
+
+#include <xxhash.h>
+
+#include "harness/explore/visited.h"
+
+#define BLOCK_BOUNDARIES 16 /* from one mark along the base run to the next */
+#define POINTS_MAX       8  /* at which a run looks whether it merges */
+#define STATES_MAX       (1u << 20)
+#define SPARE_INSNS      UINT64_C(2000000)
+
+/* The end of the current run, at which points it may merge. */
+static void
+finish(struct trial *trial, struct outcome *outcome)
+{
+	struct runner *runner = trial->runner;
+	const struct outcome *known = NULL;
+	enum runner_end end = RUNNER_POINT;
+
+	runner_points(runner, trial->options.merge);
+	for (unsigned i = 0; end == RUNNER_POINT && known == NULL; i++) {
+		if (i == POINTS_MAX)
+			runner_points(runner, false);
+		end = runner_go(runner, 0, UINT64_MAX);
+		if (end == RUNNER_POINT)
+			known = visited_meet(
+			    trial->visited, runner_hash(runner));
+	}
+	runner_points(runner, false);
+	if (known != NULL) {
+		*outcome = *known;
+		outcome->how = OUTCOME_MERGED;
+	} else {
+		outcome_read(runner, outcome);
+	}
+	if (trial->options.merge)
+		TZ_ASSERT(visited_end(trial->visited, outcome));
+}
+
+/* From where the runner stands to DEVIATION, and does it. */
+static bool
+reach_and_act(struct trial *trial, const struct deviation *deviation,
+    struct outcome *outcome)
+{
+	struct runner_counts counts;
+
+	outcome->count = 0;
+	runner_counts(trial->runner, &counts);
+	if (counts.insns[deviation->cpu] != deviation->insns &&
+	    (counts.insns[deviation->cpu] > deviation->insns ||
+		runner_go(trial->runner, deviation->cpu, deviation->insns) !=
+		    RUNNER_STOP)) {
+		outcome->how = OUTCOME_UNREACHED;
+		return false;
+	}
+	if (!runner_act(trial->runner, deviation)) {
+		outcome->how = OUTCOME_IMPOSSIBLE;
+		return false;
+	}
+	return true;
+}
+
+/* The base run's own states, to merge with. */
+static void
+know_base(struct trial *trial)
+{
+	struct runner *runner = trial->runner;
+
+	runner_apply(runner, trial->begin);
+	runner_points(runner, true);
+	while (runner_go(runner, 0, UINT64_MAX) == RUNNER_POINT) {
+		uint64_t hash = runner_hash(runner);
+
+		(void)visited_meet(trial->visited, hash);
+		(void)visited_meet(trial->explored, hash);
+	}
+	runner_points(runner, false);
+	TZ_ASSERT(visited_end(trial->visited, &trial->base));
+	TZ_ASSERT(visited_end(trial->explored, &trial->base));
+}
+
+int
+trial_open(struct trial *trial, struct runner *runner,
+    const struct sequence *sequence, const struct trial_options *options,
+    struct tz_error *err)
+{
+	int error;
+
+	*trial = (struct trial){
+		.runner = runner, .sequence = *sequence, .options = *options
+	};
+	error = runner_begin(runner, sequence, err);
+	if (error != 0)
+		return error;
+	trial->begin = runner_take(runner);
+	trial->visited = visited_create(STATES_MAX);
+	trial->explored = visited_create(STATES_MAX);
+	if (trial->begin == NULL || trial->visited == NULL ||
+	    trial->explored == NULL ||
+	    !boundary_collect(runner, &trial->list, NULL, NULL)) {
+		trial_close(trial);
+		return tz_error(err, TZ_EIO, "out of memory");
+	}
+	outcome_read(runner, &trial->base);
+	runner_counts(runner, &trial->counts);
+	runner_limit(runner, 3 * trial->counts.insns_all + SPARE_INSNS);
+	if (options->merge)
+		know_base(trial);
+	return 0;
+}
+
+void
+trial_close(struct trial *trial)
+{
+	runner_mark_free(trial->runner, trial->begin);
+	visited_destroy(trial->visited);
+	visited_destroy(trial->explored);
+	boundary_free(&trial->list);
+	*trial = (struct trial){ .runner = NULL };
+}
+
+uint64_t
+trial_count(const struct trial *trial)
+{
+	struct deviation deviation[BOUNDARY_ACTS_MAX];
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < trial->list.count; i++)
+		count += boundary_acts(&trial->list.at[i], trial->options.kinds,
+		    runner_cpus(trial->runner), trial->options.reduce,
+		    deviation);
+	return count;
+}
+
+static void
+count_outcome(struct trial *trial, struct rank rank,
+    const struct schedule *schedule, const struct outcome *outcome,
+    struct tally *tally)
+{
+	struct tally_area *area = &tally->area[rank.area];
+
+	area->done++;
+	switch (outcome->how) {
+	case OUTCOME_IMPOSSIBLE:
+	case OUTCOME_UNREACHED:
+		area->impossible++;
+		return;
+	case OUTCOME_UNMODELLED:
+		area->unmodelled++;
+		return;
+	case OUTCOME_MERGED:
+		area->merged++;
+		break;
+	case OUTCOME_WHOLE:
+		break;
+	}
+	if (outcome_beyond(outcome, &trial->base) != 0) {
+		area->failing++;
+		tally_add(tally, rank, schedule, outcome, &trial->base);
+	}
+	tally_count_fault(area, outcome, &trial->base);
+}
+
+static bool
+is_kept(const struct trial_share *share, struct rank rank)
+{
+	const uint32_t key[3] = { rank.area, rank.first, rank.second };
+
+	return (XXH3_64bits_withSeed(key, sizeof(key), share->seed) >> 32) <
+	    share->keep;
+}
+
+static bool
+is_stopped(const struct trial_share *share)
+{
+	return share->stop != NULL && *share->stop;
+}
+
+/*
+ * Moves a mark along the base run to BOUNDARY; false: it is not reached.  A mark of
+ * a boundary that follows lies in the past of no later one.
+ */
+static bool
+move_mark(struct trial *trial, const struct boundary *boundary,
+    struct runner_mark **mark)
+{
+	struct runner_mark *next;
+
+	runner_apply(trial->runner, *mark);
+	if (runner_go(trial->runner, boundary->cpu, boundary->insns) !=
+	    RUNNER_STOP)
+		return false;
+	next = runner_take(trial->runner);
+	TZ_ASSERT(next != NULL);
+	if (*mark != trial->begin)
+		runner_mark_free(trial->runner, *mark);
+	*mark = next;
+	return true;
+}
+
+/* What is done with each first deviation. */
+typedef void (*trial_each)(struct trial *trial, const struct trial_share *share,
+    const struct runner_mark *mark, const struct deviation *deviation,
+    struct rank rank, struct tally *tally);
+
+/* Calls EACH for the acts at the boundaries [BEGIN, END) that are this share's. */
+static void
+do_block(struct trial *trial, const struct trial_share *share, size_t begin,
+    size_t end, const struct runner_mark *mark, uint32_t *number, bool mine,
+    trial_each each, struct tally *tally, uint32_t area)
+{
+	struct deviation deviation[BOUNDARY_ACTS_MAX];
+
+	for (size_t i = begin; i < end; i++) {
+		unsigned count = boundary_acts(&trial->list.at[i],
+		    trial->options.kinds, runner_cpus(trial->runner),
+		    trial->options.reduce, deviation);
+
+		for (unsigned j = 0; j < count; j++) {
+			struct rank rank = { area, ++*number, 0 };
+
+			if (mine && !is_stopped(share))
+				each(trial, share, mark, &deviation[j], rank,
+				    tally);
+		}
+	}
+}
+
+static void
+do_all(struct trial *trial, const struct trial_share *share, trial_each each,
+    struct tally *tally, uint32_t area)
+{
+	struct runner_mark *mark = trial->begin;
+	uint32_t number = 0;
+	size_t block = 0;
+
+	for (size_t i = 0; i < trial->list.count;
+	     i += BLOCK_BOUNDARIES, block++) {
+		bool mine = block % share->workers == share->worker;
+		size_t end = i + BLOCK_BOUNDARIES;
+
+		if (end > trial->list.count)
+			end = trial->list.count;
+		if (mine && !is_stopped(share))
+			(void)move_mark(trial, &trial->list.at[i], &mark);
+		do_block(trial, share, i, end, mark, &number, mine, each, tally,
+		    area);
+	}
+	if (mark != trial->begin)
+		runner_mark_free(trial->runner, mark);
+}
+
+static void
+each_one(struct trial *trial, const struct trial_share *share,
+    const struct runner_mark *mark, const struct deviation *deviation,
+    struct rank rank, struct tally *tally)
+{
+	struct schedule schedule = { 1, { *deviation } };
+	struct outcome outcome;
+
+	if (!is_kept(share, rank))
+		return;
+	runner_apply(trial->runner, mark);
+	if (reach_and_act(trial, deviation, &outcome))
+		finish(trial, &outcome);
+	count_outcome(trial, rank, &schedule, &outcome, tally);
+}
+
+void
+trial_one(struct trial *trial, const struct trial_share *share,
+    struct tally *tally, uint32_t area)
+{
+	do_all(trial, share, each_one, tally, area);
+}
+
+/*
+ * A state from which one more deviation has been tried already, in the base run or
+ * after another first deviation: what follows is explored there.
+ */
+static bool
+is_explored(void *arg, uint64_t hash)
+{
+	struct trial *trial = arg;
+
+	return visited_meet(trial->explored, hash) != NULL;
+}
+
+/* All second deviations after the first, which has just been done. */
+static void
+second_ones(struct trial *trial, const struct trial_share *share,
+    const struct deviation *first, struct rank rank, struct tally *tally)
+{
+	struct schedule schedule = { 2, { *first } };
+	struct runner_mark *after = runner_take(trial->runner);
+	struct deviation deviation[BOUNDARY_ACTS_MAX];
+	struct boundary_list list;
+	struct outcome outcome;
+
+	TZ_ASSERT(after != NULL);
+	TZ_ASSERT(boundary_collect(trial->runner, &list,
+	    trial->options.merge ? is_explored : NULL, trial));
+	TZ_ASSERT(visited_end(trial->explored, &trial->base));
+	for (size_t i = 0; i < list.count && !is_stopped(share); i++) {
+		unsigned count = boundary_acts(&list.at[i],
+		    trial->options.kinds2, runner_cpus(trial->runner),
+		    trial->options.reduce, deviation);
+
+		for (unsigned j = 0; j < count; j++) {
+			rank.second++;
+			if (!is_kept(share, rank))
+				continue;
+			schedule.deviation[1] = deviation[j];
+			runner_apply(trial->runner, after);
+			if (reach_and_act(trial, &deviation[j], &outcome))
+				finish(trial, &outcome);
+			count_outcome(trial, rank, &schedule, &outcome, tally);
+		}
+	}
+	boundary_free(&list);
+	runner_mark_free(trial->runner, after);
+}
+
+static void
+each_two(struct trial *trial, const struct trial_share *share,
+    const struct runner_mark *mark, const struct deviation *deviation,
+    struct rank rank, struct tally *tally)
+{
+	struct outcome outcome;
+
+	runner_apply(trial->runner, mark);
+	if (reach_and_act(trial, deviation, &outcome))
+		second_ones(trial, share, deviation, rank, tally);
+}
+
+void
+trial_two(struct trial *trial, const struct trial_share *share,
+    struct tally *tally, uint32_t area)
+{
+	do_all(trial, share, each_two, tally, area);
+}
+
+void
+trial_run(struct trial *trial, const struct schedule *schedule,
+    struct outcome *outcome)
+{
+	bool merge = trial->options.merge;
+	unsigned i;
+
+	runner_apply(trial->runner, trial->begin);
+	for (i = 0; i < schedule->count; i++) {
+		if (!reach_and_act(trial, &schedule->deviation[i], outcome))
+			return;
+	}
+	trial->options.merge = false;
+	finish(trial, outcome);
+	trial->options.merge = merge;
+}
+
+static uint64_t
+draw(uint64_t *state, uint64_t below)
+{
+	/* SplitMix64. */
+	uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+
+	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+	return (z ^ z >> 31) % below;
+}
+
+static int
+compare_deviations(const void *a, const void *b)
+{
+	const struct boundary *const *x = a, *const *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* Random boundaries in their order, the acts by priorities; see trial.h. */
+static void
+draw_schedule(const struct trial *trial, unsigned changes, uint64_t seed,
+    struct schedule *schedule)
+{
+	unsigned cpus = runner_cpus(trial->runner);
+	const struct boundary *at[SCHEDULE_MAX];
+	uint64_t state = seed;
+	uint64_t pmi;
+
+	for (unsigned i = 0; i < changes; i++)
+		at[i] = &trial->list.at[draw(&state, trial->list.count)];
+	pmi = draw(&state, changes);
+	qsort(at, changes, sizeof(at[0]), compare_deviations);
+	schedule->count = 0;
+	for (unsigned i = 0; i < changes; i++) {
+		struct deviation *to = &schedule->deviation[schedule->count];
+		uint64_t other = draw(&state, cpus);
+
+		*to = (struct deviation){ .cpu = at[i]->cpu,
+			.insns = at[i]->insns };
+		if (i == pmi && (at[i]->flags & BOUNDARY_TRIGGER)) {
+			to->act = ACT_PMI;
+		} else if (cpus > 1) {
+			to->act = ACT_SWITCH;
+			to->param = other == at[i]->cpu ? (other + 1) % cpus
+							: other;
+		} else {
+			to->act = (at[i]->flags & BOUNDARY_IF) ? ACT_PREEMPT
+							       : ACT_NMI;
+		}
+		schedule->count++;
+	}
+}
+
+void
+trial_random(struct trial *trial, const struct trial_share *share,
+    unsigned changes, uint64_t count, struct tally *tally, uint32_t area)
+{
+	struct schedule schedule;
+	struct outcome outcome;
+
+	TZ_ASSERT(changes >= 1 && changes <= SCHEDULE_MAX);
+	for (uint64_t i = share->worker;
+	     i < count && trial->list.count != 0 && !is_stopped(share);
+	     i += share->workers) {
+		struct rank rank = { area, (uint32_t)i + 1, 0 };
+
+		draw_schedule(trial, changes,
+		    share->seed ^ (i + 1) * UINT64_C(0xd1342543de82ef95),
+		    &schedule);
+		trial_run(trial, &schedule, &outcome);
+		count_outcome(trial, rank, &schedule, &outcome, tally);
+	}
+}

@@ -1,0 +1,69 @@
+/*
+ * One sequence of operations under every placement of one deviation, or of two.
+ */
+#ifndef TOPAZ_HARNESS_EXPLORE_TRIAL_H
+#define TOPAZ_HARNESS_EXPLORE_TRIAL_H
+
+#include "harness/explore/boundary.h"
+#include "harness/explore/tally.h"
+
+struct visited;
+
+struct trial_options {
+	uint32_t kinds;  /* of the first deviation, one bit an enum act */
+	uint32_t kinds2; /* of the second */
+	bool merge, reduce;
+};
+
+struct trial {
+	struct runner *runner;
+	struct sequence sequence;
+	struct trial_options options;
+	struct outcome base;         /* of the base order */
+	struct runner_counts counts; /* of the base order */
+	struct boundary_list list;   /* of the base order */
+	struct runner_mark *begin;
+	struct visited *visited;  /* states, and what becomes of them */
+	struct visited *explored; /* those after which each deviation is tried */
+};
+
+/*
+ * Runs SEQUENCE in the base order.  -TZ_EUSAGE, -TZ_EIO as of runner_begin().
+ * PLACE is to be closed after success only.
+ */
+int trial_open(struct trial *trial, struct runner *runner,
+    const struct sequence *sequence, const struct trial_options *options,
+    struct tz_error *err);
+void trial_close(struct trial *trial);
+
+/* How many schedules of one deviation there are. */
+uint64_t trial_count(const struct trial *trial);
+
+/*
+ * Which of them a worker does: every WORKERS-th block of boundaries from its own
+ * number on; and of all schedules those that KEEP of 2^32 keep, drawn by SEED.
+ */
+struct trial_share {
+	unsigned worker, workers;
+	uint64_t keep, seed;
+	const volatile bool *stop; /* end early, or NULL */
+};
+#define TRIAL_KEEP_ALL (UINT64_C(1) << 32)
+
+/* All with one deviation, or two, into AREA of TALLY. */
+void trial_one(struct trial *trial, const struct trial_share *share,
+    struct tally *tally, uint32_t area);
+void trial_two(struct trial *trial, const struct trial_share *share,
+    struct tally *tally, uint32_t area);
+/*
+ * COUNT schedules by priorities (PCT): random priorities of the CPUs that change at
+ * CHANGES random boundaries, and one PMI at a random one.
+ */
+void trial_random(struct trial *trial, const struct trial_share *share,
+    unsigned changes, uint64_t count, struct tally *tally, uint32_t area);
+
+/* Runs SCHEDULE from the begin; the runner then stands at its end. */
+void trial_run(struct trial *trial, const struct schedule *schedule,
+    struct outcome *outcome);
+
+#endif

@@ -1,0 +1,247 @@
+/*
+ * Where a schedule fails and where not: its last deviation at every boundary.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/explore/small.h"
+
+#define WINDOW_MAX 4096 /* boundaries that are tried around a failing one */
+
+/*
+ * The last deviation at every boundary of the run that has the others: where it
+ * fails, and the nearest place where it does not.
+ */
+struct window {
+	struct boundary_list list;
+	uint8_t *outcome;   /* enum tick_outcome, by boundary */
+	size_t failing;     /* index of the finding's own */
+	size_t first, last; /* of the stretch around it that fails */
+	uint32_t failing_count, count;
+};
+
+static void
+window_free(struct window *window)
+{
+	boundary_free(&window->list);
+	free(window->outcome);
+}
+
+/* Could ACT be placed at BOUNDARY as the finding's last one was? */
+static bool
+is_candidate(const struct small *small, const struct boundary *boundary,
+    unsigned cpus, struct deviation *deviation)
+{
+	const struct deviation *last =
+	    &small->schedule.deviation[small->schedule.count - 1];
+	struct deviation acts[BOUNDARY_ACTS_MAX];
+	unsigned count = boundary_acts(
+	    boundary, UINT32_C(1) << last->act, cpus, false, acts);
+
+	if (boundary->cpu != last->cpu)
+		return false;
+	for (unsigned i = 0; i < count; i++) {
+		if (last->act == ACT_SWITCH && acts[i].param != last->param)
+			continue;
+		*deviation = acts[i];
+		deviation->param = last->param;
+		return true;
+	}
+	return false;
+}
+
+static void
+try_boundary(struct small *small, struct trial *place, struct window *window,
+    size_t index)
+{
+	struct schedule schedule = small->schedule;
+	struct outcome outcome;
+
+	window->outcome[index] = TICK_NONE;
+	if (!is_candidate(small, &window->list.at[index],
+		runner_cpus(place->runner),
+		&schedule.deviation[schedule.count - 1]))
+		return;
+	trial_run(place, &schedule, &outcome);
+	if (outcome.how != OUTCOME_WHOLE)
+		return;
+	window->count++;
+	window->outcome[index] = TICK_PASS;
+	if (outcome_has(&outcome, small->cause)) {
+		window->failing_count++;
+		window->outcome[index] = TICK_FAIL;
+	}
+}
+
+/* Boundaries after the deviations but the last, as a list. */
+static bool
+list_after(struct small *small, struct trial *place, struct window *window)
+{
+	struct runner *runner = place->runner;
+
+	runner_apply(runner, place->begin);
+	for (unsigned i = 0; i + 1 < small->schedule.count; i++) {
+		const struct deviation *deviation =
+		    &small->schedule.deviation[i];
+
+		if (runner_go(runner, deviation->cpu, deviation->insns) !=
+			RUNNER_STOP ||
+		    !runner_act(runner, deviation))
+			return false;
+	}
+	return boundary_collect(runner, &window->list, NULL, NULL);
+}
+
+static void
+find_stretch(const struct small *small, struct window *window)
+{
+	const struct deviation *last =
+	    &small->schedule.deviation[small->schedule.count - 1];
+	size_t i = 0;
+
+	while (i < window->list.count &&
+	    (window->list.at[i].cpu != last->cpu ||
+		window->list.at[i].insns != last->insns))
+		i++;
+	window->failing = window->first = window->last = i;
+	for (size_t j = i; j-- > 0 && window->outcome[j] != TICK_PASS;) {
+		if (window->outcome[j] == TICK_FAIL)
+			window->first = j;
+	}
+	for (size_t j = i + 1;
+	     j < window->list.count && window->outcome[j] != TICK_PASS; j++) {
+		if (window->outcome[j] == TICK_FAIL)
+			window->last = j;
+	}
+}
+
+static int
+open_window(struct small *small, struct window *window, struct runner **runner,
+    struct tz_error *err)
+{
+	struct trial_options options = { .merge = false };
+	struct trial place;
+	size_t middle = 0;
+	int error = campaign_runner(
+	    small->campaign, &small->entry, runner, err);
+
+	*window = (struct window){ .count = 0 };
+	if (error == 0)
+		error = trial_open(
+		    &place, *runner, &small->entry.sequence, &options, err);
+	if (error != 0)
+		return error;
+	if (list_after(small, &place, window))
+		window->outcome = calloc(window->list.count + 1, 1);
+	for (size_t i = 0; window->outcome != NULL && i < window->list.count;
+	     i++) {
+		const struct deviation *last =
+		    &small->schedule.deviation[small->schedule.count - 1];
+
+		if (window->list.at[i].insns == last->insns &&
+		    window->list.at[i].cpu == last->cpu)
+			middle = i;
+		window->outcome[i] = TICK_NONE;
+	}
+	for (size_t i = middle > WINDOW_MAX / 2 ? middle - WINDOW_MAX / 2 : 0;
+	     window->outcome != NULL && i < window->list.count &&
+	     i < middle + WINDOW_MAX / 2;
+	     i++)
+		try_boundary(small, &place, window, i);
+	if (window->outcome != NULL)
+		find_stretch(small, window);
+	trial_close(&place);
+	return window->outcome != NULL ? 0 : tz_error(err, TZ_EIO, "no window");
+}
+
+/* The nearest boundary that passes, by its distance in the list. */
+static size_t
+nearest_pass(const struct window *window)
+{
+	for (size_t d = 1; d < window->list.count; d++) {
+		size_t below = window->failing - d, above = window->failing + d;
+
+		if (d <= window->failing && window->outcome[below] == TICK_PASS)
+			return below;
+		if (above < window->list.count &&
+		    window->outcome[above] == TICK_PASS)
+			return above;
+	}
+	return SIZE_MAX;
+}
+
+int
+small_window(struct small *small, struct finding *finding, struct tz_error *err)
+{
+	struct schedule schedule = small->schedule;
+	struct window window;
+	struct runner *runner;
+	size_t pass;
+	int error;
+
+	if (small->schedule.count == 0)
+		return 0;
+	error = open_window(small, &window, &runner, err);
+	if (error == 0 && window.failing < window.list.count) {
+		finding->window_failing = window.failing_count;
+		finding->window_count = window.count;
+		describe_place(runner, window.list.at[window.first].rip,
+		    &finding->window_first);
+		describe_place(runner, window.list.at[window.last].rip,
+		    &finding->window_last);
+		pass = nearest_pass(&window);
+		if (pass != SIZE_MAX &&
+		    is_candidate(small, &window.list.at[pass],
+			runner_cpus(runner),
+			&schedule.deviation[schedule.count - 1]))
+			small_token(small, &schedule, finding->passing,
+			    sizeof(finding->passing));
+	}
+	window_free(&window);
+	return 0;
+}
+
+static void
+fill_tick(struct small *small, const struct window *window, size_t index,
+    struct runner *runner, struct finding_tick *tick)
+{
+	const struct boundary *boundary = &window->list.at[index];
+	struct schedule schedule = small->schedule;
+
+	*tick = (struct finding_tick){ .cpu = boundary->cpu,
+		.outcome = window->outcome[index],
+		.insns = boundary->insns,
+		.rip = boundary->rip };
+	if (is_candidate(small, boundary, runner_cpus(runner),
+		&schedule.deviation[schedule.count - 1]))
+		small_token(small, &schedule, tick->token, sizeof(tick->token));
+}
+
+int
+describe_ticks(struct campaign *campaign, const struct finding *finding,
+    struct finding_story *story, struct tz_error *err)
+{
+	struct small small = { .campaign = campaign, .cause = finding->cause };
+	struct window window;
+	struct runner *runner;
+	struct token token;
+	int error = token_parse(finding->token, &token, err);
+
+	if (error == 0)
+		error = campaign_entry_read(
+		    workshop_manifest(campaign->workshop), &token, &small.entry,
+		    err);
+	small.schedule = token.schedule;
+	if (error != 0 || token.schedule.count == 0)
+		return error;
+	error = open_window(&small, &window, &runner, err);
+	if (error == 0)
+		story->tick = calloc(
+		    window.list.count + 1, sizeof(*story->tick));
+	for (size_t i = 0;
+	     error == 0 && story->tick != NULL && i < window.list.count; i++)
+		fill_tick(&small, &window, i, runner,
+		    &story->tick[story->tick_count++]);
+	window_free(&window);
+	return error;
+}

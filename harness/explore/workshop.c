@@ -1,0 +1,158 @@
+#define _GNU_SOURCE
+#include "harness/explore/workshop.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <xxhash.h>
+
+int
+workshop_open(const struct workshop_config *config, struct workshop **out,
+    struct tz_error *err)
+{
+	struct workshop *workshop = calloc(1, sizeof(*workshop));
+	int error;
+
+	if (workshop == NULL)
+		return tz_error(err, TZ_EIO, "out of memory");
+	workshop->config = *config;
+	workshop->options = run_defaults();
+	workshop->options.driver = config->driver;
+	workshop->options.source = config->source;
+	workshop->options.tree = config->tree;
+	workshop->options.cc = config->cc;
+	workshop->options.profile = config->profile;
+	workshop->options.objects = config->objects != NULL;
+	error = plan_make(&workshop->plan, &workshop->options, err);
+	if (error == 0)
+		error = manifest_read(workshop->plan.paths.source,
+		    config->driver, &workshop->manifest, err);
+	if (error != 0) {
+		workshop_close(workshop);
+		return error;
+	}
+	*out = workshop;
+	return 0;
+}
+
+void
+workshop_close(struct workshop *workshop)
+{
+	if (workshop == NULL)
+		return;
+	for (unsigned i = 0; i < 2; i++)
+		build_set_free(&workshop->set[i]);
+	if (workshop->manifest != NULL)
+		manifest_free(workshop->manifest);
+	plan_free(&workshop->plan);
+	free(workshop);
+}
+
+const struct manifest *
+workshop_manifest(const struct workshop *workshop)
+{
+	return workshop->manifest;
+}
+
+const struct workshop_config *
+workshop_config(const struct workshop *workshop)
+{
+	return &workshop->config;
+}
+
+const char *
+workshop_sha256(const struct workshop *workshop)
+{
+	return workshop->sha256;
+}
+
+int
+workshop_build(struct workshop *workshop, bool invariants,
+    const struct build_set **set, struct tz_error *err)
+{
+	unsigned which = invariants ? 1 : 0;
+	int error;
+
+	*set = &workshop->set[which];
+	if (workshop->built[which])
+		return 0;
+	workshop->options.invariants = invariants;
+	if (workshop->config.objects != NULL) {
+		error = workshop_load(workshop, invariants, err);
+		workshop->built[which] = error == 0;
+		return error;
+	}
+	error = build_set_make(&workshop->set[which], &workshop->plan.driver,
+	    &workshop->options, workshop->plan.paths.source, workshop->sha256,
+	    err);
+	if (error != 0) {
+		build_set_free(&workshop->set[which]);
+		return error;
+	}
+	workshop->built[which] = true;
+	return 0;
+}
+
+static int
+hash_file(XXH3_state_t *state, const char *path, struct tz_error *err)
+{
+	FILE *file = fopen(path, "rb");
+	char bytes[4096];
+	size_t count;
+
+	if (file == NULL)
+		return tz_error(err, TZ_EIO, "%s: %s", path, strerror(errno));
+	while ((count = fread(bytes, 1, sizeof(bytes), file)) != 0)
+		XXH3_64bits_update(state, bytes, count);
+	fclose(file);
+	return 0;
+}
+
+/* What may not change for a token to mean the same. */
+static int
+hash_all(const struct workshop *workshop, const struct build_set *set,
+    XXH3_state_t *state, struct tz_error *err)
+{
+	const struct paths *paths = &workshop->plan.paths;
+	char *manifest;
+	int error = 0;
+
+	for (unsigned i = 0; i < EVENT_KIND_COUNT; i++) {
+		const char *name = event_info((enum event_kind)i)->name;
+
+		XXH3_64bits_update(state, name, strlen(name) + 1);
+	}
+	for (size_t i = 0; error == 0 && i < set->count; i++)
+		error = hash_file(state, set->part[i].path, err);
+	if (error == 0)
+		error = hash_file(
+		    state, paths_kernel(paths, workshop->plan.driver.os), err);
+	if (error != 0)
+		return error;
+	if (asprintf(&manifest, "%s/driver/%s/driver.yaml", paths->source,
+		workshop->config.driver) < 0)
+		return tz_error(err, TZ_EIO, "out of memory");
+	error = hash_file(state, manifest, err);
+	free(manifest);
+	return error;
+}
+
+int
+workshop_check(struct workshop *workshop, uint16_t *check, struct tz_error *err)
+{
+	XXH3_state_t *state = XXH3_createState();
+	const struct build_set *set;
+	int error = workshop_build(workshop, true, &set, err);
+
+	if (error == 0 && state == NULL)
+		error = tz_error(err, TZ_EIO, "out of memory");
+	if (error == 0) {
+		XXH3_64bits_reset(state);
+		error = hash_all(workshop, set, state, err);
+		*check = (uint16_t)XXH3_64bits_digest(state);
+	}
+	XXH3_freeState(state);
+	return error;
+}
