@@ -68,6 +68,14 @@ on_step(void *arg, unsigned cpu, const struct cpu_step *from)
 		machine->observer.step(machine->observer.arg, &step);
 }
 
+static const uint64_t *
+on_written(void *arg, uint32_t *epoch)
+{
+	struct machine *machine = arg;
+
+	return memory_written(&machine->memory, epoch);
+}
+
 static void
 on_over(void *arg, unsigned cpu, enum cpu_over why, const char *text)
 {
@@ -167,7 +175,7 @@ machine_create(const struct machine_config *config,
 			.ram_bytes = config->ram_bytes,
 			.single_step = config->single_step,
 			.port = { machine, on_event, machine_on_ipi, on_out,
-			    on_over, on_step },
+			    on_over, on_step, on_written },
 		};
 
 		machine->slot[i].cpu = cpu_create(&cpu, err);

@@ -337,6 +337,17 @@ memory_apply(struct memory *memory, const struct memory_copy *copy)
 	return in_order ? memory->hot_bits : NULL;
 }
 
+/* A page is hot from the first time that it is written in a generation. */
+const uint64_t *
+memory_written(struct memory *memory, uint32_t *epoch)
+{
+	bool known = memory->image != NULL && memory->counts_faults &&
+	    memory_find_hot(memory);
+
+	*epoch = memory->generation;
+	return known ? memory->hot_bits : NULL;
+}
+
 static void
 clear_dead(uint8_t *bytes, uint64_t at, const struct memory_range *dead)
 {

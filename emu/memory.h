@@ -60,6 +60,12 @@ void memory_free(struct memory *memory, struct memory_copy *copy);
 const uint64_t *memory_apply(
     struct memory *memory, const struct memory_copy *copy);
 
+/*
+ * The pages that may have been written since EPOCH began, one bit each; NULL: any
+ * may have been.
+ */
+const uint64_t *memory_written(struct memory *memory, uint32_t *epoch);
+
 /* Physical [begin, end). */
 struct memory_range {
 	uint64_t begin, end;

@@ -106,7 +106,7 @@ driver_read(const char *root, const char *name, struct driver *driver,
 	int error;
 
 	*driver = (struct driver){ .schema = NULL };
-	if (snprintf(file.dir, sizeof(file.dir), "%s/driver/%s", root, name) >=
+	if (snprintf(file.dir, sizeof(file.dir), "%s/%s", root, name) >=
 		(int)sizeof(file.dir) ||
 	    strchr(name, '/') != NULL || name[0] == '.')
 		return tz_error(
@@ -166,7 +166,7 @@ driver_names(
 	char dir[PATH_MAX];
 	int found, i;
 
-	snprintf(dir, sizeof(dir), "%s/driver", root);
+	snprintf(dir, sizeof(dir), "%s", root);
 	found = scandir(dir, &entries, is_driver, alphasort);
 	if (found < 0)
 		return tz_error(err, TZ_ENOENT, "%s: %s", dir, strerror(errno));

@@ -1,5 +1,5 @@
 /*
- * The drivers that topaz knows how to run: each a folder driver/NAME with a
+ * The drivers that topaz knows how to run: each a folder NAME with a
  * driver.yaml (its format: harness/manifest/README.md).  Here: what building and
  * running one needs; operations and scenarios are manifest.h's.
  */
@@ -26,7 +26,7 @@ struct driver {
 };
 
 /*
- * Reads the driver NAME below ROOT.  -TZ_ENOENT: there is none; -TZ_EFORMAT: its
+ * Reads the driver NAME in the folder ROOT.  -TZ_ENOENT: there is none; -TZ_EFORMAT: its
  * driver.yaml is wrong; -TZ_EIO.  To be freed also after an error.
  */
 int driver_read(const char *root, const char *name, struct driver *driver,

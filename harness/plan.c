@@ -120,7 +120,8 @@ plan_check(struct plan *plan, struct tz_error *err)
 		    "--profile %s: no such profile; see: topaz list profiles",
 		    options->profile);
 	error = driver_read(
-	    plan->paths.source, options->driver, &plan->driver, err);
+	    options->drivers != NULL ? options->drivers : plan->paths.drivers,
+	    options->driver, &plan->driver, err);
 	if (error != 0)
 		return error;
 	error = check_source(plan, err);

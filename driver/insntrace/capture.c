@@ -4,39 +4,71 @@
 #define STATUS_ERROR   (UINT64_C(1) << 4)
 #define STATUS_STOPPED (UINT64_C(1) << 5)
 
+void
+capture_look(struct capture_progress *progress, const struct topa *topa,
+    const struct hw_capture *seen)
+{
+	uint64_t position;
+
+	progress->seen = true;
+	if (!topa_position(
+		topa, seen->output_base, seen->mask_ptrs, &position)) {
+		progress->unsure = true;
+		return;
+	}
+	/* The end is the beginning. */
+	position %= topa_bytes(topa);
+	if (position < progress->position)
+		progress->wraps++;
+	progress->position = position;
+}
+
 static uint32_t
-flags_of(uint64_t status)
+flags_of(uint64_t status, bool unsure)
 {
 	return ((status & STATUS_STOPPED) != 0 ? INSNTRACE_STATE_STOPPED : 0) |
-	    ((status & STATUS_ERROR) != 0 ? INSNTRACE_STATE_ERROR : 0);
+	    ((status & STATUS_ERROR) != 0 ? INSNTRACE_STATE_ERROR : 0) |
+	    (unsure ? INSNTRACE_STATE_UNSURE : 0);
+}
+
+/* Stopped at its end, the CPU stands there or, where it has followed the END
+ * entry, at the beginning again: then there was a PMI. */
+static bool
+is_full(const struct topa *topa, const struct capture_progress *progress,
+    const struct hw_capture *last, uint64_t position)
+{
+	return position == topa_bytes(topa) ||
+	    (position == 0 && progress->seen &&
+		(last->status & STATUS_STOPPED) != 0);
 }
 
 enum insntrace_status
 capture_decode(const struct topa *topa, bool stop_on_full,
-    const struct hw_capture *capture, uint64_t wraps,
+    const struct capture_progress *progress, const struct hw_capture *last,
     struct insntrace_buffer_state *state)
 {
+	struct capture_progress end = *progress;
 	uint64_t size = topa_bytes(topa);
 	uint64_t position;
 
+	capture_look(&end, topa, last);
 	*state = (struct insntrace_buffer_state){
-		.flags = flags_of(capture->status),
+		.flags = flags_of(last->status, end.unsure),
 		.size_bytes = size,
-		.wraps = wraps,
-		.status = capture->status,
+		.wraps = end.wraps,
+		.status = last->status,
 	};
-	if (!topa_position(
-		topa, capture->output_base, capture->mask_ptrs, &position))
+	if (!topa_position(topa, last->output_base, last->mask_ptrs, &position))
 		return INSNTRACE_INTERNAL;
 	if (stop_on_full) {
-		/* Stopped at its end, the CPU stands there or, where it has
-		 * followed the END entry, at the beginning again. */
-		state->position = wraps != 0 ? size : position;
+		bool full = is_full(topa, progress, last, position);
+
+		state->wraps = full ? 1 : 0;
+		state->position = full ? size : position;
 		state->written_bytes = state->position;
 		return INSNTRACE_OK;
 	}
-	/* The end is the beginning: the PMI of that wrap is counted. */
-	state->position = position % size;
-	state->written_bytes = wraps * size + state->position;
+	state->position = end.position;
+	state->written_bytes = end.wraps * size + end.position;
 	return INSNTRACE_OK;
 }

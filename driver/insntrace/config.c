@@ -160,6 +160,10 @@ config_check(const struct caps *caps, const struct insntrace_config *config)
 	if (!size_good(config) || config->stop_on_full > 1 ||
 	    config->reserved != 0)
 		return INSNTRACE_INVALID_ARGS;
+	/* Where a chunk more is a round more, wraps cannot be told. */
+	if (config->stop_on_full == 0 &&
+	    config->chunk_count < INSNTRACE_CIRCULAR_CHUNKS_MIN)
+		return INSNTRACE_INVALID_ARGS;
 	/* One output entry and the END entry is all that such a CPU takes. */
 	if (!caps->topa_multi && config->chunk_count > 1)
 		return INSNTRACE_NOT_SUPPORTED;

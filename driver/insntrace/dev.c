@@ -116,8 +116,7 @@ static int
 insntrace_load(void)
 {
 	ops_init();
-	next_process_exiting = process_hooks.process_exiting;
-	process_hooks.process_exiting = process_exiting;
+	next_process_exiting = process_set_exiting(process_exiting);
 	return device_create(
 	    INSNTRACE_PATH, &device_ops, NULL, &insntrace_device);
 }
@@ -127,7 +126,7 @@ insntrace_unload(void)
 {
 	device_destroy(insntrace_device);
 	ops_abandon(NULL);
-	process_hooks.process_exiting = next_process_exiting;
+	(void)process_set_exiting(next_process_exiting);
 }
 
 NATIVE_MODULE(insntrace, insntrace_load, insntrace_unload);

@@ -94,13 +94,18 @@ hw_stop(const struct hw_setup *setup)
 }
 
 void
-hw_capture(const struct caps *caps, struct hw_capture *capture)
+hw_capture(struct hw_capture *capture)
 {
-	static const struct hw_setup nothing;
-
 	capture->status = rdmsr64(MSR_RTIT_STATUS);
 	capture->output_base = rdmsr64(MSR_RTIT_OUTPUT_BASE);
 	capture->mask_ptrs = rdmsr64(MSR_RTIT_MASK_PTRS);
+}
+
+void
+hw_clear(const struct caps *caps)
+{
+	static const struct hw_setup nothing;
+
 	wrmsr64(MSR_RTIT_CTL, 0);
 	wrmsr64(MSR_RTIT_OUTPUT_BASE, 0);
 	wrmsr64(MSR_RTIT_MASK_PTRS, 0);
@@ -152,4 +157,10 @@ void
 hw_pmi_mask(void)
 {
 	lapic_write32(LAPIC_LVT_PC, LAPIC_MODE_NMI | LAPIC_LVT_MASKED);
+}
+
+bool
+hw_pmi_masked(void)
+{
+	return (lapic_read32(LAPIC_LVT_PC) & LAPIC_LVT_MASKED) != 0;
 }

@@ -27,8 +27,9 @@ void hw_read_caps(struct caps *caps);
 void hw_start(const struct caps *caps, const struct hw_setup *setup);
 /* TraceEn = 0; everything written is in memory. */
 void hw_stop(const struct hw_setup *setup);
-/* With TraceEn = 0: what the registers hold, and then all of them cleared. */
-void hw_capture(const struct caps *caps, struct hw_capture *capture);
+/* With TraceEn = 0: what the registers hold; and clears all of them. */
+void hw_capture(struct hw_capture *capture);
+void hw_clear(const struct caps *caps);
 
 /*
  * For the PMI's handler: stops tracing for as long as it runs, and lets it go
@@ -43,5 +44,6 @@ bool hw_pmi_pending(void);
 void hw_pmi_acknowledge(void);
 void hw_pmi_unmask(void);
 void hw_pmi_mask(void);
+bool hw_pmi_masked(void);
 
 #endif

@@ -47,11 +47,12 @@ enum insntrace_mode {
 	INSNTRACE_MODE_THREAD = 1, /* NOT_SUPPORTED */
 };
 
-#define INSNTRACE_TRACES_MAX       64u
-#define INSNTRACE_CHUNKS_MAX       4096u
-#define INSNTRACE_ORDER_MAX        8u
-#define INSNTRACE_BUFFER_BYTES_MAX (UINT64_C(256) << 20)
-#define INSNTRACE_RANGES_MAX       4u
+#define INSNTRACE_TRACES_MAX          64u
+#define INSNTRACE_CHUNKS_MAX          4096u
+#define INSNTRACE_CIRCULAR_CHUNKS_MIN 4u /* unless stop_on_full */
+#define INSNTRACE_ORDER_MAX           8u
+#define INSNTRACE_BUFFER_BYTES_MAX    (UINT64_C(256) << 20)
+#define INSNTRACE_RANGES_MAX          4u
 
 struct insntrace_allocation {
 	uint32_t mode;        /* enum insntrace_mode */
@@ -81,6 +82,7 @@ struct insntrace_buffer {
 
 #define INSNTRACE_STATE_STOPPED 1u /* STATUS.Stopped: full, or TraceStop */
 #define INSNTRACE_STATE_ERROR   2u /* STATUS.Error: an operational error */
+#define INSNTRACE_STATE_UNSURE  4u /* PMIs were lost: wraps may be missing */
 
 /*
  * As the last Stop left it.  The buffer holds the last min(written, size)
@@ -92,7 +94,7 @@ struct insntrace_buffer_state {
 	uint64_t size_bytes;    /* of the buffer */
 	uint64_t written_bytes; /* since Start, those overwritten included */
 	uint64_t position;      /* where the next byte would go */
-	uint64_t wraps;         /* how often the last chunk was filled */
+	uint64_t wraps;         /* rounds; stop_on_full: 1 if it is full */
 	uint64_t status;        /* IA32_RTIT_STATUS */
 };
 

@@ -1,6 +1,5 @@
 #include "driver/insntrace/intr.h"
 
-#include "driver/insntrace/hw.h"
 #include "harness/guest/kern.h"
 
 /*
@@ -9,9 +8,11 @@
  */
 #define LOOKS_MAX 10000u
 
+/* While active, the handler's; else intr_begin's and intr_end's. */
 struct intr_cpu {
 	bool active;
-	uint64_t wraps;
+	const struct topa *topa;
+	struct capture_progress progress;
 };
 
 static struct intr_cpu intr_cpus[CPUS_MAX];
@@ -22,35 +23,42 @@ intr_self(void)
 	return &intr_cpus[cpu_number()];
 }
 
+/*
+ * Tracing is off from before the position is read until the LVT entry is
+ * unmasked: a chunk filled in between would set a bit that is about to be
+ * cleared, or raise a PMI that the mask drops (SDM vol. 3, 33.2.7.2, "ToPA
+ * PMI").
+ */
 static void
-count_wrap(struct intr_cpu *self)
+serve(struct intr_cpu *self)
 {
-	uint64_t wraps = __atomic_load_n(&self->wraps, __ATOMIC_RELAXED);
+	uint64_t ctl = hw_pause();
+	struct hw_capture seen;
 
-	__atomic_store_n(&self->wraps, wraps + 1, __ATOMIC_RELAXED);
+	hw_capture(&seen);
+	capture_look(&self->progress, self->topa, &seen);
 	hw_pmi_acknowledge();
+	hw_pmi_unmask();
+	hw_resume(ctl);
 }
 
-/*
- * Tracing is off from before the bit is cleared until the LVT entry is
- * unmasked: a wrap in between would set a bit that is about to be cleared, or
- * raise a PMI that the mask drops (SDM vol. 3, 33.2.7.2, "ToPA PMI").
- */
 static int
 intr_handle(struct trap_frame *frame)
 {
 	struct intr_cpu *self = intr_self();
-	uint64_t ctl;
 
 	(void)frame;
-	if (!__atomic_load_n(&self->active, __ATOMIC_ACQUIRE) ||
-	    !hw_pmi_pending())
+	if (!__atomic_load_n(&self->active, __ATOMIC_ACQUIRE))
 		return 0;
-	ctl = hw_pause();
-	count_wrap(self);
-	hw_pmi_unmask();
-	hw_resume(ctl);
-	return 1;
+	if (hw_pmi_pending()) {
+		serve(self);
+		return 1;
+	}
+	/* A PMI without its bit: no chunk was filled, but the entry is masked
+	 * and would drop those to come. */
+	if (hw_pmi_masked())
+		hw_pmi_unmask();
+	return 0;
 }
 
 bool
@@ -66,26 +74,33 @@ intr_remove(void)
 }
 
 void
-intr_begin(void)
+intr_begin(const struct topa *topa)
 {
 	struct intr_cpu *self = intr_self();
 
-	__atomic_store_n(&self->wraps, 0, __ATOMIC_RELAXED);
-	__atomic_store_n(&self->active, true, __ATOMIC_RELEASE);
+	self->topa = topa;
+	self->progress = (struct capture_progress){ .position = 0 };
+	__atomic_store_n(&self->active, true, __ATOMIC_SEQ_CST);
 }
 
-/* The last fill may have come just before tracing stopped.  Its PMI is either
- * on its way to the handler, or was dropped: then nobody else will count it. */
-uint64_t
-intr_end(void)
+/*
+ * A chunk may have been filled just before tracing stopped; its PMI is on its
+ * way to the handler.  One that never comes was dropped: harmless, as Stop
+ * looks too, unless the entry is masked.  Then so were all those since.
+ */
+void
+intr_end(struct capture_progress *progress)
 {
 	struct intr_cpu *self = intr_self();
+	bool pending;
 
 	for (uint32_t i = 0; i < LOOKS_MAX && hw_pmi_pending(); i++)
 		cpu_pause();
-	if (hw_pmi_pending())
-		count_wrap(self);
+	pending = hw_pmi_pending();
+	self->progress.unsure |= pending && hw_pmi_masked();
+	self->progress.seen |= pending;
 	hw_pmi_mask();
-	__atomic_store_n(&self->active, false, __ATOMIC_RELEASE);
-	return __atomic_load_n(&self->wraps, __ATOMIC_RELAXED);
+	__atomic_store_n(&self->active, false, __ATOMIC_SEQ_CST);
+	hw_pmi_acknowledge();
+	*progress = self->progress;
 }

@@ -135,6 +135,25 @@ link_tables(struct topa *topa)
 	}
 }
 
+/* SDM vol. 3, 33.2.7.2, "ToPA STOP": STOP alone stops silently; with INT too,
+ * tracing stops first and the PMI follows. */
+static void
+mark_chunks(struct topa *topa, bool stop_on_full)
+{
+	uint32_t count = topa->chunk_count;
+
+	if (stop_on_full) {
+		*chunk_entry(topa, count - 1) |= ENTRY_INT | ENTRY_STOP;
+		return;
+	}
+	for (uint32_t i = 1; i <= TOPA_PMIS; i++) {
+		uint32_t end = count * i / TOPA_PMIS;
+
+		if (end != 0)
+			*chunk_entry(topa, end - 1) |= ENTRY_INT;
+	}
+}
+
 bool
 topa_build(struct topa *topa, uint32_t chunk_count, uint32_t chunk_order,
     bool stop_on_full, const struct topa_memory *memory)
@@ -148,11 +167,7 @@ topa_build(struct topa *topa, uint32_t chunk_count, uint32_t chunk_order,
 		return false;
 	}
 	link_tables(topa);
-	/* SDM vol. 3, 33.2.7.2, "ToPA STOP": STOP alone stops silently; with
-	 * INT too, tracing stops first and the PMI follows. */
-	*chunk_entry(topa, chunk_count - 1) |= stop_on_full
-	    ? ENTRY_INT | ENTRY_STOP
-	    : ENTRY_INT;
+	mark_chunks(topa, stop_on_full);
 	return true;
 }
 

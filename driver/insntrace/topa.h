@@ -4,9 +4,10 @@
  * pointers to a position.  Pure: memory comes from the caller, no MSR is
  * touched.
  *
- * The chain is always a circle.  The last chunk raises a PMI when it is full
- * (and stops tracing, if asked to): it is what tells the driver that the buffer
- * wrapped.
+ * The chain is always a circle.  Where tracing is to stop when the buffer is
+ * full, the last chunk stops it and raises a PMI.  Else the last chunk of each
+ * quarter raises one, so that the driver sees the position four times a round:
+ * fewer than four of them may merge before it takes a round for none.
  */
 #ifndef TOPAZ_DRIVER_INSNTRACE_TOPA_H
 #define TOPAZ_DRIVER_INSNTRACE_TOPA_H
@@ -19,6 +20,7 @@
 #define TOPA_TABLE_CHUNKS  (TOPA_TABLE_ENTRIES - 1)
 #define TOPA_CHUNKS_MAX    4096u
 #define TOPA_ORDER_MAX     8u
+#define TOPA_PMIS          4u /* a round */
 #define TOPA_TABLES_MAX \
  ((TOPA_CHUNKS_MAX + TOPA_TABLE_CHUNKS - 1) / TOPA_TABLE_CHUNKS)
 

@@ -10,7 +10,7 @@ struct trace_cpu {
 	struct buffer *buffer;
 	struct hw_setup setup;
 	struct hw_capture capture;
-	uint64_t wraps;
+	struct capture_progress progress;
 };
 
 static struct trace_cpu trace_cpus[CPUS_MAX];
@@ -46,7 +46,7 @@ start_here(void *arg)
 	struct trace_cpu *cpu = &trace_cpus[cpu_number()];
 
 	(void)arg;
-	intr_begin();
+	intr_begin(&cpu->buffer->topa);
 	hw_start(&trace_caps, &cpu->setup);
 }
 
@@ -57,8 +57,9 @@ stop_here(void *arg)
 
 	(void)arg;
 	hw_stop(&cpu->setup);
-	cpu->wraps = intr_end();
-	hw_capture(&trace_caps, &cpu->capture);
+	intr_end(&cpu->progress);
+	hw_capture(&cpu->capture);
+	hw_clear(&trace_caps);
 }
 
 bool
@@ -83,7 +84,7 @@ trace_stop(void)
 		struct buffer *buffer = cpu->buffer;
 
 		buffer->state_status = capture_decode(&buffer->topa,
-		    buffer->config.stop_on_full != 0, &cpu->capture, cpu->wraps,
-		    &buffer->state);
+		    buffer->config.stop_on_full != 0, &cpu->progress,
+		    &cpu->capture, &buffer->state);
 	}
 }

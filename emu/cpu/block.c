@@ -1,12 +1,14 @@
 #include "emu/cpu/block.h"
 
 #include <stdlib.h>
-#include <string.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #define BLOCKS_MAX   32768
 #define BUCKETS      65536
+#define INSNS_MAX    262144  /* of all blocks */
+#define BYTES_MAX    1048576 /* of the writable ones */
+#define STEPS        4096
 #define SPACES_MAX   64
 #define PAGES_MAX    1024
 #define FRAMES_MAX   4096
@@ -16,7 +18,9 @@
 /* A page whose code has been decoded, as it was then. */
 struct code_page {
 	uint64_t va, pa, hash;
+	uint32_t epoch; /* of .hash: see struct code_written */
 	uint8_t space;
+	bool writable;
 };
 
 /* A frame from which code was decoded, and maybe translated by the engine. */
@@ -33,19 +37,31 @@ struct block_cache {
 	unsigned frame_count; /* FRAMES_MAX: there may be others */
 	unsigned block_count, page_count, space_count;
 	uint8_t user_space;
+	bool rewritten; /* see block_cache_take_rewritten() */
+	uint32_t age, epoch;
+	struct block *step[STEPS]; /* of one instruction each, by address */
+	unsigned insn_count, byte_count;
+	struct block_insn insn[INSNS_MAX];
+	uint8_t bytes[BYTES_MAX];
 };
 
 struct block_cache *
 block_cache_create(void)
 {
+	struct block_cache *cache;
 	void *memory = NULL;
 
 	if (posix_memalign(&memory, _Alignof(struct block_cache),
 		sizeof(struct block_cache)) != 0)
 		return NULL;
-	memset(memory, 0, sizeof(struct block_cache));
-	block_cache_flush(memory);
-	return memory;
+	/* What counts say is not used is never read. */
+	cache = memory;
+	cache->user_space = 1;
+	cache->rewritten = false;
+	cache->age = cache->epoch = 0;
+	memset(cache->cr3, 0, sizeof(cache->cr3));
+	block_cache_forget_code(cache);
+	return cache;
 }
 
 void
@@ -58,11 +74,20 @@ void
 block_cache_flush(struct block_cache *cache)
 {
 	memset(cache->bucket, 0, sizeof(cache->bucket));
+	memset(cache->step, 0, sizeof(cache->step));
+	cache->age++;
+	cache->insn_count = cache->byte_count = 0;
 	cache->cr3[1] = cache->cr3[cache->user_space];
 	cache->user_space = 1;
 	cache->space_count = 2;
 	cache->block_count = 0;
 	cache->page_count = 0;
+}
+
+uint32_t
+block_cache_age(const struct block_cache *cache)
+{
+	return cache->age;
 }
 
 static uint64_t
@@ -73,18 +98,44 @@ hash_page(const struct walk_space *space, uint64_t pa)
 	return XXH3_64bits(space->ram + pa, PAGE_BYTES);
 }
 
+/* Is the page of PA as it was when its hash was made or looked at last? */
+static bool
+is_unwritten(const struct code_page *page, const struct code_written *written)
+{
+	uint64_t frame = page->pa / PAGE_BYTES;
+
+	return written->pages != NULL && page->epoch == written->epoch &&
+	    !(written->pages[frame / 64] >> frame % 64 & 1);
+}
+
 /* Kernel text is hashed too: a module may be unloaded and another loaded. */
 static bool
-page_changed(
-    const struct code_page *page, const struct walk_space *space, bool content)
+has_other_bytes(struct code_page *page, const struct walk_space *space,
+    const struct code_written *written)
+{
+	if (page->pa + PAGE_BYTES > space->ram_bytes ||
+	    is_unwritten(page, written))
+		return false;
+	page->epoch = written->epoch;
+	return hash_page(space, page->pa) != page->hash;
+}
+
+static bool
+page_moved(const struct code_page *page, const struct walk_space *space)
 {
 	struct walk walk;
 
-	if (!walk_page(space, (struct gva){ page->va }, &walk))
-		return true;
-	return walk.pa.u != page->pa ||
-	    (content && !walk.writable &&
-		hash_page(space, page->pa) != page->hash);
+	return !walk_page(space, (struct gva){ page->va }, &walk) ||
+	    walk.pa.u != page->pa || walk.writable != page->writable;
+}
+
+bool
+block_cache_take_rewritten(struct block_cache *cache)
+{
+	bool rewritten = cache->rewritten;
+
+	cache->rewritten = false;
+	return rewritten;
 }
 
 static void
@@ -102,20 +153,28 @@ select_user_space(struct block_cache *cache, uint64_t cr3)
 	cache->cr3[cache->space_count++] = cr3;
 }
 
+/* WRITTEN NULL: what pages hold has been looked at already. */
 static bool
-select_space(
-    struct block_cache *cache, const struct walk_space *space, bool content)
+select_space(struct block_cache *cache, const struct walk_space *space,
+    const struct code_written *written)
 {
 	unsigned blocks = cache->block_count;
+	bool moved, rewritten = false;
 
+	if (written != NULL)
+		cache->epoch = written->epoch;
 	select_user_space(cache, space->cr3);
 	for (unsigned i = 0; i < cache->page_count; i++) {
-		const struct code_page *page = &cache->page[i];
+		struct code_page *page = &cache->page[i];
 
 		if (page->space != KERNEL_SPACE &&
 		    page->space != cache->user_space)
 			continue;
-		if (page_changed(page, space, content)) {
+		moved = page_moved(page, space);
+		if (!moved && written != NULL && !page->writable)
+			rewritten = has_other_bytes(page, space, written);
+		if (moved || rewritten) {
+			cache->rewritten |= rewritten;
 			block_cache_flush(cache);
 			break;
 		}
@@ -124,15 +183,16 @@ select_space(
 }
 
 bool
-block_cache_select(struct block_cache *cache, const struct walk_space *space)
+block_cache_select(struct block_cache *cache, const struct walk_space *space,
+    const struct code_written *written)
 {
-	return select_space(cache, space, true);
+	return select_space(cache, space, written);
 }
 
 bool
 block_cache_reselect(struct block_cache *cache, const struct walk_space *space)
 {
-	return select_space(cache, space, false);
+	return select_space(cache, space, NULL);
 }
 
 bool
@@ -212,7 +272,9 @@ note_page(struct block_cache *cache, const struct walk_space *space, uint8_t id,
 		.va = va,
 		.pa = walk.pa.u,
 		.hash = hash_page(space, walk.pa.u),
+		.epoch = cache->epoch,
 		.space = id,
+		.writable = walk.writable,
 	};
 	note_frame(cache, walk.pa.u, cache->page[cache->page_count - 1].hash);
 	return true;
@@ -246,13 +308,25 @@ block_visit(const struct block *block, const struct walk_space *space,
 	}
 }
 
+/* A block that is being described, and where its instructions go. */
+struct describe {
+	struct block *block;
+	struct block_insn *insn;
+};
+
 static bool
 describe_insn(void *arg, uint64_t va, unsigned index, const struct insn *insn,
     const uint8_t *bytes)
 {
-	struct block *block = arg;
+	struct describe *describe = arg;
+	struct block *block = describe->block;
 
 	(void)bytes;
+	describe->insn[index] = (struct block_insn){
+		.at = (uint16_t)(va - block->va),
+		.length = insn->length,
+		.class = (uint8_t)insn->class,
+	};
 	block->insns = (uint16_t)(index + 1);
 	block->last = *insn;
 	block->last_va = va;
@@ -261,26 +335,59 @@ describe_insn(void *arg, uint64_t va, unsigned index, const struct insn *insn,
 	return true;
 }
 
-static uint64_t
-hash_code(const struct block *block, const struct walk_space *space)
+/* Where COUNT bytes at VA, in one page, are in RAM; NULL: nowhere. */
+static const uint8_t *
+code_at(const struct walk_space *space, uint64_t va, uint32_t count)
 {
-	uint8_t bytes[BLOCK_BYTES_MAX + INSN_BYTES_MAX];
-	size_t count = read_code(space, block->va, block->size, bytes);
+	struct walk walk;
 
-	return XXH3_64bits(bytes, count);
+	if (!walk_page(space, (struct gva){ va }, &walk) ||
+	    walk.pa.u >= space->ram_bytes ||
+	    count > space->ram_bytes - walk.pa.u)
+		return NULL;
+	return space->ram + walk.pa.u;
+}
+
+/* Remembers what a writable block holds. */
+static void
+keep_bytes(struct block_cache *cache, struct block *block,
+    const struct walk_space *space)
+{
+	uint8_t *bytes = &cache->bytes[cache->byte_count];
+	uint32_t first = PAGE_BYTES - (uint32_t)(block->va % PAGE_BYTES);
+	uint32_t split = first < block->size ? first : block->size;
+	uint32_t rest = block->size - split;
+
+	TZ_ASSERT(rest <= PAGE_BYTES);
+	block->split = (uint16_t)split;
+	block->code[0] = code_at(space, block->va, split);
+	block->code[1] = rest > 0 ? code_at(space, block->va + split, rest)
+				  : NULL;
+	if (block->code[0] == NULL || (rest > 0 && block->code[1] == NULL))
+		return;
+	memcpy(bytes, block->code[0], split);
+	if (rest > 0)
+		memcpy(bytes + split, block->code[1], rest);
+	block->bytes = bytes;
+	cache->byte_count += block->size;
 }
 
 static void
-describe(struct block *block, const struct walk_space *space)
+describe(struct block_cache *cache, struct block *block,
+    const struct walk_space *space)
 {
+	struct describe describe = { block, &cache->insn[cache->insn_count] };
+
 	block->edge[0].key = block->edge[1].key = EDGE_UNUSED;
 	block->next_va = block->va;
-	block_visit(block, space, describe_insn, block);
+	block->insn = describe.insn;
+	block_visit(block, space, describe_insn, &describe);
+	cache->insn_count += block->insns;
 	block->ambiguous = block->last.class == INSN_COND &&
 	    block->last.target == block->next_va;
 	block->has_sites |= block->ambiguous;
 	if (block->writable)
-		block->code_hash = hash_code(block, space);
+		keep_bytes(cache, block, space);
 }
 
 struct block *
@@ -300,6 +407,8 @@ block_find(struct block_cache *cache, const struct walk_space *space,
 			return block;
 	}
 	if (cache->block_count == BLOCKS_MAX ||
+	    cache->insn_count > INSNS_MAX - BLOCK_BYTES_MAX ||
+	    cache->byte_count > BYTES_MAX - BLOCK_BYTES_MAX ||
 	    !note_page(cache, space, id, va, &writable) ||
 	    !note_page(cache, space, id, va + size - 1, &writable))
 		return NULL;
@@ -311,46 +420,52 @@ block_find(struct block_cache *cache, const struct walk_space *space,
 		.writable = writable,
 		.chain = cache->bucket[bucket],
 	};
-	describe(block, space);
+	describe(cache, block, space);
 	cache->bucket[bucket] = block;
 	return block;
 }
 
-bool
-block_is_stale(const struct block *block, const struct walk_space *space)
+static unsigned
+step_of(uint64_t va)
 {
-	return block->writable && hash_code(block, space) != block->code_hash;
+	return (unsigned)(va ^ va >> 12) % STEPS;
 }
 
-struct count_before {
-	uint64_t rip;
-	unsigned count;
-	bool found;
-};
-
-static bool
-count_insn(void *arg, uint64_t va, unsigned index, const struct insn *insn,
-    const uint8_t *bytes)
+struct block *
+block_find_insn(const struct block_cache *cache, uint64_t va)
 {
-	struct count_before *before = arg;
+	uint8_t id = va >> 63 ? KERNEL_SPACE : cache->user_space;
+	struct block *block = cache->step[step_of(va)];
 
-	(void)bytes;
-	before->found = va == before->rip;
-	before->count = before->found ? index : index + 1;
-	if (va + insn->length == before->rip)
-		before->found = true;
-	return va < before->rip && !before->found;
+	return block != NULL && block->va == va && block->space == id ? block
+								      : NULL;
+}
+
+void
+block_note_insn(struct block_cache *cache, struct block *block)
+{
+	cache->step[step_of(block->va)] = block;
 }
 
 unsigned
-block_insns_before(
-    const struct block *block, const struct walk_space *space, uint64_t rip)
+block_insns_before(const struct block *block, uint64_t rip)
 {
-	struct count_before before = { .rip = rip };
+	unsigned i = 0;
 
-	if (rip == block->va)
-		return 0;
-	block_visit(block, space, count_insn, &before);
-	TZ_ASSERT(before.found);
-	return before.count;
+	while (i < block->insns && block->va + block->insn[i].at < rip)
+		i++;
+	TZ_ASSERT(rip ==
+	    (i < block->insns ? block->va + block->insn[i].at
+			      : block->next_va));
+	return i;
+}
+
+const struct block_insn *
+block_insn_at(const struct block *block, uint64_t va)
+{
+	for (unsigned i = 0; i < block->insns; i++) {
+		if (block->va + block->insn[i].at == va)
+			return &block->insn[i];
+	}
+	return NULL;
 }

@@ -14,6 +14,8 @@
 #include "emu/cpu/insn.h"
 #include "emu/cpu/walk.h"
 
+#include <string.h>
+
 enum edge_kind {
 	EDGE_BIT,      /* nothing, or one TNT bit: see .shift, .bit */
 	EDGE_CALL,     /* near direct CALL */
@@ -37,6 +39,25 @@ struct edge {
 /* Where a full TNT has its stop bit: the edge makes a packet now. */
 #define EDGE_PACKET 0x40
 
+/*
+ * In the key of an edge from or to code that the guest may write: it is followed
+ * after a look at that code.  No other key is the same: bits 63:62 of edge_key()
+ * are alike.
+ */
+#define EDGE_CHECKED TZ_BIT(63)
+
+/* One instruction of a block, as it was decoded. */
+struct block_insn {
+	uint16_t at; /* bytes from the block's begin */
+	uint8_t length;
+	uint8_t class; /* enum insn_class */
+};
+
+/* What a single instruction's observer is told, as far as it is always so. */
+#define EFFECT_KNOWN  0x1
+#define EFFECT_LOCAL  0x2
+#define EFFECT_STORES 0x4
+
 struct block {
 	struct edge edge[2]; /* first, on a cache line of its own */
 	uint64_t va;
@@ -48,7 +69,11 @@ struct block {
 	bool hooked;    /* and the engine knows them */
 	bool ambiguous; /* last: conditional, target = next instruction */
 	bool writable;  /* code that the guest may write: see block_is_stale */
-	uint64_t code_hash; /* of a writable block's bytes */
+	uint8_t effect; /* of a block of one instruction; 0: not known yet */
+	uint16_t split; /* bytes of a writable block before its second page */
+	const struct block_insn *insn; /* .insns of them */
+	const uint8_t *code[2];        /* a writable block in RAM, by page */
+	const uint8_t *bytes; /* what it held; NULL: it is not in RAM */
 	struct insn last;
 	uint64_t last_va;
 	uint64_t next_va; /* after the last instruction */
@@ -61,12 +86,28 @@ struct block_cache *block_cache_create(void);
 void block_cache_destroy(struct block_cache *cache);
 
 /*
- * To be called when CR3 was loaded or a translation dropped: forgets every
- * descriptor if the code behind a known page has moved or changed.  True: all
- * descriptors are gone, and pointers to them with them.
+ * The pages of RAM that may have been written since EPOCH began, one bit each.
+ * PAGES NULL: any may have been, at any time.
  */
-bool block_cache_select(
-    struct block_cache *cache, const struct walk_space *space);
+struct code_written {
+	const uint64_t *pages;
+	uint32_t epoch;
+};
+
+/*
+ * To be called when CR3 was loaded or a translation dropped: forgets every
+ * descriptor if the code behind a known page has moved or changed, or may be
+ * written now and could not before, or the other way round.  True: all descriptors
+ * are gone, and pointers to them with them.
+ */
+bool block_cache_select(struct block_cache *cache,
+    const struct walk_space *space, const struct code_written *written);
+
+/*
+ * Has block_cache_select() found other code in the same place since this was asked
+ * last?  An engine may not have noticed that it was written.
+ */
+bool block_cache_take_rewritten(struct block_cache *cache);
 
 /*
  * The same after RAM was put back to what it was, while block_cache_is_stale() says
@@ -91,6 +132,9 @@ void block_cache_forget_edges(struct block_cache *cache);
 /* Forgets every descriptor. */
 void block_cache_flush(struct block_cache *cache);
 
+/* Another number than before: descriptors have been forgotten in between. */
+uint32_t block_cache_age(const struct block_cache *cache);
+
 /*
  * The descriptor of [VA, VA + SIZE) in the selected space, decoded now if it is
  * new; NULL if memory for descriptors is used up (flush, then ask again).  Bytes
@@ -99,14 +143,17 @@ void block_cache_flush(struct block_cache *cache);
 struct block *block_find(struct block_cache *cache,
     const struct walk_space *space, uint64_t va, uint32_t size);
 
-/* Has the guest written over BLOCK since it was decoded?  Writable ones only. */
-bool block_is_stale(const struct block *block, const struct walk_space *space);
+/* The block of the single instruction at VA, if block_note_insn() knew it last. */
+struct block *block_find_insn(const struct block_cache *cache, uint64_t va);
+void block_note_insn(struct block_cache *cache, struct block *block);
 
 /* Number of instructions of BLOCK before RIP; asserts that RIP is a boundary. */
-unsigned block_insns_before(
-    const struct block *block, const struct walk_space *space, uint64_t rip);
+unsigned block_insns_before(const struct block *block, uint64_t rip);
 
-/* Calls VISIT for each instruction of BLOCK until it returns false. */
+/* The instruction at VA; NULL: none of BLOCK begins there. */
+const struct block_insn *block_insn_at(const struct block *block, uint64_t va);
+
+/* Calls VISIT for each instruction that BLOCK holds now until it returns false. */
 typedef bool (*block_visit_fn)(void *arg, uint64_t va, unsigned index,
     const struct insn *insn, const uint8_t *bytes);
 void block_visit(const struct block *block, const struct walk_space *space,
@@ -120,6 +167,20 @@ static inline uint64_t
 edge_key(uint64_t va, uint32_t size)
 {
 	return va ^ (uint64_t)size << 48;
+}
+
+/* Has the guest written over BLOCK since it was decoded?  Writable ones only. */
+static inline bool
+block_is_stale(const struct block *block)
+{
+	uint32_t split = block->split;
+
+	if (block->bytes == NULL)
+		return false;
+	return memcmp(block->code[0], block->bytes, split) != 0 ||
+	    (split < block->size &&
+		memcmp(block->code[1], block->bytes + split,
+		    block->size - split) != 0);
 }
 
 #endif

@@ -86,6 +86,34 @@ cpu_destroy(struct cpu *cpu)
 	free(cpu);
 }
 
+/* Code is looked for behind the page tables as they are now. */
+static void
+select_code(struct cpu *cpu)
+{
+	struct code_written written = { .pages = NULL };
+
+	if (cpu->config.port.written != NULL)
+		written.pages = cpu->config.port.written(
+		    cpu->config.port.arg, &written.epoch);
+	block_cache_select(cpu->blocks, &cpu->space, &written);
+	cpu->forget_all |= block_cache_take_rewritten(cpu->blocks);
+}
+
+/* What the engines are to translate anew, while none of them runs. */
+static void
+forget_code(struct cpu *cpu)
+{
+	if (cpu->forget_bytes > 0)
+		engine_forget(cpu->engine, cpu->forget_va, cpu->forget_bytes);
+	cpu->forget_bytes = 0;
+	if (!cpu->forget_all)
+		return;
+	cpu->forget_all = false;
+	engine_forget_all(cpu->engine);
+	if (cpu->stepper != NULL)
+		engine_forget_all(cpu->stepper);
+}
+
 void
 cpu_start(
     struct cpu *cpu, uint64_t rip, uint64_t rdi, uint64_t rsi, uint64_t cr3)
@@ -102,7 +130,7 @@ cpu_start(
 	cpu->cpl = 0;
 	cpu->at_boundary = true;
 	cpu->space.cr3 = cr3;
-	block_cache_select(cpu->blocks, &cpu->space);
+	select_code(cpu);
 	if (cpu->truth != NULL)
 		truth_context(cpu->truth, 0, cr3);
 }
@@ -174,12 +202,8 @@ cpu_context(const struct cpu *cpu, uint64_t ip)
 void
 cpu_read_regs(struct cpu *cpu, struct insn_regs *regs)
 {
-	for (int r = 0; r < 16; r++)
-		regs->gpr[r] = engine_get(
-		    cpu->active, (enum engine_reg)(ENGINE_RAX + r));
-	regs->fs_base = engine_get(cpu->active, ENGINE_FS_BASE);
-	regs->gs_base = engine_get(cpu->active, ENGINE_GS_BASE);
-	regs->rflags = engine_get(cpu->active, ENGINE_RFLAGS);
+	engine_get_general(cpu->active, regs->gpr, &regs->fs_base,
+	    &regs->gs_base, &regs->rflags);
 }
 
 /* Only 64-bit code segments are modelled. */
@@ -212,7 +236,7 @@ cpu_sync_context(struct cpu *cpu, bool space_changed)
 	cpu->cpl = cs & 3;
 	cpu->space.cr3 = cr3;
 	if (space_changed)
-		block_cache_select(cpu->blocks, &cpu->space);
+		select_code(cpu);
 	if (changed && cpu->truth != NULL)
 		truth_context(cpu->truth, cpu->cpl, cr3);
 }
@@ -299,10 +323,7 @@ run_engine(struct cpu *cpu)
 		truth_stopped(cpu->truth);
 	cpu->unit_stopped = false;
 	end = engine_run(cpu->active);
-	if (cpu->forget_bytes > 0) {
-		engine_forget(cpu->engine, cpu->forget_va, cpu->forget_bytes);
-		cpu->forget_bytes = 0;
-	}
+	forget_code(cpu);
 	switch (end) {
 	case ENGINE_STOPPED:
 		if (cpu->trapped)
@@ -444,12 +465,6 @@ cpu_rip(struct cpu *cpu)
 				   : engine_get(cpu->active, ENGINE_RIP);
 }
 
-uint64_t
-cpu_rbp(struct cpu *cpu)
-{
-	return engine_get(cpu->active, ENGINE_RBP);
-}
-
 bool
 cpu_read(struct cpu *cpu, struct gva va, void *bytes, size_t count)
 {
@@ -475,22 +490,4 @@ uint64_t
 cpu_trace_bytes(const struct cpu *cpu)
 {
 	return cpu->trace_bytes;
-}
-
-uint64_t
-cpu_pmi_count(const struct cpu *cpu)
-{
-	return cpu->pmi_count;
-}
-
-uint64_t
-cpu_nmi_count(const struct cpu *cpu)
-{
-	return cpu->nmi_count;
-}
-
-const char *
-cpu_pt_error(const struct cpu *cpu)
-{
-	return cpu->pt_error;
 }

@@ -64,6 +64,9 @@ struct cpu_port {
 	    void *arg, unsigned cpu, enum cpu_over why, const char *text);
 	/* Before each instruction that cpu_set_stepping() asks for. */
 	void (*step)(void *arg, unsigned cpu, const struct cpu_step *step);
+	/* The pages of RAM, one bit each, that may have been written since
+	 * EPOCH began; NULL: any may have been.  May be NULL itself. */
+	const uint64_t *(*written)(void *arg, uint32_t *epoch);
 };
 
 struct cpu_config {

@@ -14,48 +14,103 @@
 #define MMIO_BYTES 0x1000
 
 /* What a program sees and a change of privilege must not lose. */
-#define VECTOR_REGS 16
-#define X87_REGS    8
-#define TABLE_REGS  4
+#define VECTOR_REGS        16
+#define X87_REGS           8
+#define TABLE_REGS         4
+
+#define MSR_KERNEL_GS_BASE 0xc0000102u
+
+struct program_state {
+	uint64_t reg[ENGINE_REG_COUNT + 1]; /* EFER, where it is wanted */
+	uc_x86_mmr table[TABLE_REGS];
+	uc_x86_msr kernel_gs_base;
+	uint32_t mxcsr;
+	uint16_t fpcw, fpsw, fptag;
+	uint8_t vector[VECTOR_REGS][32];
+	uint8_t x87[X87_REGS][16];
+};
+
+/* Registers of a program_state by their places in a list: those that are written
+ * back as they are come first. */
+#define KEPT_REGS    7 /* RIP, CS, SS, CR0, CR2, CR3, CR4 */
+#define LISTED_REGS  (ENGINE_REG_COUNT + 5 + TABLE_REGS + VECTOR_REGS + X87_REGS)
+#define WRITTEN_REGS (LISTED_REGS - KEPT_REGS)
 
 struct engine {
 	uc_engine *uc;
 	uc_context *ring0;   /* kept at CPL 0 */
 	uc_context *scratch; /* for copies */
 	struct engine_ops ops;
+	struct program_state program; /* as it was asked for last */
+	int ids[LISTED_REGS];         /* the engine's name of each register */
+	void *at[LISTED_REGS];        /* and its place in .program */
 	unsigned vector;
 	bool excepted, stopped;
 	char text[128];
 };
 
+#define ENGINE_REG(name, unicorn) [ENGINE_##name] = UC_X86_REG_##unicorn,
 static const int reg_ids[ENGINE_REG_COUNT] = {
-	[ENGINE_RAX] = UC_X86_REG_RAX,
-	[ENGINE_RCX] = UC_X86_REG_RCX,
-	[ENGINE_RDX] = UC_X86_REG_RDX,
-	[ENGINE_RBX] = UC_X86_REG_RBX,
-	[ENGINE_RSP] = UC_X86_REG_RSP,
-	[ENGINE_RBP] = UC_X86_REG_RBP,
-	[ENGINE_RSI] = UC_X86_REG_RSI,
-	[ENGINE_RDI] = UC_X86_REG_RDI,
-	[ENGINE_R8] = UC_X86_REG_R8,
-	[ENGINE_R9] = UC_X86_REG_R9,
-	[ENGINE_R10] = UC_X86_REG_R10,
-	[ENGINE_R11] = UC_X86_REG_R11,
-	[ENGINE_R12] = UC_X86_REG_R12,
-	[ENGINE_R13] = UC_X86_REG_R13,
-	[ENGINE_R14] = UC_X86_REG_R14,
-	[ENGINE_R15] = UC_X86_REG_R15,
-	[ENGINE_RIP] = UC_X86_REG_RIP,
-	[ENGINE_RFLAGS] = UC_X86_REG_EFLAGS,
-	[ENGINE_CS] = UC_X86_REG_CS,
-	[ENGINE_SS] = UC_X86_REG_SS,
-	[ENGINE_CR0] = UC_X86_REG_CR0,
-	[ENGINE_CR2] = UC_X86_REG_CR2,
-	[ENGINE_CR3] = UC_X86_REG_CR3,
-	[ENGINE_CR4] = UC_X86_REG_CR4,
-	[ENGINE_FS_BASE] = UC_X86_REG_FS_BASE,
-	[ENGINE_GS_BASE] = UC_X86_REG_GS_BASE,
+#include "emu/cpu/engine_reg.def"
 };
+#undef ENGINE_REG
+
+/* LGDT and the like end no block, so nobody notices them when they run. */
+static const int table_ids[TABLE_REGS] = { UC_X86_REG_GDTR, UC_X86_REG_IDTR,
+	UC_X86_REG_LDTR, UC_X86_REG_TR };
+
+static bool
+is_kept(int reg)
+{
+	return reg == ENGINE_RIP || reg == ENGINE_CS || reg == ENGINE_SS ||
+	    (reg >= ENGINE_CR0 && reg <= ENGINE_CR4);
+}
+
+static void
+list_reg(struct engine *engine, unsigned *count, int id, void *at)
+{
+	engine->ids[*count] = id;
+	engine->at[*count] = at;
+	++*count;
+}
+
+/* One call for all of them costs less than one for each. */
+static void
+list_regs(struct engine *engine)
+{
+	struct program_state *state = &engine->program;
+	unsigned count = 0;
+
+	for (int r = 0; r < ENGINE_REG_COUNT; r++) {
+		if (!is_kept(r))
+			list_reg(engine, &count, reg_ids[r], &state->reg[r]);
+	}
+	for (int t = 0; t < TABLE_REGS; t++)
+		list_reg(engine, &count, table_ids[t], &state->table[t]);
+	state->kernel_gs_base.rid = MSR_KERNEL_GS_BASE;
+	list_reg(engine, &count, UC_X86_REG_MSR, &state->kernel_gs_base);
+	list_reg(engine, &count, UC_X86_REG_MXCSR, &state->mxcsr);
+	list_reg(engine, &count, UC_X86_REG_FPCW, &state->fpcw);
+	list_reg(engine, &count, UC_X86_REG_FPSW, &state->fpsw);
+	list_reg(engine, &count, UC_X86_REG_FPTAG, &state->fptag);
+	for (int i = 0; i < VECTOR_REGS; i++)
+		list_reg(engine, &count, UC_X86_REG_YMM0 + i, state->vector[i]);
+	for (int i = 0; i < X87_REGS; i++)
+		list_reg(engine, &count, UC_X86_REG_FP0 + i, state->x87[i]);
+	TZ_ASSERT(count == WRITTEN_REGS);
+	for (int r = 0; r < ENGINE_REG_COUNT; r++) {
+		if (is_kept(r))
+			list_reg(engine, &count, reg_ids[r], &state->reg[r]);
+	}
+	TZ_ASSERT(count == LISTED_REGS);
+}
+
+static void
+read_program(struct engine *engine)
+{
+	TZ_ASSERT(uc_reg_read_batch(engine->uc, engine->ids, engine->at,
+		      LISTED_REGS) == UC_ERR_OK);
+}
 
 static void
 on_exception(uc_engine *uc, uint32_t vector, void *arg)
@@ -143,6 +198,7 @@ engine_create(uint8_t *ram, uint64_t ram_bytes, uint64_t mmio_pa,
 		return NULL;
 	}
 	engine->ops = *ops;
+	list_regs(engine);
 	uc_version(&major, &minor);
 	if (major < 2 || (major == 2 && minor < 1)) {
 		tz_error(err, TZ_EIO, "Unicorn %u.%u is too old: 2.1.1 needed",
@@ -189,6 +245,21 @@ engine_get(struct engine *engine, enum engine_reg reg)
 	TZ_ASSERT(reg < ENGINE_REG_COUNT);
 	TZ_ASSERT(uc_reg_read(engine->uc, reg_ids[reg], &value) == UC_ERR_OK);
 	return value;
+}
+
+void
+engine_get_general(struct engine *engine, uint64_t gpr[16], uint64_t *fs_base,
+    uint64_t *gs_base, uint64_t *rflags)
+{
+	const uint64_t *reg = engine->program.reg;
+
+	/* They are the first of the list. */
+	TZ_ASSERT(uc_reg_read_batch(engine->uc, engine->ids, engine->at,
+		      ENGINE_REG_COUNT - KEPT_REGS) == UC_ERR_OK);
+	memcpy(gpr, &reg[ENGINE_RAX], 16 * sizeof(gpr[0]));
+	*fs_base = reg[ENGINE_FS_BASE];
+	*gs_base = reg[ENGINE_GS_BASE];
+	*rflags = reg[ENGINE_RFLAGS];
 }
 
 void
@@ -294,90 +365,53 @@ engine_keep_ring0(struct engine *engine)
 	TZ_ASSERT(uc_context_save(engine->uc, engine->ring0) == UC_ERR_OK);
 }
 
-/* What engine_enter_ring0() carries over, beside vector and x87 registers. */
-struct program_state {
-	uint64_t reg[ENGINE_REG_COUNT + 1]; /* EFER, where it is wanted */
-	uc_x86_mmr table[TABLE_REGS];
-	uint64_t kernel_gs_base;
-	uint32_t mxcsr;
-	uint16_t fpcw, fpsw, fptag;
-	uint8_t vector[VECTOR_REGS][32];
-	uint8_t x87[X87_REGS][16];
-};
-
-#define MSR_KERNEL_GS_BASE 0xc0000102u
-
-/* LGDT and the like end no block, so nobody notices them when they run. */
-static const int table_ids[TABLE_REGS] = { UC_X86_REG_GDTR, UC_X86_REG_IDTR,
-	UC_X86_REG_LDTR, UC_X86_REG_TR };
-
+/* After the ring 0 copy came back: all but what makes the privilege level. */
 static void
-read_program(struct engine *engine, struct program_state *state)
+write_program(struct engine *engine)
 {
-	uc_engine *uc = engine->uc;
+	const struct program_state *state = &engine->program;
 
-	for (int r = 0; r < ENGINE_REG_COUNT; r++)
-		state->reg[r] = engine_get(engine, (enum engine_reg)r);
-	for (int t = 0; t < TABLE_REGS; t++)
-		uc_reg_read(uc, table_ids[t], &state->table[t]);
-	state->kernel_gs_base = engine_get_msr(engine, MSR_KERNEL_GS_BASE);
-	uc_reg_read(uc, UC_X86_REG_MXCSR, &state->mxcsr);
-	uc_reg_read(uc, UC_X86_REG_FPCW, &state->fpcw);
-	uc_reg_read(uc, UC_X86_REG_FPSW, &state->fpsw);
-	uc_reg_read(uc, UC_X86_REG_FPTAG, &state->fptag);
-	for (int i = 0; i < VECTOR_REGS; i++)
-		uc_reg_read(uc, UC_X86_REG_YMM0 + i, state->vector[i]);
-	for (int i = 0; i < X87_REGS; i++)
-		uc_reg_read(uc, UC_X86_REG_FP0 + i, state->x87[i]);
-}
-
-static void
-write_program(struct engine *engine, const struct program_state *state)
-{
-	uc_engine *uc = engine->uc;
-
-	for (int r = 0; r < ENGINE_REG_COUNT; r++) {
-		if (r == ENGINE_CS || r == ENGINE_SS || r == ENGINE_RIP)
-			continue;
-		/* Control registers flush what the engine has cached. */
-		if (r >= ENGINE_CR0 && r <= ENGINE_CR4 &&
-		    engine_get(engine, (enum engine_reg)r) == state->reg[r])
-			continue;
-		engine_set(engine, (enum engine_reg)r, state->reg[r]);
+	TZ_ASSERT(uc_reg_write_batch(engine->uc, engine->ids, engine->at,
+		      WRITTEN_REGS) == UC_ERR_OK);
+	/* Control registers flush what the engine has cached. */
+	for (int r = ENGINE_CR0; r <= ENGINE_CR4; r++) {
+		if (engine_get(engine, (enum engine_reg)r) != state->reg[r])
+			engine_set(engine, (enum engine_reg)r, state->reg[r]);
 	}
-	for (int t = 0; t < TABLE_REGS; t++)
-		uc_reg_write(uc, table_ids[t], &state->table[t]);
-	engine_set_msr(engine, MSR_KERNEL_GS_BASE, state->kernel_gs_base);
-	uc_reg_write(uc, UC_X86_REG_MXCSR, &state->mxcsr);
-	uc_reg_write(uc, UC_X86_REG_FPCW, &state->fpcw);
-	uc_reg_write(uc, UC_X86_REG_FPSW, &state->fpsw);
-	uc_reg_write(uc, UC_X86_REG_FPTAG, &state->fptag);
-	for (int i = 0; i < VECTOR_REGS; i++)
-		uc_reg_write(uc, UC_X86_REG_YMM0 + i, state->vector[i]);
-	for (int i = 0; i < X87_REGS; i++)
-		uc_reg_write(uc, UC_X86_REG_FP0 + i, state->x87[i]);
 }
 
 /* Going back also clears the engine's memory of an exception (old_exception). */
 void
 engine_enter_ring0(struct engine *engine)
 {
-	struct program_state state;
-
-	read_program(engine, &state);
+	read_program(engine);
 	TZ_ASSERT(uc_context_restore(engine->uc, engine->ring0) == UC_ERR_OK);
-	write_program(engine, &state);
+	write_program(engine);
+}
+
+static bool
+is_in_copy(struct engine *engine, enum engine_reg reg)
+{
+	uint64_t value = 0;
+
+	TZ_ASSERT(uc_context_reg_read(engine->ring0, reg_ids[reg], &value) ==
+	    UC_ERR_OK);
+	return value == engine_get(engine, reg);
+}
+
+bool
+engine_is_ring0(struct engine *engine)
+{
+	return is_in_copy(engine, ENGINE_CS) && is_in_copy(engine, ENGINE_SS);
 }
 
 uint64_t
 engine_hash(struct engine *engine)
 {
-	struct program_state state;
-
-	memset(&state, 0, sizeof(state));
-	read_program(engine, &state);
-	state.reg[ENGINE_REG_COUNT] = engine_get_msr(engine, MSR_EFER);
-	return XXH3_64bits(&state, sizeof(state));
+	read_program(engine);
+	engine->program.reg[ENGINE_REG_COUNT] = engine_get_msr(
+	    engine, MSR_EFER);
+	return XXH3_64bits(&engine->program, sizeof(engine->program));
 }
 
 void

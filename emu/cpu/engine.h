@@ -11,35 +11,12 @@
 struct engine;
 struct uc_struct; /* opaque; the first argument of the engine's callbacks */
 
+#define ENGINE_REG(name, unicorn) ENGINE_##name,
 enum engine_reg {
-	ENGINE_RAX,
-	ENGINE_RCX,
-	ENGINE_RDX,
-	ENGINE_RBX,
-	ENGINE_RSP,
-	ENGINE_RBP,
-	ENGINE_RSI,
-	ENGINE_RDI,
-	ENGINE_R8,
-	ENGINE_R9,
-	ENGINE_R10,
-	ENGINE_R11,
-	ENGINE_R12,
-	ENGINE_R13,
-	ENGINE_R14,
-	ENGINE_R15,
-	ENGINE_RIP,
-	ENGINE_RFLAGS,
-	ENGINE_CS,
-	ENGINE_SS,
-	ENGINE_CR0,
-	ENGINE_CR2,
-	ENGINE_CR3,
-	ENGINE_CR4,
-	ENGINE_FS_BASE,
-	ENGINE_GS_BASE,
+#include "emu/cpu/engine_reg.def"
 	ENGINE_REG_COUNT
 };
+#undef ENGINE_REG
 
 enum engine_table { ENGINE_GDTR, ENGINE_IDTR, ENGINE_TR };
 
@@ -87,6 +64,9 @@ void engine_stop(struct engine *engine, uint64_t rip);
 
 uint64_t engine_get(struct engine *engine, enum engine_reg reg);
 void engine_set(struct engine *engine, enum engine_reg reg, uint64_t value);
+/* RAX to R15 and what goes with them in an effective address, and RFLAGS. */
+void engine_get_general(struct engine *engine, uint64_t gpr[16],
+    uint64_t *fs_base, uint64_t *gs_base, uint64_t *rflags);
 void engine_get_table(struct engine *engine, enum engine_table table,
     uint64_t *base, uint32_t *limit);
 
@@ -105,6 +85,8 @@ void engine_reset(struct engine *engine, uint64_t cr3);
  */
 void engine_keep_ring0(struct engine *engine);
 void engine_enter_ring0(struct engine *engine);
+/* Are the code and stack segments those of the copy already? */
+bool engine_is_ring0(struct engine *engine);
 
 /* Makes TO's architectural state equal to FROM's, kept ring 0 copy included. */
 void engine_copy(struct engine *to, struct engine *from);

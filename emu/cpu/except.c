@@ -178,7 +178,9 @@ enter_handler(struct cpu *cpu, const struct gate *gate, uint64_t rsp,
 	rflags &= ~RFLAGS_CLEARED;
 	if (gate->type == GATE_INTERRUPT)
 		rflags &= ~RFLAGS_IF;
-	engine_enter_ring0(cpu->active);
+	/* An interrupt of the kernel changes no segment. */
+	if (kind != DELIVER_INTERRUPT || !engine_is_ring0(cpu->active))
+		engine_enter_ring0(cpu->active);
 	engine_set(cpu->active, ENGINE_RSP, rsp);
 	engine_set(cpu->active, ENGINE_RFLAGS, rflags);
 	engine_set(cpu->active, ENGINE_RIP, gate->handler);
@@ -335,26 +337,26 @@ page_fault_code(struct cpu *cpu, uint64_t rip, uint64_t cr2, bool fetch)
 	return code;
 }
 
-struct find_int {
-	uint64_t next;
-	unsigned vector;
-	bool found;
-	uint64_t va;
-};
-
-static bool
-match_int(void *arg, uint64_t va, unsigned index, const struct insn *insn,
-    const uint8_t *bytes)
+/* The instruction of BLOCK that ends at NEXT if it raises VECTOR; else NULL. */
+static const struct block_insn *
+find_int(
+    struct cpu *cpu, const struct block *block, uint64_t next, unsigned vector)
 {
-	struct find_int *find = arg;
+	uint8_t bytes[INSN_BYTES_MAX];
 
-	(void)index;
-	if (va + insn->length == find->next &&
-	    insn_software_vector(bytes, insn->length) == (int)find->vector) {
-		find->found = true;
-		find->va = va;
+	for (unsigned i = 0; i < block->insns; i++) {
+		const struct block_insn *insn = &block->insn[i];
+		uint64_t va = block->va + insn->at;
+
+		if (va + insn->length == next)
+			return walk_read(&cpu->space, (struct gva){ va }, bytes,
+				   insn->length, NULL) &&
+				insn_software_vector(bytes, insn->length) ==
+				    (int)vector
+			    ? insn
+			    : NULL;
 	}
-	return !find->found;
+	return NULL;
 }
 
 /*
@@ -364,15 +366,16 @@ match_int(void *arg, uint64_t va, unsigned index, const struct insn *insn,
 static bool
 take_software_interrupt(struct cpu *cpu, uint64_t rip, unsigned vector)
 {
-	struct find_int find = { .next = rip, .vector = vector };
+	const struct block_insn *insn = find_int(cpu, cpu->block, rip, vector);
+	uint64_t va;
 
-	block_visit(cpu->block, &cpu->space, match_int, &find);
-	if (!find.found)
+	if (insn == NULL)
 		return false;
-	cpu_cut_block(cpu, find.va);
+	va = rip - insn->length;
+	cpu_cut_block(cpu, va);
 	if (cpu->truth != NULL)
-		truth_cut(cpu->truth, find.va);
-	engine_set(cpu->active, ENGINE_RIP, find.va);
+		truth_cut(cpu->truth, va);
+	engine_set(cpu->active, ENGINE_RIP, va);
 	cpu_deliver(cpu, (uint8_t)vector, DELIVER_SOFTWARE, 0, rip);
 	return true;
 }

@@ -183,28 +183,29 @@ is_way_out(const struct block *from, uint64_t va)
 void
 cpu_leave_block(struct cpu *cpu, uint64_t va)
 {
-	struct block from = *cpu->block;
+	/* It may be forgotten here, but nothing is put in its place. */
+	const struct block *from = cpu->block;
 
 	cpu->block = &cpu->nowhere;
-	if (from.insns == 0)
+	if (from->insns == 0)
 		return;
 	cpu->shadow = false;
-	if (cpu_is_rep_again(&from, va)) {
-		cpu_retire(cpu, from.insns - 1u);
+	if (cpu_is_rep_again(from, va)) {
+		cpu_retire(cpu, from->insns - 1u);
 		cpu->at_boundary = false;
 		return;
 	}
-	if (!is_way_out(&from, va)) {
+	if (!is_way_out(from, va)) {
 		cpu_end_run(cpu, CPU_OVER_ENGINE,
 		    "the engine went from 0x%llx to 0x%llx",
-		    (unsigned long long)from.last_va, (unsigned long long)va);
+		    (unsigned long long)from->last_va, (unsigned long long)va);
 		return;
 	}
-	cpu_retire(cpu, from.insns);
-	cpu->at_boundary = insn_is_transfer(from.last.class);
-	after_effects(cpu, &from, va);
-	if (cpu->at_boundary || from.last.class == INSN_MOV_CR3)
-		trace_transfer(cpu, &from, was_taken(cpu, &from, va), va);
+	cpu_retire(cpu, from->insns);
+	cpu->at_boundary = insn_is_transfer(from->last.class);
+	after_effects(cpu, from, va);
+	if (cpu->at_boundary || from->last.class == INSN_MOV_CR3)
+		trace_transfer(cpu, from, was_taken(cpu, from, va), va);
 }
 
 void
@@ -216,7 +217,7 @@ cpu_cut_block(struct cpu *cpu, uint64_t rip)
 	cpu->block = &cpu->nowhere;
 	if (from->insns == 0)
 		return;
-	before = block_insns_before(from, &cpu->space, rip);
+	before = block_insns_before(from, rip);
 	cpu_retire(cpu, before);
 	if (before > 0)
 		cpu->shadow = cpu->at_boundary = false;
@@ -227,8 +228,8 @@ cpu_cut_block(struct cpu *cpu, uint64_t rip)
 static bool
 must_stop(struct cpu *cpu)
 {
-	if (cpu->over || cpu->unit_stopped || cpu_can_take_nmi(cpu) ||
-	    cpu_is_at_stop(cpu))
+	if (cpu->over || cpu->unit_stopped || cpu->forget_all ||
+	    cpu_can_take_nmi(cpu) || cpu_is_at_stop(cpu))
 		return true;
 	if (!cpu->at_boundary)
 		return false;
@@ -251,7 +252,7 @@ find_block(struct cpu *cpu, uint64_t va, uint32_t size)
 {
 	struct block *block = block_find(cpu->blocks, &cpu->space, va, size);
 
-	if (block == NULL || block_is_stale(block, &cpu->space)) {
+	if (block == NULL || block_is_stale(block)) {
 		block_cache_flush(cpu->blocks);
 		block = block_find(cpu->blocks, &cpu->space, va, size);
 		TZ_ASSERT(block != NULL);
@@ -264,9 +265,7 @@ learn_edge(struct block *from, struct block *to, bool taken)
 {
 	struct edge *edge = &from->edge[from->victim];
 
-	if (!is_edge_class(from->last.class) || from->ambiguous ||
-	    ((from->writable || to->writable) &&
-		!cpu_is_rep_again(from, to->va)))
+	if (!is_edge_class(from->last.class) || from->ambiguous)
 		return;
 	from->victim ^= 1;
 	*edge = (struct edge){
@@ -280,6 +279,8 @@ learn_edge(struct block *from, struct block *to, bool taken)
 	};
 	if (cpu_is_rep_again(from, to->va))
 		edge->insns--;
+	else if (from->writable || to->writable)
+		edge->key ^= EDGE_CHECKED;
 	if (edge->kind == EDGE_CALL && from->last.target == from->next_va)
 		edge->kind = EDGE_BIT;
 	if (edge->kind != EDGE_BIT)
@@ -293,6 +294,7 @@ cpu_enter_slow(struct cpu *cpu, uint64_t va, uint32_t size)
 	struct block *from = cpu->block;
 	unsigned insns = from->insns;
 	bool rep_again = insns > 0 && cpu_is_rep_again(from, va);
+	uint32_t age = block_cache_age(cpu->blocks);
 	struct block *block;
 
 	TZ_ASSERT(size <= BLOCK_BYTES_MAX);
@@ -310,10 +312,8 @@ cpu_enter_slow(struct cpu *cpu, uint64_t va, uint32_t size)
 		return;
 	}
 	/* A flush in between leaves an empty or another block at FROM. */
-	if (!cpu_is_stepping(cpu) && insns > 0 && from->insns == insns &&
-	    is_edge_class(from->last.class) &&
-	    (is_way_out(from, va) || cpu_is_rep_again(from, va)) &&
-	    block_find(cpu->blocks, &cpu->space, from->va, from->size) == from)
+	if (!cpu_is_stepping(cpu) && insns > 0 &&
+	    block_cache_age(cpu->blocks) == age)
 		learn_edge(from, block, va != from->next_va);
 	cpu->block = block;
 	if (cpu->truth != NULL)
@@ -366,26 +366,11 @@ enter_packet(
 	cpu_enter_slow(cpu, va, size);
 }
 
-/*
- * The choice between the edges is arithmetic: it goes the way of the guest's
- * branches, which the host predicts once already.  Everything that is not wanted
- * each time is a tail call, so that this function saves no registers.
- */
-void
-cpu_enter(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg)
+/* Takes EDGE, which leads to VA and leaves LEFT instructions. */
+static inline void
+take_edge(struct cpu *cpu, struct pt_fast *fast, const struct edge *edge,
+    int64_t left, uint64_t va, uint32_t size)
 {
-	struct cpu *cpu = arg;
-	uint64_t key = edge_key(va, size);
-	const struct edge *edge =
-	    &cpu->block->edge[cpu->block->edge[0].key != key];
-	struct pt_fast *fast = pt_unit_fast(cpu->unit);
-	int64_t left = cpu->left - (int64_t)edge->insns;
-
-	(void)uc;
-	if (edge->key != key || left < edge->ahead) {
-		cpu_enter_slow(cpu, va, size);
-		return;
-	}
 	if (fast->fast) {
 		uint32_t tnt = fast->tnt << edge->shift | edge->bit;
 
@@ -402,4 +387,41 @@ cpu_enter(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg)
 	cpu->block = edge->to;
 	if (cpu->truth != NULL)
 		truth_run(cpu->truth, va, size);
+}
+
+/* The same as cpu_enter() where code may have been written over. */
+static __attribute__((noinline)) void
+enter_checked(struct cpu *cpu, uint64_t va, uint32_t size)
+{
+	uint64_t key = edge_key(va, size) ^ EDGE_CHECKED;
+	const struct edge *edge =
+	    &cpu->block->edge[cpu->block->edge[0].key != key];
+	int64_t left = cpu->left - (int64_t)edge->insns;
+
+	if (edge->key != key || left < edge->ahead || block_is_stale(edge->to))
+		cpu_enter_slow(cpu, va, size);
+	else
+		take_edge(cpu, pt_unit_fast(cpu->unit), edge, left, va, size);
+}
+
+/*
+ * The choice between the edges is arithmetic: it goes the way of the guest's
+ * branches, which the host predicts once already.  Everything that is not wanted
+ * each time is a tail call, so that this function saves no registers.
+ */
+void
+cpu_enter(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg)
+{
+	struct cpu *cpu = arg;
+	uint64_t key = edge_key(va, size);
+	const struct edge *edge =
+	    &cpu->block->edge[cpu->block->edge[0].key != key];
+	struct pt_fast *fast = pt_unit_fast(cpu->unit);
+	int64_t left = cpu->left - (int64_t)edge->insns;
+
+	(void)uc;
+	if (edge->key != key || left < edge->ahead)
+		enter_checked(cpu, va, size);
+	else
+		take_edge(cpu, fast, edge, left, va, size);
 }

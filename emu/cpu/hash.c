@@ -113,3 +113,27 @@ cpu_translate(struct cpu *cpu, struct gva va, uint64_t *pa)
 	*pa = walk.pa.u;
 	return true;
 }
+
+uint64_t
+cpu_rbp(struct cpu *cpu)
+{
+	return engine_get(cpu->active, ENGINE_RBP);
+}
+
+uint64_t
+cpu_pmi_count(const struct cpu *cpu)
+{
+	return cpu->pmi_count;
+}
+
+uint64_t
+cpu_nmi_count(const struct cpu *cpu)
+{
+	return cpu->nmi_count;
+}
+
+const char *
+cpu_pt_error(const struct cpu *cpu)
+{
+	return cpu->pt_error;
+}

@@ -239,6 +239,9 @@ insn_cond_taken(
 	uint64_t rcx = regs->gpr[1];
 	uint64_t mask = ~UINT64_C(0);
 
+	/* Jcc without a prefix. */
+	if (count == 2 && bytes[0] >> 4 == 7)
+		return condition_holds(bytes[0] & 15, regs->rflags);
 	TZ_ASSERT(insn_zydis_decode(bytes, count, &d));
 	TZ_ASSERT(insn_zydis_classify(&d) == INSN_COND);
 	if (d.insn.address_width == 32)
@@ -299,9 +302,14 @@ insn_out_operands(
 {
 	struct decoded d;
 
+	*port = -1;
+	/* OUT DX,AL and OUT DX,EAX without a prefix: nearly all there are. */
+	if (count == 1 && (bytes[0] == 0xee || bytes[0] == 0xef)) {
+		*bytes_out = bytes[0] == 0xee ? 1 : 4;
+		return;
+	}
 	TZ_ASSERT(insn_zydis_decode(bytes, count, &d));
 	TZ_ASSERT(d.insn.mnemonic == ZYDIS_MNEMONIC_OUT);
-	*port = -1;
 	if (d.operand[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE)
 		*port = (int)d.operand[0].imm.value.u;
 	*bytes_out = d.operand[1].size / 8u;

@@ -78,7 +78,7 @@ struct insn_regs {
 	uint64_t rflags;
 };
 
-/* Would the conditional branch at BYTES be taken in that state? */
+/* Would the conditional branch at BYTES be taken with that RCX and RFLAGS? */
 bool insn_cond_taken(
     const uint8_t *bytes, size_t count, const struct insn_regs *regs);
 

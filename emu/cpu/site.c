@@ -5,18 +5,10 @@
  */
 #include "emu/cpu/state.h"
 
+/* False: the run is over. */
 static bool
-hook_insn(void *arg, uint64_t va, unsigned index, const struct insn *insn,
-    const uint8_t *bytes)
+hook(struct cpu *cpu, uint64_t va)
 {
-	struct cpu *cpu = arg;
-	bool ambiguous = insn->class == INSN_COND &&
-	    insn->target == va + insn->length;
-
-	(void)index;
-	(void)bytes;
-	if (insn->class < INSN_TRAP_FIRST && !ambiguous)
-		return true;
 	for (size_t i = 0; i < cpu->hooked_count; i++) {
 		if (cpu->hooked[i] == va)
 			return true;
@@ -32,6 +24,13 @@ hook_insn(void *arg, uint64_t va, unsigned index, const struct insn *insn,
 	return true;
 }
 
+static bool
+is_site(const struct block *block, const struct block_insn *insn)
+{
+	return insn->class >= INSN_TRAP_FIRST ||
+	    (block->ambiguous && block->va + insn->at == block->last_va);
+}
+
 bool
 cpu_hook_sites(struct cpu *cpu, struct block *block)
 {
@@ -39,7 +38,12 @@ cpu_hook_sites(struct cpu *cpu, struct block *block)
 
 	if (cpu_is_stepping(cpu))
 		return false;
-	block_visit(block, &cpu->space, hook_insn, cpu);
+	for (unsigned i = 0; i < block->insns; i++) {
+		const struct block_insn *insn = &block->insn[i];
+
+		if (is_site(block, insn) && !hook(cpu, block->va + insn->at))
+			break;
+	}
 	block->hooked = true;
 	if (cpu->hooked_count == before && !cpu->over)
 		return false;
@@ -48,25 +52,20 @@ cpu_hook_sites(struct cpu *cpu, struct block *block)
 	return true;
 }
 
-struct find_site {
-	uint64_t va;
-	struct insn insn;
-	bool found;
-};
-
-static bool
-match_site(void *arg, uint64_t va, unsigned index, const struct insn *insn,
-    const uint8_t *bytes)
+/* Which way the branch at VA will go. */
+static void
+look_at_branch(struct cpu *cpu, uint64_t va, uint8_t length)
 {
-	struct find_site *site = arg;
+	struct insn_regs regs = {
+		.gpr[ENGINE_RCX] = engine_get(cpu->active, ENGINE_RCX),
+		.rflags = engine_get(cpu->active, ENGINE_RFLAGS),
+	};
+	uint8_t bytes[INSN_BYTES_MAX];
 
-	(void)index;
-	(void)bytes;
-	if (va == site->va) {
-		site->found = true;
-		site->insn = *insn;
-	}
-	return !site->found;
+	TZ_ASSERT(
+	    walk_read(&cpu->space, (struct gva){ va }, bytes, length, NULL));
+	cpu->cond_known = true;
+	cpu->cond_taken = insn_cond_taken(bytes, length, &regs);
 }
 
 /* An instruction that the machine executes, or a branch to look at, is next. */
@@ -74,35 +73,26 @@ void
 cpu_site(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg)
 {
 	struct cpu *cpu = arg;
-	struct find_site site = { .va = va };
-	struct insn_regs regs;
-	uint8_t bytes[INSN_BYTES_MAX];
+	const struct block *block = cpu->block;
+	const struct block_insn *insn = block_insn_at(block, va);
 
 	(void)uc;
 	(void)size;
 	/* Stopped already at this address, or another program's code here. */
-	if (cpu->block->insns == 0)
+	if (insn == NULL || !is_site(block, insn))
 		return;
-	block_visit(cpu->block, &cpu->space, match_site, &site);
-	if (!site.found)
-		return;
-	if (site.insn.class == INSN_COND &&
-	    site.insn.target == va + site.insn.length) {
-		cpu_read_regs(cpu, &regs);
-		TZ_ASSERT(walk_read(&cpu->space, (struct gva){ va }, bytes,
-		    site.insn.length, NULL));
-		cpu->cond_known = true;
-		cpu->cond_taken = insn_cond_taken(
-		    bytes, site.insn.length, &regs);
+	if (insn->class < INSN_TRAP_FIRST) {
+		look_at_branch(cpu, va, insn->length);
 		return;
 	}
-	if (site.insn.class < INSN_TRAP_FIRST)
-		return;
 	cpu_cut_block(cpu, va);
 	if (cpu->truth != NULL)
 		truth_cut(cpu->truth, va);
 	cpu->trapped = true;
 	cpu->trap_rip = va;
-	cpu->trap_insn = site.insn;
+	cpu->trap_insn = (struct insn){
+		.class = (enum insn_class)insn->class,
+		.length = insn->length,
+	};
 	engine_stop(cpu->active, va);
 }

@@ -109,6 +109,7 @@ struct cpu {
 	size_t hooked_count;
 	uint64_t forget_va; /* the engine is to translate this anew */
 	uint32_t forget_bytes;
+	bool forget_all; /* everything: see block_cache_take_rewritten() */
 };
 
 #define HOOKED_MAX 4096

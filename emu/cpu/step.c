@@ -95,29 +95,78 @@ cpu_reached_stop(struct cpu *cpu)
 	return true;
 }
 
-static void
-report(struct cpu *cpu, uint64_t va, const uint8_t *bytes, size_t count)
+/* What is always so of the instruction that BLOCK is. */
+static uint8_t
+find_effect(struct cpu *cpu, const struct block *block)
 {
-	struct cpu_step step = {
-		.rip = va,
-		.cpl = cpu->cpl,
-		.trigger_en = pt_unit_trigger_en(cpu->unit),
-		.in_nmi = cpu->nmi_blocked,
-	};
+	/* A string instruction with a turn to go. */
+	const struct insn_regs regs = { .gpr[ENGINE_RCX] = 1 };
+	uint8_t bytes[INSN_BYTES_MAX];
+	struct insn_effect effect;
+
+	if (block->insns == 0 ||
+	    !walk_read(&cpu->space, (struct gva){ block->va }, bytes,
+		block->size, NULL))
+		return EFFECT_KNOWN;
+	insn_effect(bytes, block->size, block->va, &regs, &effect);
+	return EFFECT_KNOWN | (effect.local ? EFFECT_LOCAL : 0) |
+	    (effect.store_bytes > 0 ? EFFECT_STORES : 0);
+}
+
+static void
+find_store(struct cpu *cpu, const struct block *block, struct cpu_step *step)
+{
+	uint8_t bytes[INSN_BYTES_MAX];
 	struct insn_effect effect;
 	struct insn_regs regs;
 
+	TZ_ASSERT(walk_read(
+	    &cpu->space, (struct gva){ block->va }, bytes, block->size, NULL));
 	cpu_read_regs(cpu, &regs);
-	insn_effect(bytes, count, va, &regs, &effect);
-	step.interrupts = (regs.rflags & RFLAGS_IF) != 0;
-	step.local = effect.local;
-	if (cpu_is_watched(cpu, va, va + 1)) {
-		step.store_va = effect.store_va;
-		step.store_bytes = effect.store_bytes;
-	}
+	insn_effect(bytes, block->size, block->va, &regs, &effect);
+	step->store_va = effect.store_va;
+	step->store_bytes = effect.store_bytes;
+}
+
+/* The instruction that is about to run is a block of its own. */
+static void
+report(struct cpu *cpu, struct block *block)
+{
+	struct cpu_step step = {
+		.rip = block->va,
+		.cpl = cpu->cpl,
+		.trigger_en = pt_unit_trigger_en(cpu->unit),
+		.in_nmi = cpu->nmi_blocked,
+		.interrupts = engine_get(cpu->active, ENGINE_RFLAGS) &
+		    RFLAGS_IF,
+	};
+
+	if (block->effect == 0)
+		block->effect = find_effect(cpu, block);
+	step.local = block->effect & EFFECT_LOCAL;
+	if ((block->effect & EFFECT_STORES) &&
+	    cpu_is_watched(cpu, block->va, block->va + 1))
+		find_store(cpu, block, &step);
 	cpu->in_step = true;
 	cpu->config.port.step(cpu->config.port.arg, cpu->config.id, &step);
 	cpu->in_step = false;
+}
+
+/* The length of the instruction at VA; 1: its bytes are none. */
+static uint32_t
+find_length(struct cpu *cpu, uint64_t va)
+{
+	const struct block *known = block_find_insn(cpu->blocks, va);
+	uint8_t bytes[INSN_BYTES_MAX];
+	size_t count = sizeof(bytes);
+	struct insn insn;
+
+	if (known != NULL && !block_is_stale(known))
+		return known->size;
+	while (count > 0 &&
+	    !walk_read(&cpu->space, (struct gva){ va }, bytes, count, NULL))
+		count--;
+	return insn_decode(bytes, count, va, &insn) ? insn.length : 1;
 }
 
 /* The step engine announces every instruction; a REP, every iteration. */
@@ -126,30 +175,24 @@ cpu_step(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg)
 {
 	struct cpu *cpu = arg;
 	struct block *from = cpu->block;
-	uint8_t bytes[INSN_BYTES_MAX];
-	struct insn insn = { .length = 1 };
-	size_t count = sizeof(bytes);
 	bool round, last;
 
-	(void)size;
-	while (count > 0 &&
-	    !walk_read(&cpu->space, (struct gva){ va }, bytes, count, NULL))
-		count--;
-	if (!insn_decode(bytes, count, va, &insn))
-		insn.length = 1;
+	size = find_length(cpu, va);
 	/* The engine may look at a string instruction once more when RCX is 0. */
 	round = from->insns > 0 && cpu_is_rep_again(from, va);
 	last = round && engine_get(cpu->active, ENGINE_RCX) == 0;
 	if (from->insns > 0 && !last && cpu->nmi_wait > 0)
 		cpu->nmi_wait--;
-	cpu_enter_slow(cpu, va, insn.length);
+	cpu_enter_slow(cpu, va, size);
 	if (cpu->block == &cpu->nowhere)
 		return;
+	if (cpu->block->insns == 1)
+		block_note_insn(cpu->blocks, cpu->block);
 	if (!round) {
 		cpu->step_left -= cpu->step_left > 0;
 		if (is_stepped(cpu, va, va + 1))
-			report(cpu, va, bytes, count);
+			report(cpu, cpu->block);
 	}
 	if (cpu->block->has_sites)
-		cpu_site(uc, va, insn.length, cpu);
+		cpu_site(uc, va, size, cpu);
 }

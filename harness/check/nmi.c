@@ -92,6 +92,24 @@ nmi_delivered(struct check *check, const struct event *event)
 	cpu->pmi = cpu->foreign = false;
 }
 
+/*
+ * A PMI was raised while a handler ran for a foreign NMI, and that handler saw its
+ * bit, served it and said so: the PMI's own NMI, pending still, finds nothing.  No
+ * software can tell the two apart: what it sees is bit 55 in an NMI.  Nor may it
+ * claim the next NMI unseen, for that may be a foreign one.  (With SERVING_PMI the
+ * LVT entry was masked before the handler ran: a PMI during it means that the
+ * handler opened the entry before it cleared the bit, and that is judged.)
+ */
+static bool
+nmi_taken_over(const struct check *check, const struct event *event)
+{
+	const struct check_cpu *cpu = &check->core.cpu[event->cpu];
+	struct machine_pt pt;
+
+	return cpu->serving_foreign && !cpu->serving_pmi && cpu->pmi &&
+	    event->a != 0 && !nmi_bit(check, event->cpu, &pt);
+}
+
 void
 nmi_done(struct check *check, const struct event *event)
 {
@@ -111,6 +129,8 @@ nmi_done(struct check *check, const struct event *event)
 		    "a foreign NMI on CPU %u is claimed, with "
 		    "GLOBAL_STATUS[55] clear",
 		    event->cpu);
+	if (nmi_taken_over(check, event))
+		cpu->pmi = false;
 	cpu->serving_pmi = cpu->serving_foreign = cpu->serving_bit = false;
 }
 

@@ -4,15 +4,18 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "harness/cmd/campaign_options.h"
 #include "harness/explore/describe.h"
+#include "harness/explore/pool.h"
 #include "harness/report/report.h"
 
 /* What has been told last, so that it is not told again. */
@@ -73,35 +76,139 @@ write_command(const struct campaign_input *input, struct finding_summary *to)
 	    options->depth, options->seed, options->merge ? "" : " --no-merge");
 }
 
-/* Findings of all groups, in order. */
-static int
-describe_all(struct campaign *campaign, const struct campaign_input *input,
-    struct campaign_report *report, struct teller *teller, struct tz_error *err)
+/* What workers make of the groups, in memory that they share. */
+struct describing {
+	struct campaign *campaign;
+	const struct campaign_input *input;
+	struct finding_summary *summary;
+	struct described {
+		struct finding finding;
+		struct tz_error err; /* "" if all went well */
+	} * described;
+	uint32_t count;
+};
+
+static void
+describe_share(
+    void *arg, unsigned worker, const volatile bool *stop, struct tally *tally)
 {
-	const struct tally *tally = campaign->tally;
-	struct finding_summary *summary = report->summary;
+	struct describing *all = arg;
+
+	for (uint32_t i = worker; i < all->count && !*stop;
+	     i += all->input->options.jobs) {
+		struct described *one = &all->described[i];
+
+		if (describe_finding(all->campaign,
+			&all->campaign->tally->group[i], &one->finding,
+			&one->err) == 0)
+			one->err.text[0] = '\0';
+		tally->area[0].done++;
+	}
+}
+
+/* Pages: each worker tells the stories of its own. */
+static void
+page_share(
+    void *arg, unsigned worker, const volatile bool *stop, struct tally *tally)
+{
+	struct describing *all = arg;
+	char path[PATH_MAX], name[REPORT_NAME_BYTES];
+
+	for (uint32_t i = worker; i < all->count && !*stop;
+	     i += all->input->options.jobs) {
+		struct described *one = &all->described[i];
+		struct finding_story story;
+
+		report_name(name, i, "html");
+		snprintf(path, sizeof(path), "%s/%s", all->input->output, name);
+		one->err.text[0] = '\0';
+		if (describe_story(all->campaign, &all->summary->finding[i],
+			&story, &one->err) != 0)
+			continue;
+		if (report_page(path, all->summary, i, &story, &one->err) == 0)
+			one->err.text[0] = '\0';
+		finding_story_free(&story);
+		tally->area[0].done++;
+	}
+}
+
+static void
+tell_described(void *arg, const struct tally *tallies, unsigned jobs)
+{
+	const struct describing *all = arg;
+	const struct campaign_options *options = &all->input->options;
+	uint64_t done = 0;
+
+	for (unsigned i = 0; i < jobs; i++)
+		done += tallies[i].area[0].done;
+	if (options->progress != NULL)
+		options->progress(options->progress_arg, "describing", done,
+		    all->count, all->count);
+}
+
+/* One step of describing in all jobs; the first thing that went wrong. */
+static int
+describe_step(struct describing *all, pool_work work, struct tz_error *err)
+{
+	struct tally *unused = calloc(1, sizeof(*unused));
+	bool interrupted = false;
+	int error = unused == NULL
+	    ? tz_error(err, TZ_EIO, "out of memory")
+	    : pool_run(all->input->options.jobs, work, tell_described, all,
+		  unused, &interrupted, err);
+
+	free(unused);
+	for (uint32_t i = 0; error == 0 && i < all->count; i++) {
+		if (all->described[i].err.text[0] != '\0')
+			error = tz_error(
+			    err, TZ_EIO, "%s", all->described[i].err.text);
+	}
+	if (error == 0 && interrupted)
+		error = tz_error(err, TZ_EIO, "interrupted while describing");
+	return error;
+}
+
+/* SARIF tells what each CPU did: the events are enough for it. */
+static int
+tell_events(struct campaign *campaign, struct campaign_report *report,
+    struct tz_error *err)
+{
+	size_t count = report->summary->finding_count;
 	int error = 0;
 
-	summary->finding = calloc(
-	    tally->group_count + 1, sizeof(*summary->finding));
-	report->story = calloc(tally->group_count + 1, sizeof(*report->story));
-	if (summary->finding == NULL || report->story == NULL)
+	report->story = calloc(count + 1, sizeof(*report->story));
+	if (report->story == NULL)
 		return tz_error(err, TZ_EIO, "out of memory");
-	for (uint32_t i = 0; error == 0 && i < tally->group_count; i++) {
-		size_t at = summary->finding_count;
-
-		error = describe_finding(
-		    campaign, &tally->group[i], &summary->finding[at], err);
-		if (error == 0 && input->pages)
-			error = describe_story(campaign, &summary->finding[at],
-			    &report->story[at], err);
-		if (error == 0)
-			summary->finding_count++;
-		if (teller->mode != PROGRESS_NONE)
-			tell(teller, "describing", i + 1, tally->group_count,
-			    tally->group_count);
-	}
+	for (size_t i = 0; error == 0 && i < count; i++)
+		error = describe_events(campaign, &report->summary->finding[i],
+		    &report->story[i], err);
 	return error;
+}
+
+/* Findings of all groups, in order, and their pages. */
+static int
+describe_all(struct campaign *campaign, const struct campaign_input *input,
+    struct campaign_report *report, struct tz_error *err)
+{
+	struct finding_summary *summary = report->summary;
+	struct describing all = { campaign, input, summary, NULL,
+		campaign->tally->group_count };
+	size_t bytes = (all.count + 1) * sizeof(*all.described);
+	int error;
+
+	summary->finding = calloc(all.count + 1, sizeof(*summary->finding));
+	all.described = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (summary->finding == NULL || all.described == MAP_FAILED)
+		return tz_error(err, TZ_EIO, "out of memory");
+	error = describe_step(&all, describe_share, err);
+	for (uint32_t i = 0; error == 0 && i < all.count; i++)
+		summary->finding[summary->finding_count++] =
+		    all.described[i].finding;
+	if (error == 0 && input->pages)
+		error = describe_step(&all, page_share, err);
+	munmap(all.described, bytes);
+	return error == 0 ? tell_events(campaign, report, err) : error;
 }
 
 static int
@@ -116,11 +223,9 @@ static int
 write_reports(const struct campaign_input *input, struct workshop *workshop,
     const struct campaign_report *report, struct tz_error *err)
 {
-	int error = make_folder(input->output, err);
+	int error = report_write_forms(
+	    input->output, report->summary, report->story, err);
 
-	if (error == 0)
-		error = report_write_all(input->output, report->summary,
-		    input->pages ? report->story : NULL, err);
 	if (error == 0)
 		error = workshop_keep(workshop, input->output, err);
 	if (error == 0 && input->write_baseline != NULL)
@@ -157,7 +262,9 @@ campaign_do(struct campaign_input *input, struct workshop **workshop,
 	    workshop_sha256(*workshop));
 	write_command(input, report->summary);
 	describe_coverage(campaign, report->summary);
-	error = describe_all(campaign, input, report, &teller, err);
+	error = make_folder(input->output, err);
+	if (error == 0)
+		error = describe_all(campaign, input, report, err);
 	if (teller.mode == PROGRESS_BAR)
 		fputc('\n', stderr);
 	return error != 0 ? error

@@ -17,6 +17,7 @@ enum {
 	OPT_TREE,
 	OPT_CC,
 	OPT_PROFILE,
+	OPT_DRIVERS,
 	OPT_DEPTH,
 	OPT_KINDS,
 	OPT_SHARD,
@@ -40,6 +41,8 @@ static const struct argp_option options[] = {
 	{ "freebsd-tree", OPT_TREE, "DIR", 0,
 	    "A FreeBSD source tree: its hwt and pt files come first", 0 },
 	{ "cc", OPT_CC, "COMPILER", 0, "Compile the driver with it (gcc)", 0 },
+	{ "drivers", OPT_DRIVERS, "DIR", 0,
+	    "Look for DRIVER in DIR: DIR/DRIVER/driver.yaml", 0 },
 	{ "profile", OPT_PROFILE, "NAME", 0,
 	    "CPU profile, see: topaz list profiles (skylake)", 0 },
 	{ "depth", OPT_DEPTH, "1|2", 0,
@@ -249,6 +252,9 @@ parse_one(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_CC:
 		input->workshop.cc = arg;
+		return 0;
+	case OPT_DRIVERS:
+		input->workshop.drivers = arg;
 		return 0;
 	case OPT_PROFILE:
 		input->workshop.profile = arg;

@@ -8,10 +8,14 @@
 
 #include <jansson.h>
 
+#include "emu/act.h"
 #include "emu/event.h"
 #include "emu/profile/profile.h"
+#include "harness/check/check.h"
 #include "harness/cmd/cmd.h"
 #include "harness/drivers.h"
+#include "harness/explore/faults.h"
+#include "harness/explore/layout.h"
 #include "harness/load/paths.h"
 #include "harness/manifest/manifest.h"
 
@@ -34,14 +38,14 @@ list_drivers(const struct paths *paths, json_t *rows, struct tz_error *err)
 	struct driver driver;
 	size_t count, i;
 	char **names;
-	int error = driver_names(paths->source, &names, &count, err);
+	int error = driver_names(paths->drivers, &names, &count, err);
 
 	if (error != 0)
 		return error;
 	for (i = 0; i < count; i++) {
 		if (error == 0) {
 			error = driver_read(
-			    paths->source, names[i], &driver, err);
+			    paths->drivers, names[i], &driver, err);
 			if (error == 0)
 				add_row(rows, driver.name, driver.title);
 			driver_free(&driver);
@@ -60,7 +64,7 @@ list_scenarios_of(const struct paths *paths, const char *driver, json_t *rows,
 	const struct manifest_scenario *scenario;
 	struct manifest *manifest;
 	size_t i;
-	int error = manifest_read(paths->source, driver, &manifest, err);
+	int error = manifest_read(paths->drivers, driver, &manifest, err);
 
 	if (error != 0)
 		return error;
@@ -81,7 +85,7 @@ list_scenarios(const struct paths *paths, json_t *rows, struct tz_error *err)
 {
 	size_t count, i;
 	char **names;
-	int error = driver_names(paths->source, &names, &count, err);
+	int error = driver_names(paths->drivers, &names, &count, err);
 
 	if (error != 0)
 		return error;
@@ -135,6 +139,66 @@ list_events(const struct paths *paths, json_t *rows, struct tz_error *err)
 	return 0;
 }
 
+static int
+list_acts(const struct paths *paths, json_t *rows, struct tz_error *err)
+{
+	(void)paths;
+	(void)err;
+	for (unsigned i = 0; i < ACT_COUNT; i++) {
+		const struct act_info *act = act_info((enum act)i);
+
+		json_array_append_new(rows,
+		    json_pack("{s:s, s:s, s:s, s:s, s:s}", "name", act->word,
+			"text", act->text, "class",
+			act->class == ACT_CLASS_FAULT ? "fault" : "schedule",
+			"parameter", act->parameter, "citation",
+			act->citation));
+	}
+	return 0;
+}
+
+static int
+list_faults(const struct paths *paths, json_t *rows, struct tz_error *err)
+{
+	struct fault_row row;
+
+	(void)paths;
+	(void)err;
+	for (size_t i = 0; fault_at(i, &row); i++)
+		json_array_append_new(rows,
+		    json_pack("{s:s, s:s, s:s, s:s}", "name", row.name, "text",
+			row.text, "point", row.point, "citation",
+			row.citation));
+	return 0;
+}
+
+static int
+list_checks(const struct paths *paths, json_t *rows, struct tz_error *err)
+{
+	(void)paths;
+	(void)err;
+	for (unsigned i = 0; i < CHECK_COUNT; i++) {
+		const struct check_info *check = check_info((enum check_id)i);
+
+		json_array_append_new(rows,
+		    json_pack("{s:s, s:s, s:s}", "name", check->name, "text",
+			check->text, "citation", check->citation));
+	}
+	return 0;
+}
+
+static int
+list_layouts(const struct paths *paths, json_t *rows, struct tz_error *err)
+{
+	const struct layout_word *word;
+
+	(void)paths;
+	(void)err;
+	for (size_t i = 0; (word = layout_word_at(i)) != NULL; i++)
+		add_row(rows, word->word, word->text);
+	return 0;
+}
+
 static const struct {
 	const char *name;
 	list_rows rows;
@@ -145,6 +209,10 @@ static const struct {
 	{ "profiles", list_profiles, true },
 	{ "workloads", list_workloads, true },
 	{ "events", list_events, false },
+	{ "acts", list_acts, false },
+	{ "faults", list_faults, false },
+	{ "checks", list_checks, false },
+	{ "layouts", list_layouts, false },
 };
 
 struct list_input {
@@ -220,9 +288,10 @@ int
 cmd_list(int argc, char **argv)
 {
 	static const struct argp argp = { list_argp_options, parse_one,
-		"[drivers|scenarios|profiles|workloads|events]",
-		"Lists what the other commands take by name, all but events "
-		"without an argument.",
+		"[drivers|scenarios|profiles|workloads|events|acts|faults|"
+		"checks|layouts]",
+		"Lists what the other commands take by name; without an "
+		"argument the first four.",
 		NULL, NULL, NULL };
 	struct list_input input = { .what = NULL };
 	json_t *result = json_object();

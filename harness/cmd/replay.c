@@ -27,6 +27,7 @@ enum {
 	OPT_SOURCE = 256,
 	OPT_TREE,
 	OPT_CC,
+	OPT_DRIVERS,
 	OPT_FROM,
 	OPT_TIMES,
 	OPT_LOG,
@@ -38,6 +39,8 @@ static const struct argp_option options[] = {
 	{ "freebsd-tree", OPT_TREE, "DIR", 0,
 	    "A FreeBSD source tree: its hwt and pt files come first", 0 },
 	{ "cc", OPT_CC, "COMPILER", 0, "Compile the driver with it (gcc)", 0 },
+	{ "drivers", OPT_DRIVERS, "DIR", 0,
+	    "Look for the driver in DIR: DIR/DRIVER/driver.yaml", 0 },
 	{ "from", OPT_FROM, "DIR", 0,
 	    "Take the compiled objects from that folder of findings", 0 },
 	{ "times", OPT_TIMES, "N", 0, "Run it N times and compare (1)", 0 },
@@ -60,6 +63,9 @@ parse_one(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_CC:
 		input->workshop.cc = arg;
+		return 0;
+	case OPT_DRIVERS:
+		input->workshop.drivers = arg;
 		return 0;
 	case OPT_FROM:
 		input->workshop.objects = arg;
@@ -90,22 +96,23 @@ parse_one(int key, char *arg, struct argp_state *state)
 
 /* The driver that has the scenario NAME, or is called so. */
 static int
-find_driver(const char *name, char driver[64], struct tz_error *err)
+find_driver(
+    const char *name, const char *folder, char driver[64], struct tz_error *err)
 {
 	struct paths paths;
 	char **names = NULL;
 	size_t count = 0;
 	bool found = false;
 	int error = paths_find(&paths, err);
+	const char *root = folder != NULL ? folder : paths.drivers;
 
 	if (error == 0)
-		error = driver_names(paths.source, &names, &count, err);
+		error = driver_names(root, &names, &count, err);
 	for (size_t i = 0; error == 0 && i < count; i++) {
 		struct manifest *manifest;
 
 		if (!found &&
-		    manifest_read(paths.source, names[i], &manifest, err) ==
-			0) {
+		    manifest_read(root, names[i], &manifest, err) == 0) {
 			found = strcmp(names[i], name) == 0 ||
 			    manifest_scenario(manifest, name) != NULL;
 			if (found)
@@ -267,7 +274,7 @@ cmd_replay(int argc, char **argv)
 	cmd_parse(&argp, argc, argv, &input);
 	input.workshop.driver = driver;
 	if (token_parse(input.token, &token, &err) != 0 ||
-	    find_driver(token.name, driver, &err) != 0)
+	    find_driver(token.name, input.workshop.drivers, driver, &err) != 0)
 		return cmd_fail(&err);
 	input.workshop.profile = token.profile;
 	if (workshop_open(&input.workshop, &workshop, &err) != 0)

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "harness/explore/campaign.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,12 +11,18 @@
 #include "harness/explore/pool.h"
 #include "harness/explore/setups.h"
 
-/* The default budget, in schedules, and how it is divided. */
-#define BUDGET_DEFAULT    60000
-#define SEQUENCES_PERCENT 30  /* sequences in the base order */
-#define NOVEL_PERCENT     30  /* placements in those that are new */
+/*
+ * Schedules beyond those with one deviation in each scenario, which are all done if
+ * no budget is given; with one they get the rest of 100 percent.
+ */
+#define BEYOND_DEFAULT 20000
+#define BEYOND_PERCENT 50
+/* How what is beyond is divided; what is left goes to pairs and random ones. */
+#define SEQUENCES_PERCENT 25  /* sequences in the base order */
+#define NOVEL_PERCENT     50  /* placements in those that are new */
 #define NOVEL_SCHEDULES   200 /* of each such sequence */
 #define NO_ENTRY          UINT32_MAX
+#define PAIR_KINDS        (UINT32_C(1) << ACT_PMI | UINT32_C(1) << ACT_SWITCH)
 #define RANDOM_CHANGES    3
 
 struct campaign_options
@@ -60,7 +67,8 @@ campaign_entry_read(const struct manifest *manifest, const struct token *token,
 {
 	const struct manifest_scenario *scenario;
 
-	*entry = (struct campaign_entry){ .cpus = token->cpus, .settings = "" };
+	*entry = (struct campaign_entry){ .cpus = token->cpus,
+		.settings = manifest_settings(manifest) };
 	memcpy(entry->layout, token->layout, sizeof(entry->layout));
 	if (token->steps[0] != '\0') {
 		entry->cpus = token->cpus != 0 ? token->cpus : 1;
@@ -146,11 +154,8 @@ static struct trial_options
 trial_options_of(
     const struct campaign *campaign, const struct campaign_area *area)
 {
-	const uint32_t pairs = UINT32_C(1) << ACT_PMI |
-	    UINT32_C(1) << ACT_SWITCH;
-
 	return (struct trial_options){ .kinds = area->kinds,
-		.kinds2 = campaign->options.kinds & pairs,
+		.kinds2 = campaign->options.kinds & PAIR_KINDS,
 		.merge = campaign->options.merge,
 		.reduce = campaign->options.reduce };
 }
@@ -165,8 +170,6 @@ open_area(struct campaign *campaign, const struct campaign_area *area,
 	struct runner *runner;
 	int error = campaign_runner(campaign, entry, &runner, err);
 
-	if (area->kind == AREA_TWO)
-		options.kinds = options.kinds2;
 	if (error != 0)
 		return error;
 	return trial_open(place, runner, &entry->sequence, &options, err);
@@ -269,8 +272,10 @@ campaign_run_areas(struct campaign *campaign, uint32_t begin, uint32_t end,
 
 /* One deviation at each boundary of each entry, all of them. */
 static int
-explore_entries(struct campaign *campaign, uint64_t *left, struct tz_error *err)
+explore_entries(
+    struct campaign *campaign, uint64_t budget, struct tz_error *err)
 {
+	uint64_t total = 0;
 	uint32_t begin = (uint32_t)campaign->area_count;
 	int error = 0;
 
@@ -282,8 +287,11 @@ explore_entries(struct campaign *campaign, uint64_t *left, struct tz_error *err)
 			return tz_error(err, TZ_EUSAGE, "too many scenarios");
 		error = campaign_survey(
 		    campaign, (uint32_t)campaign->area_count - 1, err);
-		*left -= area->total < *left ? area->total : *left;
+		total += area->total;
 	}
+	for (uint32_t i = begin; total > budget && i < campaign->area_count;
+	     i++)
+		campaign->area[i].keep = TRIAL_KEEP_ALL / total * budget;
 	return error != 0 ? error
 			  : campaign_run_areas(campaign, begin,
 				(uint32_t)campaign->area_count, err);
@@ -335,32 +343,44 @@ explore_novel(struct campaign *campaign, uint64_t budget, struct tz_error *err)
 				(uint32_t)campaign->area_count, err);
 }
 
-/* Pairs (all, if so asked) and random schedules of the first ENTRIES. */
+/* So that about BUDGET of COUNT x COUNT pairs are kept: the root of their share. */
+static uint64_t
+keep_pairs(uint64_t count, uint64_t budget)
+{
+	double pairs = (double)count * (double)count / 2 + 1;
+	double share = sqrt((double)budget / pairs);
+
+	return share >= 1 ? TRIAL_KEEP_ALL
+			  : (uint64_t)(share * (double)TRIAL_KEEP_ALL);
+}
+
+/*
+ * Pairs and random schedules of the first ENTRIES: half of BUDGET each, but all
+ * pairs if the user wants two deviations and names no budget.
+ */
 static int
 explore_deeper(struct campaign *campaign, uint32_t entries, uint64_t budget,
     struct tz_error *err)
 {
+	const struct campaign_options *options = &campaign->options;
 	uint32_t begin = (uint32_t)campaign->area_count;
 	struct campaign_area *area;
 
-	for (uint32_t i = 0; campaign->options.depth == 2 && i < entries; i++) {
+	for (uint32_t i = 0; i < entries; i++) {
 		area = campaign_add_area(campaign, AREA_TWO, i);
 		if (area == NULL)
 			return tz_error(err, TZ_EUSAGE, "too many scenarios");
-		if (campaign->options.budget != 0)
-			area->keep = budget / 2 * TRIAL_KEEP_ALL / entries /
-			    (campaign->area[i].total * campaign->area[i].total /
-				    2 +
-				1);
-		if (area->keep > TRIAL_KEEP_ALL)
-			area->keep = TRIAL_KEEP_ALL;
+		area->kinds = campaign->options.kinds & PAIR_KINDS;
+		if (options->depth == 1 || options->budget != 0)
+			area->keep = keep_pairs(
+			    campaign->area[i].total / 2, budget / 2 / entries);
 	}
 	for (uint32_t i = 0; i < entries; i++) {
 		area = campaign_add_area(campaign, AREA_RANDOM, i);
 		if (area == NULL)
 			return tz_error(err, TZ_EUSAGE, "too many scenarios");
 		area->changes = RANDOM_CHANGES;
-		area->total = budget / entries;
+		area->total = budget / 2 / entries;
 		area->boundaries = campaign->area[i].boundaries;
 	}
 	return campaign_run_areas(
@@ -373,20 +393,22 @@ explore(struct campaign *campaign, struct tz_error *err)
 	const struct campaign_options *options = &campaign->options;
 	bool sequences = options->sequences && options->subject == NULL;
 	uint32_t entries = (uint32_t)campaign->entry_count;
-	uint64_t left = options->budget != 0 ? options->budget : BUDGET_DEFAULT;
-	uint64_t part;
-	int error = explore_entries(campaign, &left, err);
+	uint64_t beyond = options->budget != 0
+	    ? options->budget * BEYOND_PERCENT / 100
+	    : BEYOND_DEFAULT;
+	uint64_t sequence_part = beyond * SEQUENCES_PERCENT / 100;
+	uint64_t novel_part = beyond * NOVEL_PERCENT / 100;
+	int error = explore_entries(campaign,
+	    options->budget != 0 ? options->budget - beyond : UINT64_MAX, err);
 
 	if (error == 0 && sequences) {
-		part = left * SEQUENCES_PERCENT / 100;
-		error = explore_sequences(campaign, part, err);
+		beyond -= sequence_part + novel_part;
+		error = explore_sequences(campaign, sequence_part, err);
 		if (error == 0)
-			error = explore_novel(
-			    campaign, left * NOVEL_PERCENT / 100, err);
-		left -= part + left * NOVEL_PERCENT / 100;
+			error = explore_novel(campaign, novel_part, err);
 	}
 	if (error == 0 && entries != 0)
-		error = explore_deeper(campaign, entries, left, err);
+		error = explore_deeper(campaign, entries, beyond, err);
 	return error;
 }
 

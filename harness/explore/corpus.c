@@ -12,7 +12,8 @@
 #define ROUND_ITEMS  512
 #define REACH_BYTES  8192 /* one bit a byte of the driver's code */
 #define RESULTS_BITS 65536
-#define RUN_INSNS    UINT64_C(3000000)
+#define LIVES_MAX    8
+#define LONG_RANK    1200 /* of the exhaustive part: shorter ones run everywhere */
 
 /* What one run has reached, shared with the process that joins. */
 struct reach {
@@ -33,9 +34,10 @@ struct corpus {
 	struct reach *reach; /* of the round's items, shared */
 	uint8_t seen[REACH_BYTES];
 	uint8_t results[RESULTS_BITS / 8];
-	uint64_t rank;            /* the generator's next */
-	size_t setup;             /* on which the rank's sequence runs next */
-	struct sequence sequence; /* of the rank */
+	uint64_t rank;  /* the generator's next of the exhaustive part */
+	uint64_t drawn; /* how many were drawn or changed */
+	struct sequence life[LIVES_MAX];
+	size_t life_count;
 };
 
 struct listener {
@@ -76,7 +78,7 @@ run_item(struct corpus *corpus, size_t index, struct tally *tally)
 		return;
 	listener.runner = runner;
 	listener.base = runner_driver_base(runner);
-	runner_limit(runner, RUN_INSNS);
+	runner_limit(runner, RUNNER_INSNS_MAX);
 	runner_listen(runner, &ear, STEPPING_WATCHED);
 	TZ_ASSERT(runner_go(runner, 0, UINT64_MAX) == RUNNER_OVER);
 	runner_listen(runner, NULL, STEPPING_NONE);
@@ -115,36 +117,125 @@ add_item(struct corpus *corpus, const struct sequence *sequence,
 		corpus->room = room;
 	}
 	item = &corpus->item[corpus->count++];
-	*item = (struct campaign_entry){
-		.cpus = setup->cpus, .settings = "", .sequence = *sequence
-	};
+	*item = (struct campaign_entry){ .cpus = setup->cpus,
+		.settings = manifest_settings(
+		    workshop_manifest(corpus->campaign->workshop)),
+		.sequence = *sequence };
 	snprintf(item->layout, sizeof(item->layout), "%s", setup->layout);
 	return true;
 }
 
-/* The next sequence: of the exhaustive part each rank, then changed ones. */
+/* The next of all short sequences. */
 static bool
-next_sequence(struct corpus *corpus)
+next_short(struct corpus *corpus, struct sequence *sequence)
 {
-	uint64_t exhaustive = generator_exhaustive(corpus->generator);
-	uint64_t seed = corpus->campaign->options.seed + corpus->rank;
+	uint64_t end = generator_exhaustive(corpus->generator);
+
+	while (corpus->rank < end) {
+		if (generator_at(corpus->generator, corpus->rank++, sequence))
+			return true;
+	}
+	return false;
+}
+
+/* One that is drawn, or a changed copy of one that was new. */
+static void
+next_drawn(struct corpus *corpus, struct sequence *sequence)
+{
+	uint64_t end = generator_exhaustive(corpus->generator);
+	uint64_t seed = (corpus->campaign->options.seed + ++corpus->drawn) *
+	    UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t rank = end + corpus->drawn;
 	size_t novel;
 
-	for (; corpus->rank < exhaustive; corpus->rank++) {
-		if (generator_at(
-			corpus->generator, corpus->rank, &corpus->sequence)) {
-			corpus->rank++;
-			return true;
-		}
+	if (corpus->novel_count != 0 && corpus->drawn % 4 != 0) {
+		novel = corpus->novel[(seed >> 32) % corpus->novel_count];
+		generator_mutate(corpus->generator,
+		    &corpus->item[novel].sequence, seed, sequence);
+		return;
 	}
-	corpus->rank++;
-	if (corpus->novel_count == 0 || seed % 4 == 0)
-		return generator_at(
-		    corpus->generator, corpus->rank - 1, &corpus->sequence);
-	seed *= UINT64_C(0x9e3779b97f4a7c15);
-	novel = corpus->novel[(seed >> 32) % corpus->novel_count];
-	generator_mutate(corpus->generator, &corpus->item[novel].sequence, seed,
-	    &corpus->sequence);
+	while (!generator_at(corpus->generator, rank, sequence))
+		rank += UINT64_C(1) << 32;
+}
+
+static bool
+has_op(const struct sequence *sequence, uint16_t op)
+{
+	for (unsigned i = 0; i < sequence->count; i++) {
+		if (sequence->step[i].op == op)
+			return true;
+	}
+	return false;
+}
+
+/* How many steps of LIFE, from its begin, SEQUENCE has; the last one it has in LAST. */
+static unsigned
+lived(const struct sequence *life, const struct sequence *sequence,
+    unsigned *last)
+{
+	unsigned count = 0;
+
+	*last = 0;
+	for (unsigned i = 0; i < life->count; i++) {
+		if (!has_op(sequence, life->step[i].op))
+			continue;
+		count++;
+		*last = i + 1;
+	}
+	return count;
+}
+
+/* The sequence and the rest of the life that it has begun. */
+static void
+complete(const struct corpus *corpus, struct sequence *sequence)
+{
+	unsigned best = 0, from = 0;
+	const struct sequence *chosen = NULL;
+
+	for (size_t i = 0; i < corpus->life_count; i++) {
+		unsigned last;
+		unsigned count = lived(&corpus->life[i], sequence, &last);
+
+		if (chosen != NULL && count <= best)
+			continue;
+		chosen = &corpus->life[i];
+		best = count;
+		from = last;
+	}
+	for (; chosen != NULL && from < chosen->count &&
+	     sequence->count < SCRIPT_STEPS_MAX;
+	     from++)
+		sequence->step[sequence->count++] = chosen->step[from];
+}
+
+/*
+ * The next sequence as it is on one set-up, and with the rest of its life on others:
+ * on all of them while sequences are the shortest.  False: no memory.
+ */
+static bool
+add_next(struct corpus *corpus)
+{
+	size_t begin = corpus->count, setups = 0, runs;
+	struct sequence sequence;
+	bool is_short = corpus->drawn % 2 == 0 || corpus->rank < LONG_RANK
+	    ? next_short(corpus, &sequence)
+	    : false;
+
+	while (setup_at(setups) != NULL)
+		setups++;
+	if (!is_short)
+		next_drawn(corpus, &sequence);
+	else if (corpus->rank >= LONG_RANK)
+		corpus->drawn++;
+	runs = corpus->rank < LONG_RANK ? setups : 2;
+	if (!add_item(corpus, &sequence, setup_at(corpus->rank % setups)))
+		return false;
+	complete(corpus, &sequence);
+	for (size_t i = 0; i < runs; i++) {
+		if (!add_item(corpus, &sequence,
+			setup_at((begin + corpus->drawn + i) % setups)))
+			return false;
+	}
 	return true;
 }
 
@@ -154,20 +245,9 @@ fill_round(struct corpus *corpus, uint64_t budget)
 {
 	corpus->round = corpus->count;
 	while (corpus->count < budget &&
-	    corpus->count - corpus->round < ROUND_ITEMS) {
-		const struct setup *setup = setup_at(corpus->setup);
-
-		if (setup == NULL) {
-			corpus->setup = 0;
-			continue;
-		}
-		if (corpus->setup == 0) {
-			while (!next_sequence(corpus))
-				continue;
-		}
-		if (!add_item(corpus, &corpus->sequence, setup))
+	    corpus->count - corpus->round < ROUND_ITEMS - SETUPS_MAX) {
+		if (!add_next(corpus))
 			return false;
-		corpus->setup++;
 	}
 	return true;
 }
@@ -227,6 +307,25 @@ open_setups(struct campaign *campaign, struct tz_error *err)
 }
 
 static int
+read_lives(struct corpus *corpus, struct tz_error *err)
+{
+	const struct manifest *manifest = workshop_manifest(
+	    corpus->campaign->workshop);
+	const char *life;
+
+	while (corpus->life_count < LIVES_MAX &&
+	    (life = manifest_life(manifest, corpus->life_count)) != NULL) {
+		int error = sequence_parse(
+		    manifest, life, &corpus->life[corpus->life_count], err);
+
+		if (error != 0)
+			return error;
+		corpus->life_count++;
+	}
+	return 0;
+}
+
+static int
 run_rounds(struct corpus *corpus, uint64_t budget, struct tz_error *err)
 {
 	struct campaign *campaign = corpus->campaign;
@@ -268,7 +367,9 @@ corpus_run(struct campaign *campaign, uint32_t area, uint64_t budget,
 		corpus->reach = NULL;
 	if (corpus->generator == NULL || corpus->reach == NULL)
 		return tz_error(err, TZ_EIO, "out of memory");
-	error = open_setups(campaign, err);
+	error = read_lives(corpus, err);
+	if (error == 0)
+		error = open_setups(campaign, err);
 	return error != 0 ? error : run_rounds(corpus, budget, err);
 }
 
@@ -302,14 +403,9 @@ corpus_novel(const struct corpus *corpus, size_t index)
 void
 corpus_counts(const struct corpus *corpus, struct corpus_counts *counts)
 {
-	uint64_t exhaustive = 0;
-
-	while (setup_at(exhaustive) != NULL)
-		exhaustive++;
-	exhaustive *= generator_exhaustive(corpus->generator);
 	*counts = (struct corpus_counts){ .runs = corpus->count,
-		.exhaustive = exhaustive < corpus->count ? exhaustive
-							 : corpus->count };
+		.exhaustive = corpus->rank,
+		.exhaustive_all = generator_exhaustive(corpus->generator) };
 	for (size_t i = 0; i < REACH_BYTES; i++)
 		counts->code_reached += (uint64_t)__builtin_popcount(
 		    corpus->seen[i]);

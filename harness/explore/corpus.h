@@ -27,9 +27,10 @@ const struct campaign_entry *corpus_novel(
     const struct corpus *corpus, size_t index);
 
 struct corpus_counts {
-	uint64_t runs;       /* sequences run, on all set-ups */
-	uint64_t exhaustive; /* how many of them are all short ones */
-	uint64_t code_bytes, code_reached; /* instructions' first bytes */
+	uint64_t runs;           /* sequences run, on all set-ups */
+	uint64_t exhaustive;     /* short sequences that were among them ... */
+	uint64_t exhaustive_all; /* ... of so many that there are */
+	uint64_t code_reached;   /* instructions of the driver */
 };
 void corpus_counts(const struct corpus *corpus, struct corpus_counts *counts);
 

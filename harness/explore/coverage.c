@@ -40,7 +40,7 @@ pct_inverse(const struct campaign *campaign, const struct campaign_area *area)
 
 static void
 describe_how(const struct campaign *campaign, const struct campaign_area *area,
-    uint64_t done, char how[FINDING_NAME_BYTES])
+    char how[FINDING_NAME_BYTES])
 {
 	struct corpus_counts counts;
 
@@ -49,8 +49,17 @@ describe_how(const struct campaign *campaign, const struct campaign_area *area,
 		return;
 	}
 	switch (area->kind) {
-	case AREA_ONE:
 	case AREA_TWO:
+		if (area->keep < TRIAL_KEEP_ALL) {
+			double share = (double)area->keep /
+			    (double)TRIAL_KEEP_ALL;
+
+			snprintf(how, FINDING_NAME_BYTES, "sampled, %.2g %%",
+			    100.0 * share * share);
+			return;
+		}
+		__attribute__((fallthrough));
+	case AREA_ONE:
 		if (area->keep < TRIAL_KEEP_ALL)
 			snprintf(how, FINDING_NAME_BYTES, "sampled, %.2g %%",
 			    100.0 * (double)area->keep /
@@ -74,9 +83,9 @@ describe_how(const struct campaign *campaign, const struct campaign_area *area,
 	case AREA_SEQUENCES:
 		corpus_counts(campaign->corpus, &counts);
 		snprintf(how, FINDING_NAME_BYTES,
-		    "%" PRIu64 " of them all short ones; %" PRIu64
+		    "%" PRIu64 " of %" PRIu64 " short ones; %" PRIu64
 		    " instructions of the driver reached",
-		    counts.exhaustive < done ? counts.exhaustive : done,
+		    counts.exhaustive, counts.exhaustive_all,
 		    counts.code_reached);
 		return;
 	}
@@ -134,7 +143,7 @@ describe_coverage(
 		line->total += area->total != 0 ? area->total : tally->done;
 		line->merged += tally->merged;
 		line->failing += tally->failing;
-		describe_how(campaign, area, tally->done, line->how);
+		describe_how(campaign, area, line->how);
 		summary->schedules += tally->done;
 	}
 }

@@ -9,6 +9,8 @@
 #include "harness/explore/setups.h"
 #include "harness/explore/small.h"
 
+#define FRAMES_MAX 32
+
 void
 describe_place(struct runner *runner, uint64_t va, struct finding_place *place)
 {
@@ -119,6 +121,57 @@ small_token(const struct small *small, const struct schedule *schedule,
 		text[0] = '\0';
 }
 
+struct frame_walk {
+	struct runner *runner;
+	unsigned cpu;
+	uint64_t rip; /* the innermost in the driver; 0: none yet */
+};
+
+static bool
+read_guest(void *arg, uint64_t va, void *bytes, size_t count)
+{
+	const struct frame_walk *walk = arg;
+
+	return machine_read(runner_machine(walk->runner), walk->cpu,
+	    (struct gva){ va }, bytes, count);
+}
+
+static void
+look_at_frame(void *arg, unsigned level, uint64_t rip)
+{
+	struct frame_walk *walk = arg;
+
+	/* A return address stands after its call. */
+	rip -= level != 0;
+	if (walk->rip == 0 && runner_in_driver(walk->runner, rip))
+		walk->rip = rip;
+}
+
+/*
+ * Where the driver was: at the violation, or what it had called; else the kernel's
+ * place, and for what only the end of an operation shows, none.
+ */
+static void
+find_place(struct runner *runner, const struct check_violation *violation,
+    struct finding_place *place)
+{
+	const struct machine_result *end = runner_result(runner);
+	struct frame_walk walk = { .runner = runner, .cpu = end->cpu };
+
+	*place = (struct finding_place){ .line = 0 };
+	if (runner_in_driver(runner, violation->rip) &&
+	    !outcome_is_ledger(violation->id)) {
+		describe_place(runner, violation->rip, place);
+		return;
+	}
+	if (!outcome_is_crash(violation->id))
+		return;
+	symbols_backtrace(
+	    end->rip, end->rbp, FRAMES_MAX, read_guest, look_at_frame, &walk);
+	describe_place(
+	    runner, walk.rip != 0 ? walk.rip : violation->rip, place);
+}
+
 static enum finding_class
 class_of(const struct schedule *schedule)
 {
@@ -170,7 +223,17 @@ fill_finding(struct small *small, struct finding *finding)
 	small_token(
 	    small, &small->schedule, finding->token, sizeof(finding->token));
 	if (campaign_runner(small->campaign, &small->entry, &runner, &err) == 0)
-		describe_place(runner, violation->rip, &finding->place);
+		find_place(runner, violation, &finding->place);
+	finding->insns = runner_relative(
+	    runner, violation->cpu, violation->insns);
+	snprintf(finding->message, sizeof(finding->message), "%s%s%s",
+	    violation->text,
+	    violation->step < small->entry.sequence.count ? ", in operation "
+							  : "",
+	    violation->step < small->entry.sequence.count
+		? manifest_op_name(workshop_manifest(workshop),
+		      small->entry.sequence.step[violation->step].op)
+		: "");
 }
 
 int

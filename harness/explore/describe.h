@@ -15,6 +15,10 @@
 int describe_finding(struct campaign *campaign, const struct tally_group *group,
     struct finding *finding, struct tz_error *err);
 
+/* The run of FINDING: its events alone. */
+int describe_events(struct campaign *campaign, const struct finding *finding,
+    struct finding_story *story, struct tz_error *err);
+
 /* The run of FINDING, at full length, for its page. */
 int describe_story(struct campaign *campaign, const struct finding *finding,
     struct finding_story *story, struct tz_error *err);

@@ -24,6 +24,13 @@ strip_numbers(const char *text, char *out, size_t out_size)
 	out[used] = '\0';
 }
 
+/* What became of bytes: where the CPU stood when it showed means nothing. */
+bool
+outcome_is_ledger(enum check_id id)
+{
+	return id >= CHECK_REPORTED_UNWRITTEN && id <= CHECK_LOST_EXCESS;
+}
+
 uint64_t
 outcome_cause(struct runner *runner, const struct check_violation *violation)
 {
@@ -35,7 +42,8 @@ outcome_cause(struct runner *runner, const struct check_violation *violation)
 	strip_numbers(violation->text, text, sizeof(text));
 	hash = XXH3_64bits(name, strlen(name));
 	hash = XXH3_64bits_withSeed(text, strlen(text), hash);
-	if (!runner_in_driver(runner, violation->rip))
+	if (!runner_in_driver(runner, violation->rip) ||
+	    outcome_is_ledger(violation->id))
 		return hash;
 	symbols_find(runner_symbols(runner), violation->rip, NULL, &place);
 	if (place.name == NULL)

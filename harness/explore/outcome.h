@@ -39,6 +39,8 @@ uint64_t outcome_cause(
 
 /* Does a violation of ID mean that kernel or driver came to grief? */
 bool outcome_is_crash(enum check_id id);
+/* ... or that bytes went astray: where the CPU stood then means nothing. */
+bool outcome_is_ledger(enum check_id id);
 
 bool outcome_has(const struct outcome *outcome, uint64_t cause);
 /* Violations of OUTCOME that BASE lacks; 0: the deviations did no harm. */

@@ -306,6 +306,12 @@ runner_report(const struct runner *runner, uint64_t *results, bool *reported)
 	*reported = runner->now.reported;
 }
 
+uint64_t
+runner_relative(const struct runner *runner, unsigned cpu, uint64_t insns)
+{
+	return insns - runner->insns[cpu];
+}
+
 struct machine *
 runner_machine(struct runner *runner)
 {

@@ -17,6 +17,7 @@ struct workshop;
 struct workshop_config {
 	const char *driver;
 	const char *source, *tree, *cc; /* NULL: the driver's own, none, gcc */
+	const char *drivers; /* folder with DRIVER/driver.yaml; NULL: topaz's */
 	const char *profile;
 	const char *objects; /* a folder that workshop_keep() has filled: nothing
 				is compiled; or NULL */
@@ -74,7 +75,8 @@ enum runner_end runner_go(struct runner *runner, unsigned cpu, uint64_t insns);
 /* False: not possible here. */
 bool runner_act(struct runner *runner, const struct deviation *deviation);
 
-/* At most so many instructions of all CPUs in a run; the default is 20 million. */
+/* At most so many instructions of all CPUs in a run. */
+#define RUNNER_INSNS_MAX UINT64_C(5000000) /* the default */
 void runner_limit(struct runner *runner, uint64_t insns);
 
 /* Stop at merge points (IRET, end of an operation) from now on. */
@@ -115,6 +117,10 @@ void runner_counts(const struct runner *runner, struct runner_counts *counts);
  * an error: LOST, or an operation that failed. */
 void runner_report(
     const struct runner *runner, uint64_t *results, bool *reported);
+
+/* An absolute count of CPU's instructions, since the run's begin. */
+uint64_t runner_relative(
+    const struct runner *runner, unsigned cpu, uint64_t insns);
 
 struct machine *runner_machine(struct runner *runner);
 unsigned runner_cpus(const struct runner *runner);

@@ -10,14 +10,13 @@
 #include "emu/profile/profile.h"
 #include "harness/explore/runner_inside.h"
 
-#define RUN_INSNS_MAX  UINT64_C(20000000)
 #define BOOT_INSNS_MAX UINT64_C(200000000)
 
 static void
 add_range(const struct image_segment *segment, uint64_t range[2])
 {
 	range[0] = segment->va;
-	range[1] = segment->va + segment->bytes;
+	range[1] = segment->va + segment->bytes + segment->zero_bytes;
 }
 
 /* Where the driver's and the kernel's code and data lie. */
@@ -106,6 +105,28 @@ function_of(void *arg, uint64_t rip)
 	return place.name != NULL ? rip - place.offset_bytes : 0;
 }
 
+/* The invariants that the manifest says are not the driver's. */
+static int
+leave_out(const struct runner *runner, struct check_config *config,
+    struct tz_error *err)
+{
+	const struct manifest *manifest = runner->workshop->manifest;
+	const char *name;
+
+	for (size_t i = 0; (name = manifest_without(manifest, i)) != NULL;
+	     i++) {
+		enum check_id id = check_find(name);
+
+		if (id == CHECK_COUNT)
+			return tz_error(err, TZ_EFORMAT,
+			    "%s: without: %s: no such check; see: topaz list "
+			    "checks",
+			    runner->workshop->config.driver, name);
+		config->enabled &= ~TZ_BIT(id);
+	}
+	return 0;
+}
+
 static int
 make_check(struct runner *runner, struct tz_error *err)
 {
@@ -118,12 +139,16 @@ make_check(struct runner *runner, struct tz_error *err)
 		/* No verdict: outcome.h has a word of its own for it. */
 		.enabled = check_all() & ~TZ_BIT(CHECK_UNMODELLED),
 	};
+	int error;
 
 	runner->symbols = symbols_create(
 	    runner->boot.image, runner->boot.image_count);
 	if (runner->symbols == NULL)
 		return tz_error(err, TZ_EIO, "out of memory");
 	find_ranges(runner, &config);
+	error = leave_out(runner, &config, err);
+	if (error != 0)
+		return error;
 	machine_set_watched(
 	    runner->machine, runner->driver_begin, runner->driver_end);
 	runner->check = check_create(&config);
@@ -173,7 +198,7 @@ runner_open(struct workshop *workshop, unsigned cpus, const char *layout,
 		return tz_error(err, TZ_EIO, "out of memory");
 	runner->workshop = workshop;
 	runner->cpus = cpus;
-	runner->limit = RUN_INSNS_MAX;
+	runner->limit = RUNNER_INSNS_MAX;
 	runner->fail_index = UINT64_MAX;
 	snprintf(
 	    runner->layout_text, sizeof(runner->layout_text), "%s", layout);

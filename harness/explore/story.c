@@ -43,21 +43,6 @@ make_room(void **items, size_t count, size_t *room, size_t size)
 	return true;
 }
 
-static void
-hear_event(void *arg, const struct event *event)
-{
-	struct teller *teller = arg;
-	struct finding_story *story = teller->story;
-	void *items = story->event;
-
-	teller->idle[event->cpu] = event->cycles - event->insns;
-	teller->no_memory |= !make_room(
-	    &items, story->event_count, &teller->event_room, sizeof(*event));
-	story->event = items;
-	if (!teller->no_memory)
-		story->event[story->event_count++] = *event;
-}
-
 /* Where a function begins, as its number. */
 static uint64_t
 function_of(struct teller *teller, uint64_t rip)
@@ -75,6 +60,24 @@ leave_to(struct teller *teller, struct teller_cpu *cpu, unsigned depth,
 	while (cpu->depth > depth)
 		teller->story->span[cpu->span[--cpu->depth]].end_cycles =
 		    cycles;
+}
+
+static void
+hear_event(void *arg, const struct event *event)
+{
+	struct teller *teller = arg;
+	struct finding_story *story = teller->story;
+	void *items = story->event;
+
+	teller->idle[event->cpu] = event->cycles - event->insns;
+	/* Ring 3: whatever function was on its way has returned. */
+	if (event->kind == EVENT_CALL_BEGIN || event->kind == EVENT_CALL_END)
+		leave_to(teller, &teller->cpu[event->cpu], 0, event->cycles);
+	teller->no_memory |= !make_room(
+	    &items, story->event_count, &teller->event_room, sizeof(*event));
+	story->event = items;
+	if (!teller->no_memory)
+		story->event[story->event_count++] = *event;
 }
 
 static void
@@ -217,6 +220,28 @@ tell_passing(struct campaign *campaign, const struct finding *finding,
 	story->passing_event = passing.event;
 	story->passing_event_count = passing.event_count;
 	free(teller);
+	return error;
+}
+
+int
+describe_events(struct campaign *campaign, const struct finding *finding,
+    struct finding_story *story, struct tz_error *err)
+{
+	struct teller *teller = calloc(1, sizeof(*teller));
+	int error;
+
+	*story = (struct finding_story){ .cpu_count = 0 };
+	if (teller == NULL)
+		return tz_error(err, TZ_EIO, "out of memory");
+	teller->story = story;
+	error = tell(campaign, finding->token, teller, STEPPING_NONE, err);
+	if (error == 0) {
+		place_events(teller);
+		story->cpu_count = runner_cpus(teller->runner);
+	}
+	free(teller);
+	if (error != 0)
+		finding_story_free(story);
 	return error;
 }
 

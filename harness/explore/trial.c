@@ -91,6 +91,7 @@ trial_open(struct trial *trial, struct runner *runner,
 	*trial = (struct trial){
 		.runner = runner, .sequence = *sequence, .options = *options
 	};
+	runner_limit(runner, RUNNER_INSNS_MAX);
 	error = runner_begin(runner, sequence, err);
 	if (error != 0)
 		return error;
@@ -329,6 +330,8 @@ each_two(struct trial *trial, const struct trial_share *share,
 {
 	struct outcome outcome;
 
+	if (!is_kept(share, rank))
+		return;
 	runner_apply(trial->runner, mark);
 	if (reach_and_act(trial, deviation, &outcome))
 		second_ones(trial, share, deviation, rank, tally);

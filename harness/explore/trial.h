@@ -41,7 +41,8 @@ uint64_t trial_count(const struct trial *trial);
 
 /*
  * Which of them a worker does: every WORKERS-th block of boundaries from its own
- * number on; and of all schedules those that KEEP of 2^32 keep, drawn by SEED.
+ * number on; and of all schedules those that KEEP of 2^32 keep, drawn by SEED.  Of
+ * pairs KEEP of 2^32 first deviations are kept, and as many of the second ones.
  */
 struct trial_share {
 	unsigned worker, workers;

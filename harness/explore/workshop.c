@@ -8,6 +8,14 @@
 
 #include <xxhash.h>
 
+/* The folder that has the driver's. */
+static const char *
+drivers_of(const struct workshop *workshop)
+{
+	return workshop->config.drivers != NULL ? workshop->config.drivers
+						: workshop->plan.paths.drivers;
+}
+
 int
 workshop_open(const struct workshop_config *config, struct workshop **out,
     struct tz_error *err)
@@ -21,14 +29,15 @@ workshop_open(const struct workshop_config *config, struct workshop **out,
 	workshop->options = run_defaults();
 	workshop->options.driver = config->driver;
 	workshop->options.source = config->source;
+	workshop->options.drivers = config->drivers;
 	workshop->options.tree = config->tree;
 	workshop->options.cc = config->cc;
 	workshop->options.profile = config->profile;
 	workshop->options.objects = config->objects != NULL;
 	error = plan_make(&workshop->plan, &workshop->options, err);
 	if (error == 0)
-		error = manifest_read(workshop->plan.paths.source,
-		    config->driver, &workshop->manifest, err);
+		error = manifest_read(drivers_of(workshop), config->driver,
+		    &workshop->manifest, err);
 	if (error != 0) {
 		workshop_close(workshop);
 		return error;
@@ -131,7 +140,7 @@ hash_all(const struct workshop *workshop, const struct build_set *set,
 		    state, paths_kernel(paths, workshop->plan.driver.os), err);
 	if (error != 0)
 		return error;
-	if (asprintf(&manifest, "%s/driver/%s/driver.yaml", paths->source,
+	if (asprintf(&manifest, "%s/%s/driver.yaml", drivers_of(workshop),
 		workshop->config.driver) < 0)
 		return tz_error(err, TZ_EIO, "out of memory");
 	error = hash_file(state, manifest, err);

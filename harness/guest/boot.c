@@ -97,7 +97,7 @@ boot_first_cpu(struct cpu *cpu)
 	cpu_count = 1;
 	frame_init();
 	paging_init();
-	write_cr3(kernel_cr3);
+	cpu_load_space(kernel_cr3);
 	heap_init();
 	sched_init();
 	lapic_init(cpu);
@@ -122,7 +122,7 @@ boot_cpu(const struct abi_boot *boot, uint64_t number)
 		boot_info = boot;
 		boot_first_cpu(cpu);
 	} else {
-		write_cr3(kernel_cr3);
+		cpu_load_space(kernel_cr3);
 		lapic_init(cpu);
 		__atomic_store_n(&cpu->online, true, __ATOMIC_RELEASE);
 	}

@@ -15,7 +15,7 @@ is_user_range(const void *user, size_t bytes)
 int
 copyin(const void *user, void *kernel, size_t bytes)
 {
-	if (kern_fault_point(__func__, __builtin_return_address(0)) ||
+	if (fault_point(__func__, __builtin_return_address(0)) ||
 	    !is_user_range(user, bytes))
 		return KE_FAULT;
 	return copy_user(kernel, user, bytes);
@@ -24,7 +24,7 @@ copyin(const void *user, void *kernel, size_t bytes)
 int
 copyout(const void *kernel, void *user, size_t bytes)
 {
-	if (kern_fault_point(__func__, __builtin_return_address(0)) ||
+	if (fault_point(__func__, __builtin_return_address(0)) ||
 	    !is_user_range(user, bytes))
 		return KE_FAULT;
 	return copy_user(user, kernel, bytes);
@@ -35,7 +35,7 @@ copyinstr(const void *user, char *kernel, size_t bytes, size_t *done)
 {
 	const char *from = user;
 
-	if (kern_fault_point(__func__, __builtin_return_address(0)))
+	if (fault_point(__func__, __builtin_return_address(0)))
 		return KE_FAULT;
 	for (size_t i = 0; i < bytes; i++) {
 		if (!is_user_range(from + i, 1) ||

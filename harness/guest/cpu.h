@@ -51,6 +51,7 @@ struct cpu {
 	struct task *chosen; /* current, or what the switch under way leads to */
 	struct task *timeouts; /* sleepers with a deadline, earliest first */
 	uint64_t slice_end;    /* TSC */
+	uint64_t cr3;          /* set before the register is: cpu_load_space */
 	const struct spin *held[CPU_SPINS_MAX]; /* in the order taken */
 	unsigned held_count;
 	struct abi_call call, nmi_call __attribute__((aligned(64)));
@@ -81,31 +82,62 @@ struct cpu *cpu_at(uint32_t number);
 /* Of the caller's CPU in one instruction, so that a caller that may be moved to
  * another CPU at any time never sees that one's: in an NMI handler; in an interrupt
  * handler; within spin_enter. */
-static inline uint32_t
-cpu_depth(size_t offset)
-{
-	uint32_t depth;
-
-	__asm__ volatile("movl %%gs:(%1), %0" : "=r"(depth) : "r"(offset));
-	return depth;
-}
-
 static inline bool
 cpu_in_nmi(void)
 {
-	return cpu_depth(offsetof(struct cpu, nmi_depth)) != 0;
+	uint32_t depth;
+
+	__asm__ volatile("movl %%gs:%c1, %0"
+			 : "=r"(depth)
+			 : "i"(offsetof(struct cpu, nmi_depth)));
+	return depth != 0;
 }
 
 static inline bool
 cpu_in_interrupt(void)
 {
-	return cpu_depth(offsetof(struct cpu, intr_depth)) != 0;
+	uint32_t depth;
+
+	__asm__ volatile("movl %%gs:%c1, %0"
+			 : "=r"(depth)
+			 : "i"(offsetof(struct cpu, intr_depth)));
+	return depth != 0;
 }
 
 static inline bool
 cpu_in_spin(void)
 {
-	return cpu_depth(offsetof(struct cpu, spin_count)) != 0;
+	uint32_t depth;
+
+	__asm__ volatile("movl %%gs:%c1, %0"
+			 : "=r"(depth)
+			 : "i"(offsetof(struct cpu, spin_count)));
+	return depth != 0;
+}
+
+/* Any of the three. */
+static inline bool
+cpu_in_special(void)
+{
+	uint32_t depths;
+
+	__asm__ volatile("movl %%gs:%c1, %0; orl %%gs:%c2, %0; orl %%gs:%c3, %0"
+			 : "=&r"(depths)
+			 : "i"(offsetof(struct cpu, spin_count)),
+			 "i"(offsetof(struct cpu, nmi_depth)),
+			 "i"(offsetof(struct cpu, intr_depth))
+			 : "cc");
+	return depths != 0;
+}
+
+/* task_self() without a call. */
+static inline struct task *
+current_task(void)
+{
+	struct task *task;
+
+	__asm__ volatile("movq %%gs:8, %0" : "=r"(task));
+	return task;
 }
 
 /* Local APIC registers by offset.  Each call is one 32-bit MOV. */

@@ -25,7 +25,7 @@ device_create(const char *name, const struct device_ops *ops, void *arg,
 
 	if (strlen(name) >= sizeof(made->name))
 		return KE_NAMETOOLONG;
-	if (kern_fault_point(__func__, __builtin_return_address(0)))
+	if (fault_point(__func__, __builtin_return_address(0)))
 		return KE_NOMEM;
 	mutex_lock(&device_lock);
 	if (find_device(name) != NULL) {

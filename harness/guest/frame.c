@@ -87,7 +87,7 @@ frame_alloc(void)
 {
 	uint32_t number;
 
-	if (kern_fault_point(__func__, __builtin_return_address(0)))
+	if (fault_point(__func__, __builtin_return_address(0)))
 		return FRAME_NONE;
 	spin_lock(&frame_lock);
 	number = stack_head;
@@ -107,8 +107,7 @@ frame_alloc_run(uint64_t count)
 	uint64_t found = 0;
 	uint64_t length = 0;
 
-	if (count == 0 ||
-	    kern_fault_point(__func__, __builtin_return_address(0)))
+	if (count == 0 || fault_point(__func__, __builtin_return_address(0)))
 		return FRAME_NONE;
 	spin_lock(&frame_lock);
 	for (uint64_t i = run_begin; i < frame_total && length < count; i++) {

@@ -287,7 +287,7 @@ void *
 heap_alloc(size_t bytes, int flags, const void *caller)
 {
 	if ((flags & HEAP_WAITOK) == 0 &&
-	    kern_fault_point(__func__, __builtin_return_address(0)))
+	    fault_point(__func__, __builtin_return_address(0)))
 		return NULL;
 	return allocate(bytes, promised_alignment(bytes), flags, caller);
 }
@@ -298,7 +298,7 @@ heap_alloc_aligned(size_t bytes, size_t align, int flags, const void *caller)
 	KERN_ASSERT(
 	    align != 0 && (align & (align - 1)) == 0 && align <= PAGE_BYTES);
 	if ((flags & HEAP_WAITOK) == 0 &&
-	    kern_fault_point(__func__, __builtin_return_address(0)))
+	    fault_point(__func__, __builtin_return_address(0)))
 		return NULL;
 	return allocate(bytes, align, flags, caller);
 }

@@ -157,25 +157,20 @@ host_stack(uint64_t pa, uint64_t bytes, uint64_t kind)
 	host_call(ABI_STACK, pa, bytes, kind, 0);
 }
 
-/* FNV-1a, 32 bits. */
-static uint32_t
-name_hash(const char *name)
-{
-	uint32_t hash = 0x811c9dc5;
-
-	while (*name != '\0')
-		hash = (hash ^ (unsigned char)*name++) * 0x01000193u;
-	return hash;
-}
-
 bool
-kern_fault_point(const char *function, const void *caller)
+fault_point_of(uint32_t point, const void *caller)
 {
 	uint64_t at = (uintptr_t)caller;
 
 	if (is_kernel_text(at) || cpu_in_nmi())
 		return false;
-	return host_call(ABI_POINT, name_hash(function), at, 0, 0) == 1;
+	return host_call(ABI_POINT, point, at, 0, 0) == 1;
+}
+
+bool
+kern_fault_point(const char *function, const void *caller)
+{
+	return fault_point_of(point_hash(function, strlen(function)), caller);
 }
 
 /* RIP is in the instruction to blame: for a caller, its call. */

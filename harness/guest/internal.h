@@ -108,7 +108,12 @@ uint64_t space_create(void);
 void space_destroy(uint64_t cr3);
 /* Removes COUNT pages without telling other CPUs; PAS: what they mapped, or 0. */
 void space_clear(uint64_t cr3, uint64_t va, uint64_t count, uint64_t *pas);
+/* Removes the page at VA if it is the frame PA. */
+bool space_clear_frame(uint64_t cr3, uint64_t va, uint64_t pa);
+/* The kernel's half: on all CPUs; a space's: on those that use it. */
 void flush_all_cpus(uint64_t va, uint64_t count);
+void flush_space(uint64_t cr3, uint64_t va, uint64_t count);
+void cpu_load_space(uint64_t cr3); /* into CR3 of the caller's CPU */
 
 /* module.c: the system calls */
 int module_load(const char *name);
@@ -116,9 +121,6 @@ int module_unload(const char *name);
 
 /* heap.c, kva.c */
 void heap_init(void);
-/* Small allocations that the host is not told about. */
-void *bucket_alloc(size_t bytes);
-void bucket_free(void *item);
 
 /* heap_guard.c */
 /* ALIGN: a power of two, at most a page; NULL: no memory. */
@@ -194,9 +196,10 @@ int64_t process_thread_create(uint64_t entry, uint64_t stack, uint64_t arg);
  */
 int program_load(struct space *space, const char *program, const char *args,
     struct trap_frame *frame, uint64_t *base);
-/* Adds the program's segments to a space; *BASE is their lowest address. */
+/* Adds the program's segments to a space; *BASE is their lowest address,
+ * *STACK_PAGES what it wants for a stack. */
 int program_map(struct space *space, const struct abi_program *program,
-    uint64_t *entry, uint64_t *base);
+    uint64_t *entry, uint64_t *base, uint64_t *stack_pages);
 const struct abi_program *program_find(const char *name);
 /* region.c: the process's lock is held, or nobody else knows the space */
 enum region_kind {
@@ -219,7 +222,8 @@ int region_fill(
     struct space *space, const struct region *region, unsigned flags);
 /* Unmaps it, and frees what it owns. */
 void region_remove(struct space *space, struct region *region);
-void space_release(struct space *space); /* all regions and the tables */
+/* All regions and the tables, of a space that no CPU uses any more. */
+void space_release(struct space *space);
 int64_t region_map_anon(struct space *space, uint64_t bytes);
 /* The same, in one run of frames that begins at *PA. */
 int64_t region_map_run(struct space *space, uint64_t bytes, uint64_t *pa);

@@ -102,12 +102,51 @@ flush_here(void *arg)
 		invlpg(flush->va + i * PAGE_BYTES);
 }
 
+/* On the caller's CPU, and on those of MASK by a rendezvous if there are others. */
+static void
+flush_on(uint64_t mask, struct flush *flush)
+{
+	spin_enter();
+	if ((mask & ~(UINT64_C(1) << cpu_number())) == 0) {
+		flush_here(flush);
+		spin_exit();
+		return;
+	}
+	spin_exit();
+	rendezvous(mask, NULL, flush_here, NULL, flush);
+}
+
+static void
+check_flush(void)
+{
+	if (!intr_enabled() || cpu_in_spin())
+		kpanic("sleep: TLB invalidation with interrupts disabled");
+}
+
 void
 flush_all_cpus(uint64_t va, uint64_t count)
 {
 	struct flush flush = { va, count };
 
-	rendezvous(CPU_MASK_ALL, NULL, flush_here, NULL, &flush);
+	check_flush();
+	flush_on((UINT64_C(1) << cpu_count) - 1, &flush);
+}
+
+/* A CPU that is not seen here loads CR3, and with it what the tables hold now. */
+void
+flush_space(uint64_t cr3, uint64_t va, uint64_t count)
+{
+	struct flush flush = { va, count };
+	uint64_t mask = 0;
+
+	check_flush();
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	for (uint32_t i = 0; i < cpu_count; i++) {
+		if (__atomic_load_n(&cpu_at(i)->cr3, __ATOMIC_SEQ_CST) == cr3)
+			mask |= UINT64_C(1) << i;
+	}
+	if (mask != 0)
+		flush_on(mask, &flush);
 }
 
 void

@@ -20,7 +20,7 @@ kva_alloc(uint64_t count)
 	uint64_t va = KVA_DYNAMIC;
 
 	if (count == 0 || count > (KVA_END - KVA_DYNAMIC) / PAGE_BYTES - 1 ||
-	    kern_fault_point(__func__, __builtin_return_address(0)))
+	    fault_point(__func__, __builtin_return_address(0)))
 		return 0;
 	range = bucket_alloc(sizeof(*range));
 	if (range == NULL)

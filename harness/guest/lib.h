@@ -99,6 +99,27 @@ void host_call_end(uint64_t step, uint64_t actor, uint64_t result);
  */
 bool kern_fault_point(const char *function, const void *caller);
 
+/* The same for the kernel: FUNCTION is a constant, hashed by the compiler. */
+bool fault_point_of(uint32_t point, const void *caller);
+
+static inline __attribute__((always_inline)) uint32_t
+point_hash(const char *function, size_t length)
+{
+	uint32_t hash = 0x811c9dc5; /* FNV-1a, 32 bits */
+
+#pragma GCC unroll 64
+	for (size_t i = 0; i < length; i++)
+		hash = (hash ^ (unsigned char)function[i]) * 0x01000193u;
+	return hash;
+}
+
+static inline __attribute__((always_inline)) bool
+fault_point(const char *function, const void *caller)
+{
+	return fault_point_of(
+	    point_hash(function, __builtin_strlen(function)), caller);
+}
+
 /* What the host gave at boot. */
 extern const struct abi_boot *boot_info;
 /* The word KEY=VALUE of the command line as a number (0x..: hexadecimal), or

@@ -39,16 +39,13 @@ class_of(const char *name)
 	return class;
 }
 
-/* A lock of NAME and class NEXT is about to be taken with one of class HELD held. */
-static void
-check_order(
+static __attribute__((noinline)) void
+learn_order(
     unsigned held, const char *held_name, unsigned next, const char *name)
 {
 	bool enabled = intr_enabled();
 	bool fine;
 
-	if (held == next || order_is_after(&order, held, next))
-		return;
 	intr_disable();
 	order_lock();
 	fine = order_take(&order, held, next);
@@ -61,18 +58,32 @@ check_order(
 		    name, held_name);
 }
 
-/* A handler's locks have nothing to do with the task that it interrupts. */
-static void
-check_order_of_mutexes(unsigned next, const char *name)
+/* A lock of NAME and class NEXT is about to be taken with one of class HELD held. */
+static inline void
+check_order(
+    unsigned held, const char *held_name, unsigned next, const char *name)
 {
-	const struct task *task = task_self();
+	if (held != next && !order_is_after(&order, held, next))
+		learn_order(held, held_name, next, name);
+}
 
+static __attribute__((noinline)) void
+check_held_mutexes(const struct task *task, unsigned next, const char *name)
+{
 	for (unsigned i = 0; i < task->held_count; i++)
 		check_order(
 		    task->held[i]->class, task->held[i]->name, next, name);
 }
 
-static void
+static __attribute__((noinline)) void
+check_held_spins(const struct cpu *cpu, unsigned next, const char *name)
+{
+	for (unsigned i = 0; i < cpu->held_count; i++)
+		check_order(
+		    cpu->held[i]->class, cpu->held[i]->name, next, name);
+}
+
+static inline void
 spin_note(struct cpu *cpu, const struct spin *lock)
 {
 	if (cpu->held_count == CPU_SPINS_MAX)
@@ -80,21 +91,21 @@ spin_note(struct cpu *cpu, const struct spin *lock)
 	cpu->held[cpu->held_count++] = lock;
 }
 
-static void
+static inline void
 spin_check_order(struct cpu *cpu, struct spin *lock)
 {
 	if (cpu->nmi_depth != 0)
 		kpanic("lock: spin lock \"%s\" in an NMI handler", lock->name);
-	if (lock->class == 0)
+	if (__builtin_expect(lock->class == 0, 0))
 		lock->class = class_of(lock->name);
-	for (unsigned i = 0; i < cpu->held_count; i++)
-		check_order(cpu->held[i]->class, cpu->held[i]->name,
-		    lock->class, lock->name);
-	if (cpu->intr_depth == 0)
-		check_order_of_mutexes(lock->class, lock->name);
+	if (cpu->held_count != 0)
+		check_held_spins(cpu, lock->class, lock->name);
+	/* A handler's locks have nothing to do with the task it interrupts. */
+	if (cpu->intr_depth == 0 && cpu->current->held_count != 0)
+		check_held_mutexes(cpu->current, lock->class, lock->name);
 }
 
-static void
+static inline void
 spin_forget(struct cpu *cpu, const struct spin *lock)
 {
 	unsigned i = cpu->held_count;
@@ -102,36 +113,49 @@ spin_forget(struct cpu *cpu, const struct spin *lock)
 	while (i != 0 && cpu->held[i - 1] != lock)
 		i--;
 	KERN_ASSERT(i != 0);
-	for (cpu->held_count--; i <= cpu->held_count; i++)
+	cpu->held_count--;
+	for (; i <= cpu->held_count; i++)
 		cpu->held[i - 1] = cpu->held[i];
 	cpu->held[cpu->held_count] = NULL;
 }
 
-void
-spin_enter(void)
+static inline struct cpu *
+enter(void)
 {
 	bool enabled = intr_enabled();
 	struct cpu *cpu;
 
 	intr_disable();
 	cpu = cpu_self();
-	if (cpu->spin_count == 0)
+	if (cpu->spin_count++ == 0)
 		cpu->current->spin_if = enabled;
-	cpu->spin_count++;
+	return cpu;
 }
 
 void
-spin_exit(void)
+spin_enter(void)
 {
-	struct cpu *cpu = cpu_self();
+	(void)enter();
+}
+
+static inline void
+leave(struct cpu *cpu)
+{
 	bool enable = cpu->current->spin_if;
 
 	if (cpu->spin_count == 0)
 		kpanic("lock: spin_exit without spin_enter");
 	if (--cpu->spin_count != 0 || !enable)
 		return;
-	sched_preempt();
+	if (cpu->need_resched)
+		sched_preempt();
 	intr_enable();
+}
+
+void
+spin_exit(void)
+{
+	leave(cpu_self());
 }
 
 void
@@ -140,48 +164,69 @@ spin_init(struct spin *lock, const char *name)
 	*lock = (struct spin){ .name = name };
 }
 
-/*
- * With interrupts off.  Who waits without another spin lock lets interrupts in
- * meanwhile: the holder may wait for this CPU in a rendezvous.
- */
-void
-spin_acquire_raw(struct spin *lock)
+static inline bool
+spin_take(struct cpu *cpu, struct spin *lock)
 {
-	struct cpu *cpu = cpu_self();
 	uint32_t expected = 0;
 
-	if (__atomic_load_n(&lock->holder, __ATOMIC_RELAXED) == cpu->number + 1)
-		kpanic("lock: spin lock \"%s\": recursion", lock->name);
-	spin_check_order(cpu, lock);
-	while (!__atomic_compare_exchange_n(&lock->holder, &expected,
-	    cpu->number + 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+	return __atomic_compare_exchange_n(&lock->holder, &expected,
+	    cpu->number + 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+/* Who waits without another spin lock lets interrupts in meanwhile: the holder may
+ * wait for this CPU in a rendezvous. */
+static __attribute__((noinline)) void
+spin_wait(struct cpu *cpu, struct spin *lock)
+{
+	do {
 		bool let_in = cpu->spin_count == 1 && cpu->current->spin_if &&
 		    cpu->nmi_depth == 0 && cpu->intr_depth == 0;
 
-		expected = 0;
 		if (let_in)
 			intr_window();
 		else
 			cpu_pause();
-	}
+	} while (!spin_take(cpu, lock));
+}
+
+static inline void
+acquire(struct cpu *cpu, struct spin *lock)
+{
+	if (__atomic_load_n(&lock->holder, __ATOMIC_RELAXED) == cpu->number + 1)
+		kpanic("lock: spin lock \"%s\": recursion", lock->name);
+	spin_check_order(cpu, lock);
+	if (!spin_take(cpu, lock))
+		spin_wait(cpu, lock);
 	spin_note(cpu, lock);
+}
+
+static inline void
+release(struct cpu *cpu, struct spin *lock)
+{
+	if (lock->holder != cpu->number + 1)
+		kpanic("lock: spin lock \"%s\": unlock by CPU %u, holder is %d",
+		    lock->name, cpu->number, (int)lock->holder - 1);
+	spin_forget(cpu, lock);
+	__atomic_store_n(&lock->holder, 0, __ATOMIC_RELEASE);
+}
+
+/* With interrupts off. */
+void
+spin_acquire_raw(struct spin *lock)
+{
+	acquire(cpu_self(), lock);
 }
 
 void
 spin_release_raw(struct spin *lock)
 {
-	if (lock->holder != cpu_number() + 1)
-		kpanic("lock: spin lock \"%s\": unlock by CPU %u, holder is %d",
-		    lock->name, cpu_number(), (int)lock->holder - 1);
-	spin_forget(cpu_self(), lock);
-	__atomic_store_n(&lock->holder, 0, __ATOMIC_RELEASE);
+	release(cpu_self(), lock);
 }
 
 void
 spin_lock(struct spin *lock)
 {
-	spin_enter();
-	spin_acquire_raw(lock);
+	acquire(enter(), lock);
 }
 
 bool
@@ -204,8 +249,9 @@ spin_try(struct spin *lock)
 void
 spin_unlock(struct spin *lock)
 {
-	spin_release_raw(lock);
-	spin_exit();
+	/* A lock that is held keeps the CPU; one that is not, panics. */
+	release(cpu_self(), lock);
+	leave(cpu_self());
 }
 
 bool
@@ -220,30 +266,26 @@ spin_held(const struct spin *lock)
 	return held;
 }
 
+/* Whoever may not sleep stays on its CPU; for another it does not matter whose the
+ * depths are, between two of which it may have moved: they are 0. */
+static inline bool
+is_sleepable(const struct task *task)
+{
+	return !cpu_in_special() && task->critical == 0 && !task->idle &&
+	    intr_enabled();
+}
+
 bool
 can_sleep(void)
 {
-	bool enabled = intr_enabled();
-	struct cpu *cpu;
-	bool yes;
-
-	intr_disable();
-	cpu = cpu_self();
-	yes = enabled && cpu->spin_count == 0 && cpu->nmi_depth == 0 &&
-	    cpu->intr_depth == 0 && cpu->current->critical == 0 &&
-	    !cpu->current->idle;
-	if (enabled)
-		intr_enable();
-	return yes;
+	return is_sleepable(current_task());
 }
 
-void
-assert_can_sleep(const char *what)
+static _Noreturn void
+panic_sleep(const char *what)
 {
-	struct cpu *cpu = cpu_self();
+	const struct cpu *cpu = cpu_self();
 
-	if (can_sleep())
-		return;
 	if (cpu->nmi_depth != 0)
 		kpanic("sleep: %s in an NMI handler", what);
 	if (cpu->intr_depth != 0)
@@ -257,9 +299,16 @@ assert_can_sleep(const char *what)
 }
 
 void
+assert_can_sleep(const char *what)
+{
+	if (!can_sleep())
+		panic_sleep(what);
+}
+
+void
 assert_no_wait_lock(const char *what, const struct mutex *except)
 {
-	const struct task *task = task_self();
+	const struct task *task = current_task();
 
 	for (unsigned i = 0; i < task->held_count; i++) {
 		if (task->held[i]->no_sleep && task->held[i] != except)
@@ -278,7 +327,7 @@ assert_can_wait(const char *what, const struct mutex *except)
 void
 lock_assert_none(const char *where)
 {
-	const struct task *task = task_self();
+	const struct task *task = current_task();
 
 	/* Interrupts are off while there is any: no other CPU's are meant. */
 	if (cpu_in_spin()) {
@@ -300,10 +349,9 @@ mutex_init(struct mutex *lock, const char *name)
 	*lock = (struct mutex){ .name = name };
 }
 
-static bool
-mutex_take(struct mutex *lock)
+static inline bool
+mutex_take(struct task *self, struct mutex *lock)
 {
-	struct task *self = task_self();
 	struct task *expected = NULL;
 
 	if (!__atomic_compare_exchange_n(&lock->owner, &expected, self, false,
@@ -315,24 +363,30 @@ mutex_take(struct mutex *lock)
 	return true;
 }
 
-void
-mutex_forget(const struct mutex *lock)
+static inline void
+forget(struct task *self, const struct mutex *lock)
 {
-	struct task *self = task_self();
 	unsigned i = self->held_count;
 
 	while (i != 0 && self->held[i - 1] != lock)
 		i--;
 	KERN_ASSERT(i != 0);
-	for (self->held_count--; i <= self->held_count; i++)
+	self->held_count--;
+	for (; i <= self->held_count; i++)
 		self->held[i - 1] = self->held[i];
 	self->held[self->held_count] = NULL;
 }
 
-static void
+void
+mutex_forget(const struct mutex *lock)
+{
+	forget(current_task(), lock);
+}
+
+static __attribute__((noinline)) void
 mutex_prepare(struct mutex *lock)
 {
-	if (cpu_in_nmi() || cpu_in_interrupt())
+	if (cpu_in_special() && (cpu_in_nmi() || cpu_in_interrupt()))
 		kpanic("lock: mutex \"%s\" in an %s handler", lock->name,
 		    cpu_in_nmi() ? "NMI" : "interrupt");
 	if (lock->class == 0)
@@ -343,23 +397,33 @@ bool
 mutex_try(struct mutex *lock)
 {
 	mutex_prepare(lock);
-	return mutex_take(lock);
+	return mutex_take(current_task(), lock);
+}
+
+static __attribute__((noinline)) void
+mutex_wait(struct task *self, struct mutex *lock)
+{
+	__atomic_add_fetch(&lock->waiters, 1, __ATOMIC_SEQ_CST);
+	while (!mutex_take(self, lock))
+		sleep_for_mutex(lock);
+	__atomic_sub_fetch(&lock->waiters, 1, __ATOMIC_SEQ_CST);
 }
 
 void
 mutex_lock(struct mutex *lock)
 {
-	mutex_prepare(lock);
-	assert_can_sleep("mutex");
-	if (mutex_held(lock))
+	struct task *self = current_task();
+
+	if (lock->class == 0 || !is_sleepable(self)) {
+		mutex_prepare(lock);
+		assert_can_sleep("mutex");
+	}
+	if (__atomic_load_n(&lock->owner, __ATOMIC_RELAXED) == self)
 		kpanic("lock: mutex \"%s\": recursion", lock->name);
-	check_order_of_mutexes(lock->class, lock->name);
-	if (mutex_take(lock))
-		return;
-	__atomic_add_fetch(&lock->waiters, 1, __ATOMIC_SEQ_CST);
-	while (!mutex_take(lock))
-		sleep_for_mutex(lock);
-	__atomic_sub_fetch(&lock->waiters, 1, __ATOMIC_SEQ_CST);
+	if (self->held_count != 0)
+		check_held_mutexes(self, lock->class, lock->name);
+	if (!mutex_take(self, lock))
+		mutex_wait(self, lock);
 }
 
 /* The waiters' count is read after the owner is cleared; a waiter counts itself
@@ -367,12 +431,15 @@ mutex_lock(struct mutex *lock)
 void
 mutex_unlock(struct mutex *lock)
 {
-	mutex_prepare(lock);
-	if (!mutex_held(lock))
+	struct task *self = current_task();
+
+	if (cpu_in_special())
+		mutex_prepare(lock);
+	if (__atomic_load_n(&lock->owner, __ATOMIC_RELAXED) != self)
 		kpanic(
 		    "lock: mutex \"%s\": unlock by a task that does not own it",
 		    lock->name);
-	mutex_forget(lock);
+	forget(self, lock);
 	__atomic_store_n(&lock->owner, NULL, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&lock->waiters, __ATOMIC_SEQ_CST) != 0)
 		task_wakeup_one(lock);
@@ -381,20 +448,21 @@ mutex_unlock(struct mutex *lock)
 bool
 mutex_held(const struct mutex *lock)
 {
-	return __atomic_load_n(&lock->owner, __ATOMIC_RELAXED) == task_self();
+	return __atomic_load_n(&lock->owner, __ATOMIC_RELAXED) ==
+	    current_task();
 }
 
 void
 critical_enter(void)
 {
-	task_self()->critical++;
+	current_task()->critical++;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
 void
 critical_exit(void)
 {
-	struct task *task = task_self();
+	struct task *task = current_task();
 
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	if (task->critical == 0)

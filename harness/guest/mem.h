@@ -44,10 +44,15 @@ uint64_t kva_alloc(uint64_t count);
 void kva_free(uint64_t va, uint64_t count);
 /* Maps a frame at VA; KE_NOMEM when there is no frame for a table. */
 int kva_map(uint64_t va, uint64_t pa, unsigned flags);
+int kva_map_all(
+    uint64_t va, const uint64_t *pas, uint64_t count, unsigned flags);
 /* Unmaps COUNT pages on all CPUs.  Interrupts on, no spin lock held. */
 void kva_unmap(uint64_t va, uint64_t count);
 /* The page tables of address space CR3; user half. */
 int space_map(uint64_t cr3, uint64_t va, uint64_t pa, unsigned flags);
+/* COUNT pages from VA on; those before one that fails are mapped. */
+int space_map_all(uint64_t cr3, uint64_t va, const uint64_t *pas,
+    uint64_t count, unsigned flags);
 uint64_t space_walk(uint64_t cr3, uint64_t va);
 
 /* Heap flags: FreeBSD's values. */
@@ -62,6 +67,9 @@ void *heap_alloc_aligned(
     size_t bytes, size_t align, int flags, const void *caller);
 /* NULL is ignored.  Not an allocation, or freed before: panic. */
 void heap_free(void *va, const void *caller);
+/* Small allocations that the host is not told about. */
+void *bucket_alloc(size_t bytes);
+void bucket_free(void *item);
 /* What an allocation really holds. */
 size_t heap_usable_bytes(const void *va);
 

@@ -15,7 +15,7 @@ static struct nmi_slot {
 int
 nmi_register(int (*handler)(struct trap_frame *frame))
 {
-	if (kern_fault_point(__func__, __builtin_return_address(0)))
+	if (fault_point(__func__, __builtin_return_address(0)))
 		return KE_NOMEM;
 	for (unsigned i = 0; i < NMI_HANDLERS_MAX; i++) {
 		int (*expected)(struct trap_frame *) = NULL;

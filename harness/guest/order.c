@@ -22,12 +22,6 @@ order_class(struct order *order, const char *name, bool foreign)
 }
 
 bool
-order_is_after(const struct order *order, unsigned a, unsigned b)
-{
-	return (order->after[a][b / 64] >> b % 64 & 1) != 0;
-}
-
-bool
 order_take(struct order *order, unsigned held, unsigned next)
 {
 	if (held == next || order_is_after(order, held, next))

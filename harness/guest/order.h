@@ -24,7 +24,11 @@ struct order {
 unsigned order_class(struct order *order, const char *name, bool foreign);
 
 /* Is B known to come after A? */
-bool order_is_after(const struct order *order, unsigned a, unsigned b);
+static inline bool
+order_is_after(const struct order *order, unsigned a, unsigned b)
+{
+	return (order->after[a][b / 64] >> b % 64 & 1) != 0;
+}
 
 /* A lock of class NEXT is taken while one of class HELD is held.  False: HELD is
  * known to come after NEXT, and nothing is noted. */

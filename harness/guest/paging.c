@@ -101,19 +101,33 @@ entry_bits(unsigned flags)
 }
 
 int
-space_map(uint64_t cr3, uint64_t va, uint64_t pa, unsigned flags)
+space_map_all(uint64_t cr3, uint64_t va, const uint64_t *pas, uint64_t count,
+    unsigned flags)
 {
-	uint64_t *entry;
+	uint64_t bits = entry_bits(flags);
+	uint64_t *entry = NULL;
 
 	spin_lock(&paging_lock);
-	entry = make_entry(cr3, va, 0);
-	if (entry != NULL) {
+	for (uint64_t i = 0; i < count; i++, va += PAGE_BYTES) {
+		/* The next entry of the same table, or a walk. */
+		if (entry == NULL || index_of(va, 0) == 0)
+			entry = make_entry(cr3, va, 0);
+		else
+			entry++;
+		if (entry == NULL)
+			break;
 		if ((*entry & PTE_PRESENT) != 0)
 			kpanic("address %#lx is mapped already", va);
-		*entry = pa | entry_bits(flags);
+		*entry = pas[i] | bits;
 	}
 	spin_unlock(&paging_lock);
-	return entry != NULL ? 0 : KE_NOMEM;
+	return count == 0 || entry != NULL ? 0 : KE_NOMEM;
+}
+
+int
+space_map(uint64_t cr3, uint64_t va, uint64_t pa, unsigned flags)
+{
+	return space_map_all(cr3, va, &pa, 1, flags);
 }
 
 uint64_t
@@ -153,6 +167,34 @@ space_clear(uint64_t cr3, uint64_t va, uint64_t count, uint64_t *pas)
 	spin_unlock(&paging_lock);
 }
 
+void
+cpu_load_space(uint64_t cr3)
+{
+	bool enabled = intr_enabled();
+
+	intr_disable();
+	__atomic_store_n(&cpu_self()->cr3, cr3, __ATOMIC_SEQ_CST);
+	write_cr3(cr3);
+	if (enabled)
+		intr_enable();
+}
+
+bool
+space_clear_frame(uint64_t cr3, uint64_t va, uint64_t pa)
+{
+	unsigned level;
+	uint64_t *entry;
+	bool found;
+
+	spin_lock(&paging_lock);
+	entry = find_entry(cr3, va, &level);
+	found = entry != NULL && level == 0 && (*entry & PTE_ADDRESS) == pa;
+	if (found)
+		*entry = 0;
+	spin_unlock(&paging_lock);
+	return found;
+}
+
 uint64_t
 virt_to_phys(const void *va)
 {
@@ -163,6 +205,12 @@ int
 kva_map(uint64_t va, uint64_t pa, unsigned flags)
 {
 	return space_map(kernel_cr3, va, pa, flags & ~MAP_USER);
+}
+
+int
+kva_map_all(uint64_t va, const uint64_t *pas, uint64_t count, unsigned flags)
+{
+	return space_map_all(kernel_cr3, va, pas, count, flags & ~MAP_USER);
 }
 
 void

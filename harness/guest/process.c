@@ -5,6 +5,15 @@
 #include "harness/guest/internal.h"
 
 struct process_hooks process_hooks;
+
+void (*process_set_exiting(void (*exiting)(struct process *process)))(
+    struct process *process)
+{
+	void (*before)(struct process *) = process_hooks.process_exiting;
+
+	process_hooks.process_exiting = exiting;
+	return before;
+}
 struct mutex process_list_lock = MUTEX_INIT("processes");
 struct process *process_list;
 
@@ -96,6 +105,14 @@ process_spawn(const char *program, const char *args)
 	return process->pid;
 }
 
+/* Tasks that are gone from the process may be in their last switch still. */
+static void
+wait_for_others(const struct process *process)
+{
+	while (__atomic_load_n(&process->live_count, __ATOMIC_ACQUIRE) != 1)
+		cpu_pause();
+}
+
 /* Puts SPACE in the place of the current process's and returns that. */
 static struct space
 exchange_space(struct process *process, struct space space)
@@ -105,7 +122,7 @@ exchange_space(struct process *process, struct space space)
 	mutex_lock(&process->lock);
 	old = process->space;
 	process->space = space;
-	write_cr3(space.cr3);
+	cpu_load_space(space.cr3);
 	mutex_unlock(&process->lock);
 	return old;
 }
@@ -128,6 +145,7 @@ process_exec(const char *program, const char *args, struct trap_frame *frame)
 	strlcpy(process->name, program, sizeof(process->name));
 	if (process_hooks.exec != NULL)
 		process_hooks.exec(process, process->name, base);
+	wait_for_others(process);
 	space_release(&space);
 	return 0;
 }
@@ -230,6 +248,7 @@ process_exit(int code)
 			(void)device_close_file(fd);
 	}
 	space = exchange_space(process, space);
+	wait_for_others(process);
 	space_release(&space);
 	become_zombie(process);
 	task_exit();

@@ -19,6 +19,7 @@ struct region; /* a range of user addresses */
 struct space {
 	uint64_t cr3;
 	struct region *regions; /* by address */
+	uint32_t device_regions;
 };
 
 struct process {
@@ -106,5 +107,10 @@ struct process_hooks {
 	void (*munmap)(struct process *process, uint64_t addr, uint64_t bytes);
 };
 extern struct process_hooks process_hooks;
+
+/* Sets .process_exiting, for a driver: what it was before, which the new one is to
+ * call. */
+void (*process_set_exiting(void (*exiting)(struct process *process)))(
+    struct process *process);
 
 #endif

@@ -5,8 +5,9 @@
  */
 #include "harness/guest/internal.h"
 
-#define STACK_PAGES 32
+#define STACK_PAGES 32 /* of a program that does not say (PT_GNU_STACK) */
 #define PT_LOAD     1
+#define PT_STACK    UINT32_C(0x6474e551)
 #define PF_X        1
 #define PF_W        2
 #define ET_EXEC     2
@@ -115,13 +116,14 @@ map_segment(struct space *space, const struct abi_program *program,
 
 int
 program_map(struct space *space, const struct abi_program *program,
-    uint64_t *entry, uint64_t *base)
+    uint64_t *entry, uint64_t *base, uint64_t *stack_pages)
 {
 	const char *image = phys_to_virt(program->image_pa);
 	struct elf_header header;
 	int error = 0;
 
 	*base = SYS_IMAGE_MAX;
+	*stack_pages = STACK_PAGES;
 	if (program->image_bytes < sizeof(header))
 		return KE_INVAL;
 	memcpy(&header, image, sizeof(header));
@@ -137,6 +139,10 @@ program_map(struct space *space, const struct abi_program *program,
 
 		memcpy(&segment, image + header.phoff + i * sizeof(segment),
 		    sizeof(segment));
+		if (segment.type == PT_STACK && segment.memsz != 0 &&
+		    segment.memsz <= STACK_PAGES * PAGE_BYTES)
+			*stack_pages = (segment.memsz + PAGE_BYTES - 1) /
+			    PAGE_BYTES;
 		if (segment.type != PT_LOAD || segment.memsz == 0)
 			continue;
 		if (!segment_is_sane(program, &segment))
@@ -151,13 +157,14 @@ program_map(struct space *space, const struct abi_program *program,
 
 /* The argument string lies at the top of the stack. */
 static int
-make_stack(struct space *space, const char *args, struct trap_frame *frame)
+make_stack(struct space *space, uint64_t pages, const char *args,
+    struct trap_frame *frame)
 {
 	uint64_t bytes = strlen(args) + 1;
 	uint64_t at = (SYS_USER_TOP - bytes) & ~UINT64_C(15);
 	struct region *region;
-	int error = region_add(space, SYS_USER_TOP - STACK_PAGES * PAGE_BYTES,
-	    STACK_PAGES, REGION_OWNED, &region);
+	int error = region_add(space, SYS_USER_TOP - pages * PAGE_BYTES, pages,
+	    REGION_OWNED, &region);
 
 	if (error == 0)
 		error = region_fill(space, region, MAP_WRITE);
@@ -175,7 +182,7 @@ program_load(struct space *space, const char *name, const char *args,
     struct trap_frame *frame, uint64_t *base)
 {
 	const struct abi_program *program = program_find(name);
-	uint64_t entry = 0;
+	uint64_t entry = 0, stack_pages = 0;
 	int error;
 
 	if (program == NULL)
@@ -186,9 +193,9 @@ program_load(struct space *space, const char *name, const char *args,
 	*frame = (struct trap_frame){ .cs = SEL_USER_CS,
 		.ss = SEL_USER_SS,
 		.rflags = RFLAGS_FIXED | RFLAGS_IF };
-	error = program_map(space, program, &entry, base);
+	error = program_map(space, program, &entry, base, &stack_pages);
 	if (error == 0)
-		error = make_stack(space, args, frame);
+		error = make_stack(space, stack_pages, args, frame);
 	if (error != 0) {
 		space_release(space);
 		return error;

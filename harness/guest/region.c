@@ -6,6 +6,7 @@
 
 /* Where the kernel places ranges itself. */
 #define PLACE_BEGIN UINT64_C(0x100000000000)
+#define MAP_AT_ONCE 32 /* pages */
 
 int
 region_add(struct space *space, uint64_t va, uint64_t pages,
@@ -44,27 +45,50 @@ find_place(const struct space *space, uint64_t pages)
 	return va;
 }
 
+/* Frames that are not mapped are given back. */
+static int
+fill_part(struct space *space, uint64_t va, uint64_t count, unsigned flags)
+{
+	uint64_t pas[MAP_AT_ONCE];
+	uint64_t taken = 0;
+	int error = KE_NOMEM;
+
+	for (; taken < count; taken++) {
+		pas[taken] = frame_alloc();
+		if (pas[taken] == FRAME_NONE)
+			break;
+		memset(phys_to_virt(pas[taken]), 0, PAGE_BYTES);
+	}
+	if (taken == count)
+		error = space_map_all(space->cr3, va, pas, count, flags);
+	for (uint64_t i = 0; error != 0 && i < taken; i++) {
+		if (space_walk(space->cr3, va + i * PAGE_BYTES) == 0)
+			frame_free(pas[i]);
+	}
+	return error;
+}
+
 int
 region_fill(struct space *space, const struct region *region, unsigned flags)
 {
-	for (uint64_t i = 0; i < region->pages; i++) {
-		uint64_t pa = frame_alloc();
+	uint64_t part;
+	int error = 0;
 
-		if (pa == FRAME_NONE)
-			return KE_NOMEM;
-		memset(phys_to_virt(pa), 0, PAGE_BYTES);
-		if (space_map(space->cr3, region->va + i * PAGE_BYTES, pa,
-			flags | MAP_USER) != 0) {
-			frame_free(pa);
-			return KE_NOMEM;
-		}
+	for (uint64_t done = 0; done < region->pages && error == 0;
+	     done += part) {
+		part = region->pages - done;
+		if (part > MAP_AT_ONCE)
+			part = MAP_AT_ONCE;
+		error = fill_part(space, region->va + done * PAGE_BYTES, part,
+		    flags | MAP_USER);
 	}
-	return 0;
+	return error;
 }
 
 /* The frames are noted first and freed when no CPU can reach them any more. */
 static void
-clear_pages(struct space *space, uint64_t va, uint64_t pages, bool owned)
+clear_pages(
+    struct space *space, uint64_t va, uint64_t pages, bool owned, bool flush)
 {
 	uint64_t pas[64];
 
@@ -73,33 +97,43 @@ clear_pages(struct space *space, uint64_t va, uint64_t pages, bool owned)
 		uint64_t part = pages - done < 64 ? pages - done : 64;
 
 		space_clear(space->cr3, at, part, pas);
-		flush_all_cpus(at, part);
+		if (flush)
+			flush_space(space->cr3, at, part);
 		if (owned)
 			frame_retire(pas, part);
 		done += part;
 	}
 }
 
-void
-region_remove(struct space *space, struct region *region)
+/* FLUSH: the space is in use. */
+static void
+take_away(struct space *space, struct region *region, bool flush)
 {
 	struct region **link = &space->regions;
 
 	while (*link != region)
 		link = &(*link)->next;
 	*link = region->next;
-	clear_pages(
-	    space, region->va, region->pages, region->kind == REGION_OWNED);
-	if (region->device != NULL)
+	clear_pages(space, region->va, region->pages,
+	    region->kind == REGION_OWNED, flush);
+	if (region->device != NULL) {
+		space->device_regions--;
 		device_release(region->device);
+	}
 	bucket_free(region);
+}
+
+void
+region_remove(struct space *space, struct region *region)
+{
+	take_away(space, region, true);
 }
 
 void
 space_release(struct space *space)
 {
 	while (space->regions != NULL)
-		region_remove(space, space->regions);
+		take_away(space, space->regions, false);
 	space_destroy(space->cr3);
 	space->cr3 = 0;
 }
@@ -169,30 +203,45 @@ region_map_run(struct space *space, uint64_t bytes, uint64_t *pa)
 	return (int64_t)region->va;
 }
 
+/* At most MAP_AT_ONCE of COUNT pages, from the region's page FIRST on. */
+static int
+map_device_part(struct space *space, const struct region *region,
+    uint64_t first, uint64_t count, unsigned flags)
+{
+	struct device *device = region->device;
+	uint64_t pas[MAP_AT_ONCE];
+	int error = 0;
+
+	if (count > MAP_AT_ONCE)
+		count = MAP_AT_ONCE;
+	for (uint64_t i = 0; i < count && error == 0; i++)
+		error = device->ops->page(
+		    device, region->offset + (first + i) * PAGE_BYTES, &pas[i]);
+	return error != 0
+	    ? error
+	    : space_map_all(space->cr3, region->va + first * PAGE_BYTES, pas,
+		  count, flags);
+}
+
 int64_t
 region_map_device(struct space *space, struct device *device, uint64_t offset,
     uint64_t bytes, int prot)
 {
 	uint64_t pages = bytes / PAGE_BYTES;
-	unsigned flags = MAP_USER |
-	    ((prot & SYS_PROT_WRITE) != 0 ? MAP_WRITE : 0);
+	unsigned flags = (prot & SYS_PROT_WRITE) != 0 ? MAP_WRITE : 0;
 	struct region *region;
 	int error = region_add(
 	    space, find_place(space, pages), pages, REGION_DEVICE, &region);
 
 	if (error != 0)
 		return -error;
+	__atomic_add_fetch(&space->device_regions, 1, __ATOMIC_SEQ_CST);
 	region->device = device;
 	region->offset = offset;
 	device_reference(device);
-	for (uint64_t i = 0; i < pages && error == 0; i++) {
-		uint64_t pa;
-
-		error = device->ops->page(device, offset + i * PAGE_BYTES, &pa);
-		if (error == 0)
-			error = space_map(
-			    space->cr3, region->va + i * PAGE_BYTES, pa, flags);
-	}
+	for (uint64_t i = 0; i < pages && error == 0; i += MAP_AT_ONCE)
+		error = map_device_part(
+		    space, region, i, pages - i, MAP_USER | flags);
 	if (error != 0) {
 		region_remove(space, region);
 		return -error;
@@ -222,23 +271,25 @@ unmap_frame_in(struct space *space, uint64_t pa, uint64_t offset)
 	for (const struct region *region = space->regions; region != NULL;
 	     region = region->next) {
 		uint64_t at = offset - region->offset;
-		uint64_t gone;
 
 		if (region->kind != REGION_DEVICE || offset < region->offset ||
 		    at / PAGE_BYTES >= region->pages ||
-		    space_walk(space->cr3, region->va + at) != pa)
+		    !space_clear_frame(space->cr3, region->va + at, pa))
 			continue;
-		space_clear(space->cr3, region->va + at, 1, &gone);
-		flush_all_cpus(region->va + at, 1);
+		flush_space(space->cr3, region->va + at, 1);
 	}
 }
 
+/* A mapping that is being made counts before it asks for its first frame. */
 void
 process_unmap_frame(uint64_t pa, uint64_t offset)
 {
 	mutex_lock(&process_list_lock);
 	for (struct process *process = process_list; process != NULL;
 	     process = process->next) {
+		if (__atomic_load_n(
+			&process->space.device_regions, __ATOMIC_SEQ_CST) == 0)
+			continue;
 		mutex_lock(&process->lock);
 		if (process->space.cr3 != 0)
 			unmap_frame_in(&process->space, pa, offset);

@@ -149,8 +149,8 @@ switch_registers(struct cpu *cpu, struct task *old, struct task *next)
 {
 	if (old->user)
 		__asm__ volatile("fxsave64 (%0)" : : "r"(old->fpu) : "memory");
-	if (next->process->space.cr3 != read_cr3())
-		write_cr3(next->process->space.cr3);
+	if (next->process->space.cr3 != cpu->cr3)
+		cpu_load_space(next->process->space.cr3);
 	if (next->user)
 		__asm__ volatile("fxrstor64 (%0)"
 				 :

@@ -245,7 +245,7 @@ sys_map_program(const uint64_t *args)
 	struct process *process = process_self();
 	char name[NAME_MAX_BYTES];
 	const struct abi_program *program;
-	uint64_t entry, base = 0;
+	uint64_t entry, base = 0, stack_pages;
 	int error = copyinstr(
 	    (const void *)(uintptr_t)args[0], name, sizeof(name), NULL);
 
@@ -255,7 +255,8 @@ sys_map_program(const uint64_t *args)
 	if (program == NULL)
 		return -KE_NOENT;
 	mutex_lock(&process->lock);
-	error = program_map(&process->space, program, &entry, &base);
+	error = program_map(
+	    &process->space, program, &entry, &base, &stack_pages);
 	mutex_unlock(&process->lock);
 	if (error == 0 && process_hooks.mmap != NULL)
 		process_hooks.mmap(process, name, base);

@@ -21,10 +21,7 @@ static uint32_t last_tid = 99999;
 struct task *
 task_self(void)
 {
-	struct task *task;
-
-	__asm__ volatile("movq %%gs:8, %0" : "=r"(task));
-	return task;
+	return current_task();
 }
 
 void
@@ -187,7 +184,7 @@ task_create(const char *name, void (*entry)(void *arg), void *arg,
 {
 	struct task *task;
 
-	if (kern_fault_point(__func__, __builtin_return_address(0)))
+	if (fault_point(__func__, __builtin_return_address(0)))
 		return NULL;
 	task = task_new(&process_kernel, name, entry, arg);
 	if (task == NULL)

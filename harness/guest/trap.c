@@ -161,8 +161,8 @@ trap_handle(struct trap_frame *frame)
 		handle_interrupt(frame->vector);
 	if (trap_from_user(frame))
 		trap_leave_to_user();
-	else if ((frame->rflags & RFLAGS_IF) != 0)
-		sched_preempt();
+	else if ((frame->rflags & RFLAGS_IF) != 0 && !current_task()->idle)
+		sched_preempt(); /* an idle task looks itself, after the IRET */
 }
 
 /* NMI, double fault, machine check: on stacks of their own. */

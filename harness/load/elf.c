@@ -88,6 +88,7 @@ load_segments(const struct elf_file *file, struct image_ram *ram,
 			return error;
 		segment->va = header.p_vaddr;
 		segment->bytes = header.p_filesz;
+		segment->zero_bytes = header.p_memsz - header.p_filesz;
 		segment->flags = segment_flags(header.p_flags);
 		image->segment_count++;
 	}

@@ -142,6 +142,11 @@ paths_find(struct paths *paths, struct tz_error *err)
 	free(list.dir);
 	free(list.name);
 	free(exe);
+	if (error == 0 &&
+	    asprintf(&paths->drivers, "%s/driver", paths->source) < 0) {
+		paths->drivers = NULL;
+		error = tz_error(err, TZ_EIO, "out of memory");
+	}
 	return error;
 }
 
@@ -173,5 +178,6 @@ paths_free(struct paths *paths)
 	parts_free(paths->kernel, paths->kernel_count);
 	parts_free(paths->program, paths->program_count);
 	free(paths->source);
+	free(paths->drivers);
 	*paths = (struct paths){ .source = NULL };
 }

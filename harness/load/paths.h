@@ -17,6 +17,7 @@
 
 struct paths {
 	char *source;
+	char *drivers; /* folder that holds NAME/driver.yaml: source/driver */
 	struct boot_part kernel[PATHS_KERNELS_MAX]; /* named by OS */
 	size_t kernel_count;
 	struct boot_part program[PATHS_PROGRAMS_MAX];

@@ -32,8 +32,8 @@ manifest_read(const char *root, const char *driver, struct manifest **manifest,
 	int error;
 
 	if (strchr(driver, '/') != NULL || driver[0] == '.' ||
-	    snprintf(path, sizeof(path), "%s/driver/%s/driver.yaml", root,
-		driver) >= (int)sizeof(path))
+	    snprintf(path, sizeof(path), "%s/%s/driver.yaml", root, driver) >=
+		(int)sizeof(path))
 		return tz_error(
 		    err, TZ_ENOENT, "%s: not the name of a driver", driver);
 	*manifest = calloc(1, sizeof(**manifest));
@@ -76,6 +76,22 @@ manifest_actor(const struct manifest *manifest)
 	const char *actor = manifest->schema->actor;
 
 	return actor != NULL ? actor : "";
+}
+
+const char *
+manifest_without(const struct manifest *manifest, size_t index)
+{
+	const struct schema *schema = manifest->schema;
+
+	return index < schema->without_count ? schema->without[index] : NULL;
+}
+
+const char *
+manifest_life(const struct manifest *manifest, size_t index)
+{
+	const struct schema *schema = manifest->schema;
+
+	return index < schema->lives_count ? schema->lives[index] : NULL;
 }
 
 const char *

@@ -1,5 +1,5 @@
 /*
- * The manifest of a driver under test, driver/NAME/driver.yaml: what it is, which
+ * The manifest of a driver under test, NAME/driver.yaml in the folder ROOT: what it is, which
  * operations it has with which arguments, scenarios, and which MSR values an
  * accepted configuration asks for.  The format: harness/manifest/README.md.
  */
@@ -31,6 +31,10 @@ void manifest_free(struct manifest *manifest);
 const char *manifest_actor(const struct manifest *manifest); /* program */
 /* Words for the guest under which generated sequences are meant to run. */
 const char *manifest_settings(const struct manifest *manifest);
+/* The INDEX-th invariant (its name) that the driver is not judged by, or NULL. */
+const char *manifest_without(const struct manifest *manifest, size_t index);
+/* The INDEX-th whole life of a session, a sequence, or NULL. */
+const char *manifest_life(const struct manifest *manifest, size_t index);
 size_t manifest_scenario_count(const struct manifest *manifest);
 const struct manifest_scenario *manifest_scenario_at(
     const struct manifest *manifest, size_t index);

@@ -80,9 +80,10 @@ struct schema_default {
 struct schema {
 	char *name, *title, *os, *module, *tree_source, *owner, *actor,
 	    *settings;
-	char **sources, **modes, **instances, **initial, **prefixes;
+	char **sources, **modes, **instances, **initial, **prefixes, **without,
+	    **lives;
 	uint32_t sources_count, modes_count, instances_count, initial_count,
-	    prefixes_count;
+	    prefixes_count, without_count, lives_count;
 	struct schema_default *defaults;
 	uint32_t defaults_count;
 	struct schema_block *data;
@@ -97,6 +98,8 @@ struct schema {
 
 /* Entries that a manifest may have. */
 #define SCHEMA_SOURCES_MAX    32
+#define SCHEMA_WITHOUT_MAX    64
+#define SCHEMA_LIVES_MAX      8
 #define SCHEMA_DEFAULTS_MAX   16
 #define SCHEMA_BLOCKS_MAX     64
 #define SCHEMA_FIELDS_MAX     48

@@ -35,6 +35,11 @@ int report_write_all(const char *directory,
     const struct finding_summary *summary, const struct finding_story *stories,
     struct tz_error *err);
 
+/* The same without the pages: report_page() has written them, one by one. */
+int report_write_forms(const char *directory,
+    const struct finding_summary *summary, const struct finding_story *stories,
+    struct tz_error *err);
+
 /* "finding-07.html" of the finding of that index, from 0; SUFFIX "html". */
 #define REPORT_NAME_BYTES 40
 void report_name(

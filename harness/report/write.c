@@ -36,10 +36,9 @@ write_token(const char *directory, const char *name, const char *token,
 }
 
 static int
-write_finding(const char *directory, const struct finding_summary *summary,
+write_page(const char *directory, const struct finding_summary *summary,
     size_t index, const struct finding_story *story, struct tz_error *err)
 {
-	const char *token = summary->finding[index].token;
 	char name[REPORT_NAME_BYTES];
 	char *path;
 	int error;
@@ -48,14 +47,38 @@ write_finding(const char *directory, const struct finding_summary *summary,
 	path = join(directory, name);
 	error = report_page(path, summary, index, story, err);
 	free(path);
-	if (error != 0 || !report_is_long(token))
-		return error;
-	report_name(name, index, "token");
-	return write_token(directory, name, token, err);
+	return error;
+}
+
+/* The tokens that are too long for a line. */
+static int
+write_tokens(const char *directory, const struct finding_summary *summary,
+    struct tz_error *err)
+{
+	char name[REPORT_NAME_BYTES];
+	int error = 0;
+
+	for (size_t i = 0; i < summary->finding_count && error == 0; i++) {
+		const char *token = summary->finding[i].token;
+
+		report_name(name, i, "token");
+		if (report_is_long(token))
+			error = write_token(directory, name, token, err);
+	}
+	return error;
+}
+
+static int
+make_directory(const char *directory, struct tz_error *err)
+{
+	if (mkdir(directory, 0777) != 0 && errno != EEXIST)
+		return tz_error(
+		    err, TZ_EIO, "%s: %s", directory, strerror(errno));
+	return 0;
 }
 
 int
-report_write_all(const char *directory, const struct finding_summary *summary,
+report_write_forms(const char *directory, const struct finding_summary *summary,
     const struct finding_story *stories, struct tz_error *err)
 {
 	static const struct {
@@ -69,14 +92,10 @@ report_write_all(const char *directory, const struct finding_summary *summary,
 		{ "junit.xml", report_junit },
 	};
 	char *path;
-	int error = 0;
+	int error = make_directory(directory, err);
 
-	if (mkdir(directory, 0777) != 0 && errno != EEXIST)
-		return tz_error(
-		    err, TZ_EIO, "%s: %s", directory, strerror(errno));
-	for (size_t i = 0; i < summary->finding_count && error == 0; i++)
-		error = write_finding(directory, summary, i,
-		    stories == NULL ? NULL : &stories[i], err);
+	if (error == 0)
+		error = write_tokens(directory, summary, err);
 	for (size_t i = 0; i < TZ_ARRAY_LEN(form) && error == 0; i++) {
 		path = join(directory, form[i].name);
 		error = form[i].write(path, summary, err);
@@ -88,4 +107,17 @@ report_write_all(const char *directory, const struct finding_summary *summary,
 	error = report_sarif(path, summary, stories, err);
 	free(path);
 	return error;
+}
+
+int
+report_write_all(const char *directory, const struct finding_summary *summary,
+    const struct finding_story *stories, struct tz_error *err)
+{
+	int error = make_directory(directory, err);
+
+	for (size_t i = 0; i < summary->finding_count && error == 0; i++)
+		error = write_page(directory, summary, i,
+		    stories == NULL ? NULL : &stories[i], err);
+	return error == 0 ? report_write_forms(directory, summary, stories, err)
+			  : error;
 }

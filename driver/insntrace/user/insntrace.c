@@ -210,11 +210,12 @@ report(uint32_t descriptor)
 		sys2(SYS_LOST, descriptor, lost);
 	drain_buffer(&state);
 	user_printf("insntrace: CPU %u: %u bytes written, %u wraps, "
-		    "%u drained, %u lost%s%s\n",
+		    "%u drained, %u lost%s%s%s\n",
 	    (uint64_t)descriptor, state.written_bytes, state.wraps,
 	    state.written_bytes - lost, lost,
 	    (state.flags & INSNTRACE_STATE_STOPPED) != 0 ? ", stopped" : "",
-	    (state.flags & INSNTRACE_STATE_ERROR) != 0 ? ", error" : "");
+	    (state.flags & INSNTRACE_STATE_ERROR) != 0 ? ", error" : "",
+	    (state.flags & INSNTRACE_STATE_UNSURE) != 0 ? ", unsure" : "");
 	if ((state.flags & INSNTRACE_STATE_ERROR) != 0)
 		any_error = true;
 }

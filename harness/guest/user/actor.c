@@ -4,7 +4,7 @@
  */
 #include "harness/guest/user/actor.h"
 
-#define STACK_BYTES  16384
+#define STACK_BYTES  4096
 #define SCRIPT_PAGES ((sizeof(struct script) + 4095) / 4096 * 4096)
 
 static struct script *script;

@@ -1,45 +1,52 @@
-/* Control flow that makes a trace: each turn has a TIP and a TNT bit. */
+/*
+ * Control flow that makes much trace of few instructions: each turn has an indirect
+ * jump and two conditional branches, a TIP packet and TNT bits.
+ */
 #include "harness/guest/user/actor.h"
 
-typedef uint64_t turn(uint64_t x);
+typedef void turn(uint64_t n);
 
-__attribute__((noinline)) static uint64_t
-turn_add(uint64_t x)
+static turn *const volatile turns[4];
+
+/* The compiler makes a jump of a call that comes last. */
+static inline __attribute__((always_inline)) void
+next_turn(uint64_t n, uint64_t bit, unsigned next)
 {
-	return x + 0x9e37;
+	if ((n & bit) != 0)
+		__asm__ volatile("nop");
+	if (n != 0)
+		turns[next](n - 1);
 }
 
-__attribute__((noinline)) static uint64_t
-turn_xor(uint64_t x)
+static void
+turn_first(uint64_t n)
 {
-	return x ^ x << 7;
+	next_turn(n, 4, 1);
 }
 
-__attribute__((noinline)) static uint64_t
-turn_shift(uint64_t x)
+static void
+turn_second(uint64_t n)
 {
-	return x ^ x >> 9;
+	next_turn(n, 8, 2);
 }
 
-__attribute__((noinline)) static uint64_t
-turn_multiply(uint64_t x)
+static void
+turn_third(uint64_t n)
 {
-	return x * 5 + 1;
+	next_turn(n, 16, 3);
 }
 
-static turn *const volatile turns[] = { turn_add, turn_xor, turn_shift,
-	turn_multiply };
+static void
+turn_fourth(uint64_t n)
+{
+	next_turn(n, 64, 0);
+}
+
+static turn *const volatile turns[4] = { turn_first, turn_second, turn_third,
+	turn_fourth };
 
 void
 actor_branch(uint64_t n)
 {
-	volatile uint64_t odd = 0;
-	uint64_t x = n;
-
-	for (uint64_t i = 0; i < n; i++) {
-		x = turns[i & 3](x);
-		if ((x & 1) != 0)
-			odd = x;
-	}
-	(void)odd;
+	turns[n & 3](n);
 }

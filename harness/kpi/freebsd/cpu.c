@@ -131,7 +131,7 @@ lapic_enable_pcint(void)
 	bool masked = false;
 
 	if (!pcint_present() ||
-	    kern_fault_point(__func__, __builtin_return_address(0)))
+	    fault_point(__func__, __builtin_return_address(0)))
 		return (0);
 	mutex_lock(&pcint_lock);
 	if (pcint_users++ == 0)

@@ -123,7 +123,7 @@ make_dev_s(
 	va_list ap;
 	int error;
 
-	if (kern_fault_point(__func__, __builtin_return_address(0)))
+	if (fault_point(__func__, __builtin_return_address(0)))
 		return (EEXIST);
 	dev = malloc(sizeof(*dev), M_CDEV, M_WAITOK | M_ZERO);
 	va_start(ap, fmt);

@@ -35,11 +35,11 @@ check_context(const char *function)
 }
 
 /* M_WAITOK sleeps where M_NOWAIT fails. */
-static bool
+static inline __attribute__((always_inline)) bool
 shall_fail(int flags, const char *function, const void *caller)
 {
 	check_context(function);
-	return ((flags & M_WAITOK) == 0 && kern_fault_point(function, caller));
+	return ((flags & M_WAITOK) == 0 && fault_point(function, caller));
 }
 
 void *
@@ -119,11 +119,15 @@ void
 hashdestroy(void *table, struct malloc_type *type, u_long mask)
 {
 	void *const *heads = table;
-	u_long i;
+	u_long left = mask + 1;
+	bool empty;
 
-	for (i = 0; i <= mask; i++)
-		if (heads[i] != NULL)
-			panic("hashdestroy: table %p not empty", table);
+	__asm__ volatile("repe scasq"
+			 : "+D"(heads), "+c"(left), "=@cce"(empty)
+			 : "a"(0UL)
+			 : "memory");
+	if (!empty)
+		panic("hashdestroy: table %p not empty", table);
 	free(table, type);
 }
 

@@ -120,7 +120,7 @@ load_needs(const char *name)
 		if (strcmp(depends[i]->name, name) != 0)
 			continue;
 		need = find_loadable(depends[i]->needs);
-		if (need != NULL && kern_fault_point(__func__, depends[i]))
+		if (need != NULL && fault_point(__func__, depends[i]))
 			need = NULL;
 		if (need == NULL || !load_one(need)) {
 			printf("kpi: module %s needs %s\n", name,

@@ -17,6 +17,8 @@
 #include "harness/guest/mem.h"
 #include "harness/guest/process.h"
 
+#define QENTER_AT_ONCE 32
+
 static MALLOC_DEFINE(M_VMPAGE, "vmpage", "pages and objects");
 
 vm_page_t
@@ -30,14 +32,15 @@ vm_page_alloc_noobj_contig(int req, u_long npages, vm_paddr_t low,
 	if (npages != 1 || low != 0 || high < UINT32_MAX ||
 	    alignment > PAGE_SIZE || boundary != 0)
 		panic("vm_page_alloc_noobj_contig: not modelled");
-	if (kern_fault_point(__func__, __builtin_return_address(0)))
+	if (fault_point(__func__, __builtin_return_address(0)))
 		return (NULL);
-	m = malloc(sizeof(*m), M_VMPAGE, M_NOWAIT | M_ZERO);
+	m = bucket_alloc(sizeof(*m));
 	if (m == NULL)
 		return (NULL);
+	memset(m, 0, sizeof(*m));
 	pa = frame_alloc();
 	if (pa == FRAME_NONE) {
-		free(m, M_VMPAGE);
+		bucket_free(m);
 		return (NULL);
 	}
 	host_alloc(phys_to_virt(pa), PAGE_SIZE, __builtin_return_address(0));
@@ -98,7 +101,7 @@ vm_page_free(vm_page_t m)
 		panic("page %p is in an object", m);
 	host_free(phys_to_virt(m->phys_addr), __builtin_return_address(0));
 	frame_free(m->phys_addr);
-	free(m, M_VMPAGE);
+	bucket_free(m);
 }
 
 vm_object_t
@@ -109,7 +112,7 @@ cdev_pager_allocate(void *handle, enum obj_type type,
 	vm_object_t object;
 	u_short color;
 
-	if (kern_fault_point(__func__, __builtin_return_address(0)))
+	if (fault_point(__func__, __builtin_return_address(0)))
 		return (NULL);
 	if (type != OBJT_MGTDEVICE || (foff & PAGE_MASK) != 0 ||
 	    ops->cdev_pg_ctor(handle, size, prot, foff, cred, &color) != 0)
@@ -184,7 +187,7 @@ kva_pages(vm_size_t bytes)
 void *
 kpi_kva_alloc(vm_size_t bytes)
 {
-	if (kern_fault_point("kva_alloc", __builtin_return_address(0)))
+	if (fault_point("kva_alloc", __builtin_return_address(0)))
 		return (NULL);
 	return ((void *)(uintptr_t)kva_alloc(kva_pages(bytes)));
 }
@@ -199,11 +202,20 @@ void
 pmap_qenter(void *va, vm_page_t *pages, int count)
 {
 	uint64_t at = (uint64_t)(uintptr_t)va;
+	uint64_t pas[QENTER_AT_ONCE];
+	uint64_t part;
 	int i;
 
-	for (i = 0; i < count; i++, at += PAGE_SIZE)
-		if (kva_map(at, VM_PAGE_TO_PHYS(pages[i]), MAP_WRITE) != 0)
+	part = 0;
+	for (i = 0; i < count; i++) {
+		pas[part++] = VM_PAGE_TO_PHYS(pages[i]);
+		if (part != QENTER_AT_ONCE && i + 1 != count)
+			continue;
+		if (kva_map_all(at, pas, part, MAP_WRITE) != 0)
 			panic("pmap_qenter: no memory for page tables");
+		at += part * PAGE_SIZE;
+		part = 0;
+	}
 }
 
 void

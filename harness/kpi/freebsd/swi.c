@@ -125,7 +125,7 @@ swi_add(struct intr_event **event, const char *name, driver_intr_t handler,
 	if (event == NULL || *event != &clk_event || handler == NULL ||
 	    name == NULL)
 		return (EINVAL);
-	if (kern_fault_point(__func__, __builtin_return_address(0)))
+	if (fault_point(__func__, __builtin_return_address(0)))
 		return (ENOMEM);
 	ih = malloc(sizeof(*ih), M_ITHREAD, M_WAITOK | M_ZERO);
 	ih->event = *event;

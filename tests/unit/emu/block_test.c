@@ -27,6 +27,13 @@ put(uint64_t table, uint64_t index, uint64_t entry)
 	memcpy(ram + table + index * 8, &entry, sizeof(entry));
 }
 
+static bool
+select_space(void)
+{
+	return block_cache_select(
+	    cache, &space, &(struct code_written){ .pages = NULL });
+}
+
 static int
 setup(void **state)
 {
@@ -43,7 +50,7 @@ setup(void **state)
 	space.cr3 = 0x1000;
 	cache = block_cache_create();
 	assert_non_null(cache);
-	assert_false(block_cache_select(cache, &space));
+	assert_false(select_space());
 	return 0;
 }
 
@@ -78,7 +85,7 @@ a_block_is_counted_and_its_end_known(void **state)
 	assert_false(block->writable);
 	for (unsigned i = 0; i < TZ_ARRAY_LEN(starts); i++)
 		assert_int_equal(
-		    block_insns_before(block, &space, 0x20000 + starts[i]), i);
+		    block_insns_before(block, 0x20000 + starts[i]), i);
 	assert_ptr_equal(
 	    block_find(cache, &space, 0x20000, sizeof(code)), block);
 	block = block_find(cache, &space, 0x20000, 6);
@@ -109,11 +116,11 @@ writable_code_becomes_stale(void **state)
 	memset(ram + 0x20000, 0x90, 8);
 	block = block_find(cache, &space, 0x20000, 8);
 	assert_true(block->writable);
-	assert_false(block_is_stale(block, &space));
+	assert_false(block_is_stale(block));
 	ram[0x20008] = 1;
-	assert_false(block_is_stale(block, &space));
+	assert_false(block_is_stale(block));
 	ram[0x20007] = 0x40;
-	assert_true(block_is_stale(block, &space));
+	assert_true(block_is_stale(block));
 }
 
 static void
@@ -132,16 +139,107 @@ moved_or_changed_pages_flush(void **state)
 	(void)state;
 	memset(ram + 0x20000, 0x90, 0x4000);
 	assert_non_null(block_find(cache, &space, 0x20000, 4));
-	assert_false(block_cache_select(cache, &space));
+	assert_false(select_space());
 	put(PT, 0x20, 0x22000 | P);
-	assert_true(block_cache_select(cache, &space));
+	assert_true(select_space());
 	assert_non_null(block_find(cache, &space, 0x20000, 4));
 	ram[0x22100] = 0xcc;
-	assert_true(block_cache_select(cache, &space));
+	assert_true(select_space());
 	assert_non_null(block_find(cache, &space, 0x20000, 4));
 	put(PT, 0x20, 0);
-	assert_true(block_cache_select(cache, &space));
-	assert_false(block_cache_select(cache, &space));
+	assert_true(select_space());
+	assert_false(select_space());
+}
+
+static void
+a_page_that_becomes_writable_flushes(void **state)
+{
+	(void)state;
+	memset(ram + 0x20000, 0x90, 8);
+	assert_false(block_find(cache, &space, 0x20000, 4)->writable);
+	put(PT, 0x20, 0x20000 | P | W);
+	assert_true(select_space());
+	assert_true(block_find(cache, &space, 0x20000, 4)->writable);
+	put(PT, 0x20, 0x20000 | P);
+	assert_true(select_space());
+	assert_false(block_find(cache, &space, 0x20000, 4)->writable);
+}
+
+/* One bit a page; what is not written in an epoch is not looked at twice. */
+static void
+only_written_pages_are_looked_at(void **state)
+{
+	static uint64_t pages[RAM_BYTES / 4096 / 64];
+	struct code_written written = { pages, 7 };
+
+	(void)state;
+	memset(pages, 0, sizeof(pages));
+	memset(ram + 0x20000, 0x90, 8);
+	assert_false(block_cache_select(cache, &space, &written));
+	assert_non_null(block_find(cache, &space, 0x20000, 4));
+	ram[0x20100] = 1;
+	assert_false(block_cache_select(cache, &space, &written));
+	pages[0] |= TZ_BIT(0x20);
+	assert_true(block_cache_select(cache, &space, &written));
+	/* Another epoch: what was written before it is not known. */
+	pages[0] = 0;
+	assert_non_null(block_find(cache, &space, 0x20000, 4));
+	ram[0x20100] = 2;
+	written.epoch = 8;
+	assert_true(block_cache_select(cache, &space, &written));
+	assert_non_null(block_find(cache, &space, 0x20000, 4));
+	ram[0x20100] = 3;
+	written.pages = NULL;
+	assert_true(block_cache_select(cache, &space, &written));
+}
+
+static void
+a_writable_block_over_two_pages_becomes_stale(void **state)
+{
+	struct block *block;
+
+	(void)state;
+	put(PT, 0x20, 0x20000 | P | W);
+	put(PT, 0x21, 0x28000 | P | W);
+	memset(ram + 0x20ff8, 0x90, 8);
+	memset(ram + 0x28000, 0x90, 8);
+	block = block_find(cache, &space, 0x20ffc, 8);
+	assert_false(block_is_stale(block));
+	ram[0x21000] = 1;
+	ram[0x28004] = 1;
+	assert_false(block_is_stale(block));
+	ram[0x28003] = 1;
+	assert_true(block_is_stale(block));
+	ram[0x28003] = 0x90;
+	assert_false(block_is_stale(block));
+	ram[0x20ffc] = 1;
+	assert_true(block_is_stale(block));
+}
+
+static void
+single_instructions_are_found_until_a_flush(void **state)
+{
+	struct block *user, *kernel;
+
+	(void)state;
+	memset(ram + 0x20000, 0x90, 16);
+	memcpy(ram + 0x1f00000, ram + 0x1000, 4096);
+	assert_null(block_find_insn(cache, 0x20000));
+	user = block_find(cache, &space, 0x20000, 1);
+	kernel = block_find(cache, &space, KERNEL + 0x20001, 1);
+	block_note_insn(cache, user);
+	block_note_insn(cache, kernel);
+	assert_ptr_equal(block_find_insn(cache, 0x20000), user);
+	assert_ptr_equal(block_find_insn(cache, KERNEL + 0x20001), kernel);
+	assert_null(block_find_insn(cache, 0x20001));
+	/* Another space. */
+	space.cr3 = 0x1f00000;
+	assert_false(select_space());
+	assert_null(block_find_insn(cache, 0x20000));
+	assert_ptr_equal(block_find_insn(cache, KERNEL + 0x20001), kernel);
+	ram[0x20800] = 1;
+	assert_true(select_space());
+	assert_null(block_find_insn(cache, KERNEL + 0x20001));
 }
 
 static void
@@ -156,12 +254,12 @@ user_spaces_do_not_share_and_the_kernel_does(void **state)
 	kernel = block_find(cache, &space, KERNEL + 0x20000, 8);
 	assert_ptr_not_equal(user, kernel);
 	space.cr3 = 0x1f00000;
-	assert_false(block_cache_select(cache, &space));
+	assert_false(select_space());
 	assert_ptr_not_equal(block_find(cache, &space, 0x20000, 8), user);
 	assert_ptr_equal(
 	    block_find(cache, &space, KERNEL + 0x20000, 8), kernel);
 	space.cr3 = 0x1000;
-	assert_false(block_cache_select(cache, &space));
+	assert_false(select_space());
 	assert_ptr_equal(block_find(cache, &space, 0x20000, 8), user);
 }
 
@@ -211,6 +309,16 @@ main(void)
 		    teardown),
 		cmocka_unit_test_setup_teardown(
 		    moved_or_changed_pages_flush, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+		    a_page_that_becomes_writable_flushes, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+		    only_written_pages_are_looked_at, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+		    a_writable_block_over_two_pages_becomes_stale, setup,
+		    teardown),
+		cmocka_unit_test_setup_teardown(
+		    single_instructions_are_found_until_a_flush, setup,
+		    teardown),
 		cmocka_unit_test_setup_teardown(
 		    user_spaces_do_not_share_and_the_kernel_does, setup,
 		    teardown),

@@ -39,6 +39,8 @@ changed_code_is_seen_at_once(void **state)
 		assert_int_equal(guest_note(&guest, 3, round), 101 + 200 + 101);
 		/* Two spaces, four times each. */
 		assert_int_equal(guest_note(&guest, 4, round), 4 * (200 + 101));
+		/* By way of another mapping: a JMP over nothing, one ADD, nothing. */
+		assert_int_equal(guest_note(&guest, 5, round), 49 + 33 + 49);
 	}
 	guest_free(&guest);
 }

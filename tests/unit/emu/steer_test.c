@@ -158,6 +158,9 @@ stepping_changes_nothing(void **state)
 		    stepping, text + 0x201, text + 0x280);
 		check_stepping("rings", (struct guest_options){ 0 }, stepping,
 		    0x400000, 0x402000);
+		check_stepping("changes",
+		    (struct guest_options){ .no_decode = true }, stepping,
+		    0x800000, 0x802000);
 		check_stepping("smp",
 		    (struct guest_options){ .cpus = 4, .param = 4 }, stepping,
 		    text + 0x300, text + 0x350);

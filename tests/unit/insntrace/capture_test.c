@@ -23,49 +23,88 @@ static const struct topa topa = {
 	.table = { { .pa = TABLE_PA, .chunk_count = 2 } },
 };
 
-static struct insntrace_buffer_state
-decode(bool stop_on_full, uint64_t index, uint64_t offset, uint64_t wraps,
-    uint64_t status)
+/* Entry INDEX, OFFSET bytes in it. */
+static struct hw_capture
+seen(uint64_t index, uint64_t offset, uint64_t status)
 {
-	struct hw_capture capture = {
+	return (struct hw_capture){
 		.status = status,
 		.output_base = TABLE_PA,
 		.mask_ptrs = offset << 32 | index << 7 | 0x7f,
 	};
+}
+
+static struct insntrace_buffer_state
+decode(bool stop_on_full, const struct capture_progress *progress,
+    struct hw_capture last)
+{
 	struct insntrace_buffer_state state;
 
 	assert_int_equal(
-	    capture_decode(&topa, stop_on_full, &capture, wraps, &state),
+	    capture_decode(&topa, stop_on_full, progress, &last, &state),
 	    INSNTRACE_OK);
 	assert_int_equal(state.size_bytes, SIZE);
-	assert_int_equal(state.status, status);
+	assert_int_equal(state.status, last.status);
 	return state;
 }
 
 static void
 a_circular_buffer_counts_its_wraps(void **unused)
 {
+	/* As the last look was; and what Stop finds. */
 	static const struct {
-		uint64_t index, offset, wraps, written, position;
+		uint64_t position, wraps, index, offset, written, at;
 	} rows[] = {
-		{ 0, 0, 0, 0, 0 },
-		{ 1, 5, 0, 4101, 4101 },
-		{ 0, 0, 1, SIZE, 0 },    /* exactly full */
-		{ 2, 0, 1, SIZE, 0 },    /* the END entry not yet followed */
-		{ 1, 4096, 1, SIZE, 0 }, /* the last region not yet left */
-		{ 0, 7, 1, SIZE + 7, 7 },
-		{ 1, 1, 1000000, UINT64_C(1000000) * SIZE + 4097, 4097 },
+		{ 0, 0, 0, 0, 0, 0 },
+		{ 0, 0, 1, 5, 4101, 4101 },
+		{ 4096, 0, 1, 5, 4101, 4101 },
+		{ 4096, 0, 0, 0, SIZE, 0 },    /* exactly full */
+		{ 4096, 0, 2, 0, SIZE, 0 },    /* before the END entry */
+		{ 4096, 0, 1, 4096, SIZE, 0 }, /* in the last region */
+		{ 0, 1, 0, 0, SIZE, 0 },       /* a PMI has seen it */
+		{ 0, 1, 0, 7, SIZE + 7, 7 },
+		{ 7, 1, 0, 6, 2 * SIZE + 6, 6 },
+		{ 0, 1000000, 1, 1, UINT64_C(1000000) * SIZE + 4097, 4097 },
 	};
 
 	(void)unused;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct capture_progress progress = {
+			.position = rows[i].position,
+			.wraps = rows[i].wraps,
+		};
 		struct insntrace_buffer_state state = decode(
-		    false, rows[i].index, rows[i].offset, rows[i].wraps, 0);
+		    false, &progress, seen(rows[i].index, rows[i].offset, 0));
 
 		assert_int_equal(state.written_bytes, rows[i].written);
-		assert_int_equal(state.position, rows[i].position);
-		assert_int_equal(state.wraps, rows[i].wraps);
+		assert_int_equal(state.position, rows[i].at);
+		assert_int_equal(state.wraps, rows[i].written / SIZE);
 		assert_int_equal(state.flags, 0);
+	}
+}
+
+/* Four chunks, a PMI each; up to three of them merge. */
+static void
+merged_looks_hide_no_wrap(void **unused)
+{
+	static const struct topa four = {
+		.chunk_count = 4,
+		.table_count = 1,
+		.table = { { .pa = TABLE_PA, .chunk_count = 4 } },
+	};
+
+	(void)unused;
+	for (uint64_t merged = 1; merged <= 3; merged++) {
+		struct capture_progress progress = { .position = 0 };
+
+		for (uint64_t chunk = merged; chunk < 1000; chunk += merged) {
+			struct hw_capture now = seen(chunk % 4, chunk % 5, 0);
+
+			capture_look(&progress, &four, &now);
+			assert_int_equal(progress.wraps, chunk / 4);
+		}
+		assert_true(progress.seen);
+		assert_false(progress.unsure);
 	}
 }
 
@@ -73,48 +112,78 @@ static void
 a_full_buffer_is_full_wherever_hardware_stands(void **unused)
 {
 	static const uint64_t places[][2] = { { 1, 4096 }, { 2, 0 }, { 0, 0 } };
+	const struct capture_progress progress = { .seen = true };
 
 	(void)unused;
 	for (size_t i = 0; i < 3; i++) {
-		struct insntrace_buffer_state state = decode(
-		    true, places[i][0], places[i][1], 1, STATUS_STOPPED);
+		struct insntrace_buffer_state state = decode(true, &progress,
+		    seen(places[i][0], places[i][1], STATUS_STOPPED));
 
 		assert_int_equal(state.written_bytes, SIZE);
 		assert_int_equal(state.position, SIZE);
+		assert_int_equal(state.wraps, 1);
 		assert_int_equal(state.flags, INSNTRACE_STATE_STOPPED);
 	}
+}
+
+/* A PMI that no chunk raised. */
+static void
+a_look_alone_fills_no_buffer(void **unused)
+{
+	const struct capture_progress progress = { .seen = true };
+	struct insntrace_buffer_state state;
+
+	(void)unused;
+	state = decode(true, &progress, seen(0, 100, 0));
+	assert_int_equal(state.written_bytes, 100);
+	assert_int_equal(state.wraps, 0);
+	state = decode(true, &progress, seen(0, 0, 0));
+	assert_int_equal(state.written_bytes, 0);
 }
 
 static void
 a_filter_that_stops_leaves_a_part(void **unused)
 {
+	struct capture_progress progress = { .position = 0 };
 	struct insntrace_buffer_state state;
 
 	(void)unused;
-	state = decode(true, 1, 16, 0, STATUS_STOPPED);
+	state = decode(true, &progress, seen(1, 16, STATUS_STOPPED));
 	assert_int_equal(state.written_bytes, 4112);
 	assert_int_equal(state.flags, INSNTRACE_STATE_STOPPED);
-	state = decode(false, 1, 16, 3, STATUS_STOPPED);
+	progress.wraps = 3;
+	state = decode(false, &progress, seen(1, 16, STATUS_STOPPED));
 	assert_int_equal(state.written_bytes, 3 * SIZE + 4112);
 }
 
 static void
-an_operational_error_shows(void **unused)
+what_goes_wrong_shows(void **unused)
 {
+	struct capture_progress progress = { .unsure = true };
+
 	(void)unused;
+	assert_int_equal(decode(false, &progress, seen(0, 0, 0)).flags,
+	    INSNTRACE_STATE_UNSURE);
+	progress.unsure = false;
 	assert_int_equal(
-	    decode(false, 0, 0, 0, STATUS_ERROR).flags, INSNTRACE_STATE_ERROR);
+	    decode(false, &progress, seen(0, 0, STATUS_ERROR)).flags,
+	    INSNTRACE_STATE_ERROR);
 }
 
 static void
 pointers_into_nothing_are_an_error(void **unused)
 {
-	struct hw_capture capture = { .output_base = TABLE_PA + 4096 };
+	struct hw_capture nowhere = { .output_base = TABLE_PA + 4096 };
+	struct capture_progress progress = { .position = 5 };
 	struct insntrace_buffer_state state;
 
 	(void)unused;
-	assert_int_equal(capture_decode(&topa, false, &capture, 0, &state),
+	assert_int_equal(
+	    capture_decode(&topa, false, &progress, &nowhere, &state),
 	    INSNTRACE_INTERNAL);
+	capture_look(&progress, &topa, &nowhere);
+	assert_true(progress.unsure);
+	assert_int_equal(progress.position, 5);
 }
 
 int
@@ -124,8 +193,10 @@ main(void)
 		cmocka_unit_test(a_circular_buffer_counts_its_wraps),
 		cmocka_unit_test(
 		    a_full_buffer_is_full_wherever_hardware_stands),
+		cmocka_unit_test(merged_looks_hide_no_wrap),
+		cmocka_unit_test(a_look_alone_fills_no_buffer),
 		cmocka_unit_test(a_filter_that_stops_leaves_a_part),
-		cmocka_unit_test(an_operational_error_shows),
+		cmocka_unit_test(what_goes_wrong_shows),
 		cmocka_unit_test(pointers_into_nothing_are_an_error),
 	};
 

@@ -109,6 +109,21 @@ sizes_have_limits(void **unused)
 }
 
 static void
+a_circular_buffer_has_four_chunks(void **unused)
+{
+	(void)unused;
+	for (config.chunk_count = 1; config.chunk_count < 4;
+	     config.chunk_count++) {
+		config.stop_on_full = 0;
+		expect(INSNTRACE_INVALID_ARGS);
+		config.stop_on_full = 1;
+		expect(INSNTRACE_OK);
+	}
+	config.stop_on_full = 0;
+	expect(INSNTRACE_OK);
+}
+
+static void
 a_cpu_of_one_entry_takes_one_chunk(void **unused)
 {
 	(void)unused;
@@ -116,6 +131,7 @@ a_cpu_of_one_entry_takes_one_chunk(void **unused)
 	expect(INSNTRACE_NOT_SUPPORTED);
 	config.chunk_count = 1;
 	config.chunk_order = 8;
+	config.stop_on_full = 1;
 	expect(INSNTRACE_OK);
 	config.ctl = RTIT_CTL_USER;
 	expect(INSNTRACE_INVALID_ARGS);
@@ -238,6 +254,7 @@ main(void)
 		cmocka_unit_test_setup(
 		    the_number_of_ranges_is_three_bits, good),
 		cmocka_unit_test_setup(sizes_have_limits, good),
+		cmocka_unit_test_setup(a_circular_buffer_has_four_chunks, good),
 		cmocka_unit_test_setup(
 		    a_cpu_of_one_entry_takes_one_chunk, good),
 		cmocka_unit_test_setup(bits_of_ctl_need_their_ability, good),

@@ -118,12 +118,28 @@ destroy(struct topa *topa)
 	assert_int_equal(topa->table_count, 0);
 }
 
-/* Walks the chain from the first table as hardware does; the markers' rule
- * holds for every entry but the last data entry. */
+/* FLAGS of chunk INDEX; GAP: chunks since the last mark, this one included. */
 static void
-check_chain(const struct topa *topa, uint64_t last_flags)
+check_marks(const struct topa *topa, bool stop_on_full, uint32_t index,
+    uint64_t flags, uint32_t *gap)
 {
-	uint32_t seen = 0;
+	bool last = index == topa->chunk_count - 1;
+
+	if (stop_on_full) {
+		assert_int_equal(flags, last ? INT | STOP : 0);
+		return;
+	}
+	assert_true(flags == INT || (flags == 0 && !last));
+	assert_true(++*gap <= (topa->chunk_count + 3) / 4);
+	if (flags == INT)
+		*gap = 0;
+}
+
+/* Walks the chain from the first table as hardware does. */
+static void
+check_chain(const struct topa *topa, bool stop_on_full)
+{
+	uint32_t seen = 0, gap = 0;
 
 	for (uint32_t i = 0; i < topa->table_count; i++) {
 		const struct topa_table *table = &topa->table[i];
@@ -132,17 +148,17 @@ check_chain(const struct topa *topa, uint64_t last_flags)
 
 		assert_int_equal(table->pa % PAGE, 0);
 		assert_true(table->chunk_count >= 1);
-		for (uint32_t j = 0; j < table->chunk_count; j++) {
+		for (uint32_t j = 0; j < table->chunk_count; j++, seen++) {
 			uint64_t entry = table->entry[j];
-			bool last = ++seen == topa->chunk_count;
 
-			assert_int_equal(entry & FLAGS, last ? last_flags : 0);
+			check_marks(
+			    topa, stop_on_full, seen, entry & FLAGS, &gap);
 			assert_int_equal(
 			    entry & ~ADDRESS & ~FLAGS, SIZE(topa->chunk_order));
 			assert_int_equal(
 			    (entry & ADDRESS) % topa_chunk_bytes(topa), 0);
 			assert_int_equal(
-			    entry & ADDRESS, topa_chunk_pa(topa, seen - 1));
+			    entry & ADDRESS, topa_chunk_pa(topa, seen));
 		}
 		assert_int_equal(end, topa->table[next].pa | END);
 	}
@@ -150,17 +166,23 @@ check_chain(const struct topa *topa, uint64_t last_flags)
 }
 
 static void
-a_circular_table_interrupts_in_its_last_chunk_only(void **state)
+a_circular_table_interrupts_four_times_a_round(void **state)
 {
 	struct topa topa;
 
 	(void)state;
-	start(0x100000);
-	build(&topa, 256, 0, false);
-	assert_int_equal(topa.table_count, 1);
-	assert_int_equal(topa_bytes(&topa), 1 << 20);
-	check_chain(&topa, INT);
-	destroy(&topa);
+	for (uint32_t chunks = 4; chunks <= 256; chunks++) {
+		uint32_t count = 0;
+
+		start(0x100000);
+		build(&topa, chunks, 0, false);
+		assert_int_equal(topa.table_count, 1);
+		check_chain(&topa, false);
+		for (uint32_t i = 0; i < chunks; i++)
+			count += (topa.table[0].entry[i] & INT) != 0;
+		assert_int_equal(count, 4);
+		destroy(&topa);
+	}
 }
 
 static void
@@ -171,7 +193,7 @@ a_stopping_table_interrupts_and_stops_in_its_last_chunk(void **state)
 	(void)state;
 	start(0x100000);
 	build(&topa, 16, 0, true);
-	check_chain(&topa, INT | STOP);
+	check_chain(&topa, true);
 	destroy(&topa);
 }
 
@@ -211,7 +233,7 @@ a_table_holds_2047_chunks_and_the_next_takes_the_rest(void **state)
 		assert_int_equal(topa.table_count, rows[i].tables);
 		assert_int_equal(
 		    topa.table[topa.table_count - 1].chunk_count, rows[i].last);
-		check_chain(&topa, (i & 1) != 0 ? INT | STOP : INT);
+		check_chain(&topa, (i & 1) != 0);
 		destroy(&topa);
 	}
 }
@@ -226,7 +248,7 @@ chunks_of_every_order_are_aligned_to_their_size(void **state)
 		start(0x101000);
 		build(&topa, 5, order, false);
 		assert_int_equal(topa_bytes(&topa), (5 * PAGE) << order);
-		check_chain(&topa, INT);
+		check_chain(&topa, false);
 		destroy(&topa);
 	}
 }
@@ -247,7 +269,7 @@ addresses_keep_all_their_bits(void **state)
 		start(places[i]);
 		build(&topa, 2048, 0, false);
 		assert_int_equal(topa.table[0].pa, places[i]);
-		check_chain(&topa, INT);
+		check_chain(&topa, false);
 		assert_int_equal(
 		    topa_chunk_pa(&topa, 2047), fake.block[2049].pa);
 		destroy(&topa);
@@ -274,6 +296,24 @@ static uint64_t
 ptrs(uint64_t index, uint64_t offset)
 {
 	return offset << 32 | index << 7 | 0x7f;
+}
+
+/* 4 GiB of chunks: sizes and positions take more than 32 bits. */
+static void
+a_large_buffer_keeps_its_size(void **state)
+{
+	static const struct topa topa = {
+		.chunk_count = 4096,
+		.chunk_order = 8,
+		.table_count = 1,
+		.table = { { .pa = 0x1000, .chunk_count = 4096 } },
+	};
+	uint64_t position;
+
+	(void)state;
+	assert_int_equal(topa_bytes(&topa), UINT64_C(1) << 32);
+	assert_true(topa_position(&topa, 0x1000, ptrs(4096, 0), &position));
+	assert_int_equal(position, UINT64_C(1) << 32);
 }
 
 static void
@@ -328,7 +368,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
-		    a_circular_table_interrupts_in_its_last_chunk_only),
+		    a_circular_table_interrupts_four_times_a_round),
 		cmocka_unit_test(
 		    a_stopping_table_interrupts_and_stops_in_its_last_chunk),
 		cmocka_unit_test(one_chunk_is_both_first_and_last),
@@ -338,6 +378,7 @@ main(void)
 		    chunks_of_every_order_are_aligned_to_their_size),
 		cmocka_unit_test(addresses_keep_all_their_bits),
 		cmocka_unit_test(a_build_that_runs_out_of_memory_frees_all),
+		cmocka_unit_test(a_large_buffer_keeps_its_size),
 		cmocka_unit_test(every_place_in_the_tables_has_one_position),
 		cmocka_unit_test(a_place_outside_the_tables_has_no_position),
 	};

@@ -67,11 +67,9 @@ fixture_read(const char *text, struct manifest **manifest, const char **said)
 	int error;
 
 	assert_non_null(mkdtemp(root));
-	snprintf(path, sizeof(path), "%s/driver", root);
+	snprintf(path, sizeof(path), "%s/x", root);
 	assert_int_equal(mkdir(path, 0700), 0);
-	snprintf(path, sizeof(path), "%s/driver/x", root);
-	assert_int_equal(mkdir(path, 0700), 0);
-	snprintf(path, sizeof(path), "%s/driver/x/driver.yaml", root);
+	snprintf(path, sizeof(path), "%s/x/driver.yaml", root);
 	file = fopen(path, "w");
 	assert_non_null(file);
 	fputs(text, file);
@@ -82,9 +80,7 @@ fixture_read(const char *text, struct manifest **manifest, const char **said)
 	if (*said == NULL)
 		*said = err.text;
 	unlink(path);
-	snprintf(path, sizeof(path), "%s/driver/x", root);
-	rmdir(path);
-	snprintf(path, sizeof(path), "%s/driver", root);
+	snprintf(path, sizeof(path), "%s/x", root);
 	rmdir(path);
 	rmdir(root);
 	return error;

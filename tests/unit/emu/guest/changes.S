@@ -1,6 +1,7 @@
 /*
- * Code that changes: written over in place, mapped elsewhere, and two address
- * spaces with different code at one address.
+ * Code that changes: written over in place, mapped elsewhere, two address spaces
+ * with different code at one address, and code written over by way of another
+ * mapping than the one that it runs in.
  */
 #include "start.inc"
 
@@ -38,6 +39,7 @@ main:
 round:	call over
 	call remap
 	call spaces
+	call alias
 	dec r13d
 	jnz round
 	ret
@@ -119,6 +121,41 @@ spaces:	mov rdi, KERN + NEW_PML4
 	jnz 1b
 	mov rsi, r12
 	mov edi, 4
+	call note
+	ret
+
+	/* Read-only where it runs; CR3 again or INVLPG after each change. */
+alias:	lea rsi, [rip + 1f]
+	mov rdi, KERN + 0xa02000
+	mov ecx, 2f - 1f
+	rep movsb
+	jmp 2f
+1:	mov eax, 1
+	jmp 3f
+	nop
+	nop
+	nop
+3:	add eax, 16
+	add eax, 32
+	ret
+2:	mov rdi, KERN + PT + 8
+	mov qword ptr [rdi], 0xa02001
+	invlpg [VA + 0x1000]
+	mov rdi, KERN + 0xa02000
+	mov ebx, VA + 0x1000
+	call rbx
+	mov r12d, eax
+	mov byte ptr [rdi + 6], 6
+	mov rax, cr3
+	mov cr3, rax
+	call rbx
+	add r12d, eax
+	mov byte ptr [rdi + 6], 0
+	invlpg [VA + 0x1000]
+	call rbx
+	add r12d, eax
+	mov rsi, r12
+	mov edi, 5
 	call note
 	ret
 

@@ -1,0 +1,182 @@
+/* Counting, joining and remembering: none of it depends on an order. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "harness/explore/tally.h"
+#include "harness/explore/visited.h"
+
+static struct outcome
+outcome_of(uint64_t cause, enum check_id id)
+{
+	struct outcome outcome = { .how = OUTCOME_WHOLE };
+
+	if (cause != 0) {
+		outcome.count = 1;
+		outcome.violation[0].cause = cause;
+		outcome.violation[0].violation.id = id;
+	}
+	return outcome;
+}
+
+static void
+add(struct tally *tally, uint32_t area, uint32_t first, uint64_t cause,
+    enum act act)
+{
+	const struct schedule schedule = { 1, { { 0, act, first, 0 } } };
+	const struct outcome none = outcome_of(0, 0),
+			     one = outcome_of(cause, CHECK_PANIC);
+
+	tally_add(
+	    tally, (struct rank){ area, first, 0 }, &schedule, &one, &none);
+}
+
+static void
+joining_keeps_the_least_rank(void **state)
+{
+	struct tally *a = calloc(3, sizeof(*a)), *b = a + 1, *joined = a + 2;
+
+	(void)state;
+	assert_non_null(a);
+	add(a, 0, 9, 77, ACT_PMI);
+	add(a, 1, 1, 77, ACT_PMI);
+	add(b, 0, 4, 77, ACT_PMI);
+	add(b, 0, 4, 77, ACT_NMI);
+	add(b, 0, 2, 88, ACT_PMI);
+	tally_join(joined, a);
+	tally_join(joined, b);
+	tally_sort(joined);
+	assert_int_equal(joined->group_count, 3);
+	assert_int_equal(joined->group[0].cause, 88);
+	assert_int_equal(joined->group[1].rank.first, 4);
+	assert_int_equal(joined->group[1].failing, 3);
+	assert_int_equal(joined->group[1].schedule.deviation[0].insns, 4);
+	assert_int_equal(joined->group[2].kinds, 1u << ACT_NMI);
+	memset(joined, 0, sizeof(*joined));
+	tally_join(joined, b);
+	tally_join(joined, a);
+	tally_sort(joined);
+	assert_int_equal(joined->group_count, 3);
+	assert_int_equal(joined->group[1].rank.first, 4);
+	assert_int_equal(joined->group[1].failing, 3);
+	free(a);
+}
+
+static void
+what_the_base_shows_needs_no_deviation(void **state)
+{
+	struct tally *tally = calloc(1, sizeof(*tally));
+	const struct schedule schedule = { 1, { { 0, ACT_PMI, 5, 0 } } };
+	const struct outcome base = outcome_of(77, CHECK_PANIC);
+	struct outcome both = outcome_of(77, CHECK_PANIC);
+
+	(void)state;
+	both.violation[1] = both.violation[0];
+	both.violation[1].cause = 78;
+	both.count = 2;
+	tally_add(tally, (struct rank){ 0, 1, 0 }, &schedule, &both, &base);
+	assert_int_equal(tally->group_count, 1);
+	assert_int_equal(tally->group[0].cause, 78);
+	assert_int_equal(outcome_beyond(&both, &base), 1);
+	free(tally);
+}
+
+static void
+more_groups_than_room_are_told(void **state)
+{
+	struct tally *tally = calloc(1, sizeof(*tally));
+
+	(void)state;
+	for (uint32_t i = 0; i < TALLY_GROUPS_MAX; i++)
+		add(tally, 0, i, 1000 + i, ACT_PMI);
+	assert_false(tally->overflow);
+	add(tally, 0, 0, 999999, ACT_PMI);
+	assert_true(tally->overflow);
+	assert_int_equal(tally->group_count, TALLY_GROUPS_MAX);
+	free(tally);
+}
+
+static void
+faults_are_counted_by_what_became_of_them(void **state)
+{
+	struct tally_area area = { .done = 0 };
+	const struct outcome none = outcome_of(0, 0);
+	struct outcome lost = outcome_of(5, CHECK_OVERWRITTEN_UNREPORTED);
+	struct outcome crash = outcome_of(6, CHECK_PAGE_FAULT);
+	struct outcome told = none;
+
+	(void)state;
+	told.reported = true;
+	told.results = 1;
+	tally_count_fault(&area, &none, &none);
+	tally_count_fault(&area, &lost, &none);
+	tally_count_fault(&area, &crash, &none);
+	tally_count_fault(&area, &told, &none);
+	tally_count_fault(&area, &lost, &lost);
+	assert_int_equal(area.tolerated, 2);
+	assert_int_equal(area.silent, 1);
+	assert_int_equal(area.broken, 1);
+	assert_int_equal(area.detected, 1);
+}
+
+static void
+states_are_met_again(void **state)
+{
+	struct visited *visited = visited_create(1000);
+	const struct outcome one = outcome_of(5, CHECK_PANIC),
+			     two = outcome_of(6, CHECK_PANIC);
+	const struct outcome *met;
+
+	(void)state;
+	assert_null(visited_meet(visited, 10));
+	assert_null(
+	    visited_meet(visited, 74)); /* the same place in the table */
+	/* A state that the current run itself has been in is not known yet. */
+	assert_null(visited_meet(visited, 10));
+	assert_true(visited_end(visited, &one));
+	met = visited_meet(visited, 74);
+	assert_non_null(met);
+	assert_int_equal(met->violation[0].cause, 5);
+	assert_null(visited_meet(visited, 11));
+	assert_true(visited_end(visited, &two));
+	assert_int_equal(visited_meet(visited, 11)->violation[0].cause, 6);
+	assert_int_equal(visited_meet(visited, 10)->violation[0].cause, 5);
+	visited_destroy(visited);
+}
+
+static void
+a_full_table_forgets_nothing(void **state)
+{
+	struct visited *visited = visited_create(4);
+	const struct outcome one = outcome_of(5, CHECK_PANIC);
+
+	(void)state;
+	for (uint64_t i = 1; i <= 9; i++)
+		assert_null(visited_meet(visited, i * 1000));
+	assert_true(visited_end(visited, &one));
+	for (uint64_t i = 1; i <= 4; i++)
+		assert_non_null(visited_meet(visited, i * 1000));
+	for (uint64_t i = 5; i <= 9; i++)
+		assert_null(visited_meet(visited, i * 1000));
+	visited_destroy(visited);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(joining_keeps_the_least_rank),
+		cmocka_unit_test(what_the_base_shows_needs_no_deviation),
+		cmocka_unit_test(more_groups_than_room_are_told),
+		cmocka_unit_test(faults_are_counted_by_what_became_of_them),
+		cmocka_unit_test(states_are_met_again),
+		cmocka_unit_test(a_full_table_forgets_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
