@@ -230,10 +230,12 @@ block_cache_forget_edges(struct block_cache *cache)
 
 /* What is decoded there from now on is what it holds now. */
 static void
-note_frame(struct block_cache *cache, uint64_t pa, uint64_t hash)
+note_frame(struct block_cache *cache, uint64_t pa, uint64_t hash, bool writable)
 {
 	for (unsigned i = 0; i < cache->frame_count; i++) {
 		if (cache->frame[i].pa == pa) {
+			cache->rewritten |= !writable &&
+			    cache->frame[i].hash != hash;
 			cache->frame[i].hash = hash;
 			return;
 		}
@@ -276,7 +278,8 @@ note_page(struct block_cache *cache, const struct walk_space *space, uint8_t id,
 		.space = id,
 		.writable = walk.writable,
 	};
-	note_frame(cache, walk.pa.u, cache->page[cache->page_count - 1].hash);
+	note_frame(cache, walk.pa.u, cache->page[cache->page_count - 1].hash,
+	    walk.writable);
 	return true;
 }
 

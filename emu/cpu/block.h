@@ -104,8 +104,9 @@ bool block_cache_select(struct block_cache *cache,
     const struct walk_space *space, const struct code_written *written);
 
 /*
- * Has block_cache_select() found other code in the same place since this was asked
- * last?  An engine may not have noticed that it was written.
+ * Has other code been found in a frame than was decoded there before, since this was
+ * asked last?  An engine may not have noticed that it was written, by way of another
+ * mapping or by the other engine.
  */
 bool block_cache_take_rewritten(struct block_cache *cache);
 

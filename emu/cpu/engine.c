@@ -193,10 +193,8 @@ engine_create(uint8_t *ram, uint64_t ram_bytes, uint64_t mmio_pa,
 
 	TZ_ASSERT(ram_bytes % MMIO_BYTES == 0 && ram_bytes <= mmio_pa);
 	TZ_ASSERT(ops->mmio_read != NULL && ops->mmio_write != NULL);
-	if (engine == NULL) {
-		tz_error(err, TZ_EIO, "out of memory for an engine");
-		return NULL;
-	}
+	if (engine == NULL)
+		return tz_error(err, TZ_EIO, "out of memory"), NULL;
 	engine->ops = *ops;
 	list_regs(engine);
 	uc_version(&major, &minor);

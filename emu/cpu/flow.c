@@ -305,7 +305,8 @@ cpu_enter_slow(struct cpu *cpu, uint64_t va, uint32_t size)
 		return;
 	}
 	block = find_block(cpu, va, size);
-	if (cpu_is_wrong_engine(cpu, block) ||
+	cpu->forget_all |= block_cache_take_rewritten(cpu->blocks);
+	if (cpu->forget_all || cpu_is_wrong_engine(cpu, block) ||
 	    (block->has_sites && !block->hooked &&
 		cpu_hook_sites(cpu, block))) {
 		stop_at(cpu, va, rep_again);

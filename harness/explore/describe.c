@@ -260,6 +260,9 @@ describe_finding(struct campaign *campaign, const struct tally_group *group,
 	/* The last run may have been one that did not show it. */
 	TZ_ASSERT(shows(small, &small->entry, &small->schedule));
 	fill_finding(small, finding);
+	finding->rank[0] = group->rank.area;
+	finding->rank[1] = group->rank.first;
+	finding->rank[2] = group->rank.second;
 	error = small_window(small, finding, err);
 	free(small);
 	return error;
@@ -273,6 +276,7 @@ describe_replay(struct setups *setups, const struct manifest *manifest,
 {
 	struct campaign_entry entry;
 	struct trial_options options = { .merge = false };
+	struct runner_counts counts;
 	struct trial place;
 	int error = campaign_entry_read(manifest, token, &entry, err);
 
@@ -289,6 +293,8 @@ describe_replay(struct setups *setups, const struct manifest *manifest,
 	runner_listen(*runner, NULL, STEPPING_NONE);
 	replayed->result = *runner_result(*runner);
 	replayed->state_hash = runner_hash(*runner);
+	runner_counts(*runner, &counts);
+	replayed->events = counts.events;
 	describe_place(*runner,
 	    replayed->outcome.count != 0
 		? replayed->outcome.violation[0].violation.rip

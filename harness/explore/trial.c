@@ -10,6 +10,7 @@
 #define POINTS_MAX       8  /* at which a run looks whether it merges */
 #define STATES_MAX       (1u << 20)
 #define SPARE_INSNS      UINT64_C(2000000)
+#define NEAR_INSNS       600 /* about an interrupt handler's length */
 
 /* The end of the current run, at which points it may merge. */
 static void
@@ -373,45 +374,62 @@ draw(uint64_t *state, uint64_t below)
 }
 
 static int
-compare_deviations(const void *a, const void *b)
+compare_boundaries(const void *a, const void *b)
 {
 	const struct boundary *const *x = a, *const *y = b;
 
 	return *x < *y ? -1 : *x > *y;
 }
 
-/* Random boundaries in their order, the acts by priorities; see trial.h. */
+/* A PMI at AT, or else a change of who runs. */
+static struct deviation
+draw_act(const struct trial *trial, const struct boundary *at, bool pmi,
+    uint64_t *state)
+{
+	unsigned cpus = runner_cpus(trial->runner);
+	uint64_t other = draw(state, cpus);
+	struct deviation deviation = { .cpu = at->cpu, .insns = at->insns };
+
+	if (pmi && (at->flags & BOUNDARY_TRIGGER)) {
+		deviation.act = ACT_PMI;
+	} else if (cpus > 1) {
+		deviation.act = ACT_SWITCH;
+		deviation.param = other == at->cpu ? (other + 1) % cpus : other;
+	} else {
+		deviation.act = (at->flags & BOUNDARY_IF) ? ACT_PREEMPT
+							  : ACT_NMI;
+	}
+	return deviation;
+}
+
+/*
+ * Random boundaries in their order, the acts by priorities; see trial.h.  In every
+ * other schedule the points after the first are near it, on its CPU: in the handler
+ * of a PMI there.
+ */
 static void
 draw_schedule(const struct trial *trial, unsigned changes, uint64_t seed,
     struct schedule *schedule)
 {
-	unsigned cpus = runner_cpus(trial->runner);
 	const struct boundary *at[SCHEDULE_MAX];
+	struct boundary near;
 	uint64_t state = seed;
+	bool is_near = draw(&state, 2) != 0;
 	uint64_t pmi;
 
 	for (unsigned i = 0; i < changes; i++)
 		at[i] = &trial->list.at[draw(&state, trial->list.count)];
-	pmi = draw(&state, changes);
-	qsort(at, changes, sizeof(at[0]), compare_deviations);
+	pmi = is_near ? 0 : draw(&state, changes);
+	qsort(at, changes, sizeof(at[0]), compare_boundaries);
+	near = *at[0];
 	schedule->count = 0;
 	for (unsigned i = 0; i < changes; i++) {
-		struct deviation *to = &schedule->deviation[schedule->count];
-		uint64_t other = draw(&state, cpus);
-
-		*to = (struct deviation){ .cpu = at[i]->cpu,
-			.insns = at[i]->insns };
-		if (i == pmi && (at[i]->flags & BOUNDARY_TRIGGER)) {
-			to->act = ACT_PMI;
-		} else if (cpus > 1) {
-			to->act = ACT_SWITCH;
-			to->param = other == at[i]->cpu ? (other + 1) % cpus
-							: other;
-		} else {
-			to->act = (at[i]->flags & BOUNDARY_IF) ? ACT_PREEMPT
-							       : ACT_NMI;
+		if (is_near && i != 0) {
+			near.insns += 1 + draw(&state, NEAR_INSNS);
+			near.flags = 0;
 		}
-		schedule->count++;
+		schedule->deviation[schedule->count++] = draw_act(
+		    trial, is_near ? &near : at[i], i == pmi, &state);
 	}
 }
 
@@ -428,7 +446,8 @@ trial_random(struct trial *trial, const struct trial_share *share,
 	     i += share->workers) {
 		struct rank rank = { area, (uint32_t)i + 1, 0 };
 
-		draw_schedule(trial, changes,
+		/* With 2 changes every other time: those bugs are common. */
+		draw_schedule(trial, changes - (unsigned)(i & 1),
 		    share->seed ^ (i + 1) * UINT64_C(0xd1342543de82ef95),
 		    &schedule);
 		trial_run(trial, &schedule, &outcome);

@@ -210,7 +210,11 @@ task_trampoline:
 	.type	copy_user, @function
 copy_user:
 	movq	%rdx, %rcx
+	shrq	$3, %rcx
 copy_user_begin:
+	rep movsq
+	movl	%edx, %ecx
+	andl	$7, %ecx
 	rep movsb
 copy_user_end:
 	xorl	%eax, %eax

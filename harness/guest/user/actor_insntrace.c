@@ -81,7 +81,7 @@ read_buffer(uint64_t fd, uint64_t descriptor)
 	if (state.written_bytes > state.size_bytes)
 		sys2(SYS_LOST, descriptor,
 		    state.written_bytes - state.size_bytes);
-	/* Something is missing, nobody knows how much. */
+	/* Stopped, or an error: something is missing, nobody knows how much. */
 	if (state.flags != 0)
 		sys2(SYS_LOST, descriptor, 0);
 	result = drain_all(&state, (uint64_t)base);
