@@ -114,7 +114,8 @@ driver_read(const char *root, const char *name, struct driver *driver,
 	snprintf(file.path, sizeof(file.path), "%s/driver.yaml", file.dir);
 	if (access(file.path, R_OK) != 0)
 		return tz_error(err, TZ_ENOENT,
-		    "%s: no such driver; see: topaz list drivers", name);
+		    "%s: no such driver: no file %s; see: topaz list drivers",
+		    name, file.path);
 	text = schema_text(file.path, &text_bytes, err);
 	if (text == NULL)
 		return -TZ_EIO;

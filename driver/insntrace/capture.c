@@ -24,11 +24,10 @@ capture_look(struct capture_progress *progress, const struct topa *topa,
 }
 
 static uint32_t
-flags_of(uint64_t status, bool unsure)
+flags_of(uint64_t status)
 {
 	return ((status & STATUS_STOPPED) != 0 ? INSNTRACE_STATE_STOPPED : 0) |
-	    ((status & STATUS_ERROR) != 0 ? INSNTRACE_STATE_ERROR : 0) |
-	    (unsure ? INSNTRACE_STATE_UNSURE : 0);
+	    ((status & STATUS_ERROR) != 0 ? INSNTRACE_STATE_ERROR : 0);
 }
 
 /* Stopped at its end, the CPU stands there or, where it has followed the END
@@ -53,13 +52,16 @@ capture_decode(const struct topa *topa, bool stop_on_full,
 
 	capture_look(&end, topa, last);
 	*state = (struct insntrace_buffer_state){
-		.flags = flags_of(last->status, end.unsure),
+		.flags = flags_of(last->status),
 		.size_bytes = size,
 		.wraps = end.wraps,
 		.status = last->status,
 	};
-	if (!topa_position(topa, last->output_base, last->mask_ptrs, &position))
+	if (!topa_intact(topa) ||
+	    !topa_position(topa, last->output_base, last->mask_ptrs, &position))
 		return INSNTRACE_INTERNAL;
+	if (end.unsure)
+		return INSNTRACE_DATA_LOSS;
 	if (stop_on_full) {
 		bool full = is_full(topa, progress, last, position);
 

@@ -26,7 +26,8 @@ void capture_look(struct capture_progress *progress, const struct topa *topa,
 /*
  * Fills all of STATE but the descriptor.  PROGRESS: as the last PMI's handler
  * left it; LAST: what Stop read.  INTERNAL: the registers name no place in
- * TOPA; the status is filled.
+ * TOPA, or that is damaged; DATA_LOSS: wraps may be missing.  Of these the status
+ * is filled.
  */
 enum insntrace_status capture_decode(const struct topa *topa, bool stop_on_full,
     const struct capture_progress *progress, const struct hw_capture *last,

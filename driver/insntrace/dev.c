@@ -115,10 +115,15 @@ process_exiting(struct process *process)
 static int
 insntrace_load(void)
 {
+	int error;
+
 	ops_init();
 	next_process_exiting = process_set_exiting(process_exiting);
-	return device_create(
+	error = device_create(
 	    INSNTRACE_PATH, &device_ops, NULL, &insntrace_device);
+	if (error != 0)
+		(void)process_set_exiting(next_process_exiting);
+	return error;
 }
 
 static void

@@ -23,7 +23,10 @@ enum insntrace_status {
 	INSNTRACE_NO_RESOURCES = 203,  /* every trace has its buffer already */
 	INSNTRACE_NOT_SUPPORTED = 204, /* thread mode, or the CPU cannot */
 	INSNTRACE_NO_MEMORY = 205,
-	INSNTRACE_INTERNAL = 206, /* the hardware's position is in no table */
+	INSNTRACE_INTERNAL = 206,  /* the hardware's position is in no table,
+				      or a table has changed */
+	INSNTRACE_DATA_LOSS = 207, /* PMIs were lost: how much was written and
+				      where it begins, nobody knows */
 };
 
 /* An ioctl's command and the structure that its argument points to. */
@@ -82,7 +85,6 @@ struct insntrace_buffer {
 
 #define INSNTRACE_STATE_STOPPED 1u /* STATUS.Stopped: full, or TraceStop */
 #define INSNTRACE_STATE_ERROR   2u /* STATUS.Error: an operational error */
-#define INSNTRACE_STATE_UNSURE  4u /* PMIs were lost: wraps may be missing */
 
 /*
  * As the last Stop left it.  The buffer holds the last min(written, size)

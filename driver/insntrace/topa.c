@@ -67,14 +67,15 @@ topa_bytes(const struct topa *topa)
 	return topa->chunk_count * topa_chunk_bytes(topa);
 }
 
-/* The tables themselves are the list of the chunks. */
+/* The own tables are the list of the chunks: what is freed and mapped does not
+ * depend on memory that the hardware works with. */
 static uint64_t *
 chunk_entry(const struct topa *topa, uint32_t index)
 {
 	const struct topa_table *table =
 	    &topa->table[index / TOPA_TABLE_CHUNKS];
 
-	return &table->entry[index % TOPA_TABLE_CHUNKS];
+	return &table->own[index % TOPA_TABLE_CHUNKS];
 }
 
 uint64_t
@@ -91,16 +92,20 @@ build_tables(struct topa *topa, const struct topa_memory *memory)
 	while (left != 0) {
 		uint32_t count = left < TOPA_TABLE_CHUNKS ? left
 							  : TOPA_TABLE_CHUNKS;
-		uint64_t *entry = memory->alloc(
-		    memory->arg, table_pages(count), 1);
+		uint64_t pages = table_pages(count);
+		struct topa_table *table = &topa->table[topa->table_count];
 
-		if (entry == NULL)
-			return false;
-		topa->table[topa->table_count++] = (struct topa_table){
-			.entry = entry,
-			.pa = memory->va_to_pa(memory->arg, entry),
+		*table = (struct topa_table){
+			.entry = memory->alloc(memory->arg, pages, 1),
 			.chunk_count = count,
 		};
+		if (table->entry == NULL)
+			return false;
+		table->pa = memory->va_to_pa(memory->arg, table->entry);
+		topa->table_count++;
+		table->own = memory->alloc(memory->arg, pages, 1);
+		if (table->own == NULL)
+			return false;
 		left -= count;
 	}
 	return true;
@@ -130,7 +135,7 @@ link_tables(struct topa *topa)
 		const struct topa_table *table = &topa->table[i];
 		uint32_t next = (i + 1) % topa->table_count;
 
-		table->entry[table->chunk_count] = end_entry(
+		table->own[table->chunk_count] = end_entry(
 		    topa->table[next].pa);
 	}
 }
@@ -154,6 +159,31 @@ mark_chunks(struct topa *topa, bool stop_on_full)
 	}
 }
 
+static void
+publish(struct topa *topa)
+{
+	for (uint32_t i = 0; i < topa->table_count; i++) {
+		const struct topa_table *table = &topa->table[i];
+
+		for (uint32_t j = 0; j <= table->chunk_count; j++)
+			table->entry[j] = table->own[j];
+	}
+}
+
+bool
+topa_intact(const struct topa *topa)
+{
+	for (uint32_t i = 0; i < topa->table_count; i++) {
+		const struct topa_table *table = &topa->table[i];
+
+		for (uint32_t j = 0; j <= table->chunk_count; j++) {
+			if (table->entry[j] != table->own[j])
+				return false;
+		}
+	}
+	return true;
+}
+
 bool
 topa_build(struct topa *topa, uint32_t chunk_count, uint32_t chunk_order,
     bool stop_on_full, const struct topa_memory *memory)
@@ -168,26 +198,36 @@ topa_build(struct topa *topa, uint32_t chunk_count, uint32_t chunk_order,
 	}
 	link_tables(topa);
 	mark_chunks(topa, stop_on_full);
+	publish(topa);
 	return true;
+}
+
+static void
+free_table(
+    const struct topa *topa, uint32_t index, const struct topa_memory *memory)
+{
+	const struct topa_table *table = &topa->table[index];
+	uint64_t pages = table_pages(table->chunk_count);
+
+	memory->free(memory->arg, table->pa, pages);
+	if (table->own == NULL)
+		return;
+	for (uint32_t i = 0; i < table->chunk_count; i++) {
+		uint64_t pa = entry_pa(table->own[i]);
+
+		if (pa != 0)
+			memory->free(memory->arg, pa, chunk_pages(topa));
+	}
+	memory->free(
+	    memory->arg, memory->va_to_pa(memory->arg, table->own), pages);
 }
 
 /* Also of what was built in part: tables are zeroed, no chunk is at 0. */
 void
 topa_free(struct topa *topa, const struct topa_memory *memory)
 {
-	for (uint32_t i = 0; i < topa->table_count; i++) {
-		const struct topa_table *table = &topa->table[i];
-
-		for (uint32_t j = 0; j < table->chunk_count; j++) {
-			uint64_t pa = entry_pa(table->entry[j]);
-
-			if (pa != 0)
-				memory->free(
-				    memory->arg, pa, chunk_pages(topa));
-		}
-		memory->free(
-		    memory->arg, table->pa, table_pages(table->chunk_count));
-	}
+	for (uint32_t i = 0; i < topa->table_count; i++)
+		free_table(topa, i, memory);
 	*topa = (struct topa){ .chunk_count = 0 };
 }
 

@@ -37,7 +37,8 @@ struct topa {
 	uint32_t chunk_count, chunk_order;
 	uint32_t table_count;
 	struct topa_table {
-		uint64_t *entry;
+		uint64_t *entry; /* the hardware's */
+		uint64_t *own;   /* the same, for no one else's eyes */
 		uint64_t pa;
 		uint32_t chunk_count; /* its own; the END entry follows them */
 	} table[TOPA_TABLES_MAX];
@@ -50,6 +51,9 @@ struct topa {
 bool topa_build(struct topa *topa, uint32_t chunk_count, uint32_t chunk_order,
     bool stop_on_full, const struct topa_memory *memory);
 void topa_free(struct topa *topa, const struct topa_memory *memory);
+
+/* Is every entry as it was built? */
+bool topa_intact(const struct topa *topa);
 
 uint64_t topa_chunk_bytes(const struct topa *topa);
 uint64_t topa_bytes(const struct topa *topa);

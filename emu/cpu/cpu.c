@@ -482,8 +482,8 @@ cpu_trace_on(const struct cpu *cpu)
 {
 	uint64_t ctl = 0;
 
-	TZ_ASSERT(pt_unit_rdmsr(cpu->unit, 0x570, &ctl) == FAULT_NONE);
-	return ctl & 1;
+	/* A CPU without PT has no such MSR. */
+	return pt_unit_rdmsr(cpu->unit, 0x570, &ctl) == FAULT_NONE && (ctl & 1);
 }
 
 uint64_t

@@ -112,7 +112,7 @@ keep_stream(const struct check_stream *stream, uint64_t hash)
 {
 	const bool facts[] = { stream->fresh, stream->unsure, stream->blurred,
 		stream->missing, stream->asked, stream->drained, stream->to_end,
-		stream->written, stream->any_int };
+		stream->written, stream->any_int, stream->before.written };
 
 	hash = keep_mix(hash, stream->key);
 	hash = keep_mix(
@@ -121,6 +121,8 @@ keep_stream(const struct check_stream *stream, uint64_t hash)
 	hash = keep_unread(&stream->unread, hash);
 	hash = keep_unread(&stream->kept, hash);
 	hash = keep_mix(hash, stream->owed);
+	hash = keep_mix(hash, stream->before.overwritten);
+	hash = keep_mix(hash, stream->before.lost);
 	for (unsigned i = 0; i < TALLY_COUNT; i++)
 		hash = keep_mix(hash, stream->tally[i].bytes);
 	return keep_mix(hash, keep_bits(facts, TZ_ARRAY_LEN(facts)));

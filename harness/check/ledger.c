@@ -239,7 +239,9 @@ ledger_lost(struct check *check, const struct event *event)
 	if (index == CHECK_STREAMS_MAX)
 		return;
 	stream = &check->core.stream[index];
-	stream->unread.lost += event->c;
+	/* What was written to a buffer that nobody named is not known. */
+	if (stream->page_count != 0)
+		stream->unread.lost += event->c;
 	/* 0: something is missing, nobody knows how much. */
 	if (event->c == 0)
 		stream->unsure = true;
@@ -267,6 +269,20 @@ ledger_is_tracing(const struct check *check, unsigned stream)
 	return false;
 }
 
+static void
+ledger_go_on(struct check_stream *stream)
+{
+	struct check_unread *unread = &stream->unread;
+
+	for (uint32_t i = 0; i < unread->count; i++)
+		unread->segment[i].old = false;
+	unread->overwritten += stream->before.overwritten;
+	unread->lost += stream->before.lost;
+	if (stream->fresh)
+		stream->written = stream->before.written;
+	stream->fresh = false;
+}
+
 void
 ledger_call_end(struct check *check, const struct event *event)
 {
@@ -281,9 +297,7 @@ ledger_call_end(struct check *check, const struct event *event)
 		stream->asked = true;
 		/* The start was refused: the session goes on. */
 		if (actor != NULL && actor->ages && (int64_t)event->c < 0) {
-			for (uint32_t j = 0; j < stream->unread.count; j++)
-				stream->unread.segment[j].old = false;
-			stream->fresh = false;
+			ledger_go_on(stream);
 		}
 	}
 }
@@ -303,6 +317,9 @@ check_starting(struct check *check)
 		ledger_settle(check, i, true);
 		for (uint32_t j = 0; j < stream->unread.count; j++)
 			stream->unread.segment[j].old = true;
+		stream->before.overwritten = stream->unread.overwritten;
+		stream->before.lost = stream->unread.lost;
+		stream->before.written = stream->written;
 		stream->unread.overwritten = stream->unread.lost = 0;
 		stream->unsure = false;
 		stream->fresh = stream->written = true;

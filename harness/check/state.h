@@ -69,7 +69,11 @@ struct check_stream {
 	uint32_t high;               /* the end of what was ever written */
 	struct check_unread unread, kept;
 	uint64_t owed; /* unreported bytes that somebody has asked for */
-	bool fresh;    /* nothing was written in this session */
+	struct {
+		uint64_t overwritten, lost;
+		bool written;
+	} before;     /* the start, in case that it is refused */
+	bool fresh;   /* nothing was written in this session */
 	bool unsure;  /* the unit stopped by itself: bytes are lost uncounted */
 	bool blurred; /* too much at once: not judged any more */
 	bool missing; /* somebody collected after bytes were overwritten */

@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <jansson.h>
+
 #include "harness/cmd/campaign_options.h"
 #include "harness/explore/describe.h"
 #include "harness/explore/pool.h"
@@ -242,6 +244,12 @@ campaign_do(struct campaign_input *input, struct workshop **workshop,
 	struct teller teller = { .mode = choose_mode(input->progress) };
 	int error = workshop_open(&input->workshop, workshop, err);
 
+	/* What cannot be read or written is to be said before the work. */
+	if (error == 0 && input->baseline != NULL)
+		error = report_baseline_read(
+		    input->baseline, &report->baseline, err);
+	if (error == 0)
+		error = make_folder(input->output, err);
 	if (error != 0)
 		return error;
 	report->summary = calloc(1, sizeof(*report->summary));
@@ -262,9 +270,7 @@ campaign_do(struct campaign_input *input, struct workshop **workshop,
 	    workshop_sha256(*workshop));
 	write_command(input, report->summary);
 	describe_coverage(campaign, report->summary);
-	error = make_folder(input->output, err);
-	if (error == 0)
-		error = describe_all(campaign, input, report, err);
+	error = describe_all(campaign, input, report, err);
 	if (teller.mode == PROGRESS_BAR)
 		fputc('\n', stderr);
 	return error != 0 ? error
@@ -281,6 +287,7 @@ campaign_report_free(struct campaign_report *report)
 	if (report->summary != NULL)
 		free(report->summary->finding);
 	free(report->summary);
+	report_baseline_free(&report->baseline);
 	*report = (struct campaign_report){ .story = NULL };
 }
 
@@ -306,6 +313,39 @@ print_finding(const struct campaign_input *input,
 	return error;
 }
 
+bool
+campaign_found(
+    const struct campaign_input *input, const struct campaign_report *report)
+{
+	struct report_comparison comparison;
+
+	if (input->baseline == NULL)
+		return report->summary->finding_count != 0;
+	report_baseline_compare(
+	    &report->baseline, report->summary, &comparison);
+	return comparison.new_count != 0;
+}
+
+int
+campaign_print_comparison(const struct report_baseline *baseline,
+    const struct finding_summary *summary, bool json, struct tz_error *err)
+{
+	struct report_comparison comparison;
+	json_t *line;
+
+	if (!json)
+		return report_text_comparison(stdout, baseline, summary, err);
+	report_baseline_compare(baseline, summary, &comparison);
+	line = json_pack("{s:i, s:s, s:I, s:I, s:I}", "schema", REPORT_SCHEMA,
+	    "kind", "comparison", "new", (json_int_t)comparison.new_count,
+	    "fixed", (json_int_t)comparison.fixed_count, "still",
+	    (json_int_t)comparison.still_count);
+	json_dumpf(line, stdout, JSON_SORT_KEYS | JSON_COMPACT);
+	putchar('\n');
+	json_decref(line);
+	return 0;
+}
+
 int
 campaign_print(const struct campaign_input *input,
     const struct campaign_report *report, struct tz_error *err)
@@ -313,13 +353,17 @@ campaign_print(const struct campaign_input *input,
 	int error = 0;
 
 	if (input->json)
-		return report_json(stdout, report->summary, err);
-	for (size_t i = 0; error == 0 && i < report->summary->finding_count;
+		error = report_json(stdout, report->summary, err);
+	for (size_t i = 0;
+	     error == 0 && !input->json && i < report->summary->finding_count;
 	     i++)
 		error = print_finding(input, report, i, err);
-	if (error == 0)
+	if (error == 0 && !input->json)
 		error = report_text_coverage(stdout, report->summary, err);
-	if (error == 0)
+	if (error == 0 && input->baseline != NULL)
+		error = campaign_print_comparison(
+		    &report->baseline, report->summary, input->json, err);
+	if (error == 0 && !input->json)
 		error = report_text_last(stdout, report->summary, err);
 	return error;
 }

@@ -312,6 +312,9 @@ campaign_input_read(struct campaign_input *input, struct tz_error *err)
 	    strlen(text) >= sizeof(input->subject))
 		return tz_error(err, TZ_EUSAGE,
 		    "'%s': not DRIVER[/SCENARIO] or DRIVER[@CPUS]=STEPS", text);
+	if (text[length] == '/' && text[length + 1] == '\0')
+		return tz_error(
+		    err, TZ_EUSAGE, "'%s': no scenario after the '/'", text);
 	memcpy(input->driver, text, length);
 	input->driver[length] = '\0';
 	input->workshop.driver = input->driver;

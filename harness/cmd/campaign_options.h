@@ -9,6 +9,7 @@
 
 #include "harness/explore/campaign.h"
 #include "harness/explore/finding.h"
+#include "harness/report/report.h"
 
 enum progress_mode {
 	PROGRESS_AUTO,
@@ -41,6 +42,7 @@ int campaign_input_read(struct campaign_input *input, struct tz_error *err);
 struct campaign_report {
 	struct finding_summary *summary;
 	struct finding_story *story; /* of each finding */
+	struct report_baseline baseline;
 };
 
 /*
@@ -52,9 +54,17 @@ int campaign_do(struct campaign_input *input, struct workshop **workshop,
     struct tz_error *err);
 void campaign_report_free(struct campaign_report *report);
 
-/* The blocks of all findings, coverage and the last line. */
+/* The blocks of all findings, coverage, what the baseline lacks, the last line. */
 int campaign_print(const struct campaign_input *input,
     const struct campaign_report *report, struct tz_error *err);
+
+/* Is there a finding that the baseline, if one was given, does not know? */
+bool campaign_found(
+    const struct campaign_input *input, const struct campaign_report *report);
+
+/* What is new, fixed and known, as text or as a line of JSON. */
+int campaign_print_comparison(const struct report_baseline *baseline,
+    const struct finding_summary *summary, bool json, struct tz_error *err);
 
 /* A number with an optional K or M; ends the process if it is none. */
 uint64_t campaign_number(const char *option, const char *text);

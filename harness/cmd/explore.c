@@ -6,7 +6,6 @@
 
 #include "harness/cmd/campaign_options.h"
 #include "harness/cmd/cmd.h"
-#include "harness/report/report.h"
 
 static const struct argp_child children[] = { { &campaign_argp, 0, NULL, 0 },
 	{ NULL, 0, NULL, 0 } };
@@ -29,7 +28,7 @@ exit_code(const struct campaign_input *input, const struct campaign *campaign,
 {
 	uint64_t done = 0, unmodelled = 0;
 
-	if (report->summary->finding_count != 0)
+	if (campaign_found(input, report))
 		return CMD_FINDING;
 	for (size_t i = 0; i < campaign->area_count; i++) {
 		done += campaign->tally->area[i].done;

@@ -124,14 +124,15 @@ cmd_faults(int argc, char **argv)
 	if (campaign_input_read(&input, &err) != 0 ||
 	    campaign_do(&input, &workshop, &campaign, &report, &err) != 0) {
 		code = cmd_fail(&err);
-	} else if (input.json) {
-		print_json(&campaign, &report);
 	} else {
-		print_table(&campaign, &report);
+		if (input.json)
+			print_json(&campaign, &report);
+		else
+			print_table(&campaign, &report);
 		if (campaign_print(&input, &report, &err) != 0)
 			code = cmd_fail(&err);
 	}
-	if (code == CMD_OK && report.summary->finding_count != 0)
+	if (code == CMD_OK && campaign_found(&input, &report))
 		code = CMD_FINDING;
 	campaign_report_free(&report);
 	campaign_close(&campaign);

@@ -10,18 +10,19 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "harness/cmd/campaign_options.h"
 #include "harness/cmd/cmd.h"
 #include "harness/report/report.h"
 
 #define SHARDS_MAX 4096
 
-enum { OPT_JUNIT = 256, OPT_SARIF, OPT_HTML, OPT_DIFF };
+enum { OPT_JUNIT = 256, OPT_SARIF, OPT_DIFF, OPT_JSON };
 
 struct merge_input {
 	const char *output, *junit, *sarif, *diff;
 	const char *folder[SHARDS_MAX];
 	size_t count;
-	bool json, html;
+	bool json;
 };
 
 static error_t
@@ -39,13 +40,10 @@ parse_one(int key, char *arg, struct argp_state *state)
 	case OPT_SARIF:
 		input->sarif = arg;
 		return 0;
-	case OPT_HTML:
-		input->html = true;
-		return 0;
 	case OPT_DIFF:
 		input->diff = arg;
 		return 0;
-	case 'j':
+	case OPT_JSON:
 		input->json = true;
 		return 0;
 	case ARGP_KEY_ARG:
@@ -122,7 +120,8 @@ cmd_merge(int argc, char **argv)
 {
 	static const struct argp_option options[] = {
 		{ "output", 'o', "DIR", 0, "Where the joined reports go", 0 },
-		{ "json", 'j', NULL, 0, "Print JSON lines instead of text", 0 },
+		{ "json", OPT_JSON, NULL, 0, "Print JSON lines instead of text",
+		    0 },
 		{ NULL, 0, NULL, 0, NULL, 0 },
 	};
 	static const struct argp argp = { options, parse_one, "DIR...",
@@ -153,8 +152,8 @@ cmd_merge(int argc, char **argv)
 
 /* What is new, fixed and still there since the findings in another folder. */
 static int
-print_diff(
-    const struct finding_summary *now, const char *folder, struct tz_error *err)
+print_diff(const struct finding_summary *now, const char *folder, bool json,
+    struct tz_error *err)
 {
 	struct finding_summary *before = calloc(1, sizeof(*before));
 	struct report_baseline baseline = { .count = 0 };
@@ -170,7 +169,7 @@ print_diff(
 	if (error == 0)
 		error = report_baseline_read(path, &baseline, err);
 	if (error == 0)
-		error = report_text_comparison(stdout, &baseline, now, err);
+		error = campaign_print_comparison(&baseline, now, json, err);
 	report_baseline_free(&baseline);
 	if (fd >= 0)
 		remove(path);
@@ -191,7 +190,7 @@ write_forms(const struct merge_input *input,
 	if (error == 0 && input->sarif != NULL)
 		error = report_sarif(input->sarif, summary, NULL, err);
 	if (error == 0 && input->diff != NULL)
-		return print_diff(summary, input->diff, err);
+		return print_diff(summary, input->diff, input->json, err);
 	return error == 0 ? print_all(summary, input->json, err) : error;
 }
 
@@ -201,7 +200,8 @@ cmd_report(int argc, char **argv)
 	static const struct argp_option options[] = {
 		{ "junit", OPT_JUNIT, "FILE", 0, "Write JUnit's XML", 0 },
 		{ "sarif", OPT_SARIF, "FILE", 0, "Write SARIF 2.1.0", 0 },
-		{ "json", 'j', NULL, 0, "Print JSON lines instead of text", 0 },
+		{ "json", OPT_JSON, NULL, 0, "Print JSON lines instead of text",
+		    0 },
 		{ "diff", OPT_DIFF, "DIR", 0,
 		    "Compare with the findings in DIR, an earlier time", 0 },
 		{ NULL, 0, NULL, 0, NULL, 0 },

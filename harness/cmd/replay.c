@@ -241,7 +241,7 @@ replay(const struct replay_input *input, struct workshop *workshop,
 /* The token's driver must be this one, to the byte. */
 static int
 check_token(struct workshop *workshop, const struct token *token,
-    const char *driver, struct tz_error *err)
+    const char *driver, bool from, struct tz_error *err)
 {
 	uint16_t check = 0;
 
@@ -251,9 +251,10 @@ check_token(struct workshop *workshop, const struct token *token,
 		return CMD_OK;
 	fprintf(stderr,
 	    "topaz: the token was recorded with another %s: check %04x, this "
-	    "one (source sha256 %.12s) has %04x; a folder of findings has the "
-	    "objects: --from DIR\n",
-	    driver, token->check, workshop_sha256(workshop), check);
+	    "one (source sha256 %.12s) has %04x; %s\n",
+	    driver, token->check, workshop_sha256(workshop), check,
+	    from ? "its manifest or topaz itself is another"
+		 : "a folder of findings has the objects: --from DIR");
 	return CMD_DIVERGED;
 }
 
@@ -279,7 +280,8 @@ cmd_replay(int argc, char **argv)
 	input.workshop.profile = token.profile;
 	if (workshop_open(&input.workshop, &workshop, &err) != 0)
 		return cmd_fail(&err);
-	code = check_token(workshop, &token, driver, &err);
+	code = check_token(
+	    workshop, &token, driver, input.workshop.objects != NULL, &err);
 	if (code == CMD_OK)
 		code = replay(&input, workshop, &token, &err);
 	workshop_close(workshop);

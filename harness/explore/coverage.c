@@ -143,7 +143,9 @@ describe_coverage(
 		line->total += area->total != 0 ? area->total : tally->done;
 		line->merged += tally->merged;
 		line->failing += tally->failing;
-		describe_how(campaign, area, line->how);
+		/* Where areas share a line, it is no more than the least of them. */
+		if (line->how[0] == '\0' || area->keep < TRIAL_KEEP_ALL)
+			describe_how(campaign, area, line->how);
 		summary->schedules += tally->done;
 	}
 }

@@ -59,6 +59,7 @@ outcome_read(struct runner *runner, struct outcome *outcome)
 	outcome->how = runner_result(runner)->end == MACHINE_UNMODELLED
 	    ? OUTCOME_UNMODELLED
 	    : OUTCOME_WHOLE;
+	outcome->end = runner_result(runner)->end;
 	outcome->count = 0;
 	for (size_t i = 0; i < check_count(check) && i < OUTCOME_MAX; i++) {
 		struct outcome_violation *to =
@@ -67,7 +68,7 @@ outcome_read(struct runner *runner, struct outcome *outcome)
 		to->violation = *check_at(check, i);
 		to->cause = outcome_cause(runner, &to->violation);
 	}
-	runner_report(runner, &outcome->results, &outcome->reported);
+	runner_report(runner, &outcome->results, &outcome->reports);
 }
 
 bool

@@ -18,13 +18,14 @@ enum outcome_how {
 
 struct outcome {
 	enum outcome_how how;
+	enum machine_end end; /* excused or not */
 	unsigned count;
 	struct outcome_violation {
 		uint64_t cause; /* of check, place and kind of message */
 		struct check_violation violation;
 	} violation[OUTCOME_MAX];
 	uint64_t results; /* hash of what the operations returned */
-	bool reported;    /* the driver told of a loss or an error */
+	unsigned reports; /* how often it told of a loss or an error */
 };
 
 /* The verdict on the run that has just ended. */

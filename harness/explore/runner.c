@@ -36,7 +36,7 @@ note_call_end(struct runner *runner, const struct event *event)
 	runner->now.results = (runner->now.results ^ event->a << 56 ^
 				  (event->c & 0xffffff)) *
 	    UINT64_C(0x100000001b3);
-	runner->now.reported |= (int64_t)event->c < 0;
+	runner->now.reports += (int64_t)event->c < 0;
 	if (step >= runner->sequence.count || (int64_t)event->c < 0)
 		return;
 	flags = sequence_flags(manifest, &runner->sequence, step);
@@ -79,7 +79,7 @@ on_event(void *arg, const struct event *event)
 	if (event->kind == EVENT_CALL_END)
 		note_call_end(runner, event);
 	if (event->kind == EVENT_LOST)
-		runner->now.reported = true;
+		runner->now.reports++;
 	if (event->kind == EVENT_BUFFER && event->a < MACHINE_CPUS_MAX)
 		runner->now.started_cpus |= 1u << event->a;
 	if (runner->points &&
@@ -300,10 +300,10 @@ runner_counts(const struct runner *runner, struct runner_counts *counts)
 }
 
 void
-runner_report(const struct runner *runner, uint64_t *results, bool *reported)
+runner_report(const struct runner *runner, uint64_t *results, unsigned *reports)
 {
 	*results = runner->now.results;
-	*reported = runner->now.reported;
+	*reports = runner->now.reports;
 }
 
 uint64_t

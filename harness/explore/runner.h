@@ -113,10 +113,10 @@ struct runner_counts {
 };
 void runner_counts(const struct runner *runner, struct runner_counts *counts);
 
-/* A hash of what the operations returned, and whether the driver told of a loss or
- * an error: LOST, or an operation that failed. */
+/* A hash of what the operations returned, and how often the driver told of a loss
+ * or an error: LOST, or an operation that failed. */
 void runner_report(
-    const struct runner *runner, uint64_t *results, bool *reported);
+    const struct runner *runner, uint64_t *results, unsigned *reports);
 
 /* An absolute count of CPU's instructions, since the run's begin. */
 uint64_t runner_relative(

@@ -14,7 +14,8 @@
 struct progress {
 	uint64_t events, points;
 	uint64_t results; /* hash of what the operations returned */
-	bool over, reported;
+	bool over;
+	unsigned reports;
 	unsigned started_cpus; /* whose buffers are mapped, one bit each */
 	unsigned console_bytes;
 };

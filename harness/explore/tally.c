@@ -117,7 +117,7 @@ void
 tally_count_fault(struct tally_area *area, const struct outcome *outcome,
     const struct outcome *base)
 {
-	bool broken = false;
+	bool broken = outcome->end != base->end;
 
 	for (unsigned i = 0; i < outcome->count; i++) {
 		const struct outcome_violation *one = &outcome->violation[i];
@@ -129,7 +129,7 @@ tally_count_fault(struct tally_area *area, const struct outcome *outcome,
 		area->broken++;
 	else if (outcome_beyond(outcome, base) != 0)
 		area->silent++;
-	else if (outcome->reported && outcome->results != base->results)
+	else if (outcome->reports > base->reports)
 		area->detected++;
 	else
 		area->tolerated++;

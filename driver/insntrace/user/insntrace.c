@@ -38,6 +38,8 @@ status_text(int64_t status)
 		return "NO_MEMORY";
 	case INSNTRACE_INTERNAL:
 		return "INTERNAL";
+	case INSNTRACE_DATA_LOSS:
+		return "DATA_LOSS";
 	default:
 		return "error";
 	}
@@ -210,12 +212,11 @@ report(uint32_t descriptor)
 		sys2(SYS_LOST, descriptor, lost);
 	drain_buffer(&state);
 	user_printf("insntrace: CPU %u: %u bytes written, %u wraps, "
-		    "%u drained, %u lost%s%s%s\n",
+		    "%u drained, %u lost%s%s\n",
 	    (uint64_t)descriptor, state.written_bytes, state.wraps,
 	    state.written_bytes - lost, lost,
 	    (state.flags & INSNTRACE_STATE_STOPPED) != 0 ? ", stopped" : "",
-	    (state.flags & INSNTRACE_STATE_ERROR) != 0 ? ", error" : "",
-	    (state.flags & INSNTRACE_STATE_UNSURE) != 0 ? ", unsure" : "");
+	    (state.flags & INSNTRACE_STATE_ERROR) != 0 ? ", error" : "");
 	if ((state.flags & INSNTRACE_STATE_ERROR) != 0)
 		any_error = true;
 }

@@ -111,8 +111,7 @@ faults_are_counted_by_what_became_of_them(void **state)
 	struct outcome told = none;
 
 	(void)state;
-	told.reported = true;
-	told.results = 1;
+	told.reports = 1;
 	tally_count_fault(&area, &none, &none);
 	tally_count_fault(&area, &lost, &none);
 	tally_count_fault(&area, &crash, &none);

@@ -17,10 +17,13 @@
 #define STATUS_ERROR   0x10
 #define STATUS_STOPPED 0x20
 
+/* As the hardware sees them, and as the driver does. */
+static uint64_t entries[3], own[3];
+
 static const struct topa topa = {
 	.chunk_count = 2,
 	.table_count = 1,
-	.table = { { .pa = TABLE_PA, .chunk_count = 2 } },
+	.table = { { entries, own, TABLE_PA, 2 } },
 };
 
 /* Entry INDEX, OFFSET bytes in it. */
@@ -157,17 +160,31 @@ a_filter_that_stops_leaves_a_part(void **unused)
 }
 
 static void
-what_goes_wrong_shows(void **unused)
+an_operational_error_shows(void **unused)
 {
-	struct capture_progress progress = { .unsure = true };
+	struct capture_progress progress = { .position = 0 };
 
 	(void)unused;
-	assert_int_equal(decode(false, &progress, seen(0, 0, 0)).flags,
-	    INSNTRACE_STATE_UNSURE);
-	progress.unsure = false;
 	assert_int_equal(
 	    decode(false, &progress, seen(0, 0, STATUS_ERROR)).flags,
 	    INSNTRACE_STATE_ERROR);
+}
+
+static void
+what_is_not_known_is_not_told(void **unused)
+{
+	struct capture_progress progress = { .unsure = true };
+	struct hw_capture last = seen(0, 5, 0);
+	struct insntrace_buffer_state state;
+
+	(void)unused;
+	assert_int_equal(capture_decode(&topa, false, &progress, &last, &state),
+	    INSNTRACE_DATA_LOSS);
+	assert_int_equal(state.written_bytes, 0);
+	entries[1] ^= 1;
+	assert_int_equal(capture_decode(&topa, false, &progress, &last, &state),
+	    INSNTRACE_INTERNAL);
+	entries[1] ^= 1;
 }
 
 static void
@@ -196,7 +213,8 @@ main(void)
 		cmocka_unit_test(merged_looks_hide_no_wrap),
 		cmocka_unit_test(a_look_alone_fills_no_buffer),
 		cmocka_unit_test(a_filter_that_stops_leaves_a_part),
-		cmocka_unit_test(what_goes_wrong_shows),
+		cmocka_unit_test(an_operational_error_shows),
+		cmocka_unit_test(what_is_not_known_is_not_told),
 		cmocka_unit_test(pointers_into_nothing_are_an_error),
 	};
 

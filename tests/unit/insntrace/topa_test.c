@@ -271,7 +271,7 @@ addresses_keep_all_their_bits(void **state)
 		assert_int_equal(topa.table[0].pa, places[i]);
 		check_chain(&topa, false);
 		assert_int_equal(
-		    topa_chunk_pa(&topa, 2047), fake.block[2049].pa);
+		    topa_chunk_pa(&topa, 2047), fake.block[fake.count - 1].pa);
 		destroy(&topa);
 	}
 }
@@ -279,7 +279,7 @@ addresses_keep_all_their_bits(void **state)
 static void
 a_build_that_runs_out_of_memory_frees_all(void **state)
 {
-	static const unsigned limits[] = { 0, 1, 2, 3, 100, 2049 };
+	static const unsigned limits[] = { 0, 1, 2, 3, 4, 5, 100, 2051 };
 	struct topa topa;
 
 	(void)state;
@@ -296,6 +296,27 @@ static uint64_t
 ptrs(uint64_t index, uint64_t offset)
 {
 	return offset << 32 | index << 7 | 0x7f;
+}
+
+static void
+a_table_that_changed_is_noticed_and_freed(void **state)
+{
+	struct topa topa;
+
+	(void)state;
+	start(0x100000);
+	build(&topa, 2050, 0, false);
+	assert_true(topa_intact(&topa));
+	for (uint32_t i = 0; i <= 2047; i += 23) {
+		topa.table[0].entry[i] ^= PAGE;
+		assert_false(topa_intact(&topa));
+		topa.table[0].entry[i] ^= PAGE;
+	}
+	assert_true(topa_intact(&topa));
+	topa.table[1].entry[3] ^= STOP;
+	assert_false(topa_intact(&topa));
+	topa.table[0].entry[7] = 0;
+	destroy(&topa);
 }
 
 /* 4 GiB of chunks: sizes and positions take more than 32 bits. */
@@ -378,6 +399,7 @@ main(void)
 		    chunks_of_every_order_are_aligned_to_their_size),
 		cmocka_unit_test(addresses_keep_all_their_bits),
 		cmocka_unit_test(a_build_that_runs_out_of_memory_frees_all),
+		cmocka_unit_test(a_table_that_changed_is_noticed_and_freed),
 		cmocka_unit_test(a_large_buffer_keeps_its_size),
 		cmocka_unit_test(every_place_in_the_tables_has_one_position),
 		cmocka_unit_test(a_place_outside_the_tables_has_no_position),

@@ -1,0 +1,458 @@
+/*
+ * Goal: what a campaign finds depends on driver, options and seed alone, and every
+ * token that it gives replays exactly.  Method: small campaigns of the broken
+ * driver of broken.h, run in several ways and compared; the program itself for what
+ * it refuses.
+ */
+#include "tests/whole/broken.h"
+#include "tests/whole/campaigns.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include <cmocka.h>
+
+#include "harness/explore/describe.h"
+#include "harness/explore/faults.h"
+#include "harness/explore/setups.h"
+#include "harness/report/report.h"
+
+#define BUDGET  1200
+#define REPLAYS 100
+
+static const char *topaz; /* the program */
+static struct workshop *workshop;
+static struct finding_summary *found; /* by one job, seed 0 */
+
+static void
+drop(struct finding_summary *summary)
+{
+	report_summary_free(summary);
+	free(summary);
+}
+
+static int
+open_all(void **state)
+{
+	const struct campaign_options options = campaigns_options(BUDGET);
+
+	(void)state;
+	workshop = broken_workshop();
+	found = campaigns_run(workshop, &options);
+	return 0;
+}
+
+static int
+close_all(void **state)
+{
+	(void)state;
+	drop(found);
+	workshop_close(workshop);
+	return 0;
+}
+
+static void
+the_faults_that_were_put_in_are_found(void **state)
+{
+	bool pmi = false, freed = false;
+
+	(void)state;
+	for (size_t i = 0; i < found->finding_count; i++) {
+		const struct finding *finding = &found->finding[i];
+
+		print_message("%s (%s): %s\n", finding->message, finding->kinds,
+		    finding->token);
+		pmi |= strcmp(finding->kinds, "pmi") == 0 &&
+		    strstr(finding->message, "LVT entry masked") != NULL;
+		freed |= strcmp(finding->kinds, "cpu") == 0 &&
+		    strstr(finding->message, "use after free") != NULL;
+	}
+	assert_true(pmi);
+	assert_true(freed);
+}
+
+static void
+jobs_do_not_matter(void **state)
+{
+	struct campaign_options options = campaigns_options(BUDGET);
+	struct finding_summary *other;
+
+	(void)state;
+	options.jobs = 3;
+	other = campaigns_run(workshop, &options);
+	campaigns_assert_equal(found, other);
+	assert_int_equal(found->schedules, other->schedules);
+	drop(other);
+}
+
+static void
+shards_together_find_the_same(void **state)
+{
+	struct campaign_options options = campaigns_options(BUDGET);
+	struct finding_summary *all = NULL, *other;
+	struct tz_error err = { "" };
+
+	(void)state;
+	options.shards = 3;
+	for (options.shard = 3; options.shard != 0; options.shard--) {
+		other = campaigns_run(workshop, &options);
+		if (all == NULL) {
+			all = other;
+			continue;
+		}
+		if (report_merge(all, other, &err) != 0)
+			fail_msg("%s", err.text);
+		drop(other);
+	}
+	campaigns_assert_equal(found, all);
+	drop(all);
+}
+
+static void
+a_second_time_is_the_same(void **state)
+{
+	const struct campaign_options options = campaigns_options(BUDGET);
+	struct workshop *again = broken_workshop();
+	struct finding_summary *other = campaigns_run(again, &options);
+
+	(void)state;
+	campaigns_assert_equal(found, other);
+	for (size_t i = 0; i < found->finding_count; i++) {
+		assert_string_equal(
+		    found->finding[i].token, other->finding[i].token);
+		assert_int_equal(found->finding[i].state_hash,
+		    other->finding[i].state_hash);
+	}
+	drop(other);
+	workshop_close(again);
+}
+
+/* The finding of SUMMARY with CAUSE whose deviations are as SCHEDULE says. */
+static bool
+has_schedule(const struct finding_summary *summary, uint64_t cause,
+    const struct schedule *schedule)
+{
+	struct token token;
+	struct tz_error err;
+
+	for (size_t i = 0; i < summary->finding_count; i++) {
+		if (summary->finding[i].cause == cause &&
+		    token_parse(summary->finding[i].token, &token, &err) == 0 &&
+		    token.schedule.count == schedule->count &&
+		    token.schedule.deviation[0].insns ==
+			schedule->deviation[0].insns)
+			return true;
+	}
+	return false;
+}
+
+static void
+another_seed_draws_other_schedules(void **state)
+{
+	struct campaign_options options = campaigns_options(BUDGET);
+	struct finding_summary *other;
+	size_t same = 0;
+
+	(void)state;
+	options.seed = 77;
+	other = campaigns_run(workshop, &options);
+	for (size_t i = 0; i < found->finding_count; i++) {
+		struct token token;
+		struct tz_error err;
+
+		assert_int_equal(
+		    token_parse(found->finding[i].token, &token, &err), 0);
+		same += has_schedule(
+		    other, found->finding[i].cause, &token.schedule);
+	}
+	assert_true(same < found->finding_count);
+	drop(other);
+}
+
+/* TOKEN as often as REPLAYS on runners of OF. */
+static void
+replay_often(struct workshop *of, const struct finding *finding)
+{
+	struct setups *setups = setups_create(of);
+	struct replayed *replayed = calloc(1, sizeof(*replayed));
+	uint64_t events = 0;
+	struct runner *runner;
+	struct token token;
+	struct tz_error err = { "" };
+	uint16_t check;
+
+	assert_non_null(setups);
+	assert_non_null(replayed);
+	assert_int_equal(token_parse(finding->token, &token, &err), 0);
+	assert_int_equal(workshop_check(of, &check, &err), 0);
+	assert_int_equal(token.check, check);
+	for (unsigned i = 0; i < REPLAYS; i++) {
+		const struct check_violation *violation = NULL;
+
+		if (describe_replay(setups, workshop_manifest(of), &token, NULL,
+			STEPPING_NONE, replayed, &runner, &err) != 0)
+			fail_msg("%s", err.text);
+		for (unsigned j = 0; j < replayed->outcome.count; j++) {
+			if (replayed->outcome.violation[j].cause ==
+			    finding->cause)
+				violation =
+				    &replayed->outcome.violation[j].violation;
+		}
+		if (violation == NULL) {
+			fail_msg("%s passes", finding->token);
+			return;
+		}
+		assert_int_equal(violation->id, finding->check);
+		assert_int_equal(violation->event, finding->event);
+		assert_int_equal(replayed->state_hash, finding->state_hash);
+		assert_true(replayed->events > violation->event);
+		if (i == 0)
+			events = replayed->events;
+		assert_int_equal(replayed->events, events);
+	}
+	free(replayed);
+	setups_destroy(setups);
+}
+
+static void
+every_token_replays_each_time(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < found->finding_count; i++)
+		replay_often(workshop, &found->finding[i]);
+}
+
+static void
+tokens_replay_with_objects_that_were_kept(void **state)
+{
+	struct workshop_config config = *workshop_config(workshop);
+	struct workshop *kept;
+	struct tz_error err = { "" };
+
+	(void)state;
+	assert_int_equal(workshop_keep(workshop, broken_folder(), &err), 0);
+	config.objects = broken_folder();
+	config.cc = "/nonexistent/cc";
+	if (workshop_open(&config, &kept, &err) != 0)
+		fail_msg("%s", err.text);
+	replay_often(kept, &found->finding[0]);
+	workshop_close(kept);
+}
+
+/* The exit code of `topaz replay TOKEN`; what it says in SAID. */
+static int
+run_replay(const char *token, char *said, size_t said_size)
+{
+	char command[2048];
+	size_t count;
+	FILE *pipe;
+
+	snprintf(command, sizeof(command),
+	    "'%s' replay --drivers '%s' '%s' 2>&1", topaz, broken_folder(),
+	    token);
+	pipe = popen(command, "r");
+	assert_non_null(pipe);
+	count = fread(said, 1, said_size - 1, pipe);
+	said[count] = '\0';
+	return WEXITSTATUS(pclose(pipe));
+}
+
+static void
+the_program_replays_and_refuses(void **state)
+{
+	const char *good = found->finding[0].token;
+	char said[4096], token[FINDING_TOKEN_BYTES];
+	char *check;
+
+	(void)state;
+	assert_int_equal(run_replay(good, said, sizeof(said)), 1);
+	assert_non_null(
+	    strstr(said, check_info(found->finding[0].check)->name));
+	snprintf(token, sizeof(token), "%s", good);
+	check = token + strlen(token) - 4;
+	check[0] = check[0] == '0' ? '1' : '0';
+	assert_int_equal(run_replay(token, said, sizeof(said)), 4);
+	assert_non_null(strstr(said, "insntrace"));
+	assert_non_null(strstr(said, check));
+	assert_int_equal(
+	    run_replay("tz1:nobody:skylake:0::0000", said, sizeof(said)), 2);
+	assert_non_null(strstr(said, "nobody"));
+	assert_int_equal(run_replay("tz1:broken", said, sizeof(said)), 2);
+	assert_int_equal(run_replay("tz1:insntrace=jump:skylake:0::0000", said,
+			     sizeof(said)),
+	    2);
+}
+
+static void
+open_campaign(
+    struct campaign *campaign, const struct campaign_options *options)
+{
+	struct tz_error err = { "" };
+
+	if (campaign_run(campaign, workshop, options, &err) != 0)
+		fail_msg("%s", err.text);
+}
+
+static const struct tally_group *
+find_group(const struct campaign *campaign, enum check_id id)
+{
+	for (uint32_t i = 0; i < campaign->tally->group_count; i++) {
+		if (campaign->tally->group[i].violation.id == id)
+			return &campaign->tally->group[i];
+	}
+	fail_msg("no %s", check_info(id)->name);
+	return NULL;
+}
+
+/* A full buffer's PMI is the first of two: what is between and after is needless. */
+static void
+the_fewest_operations_are_left(void **state)
+{
+	struct campaign_options options = campaigns_options(20);
+	struct campaign campaign;
+	struct finding finding;
+	struct tz_error err = { "" };
+
+	(void)state;
+	options.subject = "insntrace=load+open+getalloc+init+threadbuf+allocbuf"
+			  "+getconfig+start+yield+work.2+stop+getstate+sleep";
+	open_campaign(&campaign, &options);
+	if (describe_finding(&campaign,
+		find_group(&campaign, CHECK_PMI_LOST), &finding, &err) != 0)
+		fail_msg("%s", err.text);
+	assert_string_equal(
+	    finding.steps, "load+open+init+allocbuf+start+work.2");
+	assert_int_equal(finding.class, FINDING_BASE);
+	assert_string_equal(finding.kinds, "");
+	campaign_close(&campaign);
+}
+
+static void
+a_needless_deviation_is_dropped(void **state)
+{
+	struct campaign_options options = campaigns_options(200);
+	struct campaign campaign;
+	struct tally_group group;
+	struct finding finding;
+	struct token token;
+	struct tz_error err = { "" };
+
+	(void)state;
+	options.subject = BROKEN_ONE_CPU;
+	open_campaign(&campaign, &options);
+	group = *find_group(&campaign, CHECK_PMI_LOST);
+	assert_int_equal(group.schedule.count, 1);
+	group.schedule.count = 2;
+	group.schedule.deviation[1] = group.schedule.deviation[0];
+	group.schedule.deviation[0].act = ACT_HOLD;
+	group.schedule.deviation[0].insns--;
+	group.schedule.deviation[0].param = 10;
+	group.kinds |= UINT32_C(1) << ACT_HOLD;
+	if (describe_finding(&campaign, &group, &finding, &err) != 0)
+		fail_msg("%s", err.text);
+	assert_string_equal(finding.kinds, "pmi");
+	assert_int_equal(token_parse(finding.token, &token, &err), 0);
+	assert_int_equal(token.schedule.count, 1);
+	assert_int_equal(token.schedule.deviation[0].act, ACT_PMI);
+	assert_int_equal(token.schedule.deviation[0].insns,
+	    group.schedule.deviation[1].insns);
+	assert_true(finding.passing[0] != '\0');
+	assert_in_range(finding.window_failing, 1, finding.window_count - 1);
+	campaign_close(&campaign);
+}
+
+/* What becomes of a fault is one of four things, at each point that it has. */
+static void
+faults_are_counted_by_point(void **state)
+{
+	struct campaign_options options = campaigns_options(300);
+	struct fault_result result;
+	struct campaign campaign;
+	struct fault_row row;
+	uint64_t points = 0;
+	size_t index = 0;
+
+	(void)state;
+	options.subject = BROKEN_ONE_CPU;
+	options.faults = true;
+	options.kinds_only = true;
+	options.kinds = UINT32_C(1) << ACT_LVT;
+	open_campaign(&campaign, &options);
+	while (fault_at(index, &row) && row.act != ACT_LVT)
+		index++;
+	faults_result(&campaign, index, &result);
+	for (size_t i = 0; i < campaign.area_count; i++) {
+		const struct tally_area *area = &campaign.tally->area[i];
+
+		points += area->done - area->impossible - area->unmodelled;
+	}
+	assert_string_equal(result.name, "lvt");
+	assert_true(result.points > 100);
+	assert_int_equal(result.points, points);
+	assert_int_equal(result.points,
+	    result.detected + result.tolerated + result.silent + result.broken);
+	campaign_close(&campaign);
+}
+
+static void
+interrupt_once_something_is_found(void *arg, const char *what, uint64_t done,
+    uint64_t total, uint64_t findings)
+{
+	(void)arg;
+	(void)what;
+	if (findings != 0 && done < total)
+		raise(SIGINT);
+}
+
+static void
+an_interrupt_keeps_what_was_found(void **state)
+{
+	struct campaign_options options = campaigns_options(0);
+	struct campaign campaign;
+
+	(void)state;
+	options.subject = BROKEN_ONE_CPU;
+	options.kinds |= UINT32_C(1) << ACT_NMI;
+	options.merge = false;
+	options.progress = interrupt_once_something_is_found;
+	open_campaign(&campaign, &options);
+	assert_true(campaign.interrupted);
+	assert_true(campaign.tally->group_count != 0);
+	assert_in_range(
+	    campaign.tally->area[0].done, 1, campaign.area[0].total - 1);
+	for (size_t i = 1; i < campaign.area_count; i++)
+		assert_int_equal(campaign.tally->area[i].done, 0);
+	campaign_close(&campaign);
+}
+
+int
+main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_faults_that_were_put_in_are_found),
+		cmocka_unit_test(jobs_do_not_matter),
+		cmocka_unit_test(shards_together_find_the_same),
+		cmocka_unit_test(a_second_time_is_the_same),
+		cmocka_unit_test(another_seed_draws_other_schedules),
+		cmocka_unit_test(every_token_replays_each_time),
+		cmocka_unit_test(tokens_replay_with_objects_that_were_kept),
+		cmocka_unit_test(the_program_replays_and_refuses),
+		cmocka_unit_test(the_fewest_operations_are_left),
+		cmocka_unit_test(a_needless_deviation_is_dropped),
+		cmocka_unit_test(faults_are_counted_by_point),
+		cmocka_unit_test(an_interrupt_keeps_what_was_found),
+	};
+
+	if (argc != 2) {
+		fprintf(stderr, "usage: campaign_test TOPAZ\n");
+		return 2;
+	}
+	topaz = argv[1];
+	broken_init();
+	return cmocka_run_group_tests(tests, open_all, close_all);
+}

@@ -1,0 +1,86 @@
+#include "tests/whole/campaigns.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "harness/explore/describe.h"
+
+struct campaign_options
+campaigns_options(uint64_t budget)
+{
+	struct campaign_options options = campaign_defaults();
+
+	options.kinds = UINT32_C(1) << ACT_PMI | UINT32_C(1) << ACT_SWITCH;
+	options.budget = budget;
+	return options;
+}
+
+struct finding_summary *
+campaigns_run(struct workshop *workshop, const struct campaign_options *options)
+{
+	struct finding_summary *summary = calloc(1, sizeof(*summary));
+	struct tz_error err = { "" };
+	struct campaign campaign;
+
+	assert_non_null(summary);
+	if (campaign_run(&campaign, workshop, options, &err) != 0)
+		fail_msg("%s", err.text);
+	assert_false(campaign.interrupted);
+	snprintf(summary->driver, sizeof(summary->driver), "%s",
+	    workshop_config(workshop)->driver);
+	snprintf(summary->profile, sizeof(summary->profile), "%s",
+	    workshop_config(workshop)->profile);
+	snprintf(summary->sha256, sizeof(summary->sha256), "%s",
+	    workshop_sha256(workshop));
+	describe_coverage(&campaign, summary);
+	summary->finding = calloc(
+	    campaign.tally->group_count + 1, sizeof(*summary->finding));
+	assert_non_null(summary->finding);
+	for (uint32_t i = 0; i < campaign.tally->group_count; i++) {
+		if (describe_finding(&campaign, &campaign.tally->group[i],
+			&summary->finding[i], &err) != 0)
+			fail_msg("%s", err.text);
+		summary->finding_count++;
+	}
+	campaign_close(&campaign);
+	return summary;
+}
+
+bool
+campaigns_have(
+    const struct finding_summary *summary, const struct finding *finding)
+{
+	for (size_t i = 0; i < summary->finding_count; i++) {
+		const struct finding *other = &summary->finding[i];
+
+		if (other->check == finding->check &&
+		    other->cause == finding->cause &&
+		    strcmp(other->kinds, finding->kinds) == 0 &&
+		    strcmp(other->token, finding->token) == 0 &&
+		    strcmp(other->message, finding->message) == 0)
+			return true;
+	}
+	return false;
+}
+
+void
+campaigns_assert_equal(
+    const struct finding_summary *a, const struct finding_summary *b)
+{
+	for (size_t i = 0; i < a->finding_count; i++) {
+		if (!campaigns_have(b, &a->finding[i]))
+			fail_msg("missing: %s, %s", a->finding[i].message,
+			    a->finding[i].token);
+	}
+	for (size_t i = 0; i < b->finding_count; i++) {
+		if (!campaigns_have(a, &b->finding[i]))
+			fail_msg("new: %s, %s", b->finding[i].message,
+			    b->finding[i].token);
+	}
+	assert_int_equal(a->finding_count, b->finding_count);
+}

@@ -1,0 +1,30 @@
+/*
+ * Whole campaigns of the broken driver, and what they find, for tests that
+ * compare.
+ */
+#ifndef TOPAZ_TESTS_WHOLE_CAMPAIGNS_H
+#define TOPAZ_TESTS_WHOLE_CAMPAIGNS_H
+
+#include "harness/explore/campaign.h"
+#include "harness/explore/finding.h"
+
+/*
+ * The scenarios and some sequences of the broken driver with PMIs and switches
+ * alone, within BUDGET: those with NMIs have long windows.
+ */
+struct campaign_options campaigns_options(uint64_t budget);
+
+/*
+ * Runs a campaign and describes all that it finds; fails the test where that is
+ * not possible.  To be freed by report_summary_free() and free().
+ */
+struct finding_summary *campaigns_run(
+    struct workshop *workshop, const struct campaign_options *options);
+
+/* Both have the same findings, in any order, to the token and the message. */
+void campaigns_assert_equal(
+    const struct finding_summary *a, const struct finding_summary *b);
+bool campaigns_have(
+    const struct finding_summary *summary, const struct finding *finding);
+
+#endif
