@@ -63,6 +63,13 @@ reach_and_act(struct trial *trial, const struct deviation *deviation,
 	return true;
 }
 
+/* A state after a first deviation by ACT: groups are told apart by kinds. */
+static uint64_t
+after_act(uint64_t hash, enum act act)
+{
+	return hash ^ (1 + (uint64_t)act) * UINT64_C(0x9e3779b97f4a7c15);
+}
+
 /* The base run's own states, to merge with. */
 static void
 know_base(struct trial *trial)
@@ -75,7 +82,9 @@ know_base(struct trial *trial)
 		uint64_t hash = runner_hash(runner);
 
 		(void)visited_meet(trial->visited, hash);
-		(void)visited_meet(trial->explored, hash);
+		for (unsigned i = 0; i < ACT_COUNT; i++)
+			(void)visited_meet(
+			    trial->explored, after_act(hash, (enum act)i));
 	}
 	runner_points(runner, false);
 	TZ_ASSERT(visited_end(trial->visited, &trial->base));
@@ -277,16 +286,22 @@ trial_one(struct trial *trial, const struct trial_share *share,
 	do_all(trial, share, each_one, tally, area);
 }
 
+struct after {
+	struct trial *trial;
+	enum act first;
+};
+
 /*
  * A state from which one more deviation has been tried already, in the base run or
- * after another first deviation: what follows is explored there.
+ * after another first deviation of that kind: what follows is explored there.
  */
 static bool
 is_explored(void *arg, uint64_t hash)
 {
-	struct trial *trial = arg;
+	const struct after *after = arg;
 
-	return visited_meet(trial->explored, hash) != NULL;
+	return visited_meet(after->trial->explored,
+		   after_act(hash, after->first)) != NULL;
 }
 
 /* All second deviations after the first, which has just been done. */
@@ -295,14 +310,18 @@ second_ones(struct trial *trial, const struct trial_share *share,
     const struct deviation *first, struct rank rank, struct tally *tally)
 {
 	struct schedule schedule = { 2, { *first } };
+	struct after from = { trial, first->act };
 	struct runner_mark *after = runner_take(trial->runner);
 	struct deviation deviation[BOUNDARY_ACTS_MAX];
 	struct boundary_list list;
 	struct outcome outcome;
 
 	TZ_ASSERT(after != NULL);
+	/* Of a sample, what is left out here may be tried nowhere else. */
 	TZ_ASSERT(boundary_collect(trial->runner, &list,
-	    trial->options.merge ? is_explored : NULL, trial));
+	    trial->options.merge && share->keep >= TRIAL_KEEP_ALL ? is_explored
+								  : NULL,
+	    &from));
 	TZ_ASSERT(visited_end(trial->explored, &trial->base));
 	for (size_t i = 0; i < list.count && !is_stopped(share); i++) {
 		unsigned count = boundary_acts(&list.at[i],
@@ -381,23 +400,25 @@ compare_boundaries(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-/* A PMI at AT, or else a change of who runs. */
+/* A PMI at AT, or else a change of who runs; of the kinds that are wanted. */
 static struct deviation
 draw_act(const struct trial *trial, const struct boundary *at, bool pmi,
     uint64_t *state)
 {
 	unsigned cpus = runner_cpus(trial->runner);
 	uint64_t other = draw(state, cpus);
+	uint32_t kinds = trial->options.kinds;
 	struct deviation deviation = { .cpu = at->cpu, .insns = at->insns };
 
 	if (pmi && (at->flags & BOUNDARY_TRIGGER)) {
 		deviation.act = ACT_PMI;
-	} else if (cpus > 1) {
+	} else if (cpus > 1 && (kinds >> ACT_SWITCH & 1)) {
 		deviation.act = ACT_SWITCH;
 		deviation.param = other == at->cpu ? (other + 1) % cpus : other;
+	} else if ((at->flags & BOUNDARY_IF) && (kinds >> ACT_PREEMPT & 1)) {
+		deviation.act = ACT_PREEMPT;
 	} else {
-		deviation.act = (at->flags & BOUNDARY_IF) ? ACT_PREEMPT
-							  : ACT_NMI;
+		deviation.act = (kinds >> ACT_NMI & 1) ? ACT_NMI : ACT_PMI;
 	}
 	return deviation;
 }

@@ -6,7 +6,7 @@
 
 #include "harness/explore/small.h"
 
-#define WINDOW_MAX 4096 /* boundaries that are tried around a failing one */
+#define WINDOW_MAX 1024 /* boundaries that are tried around a failing one */
 
 /*
  * The last deviation at every boundary of the run that has the others: where it

@@ -3,33 +3,20 @@
 # overwritten; good input gives the promised last line. Method: call the commands.
 # usage: cmd.sh TOPAZ
 topaz=$(realpath "$1")
+here=$(realpath "$(dirname "$0")")
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 cd "$dir" || exit 1
 bad=0
 
-# expect CODE TEXT LINES ARG...: exit code, a part of what is said, how many lines
-# are said on standard error (0: any number).
-expect() {
-	want=$1
-	text=$2
-	lines=$3
-	shift 3
-	"$topaz" "$@" >stdout 2>stderr
-	code=$?
-	[ $code = "$want" ] ||
-	    { echo "topaz $*: exit $code, not $want"; cat stderr; bad=1; }
-	cat stdout stderr | grep -q -F -- "$text" ||
-	    { echo "topaz $*: does not say: $text"; cat stdout stderr; bad=1; }
-	[ "$lines" = 0 ] || [ "$(wc -l <stderr)" = "$lines" ] ||
-	    { echo "topaz $*: not $lines lines:"; cat stderr; bad=1; }
-}
+. "$here/expect.sh"
 
 expect 2 "usage: topaz" 0
 expect 2 "nothing: no such command" 0 nothing
 expect 0 "topaz " 0 --version
 expect 0 "Exit codes" 0 --help
-for command in run verify decode list; do
+expect 0 "5 not exhaustive" 0 --help
+for command in run verify decode explore faults replay merge report ci list; do
 	expect 0 "Usage: topaz $command" 0 $command --help
 	expect 2 "unrecognized option" 0 $command --no-such-option
 done
@@ -109,5 +96,9 @@ expect 0 "insntrace" 0 list
 expect 0 '"workloads"' 0 list --json workloads
 expect 0 "it-two-cpus" 0 list scenarios
 expect 0 '"driver": "freebsd-pt"' 0 list --json scenarios
+for list in acts faults checks layouts; do
+	expect 0 "$list" 0 list $list
+	expect 0 "\"$list\"" 0 list --json $list
+done
 expect 3 "none: no such list" 1 list none
 exit $bad

@@ -1,13 +1,20 @@
 #!/bin/sh
-# Goal: the manual page knows every option. Method: each long option of each
-# command's --help must be in it, and the page must format cleanly.
+# Goal: the manual page knows every option. Method: each command, and
+# each long option of its --help, must be in it, and every exit code.
 # usage: man.sh TOPAZ SOURCE_ROOT
 topaz=$(realpath "$1")
 page=$2/harness/cmd/topaz.1
 bad=0
 text=$(sed 's/\\-/-/g; s/\\f[BIR]//g' "$page")
 count=0
-for command in run verify decode list; do
+for command in run verify decode explore faults replay merge report ci list; do
+	case $text in
+	*".SS topaz $command"*) ;;
+	*)
+		echo "man: topaz $command is not in topaz.1"
+		bad=1
+		;;
+	esac
 	for option in $("$topaz" "$command" --help |
 	    grep -o -- '--[a-z][a-z-]*' | sort -u); do
 		count=$((count + 1))
@@ -20,5 +27,9 @@ for command in run verify decode list; do
 		esac
 	done
 done
-[ "$count" -ge 20 ] || { echo "man: only $count options found"; bad=1; }
+[ "$count" -ge 120 ] || { echo "man: only $count options found"; bad=1; }
+for code in 0 1 2 3 4 5 6 70; do
+	sed -n '/^.SH EXIT STATUS/,$p' "$page" | grep -q -x $code ||
+	    { echo "man: exit code $code is not in topaz.1"; bad=1; }
+done
 exit $bad

@@ -22,7 +22,7 @@
 #include "harness/explore/setups.h"
 #include "harness/report/report.h"
 
-#define BUDGET  1200
+#define BUDGET  240
 #define REPLAYS 100
 
 static const char *topaz; /* the program */
@@ -67,8 +67,7 @@ the_faults_that_were_put_in_are_found(void **state)
 
 		print_message("%s (%s): %s\n", finding->message, finding->kinds,
 		    finding->token);
-		pmi |= strcmp(finding->kinds, "pmi") == 0 &&
-		    strstr(finding->message, "LVT entry masked") != NULL;
+		pmi |= strstr(finding->message, "LVT entry masked") != NULL;
 		freed |= strcmp(finding->kinds, "cpu") == 0 &&
 		    strstr(finding->message, "use after free") != NULL;
 	}
@@ -116,18 +115,23 @@ shards_together_find_the_same(void **state)
 static void
 a_second_time_is_the_same(void **state)
 {
-	const struct campaign_options options = campaigns_options(BUDGET);
+	struct campaign_options options = campaigns_options(BUDGET);
 	struct workshop *again = broken_workshop();
-	struct finding_summary *other = campaigns_run(again, &options);
+	struct finding_summary *one, *other;
 
 	(void)state;
-	campaigns_assert_equal(found, other);
-	for (size_t i = 0; i < found->finding_count; i++) {
+	options.subject = BROKEN_ONE_CPU;
+	one = campaigns_run(workshop, &options);
+	other = campaigns_run(again, &options);
+	assert_true(one->finding_count != 0);
+	campaigns_assert_equal(one, other);
+	for (size_t i = 0; i < one->finding_count; i++) {
 		assert_string_equal(
-		    found->finding[i].token, other->finding[i].token);
-		assert_int_equal(found->finding[i].state_hash,
-		    other->finding[i].state_hash);
+		    one->finding[i].token, other->finding[i].token);
+		assert_int_equal(
+		    one->finding[i].state_hash, other->finding[i].state_hash);
 	}
+	drop(one);
 	drop(other);
 	workshop_close(again);
 }
@@ -155,22 +159,24 @@ static void
 another_seed_draws_other_schedules(void **state)
 {
 	struct campaign_options options = campaigns_options(BUDGET);
-	struct finding_summary *other;
+	struct finding_summary *one, *other;
+	struct token token;
+	struct tz_error err;
 	size_t same = 0;
 
 	(void)state;
+	options.subject = BROKEN_ONE_CPU;
+	one = campaigns_run(workshop, &options);
 	options.seed = 77;
 	other = campaigns_run(workshop, &options);
-	for (size_t i = 0; i < found->finding_count; i++) {
-		struct token token;
-		struct tz_error err;
-
+	for (size_t i = 0; i < one->finding_count; i++) {
 		assert_int_equal(
-		    token_parse(found->finding[i].token, &token, &err), 0);
+		    token_parse(one->finding[i].token, &token, &err), 0);
 		same += has_schedule(
-		    other, found->finding[i].cause, &token.schedule);
+		    other, one->finding[i].cause, &token.schedule);
 	}
-	assert_true(same < found->finding_count);
+	assert_true(same < one->finding_count);
+	drop(one);
 	drop(other);
 }
 
@@ -210,7 +216,7 @@ replay_often(struct workshop *of, const struct finding *finding)
 		assert_int_equal(violation->id, finding->check);
 		assert_int_equal(violation->event, finding->event);
 		assert_int_equal(replayed->state_hash, finding->state_hash);
-		assert_true(replayed->events > violation->event);
+		assert_true(replayed->events >= violation->event);
 		if (i == 0)
 			events = replayed->events;
 		assert_int_equal(replayed->events, events);
@@ -283,14 +289,14 @@ the_program_replays_and_refuses(void **state)
 	    run_replay("tz1:nobody:skylake:0::0000", said, sizeof(said)), 2);
 	assert_non_null(strstr(said, "nobody"));
 	assert_int_equal(run_replay("tz1:broken", said, sizeof(said)), 2);
-	assert_int_equal(run_replay("tz1:insntrace=jump:skylake:0::0000", said,
-			     sizeof(said)),
-	    2);
+	snprintf(token, sizeof(token), "tz1:insntrace=jump:skylake:0::%s",
+	    good + strlen(good) - 4);
+	assert_int_equal(run_replay(token, said, sizeof(said)), 2);
+	assert_non_null(strstr(said, "jump"));
 }
 
 static void
-open_campaign(
-    struct campaign *campaign, const struct campaign_options *options)
+open_campaign(struct campaign *campaign, const struct campaign_options *options)
 {
 	struct tz_error err = { "" };
 
@@ -322,8 +328,8 @@ the_fewest_operations_are_left(void **state)
 	options.subject = "insntrace=load+open+getalloc+init+threadbuf+allocbuf"
 			  "+getconfig+start+yield+work.2+stop+getstate+sleep";
 	open_campaign(&campaign, &options);
-	if (describe_finding(&campaign,
-		find_group(&campaign, CHECK_PMI_LOST), &finding, &err) != 0)
+	if (describe_finding(&campaign, find_group(&campaign, CHECK_PMI_LOST),
+		&finding, &err) != 0)
 		fail_msg("%s", err.text);
 	assert_string_equal(
 	    finding.steps, "load+open+init+allocbuf+start+work.2");
@@ -370,7 +376,7 @@ a_needless_deviation_is_dropped(void **state)
 static void
 faults_are_counted_by_point(void **state)
 {
-	struct campaign_options options = campaigns_options(300);
+	struct campaign_options options = campaigns_options(4000);
 	struct fault_result result;
 	struct campaign campaign;
 	struct fault_row row;
@@ -392,6 +398,8 @@ faults_are_counted_by_point(void **state)
 		points += area->done - area->impossible - area->unmodelled;
 	}
 	assert_string_equal(result.name, "lvt");
+	print_message("%lu points, %lu done\n", (unsigned long)result.points,
+	    (unsigned long)campaign.tally->area[0].done);
 	assert_true(result.points > 100);
 	assert_int_equal(result.points, points);
 	assert_int_equal(result.points,

@@ -16,14 +16,12 @@
 
 #include "harness/explore/describe.h"
 #include "harness/explore/setups.h"
-#include "harness/report/report.h"
 
 #define KINDS \
  (UINT32_C(1) << ACT_PMI | UINT32_C(1) << ACT_NMI | UINT32_C(1) << ACT_SWITCH)
-#define SMALL_BUDGET 400
-#define WARM_RUNS    3000
-#define MANY_RUNS    100000
-#define LEAK_BYTES   (4u << 20)
+#define WARM_RUNS  3000
+#define MANY_RUNS  100000
+#define LEAK_BYTES (4u << 20)
 
 static struct workshop *workshop;
 static struct setups *setups;
@@ -125,7 +123,6 @@ explore(const char *subject, bool merge, bool reduce, unsigned depth)
 	assert_int_equal(tally->area[0].done, trial_count(&trial));
 	if (depth == 2)
 		trial_two(&trial, &everything, tally, 1);
-	for (uint32_t g=0;g<tally->group_count;g++) print_message("%x %s\n", tally->group[g].kinds, tally->group[g].violation.text);
 	print_message("%s, merge %d, reduce %d: %u groups of %lu and %lu "
 		      "schedules, %lu merged\n",
 	    subject, merge, reduce, tally->group_count,
@@ -171,14 +168,179 @@ two_cpus_show_the_same_in_all_ways(void **state)
 	check_ways(BROKEN_TWO_CPUS, 1);
 }
 
+/*
+ * One block of first deviations, each with all second ones.  What is new there
+ * needs two switches: back from the CPU whose operation is in the way.
+ */
+static void
+two_deviations_show_the_same_merged_or_not(void **state)
+{
+	const struct trial_share block = {
+		.worker = 40, .workers = 1000, .keep = TRIAL_KEEP_ALL
+	};
+	struct tally *tally[2] = { explore(BROKEN_TWO_CPUS, false, true, 1),
+		explore(BROKEN_TWO_CPUS, true, true, 1) };
+
+	(void)state;
+	for (unsigned merge = 0; merge < 2; merge++) {
+		const struct trial_options options = {
+			.kinds = UINT32_C(1) << ACT_SWITCH,
+			.kinds2 = UINT32_C(1) << ACT_SWITCH,
+			.merge = merge != 0,
+			.reduce = true,
+		};
+		struct trial trial;
+
+		open_trial(&trial, BROKEN_TWO_CPUS, &options);
+		trial_two(&trial, &block, tally[merge], 1);
+		trial_close(&trial);
+		print_message("merge %u: %lu pairs, %lu merged\n", merge,
+		    (unsigned long)tally[merge]->area[1].done,
+		    (unsigned long)tally[merge]->area[1].merged);
+	}
+	assert_true(tally[0]->area[1].failing != 0);
+	assert_true(tally[1]->area[1].done < tally[0]->area[1].done);
+	assert_groups_in(tally[0], tally[1], "missing");
+	assert_groups_in(tally[1], tally[0], "new");
+	free(tally[0]);
+	free(tally[1]);
+}
+
+/* Instructions of the driver and of NMI handlers, counted anew. */
+struct count {
+	struct runner *runner;
+	const struct boundary_list *list;
+	size_t next;    /* boundary of the list */
+	uint64_t steps; /* that ought to be boundaries */
+};
+
+static void
+count_step(void *arg, const struct machine_step *step)
+{
+	struct count *count = arg;
+	const struct boundary *at;
+
+	if (!runner_in_driver(count->runner, step->rip) && !step->in_nmi)
+		return;
+	count->steps++;
+	while (count->next < count->list->count) {
+		at = &count->list->at[count->next++];
+		if ((at->flags & BOUNDARY_POINT) ||
+		    (!runner_in_driver(count->runner, at->rip) &&
+			!(at->flags & BOUNDARY_NMI)))
+			continue;
+		assert_int_equal(at->cpu, step->cpu);
+		assert_int_equal(at->insns, step->insns);
+		assert_int_equal(at->rip, step->rip);
+		return;
+	}
+	fail_msg("no boundary at %#lx", (unsigned long)step->rip);
+}
+
+static void
+check_boundaries(const char *subject)
+{
+	const struct trial_options options = { .kinds = KINDS };
+	struct trial trial;
+	struct count count = { .runner = NULL };
+	const struct runner_ear ear = { .arg = &count, .step = count_step };
+	struct tz_error err;
+
+	open_trial(&trial, subject, &options);
+	count.runner = trial.runner;
+	count.list = &trial.list;
+	assert_int_equal(runner_begin(trial.runner, &trial.sequence, &err), 0);
+	runner_listen(trial.runner, &ear, STEPPING_ALL);
+	assert_int_equal(runner_go(trial.runner, 0, UINT64_MAX), RUNNER_OVER);
+	runner_listen(trial.runner, NULL, STEPPING_NONE);
+	print_message("%s: %lu steps\n", subject, (unsigned long)count.steps);
+	assert_true(count.steps > 500);
+	for (; count.next < trial.list.count; count.next++)
+		assert_false(runner_in_driver(
+				 trial.runner, trial.list.at[count.next].rip) &&
+		    !(trial.list.at[count.next].flags &
+			(BOUNDARY_POINT | BOUNDARY_EDGE)));
+	trial_close(&trial);
+}
+
+static void
+every_instruction_of_the_driver_is_a_boundary_once(void **state)
+{
+	(void)state;
+	check_boundaries(BROKEN_ONE_CPU);
+	check_boundaries(BROKEN_TWO_CPUS);
+	check_boundaries("insntrace=load+open+init+allocbuf+start+work.2");
+}
+
+/* Bytes of this process in memory. */
+static uint64_t
+resident(void)
+{
+	FILE *file = fopen("/proc/self/statm", "r");
+	uint64_t all = 0, pages = 0;
+
+	assert_non_null(file);
+	assert_int_equal(fscanf(file, "%lu %lu", &all, &pages), 2);
+	fclose(file);
+	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Trials are opened and closed between, too. */
+static uint64_t
+place_many(uint64_t runs)
+{
+	const struct trial_options options = {
+		.kinds = KINDS, .merge = true, .reduce = true
+	};
+	struct tally *tally = calloc(1, sizeof(*tally));
+	uint64_t done = 0;
+
+	assert_non_null(tally);
+	while (done < runs) {
+		struct trial trial;
+
+		open_trial(&trial, BROKEN_TWO_CPUS, &options);
+		tally->area[0].done = 0;
+		for (unsigned i = 0; i < 4; i++)
+			trial_one(&trial, &everything, tally, 0);
+		done += tally->area[0].done;
+		trial_close(&trial);
+	}
+	free(tally);
+	return done;
+}
+
+static void
+many_placements_leave_no_memory_behind(void **state)
+{
+	uint64_t before, after;
+
+	(void)state;
+	(void)place_many(WARM_RUNS);
+	before = resident();
+	assert_true(place_many(MANY_RUNS) >= MANY_RUNS);
+	after = resident();
+	print_message("%lu KiB, then %lu KiB\n", (unsigned long)(before >> 10),
+	    (unsigned long)(after >> 10));
+	assert_true(after < before + LEAK_BYTES);
+}
+
 int
-main(void)
+main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_cpu_shows_the_same_in_all_ways),
 		cmocka_unit_test(two_cpus_show_the_same_in_all_ways),
+		cmocka_unit_test(two_deviations_show_the_same_merged_or_not),
+		cmocka_unit_test(
+		    every_instruction_of_the_driver_is_a_boundary_once),
+	};
+	const struct CMUnitTest slow[] = {
+		cmocka_unit_test(many_placements_leave_no_memory_behind),
 	};
 
 	broken_init();
+	if (argc == 2 && strcmp(argv[1], "memory") == 0)
+		return cmocka_run_group_tests(slow, open_all, close_all);
 	return cmocka_run_group_tests(tests, open_all, close_all);
 }

@@ -77,8 +77,8 @@ run(pool_work work, pool_progress progress, void *arg)
 	struct run run = { .tally = calloc(1, sizeof(struct tally)) };
 
 	assert_non_null(run.tally);
-	run.error = pool_run(JOBS, work, progress, arg, run.tally,
-	    &run.interrupted, &run.err);
+	run.error = pool_run(
+	    JOBS, work, progress, arg, run.tally, &run.interrupted, &run.err);
 	return run;
 }
 

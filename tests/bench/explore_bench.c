@@ -1,0 +1,225 @@
+/*
+ * Goal: what a schedule costs beyond running its instructions, and where that
+ * grows.  Method: topaz's own driver; the same placements three ways in one
+ * process: with the monitors, with merging too, and plain: the machine alone goes
+ * back to the script and runs to its end, no monitor looks at it.  What counts is
+ * the ratio to the plain runs; beside it the parts of a schedule, each timed alone.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "harness/explore/campaign.h"
+#include "harness/explore/setups.h"
+
+#define KINDS \
+ (UINT32_C(1) << ACT_PMI | UINT32_C(1) << ACT_NMI | UINT32_C(1) << ACT_SWITCH)
+#define SECONDS_EACH 1.0 /* at least so long is measured */
+#define SAMPLE       400 /* placements of one share, about */
+
+struct subject {
+	const char *name, *text;
+	unsigned depth;
+};
+
+static const struct subject subjects[] = {
+	{ "short, 1 CPU", "insntrace,ndebug=load+open+getalloc", 1 },
+	{ "short, 2 CPUs", "insntrace@2,ndebug=load+open-+1getalloc", 1 },
+	{ "session, 1 CPU", "insntrace=load+open+init+allocbuf+start+stop", 1 },
+	{ "session, 2 CPUs",
+	    "insntrace@2=load+open+init+allocbuf+allocbuf+start+stop", 1 },
+	{ "session, 4 CPUs",
+	    "insntrace@4=load+open+init+allocbuf+allocbuf+allocbuf+allocbuf"
+	    "+start+stop",
+	    1 },
+	{ "100 branches", "insntrace=load+open+init+allocbuf+start+work+stop",
+	    1 },
+	{ "1200 branches",
+	    "insntrace=load+open+init+allocbuf+start+work.1+stop", 1 },
+	{ "6000 branches",
+	    "insntrace=load+open+init+allocbuf+start+work.2+stop", 1 },
+	{ "session, depth 2",
+	    "insntrace@2=load+open+init+allocbuf+allocbuf+start+stop", 2 },
+};
+
+static struct setups *setups;
+static struct workshop *workshop;
+
+static double
+seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static void
+give_up(const struct tz_error *err)
+{
+	fprintf(stderr, "%s\n", err->text);
+	exit(1);
+}
+
+static void
+open_trial(struct trial *trial, const struct subject *subject, bool merge)
+{
+	const struct trial_options options = { .kinds = KINDS,
+		.kinds2 = UINT32_C(1) << ACT_SWITCH,
+		.merge = merge,
+		.reduce = true };
+	struct campaign_entry entry;
+	struct runner *runner;
+	struct token token;
+	struct tz_error err;
+
+	if (token_parse_subject(subject->text, &token, &err) != 0 ||
+	    campaign_entry_read(
+		workshop_manifest(workshop), &token, &entry, &err) != 0 ||
+	    setups_get(setups, entry.cpus, entry.layout, entry.settings,
+		&runner, &err) != 0 ||
+	    trial_open(trial, runner, &entry.sequence, &options, &err) != 0)
+		give_up(&err);
+}
+
+/* Schedules a second: all blocks in turn until the time is over. */
+static double
+time_schedules(const struct subject *subject, bool merge, uint64_t *merged,
+    uint64_t *done_all)
+{
+	struct tally *tally = calloc(1, sizeof(*tally));
+	struct trial_share share = { .keep = TRIAL_KEEP_ALL };
+	uint64_t done = 0;
+	struct trial trial;
+	double time = 0;
+
+	if (tally == NULL)
+		abort();
+	open_trial(&trial, subject, merge);
+	share.workers = (unsigned)(trial_count(&trial) / SAMPLE + 1);
+	if (subject->depth == 2)
+		share.workers = 1 + (unsigned)trial.list.count / 16;
+	while (time < SECONDS_EACH) {
+		double start = seconds();
+
+		if (subject->depth == 2)
+			trial_two(&trial, &share, tally, 0);
+		else
+			trial_one(&trial, &share, tally, 0);
+		time += seconds() - start;
+		if (++share.worker == share.workers)
+			break;
+	}
+	done = tally->area[0].done;
+	*merged = tally->area[0].merged;
+	*done_all = done;
+	trial_close(&trial);
+	free(tally);
+	return (double)done / time;
+}
+
+/* What one schedule consists of, in seconds. */
+struct parts {
+	double plain, apply, run, hash, save;
+	uint64_t insns, boundaries, schedules;
+};
+
+/* The machine alone: back to where the script begins, and to the end. */
+static void
+time_parts(const struct subject *subject, struct parts *parts)
+{
+	struct machine_snapshot *begin;
+	struct machine_result result;
+	struct machine *machine;
+	struct runner_mark *mark;
+	struct trial trial;
+	struct tz_error err;
+	unsigned runs = 0;
+	double at[6];
+
+	open_trial(&trial, subject, false);
+	machine = runner_machine(trial.runner);
+	*parts = (struct parts){ .insns = trial.counts.insns_all,
+		.boundaries = trial.list.count,
+		.schedules = trial_count(&trial) };
+	runner_apply(trial.runner, trial.begin);
+	begin = machine_snapshot_take(machine, &err);
+	if (begin == NULL)
+		give_up(&err);
+	while (parts->plain < SECONDS_EACH) {
+		at[0] = seconds();
+		runner_apply(trial.runner, trial.begin);
+		at[1] = seconds();
+		if (runner_go(trial.runner, 0, UINT64_MAX) != RUNNER_OVER)
+			abort();
+		at[2] = seconds();
+		(void)runner_hash(trial.runner);
+		at[3] = seconds();
+		mark = runner_take(trial.runner);
+		runner_mark_free(trial.runner, mark);
+		at[4] = seconds();
+		machine_snapshot_apply(machine, begin);
+		machine_run(machine, 0, &result);
+		at[5] = seconds();
+		parts->apply += at[1] - at[0];
+		parts->run += at[2] - at[1];
+		parts->hash += at[3] - at[2];
+		parts->save += at[4] - at[3];
+		parts->plain += at[5] - at[4];
+		runs++;
+	}
+	parts->apply /= runs;
+	parts->run /= runs;
+	parts->hash /= runs;
+	parts->save /= runs;
+	parts->plain /= runs;
+	machine_snapshot_free(machine, begin);
+	trial_close(&trial);
+}
+
+static void
+measure(const struct subject *subject)
+{
+	struct parts parts;
+	uint64_t merged, done, ignored, all;
+	double with, without;
+
+	time_parts(subject, &parts);
+	with = time_schedules(subject, true, &merged, &done);
+	without = time_schedules(subject, false, &ignored, &all);
+	printf("%-17s %7" PRIu64 " insns %6" PRIu64 " boundaries  plain %6.0f/s"
+	       "  monitors %6.0f/s %4.2f of plain  merging %6.0f/s %5.2f of "
+	       "plain, %2.0f %% merge\n",
+	    subject->name, parts.insns, parts.boundaries, 1 / parts.plain,
+	    without, without * parts.plain, with, with * parts.plain,
+	    done == 0 ? 0.0 : 100.0 * (double)merged / (double)done);
+	printf("%17s apply %.0f us, run %.0f us (%.1f M insn/s), hash %.0f us, "
+	       "mark %.0f us; the machine alone %.0f us\n",
+	    "", parts.apply * 1e6, parts.run * 1e6,
+	    (double)parts.insns / parts.run / 1e6, parts.hash * 1e6,
+	    parts.save * 1e6, parts.plain * 1e6);
+}
+
+int
+main(void)
+{
+	const struct workshop_config config = { .driver = "insntrace",
+		.profile = "skylake" };
+	struct tz_error err;
+
+	if (workshop_open(&config, &workshop, &err) != 0)
+		give_up(&err);
+	setups = setups_create(workshop);
+	if (setups == NULL)
+		abort();
+	printf(
+	    "per second and core, CPU time; plain: the same run by the machine"
+	    " alone\n");
+	for (size_t i = 0; i < TZ_ARRAY_LEN(subjects); i++)
+		measure(&subjects[i]);
+	setups_destroy(setups);
+	workshop_close(workshop);
+	return 0;
+}

@@ -1,0 +1,168 @@
+#!/bin/sh
+# Goal: the commands that explore say what is wrong with their input in one line and
+# with the documented exit code, before they work; what they write can be read by
+# themselves and by others. Method: call them, on an example driver that frees its
+# buffer twice.
+# usage: explore.sh TOPAZ SOURCE_ROOT
+topaz=$(realpath "$1")
+here=$(realpath "$(dirname "$0")")
+drivers=$(realpath "$2")/tests/example/drivers
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+bad=0
+. "$here/expect.sh"
+
+complain() {
+	echo "explore: $*"
+	bad=1
+}
+
+# last FILE TEXT: what its last line has to be.
+last() {
+	[ "$(tail -n 1 "$1")" = "$2" ] ||
+	    { complain "$1 does not end in: $2"; cat "$1"; }
+}
+
+echo keep >file
+for command in explore faults ci; do
+	expect 2 "none: no such driver" 1 $command none
+	expect 2 "/none/insntrace/driver.yaml" 1 $command --drivers /none
+	expect 2 "none: no such scenario" 1 $command insntrace/none
+	expect 2 "no scenario after the '/'" 1 $command insntrace/
+	expect 2 "\"none\": no such operation" 1 $command insntrace=load+none
+	expect 2 "9 CPUs: 1 to 8" 1 $command insntrace@9=load
+	expect 2 "layout 'none': no such word" 1 $command insntrace,none=load
+	expect 2 "--kinds pmi,none: not names" 1 $command --kinds pmi,none
+	expect 2 "--kinds : empty" 1 $command --kinds ""
+	expect 2 "--depth 3: 1 or 2" 1 $command --depth 3
+	expect 2 "--shard 3/2: not I/N" 1 $command --shard 3/2
+	expect 2 "--shard 1: not I/N" 1 $command --shard 1
+	expect 2 "--budget 0: at least 1" 1 $command --budget 0
+	expect 2 "--budget 4Q: not a number" 1 $command --budget 4Q
+	expect 2 "--seed x: not a number" 1 $command --seed x
+	expect 2 "--jobs 0: 1 to 64" 1 $command --jobs 0
+	expect 2 "--jobs 65: 1 to 64" 1 $command -j 65
+	expect 2 "--progress loud: auto, bar" 1 $command --progress loud
+	expect 2 "--profile none: no such profile" 1 $command --profile none
+	expect 2 "--source FILE" 1 $command freebsd-pt
+	expect 2 "absent.c: No such file" 1 $command --source absent.c
+	expect 2 "absent: No such file" 1 $command --baseline absent
+	expect 2 "file:1: no line of a baseline" 1 $command --baseline file
+	expect 2 "file: " 1 $command -o file
+	expect 2 "absent/out: No such file" 1 $command -o absent/out
+	expect 2 "one subject at a time" 0 $command one two
+done
+[ "$(cat file)" = keep ] || complain "bad input overwrote something"
+mkdir -p wrong/mine
+echo 'name: [mine' >wrong/mine/driver.yaml
+expect 2 "driver.yaml:" 1 explore mine --drivers wrong
+printf 'name: mine\nos: native\nowner: insntrace\nbogus: 1\n' \
+    >wrong/mine/driver.yaml
+expect 2 "driver.yaml:4:" 1 explore mine --drivers wrong
+
+expect 2 "no token" 0 replay
+expect 2 "not tz1:SUBJECT" 1 replay none
+expect 2 "absent: No such file" 1 replay @absent
+expect 2 "'9@1=pmi'" 1 replay tz1:it-load:skylake:0:9@1=pmi:0000
+expect 2 "none: neither a driver nor a scenario" 1 \
+    replay tz1:none:skylake:0::0000
+expect 2 "none: no such profile" 1 replay tz1:it-load:none:0::0000
+expect 4 "was recorded with another insntrace" 1 \
+    replay tz1:it-load:skylake:0::0000
+expect 2 "objects" 1 replay --from . tz1:it-load:skylake:0::0000
+for command in merge report; do
+	expect 2 "no folder of findings" 0 $command
+	expect 2 "absent: No such file" 1 $command absent
+	expect 2 "findings.jsonl: No such file" 1 $command .
+	expect 2 "file:1: " 1 $command file
+done
+
+# A finding, and all that can be made of it.
+set -- grab/grab-give --drivers "$drivers" --no-sequences --progress none --kinds cpu
+expect 1 "bad-free" 0 explore "$@" -o found --write-baseline known
+cp stdout text
+tail -n 1 stdout | grep -q -x '[0-9]* passed, [0-9]* failed' ||
+    complain "the last line of explore is not alone"
+[ -s stderr ] && complain "--progress none says something"
+token=$(sed -n 's/^ *replay:  topaz replay \(tz1:.*\)/\1/p' text | head -n 1)
+expect 1 "3 of 3" 0 replay "$token" --drivers "$drivers" --times 3
+expect 1 "bad-free" 0 replay "$token" --from found --drivers "$drivers"
+expect 1 "kernel free" 0 replay "$token" --drivers "$drivers" --log
+expect 2 "at least 1" 0 replay "$token" --times 0
+expect 4 "diverged" 0 replay --drivers "$drivers" \
+    "$(echo "$token" | sed 's/@[0-9]*=/@900000000=/')"
+expect 1 "bad-free" 0 report found --junit junit.xml --sarif found.sarif
+last stdout "$(tail -n 1 text)"
+grep -q -F "$token" junit.xml found.sarif found/junit.xml found/findings.sarif ||
+    complain "the token is not in all reports"
+for form in findings.jsonl findings.sarif junit.xml index.html finding-01.html; do
+	[ -s found/$form ] || complain "found/$form is not there"
+done
+if command -v xmllint >/dev/null 2>&1; then
+	xmllint --noout junit.xml found/junit.xml || complain "no XML"
+fi
+if command -v python3 >/dev/null 2>&1; then
+	"$topaz" report found --json >lines
+	cat found/findings.jsonl >>lines
+	python3 -c 'import json, sys
+for line in open("lines"): json.loads(line)
+for name in sys.argv[1:]: json.load(open(name))' found.sarif \
+	    found/findings.sarif || complain "no JSON"
+fi
+
+# What is known does not count; what is taken out of the list does.
+expect 0 "new 0   fixed 0" 0 explore "$@" -o again --baseline known --no-pages
+tail -n +2 known >fewer
+expect 1 "new 1   fixed 0" 0 explore "$@" -o again --baseline fewer --no-pages
+expect 1 '"new":1,' 0 explore "$@" -o again --baseline fewer --no-pages --json
+expect 1 "new 0   fixed 0" 0 report found --diff again
+head -n 1 found/findings.jsonl >one
+expect 2 "one" 1 report one
+expect 2 "absent: No such file" 0 report found --diff absent
+set -- grab --drivers "$drivers" --budget 400 --progress none --no-pages
+expect 1 "bad-free" 0 ci "$@" -o ci --write-baseline known
+last stdout "$(tail -n 1 stdout | grep -x '[0-9]* passed, [0-9]* failed')"
+expect 0 "new 0   fixed 0" 0 ci "$@" -o ci --baseline known
+: >empty
+expect 1 "fixed 0   still failing 0" 0 ci "$@" -o ci --baseline empty
+
+# Shards are the whole; what is no shard of it does not join.
+set -- grab/grab-give --drivers "$drivers" --no-sequences --no-pages --progress none \
+    --kinds cpu
+"$topaz" explore "$@" --shard 1/2 -o s1 >stdout 2>stderr
+"$topaz" explore "$@" --shard 2/2 -o s2 >stdout 2>stderr
+expect 1 "bad-free" 0 merge s1 s2 -o joined
+last stdout "$(tail -n 1 text)"
+expect 1 '"kind":"summary"' 0 merge s1 s2 --json
+[ -s joined/index.html ] || complain "merge -o has no index.html"
+set -- insntrace=load+unload --budget 50 --no-sequences --progress none
+expect 0 "0 failed" 0 explore "$@" -o other
+expect 5 "sampled" 0 explore "$@" -o other --require-exhaustive
+expect 2 "not of one exploration" 0 merge s1 other
+
+expect 0 "1 passed, 0 failed" 0 faults grab/grab-give --drivers "$drivers" \
+    --kinds fail --progress none
+head -n 1 stdout | grep -q '^FAULT .*points .*detected .*tolerated .*silent' ||
+    complain "faults prints no table"
+expect 0 '"kind":"fault"' 0 faults grab/grab-give --drivers "$drivers" \
+    --kinds fail --progress none --json
+
+# An interruption is the end of the exploring, not of the report.
+"$topaz" explore --budget 1M --no-sequences --progress lines -o stopped \
+    >stdout 2>stderr &
+process=$!
+for second in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+	sleep 1
+	grep -q placements stderr && break
+done
+sleep 2
+kill -INT $process
+wait $process
+code=$?
+[ $code = 0 ] || [ $code = 1 ] || complain "interrupted: exit $code"
+grep -q interrupted stdout || complain "interrupted: not said"
+tail -n 1 stdout | grep -q -x '[0-9]* passed, [0-9]* failed' ||
+    complain "interrupted: no last line"
+[ -s stopped/findings.jsonl ] || complain "interrupted: no report"
+exit $bad
