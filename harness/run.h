@@ -13,11 +13,11 @@
 
 struct run_options {
 	const char *driver;
-	const char *source; /* one file; NULL: the driver's own */
-	const char *tree;   /* the OS's own sources, or NULL */
-	const char *cc;     /* NULL: gcc */
+	const char *source;  /* one file; NULL: the driver's own */
+	const char *tree;    /* the OS's own sources, or NULL */
+	const char *cc;      /* NULL: gcc */
 	const char *drivers; /* folder with DRIVER/driver.yaml; NULL: topaz's */
-	const char *output; /* the bundle */
+	const char *output;  /* the bundle */
 	const char *profile;
 	const char *workload; /* comma-separated names */
 	const char *settings; /* further words for the guest, or "" */

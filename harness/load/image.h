@@ -18,11 +18,11 @@ enum image_kind {
 };
 
 struct image_segment {
-	uint64_t va;    /* where the guest runs it */
-	struct gpa pa;  /* where its bytes stand in RAM at boot */
-	uint64_t bytes; /* in RAM at pa */
+	uint64_t va;         /* where the guest runs it */
+	struct gpa pa;       /* where its bytes stand in RAM at boot */
+	uint64_t bytes;      /* in RAM at pa */
 	uint64_t zero_bytes; /* that follow them there, at first 0 */
-	uint32_t flags; /* ABI_SEG_* */
+	uint32_t flags;      /* ABI_SEG_* */
 };
 
 struct image {
