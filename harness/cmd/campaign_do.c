@@ -216,7 +216,13 @@ describe_all(struct campaign *campaign, const struct campaign_input *input,
 static int
 make_folder(const char *path, struct tz_error *err)
 {
-	if (mkdir(path, 0777) != 0 && errno != EEXIST)
+	struct stat st;
+
+	if (mkdir(path, 0777) == 0)
+		return 0;
+	if (errno == EEXIST && stat(path, &st) == 0 && !S_ISDIR(st.st_mode))
+		errno = ENOTDIR;
+	if (errno != EEXIST || access(path, W_OK | X_OK) != 0)
 		return tz_error(err, TZ_EIO, "%s: %s", path, strerror(errno));
 	return 0;
 }

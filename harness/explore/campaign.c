@@ -61,6 +61,18 @@ campaign_add_entry(
 	return campaign->entry_count++;
 }
 
+const char *
+campaign_settings(
+    const struct manifest *manifest, const struct sequence *sequence)
+{
+	for (unsigned i = 0; i < sequence->count; i++) {
+		if (strcmp(manifest_op_name(manifest, sequence->step[i].op),
+			"load") == 0)
+			return manifest_settings(manifest);
+	}
+	return "";
+}
+
 int
 campaign_entry_read(const struct manifest *manifest, const struct token *token,
     struct campaign_entry *entry, struct tz_error *err)
@@ -71,9 +83,12 @@ campaign_entry_read(const struct manifest *manifest, const struct token *token,
 		.settings = manifest_settings(manifest) };
 	memcpy(entry->layout, token->layout, sizeof(entry->layout));
 	if (token->steps[0] != '\0') {
-		entry->cpus = token->cpus != 0 ? token->cpus : 1;
-		return sequence_parse(
+		int error = sequence_parse(
 		    manifest, token->steps, &entry->sequence, err);
+
+		entry->cpus = token->cpus != 0 ? token->cpus : 1;
+		entry->settings = campaign_settings(manifest, &entry->sequence);
+		return error;
 	}
 	scenario = manifest_scenario(manifest, token->name);
 	if (scenario == NULL)

@@ -107,6 +107,13 @@ struct campaign_area *campaign_add_area(
 int campaign_survey(
     struct campaign *campaign, uint32_t area, struct tz_error *err);
 
+/*
+ * Words for the guest under which SEQUENCE runs: the manifest's where it loads the
+ * driver by itself, else none: the driver is loaded at boot.
+ */
+const char *campaign_settings(
+    const struct manifest *manifest, const struct sequence *sequence);
+
 /* Adds a copy; its index, or SIZE_MAX: no memory. */
 size_t campaign_add_entry(
     struct campaign *campaign, const struct campaign_entry *entry);

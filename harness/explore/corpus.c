@@ -118,8 +118,8 @@ add_item(struct corpus *corpus, const struct sequence *sequence,
 	}
 	item = &corpus->item[corpus->count++];
 	*item = (struct campaign_entry){ .cpus = setup->cpus,
-		.settings = manifest_settings(
-		    workshop_manifest(corpus->campaign->workshop)),
+		.settings = campaign_settings(
+		    workshop_manifest(corpus->campaign->workshop), sequence),
 		.sequence = *sequence };
 	snprintf(item->layout, sizeof(item->layout), "%s", setup->layout);
 	return true;
@@ -299,10 +299,14 @@ open_setups(struct campaign *campaign, struct tz_error *err)
 	struct runner *runner;
 	int error = 0;
 
-	for (size_t i = 0; error == 0 && (setup = setup_at(i)) != NULL; i++)
+	for (size_t i = 0; error == 0 && (setup = setup_at(i)) != NULL; i++) {
 		error = setups_get(campaign->setups, setup->cpus, setup->layout,
 		    manifest_settings(workshop_manifest(campaign->workshop)),
 		    &runner, err);
+		if (error == 0)
+			error = setups_get(campaign->setups, setup->cpus,
+			    setup->layout, "", &runner, err);
+	}
 	return error;
 }
 

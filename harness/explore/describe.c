@@ -72,6 +72,7 @@ drop_steps(struct small *small)
 			continue;
 		sequence_drop(
 		    manifest, &small->entry.sequence, i, &entry.sequence);
+		entry.settings = campaign_settings(manifest, &entry.sequence);
 		if (entry.sequence.count < small->entry.sequence.count &&
 		    shows(small, &entry, &small->schedule))
 			small->entry = entry;

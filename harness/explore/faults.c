@@ -192,6 +192,45 @@ try_layout(struct campaign *campaign, const struct fault_row *row,
 	return 0;
 }
 
+/* Loads the driver by an operation, if the manifest has one, not at boot. */
+static void
+load_first(const struct manifest *manifest, struct campaign_entry *entry)
+{
+	struct sequence load;
+	struct tz_error err;
+
+	if (campaign_settings(manifest, &entry->sequence)[0] != '\0' ||
+	    entry->sequence.count == SCRIPT_STEPS_MAX ||
+	    sequence_parse(manifest, "load", &load, &err) != 0)
+		return;
+	memmove(&entry->sequence.step[1], &entry->sequence.step[0],
+	    entry->sequence.count * sizeof(load.step[0]));
+	entry->sequence.step[0] = load.step[0];
+	entry->sequence.count++;
+	entry->settings = manifest_settings(manifest);
+}
+
+/* STEP before the one numbered AT of ENTRY's. */
+static int
+try_at(struct campaign *campaign, const struct campaign_entry *from,
+    unsigned at, const struct sequence_step *step, const struct outcome *base,
+    uint32_t area, struct tz_error *err)
+{
+	struct campaign_entry entry = *from;
+	struct sequence *sequence = &entry.sequence;
+	struct runner *runner;
+	int error = campaign_runner(campaign, from, &runner, err);
+
+	if (error != 0 || sequence->count == SCRIPT_STEPS_MAX)
+		return error;
+	memmove(&sequence->step[at + 1], &sequence->step[at],
+	    (sequence->count - at) * sizeof(*step));
+	sequence->step[at] = *step;
+	sequence->count++;
+	try_entry(campaign, &entry, runner, base, area);
+	return 0;
+}
+
 /* An operation more, before each of the others and at the end. */
 static int
 try_step(struct campaign *campaign, const struct fault_row *row,
@@ -204,28 +243,20 @@ try_step(struct campaign *campaign, const struct fault_row *row,
 	if (sequence_parse(manifest, row->name, &one, err) != 0)
 		return 0;
 	for (uint32_t i = 0; i < entries; i++) {
-		unsigned count = campaign->entry[i].sequence.count;
-		struct runner *runner;
+		struct campaign_entry with = campaign->entry[i];
 		struct outcome base;
 		int error = base_of(campaign, i, &base, err);
 
-		if (error == 0)
-			error = campaign_runner(
-			    campaign, &campaign->entry[i], &runner, err);
+		with.name[0] = '\0';
+		/* Only what was loaded so can be unloaded. */
+		if (strcmp(row->name, "unload") == 0)
+			load_first(manifest, &with);
+		for (unsigned at = 1; error == 0 && at <= with.sequence.count;
+		     at++)
+			error = try_at(campaign, &with, at, &one.step[0], &base,
+			    area, err);
 		if (error != 0)
 			return error;
-		for (unsigned at = 1; at <= count && count < SCRIPT_STEPS_MAX;
-		     at++) {
-			struct campaign_entry entry = campaign->entry[i];
-
-			entry.name[0] = '\0';
-			memmove(&entry.sequence.step[at + 1],
-			    &entry.sequence.step[at],
-			    (count - at) * sizeof(entry.sequence.step[0]));
-			entry.sequence.step[at] = one.step[0];
-			entry.sequence.count++;
-			try_entry(campaign, &entry, runner, &base, area);
-		}
 	}
 	return 0;
 }

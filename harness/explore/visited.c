@@ -10,6 +10,7 @@ struct state {
 
 struct visited {
 	size_t room, states, states_max; /* room: a power of two */
+	size_t states_ended;             /* of runs that have ended */
 	struct state *state;
 	struct outcome *run; /* [number - 1] of those that have ended */
 	uint32_t ended, run_room;
@@ -48,7 +49,7 @@ void
 visited_clear(struct visited *visited)
 {
 	memset(visited->state, 0, visited->room * sizeof(*visited->state));
-	visited->states = 0;
+	visited->states = visited->states_ended = 0;
 	visited->ended = 0;
 }
 
@@ -75,6 +76,9 @@ visited_meet(struct visited *visited, uint64_t hash)
 bool
 visited_end(struct visited *visited, const struct outcome *outcome)
 {
+	/* A run that was in no new state will never be asked for. */
+	if (visited->states == visited->states_ended)
+		return true;
 	if (visited->ended == visited->run_room) {
 		uint32_t room = visited->run_room == 0 ? 256
 						       : 2 * visited->run_room;
@@ -87,5 +91,6 @@ visited_end(struct visited *visited, const struct outcome *outcome)
 		visited->run_room = room;
 	}
 	visited->run[visited->ended++] = *outcome;
+	visited->states_ended = visited->states;
 	return true;
 }

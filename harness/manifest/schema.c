@@ -205,6 +205,8 @@ struct report {
 	struct position at;
 };
 
+static void report_line(cyaml_log_t level, void *context, const char *fmt,
+    va_list args) __attribute__((format(printf, 3, 0)));
 static void
 report_line(cyaml_log_t level, void *context, const char *fmt, va_list args)
 {

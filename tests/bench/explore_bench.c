@@ -1,9 +1,10 @@
 /*
  * Goal: what a schedule costs beyond running its instructions, and where that
- * grows.  Method: topaz's own driver; the same placements three ways in one
- * process: with the monitors, with merging too, and plain: the machine alone goes
- * back to the script and runs to its end, no monitor looks at it.  What counts is
- * the ratio to the plain runs; beside it the parts of a schedule, each timed alone.
+ * grows.  Method: topaz's own driver; the same placements with merging and without,
+ * and as the reference plain re-execution in the same process: the machine goes back
+ * to the script and runs to its end.  Monitors hear its events there, too, but are
+ * neither put back nor asked for a verdict.  A schedule begins at a mark near its
+ * deviation, a plain run at the script: hence ratios above 1.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -25,23 +26,22 @@ struct subject {
 };
 
 static const struct subject subjects[] = {
-	{ "short, 1 CPU", "insntrace,ndebug=load+open+getalloc", 1 },
-	{ "short, 2 CPUs", "insntrace@2,ndebug=load+open-+1getalloc", 1 },
-	{ "session, 1 CPU", "insntrace=load+open+init+allocbuf+start+stop", 1 },
+	{ "short, 1 CPU", "insntrace,ndebug=open+getalloc", 1 },
+	{ "short, 2 CPUs", "insntrace@2,ndebug=open-+1getalloc", 1 },
+	{ "session, 1 CPU", "insntrace=open+init+allocbuf+start+stop", 1 },
 	{ "session, 2 CPUs",
-	    "insntrace@2=load+open+init+allocbuf+allocbuf+start+stop", 1 },
+	    "insntrace@2=open+init+allocbuf+allocbuf+start+stop", 1 },
 	{ "session, 4 CPUs",
-	    "insntrace@4=load+open+init+allocbuf+allocbuf+allocbuf+allocbuf"
+	    "insntrace@4=open+init+allocbuf+allocbuf+allocbuf+allocbuf"
 	    "+start+stop",
 	    1 },
-	{ "100 branches", "insntrace=load+open+init+allocbuf+start+work+stop",
+	{ "100 branches", "insntrace=open+init+allocbuf+start+work+stop", 1 },
+	{ "1200 branches", "insntrace=open+init+allocbuf+start+work.1+stop",
 	    1 },
-	{ "1200 branches",
-	    "insntrace=load+open+init+allocbuf+start+work.1+stop", 1 },
-	{ "6000 branches",
-	    "insntrace=load+open+init+allocbuf+start+work.2+stop", 1 },
+	{ "6000 branches", "insntrace=open+init+allocbuf+start+work.2+stop",
+	    1 },
 	{ "session, depth 2",
-	    "insntrace@2=load+open+init+allocbuf+allocbuf+start+stop", 2 },
+	    "insntrace@2=open+init+allocbuf+allocbuf+start+stop", 2 },
 };
 
 static struct setups *setups;
@@ -126,7 +126,7 @@ struct parts {
 	uint64_t insns, boundaries, schedules;
 };
 
-/* The machine alone: back to where the script begins, and to the end. */
+/* Each part from where the script begins to the end. */
 static void
 time_parts(const struct subject *subject, struct parts *parts)
 {

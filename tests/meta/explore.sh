@@ -49,7 +49,7 @@ for command in explore faults ci; do
 	expect 2 "absent.c: No such file" 1 $command --source absent.c
 	expect 2 "absent: No such file" 1 $command --baseline absent
 	expect 2 "file:1: no line of a baseline" 1 $command --baseline file
-	expect 2 "file: " 1 $command -o file
+	expect 2 "file: Not a directory" 1 $command -o file
 	expect 2 "absent/out: No such file" 1 $command -o absent/out
 	expect 2 "one subject at a time" 0 $command one two
 done
@@ -64,7 +64,7 @@ expect 2 "driver.yaml:4:" 1 explore mine --drivers wrong
 expect 2 "no token" 0 replay
 expect 2 "not tz1:SUBJECT" 1 replay none
 expect 2 "absent: No such file" 1 replay @absent
-expect 2 "'9@1=pmi'" 1 replay tz1:it-load:skylake:0:9@1=pmi:0000
+expect 2 "no-pmi" 1 replay tz1:it-load:skylake:0:0@1=no-pmi:0000
 expect 2 "none: neither a driver nor a scenario" 1 \
     replay tz1:none:skylake:0::0000
 expect 2 "none: no such profile" 1 replay tz1:it-load:none:0::0000

