@@ -261,3 +261,12 @@ machine_pt_error_text(const struct machine *machine, unsigned cpu)
 	TZ_ASSERT(cpu < machine->config.cpu_count);
 	return cpu_pt_error(machine->slot[cpu].cpu);
 }
+
+bool
+machine_ram_word(struct machine *machine, uint64_t pa, uint64_t *value)
+{
+	if (pa % 8 != 0 || pa > machine->config.ram_bytes - sizeof(*value))
+		return false;
+	memcpy(value, machine_ram(machine) + pa, sizeof(*value));
+	return true;
+}

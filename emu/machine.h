@@ -185,6 +185,9 @@ bool machine_read(struct machine *machine, unsigned cpu, struct gva va,
 bool machine_translate(
     struct machine *machine, unsigned cpu, struct gva va, uint64_t *pa);
 
+/* The 8 bytes at physical PA; false: that is not RAM. */
+bool machine_ram_word(struct machine *machine, uint64_t pa, uint64_t *value);
+
 /* RIP of the instruction that runs, or will run next, on CPU. */
 uint64_t machine_rip(struct machine *machine, unsigned cpu);
 

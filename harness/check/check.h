@@ -44,8 +44,11 @@ struct check_reads {
 	bool (*translate)(void *arg, unsigned cpu, struct gva va, uint64_t *pa);
 	uint64_t (*rip)(void *arg, unsigned cpu);
 	void (*pt)(void *arg, unsigned cpu, struct machine_pt *pt);
+	/* 8 bytes of RAM; false: there is none. */
+	bool (*word)(void *arg, uint64_t pa, uint64_t *value);
 };
 struct check_reads check_reads_machine(struct machine *machine);
+
 
 struct check_range {
 	uint64_t begin, end; /* linear; both 0: unused */

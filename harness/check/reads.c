@@ -19,6 +19,12 @@ reads_pt(void *arg, unsigned cpu, struct machine_pt *pt)
 	machine_pt(arg, cpu, pt);
 }
 
+static bool
+reads_word(void *arg, uint64_t pa, uint64_t *value)
+{
+	return machine_ram_word(arg, pa, value);
+}
+
 struct check_reads
 check_reads_machine(struct machine *machine)
 {
@@ -27,5 +33,6 @@ check_reads_machine(struct machine *machine)
 		.translate = reads_translate,
 		.rip = reads_rip,
 		.pt = reads_pt,
+		.word = reads_word,
 	};
 }

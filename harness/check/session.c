@@ -260,6 +260,8 @@ session_exit(struct check *check, const struct event *event)
 {
 	(void)event;
 	session_left_on(check, "when everybody has gone");
+	/* Modules are unloaded before the guest shuts down. */
+	owner_unloaded(check);
 }
 
 void

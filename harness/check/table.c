@@ -7,6 +7,8 @@
 #include <inttypes.h>
 
 /* SDM vol. 3, 33.2.7.2, table "ToPA Table Entry Fields". */
+#define CTL_TOPA           TZ_BIT(8)
+#define TABLE_ENTRIES_MAX  65536
 #define ENTRY_END          TZ_BIT(0)
 #define ENTRY_INT          TZ_BIT(2)
 #define ENTRY_STOP         TZ_BIT(4)
@@ -103,6 +105,43 @@ table_entry(struct check *check, const struct event *event)
 }
 
 /* Where the driver lets the unit go on is its own business. */
+/*
+ * The table that a CPU is about to walk, up to its END: a further page of it that
+ * another allocation holds, or nobody, was contiguous in linear addresses only.
+ */
+static void
+table_look_ahead(struct check *check, unsigned cpu)
+{
+	const struct check_reads *reads = &check->config.reads;
+	struct check_place at = check_here(check);
+	const struct check_extent *first, *here;
+	struct machine_pt pt;
+	uint64_t entry;
+
+	reads->pt(reads->arg, cpu, &pt);
+	if ((pt.ctl & CTL_TOPA) == 0 || check->core.extents_full)
+		return;
+	first = owner_find(check, pt.output_base);
+	for (uint64_t i = 0; i < TABLE_ENTRIES_MAX; i++) {
+		uint64_t pa = pt.output_base + 8 * i;
+
+		here = owner_find(check, pa);
+		if (i != 0 && pa % CHECK_PAGE_BYTES == 0 && first != NULL &&
+		    (here == NULL || here->va != first->va)) {
+			check_violate(check, CHECK_TABLE_WHOLE, 1, &at,
+			    "entry %" PRIu64 " of the table at %#" PRIx64
+			    " is where %s",
+			    i, pt.output_base,
+			    here == NULL ? "nobody's memory is"
+					 : "another allocation is");
+			return;
+		}
+		if (!reads->word(reads->arg, pa, &entry) ||
+		    (entry & ENTRY_END) != 0)
+			return;
+	}
+}
+
 void
 table_trace_on(struct check *check, const struct event *event)
 {
@@ -110,6 +149,7 @@ table_trace_on(struct check *check, const struct event *event)
 
 	cpu->last_valid = false;
 	cpu->table_pa = cpu->region_pa = cpu->region_bytes = 0;
+	table_look_ahead(check, event->cpu);
 }
 
 void

@@ -68,13 +68,38 @@ outcome_read(struct runner *runner, struct outcome *outcome)
 		to->violation = *check_at(check, i);
 		to->cause = outcome_cause(runner, &to->violation);
 	}
-	runner_report(runner, &outcome->results, &outcome->reports);
+	runner_report(runner, &outcome->results, &outcome->reports,
+	    &outcome->failed, &outcome->faulty);
 }
 
 bool
 outcome_is_crash(enum check_id id)
 {
 	return id >= CHECK_PAGE_FAULT && id <= CHECK_PROGRESS;
+}
+
+void
+outcome_judge_fault(
+    struct runner *runner, struct outcome *outcome, const struct outcome *base)
+{
+	uint64_t later = outcome->failed & ~base->failed;
+	struct outcome_violation *to = &outcome->violation[outcome->count];
+
+	if (outcome->faulty == 0 || outcome->count == OUTCOME_MAX ||
+	    (outcome->failed >> (outcome->faulty - 1) & 1) != 0)
+		return;
+	later &= ~(TZ_BIT(outcome->faulty) - 1);
+	if (later == 0)
+		return;
+	*to = (struct outcome_violation){
+		.violation = { .id = CHECK_FAULT_SILENT,
+		    .step = (uint16_t)(outcome->faulty - 1) },
+	};
+	snprintf(to->violation.text, sizeof(to->violation.text),
+	    "a kernel function failed and the operation succeeded; later ones "
+	    "fail");
+	to->cause = outcome_cause(runner, &to->violation) ^ outcome->faulty;
+	outcome->count++;
 }
 
 bool

@@ -24,6 +24,8 @@ struct outcome {
 		uint64_t cause; /* of check, place and kind of message */
 		struct check_violation violation;
 	} violation[OUTCOME_MAX];
+	uint64_t failed;  /* operations that returned an error, one bit each */
+	unsigned faulty;  /* in which a kernel function failed, plus 1 */
 	uint64_t results; /* hash of what the operations returned */
 	unsigned reports; /* how often it told of a loss or an error */
 };
@@ -42,6 +44,13 @@ uint64_t outcome_cause(
 bool outcome_is_crash(enum check_id id);
 /* ... or that bytes went astray: where the CPU stood then means nothing. */
 bool outcome_is_ledger(enum check_id id);
+
+/*
+ * Adds a violation where an operation succeeded in which a kernel function was made
+ * to fail, and a later one fails that succeeds in BASE: a fault without a word.
+ */
+void outcome_judge_fault(
+    struct runner *runner, struct outcome *outcome, const struct outcome *base);
 
 bool outcome_has(const struct outcome *outcome, uint64_t cause);
 /* Violations of OUTCOME that BASE lacks; 0: the deviations did no harm. */

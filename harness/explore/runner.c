@@ -15,6 +15,7 @@ note_call_begin(struct runner *runner, const struct event *event)
 
 	if (step >= runner->sequence.count)
 		return;
+	runner->now.step[event->cpu] = (uint8_t)(step + 1);
 	flags = sequence_flags(
 	    runner->workshop->manifest, &runner->sequence, step);
 	if (flags & MANIFEST_STARTS)
@@ -37,6 +38,9 @@ note_call_end(struct runner *runner, const struct event *event)
 				  (event->c & 0xffffff)) *
 	    UINT64_C(0x100000001b3);
 	runner->now.reports += (int64_t)event->c < 0;
+	runner->now.step[event->cpu] = 0;
+	if ((int64_t)event->c < 0 && step < 64)
+		runner->now.failed |= TZ_BIT(step);
 	if (step >= runner->sequence.count || (int64_t)event->c < 0)
 		return;
 	flags = sequence_flags(manifest, &runner->sequence, step);
@@ -78,6 +82,9 @@ on_event(void *arg, const struct event *event)
 		note_call_begin(runner, event);
 	if (event->kind == EVENT_CALL_END)
 		note_call_end(runner, event);
+	if (event->kind == EVENT_POINT && event->c != 0 &&
+	    runner->now.faulty == 0)
+		runner->now.faulty = runner->now.step[event->cpu];
 	if (event->kind == EVENT_LOST)
 		runner->now.reports++;
 	if (event->kind == EVENT_BUFFER && event->a < MACHINE_CPUS_MAX)
@@ -300,10 +307,13 @@ runner_counts(const struct runner *runner, struct runner_counts *counts)
 }
 
 void
-runner_report(const struct runner *runner, uint64_t *results, unsigned *reports)
+runner_report(const struct runner *runner, uint64_t *results, unsigned *reports,
+    uint64_t *failed, unsigned *faulty)
 {
 	*results = runner->now.results;
 	*reports = runner->now.reports;
+	*failed = runner->now.failed;
+	*faulty = (unsigned)runner->now.faulty;
 }
 
 uint64_t

@@ -113,10 +113,11 @@ struct runner_counts {
 };
 void runner_counts(const struct runner *runner, struct runner_counts *counts);
 
-/* A hash of what the operations returned, and how often the driver told of a loss
- * or an error: LOST, or an operation that failed. */
-void runner_report(
-    const struct runner *runner, uint64_t *results, unsigned *reports);
+/* A hash of what the operations returned; how often the driver told of a loss or an
+ * error: LOST, or an operation that failed; which ones failed, one bit each; and in
+ * which a kernel function was made to fail, plus 1. */
+void runner_report(const struct runner *runner, uint64_t *results,
+    unsigned *reports, uint64_t *failed, unsigned *faulty);
 
 /* An absolute count of CPU's instructions, since the run's begin. */
 uint64_t runner_relative(

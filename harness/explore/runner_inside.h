@@ -16,6 +16,9 @@ struct progress {
 	uint64_t results; /* hash of what the operations returned */
 	bool over;
 	unsigned reports;
+	uint64_t failed; /* operations that returned an error, one bit each */
+	uint8_t step[MACHINE_CPUS_MAX]; /* the CPU is in, plus 1 */
+	uint8_t faulty;        /* in which a kernel function failed, plus 1 */
 	unsigned started_cpus; /* whose buffers are mapped, one bit each */
 	unsigned console_bytes;
 };

@@ -35,6 +35,7 @@ finish(struct trial *trial, struct outcome *outcome)
 		outcome->how = OUTCOME_MERGED;
 	} else {
 		outcome_read(runner, outcome);
+		outcome_judge_fault(runner, outcome, &trial->base);
 	}
 	if (trial->options.merge)
 		TZ_ASSERT(visited_end(trial->visited, outcome));

@@ -79,7 +79,8 @@ for command in merge report; do
 done
 
 # A finding, and all that can be made of it.
-set -- grab/grab-give --drivers "$drivers" --no-sequences --progress none --kinds cpu
+set -- grab/grab-give --drivers "$drivers" --no-sequences --progress none --kinds cpu \
+    --budget 3000
 expect 1 "bad-free" 0 explore "$@" -o found --write-baseline known
 cp stdout text
 tail -n 1 stdout | grep -q -x '[0-9]* passed, [0-9]* failed' ||
@@ -124,12 +125,12 @@ set -- grab --drivers "$drivers" --budget 400 --progress none --no-pages
 expect 1 "bad-free" 0 ci "$@" -o ci --write-baseline known
 last stdout "$(tail -n 1 stdout | grep -x '[0-9]* passed, [0-9]* failed')"
 expect 0 "new 0   fixed 0" 0 ci "$@" -o ci --baseline known
-: >empty
-expect 1 "fixed 0   still failing 0" 0 ci "$@" -o ci --baseline empty
+expect 1 "fixed 0   still failing 0" 0 ci "$@" -o ci \
+    --baseline "$drivers/../known.jsonl"
 
 # Shards are the whole; what is no shard of it does not join.
 set -- grab/grab-give --drivers "$drivers" --no-sequences --no-pages --progress none \
-    --kinds cpu
+    --kinds cpu --budget 3000
 "$topaz" explore "$@" --shard 1/2 -o s1 >stdout 2>stderr
 "$topaz" explore "$@" --shard 2/2 -o s2 >stdout 2>stderr
 expect 1 "bad-free" 0 merge s1 s2 -o joined

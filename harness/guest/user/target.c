@@ -58,15 +58,12 @@ int
 user_main(const char *args)
 {
 	char cpu[8];
-	int64_t result;
 
 	which = arg_number(args, "index", 0);
 	branches = arg_number(args, "rounds", 0);
 	if (arg_text(args, "cpu", cpu, sizeof(cpu)) && cpu[0] != '-') {
-		result = sys1(
-		    SYS_SET_AFFINITY, UINT64_C(1) << text_number(cpu));
-		if (result < 0)
-			user_fail("cpu=: no such CPU", result);
+		/* On a machine without that CPU it runs on any. */
+		(void)sys1(SYS_SET_AFFINITY, UINT64_C(1) << text_number(cpu));
 	}
 	if (arg_number(args, "threads", 1) > 1)
 		create(0, maker);

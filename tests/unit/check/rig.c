@@ -64,11 +64,21 @@ static const struct rig_step rig_names[] = {
 	{ 0 },
 };
 
+/* Every table is one of output entries without an end. */
+static bool
+rig_word(void *arg, uint64_t pa, uint64_t *value)
+{
+	(void)arg;
+	*value = UINT64_C(0x4000) | 0x4;
+	return pa % 8 == 0;
+}
+
 struct check *
 rig_create(void)
 {
 	struct check_config config = {
-		.reads = { NULL, rig_translate, rig_rip, rig_read_pt },
+		.reads = { NULL, rig_translate, rig_rip, rig_read_pt,
+		    rig_word },
 		.cpu_count = 2,
 		.ram_bytes = 0x1000000,
 		.driver_text = { { RIG_TEXT, RIG_TEXT + RIG_PAGE } },
@@ -110,6 +120,9 @@ rig_registers(const struct rig_step *step)
 		rig_pt.global_status = step->a;
 		rig_pt.lvt_pc = (uint32_t)step->b;
 		rig_pt.mask_ptrs = step->c;
+	} else if (step->op == RIG_TABLE_AT) {
+		rig_pt.ctl = TZ_BIT(8);
+		rig_pt.output_base = step->a;
 	} else {
 		rig_pt.global_status = TZ_BIT(55);
 		rig_pt.cr3_match = step->a;
@@ -165,7 +178,8 @@ rig_play(struct check *check, const struct rig_step *steps)
 			check_event(check, &event);
 		else if (steps->op == RIG_STORE)
 			check_step(check, &step);
-		else if (steps->op == RIG_CTL || steps->op == RIG_STATUS)
+		else if (steps->op == RIG_CTL || steps->op == RIG_STATUS ||
+		    steps->op == RIG_TABLE_AT)
 			rig_registers(steps);
 		else if (steps->op == RIG_ENDS || steps->op == RIG_PANICS)
 			rig_end(check, steps);

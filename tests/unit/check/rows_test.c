@@ -69,6 +69,8 @@ static const struct run memory_runs[] = {
 	{ "output to a buffer that was freed", CHECK_OUTPUT_FREED,
 	    { ON, PSB, OUT(0, 64), OFF, EV(FREE, ABI_DMAP + B, 0, 0), ON, PSB,
 		OUT(0, 64) } },
+	{ "the driver's table is left at the end", CHECK_LEAK,
+	    { EV(EXIT, 0, 0, 0) } },
 	{ "the driver's table is left at unload", CHECK_LEAK,
 	    { DO(UNLOADED, 0, 0, 0) } },
 	{ "the driver's table is freed at unload", GOOD,
@@ -88,6 +90,16 @@ static const struct run table_runs[] = {
 	    { ON, ENTRY(9, B) } },
 	{ "a table that goes on in another allocation", CHECK_TABLE_WHOLE,
 	    { EV(ALLOC, ABI_DMAP + RIG_TABLE + 64, 64, 0), ON, ENTRY(9, B) } },
+	{ "a table whose next page is nobody's", CHECK_TABLE_WHOLE,
+	    { EV(ALLOC, ABI_DMAP + 0x60000, 4096, 0),
+		DO(TABLE_AT, 0x60000, 0, 0), ON } },
+	{ "a table whose next page is another's", CHECK_TABLE_WHOLE,
+	    { EV(ALLOC, ABI_DMAP + 0x60000, 4096, 0),
+		EV(ALLOC, ABI_DMAP + 0x61000, 4096, 0),
+		DO(TABLE_AT, 0x60000, 0, 0), ON } },
+	{ "a table of many pages in one allocation", GOOD,
+	    { EV(ALLOC, ABI_DMAP + 0x60000, 65536 * 8, 0),
+		DO(TABLE_AT, 0x60000, 0, 0), ON } },
 	{ "regions out of order", CHECK_TOPA_ORDER,
 	    { ON, ENTRY(0, B), ENTRY(1, B + 0x2000) } },
 	{ "a region longer than the buffer", CHECK_TOPA_ORDER,
@@ -320,11 +332,14 @@ static const struct run session_runs[] = {
 	{ "started again after the stop", GOOD,
 	    { ON, OFF, BEGIN(2), DONE(0), DO(STOPPED, 1, 0, 0), START, ON,
 		STARTED } },
-	{ "on at the end", CHECK_TRACE_LEFT_ON, { ON, EV(EXIT, 0, 0, 0) } },
+	{ "on at the end", CHECK_TRACE_LEFT_ON,
+	    { EV(FREE, ABI_DMAP + RIG_TABLE, 0, 0), ON, EV(EXIT, 0, 0, 0) } },
 	{ "on when unloaded", CHECK_TRACE_LEFT_ON,
 	    { EV(FREE, ABI_DMAP + RIG_TABLE, 0, 0), ON,
 		DO(UNLOADED, 0, 0, 0) } },
-	{ "off at the end", GOOD, { ON, OFF, EV(EXIT, 0, 0, 0) } },
+	{ "off at the end", GOOD,
+	    { ON, OFF, EV(FREE, ABI_DMAP + RIG_TABLE, 0, 0),
+		EV(EXIT, 0, 0, 0) } },
 };
 
 #define PANIC(words, row)                     \
@@ -438,7 +453,8 @@ every_row_has_a_bad_run(void **state)
 	for (unsigned i = 0; i < CHECK_COUNT; i++) {
 		const struct check_info *info = check_info((enum check_id)i);
 
-		if (!row_seen[i])
+		/* Judged elsewhere, by comparing runs. */
+		if (!row_seen[i] && i != CHECK_FAULT_SILENT)
 			fail_msg("row %s has no bad run", info->name);
 		assert_int_equal(check_find(info->name), i);
 	}
