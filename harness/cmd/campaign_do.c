@@ -150,7 +150,8 @@ tell_described(void *arg, const struct tally *tallies, unsigned jobs)
 
 /* One step of describing in all jobs; the first thing that went wrong. */
 static int
-describe_step(struct describing *all, pool_work work, struct tz_error *err)
+describe_step(
+    struct describing *all, pool_work work, bool strict, struct tz_error *err)
 {
 	struct tally *unused = calloc(1, sizeof(*unused));
 	bool interrupted = false;
@@ -160,7 +161,7 @@ describe_step(struct describing *all, pool_work work, struct tz_error *err)
 		  unused, &interrupted, err);
 
 	free(unused);
-	for (uint32_t i = 0; error == 0 && i < all->count; i++) {
+	for (uint32_t i = 0; strict && error == 0 && i < all->count; i++) {
 		if (all->described[i].err.text[0] != '\0')
 			error = tz_error(
 			    err, TZ_EIO, "%s", all->described[i].err.text);
@@ -203,12 +204,20 @@ describe_all(struct campaign *campaign, const struct campaign_input *input,
 	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (summary->finding == NULL || all.described == MAP_FAILED)
 		return tz_error(err, TZ_EIO, "out of memory");
-	error = describe_step(&all, describe_share, err);
-	for (uint32_t i = 0; error == 0 && i < all.count; i++)
-		summary->finding[summary->finding_count++] =
-		    all.described[i].finding;
+	error = describe_step(&all, describe_share, false, err);
+	for (uint32_t i = 0; error == 0 && i < all.count; i++) {
+		if (all.described[i].err.text[0] == '\0') {
+			summary->finding[summary->finding_count++] =
+			    all.described[i].finding;
+			continue;
+		}
+		/* A bug of topaz, which may not hide the others. */
+		fprintf(stderr, "topaz: bug: %s\n", all.described[i].err.text);
+		report->unshown++;
+	}
+	all.count = (uint32_t)summary->finding_count;
 	if (error == 0 && input->pages)
-		error = describe_step(&all, page_share, err);
+		error = describe_step(&all, page_share, true, err);
 	munmap(all.described, bytes);
 	return error == 0 ? tell_events(campaign, report, err) : error;
 }

@@ -42,6 +42,7 @@ int campaign_input_read(struct campaign_input *input, struct tz_error *err);
 struct campaign_report {
 	struct finding_summary *summary;
 	struct finding_story *story; /* of each finding */
+	unsigned unshown; /* findings that did not show again: a bug of topaz */
 	struct report_baseline baseline;
 };
 

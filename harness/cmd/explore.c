@@ -64,6 +64,8 @@ cmd_explore(int argc, char **argv)
 		code = cmd_fail(&err);
 	else
 		code = exit_code(&input, &campaign, &report);
+	if (report.unshown != 0)
+		code = CMD_BUG;
 	campaign_report_free(&report);
 	campaign_close(&campaign);
 	workshop_close(workshop);

@@ -21,10 +21,12 @@ rank() {
 	emu/*) echo 4 ;;
 	harness/guest/* | harness/kpi/* | harness/load/*) echo 5 ;;
 	traces/*) echo 6 ;;
-	harness/cmd/* | harness/report/*) echo 8 ;;
-	harness/*) echo 7 ;;
+	harness/explore/finding.h | harness/check/* | harness/manifest/*) echo 7 ;;
+	harness/explore/*) echo 9 ;;
+	harness/cmd/*) echo 10 ;;
+	harness/*) echo 8 ;;
 	driver/*) echo 5 ;;
-	*) echo 9 ;;
+	*) echo 11 ;;
 	esac
 }
 
@@ -65,6 +67,8 @@ only intel-pt 'traces/*'
 only gelf 'harness/load/*'
 only libelf 'harness/load/*'
 only elfutils/ 'harness/load/*'
+only cyaml harness/manifest/schema.c
+only yaml.h harness/manifest/position.c
 only zstd 'traces/zfile.c'
 
 for file in $sources $(find tests -name '*.[ch]'); do
@@ -79,8 +83,11 @@ for entry in $(ls -A); do
 	esac
 done
 
-for folder in emu harness traces driver; do
-	[ -e $folder/README.md ] || complain "$folder has no README.md"
+for folder in emu/ harness/ harness/*/ traces/ driver/ driver/*/; do
+	case $folder in
+	harness/kpi/ | driver/freebsd-pt/) continue ;;
+	esac
+	[ -e $folderREADME.md ] || complain "$folder has no README.md"
 done
 
 exit $bad
