@@ -49,7 +49,6 @@ struct check_reads {
 };
 struct check_reads check_reads_machine(struct machine *machine);
 
-
 struct check_range {
 	uint64_t begin, end; /* linear; both 0: unused */
 };

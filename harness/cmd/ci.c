@@ -32,6 +32,8 @@ cmd_ci(int argc, char **argv)
 		code = cmd_fail(&err);
 	else
 		code = campaign_found(&input, &report) ? CMD_FINDING : CMD_OK;
+	if (report.unshown != 0)
+		code = CMD_BUG;
 	campaign_report_free(&report);
 	campaign_close(&campaign);
 	workshop_close(workshop);

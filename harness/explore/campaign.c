@@ -15,7 +15,7 @@
  * Schedules beyond those with one deviation in each scenario, which are all done if
  * no budget is given; with one they get the rest of 100 percent.
  */
-#define BEYOND_DEFAULT 20000
+#define BEYOND_DEFAULT 10000
 #define BEYOND_PERCENT 50
 /* How what is beyond is divided; what is left goes to pairs and random ones. */
 #define SEQUENCES_PERCENT 25  /* sequences in the base order */
@@ -427,36 +427,6 @@ explore(struct campaign *campaign, struct tz_error *err)
 	return error;
 }
 
-/*
- * A cause that fewer kinds of deviation show, or none, needs no more of them: such
- * groups go.
- */
-static void
-drop_larger(struct tally *tally)
-{
-	uint32_t kept = 0;
-
-	for (uint32_t i = 0; i < tally->group_count; i++) {
-		const struct tally_group *group = &tally->group[i];
-		bool larger = false;
-
-		for (uint32_t j = 0; j < tally->group_count; j++) {
-			const struct tally_group *other = &tally->group[j];
-
-			larger |= other->cause == group->cause &&
-			    other->kinds != group->kinds &&
-			    (other->kinds & ~group->kinds) == 0;
-		}
-		/* Marked first: a group may be what another is larger than. */
-		tally->group[i].rank.second |= larger ? UINT32_C(1) << 31 : 0;
-	}
-	for (uint32_t i = 0; i < tally->group_count; i++) {
-		if (!(tally->group[i].rank.second >> 31))
-			tally->group[kept++] = tally->group[i];
-	}
-	tally->group_count = kept;
-}
-
 int
 campaign_run(struct campaign *campaign, struct workshop *workshop,
     const struct campaign_options *options, struct tz_error *err)
@@ -476,7 +446,7 @@ campaign_run(struct campaign *campaign, struct workshop *workshop,
 		error = options->faults ? faults_explore(campaign, err)
 					: explore(campaign, err);
 	if (error == 0) {
-		drop_larger(campaign->tally);
+		tally_drop_larger(campaign->tally);
 		tally_sort(campaign->tally);
 	}
 	return error;

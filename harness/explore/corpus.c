@@ -13,7 +13,9 @@
 #define REACH_BYTES  8192 /* one bit a byte of the driver's code */
 #define RESULTS_BITS 65536
 #define LIVES_MAX    8
-#define LONG_RANK    1200 /* of the exhaustive part: shorter ones run everywhere */
+#define LONG_RANK \
+ 1200 /* of the exhaustive part: after it drawn ones come, too */
+#define COMPLETE_RUNS 2 /* of a sequence with the rest of its life */
 
 /* What one run has reached, shared with the process that joins. */
 struct reach {
@@ -209,13 +211,13 @@ complete(const struct corpus *corpus, struct sequence *sequence)
 }
 
 /*
- * The next sequence as it is on one set-up, and with the rest of its life on others:
- * on all of them while sequences are the shortest.  False: no memory.
+ * The next sequence as it is on one set-up, and with the rest of its life on others.
+ * False: no memory.
  */
 static bool
 add_next(struct corpus *corpus)
 {
-	size_t begin = corpus->count, setups = 0, runs;
+	size_t begin = corpus->count, setups = 0;
 	struct sequence sequence;
 	bool is_short = corpus->drawn % 2 == 0 || corpus->rank < LONG_RANK
 	    ? next_short(corpus, &sequence)
@@ -227,11 +229,10 @@ add_next(struct corpus *corpus)
 		next_drawn(corpus, &sequence);
 	else if (corpus->rank >= LONG_RANK)
 		corpus->drawn++;
-	runs = corpus->rank < LONG_RANK ? setups : 2;
 	if (!add_item(corpus, &sequence, setup_at(corpus->rank % setups)))
 		return false;
 	complete(corpus, &sequence);
-	for (size_t i = 0; i < runs; i++) {
+	for (size_t i = 0; i < COMPLETE_RUNS; i++) {
 		if (!add_item(corpus, &sequence,
 			setup_at((begin + corpus->drawn + i) % setups)))
 			return false;

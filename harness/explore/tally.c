@@ -134,3 +134,33 @@ tally_count_fault(struct tally_area *area, const struct outcome *outcome,
 	else
 		area->tolerated++;
 }
+
+/*
+ * A cause that fewer kinds of deviation show, or none, needs no more of them: such
+ * groups go.
+ */
+void
+tally_drop_larger(struct tally *tally)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < tally->group_count; i++) {
+		const struct tally_group *group = &tally->group[i];
+		bool larger = false;
+
+		for (uint32_t j = 0; j < tally->group_count; j++) {
+			const struct tally_group *other = &tally->group[j];
+
+			larger |= other->cause == group->cause &&
+			    other->kinds != group->kinds &&
+			    (other->kinds & ~group->kinds) == 0;
+		}
+		/* Marked first: a group may be what another is larger than. */
+		tally->group[i].rank.second |= larger ? UINT32_C(1) << 31 : 0;
+	}
+	for (uint32_t i = 0; i < tally->group_count; i++) {
+		if (!(tally->group[i].rank.second >> 31))
+			tally->group[kept++] = tally->group[i];
+	}
+	tally->group_count = kept;
+}

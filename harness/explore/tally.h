@@ -51,6 +51,8 @@ void tally_count_fault(struct tally_area *area, const struct outcome *outcome,
     const struct outcome *base);
 /* Adds all of FROM to TO. */
 void tally_join(struct tally *to, const struct tally *from);
+/* Without the groups whose cause needs fewer kinds of acts, or none. */
+void tally_drop_larger(struct tally *tally);
 /* Groups in order of rank. */
 void tally_sort(struct tally *tally);
 

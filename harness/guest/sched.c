@@ -302,7 +302,9 @@ sched_idle(void)
 {
 	for (;;) {
 		intr_disable();
-		sched_preempt();
+		/* A task that was woken during a switch asks for another. */
+		while (cpu_self()->need_resched)
+			sched_preempt();
 		__asm__ volatile("sti; hlt" : : : "memory");
 	}
 }

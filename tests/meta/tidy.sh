@@ -87,7 +87,7 @@ for folder in emu/ harness/ harness/*/ traces/ driver/ driver/*/; do
 	case $folder in
 	harness/kpi/ | driver/freebsd-pt/) continue ;;
 	esac
-	[ -e $folderREADME.md ] || complain "$folder has no README.md"
+	[ -e "${folder}README.md" ] || complain "$folder has no README.md"
 done
 
 exit $bad

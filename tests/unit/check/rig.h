@@ -33,7 +33,7 @@ enum rig_op {
 	RIG_STATUS, /* a: CR3_MATCH, b: ADDR0_A, c: STATUS; TriggerEn = 0,
 			  GLOBAL_STATUS[55] = 1 */
 	RIG_TABLE_AT, /* a: OUTPUT_BASE; CTL.ToPA = 1 */
-	RIG_STORE,  /* a: rip, b: address */
+	RIG_STORE,    /* a: rip, b: address */
 	RIG_STARTING,
 	RIG_STARTED,   /* a: CPUs */
 	RIG_STOPPED,   /* a: CPUs */
