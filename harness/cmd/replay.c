@@ -208,7 +208,7 @@ replay(const struct replay_input *input, struct workshop *workshop,
 	     code == CMD_OK && i < input->times;
 	     i++) {
 		if (describe_replay(setups, manifest, token,
-			input->log && i == 0 ? &ear : NULL, STEPPING_NONE,
+			input->log && i == 0 ? &ear : NULL, STEPPING_WATCHED,
 			&first[i == 0 ? 0 : 1], &runner, err) != 0)
 			code = cmd_fail(err);
 		else
