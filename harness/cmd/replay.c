@@ -200,6 +200,10 @@ replay(const struct replay_input *input, struct workshop *workshop,
 	struct setups *setups = setups_create(workshop);
 	const struct runner_ear ear = { .event = print_event };
 	struct replayed *first = calloc(2, sizeof(*first));
+	/* As it was found: stores are judged in the base order only. */
+	enum machine_stepping stepping = token->schedule.count == 0
+	    ? STEPPING_WATCHED
+	    : STEPPING_NONE;
 	struct runner *runner;
 	uint64_t same = 0;
 	int code = CMD_OK;
@@ -208,7 +212,7 @@ replay(const struct replay_input *input, struct workshop *workshop,
 	     code == CMD_OK && i < input->times;
 	     i++) {
 		if (describe_replay(setups, manifest, token,
-			input->log && i == 0 ? &ear : NULL, STEPPING_WATCHED,
+			input->log && i == 0 ? &ear : NULL, stepping,
 			&first[i == 0 ? 0 : 1], &runner, err) != 0)
 			code = cmd_fail(err);
 		else
