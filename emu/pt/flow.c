@@ -162,7 +162,8 @@ flow_leave(struct pt_unit *unit, const struct pt_transfer *transfer)
 	 * SDM vol. 3, 33.4.2.5 "Packet Generation Disable (TIP.PGD) Packet": no
 	 * IP where ContextEn is 0 or, by its table, at a conditional branch.
 	 */
-	if (transfer->kind == PT_TRANSFER_COND && !unit->profile->pgd_jcc_ip)
+	if (transfer->kind == PT_TRANSFER_COND &&
+	    !unit->profile->manner->pgd_jcc_ip)
 		bare = true;
 	if (bare)
 		emit_pgd_bare(unit);

@@ -38,7 +38,8 @@ struct fake {
 	struct pt_event *events;
 	size_t event_count;
 	unsigned pmi_count;
-	struct profile profile;
+	struct profile_manner manner;
+	struct profile profile; /* skylake, with .manner */
 	struct pt_unit *unit;
 	struct pt_context at; /* CPL 0, 64-bit, CR3 12345000H */
 };
