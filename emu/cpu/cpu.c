@@ -1,4 +1,5 @@
 #include "emu/cpu/state.h"
+#include "emu/pt/happening.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -196,6 +197,9 @@ cpu_context(const struct cpu *cpu, uint64_t ip)
 		.cpl = cpu->cpl,
 		.cs_l = true,
 		.cs_d = false,
+		/* Only Event Trace tells it; to read it costs time. */
+		.if_flag = cpu_has_event_trace(cpu) &&
+		    (engine_get(cpu->active, ENGINE_RFLAGS) & RFLAGS_IF) != 0,
 	};
 }
 
@@ -351,7 +355,8 @@ take_interrupt(struct cpu *cpu)
 		cpu->nmi_again = false;
 		cpu->nmi_blocked = true;
 		cpu->nmi_count++;
-		cpu->halted = false;
+		/* SDM vol. 3, 33.4.2.25: an NMI is no "external interrupt". */
+		cpu_wake(cpu, 0);
 		cpu_emit(cpu, EVENT_NMI, 0, cpu_rip(cpu), 0);
 		cpu_deliver(
 		    cpu, VECTOR_NMI, DELIVER_INTERRUPT, 0, cpu_rip(cpu));
@@ -363,7 +368,7 @@ take_interrupt(struct cpu *cpu)
 	if (vector < 0)
 		return false;
 	apic_take(&cpu->apic, (uint8_t)vector);
-	cpu->halted = false;
+	cpu_wake(cpu, PT_WAKE_INTERRUPT);
 	cpu->in_interrupt = true;
 	cpu_emit(cpu, EVENT_INTERRUPT, (uint64_t)vector, cpu_rip(cpu), 0);
 	cpu_deliver(cpu, (uint8_t)vector, DELIVER_INTERRUPT, 0, cpu_rip(cpu));

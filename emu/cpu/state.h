@@ -173,8 +173,26 @@ bool cpu_is_rep_again(const struct block *from, uint64_t va);
 void cpu_leave_block(struct cpu *cpu, uint64_t va);
 /* It was left at RIP, which has not retired. */
 void cpu_cut_block(struct cpu *cpu, uint64_t rip);
-void cpu_transfer(
-    struct cpu *cpu, enum pt_transfer_kind kind, uint64_t from, uint64_t to);
+/* VECTOR is that of an event that has one, else -1. */
+void cpu_transfer(struct cpu *cpu, enum pt_transfer_kind kind, int vector,
+    uint64_t from, uint64_t to);
+
+/* trace_insn.c */
+/* Can the guest set EventEn at all? */
+static inline bool
+cpu_has_event_trace(const struct cpu *cpu)
+{
+	return (cpu->config.profile->pt_ebx & PROFILE_PT_EBX_EVENT) != 0;
+}
+/* Is an instruction of CLASS executed by the machine? */
+bool cpu_is_trapped(const struct cpu *cpu, enum insn_class class);
+enum fault cpu_do_ptwrite(struct cpu *cpu, uint64_t *fault_va);
+enum fault cpu_do_cli(struct cpu *cpu);
+/* An instruction before NEXT may have changed RFLAGS.IF. */
+void cpu_if_changed(struct cpu *cpu, uint64_t next);
+/* HLT has stopped the CPU; something has woken it (PT_WAKE_*), if it was. */
+void cpu_tell_halt(struct cpu *cpu);
+void cpu_wake(struct cpu *cpu, uint8_t reason);
 
 /* site.c */
 void cpu_site(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg);

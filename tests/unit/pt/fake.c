@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "tests/unit/pt/event_text.h"
 #include "tests/unit/pt/packet_text.h"
 
 #define FAKE_EVENTS_BYTES (FAKE_EVENTS_MAX * sizeof(struct pt_event))
@@ -193,6 +194,18 @@ fake_expect_packets(struct fake *fake, const char *text)
 	assert_string_equal(got, text);
 	free(got);
 	fake_forget(fake);
+}
+
+void
+fake_expect_events(struct fake *fake, bool errata, const char *text)
+{
+	char *got;
+
+	pt_unit_sync_output(fake->unit);
+	got = event_text_read(fake->stream, fake->stream_bytes,
+	    errata ? fake->profile.signature : 0);
+	assert_string_equal(got, text);
+	free(got);
 }
 
 size_t

@@ -73,6 +73,12 @@ void fake_expect(struct fake *fake, const char *hex);
  */
 void fake_expect_packets(struct fake *fake, const char *text);
 
+/*
+ * Fails unless libipt's event decoder, minding the profile's errata if ERRATA, reads
+ * the stream since fake_forget() as TEXT (event_text.h).
+ */
+void fake_expect_events(struct fake *fake, bool errata, const char *text);
+
 /* Events of KIND since fake_forget(); the INDEX-th of them. */
 size_t fake_count(const struct fake *fake, enum pt_event_kind kind);
 const struct pt_event *fake_event(
