@@ -22,6 +22,8 @@ static const struct profile profiles[] = {
 	    .xsave = true,
 	    .xsave1_eax = 0xf,
 	    .xss_mask = 0x100,
+	    /* Skylake-class counters wrap at 4096 (intel/libipt). */
+	    .cyc_bits = 12,
 	    /* Model choice: the SDM's rule; it holds no IP. */
 	    .pgd_jcc_ip = false,
 	    /* Model choice: no figure is published. */

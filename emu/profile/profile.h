@@ -43,7 +43,8 @@ struct profile {
 	uint32_t xsave1_eax; /* CPUID.(0DH,1):EAX */
 	uint64_t xss_mask;   /* CPUID.(0DH,1):EDX:ECX */
 
-	bool pgd_jcc_ip; /* TIP.PGD at a Jcc carries the IP */
+	uint8_t cyc_bits; /* width of the cycle counter: it wraps */
+	bool pgd_jcc_ip;  /* TIP.PGD at a Jcc carries the IP */
 	uint32_t
 	    pmi_skid_insns; /* from a filled INT region to the PMI's delivery:
 				    instructions (REP iterations count) */

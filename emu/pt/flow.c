@@ -3,6 +3,7 @@
 #include "emu/pt/emit.h"
 #include "emu/pt/place.h"
 #include "emu/pt/state.h"
+#include "emu/pt/timing.h"
 
 /* The end of an event with all its packets sent: PSB+, where DUE. */
 static void
@@ -183,7 +184,7 @@ flow_resolve(struct pt_unit *unit, uint64_t ip)
 	unit->overflow = (struct overflow){ 0 };
 	unit->flow.last_ip_valid = false;
 	unit->flow.exec_known = false;
-	emit_packet(unit, PACKET_OVF, 0);
+	timing_overflow(unit);
 	if (unit->gate.packet_en)
 		emit_fup(unit, ip);
 }
@@ -219,6 +220,7 @@ flow_enable(struct pt_unit *unit, const struct pt_context *at, uint64_t nlip,
 	unit->flow.last_ip_valid = false;
 	unit->flow.exec_known = false;
 	place_begin(unit, count);
+	timing_begin(unit);
 	stop = flow_move(unit, &next, true);
 	if (!unit->gate.trigger_en)
 		return;
@@ -226,7 +228,7 @@ flow_enable(struct pt_unit *unit, const struct pt_context *at, uint64_t nlip,
 	if (count == 0 || !(unit->profile->pt_ebx & PROFILE_PT_EBX_PSB))
 		emit_psb(unit, false, nlip);
 	else
-		emit_packet(unit, PACKET_CBR, unit->profile->cbr & 0xff);
+		timing_status(unit);
 	if (unit->gate.packet_en)
 		emit_tip(unit, PACKET_TIP_PGE, nlip);
 	/* Model choice: an enable inside a TraceStop range stops at once. */

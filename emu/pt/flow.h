@@ -1,6 +1,6 @@
 /*
  * From control transfers and enables to packets: which and in what order, with
- * RET compression.  Not modelled: TSX, VMX, SMM, enclaves, timing, PTWRITE,
+ * RET compression.  Not modelled: TSX, VMX, SMM, enclaves, PTWRITE,
  * power events, event trace, deferred TIPs, long TNT; an overflow comes only when
  * it is asked for (steer.h).
  *

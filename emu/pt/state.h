@@ -60,6 +60,15 @@ struct flow {
 	uint8_t exec;       /* payload that is right after the last event */
 };
 
+/* timing.c: the clocks, and what of them was told last. */
+struct timing {
+	struct pt_time now;
+	uint64_t mtc_due;  /* .now.art of the next MTC */
+	uint64_t cyc_zero; /* .now.cycles at which the cycle counter was 0 */
+	bool cyc_sent;     /* a CYC was sent then */
+	uint32_t cbr;
+};
+
 struct pt_unit {
 	struct pt_fast fast;     /* first: see pt_unit_fast() */
 	struct gate_config msrs; /* CTL, STATUS, CR3_MATCH, ADDRn_A and _B */
@@ -69,6 +78,7 @@ struct pt_unit {
 	struct place place;
 	struct flow flow;
 	struct overflow overflow;
+	struct timing timing;
 	struct topa_stale stale;
 
 	/* From here on: not part of a saved state. */

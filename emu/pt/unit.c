@@ -23,9 +23,6 @@ struct unit_lack {
 static const struct unit_lack unit_lacks[] = {
 	{ CTL_TOPA | CTL_FABRIC_EN, 0, "single-range output (ToPA=0)" },
 	{ CTL_FABRIC_EN, CTL_FABRIC_EN, "trace transport output (FabricEn)" },
-	{ CTL_TSC_EN, CTL_TSC_EN, "TSC packets (TSCEn)" },
-	{ CTL_MTC_EN, CTL_MTC_EN, "MTC packets (MTCEn)" },
-	{ CTL_CYC_EN, CTL_CYC_EN, "CYC packets (CYCEn)" },
 	{ CTL_PTW_EN, CTL_PTW_EN, "PTWRITE packets (PTWEn)" },
 	{ CTL_PWR_EVT_EN, CTL_PWR_EVT_EN, "power event packets (PwrEvtEn)" },
 	{ CTL_EVENT_EN, CTL_EVENT_EN, "event trace (EventEn)" },
@@ -68,9 +65,11 @@ unit_refresh(struct pt_unit *unit)
 	/* Whatever transfer comes next sends more than its own packets. */
 	waits = unit->place.psb_due || unit->overflow.on;
 	fast->compress_ret = !(unit->msrs.ctl & CTL_DIS_RETC);
-	fast->fast = gate->packet_en && !ranged && !waits;
+	fast->timed = gate->trigger_en && (unit->msrs.ctl & CTL_TIMING) != 0;
+	fast->fast = gate->packet_en && !ranged && !waits && !fast->timed;
 	fast->off = !gate->trigger_en ||
-	    (!gate->packet_en && !waits && (!gate->context_en || !ranged));
+	    (!gate->packet_en && !waits && !fast->timed &&
+		(!gate->context_en || !ranged));
 	TZ_ASSERT(!fast->fast || !fast->off);
 	TZ_ASSERT(gate->packet_en || fast->ret_count == 0);
 }
@@ -101,6 +100,7 @@ pt_unit_create(const struct profile *profile, const struct pt_port *port)
 		return NULL;
 	unit->profile = profile;
 	unit->port = *port;
+	unit->timing.cbr = profile->cbr;
 	unit_clear(unit);
 	return unit;
 }
