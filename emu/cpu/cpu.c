@@ -51,6 +51,8 @@ cpu_create(const struct cpu_config *config, struct tz_error *err)
 	cpu = memset(memory, 0, sizeof(*cpu));
 	port = cpu_pt_port(cpu);
 	cpu->config = *config;
+	if (cpu->config.core_cbr == 0)
+		cpu->config.core_cbr = config->profile->cbr;
 	cpu->space.ram = config->ram;
 	cpu->space.ram_bytes = config->ram_bytes;
 	cpu->nowhere.edge[0].key = cpu->nowhere.edge[1].key = EDGE_UNUSED;
@@ -58,6 +60,8 @@ cpu_create(const struct cpu_config *config, struct tz_error *err)
 	cpu->stop_insns = cpu->pause_insns = UINT64_MAX;
 	cpu->blocks = block_cache_create();
 	cpu->unit = pt_unit_create(config->profile, &port);
+	if (cpu->unit != NULL)
+		pt_unit_frequency(cpu->unit, cpu->config.core_cbr);
 	cpu->hooked = calloc(HOOKED_MAX, sizeof(*cpu->hooked));
 	if (cpu->blocks == NULL || cpu->unit == NULL || cpu->hooked == NULL)
 		goto no_memory;
@@ -351,7 +355,7 @@ take_interrupt(struct cpu *cpu)
 		cpu->nmi_again = false;
 		cpu->nmi_blocked = true;
 		cpu->nmi_count++;
-		cpu->halted = false;
+		cpu_wake(cpu);
 		cpu_emit(cpu, EVENT_NMI, 0, cpu_rip(cpu), 0);
 		cpu_deliver(
 		    cpu, VECTOR_NMI, DELIVER_INTERRUPT, 0, cpu_rip(cpu));
@@ -363,7 +367,7 @@ take_interrupt(struct cpu *cpu)
 	if (vector < 0)
 		return false;
 	apic_take(&cpu->apic, (uint8_t)vector);
-	cpu->halted = false;
+	cpu_wake(cpu);
 	cpu->in_interrupt = true;
 	cpu_emit(cpu, EVENT_INTERRUPT, (uint64_t)vector, cpu_rip(cpu), 0);
 	cpu_deliver(cpu, (uint8_t)vector, DELIVER_INTERRUPT, 0, cpu_rip(cpu));
@@ -398,21 +402,6 @@ uint64_t
 cpu_insns(const struct cpu *cpu)
 {
 	return cpu_count_insns(cpu);
-}
-
-uint64_t
-cpu_cycles(const struct cpu *cpu)
-{
-	return cpu_count_insns(cpu) + cpu->idle_cycles;
-}
-
-void
-cpu_idle_until(struct cpu *cpu, uint64_t cycles)
-{
-	uint64_t now = cpu_cycles(cpu);
-
-	if (cycles > now)
-		cpu->idle_cycles += cycles - now;
 }
 
 bool
@@ -453,8 +442,11 @@ void
 cpu_set_truth(struct cpu *cpu, struct truth *truth)
 {
 	cpu->truth = truth;
-	if (truth != NULL)
-		truth_context(truth, cpu->cpl, cpu->space.cr3);
+	if (truth == NULL)
+		return;
+	truth_context(truth, cpu->cpl, cpu->space.cr3);
+	if (pt_unit_fast(cpu->unit)->timed)
+		truth_time(truth, cpu_cycles(cpu));
 }
 
 uint64_t

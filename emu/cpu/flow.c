@@ -86,6 +86,8 @@ trace_transfer(
 		fast_near(cpu->unit, from, taken, va);
 		return;
 	}
+	if (fast->timed)
+		cpu_tell_time(cpu);
 	transfer = (struct pt_transfer){
 		.kind = transfer_kinds[from->last.class],
 		.taken = taken,
@@ -107,6 +109,8 @@ cpu_transfer(
 		.after = cpu_context(cpu, to),
 	};
 
+	if (pt_unit_fast(cpu->unit)->timed)
+		cpu_tell_time(cpu);
 	pt_unit_transfer(cpu->unit, &transfer);
 }
 
