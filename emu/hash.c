@@ -107,6 +107,16 @@ find_dead(struct machine *machine, struct memory_range dead[STACKS_MAX])
 	return count;
 }
 
+bool
+machine_is_timed(const struct machine *machine)
+{
+	for (unsigned i = 0; i < machine->config.cpu_count; i++) {
+		if (cpu_is_timed(machine->slot[i].cpu))
+			return true;
+	}
+	return false;
+}
+
 uint64_t
 machine_hash(struct machine *machine, const uint64_t *hidden)
 {

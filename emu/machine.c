@@ -136,6 +136,10 @@ check_config(const struct machine_config *config, struct tz_error *err)
 		    "%llu bytes of RAM: a multiple of 2 MiB up to 3 GiB is "
 		    "possible",
 		    (unsigned long long)config->ram_bytes);
+	if (config->core_cbr > 0xff)
+		return tz_error(err, TZ_EUSAGE,
+		    "core:bus ratio %u: 1 to 255 are possible",
+		    config->core_cbr);
 	TZ_ASSERT(config->profile != NULL);
 	return 0;
 }
@@ -174,6 +178,7 @@ machine_create(const struct machine_config *config,
 			.ram = machine->memory.ram,
 			.ram_bytes = config->ram_bytes,
 			.single_step = config->single_step,
+			.core_cbr = config->core_cbr,
 			.port = { machine, on_event, machine_on_ipi, on_out,
 			    on_over, on_step, on_written },
 		};

@@ -26,6 +26,8 @@ struct machine_config {
 	unsigned cpu_count;      /* 1..MACHINE_CPUS_MAX */
 	uint64_t ram_bytes;      /* multiple of 2 MiB, at most 3 GiB */
 	uint64_t quantum_cycles; /* 0: MACHINE_QUANTUM_CYCLES */
+	uint32_t core_cbr; /* core:bus ratio, 1..255: the TSC counts as fast as a
+			      core at the profile's; 0: as that */
 	bool single_step; /* run one instruction at a time: slow, same results */
 	/* CPUID bits that the guest is not to see, by leaf. */
 	const struct profile_absent *absent;
@@ -161,6 +163,12 @@ void machine_snapshot_free(
  * must have been taken before.
  */
 uint64_t machine_hash(struct machine *machine, const uint64_t *hidden);
+
+/*
+ * Does time decide what some CPU's trace holds?  Then no two moments are the same
+ * for machine_hash(): it takes absolute time in.
+ */
+bool machine_is_timed(const struct machine *machine);
 
 /* Counters of one CPU. */
 struct machine_counters {

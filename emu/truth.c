@@ -149,3 +149,9 @@ truth_stopped(struct truth *truth)
 {
 	(void)truth_extra(truth, TRUTH_STOPPED, 0);
 }
+
+void
+truth_time(struct truth *truth, uint64_t cycles)
+{
+	truth_put_address(truth_extra(truth, TRUTH_TIME, 2), cycles);
+}

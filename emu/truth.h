@@ -40,8 +40,10 @@ enum truth_extra {
 	TRUTH_EVENT = 4, /* vector, rip lo, rip hi: interrupt or exception taken
 			      with rip as the return address */
 	TRUTH_STOPPED =
-	    5, /* the trace unit stopped by itself (ToPA STOP or error)
+	    5,          /* the trace unit stopped by itself (ToPA STOP or error)
 			      after the last retired instruction */
+	TRUTH_TIME = 6, /* cycles lo, hi: what the core clock reads here; each
+			      instruction that retires after it adds one */
 };
 
 struct truth;
@@ -63,5 +65,6 @@ void truth_msr(struct truth *truth, uint32_t msr, uint64_t value);
 void truth_step(struct truth *truth, uint64_t rip);
 void truth_event(struct truth *truth, uint32_t vector, uint64_t rip);
 void truth_stopped(struct truth *truth);
+void truth_time(struct truth *truth, uint64_t cycles);
 
 #endif

@@ -19,7 +19,7 @@ struct truth_reader {
 
 	/* How much room the arrays of the log have, and how much is used. */
 	size_t step_room, block_room, offset_room;
-	size_t context_room, msr_room, event_room;
+	size_t context_room, msr_room, event_room, time_room;
 	size_t block_count, offset_count;
 	size_t context_count, msr_count, event_count;
 
@@ -361,6 +361,21 @@ read_event(struct truth_reader *reader, const uint32_t *words)
 }
 
 static void
+read_time(struct truth_reader *reader, const uint32_t *words)
+{
+	struct truth_log *log = reader->log;
+
+	if (!GROW(log->times, reader->time_room, log->time_count + 1)) {
+		read_no_memory(reader);
+		return;
+	}
+	log->times[log->time_count++] = (struct truth_log_time){
+		.insns = log->insns,
+		.cycles = read_address(words),
+	};
+}
+
+static void
 read_extra(struct truth_reader *reader, uint32_t kind)
 {
 	static const uint8_t arguments[] = {
@@ -369,6 +384,7 @@ read_extra(struct truth_reader *reader, uint32_t kind)
 		[TRUTH_STEP] = 2,
 		[TRUTH_EVENT] = 3,
 		[TRUTH_STOPPED] = 0,
+		[TRUTH_TIME] = 2,
 	};
 	const uint32_t *words = &reader->words[reader->at];
 
@@ -401,6 +417,9 @@ read_extra(struct truth_reader *reader, uint32_t kind)
 		break;
 	case TRUTH_STOPPED:
 		read_step(reader, TRUTH_LOG_STOPPED, 0);
+		break;
+	case TRUTH_TIME:
+		read_time(reader, words);
 		break;
 	}
 }
@@ -456,18 +475,4 @@ truth_read(const char *name, const uint32_t *words, size_t count,
 	}
 	*out = reader.log;
 	return 0;
-}
-
-void
-truth_log_free(struct truth_log *log)
-{
-	if (log == NULL)
-		return;
-	free(log->steps);
-	free(log->blocks);
-	free(log->offsets);
-	free(log->contexts);
-	free(log->msrs);
-	free(log->events);
-	free(log);
 }

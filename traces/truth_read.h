@@ -45,8 +45,20 @@ struct truth_log {
 		uint32_t vector;
 		uint64_t rip;
 	} * events;
+	struct truth_log_time {
+		uint64_t insns;  /* retired before it */
+		uint64_t cycles; /* what the core clock reads then */
+	} * times;               /* in order */
+	size_t time_count;
 	uint64_t insns; /* retired in all */
 };
+
+/*
+ * What the core clock read when INSNS instructions had retired, after all that
+ * passed without one; false: the truth does not say.
+ */
+bool truth_log_cycles(
+    const struct truth_log *log, uint64_t insns, uint64_t *cycles);
 
 /*
  * Reads COUNT words; NAME is for messages.  -TZ_EFORMAT: not the format, or an

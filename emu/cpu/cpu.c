@@ -52,6 +52,8 @@ cpu_create(const struct cpu_config *config, struct tz_error *err)
 	cpu = memset(memory, 0, sizeof(*cpu));
 	port = cpu_pt_port(cpu);
 	cpu->config = *config;
+	if (cpu->config.core_cbr == 0)
+		cpu->config.core_cbr = config->profile->cbr;
 	cpu->space.ram = config->ram;
 	cpu->space.ram_bytes = config->ram_bytes;
 	cpu->nowhere.edge[0].key = cpu->nowhere.edge[1].key = EDGE_UNUSED;
@@ -59,6 +61,8 @@ cpu_create(const struct cpu_config *config, struct tz_error *err)
 	cpu->stop_insns = cpu->pause_insns = UINT64_MAX;
 	cpu->blocks = block_cache_create();
 	cpu->unit = pt_unit_create(config->profile, &port);
+	if (cpu->unit != NULL)
+		pt_unit_frequency(cpu->unit, cpu->config.core_cbr);
 	cpu->hooked = calloc(HOOKED_MAX, sizeof(*cpu->hooked));
 	if (cpu->blocks == NULL || cpu->unit == NULL || cpu->hooked == NULL)
 		goto no_memory;
@@ -405,21 +409,6 @@ cpu_insns(const struct cpu *cpu)
 	return cpu_count_insns(cpu);
 }
 
-uint64_t
-cpu_cycles(const struct cpu *cpu)
-{
-	return cpu_count_insns(cpu) + cpu->idle_cycles;
-}
-
-void
-cpu_idle_until(struct cpu *cpu, uint64_t cycles)
-{
-	uint64_t now = cpu_cycles(cpu);
-
-	if (cycles > now)
-		cpu->idle_cycles += cycles - now;
-}
-
 bool
 cpu_is_asleep(struct cpu *cpu)
 {
@@ -458,8 +447,11 @@ void
 cpu_set_truth(struct cpu *cpu, struct truth *truth)
 {
 	cpu->truth = truth;
-	if (truth != NULL)
-		truth_context(truth, cpu->cpl, cpu->space.cr3);
+	if (truth == NULL)
+		return;
+	truth_context(truth, cpu->cpl, cpu->space.cr3);
+	if (pt_unit_fast(cpu->unit)->timed)
+		truth_time(truth, cpu_cycles(cpu));
 }
 
 uint64_t

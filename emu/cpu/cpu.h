@@ -75,6 +75,7 @@ struct cpu_config {
 	uint8_t *ram;
 	uint64_t ram_bytes;
 	bool single_step;
+	uint32_t core_cbr; /* core:bus ratio, 1..255; 0: the profile's */
 	struct cpu_port port;
 };
 
@@ -93,9 +94,13 @@ void cpu_start(
 enum cpu_end cpu_run(struct cpu *cpu, uint64_t limit_cycles);
 
 uint64_t cpu_insns(const struct cpu *cpu);
-uint64_t cpu_cycles(const struct cpu *cpu);
+uint64_t cpu_cycles(const struct cpu *cpu); /* of the core clock */
+uint64_t cpu_tsc(const struct cpu *cpu);
 
-/* Lets time pass up to CYCLES without executing: a halted CPU, or one late. */
+/*
+ * Lets time pass up to CYCLES without executing: a halted CPU, or one late; less
+ * where its own trace wakes it before.
+ */
 void cpu_idle_until(struct cpu *cpu, uint64_t cycles);
 
 /* Is it halted with neither an NMI nor an interrupt to take? */
@@ -155,6 +160,9 @@ void cpu_snapshot_free(struct cpu_snapshot *snapshot);
  * cycles, a time at which it runs or after which it may wake.
  */
 uint64_t cpu_hash(struct cpu *cpu, uint64_t base);
+
+/* Does its trace hold time, so that absolute time decides what it does? */
+bool cpu_is_timed(const struct cpu *cpu);
 
 /* Trace MSRs, GLOBAL_STATUS and the LVT performance entry as they are. */
 uint64_t cpu_peek_msr(const struct cpu *cpu, uint32_t msr);

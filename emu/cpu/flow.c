@@ -86,6 +86,8 @@ trace_transfer(
 		fast_near(cpu->unit, from, taken, va);
 		return;
 	}
+	if (fast->timed)
+		cpu_tell_time(cpu);
 	transfer = (struct pt_transfer){
 		.kind = transfer_kinds[from->last.class],
 		.taken = taken,
@@ -111,6 +113,8 @@ cpu_transfer(struct cpu *cpu, enum pt_transfer_kind kind, int vector,
 		.after = cpu_context(cpu, to),
 	};
 
+	if (pt_unit_fast(cpu->unit)->timed)
+		cpu_tell_time(cpu);
 	pt_unit_transfer(cpu->unit, &transfer);
 }
 

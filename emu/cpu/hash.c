@@ -86,6 +86,12 @@ cpu_trigger_en(const struct cpu *cpu)
 }
 
 bool
+cpu_is_timed(const struct cpu *cpu)
+{
+	return pt_unit_fast(cpu->unit)->timed;
+}
+
+bool
 cpu_in_nmi(const struct cpu *cpu)
 {
 	return cpu->nmi_blocked;

@@ -98,7 +98,7 @@ static enum fault
 read_tsc(struct cpu *cpu, const struct msr_row *row, uint64_t *value)
 {
 	(void)row;
-	*value = cpu_cycles(cpu);
+	*value = cpu_tsc(cpu);
 	return FAULT_NONE;
 }
 

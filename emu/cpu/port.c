@@ -37,6 +37,9 @@ deliver_pmi(struct cpu *cpu)
 	armed->late_insns = 0;
 	cpu->nmi_again |= armed->twice;
 	armed->twice = false;
+	/* A CPU that sleeps has no instructions to skid over. */
+	if (cpu->halted)
+		cpu->nmi_wait = 0;
 }
 
 /*

@@ -150,6 +150,13 @@ void cpu_retire(struct cpu *cpu, unsigned insns);
 /* Leave the fast path, so that the next boundary looks at interrupts and yield. */
 void cpu_look_soon(struct cpu *cpu);
 
+/* clock.c */
+/* Tells the PT unit what time it is: before its MSRs change and, while it is
+ * timed, before each event. */
+void cpu_tell_time(struct cpu *cpu);
+/* CYCLES pass without an instruction. */
+void cpu_pass_time(struct cpu *cpu, uint64_t cycles);
+
 /* step.c */
 void cpu_step(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg);
 /* Is the step engine needed before anything is known of what comes? */

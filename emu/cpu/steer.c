@@ -296,6 +296,8 @@ cpu_act(struct cpu *cpu, enum act act, uint64_t param)
 
 	TZ_ASSERT((unsigned)act < ACT_COUNT && acts[act] != NULL);
 	TZ_ASSERT(cpu->block == &cpu->nowhere);
+	if (pt_unit_fast(cpu->unit)->timed)
+		cpu_tell_time(cpu);
 	cpu->act = (struct act_note){ true, act, param };
 	done = acts[act](cpu, param);
 	if (done)

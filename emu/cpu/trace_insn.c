@@ -114,6 +114,8 @@ cpu_wake(struct cpu *cpu, uint8_t reason)
 	if (!cpu->halted)
 		return;
 	cpu->halted = false;
+	if (pt_unit_fast(cpu->unit)->timed)
+		cpu_tell_time(cpu);
 	at = cpu_context(cpu, cpu_rip(cpu));
 	pt_unit_power_exit(cpu->unit, &at, 0, 0, reason);
 }

@@ -91,14 +91,14 @@ do_cpuid(struct cpu *cpu)
 static enum fault
 do_rdtsc(struct cpu *cpu)
 {
-	set_edx_eax(cpu, cpu_cycles(cpu));
+	set_edx_eax(cpu, cpu_tsc(cpu));
 	return FAULT_NONE;
 }
 
 static enum fault
 do_rdtscp(struct cpu *cpu)
 {
-	set_edx_eax(cpu, cpu_cycles(cpu));
+	set_edx_eax(cpu, cpu_tsc(cpu));
 	set(cpu, ENGINE_RCX, (uint32_t)cpu->tsc_aux);
 	return FAULT_NONE;
 }
@@ -416,13 +416,20 @@ execute(struct cpu *cpu, uint64_t *fault_va)
 	case INSN_CLI:
 		return cpu_do_cli(cpu);
 	case INSN_PAUSE:
-		cpu->idle_cycles += PAUSE_CYCLES - 1;
 		cpu->yield = true;
 		return FAULT_NONE;
 	default:
 		unmodelled(cpu);
 		return FAULT_NONE;
 	}
+}
+
+/* Can it turn tracing on? */
+static bool
+writes_trace_state(const struct cpu *cpu)
+{
+	return cpu->trap_insn.class == INSN_WRMSR ||
+	    cpu->trap_insn.class == INSN_XRSTORS;
 }
 
 /* The instruction has retired: its step, and SYSCALL's far transfer. */
@@ -434,6 +441,10 @@ finish(struct cpu *cpu, uint64_t rip)
 	if (cpu->truth != NULL)
 		truth_step(cpu->truth, rip);
 	cpu_retire(cpu, 1);
+	if (cpu->trap_insn.class == INSN_PAUSE)
+		cpu_pass_time(cpu, PAUSE_CYCLES - 1);
+	else if (writes_trace_state(cpu))
+		cpu_pass_time(cpu, 0); /* so that the truth knows the time */
 	cpu->shadow = false;
 	cpu->at_boundary = true;
 	if (cpu->trap_insn.class != INSN_SYSCALL) {
@@ -459,6 +470,8 @@ cpu_trap(struct cpu *cpu)
 	cpu->trapped = false;
 	if (cpu->nmi_wait > 0)
 		cpu->nmi_wait--;
+	if (pt_unit_fast(cpu->unit)->timed || writes_trace_state(cpu))
+		cpu_tell_time(cpu);
 	fault = execute(cpu, &fault_va);
 	if (cpu->over)
 		return;

@@ -2,6 +2,7 @@
 
 #include "emu/pt/place.h"
 #include "emu/pt/state.h"
+#include "emu/pt/timing.h"
 
 enum packet_ip_bytes
 emit_ip_bytes(uint64_t ip, uint64_t last, bool valid)
@@ -32,12 +33,21 @@ emit_exec(uint64_t ctl, const struct pt_context *at)
 	return (at->cs_d ? PACKET_MODE_EXEC_CS_D : 0) | flag;
 }
 
+/* Sends PACKET as what happens now: its time first, where it may be told. */
+static void
+emit_timed(struct pt_unit *unit, const struct packet *packet)
+{
+	if (packet->cyc)
+		timing_cyc(unit);
+	place_put(unit, packet);
+}
+
 void
 emit_packet(struct pt_unit *unit, enum packet_kind kind, uint64_t payload)
 {
 	struct packet packet = packet_fixed(kind, payload);
 
-	place_put(unit, &packet);
+	emit_timed(unit, &packet);
 }
 
 void
@@ -59,6 +69,9 @@ emit_branch(struct pt_unit *unit, bool taken)
 {
 	TZ_ASSERT(unit->fast.tnt >> PACKET_TNT_BITS_MAX == 0);
 	TZ_ASSERT(unit->gate.packet_en);
+	/* SDM vol. 3, 33.4.2.14: a CYC tells when the first one happened. */
+	if (unit->fast.tnt == EMIT_TNT_EMPTY)
+		timing_cyc(unit);
 	unit->fast.tnt = unit->fast.tnt << 1 | taken;
 	if (unit->fast.tnt >> PACKET_TNT_BITS_MAX != 0)
 		emit_tnt(unit);
@@ -77,7 +90,7 @@ emit_moded(struct pt_unit *unit, const struct packet *main)
 	 * TIP.PGE where CS.L or CS.D has changed, or since PSB was not sent.
 	 */
 	if (flow->exec_known && flow->exec_sent == flow->exec) {
-		place_put(unit, main);
+		emit_timed(unit, main);
 		return;
 	}
 	flow->exec_known = true;
@@ -85,11 +98,11 @@ emit_moded(struct pt_unit *unit, const struct packet *main)
 	TZ_ASSERT(flow->exec < 8);
 	if (main->place == PLACE_WIDE) {
 		joined = packet_join(&mode, main);
-		place_put(unit, &joined);
+		emit_timed(unit, &joined);
 		return;
 	}
-	place_put(unit, &mode);
-	place_put(unit, main);
+	emit_timed(unit, &mode);
+	emit_timed(unit, main);
 }
 
 void
@@ -104,7 +117,7 @@ emit_tip(struct pt_unit *unit, enum packet_ip_kind kind, uint64_t ip)
 	flow->last_ip = ip;
 	flow->last_ip_valid = true;
 	if (kind == PACKET_TIP_PGD)
-		place_put(unit, &packet);
+		emit_timed(unit, &packet);
 	else
 		emit_moded(unit, &packet);
 }
@@ -115,7 +128,7 @@ emit_pgd_bare(struct pt_unit *unit)
 	struct packet packet = packet_ip(PACKET_TIP_PGD, PACKET_IP_NONE, 0);
 
 	TZ_ASSERT(unit->fast.tnt == EMIT_TNT_EMPTY);
-	place_put(unit, &packet);
+	emit_timed(unit, &packet);
 }
 
 static struct packet
@@ -177,7 +190,10 @@ emit_pip(struct pt_unit *unit)
 	    unit, PACKET_PIP, packet_pip_payload(flow->cr3, flow->non_root));
 }
 
-/* MODE.TSX, MODE.Exec and FUP of PSB+, each where its condition holds. */
+/*
+ * MODE.TSX, MODE.Exec and FUP of PSB+, each where its condition holds.  Model
+ * choice, from captures: a CYC in PSB+ stands before TSC, not before these.
+ */
 static void
 emit_psb_status(struct pt_unit *unit, bool packet_en, uint64_t ip)
 {
@@ -207,6 +223,8 @@ emit_psb(struct pt_unit *unit, bool packet_en, uint64_t ip)
 {
 	struct pt_event event = { .kind = PT_EVENT_PSB };
 	bool context_en = unit->gate.context_en;
+	struct packet pip = packet_fixed(
+	    PACKET_PIP, packet_pip_payload(unit->flow.cr3, false));
 
 	TZ_ASSERT(unit->gate.trigger_en);
 	emit_tnt(unit);
@@ -226,7 +244,7 @@ emit_psb(struct pt_unit *unit, bool packet_en, uint64_t ip)
 	if (context_en)
 		emit_psb_status(unit, packet_en, ip);
 	if (context_en && (unit->msrs.ctl & CTL_OS) != 0)
-		emit_pip(unit);
-	emit_packet(unit, PACKET_CBR, unit->profile->cbr & 0xff);
+		place_put(unit, &pip);
+	timing_status(unit);
 	emit_packet(unit, PACKET_PSBEND, 0);
 }

@@ -3,6 +3,7 @@
 #include "emu/pt/emit.h"
 #include "emu/pt/place.h"
 #include "emu/pt/state.h"
+#include "emu/pt/timing.h"
 
 #define VECTOR_PF 14
 
@@ -255,7 +256,7 @@ flow_resolve(struct pt_unit *unit, uint64_t ip)
 	unit->overflow = (struct overflow){ 0 };
 	unit->flow.last_ip_valid = false;
 	unit->flow.exec_known = false;
-	emit_packet(unit, PACKET_OVF, 0);
+	timing_overflow(unit);
 	/* SKD010: the FUP may be missing; APL12: or be there wrongly. */
 	if (unit->gate.packet_en ? !unit_erratum(unit, PROFILE_ERRATUM_SKD010)
 				 : !unit->gate.filter_en &&
@@ -294,6 +295,7 @@ flow_enable(struct pt_unit *unit, const struct pt_context *at, uint64_t nlip,
 	unit->flow.last_ip_valid = false;
 	unit->flow.exec_known = false;
 	place_begin(unit, count);
+	timing_begin(unit);
 	stop = flow_move(unit, &next, true);
 	if (!unit->gate.trigger_en)
 		return;
@@ -305,7 +307,7 @@ flow_enable(struct pt_unit *unit, const struct pt_context *at, uint64_t nlip,
 			unit_erratum(unit, PROFILE_ERRATUM_BDM70),
 		    nlip);
 	else
-		emit_packet(unit, PACKET_CBR, unit->profile->cbr & 0xff);
+		timing_status(unit);
 	if (cfe != CFE_NONE && (unit->msrs.ctl & CTL_EVENT_EN) != 0 &&
 	    unit->gate.context_en)
 		flow_send_cfe(unit, cfe, false, 0);

@@ -4,6 +4,7 @@
 #include "emu/pt/flow.h"
 #include "emu/pt/place.h"
 #include "emu/pt/state.h"
+#include "emu/pt/timing.h"
 
 #define PWRE_HW TZ_BIT(7) /* SDM and perf; libipt looks at bit 3 */
 
@@ -101,9 +102,15 @@ pt_unit_power_exit(struct pt_unit *unit, const struct pt_context *at,
     uint8_t last, uint8_t deepest, uint8_t reason)
 {
 	TZ_ASSERT(last <= 15 && deepest <= 15 && reason <= 15);
-	if (!happening_begin(unit))
+	/*
+	 * SDM vol. 3, 33.8.3: TSC, TMA and CBR at a wake.  Model choice, from
+	 * captures, where CBR is rare: a trace without TSC and power events has
+	 * no CBR either.
+	 */
+	if (!(unit->msrs.ctl & (CTL_TSC_EN | CTL_PWR_EVT_EN)) ||
+	    !happening_begin(unit))
 		return;
-	emit_packet(unit, PACKET_CBR, unit->profile->cbr & 0xff);
+	timing_status(unit);
 	/* SDM vol. 3, 33.4.2.25 "PWRX Packet". */
 	if (unit->msrs.ctl & CTL_PWR_EVT_EN)
 		emit_packet(unit, PACKET_PWRX,

@@ -52,8 +52,8 @@ void pt_unit_power_enter(struct pt_unit *unit, const struct pt_context *at,
 
 /*
  * Execution goes on: LAST and DEEPEST core C-state (0..15) and what ended it
- * (PT_WAKE_*, 0 for an interrupt that is no INTR: SMI, NMI, #MC).  CBR always, PWRX
- * where PwrEvtEn is 1.
+ * (PT_WAKE_*, 0 for an interrupt that is no INTR: SMI, NMI, #MC).  TSC, TMA and
+ * CBR where TSCEn or PwrEvtEn is 1, PWRX where PwrEvtEn is.
  */
 void pt_unit_power_exit(struct pt_unit *unit, const struct pt_context *at,
     uint8_t last, uint8_t deepest, uint8_t reason);

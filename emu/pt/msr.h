@@ -38,6 +38,11 @@ enum msr_id {
 #define CTL_ADDR_CFG(ctl, n) \
  ((unsigned)tz_bits(ctl, 35 + 4 * (n), 32 + 4 * (n)))
 
+/* What TSC, MTC and CYC packets depend on. */
+#define CTL_TIMING          (CTL_TSC_EN | CTL_MTC_EN | CTL_CYC_EN)
+#define CTL_MTC_FREQ(ctl)   ((unsigned)tz_bits(ctl, 17, 14))
+#define CTL_CYC_THRESH(ctl) ((unsigned)tz_bits(ctl, 22, 19))
+
 /* SDM vol. 3, 33.2.8.4 "IA32_RTIT_STATUS MSR". */
 #define STATUS_FILTER_EN  TZ_BIT(0)
 #define STATUS_CONTEXT_EN TZ_BIT(1)

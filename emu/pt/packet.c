@@ -9,11 +9,13 @@ struct packet_layout {
 	uint8_t repeat;
 	uint8_t payload_bytes;
 	uint8_t place;
+	uint8_t cyc;
 };
 
 static const struct packet_layout packet_layouts[] = {
-#define PACKET(name, opcode, opcode_bytes, repeat, payload_bytes, place, cite) \
- { opcode, opcode_bytes, repeat, payload_bytes, place },
+#define PACKET(                                                          \
+    name, opcode, opcode_bytes, repeat, payload_bytes, place, cyc, cite) \
+ { opcode, opcode_bytes, repeat, payload_bytes, place, cyc },
 #include "emu/pt/packet.def"
 #undef PACKET
 };
@@ -42,6 +44,7 @@ packet_fixed(enum packet_kind kind, uint64_t payload)
 	TZ_ASSERT(layout->payload_bytes >= 8 ||
 	    payload >> (8 * layout->payload_bytes) == 0);
 	packet.place = (enum place_class)layout->place;
+	packet.cyc = layout->cyc;
 	for (unsigned i = 0; i < layout->repeat; i++)
 		packet_append(&packet, layout->opcode, layout->opcode_bytes);
 	packet.header_bytes = packet.bytes;
@@ -73,6 +76,7 @@ packet_ip(enum packet_ip_kind kind, enum packet_ip_bytes bytes, uint64_t ip)
 	packet.header_bytes = 1;
 	packet_append(&packet, ip, payload_bytes[bytes]);
 	packet.place = payload_bytes[bytes] > 4 ? PLACE_WIDE : PLACE_SMALL;
+	packet.cyc = kind != PACKET_FUP;
 	return packet;
 }
 
@@ -104,6 +108,7 @@ packet_evd(uint8_t type, uint64_t data)
 
 	/* SDM vol. 3, 33.4.2.30 "Event Data (EVD) Packet". */
 	TZ_ASSERT(type < 64);
+	packet.cyc = true;
 	packet_append(&packet, 0x5302, 2);
 	packet_append(&packet, type, 1);
 	packet.header_bytes = packet.bytes;
@@ -134,6 +139,7 @@ packet_join(const struct packet *prefix, const struct packet *main)
 	TZ_ASSERT(prefix->bytes + main->bytes <= PACKET_BYTES_MAX);
 	memcpy(packet.data + prefix->bytes, main->data, main->bytes);
 	packet.place = PLACE_WIDE;
+	packet.cyc |= main->cyc;
 	packet.header_bytes = (uint8_t)(prefix->bytes + main->header_bytes);
 	packet.bytes = (uint8_t)(prefix->bytes + main->bytes);
 	return packet;

@@ -18,6 +18,7 @@ enum place_class {
 
 struct packet {
 	enum place_class place;
+	bool cyc; /* a CYC packet may go before it */
 	uint8_t header_bytes;
 	uint8_t bytes; /* header and payload */
 	uint8_t data[PACKET_BYTES_MAX];
@@ -25,7 +26,8 @@ struct packet {
 
 /* Packets of fixed layout, one a row of packet.def. */
 enum packet_kind {
-#define PACKET(name, opcode, opcode_bytes, repeat, payload_bytes, place, cite) \
+#define PACKET(                                                          \
+    name, opcode, opcode_bytes, repeat, payload_bytes, place, cyc, cite) \
  PACKET_##name,
 #include "emu/pt/packet.def"
 #undef PACKET

@@ -63,6 +63,15 @@ struct flow {
 	uint8_t tsx;        /* PACKET_MODE_TSX_IN in a transaction, else 0 */
 };
 
+/* timing.c: the clocks, and what of them was told last. */
+struct timing {
+	struct pt_time now;
+	uint64_t mtc_due;  /* .now.art of the next MTC */
+	uint64_t cyc_zero; /* .now.cycles at which the cycle counter was 0 */
+	bool cyc_sent;     /* a CYC was sent then */
+	uint32_t cbr;
+};
+
 struct pt_unit {
 	struct pt_fast fast;     /* first: see pt_unit_fast() */
 	struct gate_config msrs; /* CTL, STATUS, CR3_MATCH, ADDRn_A and _B */
@@ -72,6 +81,7 @@ struct pt_unit {
 	struct place place;
 	struct flow flow;
 	struct overflow overflow;
+	struct timing timing;
 	struct topa_stale stale;
 
 	/* From here on: not part of a saved state. */

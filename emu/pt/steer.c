@@ -189,6 +189,19 @@ steer_add_flow(struct steer_words *words, const struct pt_unit *unit)
 			PT_RETURN_STACK_ENTRIES]);
 }
 
+/* Absolute time: what comes next depends on it. */
+static void
+steer_add_timing(struct steer_words *words, const struct pt_unit *unit)
+{
+	const struct timing *timing = &unit->timing;
+
+	steer_add(words, timing->now.cycles);
+	steer_add(words, timing->now.tsc);
+	steer_add(words, timing->mtc_due);
+	steer_add(words, timing->cyc_zero);
+	steer_add(words, timing->cyc_sent);
+}
+
 uint64_t
 pt_unit_hash(const struct pt_unit *unit)
 {
@@ -199,5 +212,8 @@ pt_unit_hash(const struct pt_unit *unit)
 		steer_add_output(&words, unit);
 	if (unit->gate.trigger_en)
 		steer_add_flow(&words, unit);
+	steer_add(&words, unit->timing.cbr);
+	if (unit->fast.timed)
+		steer_add_timing(&words, unit);
 	return XXH3_64bits(words.word, words.count * sizeof(words.word[0]));
 }

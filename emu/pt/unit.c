@@ -23,9 +23,6 @@ struct unit_lack {
 static const struct unit_lack unit_lacks[] = {
 	{ CTL_TOPA | CTL_FABRIC_EN, 0, "single-range output (ToPA=0)" },
 	{ CTL_FABRIC_EN, CTL_FABRIC_EN, "trace transport output (FabricEn)" },
-	{ CTL_TSC_EN, CTL_TSC_EN, "TSC packets (TSCEn)" },
-	{ CTL_MTC_EN, CTL_MTC_EN, "MTC packets (MTCEn)" },
-	{ CTL_CYC_EN, CTL_CYC_EN, "CYC packets (CYCEn)" },
 	{ CTL_INJECT, CTL_INJECT,
 	    "PSB and PMI preservation "
 	    "(InjectPsbPmiOnEnable)" },
@@ -65,10 +62,12 @@ unit_refresh(struct pt_unit *unit)
 	waits = unit->place.psb_due || unit->overflow.on;
 	/* SDM vol. 3, 33.2.8.2, DisTNT: with no TNT no RET is compressed. */
 	fast->compress_ret = !(unit->msrs.ctl & (CTL_DIS_RETC | CTL_DIS_TNT));
-	fast->fast = gate->packet_en && !ranged && !waits &&
+	fast->timed = gate->trigger_en && (unit->msrs.ctl & CTL_TIMING) != 0;
+	fast->fast = gate->packet_en && !ranged && !waits && !fast->timed &&
 	    !(unit->msrs.ctl & CTL_DIS_TNT);
 	fast->off = !gate->trigger_en ||
-	    (!gate->packet_en && !waits && (!gate->context_en || !ranged));
+	    (!gate->packet_en && !waits && !fast->timed &&
+		(!gate->context_en || !ranged));
 	TZ_ASSERT(!fast->fast || !fast->off);
 	TZ_ASSERT(gate->packet_en || fast->ret_count == 0);
 }
@@ -99,6 +98,7 @@ pt_unit_create(const struct profile *profile, const struct pt_port *port)
 		return NULL;
 	unit->profile = profile;
 	unit->port = *port;
+	unit->timing.cbr = profile->cbr;
 	unit_clear(unit);
 	return unit;
 }

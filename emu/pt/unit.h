@@ -6,7 +6,7 @@
  * CPU tells it of each control transfer after the fact.
  *
  * Not modelled here: the local APIC (the port's raise_pmi decides what becomes
- * of a PMI), GLOBAL_STATUS (emu/pmu), time (the CPU hands it in).
+ * of a PMI), GLOBAL_STATUS (emu/pmu).  Time is handed in by the CPU.
  *
  * Source of behaviour: SDM vol. 3, chapter 33 "Intel Processor Trace".
  */
@@ -146,6 +146,27 @@ void pt_unit_xsaves(struct pt_unit *unit, uint8_t image[PT_XSTATE_BYTES],
 enum fault pt_unit_xrstors(struct pt_unit *unit, const uint8_t *image,
     const struct pt_context *at, uint64_t nlip);
 
+/* What the clocks of a CPU read, all of them at the same moment. */
+struct pt_time {
+	uint64_t cycles; /* core clock: what CYC counts */
+	uint64_t tsc;    /* as RDTSC returns */
+	uint64_t art;    /* crystal ticks: what MTC counts */
+	uint32_t fc;     /* TSC ticks since the last crystal tick, 0..511 */
+};
+
+/*
+ * Hands the time in: before TraceEn 0 -> 1 and, while .timed of struct pt_fast is
+ * true, before each event and at each crystal edge that pt_unit_mtc_due() names,
+ * exactly then.  No clock may go back, and an edge must not be passed over.
+ */
+void pt_unit_time(struct pt_unit *unit, const struct pt_time *now);
+
+/* The value of the crystal clock at which an MTC is due; UINT64_MAX: none is. */
+uint64_t pt_unit_mtc_due(const struct pt_unit *unit);
+
+/* The ratio of core clock to bus clock (100 MHz), 1..255, is now CBR. */
+void pt_unit_frequency(struct pt_unit *unit, uint32_t cbr);
+
 /* Tells the unit of a control transfer that has just happened. */
 void pt_unit_transfer(struct pt_unit *unit, const struct pt_transfer *transfer);
 
@@ -159,8 +180,9 @@ void pt_unit_transfer(struct pt_unit *unit, const struct pt_transfer *transfer);
 #define PT_RETURN_STACK_ENTRIES 64
 
 struct pt_fast {
-	bool fast;          /* inline reporting allowed: PacketEn is 1 */
-	bool off;           /* PacketEn 0 whatever near branch comes */
+	bool fast;  /* inline reporting allowed: PacketEn is 1 */
+	bool off;   /* PacketEn 0 whatever near branch comes */
+	bool timed; /* TriggerEn with TSC, MTC or CYC: neither of the above */
 	bool compress_ret;  /* CTL.DisRETC = 0 */
 	uint32_t tnt;       /* stop bit, then the pending TNT bits; 1 = none */
 	uint32_t ret_top;   /* next free slot, modulo the entries */

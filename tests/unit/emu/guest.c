@@ -135,6 +135,7 @@ create(struct guest *guest)
 		.ram_bytes = GUEST_RAM_BYTES,
 		.quantum_cycles = guest->options.quantum_cycles,
 		.single_step = guest->options.single_step,
+		.core_cbr = guest->options.core_cbr,
 	};
 	struct machine_observer observer = {
 		.arg = guest,

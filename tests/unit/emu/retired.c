@@ -116,6 +116,9 @@ expand_extra(struct expand *x, const uint32_t *word)
 	case TRUTH_STOPPED:
 		add(x, RETIRED_STOPPED, 0, 0);
 		return 1;
+	case TRUTH_TIME:
+		add(x, RETIRED_TIME, 0, address(word + 1));
+		return 3;
 	default:
 		fail_msg("word 0x%x of the truth", word[0]);
 		return 1;

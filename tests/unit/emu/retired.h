@@ -14,6 +14,7 @@ enum retired_kind {
 	RETIRED_MSR,   /* .arg written with .ip as its value */
 	RETIRED_EVENT, /* vector .arg with .ip as the return address */
 	RETIRED_STOPPED,
+	RETIRED_TIME, /* .ip is what the core clock reads */
 };
 
 struct retired {

@@ -115,6 +115,18 @@ four_cpus(void **state)
 	check("smp", &(struct guest_options){ .cpus = 4 });
 }
 
+/* TSC, MTC each 8 crystal ticks, CYC; the CPU sleeps in between. */
+static void
+a_trace_that_holds_time(void **state)
+{
+	const uint64_t timing = UINT64_C(0xc602) << 32;
+
+	(void)state;
+	check("interrupts", &(struct guest_options){ .param = timing });
+	check("pmi", &(struct guest_options){ .param = timing | 5 });
+	check("smp", &(struct guest_options){ .cpus = 4, .param = timing | 4 });
+}
+
 static void
 code_that_changes(void **state)
 {
@@ -130,6 +142,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(interrupts_and_a_timer),
 		cmocka_unit_test(a_trace_with_pmis),
 		cmocka_unit_test(four_cpus),
+		cmocka_unit_test(a_trace_that_holds_time),
 		cmocka_unit_test(code_that_changes),
 	};
 

@@ -250,6 +250,29 @@ fake_cond(struct fake *fake, bool taken, uint64_t target)
 	pt_unit_transfer(fake->unit, &transfer);
 }
 
+static void
+fake_tell(struct fake *fake, uint64_t cycles)
+{
+	uint64_t ratio = fake->profile.tsc_num / fake->profile.tsc_den;
+	struct pt_time now = { .cycles = cycles,
+		.tsc = cycles,
+		.art = cycles / ratio,
+		.fc = (uint32_t)(cycles % ratio) };
+
+	pt_unit_time(fake->unit, &now);
+}
+
+void
+fake_time(struct fake *fake, uint64_t cycles)
+{
+	uint64_t ratio = fake->profile.tsc_num / fake->profile.tsc_den;
+	uint64_t due;
+
+	while ((due = pt_unit_mtc_due(fake->unit)) <= cycles / ratio)
+		fake_tell(fake, due * ratio);
+	fake_tell(fake, cycles);
+}
+
 uint64_t
 fake_random(uint64_t *seed)
 {

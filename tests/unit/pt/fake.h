@@ -8,23 +8,28 @@
 #include "emu/profile/profile.h"
 #include "emu/pt/unit.h"
 
-#define FAKE_RAM_BYTES  (UINT64_C(512) << 20)
-#define FAKE_TABLE      UINT64_C(0x10000)
-#define FAKE_BUFFER     UINT64_C(0x1000000)
-#define FAKE_EVENTS_MAX 65536
+#define FAKE_RAM_BYTES    (UINT64_C(512) << 20)
+#define FAKE_TABLE        UINT64_C(0x10000)
+#define FAKE_BUFFER       UINT64_C(0x1000000)
+#define FAKE_EVENTS_MAX   65536
 
-#define ENTRY_END       TZ_BIT(0)
-#define ENTRY_INTR      TZ_BIT(2)
-#define ENTRY_STOP      TZ_BIT(4)
-#define ENTRY_SIZE(n)   ((uint64_t)(n) << 6)
+#define ENTRY_END         TZ_BIT(0)
+#define ENTRY_INTR        TZ_BIT(2)
+#define ENTRY_STOP        TZ_BIT(4)
+#define ENTRY_SIZE(n)     ((uint64_t)(n) << 6)
 
-#define CTL_TRACE_EN    TZ_BIT(0)
-#define CTL_OS          TZ_BIT(2)
-#define CTL_USER        TZ_BIT(3)
-#define CTL_CR3_FILTER  TZ_BIT(7)
-#define CTL_TOPA        TZ_BIT(8)
-#define CTL_DIS_RETC    TZ_BIT(11)
-#define CTL_BRANCH_EN   TZ_BIT(13)
+#define CTL_TRACE_EN      TZ_BIT(0)
+#define CTL_CYC_EN        TZ_BIT(1)
+#define CTL_OS            TZ_BIT(2)
+#define CTL_USER          TZ_BIT(3)
+#define CTL_CR3_FILTER    TZ_BIT(7)
+#define CTL_TOPA          TZ_BIT(8)
+#define CTL_MTC_EN        TZ_BIT(9)
+#define CTL_TSC_EN        TZ_BIT(10)
+#define CTL_DIS_RETC      TZ_BIT(11)
+#define CTL_BRANCH_EN     TZ_BIT(13)
+#define CTL_MTC_FREQ(n)   ((uint64_t)(n) << 14)
+#define CTL_CYC_THRESH(n) ((uint64_t)(n) << 19)
 /* What most tests trace with. */
 #define CTL_PLAIN (CTL_OS | CTL_USER | CTL_TOPA | CTL_BRANCH_EN)
 
@@ -90,6 +95,12 @@ void fake_transfer(
 
 /* Reports a conditional branch that ends at TARGET. */
 void fake_cond(struct fake *fake, bool taken, uint64_t target);
+
+/*
+ * The core clock, which is the TSC clock here, reads CYCLES now: the unit hears of
+ * it and of each crystal edge that lies between.
+ */
+void fake_time(struct fake *fake, uint64_t cycles);
 
 /* A pseudo-random sequence: xorshift64. */
 uint64_t fake_random(uint64_t *seed);

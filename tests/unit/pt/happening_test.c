@@ -14,11 +14,17 @@
 
 #include <cmocka.h>
 
-#include "emu/pt/msr.h"
 #include "tests/unit/pt/fake.h"
 
-#define IP      UINT64_C(0xffffffff81000200)
-#define HANDLER UINT64_C(0xffffffff82000000)
+/* IA32_RTIT_CTL bits by their places in the SDM's table. */
+#define CTL_PWR_EVT_EN TZ_BIT(4)
+#define CTL_FUP_ON_PTW TZ_BIT(5)
+#define CTL_PTW_EN     TZ_BIT(12)
+#define CTL_EVENT_EN   TZ_BIT(31)
+#define CTL_DIS_TNT    TZ_BIT(55)
+
+#define IP             UINT64_C(0xffffffff81000200)
+#define HANDLER        UINT64_C(0xffffffff82000000)
 
 /* PSB+ and what an enable sends. */
 #define ENABLED \

@@ -330,9 +330,6 @@ features_that_the_model_lacks_are_reported_by_name(void **state)
 		uint64_t ctl;
 		const char *text;
 	} lacks[] = {
-		{ CTL_TOPA | TZ_BIT(10), "TSC packets (TSCEn)" },
-		{ CTL_TOPA | TZ_BIT(9), "MTC packets (MTCEn)" },
-		{ CTL_TOPA | TZ_BIT(1), "CYC packets (CYCEn)" },
 		{ CTL_TOPA | TZ_BIT(56),
 		    "PSB and PMI preservation (InjectPsbPmiOnEnable)" },
 		{ TZ_BIT(6), "trace transport output (FabricEn)" },

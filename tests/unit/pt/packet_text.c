@@ -144,6 +144,22 @@ packet_text(char *text, const struct pt_packet *packet)
 		snprintf(text, PACKET_TEXT_BYTES, "CBR(%u)",
 		    packet->payload.cbr.ratio);
 		return;
+	case ppt_tsc:
+		snprintf(text, PACKET_TEXT_BYTES, "TSC(%llu)",
+		    (unsigned long long)packet->payload.tsc.tsc);
+		return;
+	case ppt_tma:
+		snprintf(text, PACKET_TEXT_BYTES, "TMA(%u,%u)",
+		    packet->payload.tma.ctc, packet->payload.tma.fc);
+		return;
+	case ppt_mtc:
+		snprintf(text, PACKET_TEXT_BYTES, "MTC(%u)",
+		    packet->payload.mtc.ctc);
+		return;
+	case ppt_cyc:
+		snprintf(text, PACKET_TEXT_BYTES, "CYC(%llu)",
+		    (unsigned long long)packet->payload.cyc.value);
+		return;
 	default:
 		event_packet_text(text, packet);
 	}

@@ -29,7 +29,9 @@ main:
 	wr 0x560, TABLE_PA
 	wr 0x561, 0x7f
 	wr 0x571, 0
-	wr 0x570, 0x210d
+	mov edx, [rip + param + 4]
+	or edx, 0x210d
+	wr 0x570, rdx
 	movzx ecx, byte ptr [rip + param]
 	mov r13d, ecx
 	and r13d, 3

@@ -1,0 +1,204 @@
+/*
+ * Goal: a trace that holds time is the same whatever way the guest is run, and its
+ * time is the machine's.
+ * Method: guests that compute, sleep, take interrupts and PMIs, run with every
+ * kind of timing packet and with several ratios of the core clock; TSC packets
+ * against the time of the events, MTC packets against each other.
+ */
+#include "guest.h"
+
+#include <intel-pt.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define PARAM(ctl)   ((uint64_t)(ctl) << 32)
+#define TSC_EN       0x400
+#define MTC_EN       0x200
+#define CYC_EN       0x2
+#define MTC_FREQ(n)  ((n) << 14)
+#define THRESHOLD(n) ((n) << 19)
+#define ALL          (TSC_EN | MTC_EN | CYC_EN | MTC_FREQ(3))
+
+static void
+run_with(uint32_t ctl, uint32_t core_cbr)
+{
+	static const struct {
+		const char *name;
+		uint64_t param;
+		unsigned cpus;
+	} rows[] = {
+		{ "interrupts", 0, 1 },
+		{ "pmi", 5, 1 },
+		{ "rings", 0, 1 },
+		{ "smp", 4, 4 },
+	};
+
+	for (size_t i = 0; i < TZ_ARRAY_LEN(rows); i++) {
+		struct guest_options options = { .cpus = rows[i].cpus,
+			.core_cbr = core_cbr,
+			.param = rows[i].param | PARAM(ctl) };
+		struct guest guest;
+
+		guest_run_all_ways(rows[i].name, &options, &guest);
+		assert_int_equal(guest.result.end, MACHINE_EXIT);
+		guest_free(&guest);
+	}
+}
+
+static void
+time_is_the_same_in_every_way_of_running(void **state)
+{
+	(void)state;
+	run_with(ALL, 0);
+	run_with(TSC_EN, 0);
+	run_with(MTC_EN | MTC_FREQ(0), 0);
+	run_with(CYC_EN | THRESHOLD(6), 0);
+}
+
+static void
+so_it_is_at_other_core_clocks(void **state)
+{
+	(void)state;
+	run_with(ALL, 12);
+	run_with(ALL, 45);
+}
+
+/* What the packets of CPU 0's trace say. */
+struct packets {
+	size_t tsc_count, mtc_count, cyc_count, cbr_count;
+	uint64_t tsc[64];   /* the first ones */
+	uint64_t mtc_steps; /* between neighbours: each must be 1 */
+	uint64_t cycles;    /* sum of all CYC */
+	unsigned cbr;
+};
+
+static void
+note_packet(struct packets *packets, const struct pt_packet *packet)
+{
+	static uint8_t last;
+
+	switch ((int)packet->type) {
+	case ppt_tsc:
+		if (packets->tsc_count < TZ_ARRAY_LEN(packets->tsc))
+			packets->tsc[packets->tsc_count] =
+			    packet->payload.tsc.tsc;
+		packets->tsc_count++;
+		break;
+	case ppt_mtc:
+		if (packets->mtc_count++ > 0)
+			packets->mtc_steps +=
+			    (uint8_t)(packet->payload.mtc.ctc - last);
+		last = packet->payload.mtc.ctc;
+		break;
+	case ppt_cyc:
+		packets->cyc_count++;
+		packets->cycles += packet->payload.cyc.value;
+		break;
+	case ppt_cbr:
+		packets->cbr = packet->payload.cbr.ratio;
+		packets->cbr_count++;
+		break;
+	default:
+		break;
+	}
+}
+
+static struct packets
+read_packets(const struct guest *guest)
+{
+	struct packets packets = { 0 };
+	struct pt_packet_decoder *decoder;
+	struct pt_config config;
+	struct pt_packet packet;
+
+	memset(&config, 0, sizeof(config));
+	config.size = sizeof(config);
+	config.begin = guest->ram + GUEST_TRACE_PA(0);
+	config.end = config.begin + guest->counters[0].trace_bytes;
+	decoder = pt_pkt_alloc_decoder(&config);
+	assert_non_null(decoder);
+	assert_int_equal(pt_pkt_sync_set(decoder, 0), 0);
+	while (pt_pkt_next(decoder, &packet, sizeof(packet)) > 0)
+		note_packet(&packets, &packet);
+	pt_pkt_free_decoder(decoder);
+	return packets;
+}
+
+/* The cycle of the first event of KIND from the INDEX-th one of the log on. */
+static uint64_t
+cycle_of(const struct guest *guest, enum event_kind kind, size_t *index)
+{
+	for (; *index < guest->event_count; (*index)++) {
+		if (guest->event[*index].kind == kind)
+			return guest->event[(*index)++].cycles;
+	}
+	fail_msg("no such event");
+	return 0;
+}
+
+/*
+ * A TSC packet at the enable and one at each wake, of the time of the event; every
+ * crystal edge in between, asleep or awake; cycles add up to the whole.
+ */
+static void
+check_times(uint32_t core_cbr)
+{
+	struct guest_options options = { .core_cbr = core_cbr,
+		.param = PARAM(ALL) };
+	uint64_t cbr = core_cbr == 0 ? 37 : core_cbr;
+	uint64_t on, off, edges;
+	struct packets packets;
+	struct guest guest;
+	size_t index = 0, wakes = 0;
+
+	guest_run("interrupts", &options, &guest);
+	packets = read_packets(&guest);
+	on = cycle_of(&guest, EVENT_TRACE_ON, &index);
+	assert_int_equal(packets.tsc[0], on * 37 / cbr);
+	for (size_t tsc = 1; index < guest.event_count; index++) {
+		size_t next = index + 1;
+
+		if (guest.event[index].kind != EVENT_HALT ||
+		    !guest.counters[0].trace_on)
+			continue;
+		assert_int_equal(packets.tsc[tsc++],
+		    cycle_of(&guest, EVENT_INTERRUPT, &next) * 37 / cbr);
+		wakes++;
+	}
+	index = 0;
+	off = cycle_of(&guest, EVENT_TRACE_OFF, &index);
+	edges = off * 37 / cbr / (154 * 8) - on * 37 / cbr / (154 * 8);
+	assert_int_equal(packets.mtc_count, edges);
+	assert_int_equal(packets.mtc_steps, edges - 1);
+	assert_int_equal(packets.cycles, off - on);
+	assert_int_equal(packets.cbr, cbr);
+	assert_true(edges > 10 && packets.cyc_count > 1000);
+	assert_true(packets.tsc_count > 1);
+	guest_free(&guest);
+}
+
+static void
+packets_tell_the_machines_time(void **state)
+{
+	(void)state;
+	check_times(0);
+	check_times(12);
+	check_times(45);
+}
+
+int
+main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(time_is_the_same_in_every_way_of_running),
+		cmocka_unit_test(so_it_is_at_other_core_clocks),
+		cmocka_unit_test(packets_tell_the_machines_time),
+	};
+
+	if (argc > 1)
+		guest_set_dir(argv[1]);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
