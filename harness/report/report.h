@@ -106,9 +106,11 @@ void report_summary_free(struct finding_summary *summary);
 
 /*
  * merge.c: FROM into INTO, another shard of the same exploration.  Rows of the
- * coverage with one name are added up; of findings with one check, cause, driver
- * and profile the one of the least rank is kept.  -TZ_EUSAGE: another driver or
- * profile, or more rows than a summary holds.
+ * coverage with one name are added up; of findings with one check, cause, driver,
+ * profile and kinds of deviations the one of the least rank is kept, and none whose
+ * cause fewer of these kinds show.  They are in order of rank, as in one exploration
+ * of all.  -TZ_EUSAGE: another driver or profile, or more rows than a summary
+ * holds.
  */
 int report_merge(struct finding_summary *into,
     const struct finding_summary *from, struct tz_error *err);

@@ -178,6 +178,52 @@ shards_merge_in_any_order(void **state)
 	report_summary_free(&other);
 }
 
+/* One summary with a finding of one cause a word of KINDS. */
+static void
+one_cause(
+    struct finding_summary *summary, const char *first, const char *second)
+{
+	fixture_summary(summary);
+	for (unsigned i = 0; i < 2; i++) {
+		struct finding *finding = &summary->finding[i];
+
+		*finding = summary->finding[0];
+		finding->rank[1] = i + (*first == 'c' ? 10 : 0);
+		snprintf(finding->kinds, sizeof(finding->kinds), "%s",
+		    i == 0 ? first : second);
+		snprintf(
+		    finding->token, sizeof(finding->token), "%s/%u", first, i);
+	}
+	summary->finding_count = 2;
+}
+
+static void
+findings_of_one_cause_merge_by_kinds(void **state)
+{
+	static struct finding_summary one, two;
+	struct tz_error err;
+
+	(void)state;
+	for (unsigned turn = 0; turn < 2; turn++) {
+		one_cause(turn == 0 ? &one : &two, "pmi+cpu", "nmi");
+		one_cause(turn == 0 ? &two : &one, "cpu", "pmi+nmi");
+		/* "cpu" shows what "pmi+cpu" does, "nmi" what "pmi+nmi" does. */
+		assert_int_equal(report_merge(&one, &two, &err), 0);
+		assert_int_equal(one.finding_count, 2);
+		assert_string_equal(one.finding[0].kinds, "nmi");
+		assert_string_equal(one.finding[1].kinds, "cpu");
+		report_summary_free(&one);
+		report_summary_free(&two);
+	}
+	/* The begin of a word is no word; neither is within the other. */
+	one_cause(&one, "cpux", "a");
+	one_cause(&two, "cpu", "cpu+b");
+	assert_int_equal(report_merge(&one, &two, &err), 0);
+	assert_int_equal(one.finding_count, 3);
+	report_summary_free(&one);
+	report_summary_free(&two);
+}
+
 static void
 a_baseline_tells_new_from_fixed(void **state)
 {
@@ -257,6 +303,7 @@ main(void)
 		cmocka_unit_test(each_line_is_an_object_with_sorted_keys),
 		cmocka_unit_test(a_broken_file_is_one_error),
 		cmocka_unit_test(shards_merge_in_any_order),
+		cmocka_unit_test(findings_of_one_cause_merge_by_kinds),
 		cmocka_unit_test(a_baseline_tells_new_from_fixed),
 		cmocka_unit_test(a_fingerprint_is_of_check_function_and_kinds),
 	};
