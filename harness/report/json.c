@@ -104,11 +104,11 @@ report_json_finding(const struct finding *finding)
 static json_t *
 coverage_json(const struct finding_coverage *row)
 {
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "what",
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "what",
 	    report_json_string(row->what), "how", report_json_string(row->how),
 	    "done", report_json_u64(row->done), "total",
 	    report_json_u64(row->total), "merged", report_json_u64(row->merged),
-	    "failing", report_json_u64(row->failing));
+	    "failing", report_json_u64(row->failing), "cut", row->cut);
 }
 
 json_t *

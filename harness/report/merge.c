@@ -32,6 +32,9 @@ merge_row(struct finding_summary *into, const struct finding_coverage *from,
 	row->done += from->done;
 	row->merged += from->merged;
 	row->failing += from->failing;
+	if (from->cut && !row->cut)
+		memcpy(row->how, from->how, sizeof(row->how));
+	row->cut |= from->cut;
 	if (from->total > row->total)
 		row->total = from->total;
 	return 0;

@@ -19,9 +19,11 @@ assert_same(
 	assert_string_equal(one->sha256, two->sha256);
 	assert_int_equal(one->schedules, two->schedules);
 	assert_int_equal(one->coverage_count, two->coverage_count);
-	for (size_t i = 0; i < one->coverage_count; i++)
+	for (size_t i = 0; i < one->coverage_count; i++) {
 		assert_string_equal(
 		    one->coverage[i].what, two->coverage[i].what);
+		assert_int_equal(one->coverage[i].cut, two->coverage[i].cut);
+	}
 	assert_memory_equal(&one->coverage[2].done, &two->coverage[2].done, 32);
 	assert_int_equal(one->finding_count, two->finding_count);
 	for (size_t i = 0; i < one->finding_count; i++)
@@ -38,6 +40,7 @@ what_is_written_reads_back(void **state)
 	char *first, *second;
 
 	fixture_summary(&summary);
+	summary.coverage[1].cut = true;
 	snprintf(path, sizeof(path), "%s", files_path(state, "a.jsonl"));
 	assert_int_equal(report_json_write(path, &summary, &err), 0);
 	assert_int_equal(report_read(path, &back, &err), 0);
@@ -162,12 +165,16 @@ shards_merge_in_any_order(void **state)
 	two.finding[1].cause++;
 	two.finding_count = 2;
 	two.coverage_count = 1;
+	two.coverage[0].cut = true;
+	strcpy(two.coverage[0].how, "interrupted");
 	assert_int_equal(report_merge(&one, &two, &err), 0);
 	assert_int_equal(one.finding_count, 2);
 	assert_string_equal(one.finding[0].token, other.finding[0].token);
 	assert_int_equal(one.coverage_count, 4);
 	assert_int_equal(one.coverage[0].done, 2);
 	assert_int_equal(one.coverage[0].total, 1);
+	assert_true(one.coverage[0].cut);
+	assert_string_equal(one.coverage[0].how, "interrupted");
 	assert_int_equal(one.coverage[1].done, 1180);
 	assert_int_equal(one.schedules, 2 * other.schedules);
 	other.profile[0] = 'x';
