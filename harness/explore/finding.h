@@ -92,6 +92,8 @@ struct finding_summary {
 	char driver[FINDING_NAME_BYTES], profile[32];
 	char sha256[65];
 	char command[FINDING_COMMAND_BYTES]; /* that repeats it */
+	/* Of the driver's sources, below the folder it was explored in; "". */
+	char folder[FINDING_TEXT_BYTES];
 	struct finding_coverage {
 		char what[FINDING_NAME_BYTES]; /* "depth 1, stop-vs-pmi" */
 		uint64_t done, total, merged, failing;

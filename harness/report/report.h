@@ -90,7 +90,8 @@ int report_junit(const char *path, const struct finding_summary *summary,
 /*
  * sarif.c: rules = checks, one thread flow a CPU with one executionOrder over all
  * (the last events up to the violation; STORIES may be NULL), partialFingerprints,
- * locations relative to %SRCROOT%.
+ * locations relative to %SRCROOT%, the folder in which topaz was called, if the
+ * driver's sources are below it.
  */
 int report_sarif(const char *path, const struct finding_summary *summary,
     const struct finding_story *stories, struct tz_error *err);

@@ -16,6 +16,7 @@ assert_same(
 {
 	assert_string_equal(one->driver, two->driver);
 	assert_string_equal(one->command, two->command);
+	assert_string_equal(one->folder, two->folder);
 	assert_string_equal(one->sha256, two->sha256);
 	assert_int_equal(one->schedules, two->schedules);
 	assert_int_equal(one->coverage_count, two->coverage_count);
@@ -41,6 +42,7 @@ what_is_written_reads_back(void **state)
 
 	fixture_summary(&summary);
 	summary.coverage[1].cut = true;
+	strcpy(summary.folder, "my drivers/pt");
 	snprintf(path, sizeof(path), "%s", files_path(state, "a.jsonl"));
 	assert_int_equal(report_json_write(path, &summary, &err), 0);
 	assert_int_equal(report_read(path, &back, &err), 0);
