@@ -224,6 +224,7 @@ sane stderr
 cut=$(grep -c '  interrupted  ' stdout)
 rows=$(grep -c ' none fails' stdout)
 [ "$cut" -gt 0 ] || complain "interrupted: not said"
+grep '  exhaustive  .* not run$' stdout && complain "interrupted: not all of it"
 tail -n 2 stdout | head -n 1 | grep -q -x "$cut not run to the end" ||
     complain "interrupted: not $cut rows"
 last stdout "$((rows - cut)) passed, 0 failed"
