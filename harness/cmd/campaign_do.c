@@ -64,20 +64,6 @@ choose_mode(enum progress_mode mode)
 	    : PROGRESS_LINES;
 }
 
-static void
-write_command(const struct campaign_input *input, struct finding_summary *to)
-{
-	const struct campaign_options *options = &input->options;
-
-	snprintf(to->command, sizeof(to->command),
-	    "topaz %s %s%s%s --depth %u --seed %" PRIu64 "%s",
-	    options->faults ? "faults" : "explore",
-	    input->argument != NULL ? input->argument : input->driver,
-	    input->workshop.source != NULL ? " --source " : "",
-	    input->workshop.source != NULL ? input->workshop.source : "",
-	    options->depth, options->seed, options->merge ? "" : " --no-merge");
-}
-
 /* What workers make of the groups, in memory that they share. */
 struct describing {
 	struct campaign *campaign;
@@ -222,6 +208,30 @@ describe_all(struct campaign *campaign, const struct campaign_input *input,
 	return error == 0 ? tell_events(campaign, report, err) : error;
 }
 
+/*
+ * The folder of the driver's sources as code hosts want it: below the one in which
+ * topaz is called.  "" if they are elsewhere.
+ */
+static void
+find_folder(const struct workshop *workshop, char *folder, size_t folder_size)
+{
+	const char *source = workshop_source(workshop);
+	char *path = source != NULL ? realpath(source, NULL) : NULL;
+	char *here = realpath(".", NULL);
+	char *slash = path != NULL ? strrchr(path, '/') : NULL;
+	size_t length = here != NULL ? strlen(here) : 0;
+
+	folder[0] = '\0';
+	if (slash != NULL && here != NULL) {
+		*slash = '\0';
+		if (strncmp(path, here, length) == 0 && path[length] == '/' &&
+		    strlen(path + length + 1) < folder_size)
+			strcpy(folder, path + length + 1);
+	}
+	free(path);
+	free(here);
+}
+
 static int
 make_folder(const char *path, struct tz_error *err)
 {
@@ -283,7 +293,10 @@ campaign_do(struct campaign_input *input, struct workshop **workshop,
 	    "%s", input->workshop.profile);
 	snprintf(report->summary->sha256, sizeof(report->summary->sha256), "%s",
 	    workshop_sha256(*workshop));
-	write_command(input, report->summary);
+	memcpy(report->summary->command, input->command,
+	    sizeof(report->summary->command));
+	find_folder(*workshop, report->summary->folder,
+	    sizeof(report->summary->folder));
 	describe_coverage(campaign, report->summary);
 	error = describe_all(campaign, input, report, err);
 	if (teller.mode == PROGRESS_BAR)

@@ -11,12 +11,8 @@
 #include "harness/explore/pool.h"
 #include "harness/explore/setups.h"
 
-/*
- * Schedules beyond those with one deviation in each scenario, which are all done if
- * no budget is given; with one they get the rest of 100 percent.
- */
-#define BEYOND_DEFAULT 10000
-#define BEYOND_PERCENT 50
+#define BEYOND_PERCENT \
+ 50 /* of a budget, for what has more than one deviation */
 /* How what is beyond is divided; what is left goes to pairs and random ones. */
 #define SEQUENCES_PERCENT 25  /* sequences in the base order */
 #define NOVEL_PERCENT     50  /* placements in those that are new */
@@ -250,6 +246,7 @@ work(void *arg, unsigned worker, const volatile bool *stop, struct tally *tally)
 			trial_random(&place, &share, area->changes, area->total,
 			    tally, i);
 		trial_close(&place);
+		tally->area[i].ended += !*stop;
 	}
 }
 
@@ -318,11 +315,16 @@ explore_sequences(
 {
 	struct campaign_area *area = campaign_add_area(
 	    campaign, AREA_SEQUENCES, NO_ENTRY);
+	int error;
 
 	TZ_ASSERT(area != NULL);
 	area->total = budget;
-	return corpus_run(campaign, (uint32_t)campaign->area_count - 1, budget,
+	error = corpus_run(campaign, (uint32_t)campaign->area_count - 1, budget,
 	    &campaign->corpus, err);
+	if (error == 0 && !campaign->interrupted)
+		campaign->tally->area[campaign->area_count - 1].ended =
+		    campaign->options.jobs;
+	return error;
 }
 
 /* Placements in sequences that reached something new. */
@@ -410,7 +412,7 @@ explore(struct campaign *campaign, struct tz_error *err)
 	uint32_t entries = (uint32_t)campaign->entry_count;
 	uint64_t beyond = options->budget != 0
 	    ? options->budget * BEYOND_PERCENT / 100
-	    : BEYOND_DEFAULT;
+	    : CAMPAIGN_BEYOND_DEFAULT;
 	uint64_t sequence_part = beyond * SEQUENCES_PERCENT / 100;
 	uint64_t novel_part = beyond * NOVEL_PERCENT / 100;
 	int error = explore_entries(campaign,
@@ -450,6 +452,13 @@ campaign_run(struct campaign *campaign, struct workshop *workshop,
 		tally_sort(campaign->tally);
 	}
 	return error;
+}
+
+bool
+campaign_ended(const struct campaign *campaign, size_t area)
+{
+	return campaign->area[area].kind == AREA_FAULT ||
+	    campaign->tally->area[area].ended == campaign->options.jobs;
 }
 
 void

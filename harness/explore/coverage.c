@@ -44,10 +44,6 @@ describe_how(const struct campaign *campaign, const struct campaign_area *area,
 {
 	struct corpus_counts counts;
 
-	if (campaign->interrupted) {
-		snprintf(how, FINDING_NAME_BYTES, "interrupted");
-		return;
-	}
 	switch (area->kind) {
 	case AREA_TWO:
 		if (area->keep < TRIAL_KEEP_ALL) {
@@ -144,8 +140,15 @@ describe_coverage(
 		line->merged += tally->merged;
 		line->failing += tally->failing;
 		/* Where areas share a line, it is no more than the least of them. */
-		if (line->how[0] == '\0' || area->keep < TRIAL_KEEP_ALL)
+		if (!campaign_ended(campaign, i)) {
+			line->cut = true;
+			snprintf(line->how, sizeof(line->how), "%s",
+			    campaign->interrupted ? "interrupted"
+						  : "did not run");
+		} else if (!line->cut &&
+		    (line->how[0] == '\0' || area->keep < TRIAL_KEEP_ALL)) {
 			describe_how(campaign, area, line->how);
+		}
 		summary->schedules += tally->done;
 	}
 }

@@ -7,6 +7,9 @@
 
 #include "harness/explore/campaign.h"
 
+/* Schedules of all faults together, if no budget is given. */
+#define FAULTS_BUDGET_DEFAULT 60000
+
 enum fault_kind {
 	FAULT_ACT,    /* an act, at each boundary where it is possible */
 	FAULT_LAYOUT, /* a guest that is set up so */
@@ -35,7 +38,13 @@ struct fault_result {
 	const struct tally_group *first_silent, *first_broken; /* or NULL */
 };
 
-/* Called by campaign_run() for .faults. */
+/* The faults among KINDS, one bit an enum act. */
+unsigned faults_acts(uint32_t kinds);
+
+/*
+ * Called by campaign_run() for .faults: the budget in equal parts for the acts of
+ * .kinds and the entries.
+ */
 int faults_explore(struct campaign *campaign, struct tz_error *err);
 
 /* After campaign_run(): the results of row INDEX. */

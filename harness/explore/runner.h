@@ -31,6 +31,8 @@ void workshop_close(struct workshop *workshop);
 const struct manifest *workshop_manifest(const struct workshop *workshop);
 const struct workshop_config *workshop_config(const struct workshop *workshop);
 const char *workshop_sha256(const struct workshop *workshop);
+/* The path of the driver's first source; NULL: it has none, compiled before. */
+const char *workshop_source(const struct workshop *workshop);
 /* The check of tokens: over objects, manifest and events.  Compiles. */
 int workshop_check(
     struct workshop *workshop, uint16_t *check, struct tz_error *err);

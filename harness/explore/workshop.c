@@ -77,6 +77,16 @@ workshop_sha256(const struct workshop *workshop)
 	return workshop->sha256;
 }
 
+const char *
+workshop_source(const struct workshop *workshop)
+{
+	const struct driver *driver = &workshop->plan.driver;
+
+	if (workshop->config.source != NULL)
+		return workshop->config.source;
+	return driver->source_count != 0 ? driver->source[0] : NULL;
+}
+
 int
 workshop_build(struct workshop *workshop, bool invariants,
     const struct build_set **set, struct tz_error *err)
