@@ -239,7 +239,7 @@ fill_finding(struct small *small, struct finding *finding)
 
 int
 describe_finding(struct campaign *campaign, const struct tally_group *group,
-    struct finding *finding, struct tz_error *err)
+    struct finding *finding, struct describe_kept *kept, struct tz_error *err)
 {
 	struct small *small = calloc(1, sizeof(*small));
 	int error;
@@ -264,7 +264,7 @@ describe_finding(struct campaign *campaign, const struct tally_group *group,
 	finding->rank[0] = group->rank.area;
 	finding->rank[1] = group->rank.first;
 	finding->rank[2] = group->rank.second;
-	error = small_window(small, finding, err);
+	error = small_window(small, finding, kept, err);
 	free(small);
 	return error;
 }

@@ -247,7 +247,8 @@ describe_events(struct campaign *campaign, const struct finding *finding,
 
 int
 describe_story(struct campaign *campaign, const struct finding *finding,
-    struct finding_story *story, struct tz_error *err)
+    struct describe_kept *kept, struct finding_story *story,
+    struct tz_error *err)
 {
 	struct teller *teller = calloc(1, sizeof(*teller));
 	int error;
@@ -262,7 +263,7 @@ describe_story(struct campaign *campaign, const struct finding *finding,
 		place_events(teller);
 		story->cpu_count = runner_cpus(teller->runner);
 		story->console = strdup(runner_console(teller->runner));
-		error = describe_ticks(campaign, finding, story, err);
+		error = describe_ticks(campaign, finding, kept, story, err);
 	}
 	if (error == 0)
 		error = tell_passing(campaign, finding, story, err);

@@ -63,6 +63,17 @@ void trial_two(struct trial *trial, const struct trial_share *share,
 void trial_random(struct trial *trial, const struct trial_share *share,
     unsigned changes, uint64_t count, struct tally *tally, uint32_t area);
 
+/*
+ * Moves MARK, of the run that it is in, along to BOUNDARY, and frees what was there
+ * before, unless it is the begin; false: it is not reached.  A mark of a boundary
+ * that follows lies in the past of no later one.
+ */
+bool trial_move(struct trial *trial, const struct boundary *boundary,
+    struct runner_mark **mark);
+/* Runs from MARK on with DEVIATION, up to the end or to where runs merge. */
+void trial_from(struct trial *trial, const struct runner_mark *mark,
+    const struct deviation *deviation, struct outcome *outcome);
+
 /* Runs SCHEDULE from the begin; the runner then stands at its end. */
 void trial_run(struct trial *trial, const struct schedule *schedule,
     struct outcome *outcome);

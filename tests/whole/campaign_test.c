@@ -330,7 +330,7 @@ the_fewest_operations_are_left(void **state)
 			  "+getconfig+start+yield+work.2+stop+getstate+sleep";
 	open_campaign(&campaign, &options);
 	if (describe_finding(&campaign, find_group(&campaign, CHECK_PMI_LOST),
-		&finding, &err) != 0)
+		&finding, NULL, &err) != 0)
 		fail_msg("%s", err.text);
 	assert_string_equal(finding.steps, "open+init+allocbuf+start+work.2");
 	assert_int_equal(finding.class, FINDING_BASE);
@@ -359,7 +359,7 @@ a_needless_deviation_is_dropped(void **state)
 	group.schedule.deviation[0].insns--;
 	group.schedule.deviation[0].param = 10;
 	group.kinds |= UINT32_C(1) << ACT_HOLD;
-	if (describe_finding(&campaign, &group, &finding, &err) != 0)
+	if (describe_finding(&campaign, &group, &finding, NULL, &err) != 0)
 		fail_msg("%s", err.text);
 	assert_string_equal(finding.kinds, "pmi");
 	assert_int_equal(token_parse(finding.token, &token, &err), 0);
