@@ -39,9 +39,10 @@ print_row(const struct campaign *campaign, const struct campaign_report *report,
 	    : result->first_broken;
 
 	printf("%-12s %8" PRIu64 " %9" PRIu64 " %10" PRIu64 " %7" PRIu64
-	       " %7" PRIu64 "  %s\n",
+	       " %7" PRIu64 " %9" PRIu64 "  %s\n",
 	    result->name, result->points, result->detected, result->tolerated,
-	    result->silent, result->broken, token_of(campaign, report, first));
+	    result->silent, result->broken, result->framework,
+	    token_of(campaign, report, first));
 }
 
 static void
@@ -51,8 +52,8 @@ print_table(
 	struct fault_result result;
 	struct fault_row row;
 
-	printf("%-12s %8s %9s %10s %7s %7s  %s\n", "FAULT", "points",
-	    "detected", "tolerated", "silent", "broken",
+	printf("%-12s %8s %9s %10s %7s %7s %9s  %s\n", "FAULT", "points",
+	    "detected", "tolerated", "silent", "broken", "framework",
 	    "first silent, or else broken");
 	for (size_t i = 0; fault_at(i, &row); i++) {
 		faults_result(campaign, i, &result);
@@ -72,14 +73,16 @@ print_json(
 		json_t *line;
 
 		faults_result(campaign, i, &result);
-		line = json_pack("{s:i, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:s,"
-				 " s:s}",
+		line = json_pack(
+		    "{s:i, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:s,"
+		    " s:s}",
 		    "schema", 1, "kind", "fault", "name", result.name, "points",
 		    (json_int_t)result.points, "detected",
 		    (json_int_t)result.detected, "tolerated",
 		    (json_int_t)result.tolerated, "silent",
 		    (json_int_t)result.silent, "broken",
-		    (json_int_t)result.broken, "first_silent",
+		    (json_int_t)result.broken, "framework",
+		    (json_int_t)result.framework, "first_silent",
 		    token_of(campaign, report, result.first_silent),
 		    "first_broken",
 		    token_of(campaign, report, result.first_broken));
@@ -107,8 +110,8 @@ cmd_faults(int argc, char **argv)
 	static const struct argp argp = { NULL, NULL,
 		"[DRIVER[/SCENARIO]|DRIVER[@CPUS][,LAYOUT]=STEPS]",
 		"Causes every fault (topaz list faults) at every point of "
-		"DRIVER's (insntrace) scenarios: detected, tolerated, silent "
-		"or broken.  --kinds chooses faults.",
+		"DRIVER's (insntrace) scenarios: detected, tolerated, silent, "
+		"broken, or the framework's own.  --kinds chooses faults.",
 		children, NULL, NULL };
 	struct campaign_input input = campaign_input_defaults();
 	struct campaign campaign = { .workshop = NULL };

@@ -53,7 +53,8 @@ struct replayed {
 	struct outcome outcome;
 	uint64_t state_hash, events;
 	struct machine_result result;
-	struct finding_place where; /* of the first violation, or the end */
+	/* Of the first violation, as in its finding ("": none), or of the end. */
+	struct finding_place where;
 };
 
 /* Runs TOKEN on a runner of SETUPS.  Its check is the caller's business. */

@@ -339,11 +339,12 @@ faults_result(
 		if (!is_of(&campaign->area[i], &row, index))
 			continue;
 		result->points += area->detected + area->tolerated +
-		    area->silent + area->broken;
+		    area->silent + area->broken + area->framework;
 		result->detected += area->detected;
 		result->tolerated += area->tolerated;
 		result->silent += area->silent;
 		result->broken += area->broken;
+		result->framework += area->framework;
 	}
 	find_first(campaign, &row, index, result);
 }

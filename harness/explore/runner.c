@@ -24,6 +24,18 @@ note_call_begin(struct runner *runner, const struct event *event)
 		check_rereading(runner->check, CHECK_ALL_STREAMS);
 }
 
+/* A function that can fail was made to. */
+static void
+note_failure(struct runner *runner, const struct event *event)
+{
+	if (runner->now.faulty == 0)
+		runner->now.faulty = runner->now.step[event->cpu];
+	if (runner_in_driver(runner, event->b))
+		runner->now.failed_driver = true;
+	else
+		runner->now.failed_framework = true;
+}
+
 /* What tracing has to be now, in each context and where that is not known. */
 static void
 note_configured(struct runner *runner, unsigned step)
@@ -112,9 +124,8 @@ on_event(void *arg, const struct event *event)
 		note_call_begin(runner, event);
 	if (event->kind == EVENT_CALL_END)
 		note_call_end(runner, event);
-	if (event->kind == EVENT_POINT && event->c != 0 &&
-	    runner->now.faulty == 0)
-		runner->now.faulty = runner->now.step[event->cpu];
+	if (event->kind == EVENT_POINT && event->c != 0)
+		note_failure(runner, event);
 	if (event->kind == EVENT_LOST)
 		runner->now.reports++;
 	if (event->kind == EVENT_BUFFER)
@@ -253,9 +264,15 @@ runner_points(struct runner *runner, bool on)
 uint64_t
 runner_hash(struct runner *runner)
 {
+	const struct progress *now = &runner->now;
 	uint64_t machine = machine_hash(
 	    runner->machine, check_trace_frames(runner->check));
 
+	/* An outcome is also judged by what failed, and whose call it was. */
+	machine ^= now->failed * UINT64_C(0xbf58476d1ce4e5b9) ^
+	    ((uint64_t)now->faulty << 2 | (uint64_t)now->failed_driver << 1 |
+		now->failed_framework) *
+		UINT64_C(0x94d049bb133111eb);
 	return machine * UINT64_C(0x9e3779b97f4a7c15) ^
 	    check_hash(runner->check);
 }
@@ -344,6 +361,21 @@ runner_report(const struct runner *runner, uint64_t *results, unsigned *reports,
 	*reports = runner->now.reports;
 	*failed = runner->now.failed;
 	*faulty = (unsigned)runner->now.faulty;
+}
+
+bool
+runner_framework_failed(const struct runner *runner)
+{
+	return runner->now.failed_framework && !runner->now.failed_driver;
+}
+
+const char *
+runner_step_name(const struct runner *runner, unsigned step)
+{
+	return step >= runner->sequence.count
+	    ? ""
+	    : manifest_op_name(
+		  runner->workshop->manifest, runner->sequence.step[step].op);
 }
 
 uint64_t

@@ -401,7 +401,8 @@ faults_are_counted_by_point(void **state)
 	assert_true(result.points > 10);
 	assert_int_equal(result.points, points);
 	assert_int_equal(result.points,
-	    result.detected + result.tolerated + result.silent + result.broken);
+	    result.detected + result.tolerated + result.silent + result.broken +
+		result.framework);
 	campaign_close(&campaign);
 }
 
