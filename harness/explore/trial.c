@@ -426,9 +426,8 @@ draw_act(const struct trial *trial, const struct boundary *at, bool pmi,
 }
 
 /*
- * Random boundaries in their order, the acts by priorities; see trial.h.  In every
- * other schedule the points after the first are near it, on its CPU: in the handler
- * of a PMI there.
+ * Random boundaries in their order; see trial.h.  Where the points after the first
+ * are near it, they are in the handler of a PMI there.
  */
 static void
 draw_schedule(const struct trial *trial, unsigned changes, uint64_t seed,
@@ -463,7 +462,7 @@ trial_random(struct trial *trial, const struct trial_share *share,
 	struct schedule schedule;
 	struct outcome outcome;
 
-	TZ_ASSERT(changes >= 1 && changes <= SCHEDULE_MAX);
+	TZ_ASSERT(changes >= 2 && changes <= SCHEDULE_MAX);
 	for (uint64_t i = share->worker;
 	     i < count && trial->list.count != 0 && !is_stopped(share);
 	     i += share->workers) {

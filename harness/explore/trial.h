@@ -57,8 +57,14 @@ void trial_one(struct trial *trial, const struct trial_share *share,
 void trial_two(struct trial *trial, const struct trial_share *share,
     struct tally *tally, uint32_t area);
 /*
- * COUNT schedules by priorities (PCT): random priorities of the CPUs that change at
- * CHANGES random boundaries, and one PMI at a random one.
+ * COUNT random schedules.  Every other one has CHANGES deviations (2 to
+ * SCHEDULE_MAX), the ones between have one less.  Half of either sort
+ * are spread: each deviation at a boundary of the base order, drawn evenly, one of
+ * them, drawn evenly, a PMI.  The other half are near: the first is drawn so and is
+ * the PMI; each of the rest is 1 to 600 instructions after the one before, on the
+ * same CPU.  All but the PMI give the turn to a CPU drawn evenly, the next one where
+ * that is the same; on one CPU the spread ones preempt where interrupts are let in; what
+ * is left, and near ones, are an NMI.  A PMI that is not possible becomes one of these.
  */
 void trial_random(struct trial *trial, const struct trial_share *share,
     unsigned changes, uint64_t count, struct tally *tally, uint32_t area);
