@@ -144,7 +144,7 @@ expect 2 "not of one exploration" 0 merge s1 other
 
 expect 0 "1 passed, 0 failed" 0 faults grab/grab-give --drivers "$drivers" \
     --kinds fail --progress none
-head -n 1 stdout | grep -q '^FAULT .*points .*detected .*tolerated .*silent' ||
+head -n 1 stdout | grep -q '^FAULT .*points .*detected .*tolerated .*silent .*framework' ||
     complain "faults prints no table"
 expect 0 '"kind":"fault"' 0 faults grab/grab-give --drivers "$drivers" \
     --kinds fail --progress none --json
