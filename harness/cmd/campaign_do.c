@@ -71,7 +71,9 @@ struct describing {
 	struct finding_summary *summary;
 	struct described {
 		struct finding finding;
-		struct tz_error err; /* "" if all went well */
+		struct tz_error err;       /* "" if all went well */
+		uint32_t group;            /* of the finding with that number */
+		struct describe_kept kept; /* of the group */
 	} * described;
 	uint32_t count;
 };
@@ -88,7 +90,7 @@ describe_share(
 
 		if (describe_finding(all->campaign,
 			&all->campaign->tally->group[i], &one->finding,
-			&one->err) == 0)
+			&one->kept, &one->err) == 0)
 			one->err.text[0] = '\0';
 		tally->area[0].done++;
 	}
@@ -111,7 +113,8 @@ page_share(
 		snprintf(path, sizeof(path), "%s/%s", all->input->output, name);
 		one->err.text[0] = '\0';
 		if (describe_story(all->campaign, &all->summary->finding[i],
-			&story, &one->err) != 0)
+			&all->described[one->group].kept, &story,
+			&one->err) != 0)
 			continue;
 		if (report_page(path, all->summary, i, &story, &one->err) == 0)
 			one->err.text[0] = '\0';
@@ -187,12 +190,13 @@ describe_all(struct campaign *campaign, const struct campaign_input *input,
 
 	summary->finding = calloc(all.count + 1, sizeof(*summary->finding));
 	all.described = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	    MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (summary->finding == NULL || all.described == MAP_FAILED)
 		return tz_error(err, TZ_EIO, "out of memory");
 	error = describe_step(&all, describe_share, false, err);
 	for (uint32_t i = 0; error == 0 && i < all.count; i++) {
 		if (all.described[i].err.text[0] == '\0') {
+			all.described[summary->finding_count].group = i;
 			summary->finding[summary->finding_count++] =
 			    all.described[i].finding;
 			continue;

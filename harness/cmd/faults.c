@@ -38,9 +38,10 @@ print_row(
 	    : result->first_broken;
 
 	printf("%-12s %8" PRIu64 " %9" PRIu64 " %10" PRIu64 " %7" PRIu64
-	       " %7" PRIu64 "  %s\n",
+	       " %7" PRIu64 " %9" PRIu64 "  %s\n",
 	    result->name, result->points, result->detected, result->tolerated,
-	    result->silent, result->broken, token_of(report, first));
+	    result->silent, result->broken, result->framework,
+	    token_of(report, first));
 }
 
 static void
@@ -50,8 +51,8 @@ print_table(
 	struct fault_result result;
 	struct fault_row row;
 
-	printf("%-12s %8s %9s %10s %7s %7s  %s\n", "FAULT", "points",
-	    "detected", "tolerated", "silent", "broken",
+	printf("%-12s %8s %9s %10s %7s %7s %9s  %s\n", "FAULT", "points",
+	    "detected", "tolerated", "silent", "broken", "framework",
 	    "first silent, or else broken");
 	for (size_t i = 0; fault_at(i, &row); i++) {
 		faults_result(campaign, i, &result);
@@ -71,14 +72,16 @@ print_json(
 		json_t *line;
 
 		faults_result(campaign, i, &result);
-		line = json_pack("{s:i, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:s,"
-				 " s:s}",
+		line = json_pack(
+		    "{s:i, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:s,"
+		    " s:s}",
 		    "schema", 1, "kind", "fault", "name", result.name, "points",
 		    (json_int_t)result.points, "detected",
 		    (json_int_t)result.detected, "tolerated",
 		    (json_int_t)result.tolerated, "silent",
 		    (json_int_t)result.silent, "broken",
-		    (json_int_t)result.broken, "first_silent",
+		    (json_int_t)result.broken, "framework",
+		    (json_int_t)result.framework, "first_silent",
 		    token_of(report, result.first_silent), "first_broken",
 		    token_of(report, result.first_broken));
 		json_dumpf(line, stdout, JSON_SORT_KEYS | JSON_COMPACT);
@@ -118,8 +121,9 @@ cmd_faults(int argc, char **argv)
 		"[DRIVER[/SCENARIO]|DRIVER[@CPUS][,LAYOUT]=STEPS]",
 		"Causes every fault (topaz list faults) at every point of "
 		"DRIVER's (insntrace) scenarios, or at a sample of the points "
-		"within the budget: detected, tolerated, silent or broken.  "
-		"--kinds chooses faults, --each-point leaves no point out.",
+		"within the budget: detected, tolerated, silent, broken, or the "
+		"framework's own.  --kinds chooses faults, --each-point leaves "
+		"no point out.",
 		campaign_children, NULL, NULL };
 	struct campaign_input input = campaign_input_defaults();
 

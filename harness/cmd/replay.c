@@ -140,10 +140,16 @@ print_outcome(const struct replayed *replayed)
 		    check_info(violation->id)->name, violation->text,
 		    violation->cpu, violation->event);
 	}
-	if (outcome->count != 0)
+	if (outcome->count != 0 && replayed->where.function[0] != '\0')
 		printf("      first in %s+%#x %s:%d\n",
 		    replayed->where.function, replayed->where.offset_bytes,
 		    replayed->where.file, replayed->where.line);
+	if (outcome->framework)
+		printf("the framework came to grief in %s by the failure of a "
+		       "call of its own: %.*s\n",
+		    replayed->where.function,
+		    (int)strcspn(replayed->result.text, "\n"),
+		    replayed->result.text);
 	printf("state %016" PRIx64 "\n", replayed->state_hash);
 }
 

@@ -145,6 +145,12 @@ campaign_runner(struct campaign *campaign, const struct campaign_entry *entry,
 	    entry->settings, runner, err);
 }
 
+bool
+campaign_is_own(const struct campaign *campaign, uint64_t index)
+{
+	return index % campaign->options.shards == campaign->options.shard - 1;
+}
+
 struct campaign_area *
 campaign_add_area(
     struct campaign *campaign, enum area_kind kind, uint32_t entry)
@@ -202,8 +208,9 @@ campaign_survey(
 	area->total = area->kind == AREA_ONE ? trial_count(&place) : 0;
 	area->boundaries = place.list.count;
 	tally_add(campaign->tally, rank, &none, &place.base, NULL);
-	campaign->tally->area[number].unmodelled += place.base.how ==
-	    OUTCOME_UNMODELLED;
+	if (campaign_is_own(campaign, number))
+		campaign->tally->area[number].unmodelled += place.base.how ==
+		    OUTCOME_UNMODELLED;
 	trial_close(&place);
 	return 0;
 }

@@ -46,7 +46,7 @@ struct campaign_entry {
 enum area_kind {
 	AREA_ONE,       /* one deviation */
 	AREA_TWO,       /* two */
-	AREA_RANDOM,    /* priority-based sampling */
+	AREA_RANDOM,    /* trial_random() */
 	AREA_SEQUENCES, /* generated sequences, base order */
 	AREA_FAULT,     /* faults.h: base order; .entry is the fault's row */
 };
@@ -91,6 +91,9 @@ bool campaign_ended(const struct campaign *campaign, size_t area);
 /* The entry that a group of the tally belongs to. */
 const struct campaign_entry *campaign_entry_of(
     const struct campaign *campaign, const struct tally_group *group);
+
+/* Does run number INDEX, of those that are not placements, belong to this shard? */
+bool campaign_is_own(const struct campaign *campaign, uint64_t index);
 
 /* A runner for ENTRY, kept for later. */
 int campaign_runner(struct campaign *campaign,

@@ -30,11 +30,12 @@ bool fault_at(size_t index, struct fault_row *row);
 /*
  * Detected: the driver reports it, and nothing is lost without a word; tolerated:
  * nothing is lost; silent: something is, without a word; broken: the kernel or the
- * driver comes to grief.
+ * driver comes to grief; framework: another module does, by the failure of a call of
+ * its own, with the driver not at work.
  */
 struct fault_result {
 	char name[32];
-	uint64_t points, detected, tolerated, silent, broken;
+	uint64_t points, detected, tolerated, silent, broken, framework;
 	const struct tally_group *first_silent, *first_broken; /* or NULL */
 };
 

@@ -121,6 +121,11 @@ void runner_counts(const struct runner *runner, struct runner_counts *counts);
 void runner_report(const struct runner *runner, uint64_t *results,
     unsigned *reports, uint64_t *failed, unsigned *faulty);
 
+/* Was a call made to fail, and only such as another module than the driver does? */
+bool runner_framework_failed(const struct runner *runner);
+/* The name of the sequence's operation STEP; "": there is none. */
+const char *runner_step_name(const struct runner *runner, unsigned step);
+
 /* An absolute count of CPU's instructions, since the run's begin. */
 uint64_t runner_relative(
     const struct runner *runner, unsigned cpu, uint64_t insns);

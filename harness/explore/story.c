@@ -258,14 +258,15 @@ describe_events(struct campaign *campaign, const struct finding *finding,
 
 int
 describe_story(struct campaign *campaign, const struct finding *finding,
-    struct finding_story *story, struct tz_error *err)
+    struct describe_kept *kept, struct finding_story *story,
+    struct tz_error *err)
 {
 	int error = tell_story(
 	    campaign, finding->token, STEPPING_WATCHED, story, err);
 
 	if (error != 0)
 		return error;
-	error = describe_ticks(campaign, finding, story, err);
+	error = describe_ticks(campaign, finding, kept, story, err);
 	if (error == 0)
 		error = tell_passing(campaign, finding, story, err);
 	if (error != 0)

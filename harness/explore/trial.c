@@ -190,12 +190,8 @@ is_stopped(const struct trial_share *share)
 	return share->stop != NULL && *share->stop;
 }
 
-/*
- * Moves a mark along the base run to BOUNDARY; false: it is not reached.  A mark of
- * a boundary that follows lies in the past of no later one.
- */
-static bool
-move_mark(struct trial *trial, const struct boundary *boundary,
+bool
+trial_move(struct trial *trial, const struct boundary *boundary,
     struct runner_mark **mark)
 {
 	struct runner_mark *next;
@@ -210,6 +206,15 @@ move_mark(struct trial *trial, const struct boundary *boundary,
 		runner_mark_free(trial->runner, *mark);
 	*mark = next;
 	return true;
+}
+
+void
+trial_from(struct trial *trial, const struct runner_mark *mark,
+    const struct deviation *deviation, struct outcome *outcome)
+{
+	runner_apply(trial->runner, mark);
+	if (reach_and_act(trial, deviation, outcome))
+		finish(trial, outcome);
 }
 
 /* What is done with each first deviation. */
@@ -256,7 +261,7 @@ do_all(struct trial *trial, const struct trial_share *share, trial_each each,
 		if (end > trial->list.count)
 			end = trial->list.count;
 		if (mine && !is_stopped(share))
-			(void)move_mark(trial, &trial->list.at[i], &mark);
+			(void)trial_move(trial, &trial->list.at[i], &mark);
 		do_block(trial, share, i, end, mark, &number, mine, each, tally,
 		    area);
 	}
@@ -274,9 +279,7 @@ each_one(struct trial *trial, const struct trial_share *share,
 
 	if (!is_kept(share, rank))
 		return;
-	runner_apply(trial->runner, mark);
-	if (reach_and_act(trial, deviation, &outcome))
-		finish(trial, &outcome);
+	trial_from(trial, mark, deviation, &outcome);
 	count_outcome(trial, rank, &schedule, &outcome, tally);
 }
 
@@ -334,9 +337,7 @@ second_ones(struct trial *trial, const struct trial_share *share,
 			if (!is_kept(share, rank))
 				continue;
 			schedule.deviation[1] = deviation[j];
-			runner_apply(trial->runner, after);
-			if (reach_and_act(trial, &deviation[j], &outcome))
-				finish(trial, &outcome);
+			trial_from(trial, after, &deviation[j], &outcome);
 			count_outcome(trial, rank, &schedule, &outcome, tally);
 		}
 	}
@@ -425,9 +426,8 @@ draw_act(const struct trial *trial, const struct boundary *at, bool pmi,
 }
 
 /*
- * Random boundaries in their order, the acts by priorities; see trial.h.  In every
- * other schedule the points after the first are near it, on its CPU: in the handler
- * of a PMI there.
+ * Random boundaries in their order; see trial.h.  Where the points after the first
+ * are near it, they are in the handler of a PMI there.
  */
 static void
 draw_schedule(const struct trial *trial, unsigned changes, uint64_t seed,
@@ -462,7 +462,7 @@ trial_random(struct trial *trial, const struct trial_share *share,
 	struct schedule schedule;
 	struct outcome outcome;
 
-	TZ_ASSERT(changes >= 1 && changes <= SCHEDULE_MAX);
+	TZ_ASSERT(changes >= 2 && changes <= SCHEDULE_MAX);
 	for (uint64_t i = share->worker;
 	     i < count && trial->list.count != 0 && !is_stopped(share);
 	     i += share->workers) {

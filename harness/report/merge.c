@@ -37,6 +37,9 @@ merge_row(struct finding_summary *into, const struct finding_coverage *from,
 	row->cut |= from->cut;
 	if (from->total > row->total)
 		row->total = from->total;
+	/* Where a shard knows of its own schedules only. */
+	if (row->done > row->total)
+		row->total = row->done;
 	return 0;
 }
 

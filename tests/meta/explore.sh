@@ -184,7 +184,7 @@ expect 2 "not of one exploration" 0 merge s1 other
 
 expect 0 "1 passed, 0 failed" 0 faults grab/grab-give --drivers "$drivers" \
     --kinds fail --progress none
-head -n 1 stdout | grep -q '^FAULT .*points .*detected .*tolerated .*silent' ||
+head -n 1 stdout | grep -q '^FAULT .*points .*detected .*tolerated .*silent .*framework' ||
     complain "faults prints no table"
 # The budget is divided among the faults that were chosen; or no point is left out.
 points() {

@@ -43,7 +43,7 @@ campaigns_run(struct workshop *workshop, const struct campaign_options *options)
 	assert_non_null(summary->finding);
 	for (uint32_t i = 0; i < campaign.tally->group_count; i++) {
 		if (describe_finding(&campaign, &campaign.tally->group[i],
-			&summary->finding[i], &err) != 0)
+			&summary->finding[i], NULL, &err) != 0)
 			fail_msg("%s", err.text);
 		summary->finding_count++;
 	}

@@ -66,6 +66,44 @@ open_trial(struct trial *trial, const char *subject,
 static const struct trial_share everything = { .workers = 1,
 	.keep = TRIAL_KEEP_ALL };
 
+/* The cause of STEP's silence, in which a function failed; one LATER fails. */
+static uint64_t
+silence(const char *steps, unsigned step, unsigned later, const char *name)
+{
+	const struct trial_options options = { .merge = false };
+	struct outcome outcome = { .faulty = step + 1,
+		.failed = TZ_BIT(later) };
+	const struct outcome base = { .count = 0 };
+	struct trial trial;
+	char subject[128];
+
+	snprintf(subject, sizeof(subject), "insntrace=%s", steps);
+	open_trial(&trial, subject, &options);
+	outcome_judge_fault(trial.runner, &outcome, &base);
+	trial_close(&trial);
+	if (outcome.count == 0)
+		return 0;
+	assert_int_equal(outcome.violation[0].violation.id, CHECK_FAULT_SILENT);
+	assert_non_null(strstr(outcome.violation[0].violation.text, name));
+	return outcome.violation[0].cause;
+}
+
+static void
+a_silent_failure_is_the_operations_wherever_it_stands(void **state)
+{
+	uint64_t cause = silence("open+init+allocbuf+start", 1, 3, "init ");
+
+	(void)state;
+	assert_int_not_equal(cause, 0);
+	assert_int_equal(
+	    silence("open+getalloc+init+allocbuf+start", 2, 4, "init "), cause);
+	assert_int_not_equal(
+	    silence("open+init+allocbuf+start", 2, 3, "allocbuf "), cause);
+	/* What fails before or there says enough. */
+	assert_int_equal(silence("open+init+allocbuf+start", 2, 1, ""), 0);
+	assert_int_equal(silence("open+init+allocbuf+start", 2, 2, ""), 0);
+}
+
 /* Does GROUP need more kinds of deviation than another of its cause? */
 static bool
 is_larger(const struct tally *tally, const struct tally_group *group)
@@ -317,6 +355,8 @@ int
 main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+		    a_silent_failure_is_the_operations_wherever_it_stands),
 		cmocka_unit_test(one_cpu_shows_the_same_in_all_ways),
 		cmocka_unit_test(two_cpus_show_the_same_in_all_ways),
 		cmocka_unit_test(two_deviations_show_the_same_merged_or_not),

@@ -28,7 +28,7 @@
 
 /* PSB+ and what an enable sends. */
 #define ENABLED \
- "PSB TSX(00) PIP(12345000) CBR(18) PSBEND EXEC(64) PGE(3:ffffffff81000102)"
+ "PSB TSX(00) PIP(12345000) CBR(37) PSBEND EXEC(64) PGE(3:ffffffff81000102)"
 
 /* What libipt's event decoder makes of that. */
 #define ENABLED_EVENTS                                  \
@@ -132,7 +132,7 @@ mwait_tells_its_hints_in_context_only(void **state)
 			   "exstop@ffffffff81000200 pwrx:2,3:010");
 	fake_expect_packets(fake,
 	    ENABLED " MWAIT(21,1) PWRE(2.1) EXSTOP.IP "
-		    "FUP(3:ffffffff81000200) CBR(18) PWRX(2,3,010)");
+		    "FUP(3:ffffffff81000200) CBR(37) PWRX(2,3,010)");
 	fake->at.cpl = 3;
 	fake_destroy(fake);
 	fake = start(CTL_PWR_EVT_EN);
@@ -142,7 +142,7 @@ mwait_tells_its_hints_in_context_only(void **state)
 	fake_forget(fake);
 	pt_unit_power_enter(fake->unit, &fake->at, &c3);
 	pt_unit_power_exit(fake->unit, &fake->at, 2, 3, PT_WAKE_INTERRUPT);
-	fake_expect_packets(fake, "PWRE(2.1) EXSTOP CBR(18) PWRX(2,3,100)");
+	fake_expect_packets(fake, "PWRE(2.1) EXSTOP CBR(37) PWRX(2,3,100)");
 	fake_destroy(fake);
 }
 
@@ -159,7 +159,7 @@ hardware_entry_has_bit_7(void **state)
 }
 
 static void
-waking_sends_a_cbr_without_power_events_too(void **state)
+waking_is_silent_without_tsc_and_power_events(void **state)
 {
 	struct fake *fake = started(0);
 	static const struct pt_power halt = { 0 };
@@ -168,7 +168,7 @@ waking_sends_a_cbr_without_power_events_too(void **state)
 	pt_unit_power_enter(fake->unit, &fake->at, &halt);
 	pt_unit_power_exit(fake->unit, &fake->at, 0, 0, PT_WAKE_INTERRUPT);
 	pt_unit_exstop(fake->unit, &fake->at);
-	fake_expect_packets(fake, "CBR(18)");
+	fake_expect_packets(fake, "");
 	fake_destroy(fake);
 }
 
@@ -221,7 +221,7 @@ iret_and_interrupts_are_told_with_the_flag(void **state)
 	    "async-branch@ffffffff82000000 iflag:0@ffffffff82000000 "
 	    "iret tip@ffffffff81000200 iflag:1@ffffffff81000200");
 	fake_expect_packets(fake,
-	    "PSB TSX(00) PIP(12345000) CBR(18) PSBEND EXEC(64,IF) "
+	    "PSB TSX(00) PIP(12345000) CBR(37) PSBEND EXEC(64,IF) "
 	    "PGE(3:ffffffff81000102) CFE(1,49) FUP(3:ffffffff81000200) "
 	    "EXEC(64) TIP(2:82000000) CFE(2,0) EXEC(64,IF) TIP(2:81000200)");
 	fake_destroy(fake);
@@ -268,7 +268,7 @@ events_without_branches_have_a_fup_of_their_own(void **state)
 	pt_unit_transfer(fake->unit, &intr);
 	fake_expect_events(fake, false, "interrupt:2@ffffffff81000200");
 	fake_expect_packets(fake,
-	    "PSB PIP(12345000) CBR(18) PSBEND CFE.IP(1,2) "
+	    "PSB PIP(12345000) CBR(37) PSBEND CFE.IP(1,2) "
 	    "FUP(3:ffffffff81000200)");
 	fake_destroy(fake);
 }
@@ -314,7 +314,7 @@ a_psb_in_a_transaction_says_so(void **state)
 	fake_forget(fake);
 	fake_wrmsr(fake, 0x570, CTL_PLAIN | CTL_TRACE_EN);
 	fake_expect_packets(fake,
-	    "PSB TSX(10) PIP(12345000) CBR(18) PSBEND EXEC(64) "
+	    "PSB TSX(10) PIP(12345000) CBR(37) PSBEND EXEC(64) "
 	    "PGE(3:ffffffff81000102)");
 	fake_destroy(fake);
 }
@@ -385,7 +385,7 @@ smi_and_rsm_end_and_resume_the_trace(void **state)
 	    ENABLED_EVENTS " smi@ffffffff81000200 "
 			   "async-disabled rsm enabled@ffffffff81000200");
 	fake_expect_packets(fake,
-	    ENABLED " CFE(3,0) FUP(3:ffffffff81000200) PGD() CBR(18) "
+	    ENABLED " CFE(3,0) FUP(3:ffffffff81000200) PGD() CBR(37) "
 		    "CFE(4,0) EXEC(64) PGE(3:ffffffff81000200)");
 	fake_destroy(fake);
 }
@@ -524,7 +524,7 @@ main(void)
 		cmocka_unit_test(pending_branches_go_out_before_an_event),
 		cmocka_unit_test(mwait_tells_its_hints_in_context_only),
 		cmocka_unit_test(hardware_entry_has_bit_7),
-		cmocka_unit_test(waking_sends_a_cbr_without_power_events_too),
+		cmocka_unit_test(waking_is_silent_without_tsc_and_power_events),
 		cmocka_unit_test(a_page_fault_tells_its_address_and_vector),
 		cmocka_unit_test(iret_and_interrupts_are_told_with_the_flag),
 		cmocka_unit_test(sti_and_cli_send_mode_and_place),
