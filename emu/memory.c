@@ -375,6 +375,18 @@ has_dead(uint64_t at, const struct memory_range *dead, size_t count)
 	return false;
 }
 
+/* Is all of the page at AT dead? */
+static bool
+is_dead(uint64_t at, const struct memory_range *dead, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (dead[i].begin <= at &&
+		    dead[i].end >= at + MEMORY_PAGE_BYTES)
+			return true;
+	}
+	return false;
+}
+
 static uint64_t
 hash_bytes(const uint8_t *bytes, uint64_t page)
 {
@@ -424,6 +436,8 @@ hash_page(const struct memory *memory, const struct hot_page *hot,
 {
 	uint64_t at = (uint64_t)hot->page * MEMORY_PAGE_BYTES;
 
+	if (is_dead(at, dead, dead_count))
+		return 0;
 	if (has_dead(at, dead, dead_count))
 		return hash_living(memory, hot->page, dead, dead_count);
 	return hash_whole(memory, hot);
