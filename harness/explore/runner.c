@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <xxhash.h>
+
 #include "harness/explore/runner_inside.h"
 
 /* An operation begins: what the manifest says about it. */
@@ -223,11 +225,17 @@ runner_points(struct runner *runner, bool on)
 uint64_t
 runner_hash(struct runner *runner)
 {
-	uint64_t machine = machine_hash(
-	    runner->machine, check_trace_frames(runner->check));
+	const struct progress *now = &runner->now;
+	/* What the driver has told so far is part of what the run will show. */
+	const uint64_t words[] = {
+		machine_hash(
+		    runner->machine, check_trace_frames(runner->check)),
+		check_hash(runner->check),
+		now->failed,
+		(uint64_t)now->reports << 8 | now->faulty,
+	};
 
-	return machine * UINT64_C(0x9e3779b97f4a7c15) ^
-	    check_hash(runner->check);
+	return XXH3_64bits(words, sizeof(words));
 }
 
 struct runner_mark *

@@ -23,7 +23,9 @@ struct trial {
 	struct runner_counts counts; /* of the base order */
 	struct boundary_list list;   /* of the base order */
 	struct runner_mark *begin;
-	struct visited *visited;  /* states, and what becomes of them */
+	struct visited *visited; /* states, and what becomes of them */
+	uint64_t known_insns;    /* the boundary whose state is in it */
+	unsigned known_cpu;
 	struct visited *explored; /* those after which each deviation is tried */
 };
 
