@@ -157,9 +157,10 @@ void cpu_snapshot_free(struct cpu_snapshot *snapshot);
 
 /*
  * A hash of all that decides what the CPU does next, with times relative to BASE
- * cycles, a time at which it runs or after which it may wake.
+ * cycles, a time at which it runs or after which it may wake.  Its turn goes on
+ * until LIMIT cycles; 0: it is over.
  */
-uint64_t cpu_hash(struct cpu *cpu, uint64_t base);
+uint64_t cpu_hash(struct cpu *cpu, uint64_t base, uint64_t limit);
 
 /* Does its trace hold time, so that absolute time decides what it does? */
 bool cpu_is_timed(const struct cpu *cpu);

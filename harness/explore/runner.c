@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <xxhash.h>
+
 #include "harness/explore/runner_inside.h"
 
 /* An operation begins: what the manifest says about it. */
@@ -265,16 +267,21 @@ uint64_t
 runner_hash(struct runner *runner)
 {
 	const struct progress *now = &runner->now;
-	uint64_t machine = machine_hash(
-	    runner->machine, check_trace_frames(runner->check));
+	/*
+	 * What the driver has told so far is part of what the run will show, and
+	 * an outcome is also judged by what failed, and whose call it was.
+	 */
+	const uint64_t words[] = {
+		machine_hash(
+		    runner->machine, check_trace_frames(runner->check)),
+		check_hash(runner->check),
+		now->failed,
+		(uint64_t)now->reports << 8 | (uint64_t)now->faulty << 2 |
+		    (uint64_t)now->failed_driver << 1 |
+		    (uint64_t)now->failed_framework,
+	};
 
-	/* An outcome is also judged by what failed, and whose call it was. */
-	machine ^= now->failed * UINT64_C(0xbf58476d1ce4e5b9) ^
-	    ((uint64_t)now->faulty << 2 | (uint64_t)now->failed_driver << 1 |
-		now->failed_framework) *
-		UINT64_C(0x94d049bb133111eb);
-	return machine * UINT64_C(0x9e3779b97f4a7c15) ^
-	    check_hash(runner->check);
+	return XXH3_64bits(words, sizeof(words));
 }
 
 struct runner_mark *

@@ -23,7 +23,9 @@ struct trial {
 	struct runner_counts counts; /* of the base order */
 	struct boundary_list list;   /* of the base order */
 	struct runner_mark *begin;
-	struct visited *visited;  /* states, and what becomes of them */
+	struct visited *visited; /* states, and what becomes of them */
+	uint64_t known_insns;    /* the boundary whose state is in it */
+	unsigned known_cpu;
 	struct visited *explored; /* those after which each deviation is tried */
 };
 
@@ -76,9 +78,12 @@ void trial_random(struct trial *trial, const struct trial_share *share,
  */
 bool trial_move(struct trial *trial, const struct boundary *boundary,
     struct runner_mark **mark);
-/* Runs from MARK on with DEVIATION, up to the end or to where runs merge. */
+/*
+ * Runs from MARK, IN_BASE: of the base run, on with DEVIATION, up to the end or to
+ * where runs merge.
+ */
 void trial_from(struct trial *trial, const struct runner_mark *mark,
-    const struct deviation *deviation, struct outcome *outcome);
+    const struct deviation *deviation, bool in_base, struct outcome *outcome);
 
 /* Runs SCHEDULE from the begin; the runner then stands at its end. */
 void trial_run(struct trial *trial, const struct schedule *schedule,

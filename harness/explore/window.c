@@ -84,7 +84,8 @@ judge_all(struct small *small, struct trial *place, struct window *window,
 		if (i / BLOCK_BOUNDARIES != block)
 			(void)trial_move(place, boundary, &mark);
 		block = i / BLOCK_BOUNDARIES;
-		trial_from(place, mark, &deviation, &outcome);
+		trial_from(place, mark, &deviation, small->schedule.count == 1,
+		    &outcome);
 		window->outcome[i] = (uint8_t)tick_of(small, &outcome);
 	}
 	runner_mark_free(place->runner, mark);

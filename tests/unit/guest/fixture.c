@@ -47,6 +47,8 @@ look_at_script(struct guest_run *run, const struct event *event)
 	for (uint64_t i = 0; run->script_was_zero && i < event->b; i++)
 		run->script_was_zero = bytes[i] == 0;
 	memcpy(bytes, &run->order, sizeof(run->order));
+	if (run->order != 0)
+		memcpy(bytes + 8, &run->order, sizeof(run->order));
 }
 
 static void

@@ -21,7 +21,7 @@ struct guest_run {
 	uint64_t insns[2]; /* retired by CPU 0: at SYS_SCRIPT, at the end */
 	bool script_was_zero;
 	const char *failing; /* the function whose points fail, or NULL */
-	uint64_t order;      /* becomes the script's first 8 bytes */
+	uint64_t order;      /* becomes the script's first two 8 bytes */
 };
 #define GUEST_NO_NOTE INT64_MIN
 
