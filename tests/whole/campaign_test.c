@@ -22,7 +22,7 @@
 #include "harness/explore/setups.h"
 #include "harness/report/report.h"
 
-#define BUDGET  240
+#define BUDGET  600
 #define REPLAYS 100
 
 static const char *topaz; /* the program */
@@ -137,7 +137,8 @@ a_second_time_is_the_same(void **state)
 	struct finding_summary *one, *other;
 
 	(void)state;
-	options.subject = BROKEN_ONE_CPU;
+	options.subject = BROKEN_TWO_CPUS;
+	options.kinds |= UINT32_C(1) << ACT_PMI;
 	one = campaigns_run(workshop, &options);
 	other = campaigns_run(again, &options);
 	assert_true(one->finding_count != 0);
@@ -182,7 +183,8 @@ another_seed_draws_other_schedules(void **state)
 	size_t same = 0;
 
 	(void)state;
-	options.subject = BROKEN_ONE_CPU;
+	options.subject = BROKEN_TWO_CPUS;
+	options.kinds |= UINT32_C(1) << ACT_PMI;
 	one = campaigns_run(workshop, &options);
 	options.seed = 77;
 	other = campaigns_run(workshop, &options);
@@ -370,6 +372,7 @@ a_needless_deviation_is_dropped(void **state)
 
 	(void)state;
 	options.subject = BROKEN_ONE_CPU;
+	options.kinds |= UINT32_C(1) << ACT_PMI;
 	open_campaign(&campaign, &options);
 	group = *find_group(&campaign, CHECK_PMI_LOST);
 	assert_int_equal(group.schedule.count, 1);
@@ -444,7 +447,7 @@ an_interrupt_keeps_what_was_found(void **state)
 
 	(void)state;
 	options.subject = BROKEN_ONE_CPU;
-	options.kinds |= UINT32_C(1) << ACT_NMI;
+	options.kinds |= UINT32_C(1) << ACT_PMI;
 	options.merge = false;
 	options.progress = interrupt_once_something_is_found;
 	open_campaign(&campaign, &options);
