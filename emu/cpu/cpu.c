@@ -307,25 +307,12 @@ cpu_fire_timer(struct cpu *cpu, uint64_t now)
 		apic_timer_fire(&cpu->apic);
 }
 
-/* The engine to run next, with the state in it. */
-static void
-choose_engine(struct cpu *cpu)
-{
-	bool step = cpu->stepper != NULL && cpu_wants_step(cpu);
-	struct engine *next = step ? cpu->stepper : cpu->engine;
-
-	if (next == cpu->active)
-		return;
-	engine_copy(next, cpu->active);
-	cpu->active = next;
-}
-
 static void
 run_engine(struct cpu *cpu)
 {
 	enum engine_end end;
 
-	choose_engine(cpu);
+	cpu_choose_engine(cpu);
 	cpu->block = &cpu->nowhere;
 	if (cpu->unit_stopped && cpu->truth != NULL)
 		truth_stopped(cpu->truth);
@@ -355,6 +342,7 @@ take_interrupt(struct cpu *cpu)
 	int vector;
 
 	if (cpu_can_take_nmi(cpu)) {
+		cpu->tlb_unsure = true;
 		cpu->nmi_pending = cpu->nmi_again;
 		cpu->nmi_again = false;
 		cpu->nmi_blocked = true;
@@ -371,6 +359,7 @@ take_interrupt(struct cpu *cpu)
 	vector = cpu_takeable_vector(cpu);
 	if (vector < 0)
 		return false;
+	cpu->tlb_unsure = true;
 	apic_take(&cpu->apic, (uint8_t)vector);
 	cpu_wake(cpu, PT_WAKE_INTERRUPT);
 	cpu->in_interrupt = true;

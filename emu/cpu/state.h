@@ -110,6 +110,7 @@ struct cpu {
 	uint64_t forget_va; /* the engine is to translate this anew */
 	uint32_t forget_bytes;
 	bool forget_all; /* everything: see block_cache_take_rewritten() */
+	bool tlb_unsure; /* the engine's TLB must be empty when it runs next */
 };
 
 #define HOOKED_MAX 4096
@@ -159,8 +160,10 @@ void cpu_pass_time(struct cpu *cpu, uint64_t cycles);
 
 /* step.c */
 void cpu_step(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg);
-/* Is the step engine needed before anything is known of what comes? */
-bool cpu_wants_step(struct cpu *cpu);
+/* Goes on in ENGINE, with the state of the active one. */
+void cpu_use_engine(struct cpu *cpu, struct engine *engine);
+/* The engine to run next becomes the active one, with its TLB as it has to be. */
+void cpu_choose_engine(struct cpu *cpu);
 /* Must the engine be left because BLOCK is for the other one? */
 bool cpu_is_wrong_engine(struct cpu *cpu, const struct block *block);
 /* Instructions until the next stop; if there is none, more than can ever run. */

@@ -21,6 +21,7 @@
  (UINT32_C(1) << ACT_PMI | UINT32_C(1) << ACT_NMI | UINT32_C(1) << ACT_SWITCH)
 #define SHARES     64  /* of the first deviations of a pair */
 #define PAIRS_MIN  100 /* of a share worth comparing */
+#define STRIDE     3
 #define WARM_RUNS  3000
 #define MANY_RUNS  100000
 #define LEAK_BYTES (4u << 20)
@@ -285,6 +286,70 @@ two_deviations_show_the_same_merged_or_not(void **state)
 	free(plain);
 }
 
+/* What SCHEDULE shows in one way of stepping. */
+static uint64_t
+show(struct trial *trial, const struct schedule *schedule,
+    enum machine_stepping stepping, struct outcome *outcome)
+{
+	const struct runner_ear deaf = { .arg = NULL };
+
+	runner_listen(trial->runner, &deaf, stepping);
+	trial_run(trial, schedule, outcome);
+	runner_listen(trial->runner, NULL, STEPPING_NONE);
+	return runner_hash(trial->runner);
+}
+
+static void
+check_stepping(struct trial *trial, const struct schedule *schedule)
+{
+	struct outcome plain, stepped;
+	uint64_t hash = show(trial, schedule, STEPPING_NONE, &plain);
+
+	for (int way = STEPPING_WATCHED; way <= STEPPING_ALL; way++) {
+		assert_int_equal(
+		    show(trial, schedule, (enum machine_stepping)way, &stepped),
+		    hash);
+		assert_int_equal(stepped.how, plain.how);
+		assert_int_equal(stepped.end, plain.end);
+		assert_int_equal(stepped.count, plain.count);
+		for (unsigned i = 0; i < plain.count; i++)
+			assert_string_equal(stepped.violation[i].violation.text,
+			    plain.violation[i].violation.text);
+	}
+}
+
+/*
+ * A buffer is used after its page is gone: where that shows must not depend on what
+ * an engine has in its TLB.  Every STRIDE-th placement.
+ */
+static void
+a_schedule_shows_the_same_stepped_or_not(void **state)
+{
+	const struct trial_options options = { .kinds = KINDS };
+	unsigned failing = 0;
+	struct trial trial;
+
+	(void)state;
+	open_trial(&trial, BROKEN_TWO_CPUS, &options);
+	for (size_t i = 0; i < trial.list.count; i += STRIDE) {
+		struct schedule schedule = { .count = 1 };
+		struct deviation acts[BOUNDARY_ACTS_MAX];
+		struct outcome outcome;
+		unsigned count = boundary_acts(
+		    &trial.list.at[i], KINDS, 2, true, acts);
+
+		for (unsigned j = 0; j < count; j++) {
+			schedule.deviation[0] = acts[j];
+			check_stepping(&trial, &schedule);
+			show(&trial, &schedule, STEPPING_NONE, &outcome);
+			failing += outcome.count > 0;
+		}
+	}
+	print_message("%u fail\n", failing);
+	assert_true(failing > 0);
+	trial_close(&trial);
+}
+
 /* Instructions of the driver and of NMI handlers, counted anew. */
 struct count {
 	struct runner *runner;
@@ -401,6 +466,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(one_cpu_shows_the_same_in_all_ways),
 		cmocka_unit_test(two_cpus_show_the_same_in_all_ways),
 		cmocka_unit_test(two_deviations_show_the_same_merged_or_not),
+		cmocka_unit_test(a_schedule_shows_the_same_stepped_or_not),
 		cmocka_unit_test(
 		    every_instruction_of_the_driver_is_a_boundary_once),
 	};
