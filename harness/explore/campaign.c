@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/explore/concurrent.h"
 #include "harness/explore/corpus.h"
 #include "harness/explore/faults.h"
 #include "harness/explore/pool.h"
@@ -18,6 +19,7 @@
 #define BEYOND_DEFAULT 10000
 #define BEYOND_PERCENT 50
 /* How what is beyond is divided; what is left goes to pairs and random ones. */
+#define CALLS_PERCENT     6   /* two operations at once, on top of all */
 #define SEQUENCES_PERCENT 25  /* sequences in the base order */
 #define NOVEL_PERCENT     50  /* placements in those that are new */
 #define NOVEL_SCHEDULES   200 /* of each such sequence */
@@ -413,12 +415,17 @@ explore(struct campaign *campaign, struct tz_error *err)
 	    : BEYOND_DEFAULT;
 	uint64_t sequence_part = beyond * SEQUENCES_PERCENT / 100;
 	uint64_t novel_part = beyond * NOVEL_PERCENT / 100;
+	uint64_t calls_part = sequences ? beyond * CALLS_PERCENT / 100 : 0;
 	int error = explore_entries(campaign,
-	    options->budget != 0 ? options->budget - beyond : UINT64_MAX, err);
+	    options->budget != 0 ? options->budget - beyond - calls_part
+				 : UINT64_MAX,
+	    err);
 
 	if (error == 0 && sequences) {
 		beyond -= sequence_part + novel_part;
 		error = explore_sequences(campaign, sequence_part, err);
+		if (error == 0)
+			error = concurrent_explore(campaign, calls_part, err);
 		if (error == 0)
 			error = explore_novel(campaign, novel_part, err);
 	}

@@ -41,7 +41,8 @@ enum area_kind {
 	AREA_TWO,       /* two */
 	AREA_RANDOM,    /* priority-based sampling */
 	AREA_SEQUENCES, /* generated sequences, base order */
-	AREA_FAULT,     /* faults.h: base order; .entry is the fault's row */
+	AREA_CALLS, /* concurrent.h: one, where calls to the kernel return */
+	AREA_FAULT, /* faults.h: base order; .entry is the fault's row */
 };
 
 struct campaign_area {
@@ -51,6 +52,7 @@ struct campaign_area {
 	uint64_t keep;    /* of 2^32 */
 	uint32_t kinds;   /* of the first deviation */
 	unsigned changes; /* AREA_RANDOM */
+	unsigned first;   /* AREA_CALLS: step, the one that is not waited for */
 	uint64_t boundaries;
 };
 

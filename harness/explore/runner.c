@@ -6,6 +6,42 @@
 
 #include "harness/explore/runner_inside.h"
 
+/*
+ * What a configuration asks for is known when it has been accepted; until then either
+ * the old one holds or the new one.  Of two that were set at once, nobody knows which.
+ */
+static void
+note_configuring(struct runner *runner)
+{
+	if (runner->now.configuring++ != 0)
+		runner->now.configured = 0;
+	check_configured(runner->check, NULL, 0);
+}
+
+static void
+note_configured(struct runner *runner, unsigned step, bool accepted)
+{
+	struct check_expect expect[CHECK_EXPECT_MAX];
+	struct progress *now = &runner->now;
+	int rows;
+
+	if (now->configuring == 0)
+		return;
+	if (--now->configuring != 0) {
+		now->configured = 0;
+		now->mixed = true;
+		return;
+	}
+	if (accepted)
+		now->configured = now->mixed ? 0 : (uint8_t)(step + 1);
+	now->mixed = false;
+	if (now->configured == 0)
+		return;
+	rows = sequence_expect(runner->workshop->manifest, &runner->sequence,
+	    now->configured - 1u, expect);
+	check_configured(runner->check, expect, rows > 0 ? (size_t)rows : 0);
+}
+
 /* An operation begins: what the manifest says about it. */
 static void
 note_call_begin(struct runner *runner, const struct event *event)
@@ -18,6 +54,8 @@ note_call_begin(struct runner *runner, const struct event *event)
 	runner->now.step[event->cpu] = (uint8_t)(step + 1);
 	flags = sequence_flags(
 	    runner->workshop->manifest, &runner->sequence, step);
+	if (flags & MANIFEST_CONFIGURES)
+		note_configuring(runner);
 	if (flags & MANIFEST_STARTS)
 		check_starting(runner->check);
 	if (flags & MANIFEST_REREADS)
@@ -28,11 +66,9 @@ note_call_begin(struct runner *runner, const struct event *event)
 static void
 note_call_end(struct runner *runner, const struct event *event)
 {
-	struct check_expect expect[CHECK_EXPECT_MAX];
 	const struct manifest *manifest = runner->workshop->manifest;
 	unsigned step = (unsigned)event->a;
 	unsigned flags;
-	int rows;
 
 	runner->now.results = (runner->now.results ^ event->a << 56 ^
 				  (event->c & 0xffffff)) *
@@ -41,12 +77,13 @@ note_call_end(struct runner *runner, const struct event *event)
 	runner->now.step[event->cpu] = 0;
 	if ((int64_t)event->c < 0 && step < 64)
 		runner->now.failed |= TZ_BIT(step);
-	if (step >= runner->sequence.count || (int64_t)event->c < 0)
+	if (step >= runner->sequence.count)
 		return;
 	flags = sequence_flags(manifest, &runner->sequence, step);
-	rows = sequence_expect(manifest, &runner->sequence, step, expect);
-	if (rows >= 0)
-		check_configured(runner->check, expect, (size_t)rows);
+	if (flags & MANIFEST_CONFIGURES)
+		note_configured(runner, step, (int64_t)event->c >= 0);
+	if ((int64_t)event->c < 0)
+		return;
 	if (flags & MANIFEST_STARTS)
 		check_started(runner->check, runner->now.started_cpus);
 	if (flags & MANIFEST_STOPS)
@@ -226,6 +263,9 @@ runner_hash(struct runner *runner)
 	uint64_t machine = machine_hash(
 	    runner->machine, check_trace_frames(runner->check));
 
+	/* What will be expected decides, too. */
+	machine ^= (uint64_t)runner->now.configuring << 16 |
+	    (uint64_t)runner->now.configured << 8 | runner->now.mixed;
 	return machine * UINT64_C(0x9e3779b97f4a7c15) ^
 	    check_hash(runner->check);
 }
@@ -356,6 +396,20 @@ bool
 runner_in_driver(const struct runner *runner, uint64_t va)
 {
 	return va >= runner->driver_begin && va < runner->driver_end;
+}
+
+bool
+runner_in_module(const struct runner *runner, uint64_t va)
+{
+	return va >= runner->modules_begin && va < runner->modules_end;
+}
+
+void
+runner_watch_modules(struct runner *runner, bool all)
+{
+	machine_set_watched(runner->machine,
+	    all ? runner->modules_begin : runner->driver_begin,
+	    all ? runner->modules_end : runner->driver_end);
 }
 
 uint64_t

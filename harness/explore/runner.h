@@ -100,6 +100,10 @@ struct runner_ear {
 /* STEPPING as machine_set_stepping().  NULL: nobody listens. */
 void runner_listen(struct runner *runner, const struct runner_ear *ear,
     enum machine_stepping stepping);
+/* STEPPING_WATCHED means the code of all modules, or the driver's alone (at first). */
+void runner_watch_modules(struct runner *runner, bool all);
+/* Is VA in a module's own code? */
+bool runner_in_module(const struct runner *runner, uint64_t va);
 /* Kernel functions that can fail are counted; the one numbered INDEX (from 0,
  * since the run's begin) fails.  UINT64_MAX: none. */
 void runner_fail_point(struct runner *runner, uint64_t index);

@@ -89,7 +89,9 @@ list_after(struct small *small, struct trial *place, struct window *window)
 		    !runner_act(runner, deviation))
 			return false;
 	}
-	return boundary_collect(runner, &window->list, NULL, NULL);
+	return boundary_collect_around(runner,
+	    &small->schedule.deviation[small->schedule.count - 1],
+	    &window->list);
 }
 
 static void
