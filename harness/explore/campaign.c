@@ -8,6 +8,7 @@
 
 #include "harness/explore/concurrent.h"
 #include "harness/explore/corpus.h"
+#include "harness/explore/decoded.h"
 #include "harness/explore/faults.h"
 #include "harness/explore/pool.h"
 #include "harness/explore/setups.h"
@@ -171,7 +172,8 @@ static struct trial_options
 trial_options_of(
     const struct campaign *campaign, const struct campaign_area *area)
 {
-	return (struct trial_options){ .kinds = area->kinds,
+	return (struct trial_options){ .decode = area->decodes,
+		.kinds = area->kinds,
 		.kinds2 = campaign->options.kinds & PAIR_KINDS,
 		.merge = campaign->options.merge,
 		.reduce = campaign->options.reduce };
@@ -200,6 +202,7 @@ campaign_survey(
 	struct campaign_area *area = &campaign->area[number];
 	const struct rank rank = { number, 0, 0 };
 	const struct schedule none = { .count = 0 };
+	struct outcome base;
 	struct trial place;
 	int error = open_area(campaign, area, &place, err);
 
@@ -208,6 +211,12 @@ campaign_survey(
 	area->total = area->kind == AREA_ONE ? trial_count(&place) : 0;
 	area->boundaries = place.list.count;
 	tally_add(campaign->tally, rank, &none, &place.base, NULL);
+	if (area->kind == AREA_ONE &&
+	    decoded_run(&place, &none, NULL, STEPPING_NONE, &base)) {
+		campaign->tally->area[number].decoded++;
+		area->decodes = !outcome_has(&base, decoded_cause());
+		tally_add(campaign->tally, rank, &none, &base, &place.base);
+	}
 	campaign->tally->area[number].unmodelled += place.base.how ==
 	    OUTCOME_UNMODELLED;
 	trial_close(&place);

@@ -54,6 +54,7 @@ struct campaign_area {
 	unsigned changes; /* AREA_RANDOM */
 	unsigned first;   /* AREA_CALLS: step, the one that is not waited for */
 	uint64_t boundaries;
+	bool decodes; /* the base order does, as it should */
 };
 
 struct campaign {

@@ -134,7 +134,7 @@ describe_coverage(
 	char what[FINDING_NAME_BYTES], text[FINDING_NAME_BYTES];
 
 	summary->coverage_count = 0;
-	summary->schedules = 0;
+	summary->schedules = summary->decoded = 0;
 	for (size_t i = 0; i < campaign->area_count; i++) {
 		const struct campaign_area *area = &campaign->area[i];
 		const struct tally_area *tally = &campaign->tally->area[i];
@@ -151,5 +151,6 @@ describe_coverage(
 		if (line->how[0] == '\0' || area->keep < TRIAL_KEEP_ALL)
 			describe_how(campaign, area, line->how);
 		summary->schedules += tally->done;
+		summary->decoded += tally->decoded;
 	}
 }

@@ -362,6 +362,12 @@ runner_relative(const struct runner *runner, unsigned cpu, uint64_t insns)
 	return insns - runner->insns[cpu];
 }
 
+const struct boot *
+runner_boot(const struct runner *runner)
+{
+	return &runner->boot;
+}
+
 struct machine *
 runner_machine(struct runner *runner)
 {

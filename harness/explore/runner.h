@@ -11,6 +11,7 @@
 #include "harness/load/symbols.h"
 #include "harness/manifest/manifest.h"
 
+struct boot;
 struct workshop;
 
 /* What stays the same for all runners of a driver. */
@@ -127,6 +128,8 @@ void runner_report(const struct runner *runner, uint64_t *results,
 uint64_t runner_relative(
     const struct runner *runner, unsigned cpu, uint64_t insns);
 
+/* What was loaded at boot. */
+const struct boot *runner_boot(const struct runner *runner);
 struct machine *runner_machine(struct runner *runner);
 unsigned runner_cpus(const struct runner *runner);
 struct symbols *runner_symbols(struct runner *runner);

@@ -4,6 +4,7 @@
 
 #include <xxhash.h>
 
+#include "harness/explore/decoded.h"
 #include "harness/explore/visited.h"
 
 #define BLOCK_BOUNDARIES 16 /* from one mark along the base run to the next */
@@ -295,6 +296,8 @@ each_one(struct trial *trial, const struct trial_share *share,
 	if (reach_and_act(trial, deviation, &outcome))
 		finish(trial, &outcome);
 	count_outcome(trial, rank, &schedule, &outcome, tally);
+	if (trial->options.decode)
+		decoded_sample(trial, rank, &schedule, tally);
 }
 
 void
