@@ -44,6 +44,7 @@ struct profile {
 	uint64_t xss_mask;   /* CPUID.(0DH,1):EDX:ECX */
 
 	bool pgd_jcc_ip; /* TIP.PGD at a Jcc carries the IP */
+	bool ip_full8;   /* an IP that is not compressed has 8 bytes, not 6 */
 	uint32_t
 	    pmi_skid_insns; /* from a filled INT region to the PMI's delivery:
 				    instructions (REP iterations count) */

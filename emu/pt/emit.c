@@ -4,18 +4,20 @@
 #include "emu/pt/state.h"
 
 enum packet_ip_bytes
-emit_ip_bytes(uint64_t ip, uint64_t last, bool valid)
+emit_ip_bytes(uint64_t ip, uint64_t last, bool valid, bool full8)
 {
 	/*
 	 * SDM vol. 3, 33.4.2.2 "Target IP (TIP) Packet", "IP compression".
 	 * Model choice, from captures: the shortest of 16-bit update, 32-bit
-	 * update and 48 sign-extended bits; update-48 is never used.
+	 * update and 48 sign-extended bits, or all 64 bits on processors that
+	 * do so; update-48 is never used.
 	 */
 	if (valid && ip >> 16 == last >> 16)
 		return PACKET_IP_UPDATE16;
 	if (valid && ip >> 32 == last >> 32)
 		return PACKET_IP_UPDATE32;
-	return tz_is_canonical(ip) ? PACKET_IP_SEXT48 : PACKET_IP_FULL;
+	return tz_is_canonical(ip) && !full8 ? PACKET_IP_SEXT48
+					     : PACKET_IP_FULL;
 }
 
 uint8_t
@@ -91,8 +93,10 @@ void
 emit_tip(struct pt_unit *unit, enum packet_ip_kind kind, uint64_t ip)
 {
 	struct flow *flow = &unit->flow;
-	struct packet packet = packet_ip(
-	    kind, emit_ip_bytes(ip, flow->last_ip, flow->last_ip_valid), ip);
+	struct packet packet = packet_ip(kind,
+	    emit_ip_bytes(ip, flow->last_ip, flow->last_ip_valid,
+		unit->profile->ip_full8),
+	    ip);
 
 	TZ_ASSERT(kind != PACKET_FUP);
 	TZ_ASSERT(unit->fast.tnt == EMIT_TNT_EMPTY);
@@ -114,16 +118,18 @@ emit_pgd_bare(struct pt_unit *unit)
 }
 
 static struct packet
-emit_make_fup(uint64_t ip)
+emit_make_fup(const struct pt_unit *unit, uint64_t ip)
 {
+	bool full8 = unit->profile->ip_full8;
+
 	/* Model choice, from captures: a FUP is never compressed. */
-	return packet_ip(PACKET_FUP, emit_ip_bytes(ip, 0, false), ip);
+	return packet_ip(PACKET_FUP, emit_ip_bytes(ip, 0, false, full8), ip);
 }
 
 void
 emit_fup(struct pt_unit *unit, uint64_t ip)
 {
-	struct packet packet = emit_make_fup(ip);
+	struct packet packet = emit_make_fup(unit, ip);
 
 	TZ_ASSERT(unit->fast.tnt == EMIT_TNT_EMPTY);
 	/*
@@ -137,8 +143,8 @@ emit_fup(struct pt_unit *unit, uint64_t ip)
 void
 emit_pip(struct pt_unit *unit)
 {
-	emit_packet(
-	    unit, PACKET_PIP, packet_pip_payload(unit->flow.cr3, false));
+	emit_packet(unit, PACKET_PIP,
+	    packet_pip_payload(unit->flow.cr3, unit->flow.non_root));
 }
 
 /* MODE.TSX, MODE.Exec and FUP of PSB+, each where its condition holds. */
@@ -156,7 +162,7 @@ emit_psb_status(struct pt_unit *unit, bool packet_en, uint64_t ip)
 		return;
 	}
 	TZ_ASSERT(unit->msrs.ctl & CTL_BRANCH_EN);
-	fup = emit_make_fup(ip);
+	fup = emit_make_fup(unit, ip);
 	fup = packet_join(&exec, &fup);
 	fup = packet_join(&tsx, &fup);
 	place_put(unit, &fup);
@@ -190,6 +196,8 @@ emit_psb(struct pt_unit *unit, bool packet_en, uint64_t ip)
 		emit_psb_status(unit, packet_en, ip);
 	if (context_en && (unit->msrs.ctl & CTL_OS) != 0)
 		emit_pip(unit);
+	if (context_en && unit->vmx.on)
+		emit_packet(unit, PACKET_VMCS, unit->vmx.vmcs);
 	emit_packet(unit, PACKET_CBR, unit->profile->cbr & 0xff);
 	emit_packet(unit, PACKET_PSBEND, 0);
 }

@@ -35,14 +35,14 @@ flow_stop(struct pt_unit *unit, bool lost)
 	unit->port.event(unit->port.arg, &event);
 }
 
-/* Takes over where the CPU stands after an event; true if the trace stops. */
-static bool
+bool
 flow_move(struct pt_unit *unit, const struct pt_context *at, bool moved)
 {
 	bool stop;
 
 	unit->gate = gate_next(&unit->msrs, unit->gate, at, moved, &stop);
 	unit->flow.cr3 = at->cr3;
+	unit->flow.non_root = at->non_root;
 	unit->flow.exec = emit_exec(at);
 	return stop;
 }

@@ -98,6 +98,20 @@ place_begin(struct pt_unit *unit, uint64_t count)
 	topa_set_look(unit, place->look - place->bias);
 }
 
+void
+place_resume(struct pt_unit *unit, uint64_t count, uint64_t since_look)
+{
+	struct place *place = &unit->place;
+
+	TZ_ASSERT(since_look < PLACE_LOOK_BYTES);
+	TZ_ASSERT(
+	    (unit->topa.offset_bytes - since_look) % PLACE_LINE_BYTES == 0);
+	place_begin(unit, count);
+	place->bias = since_look - unit->topa.written;
+	place->zero = since_look - count;
+	topa_set_look(unit, place->look - place->bias);
+}
+
 uint64_t
 place_count(const struct pt_unit *unit)
 {

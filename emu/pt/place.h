@@ -26,6 +26,12 @@ struct place_step place_next(
 /* Starts at the present output offset with PacketByteCnt COUNT. */
 void place_begin(struct pt_unit *unit, uint64_t count);
 
+/*
+ * Starts at the present output offset with PacketByteCnt COUNT, SINCE_LOOK bytes
+ * behind the last look at it.
+ */
+void place_resume(struct pt_unit *unit, uint64_t count, uint64_t since_look);
+
 /* PacketByteCnt as of now. */
 uint64_t place_count(const struct pt_unit *unit);
 

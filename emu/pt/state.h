@@ -54,10 +54,17 @@ struct overflow {
 struct flow {
 	uint64_t last_ip;
 	uint64_t cr3;       /* after the last event */
+	bool non_root;      /* after the last event: PIP.NR */
 	bool last_ip_valid; /* .last_ip may be compressed against */
 	bool exec_known;    /* a MODE.Exec was sent since PSB and enable */
 	uint8_t exec_sent;  /* payload of the last MODE.Exec */
 	uint8_t exec;       /* payload that is right after the last event */
+};
+
+/* vmx.c: what VMCS packets say. */
+struct vmx {
+	bool on;       /* in VMX operation */
+	uint64_t vmcs; /* payload: bits 51:12 of the address, all ones: none */
 };
 
 struct pt_unit {
@@ -70,6 +77,7 @@ struct pt_unit {
 	struct flow flow;
 	struct overflow overflow;
 	struct topa_stale stale;
+	struct vmx vmx;
 
 	/* From here on: not part of a saved state. */
 	uint8_t *window; /* host memory of the region, or NULL */

@@ -27,11 +27,13 @@ struct pt_unit;
 
 /* Where the CPU stands: what ContextEn and FilterEn are computed from. */
 struct pt_context {
-	uint64_t ip;  /* RIP of the next instruction (after the event) */
-	uint64_t cr3; /* whole register, bit 63 clear */
-	uint8_t cpl;  /* 0..3 */
-	bool cs_l;    /* CS.L && EFER.LMA: 64-bit code */
-	bool cs_d;    /* CS.D */
+	uint64_t ip;   /* RIP of the next instruction (after the event) */
+	uint64_t cr3;  /* whole register, bit 63 clear */
+	uint8_t cpl;   /* 0..3 */
+	bool cs_l;     /* CS.L && EFER.LMA: 64-bit code */
+	bool cs_d;     /* CS.D */
+	bool non_root; /* VMX non-root operation, not concealed (PIP.NR) */
+	bool enclave;  /* in a production enclave: ContextEn is 0 */
 };
 
 /*
@@ -143,6 +145,14 @@ void pt_unit_xsaves(struct pt_unit *unit, uint8_t image[PT_XSTATE_BYTES],
  */
 enum fault pt_unit_xrstors(struct pt_unit *unit, const uint8_t *image,
     const struct pt_context *at, uint64_t nlip);
+
+/*
+ * VMPTRLD has made the VMCS at VMCS_PA the current one: VMCS packet now, if
+ * ContextEn, and in every PSB+ from here on.  PT_VMCS_NONE: VMX operation without
+ * a current VMCS.  A unit that was never told is outside VMX operation.
+ */
+#define PT_VMCS_NONE UINT64_MAX
+void pt_unit_vmptrld(struct pt_unit *unit, uint64_t vmcs_pa);
 
 /* Tells the unit of a control transfer that has just happened. */
 void pt_unit_transfer(struct pt_unit *unit, const struct pt_transfer *transfer);

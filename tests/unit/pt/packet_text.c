@@ -87,8 +87,13 @@ packet_text(char *text, const struct pt_packet *packet)
 		mode_text(text, &packet->payload.mode);
 		return;
 	case ppt_pip:
-		snprintf(text, PACKET_TEXT_BYTES, "PIP(%llx)",
-		    (unsigned long long)packet->payload.pip.cr3);
+		snprintf(text, PACKET_TEXT_BYTES, "PIP(%llx%s)",
+		    (unsigned long long)packet->payload.pip.cr3,
+		    packet->payload.pip.nr != 0 ? ",nr" : "");
+		return;
+	case ppt_vmcs:
+		snprintf(text, PACKET_TEXT_BYTES, "VMCS(%llx)",
+		    (unsigned long long)packet->payload.vmcs.base);
 		return;
 	case ppt_cbr:
 		snprintf(text, PACKET_TEXT_BYTES, "CBR(%u)",
