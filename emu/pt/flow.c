@@ -9,7 +9,7 @@ static void
 flow_end(struct pt_unit *unit, bool due, uint64_t ip)
 {
 	unit_refresh(unit);
-	if (!due || !unit->gate.trigger_en)
+	if (!due || !unit->gate.trigger_en || place_psb_waits(unit))
 		return;
 	TZ_ASSERT(unit->place.psb_due);
 	unit->place.psb_due = false;

@@ -75,11 +75,19 @@ place_look(struct pt_unit *unit)
 		if (place->look - place->zero >= period_bytes) {
 			place->zero += period_bytes;
 			place->psb_due = true;
+			place->due_at = place->look;
 		}
 		place->look += PLACE_LOOK_BYTES;
 	}
 	topa_set_look(unit, place->look - place->bias);
 	TZ_ASSERT(place->look > place_position(unit));
+}
+
+bool
+place_psb_waits(const struct pt_unit *unit)
+{
+	return unit->place.psb_due &&
+	    place_position(unit) - unit->place.due_at < unit->place.hold_bytes;
 }
 
 void

@@ -25,8 +25,31 @@ flow_resume(struct pt_unit *unit, const struct pt_resume *resume)
 		emit_packet(unit, PACKET_OVF, 0);
 	/* SDM vol. 3, 33.3.8 "Internal Buffer Overflow". */
 	if (resume->psb)
-		emit_psb(unit, unit->gate.packet_en, ip);
+		emit_psb(unit, unit->gate.packet_en && !resume->enable, ip);
 	else if (resume->overflow && unit->gate.packet_en)
 		emit_fup(unit, ip);
+	if (resume->enable && unit->gate.packet_en)
+		emit_tip(unit, PACKET_TIP_PGE, ip);
 	unit->place.psb_due = false;
+}
+
+void
+pt_unit_hold_psb(struct pt_unit *unit, uint32_t bytes)
+{
+	unit->place.hold_bytes = bytes;
+}
+
+bool
+pt_unit_psb_due(const struct pt_unit *unit)
+{
+	return unit->place.psb_due;
+}
+
+void
+pt_unit_psb(struct pt_unit *unit, uint64_t ip)
+{
+	TZ_ASSERT(unit->gate.trigger_en);
+	unit->place.psb_due = false;
+	emit_psb(unit, unit->gate.packet_en, ip);
+	unit_refresh(unit);
 }

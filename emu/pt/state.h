@@ -33,6 +33,8 @@ struct place {
 	uint64_t zero;   /* position at which PacketByteCnt was 0 */
 	bool close_word; /* the next small or wide packet starts a word */
 	bool psb_due;
+	uint64_t due_at;     /* position of the look that found it due */
+	uint32_t hold_bytes; /* behind it, in which a due PSB may wait */
 };
 
 /* topa.c: entries that are used instead of what memory holds. */
