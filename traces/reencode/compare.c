@@ -187,6 +187,18 @@ compare_same(const struct compare *compare, const struct compare_item *theirs,
 		a->bytes) == 0;
 }
 
+/* Is PACKET, which SIDE has just read, or what follows its PADs a PSB? */
+static bool
+compare_is_psb(const struct compare_side *side)
+{
+	struct scan scan = side->scan;
+	struct scan_packet packet = side->packet;
+
+	while (packet.kind == SCAN_PAD && scan_next(&scan, &packet))
+		continue;
+	return packet.kind == SCAN_PSB;
+}
+
 /* The packets that were read last are the first that differ. */
 static void
 compare_differ(struct compare *compare, bool ours)
@@ -196,8 +208,10 @@ compare_differ(struct compare *compare, bool ours)
 
 	difference->found = true;
 	difference->offset = compare->theirs.packet.offset;
+	difference->theirs_psb = compare_is_psb(&compare->theirs);
 	if (!ours)
 		return;
+	difference->ours_psb = compare_is_psb(&compare->ours);
 	difference->ours_bytes = packet->bytes;
 	difference->ours_offset = compare->boundary + packet->offset;
 	memcpy(difference->ours, compare->own + packet->offset, packet->bytes);

@@ -28,6 +28,8 @@ struct compare_difference {
 	uint8_t ours[COMPARE_PACKET_BYTES];
 	uint64_t ours_bytes;
 	uint64_t ours_offset; /* as if equal up to there */
+	/* A PSB is what differs, or what comes after PADs that do. */
+	bool theirs_psb, ours_psb;
 };
 
 struct compare;

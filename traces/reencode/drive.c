@@ -314,6 +314,7 @@ drive_gap(struct drive *drive, const struct recover_item *item)
 	result->gaps[result->gap_count++] = (struct drive_gap){
 		.from = compare_offset(drive->config.compare),
 		.to = drive->config.count,
+		.at = item->offset,
 		.text = item->text,
 		.unmapped = item->flag,
 	};
@@ -420,7 +421,7 @@ drive_run(const struct drive_config *config, struct drive_result *result,
 	struct drive drive = { .config = *config,
 		.result = result,
 		.feed = config->feed,
-		.phase = 64 };
+		.phase = config->phase };
 	struct recover_item item;
 
 	*result = (struct drive_result){ 0 };

@@ -12,6 +12,7 @@
 /* What stands between two parts of the trace that were driven. */
 struct drive_gap {
 	uint64_t from, to; /* offsets in the trace */
+	uint64_t at;       /* where libipt stopped */
 	const char *text;  /* why, static */
 	bool unmapped;     /* no image has the memory */
 };
@@ -19,7 +20,8 @@ struct drive_gap {
 struct drive_result {
 	uint64_t insns, blocks;
 	uint64_t covered; /* bytes of the trace */
-	uint64_t overflows, toggles, resumes;
+	uint64_t overflows, toggles;
+	uint64_t syncs;        /* stretches that began at a PSB */
 	uint64_t other_events; /* that the unit was not told of */
 	uint64_t tail;         /* bytes of 0 at the end, taken as unwritten */
 	bool jcc_ip_known, jcc_ip; /* TIP.PGD at a Jcc has an IP */
@@ -31,17 +33,30 @@ struct drive_result {
 	uint64_t wrong_ip, wrong_offset;
 };
 
+/*
+ * PacketByteCnt where a stretch begins at a PSB: the packets behind it leave some
+ * freedom, which later ones may end.
+ */
+struct drive_choice {
+	bool made;
+	uint32_t low, high; /* what may be */
+	uint32_t count;     /* what is tried */
+};
+#define DRIVE_CHOICES 64
+
 struct drive_config {
 	const uint8_t *bytes;
 	uint64_t count;
 	const struct facts *facts;
 	const struct decode_filter *filter;
 	uint64_t psb_period_bytes;
+	uint32_t phase; /* output offset minus trace offset; 64: not known */
 	bool free_psbs; /* PSBs stand where the trace has them */
 	struct recover *recover;
 	struct walk *walk;
 	struct feed *feed;
 	struct compare *compare;
+	struct drive_choice *choices; /* DRIVE_CHOICES, one a sync */
 };
 
 /*

@@ -174,7 +174,6 @@ edge_resume(struct drive *drive, uint64_t offset, struct pt_resume *resume,
 	drive->has_last = false;
 	drive->running = true;
 	drive->cr3_written = false;
-	drive->result->resumes++;
 	if (!feed_resume(drive->feed, offset, resume, state))
 		drive->failed = true;
 }
@@ -187,6 +186,24 @@ edge_close_gap(struct drive *drive, uint64_t offset)
 
 	if (result->gap_count != 0 && !drive->running)
 		result->gaps[result->gap_count - 1].to = offset;
+}
+
+/* The count to be tried at this sync. */
+static uint32_t
+edge_choose(struct drive *drive, const struct infer_count *count)
+{
+	uint64_t index = drive->result->syncs++;
+	struct drive_choice *choice;
+
+	if (index >= DRIVE_CHOICES)
+		return count->count;
+	choice = &drive->config.choices[index];
+	if (!choice->made)
+		*choice = (struct drive_choice){ .made = true,
+			.low = count->count,
+			.high = count->count_max,
+			.count = count->count };
+	return choice->count;
 }
 
 void
@@ -211,10 +228,10 @@ edge_sync(struct drive *drive, uint64_t offset)
 	edge_take_state(drive, &plus, &state);
 	count = infer_count(facts, index, drive->config.psb_period_bytes,
 	    drive->phase, !plus.has_fup);
-	if (drive->phase == 64)
+	if (drive->result->syncs == 0)
 		drive->result->first = count;
 	drive->phase = count.phase;
-	resume.count = count.count;
+	resume.count = edge_choose(drive, &count);
 	resume.since_look = count.since_look;
 	drive->look_base = offset + count.phase - count.since_look;
 	drive->traced = true;

@@ -31,6 +31,7 @@ void
 facts_free(struct facts *facts)
 {
 	free(facts->psb);
+	free(facts->psb_end);
 	free(facts->cbr);
 	*facts = (struct facts){ 0 };
 }
@@ -57,10 +58,23 @@ facts_psb(struct facts *facts, uint64_t offset)
 
 		facts->gap_max = gap > facts->gap_max ? gap : facts->gap_max;
 	}
-	if (!GROW(facts->psb, facts->psb_room, facts->psb_count + 1))
+	if (!GROW(facts->psb, facts->psb_room, facts->psb_count + 1) ||
+	    !GROW(facts->psb_end, facts->psb_end_room, facts->psb_count + 1))
 		return false;
+	facts->in_psb = true;
+	facts->psb_end[facts->psb_count] = UINT64_MAX;
 	facts->psb[facts->psb_count++] = offset;
 	return true;
+}
+
+/* From OFFSET on the counter goes on in another way. */
+static void
+facts_end(struct facts *facts, uint64_t offset)
+{
+	uint64_t *end = &facts->psb_end[facts->psb_count - 1];
+
+	if (*end > offset)
+		*end = offset;
 }
 
 static bool
@@ -81,7 +95,16 @@ facts_packet(struct facts *facts, const struct scan_packet *packet)
 		return true;
 	case SCAN_PSB:
 		return facts_psb(facts, packet->offset);
+	case SCAN_PSBEND:
+		facts->in_psb = false;
+		return true;
+	case SCAN_OVF:
+		facts->in_psb = false;
+		facts_end(facts, packet->offset);
+		return true;
 	case SCAN_CBR:
+		if (!facts->in_psb)
+			facts_end(facts, packet->offset);
 		if (facts->cbr_count != 0 &&
 		    facts->cbr[facts->cbr_count - 1].ratio == ratio)
 			return true;
@@ -198,6 +221,8 @@ infer_fit(const struct facts *facts, size_t index, int64_t period,
 		int64_t due = (int64_t)(i - index) * period;
 		struct infer_zero both = *zero;
 
+		if (facts->psb_end[i - 1] != UINT64_MAX)
+			break;
 		if (look % INFER_LOOK_BYTES != 0)
 			break;
 		/* Found at this look, and not at the one before. */
@@ -223,13 +248,17 @@ infer_try(const struct facts *facts, size_t index, int64_t period,
 	struct infer_zero zero = { 0, 0 };
 	struct infer_count count = { .phase = phase, .since_look = since };
 
-	/* Else the period was over at the last look, not at the one before. */
+	/*
+	 * Else the period was over at the last look, not at the one before; if an
+	 * enable lay between, the one before may have been that much earlier.
+	 */
 	if (!enabled) {
 		zero.high = -(int64_t)since;
-		zero.low = zero.high - INFER_LOOK_BYTES + 1;
+		zero.low = zero.high - 2 * INFER_LOOK_BYTES + 1;
 	}
 	count.fits = infer_fit(facts, index, period, phase, &zero);
 	count.count = (uint32_t)-zero.high;
+	count.count_max = (uint32_t)-zero.low;
 	return count;
 }
 

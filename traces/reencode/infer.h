@@ -25,6 +25,10 @@ struct facts {
 	uint64_t pgd_ips;  /* TIP.PGD with an IP */
 	bool kernel, user; /* IPs in either half */
 	uint64_t gap_max;  /* between two PSBs */
+	bool in_psb;       /* while reading: between PSB and PSBEND */
+	/* The first CBR outside PSB+ (an enable) or OVF behind each PSB. */
+	uint64_t *psb_end;
+	size_t psb_end_room;
 	size_t psb_count, psb_room;
 	size_t cbr_count, cbr_room;
 	uint64_t *psb; /* their offsets */
@@ -51,7 +55,8 @@ int infer_ranges(struct decode_filter *filter, const uint8_t *bytes,
 /* PacketByteCnt and what goes with it, at a PSB. */
 struct infer_count {
 	uint32_t phase;      /* output offset minus trace offset, modulo 64 */
-	uint32_t count;      /* PacketByteCnt */
+	uint32_t count;      /* PacketByteCnt: the least that fits */
+	uint32_t count_max;  /* and the most */
 	uint32_t since_look; /* bytes since it was looked at last */
 	uint64_t fits;       /* PSBs after this one that come where they must */
 };

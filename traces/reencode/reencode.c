@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdarg.h>
+#include <string.h>
 
 /* As emu/pt/msr.h has them; SDM vol. 3, 33.2.8.2 "IA32_RTIT_CTL MSR". */
 #define REENCODE_CTL_CYC_EN      TZ_BIT(1)
@@ -17,6 +18,9 @@
 #define REENCODE_CTL_EVENT_EN    TZ_BIT(31)
 #define REENCODE_CTL_RANGES      (UINT64_C(0xffff) << 32)
 #define REENCODE_CTL_PERIOD(ctl) (UINT64_C(2048) << tz_bits(ctl, 27, 24))
+
+/* Offsets modulo 64 bytes, the line in which the counter is looked at. */
+#define REENCODE_PHASES 64
 
 /* Packets of what the unit is not driven to send. */
 #define REENCODE_LEFT_OUT                                                     \
@@ -95,10 +99,12 @@ struct reencode_try {
 	struct pieces *pieces;
 	struct walk *walk;
 	uint64_t ctl;
+	uint32_t phase; /* output offset minus trace offset; 64: to be found */
+	struct drive_choice choices[DRIVE_CHOICES];
 };
 
 static int
-reencode_drive(const struct reencode_try *try, struct reencode_result *result,
+reencode_drive(struct reencode_try *try, struct reencode_result *result,
     struct feed *feed, struct tz_error *err)
 {
 	struct decode_config decode = { .bytes = try->bytes,
@@ -114,7 +120,9 @@ reencode_drive(const struct reencode_try *try, struct reencode_result *result,
 		.free_psbs = try->options->form == COMPARE_CANONICAL,
 		.walk = try->walk,
 		.feed = feed,
-		.compare = feed->compare };
+		.compare = feed->compare,
+		.phase = try->phase,
+		.choices = try->choices };
 	int error;
 
 	if (decode.image == NULL)
@@ -129,7 +137,7 @@ reencode_drive(const struct reencode_try *try, struct reencode_result *result,
 }
 
 static int
-reencode_try(const struct reencode_try *try, struct reencode_result *result,
+reencode_once(struct reencode_try *try, struct reencode_result *result,
     struct tz_error *err)
 {
 	struct feed feed;
@@ -159,6 +167,84 @@ reencode_reach(const struct reencode_result *result)
 		return result->difference.offset;
 	return result->drive.wrong != NULL ? result->drive.wrong_offset
 					   : UINT64_MAX;
+}
+
+/* Is the first difference that a PSB came too early or too late? */
+static bool
+reencode_psb_differs(const struct reencode_result *result)
+{
+	return result->difference.found &&
+	    result->difference.theirs_psb != result->difference.ours_psb;
+}
+
+/* Tries another count where a PSB came too early or too late.  False: none. */
+static bool
+reencode_choose(struct reencode_try *try, const struct reencode_result *result)
+{
+	const struct compare_difference *difference = &result->difference;
+	uint64_t index = result->drive.syncs - 1;
+	struct drive_choice *choice;
+
+	if (!reencode_psb_differs(result) || result->drive.syncs == 0 ||
+	    index >= DRIVE_CHOICES)
+		return false;
+	choice = &try->choices[index];
+	if (difference->theirs_psb)
+		choice->low = choice->count + 1;
+	else if (choice->count == 0)
+		return false;
+	else
+		choice->high = choice->count - 1;
+	if (choice->low > choice->high)
+		return false;
+	choice->count = choice->low + (choice->high - choice->low) / 2;
+	return true;
+}
+
+/* Runs with every count that may be, until PSBs come where they must. */
+static int
+reencode_counts(struct reencode_try *try, struct reencode_result *result,
+    struct tz_error *err)
+{
+	int error;
+
+	memset(try->choices, 0, sizeof(try->choices));
+	do
+		error = reencode_once(try, result, err);
+	while (error == 0 && reencode_choose(try, result));
+	return error;
+}
+
+/*
+ * Where the trace begins in the middle, the offset of its output modulo 64 may
+ * only show when PSBs come after a later enable.
+ */
+static int
+reencode_try(struct reencode_try *try, struct reencode_result *result,
+    struct tz_error *err)
+{
+	uint64_t best = 0;
+	uint32_t best_phase = 0, first;
+	int error;
+
+	try->phase = REENCODE_PHASES;
+	error = reencode_counts(try, result, err);
+	first = result->drive.first.phase;
+	for (uint32_t step = 0; error == 0 && step < REENCODE_PHASES;
+	     step += 8) {
+		if (!reencode_psb_differs(result))
+			return 0;
+		if (step == 0 || result->difference.offset > best) {
+			best = result->difference.offset;
+			best_phase = (first + step) % REENCODE_PHASES;
+		}
+		try->phase = (first + step + 8) % REENCODE_PHASES;
+		error = reencode_counts(try, result, err);
+	}
+	if (error != 0 || !reencode_psb_differs(result))
+		return error;
+	try->phase = best_phase;
+	return reencode_counts(try, result, err);
 }
 
 /*
@@ -221,7 +307,8 @@ reencode_say_packets(
 }
 
 static void
-reencode_say_state(struct reencode_result *result, uint32_t ratio)
+reencode_say_state(struct reencode_result *result,
+    const struct drive_choice *choice, uint32_t ratio)
 {
 	const struct infer_count *first = &result->drive.first;
 
@@ -230,7 +317,7 @@ reencode_say_state(struct reencode_result *result, uint32_t ratio)
 		reencode_say(result,
 		    "PacketByteCnt %u at the first PSB, output offset %u "
 		    "modulo 64; %" PRIu64 " PSBs fit at once",
-		    first->count,
+		    choice->count,
 		    (unsigned)((result->facts.first_psb + first->phase) % 64),
 		    first->fits);
 	if (result->drive.jcc_ip_known)
@@ -329,7 +416,7 @@ reencode_trace(const uint8_t *bytes, uint64_t count, struct pieces *pieces,
 		return error;
 	}
 	reencode_say_packets(result, options->profile, profile.ip_full8);
-	reencode_say_state(result, facts_cbr(&result->facts, 0));
+	reencode_say_state(result, try.choices, facts_cbr(&result->facts, 0));
 	result->distinct_blocks = walk_blocks(try.walk);
 	result->distinct_insns = walk_insns(try.walk);
 	walk_destroy(try.walk);

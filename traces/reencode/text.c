@@ -87,9 +87,11 @@ text_verdict(
 		    drive->wrong_offset, drive->wrong_offset, text,
 		    drive->wrong_ip, drive->wrong);
 	} else if (!result->equal) {
-		fprintf(file, "WRONG: the trace cannot be decoded\n");
+		fprintf(
+		    file, "WRONG: what is left out contradicts the image\n");
 	} else {
-		fprintf(file, "EQUAL\n");
+		fprintf(file, "EQUAL%s\n",
+		    drive->gap_count == 0 ? "" : ", but for what is left out");
 	}
 }
 
@@ -103,12 +105,12 @@ text_gaps(
 	for (size_t i = 0; i < drive->gap_count; i++) {
 		const struct drive_gap *gap = &drive->gaps[i];
 
-		packets_describe(bytes, (size_t)result->bytes,
-		    (size_t)gap->from, text, sizeof(text));
+		packets_describe(bytes, (size_t)result->bytes, (size_t)gap->at,
+		    text, sizeof(text));
 		fprintf(file,
 		    "left out: %" PRIu64 " bytes from %#" PRIx64
-		    " (%s): libipt: %s\n",
-		    gap->to - gap->from, gap->from, text, gap->text);
+		    ": libipt: %s, at %#" PRIx64 ", %s\n",
+		    gap->to - gap->from, gap->from, gap->text, gap->at, text);
 	}
 }
 
