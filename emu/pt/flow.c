@@ -308,7 +308,7 @@ pt_unit_tnt_full(struct pt_unit *unit)
 void
 pt_unit_fast_tip(struct pt_unit *unit, uint64_t target)
 {
-	TZ_ASSERT(unit->fast.fast);
+	TZ_ASSERT(unit->fast.fast || unit->fast.within);
 	TZ_ASSERT(unit->gate.packet_en);
 	emit_tnt(unit);
 	emit_tip(unit, PACKET_TIP, target);

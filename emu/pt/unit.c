@@ -70,6 +70,8 @@ unit_refresh(struct pt_unit *unit)
 	waits = unit->place.psb_due || unit->overflow.on;
 	fast->compress_ret = !(unit->msrs.ctl & CTL_DIS_RETC);
 	fast->fast = gate->packet_en && !ranged && !waits;
+	fast->within = gate->packet_en && ranged && !waits &&
+	    gate_filter(&unit->msrs, &fast->low, &fast->high);
 	fast->off = !gate->trigger_en ||
 	    (!gate->packet_en && !waits && (!gate->context_en || !ranged));
 	TZ_ASSERT(!fast->fast || !fast->off);

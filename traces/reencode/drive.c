@@ -124,6 +124,14 @@ drive_fast(struct drive *drive, uint64_t ip, bool taken)
 	}
 }
 
+/* May a near transfer to IP be reported inline? */
+static bool
+drive_is_fast(const struct pt_fast *fast, uint64_t ip)
+{
+	return fast->fast ||
+	    (fast->within && ip >= fast->low && ip <= fast->high);
+}
+
 /* The last block's last instruction led to IP: may it, and what was it? */
 static void
 drive_resolve(struct drive *drive, uint64_t ip)
@@ -167,7 +175,7 @@ drive_resolve(struct drive *drive, uint64_t ip)
 	if (last->kind == WALK_PLAIN || last->kind == WALK_MOV_CR3)
 		return;
 	if (last->kind != WALK_FAR && !drive->cr3_written &&
-	    pt_unit_fast(drive->feed->unit)->fast)
+	    drive_is_fast(pt_unit_fast(drive->feed->unit), ip))
 		drive_fast(drive, ip, taken);
 	else
 		drive_slow(drive, ip, taken);

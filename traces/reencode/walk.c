@@ -5,6 +5,16 @@
 #include <string.h>
 
 #define WALK_INSN_BYTES 15
+/* Instructions that are kept; a later one takes the place of an earlier. */
+#define WALK_KEPT 65536
+
+/* An instruction that was decoded once. */
+struct walk_insn {
+	uint64_t va, target;
+	uint8_t bytes; /* 0: nothing is kept here */
+	uint8_t kind;
+	uint8_t bits;
+};
 
 struct walk {
 	const struct pieces *pieces;
@@ -16,6 +26,7 @@ struct walk {
 	uint64_t *call;
 	uint32_t call_count, call_room;
 	uint64_t insns;
+	struct walk_insn *kept; /* WALK_KEPT, by their low address bits */
 };
 
 struct walk *
@@ -28,7 +39,8 @@ walk_create(const struct pieces *pieces)
 	walk->pieces = pieces;
 	walk->slot_count = 4096;
 	walk->slot = calloc(walk->slot_count, sizeof(*walk->slot));
-	if (walk->slot == NULL) {
+	walk->kept = calloc(WALK_KEPT, sizeof(*walk->kept));
+	if (walk->slot == NULL || walk->kept == NULL) {
 		walk_destroy(walk);
 		return NULL;
 	}
@@ -48,6 +60,7 @@ walk_destroy(struct walk *walk)
 		return;
 	free(walk->block);
 	free(walk->slot);
+	free(walk->kept);
 	free(walk->call);
 	free(walk);
 }
@@ -131,7 +144,7 @@ walk_fetch(const struct walk *walk, uint64_t va, uint8_t *bytes)
 
 /* Decodes the instruction at VA as the last of BLOCK. */
 static const char *
-walk_insn(const struct walk *walk, struct walk_block *block, uint64_t va)
+walk_decode(const struct walk *walk, struct walk_block *block, uint64_t va)
 {
 	unsigned mode = block->bits == 64 ? 2 : block->bits == 32 ? 1 : 0;
 	uint8_t bytes[WALK_INSN_BYTES];
@@ -150,6 +163,30 @@ walk_insn(const struct walk *walk, struct walk_block *block, uint64_t va)
 		block->target += (uint64_t)insn.raw.imm[0].value.s;
 	if (block->bits == 32)
 		block->target &= UINT32_MAX;
+	return NULL;
+}
+
+/* The same, out of what is kept where it is there. */
+static const char *
+walk_insn(const struct walk *walk, struct walk_block *block, uint64_t va)
+{
+	struct walk_insn *kept = &walk->kept[va % WALK_KEPT];
+	const char *text;
+
+	if (kept->bytes == 0 || kept->va != va || kept->bits != block->bits) {
+		text = walk_decode(walk, block, va);
+		if (text != NULL)
+			return text;
+		*kept = (struct walk_insn){ .va = va,
+			.target = block->target,
+			.bytes = (uint8_t)(block->nlip - va),
+			.kind = block->kind,
+			.bits = block->bits };
+		return NULL;
+	}
+	block->kind = kept->kind;
+	block->nlip = va + kept->bytes;
+	block->target = kept->target;
 	return NULL;
 }
 
