@@ -117,6 +117,7 @@ place_resume(struct pt_unit *unit, uint64_t count, uint64_t since_look)
 	place_begin(unit, count);
 	place->bias = since_look - unit->topa.written;
 	place->zero = since_look - count;
+	place->due_at = since_look;
 	topa_set_look(unit, place->look - place->bias);
 }
 

@@ -17,6 +17,7 @@ flow_resume(struct pt_unit *unit, const struct pt_resume *resume)
 	unit->flow.last_ip_valid = false;
 	unit->flow.exec_known = false;
 	place_resume(unit, resume->count, resume->since_look);
+	unit->place.psb_due = resume->due;
 	stop = flow_move(unit, &resume->at, true);
 	TZ_ASSERT(!stop);
 	if (!unit->gate.trigger_en)
@@ -30,7 +31,6 @@ flow_resume(struct pt_unit *unit, const struct pt_resume *resume)
 		emit_fup(unit, ip);
 	if (resume->enable && unit->gate.packet_en)
 		emit_tip(unit, PACKET_TIP_PGE, ip);
-	unit->place.psb_due = false;
 }
 
 void

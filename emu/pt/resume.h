@@ -16,6 +16,7 @@ struct pt_resume {
 	bool psb;      /* PSB+ is sent */
 	/* PSB+ is an enable's: it has no FUP, a TIP.PGE follows if PacketEn. */
 	bool enable;
+	bool due;       /* a PSB was due before */
 	uint32_t count; /* PacketByteCnt, 17 bits */
 	/*
 	 * Bytes since the last look, 0..PT_LOOK_BYTES - 1, congruent to the

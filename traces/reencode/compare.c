@@ -212,6 +212,8 @@ compare_differ(struct compare *compare, bool ours)
 	if (!ours)
 		return;
 	difference->ours_psb = compare_is_psb(&compare->ours);
+	difference->pad = (compare->theirs.packet.kind == SCAN_PAD) !=
+	    (packet->kind == SCAN_PAD);
 	difference->ours_bytes = packet->bytes;
 	difference->ours_offset = compare->boundary + packet->offset;
 	memcpy(difference->ours, compare->own + packet->offset, packet->bytes);

@@ -30,6 +30,7 @@ struct compare_difference {
 	uint64_t ours_offset; /* as if equal up to there */
 	/* A PSB is what differs, or what comes after PADs that do. */
 	bool theirs_psb, ours_psb;
+	bool pad; /* one of the two packets is a PAD */
 };
 
 struct compare;

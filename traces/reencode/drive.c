@@ -328,6 +328,36 @@ drive_gap(struct drive *drive, const struct recover_item *item)
 	};
 }
 
+void
+drive_last(struct drive *drive, uint64_t end)
+{
+	const struct walk_block *last = &drive->last;
+	uint64_t at = compare_offset(drive->config.compare);
+	struct scan scan = drive->guide;
+	struct scan_packet packet, found = { .kind = SCAN_PAD };
+	unsigned pending;
+
+	while (scan_next(&scan, &packet) && packet.offset < end)
+		if (packet.offset >= at &&
+		    (packet.kind == SCAN_TIP || packet.kind == SCAN_TNT))
+			found = packet;
+	if (!drive->has_last)
+		return;
+	if (found.kind == SCAN_TIP && last->kind != WALK_COND &&
+	    last->kind != WALK_PLAIN) {
+		drive_resolve(drive, found.value);
+	} else if (found.kind == SCAN_TNT &&
+	    (last->kind == WALK_COND || last->kind == WALK_RET)) {
+		/* One outcome more than the unit still holds is this one's. */
+		pending = 31u -
+		    (unsigned)__builtin_clz(
+			pt_unit_fast(drive->feed->unit)->tnt);
+		if (last->kind == WALK_COND && found.bits == pending + 1)
+			drive_resolve(drive,
+			    (found.value & 1) != 0 ? last->target : last->nlip);
+	}
+}
+
 /* How the trace ends: by a flush, or cut off while the unit goes on. */
 static void
 drive_finish(struct drive *drive)
@@ -343,6 +373,10 @@ drive_finish(struct drive *drive)
 		return;
 	if (drive->has_last && drive->last.kind == WALK_PLAIN)
 		drive->at.ip = drive->last.nlip;
+	drive_last(drive, drive->config.count);
+	drive_take(drive);
+	if (drive->ended || drive->failed)
+		return;
 	at = compare_offset(drive->config.compare);
 	while (end > at && bytes[end - 1] == 0)
 		end--;
@@ -394,7 +428,6 @@ drive_item(struct drive *drive, const struct recover_item *item)
 		drive_paging(drive, item);
 		return;
 	case RECOVER_OVERFLOW:
-		drive->has_last = false;
 		edge_overflow(drive);
 		return;
 	case RECOVER_MODE:

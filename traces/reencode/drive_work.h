@@ -42,6 +42,12 @@ void edge_read_psb(
 bool edge_guide(
     struct drive *drive, enum scan_kind kind, struct scan_packet *packet);
 
+/*
+ * The last block's last instruction, where nothing that was executed after it is
+ * known: what the trace says of it before END.
+ */
+void drive_last(struct drive *drive, uint64_t end);
+
 /* A new stretch at the PSB at OFFSET. */
 void edge_sync(struct drive *drive, uint64_t offset);
 

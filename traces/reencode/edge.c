@@ -253,15 +253,25 @@ edge_overflow(struct drive *drive)
 	struct psb_plus plus = { .context = true };
 	struct scan_packet ovf, packet;
 	uint64_t offset, before;
-	struct scan scan;
+	struct scan scan, after;
 
 	if (!feed_take(drive->feed))
 		drive->failed = true;
+	scan = drive->guide;
 	if (!edge_guide(drive, SCAN_OVF, &ovf))
 		return;
+	after = drive->guide;
+	drive->guide = scan;
+	drive_last(drive, ovf.offset);
+	drive->guide = after;
+	if (!feed_take(drive->feed))
+		drive->failed = true;
 	drive->result->overflows++;
 	offset = ovf.offset;
 	before = drive->feed->offset;
+	/* PADs that only fill the word are the unit's own. */
+	if (before <= offset && offset - before < 8)
+		offset = before;
 	if (!compare_stop(drive->config.compare, offset))
 		drive->failed = true;
 	scan = drive->guide;
@@ -295,6 +305,8 @@ edge_overflow(struct drive *drive)
 			   (offset > before ? (uint32_t)(offset - before)
 					    : 0)) &
 	    0x1ffff;
+	/* Unless the PSB behind the OVF is the one that was due. */
+	resume.due = !resume.psb && pt_unit_psb_due(drive->feed->unit);
 	resume.since_look = (uint32_t)((offset + drive->phase -
 					   drive->look_base) %
 	    EDGE_LOOK_BYTES);

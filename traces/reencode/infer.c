@@ -266,8 +266,10 @@ struct infer_count
 infer_count(const struct facts *facts, size_t index, uint64_t period_bytes,
     uint32_t phase, bool enabled)
 {
-	uint32_t from = phase < 64 ? phase : 0;
-	uint32_t to = phase < 64 ? phase : 56;
+	/* A PSB starts a word of 8 bytes. */
+	uint32_t word = (uint32_t)-facts->psb[index] % 8;
+	uint32_t from = phase < 64 ? phase : word;
+	uint32_t to = phase < 64 ? phase : word + 56;
 	int64_t period = (int64_t)period_bytes;
 	struct infer_count best = infer_try(
 	    facts, index, period, from, enabled);

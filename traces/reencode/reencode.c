@@ -177,6 +177,13 @@ reencode_psb_differs(const struct reencode_result *result)
 	    result->difference.theirs_psb != result->difference.ours_psb;
 }
 
+/* May another output offset, modulo 64, be what is missing? */
+static bool
+reencode_place_differs(const struct reencode_result *result)
+{
+	return reencode_psb_differs(result) || result->difference.pad;
+}
+
 /* Tries another count where a PSB came too early or too late.  False: none. */
 static bool
 reencode_choose(struct reencode_try *try, const struct reencode_result *result)
@@ -232,7 +239,7 @@ reencode_try(struct reencode_try *try, struct reencode_result *result,
 	first = result->drive.first.phase;
 	for (uint32_t step = 0; error == 0 && step < REENCODE_PHASES;
 	     step += 8) {
-		if (!reencode_psb_differs(result))
+		if (!reencode_place_differs(result))
 			return 0;
 		if (step == 0 || result->difference.offset > best) {
 			best = result->difference.offset;
@@ -241,7 +248,7 @@ reencode_try(struct reencode_try *try, struct reencode_result *result,
 		try->phase = (first + step + 8) % REENCODE_PHASES;
 		error = reencode_counts(try, result, err);
 	}
-	if (error != 0 || !reencode_psb_differs(result))
+	if (error != 0 || !reencode_place_differs(result))
 		return error;
 	try->phase = best_phase;
 	return reencode_counts(try, result, err);
