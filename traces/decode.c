@@ -18,22 +18,6 @@ struct decode {
 	struct stitch *stitch; /* NULL until it is needed */
 };
 
-static void
-decode_set_filter(struct pt_config *config, const struct decode_filter *filter)
-{
-	struct pt_conf_addr_filter *to = &config->addr_filter;
-
-	to->config.addr_cfg = filter->config;
-	to->addr0_a = filter->a[0];
-	to->addr0_b = filter->b[0];
-	to->addr1_a = filter->a[1];
-	to->addr1_b = filter->b[1];
-	to->addr2_a = filter->a[2];
-	to->addr2_b = filter->b[2];
-	to->addr3_a = filter->a[3];
-	to->addr3_b = filter->b[3];
-}
-
 /* A decoder for what the configuration says, in place of the last one. */
 static bool
 decode_open(struct decode *decode)
@@ -56,7 +40,7 @@ decode_create(const struct decode_config *from)
 	    &decode->config, from->bytes, from->count, from->signature);
 	if (from->filter != NULL) {
 		decode->filter = *from->filter;
-		decode_set_filter(&decode->config, from->filter);
+		image_filter(&decode->config, from->filter);
 	}
 	decode->image = from->image;
 	if (!decode_open(decode)) {

@@ -61,3 +61,19 @@ image_config(struct pt_config *config, const uint8_t *bytes, size_t count,
 	/* An unknown processor has no errata that libipt could work around. */
 	(void)pt_cpu_errata(&config->errata, &config->cpu);
 }
+
+void
+image_filter(struct pt_config *config, const struct decode_filter *filter)
+{
+	struct pt_conf_addr_filter *to = &config->addr_filter;
+
+	to->config.addr_cfg = filter->config;
+	to->addr0_a = filter->a[0];
+	to->addr0_b = filter->b[0];
+	to->addr1_a = filter->a[1];
+	to->addr1_b = filter->b[1];
+	to->addr2_a = filter->a[2];
+	to->addr2_b = filter->b[2];
+	to->addr3_a = filter->a[3];
+	to->addr3_b = filter->b[3];
+}

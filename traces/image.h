@@ -6,6 +6,7 @@
 #define TOPAZ_TRACES_IMAGE_H
 
 #include "traces/bundle.h"
+#include "traces/decode.h"
 
 struct pt_config;
 struct pt_image;
@@ -24,5 +25,8 @@ void image_destroy(struct pt_image *image);
  */
 void image_config(struct pt_config *config, const uint8_t *bytes, size_t count,
     uint32_t signature);
+
+/* Tells libipt of the filter ranges. */
+void image_filter(struct pt_config *config, const struct decode_filter *filter);
 
 #endif

@@ -141,12 +141,53 @@ packets_format(const struct pt_packet *packet, char *text)
 	}
 }
 
+/* The packet's name and, ten columns on, its payload. */
+static void
+packets_line(const struct pt_packet *packet, char *line, size_t room)
+{
+	const char *name = packets_name(packet->type);
+	char text[PACKETS_TEXT_BYTES];
+
+	packets_format(packet, text);
+	if (text[0] == '\0')
+		snprintf(line, room, "%s", name);
+	else
+		snprintf(line, room, "%-10s%s", name, text);
+}
+
+void
+packets_describe(
+    const uint8_t *bytes, size_t count, size_t offset, char *text, size_t room)
+{
+	struct pt_packet_decoder *decoder;
+	struct pt_config config;
+	struct pt_packet packet;
+	int status;
+
+	snprintf(text, room, "nothing");
+	if (offset >= count)
+		return;
+	image_config(&config, bytes, count, 0);
+	decoder = pt_pkt_alloc_decoder(&config);
+	if (decoder == NULL)
+		return;
+	status = pt_pkt_sync_set(decoder, offset);
+	if (status >= 0)
+		status = pt_pkt_next(decoder, &packet, sizeof(packet));
+	if (status >= 0)
+		packets_line(&packet, text, room);
+	else
+		snprintf(
+		    text, room, "no packet: %s", pt_errstr(pt_errcode(status)));
+	pt_pkt_free_decoder(decoder);
+}
+
 /* Prints from one PSB to the end or a bad packet.  Returns libipt's status. */
 static int
 packets_print_section(
     struct pt_packet_decoder *decoder, bool with_pads, FILE *file)
 {
-	char text[PACKETS_TEXT_BYTES];
+	char line[PACKETS_TEXT_BYTES + 16];
 	struct pt_packet packet;
 	uint64_t offset = 0;
 
@@ -164,13 +205,8 @@ packets_print_section(
 		}
 		if (packet.type == ppt_pad && !with_pads)
 			continue;
-		packets_format(&packet, text);
-		fprintf(file, "%016" PRIx64 "  %s%*s%s\n", offset,
-		    packets_name(packet.type),
-		    text[0] == '\0'
-			? 0
-			: 10 - (int)strlen(packets_name(packet.type)),
-		    "", text);
+		packets_line(&packet, line, sizeof(line));
+		fprintf(file, "%016" PRIx64 "  %s\n", offset, line);
 	}
 }
 

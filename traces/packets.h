@@ -18,4 +18,11 @@
 int packets_print(const uint8_t *bytes, size_t count, uint32_t signature,
     bool with_pads, FILE *file);
 
+/*
+ * Writes the packet at byte OFFSET of COUNT bytes to TEXT as one of those lines,
+ * without its offset.
+ */
+void packets_describe(
+    const uint8_t *bytes, size_t count, size_t offset, char *text, size_t room);
+
 #endif

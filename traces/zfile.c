@@ -165,3 +165,57 @@ zfile_decompress(const char *name, const uint8_t *bytes, size_t count,
 	*content_bytes = size;
 	return 0;
 }
+
+/* Unpacks with STREAM into memory that grows; sets *CONTENT in any case. */
+static const char *
+zfile_stream(ZSTD_DCtx *stream, ZSTD_inBuffer *in, uint8_t **content,
+    size_t *content_bytes)
+{
+	size_t room = 0, left = 1;
+
+	while (left != 0) {
+		ZSTD_outBuffer out = { .pos = 0 };
+		uint8_t *more;
+
+		if (*content_bytes == room) {
+			room = room * 2 + ZFILE_FRAME_BYTES;
+			more = realloc(*content, room);
+			if (more == NULL)
+				return "out of memory";
+			*content = more;
+		}
+		out.dst = *content + *content_bytes;
+		out.size = room - *content_bytes;
+		left = ZSTD_decompressStream(stream, &out, in);
+		*content_bytes += out.pos;
+		if (ZSTD_isError(left))
+			return ZSTD_getErrorName(left);
+		/* More frames may follow one that is over. */
+		if (left == 0 && in->pos < in->size)
+			left = 1;
+		else if (left != 0 && in->pos == in->size && out.pos < out.size)
+			return "the end of it is missing";
+	}
+	return NULL;
+}
+
+int
+zfile_unpack(const char *name, const uint8_t *bytes, size_t count,
+    uint8_t **content, size_t *content_bytes, struct tz_error *err)
+{
+	ZSTD_inBuffer in = { .src = bytes, .size = count };
+	ZSTD_DCtx *stream = ZSTD_createDCtx();
+	const char *text;
+
+	*content = NULL;
+	*content_bytes = 0;
+	if (stream == NULL)
+		return tz_error(err, TZ_EIO, "%s: out of memory", name);
+	text = zfile_stream(stream, &in, content, content_bytes);
+	ZSTD_freeDCtx(stream);
+	if (text == NULL)
+		return 0;
+	free(*content);
+	*content = NULL;
+	return tz_error(err, TZ_EFORMAT, "%s: zstd: %s", name, text);
+}

@@ -31,4 +31,8 @@ int zfile_finish(struct zfile_writer *writer, struct tz_error *err);
 int zfile_decompress(const char *name, const uint8_t *bytes, size_t count,
     uint8_t **content, size_t *content_bytes, struct tz_error *err);
 
+/* The same for any zstd file, of which nothing is demanded. */
+int zfile_unpack(const char *name, const uint8_t *bytes, size_t count,
+    uint8_t **content, size_t *content_bytes, struct tz_error *err);
+
 #endif

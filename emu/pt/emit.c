@@ -5,18 +5,20 @@
 #include "emu/pt/timing.h"
 
 enum packet_ip_bytes
-emit_ip_bytes(uint64_t ip, uint64_t last, bool valid)
+emit_ip_bytes(uint64_t ip, uint64_t last, bool valid, bool full8)
 {
 	/*
 	 * SDM vol. 3, 33.4.2.2 "Target IP (TIP) Packet", "IP compression".
 	 * Model choice, from captures: the shortest of 16-bit update, 32-bit
-	 * update and 48 sign-extended bits; update-48 is never used.
+	 * update and 48 sign-extended bits, or all 64 bits on processors that
+	 * do so; update-48 is never used.
 	 */
 	if (valid && ip >> 16 == last >> 16)
 		return PACKET_IP_UPDATE16;
 	if (valid && ip >> 32 == last >> 32)
 		return PACKET_IP_UPDATE32;
-	return tz_is_canonical(ip) ? PACKET_IP_SEXT48 : PACKET_IP_FULL;
+	return tz_is_canonical(ip) && !full8 ? PACKET_IP_SEXT48
+					     : PACKET_IP_FULL;
 }
 
 uint8_t
@@ -109,8 +111,10 @@ void
 emit_tip(struct pt_unit *unit, enum packet_ip_kind kind, uint64_t ip)
 {
 	struct flow *flow = &unit->flow;
-	struct packet packet = packet_ip(
-	    kind, emit_ip_bytes(ip, flow->last_ip, flow->last_ip_valid), ip);
+	struct packet packet = packet_ip(kind,
+	    emit_ip_bytes(ip, flow->last_ip, flow->last_ip_valid,
+		unit->profile->manner->ip_full == PACKET_IP_FULL),
+	    ip);
 
 	TZ_ASSERT(kind != PACKET_FUP);
 	TZ_ASSERT(unit->fast.tnt == EMIT_TNT_EMPTY);
@@ -132,16 +136,18 @@ emit_pgd_bare(struct pt_unit *unit)
 }
 
 static struct packet
-emit_make_fup(uint64_t ip)
+emit_make_fup(const struct pt_unit *unit, uint64_t ip)
 {
+	bool full8 = unit->profile->manner->ip_full == PACKET_IP_FULL;
+
 	/* Model choice, from captures: a FUP is never compressed. */
-	return packet_ip(PACKET_FUP, emit_ip_bytes(ip, 0, false), ip);
+	return packet_ip(PACKET_FUP, emit_ip_bytes(ip, 0, false, full8), ip);
 }
 
 void
 emit_fup(struct pt_unit *unit, uint64_t ip)
 {
-	struct packet packet = emit_make_fup(ip);
+	struct packet packet = emit_make_fup(unit, ip);
 
 	TZ_ASSERT(unit->fast.tnt == EMIT_TNT_EMPTY);
 	/*
@@ -209,7 +215,7 @@ emit_psb_status(struct pt_unit *unit, bool packet_en, uint64_t ip)
 		return;
 	}
 	TZ_ASSERT(unit->msrs.ctl & CTL_BRANCH_EN);
-	fup = emit_make_fup(ip);
+	fup = emit_make_fup(unit, ip);
 	fup = packet_join(&exec, &fup);
 	fup = packet_join(&tsx, &fup);
 	place_put(unit, &fup);
@@ -245,6 +251,8 @@ emit_psb(struct pt_unit *unit, bool packet_en, uint64_t ip)
 		emit_psb_status(unit, packet_en, ip);
 	if (context_en && (unit->msrs.ctl & CTL_OS) != 0)
 		place_put(unit, &pip);
+	if (context_en && unit->vmx.on)
+		emit_packet(unit, PACKET_VMCS, unit->vmx.vmcs);
 	timing_status(unit);
 	emit_packet(unit, PACKET_PSBEND, 0);
 }

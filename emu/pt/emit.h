@@ -12,8 +12,12 @@
 
 #define EMIT_TNT_EMPTY 1
 
-/* The IPBytes for IP where the last IP was LAST, which counts only if VALID. */
-enum packet_ip_bytes emit_ip_bytes(uint64_t ip, uint64_t last, bool valid);
+/*
+ * The IPBytes for IP where the last IP was LAST, which counts only if VALID.  FULL8
+ * says that the manner's .ip_full is 6.
+ */
+enum packet_ip_bytes emit_ip_bytes(
+    uint64_t ip, uint64_t last, bool valid, bool full8);
 
 /* What MODE.Exec says, under IA32_RTIT_CTL CTL, of a CPU that stands at AT. */
 uint8_t emit_exec(uint64_t ctl, const struct pt_context *at);

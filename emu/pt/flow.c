@@ -24,7 +24,7 @@ void
 flow_end(struct pt_unit *unit, bool due, uint64_t ip)
 {
 	unit_refresh(unit);
-	if (!due || !unit->gate.trigger_en)
+	if (!due || !unit->gate.trigger_en || place_psb_waits(unit))
 		return;
 	TZ_ASSERT(unit->place.psb_due);
 	unit->place.psb_due = false;
@@ -50,8 +50,7 @@ flow_stop(struct pt_unit *unit, bool lost)
 	unit->port.event(unit->port.arg, &event);
 }
 
-/* Takes over where the CPU stands after an event; true if the trace stops. */
-static bool
+bool
 flow_move(struct pt_unit *unit, const struct pt_context *at, bool moved)
 {
 	bool stop;
@@ -432,7 +431,7 @@ pt_unit_tnt_full(struct pt_unit *unit)
 void
 pt_unit_fast_tip(struct pt_unit *unit, uint64_t target)
 {
-	TZ_ASSERT(unit->fast.fast);
+	TZ_ASSERT(unit->fast.fast || unit->fast.within);
 	TZ_ASSERT(unit->gate.packet_en);
 	emit_tnt(unit);
 	emit_tip(unit, PACKET_TIP, target);

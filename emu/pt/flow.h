@@ -10,6 +10,8 @@
 #include "emu/pt/packet.h"
 #include "emu/pt/unit.h"
 
+struct pt_resume;
+
 /*
  * TraceEn went 0 -> 1 with output open: the packets of an enable whose next
  * instruction is at NLIP.  COUNT is STATUS.PacketByteCnt; CFE the event that
@@ -17,6 +19,12 @@
  */
 void flow_enable(struct pt_unit *unit, const struct pt_context *at,
     uint64_t nlip, uint64_t count, enum packet_cfe cfe);
+
+/* TraceEn went 0 -> 1 with output open: the packets of pt_unit_resume(). */
+void flow_resume(struct pt_unit *unit, const struct pt_resume *resume);
+
+/* Takes over where the CPU stands after an event; true if the trace stops. */
+bool flow_move(struct pt_unit *unit, const struct pt_context *at, bool moved);
 
 /* TraceEn is about to fall by the instruction at CLIP: packets and flush. */
 void flow_disable(struct pt_unit *unit, uint64_t clip);

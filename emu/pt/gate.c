@@ -48,6 +48,25 @@ gate_in_range(const struct gate_config *config, unsigned cfg, uint64_t ip)
 }
 
 bool
+gate_filter(const struct gate_config *config, uint64_t *a, uint64_t *b)
+{
+	bool found = false;
+
+	for (unsigned n = GATE_RANGES_MAX; n-- != 0;) {
+		unsigned cfg = CTL_ADDR_CFG(config->ctl, n);
+
+		if (cfg == GATE_CFG_STOP)
+			return false;
+		if (cfg != GATE_CFG_FILTER)
+			continue;
+		found = true;
+		*a = config->range_a[n];
+		*b = config->range_b[n];
+	}
+	return found;
+}
+
+bool
 gate_has_ranges(const struct gate_config *config)
 {
 	return (config->ctl & CTL_ADDR_CFGS) != 0;

@@ -39,6 +39,12 @@ bool gate_context_en(
 /* Is IP in a range that is configured for CFG (1: FilterEn, 2: TraceStop)? */
 bool gate_in_range(const struct gate_config *config, unsigned cfg, uint64_t ip);
 
+/*
+ * The first range that is configured for FilterEn.  False: there is none, or there
+ * is one for TraceStop beside it.
+ */
+bool gate_filter(const struct gate_config *config, uint64_t *a, uint64_t *b);
+
 /* Is any address range in use? */
 bool gate_has_ranges(const struct gate_config *config);
 

@@ -75,11 +75,19 @@ place_look(struct pt_unit *unit)
 		if (place->look - place->zero >= period_bytes) {
 			place->zero += period_bytes;
 			place->psb_due = true;
+			place->due_at = place->look;
 		}
 		place->look += PLACE_LOOK_BYTES;
 	}
 	topa_set_look(unit, place->look - place->bias);
 	TZ_ASSERT(place->look > place_position(unit));
+}
+
+bool
+place_psb_waits(const struct pt_unit *unit)
+{
+	return unit->place.psb_due &&
+	    place_position(unit) - unit->place.due_at < unit->place.hold_bytes;
 }
 
 void
@@ -95,6 +103,21 @@ place_begin(struct pt_unit *unit, uint64_t count)
 	place->look = PLACE_LOOK_BYTES;
 	place->close_word = false;
 	place->psb_due = false;
+	topa_set_look(unit, place->look - place->bias);
+}
+
+void
+place_resume(struct pt_unit *unit, uint64_t count, uint64_t since_look)
+{
+	struct place *place = &unit->place;
+
+	TZ_ASSERT(since_look < PLACE_LOOK_BYTES);
+	TZ_ASSERT(
+	    (unit->topa.offset_bytes - since_look) % PLACE_LINE_BYTES == 0);
+	place_begin(unit, count);
+	place->bias = since_look - unit->topa.written;
+	place->zero = since_look - count;
+	place->due_at = since_look;
 	topa_set_look(unit, place->look - place->bias);
 }
 

@@ -26,6 +26,15 @@ struct place_step place_next(
 /* Starts at the present output offset with PacketByteCnt COUNT. */
 void place_begin(struct pt_unit *unit, uint64_t count);
 
+/*
+ * Starts at the present output offset with PacketByteCnt COUNT, SINCE_LOOK bytes
+ * behind the last look at it.
+ */
+void place_resume(struct pt_unit *unit, uint64_t count, uint64_t since_look);
+
+/* Is a PSB due that is still held back (pt_unit_hold_psb)? */
+bool place_psb_waits(const struct pt_unit *unit);
+
 /* PacketByteCnt as of now. */
 uint64_t place_count(const struct pt_unit *unit);
 

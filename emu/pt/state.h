@@ -34,6 +34,8 @@ struct place {
 	uint64_t zero;   /* position at which PacketByteCnt was 0 */
 	bool close_word; /* the next small or wide packet starts a word */
 	bool psb_due;
+	uint64_t due_at;     /* position of the look that found it due */
+	uint32_t hold_bytes; /* behind it, in which a due PSB may wait */
 };
 
 /* topa.c: entries that are used instead of what memory holds. */
@@ -55,7 +57,7 @@ struct overflow {
 struct flow {
 	uint64_t last_ip;
 	uint64_t cr3;       /* after the last event */
-	bool non_root;      /* after the last event */
+	bool non_root;      /* after the last event: PIP.NR */
 	bool last_ip_valid; /* .last_ip may be compressed against */
 	bool exec_known;    /* a MODE.Exec was sent since PSB and enable */
 	uint8_t exec_sent;  /* payload of the last MODE.Exec */
@@ -72,6 +74,12 @@ struct timing {
 	uint32_t cbr;
 };
 
+/* vmx.c: what VMCS packets say. */
+struct vmx {
+	bool on;       /* in VMX operation */
+	uint64_t vmcs; /* payload: bits 51:12 of the address, all ones: none */
+};
+
 struct pt_unit {
 	struct pt_fast fast;     /* first: see pt_unit_fast() */
 	struct gate_config msrs; /* CTL, STATUS, CR3_MATCH, ADDRn_A and _B */
@@ -83,6 +91,7 @@ struct pt_unit {
 	struct overflow overflow;
 	struct timing timing;
 	struct topa_stale stale;
+	struct vmx vmx;
 
 	/* From here on: not part of a saved state. */
 	uint8_t *window; /* host memory of the region, or NULL */

@@ -174,6 +174,9 @@ steer_add_flow(struct steer_words *words, const struct pt_unit *unit)
 	steer_add(words, flow->last_ip_valid ? flow->last_ip : 0);
 	steer_add(words, flow->last_ip_valid);
 	steer_add(words, flow->cr3);
+	steer_add(words, flow->non_root);
+	steer_add(words, unit->vmx.on);
+	steer_add(words, unit->vmx.vmcs);
 	steer_add(words,
 	    flow->exec | (uint64_t)flow->tsx << 4 |
 		(uint64_t)flow->non_root << 5 |

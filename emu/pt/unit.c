@@ -4,6 +4,7 @@
 #include "emu/pt/emit.h"
 #include "emu/pt/flow.h"
 #include "emu/pt/place.h"
+#include "emu/pt/resume.h"
 #include "emu/pt/state.h"
 #include "emu/pt/topa.h"
 
@@ -63,8 +64,10 @@ unit_refresh(struct pt_unit *unit)
 	/* SDM vol. 3, 33.2.8.2, DisTNT: with no TNT no RET is compressed. */
 	fast->compress_ret = !(unit->msrs.ctl & (CTL_DIS_RETC | CTL_DIS_TNT));
 	fast->timed = gate->trigger_en && (unit->msrs.ctl & CTL_TIMING) != 0;
-	fast->fast = gate->packet_en && !ranged && !waits && !fast->timed &&
-	    !(unit->msrs.ctl & CTL_DIS_TNT);
+	waits |= fast->timed || (unit->msrs.ctl & CTL_DIS_TNT) != 0;
+	fast->fast = gate->packet_en && !ranged && !waits;
+	fast->within = gate->packet_en && ranged && !waits &&
+	    gate_filter(&unit->msrs, &fast->low, &fast->high);
 	fast->off = !gate->trigger_en ||
 	    (!gate->packet_en && !waits && !fast->timed &&
 		(!gate->context_en || !ranged));
@@ -129,13 +132,11 @@ unit_trace_off(struct pt_unit *unit)
 	TZ_ASSERT(!unit->gate.trigger_en);
 }
 
-void
-unit_trace_on(struct pt_unit *unit, const struct pt_context *at, uint64_t nlip,
-    enum packet_cfe cfe)
+/* TraceEn 0 -> 1, but for its packets: IA32_RTIT_CTL is the new one. */
+static void
+unit_open(struct pt_unit *unit)
 {
 	uint64_t ctl = unit->msrs.ctl;
-	uint64_t count = unit->msrs.status >> STATUS_COUNT_SHIFT &
-	    STATUS_COUNT_MASK;
 
 	TZ_ASSERT(ctl & CTL_TRACE_EN);
 	TZ_ASSERT(!unit->overflow.on);
@@ -160,6 +161,16 @@ unit_trace_on(struct pt_unit *unit, const struct pt_context *at, uint64_t nlip,
 	if (gate_trigger_en(&unit->msrs) &&
 	    (ctl & (CTL_TOPA | CTL_FABRIC_EN)) == CTL_TOPA)
 		topa_open(unit);
+}
+
+void
+unit_trace_on(struct pt_unit *unit, const struct pt_context *at, uint64_t nlip,
+    enum packet_cfe cfe)
+{
+	uint64_t count = unit->msrs.status >> STATUS_COUNT_SHIFT &
+	    STATUS_COUNT_MASK;
+
+	unit_open(unit);
 	flow_enable(unit, at, nlip, count, cfe);
 	unit_refresh(unit);
 	TZ_ASSERT(!unit->gate.packet_en || unit->gate.trigger_en);
@@ -292,6 +303,21 @@ pt_unit_wrmsr(struct pt_unit *unit, uint32_t index, uint64_t value,
 		unit_write_ctl(unit, value, at, nlip);
 	else
 		unit_store(unit, id, msr_merge(id, unit_read(unit, id), value));
+	return FAULT_NONE;
+}
+
+enum fault
+pt_unit_resume(
+    struct pt_unit *unit, uint64_t ctl, const struct pt_resume *resume)
+{
+	TZ_ASSERT(!(unit->msrs.ctl & CTL_TRACE_EN));
+	TZ_ASSERT(ctl & CTL_TRACE_EN);
+	if (!msr_accepts(unit->profile, MSR_CTL, unit->msrs.ctl, ctl))
+		return FAULT_GP;
+	unit->msrs.ctl = ctl;
+	unit_open(unit);
+	flow_resume(unit, resume);
+	unit_refresh(unit);
 	return FAULT_NONE;
 }
 

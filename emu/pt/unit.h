@@ -166,6 +166,13 @@ uint64_t pt_unit_mtc_due(const struct pt_unit *unit);
 
 /* The ratio of core clock to bus clock (100 MHz), 1..255, is now CBR. */
 void pt_unit_frequency(struct pt_unit *unit, uint32_t cbr);
+/*
+ * VMPTRLD has made the VMCS at VMCS_PA the current one: VMCS packet now, if
+ * ContextEn, and in every PSB+ from here on.  PT_VMCS_NONE: VMX operation without
+ * a current VMCS.  A unit that was never told is outside VMX operation.
+ */
+#define PT_VMCS_NONE UINT64_MAX
+void pt_unit_vmptrld(struct pt_unit *unit, uint64_t vmcs_pa);
 
 /* Tells the unit of a control transfer that has just happened. */
 void pt_unit_transfer(struct pt_unit *unit, const struct pt_transfer *transfer);
@@ -175,18 +182,22 @@ void pt_unit_transfer(struct pt_unit *unit, const struct pt_transfer *transfer);
  * first member of struct pt_unit.  While .fast is true, PacketEn is 1, no filter
  * range or TraceStop range is in use, and a transfer that changes neither CPL nor
  * CR3 nor mode may be reported with the inline functions below instead of
- * pt_unit_transfer; the packets are the same (a test compares both ways).
+ * pt_unit_transfer; the packets are the same (a test compares both ways).  While
+ * .within is true, a filter range is in use and the same holds for a transfer (or
+ * a branch not taken) that ends in [.low, .high].
  */
 #define PT_RETURN_STACK_ENTRIES 64
 
 struct pt_fast {
-	bool fast;  /* inline reporting allowed: PacketEn is 1 */
-	bool off;   /* PacketEn 0 whatever near branch comes */
-	bool timed; /* TriggerEn with TSC, MTC or CYC: neither of the above */
+	bool fast;   /* inline reporting allowed: PacketEn is 1 */
+	bool off;    /* PacketEn 0 whatever near branch comes */
+	bool within; /* as .fast, but only into [low, high] */
+	bool timed;  /* TriggerEn with TSC, MTC or CYC: none of the above */
 	bool compress_ret;  /* CTL.DisRETC = 0 */
 	uint32_t tnt;       /* stop bit, then the pending TNT bits; 1 = none */
 	uint32_t ret_top;   /* next free slot, modulo the entries */
 	uint32_t ret_count; /* valid entries */
+	uint64_t low, high; /* a filter range, both in it */
 	uint64_t ret_stack[PT_RETURN_STACK_ENTRIES];
 };
 

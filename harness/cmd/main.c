@@ -26,6 +26,8 @@ static const struct command commands[] = {
 	{ "verify", "compare what a bundle's traces say with what was executed",
 	    cmd_verify },
 	{ "decode", "print a trace's packets or instructions", cmd_decode },
+	{ "reencode", "make a captured trace again and compare the packets",
+	    cmd_reencode },
 	{ "explore", "run it under every schedule, find what fails",
 	    cmd_explore },
 	{ "faults", "cause every fault at every point", cmd_faults },

@@ -140,6 +140,10 @@ packet_text(char *text, const struct pt_packet *packet)
 		    (unsigned long long)packet->payload.pip.cr3,
 		    packet->payload.pip.nr ? ".NR" : "");
 		return;
+	case ppt_vmcs:
+		snprintf(text, PACKET_TEXT_BYTES, "VMCS(%llx)",
+		    (unsigned long long)packet->payload.vmcs.base);
+		return;
 	case ppt_cbr:
 		snprintf(text, PACKET_TEXT_BYTES, "CBR(%u)",
 		    packet->payload.cbr.ratio);

@@ -169,3 +169,10 @@ stroll_decode(struct stroll *stroll)
 	insns.stream_bytes = stroll->fake->stream_bytes;
 	return insns_check(&insns);
 }
+
+const uint8_t *
+stroll_code(size_t *bytes)
+{
+	*bytes = sizeof(code);
+	return code;
+}

@@ -47,4 +47,7 @@ void stroll_to_end(struct stroll *stroll);
  */
 size_t stroll_decode(struct stroll *stroll);
 
+/* The program, which lies from FAKE_CLIP on. */
+const uint8_t *stroll_code(size_t *bytes);
+
 #endif

@@ -1,0 +1,55 @@
+#include "emu/pt/resume.h"
+
+#include "emu/pt/emit.h"
+#include "emu/pt/flow.h"
+#include "emu/pt/place.h"
+#include "emu/pt/state.h"
+
+void
+flow_resume(struct pt_unit *unit, const struct pt_resume *resume)
+{
+	uint64_t ip = resume->at.ip;
+	bool stop;
+
+	TZ_ASSERT(unit->msrs.ctl & CTL_TRACE_EN);
+	TZ_ASSERT(resume->count <= STATUS_COUNT_MASK);
+	unit->fast.tnt = EMIT_TNT_EMPTY;
+	unit->flow.last_ip_valid = false;
+	unit->flow.exec_known = false;
+	place_resume(unit, resume->count, resume->since_look);
+	unit->place.psb_due = resume->due;
+	stop = flow_move(unit, &resume->at, true);
+	TZ_ASSERT(!stop);
+	if (!unit->gate.trigger_en)
+		return;
+	if (resume->overflow)
+		emit_packet(unit, PACKET_OVF, 0);
+	/* SDM vol. 3, 33.3.8 "Internal Buffer Overflow". */
+	if (resume->psb)
+		emit_psb(unit, unit->gate.packet_en && !resume->enable, ip);
+	else if (resume->overflow && unit->gate.packet_en)
+		emit_fup(unit, ip);
+	if (resume->enable && unit->gate.packet_en)
+		emit_tip(unit, PACKET_TIP_PGE, ip);
+}
+
+void
+pt_unit_hold_psb(struct pt_unit *unit, uint32_t bytes)
+{
+	unit->place.hold_bytes = bytes;
+}
+
+bool
+pt_unit_psb_due(const struct pt_unit *unit)
+{
+	return unit->place.psb_due;
+}
+
+void
+pt_unit_psb(struct pt_unit *unit, uint64_t ip)
+{
+	TZ_ASSERT(unit->gate.trigger_en);
+	unit->place.psb_due = false;
+	emit_psb(unit, unit->gate.packet_en, ip);
+	unit_refresh(unit);
+}

@@ -1,0 +1,51 @@
+/*
+ * A unit put into the middle of a trace that was going on without it: behind an
+ * overflow, or at a PSB+ from which on a trace is known.
+ */
+#ifndef TOPAZ_EMU_PT_RESUME_H
+#define TOPAZ_EMU_PT_RESUME_H
+
+#include "emu/pt/unit.h"
+
+/* Bytes of output between two looks at PacketByteCnt. */
+#define PT_LOOK_BYTES 960
+
+struct pt_resume {
+	struct pt_context at; /* .ip is the next instruction to be traced */
+	bool overflow; /* OVF is sent; a FUP after it if PacketEn and no PSB */
+	bool psb;      /* PSB+ is sent */
+	/* PSB+ is an enable's: it has no FUP, a TIP.PGE follows if PacketEn. */
+	bool enable;
+	bool due;       /* a PSB was due before */
+	uint32_t count; /* PacketByteCnt, 17 bits */
+	/*
+	 * Bytes since the last look, 0..PT_LOOK_BYTES - 1, congruent to the
+	 * output offset modulo 64.
+	 */
+	uint32_t since_look;
+};
+
+/*
+ * TraceEn 0 -> 1 by writing CTL, without the packets of an enable.  FAULT_GP with
+ * no state changed where WRMSR would refuse CTL.
+ */
+enum fault pt_unit_resume(
+    struct pt_unit *unit, uint64_t ctl, const struct pt_resume *resume);
+
+/*
+ * From when a processor's counter is over until its PSB comes some time goes by,
+ * which no rule gives.  A PSB that is due waits for pt_unit_psb(), until BYTES
+ * bytes are behind the look that found it due; 0, as at first: it does not wait.
+ */
+void pt_unit_hold_psb(struct pt_unit *unit, uint32_t bytes);
+
+/* Is a PSB due that was not sent yet? */
+bool pt_unit_psb_due(const struct pt_unit *unit);
+
+/*
+ * Sends the PSB+ that is due, or one beside the counter; the next instruction is
+ * at IP.  TriggerEn must be 1.
+ */
+void pt_unit_psb(struct pt_unit *unit, uint64_t ip);
+
+#endif

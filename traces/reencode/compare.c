@@ -1,0 +1,357 @@
+#include "traces/reencode/compare.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define COMPARE_TIMING \
+ (TZ_BIT(SCAN_TSC) | TZ_BIT(SCAN_TMA) | TZ_BIT(SCAN_MTC) | TZ_BIT(SCAN_CYC))
+
+/* Output that was compared is kept up to so many bytes. */
+#define COMPARE_KEEP_BYTES (UINT64_C(1) << 20)
+
+/* One of the two streams, read packet by packet. */
+struct compare_side {
+	struct scan scan;
+	struct scan_packet packet; /* that the item came from */
+	uint64_t left_out;
+	unsigned bits; /* outcomes of .packet that are still to come */
+	bool in_psb;   /* between PSB and PSBEND */
+	bool drop_fup; /* the next FUP belongs to what is left out */
+	uint64_t exec; /* payload of the last MODE.Exec */
+	bool exec_known;
+};
+
+/* What is compared. */
+struct compare_item {
+	enum scan_kind kind;
+	uint64_t value;
+};
+
+struct compare {
+	enum compare_form form;
+	const uint8_t *bytes;
+	uint64_t count;
+	uint64_t left_out;
+	uint64_t start;    /* of this stretch in the trace */
+	uint64_t at;       /* in the trace: equal up to here, byte for byte */
+	uint64_t boundary; /* a packet ends there, not after .at */
+	bool apart;        /* the bytes are not equal: packets are compared */
+	bool limited;      /* .count is where the trace was cut off */
+	struct compare_side theirs, ours;
+	uint8_t *own; /* output from .boundary on, while apart */
+	uint64_t own_count, own_room;
+	struct compare_difference difference;
+};
+
+struct compare *
+compare_create(enum compare_form form, const uint8_t *bytes, uint64_t count,
+    uint64_t left_out)
+{
+	struct compare *compare = calloc(1, sizeof(*compare));
+
+	if (compare == NULL)
+		return NULL;
+	compare->form = form;
+	compare->bytes = bytes;
+	compare->count = count;
+	compare->left_out = form == COMPARE_BYTES ? 0 : left_out;
+	return compare;
+}
+
+void
+compare_destroy(struct compare *compare)
+{
+	if (compare == NULL)
+		return;
+	free(compare->own);
+	free(compare);
+}
+
+void
+compare_start(struct compare *compare, uint64_t offset)
+{
+	TZ_ASSERT(offset <= compare->count);
+	compare->start = offset;
+	compare->at = offset;
+	compare->boundary = offset;
+	compare->apart = false;
+	compare->own_count = 0;
+}
+
+const struct compare_difference *
+compare_difference(const struct compare *compare)
+{
+	return &compare->difference;
+}
+
+uint64_t
+compare_offset(const struct compare *compare)
+{
+	return compare->apart ? compare->theirs.scan.offset : compare->at;
+}
+
+/* Does the canonical form know PACKET?  Keeps what it must remember. */
+static bool
+compare_is_canonical(
+    struct compare_side *side, const struct scan_packet *packet)
+{
+	bool same;
+
+	switch ((int)packet->kind) {
+	case SCAN_PSB:
+		side->in_psb = true;
+		return false;
+	case SCAN_PSBEND:
+		side->in_psb = false;
+		return false;
+	case SCAN_OVF:
+		side->in_psb = false;
+		return true;
+	case SCAN_EXEC:
+		same = side->exec_known && side->exec == packet->value;
+		side->exec = packet->value;
+		side->exec_known = true;
+		return !same && !side->in_psb;
+	case SCAN_CBR:
+		return false;
+	default:
+		return !side->in_psb;
+	}
+}
+
+/* Is the packet that SIDE has just read one to be compared? */
+static bool
+compare_counts(struct compare_side *side, enum compare_form form)
+{
+	const struct scan_packet *packet = &side->packet;
+	uint64_t bit = TZ_BIT(packet->kind);
+	uint64_t left_out = side->left_out;
+
+	if (form == COMPARE_BYTES)
+		return true;
+	if (packet->kind == SCAN_PAD)
+		return false;
+	if (form == COMPARE_CANONICAL)
+		left_out |= COMPARE_TIMING;
+	if (side->drop_fup && packet->kind == SCAN_FUP) {
+		side->drop_fup = false;
+		return false;
+	}
+	if (left_out & bit) {
+		side->drop_fup = packet->with_ip ||
+		    (packet->kind == SCAN_TSX && !side->in_psb);
+		return false;
+	}
+	return form != COMPARE_CANONICAL || compare_is_canonical(side, packet);
+}
+
+/* The next item.  False: there is none, or the bytes end within it. */
+static bool
+compare_next(struct compare_side *side, enum compare_form form,
+    struct compare_item *item)
+{
+	if (side->bits == 0) {
+		do {
+			if (!scan_next(&side->scan, &side->packet))
+				return false;
+		} while (!compare_counts(side, form));
+	}
+	item->kind = side->packet.kind;
+	item->value = side->packet.value;
+	if (form != COMPARE_CANONICAL || item->kind != SCAN_TNT)
+		return true;
+	if (side->bits == 0)
+		side->bits = side->packet.bits;
+	side->bits--;
+	item->value = side->packet.value >> side->bits & 1;
+	return true;
+}
+
+/* Are the two packets that were read the same? */
+static bool
+compare_same(const struct compare *compare, const struct compare_item *theirs,
+    const struct compare_item *ours)
+{
+	const struct scan_packet *a = &compare->theirs.packet;
+	const struct scan_packet *b = &compare->ours.packet;
+
+	if (theirs->kind != ours->kind)
+		return false;
+	if (compare->form == COMPARE_CANONICAL)
+		return theirs->value == ours->value && a->with_ip == b->with_ip;
+	if (compare->form == COMPARE_BYTES &&
+	    a->offset - compare->boundary != b->offset)
+		return false;
+	return a->bytes == b->bytes &&
+	    memcmp(compare->bytes + a->offset, compare->own + b->offset,
+		a->bytes) == 0;
+}
+
+/* Is PACKET, which SIDE has just read, or what follows its PADs a PSB? */
+static bool
+compare_is_psb(const struct compare_side *side)
+{
+	struct scan scan = side->scan;
+	struct scan_packet packet = side->packet;
+
+	while (packet.kind == SCAN_PAD && scan_next(&scan, &packet))
+		continue;
+	return packet.kind == SCAN_PSB;
+}
+
+/* The packets that were read last are the first that differ. */
+static void
+compare_differ(struct compare *compare, bool ours)
+{
+	struct compare_difference *difference = &compare->difference;
+	const struct scan_packet *packet = &compare->ours.packet;
+
+	difference->found = true;
+	difference->offset = compare->theirs.packet.offset;
+	difference->theirs_psb = compare_is_psb(&compare->theirs);
+	if (!ours)
+		return;
+	difference->ours_psb = compare_is_psb(&compare->ours);
+	difference->pad = (compare->theirs.packet.kind == SCAN_PAD) !=
+	    (packet->kind == SCAN_PAD);
+	difference->ours_bytes = packet->bytes;
+	difference->ours_offset = compare->boundary + packet->offset;
+	memcpy(difference->ours, compare->own + packet->offset, packet->bytes);
+}
+
+void
+compare_limit(struct compare *compare, uint64_t end)
+{
+	TZ_ASSERT(end <= compare->count);
+	compare->count = end;
+	compare->theirs.scan.count = end;
+	compare->limited = true;
+}
+
+/* Compares as many packets as the unit's output has. */
+static void
+compare_packets(struct compare *compare)
+{
+	struct compare_item theirs, ours;
+
+	while (!compare->difference.found) {
+		/* What is cut off now comes with the next bytes. */
+		if (!compare_next(&compare->ours, compare->form, &ours)) {
+			TZ_ASSERT(compare->ours.packet.kind == SCAN_CUT);
+			return;
+		}
+		if (!compare_next(&compare->theirs, compare->form, &theirs)) {
+			if (compare->limited)
+				return;
+			compare_differ(compare, true);
+		} else if (!compare_same(compare, &theirs, &ours)) {
+			compare_differ(compare, true);
+		}
+	}
+}
+
+/* Forgets output that was compared. */
+static void
+compare_trim(struct compare *compare)
+{
+	uint64_t done = compare->ours.scan.offset;
+
+	if (done < COMPARE_KEEP_BYTES)
+		return;
+	compare->own_count -= done;
+	memmove(compare->own, compare->own + done, (size_t)compare->own_count);
+	compare->boundary += done;
+	compare->ours.scan.offset = 0;
+	compare->ours.scan.count = compare->own_count;
+}
+
+static bool
+compare_append(struct compare *compare, const uint8_t *bytes, uint64_t count)
+{
+	if (compare->own_room - compare->own_count < count) {
+		uint64_t room = (compare->own_count + count) * 2 + 4096;
+		uint8_t *more = realloc(compare->own, (size_t)room);
+
+		if (more == NULL)
+			return false;
+		compare->own = more;
+		compare->own_room = room;
+	}
+	if (count != 0)
+		memcpy(compare->own + compare->own_count, bytes, (size_t)count);
+	compare->own_count += count;
+	compare->ours.scan.bytes = compare->own;
+	compare->ours.scan.count = compare->own_count;
+	return true;
+}
+
+/* The bytes are no longer equal: packets are, up to the boundary. */
+static bool
+compare_part(struct compare *compare)
+{
+	struct compare_side *theirs = &compare->theirs;
+	struct compare_item item;
+
+	/* What both sides know there, from the beginning of this stretch. */
+	*theirs = (struct compare_side){ .left_out = compare->left_out };
+	scan_begin(
+	    &theirs->scan, compare->bytes, compare->boundary, compare->start);
+	while (compare_next(theirs, COMPARE_CANONICAL, &item))
+		theirs->bits = 0;
+	theirs->drop_fup = false;
+	compare->ours = *theirs;
+	theirs->scan.offset = compare->boundary;
+	theirs->scan.count = compare->count;
+	compare->ours.scan.offset = 0;
+	compare->ours.left_out = 0;
+	compare->own_count = 0;
+	compare->apart = true;
+	return compare_append(compare, compare->bytes + compare->boundary,
+	    compare->at - compare->boundary);
+}
+
+bool
+compare_feed(
+    struct compare *compare, const uint8_t *bytes, uint64_t count, bool whole)
+{
+	if (compare->difference.found)
+		return true;
+	if (!compare->apart) {
+		if (compare->limited && count > compare->count - compare->at)
+			count = compare->count - compare->at;
+		if (compare->count - compare->at >= count &&
+		    memcmp(compare->bytes + compare->at, bytes,
+			(size_t)count) == 0) {
+			compare->at += count;
+			if (whole)
+				compare->boundary = compare->at;
+			return true;
+		}
+		if (!compare_part(compare))
+			return false;
+	}
+	if (!compare_append(compare, bytes, count))
+		return false;
+	compare_packets(compare);
+	compare_trim(compare);
+	return true;
+}
+
+bool
+compare_stop(struct compare *compare, uint64_t end)
+{
+	struct compare_item item;
+
+	if (compare->difference.found)
+		return true;
+	if (!compare->apart && compare->at >= end)
+		return true;
+	if (!compare->apart && !compare_part(compare))
+		return false;
+	compare_packets(compare);
+	compare->theirs.scan.count = end;
+	if (!compare->difference.found &&
+	    compare_next(&compare->theirs, compare->form, &item))
+		compare_differ(compare, false);
+	return true;
+}

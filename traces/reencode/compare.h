@@ -1,0 +1,72 @@
+/*
+ * Two packet streams side by side: the trace, which is in memory, and the unit's
+ * output, which comes in pieces.  Bytes that are equal need no look at packets;
+ * from the first byte that is not on, packets are compared in the form asked for.
+ */
+#ifndef TOPAZ_TRACES_REENCODE_COMPARE_H
+#define TOPAZ_TRACES_REENCODE_COMPARE_H
+
+#include "traces/reencode/scan.h"
+
+enum compare_form {
+	/*
+	 * Branch outcomes one by one, IPs expanded, MODE.Exec where it changes;
+	 * without PAD, timing packets, CBR and PSB+.
+	 */
+	COMPARE_CANONICAL,
+	COMPARE_STRICT, /* all packets but PAD, byte for byte */
+	COMPARE_BYTES,  /* everything, at the same offset */
+};
+
+#define COMPARE_PACKET_BYTES 16
+
+/* The first packet that differs. */
+struct compare_difference {
+	bool found;
+	uint64_t offset; /* in the trace, where it differs */
+	/* The unit's packet; .ours_bytes 0: it sends none. */
+	uint8_t ours[COMPARE_PACKET_BYTES];
+	uint64_t ours_bytes;
+	uint64_t ours_offset; /* as if equal up to there */
+	/* A PSB is what differs, or what comes after PADs that do. */
+	bool theirs_psb, ours_psb;
+	bool pad; /* one of the two packets is a PAD */
+};
+
+struct compare;
+
+/*
+ * LEFT_OUT: bit n set: packets of kind n (enum scan_kind) are in the trace but not
+ * what the unit was asked for; ignored in every form but bytes.  NULL: out of
+ * memory.
+ */
+struct compare *compare_create(enum compare_form form, const uint8_t *bytes,
+    uint64_t count, uint64_t left_out);
+void compare_destroy(struct compare *compare);
+
+/* The unit's output goes on where the trace is at OFFSET. */
+void compare_start(struct compare *compare, uint64_t offset);
+
+/*
+ * COUNT bytes more of output; WHOLE: they end where a packet ends.  False: out of
+ * memory.
+ */
+bool compare_feed(
+    struct compare *compare, const uint8_t *bytes, uint64_t count, bool whole);
+
+/* The trace was cut off at END: output behind it cannot be compared. */
+void compare_limit(struct compare *compare, uint64_t end);
+
+/*
+ * The output of this stretch is over: so must be the trace up to END.  False: out
+ * of memory.
+ */
+bool compare_stop(struct compare *compare, uint64_t end);
+
+/* Where in the trace the output has come to, as far as it is equal. */
+uint64_t compare_offset(const struct compare *compare);
+
+const struct compare_difference *compare_difference(
+    const struct compare *compare);
+
+#endif

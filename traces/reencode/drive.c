@@ -1,0 +1,476 @@
+#include "traces/reencode/drive.h"
+
+#include "traces/grow.h"
+#include "traces/reencode/drive_work.h"
+
+/* Blocks between two looks at the unit's output. */
+#define DRIVE_BATCH 256
+
+void
+drive_result_free(struct drive_result *result)
+{
+	free(result->gaps);
+	result->gaps = NULL;
+	result->gap_count = 0;
+}
+
+/* The flow contradicts itself or the image at IP. */
+static void
+drive_wrong(struct drive *drive, const char *text, uint64_t ip)
+{
+	if (drive->result->wrong == NULL) {
+		drive->result->wrong = text;
+		drive->result->wrong_ip = ip;
+		drive->result->wrong_offset = compare_offset(
+		    drive->config.compare);
+	}
+	drive->ended = true;
+}
+
+static void
+drive_take(struct drive *drive)
+{
+	drive->untaken = 0;
+	if (!feed_take(drive->feed))
+		drive->failed = true;
+	if (compare_difference(drive->config.compare)->found)
+		drive->ended = true;
+}
+
+void
+drive_report(struct drive *drive, enum pt_transfer_kind kind, uint64_t from,
+    const struct pt_context *after)
+{
+	struct pt_transfer transfer = { .kind = kind,
+		.taken = kind == PT_TRANSFER_COND,
+		.cr3_written = drive->cr3_written,
+		.ip_from = from,
+		.nlip = drive->last.nlip,
+		.after = *after };
+
+	drive->cr3_written = false;
+	pt_unit_transfer(drive->feed->unit, &transfer);
+	drive->at = *after;
+}
+
+/* What the last instruction of a block is to the unit. */
+static enum pt_transfer_kind
+drive_kind(enum walk_kind kind)
+{
+	static const enum pt_transfer_kind kinds[] = {
+		[WALK_PLAIN] = PT_TRANSFER_FAR,
+		[WALK_COND] = PT_TRANSFER_COND,
+		[WALK_JUMP] = PT_TRANSFER_JMP_DIRECT,
+		[WALK_CALL] = PT_TRANSFER_CALL_DIRECT,
+		[WALK_JUMP_INDIRECT] = PT_TRANSFER_JMP_INDIRECT,
+		[WALK_CALL_INDIRECT] = PT_TRANSFER_CALL_INDIRECT,
+		[WALK_RET] = PT_TRANSFER_RET,
+		[WALK_FAR] = PT_TRANSFER_FAR,
+		[WALK_MOV_CR3] = PT_TRANSFER_MOV_CR3,
+	};
+
+	TZ_ASSERT(kind < TZ_ARRAY_LEN(kinds));
+	return kinds[kind];
+}
+
+/* Reports the last block's last instruction, which led to IP. */
+static void
+drive_slow(struct drive *drive, uint64_t ip, bool taken)
+{
+	struct pt_transfer transfer = { .kind = drive_kind(
+					    (enum walk_kind)drive->last.kind),
+		.taken = taken,
+		.cr3_written = drive->cr3_written,
+		.nlip = drive->last.nlip };
+
+	if (drive->last.kind == WALK_FAR)
+		edge_move(&drive->at, ip);
+	drive->at.ip = ip;
+	transfer.after = drive->at;
+	drive->cr3_written = false;
+	pt_unit_transfer(drive->feed->unit, &transfer);
+}
+
+/* The same where the unit lets it be done inline. */
+static void
+drive_fast(struct drive *drive, uint64_t ip, bool taken)
+{
+	struct pt_unit *unit = drive->feed->unit;
+
+	drive->at.ip = ip;
+	switch ((enum walk_kind)drive->last.kind) {
+	case WALK_COND:
+		pt_unit_fast_cond(unit, taken);
+		return;
+	case WALK_CALL:
+		if (drive->last.target != drive->last.nlip)
+			pt_unit_fast_call(unit, drive->last.nlip);
+		return;
+	case WALK_CALL_INDIRECT:
+		pt_unit_fast_call(unit, drive->last.nlip);
+		pt_unit_fast_tip(unit, ip);
+		return;
+	case WALK_JUMP_INDIRECT:
+		pt_unit_fast_tip(unit, ip);
+		return;
+	case WALK_RET:
+		pt_unit_fast_ret(unit, ip);
+		return;
+	case WALK_PLAIN:
+	case WALK_JUMP:
+	case WALK_FAR:
+	case WALK_MOV_CR3:
+		return;
+	}
+}
+
+/* May a near transfer to IP be reported inline? */
+static bool
+drive_is_fast(const struct pt_fast *fast, uint64_t ip)
+{
+	return fast->fast ||
+	    (fast->within && ip >= fast->low && ip <= fast->high);
+}
+
+/* The last block's last instruction led to IP: may it, and what was it? */
+static void
+drive_resolve(struct drive *drive, uint64_t ip)
+{
+	const struct walk_block *last = &drive->last;
+	bool taken = true, may = true;
+
+	if (!drive->has_last) {
+		if (drive->at.ip != ip)
+			drive_wrong(drive,
+			    "the flow goes on where it did not stand", ip);
+		return;
+	}
+	drive->has_last = false;
+	switch ((enum walk_kind)last->kind) {
+	case WALK_COND:
+		taken = ip == last->target;
+		may = taken || ip == last->nlip;
+		break;
+	case WALK_JUMP:
+	case WALK_CALL:
+		may = ip == last->target;
+		break;
+	case WALK_PLAIN:
+	case WALK_MOV_CR3:
+		/* A string instruction may be interrupted: it begins anew. */
+		may = ip == last->nlip || ip == last->end_ip;
+		break;
+	case WALK_JUMP_INDIRECT:
+	case WALK_CALL_INDIRECT:
+	case WALK_RET:
+	case WALK_FAR:
+		break;
+	}
+	if (!may) {
+		drive_wrong(
+		    drive, "the instruction before does not lead there", ip);
+		return;
+	}
+	drive->at.ip = ip;
+	if (last->kind == WALK_PLAIN || last->kind == WALK_MOV_CR3)
+		return;
+	if (last->kind != WALK_FAR && !drive->cr3_written &&
+	    drive_is_fast(pt_unit_fast(drive->feed->unit), ip))
+		drive_fast(drive, ip, taken);
+	else
+		drive_slow(drive, ip, taken);
+}
+
+/* Direct calls inside BLOCK: only their return addresses matter. */
+static void
+drive_calls(struct drive *drive, const struct walk_block *block)
+{
+	struct pt_unit *unit = drive->feed->unit;
+
+	if (!pt_unit_fast(unit)->compress_ret)
+		return;
+	for (unsigned n = 0; n < block->calls; n++)
+		pt_unit_fast_call(
+		    unit, walk_call(drive->config.walk, block->call + n));
+}
+
+static void
+drive_block(struct drive *drive, const struct recover_item *item)
+{
+	const struct walk_block wanted = { .ip = item->ip,
+		.end_ip = item->end_ip,
+		.count = item->insns,
+		.bits = item->bits };
+	const struct walk_block *block;
+	const char *text = NULL;
+	uint64_t at = 0;
+
+	drive_resolve(drive, item->ip);
+	block = walk_block(drive->config.walk, &wanted, &text, &at);
+	if (block == NULL) {
+		drive_wrong(drive, text, at);
+		return;
+	}
+	if (block->calls != 0)
+		drive_calls(drive, block);
+	drive->last = *block;
+	drive->has_last = true;
+	drive->result->blocks++;
+	drive->result->insns += block->count;
+	if (++drive->untaken == DRIVE_BATCH)
+		drive_take(drive);
+}
+
+/* The trace is left; where to is known unless the TIP.PGD has no IP. */
+static void
+drive_leave(struct drive *drive, const struct recover_item *item)
+{
+	bool async = item->kind == RECOVER_ASYNC_DISABLED;
+	enum pt_transfer_kind kind = PT_TRANSFER_INTERRUPT;
+	struct pt_context after;
+	struct scan_packet pgd;
+	uint64_t from = 0;
+
+	if (async) {
+		from = item->ip;
+		drive_resolve(drive, item->ip);
+	} else if (drive->has_last) {
+		kind = drive_kind((enum walk_kind)drive->last.kind);
+	} else {
+		kind = PT_TRANSFER_FAR;
+	}
+	after = drive->at;
+	if (!item->no_ip) {
+		edge_move(&after, item->to);
+	} else if (kind == PT_TRANSFER_COND &&
+	    drive->feed->filter.config != 0) {
+		after.ip = drive->last.target;
+	} else {
+		after = feed_out_of_context(drive->feed, &after);
+	}
+	if (kind == PT_TRANSFER_COND && !drive->result->jcc_ip_known) {
+		drive->result->jcc_ip_known = true;
+		drive->result->jcc_ip = !item->no_ip;
+		drive->feed->profile.pgd_jcc_ip = !item->no_ip;
+	}
+	drive_report(drive, kind, from, &after);
+	drive->has_last = false;
+	drive->traced = false;
+	if (edge_guide(drive, SCAN_PGD, &pgd))
+		edge_interlude(drive);
+	drive_take(drive);
+}
+
+static void
+drive_branch(struct drive *drive, const struct recover_item *item)
+{
+	struct pt_context after;
+
+	drive_resolve(drive, item->ip);
+	after = drive->at;
+	edge_move(&after, item->to);
+	drive_report(drive, PT_TRANSFER_INTERRUPT, item->ip, &after);
+}
+
+/* CR3 changes: by MOV CR3, or by the transfer that is reported next. */
+static void
+drive_paging(struct drive *drive, const struct recover_item *item)
+{
+	struct pt_context after;
+
+	if (!drive->traced)
+		return;
+	if (item->kind == RECOVER_ASYNC_PAGING)
+		drive_resolve(drive, item->ip);
+	drive->at.cr3 = item->value;
+	drive->at.non_root = item->flag;
+	drive->cr3_written = true;
+	if (drive->has_last && (drive->last.kind == WALK_MOV_CR3)) {
+		after = drive->at;
+		after.ip = drive->last.nlip;
+		drive_report(drive, PT_TRANSFER_MOV_CR3, 0, &after);
+		drive->has_last = false;
+	}
+}
+
+/*
+ * A PSB+ in the trace: the unit's own counter must say the same, but when after it
+ * the PSB comes is up to the processor.  Where PSB+ is not compared it always is.
+ */
+static void
+drive_psb(struct drive *drive, uint64_t ip)
+{
+	if (!drive->traced)
+		return;
+	drive_resolve(drive, ip);
+	if (pt_unit_psb_due(drive->feed->unit) || drive->config.free_psbs)
+		pt_unit_psb(drive->feed->unit, ip);
+}
+
+static void
+drive_gap(struct drive *drive, const struct recover_item *item)
+{
+	struct drive_result *result = drive->result;
+
+	drive_take(drive);
+	drive->has_last = false;
+	drive->running = false;
+	if (!GROW(result->gaps, result->gap_room, result->gap_count + 1)) {
+		drive->failed = true;
+		return;
+	}
+	result->gaps[result->gap_count++] = (struct drive_gap){
+		.from = compare_offset(drive->config.compare),
+		.to = drive->config.count,
+		.at = item->offset,
+		.text = item->text,
+		.unmapped = item->flag,
+	};
+}
+
+void
+drive_last(struct drive *drive, uint64_t end)
+{
+	const struct walk_block *last = &drive->last;
+	uint64_t at = compare_offset(drive->config.compare);
+	struct scan scan = drive->guide;
+	struct scan_packet packet, found = { .kind = SCAN_PAD };
+	unsigned pending;
+
+	while (scan_next(&scan, &packet) && packet.offset < end)
+		if (packet.offset >= at &&
+		    (packet.kind == SCAN_TIP || packet.kind == SCAN_TNT))
+			found = packet;
+	if (!drive->has_last)
+		return;
+	if (found.kind == SCAN_TIP && last->kind != WALK_COND &&
+	    last->kind != WALK_PLAIN) {
+		drive_resolve(drive, found.value);
+	} else if (found.kind == SCAN_TNT &&
+	    (last->kind == WALK_COND || last->kind == WALK_RET)) {
+		/* One outcome more than the unit still holds is this one's. */
+		pending = 31u -
+		    (unsigned)__builtin_clz(
+			pt_unit_fast(drive->feed->unit)->tnt);
+		if (last->kind == WALK_COND && found.bits == pending + 1)
+			drive_resolve(drive,
+			    (found.value & 1) != 0 ? last->target : last->nlip);
+	}
+}
+
+/* How the trace ends: by a flush, or cut off while the unit goes on. */
+static void
+drive_finish(struct drive *drive)
+{
+	struct drive_result *result = drive->result;
+	const uint8_t *bytes = drive->config.bytes;
+	uint64_t end = drive->config.count, at;
+
+	if (!drive->running)
+		return;
+	drive_take(drive);
+	if (drive->ended || drive->failed)
+		return;
+	if (drive->has_last && drive->last.kind == WALK_PLAIN)
+		drive->at.ip = drive->last.nlip;
+	drive_last(drive, drive->config.count);
+	drive_take(drive);
+	if (drive->ended || drive->failed)
+		return;
+	at = compare_offset(drive->config.compare);
+	while (end > at && bytes[end - 1] == 0)
+		end--;
+	/* A unit that stands outside its ranges only flushes. */
+	feed_disable(drive->feed, &drive->at);
+	if (end == at && !drive->traced) {
+		uint64_t flush = at + (16 - (at + drive->phase) % 16) % 16;
+
+		end = flush < drive->config.count ? flush : drive->config.count;
+		compare_limit(drive->config.compare, end);
+		(void)feed_take(drive->feed);
+	} else if (end != at) {
+		compare_limit(drive->config.compare, end);
+		(void)feed_take(drive->feed);
+	}
+	if (!compare_stop(drive->config.compare, end))
+		drive->failed = true;
+	result->tail = drive->config.count - end;
+}
+
+static void
+drive_item(struct drive *drive, const struct recover_item *item)
+{
+	switch (item->kind) {
+	case RECOVER_BLOCK:
+		drive_block(drive, item);
+		return;
+	case RECOVER_SYNC:
+		edge_sync(drive, item->offset);
+		return;
+	case RECOVER_PSB:
+		drive_psb(drive, item->ip);
+		return;
+	case RECOVER_ENABLED:
+		if (!drive->traced || drive->at.ip != item->ip)
+			drive_wrong(drive,
+			    "the trace goes on where no TIP.PGE says",
+			    item->ip);
+		return;
+	case RECOVER_DISABLED:
+	case RECOVER_ASYNC_DISABLED:
+		drive_leave(drive, item);
+		return;
+	case RECOVER_ASYNC_BRANCH:
+		drive_branch(drive, item);
+		return;
+	case RECOVER_PAGING:
+	case RECOVER_ASYNC_PAGING:
+		drive_paging(drive, item);
+		return;
+	case RECOVER_OVERFLOW:
+		edge_overflow(drive);
+		return;
+	case RECOVER_MODE:
+		edge_mode(&drive->at,
+		    item->bits == 64       ? 1
+			: item->bits == 32 ? 2
+					   : 0);
+		return;
+	case RECOVER_VMCS:
+		if (drive->traced)
+			pt_unit_vmptrld(drive->feed->unit, item->value);
+		return;
+	case RECOVER_CBR:
+		return;
+	case RECOVER_OTHER:
+		drive->result->other_events++;
+		return;
+	case RECOVER_ERROR:
+		drive_gap(drive, item);
+		return;
+	case RECOVER_END:
+		drive_finish(drive);
+		drive->ended = true;
+		return;
+	}
+}
+
+int
+drive_run(const struct drive_config *config, struct drive_result *result,
+    struct tz_error *err)
+{
+	struct drive drive = { .config = *config,
+		.result = result,
+		.feed = config->feed,
+		.phase = config->phase };
+	struct recover_item item;
+
+	*result = (struct drive_result){ 0 };
+	while (!drive.ended && !drive.failed) {
+		recover_next(config->recover, &item);
+		drive_item(&drive, &item);
+	}
+	if (drive.failed)
+		return tz_error(err, TZ_EIO, "reencode: out of memory");
+	return 0;
+}

@@ -1,0 +1,70 @@
+/*
+ * From a recovered flow to the unit: every block, branch, asynchronous event,
+ * filter edge and paging event is reported to it in its order.
+ */
+#ifndef TOPAZ_TRACES_REENCODE_DRIVE_H
+#define TOPAZ_TRACES_REENCODE_DRIVE_H
+
+#include "traces/reencode/feed.h"
+#include "traces/reencode/recover.h"
+#include "traces/reencode/walk.h"
+
+/* What stands between two parts of the trace that were driven. */
+struct drive_gap {
+	uint64_t from, to; /* offsets in the trace */
+	uint64_t at;       /* where libipt stopped */
+	const char *text;  /* why, static */
+	bool unmapped;     /* no image has the memory */
+};
+
+struct drive_result {
+	uint64_t insns, blocks;
+	uint64_t covered; /* bytes of the trace */
+	uint64_t overflows, toggles;
+	uint64_t syncs;        /* stretches that began at a PSB */
+	uint64_t other_events; /* that the unit was not told of */
+	uint64_t tail;         /* bytes of 0 at the end, taken as unwritten */
+	bool jcc_ip_known, jcc_ip; /* TIP.PGD at a Jcc has an IP */
+	struct infer_count first;  /* the counter where the trace begins */
+	size_t gap_count, gap_room;
+	struct drive_gap *gaps;
+	/* Zydis or the flow itself contradicts libipt. */
+	const char *wrong;
+	uint64_t wrong_ip, wrong_offset;
+};
+
+/*
+ * PacketByteCnt where a stretch begins at a PSB: the packets behind it leave some
+ * freedom, which later ones may end.
+ */
+struct drive_choice {
+	bool made;
+	uint32_t low, high; /* what may be */
+	uint32_t count;     /* what is tried */
+};
+#define DRIVE_CHOICES 64
+
+struct drive_config {
+	const uint8_t *bytes;
+	uint64_t count;
+	const struct facts *facts;
+	const struct decode_filter *filter;
+	uint64_t psb_period_bytes;
+	uint32_t phase; /* output offset minus trace offset; 64: not known */
+	bool free_psbs; /* PSBs stand where the trace has them */
+	struct recover *recover;
+	struct walk *walk;
+	struct feed *feed;
+	struct compare *compare;
+	struct drive_choice *choices; /* DRIVE_CHOICES, one a sync */
+};
+
+/*
+ * Drives the unit through the trace, up to its end or the first difference.
+ * -TZ_EIO: no memory.
+ */
+int drive_run(const struct drive_config *config, struct drive_result *result,
+    struct tz_error *err);
+void drive_result_free(struct drive_result *result);
+
+#endif

@@ -1,0 +1,68 @@
+/*
+ * What drive.c and edge.c share and nobody else sees.
+ */
+#ifndef TOPAZ_TRACES_REENCODE_DRIVE_WORK_H
+#define TOPAZ_TRACES_REENCODE_DRIVE_WORK_H
+
+#include "traces/reencode/drive.h"
+
+struct drive {
+	struct drive_config config;
+	struct drive_result *result;
+	struct feed *feed;
+	struct pt_context at;   /* after the last event */
+	struct walk_block last; /* whose last instruction is not reported yet */
+	bool has_last;
+	bool running;      /* a stretch has begun */
+	bool traced;       /* PacketEn, as the trace has it */
+	bool cr3_written;  /* by the event that comes next */
+	bool failed;       /* out of memory */
+	bool ended;        /* nothing more can be driven */
+	struct scan guide; /* packets up to the last event that needed them */
+	uint32_t phase;    /* 64: not known */
+	uint64_t look_base; /* trace offset + phase of some look at the counter */
+	unsigned untaken;   /* blocks since output was last compared */
+};
+
+/* What a PSB+ says; .offset is that of its first packet. */
+struct psb_plus {
+	uint64_t offset;
+	bool context; /* it has what is only sent with ContextEn 1 */
+	bool has_fup, has_pip, has_vmcs, has_exec;
+	uint64_t ip, cr3, vmcs;
+	bool non_root;
+	uint64_t exec;
+};
+
+/* Reads on behind the PSB at PACKET, up to its PSBEND or what cuts it off. */
+void edge_read_psb(
+    struct scan *scan, const struct scan_packet *psb, struct psb_plus *plus);
+
+/* Leads the guide past the next packet of KIND; false: there is none. */
+bool edge_guide(
+    struct drive *drive, enum scan_kind kind, struct scan_packet *packet);
+
+/*
+ * The last block's last instruction, where nothing that was executed after it is
+ * known: what the trace says of it before END.
+ */
+void drive_last(struct drive *drive, uint64_t end);
+
+/* A new stretch at the PSB at OFFSET. */
+void edge_sync(struct drive *drive, uint64_t offset);
+
+/* A new stretch behind the OVF that the guide comes to next. */
+void edge_overflow(struct drive *drive);
+
+/* What happens after a TIP.PGD, up to the next TIP.PGE, OVF or the end. */
+void edge_interlude(struct drive *drive);
+
+/* CS and the ring of an address, as far as an address tells. */
+void edge_move(struct pt_context *at, uint64_t ip);
+void edge_mode(struct pt_context *at, uint64_t exec);
+
+/* Reports a transfer of KIND that has led to AFTER. */
+void drive_report(struct drive *drive, enum pt_transfer_kind kind,
+    uint64_t from, const struct pt_context *after);
+
+#endif

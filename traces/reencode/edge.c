@@ -1,0 +1,452 @@
+/*
+ * Where tracing begins, ends and is interrupted: read from the packets, since
+ * no flow says what happens there.
+ */
+#include "traces/reencode/drive_work.h"
+
+#define EDGE_LOOK_BYTES PT_LOOK_BYTES
+
+void
+edge_move(struct pt_context *at, uint64_t ip)
+{
+	at->ip = ip;
+	at->cpl = ip >> 63 != 0 ? 0 : 3;
+	at->enclave = false;
+}
+
+void
+edge_mode(struct pt_context *at, uint64_t exec)
+{
+	at->cs_l = (exec & 1) != 0;
+	at->cs_d = (exec & 2) != 0;
+}
+
+/* SDM vol. 3, 33.4.2.7: CR3[51:5] above NR. */
+static uint64_t
+edge_cr3(uint64_t pip)
+{
+	return pip >> 1 << 5;
+}
+
+void
+edge_read_psb(
+    struct scan *scan, const struct scan_packet *psb, struct psb_plus *plus)
+{
+	struct scan_packet packet;
+	struct scan before = *scan;
+
+	*plus = (struct psb_plus){ .offset = psb->offset };
+	while (scan_next(scan, &packet)) {
+		switch ((int)packet.kind) {
+		case SCAN_PSBEND:
+			return;
+		case SCAN_FUP:
+			plus->has_fup = true;
+			plus->ip = packet.value;
+			break;
+		case SCAN_EXEC:
+			plus->has_exec = true;
+			plus->exec = packet.value;
+			break;
+		case SCAN_TSX:
+			plus->context = true;
+			break;
+		case SCAN_PIP:
+			plus->context = true;
+			plus->has_pip = true;
+			plus->cr3 = edge_cr3(packet.value);
+			plus->non_root = (packet.value & 1) != 0;
+			break;
+		case SCAN_VMCS:
+			plus->context = true;
+			plus->has_vmcs = true;
+			plus->vmcs = packet.value == (TZ_BIT(40) - 1)
+			    ? PT_VMCS_NONE
+			    : packet.value << 12;
+			break;
+		case SCAN_OVF:
+			*scan = before;
+			return;
+		default:
+			break;
+		}
+		before = *scan;
+	}
+}
+
+bool
+edge_guide(struct drive *drive, enum scan_kind kind, struct scan_packet *packet)
+{
+	while (scan_next(&drive->guide, packet))
+		if (packet->kind == kind)
+			return true;
+	return false;
+}
+
+/* Takes over what PLUS says of the processor. */
+static void
+edge_take_state(
+    struct drive *drive, const struct psb_plus *plus, struct feed_state *state)
+{
+	if (plus->has_exec)
+		edge_mode(&drive->at, plus->exec);
+	if (plus->has_pip) {
+		drive->at.cr3 = plus->cr3;
+		drive->at.non_root = plus->non_root;
+	}
+	state->in_vmx = plus->has_vmcs;
+	state->vmcs = plus->vmcs;
+}
+
+/* The mode and the address that the next TIP.PGE gives; false: none comes. */
+static bool
+edge_peek_pge(const struct drive *drive, struct pt_context *at)
+{
+	struct scan scan = drive->guide;
+	struct scan_packet packet;
+
+	while (scan_next(&scan, &packet)) {
+		switch ((int)packet.kind) {
+		case SCAN_EXEC:
+			edge_mode(at, packet.value);
+			break;
+		case SCAN_PGE:
+			edge_move(at, packet.value);
+			return true;
+		case SCAN_OVF:
+		case SCAN_TIP:
+		case SCAN_TNT:
+		case SCAN_PGD:
+		case SCAN_PSB:
+			return false;
+		default:
+			break;
+		}
+	}
+	return false;
+}
+
+/*
+ * Where the CPU stands behind PLUS, which has no FUP: in no range, or out of
+ * context; where it has context but there is no range, at the next TIP.PGE.
+ * Returns whether it is traced from here on.
+ */
+static bool
+edge_stand(
+    struct drive *drive, const struct psb_plus *plus, struct pt_context *at)
+{
+	bool ranges = drive->feed->filter.config != 0;
+
+	if (!plus->context) {
+		*at = feed_out_of_context(drive->feed, at);
+		return false;
+	}
+	if (!ranges)
+		return edge_peek_pge(drive, at);
+	at->ip = feed_outside(drive->feed);
+	at->enclave = false;
+	return false;
+}
+
+/* The index of the PSB at OFFSET. */
+static size_t
+edge_psb_index(const struct facts *facts, uint64_t offset)
+{
+	size_t low = 0, high = facts->psb_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (facts->psb[middle] < offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void
+edge_resume(struct drive *drive, uint64_t offset, struct pt_resume *resume,
+    const struct feed_state *state)
+{
+	resume->at = drive->at;
+	drive->feed->phase = drive->phase;
+	drive->has_last = false;
+	drive->running = true;
+	drive->cr3_written = false;
+	if (!feed_resume(drive->feed, offset, resume, state))
+		drive->failed = true;
+}
+
+/* The gap that was open ends here. */
+static void
+edge_close_gap(struct drive *drive, uint64_t offset)
+{
+	struct drive_result *result = drive->result;
+
+	if (result->gap_count != 0 && !drive->running)
+		result->gaps[result->gap_count - 1].to = offset;
+}
+
+/* The count to be tried at this sync. */
+static uint32_t
+edge_choose(struct drive *drive, const struct infer_count *count)
+{
+	uint64_t index = drive->result->syncs++;
+	struct drive_choice *choice;
+
+	if (index >= DRIVE_CHOICES)
+		return count->count;
+	choice = &drive->config.choices[index];
+	if (!choice->made)
+		*choice = (struct drive_choice){ .made = true,
+			.low = count->count,
+			.high = count->count_max,
+			.count = count->count };
+	return choice->count;
+}
+
+void
+edge_sync(struct drive *drive, uint64_t offset)
+{
+	const struct facts *facts = drive->config.facts;
+	size_t index = edge_psb_index(facts, offset);
+	struct feed_state state = { .in_vmx = false };
+	struct pt_resume resume = { .psb = true };
+	struct scan_packet psb;
+	struct infer_count count;
+	struct psb_plus plus;
+
+	edge_close_gap(drive, offset);
+	scan_begin(
+	    &drive->guide, drive->config.bytes, drive->config.count, offset);
+	if (!scan_next(&drive->guide, &psb) || psb.kind != SCAN_PSB)
+		return;
+	edge_read_psb(&drive->guide, &psb, &plus);
+	drive->at.cs_l = true;
+	drive->at.cs_d = false;
+	edge_take_state(drive, &plus, &state);
+	count = infer_count(facts, index, drive->config.psb_period_bytes,
+	    drive->phase, !plus.has_fup);
+	if (drive->result->syncs == 0)
+		drive->result->first = count;
+	drive->phase = count.phase;
+	resume.count = edge_choose(drive, &count);
+	resume.since_look = count.since_look;
+	drive->look_base = offset + count.phase - count.since_look;
+	drive->traced = true;
+	if (plus.has_fup)
+		edge_move(&drive->at, plus.ip);
+	else
+		drive->traced = edge_stand(drive, &plus, &drive->at);
+	resume.enable = !plus.has_fup;
+	edge_resume(drive, offset, &resume, &state);
+	if (!plus.has_fup)
+		edge_interlude(drive);
+}
+
+void
+edge_overflow(struct drive *drive)
+{
+	struct pt_resume resume = { .overflow = true };
+	struct feed_state state = { .in_vmx = false };
+	struct psb_plus plus = { .context = true };
+	struct scan_packet ovf, packet;
+	uint64_t offset, before;
+	struct scan scan, after;
+
+	if (!feed_take(drive->feed))
+		drive->failed = true;
+	scan = drive->guide;
+	if (!edge_guide(drive, SCAN_OVF, &ovf))
+		return;
+	after = drive->guide;
+	drive->guide = scan;
+	drive_last(drive, ovf.offset);
+	drive->guide = after;
+	if (!feed_take(drive->feed))
+		drive->failed = true;
+	drive->result->overflows++;
+	offset = ovf.offset;
+	before = drive->feed->offset;
+	/* PADs that only fill the word are the unit's own. */
+	if (before <= offset && offset - before < 8)
+		offset = before;
+	if (!compare_stop(drive->config.compare, offset))
+		drive->failed = true;
+	scan = drive->guide;
+	drive->traced = false;
+	while (scan_next(&scan, &packet)) {
+		if (packet.kind == SCAN_FUP) {
+			drive->guide = scan;
+			drive->traced = true;
+			edge_move(&drive->at, packet.value);
+			break;
+		}
+		if (packet.kind == SCAN_PSB) {
+			drive->guide = scan;
+			edge_read_psb(&drive->guide, &packet, &plus);
+			edge_take_state(drive, &plus, &state);
+			resume.psb = true;
+			drive->traced = plus.has_fup;
+			if (plus.has_fup)
+				edge_move(&drive->at, plus.ip);
+			break;
+		}
+		if (packet.kind != SCAN_PAD && packet.kind != SCAN_CYC &&
+		    packet.kind != SCAN_MTC && packet.kind != SCAN_TSC &&
+		    packet.kind != SCAN_TMA && packet.kind != SCAN_CBR)
+			break;
+	}
+	if (!drive->traced)
+		(void)edge_stand(drive, &plus, &drive->at);
+	/* The counter stands still while packets are lost. */
+	resume.count = (feed_count(drive->feed) +
+			   (offset > before ? (uint32_t)(offset - before)
+					    : 0)) &
+	    0x1ffff;
+	/* Unless the PSB behind the OVF is the one that was due. */
+	resume.due = !resume.psb && pt_unit_psb_due(drive->feed->unit);
+	resume.since_look = (uint32_t)((offset + drive->phase -
+					   drive->look_base) %
+	    EDGE_LOOK_BYTES);
+	edge_resume(drive, offset, &resume, &state);
+	if (!drive->traced)
+		edge_interlude(drive);
+}
+
+/* TraceEn fell and rose again: its first packet is at OFFSET. */
+static void
+edge_toggle(struct drive *drive, uint64_t offset, const struct psb_plus *plus)
+{
+	struct feed_state state = { .in_vmx = false };
+	bool restart = plus != NULL;
+	struct pt_context at;
+
+	drive->result->toggles++;
+	if (restart) {
+		edge_take_state(drive, plus, &state);
+		at = drive->at;
+		drive->traced = edge_stand(drive, plus, &at);
+	} else {
+		at = feed_out_of_context(drive->feed, &drive->at);
+	}
+	drive->at = at;
+	if (!feed_toggle(drive->feed, offset, restart ? &state : NULL, &at))
+		drive->failed = true;
+	drive->look_base = offset + drive->phase - (offset + drive->phase) % 64;
+}
+
+/* Does a TIP.PGE that is new in a trace come next: full, with MODE.Exec? */
+static bool
+edge_comes_anew(const struct drive *drive)
+{
+	struct scan scan = drive->guide;
+	struct scan_packet packet;
+
+	while (scan_next(&scan, &packet)) {
+		if (packet.kind == SCAN_EXEC)
+			return true;
+		if (packet.kind == SCAN_PGE)
+			return packet.bits == 3 || packet.bits == 6;
+		if (packet.kind == SCAN_PSB || packet.kind == SCAN_OVF)
+			return true;
+	}
+	return true;
+}
+
+static void
+edge_psb(struct drive *drive, const struct scan_packet *psb)
+{
+	struct psb_plus plus;
+
+	bool due = pt_unit_psb_due(drive->feed->unit);
+
+	edge_read_psb(&drive->guide, psb, &plus);
+	/* Context that nothing but an enable gives back. */
+	if (due && !(drive->at.enclave && plus.context))
+		pt_unit_psb(drive->feed->unit, drive->at.ip);
+	else
+		edge_toggle(drive, psb->offset, &plus);
+}
+
+static void
+edge_pip(struct drive *drive, uint64_t pip)
+{
+	struct pt_context after = drive->at;
+
+	after.cr3 = edge_cr3(pip);
+	after.non_root = (pip & 1) != 0;
+	if (after.enclave || drive->feed->filter.config != 0)
+		after.ip = feed_outside(drive->feed);
+	after.enclave = false;
+	drive->cr3_written = true;
+	drive_report(drive, PT_TRANSFER_MOV_CR3, 0, &after);
+}
+
+static void
+edge_enter(struct drive *drive, uint64_t ip)
+{
+	struct pt_context after = drive->at;
+
+	edge_move(&after, ip);
+	/* An enable that is traced at once has sent the packet already. */
+	if (drive->traced)
+		drive->at = after;
+	else
+		drive_report(drive, PT_TRANSFER_FAR, 0, &after);
+	drive->traced = true;
+}
+
+void
+edge_interlude(struct drive *drive)
+{
+	uint64_t tsc =
+	    UINT64_MAX; /* offset of one that an enable begins with */
+	struct scan_packet packet;
+
+	for (;;) {
+		struct scan before = drive->guide;
+
+		if (!scan_next(&drive->guide, &packet))
+			return;
+		switch ((int)packet.kind) {
+		case SCAN_PGE:
+			edge_enter(drive, packet.value);
+			return;
+		case SCAN_PSB:
+			edge_psb(drive, &packet);
+			break;
+		case SCAN_CBR:
+			if (tsc != UINT64_MAX || edge_comes_anew(drive))
+				edge_toggle(drive,
+				    tsc != UINT64_MAX ? tsc : packet.offset,
+				    NULL);
+			tsc = UINT64_MAX;
+			break;
+		case SCAN_TSC:
+			tsc = packet.offset;
+			break;
+		case SCAN_PIP:
+			edge_pip(drive, packet.value);
+			break;
+		case SCAN_VMCS:
+			pt_unit_vmptrld(drive->feed->unit,
+			    packet.value == (TZ_BIT(40) - 1)
+				? PT_VMCS_NONE
+				: packet.value << 12);
+			break;
+		case SCAN_EXEC:
+			edge_mode(&drive->at, packet.value);
+			break;
+		case SCAN_OVF:
+		case SCAN_TIP:
+		case SCAN_TNT:
+		case SCAN_PGD:
+			drive->guide = before;
+			return;
+		default:
+			break;
+		}
+	}
+}

@@ -1,0 +1,263 @@
+#include "traces/reencode/feed.h"
+
+#include <stdlib.h>
+
+/* SDM vol. 3, 33.2.8 "Intel Processor Trace Model Specific Registers". */
+#define FEED_MSR_OUTPUT_BASE 0x560
+#define FEED_MSR_MASK_PTRS   0x561
+#define FEED_MSR_CTL         0x570
+#define FEED_MSR_STATUS      0x571
+#define FEED_MSR_ADDR0_A     0x580
+#define FEED_CTL_TRACE_EN    TZ_BIT(0)
+#define FEED_CTL_OS          TZ_BIT(2)
+#define FEED_CTL_USER        TZ_BIT(3)
+/* A PSB stands in the line that begins where the counter was looked at. */
+#define FEED_HOLD_BYTES 64
+#define FEED_COUNT_MASK UINT64_C(0x1ffff)
+
+/* One region of 1 MiB (entry size 8), and an END entry back to the table. */
+#define FEED_TABLE      UINT64_C(0x1000)
+#define FEED_RING       UINT64_C(0x100000)
+#define FEED_RING_BYTES UINT64_C(0x100000)
+#define FEED_ENTRY_SIZE UINT64_C(0x200)
+#define FEED_ENTRY_END  UINT64_C(1)
+
+static uint8_t *
+feed_window(void *arg, struct gpa pa, uint64_t bytes)
+{
+	struct feed *feed = arg;
+
+	if (pa.u < FEED_RING || pa.u - FEED_RING > FEED_RING_BYTES ||
+	    bytes > FEED_RING_BYTES - (pa.u - FEED_RING))
+		return NULL;
+	return feed->ring + (pa.u - FEED_RING);
+}
+
+static bool
+feed_read64(void *arg, struct gpa pa, uint64_t *value)
+{
+	(void)arg;
+	*value = pa.u == FEED_TABLE ? FEED_RING | FEED_ENTRY_SIZE
+				    : FEED_TABLE | FEED_ENTRY_END;
+	return pa.u == FEED_TABLE || pa.u == FEED_TABLE + 8;
+}
+
+static void
+feed_raise_pmi(void *arg)
+{
+	(void)arg;
+}
+
+/* The frequency is an input: the unit's CBR is the one that the trace has. */
+static void
+feed_event(void *arg, const struct pt_event *event)
+{
+	struct feed *feed = arg;
+
+	if (event->kind != PT_EVENT_PSB)
+		return;
+	feed->profile.cbr = facts_cbr(
+	    feed->facts, feed->zero + event->offset_bytes);
+}
+
+static uint64_t
+feed_position(const struct feed *feed)
+{
+	return pt_unit_position(feed->unit).offset_bytes;
+}
+
+static bool
+feed_wrmsr(struct feed *feed, uint32_t index, uint64_t value)
+{
+	struct pt_context at = { .cs_l = true };
+
+	return pt_unit_wrmsr(feed->unit, index, value, &at, 0) == FAULT_NONE;
+}
+
+/* Sets the output to where the trace's byte OFFSET lies in the ring. */
+static bool
+feed_seek(struct feed *feed, uint64_t offset)
+{
+	uint64_t position = (offset + feed->phase) % 64;
+
+	feed->taken = position;
+	feed->offset = offset;
+	return feed_wrmsr(feed, FEED_MSR_OUTPUT_BASE, FEED_TABLE) &&
+	    feed_wrmsr(feed, FEED_MSR_MASK_PTRS, position << 32);
+}
+
+/* A unit with everything set but CTL. */
+static bool
+feed_open(struct feed *feed, uint64_t offset)
+{
+	const struct pt_port port = { .arg = feed,
+		.window = feed_window,
+		.read64 = feed_read64,
+		.raise_pmi = feed_raise_pmi,
+		.event = feed_event };
+	bool good;
+
+	if (feed->unit != NULL)
+		pt_unit_destroy(feed->unit);
+	feed->unit = pt_unit_create(&feed->profile, &port);
+	if (feed->unit == NULL)
+		return false;
+	pt_unit_hold_psb(feed->unit, FEED_HOLD_BYTES);
+	feed->zero = offset;
+	feed->profile.cbr = facts_cbr(feed->facts, offset);
+	good = feed_seek(feed, offset);
+	for (uint32_t n = 0; n < TZ_ARRAY_LEN(feed->filter.a); n++) {
+		if ((feed->filter.config >> (4 * n) & 0xf) == 0)
+			continue;
+		good = good &&
+		    feed_wrmsr(
+			feed, FEED_MSR_ADDR0_A + 2 * n, feed->filter.a[n]) &&
+		    feed_wrmsr(
+			feed, FEED_MSR_ADDR0_A + 2 * n + 1, feed->filter.b[n]);
+	}
+	return good;
+}
+
+int
+feed_create(struct feed *feed, const struct profile *profile,
+    const struct decode_filter *filter, uint64_t ctl, const struct facts *facts,
+    struct compare *compare, struct tz_error *err)
+{
+	*feed = (struct feed){ .profile = *profile,
+		.filter = *filter,
+		.facts = facts,
+		.compare = compare,
+		.ctl = ctl | FEED_CTL_TRACE_EN | filter->config << 32 };
+	feed->ring = calloc(1, FEED_RING_BYTES);
+	if (feed->ring == NULL)
+		return tz_error(err, TZ_EIO, "ring: out of memory");
+	if (feed_open(feed, 0) && feed_wrmsr(feed, FEED_MSR_CTL, feed->ctl))
+		return 0;
+	feed_destroy(feed);
+	return tz_error(err, TZ_EUSAGE,
+	    "profile %s: it refuses IA32_RTIT_CTL %#llx or a range",
+	    profile->name, (unsigned long long)feed->ctl);
+}
+
+void
+feed_destroy(struct feed *feed)
+{
+	if (feed->unit != NULL)
+		pt_unit_destroy(feed->unit);
+	feed->unit = NULL;
+	free(feed->ring);
+	feed->ring = NULL;
+}
+
+bool
+feed_resume(struct feed *feed, uint64_t offset, const struct pt_resume *resume,
+    const struct feed_state *state)
+{
+	compare_start(feed->compare, offset);
+	if (!feed_open(feed, offset))
+		return false;
+	if (state->in_vmx)
+		pt_unit_vmptrld(feed->unit, state->vmcs);
+	TZ_ASSERT(pt_unit_resume(feed->unit, feed->ctl, resume) == FAULT_NONE);
+	return feed_take(feed);
+}
+
+void
+feed_disable(struct feed *feed, const struct pt_context *at)
+{
+	(void)pt_unit_wrmsr(
+	    feed->unit, FEED_MSR_CTL, feed->ctl & ~FEED_CTL_TRACE_EN, at, 0);
+}
+
+bool
+feed_toggle(struct feed *feed, uint64_t offset, const struct feed_state *state,
+    const struct pt_context *at)
+{
+	static const uint8_t pads[64];
+	uint64_t status = 0;
+
+	feed_disable(feed, at);
+	if (!feed_take(feed))
+		return false;
+	/* Where the next enable begins is an input. */
+	while (feed->offset < offset) {
+		uint64_t left = offset - feed->offset;
+
+		if (left > sizeof(pads))
+			left = sizeof(pads);
+		if (!compare_feed(feed->compare, pads, left, true))
+			return false;
+		feed->offset += left;
+		feed->zero += left;
+	}
+	(void)pt_unit_rdmsr(feed->unit, FEED_MSR_STATUS, &status);
+	if (state != NULL && state->in_vmx)
+		pt_unit_vmptrld(feed->unit, state->vmcs);
+	if (state != NULL)
+		status = 0;
+	else if ((status >> 32 & FEED_COUNT_MASK) == 0)
+		status |= UINT64_C(1) << 32;
+	feed->profile.cbr = facts_cbr(feed->facts, offset);
+	return feed_seek(feed, feed->offset) &&
+	    feed_wrmsr(feed, FEED_MSR_STATUS, status) &&
+	    pt_unit_wrmsr(feed->unit, FEED_MSR_CTL, feed->ctl, at, at->ip) ==
+	    FAULT_NONE &&
+	    feed_take(feed);
+}
+
+bool
+feed_take(struct feed *feed)
+{
+	uint64_t position = feed_position(feed);
+	bool good = true;
+
+	if (position < feed->taken) {
+		good = compare_feed(feed->compare, feed->ring + feed->taken,
+		    FEED_RING_BYTES - feed->taken, false);
+		feed->offset += FEED_RING_BYTES - feed->taken;
+		feed->taken = 0;
+	}
+	good = good &&
+	    compare_feed(feed->compare, feed->ring + feed->taken,
+		position - feed->taken, true);
+	feed->offset += position - feed->taken;
+	feed->taken = position;
+	return good;
+}
+
+uint32_t
+feed_count(const struct feed *feed)
+{
+	uint64_t status = 0;
+
+	(void)pt_unit_rdmsr(feed->unit, FEED_MSR_STATUS, &status);
+	return (uint32_t)(status >> 32 & FEED_COUNT_MASK);
+}
+
+uint64_t
+feed_outside(const struct feed *feed)
+{
+	uint64_t ip = 0;
+
+	for (unsigned tried = 0; tried < TZ_ARRAY_LEN(feed->filter.a); tried++)
+		for (unsigned n = 0; n < TZ_ARRAY_LEN(feed->filter.a); n++) {
+			if ((feed->filter.config >> (4 * n) & 0xf) != 0 &&
+			    ip >= feed->filter.a[n] && ip <= feed->filter.b[n])
+				ip = feed->filter.b[n] + 1;
+		}
+	return ip;
+}
+
+struct pt_context
+feed_out_of_context(const struct feed *feed, const struct pt_context *at)
+{
+	struct pt_context out = *at;
+
+	if (!(feed->ctl & FEED_CTL_OS))
+		out.cpl = 0;
+	else if (!(feed->ctl & FEED_CTL_USER))
+		out.cpl = 3;
+	else
+		out.enclave = true;
+	return out;
+}

@@ -1,0 +1,70 @@
+/*
+ * The PT unit that a recovered flow is fed to, with the machine around it: a ring
+ * of memory as its output, whose bytes go to the comparison as they come.
+ */
+#ifndef TOPAZ_TRACES_REENCODE_FEED_H
+#define TOPAZ_TRACES_REENCODE_FEED_H
+
+#include "emu/profile/profile.h"
+#include "emu/pt/resume.h"
+#include "traces/decode.h"
+#include "traces/reencode/compare.h"
+#include "traces/reencode/infer.h"
+
+struct feed {
+	struct pt_unit *unit; /* of this stretch */
+	struct profile profile;
+	struct decode_filter filter;
+	const struct facts *facts;
+	struct compare *compare;
+	uint64_t ctl;    /* with TraceEn */
+	uint32_t phase;  /* output offset minus trace offset, modulo 64 */
+	uint64_t offset; /* in the trace, of the unit's next byte */
+	uint64_t taken;  /* ring position up to which output was compared */
+	uint64_t zero; /* trace offset that the unit's byte count 0 stands for */
+	uint8_t *ring;
+};
+
+/* VMX operation, as VMCS packets tell of it. */
+struct feed_state {
+	bool in_vmx;
+	uint64_t vmcs; /* or PT_VMCS_NONE */
+};
+
+/* -TZ_EIO: no memory; -TZ_EUSAGE: the profile refuses CTL or a range. */
+int feed_create(struct feed *feed, const struct profile *profile,
+    const struct decode_filter *filter, uint64_t ctl, const struct facts *facts,
+    struct compare *compare, struct tz_error *err);
+void feed_destroy(struct feed *feed);
+
+/*
+ * A new stretch: the unit begins in the middle of a trace, at OFFSET.  False: out
+ * of memory.
+ */
+bool feed_resume(struct feed *feed, uint64_t offset,
+    const struct pt_resume *resume, const struct feed_state *state);
+
+/*
+ * TraceEn 1 -> 0, then 0 -> 1 with the output at trace offset OFFSET and the next
+ * instruction at AT.  With STATE, which is taken over, PacketByteCnt becomes 0.
+ */
+bool feed_toggle(struct feed *feed, uint64_t offset,
+    const struct feed_state *state, const struct pt_context *at);
+
+/* TraceEn 1 -> 0 at AT. */
+void feed_disable(struct feed *feed, const struct pt_context *at);
+
+/* Hands what the unit has sent to the comparison.  False: out of memory. */
+bool feed_take(struct feed *feed);
+
+/* PacketByteCnt now. */
+uint32_t feed_count(const struct feed *feed);
+
+/* An address that no range holds; with CTX on any, where there are no ranges. */
+uint64_t feed_outside(const struct feed *feed);
+
+/* AT, but out of context: ContextEn is 0. */
+struct pt_context feed_out_of_context(
+    const struct feed *feed, const struct pt_context *at);
+
+#endif

@@ -1,0 +1,290 @@
+#include "traces/reencode/infer.h"
+
+#include "traces/grow.h"
+
+#include <stdlib.h>
+
+/* As emu/pt/msr.h has them; SDM vol. 3, 33.2.8.2 "IA32_RTIT_CTL MSR". */
+#define INFER_CYC_EN      TZ_BIT(1)
+#define INFER_OS          TZ_BIT(2)
+#define INFER_USER        TZ_BIT(3)
+#define INFER_PWR_EVT_EN  TZ_BIT(4)
+#define INFER_FUP_ON_PTW  TZ_BIT(5)
+#define INFER_TOPA        TZ_BIT(8)
+#define INFER_MTC_EN      TZ_BIT(9)
+#define INFER_TSC_EN      TZ_BIT(10)
+#define INFER_DIS_RETC    TZ_BIT(11)
+#define INFER_PTW_EN      TZ_BIT(12)
+#define INFER_BRANCH_EN   TZ_BIT(13)
+#define INFER_EVENT_EN    TZ_BIT(31)
+#define INFER_PERIOD_MIN  UINT64_C(2048)
+#define INFER_PSB_FREQ(n) ((uint64_t)(n) << 24)
+#define INFER_PSB_FREQS   16
+#define INFER_LINE_BYTES  64
+#define INFER_LOOK_BYTES  960
+/* A PSB comes this late behind the look at the counter, at most. */
+#define INFER_LATE_BYTES 64
+/* The CBR of an enable or a PSB+ comes within so many bytes of its start. */
+#define INFER_CBR_BYTES 96
+
+void
+facts_free(struct facts *facts)
+{
+	free(facts->psb);
+	free(facts->psb_end);
+	free(facts->cbr);
+	*facts = (struct facts){ 0 };
+}
+
+static void
+facts_ip(struct facts *facts, const struct scan_packet *packet)
+{
+	bool kernel = packet->value >> 63 != 0;
+
+	facts->ips_full += packet->bits == 6;
+	facts->ips_sext48 += packet->bits == 3;
+	if (!packet->with_ip)
+		return;
+	facts->pgd_ips += packet->kind == SCAN_PGD;
+	facts->kernel = facts->kernel || kernel;
+	facts->user = facts->user || !kernel;
+}
+
+static bool
+facts_psb(struct facts *facts, uint64_t offset)
+{
+	if (facts->psb_count != 0) {
+		uint64_t gap = offset - facts->psb[facts->psb_count - 1];
+
+		facts->gap_max = gap > facts->gap_max ? gap : facts->gap_max;
+	}
+	if (!GROW(facts->psb, facts->psb_room, facts->psb_count + 1) ||
+	    !GROW(facts->psb_end, facts->psb_end_room, facts->psb_count + 1))
+		return false;
+	facts->in_psb = true;
+	facts->psb_end[facts->psb_count] = UINT64_MAX;
+	facts->psb[facts->psb_count++] = offset;
+	return true;
+}
+
+/* From OFFSET on the counter goes on in another way. */
+static void
+facts_end(struct facts *facts, uint64_t offset)
+{
+	uint64_t *end = &facts->psb_end[facts->psb_count - 1];
+
+	if (*end > offset)
+		*end = offset;
+}
+
+static bool
+facts_packet(struct facts *facts, const struct scan_packet *packet)
+{
+	uint8_t ratio = (uint8_t)packet->value;
+
+	facts->packets[packet->kind]++;
+	switch ((int)packet->kind) {
+	case SCAN_TIP:
+	case SCAN_PGE:
+	case SCAN_PGD:
+	case SCAN_FUP:
+		facts_ip(facts, packet);
+		return true;
+	case SCAN_TNT:
+		facts->long_tnts += packet->bytes > 1;
+		return true;
+	case SCAN_PSB:
+		return facts_psb(facts, packet->offset);
+	case SCAN_PSBEND:
+		facts->in_psb = false;
+		return true;
+	case SCAN_OVF:
+		facts->in_psb = false;
+		facts_end(facts, packet->offset);
+		return true;
+	case SCAN_CBR:
+		if (!facts->in_psb)
+			facts_end(facts, packet->offset);
+		if (facts->cbr_count != 0 &&
+		    facts->cbr[facts->cbr_count - 1].ratio == ratio)
+			return true;
+		if (!GROW(facts->cbr, facts->cbr_room, facts->cbr_count + 1))
+			return false;
+		facts->cbr[facts->cbr_count++] = (struct facts_cbr){
+			.offset = packet->offset, .ratio = ratio
+		};
+		return true;
+	default:
+		return true;
+	}
+}
+
+bool
+facts_read(struct facts *facts, const uint8_t *bytes, uint64_t count)
+{
+	struct scan_packet packet;
+	struct scan scan;
+
+	*facts = (struct facts){ 0 };
+	facts->first_psb = scan_find_psb(bytes, count, 0);
+	scan_begin(&scan, bytes, count, facts->first_psb);
+	for (;;) {
+		while (scan_next(&scan, &packet))
+			if (!facts_packet(facts, &packet))
+				return false;
+		if (packet.kind != SCAN_BAD)
+			return true;
+		facts->bad++;
+		scan_begin(&scan, bytes, count,
+		    scan_find_psb(bytes, count, packet.offset + 1));
+	}
+}
+
+uint8_t
+facts_cbr(const struct facts *facts, uint64_t offset)
+{
+	size_t low = 0, high = facts->cbr_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (facts->cbr[middle].offset < offset + INFER_CBR_BYTES)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (facts->cbr_count == 0)
+		return 0;
+	return facts->cbr[low == 0 ? 0 : low - 1].ratio;
+}
+
+static uint64_t
+infer_psb_freq(const struct facts *facts)
+{
+	unsigned n = 0;
+
+	while (n + 1 < INFER_PSB_FREQS &&
+	    facts->gap_max > (INFER_PERIOD_MIN << n) + INFER_LOOK_BYTES +
+		    2 * INFER_LATE_BYTES)
+		n++;
+	return INFER_PSB_FREQ(n);
+}
+
+uint64_t
+infer_ctl(const struct facts *facts)
+{
+	const uint64_t *packets = facts->packets;
+	uint64_t ctl = INFER_TOPA | INFER_DIS_RETC | infer_psb_freq(facts);
+
+	if (packets[SCAN_TIP] + packets[SCAN_TNT] + packets[SCAN_PGE] +
+		packets[SCAN_PGD] + packets[SCAN_EXEC] + packets[SCAN_TSX] !=
+	    0)
+		ctl |= INFER_BRANCH_EN;
+	if (facts->kernel || packets[SCAN_PIP] != 0)
+		ctl |= INFER_OS;
+	if (facts->user || !(ctl & INFER_OS))
+		ctl |= INFER_USER;
+	if (packets[SCAN_CYC] != 0)
+		ctl |= INFER_CYC_EN;
+	if (packets[SCAN_MTC] != 0 || packets[SCAN_TMA] != 0)
+		ctl |= INFER_MTC_EN;
+	if (packets[SCAN_TSC] != 0)
+		ctl |= INFER_TSC_EN;
+	if (packets[SCAN_PTW] != 0)
+		ctl |= INFER_PTW_EN;
+	if (packets[SCAN_PWRE] + packets[SCAN_PWRX] + packets[SCAN_EXSTOP] +
+		packets[SCAN_MWAIT] !=
+	    0)
+		ctl |= INFER_PWR_EVT_EN;
+	if (packets[SCAN_CFE] + packets[SCAN_EVD] != 0)
+		ctl |= INFER_EVENT_EN;
+	return ctl;
+}
+
+/* [low, high] of the counter's zero, relative to the PSB's position. */
+struct infer_zero {
+	int64_t low, high;
+};
+
+/* Narrows ZERO by the PSBs behind INDEX; returns how many of them fit. */
+static uint64_t
+infer_fit(const struct facts *facts, size_t index, int64_t period,
+    uint32_t phase, struct infer_zero *zero)
+{
+	int64_t first = (int64_t)(facts->psb[index] + phase);
+	int64_t line = first - first % INFER_LINE_BYTES;
+	uint64_t fits = 0;
+
+	for (size_t i = index + 1; i < facts->psb_count; i++) {
+		int64_t at = (int64_t)(facts->psb[i] + phase);
+		int64_t look = at - at % INFER_LINE_BYTES - line;
+		int64_t due = (int64_t)(i - index) * period;
+		struct infer_zero both = *zero;
+
+		if (facts->psb_end[i - 1] != UINT64_MAX)
+			break;
+		if (look % INFER_LOOK_BYTES != 0)
+			break;
+		/* Found at this look, and not at the one before. */
+		look += line - first;
+		if (look - due - INFER_LOOK_BYTES + 1 > both.low)
+			both.low = look - due - INFER_LOOK_BYTES + 1;
+		if (look - due < both.high)
+			both.high = look - due;
+		if (both.low > both.high)
+			break;
+		*zero = both;
+		fits++;
+	}
+	return fits;
+}
+
+/* Tries one phase; the counter was 0 at the PSB if ENABLED. */
+static struct infer_count
+infer_try(const struct facts *facts, size_t index, int64_t period,
+    uint32_t phase, bool enabled)
+{
+	uint32_t since = (uint32_t)((facts->psb[index] + phase) % 64);
+	struct infer_zero zero = { 0, 0 };
+	struct infer_count count = { .phase = phase, .since_look = since };
+
+	/*
+	 * Else the period was over at the last look, not at the one before; if an
+	 * enable lay between, the one before may have been that much earlier.
+	 */
+	if (!enabled) {
+		zero.high = -(int64_t)since;
+		zero.low = zero.high - 2 * INFER_LOOK_BYTES + 1;
+	}
+	count.fits = infer_fit(facts, index, period, phase, &zero);
+	count.count = (uint32_t)-zero.high;
+	count.count_max = (uint32_t)-zero.low;
+	return count;
+}
+
+struct infer_count
+infer_count(const struct facts *facts, size_t index, uint64_t period_bytes,
+    uint32_t phase, bool enabled)
+{
+	/* A PSB starts a word of 8 bytes. */
+	uint32_t word = (uint32_t)-facts->psb[index] % 8;
+	uint32_t from = phase < 64 ? phase : word;
+	uint32_t to = phase < 64 ? phase : word + 56;
+	int64_t period = (int64_t)period_bytes;
+	struct infer_count best = infer_try(
+	    facts, index, period, from, enabled);
+
+	for (uint32_t tried = from; tried <= to; tried += 8) {
+		struct infer_count other = infer_try(
+		    facts, index, period, tried, false);
+
+		if (other.fits > best.fits)
+			best = other;
+		if (!enabled)
+			continue;
+		other = infer_try(facts, index, period, tried, true);
+		if (other.fits > best.fits)
+			best = other;
+	}
+	return best;
+}

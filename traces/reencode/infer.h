@@ -1,0 +1,72 @@
+/*
+ * What the packets of a whole trace say of how it was made: which parts of
+ * IA32_RTIT_CTL were on, the ranges, the PSB period and the state of its counter.
+ * It follows no control flow.
+ */
+#ifndef TOPAZ_TRACES_REENCODE_INFER_H
+#define TOPAZ_TRACES_REENCODE_INFER_H
+
+#include "traces/decode.h"
+#include "traces/reencode/scan.h"
+
+/* A CBR packet whose ratio is not that of the one before. */
+struct facts_cbr {
+	uint64_t offset;
+	uint8_t ratio;
+};
+
+struct facts {
+	uint64_t packets[SCAN_KINDS];
+	uint64_t bad;        /* bytes where no packet starts; on at a PSB */
+	uint64_t first_psb;  /* offset; the size of the trace if none */
+	uint64_t ips_sext48; /* IP packets of 6 bytes, sign-extended */
+	uint64_t ips_full;   /* of 8 bytes */
+	uint64_t long_tnts;
+	uint64_t pgd_ips;  /* TIP.PGD with an IP */
+	bool kernel, user; /* IPs in either half */
+	uint64_t gap_max;  /* between two PSBs */
+	bool in_psb;       /* while reading: between PSB and PSBEND */
+	/* The first CBR outside PSB+ (an enable) or OVF behind each PSB. */
+	uint64_t *psb_end;
+	size_t psb_end_room;
+	size_t psb_count, psb_room;
+	size_t cbr_count, cbr_room;
+	uint64_t *psb; /* their offsets */
+	struct facts_cbr *cbr;
+};
+
+/* Reads all packets.  False: out of memory. */
+bool facts_read(struct facts *facts, const uint8_t *bytes, uint64_t count);
+void facts_free(struct facts *facts);
+
+/* The ratio in the CBR of what begins at OFFSET, PSB+ or enable; 0: none. */
+uint8_t facts_cbr(const struct facts *facts, uint64_t offset);
+
+/* IA32_RTIT_CTL as the packets show it, without ranges and with DisRETC. */
+uint64_t infer_ctl(const struct facts *facts);
+
+/*
+ * Ranges that hold every traced IP and no target of a TIP.PGD, as wide as can
+ * be.  -TZ_EFORMAT: four are not enough; -TZ_EIO: out of memory.
+ */
+int infer_ranges(struct decode_filter *filter, const uint8_t *bytes,
+    uint64_t count, struct tz_error *err);
+
+/* PacketByteCnt and what goes with it, at a PSB. */
+struct infer_count {
+	uint32_t phase;      /* output offset minus trace offset, modulo 64 */
+	uint32_t count;      /* PacketByteCnt: the least that fits */
+	uint32_t count_max;  /* and the most */
+	uint32_t since_look; /* bytes since it was looked at last */
+	uint64_t fits;       /* PSBs after this one that come where they must */
+};
+
+/*
+ * The state in which a unit must be at PSB number INDEX so that the PSBs after
+ * it come where they do, PERIOD_BYTES being the PSB period.  PHASE is known, or
+ * 64: not known.  ENABLED: the PSB may be that of an enable.
+ */
+struct infer_count infer_count(const struct facts *facts, size_t index,
+    uint64_t period_bytes, uint32_t phase, bool enabled);
+
+#endif

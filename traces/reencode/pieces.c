@@ -1,0 +1,449 @@
+#define _GNU_SOURCE /* memfd_create */
+
+#include "traces/reencode/pieces.h"
+
+#include "traces/zfile.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <intel-pt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PIECES_PAGE_BYTES  4096
+#define PIECES_CACHE_BYTES (UINT64_C(1) << 32)
+
+/* A file's content, in memory and in a file of memory for libipt. */
+struct content {
+	int fd;
+	uint8_t *bytes;
+	uint64_t count;
+};
+
+struct piece {
+	uint64_t va, bytes;
+	size_t content;
+	uint64_t offset; /* in it */
+};
+
+struct pieces {
+	struct piece *piece; /* by address, without overlap */
+	size_t piece_count, piece_room;
+	struct content *content;
+	size_t content_count;
+	struct pt_image_section_cache *cache;
+	struct pt_image *image;
+};
+
+struct pieces *
+pieces_create(void)
+{
+	return calloc(1, sizeof(struct pieces));
+}
+
+void
+pieces_destroy(struct pieces *pieces)
+{
+	if (pieces == NULL)
+		return;
+	if (pieces->image != NULL)
+		pt_image_free(pieces->image);
+	if (pieces->cache != NULL)
+		pt_iscache_free(pieces->cache);
+	for (size_t i = 0; i < pieces->content_count; i++) {
+		if (pieces->content[i].count != 0)
+			munmap(pieces->content[i].bytes,
+			    (size_t)pieces->content[i].count);
+		close(pieces->content[i].fd);
+	}
+	free(pieces->content);
+	free(pieces->piece);
+	free(pieces);
+}
+
+int
+pieces_read(
+    const char *path, uint8_t **bytes, uint64_t *count, struct tz_error *err)
+{
+	static const uint8_t magic[4] = { 0x28, 0xb5, 0x2f, 0xfd };
+	FILE *file = fopen(path, "re");
+	uint8_t *unpacked;
+	size_t unpacked_bytes;
+	struct stat st;
+	int error;
+
+	if (file == NULL)
+		return tz_error(
+		    err, TZ_EUSAGE, "%s: %s", path, strerror(errno));
+	if (fstat(fileno(file), &st) != 0 || !S_ISREG(st.st_mode)) {
+		fclose(file);
+		return tz_error(err, TZ_EUSAGE, "%s: not a file", path);
+	}
+	*bytes = malloc((size_t)st.st_size + 1);
+	if (*bytes == NULL) {
+		fclose(file);
+		return tz_error(err, TZ_EIO, "%s: out of memory", path);
+	}
+	*count = fread(*bytes, 1, (size_t)st.st_size, file);
+	fclose(file);
+	if (*count < sizeof(magic) || memcmp(*bytes, magic, 4) != 0)
+		return 0;
+	error = zfile_unpack(
+	    path, *bytes, (size_t)*count, &unpacked, &unpacked_bytes, err);
+	free(*bytes);
+	*bytes = error == 0 ? unpacked : NULL;
+	*count = unpacked_bytes;
+	return error;
+}
+
+/* Puts BYTES into a file of memory; the piece's content is mapped from it. */
+static int
+pieces_keep(struct pieces *pieces, const char *path, const uint8_t *bytes,
+    uint64_t count, struct tz_error *err)
+{
+	struct content *content = realloc(
+	    pieces->content, (pieces->content_count + 1) * sizeof(*content));
+	struct content new = { .fd = memfd_create("topaz", MFD_CLOEXEC),
+		.count = count };
+	uint64_t done = 0;
+
+	if (content != NULL)
+		pieces->content = content;
+	if (content == NULL || new.fd < 0)
+		return tz_error(err, TZ_EIO, "%s: out of memory", path);
+	while (done < count) {
+		ssize_t one = write(
+		    new.fd, bytes + done, (size_t)(count - done));
+
+		if (one <= 0)
+			break;
+		done += (uint64_t)one;
+	}
+	if (done == count && count != 0)
+		new.bytes = mmap(
+		    NULL, (size_t)count, PROT_READ, MAP_SHARED, new.fd, 0);
+	if (done != count || new.bytes == MAP_FAILED) {
+		close(new.fd);
+		return tz_error(err, TZ_EIO, "%s: out of memory", path);
+	}
+	pieces->content[pieces->content_count++] = new;
+	return 0;
+}
+
+static int
+pieces_load(struct pieces *pieces, const char *path, struct tz_error *err)
+{
+	uint8_t *bytes = NULL;
+	uint64_t count = 0;
+	int error = pieces_read(path, &bytes, &count, err);
+
+	if (error == 0)
+		error = pieces_keep(pieces, path, bytes, count, err);
+	free(bytes);
+	return error;
+}
+
+/* Makes room for one more at INDEX. */
+static bool
+pieces_insert(struct pieces *pieces, size_t index, struct piece piece)
+{
+	if (pieces->piece_count == pieces->piece_room) {
+		size_t room = pieces->piece_room * 2 + 64;
+		struct piece *more = realloc(
+		    pieces->piece, room * sizeof(*more));
+
+		if (more == NULL)
+			return false;
+		pieces->piece = more;
+		pieces->piece_room = room;
+	}
+	memmove(&pieces->piece[index + 1], &pieces->piece[index],
+	    (pieces->piece_count - index) * sizeof(piece));
+	pieces->piece[index] = piece;
+	pieces->piece_count++;
+	return true;
+}
+
+/* The first piece that ends after VA. */
+static size_t
+pieces_find(const struct pieces *pieces, uint64_t va)
+{
+	size_t low = 0, high = pieces->piece_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct piece *piece = &pieces->piece[middle];
+
+		if (piece->va + (piece->bytes - 1) < va)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Removes [VA, LAST] from what is there. */
+static bool
+pieces_cut(struct pieces *pieces, uint64_t va, uint64_t last)
+{
+	size_t i = pieces_find(pieces, va);
+
+	while (i < pieces->piece_count && pieces->piece[i].va <= last) {
+		struct piece old = pieces->piece[i];
+		uint64_t old_last = old.va + (old.bytes - 1);
+
+		if (old.va < va) {
+			pieces->piece[i++].bytes = va - old.va;
+		} else {
+			pieces->piece_count--;
+			memmove(&pieces->piece[i], &pieces->piece[i + 1],
+			    (pieces->piece_count - i) * sizeof(old));
+		}
+		if (old_last <= last)
+			continue;
+		old.offset += last + 1 - old.va;
+		old.va = last + 1;
+		old.bytes = old_last - last;
+		return pieces_insert(pieces, i, old);
+	}
+	return true;
+}
+
+/* Puts bytes of the content that was read last at VA. */
+static int
+pieces_put(struct pieces *pieces, const char *path, uint64_t va,
+    uint64_t offset, uint64_t bytes, struct tz_error *err)
+{
+	struct piece piece = { .va = va,
+		.bytes = bytes,
+		.content = pieces->content_count - 1,
+		.offset = offset };
+	struct piece *before;
+	size_t index;
+
+	if (bytes == 0)
+		return 0;
+	if (va + (bytes - 1) < va)
+		return tz_error(err, TZ_EFORMAT,
+		    "%s: %#llx bytes at %#llx go beyond the last address", path,
+		    (unsigned long long)bytes, (unsigned long long)va);
+	if (!pieces_cut(pieces, va, va + (bytes - 1)))
+		return tz_error(err, TZ_EIO, "%s: out of memory", path);
+	index = pieces_find(pieces, va);
+	before = index != 0 ? &pieces->piece[index - 1] : NULL;
+	/* Pages that follow one another become one section of libipt's. */
+	if (before != NULL && before->va + before->bytes == va &&
+	    before->content == piece.content &&
+	    before->offset + before->bytes == offset) {
+		before->bytes += bytes;
+		return 0;
+	}
+	if (!pieces_insert(pieces, index, piece))
+		return tz_error(err, TZ_EIO, "%s: out of memory", path);
+	return 0;
+}
+
+static int
+pieces_add_pages(struct pieces *pieces, const char *path, const char *list,
+    struct tz_error *err)
+{
+	uint64_t page_bytes = pieces->content[pieces->content_count - 1].count;
+	uint64_t pages = page_bytes / PIECES_PAGE_BYTES;
+	uint8_t *addresses = NULL;
+	uint64_t count = 0;
+	int error = pieces_read(list, &addresses, &count, err);
+
+	if (error == 0 && count % 8 != 0)
+		error = tz_error(err, TZ_EFORMAT,
+		    "%s: %llu bytes: not a list of 8-byte addresses", list,
+		    (unsigned long long)count);
+	if (error == 0 && page_bytes % PIECES_PAGE_BYTES != 0)
+		error = tz_error(err, TZ_EFORMAT,
+		    "%s: %llu bytes: not pages of 4096 bytes", path,
+		    (unsigned long long)page_bytes);
+	if (error == 0 && count / 8 != pages)
+		error = tz_error(err, TZ_EFORMAT,
+		    "%s: %llu addresses, but %s has %llu pages", list,
+		    (unsigned long long)(count / 8), path,
+		    (unsigned long long)pages);
+	for (uint64_t n = 0; error == 0 && n < pages; n++) {
+		uint64_t va = 0;
+
+		for (unsigned i = 0; i < 8; i++)
+			va |= (uint64_t)addresses[8 * n + i] << (8 * i);
+		if (va % PIECES_PAGE_BYTES == 0)
+			error = pieces_put(pieces, path, va,
+			    n * PIECES_PAGE_BYTES, PIECES_PAGE_BYTES, err);
+	}
+	free(addresses);
+	return error;
+}
+
+static int
+pieces_add_elf(struct pieces *pieces, const char *path, uint64_t bias,
+    struct tz_error *err)
+{
+	const struct content *content =
+	    &pieces->content[pieces->content_count - 1];
+	Elf64_Ehdr header;
+	int error = 0;
+
+	memset(&header, 0, sizeof(header));
+	if (content->count >= sizeof(header))
+		memcpy(&header, content->bytes, sizeof(header));
+	if (header.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    header.e_ident[EI_DATA] != ELFDATA2LSB ||
+	    header.e_phentsize != sizeof(Elf64_Phdr))
+		return tz_error(err, TZ_EFORMAT,
+		    "%s: not a 64-bit little-endian ELF file", path);
+	for (unsigned n = 0; error == 0 && n < header.e_phnum; n++) {
+		uint64_t at = header.e_phoff + n * sizeof(Elf64_Phdr);
+		Elf64_Phdr segment;
+
+		if (at > content->count ||
+		    content->count - at < sizeof(segment))
+			return tz_error(err, TZ_EFORMAT,
+			    "%s: program header %u lies beyond its end", path,
+			    n);
+		memcpy(&segment, content->bytes + at, sizeof(segment));
+		if (segment.p_type != PT_LOAD)
+			continue;
+		if (segment.p_offset > content->count ||
+		    content->count - segment.p_offset < segment.p_filesz)
+			return tz_error(err, TZ_EFORMAT,
+			    "%s: segment %u lies beyond its end", path, n);
+		error = pieces_put(pieces, path, segment.p_vaddr + bias,
+		    segment.p_offset, segment.p_filesz, err);
+		content = &pieces->content[pieces->content_count - 1];
+	}
+	return error;
+}
+
+/* A hexadecimal address, with 0x or without. */
+static bool
+pieces_address(const char *text, uint64_t *value)
+{
+	char *end;
+
+	errno = 0;
+	*value = strtoull(text, &end, 16);
+	return text[0] != '\0' && text[0] != '-' && *end == '\0' && errno == 0;
+}
+
+int
+pieces_add(struct pieces *pieces, const char *spec, struct tz_error *err)
+{
+	const char *at = strrchr(spec, '@');
+	char *path = at == NULL ? strdup(spec)
+				: strndup(spec, (size_t)(at - spec));
+	const struct content *content;
+	uint64_t va = 0;
+	bool number, elf;
+	int error;
+
+	if (path == NULL)
+		return tz_error(err, TZ_EIO, "%s: out of memory", spec);
+	number = at != NULL && pieces_address(at + 1, &va);
+	error = pieces_load(pieces, path, err);
+	if (error == 0) {
+		content = &pieces->content[pieces->content_count - 1];
+		elf = content->count >= SELFMAG &&
+		    memcmp(content->bytes, ELFMAG, SELFMAG) == 0;
+		if (elf && (at == NULL || number))
+			error = pieces_add_elf(pieces, path, va, err);
+		else if (number)
+			error = pieces_put(
+			    pieces, path, va, 0, content->count, err);
+		else if (at != NULL)
+			error = pieces_add_pages(pieces, path, at + 1, err);
+		else
+			error = tz_error(err, TZ_EUSAGE,
+			    "%s: not an ELF file, and no @ADDR or @ADDRLIST "
+			    "says where it lies",
+			    spec);
+	}
+	free(path);
+	return error;
+}
+
+int
+pieces_add_file(struct pieces *pieces, const char *file, uint64_t offset,
+    uint64_t count, uint64_t va, struct tz_error *err)
+{
+	int error = pieces_load(pieces, file, err);
+	const struct content *content;
+
+	if (error != 0)
+		return error;
+	content = &pieces->content[pieces->content_count - 1];
+	if (offset > content->count || content->count - offset < count)
+		return tz_error(err, TZ_EFORMAT, "%s: too short", file);
+	return pieces_put(pieces, file, va, offset, count, err);
+}
+
+uint64_t
+pieces_bytes(const struct pieces *pieces)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < pieces->piece_count; i++)
+		bytes += pieces->piece[i].bytes;
+	return bytes;
+}
+
+const uint8_t *
+pieces_at(const struct pieces *pieces, uint64_t va, uint64_t *left)
+{
+	size_t index = pieces_find(pieces, va);
+	const struct piece *piece = &pieces->piece[index];
+
+	if (index == pieces->piece_count || va < piece->va)
+		return NULL;
+	*left = piece->bytes - (va - piece->va);
+	return pieces->content[piece->content].bytes + piece->offset +
+	    (va - piece->va);
+}
+
+/* One section of libipt's cache, so that it keeps what it decoded of it. */
+static int
+pieces_add_section(struct pieces *pieces, const struct piece *piece)
+{
+	char path[64];
+	int isid;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d",
+	    pieces->content[piece->content].fd);
+	isid = pt_iscache_add_file(
+	    pieces->cache, path, piece->offset, piece->bytes, piece->va);
+	if (isid < 0)
+		return isid;
+	return pt_image_add_cached(pieces->image, pieces->cache, isid, NULL);
+}
+
+struct pt_image *
+pieces_image(struct pieces *pieces, struct tz_error *err)
+{
+	int status = 0;
+
+	if (pieces->image != NULL)
+		return pieces->image;
+	pieces->image = pt_image_alloc(NULL);
+	pieces->cache = pt_iscache_alloc(NULL);
+	if (pieces->image == NULL || pieces->cache == NULL)
+		status = -pte_nomem;
+	else
+		status = pt_iscache_set_limit(
+		    pieces->cache, PIECES_CACHE_BYTES);
+	for (size_t i = 0; status >= 0 && i < pieces->piece_count; i++)
+		status = pieces_add_section(pieces, &pieces->piece[i]);
+	if (status >= 0)
+		return pieces->image;
+	(void)tz_error(err, TZ_EFORMAT, "images: libipt refuses them: %s",
+	    pt_errstr(pt_errcode(status)));
+	return NULL;
+}

@@ -1,0 +1,50 @@
+/*
+ * Memory that a captured trace ran in: pieces read from dumps, lists of pages
+ * and ELF files, for libipt and for the walk with Zydis alike.  Where pieces
+ * overlap the one that was added last counts.
+ */
+#ifndef TOPAZ_TRACES_REENCODE_PIECES_H
+#define TOPAZ_TRACES_REENCODE_PIECES_H
+
+#include "emu/base.h"
+
+struct pieces;
+struct pt_image;
+struct pt_image_section_cache;
+
+/*
+ * A whole file, unpacked if zstd compressed it; the caller frees *BYTES.
+ * -TZ_EUSAGE: no such file; -TZ_EFORMAT: damaged; -TZ_EIO.
+ */
+int pieces_read(
+    const char *path, uint8_t **bytes, uint64_t *count, struct tz_error *err);
+
+/* NULL: out of memory. */
+struct pieces *pieces_create(void);
+void pieces_destroy(struct pieces *pieces);
+
+/*
+ * Adds what SPEC names: DUMP@ADDR (bytes from a hexadecimal address on),
+ * PAGES@ADDRLIST (pages of 4096 bytes and a file of as many 64-bit addresses; an
+ * address that is not a multiple of 4096 stands for a page that is absent), or
+ * ELF or ELF@BIAS (its PT_LOAD segments).  Files compressed by zstd are unpacked.
+ * -TZ_EUSAGE: no such form or file; -TZ_EFORMAT: a size or a header is wrong;
+ * -TZ_EIO.
+ */
+int pieces_add(struct pieces *pieces, const char *spec, struct tz_error *err);
+
+/* Adds COUNT bytes of FILE from OFFSET on at VA.  Errors as pieces_add(). */
+int pieces_add_file(struct pieces *pieces, const char *file, uint64_t offset,
+    uint64_t count, uint64_t va, struct tz_error *err);
+
+/* Bytes in all of them. */
+uint64_t pieces_bytes(const struct pieces *pieces);
+
+/* The memory at VA and in *LEFT how much of it follows.  NULL: there is none. */
+const uint8_t *pieces_at(
+    const struct pieces *pieces, uint64_t va, uint64_t *left);
+
+/* The same memory for libipt, which PIECES owns.  NULL, with ERR set. */
+struct pt_image *pieces_image(struct pieces *pieces, struct tz_error *err);
+
+#endif

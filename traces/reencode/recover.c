@@ -1,0 +1,309 @@
+#include "traces/reencode/recover.h"
+
+#include "traces/image.h"
+#include "traces/stitch.h"
+
+#include <intel-pt.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct recover {
+	struct pt_block_decoder *decoder;
+	struct pt_config config;
+	struct pt_image *image;
+	int status; /* of libipt's last call */
+	bool synced, ended;
+	bool psb_told; /* of the PSB+ since the last block */
+	int64_t base;  /* to be added to libipt's offsets */
+	uint64_t sync_offset;
+	uint64_t disables;     /* TIP.PGD since that PSB */
+	struct stitch *stitch; /* NULL until it is needed */
+	struct pt_block last;  /* the last block, for a TIP.PGD without IP */
+};
+
+static bool
+recover_open(struct recover *recover)
+{
+	if (recover->decoder != NULL)
+		pt_blk_free_decoder(recover->decoder);
+	recover->decoder = pt_blk_alloc_decoder(&recover->config);
+	return recover->decoder != NULL &&
+	    pt_blk_set_image(recover->decoder, recover->image) >= 0;
+}
+
+struct recover *
+recover_create(const struct decode_config *from)
+{
+	struct recover *recover = calloc(1, sizeof(*recover));
+
+	if (recover == NULL)
+		return NULL;
+	image_config(
+	    &recover->config, from->bytes, from->count, from->signature);
+	if (from->filter != NULL)
+		image_filter(&recover->config, from->filter);
+	recover->image = from->image;
+	if (!recover_open(recover)) {
+		recover_destroy(recover);
+		return NULL;
+	}
+	return recover;
+}
+
+void
+recover_destroy(struct recover *recover)
+{
+	if (recover == NULL)
+		return;
+	if (recover->decoder != NULL)
+		pt_blk_free_decoder(recover->decoder);
+	stitch_destroy(recover->stitch);
+	free(recover);
+}
+
+static uint8_t
+recover_bits(enum pt_exec_mode mode)
+{
+	return mode == ptem_64bit ? 64 : mode == ptem_32bit ? 32 : 16;
+}
+
+static void
+recover_sync(struct recover *recover, struct recover_item *item)
+{
+	uint64_t offset = 0;
+
+	do {
+		recover->status = pt_blk_sync_forward(recover->decoder);
+		if (recover->status == -pte_eos) {
+			recover->ended = true;
+			item->kind = RECOVER_END;
+			return;
+		}
+	} while (recover->status < 0); /* a damaged PSB+: on to the next */
+	(void)pt_blk_get_sync_offset(recover->decoder, &offset);
+	recover->sync_offset = (uint64_t)((int64_t)offset + recover->base);
+	recover->disables = 0;
+	recover->synced = true;
+	recover->psb_told = true;
+	if (recover->stitch != NULL)
+		stitch_sync(recover->stitch, recover->sync_offset);
+	item->kind = RECOVER_SYNC;
+	item->offset = recover->sync_offset;
+}
+
+/* An event that says where tracing goes on or ends. */
+static bool
+recover_flow_event(struct recover_item *item, const struct pt_event *event)
+{
+	item->no_ip = event->ip_suppressed != 0;
+	switch ((int)event->type) {
+	case ptev_enabled:
+		item->kind = RECOVER_ENABLED;
+		item->ip = event->variant.enabled.ip;
+		return true;
+	case ptev_disabled:
+		item->kind = RECOVER_DISABLED;
+		item->to = event->variant.disabled.ip;
+		return true;
+	case ptev_async_disabled:
+		item->kind = RECOVER_ASYNC_DISABLED;
+		item->ip = event->variant.async_disabled.at;
+		item->to = event->variant.async_disabled.ip;
+		return true;
+	case ptev_async_branch:
+		item->kind = RECOVER_ASYNC_BRANCH;
+		item->ip = event->variant.async_branch.from;
+		item->to = event->variant.async_branch.to;
+		return true;
+	case ptev_overflow:
+		item->kind = RECOVER_OVERFLOW;
+		item->ip = event->variant.overflow.ip;
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* An event that changes what the packets say of the processor. */
+static bool
+recover_state_event(struct recover_item *item, const struct pt_event *event)
+{
+	switch ((int)event->type) {
+	case ptev_paging:
+		item->kind = RECOVER_PAGING;
+		item->value = event->variant.paging.cr3;
+		item->flag = event->variant.paging.non_root != 0;
+		return true;
+	case ptev_async_paging:
+		item->kind = RECOVER_ASYNC_PAGING;
+		item->ip = event->variant.async_paging.ip;
+		item->value = event->variant.async_paging.cr3;
+		item->flag = event->variant.async_paging.non_root != 0;
+		return true;
+	case ptev_exec_mode:
+		item->kind = RECOVER_MODE;
+		item->ip = event->variant.exec_mode.ip;
+		item->bits = recover_bits(event->variant.exec_mode.mode);
+		return true;
+	case ptev_vmcs:
+	case ptev_async_vmcs:
+		item->kind = RECOVER_VMCS;
+		item->value = event->variant.vmcs.base;
+		return true;
+	case ptev_cbr:
+		item->kind = RECOVER_CBR;
+		item->value = event->variant.cbr.ratio;
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* What a PSB+ repeats says only where it stands, and says it several times. */
+static bool
+recover_psb(struct recover *recover, struct recover_item *item,
+    const struct pt_event *event)
+{
+	bool told = recover->psb_told;
+
+	item->kind = RECOVER_PSB;
+	item->no_ip = event->ip_suppressed != 0;
+	switch ((int)event->type) {
+	case ptev_exec_mode:
+		item->ip = event->variant.exec_mode.ip;
+		break;
+	case ptev_tsx:
+		item->ip = event->variant.tsx.ip;
+		break;
+	case ptev_async_paging:
+		item->ip = event->variant.async_paging.ip;
+		break;
+	case ptev_async_vmcs:
+		item->ip = event->variant.async_vmcs.ip;
+		break;
+	default:
+		return false;
+	}
+	recover->psb_told = true;
+	return !told && !item->no_ip;
+}
+
+/* Makes ITEM of a pending event.  False: it says nothing new, or libipt stops. */
+static bool
+recover_event(struct recover *recover, struct recover_item *item)
+{
+	struct pt_event event;
+
+	recover->status = pt_blk_event(recover->decoder, &event, sizeof(event));
+	if (recover->status < 0)
+		return false;
+	if (event.status_update != 0)
+		return recover_psb(recover, item, &event);
+	if (recover_flow_event(item, &event)) {
+		recover->disables += item->kind == RECOVER_DISABLED ||
+		    item->kind == RECOVER_ASYNC_DISABLED;
+		return true;
+	}
+	if (recover_state_event(item, &event))
+		return true;
+	if (event.type == ptev_tick)
+		return false;
+	item->kind = RECOVER_OTHER;
+	return true;
+}
+
+/*
+ * libipt finds no answer for the conditional branch that ends the last block:
+ * it may have left the ranges with a TIP.PGD that has no IP.
+ */
+static bool
+recover_jcc(struct recover *recover, struct recover_item *item)
+{
+	enum stitch_end end;
+
+	if ((recover->status != -pte_bad_query &&
+		recover->status != -pte_eos) ||
+	    recover->last.ninsn == 0 || recover->last.iclass != ptic_cond_jump)
+		return false;
+	if (recover->stitch == NULL) {
+		recover->stitch = stitch_create(&recover->config);
+		if (recover->stitch == NULL)
+			return false;
+		stitch_sync(recover->stitch, recover->sync_offset);
+	}
+	end = stitch_resume(recover->stitch, recover->disables,
+	    &recover->config, &recover->base);
+	if (end == STITCH_REFUSED)
+		return false;
+	recover->disables++;
+	recover->last.ninsn = 0;
+	item->kind = RECOVER_DISABLED;
+	item->no_ip = true;
+	if (end == STITCH_NO_MORE)
+		recover->status = -pte_eos;
+	else if (!recover_open(recover))
+		recover->status = -pte_nomem;
+	else
+		recover->status = pt_blk_sync_set(recover->decoder, 0);
+	return true;
+}
+
+static void
+recover_fail(struct recover *recover, struct recover_item *item)
+{
+	uint64_t offset = 0;
+
+	recover->synced = false;
+	recover->last.ninsn = 0;
+	(void)pt_blk_get_offset(recover->decoder, &offset);
+	item->kind = RECOVER_ERROR;
+	item->offset = (uint64_t)((int64_t)offset + recover->base);
+	item->flag = recover->status == -pte_nomap;
+	item->text = pt_errstr(pt_errcode(recover->status));
+	if (recover->status == -pte_eos)
+		recover_sync(recover, item);
+}
+
+void
+recover_next(struct recover *recover, struct recover_item *item)
+{
+	struct pt_block *block = &recover->last;
+
+	memset(item, 0, sizeof(*item));
+	item->kind = RECOVER_END;
+	if (recover->ended)
+		return;
+	if (!recover->synced) {
+		recover_sync(recover, item);
+		return;
+	}
+	for (;;) {
+		if (recover->status < 0) {
+			if (!recover_jcc(recover, item))
+				recover_fail(recover, item);
+			return;
+		}
+		if (recover->status & pts_event_pending) {
+			if (recover_event(recover, item))
+				return;
+			continue;
+		}
+		if (recover->status & pts_eos) {
+			recover->status = -pte_eos;
+			continue;
+		}
+		block->ninsn = 0;
+		recover->status = pt_blk_next(
+		    recover->decoder, block, sizeof(*block));
+		/* Also with an error these are good instructions. */
+		if (block->ninsn == 0)
+			continue;
+		recover->psb_told = false;
+		item->kind = RECOVER_BLOCK;
+		item->ip = block->ip;
+		item->end_ip = block->end_ip;
+		item->insns = block->ninsn;
+		item->bits = recover_bits(block->mode);
+		return;
+	}
+}

@@ -1,0 +1,50 @@
+/*
+ * The control flow and the events of a trace, one after another, as libipt's
+ * block decoder finds them.  It resynchronises by itself; it compares nothing.
+ */
+#ifndef TOPAZ_TRACES_REENCODE_RECOVER_H
+#define TOPAZ_TRACES_REENCODE_RECOVER_H
+
+#include "traces/decode.h"
+
+struct recover;
+
+enum recover_kind {
+	RECOVER_BLOCK,          /* .ip, .end_ip, .insns, .bits */
+	RECOVER_SYNC,           /* decoding (re)starts at the PSB at .offset */
+	RECOVER_PSB,            /* a PSB+ before .ip, unless .no_ip */
+	RECOVER_ENABLED,        /* .ip */
+	RECOVER_DISABLED,       /* by the last branch, to .to unless .no_ip */
+	RECOVER_ASYNC_DISABLED, /* before .ip; to .to unless .no_ip */
+	RECOVER_ASYNC_BRANCH,   /* from .ip to .to */
+	RECOVER_PAGING,         /* CR3 .value, .flag: non-root */
+	RECOVER_ASYNC_PAGING,   /* the same, before .ip */
+	RECOVER_OVERFLOW,       /* resumes at .ip unless .no_ip */
+	RECOVER_MODE,           /* .bits from .ip on */
+	RECOVER_VMCS,           /* .value the address */
+	RECOVER_CBR,            /* .value the ratio */
+	RECOVER_OTHER, /* an event that does not move the flow: .text */
+	RECOVER_ERROR, /* libipt stops at .offset: .text; .flag: no memory there */
+	RECOVER_END,
+};
+
+struct recover_item {
+	enum recover_kind kind;
+	bool no_ip, flag;
+	uint8_t bits;   /* 16, 32, 64 */
+	uint16_t insns; /* of the block */
+	uint64_t ip, to;
+	uint64_t end_ip; /* of the block's last instruction */
+	uint64_t value;
+	uint64_t offset;
+	const char *text; /* static */
+};
+
+/* NULL: out of memory. */
+struct recover *recover_create(const struct decode_config *config);
+void recover_destroy(struct recover *recover);
+
+/* The next item; after RECOVER_END only that. */
+void recover_next(struct recover *recover, struct recover_item *item);
+
+#endif

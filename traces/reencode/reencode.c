@@ -1,0 +1,439 @@
+#include "traces/reencode/reencode.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
+
+/* As emu/pt/msr.h has them; SDM vol. 3, 33.2.8.2 "IA32_RTIT_CTL MSR". */
+#define REENCODE_CTL_CYC_EN      TZ_BIT(1)
+#define REENCODE_CTL_PWR         TZ_BIT(4)
+#define REENCODE_CTL_FUP_PTW     TZ_BIT(5)
+#define REENCODE_CTL_FABRIC      TZ_BIT(6)
+#define REENCODE_CTL_CR3         TZ_BIT(7)
+#define REENCODE_CTL_TOPA        TZ_BIT(8)
+#define REENCODE_CTL_MTC_EN      TZ_BIT(9)
+#define REENCODE_CTL_TSC_EN      TZ_BIT(10)
+#define REENCODE_CTL_DIS_RETC    TZ_BIT(11)
+#define REENCODE_CTL_PTW_EN      TZ_BIT(12)
+#define REENCODE_CTL_EVENT_EN    TZ_BIT(31)
+#define REENCODE_CTL_RANGES      (UINT64_C(0xffff) << 32)
+#define REENCODE_CTL_PERIOD(ctl) (UINT64_C(2048) << tz_bits(ctl, 27, 24))
+
+/* Offsets modulo 64 bytes, the line in which the counter is looked at. */
+#define REENCODE_PHASES 64
+
+/* Packets of what the unit is not driven to send. */
+#define REENCODE_LEFT_OUT                                                     \
+ (TZ_BIT(SCAN_TSC) | TZ_BIT(SCAN_TMA) | TZ_BIT(SCAN_MTC) | TZ_BIT(SCAN_CYC) | \
+     TZ_BIT(SCAN_PTW) | TZ_BIT(SCAN_EXSTOP) | TZ_BIT(SCAN_MWAIT) |            \
+     TZ_BIT(SCAN_PWRE) | TZ_BIT(SCAN_PWRX) | TZ_BIT(SCAN_CFE) |               \
+     TZ_BIT(SCAN_EVD) | TZ_BIT(SCAN_BBP) | TZ_BIT(SCAN_BIP) |                 \
+     TZ_BIT(SCAN_BEP) | TZ_BIT(SCAN_MNT))
+#define REENCODE_CTL_LEFT_OUT                                        \
+ (REENCODE_CTL_CYC_EN | REENCODE_CTL_MTC_EN | REENCODE_CTL_TSC_EN |  \
+     REENCODE_CTL_PWR | REENCODE_CTL_FUP_PTW | REENCODE_CTL_PTW_EN | \
+     REENCODE_CTL_EVENT_EN | REENCODE_CTL_FABRIC | REENCODE_CTL_CR3)
+
+static void reencode_say(struct reencode_result *result, const char *format,
+    ...) __attribute__((format(printf, 2, 3)));
+
+static void
+reencode_say(struct reencode_result *result, const char *format, ...)
+{
+	va_list args;
+
+	if (result->line_count == REENCODE_LINES)
+		return;
+	va_start(args, format);
+	vsnprintf(result->line[result->line_count++], REENCODE_LINE_BYTES,
+	    format, args);
+	va_end(args);
+}
+
+/* Family and model of CPUID.1:EAX. */
+static unsigned
+reencode_model(uint32_t signature, unsigned *family)
+{
+	*family = signature >> 8 & 0xf;
+	if (*family == 0xf)
+		*family += signature >> 20 & 0xff;
+	return (signature >> 4 & 0xf) | (signature >> 12 & 0xf0);
+}
+
+const struct profile *
+reencode_nearest(uint32_t signature)
+{
+	const struct profile *best = profile_at(0), *profile;
+	unsigned family, model = reencode_model(signature, &family);
+	unsigned best_distance = UINT32_MAX;
+
+	for (size_t i = 0; (profile = profile_at(i)) != NULL; i++) {
+		unsigned other_family;
+		unsigned other = reencode_model(
+		    profile->signature, &other_family);
+		unsigned distance = other < model ? model - other
+						  : other - model;
+
+		distance += other_family == family ? 0 : 0x10000;
+		if (distance < best_distance) {
+			best_distance = distance;
+			best = profile;
+		}
+	}
+	return best;
+}
+
+void
+reencode_result_free(struct reencode_result *result)
+{
+	facts_free(&result->facts);
+	drive_result_free(&result->drive);
+}
+
+/* One way to make the trace again. */
+struct reencode_try {
+	const uint8_t *bytes;
+	uint64_t count;
+	const struct profile *profile;
+	const struct reencode_options *options;
+	struct pieces *pieces;
+	struct walk *walk;
+	uint64_t ctl;
+	uint32_t phase; /* output offset minus trace offset; 64: to be found */
+	struct drive_choice choices[DRIVE_CHOICES];
+};
+
+static int
+reencode_drive(struct reencode_try *try, struct reencode_result *result,
+    struct feed *feed, struct tz_error *err)
+{
+	struct decode_config decode = { .bytes = try->bytes,
+		.count = (size_t)try->count,
+		.signature = try->options->signature,
+		.filter = &result->filter,
+		.image = pieces_image(try->pieces, err) };
+	struct drive_config drive = { .bytes = try->bytes,
+		.count = try->count,
+		.facts = &result->facts,
+		.filter = &result->filter,
+		.psb_period_bytes = REENCODE_CTL_PERIOD(try->ctl),
+		.free_psbs = try->options->form == COMPARE_CANONICAL,
+		.walk = try->walk,
+		.feed = feed,
+		.compare = feed->compare,
+		.phase = try->phase,
+		.choices = try->choices };
+	int error;
+
+	if (decode.image == NULL)
+		return -TZ_EFORMAT;
+	drive.recover = recover_create(&decode);
+	if (drive.recover == NULL)
+		return tz_error(err, TZ_EIO, "libipt: out of memory");
+	drive_result_free(&result->drive);
+	error = drive_run(&drive, &result->drive, err);
+	recover_destroy(drive.recover);
+	return error;
+}
+
+static int
+reencode_once(struct reencode_try *try, struct reencode_result *result,
+    struct tz_error *err)
+{
+	struct feed feed;
+	struct compare *compare = compare_create(
+	    try->options->form, try->bytes, try->count, REENCODE_LEFT_OUT);
+	int error;
+
+	if (compare == NULL)
+		return tz_error(err, TZ_EIO, "compare: out of memory");
+	error = feed_create(&feed, try->profile, &result->filter, try->ctl,
+	    &result->facts, compare, err);
+	if (error == 0) {
+		error = reencode_drive(try, result, &feed, err);
+		feed_destroy(&feed);
+	}
+	result->difference = *compare_difference(compare);
+	result->ctl = try->ctl;
+	compare_destroy(compare);
+	return error;
+}
+
+/* Bytes of the trace that are equal, from its beginning on. */
+static uint64_t
+reencode_reach(const struct reencode_result *result)
+{
+	if (result->difference.found)
+		return result->difference.offset;
+	return result->drive.wrong != NULL ? result->drive.wrong_offset
+					   : UINT64_MAX;
+}
+
+/* Is the first difference that a PSB came too early or too late? */
+static bool
+reencode_psb_differs(const struct reencode_result *result)
+{
+	return result->difference.found &&
+	    result->difference.theirs_psb != result->difference.ours_psb;
+}
+
+/* May another output offset, modulo 64, be what is missing? */
+static bool
+reencode_place_differs(const struct reencode_result *result)
+{
+	return reencode_psb_differs(result) || result->difference.pad;
+}
+
+/* Tries another count where a PSB came too early or too late.  False: none. */
+static bool
+reencode_choose(struct reencode_try *try, const struct reencode_result *result)
+{
+	const struct compare_difference *difference = &result->difference;
+	uint64_t index = result->drive.syncs - 1;
+	struct drive_choice *choice;
+
+	if (!reencode_psb_differs(result) || result->drive.syncs == 0 ||
+	    index >= DRIVE_CHOICES)
+		return false;
+	choice = &try->choices[index];
+	if (difference->theirs_psb)
+		choice->low = choice->count + 1;
+	else if (choice->count == 0)
+		return false;
+	else
+		choice->high = choice->count - 1;
+	if (choice->low > choice->high)
+		return false;
+	choice->count = choice->low + (choice->high - choice->low) / 2;
+	return true;
+}
+
+/* Runs with every count that may be, until PSBs come where they must. */
+static int
+reencode_counts(struct reencode_try *try, struct reencode_result *result,
+    struct tz_error *err)
+{
+	int error;
+
+	memset(try->choices, 0, sizeof(try->choices));
+	do
+		error = reencode_once(try, result, err);
+	while (error == 0 && reencode_choose(try, result));
+	return error;
+}
+
+/*
+ * Where the trace begins in the middle, the offset of its output modulo 64 may
+ * only show when PSBs come after a later enable.
+ */
+static int
+reencode_try(struct reencode_try *try, struct reencode_result *result,
+    struct tz_error *err)
+{
+	uint64_t best = 0;
+	uint32_t best_phase = 0, first;
+	int error;
+
+	try->phase = REENCODE_PHASES;
+	error = reencode_counts(try, result, err);
+	first = result->drive.first.phase;
+	for (uint32_t step = 0; error == 0 && step < REENCODE_PHASES;
+	     step += 8) {
+		if (!reencode_place_differs(result))
+			return 0;
+		if (step == 0 || result->difference.offset > best) {
+			best = result->difference.offset;
+			best_phase = (first + step) % REENCODE_PHASES;
+		}
+		try->phase = (first + step + 8) % REENCODE_PHASES;
+		error = reencode_counts(try, result, err);
+	}
+	if (error != 0 || !reencode_place_differs(result))
+		return error;
+	try->phase = best_phase;
+	return reencode_counts(try, result, err);
+}
+
+/*
+ * With CTL given, as it says; else DisRETC is what the packets do not show: first
+ * without RET compression, then with it if that leads nowhere.
+ */
+static int
+reencode_tries(struct reencode_try *try, struct reencode_result *result,
+    struct tz_error *err)
+{
+	uint64_t reach;
+	int error = reencode_try(try, result, err);
+
+	if (error != 0 || try->options->ctl_given)
+		return error;
+	reach = reencode_reach(result);
+	if (reach != UINT64_MAX) {
+		try->ctl ^= REENCODE_CTL_DIS_RETC;
+		error = reencode_try(try, result, err);
+		if (error == 0 && reencode_reach(result) <= reach) {
+			try->ctl ^= REENCODE_CTL_DIS_RETC;
+			error = reencode_try(try, result, err);
+		}
+	}
+	reencode_say(result, "DisRETC %d: RETs are %s",
+	    (try->ctl & REENCODE_CTL_DIS_RETC) != 0,
+	    (try->ctl & REENCODE_CTL_DIS_RETC) != 0 ? "never compressed"
+						    : "compressed");
+	return error;
+}
+
+static void
+reencode_say_packets(
+    struct reencode_result *result, const struct profile *profile, bool full8)
+{
+	const struct facts *facts = &result->facts;
+	static const struct {
+		enum scan_kind kind;
+		const char *name;
+	} kinds[] = { { SCAN_TSC, "TSC" }, { SCAN_TMA, "TMA" },
+		{ SCAN_MTC, "MTC" }, { SCAN_CYC, "CYC" }, { SCAN_PTW, "PTW" },
+		{ SCAN_EXSTOP, "EXSTOP" }, { SCAN_MWAIT, "MWAIT" },
+		{ SCAN_PWRE, "PWRE" }, { SCAN_PWRX, "PWRX" },
+		{ SCAN_CFE, "CFE" }, { SCAN_EVD, "EVD" }, { SCAN_BIP, "BIP" },
+		{ SCAN_MNT, "MNT" } };
+
+	if (full8 != (profile->manner->ip_full == 6))
+		reencode_say(result,
+		    "uncompressed IPs have %d bytes, not %d as profile %s",
+		    full8 ? 8 : 6, full8 ? 6 : 8, profile->name);
+	if (facts->long_tnts != 0)
+		reencode_say(
+		    result, "%" PRIu64 " long TNT packets", facts->long_tnts);
+	for (size_t i = 0; i < TZ_ARRAY_LEN(kinds); i++)
+		if (facts->packets[kinds[i].kind] != 0)
+			reencode_say(result,
+			    "%" PRIu64 " %s packets, which the unit is not "
+			    "driven to send",
+			    facts->packets[kinds[i].kind], kinds[i].name);
+}
+
+static void
+reencode_say_state(struct reencode_result *result,
+    const struct drive_choice *choice, uint32_t ratio)
+{
+	const struct infer_count *first = &result->drive.first;
+
+	reencode_say(result, "core:bus ratio %u in the first CBR", ratio);
+	if (result->facts.psb_count != 0)
+		reencode_say(result,
+		    "PacketByteCnt %u at the first PSB, output offset %u "
+		    "modulo 64; %" PRIu64 " PSBs fit at once",
+		    choice->count,
+		    (unsigned)((result->facts.first_psb + first->phase) % 64),
+		    first->fits);
+	if (result->drive.jcc_ip_known)
+		reencode_say(result, "TIP.PGD at a conditional branch: %s IP",
+		    result->drive.jcc_ip ? "with" : "without");
+	if (result->drive.toggles != 0)
+		reencode_say(result, "%" PRIu64 " times TraceEn fell and rose",
+		    result->drive.toggles);
+}
+
+/* CTL and ranges: given, or out of the packets. */
+static int
+reencode_config(struct reencode_try *try, struct reencode_result *result,
+    struct tz_error *err)
+{
+	const struct reencode_options *options = try->options;
+	int error = 0;
+
+	try->ctl = options->ctl_given ? options->ctl
+				      : infer_ctl(&result->facts);
+	if (!options->ctl_given)
+		reencode_say(result,
+		    "IA32_RTIT_CTL %#" PRIx64
+		    " out of the packets; longest way from PSB to PSB %" PRIu64
+		    " bytes",
+		    try->ctl | 1, result->facts.gap_max);
+	try->ctl = (try->ctl & ~(REENCODE_CTL_LEFT_OUT | REENCODE_CTL_RANGES)) |
+	    REENCODE_CTL_TOPA;
+	if (options->filter_given) {
+		result->filter = options->filter;
+	} else if (result->facts.pgd_ips != 0) {
+		error = infer_ranges(
+		    &result->filter, try->bytes, try->count, err);
+		for (unsigned n = 0; error == 0 && n < 4; n++)
+			if ((result->filter.config >> (4 * n) & 0xf) != 0)
+				reencode_say(result,
+				    "range %" PRIx64 "-%" PRIx64
+				    ", as wide as it may be",
+				    result->filter.a[n], result->filter.b[n]);
+	}
+	return error;
+}
+
+static void
+reencode_count(struct reencode_result *result)
+{
+	struct drive_result *drive = &result->drive;
+	uint64_t end = result->bytes;
+
+	if (result->difference.found)
+		end = result->difference.offset;
+	else if (drive->wrong != NULL)
+		end = drive->wrong_offset;
+	drive->covered = end > result->facts.first_psb
+	    ? end - result->facts.first_psb
+	    : 0;
+	for (size_t i = 0; i < drive->gap_count; i++) {
+		uint64_t gap = drive->gaps[i].to - drive->gaps[i].from;
+
+		drive->covered -= gap < drive->covered ? gap : drive->covered;
+	}
+}
+
+int
+reencode_trace(const uint8_t *bytes, uint64_t count, struct pieces *pieces,
+    const struct reencode_options *options, struct reencode_result *result,
+    struct tz_error *err)
+{
+	struct profile_manner manner = *options->profile->manner;
+	struct profile profile = *options->profile;
+	struct reencode_try try = { .bytes = bytes,
+		.count = count,
+		.profile = &profile,
+		.options = options,
+		.pieces = pieces };
+	bool contradicted = false;
+	int error;
+
+	profile.manner = &manner;
+	*result = (struct reencode_result){ .bytes = count };
+	if (!facts_read(&result->facts, bytes, count))
+		return tz_error(err, TZ_EIO, "packets: out of memory");
+	if (result->facts.psb_count == 0) {
+		result->nothing = true;
+		return 0;
+	}
+	if (result->facts.ips_full + result->facts.ips_sext48 != 0)
+		manner.ip_full =
+		    result->facts.ips_full > result->facts.ips_sext48 ? 6 : 3;
+	try.walk = walk_create(pieces);
+	error = try.walk == NULL ? tz_error(err, TZ_EIO, "walk: out of memory")
+				 : reencode_config(&try, result, err);
+	if (error == 0)
+		error = reencode_tries(&try, result, err);
+	if (error != 0) {
+		walk_destroy(try.walk);
+		reencode_result_free(result);
+		return error;
+	}
+	reencode_say_packets(result, options->profile, manner.ip_full == 6);
+	reencode_say_state(result, try.choices, facts_cbr(&result->facts, 0));
+	result->distinct_blocks = walk_blocks(try.walk);
+	result->distinct_insns = walk_insns(try.walk);
+	walk_destroy(try.walk);
+	reencode_count(result);
+	for (size_t i = 0; i < result->drive.gap_count; i++)
+		contradicted = contradicted || !result->drive.gaps[i].unmapped;
+	result->nothing = result->drive.blocks == 0;
+	result->equal = !result->difference.found &&
+	    result->drive.wrong == NULL && !contradicted;
+	return 0;
+}

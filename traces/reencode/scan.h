@@ -1,0 +1,76 @@
+/*
+ * Packets of a trace, one after another, with their IPs and payloads as values.
+ * A reader of its own: libipt's packet decoder neither keeps the last IP nor is
+ * it fast enough to be run beside libipt's block decoder.
+ *
+ * Source: SDM vol. 3, 33.4.2 "Packet Definitions".
+ */
+#ifndef TOPAZ_TRACES_REENCODE_SCAN_H
+#define TOPAZ_TRACES_REENCODE_SCAN_H
+
+#include "emu/base.h"
+
+enum scan_kind {
+	SCAN_PAD,
+	SCAN_TNT,
+	SCAN_TIP,
+	SCAN_PGE,
+	SCAN_PGD,
+	SCAN_FUP,
+	SCAN_EXEC, /* MODE.Exec */
+	SCAN_TSX,  /* MODE.TSX */
+	SCAN_PIP,
+	SCAN_VMCS,
+	SCAN_CBR,
+	SCAN_TSC,
+	SCAN_TMA,
+	SCAN_MTC,
+	SCAN_CYC,
+	SCAN_PSB,
+	SCAN_PSBEND,
+	SCAN_OVF,
+	SCAN_STOP,
+	SCAN_MNT,
+	SCAN_PTW,
+	SCAN_EXSTOP,
+	SCAN_MWAIT,
+	SCAN_PWRE,
+	SCAN_PWRX,
+	SCAN_CFE,
+	SCAN_EVD,
+	SCAN_BBP,
+	SCAN_BIP,
+	SCAN_BEP,
+	SCAN_BAD, /* no packet: a byte that starts none */
+	SCAN_CUT, /* the bytes end within it */
+	SCAN_KINDS
+};
+
+struct scan_packet {
+	enum scan_kind kind;
+	uint8_t bytes;   /* in the trace; 0 for BAD and CUT */
+	uint8_t bits;    /* TNT: outcomes; IP packets: IPBytes */
+	bool with_ip;    /* IP packets: it has one; PTW ...: a FUP follows */
+	uint64_t offset; /* in the bytes */
+	uint64_t value; /* the IP, expanded; else the payload, 8 bytes at most */
+};
+
+struct scan {
+	const uint8_t *bytes;
+	uint64_t count;
+	uint64_t offset; /* of the next packet */
+	uint64_t last_ip;
+	bool in_block; /* between BBP and BEP */
+};
+
+/* Starts at OFFSET, which is where a packet begins. */
+void scan_begin(
+    struct scan *scan, const uint8_t *bytes, uint64_t count, uint64_t offset);
+
+/* The next packet.  False: there are no more bytes, BAD or CUT. */
+bool scan_next(struct scan *scan, struct scan_packet *packet);
+
+/* Offset of the first PSB at or after FROM; COUNT if there is none. */
+uint64_t scan_find_psb(const uint8_t *bytes, uint64_t count, uint64_t from);
+
+#endif

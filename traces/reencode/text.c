@@ -1,0 +1,145 @@
+/*
+ * The result of a re-encoding as text.
+ */
+#include "traces/packets.h"
+#include "traces/reencode/reencode.h"
+
+#include <inttypes.h>
+
+#define TEXT_ROOM 128
+/* Packets before the first that differs. */
+#define TEXT_CONTEXT 3
+
+/* The packets before the one that differs, from the PSB before it on. */
+static void
+text_context(
+    const struct reencode_result *result, const uint8_t *bytes, FILE *file)
+{
+	const struct facts *facts = &result->facts;
+	uint64_t last[TEXT_CONTEXT], end = result->difference.offset;
+	uint64_t from = facts->first_psb;
+	struct scan_packet packet;
+	unsigned count = 0;
+	struct scan scan;
+	char text[TEXT_ROOM];
+
+	for (size_t i = 0; i < facts->psb_count && facts->psb[i] < end; i++)
+		from = facts->psb[i];
+	scan_begin(&scan, bytes, result->bytes, from);
+	while (scan_next(&scan, &packet) && packet.offset < end)
+		if (packet.kind != SCAN_PAD)
+			last[count++ % TEXT_CONTEXT] = packet.offset;
+	for (unsigned i = count < TEXT_CONTEXT ? 0 : count - TEXT_CONTEXT;
+	     i < count; i++) {
+		uint64_t offset = last[i % TEXT_CONTEXT];
+
+		packets_describe(bytes, (size_t)result->bytes, (size_t)offset,
+		    text, sizeof(text));
+		fprintf(file, "  both   %016" PRIx64 "  %s\n", offset, text);
+	}
+}
+
+static void
+text_difference(
+    const struct reencode_result *result, const uint8_t *bytes, FILE *file)
+{
+	const struct compare_difference *difference = &result->difference;
+	char text[TEXT_ROOM];
+
+	text_context(result, bytes, file);
+	packets_describe(bytes, (size_t)result->bytes,
+	    (size_t)difference->offset, text, sizeof(text));
+	fprintf(
+	    file, "  trace  %016" PRIx64 "  %s\n", difference->offset, text);
+	if (difference->ours_bytes == 0) {
+		fprintf(file, "  unit                     nothing\n");
+		return;
+	}
+	packets_describe(difference->ours, (size_t)difference->ours_bytes, 0,
+	    text, sizeof(text));
+	fprintf(file, "  unit   %016" PRIx64 "  %s\n", difference->ours_offset,
+	    text);
+}
+
+static void
+text_verdict(
+    const struct reencode_result *result, const uint8_t *bytes, FILE *file)
+{
+	const struct drive_result *drive = &result->drive;
+
+	if (result->nothing) {
+		fprintf(file, "NOTHING: %s\n",
+		    result->facts.psb_count == 0
+			? "no PSB packet"
+			: "no instruction could be decoded");
+	} else if (result->difference.found) {
+		fprintf(file, "DIFFERS at offset %" PRIu64 " (%#" PRIx64 ")\n",
+		    result->difference.offset, result->difference.offset);
+		text_difference(result, bytes, file);
+	} else if (drive->wrong != NULL) {
+		char text[TEXT_ROOM];
+
+		packets_describe(bytes, (size_t)result->bytes,
+		    (size_t)drive->wrong_offset, text, sizeof(text));
+		fprintf(file,
+		    "WRONG at offset %" PRIu64 " (%#" PRIx64
+		    "), %s: at %" PRIx64 ": %s\n",
+		    drive->wrong_offset, drive->wrong_offset, text,
+		    drive->wrong_ip, drive->wrong);
+	} else if (!result->equal) {
+		fprintf(
+		    file, "WRONG: what is left out contradicts the image\n");
+	} else {
+		fprintf(file, "EQUAL%s\n",
+		    drive->gap_count == 0 ? "" : ", but for what is left out");
+	}
+}
+
+static void
+text_gaps(
+    const struct reencode_result *result, const uint8_t *bytes, FILE *file)
+{
+	const struct drive_result *drive = &result->drive;
+	char text[TEXT_ROOM];
+
+	for (size_t i = 0; i < drive->gap_count; i++) {
+		const struct drive_gap *gap = &drive->gaps[i];
+
+		packets_describe(bytes, (size_t)result->bytes, (size_t)gap->at,
+		    text, sizeof(text));
+		fprintf(file,
+		    "left out: %" PRIu64 " bytes from %#" PRIx64
+		    ": libipt: %s, at %#" PRIx64 ", %s\n",
+		    gap->to - gap->from, gap->from, gap->text, gap->at, text);
+	}
+}
+
+void
+reencode_print(
+    const struct reencode_result *result, const uint8_t *bytes, FILE *file)
+{
+	const struct drive_result *drive = &result->drive;
+
+	for (unsigned i = 0; i < result->line_count; i++)
+		fprintf(file, "inferred: %s\n", result->line[i]);
+	if (result->facts.first_psb != 0 && result->facts.psb_count != 0)
+		fprintf(file,
+		    "left out: %" PRIu64 " bytes before the first "
+		    "PSB\n",
+		    result->facts.first_psb);
+	text_gaps(result, bytes, file);
+	if (drive->tail != 0)
+		fprintf(file,
+		    "left out: %" PRIu64 " bytes of 0 at the end, which may "
+		    "never have been written\n",
+		    drive->tail);
+	fprintf(file,
+	    "covered: %" PRIu64 " of %" PRIu64 " bytes, %" PRIu64
+	    " instructions in %" PRIu64 " blocks\n",
+	    drive->covered, result->bytes, drive->insns, drive->blocks);
+	fprintf(file,
+	    "checked: %" PRIu64 " instructions of the image in %" PRIu64
+	    " distinct blocks; %" PRIu64 " overflows\n",
+	    result->distinct_insns, result->distinct_blocks, drive->overflows);
+	text_verdict(result, bytes, file);
+}

@@ -1,0 +1,57 @@
+/*
+ * Blocks of instructions as Zydis sees them in the image: the check on libipt's
+ * decoding, and where the last instruction of each may lead.  A block is walked
+ * once; what was found is kept.
+ */
+#ifndef TOPAZ_TRACES_REENCODE_WALK_H
+#define TOPAZ_TRACES_REENCODE_WALK_H
+
+#include "traces/reencode/pieces.h"
+
+/* What the last instruction of a block is. */
+enum walk_kind {
+	WALK_PLAIN, /* no transfer */
+	WALK_COND,
+	WALK_JUMP,
+	WALK_CALL,
+	WALK_JUMP_INDIRECT,
+	WALK_CALL_INDIRECT,
+	WALK_RET,
+	WALK_FAR,     /* far transfers, SYSCALL, IRET, INT n, VM entry ... */
+	WALK_MOV_CR3, /* no transfer, but may send a packet */
+};
+
+/* COUNT instructions from IP on, through direct jumps and calls, to END_IP. */
+struct walk_block {
+	uint64_t ip, end_ip;
+	uint64_t target; /* of the last: COND (if taken), JUMP and CALL */
+	uint64_t nlip;   /* address after the last one */
+	uint32_t call;   /* index of the first direct call before the last */
+	uint16_t calls;  /* how many of them */
+	uint16_t count;
+	uint8_t kind; /* enum walk_kind */
+	uint8_t bits; /* of the mode: 16, 32, 64 */
+};
+
+struct walk;
+
+/* PIECES must outlive the result.  NULL: out of memory. */
+struct walk *walk_create(const struct pieces *pieces);
+void walk_destroy(struct walk *walk);
+
+/*
+ * The block that has the ends and the count of WANTED, in its mode, valid until
+ * the next call.  NULL where the image's instructions say otherwise: *TEXT says
+ * how (static text), *AT where.
+ */
+const struct walk_block *walk_block(struct walk *walk,
+    const struct walk_block *wanted, const char **text, uint64_t *at);
+
+/* Address after the INDEX-th direct call of all (struct walk_block, .call). */
+uint64_t walk_call(const struct walk *walk, uint32_t index);
+
+/* Distinct blocks, and instructions in them. */
+uint64_t walk_blocks(const struct walk *walk);
+uint64_t walk_insns(const struct walk *walk);
+
+#endif
