@@ -9,6 +9,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -94,6 +95,36 @@ an_untimed_trace_has_no_time_to_compare(void **state)
 	verify_result_free(&result);
 }
 
+/* A core that ran at 36 instead of 37: neither decoder can be right. */
+static void
+time_that_is_wrong_is_a_finding(void **state)
+{
+	struct run_options options = whole_options("insntrace", "wrong");
+	struct verify_options how = { .rows = VERIFY_ROWS_DEFAULT };
+	struct run_outcome outcome;
+	struct verify_result result;
+	struct bundle *bundle;
+
+	(void)state;
+	options.settings = "ctl=0xe60e";
+	options.core_cbr = 36;
+	whole_run(&options, &outcome);
+	assert_int_equal(bundle_open(options.output, &bundle, NULL), 0);
+	assert_int_equal(bundle->info.core_cbr, 36);
+	assert_int_equal(verify_bundle(bundle, &how, &result, NULL), 0);
+	assert_true(result.match);
+	verify_result_free(&result);
+	bundle->info.core_cbr = 0;
+	assert_int_equal(verify_bundle(bundle, &how, &result, NULL), 0);
+	bundle_close(bundle);
+	assert_false(result.match);
+	assert_false(result.streams[0].difference.found);
+	assert_int_equal(result.finding_count, 1);
+	assert_true(result.streams[0].time.wrong > 5000);
+	assert_non_null(strstr(result.findings[0].text, "the time was"));
+	verify_result_free(&result);
+}
+
 /* The same instructions, one by one. */
 static void
 time_depends_on_the_instructions_alone(void **state)
@@ -122,6 +153,7 @@ main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_kind_of_timing_tells_the_time),
 		cmocka_unit_test(an_untimed_trace_has_no_time_to_compare),
+		cmocka_unit_test(time_that_is_wrong_is_a_finding),
 		cmocka_unit_test(time_depends_on_the_instructions_alone),
 	};
 
