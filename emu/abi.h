@@ -91,7 +91,13 @@ enum abi_op {
 	ABI_CALL_END = 13,   /* step, actor, result: ... and has ended */
 	ABI_STACK = 14, /* pa, bytes, kind (ABI_STACK_*): the memory below the
 			   stack pointer there is dead */
+	ABI_CLEAR = 15, /* va, count (to ABI_CLEAR_MAX): an array of physical
+			   addresses of frames (0: none), all of whose bytes
+			   become 0 at once; .result: -1 at the first one that
+			   is no frame of RAM */
 };
+
+#define ABI_CLEAR_MAX  64
 
 #define ABI_STACK_TASK 0 /* a kernel stack of a task */
 #define ABI_STACK_NMI  1 /* a CPU's NMI stack: all dead outside NMIs */

@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#define FRAME_BYTES 4096
+
 static void
 emit(const struct channel *channel, enum event_kind kind, uint64_t a,
     uint64_t b, uint64_t c)
@@ -64,6 +66,26 @@ add_stack(struct stacks *stacks, const uint64_t *arg)
 	stacks->item[i] = (struct stack){ arg[0], arg[1], (uint32_t)arg[2] };
 	if (i == stacks->count)
 		stacks->count++;
+}
+
+/* No CPU's store: whoever runs code of such a frame later maps it anew before. */
+static int
+do_clear(const struct channel *channel, const uint64_t *arg)
+{
+	uint64_t pa;
+
+	if (arg[1] > ABI_CLEAR_MAX)
+		return -1;
+	for (uint64_t i = 0; i < arg[1]; i++) {
+		struct gva at = { arg[0] + i * sizeof(pa) };
+
+		if (!cpu_read(channel->cpu, at, &pa, sizeof(pa)) ||
+		    pa % FRAME_BYTES != 0 || pa >= channel->ram_bytes)
+			return -1;
+		if (pa != 0)
+			memset(channel->ram + pa, 0, FRAME_BYTES);
+	}
+	return 0;
 }
 
 static int
@@ -132,6 +154,8 @@ do_call(const struct channel *channel, const struct abi_call *call,
 		return 0;
 	case ABI_POINT:
 		return do_point(channel, arg);
+	case ABI_CLEAR:
+		return do_clear(channel, arg);
 	case ABI_STACK:
 		add_stack(channel->stacks, arg);
 		emit(channel, EVENT_STACK, arg[0], arg[1], arg[2]);

@@ -9,9 +9,12 @@
 
 #define ALIGN_STACK 8
 
+/* Never is never. */
 static uint64_t
 ahead(uint64_t cycles, uint64_t base)
 {
+	if (cycles == MACHINE_NEVER)
+		return cycles;
 	return cycles > base ? cycles - base : 0;
 }
 
@@ -33,13 +36,15 @@ base_time(struct machine *machine)
 static uint64_t
 hash_slot(struct machine *machine, unsigned id, uint64_t base)
 {
+	const struct machine_turn *turn = &machine->turn;
 	struct slot *slot = &machine->slot[id];
+	uint64_t limit = turn->broken && turn->cpu == id ? turn->limit : 0;
 	uint64_t words[2 + 2 * IPIS_MAX] = { slot->parked };
 	uint64_t now = base;
 	size_t count = 2;
 
 	if (!slot->parked) {
-		words[1] = cpu_hash(slot->cpu, base);
+		words[1] = cpu_hash(slot->cpu, base, limit);
 		if (!cpu_is_asleep(slot->cpu) || cpu_cycles(slot->cpu) > base)
 			now = cpu_cycles(slot->cpu);
 	}

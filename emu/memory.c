@@ -14,6 +14,7 @@
 struct page_copy {
 	uint8_t bytes[MEMORY_PAGE_BYTES];
 	uint32_t refs;
+	uint64_t hash; /* of .bytes as hash_bytes() says; 0: not known yet */
 	struct page_copy *next; /* of those that are spare */
 };
 
@@ -34,6 +35,12 @@ static const uint8_t *
 image_at(const struct memory *memory, uint64_t page)
 {
 	return memory->image + page * MEMORY_PAGE_BYTES;
+}
+
+static bool
+is_same(const uint8_t *a, const uint8_t *b)
+{
+	return memcmp(a, b, MEMORY_PAGE_BYTES) == 0;
 }
 
 static struct page_copy *
@@ -74,6 +81,7 @@ make_copy(struct memory *memory, const uint8_t *bytes)
 		return NULL;
 	memcpy(copy->bytes, bytes, sizeof(copy->bytes));
 	copy->refs = 0;
+	copy->hash = 0;
 	return copy;
 }
 
@@ -238,11 +246,9 @@ copy_page(struct memory *memory, struct hot_page *hot)
 	const uint8_t *bytes = page_at(memory, hot->page);
 	struct page_copy *copy = NULL;
 
-	if (hot->copy != NULL &&
-	    memcmp(bytes, hot->copy->bytes, MEMORY_PAGE_BYTES) == 0)
+	if (hot->copy != NULL && is_same(bytes, hot->copy->bytes))
 		return true;
-	if (memcmp(bytes, image_at(memory, hot->page), MEMORY_PAGE_BYTES) !=
-	    0) {
+	if (!is_same(bytes, image_at(memory, hot->page))) {
 		copy = make_copy(memory, bytes);
 		if (copy == NULL)
 			return false;
@@ -369,30 +375,72 @@ has_dead(uint64_t at, const struct memory_range *dead, size_t count)
 	return false;
 }
 
-/* 0: the page is as in the image, where it lives. */
+/* Is all of the page at AT dead? */
+static bool
+is_dead(uint64_t at, const struct memory_range *dead, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (dead[i].begin <= at &&
+		    dead[i].end >= at + MEMORY_PAGE_BYTES)
+			return true;
+	}
+	return false;
+}
+
 static uint64_t
-hash_page(const struct memory *memory, uint64_t page,
+hash_bytes(const uint8_t *bytes, uint64_t page)
+{
+	return XXH3_64bits_withSeed(bytes, MEMORY_PAGE_BYTES, page);
+}
+
+/*
+ * 0: the page is as in the image.  To compare costs less than to hash, and most
+ * pages are what they were when copied or put back last.
+ */
+static uint64_t
+hash_whole(const struct memory *memory, const struct hot_page *hot)
+{
+	const uint8_t *now = page_at(memory, hot->page);
+	struct page_copy *copy = hot->copy;
+
+	if (copy != NULL && is_same(now, copy->bytes)) {
+		if (copy->hash == 0)
+			copy->hash = hash_bytes(now, hot->page);
+		return copy->hash;
+	}
+	return is_same(now, image_at(memory, hot->page))
+	    ? 0
+	    : hash_bytes(now, hot->page);
+}
+
+/* The same of a page with bytes in DEAD: 0 where it is as in the image but there. */
+static uint64_t
+hash_living(const struct memory *memory, uint64_t page,
     const struct memory_range *dead, size_t dead_count)
 {
 	uint64_t at = page * MEMORY_PAGE_BYTES;
-	const uint8_t *now = page_at(memory, page);
-	const uint8_t *then = image_at(memory, page);
 	uint8_t copy[2][MEMORY_PAGE_BYTES];
 
-	if (memcmp(now, then, MEMORY_PAGE_BYTES) == 0)
-		return 0;
-	if (has_dead(at, dead, dead_count)) {
-		memcpy(copy[0], now, MEMORY_PAGE_BYTES);
-		memcpy(copy[1], then, MEMORY_PAGE_BYTES);
-		for (size_t i = 0; i < dead_count; i++) {
-			clear_dead(copy[0], at, &dead[i]);
-			clear_dead(copy[1], at, &dead[i]);
-		}
-		if (memcmp(copy[0], copy[1], MEMORY_PAGE_BYTES) == 0)
-			return 0;
-		now = copy[0];
+	memcpy(copy[0], page_at(memory, page), MEMORY_PAGE_BYTES);
+	memcpy(copy[1], image_at(memory, page), MEMORY_PAGE_BYTES);
+	for (size_t i = 0; i < dead_count; i++) {
+		clear_dead(copy[0], at, &dead[i]);
+		clear_dead(copy[1], at, &dead[i]);
 	}
-	return XXH3_64bits_withSeed(now, MEMORY_PAGE_BYTES, page);
+	return is_same(copy[0], copy[1]) ? 0 : hash_bytes(copy[0], page);
+}
+
+static uint64_t
+hash_page(const struct memory *memory, const struct hot_page *hot,
+    const struct memory_range *dead, size_t dead_count)
+{
+	uint64_t at = (uint64_t)hot->page * MEMORY_PAGE_BYTES;
+
+	if (is_dead(at, dead, dead_count))
+		return 0;
+	if (has_dead(at, dead, dead_count))
+		return hash_living(memory, hot->page, dead, dead_count);
+	return hash_whole(memory, hot);
 }
 
 uint64_t
@@ -407,7 +455,8 @@ memory_hash(struct memory *memory, const uint64_t *hidden,
 		uint64_t page = memory->hot[i].page;
 
 		if (hidden == NULL || !(hidden[page / 64] >> page % 64 & 1))
-			sum += hash_page(memory, page, dead, dead_count);
+			sum += hash_page(
+			    memory, &memory->hot[i], dead, dead_count);
 	}
 	memory_ignore_faults(memory);
 	return sum;

@@ -68,6 +68,7 @@ note_switch(struct machine *machine, unsigned to)
 	if (machine->turn.cpu == to)
 		return;
 	machine->turn.cpu = to;
+	cpu_see_tables(machine->slot[to].cpu);
 	machine_emit(machine, &event);
 }
 

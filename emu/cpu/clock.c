@@ -113,15 +113,3 @@ cpu_idle_until(struct cpu *cpu, uint64_t cycles)
 	}
 	cpu_pass_time(cpu, cycles - cpu_cycles(cpu));
 }
-
-void
-cpu_wake(struct cpu *cpu)
-{
-	if (!cpu->halted)
-		return;
-	cpu->halted = false;
-	if (!pt_unit_fast(cpu->unit)->timed)
-		return;
-	cpu_tell_time(cpu);
-	pt_unit_resync(cpu->unit);
-}

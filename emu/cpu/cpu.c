@@ -1,4 +1,5 @@
 #include "emu/cpu/state.h"
+#include "emu/pt/happening.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -200,6 +201,9 @@ cpu_context(const struct cpu *cpu, uint64_t ip)
 		.cpl = cpu->cpl,
 		.cs_l = true,
 		.cs_d = false,
+		/* Only Event Trace tells it; to read it costs time. */
+		.if_flag = cpu_has_event_trace(cpu) &&
+		    (engine_get(cpu->active, ENGINE_RFLAGS) & RFLAGS_IF) != 0,
 	};
 }
 
@@ -303,25 +307,12 @@ cpu_fire_timer(struct cpu *cpu, uint64_t now)
 		apic_timer_fire(&cpu->apic);
 }
 
-/* The engine to run next, with the state in it. */
-static void
-choose_engine(struct cpu *cpu)
-{
-	bool step = cpu->stepper != NULL && cpu_wants_step(cpu);
-	struct engine *next = step ? cpu->stepper : cpu->engine;
-
-	if (next == cpu->active)
-		return;
-	engine_copy(next, cpu->active);
-	cpu->active = next;
-}
-
 static void
 run_engine(struct cpu *cpu)
 {
 	enum engine_end end;
 
-	choose_engine(cpu);
+	cpu_choose_engine(cpu);
 	cpu->block = &cpu->nowhere;
 	if (cpu->unit_stopped && cpu->truth != NULL)
 		truth_stopped(cpu->truth);
@@ -351,11 +342,13 @@ take_interrupt(struct cpu *cpu)
 	int vector;
 
 	if (cpu_can_take_nmi(cpu)) {
+		cpu->tlb_unsure = true;
 		cpu->nmi_pending = cpu->nmi_again;
 		cpu->nmi_again = false;
 		cpu->nmi_blocked = true;
 		cpu->nmi_count++;
-		cpu_wake(cpu);
+		/* SDM vol. 3, 33.4.2.25: an NMI is no "external interrupt". */
+		cpu_wake(cpu, 0);
 		cpu_emit(cpu, EVENT_NMI, 0, cpu_rip(cpu), 0);
 		cpu_deliver(
 		    cpu, VECTOR_NMI, DELIVER_INTERRUPT, 0, cpu_rip(cpu));
@@ -366,8 +359,9 @@ take_interrupt(struct cpu *cpu)
 	vector = cpu_takeable_vector(cpu);
 	if (vector < 0)
 		return false;
+	cpu->tlb_unsure = true;
 	apic_take(&cpu->apic, (uint8_t)vector);
-	cpu_wake(cpu);
+	cpu_wake(cpu, PT_WAKE_INTERRUPT);
 	cpu->in_interrupt = true;
 	cpu_emit(cpu, EVENT_INTERRUPT, (uint64_t)vector, cpu_rip(cpu), 0);
 	cpu_deliver(cpu, (uint8_t)vector, DELIVER_INTERRUPT, 0, cpu_rip(cpu));

@@ -93,6 +93,17 @@ void cpu_start(
  */
 enum cpu_end cpu_run(struct cpu *cpu, uint64_t limit_cycles);
 
+/*
+ * To be called when another CPU has run since this one did.  The rule of the TLB: it
+ * is empty when a CPU's turn begins and when an interrupt or an NMI is delivered, and
+ * holds nothing that INVLPG or a load of CR3 drops (all of it, global pages too, for
+ * CR3).  So what a CPU sees of the page tables is what they hold, but for an entry
+ * that the same CPU has changed and uses before any of these, which no correct
+ * program does.  Hardware may do all of that (SDM vol. 3, 4.10.2.3 "Details of TLB
+ * Use"), and it shows every use of a page that is gone.
+ */
+void cpu_see_tables(struct cpu *cpu);
+
 uint64_t cpu_insns(const struct cpu *cpu);
 uint64_t cpu_cycles(const struct cpu *cpu); /* of the core clock */
 uint64_t cpu_tsc(const struct cpu *cpu);
@@ -157,9 +168,10 @@ void cpu_snapshot_free(struct cpu_snapshot *snapshot);
 
 /*
  * A hash of all that decides what the CPU does next, with times relative to BASE
- * cycles, a time at which it runs or after which it may wake.
+ * cycles, a time at which it runs or after which it may wake.  Its turn goes on
+ * until LIMIT cycles; 0: it is over.
  */
-uint64_t cpu_hash(struct cpu *cpu, uint64_t base);
+uint64_t cpu_hash(struct cpu *cpu, uint64_t base, uint64_t limit);
 
 /* Does its trace hold time, so that absolute time decides what it does? */
 bool cpu_is_timed(const struct cpu *cpu);

@@ -422,7 +422,6 @@ engine_copy(struct engine *to, struct engine *from)
 	/* Contexts belong to no engine: the copies may change owners. */
 	to->ring0 = from->ring0;
 	from->ring0 = kept;
-	engine_flush_tlb(to);
 }
 
 void
@@ -473,7 +472,6 @@ engine_snapshot_take(struct engine *engine)
 	TZ_ASSERT(uc_context_restore(engine->uc, engine->ring0) == UC_ERR_OK);
 	TZ_ASSERT(uc_context_save(engine->uc, snapshot->ring0) == UC_ERR_OK);
 	TZ_ASSERT(uc_context_restore(engine->uc, snapshot->state) == UC_ERR_OK);
-	engine_flush_tlb(engine);
 	return snapshot;
 }
 
@@ -496,5 +494,4 @@ engine_snapshot_apply(
 	TZ_ASSERT(uc_context_restore(engine->uc, snapshot->ring0) == UC_ERR_OK);
 	TZ_ASSERT(uc_context_save(engine->uc, engine->ring0) == UC_ERR_OK);
 	TZ_ASSERT(uc_context_restore(engine->uc, snapshot->state) == UC_ERR_OK);
-	engine_flush_tlb(engine);
 }

@@ -88,7 +88,10 @@ void engine_enter_ring0(struct engine *engine);
 /* Are the code and stack segments those of the copy already? */
 bool engine_is_ring0(struct engine *engine);
 
-/* Makes TO's architectural state equal to FROM's, kept ring 0 copy included. */
+/*
+ * Makes TO's architectural state equal to FROM's, kept ring 0 copy included.  Here
+ * and where a snapshot is taken or applied, the TLB stays as it was: flush it.
+ */
 void engine_copy(struct engine *to, struct engine *from);
 
 /* A hash of all that a program and the system registers hold. */

@@ -170,7 +170,7 @@ pt_kind(enum delivery kind)
 /* The CPU is in the handler now; FROM is what PT names as the source. */
 static void
 enter_handler(struct cpu *cpu, const struct gate *gate, uint64_t rsp,
-    enum delivery kind, uint64_t from)
+    enum delivery kind, uint8_t vector, uint64_t from)
 {
 	uint64_t rflags = engine_get(cpu->active, ENGINE_RFLAGS);
 	bool changed = cpu->cpl != 0;
@@ -194,7 +194,7 @@ enter_handler(struct cpu *cpu, const struct gate *gate, uint64_t rsp,
 	cpu->shadow = false;
 	if (changed && cpu->truth != NULL)
 		truth_context(cpu->truth, 0, cpu->space.cr3);
-	cpu_transfer(cpu, pt_kind(kind), from, gate->handler);
+	cpu_transfer(cpu, pt_kind(kind), vector, from, gate->handler);
 }
 
 /* SDM vol. 3, table 6-4 "Interrupt and Exception Classes". */
@@ -280,7 +280,7 @@ cpu_deliver(struct cpu *cpu, uint8_t vector, enum delivery kind, uint64_t error,
 		retire_software(cpu, from);
 	if (cpu->truth != NULL)
 		truth_event(cpu->truth, vector, rip);
-	enter_handler(cpu, &gate, rsp, kind, from);
+	enter_handler(cpu, &gate, rsp, kind, vector, from);
 }
 
 static size_t

@@ -27,7 +27,7 @@ static const enum pt_transfer_kind transfer_kinds[INSN_CLASS_COUNT] = {
 	[INSN_CALL_INDIRECT] = PT_TRANSFER_CALL_INDIRECT,
 	[INSN_RET] = PT_TRANSFER_RET,
 	[INSN_FAR] = PT_TRANSFER_FAR,
-	[INSN_IRET] = PT_TRANSFER_FAR,
+	[INSN_IRET] = PT_TRANSFER_IRET,
 	[INSN_SYSRET] = PT_TRANSFER_FAR,
 	[INSN_MOV_CR3] = PT_TRANSFER_MOV_CR3,
 };
@@ -100,11 +100,15 @@ trace_transfer(
 }
 
 void
-cpu_transfer(
-    struct cpu *cpu, enum pt_transfer_kind kind, uint64_t from, uint64_t to)
+cpu_transfer(struct cpu *cpu, enum pt_transfer_kind kind, int vector,
+    uint64_t from, uint64_t to)
 {
 	struct pt_transfer transfer = {
 		.kind = kind,
+		.has_vector = vector >= 0,
+		.vector = (uint8_t)vector,
+		.cr2 = vector == VECTOR_PF ? engine_get(cpu->active, ENGINE_CR2)
+					   : 0,
 		.ip_from = from,
 		.after = cpu_context(cpu, to),
 	};
@@ -144,6 +148,10 @@ after_effects(struct cpu *cpu, const struct block *from, uint64_t va)
 		break;
 	case INSN_STI:
 		cpu->shadow = true;
+		cpu_if_changed(cpu, va);
+		break;
+	case INSN_POPF:
+		cpu_if_changed(cpu, va);
 		break;
 	default:
 		break;

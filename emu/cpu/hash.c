@@ -13,11 +13,25 @@ ahead(uint64_t cycles, uint64_t base)
 	return cycles > base ? cycles - base : 0;
 }
 
+/*
+ * May the CPU be left where it is, and would it be?  Else it goes on, however it
+ * came there: by a transfer or in the middle of straight code.
+ */
+static bool
+is_left(const struct cpu *cpu, uint64_t limit)
+{
+	uint64_t now = cpu_cycles(cpu);
+
+	return cpu->at_boundary &&
+	    (now >= limit || cpu->yield || cpu->apic.timer_due <= now ||
+		apic_pending(&cpu->apic) >= 0);
+}
+
 static uint64_t
-flags(const struct cpu *cpu)
+flags(const struct cpu *cpu, uint64_t limit)
 {
 	const struct armed *armed = &cpu->armed;
-	const bool flag[] = { cpu->at_boundary, cpu->shadow, cpu->halted,
+	const bool flag[] = { is_left(cpu, limit), cpu->shadow, cpu->halted,
 		cpu->yield, cpu->nmi_pending, cpu->nmi_blocked, cpu->nmi_again,
 		armed->lost, armed->twice, armed->merge, armed->merging,
 		armed->xrstors_gp, armed->wrmsr_gp, armed->fail };
@@ -29,7 +43,7 @@ flags(const struct cpu *cpu)
 }
 
 uint64_t
-cpu_hash(struct cpu *cpu, uint64_t base)
+cpu_hash(struct cpu *cpu, uint64_t base, uint64_t limit)
 {
 	uint64_t now = cpu_cycles(cpu);
 	bool asleep = cpu_is_asleep(cpu);
@@ -37,7 +51,7 @@ cpu_hash(struct cpu *cpu, uint64_t base)
 	uint64_t clock = asleep ? ahead(now, base) : now - base;
 	uint64_t words[] = {
 		engine_hash(cpu->active),
-		flags(cpu),
+		flags(cpu, limit),
 		clock,
 		cpu->nmi_pending ? cpu->nmi_wait : 0,
 		ahead(cpu->hold_until, now),

@@ -24,6 +24,7 @@ static const struct {
 	{ ZYDIS_MNEMONIC_CLTS, INSN_SYSTEM },
 	{ ZYDIS_MNEMONIC_INVLPG, INSN_INVLPG },
 	{ ZYDIS_MNEMONIC_STI, INSN_STI },
+	{ ZYDIS_MNEMONIC_CLI, INSN_CLI },
 	{ ZYDIS_MNEMONIC_POPF, INSN_POPF },
 	{ ZYDIS_MNEMONIC_POPFQ, INSN_POPF },
 	{ ZYDIS_MNEMONIC_RDMSR, INSN_RDMSR },
@@ -54,7 +55,7 @@ static const struct {
 	{ ZYDIS_MNEMONIC_MONITOR, INSN_UNMODELLED },
 	{ ZYDIS_MNEMONIC_MWAIT, INSN_UNMODELLED },
 	{ ZYDIS_MNEMONIC_RSM, INSN_UNMODELLED },
-	{ ZYDIS_MNEMONIC_PTWRITE, INSN_UNMODELLED },
+	{ ZYDIS_MNEMONIC_PTWRITE, INSN_PTWRITE },
 	{ ZYDIS_MNEMONIC_INVPCID, INSN_UNMODELLED },
 	{ ZYDIS_MNEMONIC_XSAVE, INSN_UNMODELLED },
 	{ ZYDIS_MNEMONIC_XSAVE64, INSN_UNMODELLED },
@@ -313,4 +314,22 @@ insn_out_operands(
 	if (d.operand[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE)
 		*port = (int)d.operand[0].imm.value.u;
 	*bytes_out = d.operand[1].size / 8u;
+}
+
+bool
+insn_ptwrite_source(
+    const uint8_t *bytes, size_t count, int *gpr, unsigned *bytes_out)
+{
+	struct decoded d;
+
+	TZ_ASSERT(insn_zydis_decode(bytes, count, &d));
+	TZ_ASSERT(d.insn.mnemonic == ZYDIS_MNEMONIC_PTWRITE);
+	if (d.insn.attributes &
+	    (ZYDIS_ATTRIB_HAS_OPERANDSIZE | ZYDIS_ATTRIB_HAS_LOCK))
+		return false;
+	*gpr = -1;
+	if (d.operand[0].type == ZYDIS_OPERAND_TYPE_REGISTER)
+		*gpr = ZydisRegisterGetId(d.operand[0].reg.value);
+	*bytes_out = d.operand[0].size / 8u;
+	return true;
 }

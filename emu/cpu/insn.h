@@ -44,6 +44,8 @@ enum insn_class {
 	INSN_HLT,
 	INSN_PAUSE,
 	INSN_OUT,
+	INSN_PTWRITE,
+	INSN_CLI, /* native where no Event Trace is */
 	INSN_UNMODELLED,
 	INSN_CLASS_COUNT
 };
@@ -124,5 +126,12 @@ bool insn_is_ud(const uint8_t *bytes, size_t count);
 /* The memory or immediate operand of OUT: port, or -1 where DX holds it; bytes. */
 void insn_out_operands(
     const uint8_t *bytes, size_t count, int *port, unsigned *bytes_out);
+
+/*
+ * What the PTWRITE at BYTES writes: the number of a general register, or -1 for its
+ * memory operand; 4 or 8 bytes.  False: a prefix makes it #UD.
+ */
+bool insn_ptwrite_source(
+    const uint8_t *bytes, size_t count, int *gpr, unsigned *bytes_out);
 
 #endif

@@ -81,7 +81,7 @@ insn_memory_operand(const uint8_t *bytes, size_t count, uint64_t va,
 
 static bool is_local_class(enum insn_class class)
 {
-	return class <= INSN_RET && class != INSN_REP;
+	return (class <= INSN_RET && class != INSN_REP) || class == INSN_CLI;
 }
 
 /* LEA and NOP name memory that they do not touch. */

@@ -31,7 +31,7 @@ deliver_pmi(struct cpu *cpu)
 	struct armed *armed = &cpu->armed;
 
 	cpu->nmi_pending = true;
-	cpu->nmi_wait = cpu->config.profile->pmi_skid_insns;
+	cpu->nmi_wait = cpu->config.profile->manner->pmi_skid_insns;
 	if (armed->late_insns <= UINT32_MAX - cpu->nmi_wait)
 		cpu->nmi_wait += armed->late_insns;
 	armed->late_insns = 0;

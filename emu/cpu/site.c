@@ -25,9 +25,10 @@ hook(struct cpu *cpu, uint64_t va)
 }
 
 static bool
-is_site(const struct block *block, const struct block_insn *insn)
+is_site(const struct cpu *cpu, const struct block *block,
+    const struct block_insn *insn)
 {
-	return insn->class >= INSN_TRAP_FIRST ||
+	return cpu_is_trapped(cpu, (enum insn_class)insn->class) ||
 	    (block->ambiguous && block->va + insn->at == block->last_va);
 }
 
@@ -41,7 +42,8 @@ cpu_hook_sites(struct cpu *cpu, struct block *block)
 	for (unsigned i = 0; i < block->insns; i++) {
 		const struct block_insn *insn = &block->insn[i];
 
-		if (is_site(block, insn) && !hook(cpu, block->va + insn->at))
+		if (is_site(cpu, block, insn) &&
+		    !hook(cpu, block->va + insn->at))
 			break;
 	}
 	block->hooked = true;
@@ -79,9 +81,9 @@ cpu_site(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg)
 	(void)uc;
 	(void)size;
 	/* Stopped already at this address, or another program's code here. */
-	if (insn == NULL || !is_site(block, insn))
+	if (insn == NULL || !is_site(cpu, block, insn))
 		return;
-	if (insn->class < INSN_TRAP_FIRST) {
+	if (!cpu_is_trapped(cpu, (enum insn_class)insn->class)) {
 		look_at_branch(cpu, va, insn->length);
 		return;
 	}

@@ -25,10 +25,9 @@ cpu_snapshot_take(struct cpu *cpu)
 		&memory, _Alignof(struct cpu_snapshot), sizeof(*snapshot)) != 0)
 		return NULL;
 	snapshot = memset(memory, 0, sizeof(*snapshot));
-	if (cpu->active != cpu->engine) {
-		engine_copy(cpu->engine, cpu->active);
-		cpu->active = cpu->engine;
-	}
+	if (cpu->active != cpu->engine)
+		cpu_use_engine(cpu, cpu->engine);
+	cpu->tlb_unsure = true;
 	snapshot->cpu = *cpu;
 	snapshot->engine = engine_snapshot_take(cpu->engine);
 	snapshot->unit = malloc(pt_unit_size());

@@ -110,6 +110,7 @@ struct cpu {
 	uint64_t forget_va; /* the engine is to translate this anew */
 	uint32_t forget_bytes;
 	bool forget_all; /* everything: see block_cache_take_rewritten() */
+	bool tlb_unsure; /* the engine's TLB must be empty when it runs next */
 };
 
 #define HOOKED_MAX 4096
@@ -156,13 +157,13 @@ void cpu_look_soon(struct cpu *cpu);
 void cpu_tell_time(struct cpu *cpu);
 /* CYCLES pass without an instruction. */
 void cpu_pass_time(struct cpu *cpu, uint64_t cycles);
-/* It is halted no more. */
-void cpu_wake(struct cpu *cpu);
 
 /* step.c */
 void cpu_step(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg);
-/* Is the step engine needed before anything is known of what comes? */
-bool cpu_wants_step(struct cpu *cpu);
+/* Goes on in ENGINE, with the state of the active one. */
+void cpu_use_engine(struct cpu *cpu, struct engine *engine);
+/* The engine to run next becomes the active one, with its TLB as it has to be. */
+void cpu_choose_engine(struct cpu *cpu);
 /* Must the engine be left because BLOCK is for the other one? */
 bool cpu_is_wrong_engine(struct cpu *cpu, const struct block *block);
 /* Instructions until the next stop; if there is none, more than can ever run. */
@@ -182,8 +183,26 @@ bool cpu_is_rep_again(const struct block *from, uint64_t va);
 void cpu_leave_block(struct cpu *cpu, uint64_t va);
 /* It was left at RIP, which has not retired. */
 void cpu_cut_block(struct cpu *cpu, uint64_t rip);
-void cpu_transfer(
-    struct cpu *cpu, enum pt_transfer_kind kind, uint64_t from, uint64_t to);
+/* VECTOR is that of an event that has one, else -1. */
+void cpu_transfer(struct cpu *cpu, enum pt_transfer_kind kind, int vector,
+    uint64_t from, uint64_t to);
+
+/* trace_insn.c */
+/* Can the guest set EventEn at all? */
+static inline bool
+cpu_has_event_trace(const struct cpu *cpu)
+{
+	return (cpu->config.profile->pt_ebx & PROFILE_PT_EBX_EVENT) != 0;
+}
+/* Is an instruction of CLASS executed by the machine? */
+bool cpu_is_trapped(const struct cpu *cpu, enum insn_class class);
+enum fault cpu_do_ptwrite(struct cpu *cpu, uint64_t *fault_va);
+enum fault cpu_do_cli(struct cpu *cpu);
+/* An instruction before NEXT may have changed RFLAGS.IF. */
+void cpu_if_changed(struct cpu *cpu, uint64_t next);
+/* HLT has stopped the CPU; something has woken it (PT_WAKE_*), if it was. */
+void cpu_tell_halt(struct cpu *cpu);
+void cpu_wake(struct cpu *cpu, uint8_t reason);
 
 /* site.c */
 void cpu_site(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg);

@@ -46,8 +46,9 @@ cpu_until_stop(const struct cpu *cpu)
 	return stop < pause ? stop : pause;
 }
 
-bool
-cpu_wants_step(struct cpu *cpu)
+/* Is the step engine needed before anything is known of what comes? */
+static bool
+wants_step(struct cpu *cpu)
 {
 	uint64_t rip;
 
@@ -59,6 +60,34 @@ cpu_wants_step(struct cpu *cpu)
 		return false;
 	rip = engine_get(cpu->active, ENGINE_RIP);
 	return is_stepped(cpu, rip, rip + 1);
+}
+
+void
+cpu_use_engine(struct cpu *cpu, struct engine *engine)
+{
+	engine_copy(engine, cpu->active);
+	cpu->active = engine;
+	cpu->tlb_unsure = true;
+}
+
+void
+cpu_choose_engine(struct cpu *cpu)
+{
+	bool step = cpu->stepper != NULL && wants_step(cpu);
+	struct engine *next = step ? cpu->stepper : cpu->engine;
+
+	if (next != cpu->active)
+		cpu_use_engine(cpu, next);
+	if (cpu->tlb_unsure)
+		engine_flush_tlb(cpu->active);
+	cpu->tlb_unsure = false;
+}
+
+void
+cpu_see_tables(struct cpu *cpu)
+{
+	cpu->tlb_unsure = true;
+	block_cache_reselect(cpu->blocks, &cpu->space);
 }
 
 bool

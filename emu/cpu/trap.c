@@ -320,6 +320,7 @@ do_hlt(struct cpu *cpu)
 	if (cpu->cpl != 0)
 		return FAULT_GP;
 	cpu->halted = true;
+	cpu_tell_halt(cpu);
 	cpu->nmi_wait = 0;
 	cpu_emit(cpu, EVENT_HALT, 0, cpu->trap_rip, 0);
 	return FAULT_NONE;
@@ -410,6 +411,10 @@ execute(struct cpu *cpu, uint64_t *fault_va)
 		return do_out(cpu);
 	case INSN_SYSCALL:
 		return do_syscall(cpu);
+	case INSN_PTWRITE:
+		return cpu_do_ptwrite(cpu, fault_va);
+	case INSN_CLI:
+		return cpu_do_cli(cpu);
 	case INSN_PAUSE:
 		cpu->yield = true;
 		return FAULT_NONE;
@@ -444,12 +449,14 @@ finish(struct cpu *cpu, uint64_t rip)
 	cpu->at_boundary = true;
 	if (cpu->trap_insn.class != INSN_SYSCALL) {
 		set(cpu, ENGINE_RIP, next);
+		if (cpu->trap_insn.class == INSN_CLI)
+			cpu_if_changed(cpu, next);
 		return;
 	}
 	set(cpu, ENGINE_RIP, cpu->lstar);
 	if (cpu->truth != NULL)
 		truth_context(cpu->truth, 0, cpu->space.cr3);
-	cpu_transfer(cpu, PT_TRANSFER_FAR, rip, cpu->lstar);
+	cpu_transfer(cpu, PT_TRANSFER_FAR, -1, rip, cpu->lstar);
 }
 
 void

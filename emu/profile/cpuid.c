@@ -10,7 +10,7 @@
  * Source: SDM vol. 2A, "CPUID - CPU Identification", and what Skylake reads.
  */
 
-#define CPUID_BASIC_MAX    0x16
+#define CPUID_BASIC_MAX    0x1a
 #define CPUID_EXTENDED     UINT32_C(0x80000000)
 #define CPUID_EXTENDED_MAX UINT32_C(0x80000008)
 
@@ -41,11 +41,11 @@ static void
 cpuid_vendor(const struct profile *profile, const struct profile_cpu *cpu,
     uint32_t leaf, uint32_t subleaf, uint32_t out[4])
 {
-	(void)profile;
 	(void)cpu;
 	(void)leaf;
 	(void)subleaf;
-	out[EAX] = CPUID_BASIC_MAX;
+	TZ_ASSERT(profile->leaf_max <= CPUID_BASIC_MAX);
+	out[EAX] = profile->leaf_max;
 	out[EBX] = 0x756e6547; /* "Genu" */
 	out[EDX] = 0x49656e69; /* "ineI" */
 	out[ECX] = 0x6c65746e; /* "ntel" */
@@ -142,19 +142,19 @@ cpuid_extended_features(const struct profile *profile,
 	out[EBX] = TZ_BIT(0); /* FSGSBASE */
 	if (profile->pt)
 		out[EBX] |= TZ_BIT(25); /* Intel PT */
+	if (profile->core_type != 0)
+		out[EDX] = TZ_BIT(15); /* hybrid */
 }
 
 static void
 cpuid_perfmon(const struct profile *profile, const struct profile_cpu *cpu,
     uint32_t leaf, uint32_t subleaf, uint32_t out[4])
 {
-	(void)profile;
 	(void)cpu;
 	(void)leaf;
 	(void)subleaf;
-	/* Version 4, 4 counters and 3 fixed ones of 48 bits. */
-	out[EAX] = 0x07300404;
-	out[EDX] = 0x00000603;
+	out[EAX] = profile->perfmon_eax;
+	out[EDX] = profile->perfmon_edx;
 }
 
 static void
@@ -245,6 +245,16 @@ cpuid_frequency(const struct profile *profile, const struct profile_cpu *cpu,
 }
 
 static void
+cpuid_hybrid(const struct profile *profile, const struct profile_cpu *cpu,
+    uint32_t leaf, uint32_t subleaf, uint32_t out[4])
+{
+	(void)cpu;
+	(void)leaf;
+	if (subleaf == 0)
+		out[EAX] = (uint32_t)profile->core_type << 24;
+}
+
+static void
 cpuid_extended(const struct profile *profile, const struct profile_cpu *cpu,
     uint32_t leaf, uint32_t subleaf, uint32_t out[4])
 {
@@ -296,6 +306,7 @@ static cpuid_fn *const cpuid_leaves[CPUID_BASIC_MAX + 1] = {
 	[0x14] = cpuid_pt,
 	[0x15] = cpuid_tsc,
 	[0x16] = cpuid_frequency,
+	[0x1a] = cpuid_hybrid,
 };
 
 /* Does LEAF answer by sub-leaf? */
@@ -303,7 +314,7 @@ static bool
 cpuid_has_subleaves(uint32_t leaf)
 {
 	return leaf == 0x04 || leaf == 0x07 || leaf == 0x0b || leaf == 0x0d ||
-	    leaf == 0x14;
+	    leaf == 0x14 || leaf == 0x1a;
 }
 
 /* Takes out what the profile is made to lack. */
@@ -334,8 +345,8 @@ profile_cpuid(const struct profile *profile, const struct profile_cpu *cpu,
 	TZ_ASSERT(cpu != NULL);
 	out[EAX] = out[EBX] = out[ECX] = out[EDX] = 0;
 	if (leaf < CPUID_EXTENDED || leaf > CPUID_EXTENDED_MAX) {
-		if (leaf > CPUID_BASIC_MAX)
-			leaf = CPUID_BASIC_MAX;
+		if (leaf > profile->leaf_max)
+			leaf = profile->leaf_max;
 		fn = cpuid_leaves[leaf];
 	}
 	if (fn != NULL)

@@ -2,33 +2,70 @@
 
 #include <string.h>
 
-/* One row a processor model; figures are what CPUID reads on real ones. */
+enum manner {
+#define MANNER(name, ip_full, tnt_bits, deferred_tip, ret_pops,              \
+    psb_look_lines, cyc_bits, pgd_jcc_ip, pmi_early_bytes, vmx_pt, lbr_excl, \
+    pmi_skid_insns, source)                                                  \
+ MANNER_##name,
+#include "emu/profile/manner.def"
+#undef MANNER
+	MANNER_COUNT
+};
+
+static const struct profile_manner manners[MANNER_COUNT] = {
+#define MANNER(name, ip_full, tnt_bits, deferred_tip, ret_pops,              \
+    psb_look_lines, cyc_bits, pgd_jcc_ip, pmi_early_bytes, vmx_pt, lbr_excl, \
+    pmi_skid_insns, source)                                                  \
+ { ip_full, tnt_bits, deferred_tip, ret_pops, psb_look_lines, cyc_bits,      \
+	 pgd_jcc_ip, pmi_early_bytes, vmx_pt, lbr_excl, pmi_skid_insns },
+#include "emu/profile/manner.def"
+#undef MANNER
+};
+
+/* The errata of a row, as bits. */
+enum {
+#define ERRATUM(name, key, text) name = 1 << PROFILE_ERRATUM_##name,
+#include "emu/profile/errata.def"
+#undef ERRATUM
+};
+
+static const struct {
+	const char *name, *text;
+} errata[PROFILE_ERRATUM_COUNT] = {
+#define ERRATUM(name, key, text) { key, text },
+#include "emu/profile/errata.def"
+#undef ERRATUM
+};
+
 static const struct profile profiles[] = {
-	{
-	    .name = "skylake",
-	    .title = "Skylake client, 06_5EH",
-	    .signature = 0x000506e3,
-	    .maxphyaddr = 39,
-	    .pt_ebx = 0x0000000f,
-	    .pt_ecx = 0x00000007,
-	    .pt1_eax = 0x02490002,
-	    .pt1_ebx = 0x003f3fff,
-	    .tsc_den = 2,
-	    .tsc_num = 0x134,
-	    .cpuid15_ecx = 0,
-	    .crystal_hz = 24000000,
-	    .cbr = 37,
-	    .pt = true,
-	    .xsave = true,
-	    .xsave1_eax = 0xf,
-	    .xss_mask = 0x100,
-	    /* Skylake-class counters wrap at 4096 (intel/libipt). */
-	    .cyc_bits = 12,
-	    /* Model choice: the SDM's rule; it holds no IP. */
-	    .pgd_jcc_ip = false,
-	    /* Model choice: no figure is published. */
-	    .pmi_skid_insns = 4,
-	},
+#define PROFILE(name_, title_, signature_, leaf_max_, core_, manner_, phy_, \
+    ebx_, ecx_, eax1_, ebx1_, den_, num_, ecx15_, crystal_, cbr_, xsave1_,  \
+    xss_, perfmon_eax_, perfmon_edx_, errata_)                              \
+ { .name = name_,                                                           \
+	 .title = title_,                                                   \
+	 .signature = signature_,                                           \
+	 .leaf_max = leaf_max_,                                             \
+	 .core_type = core_,                                                \
+	 .maxphyaddr = phy_,                                                \
+	 .pt_ebx = ebx_,                                                    \
+	 .pt_ecx = ecx_,                                                    \
+	 .pt1_eax = eax1_,                                                  \
+	 .pt1_ebx = ebx1_,                                                  \
+	 .tsc_den = den_,                                                   \
+	 .tsc_num = num_,                                                   \
+	 .cpuid15_ecx = ecx15_,                                             \
+	 .crystal_hz = crystal_,                                            \
+	 .cbr = cbr_,                                                       \
+	 .pt = true,                                                        \
+	 .xsave = true,                                                     \
+	 .xsave1_eax = xsave1_,                                             \
+	 .xss_mask = xss_,                                                  \
+	 .perfmon_eax = perfmon_eax_,                                       \
+	 .perfmon_edx = perfmon_edx_,                                       \
+	 .manner = &manners[MANNER_##manner_],                              \
+	 .errata = errata_ },
+#include "emu/profile/profile.def"
+#undef PROFILE
 };
 
 const struct profile *
@@ -47,4 +84,30 @@ const struct profile *
 profile_at(size_t index)
 {
 	return index < TZ_ARRAY_LEN(profiles) ? &profiles[index] : NULL;
+}
+
+const char *
+profile_erratum_name(enum profile_erratum erratum)
+{
+	TZ_ASSERT(erratum < PROFILE_ERRATUM_COUNT);
+	return errata[erratum].name;
+}
+
+const char *
+profile_erratum_text(enum profile_erratum erratum)
+{
+	TZ_ASSERT(erratum < PROFILE_ERRATUM_COUNT);
+	return errata[erratum].text;
+}
+
+enum profile_erratum
+profile_erratum_find(const char *name)
+{
+	enum profile_erratum erratum = 0;
+
+	TZ_ASSERT(name != NULL);
+	while (erratum < PROFILE_ERRATUM_COUNT &&
+	    strcmp(errata[erratum].name, name) != 0)
+		erratum++;
+	return erratum;
 }

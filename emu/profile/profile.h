@@ -27,10 +27,37 @@ struct profile_absent {
 	const char *citation;
 };
 
+/* What a family does where the architecture leaves a choice: manner.def. */
+struct profile_manner {
+	unsigned ip_full;        /* IPBytes of an uncompressed IP: 3 or 6 */
+	unsigned tnt_bits;       /* in a full TNT: 6 or 47 */
+	bool deferred_tip;       /* TNT bits gather on over TIPs */
+	bool ret_pops;           /* an uncompressed RET pops; else it clears */
+	unsigned psb_look_lines; /* PacketByteCnt is looked at so often: 64 B */
+	unsigned cyc_bits;       /* of the cycle counter; 0 without CYC */
+	bool pgd_jcc_ip;         /* TIP.PGD at a Jcc carries the IP */
+	unsigned pmi_early_bytes; /* single-entry ToPA: PMI before the end */
+	bool vmx_pt;              /* IA32_VMX_MISC[14]: PT in VMX operation */
+	bool lbr_excl;            /* TraceEn suspends LBR and BTS */
+	uint32_t pmi_skid_insns;  /* from a filled INT region to the PMI's
+				    delivery: instructions (REP iterations
+				    count) */
+};
+
+/* The errata that can be switched on, one bit each: errata.def. */
+enum profile_erratum {
+#define ERRATUM(name, key, text) PROFILE_ERRATUM_##name,
+#include "emu/profile/errata.def"
+#undef ERRATUM
+	PROFILE_ERRATUM_COUNT
+};
+
 struct profile {
 	const char *name;   /* as on the command line: "skylake" */
 	const char *title;  /* "Skylake client, 06_5EH" */
 	uint32_t signature; /* CPUID.1:EAX */
+	uint32_t leaf_max;  /* CPUID.0:EAX */
+	uint8_t core_type;  /* CPUID.1AH:EAX[31:24]; 0: not a hybrid part */
 	uint8_t maxphyaddr; /* bits, CPUID.80000008H:EAX[7:0] */
 
 	/* CPUID leaf 14H: sub-leaf 0 EBX and ECX, sub-leaf 1 EAX and EBX. */
@@ -40,14 +67,13 @@ struct profile {
 	uint32_t cbr; /* core:bus ratio at the fixed frequency, 100 MHz units */
 	bool pt;      /* CPUID.(7,0):EBX[25] */
 	bool xsave;   /* CPUID.1:ECX[26]; without it leaf 0DH reads as 0 */
-	uint32_t xsave1_eax; /* CPUID.(0DH,1):EAX */
-	uint64_t xss_mask;   /* CPUID.(0DH,1):EDX:ECX */
+	uint32_t xsave1_eax;               /* CPUID.(0DH,1):EAX */
+	uint64_t xss_mask;                 /* CPUID.(0DH,1):EDX:ECX */
+	uint32_t perfmon_eax, perfmon_edx; /* CPUID leaf 0AH */
 
-	uint8_t cyc_bits; /* width of the cycle counter: it wraps */
-	bool pgd_jcc_ip;  /* TIP.PGD at a Jcc carries the IP */
-	uint32_t
-	    pmi_skid_insns; /* from a filled INT region to the PMI's delivery:
-				    instructions (REP iterations count) */
+	const struct profile_manner *manner;
+	uint32_t errata;    /* that the model has: bits by profile_erratum */
+	uint32_t errata_on; /* those that show; none unless asked for */
 
 	struct profile_absent absent[PROFILE_ABSENT_MAX];
 	size_t absent_count;
@@ -116,6 +142,13 @@ profile_absent_word(uint32_t word, const struct profile_absent *absent)
 		return word;
 	return (word & ~absent->mask) | absent->value;
 }
+
+/* An erratum's key ("skl014") and what it does.  INDEX < PROFILE_ERRATUM_COUNT. */
+const char *profile_erratum_name(enum profile_erratum erratum);
+const char *profile_erratum_text(enum profile_erratum erratum);
+
+/* The erratum of that key, or PROFILE_ERRATUM_COUNT. */
+enum profile_erratum profile_erratum_find(const char *name);
 
 /* The INDEX-th feature that a processor may lack, or NULL past the last. */
 const struct profile_absent *profile_feature_at(size_t index);

@@ -20,12 +20,17 @@ emit_ip_bytes(uint64_t ip, uint64_t last, bool valid)
 }
 
 uint8_t
-emit_exec(const struct pt_context *at)
+emit_exec(uint64_t ctl, const struct pt_context *at)
 {
+	/* SDM vol. 3, 33.2.4 "Event Trace": the IF bit is 0 without it. */
+	uint8_t flag = (ctl & CTL_EVENT_EN) != 0 && at->if_flag
+	    ? PACKET_MODE_EXEC_IF
+	    : 0;
+
 	/* SDM vol. 3, 33.4.2.8 "MODE Packets": with CS.L, CS.D reads as 0. */
 	if (at->cs_l)
-		return PACKET_MODE_EXEC_CS_L;
-	return at->cs_d ? PACKET_MODE_EXEC_CS_D : 0;
+		return PACKET_MODE_EXEC_CS_L | flag;
+	return (at->cs_d ? PACKET_MODE_EXEC_CS_D : 0) | flag;
 }
 
 /* Sends PACKET as what happens now: its time first, where it may be told. */
@@ -90,7 +95,7 @@ emit_moded(struct pt_unit *unit, const struct packet *main)
 	}
 	flow->exec_known = true;
 	flow->exec_sent = flow->exec;
-	TZ_ASSERT(flow->exec < 4);
+	TZ_ASSERT(flow->exec < 8);
 	if (main->place == PLACE_WIDE) {
 		joined = packet_join(&mode, main);
 		emit_timed(unit, &joined);
@@ -148,10 +153,41 @@ emit_fup(struct pt_unit *unit, uint64_t ip)
 }
 
 void
+emit_mode_exec(struct pt_unit *unit)
+{
+	struct flow *flow = &unit->flow;
+
+	TZ_ASSERT(unit->fast.tnt == EMIT_TNT_EMPTY);
+	flow->exec_known = true;
+	flow->exec_sent = flow->exec;
+	emit_packet(unit, PACKET_MODE, flow->exec);
+}
+
+void
+emit_evd(struct pt_unit *unit, enum packet_evd type, uint64_t data)
+{
+	struct packet packet = packet_evd((uint8_t)type, data);
+
+	TZ_ASSERT(unit->fast.tnt == EMIT_TNT_EMPTY);
+	place_put(unit, &packet);
+}
+
+void
+emit_bip(
+    struct pt_unit *unit, uint8_t id, unsigned payload_bytes, uint64_t payload)
+{
+	struct packet packet = packet_bip(id, payload_bytes, payload);
+
+	place_put(unit, &packet);
+}
+
+void
 emit_pip(struct pt_unit *unit)
 {
+	struct flow *flow = &unit->flow;
+
 	emit_packet(
-	    unit, PACKET_PIP, packet_pip_payload(unit->flow.cr3, false));
+	    unit, PACKET_PIP, packet_pip_payload(flow->cr3, flow->non_root));
 }
 
 /*
@@ -161,7 +197,8 @@ emit_pip(struct pt_unit *unit)
 static void
 emit_psb_status(struct pt_unit *unit, bool packet_en, uint64_t ip)
 {
-	struct packet tsx = packet_fixed(PACKET_MODE, PACKET_MODE_TSX);
+	struct packet tsx = packet_fixed(
+	    PACKET_MODE, PACKET_MODE_TSX | unit->flow.tsx);
 	struct packet exec = packet_fixed(PACKET_MODE, unit->flow.exec);
 	struct packet fup;
 

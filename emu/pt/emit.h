@@ -15,8 +15,8 @@
 /* The IPBytes for IP where the last IP was LAST, which counts only if VALID. */
 enum packet_ip_bytes emit_ip_bytes(uint64_t ip, uint64_t last, bool valid);
 
-/* What MODE.Exec says of a CPU that stands at AT. */
-uint8_t emit_exec(const struct pt_context *at);
+/* What MODE.Exec says, under IA32_RTIT_CTL CTL, of a CPU that stands at AT. */
+uint8_t emit_exec(uint64_t ctl, const struct pt_context *at);
 
 /* A packet of fixed layout. */
 void emit_packet(struct pt_unit *unit, enum packet_kind kind, uint64_t payload);
@@ -34,6 +34,16 @@ void emit_tip(struct pt_unit *unit, enum packet_ip_kind kind, uint64_t ip);
 void emit_pgd_bare(struct pt_unit *unit);
 
 void emit_fup(struct pt_unit *unit, uint64_t ip);
+
+/* MODE.Exec of the present mode, which the decoder then knows. */
+void emit_mode_exec(struct pt_unit *unit);
+
+/* An event data packet. */
+void emit_evd(struct pt_unit *unit, enum packet_evd type, uint64_t data);
+
+/* A block item of PAYLOAD_BYTES (4 or 8). */
+void emit_bip(
+    struct pt_unit *unit, uint8_t id, unsigned payload_bytes, uint64_t payload);
 
 /* PIP with the present CR3. */
 void emit_pip(struct pt_unit *unit);

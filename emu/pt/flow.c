@@ -5,8 +5,22 @@
 #include "emu/pt/state.h"
 #include "emu/pt/timing.h"
 
-/* The end of an event with all its packets sent: PSB+, where DUE. */
-static void
+#define VECTOR_PF 14
+
+/* What kinds of transfer differ in, beside what they add to TNT. */
+struct flow_row {
+	bool fup, pgd_fup;
+	enum packet_cfe cfe;
+};
+
+static const struct flow_row flow_rows[PT_TRANSFER_KINDS] = {
+#define TRANSFER(name, fup, pgd_fup, cfe, cite) \
+ [PT_TRANSFER_##name] = { fup, pgd_fup, cfe },
+#include "emu/pt/transfer.def"
+#undef TRANSFER
+};
+
+void
 flow_end(struct pt_unit *unit, bool due, uint64_t ip)
 {
 	unit_refresh(unit);
@@ -44,7 +58,8 @@ flow_move(struct pt_unit *unit, const struct pt_context *at, bool moved)
 
 	unit->gate = gate_next(&unit->msrs, unit->gate, at, moved, &stop);
 	unit->flow.cr3 = at->cr3;
-	unit->flow.exec = emit_exec(at);
+	unit->flow.non_root = at->non_root;
+	unit->flow.exec = emit_exec(unit->msrs.ctl, at);
 	return stop;
 }
 
@@ -84,19 +99,10 @@ flow_ret(struct pt_unit *unit, uint64_t target)
 	return false;
 }
 
-/* Does the event send a FUP with its source first? */
-static bool
-flow_has_fup(enum pt_transfer_kind kind)
-{
-	return kind == PT_TRANSFER_INT_SW || kind == PT_TRANSFER_EXCEPTION ||
-	    kind == PT_TRANSFER_INTERRUPT;
-}
-
 /* PIP, where the event wrote CR3 and the new context may know. */
 static void
 flow_pip(struct pt_unit *unit, const struct pt_transfer *transfer)
 {
-	TZ_ASSERT(transfer->kind <= PT_TRANSFER_MOV_CR3);
 	TZ_ASSERT(unit->gate.trigger_en || !unit->gate.packet_en);
 	/* SDM vol. 3, 33.4.2.7 "Paging Information Packet (PIP)". */
 	if (transfer->cr3_written && unit->gate.context_en &&
@@ -104,6 +110,60 @@ flow_pip(struct pt_unit *unit, const struct pt_transfer *transfer)
 		emit_tnt(unit);
 		emit_pip(unit);
 	}
+}
+
+/*
+ * CFE with its event data, where an event of Event Trace goes with TRANSFER; BEFORE
+ * are the gates before it.
+ * SDM vol. 3, 33.2.4 "Event Trace".  Model choices: the event is told where it is
+ * in context before or after; the CFE has a FUP of its own where no other follows
+ * that tells where it came from.
+ */
+static void
+flow_cfe(struct pt_unit *unit, const struct pt_transfer *transfer,
+    const struct gate *before)
+{
+	enum packet_cfe type = flow_rows[transfer->kind].cfe;
+	bool branches = (unit->msrs.ctl & CTL_BRANCH_EN) != 0;
+	bool own_fup = branches
+	    ? before->packet_en && type == CFE_VMENTRY
+	    : before->context_en && before->filter_en && type != CFE_SIPI;
+
+	if (type == CFE_NONE || !(unit->msrs.ctl & CTL_EVENT_EN) ||
+	    (!before->context_en && !unit->gate.context_en))
+		return;
+	emit_tnt(unit);
+	if (transfer->kind == PT_TRANSFER_EXCEPTION && transfer->has_vector &&
+	    transfer->vector == VECTOR_PF)
+		emit_evd(unit, EVD_CR2, transfer->cr2);
+	if (transfer->kind == PT_TRANSFER_VM_EXIT) {
+		emit_evd(unit, EVD_EXIT_QUALIFICATION, transfer->exit[0]);
+		emit_evd(unit, EVD_EXIT_REASON, transfer->exit[1]);
+		if (transfer->has_vector)
+			type = CFE_VMEXIT_INTR;
+	}
+	flow_send_cfe(
+	    unit, type, own_fup, transfer->has_vector ? transfer->vector : 0);
+	if (own_fup)
+		emit_fup(unit, transfer->ip_from);
+}
+
+/*
+ * A transaction aborts.  SDM vol. 3, 33.4.2.8 "MODE Packets", MODE.TSX: it needs
+ * no PacketEn.
+ */
+static void
+flow_abort(struct pt_unit *unit)
+{
+	unit->flow.tsx = 0;
+	if (!unit->gate.context_en || !(unit->msrs.ctl & CTL_BRANCH_EN))
+		return;
+	/* BDM64: the outcome of the branch just before is wrong. */
+	if (unit_erratum(unit, PROFILE_ERRATUM_BDM64) &&
+	    unit->fast.tnt != EMIT_TNT_EMPTY)
+		unit->fast.tnt ^= 1;
+	emit_tnt(unit);
+	emit_packet(unit, PACKET_MODE, PACKET_MODE_TSX | PACKET_MODE_TSX_ABORT);
 }
 
 /*
@@ -116,8 +176,10 @@ flow_stay(struct pt_unit *unit, const struct pt_transfer *transfer)
 	uint64_t target = transfer->after.ip;
 
 	TZ_ASSERT(unit->gate.packet_en);
-	switch (transfer->kind) {
+	switch ((int)transfer->kind) {
 	case PT_TRANSFER_COND:
+		if (unit->msrs.ctl & CTL_DIS_TNT)
+			return false;
 		emit_branch(unit, transfer->taken);
 		return true;
 	case PT_TRANSFER_JMP_DIRECT:
@@ -133,39 +195,49 @@ flow_stay(struct pt_unit *unit, const struct pt_transfer *transfer)
 	case PT_TRANSFER_CALL_INDIRECT:
 		flow_call(unit, transfer);
 		break;
-	case PT_TRANSFER_JMP_INDIRECT:
-	case PT_TRANSFER_FAR:
-	case PT_TRANSFER_INT_SW:
-	case PT_TRANSFER_EXCEPTION:
-	case PT_TRANSFER_INTERRUPT:
+	default:
 		break;
 	}
 	emit_tnt(unit);
-	if (flow_has_fup(transfer->kind))
+	if (flow_rows[transfer->kind].fup)
 		emit_fup(unit, transfer->ip_from);
 	flow_pip(unit, transfer);
 	emit_tip(unit, PACKET_TIP, target);
 	return false;
 }
 
+/*
+ * SDM vol. 3, 33.4.2.5 "Packet Generation Disable (TIP.PGD) Packet": no IP where
+ * ContextEn or TraceEn is 0 or, by its table, at a conditional branch.
+ */
+static bool
+flow_pgd_is_bare(const struct pt_unit *unit, const struct pt_transfer *transfer)
+{
+	if (!unit->gate.context_en || transfer->trace_off)
+		return true;
+	if (transfer->kind == PT_TRANSFER_COND)
+		return !unit->profile->manner->pgd_jcc_ip;
+	/* SKL014: nor at a direct branch. */
+	return (transfer->kind == PT_TRANSFER_JMP_DIRECT ||
+		   transfer->kind == PT_TRANSFER_CALL_DIRECT) &&
+	    unit_erratum(unit, PROFILE_ERRATUM_SKL014);
+}
+
 /* An event with PacketEn 1 before and 0 after. */
 static void
 flow_leave(struct pt_unit *unit, const struct pt_transfer *transfer)
 {
-	bool bare = !unit->gate.context_en;
+	bool fup = flow_rows[transfer->kind].pgd_fup;
 
 	TZ_ASSERT(!unit->gate.packet_en);
 	emit_tnt(unit);
-	if (flow_has_fup(transfer->kind))
+	/* SKD022: VM entry that clears TraceEn sends a FUP. */
+	if (transfer->kind == PT_TRANSFER_VM_ENTRY && transfer->trace_off)
+		fup = unit_erratum(unit, PROFILE_ERRATUM_SKD022);
+	if (fup)
 		emit_fup(unit, transfer->ip_from);
 	flow_pip(unit, transfer);
-	/*
-	 * SDM vol. 3, 33.4.2.5 "Packet Generation Disable (TIP.PGD) Packet": no
-	 * IP where ContextEn is 0 or, by its table, at a conditional branch.
-	 */
-	if (transfer->kind == PT_TRANSFER_COND && !unit->profile->pgd_jcc_ip)
-		bare = true;
-	if (bare)
+	if (flow_pgd_is_bare(unit, transfer))
 		emit_pgd_bare(unit);
 	else
 		emit_tip(unit, PACKET_TIP_PGD, transfer->after.ip);
@@ -185,7 +257,10 @@ flow_resolve(struct pt_unit *unit, uint64_t ip)
 	unit->flow.last_ip_valid = false;
 	unit->flow.exec_known = false;
 	timing_overflow(unit);
-	if (unit->gate.packet_en)
+	/* SKD010: the FUP may be missing; APL12: or be there wrongly. */
+	if (unit->gate.packet_en ? !unit_erratum(unit, PROFILE_ERRATUM_SKD010)
+				 : !unit->gate.filter_en &&
+		    unit_erratum(unit, PROFILE_ERRATUM_APL12))
 		emit_fup(unit, ip);
 }
 
@@ -208,7 +283,7 @@ flow_lose(struct pt_unit *unit, uint64_t ip, bool stop)
 
 void
 flow_enable(struct pt_unit *unit, const struct pt_context *at, uint64_t nlip,
-    uint64_t count)
+    uint64_t count, enum packet_cfe cfe)
 {
 	struct pt_context next = *at;
 	bool stop;
@@ -226,9 +301,16 @@ flow_enable(struct pt_unit *unit, const struct pt_context *at, uint64_t nlip,
 		return;
 	/* SDM vol. 3, 33.3.7: PSB+ on enable where PacketByteCnt is 0. */
 	if (count == 0 || !(unit->profile->pt_ebx & PROFILE_PT_EBX_PSB))
-		emit_psb(unit, false, nlip);
+		/* BDM70: PSB+ may say that PacketEn is 1 already. */
+		emit_psb(unit,
+		    unit->gate.packet_en &&
+			unit_erratum(unit, PROFILE_ERRATUM_BDM70),
+		    nlip);
 	else
 		timing_status(unit);
+	if (cfe != CFE_NONE && (unit->msrs.ctl & CTL_EVENT_EN) != 0 &&
+	    unit->gate.context_en)
+		flow_send_cfe(unit, cfe, false, 0);
 	if (unit->gate.packet_en)
 		emit_tip(unit, PACKET_TIP_PGE, nlip);
 	/* Model choice: an enable inside a TraceStop range stops at once. */
@@ -243,6 +325,15 @@ flow_disable(struct pt_unit *unit, uint64_t clip)
 	if (!unit->gate.trigger_en)
 		return;
 	TZ_ASSERT(gate_trigger_en(&unit->msrs));
+	if (unit->overflow.on && unit->gate.packet_en &&
+	    unit_erratum(unit, PROFILE_ERRATUM_APL11)) {
+		/* APL11: OVF is followed by TIP.PGD. */
+		unit->overflow = (struct overflow){ 0 };
+		emit_packet(unit, PACKET_OVF, 0);
+		emit_pgd_bare(unit);
+		place_flush(unit);
+		return;
+	}
 	if (unit->overflow.on)
 		flow_resolve(unit, clip);
 	emit_tnt(unit);
@@ -254,34 +345,65 @@ flow_disable(struct pt_unit *unit, uint64_t clip)
 }
 
 void
+flow_send_cfe(
+    struct pt_unit *unit, enum packet_cfe type, bool own_fup, uint8_t vector)
+{
+	TZ_ASSERT(unit->msrs.ctl & CTL_EVENT_EN);
+	emit_packet(unit, PACKET_CFE,
+	    (uint64_t)type | (own_fup ? 0x80 : 0) | (uint64_t)vector << 8);
+}
+
+/* TraceEn falls with a transfer whose own packets were sent. */
+static void
+flow_trace_off(struct pt_unit *unit)
+{
+	if (gate_trigger_en(&unit->msrs))
+		place_flush(unit);
+	unit_trace_off(unit);
+}
+
+void
 pt_unit_transfer(struct pt_unit *unit, const struct pt_transfer *transfer)
 {
-	bool was = unit->gate.packet_en;
+	struct gate before = unit->gate;
 	bool due = unit->place.psb_due;
 	bool moved = transfer->kind != PT_TRANSFER_COND || transfer->taken;
 	bool quiet = false;
 	bool stop;
 
-	TZ_ASSERT(transfer->kind <= PT_TRANSFER_MOV_CR3);
-	if (!unit->gate.trigger_en)
-		return;
-	TZ_ASSERT(!was || unit->gate.context_en);
-	stop = flow_move(unit, &transfer->after, moved);
-	if (unit->overflow.on) {
-		flow_lose(unit, transfer->after.ip, stop);
+	TZ_ASSERT(transfer->kind < PT_TRANSFER_KINDS);
+	if (!unit->gate.trigger_en) {
+		if (transfer->trace_off && (unit->msrs.ctl & CTL_TRACE_EN))
+			flow_trace_off(unit);
 		return;
 	}
-	if (was && unit->gate.packet_en) {
+	TZ_ASSERT(!before.packet_en || before.context_en);
+	stop = flow_move(unit, &transfer->after, moved);
+	unit->gate.packet_en &= !transfer->trace_off;
+	if (unit->overflow.on) {
+		flow_lose(unit, transfer->after.ip, stop);
+		if (transfer->trace_off)
+			flow_trace_off(unit);
+		return;
+	}
+	if (transfer->kind == PT_TRANSFER_TSX_ABORT)
+		flow_abort(unit);
+	flow_cfe(unit, transfer, &before);
+	if (before.packet_en && unit->gate.packet_en) {
 		quiet = flow_stay(unit, transfer);
-	} else if (was) {
+	} else if (before.packet_en) {
 		flow_leave(unit, transfer);
 	} else {
 		flow_pip(unit, transfer);
 		if (unit->gate.packet_en)
 			emit_tip(unit, PACKET_TIP_PGE, transfer->after.ip);
 	}
-	if (stop)
+	if (stop && !transfer->trace_off)
 		flow_stop(unit, false);
+	if (transfer->trace_off) {
+		flow_trace_off(unit);
+		return;
+	}
 	/*
 	 * Model choice: a PSB that a TNT packet made due comes after the event
 	 * that follows; any other comes after the event that made it due.

@@ -1,24 +1,31 @@
 /*
  * From control transfers and enables to packets: which and in what order, with
- * RET compression.  Not modelled: TSX, VMX, SMM, enclaves, PTWRITE,
- * power events, event trace, deferred TIPs, long TNT; an overflow comes only when
- * it is asked for (steer.h).
+ * RET compression and the CFE packets of Event Trace.
  *
  * Source: SDM vol. 3, 33.7 "Packet Generation Scenarios".
  */
 #ifndef TOPAZ_EMU_PT_FLOW_H
 #define TOPAZ_EMU_PT_FLOW_H
 
+#include "emu/pt/packet.h"
 #include "emu/pt/unit.h"
 
 /*
  * TraceEn went 0 -> 1 with output open: the packets of an enable whose next
- * instruction is at NLIP.  COUNT is STATUS.PacketByteCnt.
+ * instruction is at NLIP.  COUNT is STATUS.PacketByteCnt; CFE the event that
+ * enabled it, if one of Event Trace did.
  */
 void flow_enable(struct pt_unit *unit, const struct pt_context *at,
-    uint64_t nlip, uint64_t count);
+    uint64_t nlip, uint64_t count, enum packet_cfe cfe);
 
 /* TraceEn is about to fall by the instruction at CLIP: packets and flush. */
 void flow_disable(struct pt_unit *unit, uint64_t clip);
+
+/* The end of an event at IP with all its packets sent: PSB+, where DUE. */
+void flow_end(struct pt_unit *unit, bool due, uint64_t ip);
+
+/* CFE of TYPE; OWN_FUP: a FUP follows that is its own. */
+void flow_send_cfe(
+    struct pt_unit *unit, enum packet_cfe type, bool own_fup, uint8_t vector);
 
 #endif

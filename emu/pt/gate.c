@@ -20,7 +20,7 @@ gate_context_en(const struct gate_config *config, const struct pt_context *at)
 
 	/* SDM vol. 3, 33.2.6.3 "Context Enable (ContextEn)". */
 	TZ_ASSERT(at->cpl <= 3);
-	if (!(config->ctl & level))
+	if (!(config->ctl & level) || at->enclave)
 		return false;
 	/*
 	 * SDM vol. 3, 33.2.5.2 "Filtering by CR3": bits 63:12, or 63:5 with PAE

@@ -1,7 +1,7 @@
 /*
  * The enables that decide whether packets are generated: TriggerEn, ContextEn,
  * FilterEn and, from them, PacketEn.  Pure functions of the MSRs and of where
- * the CPU stands; enclaves are not modelled.
+ * the CPU stands.
  *
  * Source: SDM vol. 3, 33.2.6 "Packet Generation Enable Controls".
  */

@@ -55,7 +55,32 @@ enum packet_ip_bytes {
 #define PACKET_TNT_BITS_MAX   6
 #define PACKET_MODE_EXEC_CS_L TZ_BIT(0)
 #define PACKET_MODE_EXEC_CS_D TZ_BIT(1)
-#define PACKET_MODE_TSX       0x20 /* leaf ID 1 */
+#define PACKET_MODE_EXEC_IF   TZ_BIT(2) /* with Event Trace only */
+#define PACKET_MODE_TSX       0x20      /* leaf ID 1 */
+#define PACKET_MODE_TSX_IN    TZ_BIT(0)
+#define PACKET_MODE_TSX_ABORT TZ_BIT(1)
+
+/* SDM vol. 3, 33.4.2.29 "Control Flow Event (CFE) Packet": types. */
+enum packet_cfe {
+	CFE_NONE,
+	CFE_INTR,
+	CFE_IRET,
+	CFE_SMI,
+	CFE_RSM,
+	CFE_SIPI,
+	CFE_INIT,
+	CFE_VMENTRY,
+	CFE_VMEXIT,
+	CFE_VMEXIT_INTR,
+	CFE_SHUTDOWN,
+};
+
+/* SDM vol. 3, 33.4.2.30 "Event Data (EVD) Packet": types. */
+enum packet_evd {
+	EVD_CR2,
+	EVD_EXIT_QUALIFICATION,
+	EVD_EXIT_REASON,
+};
 
 /* A packet of fixed layout; PAYLOAD's excess bits must be 0. */
 struct packet packet_fixed(enum packet_kind kind, uint64_t payload);

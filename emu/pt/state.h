@@ -8,6 +8,7 @@
 
 #include "emu/pt/gate.h"
 #include "emu/pt/msr.h"
+#include "emu/pt/packet.h"
 #include "emu/pt/steer.h"
 #include "emu/pt/unit.h"
 
@@ -54,10 +55,12 @@ struct overflow {
 struct flow {
 	uint64_t last_ip;
 	uint64_t cr3;       /* after the last event */
+	bool non_root;      /* after the last event */
 	bool last_ip_valid; /* .last_ip may be compressed against */
 	bool exec_known;    /* a MODE.Exec was sent since PSB and enable */
 	uint8_t exec_sent;  /* payload of the last MODE.Exec */
 	uint8_t exec;       /* payload that is right after the last event */
+	uint8_t tsx;        /* PACKET_MODE_TSX_IN in a transaction, else 0 */
 };
 
 /* timing.c: the clocks, and what of them was told last. */
@@ -89,5 +92,22 @@ struct pt_unit {
 
 /* Recomputes what derives from MSRs and gates: PacketEn, STATUS, .fast. */
 void unit_refresh(struct pt_unit *unit);
+
+/* TraceEn 1 -> 0 with the packets already sent: output ends, counts freeze. */
+void unit_trace_off(struct pt_unit *unit);
+
+/*
+ * TraceEn 0 -> 1: IA32_RTIT_CTL is already the new one.  CFE: the event of Event
+ * Trace that goes with it.
+ */
+void unit_trace_on(struct pt_unit *unit, const struct pt_context *at,
+    uint64_t nlip, enum packet_cfe cfe);
+
+/* Does the model have ERRATUM, and does it show? */
+static inline bool
+unit_erratum(const struct pt_unit *unit, enum profile_erratum erratum)
+{
+	return (unit->profile->errata_on >> erratum & 1) != 0;
+}
 
 #endif

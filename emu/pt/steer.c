@@ -175,7 +175,9 @@ steer_add_flow(struct steer_words *words, const struct pt_unit *unit)
 	steer_add(words, flow->last_ip_valid);
 	steer_add(words, flow->cr3);
 	steer_add(words,
-	    flow->exec | (uint64_t)flow->exec_known << 8 |
+	    flow->exec | (uint64_t)flow->tsx << 4 |
+		(uint64_t)flow->non_root << 5 |
+		(uint64_t)flow->exec_known << 8 |
 		(flow->exec_known ? (uint64_t)flow->exec_sent << 16 : 0));
 	steer_add(words, unit->overflow.on);
 	steer_add(words, unit->overflow.transfers);

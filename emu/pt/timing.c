@@ -55,9 +55,10 @@ timing_put_cyc(struct pt_unit *unit, uint64_t count)
 static void
 timing_wrap(struct pt_unit *unit)
 {
-	uint64_t most = TZ_BIT(unit->profile->cyc_bits) - 1;
+	uint64_t most = TZ_BIT(unit->profile->manner->cyc_bits) - 1;
 
-	TZ_ASSERT(unit->profile->cyc_bits > 0 && unit->profile->cyc_bits < 64);
+	TZ_ASSERT(unit->profile->manner->cyc_bits > 0 &&
+	    unit->profile->manner->cyc_bits < 64);
 	while (timing_count(unit) > most)
 		timing_put_cyc(unit, most);
 }
@@ -175,15 +176,4 @@ pt_unit_frequency(struct pt_unit *unit, uint32_t cbr)
 	TZ_ASSERT(cbr > 0 && cbr <= 0xff);
 	unit->timing.cbr = cbr;
 	timing_resync(unit);
-}
-
-void
-pt_unit_resync(struct pt_unit *unit)
-{
-	/*
-	 * SDM vol. 3, 33.8.3: TSC, TMA and CBR at a wake.  Model choice, from
-	 * captures, where CBR is rare: with no TSC there is no CBR either.
-	 */
-	if (unit->msrs.ctl & CTL_TSC_EN)
-		timing_resync(unit);
 }

@@ -23,10 +23,6 @@ struct unit_lack {
 static const struct unit_lack unit_lacks[] = {
 	{ CTL_TOPA | CTL_FABRIC_EN, 0, "single-range output (ToPA=0)" },
 	{ CTL_FABRIC_EN, CTL_FABRIC_EN, "trace transport output (FabricEn)" },
-	{ CTL_PTW_EN, CTL_PTW_EN, "PTWRITE packets (PTWEn)" },
-	{ CTL_PWR_EVT_EN, CTL_PWR_EVT_EN, "power event packets (PwrEvtEn)" },
-	{ CTL_EVENT_EN, CTL_EVENT_EN, "event trace (EventEn)" },
-	{ CTL_DIS_TNT, CTL_DIS_TNT, "TNT suppression (DisTNT)" },
 	{ CTL_INJECT, CTL_INJECT,
 	    "PSB and PMI preservation "
 	    "(InjectPsbPmiOnEnable)" },
@@ -64,9 +60,11 @@ unit_refresh(struct pt_unit *unit)
 		fast->ret_count = 0;
 	/* Whatever transfer comes next sends more than its own packets. */
 	waits = unit->place.psb_due || unit->overflow.on;
-	fast->compress_ret = !(unit->msrs.ctl & CTL_DIS_RETC);
+	/* SDM vol. 3, 33.2.8.2, DisTNT: with no TNT no RET is compressed. */
+	fast->compress_ret = !(unit->msrs.ctl & (CTL_DIS_RETC | CTL_DIS_TNT));
 	fast->timed = gate->trigger_en && (unit->msrs.ctl & CTL_TIMING) != 0;
-	fast->fast = gate->packet_en && !ranged && !waits && !fast->timed;
+	fast->fast = gate->packet_en && !ranged && !waits && !fast->timed &&
+	    !(unit->msrs.ctl & CTL_DIS_TNT);
 	fast->off = !gate->trigger_en ||
 	    (!gate->packet_en && !waits && !fast->timed &&
 		(!gate->context_en || !ranged));
@@ -111,8 +109,7 @@ pt_unit_destroy(struct pt_unit *unit)
 	free(unit);
 }
 
-/* TraceEn 1 -> 0 with the packets already sent: output ends, counts freeze. */
-static void
+void
 unit_trace_off(struct pt_unit *unit)
 {
 	uint64_t before = unit->msrs.ctl;
@@ -132,9 +129,9 @@ unit_trace_off(struct pt_unit *unit)
 	TZ_ASSERT(!unit->gate.trigger_en);
 }
 
-/* TraceEn 0 -> 1: IA32_RTIT_CTL is already the new one. */
-static void
-unit_trace_on(struct pt_unit *unit, const struct pt_context *at, uint64_t nlip)
+void
+unit_trace_on(struct pt_unit *unit, const struct pt_context *at, uint64_t nlip,
+    enum packet_cfe cfe)
 {
 	uint64_t ctl = unit->msrs.ctl;
 	uint64_t count = unit->msrs.status >> STATUS_COUNT_SHIFT &
@@ -163,7 +160,7 @@ unit_trace_on(struct pt_unit *unit, const struct pt_context *at, uint64_t nlip)
 	if (gate_trigger_en(&unit->msrs) &&
 	    (ctl & (CTL_TOPA | CTL_FABRIC_EN)) == CTL_TOPA)
 		topa_open(unit);
-	flow_enable(unit, at, nlip, count);
+	flow_enable(unit, at, nlip, count, cfe);
 	unit_refresh(unit);
 	TZ_ASSERT(!unit->gate.packet_en || unit->gate.trigger_en);
 }
@@ -276,7 +273,7 @@ unit_write_ctl(struct pt_unit *unit, uint64_t value,
 	TZ_ASSERT(!(unit->msrs.ctl & CTL_TRACE_EN));
 	unit->msrs.ctl = value;
 	if (is_on)
-		unit_trace_on(unit, at, nlip);
+		unit_trace_on(unit, at, nlip, CFE_NONE);
 	else
 		unit_refresh(unit);
 }

@@ -1,6 +1,7 @@
 /*
  * The Intel PT unit of one logical processor: MSRs, enables, packet generation,
- * ToPA output, XSAVES component 8.  Pure C: it knows no engine and no machine,
+ * ToPA output, XSAVES component 8.  Events that are no control transfers are in
+ * happening.h.  Pure C: it knows no engine and no machine,
  * and speaks to them through struct pt_port.  It never looks at guest code: the
  * CPU tells it of each control transfer after the fact.
  *
@@ -27,11 +28,14 @@ struct pt_unit;
 
 /* Where the CPU stands: what ContextEn and FilterEn are computed from. */
 struct pt_context {
-	uint64_t ip;  /* RIP of the next instruction (after the event) */
-	uint64_t cr3; /* whole register, bit 63 clear */
-	uint8_t cpl;  /* 0..3 */
-	bool cs_l;    /* CS.L && EFER.LMA: 64-bit code */
-	bool cs_d;    /* CS.D */
+	uint64_t ip;   /* RIP of the next instruction (after the event) */
+	uint64_t cr3;  /* whole register, bit 63 clear */
+	uint8_t cpl;   /* 0..3 */
+	bool cs_l;     /* CS.L && EFER.LMA: 64-bit code */
+	bool cs_d;     /* CS.D */
+	bool if_flag;  /* RFLAGS.IF */
+	bool enclave;  /* in a production enclave */
+	bool non_root; /* in VMX non-root operation that is not concealed */
 };
 
 /*
@@ -39,25 +43,23 @@ struct pt_context {
  * Instruction (COFI) Tracing").
  */
 enum pt_transfer_kind {
-	PT_TRANSFER_COND,          /* Jcc, JrCXZ, LOOPcc: see .taken */
-	PT_TRANSFER_JMP_DIRECT,    /* JMP rel */
-	PT_TRANSFER_CALL_DIRECT,   /* CALL rel; .nlip is the return address */
-	PT_TRANSFER_JMP_INDIRECT,  /* near JMP r/m */
-	PT_TRANSFER_CALL_INDIRECT, /* near CALL r/m */
-	PT_TRANSFER_RET,           /* near RET */
-	PT_TRANSFER_FAR,       /* far JMP/CALL/RET, IRET, SYSCALL, SYSRET ... */
-	PT_TRANSFER_INT_SW,    /* INT n, INT3, INT1: FUP carries .ip_from */
-	PT_TRANSFER_EXCEPTION, /* fault: FUP carries .ip_from (the CLIP) */
-	PT_TRANSFER_INTERRUPT, /* INTR, NMI, trap: FUP carries .ip_from (NLIP) */
-	PT_TRANSFER_MOV_CR3,   /* not a branch: .after.ip is the NLIP */
+#define TRANSFER(name, fup, pgd_fup, cfe, cite) PT_TRANSFER_##name,
+#include "emu/pt/transfer.def"
+#undef TRANSFER
+	PT_TRANSFER_KINDS
 };
 
 struct pt_transfer {
 	enum pt_transfer_kind kind;
 	bool taken;       /* PT_TRANSFER_COND only */
 	bool cr3_written; /* the event loaded CR3 (MOV CR3, task switch) */
+	bool has_vector; /* .vector counts: interrupt, exception, SIPI, VM exit */
+	uint8_t vector;
+	bool trace_off;   /* VM entry and exit: the MSR list clears TraceEn */
 	uint64_t ip_from; /* FUP payload: CLIP or NLIP by kind */
 	uint64_t nlip;    /* address after the instruction (calls) */
+	uint64_t cr2;     /* exception with vector 14 */
+	uint64_t exit[2]; /* VM exit: qualification, reason */
 	struct pt_context after;
 };
 
@@ -164,9 +166,6 @@ uint64_t pt_unit_mtc_due(const struct pt_unit *unit);
 
 /* The ratio of core clock to bus clock (100 MHz), 1..255, is now CBR. */
 void pt_unit_frequency(struct pt_unit *unit, uint32_t cbr);
-
-/* The CPU wakes up: where TSC and TMA packets are on, they are sent with CBR. */
-void pt_unit_resync(struct pt_unit *unit);
 
 /* Tells the unit of a control transfer that has just happened. */
 void pt_unit_transfer(struct pt_unit *unit, const struct pt_transfer *transfer);

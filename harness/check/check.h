@@ -105,9 +105,15 @@ void check_end(struct check *check, const struct machine_result *result);
  */
 #define CHECK_ALL_STREAMS UINT64_MAX
 
-/* At EVENT_CALL_END of success: tracing is configured; replaces what was expected. */
-void check_configured(
-    struct check *check, const struct check_expect *expect, size_t count);
+/*
+ * At EVENT_CALL_END of success: what CONTEXT is configured to; replaces what was
+ * expected of it.  A CPU is judged by the context whose buffer it writes to; where
+ * that is not known, by the rows of CONTEXT 0: what holds for all of them.
+ */
+void check_configured(struct check *check, unsigned context,
+    const struct check_expect *expect, size_t count);
+/* After EVENT_BUFFER: whose buffer that stream is; CONTEXT 0: not known. */
+void check_named(struct check *check, uint64_t stream, unsigned context);
 /*
  * At EVENT_CALL_BEGIN of an operation that starts a session: what nobody collected
  * until now nobody wants.  If the operation fails, this is taken back.

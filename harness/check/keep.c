@@ -115,6 +115,7 @@ keep_stream(const struct check_stream *stream, uint64_t hash)
 		stream->written, stream->any_int, stream->before.written };
 
 	hash = keep_mix(hash, stream->key);
+	hash = keep_mix(hash, stream->context);
 	hash = keep_mix(
 	    hash, (uint64_t)stream->page_count << 32 | stream->cursor);
 	hash = keep_mix(hash, stream->high);
@@ -148,6 +149,18 @@ keep_cpu(const struct check_cpu *cpu, uint64_t hash)
 }
 
 static uint64_t
+keep_asked(const struct check_asked *asked, uint64_t hash)
+{
+	hash = keep_mix(hash, (uint64_t)asked->context << 32 | asked->checked);
+	for (uint32_t i = 0; i < asked->count; i++) {
+		hash = keep_mix(hash, asked->row[i].msr);
+		hash = keep_mix(hash, asked->row[i].mask);
+		hash = keep_mix(hash, asked->row[i].value);
+	}
+	return hash;
+}
+
+static uint64_t
 keep_session(const struct check_core *core, uint64_t hash)
 {
 	hash = keep_mix(hash,
@@ -165,12 +178,8 @@ keep_session(const struct check_core *core, uint64_t hash)
 			(uint64_t)actor->ages << 1 | actor->active);
 	}
 	hash = keep_mix(hash, core->last_actor);
-	hash = keep_mix(hash, core->expect_checked);
-	for (uint32_t i = 0; i < core->expect_count; i++) {
-		hash = keep_mix(hash, core->expect[i].msr);
-		hash = keep_mix(hash, core->expect[i].mask);
-		hash = keep_mix(hash, core->expect[i].value);
-	}
+	for (uint32_t i = 0; i <= core->asked_count; i++)
+		hash = keep_asked(&core->asked[i], hash);
 	return hash;
 }
 

@@ -23,7 +23,7 @@ static const struct {
 };
 
 /* The stream of KEY; CHECK_STREAMS_MAX: it was never named, or too many are. */
-static unsigned
+unsigned
 ledger_find(const struct check *check, uint64_t key)
 {
 	for (uint32_t i = 0; i < check->core.stream_count; i++) {

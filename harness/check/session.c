@@ -10,6 +10,9 @@
 #define PSB_BYTES     32
 
 #define MASK_PTRS_LOW UINT64_C(0x7f)
+/* SDM vol. 3, 33.2.7.2, table "ToPA Table Entry Fields". */
+#define CTL_TOPA  TZ_BIT(8)
+#define ENTRY_END TZ_BIT(0)
 
 static uint64_t
 session_msr(const struct machine_pt *pt, uint32_t msr, uint64_t ctl)
@@ -33,21 +36,53 @@ session_msr(const struct machine_pt *pt, uint32_t msr, uint64_t ctl)
 	}
 }
 
+/* Where output will go; 0: not known. */
+static uint64_t
+session_region(
+    const struct check *check, const struct machine_pt *pt, uint64_t ctl)
+{
+	const struct check_reads *reads = &check->config.reads;
+	uint64_t index = (pt->mask_ptrs & UINT32_MAX & ~MASK_PTRS_LOW) >> 7;
+	uint64_t entry;
+
+	if ((ctl & CTL_TOPA) == 0)
+		return pt->output_base;
+	if (!reads->word(reads->arg, pt->output_base + 8 * index, &entry) ||
+	    (entry & ENTRY_END) != 0)
+		return 0;
+	return entry & ~(CHECK_PAGE_BYTES - 1);
+}
+
+static struct check_asked *
+session_find_asked(struct check *check, unsigned context)
+{
+	struct check_core *core = &check->core;
+
+	for (uint32_t i = 0; i <= core->asked_count; i++) {
+		if (core->asked[i].context == context)
+			return &core->asked[i];
+	}
+	return NULL;
+}
+
 static void
 session_check_config(
     struct check *check, const struct machine_pt *pt, uint64_t ctl)
 {
-	struct check_core *core = &check->core;
+	const struct check_page *page = page_find(
+	    check, session_region(check, pt, ctl));
+	struct check_asked *asked = session_find_asked(
+	    check, page != NULL ? check->core.stream[page->stream].context : 0);
 	struct check_place at = check_here(check);
 
-	for (uint32_t i = 0; i < core->expect_count; i++) {
-		const struct check_expect *expect = &core->expect[i];
+	for (uint32_t i = 0; asked != NULL && i < asked->count; i++) {
+		const struct check_expect *expect = &asked->row[i];
 		uint64_t found = session_msr(pt, expect->msr, ctl) &
 		    expect->mask;
 
-		if (found == expect->value || (core->expect_checked >> i & 1))
+		if (found == expect->value || (asked->checked >> i & 1))
 			continue;
-		core->expect_checked |= UINT32_C(1) << i;
+		asked->checked |= UINT32_C(1) << i;
 		check_violate(check, CHECK_CONFIG_APPLIED, i + 1, &at,
 		    "%s: MSR %#" PRIx32 " is %#" PRIx64 ", asked for %#" PRIx64
 		    " (of bits %#" PRIx64 ")",
@@ -161,18 +196,34 @@ session_call_end(struct check *check, const struct event *event)
 }
 
 void
-check_configured(
-    struct check *check, const struct check_expect *expect, size_t count)
+check_configured(struct check *check, unsigned context,
+    const struct check_expect *expect, size_t count)
 {
 	struct check_core *core = &check->core;
+	struct check_asked *asked = session_find_asked(check, context);
 
 	TZ_ASSERT(count <= CHECK_EXPECT_MAX);
+	/* One context too many is not judged. */
+	if (asked == NULL && core->asked_count == CHECK_CONTEXTS_MAX)
+		return;
+	if (asked == NULL)
+		asked = &core->asked[++core->asked_count];
 	for (size_t i = 0; i < count; i++) {
 		TZ_ASSERT((expect[i].value & ~expect[i].mask) == 0);
-		core->expect[i] = expect[i];
+		asked->row[i] = expect[i];
 	}
-	core->expect_count = (uint32_t)count;
-	core->expect_checked = 0;
+	asked->context = context;
+	asked->count = (uint32_t)count;
+	asked->checked = 0;
+}
+
+void
+check_named(struct check *check, uint64_t stream, unsigned context)
+{
+	unsigned index = ledger_find(check, stream);
+
+	if (index != CHECK_STREAMS_MAX)
+		check->core.stream[index].context = context;
 }
 
 static void

@@ -9,16 +9,17 @@
 #include "harness/check/check.h"
 #include "harness/guest/user/script.h"
 
-#define CHECK_PAGE_BYTES  UINT64_C(4096)
-#define CHECK_EXTENTS_MAX 4096
-#define CHECK_PAGES_MAX   16384
-#define CHECK_BUFFER_MAX  4096 /* pages of one buffer */
-#define CHECK_STREAMS_MAX 16
-#define CHECK_SEGMENTS    16
-#define CHECK_STACKS_MAX  64
-#define CHECK_FREED_MAX   64
-#define CHECK_SITES_MAX   8
-#define CHECK_NO_STREAM   0xff
+#define CHECK_PAGE_BYTES   UINT64_C(4096)
+#define CHECK_EXTENTS_MAX  4096
+#define CHECK_PAGES_MAX    16384
+#define CHECK_BUFFER_MAX   4096 /* pages of one buffer */
+#define CHECK_STREAMS_MAX  16
+#define CHECK_SEGMENTS     16
+#define CHECK_STACKS_MAX   64
+#define CHECK_FREED_MAX    64
+#define CHECK_SITES_MAX    8
+#define CHECK_CONTEXTS_MAX 4 /* of which it is known what they ask for */
+#define CHECK_NO_STREAM    0xff
 
 /* Where something was met. */
 struct check_place {
@@ -65,6 +66,7 @@ struct check_unread {
 
 struct check_stream {
 	uint64_t key;                /* EVENT_STREAM_* */
+	uint32_t context;            /* 0: not known */
 	uint32_t page_count, cursor; /* pages named; in the naming going on */
 	uint32_t high;               /* the end of what was ever written */
 	struct check_unread unread, kept;
@@ -116,6 +118,12 @@ struct check_actor {
 	uint32_t call;
 };
 
+/* What a configuration asks for; [0] of the list: all of them together. */
+struct check_asked {
+	uint32_t context, count, checked; /* checked: bits */
+	struct check_expect row[CHECK_EXPECT_MAX];
+};
+
 struct check_core {
 	/* Kept by check_begin(). */
 	uint32_t extent_count, stack_count, freed_count, freed_next;
@@ -125,11 +133,11 @@ struct check_core {
 	} stack[CHECK_STACKS_MAX], freed[CHECK_FREED_MAX];
 	/* Not kept, but for cpu[].on. */
 	uint32_t page_count, stream_count, site_count, violation_count;
-	uint32_t expect_count, expect_checked; /* bits */
+	uint32_t asked_count; /* contexts, beside [0] */
 	uint64_t event_number;
 	struct event event;             /* the last one */
 	uint64_t site[CHECK_SITES_MAX]; /* callers that allocated buffers */
-	struct check_expect expect[CHECK_EXPECT_MAX];
+	struct check_asked asked[1 + CHECK_CONTEXTS_MAX];
 	struct check_cpu cpu[MACHINE_CPUS_MAX];
 	struct check_actor actor[SCRIPT_ACTORS];
 	uint16_t last_actor;
@@ -180,6 +188,8 @@ void page_reuse(struct check *check, uint64_t pa, uint64_t bytes);
 void page_set_frames(struct check *check, bool on);
 
 /* ledger.c */
+/* The stream of KEY; CHECK_STREAMS_MAX: there is none. */
+unsigned ledger_find(const struct check *check, uint64_t key);
 void ledger_buffer(struct check *check, const struct event *event);
 void ledger_output(struct check *check, const struct event *event);
 void ledger_drain(struct check *check, const struct event *event);

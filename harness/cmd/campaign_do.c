@@ -64,20 +64,6 @@ choose_mode(enum progress_mode mode)
 	    : PROGRESS_LINES;
 }
 
-static void
-write_command(const struct campaign_input *input, struct finding_summary *to)
-{
-	const struct campaign_options *options = &input->options;
-
-	snprintf(to->command, sizeof(to->command),
-	    "topaz %s %s%s%s --depth %u --seed %" PRIu64 "%s",
-	    options->faults ? "faults" : "explore",
-	    input->argument != NULL ? input->argument : input->driver,
-	    input->workshop.source != NULL ? " --source " : "",
-	    input->workshop.source != NULL ? input->workshop.source : "",
-	    options->depth, options->seed, options->merge ? "" : " --no-merge");
-}
-
 /* What workers make of the groups, in memory that they share. */
 struct describing {
 	struct campaign *campaign;
@@ -85,7 +71,9 @@ struct describing {
 	struct finding_summary *summary;
 	struct described {
 		struct finding finding;
-		struct tz_error err; /* "" if all went well */
+		struct tz_error err;       /* "" if all went well */
+		uint32_t group;            /* of the finding with that number */
+		struct describe_kept kept; /* of the group */
 	} * described;
 	uint32_t count;
 };
@@ -102,7 +90,7 @@ describe_share(
 
 		if (describe_finding(all->campaign,
 			&all->campaign->tally->group[i], &one->finding,
-			&one->err) == 0)
+			&one->kept, &one->err) == 0)
 			one->err.text[0] = '\0';
 		tally->area[0].done++;
 	}
@@ -125,7 +113,8 @@ page_share(
 		snprintf(path, sizeof(path), "%s/%s", all->input->output, name);
 		one->err.text[0] = '\0';
 		if (describe_story(all->campaign, &all->summary->finding[i],
-			&story, &one->err) != 0)
+			&all->described[one->group].kept, &story,
+			&one->err) != 0)
 			continue;
 		if (report_page(path, all->summary, i, &story, &one->err) == 0)
 			one->err.text[0] = '\0';
@@ -201,12 +190,13 @@ describe_all(struct campaign *campaign, const struct campaign_input *input,
 
 	summary->finding = calloc(all.count + 1, sizeof(*summary->finding));
 	all.described = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	    MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (summary->finding == NULL || all.described == MAP_FAILED)
 		return tz_error(err, TZ_EIO, "out of memory");
 	error = describe_step(&all, describe_share, false, err);
 	for (uint32_t i = 0; error == 0 && i < all.count; i++) {
 		if (all.described[i].err.text[0] == '\0') {
+			all.described[summary->finding_count].group = i;
 			summary->finding[summary->finding_count++] =
 			    all.described[i].finding;
 			continue;
@@ -220,6 +210,30 @@ describe_all(struct campaign *campaign, const struct campaign_input *input,
 		error = describe_step(&all, page_share, true, err);
 	munmap(all.described, bytes);
 	return error == 0 ? tell_events(campaign, report, err) : error;
+}
+
+/*
+ * The folder of the driver's sources as code hosts want it: below the one in which
+ * topaz is called.  "" if they are elsewhere.
+ */
+static void
+find_folder(const struct workshop *workshop, char *folder, size_t folder_size)
+{
+	const char *source = workshop_source(workshop);
+	char *path = source != NULL ? realpath(source, NULL) : NULL;
+	char *here = realpath(".", NULL);
+	char *slash = path != NULL ? strrchr(path, '/') : NULL;
+	size_t length = here != NULL ? strlen(here) : 0;
+
+	folder[0] = '\0';
+	if (slash != NULL && here != NULL) {
+		*slash = '\0';
+		if (strncmp(path, here, length) == 0 && path[length] == '/' &&
+		    strlen(path + length + 1) < folder_size)
+			strcpy(folder, path + length + 1);
+	}
+	free(path);
+	free(here);
 }
 
 static int
@@ -283,7 +297,10 @@ campaign_do(struct campaign_input *input, struct workshop **workshop,
 	    "%s", input->workshop.profile);
 	snprintf(report->summary->sha256, sizeof(report->summary->sha256), "%s",
 	    workshop_sha256(*workshop));
-	write_command(input, report->summary);
+	memcpy(report->summary->command, input->command,
+	    sizeof(report->summary->command));
+	find_folder(*workshop, report->summary->folder,
+	    sizeof(report->summary->folder));
 	describe_coverage(campaign, report->summary);
 	error = describe_all(campaign, input, report, err);
 	if (teller.mode == PROGRESS_BAR)

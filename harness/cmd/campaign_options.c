@@ -1,7 +1,5 @@
 #include "harness/cmd/campaign_options.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,14 +8,17 @@
 #include "emu/profile/profile.h"
 #include "harness/cmd/cmd.h"
 #include "harness/drivers.h"
+#include "harness/explore/faults.h"
 #include "harness/explore/pool.h"
 
+#define TEXT_OF(number) #number
+#define TEXT(number)    TEXT_OF(number)
+#define BUDGET_TEXT                  \
+ "all with one deviation and " TEXT( \
+     CAMPAIGN_BEYOND_DEFAULT) " beyond; faults: " TEXT(FAULTS_BUDGET_DEFAULT)
+
 enum {
-	OPT_SOURCE = 256,
-	OPT_TREE,
-	OPT_CC,
-	OPT_PROFILE,
-	OPT_DRIVERS,
+	OPT_PROFILE = 256,
 	OPT_DEPTH,
 	OPT_KINDS,
 	OPT_SHARD,
@@ -36,13 +37,6 @@ enum {
 };
 
 static const struct argp_option options[] = {
-	{ "source", OPT_SOURCE, "FILE", 0, "The driver's source, read as it is",
-	    0 },
-	{ "freebsd-tree", OPT_TREE, "DIR", 0,
-	    "A FreeBSD source tree: its hwt and pt files come first", 0 },
-	{ "cc", OPT_CC, "COMPILER", 0, "Compile the driver with it (gcc)", 0 },
-	{ "drivers", OPT_DRIVERS, "DIR", 0,
-	    "Look for DRIVER in DIR: DIR/DRIVER/driver.yaml", 0 },
 	{ "profile", OPT_PROFILE, "NAME", 0,
 	    "CPU profile, see: topaz list profiles (skylake)", 0 },
 	{ "depth", OPT_DEPTH, "1|2", 0,
@@ -53,7 +47,7 @@ static const struct argp_option options[] = {
 	{ "shard", OPT_SHARD, "I/N", 0,
 	    "Do the I-th of N parts; join them with: topaz merge", 0 },
 	{ "budget", OPT_BUDGET, "SCHEDULES", 0,
-	    "How many schedules; K and M are understood (60K)", 0 },
+	    "How many schedules; K and M are understood (" BUDGET_TEXT ")", 0 },
 	{ "seed", OPT_SEED, "N", 0, "Draws what is sampled (0)", 0 },
 	{ "no-merge", OPT_NO_MERGE, NULL, 0, "Do not merge equal states", 0 },
 	{ "no-reduce", OPT_NO_REDUCE, NULL, 0,
@@ -67,45 +61,14 @@ static const struct argp_option options[] = {
 	{ "write-baseline", OPT_WRITE_BASELINE, "FILE", 0,
 	    "Write the findings as known ones", 0 },
 	{ "require-exhaustive", OPT_EXHAUSTIVE, NULL, 0,
-	    "Exit code 5 if anything was sampled or left out", 0 },
+	    "Exit code 5 if schedules of --depth were sampled or left out", 0 },
 	{ "each-point", OPT_POINTS, NULL, 0,
-	    "(faults) at every boundary, which is the default", 0 },
+	    "(faults) at every point, whatever the budget", 0 },
 	{ "progress", OPT_PROGRESS, "auto|bar|lines|none", 0,
 	    "How progress is told on standard error (auto)", 0 },
 	{ "json", OPT_JSON, NULL, 0, "Print JSON lines instead of text", 0 },
-	{ "verbose", 'v', NULL, 0, "Guest console to standard error", 0 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
-
-uint64_t
-campaign_number(const char *option, const char *text)
-{
-	uint64_t unit = 1;
-	uintmax_t value;
-	char *end;
-
-	errno = 0;
-	value = strtoumax(text, &end, 0);
-	if (*end == 'K' || *end == 'k')
-		unit = 1000;
-	else if (*end == 'M' || *end == 'm')
-		unit = 1000000;
-	if (unit != 1)
-		end++;
-	if (errno != 0 || end == text || *end != '\0' || text[0] == '-' ||
-	    value > UINT64_MAX / unit) {
-		fprintf(stderr, "topaz: --%s %s: not a number\n", option, text);
-		exit(CMD_USAGE);
-	}
-	return value * unit;
-}
-
-static _Noreturn void
-bad_value(const char *option, const char *text, const char *want)
-{
-	fprintf(stderr, "topaz: --%s %s: %s\n", option, text, want);
-	exit(CMD_USAGE);
-}
 
 static uint32_t
 parse_kinds(const char *text)
@@ -118,14 +81,14 @@ parse_kinds(const char *text)
 		enum act act = act_find(at, length);
 
 		if (act == ACT_COUNT)
-			bad_value("kinds", text,
+			cmd_bad_value("kinds", text,
 			    "not names by comma; see: topaz list acts");
 		kinds |= UINT32_C(1) << act;
 		at += length;
 		at += *at == ',';
 	}
 	if (kinds == 0)
-		bad_value("kinds", text, "empty");
+		cmd_bad_value("kinds", text, "empty");
 	return kinds;
 }
 
@@ -136,7 +99,8 @@ parse_shard(struct campaign_options *to, const char *text)
 
 	if (sscanf(text, "%u/%u%c", &to->shard, &to->shards, &end) != 2 ||
 	    to->shard < 1 || to->shard > to->shards || to->shards > 4096)
-		bad_value("shard", text, "not I/N with 1 <= I <= N <= 4096");
+		cmd_bad_value(
+		    "shard", text, "not I/N with 1 <= I <= N <= 4096");
 }
 
 static void
@@ -155,16 +119,16 @@ parse_progress(struct campaign_input *input, const char *text)
 			return;
 		}
 	}
-	bad_value("progress", text, "auto, bar, lines or none");
+	cmd_bad_value("progress", text, "auto, bar, lines or none");
 }
 
 static void
 parse_jobs(struct campaign_options *to, const char *text)
 {
-	uint64_t jobs = campaign_number("jobs", text);
+	uint64_t jobs = cmd_number("jobs", text, CMD_THINGS);
 
 	if (jobs < 1 || jobs > POOL_JOBS_MAX)
-		bad_value("jobs", text, "1 to 64 are possible");
+		cmd_bad_value("jobs", text, "1 to 64 are possible");
 	to->jobs = (unsigned)jobs;
 }
 
@@ -177,11 +141,12 @@ parse_value(int key, const char *arg, struct campaign_input *input)
 	switch (key) {
 	case OPT_DEPTH:
 		if (strcmp(arg, "1") != 0 && strcmp(arg, "2") != 0)
-			bad_value("depth", arg, "1 or 2");
+			cmd_bad_value("depth", arg, "1 or 2");
 		to->depth = (unsigned)(arg[0] - '0');
 		return true;
 	case OPT_KINDS:
 		to->kinds = parse_kinds(arg);
+		input->kinds_given = true;
 		return true;
 	case 'j':
 		parse_jobs(to, arg);
@@ -190,12 +155,12 @@ parse_value(int key, const char *arg, struct campaign_input *input)
 		parse_shard(to, arg);
 		return true;
 	case OPT_BUDGET:
-		to->budget = campaign_number("budget", arg);
+		to->budget = cmd_number("budget", arg, CMD_THINGS);
 		if (to->budget == 0)
-			bad_value("budget", arg, "at least 1");
+			cmd_bad_value("budget", arg, "at least 1");
 		return true;
 	case OPT_SEED:
-		to->seed = campaign_number("seed", arg);
+		to->seed = cmd_number("seed", arg, CMD_THINGS);
 		return true;
 	case OPT_PROGRESS:
 		parse_progress(input, arg);
@@ -225,13 +190,10 @@ parse_switch(int key, struct campaign_input *input)
 		input->require_exhaustive = true;
 		return true;
 	case OPT_POINTS:
-		input->points = true;
+		input->options.each_point = true;
 		return true;
 	case OPT_JSON:
 		input->json = true;
-		return true;
-	case 'v':
-		input->workshop.verbose = true;
 		return true;
 	default:
 		return false;
@@ -244,17 +206,8 @@ parse_one(int key, char *arg, struct argp_state *state)
 	struct campaign_input *input = state->input;
 
 	switch (key) {
-	case OPT_SOURCE:
-		input->workshop.source = arg;
-		return 0;
-	case OPT_TREE:
-		input->workshop.tree = arg;
-		return 0;
-	case OPT_CC:
-		input->workshop.cc = arg;
-		return 0;
-	case OPT_DRIVERS:
-		input->workshop.drivers = arg;
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &input->from;
 		return 0;
 	case OPT_PROFILE:
 		input->workshop.profile = arg;
@@ -280,8 +233,15 @@ parse_one(int key, char *arg, struct argp_state *state)
 	}
 }
 
-const struct argp campaign_argp = { options, parse_one, NULL, NULL, NULL, NULL,
-	NULL };
+static const struct argp_child driver_children[] = {
+	{ &driver_argp, 0, NULL, 0 }, { NULL, 0, NULL, 0 }
+};
+
+static const struct argp campaign_argp = { options, parse_one, NULL, NULL,
+	driver_children, NULL, NULL };
+
+const struct argp_child campaign_children[] = { { &campaign_argp, 0, NULL, 0 },
+	{ NULL, 0, NULL, 0 } };
 
 struct campaign_input
 campaign_input_defaults(void)
@@ -318,11 +278,19 @@ campaign_input_read(struct campaign_input *input, struct tz_error *err)
 	memcpy(input->driver, text, length);
 	input->driver[length] = '\0';
 	input->workshop.driver = input->driver;
+	input->workshop.source = input->from.source;
+	input->workshop.tree = input->from.tree;
+	input->workshop.cc = input->from.cc;
+	input->workshop.drivers = input->from.drivers;
+	input->workshop.verbose = input->from.verbose;
 	input->subject[0] = '\0';
 	if (text[length] == '/')
 		strcpy(input->subject, text + length + 1);
 	else if (text[length] != '\0')
 		strcpy(input->subject, text);
+	if (input->options.each_point && !input->options.faults)
+		return tz_error(
+		    err, TZ_EUSAGE, "--each-point: of topaz faults only");
 	if (input->subject[0] != '\0')
 		input->options.subject = input->subject;
 	return 0;

@@ -5,8 +5,7 @@
 #ifndef TOPAZ_HARNESS_CMD_CAMPAIGN_OPTIONS_H
 #define TOPAZ_HARNESS_CMD_CAMPAIGN_OPTIONS_H
 
-#include <argp.h>
-
+#include "harness/cmd/driver_options.h"
 #include "harness/explore/campaign.h"
 #include "harness/explore/finding.h"
 #include "harness/report/report.h"
@@ -20,22 +19,25 @@ enum progress_mode {
 
 struct campaign_input {
 	struct workshop_config workshop;
+	struct driver_input from;
 	struct campaign_options options;
-	const char *argument; /* DRIVER[/SCENARIO], as given */
+	char command[FINDING_COMMAND_BYTES]; /* as given, for a shell */
+	const char *argument;                /* DRIVER[/SCENARIO], as given */
 	char driver[64];
 	char subject[1024]; /* "": everything */
 	const char *output;
 	const char *baseline, *write_baseline; /* or NULL */
 	enum progress_mode progress;
-	bool json, require_exhaustive, points, pages;
+	bool json, require_exhaustive, pages;
+	bool kinds_given;
 };
 
-/* Its input is a struct campaign_input. */
-extern const struct argp campaign_argp;
+/* The options of all of them; the input is a struct campaign_input. */
+extern const struct argp_child campaign_children[];
 
 struct campaign_input campaign_input_defaults(void);
 
-/* From .argument to .driver and .subject.  -TZ_EUSAGE. */
+/* What the words meant: driver, subject, workshop.  -TZ_EUSAGE. */
 int campaign_input_read(struct campaign_input *input, struct tz_error *err);
 
 /* What a campaign gave, ready to be printed. */
@@ -67,7 +69,16 @@ bool campaign_found(
 int campaign_print_comparison(const struct report_baseline *baseline,
     const struct finding_summary *summary, bool json, struct tz_error *err);
 
-/* A number with an optional K or M; ends the process if it is none. */
-uint64_t campaign_number(const char *option, const char *text);
+/* What a command makes of its options, once they are read; or NULL. */
+typedef int (*campaign_choose)(
+    struct campaign_input *input, struct tz_error *err);
+/* What it prints before the findings, as text or JSON lines; or NULL. */
+typedef void (*campaign_before)(const struct campaign *campaign,
+    const struct campaign_report *report, bool json);
+
+/* The whole command, from ARGV to its exit code. */
+int campaign_main(const struct argp *argp, int argc, char **argv,
+    struct campaign_input *input, campaign_choose choose,
+    campaign_before before);
 
 #endif

@@ -17,7 +17,7 @@ enum cmd_exit {
 	CMD_USAGE = 2,      /* usage or input error */
 	CMD_NOTHING = 3,    /* nothing selected */
 	CMD_DIVERGED = 4,   /* a replay went another way, or another driver */
-	CMD_BUDGET = 5,     /* not exhaustive, and that was required */
+	CMD_BUDGET = 5,     /* stopped early, or not exhaustive as required */
 	CMD_UNMODELLED = 6, /* the driver did what the model lacks */
 	CMD_BUG = 70,       /* of topaz itself */
 };
@@ -35,6 +35,27 @@ int cmd_report(int argc, char **argv);
 
 /* Parses ARGV for the sub-command argv[0]; ends the process on bad usage. */
 void cmd_parse(const struct argp *argp, int argc, char **argv, void *input);
+
+/* What K stands for in a number: of things, and of bytes. */
+#define CMD_THINGS 1000
+#define CMD_BYTES  1024
+
+/*
+ * The value of --OPTION: a number with an optional K or M, KILO or its square; ends
+ * the process if TEXT is none.
+ */
+uint64_t cmd_number(const char *option, const char *text, unsigned kilo);
+
+/* "topaz: --OPTION VALUE: WANT" on standard error; ends the process. */
+_Noreturn void cmd_bad_value(
+    const char *option, const char *value, const char *want);
+
+/*
+ * "topaz WORD..." of all words of ARGV, quoted for a shell where they need it.
+ * -TZ_EUSAGE: there is no room.
+ */
+int cmd_quote(int argc, char *const *argv, char *text, size_t text_size,
+    struct tz_error *err);
 
 /* "topaz: TEXT" on standard error; CMD_USAGE. */
 int cmd_fail(const struct tz_error *err);

@@ -12,36 +12,36 @@
 #include "harness/explore/describe.h"
 #include "harness/explore/faults.h"
 
-static const struct argp_child children[] = { { &campaign_argp, 0, NULL, 0 },
-	{ NULL, 0, NULL, 0 } };
-
 /* The token of the finding that GROUP became; "" where it is described no more. */
 static const char *
-token_of(const struct campaign *campaign, const struct campaign_report *report,
-    const struct tally_group *group)
+token_of(const struct campaign_report *report, const struct tally_group *group)
 {
-	size_t index;
+	for (size_t i = 0; group != NULL && i < report->summary->finding_count;
+	     i++) {
+		const struct finding *finding = &report->summary->finding[i];
 
-	if (group == NULL)
-		return "";
-	index = (size_t)(group - campaign->tally->group);
-	return index < report->summary->finding_count
-	    ? report->summary->finding[index].token
-	    : "";
+		if (finding->cause == group->cause &&
+		    finding->rank[0] == group->rank.area &&
+		    finding->rank[1] == group->rank.first &&
+		    finding->rank[2] == group->rank.second)
+			return finding->token;
+	}
+	return "";
 }
 
 static void
-print_row(const struct campaign *campaign, const struct campaign_report *report,
-    const struct fault_result *result)
+print_row(
+    const struct campaign_report *report, const struct fault_result *result)
 {
 	const struct tally_group *first = result->first_silent != NULL
 	    ? result->first_silent
 	    : result->first_broken;
 
 	printf("%-12s %8" PRIu64 " %9" PRIu64 " %10" PRIu64 " %7" PRIu64
-	       " %7" PRIu64 "  %s\n",
+	       " %7" PRIu64 " %9" PRIu64 "  %s\n",
 	    result->name, result->points, result->detected, result->tolerated,
-	    result->silent, result->broken, token_of(campaign, report, first));
+	    result->silent, result->broken, result->framework,
+	    token_of(report, first));
 }
 
 static void
@@ -51,13 +51,13 @@ print_table(
 	struct fault_result result;
 	struct fault_row row;
 
-	printf("%-12s %8s %9s %10s %7s %7s  %s\n", "FAULT", "points",
-	    "detected", "tolerated", "silent", "broken",
+	printf("%-12s %8s %9s %10s %7s %7s %9s  %s\n", "FAULT", "points",
+	    "detected", "tolerated", "silent", "broken", "framework",
 	    "first silent, or else broken");
 	for (size_t i = 0; fault_at(i, &row); i++) {
 		faults_result(campaign, i, &result);
 		if (result.points != 0)
-			print_row(campaign, report, &result);
+			print_row(report, &result);
 	}
 }
 
@@ -72,17 +72,18 @@ print_json(
 		json_t *line;
 
 		faults_result(campaign, i, &result);
-		line = json_pack("{s:i, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:s,"
-				 " s:s}",
+		line = json_pack(
+		    "{s:i, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:s,"
+		    " s:s}",
 		    "schema", 1, "kind", "fault", "name", result.name, "points",
 		    (json_int_t)result.points, "detected",
 		    (json_int_t)result.detected, "tolerated",
 		    (json_int_t)result.tolerated, "silent",
 		    (json_int_t)result.silent, "broken",
-		    (json_int_t)result.broken, "first_silent",
-		    token_of(campaign, report, result.first_silent),
-		    "first_broken",
-		    token_of(campaign, report, result.first_broken));
+		    (json_int_t)result.broken, "framework",
+		    (json_int_t)result.framework, "first_silent",
+		    token_of(report, result.first_silent), "first_broken",
+		    token_of(report, result.first_broken));
 		json_dumpf(line, stdout, JSON_SORT_KEYS | JSON_COMPACT);
 		putchar('\n');
 		json_decref(line);
@@ -90,15 +91,27 @@ print_json(
 }
 
 /* All faults, unless the user names some. */
-static void
-choose_kinds(struct campaign_input *input)
+static int
+choose_faults(struct campaign_input *input, struct tz_error *err)
 {
-	uint32_t schedules = campaign_defaults().kinds;
-
 	input->options.faults = true;
-	input->options.kinds_only = input->options.kinds != schedules;
-	if (!input->options.kinds_only)
+	input->options.kinds_only = input->kinds_given;
+	if (!input->kinds_given)
 		input->options.kinds = UINT32_MAX << ACT_NMI;
+	if (faults_acts(input->options.kinds) == 0)
+		return tz_error(err, TZ_EUSAGE,
+		    "--kinds: no fault among them; see: topaz list faults");
+	return 0;
+}
+
+static void
+print_results(const struct campaign *campaign,
+    const struct campaign_report *report, bool json)
+{
+	if (json)
+		print_json(campaign, report);
+	else
+		print_table(campaign, report);
 }
 
 int
@@ -107,35 +120,15 @@ cmd_faults(int argc, char **argv)
 	static const struct argp argp = { NULL, NULL,
 		"[DRIVER[/SCENARIO]|DRIVER[@CPUS][,LAYOUT]=STEPS]",
 		"Causes every fault (topaz list faults) at every point of "
-		"DRIVER's (insntrace) scenarios: detected, tolerated, silent "
-		"or broken.  --kinds chooses faults.",
-		children, NULL, NULL };
+		"DRIVER's (insntrace) scenarios, or at a sample of the points "
+		"within the budget: detected, tolerated, silent, broken, or the "
+		"framework's own.  --kinds chooses faults, --each-point leaves "
+		"no point out.",
+		campaign_children, NULL, NULL };
 	struct campaign_input input = campaign_input_defaults();
-	struct campaign campaign = { .workshop = NULL };
-	struct campaign_report report = { .story = NULL };
-	struct workshop *workshop = NULL;
-	struct tz_error err;
-	int code = CMD_OK;
 
 	input.output = "topaz.faults";
 	input.pages = false;
-	cmd_parse(&argp, argc, argv, &input);
-	choose_kinds(&input);
-	if (campaign_input_read(&input, &err) != 0 ||
-	    campaign_do(&input, &workshop, &campaign, &report, &err) != 0) {
-		code = cmd_fail(&err);
-	} else {
-		if (input.json)
-			print_json(&campaign, &report);
-		else
-			print_table(&campaign, &report);
-		if (campaign_print(&input, &report, &err) != 0)
-			code = cmd_fail(&err);
-	}
-	if (code == CMD_OK && campaign_found(&input, &report))
-		code = CMD_FINDING;
-	campaign_report_free(&report);
-	campaign_close(&campaign);
-	workshop_close(workshop);
-	return code;
+	return campaign_main(
+	    &argp, argc, argv, &input, choose_faults, print_results);
 }

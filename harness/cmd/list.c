@@ -98,16 +98,60 @@ list_scenarios(const struct paths *paths, json_t *rows, struct tz_error *err)
 	return error;
 }
 
+/* What a profile's PT can do, and its errata, for a reader. */
+static void
+describe_profile(const struct profile *profile, char *text, size_t bytes)
+{
+	static const struct {
+		uint32_t ebx, ecx;
+		const char *text;
+	} parts[] = {
+		{ 0, PROFILE_PT_ECX_MENTRY, "ToPA" },
+		{ 0, PROFILE_PT_ECX_SINGLE, "single range" },
+		{ 0, PROFILE_PT_ECX_LIP, "LIP" },
+		{ PROFILE_PT_EBX_PSB, 0, "CYC" },
+		{ PROFILE_PT_EBX_MTC, 0, "MTC" },
+		{ PROFILE_PT_EBX_PTWRITE, 0, "PTWRITE" },
+		{ PROFILE_PT_EBX_PWR, 0, "power events" },
+		{ PROFILE_PT_EBX_PRESERVE, 0, "PSB and PMI preservation" },
+		{ PROFILE_PT_EBX_EVENT, 0, "event trace" },
+		{ PROFILE_PT_EBX_DISTNT, 0, "TNT disable" },
+	};
+	size_t used = (size_t)snprintf(text, bytes, "%s; 14H %x-%x, %x-%x; %s",
+	    profile->title, profile->pt_ebx, profile->pt_ecx, profile->pt1_eax,
+	    profile->pt1_ebx,
+	    profile->pt_ecx & PROFILE_PT_ECX_MENTRY
+		? "ranges "
+		: "one-entry ToPA, ranges ");
+
+	used += (size_t)snprintf(
+	    text + used, bytes - used, "%u", profile->pt1_eax & 7);
+	for (size_t i = 0; i < TZ_ARRAY_LEN(parts); i++)
+		if ((profile->pt_ebx & parts[i].ebx) != 0 ||
+		    (profile->pt_ecx & parts[i].ecx) != 0)
+			used += (size_t)snprintf(
+			    text + used, bytes - used, ", %s", parts[i].text);
+	used += (size_t)snprintf(text + used, bytes - used, "; errata");
+	for (enum profile_erratum n = 0; n < PROFILE_ERRATUM_COUNT; n++)
+		if (profile->errata >> n & 1)
+			used += (size_t)snprintf(text + used, bytes - used,
+			    " %s", profile_erratum_name(n));
+	TZ_ASSERT(used < bytes);
+}
+
 static int
 list_profiles(const struct paths *paths, json_t *rows, struct tz_error *err)
 {
 	const struct profile *profile;
+	char text[400];
 	size_t i;
 
 	(void)paths;
 	(void)err;
-	for (i = 0; (profile = profile_at(i)) != NULL; i++)
-		add_row(rows, profile->name, profile->title);
+	for (i = 0; (profile = profile_at(i)) != NULL; i++) {
+		describe_profile(profile, text, sizeof(text));
+		add_row(rows, profile->name, text);
+	}
 	return 0;
 }
 

@@ -51,8 +51,8 @@ usage(FILE *file)
 	    "\ntopaz COMMAND --help describes a command; topaz --version.\n"
 	    "Exit codes: 0 nothing found, 1 finding or mismatch, 2 usage or "
 	    "input error,\n3 nothing selected, 4 the replay went another way, 5 "
-	    "not exhaustive as required,\n6 the driver did what the model "
-	    "lacks, 70 bug of topaz.\n");
+	    "stopped before the end, or\nnot exhaustive as required, 6 the "
+	    "driver did what the model lacks, 70 bug of topaz.\n");
 }
 
 /* An assertion has said what is wrong and aborts. */

@@ -18,6 +18,9 @@
 
 enum { OPT_JUNIT = 256, OPT_SARIF, OPT_DIFF, OPT_JSON };
 
+#define JSON_ROW \
+ "json", OPT_JSON, NULL, 0, "Print JSON lines instead of text", 0
+
 struct merge_input {
 	const char *output, *junit, *sarif, *diff;
 	const char *folder[SHARDS_MAX];
@@ -115,41 +118,6 @@ print_all(
 	return error == 0 ? report_text_last(stdout, summary, err) : error;
 }
 
-int
-cmd_merge(int argc, char **argv)
-{
-	static const struct argp_option options[] = {
-		{ "output", 'o', "DIR", 0, "Where the joined reports go", 0 },
-		{ "json", OPT_JSON, NULL, 0, "Print JSON lines instead of text",
-		    0 },
-		{ NULL, 0, NULL, 0, NULL, 0 },
-	};
-	static const struct argp argp = { options, parse_one, "DIR...",
-		"Joins the findings of all shards of one exploration.", NULL,
-		NULL, NULL };
-	struct merge_input *input = calloc(1, sizeof(*input));
-	struct finding_summary *summary = calloc(1, sizeof(*summary));
-	struct tz_error err = { "out of memory" };
-	int code = CMD_USAGE;
-
-	if (input != NULL && summary != NULL) {
-		cmd_parse(&argp, argc, argv, input);
-		if (read_all(input, summary, &err) != 0 ||
-		    (input->output != NULL &&
-			report_write_all(input->output, summary, NULL, &err) !=
-			    0) ||
-		    print_all(summary, input->json, &err) != 0)
-			code = cmd_fail(&err);
-		else
-			code = summary->finding_count != 0 ? CMD_FINDING
-							   : CMD_OK;
-		report_summary_free(summary);
-	}
-	free(input);
-	free(summary);
-	return code;
-}
-
 /* What is new, fixed and still there since the findings in another folder. */
 static int
 print_diff(const struct finding_summary *now, const char *folder, bool json,
@@ -194,14 +162,86 @@ write_forms(const struct merge_input *input,
 	return error == 0 ? print_all(summary, input->json, err) : error;
 }
 
+/* What a command does with the findings of all its folders. */
+typedef int (*merge_finish)(const struct merge_input *input,
+    const struct finding_summary *summary, struct tz_error *err);
+
+/* What is joined was made by COMMAND, not by that of one shard. */
+static struct finding_summary *
+named(struct finding_summary *summary, const struct merge_input *input,
+    const char *command)
+{
+	if (input->count > 1)
+		snprintf(
+		    summary->command, sizeof(summary->command), "%s", command);
+	return summary;
+}
+
+/* The whole command: reads the folders, and what FINISH does. */
+static int
+read_and(merge_finish finish, const struct argp *argp, int argc, char **argv)
+{
+	struct merge_input *input = calloc(1, sizeof(*input));
+	struct finding_summary *summary = calloc(1, sizeof(*summary));
+	char command[FINDING_COMMAND_BYTES];
+	struct tz_error err;
+	int code;
+
+	/* With many folders it may be too long to be kept. */
+	if (cmd_quote(argc, argv, command, sizeof(command), &err) != 0)
+		command[0] = '\0';
+	if (input == NULL || summary == NULL) {
+		(void)tz_error(&err, TZ_EIO, "out of memory");
+		code = cmd_fail(&err);
+	} else {
+		cmd_parse(argp, argc, argv, input);
+		if (read_all(input, summary, &err) != 0 ||
+		    finish(input, named(summary, input, command), &err) != 0)
+			code = cmd_fail(&err);
+		else if (summary->finding_count != 0)
+			code = CMD_FINDING;
+		else
+			code = report_is_cut(summary) ? CMD_BUDGET : CMD_OK;
+		report_summary_free(summary);
+	}
+	free(input);
+	free(summary);
+	return code;
+}
+
+static int
+write_joined(const struct merge_input *input,
+    const struct finding_summary *summary, struct tz_error *err)
+{
+	int error = input->output == NULL
+	    ? 0
+	    : report_write_all(input->output, summary, NULL, err);
+
+	return error == 0 ? print_all(summary, input->json, err) : error;
+}
+
+int
+cmd_merge(int argc, char **argv)
+{
+	static const struct argp_option options[] = {
+		{ "output", 'o', "DIR", 0, "Where the joined reports go", 0 },
+		{ JSON_ROW },
+		{ NULL, 0, NULL, 0, NULL, 0 },
+	};
+	static const struct argp argp = { options, parse_one, "DIR...",
+		"Joins the findings of all shards of one exploration.", NULL,
+		NULL, NULL };
+
+	return read_and(write_joined, &argp, argc, argv);
+}
+
 int
 cmd_report(int argc, char **argv)
 {
 	static const struct argp_option options[] = {
 		{ "junit", OPT_JUNIT, "FILE", 0, "Write JUnit's XML", 0 },
 		{ "sarif", OPT_SARIF, "FILE", 0, "Write SARIF 2.1.0", 0 },
-		{ "json", OPT_JSON, NULL, 0, "Print JSON lines instead of text",
-		    0 },
+		{ JSON_ROW },
 		{ "diff", OPT_DIFF, "DIR", 0,
 		    "Compare with the findings in DIR, an earlier time", 0 },
 		{ NULL, 0, NULL, 0, NULL, 0 },
@@ -209,22 +249,6 @@ cmd_report(int argc, char **argv)
 	static const struct argp argp = { options, parse_one, "DIR",
 		"Prints what an exploration found, or writes it in other forms.",
 		NULL, NULL, NULL };
-	struct merge_input *input = calloc(1, sizeof(*input));
-	struct finding_summary *summary = calloc(1, sizeof(*summary));
-	struct tz_error err = { "out of memory" };
-	int code = CMD_USAGE;
 
-	if (input != NULL && summary != NULL) {
-		cmd_parse(&argp, argc, argv, input);
-		if (read_all(input, summary, &err) != 0 ||
-		    write_forms(input, summary, &err) != 0)
-			code = cmd_fail(&err);
-		else
-			code = summary->finding_count != 0 ? CMD_FINDING
-							   : CMD_OK;
-		report_summary_free(summary);
-	}
-	free(input);
-	free(summary);
-	return code;
+	return read_and(write_forms, &argp, argc, argv);
 }

@@ -1,51 +1,36 @@
 /*
  * topaz replay: one schedule, exactly.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <argp.h>
-
-#include "emu/profile/profile.h"
-#include "harness/cmd/campaign_options.h"
+#include "emu/machine.h"
 #include "harness/cmd/cmd.h"
+#include "harness/cmd/driver_options.h"
 #include "harness/drivers.h"
 #include "harness/explore/describe.h"
+#include "harness/explore/layout.h"
 #include "harness/explore/setups.h"
 #include "harness/load/paths.h"
 
 struct replay_input {
-	struct workshop_config workshop;
+	struct driver_input from;
+	const char *objects; /* of --from, or NULL */
 	const char *token;
 	uint64_t times;
 	bool log;
 };
 
-enum {
-	OPT_SOURCE = 256,
-	OPT_TREE,
-	OPT_CC,
-	OPT_DRIVERS,
-	OPT_FROM,
-	OPT_TIMES,
-	OPT_LOG,
-};
+enum { OPT_FROM = 256, OPT_TIMES, OPT_LOG };
 
 static const struct argp_option options[] = {
-	{ "source", OPT_SOURCE, "FILE", 0, "The driver's source, read as it is",
-	    0 },
-	{ "freebsd-tree", OPT_TREE, "DIR", 0,
-	    "A FreeBSD source tree: its hwt and pt files come first", 0 },
-	{ "cc", OPT_CC, "COMPILER", 0, "Compile the driver with it (gcc)", 0 },
-	{ "drivers", OPT_DRIVERS, "DIR", 0,
-	    "Look for the driver in DIR: DIR/DRIVER/driver.yaml", 0 },
 	{ "from", OPT_FROM, "DIR", 0,
 	    "Take the compiled objects from that folder of findings", 0 },
 	{ "times", OPT_TIMES, "N", 0, "Run it N times and compare (1)", 0 },
 	{ "log", OPT_LOG, NULL, 0, "Print every event of the run", 0 },
-	{ "verbose", 'v', NULL, 0, "Guest console to standard error", 0 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
 
@@ -55,31 +40,19 @@ parse_one(int key, char *arg, struct argp_state *state)
 	struct replay_input *input = state->input;
 
 	switch (key) {
-	case OPT_SOURCE:
-		input->workshop.source = arg;
-		return 0;
-	case OPT_TREE:
-		input->workshop.tree = arg;
-		return 0;
-	case OPT_CC:
-		input->workshop.cc = arg;
-		return 0;
-	case OPT_DRIVERS:
-		input->workshop.drivers = arg;
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &input->from;
 		return 0;
 	case OPT_FROM:
-		input->workshop.objects = arg;
+		input->objects = arg;
 		return 0;
 	case OPT_TIMES:
-		input->times = campaign_number("times", arg);
+		input->times = cmd_number("times", arg, CMD_THINGS);
 		if (input->times == 0)
-			argp_error(state, "--times 0: at least 1");
+			cmd_bad_value("times", arg, "at least 1");
 		return 0;
 	case OPT_LOG:
 		input->log = true;
-		return 0;
-	case 'v':
-		input->workshop.verbose = true;
 		return 0;
 	case ARGP_KEY_ARG:
 		if (input->token != NULL)
@@ -167,10 +140,16 @@ print_outcome(const struct replayed *replayed)
 		    check_info(violation->id)->name, violation->text,
 		    violation->cpu, violation->event);
 	}
-	if (outcome->count != 0)
+	if (outcome->count != 0 && replayed->where.function[0] != '\0')
 		printf("      first in %s+%#x %s:%d\n",
 		    replayed->where.function, replayed->where.offset_bytes,
 		    replayed->where.file, replayed->where.line);
+	if (outcome->framework)
+		printf("the framework came to grief in %s by the failure of a "
+		       "call of its own: %.*s\n",
+		    replayed->where.function,
+		    (int)strcspn(replayed->result.text, "\n"),
+		    replayed->result.text);
 	printf("state %016" PRIx64 "\n", replayed->state_hash);
 }
 
@@ -262,30 +241,86 @@ check_token(struct workshop *workshop, const struct token *token,
 	return CMD_DIVERGED;
 }
 
+/* Does DEVIATION name a CPU that a guest of CPUS has not? */
+static int
+check_deviation(
+    const struct deviation *deviation, unsigned cpus, struct tz_error *err)
+{
+	const struct schedule one = { 1, { *deviation } };
+	uint64_t cpu = deviation->cpu;
+	char text[64];
+
+	if (cpu < cpus && deviation->act == ACT_SWITCH)
+		cpu = deviation->param;
+	if (cpu < cpus)
+		return 0;
+	(void)schedule_format(&one, text, sizeof(text));
+	return tz_error(err, TZ_EUSAGE,
+	    "deviation '%s': there is no CPU %" PRIu64 ", the run has %u", text,
+	    cpu, cpus);
+}
+
+/*
+ * Scenario, operations, layout and CPUs must be there: whether the token is of this
+ * driver is asked later.
+ */
+static int
+check_subject(
+    struct workshop *workshop, const struct token *token, struct tz_error *err)
+{
+	struct campaign_entry entry;
+	struct layout layout;
+	int error = campaign_entry_read(
+	    workshop_manifest(workshop), token, &entry, err);
+
+	if (error == 0)
+		error = layout_parse(entry.layout, &layout, err);
+	if (error == 0 && (entry.cpus < 1 || entry.cpus > MACHINE_CPUS_MAX))
+		error = tz_error(err, TZ_EUSAGE, "%u CPUs: 1 to %d", entry.cpus,
+		    MACHINE_CPUS_MAX);
+	for (unsigned i = 0; error == 0 && i < token->schedule.count; i++)
+		error = check_deviation(
+		    &token->schedule.deviation[i], entry.cpus, err);
+	return error;
+}
+
 int
 cmd_replay(int argc, char **argv)
 {
+	static const struct argp_child children[] = {
+		{ &driver_argp, 0, NULL, 0 }, { NULL, 0, NULL, 0 }
+	};
 	static const struct argp argp = { options, parse_one, "TOKEN|@FILE",
 		"Runs the one schedule that TOKEN names and prints what fails "
 		"in it.",
-		NULL, NULL, NULL };
+		children, NULL, NULL };
 	struct replay_input input = { .times = 1 };
 	struct workshop *workshop = NULL;
+	struct workshop_config config;
 	struct token token;
 	struct tz_error err;
 	char driver[64];
 	int code;
 
 	cmd_parse(&argp, argc, argv, &input);
-	input.workshop.driver = driver;
 	if (token_parse(input.token, &token, &err) != 0 ||
-	    find_driver(token.name, input.workshop.drivers, driver, &err) != 0)
+	    find_driver(token.name, input.from.drivers, driver, &err) != 0)
 		return cmd_fail(&err);
-	input.workshop.profile = token.profile;
-	if (workshop_open(&input.workshop, &workshop, &err) != 0)
+	config = (struct workshop_config){ .driver = driver,
+		.source = input.from.source,
+		.tree = input.from.tree,
+		.cc = input.from.cc,
+		.drivers = input.from.drivers,
+		.profile = token.profile,
+		.objects = input.objects,
+		.verbose = input.from.verbose };
+	if (workshop_open(&config, &workshop, &err) != 0)
 		return cmd_fail(&err);
-	code = check_token(
-	    workshop, &token, driver, input.workshop.objects != NULL, &err);
+	if (check_subject(workshop, &token, &err) != 0)
+		code = cmd_fail(&err);
+	else
+		code = check_token(
+		    workshop, &token, driver, input.objects != NULL, &err);
 	if (code == CMD_OK)
 		code = replay(&input, workshop, &token, &err);
 	workshop_close(workshop);

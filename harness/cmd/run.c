@@ -1,8 +1,6 @@
 /*
  * topaz run: options, the run, its summary.
  */
-#include <argp.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,11 +9,13 @@
 #include <jansson.h>
 
 #include "harness/cmd/cmd.h"
+#include "harness/cmd/driver_options.h"
 #include "harness/run.h"
 
 #define SETTINGS_BYTES 512
 
 struct run_input {
+	struct driver_input from;
 	struct run_options options;
 	char settings[SETTINGS_BYTES];
 	bool driver_named;
@@ -23,10 +23,7 @@ struct run_input {
 };
 
 enum {
-	OPT_SOURCE = 256,
-	OPT_TREE,
-	OPT_CC,
-	OPT_CPUS,
+	OPT_CPUS = 256,
 	OPT_MODE,
 	OPT_BUFFER,
 	OPT_WORKLOAD,
@@ -46,11 +43,6 @@ enum {
 };
 
 static const struct argp_option run_argp_options[] = {
-	{ "source", OPT_SOURCE, "FILE", 0, "The driver's source, read as it is",
-	    0 },
-	{ "freebsd-tree", OPT_TREE, "DIR", 0,
-	    "A FreeBSD source tree: its hwt and pt files come first", 0 },
-	{ "cc", OPT_CC, "COMPILER", 0, "Compile the driver with it (gcc)", 0 },
 	{ "output", 'o', "DIR", 0, "Where the bundle goes (topaz.out)", 0 },
 	{ "cpus", OPT_CPUS, "N", 0, "Logical CPUs, 1 to 8 (1)", 0 },
 	{ "mode", OPT_MODE, "cpu|thread", 0,
@@ -81,43 +73,15 @@ static const struct argp_option run_argp_options[] = {
 	    "Core:bus ratio, 1 to 255 (the profile's: a cycle is a TSC tick)",
 	    0 },
 	{ "json", OPT_JSON, NULL, 0, "Print the summary as JSON", 0 },
-	{ "verbose", 'v', NULL, 0, "Guest console to standard error", 0 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
-
-/* A number with an optional K or M; ends the process if it is none. */
-static uint64_t
-parse_number(struct argp_state *state, const char *name, const char *text)
-{
-	uint64_t unit = 1;
-	uintmax_t value;
-	char *end;
-
-	errno = 0;
-	value = strtoumax(text, &end, 0);
-	if (*end == 'K' || *end == 'k')
-		unit = 1 << 10;
-	else if (*end == 'M' || *end == 'm')
-		unit = 1 << 20;
-	if (unit != 1)
-		end++;
-	if (errno != 0 || end == text || *end != '\0' || text[0] == '-' ||
-	    value > UINT64_MAX / unit) {
-		fprintf(stderr, "topaz: --%s %s: not a number\n", name, text);
-		exit(CMD_USAGE);
-	}
-	(void)state;
-	return value * unit;
-}
 
 static void
 parse_mode(struct run_options *options, const char *text)
 {
 	options->thread_mode = strcmp(text, "thread") == 0;
-	if (!options->thread_mode && strcmp(text, "cpu") != 0) {
-		fprintf(stderr, "topaz: --mode %s: cpu or thread\n", text);
-		exit(CMD_USAGE);
-	}
+	if (!options->thread_mode && strcmp(text, "cpu") != 0)
+		cmd_bad_value("mode", text, "cpu or thread");
 }
 
 static void
@@ -144,15 +108,6 @@ parse_plain(int key, const char *arg, struct run_input *input)
 	struct run_options *options = &input->options;
 
 	switch (key) {
-	case OPT_SOURCE:
-		options->source = arg;
-		return true;
-	case OPT_TREE:
-		options->tree = arg;
-		return true;
-	case OPT_CC:
-		options->cc = arg;
-		return true;
 	case 'o':
 		options->output = arg;
 		return true;
@@ -179,9 +134,6 @@ parse_plain(int key, const char *arg, struct run_input *input)
 	case OPT_SINGLE_STEP:
 		options->single_step = true;
 		return true;
-	case 'v':
-		options->verbose = true;
-		return true;
 	case OPT_JSON:
 		input->json = true;
 		return true;
@@ -198,8 +150,11 @@ parse_one(int key, char *arg, struct argp_state *state)
 	uint64_t value;
 
 	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &input->from;
+		return 0;
 	case OPT_CPUS:
-		value = parse_number(state, "cpus", arg);
+		value = cmd_number("cpus", arg, CMD_THINGS);
 		options->cpu_count = value > UINT32_MAX ? UINT32_MAX
 							: (unsigned)value;
 		return 0;
@@ -207,13 +162,13 @@ parse_one(int key, char *arg, struct argp_state *state)
 		parse_mode(options, arg);
 		return 0;
 	case OPT_BUFFER:
-		options->buffer_bytes = parse_number(state, "buffer", arg);
+		options->buffer_bytes = cmd_number("buffer", arg, CMD_BYTES);
 		return 0;
 	case OPT_ROUNDS:
-		options->rounds = parse_number(state, "rounds", arg);
+		options->rounds = cmd_number("rounds", arg, CMD_THINGS);
 		return 0;
 	case OPT_LIMIT:
-		options->insns_max = parse_number(state, "limit", arg);
+		options->insns_max = cmd_number("limit", arg, CMD_THINGS);
 		return 0;
 	case OPT_CORE_RATIO:
 		value = parse_number(state, "core-ratio", arg);
@@ -352,11 +307,14 @@ print_json(const struct run_options *options, const struct run_outcome *outcome)
 int
 cmd_run(int argc, char **argv)
 {
+	static const struct argp_child children[] = {
+		{ &driver_argp, 0, NULL, 0 }, { NULL, 0, NULL, 0 }
+	};
 	static const struct argp argp = { run_argp_options, parse_one,
 		"[DRIVER]",
 		"Compiles DRIVER (insntrace) for the guest, boots the emulated "
 		"machine, traces programs with it and writes a bundle.",
-		NULL, NULL, NULL };
+		children, NULL, NULL };
 	struct run_input input = { .options = run_defaults() };
 	struct run_outcome *outcome = calloc(1, sizeof(*outcome));
 	struct tz_error err = { "out of memory" };
@@ -364,6 +322,11 @@ cmd_run(int argc, char **argv)
 
 	cmd_parse(&argp, argc, argv, &input);
 	input.options.settings = input.settings;
+	input.options.source = input.from.source;
+	input.options.tree = input.from.tree;
+	input.options.cc = input.from.cc;
+	input.options.drivers = input.from.drivers;
+	input.options.verbose = input.from.verbose;
 	if (outcome == NULL || run_driver(&input.options, outcome, &err) != 0) {
 		free(outcome);
 		return cmd_fail(&err);

@@ -11,12 +11,8 @@
 #include "harness/explore/pool.h"
 #include "harness/explore/setups.h"
 
-/*
- * Schedules beyond those with one deviation in each scenario, which are all done if
- * no budget is given; with one they get the rest of 100 percent.
- */
-#define BEYOND_DEFAULT 10000
-#define BEYOND_PERCENT 50
+#define BEYOND_PERCENT \
+ 50 /* of a budget, for what has more than one deviation */
 /* How what is beyond is divided; what is left goes to pairs and random ones. */
 #define SEQUENCES_PERCENT 25  /* sequences in the base order */
 #define NOVEL_PERCENT     50  /* placements in those that are new */
@@ -149,6 +145,12 @@ campaign_runner(struct campaign *campaign, const struct campaign_entry *entry,
 	    entry->settings, runner, err);
 }
 
+bool
+campaign_is_own(const struct campaign *campaign, uint64_t index)
+{
+	return index % campaign->options.shards == campaign->options.shard - 1;
+}
+
 struct campaign_area *
 campaign_add_area(
     struct campaign *campaign, enum area_kind kind, uint32_t entry)
@@ -206,8 +208,9 @@ campaign_survey(
 	area->total = area->kind == AREA_ONE ? trial_count(&place) : 0;
 	area->boundaries = place.list.count;
 	tally_add(campaign->tally, rank, &none, &place.base, NULL);
-	campaign->tally->area[number].unmodelled += place.base.how ==
-	    OUTCOME_UNMODELLED;
+	if (campaign_is_own(campaign, number))
+		campaign->tally->area[number].unmodelled += place.base.how ==
+		    OUTCOME_UNMODELLED;
 	trial_close(&place);
 	return 0;
 }
@@ -250,6 +253,7 @@ work(void *arg, unsigned worker, const volatile bool *stop, struct tally *tally)
 			trial_random(&place, &share, area->changes, area->total,
 			    tally, i);
 		trial_close(&place);
+		tally->area[i].ended += !*stop;
 	}
 }
 
@@ -318,11 +322,16 @@ explore_sequences(
 {
 	struct campaign_area *area = campaign_add_area(
 	    campaign, AREA_SEQUENCES, NO_ENTRY);
+	int error;
 
 	TZ_ASSERT(area != NULL);
 	area->total = budget;
-	return corpus_run(campaign, (uint32_t)campaign->area_count - 1, budget,
+	error = corpus_run(campaign, (uint32_t)campaign->area_count - 1, budget,
 	    &campaign->corpus, err);
+	if (error == 0 && !campaign->interrupted)
+		campaign->tally->area[campaign->area_count - 1].ended =
+		    campaign->options.jobs;
+	return error;
 }
 
 /* Placements in sequences that reached something new. */
@@ -410,7 +419,7 @@ explore(struct campaign *campaign, struct tz_error *err)
 	uint32_t entries = (uint32_t)campaign->entry_count;
 	uint64_t beyond = options->budget != 0
 	    ? options->budget * BEYOND_PERCENT / 100
-	    : BEYOND_DEFAULT;
+	    : CAMPAIGN_BEYOND_DEFAULT;
 	uint64_t sequence_part = beyond * SEQUENCES_PERCENT / 100;
 	uint64_t novel_part = beyond * NOVEL_PERCENT / 100;
 	int error = explore_entries(campaign,
@@ -450,6 +459,13 @@ campaign_run(struct campaign *campaign, struct workshop *workshop,
 		tally_sort(campaign->tally);
 	}
 	return error;
+}
+
+bool
+campaign_ended(const struct campaign *campaign, size_t area)
+{
+	return campaign->area[area].kind == AREA_FAULT ||
+	    campaign->tally->area[area].ended == campaign->options.jobs;
 }
 
 void

@@ -9,6 +9,12 @@
 
 #include "harness/explore/trial.h"
 
+/*
+ * Schedules beyond those with one deviation in each scenario, which are all done if
+ * no budget is given.
+ */
+#define CAMPAIGN_BEYOND_DEFAULT 10000
+
 struct campaign_options {
 	const char *subject; /* scenario or DRIVER[@..]=STEPS; NULL: everything */
 	uint32_t kinds;      /* one bit an enum act */
@@ -21,6 +27,7 @@ struct campaign_options {
 	bool sequences;  /* generated ones too; not with .subject */
 	bool kinds_only; /* of the faults, only those of .kinds */
 	bool faults;     /* faults.h: one area a fault and entry */
+	bool each_point; /* of .faults, whatever the budget */
 	/* Tells how far it is; NULL: nobody asks. */
 	void (*progress)(void *arg, const char *what, uint64_t done,
 	    uint64_t total, uint64_t findings);
@@ -39,7 +46,7 @@ struct campaign_entry {
 enum area_kind {
 	AREA_ONE,       /* one deviation */
 	AREA_TWO,       /* two */
-	AREA_RANDOM,    /* priority-based sampling */
+	AREA_RANDOM,    /* trial_random() */
 	AREA_SEQUENCES, /* generated sequences, base order */
 	AREA_FAULT,     /* faults.h: base order; .entry is the fault's row */
 };
@@ -78,9 +85,15 @@ int campaign_run(struct campaign *campaign, struct workshop *workshop,
     const struct campaign_options *options, struct tz_error *err);
 void campaign_close(struct campaign *campaign);
 
+/* Has all of AREA been done that was to be done?  Else the end came before. */
+bool campaign_ended(const struct campaign *campaign, size_t area);
+
 /* The entry that a group of the tally belongs to. */
 const struct campaign_entry *campaign_entry_of(
     const struct campaign *campaign, const struct tally_group *group);
+
+/* Does run number INDEX, of those that are not placements, belong to this shard? */
+bool campaign_is_own(const struct campaign *campaign, uint64_t index);
 
 /* A runner for ENTRY, kept for later. */
 int campaign_runner(struct campaign *campaign,

@@ -59,7 +59,10 @@ on_step(void *arg, const struct machine_step *step)
 		listener->reach->code[at / 8] |= (uint8_t)(1u << at % 8);
 }
 
-/* Runs one item in the base order. */
+/*
+ * Runs one item in the base order.  Every shard runs all, as what comes next depends
+ * on what each has reached; but counts its own only.
+ */
 static void
 run_item(struct corpus *corpus, size_t index, struct tally *tally)
 {
@@ -87,9 +90,11 @@ run_item(struct corpus *corpus, size_t index, struct tally *tally)
 	outcome_read(runner, &outcome);
 	reach->results = outcome.results;
 	reach->ran = true;
-	area->done++;
-	area->unmodelled += outcome.how == OUTCOME_UNMODELLED;
-	area->failing += outcome.count != 0;
+	if (campaign_is_own(corpus->campaign, index)) {
+		area->done++;
+		area->unmodelled += outcome.how == OUTCOME_UNMODELLED;
+		area->failing += outcome.count != 0;
+	}
 	tally_add(tally, rank, &none, &outcome, NULL);
 }
 

@@ -27,15 +27,23 @@ name_of(const struct campaign *campaign, const struct campaign_area *area,
 						 : "sequences with new code";
 }
 
-/* n * k^(changes - 1), the inverse of the bound of priority-based sampling. */
+/*
+ * How many schedules of trial_random() there are, on average, for one with exactly a
+ * given PMI and d - 1 given switches, d = .changes - 1, at most.  One in two has d
+ * deviations; one in two is spread; d of the boundaries^d that are drawn, in any of
+ * d! orders, are the given ones; one in d has the PMI at the right one; and one in
+ * .cpus the right CPU at each switch.
+ */
 static double
-pct_inverse(const struct campaign *campaign, const struct campaign_area *area)
+random_inverse(
+    const struct campaign *campaign, const struct campaign_area *area)
 {
-	double product = campaign->entry[area->entry].cpus;
+	double cpus = campaign->entry[area->entry].cpus;
+	double inverse = 4 * (double)area->boundaries;
 
-	for (unsigned i = 1; i < area->changes; i++)
-		product *= (double)area->boundaries;
-	return product;
+	for (unsigned i = 1; i + 1 < area->changes; i++)
+		inverse *= (double)area->boundaries * cpus / i;
+	return inverse;
 }
 
 static void
@@ -44,10 +52,6 @@ describe_how(const struct campaign *campaign, const struct campaign_area *area,
 {
 	struct corpus_counts counts;
 
-	if (campaign->interrupted) {
-		snprintf(how, FINDING_NAME_BYTES, "interrupted");
-		return;
-	}
 	switch (area->kind) {
 	case AREA_TWO:
 		if (area->keep < TRIAL_KEEP_ALL) {
@@ -75,10 +79,11 @@ describe_how(const struct campaign *campaign, const struct campaign_area *area,
 		snprintf(how, FINDING_NAME_BYTES, "exhaustive");
 		return;
 	case AREA_RANDOM:
+		/* A PMI and a switch after or before it, if .changes is 3. */
 		snprintf(how, FINDING_NAME_BYTES,
-		    "sampled by priorities; a bug of depth %u: 1/%.2g a "
-		    "schedule",
-		    area->changes, pct_inverse(campaign, area));
+		    "sampled at random; each of %u given deviations: 1 in "
+		    "%.2g",
+		    area->changes - 1, random_inverse(campaign, area));
 		return;
 	case AREA_SEQUENCES:
 		corpus_counts(campaign->corpus, &counts);
@@ -144,8 +149,15 @@ describe_coverage(
 		line->merged += tally->merged;
 		line->failing += tally->failing;
 		/* Where areas share a line, it is no more than the least of them. */
-		if (line->how[0] == '\0' || area->keep < TRIAL_KEEP_ALL)
+		if (!campaign_ended(campaign, i)) {
+			line->cut = true;
+			snprintf(line->how, sizeof(line->how), "%s",
+			    campaign->interrupted ? "interrupted"
+						  : "did not run");
+		} else if (!line->cut &&
+		    (line->how[0] == '\0' || area->keep < TRIAL_KEEP_ALL)) {
 			describe_how(campaign, area, line->how);
+		}
 		summary->schedules += tally->done;
 	}
 }

@@ -9,8 +9,6 @@
 #include "harness/explore/setups.h"
 #include "harness/explore/small.h"
 
-#define FRAMES_MAX 32
-
 void
 describe_place(struct runner *runner, uint64_t va, struct finding_place *place)
 {
@@ -122,55 +120,15 @@ small_token(const struct small *small, const struct schedule *schedule,
 		text[0] = '\0';
 }
 
-struct frame_walk {
-	struct runner *runner;
-	unsigned cpu;
-	uint64_t rip; /* the innermost in the driver; 0: none yet */
-};
-
-static bool
-read_guest(void *arg, uint64_t va, void *bytes, size_t count)
-{
-	const struct frame_walk *walk = arg;
-
-	return machine_read(runner_machine(walk->runner), walk->cpu,
-	    (struct gva){ va }, bytes, count);
-}
-
-static void
-look_at_frame(void *arg, unsigned level, uint64_t rip)
-{
-	struct frame_walk *walk = arg;
-
-	/* A return address stands after its call. */
-	rip -= level != 0;
-	if (walk->rip == 0 && runner_in_driver(walk->runner, rip))
-		walk->rip = rip;
-}
-
-/*
- * Where the driver was: at the violation, or what it had called; else the kernel's
- * place, and for what only the end of an operation shows, none.
- */
 static void
 find_place(struct runner *runner, const struct check_violation *violation,
     struct finding_place *place)
 {
-	const struct machine_result *end = runner_result(runner);
-	struct frame_walk walk = { .runner = runner, .cpu = end->cpu };
+	uint64_t rip = outcome_rip(runner, violation);
 
 	*place = (struct finding_place){ .line = 0 };
-	if (runner_in_driver(runner, violation->rip) &&
-	    !outcome_is_ledger(violation->id)) {
-		describe_place(runner, violation->rip, place);
-		return;
-	}
-	if (!outcome_is_crash(violation->id))
-		return;
-	symbols_backtrace(
-	    end->rip, end->rbp, FRAMES_MAX, read_guest, look_at_frame, &walk);
-	describe_place(
-	    runner, walk.rip != 0 ? walk.rip : violation->rip, place);
+	if (rip != 0)
+		describe_place(runner, rip, place);
 }
 
 static enum finding_class
@@ -239,7 +197,7 @@ fill_finding(struct small *small, struct finding *finding)
 
 int
 describe_finding(struct campaign *campaign, const struct tally_group *group,
-    struct finding *finding, struct tz_error *err)
+    struct finding *finding, struct describe_kept *kept, struct tz_error *err)
 {
 	struct small *small = calloc(1, sizeof(*small));
 	int error;
@@ -264,7 +222,7 @@ describe_finding(struct campaign *campaign, const struct tally_group *group,
 	finding->rank[0] = group->rank.area;
 	finding->rank[1] = group->rank.first;
 	finding->rank[2] = group->rank.second;
-	error = small_window(small, finding, err);
+	error = small_window(small, finding, kept, err);
 	free(small);
 	return error;
 }
@@ -296,11 +254,11 @@ describe_replay(struct setups *setups, const struct manifest *manifest,
 	replayed->state_hash = runner_hash(*runner);
 	runner_counts(*runner, &counts);
 	replayed->events = counts.events;
-	describe_place(*runner,
-	    replayed->outcome.count != 0
-		? replayed->outcome.violation[0].violation.rip
-		: replayed->result.rip,
-	    &replayed->where);
+	if (replayed->outcome.count != 0)
+		find_place(*runner, &replayed->outcome.violation[0].violation,
+		    &replayed->where);
+	else
+		describe_place(*runner, replayed->result.rip, &replayed->where);
 	trial_close(&place);
 	return 0;
 }

@@ -9,23 +9,36 @@
 #include "harness/explore/finding.h"
 
 /*
- * Makes FINDING of GROUP.  -TZ_EFORMAT: it does not show again (a bug of topaz);
+ * The outcomes at the boundaries of a finding's window, which describe_finding()
+ * finds and describe_story() tells: kept from one to the other where the caller
+ * has memory for it.  A longer window is judged twice.
+ */
+#define DESCRIBE_KEPT_MAX (128 * 1024)
+struct describe_kept {
+	uint32_t count;                     /* 0: not known */
+	uint8_t outcome[DESCRIBE_KEPT_MAX]; /* enum tick_outcome */
+};
+
+/*
+ * Makes FINDING of GROUP; KEPT: all 0, or NULL.  -TZ_EFORMAT: it does not show again (a bug of topaz);
  * others as of runner_open().
  */
 int describe_finding(struct campaign *campaign, const struct tally_group *group,
-    struct finding *finding, struct tz_error *err);
+    struct finding *finding, struct describe_kept *kept, struct tz_error *err);
 
 /* The run of FINDING: its events alone. */
 int describe_events(struct campaign *campaign, const struct finding *finding,
     struct finding_story *story, struct tz_error *err);
 
-/* The run of FINDING, at full length, for its page. */
+/* The run of FINDING, at full length, for its page; KEPT or NULL. */
 int describe_story(struct campaign *campaign, const struct finding *finding,
-    struct finding_story *story, struct tz_error *err);
+    struct describe_kept *kept, struct finding_story *story,
+    struct tz_error *err);
 
-/* The outcomes at all boundaries, of the finding's last deviation. */
+/* The outcomes at all boundaries, of the finding's last deviation; KEPT or NULL. */
 int describe_ticks(struct campaign *campaign, const struct finding *finding,
-    struct finding_story *story, struct tz_error *err);
+    struct describe_kept *kept, struct finding_story *story,
+    struct tz_error *err);
 
 /* The lines about what was covered. */
 void describe_coverage(
@@ -40,7 +53,8 @@ struct replayed {
 	struct outcome outcome;
 	uint64_t state_hash, events;
 	struct machine_result result;
-	struct finding_place where; /* of the first violation, or the end */
+	/* Of the first violation, as in its finding ("": none), or of the end. */
+	struct finding_place where;
 };
 
 /* Runs TOKEN on a runner of SETUPS.  Its check is the caller's business. */

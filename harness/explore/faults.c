@@ -7,8 +7,7 @@
 #include "emu/profile/profile.h"
 #include "harness/explore/setups.h"
 
-#define BUDGET_DEFAULT 60000
-#define ACT_ROWS       (ACT_COUNT - ACT_NMI)
+#define ACT_ROWS (ACT_COUNT - ACT_NMI)
 
 /* Faults of how the guest is set up, beside the CPU's features. */
 static const struct fault_row layouts[] = {
@@ -124,7 +123,8 @@ try_entry(struct campaign *campaign, const struct campaign_entry *entry,
 	struct trial place;
 	struct tz_error err;
 
-	if (number == SIZE_MAX ||
+	/* Every shard has all entries, as a rank tells their number. */
+	if (number == SIZE_MAX || !campaign_is_own(campaign, number) ||
 	    trial_open(&place, runner, &entry->sequence, &options, &err) != 0)
 		return;
 	counts->done++;
@@ -261,14 +261,34 @@ try_step(struct campaign *campaign, const struct fault_row *row,
 	return 0;
 }
 
+unsigned
+faults_acts(uint32_t kinds)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < ACT_ROWS; i++)
+		count += kinds >> (ACT_NMI + i) & 1;
+	return count;
+}
+
+/* How many schedules one act in one entry gets. */
+static uint64_t
+share_of(const struct campaign_options *options, uint32_t entries)
+{
+	uint64_t budget = options->budget != 0 ? options->budget
+					       : FAULTS_BUDGET_DEFAULT;
+	uint64_t parts = (uint64_t)faults_acts(options->kinds) * entries;
+
+	if (options->each_point)
+		return UINT64_MAX;
+	return parts == 0 ? 0 : budget / parts + 1;
+}
+
 int
 faults_explore(struct campaign *campaign, struct tz_error *err)
 {
 	uint32_t entries = (uint32_t)campaign->entry_count;
-	uint64_t budget = campaign->options.budget != 0
-	    ? campaign->options.budget
-	    : BUDGET_DEFAULT;
-	uint64_t share = budget / (ACT_ROWS * (entries == 0 ? 1 : entries)) + 1;
+	uint64_t share = share_of(&campaign->options, entries);
 	struct fault_row row;
 	int error = 0;
 
@@ -339,11 +359,12 @@ faults_result(
 		if (!is_of(&campaign->area[i], &row, index))
 			continue;
 		result->points += area->detected + area->tolerated +
-		    area->silent + area->broken;
+		    area->silent + area->broken + area->framework;
 		result->detected += area->detected;
 		result->tolerated += area->tolerated;
 		result->silent += area->silent;
 		result->broken += area->broken;
+		result->framework += area->framework;
 	}
 	find_first(campaign, &row, index, result);
 }

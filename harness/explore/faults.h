@@ -7,6 +7,9 @@
 
 #include "harness/explore/campaign.h"
 
+/* Schedules of all faults together, if no budget is given. */
+#define FAULTS_BUDGET_DEFAULT 60000
+
 enum fault_kind {
 	FAULT_ACT,    /* an act, at each boundary where it is possible */
 	FAULT_LAYOUT, /* a guest that is set up so */
@@ -27,15 +30,22 @@ bool fault_at(size_t index, struct fault_row *row);
 /*
  * Detected: the driver reports it, and nothing is lost without a word; tolerated:
  * nothing is lost; silent: something is, without a word; broken: the kernel or the
- * driver comes to grief.
+ * driver comes to grief; framework: another module does, by the failure of a call of
+ * its own, with the driver not at work.
  */
 struct fault_result {
 	char name[32];
-	uint64_t points, detected, tolerated, silent, broken;
+	uint64_t points, detected, tolerated, silent, broken, framework;
 	const struct tally_group *first_silent, *first_broken; /* or NULL */
 };
 
-/* Called by campaign_run() for .faults. */
+/* The faults among KINDS, one bit an enum act. */
+unsigned faults_acts(uint32_t kinds);
+
+/*
+ * Called by campaign_run() for .faults: the budget in equal parts for the acts of
+ * .kinds and the entries.
+ */
 int faults_explore(struct campaign *campaign, struct tz_error *err);
 
 /* After campaign_run(): the results of row INDEX. */

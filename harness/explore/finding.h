@@ -8,9 +8,10 @@
 #include "emu/event.h"
 #include "harness/check/check.h"
 
-#define FINDING_TOKEN_BYTES 1024
-#define FINDING_TEXT_BYTES  256
-#define FINDING_NAME_BYTES  96
+#define FINDING_TOKEN_BYTES   1024
+#define FINDING_TEXT_BYTES    256
+#define FINDING_NAME_BYTES    96
+#define FINDING_COMMAND_BYTES 8192
 
 enum finding_class {
 	FINDING_BASE,     /* the base order is enough: no deviation */
@@ -90,11 +91,14 @@ void finding_story_free(struct finding_story *story);
 struct finding_summary {
 	char driver[FINDING_NAME_BYTES], profile[32];
 	char sha256[65];
-	char command[FINDING_TOKEN_BYTES]; /* that repeats it */
+	char command[FINDING_COMMAND_BYTES]; /* that repeats it */
+	/* Of the driver's sources, below the folder it was explored in; "". */
+	char folder[FINDING_TEXT_BYTES];
 	struct finding_coverage {
 		char what[FINDING_NAME_BYTES]; /* "depth 1, stop-vs-pmi" */
 		uint64_t done, total, merged, failing;
 		char how[FINDING_NAME_BYTES]; /* "exhaustive", "sampled ..." */
+		bool cut; /* not done to its end, or not begun */
 	} coverage[64];
 	size_t coverage_count;
 	uint64_t schedules;

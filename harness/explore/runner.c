@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <xxhash.h>
+
 #include "harness/explore/runner_inside.h"
 
 /* An operation begins: what the manifest says about it. */
@@ -24,15 +26,59 @@ note_call_begin(struct runner *runner, const struct event *event)
 		check_rereading(runner->check, CHECK_ALL_STREAMS);
 }
 
+/* A function that can fail was made to. */
+static void
+note_failure(struct runner *runner, const struct event *event)
+{
+	if (runner->now.faulty == 0)
+		runner->now.faulty = runner->now.step[event->cpu];
+	if (runner_in_driver(runner, event->b))
+		runner->now.failed_driver = true;
+	else
+		runner->now.failed_framework = true;
+}
+
+/* What tracing has to be now, in each context and where that is not known. */
+static void
+note_configured(struct runner *runner, unsigned step)
+{
+	const struct manifest *manifest = runner->workshop->manifest;
+	const struct sequence *sequence = &runner->sequence;
+	struct check_expect expect[CHECK_EXPECT_MAX];
+	unsigned context;
+	int rows = sequence_expect(manifest, sequence, step, expect);
+
+	if (rows < 0)
+		return;
+	check_configured(runner->check, 0, expect, (size_t)rows);
+	context = sequence_context(manifest, sequence, step);
+	if (context == 0)
+		return;
+	rows = sequence_expect_own(manifest, sequence, step, expect);
+	check_configured(runner->check, context, expect, (size_t)rows);
+}
+
+/* A buffer is mapped: of which context, says the operation that does it. */
+static void
+note_buffer(struct runner *runner, const struct event *event)
+{
+	unsigned step = runner->now.step[event->cpu];
+
+	if (event->a < MACHINE_CPUS_MAX)
+		runner->now.started_cpus |= 1u << event->a;
+	check_named(runner->check, event->a,
+	    step == 0 ? 0
+		      : sequence_context(runner->workshop->manifest,
+			    &runner->sequence, step - 1));
+}
+
 /* It has returned. */
 static void
 note_call_end(struct runner *runner, const struct event *event)
 {
-	struct check_expect expect[CHECK_EXPECT_MAX];
 	const struct manifest *manifest = runner->workshop->manifest;
 	unsigned step = (unsigned)event->a;
 	unsigned flags;
-	int rows;
 
 	runner->now.results = (runner->now.results ^ event->a << 56 ^
 				  (event->c & 0xffffff)) *
@@ -44,9 +90,7 @@ note_call_end(struct runner *runner, const struct event *event)
 	if (step >= runner->sequence.count || (int64_t)event->c < 0)
 		return;
 	flags = sequence_flags(manifest, &runner->sequence, step);
-	rows = sequence_expect(manifest, &runner->sequence, step, expect);
-	if (rows >= 0)
-		check_configured(runner->check, expect, (size_t)rows);
+	note_configured(runner, step);
 	if (flags & MANIFEST_STARTS)
 		check_started(runner->check, runner->now.started_cpus);
 	if (flags & MANIFEST_STOPS)
@@ -82,13 +126,12 @@ on_event(void *arg, const struct event *event)
 		note_call_begin(runner, event);
 	if (event->kind == EVENT_CALL_END)
 		note_call_end(runner, event);
-	if (event->kind == EVENT_POINT && event->c != 0 &&
-	    runner->now.faulty == 0)
-		runner->now.faulty = runner->now.step[event->cpu];
+	if (event->kind == EVENT_POINT && event->c != 0)
+		note_failure(runner, event);
 	if (event->kind == EVENT_LOST)
 		runner->now.reports++;
-	if (event->kind == EVENT_BUFFER && event->a < MACHINE_CPUS_MAX)
-		runner->now.started_cpus |= 1u << event->a;
+	if (event->kind == EVENT_BUFFER)
+		note_buffer(runner, event);
 	if (runner->points &&
 	    (event->kind == EVENT_IRET || event->kind == EVENT_CALL_END)) {
 		runner->at_point = true;
@@ -223,11 +266,22 @@ runner_points(struct runner *runner, bool on)
 uint64_t
 runner_hash(struct runner *runner)
 {
-	uint64_t machine = machine_hash(
-	    runner->machine, check_trace_frames(runner->check));
+	const struct progress *now = &runner->now;
+	/*
+	 * What the driver has told so far is part of what the run will show, and
+	 * an outcome is also judged by what failed, and whose call it was.
+	 */
+	const uint64_t words[] = {
+		machine_hash(
+		    runner->machine, check_trace_frames(runner->check)),
+		check_hash(runner->check),
+		now->failed,
+		(uint64_t)now->reports << 8 | (uint64_t)now->faulty << 2 |
+		    (uint64_t)now->failed_driver << 1 |
+		    (uint64_t)now->failed_framework,
+	};
 
-	return machine * UINT64_C(0x9e3779b97f4a7c15) ^
-	    check_hash(runner->check);
+	return XXH3_64bits(words, sizeof(words));
 }
 
 struct runner_mark *
@@ -314,6 +368,21 @@ runner_report(const struct runner *runner, uint64_t *results, unsigned *reports,
 	*reports = runner->now.reports;
 	*failed = runner->now.failed;
 	*faulty = (unsigned)runner->now.faulty;
+}
+
+bool
+runner_framework_failed(const struct runner *runner)
+{
+	return runner->now.failed_framework && !runner->now.failed_driver;
+}
+
+const char *
+runner_step_name(const struct runner *runner, unsigned step)
+{
+	return step >= runner->sequence.count
+	    ? ""
+	    : manifest_op_name(
+		  runner->workshop->manifest, runner->sequence.step[step].op);
 }
 
 uint64_t

@@ -31,6 +31,8 @@ void workshop_close(struct workshop *workshop);
 const struct manifest *workshop_manifest(const struct workshop *workshop);
 const struct workshop_config *workshop_config(const struct workshop *workshop);
 const char *workshop_sha256(const struct workshop *workshop);
+/* The path of the driver's first source; NULL: it has none, compiled before. */
+const char *workshop_source(const struct workshop *workshop);
 /* The check of tokens: over objects, manifest and events.  Compiles. */
 int workshop_check(
     struct workshop *workshop, uint16_t *check, struct tz_error *err);
@@ -118,6 +120,11 @@ void runner_counts(const struct runner *runner, struct runner_counts *counts);
  * which a kernel function was made to fail, plus 1. */
 void runner_report(const struct runner *runner, uint64_t *results,
     unsigned *reports, uint64_t *failed, unsigned *faulty);
+
+/* Was a call made to fail, and only such as another module than the driver does? */
+bool runner_framework_failed(const struct runner *runner);
+/* The name of the sequence's operation STEP; "": there is none. */
+const char *runner_step_name(const struct runner *runner, unsigned step);
 
 /* An absolute count of CPU's instructions, since the run's begin. */
 uint64_t runner_relative(

@@ -19,6 +19,8 @@ struct progress {
 	uint64_t failed; /* operations that returned an error, one bit each */
 	uint8_t step[MACHINE_CPUS_MAX]; /* the CPU is in, plus 1 */
 	uint8_t faulty;        /* in which a kernel function failed, plus 1 */
+	bool failed_driver;    /* a call of the driver's was made to fail */
+	bool failed_framework; /* one of somebody else's was */
 	unsigned started_cpus; /* whose buffers are mapped, one bit each */
 	unsigned console_bytes;
 };

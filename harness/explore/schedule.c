@@ -198,7 +198,8 @@ read_file(const char *file, char *text, size_t text_size, struct tz_error *err)
 static int
 parse_parts(char *text, struct token *token, struct tz_error *err)
 {
-	char *part[TOKEN_PARTS], *at = text, *end;
+	char *part[TOKEN_PARTS], *at = text;
+	const char *seed;
 	unsigned count = 0;
 	int error;
 
@@ -221,13 +222,13 @@ parse_parts(char *text, struct token *token, struct tz_error *err)
 		strlen(part[2])))
 		return tz_error(
 		    err, TZ_EUSAGE, "profile '%s' of a token", part[2]);
-	errno = 0;
-	token->seed = strtoull(part[3], &end, 10);
-	if (end == part[3] || *end != '\0' || errno != 0)
+	seed = part[3];
+	if (!parse_number(&seed, &token->seed) || *seed != '\0')
 		return tz_error(
 		    err, TZ_EUSAGE, "seed '%s' of a token", part[3]);
-	token->check = (uint16_t)strtoul(part[5], &end, 16);
-	if (strlen(part[5]) != 4 || *end != '\0')
+	token->check = (uint16_t)strtoul(part[5], NULL, 16);
+	if (strlen(part[5]) != 4 ||
+	    strspn(part[5], "0123456789abcdefABCDEF") != 4)
 		return tz_error(err, TZ_EUSAGE,
 		    "check '%s' of a token: not four hexadecimal digits",
 		    part[5]);

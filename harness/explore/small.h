@@ -22,7 +22,7 @@ void small_token(const struct small *small, const struct schedule *schedule,
     char *text, size_t text_size);
 
 /* window.c: the finding's window, and the nearest schedule that passes. */
-int small_window(
-    struct small *small, struct finding *finding, struct tz_error *err);
+int small_window(struct small *small, struct finding *finding,
+    struct describe_kept *kept, struct tz_error *err);
 
 #endif

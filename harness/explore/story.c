@@ -202,30 +202,11 @@ tell(struct campaign *campaign, const char *text, struct teller *teller,
 	return error;
 }
 
+/* The run of TEXT, a token, as a story; to be freed after success only. */
 static int
-tell_passing(struct campaign *campaign, const struct finding *finding,
-    struct finding_story *story, struct tz_error *err)
-{
-	struct finding_story passing = { .cpu_count = 0 };
-	struct teller *teller;
-	int error;
-
-	if (finding->passing[0] == '\0')
-		return 0;
-	teller = calloc(1, sizeof(*teller));
-	if (teller == NULL)
-		return tz_error(err, TZ_EIO, "out of memory");
-	teller->story = &passing;
-	error = tell(campaign, finding->passing, teller, STEPPING_NONE, err);
-	story->passing_event = passing.event;
-	story->passing_event_count = passing.event_count;
-	free(teller);
-	return error;
-}
-
-int
-describe_events(struct campaign *campaign, const struct finding *finding,
-    struct finding_story *story, struct tz_error *err)
+tell_story(struct campaign *campaign, const char *text,
+    enum machine_stepping stepping, struct finding_story *story,
+    struct tz_error *err)
 {
 	struct teller *teller = calloc(1, sizeof(*teller));
 	int error;
@@ -234,10 +215,12 @@ describe_events(struct campaign *campaign, const struct finding *finding,
 	if (teller == NULL)
 		return tz_error(err, TZ_EIO, "out of memory");
 	teller->story = story;
-	error = tell(campaign, finding->token, teller, STEPPING_NONE, err);
+	error = tell(campaign, text, teller, stepping, err);
 	if (error == 0) {
+		close_spans(teller);
 		place_events(teller);
 		story->cpu_count = runner_cpus(teller->runner);
+		story->console = strdup(runner_console(teller->runner));
 	}
 	free(teller);
 	if (error != 0)
@@ -245,28 +228,47 @@ describe_events(struct campaign *campaign, const struct finding *finding,
 	return error;
 }
 
-int
-describe_story(struct campaign *campaign, const struct finding *finding,
+/* Of the nearest passing run the events alone. */
+static int
+tell_passing(struct campaign *campaign, const struct finding *finding,
     struct finding_story *story, struct tz_error *err)
 {
-	struct teller *teller = calloc(1, sizeof(*teller));
+	struct finding_story passing;
 	int error;
 
-	*story = (struct finding_story){ .cpu_count = 0 };
-	if (teller == NULL)
-		return tz_error(err, TZ_EIO, "out of memory");
-	teller->story = story;
-	error = tell(campaign, finding->token, teller, STEPPING_WATCHED, err);
-	if (error == 0) {
-		close_spans(teller);
-		place_events(teller);
-		story->cpu_count = runner_cpus(teller->runner);
-		story->console = strdup(runner_console(teller->runner));
-		error = describe_ticks(campaign, finding, story, err);
-	}
+	if (finding->passing[0] == '\0')
+		return 0;
+	error = tell_story(
+	    campaign, finding->passing, STEPPING_NONE, &passing, err);
+	if (error != 0)
+		return error;
+	story->passing_event = passing.event;
+	story->passing_event_count = passing.event_count;
+	passing.event = NULL;
+	finding_story_free(&passing);
+	return 0;
+}
+
+int
+describe_events(struct campaign *campaign, const struct finding *finding,
+    struct finding_story *story, struct tz_error *err)
+{
+	return tell_story(campaign, finding->token, STEPPING_NONE, story, err);
+}
+
+int
+describe_story(struct campaign *campaign, const struct finding *finding,
+    struct describe_kept *kept, struct finding_story *story,
+    struct tz_error *err)
+{
+	int error = tell_story(
+	    campaign, finding->token, STEPPING_WATCHED, story, err);
+
+	if (error != 0)
+		return error;
+	error = describe_ticks(campaign, finding, kept, story, err);
 	if (error == 0)
 		error = tell_passing(campaign, finding, story, err);
-	free(teller);
 	if (error != 0)
 		finding_story_free(story);
 	return error;

@@ -119,6 +119,10 @@ tally_count_fault(struct tally_area *area, const struct outcome *outcome,
 {
 	bool broken = outcome->end != base->end;
 
+	if (outcome->framework) {
+		area->framework++;
+		return;
+	}
 	for (unsigned i = 0; i < outcome->count; i++) {
 		const struct outcome_violation *one = &outcome->violation[i];
 

@@ -33,6 +33,8 @@ struct tally_group {
 struct tally_area {
 	uint64_t done, merged, impossible, failing, unmodelled;
 	uint64_t detected, tolerated, silent, broken; /* of faults */
+	uint64_t ended;     /* workers that did all of their share */
+	uint64_t framework; /* another module's own: outcome.h */
 };
 
 struct tally {

@@ -12,6 +12,18 @@
 #define SPARE_INSNS      UINT64_C(2000000)
 #define NEAR_INSNS       600 /* about an interrupt handler's length */
 
+/* The base run's state at AT: an interrupt that does nothing comes back there. */
+static void
+know_boundary(struct trial *trial, const struct deviation *at)
+{
+	if (!trial->options.merge ||
+	    (trial->known_cpu == at->cpu && trial->known_insns == at->insns))
+		return;
+	trial->known_cpu = at->cpu;
+	trial->known_insns = at->insns;
+	visited_know(trial->visited, runner_hash(trial->runner));
+}
+
 /* The end of the current run, at which points it may merge. */
 static void
 finish(struct trial *trial, struct outcome *outcome)
@@ -41,10 +53,10 @@ finish(struct trial *trial, struct outcome *outcome)
 		TZ_ASSERT(visited_end(trial->visited, outcome));
 }
 
-/* From where the runner stands to DEVIATION, and does it. */
+/* From where the runner stands, IN_BASE or not, to DEVIATION, and does it. */
 static bool
 reach_and_act(struct trial *trial, const struct deviation *deviation,
-    struct outcome *outcome)
+    bool in_base, struct outcome *outcome)
 {
 	struct runner_counts counts;
 
@@ -57,6 +69,8 @@ reach_and_act(struct trial *trial, const struct deviation *deviation,
 		outcome->how = OUTCOME_UNREACHED;
 		return false;
 	}
+	if (in_base)
+		know_boundary(trial, deviation);
 	if (!runner_act(trial->runner, deviation)) {
 		outcome->how = OUTCOME_IMPOSSIBLE;
 		return false;
@@ -100,7 +114,10 @@ trial_open(struct trial *trial, struct runner *runner,
 	int error;
 
 	*trial = (struct trial){
-		.runner = runner, .sequence = *sequence, .options = *options
+		.runner = runner,
+		.sequence = *sequence,
+		.options = *options,
+		.known_insns = UINT64_MAX,
 	};
 	runner_limit(runner, RUNNER_INSNS_MAX);
 	error = runner_begin(runner, sequence, err);
@@ -190,12 +207,8 @@ is_stopped(const struct trial_share *share)
 	return share->stop != NULL && *share->stop;
 }
 
-/*
- * Moves a mark along the base run to BOUNDARY; false: it is not reached.  A mark of
- * a boundary that follows lies in the past of no later one.
- */
-static bool
-move_mark(struct trial *trial, const struct boundary *boundary,
+bool
+trial_move(struct trial *trial, const struct boundary *boundary,
     struct runner_mark **mark)
 {
 	struct runner_mark *next;
@@ -210,6 +223,15 @@ move_mark(struct trial *trial, const struct boundary *boundary,
 		runner_mark_free(trial->runner, *mark);
 	*mark = next;
 	return true;
+}
+
+void
+trial_from(struct trial *trial, const struct runner_mark *mark,
+    const struct deviation *deviation, bool in_base, struct outcome *outcome)
+{
+	runner_apply(trial->runner, mark);
+	if (reach_and_act(trial, deviation, in_base, outcome))
+		finish(trial, outcome);
 }
 
 /* What is done with each first deviation. */
@@ -256,7 +278,7 @@ do_all(struct trial *trial, const struct trial_share *share, trial_each each,
 		if (end > trial->list.count)
 			end = trial->list.count;
 		if (mine && !is_stopped(share))
-			(void)move_mark(trial, &trial->list.at[i], &mark);
+			(void)trial_move(trial, &trial->list.at[i], &mark);
 		do_block(trial, share, i, end, mark, &number, mine, each, tally,
 		    area);
 	}
@@ -274,9 +296,7 @@ each_one(struct trial *trial, const struct trial_share *share,
 
 	if (!is_kept(share, rank))
 		return;
-	runner_apply(trial->runner, mark);
-	if (reach_and_act(trial, deviation, &outcome))
-		finish(trial, &outcome);
+	trial_from(trial, mark, deviation, true, &outcome);
 	count_outcome(trial, rank, &schedule, &outcome, tally);
 }
 
@@ -334,9 +354,8 @@ second_ones(struct trial *trial, const struct trial_share *share,
 			if (!is_kept(share, rank))
 				continue;
 			schedule.deviation[1] = deviation[j];
-			runner_apply(trial->runner, after);
-			if (reach_and_act(trial, &deviation[j], &outcome))
-				finish(trial, &outcome);
+			trial_from(
+			    trial, after, &deviation[j], false, &outcome);
 			count_outcome(trial, rank, &schedule, &outcome, tally);
 		}
 	}
@@ -354,7 +373,7 @@ each_two(struct trial *trial, const struct trial_share *share,
 	if (!is_kept(share, rank))
 		return;
 	runner_apply(trial->runner, mark);
-	if (reach_and_act(trial, deviation, &outcome))
+	if (reach_and_act(trial, deviation, false, &outcome))
 		second_ones(trial, share, deviation, rank, tally);
 }
 
@@ -374,7 +393,8 @@ trial_run(struct trial *trial, const struct schedule *schedule,
 
 	runner_apply(trial->runner, trial->begin);
 	for (i = 0; i < schedule->count; i++) {
-		if (!reach_and_act(trial, &schedule->deviation[i], outcome))
+		if (!reach_and_act(
+			trial, &schedule->deviation[i], false, outcome))
 			return;
 	}
 	trial->options.merge = false;
@@ -425,9 +445,8 @@ draw_act(const struct trial *trial, const struct boundary *at, bool pmi,
 }
 
 /*
- * Random boundaries in their order, the acts by priorities; see trial.h.  In every
- * other schedule the points after the first are near it, on its CPU: in the handler
- * of a PMI there.
+ * Random boundaries in their order; see trial.h.  Where the points after the first
+ * are near it, they are in the handler of a PMI there.
  */
 static void
 draw_schedule(const struct trial *trial, unsigned changes, uint64_t seed,
@@ -462,7 +481,7 @@ trial_random(struct trial *trial, const struct trial_share *share,
 	struct schedule schedule;
 	struct outcome outcome;
 
-	TZ_ASSERT(changes >= 1 && changes <= SCHEDULE_MAX);
+	TZ_ASSERT(changes >= 2 && changes <= SCHEDULE_MAX);
 	for (uint64_t i = share->worker;
 	     i < count && trial->list.count != 0 && !is_stopped(share);
 	     i += share->workers) {

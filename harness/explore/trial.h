@@ -23,7 +23,9 @@ struct trial {
 	struct runner_counts counts; /* of the base order */
 	struct boundary_list list;   /* of the base order */
 	struct runner_mark *begin;
-	struct visited *visited;  /* states, and what becomes of them */
+	struct visited *visited; /* states, and what becomes of them */
+	uint64_t known_insns;    /* the boundary whose state is in it */
+	unsigned known_cpu;
 	struct visited *explored; /* those after which each deviation is tried */
 };
 
@@ -57,11 +59,31 @@ void trial_one(struct trial *trial, const struct trial_share *share,
 void trial_two(struct trial *trial, const struct trial_share *share,
     struct tally *tally, uint32_t area);
 /*
- * COUNT schedules by priorities (PCT): random priorities of the CPUs that change at
- * CHANGES random boundaries, and one PMI at a random one.
+ * COUNT random schedules.  Every other one has CHANGES deviations (2 to
+ * SCHEDULE_MAX), the ones between have one less.  Half of either sort
+ * are spread: each deviation at a boundary of the base order, drawn evenly, one of
+ * them, drawn evenly, a PMI.  The other half are near: the first is drawn so and is
+ * the PMI; each of the rest is 1 to 600 instructions after the one before, on the
+ * same CPU.  All but the PMI give the turn to a CPU drawn evenly, the next one where
+ * that is the same; on one CPU the spread ones preempt where interrupts are let in; what
+ * is left, and near ones, are an NMI.  A PMI that is not possible becomes one of these.
  */
 void trial_random(struct trial *trial, const struct trial_share *share,
     unsigned changes, uint64_t count, struct tally *tally, uint32_t area);
+
+/*
+ * Moves MARK, of the run that it is in, along to BOUNDARY, and frees what was there
+ * before, unless it is the begin; false: it is not reached.  A mark of a boundary
+ * that follows lies in the past of no later one.
+ */
+bool trial_move(struct trial *trial, const struct boundary *boundary,
+    struct runner_mark **mark);
+/*
+ * Runs from MARK, IN_BASE: of the base run, on with DEVIATION, up to the end or to
+ * where runs merge.
+ */
+void trial_from(struct trial *trial, const struct runner_mark *mark,
+    const struct deviation *deviation, bool in_base, struct outcome *outcome);
 
 /* Runs SCHEDULE from the begin; the runner then stands at its end. */
 void trial_run(struct trial *trial, const struct schedule *schedule,

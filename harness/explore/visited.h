@@ -12,13 +12,15 @@ struct visited;
 /* At most STATES_MAX states: beyond, nothing more is remembered.  NULL: memory. */
 struct visited *visited_create(size_t states_max);
 void visited_destroy(struct visited *visited);
-void visited_clear(struct visited *visited);
 
 /*
  * The outcome of the run that was in a state of that HASH; NULL: none was, or it
  * has not ended.  Otherwise the current run has now been there.
  */
 const struct outcome *visited_meet(struct visited *visited, uint64_t hash);
+
+/* As if the first run that ended had been in a state of that HASH, too. */
+void visited_know(struct visited *visited, uint64_t hash);
 
 /* The current run has ended with OUTCOME; another one begins.  False: memory. */
 bool visited_end(struct visited *visited, const struct outcome *outcome);

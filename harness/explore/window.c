@@ -6,7 +6,7 @@
 
 #include "harness/explore/small.h"
 
-#define WINDOW_MAX 1024 /* boundaries that are tried around a failing one */
+#define BLOCK_BOUNDARIES 16 /* from one mark to the next */
 
 /*
  * The last deviation at every boundary of the run that has the others: where it
@@ -50,32 +50,59 @@ is_candidate(const struct small *small, const struct boundary *boundary,
 	return false;
 }
 
-static void
-try_boundary(struct small *small, struct trial *place, struct window *window,
-    size_t index)
+/* The verdict on a run with the last deviation elsewhere. */
+static enum tick_outcome
+tick_of(const struct small *small, const struct outcome *outcome)
 {
-	struct schedule schedule = small->schedule;
-	struct outcome outcome;
+	if ((outcome->how != OUTCOME_WHOLE && outcome->how != OUTCOME_MERGED) ||
+	    outcome->end == MACHINE_UNMODELLED)
+		return TICK_NONE;
+	if (outcome_has(outcome, small->cause))
+		return TICK_FAIL;
+	return outcome->how == OUTCOME_MERGED ? TICK_MERGED : TICK_PASS;
+}
 
-	window->outcome[index] = TICK_NONE;
-	if (!is_candidate(small, &window->list.at[index],
-		runner_cpus(place->runner),
-		&schedule.deviation[schedule.count - 1]))
-		return;
-	trial_run(place, &schedule, &outcome);
-	if (outcome.how != OUTCOME_WHOLE)
-		return;
-	window->count++;
-	window->outcome[index] = TICK_PASS;
-	if (outcome_has(&outcome, small->cause)) {
-		window->failing_count++;
-		window->outcome[index] = TICK_FAIL;
+/*
+ * The last deviation at each boundary where it is legal, from a mark that moves
+ * along; MARK, where the list begins, is given up.
+ */
+static void
+judge_all(struct small *small, struct trial *place, struct window *window,
+    struct runner_mark *mark)
+{
+	struct deviation deviation;
+	struct outcome outcome;
+	size_t block = 0;
+
+	for (size_t i = 0; i < window->list.count; i++) {
+		const struct boundary *boundary = &window->list.at[i];
+
+		window->outcome[i] = TICK_NONE;
+		if (!is_candidate(small, boundary, runner_cpus(place->runner),
+			&deviation))
+			continue;
+		if (i / BLOCK_BOUNDARIES != block)
+			(void)trial_move(place, boundary, &mark);
+		block = i / BLOCK_BOUNDARIES;
+		trial_from(place, mark, &deviation, small->schedule.count == 1,
+		    &outcome);
+		window->outcome[i] = (uint8_t)tick_of(small, &outcome);
+	}
+	runner_mark_free(place->runner, mark);
+}
+
+static void
+count_ticks(struct window *window)
+{
+	for (size_t i = 0; i < window->list.count; i++) {
+		window->count += window->outcome[i] != TICK_NONE;
+		window->failing_count += window->outcome[i] == TICK_FAIL;
 	}
 }
 
-/* Boundaries after the deviations but the last, as a list. */
-static bool
-list_after(struct small *small, struct trial *place, struct window *window)
+/* Where the run stands after the deviations but the last; NULL: it does not. */
+static struct runner_mark *
+mark_before_last(struct small *small, struct trial *place)
 {
 	struct runner *runner = place->runner;
 
@@ -87,9 +114,16 @@ list_after(struct small *small, struct trial *place, struct window *window)
 		if (runner_go(runner, deviation->cpu, deviation->insns) !=
 			RUNNER_STOP ||
 		    !runner_act(runner, deviation))
-			return false;
+			return NULL;
 	}
-	return boundary_collect(runner, &window->list, NULL, NULL);
+	return runner_take(runner);
+}
+
+static bool
+is_pass(const struct window *window, size_t index)
+{
+	return window->outcome[index] == TICK_PASS ||
+	    window->outcome[index] == TICK_MERGED;
 }
 
 static void
@@ -104,24 +138,45 @@ find_stretch(const struct small *small, struct window *window)
 		window->list.at[i].insns != last->insns))
 		i++;
 	window->failing = window->first = window->last = i;
-	for (size_t j = i; j-- > 0 && window->outcome[j] != TICK_PASS;) {
+	for (size_t j = i; j-- > 0 && !is_pass(window, j);) {
 		if (window->outcome[j] == TICK_FAIL)
 			window->first = j;
 	}
-	for (size_t j = i + 1;
-	     j < window->list.count && window->outcome[j] != TICK_PASS; j++) {
+	for (size_t j = i + 1; j < window->list.count && !is_pass(window, j);
+	     j++) {
 		if (window->outcome[j] == TICK_FAIL)
 			window->last = j;
 	}
 }
 
-static int
-open_window(struct small *small, struct window *window, struct runner **runner,
-    struct tz_error *err)
+/* The outcomes: those of KEPT, if it has them, else found and kept there. */
+static void
+fill_outcomes(struct small *small, struct trial *place, struct window *window,
+    struct runner_mark *mark, struct describe_kept *kept)
 {
-	struct trial_options options = { .merge = false };
+	size_t count = window->list.count;
+
+	if (kept != NULL && kept->count == count && count != 0) {
+		memcpy(window->outcome, kept->outcome, count);
+		runner_mark_free(place->runner, mark);
+	} else {
+		judge_all(small, place, window, mark);
+		if (kept != NULL && count <= DESCRIBE_KEPT_MAX) {
+			memcpy(kept->outcome, window->outcome, count);
+			kept->count = (uint32_t)count;
+		}
+	}
+	count_ticks(window);
+	find_stretch(small, window);
+}
+
+static int
+open_window(struct small *small, struct window *window,
+    struct describe_kept *kept, struct runner **runner, struct tz_error *err)
+{
+	struct trial_options options = { .merge = true };
+	struct runner_mark *mark;
 	struct trial place;
-	size_t middle = 0;
 	int error = campaign_runner(
 	    small->campaign, &small->entry, runner, err);
 
@@ -131,25 +186,14 @@ open_window(struct small *small, struct window *window, struct runner **runner,
 		    &place, *runner, &small->entry.sequence, &options, err);
 	if (error != 0)
 		return error;
-	if (list_after(small, &place, window))
+	mark = mark_before_last(small, &place);
+	if (mark != NULL &&
+	    boundary_collect(*runner, &window->list, NULL, NULL))
 		window->outcome = calloc(window->list.count + 1, 1);
-	for (size_t i = 0; window->outcome != NULL && i < window->list.count;
-	     i++) {
-		const struct deviation *last =
-		    &small->schedule.deviation[small->schedule.count - 1];
-
-		if (window->list.at[i].insns == last->insns &&
-		    window->list.at[i].cpu == last->cpu)
-			middle = i;
-		window->outcome[i] = TICK_NONE;
-	}
-	for (size_t i = middle > WINDOW_MAX / 2 ? middle - WINDOW_MAX / 2 : 0;
-	     window->outcome != NULL && i < window->list.count &&
-	     i < middle + WINDOW_MAX / 2;
-	     i++)
-		try_boundary(small, &place, window, i);
 	if (window->outcome != NULL)
-		find_stretch(small, window);
+		fill_outcomes(small, &place, window, mark, kept);
+	else
+		runner_mark_free(*runner, mark);
 	trial_close(&place);
 	return window->outcome != NULL ? 0 : tz_error(err, TZ_EIO, "no window");
 }
@@ -161,17 +205,17 @@ nearest_pass(const struct window *window)
 	for (size_t d = 1; d < window->list.count; d++) {
 		size_t below = window->failing - d, above = window->failing + d;
 
-		if (d <= window->failing && window->outcome[below] == TICK_PASS)
+		if (d <= window->failing && is_pass(window, below))
 			return below;
-		if (above < window->list.count &&
-		    window->outcome[above] == TICK_PASS)
+		if (above < window->list.count && is_pass(window, above))
 			return above;
 	}
 	return SIZE_MAX;
 }
 
 int
-small_window(struct small *small, struct finding *finding, struct tz_error *err)
+small_window(struct small *small, struct finding *finding,
+    struct describe_kept *kept, struct tz_error *err)
 {
 	struct schedule schedule = small->schedule;
 	struct window window;
@@ -181,7 +225,7 @@ small_window(struct small *small, struct finding *finding, struct tz_error *err)
 
 	if (small->schedule.count == 0)
 		return 0;
-	error = open_window(small, &window, &runner, err);
+	error = open_window(small, &window, kept, &runner, err);
 	if (error == 0 && window.failing < window.list.count) {
 		finding->window_failing = window.failing_count;
 		finding->window_count = window.count;
@@ -219,7 +263,8 @@ fill_tick(struct small *small, const struct window *window, size_t index,
 
 int
 describe_ticks(struct campaign *campaign, const struct finding *finding,
-    struct finding_story *story, struct tz_error *err)
+    struct describe_kept *kept, struct finding_story *story,
+    struct tz_error *err)
 {
 	struct small small = { .campaign = campaign, .cause = finding->cause };
 	struct window window;
@@ -234,7 +279,7 @@ describe_ticks(struct campaign *campaign, const struct finding *finding,
 	small.schedule = token.schedule;
 	if (error != 0 || token.schedule.count == 0)
 		return error;
-	error = open_window(&small, &window, &runner, err);
+	error = open_window(&small, &window, kept, &runner, err);
 	if (error == 0)
 		story->tick = calloc(
 		    window.list.count + 1, sizeof(*story->tick));

@@ -77,6 +77,16 @@ workshop_sha256(const struct workshop *workshop)
 	return workshop->sha256;
 }
 
+const char *
+workshop_source(const struct workshop *workshop)
+{
+	const struct driver *driver = &workshop->plan.driver;
+
+	if (workshop->config.source != NULL)
+		return workshop->config.source;
+	return driver->source_count != 0 ? driver->source[0] : NULL;
+}
+
 int
 workshop_build(struct workshop *workshop, bool invariants,
     const struct build_set **set, struct tz_error *err)
@@ -151,10 +161,16 @@ hash_all(const struct workshop *workshop, const struct build_set *set,
 int
 workshop_check(struct workshop *workshop, uint16_t *check, struct tz_error *err)
 {
-	XXH3_state_t *state = XXH3_createState();
+	XXH3_state_t *state;
 	const struct build_set *set;
-	int error = workshop_build(workshop, true, &set, err);
+	int error;
 
+	*check = workshop->check;
+	/* A page has a token for each of thousands of boundaries. */
+	if (workshop->checked)
+		return 0;
+	error = workshop_build(workshop, true, &set, err);
+	state = XXH3_createState();
 	if (error == 0 && state == NULL)
 		error = tz_error(err, TZ_EIO, "out of memory");
 	if (error == 0) {
@@ -163,5 +179,7 @@ workshop_check(struct workshop *workshop, uint16_t *check, struct tz_error *err)
 		*check = (uint16_t)XXH3_64bits_digest(state);
 	}
 	XXH3_freeState(state);
+	workshop->check = *check;
+	workshop->checked = error == 0;
 	return error;
 }

@@ -17,6 +17,8 @@ struct workshop {
 	struct build_set set[2]; /* without and with INVARIANTS */
 	bool built[2];
 	char sha256[65];
+	bool checked;
+	uint16_t check; /* of tokens, once .checked */
 };
 
 /* The objects of a driver, compiled at the first call. */

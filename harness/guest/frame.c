@@ -146,15 +146,13 @@ frame_free(uint64_t pa)
 void
 frame_retire(const uint64_t *pas, uint64_t count)
 {
-	bool clear = sched_without_slices();
-
+	/* By the host: to a guest it would be most of a program's end. */
+	if (sched_without_slices())
+		host_clear(pas, count);
 	spin_lock(&frame_lock);
 	for (uint64_t i = 0; i < count; i++) {
-		if (pas[i] == FRAME_NONE)
-			continue;
-		if (clear)
-			memset(phys_to_virt(pas[i]), 0, PAGE_BYTES);
-		give_back(pas[i]);
+		if (pas[i] != FRAME_NONE)
+			give_back(pas[i]);
 	}
 	spin_unlock(&frame_lock);
 }

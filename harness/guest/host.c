@@ -157,6 +157,13 @@ host_stack(uint64_t pa, uint64_t bytes, uint64_t kind)
 	host_call(ABI_STACK, pa, bytes, kind, 0);
 }
 
+void
+host_clear(const uint64_t *pas, uint64_t count)
+{
+	if (host_call(ABI_CLEAR, (uintptr_t)pas, count, 0, 0) != 0)
+		kpanic("the host cannot clear %lu frames", count);
+}
+
 bool
 fault_point_of(uint32_t point, const void *caller)
 {

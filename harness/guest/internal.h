@@ -68,6 +68,7 @@ unsigned nmi_dispatch(struct trap_frame *frame); /* how many claim it */
 void host_nmi_done(unsigned claims);
 void host_script(uint64_t pa, uint64_t bytes);
 void host_stack(uint64_t pa, uint64_t bytes, uint64_t kind);
+void host_clear(const uint64_t *pas, uint64_t count); /* frames */
 
 /* lapic.c */
 void lapic_init(struct cpu *cpu);
@@ -92,8 +93,9 @@ enum frame_kind { FRAME_RESERVED, FRAME_FREE, FRAME_TAKEN, FRAME_SLAB };
 void frame_init(void);
 struct frame *frame_of(uint64_t pa); /* NULL: not RAM */
 
-/* Frees COUNT frames (FRAME_NONE: no frame).  Without time slices they are cleared
- * first, so that memory in use alone tells one state of the machine from another. */
+/* Frees COUNT frames, up to ABI_CLEAR_MAX (FRAME_NONE: no frame).  Without time slices
+ * they are cleared first, so that memory in use alone tells one state of the machine
+ * from another. */
 void frame_retire(const uint64_t *pas, uint64_t count);
 
 /* paging.c */

@@ -9,6 +9,8 @@
 #define PTE_WRITE     UINT64_C(2)
 #define PTE_USER      UINT64_C(4)
 #define PTE_UNCACHED  UINT64_C(0x18) /* PWT, PCD */
+#define PTE_ACCESSED  UINT64_C(0x20)
+#define PTE_DIRTY     UINT64_C(0x40)
 #define PTE_LARGE     UINT64_C(0x80)
 #define PTE_NX        (UINT64_C(1) << 63)
 #define PTE_ADDRESS   UINT64_C(0x000ffffffffff000)
@@ -65,7 +67,7 @@ make_entry(uint64_t cr3, uint64_t va, unsigned level)
 			if (pa == FRAME_NONE)
 				return NULL;
 			memset(phys_to_virt(pa), 0, PAGE_BYTES);
-			*entry = pa | PTE_PRESENT | PTE_WRITE |
+			*entry = pa | PTE_PRESENT | PTE_WRITE | PTE_ACCESSED |
 			    ((va >> 63) != 0 ? 0 : PTE_USER);
 		}
 		table = table_at(*entry);
@@ -91,10 +93,12 @@ find_entry(uint64_t cr3, uint64_t va, unsigned *level)
 	}
 }
 
+/* Nobody asks who was there: set from the begin, the bits tell no past. */
 static uint64_t
 entry_bits(unsigned flags)
 {
-	return PTE_PRESENT | ((flags & MAP_WRITE) != 0 ? PTE_WRITE : 0) |
+	return PTE_PRESENT | PTE_ACCESSED |
+	    ((flags & MAP_WRITE) != 0 ? PTE_WRITE | PTE_DIRTY : 0) |
 	    ((flags & MAP_USER) != 0 ? PTE_USER : 0) |
 	    ((flags & MAP_UNCACHED) != 0 ? PTE_UNCACHED : 0) |
 	    ((flags & MAP_EXEC) != 0 ? 0 : PTE_NX);

@@ -90,12 +90,14 @@ static void
 clear_pages(
     struct space *space, uint64_t va, uint64_t pages, bool owned, bool flush)
 {
-	uint64_t pas[64];
+	uint64_t pas[ABI_CLEAR_MAX];
 
 	for (uint64_t done = 0; done < pages;) {
 		uint64_t at = va + done * PAGE_BYTES;
-		uint64_t part = pages - done < 64 ? pages - done : 64;
+		uint64_t part = pages - done;
 
+		if (part > ABI_CLEAR_MAX)
+			part = ABI_CLEAR_MAX;
 		space_clear(space->cr3, at, part, pas);
 		if (flush)
 			flush_space(space->cr3, at, part);

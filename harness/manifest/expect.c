@@ -134,3 +134,73 @@ sequence_expect(const struct manifest *manifest,
 	}
 	return count;
 }
+
+int
+sequence_expect_own(const struct manifest *manifest,
+    const struct sequence *sequence, unsigned step,
+    struct check_expect expect[CHECK_EXPECT_MAX])
+{
+	TZ_ASSERT(step < sequence->count);
+	return step_expect(manifest, &sequence->step[step], expect);
+}
+
+/* The slot that STEP hands over first; SCRIPT_NO_SLOT: none. */
+static unsigned
+slot_of(const struct op *op, const struct sequence_step *step)
+{
+	for (unsigned i = 0; i < op->place_count; i++) {
+		const struct value *value = step_value(op, step, i);
+
+		if (value->kind == VALUE_SLOT)
+			return value->slot;
+	}
+	return SCRIPT_NO_SLOT;
+}
+
+/*
+ * The step before STEP whose result is in SLOT then, or STEP: none.  Of several that
+ * may run at once it is not known which one was the last: *SURE.
+ */
+static unsigned
+producer(const struct manifest *manifest, const struct sequence *sequence,
+    unsigned step, unsigned slot, bool *sure)
+{
+	unsigned count = 0, last = step;
+	bool async = false;
+
+	for (unsigned i = 0; i < step; i++) {
+		async |= sequence->step[i].async;
+		if (slot == SCRIPT_NO_SLOT ||
+		    manifest->op[sequence->step[i].op].slot != slot)
+			continue;
+		last = i;
+		count++;
+	}
+	*sure = count <= 1 || !async;
+	return last;
+}
+
+unsigned
+sequence_context(const struct manifest *manifest,
+    const struct sequence *sequence, unsigned step)
+{
+	unsigned context = 0, at = step, from;
+	bool sure = true;
+
+	TZ_ASSERT(step < sequence->count);
+	for (;;) {
+		const struct sequence_step *here = &sequence->step[at];
+		const struct op *op = &manifest->op[here->op];
+
+		/* Of buffers that each have their own one is not told. */
+		if (op->schema->accumulates)
+			return 0;
+		if (op->schema->instances && op->slot != SCRIPT_NO_SLOT)
+			context = at + 1;
+		from = producer(
+		    manifest, sequence, at, slot_of(op, here), &sure);
+		if (from == at || !sure)
+			return sure ? context : 0;
+		at = from;
+	}
+}

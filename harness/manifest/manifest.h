@@ -83,6 +83,18 @@ int sequence_expect(const struct manifest *manifest,
     const struct sequence *sequence, unsigned step,
     struct check_expect expect[CHECK_EXPECT_MAX]);
 
+/* The same for step STEP alone. */
+int sequence_expect_own(const struct manifest *manifest,
+    const struct sequence *sequence, unsigned step,
+    struct check_expect expect[CHECK_EXPECT_MAX]);
+/*
+ * The context that step STEP works on, or makes: the number, from 1, of the step
+ * that has made what its slot refers to, back to the first operation with instances.
+ * 0: none, or it depends on the order of steps that run at once.
+ */
+unsigned sequence_context(const struct manifest *manifest,
+    const struct sequence *sequence, unsigned step);
+
 /* What step STEP means to the judges of a run, if it succeeds. */
 #define MANIFEST_CONFIGURES 1u /* see sequence_expect() */
 #define MANIFEST_STARTS     2u /* tracing of the configured session */

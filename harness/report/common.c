@@ -121,6 +121,29 @@ report_flush(FILE *file, struct tz_error *err)
 	return 0;
 }
 
+struct report_rows
+report_rows(const struct finding_summary *summary)
+{
+	struct report_rows rows = { .passed = 0 };
+
+	for (size_t i = 0; i < summary->coverage_count; i++) {
+		const struct finding_coverage *row = &summary->coverage[i];
+
+		rows.passed += row->failing == 0 && !row->cut;
+		rows.cut += row->failing == 0 && row->cut;
+	}
+	return rows;
+}
+
+bool
+report_is_cut(const struct finding_summary *summary)
+{
+	for (size_t i = 0; i < summary->coverage_count; i++)
+		if (summary->coverage[i].cut)
+			return true;
+	return false;
+}
+
 /* One step of FNV-1a. */
 static uint64_t
 hash_byte(uint64_t hash, unsigned char byte)

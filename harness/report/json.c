@@ -104,11 +104,11 @@ report_json_finding(const struct finding *finding)
 static json_t *
 coverage_json(const struct finding_coverage *row)
 {
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "what",
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "what",
 	    report_json_string(row->what), "how", report_json_string(row->how),
 	    "done", report_json_u64(row->done), "total",
 	    report_json_u64(row->total), "merged", report_json_u64(row->merged),
-	    "failing", report_json_u64(row->failing));
+	    "failing", report_json_u64(row->failing), "cut", row->cut);
 }
 
 json_t *
@@ -119,8 +119,9 @@ report_json_summary(const struct finding_summary *summary)
 	for (size_t i = 0; i < summary->coverage_count; i++)
 		json_array_append_new(
 		    coverage, coverage_json(&summary->coverage[i]));
-	return json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
-	    "schema", REPORT_SCHEMA, "kind", "summary", "driver",
+	return json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+	    "schema", REPORT_SCHEMA, "kind", "summary", "folder",
+	    report_json_string(summary->folder), "driver",
 	    report_json_string(summary->driver), "profile",
 	    report_json_string(summary->profile), "sha256",
 	    report_json_string(summary->sha256), "command",

@@ -131,7 +131,12 @@ put_coverage(FILE *file, const struct finding_summary *summary)
 		fputs("    <testcase", file);
 		put_attribute(file, "classname", summary->driver);
 		put_attribute(file, "name", row->what);
-		fputs(" time=\"0\">\n      <system-out>", file);
+		fputs(" time=\"0\">\n", file);
+		if (row->cut)
+			fputs("      <skipped message=\"not run to the end\""
+			      "/>\n",
+			    file);
+		fputs("      <system-out>", file);
 		put_xml(file, row->how);
 		fprintf(file,
 		    ": %" PRIu64 " of %" PRIu64 ", %" PRIu64
@@ -144,21 +149,21 @@ int
 report_junit(const char *path, const struct finding_summary *summary,
     struct tz_error *err)
 {
-	size_t passed = 0;
+	struct report_rows rows = report_rows(summary);
 	FILE *file;
 	int error = report_open(path, &file, err);
 
 	if (error != 0)
 		return error;
-	for (size_t i = 0; i < summary->coverage_count; i++)
-		passed += summary->coverage[i].failing == 0;
 	fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
 	      "<testsuites>\n  <testsuite",
 	    file);
 	put_attribute(file, "name", summary->driver);
 	fprintf(file, " tests=\"%zu\" failures=\"%zu\" errors=\"0\"",
-	    passed + summary->finding_count, summary->finding_count);
-	fputs(" skipped=\"0\" time=\"0\">\n    <properties>\n", file);
+	    rows.passed + rows.cut + summary->finding_count,
+	    summary->finding_count);
+	fprintf(
+	    file, " skipped=\"%zu\" time=\"0\">\n    <properties>\n", rows.cut);
 	put_property(file, "profile", summary->profile);
 	put_property(file, "sha256", summary->sha256);
 	put_property(file, "command", summary->command);

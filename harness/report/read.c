@@ -153,7 +153,12 @@ get_summary(const json_t *json, struct finding_summary *summary)
 		    !get_u64(from, "merged", &row->merged) ||
 		    !get_u64(from, "failing", &row->failing))
 			return false;
+		/* Shards of an older topaz do not say it. */
+		row->cut = json_is_true(json_object_get(from, "cut"));
 	}
+	if (json_object_get(json, "folder") != NULL &&
+	    !GET_TEXT(json, "folder", summary->folder))
+		return false;
 	return GET_TEXT(json, "driver", summary->driver) &&
 	    GET_TEXT(json, "profile", summary->profile) &&
 	    GET_TEXT(json, "sha256", summary->sha256) &&

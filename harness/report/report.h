@@ -10,7 +10,7 @@
  * U+FFFD or, in JSON, as '?'.  The same input gives the same bytes.
  *
  * Passed and failed, everywhere: failed are the findings, passed the rows of the
- * coverage in which no schedule failed.
+ * coverage that were done to their end and in which no schedule failed.
  */
 #ifndef TOPAZ_HARNESS_REPORT_REPORT_H
 #define TOPAZ_HARNESS_REPORT_REPORT_H
@@ -55,7 +55,16 @@ int report_text_finding(FILE *file, const struct finding *finding,
 /* One line a row of the coverage, aligned. */
 int report_text_coverage(
     FILE *file, const struct finding_summary *summary, struct tz_error *err);
-/* "N passed, N failed", the last line. */
+/* Rows of the coverage by what became of them; a row that fails is in neither. */
+struct report_rows {
+	size_t passed;
+	size_t cut; /* not done to their end, and nothing failed so far */
+};
+struct report_rows report_rows(const struct finding_summary *summary);
+/* Is any row of the coverage not done to its end? */
+bool report_is_cut(const struct finding_summary *summary);
+
+/* "N not run to the end", if any is not; "N passed, N failed", the last line. */
 int report_text_last(
     FILE *file, const struct finding_summary *summary, struct tz_error *err);
 
@@ -73,7 +82,7 @@ int report_index(const char *path, const struct finding_summary *summary,
 /*
  * junit.c: suite = driver, case = scenario[profile], further findings of the same
  * case " #2" and so on, failure type = check; a row of the coverage without a
- * failing schedule is a case that passed.
+ * failing schedule is a case that passed, or skipped where it is cut.
  */
 int report_junit(const char *path, const struct finding_summary *summary,
     struct tz_error *err);
@@ -81,7 +90,8 @@ int report_junit(const char *path, const struct finding_summary *summary,
 /*
  * sarif.c: rules = checks, one thread flow a CPU with one executionOrder over all
  * (the last events up to the violation; STORIES may be NULL), partialFingerprints,
- * locations relative to %SRCROOT%.
+ * locations relative to %SRCROOT%, the folder in which topaz was called, if the
+ * driver's sources are below it.
  */
 int report_sarif(const char *path, const struct finding_summary *summary,
     const struct finding_story *stories, struct tz_error *err);
@@ -106,9 +116,11 @@ void report_summary_free(struct finding_summary *summary);
 
 /*
  * merge.c: FROM into INTO, another shard of the same exploration.  Rows of the
- * coverage with one name are added up; of findings with one check, cause, driver
- * and profile the one of the least rank is kept.  -TZ_EUSAGE: another driver or
- * profile, or more rows than a summary holds.
+ * coverage with one name are added up; of findings with one check, cause, driver,
+ * profile and kinds of deviations the one of the least rank is kept, and none whose
+ * cause fewer of these kinds show.  They are in order of rank, as in one exploration
+ * of all.  -TZ_EUSAGE: another driver or profile, or more rows than a summary
+ * holds.
  */
 int report_merge(struct finding_summary *into,
     const struct finding_summary *from, struct tz_error *err);

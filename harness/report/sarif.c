@@ -12,16 +12,28 @@
 /* Events up to the violation that a flow holds: viewers choke on more. */
 #define FLOW_EVENTS 400
 
-/* 3.4.3: a relative URI reference, no "..", percent-encoded. */
+/*
+ * 3.4.3: a relative URI reference, no "..", percent-encoded.  The compiler has called
+ * the FOLDER of the driver's sources ".".
+ */
 static json_t *
-uri_json(const char *path)
+uri_json(const char *folder, const char *file)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
 				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				    "0123456789-._~/+,=@";
-	char uri[3 * sizeof(((struct finding_place *)NULL)->file) + 1];
+	char joined[FINDING_TEXT_BYTES +
+	    sizeof(((struct finding_place *)NULL)->file) + 1];
+	char uri[3 * sizeof(joined) + 1];
+	const char *path = joined;
 	size_t used = 0;
 
+	/* Deeper down are topaz's own. */
+	if (strncmp(file, "./", 2) == 0 && strchr(file + 2, '/') == NULL &&
+	    folder[0] != '\0')
+		snprintf(joined, sizeof(joined), "%s/%s", folder, file + 2);
+	else
+		path = file;
 	while (*path == '/' || strncmp(path, "./", 2) == 0 ||
 	    strncmp(path, "../", 3) == 0)
 		path += *path == '/' ? 1 : path[1] == '/' ? 2 : 3;
@@ -39,13 +51,15 @@ uri_json(const char *path)
 }
 
 static json_t *
-location_json(const struct finding_place *place, const char *text)
+location_json(
+    const char *folder, const struct finding_place *place, const char *text)
 {
 	json_t *location = json_object(), *physical;
 
 	if (place != NULL && place->file[0] != '\0') {
 		physical = json_pack("{s:{s:o, s:s}}", "artifactLocation",
-		    "uri", uri_json(place->file), "uriBaseId", "SRCROOT");
+		    "uri", uri_json(folder, place->file), "uriBaseId",
+		    "SRCROOT");
 		if (place->line > 0)
 			json_object_set_new(physical, "region",
 			    json_pack("{s:i}", "startLine", place->line));
@@ -72,7 +86,8 @@ is_step(const struct event *event)
 }
 
 static json_t *
-step_json(const struct finding_story *story, size_t index, unsigned order)
+step_json(const char *folder, const struct finding_story *story, size_t index,
+    unsigned order)
 {
 	const struct event *event = &story->event[index];
 	const struct event_info *info = event_info(event->kind);
@@ -86,7 +101,7 @@ step_json(const struct finding_story *story, size_t index, unsigned order)
 			    sizeof(text) - (size_t)used, " %s=0x%" PRIx64,
 			    info->arg[i], value[i]);
 	return json_pack("{s:o, s:i}", "location",
-	    location_json(
+	    location_json(folder,
 		story->event_place == NULL ? NULL : &story->event_place[index],
 		text),
 	    "executionOrder", (int)order);
@@ -94,7 +109,8 @@ step_json(const struct finding_story *story, size_t index, unsigned order)
 
 /* One thread flow a CPU that has a step among the last FLOW_EVENTS. */
 static json_t *
-flow_json(const struct finding *finding, const struct finding_story *story)
+flow_json(const char *folder, const struct finding *finding,
+    const struct finding_story *story)
 {
 	size_t end = finding->event < story->event_count
 	    ? (size_t)finding->event + 1
@@ -113,8 +129,8 @@ flow_json(const struct finding *finding, const struct finding_story *story)
 				continue;
 			order++;
 			if (story->event[i].cpu == cpu)
-				json_array_append_new(
-				    locations, step_json(story, i, order));
+				json_array_append_new(locations,
+				    step_json(folder, story, i, order));
 		}
 		if (json_array_size(locations) == 0) {
 			json_decref(locations);
@@ -132,7 +148,8 @@ flow_json(const struct finding *finding, const struct finding_story *story)
 }
 
 static json_t *
-result_json(const struct finding *finding, const struct finding_story *story)
+result_json(const char *folder, const struct finding *finding,
+    const struct finding_story *story)
 {
 	char print[REPORT_PRINT_BYTES];
 	char text[FINDING_TEXT_BYTES + FINDING_TOKEN_BYTES + 64];
@@ -145,7 +162,7 @@ result_json(const struct finding *finding, const struct finding_story *story)
 			   "s:{s:o, s:s, s:o, s:o, s:o, s:o}}",
 	    "ruleId", report_check(finding), "ruleIndex", (int)finding->check,
 	    "level", "error", "message", "text", report_json_string(text),
-	    "locations", location_json(&finding->place, NULL),
+	    "locations", location_json(folder, &finding->place, NULL),
 	    "partialFingerprints", "topaz/v1", print, "properties", "token",
 	    report_json_string(finding->token), "class",
 	    report_class(finding->class), "driver",
@@ -153,7 +170,7 @@ result_json(const struct finding *finding, const struct finding_story *story)
 	    report_json_string(finding->scenario), "profile",
 	    report_json_string(finding->profile), "sha256",
 	    report_json_string(finding->sha256));
-	flow = story == NULL ? NULL : flow_json(finding, story);
+	flow = story == NULL ? NULL : flow_json(folder, finding, story);
 	if (result != NULL && flow != NULL)
 		json_object_set_new(result, "codeFlows", flow);
 	return result;
@@ -185,7 +202,7 @@ report_sarif(const char *path, const struct finding_summary *summary,
 
 	for (size_t i = 0; i < summary->finding_count && error == 0; i++)
 		json_array_append_new(results,
-		    result_json(&summary->finding[i],
+		    result_json(summary->folder, &summary->finding[i],
 			stories == NULL ? NULL : &stories[i]));
 	root = json_pack("{s:s, s:s, s:[{s:{s:{s:s, s:o}}, s:o, s:s, "
 			 "s:{s:{s:{s:s}}}}]}",
@@ -194,7 +211,7 @@ report_sarif(const char *path, const struct finding_summary *summary,
 	    "driver", "name", "topaz", "rules", rules_json(), "results",
 	    results, "columnKind", "utf16CodeUnits", "originalUriBaseIds",
 	    "SRCROOT", "description", "text",
-	    "the root of the sources of the driver");
+	    "the folder in which topaz was called");
 	if (error == 0) {
 		if (root == NULL ||
 		    json_dumpf(root, file,

@@ -167,7 +167,9 @@ report_text_coverage(
 		fprintf(file, "%*" PRIu64 " / %*" PRIu64 "  ", done, row->done,
 		    total, row->total);
 		fprintf(file, "%*s", put(file, row->how) - how - 2, "");
-		if (row->failing == 0)
+		if (row->failing == 0 && row->cut)
+			fputs("none fails so far", file);
+		else if (row->failing == 0)
 			fputs("none fails", file);
 		else
 			fprintf(file, "%" PRIu64 " fail%s", row->failing,
@@ -186,12 +188,12 @@ int
 report_text_last(
     FILE *file, const struct finding_summary *summary, struct tz_error *err)
 {
-	size_t passed = 0;
+	struct report_rows rows = report_rows(summary);
 
-	for (size_t i = 0; i < summary->coverage_count; i++)
-		passed += summary->coverage[i].failing == 0;
-	fprintf(
-	    file, "%zu passed, %zu failed\n", passed, summary->finding_count);
+	if (rows.cut != 0)
+		fprintf(file, "%zu not run to the end\n", rows.cut);
+	fprintf(file, "%zu passed, %zu failed\n", rows.passed,
+	    summary->finding_count);
 	return report_flush(file, err);
 }
 

@@ -26,6 +26,10 @@ struct subject {
 };
 
 static const struct subject subjects[] = {
+	{ "1000 insns, 1 CPU",
+	    "insntrace,ndebug=open+init+getalloc+terminate+init+init+getalloc+terminate",
+	    1 },
+	{ "1000 insns, 2 CPUs", "insntrace@2,ndebug=open+init-+1getalloc", 1 },
 	{ "short, 1 CPU", "insntrace,ndebug=open+getalloc", 1 },
 	{ "short, 2 CPUs", "insntrace@2,ndebug=open-+1getalloc", 1 },
 	{ "session, 1 CPU", "insntrace=open+init+allocbuf+start+stop", 1 },
@@ -84,14 +88,16 @@ open_trial(struct trial *trial, const struct subject *subject, bool merge)
 		give_up(&err);
 }
 
-/* Schedules a second: all blocks in turn until the time is over. */
+/*
+ * Schedules a second: all blocks in turn until the time is over, and from the
+ * first one again with nothing known.
+ */
 static double
-time_schedules(const struct subject *subject, bool merge, uint64_t *merged,
-    uint64_t *done_all)
+time_schedules(
+    const struct subject *subject, bool merge, uint64_t *merged, uint64_t *done)
 {
 	struct tally *tally = calloc(1, sizeof(*tally));
 	struct trial_share share = { .keep = TRIAL_KEEP_ALL };
-	uint64_t done = 0;
 	struct trial trial;
 	double time = 0;
 
@@ -109,15 +115,17 @@ time_schedules(const struct subject *subject, bool merge, uint64_t *merged,
 		else
 			trial_one(&trial, &share, tally, 0);
 		time += seconds() - start;
-		if (++share.worker == share.workers)
-			break;
+		if (++share.worker == share.workers) {
+			share.worker = 0;
+			trial_close(&trial);
+			open_trial(&trial, subject, merge);
+		}
 	}
-	done = tally->area[0].done;
+	*done = tally->area[0].done;
 	*merged = tally->area[0].merged;
-	*done_all = done;
 	trial_close(&trial);
 	free(tally);
-	return (double)done / time;
+	return (double)*done / time;
 }
 
 /* What one schedule consists of, in seconds. */
@@ -189,21 +197,32 @@ measure(const struct subject *subject)
 	time_parts(subject, &parts);
 	with = time_schedules(subject, true, &merged, &done);
 	without = time_schedules(subject, false, &ignored, &all);
-	printf("%-17s %7" PRIu64 " insns %6" PRIu64 " boundaries  plain %6.0f/s"
+	printf("%-18s %7" PRIu64 " insns %6" PRIu64 " boundaries  plain %6.0f/s"
 	       "  monitors %6.0f/s %4.2f of plain  merging %6.0f/s %5.2f of "
 	       "plain, %2.0f %% merge\n",
 	    subject->name, parts.insns, parts.boundaries, 1 / parts.plain,
 	    without, without * parts.plain, with, with * parts.plain,
 	    done == 0 ? 0.0 : 100.0 * (double)merged / (double)done);
-	printf("%17s apply %.0f us, run %.0f us (%.1f M insn/s), hash %.0f us, "
+	printf("%18s apply %.0f us, run %.0f us (%.1f M insn/s), hash %.0f us, "
 	       "mark %.0f us; the machine alone %.0f us\n",
 	    "", parts.apply * 1e6, parts.run * 1e6,
 	    (double)parts.insns / parts.run / 1e6, parts.hash * 1e6,
 	    parts.save * 1e6, parts.plain * 1e6);
 }
 
+/* Only the rows whose numbers, from 0, are arguments; all without one. */
+static bool
+is_wanted(size_t row, int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		if (strtoul(argv[i], NULL, 10) == row)
+			return true;
+	}
+	return argc == 1;
+}
+
 int
-main(void)
+main(int argc, char **argv)
 {
 	const struct workshop_config config = { .driver = "insntrace",
 		.profile = "skylake" };
@@ -217,8 +236,10 @@ main(void)
 	printf(
 	    "per second and core, CPU time; plain: the same run by the machine"
 	    " alone\n");
-	for (size_t i = 0; i < TZ_ARRAY_LEN(subjects); i++)
-		measure(&subjects[i]);
+	for (size_t i = 0; i < TZ_ARRAY_LEN(subjects); i++) {
+		if (is_wanted(i, argc, argv))
+			measure(&subjects[i]);
+	}
 	setups_destroy(setups);
 	workshop_close(workshop);
 	return 0;

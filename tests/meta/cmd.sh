@@ -15,7 +15,7 @@ expect 2 "usage: topaz" 0
 expect 2 "nothing: no such command" 0 nothing
 expect 0 "topaz " 0 --version
 expect 0 "Exit codes" 0 --help
-expect 0 "5 not exhaustive" 0 --help
+expect 0 "5 stopped before the end" 0 --help
 for command in run verify decode explore faults replay merge report ci list; do
 	expect 0 "Usage: topaz $command" 0 $command --help
 	expect 2 "unrecognized option" 0 $command --no-such-option
@@ -38,6 +38,7 @@ expect 2 "--workload none: no such workload" 1 run --workload mix,none
 expect 2 "none: no such driver" 1 run none
 expect 2 "--set 'x': not KEY=VALUE" 1 run --set x
 expect 2 "--source FILE" 1 run freebsd-pt
+expect 2 "/none/insntrace/driver.yaml" 1 run --drivers /none
 expect 2 "absent.c: No such file" 1 run --source absent.c
 expect 2 "file: exists and is no directory" 1 run -o file
 mkdir full && echo keep >full/file

@@ -1,4 +1,15 @@
-# For scripts that call topaz and look at what it says: they set $topaz and $bad=0.
+# For scripts that call topaz and look at what it says: they set $topaz, $here (this
+# folder) and $bad=0.
+
+# Where topaz is built with sanitizers, nothing of its own may leak.
+export LSAN_OPTIONS="suppressions=$here/../lsan.txt:print_suppressions=0"
+
+# sane FILE: no sanitizer has anything to say in it. Its exit code may be one that is
+# expected.
+sane() {
+	! grep -E 'Sanitizer|runtime error:' "$1" >/dev/null ||
+	    { echo "topaz $last: a sanitizer complains:"; cat "$1"; bad=1; }
+}
 
 # expect CODE TEXT LINES ARG...: exit code, a part of what is said, how many lines
 # are said on standard error (0: any number).
@@ -7,8 +18,10 @@ expect() {
 	text=$2
 	lines=$3
 	shift 3
+	last=$*
 	"$topaz" "$@" >stdout 2>stderr
 	code=$?
+	sane stderr
 	[ $code = "$want" ] ||
 	    { echo "topaz $*: exit $code, not $want"; cat stderr; bad=1; }
 	cat stdout stderr | grep -q -F -- "$text" ||

@@ -52,7 +52,11 @@ for command in explore faults ci; do
 	expect 2 "file: Not a directory" 1 $command -o file
 	expect 2 "absent/out: No such file" 1 $command -o absent/out
 	expect 2 "one subject at a time" 0 $command one two
+	expect 2 "the command is too long" 1 $command --cc "$(printf %09000d 0)"
 done
+expect 2 "--each-point: of topaz faults only" 1 explore --each-point
+expect 2 "--each-point: of topaz faults only" 1 ci --each-point
+expect 2 "--kinds: no fault among them" 1 faults --kinds pmi,cpu
 [ "$(cat file)" = keep ] || complain "bad input overwrote something"
 mkdir -p wrong/mine
 echo 'name: [mine' >wrong/mine/driver.yaml
@@ -68,6 +72,17 @@ expect 2 "no-pmi" 1 replay tz1:it-load:skylake:0:0@1=no-pmi:0000
 expect 2 "none: neither a driver nor a scenario" 1 \
     replay tz1:none:skylake:0::0000
 expect 2 "none: no such profile" 1 replay tz1:it-load:none:0::0000
+# What is malformed is so whatever the check says.
+expect 2 "\"none\": no such operation" 1 \
+    replay tz1:insntrace=load+none:skylake:0::0000
+expect 2 "layout 'none': no such word" 1 \
+    replay tz1:it-load,none:skylake:0::0000
+expect 2 "9 CPUs: 1 to 8" 1 replay tz1:insntrace@9=load:skylake:0::0000
+expect 2 "deviation '5@1=pmi': there is no CPU 5, the run has 1" 1 \
+    replay tz1:insntrace=load:skylake:0:0@1=pmi,5@1=pmi:0000
+expect 2 "deviation '1@1=cpu7': there is no CPU 7, the run has 2" 1 \
+    replay tz1:insntrace@2=load:skylake:0:1@1=cpu7:0000
+expect 2 "check '0x12' of a token" 1 replay tz1:it-load:skylake:0::0x12
 expect 4 "was recorded with another insntrace" 1 \
     replay tz1:it-load:skylake:0::0000
 expect 2 "objects" 1 replay --from . tz1:it-load:skylake:0::0000
@@ -112,6 +127,24 @@ for name in sys.argv[1:]: json.load(open(name))' found.sarif \
 	    found/findings.sarif || complain "no JSON"
 fi
 
+# The command that is kept with the findings repeats them, word for word.
+mkdir "it's here" && cp -R "$drivers/." "it's here"
+expect 1 "bad-free" 0 explore --no-sequences grab/grab-give --kinds cpu --budget 1500 \
+    --seed 3 --drivers "it's here" -o "\$HOME *" --no-pages --progress none
+mv '$HOME *' first
+grep -q '"uri": "it%27s%20here\\/grab\\/grab.c"' first/findings.sarif ||
+    { complain "locations are not below this folder"; grep uri first/*.sarif; }
+command=$(sed -n 's/.*"command":"\(.*\)","coverage".*/\1/p' \
+    first/findings.jsonl | sed 's/\\\(.\)/\1/g')
+eval "set -- $command"
+[ "$1 $2" = "topaz explore" ] || complain "the command is: $command"
+shift
+"$topaz" "$@" >stdout 2>stderr
+cmp first/findings.jsonl '$HOME *'/findings.jsonl ||
+    complain "this does not repeat the findings: $command"
+set -- grab/grab-give --drivers "$drivers" --no-sequences --progress none --kinds cpu \
+    --budget 3000
+
 # What is known does not count; what is taken out of the list does.
 expect 0 "new 0   fixed 0" 0 explore "$@" -o again --baseline known --no-pages
 tail -n +2 known >fewer
@@ -121,7 +154,7 @@ expect 1 "new 0   fixed 0" 0 report found --diff again
 head -n 1 found/findings.jsonl >one
 expect 2 "one" 1 report one
 expect 2 "absent: No such file" 0 report found --diff absent
-set -- grab --drivers "$drivers" --budget 400 --progress none --no-pages
+set -- grab --drivers "$drivers" --budget 3000 --progress none --no-pages
 expect 1 "bad-free" 0 ci "$@" -o ci --write-baseline known
 last stdout "$(tail -n 1 stdout | grep -x '[0-9]* passed, [0-9]* failed')"
 expect 0 "new 0   fixed 0" 0 ci "$@" -o ci --baseline known
@@ -135,17 +168,41 @@ set -- grab/grab-give --drivers "$drivers" --no-sequences --no-pages --progress 
 "$topaz" explore "$@" --shard 2/2 -o s2 >stdout 2>stderr
 expect 1 "bad-free" 0 merge s1 s2 -o joined
 last stdout "$(tail -n 1 text)"
+grep -q '"command":"topaz merge s1 s2 -o joined"' joined/findings.jsonl ||
+    complain "merge -o does not say how it was made"
 expect 1 '"kind":"summary"' 0 merge s1 s2 --json
 [ -s joined/index.html ] || complain "merge -o has no index.html"
 set -- insntrace=load+unload --budget 50 --no-sequences --progress none
 expect 0 "0 failed" 0 explore "$@" -o other
 expect 5 "sampled" 0 explore "$@" -o other --require-exhaustive
+# Only the depth that was asked for has to be exhaustive.
+set -- insntrace=load+unload --progress none --require-exhaustive -o other
+expect 0 "0 failed" 0 explore "$@" --kinds nmi --budget 800
+expect 5 "depth 2" 0 explore "$@" --kinds cpu,pmi,nmi --budget 800 --depth 2
+expect 0 "depth 2" 0 explore "$@" --kinds pmi --depth 2
 expect 2 "not of one exploration" 0 merge s1 other
 
 expect 0 "1 passed, 0 failed" 0 faults grab/grab-give --drivers "$drivers" \
     --kinds fail --progress none
-head -n 1 stdout | grep -q '^FAULT .*points .*detected .*tolerated .*silent' ||
+head -n 1 stdout | grep -q '^FAULT .*points .*detected .*tolerated .*silent .*framework' ||
     complain "faults prints no table"
+# The budget is divided among the faults that were chosen; or no point is left out.
+points() {
+	sed -n "s/^$1  *\([0-9]*\) .*/\1/p" stdout
+}
+set -- grab/grab-give --drivers "$drivers" --progress none
+expect 0 "sampled" 0 faults "$@" --kinds nmi --budget 300
+[ "$(points nmi)" -gt 200 ] && [ "$(points nmi)" -lt 400 ] ||
+    complain "not all of the budget: $(points nmi) of 300"
+expect 0 "sampled" 0 faults "$@" --kinds nmi,late --budget 300
+[ "$(points nmi)" -lt 200 ] || complain "not half: $(points nmi) of 300"
+# Those that explore has by default are faults that were named, too.
+expect 0 "sampled" 0 faults "$@" --kinds pmi,cpu,preempt,nmi --budget 300
+[ -z "$(points late)$(points guard)" ] || complain "faults that were not named"
+expect 5 "sampled" 0 faults "$@" --kinds nmi --budget 300 --require-exhaustive
+expect 0 "exhaustive" 0 faults "$@" --kinds nmi --budget 300 --each-point \
+    --require-exhaustive
+[ "$(points nmi)" -gt 400 ] || complain "points are left out: $(points nmi)"
 expect 0 '"kind":"fault"' 0 faults grab/grab-give --drivers "$drivers" \
     --kinds fail --progress none --json
 
@@ -161,9 +218,18 @@ sleep 2
 kill -INT $process
 wait $process
 code=$?
-[ $code = 0 ] || [ $code = 1 ] || complain "interrupted: exit $code"
-grep -q interrupted stdout || complain "interrupted: not said"
-tail -n 1 stdout | grep -q -x '[0-9]* passed, [0-9]* failed' ||
-    complain "interrupted: no last line"
+[ $code = 5 ] || complain "interrupted: exit $code"
+sane stderr
+# What did not run to its end has not passed.
+cut=$(grep -c '  interrupted  ' stdout)
+rows=$(grep -c ' none fails' stdout)
+[ "$cut" -gt 0 ] || complain "interrupted: not said"
+grep '  exhaustive  .* not run$' stdout && complain "interrupted: not all of it"
+tail -n 2 stdout | head -n 1 | grep -q -x "$cut not run to the end" ||
+    complain "interrupted: not $cut rows"
+last stdout "$((rows - cut)) passed, 0 failed"
+cp stdout text
+expect 5 "$cut not run to the end" 0 report stopped
+last stdout "$(tail -n 1 text)"
 [ -s stopped/findings.jsonl ] || complain "interrupted: no report"
 exit $bad

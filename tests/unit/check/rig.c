@@ -9,6 +9,7 @@
 
 /* What check_reads returns; one test runs at a time. */
 static struct machine_pt rig_pt;
+static unsigned rig_context;
 
 /* Pages behind RIG_MAPPED lie two apart. */
 static bool
@@ -90,6 +91,7 @@ rig_create(void)
 
 	assert_non_null(check);
 	rig_pt = (struct machine_pt){ .mask_ptrs = 0x7f };
+	rig_context = 0;
 	rig_play(check, rig_memory);
 	check_begin(check);
 	rig_play(check, rig_names);
@@ -120,6 +122,8 @@ rig_registers(const struct rig_step *step)
 		rig_pt.global_status = step->a;
 		rig_pt.lvt_pc = (uint32_t)step->b;
 		rig_pt.mask_ptrs = step->c;
+	} else if (step->op == RIG_REGION_AT) {
+		rig_pt.output_base = step->a;
 	} else if (step->op == RIG_TABLE_AT) {
 		rig_pt.ctl = TZ_BIT(8);
 		rig_pt.output_base = step->a;
@@ -152,7 +156,11 @@ rig_hint(struct check *check, const struct rig_step *step)
 	else if (step->op == RIG_COLLECTED)
 		check_collected(check, step->a);
 	else if (step->op == RIG_EXPECT)
-		check_configured(check, &expect, 1);
+		check_configured(check, rig_context, &expect, 1);
+	else if (step->op == RIG_CONTEXT)
+		rig_context = (unsigned)step->a;
+	else if (step->op == RIG_NAMED)
+		check_named(check, step->a, rig_context);
 	else
 		check_unloaded(check);
 }
@@ -179,7 +187,7 @@ rig_play(struct check *check, const struct rig_step *steps)
 		else if (steps->op == RIG_STORE)
 			check_step(check, &step);
 		else if (steps->op == RIG_CTL || steps->op == RIG_STATUS ||
-		    steps->op == RIG_TABLE_AT)
+		    steps->op == RIG_TABLE_AT || steps->op == RIG_REGION_AT)
 			rig_registers(steps);
 		else if (steps->op == RIG_ENDS || steps->op == RIG_PANICS)
 			rig_end(check, steps);

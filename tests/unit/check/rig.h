@@ -39,7 +39,10 @@ enum rig_op {
 	RIG_STOPPED,   /* a: CPUs */
 	RIG_REREADING, /* a: stream */
 	RIG_COLLECTED, /* a: stream */
-	RIG_EXPECT,    /* a: MSR, b: mask, c: value */
+	RIG_EXPECT,    /* a: MSR, b: mask, c: value; of the context said last */
+	RIG_CONTEXT,   /* a: number */
+	RIG_NAMED,     /* a: stream; of the context said last */
+	RIG_REGION_AT, /* a: OUTPUT_BASE; no ToPA */
 	RIG_UNLOADED,
 	RIG_ENDS, /* a: enum machine_end, b: exit code */
 	RIG_PANICS,

@@ -12,15 +12,22 @@
 
 #include <cmocka.h>
 
-#define STEPS_MAX 40
-#define BIT55     TZ_BIT(55)
-#define MASKED    TZ_BIT(16)
-#define INT       UINT64_C(4)
-#define STOP      UINT64_C(16)
-#define END       UINT64_C(1)
-#define B         RIG_BUFFER
+#define STEPS_MAX  40
+#define BIT55      TZ_BIT(55)
+#define MASKED     TZ_BIT(16)
+#define INT        UINT64_C(4)
+#define STOP       UINT64_C(16)
+#define END        UINT64_C(1)
+#define B          RIG_BUFFER
 
-#define GOOD      CHECK_COUNT
+#define GOOD       CHECK_COUNT
+
+#define ON_AS(ctl) EV(TRACE_ON, ctl, 0, 0)
+/* Stream 0 is context 1's, stream 1, at RIG_OTHER, is context 2's. */
+#define CONTEXTS                                                              \
+ DO(CONTEXT, 1, 0, 0), DO(NAMED, 0, 0, 0), DO(EXPECT, 0x570, 0x3000, 0x2000), \
+     DO(CONTEXT, 2, 0, 0), EV(BUFFER, 1, RIG_OTHER, RIG_PAGE),                \
+     DO(NAMED, 1, 0, 0), DO(EXPECT, 0x570, 0x3000, 0x1000)
 
 struct run {
 	const char *name;
@@ -303,6 +310,28 @@ static const struct run session_runs[] = {
 	{ "the range is there", GOOD,
 	    { DO(EXPECT, 0x580, UINT64_MAX, 0x5000), DO(STATUS, 0, 0x5000, 0),
 		ON } },
+	{ "two contexts, each as it was configured", GOOD,
+	    { CONTEXTS, DO(REGION_AT, B, 0, 0), ON_AS(0x2009), OFF,
+		DO(REGION_AT, RIG_OTHER, 0, 0), ON_AS(0x1009) } },
+	{ "the second one with the configuration of the first",
+	    CHECK_CONFIG_APPLIED,
+	    { CONTEXTS, DO(REGION_AT, B, 0, 0), ON_AS(0x2009), OFF,
+		DO(REGION_AT, RIG_OTHER, 0, 0), ON_AS(0x2009) } },
+	{ "the first one with the configuration of the second",
+	    CHECK_CONFIG_APPLIED,
+	    { CONTEXTS, DO(REGION_AT, B, 0, 0), ON_AS(0x1009) } },
+	{ "a context that nobody configured", GOOD,
+	    { DO(CONTEXT, 1, 0, 0), DO(EXPECT, 0x570, 0x3000, 0x2000),
+		DO(CONTEXT, 0, 0, 0), DO(EXPECT, 0x570, 0x3000, 0x2000),
+		DO(CONTEXT, 2, 0, 0), DO(NAMED, 0, 0, 0),
+		DO(REGION_AT, B, 0, 0), ON_AS(0x1009) } },
+	{ "a buffer that nobody named, as all are configured",
+	    CHECK_CONFIG_APPLIED,
+	    { CONTEXTS, DO(CONTEXT, 0, 0, 0), DO(EXPECT, 0x570, 0x400, 0x400),
+		DO(REGION_AT, 0, 0, 0), ON_AS(0x2009) } },
+	{ "a context is configured anew", GOOD,
+	    { CONTEXTS, DO(CONTEXT, 1, 0, 0), DO(EXPECT, 0x570, 0x3000, 0),
+		DO(REGION_AT, B, 0, 0), ON_AS(9) } },
 	{ "work, and no trace", CHECK_EMPTY_TRACE,
 	    { START, STARTED, BEGIN(SCRIPT_WORK), DONE(0), FINISH } },
 	{ "work, and only a PSB+", CHECK_EMPTY_TRACE,

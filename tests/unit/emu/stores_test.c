@@ -139,12 +139,41 @@ the_host_answers(void **state)
 	guest_free(&guest);
 }
 
+/* Frames are cleared up to the first address that is none. */
+static void
+the_host_clears_frames(void **state)
+{
+	struct guest_options options = { .param = 1, .no_truth = true };
+	static const uint64_t other[] = { 0, 0x2000000, 0x2002000, 0x2004000,
+		0x2005000 };
+	struct guest guest;
+
+	(void)state;
+	guest_load("steer", &options, &guest);
+	memset(guest.ram + 0x2000000, 0x5a, 0x6000);
+	memset(guest.ram, 0x5a, 4096);
+	guest_go(&guest, 100000);
+	assert_int_equal(guest.result.end, MACHINE_EXIT);
+	assert_int_equal(guest_note(&guest, 15, 0), 0);
+	for (unsigned i = 1; i < 5; i++)
+		assert_int_equal(guest_note(&guest, 15, i), UINT64_MAX);
+	for (uint64_t i = 0; i < 4096; i += 8) {
+		assert_int_equal(guest_u64(&guest, 0x2001000 + i), 0);
+		assert_int_equal(guest_u64(&guest, 0x2003000 + i), 0);
+		for (unsigned j = 0; j < TZ_ARRAY_LEN(other); j++)
+			assert_int_equal(guest_u64(&guest, other[j] + i),
+			    UINT64_C(0x5a5a5a5a5a5a5a5a));
+	}
+	guest_free(&guest);
+}
+
 int
 main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stores_are_announced),
 		cmocka_unit_test(the_host_answers),
+		cmocka_unit_test(the_host_clears_frames),
 	};
 
 	if (argc > 1)

@@ -149,6 +149,35 @@ states_are_met_again(void **state)
 }
 
 static void
+a_table_grows_and_knows_more_of_the_first_run(void **state)
+{
+	struct visited *visited = visited_create(10000);
+	const struct outcome one = outcome_of(5, CHECK_PANIC),
+			     two = outcome_of(6, CHECK_PANIC),
+			     none = { .count = 0 };
+
+	(void)state;
+	visited_know(visited, 3); /* there is no first run yet */
+	assert_null(visited_meet(visited, 1));
+	assert_true(visited_end(visited, &one));
+	visited_know(visited, 2);
+	for (uint64_t i = 10; i < 5000; i++) {
+		assert_null(visited_meet(visited, i << 20));
+		assert_true(visited_end(visited, i % 2 == 0 ? &two : &none));
+	}
+	visited_know(visited, UINT64_C(10) << 20);
+	assert_null(visited_meet(visited, 3));
+	assert_int_equal(visited_meet(visited, 1)->violation[0].cause, 5);
+	assert_int_equal(visited_meet(visited, 2)->violation[0].cause, 5);
+	for (uint64_t i = 10; i < 5000; i++)
+		assert_int_equal(
+		    visited_meet(visited, i << 20)->count, i % 2 == 0);
+	assert_int_equal(
+	    visited_meet(visited, UINT64_C(10) << 20)->violation[0].cause, 6);
+	visited_destroy(visited);
+}
+
+static void
 a_full_table_forgets_nothing(void **state)
 {
 	struct visited *visited = visited_create(4);
@@ -174,6 +203,7 @@ main(void)
 		cmocka_unit_test(more_groups_than_room_are_told),
 		cmocka_unit_test(faults_are_counted_by_what_became_of_them),
 		cmocka_unit_test(states_are_met_again),
+		cmocka_unit_test(a_table_grows_and_knows_more_of_the_first_run),
 		cmocka_unit_test(a_full_table_forgets_nothing),
 	};
 

@@ -1,5 +1,6 @@
 #include "tests/unit/guest/fixture.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -47,6 +48,8 @@ look_at_script(struct guest_run *run, const struct event *event)
 	for (uint64_t i = 0; run->script_was_zero && i < event->b; i++)
 		run->script_was_zero = bytes[i] == 0;
 	memcpy(bytes, &run->order, sizeof(run->order));
+	if (run->order != 0)
+		memcpy(bytes + 8, &run->order, sizeof(run->order));
 }
 
 static void
@@ -165,4 +168,41 @@ guest_event(const struct guest_run *run, enum event_kind kind)
 			return &run->events[i];
 	}
 	return NULL;
+}
+
+void
+guest_assert_clean(const struct guest_run *run)
+{
+	if (run->result.end != MACHINE_EXIT)
+		fail_msg("ended with %d: %s", (int)run->result.end,
+		    run->result.text);
+	assert_int_equal(run->result.code, 0);
+}
+
+void
+guest_assert_panic(const struct guest_run *run, const char *prefix)
+{
+	if (run->result.end != MACHINE_PANIC ||
+	    strncmp(run->result.text, prefix, strlen(prefix)) != 0)
+		fail_msg("not a panic \"%s\" but %d: %s", prefix,
+		    (int)run->result.end, run->result.text);
+}
+
+void
+guest_assert_fresh_module(struct guest_run *run, const char *left_out)
+{
+	/*
+	 * In the order of program.c: open without the driver; load, and once
+	 * more; how often its data say that they were loaded, in each of two
+	 * lives; unload, in each; unload once more.
+	 */
+	static const int64_t notes[] = { -ENOENT, 0, -EEXIST, -1, -1, 0, 0,
+		-ENOENT };
+	char words[64];
+
+	snprintf(words, sizeof(words), "what=module manual=%s", left_out);
+	guest_run(run, 1, words);
+	guest_assert_clean(run);
+	for (size_t i = 0; i < TZ_ARRAY_LEN(notes); i++)
+		assert_int_equal(run->notes[1 + i], notes[i]);
 }

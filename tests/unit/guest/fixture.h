@@ -21,7 +21,7 @@ struct guest_run {
 	uint64_t insns[2]; /* retired by CPU 0: at SYS_SCRIPT, at the end */
 	bool script_was_zero;
 	const char *failing; /* the function whose points fail, or NULL */
-	uint64_t order;      /* becomes the script's first 8 bytes */
+	uint64_t order;      /* becomes the script's first two 8 bytes */
 };
 #define GUEST_NO_NOTE INT64_MIN
 
@@ -36,6 +36,16 @@ size_t guest_count(const struct guest_run *run, enum event_kind kind);
 /* The first one; NULL: none. */
 const struct event *guest_event(
     const struct guest_run *run, enum event_kind kind);
+
+/* Demands an end without a word; a panic whose text begins with PREFIX. */
+void guest_assert_clean(const struct guest_run *run);
+void guest_assert_panic(const struct guest_run *run, const char *prefix);
+
+/*
+ * Runs with the modules LEFT_OUT at boot, which name the probe driver: the program
+ * loads, uses and unloads it twice.  Demands that each time it begins afresh.
+ */
+void guest_assert_fresh_module(struct guest_run *run, const char *left_out);
 
 /* FNV-1a, as the kernel names its functions. */
 uint32_t guest_hash(const char *name);

@@ -12,19 +12,7 @@
 
 #include <cmocka.h>
 
-#define FREEBSD_ENOENT 2
-#define FREEBSD_EEXIST 17
-
 static struct guest_run run;
-
-static void
-assert_clean(void)
-{
-	if (run.result.end != MACHINE_EXIT)
-		fail_msg(
-		    "ended with %d: %s", (int)run.result.end, run.result.text);
-	assert_int_equal(run.result.code, 0);
-}
 
 static void
 probe(const char *failing, enum freebsd_probe command)
@@ -58,12 +46,12 @@ what_can_fail_asks_by_its_own_name_once(void **state)
 	(void)state;
 	for (size_t i = 0; i < TZ_ARRAY_LEN(rows); i++) {
 		probe("nothing", rows[i].command);
-		assert_clean();
+		guest_assert_clean(&run);
 		assert_int_equal(run.notes[1], 0);
 		/* One point is that of the node when the driver loads. */
 		assert_int_equal(guest_count(&run, EVENT_POINT), 2);
 		probe(rows[i].name, rows[i].command);
-		assert_clean();
+		guest_assert_clean(&run);
 		assert_true(run.notes[1] < 0);
 		assert_int_equal(guest_count(&run, EVENT_POINT), 2);
 	}
@@ -74,10 +62,10 @@ a_driver_without_its_node_is_told_to_unload(void **state)
 {
 	(void)state;
 	probe("make_dev_s", FREEBSD_MAKE_DEV);
-	assert_clean();
+	guest_assert_clean(&run);
 	assert_true(run.notes[1] < 0);
 	probe(NULL, FREEBSD_MAKE_DEV);
-	assert_clean();
+	guest_assert_clean(&run);
 	assert_int_equal(run.notes[1], 0);
 }
 
@@ -85,16 +73,7 @@ static void
 a_module_left_out_loads_afresh_each_time(void **state)
 {
 	(void)state;
-	guest_run(&run, 1, "what=module manual=probe");
-	assert_clean();
-	assert_int_equal(run.notes[1], -FREEBSD_ENOENT);
-	assert_int_equal(run.notes[2], 0);
-	assert_int_equal(run.notes[3], -FREEBSD_EEXIST);
-	assert_int_equal(run.notes[4], -1);
-	assert_int_equal(run.notes[5], -1);
-	assert_int_equal(run.notes[6], 0);
-	assert_int_equal(run.notes[7], 0);
-	assert_int_equal(run.notes[8], -FREEBSD_ENOENT);
+	guest_assert_fresh_module(&run, "probe");
 }
 
 static void
@@ -113,11 +92,7 @@ wrong_locking_ends_the_run_by_name(void **state)
 	(void)state;
 	for (size_t i = 0; i < TZ_ARRAY_LEN(rows); i++) {
 		probe(NULL, rows[i].command);
-		assert_int_equal(run.result.end, MACHINE_PANIC);
-		if (strncmp(run.result.text, rows[i].text,
-			strlen(rows[i].text)) != 0)
-			fail_msg(
-			    "not \"%s\": %s", rows[i].text, run.result.text);
+		guest_assert_panic(&run, rows[i].text);
 	}
 }
 
@@ -126,7 +101,7 @@ a_cpu_offline_is_a_halted_one(void **state)
 {
 	(void)state;
 	guest_run(&run, 2, "what=offline probe=15");
-	assert_clean();
+	guest_assert_clean(&run);
 	assert_int_equal(run.notes[2], 0);
 	assert_true(run.notes[6] < 0);
 }
@@ -136,7 +111,7 @@ pages_are_told_before_they_can_be_someone_elses(void **state)
 {
 	(void)state;
 	probe(NULL, FREEBSD_PAGE);
-	assert_clean();
+	guest_assert_clean(&run);
 	assert_int_equal(run.page_allocs, 1);
 	assert_int_equal(run.page_frees, 1);
 }

@@ -74,6 +74,29 @@ contexts_together_ask_for_what_they_have_in_common(void **state)
 	manifest_free(manifest);
 }
 
+/* A later configuration of one context says nothing of another. */
+static void
+each_context_asks_for_its_own(void **state)
+{
+	struct manifest *manifest = fixture_manifest();
+	struct sequence sequence = fixture_sequence(manifest, "set+setb.1");
+
+	(void)state;
+	assert_int_equal(sequence_expect_own(manifest, &sequence, 1, rows), 3);
+	assert_row(0, 0x570, 0xfffe, 0x200c);
+	assert_int_equal(sequence_expect_own(manifest, &sequence, 0, rows), 2);
+	assert_row(0, 0x570, 0xfffe, 0x2008);
+	manifest_free(manifest);
+}
+
+static unsigned
+context(const struct manifest *manifest, const char *text, unsigned step)
+{
+	struct sequence sequence = fixture_sequence(manifest, text);
+
+	return sequence_context(manifest, &sequence, step);
+}
+
 static struct manifest *
 driver(const char *name)
 {
@@ -147,6 +170,33 @@ insntrace_ranges_end_with_their_last_byte(void **state)
 	manifest_free(manifest);
 }
 
+/* A node belongs to the context that was made last when it was opened. */
+static void
+steps_belong_to_the_context_that_was_made(void **state)
+{
+	struct manifest *manifest = driver("freebsd-pt");
+	const char *two = "open+alloc.4+map+config+allocb.4.11+mapb.1+configb"
+			  "+alloc.2+config+map+config";
+
+	(void)state;
+	assert_int_equal(context(manifest, two, 0), 0);
+	assert_int_equal(context(manifest, two, 1), 2);
+	assert_int_equal(context(manifest, two, 2), 2);
+	assert_int_equal(context(manifest, two, 3), 2);
+	assert_int_equal(context(manifest, two, 5), 5);
+	assert_int_equal(context(manifest, two, 6), 5);
+	/* The node is the first one's until another is opened. */
+	assert_int_equal(context(manifest, two, 8), 2);
+	assert_int_equal(context(manifest, two, 10), 8);
+	/* Either of two that run at once may be the last. */
+	assert_int_equal(
+	    context(manifest, "open+alloc.4-+1alloc.4.11+map.1+config", 4), 0);
+	manifest_free(manifest);
+	manifest = driver("insntrace");
+	assert_int_equal(context(manifest, "open+init+allocbuf", 2), 0);
+	manifest_free(manifest);
+}
+
 /* What the judges are told of a step. */
 static void
 flags_say_what_an_operation_means(void **state)
@@ -173,6 +223,8 @@ main(int argc, char **argv)
 		cmocka_unit_test(rows_follow_values_and_conditions),
 		cmocka_unit_test(
 		    contexts_together_ask_for_what_they_have_in_common),
+		cmocka_unit_test(each_context_asks_for_its_own),
+		cmocka_unit_test(steps_belong_to_the_context_that_was_made),
 		cmocka_unit_test(freebsd_fields_arrive_at_their_msrs),
 		cmocka_unit_test(insntrace_ranges_end_with_their_last_byte),
 		cmocka_unit_test(flags_say_what_an_operation_means),

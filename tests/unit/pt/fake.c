@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "tests/unit/pt/event_text.h"
 #include "tests/unit/pt/packet_text.h"
 
 #define FAKE_EVENTS_BYTES (FAKE_EVENTS_MAX * sizeof(struct pt_event))
@@ -86,6 +87,8 @@ fake_create(void)
 	fake->stream = fake_map(FAKE_RAM_BYTES);
 	fake->events = fake_map(FAKE_EVENTS_BYTES);
 	fake->profile = *profile_find("skylake");
+	fake->manner = *fake->profile.manner;
+	fake->profile.manner = &fake->manner;
 	fake->at = (struct pt_context){
 		.ip = FAKE_CLIP, .cr3 = 0x12345000, .cpl = 0, .cs_l = true
 	};
@@ -191,6 +194,18 @@ fake_expect_packets(struct fake *fake, const char *text)
 	assert_string_equal(got, text);
 	free(got);
 	fake_forget(fake);
+}
+
+void
+fake_expect_events(struct fake *fake, bool errata, const char *text)
+{
+	char *got;
+
+	pt_unit_sync_output(fake->unit);
+	got = event_text_read(fake->stream, fake->stream_bytes,
+	    errata ? fake->profile.signature : 0);
+	assert_string_equal(got, text);
+	free(got);
 }
 
 size_t

@@ -43,7 +43,8 @@ struct fake {
 	struct pt_event *events;
 	size_t event_count;
 	unsigned pmi_count;
-	struct profile profile;
+	struct profile_manner manner;
+	struct profile profile; /* skylake, with .manner */
 	struct pt_unit *unit;
 	struct pt_context at; /* CPL 0, 64-bit, CR3 12345000H */
 };
@@ -76,6 +77,12 @@ void fake_expect(struct fake *fake, const char *hex);
  * TEXT: packets separated by blanks, PAD left out, IPs after their IPBytes.
  */
 void fake_expect_packets(struct fake *fake, const char *text);
+
+/*
+ * Fails unless libipt's event decoder, minding the profile's errata if ERRATA, reads
+ * the stream since fake_forget() as TEXT (event_text.h).
+ */
+void fake_expect_events(struct fake *fake, bool errata, const char *text);
 
 /* Events of KIND since fake_forget(); the INDEX-th of them. */
 size_t fake_count(const struct fake *fake, enum pt_event_kind kind);

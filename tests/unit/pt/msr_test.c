@@ -330,10 +330,6 @@ features_that_the_model_lacks_are_reported_by_name(void **state)
 		uint64_t ctl;
 		const char *text;
 	} lacks[] = {
-		{ CTL_TOPA | TZ_BIT(12), "PTWRITE packets (PTWEn)" },
-		{ CTL_TOPA | TZ_BIT(4), "power event packets (PwrEvtEn)" },
-		{ CTL_TOPA | TZ_BIT(31), "event trace (EventEn)" },
-		{ CTL_TOPA | TZ_BIT(55), "TNT suppression (DisTNT)" },
 		{ CTL_TOPA | TZ_BIT(56),
 		    "PSB and PMI preservation (InjectPsbPmiOnEnable)" },
 		{ TZ_BIT(6), "trace transport output (FabricEn)" },

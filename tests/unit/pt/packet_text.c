@@ -40,13 +40,62 @@ static void
 mode_text(char *text, const struct pt_packet_mode *mode)
 {
 	if (mode->leaf == pt_mol_exec)
-		snprintf(text, PACKET_TEXT_BYTES, "EXEC(%d)",
+		snprintf(text, PACKET_TEXT_BYTES, "EXEC(%d%s)",
 		    mode->bits.exec.csl       ? 64
 			: mode->bits.exec.csd ? 32
-					      : 16);
+					      : 16,
+		    mode->bits.exec.iflag ? ",IF" : "");
 	else
 		snprintf(text, PACKET_TEXT_BYTES, "TSX(%u%u)",
 		    mode->bits.tsx.intx, mode->bits.tsx.abrt);
+}
+
+/* Packets of events that are no branches. */
+static void
+event_packet_text(char *text, const struct pt_packet *packet)
+{
+	switch ((int)packet->type) {
+	case ppt_ptw:
+		snprintf(text, PACKET_TEXT_BYTES, "PTW%s(%d:%llx)",
+		    packet->payload.ptw.ip ? ".IP" : "",
+		    pt_ptw_size(packet->payload.ptw.plc),
+		    (unsigned long long)packet->payload.ptw.payload);
+		return;
+	case ppt_exstop:
+		strcpy(
+		    text, packet->payload.exstop.ip ? "EXSTOP.IP" : "EXSTOP");
+		return;
+	case ppt_mwait:
+		snprintf(text, PACKET_TEXT_BYTES, "MWAIT(%x,%x)",
+		    packet->payload.mwait.hints, packet->payload.mwait.ext);
+		return;
+	case ppt_pwre:
+		snprintf(text, PACKET_TEXT_BYTES, "PWRE(%u.%u)",
+		    packet->payload.pwre.state, packet->payload.pwre.sub_state);
+		return;
+	case ppt_pwrx:
+		snprintf(text, PACKET_TEXT_BYTES, "PWRX(%u,%u,%u%u%u)",
+		    packet->payload.pwrx.last, packet->payload.pwrx.deepest,
+		    packet->payload.pwrx.interrupt, packet->payload.pwrx.store,
+		    packet->payload.pwrx.autonomous);
+		return;
+	case ppt_cfe:
+		snprintf(text, PACKET_TEXT_BYTES, "CFE%s(%d,%u)",
+		    packet->payload.cfe.ip ? ".IP" : "",
+		    (int)packet->payload.cfe.type, packet->payload.cfe.vector);
+		return;
+	case ppt_evd:
+		snprintf(text, PACKET_TEXT_BYTES, "EVD(%d:%llx)",
+		    (int)packet->payload.evd.type,
+		    (unsigned long long)packet->payload.evd.payload);
+		return;
+	case ppt_mnt:
+		snprintf(text, PACKET_TEXT_BYTES, "MNT(%llx)",
+		    (unsigned long long)packet->payload.mnt.payload);
+		return;
+	default:
+		fail_msg("unexpected packet type %d", (int)packet->type);
+	}
 }
 
 static void
@@ -87,8 +136,9 @@ packet_text(char *text, const struct pt_packet *packet)
 		mode_text(text, &packet->payload.mode);
 		return;
 	case ppt_pip:
-		snprintf(text, PACKET_TEXT_BYTES, "PIP(%llx)",
-		    (unsigned long long)packet->payload.pip.cr3);
+		snprintf(text, PACKET_TEXT_BYTES, "PIP(%llx%s)",
+		    (unsigned long long)packet->payload.pip.cr3,
+		    packet->payload.pip.nr ? ".NR" : "");
 		return;
 	case ppt_cbr:
 		snprintf(text, PACKET_TEXT_BYTES, "CBR(%u)",
@@ -111,7 +161,7 @@ packet_text(char *text, const struct pt_packet *packet)
 		    (unsigned long long)packet->payload.cyc.value);
 		return;
 	default:
-		fail_msg("unexpected packet type %d", (int)packet->type);
+		event_packet_text(text, packet);
 	}
 }
 

@@ -1,10 +1,11 @@
 /*
  * Goal: a profile's CPUID is what a kernel finds on the processor that it
  * stands for, as far as the machine executes it. Method: leaf by leaf against
- * values read on real processors.
+ * values read on real processors; the errata against libipt's own table.
  */
 #include "emu/profile/profile.h"
 
+#include <intel-pt.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -104,24 +105,133 @@ leaves_out_of_range_read_as_the_highest_basic_one(void **state)
 	expect(&plain, 3, 0, "0 0 0 0");
 }
 
+/* A profile, by its leaves 0, 1, 7 (EBX), 0DH.1, 14H, 15H, 1AH and 80000008H. */
 static void
-a_profile_without_sub_leaf_1_says_so(void **state)
+expect_model(const char *name, const char *text)
 {
-	struct profile broadwell = *profile_find("skylake");
-	uint32_t out[4];
+	static const uint32_t leaves[][2] = { { 0, 0 }, { 1, 0 }, { 0xa, 0 },
+		{ 0xd, 1 }, { 0x14, 0 }, { 0x14, 1 }, { 0x15, 0 }, { 0x1a, 0 },
+		{ 0x80000008, 0 } };
+	static const unsigned shown[][2] = { { 0, 0 }, { 0, 0 }, { 0, 3 },
+		{ 0, 2 }, { 1, 2 }, { 0, 1 }, { 1, 2 }, { 0, 0 }, { 0, 0 } };
+	char got[200] = "";
+	size_t used = 0;
+
+	for (size_t i = 0; i < TZ_ARRAY_LEN(leaves); i++) {
+		const struct profile *profile = profile_find(name);
+		uint32_t out[4];
+
+		assert_non_null(profile);
+		profile_cpuid(profile, &plain, leaves[i][0], leaves[i][1], out);
+		used += (size_t)snprintf(got + used, sizeof(got) - used, "%s%x",
+		    i == 0 ? "" : " ", out[shown[i][0]]);
+		if (shown[i][1] != shown[i][0])
+			used += (size_t)snprintf(got + used, sizeof(got) - used,
+			    "-%x", out[shown[i][1]]);
+	}
+	assert_string_equal(got, text);
+}
+
+static void
+models_read_as_their_dumps(void **state)
+{
+	(void)state;
+	expect_model(
+	    "broadwell", "14 306d4 7300403-603 1-0 1-1 0-0 1-1 0 3027");
+	expect_model("skylake-sp",
+	    "16 50654 7300404-603 f-100 f-7 2490002-3f3fff a8-0 834 302e");
+	expect_model("goldmont-plus",
+	    "16 706a1 7300404-603 f-100 3f-80000007 2490002-3fffff "
+	    "ea-124f800 5dc 3027");
+	expect_model("tigerlake",
+	    "16 806c1 8300805-8604 f-100 4f-7 2490002-3f1fff "
+	    "7e-249f000 960 3027");
+	expect_model("alderlake-e",
+	    "1a 90672 7300605-8603 f-100 5f-80000007 2490002-3f003f "
+	    "a6-249f000 20000000 302e");
+	expect_model("alderlake-n",
+	    "16 b06e0 7300605-8603 f-100 1ff-80000007 2490002-3fffff "
+	    "5e-249f000 708 3027");
+	expect_model("granite-rapids",
+	    "16 a06d1 8300805-8604 f-100 5f-7 2490002-3f003f "
+	    "f0-17d7840 bb8 3034");
+}
+
+/* libipt's errata of a processor, as bits of profiles; false: it knows it not. */
+static bool
+errata_of(uint32_t signature, uint32_t *errata)
+{
+	struct pt_cpu cpu = { .vendor = pcv_intel };
+	struct pt_errata e;
+
+	cpu.family = (uint16_t)(signature >> 8 & 0xf);
+	cpu.model = (uint8_t)((signature >> 4 & 0xf) |
+	    (signature >> 12 & 0xf0));
+	cpu.stepping = (uint8_t)(signature & 0xf);
+	if (pt_cpu_errata(&e, &cpu) < 0)
+		return false;
+	*errata = (uint32_t)(e.bdm70 << PROFILE_ERRATUM_BDM70 |
+	    e.bdm64 << PROFILE_ERRATUM_BDM64 |
+	    e.skd007 << PROFILE_ERRATUM_SKD007 |
+	    e.skd022 << PROFILE_ERRATUM_SKD022 |
+	    e.skd010 << PROFILE_ERRATUM_SKD010 |
+	    e.skl014 << PROFILE_ERRATUM_SKL014 |
+	    e.skl168 << PROFILE_ERRATUM_SKL168 |
+	    e.skz84 << PROFILE_ERRATUM_SKZ84 |
+	    e.apl12 << PROFILE_ERRATUM_APL12 |
+	    e.apl11 << PROFILE_ERRATUM_APL11);
+	return true;
+}
+
+static void
+errata_are_those_that_libipt_knows(void **state)
+{
+	const struct profile *profile;
+	unsigned known = 0;
 
 	(void)state;
-	broadwell.pt_ebx = broadwell.pt_ecx = 1;
-	broadwell.pt1_eax = broadwell.pt1_ebx = 0;
-	broadwell.xsave1_eax = 1;
-	broadwell.xss_mask = 0;
-	profile_cpuid(&broadwell, &plain, 0x14, 0, out);
-	assert_int_equal(out[0], 0);
-	profile_cpuid(&broadwell, &plain, 0xd, 1, out);
-	assert_int_equal(out[0], 1);
-	assert_int_equal(out[2], 0);
-	profile_cpuid(&broadwell, &plain, 0xd, 8, out);
-	assert_int_equal(out[0], 0);
+	for (size_t i = 0; (profile = profile_at(i)) != NULL; i++) {
+		uint32_t errata;
+
+		assert_int_equal(profile->errata_on, 0);
+		if (!errata_of(profile->signature, &errata))
+			continue;
+		known++;
+		if (profile->errata != errata)
+			fail_msg("%s: %x, libipt says %x", profile->name,
+			    profile->errata, errata);
+	}
+	assert_true(known >= 15);
+	for (enum profile_erratum n = 0; n < PROFILE_ERRATUM_COUNT; n++)
+		assert_int_equal(
+		    profile_erratum_find(profile_erratum_name(n)), n);
+	assert_int_equal(profile_erratum_find("skl15"), PROFILE_ERRATUM_COUNT);
+}
+
+static void
+each_model_can_run_what_its_leaves_promise(void **state)
+{
+	const struct profile *profile;
+
+	(void)state;
+	for (size_t i = 0; (profile = profile_at(i)) != NULL; i++) {
+		const struct profile_manner *manner = profile->manner;
+		bool cyc = (profile->pt_ebx & PROFILE_PT_EBX_PSB) != 0;
+
+		assert_in_range(profile->maxphyaddr, 39, 52);
+		assert_true(manner->ip_full == 3 || manner->ip_full == 6);
+		assert_true(manner->tnt_bits == 6 || manner->tnt_bits == 47);
+		assert_int_equal(manner->cyc_bits != 0, cyc);
+		assert_true(profile->crystal_hz != 0 && profile->cbr != 0);
+		/* The TSC's rate: that of the ratio, as far as it is told. */
+		if (profile->tsc_num != 0) {
+			uint64_t mhz = (uint64_t)profile->crystal_hz *
+			    profile->tsc_num / profile->tsc_den / 1000000;
+
+			assert_in_range(mhz, profile->cbr * 100 - 60,
+			    profile->cbr * 100 + 60);
+		}
+	}
 }
 
 int
@@ -135,7 +245,9 @@ main(void)
 		cmocka_unit_test(extended_leaves_show_long_mode_and_maxphyaddr),
 		cmocka_unit_test(
 		    leaves_out_of_range_read_as_the_highest_basic_one),
-		cmocka_unit_test(a_profile_without_sub_leaf_1_says_so),
+		cmocka_unit_test(models_read_as_their_dumps),
+		cmocka_unit_test(errata_are_those_that_libipt_knows),
+		cmocka_unit_test(each_model_can_run_what_its_leaves_promise),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
  * stream is read by libipt's packet decoder and compared with what the SDM's rules
  * and worked examples (vol. 3, 33.4.2.14 "Cycle Count (CYC) Packet") say.
  */
+#include "emu/pt/happening.h"
 #include "emu/pt/steer.h"
 #include "tests/unit/pt/fake.h"
 
@@ -35,7 +36,7 @@ start_wide(uint64_t ctl)
 {
 	struct fake *fake = fake_create();
 
-	fake->profile.cyc_bits = 32;
+	fake->manner.cyc_bits = 32;
 	fake_time(fake, BEGIN);
 	fake_start(fake, ctl);
 	fake_forget(fake);
@@ -332,7 +333,7 @@ time_at_a_wake_and_at_another_frequency(void **state)
 	fake_forget(fake);
 	branch_at(fake, BEGIN + 10, true);
 	fake_time(fake, BEGIN + 1000);
-	pt_unit_resync(fake->unit);
+	pt_unit_power_exit(fake->unit, &fake->at, 0, 0, PT_WAKE_INTERRUPT);
 	fake_expect_packets(
 	    fake, "CYC(10) TNT(T) CYC(990) TSC(155007) TMA(1006,83) CBR(37)");
 	fake_time(fake, BEGIN + 1100);
@@ -348,7 +349,7 @@ time_at_a_wake_and_at_another_frequency(void **state)
 	    "PSB TSX(00) PIP(12345000) CBR(20) PSBEND EXEC(64) "
 	    "PGE(3:ffffffff81000102)");
 	/* Without a timing packet, waking up is no event. */
-	pt_unit_resync(fake->unit);
+	pt_unit_power_exit(fake->unit, &fake->at, 0, 0, PT_WAKE_INTERRUPT);
 	fake_expect_packets(fake, "");
 	fake_destroy(fake);
 }

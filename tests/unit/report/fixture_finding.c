@@ -89,11 +89,12 @@ void
 fixture_summary(struct finding_summary *summary)
 {
 	static const struct finding_coverage coverage[] = {
-		{ "depth 0, stop-vs-pmi", 1, 1, 0, 0, "exhaustive" },
-		{ "depth 1, stop-vs-pmi", 1180, 1180, 402, 14, "exhaustive" },
+		{ "depth 0, stop-vs-pmi", 1, 1, 0, 0, "exhaustive", false },
+		{ "depth 1, stop-vs-pmi", 1180, 1180, 402, 14, "exhaustive",
+		    false },
 		{ "depth 2, stop-vs-pmi", 236500, 695610, 227000, 31,
-		    "sampled, seed 1" },
-		{ "faults, pmi-late", 212, 212, 0, 0, "each point" },
+		    "sampled, seed 1", false },
+		{ "faults, pmi-late", 212, 212, 0, 0, "each point", false },
 	};
 
 	memset(summary, 0, sizeof(*summary));

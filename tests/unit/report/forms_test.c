@@ -182,6 +182,53 @@ sarif_has_the_required_structure(void **state)
 	free_all(all);
 }
 
+/* Files beside the driver's source are below its folder, others are not. */
+static void
+sarif_locates_the_drivers_sources(void **state)
+{
+	static struct finding_summary summary;
+	static const char *const file[] = { "./x.c", "./deeper/x.h", "y.c" };
+	struct tz_error err;
+	const char *path = files_path(state, "folder.sarif");
+	char *text;
+
+	fixture_summary(&summary);
+	strcpy(summary.folder, "my drivers/pt");
+	for (unsigned i = 0; i < TZ_ARRAY_LEN(file); i++)
+		strcpy(summary.finding[i].place.file, file[i]);
+	assert_int_equal(report_sarif(path, &summary, NULL, &err), 0);
+	text = files_read(path);
+	assert_non_null(strstr(text, "\"uri\": \"my%20drivers\\/pt\\/x.c\""));
+	assert_non_null(strstr(text, "\"uri\": \"deeper\\/x.h\""));
+	assert_non_null(strstr(text, "\"uri\": \"y.c\""));
+	free(text);
+	summary.folder[0] = '\0';
+	assert_int_equal(report_sarif(path, &summary, NULL, &err), 0);
+	text = files_read(path);
+	assert_non_null(strstr(text, "\"uri\": \"x.c\""));
+	free(text);
+	report_summary_free(&summary);
+}
+
+static void
+junit_skips_what_is_cut(void **state)
+{
+	static struct finding_summary summary;
+	struct tz_error err;
+	const char *path = files_path(state, "cut.xml");
+	char *text;
+
+	fixture_summary(&summary);
+	summary.coverage[0].cut = true;
+	assert_int_equal(report_junit(path, &summary, &err), 0);
+	text = files_read(path);
+	assert_non_null(strstr(
+	    text, "tests=\"7\" failures=\"5\" errors=\"0\" skipped=\"1\""));
+	assert_int_equal(count(text, "<skipped "), 1);
+	free(text);
+	report_summary_free(&summary);
+}
+
 /* The data in the page of NAME; nothing of it may end its script. */
 static json_t *
 page_data(void **state, const char *name)
@@ -301,6 +348,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(junit_is_well_formed),
 		cmocka_unit_test(sarif_has_the_required_structure),
+		cmocka_unit_test(sarif_locates_the_drivers_sources),
+		cmocka_unit_test(junit_skips_what_is_cut),
 		cmocka_unit_test(pages_hold_the_whole_story),
 		cmocka_unit_test(numbers_beyond_javascript_are_digits),
 		cmocka_unit_test(the_same_input_gives_the_same_bytes),

@@ -16,12 +16,15 @@ assert_same(
 {
 	assert_string_equal(one->driver, two->driver);
 	assert_string_equal(one->command, two->command);
+	assert_string_equal(one->folder, two->folder);
 	assert_string_equal(one->sha256, two->sha256);
 	assert_int_equal(one->schedules, two->schedules);
 	assert_int_equal(one->coverage_count, two->coverage_count);
-	for (size_t i = 0; i < one->coverage_count; i++)
+	for (size_t i = 0; i < one->coverage_count; i++) {
 		assert_string_equal(
 		    one->coverage[i].what, two->coverage[i].what);
+		assert_int_equal(one->coverage[i].cut, two->coverage[i].cut);
+	}
 	assert_memory_equal(&one->coverage[2].done, &two->coverage[2].done, 32);
 	assert_int_equal(one->finding_count, two->finding_count);
 	for (size_t i = 0; i < one->finding_count; i++)
@@ -38,6 +41,8 @@ what_is_written_reads_back(void **state)
 	char *first, *second;
 
 	fixture_summary(&summary);
+	summary.coverage[1].cut = true;
+	strcpy(summary.folder, "my drivers/pt");
 	snprintf(path, sizeof(path), "%s", files_path(state, "a.jsonl"));
 	assert_int_equal(report_json_write(path, &summary, &err), 0);
 	assert_int_equal(report_read(path, &back, &err), 0);
@@ -162,12 +167,16 @@ shards_merge_in_any_order(void **state)
 	two.finding[1].cause++;
 	two.finding_count = 2;
 	two.coverage_count = 1;
+	two.coverage[0].cut = true;
+	strcpy(two.coverage[0].how, "interrupted");
 	assert_int_equal(report_merge(&one, &two, &err), 0);
 	assert_int_equal(one.finding_count, 2);
 	assert_string_equal(one.finding[0].token, other.finding[0].token);
 	assert_int_equal(one.coverage_count, 4);
 	assert_int_equal(one.coverage[0].done, 2);
 	assert_int_equal(one.coverage[0].total, 1);
+	assert_true(one.coverage[0].cut);
+	assert_string_equal(one.coverage[0].how, "interrupted");
 	assert_int_equal(one.coverage[1].done, 1180);
 	assert_int_equal(one.schedules, 2 * other.schedules);
 	other.profile[0] = 'x';
@@ -176,6 +185,52 @@ shards_merge_in_any_order(void **state)
 	report_summary_free(&one);
 	report_summary_free(&two);
 	report_summary_free(&other);
+}
+
+/* One summary with a finding of one cause a word of KINDS. */
+static void
+one_cause(
+    struct finding_summary *summary, const char *first, const char *second)
+{
+	fixture_summary(summary);
+	for (unsigned i = 0; i < 2; i++) {
+		struct finding *finding = &summary->finding[i];
+
+		*finding = summary->finding[0];
+		finding->rank[1] = i + (*first == 'c' ? 10 : 0);
+		snprintf(finding->kinds, sizeof(finding->kinds), "%s",
+		    i == 0 ? first : second);
+		snprintf(
+		    finding->token, sizeof(finding->token), "%s/%u", first, i);
+	}
+	summary->finding_count = 2;
+}
+
+static void
+findings_of_one_cause_merge_by_kinds(void **state)
+{
+	static struct finding_summary one, two;
+	struct tz_error err;
+
+	(void)state;
+	for (unsigned turn = 0; turn < 2; turn++) {
+		one_cause(turn == 0 ? &one : &two, "pmi+cpu", "nmi");
+		one_cause(turn == 0 ? &two : &one, "cpu", "pmi+nmi");
+		/* "cpu" shows what "pmi+cpu" does, "nmi" what "pmi+nmi" does. */
+		assert_int_equal(report_merge(&one, &two, &err), 0);
+		assert_int_equal(one.finding_count, 2);
+		assert_string_equal(one.finding[0].kinds, "nmi");
+		assert_string_equal(one.finding[1].kinds, "cpu");
+		report_summary_free(&one);
+		report_summary_free(&two);
+	}
+	/* The begin of a word is no word; neither is within the other. */
+	one_cause(&one, "cpux", "a");
+	one_cause(&two, "cpu", "cpu+b");
+	assert_int_equal(report_merge(&one, &two, &err), 0);
+	assert_int_equal(one.finding_count, 3);
+	report_summary_free(&one);
+	report_summary_free(&two);
 }
 
 static void
@@ -257,6 +312,7 @@ main(void)
 		cmocka_unit_test(each_line_is_an_object_with_sorted_keys),
 		cmocka_unit_test(a_broken_file_is_one_error),
 		cmocka_unit_test(shards_merge_in_any_order),
+		cmocka_unit_test(findings_of_one_cause_merge_by_kinds),
 		cmocka_unit_test(a_baseline_tells_new_from_fixed),
 		cmocka_unit_test(a_fingerprint_is_of_check_function_and_kinds),
 	};

@@ -108,6 +108,36 @@ coverage_names_what_was_not_run(void **state)
 }
 
 static void
+what_is_cut_has_not_passed(void **state)
+{
+	static struct finding_summary summary;
+	struct tz_error err;
+	char *text = NULL;
+	size_t bytes;
+	FILE *file = open_memstream(&text, &bytes);
+
+	(void)state;
+	fixture_summary(&summary);
+	assert_false(report_is_cut(&summary));
+	/* One that fails, one that does not, one that never ran. */
+	summary.coverage[1].cut = true;
+	assert_true(report_is_cut(&summary));
+	summary.coverage[0].cut = true;
+	summary.coverage[3].cut = true;
+	summary.coverage[3].done = 0;
+	assert_int_equal(report_text_coverage(file, &summary, &err), 0);
+	assert_int_equal(report_text_last(file, &summary, &err), 0);
+	fclose(file);
+	assert_non_null(strstr(text, "exhaustive       none fails so far\n"));
+	assert_non_null(
+	    strstr(text, "each point       none fails so far  212 not run\n"));
+	assert_non_null(
+	    strstr(text, "\n2 not run to the end\n0 passed, 5 failed\n"));
+	free(text);
+	report_summary_free(&summary);
+}
+
+static void
 a_full_disk_is_an_error(void **state)
 {
 	static struct finding finding;
@@ -132,6 +162,7 @@ main(void)
 		cmocka_unit_test(a_long_token_is_named_by_its_file),
 		cmocka_unit_test(a_terminal_gets_nothing_to_obey),
 		cmocka_unit_test(coverage_names_what_was_not_run),
+		cmocka_unit_test(what_is_cut_has_not_passed),
 		cmocka_unit_test(a_full_disk_is_an_error),
 	};
 

@@ -100,6 +100,13 @@ calls:	call_host 9, 0x1234, 0x5678, 0
 	call_host 14, 0x610000, 0x4000, 1
 	call_host 14, 0x60c000, 0x4000, 0
 	call_host 77, 0, 0, 0
+	lea rcx, [rip + frames]
+	call_host 15, rcx, 3, 0
+	call_host 15, rcx, 4, 0
+	call_host 15, rcx, 65, 0
+	call_host 15, 0x10000000, 1, 0
+	lea rcx, [rip + frame_beyond]
+	call_host 15, rcx, 1, 0
 	ret
 
 xstate:	call trace_on
@@ -120,6 +127,10 @@ xstate:	call trace_on
 	ret
 
 	.data
+	.balign 8
+frames:	.quad 0x2001000, 0, 0x2003000, 0x2005008
+frame_beyond:
+	.quad 1 << 40
 	.org 0x8000
 buffer:	.fill 132, 1, 0x11
 buffer_symbol:

@@ -1,0 +1,21 @@
+/*
+ * Which driver, and how it is compiled: the options that run, explore, faults, ci
+ * and replay share.
+ */
+#ifndef TOPAZ_HARNESS_CMD_DRIVER_OPTIONS_H
+#define TOPAZ_HARNESS_CMD_DRIVER_OPTIONS_H
+
+#include <argp.h>
+
+#include "emu/base.h"
+
+struct driver_input {
+	const char *source, *tree, *cc; /* NULL: the driver's own, none, gcc */
+	const char *drivers; /* folder with DRIVER/driver.yaml; NULL: topaz's */
+	bool verbose;
+};
+
+/* Its input is a struct driver_input. */
+extern const struct argp driver_argp;
+
+#endif

@@ -1,0 +1,92 @@
+/*
+ * Words of a command line: numbers, values that are none, the whole line for a
+ * shell.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/cmd/cmd.h"
+
+void
+cmd_bad_value(const char *option, const char *value, const char *want)
+{
+	fprintf(stderr, "topaz: --%s %s: %s\n", option, value, want);
+	exit(CMD_USAGE);
+}
+
+uint64_t
+cmd_number(const char *option, const char *text, unsigned kilo)
+{
+	uint64_t unit = 1;
+	uintmax_t value;
+	char *end;
+
+	errno = 0;
+	value = strtoumax(text, &end, 0);
+	if (*end == 'K' || *end == 'k')
+		unit = kilo;
+	else if (*end == 'M' || *end == 'm')
+		unit = (uint64_t)kilo * kilo;
+	if (unit != 1)
+		end++;
+	if (errno != 0 || end == text || *end != '\0' || text[0] == '-' ||
+	    value > UINT64_MAX / unit)
+		cmd_bad_value(option, text, "not a number");
+	return value * unit;
+}
+
+/* Appends WORD in single quotes, unless a shell leaves it as it is. */
+static void
+put_word(FILE *file, const char *word)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789-._/+,=@%:";
+
+	putc(' ', file);
+	if (word[0] != '\0' && strspn(word, plain) == strlen(word)) {
+		fputs(word, file);
+		return;
+	}
+	putc('\'', file);
+	for (; *word != '\0'; word++) {
+		if (*word == '\'')
+			fputs("'\\''", file);
+		else
+			putc(*word, file);
+	}
+	putc('\'', file);
+}
+
+int
+cmd_quote(int argc, char *const *argv, char *text, size_t text_size,
+    struct tz_error *err)
+{
+	char *line = NULL;
+	size_t bytes = 0;
+	FILE *file = open_memstream(&line, &bytes);
+	bool fits;
+
+	if (file == NULL)
+		return tz_error(err, TZ_EIO, "out of memory");
+	fputs("topaz", file);
+	for (int i = 0; i < argc; i++)
+		put_word(file, argv[i]);
+	if (fclose(file) != 0) {
+		free(line);
+		return tz_error(err, TZ_EIO, "out of memory");
+	}
+	fits = bytes < text_size;
+	if (fits)
+		memcpy(text, line, bytes + 1);
+	free(line);
+	if (!fits)
+		return tz_error(err, TZ_EUSAGE,
+		    "the command is too long to be kept with what it finds: "
+		    "%zu bytes, not %zu",
+		    bytes, text_size - 1);
+	return 0;
+}

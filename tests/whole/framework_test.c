@@ -1,0 +1,81 @@
+/*
+ * Goal: what comes to grief in the framework, by a failure of its own call, is no
+ * finding of the driver's; the driver's own failures are.  Method: every function
+ * that can fail made to, once each, in a scenario of the FreeBSD backend.
+ */
+#include "tests/whole/whole.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "harness/explore/describe.h"
+#include "harness/explore/faults.h"
+
+static void
+find_fail(const struct campaign *campaign, struct fault_result *result)
+{
+	struct fault_row row;
+	size_t index = 0;
+
+	while (fault_at(index, &row) && row.act != ACT_FAIL)
+		index++;
+	faults_result(campaign, index, result);
+}
+
+static void
+a_crash_is_the_drivers_only_where_the_driver_is_at_work(void **state)
+{
+	const struct workshop_config config = {
+		.driver = "freebsd-pt",
+		.profile = "skylake",
+		.source = whole_freebsd_source(),
+	};
+	struct campaign_options options = campaign_defaults();
+	struct fault_result result;
+	struct workshop *workshop;
+	struct campaign campaign;
+	struct tz_error err = { "" };
+	size_t crashes = 0;
+
+	(void)state;
+	options.subject = "hwt-cpu";
+	options.faults = options.kinds_only = true;
+	options.kinds = UINT32_C(1) << ACT_FAIL;
+	if (workshop_open(&config, &workshop, &err) != 0 ||
+	    campaign_run(&campaign, workshop, &options, &err) != 0)
+		fail_msg("%s", err.text);
+	find_fail(&campaign, &result);
+	assert_true(result.framework != 0);
+	assert_true(result.broken != 0);
+	for (uint32_t i = 0; i < campaign.tally->group_count; i++) {
+		const struct tally_group *group = &campaign.tally->group[i];
+		struct finding finding;
+
+		if (!outcome_is_crash(group->violation.id))
+			continue;
+		crashes++;
+		if (describe_finding(&campaign, group, &finding, NULL, &err) !=
+		    0)
+			fail_msg("%s", err.text);
+		assert_non_null(strstr(finding.place.file, "pt.c"));
+	}
+	assert_true(crashes != 0);
+	campaign_close(&campaign);
+	workshop_close(workshop);
+}
+
+int
+main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+		    a_crash_is_the_drivers_only_where_the_driver_is_at_work),
+	};
+
+	whole_init(argc, argv);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
