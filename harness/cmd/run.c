@@ -171,7 +171,7 @@ parse_one(int key, char *arg, struct argp_state *state)
 		options->insns_max = cmd_number("limit", arg, CMD_THINGS);
 		return 0;
 	case OPT_CORE_RATIO:
-		value = parse_number(state, "core-ratio", arg);
+		value = cmd_number("core-ratio", arg, CMD_THINGS);
 		if (value == 0 || value > UINT8_MAX) {
 			fprintf(
 			    stderr, "topaz: --core-ratio %s: 1 to 255\n", arg);
