@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "emu/abi.h"
+#include "harness/load/image.h"
 #include "traces/bundle_write.h"
 
 /* Output in memory that no later output of the same interval has overwritten. */
@@ -172,6 +174,22 @@ record_char(void *arg, char c)
 		record->console[record->console_bytes++] = c;
 	if (record->verbose)
 		fputc(c, stderr);
+}
+
+int
+record_code(
+    struct bundle_writer *writer, const struct image *image, const uint8_t *ram)
+{
+	int error = 0;
+
+	for (size_t i = 0; error == 0 && i < image->segment_count; i++) {
+		const struct image_segment *segment = &image->segment[i];
+
+		if ((segment->flags & ABI_SEG_EXEC) && segment->bytes != 0)
+			error = bundle_add_image(writer, image->name,
+			    segment->va, ram + segment->pa.u, segment->bytes);
+	}
+	return error;
 }
 
 struct record *

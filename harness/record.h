@@ -9,7 +9,12 @@
 #include "emu/machine.h"
 
 struct bundle_writer;
+struct image;
 struct record;
+
+/* The code of IMAGE as it stands in RAM, for whoever decodes.  -TZ_EIO. */
+int record_code(struct bundle_writer *writer, const struct image *image,
+    const uint8_t *ram);
 
 /*
  * BUFFER_BYTES is the size of one trace buffer: filling its last ToPA region,

@@ -66,16 +66,9 @@ add_image(struct run *run, const struct image *image, struct tz_error *err)
 {
 	const uint8_t *ram = machine_ram(run->machine);
 	uint8_t *bytes;
-	size_t count, i;
-	int error = 0;
+	size_t count;
+	int error = record_code(run->writer, image, ram);
 
-	for (i = 0; error == 0 && i < image->segment_count; i++) {
-		const struct image_segment *segment = &image->segment[i];
-
-		if ((segment->flags & ABI_SEG_EXEC) && segment->bytes != 0)
-			error = bundle_add_image(run->writer, image->name,
-			    segment->va, ram + segment->pa.u, segment->bytes);
-	}
 	if (error != 0)
 		return error;
 	error = elf_object_bytes(image, &bytes, &count, err);

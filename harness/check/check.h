@@ -119,8 +119,8 @@ void check_named(struct check *check, uint64_t stream, unsigned context);
  * until now nobody wants.  If the operation fails, this is taken back.
  */
 void check_starting(struct check *check);
-/* At its EVENT_CALL_END of success.  The CPUs that trace; 0: a thread is traced that
- * is one of the actors, wherever it runs. */
+/* At its EVENT_CALL_END of success.  The CPUs that trace; 0: threads of a target
+ * are traced, wherever they run. */
 void check_started(struct check *check, unsigned cpu_mask);
 /* At EVENT_CALL_END of success: no CPU of the mask traces until a new start. */
 void check_stopped(struct check *check, unsigned cpu_mask);

@@ -65,6 +65,15 @@ session_find_asked(struct check *check, unsigned context)
 	return NULL;
 }
 
+/* A word for it: what is ignored and what is left over have other causes. */
+static const char *
+session_difference(uint64_t found, uint64_t asked)
+{
+	if ((asked & ~found) == 0)
+		return "too much";
+	return (found & ~asked) == 0 ? "too little" : "another value";
+}
+
 static void
 session_check_config(
     struct check *check, const struct machine_pt *pt, uint64_t ctl)
@@ -85,9 +94,9 @@ session_check_config(
 		asked->checked |= UINT32_C(1) << i;
 		check_violate(check, CHECK_CONFIG_APPLIED, i + 1, &at,
 		    "%s: MSR %#" PRIx32 " is %#" PRIx64 ", asked for %#" PRIx64
-		    " (of bits %#" PRIx64 ")",
+		    " (of bits %#" PRIx64 "): %s",
 		    expect->field, expect->msr, found, expect->value,
-		    expect->mask);
+		    expect->mask, session_difference(found, expect->value));
 	}
 }
 
@@ -163,6 +172,7 @@ void
 session_call_begin(struct check *check, const struct event *event)
 {
 	struct check_core *core = &check->core;
+	uint64_t work;
 
 	if (event->b >= SCRIPT_ACTORS)
 		return;
@@ -171,12 +181,14 @@ session_call_begin(struct check *check, const struct event *event)
 	 * judged. */
 	if (event->c < SCRIPT_LOCAL)
 		core->session.open = false;
+	/* Where threads are traced, they are another program's. */
+	work = core->session.mask != 0 ? SCRIPT_WORK : SCRIPT_TARGET_WORK;
 	core->actor[event->b] = (struct check_actor){
 		.active = true,
 		.step = (uint16_t)event->a,
 		.cpu = event->cpu,
 		.call = (uint32_t)event->c,
-		.works = event->c == SCRIPT_WORK && core->session.open,
+		.works = event->c == work && core->session.open,
 	};
 }
 

@@ -6,6 +6,10 @@ struct collector {
 	struct runner *runner;
 	struct boundary_list *list;
 	bool no_memory;
+	/* Of calls: the steps, how many of them run, and the last instruction of
+	 * each CPU that was in a module. */
+	unsigned first, last, running;
+	uint64_t in_module[MACHINE_CPUS_MAX];
 };
 
 static void
@@ -27,12 +31,10 @@ add(struct collector *collector, struct boundary boundary)
 	list->at[list->count++] = boundary;
 }
 
-static void
-on_step(void *arg, const struct machine_step *step)
+static struct boundary
+boundary_of(const struct machine_step *step)
 {
-	struct collector *collector = arg;
-	struct boundary_list *list = collector->list;
-	struct boundary boundary = {
+	return (struct boundary){
 		.insns = step->insns,
 		.rip = step->rip,
 		.cpu = (uint8_t)step->cpu,
@@ -41,6 +43,14 @@ on_step(void *arg, const struct machine_step *step)
 		    (step->interrupts ? BOUNDARY_IF : 0) |
 		    (step->local ? BOUNDARY_LOCAL : 0)),
 	};
+}
+
+static void
+on_step(void *arg, const struct machine_step *step)
+{
+	struct collector *collector = arg;
+	struct boundary_list *list = collector->list;
+	struct boundary boundary = boundary_of(step);
 
 	/* A turn that begins here is no boundary of its own. */
 	if (list->count != 0 && list->at[list->count - 1].cpu == boundary.cpu &&
@@ -99,6 +109,85 @@ boundary_collect(struct runner *runner, struct boundary_list *list,
 	if (collector.no_memory)
 		boundary_free(list);
 	return !collector.no_memory;
+}
+
+static void
+on_call_event(void *arg, const struct event *event)
+{
+	struct collector *collector = arg;
+
+	if (event->a < collector->first || event->a > collector->last)
+		return;
+	collector->running += event->kind == EVENT_CALL_BEGIN;
+	collector->running -= event->kind == EVENT_CALL_END;
+}
+
+/* Between two instructions of a module that are not neighbours, the kernel ran. */
+static void
+on_call_step(void *arg, const struct machine_step *step)
+{
+	struct collector *collector = arg;
+	struct boundary boundary = boundary_of(step);
+	uint64_t before = collector->in_module[step->cpu];
+
+	if (step->in_nmi || !runner_in_module(collector->runner, step->rip))
+		return;
+	collector->in_module[step->cpu] = step->insns;
+	if (collector->running == 0 || step->insns == before + 1)
+		return;
+	/* What comes before the next call is not looked at again. */
+	boundary.flags &= (uint8_t)~BOUNDARY_LOCAL;
+	boundary.flags |= BOUNDARY_CALLED;
+	add(collector, boundary);
+}
+
+bool
+boundary_collect_calls(struct runner *runner, unsigned first, unsigned last,
+    struct boundary_list *list)
+{
+	struct collector collector = {
+		.runner = runner, .list = list, .first = first, .last = last
+	};
+	const struct runner_ear ear = { &collector, on_call_event,
+		on_call_step };
+
+	*list = (struct boundary_list){ .count = 0 };
+	runner_watch_modules(runner, true);
+	runner_listen(runner, &ear, STEPPING_WATCHED);
+	(void)runner_go(runner, 0, UINT64_MAX);
+	runner_listen(runner, NULL, STEPPING_NONE);
+	runner_watch_modules(runner, false);
+	if (collector.no_memory)
+		boundary_free(list);
+	return !collector.no_memory;
+}
+
+static bool
+has_place(const struct boundary_list *list, const struct deviation *deviation)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		if (list->at[i].cpu == deviation->cpu &&
+		    list->at[i].insns == deviation->insns)
+			return true;
+	}
+	return false;
+}
+
+bool
+boundary_collect_around(struct runner *runner,
+    const struct deviation *deviation, struct boundary_list *list)
+{
+	struct runner_mark *begin = runner_take(runner);
+	bool done = begin != NULL && boundary_collect(runner, list, NULL, NULL);
+
+	if (done && !has_place(list, deviation)) {
+		boundary_free(list);
+		runner_apply(runner, begin);
+		done = boundary_collect_calls(
+		    runner, 0, SCRIPT_STEPS_MAX, list);
+	}
+	runner_mark_free(runner, begin);
+	return done;
 }
 
 void

@@ -13,6 +13,7 @@
 #define BOUNDARY_LOCAL   8u    /* what follows concerns this CPU alone */
 #define BOUNDARY_EDGE    0x10u /* neither driver nor handler: a turn begins */
 #define BOUNDARY_POINT   0x20u /* a kernel function asks whether it shall fail */
+#define BOUNDARY_CALLED  0x40u /* a call to the kernel has returned */
 
 struct boundary {
 	uint64_t insns; /* retired by the CPU since the run's begin */
@@ -33,6 +34,16 @@ struct boundary_list {
 typedef bool (*boundary_merged)(void *arg, uint64_t hash);
 bool boundary_collect(struct runner *runner, struct boundary_list *list,
     boundary_merged when_merged, void *arg);
+/*
+ * The same with other boundaries: where a call to the kernel (a lock, memory, copied
+ * arguments) returns to code of a module, of the driver or of the framework that it
+ * is part of; while steps [FIRST, LAST] of the script run alone.
+ */
+bool boundary_collect_calls(struct runner *runner, unsigned first,
+    unsigned last, struct boundary_list *list);
+/* The one list or the other: in which the place of DEVIATION is. */
+bool boundary_collect_around(struct runner *runner,
+    const struct deviation *deviation, struct boundary_list *list);
 void boundary_free(struct boundary_list *list);
 
 /*

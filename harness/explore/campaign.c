@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/explore/concurrent.h"
 #include "harness/explore/corpus.h"
+#include "harness/explore/decoded.h"
 #include "harness/explore/faults.h"
 #include "harness/explore/pool.h"
 #include "harness/explore/setups.h"
@@ -14,6 +16,7 @@
 #define BEYOND_PERCENT \
  50 /* of a budget, for what has more than one deviation */
 /* How what is beyond is divided; what is left goes to pairs and random ones. */
+#define CALLS_PERCENT     6   /* two operations at once, on top of all */
 #define SEQUENCES_PERCENT 25  /* sequences in the base order */
 #define NOVEL_PERCENT     50  /* placements in those that are new */
 #define NOVEL_SCHEDULES   200 /* of each such sequence */
@@ -171,7 +174,8 @@ static struct trial_options
 trial_options_of(
     const struct campaign *campaign, const struct campaign_area *area)
 {
-	return (struct trial_options){ .kinds = area->kinds,
+	return (struct trial_options){ .decode = area->decodes,
+		.kinds = area->kinds,
 		.kinds2 = campaign->options.kinds & PAIR_KINDS,
 		.merge = campaign->options.merge,
 		.reduce = campaign->options.reduce };
@@ -200,6 +204,7 @@ campaign_survey(
 	struct campaign_area *area = &campaign->area[number];
 	const struct rank rank = { number, 0, 0 };
 	const struct schedule none = { .count = 0 };
+	struct outcome base;
 	struct trial place;
 	int error = open_area(campaign, area, &place, err);
 
@@ -208,9 +213,17 @@ campaign_survey(
 	area->total = area->kind == AREA_ONE ? trial_count(&place) : 0;
 	area->boundaries = place.list.count;
 	tally_add(campaign->tally, rank, &none, &place.base, NULL);
-	if (campaign_is_own(campaign, number))
+	if (campaign_is_own(campaign, number)) {
+		if (area->kind == AREA_ONE &&
+		    decoded_run(&place, &none, NULL, STEPPING_NONE, &base)) {
+			campaign->tally->area[number].decoded++;
+			area->decodes = !outcome_has(&base, decoded_cause());
+			tally_add(
+			    campaign->tally, rank, &none, &base, &place.base);
+		}
 		campaign->tally->area[number].unmodelled += place.base.how ==
 		    OUTCOME_UNMODELLED;
+	}
 	trial_close(&place);
 	return 0;
 }
@@ -422,12 +435,17 @@ explore(struct campaign *campaign, struct tz_error *err)
 	    : CAMPAIGN_BEYOND_DEFAULT;
 	uint64_t sequence_part = beyond * SEQUENCES_PERCENT / 100;
 	uint64_t novel_part = beyond * NOVEL_PERCENT / 100;
+	uint64_t calls_part = sequences ? beyond * CALLS_PERCENT / 100 : 0;
 	int error = explore_entries(campaign,
-	    options->budget != 0 ? options->budget - beyond : UINT64_MAX, err);
+	    options->budget != 0 ? options->budget - beyond - calls_part
+				 : UINT64_MAX,
+	    err);
 
 	if (error == 0 && sequences) {
 		beyond -= sequence_part + novel_part;
 		error = explore_sequences(campaign, sequence_part, err);
+		if (error == 0)
+			error = concurrent_explore(campaign, calls_part, err);
 		if (error == 0)
 			error = explore_novel(campaign, novel_part, err);
 	}

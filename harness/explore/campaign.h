@@ -48,7 +48,8 @@ enum area_kind {
 	AREA_TWO,       /* two */
 	AREA_RANDOM,    /* trial_random() */
 	AREA_SEQUENCES, /* generated sequences, base order */
-	AREA_FAULT,     /* faults.h: base order; .entry is the fault's row */
+	AREA_CALLS, /* concurrent.h: one, where calls to the kernel return */
+	AREA_FAULT, /* faults.h: base order; .entry is the fault's row */
 };
 
 struct campaign_area {
@@ -58,7 +59,9 @@ struct campaign_area {
 	uint64_t keep;    /* of 2^32 */
 	uint32_t kinds;   /* of the first deviation */
 	unsigned changes; /* AREA_RANDOM */
+	unsigned first;   /* AREA_CALLS: step, the one that is not waited for */
 	uint64_t boundaries;
+	bool decodes; /* the base order does, as it should */
 };
 
 struct campaign {

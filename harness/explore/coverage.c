@@ -18,6 +18,8 @@ name_of(const struct campaign *campaign, const struct campaign_area *area,
 		return "generated sequences";
 	if (area->kind == AREA_FAULT)
 		return "faults of set-up and surroundings";
+	if (area->kind == AREA_CALLS)
+		return "two operations at once";
 	entry = &campaign->entry[area->entry];
 	if (entry->name[0] != '\0')
 		return entry->name;
@@ -64,6 +66,7 @@ describe_how(const struct campaign *campaign, const struct campaign_area *area,
 		}
 		__attribute__((fallthrough));
 	case AREA_ONE:
+	case AREA_CALLS:
 		if (area->keep < TRIAL_KEEP_ALL)
 			snprintf(how, FINDING_NAME_BYTES, "sampled, %.2g %%",
 			    100.0 * (double)area->keep /
@@ -104,6 +107,7 @@ kind_name(const struct campaign_area *area)
 		[AREA_TWO] = "depth 2",
 		[AREA_RANDOM] = "beyond",
 		[AREA_SEQUENCES] = "depth 0",
+		[AREA_CALLS] = "depth 1",
 		[AREA_FAULT] = "depth 0",
 	};
 
@@ -135,7 +139,7 @@ describe_coverage(
 	char what[FINDING_NAME_BYTES], text[FINDING_NAME_BYTES];
 
 	summary->coverage_count = 0;
-	summary->schedules = 0;
+	summary->schedules = summary->decoded = 0;
 	for (size_t i = 0; i < campaign->area_count; i++) {
 		const struct campaign_area *area = &campaign->area[i];
 		const struct tally_area *tally = &campaign->tally->area[i];
@@ -159,5 +163,6 @@ describe_coverage(
 			describe_how(campaign, area, line->how);
 		}
 		summary->schedules += tally->done;
+		summary->decoded += tally->decoded;
 	}
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/explore/decoded.h"
 #include "harness/explore/setups.h"
 #include "harness/explore/small.h"
 
@@ -43,7 +44,10 @@ shows(struct small *small, const struct campaign_entry *entry,
 	    trial_open(&place, runner, &entry->sequence, &options, &err) != 0)
 		return false;
 	outcome = place.base;
-	if (schedule->count != 0)
+	if (small->cause == decoded_cause())
+		(void)decoded_run(
+		    &place, schedule, NULL, STEPPING_NONE, &outcome);
+	else if (schedule->count != 0)
 		trial_run(&place, schedule, &outcome);
 	shown = outcome_has(&outcome, small->cause);
 	if (shown) {
@@ -222,7 +226,10 @@ describe_finding(struct campaign *campaign, const struct tally_group *group,
 	finding->rank[0] = group->rank.area;
 	finding->rank[1] = group->rank.first;
 	finding->rank[2] = group->rank.second;
-	error = small_window(small, finding, kept, err);
+	/* The runs of a window are not decoded. */
+	error = group->cause == decoded_cause()
+	    ? 0
+	    : small_window(small, finding, kept, err);
 	free(small);
 	return error;
 }
@@ -247,9 +254,8 @@ describe_replay(struct setups *setups, const struct manifest *manifest,
 		    &place, *runner, &entry.sequence, &options, err);
 	if (error != 0)
 		return error;
-	runner_listen(*runner, ear, stepping);
-	trial_run(&place, &token->schedule, &replayed->outcome);
-	runner_listen(*runner, NULL, STEPPING_NONE);
+	(void)decoded_run(
+	    &place, &token->schedule, ear, stepping, &replayed->outcome);
 	replayed->result = *runner_result(*runner);
 	replayed->state_hash = runner_hash(*runner);
 	runner_counts(*runner, &counts);

@@ -102,6 +102,7 @@ struct finding_summary {
 	} coverage[64];
 	size_t coverage_count;
 	uint64_t schedules;
+	uint64_t decoded; /* of them, and compared with what was executed */
 	struct finding *finding;
 	size_t finding_count;
 };

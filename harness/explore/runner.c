@@ -8,6 +8,78 @@
 
 #include "harness/explore/runner_inside.h"
 
+/*
+ * What a configuration asks for is known when it has been accepted; until then either
+ * the old one holds or the new one.  Of two that were set at once, nobody knows which.
+ */
+static void
+note_configuring(struct runner *runner, unsigned step)
+{
+	unsigned context = sequence_context(
+	    runner->workshop->manifest, &runner->sequence, step);
+
+	if (runner->now.configuring++ != 0)
+		runner->now.configured = 0;
+	check_configured(runner->check, 0, NULL, 0);
+	if (context != 0)
+		check_configured(runner->check, context, NULL, 0);
+}
+
+/* The configuration of CONTEXT that holds after STEP, plus 1; 0: none is known. */
+static unsigned
+find_configured(struct runner *runner, unsigned context, unsigned step)
+{
+	const struct manifest *manifest = runner->workshop->manifest;
+	const struct sequence *sequence = &runner->sequence;
+
+	for (unsigned i = step + 1; i-- > 0;) {
+		if ((sequence_flags(manifest, sequence, i) &
+			MANIFEST_CONFIGURES) != 0 &&
+		    sequence_context(manifest, sequence, i) == context &&
+		    (runner->now.failed >> i & 1) == 0)
+			return i + 1;
+	}
+	return 0;
+}
+
+/* What tracing has to be now, in each context and where that is not known. */
+static void
+note_configured(struct runner *runner, unsigned step, bool accepted)
+{
+	const struct manifest *manifest = runner->workshop->manifest;
+	const struct sequence *sequence = &runner->sequence;
+	struct check_expect expect[CHECK_EXPECT_MAX];
+	struct progress *now = &runner->now;
+	unsigned context = sequence_context(manifest, sequence, step);
+	unsigned own;
+	int rows;
+
+	if (now->configuring == 0)
+		return;
+	if (--now->configuring != 0) {
+		now->configured = 0;
+		now->mixed = true;
+		return;
+	}
+	if (accepted)
+		now->configured = now->mixed ? 0 : (uint8_t)(step + 1);
+	own = context == 0 || now->mixed
+	    ? 0
+	    : find_configured(runner, context, step);
+	now->mixed = false;
+	if (now->configured != 0) {
+		rows = sequence_expect(
+		    manifest, sequence, now->configured - 1u, expect);
+		check_configured(
+		    runner->check, 0, expect, rows > 0 ? (size_t)rows : 0);
+	}
+	if (own != 0) {
+		rows = sequence_expect_own(manifest, sequence, own - 1, expect);
+		check_configured(runner->check, context, expect,
+		    rows > 0 ? (size_t)rows : 0);
+	}
+}
+
 /* An operation begins: what the manifest says about it. */
 static void
 note_call_begin(struct runner *runner, const struct event *event)
@@ -20,6 +92,8 @@ note_call_begin(struct runner *runner, const struct event *event)
 	runner->now.step[event->cpu] = (uint8_t)(step + 1);
 	flags = sequence_flags(
 	    runner->workshop->manifest, &runner->sequence, step);
+	if (flags & MANIFEST_CONFIGURES)
+		note_configuring(runner, step);
 	if (flags & MANIFEST_STARTS)
 		check_starting(runner->check);
 	if (flags & MANIFEST_REREADS)
@@ -36,26 +110,6 @@ note_failure(struct runner *runner, const struct event *event)
 		runner->now.failed_driver = true;
 	else
 		runner->now.failed_framework = true;
-}
-
-/* What tracing has to be now, in each context and where that is not known. */
-static void
-note_configured(struct runner *runner, unsigned step)
-{
-	const struct manifest *manifest = runner->workshop->manifest;
-	const struct sequence *sequence = &runner->sequence;
-	struct check_expect expect[CHECK_EXPECT_MAX];
-	unsigned context;
-	int rows = sequence_expect(manifest, sequence, step, expect);
-
-	if (rows < 0)
-		return;
-	check_configured(runner->check, 0, expect, (size_t)rows);
-	context = sequence_context(manifest, sequence, step);
-	if (context == 0)
-		return;
-	rows = sequence_expect_own(manifest, sequence, step, expect);
-	check_configured(runner->check, context, expect, (size_t)rows);
 }
 
 /* A buffer is mapped: of which context, says the operation that does it. */
@@ -87,10 +141,13 @@ note_call_end(struct runner *runner, const struct event *event)
 	runner->now.step[event->cpu] = 0;
 	if ((int64_t)event->c < 0 && step < 64)
 		runner->now.failed |= TZ_BIT(step);
-	if (step >= runner->sequence.count || (int64_t)event->c < 0)
+	if (step >= runner->sequence.count)
 		return;
 	flags = sequence_flags(manifest, &runner->sequence, step);
-	note_configured(runner, step);
+	if (flags & MANIFEST_CONFIGURES)
+		note_configured(runner, step, (int64_t)event->c >= 0);
+	if ((int64_t)event->c < 0)
+		return;
 	if (flags & MANIFEST_STARTS)
 		check_started(runner->check, runner->now.started_cpus);
 	if (flags & MANIFEST_STOPS)
@@ -279,6 +336,9 @@ runner_hash(struct runner *runner)
 		(uint64_t)now->reports << 8 | (uint64_t)now->faulty << 2 |
 		    (uint64_t)now->failed_driver << 1 |
 		    (uint64_t)now->failed_framework,
+		/* What will be expected decides, too. */
+		(uint64_t)now->configuring << 16 |
+		    (uint64_t)now->configured << 8 | now->mixed,
 	};
 
 	return XXH3_64bits(words, sizeof(words));
@@ -391,6 +451,12 @@ runner_relative(const struct runner *runner, unsigned cpu, uint64_t insns)
 	return insns - runner->insns[cpu];
 }
 
+const struct boot *
+runner_boot(const struct runner *runner)
+{
+	return &runner->boot;
+}
+
 struct machine *
 runner_machine(struct runner *runner)
 {
@@ -425,6 +491,20 @@ bool
 runner_in_driver(const struct runner *runner, uint64_t va)
 {
 	return va >= runner->driver_begin && va < runner->driver_end;
+}
+
+bool
+runner_in_module(const struct runner *runner, uint64_t va)
+{
+	return va >= runner->modules_begin && va < runner->modules_end;
+}
+
+void
+runner_watch_modules(struct runner *runner, bool all)
+{
+	machine_set_watched(runner->machine,
+	    all ? runner->modules_begin : runner->driver_begin,
+	    all ? runner->modules_end : runner->driver_end);
 }
 
 uint64_t

@@ -11,6 +11,7 @@
 #include "harness/load/symbols.h"
 #include "harness/manifest/manifest.h"
 
+struct boot;
 struct workshop;
 
 /* What stays the same for all runners of a driver. */
@@ -102,6 +103,10 @@ struct runner_ear {
 /* STEPPING as machine_set_stepping().  NULL: nobody listens. */
 void runner_listen(struct runner *runner, const struct runner_ear *ear,
     enum machine_stepping stepping);
+/* STEPPING_WATCHED means the code of all modules, or the driver's alone (at first). */
+void runner_watch_modules(struct runner *runner, bool all);
+/* Is VA in a module's own code? */
+bool runner_in_module(const struct runner *runner, uint64_t va);
 /* Kernel functions that can fail are counted; the one numbered INDEX (from 0,
  * since the run's begin) fails.  UINT64_MAX: none. */
 void runner_fail_point(struct runner *runner, uint64_t index);
@@ -130,6 +135,8 @@ const char *runner_step_name(const struct runner *runner, unsigned step);
 uint64_t runner_relative(
     const struct runner *runner, unsigned cpu, uint64_t insns);
 
+/* What was loaded at boot. */
+const struct boot *runner_boot(const struct runner *runner);
 struct machine *runner_machine(struct runner *runner);
 unsigned runner_cpus(const struct runner *runner);
 struct symbols *runner_symbols(struct runner *runner);

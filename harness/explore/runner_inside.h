@@ -21,6 +21,9 @@ struct progress {
 	uint8_t faulty;        /* in which a kernel function failed, plus 1 */
 	bool failed_driver;    /* a call of the driver's was made to fail */
 	bool failed_framework; /* one of somebody else's was */
+	uint8_t configuring;   /* operations that run and may configure */
+	uint8_t configured;    /* by which step, plus 1; 0: not known */
+	bool mixed;            /* another one ran at the same time */
 	unsigned started_cpus; /* whose buffers are mapped, one bit each */
 	unsigned console_bytes;
 };
@@ -39,6 +42,7 @@ struct runner {
 	uint64_t insns[MACHINE_CPUS_MAX], cycles; /* at the script */
 	uint64_t script_pa, script_bytes;         /* 0: not there yet */
 	uint64_t driver_begin, driver_end;
+	uint64_t modules_begin, modules_end; /* nothing else runs in there */
 	struct sequence sequence;
 	struct progress now;
 	bool running; /* the script has begun */

@@ -19,6 +19,23 @@ add_range(const struct image_segment *segment, uint64_t range[2])
 	range[1] = segment->va + segment->bytes + segment->zero_bytes;
 }
 
+/* Modules lie one behind the other. */
+static void
+note_module(struct runner *runner, const struct image *image)
+{
+	for (size_t i = 0; i < image->segment_count; i++) {
+		uint64_t range[2];
+
+		if (!(image->segment[i].flags & ABI_SEG_EXEC))
+			continue;
+		add_range(&image->segment[i], range);
+		if (range[0] < runner->modules_begin)
+			runner->modules_begin = range[0];
+		if (range[1] > runner->modules_end)
+			runner->modules_end = range[1];
+	}
+}
+
 /* Where the driver's and the kernel's code and data lie. */
 static void
 find_ranges(struct runner *runner, struct check_config *config)
@@ -26,12 +43,15 @@ find_ranges(struct runner *runner, struct check_config *config)
 	const char *driver = runner->workshop->plan.driver.module;
 	unsigned text = 0, data = 0, kernel = 0;
 
+	runner->modules_begin = UINT64_MAX;
 	for (size_t i = 0; i < runner->boot.image_count; i++) {
 		const struct image *image = &runner->boot.image[i];
 		bool is_driver = strcmp(image->name, driver) == 0;
 
 		if (image->kind == IMAGE_PROGRAM)
 			continue;
+		if (image->kind == IMAGE_MODULE)
+			note_module(runner, image);
 		for (size_t j = 0; j < image->segment_count; j++) {
 			const struct image_segment *segment =
 			    &image->segment[j];
@@ -149,8 +169,7 @@ make_check(struct runner *runner, struct tz_error *err)
 	error = leave_out(runner, &config, err);
 	if (error != 0)
 		return error;
-	machine_set_watched(
-	    runner->machine, runner->driver_begin, runner->driver_end);
+	runner_watch_modules(runner, false);
 	runner->check = check_create(&config);
 	if (runner->check == NULL)
 		return tz_error(err, TZ_EIO, "out of memory");

@@ -4,6 +4,7 @@
 
 #include <xxhash.h>
 
+#include "harness/explore/decoded.h"
 #include "harness/explore/visited.h"
 
 #define BLOCK_BOUNDARIES 16 /* from one mark along the base run to the next */
@@ -106,6 +107,16 @@ know_base(struct trial *trial)
 	TZ_ASSERT(visited_end(trial->explored, &trial->base));
 }
 
+static bool
+is_concurrent(const struct sequence *sequence)
+{
+	for (unsigned i = 0; i < sequence->count; i++) {
+		if (sequence->step[i].async)
+			return true;
+	}
+	return false;
+}
+
 int
 trial_open(struct trial *trial, struct runner *runner,
     const struct sequence *sequence, const struct trial_options *options,
@@ -128,13 +139,20 @@ trial_open(struct trial *trial, struct runner *runner,
 	trial->explored = visited_create(STATES_MAX);
 	if (trial->begin == NULL || trial->visited == NULL ||
 	    trial->explored == NULL ||
-	    !boundary_collect(runner, &trial->list, NULL, NULL)) {
+	    !(options->calls
+		    ? boundary_collect_calls(
+			  runner, options->first, options->last, &trial->list)
+		    : boundary_collect(runner, &trial->list, NULL, NULL))) {
 		trial_close(trial);
 		return tz_error(err, TZ_EIO, "out of memory");
 	}
 	outcome_read(runner, &trial->base);
 	runner_counts(runner, &trial->counts);
-	runner_limit(runner, 3 * trial->counts.insns_all + SPARE_INSNS);
+	/* One of two operations at once may fail here and be long elsewhere. */
+	runner_limit(runner,
+	    is_concurrent(sequence)
+		? RUNNER_INSNS_MAX
+		: 3 * trial->counts.insns_all + SPARE_INSNS);
 	if (options->merge)
 		know_base(trial);
 	return 0;
@@ -298,6 +316,8 @@ each_one(struct trial *trial, const struct trial_share *share,
 		return;
 	trial_from(trial, mark, deviation, true, &outcome);
 	count_outcome(trial, rank, &schedule, &outcome, tally);
+	if (trial->options.decode)
+		decoded_sample(trial, rank, &schedule, tally);
 }
 
 void

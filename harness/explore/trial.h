@@ -13,6 +13,10 @@ struct trial_options {
 	uint32_t kinds;  /* of the first deviation, one bit an enum act */
 	uint32_t kinds2; /* of the second */
 	bool merge, reduce;
+	bool decode; /* some of one deviation: decoded.h */
+	/* Placed where calls to the kernel return, while steps [FIRST, LAST] run. */
+	bool calls;
+	unsigned first, last;
 };
 
 struct trial {

@@ -188,7 +188,9 @@ open_window(struct small *small, struct window *window,
 		return error;
 	mark = mark_before_last(small, &place);
 	if (mark != NULL &&
-	    boundary_collect(*runner, &window->list, NULL, NULL))
+	    boundary_collect_around(*runner,
+		&small->schedule.deviation[small->schedule.count - 1],
+		&window->list))
 		window->outcome = calloc(window->list.count + 1, 1);
 	if (window->outcome != NULL)
 		fill_outcomes(small, &place, window, mark, kept);

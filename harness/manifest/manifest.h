@@ -132,6 +132,24 @@ bool generator_at(
 /* A changed copy of FROM, by SEED: for guidance by coverage. */
 void generator_mutate(struct generator *generator, const struct sequence *from,
     uint64_t seed, struct sequence *to);
+
+/*
+ * Whole lives in which two operations are done at once, by two actors: a step of
+ * the life, and before it, without waiting, an operation of the same instance that
+ * takes a result that the step takes, too, or ends the program; with no variant, or
+ * a valid one if it configures.  Only what the step needs or gives is needed of the states.
+ */
+struct sequence_pairs {
+	const struct manifest *manifest;
+	const struct sequence *life; /* the caller's, valid all the time */
+	unsigned step;               /* the next to be tried ... */
+	size_t op;
+	unsigned variant;
+};
+/* The next one; the two are steps FIRST and FIRST + 1.  False: there is no more. */
+bool sequence_pairs_next(
+    struct sequence_pairs *pairs, struct sequence *sequence, unsigned *first);
+
 /* The sequence without step STEP and what depends on its results. */
 void sequence_drop(const struct manifest *manifest, const struct sequence *from,
     unsigned step, struct sequence *to);

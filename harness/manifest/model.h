@@ -74,6 +74,9 @@ const struct value *step_value(
 /* Is the block that PLACE lies in handed over at all? */
 bool step_reaches(
     const struct op *op, const struct sequence_step *step, unsigned place);
+/* Does STEP take the result in SLOT? */
+bool step_uses(
+    const struct op *op, const struct sequence_step *step, uint16_t slot);
 /* Does it hold a value that a correct driver refuses? */
 bool step_is_invalid(const struct op *op, const struct sequence_step *step);
 

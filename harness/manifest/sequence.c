@@ -247,8 +247,7 @@ sequence_repair(const struct manifest *manifest, struct sequence *sequence)
 	return removed;
 }
 
-/* Does STEP take slot SLOT? */
-static bool
+bool
 step_uses(const struct op *op, const struct sequence_step *step, uint16_t slot)
 {
 	const struct value *value;

@@ -145,6 +145,21 @@ digits(uint64_t value)
 	return snprintf(NULL, 0, "%" PRIu64, value);
 }
 
+/* How many traces were decoded, and whether they are what was executed. */
+static void
+put_decoded(FILE *file, const struct finding_summary *summary)
+{
+	size_t differ = 0;
+
+	if (summary->decoded == 0)
+		return;
+	for (size_t i = 0; i < summary->finding_count; i++)
+		differ += summary->finding[i].check == CHECK_DECODED;
+	fprintf(file, "decoded %" PRIu64 " of %" PRIu64 " schedules, %s\n",
+	    summary->decoded, summary->schedules,
+	    differ == 0 ? "all match" : "not all match");
+}
+
 int
 report_text_coverage(
     FILE *file, const struct finding_summary *summary, struct tz_error *err)
@@ -181,6 +196,7 @@ report_text_coverage(
 			    row->total - row->done);
 		putc('\n', file);
 	}
+	put_decoded(file, summary);
 	return report_flush(file, err);
 }
 

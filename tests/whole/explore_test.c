@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "harness/explore/decoded.h"
 #include "harness/explore/describe.h"
 #include "harness/explore/setups.h"
 
@@ -457,12 +458,43 @@ many_placements_leave_no_memory_behind(void **state)
 	free(tally);
 }
 
+/* What the unit has put into memory changes there. */
+static void
+spoil(void *arg, const struct event *event)
+{
+	uint8_t *ram = machine_ram(runner_machine(arg));
+
+	for (uint64_t i = event->b / 2;
+	     event->kind == EVENT_OUTPUT && i < event->b; i++)
+		ram[event->a + i] ^= 0x55;
+}
+
+static void
+a_spoilt_trace_does_not_decode(void **state)
+{
+	const struct trial_options options = { .merge = false };
+	const struct schedule none = { .count = 0 };
+	struct runner_ear ear = { .event = spoil };
+	struct outcome outcome;
+	struct trial trial;
+
+	(void)state;
+	open_trial(&trial, BROKEN_ONE_CPU, &options);
+	ear.arg = trial.runner;
+	assert_true(decoded_run(&trial, &none, NULL, STEPPING_NONE, &outcome));
+	assert_false(outcome_has(&outcome, decoded_cause()));
+	assert_true(decoded_run(&trial, &none, &ear, STEPPING_NONE, &outcome));
+	assert_true(outcome_has(&outcome, decoded_cause()));
+	trial_close(&trial);
+}
+
 int
 main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 		    a_silent_failure_is_the_operations_wherever_it_stands),
+		cmocka_unit_test(a_spoilt_trace_does_not_decode),
 		cmocka_unit_test(one_cpu_shows_the_same_in_all_ways),
 		cmocka_unit_test(two_cpus_show_the_same_in_all_ways),
 		cmocka_unit_test(two_deviations_show_the_same_merged_or_not),

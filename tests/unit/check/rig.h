@@ -77,6 +77,7 @@ struct rig_step {
 #define DONE(result)      EV(CALL_END, 0, 0, (uint64_t)(int64_t)(result))
 #define START             BEGIN(1), DO(STARTING, 0, 0, 0)
 #define STARTED           DONE(0), DO(STARTED, 1, 0, 0)
+#define STARTED_THREAD    DONE(0), DO(STARTED, 0, 0, 0)
 #define COLLECT           DONE(0), DO(COLLECTED, 0, 0, 0)
 #define FINISH            DO(ENDS, MACHINE_EXIT, 0, 0)
 #define ENTRY(index, entry) \

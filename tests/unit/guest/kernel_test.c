@@ -88,7 +88,7 @@ without_slices_a_program_leaves_cleared_frames(void **state)
 		uint64_t word;
 
 		guest_run(&run, 1, words[i]);
-		assert_clean();
+		guest_assert_clean(&run);
 		memcpy(&word, run.ram + guest_event(&run, EVENT_SCRIPT)->a + 8,
 		    sizeof(word));
 		assert_int_equal(word, i == 0 ? 0 : run.order);

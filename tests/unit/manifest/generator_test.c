@@ -180,6 +180,34 @@ a_changed_one_differs_and_can_be_parsed(void **state)
 	manifest_free(manifest);
 }
 
+/* Who shares the life's object comes as it is; who configures, in each valid way. */
+static void
+pairs_are_of_one_object(void **state)
+{
+	static const char *const there[] = { "open+1set-+set+cpus",
+		"open+1set.1-+set+cpus", "open+1set.3-+set+cpus",
+		"open+1set.4-+set+cpus", "open+1set.5-+set+cpus",
+		"open+1wait-+set+cpus", "open+1exit-+set" };
+	struct manifest *manifest = fixture_manifest();
+	struct sequence life = fixture_sequence(manifest, "open+set+cpus");
+	struct sequence_pairs pairs = { .manifest = manifest, .life = &life };
+	struct sequence pair;
+	unsigned first;
+	size_t count = 0;
+	char *name;
+
+	(void)state;
+	while (sequence_pairs_next(&pairs, &pair, &first)) {
+		assert_true(count < TZ_ARRAY_LEN(there));
+		name = name_of(manifest, &pair);
+		assert_string_equal(name, there[count++]);
+		assert_int_equal(first, 1);
+		free(name);
+	}
+	assert_int_equal(count, TZ_ARRAY_LEN(there));
+	manifest_free(manifest);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -187,6 +215,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(the_exhaustive_part_names_each_sequence_once),
 		cmocka_unit_test(drawn_ones_are_a_function_of_seed_and_rank),
 		cmocka_unit_test(a_changed_one_differs_and_can_be_parsed),
+		cmocka_unit_test(pairs_are_of_one_object),
 	};
 
 	root = argc > 1 ? argv[1] : ".";

@@ -1,0 +1,209 @@
+#include "harness/explore/decoded.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <xxhash.h>
+
+#include "emu/truth.h"
+#include "harness/explore/runner_inside.h"
+#include "harness/load/boot.h"
+#include "harness/record.h"
+#include "traces/bundle_dir.h"
+#include "traces/bundle_write.h"
+#include "traces/verify.h"
+
+#define ROW_NAME "decoded"
+
+/* A run while it is recorded. */
+struct recording {
+	struct runner *runner;
+	struct bundle_writer *writer;
+	struct record *record;
+	struct machine_observer observer;
+	struct truth *truth[MACHINE_CPUS_MAX];
+	struct runner_ear ear; /* who listens, too */
+	char folder[32], path[48];
+};
+
+static void
+hear_event(void *arg, const struct event *event)
+{
+	struct recording *recording = arg;
+
+	recording->observer.event(recording->observer.arg, event);
+	if (recording->ear.event != NULL)
+		recording->ear.event(recording->ear.arg, event);
+}
+
+static void
+hear_step(void *arg, const struct machine_step *step)
+{
+	struct recording *recording = arg;
+
+	if (recording->ear.step != NULL)
+		recording->ear.step(recording->ear.arg, step);
+}
+
+static bool
+begin_recording(struct recording *recording)
+{
+	struct runner *runner = recording->runner;
+	struct machine *machine = runner_machine(runner);
+	const struct boot *boot = runner_boot(runner);
+	struct tz_error err;
+	int error;
+
+	strcpy(recording->folder, "/tmp/topaz-XXXXXX");
+	if (mkdtemp(recording->folder) == NULL)
+		return false;
+	snprintf(recording->path, sizeof(recording->path), "%s/run",
+	    recording->folder);
+	error = bundle_create(
+	    recording->path, runner_cpus(runner), &recording->writer, &err);
+	recording->record = error != 0
+	    ? NULL
+	    : record_create(recording->writer, 1, false);
+	if (recording->record == NULL)
+		return false;
+	record_set_ram(
+	    recording->record, machine_ram(machine), RUNNER_RAM_BYTES);
+	recording->observer = record_observer(recording->record);
+	for (size_t i = 0; error == 0 && i < boot->image_count; i++)
+		error = record_code(
+		    recording->writer, &boot->image[i], machine_ram(machine));
+	for (unsigned i = 0; error == 0 && i < runner_cpus(runner); i++) {
+		recording->truth[i] = truth_create(
+		    bundle_truth_sink, bundle_truth_arg(recording->writer, i));
+		if (recording->truth[i] == NULL)
+			return false;
+		machine_set_truth(machine, i, recording->truth[i]);
+	}
+	return error == 0;
+}
+
+/* No recording stays in the machine; what it holds is in the bundle. */
+static void
+end_recording(struct recording *recording)
+{
+	for (unsigned i = 0; i < runner_cpus(recording->runner); i++) {
+		machine_set_truth(runner_machine(recording->runner), i, NULL);
+		if (recording->truth[i] != NULL)
+			(void)truth_flush(recording->truth[i]);
+		truth_destroy(recording->truth[i]);
+	}
+}
+
+static void
+remove_recording(struct recording *recording)
+{
+	bundle_abandon(recording->writer);
+	record_destroy(recording->record);
+	bundle_dir_remove(recording->path);
+	(void)rmdir(recording->folder);
+}
+
+uint64_t
+decoded_cause(void)
+{
+	return XXH3_64bits(ROW_NAME, strlen(ROW_NAME));
+}
+
+static void
+add_difference(struct outcome *outcome, const struct verify_stream *stream)
+{
+	const struct verify_difference *difference = &stream->difference;
+	struct outcome_violation *to = &outcome->violation[outcome->count];
+	char executed[24] = "nothing", decoded[24] = "nothing";
+
+	if (!difference->found || outcome->count == OUTCOME_MAX ||
+	    outcome_has(outcome, decoded_cause()))
+		return;
+	if (difference->has_executed)
+		snprintf(executed, sizeof(executed), "%#" PRIx64,
+		    difference->executed);
+	if (difference->has_decoded)
+		snprintf(
+		    decoded, sizeof(decoded), "%#" PRIx64, difference->decoded);
+	*to = (struct outcome_violation){
+		.cause = decoded_cause(),
+		.violation = { .id = CHECK_DECODED, .step = CHECK_NO_STEP },
+	};
+	snprintf(to->violation.text, sizeof(to->violation.text),
+	    "%s: %s was executed, %s is decoded, instruction %" PRIu64
+	    " of the trace: %.60s",
+	    stream->name, executed, decoded, difference->index,
+	    difference->cause);
+	outcome->count++;
+}
+
+/* The bundle read back, and compared. */
+static bool
+compare(struct recording *recording, struct outcome *outcome)
+{
+	/* Every row of the accounting has rows of its own in check.def. */
+	const struct verify_options options = { .rows = UINT32_MAX };
+	struct bundle_info info = { .driver = "explored" };
+	struct verify_result result;
+	struct bundle *bundle;
+	struct tz_error err;
+	int error = record_end(recording->record);
+
+	if (error == 0)
+		error = bundle_finish(recording->writer, &info, &err);
+	recording->writer = NULL;
+	if (error != 0 || bundle_open(recording->path, &bundle, &err) != 0)
+		return false;
+	error = verify_bundle(bundle, &options, &result, &err);
+	if (error == 0) {
+		for (size_t i = 0; i < result.stream_count; i++)
+			add_difference(outcome, &result.streams[i]);
+		verify_result_free(&result);
+	}
+	bundle_close(bundle);
+	return error == 0;
+}
+
+bool
+decoded_run(struct trial *trial, const struct schedule *schedule,
+    const struct runner_ear *ear, enum machine_stepping stepping,
+    struct outcome *outcome)
+{
+	struct recording *recording = calloc(1, sizeof(*recording));
+	const struct runner_ear both = { recording, hear_event, hear_step };
+	bool compared = false;
+
+	if (recording == NULL)
+		return false;
+	recording->runner = trial->runner;
+	if (ear != NULL)
+		recording->ear = *ear;
+	compared = begin_recording(recording);
+	runner_listen(trial->runner, compared ? &both : ear, stepping);
+	trial_run(trial, schedule, outcome);
+	runner_listen(trial->runner, NULL, STEPPING_NONE);
+	end_recording(recording);
+	compared = compared && outcome->how == OUTCOME_WHOLE &&
+	    outcome->end == MACHINE_EXIT && compare(recording, outcome);
+	remove_recording(recording);
+	free(recording);
+	return compared;
+}
+
+void
+decoded_sample(struct trial *trial, struct rank rank,
+    const struct schedule *schedule, struct tally *tally)
+{
+	const uint32_t key[3] = { rank.area, rank.first, rank.second };
+	struct outcome outcome;
+
+	if (XXH3_64bits(key, sizeof(key)) % DECODED_EVERY != 0 ||
+	    !decoded_run(trial, schedule, NULL, STEPPING_NONE, &outcome))
+		return;
+	tally->area[rank.area].decoded++;
+	if (outcome_has(&outcome, decoded_cause()))
+		tally_add(tally, rank, schedule, &outcome, &trial->base);
+}

@@ -1,0 +1,31 @@
+/*
+ * Check row "decoded": a run once more, with the truth recorded; what libipt decodes
+ * of its traces is compared with what was executed (traces/verify.h).  Where bytes
+ * went is judged by other rows: lost, overwritten and unreported ones only end what
+ * can be compared.
+ */
+#ifndef TOPAZ_HARNESS_EXPLORE_DECODED_H
+#define TOPAZ_HARNESS_EXPLORE_DECODED_H
+
+#include "harness/explore/trial.h"
+
+/* Of so many schedules one is decoded; drawn by its rank. */
+#define DECODED_EVERY 512
+
+/*
+ * Runs SCHEDULE, told to EAR (or NULL), as trial_run() does, and adds what does not
+ * decode to OUTCOME.  True: it was compared; false: the run did not end by
+ * itself, or there is no room for its record.
+ */
+bool decoded_run(struct trial *trial, const struct schedule *schedule,
+    const struct runner_ear *ear, enum machine_stepping stepping,
+    struct outcome *outcome);
+
+/* The cause of every violation of that row. */
+uint64_t decoded_cause(void);
+
+/* Decodes SCHEDULE of RANK if it is one of the sample, and counts it in TALLY. */
+void decoded_sample(struct trial *trial, struct rank rank,
+    const struct schedule *schedule, struct tally *tally);
+
+#endif
