@@ -49,6 +49,7 @@ run_load(struct run *run, struct tz_error *err)
 		.cpu_count = run->options->cpu_count,
 		.ram_bytes = PLAN_RAM_BYTES,
 		.single_step = run->options->single_step,
+		.core_cbr = run->options->core_cbr,
 	};
 	struct machine_observer observer = record_observer(run->record);
 	int error = machine_create(&config, &observer, &run->machine, err);
@@ -220,6 +221,7 @@ run_finish(struct run *run, struct tz_error *err)
 	const char *slash = strrchr(source, '/');
 	struct bundle_writer *writer = run->writer;
 	struct bundle_info info = { .signature = run->plan.profile->signature,
+		.core_cbr = run->options->core_cbr,
 		.cpu_count = outcome->cpu_count,
 		.code = outcome->result.code };
 	unsigned i;

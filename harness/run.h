@@ -25,6 +25,7 @@ struct run_options {
 	uint64_t rounds;
 	uint64_t insns_max; /* 0: no limit */
 	unsigned cpu_count;
+	uint32_t core_cbr; /* machine_config's */
 	bool thread_mode;
 	bool trace_kernel, trace_user;
 	bool invariants;

@@ -21,6 +21,7 @@ struct bundle_info {
 	char sha256[65];                /* of the driver's source */
 	char profile[BUNDLE_NAME_BYTES];
 	uint32_t signature; /* CPUID.1:EAX */
+	uint32_t core_cbr;  /* machine_config's; 0: the profile's */
 	unsigned cpu_count; /* 1..BUNDLE_CPUS_MAX */
 	char scenario[BUNDLE_NAME_BYTES];
 	char cmdline[512];

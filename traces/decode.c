@@ -1,7 +1,9 @@
 #include "traces/decode.h"
 
+#include "traces/grow.h"
 #include "traces/image.h"
 #include "traces/stitch.h"
+#include "traces/times.h"
 
 #include <intel-pt.h>
 #include <stdlib.h>
@@ -16,6 +18,9 @@ struct decode {
 	int64_t base;          /* to be added to libipt's offsets */
 	uint64_t disables;     /* before the PSB that it started at */
 	struct stitch *stitch; /* NULL until it is needed */
+	struct times *times;   /* NULL: none */
+	struct times_mark *marks;
+	size_t mark_count, mark_room;
 };
 
 /* A decoder for what the configuration says, in place of the last one. */
@@ -43,7 +48,10 @@ decode_create(const struct decode_config *from)
 		image_filter(&decode->config, from->filter);
 	}
 	decode->image = from->image;
-	if (!decode_open(decode)) {
+	if (from->times != NULL)
+		decode->times = times_create(from->times);
+	if (!decode_open(decode) ||
+	    (from->times != NULL && decode->times == NULL)) {
 		decode_destroy(decode);
 		return NULL;
 	}
@@ -58,6 +66,8 @@ decode_destroy(struct decode *decode)
 	if (decode->decoder != NULL)
 		pt_insn_free_decoder(decode->decoder);
 	stitch_destroy(decode->stitch);
+	times_destroy(decode->times);
+	free(decode->marks);
 	free(decode);
 }
 
@@ -79,6 +89,8 @@ decode_sync(struct decode *decode)
 	decode->disables = decode->info.disables;
 	if (decode->stitch != NULL)
 		stitch_sync(decode->stitch, decode->info.sync_offset);
+	if (decode->times != NULL)
+		times_sync(decode->times, decode->info.sync_offset);
 	return true;
 }
 
@@ -117,16 +129,35 @@ decode_fail(struct decode *decode)
 	return DECODE_ERROR;
 }
 
+/* Takes note of the time of INSN or EVENT, DONE instructions on. */
+static void
+decode_note_time(struct decode *decode, const struct pt_insn *insn,
+    const struct pt_event *event, size_t done)
+{
+	struct times_mark mark = { .at = done };
+
+	if (decode->times == NULL ||
+	    !(insn != NULL ? times_insn(decode->times, insn, &mark)
+			   : times_event(decode->times, event, &mark)))
+		return;
+	/* Without memory there is a time less to check. */
+	if (GROW(decode->marks, decode->mark_room, decode->mark_count + 1))
+		decode->marks[decode->mark_count++] = mark;
+}
+
 /* Takes pending events.  DECODE_MORE: an instruction may follow. */
 static enum decode_state
-decode_take_events(struct decode *decode)
+decode_take_events(struct decode *decode, size_t done)
 {
 	while (decode->status >= 0 && (decode->status & pts_event_pending)) {
 		struct pt_event event;
 
 		decode->status = pt_insn_event(
 		    decode->decoder, &event, sizeof(event));
-		if (decode->status >= 0 && decode_note_event(decode, &event))
+		if (decode->status < 0)
+			break;
+		decode_note_time(decode, NULL, &event, done);
+		if (decode_note_event(decode, &event))
 			return DECODE_OVERFLOW;
 	}
 	if (decode->status < 0)
@@ -193,6 +224,8 @@ decode_leave_at_jcc(struct decode *decode, const struct pt_insn *insn)
 		return decode_fail(decode);
 	decode->info.disables++;
 	decode->info.jcc_disables++;
+	if (decode->times != NULL)
+		times_leave(decode->times);
 	decode->info.enabled = false;
 	if (end == STITCH_NO_MORE)
 		return DECODE_END;
@@ -209,18 +242,21 @@ decode_next(struct decode *decode, uint64_t *ips, size_t max, size_t *count)
 	enum decode_state state = DECODE_MORE;
 	size_t done = 0;
 
+	decode->mark_count = 0;
 	while (done < max) {
 		struct pt_insn insn;
 
-		state = decode_take_events(decode);
+		state = decode_take_events(decode, done);
 		if (state != DECODE_MORE)
 			break;
 		insn.iclass = ptic_unknown;
 		decode->status = pt_insn_next(
 		    decode->decoder, &insn, sizeof(insn));
 		/* Also with an error the instruction may be a good one. */
-		if (insn.iclass != ptic_unknown)
+		if (insn.iclass != ptic_unknown) {
 			ips[done++] = insn.ip;
+			decode_note_time(decode, &insn, NULL, done);
+		}
 		if (decode->status < 0) {
 			state = decode_leave_at_jcc(decode, &insn);
 			if (state != DECODE_MORE)
@@ -229,6 +265,14 @@ decode_next(struct decode *decode, uint64_t *ips, size_t max, size_t *count)
 	}
 	*count = done;
 	return state;
+}
+
+const struct times_mark *
+decode_marks(const struct decode *decode, size_t *count, bool *lost)
+{
+	*count = decode->mark_count;
+	*lost = decode->times != NULL && times_is_lost(decode->times);
+	return decode->marks;
 }
 
 struct decode_info

@@ -9,6 +9,7 @@
 
 struct decode;
 struct pt_image;
+struct times_mark;
 
 /* Filter ranges, as IA32_RTIT_CTL[47:32] and the ADDRn MSRs have them. */
 struct decode_filter {
@@ -22,6 +23,8 @@ struct decode_config {
 	uint32_t signature; /* CPUID.1:EAX, 0: unknown */
 	const struct decode_filter *filter;
 	struct pt_image *image; /* outlives the decoder */
+	/* For decode_marks(); NULL: the trace holds no time, or none is wanted. */
+	const struct times_config *times;
 };
 
 enum decode_state {
@@ -59,6 +62,13 @@ bool decode_sync(struct decode *decode);
  */
 enum decode_state decode_next(
     struct decode *decode, uint64_t *ips, size_t max, size_t *count);
+
+/*
+ * The times that are known of what decode_next() gave last; they last until it is
+ * called again.  *LOST: no more is to be had up to the next PSB.
+ */
+const struct times_mark *decode_marks(
+    const struct decode *decode, size_t *count, bool *lost);
 
 struct decode_info decode_info(const struct decode *decode);
 

@@ -60,6 +60,11 @@ image_config(struct pt_config *config, const uint8_t *bytes, size_t count,
 	config->cpu.stepping = signature & 0xf;
 	/* An unknown processor has no errata that libipt could work around. */
 	(void)pt_cpu_errata(&config->errata, &config->cpu);
+	/*
+	 * SKD007: OVF in place of the rest of a CYC.  No unit here does that, and
+	 * libipt's remedy takes two CYCs (.. 02, F3) for one and an OVF.
+	 */
+	config->errata.skd007 = 0;
 }
 
 void

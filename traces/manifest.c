@@ -160,6 +160,9 @@ manifest_format(const struct bundle *bundle, const struct manifest_files *files)
 	    "digest_block", (int)DIGEST_BLOCK_BYTES);
 	if (root == NULL)
 		return NULL;
+	if (info->core_cbr != 0)
+		json_object_set_new(json_object_get(root, "cpu"), "core_cbr",
+		    json_integer(info->core_cbr));
 	if (manifest_check(root, check)) {
 		json_object_set_new(root, "check", json_string(check));
 		text = json_dumps(root, JSON_INDENT(1) | JSON_SORT_KEYS);
@@ -270,6 +273,9 @@ manifest_get_info(struct manifest_reader *reader, const json_t *root,
 	info->signature = (uint32_t)manifest_get_hex(reader, cpu, "signature");
 	info->cpu_count = (unsigned)manifest_get_count(
 	    reader, cpu, "count", BUNDLE_CPUS_MAX);
+	if (json_object_get(cpu, "core_cbr") != NULL)
+		info->core_cbr = (uint32_t)manifest_get_count(
+		    reader, cpu, "core_cbr", UINT8_MAX);
 	manifest_get_text(
 	    reader, root, "scenario", info->scenario, sizeof(info->scenario));
 	manifest_get_text(

@@ -42,6 +42,17 @@ struct verify_difference {
 	char cause[VERIFY_NAME_BYTES];
 };
 
+/* Times of packets, held against what the core clock read in truth. */
+struct verify_time {
+	uint64_t compared;
+	uint64_t exact; /* of them: the decoder of clock.h leaves one tick only */
+	uint64_t widest;  /* what it leaves else, in ticks */
+	uint64_t largest; /* error of libipt, in TSC ticks */
+	uint64_t allowed; /* by the rule for it, at that packet */
+	uint64_t wrong;   /* errors beyond what is allowed, of both decoders */
+	bool lost;        /* packets and instructions did not go together */
+};
+
 struct verify_stream {
 	char name[32]; /* "cpu0", "thread7" */
 	bool thread;
@@ -58,6 +69,7 @@ struct verify_stream {
 	uint64_t rows[ACCOUNT_ROW_COUNT];
 	struct account_place places[ACCOUNT_ROW_COUNT];
 	struct verify_difference difference;
+	struct verify_time time;
 };
 
 struct verify_finding {

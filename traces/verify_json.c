@@ -36,6 +36,21 @@ verify_json_difference(const struct verify_difference *difference)
 	    "cause", difference->cause);
 }
 
+/* Null where the trace holds no time. */
+static json_t *
+verify_json_time(const struct verify_time *time)
+{
+	if (time->compared == 0 && !time->lost)
+		return json_null();
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "compared",
+	    verify_json_count(time->compared), "exact",
+	    verify_json_count(time->exact), "widest",
+	    verify_json_count(time->widest), "largest",
+	    verify_json_count(time->largest), "allowed",
+	    verify_json_count(time->allowed), "wrong",
+	    verify_json_count(time->wrong), "lost", (int)time->lost);
+}
+
 static json_t *
 verify_json_stream(const struct verify_stream *stream)
 {
@@ -46,7 +61,7 @@ verify_json_stream(const struct verify_stream *stream)
 		    account_row_name((enum account_row)row),
 		    verify_json_count(stream->rows[row]));
 	return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-			 "s:s, s:o, s:o, s:b, s:b}",
+			 "s:s, s:o, s:o, s:b, s:b, s:o}",
 	    "name", stream->name, "kind", stream->thread ? "thread" : "cpu",
 	    "id", verify_json_count(stream->id), "expected",
 	    verify_json_count(stream->expected), "decoded",
@@ -58,7 +73,8 @@ verify_json_stream(const struct verify_stream *stream)
 	    verify_verdict(stream), "difference",
 	    verify_json_difference(&stream->difference), "jcc_disables",
 	    verify_json_count(stream->jcc_disables), "stopped",
-	    (int)stream->stopped, "open", (int)stream->open);
+	    (int)stream->stopped, "open", (int)stream->open, "time",
+	    verify_json_time(&stream->time));
 }
 
 char *

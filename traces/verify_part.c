@@ -1,3 +1,4 @@
+#include "traces/times.h"
 #include "traces/verify_work.h"
 
 #include <inttypes.h>
@@ -20,6 +21,10 @@ struct part_run {
 	enum decode_state state;
 	size_t count;
 	uint64_t ips[PART_BATCH];
+	bool timed;
+	struct times_config times;
+	struct verify_step before; /* the last instruction of the batch before */
+	struct verify_step steps[PART_BATCH];
 };
 
 static struct decode *
@@ -31,6 +36,7 @@ part_decoder(const struct part_run *run)
 		.signature = run->work->bundle->info.signature,
 		.filter = &run->filter,
 		.image = run->work->image,
+		.times = run->timed ? &run->times : NULL,
 	};
 
 	return decode_create(&config);
@@ -273,8 +279,13 @@ part_compare(struct part_run *run)
 			    "decoded another path");
 			return false;
 		}
+		run->steps[i] = (struct verify_step){ run->flow.expect.log,
+			flow_retired(&run->flow) };
 		stream->matched++;
 	}
+	if (run->timed)
+		verify_times(run->work, run->bytes, run->decode, &run->times,
+		    run->steps, run->count, &run->before);
 	run->since_sync += run->count;
 	return true;
 }
@@ -312,6 +323,7 @@ part_run_once(struct part_run *run)
 	bool first = true;
 
 	run->since_sync = 0;
+	run->before = (struct verify_step){ 0 };
 	run->sync_offset = decode_info(run->decode).sync_offset;
 	do {
 		run->state = decode_next(
@@ -369,6 +381,7 @@ verify_one_part(struct verify_work *work, const struct verify_bytes *bytes,
 	run->part = part;
 	run->filter = verify_filter(
 	    work, bytes->account->pieces[part->first].interval);
+	run->timed = verify_time_config(work, bytes, part, &run->times);
 	run->decode = part_decoder(run);
 	if (run->decode == NULL)
 		verify_add_finding(

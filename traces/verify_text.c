@@ -52,6 +52,20 @@ verify_verdict(const struct verify_stream *stream)
 							    : "MATCH";
 }
 
+/* Nothing where the trace holds no time. */
+static void
+verify_print_time(FILE *file, const struct verify_time *time)
+{
+	if (time->compared == 0 && !time->lost)
+		return;
+	fprintf(file,
+	    "  time      %" PRIu64 " packets: libipt off by %" PRIu64
+	    " ticks at most (%" PRIu64 " allowed), exact at %" PRIu64
+	    " packets, else within %" PRIu64 "\n",
+	    time->compared, time->largest, time->allowed, time->exact,
+	    time->widest);
+}
+
 static void
 verify_print_stream(FILE *file, const struct verify_stream *stream)
 {
@@ -78,6 +92,7 @@ verify_print_stream(FILE *file, const struct verify_stream *stream)
 		    stream->stopped ? "; the PT unit stopped by itself" : "",
 		    stream->open ? "; TraceEn is still 1" : "");
 	verify_print_rows(file, stream);
+	verify_print_time(file, &stream->time);
 }
 
 void

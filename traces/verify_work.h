@@ -61,6 +61,29 @@ int verify_one_stream(struct verify_work *work, size_t index);
 bool verify_one_part(struct verify_work *work, const struct verify_bytes *bytes,
     const struct verify_part *part);
 
+/*
+ * What the trace of PART says about time is to be compared like this; false: it
+ * says nothing, or the truth does not.
+ */
+struct times_config;
+bool verify_time_config(const struct verify_work *work,
+    const struct verify_bytes *bytes, const struct verify_part *part,
+    struct times_config *config);
+
+/* An instruction of the truth. */
+struct verify_step {
+	const struct truth_log *log; /* NULL: none */
+	uint64_t retired;            /* before it */
+};
+
+/*
+ * Compares the times in what DECODE gave last: STEPS are its instructions, and
+ * *BEFORE the one before them, which becomes the last of them.
+ */
+void verify_times(struct verify_work *work, const struct verify_bytes *bytes,
+    const struct decode *decode, const struct times_config *config,
+    const struct verify_step *steps, size_t count, struct verify_step *before);
+
 /* The filter that holds in an interval; all 0 where there is none. */
 struct decode_filter verify_filter(
     const struct verify_work *work, size_t interval);

@@ -38,6 +38,7 @@ enum {
 	OPT_PROFILE,
 	OPT_SET,
 	OPT_SINGLE_STEP,
+	OPT_CORE_RATIO,
 	OPT_JSON,
 };
 
@@ -68,6 +69,9 @@ static const struct argp_option run_argp_options[] = {
 	    "A word for the guest (again for each further one)", 0 },
 	{ "single-step", OPT_SINGLE_STEP, NULL, 0,
 	    "One instruction at a time: slow, same traces", 0 },
+	{ "core-ratio", OPT_CORE_RATIO, "N", 0,
+	    "Core:bus ratio, 1 to 255 (the profile's: a cycle is a TSC tick)",
+	    0 },
 	{ "json", OPT_JSON, NULL, 0, "Print the summary as JSON", 0 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
@@ -165,6 +169,15 @@ parse_one(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_LIMIT:
 		options->insns_max = cmd_number("limit", arg, CMD_THINGS);
+		return 0;
+	case OPT_CORE_RATIO:
+		value = cmd_number("core-ratio", arg, CMD_THINGS);
+		if (value == 0 || value > UINT8_MAX) {
+			fprintf(
+			    stderr, "topaz: --core-ratio %s: 1 to 255\n", arg);
+			exit(CMD_USAGE);
+		}
+		options->core_cbr = (uint32_t)value;
 		return 0;
 	case OPT_SET:
 		parse_set(input, arg);

@@ -28,6 +28,8 @@ expect 2 "do not fit into half" 1 run --buffer 1000M
 expect 2 "--buffer 4Q: not a number" 1 run --buffer 4Q
 expect 2 "--cpus 9: 1 to 8" 1 run --cpus 9
 expect 2 "--cpus 0: 1 to 8" 1 run --cpus 0
+expect 2 "--core-ratio 0: 1 to 255" 1 run --core-ratio 0
+expect 2 "--core-ratio 256: 1 to 255" 1 run --core-ratio 256
 expect 2 "--rounds 0" 1 run --rounds 0
 expect 2 "--mode both: cpu or thread" 1 run --mode both
 expect 2 "--mode thread: not a mode of insntrace" 1 run --mode thread

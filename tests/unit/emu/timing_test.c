@@ -73,7 +73,16 @@ struct packets {
 	uint64_t mtc_steps; /* between neighbours: each must be 1 */
 	uint64_t cycles;    /* sum of all CYC */
 	unsigned cbr;
+	uint64_t on;     /* cycles when tracing was turned on */
+	size_t mtc_late; /* not in the first cycle of their crystal tick */
 };
+
+/* Ticks of MTC, 8 of the crystal, that have begun at CYCLES. */
+static uint64_t
+edges_until(uint64_t cycles, uint64_t cbr)
+{
+	return cycles * 37 / cbr / (154 * 8);
+}
 
 static void
 note_packet(struct packets *packets, const struct pt_packet *packet)
@@ -92,6 +101,11 @@ note_packet(struct packets *packets, const struct pt_packet *packet)
 			packets->mtc_steps +=
 			    (uint8_t)(packet->payload.mtc.ctc - last);
 		last = packet->payload.mtc.ctc;
+		packets->mtc_late += edges_until(packets->on + packets->cycles,
+					 packets->cbr) !=
+		    edges_until(
+			packets->on + packets->cycles - 1, packets->cbr) +
+			1;
 		break;
 	case ppt_cyc:
 		packets->cyc_count++;
@@ -107,9 +121,9 @@ note_packet(struct packets *packets, const struct pt_packet *packet)
 }
 
 static struct packets
-read_packets(const struct guest *guest)
+read_packets(const struct guest *guest, uint64_t on)
 {
-	struct packets packets = { 0 };
+	struct packets packets = { .on = on };
 	struct pt_packet_decoder *decoder;
 	struct pt_config config;
 	struct pt_packet packet;
@@ -139,6 +153,16 @@ cycle_of(const struct guest *guest, enum event_kind kind, size_t *index)
 	return 0;
 }
 
+static bool
+has_tsc(const struct packets *packets, uint64_t tsc)
+{
+	for (size_t i = 0; i < packets->tsc_count; i++) {
+		if (packets->tsc[i] == tsc)
+			return true;
+	}
+	return false;
+}
+
 /*
  * A TSC packet at the enable and one at each wake, of the time of the event; every
  * crystal edge in between, asleep or awake; cycles add up to the whole.
@@ -149,34 +173,53 @@ check_times(uint32_t core_cbr)
 	struct guest_options options = { .core_cbr = core_cbr,
 		.param = PARAM(ALL) };
 	uint64_t cbr = core_cbr == 0 ? 37 : core_cbr;
-	uint64_t on, off, edges;
+	uint64_t on, off, edges, wakes = 0;
 	struct packets packets;
 	struct guest guest;
-	size_t index = 0, wakes = 0;
+	size_t index = 0;
 
 	guest_run("interrupts", &options, &guest);
-	packets = read_packets(&guest);
 	on = cycle_of(&guest, EVENT_TRACE_ON, &index);
+	packets = read_packets(&guest, on);
+	assert_in_range(packets.tsc_count, 2, TZ_ARRAY_LEN(packets.tsc));
 	assert_int_equal(packets.tsc[0], on * 37 / cbr);
-	for (size_t tsc = 1; index < guest.event_count; index++) {
+	for (; guest.event[index].kind != EVENT_TRACE_OFF; index++) {
 		size_t next = index + 1;
 
-		if (guest.event[index].kind != EVENT_HALT ||
-		    !guest.counters[0].trace_on)
+		if (guest.event[index].kind != EVENT_HALT)
 			continue;
-		assert_int_equal(packets.tsc[tsc++],
-		    cycle_of(&guest, EVENT_INTERRUPT, &next) * 37 / cbr);
+		assert_true(has_tsc(&packets,
+		    cycle_of(&guest, EVENT_INTERRUPT, &next) * 37 / cbr));
 		wakes++;
 	}
-	index = 0;
+	assert_true(wakes > 0);
 	off = cycle_of(&guest, EVENT_TRACE_OFF, &index);
-	edges = off * 37 / cbr / (154 * 8) - on * 37 / cbr / (154 * 8);
+	edges = edges_until(off, cbr) - edges_until(on, cbr);
 	assert_int_equal(packets.mtc_count, edges);
 	assert_int_equal(packets.mtc_steps, edges - 1);
+	assert_int_equal(packets.mtc_late, 0);
 	assert_int_equal(packets.cycles, off - on);
 	assert_int_equal(packets.cbr, cbr);
 	assert_true(edges > 10 && packets.cyc_count > 1000);
-	assert_true(packets.tsc_count > 1);
+	guest_free(&guest);
+}
+
+/* The guest has noted how far RDTSC went between two points. */
+static void
+rdtsc_runs_as_tsc_packets_do(void **state)
+{
+	struct guest_options options = { 0 };
+	uint64_t ticks;
+	struct guest guest;
+
+	(void)state;
+	guest_run("interrupts", &options, &guest);
+	ticks = guest_note(&guest, 99, 0);
+	guest_free(&guest);
+	options.core_cbr = 12;
+	guest_run("interrupts", &options, &guest);
+	assert_in_range(guest_note(&guest, 99, 0), ticks * 37 / 12 - 3,
+	    ticks * 37 / 12 + 4);
 	guest_free(&guest);
 }
 
@@ -196,6 +239,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(time_is_the_same_in_every_way_of_running),
 		cmocka_unit_test(so_it_is_at_other_core_clocks),
 		cmocka_unit_test(packets_tell_the_machines_time),
+		cmocka_unit_test(rdtsc_runs_as_tsc_packets_do),
 	};
 
 	if (argc > 1)

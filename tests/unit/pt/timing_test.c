@@ -125,6 +125,11 @@ a_cyc_alone_goes_before_the_counter_wraps(void **state)
 	    "CYC(4095) CYC(4094) TIP(1:200) CYC(2) TIP(1:200) CYC(6) TNT(NTT) "
 	    "CYC(8) TIP(1:230) CYC(4095) TIP(1:200) CYC(4095) CYC(4095) CYC(4) "
 	    "TIP(1:200) CYC(4027) PIP(1000)");
+	/* The last cycle before it wraps, and the next one. */
+	fake_time(fake, BEGIN + 4095 + 4094 + 16332 + 4095);
+	fake_expect_packets(fake, "");
+	jump_at(fake, BEGIN + 4095 + 4094 + 16332 + 4096);
+	fake_expect_packets(fake, "CYC(4095) CYC(1) TIP(1:200)");
 	fake_destroy(fake);
 }
 
@@ -193,6 +198,7 @@ packets_of_one_cycle_share_a_cyc(void **state)
 	fake_expect_packets(fake,
 	    "PSB TSX(00) PIP(12345000) CYC(0) TSC(154007) TMA(1000,7) CBR(37) "
 	    "PSBEND EXEC(64) PGE(3:ffffffff81000102)");
+	assert_false(pt_unit_fast(fake->unit)->fast);
 	fake_time(fake, BEGIN + 44);
 	fake_stop(fake);
 	fake_expect_packets(fake, "FUP(3:ffffffff81000100) CYC(44) PGD()");

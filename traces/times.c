@@ -1,0 +1,215 @@
+#include "traces/times.h"
+
+#include "traces/image.h"
+
+#include <intel-pt.h>
+#include <stdlib.h>
+
+struct times {
+	struct pt_event_decoder *decoder;
+	struct clock *clock;
+	struct pt_event event; /* the next one, if .loaded */
+	bool loaded;
+	unsigned branches; /* bits of the last TNT that are left */
+	bool lost;
+};
+
+struct times *
+times_create(const struct times_config *from)
+{
+	struct times *times = calloc(1, sizeof(*times));
+	struct pt_config config;
+
+	if (times == NULL)
+		return NULL;
+	image_config(
+	    &config, from->clock.bytes, from->clock.count, from->signature);
+	config.cpuid_0x15_eax = from->clock.tsc_den;
+	config.cpuid_0x15_ebx = from->clock.tsc_num;
+	config.mtc_freq = (uint8_t)tz_bits(from->clock.ctl, 17, 14);
+	config.nom_freq = (uint8_t)from->clock.cbr;
+	times->decoder = pt_evt_alloc_decoder(&config);
+	times->clock = clock_create(&from->clock);
+	if (times->decoder == NULL || times->clock == NULL) {
+		times_destroy(times);
+		return NULL;
+	}
+	return times;
+}
+
+void
+times_destroy(struct times *times)
+{
+	if (times == NULL)
+		return;
+	if (times->decoder != NULL)
+		pt_evt_free_decoder(times->decoder);
+	clock_destroy(times->clock);
+	free(times);
+}
+
+void
+times_sync(struct times *times, uint64_t offset)
+{
+	times->loaded = false;
+	times->branches = 0;
+	times->lost = pt_evt_sync_set(times->decoder, offset) < 0 ||
+	    !clock_sync(times->clock, offset);
+}
+
+bool
+times_is_lost(const struct times *times)
+{
+	return times->lost;
+}
+
+/* What EVENT is here; false: nothing that has a packet of clock.h. */
+static bool
+kind_of(const struct pt_event *event, enum times_kind *kind)
+{
+	if (event->status_update)
+		return false;
+	switch ((int)event->type) {
+	case ptev_tip:
+		*kind = TIMES_TIP;
+		return true;
+	case ptev_enabled:
+		*kind = TIMES_ON;
+		return true;
+	case ptev_disabled:
+	case ptev_async_disabled:
+		*kind = TIMES_OFF;
+		return true;
+	case ptev_async_branch:
+		*kind = TIMES_ASYNC;
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Goes to the next event with a packet, or with branches.  False: none. */
+static bool
+load(struct times *times)
+{
+	enum times_kind kind;
+
+	while (!times->loaded) {
+		if (pt_evt_next(times->decoder, &times->event,
+			sizeof(times->event)) < 0)
+			return false;
+		times->loaded = times->event.type == ptev_tnt ||
+		    kind_of(&times->event, &kind);
+	}
+	return true;
+}
+
+/* Uses up the event at hand, which must be of KIND. */
+static bool
+take(struct times *times, enum times_kind kind, struct times_mark *mark)
+{
+	static const enum clock_packet packets[] = {
+		[TIMES_TIP] = CLOCK_TIP,
+		[TIMES_OFF] = CLOCK_PGD,
+		[TIMES_ON] = CLOCK_PGE,
+		[TIMES_ASYNC] = CLOCK_TIP,
+	};
+	enum times_kind found;
+
+	if (times->lost)
+		return false;
+	if (times->branches > 0 || !load(times) ||
+	    !kind_of(&times->event, &found) || found != kind ||
+	    !clock_next(times->clock, &mark->exact) ||
+	    mark->exact.packet != packets[kind]) {
+		times->lost = true;
+		return false;
+	}
+	times->loaded = false;
+	mark->kind = kind;
+	mark->tsc = times->event.tsc;
+	return mark->exact.known && times->event.has_tsc;
+}
+
+/* Is the next that the trace says of branches a bit of a TNT packet? */
+static bool
+take_branch(struct times *times)
+{
+	if (times->branches == 0 && load(times) &&
+	    times->event.type == ptev_tnt) {
+		times->branches = times->event.variant.tnt.size;
+		times->loaded = false;
+	}
+	if (times->branches == 0)
+		return false;
+	times->branches--;
+	return true;
+}
+
+/* Near CALL or JMP: by way of a register or of memory (FF /2, FF /4)? */
+static bool
+is_indirect(const struct pt_insn *insn)
+{
+	unsigned at = 0;
+
+	/* Segment, operand size, address size and REP prefixes, and REX. */
+	while (at < insn->size &&
+	    (insn->raw[at] == 0x66 || insn->raw[at] == 0x67 ||
+		insn->raw[at] == 0x2e || insn->raw[at] == 0x3e ||
+		(insn->raw[at] & 0xfe) == 0x64 ||
+		(insn->raw[at] & 0xfe) == 0xf2 ||
+		(insn->raw[at] & 0xf0) == 0x40))
+		at++;
+	return at < insn->size && insn->raw[at] == 0xff;
+}
+
+bool
+times_insn(
+    struct times *times, const struct pt_insn *insn, struct times_mark *mark)
+{
+	switch ((int)insn->iclass) {
+	case ptic_cond_jump:
+		/* Where there is no bit, tracing ends here. */
+		(void)take_branch(times);
+		return false;
+	case ptic_call:
+	case ptic_jump:
+		if (!is_indirect(insn))
+			return false;
+		break;
+	case ptic_return:
+		if (take_branch(times))
+			return false;
+		break;
+	case ptic_far_call:
+	case ptic_far_return:
+	case ptic_far_jump:
+		break;
+	default:
+		return false;
+	}
+	/* With a TIP.PGD or a TIP that belongs to an event: not here. */
+	if (times->lost || times->branches > 0 || !load(times) ||
+	    times->event.type != ptev_tip)
+		return false;
+	return take(times, TIMES_TIP, mark);
+}
+
+bool
+times_event(
+    struct times *times, const struct pt_event *event, struct times_mark *mark)
+{
+	enum times_kind kind;
+
+	if (!kind_of(event, &kind) || kind == TIMES_TIP)
+		return false;
+	return take(times, kind, mark);
+}
+
+void
+times_leave(struct times *times)
+{
+	struct times_mark mark;
+
+	(void)take(times, TIMES_OFF, &mark);
+}

@@ -1,0 +1,60 @@
+/*
+ * The time that two decoders give to the packets that lead to an instruction:
+ * libipt, which estimates between what it is told, and clock.h, which does not.
+ * They are walked along the instructions that decode.h finds, so that each time
+ * has its place among them.
+ */
+#ifndef TOPAZ_TRACES_TIMES_H
+#define TOPAZ_TRACES_TIMES_H
+
+#include "traces/clock.h"
+
+struct pt_event;
+struct pt_insn;
+struct times;
+
+struct times_config {
+	struct clock_config clock;
+	uint32_t signature; /* CPUID.1:EAX, 0: unknown */
+};
+
+enum times_kind {
+	TIMES_TIP,   /* of the instruction before: where it went to */
+	TIMES_OFF,   /* after the instruction before */
+	TIMES_ON,    /* before the instruction that follows */
+	TIMES_ASYNC, /* an interrupt or exception: before what follows */
+};
+
+struct times_mark {
+	size_t at; /* instructions before it, in what decode_next() gave */
+	enum times_kind kind;
+	uint64_t tsc; /* libipt's */
+	struct clock_time exact;
+};
+
+/* NULL: out of memory. */
+struct times *times_create(const struct times_config *config);
+void times_destroy(struct times *times);
+
+/* Starts at the PSB at OFFSET. */
+void times_sync(struct times *times, uint64_t offset);
+
+/*
+ * To be told of every instruction and every event of libipt's instruction decoder,
+ * in order.  True: MARK holds the time of a packet that belongs to it, but .at.
+ */
+bool times_insn(
+    struct times *times, const struct pt_insn *insn, struct times_mark *mark);
+bool times_event(
+    struct times *times, const struct pt_event *event, struct times_mark *mark);
+
+/* Tracing ended at a conditional branch, with a packet but without an event. */
+void times_leave(struct times *times);
+
+/*
+ * Has the walk lost its way since times_sync(): packets and instructions do not
+ * go together?  It gives no times then.
+ */
+bool times_is_lost(const struct times *times);
+
+#endif

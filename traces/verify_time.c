@@ -1,0 +1,192 @@
+/*
+ * Is the time that a trace tells the time that it was?  The truth knows what the
+ * core clock read after each instruction; the trace has packets at some of them.
+ */
+#include "emu/profile/profile.h"
+#include "traces/times.h"
+#include "traces/verify_work.h"
+
+#include <inttypes.h>
+
+/* SDM vol. 3, 33.2.8.2 "IA32_RTIT_CTL MSR": what of it decides about time. */
+#define TIME_CYC_EN   TZ_BIT(1)
+#define TIME_MTC_EN   TZ_BIT(9)
+#define TIME_TSC_EN   TZ_BIT(10)
+#define TIME_FREQS    (UINT64_C(0xf) << 14 | UINT64_C(0xf) << 19)
+#define TIME_CTL_MASK (TIME_CYC_EN | TIME_MTC_EN | TIME_TSC_EN | TIME_FREQS)
+
+/* The part of the time since the last MTC or TSC that libipt may be off by. */
+#define TIME_LIBIPT_PART 128
+
+static const struct profile *
+time_profile(const struct verify_work *work)
+{
+	return profile_find(work->bundle->info.profile);
+}
+
+bool
+verify_time_config(const struct verify_work *work,
+    const struct verify_bytes *bytes, const struct verify_part *part,
+    struct times_config *config)
+{
+	const struct account_piece *pieces = bytes->account->pieces;
+	const struct profile *profile = time_profile(work);
+	uint64_t ctl = 0;
+
+	for (size_t i = part->first; i <= part->last; i++) {
+		const struct flow_interval *interval = flow_find(
+		    &work->source, pieces[i].interval);
+		uint64_t its = interval == NULL
+		    ? 0
+		    : interval->start.msrs.ctl & TIME_CTL_MASK;
+
+		if (i > part->first && its != ctl)
+			return false;
+		ctl = its;
+	}
+	if (!(ctl & TIME_TSC_EN) || profile == NULL || profile->tsc_den == 0)
+		return false;
+	*config = (struct times_config){
+		.clock = { .bytes = &bytes->bytes[part->begin],
+		    .count = part->end - part->begin,
+		    .ctl = ctl,
+		    .tsc_num = profile->tsc_num,
+		    .tsc_den = profile->tsc_den,
+		    .cbr = profile->cbr },
+		.signature = work->bundle->info.signature,
+	};
+	return true;
+}
+
+static uint32_t
+time_core_cbr(const struct verify_work *work)
+{
+	uint32_t cbr = work->bundle->info.core_cbr;
+
+	return cbr != 0 ? cbr : time_profile(work)->cbr;
+}
+
+/* What RDTSC returns when the core clock reads CYCLES. */
+static uint64_t
+time_tsc(const struct verify_work *work, uint64_t cycles)
+{
+	return cycles * time_profile(work)->cbr / time_core_cbr(work);
+}
+
+/*
+ * By how much libipt may be off at a packet, in TSC ticks: a part of the time since
+ * it was told the time, a tick a CYC, what the threshold hides, the cycles of a CYC
+ * that began before the MTC or TSC, which it counts from there, and two cycles: an
+ * edge may be seen a cycle late, and it measures the core clock by edges.
+ */
+static uint64_t
+time_allowed(const struct verify_work *work, const struct times_config *config,
+    const struct clock_time *exact)
+{
+	const struct clock_config *clock = &config->clock;
+	unsigned threshold = (unsigned)tz_bits(clock->ctl, 22, 19);
+	unsigned freq = (unsigned)tz_bits(clock->ctl, 17, 14);
+	uint64_t silent = threshold == 0 ? 0 : UINT64_C(1) << (threshold - 1);
+	uint64_t core = time_core_cbr(work);
+
+	if (clock->ctl & TIME_CYC_EN) {
+		if (silent == 0 && core == clock->cbr)
+			return 1;
+		return exact->since / TIME_LIBIPT_PART + exact->cyc_count +
+		    exact->overlap +
+		    ((silent + 2) * clock->cbr + core - 1) / core;
+	}
+	if (clock->ctl & TIME_MTC_EN)
+		return ((uint64_t)clock->tsc_num << freq) / clock->tsc_den + 1;
+	return UINT64_MAX;
+}
+
+static bool
+time_is_within(const struct clock_time *exact, uint64_t tsc)
+{
+	return tsc >= exact->first && tsc <= exact->last;
+}
+
+/* Holds the two times of MARK against TSC, which is right. */
+static void
+time_judge(struct verify_work *work, const struct verify_bytes *bytes,
+    const struct times_config *config, const struct times_mark *mark,
+    uint64_t tsc)
+{
+	struct verify_time *time = &bytes->stream->time;
+	const struct clock_time *exact = &mark->exact;
+	uint64_t allowed = time_allowed(work, config, exact);
+	uint64_t error = mark->tsc > tsc ? mark->tsc - tsc : tsc - mark->tsc;
+	uint64_t width = exact->last - exact->first;
+
+	time->compared++;
+	time->exact += width == 0;
+	/* With TSC packets alone there is no bound. */
+	if (exact->last != UINT64_MAX && width > time->widest)
+		time->widest = width;
+	if (allowed != UINT64_MAX &&
+	    (error > time->largest || time->allowed == 0)) {
+		time->largest = error;
+		time->allowed = allowed;
+	}
+	if (error <= allowed && time_is_within(exact, tsc))
+		return;
+	if (time->wrong++ == 0)
+		verify_add_finding(work,
+		    "%s: packet %08" PRIx64 ": the time was %" PRIu64
+		    "; libipt says %" PRIu64 ", with %" PRIu64
+		    " ticks of error allowed; exactly it is %" PRIu64
+		    " to %" PRIu64,
+		    bytes->stream->name, exact->offset, tsc, mark->tsc, allowed,
+		    exact->first, exact->last);
+}
+
+static void
+time_mark(struct verify_work *work, const struct verify_bytes *bytes,
+    const struct times_config *config, const struct times_mark *mark,
+    const struct verify_step *step)
+{
+	bool after = mark->kind == TIMES_TIP || mark->kind == TIMES_OFF;
+	uint64_t retired = step->retired + (after ? 1 : 0);
+	uint64_t cycles, tsc;
+
+	if (step->log == NULL || !truth_log_cycles(step->log, retired, &cycles))
+		return;
+	tsc = time_tsc(work, cycles);
+	/* WRMSR and XRSTORS turn tracing on a cycle before they retire. */
+	if (mark->kind == TIMES_ON && cycles > 0 &&
+	    !time_is_within(&mark->exact, tsc) &&
+	    time_is_within(&mark->exact, time_tsc(work, cycles - 1)))
+		tsc = time_tsc(work, cycles - 1);
+	time_judge(work, bytes, config, mark, tsc);
+}
+
+void
+verify_times(struct verify_work *work, const struct verify_bytes *bytes,
+    const struct decode *decode, const struct times_config *config,
+    const struct verify_step *steps, size_t count, struct verify_step *before)
+{
+	size_t mark_count;
+	bool lost;
+	const struct times_mark *marks = decode_marks(
+	    decode, &mark_count, &lost);
+
+	for (size_t i = 0; i < mark_count; i++) {
+		const struct times_mark *mark = &marks[i];
+		bool after = mark->kind == TIMES_TIP || mark->kind == TIMES_OFF;
+
+		if (after)
+			time_mark(work, bytes, config, mark,
+			    mark->at == 0 ? before : &steps[mark->at - 1]);
+		else if (mark->at < count)
+			time_mark(work, bytes, config, mark, &steps[mark->at]);
+	}
+	if (count > 0)
+		*before = steps[count - 1];
+	if (!lost || bytes->stream->time.lost)
+		return;
+	bytes->stream->time.lost = true;
+	verify_add_finding(work,
+	    "%s: the packets that hold time do not go with the instructions",
+	    bytes->stream->name);
+}
