@@ -39,6 +39,13 @@ pt_unit_hold_psb(struct pt_unit *unit, uint32_t bytes)
 	unit->place.hold_bytes = bytes;
 }
 
+void
+pt_unit_set_cbr(struct pt_unit *unit, uint32_t cbr)
+{
+	TZ_ASSERT(cbr > 0 && cbr <= 0xff);
+	unit->timing.cbr = cbr;
+}
+
 bool
 pt_unit_psb_due(const struct pt_unit *unit)
 {

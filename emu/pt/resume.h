@@ -39,6 +39,12 @@ enum fault pt_unit_resume(
  */
 void pt_unit_hold_psb(struct pt_unit *unit, uint32_t bytes);
 
+/*
+ * CBR packets say CBR (1..255) from now on, and none is sent for it: the one thing
+ * of a unit that the observer of its PT_EVENT_PSB may call.
+ */
+void pt_unit_set_cbr(struct pt_unit *unit, uint32_t cbr);
+
 /* Is a PSB due that was not sent yet? */
 bool pt_unit_psb_due(const struct pt_unit *unit);
 

@@ -251,7 +251,7 @@ drive_leave(struct drive *drive, const struct recover_item *item)
 	if (kind == PT_TRANSFER_COND && !drive->result->jcc_ip_known) {
 		drive->result->jcc_ip_known = true;
 		drive->result->jcc_ip = !item->no_ip;
-		drive->feed->profile.pgd_jcc_ip = !item->no_ip;
+		drive->feed->manner.pgd_jcc_ip = !item->no_ip;
 	}
 	drive_report(drive, kind, from, &after);
 	drive->has_last = false;

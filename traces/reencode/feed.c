@@ -56,8 +56,8 @@ feed_event(void *arg, const struct pt_event *event)
 
 	if (event->kind != PT_EVENT_PSB)
 		return;
-	feed->profile.cbr = facts_cbr(
-	    feed->facts, feed->zero + event->offset_bytes);
+	pt_unit_set_cbr(feed->unit,
+	    facts_cbr(feed->facts, feed->zero + event->offset_bytes));
 }
 
 static uint64_t
@@ -104,7 +104,7 @@ feed_open(struct feed *feed, uint64_t offset)
 		return false;
 	pt_unit_hold_psb(feed->unit, FEED_HOLD_BYTES);
 	feed->zero = offset;
-	feed->profile.cbr = facts_cbr(feed->facts, offset);
+	pt_unit_set_cbr(feed->unit, facts_cbr(feed->facts, offset));
 	good = feed_seek(feed, offset);
 	for (uint32_t n = 0; n < TZ_ARRAY_LEN(feed->filter.a); n++) {
 		if ((feed->filter.config >> (4 * n) & 0xf) == 0)
@@ -123,11 +123,13 @@ feed_create(struct feed *feed, const struct profile *profile,
     const struct decode_filter *filter, uint64_t ctl, const struct facts *facts,
     struct compare *compare, struct tz_error *err)
 {
-	*feed = (struct feed){ .profile = *profile,
+	*feed = (struct feed){ .manner = *profile->manner,
+		.profile = *profile,
 		.filter = *filter,
 		.facts = facts,
 		.compare = compare,
 		.ctl = ctl | FEED_CTL_TRACE_EN | filter->config << 32 };
+	feed->profile.manner = &feed->manner;
 	feed->ring = calloc(1, FEED_RING_BYTES);
 	if (feed->ring == NULL)
 		return tz_error(err, TZ_EIO, "ring: out of memory");
@@ -197,7 +199,7 @@ feed_toggle(struct feed *feed, uint64_t offset, const struct feed_state *state,
 		status = 0;
 	else if ((status >> 32 & FEED_COUNT_MASK) == 0)
 		status |= UINT64_C(1) << 32;
-	feed->profile.cbr = facts_cbr(feed->facts, offset);
+	pt_unit_set_cbr(feed->unit, facts_cbr(feed->facts, offset));
 	return feed_seek(feed, feed->offset) &&
 	    feed_wrmsr(feed, FEED_MSR_STATUS, status) &&
 	    pt_unit_wrmsr(feed->unit, FEED_MSR_CTL, feed->ctl, at, at->ip) ==

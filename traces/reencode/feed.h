@@ -13,7 +13,8 @@
 
 struct feed {
 	struct pt_unit *unit; /* of this stretch */
-	struct profile profile;
+	struct profile_manner manner;
+	struct profile profile; /* with .manner */
 	struct decode_filter filter;
 	const struct facts *facts;
 	struct compare *compare;
