@@ -229,8 +229,8 @@ emit_psb(struct pt_unit *unit, bool packet_en, uint64_t ip)
 {
 	struct pt_event event = { .kind = PT_EVENT_PSB };
 	bool context_en = unit->gate.context_en;
-	struct packet pip = packet_fixed(
-	    PACKET_PIP, packet_pip_payload(unit->flow.cr3, false));
+	struct packet pip = packet_fixed(PACKET_PIP,
+	    packet_pip_payload(unit->flow.cr3, unit->flow.non_root));
 
 	TZ_ASSERT(unit->gate.trigger_en);
 	emit_tnt(unit);
