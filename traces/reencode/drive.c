@@ -438,7 +438,7 @@ drive_item(struct drive *drive, const struct recover_item *item)
 		return;
 	case RECOVER_VMCS:
 		if (drive->traced)
-			pt_unit_vmptrld(drive->feed->unit, item->value);
+			edge_vmcs(drive, item->value);
 		return;
 	case RECOVER_CBR:
 		return;
