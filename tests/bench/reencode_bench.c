@@ -1,8 +1,8 @@
 /*
  * How fast a captured trace is made again: CPU time of reencode_trace() against
  * that of libipt's block decoder alone over the same bytes and image, each with
- * caches that are empty at first, and again with the trace's caches warm.
- * usage: reencode_bench FOLDER (trace.pt, pages.dump.zst, pages.addr)
+ * caches that are empty at first.
+ * usage: reencode_bench TRACE A-B|- SPEC...: filter range, memory as --image
  */
 #include "traces/reencode/reencode.h"
 
@@ -11,11 +11,17 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define PASSES 40
+#define PASSES    20
+#define SIGNATURE 0x506e3
 
-static const struct decode_filter filter = { .config = 1,
-	.a = { UINT64_C(0x7ffff7819000) },
-	.b = { UINT64_C(0x7ffff79ca000) } };
+/* What is measured. */
+struct work {
+	uint8_t *bytes;
+	uint64_t count;
+	struct decode_filter filter;
+	char **specs;
+	int spec_count;
+};
 
 static double
 now(void)
@@ -27,26 +33,29 @@ now(void)
 }
 
 static struct pieces *
-load(const char *spec)
+load(const struct work *work)
 {
 	struct pieces *pieces = pieces_create();
-	struct tz_error err;
+	struct tz_error err = { "out of memory" };
+	int error = pieces == NULL ? -TZ_EIO : 0;
 
-	if (pieces == NULL || pieces_add(pieces, spec, &err) != 0 ||
-	    pieces_image(pieces, &err) == NULL)
-		exit(77);
-	return pieces;
+	for (int i = 0; error == 0 && i < work->spec_count; i++)
+		error = pieces_add(pieces, work->specs[i], &err);
+	if (error == 0 && pieces_image(pieces, &err) != NULL)
+		return pieces;
+	printf("%s\n", err.text);
+	exit(77);
 }
 
 /* Seconds of libipt's decoder over the trace, with PIECES as they are. */
 static double
-decode(const uint8_t *bytes, uint64_t count, struct pieces *pieces)
+decode(const struct work *work, struct pieces *pieces)
 {
 	struct tz_error err;
-	struct decode_config config = { .bytes = bytes,
-		.count = (size_t)count,
-		.signature = 0x506e3,
-		.filter = &filter,
+	struct decode_config config = { .bytes = work->bytes,
+		.count = (size_t)work->count,
+		.signature = SIGNATURE,
+		.filter = &work->filter,
 		.image = pieces_image(pieces, &err) };
 	struct recover *recover = recover_create(&config);
 	struct recover_item item = { .kind = RECOVER_SYNC };
@@ -65,21 +74,22 @@ decode(const uint8_t *bytes, uint64_t count, struct pieces *pieces)
 }
 
 static double
-remake(const uint8_t *bytes, uint64_t count, struct pieces *pieces)
+remake(const struct work *work, struct pieces *pieces)
 {
 	struct reencode_options options = {
-		.profile = reencode_nearest(0x506e3),
-		.signature = 0x506e3,
+		.profile = reencode_nearest(SIGNATURE),
+		.signature = SIGNATURE,
 		.form = COMPARE_BYTES,
 		.filter_given = true,
-		.filter = filter,
+		.filter = work->filter,
 	};
 	struct reencode_result *result = calloc(1, sizeof(*result));
 	struct tz_error err;
 	double start = now();
 
 	if (result == NULL ||
-	    reencode_trace(bytes, count, pieces, &options, result, &err) != 0 ||
+	    reencode_trace(work->bytes, work->count, pieces, &options, result,
+		&err) != 0 ||
 	    !result->equal)
 		exit(1);
 	start = now() - start;
@@ -91,35 +101,30 @@ remake(const uint8_t *bytes, uint64_t count, struct pieces *pieces)
 int
 main(int argc, char **argv)
 {
-	double cold[2] = { 0 }, warm[2] = { 0 };
-	char path[4096], spec[9000];
+	struct work work = { .specs = argv + 3, .spec_count = argc - 3 };
+	double alone = 0, again = 0;
 	struct tz_error err;
-	uint8_t *bytes;
-	uint64_t count;
 
-	snprintf(path, sizeof(path), "%s/trace.pt", argc > 1 ? argv[1] : ".");
-	snprintf(spec, sizeof(spec), "%s/pages.dump.zst@%s/pages.addr",
-	    argc > 1 ? argv[1] : ".", argc > 1 ? argv[1] : ".");
-	if (pieces_read(path, &bytes, &count, &err) != 0) {
+	if (argc < 4)
+		return 2;
+	if (pieces_read(argv[1], &work.bytes, &work.count, &err) != 0) {
 		printf("%s\n", err.text);
 		return 77;
 	}
+	if (sscanf(argv[2], "%" SCNx64 "-%" SCNx64, &work.filter.a[0],
+		&work.filter.b[0]) == 2)
+		work.filter.config = 1;
 	for (unsigned pass = 0; pass < PASSES; pass++) {
-		struct pieces *one = load(spec), *other = load(spec);
+		struct pieces *one = load(&work), *other = load(&work);
 
-		cold[0] += decode(bytes, count, one);
-		cold[1] += remake(bytes, count, other);
-		warm[0] += decode(bytes, count, other);
-		warm[1] += remake(bytes, count, one);
+		alone += decode(&work, one);
+		again += remake(&work, other);
 		pieces_destroy(one);
 		pieces_destroy(other);
 	}
-	printf("libipt's blocks alone: %.0f us, made again: %.0f us, ratio "
-	       "%.2f (empty caches)\n",
-	    cold[0] / PASSES * 1e6, cold[1] / PASSES * 1e6, cold[0] / cold[1]);
-	printf("libipt's blocks alone: %.0f us, made again: %.0f us, ratio "
-	       "%.2f (libipt's cache is full, Zydis' empty)\n",
-	    warm[0] / PASSES * 1e6, warm[1] / PASSES * 1e6, warm[0] / warm[1]);
-	free(bytes);
+	printf("libipt's blocks alone: %.2f ms, made again: %.2f ms, ratio "
+	       "%.2f\n",
+	    alone / PASSES * 1e3, again / PASSES * 1e3, alone / again);
+	free(work.bytes);
 	return 0;
 }
