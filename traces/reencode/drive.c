@@ -132,6 +132,19 @@ drive_is_fast(const struct pt_fast *fast, uint64_t ip)
 	    (fast->within && ip >= fast->low && ip <= fast->high);
 }
 
+/* A conditional branch to the next instruction: only the trace can tell. */
+static bool
+drive_outcome(struct drive *drive)
+{
+	unsigned tnt;
+
+	drive_take(drive);
+	tnt = pt_unit_fast(drive->feed->unit)->tnt;
+	TZ_ASSERT(tnt != 0);
+	return compare_outcome(drive->config.compare,
+		   31u - (unsigned)__builtin_clz(tnt)) == 1;
+}
+
 /* The last block's last instruction led to IP: may it, and what was it? */
 static void
 drive_resolve(struct drive *drive, uint64_t ip)
@@ -150,6 +163,8 @@ drive_resolve(struct drive *drive, uint64_t ip)
 	case WALK_COND:
 		taken = ip == last->target;
 		may = taken || ip == last->nlip;
+		if (taken && ip == last->nlip)
+			taken = drive_outcome(drive);
 		break;
 	case WALK_JUMP:
 	case WALK_CALL:
@@ -438,7 +453,7 @@ drive_item(struct drive *drive, const struct recover_item *item)
 		return;
 	case RECOVER_VMCS:
 		if (drive->traced)
-			pt_unit_vmptrld(drive->feed->unit, item->value);
+			edge_vmcs(drive, item->value);
 		return;
 	case RECOVER_CBR:
 		return;
