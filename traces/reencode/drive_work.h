@@ -10,8 +10,8 @@ struct drive {
 	struct drive_config config;
 	struct drive_result *result;
 	struct feed *feed;
-	struct pt_context at;   /* after the last event */
-	struct walk_block last; /* whose last instruction is not reported yet */
+	struct pt_context at;    /* after the last event */
+	struct walk_block *last; /* whose last instruction is not reported yet */
 	bool has_last;
 	bool running;      /* a stretch has begun */
 	bool traced;       /* PacketEn, as the trace has it */

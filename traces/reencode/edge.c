@@ -87,10 +87,13 @@ edge_read_psb(
 bool
 edge_guide(struct drive *drive, enum scan_kind kind, struct scan_packet *packet)
 {
-	while (scan_next(&drive->guide, packet))
-		if (packet->kind == kind)
-			return true;
-	return false;
+	TZ_ASSERT(kind != SCAN_PAD && kind != SCAN_TNT);
+	do {
+		(void)scan_skip(&drive->guide);
+		if (!scan_next(&drive->guide, packet))
+			return false;
+	} while (packet->kind != kind);
+	return true;
 }
 
 void

@@ -129,9 +129,11 @@ facts_read(struct facts *facts, const uint8_t *bytes, uint64_t count)
 	facts->first_psb = scan_find_psb(bytes, count, 0);
 	scan_begin(&scan, bytes, count, facts->first_psb);
 	for (;;) {
-		while (scan_next(&scan, &packet))
+		while (scan_next(&scan, &packet)) {
 			if (!facts_packet(facts, &packet))
 				return false;
+			facts->packets[SCAN_TNT] += scan_skip(&scan);
+		}
 		if (packet.kind != SCAN_BAD)
 			return true;
 		facts->bad++;

@@ -29,8 +29,9 @@ struct walk_block {
 	uint32_t call;   /* index of the first direct call before the last */
 	uint16_t calls;  /* how many of them */
 	uint16_t count;
-	uint8_t kind; /* enum walk_kind */
-	uint8_t bits; /* of the mode: 16, 32, 64 */
+	uint8_t kind;            /* enum walk_kind */
+	uint8_t bits;            /* of the mode: 16, 32, 64 */
+	struct walk_block *next; /* that came after it last, or NULL */
 };
 
 struct walk;
@@ -40,11 +41,11 @@ struct walk *walk_create(const struct pieces *pieces);
 void walk_destroy(struct walk *walk);
 
 /*
- * The block that has the ends and the count of WANTED, in its mode, valid until
- * the next call.  NULL where the image's instructions say otherwise: *TEXT says
- * how (static text), *AT where.
+ * The block that has the ends and the count of WANTED, in its mode, valid as long
+ * as WALK; BEFORE is the one before it, or any.  NULL where the image's instructions
+ * say otherwise: *TEXT says how (static text), *AT where.
  */
-const struct walk_block *walk_block(struct walk *walk,
+struct walk_block *walk_block(struct walk *walk, struct walk_block *before,
     const struct walk_block *wanted, const char **text, uint64_t *at);
 
 /* Address after the INDEX-th direct call of all (struct walk_block, .call). */
