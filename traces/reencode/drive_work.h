@@ -39,7 +39,7 @@ struct psb_plus {
 void edge_read_psb(
     struct scan *scan, const struct scan_packet *psb, struct psb_plus *plus);
 
-/* Leads the guide past the next packet of KIND; false: there is none. */
+/* Leads the guide past the next packet of KIND, TIP.PGD or OVF; false: none. */
 bool edge_guide(
     struct drive *drive, enum scan_kind kind, struct scan_packet *packet);
 

@@ -335,13 +335,11 @@ struct walk_block *
 walk_block(struct walk *walk, struct walk_block *before,
     const struct walk_block *wanted, const char **text, uint64_t *at)
 {
-	struct walk_block *block = before->next;
+	struct walk_block **next = &before->next[wanted->ip == before->nlip];
 
-	if (block == NULL || !walk_is(block, wanted)) {
-		block = walk_find(walk, wanted, text, at);
-		before->next = block;
-	}
-	return block;
+	if (*next == NULL || !walk_is(*next, wanted))
+		*next = walk_find(walk, wanted, text, at);
+	return *next;
 }
 
 uint64_t

@@ -29,9 +29,10 @@ struct walk_block {
 	uint32_t call;   /* index of the first direct call before the last */
 	uint16_t calls;  /* how many of them */
 	uint16_t count;
-	uint8_t kind;            /* enum walk_kind */
-	uint8_t bits;            /* of the mode: 16, 32, 64 */
-	struct walk_block *next; /* that came after it last, or NULL */
+	uint8_t kind; /* enum walk_kind */
+	uint8_t bits; /* of the mode: 16, 32, 64 */
+	/* That came after it last, or NULL; [1]: right behind it in memory. */
+	struct walk_block *next[2];
 };
 
 struct walk;
