@@ -10,8 +10,8 @@ struct drive {
 	struct drive_config config;
 	struct drive_result *result;
 	struct feed *feed;
-	struct pt_context at;   /* after the last event */
-	struct walk_block last; /* whose last instruction is not reported yet */
+	struct pt_context at;    /* after the last event */
+	struct walk_block *last; /* whose last instruction is not reported yet */
 	bool has_last;
 	bool running;      /* a stretch has begun */
 	bool traced;       /* PacketEn, as the trace has it */
@@ -39,7 +39,7 @@ struct psb_plus {
 void edge_read_psb(
     struct scan *scan, const struct scan_packet *psb, struct psb_plus *plus);
 
-/* Leads the guide past the next packet of KIND; false: there is none. */
+/* Leads the guide past the next packet of KIND, TIP.PGD or OVF; false: none. */
 bool edge_guide(
     struct drive *drive, enum scan_kind kind, struct scan_packet *packet);
 

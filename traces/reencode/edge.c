@@ -87,10 +87,19 @@ edge_read_psb(
 bool
 edge_guide(struct drive *drive, enum scan_kind kind, struct scan_packet *packet)
 {
-	while (scan_next(&drive->guide, packet))
-		if (packet->kind == kind)
-			return true;
-	return false;
+	const struct facts_mark *mark;
+
+	TZ_ASSERT(kind == SCAN_PGD || kind == SCAN_OVF);
+	do {
+		mark = facts_mark(drive->config.facts, drive->guide.offset);
+		if (mark == NULL)
+			return false;
+		drive->guide.offset = mark->offset;
+		drive->guide.last_ip = mark->last_ip;
+		if (!scan_next(&drive->guide, packet))
+			return false;
+	} while (packet->kind != kind);
+	return true;
 }
 
 void
