@@ -19,6 +19,7 @@ struct topa {
 	uint64_t look;         /* value of .written that place.c waits for */
 	uint64_t region_pa;    /* base of the region being filled */
 	uint64_t region_bytes; /* its size */
+	uint64_t pmi_at; /* offset at which INT raises: the size, or before */
 	uint64_t offset_bytes; /* IA32_RTIT_OUTPUT_MASK_PTRS[63:32] */
 	uint64_t told_bytes; /* offset up to which PT_EVENT_OUTPUT was given */
 	uint32_t index;      /* IA32_RTIT_OUTPUT_MASK_PTRS[31:7] */

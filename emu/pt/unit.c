@@ -22,7 +22,6 @@ struct unit_lack {
 };
 
 static const struct unit_lack unit_lacks[] = {
-	{ CTL_TOPA | CTL_FABRIC_EN, 0, "single-range output (ToPA=0)" },
 	{ CTL_FABRIC_EN, CTL_FABRIC_EN, "trace transport output (FabricEn)" },
 	{ CTL_INJECT, CTL_INJECT,
 	    "PSB and PMI preservation "
@@ -152,14 +151,8 @@ unit_open(struct pt_unit *unit)
 				.value = ctl,
 				.text = lack->text });
 	}
-	if (!(unit->profile->pt_ecx & PROFILE_PT_ECX_MENTRY))
-		unit_event(unit,
-		    (struct pt_event){ .kind = PT_EVENT_UNMODELLED,
-			.value = ctl,
-			.text = "early PMI of single-entry ToPA" });
 	/* SDM vol. 3, 33.2.8.2, FabricEn: when it is 1, ToPA is ignored. */
-	if (gate_trigger_en(&unit->msrs) &&
-	    (ctl & (CTL_TOPA | CTL_FABRIC_EN)) == CTL_TOPA)
+	if (gate_trigger_en(&unit->msrs) && !(ctl & CTL_FABRIC_EN))
 		topa_open(unit);
 }
 

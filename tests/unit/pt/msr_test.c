@@ -334,7 +334,6 @@ features_that_the_model_lacks_are_reported_by_name(void **state)
 		    "PSB and PMI preservation (InjectPsbPmiOnEnable)" },
 		{ TZ_BIT(6), "trace transport output (FabricEn)" },
 		{ TZ_BIT(6) | CTL_TOPA, "trace transport output (FabricEn)" },
-		{ 0, "single-range output (ToPA=0)" },
 	};
 	struct fake *fake = fake_create();
 
