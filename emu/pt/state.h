@@ -113,6 +113,17 @@ void unit_trace_off(struct pt_unit *unit);
 void unit_trace_on(struct pt_unit *unit, const struct pt_context *at,
     uint64_t nlip, enum packet_cfe cfe);
 
+/*
+ * Is what PENDING of STATUS stands for to come at this TraceEn 0 -> 1?  SDM vol. 3,
+ * 33.2.8.4 "IA32_RTIT_STATUS MSR", PendPSB and PendTopaPMI.
+ */
+static inline bool
+unit_injects(const struct pt_unit *unit, uint64_t pending)
+{
+	return (unit->msrs.ctl & CTL_INJECT) != 0 &&
+	    (unit->msrs.status & pending) != 0;
+}
+
 /* Does the model have ERRATUM, and does it show? */
 static inline bool
 unit_erratum(const struct pt_unit *unit, enum profile_erratum erratum)

@@ -362,11 +362,13 @@ topa_close(struct pt_unit *unit)
 	unit->window = NULL;
 }
 
-/* SDM vol. 3, 33.2.7.2, "ToPA PMI". */
-static void
+void
 topa_pmi(struct pt_unit *unit)
 {
-	TZ_ASSERT(unit->topa.region_intr);
+	TZ_ASSERT(unit->msrs.ctl & CTL_TRACE_EN);
+	/* SDM vol. 3, 33.2.8.4, PendTopaPMI: software clears it. */
+	if (unit->msrs.ctl & CTL_INJECT)
+		unit->msrs.status |= STATUS_PEND_PMI;
 	topa_event(unit,
 	    (struct pt_event){
 		.kind = PT_EVENT_PMI, .value = unit->topa.index });

@@ -37,6 +37,9 @@ void topa_open(struct pt_unit *unit);
  */
 const char *topa_begin_region(struct pt_unit *unit);
 
+/* The PMI of the current entry: SDM vol. 3, 33.2.7.2, "ToPA PMI". */
+void topa_pmi(struct pt_unit *unit);
+
 /* Is a byte of [PA, PA + BYTES) closed to the unit?  BYTES is not 0. */
 bool topa_is_restricted(
     const struct pt_unit *unit, uint64_t pa, uint64_t bytes);

@@ -69,7 +69,7 @@ enum pt_event_kind {
 	PT_EVENT_OUTPUT, /* bytes now in memory: .pa, .bytes */
 	/* .pa region, .bytes its size, .value entry index; 0: a single range */
 	PT_EVENT_REGION_FULL,
-	PT_EVENT_PMI,       /* an INT region filled; .value the entry index */
+	PT_EVENT_PMI, /* of an INT region, or pending since; .value its index */
 	PT_EVENT_STOPPED,   /* STATUS.Stopped was set */
 	PT_EVENT_ERROR,     /* STATUS.Error was set; .text says why */
 	PT_EVENT_TRACE_ON,  /* TraceEn 0 -> 1; .value CTL */
