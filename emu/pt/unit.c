@@ -192,6 +192,7 @@ pt_unit_reset(struct pt_unit *unit, bool warm)
 	 */
 	if (unit->msrs.ctl & CTL_TRACE_EN)
 		unit_trace_off(unit);
+	unit->vmx = (struct vmx){ 0 };
 	if (!warm || !(unit->profile->pt_ebx & PROFILE_PT_EBX_IPFILT))
 		unit_clear(unit);
 	TZ_ASSERT(!unit->gate.packet_en);
@@ -305,7 +306,8 @@ pt_unit_wrmsr(struct pt_unit *unit, uint32_t index, uint64_t value,
 
 	TZ_ASSERT(id != MSR_COUNT);
 	TZ_ASSERT(at != NULL);
-	if (!msr_accepts(unit->profile, id, unit->msrs.ctl, value))
+	if (!msr_accepts(unit->profile, id, unit->msrs.ctl, value) ||
+	    (id == MSR_CTL && !vmx_allows(unit, value)))
 		return FAULT_GP;
 	if (id == MSR_CTL)
 		unit_write_ctl(unit, value, at, nlip);
