@@ -6,6 +6,7 @@
 #include "emu/pt/place.h"
 #include "emu/pt/resume.h"
 #include "emu/pt/state.h"
+#include "emu/pt/tnt.h"
 #include "emu/pt/topa.h"
 
 #include <assert.h>
@@ -50,7 +51,7 @@ unit_refresh(struct pt_unit *unit)
 		    (gate->context_en ? STATUS_CONTEXT_EN : 0) |
 		    (gate->filter_en ? STATUS_FILTER_EN : 0);
 	} else {
-		fast->tnt = EMIT_TNT_EMPTY;
+		tnt_forget(unit);
 		unit->overflow = (struct overflow){ 0 };
 	}
 	if (!gate->packet_en)

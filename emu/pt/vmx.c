@@ -2,6 +2,7 @@
 #include "emu/pt/flow.h"
 #include "emu/pt/happening.h"
 #include "emu/pt/state.h"
+#include "emu/pt/tnt.h"
 
 /* SDM vol. 3, 33.4.2.15 "VMCS Packet": bits 51:12 of the address. */
 #define VMX_VMCS_MASK ((UINT64_C(1) << 40) - 1)
@@ -16,7 +17,7 @@ pt_unit_vmptrld(struct pt_unit *unit, uint64_t vmcs_pa)
 	if (!unit->gate.trigger_en || !unit->gate.context_en ||
 	    unit->overflow.on)
 		return;
-	emit_tnt(unit);
+	tnt_flush(unit);
 	emit_packet(unit, PACKET_VMCS, unit->vmx.vmcs);
 	unit_refresh(unit);
 }
