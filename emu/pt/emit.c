@@ -175,7 +175,7 @@ emit_evd(struct pt_unit *unit, enum packet_evd type, uint64_t data)
 	struct packet packet = packet_evd((uint8_t)type, data);
 
 	TZ_ASSERT(unit->fast.tnt == EMIT_TNT_EMPTY);
-	place_put(unit, &packet);
+	emit_timed(unit, &packet);
 }
 
 void
