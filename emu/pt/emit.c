@@ -149,7 +149,7 @@ emit_evd(struct pt_unit *unit, enum packet_evd type, uint64_t data)
 	struct packet packet = packet_evd((uint8_t)type, data);
 
 	TZ_ASSERT(tnt_is_empty(unit));
-	place_put(unit, &packet);
+	emit_timed(unit, &packet);
 }
 
 void
