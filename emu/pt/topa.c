@@ -1,5 +1,6 @@
 #include "emu/pt/topa.h"
 
+#include "emu/pt/drain.h"
 #include "emu/pt/state.h"
 
 #include <string.h>
@@ -216,13 +217,14 @@ topa_arrive(struct pt_unit *unit)
 }
 
 bool
-topa_leads_to_intr(struct pt_unit *unit)
+topa_leads_to_intr(struct pt_unit *unit, uint64_t *bytes)
 {
 	const struct topa *topa = &unit->topa;
 	struct topa_spot at = { unit->output_base, topa->index };
 	bool intr = topa->region_intr, stop = topa->region_stop;
 
 	TZ_ASSERT(topa->open);
+	*bytes = topa->region_bytes - topa->offset_bytes;
 	for (uint32_t n = 0; n < PT_FILL_ENTRIES_MAX; n++) {
 		uint64_t entry = 0;
 
@@ -236,6 +238,7 @@ topa_leads_to_intr(struct pt_unit *unit)
 			return false;
 		intr = (entry & ENTRY_INTR) != 0;
 		stop = (entry & ENTRY_STOP) != 0;
+		*bytes += topa_region_bytes(entry);
 	}
 	return false;
 }
@@ -331,12 +334,8 @@ topa_region_full(struct pt_unit *unit)
 		topa_event(unit, (struct pt_event){ .kind = PT_EVENT_STOPPED });
 	}
 	/* SDM vol. 3, 33.2.7.2, "ToPA PMI": freeze by STOP comes before INT. */
-	if (topa->region_intr) {
-		topa_event(unit,
-		    (struct pt_event){
-			.kind = PT_EVENT_PMI, .value = topa->index });
-		unit->port.raise_pmi(unit->port.arg);
-	}
+	if (topa->region_intr)
+		drain_raise_pmi(unit, topa->index);
 	if (topa->region_stop)
 		return;
 	/* Model choice: the pointers move on as soon as the region is full. */
