@@ -16,6 +16,12 @@ struct verify_psb {
 	uint64_t insns;  /* retired when it did */
 };
 
+/* An overflow of the internal buffer that ended with an OVF. */
+struct verify_overflow {
+	uint64_t offset;     /* of the OVF or its padding, like verify_psb's */
+	uint64_t begin, end; /* retired when it began and ended */
+};
+
 struct verify_work {
 	const struct bundle *bundle;
 	const struct verify_options *options;
@@ -30,6 +36,10 @@ struct verify_work {
 		size_t count, room;
 		struct verify_psb *psbs; /* by rising offset */
 	} psbs[BUNDLE_CPUS_MAX];
+	struct verify_overflows {
+		size_t count, room;
+		struct verify_overflow *overflows; /* by rising offset */
+	} overflows[BUNDLE_CPUS_MAX];
 	struct pt_image *image;
 };
 
