@@ -100,9 +100,19 @@ listed_complain(const struct listed_work *work, int code, const char *cause)
 }
 
 /*
- * Whose LINE is: *WALK, NULL: of none that is compared.  A trace of a thread says
- * nothing of CPUs.
+ * Is a line of STREAM that names CPU?  Of a single thread every line is: where it
+ * ran does not matter.  Several threads go by their numbers, as in an export.
  */
+static bool
+listed_is_of(const struct listed_result *result,
+    const struct listed_stream *stream, uint32_t cpu)
+{
+	if (cpu == DECODED_NO_CPU || stream->thread)
+		return result->stream_count == 1 || cpu == stream->id;
+	return cpu == stream->id;
+}
+
+/* Whose LINE is: *WALK, NULL: of none that is compared. */
 static int
 listed_find(const struct listed_work *work, const struct decoded_line *line,
     struct listed_walk **walk)
@@ -114,16 +124,13 @@ listed_find(const struct listed_work *work, const struct decoded_line *line,
 	for (size_t i = 0; i < result->stream_count; i++) {
 		const struct listed_stream *stream = &result->streams[i];
 
-		if (line->cpu == DECODED_NO_CPU || stream->thread) {
-			if (result->stream_count != 1)
-				return listed_complain(work, TZ_EUSAGE,
-				    "names none of the bundle's traces: choose "
-				    "one with --cpu");
+		if (listed_is_of(result, stream, line->cpu))
 			*walk = &work->walks[i];
-		} else if (line->cpu == stream->id) {
-			*walk = &work->walks[i];
-		}
 	}
+	if (line->cpu == DECODED_NO_CPU && result->stream_count != 1)
+		return listed_complain(work, TZ_EUSAGE,
+		    "names none of the bundle's traces: choose one with "
+		    "--cpu");
 	if (*walk != NULL || work->options->id != DECODED_NO_CPU)
 		return 0;
 	snprintf(cause, sizeof(cause),
@@ -140,8 +147,8 @@ listed_gaps(struct listed_work *work, uint32_t cpu)
 	for (size_t i = 0; i < work->result->stream_count; i++) {
 		const struct listed_stream *stream = &work->result->streams[i];
 
-		if (cpu == DECODED_NO_CPU || stream->thread ||
-		    cpu == stream->id)
+		if (cpu == DECODED_NO_CPU ||
+		    listed_is_of(work->result, stream, cpu))
 			memory &= listed_gap(&work->walks[i]);
 	}
 	return memory;
