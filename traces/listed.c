@@ -93,7 +93,8 @@ listed_open(struct listed_work *work, const struct verify_work *truth)
 }
 
 static int
-listed_complain(const struct listed_work *work, int code, const char *cause)
+listed_complain(
+    const struct listed_work *work, enum tz_errno code, const char *cause)
 {
 	return tz_error(work->err, code, "%s:%" PRIu64 ": %s", work->name,
 	    work->result->lines, cause);

@@ -23,37 +23,52 @@ struct export
 	struct tz_error *err;
 	struct event *events;
 	size_t event_count;
-	uint64_t ctl;
+	uint64_t ctl;              /* 0: not traced yet */
 	uint64_t addr[2 * RANGES]; /* ADDR0_A, ADDR0_B, ADDR1_A ... */
 	char filter[FILTER_BYTES];
 };
+
+/* TraceEn rises with CTL and the ranges in ADDR: are they as ever? */
+static bool
+export_is_same(struct export *export, uint64_t ctl, const uint64_t *addr)
+{
+	bool first = export->ctl == 0;
+	bool filtered = tz_bits(ctl, 47, 32) != 0;
+
+	if (first) {
+		export->ctl = ctl;
+		memcpy(export->addr, addr, sizeof(export->addr));
+	}
+	return ctl == export->ctl &&
+	    (!filtered ||
+		memcmp(export->addr, addr, sizeof(export->addr)) == 0);
+}
 
 /* CTL and ranges of all that was traced. */
 static int
 export_settings(struct export *export)
 {
-	bool on = false;
+	uint64_t addr[BUNDLE_CPUS_MAX][2 * RANGES] = { { 0 } };
 
 	for (size_t i = 0; i < export->event_count; i++) {
 		const struct event *event = &export->events[i];
-		uint64_t ctl = event->a & CTL_SETTINGS;
 
+		if (event->cpu >= BUNDLE_CPUS_MAX)
+			continue; /* account.c complains of such a bundle */
 		if (event->kind == EVENT_MSR_WRITE && event->a >= MSR_ADDR0_A &&
 		    event->a <= MSR_ADDR3_B)
-			export->addr[event->a - MSR_ADDR0_A] = event->b;
-		if (event->kind != EVENT_TRACE_ON)
-			continue;
-		if (on && ctl != export->ctl)
+			addr[event->cpu][event->a - MSR_ADDR0_A] = event->b;
+		if (event->kind == EVENT_TRACE_ON &&
+		    !export_is_same(export, event->a, addr[event->cpu]))
 			return tz_error(export->err, TZ_EUSAGE,
 			    "%s: traced with CTL %#" PRIx64 " and %#" PRIx64
-			    ": a perf.data has one setting",
-			    export->bundle->path, export->ctl, ctl);
-		export->ctl = ctl;
-		on = true;
+			    ", or other ranges: a perf.data has one setting",
+			    export->bundle->path, export->ctl, event->a);
 	}
-	return on ? 0
-		  : tz_error(export->err, TZ_EUSAGE, "%s: no trace in it",
-			export->bundle->path);
+	return export->ctl != 0
+	    ? 0
+	    : tz_error(export->err, TZ_EUSAGE, "%s: no trace in it",
+		  export->bundle->path);
 }
 
 /* Adds one filter to what perf reads: "filter START/SIZE@FILE". */
