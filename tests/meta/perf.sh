@@ -54,6 +54,11 @@ expect 0 "cpu0  " 0 verify time --decoded list --cpu 0
 run plain --set ctl=0x280c
 list plain --itrace=i0ns
 expect 0 "MATCH" 0 verify plain --decoded list
+# A TIP.PGD without an IP at a branch out of the range: perf must know the range.
+kernel=0xffffffff80204000
+run filter --set ranges=1 --set range0a=$kernel --set range0b=0xffffffff80206000
+list filter --itrace=i0nse
+expect 0 "MATCH" 0 verify filter --decoded list
 
 # The packets: offsets and names, but PAD. perf has one name for both lengths of a
 # TNT, libipt one for both kinds of MODE.
