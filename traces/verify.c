@@ -109,7 +109,7 @@ verify_load_events(struct verify_work *work)
 	return error;
 }
 
-static int
+int
 verify_load(struct verify_work *work)
 {
 	const struct bundle *bundle = work->bundle;
@@ -135,7 +135,7 @@ verify_load(struct verify_work *work)
 	return error;
 }
 
-static void
+void
 verify_unload(struct verify_work *work)
 {
 	for (unsigned cpu = 0; cpu < BUNDLE_CPUS_MAX; cpu++) {

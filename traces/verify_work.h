@@ -1,7 +1,7 @@
 /*
  * What the parts of the verification share: the whole bundle (verify.c), one
- * stream (verify_stream.c), one stretch of bytes (verify_part.c).  For no one
- * else.
+ * stream (verify_stream.c), one stretch of bytes (verify_part.c), a list that
+ * another decoder made (listed.c).  For no one else.
  */
 #ifndef TOPAZ_TRACES_VERIFY_WORK_H
 #define TOPAZ_TRACES_VERIFY_WORK_H
@@ -59,6 +59,13 @@ struct verify_part {
 	size_t first, last; /* pieces */
 	bool complete;      /* ends where TraceEn fell */
 };
+
+/*
+ * Reads truth, events, frames and images of .bundle; .err is set.  Errors as of
+ * verify_bundle().  verify_unload() frees them, also after an error.
+ */
+int verify_load(struct verify_work *work);
+void verify_unload(struct verify_work *work);
 
 /* Adds a finding; what does not fit is cut. */
 void verify_add_finding(struct verify_work *work, const char *fmt, ...)
