@@ -41,8 +41,7 @@ run_load(struct run *run, struct tz_error *err)
 		.program_count = run->plan.paths.program_count,
 		.cmdline = run->plan.cmdline,
 		.cpu_count = run->options->cpu_count,
-		.tsc_hz = (uint64_t)run->plan.profile->crystal_hz *
-		    run->plan.profile->tsc_num / run->plan.profile->tsc_den,
+		.tsc_hz = profile_tsc_hz(run->plan.profile),
 	};
 	const struct machine_config config = {
 		.profile = run->plan.profile,

@@ -19,6 +19,7 @@ struct topa {
 	uint64_t look;         /* value of .written that place.c waits for */
 	uint64_t region_pa;    /* base of the region being filled */
 	uint64_t region_bytes; /* its size */
+	uint64_t pmi_at; /* offset at which INT raises: the size, or before */
 	uint64_t offset_bytes; /* IA32_RTIT_OUTPUT_MASK_PTRS[63:32] */
 	uint64_t told_bytes; /* offset up to which PT_EVENT_OUTPUT was given */
 	uint32_t index;      /* IA32_RTIT_OUTPUT_MASK_PTRS[31:7] */
@@ -74,6 +75,14 @@ struct timing {
 	uint32_t cbr;
 };
 
+/* tnt.c: what waits beside the bits of struct pt_fast. */
+struct tnt {
+	uint64_t bits; /* older ones, oldest highest */
+	uint32_t count;
+	uint32_t tips; /* that wait */
+	uint64_t tip[8];
+};
+
 /* vmx.c: what VMCS packets say. */
 struct vmx {
 	bool on;       /* in VMX operation */
@@ -89,6 +98,7 @@ struct pt_unit {
 	struct place place;
 	struct flow flow;
 	struct overflow overflow;
+	struct tnt tnt;
 	struct timing timing;
 	struct topa_stale stale;
 	struct vmx vmx;
@@ -111,6 +121,20 @@ void unit_trace_off(struct pt_unit *unit);
  */
 void unit_trace_on(struct pt_unit *unit, const struct pt_context *at,
     uint64_t nlip, enum packet_cfe cfe);
+
+/* vmx.c: may CTL be written as IA32_RTIT_CTL, as to VMX operation? */
+bool vmx_allows(const struct pt_unit *unit, uint64_t ctl);
+
+/*
+ * Is what PENDING of STATUS stands for to come at this TraceEn 0 -> 1?  SDM vol. 3,
+ * 33.2.8.4 "IA32_RTIT_STATUS MSR", PendPSB and PendTopaPMI.
+ */
+static inline bool
+unit_injects(const struct pt_unit *unit, uint64_t pending)
+{
+	return (unit->msrs.ctl & CTL_INJECT) != 0 &&
+	    (unit->msrs.status & pending) != 0;
+}
 
 /* Does the model have ERRATUM, and does it show? */
 static inline bool

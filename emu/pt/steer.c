@@ -3,6 +3,7 @@
 #include "emu/pt/emit.h"
 #include "emu/pt/place.h"
 #include "emu/pt/state.h"
+#include "emu/pt/tnt.h"
 #include "emu/pt/topa.h"
 
 #include <xxhash.h>
@@ -18,7 +19,7 @@ pt_unit_trigger_en(const struct pt_unit *unit)
 bool
 pt_unit_current_entry(const struct pt_unit *unit, struct gpa *pa)
 {
-	if (!unit->topa.open)
+	if (!unit->topa.open || !(unit->msrs.ctl & CTL_TOPA))
 		return false;
 	TZ_ASSERT(unit->topa.index < TOPA_ENTRIES_MAX);
 	pa->u = unit->output_base + (uint64_t)unit->topa.index * 8;
@@ -63,7 +64,7 @@ pt_unit_force_error(struct pt_unit *unit)
 bool
 pt_unit_force_stop(struct pt_unit *unit)
 {
-	if (!steer_is_open(unit))
+	if (!steer_is_open(unit) || !(unit->msrs.ctl & CTL_TOPA))
 		return false;
 	unit->topa.region_stop = true;
 	place_fill(unit);
@@ -78,7 +79,7 @@ pt_unit_overflow(struct pt_unit *unit, uint32_t transfers)
 {
 	if (!steer_is_open(unit))
 		return false;
-	unit->fast.tnt = EMIT_TNT_EMPTY;
+	tnt_forget(unit);
 	unit->fast.ret_count = 0;
 	unit->overflow.on = true;
 	unit->overflow.transfers = transfers == 0 ? 1 : transfers;
@@ -90,7 +91,8 @@ pt_unit_overflow(struct pt_unit *unit, uint32_t transfers)
 bool
 pt_unit_stale(struct pt_unit *unit, uint32_t entries)
 {
-	if (!unit->gate.trigger_en || !unit->topa.open || entries == 0)
+	if (!unit->gate.trigger_en || !unit->topa.open ||
+	    !(unit->msrs.ctl & CTL_TOPA) || entries == 0)
 		return false;
 	topa_remember(unit, entries);
 	return true;
@@ -150,6 +152,7 @@ steer_add_output(struct steer_words *words, const struct pt_unit *unit)
 	if (topa->open) {
 		steer_add(words, topa->region_pa);
 		steer_add(words, topa->region_bytes);
+		steer_add(words, topa->pmi_at);
 		steer_add(words,
 		    (uint64_t)topa->region_stop |
 			(uint64_t)topa->region_intr << 1);
@@ -171,6 +174,10 @@ steer_add_flow(struct steer_words *words, const struct pt_unit *unit)
 	const struct pt_fast *fast = &unit->fast;
 
 	steer_add(words, fast->tnt);
+	steer_add(words, unit->tnt.bits | (uint64_t)unit->tnt.count << 56);
+	steer_add(words, unit->tnt.tips);
+	for (uint32_t n = 0; n < unit->tnt.tips; n++)
+		steer_add(words, unit->tnt.tip[n]);
 	steer_add(words, flow->last_ip_valid ? flow->last_ip : 0);
 	steer_add(words, flow->last_ip_valid);
 	steer_add(words, flow->cr3);

@@ -6,6 +6,7 @@
 #include "emu/pt/place.h"
 #include "emu/pt/resume.h"
 #include "emu/pt/state.h"
+#include "emu/pt/tnt.h"
 #include "emu/pt/topa.h"
 
 #include <assert.h>
@@ -22,11 +23,7 @@ struct unit_lack {
 };
 
 static const struct unit_lack unit_lacks[] = {
-	{ CTL_TOPA | CTL_FABRIC_EN, 0, "single-range output (ToPA=0)" },
 	{ CTL_FABRIC_EN, CTL_FABRIC_EN, "trace transport output (FabricEn)" },
-	{ CTL_INJECT, CTL_INJECT,
-	    "PSB and PMI preservation "
-	    "(InjectPsbPmiOnEnable)" },
 };
 
 static void
@@ -54,7 +51,7 @@ unit_refresh(struct pt_unit *unit)
 		    (gate->context_en ? STATUS_CONTEXT_EN : 0) |
 		    (gate->filter_en ? STATUS_FILTER_EN : 0);
 	} else {
-		fast->tnt = EMIT_TNT_EMPTY;
+		tnt_forget(unit);
 		unit->overflow = (struct overflow){ 0 };
 	}
 	if (!gate->packet_en)
@@ -112,6 +109,19 @@ pt_unit_destroy(struct pt_unit *unit)
 	free(unit);
 }
 
+/*
+ * STATUS with PendPSB as it is while TraceEn is 1.  SDM vol. 3, 33.2.8.4: the
+ * processor sets and clears it where InjectPsbPmiOnEnable is 1.
+ */
+static uint64_t
+unit_pending(const struct pt_unit *unit, uint64_t status)
+{
+	TZ_ASSERT(unit->msrs.ctl & CTL_TRACE_EN);
+	if ((unit->msrs.ctl & CTL_INJECT) != 0 && unit->place.psb_due)
+		status |= STATUS_PEND_PSB;
+	return status;
+}
+
 void
 unit_trace_off(struct pt_unit *unit)
 {
@@ -124,6 +134,7 @@ unit_trace_off(struct pt_unit *unit)
 		count = place_count(unit);
 	unit->msrs.status &= ~(STATUS_COUNT_MASK << STATUS_COUNT_SHIFT);
 	unit->msrs.status |= count << STATUS_COUNT_SHIFT;
+	unit->msrs.status = unit_pending(unit, unit->msrs.status);
 	unit->msrs.ctl &= ~CTL_TRACE_EN;
 	unit->place.psb_due = false;
 	unit_refresh(unit);
@@ -152,15 +163,11 @@ unit_open(struct pt_unit *unit)
 				.value = ctl,
 				.text = lack->text });
 	}
-	if (!(unit->profile->pt_ecx & PROFILE_PT_ECX_MENTRY))
-		unit_event(unit,
-		    (struct pt_event){ .kind = PT_EVENT_UNMODELLED,
-			.value = ctl,
-			.text = "early PMI of single-entry ToPA" });
 	/* SDM vol. 3, 33.2.8.2, FabricEn: when it is 1, ToPA is ignored. */
-	if (gate_trigger_en(&unit->msrs) &&
-	    (ctl & (CTL_TOPA | CTL_FABRIC_EN)) == CTL_TOPA)
+	if (gate_trigger_en(&unit->msrs) && !(ctl & CTL_FABRIC_EN))
 		topa_open(unit);
+	if (unit_injects(unit, STATUS_PEND_PMI))
+		topa_pmi(unit);
 }
 
 void
@@ -186,6 +193,7 @@ pt_unit_reset(struct pt_unit *unit, bool warm)
 	 */
 	if (unit->msrs.ctl & CTL_TRACE_EN)
 		unit_trace_off(unit);
+	unit->vmx = (struct vmx){ 0 };
 	if (!warm || !(unit->profile->pt_ebx & PROFILE_PT_EBX_IPFILT))
 		unit_clear(unit);
 	TZ_ASSERT(!unit->gate.packet_en);
@@ -217,8 +225,10 @@ unit_read(const struct pt_unit *unit, enum msr_id id)
 		    (uint64_t)unit->topa.index << 7 | MASK_PTRS_LOW;
 	if (id == MSR_STATUS) {
 		/* Model choice: exact at any time, also while TraceEn is 1. */
-		if ((msrs->ctl & CTL_TRACE_EN) == 0 ||
-		    !(unit->profile->pt_ebx & PROFILE_PT_EBX_PSB))
+		if ((msrs->ctl & CTL_TRACE_EN) == 0)
+			return status;
+		status = unit_pending(unit, status);
+		if (!(unit->profile->pt_ebx & PROFILE_PT_EBX_PSB))
 			return status;
 		status &= ~(STATUS_COUNT_MASK << STATUS_COUNT_SHIFT);
 		return status | place_count(unit) << STATUS_COUNT_SHIFT;
@@ -297,7 +307,8 @@ pt_unit_wrmsr(struct pt_unit *unit, uint32_t index, uint64_t value,
 
 	TZ_ASSERT(id != MSR_COUNT);
 	TZ_ASSERT(at != NULL);
-	if (!msr_accepts(unit->profile, id, unit->msrs.ctl, value))
+	if (!msr_accepts(unit->profile, id, unit->msrs.ctl, value) ||
+	    (id == MSR_CTL && !vmx_allows(unit, value)))
 		return FAULT_GP;
 	if (id == MSR_CTL)
 		unit_write_ctl(unit, value, at, nlip);
