@@ -283,15 +283,26 @@ note_page(struct block_cache *cache, const struct walk_space *space, uint8_t id,
 	return true;
 }
 
-/* Code bytes of [va, va + size) and what follows up to one instruction. */
+/*
+ * Code bytes of [va, va + size) and what of one more instruction follows on the
+ * page: an engine that does not know an instruction may announce a part of it only.
+ */
 static size_t
 read_code(const struct walk_space *space, uint64_t va, uint32_t size,
     uint8_t bytes[BLOCK_BYTES_MAX + INSN_BYTES_MAX])
 {
+	uint64_t end = va + size;
+	size_t more = (size_t)(-end % PAGE_BYTES);
+
 	TZ_ASSERT(size <= BLOCK_BYTES_MAX);
-	if (walk_read(space, (struct gva){ va }, bytes, size, NULL))
-		return size;
-	return 0;
+	if (!walk_read(space, (struct gva){ va }, bytes, size, NULL))
+		return 0;
+	if (more > INSN_BYTES_MAX)
+		more = INSN_BYTES_MAX;
+	if (more != 0 &&
+	    walk_read(space, (struct gva){ end }, bytes + size, more, NULL))
+		return size + more;
+	return size;
 }
 
 void
@@ -303,7 +314,7 @@ block_visit(const struct block *block, const struct walk_space *space,
 	struct insn insn;
 	unsigned index = 0;
 
-	for (size_t at = 0; at < count; at += insn.length) {
+	for (size_t at = 0; at < count && at < block->size; at += insn.length) {
 		if (!insn_decode(bytes + at, count - at, block->va + at, &insn))
 			return;
 		if (!visit(arg, block->va + at, index++, &insn, bytes + at))

@@ -84,8 +84,7 @@ static void
 emit_moded(struct pt_unit *unit, const struct packet *main)
 {
 	struct flow *flow = &unit->flow;
-	struct packet mode = packet_fixed(PACKET_MODE, flow->exec);
-	struct packet joined;
+	struct packet mode, joined;
 
 	/*
 	 * SDM vol. 3, 33.4.2.8 "MODE Packets": MODE.Exec goes before TIP or
@@ -98,6 +97,7 @@ emit_moded(struct pt_unit *unit, const struct packet *main)
 	flow->exec_known = true;
 	flow->exec_sent = flow->exec;
 	TZ_ASSERT(flow->exec < 8);
+	mode = packet_fixed(PACKET_MODE, flow->exec);
 	if (main->place == PLACE_WIDE) {
 		joined = packet_join(&mode, main);
 		emit_timed(unit, &joined);

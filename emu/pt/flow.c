@@ -299,14 +299,18 @@ flow_enable(struct pt_unit *unit, const struct pt_context *at, uint64_t nlip,
 	if (!unit->gate.trigger_en)
 		return;
 	/* SDM vol. 3, 33.3.7: PSB+ on enable where PacketByteCnt is 0. */
-	if (count == 0 || !(unit->profile->pt_ebx & PROFILE_PT_EBX_PSB))
+	if (count == 0 || !(unit->profile->pt_ebx & PROFILE_PT_EBX_PSB) ||
+	    unit_injects(unit, STATUS_PEND_PSB)) {
 		/* BDM70: PSB+ may say that PacketEn is 1 already. */
 		emit_psb(unit,
 		    unit->gate.packet_en &&
 			unit_erratum(unit, PROFILE_ERRATUM_BDM70),
 		    nlip);
-	else
+		if (unit_injects(unit, STATUS_PEND_PSB))
+			unit->msrs.status &= ~STATUS_PEND_PSB;
+	} else {
 		timing_status(unit);
+	}
 	if (cfe != CFE_NONE && (unit->msrs.ctl & CTL_EVENT_EN) != 0 &&
 	    unit->gate.context_en)
 		flow_send_cfe(unit, cfe, false, 0);

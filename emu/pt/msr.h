@@ -51,6 +51,8 @@ enum msr_id {
  (STATUS_FILTER_EN | STATUS_CONTEXT_EN | STATUS_TRIGGER_EN)
 #define STATUS_ERROR       TZ_BIT(4)
 #define STATUS_STOPPED     TZ_BIT(5)
+#define STATUS_PEND_PSB    TZ_BIT(6)
+#define STATUS_PEND_PMI    TZ_BIT(7) /* PendTopaPMI */
 #define STATUS_COUNT_SHIFT 32
 #define STATUS_COUNT_MASK  UINT64_C(0x1ffff)
 

@@ -147,7 +147,8 @@ place_put(struct pt_unit *unit, const struct packet *packet)
 
 	TZ_ASSERT(packet->bytes >= 1);
 	TZ_ASSERT(packet->bytes <= PACKET_BYTES_MAX);
-	place_pad(unit, step.pad_bytes);
+	if (step.pad_bytes != 0)
+		place_pad(unit, step.pad_bytes);
 	topa_write(unit, packet->data, packet->bytes);
 	place->close_word = step.close_word;
 	if (place_position(unit) >= place->look)

@@ -19,6 +19,7 @@ struct topa {
 	uint64_t look;         /* value of .written that place.c waits for */
 	uint64_t region_pa;    /* base of the region being filled */
 	uint64_t region_bytes; /* its size */
+	uint64_t pmi_at; /* offset at which INT raises: the size, or before */
 	uint64_t offset_bytes; /* IA32_RTIT_OUTPUT_MASK_PTRS[63:32] */
 	uint64_t told_bytes; /* offset up to which PT_EVENT_OUTPUT was given */
 	uint32_t index;      /* IA32_RTIT_OUTPUT_MASK_PTRS[31:7] */
@@ -111,6 +112,17 @@ void unit_trace_off(struct pt_unit *unit);
  */
 void unit_trace_on(struct pt_unit *unit, const struct pt_context *at,
     uint64_t nlip, enum packet_cfe cfe);
+
+/*
+ * Is what PENDING of STATUS stands for to come at this TraceEn 0 -> 1?  SDM vol. 3,
+ * 33.2.8.4 "IA32_RTIT_STATUS MSR", PendPSB and PendTopaPMI.
+ */
+static inline bool
+unit_injects(const struct pt_unit *unit, uint64_t pending)
+{
+	return (unit->msrs.ctl & CTL_INJECT) != 0 &&
+	    (unit->msrs.status & pending) != 0;
+}
 
 /* Does the model have ERRATUM, and does it show? */
 static inline bool

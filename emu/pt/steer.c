@@ -18,7 +18,7 @@ pt_unit_trigger_en(const struct pt_unit *unit)
 bool
 pt_unit_current_entry(const struct pt_unit *unit, struct gpa *pa)
 {
-	if (!unit->topa.open)
+	if (!unit->topa.open || !(unit->msrs.ctl & CTL_TOPA))
 		return false;
 	TZ_ASSERT(unit->topa.index < TOPA_ENTRIES_MAX);
 	pa->u = unit->output_base + (uint64_t)unit->topa.index * 8;
@@ -63,7 +63,7 @@ pt_unit_force_error(struct pt_unit *unit)
 bool
 pt_unit_force_stop(struct pt_unit *unit)
 {
-	if (!steer_is_open(unit))
+	if (!steer_is_open(unit) || !(unit->msrs.ctl & CTL_TOPA))
 		return false;
 	unit->topa.region_stop = true;
 	place_fill(unit);
@@ -90,7 +90,8 @@ pt_unit_overflow(struct pt_unit *unit, uint32_t transfers)
 bool
 pt_unit_stale(struct pt_unit *unit, uint32_t entries)
 {
-	if (!unit->gate.trigger_en || !unit->topa.open || entries == 0)
+	if (!unit->gate.trigger_en || !unit->topa.open ||
+	    !(unit->msrs.ctl & CTL_TOPA) || entries == 0)
 		return false;
 	topa_remember(unit, entries);
 	return true;
@@ -150,6 +151,7 @@ steer_add_output(struct steer_words *words, const struct pt_unit *unit)
 	if (topa->open) {
 		steer_add(words, topa->region_pa);
 		steer_add(words, topa->region_bytes);
+		steer_add(words, topa->pmi_at);
 		steer_add(words,
 		    (uint64_t)topa->region_stop |
 			(uint64_t)topa->region_intr << 1);

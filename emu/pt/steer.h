@@ -43,7 +43,7 @@ bool pt_unit_force_error(struct pt_unit *unit);
 
 /*
  * The present region is padded to its end and taken as one with STOP; an INT of
- * its own raises the PMI, too.  False: no output is open, or the buffer
+ * its own raises the PMI, too.  False: no output through ToPA is open, or the buffer
  * overflows.  SDM vol. 3, 33.2.7.2, "ToPA STOP".
  */
 bool pt_unit_force_stop(struct pt_unit *unit);
@@ -66,7 +66,8 @@ bool pt_unit_overflow(struct pt_unit *unit, uint32_t transfers);
  * The unit reads ENTRIES entries of its current table now, from the current one
  * up to the first END or STOP (PT_STALE_ENTRIES_MAX at most), and uses each of
  * them once instead of what memory holds then.  What is left of them is forgotten
- * when TraceEn goes 0 -> 1 next.  False: no output is open, or ENTRIES is 0.
+ * when TraceEn goes 0 -> 1 next.  False: no output through ToPA is open, or ENTRIES
+ * is 0.
  *
  * SDM vol. 3, 33.2.7.2: "the processor may cache internally any number of
  * entries".

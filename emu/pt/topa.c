@@ -1,5 +1,6 @@
 #include "emu/pt/topa.h"
 
+#include "emu/pt/single.h"
 #include "emu/pt/state.h"
 
 #include <string.h>
@@ -60,14 +61,24 @@ topa_error(struct pt_unit *unit, const char *text)
 	    unit, (struct pt_event){ .kind = PT_EVENT_ERROR, .text = text });
 }
 
+/* Offset of the next byte at which more than a byte is to be written. */
+static uint64_t
+topa_next_mark(const struct topa *topa)
+{
+	TZ_ASSERT(topa->offset_bytes < topa->region_bytes);
+	return topa->offset_bytes < topa->pmi_at ? topa->pmi_at
+						 : topa->region_bytes;
+}
+
 /* The count of written bytes below which a byte needs no check. */
 static void
 topa_set_limit(struct pt_unit *unit)
 {
 	struct topa *topa = &unit->topa;
-	uint64_t end = topa->written + topa->region_bytes - topa->offset_bytes;
+	uint64_t end = topa->written;
 
-	TZ_ASSERT(!topa->open || topa->offset_bytes < topa->region_bytes);
+	if (topa->open)
+		end += topa_next_mark(topa) - topa->offset_bytes;
 	if (!topa->open || unit->window == NULL)
 		topa->fast_limit = 0;
 	else
@@ -92,6 +103,16 @@ topa_rewindow(struct pt_unit *unit)
 		unit->window = unit->port.window(
 		    unit->port.arg, pa, topa->region_bytes);
 	topa_set_limit(unit);
+}
+
+bool
+topa_is_restricted(const struct pt_unit *unit, uint64_t pa, uint64_t bytes)
+{
+	struct gpa at = { pa };
+
+	TZ_ASSERT(bytes != 0);
+	return unit->port.restricted != NULL &&
+	    unit->port.restricted(unit->port.arg, at, bytes);
 }
 
 /* A place in the tables. */
@@ -175,6 +196,9 @@ topa_settle(
 
 		if (fault != NULL)
 			return fault;
+		if (topa_is_restricted(
+			unit, at->table + (uint64_t)at->index * 8, 8))
+			return "ToPA table in restricted memory";
 		/* Model choice: an entry is read when it becomes current. */
 		if (!topa_fetch(unit, *at, use, entry))
 			return "ToPA table outside memory";
@@ -186,6 +210,36 @@ topa_settle(
 		*at = (struct topa_spot){ ENTRY_ADDRESS(*entry), 0 };
 	}
 	TZ_ASSERT(!(*entry & ENTRY_END));
+	return NULL;
+}
+
+const char *
+topa_begin_region(struct pt_unit *unit)
+{
+	struct topa *topa = &unit->topa;
+	uint64_t early_bytes = 0;
+
+	TZ_ASSERT(topa->offset_bytes < topa->region_bytes);
+	/*
+	 * SDM vol. 3, 33.2.7.4 "Restricted Memory Access".  Model choice: output
+	 * that reaches into it is an operational error at its region's start.
+	 */
+	if (topa_is_restricted(unit, topa->region_pa, topa->region_bytes))
+		return "trace output in restricted memory";
+	/*
+	 * SDM vol. 3, 33.3.1 "Detection of Intel PT", MENTRY = 0: the PMI comes
+	 * before the region is full.  Model choice: where the output starts
+	 * behind that place, it comes at the end as elsewhere.
+	 */
+	if (!(unit->profile->pt_ecx & PROFILE_PT_ECX_MENTRY))
+		early_bytes = unit->profile->manner->pmi_early_bytes;
+	topa->pmi_at = topa->region_bytes;
+	if (topa->region_intr && early_bytes < topa->region_bytes &&
+	    topa->offset_bytes < topa->region_bytes - early_bytes)
+		topa->pmi_at -= early_bytes;
+	topa->told_bytes = topa->offset_bytes;
+	topa->open = true;
+	topa_rewindow(unit);
 	return NULL;
 }
 
@@ -209,10 +263,7 @@ topa_arrive(struct pt_unit *unit)
 	/* SDM vol. 3, 33.2.7.2, "ToPA Errors": illegal output offset. */
 	if (topa->offset_bytes >= topa->region_bytes)
 		return "ToPA output offset beyond the region";
-	topa->told_bytes = topa->offset_bytes;
-	topa->open = true;
-	topa_rewindow(unit);
-	return NULL;
+	return topa_begin_region(unit);
 }
 
 bool
@@ -223,6 +274,8 @@ topa_leads_to_intr(struct pt_unit *unit)
 	bool intr = topa->region_intr, stop = topa->region_stop;
 
 	TZ_ASSERT(topa->open);
+	if (!(unit->msrs.ctl & CTL_TOPA))
+		return false;
 	for (uint32_t n = 0; n < PT_FILL_ENTRIES_MAX; n++) {
 		uint64_t entry = 0;
 
@@ -271,8 +324,9 @@ topa_open(struct pt_unit *unit)
 	const char *fault;
 
 	TZ_ASSERT(!unit->topa.open);
-	TZ_ASSERT(unit->msrs.ctl & CTL_TOPA);
-	if (unit->output_base & 0xfff)
+	if (!(unit->msrs.ctl & CTL_TOPA))
+		fault = single_arrive(unit);
+	else if (unit->output_base & 0xfff)
 		fault = "ToPA table not aligned to 4096 bytes";
 	else
 		fault = topa_arrive(unit);
@@ -308,6 +362,19 @@ topa_close(struct pt_unit *unit)
 	unit->window = NULL;
 }
 
+void
+topa_pmi(struct pt_unit *unit)
+{
+	TZ_ASSERT(unit->msrs.ctl & CTL_TRACE_EN);
+	/* SDM vol. 3, 33.2.8.4, PendTopaPMI: software clears it. */
+	if (unit->msrs.ctl & CTL_INJECT)
+		unit->msrs.status |= STATUS_PEND_PMI;
+	topa_event(unit,
+	    (struct pt_event){
+		.kind = PT_EVENT_PMI, .value = unit->topa.index });
+	unit->port.raise_pmi(unit->port.arg);
+}
+
 /* The region is full: STOP, then INT, then on to the next entry. */
 static void
 topa_region_full(struct pt_unit *unit)
@@ -331,18 +398,18 @@ topa_region_full(struct pt_unit *unit)
 		topa_event(unit, (struct pt_event){ .kind = PT_EVENT_STOPPED });
 	}
 	/* SDM vol. 3, 33.2.7.2, "ToPA PMI": freeze by STOP comes before INT. */
-	if (topa->region_intr) {
-		topa_event(unit,
-		    (struct pt_event){
-			.kind = PT_EVENT_PMI, .value = topa->index });
-		unit->port.raise_pmi(unit->port.arg);
-	}
+	if (topa->region_intr && topa->pmi_at == topa->region_bytes)
+		topa_pmi(unit);
 	if (topa->region_stop)
 		return;
-	/* Model choice: the pointers move on as soon as the region is full. */
-	topa->index = (topa->index + 1) % TOPA_ENTRIES_MAX;
 	topa->offset_bytes = 0;
-	fault = topa_arrive(unit);
+	if (!(unit->msrs.ctl & CTL_TOPA)) {
+		fault = single_arrive(unit);
+	} else {
+		/* Model choice: the pointers move on at once. */
+		topa->index = (topa->index + 1) % TOPA_ENTRIES_MAX;
+		fault = topa_arrive(unit);
+	}
 	if (fault != NULL)
 		topa_error(unit, fault);
 }
@@ -353,7 +420,7 @@ topa_write(struct pt_unit *unit, const uint8_t *data, size_t bytes)
 	struct topa *topa = &unit->topa;
 
 	while (bytes != 0 && topa->open) {
-		uint64_t room = topa->region_bytes - topa->offset_bytes;
+		uint64_t room = topa_next_mark(topa) - topa->offset_bytes;
 		size_t chunk = bytes < room ? bytes : (size_t)room;
 
 		TZ_ASSERT(room != 0);
@@ -363,8 +430,12 @@ topa_write(struct pt_unit *unit, const uint8_t *data, size_t bytes)
 		bytes -= chunk;
 		topa->offset_bytes += chunk;
 		topa->written += chunk;
-		if (topa->offset_bytes == topa->region_bytes)
+		if (topa->offset_bytes == topa->region_bytes) {
 			topa_region_full(unit);
+		} else if (topa->offset_bytes == topa->pmi_at) {
+			topa_pmi(unit);
+			topa_set_limit(unit);
+		}
 	}
 	TZ_ASSERT(!topa->open || topa->offset_bytes < topa->region_bytes);
 }

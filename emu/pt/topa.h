@@ -1,8 +1,8 @@
 /*
  * Trace output through a table of physical addresses (ToPA): the walk over
- * entries and tables, INT, STOP and operational errors.  Not modelled: single
- * range output, trace transport, SMRR and other restricted memory, the early
- * PMI of processors with single-entry tables.
+ * entries and tables, INT, STOP and operational errors.  What of it a single range
+ * (single.h) shares: the region that is being filled, and the writing.  Not
+ * modelled: trace transport.
  *
  * Source: SDM vol. 3, 33.2.7.2 "Table of Physical Addresses (ToPA)".
  */
@@ -26,9 +26,23 @@ const char *topa_entry_fault(
 
 /*
  * Starts output at OUTPUT_BASE and OUTPUT_MASK_PTRS.  Sets STATUS.Error and
- * stays closed where the tables or the offset are bad.
+ * stays closed where the tables, the range or the offset are bad.
  */
 void topa_open(struct pt_unit *unit);
+
+/*
+ * Starts to fill the region that .region_pa, .region_bytes, .region_stop and
+ * .region_intr say, at .offset_bytes, which lies in it.  Returns NULL or why it
+ * cannot, as static text.
+ */
+const char *topa_begin_region(struct pt_unit *unit);
+
+/* The PMI of the current entry: SDM vol. 3, 33.2.7.2, "ToPA PMI". */
+void topa_pmi(struct pt_unit *unit);
+
+/* Is a byte of [PA, PA + BYTES) closed to the unit?  BYTES is not 0. */
+bool topa_is_restricted(
+    const struct pt_unit *unit, uint64_t pa, uint64_t bytes);
 
 /* Ends output: reports what was written and keeps the position. */
 void topa_close(struct pt_unit *unit);

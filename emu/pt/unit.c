@@ -22,11 +22,7 @@ struct unit_lack {
 };
 
 static const struct unit_lack unit_lacks[] = {
-	{ CTL_TOPA | CTL_FABRIC_EN, 0, "single-range output (ToPA=0)" },
 	{ CTL_FABRIC_EN, CTL_FABRIC_EN, "trace transport output (FabricEn)" },
-	{ CTL_INJECT, CTL_INJECT,
-	    "PSB and PMI preservation "
-	    "(InjectPsbPmiOnEnable)" },
 };
 
 static void
@@ -112,6 +108,20 @@ pt_unit_destroy(struct pt_unit *unit)
 	free(unit);
 }
 
+/*
+ * STATUS with PendPSB as it is while TraceEn is 1.  SDM vol. 3, 33.2.8.4: the
+ * processor sets and clears it where InjectPsbPmiOnEnable is 1.
+ */
+static uint64_t
+unit_pending(const struct pt_unit *unit, uint64_t status)
+{
+	TZ_ASSERT(unit->msrs.ctl & CTL_TRACE_EN);
+	if (!(unit->msrs.ctl & CTL_INJECT))
+		return status;
+	status &= ~STATUS_PEND_PSB;
+	return status | (unit->place.psb_due ? STATUS_PEND_PSB : 0);
+}
+
 void
 unit_trace_off(struct pt_unit *unit)
 {
@@ -124,6 +134,7 @@ unit_trace_off(struct pt_unit *unit)
 		count = place_count(unit);
 	unit->msrs.status &= ~(STATUS_COUNT_MASK << STATUS_COUNT_SHIFT);
 	unit->msrs.status |= count << STATUS_COUNT_SHIFT;
+	unit->msrs.status = unit_pending(unit, unit->msrs.status);
 	unit->msrs.ctl &= ~CTL_TRACE_EN;
 	unit->place.psb_due = false;
 	unit_refresh(unit);
@@ -152,15 +163,11 @@ unit_open(struct pt_unit *unit)
 				.value = ctl,
 				.text = lack->text });
 	}
-	if (!(unit->profile->pt_ecx & PROFILE_PT_ECX_MENTRY))
-		unit_event(unit,
-		    (struct pt_event){ .kind = PT_EVENT_UNMODELLED,
-			.value = ctl,
-			.text = "early PMI of single-entry ToPA" });
 	/* SDM vol. 3, 33.2.8.2, FabricEn: when it is 1, ToPA is ignored. */
-	if (gate_trigger_en(&unit->msrs) &&
-	    (ctl & (CTL_TOPA | CTL_FABRIC_EN)) == CTL_TOPA)
+	if (gate_trigger_en(&unit->msrs) && !(ctl & CTL_FABRIC_EN))
 		topa_open(unit);
+	if (unit_injects(unit, STATUS_PEND_PMI))
+		topa_pmi(unit);
 }
 
 void
@@ -217,8 +224,10 @@ unit_read(const struct pt_unit *unit, enum msr_id id)
 		    (uint64_t)unit->topa.index << 7 | MASK_PTRS_LOW;
 	if (id == MSR_STATUS) {
 		/* Model choice: exact at any time, also while TraceEn is 1. */
-		if ((msrs->ctl & CTL_TRACE_EN) == 0 ||
-		    !(unit->profile->pt_ebx & PROFILE_PT_EBX_PSB))
+		if ((msrs->ctl & CTL_TRACE_EN) == 0)
+			return status;
+		status = unit_pending(unit, status);
+		if (!(unit->profile->pt_ebx & PROFILE_PT_EBX_PSB))
 			return status;
 		status &= ~(STATUS_COUNT_MASK << STATUS_COUNT_SHIFT);
 		return status | place_count(unit) << STATUS_COUNT_SHIFT;

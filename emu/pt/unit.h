@@ -67,11 +67,12 @@ struct pt_transfer {
 enum pt_event_kind {
 	PT_EVENT_PSB,    /* a PSB+ begins; .offset_bytes is its first byte */
 	PT_EVENT_OUTPUT, /* bytes now in memory: .pa, .bytes */
-	PT_EVENT_REGION_FULL, /* .pa region, .bytes its size, .value entry index */
-	PT_EVENT_PMI,         /* an INT region filled; .value the entry index */
-	PT_EVENT_STOPPED,     /* STATUS.Stopped was set */
-	PT_EVENT_ERROR,       /* STATUS.Error was set; .text says why */
-	PT_EVENT_TRACE_ON,    /* TraceEn 0 -> 1; .value CTL */
+	/* .pa region, .bytes its size, .value entry index; 0: a single range */
+	PT_EVENT_REGION_FULL,
+	PT_EVENT_PMI, /* of an INT region, or pending since; .value its index */
+	PT_EVENT_STOPPED,   /* STATUS.Stopped was set */
+	PT_EVENT_ERROR,     /* STATUS.Error was set; .text says why */
+	PT_EVENT_TRACE_ON,  /* TraceEn 0 -> 1; .value CTL */
 	PT_EVENT_TRACE_OFF, /* TraceEn 1 -> 0; .value CTL before */
 	PT_EVENT_UNMODELLED, /* the guest asked for what the model lacks: .text */
 	PT_EVENT_TOPA_ENTRY, /* a ToPA entry was read: .pa, .value, .index */
@@ -88,7 +89,7 @@ struct pt_event {
 };
 
 /*
- * The unit's way to its machine.  Every member must be set.
+ * The unit's way to its machine.  Every member but .restricted must be set.
  *
  * window: host memory that backs guest physical [pa, pa + bytes), or NULL where
  *   that is not wholly RAM; the unit writes trace output through it.  A region
@@ -96,6 +97,9 @@ struct pt_event {
  * read64: reads 8 bytes of a ToPA table; false where there is no RAM.
  * raise_pmi: an INT region was filled.  Must only note the fact.
  * event: observer; must not call back into the unit.
+ * restricted: is a byte of [pa, pa + bytes) memory that trace output and ToPA
+ *   tables must not touch (SDM vol. 3, 33.2.7.4 "Restricted Memory Access")?  NULL:
+ *   there is none.
  */
 struct pt_port {
 	void *arg;
@@ -103,6 +107,7 @@ struct pt_port {
 	bool (*read64)(void *arg, struct gpa pa, uint64_t *value);
 	void (*raise_pmi)(void *arg);
 	void (*event)(void *arg, const struct pt_event *event);
+	bool (*restricted)(void *arg, struct gpa pa, uint64_t bytes);
 };
 
 /* Creates a unit in its state after a cold reset.  NULL: out of memory. */
@@ -275,7 +280,10 @@ size_t pt_unit_size(void);
 void pt_unit_save(const struct pt_unit *unit, void *state);
 void pt_unit_restore(struct pt_unit *unit, const void *state);
 
-/* Where the unit's next byte goes, for observers: table, entry, offset. */
+/*
+ * Where the unit's next byte goes, for observers: table, entry, offset.  With a
+ * single range .table is its base and .entry holds bits 31:7 of its mask.
+ */
 struct pt_output_position {
 	struct gpa table;
 	uint32_t entry;

@@ -130,6 +130,11 @@ int campaign_survey(
 const char *campaign_settings(
     const struct manifest *manifest, const struct sequence *sequence);
 
+/*
+ * Adds the one that the user named, or all scenarios.  -TZ_ENOENT: there is none;
+ * -TZ_EUSAGE: its steps are none; -TZ_EIO: no memory.
+ */
+int campaign_make_entries(struct campaign *campaign, struct tz_error *err);
 /* Adds a copy; its index, or SIZE_MAX: no memory. */
 size_t campaign_add_entry(
     struct campaign *campaign, const struct campaign_entry *entry);

@@ -10,6 +10,7 @@ static const struct layout_word words[] = {
 	{ "guard", "each allocation alone on its pages, freed ones unmapped" },
 	{ "linear", "physical pages in ascending order" },
 	{ "ndebug", "the driver is compiled without INVARIANTS" },
+	{ "pages", "each allocation begins a page, as with memguard(9)" },
 	{ "seed", "seedN: which items of the heap are taken at boot" },
 	{ NO_FEATURE, "no-FEATURE: a CPU without it" },
 };
@@ -51,6 +52,8 @@ add_word(struct layout *layout, const char *word)
 {
 	if (strcmp(word, "guard") == 0)
 		return add_setting(layout, "heap", "guard");
+	if (strcmp(word, "pages") == 0)
+		return add_setting(layout, "heap", "pages");
 	if (strcmp(word, "linear") == 0)
 		return add_setting(layout, "linear_frames", "1");
 	if (strcmp(word, "ndebug") == 0) {

@@ -1,5 +1,6 @@
 /*
- * The inside of a runner, shared by runner.c and runner_open.c and by nobody else.
+ * The inside of a runner, shared by runner.c, runner_note.c and runner_open.c and by
+ * nobody else.
  */
 #ifndef TOPAZ_HARNESS_EXPLORE_RUNNER_INSIDE_H
 #define TOPAZ_HARNESS_EXPLORE_RUNNER_INSIDE_H
@@ -63,5 +64,15 @@ struct runner_mark {
 
 /* runner.c: what the machine tells. */
 struct machine_observer runner_observer(struct runner *runner);
+
+/*
+ * runner_note.c: keeps in NOW, and tells the monitors, what EVENT of a running script
+ * says: an operation begins or has returned, a buffer is mapped, a function that can
+ * fail was made to.
+ */
+void runner_note_call_begin(struct runner *runner, const struct event *event);
+void runner_note_call_end(struct runner *runner, const struct event *event);
+void runner_note_buffer(struct runner *runner, const struct event *event);
+void runner_note_failure(struct runner *runner, const struct event *event);
 
 #endif

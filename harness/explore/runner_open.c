@@ -107,9 +107,10 @@ load(struct runner *runner, const char *settings, struct tz_error *err)
 		    plan->profile->tsc_num / plan->profile->tsc_den,
 	};
 
+	/* The first of a word counts: a layout that was asked for is kept. */
 	snprintf(cmdline, sizeof(cmdline), "init=%s cpus=%u %s %s slice=0",
-	    manifest_actor(runner->workshop->manifest), runner->cpus, settings,
-	    runner->layout.settings);
+	    manifest_actor(runner->workshop->manifest), runner->cpus,
+	    runner->layout.settings, settings);
 	return boot_load(&request, machine_ram(runner->machine),
 	    RUNNER_RAM_BYTES, &runner->boot, err);
 }

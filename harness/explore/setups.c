@@ -18,15 +18,15 @@ struct setups {
 };
 
 /*
- * One CPU and two; the heap with neighbours and without; several placements of
- * small allocations; with the driver's assertions and without.
+ * One CPU and two; the heap with neighbours and without; small allocations that
+ * begin a page and others; with the driver's assertions and without.
  */
 static const struct setup table[] = {
 	{ 2, "" },
 	{ 1, "guard" },
-	{ 2, "seed1" },
+	{ 2, "pages" },
 	{ 2, "guard,ndebug" },
-	{ 2, "seed2,ndebug" },
+	{ 2, "pages,ndebug" },
 	{ 1, "seed3" },
 };
 

@@ -1,7 +1,5 @@
 #include "harness/explore/trial.h"
 
-#include <stdlib.h>
-
 #include <xxhash.h>
 
 #include "harness/explore/decoded.h"
@@ -11,7 +9,6 @@
 #define POINTS_MAX       8  /* at which a run looks whether it merges */
 #define STATES_MAX       (1u << 20)
 #define SPARE_INSNS      UINT64_C(2000000)
-#define NEAR_INSNS       600 /* about an interrupt handler's length */
 
 /* The base run's state at AT: an interrupt that does nothing comes back there. */
 static void
@@ -181,8 +178,8 @@ trial_count(const struct trial *trial)
 	return count;
 }
 
-static void
-count_outcome(struct trial *trial, struct rank rank,
+void
+trial_count_outcome(struct trial *trial, struct rank rank,
     const struct schedule *schedule, const struct outcome *outcome,
     struct tally *tally)
 {
@@ -219,8 +216,8 @@ is_kept(const struct trial_share *share, struct rank rank)
 	    share->keep;
 }
 
-static bool
-is_stopped(const struct trial_share *share)
+bool
+trial_is_stopped(const struct trial_share *share)
 {
 	return share->stop != NULL && *share->stop;
 }
@@ -273,7 +270,7 @@ do_block(struct trial *trial, const struct trial_share *share, size_t begin,
 		for (unsigned j = 0; j < count; j++) {
 			struct rank rank = { area, ++*number, 0 };
 
-			if (mine && !is_stopped(share))
+			if (mine && !trial_is_stopped(share))
 				each(trial, share, mark, &deviation[j], rank,
 				    tally);
 		}
@@ -295,7 +292,7 @@ do_all(struct trial *trial, const struct trial_share *share, trial_each each,
 
 		if (end > trial->list.count)
 			end = trial->list.count;
-		if (mine && !is_stopped(share))
+		if (mine && !trial_is_stopped(share))
 			(void)trial_move(trial, &trial->list.at[i], &mark);
 		do_block(trial, share, i, end, mark, &number, mine, each, tally,
 		    area);
@@ -315,7 +312,7 @@ each_one(struct trial *trial, const struct trial_share *share,
 	if (!is_kept(share, rank))
 		return;
 	trial_from(trial, mark, deviation, true, &outcome);
-	count_outcome(trial, rank, &schedule, &outcome, tally);
+	trial_count_outcome(trial, rank, &schedule, &outcome, tally);
 	if (trial->options.decode)
 		decoded_sample(trial, rank, &schedule, tally);
 }
@@ -364,7 +361,7 @@ second_ones(struct trial *trial, const struct trial_share *share,
 								  : NULL,
 	    &from));
 	TZ_ASSERT(visited_end(trial->explored, &trial->base));
-	for (size_t i = 0; i < list.count && !is_stopped(share); i++) {
+	for (size_t i = 0; i < list.count && !trial_is_stopped(share); i++) {
 		unsigned count = boundary_acts(&list.at[i],
 		    trial->options.kinds2, runner_cpus(trial->runner),
 		    trial->options.reduce, deviation);
@@ -376,7 +373,8 @@ second_ones(struct trial *trial, const struct trial_share *share,
 			schedule.deviation[1] = deviation[j];
 			trial_from(
 			    trial, after, &deviation[j], false, &outcome);
-			count_outcome(trial, rank, &schedule, &outcome, tally);
+			trial_count_outcome(
+			    trial, rank, &schedule, &outcome, tally);
 		}
 	}
 	boundary_free(&list);
@@ -420,98 +418,4 @@ trial_run(struct trial *trial, const struct schedule *schedule,
 	trial->options.merge = false;
 	finish(trial, outcome);
 	trial->options.merge = merge;
-}
-
-static uint64_t
-draw(uint64_t *state, uint64_t below)
-{
-	/* SplitMix64. */
-	uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-
-	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-	return (z ^ z >> 31) % below;
-}
-
-static int
-compare_boundaries(const void *a, const void *b)
-{
-	const struct boundary *const *x = a, *const *y = b;
-
-	return *x < *y ? -1 : *x > *y;
-}
-
-/* A PMI at AT, or else a change of who runs; of the kinds that are wanted. */
-static struct deviation
-draw_act(const struct trial *trial, const struct boundary *at, bool pmi,
-    uint64_t *state)
-{
-	unsigned cpus = runner_cpus(trial->runner);
-	uint64_t other = draw(state, cpus);
-	uint32_t kinds = trial->options.kinds;
-	struct deviation deviation = { .cpu = at->cpu, .insns = at->insns };
-
-	if (pmi && (at->flags & BOUNDARY_TRIGGER)) {
-		deviation.act = ACT_PMI;
-	} else if (cpus > 1 && (kinds >> ACT_SWITCH & 1)) {
-		deviation.act = ACT_SWITCH;
-		deviation.param = other == at->cpu ? (other + 1) % cpus : other;
-	} else if ((at->flags & BOUNDARY_IF) && (kinds >> ACT_PREEMPT & 1)) {
-		deviation.act = ACT_PREEMPT;
-	} else {
-		deviation.act = (kinds >> ACT_NMI & 1) ? ACT_NMI : ACT_PMI;
-	}
-	return deviation;
-}
-
-/*
- * Random boundaries in their order; see trial.h.  Where the points after the first
- * are near it, they are in the handler of a PMI there.
- */
-static void
-draw_schedule(const struct trial *trial, unsigned changes, uint64_t seed,
-    struct schedule *schedule)
-{
-	const struct boundary *at[SCHEDULE_MAX];
-	struct boundary near;
-	uint64_t state = seed;
-	bool is_near = draw(&state, 2) != 0;
-	uint64_t pmi;
-
-	for (unsigned i = 0; i < changes; i++)
-		at[i] = &trial->list.at[draw(&state, trial->list.count)];
-	pmi = is_near ? 0 : draw(&state, changes);
-	qsort(at, changes, sizeof(at[0]), compare_boundaries);
-	near = *at[0];
-	schedule->count = 0;
-	for (unsigned i = 0; i < changes; i++) {
-		if (is_near && i != 0) {
-			near.insns += 1 + draw(&state, NEAR_INSNS);
-			near.flags = 0;
-		}
-		schedule->deviation[schedule->count++] = draw_act(
-		    trial, is_near ? &near : at[i], i == pmi, &state);
-	}
-}
-
-void
-trial_random(struct trial *trial, const struct trial_share *share,
-    unsigned changes, uint64_t count, struct tally *tally, uint32_t area)
-{
-	struct schedule schedule;
-	struct outcome outcome;
-
-	TZ_ASSERT(changes >= 2 && changes <= SCHEDULE_MAX);
-	for (uint64_t i = share->worker;
-	     i < count && trial->list.count != 0 && !is_stopped(share);
-	     i += share->workers) {
-		struct rank rank = { area, (uint32_t)i + 1, 0 };
-
-		/* With 2 changes every other time: those bugs are common. */
-		draw_schedule(trial, changes - (unsigned)(i & 1),
-		    share->seed ^ (i + 1) * UINT64_C(0xd1342543de82ef95),
-		    &schedule);
-		trial_run(trial, &schedule, &outcome);
-		count_outcome(trial, rank, &schedule, &outcome, tally);
-	}
 }

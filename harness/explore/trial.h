@@ -93,4 +93,14 @@ void trial_from(struct trial *trial, const struct runner_mark *mark,
 void trial_run(struct trial *trial, const struct schedule *schedule,
     struct outcome *outcome);
 
+/*
+ * Counts OUTCOME of SCHEDULE, which has RANK, in TALLY, and those causes that the base
+ * order has not.
+ */
+void trial_count_outcome(struct trial *trial, struct rank rank,
+    const struct schedule *schedule, const struct outcome *outcome,
+    struct tally *tally);
+/* Whether who gave SHARE wants an end. */
+bool trial_is_stopped(const struct trial_share *share);
+
 #endif

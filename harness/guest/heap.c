@@ -5,6 +5,9 @@
  * bucket are taken, as on a running system (heap_seed=N).  Larger sizes: single
  * frames behind linear addresses of their own.
  *
+ * heap=pages: no size is smaller than a page, so that each allocation begins a page,
+ * as with FreeBSD's memguard(9).
+ *
  * Memory that is handed out for the first time is filled with 0xa5.
  */
 #include "harness/guest/internal.h"
@@ -24,6 +27,7 @@ static uint32_t with_room[BUCKETS]; /* frame numbers of slabs, linked */
 static struct large *larges;
 static struct spin heap_lock = SPIN_INIT("heap");
 static bool guarded; /* heap=guard */
+static bool paged;   /* heap=pages */
 
 static size_t
 item_bytes(unsigned bucket)
@@ -259,6 +263,8 @@ take(size_t bytes, size_t align, const void *caller)
 		return guard_alloc(bytes, align, caller);
 	if (bytes < align)
 		bytes = align;
+	if (paged && bytes < PAGE_BYTES)
+		bytes = PAGE_BYTES;
 	return bytes <= PAGE_BYTES ? bucket_alloc(bytes) : alloc_large(bytes);
 }
 
@@ -356,10 +362,13 @@ heap_init(void)
 	uint64_t state = boot_option("heap_seed", 4) | UINT64_C(1) << 63;
 	char mode[16];
 
-	guarded = boot_text("heap", mode, sizeof(mode)) &&
-	    strcmp(mode, "guard") == 0;
-	if (mode[0] != '\0' && !guarded && strcmp(mode, "native") != 0)
-		kpanic("heap=%s: neither native nor guard", mode);
+	if (boot_text("heap", mode, sizeof(mode))) {
+		guarded = strcmp(mode, "guard") == 0;
+		paged = strcmp(mode, "pages") == 0;
+	}
+	if (mode[0] != '\0' && !guarded && !paged &&
+	    strcmp(mode, "native") != 0)
+		kpanic("heap=%s: neither native, pages nor guard", mode);
 	for (unsigned bucket = 0; bucket < BUCKETS; bucket++) {
 		for (unsigned slab = 0; slab < BOOT_SLABS; slab++) {
 			uint32_t number = add_slab(bucket);

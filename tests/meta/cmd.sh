@@ -16,7 +16,8 @@ expect 2 "nothing: no such command" 0 nothing
 expect 0 "topaz " 0 --version
 expect 0 "Exit codes" 0 --help
 expect 0 "5 stopped before the end" 0 --help
-for command in run verify decode explore faults replay merge report ci list; do
+for command in run verify decode reencode explore faults replay merge report ci \
+    list; do
 	expect 0 "Usage: topaz $command" 0 $command --help
 	expect 2 "unrecognized option" 0 $command --no-such-option
 done
@@ -67,6 +68,45 @@ expect 2 "need a bundle" 1 decode bundle/cpu0.pt --insns
 expect 2 "no PSB packet" 1 decode file
 expect 2 "No such file" 1 decode absent
 expect 2 "absent" 1 verify absent
+expect 0 "EQUAL" 0 reencode bundle
+expect 0 "EQUAL" 0 reencode bundle --strict
+expect 2 "absent" 1 reencode absent
+expect 2 "which trace" 0 reencode
+expect 2 "which memory" 0 reencode --pt bundle/cpu0.pt
+expect 2 "which processor" 0 reencode --pt bundle/cpu0.pt --image x@0
+for cpu in 6 6/94 6/94/3/1 6/94/99 6/999/3 a/b/c -6/94/3; do
+	expect 2 "--cpu $cpu: " 1 reencode --cpu=$cpu
+done
+expect 2 "--range 5: not two" 1 reencode --range 5
+expect 2 "--range 9-5: it ends before" 1 reencode --range 9-5
+expect 2 "--ctl zz: not a hexa" 1 reencode --ctl zz
+expect 2 "--profile none: no such profile" 1 reencode --profile none
+again() {
+	code=$1
+	text=$2
+	shift 2
+	expect "$code" "$text" 1 reencode --pt bundle/cpu0.pt --cpu 6/94/3 "$@"
+}
+head -c 8192 /dev/zero >pages
+head -c 16 /dev/zero >list
+head -c 12 /dev/zero >odd
+head -c 8193 /dev/zero >long
+again 2 "absent: No such file" --image absent@0
+again 2 "absent: No such file" --image pages@absent
+again 2 "pages: not an ELF file, and no @ADDR" --image pages
+again 2 "odd: 12 bytes: not a list" --image pages@odd
+again 2 "long: 8193 bytes: not pages" --image long@list
+head -c 24 /dev/zero >list
+again 2 "list: 3 addresses, but pages has 2 pages" --image pages@list
+again 2 "beyond the last address" --image pages@fffffffffffff000
+printf '\177ELF' >elf
+again 2 "elf: not a 64-bit" --image elf
+printf '\050\265\057\375xx' >packed
+again 2 "packed: zstd: " --image packed@0
+expect 2 "file: no PSB packet in its 5 bytes" 1 reencode --pt file --cpu 6/94/3 \
+    --image pages@0
+expect 3 "no instruction could be decoded" 0 reencode --pt bundle/cpu0.pt \
+    --cpu 6/94/3 --image pages@0 --range 1-2
 head -c 1000 bundle2/cpu0.pt >short && cp short bundle2/cpu0.pt
 expect 2 "cpu0.pt" 1 verify bundle2
 expect 0 "1 passed" 0 run --no-truth -o bundle2

@@ -47,6 +47,12 @@ for file in $sources; do
 	    complain "$file has $lines lines; $limit are the limit"
 done
 
+# What verifies a bundle shares nothing with what made its traces.
+for file in traces/*.[ch]; do
+	grep -n -E '^#include "(emu/(pt|cpu)|traces/reencode)/' "$file" /dev/null &&
+	    complain "$file uses the generator"
+done
+
 # only PATTERN GLOB...: includes of a library stay with its owner.
 only() {
 	pattern=$1

@@ -187,6 +187,33 @@ compare_same(const struct compare *compare, const struct compare_item *theirs,
 		a->bytes) == 0;
 }
 
+int
+compare_outcome(const struct compare *compare, unsigned pending)
+{
+	struct compare_side side = compare->theirs;
+	unsigned skip = pending;
+
+	if (!compare->apart) {
+		side = (struct compare_side){ .bits = 0 };
+		scan_begin(
+		    &side.scan, compare->bytes, compare->count, compare->at);
+	}
+	for (;;) {
+		if (side.bits > skip)
+			return (
+			    int)(side.packet.value >> (side.bits - 1 - skip) &
+			    1);
+		skip -= side.bits;
+		do {
+			if (!scan_next(&side.scan, &side.packet) ||
+			    side.packet.kind == SCAN_TIP ||
+			    side.packet.kind == SCAN_PGD)
+				return -1;
+		} while (side.packet.kind != SCAN_TNT);
+		side.bits = side.packet.bits;
+	}
+}
+
 /* Is PACKET, which SIDE has just read, or what follows its PADs a PSB? */
 static bool
 compare_is_psb(const struct compare_side *side)

@@ -63,6 +63,12 @@ void compare_limit(struct compare *compare, uint64_t end);
  */
 bool compare_stop(struct compare *compare, uint64_t end);
 
+/*
+ * The outcome in the trace, 0 or 1, of the branch that comes after PENDING ones
+ * which the unit has not sent; -1: the trace has none there.
+ */
+int compare_outcome(const struct compare *compare, unsigned pending);
+
 /* Where in the trace the output has come to, as far as it is equal. */
 uint64_t compare_offset(const struct compare *compare);
 

@@ -45,7 +45,7 @@ drive_report(struct drive *drive, enum pt_transfer_kind kind, uint64_t from,
 		.taken = kind == PT_TRANSFER_COND,
 		.cr3_written = drive->cr3_written,
 		.ip_from = from,
-		.nlip = drive->last.nlip,
+		.nlip = drive->last->nlip,
 		.after = *after };
 
 	drive->cr3_written = false;
@@ -78,12 +78,12 @@ static void
 drive_slow(struct drive *drive, uint64_t ip, bool taken)
 {
 	struct pt_transfer transfer = { .kind = drive_kind(
-					    (enum walk_kind)drive->last.kind),
+					    (enum walk_kind)drive->last->kind),
 		.taken = taken,
 		.cr3_written = drive->cr3_written,
-		.nlip = drive->last.nlip };
+		.nlip = drive->last->nlip };
 
-	if (drive->last.kind == WALK_FAR)
+	if (drive->last->kind == WALK_FAR)
 		edge_move(&drive->at, ip);
 	drive->at.ip = ip;
 	transfer.after = drive->at;
@@ -98,16 +98,16 @@ drive_fast(struct drive *drive, uint64_t ip, bool taken)
 	struct pt_unit *unit = drive->feed->unit;
 
 	drive->at.ip = ip;
-	switch ((enum walk_kind)drive->last.kind) {
+	switch ((enum walk_kind)drive->last->kind) {
 	case WALK_COND:
 		pt_unit_fast_cond(unit, taken);
 		return;
 	case WALK_CALL:
-		if (drive->last.target != drive->last.nlip)
-			pt_unit_fast_call(unit, drive->last.nlip);
+		if (drive->last->target != drive->last->nlip)
+			pt_unit_fast_call(unit, drive->last->nlip);
 		return;
 	case WALK_CALL_INDIRECT:
-		pt_unit_fast_call(unit, drive->last.nlip);
+		pt_unit_fast_call(unit, drive->last->nlip);
 		pt_unit_fast_tip(unit, ip);
 		return;
 	case WALK_JUMP_INDIRECT:
@@ -132,11 +132,24 @@ drive_is_fast(const struct pt_fast *fast, uint64_t ip)
 	    (fast->within && ip >= fast->low && ip <= fast->high);
 }
 
+/* A conditional branch to the next instruction: only the trace can tell. */
+static bool
+drive_outcome(struct drive *drive)
+{
+	unsigned tnt;
+
+	drive_take(drive);
+	tnt = pt_unit_fast(drive->feed->unit)->tnt;
+	TZ_ASSERT(tnt != 0);
+	return compare_outcome(drive->config.compare,
+		   31u - (unsigned)__builtin_clz(tnt)) == 1;
+}
+
 /* The last block's last instruction led to IP: may it, and what was it? */
 static void
 drive_resolve(struct drive *drive, uint64_t ip)
 {
-	const struct walk_block *last = &drive->last;
+	const struct walk_block *last = drive->last;
 	bool taken = true, may = true;
 
 	if (!drive->has_last) {
@@ -150,6 +163,8 @@ drive_resolve(struct drive *drive, uint64_t ip)
 	case WALK_COND:
 		taken = ip == last->target;
 		may = taken || ip == last->nlip;
+		if (taken && ip == last->nlip)
+			taken = drive_outcome(drive);
 		break;
 	case WALK_JUMP:
 	case WALK_CALL:
@@ -201,19 +216,20 @@ drive_block(struct drive *drive, const struct recover_item *item)
 		.end_ip = item->end_ip,
 		.count = item->insns,
 		.bits = item->bits };
-	const struct walk_block *block;
+	struct walk_block *block;
 	const char *text = NULL;
 	uint64_t at = 0;
 
 	drive_resolve(drive, item->ip);
-	block = walk_block(drive->config.walk, &wanted, &text, &at);
+	block = walk_block(
+	    drive->config.walk, drive->last, &wanted, &text, &at);
 	if (block == NULL) {
 		drive_wrong(drive, text, at);
 		return;
 	}
 	if (block->calls != 0)
 		drive_calls(drive, block);
-	drive->last = *block;
+	drive->last = block;
 	drive->has_last = true;
 	drive->result->blocks++;
 	drive->result->insns += block->count;
@@ -235,7 +251,7 @@ drive_leave(struct drive *drive, const struct recover_item *item)
 		from = item->ip;
 		drive_resolve(drive, item->ip);
 	} else if (drive->has_last) {
-		kind = drive_kind((enum walk_kind)drive->last.kind);
+		kind = drive_kind((enum walk_kind)drive->last->kind);
 	} else {
 		kind = PT_TRANSFER_FAR;
 	}
@@ -244,7 +260,7 @@ drive_leave(struct drive *drive, const struct recover_item *item)
 		edge_move(&after, item->to);
 	} else if (kind == PT_TRANSFER_COND &&
 	    drive->feed->filter.config != 0) {
-		after.ip = drive->last.target;
+		after.ip = drive->last->target;
 	} else {
 		after = feed_out_of_context(drive->feed, &after);
 	}
@@ -285,9 +301,9 @@ drive_paging(struct drive *drive, const struct recover_item *item)
 	drive->at.cr3 = item->value;
 	drive->at.non_root = item->flag;
 	drive->cr3_written = true;
-	if (drive->has_last && (drive->last.kind == WALK_MOV_CR3)) {
+	if (drive->has_last && (drive->last->kind == WALK_MOV_CR3)) {
 		after = drive->at;
-		after.ip = drive->last.nlip;
+		after.ip = drive->last->nlip;
 		drive_report(drive, PT_TRANSFER_MOV_CR3, 0, &after);
 		drive->has_last = false;
 	}
@@ -331,7 +347,7 @@ drive_gap(struct drive *drive, const struct recover_item *item)
 void
 drive_last(struct drive *drive, uint64_t end)
 {
-	const struct walk_block *last = &drive->last;
+	const struct walk_block *last = drive->last;
 	uint64_t at = compare_offset(drive->config.compare);
 	struct scan scan = drive->guide;
 	struct scan_packet packet, found = { .kind = SCAN_PAD };
@@ -371,8 +387,8 @@ drive_finish(struct drive *drive)
 	drive_take(drive);
 	if (drive->ended || drive->failed)
 		return;
-	if (drive->has_last && drive->last.kind == WALK_PLAIN)
-		drive->at.ip = drive->last.nlip;
+	if (drive->has_last && drive->last->kind == WALK_PLAIN)
+		drive->at.ip = drive->last->nlip;
 	drive_last(drive, drive->config.count);
 	drive_take(drive);
 	if (drive->ended || drive->failed)
@@ -438,7 +454,7 @@ drive_item(struct drive *drive, const struct recover_item *item)
 		return;
 	case RECOVER_VMCS:
 		if (drive->traced)
-			pt_unit_vmptrld(drive->feed->unit, item->value);
+			edge_vmcs(drive, item->value);
 		return;
 	case RECOVER_CBR:
 		return;
@@ -459,7 +475,9 @@ int
 drive_run(const struct drive_config *config, struct drive_result *result,
     struct tz_error *err)
 {
+	struct walk_block none = { .count = 0 };
 	struct drive drive = { .config = *config,
+		.last = &none,
 		.result = result,
 		.feed = config->feed,
 		.phase = config->phase };

@@ -10,8 +10,8 @@ struct drive {
 	struct drive_config config;
 	struct drive_result *result;
 	struct feed *feed;
-	struct pt_context at;   /* after the last event */
-	struct walk_block last; /* whose last instruction is not reported yet */
+	struct pt_context at;    /* after the last event */
+	struct walk_block *last; /* whose last instruction is not reported yet */
 	bool has_last;
 	bool running;      /* a stretch has begun */
 	bool traced;       /* PacketEn, as the trace has it */
@@ -19,7 +19,8 @@ struct drive {
 	bool failed;       /* out of memory */
 	bool ended;        /* nothing more can be driven */
 	struct scan guide; /* packets up to the last event that needed them */
-	uint32_t phase;    /* 64: not known */
+	struct feed_state vmx;
+	uint32_t phase;     /* 64: not known */
 	uint64_t look_base; /* trace offset + phase of some look at the counter */
 	unsigned untaken;   /* blocks since output was last compared */
 };
@@ -38,7 +39,7 @@ struct psb_plus {
 void edge_read_psb(
     struct scan *scan, const struct scan_packet *psb, struct psb_plus *plus);
 
-/* Leads the guide past the next packet of KIND; false: there is none. */
+/* Leads the guide past the next packet of KIND, TIP.PGD or OVF; false: none. */
 bool edge_guide(
     struct drive *drive, enum scan_kind kind, struct scan_packet *packet);
 
@@ -54,8 +55,26 @@ void edge_sync(struct drive *drive, uint64_t offset);
 /* A new stretch behind the OVF that the guide comes to next. */
 void edge_overflow(struct drive *drive);
 
+/* Takes over what PLUS says of the processor. */
+void edge_take_state(struct drive *drive, const struct psb_plus *plus);
+
+/*
+ * Where the CPU stands behind PLUS, which has no FUP: in no range, or out of
+ * context; where it has context but there is no range, at the next TIP.PGE.
+ * Returns whether it is traced from here on.
+ */
+bool edge_stand(
+    struct drive *drive, const struct psb_plus *plus, struct pt_context *at);
+
+/* A new stretch at OFFSET, where the CPU stands at drive->at. */
+void edge_resume(
+    struct drive *drive, uint64_t offset, struct pt_resume *resume);
+
 /* What happens after a TIP.PGD, up to the next TIP.PGE, OVF or the end. */
 void edge_interlude(struct drive *drive);
+
+/* VMPTRLD has made the VMCS at PA (or PT_VMCS_NONE) the current one. */
+void edge_vmcs(struct drive *drive, uint64_t pa);
 
 /* CS and the ring of an address, as far as an address tells. */
 void edge_move(struct pt_context *at, uint64_t ip);

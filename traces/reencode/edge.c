@@ -4,8 +4,6 @@
  */
 #include "traces/reencode/drive_work.h"
 
-#define EDGE_LOOK_BYTES PT_LOOK_BYTES
-
 void
 edge_move(struct pt_context *at, uint64_t ip)
 {
@@ -26,6 +24,20 @@ static uint64_t
 edge_cr3(uint64_t pip)
 {
 	return pip >> 1 << 5;
+}
+
+/* SDM vol. 3, 33.4.2.15: bits 51:12 of the address. */
+static uint64_t
+edge_vmcs_pa(uint64_t payload)
+{
+	return payload == TZ_BIT(40) - 1 ? PT_VMCS_NONE : payload << 12;
+}
+
+void
+edge_vmcs(struct drive *drive, uint64_t pa)
+{
+	drive->vmx = (struct feed_state){ .in_vmx = true, .vmcs = pa };
+	pt_unit_vmptrld(drive->feed->unit, pa);
 }
 
 void
@@ -60,9 +72,7 @@ edge_read_psb(
 		case SCAN_VMCS:
 			plus->context = true;
 			plus->has_vmcs = true;
-			plus->vmcs = packet.value == (TZ_BIT(40) - 1)
-			    ? PT_VMCS_NONE
-			    : packet.value << 12;
+			plus->vmcs = edge_vmcs_pa(packet.value);
 			break;
 		case SCAN_OVF:
 			*scan = before;
@@ -77,16 +87,23 @@ edge_read_psb(
 bool
 edge_guide(struct drive *drive, enum scan_kind kind, struct scan_packet *packet)
 {
-	while (scan_next(&drive->guide, packet))
-		if (packet->kind == kind)
-			return true;
-	return false;
+	const struct facts_mark *mark;
+
+	TZ_ASSERT(kind == SCAN_PGD || kind == SCAN_OVF);
+	do {
+		mark = facts_mark(drive->config.facts, drive->guide.offset);
+		if (mark == NULL)
+			return false;
+		drive->guide.offset = mark->offset;
+		drive->guide.last_ip = mark->last_ip;
+		if (!scan_next(&drive->guide, packet))
+			return false;
+	} while (packet->kind != kind);
+	return true;
 }
 
-/* Takes over what PLUS says of the processor. */
-static void
-edge_take_state(
-    struct drive *drive, const struct psb_plus *plus, struct feed_state *state)
+void
+edge_take_state(struct drive *drive, const struct psb_plus *plus)
 {
 	if (plus->has_exec)
 		edge_mode(&drive->at, plus->exec);
@@ -94,8 +111,9 @@ edge_take_state(
 		drive->at.cr3 = plus->cr3;
 		drive->at.non_root = plus->non_root;
 	}
-	state->in_vmx = plus->has_vmcs;
-	state->vmcs = plus->vmcs;
+	if (plus->context)
+		drive->vmx = (struct feed_state){ .in_vmx = plus->has_vmcs,
+			.vmcs = plus->vmcs };
 }
 
 /* The mode and the address that the next TIP.PGE gives; false: none comes. */
@@ -126,12 +144,7 @@ edge_peek_pge(const struct drive *drive, struct pt_context *at)
 	return false;
 }
 
-/*
- * Where the CPU stands behind PLUS, which has no FUP: in no range, or out of
- * context; where it has context but there is no range, at the next TIP.PGE.
- * Returns whether it is traced from here on.
- */
-static bool
+bool
 edge_stand(
     struct drive *drive, const struct psb_plus *plus, struct pt_context *at)
 {
@@ -165,16 +178,15 @@ edge_psb_index(const struct facts *facts, uint64_t offset)
 	return low;
 }
 
-static void
-edge_resume(struct drive *drive, uint64_t offset, struct pt_resume *resume,
-    const struct feed_state *state)
+void
+edge_resume(struct drive *drive, uint64_t offset, struct pt_resume *resume)
 {
 	resume->at = drive->at;
 	drive->feed->phase = drive->phase;
 	drive->has_last = false;
 	drive->running = true;
 	drive->cr3_written = false;
-	if (!feed_resume(drive->feed, offset, resume, state))
+	if (!feed_resume(drive->feed, offset, resume, &drive->vmx))
 		drive->failed = true;
 }
 
@@ -211,7 +223,6 @@ edge_sync(struct drive *drive, uint64_t offset)
 {
 	const struct facts *facts = drive->config.facts;
 	size_t index = edge_psb_index(facts, offset);
-	struct feed_state state = { .in_vmx = false };
 	struct pt_resume resume = { .psb = true };
 	struct scan_packet psb;
 	struct infer_count count;
@@ -225,7 +236,7 @@ edge_sync(struct drive *drive, uint64_t offset)
 	edge_read_psb(&drive->guide, &psb, &plus);
 	drive->at.cs_l = true;
 	drive->at.cs_d = false;
-	edge_take_state(drive, &plus, &state);
+	edge_take_state(drive, &plus);
 	count = infer_count(facts, index, drive->config.psb_period_bytes,
 	    drive->phase, !plus.has_fup);
 	if (drive->result->syncs == 0)
@@ -240,99 +251,54 @@ edge_sync(struct drive *drive, uint64_t offset)
 	else
 		drive->traced = edge_stand(drive, &plus, &drive->at);
 	resume.enable = !plus.has_fup;
-	edge_resume(drive, offset, &resume, &state);
+	edge_resume(drive, offset, &resume);
 	if (!plus.has_fup)
 		edge_interlude(drive);
 }
 
-void
-edge_overflow(struct drive *drive)
+/*
+ * CR3 may have changed while TraceEn was 0: if a PSB+ is the next to tell of it,
+ * and no CR3 write of its own, then it has.
+ */
+static void
+edge_peek_cr3(struct drive *drive)
 {
-	struct pt_resume resume = { .overflow = true };
-	struct feed_state state = { .in_vmx = false };
-	struct psb_plus plus = { .context = true };
-	struct scan_packet ovf, packet;
-	uint64_t offset, before;
-	struct scan scan, after;
+	struct scan scan = drive->guide;
+	struct scan_packet packet;
+	bool in_psb = false;
 
-	if (!feed_take(drive->feed))
-		drive->failed = true;
-	scan = drive->guide;
-	if (!edge_guide(drive, SCAN_OVF, &ovf))
-		return;
-	after = drive->guide;
-	drive->guide = scan;
-	drive_last(drive, ovf.offset);
-	drive->guide = after;
-	if (!feed_take(drive->feed))
-		drive->failed = true;
-	drive->result->overflows++;
-	offset = ovf.offset;
-	before = drive->feed->offset;
-	/* PADs that only fill the word are the unit's own. */
-	if (before <= offset && offset - before < 8)
-		offset = before;
-	if (!compare_stop(drive->config.compare, offset))
-		drive->failed = true;
-	scan = drive->guide;
-	drive->traced = false;
 	while (scan_next(&scan, &packet)) {
-		if (packet.kind == SCAN_FUP) {
-			drive->guide = scan;
-			drive->traced = true;
-			edge_move(&drive->at, packet.value);
-			break;
+		if (packet.kind == SCAN_PSB || packet.kind == SCAN_PSBEND)
+			in_psb = packet.kind == SCAN_PSB;
+		if (packet.kind == SCAN_PIP && in_psb) {
+			drive->at.cr3 = edge_cr3(packet.value);
+			drive->at.non_root = (packet.value & 1) != 0;
 		}
-		if (packet.kind == SCAN_PSB) {
-			drive->guide = scan;
-			edge_read_psb(&drive->guide, &packet, &plus);
-			edge_take_state(drive, &plus, &state);
-			resume.psb = true;
-			drive->traced = plus.has_fup;
-			if (plus.has_fup)
-				edge_move(&drive->at, plus.ip);
-			break;
-		}
-		if (packet.kind != SCAN_PAD && packet.kind != SCAN_CYC &&
-		    packet.kind != SCAN_MTC && packet.kind != SCAN_TSC &&
-		    packet.kind != SCAN_TMA && packet.kind != SCAN_CBR)
-			break;
+		if (packet.kind == SCAN_PIP || packet.kind == SCAN_OVF ||
+		    (packet.kind == SCAN_CBR && !in_psb))
+			return;
 	}
-	if (!drive->traced)
-		(void)edge_stand(drive, &plus, &drive->at);
-	/* The counter stands still while packets are lost. */
-	resume.count = (feed_count(drive->feed) +
-			   (offset > before ? (uint32_t)(offset - before)
-					    : 0)) &
-	    0x1ffff;
-	/* Unless the PSB behind the OVF is the one that was due. */
-	resume.due = !resume.psb && pt_unit_psb_due(drive->feed->unit);
-	resume.since_look = (uint32_t)((offset + drive->phase -
-					   drive->look_base) %
-	    EDGE_LOOK_BYTES);
-	edge_resume(drive, offset, &resume, &state);
-	if (!drive->traced)
-		edge_interlude(drive);
 }
 
 /* TraceEn fell and rose again: its first packet is at OFFSET. */
 static void
 edge_toggle(struct drive *drive, uint64_t offset, const struct psb_plus *plus)
 {
-	struct feed_state state = { .in_vmx = false };
 	bool restart = plus != NULL;
 	struct pt_context at;
 
 	drive->result->toggles++;
 	if (restart) {
-		edge_take_state(drive, plus, &state);
+		edge_take_state(drive, plus);
 		at = drive->at;
 		drive->traced = edge_stand(drive, plus, &at);
 	} else {
+		edge_peek_cr3(drive);
 		at = feed_out_of_context(drive->feed, &drive->at);
 	}
 	drive->at = at;
-	if (!feed_toggle(drive->feed, offset, restart ? &state : NULL, &at))
+	if (!feed_toggle(
+		drive->feed, offset, restart ? &drive->vmx : NULL, &at))
 		drive->failed = true;
 	drive->look_base = offset + drive->phase - (offset + drive->phase) % 64;
 }
@@ -431,10 +397,7 @@ edge_interlude(struct drive *drive)
 			edge_pip(drive, packet.value);
 			break;
 		case SCAN_VMCS:
-			pt_unit_vmptrld(drive->feed->unit,
-			    packet.value == (TZ_BIT(40) - 1)
-				? PT_VMCS_NONE
-				: packet.value << 12);
+			edge_vmcs(drive, edge_vmcs_pa(packet.value));
 			break;
 		case SCAN_EXEC:
 			edge_mode(&drive->at, packet.value);

@@ -33,6 +33,7 @@ facts_free(struct facts *facts)
 	free(facts->psb);
 	free(facts->psb_end);
 	free(facts->cbr);
+	free(facts->mark);
 	*facts = (struct facts){ 0 };
 }
 
@@ -119,6 +120,35 @@ facts_packet(struct facts *facts, const struct scan_packet *packet)
 	}
 }
 
+static bool
+facts_add_mark(
+    struct facts *facts, const struct scan_packet *packet, uint64_t last_ip)
+{
+	if (packet->kind != SCAN_PGD && packet->kind != SCAN_OVF)
+		return true;
+	if (!GROW(facts->mark, facts->mark_room, facts->mark_count + 1))
+		return false;
+	facts->mark[facts->mark_count++] =
+	    (struct facts_mark){ .offset = packet->offset, .last_ip = last_ip };
+	return true;
+}
+
+const struct facts_mark *
+facts_mark(const struct facts *facts, uint64_t offset)
+{
+	size_t low = 0, high = facts->mark_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (facts->mark[middle].offset < offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < facts->mark_count ? &facts->mark[low] : NULL;
+}
+
 bool
 facts_read(struct facts *facts, const uint8_t *bytes, uint64_t count)
 {
@@ -129,9 +159,15 @@ facts_read(struct facts *facts, const uint8_t *bytes, uint64_t count)
 	facts->first_psb = scan_find_psb(bytes, count, 0);
 	scan_begin(&scan, bytes, count, facts->first_psb);
 	for (;;) {
-		while (scan_next(&scan, &packet))
-			if (!facts_packet(facts, &packet))
+		uint64_t last_ip = scan.last_ip;
+
+		while (scan_next(&scan, &packet)) {
+			if (!facts_add_mark(facts, &packet, last_ip) ||
+			    !facts_packet(facts, &packet))
 				return false;
+			last_ip = scan.last_ip;
+			facts->packets[SCAN_TNT] += scan_skip(&scan);
+		}
 		if (packet.kind != SCAN_BAD)
 			return true;
 		facts->bad++;

@@ -15,6 +15,11 @@ struct facts_cbr {
 	uint8_t ratio;
 };
 
+/* A TIP.PGD or OVF, and the last IP before it. */
+struct facts_mark {
+	uint64_t offset, last_ip;
+};
+
 struct facts {
 	uint64_t packets[SCAN_KINDS];
 	uint64_t bad;        /* bytes where no packet starts; on at a PSB */
@@ -31,6 +36,8 @@ struct facts {
 	size_t psb_end_room;
 	size_t psb_count, psb_room;
 	size_t cbr_count, cbr_room;
+	size_t mark_count, mark_room;
+	struct facts_mark *mark;
 	uint64_t *psb; /* their offsets */
 	struct facts_cbr *cbr;
 };
@@ -41,6 +48,9 @@ void facts_free(struct facts *facts);
 
 /* The ratio in the CBR of what begins at OFFSET, PSB+ or enable; 0: none. */
 uint8_t facts_cbr(const struct facts *facts, uint64_t offset);
+
+/* The first mark at or after OFFSET; NULL: there is none. */
+const struct facts_mark *facts_mark(const struct facts *facts, uint64_t offset);
 
 /* IA32_RTIT_CTL as the packets show it, without ranges and with DisRETC. */
 uint64_t infer_ctl(const struct facts *facts);

@@ -269,15 +269,16 @@ recover_next(struct recover *recover, struct recover_item *item)
 {
 	struct pt_block *block = &recover->last;
 
-	memset(item, 0, sizeof(*item));
-	item->kind = RECOVER_END;
-	if (recover->ended)
-		return;
-	if (!recover->synced) {
-		recover_sync(recover, item);
+	if (recover->ended || !recover->synced) {
+		*item = (struct recover_item){ .kind = RECOVER_END };
+		if (!recover->ended)
+			recover_sync(recover, item);
 		return;
 	}
 	for (;;) {
+		/* Of a block, which most items are, all that counts is set. */
+		if (recover->status != 0)
+			*item = (struct recover_item){ .kind = RECOVER_END };
 		if (recover->status < 0) {
 			if (!recover_jcc(recover, item))
 				recover_fail(recover, item);

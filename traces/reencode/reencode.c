@@ -230,28 +230,30 @@ static int
 reencode_try(struct reencode_try *try, struct reencode_result *result,
     struct tz_error *err)
 {
-	uint64_t best = 0;
-	uint32_t best_phase = 0, first;
+	uint64_t best, reach;
+	uint32_t best_phase, first;
 	int error;
 
 	try->phase = REENCODE_PHASES;
 	error = reencode_counts(try, result, err);
-	first = result->drive.first.phase;
-	for (uint32_t step = 0; error == 0 && step < REENCODE_PHASES;
-	     step += 8) {
-		if (!reencode_place_differs(result))
-			return 0;
-		if (step == 0 || result->difference.offset > best) {
-			best = result->difference.offset;
-			best_phase = (first + step) % REENCODE_PHASES;
-		}
-		try->phase = (first + step + 8) % REENCODE_PHASES;
-		error = reencode_counts(try, result, err);
-	}
 	if (error != 0 || !reencode_place_differs(result))
 		return error;
+	best = reencode_reach(result);
+	best_phase = first = result->drive.first.phase;
+	for (uint32_t step = 8; error == 0 && step < REENCODE_PHASES;
+	     step += 8) {
+		try->phase = (first + step) % REENCODE_PHASES;
+		error = reencode_counts(try, result, err);
+		reach = reencode_reach(result);
+		if (error != 0 || reach == UINT64_MAX)
+			return error;
+		if (reach > best) {
+			best = reach;
+			best_phase = try->phase;
+		}
+	}
 	try->phase = best_phase;
-	return reencode_counts(try, result, err);
+	return error != 0 ? error : reencode_counts(try, result, err);
 }
 
 /*

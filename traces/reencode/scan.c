@@ -257,13 +257,31 @@ scan_odd(struct scan *scan, struct scan_packet *packet, uint8_t first)
 	}
 }
 
+uint64_t
+scan_skip(struct scan *scan)
+{
+	const uint8_t *bytes = scan->bytes;
+	uint64_t at = scan->offset, tnts = 0;
+
+	/* In a block an even byte may begin a BIP. */
+	while (!scan->in_block && at < scan->count && !(bytes[at] & 1) &&
+	    bytes[at] != 2)
+		tnts += bytes[at++] != 0;
+	scan->offset = at;
+	return tnts;
+}
+
 bool
 scan_next(struct scan *scan, struct scan_packet *packet)
 {
 	uint8_t first;
 
-	*packet = (struct scan_packet){ .kind = SCAN_CUT,
-		.offset = scan->offset };
+	packet->kind = SCAN_CUT;
+	packet->bytes = 0;
+	packet->bits = 0;
+	packet->with_ip = false;
+	packet->offset = scan->offset;
+	packet->value = 0;
 	if (scan->offset >= scan->count)
 		return false;
 	first = scan->bytes[scan->offset];

@@ -70,6 +70,9 @@ void scan_begin(
 /* The next packet.  False: there are no more bytes, BAD or CUT. */
 bool scan_next(struct scan *scan, struct scan_packet *packet);
 
+/* Goes past PADs and TNTs of one byte, most of a trace; returns how many TNTs. */
+uint64_t scan_skip(struct scan *scan);
+
 /* Offset of the first PSB at or after FROM; COUNT if there is none. */
 uint64_t scan_find_psb(const uint8_t *bytes, uint64_t count, uint64_t from);
 

@@ -5,8 +5,9 @@
 #include <string.h>
 
 #define WALK_INSN_BYTES 15
+#define WALK_SLAB       1024
 /* Instructions that are kept; a later one takes the place of an earlier. */
-#define WALK_KEPT 65536
+#define WALK_KEPT 8192
 
 /* An instruction that was decoded once. */
 struct walk_insn {
@@ -18,9 +19,9 @@ struct walk_insn {
 
 struct walk {
 	const struct pieces *pieces;
-	ZydisDecoder decoder[3]; /* 16, 32, 64 bits */
-	struct walk_block *block;
-	size_t block_count, block_room;
+	ZydisDecoder decoder[3];  /* 16, 32, 64 bits */
+	struct walk_block **slab; /* WALK_SLAB blocks each: they do not move */
+	size_t slab_count, block_count;
 	uint32_t *slot; /* index of a block plus 1; a power of two of them */
 	size_t slot_count;
 	uint64_t *call;
@@ -58,7 +59,9 @@ walk_destroy(struct walk *walk)
 {
 	if (walk == NULL)
 		return;
-	free(walk->block);
+	for (size_t i = 0; i < walk->slab_count; i++)
+		free(walk->slab[i]);
+	free(walk->slab);
 	free(walk->slot);
 	free(walk->kept);
 	free(walk->call);
@@ -239,6 +242,12 @@ walk_through(struct walk *walk, struct walk_block *block, uint64_t *at)
 				   : "the decoder's block ends elsewhere";
 }
 
+static struct walk_block *
+walk_at(const struct walk *walk, size_t index)
+{
+	return &walk->slab[index / WALK_SLAB][index % WALK_SLAB];
+}
+
 static size_t
 walk_hash(const struct walk *walk, const struct walk_block *block)
 {
@@ -260,7 +269,7 @@ walk_grow(struct walk *walk)
 	walk->slot = slot;
 	walk->slot_count = count;
 	for (size_t i = 0; i < walk->block_count; i++) {
-		size_t at = walk_hash(walk, &walk->block[i]);
+		size_t at = walk_hash(walk, walk_at(walk, i));
 
 		while (walk->slot[at] != 0)
 			at = (at + 1) & (count - 1);
@@ -269,7 +278,7 @@ walk_grow(struct walk *walk)
 	return true;
 }
 
-static const struct walk_block *
+static struct walk_block *
 walk_add(struct walk *walk, const struct walk_block *wanted, size_t slot,
     const char **text, uint64_t *at)
 {
@@ -279,41 +288,58 @@ walk_add(struct walk *walk, const struct walk_block *wanted, size_t slot,
 	if (*text != NULL)
 		return NULL;
 	*text = "out of memory";
-	if (walk->block_count == walk->block_room) {
-		size_t room = walk->block_room * 2 + 1024;
-		struct walk_block *more = realloc(
-		    walk->block, room * sizeof(*more));
+	if (walk->block_count == walk->slab_count * WALK_SLAB) {
+		struct walk_block **more = realloc(
+		    walk->slab, (walk->slab_count + 1) * sizeof(*more));
 
 		if (more == NULL)
 			return NULL;
-		walk->block = more;
-		walk->block_room = room;
+		walk->slab = more;
+		more[walk->slab_count] = calloc(WALK_SLAB, sizeof(**more));
+		if (more[walk->slab_count] == NULL)
+			return NULL;
+		walk->slab_count++;
 	}
-	walk->block[walk->block_count++] = block;
+	*walk_at(walk, walk->block_count++) = block;
 	walk->insns += block.count;
 	walk->slot[slot] = (uint32_t)walk->block_count;
 	if (walk->block_count * 2 > walk->slot_count && !walk_grow(walk))
 		return NULL;
-	return &walk->block[walk->block_count - 1];
+	return walk_at(walk, walk->block_count - 1);
 }
 
-const struct walk_block *
-walk_block(struct walk *walk, const struct walk_block *wanted,
-    const char **text, uint64_t *at)
+static bool
+walk_is(const struct walk_block *block, const struct walk_block *wanted)
+{
+	return block->ip == wanted->ip && block->count == wanted->count &&
+	    block->end_ip == wanted->end_ip && block->bits == wanted->bits;
+}
+
+static struct walk_block *
+walk_find(struct walk *walk, const struct walk_block *wanted, const char **text,
+    uint64_t *at)
 {
 	size_t slot = walk_hash(walk, wanted);
 
 	while (walk->slot[slot] != 0) {
-		const struct walk_block *block =
-		    &walk->block[walk->slot[slot] - 1];
+		struct walk_block *block = walk_at(walk, walk->slot[slot] - 1);
 
-		if (block->ip == wanted->ip && block->count == wanted->count &&
-		    block->end_ip == wanted->end_ip &&
-		    block->bits == wanted->bits)
+		if (walk_is(block, wanted))
 			return block;
 		slot = (slot + 1) & (walk->slot_count - 1);
 	}
 	return walk_add(walk, wanted, slot, text, at);
+}
+
+struct walk_block *
+walk_block(struct walk *walk, struct walk_block *before,
+    const struct walk_block *wanted, const char **text, uint64_t *at)
+{
+	struct walk_block **next = &before->next[wanted->ip == before->nlip];
+
+	if (*next == NULL || !walk_is(*next, wanted))
+		*next = walk_find(walk, wanted, text, at);
+	return *next;
 }
 
 uint64_t

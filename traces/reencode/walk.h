@@ -31,6 +31,8 @@ struct walk_block {
 	uint16_t count;
 	uint8_t kind; /* enum walk_kind */
 	uint8_t bits; /* of the mode: 16, 32, 64 */
+	/* That came after it last, or NULL; [1]: right behind it in memory. */
+	struct walk_block *next[2];
 };
 
 struct walk;
@@ -40,11 +42,11 @@ struct walk *walk_create(const struct pieces *pieces);
 void walk_destroy(struct walk *walk);
 
 /*
- * The block that has the ends and the count of WANTED, in its mode, valid until
- * the next call.  NULL where the image's instructions say otherwise: *TEXT says
- * how (static text), *AT where.
+ * The block that has the ends and the count of WANTED, in its mode, valid as long
+ * as WALK; BEFORE is the one before it, or any.  NULL where the image's instructions
+ * say otherwise: *TEXT says how (static text), *AT where.
  */
-const struct walk_block *walk_block(struct walk *walk,
+struct walk_block *walk_block(struct walk *walk, struct walk_block *before,
     const struct walk_block *wanted, const char **text, uint64_t *at);
 
 /* Address after the INDEX-th direct call of all (struct walk_block, .call). */

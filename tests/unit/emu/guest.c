@@ -130,7 +130,9 @@ static void
 create(struct guest *guest)
 {
 	struct machine_config config = {
-		.profile = profile_find("skylake"),
+		.profile = profile_find(guest->options.profile == NULL
+			? "skylake"
+			: guest->options.profile),
 		.cpu_count = guest->options.cpus,
 		.ram_bytes = GUEST_RAM_BYTES,
 		.quantum_cycles = guest->options.quantum_cycles,

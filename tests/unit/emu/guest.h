@@ -18,7 +18,8 @@ struct guest_options {
 	unsigned cpus; /* 0: 1 */
 	bool single_step, no_truth;
 	bool no_decode; /* the guest's code changes: no decoder can know it */
-	uint64_t param; /* what the guest finds in `param` */
+	const char *profile; /* NULL: skylake */
+	uint64_t param;      /* what the guest finds in `param` */
 	uint64_t insns_max;
 	uint64_t quantum_cycles;
 	uint32_t core_cbr;

@@ -304,6 +304,21 @@ the_guard_heap_works_where_it_is_used_well(void **state)
 }
 
 static void
+the_heap_of_pages_gives_whole_pages(void **state)
+{
+	const enum probe commands[] = { PROBE_BEGINS, PROBE_FILLED, 0 };
+
+	(void)state;
+	probe("heap=pages", commands);
+	guest_assert_clean(&run);
+	assert_int_equal(run.notes[1], 0);
+	assert_int_equal(run.notes[2], 0);
+	probe("", commands);
+	guest_assert_clean(&run);
+	assert_int_equal(run.notes[1], -KE_INVAL);
+}
+
+static void
 an_unknown_heap_is_refused(void **state)
 {
 	(void)state;
@@ -370,6 +385,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(a_driver_whose_device_fails_does_not_load),
 		cmocka_unit_test(the_guard_heap_names_what_was_done),
 		cmocka_unit_test(the_guard_heap_works_where_it_is_used_well),
+		cmocka_unit_test(the_heap_of_pages_gives_whole_pages),
 		cmocka_unit_test(an_unknown_heap_is_refused),
 		cmocka_unit_test(wrong_locking_ends_the_run_by_name),
 		cmocka_unit_test(one_order_of_locks_is_fine),

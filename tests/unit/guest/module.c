@@ -114,6 +114,18 @@ look_at_fill(void)
 	return filled ? 0 : KE_INVAL;
 }
 
+static int
+look_at_begins(void)
+{
+	unsigned char *p = get(64), *q = get(24);
+	bool begin = p != q && (uintptr_t)p % PAGE_BYTES == 0 &&
+	    (uintptr_t)q % PAGE_BYTES == 0;
+
+	heap_free(q, __builtin_return_address(0));
+	heap_free(p, __builtin_return_address(0));
+	return begin ? 0 : KE_INVAL;
+}
+
 static void
 take_two(struct mutex *first, struct mutex *second)
 {
@@ -211,6 +223,8 @@ probe_ioctl(struct device *self, uint64_t command, uint64_t arg)
 		return look_at_pages();
 	case PROBE_FILLED:
 		return look_at_fill();
+	case PROBE_BEGINS:
+		return look_at_begins();
 	default:
 		break;
 	}

@@ -20,6 +20,7 @@ enum probe {
 	PROBE_MARGIN,      /* writes the byte behind 40 bytes, and frees */
 	PROBE_CONTIGUOUS,  /* 0 if two pages of a large one are neighbours */
 	PROBE_FILLED,      /* 0 if new memory holds 0xa5 */
+	PROBE_BEGINS,      /* 0 if small allocations begin pages of their own */
 	PROBE_ORDER_AB,    /* takes mutex A, then B */
 	PROBE_ORDER_BA,    /* B, then A */
 	PROBE_ORDER_CYCLE, /* B, then C; C, then A */

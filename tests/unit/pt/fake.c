@@ -70,6 +70,15 @@ fake_note(void *arg, const struct pt_event *event)
 	fake->stream_bytes += event->bytes;
 }
 
+static bool
+fake_restricted(void *arg, struct gpa pa, uint64_t bytes)
+{
+	struct fake *fake = arg;
+
+	return pa.u < fake->restricted_pa + fake->restricted_bytes &&
+	    fake->restricted_pa < pa.u + bytes;
+}
+
 struct fake *
 fake_create(void)
 {
@@ -79,6 +88,7 @@ fake_create(void)
 		.read64 = fake_read64,
 		.raise_pmi = fake_raise_pmi,
 		.event = fake_note,
+		.restricted = fake_restricted,
 	};
 
 	assert_non_null(fake);

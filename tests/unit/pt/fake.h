@@ -43,6 +43,7 @@ struct fake {
 	struct pt_event *events;
 	size_t event_count;
 	unsigned pmi_count;
+	uint64_t restricted_pa, restricted_bytes;
 	struct profile_manner manner;
 	struct profile profile; /* skylake, with .manner */
 	struct pt_unit *unit;

@@ -330,11 +330,8 @@ features_that_the_model_lacks_are_reported_by_name(void **state)
 		uint64_t ctl;
 		const char *text;
 	} lacks[] = {
-		{ CTL_TOPA | TZ_BIT(56),
-		    "PSB and PMI preservation (InjectPsbPmiOnEnable)" },
 		{ TZ_BIT(6), "trace transport output (FabricEn)" },
 		{ TZ_BIT(6) | CTL_TOPA, "trace transport output (FabricEn)" },
-		{ 0, "single-range output (ToPA=0)" },
 	};
 	struct fake *fake = fake_create();
 
