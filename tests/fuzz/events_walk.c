@@ -297,7 +297,11 @@ walk_interrupt(struct walk *walk, bool exception)
 void
 walk_abort_transaction(struct walk *walk)
 {
-	if (!walk->tsx)
+	/*
+	 * SDM vol. 3, 33.7: an abort out of the filter has no FUP, so no decoder
+	 * can tell where the program was.
+	 */
+	if (!walk->tsx || walk->ctl >> 32 != 0)
 		return;
 	walk->tsx = false;
 	walk_transfer(walk, PT_TRANSFER_TSX_ABORT, true,
