@@ -3,6 +3,7 @@
 #include "emu/pt/place.h"
 #include "emu/pt/state.h"
 #include "emu/pt/timing.h"
+#include "emu/pt/tnt.h"
 
 enum packet_ip_bytes
 emit_ip_bytes(uint64_t ip, uint64_t last, bool valid, bool full8)
@@ -52,33 +53,6 @@ emit_packet(struct pt_unit *unit, enum packet_kind kind, uint64_t payload)
 	emit_timed(unit, &packet);
 }
 
-void
-emit_tnt(struct pt_unit *unit)
-{
-	struct packet packet;
-
-	TZ_ASSERT(unit->fast.tnt != 0);
-	TZ_ASSERT(unit->fast.tnt >> (PACKET_TNT_BITS_MAX + 1) == 0);
-	if (unit->fast.tnt == EMIT_TNT_EMPTY)
-		return;
-	packet = packet_tnt(unit->fast.tnt);
-	unit->fast.tnt = EMIT_TNT_EMPTY;
-	place_put(unit, &packet);
-}
-
-void
-emit_branch(struct pt_unit *unit, bool taken)
-{
-	TZ_ASSERT(unit->fast.tnt >> PACKET_TNT_BITS_MAX == 0);
-	TZ_ASSERT(unit->gate.packet_en);
-	/* SDM vol. 3, 33.4.2.14: a CYC tells when the first one happened. */
-	if (unit->fast.tnt == EMIT_TNT_EMPTY)
-		timing_cyc(unit);
-	unit->fast.tnt = unit->fast.tnt << 1 | taken;
-	if (unit->fast.tnt >> PACKET_TNT_BITS_MAX != 0)
-		emit_tnt(unit);
-}
-
 /* Sends MAIN, with MODE.Exec before it where its bits are not known yet. */
 static void
 emit_moded(struct pt_unit *unit, const struct packet *main)
@@ -117,7 +91,7 @@ emit_tip(struct pt_unit *unit, enum packet_ip_kind kind, uint64_t ip)
 	    ip);
 
 	TZ_ASSERT(kind != PACKET_FUP);
-	TZ_ASSERT(unit->fast.tnt == EMIT_TNT_EMPTY);
+	TZ_ASSERT(tnt_is_empty(unit));
 	flow->last_ip = ip;
 	flow->last_ip_valid = true;
 	if (kind == PACKET_TIP_PGD)
@@ -131,7 +105,7 @@ emit_pgd_bare(struct pt_unit *unit)
 {
 	struct packet packet = packet_ip(PACKET_TIP_PGD, PACKET_IP_NONE, 0);
 
-	TZ_ASSERT(unit->fast.tnt == EMIT_TNT_EMPTY);
+	TZ_ASSERT(tnt_is_empty(unit));
 	emit_timed(unit, &packet);
 }
 
@@ -149,7 +123,7 @@ emit_fup(struct pt_unit *unit, uint64_t ip)
 {
 	struct packet packet = emit_make_fup(unit, ip);
 
-	TZ_ASSERT(unit->fast.tnt == EMIT_TNT_EMPTY);
+	TZ_ASSERT(tnt_is_empty(unit));
 	/*
 	 * Every decoder takes its last IP from a FUP too.  Model choice: the
 	 * first TIP after PSB+ is full even if a FUP came in between.
@@ -163,7 +137,7 @@ emit_mode_exec(struct pt_unit *unit)
 {
 	struct flow *flow = &unit->flow;
 
-	TZ_ASSERT(unit->fast.tnt == EMIT_TNT_EMPTY);
+	TZ_ASSERT(tnt_is_empty(unit));
 	flow->exec_known = true;
 	flow->exec_sent = flow->exec;
 	emit_packet(unit, PACKET_MODE, flow->exec);
@@ -174,8 +148,8 @@ emit_evd(struct pt_unit *unit, enum packet_evd type, uint64_t data)
 {
 	struct packet packet = packet_evd((uint8_t)type, data);
 
-	TZ_ASSERT(unit->fast.tnt == EMIT_TNT_EMPTY);
-	place_put(unit, &packet);
+	TZ_ASSERT(tnt_is_empty(unit));
+	emit_timed(unit, &packet);
 }
 
 void
@@ -233,7 +207,7 @@ emit_psb(struct pt_unit *unit, bool packet_en, uint64_t ip)
 	    packet_pip_payload(unit->flow.cr3, unit->flow.non_root));
 
 	TZ_ASSERT(unit->gate.trigger_en);
-	emit_tnt(unit);
+	tnt_flush(unit);
 	place_align(unit);
 	if (!unit->topa.open)
 		return;

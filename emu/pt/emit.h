@@ -1,6 +1,5 @@
 /*
- * Packets with the memory that they need: pending TNT bits, last IP, MODE.Exec
- * and the status that PSB+ repeats.  When a packet is due is flow.c's business.
+ * Packets with the memory that they need: last IP, MODE.Exec and the status that PSB+ repeats.  When a packet is due is flow.c's business.
  *
  * Source: SDM vol. 3, 33.4.2 "Packet Definitions".
  */
@@ -24,12 +23,6 @@ uint8_t emit_exec(uint64_t ctl, const struct pt_context *at);
 
 /* A packet of fixed layout. */
 void emit_packet(struct pt_unit *unit, enum packet_kind kind, uint64_t payload);
-
-/* The pending TNT bits, if any. */
-void emit_tnt(struct pt_unit *unit);
-
-/* Adds a branch outcome to the pending ones; a sixth one sends them. */
-void emit_branch(struct pt_unit *unit, bool taken);
 
 /* TIP, TIP.PGE or TIP.PGD to IP; before TIP and TIP.PGE MODE.Exec if needed. */
 void emit_tip(struct pt_unit *unit, enum packet_ip_kind kind, uint64_t ip);

@@ -4,6 +4,7 @@
 #include "emu/pt/place.h"
 #include "emu/pt/state.h"
 #include "emu/pt/timing.h"
+#include "emu/pt/tnt.h"
 
 #define VECTOR_PF 14
 
@@ -73,6 +74,27 @@ flow_call(struct pt_unit *unit, const struct pt_transfer *transfer)
 	pt_unit_fast_call(unit, transfer->nlip);
 }
 
+/*
+ * Sends a near RET that is not compressed.  SDM vol. 3, 33.4.2.3 "Deferred TIPs":
+ * it is never deferred.  Model choice, for decoders differ on what it pops: the
+ * return stack empties, unless the manner's .ret_pops says otherwise.
+ */
+static void
+flow_ret_whole(struct pt_unit *unit, uint64_t target)
+{
+	struct pt_fast *fast = &unit->fast;
+
+	if (!unit->profile->manner->ret_pops) {
+		fast->ret_count = 0;
+	} else if (fast->ret_count != 0) {
+		fast->ret_top = (fast->ret_top + PT_RETURN_STACK_ENTRIES - 1) %
+		    PT_RETURN_STACK_ENTRIES;
+		fast->ret_count--;
+	}
+	tnt_flush(unit);
+	emit_tip(unit, PACKET_TIP, target);
+}
+
 /* Near RET with PacketEn 1 before and after; true if it was compressed. */
 static bool
 flow_ret(struct pt_unit *unit, uint64_t target)
@@ -88,13 +110,10 @@ flow_ret(struct pt_unit *unit, uint64_t target)
 	    fast->ret_stack[top] == target) {
 		fast->ret_top = top;
 		fast->ret_count--;
-		emit_branch(unit, true);
+		tnt_add(unit, true);
 		return true;
 	}
-	/* Model choice: the stack empties; decoders differ on what it pops. */
-	fast->ret_count = 0;
-	emit_tnt(unit);
-	emit_tip(unit, PACKET_TIP, target);
+	flow_ret_whole(unit, target);
 	return false;
 }
 
@@ -106,7 +125,7 @@ flow_pip(struct pt_unit *unit, const struct pt_transfer *transfer)
 	/* SDM vol. 3, 33.4.2.7 "Paging Information Packet (PIP)". */
 	if (transfer->cr3_written && unit->gate.context_en &&
 	    (unit->msrs.ctl & CTL_OS) != 0) {
-		emit_tnt(unit);
+		tnt_flush(unit);
 		emit_pip(unit);
 	}
 }
@@ -131,7 +150,7 @@ flow_cfe(struct pt_unit *unit, const struct pt_transfer *transfer,
 	if (type == CFE_NONE || !(unit->msrs.ctl & CTL_EVENT_EN) ||
 	    (!before->context_en && !unit->gate.context_en))
 		return;
-	emit_tnt(unit);
+	tnt_flush(unit);
 	if (transfer->kind == PT_TRANSFER_EXCEPTION && transfer->has_vector &&
 	    transfer->vector == VECTOR_PF)
 		emit_evd(unit, EVD_CR2, transfer->cr2);
@@ -158,10 +177,9 @@ flow_abort(struct pt_unit *unit)
 	if (!unit->gate.context_en || !(unit->msrs.ctl & CTL_BRANCH_EN))
 		return;
 	/* BDM64: the outcome of the branch just before is wrong. */
-	if (unit_erratum(unit, PROFILE_ERRATUM_BDM64) &&
-	    unit->fast.tnt != EMIT_TNT_EMPTY)
+	if (unit_erratum(unit, PROFILE_ERRATUM_BDM64) && !tnt_is_empty(unit))
 		unit->fast.tnt ^= 1;
-	emit_tnt(unit);
+	tnt_flush(unit);
 	emit_packet(unit, PACKET_MODE, PACKET_MODE_TSX | PACKET_MODE_TSX_ABORT);
 }
 
@@ -179,7 +197,7 @@ flow_stay(struct pt_unit *unit, const struct pt_transfer *transfer)
 	case PT_TRANSFER_COND:
 		if (unit->msrs.ctl & CTL_DIS_TNT)
 			return false;
-		emit_branch(unit, transfer->taken);
+		tnt_add(unit, transfer->taken);
 		return true;
 	case PT_TRANSFER_JMP_DIRECT:
 		return false;
@@ -193,11 +211,13 @@ flow_stay(struct pt_unit *unit, const struct pt_transfer *transfer)
 		return false;
 	case PT_TRANSFER_CALL_INDIRECT:
 		flow_call(unit, transfer);
-		break;
+		return tnt_tip(unit, target);
+	case PT_TRANSFER_JMP_INDIRECT:
+		return tnt_tip(unit, target);
 	default:
 		break;
 	}
-	emit_tnt(unit);
+	tnt_flush(unit);
 	if (flow_rows[transfer->kind].fup)
 		emit_fup(unit, transfer->ip_from);
 	flow_pip(unit, transfer);
@@ -229,7 +249,7 @@ flow_leave(struct pt_unit *unit, const struct pt_transfer *transfer)
 	bool fup = flow_rows[transfer->kind].pgd_fup;
 
 	TZ_ASSERT(!unit->gate.packet_en);
-	emit_tnt(unit);
+	tnt_flush(unit);
 	/* SKD022: VM entry that clears TraceEn sends a FUP. */
 	if (transfer->kind == PT_TRANSFER_VM_ENTRY && transfer->trace_off)
 		fup = unit_erratum(unit, PROFILE_ERRATUM_SKD022);
@@ -253,7 +273,7 @@ flow_resolve(struct pt_unit *unit, uint64_t ip)
 	    unit->flow.exec_sent == unit->flow.exec;
 
 	TZ_ASSERT(unit->overflow.on);
-	TZ_ASSERT(unit->fast.tnt == EMIT_TNT_EMPTY);
+	TZ_ASSERT(tnt_is_empty(unit));
 	TZ_ASSERT(unit->fast.ret_count == 0);
 	unit->overflow = (struct overflow){ 0 };
 	unit->flow.last_ip_valid = false;
@@ -302,7 +322,7 @@ flow_enable(struct pt_unit *unit, const struct pt_context *at, uint64_t nlip,
 	TZ_ASSERT(unit->msrs.ctl & CTL_TRACE_EN);
 	TZ_ASSERT(count <= STATUS_COUNT_MASK);
 	next.ip = nlip;
-	unit->fast.tnt = EMIT_TNT_EMPTY;
+	tnt_forget(unit);
 	unit->flow.last_ip_valid = false;
 	unit->flow.exec_known = false;
 	place_begin(unit, count);
@@ -351,7 +371,7 @@ flow_disable(struct pt_unit *unit, uint64_t clip)
 	}
 	if (unit->overflow.on)
 		flow_resolve(unit, clip);
-	emit_tnt(unit);
+	tnt_flush(unit);
 	if (unit->gate.packet_en) {
 		emit_fup(unit, clip);
 		emit_pgd_bare(unit);
@@ -427,29 +447,19 @@ pt_unit_transfer(struct pt_unit *unit, const struct pt_transfer *transfer)
 }
 
 void
-pt_unit_tnt_full(struct pt_unit *unit)
-{
-	struct topa *topa = &unit->topa;
-
-	TZ_ASSERT(unit->fast.tnt >> PACKET_TNT_BITS_MAX == 1);
-	TZ_ASSERT(unit->gate.packet_en);
-	if (topa->written + 1 < topa->fast_limit && !unit->place.close_word) {
-		unit->window[topa->offset_bytes++] = (uint8_t)(unit->fast.tnt
-		    << 1);
-		topa->written++;
-		unit->fast.tnt = EMIT_TNT_EMPTY;
-		return;
-	}
-	emit_tnt(unit);
-	unit_refresh(unit);
-}
-
-void
 pt_unit_fast_tip(struct pt_unit *unit, uint64_t target)
 {
 	TZ_ASSERT(unit->fast.fast || unit->fast.within);
 	TZ_ASSERT(unit->gate.packet_en);
-	emit_tnt(unit);
-	emit_tip(unit, PACKET_TIP, target);
+	if (!tnt_tip(unit, target))
+		flow_end(unit, unit->place.psb_due, target);
+}
+
+void
+pt_unit_fast_ret_whole(struct pt_unit *unit, uint64_t target)
+{
+	TZ_ASSERT(unit->fast.fast || unit->fast.within);
+	TZ_ASSERT(unit->gate.packet_en);
+	flow_ret_whole(unit, target);
 	flow_end(unit, unit->place.psb_due, target);
 }

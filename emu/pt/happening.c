@@ -5,6 +5,7 @@
 #include "emu/pt/place.h"
 #include "emu/pt/state.h"
 #include "emu/pt/timing.h"
+#include "emu/pt/tnt.h"
 
 #define PWRE_HW TZ_BIT(7) /* SDM and perf; libipt looks at bit 3 */
 
@@ -18,7 +19,7 @@ happening_begin(struct pt_unit *unit)
 	if (!unit->gate.trigger_en || unit->overflow.on)
 		return false;
 	TZ_ASSERT(unit->msrs.ctl & CTL_TRACE_EN);
-	emit_tnt(unit);
+	tnt_flush(unit);
 	return true;
 }
 

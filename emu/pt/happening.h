@@ -81,6 +81,14 @@ void pt_unit_smi(struct pt_unit *unit, const struct pt_context *at);
 void pt_unit_rsm(
     struct pt_unit *unit, const struct pt_context *at, bool trace_en);
 
+/*
+ * VMXON: VMX operation begins, without a current VMCS; AT.ip is the CLIP.  Where the
+ * manner's .vmx_pt (IA32_VMX_MISC[14]) is 0, TraceEn is cleared by the packets of a
+ * disable and cannot be set until a reset.  33.5.1 "VMX-Specific Packets and VMCS
+ * Controls".
+ */
+void pt_unit_vmxon(struct pt_unit *unit, const struct pt_context *at);
+
 /* A maintenance packet, whose PAYLOAD is the model's own.  33.4.2.18 "MNT". */
 void pt_unit_maintenance(struct pt_unit *unit, uint64_t payload);
 

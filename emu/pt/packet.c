@@ -53,14 +53,21 @@ packet_fixed(enum packet_kind kind, uint64_t payload)
 }
 
 struct packet
-packet_tnt(uint32_t stack)
+packet_tnt(uint64_t stack)
 {
 	struct packet packet = { .place = PLACE_SMALL, .header_bytes = 1 };
 
 	/* SDM vol. 3, 33.4.2.1 "Taken/Not-taken (TNT) Packet": bit 0 is 0. */
 	TZ_ASSERT(stack > 1);
-	TZ_ASSERT(stack >> (PACKET_TNT_BITS_MAX + 1) == 0);
-	packet_append(&packet, stack << 1, 1);
+	TZ_ASSERT(stack >> (PACKET_TNT64_BITS_MAX + 1) == 0);
+	if (stack >> (PACKET_TNT_BITS_MAX + 1) == 0) {
+		packet_append(&packet, stack << 1, 1);
+		return packet;
+	}
+	/* The long TNT: "TNT Packet Definition".  Model choice: it is small. */
+	packet_append(&packet, 0xa302, 2);
+	packet.header_bytes = packet.bytes;
+	packet_append(&packet, stack, 6);
 	return packet;
 }
 

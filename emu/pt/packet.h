@@ -53,6 +53,7 @@ enum packet_ip_bytes {
 };
 
 #define PACKET_TNT_BITS_MAX   6
+#define PACKET_TNT64_BITS_MAX 47
 #define PACKET_MODE_EXEC_CS_L TZ_BIT(0)
 #define PACKET_MODE_EXEC_CS_D TZ_BIT(1)
 #define PACKET_MODE_EXEC_IF   TZ_BIT(2) /* with Event Trace only */
@@ -86,10 +87,10 @@ enum packet_evd {
 struct packet packet_fixed(enum packet_kind kind, uint64_t payload);
 
 /*
- * A short TNT from STACK: a stop bit, then 1 to 6 outcomes, oldest first (so
- * that an empty one would be 1).
+ * A TNT from STACK: a stop bit, then 1 to 47 outcomes, oldest first (so that an
+ * empty one would be 1).  It is a short one up to 6.
  */
-struct packet packet_tnt(uint32_t stack);
+struct packet packet_tnt(uint64_t stack);
 
 /* TIP, TIP.PGE, TIP.PGD or FUP with as much of IP as BYTES says. */
 struct packet packet_ip(

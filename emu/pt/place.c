@@ -6,8 +6,6 @@
 #define PLACE_WORD_BYTES  8
 #define PLACE_FLUSH_BYTES 16
 #define PLACE_LINE_BYTES  64
-/* The byte counter is looked at once in this many bytes: 15 lines. */
-#define PLACE_LOOK_BYTES (15 * PLACE_LINE_BYTES)
 
 /* Bytes from POSITION to the next multiple of UNIT. */
 static unsigned
@@ -47,6 +45,15 @@ place_next(uint64_t position, bool close_word, const struct packet *packet)
 	return step;
 }
 
+/* The byte counter is looked at once in this many bytes. */
+static uint64_t
+place_look_step(const struct pt_unit *unit)
+{
+	TZ_ASSERT(unit->profile->manner->psb_look_lines != 0);
+	return (uint64_t)unit->profile->manner->psb_look_lines *
+	    PLACE_LINE_BYTES;
+}
+
 static uint64_t
 place_position(const struct pt_unit *unit)
 {
@@ -61,7 +68,7 @@ place_period_bytes(const struct pt_unit *unit)
 }
 
 /*
- * Model choice, from captures: the counter is looked at every 15 lines, and the
+ * Model choice, from captures: the counter is looked at every so many lines (15), and the
  * period is subtracted from it, so that the mean distance is the period.
  */
 static void
@@ -70,14 +77,14 @@ place_look(struct pt_unit *unit)
 	struct place *place = &unit->place;
 	uint64_t period_bytes = place_period_bytes(unit);
 
-	TZ_ASSERT(place->look % PLACE_LOOK_BYTES == 0);
+	TZ_ASSERT(place->look % place_look_step(unit) == 0);
 	while (place_position(unit) >= place->look) {
 		if (place->look - place->zero >= period_bytes) {
 			place->zero += period_bytes;
 			place->psb_due = true;
 			place->due_at = place->look;
 		}
-		place->look += PLACE_LOOK_BYTES;
+		place->look += place_look_step(unit);
 	}
 	topa_set_look(unit, place->look - place->bias);
 	TZ_ASSERT(place->look > place_position(unit));
@@ -100,7 +107,7 @@ place_begin(struct pt_unit *unit, uint64_t count)
 	TZ_ASSERT(unit->msrs.ctl & CTL_TRACE_EN);
 	place->bias = position - unit->topa.written;
 	place->zero = position - count;
-	place->look = PLACE_LOOK_BYTES;
+	place->look = place_look_step(unit);
 	place->close_word = false;
 	place->psb_due = false;
 	topa_set_look(unit, place->look - place->bias);
@@ -111,7 +118,7 @@ place_resume(struct pt_unit *unit, uint64_t count, uint64_t since_look)
 {
 	struct place *place = &unit->place;
 
-	TZ_ASSERT(since_look < PLACE_LOOK_BYTES);
+	TZ_ASSERT(since_look < place_look_step(unit));
 	TZ_ASSERT(
 	    (unit->topa.offset_bytes - since_look) % PLACE_LINE_BYTES == 0);
 	place_begin(unit, count);

@@ -4,6 +4,7 @@
 #include "emu/pt/flow.h"
 #include "emu/pt/place.h"
 #include "emu/pt/state.h"
+#include "emu/pt/tnt.h"
 
 void
 flow_resume(struct pt_unit *unit, const struct pt_resume *resume)
@@ -13,7 +14,7 @@ flow_resume(struct pt_unit *unit, const struct pt_resume *resume)
 
 	TZ_ASSERT(unit->msrs.ctl & CTL_TRACE_EN);
 	TZ_ASSERT(resume->count <= STATUS_COUNT_MASK);
-	unit->fast.tnt = EMIT_TNT_EMPTY;
+	tnt_forget(unit);
 	unit->flow.last_ip_valid = false;
 	unit->flow.exec_known = false;
 	place_resume(unit, resume->count, resume->since_look);

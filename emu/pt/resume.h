@@ -54,4 +54,7 @@ bool pt_unit_psb_due(const struct pt_unit *unit);
  */
 void pt_unit_psb(struct pt_unit *unit, uint64_t ip);
 
+/* The outcomes of branches that no TNT packet has taken yet. */
+unsigned pt_unit_tnt_pending(const struct pt_unit *unit);
+
 #endif

@@ -75,6 +75,14 @@ struct timing {
 	uint32_t cbr;
 };
 
+/* tnt.c: what waits beside the bits of struct pt_fast. */
+struct tnt {
+	uint64_t bits; /* older ones, oldest highest */
+	uint32_t count;
+	uint32_t tips; /* that wait */
+	uint64_t tip[8];
+};
+
 /* vmx.c: what VMCS packets say. */
 struct vmx {
 	bool on;       /* in VMX operation */
@@ -90,6 +98,7 @@ struct pt_unit {
 	struct place place;
 	struct flow flow;
 	struct overflow overflow;
+	struct tnt tnt;
 	struct timing timing;
 	struct topa_stale stale;
 	struct vmx vmx;
@@ -112,6 +121,9 @@ void unit_trace_off(struct pt_unit *unit);
  */
 void unit_trace_on(struct pt_unit *unit, const struct pt_context *at,
     uint64_t nlip, enum packet_cfe cfe);
+
+/* vmx.c: may CTL be written as IA32_RTIT_CTL, as to VMX operation? */
+bool vmx_allows(const struct pt_unit *unit, uint64_t ctl);
 
 /*
  * Is what PENDING of STATUS stands for to come at this TraceEn 0 -> 1?  SDM vol. 3,

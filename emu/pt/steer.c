@@ -3,6 +3,7 @@
 #include "emu/pt/emit.h"
 #include "emu/pt/place.h"
 #include "emu/pt/state.h"
+#include "emu/pt/tnt.h"
 #include "emu/pt/topa.h"
 
 #include <xxhash.h>
@@ -78,7 +79,7 @@ pt_unit_overflow(struct pt_unit *unit, uint32_t transfers)
 {
 	if (!steer_is_open(unit))
 		return false;
-	unit->fast.tnt = EMIT_TNT_EMPTY;
+	tnt_forget(unit);
 	unit->fast.ret_count = 0;
 	unit->overflow.on = true;
 	unit->overflow.transfers = transfers == 0 ? 1 : transfers;
@@ -173,6 +174,10 @@ steer_add_flow(struct steer_words *words, const struct pt_unit *unit)
 	const struct pt_fast *fast = &unit->fast;
 
 	steer_add(words, fast->tnt);
+	steer_add(words, unit->tnt.bits | (uint64_t)unit->tnt.count << 56);
+	steer_add(words, unit->tnt.tips);
+	for (uint32_t n = 0; n < unit->tnt.tips; n++)
+		steer_add(words, unit->tnt.tip[n]);
 	steer_add(words, flow->last_ip_valid ? flow->last_ip : 0);
 	steer_add(words, flow->last_ip_valid);
 	steer_add(words, flow->cr3);

@@ -3,6 +3,7 @@
 #include "emu/pt/emit.h"
 #include "emu/pt/place.h"
 #include "emu/pt/state.h"
+#include "emu/pt/tnt.h"
 
 #define TIMING_TSC_BITS 56
 #define TIMING_FC_MAX   511
@@ -11,6 +12,14 @@ static bool
 timing_has(const struct pt_unit *unit, uint64_t enable)
 {
 	return unit->gate.trigger_en && (unit->msrs.ctl & enable) != 0;
+}
+
+/* A processor whose cycle counter has no bits sends no CYC. */
+static bool
+timing_has_cyc(const struct pt_unit *unit)
+{
+	return unit->profile->manner->cyc_bits != 0 &&
+	    timing_has(unit, CTL_CYC_EN);
 }
 
 static uint64_t
@@ -81,7 +90,7 @@ timing_cyc(struct pt_unit *unit)
 	uint64_t threshold = timing_threshold(unit);
 	uint64_t count = timing_count(unit);
 
-	if (!timing_has(unit, CTL_CYC_EN) || count < threshold)
+	if (!timing_has_cyc(unit) || count < threshold)
 		return;
 	/* "At most one CYC in a core cycle": the packets of one share it. */
 	if (count == 0 && unit->timing.cyc_sent)
@@ -112,7 +121,7 @@ timing_overflow(struct pt_unit *unit)
 	 * SDM vol. 3, 33.4.2.16 "Overflow (OVF) Packet": a CYC before it tells
 	 * how long it was.  Model choice: also where the counter has wrapped.
 	 */
-	if (timing_has(unit, CTL_CYC_EN))
+	if (timing_has_cyc(unit))
 		timing_wrap(unit);
 	emit_packet(unit, PACKET_OVF, 0);
 	unit->timing.cyc_zero = unit->timing.now.cycles;
@@ -144,7 +153,7 @@ pt_unit_time(struct pt_unit *unit, const struct pt_time *now)
 	timing->now = *now;
 	if (!unit->fast.timed)
 		return;
-	if (timing_has(unit, CTL_CYC_EN) && !unit->overflow.on)
+	if (timing_has_cyc(unit) && !unit->overflow.on)
 		timing_wrap(unit);
 	if (now->art >= pt_unit_mtc_due(unit))
 		timing_mtc(unit);
@@ -165,7 +174,7 @@ timing_resync(struct pt_unit *unit)
 		return;
 	/* Branches before a TSC are told before it. */
 	if (unit->msrs.ctl & CTL_TSC_EN)
-		emit_tnt(unit);
+		tnt_flush(unit);
 	timing_status(unit);
 	unit_refresh(unit);
 }

@@ -79,7 +79,9 @@ topa_set_limit(struct pt_unit *unit)
 
 	if (topa->open)
 		end += topa_next_mark(topa) - topa->offset_bytes;
-	if (!topa->open || unit->window == NULL)
+	if (!topa->open || unit->window == NULL ||
+	    unit->profile->manner->deferred_tip ||
+	    unit->profile->manner->tnt_bits != PACKET_TNT_BITS_MAX)
 		topa->fast_limit = 0;
 	else
 		topa->fast_limit = end < topa->look ? end : topa->look;

@@ -6,6 +6,7 @@
 #include "emu/pt/place.h"
 #include "emu/pt/resume.h"
 #include "emu/pt/state.h"
+#include "emu/pt/tnt.h"
 #include "emu/pt/topa.h"
 
 #include <assert.h>
@@ -50,7 +51,7 @@ unit_refresh(struct pt_unit *unit)
 		    (gate->context_en ? STATUS_CONTEXT_EN : 0) |
 		    (gate->filter_en ? STATUS_FILTER_EN : 0);
 	} else {
-		fast->tnt = EMIT_TNT_EMPTY;
+		tnt_forget(unit);
 		unit->overflow = (struct overflow){ 0 };
 	}
 	if (!gate->packet_en)
@@ -116,10 +117,9 @@ static uint64_t
 unit_pending(const struct pt_unit *unit, uint64_t status)
 {
 	TZ_ASSERT(unit->msrs.ctl & CTL_TRACE_EN);
-	if (!(unit->msrs.ctl & CTL_INJECT))
-		return status;
-	status &= ~STATUS_PEND_PSB;
-	return status | (unit->place.psb_due ? STATUS_PEND_PSB : 0);
+	if ((unit->msrs.ctl & CTL_INJECT) != 0 && unit->place.psb_due)
+		status |= STATUS_PEND_PSB;
+	return status;
 }
 
 void
@@ -193,6 +193,7 @@ pt_unit_reset(struct pt_unit *unit, bool warm)
 	 */
 	if (unit->msrs.ctl & CTL_TRACE_EN)
 		unit_trace_off(unit);
+	unit->vmx = (struct vmx){ 0 };
 	if (!warm || !(unit->profile->pt_ebx & PROFILE_PT_EBX_IPFILT))
 		unit_clear(unit);
 	TZ_ASSERT(!unit->gate.packet_en);
@@ -306,7 +307,8 @@ pt_unit_wrmsr(struct pt_unit *unit, uint32_t index, uint64_t value,
 
 	TZ_ASSERT(id != MSR_COUNT);
 	TZ_ASSERT(at != NULL);
-	if (!msr_accepts(unit->profile, id, unit->msrs.ctl, value))
+	if (!msr_accepts(unit->profile, id, unit->msrs.ctl, value) ||
+	    (id == MSR_CTL && !vmx_allows(unit, value)))
 		return FAULT_GP;
 	if (id == MSR_CTL)
 		unit_write_ctl(unit, value, at, nlip);

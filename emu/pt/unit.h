@@ -206,7 +206,7 @@ struct pt_fast {
 	uint64_t ret_stack[PT_RETURN_STACK_ENTRIES];
 };
 
-/* Emits the TNT packet of a full short TNT (6 bits) and starts afresh. */
+/* Takes 6 TNT bits: a packet or a part of a long one.  They start afresh. */
 void pt_unit_tnt_full(struct pt_unit *unit);
 
 static inline struct pt_fast *
@@ -241,13 +241,13 @@ pt_unit_fast_call(struct pt_unit *unit, uint64_t nlip)
 	fast->ret_count += fast->ret_count < PT_RETURN_STACK_ENTRIES;
 }
 
-/* Reports an uncompressed near indirect branch or RET; only while .fast. */
+/* Reports a near indirect JMP or CALL; only while .fast. */
 void pt_unit_fast_tip(struct pt_unit *unit, uint64_t target);
 
-/*
- * Reports a near RET; only while .fast.  An uncompressed RET empties the return
- * stack (model choice: SDM and libipt disagree on what it pops; empty, both agree).
- */
+/* Reports a near RET that is not compressed; only while .fast. */
+void pt_unit_fast_ret_whole(struct pt_unit *unit, uint64_t target);
+
+/* Reports a near RET; only while .fast. */
 static inline void
 pt_unit_fast_ret(struct pt_unit *unit, uint64_t target)
 {
@@ -262,8 +262,7 @@ pt_unit_fast_ret(struct pt_unit *unit, uint64_t target)
 		pt_unit_fast_cond(unit, true);
 		return;
 	}
-	fast->ret_count = 0;
-	pt_unit_fast_tip(unit, target);
+	pt_unit_fast_ret_whole(unit, target);
 }
 
 /*

@@ -1,5 +1,8 @@
 #include "emu/pt/emit.h"
+#include "emu/pt/flow.h"
+#include "emu/pt/happening.h"
 #include "emu/pt/state.h"
+#include "emu/pt/tnt.h"
 
 /* SDM vol. 3, 33.4.2.15 "VMCS Packet": bits 51:12 of the address. */
 #define VMX_VMCS_MASK ((UINT64_C(1) << 40) - 1)
@@ -14,7 +17,26 @@ pt_unit_vmptrld(struct pt_unit *unit, uint64_t vmcs_pa)
 	if (!unit->gate.trigger_en || !unit->gate.context_en ||
 	    unit->overflow.on)
 		return;
-	emit_tnt(unit);
+	tnt_flush(unit);
 	emit_packet(unit, PACKET_VMCS, unit->vmx.vmcs);
 	unit_refresh(unit);
+}
+
+void
+pt_unit_vmxon(struct pt_unit *unit, const struct pt_context *at)
+{
+	unit->vmx.on = true;
+	unit->vmx.vmcs = VMX_VMCS_MASK;
+	if (unit->profile->manner->vmx_pt || !(unit->msrs.ctl & CTL_TRACE_EN))
+		return;
+	flow_disable(unit, at->ip);
+	unit_trace_off(unit);
+}
+
+bool
+vmx_allows(const struct pt_unit *unit, uint64_t ctl)
+{
+	/* SDM vol. 3, 33.2.8.2, TraceEn: #GP in VMX operation. */
+	return !(ctl & CTL_TRACE_EN) || !unit->vmx.on ||
+	    unit->profile->manner->vmx_pt;
 }

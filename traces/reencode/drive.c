@@ -365,9 +365,7 @@ drive_last(struct drive *drive, uint64_t end)
 	} else if (found.kind == SCAN_TNT &&
 	    (last->kind == WALK_COND || last->kind == WALK_RET)) {
 		/* One outcome more than the unit still holds is this one's. */
-		pending = 31u -
-		    (unsigned)__builtin_clz(
-			pt_unit_fast(drive->feed->unit)->tnt);
+		pending = pt_unit_tnt_pending(drive->feed->unit);
 		if (last->kind == WALK_COND && found.bits == pending + 1)
 			drive_resolve(drive,
 			    (found.value & 1) != 0 ? last->target : last->nlip);

@@ -130,6 +130,7 @@ packet_text(char *text, const struct pt_packet *packet)
 		ip_text(text, "PGD", &packet->payload.ip);
 		return;
 	case ppt_tnt_8:
+	case ppt_tnt_64:
 		tnt_text(text, &packet->payload.tnt);
 		return;
 	case ppt_mode:

@@ -136,7 +136,9 @@ a_psb_stays_pending_while_nothing_can_be_sent(void **state)
 	fake_start(fake, CTL_PLAIN | CTL_INJECT);
 	assert_int_equal(fake_count(fake, PT_EVENT_PSB), 0);
 	assert_int_equal(fake->stream_bytes, 0);
+	assert_true(pends(fake) == PEND_PSB);
 	fake_stop(fake);
+	assert_true(pends(fake) == PEND_PSB);
 	fake_destroy(fake);
 }
 
