@@ -273,6 +273,9 @@ flow_leave(struct pt_unit *unit, const struct pt_transfer *transfer)
 static void
 flow_resolve(struct pt_unit *unit, uint64_t ip)
 {
+	bool told = unit->flow.exec_known &&
+	    unit->flow.exec_sent == unit->flow.exec;
+
 	TZ_ASSERT(unit->overflow.on);
 	/* The event in which it began may have left something behind. */
 	tnt_forget(unit);
@@ -283,6 +286,15 @@ flow_resolve(struct pt_unit *unit, uint64_t ip)
 	unit->flow.last_ip_valid = false;
 	unit->flow.exec_known = false;
 	timing_overflow(unit);
+	/*
+	 * A FUP says nothing of the mode.  Model choice, from captures, where a
+	 * PSB+ follows OVF: so it does here, if a decoder could not know the mode.
+	 */
+	if (unit->gate.packet_en && !told) {
+		unit->place.psb_due = false;
+		emit_psb(unit, true, ip);
+		return;
+	}
 	/* SKD010: the FUP may be missing; APL12: or be there wrongly. */
 	if (unit->gate.packet_en ? !unit_erratum(unit, PROFILE_ERRATUM_SKD010)
 				 : !unit->gate.filter_en &&
