@@ -31,6 +31,12 @@ expect 2 "--cpus 9: 1 to 8" 1 run --cpus 9
 expect 2 "--cpus 0: 1 to 8" 1 run --cpus 0
 expect 2 "--core-ratio 0: 1 to 255" 1 run --core-ratio 0
 expect 2 "--core-ratio 256: 1 to 255" 1 run --core-ratio 256
+expect 2 "--pt-buffer 512: BYTES,DRAIN,LATENCY" 1 run --pt-buffer 512
+expect 2 "--pt-buffer 512,1,2,x: BYTES,DRAIN" 1 run --pt-buffer 512,1,2,x
+expect 2 "--pt-buffer 512,1/,2: BYTES,DRAIN" 1 run --pt-buffer 512,1/,2
+expect 2 "buffer_bytes (bytes) 8: 256 to 2048" 1 run --pt-buffer 8,1,0
+expect 2 "drain_cycles (cycles) 0: 1 to 4096" 1 run --pt-buffer 512,1/0,2
+expect 2 "are possible" 1 run --pt-buffer 512,64,4000
 expect 2 "--rounds 0" 1 run --rounds 0
 expect 2 "--mode both: cpu or thread" 1 run --mode both
 expect 2 "--mode thread: not a mode of insntrace" 1 run --mode thread
