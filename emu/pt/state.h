@@ -83,6 +83,7 @@ struct timing {
 	uint64_t mtc_due;  /* .now.art of the next MTC */
 	uint64_t cyc_zero; /* .now.cycles at which the cycle counter was 0 */
 	bool cyc_sent;     /* a CYC was sent then */
+	uint64_t ahead;    /* what the counter reads at the next enable */
 	uint32_t cbr;
 };
 

@@ -81,7 +81,8 @@ timing_begin(struct pt_unit *unit)
 	uint64_t period = timing_period(unit);
 
 	TZ_ASSERT(unit->msrs.ctl & CTL_TRACE_EN);
-	timing->cyc_zero = timing->now.cycles;
+	timing->cyc_zero = timing->now.cycles - timing->ahead;
+	timing->ahead = 0;
 	timing->cyc_sent = false;
 	timing->mtc_due = timing->now.art - timing->now.art % period + period;
 }
