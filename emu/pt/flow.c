@@ -293,6 +293,7 @@ flow_resolve(struct pt_unit *unit, uint64_t ip)
 	if (unit->gate.packet_en && !told) {
 		unit->place.psb_due = false;
 		emit_psb(unit, true, ip);
+		unit->overflow.reserve = false;
 		return;
 	}
 	/* SKD010: the FUP may be missing; APL12: or be there wrongly. */
