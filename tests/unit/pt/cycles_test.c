@@ -494,12 +494,16 @@ what_is_left_decodes(void **state)
 		stroll = stroll_create(fake, i + 1);
 		for (unsigned n = 0; n < 3000; n++) {
 			size_t told = fake_count(fake, PT_EVENT_OVERFLOW);
+			size_t psbs = fake_count(fake, PT_EVENT_PSB);
 			bool was = pt_unit_overflows(fake->unit);
 
 			now += fake_random(&seed) % 16;
 			fake_time(fake, now);
 			stroll_on(stroll, 1);
 			told = fake_count(fake, PT_EVENT_OVERFLOW) - told;
+			/* A PSB+ is never cut. */
+			assert_false(pt_unit_overflows(fake->unit) &&
+			    fake_count(fake, PT_EVENT_PSB) != psbs);
 			if (was && told != 0)
 				stroll_resumes(stroll);
 		}
