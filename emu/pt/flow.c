@@ -273,8 +273,8 @@ flow_leave(struct pt_unit *unit, const struct pt_transfer *transfer)
 static void
 flow_resolve(struct pt_unit *unit, uint64_t ip)
 {
-	bool told = unit->flow.exec_known &&
-	    unit->flow.exec_sent == unit->flow.exec;
+	bool changed = unit->flow.exec_told &&
+	    unit->flow.exec_sent != unit->flow.exec;
 
 	TZ_ASSERT(unit->overflow.on);
 	/* The event in which it began may have left something behind. */
@@ -288,9 +288,9 @@ flow_resolve(struct pt_unit *unit, uint64_t ip)
 	timing_overflow(unit);
 	/*
 	 * A FUP says nothing of the mode.  Model choice, from captures, where a
-	 * PSB+ follows OVF: so it does here, if a decoder could not know the mode.
+	 * PSB+ follows OVF: so it does here, if the mode is another than was told.
 	 */
-	if (unit->gate.packet_en && !told) {
+	if (unit->gate.packet_en && changed) {
 		unit->place.psb_due = false;
 		emit_psb(unit, true, ip);
 		unit->overflow.reserve = false;
@@ -374,7 +374,7 @@ flow_enable(struct pt_unit *unit, const struct pt_context *at, uint64_t nlip,
 	next.ip = nlip;
 	tnt_forget(unit);
 	unit->flow.last_ip_valid = false;
-	unit->flow.exec_known = false;
+	unit->flow.exec_known = unit->flow.exec_told = false;
 	place_begin(unit, count);
 	timing_begin(unit);
 	stop = flow_move(unit, &next, true);
