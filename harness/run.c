@@ -49,6 +49,7 @@ run_load(struct run *run, struct tz_error *err)
 		.ram_bytes = PLAN_RAM_BYTES,
 		.single_step = run->options->single_step,
 		.core_cbr = run->options->core_cbr,
+		.pt_cycles = run->options->pt_cycles,
 	};
 	struct machine_observer observer = record_observer(run->record);
 	int error = machine_create(&config, &observer, &run->machine, err);

@@ -19,6 +19,7 @@ struct run_options {
 	const char *drivers; /* folder with DRIVER/driver.yaml; NULL: topaz's */
 	const char *output;  /* the bundle */
 	const char *profile;
+	const char *errata;   /* keys by comma that show; NULL: none */
 	const char *workload; /* comma-separated names */
 	const char *settings; /* further words for the guest, or "" */
 	uint64_t buffer_bytes;
@@ -26,6 +27,7 @@ struct run_options {
 	uint64_t insns_max; /* 0: no limit */
 	unsigned cpu_count;
 	uint32_t core_cbr; /* machine_config's */
+	struct pt_cycles pt_cycles;
 	bool thread_mode;
 	bool trace_kernel, trace_user;
 	bool invariants;

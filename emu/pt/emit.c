@@ -1,5 +1,6 @@
 #include "emu/pt/emit.h"
 
+#include "emu/pt/drain.h"
 #include "emu/pt/place.h"
 #include "emu/pt/state.h"
 #include "emu/pt/timing.h"
@@ -149,7 +150,7 @@ emit_evd(struct pt_unit *unit, enum packet_evd type, uint64_t data)
 	struct packet packet = packet_evd((uint8_t)type, data);
 
 	TZ_ASSERT(tnt_is_empty(unit));
-	place_put(unit, &packet);
+	emit_timed(unit, &packet);
 }
 
 void
@@ -211,7 +212,7 @@ emit_psb(struct pt_unit *unit, bool packet_en, uint64_t ip)
 	place_align(unit);
 	if (!unit->topa.open)
 		return;
-	event.offset_bytes = unit->topa.written;
+	event.offset_bytes = place_made(unit);
 	unit->port.event(unit->port.arg, &event);
 	/*
 	 * SDM vol. 3, 33.3.7 "Decoder Synchronization (PSB+)": PSB+ resets the

@@ -29,6 +29,16 @@ happening_end(struct pt_unit *unit, const struct pt_context *at)
 	flow_end(unit, unit->place.psb_due, at->ip);
 }
 
+/*
+ * The end of an event whose address is that of an instruction that is over: where the
+ * CPU goes on is not known here, so a PSB+ that is due waits for the next event.
+ */
+static void
+happening_end_clip(struct pt_unit *unit)
+{
+	flow_end(unit, false, 0);
+}
+
 void
 pt_unit_ptwrite(struct pt_unit *unit, const struct pt_context *at,
     uint64_t value, unsigned bytes)
@@ -48,7 +58,7 @@ pt_unit_ptwrite(struct pt_unit *unit, const struct pt_context *at,
 		    unit, with_ip ? PACKET_PTW8_IP : PACKET_PTW8, value);
 	if (with_ip)
 		emit_fup(unit, at->ip);
-	happening_end(unit, at);
+	happening_end_clip(unit);
 }
 
 void
@@ -155,7 +165,7 @@ pt_unit_tsx(struct pt_unit *unit, const struct pt_context *at, bool begins)
 	emit_packet(unit, PACKET_MODE, PACKET_MODE_TSX | unit->flow.tsx);
 	if (unit->gate.packet_en)
 		emit_fup(unit, at->ip);
-	happening_end(unit, at);
+	happening_end_clip(unit);
 }
 
 void
@@ -214,5 +224,5 @@ pt_unit_pebs(struct pt_unit *unit, const struct pt_context *at,
 	emit_packet(unit, with_ip ? PACKET_BEP_IP : PACKET_BEP, 0);
 	if (with_ip)
 		emit_fup(unit, at->ip);
-	happening_end(unit, at);
+	happening_end_clip(unit);
 }

@@ -1,6 +1,8 @@
 #include "emu/pt/timing.h"
 
+#include "emu/pt/drain.h"
 #include "emu/pt/emit.h"
+#include "emu/pt/flow.h"
 #include "emu/pt/place.h"
 #include "emu/pt/state.h"
 #include "emu/pt/tnt.h"
@@ -79,7 +81,8 @@ timing_begin(struct pt_unit *unit)
 	uint64_t period = timing_period(unit);
 
 	TZ_ASSERT(unit->msrs.ctl & CTL_TRACE_EN);
-	timing->cyc_zero = timing->now.cycles;
+	timing->cyc_zero = timing->now.cycles - timing->ahead;
+	timing->ahead = 0;
 	timing->cyc_sent = false;
 	timing->mtc_due = timing->now.art - timing->now.art % period + period;
 }
@@ -93,7 +96,7 @@ timing_cyc(struct pt_unit *unit)
 	if (!timing_has_cyc(unit) || count < threshold)
 		return;
 	/* "At most one CYC in a core cycle": the packets of one share it. */
-	if (count == 0 && unit->timing.cyc_sent)
+	if (count < CYCLES_CYC && unit->timing.cyc_sent)
 		return;
 	timing_put_cyc(unit, count);
 }
@@ -169,6 +172,7 @@ timing_mtc(struct pt_unit *unit)
 	struct timing *timing = &unit->timing;
 	uint64_t art = timing->now.art;
 
+	/* CYCLES_MTC: in the first cycle of the tick. */
 	TZ_ASSERT(art - timing->mtc_due < timing_period(unit));
 	timing->mtc_due += timing_period(unit);
 	/* SKL168: a CYC and its MTC just before PSB are dropped. */
@@ -193,6 +197,11 @@ pt_unit_time(struct pt_unit *unit, const struct pt_time *now)
 	timing->now = *now;
 	if (!unit->fast.timed)
 		return;
+	if (unit->buffer != NULL) {
+		drain_run(unit);
+		unit_refresh(unit);
+		flow_drained(unit);
+	}
 	if (timing_has_cyc(unit) && !unit->overflow.on)
 		timing_wrap(unit);
 	if (now->art >= pt_unit_mtc_due(unit))
@@ -204,6 +213,12 @@ uint64_t
 pt_unit_mtc_due(const struct pt_unit *unit)
 {
 	return timing_has(unit, CTL_MTC_EN) ? unit->timing.mtc_due : UINT64_MAX;
+}
+
+uint64_t
+pt_unit_mtc_period(const struct pt_unit *unit)
+{
+	return timing_period(unit);
 }
 
 /* TSC and CBR between two events. */

@@ -5,8 +5,7 @@
 #include "harness/explore/pool.h"
 #include "harness/explore/setups.h"
 
-#define PAIR_SCHEDULES 8 /* of each pair, about */
-#define PAIRS_MAX      512
+#define PAIRS_MAX 512
 #define SESSION \
  (MANIFEST_CONFIGURES | MANIFEST_STARTS | MANIFEST_STOPS | MANIFEST_UNLOADS)
 
@@ -127,9 +126,9 @@ do_pair(struct campaign *campaign, uint32_t number, struct trial_share *share,
 	    trial_open(&trial, runner, &entry->sequence, &options, &err) != 0)
 		return;
 	total = trial_count(&trial);
-	share->keep = total <= PAIR_SCHEDULES
+	share->keep = total <= CONCURRENT_SCHEDULES
 	    ? TRIAL_KEEP_ALL
-	    : TRIAL_KEEP_ALL / total * PAIR_SCHEDULES;
+	    : TRIAL_KEEP_ALL / total * CONCURRENT_SCHEDULES;
 	tally_add(tally, rank, &none, &trial.base, NULL);
 	trial_one(&trial, share, tally, number);
 	trial_close(&trial);
@@ -149,6 +148,9 @@ work(void *arg, unsigned worker, const volatile bool *stop, struct tally *tally)
 	for (uint32_t i = concurrent->begin + worker;
 	     i < concurrent->end && !*stop; i += workers)
 		do_pair(concurrent->campaign, i, &share, tally);
+	/* Of a pair that is another worker's, this one's share is nothing. */
+	for (uint32_t i = concurrent->begin; i < concurrent->end; i++)
+		tally->area[i].ended += !*stop;
 }
 
 int
@@ -157,7 +159,7 @@ concurrent_explore(
 {
 	struct concurrent concurrent = { .campaign = campaign,
 		.begin = (uint32_t)campaign->area_count };
-	size_t max = budget / PAIR_SCHEDULES;
+	size_t max = budget / CONCURRENT_SCHEDULES;
 	int error;
 
 	if (max > PAIRS_MAX)

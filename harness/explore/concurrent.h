@@ -8,6 +8,8 @@
 
 #include "harness/explore/campaign.h"
 
+#define CONCURRENT_SCHEDULES 8 /* of each pair, about */
+
 /* About BUDGET schedules.  Errors as of campaign_runner() and pool_run(). */
 int concurrent_explore(
     struct campaign *campaign, uint64_t budget, struct tz_error *err);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "harness/explore/concurrent.h"
 #include "harness/explore/corpus.h"
 #include "harness/explore/describe.h"
 
@@ -66,7 +67,6 @@ describe_how(const struct campaign *campaign, const struct campaign_area *area,
 		}
 		__attribute__((fallthrough));
 	case AREA_ONE:
-	case AREA_CALLS:
 		if (area->keep < TRIAL_KEEP_ALL)
 			snprintf(how, FINDING_NAME_BYTES, "sampled, %.2g %%",
 			    100.0 * (double)area->keep /
@@ -77,6 +77,10 @@ describe_how(const struct campaign *campaign, const struct campaign_area *area,
 			    campaign->options.shards);
 		else
 			snprintf(how, FINDING_NAME_BYTES, "exhaustive");
+		return;
+	case AREA_CALLS:
+		snprintf(how, FINDING_NAME_BYTES,
+		    "sampled, about %u of each pair", CONCURRENT_SCHEDULES);
 		return;
 	case AREA_FAULT:
 		snprintf(how, FINDING_NAME_BYTES, "exhaustive");
@@ -161,6 +165,9 @@ describe_coverage(
 		} else if (!line->cut &&
 		    (line->how[0] == '\0' || area->keep < TRIAL_KEEP_ALL)) {
 			describe_how(campaign, area, line->how);
+			if (tally->timed != 0 && campaign->options.merge)
+				strncat(line->how, ", timed: not merged",
+				    sizeof(line->how) - strlen(line->how) - 1);
 		}
 		summary->schedules += tally->done;
 		summary->decoded += tally->decoded;

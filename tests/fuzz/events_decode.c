@@ -1,0 +1,203 @@
+#include "tests/fuzz/events_decode.h"
+
+#include <intel-pt.h>
+
+#include "tests/fuzz/fuzz.h"
+
+static struct pt_config
+configure(const struct events_stream *stream)
+{
+	struct pt_config config;
+	struct pt_conf_addr_filter *filter = &config.addr_filter;
+
+	pt_config_init(&config);
+	config.begin = (uint8_t *)(uintptr_t)stream->bytes;
+	config.end = config.begin + stream->count;
+	config.cpuid_0x15_eax = stream->cpuid15_eax;
+	config.cpuid_0x15_ebx = stream->cpuid15_ebx;
+	config.mtc_freq = stream->mtc_freq;
+	config.nom_freq = stream->nom_freq;
+	config.flags.variant.event.enable_iflags_events = 1;
+	filter->config.ctl.addr0_cfg = stream->filter_cfg[0] & 0xf;
+	filter->config.ctl.addr1_cfg = stream->filter_cfg[1] & 0xf;
+	filter->config.ctl.addr2_cfg = stream->filter_cfg[2] & 0xf;
+	filter->config.ctl.addr3_cfg = stream->filter_cfg[3] & 0xf;
+	filter->addr0_a = stream->filter_a[0];
+	filter->addr0_b = stream->filter_b[0];
+	filter->addr1_a = stream->filter_a[1];
+	filter->addr1_b = stream->filter_b[1];
+	filter->addr2_a = stream->filter_a[2];
+	filter->addr2_b = stream->filter_b[2];
+	filter->addr3_a = stream->filter_a[3];
+	filter->addr3_b = stream->filter_b[3];
+	return config;
+}
+
+/*
+ * libipt knows no BBP, BIP and BEP: how long the one at AT is, 0 if it is none.
+ * IN_BLOCK and BYTES: BIPs may come, and how long their values are.
+ */
+static int
+block_bytes(const uint8_t *at, size_t left, bool *in_block, int *bytes)
+{
+	if (left >= 3 && at[0] == 0x02 && at[1] == 0x63) {
+		*in_block = true;
+		*bytes = at[2] & 0x80 ? 4 : 8;
+		return 3;
+	}
+	if (left >= 2 && at[0] == 0x02 && (at[1] & 0x7f) == 0x33) {
+		*in_block = false;
+		return 2;
+	}
+	return *in_block && (at[0] & 7) == 4 ? 1 + *bytes : 0;
+}
+
+void
+events_check_packets(const struct events_stream *stream)
+{
+	struct pt_config config = configure(stream);
+	struct pt_packet_decoder *decoder = pt_pkt_alloc_decoder(&config);
+	struct pt_packet packet;
+	uint64_t offset = 0;
+	bool in_block = false;
+	int status, bytes = 0;
+
+	TZ_ASSERT(decoder != NULL);
+	status = pt_pkt_sync_set(decoder, 0);
+	while (status >= 0 && offset < stream->count) {
+		int size = block_bytes(stream->bytes + offset,
+		    stream->count - offset, &in_block, &bytes);
+
+		if (size == 0)
+			size = status = pt_pkt_next(
+			    decoder, &packet, sizeof(packet));
+		if (status < 0)
+			break;
+		offset += (uint64_t)size;
+		if (offset < stream->count)
+			status = pt_pkt_sync_set(decoder, offset);
+	}
+	FUZZ_CHECK(
+	    offset == stream->count || (stream->cut && status == -pte_eos),
+	    "packet %02x at %llu of %zu: %s", stream->bytes[offset],
+	    (unsigned long long)offset, stream->count,
+	    pt_errstr(pt_errcode(status)));
+	pt_pkt_free_decoder(decoder);
+}
+
+void
+events_check_events(const struct events_stream *stream)
+{
+	struct pt_config config = configure(stream);
+	struct pt_event_decoder *decoder = pt_evt_alloc_decoder(&config);
+	struct pt_event event;
+	uint64_t offset = 0;
+	int status;
+
+	TZ_ASSERT(decoder != NULL);
+	status = pt_evt_sync_forward(decoder);
+	while (status >= 0)
+		status = pt_evt_next(decoder, &event, sizeof(event));
+	pt_evt_get_offset(decoder, &offset);
+	FUZZ_CHECK(status == -pte_eos, "event at %llu of %zu: %s",
+	    (unsigned long long)offset, stream->count,
+	    pt_errstr(pt_errcode(status)));
+	pt_evt_free_decoder(decoder);
+}
+
+static int
+read_code(uint8_t *buffer, size_t size, const struct pt_asid *asid, uint64_t ip,
+    void *context)
+{
+	const struct events_stream *stream = context;
+	size_t count = stream->code(ip, buffer, size);
+
+	(void)asid;
+	return count == 0 ? -pte_nomap : (int)count;
+}
+
+struct insns {
+	const struct events_stream *stream;
+	struct pt_insn_decoder *decoder;
+	size_t next, gap;
+};
+
+/* Takes the events that are pending. */
+static int
+take_events(struct insns *insns, int status)
+{
+	const struct events_stream *stream = insns->stream;
+
+	while (status >= 0 && (status & pts_event_pending) != 0) {
+		struct pt_event event;
+
+		status = pt_insn_event(insns->decoder, &event, sizeof(event));
+		if (status < 0 || event.type != ptev_overflow)
+			continue;
+		FUZZ_CHECK(
+		    insns->gap < stream->gap_count, "an overflow too many");
+		FUZZ_CHECK(insns->next <= stream->resume[insns->gap],
+		    "%zu instructions before overflow %zu, %zu had been run",
+		    insns->next, insns->gap, stream->resume[insns->gap]);
+		insns->next = stream->resume[insns->gap++];
+	}
+	return status;
+}
+
+/* False: the stream is over. */
+static bool
+take_insn(struct insns *insns, int *status)
+{
+	const struct events_stream *stream = insns->stream;
+	struct pt_insn insn;
+	uint64_t offset = 0;
+
+	*status = take_events(insns, *status);
+	if (*status == -pte_eos || (*status >= 0 && (*status & pts_eos) != 0))
+		return false;
+	if (*status >= 0)
+		*status = pt_insn_next(insns->decoder, &insn, sizeof(insn));
+	if (*status == -pte_eos)
+		return false;
+	pt_insn_get_offset(insns->decoder, &offset);
+	FUZZ_CHECK(*status >= 0,
+	    "instruction %zu of %zu (%llx) at %llu of %zu: %s", insns->next,
+	    stream->truth_count,
+	    (unsigned long long)(insns->next < stream->truth_count
+		    ? stream->truth[insns->next]
+		    : 0),
+	    (unsigned long long)offset, stream->count,
+	    pt_errstr(pt_errcode(*status)));
+	FUZZ_CHECK(insns->next < stream->truth_count,
+	    "an instruction too many: %llx", (unsigned long long)insn.ip);
+	FUZZ_CHECK(insn.ip == stream->truth[insns->next],
+	    "instruction %zu at %llu is %llx, was %llx", insns->next,
+	    (unsigned long long)offset, (unsigned long long)insn.ip,
+	    (unsigned long long)stream->truth[insns->next]);
+	insns->next++;
+	return true;
+}
+
+void
+events_check_insns(const struct events_stream *stream)
+{
+	struct pt_image *image = pt_image_alloc("fuzz");
+	struct pt_config config = configure(stream);
+	struct insns insns = { .stream = stream,
+		.decoder = pt_insn_alloc_decoder(&config) };
+	int status;
+
+	TZ_ASSERT(image != NULL && insns.decoder != NULL);
+	pt_image_set_callback(
+	    image, read_code, (void *)(uintptr_t)(const void *)stream);
+	pt_insn_set_image(insns.decoder, image);
+	status = pt_insn_sync_forward(insns.decoder);
+	while (take_insn(&insns, &status))
+		continue;
+	FUZZ_CHECK(stream->cut || insns.gap == stream->gap_count,
+	    "%zu overflows of %zu", insns.gap, stream->gap_count);
+	FUZZ_CHECK(stream->cut || insns.next == stream->truth_count,
+	    "%zu instructions of %zu", insns.next, stream->truth_count);
+	pt_insn_free_decoder(insns.decoder);
+	pt_image_free(image);
+}

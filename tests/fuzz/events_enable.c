@@ -1,0 +1,111 @@
+#include "emu/pt/steer.h"
+#include "tests/fuzz/events_walk.h"
+#include "tests/fuzz/fuzz.h"
+
+#include <string.h>
+
+void
+walk_enable(struct walk *walk)
+{
+	TZ_ASSERT(!walk->on);
+	pair_pass(&walk->pair, 0);
+	pair_wrmsr(&walk->pair, 0x570, walk->ctl | 1, &walk->at, walk->at.ip);
+	walk_switched(walk, true);
+}
+
+void
+walk_disable(struct walk *walk)
+{
+	TZ_ASSERT(walk->on);
+	pair_pass(&walk->pair, 0);
+	if (walk->losing != 0)
+		walk_resume(walk);
+	pair_wrmsr(&walk->pair, 0x570, walk->ctl & ~UINT64_C(1), &walk->at, 0);
+	walk->cut |= walk->pair.side[0].lost;
+	walk_switched(walk, false);
+}
+
+void
+walk_xsaves(struct walk *walk, uint8_t image[PT_XSTATE_BYTES])
+{
+	uint8_t other[PT_XSTATE_BYTES];
+
+	pair_pass(&walk->pair, 0);
+	if (walk->losing != 0)
+		walk_resume(walk);
+	pt_unit_xsaves(walk->pair.side[0].unit, image, &walk->at);
+	pt_unit_xsaves(walk->pair.side[1].unit, other, &walk->at);
+	FUZZ_CHECK(memcmp(image, other, sizeof(other)) == 0,
+	    "XSAVES of the two differ");
+	walk->cut |= walk->pair.side[0].lost;
+	walk_switched(walk, false);
+}
+
+void
+walk_xrstors(struct walk *walk, const uint8_t image[PT_XSTATE_BYTES])
+{
+	TZ_ASSERT(!walk->on);
+	pair_pass(&walk->pair, 0);
+	for (unsigned s = 0; s < 2; s++) {
+		enum fault fault = pt_unit_xrstors(
+		    walk->pair.side[s].unit, image, &walk->at, walk->at.ip);
+
+		FUZZ_CHECK(fault == FAULT_NONE, "XRSTORS of XSAVES faults");
+	}
+	walk_switched(walk, true);
+}
+
+void
+walk_overflow(struct walk *walk, uint32_t transfers)
+{
+	bool did[2];
+
+	if (walk->gap_count == WALK_GAPS_MAX)
+		return;
+	for (unsigned s = 0; s < 2; s++)
+		did[s] = pt_unit_overflow(walk->pair.side[s].unit, transfers);
+	FUZZ_CHECK(did[0] == did[1], "only one of the two overflows");
+	if (did[0])
+		walk->losing = transfers == 0 ? 1 : transfers;
+}
+
+void
+walk_judge(struct walk *walk, bool insns)
+{
+	const struct pair_side *side = &walk->pair.side[0];
+	const struct profile *profile = &walk->pair.profile;
+	struct events_stream stream = { .bytes = side->stream +
+		    walk->stream_from,
+		.count = side->count - walk->stream_from,
+		.cpuid15_eax = profile->tsc_den,
+		.cpuid15_ebx = profile->tsc_num,
+		.mtc_freq = walk->ctl >> 14 & 15,
+		.nom_freq = (uint8_t)profile->cbr,
+		.cut = walk->cut,
+		.code = walk_code,
+		.truth = walk->truth,
+		.truth_count = walk->truth_count,
+		.resume = walk->resume,
+		.gap_count = walk->gap_count };
+
+	TZ_ASSERT(!walk->on);
+	for (unsigned n = 0; n < 4; n++) {
+		stream.filter_cfg[n] = walk->ctl >> (32 + 4 * n) & 15;
+		stream.filter_a[n] = walk->range_a[n];
+		stream.filter_b[n] = walk->range_b[n];
+	}
+	if (stream.count != 0) {
+		events_check_packets(&stream);
+		if (insns)
+			events_check_insns(&stream);
+		if (!walk->cut && !walk->blocks)
+			events_check_events(&stream);
+	}
+	FUZZ_CHECK(
+	    stream.count != 0 || walk->truth_count == 0 || !insns || walk->cut,
+	    "%zu instructions and no trace", walk->truth_count);
+	walk->stream_from = side->count;
+	walk->truth_count = 0;
+	walk->gap_count = 0;
+	walk->cut = false;
+}

@@ -1,0 +1,454 @@
+#include "tests/fuzz/events_walk.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emu/pt/happening.h"
+#include "emu/pt/steer.h"
+#include "tests/fuzz/fuzz.h"
+
+#define SLOT_BYTES 8
+#define SLOTS      64
+
+/* Where code lies: the first for CPL 0, the others for CPL 3. */
+static const uint64_t bases[] = { UINT64_C(0xffffffff81000000),
+	UINT64_C(0x401000), UINT64_C(0x7fff00fff000) };
+
+/*
+ * What starts each slot; a NOP of the right length ends it.  Direct JMP and CALL go
+ * forward, so that no loop is without a packet.
+ */
+static const char slots[] =
+    "jncjrjjIjnpCjrsjcjjrtjnxjqjcrX3jhjrjpCjjrJnjcjrdjjIejrjqjsJrjtjI";
+
+static_assert(sizeof(slots) == SLOTS + 1, "a letter a slot");
+static_assert(TZ_ARRAY_LEN(bases) == 3, "walk_base() chooses");
+
+struct slot_kind {
+	char letter;
+	uint8_t bytes;
+	uint8_t code[6];
+	bool relative;    /* the last four bytes are a displacement */
+	bool kernel_only; /* a NOP at CPL 3 */
+};
+
+static const struct slot_kind kinds[] = {
+	{ 'n', 1, { 0x90 }, false, false },
+	{ 'j', 6, { 0x0f, 0x84 }, true, false },
+	{ 'e', 2, { 0x74, 0x00 }, false, false },
+	{ 'J', 5, { 0xe9 }, true, false },
+	{ 'c', 5, { 0xe8 }, true, false },
+	{ 'd', 5, { 0xe8 }, false, false },
+	{ 'I', 2, { 0xff, 0xe0 }, false, false },
+	{ 'C', 2, { 0xff, 0xd0 }, false, false },
+	{ 'r', 1, { 0xc3 }, false, false },
+	{ 's', 2, { 0x0f, 0x05 }, false, false },
+	{ 'q', 2, { 0x48, 0xcf }, false, true },
+	{ 't', 2, { 0xcd, 0x80 }, false, false },
+	{ '3', 3, { 0x0f, 0x22, 0xd8 }, false, true },
+	{ 'p', 5, { 0xf3, 0x48, 0x0f, 0xae, 0xe0 }, false, false },
+	{ 'x', 6, { 0xc7, 0xf8 }, true, false },
+	{ 'X', 3, { 0x0f, 0x01, 0xd5 }, false, false },
+	{ 'h', 1, { 0xf4 }, false, true },
+};
+
+static const struct slot_kind sysret = { 's', 3, { 0x48, 0x0f, 0x07 }, false,
+	false };
+
+static uint64_t
+walk_coin(struct walk *walk)
+{
+	walk->seed ^= walk->seed << 13;
+	walk->seed ^= walk->seed >> 7;
+	walk->seed ^= walk->seed << 17;
+	return walk->seed >> 11;
+}
+
+static unsigned
+region_of(uint64_t ip)
+{
+	for (unsigned r = 0; r < TZ_ARRAY_LEN(bases); r++) {
+		if (ip - bases[r] < SLOTS * SLOT_BYTES)
+			return r;
+	}
+	return TZ_ARRAY_LEN(bases);
+}
+
+static const struct slot_kind *
+kind_of(unsigned region, unsigned slot)
+{
+	if (slots[slot] == 's' && region == 0)
+		return &sysret;
+	for (size_t i = 0; i < TZ_ARRAY_LEN(kinds); i++) {
+		if (kinds[i].letter == slots[slot])
+			return kinds[i].kernel_only && region != 0 ? &kinds[0]
+								   : &kinds[i];
+	}
+	TZ_ASSERT(!"a letter without a row");
+	return NULL;
+}
+
+/* The slot that a direct branch in SLOT goes to. */
+static unsigned
+target_of(unsigned slot)
+{
+	if (slots[slot] == 'j')
+		return (slot * 11 + 5) % SLOTS;
+	TZ_ASSERT(slot + 1 < SLOTS);
+	return slot + 1 + slot * 5 % (SLOTS - 1 - slot);
+}
+
+static void
+make_slot(unsigned region, unsigned slot, uint8_t code[SLOT_BYTES])
+{
+	static const uint8_t nops[SLOT_BYTES][SLOT_BYTES] = { { 0x90 },
+		{ 0x66, 0x90 }, { 0x0f, 0x1f, 0x00 },
+		{ 0x0f, 0x1f, 0x40, 0x00 }, { 0x0f, 0x1f, 0x44 },
+		{ 0x66, 0x0f, 0x1f, 0x44 }, { 0x0f, 0x1f, 0x80 },
+		{ 0x0f, 0x1f, 0x84 } };
+	const struct slot_kind *kind = kind_of(region, slot);
+	unsigned rest = SLOT_BYTES - kind->bytes;
+	int32_t distance;
+
+	memcpy(code, kind->code, kind->bytes);
+	memcpy(code + kind->bytes, nops[rest - 1], rest);
+	if (!kind->relative)
+		return;
+	distance = ((int32_t)target_of(slot) - (int32_t)slot) * SLOT_BYTES -
+	    kind->bytes;
+	memcpy(code + kind->bytes - 4, &distance, 4);
+}
+
+size_t
+walk_code(uint64_t ip, uint8_t *buffer, size_t size)
+{
+	unsigned region = region_of(ip);
+	size_t count = 0;
+
+	if (region == TZ_ARRAY_LEN(bases))
+		return 0;
+	while (count < size && region_of(ip + count) == region) {
+		uint64_t at = ip + count - bases[region];
+		uint8_t code[SLOT_BYTES];
+
+		make_slot(region, (unsigned)(at / SLOT_BYTES), code);
+		buffer[count++] = code[at % SLOT_BYTES];
+	}
+	return count;
+}
+
+uint64_t
+walk_place(uint64_t random)
+{
+	return bases[random % 3] + (random >> 8) % SLOTS * SLOT_BYTES;
+}
+
+/* A place at which code for CPL begins. */
+static uint64_t
+walk_base(struct walk *walk, unsigned cpl)
+{
+	uint64_t r = walk_coin(walk);
+
+	return bases[cpl == 0 ? 0 : 1 + (r & 1)] +
+	    (r >> 8) % SLOTS * SLOT_BYTES;
+}
+
+void
+walk_create(struct walk *walk)
+{
+	walk->at = (struct pt_context){
+		.ip = bases[0], .cr3 = 0x1000, .cs_l = true, .if_flag = true
+	};
+	walk->seed = 88172645463325252;
+	walk->truth = malloc(WALK_TRUTH_MAX * sizeof(*walk->truth));
+	TZ_ASSERT(walk->truth != NULL);
+	pair_create(&walk->pair);
+}
+
+void
+walk_destroy(struct walk *walk)
+{
+	pair_destroy(&walk->pair);
+	free(walk->truth);
+}
+
+/* SDM vol. 3, 33.2.6 "Packet Generation Enable Controls", but for FilterEn. */
+static bool
+walk_context_en(const struct walk *walk)
+{
+	return walk->ctl >> (walk->at.cpl == 0 ? 2 : 3) & 1 &&
+	    (!(walk->ctl & 0x80) || walk->at.cr3 == walk->cr3_match);
+}
+
+static bool
+walk_is_traced(const struct walk *walk)
+{
+	return walk->on && !walk->dead && walk_context_en(walk) &&
+	    walk->filter_en && (walk->ctl & 0x2000);
+}
+
+static void
+walk_log(struct walk *walk)
+{
+	if (!walk_is_traced(walk))
+		return;
+	TZ_ASSERT(walk->truth_count < WALK_TRUTH_MAX);
+	walk->truth[walk->truth_count++] = walk->at.ip;
+}
+
+/* The IP has changed by a taken branch or an event; true: TraceStop. */
+static bool
+walk_filter(struct walk *walk)
+{
+	bool ranged = false, within = false, stop = false;
+
+	if (!walk->on || walk->dead || !walk_context_en(walk))
+		return false;
+	for (unsigned n = 0; n < 4; n++) {
+		unsigned cfg = walk->ctl >> (32 + 4 * n) & 15;
+		bool in = walk->at.ip >= walk->range_a[n] &&
+		    walk->at.ip <= walk->range_b[n];
+
+		ranged |= cfg == 1;
+		within |= cfg == 1 && in;
+		stop |= cfg == 2 && in;
+	}
+	walk->filter_en = (!ranged || within) && !stop;
+	return stop;
+}
+
+void
+walk_resume(struct walk *walk)
+{
+	TZ_ASSERT(walk->gap_count < WALK_GAPS_MAX);
+	walk->resume[walk->gap_count++] = walk->truth_count;
+	walk->losing = 0;
+}
+
+void
+walk_look(struct walk *walk)
+{
+	struct pair_side *side = &walk->pair.side[0];
+
+	if (side->lost && walk->on && !walk->dead)
+		walk->dead = walk->cut = true;
+	side->lost = walk->pair.side[1].lost = false;
+	if (walk->dead)
+		walk->losing = 0;
+}
+
+void
+walk_switched(struct walk *walk, bool on)
+{
+	walk->on = on;
+	walk->dead = on && !pt_unit_trigger_en(walk->pair.side[0].unit);
+	if (on && !walk->dead)
+		(void)walk_filter(walk);
+	walk->pair.side[0].lost = walk->pair.side[1].lost = false;
+}
+
+/* Tells of a transfer to TARGET from the present instruction. */
+static void
+walk_transfer(struct walk *walk, enum pt_transfer_kind kind, bool taken,
+    uint64_t target, uint64_t nlip)
+{
+	struct pt_transfer transfer = { .kind = kind,
+		.taken = taken,
+		.cr3_written = kind == PT_TRANSFER_MOV_CR3,
+		.has_vector = kind == PT_TRANSFER_EXCEPTION ||
+		    kind == PT_TRANSFER_INTERRUPT,
+		.vector = 32,
+		.ip_from = walk->at.ip,
+		.nlip = nlip };
+	bool moved = kind != PT_TRANSFER_COND || taken;
+	bool stop;
+
+	walk->at.ip = target;
+	transfer.after = walk->at;
+	stop = moved && walk_filter(walk);
+	pair_transfer(&walk->pair, &transfer);
+	if (stop) {
+		/* TraceStop: all up to here is in the stream. */
+		FUZZ_CHECK(walk->pair.side[0].lost, "no TraceStop");
+		if (walk->losing != 0)
+			walk_resume(walk);
+		walk->dead = true;
+	}
+	walk_look(walk);
+	if (walk->losing != 0 && --walk->losing == 0)
+		walk_resume(walk);
+}
+
+void
+walk_interrupt(struct walk *walk, bool exception)
+{
+	struct pt_context from = walk->at;
+
+	/* The transfer is told from where the CPU was. */
+	walk->at.cpl = 0;
+	walk->at.ip = from.ip;
+	walk->tsx = false;
+	walk_transfer(walk,
+	    exception ? PT_TRANSFER_EXCEPTION : PT_TRANSFER_INTERRUPT, true,
+	    walk_base(walk, 0), 0);
+}
+
+void
+walk_abort_transaction(struct walk *walk)
+{
+	/*
+	 * SDM vol. 3, 33.7: an abort out of the filter has no FUP, so no decoder
+	 * can tell where the program was.
+	 */
+	if (!walk->tsx || walk->ctl >> 32 != 0)
+		return;
+	walk->tsx = false;
+	walk_transfer(walk, PT_TRANSFER_TSX_ABORT, true,
+	    walk_base(walk, walk->at.cpl), 0);
+}
+
+static void
+walk_push(struct walk *walk, uint64_t ip)
+{
+	unsigned ring = walk->at.cpl != 0;
+
+	if (walk->depth[ring] < WALK_STACK_MAX)
+		walk->stack[ring][walk->depth[ring]++] = ip;
+}
+
+static uint64_t
+walk_pop(struct walk *walk)
+{
+	unsigned ring = walk->at.cpl != 0;
+
+	if (walk->depth[ring] == 0 || walk_coin(walk) % 16 == 0)
+		return walk_base(walk, walk->at.cpl);
+	return walk->stack[ring][--walk->depth[ring]];
+}
+
+/* Near transfers; false where LETTER is none. */
+static bool
+walk_near(struct walk *walk, char letter, uint64_t target, uint64_t nlip)
+{
+	bool coin = walk_coin(walk) & 1;
+
+	switch (letter) {
+	case 'j':
+	case 'e':
+		walk_transfer(walk, PT_TRANSFER_COND, coin,
+		    coin && letter == 'j' ? target : nlip, nlip);
+		return true;
+	case 'J':
+		walk_transfer(walk, PT_TRANSFER_JMP_DIRECT, true, target, nlip);
+		return true;
+	case 'c':
+	case 'd':
+		walk_push(walk, nlip);
+		walk_transfer(walk, PT_TRANSFER_CALL_DIRECT, true,
+		    letter == 'c' ? target : nlip, nlip);
+		return true;
+	case 'I':
+		walk_transfer(walk, PT_TRANSFER_JMP_INDIRECT, true,
+		    walk_base(walk, walk->at.cpl), nlip);
+		return true;
+	case 'C':
+		walk_push(walk, nlip);
+		walk_transfer(walk, PT_TRANSFER_CALL_INDIRECT, true,
+		    walk_base(walk, walk->at.cpl), nlip);
+		return true;
+	case 'r':
+		walk_transfer(
+		    walk, PT_TRANSFER_RET, true, walk_pop(walk), nlip);
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Far transfers and MOV CR3; false where LETTER is none. */
+static bool
+walk_far(struct walk *walk, char letter, uint64_t nlip)
+{
+	switch (letter) {
+	case 's':
+		walk->at.cpl = walk->at.cpl == 0 ? 3 : 0;
+		walk_transfer(walk, PT_TRANSFER_FAR, true,
+		    walk_base(walk, walk->at.cpl), nlip);
+		return true;
+	case 'q':
+		walk->at.cpl = walk_coin(walk) & 1 ? 3 : 0;
+		walk_transfer(walk, PT_TRANSFER_IRET, true,
+		    walk_base(walk, walk->at.cpl), nlip);
+		return true;
+	case '3':
+		walk->at.cr3 = walk_coin(walk) & 1 ? 0x1000 : 0x2000;
+		walk_transfer(walk, PT_TRANSFER_MOV_CR3, true, nlip, nlip);
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* What is no transfer but tells the unit something. */
+static void
+walk_other(struct walk *walk, char letter, uint64_t nlip)
+{
+	const struct pt_power halt = { 0 };
+	struct pt_context clip = walk->at;
+
+	walk->at.ip = nlip;
+	for (unsigned s = 0; s < 2; s++) {
+		struct pt_unit *unit = walk->pair.side[s].unit;
+
+		if (letter == 'p')
+			pt_unit_ptwrite(unit, &clip, nlip, nlip & 8 ? 4 : 8);
+		if ((letter == 'x' && !walk->tsx) ||
+		    (letter == 'X' && walk->tsx))
+			pt_unit_tsx(unit, &clip, letter == 'x');
+		if (letter == 'h') {
+			pt_unit_power_enter(unit, &walk->at, &halt);
+			pt_unit_power_exit(
+			    unit, &walk->at, 1, 1, PT_WAKE_INTERRUPT);
+		}
+	}
+	if (letter == 'x' || letter == 'X')
+		walk->tsx = letter == 'x';
+	walk_look(walk);
+}
+
+bool
+walk_step(struct walk *walk)
+{
+	unsigned region = region_of(walk->at.ip);
+	uint64_t at = walk->at.ip - bases[region % 3];
+	unsigned slot = (unsigned)(at / SLOT_BYTES);
+	const struct slot_kind *kind;
+	uint64_t target = 0, nlip;
+
+	FUZZ_CHECK(region < TZ_ARRAY_LEN(bases), "the walk is at %llx",
+	    (unsigned long long)walk->at.ip);
+	pair_pass(&walk->pair, walk->step_cycles);
+	walk_look(walk);
+	kind = kind_of(region, slot);
+	nlip = walk->at.ip + kind->bytes;
+	/* INT n is not decoded: its FUP names it as what did not retire. */
+	if (kind->letter == 't' && at % SLOT_BYTES == 0) {
+		walk->at.cpl = 0;
+		walk_transfer(
+		    walk, PT_TRANSFER_INT_SW, true, walk_base(walk, 0), nlip);
+		return true;
+	}
+	walk_log(walk);
+	if (at % SLOT_BYTES != 0) {
+		walk->at.ip = bases[region] + (slot + 1) * SLOT_BYTES;
+		return false;
+	}
+	if (kind->relative)
+		target = bases[region] + target_of(slot) * SLOT_BYTES;
+	if (walk_near(walk, kind->letter, target, nlip) ||
+	    walk_far(walk, kind->letter, nlip))
+		return true;
+	walk_other(walk, kind->letter, nlip);
+	return false;
+}

@@ -1,0 +1,80 @@
+/*
+ * A program that is really there, as bytes, and a CPU that walks through it: at CPL 0
+ * and 3, with interrupts, system calls, transactions and changes of CR3. It tells two
+ * PT units of all that happens and notes which instructions must be traced, by rules
+ * of its own.
+ */
+#ifndef TOPAZ_TESTS_FUZZ_EVENTS_WALK_H
+#define TOPAZ_TESTS_FUZZ_EVENTS_WALK_H
+
+#include "tests/fuzz/events_decode.h"
+#include "tests/fuzz/events_pair.h"
+
+#define WALK_STACK_MAX 64
+#define WALK_GAPS_MAX  1024
+#define WALK_TRUTH_MAX 60000
+
+struct walk {
+	struct pair pair;
+	struct pt_context at; /* .ip is the next instruction */
+	uint64_t seed;        /* of what branches do */
+	uint64_t step_cycles; /* that an instruction takes */
+	uint64_t stack[2][WALK_STACK_MAX];
+	unsigned depth[2];
+	bool tsx;
+
+	/* What is set up, and the enables that follow from it. */
+	uint64_t ctl, cr3_match, range_a[4], range_b[4];
+	bool on, filter_en;
+	bool dead;       /* stopped, or in error */
+	uint32_t losing; /* transfers that an overflow still loses */
+
+	/* Since the last walk_judge(). */
+	size_t stream_from; /* in the slow side's stream */
+	uint64_t *truth;
+	size_t truth_count;
+	size_t resume[WALK_GAPS_MAX];
+	size_t gap_count;
+	bool cut;
+	bool blocks; /* PEBS records are in it, which libipt does not know */
+};
+
+/* The profile must be there already. */
+void walk_create(struct walk *walk);
+void walk_destroy(struct walk *walk);
+
+/* Runs one instruction; true if it was a transfer. */
+bool walk_step(struct walk *walk);
+
+/* An interrupt, or an exception, instead of the next instruction. */
+void walk_interrupt(struct walk *walk, bool exception);
+void walk_abort_transaction(struct walk *walk);
+
+/* TraceEn 0 -> 1 with .ctl, and 1 -> 0, by WRMSR or by XRSTORS and XSAVES. */
+void walk_enable(struct walk *walk);
+void walk_disable(struct walk *walk);
+void walk_xsaves(struct walk *walk, uint8_t image[PT_XSTATE_BYTES]);
+void walk_xrstors(struct walk *walk, const uint8_t image[PT_XSTATE_BYTES]);
+
+/* The internal buffer overflows for TRANSFERS transfers. */
+void walk_overflow(struct walk *walk, uint32_t transfers);
+
+/* The enables after TraceEn 0 -> 1 and 1 -> 0, for walk_enable() and the like. */
+void walk_switched(struct walk *walk, bool on);
+
+/* An overflow ends here. */
+void walk_resume(struct walk *walk);
+
+/* Copies code at IP: what libipt is given. */
+size_t walk_code(uint64_t ip, uint8_t *buffer, size_t size);
+
+/* After anything that may end the output. */
+void walk_look(struct walk *walk);
+
+/* Tracing is off: fails unless what was traced decodes, then forgets it. */
+void walk_judge(struct walk *walk, bool insns);
+
+/* A place in the code: for filter ranges. */
+uint64_t walk_place(uint64_t random);
+
+#endif

@@ -1,0 +1,29 @@
+#!/bin/sh
+# Goal: an endless supply of inputs for a fuzz target. Method: clang's libFuzzer with
+# the address and undefined behaviour sanitizers (Debian: clang, libclang-rt-14-dev).
+# Findings and the corpus that grows are in OUT; the inputs of tests/fuzz/corpus seed it.
+# usage: tests/fuzz/fuzz.sh events|msrs|parsers SECONDS [OUT]
+set -eu
+target=$1
+seconds=$2
+out=${3:-out/fuzz}
+root=$(dirname "$0")/../..
+cd "$root"
+mkdir -p "$out/$target"
+
+libs="-lxxhash"
+sources="emu/act.c emu/base.c emu/event.c emu/truth.c emu/profile/*.c emu/pt/*.c"
+case $target in
+events) libs="$libs -lipt" ;;
+parsers)
+	sources="$sources traces/*.c harness/manifest/*.c harness/explore/*.c"
+	libs="$libs -lipt -lzstd -ljansson -lcyaml -lyaml -lZydis"
+	;;
+esac
+# shellcheck disable=SC2086 # lists of words
+clang -g -O1 -std=gnu17 -I. -fsanitize=fuzzer,address,undefined \
+    -fno-sanitize-recover=all tests/fuzz/${target}_*.c tests/fuzz/fuzz.c \
+    $sources $libs -o "$out/${target}_fuzz"
+exec nice -n 19 "$out/${target}_fuzz" -max_total_time="$seconds" -max_len=4096 \
+    -artifact_prefix="$out/$target-" -print_final_stats=1 \
+    "$out/$target" "tests/fuzz/corpus/$target"
