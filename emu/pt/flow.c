@@ -304,10 +304,7 @@ flow_resolve(struct pt_unit *unit, uint64_t ip)
 	unit->overflow.reserve = false;
 }
 
-/*
- * The end at IP of an overflow that came by itself.  PSB+ follows at once where
- * PacketEn is 0: pt-hardware.md, "OVF".
- */
+/* The same for one that came by itself: without PacketEn, PSB+ follows at once. */
 static void
 flow_resolve_full(struct pt_unit *unit, uint64_t ip)
 {

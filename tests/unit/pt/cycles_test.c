@@ -328,6 +328,29 @@ without_packet_en_psb_follows(void **state)
 	fake_destroy(fake);
 }
 
+static void
+a_psb_waits_until_it_fits(void **state)
+{
+	struct fake *fake = start(CTL_PLAIN, &slow);
+	uint64_t now = BEGIN + 9000;
+
+	(void)state;
+	for (unsigned i = 0; i < 300; i++) {
+		size_t psbs = fake_count(fake, PT_EVENT_PSB);
+
+		while (!pt_unit_overflows(fake->unit)) {
+			psbs = fake_count(fake, PT_EVENT_PSB);
+			fake_time(fake, ++now);
+			fake_transfer(fake, PT_TRANSFER_JMP_INDIRECT, HERE);
+		}
+		assert_int_equal(fake_count(fake, PT_EVENT_PSB), psbs);
+		fake_time(fake, now += UINT64_C(64) * 300);
+		fake_transfer(fake, PT_TRANSFER_JMP_INDIRECT, HERE);
+	}
+	assert_true(fake_count(fake, PT_EVENT_PSB) > 20);
+	fake_destroy(fake);
+}
+
 /* Two regions of 4 KiB, the first with INT. */
 static struct fake *
 start_pmi(uint32_t pmi_cycles)
@@ -494,12 +517,16 @@ what_is_left_decodes(void **state)
 		stroll = stroll_create(fake, i + 1);
 		for (unsigned n = 0; n < 3000; n++) {
 			size_t told = fake_count(fake, PT_EVENT_OVERFLOW);
+			size_t psbs = fake_count(fake, PT_EVENT_PSB);
 			bool was = pt_unit_overflows(fake->unit);
 
 			now += fake_random(&seed) % 16;
 			fake_time(fake, now);
 			stroll_on(stroll, 1);
 			told = fake_count(fake, PT_EVENT_OVERFLOW) - told;
+			/* A PSB+ is never cut. */
+			assert_false(pt_unit_overflows(fake->unit) &&
+			    fake_count(fake, PT_EVENT_PSB) != psbs);
 			if (was && told != 0)
 				stroll_resumes(stroll);
 		}
@@ -528,6 +555,7 @@ main(void)
 		cmocka_unit_test(it_overflows_and_drains_to_the_cycle),
 		cmocka_unit_test(the_next_transfer_tells_the_address_too),
 		cmocka_unit_test(without_packet_en_psb_follows),
+		cmocka_unit_test(a_psb_waits_until_it_fits),
 		cmocka_unit_test(a_pmi_comes_to_the_cycle),
 		cmocka_unit_test(a_pmi_comes_after_trace_en_fell),
 		cmocka_unit_test(a_region_with_stop_loses_what_is_on_its_way),
