@@ -4,8 +4,8 @@
 #include "emu/pt/flow.h"
 #include "emu/pt/place.h"
 #include "emu/pt/state.h"
-#include "emu/pt/tnt.h"
 #include "emu/pt/timing.h"
+#include "emu/pt/tnt.h"
 
 void
 flow_resume(struct pt_unit *unit, const struct pt_resume *resume)
