@@ -78,6 +78,18 @@ drive_block(struct drive *drive, const struct recover_item *item)
 		drive_take(drive);
 }
 
+/* With Event Trace an interrupt has a CFE; the write that clears TraceEn has not. */
+static bool
+drive_disables(const struct drive *drive)
+{
+	struct happen_event event;
+
+	if (!drive->told)
+		return false;
+	happen_told(drive, &event);
+	return event.type == 0;
+}
+
 /* The trace is left; where to is known unless the TIP.PGD has no IP. */
 static void
 drive_leave(struct drive *drive, const struct recover_item *item)
@@ -111,7 +123,13 @@ drive_leave(struct drive *drive, const struct recover_item *item)
 		drive->feed->manner.pgd_jcc_ip = !item->no_ip;
 	}
 	happen_before(drive, true);
-	drive_report(drive, kind, from, &after);
+	if (async && item->no_ip && drive_disables(drive)) {
+		drive->at.ip = from;
+		feed_disable(drive->feed, &drive->at);
+		drive->at = after;
+	} else {
+		drive_report(drive, kind, from, &after);
+	}
 	drive->has_last = false;
 	drive->traced = false;
 	if (edge_guide(drive, SCAN_PGD, &pgd))

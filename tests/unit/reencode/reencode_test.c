@@ -5,9 +5,7 @@
  * and starts, as the unit under test sends them; a captured stream, as it is and
  * with bytes changed.
  */
-#include "tests/unit/pt/stroll.h"
-
-#include "traces/reencode/reencode.h"
+#include "tests/unit/reencode/remake.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,58 +18,12 @@
 
 #include "emu/pt/steer.h"
 
-#define FILTER TZ_BIT(32)
+#define FILTER REMAKE_FILTER
 /* From STATUS.PacketByteCnt on. */
 #define RTIT_CTL    0x570
 #define RTIT_STATUS 0x571
 
 static const char *capture; /* the folder of the captured stream */
-
-/* The program of tests/unit/pt/stroll.c as the memory of a trace. */
-static struct pieces *
-program(void)
-{
-	char path[] = "/tmp/topaz-reencode-XXXXXX";
-	struct pieces *pieces = pieces_create();
-	struct tz_error err;
-	size_t bytes;
-	const uint8_t *code = stroll_code(&bytes);
-	int fd = mkstemp(path);
-
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, code, bytes), bytes);
-	assert_int_equal(
-	    pieces_add_file(pieces, path, 0, bytes, FAKE_CLIP, &err), 0);
-	close(fd);
-	unlink(path);
-	return pieces;
-}
-
-/* Re-encodes the stream from byte FROM on. */
-static void
-remake(struct fake *fake, uint64_t ctl, uint64_t from, enum compare_form form,
-    struct reencode_result *result)
-{
-	struct reencode_options options = { .profile = &fake->profile,
-		.signature = fake->profile.signature,
-		.form = form,
-		.ctl_given = ctl != 0,
-		.ctl = ctl };
-	struct pieces *pieces = program();
-	struct tz_error err = { "" };
-
-	if (ctl & FILTER) {
-		options.filter_given = true;
-		options.filter.config = 1;
-		options.filter.a[0] = STROLL_FILTER_A;
-		options.filter.b[0] = STROLL_FILTER_B;
-	}
-	pt_unit_sync_output(fake->unit);
-	if (reencode_trace(fake->stream + from, fake->stream_bytes - from,
-		pieces, &options, result, &err) != 0)
-		fail_msg("%s", err.text);
-	pieces_destroy(pieces);
-}
 
 /* Walks with CTL, stopping and starting ROUNDS times. */
 static struct fake *
