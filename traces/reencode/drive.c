@@ -90,6 +90,21 @@ drive_disables(const struct drive *drive)
 	return event.type == 0;
 }
 
+static bool
+drive_is_direct(enum pt_transfer_kind kind)
+{
+	return kind == PT_TRANSFER_COND || kind == PT_TRANSFER_JMP_DIRECT ||
+	    kind == PT_TRANSFER_CALL_DIRECT;
+}
+
+/* A direct branch has a TIP.PGD without IP: the processor shows SKL014. */
+static void
+drive_bare(struct drive *drive)
+{
+	drive->result->skl014 = true;
+	drive->feed->profile.errata_on |= UINT32_C(1) << PROFILE_ERRATUM_SKL014;
+}
+
 /* The trace is left; where to is known unless the TIP.PGD has no IP. */
 static void
 drive_leave(struct drive *drive, const struct recover_item *item)
@@ -111,9 +126,11 @@ drive_leave(struct drive *drive, const struct recover_item *item)
 	after = drive->at;
 	if (!item->no_ip) {
 		edge_move(&after, item->to);
-	} else if (kind == PT_TRANSFER_COND &&
+	} else if (!async && drive->has_last && drive_is_direct(kind) &&
 	    drive->feed->filter.config != 0) {
 		after.ip = drive->last->target;
+		if (kind != PT_TRANSFER_COND)
+			drive_bare(drive);
 	} else {
 		after = feed_out_of_context(drive->feed, &after);
 	}

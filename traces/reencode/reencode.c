@@ -302,6 +302,9 @@ reencode_say_state(struct reencode_result *result,
 	if (result->drive.jcc_ip_known)
 		reencode_say(result, "TIP.PGD at a conditional branch: %s IP",
 		    result->drive.jcc_ip ? "with" : "without");
+	if (result->drive.skl014)
+		reencode_say(result,
+		    "SKL014 shows: TIP.PGD of a direct branch without IP");
 	if (result->drive.toggles != 0)
 		reencode_say(result, "%" PRIu64 " times TraceEn fell and rose",
 		    result->drive.toggles);

@@ -22,6 +22,8 @@
 /* From STATUS.PacketByteCnt on. */
 #define RTIT_CTL    0x570
 #define RTIT_STATUS 0x571
+/* In the program: jz 00; call *rax; jmp 00. */
+#define LOOP_END 0x20
 
 static const char *capture; /* the folder of the captured stream */
 
@@ -132,6 +134,37 @@ a_trace_may_begin_in_the_middle(void **state)
 		reencode_result_free(&result);
 	}
 	fake_destroy(fake);
+}
+
+/* The range holds the ends of the program's loop: its last jump leaves it. */
+static void
+a_missing_ip_is_an_erratum(void **state)
+{
+	const uint64_t ctl = CTL_PLAIN | FILTER;
+
+	(void)state;
+	for (unsigned n = 0; n < 2; n++) {
+		struct fake *fake = fake_create();
+		struct stroll *stroll = stroll_create(fake, 3);
+		struct reencode_result result;
+
+		fake->profile.errata_on = n << PROFILE_ERRATUM_SKL014;
+		fake_wrmsr(fake, 0x580, FAKE_NLIP + LOOP_END);
+		fake_wrmsr(fake, 0x581, FAKE_NLIP + LOOP_END + 9);
+		fake_start(fake, ctl);
+		stroll_on(stroll, 3000);
+		stroll_to_end(stroll);
+		fake_stop(fake);
+		fake->profile.errata_on = 0;
+		remake(fake, ctl, 0, COMPARE_BYTES, &result);
+		if (!result.equal)
+			reencode_print(&result, fake->stream, stderr);
+		assert_true(result.equal);
+		assert_int_equal(result.drive.skl014, n);
+		reencode_result_free(&result);
+		stroll_destroy(stroll);
+		fake_destroy(fake);
+	}
 }
 
 static void
@@ -256,6 +289,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(overflows_are_resumed_where_the_trace_says),
 		cmocka_unit_test(ret_compression_is_inferred),
 		cmocka_unit_test(a_trace_may_begin_in_the_middle),
+		cmocka_unit_test(a_missing_ip_is_an_erratum),
 		cmocka_unit_test(a_changed_byte_is_named),
 		cmocka_unit_test(a_capture_is_made_again_byte_for_byte),
 		cmocka_unit_test(a_changed_capture_is_not),

@@ -43,8 +43,8 @@ try_remake(struct fake *fake, uint64_t ctl, uint64_t from,
 	if (ctl & REMAKE_FILTER) {
 		options.filter_given = true;
 		options.filter.config = 1;
-		options.filter.a[0] = STROLL_FILTER_A;
-		options.filter.b[0] = STROLL_FILTER_B;
+		options.filter.a[0] = fake_rdmsr(fake, 0x580);
+		options.filter.b[0] = fake_rdmsr(fake, 0x581);
 	}
 	pt_unit_sync_output(fake->unit);
 	error = reencode_trace(fake->stream + from, fake->stream_bytes - from,

@@ -7,7 +7,7 @@
 #include "tests/unit/pt/stroll.h"
 #include "traces/reencode/reencode.h"
 
-/* In IA32_RTIT_CTL: the filter of stroll.h. */
+/* In IA32_RTIT_CTL: the filter that the first range of the unit has. */
 #define REMAKE_FILTER TZ_BIT(32)
 
 /*
