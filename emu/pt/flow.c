@@ -279,20 +279,19 @@ flow_resolve(struct pt_unit *unit, uint64_t ip)
 	unit->flow.last_ip_valid = false;
 	unit->flow.exec_known = false;
 	timing_overflow(unit);
-	/*
-	 * A FUP says nothing of the mode.  Model choice, from captures, where a
-	 * PSB+ follows OVF: so it does here, if a decoder could not know the mode.
-	 */
-	if (unit->gate.packet_en && !told) {
-		unit->place.psb_due = false;
-		emit_psb(unit, true, ip);
-		return;
-	}
 	/* SKD010: the FUP may be missing; APL12: or be there wrongly. */
 	if (unit->gate.packet_en ? !unit_erratum(unit, PROFILE_ERRATUM_SKD010)
 				 : !unit->gate.filter_en &&
 		    unit_erratum(unit, PROFILE_ERRATUM_APL12))
 		emit_fup(unit, ip);
+	/*
+	 * A FUP says nothing of the mode.  Model choice: PSB+ comes after it, as
+	 * captures have it after OVF, if a decoder could not know the mode.
+	 */
+	if (unit->gate.packet_en && !told) {
+		unit->place.psb_due = false;
+		emit_psb(unit, true, ip);
+	}
 }
 
 /* A transfer to IP while the internal buffer overflows. */

@@ -248,6 +248,21 @@ walk_switched(struct walk *walk, bool on)
 	walk->pair.side[0].lost = walk->pair.side[1].lost = false;
 }
 
+/* Would an event that ends at IP leave the filter? */
+static bool
+walk_leaves(struct walk *walk, uint64_t ip)
+{
+	bool before = walk->filter_en, after;
+	uint64_t from = walk->at.ip;
+
+	walk->at.ip = ip;
+	(void)walk_filter(walk);
+	after = walk->filter_en;
+	walk->at.ip = from;
+	walk->filter_en = before;
+	return before && !after;
+}
+
 /* Tells of a transfer to TARGET from the present instruction. */
 static void
 walk_transfer(struct walk *walk, enum pt_transfer_kind kind, bool taken,
@@ -432,6 +447,15 @@ walk_step(struct walk *walk)
 	walk_look(walk);
 	kind = kind_of(region, slot);
 	nlip = walk->at.ip + kind->bytes;
+	/*
+	 * MOV CR3 beyond the end of a filter range ends with a TIP.PGD (SDM vol. 3,
+	 * 33.7), which libipt does not bind to it: something else happens here.
+	 */
+	if (kind->letter == '3' && at % SLOT_BYTES == 0 &&
+	    walk_leaves(walk, nlip)) {
+		walk_interrupt(walk, true);
+		return true;
+	}
 	/* INT n is not decoded: its FUP names it as what did not retire. */
 	if (kind->letter == 't' && at % SLOT_BYTES == 0) {
 		walk->at.cpl = 0;
