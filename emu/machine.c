@@ -141,7 +141,7 @@ check_config(const struct machine_config *config, struct tz_error *err)
 		    "core:bus ratio %u: 1 to 255 are possible",
 		    config->core_cbr);
 	TZ_ASSERT(config->profile != NULL);
-	return 0;
+	return pt_cycles_check(&config->pt_cycles, err);
 }
 
 int
@@ -179,6 +179,7 @@ machine_create(const struct machine_config *config,
 			.ram_bytes = config->ram_bytes,
 			.single_step = config->single_step,
 			.core_cbr = config->core_cbr,
+			.pt_cycles = config->pt_cycles,
 			.port = { machine, on_event, machine_on_ipi, on_out,
 			    on_over, on_step, on_written },
 		};

@@ -13,6 +13,7 @@
 #include "emu/act.h"
 #include "emu/base.h"
 #include "emu/event.h"
+#include "emu/pt/cycles.h"
 
 struct machine;
 struct profile;
@@ -28,6 +29,7 @@ struct machine_config {
 	uint64_t quantum_cycles; /* 0: MACHINE_QUANTUM_CYCLES */
 	uint32_t core_cbr; /* core:bus ratio, 1..255: the TSC counts as fast as a
 			      core at the profile's; 0: as that */
+	struct pt_cycles pt_cycles; /* all 0: bytes are in memory at once */
 	bool single_step; /* run one instruction at a time: slow, same results */
 	/* CPUID bits that the guest is not to see, by leaf. */
 	const struct profile_absent *absent;

@@ -20,6 +20,9 @@ machine_ready_time(struct machine *machine, unsigned id)
 		return now;
 	if (cpu_wake_due(slot->cpu) < due)
 		due = cpu_wake_due(slot->cpu);
+	/* Others are not to run past the PMI by which its trace may wake it. */
+	if (cpu_trace_wake_due(slot->cpu) < due)
+		due = cpu_trace_wake_due(slot->cpu);
 	return due > now ? due : now;
 }
 

@@ -41,8 +41,7 @@ run_load(struct run *run, struct tz_error *err)
 		.program_count = run->plan.paths.program_count,
 		.cmdline = run->plan.cmdline,
 		.cpu_count = run->options->cpu_count,
-		.tsc_hz = (uint64_t)run->plan.profile->crystal_hz *
-		    run->plan.profile->tsc_num / run->plan.profile->tsc_den,
+		.tsc_hz = profile_tsc_hz(run->plan.profile),
 	};
 	const struct machine_config config = {
 		.profile = run->plan.profile,
@@ -50,6 +49,7 @@ run_load(struct run *run, struct tz_error *err)
 		.ram_bytes = PLAN_RAM_BYTES,
 		.single_step = run->options->single_step,
 		.core_cbr = run->options->core_cbr,
+		.pt_cycles = run->options->pt_cycles,
 	};
 	struct machine_observer observer = record_observer(run->record);
 	int error = machine_create(&config, &observer, &run->machine, err);

@@ -26,6 +26,7 @@ struct run_options {
 	uint64_t insns_max; /* 0: no limit */
 	unsigned cpu_count;
 	uint32_t core_cbr; /* machine_config's */
+	struct pt_cycles pt_cycles;
 	bool thread_mode;
 	bool trace_kernel, trace_user;
 	bool invariants;

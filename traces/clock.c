@@ -289,6 +289,10 @@ take_packet(struct clock *clock, const struct pt_packet *packet,
 	case ppt_cbr:
 		take_cbr(clock, packet->payload.cbr.ratio);
 		break;
+	case ppt_ovf:
+		/* Edges were lost: what is known begins with the next TSC. */
+		clock->known = clock->crystal = false;
+		break;
 	case ppt_tip:
 		*kind = CLOCK_TIP;
 		return true;

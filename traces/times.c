@@ -99,6 +99,7 @@ load(struct times *times)
 			sizeof(times->event)) < 0)
 			return false;
 		times->loaded = times->event.type == ptev_tnt ||
+		    times->event.type == ptev_overflow ||
 		    kind_of(&times->event, &kind);
 	}
 	return true;
@@ -195,12 +196,27 @@ times_insn(
 	return take(times, TIMES_TIP, mark);
 }
 
+/* Nothing before it counts any more. */
+static void
+take_overflow(struct times *times)
+{
+	times->branches = 0;
+	while (
+	    !times->lost && load(times) && times->event.type != ptev_overflow)
+		times->lost = true;
+	times->loaded = false;
+}
+
 bool
 times_event(
     struct times *times, const struct pt_event *event, struct times_mark *mark)
 {
 	enum times_kind kind;
 
+	if (event->type == ptev_overflow) {
+		take_overflow(times);
+		return false;
+	}
 	if (!kind_of(event, &kind) || kind == TIMES_TIP)
 		return false;
 	return take(times, kind, mark);

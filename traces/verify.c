@@ -62,6 +62,34 @@ verify_note_psbs(
 	return 0;
 }
 
+/* Pairs what the units say of when overflows began and ended. */
+static int
+verify_note_overflows(
+    struct verify_work *work, const struct event *events, size_t count)
+{
+	uint64_t begin[BUNDLE_CPUS_MAX] = { 0 };
+
+	for (size_t i = 0; i < count; i++) {
+		struct verify_overflows *list = &work->overflows[events[i].cpu];
+
+		if (events[i].kind != EVENT_OVERFLOW)
+			continue;
+		if (events[i].a != 0) {
+			begin[events[i].cpu] = events[i].insns;
+			continue;
+		}
+		if (!GROW(list->overflows, list->room, list->count + 1))
+			return tz_error(
+			    work->err, TZ_EIO, "events: out of memory");
+		list->overflows[list->count++] = (struct verify_overflow){
+			.offset = events[i].c,
+			.begin = begin[events[i].cpu],
+			.end = events[i].insns,
+		};
+	}
+	return 0;
+}
+
 static int
 verify_load_events(struct verify_work *work)
 {
@@ -75,11 +103,13 @@ verify_load_events(struct verify_work *work)
 	error = account_replay(events, count, &work->account, work->err);
 	if (error == 0)
 		error = verify_note_psbs(work, events, count);
+	if (error == 0)
+		error = verify_note_overflows(work, events, count);
 	free(events);
 	return error;
 }
 
-static int
+int
 verify_load(struct verify_work *work)
 {
 	const struct bundle *bundle = work->bundle;
@@ -105,7 +135,7 @@ verify_load(struct verify_work *work)
 	return error;
 }
 
-static void
+void
 verify_unload(struct verify_work *work)
 {
 	for (unsigned cpu = 0; cpu < BUNDLE_CPUS_MAX; cpu++) {
@@ -113,6 +143,7 @@ verify_unload(struct verify_work *work)
 		truth_log_free(work->logs[cpu]);
 		fell_free(&work->fell[cpu]);
 		free(work->psbs[cpu].psbs);
+		free(work->overflows[cpu].overflows);
 	}
 	account_free(&work->account);
 	if (work->image != NULL)

@@ -62,7 +62,9 @@ struct verify_stream {
 	uint64_t beyond; /* expected, but in no packet that was left */
 	bool stopped; /* the unit stopped by itself in one of its intervals */
 	bool open;    /* TraceEn was still 1 when the run ended */
-	uint64_t segments;     /* TIP.PGE decoded */
+	uint64_t overflows; /* of a bounded internal buffer, each with an OVF */
+	uint64_t overflown; /* expected, but lost to them */
+	uint64_t segments;  /* TIP.PGE decoded */
 	uint64_t jcc_disables; /* TIP.PGD without IP at a conditional branch */
 	uint64_t parts;        /* stretches of bytes without a hole */
 	uint64_t psbs;

@@ -61,7 +61,7 @@ verify_json_stream(const struct verify_stream *stream)
 		    account_row_name((enum account_row)row),
 		    verify_json_count(stream->rows[row]));
 	return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-			 "s:s, s:o, s:o, s:b, s:b, s:o}",
+			 "s:s, s:o, s:o, s:b, s:b, s:o, s:o, s:o}",
 	    "name", stream->name, "kind", stream->thread ? "thread" : "cpu",
 	    "id", verify_json_count(stream->id), "expected",
 	    verify_json_count(stream->expected), "decoded",
@@ -74,7 +74,9 @@ verify_json_stream(const struct verify_stream *stream)
 	    verify_json_difference(&stream->difference), "jcc_disables",
 	    verify_json_count(stream->jcc_disables), "stopped",
 	    (int)stream->stopped, "open", (int)stream->open, "time",
-	    verify_json_time(&stream->time));
+	    verify_json_time(&stream->time), "overflows",
+	    verify_json_count(stream->overflows), "overflown",
+	    verify_json_count(stream->overflown));
 }
 
 char *

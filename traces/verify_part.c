@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define PART_BATCH       4096
 #define PART_ALIGN_INSNS 256 /* that must match for a place to be the place */
@@ -23,6 +24,9 @@ struct part_run {
 	uint64_t ips[PART_BATCH];
 	bool timed;
 	struct times_config times;
+	const struct verify_overflow *overflow; /* the next one, or NULL */
+	size_t overflow_interval;               /* of the account */
+	uint64_t overflow_at;                   /* byte of the stream */
 	struct verify_step before; /* the last instruction of the batch before */
 	struct verify_step steps[PART_BATCH];
 };
@@ -257,6 +261,79 @@ part_differ(struct part_run *run, uint64_t index, const uint64_t *executed,
 	}
 }
 
+/* The first overflow of which the unit tells from byte POSITION on; or NULL. */
+static void
+part_find_overflow(struct part_run *run, uint64_t position)
+{
+	run->overflow = NULL;
+	for (size_t i = run->part->first; i <= run->part->last; i++) {
+		const struct account_piece *piece =
+		    &run->bytes->account->pieces[i];
+		unsigned cpu =
+		    run->work->account.intervals[piece->interval].cpu;
+		const struct verify_overflows *list =
+		    &run->work->overflows[cpu];
+
+		for (size_t n = 0; n < list->count; n++) {
+			uint64_t into = list->overflows[n].offset -
+			    piece->offset;
+
+			if (list->overflows[n].offset < piece->offset ||
+			    into >= piece->bytes ||
+			    piece->position + into < position)
+				continue;
+			run->overflow = &list->overflows[n];
+			run->overflow_interval = piece->interval;
+			run->overflow_at = piece->position + into;
+			return;
+		}
+	}
+}
+
+/* Was what the flow gave last retired before ITS of the next overflow? */
+static bool
+part_is_before(const struct part_run *run, uint64_t its)
+{
+	size_t interval = run->bytes->intervals[run->flow.at];
+
+	return interval < run->overflow_interval ||
+	    (interval == run->overflow_interval &&
+		flow_retired(&run->flow) < its);
+}
+
+/* May the next instruction be lost to the next overflow? */
+static bool
+part_is_lost(struct part_run *run)
+{
+	struct flow before = run->flow;
+	uint64_t ip;
+	bool lost = !flow_next(&run->flow, &ip) ||
+	    !part_is_before(run, run->overflow->begin);
+
+	run->flow = before;
+	return lost;
+}
+
+/*
+ * Goes on behind an overflow that the unit told of, at the instruction at which it
+ * ended: those in between are lost.
+ */
+static void
+part_skip_overflow(struct part_run *run)
+{
+	struct flow before = run->flow;
+	uint64_t ip;
+
+	run->bytes->stream->overflows++;
+	while (flow_next(&run->flow, &ip) &&
+	    part_is_before(run, run->overflow->end)) {
+		run->bytes->stream->overflown++;
+		before = run->flow;
+	}
+	run->flow = before;
+	part_find_overflow(run, run->overflow_at + 1);
+}
+
 /* Compares the batch.  False: there is a difference. */
 static bool
 part_compare(struct part_run *run)
@@ -268,6 +345,12 @@ part_compare(struct part_run *run)
 	for (i = 0; i < run->count; i++) {
 		uint64_t ip;
 
+		/* From where packets are lost on, the decoder guesses. */
+		if (run->overflow != NULL && part_is_lost(run)) {
+			memset(&run->steps[i], 0,
+			    (run->count - i) * sizeof(run->steps[0]));
+			break;
+		}
 		if (!flow_next(&run->flow, &ip)) {
 			part_differ(run, run->since_sync + i, NULL,
 			    &run->ips[i],
@@ -325,7 +408,8 @@ part_run_once(struct part_run *run)
 	run->since_sync = 0;
 	run->before = (struct verify_step){ 0 };
 	run->sync_offset = decode_info(run->decode).sync_offset;
-	do {
+	part_find_overflow(run, run->part->begin + run->sync_offset);
+	for (;;) {
 		run->state = decode_next(
 		    run->decode, run->ips, PART_BATCH, &run->count);
 		if (first)
@@ -333,7 +417,11 @@ part_run_once(struct part_run *run)
 		first = false;
 		if (!part_compare(run))
 			return false;
-	} while (run->state == DECODE_MORE);
+		if (run->state == DECODE_OVERFLOW && run->overflow != NULL)
+			part_skip_overflow(run);
+		else if (run->state != DECODE_MORE)
+			break;
+	}
 	if (run->state == DECODE_OVERFLOW) {
 		verify_add_finding(run->work,
 		    "%s: internal buffer overflow near byte %" PRIu64,

@@ -252,7 +252,7 @@ verify_judge_beyond(struct verify_work *work, struct verify_stream *stream)
 		ACCOUNT_STALE };
 	uint64_t bytes = 0;
 
-	stream->beyond = stream->expected - stream->matched;
+	stream->beyond = stream->expected - stream->matched - stream->overflown;
 	for (size_t i = 0; i < TZ_ARRAY_LEN(lossy); i++)
 		bytes += stream->rows[lossy[i]];
 	if (stream->beyond != 0 && bytes == 0 && !stream->stopped &&

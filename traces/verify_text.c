@@ -91,6 +91,12 @@ verify_print_stream(FILE *file, const struct verify_stream *stream)
 		    stream->beyond,
 		    stream->stopped ? "; the PT unit stopped by itself" : "",
 		    stream->open ? "; TraceEn is still 1" : "");
+	if (stream->overflows != 0)
+		fprintf(file,
+		    "  overflow  %" PRIu64 " of the internal buffer, %" PRIu64
+		    " instructions lost to %s\n",
+		    stream->overflows, stream->overflown,
+		    stream->overflows == 1 ? "it" : "them");
 	verify_print_rows(file, stream);
 	verify_print_time(file, &stream->time);
 }

@@ -1,7 +1,7 @@
 /*
  * What the parts of the verification share: the whole bundle (verify.c), one
- * stream (verify_stream.c), one stretch of bytes (verify_part.c).  For no one
- * else.
+ * stream (verify_stream.c), one stretch of bytes (verify_part.c), a list that
+ * another decoder made (listed.c).  For no one else.
  */
 #ifndef TOPAZ_TRACES_VERIFY_WORK_H
 #define TOPAZ_TRACES_VERIFY_WORK_H
@@ -14,6 +14,12 @@
 struct verify_psb {
 	uint64_t offset; /* in all that the unit wrote */
 	uint64_t insns;  /* retired when it did */
+};
+
+/* An overflow of the internal buffer that ended with an OVF. */
+struct verify_overflow {
+	uint64_t offset;     /* of the OVF or its padding, like verify_psb's */
+	uint64_t begin, end; /* retired when it began and ended */
 };
 
 struct verify_work {
@@ -30,6 +36,10 @@ struct verify_work {
 		size_t count, room;
 		struct verify_psb *psbs; /* by rising offset */
 	} psbs[BUNDLE_CPUS_MAX];
+	struct verify_overflows {
+		size_t count, room;
+		struct verify_overflow *overflows; /* by rising offset */
+	} overflows[BUNDLE_CPUS_MAX];
 	struct pt_image *image;
 };
 
@@ -49,6 +59,13 @@ struct verify_part {
 	size_t first, last; /* pieces */
 	bool complete;      /* ends where TraceEn fell */
 };
+
+/*
+ * Reads truth, events, frames and images of .bundle; .err is set.  Errors as of
+ * verify_bundle().  verify_unload() frees them, also after an error.
+ */
+int verify_load(struct verify_work *work);
+void verify_unload(struct verify_work *work);
 
 /* Adds a finding; what does not fit is cut. */
 void verify_add_finding(struct verify_work *work, const char *fmt, ...)

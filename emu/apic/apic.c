@@ -291,20 +291,34 @@ apic_timer_can_interrupt(const struct apic *apic)
 }
 
 enum apic_pmi
-apic_raise_pmi(struct apic *apic)
+apic_pmi_mode(const struct apic *apic)
 {
 	uint32_t lvt = apic->lvt[APIC_LVT_PC];
-	uint32_t mode = (uint32_t)tz_bits(lvt, 10, 8);
 
 	if (lvt & APIC_LVT_MASKED)
 		return APIC_PMI_DROPPED;
-	if (mode != MODE_NMI && mode != MODE_FIXED)
-		return APIC_PMI_UNMODELLED;
-	apic->lvt[APIC_LVT_PC] |= (uint32_t)APIC_LVT_MASKED;
-	if (mode == MODE_NMI)
+	switch (tz_bits(lvt, 10, 8)) {
+	case MODE_NMI:
 		return APIC_PMI_NMI;
-	apic_accept(apic, (uint8_t)lvt);
-	return APIC_PMI_FIXED;
+	case MODE_FIXED:
+		return APIC_PMI_FIXED;
+	default:
+		return APIC_PMI_UNMODELLED;
+	}
+}
+
+enum apic_pmi
+apic_raise_pmi(struct apic *apic)
+{
+	enum apic_pmi pmi = apic_pmi_mode(apic);
+	uint8_t vector = (uint8_t)apic->lvt[APIC_LVT_PC];
+
+	if (pmi != APIC_PMI_NMI && pmi != APIC_PMI_FIXED)
+		return pmi;
+	apic->lvt[APIC_LVT_PC] |= (uint32_t)APIC_LVT_MASKED;
+	if (pmi == APIC_PMI_FIXED)
+		apic_accept(apic, vector);
+	return pmi;
 }
 
 bool

@@ -89,6 +89,9 @@ bool apic_timer_fire_early(struct apic *apic, uint64_t now);
  */
 enum apic_pmi apic_raise_pmi(struct apic *apic);
 
+/* The same without doing it. */
+enum apic_pmi apic_pmi_mode(const struct apic *apic);
+
 /*
  * Someone else than the driver masks the LVT performance entry.  False: it is
  * masked already.

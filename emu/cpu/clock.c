@@ -7,6 +7,9 @@
  */
 #include "emu/cpu/state.h"
 
+#define EDGE_BYTES 32
+#define CYC_BYTES  8
+
 uint64_t
 cpu_cycles(const struct cpu *cpu)
 {
@@ -59,17 +62,34 @@ time_at(const struct cpu *cpu, uint64_t cycles)
 	return time;
 }
 
+/* The first cycle of crystal tick ART. */
+static uint64_t
+cycle_of_art(const struct cpu *cpu, uint64_t art)
+{
+	const struct profile *profile = cpu->config.profile;
+
+	return scale_back(scale_back(art, profile->tsc_den, profile->tsc_num),
+	    profile->cbr, cpu->config.core_cbr);
+}
+
 /* The cycle at which the next MTC is due; UINT64_MAX: none is. */
+static uint64_t
+next_mtc(const struct cpu *cpu)
+{
+	uint64_t art = pt_unit_mtc_due(cpu->unit);
+
+	return art == UINT64_MAX || cpu->config.profile->tsc_num == 0
+	    ? UINT64_MAX
+	    : cycle_of_art(cpu, art);
+}
+
+/* The cycle at which the unit does something next; UINT64_MAX: none. */
 static uint64_t
 next_edge(const struct cpu *cpu)
 {
-	const struct profile *profile = cpu->config.profile;
-	uint64_t art = pt_unit_mtc_due(cpu->unit);
+	uint64_t mtc = next_mtc(cpu), due = pt_unit_due(cpu->unit);
 
-	if (art == UINT64_MAX || profile->tsc_num == 0)
-		return UINT64_MAX;
-	return scale_back(scale_back(art, profile->tsc_den, profile->tsc_num),
-	    profile->cbr, cpu->config.core_cbr);
+	return mtc < due ? mtc : due;
 }
 
 void
@@ -84,6 +104,16 @@ cpu_tell_time(struct cpu *cpu)
 	}
 	time = time_at(cpu, now);
 	pt_unit_time(cpu->unit, &time);
+}
+
+void
+cpu_tell_resume(struct cpu *cpu, uint64_t next)
+{
+	if (!pt_unit_overflows(cpu->unit))
+		return;
+	cpu_tell_time(cpu);
+	if (pt_unit_wants_ip(cpu->unit))
+		pt_unit_resolve(cpu->unit, next);
 }
 
 void
@@ -108,8 +138,60 @@ cpu_idle_until(struct cpu *cpu, uint64_t cycles)
 		if (edge > now)
 			cpu_pass_time(cpu, edge - now);
 		cpu_tell_time(cpu);
+		cpu_tell_resume(cpu, cpu_rip(cpu));
 		if (!cpu_is_asleep(cpu))
 			return;
 	}
 	cpu_pass_time(cpu, cycles - cpu_cycles(cpu));
+}
+
+/* Would a PMI wake it? */
+static bool
+hears_pmi(const struct cpu *cpu)
+{
+	uint64_t rflags = engine_get(cpu->active, ENGINE_RFLAGS);
+
+	switch (apic_pmi_mode(&cpu->apic)) {
+	case APIC_PMI_NMI:
+		return !cpu->nmi_blocked;
+	case APIC_PMI_FIXED:
+		return (rflags & RFLAGS_IF) != 0;
+	case APIC_PMI_UNMODELLED:
+		return true;
+	case APIC_PMI_DROPPED:
+	default:
+		return false;
+	}
+}
+
+/*
+ * Bytes that one MTC of a sleeping CPU comes to at most: itself with a CYC and their
+ * padding, and the CYCs of a counter that wraps.
+ */
+static uint64_t
+bytes_an_edge(const struct cpu *cpu, uint64_t period)
+{
+	uint64_t wraps = period >> cpu->config.profile->manner->cyc_bits;
+
+	return EDGE_BYTES + (wraps + 1) * CYC_BYTES;
+}
+
+uint64_t
+cpu_trace_wake_due(struct cpu *cpu)
+{
+	uint64_t due = pt_unit_due(cpu->unit), mtc = next_mtc(cpu);
+	uint64_t art, period, bytes, edges;
+
+	if (!pt_unit_fast(cpu->unit)->timed || !hears_pmi(cpu))
+		return UINT64_MAX;
+	bytes = pt_unit_bytes_to_intr(cpu->unit);
+	if (mtc != UINT64_MAX && bytes != UINT64_MAX) {
+		art = pt_unit_mtc_due(cpu->unit);
+		period = pt_unit_mtc_period(cpu->unit);
+		edges = bytes / bytes_an_edge(cpu, cycle_of_art(cpu, period));
+		mtc = cycle_of_art(cpu, art + edges * period);
+		due = mtc < due ? mtc : due;
+	}
+	/* Until then, and what happens in that cycle, is told. */
+	return due == UINT64_MAX ? due : due + 1;
 }

@@ -64,7 +64,8 @@ cpu_create(const struct cpu_config *config, struct tz_error *err)
 	if (cpu->unit != NULL)
 		pt_unit_frequency(cpu->unit, cpu->config.core_cbr);
 	cpu->hooked = calloc(HOOKED_MAX, sizeof(*cpu->hooked));
-	if (cpu->blocks == NULL || cpu->unit == NULL || cpu->hooked == NULL)
+	if (cpu->blocks == NULL || cpu->unit == NULL || cpu->hooked == NULL ||
+	    pt_unit_set_cycles(cpu->unit, &config->pt_cycles) != 0)
 		goto no_memory;
 	if (make_engines(cpu, err) != 0) {
 		cpu_destroy(cpu);

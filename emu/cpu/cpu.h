@@ -14,6 +14,7 @@
 #include "emu/act.h"
 #include "emu/base.h"
 #include "emu/event.h"
+#include "emu/pt/cycles.h"
 
 struct cpu;
 struct profile;
@@ -76,6 +77,7 @@ struct cpu_config {
 	uint64_t ram_bytes;
 	bool single_step;
 	uint32_t core_cbr; /* core:bus ratio, 1..255; 0: the profile's */
+	struct pt_cycles pt_cycles; /* that pass pt_cycles_check() */
 	struct cpu_port port;
 };
 
@@ -119,6 +121,12 @@ bool cpu_is_asleep(struct cpu *cpu);
 
 /* When this CPU wakes by itself, if it sleeps; UINT64_MAX never. */
 uint64_t cpu_wake_due(const struct cpu *cpu);
+
+/*
+ * The cycle up to which it has to sleep first, before its own trace can wake it: a
+ * lower bound, as near as is known now.  UINT64_MAX: the trace never does.
+ */
+uint64_t cpu_trace_wake_due(struct cpu *cpu);
 
 /* Interrupts arrive (IPIs, PMIs): latched, delivered when they may be. */
 void cpu_interrupt(struct cpu *cpu, uint8_t vector);

@@ -215,6 +215,8 @@ cpu_leave_block(struct cpu *cpu, uint64_t va)
 	}
 	cpu_retire(cpu, from->insns);
 	cpu->at_boundary = insn_is_transfer(from->last.class);
+	if (!cpu->at_boundary && from->last.class != INSN_MOV_CR3)
+		cpu_tell_resume(cpu, va);
 	after_effects(cpu, from, va);
 	if (cpu->at_boundary || from->last.class == INSN_MOV_CR3)
 		trace_transfer(cpu, from, was_taken(cpu, from, va), va);

@@ -120,6 +120,10 @@ pt_event(void *arg, const struct pt_event *event)
 		cpu_emit(cpu, EVENT_TOPA_ENTRY, event->pa.u, event->value,
 		    event->index);
 		break;
+	case PT_EVENT_OVERFLOW:
+		cpu_emit(
+		    cpu, EVENT_OVERFLOW, event->value, 0, event->offset_bytes);
+		break;
 	case PT_EVENT_UNMODELLED:
 		cpu_end_run(
 		    cpu, CPU_OVER_UNMODELLED, "trace feature: %s", event->text);

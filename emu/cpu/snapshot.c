@@ -30,7 +30,7 @@ cpu_snapshot_take(struct cpu *cpu)
 	cpu->tlb_unsure = true;
 	snapshot->cpu = *cpu;
 	snapshot->engine = engine_snapshot_take(cpu->engine);
-	snapshot->unit = malloc(pt_unit_size());
+	snapshot->unit = malloc(pt_unit_size(cpu->unit));
 	if (snapshot->engine == NULL || snapshot->unit == NULL) {
 		cpu_snapshot_free(snapshot);
 		return NULL;

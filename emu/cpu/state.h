@@ -155,6 +155,8 @@ void cpu_look_soon(struct cpu *cpu);
 /* Tells the PT unit what time it is: before its MSRs change and, while it is
  * timed, before each event. */
 void cpu_tell_time(struct cpu *cpu);
+/* While the unit's buffer overflows: what comes next is at NEXT. */
+void cpu_tell_resume(struct cpu *cpu, uint64_t next);
 /* CYCLES pass without an instruction. */
 void cpu_pass_time(struct cpu *cpu, uint64_t cycles);
 

@@ -29,11 +29,15 @@ is_stepped(const struct cpu *cpu, uint64_t begin, uint64_t end)
 	}
 }
 
-/* The step engine counts down to a late NMI, even a blocked one. */
+/*
+ * The step engine counts down to a late NMI, even a blocked one, and to the
+ * instruction at which an overflow is over.
+ */
 static bool
 is_counting_down(const struct cpu *cpu)
 {
-	return cpu->step_left > 0 || (cpu->nmi_pending && cpu->nmi_wait > 0);
+	return cpu->step_left > 0 || (cpu->nmi_pending && cpu->nmi_wait > 0) ||
+	    pt_unit_overflows(cpu->unit);
 }
 
 uint64_t

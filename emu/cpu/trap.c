@@ -449,6 +449,7 @@ finish(struct cpu *cpu, uint64_t rip)
 	cpu->at_boundary = true;
 	if (cpu->trap_insn.class != INSN_SYSCALL) {
 		set(cpu, ENGINE_RIP, next);
+		cpu_tell_resume(cpu, next);
 		if (cpu->trap_insn.class == INSN_CLI)
 			cpu_if_changed(cpu, next);
 		return;

@@ -86,6 +86,16 @@ profile_at(size_t index)
 	return index < TZ_ARRAY_LEN(profiles) ? &profiles[index] : NULL;
 }
 
+uint64_t
+profile_tsc_hz(const struct profile *profile)
+{
+	TZ_ASSERT(profile->cbr != 0);
+	if (profile->tsc_den == 0)
+		return profile->cbr * UINT64_C(100000000);
+	return (uint64_t)profile->crystal_hz * profile->tsc_num /
+	    profile->tsc_den;
+}
+
 const char *
 profile_erratum_name(enum profile_erratum erratum)
 {

@@ -107,6 +107,12 @@ const struct profile *profile_find(const char *name);
 /* The INDEX-th profile, or NULL past the last: for listing. */
 const struct profile *profile_at(size_t index);
 
+/*
+ * What the TSC counts in a second: by leaf 15H or, on processors without it, at the
+ * ratio of 100 MHz.
+ */
+uint64_t profile_tsc_hz(const struct profile *profile);
+
 /* What CPUID depends on beside the profile. */
 struct profile_cpu {
 	uint32_t apic_id;

@@ -1,5 +1,6 @@
 #include "emu/pt/emit.h"
 
+#include "emu/pt/drain.h"
 #include "emu/pt/place.h"
 #include "emu/pt/state.h"
 #include "emu/pt/timing.h"
@@ -211,7 +212,7 @@ emit_psb(struct pt_unit *unit, bool packet_en, uint64_t ip)
 	place_align(unit);
 	if (!unit->topa.open)
 		return;
-	event.offset_bytes = unit->topa.written;
+	event.offset_bytes = place_made(unit);
 	unit->port.event(unit->port.arg, &event);
 	/*
 	 * SDM vol. 3, 33.3.7 "Decoder Synchronization (PSB+)": PSB+ resets the

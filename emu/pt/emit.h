@@ -11,6 +11,9 @@
 
 #define EMIT_TNT_EMPTY 1
 
+/* A PSB+ with all that may stand in it, and its padding, is not longer. */
+#define EMIT_PSB_BYTES 128
+
 /*
  * The IPBytes for IP where the last IP was LAST, which counts only if VALID.  FULL8
  * says that the manner's .ip_full is 6.

@@ -1,5 +1,6 @@
 #include "emu/pt/flow.h"
 
+#include "emu/pt/drain.h"
 #include "emu/pt/emit.h"
 #include "emu/pt/place.h"
 #include "emu/pt/state.h"
@@ -27,6 +28,9 @@ flow_end(struct pt_unit *unit, bool due, uint64_t ip)
 	unit_refresh(unit);
 	if (!due || !unit->gate.trigger_en || place_psb_waits(unit))
 		return;
+	/* Model choice: a PSB+ waits until all of it fits; no OVF is in it. */
+	if (unit->overflow.on || !drain_fits(unit, EMIT_PSB_BYTES))
+		return;
 	TZ_ASSERT(unit->place.psb_due);
 	unit->place.psb_due = false;
 	emit_psb(unit, unit->gate.packet_en, ip);
@@ -47,7 +51,7 @@ flow_stop(struct pt_unit *unit, bool lost)
 	if (!lost)
 		emit_packet(unit, PACKET_TRACESTOP, 0);
 	unit->msrs.status |= STATUS_STOPPED;
-	event.offset_bytes = unit->topa.written;
+	event.offset_bytes = place_made(unit);
 	unit->port.event(unit->port.arg, &event);
 }
 
@@ -273,9 +277,12 @@ flow_resolve(struct pt_unit *unit, uint64_t ip)
 	    unit->flow.exec_sent == unit->flow.exec;
 
 	TZ_ASSERT(unit->overflow.on);
-	TZ_ASSERT(tnt_is_empty(unit));
-	TZ_ASSERT(unit->fast.ret_count == 0);
-	unit->overflow = (struct overflow){ 0 };
+	/* The event in which it began may have left something behind. */
+	tnt_forget(unit);
+	unit->fast.ret_count = 0;
+	if (unit->overflow.full)
+		drain_tell_over(unit);
+	unit->overflow = (struct overflow){ .reserve = true };
 	unit->flow.last_ip_valid = false;
 	unit->flow.exec_known = false;
 	timing_overflow(unit);
@@ -292,16 +299,58 @@ flow_resolve(struct pt_unit *unit, uint64_t ip)
 		unit->place.psb_due = false;
 		emit_psb(unit, true, ip);
 	}
+	unit->overflow.reserve = false;
+}
+
+/* The same for one that came by itself: without PacketEn, PSB+ follows at once. */
+static void
+flow_resolve_full(struct pt_unit *unit, uint64_t ip)
+{
+	flow_resolve(unit, ip);
+	unit->place.psb_due |= !unit->gate.packet_en;
+	flow_end(unit, unit->place.psb_due, ip);
+}
+
+void
+flow_drained(struct pt_unit *unit)
+{
+	if (!unit->overflow.full || unit->overflow.ripe || !drain_is_over(unit))
+		return;
+	if (unit->gate.packet_en)
+		unit->overflow.ripe = true;
+	else
+		flow_resolve_full(unit, unit->flow.last_ip);
+}
+
+void
+pt_unit_resolve(struct pt_unit *unit, uint64_t ip)
+{
+	TZ_ASSERT(unit->overflow.ripe && unit->gate.packet_en);
+	flow_resolve_full(unit, ip);
+}
+
+/* Does the overflow go on after one more transfer? */
+static bool
+flow_goes_on(struct overflow *overflow)
+{
+	if (overflow->full)
+		return !overflow->ripe;
+	TZ_ASSERT(overflow->transfers != 0);
+	return --overflow->transfers != 0;
 }
 
 /* A transfer to IP while the internal buffer overflows. */
 static void
 flow_lose(struct pt_unit *unit, uint64_t ip, bool stop)
 {
-	TZ_ASSERT(unit->overflow.transfers != 0);
-	unit->overflow.transfers--;
-	if (unit->overflow.transfers != 0 && !stop) {
+	bool full = unit->overflow.full;
+
+	if (flow_goes_on(&unit->overflow) && !stop) {
 		unit_refresh(unit);
+		return;
+	}
+	if (full && !stop) {
+		flow_resolve_full(unit, ip);
 		return;
 	}
 	flow_resolve(unit, ip);
@@ -359,6 +408,10 @@ flow_disable(struct pt_unit *unit, uint64_t clip)
 	if (!unit->gate.trigger_en)
 		return;
 	TZ_ASSERT(gate_trigger_en(&unit->msrs));
+	/* SDM vol. 3, 33.2.8.2: TraceEn 1 -> 0 flushes the internal buffers. */
+	drain_flush(unit);
+	if (!gate_trigger_en(&unit->msrs))
+		return;
 	if (unit->overflow.on && unit->gate.packet_en &&
 	    unit_erratum(unit, PROFILE_ERRATUM_APL11)) {
 		/* APL11: OVF is followed by TIP.PGD. */
@@ -391,6 +444,7 @@ flow_send_cfe(
 static void
 flow_trace_off(struct pt_unit *unit)
 {
+	drain_flush(unit);
 	if (gate_trigger_en(&unit->msrs))
 		place_flush(unit);
 	unit_trace_off(unit);
@@ -432,8 +486,13 @@ pt_unit_transfer(struct pt_unit *unit, const struct pt_transfer *transfer)
 		if (unit->gate.packet_en)
 			emit_tip(unit, PACKET_TIP_PGE, transfer->after.ip);
 	}
-	if (stop && !transfer->trace_off)
-		flow_stop(unit, false);
+	if (stop && !transfer->trace_off) {
+		bool lost = unit->overflow.on;
+
+		if (lost)
+			flow_resolve(unit, transfer->after.ip);
+		flow_stop(unit, lost);
+	}
 	if (transfer->trace_off) {
 		flow_trace_off(unit);
 		return;

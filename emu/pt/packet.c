@@ -142,7 +142,7 @@ packet_join(const struct packet *prefix, const struct packet *main)
 {
 	struct packet packet = *prefix;
 
-	TZ_ASSERT(main->place == PLACE_WIDE);
+	TZ_ASSERT(main->place == PLACE_WIDE || main->place == PLACE_WORD);
 	TZ_ASSERT(prefix->bytes + main->bytes <= PACKET_BYTES_MAX);
 	memcpy(packet.data + prefix->bytes, main->data, main->bytes);
 	packet.place = PLACE_WIDE;

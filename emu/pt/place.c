@@ -1,5 +1,6 @@
 #include "emu/pt/place.h"
 
+#include "emu/pt/drain.h"
 #include "emu/pt/state.h"
 #include "emu/pt/topa.h"
 
@@ -54,10 +55,16 @@ place_look_step(const struct pt_unit *unit)
 	    PLACE_LINE_BYTES;
 }
 
+uint64_t
+place_made(const struct pt_unit *unit)
+{
+	return unit->topa.written + drain_held(unit);
+}
+
 static uint64_t
 place_position(const struct pt_unit *unit)
 {
-	return unit->topa.written + unit->place.bias;
+	return place_made(unit) + unit->place.bias;
 }
 
 /* SDM vol. 3, 33.2.8.2, PSBFreq: a PSB every 2^(value + 11) bytes. */
@@ -142,7 +149,7 @@ place_pad(struct pt_unit *unit, unsigned bytes)
 
 	TZ_ASSERT(bytes <= sizeof(pads));
 	TZ_ASSERT(PLACE_FLUSH_BYTES <= sizeof(pads));
-	topa_write(unit, pads, bytes);
+	drain_put(unit, pads, bytes);
 }
 
 void
@@ -154,9 +161,16 @@ place_put(struct pt_unit *unit, const struct packet *packet)
 
 	TZ_ASSERT(packet->bytes >= 1);
 	TZ_ASSERT(packet->bytes <= PACKET_BYTES_MAX);
+	/* What else belongs to an event of which a packet was lost is lost, too. */
+	if (unit->overflow.on)
+		return;
+	if (!drain_fits(unit, step.pad_bytes + packet->bytes)) {
+		drain_overflow(unit);
+		return;
+	}
 	if (step.pad_bytes != 0)
 		place_pad(unit, step.pad_bytes);
-	topa_write(unit, packet->data, packet->bytes);
+	drain_put(unit, packet->data, packet->bytes);
 	place->close_word = step.close_word;
 	if (place_position(unit) >= place->look)
 		place_look(unit);
@@ -177,7 +191,7 @@ place_fill(struct pt_unit *unit)
 	static const uint8_t pads[4096];
 	uint64_t left = unit->topa.region_bytes - unit->topa.offset_bytes;
 
-	TZ_ASSERT(unit->topa.open);
+	TZ_ASSERT(unit->topa.open && drain_held(unit) == 0);
 	TZ_ASSERT(left != 0);
 	while (left != 0) {
 		size_t chunk = left < sizeof(pads) ? left : sizeof(pads);

@@ -35,16 +35,22 @@ void place_resume(struct pt_unit *unit, uint64_t count, uint64_t since_look);
 /* Is a PSB due that is still held back (pt_unit_hold_psb)? */
 bool place_psb_waits(const struct pt_unit *unit);
 
-/* PacketByteCnt as of now. */
+/* Bytes that the unit has made since its creation, in memory or on their way. */
+uint64_t place_made(const struct pt_unit *unit);
+
+/* PacketByteCnt as of now: it counts what is made (model choice). */
 uint64_t place_count(const struct pt_unit *unit);
 
-/* Pads and writes PACKET, and sets .psb_due where a PSB has become due. */
+/*
+ * Pads and writes PACKET, and sets .psb_due where a PSB has become due.  It is lost
+ * while the internal buffer overflows, which it makes it do where it does not fit.
+ */
 void place_put(struct pt_unit *unit, const struct packet *packet);
 
 /* Pads up to the word at which a PSB or OVF may start. */
 void place_align(struct pt_unit *unit);
 
-/* Pads to the end of the region that is being filled. */
+/* Pads to the end of the region that is being filled, with nothing on its way. */
 void place_fill(struct pt_unit *unit);
 
 /* PacketByteCnt's distance to the next look at it, in bytes. */

@@ -5,6 +5,7 @@
 #include "emu/pt/place.h"
 #include "emu/pt/state.h"
 #include "emu/pt/tnt.h"
+#include "emu/pt/timing.h"
 
 void
 flow_resume(struct pt_unit *unit, const struct pt_resume *resume)
@@ -19,12 +20,13 @@ flow_resume(struct pt_unit *unit, const struct pt_resume *resume)
 	unit->flow.exec_known = false;
 	place_resume(unit, resume->count, resume->since_look);
 	unit->place.psb_due = resume->due;
+	timing_begin(unit);
 	stop = flow_move(unit, &resume->at, true);
 	TZ_ASSERT(!stop);
 	if (!unit->gate.trigger_en)
 		return;
 	if (resume->overflow)
-		emit_packet(unit, PACKET_OVF, 0);
+		timing_overflow(unit);
 	/* SDM vol. 3, 33.3.8 "Internal Buffer Overflow". */
 	if (resume->psb)
 		emit_psb(unit, unit->gate.packet_en && !resume->enable, ip);
@@ -45,6 +47,21 @@ pt_unit_set_cbr(struct pt_unit *unit, uint32_t cbr)
 {
 	TZ_ASSERT(cbr > 0 && cbr <= 0xff);
 	unit->timing.cbr = cbr;
+}
+
+void
+pt_unit_set_time(
+    struct pt_unit *unit, const struct pt_time *now, uint64_t count)
+{
+	bool sent = unit->timing.cyc_sent;
+
+	TZ_ASSERT(count <= now->cycles);
+	unit->timing.now = *now;
+	unit->timing.ahead = count;
+	if (!(unit->msrs.ctl & CTL_TRACE_EN))
+		return;
+	timing_begin(unit);
+	unit->timing.cyc_sent = sent;
 }
 
 bool

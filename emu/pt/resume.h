@@ -45,6 +45,14 @@ void pt_unit_hold_psb(struct pt_unit *unit, uint32_t bytes);
  */
 void pt_unit_set_cbr(struct pt_unit *unit, uint32_t cbr);
 
+/*
+ * The clocks read NOW, wherever they were, and the cycle counter COUNT, at most
+ * NOW's cycles; without an MTC for what was passed over.  While TraceEn is 0: so
+ * they read at the enable or pt_unit_resume() that comes next.
+ */
+void pt_unit_set_time(
+    struct pt_unit *unit, const struct pt_time *now, uint64_t count);
+
 /* Is a PSB due that was not sent yet? */
 bool pt_unit_psb_due(const struct pt_unit *unit);
 

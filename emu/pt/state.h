@@ -6,6 +6,7 @@
 #ifndef TOPAZ_EMU_PT_STATE_H
 #define TOPAZ_EMU_PT_STATE_H
 
+#include "emu/pt/buffer.h"
 #include "emu/pt/gate.h"
 #include "emu/pt/msr.h"
 #include "emu/pt/packet.h"
@@ -51,7 +52,17 @@ struct topa_stale {
 /* flow.c: an overflow of the internal buffer that goes on. */
 struct overflow {
 	bool on;
-	uint32_t transfers; /* still to be lost, at least 1 */
+	bool full;    /* it has come by itself: it ends with an empty buffer */
+	bool ripe;    /* and that is so; only the address is not known */
+	bool reserve; /* the packets of its end are being sent */
+	uint32_t transfers; /* if not .full: still to be lost, at least 1 */
+};
+
+/* drain.c: a PMI that takes time. */
+struct late_pmi {
+	bool on;
+	uint32_t index; /* of the region's entry */
+	uint64_t due;   /* the cycle */
 };
 
 /* flow.c: what the stream has told its decoder so far. */
@@ -72,6 +83,7 @@ struct timing {
 	uint64_t mtc_due;  /* .now.art of the next MTC */
 	uint64_t cyc_zero; /* .now.cycles at which the cycle counter was 0 */
 	bool cyc_sent;     /* a CYC was sent then */
+	uint64_t ahead;    /* what the counter reads at the next enable */
 	uint32_t cbr;
 };
 
@@ -102,9 +114,12 @@ struct pt_unit {
 	struct timing timing;
 	struct topa_stale stale;
 	struct vmx vmx;
+	struct late_pmi late_pmi;
 
-	/* From here on: not part of a saved state. */
-	uint8_t *window; /* host memory of the region, or NULL */
+	/* From here on: not part of a saved state, but for what .buffer holds. */
+	struct pt_cycles cycles;
+	struct buffer *buffer; /* NULL: without bound, everything is at once */
+	uint8_t *window;       /* host memory of the region, or NULL */
 	const struct profile *profile;
 	struct pt_port port;
 };

@@ -1,5 +1,6 @@
 #include "emu/pt/steer.h"
 
+#include "emu/pt/drain.h"
 #include "emu/pt/emit.h"
 #include "emu/pt/place.h"
 #include "emu/pt/state.h"
@@ -37,9 +38,14 @@ steer_is_open(const struct pt_unit *unit)
 bool
 pt_unit_fill_to_pmi(struct pt_unit *unit)
 {
+	uint64_t bytes;
 	bool intr;
 
-	if (!steer_is_open(unit) || !topa_leads_to_intr(unit))
+	if (!steer_is_open(unit))
+		return false;
+	drain_flush(unit);
+	unit_refresh(unit);
+	if (!steer_is_open(unit) || !topa_leads_to_intr(unit, &bytes))
 		return false;
 	do {
 		TZ_ASSERT(unit->topa.open);
@@ -66,6 +72,10 @@ pt_unit_force_stop(struct pt_unit *unit)
 {
 	if (!steer_is_open(unit) || !(unit->msrs.ctl & CTL_TOPA))
 		return false;
+	drain_flush(unit);
+	unit_refresh(unit);
+	if (!steer_is_open(unit))
+		return true;
 	unit->topa.region_stop = true;
 	place_fill(unit);
 	unit_refresh(unit);
@@ -81,8 +91,8 @@ pt_unit_overflow(struct pt_unit *unit, uint32_t transfers)
 		return false;
 	tnt_forget(unit);
 	unit->fast.ret_count = 0;
-	unit->overflow.on = true;
-	unit->overflow.transfers = transfers == 0 ? 1 : transfers;
+	unit->overflow = (struct overflow){ .on = true,
+		.transfers = transfers == 0 ? 1 : transfers };
 	unit_refresh(unit);
 	TZ_ASSERT(!unit->fast.fast && !unit->fast.off);
 	return true;
@@ -191,6 +201,14 @@ steer_add_flow(struct steer_words *words, const struct pt_unit *unit)
 		(flow->exec_known ? (uint64_t)flow->exec_sent << 16 : 0));
 	steer_add(words, unit->overflow.on);
 	steer_add(words, unit->overflow.transfers);
+	if (unit->buffer != NULL) {
+		steer_add(words,
+		    (uint64_t)unit->overflow.full |
+			(uint64_t)unit->overflow.ripe << 1);
+		steer_add(words, buffer_hash(unit->buffer));
+		steer_add(
+		    words, unit->late_pmi.on ? unit->late_pmi.due : UINT64_MAX);
+	}
 	steer_add(words, fast->ret_count);
 	TZ_ASSERT(fast->ret_count <= PT_RETURN_STACK_ENTRIES);
 	for (uint32_t n = 1; n <= fast->ret_count; n++)

@@ -4,7 +4,7 @@
  * does; and what a search over such deeds must know of a unit.  Every function
  * here is for a moment between two instructions.
  *
- * Not modelled: an overflow that is resolved between two control transfers, a
+ * Not modelled: a forced overflow that is resolved between two control transfers, a
  * unit that caches ToPA entries beyond its current table.
  */
 #ifndef TOPAZ_EMU_PT_STEER_H
@@ -27,7 +27,8 @@ bool pt_unit_current_entry(const struct pt_unit *unit, struct gpa *pa);
 /*
  * Pads the output until a region with INT is full and its PMI was raised.  The
  * output then stands at the start of the next region; TNT bits stay pending and
- * PacketByteCnt counts the padding, so a PSB may come with the next transfer.
+ * PacketByteCnt counts the padding, so a PSB may come with the next transfer.  A
+ * bounded buffer is drained first, and that may be all that happens where STOP is hit.
  * False, and nothing has changed: no output is open, the buffer overflows, or
  * STOP, a bad entry, or a whole pass of the tables comes before any INT.
  *

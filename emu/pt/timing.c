@@ -1,6 +1,8 @@
 #include "emu/pt/timing.h"
 
+#include "emu/pt/drain.h"
 #include "emu/pt/emit.h"
+#include "emu/pt/flow.h"
 #include "emu/pt/place.h"
 #include "emu/pt/state.h"
 #include "emu/pt/tnt.h"
@@ -79,7 +81,8 @@ timing_begin(struct pt_unit *unit)
 	uint64_t period = timing_period(unit);
 
 	TZ_ASSERT(unit->msrs.ctl & CTL_TRACE_EN);
-	timing->cyc_zero = timing->now.cycles;
+	timing->cyc_zero = timing->now.cycles - timing->ahead;
+	timing->ahead = 0;
 	timing->cyc_sent = false;
 	timing->mtc_due = timing->now.art - timing->now.art % period + period;
 }
@@ -93,9 +96,27 @@ timing_cyc(struct pt_unit *unit)
 	if (!timing_has_cyc(unit) || count < threshold)
 		return;
 	/* "At most one CYC in a core cycle": the packets of one share it. */
-	if (count == 0 && unit->timing.cyc_sent)
+	if (count < CYCLES_CYC && unit->timing.cyc_sent)
 		return;
 	timing_put_cyc(unit, count);
+}
+
+/* SDM vol. 3, 33.4.2.12 "TSC/MTC Alignment (TMA) Packet". */
+static void
+timing_tma(struct pt_unit *unit)
+{
+	const struct pt_time *now = &unit->timing.now;
+	uint64_t payload = (now->art & 0xffff) | (uint64_t)now->fc << 24;
+
+	/*
+	 * SKZ84: in a VMX guest with TSC offset or scaling, which every guest has
+	 * here, TMA is corrupt and a byte follows it.  Model choice: reserved
+	 * bits, by which a decoder can tell.
+	 */
+	if (unit->flow.non_root && unit_erratum(unit, PROFILE_ERRATUM_SKZ84))
+		emit_packet(unit, PACKET_TMA_SKZ84, payload | TZ_BIT(16));
+	else
+		emit_packet(unit, PACKET_TMA, payload);
 }
 
 void
@@ -106,12 +127,27 @@ timing_status(struct pt_unit *unit)
 	if (timing_has(unit, CTL_TSC_EN)) {
 		emit_packet(
 		    unit, PACKET_TSC, now->tsc & (TZ_BIT(TIMING_TSC_BITS) - 1));
-		/* SDM vol. 3, 33.4.2.12 "TSC/MTC Alignment (TMA) Packet". */
 		if (unit->msrs.ctl & CTL_MTC_EN)
-			emit_packet(unit, PACKET_TMA,
-			    (now->art & 0xffff) | (uint64_t)now->fc << 24);
+			timing_tma(unit);
 	}
 	emit_packet(unit, PACKET_CBR, unit->timing.cbr & 0xff);
+}
+
+/* SKD007: OVF stands where the rest of a longer CYC should.  True: it was sent. */
+static bool
+timing_cut_cyc(struct pt_unit *unit)
+{
+	struct packet ovf = packet_fixed(PACKET_OVF, 0);
+	struct packet cyc = packet_cyc(timing_count(unit));
+
+	if (!timing_has_cyc(unit) || cyc.bytes == 1 ||
+	    timing_count(unit) < timing_threshold(unit) ||
+	    !unit_erratum(unit, PROFILE_ERRATUM_SKD007))
+		return false;
+	cyc.bytes = cyc.header_bytes = 1;
+	ovf = packet_join(&cyc, &ovf);
+	place_put(unit, &ovf);
+	return true;
 }
 
 void
@@ -123,7 +159,8 @@ timing_overflow(struct pt_unit *unit)
 	 */
 	if (timing_has_cyc(unit))
 		timing_wrap(unit);
-	emit_packet(unit, PACKET_OVF, 0);
+	if (!timing_cut_cyc(unit))
+		emit_packet(unit, PACKET_OVF, 0);
 	unit->timing.cyc_zero = unit->timing.now.cycles;
 	unit->timing.cyc_sent = true;
 }
@@ -135,8 +172,15 @@ timing_mtc(struct pt_unit *unit)
 	struct timing *timing = &unit->timing;
 	uint64_t art = timing->now.art;
 
+	/* CYCLES_MTC: in the first cycle of the tick. */
 	TZ_ASSERT(art - timing->mtc_due < timing_period(unit));
 	timing->mtc_due += timing_period(unit);
+	/* SKL168: a CYC and its MTC just before PSB are dropped. */
+	if (unit->place.psb_due && timing_has_cyc(unit) &&
+	    unit_erratum(unit, PROFILE_ERRATUM_SKL168)) {
+		timing->cyc_zero = timing->now.cycles;
+		return;
+	}
 	if (!unit->overflow.on)
 		emit_packet(unit, PACKET_MTC,
 		    art >> CTL_MTC_FREQ(unit->msrs.ctl) & 0xff);
@@ -153,6 +197,11 @@ pt_unit_time(struct pt_unit *unit, const struct pt_time *now)
 	timing->now = *now;
 	if (!unit->fast.timed)
 		return;
+	if (unit->buffer != NULL) {
+		drain_run(unit);
+		unit_refresh(unit);
+		flow_drained(unit);
+	}
 	if (timing_has_cyc(unit) && !unit->overflow.on)
 		timing_wrap(unit);
 	if (now->art >= pt_unit_mtc_due(unit))
@@ -164,6 +213,12 @@ uint64_t
 pt_unit_mtc_due(const struct pt_unit *unit)
 {
 	return timing_has(unit, CTL_MTC_EN) ? unit->timing.mtc_due : UINT64_MAX;
+}
+
+uint64_t
+pt_unit_mtc_period(const struct pt_unit *unit)
+{
+	return timing_period(unit);
 }
 
 /* TSC and CBR between two events. */

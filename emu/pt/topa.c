@@ -1,5 +1,6 @@
 #include "emu/pt/topa.h"
 
+#include "emu/pt/drain.h"
 #include "emu/pt/single.h"
 #include "emu/pt/state.h"
 
@@ -269,7 +270,7 @@ topa_arrive(struct pt_unit *unit)
 }
 
 bool
-topa_leads_to_intr(struct pt_unit *unit)
+topa_leads_to_intr(struct pt_unit *unit, uint64_t *bytes)
 {
 	const struct topa *topa = &unit->topa;
 	struct topa_spot at = { unit->output_base, topa->index };
@@ -278,6 +279,7 @@ topa_leads_to_intr(struct pt_unit *unit)
 	TZ_ASSERT(topa->open);
 	if (!(unit->msrs.ctl & CTL_TOPA))
 		return false;
+	*bytes = topa->region_bytes - topa->offset_bytes;
 	for (uint32_t n = 0; n < PT_FILL_ENTRIES_MAX; n++) {
 		uint64_t entry = 0;
 
@@ -291,6 +293,7 @@ topa_leads_to_intr(struct pt_unit *unit)
 			return false;
 		intr = (entry & ENTRY_INTR) != 0;
 		stop = (entry & ENTRY_STOP) != 0;
+		*bytes += topa_region_bytes(entry);
 	}
 	return false;
 }
@@ -371,10 +374,7 @@ topa_pmi(struct pt_unit *unit)
 	/* SDM vol. 3, 33.2.8.4, PendTopaPMI: software clears it. */
 	if (unit->msrs.ctl & CTL_INJECT)
 		unit->msrs.status |= STATUS_PEND_PMI;
-	topa_event(unit,
-	    (struct pt_event){
-		.kind = PT_EVENT_PMI, .value = unit->topa.index });
-	unit->port.raise_pmi(unit->port.arg);
+	drain_raise_pmi(unit, unit->topa.index);
 }
 
 /* The region is full: STOP, then INT, then on to the next entry. */

@@ -62,8 +62,9 @@ void topa_rewindow(struct pt_unit *unit);
 /*
  * Does output that goes on from here fill a region with INT, before STOP or an
  * error ends it, a whole pass is over or PT_FILL_ENTRIES_MAX entries were seen?
+ * *BYTES are then those up to that region's end.
  */
-bool topa_leads_to_intr(struct pt_unit *unit);
+bool topa_leads_to_intr(struct pt_unit *unit, uint64_t *bytes);
 
 /* Reads ENTRIES entries from the current one on, for pt_unit_stale(). */
 void topa_remember(struct pt_unit *unit, uint32_t entries);

@@ -1,6 +1,7 @@
 #include "emu/pt/unit.h"
 
 #include "emu/profile/profile.h"
+#include "emu/pt/drain.h"
 #include "emu/pt/emit.h"
 #include "emu/pt/flow.h"
 #include "emu/pt/place.h"
@@ -60,14 +61,15 @@ unit_refresh(struct pt_unit *unit)
 	waits = unit->place.psb_due || unit->overflow.on;
 	/* SDM vol. 3, 33.2.8.2, DisTNT: with no TNT no RET is compressed. */
 	fast->compress_ret = !(unit->msrs.ctl & (CTL_DIS_RETC | CTL_DIS_TNT));
-	fast->timed = gate->trigger_en && (unit->msrs.ctl & CTL_TIMING) != 0;
+	fast->timed = drain_is_busy(unit) ||
+	    (gate->trigger_en && (unit->msrs.ctl & CTL_TIMING) != 0);
 	waits |= fast->timed || (unit->msrs.ctl & CTL_DIS_TNT) != 0;
 	fast->fast = gate->packet_en && !ranged && !waits;
 	fast->within = gate->packet_en && ranged && !waits &&
 	    gate_filter(&unit->msrs, &fast->low, &fast->high);
-	fast->off = !gate->trigger_en ||
-	    (!gate->packet_en && !waits && !fast->timed &&
-		(!gate->context_en || !ranged));
+	fast->off = !fast->timed &&
+	    (!gate->trigger_en ||
+		(!gate->packet_en && !waits && (!gate->context_en || !ranged)));
 	TZ_ASSERT(!fast->fast || !fast->off);
 	TZ_ASSERT(gate->packet_en || fast->ret_count == 0);
 }
@@ -81,6 +83,7 @@ unit_clear(struct pt_unit *unit)
 	unit->topa.index = 0;
 	unit->topa.offset_bytes = 0;
 	unit->place.psb_due = false;
+	unit->late_pmi.on = false;
 	unit_refresh(unit);
 	TZ_ASSERT(!unit->topa.open);
 	TZ_ASSERT(!unit->fast.fast);
@@ -106,6 +109,8 @@ pt_unit_create(const struct profile *profile, const struct pt_port *port)
 void
 pt_unit_destroy(struct pt_unit *unit)
 {
+	if (unit != NULL)
+		free(unit->buffer);
 	free(unit);
 }
 
@@ -129,6 +134,7 @@ unit_trace_off(struct pt_unit *unit)
 	uint64_t count = 0;
 
 	TZ_ASSERT(before & CTL_TRACE_EN);
+	drain_flush(unit);
 	topa_close(unit);
 	if (unit->profile->pt_ebx & PROFILE_PT_EBX_PSB)
 		count = place_count(unit);
@@ -338,10 +344,14 @@ pt_unit_sync_output(struct pt_unit *unit)
 	topa_tell(unit);
 }
 
+/* Bytes of struct pt_unit itself in a saved state; the buffer follows. */
+#define UNIT_SAVED_BYTES offsetof(struct pt_unit, cycles)
+
 size_t
-pt_unit_size(void)
+pt_unit_size(const struct pt_unit *unit)
 {
-	return offsetof(struct pt_unit, window);
+	return UNIT_SAVED_BYTES +
+	    (unit->buffer != NULL ? sizeof(*unit->buffer) : 0);
 }
 
 void
@@ -349,14 +359,20 @@ pt_unit_save(const struct pt_unit *unit, void *state)
 {
 	TZ_ASSERT(state != NULL);
 	TZ_ASSERT(unit->fast.tnt != 0);
-	memcpy(state, unit, pt_unit_size());
+	memcpy(state, unit, UNIT_SAVED_BYTES);
+	if (unit->buffer != NULL)
+		memcpy((uint8_t *)state + UNIT_SAVED_BYTES, unit->buffer,
+		    sizeof(*unit->buffer));
 }
 
 void
 pt_unit_restore(struct pt_unit *unit, const void *state)
 {
 	TZ_ASSERT(state != NULL);
-	memcpy(unit, state, pt_unit_size());
+	memcpy(unit, state, UNIT_SAVED_BYTES);
+	if (unit->buffer != NULL)
+		memcpy(unit->buffer, (const uint8_t *)state + UNIT_SAVED_BYTES,
+		    sizeof(*unit->buffer));
 	TZ_ASSERT(unit->fast.tnt != 0);
 	topa_rewindow(unit);
 }

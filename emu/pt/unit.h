@@ -13,7 +13,7 @@
 #ifndef TOPAZ_EMU_PT_UNIT_H
 #define TOPAZ_EMU_PT_UNIT_H
 
-#include "emu/base.h"
+#include "emu/pt/cycles.h"
 
 struct profile;
 struct pt_unit;
@@ -69,13 +69,15 @@ enum pt_event_kind {
 	PT_EVENT_OUTPUT, /* bytes now in memory: .pa, .bytes */
 	/* .pa region, .bytes its size, .value entry index; 0: a single range */
 	PT_EVENT_REGION_FULL,
-	PT_EVENT_PMI, /* of an INT region, or pending since; .value its index */
+	PT_EVENT_PMI, /* raised, by an INT region or pending; .value its index */
 	PT_EVENT_STOPPED,   /* STATUS.Stopped was set */
 	PT_EVENT_ERROR,     /* STATUS.Error was set; .text says why */
 	PT_EVENT_TRACE_ON,  /* TraceEn 0 -> 1; .value CTL */
 	PT_EVENT_TRACE_OFF, /* TraceEn 1 -> 0; .value CTL before */
 	PT_EVENT_UNMODELLED, /* the guest asked for what the model lacks: .text */
 	PT_EVENT_TOPA_ENTRY, /* a ToPA entry was read: .pa, .value, .index */
+	PT_EVENT_OVERFLOW, /* .value 1: the buffer overflows by itself from here
+			      on; 0: OVF comes next, at .offset_bytes */
 };
 
 struct pt_event {
@@ -161,13 +163,17 @@ struct pt_time {
 
 /*
  * Hands the time in: before TraceEn 0 -> 1 and, while .timed of struct pt_fast is
- * true, before each event and at each crystal edge that pt_unit_mtc_due() names,
- * exactly then.  No clock may go back, and an edge must not be passed over.
+ * true, before each event and RDMSR, at each crystal edge that pt_unit_mtc_due()
+ * names and in each cycle that pt_unit_due() names, exactly then.  No clock may go
+ * back, and an edge must not be passed over.
  */
 void pt_unit_time(struct pt_unit *unit, const struct pt_time *now);
 
 /* The value of the crystal clock at which an MTC is due; UINT64_MAX: none is. */
 uint64_t pt_unit_mtc_due(const struct pt_unit *unit);
+
+/* Ticks of it between two MTCs. */
+uint64_t pt_unit_mtc_period(const struct pt_unit *unit);
 
 /* The ratio of core clock to bus clock (100 MHz), 1..255, is now CBR. */
 void pt_unit_frequency(struct pt_unit *unit, uint32_t cbr);
@@ -197,7 +203,7 @@ struct pt_fast {
 	bool fast;   /* inline reporting allowed: PacketEn is 1 */
 	bool off;    /* PacketEn 0 whatever near branch comes */
 	bool within; /* as .fast, but only into [low, high] */
-	bool timed;  /* TriggerEn with TSC, MTC or CYC: none of the above */
+	bool timed;  /* time matters (TSC, MTC, CYC, buffer): none of these */
 	bool compress_ret;  /* CTL.DisRETC = 0 */
 	uint32_t tnt;       /* stop bit, then the pending TNT bits; 1 = none */
 	uint32_t ret_top;   /* next free slot, modulo the entries */
@@ -275,7 +281,7 @@ void pt_unit_sync_output(struct pt_unit *unit);
  * Snapshot support: the unit's whole state is one block of pt_unit_size() bytes
  * that holds no pointer into itself but its window, which restore re-derives.
  */
-size_t pt_unit_size(void);
+size_t pt_unit_size(const struct pt_unit *unit);
 void pt_unit_save(const struct pt_unit *unit, void *state);
 void pt_unit_restore(struct pt_unit *unit, const void *state);
 

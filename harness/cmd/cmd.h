@@ -26,6 +26,7 @@ int cmd_run(int argc, char **argv);
 int cmd_verify(int argc, char **argv);
 int cmd_decode(int argc, char **argv);
 int cmd_reencode(int argc, char **argv);
+int cmd_export(int argc, char **argv);
 int cmd_list(int argc, char **argv);
 int cmd_explore(int argc, char **argv);
 int cmd_faults(int argc, char **argv);

@@ -28,6 +28,7 @@ static const struct command commands[] = {
 	{ "decode", "print a trace's packets or instructions", cmd_decode },
 	{ "reencode", "make a captured trace again and compare the packets",
 	    cmd_reencode },
+	{ "export", "write a bundle's traces for another tool", cmd_export },
 	{ "explore", "run it under every schedule, find what fails",
 	    cmd_explore },
 	{ "faults", "cause every fault at every point", cmd_faults },

@@ -39,6 +39,7 @@ enum {
 	OPT_SET,
 	OPT_SINGLE_STEP,
 	OPT_CORE_RATIO,
+	OPT_PT_BUFFER,
 	OPT_JSON,
 };
 
@@ -72,6 +73,11 @@ static const struct argp_option run_argp_options[] = {
 	{ "core-ratio", OPT_CORE_RATIO, "N", 0,
 	    "Core:bus ratio, 1 to 255 (the profile's: a cycle is a TSC tick)",
 	    0 },
+	{ "pt-buffer", OPT_PT_BUFFER, "BYTES,DRAIN,LATENCY[,PMI]", 0,
+	    "Bound the unit's internal buffer: its size, bytes drained a cycle "
+	    "(N or N/CYCLES), cycles from there into memory, and from a filled "
+	    "INT region to the PMI (none: every byte is in memory at once)",
+	    0 },
 	{ "json", OPT_JSON, NULL, 0, "Print the summary as JSON", 0 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
@@ -101,6 +107,34 @@ parse_set(struct run_input *input, const char *text)
 	    used != 0 ? " " : "", text);
 }
 
+/* BYTES,N[/CYCLES],LATENCY[,PMI]. */
+static void
+parse_pt_buffer(struct run_options *options, const char *text)
+{
+	struct pt_cycles *cycles = &options->pt_cycles;
+	struct tz_error err;
+	int drain = 0, end = 0;
+
+	*cycles = (struct pt_cycles){ .drain_cycles = 1 };
+	if (strspn(text, "0123456789,/") == strlen(text) &&
+	    sscanf(text, "%9" SCNu32 ",%9" SCNu32 "%n", &cycles->buffer_bytes,
+		&cycles->drain_bytes, &drain) == 2) {
+		(void)sscanf(text + drain, "/%9" SCNu32 "%n",
+		    &cycles->drain_cycles, &end);
+		drain += end;
+		end = 0;
+		(void)sscanf(text + drain, ",%9" SCNu32 "%n,%9" SCNu32 "%n",
+		    &cycles->latency_cycles, &end, &cycles->pmi_cycles, &end);
+	}
+	if (end == 0 || text[drain + end] != '\0' || cycles->buffer_bytes == 0)
+		cmd_bad_value("pt-buffer", text,
+		    "BYTES,DRAIN,LATENCY or BYTES,DRAIN,LATENCY,PMI");
+	if (pt_cycles_check(cycles, &err) != 0) {
+		fprintf(stderr, "topaz: --pt-buffer %s: %s\n", text, err.text);
+		exit(CMD_USAGE);
+	}
+}
+
 /* Options whose value is a name or a switch. */
 static bool
 parse_plain(int key, const char *arg, struct run_input *input)
@@ -116,6 +150,9 @@ parse_plain(int key, const char *arg, struct run_input *input)
 		return true;
 	case OPT_PROFILE:
 		options->profile = arg;
+		return true;
+	case OPT_PT_BUFFER:
+		parse_pt_buffer(options, arg);
 		return true;
 	case OPT_KERNEL:
 	case OPT_NO_KERNEL:

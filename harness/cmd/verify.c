@@ -1,22 +1,28 @@
 /*
- * topaz verify: the verdict of traces/verify.h on a bundle.
+ * topaz verify: the verdict of traces/verify.h on a bundle, or that of
+ * traces/listed.h on what another decoder made of it.
  */
 #include <argp.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "harness/cmd/bundle_symbols.h"
 #include "harness/cmd/cmd.h"
+#include "traces/listed.h"
 #include "traces/verify.h"
 
 struct verify_input {
 	const char *dir;
 	uint32_t rows;
 	bool json;
+	const char *decoded; /* a list of instructions; "-": standard input */
+	enum decoded_format format;
+	uint32_t cpu;
 };
 
-enum { OPT_JSON = 256, OPT_EXPECT };
+enum { OPT_JSON = 256, OPT_EXPECT, OPT_DECODED, OPT_FORMAT, OPT_CPU };
 
 static const struct argp_option verify_argp_options[] = {
 	{ "json", OPT_JSON, NULL, 0, "Print the result as JSON", 0 },
@@ -24,8 +30,35 @@ static const struct argp_option verify_argp_options[] = {
 	    "Bytes in this row of the accounting are no finding: overwritten, "
 	    "unreported, prefix, stale (again for each further one)",
 	    0 },
+	{ "decoded", OPT_DECODED, "FILE", 0,
+	    "Compare the instructions that another decoder printed into FILE "
+	    "(-: standard input) with what was executed, in place of libipt's",
+	    0 },
+	{ "format", OPT_FORMAT, "FORMAT", 0,
+	    "Of that list: perf (perf script, instruction samples), ptxed, "
+	    "plain (an address a line); recognised if not given",
+	    0 },
+	{ "cpu", OPT_CPU, "N", 0,
+	    "Lines of that list that name no CPU are of CPU N (thread N, where "
+	    "threads were traced), and only it is compared",
+	    0 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
+
+/* Options of the list make no sense without it, nor others with it. */
+static void
+check_input(const struct verify_input *input, struct argp_state *state)
+{
+	if (input->dir == NULL)
+		argp_error(state, "which bundle?");
+	if (input->decoded == NULL &&
+	    (input->format != DECODED_ANY || input->cpu != DECODED_NO_CPU))
+		argp_error(state, "--format and --cpu are for --decoded");
+	if (input->decoded != NULL &&
+	    (input->json || input->rows != VERIFY_ROWS_DEFAULT))
+		argp_error(
+		    state, "--json and --expect do not go with --decoded");
+}
 
 static error_t
 parse_one(int key, char *arg, struct argp_state *state)
@@ -48,14 +81,24 @@ parse_one(int key, char *arg, struct argp_state *state)
 		}
 		input->rows |= 1u << row;
 		return 0;
+	case OPT_DECODED:
+		input->decoded = arg;
+		return 0;
+	case OPT_FORMAT:
+		input->format = decoded_format_find(arg);
+		if (input->format == DECODED_FORMATS)
+			cmd_bad_value("format", arg, "perf, ptxed or plain");
+		return 0;
+	case OPT_CPU:
+		input->cpu = (uint32_t)cmd_number("cpu", arg, CMD_THINGS);
+		return 0;
 	case ARGP_KEY_ARG:
 		if (input->dir != NULL)
 			argp_error(state, "one bundle at a time: %s", arg);
 		input->dir = arg;
 		return 0;
 	case ARGP_KEY_END:
-		if (input->dir == NULL)
-			argp_error(state, "which bundle?");
+		check_input(input, state);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -109,6 +152,53 @@ check_truth(const struct bundle *bundle, struct tz_error *err)
 	return error;
 }
 
+/* Compares the list that another decoder made. */
+static int
+verify_list(const struct verify_input *input, const struct bundle *bundle,
+    const struct symbolizer *symbolizer, struct tz_error *err)
+{
+	struct listed_options options = { .symbolizer = symbolizer,
+		.format = input->format,
+		.id = input->cpu };
+	bool own = strcmp(input->decoded, "-") == 0;
+	FILE *file = own ? stdin : fopen(input->decoded, "re");
+	struct listed_result result;
+	int error, code;
+
+	if (file == NULL) {
+		(void)tz_error(
+		    err, TZ_EIO, "%s: %s", input->decoded, strerror(errno));
+		return cmd_fail(err);
+	}
+	error = listed_verify(
+	    bundle, file, input->decoded, &options, &result, err);
+	if (!own)
+		fclose(file);
+	if (error != 0)
+		return cmd_fail(err);
+	listed_print(&result, input->decoded, stdout);
+	code = result.match ? CMD_OK : CMD_FINDING;
+	listed_result_free(&result);
+	return code;
+}
+
+/* Compares what libipt makes of the traces. */
+static int
+verify_traces(const struct verify_input *input, const struct bundle *bundle,
+    const struct symbolizer *symbolizer, struct tz_error *err)
+{
+	struct verify_options options = { .symbolizer = symbolizer,
+		.rows = input->rows };
+	struct verify_result result;
+	int code;
+
+	if (verify_bundle(bundle, &options, &result, err) != 0)
+		return cmd_fail(err);
+	code = print_result(input, &result, err);
+	verify_result_free(&result);
+	return code;
+}
+
 int
 cmd_verify(int argc, char **argv)
 {
@@ -116,31 +206,27 @@ cmd_verify(int argc, char **argv)
 		"Decodes every trace of the bundle DIR with libipt and demands "
 		"that it is what was executed; accounts for every byte.",
 		NULL, NULL, NULL };
-	struct verify_input input = { .rows = VERIFY_ROWS_DEFAULT };
+	struct verify_input input = { .rows = VERIFY_ROWS_DEFAULT,
+		.cpu = DECODED_NO_CPU };
 	struct bundle_symbols *symbols = NULL;
 	struct bundle *bundle = NULL;
-	struct verify_result result = { .stream_count = 0 };
 	struct symbolizer symbolizer = { .name = bundle_symbols_name };
-	struct verify_options options = { .symbolizer = &symbolizer };
 	struct tz_error err;
 	int error, code;
 
 	cmd_parse(&argp, argc, argv, &input);
-	options.rows = input.rows;
 	error = bundle_open(input.dir, &bundle, &err);
 	if (error == 0)
 		error = check_truth(bundle, &err);
 	if (error == 0)
 		error = bundle_symbols_open(bundle, &symbols, &err);
 	symbolizer.arg = symbols;
-	if (error == 0)
-		error = verify_bundle(bundle, &options, &result, &err);
-	if (error == 0) {
-		code = print_result(&input, &result, &err);
-		verify_result_free(&result);
-	} else {
+	if (error != 0)
 		code = cmd_fail(&err);
-	}
+	else if (input.decoded != NULL)
+		code = verify_list(&input, bundle, &symbolizer, &err);
+	else
+		code = verify_traces(&input, bundle, &symbolizer, &err);
 	bundle_symbols_close(symbols);
 	if (bundle != NULL)
 		bundle_close(bundle);

@@ -165,6 +165,9 @@ describe_coverage(
 		} else if (!line->cut &&
 		    (line->how[0] == '\0' || area->keep < TRIAL_KEEP_ALL)) {
 			describe_how(campaign, area, line->how);
+			if (tally->timed != 0 && campaign->options.merge)
+				strncat(line->how, ", timed: not merged",
+				    sizeof(line->how) - strlen(line->how) - 1);
 		}
 		summary->schedules += tally->done;
 		summary->decoded += tally->decoded;

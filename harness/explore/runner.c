@@ -191,7 +191,17 @@ runner_hash(struct runner *runner)
 		    (uint64_t)now->configured << 8 | now->mixed,
 	};
 
+	runner->timed |= machine_is_timed(runner->machine);
 	return XXH3_64bits(words, sizeof(words));
+}
+
+bool
+runner_take_timed(struct runner *runner)
+{
+	bool timed = runner->timed;
+
+	runner->timed = false;
+	return timed;
 }
 
 struct runner_mark *

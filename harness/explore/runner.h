@@ -88,6 +88,9 @@ void runner_points(struct runner *runner, bool on);
 /* A hash of all that decides what comes: machine and monitors. */
 uint64_t runner_hash(struct runner *runner);
 
+/* machine_is_timed() at some runner_hash() since this was asked last? */
+bool runner_take_timed(struct runner *runner);
+
 /* The state between two calls of runner_go(); NULL: no memory. */
 struct runner_mark;
 struct runner_mark *runner_take(struct runner *runner);

@@ -48,6 +48,7 @@ struct runner {
 	struct progress now;
 	bool running; /* the script has begun */
 	bool points;
+	bool timed; /* runner_take_timed() */
 	bool at_point;
 	uint64_t fail_index;
 	uint64_t limit;

@@ -103,8 +103,7 @@ load(struct runner *runner, const char *settings, struct tz_error *err)
 		.program_count = plan->paths.program_count,
 		.cmdline = cmdline,
 		.cpu_count = runner->cpus,
-		.tsc_hz = (uint64_t)plan->profile->crystal_hz *
-		    plan->profile->tsc_num / plan->profile->tsc_den,
+		.tsc_hz = profile_tsc_hz(plan->profile),
 	};
 
 	/* The first of a word counts: a layout that was asked for is kept. */

@@ -32,6 +32,7 @@ struct tally_group {
 /* Counts of one area: one scenario or sequence at one depth. */
 struct tally_area {
 	uint64_t done, merged, impossible, failing, unmodelled;
+	uint64_t timed;   /* time decided: nothing to merge with */
 	uint64_t decoded; /* and compared with what was executed */
 	uint64_t detected, tolerated, silent, broken; /* of faults */
 	uint64_t ended;     /* workers that did all of their share */

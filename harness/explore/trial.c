@@ -186,6 +186,7 @@ trial_count_outcome(struct trial *trial, struct rank rank,
 	struct tally_area *area = &tally->area[rank.area];
 
 	area->done++;
+	area->timed += runner_take_timed(trial->runner);
 	switch (outcome->how) {
 	case OUTCOME_IMPOSSIBLE:
 	case OUTCOME_UNREACHED:

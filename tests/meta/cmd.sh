@@ -16,8 +16,8 @@ expect 2 "nothing: no such command" 0 nothing
 expect 0 "topaz " 0 --version
 expect 0 "Exit codes" 0 --help
 expect 0 "5 stopped before the end" 0 --help
-for command in run verify decode reencode explore faults replay merge report ci \
-    list; do
+for command in run verify decode reencode export explore faults replay merge \
+    report ci list; do
 	expect 0 "Usage: topaz $command" 0 $command --help
 	expect 2 "unrecognized option" 0 $command --no-such-option
 done
@@ -31,6 +31,12 @@ expect 2 "--cpus 9: 1 to 8" 1 run --cpus 9
 expect 2 "--cpus 0: 1 to 8" 1 run --cpus 0
 expect 2 "--core-ratio 0: 1 to 255" 1 run --core-ratio 0
 expect 2 "--core-ratio 256: 1 to 255" 1 run --core-ratio 256
+expect 2 "--pt-buffer 512: BYTES,DRAIN,LATENCY" 1 run --pt-buffer 512
+expect 2 "--pt-buffer 512,1,2,x: BYTES,DRAIN" 1 run --pt-buffer 512,1,2,x
+expect 2 "--pt-buffer 512,1/,2: BYTES,DRAIN" 1 run --pt-buffer 512,1/,2
+expect 2 "buffer_bytes (bytes) 8: 256 to 2048" 1 run --pt-buffer 8,1,0
+expect 2 "drain_cycles (cycles) 0: 1 to 4096" 1 run --pt-buffer 512,1/0,2
+expect 2 "are possible" 1 run --pt-buffer 512,64,4000
 expect 2 "--rounds 0" 1 run --rounds 0
 expect 2 "--mode both: cpu or thread" 1 run --mode both
 expect 2 "--mode thread: not a mode of insntrace" 1 run --mode thread
@@ -111,6 +117,36 @@ head -c 1000 bundle2/cpu0.pt >short && cp short bundle2/cpu0.pt
 expect 2 "cpu0.pt" 1 verify bundle2
 expect 0 "1 passed" 0 run --no-truth -o bundle2
 expect 2 "it holds no truth" 1 verify bundle2
+
+# What another decoder made of it.
+"$topaz" decode bundle --insns >list
+expect 0 "list: ptxed lines" 0 verify bundle --decoded list
+sed -n 's/^\([0-9a-f]*\) .*/0x\1/p' list >plain
+expect 0 "plain lines" 0 verify bundle --decoded plain --format plain --cpu 0
+sed '101,200d' plain >shorter
+expect 1 "MISMATCH at instruction 100, shorter:101" 0 verify bundle --decoded shorter
+expect 1 "executed  " 0 verify bundle --decoded shorter
+{ sed 1q list; sed '1d;102,201d;101a [overflow]' list; } >gap
+expect 0 "100 instructions are behind gaps" 0 verify bundle --decoded gap
+head -n 100 plain >end
+expect 1 "instruction 100, the end of end" 0 verify bundle --decoded end
+{ cat plain; echo 0; } >more
+expect 1 "nothing more" 0 verify bundle --decoded more
+echo nonsense | cat - plain >wrong
+expect 2 "wrong:1: a line of neither" 1 verify bundle --decoded wrong
+expect 2 "wrong:1: no address" 1 verify bundle --decoded wrong --format perf
+expect 2 "/dev/null: no instruction" 1 verify bundle --decoded /dev/null
+expect 2 "absent: No such file" 1 verify bundle --decoded absent
+expect 2 "--cpu 3: the bundle has no trace" 1 verify bundle --decoded plain --cpu 3
+echo '[003]            4005a0 f (x)' >other
+expect 2 "other:1: CPU 3 has no trace" 1 verify bundle --decoded other
+expect 2 "--format lisp: perf, ptxed or plain" 1 verify bundle --decoded plain --format lisp
+expect 2 "are for --decoded" 0 verify bundle --cpu 0
+expect 2 "do not go with --decoded" 0 verify bundle --decoded plain --json
+expect 0 "perf.data: " 0 export bundle --perf-data
+expect 2 "in which form" 0 export bundle
+expect 2 "nowhere/x: No such file" 1 export bundle --perf-data -o nowhere/x
+expect 2 "absent" 1 export absent --perf-data
 
 # A driver that panics, and one that asks for what the model lacks.
 cat >bad.c <<'EOF'

@@ -7,7 +7,8 @@ page=$2/harness/cmd/topaz.1
 bad=0
 text=$(sed 's/\\-/-/g; s/\\f[BIR]//g' "$page")
 count=0
-for command in run verify decode reencode explore faults replay merge report ci list; do
+for command in run verify decode reencode export explore faults replay merge \
+    report ci list; do
 	case $text in
 	*".SS topaz $command"*) ;;
 	*)

@@ -285,6 +285,13 @@ event_vmptrld(struct vector *vector, struct words *words)
 		pt_unit_vmptrld(vector->fake->unit, vmcs);
 }
 
+static void
+event_vmxon(struct vector *vector, struct words *words)
+{
+	(void)words;
+	pt_unit_vmxon(vector->fake->unit, &vector->fake->at);
+}
+
 /* pebs TYPE 4|8 [ip] [ID:VALUE ...] */
 static void
 event_pebs(struct vector *vector, struct words *words)
@@ -425,9 +432,10 @@ static const struct event_name {
 	{ "exstop", event_exstop }, { "tsx-begin", event_tsx_begin },
 	{ "tsx-commit", event_tsx_commit }, { "smi", event_smi },
 	{ "rsm", event_rsm }, { "mnt", event_mnt },
-	{ "vmptrld", event_vmptrld }, { "pebs", event_pebs },
-	{ "time", event_time }, { "frequency", event_frequency },
-	{ "overflow", event_overflow }, { "operational-error", event_error },
+	{ "vmptrld", event_vmptrld }, { "vmxon", event_vmxon },
+	{ "pebs", event_pebs }, { "time", event_time },
+	{ "frequency", event_frequency }, { "overflow", event_overflow },
+	{ "operational-error", event_error },
 	{ "region-full-with-stop", event_full }, { "fill-to-pmi", event_fill },
 	{ "psb", event_psb }, { "reset", event_reset }, { "pmis", event_pmis },
 	{ "repeat", event_repeat } };

@@ -2,6 +2,7 @@
  * Goal: the default driver traces, and every byte is accounted for, when its buffer
  * wraps and when it stops full. Method: whole runs at test size.
  */
+#include "emu/profile/profile.h"
 #include "tests/whole/whole.h"
 
 #include <setjmp.h>
@@ -128,6 +129,40 @@ a_buffer_that_stops_full_reports_all_of_it(void **state)
 	verify_result_free(&result);
 }
 
+/*
+ * Every CPU model that has what the driver needs, the families with long TNT and
+ * deferred TIPs among them; with and without timing packets.
+ */
+static void
+every_profile_decodes_to_the_truth(void **state)
+{
+	const struct profile *profile;
+	unsigned count = 0;
+
+	(void)state;
+	for (size_t i = 0; (profile = profile_at(i)) != NULL; i++) {
+		struct run_options options = whole_options("insntrace", "all");
+		struct verify_result result;
+
+		options.profile = profile->name;
+		options.cpu_count = 2;
+		options.settings = i % 2 != 0 ? "ctl=0xe60e" : "";
+		/* SDM vol. 3, 33.3.1: the driver's tables have many entries. */
+		if (!(profile->pt_ecx & PROFILE_PT_ECX_MENTRY)) {
+			struct run_outcome outcome;
+
+			whole_run(&options, &outcome);
+			assert_int_not_equal(run_exit_code(&outcome), 0);
+			continue;
+		}
+		whole_verify(&options, &result);
+		whole_assert_match(&result, 2, 50000);
+		verify_result_free(&result);
+		count++;
+	}
+	assert_int_equal(count, 23);
+}
+
 static void
 two_runs_give_the_same_bundle(void **state)
 {
@@ -153,6 +188,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(
 		    a_circular_buffer_reports_exactly_what_its_wraps_lost),
 		cmocka_unit_test(a_buffer_that_stops_full_reports_all_of_it),
+		cmocka_unit_test(every_profile_decodes_to_the_truth),
 		cmocka_unit_test(two_runs_give_the_same_bundle),
 	};
 

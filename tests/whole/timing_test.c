@@ -95,6 +95,50 @@ an_untimed_trace_has_no_time_to_compare(void **state)
 	verify_result_free(&result);
 }
 
+/*
+ * A bounded buffer: what was not lost to overflows is compared to the instruction,
+ * and the time of what follows the next TSC.
+ */
+static void
+overflows_are_accounted_for(void **state)
+{
+	static const struct {
+		const char *settings;
+		struct pt_cycles cycles;
+		bool overflows;
+	} buffers[] = {
+		{ NULL, { 512, 8, 1, 50, 100 }, false },
+		{ NULL, { 256, 1, 8, 100, 500 }, true },
+		{ "ctl=0xe60e", { 256, 1, 8, 3000, 0 }, true },
+		{ "ctl=0xe20c", { 256, 1, 16, 0, 0 }, true },
+		{ "ctl=0x240c", { 300, 2, 13, 5, 5 }, true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < TZ_ARRAY_LEN(buffers); i++) {
+		struct run_options options = whole_options("insntrace", "ovf");
+		struct verify_result result;
+
+		if (buffers[i].settings != NULL)
+			options.settings = buffers[i].settings;
+		options.pt_cycles = buffers[i].cycles;
+		options.cpu_count = 2;
+		whole_verify(&options, &result);
+		assert_true(result.match);
+		assert_int_equal(result.stream_count, 2);
+		for (size_t n = 0; n < result.stream_count; n++) {
+			const struct verify_stream *stream = &result.streams[n];
+
+			assert_int_equal(
+			    stream->overflows > 5, buffers[i].overflows);
+			assert_int_equal(stream->expected,
+			    stream->matched + stream->overflown);
+			assert_true(stream->matched > 5000);
+		}
+		verify_result_free(&result);
+	}
+}
+
 /* A core that ran at 36 instead of 37: neither decoder can be right. */
 static void
 time_that_is_wrong_is_a_finding(void **state)
@@ -153,6 +197,7 @@ main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_kind_of_timing_tells_the_time),
 		cmocka_unit_test(an_untimed_trace_has_no_time_to_compare),
+		cmocka_unit_test(overflows_are_accounted_for),
 		cmocka_unit_test(time_that_is_wrong_is_a_finding),
 		cmocka_unit_test(time_depends_on_the_instructions_alone),
 	};

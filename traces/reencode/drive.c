@@ -4,7 +4,8 @@
 #include "traces/reencode/drive_work.h"
 
 /* Blocks between two looks at the unit's output. */
-#define DRIVE_BATCH 256
+#define DRIVE_BATCH        256
+#define DRIVE_CTL_EVENT_EN TZ_BIT(31)
 
 void
 drive_result_free(struct drive_result *result)
@@ -14,8 +15,7 @@ drive_result_free(struct drive_result *result)
 	result->gap_count = 0;
 }
 
-/* The flow contradicts itself or the image at IP. */
-static void
+void
 drive_wrong(struct drive *drive, const char *text, uint64_t ip)
 {
 	if (drive->result->wrong == NULL) {
@@ -27,7 +27,7 @@ drive_wrong(struct drive *drive, const char *text, uint64_t ip)
 	drive->ended = true;
 }
 
-static void
+void
 drive_take(struct drive *drive)
 {
 	drive->untaken = 0;
@@ -35,165 +35,6 @@ drive_take(struct drive *drive)
 		drive->failed = true;
 	if (compare_difference(drive->config.compare)->found)
 		drive->ended = true;
-}
-
-void
-drive_report(struct drive *drive, enum pt_transfer_kind kind, uint64_t from,
-    const struct pt_context *after)
-{
-	struct pt_transfer transfer = { .kind = kind,
-		.taken = kind == PT_TRANSFER_COND,
-		.cr3_written = drive->cr3_written,
-		.ip_from = from,
-		.nlip = drive->last->nlip,
-		.after = *after };
-
-	drive->cr3_written = false;
-	pt_unit_transfer(drive->feed->unit, &transfer);
-	drive->at = *after;
-}
-
-/* What the last instruction of a block is to the unit. */
-static enum pt_transfer_kind
-drive_kind(enum walk_kind kind)
-{
-	static const enum pt_transfer_kind kinds[] = {
-		[WALK_PLAIN] = PT_TRANSFER_FAR,
-		[WALK_COND] = PT_TRANSFER_COND,
-		[WALK_JUMP] = PT_TRANSFER_JMP_DIRECT,
-		[WALK_CALL] = PT_TRANSFER_CALL_DIRECT,
-		[WALK_JUMP_INDIRECT] = PT_TRANSFER_JMP_INDIRECT,
-		[WALK_CALL_INDIRECT] = PT_TRANSFER_CALL_INDIRECT,
-		[WALK_RET] = PT_TRANSFER_RET,
-		[WALK_FAR] = PT_TRANSFER_FAR,
-		[WALK_MOV_CR3] = PT_TRANSFER_MOV_CR3,
-	};
-
-	TZ_ASSERT(kind < TZ_ARRAY_LEN(kinds));
-	return kinds[kind];
-}
-
-/* Reports the last block's last instruction, which led to IP. */
-static void
-drive_slow(struct drive *drive, uint64_t ip, bool taken)
-{
-	struct pt_transfer transfer = { .kind = drive_kind(
-					    (enum walk_kind)drive->last->kind),
-		.taken = taken,
-		.cr3_written = drive->cr3_written,
-		.nlip = drive->last->nlip };
-
-	if (drive->last->kind == WALK_FAR)
-		edge_move(&drive->at, ip);
-	drive->at.ip = ip;
-	transfer.after = drive->at;
-	drive->cr3_written = false;
-	pt_unit_transfer(drive->feed->unit, &transfer);
-}
-
-/* The same where the unit lets it be done inline. */
-static void
-drive_fast(struct drive *drive, uint64_t ip, bool taken)
-{
-	struct pt_unit *unit = drive->feed->unit;
-
-	drive->at.ip = ip;
-	switch ((enum walk_kind)drive->last->kind) {
-	case WALK_COND:
-		pt_unit_fast_cond(unit, taken);
-		return;
-	case WALK_CALL:
-		if (drive->last->target != drive->last->nlip)
-			pt_unit_fast_call(unit, drive->last->nlip);
-		return;
-	case WALK_CALL_INDIRECT:
-		pt_unit_fast_call(unit, drive->last->nlip);
-		pt_unit_fast_tip(unit, ip);
-		return;
-	case WALK_JUMP_INDIRECT:
-		pt_unit_fast_tip(unit, ip);
-		return;
-	case WALK_RET:
-		pt_unit_fast_ret(unit, ip);
-		return;
-	case WALK_PLAIN:
-	case WALK_JUMP:
-	case WALK_FAR:
-	case WALK_MOV_CR3:
-		return;
-	}
-}
-
-/* May a near transfer to IP be reported inline? */
-static bool
-drive_is_fast(const struct pt_fast *fast, uint64_t ip)
-{
-	return fast->fast ||
-	    (fast->within && ip >= fast->low && ip <= fast->high);
-}
-
-/* A conditional branch to the next instruction: only the trace can tell. */
-static bool
-drive_outcome(struct drive *drive)
-{
-	unsigned tnt;
-
-	drive_take(drive);
-	tnt = pt_unit_fast(drive->feed->unit)->tnt;
-	TZ_ASSERT(tnt != 0);
-	return compare_outcome(drive->config.compare,
-		   31u - (unsigned)__builtin_clz(tnt)) == 1;
-}
-
-/* The last block's last instruction led to IP: may it, and what was it? */
-static void
-drive_resolve(struct drive *drive, uint64_t ip)
-{
-	const struct walk_block *last = drive->last;
-	bool taken = true, may = true;
-
-	if (!drive->has_last) {
-		if (drive->at.ip != ip)
-			drive_wrong(drive,
-			    "the flow goes on where it did not stand", ip);
-		return;
-	}
-	drive->has_last = false;
-	switch ((enum walk_kind)last->kind) {
-	case WALK_COND:
-		taken = ip == last->target;
-		may = taken || ip == last->nlip;
-		if (taken && ip == last->nlip)
-			taken = drive_outcome(drive);
-		break;
-	case WALK_JUMP:
-	case WALK_CALL:
-		may = ip == last->target;
-		break;
-	case WALK_PLAIN:
-	case WALK_MOV_CR3:
-		/* A string instruction may be interrupted: it begins anew. */
-		may = ip == last->nlip || ip == last->end_ip;
-		break;
-	case WALK_JUMP_INDIRECT:
-	case WALK_CALL_INDIRECT:
-	case WALK_RET:
-	case WALK_FAR:
-		break;
-	}
-	if (!may) {
-		drive_wrong(
-		    drive, "the instruction before does not lead there", ip);
-		return;
-	}
-	drive->at.ip = ip;
-	if (last->kind == WALK_PLAIN || last->kind == WALK_MOV_CR3)
-		return;
-	if (last->kind != WALK_FAR && !drive->cr3_written &&
-	    drive_is_fast(pt_unit_fast(drive->feed->unit), ip))
-		drive_fast(drive, ip, taken);
-	else
-		drive_slow(drive, ip, taken);
 }
 
 /* Direct calls inside BLOCK: only their return addresses matter. */
@@ -269,6 +110,7 @@ drive_leave(struct drive *drive, const struct recover_item *item)
 		drive->result->jcc_ip = !item->no_ip;
 		drive->feed->manner.pgd_jcc_ip = !item->no_ip;
 	}
+	happen_before(drive, true);
 	drive_report(drive, kind, from, &after);
 	drive->has_last = false;
 	drive->traced = false;
@@ -285,6 +127,7 @@ drive_branch(struct drive *drive, const struct recover_item *item)
 	drive_resolve(drive, item->ip);
 	after = drive->at;
 	edge_move(&after, item->to);
+	happen_before(drive, true);
 	drive_report(drive, PT_TRANSFER_INTERRUPT, item->ip, &after);
 }
 
@@ -304,6 +147,7 @@ drive_paging(struct drive *drive, const struct recover_item *item)
 	if (drive->has_last && (drive->last->kind == WALK_MOV_CR3)) {
 		after = drive->at;
 		after.ip = drive->last->nlip;
+		happen_before(drive, true);
 		drive_report(drive, PT_TRANSFER_MOV_CR3, 0, &after);
 		drive->has_last = false;
 	}
@@ -319,7 +163,10 @@ drive_psb(struct drive *drive, uint64_t ip)
 	if (!drive->traced)
 		return;
 	drive_resolve(drive, ip);
-	if (pt_unit_psb_due(drive->feed->unit) || drive->config.free_psbs)
+	if (!pt_unit_psb_due(drive->feed->unit) && !drive->config.free_psbs)
+		return;
+	happen_psb(drive);
+	if (!drive->ended)
 		pt_unit_psb(drive->feed->unit, ip);
 }
 
@@ -394,6 +241,7 @@ drive_finish(struct drive *drive)
 	at = compare_offset(drive->config.compare);
 	while (end > at && bytes[end - 1] == 0)
 		end--;
+	happen_before(drive, true);
 	/* A unit that stands outside its ranges only flushes. */
 	feed_disable(drive->feed, &drive->at);
 	if (end == at && !drive->traced) {
@@ -457,7 +305,6 @@ drive_item(struct drive *drive, const struct recover_item *item)
 	case RECOVER_CBR:
 		return;
 	case RECOVER_OTHER:
-		drive->result->other_events++;
 		return;
 	case RECOVER_ERROR:
 		drive_gap(drive, item);
@@ -478,7 +325,11 @@ drive_run(const struct drive_config *config, struct drive_result *result,
 		.last = &none,
 		.result = result,
 		.feed = config->feed,
-		.phase = config->phase };
+		.phase = config->phase,
+		.watched = config->watched,
+		.told = (config->feed->ctl & DRIVE_CTL_EVENT_EN) != 0,
+		.tsx = config->facts->tsx != 0,
+		.cyc_most = TZ_BIT(config->feed->manner.cyc_bits) - 1 };
 	struct recover_item item;
 
 	*result = (struct drive_result){ 0 };
@@ -486,6 +337,7 @@ drive_run(const struct drive_config *config, struct drive_result *result,
 		recover_next(config->recover, &item);
 		drive_item(&drive, &item);
 	}
+	result->clock_jumps = drive.clock.jumps;
 	if (drive.failed)
 		return tz_error(err, TZ_EIO, "reencode: out of memory");
 	return 0;

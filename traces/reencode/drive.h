@@ -22,7 +22,8 @@ struct drive_result {
 	uint64_t covered; /* bytes of the trace */
 	uint64_t overflows, toggles;
 	uint64_t syncs;        /* stretches that began at a PSB */
-	uint64_t other_events; /* that the unit was not told of */
+	uint64_t other_events; /* that are no transfers */
+	uint64_t clock_jumps;  /* of the crystal clock, with no MTC */
 	uint64_t tail;         /* bytes of 0 at the end, taken as unwritten */
 	bool jcc_ip_known, jcc_ip; /* TIP.PGD at a Jcc has an IP */
 	struct infer_count first;  /* the counter where the trace begins */
@@ -52,6 +53,7 @@ struct drive_config {
 	uint64_t psb_period_bytes;
 	uint32_t phase; /* output offset minus trace offset; 64: not known */
 	bool free_psbs; /* PSBs stand where the trace has them */
+	bool watched;   /* it has more than transfers */
 	struct recover *recover;
 	struct walk *walk;
 	struct feed *feed;

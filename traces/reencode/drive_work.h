@@ -4,6 +4,7 @@
 #ifndef TOPAZ_TRACES_REENCODE_DRIVE_WORK_H
 #define TOPAZ_TRACES_REENCODE_DRIVE_WORK_H
 
+#include "traces/reencode/clock.h"
 #include "traces/reencode/drive.h"
 
 struct drive {
@@ -23,7 +24,39 @@ struct drive {
 	uint32_t phase;     /* 64: not known */
 	uint64_t look_base; /* trace offset + phase of some look at the counter */
 	unsigned untaken;   /* blocks since output was last compared */
+	struct clock clock;
+	/* There is more than transfers in the trace: happen_before() is needed. */
+	bool watched;
+	bool told;         /* by Event Trace */
+	bool tsx;          /* MODE.TSX outside PSB+ */
+	uint64_t cyc_most; /* the end of the cycle counter */
 };
+
+/* What Event Trace and MODE.TSX say of the transfer that comes next. */
+struct happen_event {
+	unsigned type; /* of the CFE, 0: there is none */
+	uint8_t vector;
+	uint64_t ip; /* of its own FUP */
+	uint64_t cr2, exit[2];
+	bool aborts; /* a transaction */
+};
+
+/*
+ * Tells the unit of all that happened before the transfer that comes next, and
+ * when that is.  SENDS: it sends more than outcomes.
+ */
+void happen_before(struct drive *drive, bool sends);
+
+/* A PSB+ comes next. */
+void happen_psb(struct drive *drive);
+
+void happen_told(struct drive *drive, struct happen_event *event);
+
+/* TSC, TMA and CBR that are not of an enable, while nothing is traced. */
+void happen_frequency(struct drive *drive, uint32_t ratio);
+
+/* Hands the unit's output to the comparison. */
+void drive_take(struct drive *drive);
 
 /* What a PSB+ says; .offset is that of its first packet. */
 struct psb_plus {
@@ -79,6 +112,15 @@ void edge_vmcs(struct drive *drive, uint64_t pa);
 /* CS and the ring of an address, as far as an address tells. */
 void edge_move(struct pt_context *at, uint64_t ip);
 void edge_mode(struct pt_context *at, uint64_t exec);
+
+/* The flow contradicts itself or the image at IP. */
+void drive_wrong(struct drive *drive, const char *text, uint64_t ip);
+
+/* What the last instruction of a block is to the unit. */
+enum pt_transfer_kind drive_kind(enum walk_kind kind);
+
+/* The last block's last instruction led to IP: may it, and what was it? */
+void drive_resolve(struct drive *drive, uint64_t ip);
 
 /* Reports a transfer of KIND that has led to AFTER. */
 void drive_report(struct drive *drive, enum pt_transfer_kind kind,

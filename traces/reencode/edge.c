@@ -186,6 +186,8 @@ edge_resume(struct drive *drive, uint64_t offset, struct pt_resume *resume)
 	drive->has_last = false;
 	drive->running = true;
 	drive->cr3_written = false;
+	clock_move(&drive->clock, offset);
+	clock_start(&drive->clock, drive->feed, offset);
 	if (!feed_resume(drive->feed, offset, resume, &drive->vmx))
 		drive->failed = true;
 }
@@ -233,6 +235,8 @@ edge_sync(struct drive *drive, uint64_t offset)
 	    &drive->guide, drive->config.bytes, drive->config.count, offset);
 	if (!scan_next(&drive->guide, &psb) || psb.kind != SCAN_PSB)
 		return;
+	scan_begin(&drive->clock.look, drive->config.bytes, drive->config.count,
+	    offset);
 	edge_read_psb(&drive->guide, &psb, &plus);
 	drive->at.cs_l = true;
 	drive->at.cs_d = false;
@@ -297,6 +301,8 @@ edge_toggle(struct drive *drive, uint64_t offset, const struct psb_plus *plus)
 		at = feed_out_of_context(drive->feed, &drive->at);
 	}
 	drive->at = at;
+	clock_move(&drive->clock, offset);
+	clock_start(&drive->clock, drive->feed, offset);
 	if (!feed_toggle(
 		drive->feed, offset, restart ? &drive->vmx : NULL, &at))
 		drive->failed = true;
@@ -330,10 +336,12 @@ edge_psb(struct drive *drive, const struct scan_packet *psb)
 
 	edge_read_psb(&drive->guide, psb, &plus);
 	/* Context that nothing but an enable gives back. */
-	if (due && !(drive->at.enclave && plus.context))
+	if (due && !(drive->at.enclave && plus.context)) {
+		happen_psb(drive);
 		pt_unit_psb(drive->feed->unit, drive->at.ip);
-	else
+	} else {
 		edge_toggle(drive, psb->offset, &plus);
+	}
 }
 
 static void
@@ -347,6 +355,7 @@ edge_pip(struct drive *drive, uint64_t pip)
 		after.ip = feed_outside(drive->feed);
 	after.enclave = false;
 	drive->cr3_written = true;
+	happen_before(drive, true);
 	drive_report(drive, PT_TRANSFER_MOV_CR3, 0, &after);
 }
 
@@ -357,11 +366,29 @@ edge_enter(struct drive *drive, uint64_t ip)
 
 	edge_move(&after, ip);
 	/* An enable that is traced at once has sent the packet already. */
-	if (drive->traced)
+	if (drive->traced) {
 		drive->at = after;
-	else
+	} else {
+		happen_before(drive, true);
 		drive_report(drive, PT_TRANSFER_FAR, 0, &after);
+	}
 	drive->traced = true;
+}
+
+/* A CBR while nothing is traced; TSC: offset of a TSC before it. */
+static void
+edge_cbr(struct drive *drive, const struct scan_packet *cbr, uint64_t tsc)
+{
+	uint64_t offset = tsc != UINT64_MAX ? tsc : cbr->offset;
+
+	happen_before(drive, false);
+	/* It was that of a wake. */
+	if (drive->clock.look.offset > cbr->offset)
+		return;
+	if (edge_comes_anew(drive))
+		edge_toggle(drive, offset, NULL);
+	else
+		happen_frequency(drive, cbr->value & 0xff);
 }
 
 void
@@ -374,8 +401,10 @@ edge_interlude(struct drive *drive)
 	for (;;) {
 		struct scan before = drive->guide;
 
-		if (!scan_next(&drive->guide, &packet))
+		if (!scan_next(&drive->guide, &packet)) {
+			happen_before(drive, true);
 			return;
+		}
 		switch ((int)packet.kind) {
 		case SCAN_PGE:
 			edge_enter(drive, packet.value);
@@ -384,10 +413,7 @@ edge_interlude(struct drive *drive)
 			edge_psb(drive, &packet);
 			break;
 		case SCAN_CBR:
-			if (tsc != UINT64_MAX || edge_comes_anew(drive))
-				edge_toggle(drive,
-				    tsc != UINT64_MAX ? tsc : packet.offset,
-				    NULL);
+			edge_cbr(drive, &packet, tsc);
 			tsc = UINT64_MAX;
 			break;
 		case SCAN_TSC:
@@ -397,6 +423,7 @@ edge_interlude(struct drive *drive)
 			edge_pip(drive, packet.value);
 			break;
 		case SCAN_VMCS:
+			happen_before(drive, true);
 			edge_vmcs(drive, edge_vmcs_pa(packet.value));
 			break;
 		case SCAN_EXEC:

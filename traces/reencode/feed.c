@@ -160,6 +160,7 @@ feed_resume(struct feed *feed, uint64_t offset, const struct pt_resume *resume,
 		return false;
 	if (state->in_vmx)
 		pt_unit_vmptrld(feed->unit, state->vmcs);
+	pt_unit_set_time(feed->unit, &feed->now, feed->cycles);
 	TZ_ASSERT(pt_unit_resume(feed->unit, feed->ctl, resume) == FAULT_NONE);
 	return feed_take(feed);
 }
@@ -200,6 +201,7 @@ feed_toggle(struct feed *feed, uint64_t offset, const struct feed_state *state,
 	else if ((status >> 32 & FEED_COUNT_MASK) == 0)
 		status |= UINT64_C(1) << 32;
 	pt_unit_set_cbr(feed->unit, facts_cbr(feed->facts, offset));
+	pt_unit_set_time(feed->unit, &feed->now, feed->cycles);
 	return feed_seek(feed, feed->offset) &&
 	    feed_wrmsr(feed, FEED_MSR_STATUS, status) &&
 	    pt_unit_wrmsr(feed->unit, FEED_MSR_CTL, feed->ctl, at, at->ip) ==

@@ -17,6 +17,7 @@
 #define INFER_PTW_EN      TZ_BIT(12)
 #define INFER_BRANCH_EN   TZ_BIT(13)
 #define INFER_EVENT_EN    TZ_BIT(31)
+#define INFER_EXEC_IF     4
 #define INFER_PERIOD_MIN  UINT64_C(2048)
 #define INFER_PSB_FREQ(n) ((uint64_t)(n) << 24)
 #define INFER_PSB_FREQS   16
@@ -42,6 +43,7 @@ facts_ip(struct facts *facts, const struct scan_packet *packet)
 {
 	bool kernel = packet->value >> 63 != 0;
 
+	facts->traced = packet->kind != SCAN_PGD;
 	facts->ips_full += packet->bits == 6;
 	facts->ips_sext48 += packet->bits == 3;
 	if (!packet->with_ip)
@@ -85,6 +87,15 @@ facts_packet(struct facts *facts, const struct scan_packet *packet)
 
 	facts->packets[packet->kind]++;
 	switch ((int)packet->kind) {
+	case SCAN_TSX:
+		facts->tsx += !facts->in_psb;
+		return true;
+	case SCAN_PTW:
+		facts->fup_ptws += packet->with_ip;
+		return true;
+	case SCAN_EXEC:
+		facts->flagged += (packet->value & INFER_EXEC_IF) != 0;
+		return true;
 	case SCAN_TIP:
 	case SCAN_PGE:
 	case SCAN_PGD:
@@ -106,6 +117,7 @@ facts_packet(struct facts *facts, const struct scan_packet *packet)
 	case SCAN_CBR:
 		if (!facts->in_psb)
 			facts_end(facts, packet->offset);
+		facts->cbrs += !facts->in_psb && facts->traced;
 		if (facts->cbr_count != 0 &&
 		    facts->cbr[facts->cbr_count - 1].ratio == ratio)
 			return true;
@@ -228,11 +240,13 @@ infer_ctl(const struct facts *facts)
 		ctl |= INFER_TSC_EN;
 	if (packets[SCAN_PTW] != 0)
 		ctl |= INFER_PTW_EN;
+	if (facts->fup_ptws != 0)
+		ctl |= INFER_FUP_ON_PTW;
 	if (packets[SCAN_PWRE] + packets[SCAN_PWRX] + packets[SCAN_EXSTOP] +
 		packets[SCAN_MWAIT] !=
 	    0)
 		ctl |= INFER_PWR_EVT_EN;
-	if (packets[SCAN_CFE] + packets[SCAN_EVD] != 0)
+	if (packets[SCAN_CFE] + packets[SCAN_EVD] + facts->flagged != 0)
 		ctl |= INFER_EVENT_EN;
 	return ctl;
 }

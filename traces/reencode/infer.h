@@ -30,6 +30,11 @@ struct facts {
 	uint64_t pgd_ips;  /* TIP.PGD with an IP */
 	bool kernel, user; /* IPs in either half */
 	uint64_t gap_max;  /* between two PSBs */
+	uint64_t tsx;      /* MODE.TSX outside PSB+ */
+	uint64_t fup_ptws; /* PTW with a FUP */
+	uint64_t flagged;  /* MODE.Exec with IF */
+	uint64_t cbrs;     /* where branches are traced, outside PSB+ */
+	bool traced;       /* while reading: behind a TIP.PGE or so */
 	bool in_psb;       /* while reading: between PSB and PSBEND */
 	/* The first CBR outside PSB+ (an enable) or OVF behind each PSB. */
 	uint64_t *psb_end;

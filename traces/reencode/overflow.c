@@ -36,6 +36,26 @@ overflow_read(
 		(void)edge_stand(drive, plus, &drive->at);
 }
 
+/* Where the CYCs begin that stand before the OVF at OFFSET. */
+static uint64_t
+overflow_cyc(const struct drive *drive, uint64_t offset)
+{
+	struct scan scan = drive->clock.look;
+	struct scan_packet packet;
+	uint64_t first = UINT64_MAX;
+
+	while (drive->clock.timed && scan.offset < offset &&
+	    scan_next(&scan, &packet)) {
+		if (packet.kind == SCAN_CYC && first == UINT64_MAX)
+			first = packet.offset;
+		else if (packet.kind != SCAN_CYC && packet.kind != SCAN_PAD)
+			first = UINT64_MAX;
+		if (scan.offset == offset)
+			return first < offset ? first : offset;
+	}
+	return offset;
+}
+
 /* All that the unit can send before the OVF; false: there is no such packet. */
 static bool
 overflow_begin(struct drive *drive, uint64_t *offset)
@@ -43,6 +63,7 @@ overflow_begin(struct drive *drive, uint64_t *offset)
 	struct scan before = drive->guide, behind;
 	struct scan_packet ovf;
 
+	happen_before(drive, false);
 	if (!feed_take(drive->feed))
 		drive->failed = true;
 	if (!edge_guide(drive, SCAN_OVF, &ovf))
@@ -53,7 +74,7 @@ overflow_begin(struct drive *drive, uint64_t *offset)
 	drive->guide = behind;
 	if (!feed_take(drive->feed))
 		drive->failed = true;
-	*offset = ovf.offset;
+	*offset = overflow_cyc(drive, ovf.offset);
 	/* PADs that only fill the word are the unit's own. */
 	if (drive->feed->offset <= *offset && *offset - drive->feed->offset < 8)
 		*offset = drive->feed->offset;

@@ -1,54 +1,14 @@
-#include "traces/reencode/reencode.h"
+#include "traces/reencode/reencode_work.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <string.h>
 
 /* As emu/pt/msr.h has them; SDM vol. 3, 33.2.8.2 "IA32_RTIT_CTL MSR". */
-#define REENCODE_CTL_CYC_EN      TZ_BIT(1)
-#define REENCODE_CTL_PWR         TZ_BIT(4)
-#define REENCODE_CTL_FUP_PTW     TZ_BIT(5)
-#define REENCODE_CTL_FABRIC      TZ_BIT(6)
-#define REENCODE_CTL_CR3         TZ_BIT(7)
-#define REENCODE_CTL_TOPA        TZ_BIT(8)
-#define REENCODE_CTL_MTC_EN      TZ_BIT(9)
-#define REENCODE_CTL_TSC_EN      TZ_BIT(10)
 #define REENCODE_CTL_DIS_RETC    TZ_BIT(11)
-#define REENCODE_CTL_PTW_EN      TZ_BIT(12)
-#define REENCODE_CTL_EVENT_EN    TZ_BIT(31)
-#define REENCODE_CTL_RANGES      (UINT64_C(0xffff) << 32)
 #define REENCODE_CTL_PERIOD(ctl) (UINT64_C(2048) << tz_bits(ctl, 27, 24))
 
 /* Offsets modulo 64 bytes, the line in which the counter is looked at. */
 #define REENCODE_PHASES 64
-
-/* Packets of what the unit is not driven to send. */
-#define REENCODE_LEFT_OUT                                                     \
- (TZ_BIT(SCAN_TSC) | TZ_BIT(SCAN_TMA) | TZ_BIT(SCAN_MTC) | TZ_BIT(SCAN_CYC) | \
-     TZ_BIT(SCAN_PTW) | TZ_BIT(SCAN_EXSTOP) | TZ_BIT(SCAN_MWAIT) |            \
-     TZ_BIT(SCAN_PWRE) | TZ_BIT(SCAN_PWRX) | TZ_BIT(SCAN_CFE) |               \
-     TZ_BIT(SCAN_EVD) | TZ_BIT(SCAN_BBP) | TZ_BIT(SCAN_BIP) |                 \
-     TZ_BIT(SCAN_BEP) | TZ_BIT(SCAN_MNT))
-#define REENCODE_CTL_LEFT_OUT                                        \
- (REENCODE_CTL_CYC_EN | REENCODE_CTL_MTC_EN | REENCODE_CTL_TSC_EN |  \
-     REENCODE_CTL_PWR | REENCODE_CTL_FUP_PTW | REENCODE_CTL_PTW_EN | \
-     REENCODE_CTL_EVENT_EN | REENCODE_CTL_FABRIC | REENCODE_CTL_CR3)
-
-static void reencode_say(struct reencode_result *result, const char *format,
-    ...) __attribute__((format(printf, 2, 3)));
-
-static void
-reencode_say(struct reencode_result *result, const char *format, ...)
-{
-	va_list args;
-
-	if (result->line_count == REENCODE_LINES)
-		return;
-	va_start(args, format);
-	vsnprintf(result->line[result->line_count++], REENCODE_LINE_BYTES,
-	    format, args);
-	va_end(args);
-}
 
 /* Family and model of CPUID.1:EAX. */
 static unsigned
@@ -90,19 +50,6 @@ reencode_result_free(struct reencode_result *result)
 	drive_result_free(&result->drive);
 }
 
-/* One way to make the trace again. */
-struct reencode_try {
-	const uint8_t *bytes;
-	uint64_t count;
-	const struct profile *profile;
-	const struct reencode_options *options;
-	struct pieces *pieces;
-	struct walk *walk;
-	uint64_t ctl;
-	uint32_t phase; /* output offset minus trace offset; 64: to be found */
-	struct drive_choice choices[DRIVE_CHOICES];
-};
-
 static int
 reencode_drive(struct reencode_try *try, struct reencode_result *result,
     struct feed *feed, struct tz_error *err)
@@ -118,6 +65,7 @@ reencode_drive(struct reencode_try *try, struct reencode_result *result,
 		.filter = &result->filter,
 		.psb_period_bytes = REENCODE_CTL_PERIOD(try->ctl),
 		.free_psbs = try->options->form == COMPARE_CANONICAL,
+		.watched = try->watched,
 		.walk = try->walk,
 		.feed = feed,
 		.compare = feed->compare,
@@ -142,7 +90,7 @@ reencode_once(struct reencode_try *try, struct reencode_result *result,
 {
 	struct feed feed;
 	struct compare *compare = compare_create(
-	    try->options->form, try->bytes, try->count, REENCODE_LEFT_OUT);
+	    try->options->form, try->bytes, try->count, try->left_out);
 	int error;
 
 	if (compare == NULL)
@@ -290,15 +238,6 @@ reencode_say_packets(
     struct reencode_result *result, const struct profile *profile, bool full8)
 {
 	const struct facts *facts = &result->facts;
-	static const struct {
-		enum scan_kind kind;
-		const char *name;
-	} kinds[] = { { SCAN_TSC, "TSC" }, { SCAN_TMA, "TMA" },
-		{ SCAN_MTC, "MTC" }, { SCAN_CYC, "CYC" }, { SCAN_PTW, "PTW" },
-		{ SCAN_EXSTOP, "EXSTOP" }, { SCAN_MWAIT, "MWAIT" },
-		{ SCAN_PWRE, "PWRE" }, { SCAN_PWRX, "PWRX" },
-		{ SCAN_CFE, "CFE" }, { SCAN_EVD, "EVD" }, { SCAN_BIP, "BIP" },
-		{ SCAN_MNT, "MNT" } };
 
 	if (full8 != (profile->manner->ip_full == 6))
 		reencode_say(result,
@@ -307,12 +246,11 @@ reencode_say_packets(
 	if (facts->long_tnts != 0)
 		reencode_say(
 		    result, "%" PRIu64 " long TNT packets", facts->long_tnts);
-	for (size_t i = 0; i < TZ_ARRAY_LEN(kinds); i++)
-		if (facts->packets[kinds[i].kind] != 0)
-			reencode_say(result,
-			    "%" PRIu64 " %s packets, which the unit is not "
-			    "driven to send",
-			    facts->packets[kinds[i].kind], kinds[i].name);
+	if (result->drive.clock_jumps != 0)
+		reencode_say(result,
+		    "%" PRIu64 " times the crystal clock went on without its "
+		    "MTCs",
+		    result->drive.clock_jumps);
 }
 
 static void
@@ -335,39 +273,6 @@ reencode_say_state(struct reencode_result *result,
 	if (result->drive.toggles != 0)
 		reencode_say(result, "%" PRIu64 " times TraceEn fell and rose",
 		    result->drive.toggles);
-}
-
-/* CTL and ranges: given, or out of the packets. */
-static int
-reencode_config(struct reencode_try *try, struct reencode_result *result,
-    struct tz_error *err)
-{
-	const struct reencode_options *options = try->options;
-	int error = 0;
-
-	try->ctl = options->ctl_given ? options->ctl
-				      : infer_ctl(&result->facts);
-	if (!options->ctl_given)
-		reencode_say(result,
-		    "IA32_RTIT_CTL %#" PRIx64
-		    " out of the packets; longest way from PSB to PSB %" PRIu64
-		    " bytes",
-		    try->ctl | 1, result->facts.gap_max);
-	try->ctl = (try->ctl & ~(REENCODE_CTL_LEFT_OUT | REENCODE_CTL_RANGES)) |
-	    REENCODE_CTL_TOPA;
-	if (options->filter_given) {
-		result->filter = options->filter;
-	} else if (result->facts.pgd_ips != 0) {
-		error = infer_ranges(
-		    &result->filter, try->bytes, try->count, err);
-		for (unsigned n = 0; error == 0 && n < 4; n++)
-			if ((result->filter.config >> (4 * n) & 0xf) != 0)
-				reencode_say(result,
-				    "range %" PRIx64 "-%" PRIx64
-				    ", as wide as it may be",
-				    result->filter.a[n], result->filter.b[n]);
-	}
-	return error;
 }
 
 static void
@@ -400,6 +305,7 @@ reencode_trace(const uint8_t *bytes, uint64_t count, struct pieces *pieces,
 	struct reencode_try try = { .bytes = bytes,
 		.count = count,
 		.profile = &profile,
+		.manner = &manner,
 		.options = options,
 		.pieces = pieces };
 	bool contradicted = false;

@@ -158,6 +158,8 @@ scan_two(struct scan *scan, struct scan_packet *packet)
 		scan->in_block = false;
 		return true;
 	}
+	if (at[1] == 0xf3)
+		scan->in_block = false;
 	for (size_t i = 0; i < TZ_ARRAY_LEN(scan_extended); i++) {
 		const struct scan_extended *row = &scan_extended[i];
 
@@ -175,8 +177,13 @@ scan_two(struct scan *scan, struct scan_packet *packet)
 			packet->with_ip = (packet->value & 0x80) != 0;
 		if (row->kind == SCAN_TNT)
 			scan_tnt(packet, packet->value);
+		if (row->kind == SCAN_EVD) {
+			packet->extra = packet->value;
+			packet->value = at[2];
+		}
 		if (row->kind == SCAN_BBP || row->kind == SCAN_BEP)
 			scan->in_block = row->kind == SCAN_BBP;
+		scan->narrow = scan->in_block && (packet->value & 0x80) != 0;
 		return packet->kind != SCAN_BAD;
 	}
 	return false;
@@ -291,8 +298,12 @@ scan_next(struct scan *scan, struct scan_packet *packet)
 		return scan_take(scan, packet, SCAN_PAD, 1);
 	if (first == 2)
 		return scan_two(scan, packet);
-	if (scan->in_block && (first & 7) == 4)
-		return scan_take(scan, packet, SCAN_BIP, 9);
+	if (scan->in_block && (first & 7) == 4) {
+		if (!scan_payload(scan, packet, SCAN_BIP, scan->narrow ? 4 : 8))
+			return false;
+		packet->bits = first >> 3;
+		return true;
+	}
 	if (!scan_take(scan, packet, SCAN_TNT, 1))
 		return false;
 	scan_tnt(packet, first >> 1);

@@ -49,10 +49,11 @@ enum scan_kind {
 struct scan_packet {
 	enum scan_kind kind;
 	uint8_t bytes;   /* in the trace; 0 for BAD and CUT */
-	uint8_t bits;    /* TNT: outcomes; IP packets: IPBytes */
+	uint8_t bits;    /* TNT: outcomes; IP packets: IPBytes; BIP: its ID */
 	bool with_ip;    /* IP packets: it has one; PTW ...: a FUP follows */
 	uint64_t offset; /* in the bytes */
 	uint64_t value; /* the IP, expanded; else the payload, 8 bytes at most */
+	uint64_t extra; /* EVD: its data; .value is the type */
 };
 
 struct scan {
@@ -61,6 +62,7 @@ struct scan {
 	uint64_t offset; /* of the next packet */
 	uint64_t last_ip;
 	bool in_block; /* between BBP and BEP */
+	bool narrow;   /* and BIPs are of 4 bytes */
 };
 
 /* Starts at OFFSET, which is where a packet begins. */

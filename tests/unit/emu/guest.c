@@ -138,6 +138,7 @@ create(struct guest *guest)
 		.quantum_cycles = guest->options.quantum_cycles,
 		.single_step = guest->options.single_step,
 		.core_cbr = guest->options.core_cbr,
+		.pt_cycles = guest->options.pt_cycles,
 	};
 	struct machine_observer observer = {
 		.arg = guest,

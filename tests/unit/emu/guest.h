@@ -23,6 +23,7 @@ struct guest_options {
 	uint64_t insns_max;
 	uint64_t quantum_cycles;
 	uint32_t core_cbr;
+	struct pt_cycles pt_cycles;
 	void (*step)(void *arg, const struct machine_step *step);
 	bool (*point)(void *arg, unsigned cpu, uint64_t id, uint64_t caller);
 	void *arg; /* of these */

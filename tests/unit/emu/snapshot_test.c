@@ -127,6 +127,23 @@ a_trace_that_holds_time(void **state)
 	check("smp", &(struct guest_options){ .cpus = 4, .param = timing | 4 });
 }
 
+/* Bytes and PMIs on their way, and overflows. */
+static void
+a_bounded_buffer(void **state)
+{
+	const struct pt_cycles cycles = { 256, 1, 9, 300, 700 };
+	const uint64_t timing = UINT64_C(0xc602) << 32;
+
+	(void)state;
+	check(
+	    "pmi", &(struct guest_options){ .param = 5, .pt_cycles = cycles });
+	check("interrupts",
+	    &(struct guest_options){ .param = timing, .pt_cycles = cycles });
+	check("smp",
+	    &(struct guest_options){
+		.cpus = 4, .param = timing | 4, .pt_cycles = cycles });
+}
+
 static void
 code_that_changes(void **state)
 {
@@ -143,6 +160,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(a_trace_with_pmis),
 		cmocka_unit_test(four_cpus),
 		cmocka_unit_test(a_trace_that_holds_time),
+		cmocka_unit_test(a_bounded_buffer),
 		cmocka_unit_test(code_that_changes),
 	};
 

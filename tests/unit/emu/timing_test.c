@@ -22,8 +22,10 @@
 #define THRESHOLD(n) ((n) << 19)
 #define ALL          (TSC_EN | MTC_EN | CYC_EN | MTC_FREQ(3))
 
-static void
-run_with(uint32_t ctl, uint32_t core_cbr)
+/* Events of KIND in all guests of run_with(). */
+static size_t
+run_and_count(uint32_t ctl, uint32_t core_cbr, const struct pt_cycles *cycles,
+    enum event_kind kind)
 {
 	static const struct {
 		const char *name;
@@ -36,16 +38,31 @@ run_with(uint32_t ctl, uint32_t core_cbr)
 		{ "smp", 4, 4 },
 	};
 
+	size_t count = 0;
+
 	for (size_t i = 0; i < TZ_ARRAY_LEN(rows); i++) {
 		struct guest_options options = { .cpus = rows[i].cpus,
 			.core_cbr = core_cbr,
+			.pt_cycles = *cycles,
+			/* The test's decoder knows no overflow. */
+			.no_decode = cycles->drain_cycles > 1,
 			.param = rows[i].param | PARAM(ctl) };
 		struct guest guest;
 
 		guest_run_all_ways(rows[i].name, &options, &guest);
 		assert_int_equal(guest.result.end, MACHINE_EXIT);
+		count += guest_count_events(&guest, kind);
 		guest_free(&guest);
 	}
+	return count;
+}
+
+static void
+run_with(uint32_t ctl, uint32_t core_cbr)
+{
+	static const struct pt_cycles at_once = { 0 };
+
+	(void)run_and_count(ctl, core_cbr, &at_once, EVENT_OVERFLOW);
 }
 
 static void
@@ -64,6 +81,86 @@ so_it_is_at_other_core_clocks(void **state)
 	(void)state;
 	run_with(ALL, 12);
 	run_with(ALL, 45);
+}
+
+/* Bytes that take their time, with and without overflows, and late PMIs. */
+static void
+so_it_is_with_a_bounded_buffer(void **state)
+{
+	static const struct pt_cycles wide = { 512, 8, 1, 20, 300 };
+	static const struct pt_cycles narrow = { 256, 1, 9, 77, 0 };
+	static const struct pt_cycles narrower = { 256, 1, 50, 3000, 40 };
+
+	(void)state;
+	assert_int_equal(run_and_count(0, 0, &wide, EVENT_OVERFLOW), 0);
+	assert_true(run_and_count(0, 0, &wide, EVENT_TOPA_PMI) > 0);
+	assert_true(run_and_count(0, 0, &narrow, EVENT_OVERFLOW) > 10);
+	assert_true(run_and_count(ALL, 0, &narrow, EVENT_OVERFLOW) > 10);
+	assert_true(run_and_count(ALL, 45, &narrower, EVENT_OVERFLOW) > 10);
+	assert_true(run_and_count(0, 12, &narrower, EVENT_OVERFLOW) > 10);
+}
+
+/* The cycle of the first event of KIND from the INDEX-th one of the log on. */
+static uint64_t
+cycle_of(const struct guest *guest, enum event_kind kind, size_t *index)
+{
+	for (; *index < guest->event_count; (*index)++) {
+		if (guest->event[*index].kind == kind)
+			return guest->event[(*index)++].cycles;
+	}
+	fail_msg("no such event");
+	return 0;
+}
+
+/* The trace of a CPU that sleeps goes on, and the PMI of a full region wakes it. */
+static void
+a_trace_wakes_its_cpu(void **state)
+{
+	static const struct {
+		uint32_t ctl;
+		struct pt_cycles cycles;
+	} rows[] = {
+		{ MTC_EN | MTC_FREQ(0), { 0 } },
+		{ MTC_EN | MTC_FREQ(3), { 0 } },
+		{ ALL, { 0 } },
+		{ ALL, { 256, 1, 9, 77, 500 } },
+	};
+	uint64_t at;
+
+	(void)state;
+	for (size_t i = 0; i < TZ_ARRAY_LEN(rows); i++) {
+		struct guest_options options = { .param = PARAM(rows[i].ctl),
+			.pt_cycles = rows[i].cycles };
+		struct guest guest;
+		size_t index = 0;
+
+		guest_run_all_ways("sleeper", &options, &guest);
+		assert_int_equal(guest.result.end, MACHINE_EXIT);
+		assert_int_equal(guest.counters[0].nmis, 3);
+		/* Nothing runs in between: not a cycle is lost. */
+		at = cycle_of(&guest, EVENT_TOPA_PMI, &index);
+		assert_int_equal(cycle_of(&guest, EVENT_NMI, &index), at);
+		guest_free(&guest);
+	}
+}
+
+/* No INT, no MTC, or nobody who would hear: it sleeps for ever. */
+static void
+a_trace_that_wakes_nobody_is_a_deadlock(void **state)
+{
+	static const uint64_t params[] = { PARAM(MTC_EN | MTC_FREQ(3)) | 1,
+		PARAM(MTC_EN | MTC_FREQ(3)) | 2, PARAM(TSC_EN | CYC_EN) };
+
+	(void)state;
+	for (size_t i = 0; i < TZ_ARRAY_LEN(params); i++) {
+		struct guest_options options = { .param = params[i],
+			.insns_max = 100000 };
+		struct guest guest;
+
+		guest_run("sleeper", &options, &guest);
+		assert_int_equal(guest.result.end, MACHINE_DEADLOCK);
+		guest_free(&guest);
+	}
 }
 
 /* What the packets of CPU 0's trace say. */
@@ -139,18 +236,6 @@ read_packets(const struct guest *guest, uint64_t on)
 		note_packet(&packets, &packet);
 	pt_pkt_free_decoder(decoder);
 	return packets;
-}
-
-/* The cycle of the first event of KIND from the INDEX-th one of the log on. */
-static uint64_t
-cycle_of(const struct guest *guest, enum event_kind kind, size_t *index)
-{
-	for (; *index < guest->event_count; (*index)++) {
-		if (guest->event[*index].kind == kind)
-			return guest->event[(*index)++].cycles;
-	}
-	fail_msg("no such event");
-	return 0;
 }
 
 static bool
@@ -238,6 +323,9 @@ main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(time_is_the_same_in_every_way_of_running),
 		cmocka_unit_test(so_it_is_at_other_core_clocks),
+		cmocka_unit_test(so_it_is_with_a_bounded_buffer),
+		cmocka_unit_test(a_trace_wakes_its_cpu),
+		cmocka_unit_test(a_trace_that_wakes_nobody_is_a_deadlock),
 		cmocka_unit_test(packets_tell_the_machines_time),
 		cmocka_unit_test(rdtsc_runs_as_tsc_packets_do),
 	};

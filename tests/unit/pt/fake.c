@@ -272,14 +272,25 @@ fake_tell(struct fake *fake, uint64_t cycles)
 	pt_unit_time(fake->unit, &now);
 }
 
+/* The next cycle at which the unit is to be told the time. */
+static uint64_t
+fake_due(const struct fake *fake, uint64_t ratio)
+{
+	uint64_t mtc = pt_unit_mtc_due(fake->unit);
+	uint64_t due = pt_unit_due(fake->unit);
+
+	return mtc < UINT64_MAX / ratio && mtc * ratio < due ? mtc * ratio
+							     : due;
+}
+
 void
 fake_time(struct fake *fake, uint64_t cycles)
 {
 	uint64_t ratio = fake->profile.tsc_num / fake->profile.tsc_den;
 	uint64_t due;
 
-	while ((due = pt_unit_mtc_due(fake->unit)) <= cycles / ratio)
-		fake_tell(fake, due * ratio);
+	while ((due = fake_due(fake, ratio)) <= cycles)
+		fake_tell(fake, due);
 	fake_tell(fake, cycles);
 }
 

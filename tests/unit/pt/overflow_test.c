@@ -223,7 +223,7 @@ static void
 an_overflow_is_part_of_a_saved_state(void **state)
 {
 	struct fake *fake = start(CTL_PLAIN);
-	uint8_t *saved = malloc(pt_unit_size());
+	uint8_t *saved = malloc(pt_unit_size(fake->unit));
 
 	(void)state;
 	assert_non_null(saved);

@@ -178,7 +178,7 @@ static void
 they_are_part_of_a_saved_state(void **state)
 {
 	struct fake *fake = start(3);
-	uint8_t *saved = malloc(pt_unit_size());
+	uint8_t *saved = malloc(pt_unit_size(fake->unit));
 
 	(void)state;
 	assert_non_null(saved);

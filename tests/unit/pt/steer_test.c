@@ -106,8 +106,8 @@ a_fill_is_made_of_pads(void **state)
 static void
 expect_refusal(struct fake *fake)
 {
-	uint8_t *before = malloc(pt_unit_size());
-	uint8_t *after = malloc(pt_unit_size());
+	uint8_t *before = malloc(pt_unit_size(fake->unit));
+	uint8_t *after = malloc(pt_unit_size(fake->unit));
 
 	assert_non_null(before);
 	assert_non_null(after);
@@ -115,7 +115,7 @@ expect_refusal(struct fake *fake)
 	pt_unit_save(fake->unit, before);
 	assert_false(pt_unit_fill_to_pmi(fake->unit));
 	pt_unit_save(fake->unit, after);
-	assert_memory_equal(before, after, pt_unit_size());
+	assert_memory_equal(before, after, pt_unit_size(fake->unit));
 	assert_int_equal(fake->event_count, 0);
 	assert_int_equal(fake->pmi_count, 0);
 	free(before);
@@ -439,14 +439,14 @@ a_restored_unit_has_the_hash_that_it_had(void **state)
 {
 	const uint64_t table[] = { region(0), region(1) | ENTRY_INTR,
 		FAKE_TABLE | ENTRY_END };
-	uint8_t *saved = malloc(pt_unit_size());
 
 	(void)state;
-	assert_non_null(saved);
 	for (unsigned i = 0; i < 15; i++) {
 		struct fake *fake = start_quiet(table, 3);
+		uint8_t *saved = malloc(pt_unit_size(fake->unit));
 		uint64_t hash;
 
+		assert_non_null(saved);
 		change(fake, i);
 		hash = pt_unit_hash(fake->unit);
 		pt_unit_save(fake->unit, saved);
@@ -456,8 +456,8 @@ a_restored_unit_has_the_hash_that_it_had(void **state)
 		pt_unit_restore(fake->unit, saved);
 		assert_true(pt_unit_hash(fake->unit) == hash);
 		fake_destroy(fake);
+		free(saved);
 	}
-	free(saved);
 }
 
 int

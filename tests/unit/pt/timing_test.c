@@ -380,7 +380,7 @@ time_is_part_of_the_state(void **state)
 {
 	struct fake *fake = start(CTL_PLAIN | CTL_TSC_EN | CTL_MTC_EN |
 	    CTL_CYC_EN | CTL_MTC_FREQ(0) | CTL_CYC_THRESH(4));
-	void *saved = malloc(pt_unit_size());
+	void *saved = malloc(pt_unit_size(fake->unit));
 	uint64_t hash, later;
 
 	(void)state;

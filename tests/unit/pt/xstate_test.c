@@ -224,8 +224,8 @@ static void
 a_restored_unit_goes_on_with_the_same_bytes(void **state)
 {
 	struct fake *fake = fake_create();
-	void *saved = malloc(pt_unit_size());
-	void *again = malloc(pt_unit_size());
+	void *saved = malloc(pt_unit_size(fake->unit));
+	void *again = malloc(pt_unit_size(fake->unit));
 	uint8_t *bytes;
 	size_t count;
 
@@ -246,7 +246,7 @@ a_restored_unit_goes_on_with_the_same_bytes(void **state)
 	fake_stop(fake);
 	pt_unit_restore(fake->unit, saved);
 	pt_unit_save(fake->unit, again);
-	assert_memory_equal(saved, again, pt_unit_size());
+	assert_memory_equal(saved, again, pt_unit_size(fake->unit));
 	fake_forget(fake);
 	run(fake, 99);
 	pt_unit_sync_output(fake->unit);

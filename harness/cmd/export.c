@@ -1,0 +1,80 @@
+/*
+ * topaz export: a bundle in the form of another tool.
+ */
+#include <argp.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "harness/cmd/cmd.h"
+#include "traces/perf_export.h"
+
+struct export_input {
+	const char *dir, *output;
+	bool perf_data;
+};
+
+enum { OPT_PERF_DATA = 256 };
+
+static const struct argp_option export_argp_options[] = {
+	{ "perf-data", OPT_PERF_DATA, NULL, 0,
+	    "As a perf.data, which perf script --itrace decodes with the code "
+	    "in DIR: perf script -i FILE --symfs DIR --itrace=i0ns",
+	    0 },
+	{ "output", 'o', "FILE", 0, "Where it goes (perf.data)", 0 },
+	{ NULL, 0, NULL, 0, NULL, 0 },
+};
+
+static error_t
+parse_one(int key, char *arg, struct argp_state *state)
+{
+	struct export_input *input = state->input;
+
+	switch (key) {
+	case OPT_PERF_DATA:
+		input->perf_data = true;
+		return 0;
+	case 'o':
+		input->output = arg;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (input->dir != NULL)
+			argp_error(state, "one bundle at a time: %s", arg);
+		input->dir = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (input->dir == NULL)
+			argp_error(state, "which bundle?");
+		if (!input->perf_data)
+			argp_error(state, "in which form? --perf-data");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+int
+cmd_export(int argc, char **argv)
+{
+	static const struct argp argp = { export_argp_options, parse_one, "DIR",
+		"Writes the traces of the bundle DIR for another tool.", NULL,
+		NULL, NULL };
+	struct export_input input = { .output = "perf.data" };
+	struct perf_export_result result;
+	struct bundle *bundle = NULL;
+	struct tz_error err;
+	int error;
+
+	cmd_parse(&argp, argc, argv, &input);
+	error = bundle_open(input.dir, &bundle, &err);
+	if (error == 0)
+		error = perf_export(bundle, input.output, &result, &err);
+	if (bundle != NULL)
+		bundle_close(bundle);
+	if (error != 0)
+		return cmd_fail(&err);
+	printf("%s: %" PRIu64 " bytes, %zu trace%s   (perf script -i %s "
+	       "--symfs %s --itrace=i0ns)\n",
+	    input.output, result.bytes, result.traces,
+	    result.traces == 1 ? "" : "s", input.output, input.dir);
+	return CMD_OK;
+}

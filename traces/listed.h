@@ -1,0 +1,73 @@
+/*
+ * The verdict on what another decoder made of a bundle's traces: its list of
+ * instructions is compared with those that must decode, in both directions.
+ *
+ * The list is read once and not kept.  Where it says that something is missing
+ * (decoded.h, a gap) the truth is searched forward for the place where all that
+ * follows agrees; several places are followed side by side until one is left.
+ * Without a gap every instruction must be there.  The list may end early only
+ * where the trace does, too: bytes that the driver lost, did not report or left in
+ * the buffer, a unit that stopped, TraceEn still 1.
+ */
+#ifndef TOPAZ_TRACES_LISTED_H
+#define TOPAZ_TRACES_LISTED_H
+
+#include "traces/decoded.h"
+#include "traces/verify.h"
+
+struct listed_options {
+	const struct symbolizer *symbolizer; /* NULL: addresses only */
+	enum decoded_format format; /* DECODED_ANY: as the lines look */
+	/*
+	 * CPU, or thread of a bundle that traces threads: lines that name no CPU
+	 * are its own, and of all others none is compared.  DECODED_NO_CPU: all.
+	 */
+	uint32_t id;
+};
+
+struct listed_stream {
+	char name[32]; /* "cpu0", "thread7" */
+	bool thread;
+	uint32_t id;
+	uint64_t expected; /* instructions that must decode */
+	uint64_t listed, matched;
+	uint64_t gaps;   /* in the list */
+	uint64_t unseen; /* expected, but behind a gap and not in the list */
+	uint64_t beyond; /* expected after the list's end */
+	bool excused;    /* the trace ends early, too */
+	struct listed_difference {
+		bool found;
+		uint64_t line;  /* of the list, from 1; 0: at its end */
+		uint64_t index; /* of the instruction among the expected */
+		bool has_executed, has_listed;
+		uint64_t executed, listed;
+		char executed_name[VERIFY_NAME_BYTES];
+		char listed_name[VERIFY_NAME_BYTES];
+		const char *cause; /* static */
+	} difference;
+};
+
+struct listed_result {
+	enum decoded_format format; /* that was taken */
+	uint64_t lines, insns;
+	size_t stream_count;
+	struct listed_stream *streams;
+	bool match;
+};
+
+/*
+ * Compares FILE, called NAME in messages.  -TZ_EFORMAT: a line is not of the format
+ * ("NAME:LINE: cause"), no line is of any, or the bundle contradicts its own
+ * formats; -TZ_EUSAGE: a line names no CPU and .id is not given, or CPU or thread
+ * have no trace; -TZ_EIO.  A mismatch is a result, not an error.
+ */
+int listed_verify(const struct bundle *bundle, FILE *file, const char *name,
+    const struct listed_options *options, struct listed_result *result,
+    struct tz_error *err);
+void listed_result_free(struct listed_result *result);
+
+/* Prints RESULT as text, one line a stream first; NAME as above. */
+void listed_print(
+    const struct listed_result *result, const char *name, FILE *file);
+
+#endif

@@ -1,0 +1,69 @@
+#include "traces/listed.h"
+
+#include <inttypes.h>
+
+static void
+listed_print_address(FILE *file, const char *what, bool has, uint64_t va,
+    const char *name, const char *none)
+{
+	if (has)
+		fprintf(file, "  %-8s  %016" PRIx64 "%s%s\n", what, va,
+		    name[0] != '\0' ? " " : "", name);
+	else
+		fprintf(file, "  %-8s  (%s)\n", what, none);
+}
+
+static void
+listed_print_difference(FILE *file, const struct listed_difference *difference)
+{
+	listed_print_address(file, "executed", difference->has_executed,
+	    difference->executed, difference->executed_name, "nothing more");
+	listed_print_address(file, "listed", difference->has_listed,
+	    difference->listed, difference->listed_name, "end of the list");
+	fprintf(file, "  cause     %s\n", difference->cause);
+}
+
+static void
+listed_print_stream(
+    const struct listed_stream *stream, const char *name, FILE *file)
+{
+	const struct listed_difference *difference = &stream->difference;
+
+	fprintf(file, "%s  %" PRIu64 " instructions  %s", stream->name,
+	    stream->expected, difference->found ? "MISMATCH" : "MATCH");
+	if (difference->found && difference->line != 0)
+		fprintf(file, " at instruction %" PRIu64 ", %s:%" PRIu64,
+		    difference->index, name, difference->line);
+	else if (difference->found)
+		fprintf(file, " at instruction %" PRIu64 ", the end of %s",
+		    difference->index, name);
+	fprintf(file,
+	    "  (%" PRIu64 " listed, %" PRIu64 " equal, %" PRIu64 " gap%s)\n",
+	    stream->listed, stream->matched, stream->gaps,
+	    stream->gaps == 1 ? "" : "s");
+	if (difference->found) {
+		listed_print_difference(file, difference);
+		return;
+	}
+	if (stream->unseen != 0)
+		fprintf(file,
+		    "  %" PRIu64 " instructions are behind gaps: %.2f %% are "
+		    "covered\n",
+		    stream->unseen,
+		    100.0 * (double)stream->matched / (double)stream->expected);
+	if (stream->beyond != 0)
+		fprintf(file,
+		    "  %" PRIu64 " instructions come after the list's end, "
+		    "where the trace ends early\n",
+		    stream->beyond);
+}
+
+void
+listed_print(const struct listed_result *result, const char *name, FILE *file)
+{
+	fprintf(file, "%s: %s lines, %" PRIu64 " instructions\n", name,
+	    decoded_format_name(result->format), result->insns);
+	for (size_t i = 0; i < result->stream_count; i++)
+		listed_print_stream(&result->streams[i], name, file);
+	fprintf(file, "%s\n", result->match ? "MATCH" : "MISMATCH");
+}

@@ -1,0 +1,46 @@
+/*
+ * One stream's instructions held against a list, one address after the other.
+ * Only for listed.c.
+ */
+#ifndef TOPAZ_TRACES_LISTED_WORK_H
+#define TOPAZ_TRACES_LISTED_WORK_H
+
+#include "traces/flow.h"
+#include "traces/listed.h"
+
+#define LISTED_WINDOW 256 /* that must agree for a place to be one */
+
+/* A place in the truth that agrees with the list since its last gap. */
+struct listed_place {
+	struct flow flow;
+	uint64_t index; /* expected instructions before it */
+};
+
+/* How one stream stands. */
+struct listed_walk {
+	struct listed_stream *stream;
+	const struct symbolizer *symbolizer;
+	size_t *intervals; /* of the stream */
+	size_t interval_count;
+	/* The first is the earliest; one but after a gap. */
+	size_t place_count, place_room;
+	struct listed_place *places;
+	bool crowded; /* there were more places than are followed */
+	bool in_gap;  /* .window gathers what came since the gap */
+	size_t window_count;
+	struct listed_item {
+		uint64_t ip, line;
+	} window[LISTED_WINDOW];
+};
+
+/* Starts before the first instruction.  False: out of memory. */
+bool listed_start(struct listed_walk *walk, const struct flow_source *source);
+
+/* The next address of the list, or a gap in it.  False: out of memory. */
+bool listed_take(struct listed_walk *walk, uint64_t ip, uint64_t line);
+bool listed_gap(struct listed_walk *walk);
+
+/* The list ends.  False: out of memory. */
+bool listed_end(struct listed_walk *walk);
+
+#endif

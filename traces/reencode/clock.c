@@ -1,0 +1,327 @@
+#include "traces/reencode/clock.h"
+
+#define CLOCK_TSC_BITS 56
+#define CLOCK_CTC_BITS 16
+#define CLOCK_FC_MASK  0x1ff
+/* The clocks begin here: what was before them does not make them negative. */
+#define CLOCK_CYCLES (UINT64_C(1) << 48)
+/* Longer ones are told as this one. */
+#define CLOCK_CYC_MAX   (UINT64_C(1) << 40)
+#define CLOCK_FREQS     16
+#define CLOCK_MTC_BITS  8
+#define CLOCK_CTL_CYC   TZ_BIT(1)
+#define CLOCK_CTL_MTC   TZ_BIT(9)
+#define CLOCK_CTL_TIME  (CLOCK_CTL_CYC | CLOCK_CTL_MTC | TZ_BIT(10))
+#define CLOCK_FREQ(ctl) ((unsigned)tz_bits(ctl, 17, 14))
+
+static uint64_t
+clock_capped(uint64_t cycles)
+{
+	return cycles < CLOCK_CYC_MAX ? cycles : CLOCK_CYC_MAX;
+}
+
+/* The first value not below LEAST that ends in the BITS bits of VALUE. */
+static uint64_t
+clock_after(uint64_t least, uint64_t value, unsigned bits)
+{
+	uint64_t span = TZ_BIT(bits);
+	uint64_t found = (least & ~(span - 1)) | (value & (span - 1));
+
+	return found < least ? found + span : found;
+}
+
+/* What a status says: TSC, TMA and the CYC before them. */
+struct clock_status {
+	bool cyc, tsc, tma;
+	uint64_t cycles, tsc_value, tma_value;
+};
+
+static struct clock_status
+clock_read(struct scan *scan, bool overflow)
+{
+	struct clock_status status = { 0 };
+	struct scan_packet packet;
+	bool in_psb = false;
+
+	while (scan_next(scan, &packet)) {
+		switch ((int)packet.kind) {
+		case SCAN_PAD:
+		case SCAN_CBR:
+			break;
+		case SCAN_OVF:
+			if (!overflow)
+				return status;
+			overflow = false;
+			break;
+		case SCAN_PSB:
+			in_psb = true;
+			break;
+		case SCAN_CYC:
+			if (!status.tsc && !in_psb && status.cyc)
+				return status;
+			if (!status.tsc)
+				status.cycles += clock_capped(packet.value);
+			status.cyc = true;
+			break;
+		case SCAN_TSC:
+			status.tsc = true;
+			status.tsc_value = packet.value;
+			break;
+		case SCAN_TMA:
+			status.tma = true;
+			status.tma_value = packet.value;
+			break;
+		case SCAN_PSBEND:
+			return status;
+		default:
+			if (!in_psb)
+				return status;
+			break;
+		}
+	}
+	return status;
+}
+
+/* The next MTC behind SCAN; false: there is none. */
+static bool
+clock_next_mtc(struct scan scan, uint64_t *payload)
+{
+	struct scan_packet packet;
+
+	while (scan_next(&scan, &packet))
+		if (packet.kind == SCAN_MTC) {
+			*payload = packet.value;
+			return true;
+		}
+	return false;
+}
+
+/*
+ * The crystal clock: its low bits as a TMA has them, what is above so that the next
+ * MTC is the one that comes; without a TMA, one tick before that one.
+ */
+static uint64_t
+clock_crystal(const struct clock *clock, const struct clock_status *status,
+    struct scan behind, unsigned freq)
+{
+	unsigned bits = freq + CLOCK_MTC_BITS;
+	uint64_t art = clock->now.art, payload;
+	bool mtc = clock_next_mtc(behind, &payload);
+
+	if (!status->tma)
+		return mtc ? clock_after(art, (payload << freq) - 1, bits)
+			   : art;
+	art = clock_after(art, status->tma_value, CLOCK_CTC_BITS);
+	for (unsigned n = 0; mtc && n < CLOCK_FREQS; n++) {
+		uint64_t found = art + n * TZ_BIT(CLOCK_CTC_BITS);
+
+		if ((((found >> freq) + 1) & 0xff) == payload)
+			return found;
+	}
+	return art;
+}
+
+/* Takes over what STATUS says of TSC and FastCounter. */
+static void
+clock_take(struct clock *clock, const struct clock_status *status)
+{
+	if (status->tsc)
+		clock->now.tsc = clock_after(
+		    clock->now.tsc, status->tsc_value, CLOCK_TSC_BITS);
+	if (status->tma)
+		clock->now.fc = (uint32_t)(status->tma_value >> 24) &
+		    CLOCK_FC_MASK;
+}
+
+void
+clock_start(struct clock *clock, struct feed *feed, uint64_t offset)
+{
+	struct scan scan = clock->look;
+	struct clock_status status;
+
+	clock->timed = (feed->ctl & CLOCK_CTL_TIME) != 0;
+	if (clock->now.cycles == 0)
+		clock->now.cycles = CLOCK_CYCLES;
+	if (!clock->timed)
+		return;
+	scan.offset = offset;
+	status = clock_read(&scan, true);
+	clock_take(clock, &status);
+	clock->now.art = clock_crystal(
+	    clock, &status, scan, CLOCK_FREQ(feed->ctl));
+	clock->now.cycles += status.cycles;
+	clock->zero = clock->now.cycles - status.cycles;
+	feed->now = clock->now;
+	feed->cycles = status.cycles;
+}
+
+void
+clock_move(struct clock *clock, uint64_t offset)
+{
+	struct scan_packet packet;
+
+	while (
+	    clock->look.offset < offset && scan_next(&clock->look, &packet)) {
+		if (packet.kind == SCAN_CYC)
+			clock->zero += clock_capped(packet.value);
+		else if (packet.kind == SCAN_OVF)
+			clock->zero = clock->now.cycles;
+	}
+}
+
+void
+clock_look(const struct clock *clock, unsigned pending, uint64_t most,
+    struct clock_next *next)
+{
+	struct scan_packet *packet = &next->packet;
+	struct scan scan = clock->look;
+	bool whole = false;
+
+	*next = (struct clock_next){ .cyc = false };
+	for (;;) {
+		next->behind = scan;
+		if (!scan_next(&scan, packet))
+			break;
+		if (packet->kind == SCAN_PAD)
+			continue;
+		if (packet->kind == SCAN_TNT && pending != 0 && !next->cyc &&
+		    packet->bits == pending && !next->behind_tnt) {
+			next->behind_tnt = true;
+			continue;
+		}
+		/* A counter at its end is told of before it goes on. */
+		if (packet->kind != SCAN_CYC || whole)
+			break;
+		next->cyc = true;
+		next->cycles += clock_capped(packet->value);
+		whole = packet->value != most;
+	}
+	/* It went on while outcomes were pending. */
+	if (next->cyc && !whole && packet->kind == SCAN_TNT && pending != 0)
+		next->cycles++;
+	next->behind = scan;
+}
+
+void
+clock_hand(
+    struct clock *clock, struct feed *feed, const struct clock_next *next)
+{
+	if (!next->cyc || !pt_unit_fast(feed->unit)->timed)
+		return;
+	if (clock->zero + next->cycles > clock->now.cycles)
+		clock->now.cycles = clock->zero + next->cycles;
+	pt_unit_time(feed->unit, &clock->now);
+}
+
+/* The unit's clocks are set anew: what they were does not lead there. */
+static void
+clock_jump(struct clock *clock, struct feed *feed)
+{
+	clock->jumps++;
+	pt_unit_set_time(
+	    feed->unit, &clock->now, clock->now.cycles - clock->zero);
+}
+
+void
+clock_edge(
+    struct clock *clock, struct feed *feed, const struct clock_next *next)
+{
+	unsigned freq = CLOCK_FREQ(feed->ctl);
+	uint64_t due = pt_unit_mtc_due(feed->unit);
+
+	if (due == UINT64_MAX || !pt_unit_fast(feed->unit)->timed)
+		return;
+	if ((due >> freq & 0xff) != next->packet.value) {
+		clock->now.art = clock_after(clock->now.art,
+		    (next->packet.value << freq) - 1, freq + CLOCK_MTC_BITS);
+		clock_jump(clock, feed);
+		due = pt_unit_mtc_due(feed->unit);
+	}
+	if (next->cyc && clock->zero + next->cycles > clock->now.cycles)
+		clock->now.cycles = clock->zero + next->cycles;
+	clock->now.art = due;
+	clock->now.fc = 0;
+	pt_unit_time(feed->unit, &clock->now);
+}
+
+void
+clock_status(struct clock *clock, struct feed *feed, struct scan at)
+{
+	struct clock_status status = clock_read(&at, false);
+	uint64_t art = clock->now.art;
+
+	if (!pt_unit_fast(feed->unit)->timed)
+		return;
+	clock_take(clock, &status);
+	if (clock->zero + status.cycles > clock->now.cycles)
+		clock->now.cycles = clock->zero + status.cycles;
+	if (status.tma)
+		clock->now.art = clock_after(
+		    art, status.tma_value, CLOCK_CTC_BITS);
+	if (clock->now.art >= pt_unit_mtc_due(feed->unit)) {
+		clock->now.art = clock_crystal(
+		    clock, &status, at, CLOCK_FREQ(feed->ctl));
+		clock_jump(clock, feed);
+	}
+	pt_unit_time(feed->unit, &clock->now);
+}
+
+/* What the packets say of MTCFreq and CycThresh. */
+struct clock_votes {
+	uint64_t freq[CLOCK_FREQS]; /* MTCs that follow a TMA as with it */
+	uint64_t cyc_min, cyc_max;
+	uint64_t ctc;
+	bool tma; /* the last of TMA and MTC was one */
+};
+
+static void
+clock_vote(struct clock_votes *votes, const struct scan_packet *packet)
+{
+	if (packet->kind == SCAN_CYC) {
+		if (packet->value < votes->cyc_min)
+			votes->cyc_min = packet->value;
+		if (packet->value > votes->cyc_max)
+			votes->cyc_max = packet->value;
+	} else if (packet->kind == SCAN_TMA) {
+		votes->tma = true;
+		votes->ctc = packet->value & 0xffff;
+	} else if (packet->kind == SCAN_MTC && votes->tma) {
+		votes->tma = false;
+		for (unsigned n = 0; n < CLOCK_FREQS; n++) {
+			unsigned known = n < CLOCK_MTC_BITS
+			    ? CLOCK_MTC_BITS
+			    : CLOCK_CTC_BITS - n;
+
+			votes->freq[n] += ((((votes->ctc >> n) + 1) ^
+					       packet->value) &
+					      (TZ_BIT(known) - 1)) == 0;
+		}
+	}
+}
+
+uint64_t
+clock_infer(const struct profile *profile, const uint8_t *bytes, uint64_t count,
+    uint64_t *cyc_max)
+{
+	struct clock_votes votes = { .cyc_min = UINT64_MAX };
+	unsigned threshold = 0, freq = CLOCK_FREQS;
+	struct scan_packet packet;
+	struct scan scan;
+
+	scan_begin(&scan, bytes, count, scan_find_psb(bytes, count, 0));
+	do {
+		while (scan_next(&scan, &packet))
+			clock_vote(&votes, &packet);
+		scan.offset = scan_find_psb(bytes, count, packet.offset + 1);
+	} while (packet.kind == SCAN_BAD);
+	for (unsigned n = 0; n < CLOCK_FREQS; n++)
+		if ((profile->pt1_eax >> (16 + n) & 1) != 0 &&
+		    (freq == CLOCK_FREQS || votes.freq[n] > votes.freq[freq]))
+			freq = n;
+	for (unsigned n = 1; n < CLOCK_FREQS && votes.cyc_max != 0; n++)
+		if ((profile->pt1_ebx >> n & 1) != 0 &&
+		    votes.cyc_min >= TZ_BIT(n - 1))
+			threshold = n;
+	*cyc_max = votes.cyc_max;
+	return (uint64_t)(freq % CLOCK_FREQS) << 14 | (uint64_t)threshold << 19;
+}

@@ -1,0 +1,59 @@
+/*
+ * The clocks of the processor that made a trace, as its own packets tell them:
+ * what the unit is handed in before each event, and the crystal's edges.
+ *
+ * A packet that the trace has where the unit's output has come to is the next one
+ * that the unit must send: a CYC there says how late it is, an MTC that an edge
+ * comes before whatever else happens.
+ */
+#ifndef TOPAZ_TRACES_REENCODE_CLOCK_H
+#define TOPAZ_TRACES_REENCODE_CLOCK_H
+
+#include "traces/reencode/feed.h"
+
+struct clock {
+	struct scan look; /* up to where the output has come */
+	struct pt_time now;
+	uint64_t zero;  /* .now.cycles at the last CYC */
+	uint64_t jumps; /* of the crystal clock, over MTCs that are not there */
+	bool timed;     /* the unit sends timing packets */
+};
+
+/* What stands next in the trace. */
+struct clock_next {
+	struct scan_packet packet; /* the first that is no CYC and no PAD */
+	struct scan behind;        /* it; valid until the trace is at an end */
+	uint64_t cycles;           /* of the CYC before it */
+	bool cyc;                  /* there is one */
+	bool behind_tnt;           /* that the unit has yet to send */
+};
+
+/* A stretch begins at OFFSET, by a PSB+ or by the status of an enable. */
+void clock_start(struct clock *clock, struct feed *feed, uint64_t offset);
+
+/* Goes on to OFFSET. */
+void clock_move(struct clock *clock, uint64_t offset);
+
+/* Looks ahead with PENDING outcomes not sent; MOST: the cycle counter's end. */
+void clock_look(const struct clock *clock, unsigned pending, uint64_t most,
+    struct clock_next *next);
+
+/* The unit reaches the edge of the MTC that NEXT is. */
+void clock_edge(
+    struct clock *clock, struct feed *feed, const struct clock_next *next);
+
+/* What comes next has its CYC, the first before an eligible packet, in NEXT. */
+void clock_hand(
+    struct clock *clock, struct feed *feed, const struct clock_next *next);
+
+/* PSB+, or TSC and what goes with it, stands next behind AT. */
+void clock_status(struct clock *clock, struct feed *feed, struct scan at);
+
+/*
+ * IA32_RTIT_CTL's MTCFreq and CycThresh, as far as the packets tell them, within
+ * what PROFILE has.
+ */
+uint64_t clock_infer(const struct profile *profile, const uint8_t *bytes,
+    uint64_t count, uint64_t *cyc_max);
+
+#endif

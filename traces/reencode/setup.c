@@ -1,0 +1,148 @@
+/*
+ * How a unit is set up to make a trace again: given, or out of the packets.
+ */
+#include "traces/reencode/reencode_work.h"
+
+#include "traces/reencode/clock.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+
+/* As emu/pt/msr.h has them; SDM vol. 3, 33.2.8.2 "IA32_RTIT_CTL MSR". */
+#define REENCODE_CTL_CYC_EN   TZ_BIT(1)
+#define REENCODE_CTL_PWR      TZ_BIT(4)
+#define REENCODE_CTL_FUP_PTW  TZ_BIT(5)
+#define REENCODE_CTL_FABRIC   TZ_BIT(6)
+#define REENCODE_CTL_CR3      TZ_BIT(7)
+#define REENCODE_CTL_TOPA     TZ_BIT(8)
+#define REENCODE_CTL_MTC_EN   TZ_BIT(9)
+#define REENCODE_CTL_TSC_EN   TZ_BIT(10)
+#define REENCODE_CTL_PTW_EN   TZ_BIT(12)
+#define REENCODE_CTL_EVENT_EN TZ_BIT(31)
+#define REENCODE_CTL_FREQ     (UINT64_C(0xf) << 14)
+#define REENCODE_CTL_THRESH   (UINT64_C(0xf) << 19)
+#define REENCODE_CTL_RANGES   (UINT64_C(0xffff) << 32)
+
+/* A cycle counter is not wider. */
+#define REENCODE_CYC_BITS 40
+
+/* What re-encoding does without. */
+#define REENCODE_CTL_LEFT_OUT (REENCODE_CTL_FABRIC | REENCODE_CTL_CR3)
+#define REENCODE_CTL_TIMING \
+ (REENCODE_CTL_CYC_EN | REENCODE_CTL_MTC_EN | REENCODE_CTL_TSC_EN)
+
+/* What a profile may lack: its bits of IA32_RTIT_CTL and their packets. */
+static const struct {
+	uint32_t ebx; /* CPUID.14H:EBX */
+	uint64_t ctl, packets;
+	const char *text;
+} reencode_lacks[] = {
+	{ PROFILE_PT_EBX_PSB, REENCODE_CTL_CYC_EN | REENCODE_CTL_THRESH,
+	    TZ_BIT(SCAN_CYC), "CYC" },
+	{ PROFILE_PT_EBX_MTC, REENCODE_CTL_MTC_EN | REENCODE_CTL_FREQ,
+	    TZ_BIT(SCAN_MTC) | TZ_BIT(SCAN_TMA), "MTC" },
+	{ PROFILE_PT_EBX_PTWRITE, REENCODE_CTL_PTW_EN | REENCODE_CTL_FUP_PTW,
+	    TZ_BIT(SCAN_PTW), "PTWRITE" },
+	{ PROFILE_PT_EBX_PWR, REENCODE_CTL_PWR,
+	    TZ_BIT(SCAN_EXSTOP) | TZ_BIT(SCAN_MWAIT) | TZ_BIT(SCAN_PWRE) |
+		TZ_BIT(SCAN_PWRX),
+	    "power event" },
+	{ PROFILE_PT_EBX_EVENT, REENCODE_CTL_EVENT_EN,
+	    TZ_BIT(SCAN_CFE) | TZ_BIT(SCAN_EVD), "Event Trace" },
+};
+
+void
+reencode_say(struct reencode_result *result, const char *format, ...)
+{
+	va_list args;
+
+	if (result->line_count == REENCODE_LINES)
+		return;
+	va_start(args, format);
+	vsnprintf(result->line[result->line_count++], REENCODE_LINE_BYTES,
+	    format, args);
+	va_end(args);
+}
+
+/* What only timing packets tell, and how far the cycle counter counts. */
+static void
+reencode_timing(struct reencode_try *try, struct reencode_result *result)
+{
+	uint64_t cyc_max = 0, ctl;
+	unsigned *bits = &try->manner->cyc_bits;
+
+	ctl = clock_infer(try->profile, try->bytes, try->count, &cyc_max);
+	if (!try->options->ctl_given && (try->ctl & REENCODE_CTL_MTC_EN) != 0)
+		try->ctl |= ctl & REENCODE_CTL_FREQ;
+	if (!try->options->ctl_given && (try->ctl & REENCODE_CTL_CYC_EN) != 0)
+		try->ctl |= ctl & REENCODE_CTL_THRESH;
+	if (*bits == 0 || cyc_max < TZ_BIT(*bits))
+		return;
+	while (*bits < REENCODE_CYC_BITS && cyc_max >= TZ_BIT(*bits))
+		++*bits;
+	reencode_say(result, "the cycle counter has %u bits or more", *bits);
+}
+
+/* Leaves out what the profile has not. */
+static void
+reencode_lack(struct reencode_try *try, struct reencode_result *result)
+{
+	for (size_t i = 0; i < TZ_ARRAY_LEN(reencode_lacks); i++) {
+		if ((try->profile->pt_ebx & reencode_lacks[i].ebx) != 0 ||
+		    !(try->ctl & reencode_lacks[i].ctl))
+			continue;
+		try->ctl &= ~reencode_lacks[i].ctl;
+		try->left_out |= reencode_lacks[i].packets;
+		reencode_say(result,
+		    "%s packets, which profile %s has not, are left out",
+		    reencode_lacks[i].text, try->profile->name);
+	}
+}
+
+static void
+reencode_watch(struct reencode_try *try, const struct facts *facts)
+{
+	static const enum scan_kind kinds[] = { SCAN_PTW, SCAN_EXSTOP,
+		SCAN_MWAIT, SCAN_PWRE, SCAN_PWRX, SCAN_CFE, SCAN_EVD, SCAN_BBP,
+		SCAN_MNT };
+
+	try->watched = (try->ctl & REENCODE_CTL_TIMING) != 0 ||
+	    facts->tsx + facts->cbrs + facts->flagged != 0;
+	for (size_t i = 0; i < TZ_ARRAY_LEN(kinds); i++)
+		try->watched |= facts->packets[kinds[i]] != 0;
+}
+
+int
+reencode_config(struct reencode_try *try, struct reencode_result *result,
+    struct tz_error *err)
+{
+	const struct reencode_options *options = try->options;
+	int error = 0;
+
+	try->ctl = options->ctl_given ? options->ctl
+				      : infer_ctl(&result->facts);
+	reencode_timing(try, result);
+	if (!options->ctl_given)
+		reencode_say(result,
+		    "IA32_RTIT_CTL %#" PRIx64
+		    " out of the packets; longest way from PSB to PSB %" PRIu64
+		    " bytes",
+		    try->ctl | 1, result->facts.gap_max);
+	try->ctl = (try->ctl & ~(REENCODE_CTL_LEFT_OUT | REENCODE_CTL_RANGES)) |
+	    REENCODE_CTL_TOPA;
+	reencode_lack(try, result);
+	reencode_watch(try, &result->facts);
+	if (options->filter_given) {
+		result->filter = options->filter;
+	} else if (result->facts.pgd_ips != 0) {
+		error = infer_ranges(
+		    &result->filter, try->bytes, try->count, err);
+		for (unsigned n = 0; error == 0 && n < 4; n++)
+			if ((result->filter.config >> (4 * n) & 0xf) != 0)
+				reencode_say(result,
+				    "range %" PRIx64 "-%" PRIx64
+				    ", as wide as it may be",
+				    result->filter.a[n], result->filter.b[n]);
+	}
+	return error;
+}
