@@ -8,8 +8,8 @@
 #include "emu/pt/steer.h"
 #include "tests/fuzz/fuzz.h"
 
-#define SLOT_BYTES 8
-#define SLOTS      64
+#define SLOT_BYTES 8u
+#define SLOTS      64u
 
 /* Where code lies: the first for CPL 0, the others for CPL 3. */
 static const uint64_t bases[] = { UINT64_C(0xffffffff81000000),
@@ -22,7 +22,7 @@ static const uint64_t bases[] = { UINT64_C(0xffffffff81000000),
 static const char slots[] =
     "jncjrjjIjnpCjrsjcjjrtjnxjqjcrX3jhjrjpCjjrJnjcjrdjjIejrjqjsJrjtjI";
 
-static_assert(sizeof(slots) == SLOTS + 1, "a letter a slot");
+static_assert(sizeof(slots) == SLOTS + 1u, "a letter a slot");
 static_assert(TZ_ARRAY_LEN(bases) == 3, "walk_base() chooses");
 
 struct slot_kind {
@@ -115,8 +115,8 @@ make_slot(unsigned region, unsigned slot, uint8_t code[SLOT_BYTES])
 	memcpy(code + kind->bytes, nops[rest - 1], rest);
 	if (!kind->relative)
 		return;
-	distance = ((int32_t)target_of(slot) - (int32_t)slot) * SLOT_BYTES -
-	    kind->bytes;
+	distance = (int32_t)(target_of(slot) * SLOT_BYTES) -
+	    (int32_t)(slot * SLOT_BYTES) - kind->bytes;
 	memcpy(code + kind->bytes - 4, &distance, 4);
 }
 

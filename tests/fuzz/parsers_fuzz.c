@@ -255,8 +255,8 @@ read_sequence(const uint8_t *data, size_t bytes)
 {
 	static struct manifest *manifest;
 	char *text = as_text(data, bytes), again[1024], third[1024];
-	struct sequence sequence, second;
-	struct script script;
+	static struct sequence sequence, second;
+	static struct script script;
 	struct tz_error err = { "" };
 	int error;
 
