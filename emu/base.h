@@ -65,7 +65,8 @@ struct tz_error {
 };
 
 /*
- * Formats the one line of ERR (which may be NULL) and returns -CODE, so that a
+ * Formats the one line of ERR (which may be NULL; control characters of what it
+ * quotes become '?') and returns -CODE, so that a
  * caller can write `return tz_error(err, TZ_EIO, "%s: no room", path);`.
  */
 int tz_error(struct tz_error *err, enum tz_errno code, const char *fmt, ...)

@@ -10,8 +10,8 @@
 void
 overflow_resolve(struct pt_unit *unit, uint64_t ip)
 {
-	bool changed = unit->flow.exec_told &&
-	    unit->flow.exec_sent != unit->flow.exec;
+	bool told = unit->flow.exec_told &&
+	    unit->flow.exec_sent == unit->flow.exec;
 
 	TZ_ASSERT(unit->overflow.on);
 	/* The event in which it began may have left something behind. */
@@ -23,21 +23,19 @@ overflow_resolve(struct pt_unit *unit, uint64_t ip)
 	unit->flow.last_ip_valid = false;
 	unit->flow.exec_known = false;
 	timing_overflow(unit);
-	/*
-	 * A FUP says nothing of the mode.  Model choice, from captures, where a
-	 * PSB+ follows OVF: so it does here, if the mode is another than was told.
-	 */
-	if (unit->gate.packet_en && changed) {
-		unit->place.psb_due = false;
-		emit_psb(unit, true, ip);
-		unit->overflow.reserve = false;
-		return;
-	}
 	/* SKD010: the FUP may be missing; APL12: or be there wrongly. */
 	if (unit->gate.packet_en ? !unit_erratum(unit, PROFILE_ERRATUM_SKD010)
 				 : !unit->gate.filter_en &&
 		    unit_erratum(unit, PROFILE_ERRATUM_APL12))
 		emit_fup(unit, ip);
+	/*
+	 * A FUP says nothing of the mode.  Model choice: PSB+ comes after it, as
+	 * captures have it after OVF, if a decoder could not know the mode.
+	 */
+	if (unit->gate.packet_en && !told) {
+		unit->place.psb_due = false;
+		emit_psb(unit, true, ip);
+	}
 	unit->overflow.reserve = false;
 }
 

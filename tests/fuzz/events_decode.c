@@ -18,10 +18,7 @@ configure(const struct events_stream *stream)
 	config.mtc_freq = stream->mtc_freq;
 	config.nom_freq = stream->nom_freq;
 	config.flags.variant.event.enable_iflags_events = 1;
-	filter->config.ctl.addr0_cfg = stream->filter_cfg[0] & 0xf;
-	filter->config.ctl.addr1_cfg = stream->filter_cfg[1] & 0xf;
-	filter->config.ctl.addr2_cfg = stream->filter_cfg[2] & 0xf;
-	filter->config.ctl.addr3_cfg = stream->filter_cfg[3] & 0xf;
+	filter->config.addr_cfg = stream->filter_cfg;
 	filter->addr0_a = stream->filter_a[0];
 	filter->addr0_b = stream->filter_b[0];
 	filter->addr1_a = stream->filter_a[1];

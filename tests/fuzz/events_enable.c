@@ -81,6 +81,7 @@ walk_judge(struct walk *walk, bool insns)
 		.cpuid15_ebx = profile->tsc_num,
 		.mtc_freq = walk->ctl >> 14 & 15,
 		.nom_freq = (uint8_t)profile->cbr,
+		.filter_cfg = walk->ctl >> 32 & 0xffff,
 		.cut = walk->cut,
 		.code = walk_code,
 		.truth = walk->truth,
@@ -90,7 +91,6 @@ walk_judge(struct walk *walk, bool insns)
 
 	TZ_ASSERT(!walk->on);
 	for (unsigned n = 0; n < 4; n++) {
-		stream.filter_cfg[n] = walk->ctl >> (32 + 4 * n) & 15;
 		stream.filter_a[n] = walk->range_a[n];
 		stream.filter_b[n] = walk->range_b[n];
 	}

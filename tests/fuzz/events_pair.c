@@ -195,7 +195,7 @@ void
 pair_snapshot(struct pair *pair)
 {
 	struct pair_side *side = &pair->side[1];
-	void *state = malloc(pt_unit_size());
+	void *state = malloc(pt_unit_size(side->unit));
 
 	TZ_ASSERT(state != NULL);
 	pt_unit_save(side->unit, state);

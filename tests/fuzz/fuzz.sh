@@ -12,16 +12,21 @@ cd "$root"
 mkdir -p "$out/$target"
 
 libs="-lxxhash"
-sources="emu/act.c emu/base.c emu/event.c emu/truth.c emu/profile/*.c emu/pt/*.c"
+base="emu/act.c emu/base.c emu/event.c emu/truth.c"
+sources="$base emu/profile/*.c emu/pt/*.c"
 case $target in
 events) libs="$libs -lipt" ;;
 parsers)
-	sources="$sources traces/*.c harness/manifest/*.c harness/explore/*.c"
-	libs="$libs -lipt -lzstd -ljansson -lcyaml -lyaml -lZydis"
+	sources="emu/profile/*.c emu/pt/*.c traces/*.c harness/manifest/*.c
+	    harness/explore/schedule.c harness/explore/finding.c
+	    harness/report/baseline.c harness/report/common.c
+	    harness/report/json.c harness/check/*.c emu/*.c emu/cpu/*.c
+	    emu/apic/*.c emu/pmu/*.c"
+	libs="$libs -lipt -lzstd -ljansson -lcyaml -lyaml -lZydis -lZycore -lunicorn"
 	;;
 esac
 # shellcheck disable=SC2086 # lists of words
-clang -g -O1 -std=gnu17 -I. -fsanitize=fuzzer,address,undefined \
+clang -g -O2 -std=gnu17 -I. -fsanitize=fuzzer,address,undefined \
     -fno-sanitize-recover=all tests/fuzz/${target}_*.c tests/fuzz/fuzz.c \
     $sources $libs -o "$out/${target}_fuzz"
 exec nice -n 19 "$out/${target}_fuzz" -max_total_time="$seconds" -max_len=4096 \

@@ -452,7 +452,7 @@ do_transfer(struct msrs *msrs)
 static void
 do_snapshot(struct msrs *msrs)
 {
-	uint8_t *state = malloc(pt_unit_size());
+	uint8_t *state = malloc(pt_unit_size(msrs->unit));
 	uint64_t ctl = msrs->ref.value[R_CTL];
 
 	TZ_ASSERT(state != NULL);

@@ -6,6 +6,7 @@
  * not know, byte by byte.
  */
 #include "emu/pt/happening.h"
+#include "emu/pt/resume.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -75,6 +76,22 @@ ptwrite_sends_its_value_and_a_fup_where_asked_for(void **state)
 	    fake, false, ENABLED_EVENTS " ptwrite:4:abcd@ffffffff81000200");
 	fake_expect_packets(
 	    fake, ENABLED " PTW.IP(4:abcd) FUP(3:ffffffff81000200)");
+	fake_destroy(fake);
+}
+
+static void
+a_psb_that_ptwrite_makes_due_waits_for_what_comes_next(void **state)
+{
+	struct fake *fake = start(CTL_PTW_EN);
+	size_t count = fake_count(fake, PT_EVENT_PSB);
+
+	(void)state;
+	while (!pt_unit_psb_due(fake->unit))
+		pt_unit_ptwrite(fake->unit, &fake->at, 1, 8);
+	pt_unit_ptwrite(fake->unit, &fake->at, 1, 8);
+	assert_int_equal(fake_count(fake, PT_EVENT_PSB), count);
+	fake_transfer(fake, PT_TRANSFER_JMP_DIRECT, FAKE_NLIP);
+	assert_int_equal(fake_count(fake, PT_EVENT_PSB), count + 1);
 	fake_destroy(fake);
 }
 
@@ -520,6 +537,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 		    ptwrite_sends_its_value_and_a_fup_where_asked_for),
+		cmocka_unit_test(
+		    a_psb_that_ptwrite_makes_due_waits_for_what_comes_next),
 		cmocka_unit_test(ptwrite_is_silent_without_its_enables),
 		cmocka_unit_test(pending_branches_go_out_before_an_event),
 		cmocka_unit_test(mwait_tells_its_hints_in_context_only),

@@ -282,6 +282,27 @@ libipt_decodes_from_where_tracing_resumes(void **state)
 	}
 }
 
+static void
+a_mode_that_was_never_told_comes_by_a_psb(void **state)
+{
+	struct fake *fake = start(CTL_OS | CTL_TOPA | CTL_BRANCH_EN);
+
+	(void)state;
+	/* The PSB+ of an enable at CPL 3, where nothing is traced. */
+	fake_stop(fake);
+	fake_wrmsr(fake, 0x571, 0);
+	fake->at.cpl = 3;
+	fake_wrmsr(fake, 0x570, fake_rdmsr(fake, 0x570) | CTL_TRACE_EN);
+	fake_forget(fake);
+	assert_true(pt_unit_overflow(fake->unit, 1));
+	fake->at.cpl = 0;
+	fake_transfer(fake, PT_TRANSFER_FAR, BASE + 8);
+	fake_expect_packets(fake,
+	    "OVF FUP(3:ffffffff81000008) PSB TSX(00) EXEC(64) "
+	    "FUP(3:ffffffff81000008) PIP(12345000) CBR(37) PSBEND");
+	fake_destroy(fake);
+}
+
 int
 main(void)
 {
@@ -297,6 +318,7 @@ main(void)
 		cmocka_unit_test(it_does_not_outlive_an_error_or_a_reset),
 		cmocka_unit_test(the_byte_count_rests_and_a_due_psb_follows),
 		cmocka_unit_test(an_overflow_is_part_of_a_saved_state),
+		cmocka_unit_test(a_mode_that_was_never_told_comes_by_a_psb),
 		cmocka_unit_test(libipt_decodes_from_where_tracing_resumes),
 	};
 
