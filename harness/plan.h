@@ -5,13 +5,13 @@
 #ifndef TOPAZ_HARNESS_PLAN_H
 #define TOPAZ_HARNESS_PLAN_H
 
+#include "emu/profile/profile.h"
 #include "harness/drivers.h"
 #include "harness/load/paths.h"
 
 #define PLAN_RAM_BYTES     (UINT64_C(256) << 20)
 #define PLAN_CMDLINE_BYTES 512
 
-struct profile;
 struct run_options;
 
 struct plan {
@@ -19,6 +19,7 @@ struct plan {
 	struct paths paths;
 	struct driver driver;
 	const struct profile *profile;
+	struct profile flawed; /* .profile with the errata of the options */
 	char cmdline[PLAN_CMDLINE_BYTES]; /* the guest's */
 };
 

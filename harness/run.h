@@ -19,6 +19,7 @@ struct run_options {
 	const char *drivers; /* folder with DRIVER/driver.yaml; NULL: topaz's */
 	const char *output;  /* the bundle */
 	const char *profile;
+	const char *errata;   /* keys by comma that show; NULL: none */
 	const char *workload; /* comma-separated names */
 	const char *settings; /* further words for the guest, or "" */
 	uint64_t buffer_bytes;

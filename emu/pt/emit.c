@@ -76,10 +76,11 @@ emit_moded(struct pt_unit *unit, const struct packet *main)
 	if (main->place == PLACE_WIDE) {
 		joined = packet_join(&mode, main);
 		emit_timed(unit, &joined);
-		return;
+	} else {
+		emit_timed(unit, &mode);
+		emit_timed(unit, main);
 	}
-	emit_timed(unit, &mode);
-	emit_timed(unit, main);
+	flow->exec_told = !unit->overflow.on;
 }
 
 void
@@ -139,7 +140,7 @@ emit_mode_exec(struct pt_unit *unit)
 	struct flow *flow = &unit->flow;
 
 	TZ_ASSERT(tnt_is_empty(unit));
-	flow->exec_known = true;
+	flow->exec_known = flow->exec_told = true;
 	flow->exec_sent = flow->exec;
 	emit_packet(unit, PACKET_MODE, flow->exec);
 }
@@ -195,7 +196,7 @@ emit_psb_status(struct pt_unit *unit, bool packet_en, uint64_t ip)
 	fup = packet_join(&tsx, &fup);
 	place_put(unit, &fup);
 	unit->flow.last_ip = ip;
-	unit->flow.exec_known = true;
+	unit->flow.exec_known = unit->flow.exec_told = true;
 	unit->flow.exec_sent = unit->flow.exec;
 }
 
@@ -219,7 +220,7 @@ emit_psb(struct pt_unit *unit, bool packet_en, uint64_t ip)
 	 * last IP and the RET stack.  Model choice, from captures: this order.
 	 */
 	unit->flow.last_ip_valid = false;
-	unit->flow.exec_known = false;
+	unit->flow.exec_known = unit->flow.exec_told = false;
 	unit->fast.ret_count = 0;
 	emit_packet(unit, PACKET_PSB, 0);
 	if (context_en)

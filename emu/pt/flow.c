@@ -2,6 +2,7 @@
 
 #include "emu/pt/drain.h"
 #include "emu/pt/emit.h"
+#include "emu/pt/overflow.h"
 #include "emu/pt/place.h"
 #include "emu/pt/state.h"
 #include "emu/pt/timing.h"
@@ -37,8 +38,7 @@ flow_end(struct pt_unit *unit, bool due, uint64_t ip)
 	unit_refresh(unit);
 }
 
-/* TraceStop: its packet, unless that is LOST, then Stopped. */
-static void
+void
 flow_stop(struct pt_unit *unit, bool lost)
 {
 	struct pt_event event = { .kind = PT_EVENT_STOPPED };
@@ -266,100 +266,6 @@ flow_leave(struct pt_unit *unit, const struct pt_transfer *transfer)
 		emit_tip(unit, PACKET_TIP_PGD, transfer->after.ip);
 }
 
-/*
- * SDM vol. 3, 33.3.8 "Internal Buffer Overflow": OVF, then the address where the
- * trace resumes; what follows does not lean on what was lost.
- */
-static void
-flow_resolve(struct pt_unit *unit, uint64_t ip)
-{
-	bool told = unit->flow.exec_known &&
-	    unit->flow.exec_sent == unit->flow.exec;
-
-	TZ_ASSERT(unit->overflow.on);
-	/* The event in which it began may have left something behind. */
-	tnt_forget(unit);
-	unit->fast.ret_count = 0;
-	if (unit->overflow.full)
-		drain_tell_over(unit);
-	unit->overflow = (struct overflow){ .reserve = true };
-	unit->flow.last_ip_valid = false;
-	unit->flow.exec_known = false;
-	timing_overflow(unit);
-	/* SKD010: the FUP may be missing; APL12: or be there wrongly. */
-	if (unit->gate.packet_en ? !unit_erratum(unit, PROFILE_ERRATUM_SKD010)
-				 : !unit->gate.filter_en &&
-		    unit_erratum(unit, PROFILE_ERRATUM_APL12))
-		emit_fup(unit, ip);
-	/*
-	 * A FUP says nothing of the mode.  Model choice: PSB+ comes after it, as
-	 * captures have it after OVF, if a decoder could not know the mode.
-	 */
-	if (unit->gate.packet_en && !told) {
-		unit->place.psb_due = false;
-		emit_psb(unit, true, ip);
-	}
-	unit->overflow.reserve = false;
-}
-
-/* The same for one that came by itself: without PacketEn, PSB+ follows at once. */
-static void
-flow_resolve_full(struct pt_unit *unit, uint64_t ip)
-{
-	flow_resolve(unit, ip);
-	unit->place.psb_due |= !unit->gate.packet_en;
-	flow_end(unit, unit->place.psb_due, ip);
-}
-
-void
-flow_drained(struct pt_unit *unit)
-{
-	if (!unit->overflow.full || unit->overflow.ripe || !drain_is_over(unit))
-		return;
-	if (unit->gate.packet_en)
-		unit->overflow.ripe = true;
-	else
-		flow_resolve_full(unit, unit->flow.last_ip);
-}
-
-void
-pt_unit_resolve(struct pt_unit *unit, uint64_t ip)
-{
-	TZ_ASSERT(unit->overflow.ripe && unit->gate.packet_en);
-	flow_resolve_full(unit, ip);
-}
-
-/* Does the overflow go on after one more transfer? */
-static bool
-flow_goes_on(struct overflow *overflow)
-{
-	if (overflow->full)
-		return !overflow->ripe;
-	TZ_ASSERT(overflow->transfers != 0);
-	return --overflow->transfers != 0;
-}
-
-/* A transfer to IP while the internal buffer overflows. */
-static void
-flow_lose(struct pt_unit *unit, uint64_t ip, bool stop)
-{
-	bool full = unit->overflow.full;
-
-	if (flow_goes_on(&unit->overflow) && !stop) {
-		unit_refresh(unit);
-		return;
-	}
-	if (full && !stop) {
-		flow_resolve_full(unit, ip);
-		return;
-	}
-	flow_resolve(unit, ip);
-	/* Model choice: the TraceStop packet is among what was lost. */
-	if (stop)
-		flow_stop(unit, true);
-	flow_end(unit, unit->place.psb_due, ip);
-}
-
 void
 flow_enable(struct pt_unit *unit, const struct pt_context *at, uint64_t nlip,
     uint64_t count, enum packet_cfe cfe)
@@ -372,7 +278,7 @@ flow_enable(struct pt_unit *unit, const struct pt_context *at, uint64_t nlip,
 	next.ip = nlip;
 	tnt_forget(unit);
 	unit->flow.last_ip_valid = false;
-	unit->flow.exec_known = false;
+	unit->flow.exec_known = unit->flow.exec_told = false;
 	place_begin(unit, count);
 	timing_begin(unit);
 	stop = flow_move(unit, &next, true);
@@ -422,7 +328,7 @@ flow_disable(struct pt_unit *unit, uint64_t clip)
 		return;
 	}
 	if (unit->overflow.on)
-		flow_resolve(unit, clip);
+		overflow_resolve(unit, clip);
 	tnt_flush(unit);
 	if (unit->gate.packet_en) {
 		emit_fup(unit, clip);
@@ -469,7 +375,7 @@ pt_unit_transfer(struct pt_unit *unit, const struct pt_transfer *transfer)
 	stop = flow_move(unit, &transfer->after, moved);
 	unit->gate.packet_en &= !transfer->trace_off;
 	if (unit->overflow.on) {
-		flow_lose(unit, transfer->after.ip, stop);
+		overflow_lose(unit, transfer->after.ip, stop);
 		if (transfer->trace_off)
 			flow_trace_off(unit);
 		return;
@@ -490,7 +396,7 @@ pt_unit_transfer(struct pt_unit *unit, const struct pt_transfer *transfer)
 		bool lost = unit->overflow.on;
 
 		if (lost)
-			flow_resolve(unit, transfer->after.ip);
+			overflow_resolve(unit, transfer->after.ip);
 		flow_stop(unit, lost);
 	}
 	if (transfer->trace_off) {

@@ -29,12 +29,8 @@ bool flow_move(struct pt_unit *unit, const struct pt_context *at, bool moved);
 /* TraceEn is about to fall by the instruction at CLIP: packets and flush. */
 void flow_disable(struct pt_unit *unit, uint64_t clip);
 
-/*
- * The buffer was drained up to now: an overflow that it began may be over.  While
- * PacketEn is 1 the address at which tracing resumes is to come: see
- * pt_unit_wants_ip().
- */
-void flow_drained(struct pt_unit *unit);
+/* TraceStop: its packet, unless that is LOST, then Stopped. */
+void flow_stop(struct pt_unit *unit, bool lost);
 
 /* The end of an event at IP with all its packets sent: PSB+, where DUE. */
 void flow_end(struct pt_unit *unit, bool due, uint64_t ip);

@@ -4,8 +4,8 @@
 #include "emu/pt/flow.h"
 #include "emu/pt/place.h"
 #include "emu/pt/state.h"
-#include "emu/pt/tnt.h"
 #include "emu/pt/timing.h"
+#include "emu/pt/tnt.h"
 
 void
 flow_resume(struct pt_unit *unit, const struct pt_resume *resume)
@@ -17,7 +17,7 @@ flow_resume(struct pt_unit *unit, const struct pt_resume *resume)
 	TZ_ASSERT(resume->count <= STATUS_COUNT_MASK);
 	tnt_forget(unit);
 	unit->flow.last_ip_valid = false;
-	unit->flow.exec_known = false;
+	unit->flow.exec_known = unit->flow.exec_told = false;
 	place_resume(unit, resume->count, resume->since_look);
 	unit->place.psb_due = resume->due;
 	timing_begin(unit);

@@ -72,6 +72,7 @@ struct flow {
 	bool non_root;      /* after the last event: PIP.NR */
 	bool last_ip_valid; /* .last_ip may be compressed against */
 	bool exec_known;    /* a MODE.Exec was sent since PSB and enable */
+	bool exec_told;     /* the decoder knows .exec_sent, come what may */
 	uint8_t exec_sent;  /* payload of the last MODE.Exec */
 	uint8_t exec;       /* payload that is right after the last event */
 	uint8_t tsx;        /* PACKET_MODE_TSX_IN in a transaction, else 0 */

@@ -198,6 +198,7 @@ steer_add_flow(struct steer_words *words, const struct pt_unit *unit)
 	    flow->exec | (uint64_t)flow->tsx << 4 |
 		(uint64_t)flow->non_root << 5 |
 		(uint64_t)flow->exec_known << 8 |
+		(uint64_t)flow->exec_told << 9 |
 		(flow->exec_known ? (uint64_t)flow->exec_sent << 16 : 0));
 	steer_add(words, unit->overflow.on);
 	steer_add(words, unit->overflow.transfers);

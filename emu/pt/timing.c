@@ -2,7 +2,7 @@
 
 #include "emu/pt/drain.h"
 #include "emu/pt/emit.h"
-#include "emu/pt/flow.h"
+#include "emu/pt/overflow.h"
 #include "emu/pt/place.h"
 #include "emu/pt/state.h"
 #include "emu/pt/tnt.h"
@@ -200,7 +200,7 @@ pt_unit_time(struct pt_unit *unit, const struct pt_time *now)
 	if (unit->buffer != NULL) {
 		drain_run(unit);
 		unit_refresh(unit);
-		flow_drained(unit);
+		overflow_drained(unit);
 	}
 	if (timing_has_cyc(unit) && !unit->overflow.on)
 		timing_wrap(unit);

@@ -243,6 +243,16 @@ list_layouts(const struct paths *paths, json_t *rows, struct tz_error *err)
 	return 0;
 }
 
+static int
+list_errata(const struct paths *paths, json_t *rows, struct tz_error *err)
+{
+	(void)paths;
+	(void)err;
+	for (enum profile_erratum n = 0; n < PROFILE_ERRATUM_COUNT; n++)
+		add_row(rows, profile_erratum_name(n), profile_erratum_text(n));
+	return 0;
+}
+
 static const struct {
 	const char *name;
 	list_rows rows;
@@ -257,6 +267,7 @@ static const struct {
 	{ "faults", list_faults, false },
 	{ "checks", list_checks, false },
 	{ "layouts", list_layouts, false },
+	{ "errata", list_errata, false },
 };
 
 struct list_input {
@@ -333,7 +344,7 @@ cmd_list(int argc, char **argv)
 {
 	static const struct argp argp = { list_argp_options, parse_one,
 		"[drivers|scenarios|profiles|workloads|events|acts|faults|"
-		"checks|layouts]",
+		"checks|layouts|errata]",
 		"Lists what the other commands take by name; without an "
 		"argument the first four.",
 		NULL, NULL, NULL };

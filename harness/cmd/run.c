@@ -36,6 +36,7 @@ enum {
 	OPT_NO_INVARIANTS,
 	OPT_NO_TRUTH,
 	OPT_PROFILE,
+	OPT_ERRATA,
 	OPT_SET,
 	OPT_SINGLE_STEP,
 	OPT_CORE_RATIO,
@@ -66,6 +67,8 @@ static const struct argp_option run_argp_options[] = {
 	    "Do not record what is executed: faster, cannot be verified", 0 },
 	{ "profile", OPT_PROFILE, "NAME", 0,
 	    "CPU model, see: topaz list profiles", 0 },
+	{ "errata", OPT_ERRATA, "LIST", 0,
+	    "Errata of the model that show, see: topaz list errata (none)", 0 },
 	{ "set", OPT_SET, "KEY=VALUE", 0,
 	    "A word for the guest (again for each further one)", 0 },
 	{ "single-step", OPT_SINGLE_STEP, NULL, 0,
@@ -153,6 +156,9 @@ parse_plain(int key, const char *arg, struct run_input *input)
 		return true;
 	case OPT_PT_BUFFER:
 		parse_pt_buffer(options, arg);
+		return true;
+	case OPT_ERRATA:
+		options->errata = arg;
 		return true;
 	case OPT_KERNEL:
 	case OPT_NO_KERNEL:

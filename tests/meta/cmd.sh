@@ -30,6 +30,8 @@ expect 2 "--buffer 4Q: not a number" 1 run --buffer 4Q
 expect 2 "--cpus 9: 1 to 8" 1 run --cpus 9
 expect 2 "--cpus 0: 1 to 8" 1 run --cpus 0
 expect 2 "--core-ratio 0: 1 to 255" 1 run --core-ratio 0
+expect 2 "--errata skl014: broadwell does not have it" 1 \
+	run --profile broadwell --errata bdm70,skl014
 expect 2 "--core-ratio 256: 1 to 255" 1 run --core-ratio 256
 expect 2 "--pt-buffer 512: BYTES,DRAIN,LATENCY" 1 run --pt-buffer 512
 expect 2 "--pt-buffer 512,1,2,x: BYTES,DRAIN" 1 run --pt-buffer 512,1,2,x

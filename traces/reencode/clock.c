@@ -41,7 +41,7 @@ clock_read(struct scan *scan, bool overflow)
 {
 	struct clock_status status = { 0 };
 	struct scan_packet packet;
-	bool in_psb = false;
+	bool in_psb = false, lost = false;
 
 	while (scan_next(scan, &packet)) {
 		switch ((int)packet.kind) {
@@ -52,12 +52,13 @@ clock_read(struct scan *scan, bool overflow)
 			if (!overflow)
 				return status;
 			overflow = false;
+			lost = true;
 			break;
 		case SCAN_PSB:
 			in_psb = true;
 			break;
 		case SCAN_CYC:
-			if (!status.tsc && !in_psb && status.cyc)
+			if (lost && status.cyc)
 				return status;
 			if (!status.tsc)
 				status.cycles += clock_capped(packet.value);
@@ -166,6 +167,9 @@ clock_move(struct clock *clock, uint64_t offset)
 			clock->zero += clock_capped(packet.value);
 		else if (packet.kind == SCAN_OVF)
 			clock->zero = clock->now.cycles;
+		/* A CYC that the unit was not told of. */
+		if (clock->zero > clock->now.cycles)
+			clock->now.cycles = clock->zero;
 	}
 }
 
@@ -184,7 +188,7 @@ clock_look(const struct clock *clock, unsigned pending, uint64_t most,
 			break;
 		if (packet->kind == SCAN_PAD)
 			continue;
-		if (packet->kind == SCAN_TNT && pending != 0 && !next->cyc &&
+		if (packet->kind == SCAN_TNT && pending != 0 && !whole &&
 		    packet->bits == pending && !next->behind_tnt) {
 			next->behind_tnt = true;
 			continue;
@@ -197,7 +201,8 @@ clock_look(const struct clock *clock, unsigned pending, uint64_t most,
 		whole = packet->value != most;
 	}
 	/* It went on while outcomes were pending. */
-	if (next->cyc && !whole && packet->kind == SCAN_TNT && pending != 0)
+	if (next->cyc && !whole && packet->kind == SCAN_TNT && pending != 0 &&
+	    !next->behind_tnt)
 		next->cycles++;
 	next->behind = scan;
 }

@@ -78,6 +78,33 @@ drive_block(struct drive *drive, const struct recover_item *item)
 		drive_take(drive);
 }
 
+/* With Event Trace an interrupt has a CFE; the write that clears TraceEn has not. */
+static bool
+drive_disables(const struct drive *drive)
+{
+	struct happen_event event;
+
+	if (!drive->told)
+		return false;
+	happen_told(drive, &event);
+	return event.type == 0;
+}
+
+static bool
+drive_is_direct(enum pt_transfer_kind kind)
+{
+	return kind == PT_TRANSFER_COND || kind == PT_TRANSFER_JMP_DIRECT ||
+	    kind == PT_TRANSFER_CALL_DIRECT;
+}
+
+/* A direct branch has a TIP.PGD without IP: the processor shows SKL014. */
+static void
+drive_bare(struct drive *drive)
+{
+	drive->result->skl014 = true;
+	drive->feed->profile.errata_on |= UINT32_C(1) << PROFILE_ERRATUM_SKL014;
+}
+
 /* The trace is left; where to is known unless the TIP.PGD has no IP. */
 static void
 drive_leave(struct drive *drive, const struct recover_item *item)
@@ -99,9 +126,11 @@ drive_leave(struct drive *drive, const struct recover_item *item)
 	after = drive->at;
 	if (!item->no_ip) {
 		edge_move(&after, item->to);
-	} else if (kind == PT_TRANSFER_COND &&
+	} else if (!async && drive->has_last && drive_is_direct(kind) &&
 	    drive->feed->filter.config != 0) {
 		after.ip = drive->last->target;
+		if (kind != PT_TRANSFER_COND)
+			drive_bare(drive);
 	} else {
 		after = feed_out_of_context(drive->feed, &after);
 	}
@@ -111,7 +140,13 @@ drive_leave(struct drive *drive, const struct recover_item *item)
 		drive->feed->manner.pgd_jcc_ip = !item->no_ip;
 	}
 	happen_before(drive, true);
-	drive_report(drive, kind, from, &after);
+	if (async && item->no_ip && drive_disables(drive)) {
+		drive->at.ip = from;
+		feed_disable(drive->feed, &drive->at);
+		drive->at = after;
+	} else {
+		drive_report(drive, kind, from, &after);
+	}
 	drive->has_last = false;
 	drive->traced = false;
 	if (edge_guide(drive, SCAN_PGD, &pgd))

@@ -26,6 +26,7 @@ struct drive_result {
 	uint64_t clock_jumps;  /* of the crystal clock, with no MTC */
 	uint64_t tail;         /* bytes of 0 at the end, taken as unwritten */
 	bool jcc_ip_known, jcc_ip; /* TIP.PGD at a Jcc has an IP */
+	bool skl014;               /* at a direct branch it has none */
 	struct infer_count first;  /* the counter where the trace begins */
 	size_t gap_count, gap_room;
 	struct drive_gap *gaps;

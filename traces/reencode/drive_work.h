@@ -50,7 +50,7 @@ void happen_before(struct drive *drive, bool sends);
 /* A PSB+ comes next. */
 void happen_psb(struct drive *drive);
 
-void happen_told(struct drive *drive, struct happen_event *event);
+void happen_told(const struct drive *drive, struct happen_event *event);
 
 /* TSC, TMA and CBR that are not of an enable, while nothing is traced. */
 void happen_frequency(struct drive *drive, uint32_t ratio);
@@ -64,7 +64,7 @@ struct psb_plus {
 	bool context; /* it has what is only sent with ContextEn 1 */
 	bool has_fup, has_pip, has_vmcs, has_exec;
 	uint64_t ip, cr3, vmcs;
-	bool non_root;
+	bool non_root, in_tsx;
 	uint64_t exec;
 };
 

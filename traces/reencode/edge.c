@@ -36,7 +36,8 @@ edge_vmcs_pa(uint64_t payload)
 void
 edge_vmcs(struct drive *drive, uint64_t pa)
 {
-	drive->vmx = (struct feed_state){ .in_vmx = true, .vmcs = pa };
+	drive->vmx.in_vmx = true;
+	drive->vmx.vmcs = pa;
 	pt_unit_vmptrld(drive->feed->unit, pa);
 }
 
@@ -62,6 +63,7 @@ edge_read_psb(
 			break;
 		case SCAN_TSX:
 			plus->context = true;
+			plus->in_tsx = (packet.value & 1) != 0;
 			break;
 		case SCAN_PIP:
 			plus->context = true;
@@ -112,7 +114,8 @@ edge_take_state(struct drive *drive, const struct psb_plus *plus)
 		drive->at.non_root = plus->non_root;
 	}
 	if (plus->context)
-		drive->vmx = (struct feed_state){ .in_vmx = plus->has_vmcs,
+		drive->vmx = (struct feed_state){ .in_tsx = plus->in_tsx,
+			.in_vmx = plus->has_vmcs,
 			.vmcs = plus->vmcs };
 }
 

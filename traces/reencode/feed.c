@@ -1,5 +1,7 @@
 #include "traces/reencode/feed.h"
 
+#include "emu/pt/happening.h"
+
 #include <stdlib.h>
 
 /* SDM vol. 3, 33.2.8 "Intel Processor Trace Model Specific Registers". */
@@ -9,9 +11,13 @@
 #define FEED_MSR_STATUS      0x571
 #define FEED_MSR_ADDR0_A     0x580
 #define FEED_CTL_TRACE_EN    TZ_BIT(0)
+#define FEED_CTL_TIMING      (TZ_BIT(1) | TZ_BIT(9) | TZ_BIT(10))
 #define FEED_CTL_OS          TZ_BIT(2)
 #define FEED_CTL_USER        TZ_BIT(3)
-/* A PSB stands in the line that begins where the counter was looked at. */
+/*
+ * A PSB stands in the line that begins where the counter was looked at; timing
+ * packets may come before the event that it belongs to.
+ */
 #define FEED_HOLD_BYTES 64
 #define FEED_COUNT_MASK UINT64_C(0x1ffff)
 
@@ -102,7 +108,9 @@ feed_open(struct feed *feed, uint64_t offset)
 	feed->unit = pt_unit_create(&feed->profile, &port);
 	if (feed->unit == NULL)
 		return false;
-	pt_unit_hold_psb(feed->unit, FEED_HOLD_BYTES);
+	pt_unit_hold_psb(feed->unit,
+	    (feed->ctl & FEED_CTL_TIMING) != 0 ? PT_LOOK_BYTES
+					       : FEED_HOLD_BYTES);
 	feed->zero = offset;
 	pt_unit_set_cbr(feed->unit, facts_cbr(feed->facts, offset));
 	good = feed_seek(feed, offset);
@@ -160,6 +168,8 @@ feed_resume(struct feed *feed, uint64_t offset, const struct pt_resume *resume,
 		return false;
 	if (state->in_vmx)
 		pt_unit_vmptrld(feed->unit, state->vmcs);
+	/* Without a packet, while TraceEn is 0. */
+	pt_unit_tsx(feed->unit, &resume->at, state->in_tsx);
 	pt_unit_set_time(feed->unit, &feed->now, feed->cycles);
 	TZ_ASSERT(pt_unit_resume(feed->unit, feed->ctl, resume) == FAULT_NONE);
 	return feed_take(feed);

@@ -28,10 +28,11 @@ struct feed {
 	uint64_t cycles;    /* what the cycle counter reads then */
 };
 
-/* VMX operation, as VMCS packets tell of it. */
+/* VMX operation, as VMCS packets tell of it, and MODE.TSX. */
 struct feed_state {
 	bool in_vmx;
 	uint64_t vmcs; /* or PT_VMCS_NONE */
+	bool in_tsx;   /* in a transaction */
 };
 
 /* -TZ_EIO: no memory; -TZ_EUSAGE: the profile refuses CTL or a range. */

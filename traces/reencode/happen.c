@@ -149,6 +149,7 @@ happen_mode(
 			*behind = scan;
 			at.ip = fup.value;
 		}
+		drive->vmx.in_tsx = (mode->value & HAPPEN_TSX_IN) != 0;
 		pt_unit_tsx(
 		    drive->feed->unit, &at, (mode->value & HAPPEN_TSX_IN) != 0);
 		return true;
@@ -240,7 +241,7 @@ happen_tell(struct drive *drive, struct clock_next *next)
 }
 
 void
-happen_told(struct drive *drive, struct happen_event *event)
+happen_told(const struct drive *drive, struct happen_event *event)
 {
 	struct scan scan = drive->clock.look;
 	unsigned pending = happen_pending(drive);

@@ -1,6 +1,7 @@
 #include "traces/reencode/reencode_work.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* As emu/pt/msr.h has them; SDM vol. 3, 33.2.8.2 "IA32_RTIT_CTL MSR". */
@@ -54,7 +55,7 @@ static int
 reencode_drive(struct reencode_try *try, struct reencode_result *result,
     struct feed *feed, struct tz_error *err)
 {
-	struct decode_config decode = { .bytes = try->bytes,
+	struct decode_config decode = { .bytes = try->decoded,
 		.count = (size_t)try->count,
 		.signature = try->options->signature,
 		.filter = &result->filter,
@@ -82,6 +83,37 @@ reencode_drive(struct reencode_try *try, struct reencode_result *result,
 	error = drive_run(&drive, &result->drive, err);
 	recover_destroy(drive.recover);
 	return error;
+}
+
+/* libipt knows no PEBS blocks: they become PADs in a copy.  NULL: no memory. */
+static uint8_t *
+reencode_blank(const uint8_t *bytes, uint64_t count)
+{
+	uint8_t *copy = malloc((size_t)count);
+	bool blank = false, fup = false;
+	struct scan_packet packet;
+	struct scan scan;
+
+	if (copy == NULL)
+		return NULL;
+	memcpy(copy, bytes, (size_t)count);
+	scan_begin(&scan, bytes, count, scan_find_psb(bytes, count, 0));
+	do {
+		while (scan_next(&scan, &packet)) {
+			blank = packet.kind == SCAN_BBP ||
+			    packet.kind == SCAN_BIP ||
+			    packet.kind == SCAN_BEP ||
+			    (fup && packet.kind == SCAN_FUP);
+			if (blank)
+				memset(copy + packet.offset, 0, packet.bytes);
+			if (packet.kind == SCAN_BEP)
+				fup = packet.with_ip;
+			else if (packet.kind == SCAN_FUP)
+				fup = false;
+		}
+		scan.offset = scan_find_psb(bytes, count, packet.offset + 1);
+	} while (packet.kind == SCAN_BAD);
+	return copy;
 }
 
 static int
@@ -270,6 +302,9 @@ reencode_say_state(struct reencode_result *result,
 	if (result->drive.jcc_ip_known)
 		reencode_say(result, "TIP.PGD at a conditional branch: %s IP",
 		    result->drive.jcc_ip ? "with" : "without");
+	if (result->drive.skl014)
+		reencode_say(result,
+		    "SKL014 shows: TIP.PGD of a direct branch without IP");
 	if (result->drive.toggles != 0)
 		reencode_say(result, "%" PRIu64 " times TraceEn fell and rose",
 		    result->drive.toggles);
@@ -308,6 +343,7 @@ reencode_trace(const uint8_t *bytes, uint64_t count, struct pieces *pieces,
 		.manner = &manner,
 		.options = options,
 		.pieces = pieces };
+	uint8_t *blanked = NULL;
 	bool contradicted = false;
 	int error;
 
@@ -322,11 +358,16 @@ reencode_trace(const uint8_t *bytes, uint64_t count, struct pieces *pieces,
 	if (result->facts.ips_full + result->facts.ips_sext48 != 0)
 		manner.ip_full =
 		    result->facts.ips_full > result->facts.ips_sext48 ? 6 : 3;
+	try.decoded = bytes;
+	if (result->facts.packets[SCAN_BBP] != 0)
+		try.decoded = blanked = reencode_blank(bytes, count);
 	try.walk = walk_create(pieces);
-	error = try.walk == NULL ? tz_error(err, TZ_EIO, "walk: out of memory")
-				 : reencode_config(&try, result, err);
+	error = try.walk == NULL || try.decoded == NULL
+	    ? tz_error(err, TZ_EIO, "walk: out of memory")
+	    : reencode_config(&try, result, err);
 	if (error == 0)
 		error = reencode_tries(&try, result, err);
+	free(blanked);
 	if (error != 0) {
 		walk_destroy(try.walk);
 		reencode_result_free(result);

@@ -9,6 +9,7 @@
 /* One way to make the trace again. */
 struct reencode_try {
 	const uint8_t *bytes;
+	const uint8_t *decoded; /* .bytes for libipt */
 	uint64_t count;
 	const struct profile *profile;
 	struct profile_manner *manner; /* that of .profile */

@@ -18,8 +18,10 @@ drive_tell(struct drive *drive, struct pt_transfer *transfer)
 	struct happen_event event;
 
 	happen_told(drive, &event);
-	if (event.aborts)
+	if (event.aborts) {
+		drive->vmx.in_tsx = false;
 		transfer->kind = PT_TRANSFER_TSX_ABORT;
+	}
 	if (event.type < TZ_ARRAY_LEN(kinds) && kinds[event.type] != 0)
 		transfer->kind = kinds[event.type];
 	if (event.type == 1 && event.vector == 14)

@@ -5,9 +5,7 @@
  * and starts, as the unit under test sends them; a captured stream, as it is and
  * with bytes changed.
  */
-#include "tests/unit/pt/stroll.h"
-
-#include "traces/reencode/reencode.h"
+#include "tests/unit/reencode/remake.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,58 +18,14 @@
 
 #include "emu/pt/steer.h"
 
-#define FILTER TZ_BIT(32)
+#define FILTER REMAKE_FILTER
 /* From STATUS.PacketByteCnt on. */
 #define RTIT_CTL    0x570
 #define RTIT_STATUS 0x571
+/* In the program: jz 00; call *rax; jmp 00. */
+#define LOOP_END 0x20
 
 static const char *capture; /* the folder of the captured stream */
-
-/* The program of tests/unit/pt/stroll.c as the memory of a trace. */
-static struct pieces *
-program(void)
-{
-	char path[] = "/tmp/topaz-reencode-XXXXXX";
-	struct pieces *pieces = pieces_create();
-	struct tz_error err;
-	size_t bytes;
-	const uint8_t *code = stroll_code(&bytes);
-	int fd = mkstemp(path);
-
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, code, bytes), bytes);
-	assert_int_equal(
-	    pieces_add_file(pieces, path, 0, bytes, FAKE_CLIP, &err), 0);
-	close(fd);
-	unlink(path);
-	return pieces;
-}
-
-/* Re-encodes the stream from byte FROM on. */
-static void
-remake(struct fake *fake, uint64_t ctl, uint64_t from, enum compare_form form,
-    struct reencode_result *result)
-{
-	struct reencode_options options = { .profile = &fake->profile,
-		.signature = fake->profile.signature,
-		.form = form,
-		.ctl_given = ctl != 0,
-		.ctl = ctl };
-	struct pieces *pieces = program();
-	struct tz_error err = { "" };
-
-	if (ctl & FILTER) {
-		options.filter_given = true;
-		options.filter.config = 1;
-		options.filter.a[0] = STROLL_FILTER_A;
-		options.filter.b[0] = STROLL_FILTER_B;
-	}
-	pt_unit_sync_output(fake->unit);
-	if (reencode_trace(fake->stream + from, fake->stream_bytes - from,
-		pieces, &options, result, &err) != 0)
-		fail_msg("%s", err.text);
-	pieces_destroy(pieces);
-}
 
 /* Walks with CTL, stopping and starting ROUNDS times. */
 static struct fake *
@@ -180,6 +134,37 @@ a_trace_may_begin_in_the_middle(void **state)
 		reencode_result_free(&result);
 	}
 	fake_destroy(fake);
+}
+
+/* The range holds the ends of the program's loop: its last jump leaves it. */
+static void
+a_missing_ip_is_an_erratum(void **state)
+{
+	const uint64_t ctl = CTL_PLAIN | FILTER;
+
+	(void)state;
+	for (unsigned n = 0; n < 2; n++) {
+		struct fake *fake = fake_create();
+		struct stroll *stroll = stroll_create(fake, 3);
+		struct reencode_result result;
+
+		fake->profile.errata_on = n << PROFILE_ERRATUM_SKL014;
+		fake_wrmsr(fake, 0x580, FAKE_NLIP + LOOP_END);
+		fake_wrmsr(fake, 0x581, FAKE_NLIP + LOOP_END + 9);
+		fake_start(fake, ctl);
+		stroll_on(stroll, 3000);
+		stroll_to_end(stroll);
+		fake_stop(fake);
+		fake->profile.errata_on = 0;
+		remake(fake, ctl, 0, COMPARE_BYTES, &result);
+		if (!result.equal)
+			reencode_print(&result, fake->stream, stderr);
+		assert_true(result.equal);
+		assert_int_equal(result.drive.skl014, n);
+		reencode_result_free(&result);
+		stroll_destroy(stroll);
+		fake_destroy(fake);
+	}
 }
 
 static void
@@ -304,6 +289,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(overflows_are_resumed_where_the_trace_says),
 		cmocka_unit_test(ret_compression_is_inferred),
 		cmocka_unit_test(a_trace_may_begin_in_the_middle),
+		cmocka_unit_test(a_missing_ip_is_an_erratum),
 		cmocka_unit_test(a_changed_byte_is_named),
 		cmocka_unit_test(a_capture_is_made_again_byte_for_byte),
 		cmocka_unit_test(a_changed_capture_is_not),

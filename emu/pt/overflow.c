@@ -1,0 +1,97 @@
+#include "emu/pt/overflow.h"
+
+#include "emu/pt/drain.h"
+#include "emu/pt/emit.h"
+#include "emu/pt/flow.h"
+#include "emu/pt/state.h"
+#include "emu/pt/timing.h"
+#include "emu/pt/tnt.h"
+
+void
+overflow_resolve(struct pt_unit *unit, uint64_t ip)
+{
+	bool told = unit->flow.exec_told &&
+	    unit->flow.exec_sent == unit->flow.exec;
+
+	TZ_ASSERT(unit->overflow.on);
+	/* The event in which it began may have left something behind. */
+	tnt_forget(unit);
+	unit->fast.ret_count = 0;
+	if (unit->overflow.full)
+		drain_tell_over(unit);
+	unit->overflow = (struct overflow){ .reserve = true };
+	unit->flow.last_ip_valid = false;
+	unit->flow.exec_known = false;
+	timing_overflow(unit);
+	/* SKD010: the FUP may be missing; APL12: or be there wrongly. */
+	if (unit->gate.packet_en ? !unit_erratum(unit, PROFILE_ERRATUM_SKD010)
+				 : !unit->gate.filter_en &&
+		    unit_erratum(unit, PROFILE_ERRATUM_APL12))
+		emit_fup(unit, ip);
+	/*
+	 * A FUP says nothing of the mode.  Model choice: where a decoder could not
+	 * know it, PSB+ follows, as captures have it after OVF.
+	 */
+	if (unit->gate.packet_en && !told) {
+		unit->place.psb_due = false;
+		emit_psb(unit, true, ip);
+	}
+	unit->overflow.reserve = false;
+}
+
+/* The same for one that came by itself: without PacketEn, PSB+ follows at once. */
+static void
+overflow_resolve_full(struct pt_unit *unit, uint64_t ip)
+{
+	overflow_resolve(unit, ip);
+	unit->place.psb_due |= !unit->gate.packet_en;
+	flow_end(unit, unit->place.psb_due, ip);
+}
+
+void
+overflow_drained(struct pt_unit *unit)
+{
+	if (!unit->overflow.full || unit->overflow.ripe || !drain_is_over(unit))
+		return;
+	if (unit->gate.packet_en)
+		unit->overflow.ripe = true;
+	else
+		overflow_resolve_full(unit, unit->flow.last_ip);
+}
+
+void
+pt_unit_resolve(struct pt_unit *unit, uint64_t ip)
+{
+	TZ_ASSERT(unit->overflow.ripe && unit->gate.packet_en);
+	overflow_resolve_full(unit, ip);
+}
+
+/* Does the overflow go on after one more transfer? */
+static bool
+overflow_goes_on(struct overflow *overflow)
+{
+	if (overflow->full)
+		return !overflow->ripe;
+	TZ_ASSERT(overflow->transfers != 0);
+	return --overflow->transfers != 0;
+}
+
+void
+overflow_lose(struct pt_unit *unit, uint64_t ip, bool stop)
+{
+	bool full = unit->overflow.full;
+
+	if (overflow_goes_on(&unit->overflow) && !stop) {
+		unit_refresh(unit);
+		return;
+	}
+	if (full && !stop) {
+		overflow_resolve_full(unit, ip);
+		return;
+	}
+	overflow_resolve(unit, ip);
+	/* Model choice: the TraceStop packet is among what was lost. */
+	if (stop)
+		flow_stop(unit, true);
+	flow_end(unit, unit->place.psb_due, ip);
+}

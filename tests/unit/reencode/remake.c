@@ -1,0 +1,64 @@
+#include "tests/unit/reencode/remake.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* The program of tests/unit/pt/stroll.c as the memory of a trace. */
+static struct pieces *
+program(void)
+{
+	char path[] = "/tmp/topaz-reencode-XXXXXX";
+	struct pieces *pieces = pieces_create();
+	struct tz_error err;
+	size_t bytes;
+	const uint8_t *code = stroll_code(&bytes);
+	int fd = mkstemp(path);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, code, bytes), bytes);
+	assert_int_equal(
+	    pieces_add_file(pieces, path, 0, bytes, FAKE_CLIP, &err), 0);
+	close(fd);
+	unlink(path);
+	return pieces;
+}
+
+bool
+try_remake(struct fake *fake, uint64_t ctl, uint64_t from,
+    enum compare_form form, struct reencode_result *result,
+    struct tz_error *err)
+{
+	struct reencode_options options = { .profile = &fake->profile,
+		.signature = fake->profile.signature,
+		.form = form,
+		.ctl_given = ctl != 0,
+		.ctl = ctl };
+	struct pieces *pieces = program();
+	int error;
+
+	if (ctl & REMAKE_FILTER) {
+		options.filter_given = true;
+		options.filter.config = 1;
+		options.filter.a[0] = fake_rdmsr(fake, 0x580);
+		options.filter.b[0] = fake_rdmsr(fake, 0x581);
+	}
+	pt_unit_sync_output(fake->unit);
+	error = reencode_trace(fake->stream + from, fake->stream_bytes - from,
+	    pieces, &options, result, err);
+	pieces_destroy(pieces);
+	return error == 0;
+}
+
+void
+remake(struct fake *fake, uint64_t ctl, uint64_t from, enum compare_form form,
+    struct reencode_result *result)
+{
+	struct tz_error err = { "" };
+
+	if (!try_remake(fake, ctl, from, form, result, &err))
+		fail_msg("%s", err.text);
+}

@@ -1,0 +1,25 @@
+/*
+ * The stream that a walk through the program of stroll.h left, made again.
+ */
+#ifndef TOPAZ_TESTS_UNIT_REENCODE_REMAKE_H
+#define TOPAZ_TESTS_UNIT_REENCODE_REMAKE_H
+
+#include "tests/unit/pt/stroll.h"
+#include "traces/reencode/reencode.h"
+
+/* In IA32_RTIT_CTL: the filter that the first range of the unit has. */
+#define REMAKE_FILTER TZ_BIT(32)
+
+/*
+ * Re-encodes the stream from byte FROM on.  CTL 0: it is to be inferred.  RESULT is
+ * to be freed.
+ */
+void remake(struct fake *fake, uint64_t ctl, uint64_t from,
+    enum compare_form form, struct reencode_result *result);
+
+/* The same; false, with ERR and nothing to free: the trace was refused. */
+bool try_remake(struct fake *fake, uint64_t ctl, uint64_t from,
+    enum compare_form form, struct reencode_result *result,
+    struct tz_error *err);
+
+#endif
