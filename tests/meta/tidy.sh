@@ -89,7 +89,7 @@ for entry in $(ls -A); do
 	esac
 done
 
-for folder in emu/ harness/ harness/*/ traces/ driver/ driver/*/; do
+for folder in emu/ emu/*/ harness/ harness/*/ traces/ driver/ driver/*/; do
 	case $folder in
 	harness/kpi/ | driver/freebsd-pt/) continue ;;
 	esac
