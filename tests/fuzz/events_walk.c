@@ -85,7 +85,7 @@ kind_of(unsigned region, unsigned slot)
 			return kinds[i].kernel_only && region != 0 ? &kinds[0]
 								   : &kinds[i];
 	}
-	TZ_ASSERT(!"a letter without a row");
+	TZ_ASSERT(false); /* a letter without a row */
 	return NULL;
 }
 
