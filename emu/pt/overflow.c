@@ -29,8 +29,8 @@ overflow_resolve(struct pt_unit *unit, uint64_t ip)
 		    unit_erratum(unit, PROFILE_ERRATUM_APL12))
 		emit_fup(unit, ip);
 	/*
-	 * A FUP says nothing of the mode.  Model choice: PSB+ comes after it, as
-	 * captures have it after OVF, if a decoder could not know the mode.
+	 * A FUP says nothing of the mode.  Model choice: where a decoder could not
+	 * know it, PSB+ follows, as captures have it after OVF.
 	 */
 	if (unit->gate.packet_en && !told) {
 		unit->place.psb_due = false;
