@@ -4,6 +4,9 @@
  * management mode, VMX, PEBS records.  Each function is called after the fact; AT
  * says where the CPU stands, its .ip is what a FUP would carry.
  *
+ * Where AT.ip is the address of an instruction that is over (PTWRITE, XBEGIN, a PEBS
+ * record), a PSB+ that is due waits for the next event: it names what comes next.
+ *
  * A unit whose TriggerEn is 0, or whose internal buffer overflows, sends nothing.
  * Not modelled: what makes these events happen.
  *
