@@ -359,7 +359,10 @@ mutex_take(struct task *self, struct mutex *lock)
 		return false;
 	if (self->held_count == TASK_MUTEXES_MAX)
 		kpanic("lock: %u mutexes at once", self->held_count);
-	self->held[self->held_count++] = lock;
+	/* An interrupt that preempts looks at what is counted: first the lock. */
+	self->held[self->held_count] = lock;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	self->held_count++;
 	return true;
 }
 
@@ -371,7 +374,8 @@ forget(struct task *self, const struct mutex *lock)
 	while (i != 0 && self->held[i - 1] != lock)
 		i--;
 	KERN_ASSERT(i != 0);
-	self->held_count--;
+	self->held_count--; /* first, as mutex_take() does it last */
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	for (; i <= self->held_count; i++)
 		self->held[i - 1] = self->held[i];
 	self->held[self->held_count] = NULL;

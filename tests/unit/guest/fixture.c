@@ -129,8 +129,9 @@ start(struct guest_run *run, unsigned cpus, const char *cmdline)
 	boot_free(&boot);
 }
 
-void
-guest_run(struct guest_run *run, unsigned cpus, const char *words)
+/* A machine that is about to boot; RUN is empty. */
+static void
+begin(struct guest_run *run, unsigned cpus, const char *words)
 {
 	const char *failing = run->failing;
 	uint64_t order = run->order;
@@ -147,7 +148,62 @@ guest_run(struct guest_run *run, unsigned cpus, const char *words)
 	snprintf(cmdline, sizeof(cmdline), "init=probe %s", words);
 	start(run, cpus, cmdline);
 	run->ram = machine_ram(machine);
+}
+
+void
+guest_run(struct guest_run *run, unsigned cpus, const char *words)
+{
+	begin(run, cpus, words);
 	machine_run(machine, INSNS_MAX, &run->result);
+}
+
+/* From SNAPSHOT on; false: interrupts are off at AT. */
+static bool
+preempt_at(
+    struct guest_run *run, const struct machine_snapshot *snapshot, uint64_t at)
+{
+	machine_snapshot_apply(machine, snapshot);
+	machine_set_stop(machine, 0, at);
+	machine_run(machine, INSNS_MAX, &run->result);
+	assert_int_equal(run->result.end, MACHINE_STOP);
+	if (!machine_act(machine, 0, ACT_PREEMPT, 0))
+		return false;
+	machine_run(machine, INSNS_MAX, &run->result);
+	return true;
+}
+
+unsigned
+guest_preempt_everywhere(struct guest_run *run, const char *words)
+{
+	struct machine_snapshot *snapshot;
+	const struct event *begins, *ends;
+	struct tz_error err = { "" };
+	char cmdline[200];
+	uint64_t at, end;
+	unsigned runs = 0;
+
+	snprintf(cmdline, sizeof(cmdline), "slice=0 %s", words);
+	guest_run(run, 1, cmdline);
+	guest_assert_clean(run);
+	begins = guest_event(run, EVENT_CALL_BEGIN);
+	ends = guest_event(run, EVENT_CALL_END);
+	if (begins == NULL || ends == NULL)
+		fail_msg("no operation");
+	at = begins->insns + 1; /* the event comes from within one */
+	end = ends->insns;
+	begin(run, 1, cmdline);
+	machine_set_stop(machine, 0, at);
+	machine_run(machine, INSNS_MAX, &run->result);
+	snapshot = machine_snapshot_take(machine, &err);
+	assert_non_null(snapshot);
+	while (++at < end) {
+		if (!preempt_at(run, snapshot, at))
+			continue;
+		guest_assert_clean(run);
+		runs++;
+	}
+	machine_snapshot_free(machine, snapshot);
+	return runs;
 }
 
 size_t

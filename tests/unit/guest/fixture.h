@@ -31,6 +31,13 @@ void guest_init(char **argv);
 /* Runs with the words of CMDLINE; fails the test where it cannot be made. */
 void guest_run(struct guest_run *run, unsigned cpus, const char *cmdline);
 
+/*
+ * The same on one CPU, without time slices, once for each instruction from the first
+ * operation's begin (SYS_CALL_BEGIN) to its end: the local timer interrupts before
+ * it where it may.  Demands that all end well; returns how many runs it were.
+ */
+unsigned guest_preempt_everywhere(struct guest_run *run, const char *cmdline);
+
 /* Events of KIND. */
 size_t guest_count(const struct guest_run *run, enum event_kind kind);
 /* The first one; NULL: none. */

@@ -363,6 +363,19 @@ one_order_of_locks_is_fine(void **state)
 	guest_assert_clean(&run);
 }
 
+/* What a task holds is looked at by whoever preempts it, too. */
+static void
+a_mutex_is_taken_and_given_back_in_one_piece(void **state)
+{
+	char words[32];
+
+	(void)state;
+	snprintf(
+	    words, sizeof(words), "what=company probe=%d", PROBE_ORDER_CROSS);
+	assert_true(guest_preempt_everywhere(&run, words) > 100);
+	assert_int_equal(run.notes[1], 0);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -389,6 +402,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(an_unknown_heap_is_refused),
 		cmocka_unit_test(wrong_locking_ends_the_run_by_name),
 		cmocka_unit_test(one_order_of_locks_is_fine),
+		cmocka_unit_test(a_mutex_is_taken_and_given_back_in_one_piece),
 	};
 
 	if (argc < 4)

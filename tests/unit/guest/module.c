@@ -154,6 +154,11 @@ order(uint64_t command)
 	} else if (command == PROBE_ORDER_CYCLE) {
 		take_two(&b, &c);
 		take_two(&c, &a);
+	} else if (command == PROBE_ORDER_CROSS) {
+		mutex_lock(&a);
+		mutex_lock(&b);
+		mutex_unlock(&a);
+		mutex_unlock(&b);
 	} else {
 		take_spins(&s, &t);
 		take_spins(&t, &s);

@@ -24,6 +24,7 @@ enum probe {
 	PROBE_ORDER_AB,    /* takes mutex A, then B */
 	PROBE_ORDER_BA,    /* B, then A */
 	PROBE_ORDER_CYCLE, /* B, then C; C, then A */
+	PROBE_ORDER_CROSS, /* A, then B; A is given back first */
 	PROBE_ORDER_SPIN,  /* spin lock, then another; and the other way */
 	PROBE_KEEP_SPIN,   /* returns with a spin lock held */
 	PROBE_KEEP_MUTEX,

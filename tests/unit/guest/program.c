@@ -115,6 +115,31 @@ run_turns(void)
 }
 
 static void
+yield_until_told(void *arg)
+{
+	(void)arg;
+	while (turns[0] == 0)
+		sys1(SYS_YIELD, 0);
+	sys1(SYS_THREAD_EXIT, address(&thread_done));
+}
+
+/* One operation on the driver, and a thread that wants the CPU all the time. */
+static void
+operate_with_company(const char *args)
+{
+	static unsigned char stack[STACK_BYTES] __attribute__((aligned(16)));
+	uint64_t fd = (uint64_t)sys2(SYS_OPEN, address("/dev/probe"), 0);
+
+	sys3(SYS_THREAD_CREATE, address((void *)(uintptr_t)yield_until_told),
+	    address(stack + sizeof(stack)), 0);
+	sys3(SYS_CALL_BEGIN, 0, 0, SYS_IOCTL);
+	note(1, sys3(SYS_IOCTL, fd, arg_number(args, "probe", 0), 0));
+	sys3(SYS_CALL_END, 0, 0, 0);
+	turns[0] = 1;
+	sys2(SYS_WAIT_WORD, address(&thread_done), 0);
+}
+
+static void
 spin_where_it_may(void *arg)
 {
 	(void)arg;
@@ -166,5 +191,7 @@ user_main(const char *args)
 		run_turns();
 	else if (what[0] == 'o')
 		take_cpu_offline(args);
+	else if (what[0] == 'c')
+		operate_with_company(args);
 	return 0;
 }
