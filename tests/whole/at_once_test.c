@@ -1,0 +1,164 @@
+/*
+ * Goal: what only two operations at once can show in the FreeBSD backend, the
+ * general search shows: configure leaves bits of the configuration before.  Method:
+ * the pairs of `topaz explore`, of the source as it is and of one without that
+ * defect; and the finding's token again.
+ */
+#include "tests/whole/whole.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "harness/explore/concurrent.h"
+#include "harness/explore/describe.h"
+#include "harness/explore/setups.h"
+
+#define BUDGET   600 /* of the default's: CAMPAIGN_BEYOND_DEFAULT, 6 % */
+#define REPLAYS  3
+#define LEAVES   "pt_ext->rtit_ctl |= cfg->rtit_ctl;"
+#define REPLACES "pt_ext->rtit_ctl  = cfg->rtit_ctl;"
+
+static void
+open_campaign(const char *source, struct campaign *campaign)
+{
+	const struct workshop_config config = {
+		.driver = "freebsd-pt",
+		.profile = "skylake",
+		.source = source,
+	};
+	struct tz_error err = { "" };
+
+	*campaign = (struct campaign){ .options = campaign_defaults() };
+	if (workshop_open(&config, &campaign->workshop, &err) != 0)
+		fail_msg("%s", err.text);
+	campaign->setups = setups_create(campaign->workshop);
+	campaign->area = calloc(TALLY_AREAS_MAX, sizeof(*campaign->area));
+	campaign->tally = calloc(1, sizeof(*campaign->tally));
+	assert_true(campaign->setups != NULL && campaign->area != NULL &&
+	    campaign->tally != NULL);
+	if (concurrent_explore(campaign, BUDGET, &err) != 0)
+		fail_msg("%s", err.text);
+	assert_true(campaign->area_count != 0);
+}
+
+static void
+close_campaign(struct campaign *campaign)
+{
+	struct workshop *workshop = campaign->workshop;
+
+	campaign_close(campaign);
+	workshop_close(workshop);
+}
+
+/* The group whose message is about IA32_RTIT_CTL and ends in WORDS. */
+static const struct tally_group *
+find_group(const struct campaign *campaign, const char *words)
+{
+	for (uint32_t i = 0; i < campaign->tally->group_count; i++) {
+		const struct tally_group *group = &campaign->tally->group[i];
+		const char *text = group->violation.text;
+		size_t length = strlen(text), end = strlen(words);
+
+		if (group->violation.id == CHECK_CONFIG_APPLIED &&
+		    strncmp(text, "rtit_ctl: ", 10) == 0 && length > end &&
+		    strcmp(text + length - end, words) == 0)
+			return group;
+	}
+	return NULL;
+}
+
+static void
+assert_replays(struct campaign *campaign, const struct tally_group *group)
+{
+	struct replayed *replayed = calloc(1, sizeof(*replayed));
+	struct finding finding;
+	struct runner *runner;
+	struct token token;
+	struct tz_error err = { "" };
+
+	assert_non_null(replayed);
+	if (describe_finding(campaign, group, &finding, NULL, &err) != 0 ||
+	    token_parse(finding.token, &token, &err) != 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(finding.class, FINDING_SCHEDULE);
+	assert_string_equal(finding.kinds, "cpu");
+	for (unsigned i = 0; i < REPLAYS; i++) {
+		if (describe_replay(campaign->setups,
+			workshop_manifest(campaign->workshop), &token, NULL,
+			STEPPING_NONE, replayed, &runner, &err) != 0)
+			fail_msg("%s", err.text);
+		assert_true(outcome_has(&replayed->outcome, group->cause));
+		assert_int_equal(replayed->state_hash, finding.state_hash);
+	}
+	free(replayed);
+}
+
+static void
+bits_of_the_configuration_before_are_found(void **state)
+{
+	const char *source = whole_freebsd_source();
+	const struct tally_group *group;
+	struct campaign campaign;
+
+	(void)state;
+	open_campaign(source, &campaign);
+	group = find_group(&campaign, ": too much");
+	assert_non_null(group);
+	assert_replays(&campaign, group);
+	/* The framework's race, by which a configuration comes too late. */
+	assert_non_null(find_group(&campaign, "asked for before"));
+	close_campaign(&campaign);
+}
+
+/* A copy of the driver, at PATH, whose configure replaces what was there. */
+static void
+write_repaired(const char *source, const char *path)
+{
+	FILE *from = fopen(source, "r"), *to = fopen(path, "w");
+	unsigned repaired = 0;
+	char line[256];
+
+	assert_true(from != NULL && to != NULL);
+	while (fgets(line, sizeof(line), from) != NULL) {
+		char *at = strstr(line, LEAVES);
+
+		if (at != NULL)
+			memcpy(at, REPLACES, strlen(REPLACES));
+		repaired += at != NULL;
+		assert_true(fputs(line, to) >= 0);
+	}
+	assert_int_equal(repaired, 1);
+	assert_int_equal(fclose(from) | fclose(to), 0);
+}
+
+static void
+without_the_defect_nothing_is_found(void **state)
+{
+	const char *path = whole_options("freebsd-pt", "pt.c").output;
+	struct campaign campaign;
+
+	(void)state;
+	assert_int_equal(strlen(LEAVES), strlen(REPLACES));
+	write_repaired(whole_freebsd_source(), path);
+	open_campaign(path, &campaign);
+	assert_null(find_group(&campaign, ": too much"));
+	assert_non_null(find_group(&campaign, "asked for before"));
+	close_campaign(&campaign);
+}
+
+int
+main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(bits_of_the_configuration_before_are_found),
+		cmocka_unit_test(without_the_defect_nothing_is_found),
+	};
+
+	whole_init(argc, argv);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
