@@ -1,15 +1,23 @@
 /*
  * How fast a captured trace is made again: CPU time of reencode_trace() against
  * that of libipt's block decoder alone over the same bytes and image, each with
- * caches that are empty at first.
- * usage: reencode_bench TRACE A-B|- SPEC...: filter range, memory as --image
+ * caches that are empty at first.  With -o, one of the two runs: for a tool that
+ * counts instructions.
+ * usage: reencode_bench [-p PASSES] [-o libipt|again] [-c CTL] [-r A-B]
+ *     [-s SIGNATURE] TRACE SPEC...
+ * CTL, A-B (a filter range) and SIGNATURE in hexadecimal; SPEC: as --image.
  */
+#define _GNU_SOURCE /* getopt */
+
+#include "tests/bench/bare.h"
 #include "traces/reencode/reencode.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define PASSES    20
 #define SIGNATURE 0x506e3
@@ -18,6 +26,9 @@
 struct work {
 	uint8_t *bytes;
 	uint64_t count;
+	uint32_t signature;
+	bool ctl_given;
+	uint64_t ctl;
 	struct decode_filter filter;
 	char **specs;
 	int spec_count;
@@ -48,83 +59,110 @@ load(const struct work *work)
 }
 
 /* Seconds of libipt's decoder over the trace, with PIECES as they are. */
-static double
-decode(const struct work *work, struct pieces *pieces)
+static __attribute__((noinline)) double
+libipt(const struct work *work, struct pieces *pieces)
 {
 	struct tz_error err;
 	struct decode_config config = { .bytes = work->bytes,
 		.count = (size_t)work->count,
-		.signature = SIGNATURE,
+		.signature = work->signature,
 		.filter = &work->filter,
 		.image = pieces_image(pieces, &err) };
-	struct recover *recover = recover_create(&config);
-	struct recover_item item = { .kind = RECOVER_SYNC };
-	uint64_t insns = 0;
 	double start = now();
 
-	while (recover != NULL && item.kind != RECOVER_END) {
-		recover_next(recover, &item);
-		insns += item.insns;
-	}
-	start = now() - start;
-	recover_destroy(recover);
-	if (insns == 0)
+	if (bare_blocks(&config) == 0)
 		exit(1);
-	return start;
+	return now() - start;
 }
 
-static double
-remake(const struct work *work, struct pieces *pieces)
+static __attribute__((noinline)) double
+again(const struct work *work, struct pieces *pieces)
 {
 	struct reencode_options options = {
-		.profile = reencode_nearest(SIGNATURE),
-		.signature = SIGNATURE,
+		.profile = reencode_nearest(work->signature),
+		.signature = work->signature,
 		.form = COMPARE_BYTES,
+		.ctl_given = work->ctl_given,
+		.ctl = work->ctl,
 		.filter_given = true,
 		.filter = work->filter,
 	};
 	struct reencode_result *result = calloc(1, sizeof(*result));
-	struct tz_error err;
+	struct tz_error err = { "" };
 	double start = now();
 
 	if (result == NULL ||
 	    reencode_trace(work->bytes, work->count, pieces, &options, result,
-		&err) != 0 ||
-	    !result->equal)
+		&err) != 0) {
+		printf("%s\n", err.text);
 		exit(1);
+	}
 	start = now() - start;
+	if (!result->equal) {
+		reencode_print(result, work->bytes, stdout);
+		exit(1);
+	}
 	reencode_result_free(result);
 	free(result);
 	return start;
 }
 
+static void
+usage(void)
+{
+	fprintf(stderr,
+	    "usage: reencode_bench [-p PASSES] [-o libipt|again] [-c CTL] "
+	    "[-r A-B] [-s SIGNATURE] TRACE SPEC...\n");
+	exit(2);
+}
+
 int
 main(int argc, char **argv)
 {
-	struct work work = { .specs = argv + 3, .spec_count = argc - 3 };
-	double alone = 0, again = 0;
+	struct work work = { .signature = SIGNATURE };
+	double alone_s = 0, again_s = 0;
+	const char *only = "";
+	unsigned passes = PASSES;
 	struct tz_error err;
+	int option;
 
-	if (argc < 4)
-		return 2;
-	if (pieces_read(argv[1], &work.bytes, &work.count, &err) != 0) {
+	while ((option = getopt(argc, argv, "p:o:c:r:s:")) != -1) {
+		if (option == 'p')
+			passes = (unsigned)strtoul(optarg, NULL, 0);
+		else if (option == 'o')
+			only = optarg;
+		else if (option == 'c')
+			work.ctl_given = sscanf(optarg, "%" SCNx64, &work.ctl);
+		else if (option == 's')
+			work.signature = (uint32_t)strtoul(optarg, NULL, 16);
+		else if (option == 'r' &&
+		    sscanf(optarg, "%" SCNx64 "-%" SCNx64, &work.filter.a[0],
+			&work.filter.b[0]) == 2)
+			work.filter.config = 1;
+		else
+			usage();
+	}
+	if (argc - optind < 2 || passes == 0)
+		usage();
+	work.specs = argv + optind + 1;
+	work.spec_count = argc - optind - 1;
+	if (pieces_read(argv[optind], &work.bytes, &work.count, &err) != 0) {
 		printf("%s\n", err.text);
 		return 77;
 	}
-	if (sscanf(argv[2], "%" SCNx64 "-%" SCNx64, &work.filter.a[0],
-		&work.filter.b[0]) == 2)
-		work.filter.config = 1;
-	for (unsigned pass = 0; pass < PASSES; pass++) {
+	for (unsigned pass = 0; pass < passes; pass++) {
 		struct pieces *one = load(&work), *other = load(&work);
 
-		alone += decode(&work, one);
-		again += remake(&work, other);
+		if (strcmp(only, "again") != 0)
+			alone_s += libipt(&work, one);
+		if (strcmp(only, "libipt") != 0)
+			again_s += again(&work, other);
 		pieces_destroy(one);
 		pieces_destroy(other);
 	}
 	printf("libipt's blocks alone: %.2f ms, made again: %.2f ms, ratio "
 	       "%.2f\n",
-	    alone / PASSES * 1e3, again / PASSES * 1e3, alone / again);
+	    alone_s / passes * 1e3, again_s / passes * 1e3, alone_s / again_s);
 	free(work.bytes);
 	return 0;
 }
