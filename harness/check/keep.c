@@ -156,6 +156,8 @@ keep_asked(const struct check_asked *asked, uint64_t hash)
 		hash = keep_mix(hash, asked->row[i].msr);
 		hash = keep_mix(hash, asked->row[i].mask);
 		hash = keep_mix(hash, asked->row[i].value);
+		if (asked->changed >> i & 1)
+			hash = keep_mix(hash, asked->before[i]);
 	}
 	return hash;
 }

@@ -65,13 +65,21 @@ session_find_asked(struct check *check, unsigned context)
 	return NULL;
 }
 
-/* A word for it: what is ignored and what is left over have other causes. */
+/*
+ * A word for it: what is ignored, what is left over and what came too late have
+ * other causes.  Too little may be any of them.
+ */
 static const char *
-session_difference(uint64_t found, uint64_t asked)
+session_difference(
+    const struct check_asked *asked, uint32_t row, uint64_t found)
 {
-	if ((asked & ~found) == 0)
-		return "too much";
-	return (found & ~asked) == 0 ? "too little" : "another value";
+	uint64_t value = asked->row[row].value;
+
+	if ((value & ~found) != 0)
+		return (found & ~value) == 0 ? "too little" : "another value";
+	return (asked->changed >> row & 1) && found == asked->before[row]
+	    ? "too much, as it was asked for before"
+	    : "too much";
 }
 
 static void
@@ -96,7 +104,7 @@ session_check_config(
 		    "%s: MSR %#" PRIx32 " is %#" PRIx64 ", asked for %#" PRIx64
 		    " (of bits %#" PRIx64 "): %s",
 		    expect->field, expect->msr, found, expect->value,
-		    expect->mask, session_difference(found, expect->value));
+		    expect->mask, session_difference(asked, i, found));
 	}
 }
 
@@ -207,12 +215,33 @@ session_call_end(struct check *check, const struct event *event)
 		core->cpu[event->cpu].worked = true;
 }
 
+/* Row ROW is to be EXPECT; OLD is what was asked for until now. */
+static void
+session_ask(struct check_asked *asked, uint32_t row,
+    const struct check_expect *expect, const struct check_asked *old)
+{
+	TZ_ASSERT((expect->value & ~expect->mask) == 0);
+	asked->row[row] = *expect;
+	for (uint32_t i = 0; i < old->known; i++) {
+		const struct check_expect *before = &old->row[i];
+		bool differs = before->value != expect->value;
+
+		if (before->msr != expect->msr ||
+		    before->mask != expect->mask ||
+		    (!differs && !(old->changed >> i & 1)))
+			continue;
+		asked->before[row] = differs ? before->value : old->before[i];
+		asked->changed |= UINT32_C(1) << row;
+	}
+}
+
 void
 check_configured(struct check *check, unsigned context,
     const struct check_expect *expect, size_t count)
 {
 	struct check_core *core = &check->core;
 	struct check_asked *asked = session_find_asked(check, context);
+	struct check_asked old;
 
 	TZ_ASSERT(count <= CHECK_EXPECT_MAX);
 	/* One context too many is not judged. */
@@ -220,13 +249,17 @@ check_configured(struct check *check, unsigned context,
 		return;
 	if (asked == NULL)
 		asked = &core->asked[++core->asked_count];
-	for (size_t i = 0; i < count; i++) {
-		TZ_ASSERT((expect[i].value & ~expect[i].mask) == 0);
-		asked->row[i] = expect[i];
-	}
 	asked->context = context;
 	asked->count = (uint32_t)count;
 	asked->checked = 0;
+	/* Nothing to be judged by for now is no other configuration. */
+	if (count == 0)
+		return;
+	old = *asked;
+	asked->changed = 0;
+	for (uint32_t i = 0; i < count; i++)
+		session_ask(asked, i, &expect[i], &old);
+	asked->known = (uint32_t)count;
 }
 
 void

@@ -121,7 +121,10 @@ struct check_actor {
 /* What a configuration asks for; [0] of the list: all of them together. */
 struct check_asked {
 	uint32_t context, count, checked; /* checked: bits */
+	uint32_t known,
+	    changed; /* rows that were asked for last; bits: .before */
 	struct check_expect row[CHECK_EXPECT_MAX];
+	uint64_t before[CHECK_EXPECT_MAX]; /* the last other value of that row */
 };
 
 struct check_core {
