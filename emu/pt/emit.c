@@ -204,6 +204,7 @@ void
 emit_psb(struct pt_unit *unit, bool packet_en, uint64_t ip)
 {
 	struct pt_event event = { .kind = PT_EVENT_PSB };
+	uint64_t before = place_made(unit);
 	bool context_en = unit->gate.context_en;
 	struct packet pip = packet_fixed(PACKET_PIP,
 	    packet_pip_payload(unit->flow.cr3, unit->flow.non_root));
@@ -231,4 +232,5 @@ emit_psb(struct pt_unit *unit, bool packet_en, uint64_t ip)
 		emit_packet(unit, PACKET_VMCS, unit->vmx.vmcs);
 	timing_status(unit);
 	emit_packet(unit, PACKET_PSBEND, 0);
+	TZ_ASSERT(place_made(unit) - before <= EMIT_PSB_BYTES);
 }

@@ -3,9 +3,24 @@
 #include "emu/pt/drain.h"
 #include "emu/pt/emit.h"
 #include "emu/pt/flow.h"
+#include "emu/pt/place.h"
 #include "emu/pt/state.h"
 #include "emu/pt/timing.h"
 #include "emu/pt/tnt.h"
+
+#include <assert.h>
+
+/*
+ * The most that a packet and the padding before it have: a wide one closes the word
+ * before and ends another with its header (place.c).
+ */
+#define OVERFLOW_PLACED(bytes) ((bytes) + 2 * (PLACE_WORD_BYTES - 1))
+
+/* A CYC of 50 bits, the first byte of one joined to OVF (SKD007), a whole FUP. */
+static_assert(OVERFLOW_PLACED(8) + OVERFLOW_PLACED(1 + PACKET_OVF_BYTES) +
+	    OVERFLOW_PLACED(1 + 8) + EMIT_PSB_BYTES <=
+	CYCLES_RESERVE,
+    "the end of an overflow fits its reserve");
 
 void
 overflow_resolve(struct pt_unit *unit, uint64_t ip)

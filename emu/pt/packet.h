@@ -34,6 +34,15 @@ enum packet_kind {
 	PACKET_KINDS
 };
 
+/* Their sizes: PACKET_OVF_BYTES and so on. */
+enum {
+#define PACKET(                                                          \
+    name, opcode, opcode_bytes, repeat, payload_bytes, place, cyc, cite) \
+ PACKET_##name##_BYTES = (opcode_bytes) * (repeat) + (payload_bytes),
+#include "emu/pt/packet.def"
+#undef PACKET
+};
+
 /* SDM vol. 3, 33.4.2.2 "Target IP (TIP) Packet": bits 4:0 of the header. */
 enum packet_ip_kind {
 	PACKET_TIP_PGD = 0x01,

@@ -4,7 +4,6 @@
 #include "emu/pt/state.h"
 #include "emu/pt/topa.h"
 
-#define PLACE_WORD_BYTES  8
 #define PLACE_FLUSH_BYTES 16
 #define PLACE_LINE_BYTES  64
 

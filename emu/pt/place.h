@@ -13,6 +13,8 @@
 
 struct pt_unit;
 
+#define PLACE_WORD_BYTES 8
+
 /* How one packet is to be laid down. */
 struct place_step {
 	unsigned pad_bytes;

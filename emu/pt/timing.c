@@ -155,10 +155,10 @@ timing_overflow(struct pt_unit *unit)
 {
 	/*
 	 * SDM vol. 3, 33.4.2.16 "Overflow (OVF) Packet": a CYC before it tells
-	 * how long it was.  Model choice: also where the counter has wrapped.
+	 * how long it was.  Model choice: one CYC, also where the counter has
+	 * wrapped: several would be the more the longer the overflow was, and make
+	 * the next one.
 	 */
-	if (timing_has_cyc(unit))
-		timing_wrap(unit);
 	if (!timing_cut_cyc(unit))
 		emit_packet(unit, PACKET_OVF, 0);
 	unit->timing.cyc_zero = unit->timing.now.cycles;

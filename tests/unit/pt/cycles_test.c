@@ -51,7 +51,7 @@ every_figure_has_its_bounds(void **state)
 #undef SETTING
 #undef FIXED
 	cycles = plain;
-	cycles.latency_cycles = 3711 - 256;
+	cycles.latency_cycles = 3647 - 256;
 	cycles.drain_bytes = 1;
 	assert_int_equal(pt_cycles_check(&cycles, &err), 0);
 	cycles.latency_cycles += 256 + 1;
@@ -297,7 +297,7 @@ the_next_transfer_tells_the_address_too(void **state)
 	assert_int_equal(fake_event(fake, PT_EVENT_OVERFLOW, 0)->value, 0);
 	fake_stop(fake);
 	fake_expect_packets(fake,
-	    "CYC(4095) CYC(4095) CYC(4095) CYC(4095) CYC(4) OVF "
+	    "CYC(16384) OVF "
 	    "FUP(3:ffffffff81000208) FUP(3:ffffffff81000100) PGD()");
 	fake_destroy(fake);
 }

@@ -369,7 +369,7 @@ an_overflow_has_a_length(void **state)
 	jump_at(fake, BEGIN + 20 + 4095 + 5);
 	jump_at(fake, BEGIN + 20 + 4095 + 11);
 	fake_expect_packets(fake,
-	    "CYC(20) TIP(1:200) CYC(4095) CYC(5) OVF FUP(3:ffffffff81000200) "
+	    "CYC(20) TIP(1:200) CYC(4100) OVF FUP(3:ffffffff81000200) "
 	    "CYC(6) EXEC(64) TIP(3:ffffffff81000200)");
 	fake_destroy(fake);
 }
