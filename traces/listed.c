@@ -63,6 +63,7 @@ listed_add_stream(
 	    stream->thread ? "thread" : "cpu", stream->id);
 	walk->stream = stream;
 	walk->symbolizer = work->options->symbolizer;
+	walk->truth = truth;
 	work->result->stream_count++;
 	return listed_intervals(truth, index, walk, stream) &&
 	    listed_start(walk, &truth->source);
@@ -150,7 +151,8 @@ listed_gaps(struct listed_work *work, uint32_t cpu)
 
 		if (cpu == DECODED_NO_CPU ||
 		    listed_is_of(work->result, stream, cpu))
-			memory &= listed_gap(&work->walks[i]);
+			memory &= listed_gap(
+			    &work->walks[i], work->result->lines);
 	}
 	return memory;
 }

@@ -5,7 +5,8 @@
  * The list is read once and not kept.  Where it says that something is missing
  * (decoded.h, a gap) the truth is searched forward for the place where all that
  * follows agrees; several places are followed side by side until one is left.
- * Without a gap every instruction must be there.  The list may end early only
+ * What lies in a gap must be lost: to an overflow of the internal buffer there, or,
+ * anywhere in the stream, to bytes as below.  Without a gap every instruction must be there.  The list may end early only
  * where the trace does, too: bytes that the driver lost, did not report or left in
  * the buffer, a unit that stopped, TraceEn still 1.
  */

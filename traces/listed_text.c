@@ -19,7 +19,8 @@ listed_print_difference(FILE *file, const struct listed_difference *difference)
 	listed_print_address(file, "executed", difference->has_executed,
 	    difference->executed, difference->executed_name, "nothing more");
 	listed_print_address(file, "listed", difference->has_listed,
-	    difference->listed, difference->listed_name, "end of the list");
+	    difference->listed, difference->listed_name,
+	    difference->line == 0 ? "end of the list" : "a gap");
 	fprintf(file, "  cause     %s\n", difference->cause);
 }
 

@@ -1,5 +1,6 @@
 #include "traces/grow.h"
 #include "traces/listed_work.h"
+#include "traces/verify_work.h"
 
 #define PLACES_MAX 1024
 
@@ -42,9 +43,66 @@ listed_start(struct listed_walk *walk, const struct flow_source *source)
 	if (!GROW(walk->places, walk->place_room, 1))
 		return false;
 	walk->place_count = 1;
-	walk->places[0].index = 0;
+	walk->places[0] = (struct listed_place){ .index = 0 };
 	flow_start(&walk->places[0].flow, source, walk->intervals, 0,
 	    walk->interval_count);
+	return true;
+}
+
+/* Did an overflow lose what FLOW gave last? */
+static bool
+walk_is_lost(const struct listed_walk *walk, const struct flow *flow)
+{
+	const struct account *account = &walk->truth->account;
+	unsigned cpu = account->intervals[walk->intervals[flow->at]].cpu;
+	const struct verify_overflows *list = &walk->truth->overflows[cpu];
+	uint64_t retired = flow_retired(flow);
+	size_t low = 0, high = list->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (list->overflows[middle].end <= retired)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < list->count && list->overflows[low].begin <= retired;
+}
+
+/* No overflow has lost what was doubtful at PLACE. */
+static void
+walk_own(struct listed_place *place)
+{
+	if (place->own == 0)
+		place->own_first = place->doubtful_first;
+	place->own += place->doubtful;
+	place->doubtful = 0;
+	place->doubtful_blocks = 0;
+}
+
+/* PLACE leaves an instruction behind, in the gap.  False: none is left. */
+static bool
+walk_skip(const struct listed_walk *walk, struct listed_place *place)
+{
+	uint64_t ip;
+
+	if (!flow_next(&place->flow, &ip))
+		return false;
+	if (walk_is_lost(walk, &place->flow)) {
+		place->doubtful = 0;
+		place->doubtful_blocks = 0;
+	} else {
+		if (place->doubtful++ == 0) {
+			place->doubtful_first.index = place->index;
+			place->doubtful_first.ip = ip;
+			place->doubtful_first.line = walk->gap_line;
+		}
+		place->doubtful_blocks += place->flow.taken == 1;
+		if (place->doubtful_blocks > LISTED_DOUBTFUL_BLOCKS)
+			walk_own(place);
+	}
+	place->index++;
 	return true;
 }
 
@@ -82,47 +140,94 @@ walk_refuse(struct listed_walk *walk, struct listed_place place, size_t same)
 		      : "behind a gap: nowhere executed like this");
 }
 
+/* Where the window agrees: after the places of before, in a list of its own. */
+struct search {
+	struct listed_place from; /* goes through the truth */
+	size_t passed;            /* of the places of before */
+	struct listed_place best; /* that agrees the furthest */
+	size_t agreed;
+};
+
+/*
+ * Goes on from one of the places of before, once it is reached, if less is behind
+ * gaps there that no overflow has lost.
+ */
+static void
+walk_pass(const struct listed_walk *walk, struct search *search)
+{
+	while (search->passed < walk->place_count) {
+		struct listed_place place = walk->places[search->passed];
+
+		if (place.index > search->from.index)
+			break;
+		walk_own(&place);
+		if (place.index == search->from.index &&
+		    place.own < search->from.own + search->from.doubtful)
+			search->from = place;
+		search->passed++;
+	}
+}
+
+/* The next place where all of the window agrees.  False: none is left. */
+static bool
+walk_find(const struct listed_walk *walk, struct search *search,
+    struct listed_place *place)
+{
+	size_t same = 0, wanted = walk->window_count;
+
+	while (same != wanted) {
+		struct flow peek;
+		uint64_t ip;
+
+		walk_pass(walk, search);
+		*place = search->from;
+		peek = search->from.flow;
+		if (!flow_next(&peek, &ip))
+			return false;
+		(void)walk_skip(walk, &search->from);
+		if (ip != walk->window[0].ip)
+			continue;
+		walk_own(place);
+		same = walk_agreement(walk, place);
+		if (same > search->agreed) {
+			search->agreed = same;
+			search->best = *place;
+		}
+	}
+	return true;
+}
+
 /* Finds the places where all of the window agrees. */
 static bool
 walk_search(struct listed_walk *walk)
 {
-	struct listed_place from = walk->places[0], best = from;
-	uint64_t ip;
-	size_t wanted = walk->window_count, agreed = 0;
+	struct search search = { .from = walk->places[0],
+		.best = walk->places[0] };
+	struct listed_place place, *found = NULL;
+	size_t count = 0, room = 0;
 
 	walk->in_gap = false;
-	if (wanted == 0)
+	if (walk->window_count == 0)
 		return true;
-	walk->place_count = 0;
 	walk->crowded = false;
-	for (;;) {
-		struct listed_place place = from;
-		size_t same;
-
-		if (!flow_next(&from.flow, &ip))
-			break;
-		from.index++;
-		if (ip != walk->window[0].ip)
-			continue;
-		same = walk_agreement(walk, &place);
-		if (same > agreed) {
-			agreed = same;
-			best = place;
-		}
-		if (same != wanted)
-			continue;
-		walk->crowded = walk->place_count == PLACES_MAX;
+	while (!walk->crowded && walk_find(walk, &search, &place)) {
+		walk->crowded = count == PLACES_MAX;
 		if (walk->crowded)
 			break;
-		if (!GROW(
-			walk->places, walk->place_room, walk->place_count + 1))
+		if (!GROW(found, room, count + 1)) {
+			free(found);
 			return false;
-		walk->places[walk->place_count++] = place;
+		}
+		found[count++] = place;
 	}
-	if (walk->place_count == 0)
-		walk_refuse(walk, best, agreed);
+	free(walk->places);
+	walk->places = found;
+	walk->place_room = room;
+	walk->place_count = count;
+	if (count == 0)
+		walk_refuse(walk, search.best, search.agreed);
 	else
-		walk->stream->matched += wanted;
+		walk->stream->matched += walk->window_count;
 	return true;
 }
 
@@ -169,7 +274,7 @@ listed_take(struct listed_walk *walk, uint64_t ip, uint64_t line)
 }
 
 bool
-listed_gap(struct listed_walk *walk)
+listed_gap(struct listed_walk *walk, uint64_t line)
 {
 	walk->stream->gaps++;
 	if (walk->stream->difference.found)
@@ -177,8 +282,20 @@ listed_gap(struct listed_walk *walk)
 	if (walk->in_gap && !walk_search(walk))
 		return false;
 	walk->in_gap = true;
+	walk->gap_line = line;
 	walk->window_count = 0;
 	return true;
+}
+
+/* What is behind gaps must be lost, there or to bytes that are missing. */
+static void
+walk_judge_gaps(struct listed_walk *walk, const struct listed_place *last)
+{
+	if (last->own == 0 || walk->stream->excused)
+		return;
+	walk_differ(walk, last->own_first.index, &last->own_first.ip, NULL,
+	    "a gap where the trace has lost nothing");
+	walk->stream->difference.line = last->own_first.line;
 }
 
 bool
@@ -194,14 +311,21 @@ listed_end(struct listed_walk *walk)
 	if (stream->difference.found)
 		return true;
 	last = &walk->places[walk->place_count - 1];
+	for (size_t i = 0; i < walk->place_count; i++)
+		if (walk->places[i].own < last->own)
+			last = &walk->places[i];
 	stream->beyond = stream->expected - last->index;
 	stream->unseen = last->index - stream->matched;
 	if (in_gap) { /* the list ends in a gap */
 		stream->unseen += stream->beyond;
 		stream->beyond = 0;
+		while (walk_skip(walk, last))
+			continue;
+		walk_own(last);
 	}
+	walk_judge_gaps(walk, last);
 	if (stream->beyond != 0 && !stream->excused &&
-	    flow_next(&last->flow, &ip))
+	    !stream->difference.found && flow_next(&last->flow, &ip))
 		walk_differ(walk, last->index, &ip, NULL, "the list ends");
 	return true;
 }
