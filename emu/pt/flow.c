@@ -320,10 +320,7 @@ flow_disable(struct pt_unit *unit, uint64_t clip)
 		return;
 	if (unit->overflow.on && unit->gate.packet_en &&
 	    unit_erratum(unit, PROFILE_ERRATUM_APL11)) {
-		/* APL11: OVF is followed by TIP.PGD. */
-		unit->overflow = (struct overflow){ 0 };
-		emit_packet(unit, PACKET_OVF, 0);
-		emit_pgd_bare(unit);
+		overflow_resolve_by_pgd(unit);
 		place_flush(unit);
 		return;
 	}

@@ -22,12 +22,10 @@ static_assert(OVERFLOW_PLACED(8) + OVERFLOW_PLACED(1 + PACKET_OVF_BYTES) +
 	CYCLES_RESERVE,
     "the end of an overflow fits its reserve");
 
-void
-overflow_resolve(struct pt_unit *unit, uint64_t ip)
+/* OVF; what follows, which has the reserve to itself, does not lean on the past. */
+static void
+overflow_send(struct pt_unit *unit)
 {
-	bool told = unit->flow.exec_told &&
-	    unit->flow.exec_sent == unit->flow.exec;
-
 	TZ_ASSERT(unit->overflow.on);
 	/* The event in which it began may have left something behind. */
 	tnt_forget(unit);
@@ -38,6 +36,23 @@ overflow_resolve(struct pt_unit *unit, uint64_t ip)
 	unit->flow.last_ip_valid = false;
 	unit->flow.exec_known = false;
 	timing_overflow(unit);
+}
+
+void
+overflow_resolve_by_pgd(struct pt_unit *unit)
+{
+	overflow_send(unit);
+	emit_pgd_bare(unit);
+	unit->overflow.reserve = false;
+}
+
+void
+overflow_resolve(struct pt_unit *unit, uint64_t ip)
+{
+	bool told = unit->flow.exec_told &&
+	    unit->flow.exec_sent == unit->flow.exec;
+
+	overflow_send(unit);
 	/* SKD010: the FUP may be missing; APL12: or be there wrongly. */
 	if (unit->gate.packet_en ? !unit_erratum(unit, PROFILE_ERRATUM_SKD010)
 				 : !unit->gate.filter_en &&

@@ -15,6 +15,9 @@
  */
 void overflow_resolve(struct pt_unit *unit, uint64_t ip);
 
+/* APL11: OVF, then a TIP.PGD at once, where TraceEn is cleared. */
+void overflow_resolve_by_pgd(struct pt_unit *unit);
+
 /* A transfer to IP while the buffer overflows; STOP: into a TraceStop range. */
 void overflow_lose(struct pt_unit *unit, uint64_t ip, bool stop);
 

@@ -71,6 +71,36 @@ apl11_an_overflow_ends_in_a_pgd(void **state)
 }
 
 static void
+apl11_of_an_overflow_by_itself(void **state)
+{
+	const struct pt_cycles cycles = {
+		.buffer_bytes = 256, .drain_bytes = 1, .drain_cycles = 4096
+	};
+
+	(void)state;
+	/* It begins in a TIP or in a TNT, which leaves an outcome behind. */
+	for (unsigned every = 1; every < 50; every++) {
+		struct fake *fake = fake_with(
+		    "goldmont-plus", PROFILE_ERRATUM_APL11, true);
+
+		assert_int_equal(pt_unit_set_cycles(fake->unit, &cycles), 0);
+		fake_start(fake, CTL_PLAIN);
+		for (unsigned n = 0; !pt_unit_overflows(fake->unit); n++) {
+			if (n % every == 0)
+				fake_transfer(fake, PT_TRANSFER_JMP_INDIRECT,
+				    BASE + 0x10000 * (n % 7));
+			else
+				fake_cond(fake, n & 1, BASE);
+		}
+		fake_stop(fake);
+		assert_int_equal(fake_count(fake, PT_EVENT_OVERFLOW), 2);
+		assert_int_equal(
+		    fake_event(fake, PT_EVENT_OVERFLOW, 1)->value, 0);
+		fake_destroy(fake);
+	}
+}
+
+static void
 apl12_an_overflow_outside_has_a_fup(void **state)
 {
 	(void)state;
@@ -380,6 +410,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bdm70_psb_before_pge_holds_a_fup),
 		cmocka_unit_test(apl11_an_overflow_ends_in_a_pgd),
+		cmocka_unit_test(apl11_of_an_overflow_by_itself),
 		cmocka_unit_test(apl12_an_overflow_outside_has_a_fup),
 		cmocka_unit_test(skd010_the_fup_of_an_overflow_is_missing),
 		cmocka_unit_test(bdm64_the_branch_before_an_abort_is_wrong),
