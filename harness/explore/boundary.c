@@ -59,13 +59,26 @@ on_step(void *arg, const struct machine_step *step)
 	add(collector, boundary);
 }
 
-/* Where a turn or an operation of ring 3 begins, code that is not stepped; and where
- * a function can fail. */
+/* Where CPU stands now, in code that is not stepped. */
+static void
+add_unstepped(struct collector *collector, struct boundary boundary)
+{
+	struct machine *machine = runner_machine(collector->runner);
+	struct machine_pt pt;
+
+	boundary.rip = machine_rip(machine, boundary.cpu);
+	machine_pt(machine, boundary.cpu, &pt);
+	if (pt.trigger_en)
+		boundary.flags |= BOUNDARY_TRIGGER;
+	if (!pt.in_nmi)
+		add(collector, boundary);
+}
+
+/* Where a turn or an operation of ring 3 begins, and where a function can fail. */
 static void
 on_event(void *arg, const struct event *event)
 {
 	struct collector *collector = arg;
-	struct machine_pt pt;
 	struct boundary boundary = {
 		.insns = event->insns,
 		.cpu = (uint8_t)event->cpu,
@@ -80,14 +93,7 @@ on_event(void *arg, const struct event *event)
 		boundary.flags = BOUNDARY_POINT;
 	else if (event->kind != EVENT_SWITCH)
 		boundary.insns++;
-	boundary.rip = machine_rip(
-	    runner_machine(collector->runner), event->cpu);
-	machine_pt(runner_machine(collector->runner), event->cpu, &pt);
-	if (pt.trigger_en)
-		boundary.flags |= BOUNDARY_TRIGGER;
-	if (pt.in_nmi)
-		return;
-	add(collector, boundary);
+	add_unstepped(collector, boundary);
 }
 
 bool
@@ -173,6 +179,29 @@ has_place(const struct boundary_list *list, const struct deviation *deviation)
 	return false;
 }
 
+/* As boundary_collect(), and the place of DEVIATION, at which code is not stepped. */
+static bool
+collect_with(struct runner *runner, const struct deviation *deviation,
+    struct boundary_list *list)
+{
+	struct collector collector = { .runner = runner, .list = list };
+	const struct runner_ear ear = { &collector, on_event, on_step };
+
+	*list = (struct boundary_list){ .count = 0 };
+	runner_listen(runner, &ear, STEPPING_WATCHED);
+	if (runner_reach(runner, deviation->cpu, deviation->insns)) {
+		add_unstepped(&collector,
+		    (struct boundary){ .insns = deviation->insns,
+			.cpu = deviation->cpu,
+			.flags = BOUNDARY_EDGE });
+		(void)runner_go(runner, 0, UINT64_MAX);
+	}
+	runner_listen(runner, NULL, STEPPING_NONE);
+	if (collector.no_memory)
+		boundary_free(list);
+	return !collector.no_memory;
+}
+
 bool
 boundary_collect_around(struct runner *runner,
     const struct deviation *deviation, struct boundary_list *list)
@@ -185,6 +214,11 @@ boundary_collect_around(struct runner *runner,
 		runner_apply(runner, begin);
 		done = boundary_collect_calls(
 		    runner, 0, SCRIPT_STEPS_MAX, list);
+	}
+	if (done && !has_place(list, deviation)) {
+		boundary_free(list);
+		runner_apply(runner, begin);
+		done = collect_with(runner, deviation, list);
 	}
 	runner_mark_free(runner, begin);
 	return done;

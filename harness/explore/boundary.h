@@ -41,7 +41,10 @@ bool boundary_collect(struct runner *runner, struct boundary_list *list,
  */
 bool boundary_collect_calls(struct runner *runner, unsigned first,
     unsigned last, struct boundary_list *list);
-/* The one list or the other: in which the place of DEVIATION is. */
+/*
+ * The one list or the other: in which the place of DEVIATION is; where it is in
+ * neither, the first one and that place.
+ */
 bool boundary_collect_around(struct runner *runner,
     const struct deviation *deviation, struct boundary_list *list);
 void boundary_free(struct boundary_list *list);

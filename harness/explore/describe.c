@@ -226,10 +226,7 @@ describe_finding(struct campaign *campaign, const struct tally_group *group,
 	finding->rank[0] = group->rank.area;
 	finding->rank[1] = group->rank.first;
 	finding->rank[2] = group->rank.second;
-	/* The runs of a window are not decoded. */
-	error = group->cause == decoded_cause()
-	    ? 0
-	    : small_window(small, finding, kept, err);
+	error = small_window(small, finding, kept, err);
 	free(small);
 	return error;
 }

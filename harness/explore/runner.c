@@ -148,6 +148,17 @@ runner_go(struct runner *runner, unsigned cpu, uint64_t insns)
 }
 
 bool
+runner_reach(struct runner *runner, unsigned cpu, uint64_t insns)
+{
+	struct runner_counts counts;
+
+	runner_counts(runner, &counts);
+	return counts.insns[cpu] == insns ||
+	    (counts.insns[cpu] < insns &&
+		runner_go(runner, cpu, insns) == RUNNER_STOP);
+}
+
+bool
 runner_act(struct runner *runner, const struct deviation *deviation)
 {
 	if (deviation->cpu >= runner->cpus ||

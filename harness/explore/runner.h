@@ -75,6 +75,12 @@ int runner_begin(struct runner *runner, const struct sequence *sequence,
  */
 enum runner_end runner_go(struct runner *runner, unsigned cpu, uint64_t insns);
 
+/*
+ * Goes on, if it is not there, until CPU has retired INSNS instructions.  False: it
+ * is past them, or the run ends before.
+ */
+bool runner_reach(struct runner *runner, unsigned cpu, uint64_t insns);
+
 /* False: not possible here. */
 bool runner_act(struct runner *runner, const struct deviation *deviation);
 

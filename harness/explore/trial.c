@@ -56,14 +56,8 @@ static bool
 reach_and_act(struct trial *trial, const struct deviation *deviation,
     bool in_base, struct outcome *outcome)
 {
-	struct runner_counts counts;
-
 	outcome->count = 0;
-	runner_counts(trial->runner, &counts);
-	if (counts.insns[deviation->cpu] != deviation->insns &&
-	    (counts.insns[deviation->cpu] > deviation->insns ||
-		runner_go(trial->runner, deviation->cpu, deviation->insns) !=
-		    RUNNER_STOP)) {
+	if (!runner_reach(trial->runner, deviation->cpu, deviation->insns)) {
 		outcome->how = OUTCOME_UNREACHED;
 		return false;
 	}

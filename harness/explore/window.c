@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/explore/decoded.h"
 #include "harness/explore/small.h"
 
 #define BLOCK_BOUNDARIES 16 /* from one mark to the next */
@@ -27,6 +28,13 @@ window_free(struct window *window)
 	free(window->outcome);
 }
 
+/* The runs of a window are not decoded. */
+static bool
+has_window(const struct small *small)
+{
+	return small->schedule.count != 0 && small->cause != decoded_cause();
+}
+
 /* Could ACT be placed at BOUNDARY as the finding's last one was? */
 static bool
 is_candidate(const struct small *small, const struct boundary *boundary,
@@ -40,6 +48,11 @@ is_candidate(const struct small *small, const struct boundary *boundary,
 
 	if (boundary->cpu != last->cpu)
 		return false;
+	/* Where it was done it can be, worth a search or not. */
+	if (boundary->insns == last->insns) {
+		*deviation = *last;
+		return true;
+	}
 	for (unsigned i = 0; i < count; i++) {
 		if (last->act == ACT_SWITCH && acts[i].param != last->param)
 			continue;
@@ -111,8 +124,7 @@ mark_before_last(struct small *small, struct trial *place)
 		const struct deviation *deviation =
 		    &small->schedule.deviation[i];
 
-		if (runner_go(runner, deviation->cpu, deviation->insns) !=
-			RUNNER_STOP ||
+		if (!runner_reach(runner, deviation->cpu, deviation->insns) ||
 		    !runner_act(runner, deviation))
 			return NULL;
 	}
@@ -225,7 +237,7 @@ small_window(struct small *small, struct finding *finding,
 	size_t pass;
 	int error;
 
-	if (small->schedule.count == 0)
+	if (!has_window(small))
 		return 0;
 	error = open_window(small, &window, kept, &runner, err);
 	if (error == 0 && window.failing < window.list.count) {
@@ -244,7 +256,7 @@ small_window(struct small *small, struct finding *finding,
 			    sizeof(finding->passing));
 	}
 	window_free(&window);
-	return 0;
+	return error;
 }
 
 static void
@@ -279,7 +291,7 @@ describe_ticks(struct campaign *campaign, const struct finding *finding,
 		    workshop_manifest(campaign->workshop), &token, &small.entry,
 		    err);
 	small.schedule = token.schedule;
-	if (error != 0 || token.schedule.count == 0)
+	if (error != 0 || !has_window(&small))
 		return error;
 	error = open_window(&small, &window, kept, &runner, err);
 	if (error == 0)

@@ -73,6 +73,16 @@ const char *report_class_text(enum finding_class class)
 }
 
 const char *
+report_no_window(const struct finding *finding)
+{
+	if (finding->window_count != 0 || finding->class == FINDING_BASE)
+		return NULL;
+	return finding->check == CHECK_DECODED
+	    ? "none: of a window's schedules no trace is decoded"
+	    : "none: the search for it was interrupted";
+}
+
+const char *
 report_base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');

@@ -10,13 +10,15 @@ row_json(const struct finding_summary *summary, size_t index)
 {
 	const struct finding *finding = &summary->finding[index];
 	const struct check_info *check = check_info(finding->check);
+	const char *no_window = report_no_window(finding);
 	char page[REPORT_NAME_BYTES];
 
 	report_name(page, index, "html");
-	return json_pack("{s:o, s:s, s:s, s:s, s:s}", "finding",
+	return json_pack("{s:o, s:s, s:s, s:s, s:s, s:s}", "finding",
 	    report_json_finding(finding), "page", page, "text", check->text,
 	    "citation", check->citation, "class_text",
-	    report_class_text(finding->class));
+	    report_class_text(finding->class), "no_window",
+	    no_window != NULL ? "none" : "");
 }
 
 int

@@ -16,6 +16,12 @@ const char *report_class(enum finding_class class);
 /* One sentence of what that class means. */
 const char *report_class_text(enum finding_class class);
 
+/*
+ * Why a finding that needs deviations has no window: a sentence; NULL: it has one, or
+ * needs no deviation.
+ */
+const char *report_no_window(const struct finding *finding);
+
 /* Is "replay:  topaz replay TOKEN" longer than a line? */
 bool report_is_long(const char *token);
 

@@ -73,6 +73,19 @@ put_property(FILE *file, const char *name, const char *value)
 }
 
 static void
+put_window(FILE *file, const struct finding *finding)
+{
+	const char *none = report_no_window(finding);
+
+	if (none != NULL)
+		fprintf(file, "\nwindow: %s", none);
+	else if (finding->window_count != 0)
+		fprintf(file,
+		    "\nfails at %" PRIu32 " of %" PRIu32 " boundaries",
+		    finding->window_failing, finding->window_count);
+}
+
+static void
 put_finding(FILE *file, const struct finding_summary *summary, size_t index)
 {
 	const struct finding *finding = &summary->finding[index];
@@ -112,10 +125,8 @@ put_finding(FILE *file, const struct finding_summary *summary, size_t index)
 	put_xml(file, finding->place.file);
 	fprintf(file, ":%d cpu%u\nclass: ", finding->place.line, finding->cpu);
 	fputs(report_class_text(finding->class), file);
-	fprintf(file,
-	    "\nfails at %" PRIu32 " of %" PRIu32
-	    " boundaries\nreplay: topaz replay ",
-	    finding->window_failing, finding->window_count);
+	put_window(file, finding);
+	fputs("\nreplay: topaz replay ", file);
 	put_xml(file, finding->token);
 	fputs("</failure>\n    </testcase>\n", file);
 }

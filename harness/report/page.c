@@ -30,16 +30,19 @@ report_page(const char *path, const struct finding_summary *summary,
 {
 	const struct finding *finding;
 	const struct check_info *check;
+	const char *no_window;
 
 	TZ_ASSERT(index < summary->finding_count);
 	finding = &summary->finding[index];
+	no_window = report_no_window(finding);
 	check = check_info(finding->check);
 	return report_fill(path, report_page_html, report_page_html_bytes,
-	    json_pack("{s:i, s:o, s:{s:s, s:s, s:s}, s:s, s:o, s:o, s:o}",
+	    json_pack("{s:i, s:o, s:{s:s, s:s, s:s}, s:s, s:s, s:o, s:o, s:o}",
 		"schema", REPORT_SCHEMA, "finding",
 		report_json_finding(finding), "check", "name", check->name,
 		"text", check->text, "citation", check->citation, "class_text",
-		report_class_text(finding->class), "links",
+		report_class_text(finding->class), "no_window",
+		no_window != NULL ? no_window : "", "links",
 		links_json(summary, index), "command",
 		report_json_string(summary->command), "story",
 		story == NULL ? json_null() : report_json_story(story)),

@@ -61,9 +61,15 @@ put_window(FILE *file, const struct finding *finding)
 	const struct finding_place *first = &finding->window_first;
 	const struct finding_place *last = &finding->window_last;
 
-	if (finding->window_count == 0)
+	const char *none = report_no_window(finding);
+
+	if (finding->window_count == 0 && none == NULL)
 		return;
 	put_label(file, "window:");
+	if (none != NULL) {
+		fprintf(file, "%s\n", none);
+		return;
+	}
 	if (first->function[0] != '\0') {
 		put(file, first->function);
 		fprintf(file, "+0x%x..", first->offset_bytes);

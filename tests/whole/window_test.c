@@ -101,11 +101,89 @@ every_boundary_of_a_window_is_judged(void **state)
 	free(kept);
 }
 
+/* SCHEDULE's PMI to where no boundary is, tracing is on and it shows CAUSE, too. */
+static void
+move_between(struct trial *trial, uint64_t cause, struct schedule *schedule)
+{
+	const struct boundary_list *list = &trial->list;
+	struct outcome *outcome = calloc(1, sizeof(*outcome));
+	bool found = false;
+
+	assert_non_null(outcome);
+	assert_int_equal(schedule->count, 1);
+	assert_int_equal(schedule->deviation[0].act, ACT_PMI);
+	for (size_t i = 0; i + 1 < list->count && !found; i++) {
+		if (!(list->at[i].flags & BOUNDARY_TRIGGER) ||
+		    list->at[i + 1].insns <= list->at[i].insns + 1)
+			continue;
+		schedule->deviation[0].insns = list->at[i].insns + 1;
+		trial_run(trial, schedule, outcome);
+		found = outcome->how == OUTCOME_WHOLE &&
+		    outcome_has(outcome, cause);
+	}
+	assert_true(found);
+	free(outcome);
+}
+
+/* Random schedules and older tokens have such. */
+static void
+a_place_between_the_boundaries_is_in_its_window(void **state)
+{
+	struct campaign_options options = campaigns_options(200);
+	const struct trial_options once = { .merge = false };
+	struct finding_story story = { .cpu_count = 0 };
+	struct tally_group group;
+	struct campaign campaign;
+	struct finding finding;
+	struct runner *runner;
+	struct trial trial;
+	struct tz_error err = { "" };
+	size_t own = 0;
+	uint64_t place;
+
+	(void)state;
+	options.subject = BROKEN_ONE_CPU;
+	options.kinds = UINT32_C(1) << ACT_PMI;
+	if (campaign_run(&campaign, workshop, &options, &err) != 0)
+		fail_msg("%s", err.text);
+	group = *find_pmi_lost(&campaign);
+	if (campaign_runner(&campaign, &campaign.entry[0], &runner, &err) !=
+		0 ||
+	    trial_open(
+		&trial, runner, &campaign.entry[0].sequence, &once, &err) != 0)
+		fail_msg("%s", err.text);
+	move_between(&trial, group.cause, &group.schedule);
+	place = group.schedule.deviation[0].insns;
+	trial_close(&trial);
+	if (describe_finding(&campaign, &group, &finding, NULL, &err) != 0 ||
+	    describe_ticks(&campaign, &finding, NULL, &story, &err) != 0)
+		fail_msg("%s", err.text);
+	assert_true(finding.window_failing > 0);
+	assert_true(finding.window_count > finding.window_failing);
+	assert_true(finding.passing[0] != '\0');
+	while (own < story.tick_count &&
+	    (story.tick[own].cpu != group.schedule.deviation[0].cpu ||
+		story.tick[own].insns != place))
+		own++;
+	assert_true(own < story.tick_count);
+	assert_int_equal(story.tick[own].outcome, TICK_FAIL);
+	assert_string_equal(story.tick[own].token, finding.token);
+	/* In its place: after what this CPU did before. */
+	while (own-- != 0 &&
+	    story.tick[own].cpu != group.schedule.deviation[0].cpu)
+		continue;
+	assert_true(own != SIZE_MAX && story.tick[own].insns == place - 1);
+	finding_story_free(&story);
+	campaign_close(&campaign);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_boundary_of_a_window_is_judged),
+		cmocka_unit_test(
+		    a_place_between_the_boundaries_is_in_its_window),
 	};
 	int failed;
 

@@ -51,6 +51,45 @@ a_finding_is_its_lines(void **state)
 	free(text);
 }
 
+/* The text of FIXTURE_RACE without a window, of CLASS and CHECK. */
+static char *
+text_without_window(enum finding_class class, enum check_id check)
+{
+	static struct finding finding;
+	struct tz_error err;
+	char *text = NULL;
+	size_t bytes;
+	FILE *file = open_memstream(&text, &bytes);
+
+	fixture_finding(FIXTURE_RACE, &finding);
+	finding.class = class;
+	finding.check = check;
+	finding.window_failing = finding.window_count = 0;
+	assert_int_equal(
+	    report_text_finding(file, &finding, NULL, NULL, &err), 0);
+	fclose(file);
+	return text;
+}
+
+static void
+without_a_window_it_says_why(void **state)
+{
+	char *text = text_without_window(FINDING_SCHEDULE, CHECK_DECODED);
+
+	(void)state;
+	assert_non_null(strstr(text,
+	    "\n      window:  none: of a window's schedules no trace is "
+	    "decoded\n"));
+	free(text);
+	text = text_without_window(FINDING_FAULT, CHECK_PANIC);
+	assert_non_null(strstr(text,
+	    "\n      window:  none: the search for it was interrupted\n"));
+	free(text);
+	text = text_without_window(FINDING_BASE, CHECK_PANIC);
+	assert_null(strstr(text, "window:"));
+	free(text);
+}
+
 static void
 a_long_token_is_named_by_its_file(void **state)
 {
@@ -159,6 +198,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_finding_is_its_lines),
+		cmocka_unit_test(without_a_window_it_says_why),
 		cmocka_unit_test(a_long_token_is_named_by_its_file),
 		cmocka_unit_test(a_terminal_gets_nothing_to_obey),
 		cmocka_unit_test(coverage_names_what_was_not_run),
