@@ -41,7 +41,7 @@ emit_exec(uint64_t ctl, const struct pt_context *at)
 static void
 emit_timed(struct pt_unit *unit, const struct packet *packet)
 {
-	if (packet->cyc)
+	if (packet->cyc && (unit->msrs.ctl & CTL_CYC_EN) != 0)
 		timing_cyc(unit);
 	place_put(unit, packet);
 }

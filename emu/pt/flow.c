@@ -407,13 +407,22 @@ pt_unit_transfer(struct pt_unit *unit, const struct pt_transfer *transfer)
 	flow_end(unit, quiet ? due : unit->place.psb_due, transfer->after.ip);
 }
 
+/*
+ * After a near transfer while .steady: but for a PSB that has become due, or an
+ * output that has come to its end, what unit_refresh() derives is as it was.
+ */
+static void
+flow_settle(struct pt_unit *unit, bool due, uint64_t ip)
+{
+	if (unit->place.psb_due || !unit->topa.open)
+		flow_end(unit, due && unit->place.psb_due, ip);
+}
+
 void
 pt_unit_fast_tip(struct pt_unit *unit, uint64_t target)
 {
 	TZ_ASSERT(unit->fast.fast || unit->fast.within);
-	TZ_ASSERT(unit->gate.packet_en);
-	if (!tnt_tip(unit, target))
-		flow_end(unit, unit->place.psb_due, target);
+	pt_unit_steady_tip(unit, target);
 }
 
 void
@@ -422,5 +431,28 @@ pt_unit_fast_ret_whole(struct pt_unit *unit, uint64_t target)
 	TZ_ASSERT(unit->fast.fast || unit->fast.within);
 	TZ_ASSERT(unit->gate.packet_en);
 	flow_ret_whole(unit, target);
-	flow_end(unit, unit->place.psb_due, target);
+	flow_settle(unit, true, target);
+}
+
+void
+pt_unit_steady_cond(struct pt_unit *unit, bool taken)
+{
+	TZ_ASSERT(unit->fast.steady && unit->gate.packet_en);
+	tnt_add(unit, taken);
+	flow_settle(unit, false, 0);
+}
+
+void
+pt_unit_steady_tip(struct pt_unit *unit, uint64_t target)
+{
+	TZ_ASSERT(unit->fast.steady && unit->gate.packet_en);
+	if (!tnt_tip(unit, target))
+		flow_settle(unit, true, target);
+}
+
+void
+pt_unit_steady_ret(struct pt_unit *unit, uint64_t target)
+{
+	TZ_ASSERT(unit->fast.steady && unit->gate.packet_en);
+	flow_settle(unit, !flow_ret(unit, target), target);
 }

@@ -4,6 +4,8 @@
 #include "emu/pt/state.h"
 #include "emu/pt/topa.h"
 
+#include <string.h>
+
 #define PLACE_FLUSH_BYTES 16
 #define PLACE_LINE_BYTES  64
 
@@ -151,6 +153,22 @@ place_pad(struct pt_unit *unit, unsigned bytes)
 	drain_put(unit, pads, bytes);
 }
 
+/* Writes what ends within the region, before any mark and any look at the counter. */
+static void
+place_free(
+    struct pt_unit *unit, const struct packet *packet, unsigned pad_bytes)
+{
+	struct topa *topa = &unit->topa;
+	uint8_t *at = unit->window + topa->offset_bytes;
+
+	TZ_ASSERT(topa->open && unit->buffer == NULL);
+	if (pad_bytes != 0)
+		memset(at, 0, pad_bytes);
+	memcpy(at + pad_bytes, packet->data, packet->bytes);
+	topa->offset_bytes += pad_bytes + packet->bytes;
+	topa->written += pad_bytes + packet->bytes;
+}
+
 void
 place_put(struct pt_unit *unit, const struct packet *packet)
 {
@@ -163,6 +181,13 @@ place_put(struct pt_unit *unit, const struct packet *packet)
 	/* What else belongs to an event of which a packet was lost is lost, too. */
 	if (unit->overflow.on)
 		return;
+	if (unit->buffer == NULL &&
+	    unit->topa.written + step.pad_bytes + packet->bytes <
+		unit->topa.free_limit) {
+		place_free(unit, packet, step.pad_bytes);
+		place->close_word = step.close_word;
+		return;
+	}
 	if (!drain_fits(unit, step.pad_bytes + packet->bytes)) {
 		drain_overflow(unit);
 		return;

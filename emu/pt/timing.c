@@ -190,6 +190,7 @@ void
 pt_unit_time(struct pt_unit *unit, const struct pt_time *now)
 {
 	struct timing *timing = &unit->timing;
+	uint64_t written = unit->topa.written;
 
 	TZ_ASSERT(now->cycles >= timing->now.cycles);
 	TZ_ASSERT(now->tsc >= timing->now.tsc && now->art >= timing->now.art);
@@ -206,7 +207,8 @@ pt_unit_time(struct pt_unit *unit, const struct pt_time *now)
 		timing_wrap(unit);
 	if (now->art >= pt_unit_mtc_due(unit))
 		timing_mtc(unit);
-	unit_refresh(unit);
+	if (unit->buffer != NULL || unit->topa.written != written)
+		unit_refresh(unit);
 }
 
 uint64_t

@@ -64,6 +64,22 @@ tnt_gather(struct pt_unit *unit)
 	TZ_ASSERT(tnt->count <= PACKET_TNT64_BITS_MAX);
 }
 
+/* Writes the bits as one byte where that needs no look.  False: it may not. */
+static bool
+tnt_put_byte(struct pt_unit *unit)
+{
+	struct topa *topa = &unit->topa;
+
+	/* The limit is 0 where a TNT packet is no byte of 6 bits. */
+	if (topa->written + 1 >= topa->fast_limit || unit->place.close_word ||
+	    unit->buffer != NULL || unit->overflow.on)
+		return false;
+	unit->window[topa->offset_bytes++] = (uint8_t)(unit->fast.tnt << 1);
+	topa->written++;
+	unit->fast.tnt = EMIT_TNT_EMPTY;
+	return true;
+}
+
 void
 tnt_flush(struct pt_unit *unit)
 {
@@ -71,7 +87,7 @@ tnt_flush(struct pt_unit *unit)
 	struct packet packet;
 
 	TZ_ASSERT(unit->fast.tnt != 0);
-	if (tnt_is_empty(unit))
+	if (tnt_is_empty(unit) || tnt_put_byte(unit))
 		return;
 	tnt_gather(unit);
 	now = unit->tnt;
@@ -100,7 +116,7 @@ tnt_add(struct pt_unit *unit, bool taken)
 	TZ_ASSERT(unit->fast.tnt >> PACKET_TNT_BITS_MAX == 0);
 	TZ_ASSERT(unit->gate.packet_en);
 	/* SDM vol. 3, 33.4.2.14: a CYC tells when the first one happened. */
-	if (tnt_is_empty(unit))
+	if ((unit->msrs.ctl & CTL_CYC_EN) != 0 && tnt_is_empty(unit))
 		timing_cyc(unit);
 	unit->fast.tnt = unit->fast.tnt << 1 | taken;
 	if (unit->fast.tnt >> PACKET_TNT_BITS_MAX != 0)
@@ -136,18 +152,10 @@ tnt_tip(struct pt_unit *unit, uint64_t target)
 void
 pt_unit_tnt_full(struct pt_unit *unit)
 {
-	struct topa *topa = &unit->topa;
-
 	TZ_ASSERT(unit->fast.tnt >> PACKET_TNT_BITS_MAX == 1);
 	TZ_ASSERT(unit->gate.packet_en);
-	/* The limit is 0 where a TNT packet is no byte of 6 bits. */
-	if (topa->written + 1 < topa->fast_limit && !unit->place.close_word) {
-		unit->window[topa->offset_bytes++] = (uint8_t)(unit->fast.tnt
-		    << 1);
-		topa->written++;
-		unit->fast.tnt = EMIT_TNT_EMPTY;
+	if (tnt_put_byte(unit))
 		return;
-	}
 	tnt_full(unit);
 	unit_refresh(unit);
 }

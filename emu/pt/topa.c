@@ -56,7 +56,7 @@ topa_error(struct pt_unit *unit, const char *text)
 	TZ_ASSERT(text != NULL);
 	TZ_ASSERT(unit->msrs.ctl & CTL_TRACE_EN);
 	unit->topa.open = false;
-	unit->topa.fast_limit = 0;
+	unit->topa.fast_limit = unit->topa.free_limit = 0;
 	unit->msrs.status |= STATUS_ERROR;
 	topa_event(
 	    unit, (struct pt_event){ .kind = PT_EVENT_ERROR, .text = text });
@@ -80,12 +80,15 @@ topa_set_limit(struct pt_unit *unit)
 
 	if (topa->open)
 		end += topa_next_mark(topa) - topa->offset_bytes;
-	if (!topa->open || unit->window == NULL ||
-	    unit->profile->manner->deferred_tip ||
+	if (!topa->open || unit->window == NULL)
+		topa->free_limit = 0;
+	else
+		topa->free_limit = end < topa->look ? end : topa->look;
+	if (unit->profile->manner->deferred_tip ||
 	    unit->profile->manner->tnt_bits != PACKET_TNT_BITS_MAX)
 		topa->fast_limit = 0;
 	else
-		topa->fast_limit = end < topa->look ? end : topa->look;
+		topa->fast_limit = topa->free_limit;
 }
 
 void
@@ -363,7 +366,7 @@ topa_close(struct pt_unit *unit)
 {
 	topa_tell(unit);
 	unit->topa.open = false;
-	unit->topa.fast_limit = 0;
+	unit->topa.fast_limit = unit->topa.free_limit = 0;
 	unit->window = NULL;
 }
 
@@ -393,7 +396,7 @@ topa_region_full(struct pt_unit *unit)
 		.bytes = topa->region_bytes,
 		.value = topa->index });
 	topa->open = false;
-	topa->fast_limit = 0;
+	topa->fast_limit = topa->free_limit = 0;
 	/* SDM vol. 3, 33.2.7.2, "ToPA STOP": the offset stays at the size. */
 	if (topa->region_stop) {
 		unit->msrs.status |= STATUS_STOPPED;

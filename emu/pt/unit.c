@@ -40,7 +40,7 @@ unit_refresh(struct pt_unit *unit)
 	struct gate *gate = &unit->gate;
 	struct pt_fast *fast = &unit->fast;
 	bool ranged = gate_has_ranges(&unit->msrs);
-	bool waits;
+	bool waits, ranges;
 
 	gate->trigger_en = gate_trigger_en(&unit->msrs);
 	gate->packet_en = gate->packet_en && gate->trigger_en;
@@ -63,10 +63,14 @@ unit_refresh(struct pt_unit *unit)
 	fast->compress_ret = !(unit->msrs.ctl & (CTL_DIS_RETC | CTL_DIS_TNT));
 	fast->timed = drain_is_busy(unit) ||
 	    (gate->trigger_en && (unit->msrs.ctl & CTL_TIMING) != 0);
-	waits |= fast->timed || (unit->msrs.ctl & CTL_DIS_TNT) != 0;
-	fast->fast = gate->packet_en && !ranged && !waits;
-	fast->within = gate->packet_en && ranged && !waits &&
-	    gate_filter(&unit->msrs, &fast->low, &fast->high);
+	waits |= (unit->msrs.ctl & CTL_DIS_TNT) != 0;
+	fast->low = 0;
+	fast->high = UINT64_MAX;
+	ranges = ranged && gate_filter(&unit->msrs, &fast->low, &fast->high);
+	fast->fast = gate->packet_en && !ranged && !waits && !fast->timed;
+	fast->within = gate->packet_en && ranges && !waits && !fast->timed;
+	fast->steady = gate->packet_en && ranges == ranged && !waits &&
+	    !drain_is_busy(unit);
 	fast->off = !fast->timed &&
 	    (!gate->trigger_en ||
 		(!gate->packet_en && !waits && (!gate->context_en || !ranged)));

@@ -195,7 +195,9 @@ void pt_unit_transfer(struct pt_unit *unit, const struct pt_transfer *transfer);
  * CR3 nor mode may be reported with the inline functions below instead of
  * pt_unit_transfer; the packets are the same (a test compares both ways).  While
  * .within is true, a filter range is in use and the same holds for a transfer (or
- * a branch not taken) that ends in [.low, .high].
+ * a branch not taken) that ends in [.low, .high].  While .steady is true, so it is
+ * with the functions named pt_unit_steady_...(), timed or not, for one that ends in
+ * [.low, .high], which is everything where no range is in use.
  */
 #define PT_RETURN_STACK_ENTRIES 64
 
@@ -204,6 +206,7 @@ struct pt_fast {
 	bool off;    /* PacketEn 0 whatever near branch comes */
 	bool within; /* as .fast, but only into [low, high] */
 	bool timed;  /* time matters (TSC, MTC, CYC, buffer): none of these */
+	bool steady; /* as the first or the third, but for the time */
 	bool compress_ret;  /* CTL.DisRETC = 0 */
 	uint32_t tnt;       /* stop bit, then the pending TNT bits; 1 = none */
 	uint32_t ret_top;   /* next free slot, modulo the entries */
@@ -270,6 +273,11 @@ pt_unit_fast_ret(struct pt_unit *unit, uint64_t target)
 	}
 	pt_unit_fast_ret_whole(unit, target);
 }
+
+/* The same where time may matter; only while .steady. */
+void pt_unit_steady_cond(struct pt_unit *unit, bool taken);
+void pt_unit_steady_tip(struct pt_unit *unit, uint64_t target);
+void pt_unit_steady_ret(struct pt_unit *unit, uint64_t target);
 
 /*
  * Reports, as PT_EVENT_OUTPUT, bytes that are in memory and were not reported yet.

@@ -7,7 +7,6 @@
 #define CLOCK_CYCLES (UINT64_C(1) << 48)
 /* Longer ones are told as this one. */
 #define CLOCK_CYC_MAX   (UINT64_C(1) << 40)
-#define CLOCK_FREQS     16
 #define CLOCK_MTC_BITS  8
 #define CLOCK_CTL_CYC   TZ_BIT(1)
 #define CLOCK_CTL_MTC   TZ_BIT(9)
@@ -113,7 +112,7 @@ clock_crystal(const struct clock *clock, const struct clock_status *status,
 		return mtc ? clock_after(art, (payload << freq) - 1, bits)
 			   : art;
 	art = clock_after(art, status->tma_value, CLOCK_CTC_BITS);
-	for (unsigned n = 0; mtc && n < CLOCK_FREQS; n++) {
+	for (unsigned n = 0; mtc && n < FACTS_FREQS; n++) {
 		uint64_t found = art + n * TZ_BIT(CLOCK_CTC_BITS);
 
 		if ((((found >> freq) + 1) & 0xff) == payload)
@@ -159,8 +158,19 @@ clock_start(struct clock *clock, struct feed *feed, uint64_t offset)
 void
 clock_move(struct clock *clock, uint64_t offset)
 {
+	const struct clock_next *next = &clock->next;
 	struct scan_packet packet;
 
+	/* Just what was looked at last, with its CYC, was sent. */
+	if (clock->look.offset < offset &&
+	    clock->looked == clock->look.offset &&
+	    next->behind.offset == offset && next->simple) {
+		clock->look = next->behind;
+		clock->zero += next->cycles;
+		if (clock->zero > clock->now.cycles)
+			clock->now.cycles = clock->zero;
+		return;
+	}
 	while (
 	    clock->look.offset < offset && scan_next(&clock->look, &packet)) {
 		if (packet.kind == SCAN_CYC)
@@ -173,17 +183,17 @@ clock_move(struct clock *clock, uint64_t offset)
 	}
 }
 
-void
-clock_look(const struct clock *clock, unsigned pending, uint64_t most,
+static void
+clock_ahead(const struct clock *clock, unsigned pending, uint64_t most,
     struct clock_next *next)
 {
 	struct scan_packet *packet = &next->packet;
 	struct scan scan = clock->look;
 	bool whole = false;
 
-	*next = (struct clock_next){ .cyc = false };
+	next->cycles = 0;
+	next->cyc = next->behind_tnt = false;
 	for (;;) {
-		next->behind = scan;
 		if (!scan_next(&scan, packet))
 			break;
 		if (packet->kind == SCAN_PAD)
@@ -200,11 +210,22 @@ clock_look(const struct clock *clock, unsigned pending, uint64_t most,
 		next->cycles += clock_capped(packet->value);
 		whole = packet->value != most;
 	}
+	next->simple = packet->kind != SCAN_OVF && packet->kind != SCAN_CYC;
 	/* It went on while outcomes were pending. */
 	if (next->cyc && !whole && packet->kind == SCAN_TNT && pending != 0 &&
-	    !next->behind_tnt)
+	    !next->behind_tnt) {
 		next->cycles++;
+		next->simple = false;
+	}
 	next->behind = scan;
+}
+
+const struct clock_next *
+clock_look(struct clock *clock, unsigned pending, uint64_t most)
+{
+	clock->looked = clock->look.offset;
+	clock_ahead(clock, pending, most, &clock->next);
+	return &clock->next;
 }
 
 void
@@ -271,62 +292,19 @@ clock_status(struct clock *clock, struct feed *feed, struct scan at)
 	pt_unit_time(feed->unit, &clock->now);
 }
 
-/* What the packets say of MTCFreq and CycThresh. */
-struct clock_votes {
-	uint64_t freq[CLOCK_FREQS]; /* MTCs that follow a TMA as with it */
-	uint64_t cyc_min, cyc_max;
-	uint64_t ctc;
-	bool tma; /* the last of TMA and MTC was one */
-};
-
-static void
-clock_vote(struct clock_votes *votes, const struct scan_packet *packet)
-{
-	if (packet->kind == SCAN_CYC) {
-		if (packet->value < votes->cyc_min)
-			votes->cyc_min = packet->value;
-		if (packet->value > votes->cyc_max)
-			votes->cyc_max = packet->value;
-	} else if (packet->kind == SCAN_TMA) {
-		votes->tma = true;
-		votes->ctc = packet->value & 0xffff;
-	} else if (packet->kind == SCAN_MTC && votes->tma) {
-		votes->tma = false;
-		for (unsigned n = 0; n < CLOCK_FREQS; n++) {
-			unsigned known = n < CLOCK_MTC_BITS
-			    ? CLOCK_MTC_BITS
-			    : CLOCK_CTC_BITS - n;
-
-			votes->freq[n] += ((((votes->ctc >> n) + 1) ^
-					       packet->value) &
-					      (TZ_BIT(known) - 1)) == 0;
-		}
-	}
-}
-
 uint64_t
-clock_infer(const struct profile *profile, const uint8_t *bytes, uint64_t count,
-    uint64_t *cyc_max)
+clock_infer(const struct profile *profile, const struct facts *facts)
 {
-	struct clock_votes votes = { .cyc_min = UINT64_MAX };
-	unsigned threshold = 0, freq = CLOCK_FREQS;
-	struct scan_packet packet;
-	struct scan scan;
+	const struct facts_clock *said = &facts->clock;
+	unsigned threshold = 0, freq = FACTS_FREQS;
 
-	scan_begin(&scan, bytes, count, scan_find_psb(bytes, count, 0));
-	do {
-		while (scan_next(&scan, &packet))
-			clock_vote(&votes, &packet);
-		scan.offset = scan_find_psb(bytes, count, packet.offset + 1);
-	} while (packet.kind == SCAN_BAD);
-	for (unsigned n = 0; n < CLOCK_FREQS; n++)
+	for (unsigned n = 0; n < FACTS_FREQS; n++)
 		if ((profile->pt1_eax >> (16 + n) & 1) != 0 &&
-		    (freq == CLOCK_FREQS || votes.freq[n] > votes.freq[freq]))
+		    (freq == FACTS_FREQS || said->freq[n] > said->freq[freq]))
 			freq = n;
-	for (unsigned n = 1; n < CLOCK_FREQS && votes.cyc_max != 0; n++)
+	for (unsigned n = 1; n < FACTS_FREQS && said->cyc_max != 0; n++)
 		if ((profile->pt1_ebx >> n & 1) != 0 &&
-		    votes.cyc_min >= TZ_BIT(n - 1))
+		    said->cyc_min >= TZ_BIT(n - 1))
 			threshold = n;
-	*cyc_max = votes.cyc_max;
-	return (uint64_t)(freq % CLOCK_FREQS) << 14 | (uint64_t)threshold << 19;
+	return (uint64_t)(freq % FACTS_FREQS) << 14 | (uint64_t)threshold << 19;
 }

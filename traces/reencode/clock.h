@@ -11,14 +11,6 @@
 
 #include "traces/reencode/feed.h"
 
-struct clock {
-	struct scan look; /* up to where the output has come */
-	struct pt_time now;
-	uint64_t zero;  /* .now.cycles at the last CYC */
-	uint64_t jumps; /* of the crystal clock, over MTCs that are not there */
-	bool timed;     /* the unit sends timing packets */
-};
-
 /* What stands next in the trace. */
 struct clock_next {
 	struct scan_packet packet; /* the first that is no CYC and no PAD */
@@ -26,6 +18,17 @@ struct clock_next {
 	uint64_t cycles;           /* of the CYC before it */
 	bool cyc;                  /* there is one */
 	bool behind_tnt;           /* that the unit has yet to send */
+	bool simple; /* with it .cycles go by, and nothing else is to be known */
+};
+
+struct clock {
+	struct scan look; /* up to where the output has come */
+	struct pt_time now;
+	uint64_t zero;  /* .now.cycles at the last CYC */
+	uint64_t jumps; /* of the crystal clock, over MTCs that are not there */
+	uint64_t looked; /* .look.offset at which .next was found, if any */
+	struct clock_next next;
+	bool timed; /* the unit sends timing packets */
 };
 
 /* A stretch begins at OFFSET, by a PSB+ or by the status of an enable. */
@@ -34,9 +37,12 @@ void clock_start(struct clock *clock, struct feed *feed, uint64_t offset);
 /* Goes on to OFFSET. */
 void clock_move(struct clock *clock, uint64_t offset);
 
-/* Looks ahead with PENDING outcomes not sent; MOST: the cycle counter's end. */
-void clock_look(const struct clock *clock, unsigned pending, uint64_t most,
-    struct clock_next *next);
+/*
+ * Looks ahead with PENDING outcomes not sent; MOST: the cycle counter's end.  The
+ * result is CLOCK's, valid until it is looked at or moved again.
+ */
+const struct clock_next *clock_look(
+    struct clock *clock, unsigned pending, uint64_t most);
 
 /* The unit reaches the edge of the MTC that NEXT is. */
 void clock_edge(
@@ -53,7 +59,6 @@ void clock_status(struct clock *clock, struct feed *feed, struct scan at);
  * IA32_RTIT_CTL's MTCFreq and CycThresh, as far as the packets tell them, within
  * what PROFILE has.
  */
-uint64_t clock_infer(const struct profile *profile, const uint8_t *bytes,
-    uint64_t count, uint64_t *cyc_max);
+uint64_t clock_infer(const struct profile *profile, const struct facts *facts);
 
 #endif

@@ -53,7 +53,7 @@ drive_calls(struct drive *drive, const struct walk_block *block)
 static void
 drive_block(struct drive *drive, const struct recover_item *item)
 {
-	const struct walk_block wanted = { .ip = item->ip,
+	const struct walk_key wanted = { .ip = item->ip,
 		.end_ip = item->end_ip,
 		.count = item->insns,
 		.bits = item->bits };
@@ -62,8 +62,10 @@ drive_block(struct drive *drive, const struct recover_item *item)
 	uint64_t at = 0;
 
 	drive_resolve(drive, item->ip);
-	block = walk_block(
-	    drive->config.walk, drive->last, &wanted, &text, &at);
+	block = walk_again(drive->last, &wanted);
+	if (block == NULL)
+		block = walk_block(
+		    drive->config.walk, drive->last, &wanted, &text, &at);
 	if (block == NULL) {
 		drive_wrong(drive, text, at);
 		return;

@@ -24,6 +24,7 @@ struct drive {
 	uint32_t phase;     /* 64: not known */
 	uint64_t look_base; /* trace offset + phase of some look at the counter */
 	unsigned untaken;   /* blocks since output was last compared */
+	unsigned quiet;     /* outcomes before anything but them can come */
 	struct clock clock;
 	/* There is more than transfers in the trace: happen_before() is needed. */
 	bool watched;

@@ -189,6 +189,7 @@ edge_resume(struct drive *drive, uint64_t offset, struct pt_resume *resume)
 	drive->has_last = false;
 	drive->running = true;
 	drive->cr3_written = false;
+	drive->quiet = 0;
 	clock_move(&drive->clock, offset);
 	clock_start(&drive->clock, drive->feed, offset);
 	if (!feed_resume(drive->feed, offset, resume, &drive->vmx))

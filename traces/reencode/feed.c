@@ -225,6 +225,8 @@ feed_take(struct feed *feed)
 	uint64_t position = feed_position(feed);
 	bool good = true;
 
+	if (position == feed->taken)
+		return true;
 	if (position < feed->taken) {
 		good = compare_feed(feed->compare, feed->ring + feed->taken,
 		    FEED_RING_BYTES - feed->taken, false);

@@ -15,10 +15,7 @@
 static unsigned
 happen_pending(const struct drive *drive)
 {
-	uint32_t tnt = pt_unit_fast(drive->feed->unit)->tnt;
-
-	TZ_ASSERT(tnt != 0);
-	return 31u - (unsigned)__builtin_clz(tnt);
+	return pt_unit_tnt_pending(drive->feed->unit);
 }
 
 /* The next packet that is neither PAD nor CYC. */
@@ -198,6 +195,18 @@ happen_pebs(
 	pt_unit_pebs(drive->feed->unit, &at, blocks, count, packet.with_ip);
 }
 
+/* May PACKET be an event that is no transfer? */
+static bool
+happen_is_told(const struct scan_packet *packet)
+{
+	const uint64_t kinds = TZ_BIT(SCAN_MTC) | TZ_BIT(SCAN_TSC) |
+	    TZ_BIT(SCAN_CBR) | TZ_BIT(SCAN_TSX) | TZ_BIT(SCAN_EXEC) |
+	    TZ_BIT(SCAN_PTW) | TZ_BIT(SCAN_MWAIT) | TZ_BIT(SCAN_PWRE) |
+	    TZ_BIT(SCAN_EXSTOP) | TZ_BIT(SCAN_MNT) | TZ_BIT(SCAN_BBP);
+
+	return (kinds >> packet->kind & 1) != 0;
+}
+
 /* Tells the unit of what NEXT is.  False: that is a transfer, or is its. */
 static bool
 happen_tell(struct drive *drive, struct clock_next *next)
@@ -268,17 +277,32 @@ happen_told(const struct drive *drive, struct happen_event *event)
 		event->ip = packet.value;
 }
 
-/* The CYC of a transfer that sends others first, which have none. */
-static void
-happen_behind(struct drive *drive, struct clock_next *next)
+/* NEXT, or where it has no CYC that of what the same transfer sends behind it. */
+static struct clock_next
+happen_behind(const struct drive *drive, const struct clock_next *next)
 {
 	struct clock ahead = drive->clock;
+	struct clock_next found = *next;
 
-	while (next->packet.kind == SCAN_FUP || next->packet.kind == SCAN_EVD) {
-		ahead.look = next->behind;
-		clock_look(&ahead, 0, drive->cyc_most, next);
-		if (next->cyc)
-			return;
+	while (!found.cyc &&
+	    (found.packet.kind == SCAN_FUP || found.packet.kind == SCAN_EVD)) {
+		ahead.look = found.behind;
+		found = *clock_look(&ahead, 0, drive->cyc_most);
+	}
+	return found;
+}
+
+/* Hands the clock what NEXT, which no event is told of by, says of the time. */
+static void
+happen_time(struct drive *drive, const struct clock_next *next, bool sends)
+{
+	struct clock_next behind;
+
+	if (sends && !next->cyc) {
+		behind = happen_behind(drive, next);
+		clock_hand(&drive->clock, drive->feed, &behind);
+	} else if (sends || !next->behind_tnt) {
+		clock_hand(&drive->clock, drive->feed, next);
 	}
 }
 
@@ -286,30 +310,32 @@ void
 happen_before(struct drive *drive, bool sends)
 {
 	struct clock *clock = &drive->clock;
-	struct clock_next next;
+	const struct clock_next *next;
+	struct clock_next told;
+	unsigned pending;
 
+	drive->quiet = 0;
 	if (!drive->watched || drive->ended)
 		return;
 	for (;;) {
-		uint64_t at;
-
 		drive_take(drive);
 		if (drive->ended || drive->failed)
 			return;
-		at = compare_offset(drive->config.compare);
-		clock_move(clock, at);
-		clock_look(
-		    clock, happen_pending(drive), drive->cyc_most, &next);
-		if (next.packet.kind == SCAN_CUT ||
-		    next.packet.kind == SCAN_BAD || !happen_tell(drive, &next))
+		clock_move(clock, compare_offset(drive->config.compare));
+		pending = happen_pending(drive);
+		next = clock_look(clock, pending, drive->cyc_most);
+		if (!happen_is_told(&next->packet))
 			break;
-		drive->result->other_events += next.packet.kind != SCAN_MTC;
-		clock_move(clock, next.behind.offset);
+		told = *next;
+		if (!happen_tell(drive, &told))
+			break;
+		drive->result->other_events += told.packet.kind != SCAN_MTC;
+		clock_move(clock, told.behind.offset);
 	}
-	if (sends && !next.cyc)
-		happen_behind(drive, &next);
-	if (sends || !next.behind_tnt)
-		clock_hand(clock, drive->feed, &next);
+	happen_time(drive, next, sends);
+	if (!sends && next->packet.kind == SCAN_TNT && !next->behind_tnt &&
+	    !(next->cyc && pending != 0) && next->packet.bits > pending)
+		drive->quiet = next->packet.bits - pending;
 }
 
 void
@@ -330,8 +356,8 @@ happen_psb(struct drive *drive)
 	if (!drive->watched)
 		return;
 	happen_before(drive, false);
-	clock_look(
-	    &drive->clock, happen_pending(drive), drive->cyc_most, &next);
+	next = *clock_look(
+	    &drive->clock, happen_pending(drive), drive->cyc_most);
 	if (!drive->ended && next.packet.kind == SCAN_PSB) {
 		next.behind.offset = next.packet.offset;
 		clock_status(&drive->clock, drive->feed, next.behind);

@@ -27,6 +27,8 @@
 #define INFER_LATE_BYTES 64
 /* The CBR of an enable or a PSB+ comes within so many bytes of its start. */
 #define INFER_CBR_BYTES 96
+#define INFER_MTC_BITS  8
+#define INFER_CTC_BITS  16
 
 void
 facts_free(struct facts *facts)
@@ -80,6 +82,31 @@ facts_end(struct facts *facts, uint64_t offset)
 		*end = offset;
 }
 
+static void
+facts_time(struct facts_clock *clock, const struct scan_packet *packet)
+{
+	if (packet->kind == SCAN_CYC) {
+		if (packet->value < clock->cyc_min)
+			clock->cyc_min = packet->value;
+		if (packet->value > clock->cyc_max)
+			clock->cyc_max = packet->value;
+	} else if (packet->kind == SCAN_TMA) {
+		clock->tma = true;
+		clock->ctc = packet->value & 0xffff;
+	} else if (packet->kind == SCAN_MTC && clock->tma) {
+		clock->tma = false;
+		for (unsigned n = 0; n < FACTS_FREQS; n++) {
+			unsigned known = n < INFER_MTC_BITS
+			    ? INFER_MTC_BITS
+			    : INFER_CTC_BITS - n;
+
+			clock->freq[n] += ((((clock->ctc >> n) + 1) ^
+					       packet->value) &
+					      (TZ_BIT(known) - 1)) == 0;
+		}
+	}
+}
+
 static bool
 facts_packet(struct facts *facts, const struct scan_packet *packet)
 {
@@ -89,6 +116,11 @@ facts_packet(struct facts *facts, const struct scan_packet *packet)
 	switch ((int)packet->kind) {
 	case SCAN_TSX:
 		facts->tsx += !facts->in_psb;
+		return true;
+	case SCAN_CYC:
+	case SCAN_TMA:
+	case SCAN_MTC:
+		facts_time(&facts->clock, packet);
 		return true;
 	case SCAN_PTW:
 		facts->fup_ptws += packet->with_ip;
@@ -167,7 +199,7 @@ facts_read(struct facts *facts, const uint8_t *bytes, uint64_t count)
 	struct scan_packet packet;
 	struct scan scan;
 
-	*facts = (struct facts){ 0 };
+	*facts = (struct facts){ .clock = { .cyc_min = UINT64_MAX } };
 	facts->first_psb = scan_find_psb(bytes, count, 0);
 	scan_begin(&scan, bytes, count, facts->first_psb);
 	for (;;) {

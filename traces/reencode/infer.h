@@ -20,7 +20,18 @@ struct facts_mark {
 	uint64_t offset, last_ip;
 };
 
+/* What the clocks' packets say of MTCFreq and CycThresh. */
+#define FACTS_FREQS 16
+
+struct facts_clock {
+	uint64_t freq[FACTS_FREQS]; /* MTCs that follow a TMA as with it */
+	uint64_t cyc_min, cyc_max;  /* CYC payloads; least above most: no CYC */
+	uint64_t ctc;               /* while reading: of the last TMA */
+	bool tma; /* while reading: the last of TMA and MTC was one */
+};
+
 struct facts {
+	struct facts_clock clock;
 	uint64_t packets[SCAN_KINDS];
 	uint64_t bad;        /* bytes where no packet starts; on at a PSB */
 	uint64_t first_psb;  /* offset; the size of the trace if none */

@@ -78,6 +78,18 @@ scan_value(const uint8_t *at, unsigned bytes)
 	return value;
 }
 
+/* The same for an IP, with all 8 bytes at once where there are so many. */
+static uint64_t
+scan_ip_value(const uint8_t *at, unsigned bytes, uint64_t left)
+{
+	uint64_t whole;
+
+	if (left < 8 || bytes == 0)
+		return scan_value(at, bytes);
+	whole = scan_value(at, 8);
+	return bytes == 8 ? whole : whole & (TZ_BIT(8 * bytes) - 1);
+}
+
 /* Makes PACKET one of BYTES bytes, if there are so many. */
 static bool
 scan_take(struct scan *scan, struct scan_packet *packet, enum scan_kind kind,
@@ -114,7 +126,7 @@ scan_ip(struct scan *scan, struct scan_packet *packet, enum scan_kind kind)
 	packet->value = scan->last_ip;
 	if (form == 0)
 		return true;
-	ip = scan_value(at + 1, bytes);
+	ip = scan_ip_value(at + 1, bytes, scan->count - packet->offset - 1);
 	mask = bytes == 8 ? ~UINT64_C(0) : TZ_BIT(8 * bytes) - 1;
 	if (form == 3)
 		scan->last_ip = (uint64_t)((int64_t)(ip << 16) >> 16);

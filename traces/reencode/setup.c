@@ -68,10 +68,10 @@ reencode_say(struct reencode_result *result, const char *format, ...)
 static void
 reencode_timing(struct reencode_try *try, struct reencode_result *result)
 {
-	uint64_t cyc_max = 0, ctl;
+	uint64_t cyc_max = result->facts.clock.cyc_max;
+	uint64_t ctl = clock_infer(try->profile, &result->facts);
 	unsigned *bits = &try->manner->cyc_bits;
 
-	ctl = clock_infer(try->profile, try->bytes, try->count, &cyc_max);
 	if (!try->options->ctl_given && (try->ctl & REENCODE_CTL_MTC_EN) != 0)
 		try->ctl |= ctl & REENCODE_CTL_FREQ;
 	if (!try->options->ctl_given && (try->ctl & REENCODE_CTL_CYC_EN) != 0)

@@ -110,10 +110,10 @@ drive_fast(struct drive *drive, uint64_t ip, bool taken)
 		return;
 	case WALK_CALL_INDIRECT:
 		pt_unit_fast_call(unit, drive->last->nlip);
-		pt_unit_fast_tip(unit, ip);
+		pt_unit_steady_tip(unit, ip);
 		return;
 	case WALK_JUMP_INDIRECT:
-		pt_unit_fast_tip(unit, ip);
+		pt_unit_steady_tip(unit, ip);
 		return;
 	case WALK_RET:
 		pt_unit_fast_ret(unit, ip);
@@ -126,12 +126,22 @@ drive_fast(struct drive *drive, uint64_t ip, bool taken)
 	}
 }
 
-/* May a near transfer to IP be reported inline? */
-static bool
-drive_is_fast(const struct pt_fast *fast, uint64_t ip)
+/* The same where the time matters. */
+static void
+drive_steady(struct drive *drive, uint64_t ip, bool taken)
 {
-	return fast->fast ||
-	    (fast->within && ip >= fast->low && ip <= fast->high);
+	struct pt_unit *unit = drive->feed->unit;
+
+	if (drive->last->kind == WALK_COND) {
+		drive->at.ip = ip;
+		pt_unit_steady_cond(unit, taken);
+	} else if (drive->last->kind == WALK_RET) {
+		drive->at.ip = ip;
+		pt_unit_steady_ret(unit, ip);
+	} else {
+		/* A TIP has its time in either case. */
+		drive_fast(drive, ip, taken);
+	}
 }
 
 /* A conditional branch to the next instruction: only the trace can tell. */
@@ -173,10 +183,28 @@ drive_sends(const struct drive *drive, uint64_t ip)
 	return false;
 }
 
+/*
+ * Tells of what comes before the last instruction's own packets.  Not where the
+ * outcomes that the trace has next are not all there yet: nothing comes before
+ * them.
+ */
+static void
+drive_before(struct drive *drive, uint64_t ip)
+{
+	bool sends = drive_sends(drive, ip);
+
+	if (sends || drive->quiet == 0)
+		happen_before(drive, sends);
+	if (drive->quiet != 0 &&
+	    (drive->last->kind == WALK_COND || drive->last->kind == WALK_RET))
+		drive->quiet--;
+}
+
 void
 drive_resolve(struct drive *drive, uint64_t ip)
 {
 	const struct walk_block *last = drive->last;
+	const struct pt_fast *fast = pt_unit_fast(drive->feed->unit);
 	bool taken = true, may = true;
 
 	if (!drive->has_last) {
@@ -187,7 +215,7 @@ drive_resolve(struct drive *drive, uint64_t ip)
 	}
 	drive->has_last = false;
 	if (drive->watched)
-		happen_before(drive, drive_sends(drive, ip));
+		drive_before(drive, ip);
 	switch ((enum walk_kind)last->kind) {
 	case WALK_COND:
 		taken = ip == last->target;
@@ -218,9 +246,11 @@ drive_resolve(struct drive *drive, uint64_t ip)
 	drive->at.ip = ip;
 	if (last->kind == WALK_PLAIN || last->kind == WALK_MOV_CR3)
 		return;
-	if (last->kind != WALK_FAR && !drive->cr3_written &&
-	    drive_is_fast(pt_unit_fast(drive->feed->unit), ip))
-		drive_fast(drive, ip, taken);
-	else
+	if (last->kind == WALK_FAR || drive->cr3_written || !fast->steady ||
+	    ip < fast->low || ip > fast->high)
 		drive_slow(drive, ip, taken);
+	else if (fast->timed)
+		drive_steady(drive, ip, taken);
+	else
+		drive_fast(drive, ip, taken);
 }

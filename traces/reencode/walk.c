@@ -249,9 +249,9 @@ walk_at(const struct walk *walk, size_t index)
 }
 
 static size_t
-walk_hash(const struct walk *walk, const struct walk_block *block)
+walk_hash(const struct walk *walk, uint64_t ip, uint16_t count)
 {
-	uint64_t hash = (block->ip ^ (uint64_t)block->count << 48) *
+	uint64_t hash = (ip ^ (uint64_t)count << 48) *
 	    UINT64_C(0x9e3779b97f4a7c15);
 
 	return (size_t)(hash >> 20) & (walk->slot_count - 1);
@@ -269,7 +269,8 @@ walk_grow(struct walk *walk)
 	walk->slot = slot;
 	walk->slot_count = count;
 	for (size_t i = 0; i < walk->block_count; i++) {
-		size_t at = walk_hash(walk, walk_at(walk, i));
+		const struct walk_block *block = walk_at(walk, i);
+		size_t at = walk_hash(walk, block->ip, block->count);
 
 		while (walk->slot[at] != 0)
 			at = (at + 1) & (count - 1);
@@ -279,10 +280,13 @@ walk_grow(struct walk *walk)
 }
 
 static struct walk_block *
-walk_add(struct walk *walk, const struct walk_block *wanted, size_t slot,
+walk_add(struct walk *walk, const struct walk_key *wanted, size_t slot,
     const char **text, uint64_t *at)
 {
-	struct walk_block block = *wanted;
+	struct walk_block block = { .ip = wanted->ip,
+		.end_ip = wanted->end_ip,
+		.count = wanted->count,
+		.bits = wanted->bits };
 
 	*text = walk_through(walk, &block, at);
 	if (*text != NULL)
@@ -308,18 +312,11 @@ walk_add(struct walk *walk, const struct walk_block *wanted, size_t slot,
 	return walk_at(walk, walk->block_count - 1);
 }
 
-static bool
-walk_is(const struct walk_block *block, const struct walk_block *wanted)
-{
-	return block->ip == wanted->ip && block->count == wanted->count &&
-	    block->end_ip == wanted->end_ip && block->bits == wanted->bits;
-}
-
 static struct walk_block *
-walk_find(struct walk *walk, const struct walk_block *wanted, const char **text,
+walk_find(struct walk *walk, const struct walk_key *wanted, const char **text,
     uint64_t *at)
 {
-	size_t slot = walk_hash(walk, wanted);
+	size_t slot = walk_hash(walk, wanted->ip, wanted->count);
 
 	while (walk->slot[slot] != 0) {
 		struct walk_block *block = walk_at(walk, walk->slot[slot] - 1);
@@ -333,13 +330,12 @@ walk_find(struct walk *walk, const struct walk_block *wanted, const char **text,
 
 struct walk_block *
 walk_block(struct walk *walk, struct walk_block *before,
-    const struct walk_block *wanted, const char **text, uint64_t *at)
+    const struct walk_key *wanted, const char **text, uint64_t *at)
 {
-	struct walk_block **next = &before->next[wanted->ip == before->nlip];
+	struct walk_block *block = walk_find(walk, wanted, text, at);
 
-	if (*next == NULL || !walk_is(*next, wanted))
-		*next = walk_find(walk, wanted, text, at);
-	return *next;
+	before->next[wanted->ip == before->nlip] = block;
+	return block;
 }
 
 uint64_t

@@ -35,6 +35,13 @@ struct walk_block {
 	struct walk_block *next[2];
 };
 
+/* What tells one block from another. */
+struct walk_key {
+	uint64_t ip, end_ip;
+	uint16_t count;
+	uint8_t bits;
+};
+
 struct walk;
 
 /* PIECES must outlive the result.  NULL: out of memory. */
@@ -42,12 +49,28 @@ struct walk *walk_create(const struct pieces *pieces);
 void walk_destroy(struct walk *walk);
 
 /*
- * The block that has the ends and the count of WANTED, in its mode, valid as long
- * as WALK; BEFORE is the one before it, or any.  NULL where the image's instructions
- * say otherwise: *TEXT says how (static text), *AT where.
+ * The block that is WANTED, valid as long as WALK; BEFORE is the one before it, or
+ * any.  NULL where the image's instructions say otherwise: *TEXT says how (static
+ * text), *AT where.
  */
 struct walk_block *walk_block(struct walk *walk, struct walk_block *before,
-    const struct walk_block *wanted, const char **text, uint64_t *at);
+    const struct walk_key *wanted, const char **text, uint64_t *at);
+
+static inline bool
+walk_is(const struct walk_block *block, const struct walk_key *wanted)
+{
+	return block->ip == wanted->ip && block->count == wanted->count &&
+	    block->end_ip == wanted->end_ip && block->bits == wanted->bits;
+}
+
+/* The same where it came after BEFORE last, else NULL. */
+static inline struct walk_block *
+walk_again(const struct walk_block *before, const struct walk_key *wanted)
+{
+	struct walk_block *next = before->next[wanted->ip == before->nlip];
+
+	return next != NULL && walk_is(next, wanted) ? next : NULL;
+}
 
 /* Address after the INDEX-th direct call of all (struct walk_block, .call). */
 uint64_t walk_call(const struct walk *walk, uint32_t index);

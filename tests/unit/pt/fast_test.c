@@ -106,6 +106,98 @@ report_fast(struct pt_unit *unit, const struct pt_transfer *t)
 	return true;
 }
 
+/* The same where the time may matter. */
+static bool
+report_steady(struct pt_unit *unit, const struct pt_transfer *t)
+{
+	const struct pt_fast *fast = pt_unit_fast(unit);
+
+	if (!fast->steady || t->after.ip < fast->low ||
+	    t->after.ip > fast->high)
+		return false;
+	if (t->kind == PT_TRANSFER_COND) {
+		pt_unit_steady_cond(unit, t->taken);
+	} else if (t->kind == PT_TRANSFER_RET) {
+		pt_unit_steady_ret(unit, t->after.ip);
+	} else if (t->kind == PT_TRANSFER_JMP_INDIRECT) {
+		pt_unit_steady_tip(unit, t->after.ip);
+	} else if (t->kind == PT_TRANSFER_CALL_INDIRECT) {
+		pt_unit_fast_call(unit, t->nlip);
+		pt_unit_steady_tip(unit, t->after.ip);
+	} else {
+		return false;
+	}
+	return true;
+}
+
+/* Both clocks go on, or not. */
+static void
+tick(struct fake *slow, struct fake *fast, struct pt_time *now, uint64_t r)
+{
+	now->cycles += r >> 16 & 3 ? r >> 20 & 0xf : r >> 20 & 0x3fff;
+	now->art = now->cycles / 64;
+	now->tsc = now->cycles;
+	/* An edge a call: the machine stops at each. */
+	if (now->art > pt_unit_mtc_due(slow->unit))
+		now->art = pt_unit_mtc_due(slow->unit);
+	pt_unit_time(slow->unit, now);
+	pt_unit_time(fast->unit, now);
+}
+
+static void
+compare_steady(uint64_t ctl, uint64_t seed)
+{
+	struct fake *slow = fake_create(), *fast = fake_create();
+	struct walk walk = { .seed = seed };
+	struct pt_time now = { .cycles = 1000 };
+	struct pt_context at = slow->at;
+	unsigned steady_count = 0;
+
+	if (ctl & TZ_BIT(32)) {
+		fake_wrmsr(slow, 0x580, BASE);
+		fake_wrmsr(slow, 0x581, BASE + 0xffff);
+		fake_wrmsr(fast, 0x580, BASE);
+		fake_wrmsr(fast, 0x581, BASE + 0xffff);
+	}
+	start(slow, ctl);
+	start(fast, ctl);
+	for (unsigned i = 0; i < TRANSFERS; i++) {
+		struct pt_transfer t = next(&walk, &at);
+
+		tick(slow, fast, &now, fake_random(&walk.seed));
+		pt_unit_transfer(slow->unit, &t);
+		if (report_steady(fast->unit, &t))
+			steady_count++;
+		else
+			pt_unit_transfer(fast->unit, &t);
+		assert_int_equal(pt_unit_fast(slow->unit)->steady,
+		    pt_unit_fast(fast->unit)->steady);
+		assert_int_equal(
+		    fake_rdmsr(slow, 0x561), fake_rdmsr(fast, 0x561));
+	}
+	fake_stop(slow);
+	fake_stop(fast);
+	assert_true(steady_count > TRANSFERS / 8);
+	assert_true(fake_count(slow, PT_EVENT_PSB) > 5);
+	assert_int_equal(slow->stream_bytes, fast->stream_bytes);
+	assert_memory_equal(slow->stream, fast->stream, slow->stream_bytes);
+	fake_destroy(slow);
+	fake_destroy(fast);
+}
+
+static void
+steady_reports_give_the_same_bytes(void **state)
+{
+	static const uint64_t ctls[] = { 0, CTL_CYC_EN,
+		CTL_CYC_EN | CTL_CYC_THRESH(5), CTL_MTC_EN | CTL_MTC_FREQ(3),
+		CTL_TSC_EN | CTL_MTC_EN | CTL_CYC_EN | CTL_MTC_FREQ(3),
+		CTL_CYC_EN | CTL_DIS_RETC, CTL_CYC_EN | TZ_BIT(32) };
+
+	(void)state;
+	for (size_t i = 0; i < TZ_ARRAY_LEN(ctls); i++)
+		compare_steady(CTL_PLAIN | ctls[i], 0x5eed + i);
+}
+
 static void
 compare_both_ways(uint64_t ctl, uint64_t seed)
 {
@@ -360,6 +452,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(both_ways_of_reporting_give_the_same_bytes),
+		cmocka_unit_test(steady_reports_give_the_same_bytes),
 		cmocka_unit_test(the_stream_means_what_was_fed),
 	};
 
