@@ -136,6 +136,7 @@ static void
 state_ip(struct vector *vector, struct words *words)
 {
 	vector->fake->at.ip = vector_hex(vector, words, UINT64_MAX);
+	vector->at_changed = true;
 }
 
 /* msr INDEX VALUE */
@@ -163,6 +164,53 @@ state_cpu(struct vector *vector, struct words *words)
 		if (!vector_context(vector, &vector->fake->at, word))
 			vector_fail(vector, "unknown: %s", word);
 	}
+	vector->at_changed = true;
+}
+
+/* cpus N: of the machine that runs guest code. */
+static void
+state_cpus(struct vector *vector, struct words *words)
+{
+	vector->cpus = (unsigned)vector_decimal(vector, words, 2);
+	if (vector->cpus == 0)
+		vector_fail(vector, "no CPU at all");
+}
+
+/* cycles KEY=N ...: the figures of cycles.def that can be set. */
+static void
+state_cycles(struct vector *vector, struct words *words)
+{
+	static const struct {
+		const char *name;
+		size_t offset;
+	} figures[] = {
+#define SETTING(member, unit, least, most, text, cite) \
+ { #member, offsetof(struct pt_cycles, member) },
+#define FIXED(name, unit, value, text, cite)
+#include "emu/pt/cycles.def"
+#undef SETTING
+#undef FIXED
+	};
+	struct tz_error err;
+
+	while (words->next != words->count && !vector->failed) {
+		const char *word = words->word[words->next++];
+		size_t length = strcspn(word, "="), i = 0;
+
+		while (i < TZ_ARRAY_LEN(figures) &&
+		    (strlen(figures[i].name) != length ||
+			strncmp(figures[i].name, word, length) != 0))
+			i++;
+		if (i == TZ_ARRAY_LEN(figures)) {
+			vector_fail(
+			    vector, "no figure of cycles.def: %s", word);
+			return;
+		}
+		*(uint32_t *)((char *)&vector->cycles + figures[i].offset) =
+		    (uint32_t)vector_value(vector, word, 10);
+	}
+	if (pt_cycles_check(&vector->cycles, &err) != 0)
+		vector_fail(vector, "%s", err.text);
 }
 
 static const struct state_key {
@@ -171,7 +219,8 @@ static const struct state_key {
 } keys[] = { { "profile", state_profile }, { "manner", state_manner },
 	{ "errata", state_errata }, { "ctl", state_ctl },
 	{ "range", state_range }, { "topa", state_topa }, { "ip", state_ip },
-	{ "msr", state_msr }, { "cpu", state_cpu } };
+	{ "msr", state_msr }, { "cpu", state_cpu }, { "cpus", state_cpus },
+	{ "cycles", state_cycles } };
 
 void
 vector_state(struct vector *vector, struct words *words)
@@ -192,6 +241,10 @@ vector_state_done(struct vector *vector)
 {
 	struct fake *fake = vector->fake;
 
+	if (vector->failed)
+		return;
+	if (pt_unit_set_cycles(fake->unit, &vector->cycles) != 0)
+		vector_fail(vector, "out of memory");
 	if (vector->topa_count == 0) {
 		fake_poke(fake, FAKE_TABLE, FAKE_BUFFER | ENTRY_SIZE(12));
 		fake_poke(fake, FAKE_TABLE + 8, FAKE_TABLE | ENTRY_END);

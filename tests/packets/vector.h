@@ -1,6 +1,6 @@
 /*
- * A test vector while it is read: a unit in its fake machine, what the file told
- * it to do, and what the file says must come of it.  README.md has the format.
+ * A test vector while it is read: the state that the file asks for, what is to
+ * happen, and what the file says must come of it.  README.md has the format.
  */
 #ifndef TOPAZ_TESTS_PACKETS_VECTOR_H
 #define TOPAZ_TESTS_PACKETS_VECTOR_H
@@ -10,6 +10,18 @@
 #define VECTOR_WORDS_MAX 32
 #define VECTOR_TEXT_MAX  32768
 #define VECTOR_TOPA_MAX  8
+
+/* The parts of a file, in their order. */
+enum vector_section {
+	VECTOR_STATE,
+	VECTOR_CODE,
+	VECTOR_EVENTS,
+	VECTOR_STREAM,
+	VECTOR_PACKETS,
+	VECTOR_DECODE,
+	VECTOR_BYTES,
+	VECTOR_SECTIONS,
+};
 
 /* One line, cut at its blanks. */
 struct words {
@@ -21,12 +33,18 @@ struct words {
 struct vector {
 	const char *path;
 	unsigned line;
+	unsigned section_line[VECTOR_SECTIONS]; /* where each begins */
 	bool failed; /* a cause was printed already */
 
 	struct fake *fake;
 	uint64_t ctl; /* what `start` writes, TraceEn aside */
 	size_t topa_count;
 	uint8_t image[PT_XSTATE_BYTES];
+	struct pt_cycles cycles; /* the unit's bounded buffer, if it has one */
+	unsigned cpus;           /* of the machine that runs guest code */
+	bool at_changed;         /* `ip` or `cpu` said where execution stands */
+	bool begun;              /* the part before `events` is over */
+	void *arg;               /* the player's own */
 
 	char packets[VECTOR_TEXT_MAX], decode[VECTOR_TEXT_MAX];
 	char bytes[VECTOR_TEXT_MAX]; /* in hexadecimal; "": not compared */
@@ -53,6 +71,16 @@ uint64_t vector_decimal(
 
 /* The number after "=" of the word "KEY=NUMBER". */
 uint64_t vector_value(struct vector *vector, const char *word, int base);
+
+/*
+ * Reads the vector's file: OBEY gets each line of STATE, EVENTS and STREAM, and, with
+ * WORDS NULL, each section as it begins; what is expected goes into VECTOR, and the
+ * lines of CODE are the assembler's.
+ */
+void vector_read(struct vector *vector,
+    void (*obey)(void *arg, struct vector *vector, enum vector_section section,
+	struct words *words),
+    void *arg);
 
 /* Obeys a line of the part before `events`.  state.c */
 void vector_state(struct vector *vector, struct words *words);
