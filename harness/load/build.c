@@ -147,7 +147,6 @@ add_flags(struct text_list *argv, const struct build_kpi *kpi,
 	}
 	text_list_add(argv, "-frandom-seed=%s", name);
 	add_prefix_map(argv, options->root, "topaz");
-	add_prefix_map(argv, options->dir, ".");
 	if (options->tree != NULL) {
 		add_prefix_map(argv, options->tree, "tree");
 		error = shadow_tree(kpi, options, &shadow, err);
@@ -189,6 +188,8 @@ build_object(const struct build_kpi *kpi, const struct build_options *options,
 	error = add_flags(&argv, kpi, options, name, err);
 	for (i = 0; error == 0 && sources[i] != NULL; i++)
 		error = add_source(&argv, sources[i], err);
+	/* The last that fits counts: this folder may lie in a source's. */
+	add_prefix_map(&argv, options->dir, ".");
 	if (error == 0 && i == 0)
 		error = tz_error(err, TZ_EUSAGE, "%s: no source", name);
 	/* Several sources become one object by a partial link. */

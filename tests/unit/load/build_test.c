@@ -48,8 +48,8 @@ make_kpi(void)
 {
 	static const char *const dirs[] = { "harness", "harness/kpi",
 		"harness/kpi/os", "harness/kpi/os/include",
-		"harness/kpi/os/include/dev", "one", "two", "out", "out2",
-		"tree", "tree/sys", "tree/sys/dev" };
+		"harness/kpi/os/include/dev", "one", "one/out", "two", "out",
+		"out2", "tree", "tree/sys", "tree/sys/dev" };
 	struct build_kpi *kpi;
 	struct tz_error err;
 	size_t i;
@@ -102,6 +102,24 @@ objects_do_not_depend_on_where_the_source_lives(void **state)
 	assert_int_equal(count_one, count_two);
 	assert_memory_equal(a, b, count_one);
 	assert_null(memmem(a, count_one, fixture_dir(), strlen(fixture_dir())));
+	free(a);
+	free(b);
+	build_kpi_free(kpi);
+}
+
+static void
+nor_on_a_folder_of_work_below_the_source(void **state)
+{
+	struct build_kpi *kpi = make_kpi();
+	struct build_options out = options_in("out"),
+			     below = options_in("one/out");
+	size_t count_a, count_b;
+	uint8_t *a = build(kpi, &out, "one/driver.c", &count_a);
+	uint8_t *b = build(kpi, &below, "one/driver.c", &count_b);
+
+	(void)state;
+	assert_int_equal(count_a, count_b);
+	assert_memory_equal(a, b, count_a);
 	free(a);
 	free(b);
 	build_kpi_free(kpi);
@@ -294,6 +312,7 @@ main(void)
  cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(objects_do_not_depend_on_where_the_source_lives),
+		TEST(nor_on_a_folder_of_work_below_the_source),
 		TEST(invariants_and_tree_change_the_object),
 		TEST(modules_come_from_the_tree_where_there_is_one),
 		TEST(a_header_that_the_tree_lacks_is_one_line),
