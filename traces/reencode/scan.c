@@ -2,6 +2,7 @@
 
 #include "traces/reencode/scan.h"
 
+#include <endian.h>
 #include <string.h>
 
 #define SCAN_PSB_BYTES 16
@@ -84,9 +85,10 @@ scan_ip_value(const uint8_t *at, unsigned bytes, uint64_t left)
 {
 	uint64_t whole;
 
-	if (left < 8 || bytes == 0)
+	if (left < sizeof(whole) || bytes == 0)
 		return scan_value(at, bytes);
-	whole = scan_value(at, 8);
+	memcpy(&whole, at, sizeof(whole));
+	whole = le64toh(whole);
 	return bytes == 8 ? whole : whole & (TZ_BIT(8 * bytes) - 1);
 }
 

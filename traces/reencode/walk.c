@@ -1,25 +1,13 @@
 #include "traces/reencode/walk.h"
 
-#include <Zydis/Zydis.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define WALK_INSN_BYTES 15
-#define WALK_SLAB       1024
-/* Instructions that are kept; a later one takes the place of an earlier. */
-#define WALK_KEPT 8192
-
-/* An instruction that was decoded once. */
-struct walk_insn {
-	uint64_t va, target;
-	uint8_t bytes; /* 0: nothing is kept here */
-	uint8_t kind;
-	uint8_t bits;
-};
+#define WALK_SLAB 1024
 
 struct walk {
 	const struct pieces *pieces;
-	ZydisDecoder decoder[3];  /* 16, 32, 64 bits */
+	struct forms *forms;
 	struct walk_block **slab; /* WALK_SLAB blocks each: they do not move */
 	size_t slab_count, block_count;
 	uint32_t *slot; /* index of a block plus 1; a power of two of them */
@@ -27,7 +15,8 @@ struct walk {
 	uint64_t *call;
 	uint32_t call_count, call_room;
 	uint64_t insns;
-	struct walk_insn *kept; /* WALK_KEPT, by their low address bits */
+	const uint8_t *span; /* memory that was found last */
+	uint64_t span_va, span_bytes;
 };
 
 struct walk *
@@ -40,17 +29,11 @@ walk_create(const struct pieces *pieces)
 	walk->pieces = pieces;
 	walk->slot_count = 4096;
 	walk->slot = calloc(walk->slot_count, sizeof(*walk->slot));
-	walk->kept = calloc(WALK_KEPT, sizeof(*walk->kept));
-	if (walk->slot == NULL || walk->kept == NULL) {
+	walk->forms = forms_create();
+	if (walk->slot == NULL || walk->forms == NULL) {
 		walk_destroy(walk);
 		return NULL;
 	}
-	ZydisDecoderInit(&walk->decoder[0], ZYDIS_MACHINE_MODE_LEGACY_16,
-	    ZYDIS_STACK_WIDTH_16);
-	ZydisDecoderInit(&walk->decoder[1], ZYDIS_MACHINE_MODE_LEGACY_32,
-	    ZYDIS_STACK_WIDTH_32);
-	ZydisDecoderInit(&walk->decoder[2], ZYDIS_MACHINE_MODE_LONG_64,
-	    ZYDIS_STACK_WIDTH_64);
 	return walk;
 }
 
@@ -63,133 +46,71 @@ walk_destroy(struct walk *walk)
 		free(walk->slab[i]);
 	free(walk->slab);
 	free(walk->slot);
-	free(walk->kept);
+	forms_destroy(walk->forms);
 	free(walk->call);
 	free(walk);
 }
 
-/* What INSN is where no rule of a near branch says it. */
-static enum walk_kind
-walk_kind_far(const ZydisDecodedInstruction *insn)
-{
-	switch ((int)insn->mnemonic) {
-	case ZYDIS_MNEMONIC_INT:
-	case ZYDIS_MNEMONIC_INT1:
-	case ZYDIS_MNEMONIC_INT3:
-	case ZYDIS_MNEMONIC_INTO:
-	case ZYDIS_MNEMONIC_IRET:
-	case ZYDIS_MNEMONIC_IRETD:
-	case ZYDIS_MNEMONIC_IRETQ:
-	case ZYDIS_MNEMONIC_SYSCALL:
-	case ZYDIS_MNEMONIC_SYSRET:
-	case ZYDIS_MNEMONIC_SYSENTER:
-	case ZYDIS_MNEMONIC_SYSEXIT:
-	case ZYDIS_MNEMONIC_VMLAUNCH:
-	case ZYDIS_MNEMONIC_VMRESUME:
-	case ZYDIS_MNEMONIC_UIRET:
-		return WALK_FAR;
-	default:
-		break;
-	}
-	/* SDM vol. 2, "MOV--Move to/from Control Registers": 0F 22 /3. */
-	if (insn->opcode_map == ZYDIS_OPCODE_MAP_0F && insn->opcode == 0x22 &&
-	    insn->raw.modrm.reg == 3)
-		return WALK_MOV_CR3;
-	return WALK_PLAIN;
-}
-
-/* SDM vol. 3, table "COFI Type for Branch Instructions". */
-static enum walk_kind
-walk_kind(const ZydisDecodedInstruction *insn)
-{
-	bool relative = insn->raw.imm[0].is_relative;
-
-	if (insn->meta.branch_type == ZYDIS_BRANCH_TYPE_FAR)
-		return WALK_FAR;
-	switch ((int)insn->meta.category) {
-	case ZYDIS_CATEGORY_COND_BR:
-		/* XBEGIN counts as one for Zydis; it transfers nothing. */
-		return insn->mnemonic == ZYDIS_MNEMONIC_XBEGIN ? WALK_PLAIN
-							       : WALK_COND;
-	case ZYDIS_CATEGORY_UNCOND_BR:
-		return relative ? WALK_JUMP : WALK_JUMP_INDIRECT;
-	case ZYDIS_CATEGORY_CALL:
-		return relative ? WALK_CALL : WALK_CALL_INDIRECT;
-	case ZYDIS_CATEGORY_RET:
-		if (insn->mnemonic == ZYDIS_MNEMONIC_RET)
-			return WALK_RET;
-		break;
-	default:
-		break;
-	}
-	return walk_kind_far(insn);
-}
-
 /* Bytes at VA, which may lie in two pieces; returns how many of 15. */
 static unsigned
-walk_fetch(const struct walk *walk, uint64_t va, uint8_t *bytes)
+walk_gather(const struct walk *walk, uint64_t va, uint8_t *bytes)
 {
 	unsigned count = 0;
 
-	while (count < WALK_INSN_BYTES) {
+	while (count < FORM_BYTES_MAX) {
 		uint64_t left;
 		const uint8_t *at = pieces_at(walk->pieces, va + count, &left);
 
 		if (at == NULL)
 			break;
-		if (left > WALK_INSN_BYTES - count)
-			left = WALK_INSN_BYTES - count;
+		if (left > FORM_BYTES_MAX - count)
+			left = FORM_BYTES_MAX - count;
 		memcpy(bytes + count, at, (size_t)left);
 		count += (unsigned)left;
 	}
 	return count;
 }
 
-/* Decodes the instruction at VA as the last of BLOCK. */
-static const char *
-walk_decode(const struct walk *walk, struct walk_block *block, uint64_t va)
+/*
+ * The memory at VA, *COUNT bytes of it: 15, unless it ends before; in ROOM where it
+ * is in two pieces.
+ */
+static const uint8_t *
+walk_fetch(struct walk *walk, uint64_t va, uint8_t *room, unsigned *count)
 {
-	unsigned mode = block->bits == 64 ? 2 : block->bits == 32 ? 1 : 0;
-	uint8_t bytes[WALK_INSN_BYTES];
-	unsigned count = walk_fetch(walk, va, bytes);
-	ZydisDecodedInstruction insn;
+	*count = FORM_BYTES_MAX;
+	if (va - walk->span_va < walk->span_bytes &&
+	    walk->span_bytes - (va - walk->span_va) >= FORM_BYTES_MAX)
+		return walk->span + (va - walk->span_va);
+	walk->span_va = va;
+	walk->span = pieces_at(walk->pieces, va, &walk->span_bytes);
+	if (walk->span == NULL)
+		walk->span_bytes = 0;
+	if (walk->span_bytes >= FORM_BYTES_MAX)
+		return walk->span;
+	*count = walk_gather(walk, va, room);
+	return room;
+}
+
+/* Makes the instruction at VA the last of BLOCK. */
+static const char *
+walk_insn(struct walk *walk, struct walk_block *block, uint64_t va)
+{
+	uint8_t room[FORM_BYTES_MAX];
+	unsigned count;
+	const uint8_t *bytes = walk_fetch(walk, va, room, &count);
+	const struct form *form;
 
 	if (count == 0)
 		return "no image has memory there";
-	if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(
-		&walk->decoder[mode], ZYAN_NULL, bytes, count, &insn)))
+	form = form_of(walk->forms, bytes, count, block->bits);
+	if (form == NULL)
 		return "no instruction";
-	block->kind = (uint8_t)walk_kind(&insn);
-	block->nlip = va + insn.length;
-	block->target = block->nlip;
-	if (insn.raw.imm[0].is_relative)
-		block->target += (uint64_t)insn.raw.imm[0].value.s;
+	block->kind = form->kind;
+	block->nlip = va + form->length;
+	block->target = block->nlip + form_distance(form, bytes);
 	if (block->bits == 32)
 		block->target &= UINT32_MAX;
-	return NULL;
-}
-
-/* The same, out of what is kept where it is there. */
-static const char *
-walk_insn(const struct walk *walk, struct walk_block *block, uint64_t va)
-{
-	struct walk_insn *kept = &walk->kept[va % WALK_KEPT];
-	const char *text;
-
-	if (kept->bytes == 0 || kept->va != va || kept->bits != block->bits) {
-		text = walk_decode(walk, block, va);
-		if (text != NULL)
-			return text;
-		*kept = (struct walk_insn){ .va = va,
-			.target = block->target,
-			.bytes = (uint8_t)(block->nlip - va),
-			.kind = block->kind,
-			.bits = block->bits };
-		return NULL;
-	}
-	block->kind = kept->kind;
-	block->nlip = va + kept->bytes;
-	block->target = kept->target;
 	return NULL;
 }
 
@@ -299,7 +220,7 @@ walk_add(struct walk *walk, const struct walk_key *wanted, size_t slot,
 		if (more == NULL)
 			return NULL;
 		walk->slab = more;
-		more[walk->slab_count] = calloc(WALK_SLAB, sizeof(**more));
+		more[walk->slab_count] = malloc(WALK_SLAB * sizeof(**more));
 		if (more[walk->slab_count] == NULL)
 			return NULL;
 		walk->slab_count++;

@@ -6,20 +6,8 @@
 #ifndef TOPAZ_TRACES_REENCODE_WALK_H
 #define TOPAZ_TRACES_REENCODE_WALK_H
 
+#include "traces/reencode/form.h"
 #include "traces/reencode/pieces.h"
-
-/* What the last instruction of a block is. */
-enum walk_kind {
-	WALK_PLAIN, /* no transfer */
-	WALK_COND,
-	WALK_JUMP,
-	WALK_CALL,
-	WALK_JUMP_INDIRECT,
-	WALK_CALL_INDIRECT,
-	WALK_RET,
-	WALK_FAR,     /* far transfers, SYSCALL, IRET, INT n, VM entry ... */
-	WALK_MOV_CR3, /* no transfer, but may send a packet */
-};
 
 /* COUNT instructions from IP on, through direct jumps and calls, to END_IP. */
 struct walk_block {
