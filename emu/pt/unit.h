@@ -196,8 +196,7 @@ void pt_unit_transfer(struct pt_unit *unit, const struct pt_transfer *transfer);
  * pt_unit_transfer; the packets are the same (a test compares both ways).  While
  * .within is true, a filter range is in use and the same holds for a transfer (or
  * a branch not taken) that ends in [.low, .high].  While .steady is true, so it is
- * with the functions named pt_unit_steady_...(), timed or not, for one that ends in
- * [.low, .high], which is everything where no range is in use.
+ * with pt_unit_steady_...(), timed or not; without a range, [.low, .high] is all.
  */
 #define PT_RETURN_STACK_ENTRIES 64
 
@@ -250,10 +249,8 @@ pt_unit_fast_call(struct pt_unit *unit, uint64_t nlip)
 	fast->ret_count += fast->ret_count < PT_RETURN_STACK_ENTRIES;
 }
 
-/* Reports a near indirect JMP or CALL; only while .fast. */
+/* Report a near indirect JMP or CALL, a near RET uncompressed; only while .fast. */
 void pt_unit_fast_tip(struct pt_unit *unit, uint64_t target);
-
-/* Reports a near RET that is not compressed; only while .fast. */
 void pt_unit_fast_ret_whole(struct pt_unit *unit, uint64_t target);
 
 /* Reports a near RET; only while .fast. */
@@ -279,10 +276,7 @@ void pt_unit_steady_cond(struct pt_unit *unit, bool taken);
 void pt_unit_steady_tip(struct pt_unit *unit, uint64_t target);
 void pt_unit_steady_ret(struct pt_unit *unit, uint64_t target);
 
-/*
- * Reports, as PT_EVENT_OUTPUT, bytes that are in memory and were not reported yet.
- * Otherwise they are at the end of a region and when TraceEn falls.
- */
+/* Reports as PT_EVENT_OUTPUT, else at a region's end, what is in memory by now. */
 void pt_unit_sync_output(struct pt_unit *unit);
 
 /*
