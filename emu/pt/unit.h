@@ -287,10 +287,7 @@ size_t pt_unit_size(const struct pt_unit *unit);
 void pt_unit_save(const struct pt_unit *unit, void *state);
 void pt_unit_restore(struct pt_unit *unit, const void *state);
 
-/*
- * Where the unit's next byte goes, for observers: table, entry, offset.  With a
- * single range .table is its base and .entry holds bits 31:7 of its mask.
- */
+/* Where the next byte goes.  Single range: .table its base, .entry bits 31:7 of its mask. */
 struct pt_output_position {
 	struct gpa table;
 	uint32_t entry;
