@@ -44,7 +44,8 @@ static const struct {
 #define ABSENT_CPU (NO_GATE + 3)
 
 static void
-assert_ends(uint64_t param, enum machine_end end, const char *text)
+assert_guest_ends(
+    const char *name, uint64_t param, enum machine_end end, const char *text)
 {
 	struct guest_options options = {
 		.param = param,
@@ -53,11 +54,17 @@ assert_ends(uint64_t param, enum machine_end end, const char *text)
 	};
 	struct guest guest;
 
-	guest_run_all_ways("ends", &options, &guest);
+	guest_run_all_ways(name, &options, &guest);
 	if (guest.result.end != end || strstr(guest.result.text, text) == NULL)
-		fail_msg("way %u ends with %d: %s", (unsigned)param,
+		fail_msg("%s %u ends with %d: %s", name, (unsigned)param,
 		    (int)guest.result.end, guest.result.text);
 	guest_free(&guest);
+}
+
+static void
+assert_ends(uint64_t param, enum machine_end end, const char *text)
+{
+	assert_guest_ends("ends", param, end, text);
 }
 
 static void
@@ -69,6 +76,34 @@ every_end_has_its_reason(void **state)
 	assert_ends(
 	    PMI_VECTOR, MACHINE_UNMODELLED, "local APIC register 0x340");
 	assert_ends(ABSENT_CPU, MACHINE_UNMODELLED, "an absent CPU");
+}
+
+static const char *const refused[] = {
+#define REFUSED(name, ...) "instruction '" #name,
+#include "guest/refused.def"
+#undef REFUSED
+};
+
+static void
+what_is_of_an_absent_extension_is_named(void **state)
+{
+	struct guest_options options = { .param = TZ_ARRAY_LEN(refused),
+		.no_decode = true };
+	struct guest guest;
+
+	(void)state;
+	for (size_t i = 0; i < TZ_ARRAY_LEN(refused); i++) {
+		assert_guest_ends("refused", i, MACHINE_UNMODELLED, refused[i]);
+		assert_guest_ends(
+		    "refused", i, MACHINE_UNMODELLED, "' at 0xffffffff8020");
+	}
+	/* UD0, UD1 and UD2 are #UD. */
+	guest_run_all_ways("refused", &options, &guest);
+	assert_int_equal(guest.result.end, MACHINE_EXIT);
+	assert_int_equal(guest_record_count(&guest, 0), 3);
+	for (size_t i = 0; i < 3; i++)
+		assert_int_equal(guest_record(&guest, 0, i).vector, 6);
+	guest_free(&guest);
 }
 
 static void
@@ -130,6 +165,7 @@ main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_end_has_its_reason),
+		cmocka_unit_test(what_is_of_an_absent_extension_is_named),
 		cmocka_unit_test(a_missing_gate_is_a_fault_of_its_own),
 		cmocka_unit_test(data_behind_the_instruction_is_no_fetch),
 	};
