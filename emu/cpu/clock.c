@@ -3,7 +3,8 @@
  * what derives from them exactly, TSC and crystal.  All of them begin at 0.
  *
  * Model choices: the core clock runs at one ratio to the TSC, that of the CBR
- * values, and does not stop while the CPU is halted.
+ * values, and does not stop while the CPU is halted: HLT is C1, and SDM vol. 3, 33.8.3
+ * "Performance Monitoring and Timing" lets it stop in deep C-states.
  */
 #include "emu/cpu/state.h"
 
