@@ -245,6 +245,8 @@ walk_switched(struct walk *walk, bool on)
 	walk->dead = on && !pt_unit_trigger_en(walk->pair.side[0].unit);
 	if (on && !walk->dead)
 		(void)walk_filter(walk);
+	/* What is sent as tracing goes on or off may fill a region, too. */
+	walk->cut |= walk->pair.side[0].lost;
 	walk->pair.side[0].lost = walk->pair.side[1].lost = false;
 }
 
