@@ -76,6 +76,7 @@ struct describing {
 		struct describe_kept kept; /* of the group */
 	} * described;
 	uint32_t count;
+	bool interrupted; /* the rest in a hurry */
 };
 
 static void
@@ -84,7 +85,9 @@ describe_share(
 {
 	struct describing *all = arg;
 
-	for (uint32_t i = worker; i < all->count && !*stop;
+	/* Each of them, hurry or not: a finding may not get lost. */
+	all->campaign->hurry = stop;
+	for (uint32_t i = worker; i < all->count;
 	     i += all->input->options.jobs) {
 		struct described *one = &all->described[i];
 
@@ -96,29 +99,43 @@ describe_share(
 	}
 }
 
+/* The page of the finding numbered I, with its story if there is TIME. */
+static int
+write_page(struct describing *all, uint32_t i, bool time, struct tz_error *err)
+{
+	const uint32_t group = all->described[i].group;
+	char path[PATH_MAX], name[REPORT_NAME_BYTES];
+	struct finding_story story;
+	int error;
+
+	report_name(name, i, "html");
+	snprintf(path, sizeof(path), "%s/%s", all->input->output, name);
+	if (!time)
+		return report_page(path, all->summary, i, NULL, err);
+	error = describe_story(all->campaign, &all->summary->finding[i],
+	    &all->described[group].kept, &story, err);
+	if (error != 0)
+		return error;
+	error = report_page(path, all->summary, i, &story, err);
+	finding_story_free(&story);
+	return error;
+}
+
 /* Pages: each worker tells the stories of its own. */
 static void
 page_share(
     void *arg, unsigned worker, const volatile bool *stop, struct tally *tally)
 {
 	struct describing *all = arg;
-	char path[PATH_MAX], name[REPORT_NAME_BYTES];
 
-	for (uint32_t i = worker; i < all->count && !*stop;
+	all->campaign->hurry = stop;
+	for (uint32_t i = worker; i < all->count;
 	     i += all->input->options.jobs) {
 		struct described *one = &all->described[i];
-		struct finding_story story;
 
-		report_name(name, i, "html");
-		snprintf(path, sizeof(path), "%s/%s", all->input->output, name);
-		one->err.text[0] = '\0';
-		if (describe_story(all->campaign, &all->summary->finding[i],
-			&all->described[one->group].kept, &story,
-			&one->err) != 0)
-			continue;
-		if (report_page(path, all->summary, i, &story, &one->err) == 0)
+		if (write_page(
+			all, i, !*stop && !all->interrupted, &one->err) == 0)
 			one->err.text[0] = '\0';
-		finding_story_free(&story);
 		tally->area[0].done++;
 	}
 }
@@ -137,17 +154,16 @@ tell_described(void *arg, const struct tally *tallies, unsigned jobs)
 		    all->count, all->count);
 }
 
-/* One step of describing in all jobs; the first thing that went wrong. */
+/* One step of describing in all jobs; STRICT: the first thing that went wrong. */
 static int
 describe_step(
     struct describing *all, pool_work work, bool strict, struct tz_error *err)
 {
 	struct tally *unused = calloc(1, sizeof(*unused));
-	bool interrupted = false;
 	int error = unused == NULL
 	    ? tz_error(err, TZ_EIO, "out of memory")
 	    : pool_run(all->input->options.jobs, work, tell_described, all,
-		  unused, &interrupted, err);
+		  unused, &all->interrupted, err);
 
 	free(unused);
 	for (uint32_t i = 0; strict && error == 0 && i < all->count; i++) {
@@ -155,8 +171,6 @@ describe_step(
 			error = tz_error(
 			    err, TZ_EIO, "%s", all->described[i].err.text);
 	}
-	if (error == 0 && interrupted)
-		error = tz_error(err, TZ_EIO, "interrupted while describing");
 	return error;
 }
 
@@ -184,7 +198,7 @@ describe_all(struct campaign *campaign, const struct campaign_input *input,
 {
 	struct finding_summary *summary = report->summary;
 	struct describing all = { campaign, input, summary, NULL,
-		campaign->tally->group_count };
+		campaign->tally->group_count, false };
 	size_t bytes = (all.count + 1) * sizeof(*all.described);
 	int error;
 
@@ -209,7 +223,10 @@ describe_all(struct campaign *campaign, const struct campaign_input *input,
 	if (error == 0 && input->pages)
 		error = describe_step(&all, page_share, true, err);
 	munmap(all.described, bytes);
-	return error == 0 ? tell_events(campaign, report, err) : error;
+	report->interrupted = all.interrupted;
+	if (error == 0 && !all.interrupted)
+		error = tell_events(campaign, report, err);
+	return error;
 }
 
 /*
@@ -305,6 +322,10 @@ campaign_do(struct campaign_input *input, struct workshop **workshop,
 	error = describe_all(campaign, input, report, err);
 	if (teller.mode == PROGRESS_BAR)
 		fputc('\n', stderr);
+	if (report->interrupted)
+		fputs("topaz: interrupted: findings may be larger than they "
+		      "need be, without a window or a time line\n",
+		    stderr);
 	return error != 0 ? error
 			  : write_reports(input, *workshop, report, err);
 }

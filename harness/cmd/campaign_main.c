@@ -54,7 +54,7 @@ exit_code(const struct campaign_input *input, const struct campaign *campaign,
 	}
 	if (done != 0 && unmodelled >= done)
 		return CMD_UNMODELLED;
-	if (report_is_cut(report->summary) ||
+	if (report_is_cut(report->summary) || report->interrupted ||
 	    (input->require_exhaustive && !is_exhaustive(campaign)))
 		return CMD_BUDGET;
 	return CMD_OK;

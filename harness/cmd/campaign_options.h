@@ -45,6 +45,7 @@ struct campaign_report {
 	struct finding_summary *summary;
 	struct finding_story *story; /* of each finding */
 	unsigned unshown; /* findings that did not show again: a bug of topaz */
+	bool interrupted; /* while they were described */
 	struct report_baseline baseline;
 };
 

@@ -75,6 +75,8 @@ struct campaign {
 	struct corpus *corpus;
 	struct tally *tally;
 	bool interrupted;
+	/* True: findings are wanted at once, with what is known; or NULL. */
+	const volatile bool *hurry;
 };
 
 /* The options of `topaz explore` without any. */

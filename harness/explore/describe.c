@@ -70,7 +70,7 @@ drop_steps(struct small *small)
 	for (unsigned i = small->entry.sequence.count; i-- > 0;) {
 		struct campaign_entry entry = small->entry;
 
-		if (i >= small->entry.sequence.count)
+		if (i >= small->entry.sequence.count || small_hurries(small))
 			continue;
 		sequence_drop(
 		    manifest, &small->entry.sequence, i, &entry.sequence);
@@ -85,7 +85,8 @@ drop_steps(struct small *small)
 static void
 drop_deviations(struct small *small)
 {
-	for (unsigned i = small->schedule.count; i-- > 0;) {
+	for (unsigned i = small->schedule.count;
+	     i-- > 0 && !small_hurries(small);) {
 		struct schedule schedule = small->schedule;
 
 		memmove(&schedule.deviation[i], &schedule.deviation[i + 1],

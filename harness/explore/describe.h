@@ -20,8 +20,9 @@ struct describe_kept {
 };
 
 /*
- * Makes FINDING of GROUP; KEPT: all 0, or NULL.  -TZ_EFORMAT: it does not show again (a bug of topaz);
- * others as of runner_open().
+ * Makes FINDING of GROUP; KEPT: all 0, or NULL.  From CAMPAIGN's .hurry on nothing is
+ * made smaller and no window looked for.  -TZ_EFORMAT: it does not show again (a bug
+ * of topaz); others as of runner_open().
  */
 int describe_finding(struct campaign *campaign, const struct tally_group *group,
     struct finding *finding, struct describe_kept *kept, struct tz_error *err);
@@ -30,7 +31,10 @@ int describe_finding(struct campaign *campaign, const struct tally_group *group,
 int describe_events(struct campaign *campaign, const struct finding *finding,
     struct finding_story *story, struct tz_error *err);
 
-/* The run of FINDING, at full length, for its page; KEPT or NULL. */
+/*
+ * The run of FINDING, at full length, for its page; KEPT or NULL.  No window's
+ * outcomes are in it that .hurry kept from being looked for.
+ */
 int describe_story(struct campaign *campaign, const struct finding *finding,
     struct describe_kept *kept, struct finding_story *story,
     struct tz_error *err);

@@ -20,11 +20,14 @@ struct pool {
 };
 
 static struct pool *volatile interruptible;
+/* SIGINT came while no pool ran: the next one is interrupted. */
+static volatile sig_atomic_t noted;
 
 static void
 on_interrupt(int signal)
 {
 	(void)signal;
+	noted = 1;
 	if (interruptible != NULL)
 		interruptible->stop = true;
 }
@@ -91,7 +94,9 @@ pool_run(unsigned jobs, pool_work work, pool_progress progress, void *arg,
 	size_t bytes = sizeof(struct pool) + jobs * sizeof(struct tally);
 	struct pool *pool = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	struct sigaction action = { .sa_handler = on_interrupt }, before;
+	/* What the caller writes after a pool is to be written whole. */
+	const struct sigaction action = { .sa_handler = on_interrupt,
+		.sa_flags = SA_RESTART };
 	unsigned started = 0, failed;
 	int status = 0;
 
@@ -99,14 +104,15 @@ pool_run(unsigned jobs, pool_work work, pool_progress progress, void *arg,
 	if (pool == MAP_FAILED)
 		return tz_error(err, TZ_EIO, "no memory for %u workers", jobs);
 	interruptible = pool;
-	sigaction(SIGINT, &action, &before);
+	sigaction(SIGINT, &action, NULL);
+	pool->stop = noted != 0;
 	while (started < jobs && start_worker(pool, started, work, arg) > 0)
 		started++;
 	if (started < jobs)
 		pool->stop = true;
 	failed = wait_for_all(pool, started, jobs, progress, arg, &status) +
 	    (jobs - started);
-	sigaction(SIGINT, &before, NULL);
+	noted = 0;
 	interruptible = NULL;
 	for (unsigned i = 0; i < jobs; i++)
 		tally_join(tally, &pool->tally[i]);

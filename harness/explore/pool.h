@@ -21,6 +21,9 @@ typedef void (*pool_progress)(
  * Runs WORK in JOBS processes and joins their tallies into TALLY.  After SIGINT
  * they end soon, what they have is joined, and *INTERRUPTED is set.  -TZ_EIO: no
  * process or memory, or one died: the text says by what signal.
+ *
+ * From the first call on SIGINT ends nothing else: one that comes between two calls
+ * interrupts the second from its beginning, one after the last is not heard.
  */
 int pool_run(unsigned jobs, pool_work work, pool_progress progress, void *arg,
     struct tally *tally, bool *interrupted, struct tz_error *err);

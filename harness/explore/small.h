@@ -21,6 +21,13 @@ struct small {
 void small_token(const struct small *small, const struct schedule *schedule,
     char *text, size_t text_size);
 
+/* Is the user in a hurry? */
+static inline bool
+small_hurries(const struct small *small)
+{
+	return small->campaign->hurry != NULL && *small->campaign->hurry;
+}
+
 /* window.c: the finding's window, and the nearest schedule that passes. */
 int small_window(struct small *small, struct finding *finding,
     struct describe_kept *kept, struct tz_error *err);

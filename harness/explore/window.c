@@ -32,7 +32,8 @@ window_free(struct window *window)
 static bool
 has_window(const struct small *small)
 {
-	return small->schedule.count != 0 && small->cause != decoded_cause();
+	return small->schedule.count != 0 && small->cause != decoded_cause() &&
+	    !small_hurries(small);
 }
 
 /* Could ACT be placed at BOUNDARY as the finding's last one was? */
@@ -87,7 +88,8 @@ judge_all(struct small *small, struct trial *place, struct window *window,
 	struct outcome outcome;
 	size_t block = 0;
 
-	for (size_t i = 0; i < window->list.count; i++) {
+	for (size_t i = 0; i < window->list.count && !small_hurries(small);
+	     i++) {
 		const struct boundary *boundary = &window->list.at[i];
 
 		window->outcome[i] = TICK_NONE;
@@ -173,6 +175,11 @@ fill_outcomes(struct small *small, struct trial *place, struct window *window,
 		runner_mark_free(place->runner, mark);
 	} else {
 		judge_all(small, place, window, mark);
+		if (small_hurries(small)) {
+			/* A part of a window is none. */
+			boundary_free(&window->list);
+			return;
+		}
 		if (kept != NULL && count <= DESCRIBE_KEPT_MAX) {
 			memcpy(kept->outcome, window->outcome, count);
 			kept->count = (uint32_t)count;

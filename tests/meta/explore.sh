@@ -206,20 +206,50 @@ expect 0 "exhaustive" 0 faults "$@" --kinds nmi --budget 300 --each-point \
 expect 0 '"kind":"fault"' 0 faults grab/grab-give --drivers "$drivers" \
     --kinds fail --progress none --json
 
-# An interruption is the end of the exploring, not of the report.
-"$topaz" explore --budget 1M --no-sequences --progress lines -o stopped \
-    >stdout 2>stderr &
-process=$!
-for second in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-	sleep 1
-	grep -q placements stderr && break
+# interrupt WORD SECONDS ARG...: SIGINT so long after progress speaks of WORD.
+interrupt() {
+	word=$1
+	seconds=$2
+	shift 2
+	last=$*
+	: >stderr
+	"$topaz" "$@" --progress lines >stdout 2>stderr &
+	process=$!
+	tries=0
+	until grep -q "$word" stderr || [ $tries = 600 ]; do
+		sleep 0.1
+		tries=$((tries + 1))
+	done
+	sleep "$seconds"
+	kill -INT $process
+	wait $process
+	code=$?
+	sane stderr
+}
+
+# While findings are described nothing that was found gets lost.
+mkdir masked && cp -R "$here/../../driver/insntrace" masked
+sed "s/^\thw_pmi_unmask();$//" "$here/../../driver/insntrace/intr.c" \
+    >masked/insntrace/intr.c
+interrupt describing 0 explore insntrace=open+init+allocbuf+start+work.1+stop \
+    --drivers masked --kinds pmi --budget 500 -j 1 -o hurried
+[ $code = 1 ] || complain "interrupted while describing: exit $code"
+grep -q '^topaz: interrupted: ' stderr || { complain "not told"; cat stderr; }
+found=$(sed -n 's/^[0-9]* passed, \([0-9]*\) failed$/\1/p' stdout)
+[ "$found" -gt 0 ] || complain "interrupted while describing: $found findings"
+for form in findings.jsonl findings.sarif junit.xml index.html; do
+	[ -s hurried/$form ] || complain "hurried/$form is not there"
 done
-sleep 2
-kill -INT $process
-wait $process
-code=$?
+[ "$(ls hurried/finding-*.html | wc -l)" = "$found" ] ||
+    complain "interrupted while describing: not $found pages"
+expect 1 "pmi-lost" 0 report hurried
+last stdout "$(grep ' passed, ' stdout)"
+token=$(sed -n 's/^ *replay:  topaz replay //p' stdout | head -n 1)
+expect 1 "pmi-lost" 0 replay "$token" --drivers masked
+
+# An interruption is the end of the exploring, not of the report.
+interrupt placements 2 explore --budget 1M --no-sequences -o stopped
 [ $code = 5 ] || complain "interrupted: exit $code"
-sane stderr
 # What did not run to its end has not passed.
 cut=$(grep -c '  interrupted  ' stdout)
 rows=$(grep -c ' none fails' stdout)

@@ -177,6 +177,47 @@ a_place_between_the_boundaries_is_in_its_window(void **state)
 	campaign_close(&campaign);
 }
 
+/* The user has interrupted: what was found is given as it was found. */
+static void
+a_hurry_leaves_the_window_out(void **state)
+{
+	struct campaign_options options = campaigns_options(200);
+	struct describe_kept *kept = calloc(1, sizeof(*kept));
+	struct finding_story story = { .cpu_count = 0 };
+	const volatile bool hurry = true;
+	struct campaign campaign;
+	struct tally_group group;
+	struct finding finding;
+	struct token token;
+	struct tz_error err = { "" };
+
+	(void)state;
+	assert_non_null(kept);
+	options.subject = BROKEN_ONE_CPU;
+	options.kinds = UINT32_C(1) << ACT_PMI;
+	if (campaign_run(&campaign, workshop, &options, &err) != 0)
+		fail_msg("%s", err.text);
+	group = *find_pmi_lost(&campaign);
+	assert_int_equal(group.schedule.count, 1);
+	group.schedule.count = 2;
+	group.schedule.deviation[1] = group.schedule.deviation[0];
+	group.schedule.deviation[0].act = ACT_HOLD;
+	group.schedule.deviation[0].insns--;
+	group.schedule.deviation[0].param = 10;
+	campaign.hurry = &hurry;
+	if (describe_finding(&campaign, &group, &finding, kept, &err) != 0 ||
+	    describe_ticks(&campaign, &finding, kept, &story, &err) != 0 ||
+	    token_parse(finding.token, &token, &err) != 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(token.schedule.count, 2);
+	assert_int_equal(finding.check, CHECK_PMI_LOST);
+	assert_int_equal(finding.window_count, 0);
+	assert_int_equal(kept->count, 0);
+	assert_int_equal(story.tick_count, 0);
+	campaign_close(&campaign);
+	free(kept);
+}
+
 int
 main(void)
 {
@@ -184,6 +225,7 @@ main(void)
 		cmocka_unit_test(every_boundary_of_a_window_is_judged),
 		cmocka_unit_test(
 		    a_place_between_the_boundaries_is_in_its_window),
+		cmocka_unit_test(a_hurry_leaves_the_window_out),
 	};
 	int failed;
 

@@ -153,6 +153,28 @@ an_interrupt_of_the_one_that_waits_ends_them_all(void **state)
 	free(all.tally);
 }
 
+/* What is done between two calls is done whole, and so is what comes last. */
+static void
+an_interrupt_between_two_pools_ends_the_second(void **state)
+{
+	int none = 0;
+	struct run all = run(count_one, NULL, NULL);
+
+	(void)state;
+	assert_false(all.interrupted);
+	free(all.tally);
+	raise(SIGINT);
+	all = run(raise_one, NULL, &none);
+	assert_int_equal(all.error, 0);
+	assert_true(all.interrupted);
+	assert_int_equal(all.tally->area[JOBS].done, JOBS);
+	free(all.tally);
+	all = run(count_one, NULL, NULL);
+	assert_false(all.interrupted);
+	free(all.tally);
+	raise(SIGINT);
+}
+
 /* Belongs to the campaign of faults: what it consists of. */
 static void
 faults_are_many_and_each_is_cited(void **state)
@@ -184,6 +206,8 @@ main(void)
 		cmocka_unit_test(an_interrupted_worker_ends_them_all),
 		cmocka_unit_test(
 		    an_interrupt_of_the_one_that_waits_ends_them_all),
+		cmocka_unit_test(
+		    an_interrupt_between_two_pools_ends_the_second),
 		cmocka_unit_test(faults_are_many_and_each_is_cited),
 	};
 
