@@ -40,7 +40,9 @@ static const struct argp_option options[] = {
 	{ "profile", OPT_PROFILE, "NAME", 0,
 	    "CPU profile, see: topaz list profiles (skylake)", 0 },
 	{ "depth", OPT_DEPTH, "1|2", 0,
-	    "Deviations of a schedule that are tried exhaustively (1)", 0 },
+	    "Deviations of a schedule that are tried exhaustively (1); "
+	    "pairs are of pmi and cpu unless --kinds names others",
+	    0 },
 	{ "kinds", OPT_KINDS, "LIST", 0,
 	    "Acts by comma, see: topaz list acts (pmi,cpu,preempt,nmi)", 0 },
 	{ "jobs", 'j', "N", 0, "Processes (the CPUs of this machine)", 0 },
@@ -146,7 +148,7 @@ parse_value(int key, const char *arg, struct campaign_input *input)
 		return true;
 	case OPT_KINDS:
 		to->kinds = parse_kinds(arg);
-		input->kinds_given = true;
+		to->kinds_named = true;
 		return true;
 	case 'j':
 		parse_jobs(to, arg);

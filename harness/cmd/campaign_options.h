@@ -29,7 +29,6 @@ struct campaign_input {
 	const char *baseline, *write_baseline; /* or NULL */
 	enum progress_mode progress;
 	bool json, require_exhaustive, pages;
-	bool kinds_given;
 };
 
 /* The options of all of them; the input is a struct campaign_input. */

@@ -95,8 +95,7 @@ static int
 choose_faults(struct campaign_input *input, struct tz_error *err)
 {
 	input->options.faults = true;
-	input->options.kinds_only = input->kinds_given;
-	if (!input->kinds_given)
+	if (!input->options.kinds_named)
 		input->options.kinds = UINT32_MAX << ACT_NMI;
 	if (faults_acts(input->options.kinds) == 0)
 		return tz_error(err, TZ_EUSAGE,

@@ -18,8 +18,9 @@
 #define NOVEL_PERCENT     50  /* placements in those that are new */
 #define NOVEL_SCHEDULES   200 /* of each such sequence */
 #define NO_ENTRY          UINT32_MAX
-#define PAIR_KINDS        (UINT32_C(1) << ACT_PMI | UINT32_C(1) << ACT_SWITCH)
-#define RANDOM_CHANGES    3
+/* Of these are pairs unless the user names others. */
+#define PAIR_KINDS     (UINT32_C(1) << ACT_PMI | UINT32_C(1) << ACT_SWITCH)
+#define RANDOM_CHANGES 3
 
 struct campaign_options
 campaign_defaults(void)
@@ -67,13 +68,20 @@ campaign_add_area(
 	return area;
 }
 
+static uint32_t
+pair_kinds(const struct campaign_options *options)
+{
+	return options->kinds_named ? options->kinds
+				    : options->kinds & PAIR_KINDS;
+}
+
 static struct trial_options
 trial_options_of(
     const struct campaign *campaign, const struct campaign_area *area)
 {
 	return (struct trial_options){ .decode = area->decodes,
 		.kinds = area->kinds,
-		.kinds2 = campaign->options.kinds & PAIR_KINDS,
+		.kinds2 = pair_kinds(&campaign->options),
 		.merge = campaign->options.merge,
 		.reduce = campaign->options.reduce };
 }
@@ -183,8 +191,10 @@ tell_progress(void *arg, const struct tally *tallies, unsigned jobs)
 	}
 	for (unsigned j = 0; j < jobs; j++)
 		groups += tallies[j].group_count;
+	total /= campaign->options.shards;
+	/* A shard's share is not the same to the last one. */
 	campaign->options.progress(campaign->options.progress_arg, "placements",
-	    done, total / campaign->options.shards, groups);
+	    done, total > done ? total : done, groups);
 }
 
 int
@@ -304,7 +314,7 @@ explore_deeper(struct campaign *campaign, uint32_t entries, uint64_t budget,
 		area = campaign_add_area(campaign, AREA_TWO, i);
 		if (area == NULL)
 			return tz_error(err, TZ_EUSAGE, "too many scenarios");
-		area->kinds = campaign->options.kinds & PAIR_KINDS;
+		area->kinds = pair_kinds(&campaign->options);
 		if (options->depth == 1 || options->budget != 0)
 			area->keep = keep_pairs(
 			    campaign->area[i].total / 2, budget / 2 / entries);

@@ -24,9 +24,9 @@ struct campaign_options {
 	uint64_t budget;        /* schedules; 0: the default */
 	uint64_t seed;
 	bool merge, reduce;
-	bool sequences;  /* generated ones too; not with .subject */
-	bool kinds_only; /* of the faults, only those of .kinds */
-	bool faults;     /* faults.h: one area a fault and entry */
+	bool sequences; /* generated ones too; not with .subject */
+	bool kinds_named; /* the user chose .kinds: pairs and faults are of them */
+	bool faults;      /* faults.h: one area a fault and entry */
 	bool each_point; /* of .faults, whatever the budget */
 	/* Tells how far it is; NULL: nobody asks. */
 	void (*progress)(void *arg, const char *what, uint64_t done,

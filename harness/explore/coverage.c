@@ -166,7 +166,7 @@ describe_coverage(
 		    (line->how[0] == '\0' || area->keep < TRIAL_KEEP_ALL)) {
 			describe_how(campaign, area, line->how);
 			if (tally->timed != 0 && campaign->options.merge)
-				strncat(line->how, ", timed: not merged",
+				strncat(line->how, ", timed: fewer merged",
 				    sizeof(line->how) - strlen(line->how) - 1);
 		}
 		summary->schedules += tally->done;

@@ -300,7 +300,7 @@ faults_explore(struct campaign *campaign, struct tz_error *err)
 				    campaign, row.act, entries, share, err);
 			continue;
 		}
-		if (campaign->options.kinds_only)
+		if (campaign->options.kinds_named)
 			continue;
 		if (campaign_add_area(campaign, AREA_FAULT, (uint32_t)i) ==
 		    NULL)

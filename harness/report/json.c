@@ -119,14 +119,16 @@ report_json_summary(const struct finding_summary *summary)
 	for (size_t i = 0; i < summary->coverage_count; i++)
 		json_array_append_new(
 		    coverage, coverage_json(&summary->coverage[i]));
-	return json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
-	    "schema", REPORT_SCHEMA, "kind", "summary", "folder",
+	return json_pack(
+	    "{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "schema",
+	    REPORT_SCHEMA, "kind", "summary", "folder",
 	    report_json_string(summary->folder), "driver",
 	    report_json_string(summary->driver), "profile",
 	    report_json_string(summary->profile), "sha256",
 	    report_json_string(summary->sha256), "command",
 	    report_json_string(summary->command), "schedules",
-	    report_json_u64(summary->schedules), "findings",
+	    report_json_u64(summary->schedules), "decoded",
+	    report_json_u64(summary->decoded), "findings",
 	    report_json_u64(summary->finding_count), "coverage", coverage);
 }
 

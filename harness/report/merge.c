@@ -161,5 +161,6 @@ report_merge(struct finding_summary *into, const struct finding_summary *from,
 		qsort(into->finding, into->finding_count,
 		    sizeof(into->finding[0]), compare_findings);
 	into->schedules += from->schedules;
+	into->decoded += from->decoded;
 	return error;
 }

@@ -159,6 +159,9 @@ get_summary(const json_t *json, struct finding_summary *summary)
 	if (json_object_get(json, "folder") != NULL &&
 	    !GET_TEXT(json, "folder", summary->folder))
 		return false;
+	if (json_object_get(json, "decoded") != NULL &&
+	    !get_u64(json, "decoded", &summary->decoded))
+		return false;
 	return GET_TEXT(json, "driver", summary->driver) &&
 	    GET_TEXT(json, "profile", summary->profile) &&
 	    GET_TEXT(json, "sha256", summary->sha256) &&

@@ -409,7 +409,7 @@ faults_are_counted_by_point(void **state)
 	(void)state;
 	options.subject = BROKEN_ONE_CPU;
 	options.faults = true;
-	options.kinds_only = true;
+	options.kinds_named = true;
 	options.kinds = UINT32_C(1) << ACT_LVT;
 	open_campaign(&campaign, &options);
 	while (fault_at(index, &row) && row.act != ACT_LVT)

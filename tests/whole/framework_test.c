@@ -1,12 +1,14 @@
 /*
  * Goal: what comes to grief in the framework, by a failure of its own call, is no
- * finding of the driver's; the driver's own failures are.  Method: every function
- * that can fail made to, once each, in a scenario of the FreeBSD backend.
+ * finding of the driver's; the driver's own failures are.  What time decides is
+ * said to be.  Method: every function that can fail made to, once each, in a
+ * scenario of the FreeBSD backend; sequences with MTC packets and without.
  */
 #include "tests/whole/whole.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,7 +45,7 @@ a_crash_is_the_drivers_only_where_the_driver_is_at_work(void **state)
 
 	(void)state;
 	options.subject = "hwt-cpu";
-	options.faults = options.kinds_only = true;
+	options.faults = options.kinds_named = true;
 	options.kinds = UINT32_C(1) << ACT_FAIL;
 	if (workshop_open(&config, &workshop, &err) != 0 ||
 	    campaign_run(&campaign, workshop, &options, &err) != 0)
@@ -68,12 +70,59 @@ a_crash_is_the_drivers_only_where_the_driver_is_at_work(void **state)
 	workshop_close(workshop);
 }
 
+/* MTC packets keep states apart that are the same but for their time. */
+static void
+what_time_decides_is_said(void **state)
+{
+	static const struct {
+		const char *config;
+		bool timed;
+	} rows[] = { { "config", false }, { "config.8", true } };
+	const struct workshop_config config = {
+		.driver = "freebsd-pt",
+		.profile = "skylake",
+		.source = whole_freebsd_source(),
+	};
+	struct finding_summary *summary = calloc(1, sizeof(*summary));
+	struct workshop *workshop;
+	struct tz_error err = { "" };
+
+	(void)state;
+	assert_non_null(summary);
+	if (workshop_open(&config, &workshop, &err) != 0)
+		fail_msg("%s", err.text);
+	for (size_t i = 0; i < TZ_ARRAY_LEN(rows); i++) {
+		struct campaign_options options = campaign_defaults();
+		struct campaign campaign;
+		char subject[128];
+
+		snprintf(subject, sizeof(subject),
+		    "freebsd-pt@1,pages=open+alloc.2+map+%s+start+work+exit",
+		    rows[i].config);
+		options.subject = subject;
+		options.kinds = UINT32_C(1) << ACT_NMI;
+		options.budget = 400;
+		if (campaign_run(&campaign, workshop, &options, &err) != 0)
+			fail_msg("%s", err.text);
+		describe_coverage(&campaign, summary);
+		assert_int_equal(summary->coverage_count, 3);
+		assert_int_equal(strstr(summary->coverage[0].how,
+				     ", timed: fewer merged") != NULL,
+		    rows[i].timed);
+		assert_true(summary->coverage[0].merged != 0);
+		campaign_close(&campaign);
+	}
+	free(summary);
+	workshop_close(workshop);
+}
+
 int
 main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 		    a_crash_is_the_drivers_only_where_the_driver_is_at_work),
+		cmocka_unit_test(what_time_decides_is_said),
 	};
 
 	whole_init(argc, argv);

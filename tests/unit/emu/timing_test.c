@@ -144,6 +144,29 @@ a_trace_wakes_its_cpu(void **state)
 	}
 }
 
+/* Nor do those that work run on past the cycle in which it wakes. */
+static void
+so_it_does_while_another_works(void **state)
+{
+	struct guest_options options = { .cpus = 2,
+		.param = PARAM(MTC_EN | MTC_FREQ(0)) | 4,
+		.insns_max = 2000000 };
+	struct guest guest;
+	size_t index = 0;
+	uint64_t at;
+
+	(void)state;
+	guest_run_all_ways("sleeper", &options, &guest);
+	assert_int_equal(guest.result.end, MACHINE_EXIT);
+	assert_int_equal(guest.counters[0].nmis, 1);
+	at = cycle_of(&guest, EVENT_TOPA_PMI, &index);
+	assert_int_equal(cycle_of(&guest, EVENT_NMI, &index), at);
+	/* The other's turn, and one more for it to see that. */
+	assert_in_range(cycle_of(&guest, EVENT_NOTE, &index), at,
+	    at + 2 * MACHINE_QUANTUM_CYCLES);
+	guest_free(&guest);
+}
+
 /* No INT, no MTC, or nobody who would hear: it sleeps for ever. */
 static void
 a_trace_that_wakes_nobody_is_a_deadlock(void **state)
@@ -325,6 +348,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(so_it_is_at_other_core_clocks),
 		cmocka_unit_test(so_it_is_with_a_bounded_buffer),
 		cmocka_unit_test(a_trace_wakes_its_cpu),
+		cmocka_unit_test(so_it_does_while_another_works),
 		cmocka_unit_test(a_trace_that_wakes_nobody_is_a_deadlock),
 		cmocka_unit_test(packets_tell_the_machines_time),
 		cmocka_unit_test(rdtsc_runs_as_tsc_packets_do),

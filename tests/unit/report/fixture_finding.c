@@ -106,6 +106,7 @@ fixture_summary(struct finding_summary *summary)
 	memcpy(summary->coverage, coverage, sizeof(coverage));
 	summary->coverage_count = TZ_ARRAY_LEN(coverage);
 	summary->schedules = 237893;
+	summary->decoded = 165;
 	summary->finding = calloc(FIXTURE_COUNT, sizeof(*summary->finding));
 	TZ_ASSERT(summary->finding != NULL);
 	summary->finding_count = FIXTURE_COUNT;

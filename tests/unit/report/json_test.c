@@ -19,6 +19,7 @@ assert_same(
 	assert_string_equal(one->folder, two->folder);
 	assert_string_equal(one->sha256, two->sha256);
 	assert_int_equal(one->schedules, two->schedules);
+	assert_int_equal(one->decoded, two->decoded);
 	assert_int_equal(one->coverage_count, two->coverage_count);
 	for (size_t i = 0; i < one->coverage_count; i++) {
 		assert_string_equal(
@@ -180,6 +181,7 @@ shards_merge_in_any_order(void **state)
 	assert_string_equal(one.coverage[0].how, "interrupted");
 	assert_int_equal(one.coverage[1].done, 1180);
 	assert_int_equal(one.schedules, 2 * other.schedules);
+	assert_int_equal(one.decoded, 2 * other.decoded);
 	other.profile[0] = 'x';
 	assert_int_equal(report_merge(&one, &other, &err), -TZ_EUSAGE);
 	assert_non_null(strstr(err.text, "not of one exploration"));

@@ -1,8 +1,10 @@
 /*
  * A CPU that sleeps with interrupts off while MTC packets fill small regions, until
  * the PMI of one with INT wakes it, as an NMI, three times.  `param`: bit 0 leaves
- * INT out, bit 1 the LVT entry masked; bits 63:32 go to IA32_RTIT_CTL.
+ * INT out, bit 1 the LVT entry masked, bit 2 starts another CPU, which works until
+ * the first of them; bits 63:32 go to IA32_RTIT_CTL.
  */
+#define HAS_AP_MAIN
 #include "start.inc"
 
 #define TABLE_PA 0x5f8000
@@ -12,7 +14,19 @@ main:
 	lea rax, [rip + on_nmi]
 	mov [rip + hooks + 2 * 8], rax
 	mov dword ptr [APIC + 0xf0], 0x1ff
-	test dword ptr [rip + param], 2
+	test dword ptr [rip + param], 4
+	jz 2f
+	mov dword ptr [APIC + 0x300], 0xc4500
+	jmp 3f
+3:	mov dword ptr [APIC + 0x300], 0xc4608
+	jmp 4f
+4:	mov dword ptr [APIC + 0x300], 0xc4608
+	jmp 5f
+5:	pause
+	cmp dword ptr [rip + working], 0
+	je 5b
+	mov dword ptr [rip + nmis], 2
+2:	test dword ptr [rip + param], 2
 	jnz 2f
 	mov dword ptr [APIC + 0x340], 0x400
 2:	mov rdi, KERN + TABLE_PA
@@ -37,7 +51,21 @@ main:
 	cmp dword ptr [rip + nmis], 3
 	jb 1b
 	wr 0x570, 0
+1:	cmp dword ptr [rip + working], 1
+	je 1b
 	ret
+
+ap_main:
+	inc dword ptr [rip + working]
+1:	cmp dword ptr [rip + nmis], 3
+	jb 1b
+	mov edi, 1
+	mov esi, [rip + nmis]
+	call note
+	inc dword ptr [rip + working]
+	cli
+1:	hlt
+	jmp 1b
 
 on_nmi:	inc dword ptr [rip + nmis]
 	mov dword ptr [APIC + 0x340], 0x400
@@ -45,3 +73,4 @@ on_nmi:	inc dword ptr [rip + nmis]
 
 	.data
 nmis:	.quad 0
+working:	.quad 0
