@@ -42,6 +42,24 @@ caps_decode(const struct cpuid_words *words, struct caps *caps)
 	caps->psb_map = words->pt1_ebx >> 16;
 }
 
+void
+caps_meet(struct caps *caps, const struct caps *other)
+{
+	caps->trace &= other->trace;
+	caps->topa_multi &= other->topa_multi;
+	caps->cr3_filter &= other->cr3_filter;
+	caps->psb_cyc &= other->psb_cyc;
+	caps->ip_filter &= other->ip_filter;
+	caps->mtc &= other->mtc;
+	caps->ptwrite &= other->ptwrite;
+	caps->power &= other->power;
+	if (other->range_count < caps->range_count)
+		caps->range_count = other->range_count;
+	caps->mtc_map &= other->mtc_map;
+	caps->cyc_map &= other->cyc_map;
+	caps->psb_map &= other->psb_map;
+}
+
 uint64_t
 range_last(const struct insntrace_range *range)
 {

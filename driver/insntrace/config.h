@@ -1,5 +1,5 @@
 /*
- * What the CPU can do (CPUID leaf 14H) and whether a buffer's configuration
+ * What a CPU can do (CPUID leaf 14H) and whether a buffer's configuration
  * keeps to that and to the driver's limits.  Pure: no CPUID, no MSR.  A
  * configuration that passes can be written to the MSRs without #GP, and has
  * something to trace.
@@ -51,6 +51,9 @@ struct caps {
 };
 
 void caps_decode(const struct cpuid_words *words, struct caps *caps);
+
+/* Takes out of CAPS what OTHER has not: the cores of a hybrid part differ. */
+void caps_meet(struct caps *caps, const struct caps *other);
 
 /* The last byte of a range, which ADDRn_B holds: the hardware's is inclusive.
  */

@@ -21,6 +21,7 @@ struct hw_capture {
 	uint64_t status, output_base, mask_ptrs;
 };
 
+/* Of the CPU that calls only: others may differ. */
 void hw_read_caps(struct caps *caps);
 
 /* Tracing runs from the beginning of the tables when it returns. */

@@ -17,7 +17,8 @@ struct session {
 };
 
 static struct session session = { .lock = MUTEX_INIT("insntrace") };
-static struct caps caps;
+static struct caps cpu_caps[CPUS_MAX]; /* of each CPU */
+static struct caps caps;               /* that all of them have */
 
 static struct buffer *
 find_buffer(uint32_t descriptor)
@@ -197,10 +198,21 @@ unlock(void)
 	buffer_destroy_all(doomed);
 }
 
+static void
+read_caps_here(void *arg)
+{
+	(void)arg;
+	hw_read_caps(&cpu_caps[cpu_number()]);
+}
+
+/* One configuration is for all CPUs, so it asks what every one of them can do. */
 void
 ops_init(void)
 {
-	hw_read_caps(&caps);
+	rendezvous(CPU_MASK_ALL, NULL, read_caps_here, NULL, NULL);
+	caps = cpu_caps[0];
+	for (uint32_t i = 1; i < cpu_count; i++)
+		caps_meet(&caps, &cpu_caps[i]);
 }
 
 /* The lock is held. */

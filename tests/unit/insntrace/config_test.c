@@ -66,6 +66,34 @@ cpuid_says_what_there_is(void **unused)
 	assert_false(caps.trace || caps.cr3_filter);
 }
 
+/* Of two CPUs in any order: what one lacks is gone, what both have stays. */
+static void
+what_one_cpu_lacks_nobody_has(void **unused)
+{
+	static const struct cpuid_words some = { LEAF7_PT, 0x31, 0x7,
+		0x00090001, 0x00070003 };
+	struct caps both, other, none = { .trace = false };
+
+	(void)unused;
+	caps_decode(&some, &other);
+	both = caps;
+	caps_meet(&both, &other);
+	assert_true(both.trace && both.topa_multi && both.cr3_filter);
+	assert_false(both.psb_cyc || both.ip_filter || both.mtc);
+	assert_false(both.ptwrite || both.power);
+	assert_int_equal(both.range_count, 0);
+	assert_int_equal(both.mtc_map, 0x9);
+	assert_int_equal(both.cyc_map, 0x3);
+	assert_int_equal(both.psb_map, 0x7);
+	caps_meet(&other, &caps);
+	assert_memory_equal(&both, &other, sizeof(both));
+	caps_meet(&other, &none);
+	assert_memory_equal(&none, &other, sizeof(none));
+	both = caps;
+	caps_meet(&both, &caps);
+	assert_memory_equal(&both, &caps, sizeof(both));
+}
+
 /* EAX[2:0], whatever lies beside it; none without the filter. */
 static void
 the_number_of_ranges_is_three_bits(void **unused)
@@ -251,6 +279,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(cpuid_says_what_there_is, good),
+		cmocka_unit_test_setup(what_one_cpu_lacks_nobody_has, good),
 		cmocka_unit_test_setup(
 		    the_number_of_ranges_is_three_bits, good),
 		cmocka_unit_test_setup(sizes_have_limits, good),
