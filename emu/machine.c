@@ -1,6 +1,6 @@
 #include "emu/channel.h"
 #include "emu/machine_state.h"
-#include "emu/profile/profile.h"
+#include "emu/profile/mix.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -140,7 +140,7 @@ check_config(const struct machine_config *config, struct tz_error *err)
 		return tz_error(err, TZ_EUSAGE,
 		    "core:bus ratio %u: 1 to 255 are possible",
 		    config->core_cbr);
-	TZ_ASSERT(config->profile != NULL);
+	TZ_ASSERT(config->mix != NULL);
 	return pt_cycles_check(&config->pt_cycles, err);
 }
 
@@ -161,11 +161,12 @@ machine_create(const struct machine_config *config,
 	if (machine->config.quantum_cycles == 0)
 		machine->config.quantum_cycles = MACHINE_QUANTUM_CYCLES;
 	machine->observer = *observer;
-	if (config->absent_count > 0) {
-		profile_without(&machine->profile, config->profile,
-		    config->absent, config->absent_count);
-		machine->config.profile = &machine->profile;
-	}
+	machine->mix = *config->mix;
+	machine->config.mix = &machine->mix;
+	for (unsigned i = 0; i < machine->mix.count; i++)
+		profile_without(&machine->mix.profile[i],
+		    &machine->mix.profile[i], config->absent,
+		    config->absent_count);
 	if (!memory_create(&machine->memory, config->ram_bytes)) {
 		free(machine);
 		return tz_error(err, TZ_EIO, "no memory for guest RAM");
@@ -174,7 +175,7 @@ machine_create(const struct machine_config *config,
 		struct cpu_config cpu = {
 			.id = i,
 			.cpu_count = config->cpu_count,
-			.profile = machine->config.profile,
+			.profile = profile_mix_of(&machine->mix, i),
 			.ram = machine->memory.ram,
 			.ram_bytes = config->ram_bytes,
 			.single_step = config->single_step,

@@ -16,22 +16,22 @@
 #include "emu/pt/cycles.h"
 
 struct machine;
-struct profile;
+struct profile_mix;
 struct truth;
 
 #define MACHINE_CPUS_MAX       8
 #define MACHINE_QUANTUM_CYCLES 10000
 
 struct machine_config {
-	const struct profile *profile;
-	unsigned cpu_count;      /* 1..MACHINE_CPUS_MAX */
-	uint64_t ram_bytes;      /* multiple of 2 MiB, at most 3 GiB */
-	uint64_t quantum_cycles; /* 0: MACHINE_QUANTUM_CYCLES */
+	const struct profile_mix *mix; /* which CPU is which model; copied */
+	unsigned cpu_count;            /* 1..MACHINE_CPUS_MAX */
+	uint64_t ram_bytes;            /* multiple of 2 MiB, at most 3 GiB */
+	uint64_t quantum_cycles;       /* 0: MACHINE_QUANTUM_CYCLES */
 	uint32_t core_cbr; /* core:bus ratio, 1..255: the TSC counts as fast as a
 			      core at the profile's; 0: as that */
 	struct pt_cycles pt_cycles; /* all 0: bytes are in memory at once */
 	bool single_step; /* run one instruction at a time: slow, same results */
-	/* CPUID bits that the guest is not to see, by leaf. */
+	/* CPUID bits that the guest is not to see on any CPU, by leaf. */
 	const struct profile_absent *absent;
 	size_t absent_count;
 };

@@ -9,7 +9,7 @@
 #include "emu/cpu/cpu.h"
 #include "emu/machine.h"
 #include "emu/memory.h"
-#include "emu/profile/profile.h"
+#include "emu/profile/mix.h"
 
 #define IPIS_MAX      64
 #define MACHINE_NEVER UINT64_MAX
@@ -38,7 +38,7 @@ struct machine_turn {
 struct machine {
 	struct machine_config config;
 	struct machine_observer observer;
-	struct profile profile; /* config.profile without config.absent */
+	struct profile_mix mix; /* config.mix without config.absent */
 	struct slot slot[MACHINE_CPUS_MAX];
 	struct memory memory;
 	uint64_t entry, boot_info;

@@ -104,39 +104,6 @@ check_source(struct plan *plan, struct tz_error *err)
 	return driver_use_tree(&plan->driver, options->tree, err);
 }
 
-/* Switches on the errata that the options name. */
-static int
-check_errata(struct plan *plan, struct tz_error *err)
-{
-	const char *at = plan->options->errata;
-
-	if (at == NULL)
-		return 0;
-	plan->flawed = *plan->profile;
-	plan->profile = &plan->flawed;
-	for (;;) {
-		size_t bytes = strcspn(at, ",");
-		char key[16] = "";
-		enum profile_erratum erratum;
-
-		memcpy(key, at, bytes < sizeof(key) ? bytes : 0);
-		erratum = profile_erratum_find(key);
-		if (erratum == PROFILE_ERRATUM_COUNT)
-			return tz_error(err, TZ_ENOENT,
-			    "--errata %.*s: no such erratum; see: topaz list "
-			    "errata",
-			    (int)bytes, at);
-		if (!(plan->flawed.errata >> erratum & 1))
-			return tz_error(err, TZ_EUSAGE,
-			    "--errata %s: %s does not have it", key,
-			    plan->flawed.name);
-		plan->flawed.errata_on |= UINT32_C(1) << erratum;
-		if (at[bytes] == '\0')
-			return 0;
-		at += bytes + 1;
-	}
-}
-
 static int
 plan_check(struct plan *plan, struct tz_error *err)
 {
@@ -147,12 +114,8 @@ plan_check(struct plan *plan, struct tz_error *err)
 		error = check_workload(plan, err);
 	if (error != 0)
 		return error;
-	plan->profile = profile_find(options->profile);
-	if (plan->profile == NULL)
-		return tz_error(err, TZ_ENOENT,
-		    "--profile %s: no such profile; see: topaz list profiles",
-		    options->profile);
-	error = check_errata(plan, err);
+	error = profile_mix_parse(
+	    options->profile, options->errata, &plan->mix, err);
 	if (error != 0)
 		return error;
 	error = driver_read(

@@ -5,7 +5,7 @@
 #ifndef TOPAZ_HARNESS_PLAN_H
 #define TOPAZ_HARNESS_PLAN_H
 
-#include "emu/profile/profile.h"
+#include "emu/profile/mix.h"
 #include "harness/drivers.h"
 #include "harness/load/paths.h"
 
@@ -18,8 +18,7 @@ struct plan {
 	const struct run_options *options;
 	struct paths paths;
 	struct driver driver;
-	const struct profile *profile;
-	struct profile flawed; /* .profile with the errata of the options */
+	struct profile_mix mix;
 	char cmdline[PLAN_CMDLINE_BYTES]; /* the guest's */
 };
 

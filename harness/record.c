@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "emu/abi.h"
+#include "emu/profile/mix.h"
 #include "harness/load/image.h"
 #include "traces/bundle_write.h"
 
@@ -247,6 +248,20 @@ record_end(struct record *record)
 		if (record->cpu[i].on)
 			keep_frames(record, i);
 	return record->error;
+}
+
+void
+record_models(struct bundle_info *info, const struct profile_mix *mix)
+{
+	for (unsigned i = 0; i < BUNDLE_CPUS_MAX; i++) {
+		const struct profile *profile = profile_mix_of(mix, i);
+		struct bundle_model *model = &info->model[i];
+
+		snprintf(model->profile, sizeof(model->profile), "%s",
+		    profile->name);
+		model->signature = profile->signature;
+		model->errata = profile->errata_on;
+	}
 }
 
 uint64_t

@@ -8,8 +8,10 @@
 
 #include "emu/machine.h"
 
+struct bundle_info;
 struct bundle_writer;
 struct image;
+struct profile_mix;
 struct record;
 
 /* The code of IMAGE as it stands in RAM, for whoever decodes.  -TZ_EIO. */
@@ -34,6 +36,9 @@ void record_set_ram(struct record *record, const uint8_t *ram, uint64_t bytes);
  * TraceEn had fallen.  The first error that the bundle gave, or 0.
  */
 int record_end(struct record *record);
+
+/* Which CPU is which processor, for the manifest. */
+void record_models(struct bundle_info *info, const struct profile_mix *mix);
 
 /* What was counted on the way. */
 uint64_t record_wraps(const struct record *record, unsigned cpu);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "emu/abi.h"
-#include "emu/profile/profile.h"
+#include "emu/profile/mix.h"
 #include "emu/truth.h"
 #include "harness/build_set.h"
 #include "harness/load/boot.h"
@@ -41,10 +41,10 @@ run_load(struct run *run, struct tz_error *err)
 		.program_count = run->plan.paths.program_count,
 		.cmdline = run->plan.cmdline,
 		.cpu_count = run->options->cpu_count,
-		.tsc_hz = profile_tsc_hz(run->plan.profile),
+		.tsc_hz = profile_tsc_hz(profile_mix_of(&run->plan.mix, 0)),
 	};
 	const struct machine_config config = {
-		.profile = run->plan.profile,
+		.mix = &run->plan.mix,
 		.cpu_count = run->options->cpu_count,
 		.ram_bytes = PLAN_RAM_BYTES,
 		.single_step = run->options->single_step,
@@ -220,8 +220,7 @@ run_finish(struct run *run, struct tz_error *err)
 	    : run->plan.driver.source[0];
 	const char *slash = strrchr(source, '/');
 	struct bundle_writer *writer = run->writer;
-	struct bundle_info info = { .signature = run->plan.profile->signature,
-		.core_cbr = run->options->core_cbr,
+	struct bundle_info info = { .core_cbr = run->options->core_cbr,
 		.cpu_count = outcome->cpu_count,
 		.code = outcome->result.code };
 	unsigned i;
@@ -230,12 +229,12 @@ run_finish(struct run *run, struct tz_error *err)
 	COPY(driver, "%s", run->plan.driver.name);
 	COPY(source, "%s", slash != NULL ? slash + 1 : source);
 	COPY(sha256, "%s", outcome->sha256);
-	COPY(profile, "%s", run->plan.profile->name);
 	COPY(scenario, "%.*s", BUNDLE_NAME_BYTES - 1, run->options->workload);
 	COPY(cmdline, "%s", run->plan.cmdline);
 	COPY(end, "%s", end_name(outcome->result.end));
 	COPY(text, "%s", outcome->result.text);
 #undef COPY
+	record_models(&info, &run->plan.mix);
 	for (i = 0; i < outcome->cpu_count; i++) {
 		const struct machine_counters *from = &outcome->cpu[i].counters;
 
@@ -263,12 +262,27 @@ run_close(struct run *run)
 	plan_free(&run->plan);
 }
 
+/* A model for a CPU that the machine has not is a mistake. */
+static int
+check_mix(const struct run *run, struct tz_error *err)
+{
+	unsigned models = run->plan.mix.count;
+
+	if (models <= run->options->cpu_count)
+		return 0;
+	return tz_error(err, TZ_EUSAGE,
+	    "--profile %s: %u models, but --cpus %u", run->options->profile,
+	    models, run->options->cpu_count);
+}
+
 static int
 run_open(struct run *run, struct tz_error *err)
 {
 	const struct run_options *options = run->options;
 	int error = plan_make(&run->plan, options, err);
 
+	if (error == 0)
+		error = check_mix(run, err);
 	if (error == 0)
 		error = bundle_create(
 		    options->output, options->cpu_count, &run->writer, err);

@@ -18,8 +18,8 @@ struct run_options {
 	const char *cc;      /* NULL: gcc */
 	const char *drivers; /* folder with DRIVER/driver.yaml; NULL: topaz's */
 	const char *output;  /* the bundle */
-	const char *profile;
-	const char *errata;   /* keys by comma that show; NULL: none */
+	const char *profile; /* of emu/profile/mix.h */
+	const char *errata;  /* further keys by comma that show, or NULL */
 	const char *workload; /* comma-separated names */
 	const char *settings; /* further words for the guest, or "" */
 	uint64_t buffer_bytes;

@@ -339,6 +339,17 @@ account_replay(const struct event *events, size_t count,
 	return work.error;
 }
 
+uint32_t
+account_cpus(const struct account *account, size_t stream)
+{
+	uint32_t cpus = 0;
+
+	for (size_t i = 0; i < account->interval_count; i++)
+		if (account->intervals[i].stream == stream)
+			cpus |= UINT32_C(1) << account->intervals[i].cpu;
+	return cpus;
+}
+
 void
 account_free(struct account *account)
 {

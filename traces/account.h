@@ -92,6 +92,9 @@ int account_replay(const struct event *events, size_t count,
     struct account *account, struct tz_error *err);
 void account_free(struct account *account);
 
+/* The CPUs that wrote the intervals of the STREAM-th stream, one bit each. */
+uint32_t account_cpus(const struct account *account, size_t stream);
+
 /* "reported", "reported to user space". */
 const char *account_row_name(enum account_row row);
 const char *account_row_text(enum account_row row);

@@ -217,6 +217,37 @@ bundle_open(const char *path, struct bundle **out, struct tz_error *err)
 	return 0;
 }
 
+struct bundle_model
+bundle_model_of(const struct bundle *bundle, uint32_t cpus)
+{
+	struct bundle_model all = { .signature = 0 };
+	bool first = true;
+
+	for (unsigned i = 0; i < bundle->info.cpu_count; i++) {
+		const struct bundle_model *model = &bundle->info.model[i];
+
+		if (cpus != 0 && (cpus >> i & 1) == 0)
+			continue;
+		if (first)
+			all = *model;
+		if (strcmp(model->profile, all.profile) != 0)
+			all.profile[0] = '\0';
+		if (model->signature != all.signature)
+			all.signature = 0;
+		all.errata |= model->errata;
+		first = false;
+	}
+	return all;
+}
+
+uint32_t
+bundle_stream_cpus(const struct bundle_stream *stream)
+{
+	return stream->thread || stream->id >= BUNDLE_CPUS_MAX
+	    ? 0
+	    : UINT32_C(1) << stream->id;
+}
+
 void
 bundle_close(struct bundle *bundle)
 {

@@ -10,7 +10,7 @@
 #include "emu/base.h"
 #include "emu/event.h"
 
-#define BUNDLE_VERSION    1
+#define BUNDLE_VERSION    2
 #define BUNDLE_CPUS_MAX   8
 #define BUNDLE_NAME_BYTES 64
 
@@ -19,10 +19,13 @@ struct bundle_info {
 	char driver[BUNDLE_NAME_BYTES];
 	char source[BUNDLE_NAME_BYTES]; /* file name without its folder */
 	char sha256[65];                /* of the driver's source */
-	char profile[BUNDLE_NAME_BYTES];
-	uint32_t signature; /* CPUID.1:EAX */
-	uint32_t core_cbr;  /* machine_config's; 0: the profile's */
-	unsigned cpu_count; /* 1..BUNDLE_CPUS_MAX */
+	uint32_t core_cbr;              /* machine_config's; 0: the profile's */
+	unsigned cpu_count;             /* 1..BUNDLE_CPUS_MAX */
+	struct bundle_model {
+		char profile[BUNDLE_NAME_BYTES];
+		uint32_t signature; /* CPUID.1:EAX */
+		uint32_t errata;    /* that showed: bits by profile_erratum */
+	} model[BUNDLE_CPUS_MAX];   /* of each CPU */
 	char scenario[BUNDLE_NAME_BYTES];
 	char cmdline[512];
 	char end[32]; /* how the run ended: "exit", "panic" ... */
@@ -74,6 +77,15 @@ struct bundle {
  */
 int bundle_open(const char *path, struct bundle **bundle, struct tz_error *err);
 void bundle_close(struct bundle *bundle);
+
+/*
+ * The processor of CPUS, one bit a CPU, none set for all: a member that is not the
+ * same on all of them is "" or 0, but .errata has what shows on any.
+ */
+struct bundle_model bundle_model_of(const struct bundle *bundle, uint32_t cpus);
+
+/* As bundle_model_of(): those of a CPU's stream; a thread may have been on any. */
+uint32_t bundle_stream_cpus(const struct bundle_stream *stream);
 
 /* The bytes of the INDEX-th stream; the caller frees them. */
 int bundle_read_stream(const struct bundle *bundle, size_t index,

@@ -13,6 +13,11 @@
 #define CLOCK_MTC_MASK 0xffu
 #define CLOCK_TMA_BITS 16
 
+/* OVF, 02 F3, as CYCs: 33.4.2.14 "Cycle Count (CYC) Packet". */
+#define CLOCK_CYC_FIRST  32 /* the first byte holds so many values */
+#define CLOCK_OVF_FIRST  1  /* what a second byte 02 adds of them */
+#define CLOCK_OVF_CYCLES 30
+
 /* An interval of time; .last UINT64_MAX: no upper bound. */
 struct span {
 	uint64_t first, last;
@@ -35,6 +40,7 @@ struct clock {
 	uint64_t art_at;       /* of the last MTC, or of TMA */
 	uint32_t payload;      /* what an MTC at ART_AT says */
 	uint32_t payload_mask; /* bits of it that are known */
+	bool cut;              /* the packet before may be a CYC cut by OVF */
 };
 
 bool
@@ -52,7 +58,7 @@ clock_create(const struct clock_config *config)
 	if (clock == NULL)
 		return NULL;
 	clock->config = *config;
-	image_config(&packets, config->bytes, config->count, 0);
+	image_config(&packets, config->bytes, config->count, 0, 0);
 	clock->decoder = pt_pkt_alloc_decoder(&packets);
 	if (clock->decoder == NULL) {
 		free(clock);
@@ -266,11 +272,37 @@ tell(const struct clock *clock, struct clock_time *time)
 	time->overlap = (clock->overlap + clock->tick - 1) / clock->tick;
 }
 
+/* Edges were lost: what is known begins with the next TSC. */
+static void
+take_ovf(struct clock *clock)
+{
+	clock->known = clock->crystal = false;
+}
+
+/*
+ * SKD007: the second byte of OVF, alone, is a CYC of 30 cycles, and the first one the
+ * end of a CYC of two bytes.
+ */
+static void
+take_cut_cyc(struct clock *clock, uint64_t cycles)
+{
+	if (clock->cut && cycles == CLOCK_OVF_CYCLES) {
+		clock->cut = false;
+		take_ovf(clock);
+		return;
+	}
+	clock->cut = clock->config.cut_cyc &&
+	    cycles / CLOCK_CYC_FIRST == CLOCK_OVF_FIRST;
+	take_cyc(clock, cycles);
+}
+
 /* Takes a timing packet in.  True: PACKET is one that clock_next() gives. */
 static bool
 take_packet(struct clock *clock, const struct pt_packet *packet,
     enum clock_packet *kind)
 {
+	if (packet->type != ppt_cyc)
+		clock->cut = false;
 	switch ((int)packet->type) {
 	case ppt_tsc:
 		take_tsc(clock,
@@ -284,14 +316,13 @@ take_packet(struct clock *clock, const struct pt_packet *packet,
 		take_mtc(clock, packet->payload.mtc.ctc);
 		break;
 	case ppt_cyc:
-		take_cyc(clock, packet->payload.cyc.value);
+		take_cut_cyc(clock, packet->payload.cyc.value);
 		break;
 	case ppt_cbr:
 		take_cbr(clock, packet->payload.cbr.ratio);
 		break;
 	case ppt_ovf:
-		/* Edges were lost: what is known begins with the next TSC. */
-		clock->known = clock->crystal = false;
+		take_ovf(clock);
 		break;
 	case ppt_tip:
 		*kind = CLOCK_TIP;

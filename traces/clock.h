@@ -20,6 +20,7 @@ struct clock_config {
 	uint64_t ctl;              /* IA32_RTIT_CTL that made them */
 	uint32_t tsc_num, tsc_den; /* CPUID.15H:EBX and EAX */
 	uint32_t cbr; /* core:bus ratio at which a cycle is a TSC tick */
+	bool cut_cyc; /* SKD007 shows: OVF in place of the rest of a CYC */
 };
 
 enum clock_packet {

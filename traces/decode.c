@@ -41,8 +41,8 @@ decode_create(const struct decode_config *from)
 
 	if (decode == NULL)
 		return NULL;
-	image_config(
-	    &decode->config, from->bytes, from->count, from->signature);
+	image_config(&decode->config, from->bytes, from->count, from->signature,
+	    from->errata);
 	if (from->filter != NULL) {
 		decode->filter = *from->filter;
 		image_filter(&decode->config, from->filter);
@@ -293,7 +293,7 @@ decode_count_psbs(const uint8_t *bytes, size_t count)
 	struct pt_config config;
 	uint64_t psbs = 0;
 
-	image_config(&config, bytes, count, 0);
+	image_config(&config, bytes, count, 0, 0);
 	decoder = count == 0 ? NULL : pt_pkt_alloc_decoder(&config);
 	if (decoder == NULL)
 		return 0;

@@ -21,6 +21,7 @@ struct decode_config {
 	const uint8_t *bytes; /* outlive the decoder */
 	size_t count;
 	uint32_t signature; /* CPUID.1:EAX, 0: unknown */
+	uint32_t errata;    /* that show, bits by profile_erratum */
 	const struct decode_filter *filter;
 	struct pt_image *image; /* outlives the decoder */
 	/* For decode_marks(); NULL: the trace holds no time, or none is wanted. */

@@ -1,5 +1,7 @@
 #include "traces/image.h"
 
+#include "emu/profile/profile.h"
+
 #include <intel-pt.h>
 #include <stdio.h>
 
@@ -36,9 +38,25 @@ image_destroy(struct pt_image *image)
 	pt_image_free(image);
 }
 
+/* Lets libipt mind what shows in the trace, whatever the processor. */
+static void
+image_add_errata(struct pt_errata *to, uint32_t errata)
+{
+	to->bdm70 |= errata >> PROFILE_ERRATUM_BDM70 & 1;
+	to->bdm64 |= errata >> PROFILE_ERRATUM_BDM64 & 1;
+	to->skd007 |= errata >> PROFILE_ERRATUM_SKD007 & 1;
+	to->skd022 |= errata >> PROFILE_ERRATUM_SKD022 & 1;
+	to->skd010 |= errata >> PROFILE_ERRATUM_SKD010 & 1;
+	to->skl014 |= errata >> PROFILE_ERRATUM_SKL014 & 1;
+	to->skl168 |= errata >> PROFILE_ERRATUM_SKL168 & 1;
+	to->skz84 |= errata >> PROFILE_ERRATUM_SKZ84 & 1;
+	to->apl12 |= errata >> PROFILE_ERRATUM_APL12 & 1;
+	to->apl11 |= errata >> PROFILE_ERRATUM_APL11 & 1;
+}
+
 void
 image_config(struct pt_config *config, const uint8_t *bytes, size_t count,
-    uint32_t signature)
+    uint32_t signature, uint32_t errata)
 {
 	union {
 		const uint8_t *in;
@@ -49,8 +67,10 @@ image_config(struct pt_config *config, const uint8_t *bytes, size_t count,
 	pt_config_init(config);
 	config->begin = begin.out;
 	config->end = begin.out + count;
-	if (signature == 0)
+	if (signature == 0) {
+		image_add_errata(&config->errata, errata);
 		return;
+	}
 	config->cpu.vendor = pcv_intel;
 	config->cpu.family = (uint16_t)(family == 0xf
 		? family + (signature >> 20 & 0xff)
@@ -61,10 +81,11 @@ image_config(struct pt_config *config, const uint8_t *bytes, size_t count,
 	/* An unknown processor has no errata that libipt could work around. */
 	(void)pt_cpu_errata(&config->errata, &config->cpu);
 	/*
-	 * SKD007: OVF in place of the rest of a CYC.  No unit here does that, and
-	 * libipt's remedy takes two CYCs (.. 02, F3) for one and an OVF.
+	 * SKD007, OVF in place of the rest of a CYC, only where it shows: libipt's
+	 * remedy takes two CYCs (.. 02, F3) for one and an OVF.
 	 */
 	config->errata.skd007 = 0;
+	image_add_errata(&config->errata, errata);
 }
 
 void

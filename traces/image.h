@@ -21,10 +21,11 @@ void image_destroy(struct pt_image *image);
 
 /*
  * Fills CONFIG for COUNT bytes of trace from the processor of SIGNATURE
- * (CPUID.1:EAX), with the errata that libipt knows of it; 0: no processor.
+ * (CPUID.1:EAX), with the errata that libipt knows of it; 0: no processor.  ERRATA
+ * are those that do show, bits by profile_erratum: libipt minds them in any case.
  */
 void image_config(struct pt_config *config, const uint8_t *bytes, size_t count,
-    uint32_t signature);
+    uint32_t signature, uint32_t errata);
 
 /* Tells libipt of the filter ranges. */
 void image_filter(struct pt_config *config, const struct decode_filter *filter);

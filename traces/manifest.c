@@ -1,5 +1,7 @@
 #include "traces/manifest.h"
 
+#include "traces/manifest_model.h"
+
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -53,6 +55,17 @@ manifest_counters(const struct bundle_info *info)
 			manifest_integer(cpu->pmis), "nmis",
 			manifest_integer(cpu->nmis)));
 	}
+	return list;
+}
+
+static json_t *
+manifest_models(const struct bundle_info *info)
+{
+	json_t *list = json_array();
+
+	for (unsigned i = 0; i < info->cpu_count; i++)
+		json_array_append_new(
+		    list, manifest_model_format(&info->model[i]));
 	return list;
 }
 
@@ -145,19 +158,18 @@ manifest_format(const struct bundle *bundle, const struct manifest_files *files)
 	char *text = NULL;
 	json_t *root;
 
-	root = json_pack(
-	    "{s:i, s:{s:s, s:s, s:s}, s:{s:s, s:o, s:i}, s:s, s:o, "
-	    "s:{s:s, s:i, s:o}, s:o, s:o, s:o, s:o, s:o, s:i}",
+	root = json_pack("{s:i, s:{s:s, s:s, s:s}, s:{s:i, s:o}, s:s, s:o, "
+			 "s:{s:s, s:i, s:o}, s:o, s:o, s:o, s:o, s:o, s:i}",
 	    "topaz", BUNDLE_VERSION, "driver", "name", info->driver, "source",
-	    info->source, "sha256", info->sha256, "cpu", "profile",
-	    info->profile, "signature", manifest_hex(info->signature), "count",
-	    (int)info->cpu_count, "scenario", info->scenario, "cmdline",
-	    manifest_text(info->cmdline), "result", "end", info->end, "code",
-	    info->code, "text", manifest_text(info->text), "counters",
-	    manifest_counters(info), "images", manifest_images(bundle),
-	    "objects", manifest_objects(bundle), "streams",
-	    manifest_streams(bundle), "files", manifest_digests(files),
-	    "digest_block", (int)DIGEST_BLOCK_BYTES);
+	    info->source, "sha256", info->sha256, "cpu", "count",
+	    (int)info->cpu_count, "models", manifest_models(info), "scenario",
+	    info->scenario, "cmdline", manifest_text(info->cmdline), "result",
+	    "end", info->end, "code", info->code, "text",
+	    manifest_text(info->text), "counters", manifest_counters(info),
+	    "images", manifest_images(bundle), "objects",
+	    manifest_objects(bundle), "streams", manifest_streams(bundle),
+	    "files", manifest_digests(files), "digest_block",
+	    (int)DIGEST_BLOCK_BYTES);
 	if (root == NULL)
 		return NULL;
 	if (info->core_cbr != 0)
@@ -254,6 +266,24 @@ manifest_get_list(struct manifest_reader *reader, const json_t *from,
 }
 
 static void
+manifest_get_models(
+    struct manifest_reader *reader, const json_t *cpu, struct bundle_info *info)
+{
+	const json_t *list = json_object_get(cpu, "models");
+
+	if (json_array_size(list) != info->cpu_count)
+		manifest_bad(reader, "models", "has not one row a CPU");
+	for (unsigned i = 0; i < info->cpu_count; i++) {
+		const char *key = manifest_model_parse(
+		    json_array_get(list, i), &info->model[i]);
+
+		if (key != NULL)
+			manifest_bad(
+			    reader, key, "of a model is missing or bad");
+	}
+}
+
+static void
 manifest_get_info(struct manifest_reader *reader, const json_t *root,
     struct bundle_info *info)
 {
@@ -268,11 +298,9 @@ manifest_get_info(struct manifest_reader *reader, const json_t *root,
 	    reader, driver, "source", info->source, sizeof(info->source));
 	manifest_get_text(
 	    reader, driver, "sha256", info->sha256, sizeof(info->sha256));
-	manifest_get_text(
-	    reader, cpu, "profile", info->profile, sizeof(info->profile));
-	info->signature = (uint32_t)manifest_get_hex(reader, cpu, "signature");
 	info->cpu_count = (unsigned)manifest_get_count(
 	    reader, cpu, "count", BUNDLE_CPUS_MAX);
+	manifest_get_models(reader, cpu, info);
 	if (json_object_get(cpu, "core_cbr") != NULL)
 		info->core_cbr = (uint32_t)manifest_get_count(
 		    reader, cpu, "core_cbr", UINT8_MAX);
@@ -427,7 +455,7 @@ manifest_parse(const char *text, size_t bytes, struct bundle *bundle,
 		    json.line, json.column, json.text);
 	if (manifest_get_count(&reader, root, "topaz", INT32_MAX) !=
 	    BUNDLE_VERSION)
-		manifest_bad(&reader, "topaz", "is not version 1");
+		manifest_bad(&reader, "topaz", "is not version 2");
 	manifest_get_text(&reader, root, "check", stated, sizeof(stated));
 	json_object_del(root, "check");
 	if (!manifest_check(root, check))

@@ -167,7 +167,7 @@ packets_describe(
 	snprintf(text, room, "nothing");
 	if (offset >= count)
 		return;
-	image_config(&config, bytes, count, 0);
+	image_config(&config, bytes, count, 0, 0);
 	decoder = pt_pkt_alloc_decoder(&config);
 	if (decoder == NULL)
 		return;
@@ -212,7 +212,7 @@ packets_print_section(
 
 int
 packets_print(const uint8_t *bytes, size_t count, uint32_t signature,
-    bool with_pads, FILE *file)
+    uint32_t errata, bool with_pads, FILE *file)
 {
 	struct pt_packet_decoder *decoder;
 	struct pt_config config;
@@ -220,7 +220,7 @@ packets_print(const uint8_t *bytes, size_t count, uint32_t signature,
 
 	if (count == 0)
 		return 0;
-	image_config(&config, bytes, count, signature);
+	image_config(&config, bytes, count, signature, errata);
 	decoder = pt_pkt_alloc_decoder(&config);
 	if (decoder == NULL)
 		return -TZ_EIO;

@@ -10,13 +10,13 @@
 #include <stdio.h>
 
 /*
- * Prints the packets of COUNT bytes from the first PSB on.  SIGNATURE is
- * CPUID.1:EAX, 0 if unknown.  PADs are left out unless WITH_PADS.  After a
+ * Prints the packets of COUNT bytes from the first PSB on.  SIGNATURE and ERRATA
+ * as of image_config().  PADs are left out unless WITH_PADS.  After a
  * packet that libipt refuses goes on at the next PSB; returns how many it
  * refused, or -TZ_EIO (no memory).
  */
 int packets_print(const uint8_t *bytes, size_t count, uint32_t signature,
-    bool with_pads, FILE *file);
+    uint32_t errata, bool with_pads, FILE *file);
 
 /*
  * Writes the packet at byte OFFSET of COUNT bytes to TEXT as one of those lines,

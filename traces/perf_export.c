@@ -71,6 +71,23 @@ export_settings(struct export *export)
 		  export->bundle->path);
 }
 
+/* The cores of a hybrid part read the same signature. */
+static int
+export_models(const struct export *export)
+{
+	const struct bundle_info *info = &export->bundle->info;
+	const struct bundle_model *first = &info->model[0];
+
+	for (unsigned i = 1; i < info->cpu_count; i++)
+		if (info->model[i].signature != first->signature)
+			return tz_error(export->err, TZ_EUSAGE,
+			    "%s: CPU 0 is a %s, CPU %u a %s: a perf.data has "
+			    "one processor model",
+			    export->bundle->path, first->profile, i,
+			    info->model[i].profile);
+	return 0;
+}
+
 /* Adds one filter to what perf reads: "filter START/SIZE@FILE". */
 static bool
 export_add_filter(
@@ -129,9 +146,10 @@ static struct perf_data *
 export_create(struct export *export)
 {
 	const struct bundle_info *info = &export->bundle->info;
-	const struct profile *profile = profile_find(info->profile);
+	const char *name = info->model[0].profile;
+	const struct profile *profile = profile_find(name);
 	struct perf_data_config config = { .ctl = export->ctl,
-		.signature = info->signature,
+		.signature = info->model[0].signature,
 		.cpu_count = info->cpu_count,
 		.filter = export->filter };
 	struct perf_data *data;
@@ -139,15 +157,12 @@ export_create(struct export *export)
 	if (profile == NULL) {
 		(void)tz_error(export->err, TZ_ENOENT,
 		    "%s: profile %s: no such profile", export->bundle->path,
-		    info->profile);
+		    name);
 		return NULL;
 	}
 	config.tsc_num = profile->tsc_num;
 	config.tsc_den = profile->tsc_den;
-	config.tsc_hz = profile->tsc_den == 0
-	    ? profile->cbr * UINT64_C(100000000)
-	    : (uint64_t)profile->crystal_hz * profile->tsc_num /
-		profile->tsc_den;
+	config.tsc_hz = profile_tsc_hz(profile);
 	data = perf_data_create(&config);
 	if (data == NULL)
 		(void)tz_error(export->err, TZ_EIO, "perf.data: out of memory");
@@ -239,6 +254,8 @@ perf_export(const struct bundle *bundle, const char *path,
 	    bundle, &export->events, &export->event_count, err);
 	if (error == 0)
 		error = export_settings(export);
+	if (error == 0)
+		error = export_models(export);
 	if (error == 0)
 		error = export_filters(export);
 	if (error == 0)

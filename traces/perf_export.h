@@ -18,8 +18,8 @@ struct perf_export_result {
 
 /*
  * Writes BUNDLE to the file PATH.  -TZ_EUSAGE: no trace in it, or its traces were
- * made with settings of IA32_RTIT_CTL that perf has only one of; -TZ_ENOENT: its
- * profile is not known; -TZ_EFORMAT; -TZ_EIO.
+ * made with settings of IA32_RTIT_CTL, or by processors of other signatures, that
+ * perf has only one of; -TZ_ENOENT: its profile is not known; -TZ_EFORMAT; -TZ_EIO.
  */
 int perf_export(const struct bundle *bundle, const char *path,
     struct perf_export_result *result, struct tz_error *err);

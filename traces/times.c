@@ -22,8 +22,8 @@ times_create(const struct times_config *from)
 
 	if (times == NULL)
 		return NULL;
-	image_config(
-	    &config, from->clock.bytes, from->clock.count, from->signature);
+	image_config(&config, from->clock.bytes, from->clock.count,
+	    from->signature, from->errata);
 	config.cpuid_0x15_eax = from->clock.tsc_den;
 	config.cpuid_0x15_ebx = from->clock.tsc_num;
 	config.mtc_freq = (uint8_t)tz_bits(from->clock.ctl, 17, 14);

@@ -16,6 +16,7 @@ struct times;
 struct times_config {
 	struct clock_config clock;
 	uint32_t signature; /* CPUID.1:EAX, 0: unknown */
+	uint32_t errata;    /* that show, bits by profile_erratum */
 };
 
 enum times_kind {

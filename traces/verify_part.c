@@ -34,10 +34,13 @@ struct part_run {
 static struct decode *
 part_decoder(const struct part_run *run)
 {
+	struct bundle_model model = verify_model(
+	    run->work, run->bytes, run->part);
 	struct decode_config config = {
 		.bytes = &run->bytes->bytes[run->part->begin],
 		.count = run->part->end - run->part->begin,
-		.signature = run->work->bundle->info.signature,
+		.signature = model.signature,
+		.errata = model.errata,
 		.filter = &run->filter,
 		.image = run->work->image,
 		.times = run->timed ? &run->times : NULL,

@@ -66,6 +66,20 @@ verify_list_intervals(
 	return true;
 }
 
+struct bundle_model
+verify_model(const struct verify_work *work, const struct verify_bytes *bytes,
+    const struct verify_part *part)
+{
+	const struct account_piece *pieces = bytes->account->pieces;
+	uint32_t cpus = 0;
+
+	for (size_t i = part->first; i <= part->last; i++)
+		if (pieces[i].interval != ACCOUNT_NONE)
+			cpus |= UINT32_C(1)
+			    << work->account.intervals[pieces[i].interval].cpu;
+	return bundle_model_of(work->bundle, cpus);
+}
+
 /* Reads the stream's file, as far as events say that it was drained. */
 static int
 verify_read_drained(struct verify_work *work, struct verify_bytes *bytes)

@@ -18,10 +18,11 @@
 /* The part of the time since the last MTC or TSC that libipt may be off by. */
 #define TIME_LIBIPT_PART 128
 
+/* A machine has one TSC and one crystal clock: those of its CPU 0. */
 static const struct profile *
 time_profile(const struct verify_work *work)
 {
-	return profile_find(work->bundle->info.profile);
+	return profile_find(work->bundle->info.model[0].profile);
 }
 
 bool
@@ -31,6 +32,7 @@ verify_time_config(const struct verify_work *work,
 {
 	const struct account_piece *pieces = bytes->account->pieces;
 	const struct profile *profile = time_profile(work);
+	struct bundle_model model = verify_model(work, bytes, part);
 	uint64_t ctl = 0;
 
 	for (size_t i = part->first; i <= part->last; i++) {
@@ -52,8 +54,10 @@ verify_time_config(const struct verify_work *work,
 		    .ctl = ctl,
 		    .tsc_num = profile->tsc_num,
 		    .tsc_den = profile->tsc_den,
-		    .cbr = profile->cbr },
-		.signature = work->bundle->info.signature,
+		    .cbr = profile->cbr,
+		    .cut_cyc = model.errata >> PROFILE_ERRATUM_SKD007 & 1 },
+		.signature = model.signature,
+		.errata = model.errata,
 	};
 	return true;
 }

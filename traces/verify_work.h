@@ -101,6 +101,10 @@ void verify_times(struct verify_work *work, const struct verify_bytes *bytes,
     const struct decode *decode, const struct times_config *config,
     const struct verify_step *steps, size_t count, struct verify_step *before);
 
+/* The processor that made PART, as of bundle_model_of(). */
+struct bundle_model verify_model(const struct verify_work *work,
+    const struct verify_bytes *bytes, const struct verify_part *part);
+
 /* The filter that holds in an interval; all 0 where there is none. */
 struct decode_filter verify_filter(
     const struct verify_work *work, size_t interval);

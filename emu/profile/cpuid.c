@@ -10,7 +10,7 @@
  * Source: SDM vol. 2A, "CPUID - CPU Identification", and what Skylake reads.
  */
 
-#define CPUID_BASIC_MAX    0x1a
+#define CPUID_BASIC_MAX    PROFILE_LEAF_HYBRID
 #define CPUID_EXTENDED     UINT32_C(0x80000000)
 #define CPUID_EXTENDED_MAX UINT32_C(0x80000008)
 
@@ -142,8 +142,8 @@ cpuid_extended_features(const struct profile *profile,
 	out[EBX] = TZ_BIT(0); /* FSGSBASE */
 	if (profile->pt)
 		out[EBX] |= TZ_BIT(25); /* Intel PT */
-	if (profile->core_type != 0)
-		out[EDX] = TZ_BIT(15); /* hybrid */
+	if (profile->hybrid)
+		out[EDX] = TZ_BIT(15);
 }
 
 static void
@@ -250,8 +250,9 @@ cpuid_hybrid(const struct profile *profile, const struct profile_cpu *cpu,
 {
 	(void)cpu;
 	(void)leaf;
-	if (subleaf == 0)
-		out[EAX] = (uint32_t)profile->core_type << 24;
+	if (subleaf == 0 && profile->hybrid)
+		out[EAX] = (uint32_t)profile->core_type << 24 |
+		    profile->native_model;
 }
 
 static void
@@ -306,7 +307,7 @@ static cpuid_fn *const cpuid_leaves[CPUID_BASIC_MAX + 1] = {
 	[0x14] = cpuid_pt,
 	[0x15] = cpuid_tsc,
 	[0x16] = cpuid_frequency,
-	[0x1a] = cpuid_hybrid,
+	[PROFILE_LEAF_HYBRID] = cpuid_hybrid,
 };
 
 /* Does LEAF answer by sub-leaf? */

@@ -38,31 +38,33 @@ static const struct {
 };
 
 static const struct profile profiles[] = {
-#define PROFILE(name_, title_, signature_, leaf_max_, core_, manner_, phy_, \
-    ebx_, ecx_, eax1_, ebx1_, den_, num_, ecx15_, crystal_, cbr_, xsave1_,  \
-    xss_, perfmon_eax_, perfmon_edx_, errata_)                              \
- { .name = name_,                                                           \
-	 .title = title_,                                                   \
-	 .signature = signature_,                                           \
-	 .leaf_max = leaf_max_,                                             \
-	 .core_type = core_,                                                \
-	 .maxphyaddr = phy_,                                                \
-	 .pt_ebx = ebx_,                                                    \
-	 .pt_ecx = ecx_,                                                    \
-	 .pt1_eax = eax1_,                                                  \
-	 .pt1_ebx = ebx1_,                                                  \
-	 .tsc_den = den_,                                                   \
-	 .tsc_num = num_,                                                   \
-	 .cpuid15_ecx = ecx15_,                                             \
-	 .crystal_hz = crystal_,                                            \
-	 .cbr = cbr_,                                                       \
-	 .pt = true,                                                        \
-	 .xsave = true,                                                     \
-	 .xsave1_eax = xsave1_,                                             \
-	 .xss_mask = xss_,                                                  \
-	 .perfmon_eax = perfmon_eax_,                                       \
-	 .perfmon_edx = perfmon_edx_,                                       \
-	 .manner = &manners[MANNER_##manner_],                              \
+#define PROFILE(name_, title_, signature_, leaf_max_, core_, native_, manner_, \
+    phy_, ebx_, ecx_, eax1_, ebx1_, den_, num_, ecx15_, crystal_, cbr_,        \
+    xsave1_, xss_, perfmon_eax_, perfmon_edx_, errata_)                        \
+ { .name = name_,                                                              \
+	 .title = title_,                                                      \
+	 .signature = signature_,                                              \
+	 .leaf_max = leaf_max_,                                                \
+	 .core_type = core_,                                                   \
+	 .native_model = native_,                                              \
+	 .hybrid = native_ != 0,                                               \
+	 .maxphyaddr = phy_,                                                   \
+	 .pt_ebx = ebx_,                                                       \
+	 .pt_ecx = ecx_,                                                       \
+	 .pt1_eax = eax1_,                                                     \
+	 .pt1_ebx = ebx1_,                                                     \
+	 .tsc_den = den_,                                                      \
+	 .tsc_num = num_,                                                      \
+	 .cpuid15_ecx = ecx15_,                                                \
+	 .crystal_hz = crystal_,                                               \
+	 .cbr = cbr_,                                                          \
+	 .pt = true,                                                           \
+	 .xsave = true,                                                        \
+	 .xsave1_eax = xsave1_,                                                \
+	 .xss_mask = xss_,                                                     \
+	 .perfmon_eax = perfmon_eax_,                                          \
+	 .perfmon_edx = perfmon_edx_,                                          \
+	 .manner = &manners[MANNER_##manner_],                                 \
 	 .errata = errata_ },
 #include "emu/profile/profile.def"
 #undef PROFILE
@@ -84,6 +86,14 @@ const struct profile *
 profile_at(size_t index)
 {
 	return index < TZ_ARRAY_LEN(profiles) ? &profiles[index] : NULL;
+}
+
+void
+profile_set_hybrid(struct profile *profile)
+{
+	profile->hybrid = true;
+	if (profile->leaf_max < PROFILE_LEAF_HYBRID)
+		profile->leaf_max = PROFILE_LEAF_HYBRID;
 }
 
 uint64_t

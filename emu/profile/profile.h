@@ -11,6 +11,9 @@
 /* Parts of CPUID that a copy of a profile may lack. */
 #define PROFILE_ABSENT_MAX 16
 
+/* The highest basic leaf that any model answers: SDM vol. 2A, "CPUID". */
+#define PROFILE_LEAF_HYBRID 0x1a
+
 /* Registers of CPUID, as profile_cpuid() orders them. */
 enum profile_reg { PROFILE_EAX, PROFILE_EBX, PROFILE_ECX, PROFILE_EDX };
 
@@ -53,12 +56,14 @@ enum profile_erratum {
 };
 
 struct profile {
-	const char *name;   /* as on the command line: "skylake" */
-	const char *title;  /* "Skylake client, 06_5EH" */
-	uint32_t signature; /* CPUID.1:EAX */
-	uint32_t leaf_max;  /* CPUID.0:EAX */
-	uint8_t core_type;  /* CPUID.1AH:EAX[31:24]; 0: not a hybrid part */
-	uint8_t maxphyaddr; /* bits, CPUID.80000008H:EAX[7:0] */
+	const char *name;      /* as on the command line: "skylake" */
+	const char *title;     /* "Skylake client, 06_5EH" */
+	uint32_t signature;    /* CPUID.1:EAX */
+	uint32_t leaf_max;     /* CPUID.0:EAX */
+	uint8_t core_type;     /* CPUID.1AH:EAX[31:24]: 20H Atom, 40H Core */
+	uint32_t native_model; /* CPUID.1AH:EAX[23:0] */
+	bool hybrid;           /* CPUID.(7,0):EDX[15], and leaf 1AH */
+	uint8_t maxphyaddr;    /* bits, CPUID.80000008H:EAX[7:0] */
 
 	/* CPUID leaf 14H: sub-leaf 0 EBX and ECX, sub-leaf 1 EAX and EBX. */
 	uint32_t pt_ebx, pt_ecx, pt1_eax, pt1_ebx;
@@ -106,6 +111,12 @@ const struct profile *profile_find(const char *name);
 
 /* The INDEX-th profile, or NULL past the last: for listing. */
 const struct profile *profile_at(size_t index);
+
+/*
+ * Makes PROFILE that of a core of a hybrid part, as the rows of such parts are from
+ * the beginning: CPUID says so, and leaf 1AH exists.
+ */
+void profile_set_hybrid(struct profile *profile);
 
 /*
  * What the TSC counts in a second: by leaf 15H or, on processors without it, at the

@@ -29,7 +29,11 @@ flow_resume(struct pt_unit *unit, const struct pt_resume *resume)
 		timing_overflow(unit);
 	/* SDM vol. 3, 33.3.8 "Internal Buffer Overflow". */
 	if (resume->psb)
-		emit_psb(unit, unit->gate.packet_en && !resume->enable, ip);
+		emit_psb(unit,
+		    unit->gate.packet_en &&
+			(!resume->enable ||
+			    unit_erratum(unit, PROFILE_ERRATUM_BDM70)),
+		    ip);
 	else if (resume->overflow && unit->gate.packet_en)
 		emit_fup(unit, ip);
 	if (resume->enable && unit->gate.packet_en)

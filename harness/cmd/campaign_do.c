@@ -311,7 +311,7 @@ campaign_do(struct campaign_input *input, struct workshop **workshop,
 	snprintf(report->summary->driver, sizeof(report->summary->driver), "%s",
 	    input->driver);
 	snprintf(report->summary->profile, sizeof(report->summary->profile),
-	    "%s", input->workshop.profile);
+	    "%s", workshop_models(*workshop));
 	snprintf(report->summary->sha256, sizeof(report->summary->sha256), "%s",
 	    workshop_sha256(*workshop));
 	memcpy(report->summary->command, input->command,

@@ -19,6 +19,7 @@
 
 enum {
 	OPT_PROFILE = 256,
+	OPT_ERRATA,
 	OPT_DEPTH,
 	OPT_KINDS,
 	OPT_SHARD,
@@ -37,8 +38,8 @@ enum {
 };
 
 static const struct argp_option options[] = {
-	{ "profile", OPT_PROFILE, "NAME", 0,
-	    "CPU profile, see: topaz list profiles (skylake)", 0 },
+	{ "profile", OPT_PROFILE, "LIST", 0, CMD_PROFILE_HELP " (skylake)", 0 },
+	{ "errata", OPT_ERRATA, "LIST", 0, CMD_ERRATA_HELP, 0 },
 	{ "depth", OPT_DEPTH, "1|2", 0,
 	    "Deviations of a schedule that are tried exhaustively (1); "
 	    "pairs are of pmi and cpu unless --kinds names others",
@@ -213,6 +214,9 @@ parse_one(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_PROFILE:
 		input->workshop.profile = arg;
+		return 0;
+	case OPT_ERRATA:
+		input->workshop.errata = arg;
 		return 0;
 	case 'o':
 		input->output = arg;

@@ -10,6 +10,13 @@
 struct argp;
 struct json_t;
 
+/* Of the options that say which processors a machine has: run, explore, ... */
+#define CMD_PROFILE_HELP                                                     \
+ "CPU model, see: topaz list profiles; on a hybrid machine those of CPU 0, " \
+ "CPU 1 ...: NAME[*COUNT] by comma, behind the last the first again"
+#define CMD_ERRATA_HELP \
+ "Errata of the models that show, see: topaz list errata (none)"
+
 /* Exit codes, the same for every command. */
 enum cmd_exit {
 	CMD_OK = 0,

@@ -69,10 +69,10 @@ parse_one(int key, char *arg, struct argp_state *state)
 
 static int
 print_packets(const struct decode_input *input, const uint8_t *bytes,
-    size_t count, uint32_t signature, struct tz_error *err)
+    size_t count, const struct bundle_model *model, struct tz_error *err)
 {
 	int refused = packets_print(
-	    bytes, count, signature, input->pads, stdout);
+	    bytes, count, model->signature, model->errata, input->pads, stdout);
 
 	if (refused < 0) {
 		(void)tz_error(err, TZ_EIO, "out of memory");
@@ -120,12 +120,14 @@ print_decoded(struct decode *decode, struct bundle_symbols *symbols)
 }
 
 static int
-print_stream_insns(const struct bundle *bundle, const uint8_t *bytes,
-    size_t count, struct bundle_symbols *symbols, struct tz_error *err)
+print_stream_insns(const struct bundle *bundle,
+    const struct bundle_model *model, const uint8_t *bytes, size_t count,
+    struct bundle_symbols *symbols, struct tz_error *err)
 {
 	struct decode_config config = { .bytes = bytes,
 		.count = count,
-		.signature = bundle->info.signature };
+		.signature = model->signature,
+		.errata = model->errata };
 	struct decode *decode;
 	bool refused;
 
@@ -147,18 +149,21 @@ static int
 decode_stream(const struct decode_input *input, const struct bundle *bundle,
     size_t index, struct bundle_symbols *symbols, struct tz_error *err)
 {
+	const struct bundle_stream *stream = &bundle->streams[index];
+	const struct bundle_model model = bundle_model_of(
+	    bundle, bundle_stream_cpus(stream));
 	uint8_t *bytes;
 	size_t count;
 	int code;
 
 	if (bundle_read_stream(bundle, index, &bytes, &count, err) != 0)
 		return cmd_fail(err);
-	printf("%s: %zu bytes\n", bundle->streams[index].file, count);
+	printf("%s: %zu bytes\n", stream->file, count);
 	if (input->insns)
-		code = print_stream_insns(bundle, bytes, count, symbols, err);
+		code = print_stream_insns(
+		    bundle, &model, bytes, count, symbols, err);
 	else
-		code = print_packets(
-		    input, bytes, count, bundle->info.signature, err);
+		code = print_packets(input, bytes, count, &model, err);
 	free(bytes);
 	return code;
 }
@@ -230,6 +235,7 @@ static int
 decode_file(
     const struct decode_input *input, uint64_t size, struct tz_error *err)
 {
+	const struct bundle_model unknown = { .signature = 0 };
 	uint8_t *bytes;
 	size_t count;
 	int code;
@@ -248,7 +254,7 @@ decode_file(
 		    "%s: no PSB packet in its %zu bytes", input->path, count);
 		code = cmd_fail(err);
 	} else {
-		code = print_packets(input, bytes, count, 0, err);
+		code = print_packets(input, bytes, count, &unknown, err);
 	}
 	free(bytes);
 	return code;

@@ -7,6 +7,7 @@
 
 #include "harness/cmd/cmd.h"
 #include "harness/cmd/reencode_options.h"
+#include "traces/account.h"
 #include "traces/bundle.h"
 
 static const char *
@@ -75,17 +76,19 @@ reencode_file(const struct reencode_input *input, struct tz_error *err)
 	return code;
 }
 
-/* CTL and ranges when tracing was first enabled. */
-static int
-bundle_config(const struct bundle *bundle, struct reencode_options *options,
-    struct tz_error *err)
-{
-	struct event *events;
-	size_t count;
-	int error = bundle_read_events(bundle, &events, &count, err);
+/* What is read of a bundle before its traces. */
+struct reencode_bundle {
+	struct bundle *bundle;
+	struct pieces *pieces;
+	struct account account; /* which CPUs a thread was on */
+	struct reencode_options options;
+};
 
-	if (error != 0)
-		return error;
+/* CTL and ranges when tracing was first enabled. */
+static void
+bundle_config(
+    struct reencode_options *options, const struct event *events, size_t count)
+{
 	for (size_t i = 0; i < count && !options->ctl_given; i++) {
 		unsigned range = (unsigned)(events[i].a - 0x580) / 2;
 
@@ -100,10 +103,23 @@ bundle_config(const struct bundle *bundle, struct reencode_options *options,
 				options->filter.b[range] = events[i].b;
 		}
 	}
-	free(events);
 	options->filter.config = tz_bits(options->ctl, 47, 32);
 	options->filter_given = true;
-	return 0;
+}
+
+static int
+bundle_events(struct reencode_bundle *from, struct tz_error *err)
+{
+	struct event *events;
+	size_t count;
+	int error = bundle_read_events(from->bundle, &events, &count, err);
+
+	if (error != 0)
+		return error;
+	bundle_config(&from->options, events, count);
+	error = account_replay(events, count, &from->account, err);
+	free(events);
+	return error;
 }
 
 static int
@@ -124,21 +140,63 @@ bundle_pieces(
 	return error;
 }
 
+static uint32_t
+stream_cpus(
+    const struct reencode_bundle *from, const struct bundle_stream *stream)
+{
+	const struct account *account = &from->account;
+
+	for (size_t i = 0; stream->thread && i < account->stream_count; i++)
+		if (account->streams[i].key ==
+		    (EVENT_STREAM_THREAD | stream->id))
+			return account_cpus(account, i);
+	return bundle_stream_cpus(stream);
+}
+
+/* The processor that a stream is of, unless it was named. */
 static int
-reencode_streams(const struct bundle *bundle, struct pieces *pieces,
-    const struct reencode_options *options, struct tz_error *err)
+stream_model(const struct reencode_bundle *from,
+    const struct bundle_stream *stream, struct reencode_options *options,
+    struct tz_error *err)
+{
+	struct bundle_model model = bundle_model_of(
+	    from->bundle, stream_cpus(from, stream));
+
+	options->signature = model.signature;
+	options->errata = model.errata;
+	if (options->profile != NULL)
+		return 0;
+	if (model.profile[0] == '\0')
+		return tz_error(err, TZ_EUSAGE,
+		    "%s: %s: the thread was on CPUs of several models, and a "
+		    "trace is made again as one makes it: --profile NAME",
+		    from->bundle->path, stream->file);
+	options->profile = profile_find(model.profile);
+	if (options->profile == NULL)
+		return tz_error(err, TZ_ENOENT,
+		    "%s: profile %s: no such profile", from->bundle->path,
+		    model.profile);
+	return 0;
+}
+
+static int
+reencode_streams(const struct reencode_bundle *from, struct tz_error *err)
 {
 	int code = CMD_NOTHING;
 
-	for (size_t i = 0; i < bundle->stream_count; i++) {
+	for (size_t i = 0; i < from->bundle->stream_count; i++) {
+		const struct bundle_stream *stream = &from->bundle->streams[i];
+		struct reencode_options options = from->options;
 		uint8_t *bytes;
 		size_t count;
 		int one;
 
-		if (bundle_read_stream(bundle, i, &bytes, &count, err) != 0)
+		if (stream_model(from, stream, &options, err) != 0 ||
+		    bundle_read_stream(from->bundle, i, &bytes, &count, err) !=
+			0)
 			return cmd_fail(err);
-		one = reencode_bytes(bundle->streams[i].file, bytes, count,
-		    pieces, options, err);
+		one = reencode_bytes(
+		    stream->file, bytes, count, from->pieces, &options, err);
 		free(bytes);
 		if (code == CMD_NOTHING || (one > code && one != CMD_NOTHING))
 			code = one;
@@ -149,37 +207,25 @@ reencode_streams(const struct bundle *bundle, struct pieces *pieces,
 static int
 reencode_bundle(struct reencode_input *input, struct tz_error *err)
 {
-	struct reencode_options *options = &input->options;
-	struct pieces *pieces = pieces_create();
-	struct bundle *bundle = NULL;
+	struct reencode_bundle from = { .pieces = pieces_create(),
+		.options = input->options };
 	int code, error = 0;
 
-	if (pieces == NULL)
+	if (!input->form_given)
+		from.options.form = COMPARE_BYTES;
+	if (from.pieces == NULL)
 		error = tz_error(err, TZ_EIO, "out of memory");
 	if (error == 0)
-		error = bundle_open(input->bundle, &bundle, err);
+		error = bundle_open(input->bundle, &from.bundle, err);
 	if (error == 0)
-		error = bundle_config(bundle, options, err);
+		error = bundle_events(&from, err);
 	if (error == 0)
-		error = bundle_pieces(bundle, pieces, err);
-	if (error == 0 && options->profile == NULL) {
-		options->profile = profile_find(bundle->info.profile);
-		if (options->profile == NULL)
-			error = tz_error(err, TZ_ENOENT,
-			    "%s: profile %s: no such profile", input->bundle,
-			    bundle->info.profile);
-	}
-	if (error == 0) {
-		options->signature = bundle->info.signature;
-		if (!input->form_given)
-			options->form = COMPARE_BYTES;
-		code = reencode_streams(bundle, pieces, options, err);
-	} else {
-		code = cmd_fail(err);
-	}
-	if (bundle != NULL)
-		bundle_close(bundle);
-	pieces_destroy(pieces);
+		error = bundle_pieces(from.bundle, from.pieces, err);
+	code = error == 0 ? reencode_streams(&from, err) : cmd_fail(err);
+	account_free(&from.account);
+	if (from.bundle != NULL)
+		bundle_close(from.bundle);
+	pieces_destroy(from.pieces);
 	return code;
 }
 

@@ -147,11 +147,13 @@ compare(struct recording *recording, struct outcome *outcome)
 	/* Every row of the accounting has rows of its own in check.def. */
 	const struct verify_options options = { .rows = UINT32_MAX };
 	struct bundle_info info = { .driver = "explored" };
+	const struct profile_mix *mix = runner_mix(recording->runner);
 	struct verify_result result;
 	struct bundle *bundle;
 	struct tz_error err;
 	int error = record_end(recording->record);
 
+	record_models(&info, mix);
 	if (error == 0)
 		error = bundle_finish(recording->writer, &info, &err);
 	recording->writer = NULL;

@@ -111,7 +111,7 @@ small_token(const struct small *small, const struct schedule *schedule,
 		token.check = 0;
 	memcpy(token.layout, entry->layout, sizeof(token.layout));
 	snprintf(token.profile, sizeof(token.profile), "%s",
-	    workshop_config(workshop)->profile);
+	    workshop_models(workshop));
 	if (entry->name[0] != '\0') {
 		snprintf(token.name, sizeof(token.name), "%s", entry->name);
 	} else {
@@ -173,7 +173,7 @@ fill_finding(struct small *small, struct finding *finding)
 	snprintf(finding->driver, sizeof(finding->driver), "%s",
 	    workshop_config(workshop)->driver);
 	snprintf(finding->profile, sizeof(finding->profile), "%s",
-	    workshop_config(workshop)->profile);
+	    workshop_models(workshop));
 	snprintf(finding->sha256, sizeof(finding->sha256), "%s",
 	    workshop_sha256(workshop));
 	snprintf(

@@ -334,6 +334,12 @@ runner_machine(struct runner *runner)
 	return runner->machine;
 }
 
+const struct profile_mix *
+runner_mix(const struct runner *runner)
+{
+	return &runner->workshop->plan.mix;
+}
+
 unsigned
 runner_cpus(const struct runner *runner)
 {

@@ -19,7 +19,8 @@ struct workshop_config {
 	const char *driver;
 	const char *source, *tree, *cc; /* NULL: the driver's own, none, gcc */
 	const char *drivers; /* folder with DRIVER/driver.yaml; NULL: topaz's */
-	const char *profile;
+	const char *profile; /* of emu/profile/mix.h */
+	const char *errata;  /* further keys by comma that show, or NULL */
 	const char *objects; /* a folder that workshop_keep() has filled: nothing
 				is compiled; or NULL */
 	bool verbose;        /* the guest's console to standard error */
@@ -31,6 +32,8 @@ int workshop_open(const struct workshop_config *config,
 void workshop_close(struct workshop *workshop);
 const struct manifest *workshop_manifest(const struct workshop *workshop);
 const struct workshop_config *workshop_config(const struct workshop *workshop);
+/* The models of the CPUs and their errata, as tokens and reports have them. */
+const char *workshop_models(const struct workshop *workshop);
 const char *workshop_sha256(const struct workshop *workshop);
 /* The path of the driver's first source; NULL: it has none, compiled before. */
 const char *workshop_source(const struct workshop *workshop);
@@ -148,6 +151,7 @@ uint64_t runner_relative(
 const struct boot *runner_boot(const struct runner *runner);
 struct machine *runner_machine(struct runner *runner);
 unsigned runner_cpus(const struct runner *runner);
+const struct profile_mix *runner_mix(const struct runner *runner);
 struct symbols *runner_symbols(struct runner *runner);
 const struct workshop *runner_workshop(const struct runner *runner);
 const char *runner_layout(const struct runner *runner);

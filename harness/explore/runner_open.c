@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "emu/abi.h"
-#include "emu/profile/profile.h"
+#include "emu/profile/mix.h"
 #include "harness/explore/runner_inside.h"
 
 #define BOOT_INSNS_MAX UINT64_C(200000000)
@@ -79,7 +79,7 @@ static int
 make_machine(struct runner *runner, struct tz_error *err)
 {
 	const struct machine_config config = {
-		.profile = runner->workshop->plan.profile,
+		.mix = &runner->workshop->plan.mix,
 		.cpu_count = runner->cpus,
 		.ram_bytes = RUNNER_RAM_BYTES,
 		.absent = runner->layout.absent,
@@ -103,7 +103,7 @@ load(struct runner *runner, const char *settings, struct tz_error *err)
 		.program_count = plan->paths.program_count,
 		.cmdline = cmdline,
 		.cpu_count = runner->cpus,
-		.tsc_hz = profile_tsc_hz(plan->profile),
+		.tsc_hz = profile_tsc_hz(profile_mix_of(&plan->mix, 0)),
 	};
 
 	/* The first of a word counts: a layout that was asked for is kept. */

@@ -9,14 +9,16 @@
  * driver's operations (harness/manifest/manifest.h).  DEVIATIONS are joined by ',',
  * each CPU@INSNS=WORD[+PARAMETER], where INSNS counts what that CPU has retired
  * since the script began, WORD is an act's (emu/act.def), and "cpu2" is "cpu" with
- * parameter 2.  CHECK is four hexadecimal digits over all that the run depends on.
- * All of it is of [A-Za-z0-9:@=,.+-].
+ * parameter 2.  PROFILE is what emu/profile/mix.h says: "skylake+skl014" with an
+ * erratum, "alderlake-p,alderlake-e" on a hybrid machine.  CHECK is four hexadecimal
+ * digits over all that the run depends on.  All of it is of [A-Za-z0-9:@=,.+-].
  */
 #ifndef TOPAZ_HARNESS_EXPLORE_SCHEDULE_H
 #define TOPAZ_HARNESS_EXPLORE_SCHEDULE_H
 
 #include "emu/act.h"
 #include "emu/base.h"
+#include "emu/profile/mix.h"
 
 #define SCHEDULE_MAX      16 /* deviations */
 #define TOKEN_TEXT_BYTES  1024
@@ -36,11 +38,11 @@ struct schedule {
 };
 
 struct token {
-	char name[64];                  /* scenario or driver */
-	unsigned cpus;                  /* 0: the scenario's own, or 1 */
-	char layout[TOKEN_WORDS_BYTES]; /* words joined by ',' */
-	char steps[TOKEN_TEXT_BYTES];   /* "": a scenario */
-	char profile[32];
+	char name[64];                        /* scenario or driver */
+	unsigned cpus;                        /* 0: the scenario's own, or 1 */
+	char layout[TOKEN_WORDS_BYTES];       /* words joined by ',' */
+	char steps[TOKEN_TEXT_BYTES];         /* "": a scenario */
+	char profile[PROFILE_MIX_TEXT_BYTES]; /* of emu/profile/mix.h */
 	uint64_t seed;
 	struct schedule schedule;
 	uint16_t check;

@@ -33,6 +33,7 @@ workshop_open(const struct workshop_config *config, struct workshop **out,
 	workshop->options.tree = config->tree;
 	workshop->options.cc = config->cc;
 	workshop->options.profile = config->profile;
+	workshop->options.errata = config->errata;
 	workshop->options.objects = config->objects != NULL;
 	error = plan_make(&workshop->plan, &workshop->options, err);
 	if (error == 0)
@@ -69,6 +70,12 @@ const struct workshop_config *
 workshop_config(const struct workshop *workshop)
 {
 	return &workshop->config;
+}
+
+const char *
+workshop_models(const struct workshop *workshop)
+{
+	return workshop->plan.mix.text;
 }
 
 const char *

@@ -31,7 +31,8 @@ bare_blocks(const struct decode_config *from)
 	uint64_t insns = 0;
 	int status;
 
-	image_config(&config, from->bytes, from->count, from->signature);
+	image_config(
+	    &config, from->bytes, from->count, from->signature, from->errata);
 	image_filter(&config, from->filter);
 	decoder = pt_blk_alloc_decoder(&config);
 	if (decoder == NULL || pt_blk_set_image(decoder, from->image) < 0) {

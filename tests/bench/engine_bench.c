@@ -7,7 +7,7 @@
 #include "emu/apic/apic.h"
 #include "emu/cpu/engine.h"
 #include "emu/machine.h"
-#include "emu/profile/profile.h"
+#include "emu/profile/mix.h"
 #include "emu/truth.h"
 
 #include <stdio.h>
@@ -159,8 +159,9 @@ static double
 time_machine(const struct program *program, unsigned cpus, bool with_truth,
     uint64_t *insns)
 {
+	struct profile_mix mix;
 	struct machine_config config = {
-		.profile = profile_find("skylake"),
+		.mix = &mix,
 		.cpu_count = cpus,
 		.ram_bytes = RAM_BYTES,
 	};
@@ -171,6 +172,7 @@ time_machine(const struct program *program, unsigned cpus, bool with_truth,
 	size_t words = 0;
 	double start;
 
+	profile_mix_set(&mix, profile_find("skylake"));
 	if (machine_create(&config, &observer, &machine, NULL) != 0)
 		abort();
 	fill_ram(machine_ram(machine), program);

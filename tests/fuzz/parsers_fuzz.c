@@ -308,7 +308,7 @@ read_packets(const uint8_t *data, size_t bytes)
 	memcpy(stream, psb, sizeof(psb));
 	memcpy(stream + sizeof(psb), data, bytes);
 	FUZZ_CHECK(packets_print(stream, bytes + sizeof(psb),
-		       bytes & 1 ? 0x506e3 : 0, bytes & 2, file) >= 0,
+		       bytes & 1 ? 0x506e3 : 0, 0, bytes & 2, file) >= 0,
 	    "packets_print() fails");
 	packets_describe(
 	    stream, bytes + sizeof(psb), sizeof(psb), line, sizeof(line));

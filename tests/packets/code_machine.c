@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "emu/abi.h"
+#include "emu/profile/mix.h"
 #include "emu/truth.h"
 #include "tests/packets/code.h"
 
@@ -199,8 +200,9 @@ void
 code_create(struct vector *vector, const char *folder, bool single_step,
     struct code_run *run)
 {
+	struct profile_mix mix;
 	struct machine_config config = {
-		.profile = &vector->fake->profile,
+		.mix = &mix,
 		.cpu_count = vector->cpus,
 		.ram_bytes = CODE_RAM_BYTES,
 		.pt_cycles = vector->cycles,
@@ -214,6 +216,7 @@ code_create(struct vector *vector, const char *folder, bool single_step,
 	struct tz_error err;
 
 	name = name == NULL ? vector->path : name + 1;
+	profile_mix_set(&mix, &vector->fake->profile);
 	if (machine_create(&config, &observer, &run->guest.machine, &err) !=
 	    0) {
 		vector_fail(vector, "%s", err.text);

@@ -224,6 +224,27 @@ edge_choose(struct drive *drive, const struct infer_count *count)
 	return choice->count;
 }
 
+/*
+ * BDM70: a PSB+ just before TIP.PGE may hold a FUP, and says nothing by it.  libipt
+ * looks for the same.
+ */
+static void
+edge_mind_bdm70(const struct drive *drive, struct psb_plus *plus)
+{
+	struct scan scan = drive->guide;
+	struct scan_packet packet;
+
+	if ((drive->feed->profile.errata_on >> PROFILE_ERRATUM_BDM70 & 1) == 0)
+		return;
+	do {
+		if (!scan_next(&scan, &packet))
+			return;
+	} while (packet.kind == SCAN_PAD || packet.kind == SCAN_CYC ||
+	    packet.kind == SCAN_MTC || packet.kind == SCAN_CBR);
+	if (packet.kind == SCAN_PGE)
+		plus->has_fup = false;
+}
+
 void
 edge_sync(struct drive *drive, uint64_t offset)
 {
@@ -242,6 +263,7 @@ edge_sync(struct drive *drive, uint64_t offset)
 	scan_begin(&drive->clock.look, drive->config.bytes, drive->config.count,
 	    offset);
 	edge_read_psb(&drive->guide, &psb, &plus);
+	edge_mind_bdm70(drive, &plus);
 	drive->at.cs_l = true;
 	drive->at.cs_d = false;
 	edge_take_state(drive, &plus);
@@ -339,6 +361,7 @@ edge_psb(struct drive *drive, const struct scan_packet *psb)
 	bool due = pt_unit_psb_due(drive->feed->unit);
 
 	edge_read_psb(&drive->guide, psb, &plus);
+	edge_mind_bdm70(drive, &plus);
 	/* Context that nothing but an enable gives back. */
 	if (due && !(drive->at.enclave && plus.context)) {
 		happen_psb(drive);

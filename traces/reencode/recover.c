@@ -38,8 +38,8 @@ recover_create(const struct decode_config *from)
 
 	if (recover == NULL)
 		return NULL;
-	image_config(
-	    &recover->config, from->bytes, from->count, from->signature);
+	image_config(&recover->config, from->bytes, from->count,
+	    from->signature, from->errata);
 	if (from->filter != NULL)
 		image_filter(&recover->config, from->filter);
 	recover->image = from->image;

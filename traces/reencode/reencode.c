@@ -58,6 +58,7 @@ reencode_drive(struct reencode_try *try, struct reencode_result *result,
 	struct decode_config decode = { .bytes = try->decoded,
 		.count = (size_t)try->count,
 		.signature = try->options->signature,
+		.errata = try->options->errata,
 		.filter = &result->filter,
 		.image = pieces_image(try->pieces, err) };
 	struct drive_config drive = { .bytes = try->bytes,
@@ -348,6 +349,7 @@ reencode_trace(const uint8_t *bytes, uint64_t count, struct pieces *pieces,
 	int error;
 
 	profile.manner = &manner;
+	profile.errata_on = options->errata;
 	*result = (struct reencode_result){ .bytes = count };
 	if (!facts_read(&result->facts, bytes, count))
 		return tz_error(err, TZ_EIO, "packets: out of memory");

@@ -1,6 +1,6 @@
 #include "guest.h"
 
-#include "emu/profile/profile.h"
+#include "emu/profile/mix.h"
 #include "emu/truth.h"
 #include "retired.h"
 
@@ -129,10 +129,10 @@ on_point(void *arg, unsigned cpu, uint64_t id, uint64_t caller)
 static void
 create(struct guest *guest)
 {
+	const char *models = guest->options.profile;
+	struct profile_mix mix;
 	struct machine_config config = {
-		.profile = profile_find(guest->options.profile == NULL
-			? "skylake"
-			: guest->options.profile),
+		.mix = &mix,
 		.cpu_count = guest->options.cpus,
 		.ram_bytes = GUEST_RAM_BYTES,
 		.quantum_cycles = guest->options.quantum_cycles,
@@ -148,7 +148,9 @@ create(struct guest *guest)
 	};
 	struct tz_error err;
 
-	if (machine_create(&config, &observer, &guest->machine, &err) != 0)
+	if (profile_mix_parse(
+		models == NULL ? "skylake" : models, NULL, &mix, &err) != 0 ||
+	    machine_create(&config, &observer, &guest->machine, &err) != 0)
 		fail_msg("%s", err.text);
 	guest->ram = machine_ram(guest->machine);
 }

@@ -18,7 +18,7 @@ struct guest_options {
 	unsigned cpus; /* 0: 1 */
 	bool single_step, no_truth;
 	bool no_decode; /* the guest's code changes: no decoder can know it */
-	const char *profile; /* NULL: skylake */
+	const char *profile; /* as of emu/profile/mix.h; NULL: skylake */
 	uint64_t param;      /* what the guest finds in `param` */
 	uint64_t insns_max;
 	uint64_t quantum_cycles;

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "emu/abi.h"
-#include "emu/profile/profile.h"
+#include "emu/profile/mix.h"
 #include "harness/load/boot.h"
 
 #define INSNS_MAX UINT64_C(100000000)
@@ -106,8 +106,9 @@ start(struct guest_run *run, unsigned cpus, const char *cmdline)
 		.cpu_count = cpus,
 		.tsc_hz = TSC_HZ,
 	};
+	struct profile_mix mix;
 	const struct machine_config config = {
-		.profile = profile_find("skylake"),
+		.mix = &mix,
 		.cpu_count = cpus,
 		.ram_bytes = GUEST_RAM_BYTES,
 	};
@@ -120,6 +121,7 @@ start(struct guest_run *run, unsigned cpus, const char *cmdline)
 	struct tz_error err = { "" };
 	struct boot boot = { 0 };
 
+	profile_mix_set(&mix, profile_find("skylake"));
 	if (machine_create(&config, &observer, &machine, &err) != 0)
 		fail_msg("%s", err.text);
 	if (boot_load(&request, machine_ram(machine), GUEST_RAM_BYTES, &boot,

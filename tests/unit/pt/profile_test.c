@@ -148,7 +148,7 @@ models_read_as_their_dumps(void **state)
 	    "7e-249f000 960 3027");
 	expect_model("alderlake-e",
 	    "1a 90672 7300605-8603 f-100 5f-80000007 2490002-3f003f "
-	    "a6-249f000 20000000 302e");
+	    "a6-249f000 20000001 302e");
 	expect_model("alderlake-n",
 	    "16 b06e0 7300605-8603 f-100 1ff-80000007 2490002-3fffff "
 	    "5e-249f000 708 3027");

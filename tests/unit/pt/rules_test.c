@@ -204,7 +204,7 @@ every_bit_on_every_profile(void **state)
 		}
 		fake_destroy(fake);
 	}
-	assert_int_equal(index, 25);
+	assert_int_equal(index, 26);
 }
 
 static void

@@ -39,7 +39,7 @@ what_was_written_comes_back(void **state)
 	make(&fixture);
 	assert_int_equal(bundle_open(fixture.dir, &bundle, &err), 0);
 	assert_string_equal(bundle->info.driver, "test");
-	assert_int_equal(bundle->info.signature, 0x506e3);
+	assert_int_equal(bundle->info.model[0].signature, 0x506e3);
 	assert_int_equal(bundle->info.cpu_count, 2);
 	assert_int_equal(bundle->image_count, 1);
 	assert_int_equal(bundle->images[0].va, FIXTURE_CODE);
@@ -245,7 +245,7 @@ a_directory_that_is_no_bundle_is_left_alone(void **state)
 static void
 an_older_bundle_stays_until_a_new_one_is_whole(void **state)
 {
-	struct bundle_info info = { .signature = 1 };
+	struct bundle_info info = { .model[0].signature = 1 };
 	struct bundle_writer *writer;
 	struct fixture fixture;
 	struct bundle *bundle;
@@ -256,12 +256,12 @@ an_older_bundle_stays_until_a_new_one_is_whole(void **state)
 	assert_int_equal(bundle_create(fixture.dir, 1, &writer, &err), 0);
 	bundle_abandon(writer);
 	assert_int_equal(bundle_open(fixture.dir, &bundle, &err), 0);
-	assert_int_equal(bundle->info.signature, 0x506e3);
+	assert_int_equal(bundle->info.model[0].signature, 0x506e3);
 	bundle_close(bundle);
 	assert_int_equal(bundle_create(fixture.dir, 1, &writer, &err), 0);
 	assert_int_equal(bundle_finish(writer, &info, &err), 0);
 	assert_int_equal(bundle_open(fixture.dir, &bundle, &err), 0);
-	assert_int_equal(bundle->info.signature, 1);
+	assert_int_equal(bundle->info.model[0].signature, 1);
 	assert_int_equal(bundle->stream_count, 0);
 	bundle_close(bundle);
 	fixture_remove(&fixture);

@@ -91,7 +91,7 @@ begin(struct stream *stream, uint64_t ctl, uint32_t cbr)
 	struct pt_config encoder;
 
 	memset(stream, 0, sizeof(*stream));
-	image_config(&encoder, stream->bytes, sizeof(stream->bytes), 0);
+	image_config(&encoder, stream->bytes, sizeof(stream->bytes), 0, 0);
 	stream->encoder = pt_alloc_encoder(&encoder);
 	stream->clock = clock_create(&config);
 	assert_non_null(stream->encoder);

@@ -143,7 +143,7 @@ packets_are_listed_in_columns(void **state)
 	fixture_pgd(&fixture);
 	file = open_memstream(&text, &size);
 	assert_int_equal(
-	    packets_print(fixture.cpu[0].bytes, 33, 0, false, file), 0);
+	    packets_print(fixture.cpu[0].bytes, 33, 0, 0, false, file), 0);
 	fclose(file);
 	assert_string_equal(text,
 	    "0000000000000000  psb\n"
@@ -173,7 +173,7 @@ a_refused_packet_is_shown_and_the_next_psb_found(void **state)
 	fixture_psb(&fixture, 0);
 	file = open_memstream(&text, &size);
 	assert_int_equal(packets_print(fixture.cpu[0].bytes,
-			     fixture.cpu[0].written, 0, false, file),
+			     fixture.cpu[0].written, 0, 0, false, file),
 	    1);
 	fclose(file);
 	assert_non_null(strstr(text, "0000000000000012  error: "));

@@ -41,15 +41,16 @@ fixture_start(struct fixture *fixture)
 void
 fixture_finish(struct fixture *fixture)
 {
-	struct bundle_info info = { .signature = 0x506e3, .code = 0 };
+	struct bundle_info info = { .code = 0 };
 	struct tz_error err;
 
 	strcpy(info.driver, "test");
-	strcpy(info.profile, "skylake");
 	strcpy(info.end, "exit");
 	for (unsigned i = 0; i < 2; i++) {
 		assert_int_equal(truth_flush(fixture->cpu[i].truth), 0);
 		truth_destroy(fixture->cpu[i].truth);
+		strcpy(info.model[i].profile, "skylake");
+		info.model[i].signature = 0x506e3;
 		info.cpu[i].trace_bytes = fixture->cpu[i].written;
 	}
 	assert_int_equal(bundle_finish(fixture->writer, &info, &err), 0);

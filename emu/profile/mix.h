@@ -1,0 +1,45 @@
+/*
+ * The processors of one machine: which profile each of its CPUs has, and the errata
+ * that show.  One line of text says it, for a command line, a token and a report:
+ *
+ *   NAME[*COUNT][,NAME[*COUNT]]...[+ERRATUM]...
+ *
+ * CPU n has the n-th name of the list, and behind its end the list begins again:
+ * "alderlake-p,alderlake-e" is P, E, P, E on four CPUs, "alderlake-p*2,alderlake-e*2"
+ * P, P, E, E.  An erratum shows on each CPU whose model has it.
+ */
+#ifndef TOPAZ_EMU_PROFILE_MIX_H
+#define TOPAZ_EMU_PROFILE_MIX_H
+
+#include "emu/profile/profile.h"
+
+#define PROFILE_MIX_MAX        8 /* names, after their counts */
+#define PROFILE_MIX_TEXT_BYTES 256
+
+struct profile_mix {
+	unsigned count; /* 1..PROFILE_MIX_MAX: the shortest list that says it */
+	struct profile profile[PROFILE_MIX_MAX]; /* with .errata_on */
+	/*
+	 * As above, the same for all that say the same: without COUNTs, and of
+	 * [a-z0-9,+-] only, so that a shell takes it as it is.
+	 */
+	char text[PROFILE_MIX_TEXT_BYTES];
+};
+
+/*
+ * Reads TEXT, and ERRATA, further keys by comma, or NULL.  Where names differ the
+ * machine is a hybrid part, and every profile says so.  -TZ_EUSAGE: bad list or
+ * count; two models whose clocks differ (a machine has one crystal clock and one
+ * TSC); an erratum that no model has; -TZ_ENOENT: no such profile or erratum.
+ */
+int profile_mix_parse(const char *text, const char *errata,
+    struct profile_mix *mix, struct tz_error *err);
+
+/* All CPUs are PROFILE. */
+void profile_mix_set(struct profile_mix *mix, const struct profile *profile);
+
+/* That of CPU, for as long as MIX stands. */
+const struct profile *profile_mix_of(
+    const struct profile_mix *mix, unsigned cpu);
+
+#endif
