@@ -16,6 +16,8 @@ static const char *const good[] = {
 	"tz1:hwt-cpu:skylake:0:0@4182=pmi:9c41",
 	"tz1:smp-stop-vs-pmi:skylake:7:0@4182=pmi,1@4300=cpu0:00ff",
 	"tz1:hwt-cpu@2,guard,seed7:skylake:0:1@0=late+64:0000",
+	("tz1:hwt-cpu@4:alderlake-p,alderlake-e+bdm70+apl11:0:1@9=pmi,2@9=cpu0:"
+	 "0001"),
 	("tz1:freebsd-pt@1,no-xsaves=load+open+alloc.2+1work.1-:skylake:0:"
 	 "3@18446744073709551615=hold+30000:abcd"),
 };
@@ -59,6 +61,11 @@ parts_are_what_they_say(void **state)
 	assert_int_equal(token.schedule.deviation[1].param, 0);
 	assert_int_equal(token.schedule.deviation[1].insns, 4300);
 	assert_int_equal(token.check, 0xff);
+	assert_int_equal(token_parse(good[4], &token, &err), 0);
+	assert_string_equal(
+	    token.profile, "alderlake-p,alderlake-e+bdm70+apl11");
+	assert_int_equal(token.cpus, 4);
+	assert_int_equal(token.schedule.count, 2);
 }
 
 static void

@@ -80,14 +80,15 @@ put_psb(struct stream *stream, uint64_t ctl, uint32_t cbr)
 }
 
 static void
-begin(struct stream *stream, uint64_t ctl, uint32_t cbr)
+begin_as(struct stream *stream, uint64_t ctl, uint32_t cbr, bool cut_cyc)
 {
 	struct clock_config config = { .bytes = stream->bytes,
 		.count = sizeof(stream->bytes),
 		.ctl = ctl,
 		.tsc_num = 308,
 		.tsc_den = 2,
-		.cbr = 37 };
+		.cbr = 37,
+		.cut_cyc = cut_cyc };
 	struct pt_config encoder;
 
 	memset(stream, 0, sizeof(*stream));
@@ -97,6 +98,12 @@ begin(struct stream *stream, uint64_t ctl, uint32_t cbr)
 	assert_non_null(stream->encoder);
 	assert_non_null(stream->clock);
 	put_psb(stream, ctl, cbr);
+}
+
+static void
+begin(struct stream *stream, uint64_t ctl, uint32_t cbr)
+{
+	begin_as(stream, ctl, cbr, false);
 }
 
 static void
@@ -219,6 +226,39 @@ a_slow_core_is_exact_within_a_tick(void **state)
 	end(&stream);
 }
 
+/* The bytes .. 02 F3: two CYCs, or with SKD007 the first byte of one, and OVF. */
+static void
+a_cut_cyc_ends_what_is_known(void **state)
+{
+	(void)state;
+	for (unsigned cut = 0; cut < 2; cut++) {
+		struct stream stream;
+		struct clock_time time;
+
+		begin_as(&stream, TSC_EN | CYC_EN, 37, cut != 0);
+		put_cyc(&stream, 40);
+		put_tip(&stream);
+		put_cyc(&stream, 30);
+		put_tip(&stream);
+		put_cyc(&stream, 40);
+		put_cyc(&stream, 29);
+		put_tip(&stream);
+		put_cyc(&stream, 40);
+		put_cyc(&stream, 30);
+		put_tip(&stream);
+		assert_true(clock_sync(stream.clock, 0));
+		/* Not where a packet stands between, nor another count. */
+		expect(&stream, TSC + 40, TSC + 40);
+		expect(&stream, TSC + 70, TSC + 70);
+		expect(&stream, TSC + 139, TSC + 139);
+		assert_true(clock_next(stream.clock, &time));
+		assert_int_equal(time.known, cut == 0);
+		if (cut == 0)
+			assert_int_equal(time.first, TSC + 209);
+		end(&stream);
+	}
+}
+
 static void
 without_a_tsc_there_is_no_time(void **state)
 {
@@ -247,6 +287,7 @@ main(void)
 		cmocka_unit_test(the_first_mtc_may_say_more_than_tma),
 		cmocka_unit_test(a_threshold_hides_cycles),
 		cmocka_unit_test(a_slow_core_is_exact_within_a_tick),
+		cmocka_unit_test(a_cut_cyc_ends_what_is_known),
 		cmocka_unit_test(without_a_tsc_there_is_no_time),
 	};
 
