@@ -59,17 +59,6 @@ manifest_counters(const struct bundle_info *info)
 }
 
 static json_t *
-manifest_models(const struct bundle_info *info)
-{
-	json_t *list = json_array();
-
-	for (unsigned i = 0; i < info->cpu_count; i++)
-		json_array_append_new(
-		    list, manifest_model_format(&info->model[i]));
-	return list;
-}
-
-static json_t *
 manifest_images(const struct bundle *bundle)
 {
 	json_t *list = json_array();
@@ -162,9 +151,9 @@ manifest_format(const struct bundle *bundle, const struct manifest_files *files)
 			 "s:{s:s, s:i, s:o}, s:o, s:o, s:o, s:o, s:o, s:i}",
 	    "topaz", BUNDLE_VERSION, "driver", "name", info->driver, "source",
 	    info->source, "sha256", info->sha256, "cpu", "count",
-	    (int)info->cpu_count, "models", manifest_models(info), "scenario",
-	    info->scenario, "cmdline", manifest_text(info->cmdline), "result",
-	    "end", info->end, "code", info->code, "text",
+	    (int)info->cpu_count, "models", manifest_models_format(info),
+	    "scenario", info->scenario, "cmdline", manifest_text(info->cmdline),
+	    "result", "end", info->end, "code", info->code, "text",
 	    manifest_text(info->text), "counters", manifest_counters(info),
 	    "images", manifest_images(bundle), "objects",
 	    manifest_objects(bundle), "streams", manifest_streams(bundle),
@@ -186,6 +175,7 @@ manifest_format(const struct bundle *bundle, const struct manifest_files *files)
 /* Reading: one context carries the first complaint. */
 struct manifest_reader {
 	struct tz_error *err;
+	unsigned version;
 	int error;
 };
 
@@ -266,24 +256,6 @@ manifest_get_list(struct manifest_reader *reader, const json_t *from,
 }
 
 static void
-manifest_get_models(
-    struct manifest_reader *reader, const json_t *cpu, struct bundle_info *info)
-{
-	const json_t *list = json_object_get(cpu, "models");
-
-	if (json_array_size(list) != info->cpu_count)
-		manifest_bad(reader, "models", "has not one row a CPU");
-	for (unsigned i = 0; i < info->cpu_count; i++) {
-		const char *key = manifest_model_parse(
-		    json_array_get(list, i), &info->model[i]);
-
-		if (key != NULL)
-			manifest_bad(
-			    reader, key, "of a model is missing or bad");
-	}
-}
-
-static void
 manifest_get_info(struct manifest_reader *reader, const json_t *root,
     struct bundle_info *info)
 {
@@ -291,6 +263,7 @@ manifest_get_info(struct manifest_reader *reader, const json_t *root,
 	const json_t *cpu = json_object_get(root, "cpu");
 	const json_t *result = json_object_get(root, "result");
 	const json_t *list = json_object_get(root, "counters");
+	const char *bad;
 
 	manifest_get_text(
 	    reader, driver, "name", info->driver, sizeof(info->driver));
@@ -300,7 +273,9 @@ manifest_get_info(struct manifest_reader *reader, const json_t *root,
 	    reader, driver, "sha256", info->sha256, sizeof(info->sha256));
 	info->cpu_count = (unsigned)manifest_get_count(
 	    reader, cpu, "count", BUNDLE_CPUS_MAX);
-	manifest_get_models(reader, cpu, info);
+	bad = manifest_models_parse(cpu, reader->version, info);
+	if (bad != NULL)
+		manifest_bad(reader, bad, "of a CPU is missing or bad");
 	if (json_object_get(cpu, "core_cbr") != NULL)
 		info->core_cbr = (uint32_t)manifest_get_count(
 		    reader, cpu, "core_cbr", UINT8_MAX);
@@ -453,9 +428,10 @@ manifest_parse(const char *text, size_t bytes, struct bundle *bundle,
 	if (root == NULL)
 		return tz_error(err, TZ_EFORMAT, "manifest.json:%d:%d: %s",
 		    json.line, json.column, json.text);
-	if (manifest_get_count(&reader, root, "topaz", INT32_MAX) !=
-	    BUNDLE_VERSION)
-		manifest_bad(&reader, "topaz", "is not version 2");
+	reader.version = (unsigned)manifest_get_count(
+	    &reader, root, "topaz", INT32_MAX);
+	if (reader.version < 1 || reader.version > BUNDLE_VERSION)
+		manifest_bad(&reader, "topaz", "is a version unknown here");
 	manifest_get_text(&reader, root, "check", stated, sizeof(stated));
 	json_object_del(root, "check");
 	if (!manifest_check(root, check))

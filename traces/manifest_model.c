@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-json_t *
-manifest_model_format(const struct bundle_model *model)
+static json_t *
+model_format(const struct bundle_model *model)
 {
 	json_t *row, *errata = json_array();
 	char signature[16];
@@ -25,6 +25,16 @@ manifest_model_format(const struct bundle_model *model)
 		json_object_set(row, "errata", errata);
 	json_decref(errata);
 	return row;
+}
+
+json_t *
+manifest_models_format(const struct bundle_info *info)
+{
+	json_t *list = json_array();
+
+	for (unsigned i = 0; i < info->cpu_count; i++)
+		json_array_append_new(list, model_format(&info->model[i]));
+	return list;
 }
 
 static bool
@@ -64,8 +74,9 @@ model_get_errata(const json_t *row, uint32_t *errata)
 	return true;
 }
 
-const char *
-manifest_model_parse(const json_t *row, struct bundle_model *model)
+/* NULL: MODEL is what ROW says; else the member that is missing or bad. */
+static const char *
+model_parse(const json_t *row, struct bundle_model *model)
 {
 	const char *profile = json_string_value(
 	    json_object_get(row, "profile"));
@@ -76,4 +87,19 @@ manifest_model_parse(const json_t *row, struct bundle_model *model)
 	if (!model_get_signature(row, &model->signature))
 		return "signature";
 	return model_get_errata(row, &model->errata) ? NULL : "errata";
+}
+
+const char *
+manifest_models_parse(
+    const json_t *cpu, unsigned version, struct bundle_info *info)
+{
+	const json_t *list = json_object_get(cpu, "models");
+	const char *bad = NULL;
+
+	if (version > 1 && json_array_size(list) != info->cpu_count)
+		return "models";
+	for (unsigned i = 0; bad == NULL && i < info->cpu_count; i++)
+		bad = model_parse(version > 1 ? json_array_get(list, i) : cpu,
+		    &info->model[i]);
+	return bad;
 }

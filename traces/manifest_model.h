@@ -1,6 +1,8 @@
 /*
- * A CPU's model in the manifest: "profile", "signature" and, where some show,
- * "errata", a list of the keys that topaz list errata has.
+ * The models of the CPUs in the manifest, a row of "models" in its "cpu" for each:
+ * "profile", "signature" and, where some show, "errata", a list of the keys that
+ * topaz list errata has.  Version 1 had one model for all, in "cpu" itself, and did
+ * not say what showed.
  */
 #ifndef TOPAZ_TRACES_MANIFEST_MODEL_H
 #define TOPAZ_TRACES_MANIFEST_MODEL_H
@@ -9,11 +11,14 @@
 
 struct json_t;
 
-/* NULL: no memory. */
-struct json_t *manifest_model_format(const struct bundle_model *model);
+/* The rows of INFO's CPUs.  NULL: no memory. */
+struct json_t *manifest_models_format(const struct bundle_info *info);
 
-/* NULL: MODEL is what ROW says; else the member that is missing or bad. */
-const char *manifest_model_parse(
-    const struct json_t *row, struct bundle_model *model);
+/*
+ * Reads "cpu" of a manifest of VERSION into INFO, whose CPUs are counted already.
+ * Not NULL: the member that is missing or bad.
+ */
+const char *manifest_models_parse(
+    const struct json_t *cpu, unsigned version, struct bundle_info *info);
 
 #endif

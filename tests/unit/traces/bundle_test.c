@@ -5,12 +5,7 @@
  */
 #include "fixture.h"
 
-#include "emu/profile/profile.h"
-#include "traces/bundle_dir.h"
-#include "traces/manifest_model.h"
-
 #include <dirent.h>
-#include <jansson.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -247,108 +242,6 @@ a_directory_that_is_no_bundle_is_left_alone(void **state)
 	rmdir(dir);
 }
 
-#define BIT(erratum) (UINT32_C(1) << PROFILE_ERRATUM_##erratum)
-
-/* A bundle of three CPUs in DIR. */
-static void
-make_mixed(const char *dir)
-{
-	struct bundle_info info = {
-		.model = { { "alderlake-p", 0x90672, BIT(BDM70) },
-		    { "alderlake-e", 0x90672, BIT(BDM70) | BIT(APL11) },
-		    { "skylake", 0x506e3, 0 } },
-	};
-	struct bundle_writer *writer;
-	struct tz_error err;
-
-	assert_int_equal(bundle_create(dir, 3, &writer, &err), 0);
-	assert_int_equal(bundle_finish(writer, &info, &err), 0);
-}
-
-static void
-expect_model(const struct bundle *bundle, uint32_t cpus, const char *profile,
-    uint32_t signature, uint32_t errata)
-{
-	struct bundle_model model = bundle_model_of(bundle, cpus);
-
-	assert_string_equal(model.profile, profile);
-	assert_int_equal(model.signature, signature);
-	assert_int_equal(model.errata, errata);
-}
-
-static void
-each_cpu_has_a_model_of_its_own(void **state)
-{
-	const struct bundle_stream cpu = { .id = 2 };
-	const struct bundle_stream thread = { .thread = true, .id = 2 };
-	char dir[] = "traces-XXXXXX";
-	struct bundle *bundle;
-	struct tz_error err;
-
-	(void)state;
-	assert_non_null(mkdtemp(dir));
-	make_mixed(dir);
-	assert_int_equal(bundle_open(dir, &bundle, &err), 0);
-	expect_model(bundle, 1, "alderlake-p", 0x90672, BIT(BDM70));
-	expect_model(
-	    bundle, 2, "alderlake-e", 0x90672, BIT(BDM70) | BIT(APL11));
-	expect_model(bundle, 4, "skylake", 0x506e3, 0);
-	/* What several have in common, and what shows on any of them. */
-	expect_model(bundle, 3, "", 0x90672, BIT(BDM70) | BIT(APL11));
-	expect_model(bundle, 6, "", 0, BIT(BDM70) | BIT(APL11));
-	expect_model(bundle, 0, "", 0, BIT(BDM70) | BIT(APL11));
-	assert_int_equal(bundle_stream_cpus(&cpu), 4);
-	assert_int_equal(bundle_stream_cpus(&thread), 0);
-	bundle_close(bundle);
-	bundle_dir_remove(dir);
-}
-
-static void
-a_model_is_read_as_it_is_written(void **state)
-{
-	static const struct {
-		const char *row, *bad; /* NULL: good */
-	} rows[] = {
-		{ "{\"profile\": \"p\", \"signature\": \"0x1\"}", NULL },
-		{ "{\"profile\": \"p\", \"signature\": \"0x1\", "
-		  "\"errata\": [\"skl014\"]}",
-		    NULL },
-		{ "{\"signature\": \"0x1\"}", "profile" },
-		{ "{\"profile\": 1, \"signature\": \"0x1\"}", "profile" },
-		{ "{\"profile\": \"p\"}", "signature" },
-		{ "{\"profile\": \"p\", \"signature\": \"506e3\"}",
-		    "signature" },
-		{ "{\"profile\": \"p\", \"signature\": \"0x\"}", "signature" },
-		{ "{\"profile\": \"p\", \"signature\": \"0x123456789\"}",
-		    "signature" },
-		{ "{\"profile\": \"p\", \"signature\": \"0x1\", "
-		  "\"errata\": [\"skl15\"]}",
-		    "errata" },
-		{ "{\"profile\": \"p\", \"signature\": \"0x1\", "
-		  "\"errata\": [1]}",
-		    "errata" },
-		{ "{\"profile\": \"p\", \"signature\": \"0x1\", "
-		  "\"errata\": \"skl014\"}",
-		    "errata" },
-		{ "[]", "profile" },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < TZ_ARRAY_LEN(rows); i++) {
-		json_t *row = json_loads(rows[i].row, 0, NULL);
-		struct bundle_model model;
-		const char *bad;
-
-		assert_non_null(row);
-		bad = manifest_model_parse(row, &model);
-		if (rows[i].bad == NULL)
-			assert_null(bad);
-		else
-			assert_string_equal(bad, rows[i].bad);
-		json_decref(row);
-	}
-}
-
 static void
 an_older_bundle_stays_until_a_new_one_is_whole(void **state)
 {
@@ -413,8 +306,6 @@ main(void)
 		cmocka_unit_test(a_directory_that_is_no_bundle_is_left_alone),
 		cmocka_unit_test(
 		    an_older_bundle_stays_until_a_new_one_is_whole),
-		cmocka_unit_test(each_cpu_has_a_model_of_its_own),
-		cmocka_unit_test(a_model_is_read_as_it_is_written),
 		cmocka_unit_test(equal_runs_make_equal_bundles),
 	};
 
