@@ -284,6 +284,9 @@ run_open(struct run *run, struct tz_error *err)
 	if (error == 0)
 		error = check_mix(run, err);
 	if (error == 0)
+		memcpy(run->outcome->models, run->plan.mix.text,
+		    sizeof(run->outcome->models));
+	if (error == 0)
 		error = bundle_create(
 		    options->output, options->cpu_count, &run->writer, err);
 	if (error == 0)

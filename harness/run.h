@@ -6,6 +6,7 @@
 #define TOPAZ_HARNESS_RUN_H
 
 #include "emu/machine.h"
+#include "emu/profile/mix.h"
 
 #define RUN_FRAMES_MAX    24
 #define RUN_LINE_BYTES    192
@@ -49,10 +50,11 @@ struct run_outcome {
 		uint64_t pt_errors;
 		char pt_error[RUN_LINE_BYTES]; /* why, if there were any */
 	} cpu[MACHINE_CPUS_MAX];
-	char sha256[65];                 /* of the driver's source */
-	char console[RUN_CONSOLE_BYTES]; /* its end */
-	char where[RUN_LINE_BYTES];      /* symbol and line of the end */
-	unsigned frame_count;            /* of the backtrace, innermost first */
+	char models[PROFILE_MIX_TEXT_BYTES]; /* the CPUs': of mix.h */
+	char sha256[65];                     /* of the driver's source */
+	char console[RUN_CONSOLE_BYTES];     /* its end */
+	char where[RUN_LINE_BYTES];          /* symbol and line of the end */
+	unsigned frame_count; /* of the backtrace, innermost first */
 	char frame[RUN_FRAMES_MAX][RUN_LINE_BYTES];
 };
 

@@ -168,8 +168,9 @@ stream_model(const struct reencode_bundle *from,
 		return 0;
 	if (model.profile[0] == '\0')
 		return tz_error(err, TZ_EUSAGE,
-		    "%s: %s: the thread was on CPUs of several models, and a "
-		    "trace is made again as one makes it: --profile NAME",
+		    "%s: %s: CPUs of several models wrote it, one behind the "
+		    "other, and only a trace of one can be made again; "
+		    "--profile NAME says which to take for all of it",
 		    from->bundle->path, stream->file);
 	options->profile = profile_find(model.profile);
 	if (options->profile == NULL)

@@ -293,7 +293,7 @@ print_text(const struct run_options *options, const struct run_outcome *outcome)
 	unsigned i;
 
 	printf("%s  %s  %s  %s mode  %u CPU%s\n", code == 0 ? "PASS" : "FAIL",
-	    options->driver, options->profile,
+	    options->driver, outcome->models,
 	    options->thread_mode ? "thread" : "cpu", outcome->cpu_count,
 	    outcome->cpu_count == 1 ? "" : "s");
 	for (i = 0; i < outcome->cpu_count; i++) {
@@ -339,7 +339,7 @@ print_json(const struct run_options *options, const struct run_outcome *outcome)
 	cmd_print_json(json_pack(
 	    "{s:i, s:s, s:s, s:s, s:b, s:s, s:i, s:s, s:s, s:s, s:o, s:o}",
 	    "schema", 1, "bundle", options->output, "driver", options->driver,
-	    "profile", options->profile, "passed", run_exit_code(outcome) == 0,
+	    "profile", outcome->models, "passed", run_exit_code(outcome) == 0,
 	    "end", end_text(outcome), "code", outcome->result.code, "text",
 	    outcome->result.text, "where", outcome->where, "sha256",
 	    outcome->sha256, "cpus", cpus, "backtrace", frames));

@@ -32,6 +32,14 @@ expect 2 "--cpus 0: 1 to 8" 1 run --cpus 0
 expect 2 "--core-ratio 0: 1 to 255" 1 run --core-ratio 0
 expect 2 "--errata skl014: broadwell does not have it" 1 \
 	run --profile broadwell --errata bdm70,skl014
+expect 2 "--errata none: no such erratum" 1 run --errata none
+expect 2 "--profile none: no such profile" 1 run --profile skylake,none
+expect 2 "--profile skylake,: a name is missing" 1 run --profile skylake,
+expect 2 "skylake*9: behind '*' is a count" 1 run --profile 'skylake*9'
+expect 2 "those of skylake are 24000000 and 3696000000 Hz, those of tremont 38" 1 \
+    run --profile skylake,tremont
+expect 2 "alderlake-p,alderlake-e: 2 models, but --cpus 1" 1 \
+    run --profile alderlake-p,alderlake-e
 expect 2 "--core-ratio 256: 1 to 255" 1 run --core-ratio 256
 expect 2 "--pt-buffer 512: BYTES,DRAIN,LATENCY" 1 run --pt-buffer 512
 expect 2 "--pt-buffer 512,1,2,x: BYTES,DRAIN" 1 run --pt-buffer 512,1,2,x
@@ -119,6 +127,19 @@ head -c 1000 bundle2/cpu0.pt >short && cp short bundle2/cpu0.pt
 expect 2 "cpu0.pt" 1 verify bundle2
 expect 0 "1 passed" 0 run --no-truth -o bundle2
 expect 2 "it holds no truth" 1 verify bundle2
+
+# CPUs that differ, and what shows on one of them.
+expect 0 "alderlake-p,alderlake-e+apl11  cpu mode  2 CPUs" 0 run --cpus 2 \
+    --profile alderlake-p,alderlake-e --errata apl11 -o mixed
+expect 0 "MATCH" 0 verify mixed
+expect 0 "cpu1.pt: " 0 reencode mixed
+grep -q "profile alderlake-e" stdout || { echo "not as CPU 1 is"; bad=1; }
+expect 0 "psb" 0 decode mixed
+expect 0 "perf.data: " 0 export mixed --perf-data
+expect 0 '"profile": "skylake,cometlake"' 0 run --cpus 2 --json \
+    --profile skylake,cometlake -o mixed
+expect 2 "CPU 0 is a skylake, CPU 1 a cometlake: a perf.data has" 1 \
+    export mixed --perf-data
 
 # What another decoder made of it.
 "$topaz" decode bundle --insns >list

@@ -45,6 +45,11 @@ for command in explore faults ci; do
 	expect 2 "--jobs 65: 1 to 64" 1 $command -j 65
 	expect 2 "--progress loud: auto, bar" 1 $command --progress loud
 	expect 2 "--profile none: no such profile" 1 $command --profile none
+	expect 2 "skylake,tremont: a machine has one crystal clock and one TSC" 1 \
+	    $command --profile skylake,tremont
+	expect 2 "--errata none: no such erratum" 1 $command --errata none
+	expect 2 "--errata apl11: skylake does not have it" 1 \
+	    $command --errata apl11
 	expect 2 "--source FILE" 1 $command freebsd-pt
 	expect 2 "absent.c: No such file" 1 $command --source absent.c
 	expect 2 "absent: No such file" 1 $command --baseline absent
@@ -72,6 +77,8 @@ expect 2 "no-pmi" 1 replay tz1:it-load:skylake:0:0@1=no-pmi:0000
 expect 2 "none: neither a driver nor a scenario" 1 \
     replay tz1:none:skylake:0::0000
 expect 2 "none: no such profile" 1 replay tz1:it-load:none:0::0000
+expect 2 "none: no such profile" 1 replay tz1:it-load:skylake,none:0::0000
+expect 2 "skylake does not have it" 1 replay tz1:it-load:skylake+apl11:0::0000
 # What is malformed is so whatever the check says.
 expect 2 "\"none\": no such operation" 1 \
     replay tz1:insntrace=load+none:skylake:0::0000
@@ -131,6 +138,17 @@ for line in open("lines"): json.loads(line)
 for name in sys.argv[1:]: json.load(open(name))' found.sarif \
 	    found/findings.sarif || complain "no JSON"
 fi
+
+# CPUs of two kinds: the token says so, and it is the same again.
+expect 1 "bad-free" 0 explore grab/grab-give --drivers "$drivers" --no-sequences \
+    --progress none --kinds cpu --budget 300 --no-pages -o mixed \
+    --profile 'alderlake-p*1,alderlake-e' --errata apl11
+token=$(sed -n 's/^ *replay:  topaz replay \(tz1:.*\)/\1/p' stdout)
+case $token in
+tz1:grab-give:alderlake-p,alderlake-e+apl11:0:*) ;;
+*) complain "no hybrid token: $token" ;;
+esac
+expect 1 "2 of 2" 0 replay "$token" --drivers "$drivers" --times 2
 
 # The command that is kept with the findings repeats them, word for word.
 mkdir "it's here" && cp -R "$drivers/." "it's here"
