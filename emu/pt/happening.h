@@ -87,8 +87,8 @@ void pt_unit_rsm(
 /*
  * VMXON: VMX operation begins, without a current VMCS; AT.ip is the CLIP.  Where the
  * manner's .vmx_pt (IA32_VMX_MISC[14]) is 0, TraceEn is cleared by the packets of a
- * disable and cannot be set until a reset.  33.5.1 "VMX-Specific Packets and VMCS
- * Controls".
+ * disable and every write of IA32_RTIT_CTL is #GP until a reset.  33.5.1 "VMX-Specific
+ * Packets and VMCS Controls"; 24.8 "Restrictions on VMX Operation".
  */
 void pt_unit_vmxon(struct pt_unit *unit, const struct pt_context *at);
 

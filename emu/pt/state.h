@@ -139,8 +139,8 @@ void unit_trace_off(struct pt_unit *unit);
 void unit_trace_on(struct pt_unit *unit, const struct pt_context *at,
     uint64_t nlip, enum packet_cfe cfe);
 
-/* vmx.c: may CTL be written as IA32_RTIT_CTL, as to VMX operation? */
-bool vmx_allows(const struct pt_unit *unit, uint64_t ctl);
+/* vmx.c: may IA32_RTIT_CTL be written, as to VMX operation? */
+bool vmx_allows(const struct pt_unit *unit);
 
 /*
  * Is what PENDING of STATUS stands for to come at this TraceEn 0 -> 1?  SDM vol. 3,

@@ -318,7 +318,7 @@ pt_unit_wrmsr(struct pt_unit *unit, uint32_t index, uint64_t value,
 	TZ_ASSERT(id != MSR_COUNT);
 	TZ_ASSERT(at != NULL);
 	if (!msr_accepts(unit->profile, id, unit->msrs.ctl, value) ||
-	    (id == MSR_CTL && !vmx_allows(unit, value)))
+	    (id == MSR_CTL && !vmx_allows(unit)))
 		return FAULT_GP;
 	if (id == MSR_CTL)
 		unit_write_ctl(unit, value, at, nlip);

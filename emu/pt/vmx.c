@@ -34,9 +34,12 @@ pt_unit_vmxon(struct pt_unit *unit, const struct pt_context *at)
 }
 
 bool
-vmx_allows(const struct pt_unit *unit, uint64_t ctl)
+vmx_allows(const struct pt_unit *unit)
 {
-	/* SDM vol. 3, 33.2.8.2, TraceEn: #GP in VMX operation. */
-	return !(ctl & CTL_TRACE_EN) || !unit->vmx.on ||
-	    unit->profile->manner->vmx_pt;
+	/*
+	 * SDM vol. 3, 24.8 "Restrictions on VMX Operation" and appendix A.6
+	 * "Miscellaneous Data": any write of IA32_RTIT_CTL is #GP, be it a write
+	 * that changes nothing.  Editions up to 2017 said: one that sets TraceEn.
+	 */
+	return !unit->vmx.on || unit->profile->manner->vmx_pt;
 }

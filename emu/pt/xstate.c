@@ -47,14 +47,17 @@ pt_unit_xsaves(struct pt_unit *unit, uint8_t image[PT_XSTATE_BYTES],
     const struct pt_context *at)
 {
 	uint64_t ctl = unit->msrs.ctl;
-	enum fault fault;
 
 	TZ_ASSERT(image != NULL);
 	memset(image, 0, PT_XSTATE_BYTES);
 	/* SDM vol. 1, 13.5.6: CTL as it was; TraceEn falls; the rest. */
 	xstate_put(unit, image, 0);
-	fault = pt_unit_wrmsr(unit, xstate_msrs[0], ctl & ~CTL_TRACE_EN, at, 0);
-	TZ_ASSERT(fault == FAULT_NONE);
+	if (ctl & CTL_TRACE_EN) {
+		enum fault fault = pt_unit_wrmsr(
+		    unit, xstate_msrs[0], ctl & ~CTL_TRACE_EN, at, 0);
+
+		TZ_ASSERT(fault == FAULT_NONE);
+	}
 	for (unsigned slot = 1; slot < PT_XSTATE_MSRS; slot++)
 		xstate_put(unit, image, slot);
 	TZ_ASSERT(!(unit->msrs.ctl & CTL_TRACE_EN));
@@ -103,6 +106,9 @@ pt_unit_xrstors(struct pt_unit *unit, const uint8_t *image,
 	if (unit->msrs.ctl & CTL_TRACE_EN)
 		return FAULT_GP;
 	if (image == NULL) {
+		/* Model choice: this writes IA32_RTIT_CTL as well. */
+		if (!vmx_allows(unit))
+			return FAULT_GP;
 		xstate_init(unit);
 		return FAULT_NONE;
 	}

@@ -138,6 +138,8 @@ feed_create(struct feed *feed, const struct profile *profile,
 		.compare = compare,
 		.ctl = ctl | FEED_CTL_TRACE_EN | filter->config << 32 };
 	feed->profile.manner = &feed->manner;
+	/* What sends VMCS packets traces in VMX operation, whatever is compared. */
+	feed->manner.vmx_pt = true;
 	feed->ring = calloc(1, FEED_RING_BYTES);
 	if (feed->ring == NULL)
 		return tz_error(err, TZ_EIO, "ring: out of memory");

@@ -361,18 +361,33 @@ vmx_operation_ends_tracing_where_it_must(void **state)
 		bool may = fake->profile.signature != 0x306d4 &&
 		    fake->profile.signature != 0x406f1;
 		const uint64_t ctl = CTL_PLAIN | CTL_TRACE_EN;
+		enum fault fault = may ? FAULT_NONE : FAULT_GP;
+		uint8_t image[PT_XSTATE_BYTES];
 
 		without += !may;
 		fake_wrmsr(fake, 0x570, ctl);
 		pt_unit_vmxon(fake->unit, &fake->at);
 		assert_int_equal(fake_rdmsr(fake, 0x570) & 1, may);
-		fake_stop(fake);
+		pt_unit_xsaves(fake->unit, image, &fake->at);
+		assert_int_equal(image[0] & 1, may);
+		assert_true(fake_rdmsr(fake, 0x570) == CTL_PLAIN);
 		assert_int_equal(
 		    pt_unit_wrmsr(fake->unit, 0x570, ctl, &fake->at, FAKE_NLIP),
-		    may ? FAULT_NONE : FAULT_GP);
+		    fault);
+		/* Not even what it is, nor 0. */
 		assert_int_equal(
 		    pt_unit_wrmsr(fake->unit, 0x570, CTL_PLAIN, &fake->at, 0),
-		    FAULT_NONE);
+		    fault);
+		assert_int_equal(
+		    pt_unit_wrmsr(fake->unit, 0x570, 0, &fake->at, 0), fault);
+		assert_int_equal(
+		    pt_unit_xrstors(fake->unit, image, &fake->at, FAKE_NLIP),
+		    fault);
+		if (may)
+			fake_stop(fake);
+		assert_int_equal(
+		    pt_unit_xrstors(fake->unit, NULL, &fake->at, FAKE_NLIP),
+		    fault);
 		pt_unit_reset(fake->unit, true);
 		fake_wrmsr(fake, 0x560, FAKE_TABLE);
 		fake_wrmsr(fake, 0x570, ctl);
