@@ -1,42 +1,24 @@
 /*
  * Goal: RDMSR, WRMSR, XSAVES and XRSTORS of the trace MSRs fault and read on every
  * profile, whole or with features missing, as the manual says. Method: sequences of
- * them against a reference that is written here from the manual's tables, shares no
- * line with emu/pt and is slow and plain. What the hardware itself moves (STATUS and
+ * them against a reference, msrs_ref.c, that shares no line with emu/pt and is slow
+ * and plain. What the hardware itself moves (STATUS and
  * the output pointers, while TraceEn is 1 and when it changes) is taken over from the
- * unit and checked against what holds in any case.
+ * unit and checked against what holds in any case. VMXON, SMI and RSM come between.
  *
- * Source: SDM vol. 3, 33.2.8 "Enabling and Configuration MSRs"; SDM vol. 1, 13.5.6
- * "PT State", 13.12 "Operation of XRSTORS".
+ * Source: msrs_ref.h; SDM vol. 1, 13.12 "Operation of XRSTORS".
  */
 #include "emu/profile/profile.h"
+#include "emu/pt/happening.h"
 #include "emu/pt/unit.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/msrs_ref.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define MSRS_RAM_BYTES (UINT64_C(1) << 16)
 #define MSRS_OPS_MAX   400
-
-/* Places in struct ref, and the MSRs in the order of component 8. */
-enum ref_place {
-	R_CTL,
-	R_BASE,
-	R_MASK,
-	R_STATUS,
-	R_CR3,
-	R_RANGE, /* ADDR0_A, ADDR0_B, ADDR1_A ... */
-	R_COUNT = R_RANGE + 8
-};
-
-static const uint32_t ref_index[R_COUNT] = { 0x570, 0x560, 0x561, 0x571, 0x572,
-	0x580, 0x581, 0x582, 0x583, 0x584, 0x585, 0x586, 0x587 };
-
-struct ref {
-	const struct profile *cpu;
-	uint64_t value[R_COUNT];
-};
 
 struct msrs {
 	struct fuzz_input input;
@@ -47,142 +29,6 @@ struct msrs {
 	uint8_t *ram;
 	uint8_t image[PT_XSTATE_BYTES];
 };
-
-static unsigned
-ref_ranges(const struct profile *cpu)
-{
-	unsigned count = cpu->pt1_eax & 7;
-
-	return cpu->pt_ebx & 4 ? count : 0;
-}
-
-static bool
-ref_there(const struct profile *cpu, unsigned place)
-{
-	switch (place) {
-	case R_CTL:
-	case R_STATUS:
-		return cpu->pt;
-	case R_BASE:
-	case R_MASK:
-		return cpu->pt_ecx & 5;
-	case R_CR3:
-		return cpu->pt_ebx & 1;
-	default:
-		return (place - R_RANGE) / 2 < ref_ranges(cpu);
-	}
-}
-
-/* Is an encoded VALUE of 4 bits none of those that MAP enumerates? */
-static bool
-ref_unlisted(uint64_t value, uint32_t map)
-{
-	return value != 0 && !(map & 1u << value);
-}
-
-/* Bits of IA32_RTIT_CTL that are reserved on CPU, ranges and encodings apart. */
-static uint64_t
-ref_ctl_reserved(const struct profile *cpu)
-{
-	uint64_t bits = UINT64_C(0xfe7f000070840000);
-	uint32_t ebx = cpu->pt_ebx, ecx = cpu->pt_ecx;
-
-	bits |= ebx & 1 << 0 ? 0 : UINT64_C(1) << 7;
-	bits |= ebx & 1 << 1 ? 0 : UINT64_C(0xf780002);
-	bits |= ebx & 1 << 3 ? 0 : UINT64_C(0x3c200);
-	bits |= ebx & 1 << 4 ? 0 : UINT64_C(0x1020);
-	bits |= ebx & 1 << 5 ? 0 : UINT64_C(0x10);
-	bits |= ebx & 1 << 6 ? 0 : UINT64_C(1) << 56;
-	bits |= ebx & 1 << 7 ? 0 : UINT64_C(1) << 31;
-	bits |= ebx & 1 << 8 ? 0 : UINT64_C(1) << 55;
-	bits |= ecx & 1 << 0 ? 0 : UINT64_C(0x100);
-	bits |= ecx & 1 << 3 ? 0 : UINT64_C(0x40);
-	return bits;
-}
-
-static bool
-ref_ctl_faults(const struct ref *ref, uint64_t v)
-{
-	const struct profile *cpu = ref->cpu;
-	uint64_t old = ref->value[R_CTL];
-
-	if ((old & 1) && v == old)
-		return false;
-	if ((old & 1) && (v & 1))
-		return true;
-	if (v & ref_ctl_reserved(cpu))
-		return true;
-	if (ref_unlisted(v >> 14 & 15, cpu->pt1_eax >> 16) ||
-	    ref_unlisted(v >> 19 & 15, cpu->pt1_ebx & 0xffff) ||
-	    ref_unlisted(v >> 24 & 15, cpu->pt1_ebx >> 16))
-		return true;
-	for (unsigned n = 0; n < 4; n++) {
-		unsigned cfg = v >> (32 + 4 * n) & 15;
-
-		if (cfg > 2 || (cfg != 0 && n >= ref_ranges(cpu)))
-			return true;
-	}
-	if (!(v & 1))
-		return false;
-	return (!(v & 0x140) && !(cpu->pt_ecx & 4)) ||
-	    (!(v & 0x2000) && !(cpu->pt_ebx & 8));
-}
-
-static bool
-ref_status_faults(const struct profile *cpu, uint64_t v)
-{
-	uint64_t reserved = UINT64_C(0xfffe0000ffffff08);
-
-	if (!(cpu->pt_ebx & 1 << 6))
-		reserved |= 0xc0;
-	if (!(cpu->pt_ebx & 1 << 1))
-		reserved |= UINT64_C(0x1ffff00000000);
-	return v & reserved;
-}
-
-/* Would WRMSR of V to PLACE fault? */
-static bool
-ref_faults(const struct ref *ref, unsigned place, uint64_t v)
-{
-	int64_t top = (int64_t)v >> 47;
-
-	if (!ref_there(ref->cpu, place))
-		return true;
-	if (place == R_CTL)
-		return ref_ctl_faults(ref, v);
-	if (ref->value[R_CTL] & 1)
-		return true;
-	switch (place) {
-	case R_BASE:
-		return v & 0x7f || v >> ref->cpu->maxphyaddr;
-	case R_MASK:
-		return false;
-	case R_STATUS:
-		return ref_status_faults(ref->cpu, v);
-	case R_CR3:
-		return v & 0x1f;
-	default:
-		return top != 0 && top != -1;
-	}
-}
-
-/* What PLACE holds after WRMSR of V. */
-static uint64_t
-ref_stored(const struct ref *ref, unsigned place, uint64_t v)
-{
-	if (place == R_MASK)
-		return v | 0x7f;
-	if (place == R_STATUS)
-		return (v & ~UINT64_C(7)) | (ref->value[place] & 7);
-	return v;
-}
-
-static void
-ref_clear(struct ref *ref)
-{
-	memset(ref->value, 0, sizeof(ref->value));
-	ref->value[R_MASK] = 0x7f;
-}
 
 static uint8_t *
 port_window(void *arg, struct gpa pa, uint64_t bytes)
@@ -318,23 +164,14 @@ do_wrmsr(struct msrs *msrs, unsigned place, uint64_t value)
 	settle(msrs, before);
 }
 
-static uint64_t
-image_get(const uint8_t *image, unsigned slot)
-{
-	uint64_t value;
-
-	memcpy(&value, image + 8 * slot, 8);
-	return value;
-}
-
 static void
 do_xsaves(struct msrs *msrs)
 {
 	uint64_t ctl = msrs->ref.value[R_CTL];
 
 	pt_unit_xsaves(msrs->unit, msrs->image, &msrs->at);
-	FUZZ_CHECK(image_get(msrs->image, 0) == ctl, "XSAVES: CTL %llx",
-	    (unsigned long long)image_get(msrs->image, 0));
+	FUZZ_CHECK(ref_image_get(msrs->image, 0) == ctl, "XSAVES: CTL %llx",
+	    (unsigned long long)ref_image_get(msrs->image, 0));
 	msrs->ref.value[R_CTL] = ctl & ~UINT64_C(1);
 	settle(msrs, ctl & 1);
 	for (unsigned slot = 1; slot < PT_XSTATE_BYTES / 8; slot++) {
@@ -342,29 +179,11 @@ do_xsaves(struct msrs *msrs)
 		    ref_there(&msrs->profile, slot);
 		uint64_t should = there ? msrs->ref.value[slot] : 0;
 
-		FUZZ_CHECK(image_get(msrs->image, slot) == should,
+		FUZZ_CHECK(ref_image_get(msrs->image, slot) == should,
 		    "XSAVES: slot %u is %llx, should be %llx", slot,
-		    (unsigned long long)image_get(msrs->image, slot),
+		    (unsigned long long)ref_image_get(msrs->image, slot),
 		    (unsigned long long)should);
 	}
-}
-
-/* Would XRSTORS of the image fault, by what it holds? */
-static bool
-image_faults(const struct msrs *msrs)
-{
-	struct ref ref = msrs->ref;
-	bool faults = ref.value[R_CTL] & 1;
-
-	for (unsigned slot = 0; slot < PT_XSTATE_BYTES / 8; slot++) {
-		uint64_t value = image_get(msrs->image, slot);
-
-		if (slot >= PT_XSTATE_MSRS || !ref_there(ref.cpu, slot))
-			faults |= value != 0;
-		else
-			faults |= ref_faults(&ref, slot, value);
-	}
-	return faults;
 }
 
 /* A refused XRSTORS: each MSR is the old one or the image's; TraceEn as it was. */
@@ -377,8 +196,8 @@ check_refused(struct msrs *msrs, bool before)
 		bool loaded = !before && place != R_CTL &&
 		    place < PT_XSTATE_MSRS &&
 		    got ==
-			ref_stored(
-			    &msrs->ref, place, image_get(msrs->image, place));
+			ref_stored(&msrs->ref, place,
+			    ref_image_get(msrs->image, place));
 
 		FUZZ_CHECK(got == old || loaded,
 		    "XRSTORS that faults left %llx in %x",
@@ -392,7 +211,8 @@ do_xrstors(struct msrs *msrs, bool init)
 {
 	struct ref *ref = &msrs->ref;
 	bool before = ref->value[R_CTL] & 1;
-	bool faults = init ? before : image_faults(msrs);
+	bool faults = init ? before || ref_ctl_locked(ref)
+			   : ref_image_faults(ref, msrs->image);
 	enum fault fault = pt_unit_xrstors(
 	    msrs->unit, init ? NULL : msrs->image, &msrs->at, msrs->at.ip + 4);
 
@@ -404,7 +224,7 @@ do_xrstors(struct msrs *msrs, bool init)
 		return;
 	}
 	for (unsigned slot = 0; slot < PT_XSTATE_MSRS; slot++) {
-		uint64_t value = init ? 0 : image_get(msrs->image, slot);
+		uint64_t value = init ? 0 : ref_image_get(msrs->image, slot);
 
 		if (ref_there(ref->cpu, slot))
 			ref->value[slot] = ref_stored(ref, slot, value);
@@ -424,6 +244,7 @@ do_reset(struct msrs *msrs, bool warm)
 		ref_clear(&msrs->ref);
 		return;
 	}
+	msrs->ref.vmx = false;
 	msrs->ref.value[R_CTL] &= ~UINT64_C(1);
 	settle(msrs, before);
 }
@@ -448,6 +269,39 @@ do_transfer(struct msrs *msrs)
 	settle(msrs, msrs->ref.value[R_CTL] & 1);
 }
 
+/* VMXON, or VMPTRLD in VMX operation. */
+static void
+do_vmx(struct msrs *msrs)
+{
+	struct ref *ref = &msrs->ref;
+	bool before = ref->value[R_CTL] & 1;
+
+	if (ref->vmx) {
+		pt_unit_vmptrld(msrs->unit, fuzz_take(&msrs->input, 5) << 12);
+	} else {
+		ref->vmx = true;
+		pt_unit_vmxon(msrs->unit, &msrs->at);
+		if (ref_ctl_locked(ref))
+			ref->value[R_CTL] &= ~UINT64_C(1);
+	}
+	settle(msrs, before);
+}
+
+/* SMI, and RSM back. */
+static void
+do_smm(struct msrs *msrs)
+{
+	uint64_t ctl = msrs->ref.value[R_CTL];
+
+	pt_unit_smi(msrs->unit, &msrs->at);
+	msrs->ref.value[R_CTL] = ctl & ~UINT64_C(1);
+	settle(msrs, ctl & 1);
+	check_all(msrs);
+	pt_unit_rsm(msrs->unit, &msrs->at, ctl & 1);
+	msrs->ref.value[R_CTL] = ctl;
+	settle(msrs, ctl & 1);
+}
+
 /* A snapshot, something else, and back. */
 static void
 do_snapshot(struct msrs *msrs)
@@ -458,7 +312,7 @@ do_snapshot(struct msrs *msrs)
 	TZ_ASSERT(state != NULL);
 	pt_unit_save(msrs->unit, state);
 	if (ctl & 1)
-		pt_unit_wrmsr(msrs->unit, 0x570, 0, &msrs->at, 0);
+		pt_unit_smi(msrs->unit, &msrs->at);
 	else
 		pt_unit_reset(msrs->unit, false);
 	pt_unit_restore(msrs->unit, state);
@@ -548,6 +402,10 @@ step(struct msrs *msrs)
 	default:
 		if (place < 3)
 			do_reset(msrs, place & 1);
+		else if (place < 6)
+			do_smm(msrs);
+		else if (place < 9)
+			do_vmx(msrs);
 		break;
 	}
 	check_all(msrs);
