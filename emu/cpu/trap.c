@@ -270,9 +270,10 @@ static void
 note_xrstors(struct cpu *cpu, uint64_t area, const uint8_t *image)
 {
 	uint64_t pa = 0, ctl = 0;
+	bool there = cpu_translate(
+	    cpu, (struct gva){ area + XSAVE_EXTENDED }, &pa);
 
-	TZ_ASSERT(
-	    cpu_translate(cpu, (struct gva){ area + XSAVE_EXTENDED }, &pa));
+	TZ_ASSERT(there || image == NULL);
 	if (image != NULL)
 		memcpy(&ctl, image, sizeof(ctl));
 	cpu_emit(cpu, EVENT_XRSTORS, pa, ctl, cpu->trap_rip);
@@ -284,6 +285,7 @@ do_xrstors(struct cpu *cpu, uint64_t *fault_va)
 	uint64_t rfbm = edx_eax(cpu) & (cpu->xcr0 | cpu->xss);
 	uint64_t area, header[8];
 	uint8_t image[PT_XSTATE_BYTES];
+	const uint8_t *loaded = NULL;
 	struct gva bad = { 0 };
 	enum fault fault = xsave_operand(cpu, &area);
 	struct pt_context at = cpu_context(cpu, cpu->trap_rip);
@@ -291,9 +293,7 @@ do_xrstors(struct cpu *cpu, uint64_t *fault_va)
 	if (fault != FAULT_NONE)
 		return fault;
 	if (!walk_read(&cpu->space, (struct gva){ area + XSAVE_HEADER }, header,
-		sizeof(header), &bad) ||
-	    !walk_read(&cpu->space, (struct gva){ area + XSAVE_EXTENDED },
-		image, sizeof(image), &bad)) {
+		sizeof(header), &bad)) {
 		*fault_va = bad.u;
 		return FAULT_PF;
 	}
@@ -301,15 +301,25 @@ do_xrstors(struct cpu *cpu, uint64_t *fault_va)
 		return FAULT_GP;
 	if (!only_pt(cpu, rfbm, "XRSTORS") || !(rfbm & XSTATE_PT))
 		return FAULT_NONE;
+	/* The initial state is not in the area: nothing of it is read. */
+	if (header[0] & XSTATE_PT) {
+		if (!walk_read(&cpu->space,
+			(struct gva){ area + XSAVE_EXTENDED }, image,
+			sizeof(image), &bad)) {
+			*fault_va = bad.u;
+			return FAULT_PF;
+		}
+		loaded = image;
+	}
 	if (cpu->armed.xrstors_gp) {
 		cpu->armed.xrstors_gp = false;
 		return FAULT_GP;
 	}
-	fault = pt_unit_xrstors(cpu->unit, header[0] & XSTATE_PT ? image : NULL,
-	    &at, cpu->trap_rip + cpu->trap_insn.length);
+	fault = pt_unit_xrstors(
+	    cpu->unit, loaded, &at, cpu->trap_rip + cpu->trap_insn.length);
 	if (fault == FAULT_NONE) {
 		record_restored(cpu);
-		note_xrstors(cpu, area, header[0] & XSTATE_PT ? image : NULL);
+		note_xrstors(cpu, area, loaded);
 	}
 	return fault;
 }

@@ -49,8 +49,8 @@ static void
 xsaves_and_xrstors_follow_their_rules(void **state)
 {
 	static const uint64_t vectors[] = { 6, 13, 13, 13, 13, 13, 13, 7, 7, 14,
-		14, 14 };
-	static const uint64_t errors[] = { 2, 0, 3 };
+		14, 14, 14, 13 };
+	static const uint64_t errors[] = { 2, 0, 3, 0 };
 	struct guest_options options = { .no_decode = true };
 	struct guest guest;
 

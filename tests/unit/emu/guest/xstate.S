@@ -96,4 +96,16 @@ main:
 	mov esi, eax
 	mov edi, 3
 	call note
+	/* No page behind the header: only what is in the area is read, */
+	mov ebx, UDATA + 0x200000 - 576
+	mov qword ptr [rbx + 512], 0
+	mov rax, 0x8000000000000100
+	mov [rbx + 520], rax
+	restore
+	/* 12: and where that is component 8, */
+	mov qword ptr [rbx + 512], 0x100
+	fails restore
+	/* 13: but the header counts first. */
+	mov qword ptr [rbx + 512], 0x200
+	fails restore
 	ret
