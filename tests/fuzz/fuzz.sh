@@ -14,14 +14,18 @@ mkdir -p "$out/$target"
 libs="-lxxhash"
 base="emu/act.c emu/base.c emu/event.c emu/truth.c"
 sources="$base emu/profile/*.c emu/pt/*.c"
+machine="emu/*.c emu/apic/*.c emu/cpu/*.c emu/pmu/*.c emu/profile/*.c emu/pt/*.c"
 case $target in
 events) libs="$libs -lipt" ;;
+msrs)
+	sources="$machine tests/fuzz/msrs_area_code.S"
+	libs="$libs -lZydis -lZycore -lunicorn"
+	;;
 parsers)
-	sources="emu/profile/*.c emu/pt/*.c traces/*.c harness/manifest/*.c
+	sources="$machine traces/*.c traces/reencode/*.c harness/manifest/*.c
 	    harness/explore/schedule.c harness/explore/finding.c
 	    harness/report/baseline.c harness/report/common.c
-	    harness/report/json.c harness/check/*.c emu/*.c emu/cpu/*.c
-	    emu/apic/*.c emu/pmu/*.c"
+	    harness/report/json.c harness/check/*.c"
 	libs="$libs -lipt -lzstd -ljansson -lcyaml -lyaml -lZydis -lZycore -lunicorn"
 	;;
 esac
@@ -29,6 +33,7 @@ esac
 clang -g -O2 -std=gnu17 -I. -fsanitize=fuzzer,address,undefined \
     -fno-sanitize-recover=all tests/fuzz/${target}_*.c tests/fuzz/fuzz.c \
     $sources $libs -o "$out/${target}_fuzz"
-exec nice -n 19 "$out/${target}_fuzz" -max_total_time="$seconds" -max_len=4096 \
+LSAN_OPTIONS=suppressions=tests/lsan.txt exec nice -n 19 "$out/${target}_fuzz" -max_total_time="$seconds" -max_len=4096 \
+    -len_control=0 \
     -artifact_prefix="$out/$target-" -print_final_stats=1 \
     "$out/$target" "tests/fuzz/corpus/$target"
