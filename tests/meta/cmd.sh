@@ -141,6 +141,13 @@ expect 0 '"profile": "skylake,cometlake"' 0 run --cpus 2 --json \
 expect 2 "CPU 0 is a skylake, CPU 1 a cometlake: a perf.data has" 1 \
     export mixed --perf-data
 
+# Broadwell's tables have one entry: no circular buffer, but one that ends.
+expect 1 "insntrace: AllocateBuffer: NOT_SUPPORTED" 0 \
+    run insntrace --profile broadwell -o single
+expect 0 "1 passed" 0 run insntrace --profile broadwell --buffer 4K --set full=1 \
+    -o single
+expect 0 "4096 written = 4096 reported" 0 verify single
+
 # What another decoder made of it.
 "$topaz" decode bundle --insns >list
 expect 0 "list: ptxed lines" 0 verify bundle --decoded list

@@ -265,6 +265,23 @@ stopping_jumps_to_null(void **state)
 	assert_int_equal(outcome.result.rip, 0);
 }
 
+/* Broadwell has no XSAVES, by which the backend saves PT's state. */
+static void
+a_processor_without_xsaves_is_refused(void **state)
+{
+	struct run_options options = freebsd_options("refused");
+	struct run_outcome outcome;
+
+	(void)state;
+	options.profile = "broadwell";
+	whole_run(&options, &outcome);
+	assert_int_equal(run_exit_code(&outcome), 1);
+	assert_int_equal(outcome.result.end, MACHINE_EXIT);
+	assert_non_null(strstr(outcome.console,
+	    "pt: CPU does not support managing PT state using XSAVE"));
+	assert_int_equal(outcome.cpu[0].counters.trace_bytes, 0);
+}
+
 static void
 two_runs_and_one_instruction_at_a_time_give_the_same_bundle(void **state)
 {
@@ -302,6 +319,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(a_pmi_before_a_switch_out_panics_the_guest),
 		cmocka_unit_test(a_buffer_of_64_kib_is_an_operational_error),
 		cmocka_unit_test(stopping_jumps_to_null),
+		cmocka_unit_test(a_processor_without_xsaves_is_refused),
 		cmocka_unit_test(
 		    two_runs_and_one_instruction_at_a_time_give_the_same_bundle),
 	};

@@ -147,20 +147,44 @@ every_profile_decodes_to_the_truth(void **state)
 		options.profile = profile->name;
 		options.cpu_count = 2;
 		options.settings = i % 2 != 0 ? "ctl=0xe60e" : "";
-		/* SDM vol. 3, 33.3.1: the driver's tables have many entries. */
-		if (!(profile->pt_ecx & PROFILE_PT_ECX_MENTRY)) {
-			struct run_outcome outcome;
-
-			whole_run(&options, &outcome);
-			assert_int_not_equal(run_exit_code(&outcome), 0);
-			continue;
-		}
+		/* One entry is one chunk, of 1 MiB. */
+		if (!(profile->pt_ecx & PROFILE_PT_ECX_MENTRY))
+			options.settings = "full=1 order=8";
 		whole_verify(&options, &result);
 		whole_assert_match(&result, 2, 50000);
 		verify_result_free(&result);
 		count++;
 	}
-	assert_int_equal(count, 24);
+	assert_int_equal(count, 26);
+}
+
+/*
+ * SDM vol. 3, 33.3.1 "Detection of Intel PT": Broadwell's tables have one entry, and
+ * its PMI comes early.  The driver refuses many chunks; of one it looks at the early
+ * PMI, goes on, and is full.
+ */
+static void
+one_entry_is_one_chunk(void **state)
+{
+	struct run_options options = whole_options("insntrace", "single");
+	struct run_outcome outcome;
+	struct verify_result result;
+
+	(void)state;
+	options.profile = "broadwell";
+	whole_run(&options, &outcome);
+	assert_int_equal(run_exit_code(&outcome), 1);
+	assert_non_null(
+	    strstr(outcome.console, "AllocateBuffer: NOT_SUPPORTED"));
+	options.buffer_bytes = 4096;
+	options.settings = "full=1";
+	whole_run(&options, &outcome);
+	assert_int_equal(run_exit_code(&outcome), 0);
+	assert_int_equal(outcome.cpu[0].counters.pmis, 2);
+	whole_verify(&options, &result);
+	assert_true(result.match);
+	assert_int_equal(result.streams[0].rows[ACCOUNT_REPORTED], 4096);
+	verify_result_free(&result);
 }
 
 static void
@@ -189,6 +213,7 @@ main(int argc, char **argv)
 		    a_circular_buffer_reports_exactly_what_its_wraps_lost),
 		cmocka_unit_test(a_buffer_that_stops_full_reports_all_of_it),
 		cmocka_unit_test(every_profile_decodes_to_the_truth),
+		cmocka_unit_test(one_entry_is_one_chunk),
 		cmocka_unit_test(two_runs_give_the_same_bundle),
 	};
 

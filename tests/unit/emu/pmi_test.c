@@ -4,7 +4,7 @@
  * Method: the same work behind other numbers of jumps and NOPs, so that the
  * NMI falls elsewhere each time; results, time and trace are compared between
  * the ways of running, and the trace with what retired: a string that was cut
- * counts once.
+ * counts once.  The one-entry table of Broadwell and its early PMI likewise.
  */
 #include "guest.h"
 
@@ -86,11 +86,48 @@ a_pmi_under_a_blocked_nmi_waits_for_iret(void **state)
 	guest_free(&guest);
 }
 
+/*
+ * SDM vol. 3, 33.3.1 "Detection of Intel PT": a processor of one ToPA entry raises its
+ * PMI before the end, 512 bytes here, so that a handler still finds room.
+ */
+static void
+the_pmi_of_broadwell_leaves_room(void **state)
+{
+	struct guest_options options = { .profile = "broadwell",
+		.no_decode = true };
+	struct guest guest;
+
+	(void)state;
+	for (options.param = 0; options.param < 2; options.param++) {
+		uint64_t pmis, wraps;
+
+		guest_run_all_ways("single", &options, &guest);
+		assert_int_equal(guest.result.end, MACHINE_EXIT);
+		assert_int_equal(guest.result.code, 0);
+		pmis = guest.counters[0].nmis;
+		wraps = guest_count_events(&guest, EVENT_REGION_FULL);
+		assert_true(pmis > 2);
+		assert_int_equal(
+		    guest_count_events(&guest, EVENT_TOPA_PMI), pmis);
+		assert_int_equal(guest_count_events(&guest, EVENT_PT_ERROR), 0);
+		for (uint64_t i = 0; i < pmis; i++) {
+			assert_in_range(
+			    guest_note(&guest, 1, i), 4096 - 512, 4095);
+			assert_int_equal(guest_note(&guest, 2, i), 1 << 23);
+		}
+		/* One a pass, whether the output goes round or not. */
+		assert_in_range(wraps, options.param == 0 ? 0 : pmis - 1,
+		    options.param == 0 ? 0 : pmis);
+		guest_free(&guest);
+	}
+}
+
 int
 main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_nmi_may_land_anywhere),
+		cmocka_unit_test(the_pmi_of_broadwell_leaves_room),
 		cmocka_unit_test(a_pmi_under_a_blocked_nmi_waits_for_iret),
 	};
 
