@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define RAM_UNIT (UINT64_C(2) << 20)
-#define RAM_MAX  (UINT64_C(3) << 30)
+#define RAM_MAX  MACHINE_SMRAM_PA
 
 void
 machine_describe_end(struct machine *machine, enum machine_end end,
@@ -181,6 +181,8 @@ machine_create(const struct machine_config *config,
 			.single_step = config->single_step,
 			.core_cbr = config->core_cbr,
 			.pt_cycles = config->pt_cycles,
+			.restricted = { MACHINE_SMRAM_PA },
+			.restricted_bytes = MACHINE_SMRAM_BYTES,
 			.port = { machine, on_event, machine_on_ipi, on_out,
 			    on_over, on_step, on_written },
 		};

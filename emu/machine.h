@@ -22,6 +22,17 @@ struct truth;
 #define MACHINE_CPUS_MAX       8
 #define MACHINE_QUANTUM_CYCLES 10000
 
+/*
+ * What the board keeps for SMM, where SMRR says so: above all RAM, as firmware lays
+ * it out.  No memory of the guest's, whose accesses end the run as those to any
+ * place without memory do, and restricted for its PT units (SDM vol. 3, 33.2.7.4
+ * "Restricted Memory Access").  The guest is not told: its CPUID has no MTRRs, with
+ * which SMRR comes.  The local APIC's page, the other place where software must not
+ * send a trace, signals no error: it is no memory, so that output is lost.
+ */
+#define MACHINE_SMRAM_PA    (UINT64_C(3) << 30)
+#define MACHINE_SMRAM_BYTES (UINT64_C(8) << 20)
+
 struct machine_config {
 	const struct profile_mix *mix; /* which CPU is which model; copied */
 	unsigned cpu_count;            /* 1..MACHINE_CPUS_MAX */

@@ -78,6 +78,10 @@ struct cpu_config {
 	bool single_step;
 	uint32_t core_cbr; /* core:bus ratio, 1..255; 0: the profile's */
 	struct pt_cycles pt_cycles; /* that pass pt_cycles_check() */
+	/* Memory that trace output and ToPA tables must not touch (SDM vol. 3,
+	 * 33.2.7.4 "Restricted Memory Access"); 0 bytes: there is none. */
+	struct gpa restricted;
+	uint64_t restricted_bytes;
 	struct cpu_port port;
 };
 

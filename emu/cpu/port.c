@@ -131,6 +131,15 @@ pt_event(void *arg, const struct pt_event *event)
 	}
 }
 
+static bool
+pt_restricted(void *arg, struct gpa pa, uint64_t bytes)
+{
+	const struct cpu_config *config = &((const struct cpu *)arg)->config;
+
+	return pa.u < config->restricted.u + config->restricted_bytes &&
+	    config->restricted.u < pa.u + bytes;
+}
+
 struct pt_port
 cpu_pt_port(struct cpu *cpu)
 {
@@ -140,5 +149,6 @@ cpu_pt_port(struct cpu *cpu)
 		.read64 = pt_read64,
 		.raise_pmi = pt_raise_pmi,
 		.event = pt_event,
+		.restricted = pt_restricted,
 	};
 }
