@@ -141,11 +141,18 @@ event_saved(struct vector *vector, struct words *words)
 		vector_fail(vector, "it holds %llx", (unsigned long long)found);
 }
 
-/* at ADDRESS [change ...]: execution got there without a branch. */
+/*
+ * at ADDRESS: execution got there without a branch; a unit whose overflow is over but
+ * for the address is told.
+ */
 static void
 event_at(struct vector *vector, struct words *words)
 {
-	vector->fake->at.ip = vector_hex(vector, words, UINT64_MAX);
+	struct fake *fake = vector->fake;
+
+	fake->at.ip = vector_hex(vector, words, UINT64_MAX);
+	if (!vector->failed && pt_unit_wants_ip(fake->unit))
+		pt_unit_resolve(fake->unit, fake->at.ip);
 }
 
 static void
