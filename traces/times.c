@@ -5,6 +5,13 @@
 #include <intel-pt.h>
 #include <stdlib.h>
 
+/* SDM vol. 3, 33.2.8.2 "IA32_RTIT_CTL MSR". */
+#define TIMES_CYC_EN TZ_BIT(1)
+#define TIMES_MTC_EN TZ_BIT(9)
+
+/* The part of a time that libipt, which keeps ratios in 256ths, may be off by. */
+#define TIMES_PART 128
+
 struct times {
 	struct pt_event_decoder *decoder;
 	struct clock *clock;
@@ -228,4 +235,53 @@ times_leave(struct times *times)
 	struct times_mark mark;
 
 	(void)take(times, TIMES_OFF, &mark);
+}
+
+/* Ticks from one MTC to the next, at most. */
+static uint64_t
+mtc_ticks(const struct clock_config *clock)
+{
+	unsigned freq = (unsigned)tz_bits(clock->ctl, 17, 14);
+	uint64_t ticks = (uint64_t)clock->tsc_num << freq;
+
+	return (ticks + clock->tsc_den - 1) / clock->tsc_den;
+}
+
+/*
+ * libipt measures the core clock by the CYCs between two MTCs: the threshold hides up
+ * to HIDDEN cycles of what lies there from it, or adds as many from before.  TICKS of
+ * what it makes of CYCs are wrong by so much then.
+ */
+static uint64_t
+mismeasured(const struct clock_config *clock, uint64_t hidden, uint32_t core,
+    uint64_t ticks)
+{
+	uint64_t cycles = mtc_ticks(clock) * core / clock->cbr;
+	uint64_t seen = cycles > 2 * hidden ? cycles - hidden : hidden;
+
+	if (!(clock->ctl & TIMES_MTC_EN) || hidden == 0)
+		return 0;
+	return (ticks * hidden + seen - 1) / seen;
+}
+
+uint64_t
+times_allowed(const struct clock_config *clock, const struct clock_time *exact,
+    uint32_t core)
+{
+	unsigned threshold = (unsigned)tz_bits(clock->ctl, 22, 19);
+	uint64_t hidden = threshold == 0 ? 0
+					 : (UINT64_C(1) << (threshold - 1)) - 1;
+
+	if (clock->ctl & TIMES_CYC_EN) {
+		if (hidden == 0 && core == clock->cbr)
+			return 1;
+		return exact->since / TIMES_PART + 1 + exact->cyc_count +
+		    exact->overlap +
+		    mismeasured(
+			clock, hidden, core, exact->since + exact->overlap) +
+		    ((hidden + 1) * clock->cbr + core - 1) / core;
+	}
+	if (clock->ctl & TIMES_MTC_EN)
+		return mtc_ticks(clock);
+	return UINT64_MAX;
 }

@@ -15,9 +15,6 @@
 #define TIME_FREQS    (UINT64_C(0xf) << 14 | UINT64_C(0xf) << 19)
 #define TIME_CTL_MASK (TIME_CYC_EN | TIME_MTC_EN | TIME_TSC_EN | TIME_FREQS)
 
-/* The part of the time since the last MTC or TSC that libipt may be off by. */
-#define TIME_LIBIPT_PART 128
-
 /* A machine has one TSC and one crystal clock: those of its CPU 0. */
 static const struct profile *
 time_profile(const struct verify_work *work)
@@ -77,34 +74,6 @@ time_tsc(const struct verify_work *work, uint64_t cycles)
 	return cycles * time_profile(work)->cbr / time_core_cbr(work);
 }
 
-/*
- * By how much libipt may be off at a packet, in TSC ticks: a part of the time since
- * it was told the time, a tick a CYC, what the threshold hides, the cycles of a CYC
- * that began before the MTC or TSC, which it counts from there, and two cycles: an
- * edge may be seen a cycle late, and it measures the core clock by edges.
- */
-static uint64_t
-time_allowed(const struct verify_work *work, const struct times_config *config,
-    const struct clock_time *exact)
-{
-	const struct clock_config *clock = &config->clock;
-	unsigned threshold = (unsigned)tz_bits(clock->ctl, 22, 19);
-	unsigned freq = (unsigned)tz_bits(clock->ctl, 17, 14);
-	uint64_t silent = threshold == 0 ? 0 : UINT64_C(1) << (threshold - 1);
-	uint64_t core = time_core_cbr(work);
-
-	if (clock->ctl & TIME_CYC_EN) {
-		if (silent == 0 && core == clock->cbr)
-			return 1;
-		return exact->since / TIME_LIBIPT_PART + exact->cyc_count +
-		    exact->overlap +
-		    ((silent + 2) * clock->cbr + core - 1) / core;
-	}
-	if (clock->ctl & TIME_MTC_EN)
-		return ((uint64_t)clock->tsc_num << freq) / clock->tsc_den + 1;
-	return UINT64_MAX;
-}
-
 static bool
 time_is_within(const struct clock_time *exact, uint64_t tsc)
 {
@@ -119,7 +88,8 @@ time_judge(struct verify_work *work, const struct verify_bytes *bytes,
 {
 	struct verify_time *time = &bytes->stream->time;
 	const struct clock_time *exact = &mark->exact;
-	uint64_t allowed = time_allowed(work, config, exact);
+	uint64_t allowed = times_allowed(
+	    &config->clock, exact, time_core_cbr(work));
 	uint64_t error = mark->tsc > tsc ? mark->tsc - tsc : tsc - mark->tsc;
 	uint64_t width = exact->last - exact->first;
 

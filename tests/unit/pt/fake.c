@@ -260,36 +260,57 @@ fake_cond(struct fake *fake, bool taken, uint64_t target)
 	pt_unit_transfer(fake->unit, &transfer);
 }
 
+uint64_t
+fake_tsc(const struct fake *fake, uint64_t cycles)
+{
+	return fake->core_cbr == 0
+	    ? cycles
+	    : cycles * fake->profile.cbr / fake->core_cbr;
+}
+
+/* The first cycle in which the TSC reads TSC. */
+static uint64_t
+fake_cycle(const struct fake *fake, uint64_t tsc)
+{
+	uint32_t cbr = fake->profile.cbr;
+
+	return fake->core_cbr == 0 ? tsc
+				   : (tsc * fake->core_cbr + cbr - 1) / cbr;
+}
+
 static void
 fake_tell(struct fake *fake, uint64_t cycles)
 {
 	uint64_t ratio = fake->profile.tsc_num / fake->profile.tsc_den;
+	uint64_t tsc = fake_tsc(fake, cycles);
 	struct pt_time now = { .cycles = cycles,
-		.tsc = cycles,
-		.art = cycles / ratio,
-		.fc = (uint32_t)(cycles % ratio) };
+		.tsc = tsc,
+		.art = tsc / ratio,
+		.fc = (uint32_t)(tsc % ratio) };
 
 	pt_unit_time(fake->unit, &now);
 }
 
 /* The next cycle at which the unit is to be told the time. */
 static uint64_t
-fake_due(const struct fake *fake, uint64_t ratio)
+fake_due(const struct fake *fake)
 {
+	uint64_t ratio = fake->profile.tsc_num / fake->profile.tsc_den;
 	uint64_t mtc = pt_unit_mtc_due(fake->unit);
 	uint64_t due = pt_unit_due(fake->unit);
 
-	return mtc < UINT64_MAX / ratio && mtc * ratio < due ? mtc * ratio
-							     : due;
+	if (mtc == UINT64_MAX)
+		return due;
+	mtc = fake_cycle(fake, mtc * ratio);
+	return mtc < due ? mtc : due;
 }
 
 void
 fake_time(struct fake *fake, uint64_t cycles)
 {
-	uint64_t ratio = fake->profile.tsc_num / fake->profile.tsc_den;
 	uint64_t due;
 
-	while ((due = fake_due(fake, ratio)) <= cycles)
+	while ((due = fake_due(fake)) <= cycles)
 		fake_tell(fake, due);
 	fake_tell(fake, cycles);
 }

@@ -47,6 +47,7 @@ struct fake {
 	struct profile_manner manner;
 	struct profile profile; /* skylake, with .manner */
 	struct pt_unit *unit;
+	uint32_t core_cbr; /* the core's ratio; 0: its clock is the TSC's */
 	struct pt_context at; /* CPL 0, 64-bit, CR3 12345000H */
 };
 
@@ -98,10 +99,13 @@ void fake_transfer(
 void fake_cond(struct fake *fake, bool taken, uint64_t target);
 
 /*
- * The core clock, which is the TSC clock here, reads CYCLES now: the unit hears of
+ * The core clock reads CYCLES now, and the TSC as .core_cbr says: the unit hears of
  * it and of each crystal edge that lies between.
  */
 void fake_time(struct fake *fake, uint64_t cycles);
+
+/* What the TSC reads then. */
+uint64_t fake_tsc(const struct fake *fake, uint64_t cycles);
 
 /* A pseudo-random sequence: xorshift64. */
 uint64_t fake_random(uint64_t *seed);
