@@ -12,6 +12,7 @@
 
 #include "emu/abi.h"
 #include "emu/machine.h"
+#include "emu/profile/mix.h"
 #include "emu/pt/unit.h"
 #include "tests/fuzz/msrs_ref.h"
 
@@ -120,13 +121,16 @@ static struct area *
 area_machine(void)
 {
 	static struct area area;
-	struct machine_config config = { .profile = profile_find("skylake"),
+	const struct profile *profile = profile_find("skylake");
+	struct profile_mix mix;
+	struct machine_config config = { .mix = &mix,
 		.cpu_count = 1,
 		.ram_bytes = AREA_RAM };
 	struct machine_observer observer = { .arg = &area, .event = on_event };
 	struct tz_error err;
 
 	if (area.machine == NULL) {
+		profile_mix_set(&mix, profile);
 		TZ_ASSERT(machine_create(
 			      &config, &observer, &area.machine, &err) == 0);
 		area.ram = machine_ram(area.machine);
@@ -139,7 +143,7 @@ area_machine(void)
 	machine_snapshot_apply(area.machine, area.start);
 	area.vector = AREA_DONE;
 	ref_clear(&area.ref);
-	area.ref.cpu = config.profile;
+	area.ref.cpu = profile;
 	return &area;
 }
 

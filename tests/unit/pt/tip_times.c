@@ -18,7 +18,7 @@ tip_times_read(const struct clock_config *from, uint32_t signature,
 	size_t count = 0;
 	int status;
 
-	image_config(&config, from->bytes, from->count, signature);
+	image_config(&config, from->bytes, from->count, signature, 0);
 	config.cpuid_0x15_eax = from->tsc_den;
 	config.cpuid_0x15_ebx = from->tsc_num;
 	config.mtc_freq = (uint8_t)tz_bits(from->ctl, 17, 14);
