@@ -141,6 +141,7 @@ coverage_names_what_was_not_run(void **state)
 	    "depth 2, stop-vs-pmi  236500 / 695610  sampled, seed 1  31 fail"
 	    "  (227000 merged)  459110 not run\n"
 	    "faults, pmi-late         212 /    212  each point       none fails\n"
+	    "decoded 165 of 237893 schedules, all match\n"
 	    "2 passed, 5 failed\n");
 	free(text);
 	report_summary_free(&summary);
