@@ -123,9 +123,9 @@ area_machine(void)
 	static struct area area;
 	const struct profile *profile = profile_find("skylake");
 	struct profile_mix mix;
-	struct machine_config config = { .mix = &mix,
-		.cpu_count = 1,
-		.ram_bytes = AREA_RAM };
+	struct machine_config config = {
+		.mix = &mix, .cpu_count = 1, .ram_bytes = AREA_RAM
+	};
 	struct machine_observer observer = { .arg = &area, .event = on_event };
 	struct tz_error err;
 

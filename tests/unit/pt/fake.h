@@ -47,7 +47,7 @@ struct fake {
 	struct profile_manner manner;
 	struct profile profile; /* skylake, with .manner */
 	struct pt_unit *unit;
-	uint32_t core_cbr; /* the core's ratio; 0: its clock is the TSC's */
+	uint32_t core_cbr;    /* the core's ratio; 0: its clock is the TSC's */
 	struct pt_context at; /* CPL 0, 64-bit, CR3 12345000H */
 };
 
