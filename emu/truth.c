@@ -2,22 +2,25 @@
 
 #include <stdlib.h>
 
-/* Entries of the dictionary: direct-mapped, so that a lookup is one compare. */
-#define TRUTH_DICT_ENTRIES     16384u
+/* What is remembered of the dictionary, direct-mapped; the rest is defined again. */
+#define TRUTH_KNOWN            16384u
+#define TRUTH_ENTRIES_MAX      (1u << 30)
 #define TRUTH_BUFFER_WORDS     65536u
 #define TRUTH_RECORD_WORDS_MAX 5u
 
 struct truth_entry {
 	uint64_t va;
-	uint64_t size; /* 0: not defined yet */
+	uint32_t size;
+	uint32_t n; /* 0: not defined yet */
 };
 
 struct truth {
+	struct truth_fast fast;
 	truth_sink sink;
 	void *arg;
-	int error; /* first that the sink gave */
-	size_t count;
-	struct truth_entry dict[TRUTH_DICT_ENTRIES];
+	int error; /* first that the sink gave, or that there were too many entries */
+	uint32_t n; /* of the entry defined last: none is used twice */
+	struct truth_entry known[TRUTH_KNOWN];
 	uint32_t words[TRUTH_BUFFER_WORDS];
 };
 
@@ -32,16 +35,20 @@ truth_create(truth_sink sink, void *arg)
 		return NULL;
 	truth->sink = sink;
 	truth->arg = arg;
+	truth->fast.at = truth->words;
+	truth->fast.full =
+	    &truth->words[TRUTH_BUFFER_WORDS - TRUTH_RECORD_WORDS_MAX + 1];
 	return truth;
 }
 
 int
 truth_flush(struct truth *truth)
 {
-	if (truth->count != 0 && truth->error == 0)
-		truth->error = truth->sink(
-		    truth->arg, truth->words, truth->count);
-	truth->count = 0;
+	size_t count = (size_t)(truth->fast.at - truth->words);
+
+	if (count != 0 && truth->error == 0)
+		truth->error = truth->sink(truth->arg, truth->words, count);
+	truth->fast.at = truth->words;
 	return truth->error;
 }
 
@@ -51,13 +58,20 @@ truth_destroy(struct truth *truth)
 	free(truth);
 }
 
-/* Where the next record goes: room for the longest one is certain. */
-static uint32_t *
-truth_reserve(struct truth *truth)
+void
+truth_make_room(struct truth *truth)
 {
-	if (truth->count > TRUTH_BUFFER_WORDS - TRUTH_RECORD_WORDS_MAX)
-		(void)truth_flush(truth); /* the error is kept */
-	return &truth->words[truth->count];
+	(void)truth_flush(truth);
+}
+
+/* The record at .at has COUNT words. */
+static void
+truth_took(struct truth *truth, size_t count)
+{
+	TZ_ASSERT(count <= TRUTH_RECORD_WORDS_MAX);
+	truth->fast.at += count;
+	if (truth->fast.at >= truth->fast.full)
+		truth_make_room(truth);
 }
 
 static void
@@ -67,91 +81,92 @@ truth_put_address(uint32_t *words, uint64_t va)
 	words[1] = (uint32_t)(va >> 32);
 }
 
-void
+uint32_t
 truth_run(struct truth *truth, uint64_t va, uint32_t size)
 {
-	uint32_t n = (uint32_t)(va ^ va >> 14 ^ (uint64_t)size << 5) %
-	    TRUTH_DICT_ENTRIES;
-	struct truth_entry *entry = &truth->dict[n];
-	uint32_t *words = truth_reserve(truth);
+	struct truth_entry *known =
+	    &truth->known[(uint32_t)(va ^ va >> 14 ^ (uint64_t)size << 5) %
+		TRUTH_KNOWN];
+	uint32_t *words = truth->fast.at;
 
 	TZ_ASSERT(size != 0);
-	if (entry->va == va && entry->size == size) {
-		words[0] = n << 2 | TRUTH_RUN;
-		truth->count += 1;
-		return;
+	if (known->n != 0 && known->va == va && known->size == size) {
+		truth_again(truth, known->n << 2 | TRUTH_RUN);
+		return known->n << 2 | TRUTH_RUN;
 	}
-	entry->va = va;
-	entry->size = size;
-	words[0] = n << 2 | TRUTH_DEFINE;
+	if (truth->n + 1 == TRUTH_ENTRIES_MAX)
+		truth->error = -TZ_EIO;
+	else
+		truth->n++;
+	*known = (struct truth_entry){ va, size, truth->n };
+	words[0] = truth->n << 2 | TRUTH_DEFINE;
 	truth_put_address(&words[1], va);
 	words[3] = size;
-	truth->count += 4;
+	truth_took(truth, 4);
+	return truth->n << 2 | TRUTH_RUN;
 }
 
 void
 truth_cut(struct truth *truth, uint64_t rip)
 {
-	uint32_t *words = truth_reserve(truth);
+	uint32_t *words = truth->fast.at;
 
 	words[0] = TRUTH_CUT;
 	truth_put_address(&words[1], rip);
-	truth->count += 3;
+	truth_took(truth, 3);
 }
 
-static uint32_t *
-truth_extra(struct truth *truth, enum truth_extra kind, size_t count)
+/* A record of KIND with VALUE behind FIRST, or alone if that is NULL. */
+static void
+truth_extra(struct truth *truth, enum truth_extra kind, const uint32_t *first,
+    uint64_t value)
 {
-	uint32_t *words = truth_reserve(truth);
+	uint32_t *words = truth->fast.at;
+	size_t count = 1;
 
-	TZ_ASSERT(1 + count <= TRUTH_RECORD_WORDS_MAX);
 	words[0] = (uint32_t)kind << 2 | TRUTH_EXTRA;
-	truth->count += 1 + count;
-	return &words[1];
+	if (first != NULL)
+		words[count++] = *first;
+	truth_put_address(&words[count], value);
+	truth_took(truth, count + 2);
 }
 
 void
 truth_context(struct truth *truth, uint8_t cpl, uint64_t cr3)
 {
-	uint32_t *words = truth_extra(truth, TRUTH_CONTEXT, 3);
+	const uint32_t first = cpl;
 
 	TZ_ASSERT(cpl <= 3);
-	words[0] = cpl;
-	truth_put_address(&words[1], cr3);
+	truth_extra(truth, TRUTH_CONTEXT, &first, cr3);
 }
 
 void
 truth_msr(struct truth *truth, uint32_t msr, uint64_t value)
 {
-	uint32_t *words = truth_extra(truth, TRUTH_MSR, 3);
-
-	words[0] = msr;
-	truth_put_address(&words[1], value);
+	truth_extra(truth, TRUTH_MSR, &msr, value);
 }
 
 void
 truth_step(struct truth *truth, uint64_t rip)
 {
-	truth_put_address(truth_extra(truth, TRUTH_STEP, 2), rip);
+	truth_extra(truth, TRUTH_STEP, NULL, rip);
 }
 
 void
 truth_event(struct truth *truth, uint32_t vector, uint64_t rip)
 {
-	uint32_t *words = truth_extra(truth, TRUTH_EVENT, 3);
-
-	words[0] = vector;
-	truth_put_address(&words[1], rip);
+	truth_extra(truth, TRUTH_EVENT, &vector, rip);
 }
 
 void
 truth_stopped(struct truth *truth)
 {
-	(void)truth_extra(truth, TRUTH_STOPPED, 0);
+	truth->fast.at[0] = (uint32_t)TRUTH_STOPPED << 2 | TRUTH_EXTRA;
+	truth_took(truth, 1);
 }
 
 void
 truth_time(struct truth *truth, uint64_t cycles)
 {
-	truth_put_address(truth_extra(truth, TRUTH_TIME, 2), cycles);
+	truth_extra(truth, TRUTH_TIME, NULL, cycles);
 }

@@ -48,6 +48,15 @@ enum truth_extra {
 
 struct truth;
 
+/*
+ * The part of struct truth, its first member, that a RUN needs: there is always room
+ * for the longest record.
+ */
+struct truth_fast {
+	uint32_t *at;   /* where the next record goes */
+	uint32_t *full; /* from here on there would be none: flush */
+};
+
 /* Receives finished words; returns 0 or a negative error that is kept. */
 typedef int (*truth_sink)(void *arg, const uint32_t *words, size_t count);
 
@@ -58,7 +67,28 @@ struct truth *truth_create(truth_sink sink, void *arg);
 int truth_flush(struct truth *truth);
 void truth_destroy(struct truth *truth);
 
-void truth_run(struct truth *truth, uint64_t va, uint32_t size);
+/*
+ * The stretch [VA, VA + SIZE) is entered.  The word that says so each time that it
+ * is entered again, for as long as TRUTH stands; never 0.
+ */
+uint32_t truth_run(struct truth *truth, uint64_t va, uint32_t size);
+
+/* truth_flush() in the middle; an error is kept. */
+void truth_make_room(struct truth *truth);
+
+/* A stretch is entered again; WORD is what truth_run() gave for it. */
+static inline void
+truth_again(struct truth *truth, uint32_t word)
+{
+	struct truth_fast *fast = (struct truth_fast *)truth;
+	uint32_t *at = fast->at;
+
+	*at = word;
+	fast->at = at + 1;
+	if (at + 1 >= fast->full)
+		truth_make_room(truth);
+}
+
 void truth_cut(struct truth *truth, uint64_t rip);
 void truth_context(struct truth *truth, uint8_t cpl, uint64_t cr3);
 void truth_msr(struct truth *truth, uint32_t msr, uint64_t value);

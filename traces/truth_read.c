@@ -7,6 +7,8 @@
 
 #define READ_BLOCK_BYTES_MAX 65535u
 #define READ_NO_BLOCK        UINT32_MAX
+/* Of older writers: they have so many entries, and use them again. */
+#define READ_ENTRIES_AGAIN 16384u
 
 struct truth_reader {
 	const char *name;
@@ -286,8 +288,12 @@ read_define(struct truth_reader *reader, uint32_t entry)
 		read_bad(reader, "DEFINE is truncated");
 		return;
 	}
-	if (entry >= UINT32_C(1) << 24 ||
-	    !GROW(reader->dict, reader->dict_room, (size_t)entry + 1)) {
+	/* Each has a record of its own, but where they are used again. */
+	if (entry >= READ_ENTRIES_AGAIN && entry > reader->at / 4 + 1) {
+		read_bad(reader, "DEFINE skips entries");
+		return;
+	}
+	if (!GROW(reader->dict, reader->dict_room, (size_t)entry + 1)) {
 		read_no_memory(reader);
 		return;
 	}

@@ -225,6 +225,7 @@ block_cache_forget_edges(struct block_cache *cache)
 		struct edge *edge = cache->block[i].edge;
 
 		edge[0].key = edge[1].key = EDGE_UNUSED;
+		cache->block[i].word = 0;
 	}
 }
 
@@ -393,6 +394,7 @@ describe(struct block_cache *cache, struct block *block,
 	struct describe describe = { block, &cache->insn[cache->insn_count] };
 
 	block->edge[0].key = block->edge[1].key = EDGE_UNUSED;
+	block->word = 0;
 	block->next_va = block->va;
 	block->insn = describe.insn;
 	block_visit(block, space, describe_insn, &describe);

@@ -29,8 +29,9 @@ struct block;
 struct edge {
 	uint64_t key; /* edge_key() of .to, or EDGE_UNUSED */
 	struct block *to;
-	uint64_t insns; /* retired by leaving this way */
-	uint16_t ahead; /* instructions of .to */
+	uint32_t insns; /* retired by leaving this way */
+	uint32_t need;  /* .insns and the instructions of .to */
+	uint32_t word;  /* block.word of .to */
 	uint8_t kind;
 	uint8_t shift; /* EDGE_BIT: TNT bits, 0 or 1 */
 	uint8_t bit;   /* EDGE_BIT: the bit; else EDGE_PACKET */
@@ -62,6 +63,7 @@ struct block {
 	struct edge edge[2]; /* first, on a cache line of its own */
 	uint64_t va;
 	uint32_t size;
+	uint32_t word; /* truth_run(); 0: not known */
 	uint16_t insns;
 	uint8_t space;
 	uint8_t victim; /* the edge to replace next */
@@ -127,7 +129,7 @@ bool block_cache_is_stale(const struct block_cache *cache,
 /* No code was decoded anywhere: what the engine has translated is gone, too. */
 void block_cache_forget_code(struct block_cache *cache);
 
-/* Forgets every edge, so that each is looked at anew. */
+/* Forgets every edge and every .word, so that each is looked at anew. */
 void block_cache_forget_edges(struct block_cache *cache);
 
 /* Forgets every descriptor. */

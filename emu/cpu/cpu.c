@@ -436,6 +436,9 @@ cpu_nmi(struct cpu *cpu)
 void
 cpu_set_truth(struct cpu *cpu, struct truth *truth)
 {
+	/* The words of its stretches are another's. */
+	if (truth != cpu->truth)
+		block_cache_forget_edges(cpu->blocks);
 	cpu->truth = truth;
 	if (truth == NULL)
 		return;

@@ -286,19 +286,31 @@ learn_edge(struct block *from, struct block *to, bool taken)
 		.key = edge_key(to->va, to->size),
 		.to = to,
 		.insns = from->insns,
-		.ahead = to->insns,
+		.need = (uint32_t)from->insns + to->insns,
+		.word = to->word,
 		.kind = edge_kinds[from->last.class],
 		.shift = from->last.class == INSN_COND,
 		.bit = from->last.class == INSN_COND && taken,
 	};
-	if (cpu_is_rep_again(from, to->va))
+	if (cpu_is_rep_again(from, to->va)) {
 		edge->insns--;
-	else if (from->writable || to->writable)
+		edge->need--;
+	} else if (from->writable || to->writable) {
 		edge->key ^= EDGE_CHECKED;
+	}
 	if (edge->kind == EDGE_CALL && from->last.target == from->next_va)
 		edge->kind = EDGE_BIT;
 	if (edge->kind != EDGE_BIT)
 		edge->bit = EDGE_PACKET;
+}
+
+static void
+enter_true(struct truth *truth, struct block *block)
+{
+	if (block->word != 0)
+		truth_again(truth, block->word);
+	else
+		block->word = truth_run(truth, block->va, block->size);
 }
 
 /* The slow path: everything that is not a known edge far from any limit. */
@@ -326,13 +338,13 @@ cpu_enter_slow(struct cpu *cpu, uint64_t va, uint32_t size)
 		stop_at(cpu, va, rep_again);
 		return;
 	}
+	if (cpu->truth != NULL)
+		enter_true(cpu->truth, block);
 	/* A flush in between leaves an empty or another block at FROM. */
 	if (!cpu_is_stepping(cpu) && insns > 0 &&
 	    block_cache_age(cpu->blocks) == age)
 		learn_edge(from, block, va != from->next_va);
 	cpu->block = block;
-	if (cpu->truth != NULL)
-		truth_run(cpu->truth, va, size);
 }
 
 static inline void
@@ -340,6 +352,9 @@ follow_edge(
     struct pt_unit *unit, const struct edge *edge, uint64_t va, uint64_t next)
 {
 	switch (edge->kind) {
+	case EDGE_BIT:
+		pt_unit_fast_cond(unit, edge->bit);
+		break;
 	case EDGE_CALL:
 		pt_unit_fast_call(unit, next);
 		break;
@@ -356,22 +371,25 @@ follow_edge(
 	}
 }
 
+/* EDGE was taken: time and the PT unit know. */
+static inline void
+go_on(struct cpu *cpu, const struct edge *edge)
+{
+	cpu->block = edge->to;
+	if (cpu->truth != NULL)
+		truth_again(cpu->truth, edge->word);
+}
+
 /* An edge that makes a packet, of a full TNT or of its own. */
 static __attribute__((noinline)) void
 enter_packet(
     struct cpu *cpu, const struct edge *edge, uint64_t va, uint32_t size)
 {
-	const struct block *from = cpu->block;
-
-	cpu->left -= (int64_t)edge->insns;
-	if (edge->kind == EDGE_BIT)
-		pt_unit_fast_cond(cpu->unit, edge->bit);
-	else
-		follow_edge(cpu->unit, edge, va, from->next_va);
+	/* First: what the unit has to say happens now. */
+	cpu->left -= edge->insns;
+	follow_edge(cpu->unit, edge, va, cpu->block->next_va);
 	if (!cpu->attention) {
-		cpu->block = edge->to;
-		if (cpu->truth != NULL)
-			truth_run(cpu->truth, va, size);
+		go_on(cpu, edge);
 		return;
 	}
 	/* It has filled a region, or the unit wants to be heard. */
@@ -381,11 +399,12 @@ enter_packet(
 	cpu_enter_slow(cpu, va, size);
 }
 
-/* Takes EDGE, which leads to VA and leaves LEFT instructions. */
+/* Takes EDGE, which leads to VA. */
 static inline void
-take_edge(struct cpu *cpu, struct pt_fast *fast, const struct edge *edge,
-    int64_t left, uint64_t va, uint32_t size)
+take_edge(struct cpu *cpu, const struct edge *edge, uint64_t va, uint32_t size)
 {
+	struct pt_fast *fast = pt_unit_fast(cpu->unit);
+
 	if (fast->fast) {
 		uint32_t tnt = fast->tnt << edge->shift | edge->bit;
 
@@ -398,10 +417,17 @@ take_edge(struct cpu *cpu, struct pt_fast *fast, const struct edge *edge,
 		cpu_enter_slow(cpu, va, size);
 		return;
 	}
-	cpu->left = left;
-	cpu->block = edge->to;
-	if (cpu->truth != NULL)
-		truth_run(cpu->truth, va, size);
+	cpu->left -= edge->insns;
+	go_on(cpu, edge);
+}
+
+/* The edge of FROM with KEY, if it has one; else another. */
+static inline const struct edge *
+find_edge(const struct block *from, uint64_t key)
+{
+	const struct edge *edge = from->edge;
+
+	return edge + (edge->key != key);
 }
 
 /* The same as cpu_enter() where code may have been written over. */
@@ -409,14 +435,13 @@ static __attribute__((noinline)) void
 enter_checked(struct cpu *cpu, uint64_t va, uint32_t size)
 {
 	uint64_t key = edge_key(va, size) ^ EDGE_CHECKED;
-	const struct edge *edge =
-	    &cpu->block->edge[cpu->block->edge[0].key != key];
-	int64_t left = cpu->left - (int64_t)edge->insns;
+	const struct edge *edge = find_edge(cpu->block, key);
 
-	if (edge->key != key || left < edge->ahead || block_is_stale(edge->to))
+	if (edge->key != key || cpu->left < edge->need ||
+	    block_is_stale(edge->to))
 		cpu_enter_slow(cpu, va, size);
 	else
-		take_edge(cpu, pt_unit_fast(cpu->unit), edge, left, va, size);
+		take_edge(cpu, edge, va, size);
 }
 
 /*
@@ -429,14 +454,11 @@ cpu_enter(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg)
 {
 	struct cpu *cpu = arg;
 	uint64_t key = edge_key(va, size);
-	const struct edge *edge =
-	    &cpu->block->edge[cpu->block->edge[0].key != key];
-	struct pt_fast *fast = pt_unit_fast(cpu->unit);
-	int64_t left = cpu->left - (int64_t)edge->insns;
+	const struct edge *edge = find_edge(cpu->block, key);
 
 	(void)uc;
-	if (edge->key != key || left < edge->ahead)
+	if (edge->key != key || cpu->left < edge->need)
 		enter_checked(cpu, va, size);
 	else
-		take_edge(cpu, fast, edge, left, va, size);
+		take_edge(cpu, edge, va, size);
 }

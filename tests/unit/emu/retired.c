@@ -11,8 +11,7 @@
 
 #include <cmocka.h>
 
-#define DICT_ENTRIES 16384
-#define RTIT_CTL     0x570
+#define RTIT_CTL 0x570
 
 /* The run of instructions whose end the next word tells. */
 struct open_run {
@@ -23,7 +22,8 @@ struct expand {
 	const struct guest *guest;
 	unsigned cpu;
 	struct retired_list *list;
-	struct open_run dict[DICT_ENTRIES];
+	struct open_run *dict;
+	size_t dict_count;
 	struct open_run run;
 	uint64_t cr3;
 	uint8_t cpl;
@@ -125,10 +125,25 @@ expand_extra(struct expand *x, const uint32_t *word)
 	}
 }
 
+static struct open_run *
+define(struct expand *x, uint32_t n)
+{
+	if (n >= x->dict_count) {
+		size_t count = (size_t)n * 2 + 1024;
+
+		x->dict = realloc(x->dict, count * sizeof(*x->dict));
+		assert_non_null(x->dict);
+		memset(&x->dict[x->dict_count], 0,
+		    (count - x->dict_count) * sizeof(*x->dict));
+		x->dict_count = count;
+	}
+	return &x->dict[n];
+}
+
 static size_t
 expand_word(struct expand *x, const uint32_t *word)
 {
-	struct open_run *entry = &x->dict[(word[0] >> 2) % DICT_ENTRIES];
+	struct open_run *entry = NULL;
 	size_t used = 1;
 
 	switch (word[0] & 3) {
@@ -140,11 +155,14 @@ expand_word(struct expand *x, const uint32_t *word)
 		close_run(x, x->run.end, 0);
 		return expand_extra(x, word);
 	case TRUTH_DEFINE:
+		entry = define(x, word[0] >> 2);
 		entry->va = address(word + 1);
 		entry->end = entry->va + word[3];
 		used = 4;
 		break;
 	default:
+		assert_in_range(word[0] >> 2, 0, x->dict_count - 1);
+		entry = &x->dict[word[0] >> 2];
 		break;
 	}
 	close_run(x, x->run.end, entry->va);
@@ -167,6 +185,7 @@ retired_expand(
 	for (size_t i = 0; i < words->count;)
 		i += expand_word(x, &words->word[i]);
 	close_run(x, x->run.end, 0);
+	free(x->dict);
 	free(x);
 }
 

@@ -271,6 +271,7 @@ words_that_are_no_truth_are_refused_with_their_place(void **state)
 	const uint32_t base = (uint32_t)BASE, high = (uint32_t)(BASE >> 32);
 	const uint32_t undefined[] = { 7 << 2 };
 	const uint32_t alone[] = { 2, base, high };
+	const uint32_t skips[] = { 16384 << 2 | 1, base, high, 1 };
 	const uint32_t half[] = { 1, base, high };
 	const uint32_t inside[] = { 1, base + 2, high, 3 };
 	const uint32_t nowhere[] = { 1, base + 0x1000, high, 3 };
@@ -278,6 +279,8 @@ words_that_are_no_truth_are_refused_with_their_place(void **state)
 	const uint32_t outside[] = { 1, base, high, 2, 2, base + 9, high };
 
 	(void)state;
+	check_bad(skips, TZ_ARRAY_LEN(skips),
+	    "truth-cpu0.zst: word 1: DEFINE skips entries");
 	check_bad(undefined, TZ_ARRAY_LEN(undefined),
 	    "truth-cpu0.zst: word 1: RUN of an undefined entry");
 	check_bad(alone, TZ_ARRAY_LEN(alone),
