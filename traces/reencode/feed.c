@@ -54,6 +54,16 @@ feed_raise_pmi(void *arg)
 	(void)arg;
 }
 
+/* The ratio that the trace has at OFFSET; a trace without any: the profile's. */
+static void
+feed_set_cbr(struct feed *feed, uint64_t offset)
+{
+	uint8_t ratio = facts_cbr(feed->facts, offset);
+
+	if (ratio != 0)
+		pt_unit_set_cbr(feed->unit, ratio);
+}
+
 /* The frequency is an input: the unit's CBR is the one that the trace has. */
 static void
 feed_event(void *arg, const struct pt_event *event)
@@ -62,8 +72,7 @@ feed_event(void *arg, const struct pt_event *event)
 
 	if (event->kind != PT_EVENT_PSB)
 		return;
-	pt_unit_set_cbr(feed->unit,
-	    facts_cbr(feed->facts, feed->zero + event->offset_bytes));
+	feed_set_cbr(feed, feed->zero + event->offset_bytes);
 }
 
 static uint64_t
@@ -112,7 +121,7 @@ feed_open(struct feed *feed, uint64_t offset)
 	    (feed->ctl & FEED_CTL_TIMING) != 0 ? PT_LOOK_BYTES
 					       : FEED_HOLD_BYTES);
 	feed->zero = offset;
-	pt_unit_set_cbr(feed->unit, facts_cbr(feed->facts, offset));
+	feed_set_cbr(feed, offset);
 	good = feed_seek(feed, offset);
 	for (uint32_t n = 0; n < TZ_ARRAY_LEN(feed->filter.a); n++) {
 		if ((feed->filter.config >> (4 * n) & 0xf) == 0)
@@ -212,7 +221,7 @@ feed_toggle(struct feed *feed, uint64_t offset, const struct feed_state *state,
 		status = 0;
 	else if ((status >> 32 & FEED_COUNT_MASK) == 0)
 		status |= UINT64_C(1) << 32;
-	pt_unit_set_cbr(feed->unit, facts_cbr(feed->facts, offset));
+	feed_set_cbr(feed, offset);
 	pt_unit_set_time(feed->unit, &feed->now, feed->cycles);
 	return feed_seek(feed, feed->offset) &&
 	    feed_wrmsr(feed, FEED_MSR_STATUS, status) &&

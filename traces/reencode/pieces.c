@@ -400,10 +400,11 @@ const uint8_t *
 pieces_at(const struct pieces *pieces, uint64_t va, uint64_t *left)
 {
 	size_t index = pieces_find(pieces, va);
-	const struct piece *piece = &pieces->piece[index];
+	const struct piece *piece;
 
-	if (index == pieces->piece_count || va < piece->va)
+	if (index == pieces->piece_count || va < pieces->piece[index].va)
 		return NULL;
+	piece = &pieces->piece[index];
 	*left = piece->bytes - (va - piece->va);
 	return pieces->content[piece->content].bytes + piece->offset +
 	    (va - piece->va);

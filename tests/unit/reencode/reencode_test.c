@@ -136,6 +136,31 @@ a_trace_may_begin_in_the_middle(void **state)
 	fake_destroy(fake);
 }
 
+static void
+a_trace_may_have_no_ratio(void **state)
+{
+	struct fake *fake = walked(CTL_PLAIN, 5, 2, 0);
+	struct reencode_result result;
+	unsigned blanked = 0;
+
+	(void)state;
+	pt_unit_sync_output(fake->unit);
+	for (uint64_t i = 0; i + 6 <= fake->stream_bytes; i++) {
+		/* CBR and the PSBEND behind it. */
+		if (memcmp(fake->stream + i, "\x02\x03", 2) != 0 ||
+		    memcmp(fake->stream + i + 4, "\x02\x23", 2) != 0)
+			continue;
+		memset(fake->stream + i, 0, 4);
+		blanked++;
+	}
+	assert_true(blanked > 1);
+	remake(fake, CTL_PLAIN, 0, COMPARE_CANONICAL, &result);
+	assert_true(result.equal);
+	assert_int_equal(result.drive.gap_count, 0);
+	reencode_result_free(&result);
+	fake_destroy(fake);
+}
+
 /* The range holds the ends of the program's loop: its last jump leaves it. */
 static void
 a_missing_ip_is_an_erratum(void **state)
@@ -289,6 +314,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(overflows_are_resumed_where_the_trace_says),
 		cmocka_unit_test(ret_compression_is_inferred),
 		cmocka_unit_test(a_trace_may_begin_in_the_middle),
+		cmocka_unit_test(a_trace_may_have_no_ratio),
 		cmocka_unit_test(a_missing_ip_is_an_erratum),
 		cmocka_unit_test(a_changed_byte_is_named),
 		cmocka_unit_test(a_capture_is_made_again_byte_for_byte),
