@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #define ACCOUNT_PAGE_BYTES 4096u
+#define ACCOUNT_RAM_END    (UINT64_C(1) << 32)
 
 void
 account_no_memory(struct account_work *work)
@@ -157,11 +158,26 @@ account_overwrite(void *arg, const struct frames_span *old)
 	}
 }
 
+/* RAM is below 4 GiB (emu/abi.h): is [PA, PA + BYTES)? */
+static bool
+account_in_ram(
+    struct account_work *work, uint64_t pa, uint64_t bytes, size_t at)
+{
+	if (pa <= ACCOUNT_RAM_END && bytes <= ACCOUNT_RAM_END - pa)
+		return true;
+	work->error = tz_error(work->err, TZ_EFORMAT,
+	    "events.zst: record %zu: %#llx bytes at %#llx exceed RAM", at,
+	    (unsigned long long)bytes, (unsigned long long)pa);
+	return false;
+}
+
 static void
 account_output(struct account_work *work, const struct event *event, size_t at)
 {
 	uint64_t done = 0;
 
+	if (!account_in_ram(work, event->a, event->b, at))
+		return;
 	while (done < event->b) {
 		struct account_span span = account_split(
 		    work, event->cpu, event->c + done, event->b - done);
@@ -259,11 +275,11 @@ account_drain_span(void *arg, const struct frames_span *old)
 }
 
 static void
-account_drain(struct account_work *work, const struct event *event)
+account_drain(struct account_work *work, const struct event *event, size_t at)
 {
 	struct account_stream *stream = account_stream(work, event->a);
 
-	if (stream == NULL)
+	if (stream == NULL || !account_in_ram(work, event->b, event->c, at))
 		return;
 	work->reader = stream;
 	work->position = stream->drained;
@@ -300,7 +316,7 @@ account_replay_events(
 		if (event->kind == EVENT_OUTPUT) {
 			account_output(work, event, i);
 		} else if (event->kind == EVENT_DRAIN) {
-			account_drain(work, event);
+			account_drain(work, event, i);
 		} else if (event->kind == EVENT_BUFFER) {
 			account_name(work, event, i);
 		} else if (event->kind == EVENT_LOST) {

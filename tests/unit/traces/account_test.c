@@ -348,6 +348,30 @@ output_without_an_enable_is_refused(void **state)
 	assert_non_null(strstr(err.text, "events.zst: record 0"));
 }
 
+static void
+bytes_beyond_ram_are_refused(void **state)
+{
+	static const uint64_t places[][2] = { { PA, UINT64_MAX - 1 },
+		{ UINT64_C(1) << 32, 1 }, { UINT64_C(0xfffffff0), 17 } };
+	struct tz_error err;
+
+	(void)state;
+	for (size_t i = 0; i < 2 * TZ_ARRAY_LEN(places); i++) {
+		const uint64_t *place = places[i / 2];
+		struct log log = { .count = 0 };
+
+		add(&log, EVENT_TRACE_ON, 0, 0, 0, 0);
+		if (i % 2 == 0)
+			add(&log, EVENT_OUTPUT, 0, place[0], place[1], 0);
+		else
+			add(&log, EVENT_DRAIN, 0, 0, place[0], place[1]);
+		assert_int_equal(
+		    account_replay(log.events, log.count, &log.account, &err),
+		    -TZ_EFORMAT);
+		assert_non_null(strstr(err.text, "events.zst: record 1"));
+	}
+}
+
 int
 main(void)
 {
@@ -374,6 +398,7 @@ main(void)
 		cmocka_unit_test(streams_are_cpus_then_threads_by_number),
 		cmocka_unit_test(a_name_for_more_than_a_page_is_refused),
 		cmocka_unit_test(output_without_an_enable_is_refused),
+		cmocka_unit_test(bytes_beyond_ram_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
