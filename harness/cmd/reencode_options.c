@@ -1,12 +1,11 @@
 #include "harness/cmd/reencode_options.h"
 
 #include <argp.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "harness/cmd/cmd.h"
+#include "harness/cmd/reencode_text.h"
 
 enum {
 	OPT_PT = 256,
@@ -51,62 +50,11 @@ refuse(const char *option, const char *arg, const char *text)
 	exit(CMD_USAGE);
 }
 
-/* A number at *TEXT that ends at STOP; *TEXT moves behind it. */
-static bool
-parse_number(const char **text, int base, char stop, uint64_t *value)
-{
-	char *end;
-
-	errno = 0;
-	if (**text == '-' || **text == '+' || **text == ' ')
-		return false;
-	*value = strtoull(*text, &end, base);
-	if (end == *text || errno != 0 || *end != stop)
-		return false;
-	*text = end + (stop != '\0');
-	return true;
-}
-
 static void
-parse_cpu(struct reencode_input *input, const char *arg)
+require(const char *option, const char *arg, const char *refused)
 {
-	uint64_t family, model, stepping;
-	const char *text = arg;
-	uint64_t extended;
-
-	if (!parse_number(&text, 0, '/', &family) ||
-	    !parse_number(&text, 0, '/', &model) ||
-	    !parse_number(&text, 0, '\0', &stepping))
-		refuse("--cpu", arg, "not FAMILY/MODEL/STEPPING");
-	if (family > 0xf + 0xff || model > 0xff || stepping > 0xf)
-		refuse("--cpu", arg, "no processor has such a signature");
-	/* SDM vol. 2, "CPUID", figure "Version Information Returned by". */
-	extended = family > 0xf ? family - 0xf : 0;
-	input->cpu_given = true;
-	input->options.signature = (uint32_t)(extended << 20 |
-	    (model >> 4) << 16 | (family - extended) << 8 | (model & 0xf) << 4 |
-	    stepping);
-}
-
-static void
-parse_range(struct reencode_input *input, const char *arg)
-{
-	struct decode_filter *filter = &input->options.filter;
-	const char *text = arg;
-	unsigned n = 0;
-
-	while (n < TZ_ARRAY_LEN(filter->a) &&
-	    (filter->config >> (4 * n) & 0xf) != 0)
-		n++;
-	if (n == TZ_ARRAY_LEN(filter->a))
-		refuse("--range", arg, "no processor has more than 4 ranges");
-	if (!parse_number(&text, 16, '-', &filter->a[n]) ||
-	    !parse_number(&text, 16, '\0', &filter->b[n]))
-		refuse("--range", arg, "not two hexadecimal addresses, A-B");
-	if (filter->b[n] < filter->a[n])
-		refuse("--range", arg, "it ends before it begins");
-	filter->config |= UINT64_C(1) << (4 * n);
-	input->options.filter_given = true;
+	if (refused != NULL)
+		refuse(option, arg, refused);
 }
 
 static void
@@ -158,26 +106,28 @@ static error_t
 parse_one(int key, char *arg, struct argp_state *state)
 {
 	struct reencode_input *input = state->input;
-	const char *text = arg;
 
 	switch (key) {
 	case OPT_PT:
 		input->pt = arg;
 		return 0;
 	case OPT_CPU:
-		parse_cpu(input, arg);
+		require(
+		    "--cpu", arg, reencode_cpu(arg, &input->options.signature));
+		input->cpu_given = true;
 		return 0;
 	case OPT_IMAGE:
 	case ARGP_KEY_ARG:
 		parse_image(input, state, arg);
 		return 0;
 	case OPT_CTL:
-		if (!parse_number(&text, 16, '\0', &input->options.ctl))
-			refuse("--ctl", arg, "not a hexadecimal number");
+		require("--ctl", arg, reencode_hex(arg, &input->options.ctl));
 		input->options.ctl_given = true;
 		return 0;
 	case OPT_RANGE:
-		parse_range(input, arg);
+		require("--range", arg,
+		    reencode_range(arg, &input->options.filter));
+		input->options.filter_given = true;
 		return 0;
 	case OPT_PROFILE:
 		input->options.profile = profile_find(arg);
