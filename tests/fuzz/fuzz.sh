@@ -25,7 +25,7 @@ parsers)
 	sources="$machine traces/*.c traces/reencode/*.c harness/manifest/*.c
 	    harness/explore/schedule.c harness/explore/finding.c
 	    harness/report/baseline.c harness/report/common.c
-	    harness/report/json.c harness/check/*.c"
+	    harness/report/json.c harness/check/*.c harness/cmd/reencode_text.c"
 	libs="$libs -lipt -lzstd -ljansson -lcyaml -lyaml -lZydis -lZycore -lunicorn"
 	;;
 esac
@@ -33,7 +33,8 @@ esac
 clang -g -O2 -std=gnu17 -I. -fsanitize=fuzzer,address,undefined \
     -fno-sanitize-recover=all tests/fuzz/${target}_*.c tests/fuzz/fuzz.c \
     $sources $libs -o "$out/${target}_fuzz"
-LSAN_OPTIONS=suppressions=tests/lsan.txt exec nice -n 19 "$out/${target}_fuzz" -max_total_time="$seconds" -max_len=4096 \
+export LSAN_OPTIONS=suppressions=tests/lsan.txt
+exec nice -n 19 "$out/${target}_fuzz" -max_total_time="$seconds" -max_len=4096 \
     -len_control=0 \
     -artifact_prefix="$out/$target-" -print_final_stats=1 \
     "$out/$target" "tests/fuzz/corpus/$target"

@@ -2,21 +2,24 @@
  * Goal: whatever a file of a bundle, a manifest, a baseline or a token holds, reading
  * it ends in a value or in a message: one line, not empty, that names the file where
  * there is one. Method: the first byte of the input chooses the reader, the rest is
- * the file; the sanitizers watch for the rest. What was accepted as a token or a
+ * the file, or what several files hold; the sanitizers watch for the rest. What was accepted as a token or a
  * sequence is written and read again, and must be the same.
  *
  * Run it from the root of the sources: it reads driver/insntrace/driver.yaml.
  */
+#define _GNU_SOURCE /* nftw */
+
 #include "harness/explore/schedule.h"
 #include "harness/manifest/manifest.h"
 #include "harness/report/report.h"
-#include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/parsers.h"
 #include "traces/bundle.h"
 #include "traces/manifest.h"
 #include "traces/packets.h"
 #include "traces/truth_read.h"
 #include "traces/zfile.h"
 
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,42 +28,48 @@
 
 /* A folder for what is only read from files; it goes when the process ends. */
 static char folder[] = "/tmp/topaz-fuzz-XXXXXX";
-static char folder_driver[64], folder_file[64], folder_yaml[96];
+
+static int
+remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
 
 static void
 folder_remove(void)
 {
-	static const char *const files[] = { "events.zst", "cpu0.fell",
-		"truth-cpu0.zst" };
-
-	for (size_t i = 0; i < TZ_ARRAY_LEN(files); i++) {
-		char path[96];
-
-		snprintf(path, sizeof(path), "%s/%s", folder, files[i]);
-		unlink(path);
-	}
-	unlink(folder_file);
-	unlink(folder_yaml);
-	rmdir(folder_driver);
-	rmdir(folder);
+	nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
 static void
 folder_make(void)
 {
-	if (folder_file[0] != '\0')
+	static bool made;
+
+	if (made)
 		return;
+	made = true;
 	TZ_ASSERT(mkdtemp(folder) != NULL);
-	snprintf(folder_driver, sizeof(folder_driver), "%s/d", folder);
-	snprintf(folder_file, sizeof(folder_file), "%s/file", folder);
-	snprintf(
-	    folder_yaml, sizeof(folder_yaml), "%s/driver.yaml", folder_driver);
-	TZ_ASSERT(mkdir(folder_driver, 0700) == 0);
+	TZ_ASSERT(mkdir(parsers_path("d"), 0700) == 0);
 	atexit(folder_remove);
 }
 
-static void
-write_file(const char *path, const uint8_t *data, size_t bytes)
+const char *
+parsers_path(const char *name)
+{
+	static char path[4][96];
+	static unsigned next;
+	char *one = path[next++ % TZ_ARRAY_LEN(path)];
+
+	snprintf(one, sizeof(path[0]), "%s/%s", folder, name);
+	return one;
+}
+
+void
+parsers_write(const char *path, const uint8_t *data, size_t bytes)
 {
 	FILE *file = fopen(path, "wbe");
 
@@ -69,8 +78,8 @@ write_file(const char *path, const uint8_t *data, size_t bytes)
 	fclose(file);
 }
 
-static void
-check_error(int error, const struct tz_error *err, const char *name)
+void
+parsers_check(int error, const struct tz_error *err, const char *name)
 {
 	FUZZ_CHECK(error <= 0, "an error that is none: %d", error);
 	if (error == 0)
@@ -91,7 +100,7 @@ read_manifest(const uint8_t *data, size_t bytes)
 
 	TZ_ASSERT(bundle != NULL);
 	error = manifest_parse((const char *)data, bytes, bundle, &files, &err);
-	check_error(error, &err, "manifest.json");
+	parsers_check(error, &err, "manifest.json");
 	if (error == 0)
 		free(manifest_format(bundle, &files));
 	manifest_files_free(&files);
@@ -118,7 +127,7 @@ read_truth(const uint8_t *data, size_t bytes)
 	memcpy(words, data, bytes);
 	error = truth_read(
 	    "truth-cpu0.zst", words, bytes / 4, code, &log, &err);
-	check_error(error, &err, "truth-cpu0.zst");
+	parsers_check(error, &err, "truth-cpu0.zst");
 	if (error == 0)
 		truth_log_free(log);
 	code_destroy(code);
@@ -134,11 +143,11 @@ read_zstd(const uint8_t *data, size_t bytes)
 	int error = zfile_decompress(
 	    "some.zst", data, bytes, &content, &count, &err);
 
-	check_error(error, &err, "some.zst");
+	parsers_check(error, &err, "some.zst");
 	if (error == 0)
 		free(content);
 	error = zfile_unpack("some.zst", data, bytes, &content, &count, &err);
-	check_error(error, &err, "some.zst");
+	parsers_check(error, &err, "some.zst");
 	if (error == 0)
 		free(content);
 }
@@ -149,9 +158,8 @@ pack(const char *name, const uint8_t *data, size_t bytes)
 {
 	struct zfile_writer *writer;
 	struct tz_error err;
-	char path[96];
+	const char *path = parsers_path(name);
 
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
 	unlink(path);
 	TZ_ASSERT(zfile_create(path, &writer, &err) == 0);
 	TZ_ASSERT(zfile_write(writer, data, bytes, &err) == 0);
@@ -175,17 +183,17 @@ read_parts(const uint8_t *data, size_t bytes)
 	bundle->info.cpu_count = 2;
 	pack("events.zst", data, bytes);
 	error = bundle_read_events(bundle, &events, &count, &err);
-	check_error(error, &err, "events.zst");
+	parsers_check(error, &err, "events.zst");
 	if (error == 0)
 		free(events);
 	pack("truth-cpu0.zst", data, bytes);
 	error = bundle_read_truth(bundle, 0, &words, &count, &err);
-	check_error(error, &err, "truth-cpu0.zst");
+	parsers_check(error, &err, "truth-cpu0.zst");
 	if (error == 0)
 		free(words);
 	pack("cpu0.fell", data, bytes);
 	error = bundle_read_fell(bundle, 0, &fell, &err);
-	check_error(error, &err, "cpu0.fell");
+	parsers_check(error, &err, "cpu0.fell");
 	if (error == 0) {
 		fell_copy(&fell, bytes & 15, sizeof(copy), copy);
 		fell_free(&fell);
@@ -219,7 +227,7 @@ read_token(const uint8_t *data, size_t bytes)
 		return;
 	}
 	error = token_parse(text, &token, &err);
-	check_error(error, &err, NULL);
+	parsers_check(error, &err, NULL);
 	if (error == 0 && token_format(&token, again, sizeof(again))) {
 		FUZZ_CHECK(token_parse(again, &second, &err) == 0,
 		    "'%s' became '%s': %s", text, again, err.text);
@@ -230,9 +238,9 @@ read_token(const uint8_t *data, size_t bytes)
 		    "'%s' became '%s'", text, again);
 	}
 	err.text[0] = '\0';
-	check_error(token_parse_subject(text, &token, &err), &err, NULL);
+	parsers_check(token_parse_subject(text, &token, &err), &err, NULL);
 	err.text[0] = '\0';
-	check_error(schedule_parse(text, &schedule, &err), &err, NULL);
+	parsers_check(schedule_parse(text, &schedule, &err), &err, NULL);
 	free(text);
 }
 
@@ -243,9 +251,9 @@ read_driver(const uint8_t *data, size_t bytes)
 	struct tz_error err = { "" };
 	int error;
 
-	write_file(folder_yaml, data, bytes);
+	parsers_write(parsers_path("d/driver.yaml"), data, bytes);
 	error = manifest_read(folder, "d", &manifest, &err);
-	check_error(error, &err, "driver.yaml");
+	parsers_check(error, &err, "driver.yaml");
 	if (error == 0)
 		manifest_free(manifest);
 }
@@ -264,10 +272,10 @@ read_sequence(const uint8_t *data, size_t bytes)
 	    manifest_read("driver", "insntrace", &manifest, &err) != 0)
 		fuzz_fail(__FILE__, __LINE__, "%s", err.text);
 	error = sequence_parse(manifest, text, &sequence, &err);
-	check_error(error, &err, NULL);
+	parsers_check(error, &err, NULL);
 	if (error == 0) {
 		err.text[0] = '\0';
-		check_error(
+		parsers_check(
 		    sequence_script(manifest, &sequence, 2, &script, &err),
 		    &err, NULL);
 	}
@@ -286,12 +294,12 @@ read_sequence(const uint8_t *data, size_t bytes)
 static void
 read_baseline(const uint8_t *data, size_t bytes)
 {
+	const char *path = parsers_path("baseline");
 	struct report_baseline baseline;
 	struct tz_error err = { "" };
 
-	write_file(folder_file, data, bytes);
-	check_error(report_baseline_read(folder_file, &baseline, &err), &err,
-	    folder_file);
+	parsers_write(path, data, bytes);
+	parsers_check(report_baseline_read(path, &baseline, &err), &err, path);
 	report_baseline_free(&baseline);
 }
 
@@ -319,10 +327,11 @@ read_packets(const uint8_t *data, size_t bytes)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
-	static void (*const readers[])(const uint8_t *, size_t) = {
-		read_manifest, read_truth, read_zstd, read_parts, read_token,
-		read_driver, read_sequence, read_baseline, read_packets
-	};
+	static void (*const readers[])(
+	    const uint8_t *, size_t) = { read_manifest, read_truth, read_zstd,
+		read_parts, read_token, read_driver, read_sequence,
+		read_baseline, read_packets, read_pieces, read_options,
+		read_signed_manifest, read_bundle, read_scan };
 
 	if (bytes == 0)
 		return 0;
