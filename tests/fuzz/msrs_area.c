@@ -197,13 +197,14 @@ pick_header(struct area *area, struct fuzz_input *input)
 		AREA_PT | AREA_COMPACT };
 	static const uint64_t xcomp[] = { AREA_COMPACT | AREA_PT, AREA_PT, 0,
 		AREA_COMPACT, AREA_COMPACT | 0x103, AREA_COMPACT | 0x300 };
-	unsigned how = fuzz_below(input, 256);
+	unsigned how = fuzz_below(input, 256), word = fuzz_below(input, 32);
 
-	area->header[0] = how & 1 ? AREA_PT : xstate[(how >> 4) % 7];
-	area->header[1] = how & 2 ? xcomp[0] : xcomp[(how >> 4) % 6];
-	if (how & 4)
-		area->header[fuzz_below(input, 8)] ^= UINT64_C(1)
-		    << (fuzz_below(input, 64));
+	area->header[0] = how & 1 ? AREA_PT
+	    : how & 2             ? 0
+				  : xstate[(how >> 4) % 7];
+	area->header[1] = how & 0x18 ? xcomp[0] : xcomp[(how >> 5) % 6];
+	if (word < 8)
+		area->header[word] ^= UINT64_C(1) << fuzz_below(input, 64);
 }
 
 static void
@@ -242,7 +243,7 @@ pick(struct area *area, struct fuzz_input *input)
 	area->saves = how & 2;
 	area->ts = (how & 0x1c) == 0x1c;
 	area->osxsave = (how & 0xe0) != 0xe0;
-	if ((how & 0xc) == 8)
+	if ((how & 0x1c) == 8)
 		mask = fuzz_take(input, 8);
 	for (unsigned slot = 0; slot < PT_XSTATE_BYTES / 8; slot++) {
 		uint64_t value = pick_slot(input, slot);

@@ -5,7 +5,7 @@
  * and plain. What the hardware itself moves (STATUS and
  * the output pointers, while TraceEn is 1 and when it changes) is taken over from the
  * unit and checked against what holds in any case. VMXON, SMI and RSM come between.
- * An input that begins with C0H or more is for msrs_area.h.
+ * An input that begins with a multiple of 3 is for msrs_area.h.
  *
  * Source: msrs_ref.h; SDM vol. 1, 13.12 "Operation of XRSTORS".
  */
@@ -446,7 +446,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 		.raise_pmi = port_raise_pmi,
 		.event = port_event };
 
-	if (bytes != 0 && data[0] >= 0xc0) {
+	if (bytes != 0 && data[0] % 3 == 0) {
 		msrs.input.at = 1;
 		area_run(&msrs.input);
 		return 0;
