@@ -2,7 +2,24 @@
 
 #include <intel-pt.h>
 
+#include "emu/profile/profile.h"
 #include "tests/fuzz/fuzz.h"
+
+/* As pt_cpu_errata(), which does not know every processor that has some. */
+static void
+tell_errata(uint32_t errata, struct pt_errata *told)
+{
+	told->bdm70 = errata >> PROFILE_ERRATUM_BDM70 & 1;
+	told->bdm64 = errata >> PROFILE_ERRATUM_BDM64 & 1;
+	told->skd007 = errata >> PROFILE_ERRATUM_SKD007 & 1;
+	told->skd022 = errata >> PROFILE_ERRATUM_SKD022 & 1;
+	told->skd010 = errata >> PROFILE_ERRATUM_SKD010 & 1;
+	told->skl014 = errata >> PROFILE_ERRATUM_SKL014 & 1;
+	told->apl12 = errata >> PROFILE_ERRATUM_APL12 & 1;
+	told->apl11 = errata >> PROFILE_ERRATUM_APL11 & 1;
+	told->skl168 = errata >> PROFILE_ERRATUM_SKL168 & 1;
+	told->skz84 = errata >> PROFILE_ERRATUM_SKZ84 & 1;
+}
 
 static struct pt_config
 configure(const struct events_stream *stream)
@@ -11,6 +28,12 @@ configure(const struct events_stream *stream)
 	struct pt_conf_addr_filter *filter = &config.addr_filter;
 
 	pt_config_init(&config);
+	config.cpu.vendor = pcv_intel;
+	config.cpu.family = (uint16_t)(stream->signature >> 8 & 0xf);
+	config.cpu.model = (uint8_t)((stream->signature >> 4 & 0xf) |
+	    (stream->signature >> 12 & 0xf0));
+	config.cpu.stepping = (uint8_t)(stream->signature & 0xf);
+	tell_errata(stream->errata, &config.errata);
 	config.begin = (uint8_t *)(uintptr_t)stream->bytes;
 	config.end = config.begin + stream->count;
 	config.cpuid_0x15_eax = stream->cpuid15_eax;

@@ -18,6 +18,8 @@ struct events_stream {
 	size_t count;
 	uint32_t cpuid15_eax, cpuid15_ebx;
 	uint8_t mtc_freq, nom_freq;
+	uint32_t signature; /* CPUID.1:EAX */
+	uint32_t errata; /* that show, one bit each: emu/profile/errata.def */
 	uint64_t filter_cfg; /* IA32_RTIT_CTL[47:32] */
 	uint64_t filter_a[4], filter_b[4];
 	bool cut; /* the output ended by STOP or an error: what follows is lost */

@@ -21,6 +21,7 @@ walk_disable(struct walk *walk)
 	if (walk->losing != 0)
 		walk_resume(walk);
 	pair_wrmsr(&walk->pair, 0x570, walk->ctl & ~UINT64_C(1), &walk->at, 0);
+	walk_look(walk);
 	walk_switched(walk, false);
 }
 
@@ -36,6 +37,7 @@ walk_xsaves(struct walk *walk, uint8_t image[PT_XSTATE_BYTES])
 	pt_unit_xsaves(walk->pair.side[1].unit, other, &walk->at);
 	FUZZ_CHECK(memcmp(image, other, sizeof(other)) == 0,
 	    "XSAVES of the two differ");
+	walk_look(walk);
 	walk_switched(walk, false);
 }
 
@@ -79,6 +81,8 @@ walk_judge(struct walk *walk, bool insns)
 		.cpuid15_ebx = profile->tsc_num,
 		.mtc_freq = walk->ctl >> 14 & 15,
 		.nom_freq = (uint8_t)profile->cbr,
+		.signature = profile->signature,
+		.errata = profile->errata_on,
 		.filter_cfg = walk->ctl >> 32 & 0xffff,
 		.cut = walk->cut,
 		.code = walk_code,
@@ -96,7 +100,7 @@ walk_judge(struct walk *walk, bool insns)
 		events_check_packets(&stream);
 		if (insns)
 			events_check_insns(&stream);
-		if (!walk->cut && !walk->blocks)
+		if (!walk->cut && !walk->blocks && !walk->guessed)
 			events_check_events(&stream);
 	}
 	FUZZ_CHECK(

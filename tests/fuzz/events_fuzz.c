@@ -15,7 +15,7 @@
 #include <string.h>
 
 #define OPS_MAX   200
-#define STEPS_MAX 20000
+#define STEPS_MAX 5000
 
 struct events {
 	struct fuzz_input input;
@@ -189,7 +189,7 @@ steer(struct events *events)
 		else if (what < 5)
 			pt_unit_fill_to_pmi(unit);
 		else if (what < 8 && pt_unit_trigger_en(unit) &&
-		    walk->losing == 0)
+		    walk->losing == 0 && !pt_unit_overflows(unit))
 			pt_unit_psb(unit, walk->at.ip);
 		else if (what == 8)
 			pt_unit_frequency(unit, 1 + bits % 255);
@@ -284,18 +284,72 @@ pick_profile(struct events *events)
 	pair->manner.pgd_jcc_ip = true;
 }
 
+/* A bounded buffer, so that it may overflow. */
+static void
+pick_buffer(struct events *events)
+{
+	struct pt_cycles *figures = &events->walk.pair.figures;
+	unsigned bits = fuzz_below(&events->input, 256);
+
+	*figures = (struct pt_cycles){ .buffer_bytes = 256u << (bits & 3),
+		.drain_bytes = 1 + (bits >> 2),
+		.drain_cycles = 1u << fuzz_below(&events->input, 13),
+		.latency_cycles = 16 * fuzz_below(&events->input, 256),
+		.pmi_cycles = (uint32_t)fuzz_take(&events->input, 2) };
+	/* Not so much as would be more on its way than a unit holds. */
+	while (pt_cycles_check(figures, NULL) != 0) {
+		TZ_ASSERT(figures->latency_cycles != 0);
+		figures->latency_cycles /= 2;
+	}
+}
+
+/*
+ * Errata whose trace libipt cannot always read, though it is told of them:
+ *
+ * BDM64, SKD010: where the branch before an abort went, or where the trace goes on
+ * after an OVF without its FUP, it can only guess.
+ * SKD007: the first byte of a CYC, then OVF (02 F3): two CYCs of 1 and 1EH, of which
+ * the first ends in 02, are the same bytes (pt_packet_decoder.c looks for no more).
+ * APL12: the FUP after OVF is wrong if TIP.PGE, a PSB+ without FUP or TraceStop comes
+ * next; without any of them up to the next OVF, or the end, libipt believes it
+ * (pt_event_decoder.c, pt_evt_handle_apl12()), and takes what follows for wrong.
+ */
+#define ERRATA_GUESSED                       \
+ (UINT32_C(1) << PROFILE_ERRATUM_BDM64 |     \
+     UINT32_C(1) << PROFILE_ERRATUM_SKD010 | \
+     UINT32_C(1) << PROFILE_ERRATUM_SKD007 | \
+     UINT32_C(1) << PROFILE_ERRATUM_APL12)
+
+/* Some errata that the processor has. */
+static void
+pick_errata(struct events *events)
+{
+	struct profile *profile = &events->walk.pair.profile;
+
+	profile->errata_on = (uint32_t)fuzz_take(&events->input, 2) &
+	    profile->errata;
+	if (!events->wild)
+		profile->errata_on &= ~ERRATA_GUESSED;
+	events->walk.guessed = profile->errata_on & ERRATA_GUESSED;
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
 	static struct events events;
-	unsigned flavour;
+	unsigned bits;
 
 	memset(&events, 0, sizeof(events));
 	events.input = (struct fuzz_input){ data, bytes, 0 };
 	pick_profile(&events);
-	flavour = fuzz_below(&events.input, 8);
-	events.wild = flavour >= 5;
-	events.walk.blocks = flavour == 7;
+	bits = fuzz_below(&events.input, 256);
+	events.wild = (bits & 7) >= 5;
+	events.walk.blocks = (bits & 7) == 7;
+	events.walk.prompt = bits & 8;
+	if (bits & 16)
+		pick_buffer(&events);
+	if (bits & 32)
+		pick_errata(&events);
 	walk_create(&events.walk);
 	configure(&events);
 	for (unsigned n = 0; n < OPS_MAX && fuzz_more(&events.input); n++)

@@ -44,8 +44,12 @@ pair_event(void *arg, const struct pt_event *event)
 		side->digest = side->digest * 31 + (uint64_t)event->kind;
 		side->digest = side->digest * 31 + event->value;
 		side->digest = side->digest * 31 + event->offset_bytes;
-		side->lost |= event->kind == PT_EVENT_STOPPED ||
-		    event->kind == PT_EVENT_ERROR;
+		side->stopped |= event->kind == PT_EVENT_STOPPED;
+		side->lost |= event->kind == PT_EVENT_ERROR ||
+		    (event->kind == PT_EVENT_STOPPED && side->full);
+		side->full = event->kind == PT_EVENT_REGION_FULL;
+		side->over += event->kind == PT_EVENT_OVERFLOW &&
+		    event->value == 0;
 		return;
 	}
 	TZ_ASSERT(event->pa.u + event->bytes <= PAIR_RAM_BYTES);
@@ -70,6 +74,7 @@ pair_unit(struct pair *pair, struct pair_side *side)
 	struct pt_unit *unit = pt_unit_create(&pair->profile, &port);
 
 	TZ_ASSERT(unit != NULL);
+	TZ_ASSERT(pt_unit_set_cycles(unit, &pair->figures) == 0);
 	return unit;
 }
 
@@ -170,6 +175,23 @@ pair_tell(struct pair *pair, uint64_t cycles, uint64_t ratio)
 		pt_unit_time(pair->side[s].unit, &now);
 }
 
+/* The cycle in which a unit must be told the time next. */
+static uint64_t
+pair_due(const struct pair *pair, uint64_t ratio)
+{
+	uint64_t mtc[2], buffer[2];
+
+	for (unsigned s = 0; s < 2; s++) {
+		mtc[s] = pt_unit_mtc_due(pair->side[s].unit);
+		buffer[s] = pt_unit_due(pair->side[s].unit);
+	}
+	FUZZ_CHECK(mtc[0] == mtc[1], "MTC due at different times");
+	FUZZ_CHECK(buffer[0] == buffer[1], "buffers due at different times");
+	if (mtc[0] != UINT64_MAX && mtc[0] * ratio < buffer[0])
+		return mtc[0] * ratio;
+	return buffer[0];
+}
+
 void
 pair_pass(struct pair *pair, uint64_t cycles)
 {
@@ -177,18 +199,20 @@ pair_pass(struct pair *pair, uint64_t cycles)
 	uint64_t ratio = profile->tsc_den == 0
 	    ? 100
 	    : profile->tsc_num / profile->tsc_den;
-	uint64_t due;
+	uint64_t end = pair->cycles + cycles;
 
-	pair->cycles += cycles;
 	for (;;) {
-		due = pt_unit_mtc_due(pair->side[0].unit);
-		FUZZ_CHECK(due == pt_unit_mtc_due(pair->side[1].unit),
-		    "MTC due at different times");
-		if (due > pair->cycles / ratio)
+		uint64_t due = pair_due(pair, ratio);
+
+		if (due > end)
 			break;
-		pair_tell(pair, due * ratio, ratio);
+		/* What is due since before is due now. */
+		if (due > pair->cycles)
+			pair->cycles = due;
+		pair_tell(pair, pair->cycles, ratio);
 	}
-	pair_tell(pair, pair->cycles, ratio);
+	pair->cycles = end;
+	pair_tell(pair, end, ratio);
 }
 
 void

@@ -19,12 +19,16 @@ struct pair_side {
 	uint8_t *stream; /* all that was reported as output */
 	size_t count, room;
 	uint64_t digest; /* of the events but PT_EVENT_OUTPUT */
-	bool lost;       /* STOPPED or ERROR since it was cleared */
+	bool full;       /* the last event was PT_EVENT_REGION_FULL */
+	bool stopped;    /* STOPPED since it was cleared */
+	bool lost;       /* so ended the output: by ToPA STOP or an error */
+	unsigned over;   /* overflows of the bounded buffer that have ended */
 };
 
 struct pair {
 	struct profile profile;
 	struct profile_manner manner;
+	struct pt_cycles figures; /* .buffer_bytes 0: no bounded buffer */
 	struct pair_side side[2]; /* the slow one first */
 	uint64_t cycles;
 	size_t compared; /* bytes of the streams */
@@ -41,7 +45,7 @@ uint64_t pair_rdmsr(const struct pair *pair, uint32_t index);
 
 void pair_transfer(struct pair *pair, const struct pt_transfer *transfer);
 
-/* The clocks go on by CYCLES. */
+/* The clocks go on by CYCLES: each MTC and each step of the buffer in its cycle. */
 void pair_pass(struct pair *pair, uint64_t cycles);
 
 /* The fast side goes on from a snapshot, in a new unit. */

@@ -1,60 +1,12 @@
 #include "tests/fuzz/events_walk.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "emu/pt/happening.h"
 #include "emu/pt/steer.h"
+#include "tests/fuzz/events_program.h"
 #include "tests/fuzz/fuzz.h"
-
-#define SLOT_BYTES 8u
-#define SLOTS      64u
-
-/* Where code lies: the first for CPL 0, the others for CPL 3. */
-static const uint64_t bases[] = { UINT64_C(0xffffffff81000000),
-	UINT64_C(0x401000), UINT64_C(0x7fff00fff000) };
-
-/*
- * What starts each slot; a NOP of the right length ends it.  Direct JMP and CALL go
- * forward, so that no loop is without a packet.
- */
-static const char slots[] =
-    "jncjrjjIjnpCjrsjcjjrtjnxjqjcrX3jhjrjpCjjrJnjcjrdjjIejrjqjsJrjtjI";
-
-static_assert(sizeof(slots) == SLOTS + 1u, "a letter a slot");
-static_assert(TZ_ARRAY_LEN(bases) == 3, "walk_base() chooses");
-
-struct slot_kind {
-	char letter;
-	uint8_t bytes;
-	uint8_t code[6];
-	bool relative;    /* the last four bytes are a displacement */
-	bool kernel_only; /* a NOP at CPL 3 */
-};
-
-static const struct slot_kind kinds[] = {
-	{ 'n', 1, { 0x90 }, false, false },
-	{ 'j', 6, { 0x0f, 0x84 }, true, false },
-	{ 'e', 2, { 0x74, 0x00 }, false, false },
-	{ 'J', 5, { 0xe9 }, true, false },
-	{ 'c', 5, { 0xe8 }, true, false },
-	{ 'd', 5, { 0xe8 }, false, false },
-	{ 'I', 2, { 0xff, 0xe0 }, false, false },
-	{ 'C', 2, { 0xff, 0xd0 }, false, false },
-	{ 'r', 1, { 0xc3 }, false, false },
-	{ 's', 2, { 0x0f, 0x05 }, false, false },
-	{ 'q', 2, { 0x48, 0xcf }, false, true },
-	{ 't', 2, { 0xcd, 0x80 }, false, false },
-	{ '3', 3, { 0x0f, 0x22, 0xd8 }, false, true },
-	{ 'p', 5, { 0xf3, 0x48, 0x0f, 0xae, 0xe0 }, false, false },
-	{ 'x', 6, { 0xc7, 0xf8 }, true, false },
-	{ 'X', 3, { 0x0f, 0x01, 0xd5 }, false, false },
-	{ 'h', 1, { 0xf4 }, false, true },
-};
-
-static const struct slot_kind sysret = { 's', 3, { 0x48, 0x0f, 0x07 }, false,
-	false };
 
 static uint64_t
 walk_coin(struct walk *walk)
@@ -65,101 +17,23 @@ walk_coin(struct walk *walk)
 	return walk->seed >> 11;
 }
 
-static unsigned
-region_of(uint64_t ip)
-{
-	for (unsigned r = 0; r < TZ_ARRAY_LEN(bases); r++) {
-		if (ip - bases[r] < SLOTS * SLOT_BYTES)
-			return r;
-	}
-	return TZ_ARRAY_LEN(bases);
-}
-
-static const struct slot_kind *
-kind_of(unsigned region, unsigned slot)
-{
-	if (slots[slot] == 's' && region == 0)
-		return &sysret;
-	for (size_t i = 0; i < TZ_ARRAY_LEN(kinds); i++) {
-		if (kinds[i].letter == slots[slot])
-			return kinds[i].kernel_only && region != 0 ? &kinds[0]
-								   : &kinds[i];
-	}
-	TZ_ASSERT(false); /* a letter without a row */
-	return NULL;
-}
-
-/* The slot that a direct branch in SLOT goes to. */
-static unsigned
-target_of(unsigned slot)
-{
-	if (slots[slot] == 'j')
-		return (slot * 11 + 5) % SLOTS;
-	TZ_ASSERT(slot + 1 < SLOTS);
-	return slot + 1 + slot * 5 % (SLOTS - 1 - slot);
-}
-
-static void
-make_slot(unsigned region, unsigned slot, uint8_t code[SLOT_BYTES])
-{
-	static const uint8_t nops[SLOT_BYTES][SLOT_BYTES] = { { 0x90 },
-		{ 0x66, 0x90 }, { 0x0f, 0x1f, 0x00 },
-		{ 0x0f, 0x1f, 0x40, 0x00 }, { 0x0f, 0x1f, 0x44 },
-		{ 0x66, 0x0f, 0x1f, 0x44 }, { 0x0f, 0x1f, 0x80 },
-		{ 0x0f, 0x1f, 0x84 } };
-	const struct slot_kind *kind = kind_of(region, slot);
-	unsigned rest = SLOT_BYTES - kind->bytes;
-	int32_t distance;
-
-	memcpy(code, kind->code, kind->bytes);
-	memcpy(code + kind->bytes, nops[rest - 1], rest);
-	if (!kind->relative)
-		return;
-	distance = (int32_t)(target_of(slot) * SLOT_BYTES) -
-	    (int32_t)(slot * SLOT_BYTES) - kind->bytes;
-	memcpy(code + kind->bytes - 4, &distance, 4);
-}
-
-size_t
-walk_code(uint64_t ip, uint8_t *buffer, size_t size)
-{
-	unsigned region = region_of(ip);
-	size_t count = 0;
-
-	if (region == TZ_ARRAY_LEN(bases))
-		return 0;
-	while (count < size && region_of(ip + count) == region) {
-		uint64_t at = ip + count - bases[region];
-		uint8_t code[SLOT_BYTES];
-
-		make_slot(region, (unsigned)(at / SLOT_BYTES), code);
-		buffer[count++] = code[at % SLOT_BYTES];
-	}
-	return count;
-}
-
-uint64_t
-walk_place(uint64_t random)
-{
-	return bases[random % 3] + (random >> 8) % SLOTS * SLOT_BYTES;
-}
-
 /* A place at which code for CPL begins. */
 static uint64_t
 walk_base(struct walk *walk, unsigned cpl)
 {
 	uint64_t r = walk_coin(walk);
 
-	return bases[cpl == 0 ? 0 : 1 + (r & 1)] +
+	return program_bases[cpl == 0 ? 0 : 1 + (r & 1)] +
 	    (r >> 8) % SLOTS * SLOT_BYTES;
 }
 
 void
 walk_create(struct walk *walk)
 {
-	walk->at = (struct pt_context){
-		.ip = bases[0], .cr3 = 0x1000, .cs_l = true, .if_flag = true
-	};
+	walk->at = (struct pt_context){ .ip = program_bases[0],
+		.cr3 = 0x1000,
+		.cs_l = true,
+		.if_flag = true };
 	walk->seed = 88172645463325252;
 	walk->truth = malloc(WALK_TRUTH_MAX * sizeof(*walk->truth));
 	TZ_ASSERT(walk->truth != NULL);
@@ -227,13 +101,38 @@ walk_resume(struct walk *walk)
 }
 
 void
+walk_resume_told(struct walk *walk)
+{
+	struct pair_side *side = &walk->pair.side[0];
+
+	for (; side->over != 0; side->over--)
+		walk_resume(walk);
+}
+
+/* An overflow is over but for the address at which the trace goes on. */
+static void
+walk_resolve(struct walk *walk)
+{
+	bool wants = pt_unit_wants_ip(walk->pair.side[0].unit);
+
+	FUZZ_CHECK(wants == pt_unit_wants_ip(walk->pair.side[1].unit),
+	    "only one of the two resumes");
+	if (!wants || !walk->prompt)
+		return;
+	for (unsigned s = 0; s < 2; s++)
+		pt_unit_resolve(walk->pair.side[s].unit, walk->at.ip);
+	walk_look(walk);
+}
+
+void
 walk_look(struct walk *walk)
 {
 	struct pair_side *side = &walk->pair.side[0];
 
-	if (side->lost && walk->on && !walk->dead)
+	walk_resume_told(walk);
+	if (side->lost && walk->on)
 		walk->dead = walk->cut = true;
-	side->lost = walk->pair.side[1].lost = false;
+	side->lost = side->stopped = false;
 	if (walk->dead)
 		walk->losing = 0;
 }
@@ -247,7 +146,7 @@ walk_switched(struct walk *walk, bool on)
 		(void)walk_filter(walk);
 	/* What is sent as tracing goes on or off may fill a region, too. */
 	walk->cut |= walk->pair.side[0].lost;
-	walk->pair.side[0].lost = walk->pair.side[1].lost = false;
+	walk->pair.side[0].lost = walk->pair.side[0].stopped = false;
 }
 
 /* Would an event that ends at IP leave the filter? */
@@ -287,7 +186,9 @@ walk_transfer(struct walk *walk, enum pt_transfer_kind kind, bool taken,
 	pair_transfer(&walk->pair, &transfer);
 	if (stop) {
 		/* TraceStop: all up to here is in the stream. */
-		FUZZ_CHECK(walk->pair.side[0].lost, "no TraceStop");
+		FUZZ_CHECK(
+		    walk->pair.side[0].stopped || walk->pair.side[0].lost,
+		    "no TraceStop");
 		if (walk->losing != 0)
 			walk_resume(walk);
 		walk->dead = true;
@@ -438,15 +339,16 @@ bool
 walk_step(struct walk *walk)
 {
 	unsigned region = region_of(walk->at.ip);
-	uint64_t at = walk->at.ip - bases[region % 3];
+	uint64_t at = walk->at.ip - program_bases[region % 3];
 	unsigned slot = (unsigned)(at / SLOT_BYTES);
 	const struct slot_kind *kind;
 	uint64_t target = 0, nlip;
 
-	FUZZ_CHECK(region < TZ_ARRAY_LEN(bases), "the walk is at %llx",
+	FUZZ_CHECK(region < REGIONS, "the walk is at %llx",
 	    (unsigned long long)walk->at.ip);
 	pair_pass(&walk->pair, walk->step_cycles);
 	walk_look(walk);
+	walk_resolve(walk);
 	kind = kind_of(region, slot);
 	nlip = walk->at.ip + kind->bytes;
 	/*
@@ -467,11 +369,11 @@ walk_step(struct walk *walk)
 	}
 	walk_log(walk);
 	if (at % SLOT_BYTES != 0) {
-		walk->at.ip = bases[region] + (slot + 1) * SLOT_BYTES;
+		walk->at.ip = program_bases[region] + (slot + 1) * SLOT_BYTES;
 		return false;
 	}
 	if (kind->relative)
-		target = bases[region] + target_of(slot) * SLOT_BYTES;
+		target = program_bases[region] + target_of(slot) * SLOT_BYTES;
 	if (walk_near(walk, kind->letter, target, nlip) ||
 	    walk_far(walk, kind->letter, nlip))
 		return true;

@@ -11,7 +11,7 @@
 #include "tests/fuzz/events_pair.h"
 
 #define WALK_STACK_MAX 64
-#define WALK_GAPS_MAX  1024
+#define WALK_GAPS_MAX  4096
 #define WALK_TRUTH_MAX 60000
 
 struct walk {
@@ -28,6 +28,7 @@ struct walk {
 	bool on, filter_en;
 	bool dead;       /* stopped, or in error */
 	uint32_t losing; /* transfers that an overflow still loses */
+	bool prompt;     /* the end of an overflow waits for no transfer */
 
 	/* Since the last walk_judge(). */
 	size_t stream_from; /* in the slow side's stream */
@@ -36,7 +37,8 @@ struct walk {
 	size_t resume[WALK_GAPS_MAX];
 	size_t gap_count;
 	bool cut;
-	bool blocks; /* PEBS records are in it, which libipt does not know */
+	bool blocks;  /* PEBS records are in it, which libipt does not know */
+	bool guessed; /* an erratum shows that libipt does not always undo */
 };
 
 /* The profile must be there already. */
@@ -62,8 +64,11 @@ void walk_overflow(struct walk *walk, uint32_t transfers);
 /* The enables after TraceEn 0 -> 1 and 1 -> 0, for walk_enable() and the like. */
 void walk_switched(struct walk *walk, bool on);
 
-/* An overflow ends here. */
+/* An overflow that was asked for ends here. */
 void walk_resume(struct walk *walk);
+
+/* So do those of the bounded buffer that the units say are over. */
+void walk_resume_told(struct walk *walk);
 
 /* Copies code at IP: what libipt is given. */
 size_t walk_code(uint64_t ip, uint8_t *buffer, size_t size);

@@ -40,6 +40,13 @@ wild_transfer(struct walk *walk, struct fuzz_input *input)
 
 	if (transfer.kind == PT_TRANSFER_COND)
 		transfer.taken = bits & 1;
+	/*
+	 * An abort that leaves the filter is MODE.TSX and TIP.PGD, without a FUP
+	 * (SDM vol. 3, 33.7): libipt holds the MODE.TSX for a FUP, and refuses a
+	 * PSB that comes before one (pt_event_decoder.c, pt_evt_decode_psb()).
+	 */
+	if (transfer.kind == PT_TRANSFER_TSX_ABORT && walk->ctl >> 32 != 0)
+		transfer.kind = PT_TRANSFER_FAR;
 	walk->at.ip = wild_ip(walk, input);
 	transfer.nlip = bits & 2 ? walk->at.ip : walk->at.ip + 5;
 	transfer.has_vector = bits & 4;
@@ -148,6 +155,9 @@ wild_step(struct walk *walk, struct fuzz_input *input)
 		return;
 	}
 	if (what == 6 && !walk->blocks)
+		return;
+	/* Where VMXON ends tracing, no VMPTRLD comes while it goes on. */
+	if (what == 8 && !walk->pair.manner.vmx_pt)
 		return;
 	if (what == 1)
 		walk->at.if_flag = bits & 1;
