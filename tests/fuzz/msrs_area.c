@@ -199,12 +199,14 @@ pick_header(struct area *area, struct fuzz_input *input)
 		AREA_COMPACT, AREA_COMPACT | 0x103, AREA_COMPACT | 0x300 };
 	unsigned how = fuzz_below(input, 256), word = fuzz_below(input, 32);
 
+	memset(area->header, 0, sizeof(area->header));
 	area->header[0] = how & 1 ? AREA_PT
 	    : how & 2             ? 0
 				  : xstate[(how >> 4) % 7];
 	area->header[1] = how & 0x18 ? xcomp[0] : xcomp[(how >> 5) % 6];
-	if (word < 8)
-		area->header[word] ^= UINT64_C(1) << fuzz_below(input, 64);
+	/* An input that is over leaves it valid. */
+	if (word >= 24)
+		area->header[word - 24] ^= UINT64_C(1) << fuzz_below(input, 64);
 }
 
 static void
