@@ -148,13 +148,9 @@ drive_steady(struct drive *drive, uint64_t ip, bool taken)
 static bool
 drive_outcome(struct drive *drive)
 {
-	unsigned tnt;
-
 	drive_take(drive);
-	tnt = pt_unit_fast(drive->feed->unit)->tnt;
-	TZ_ASSERT(tnt != 0);
 	return compare_outcome(drive->config.compare,
-		   31u - (unsigned)__builtin_clz(tnt)) == 1;
+		   pt_unit_tnt_pending(drive->feed->unit)) == 1;
 }
 
 /* Does the last block's last instruction, which led to IP, send an IP? */
