@@ -50,7 +50,8 @@ drain_fits(const struct pt_unit *unit, size_t bytes)
 	uint64_t room = unit->cycles.buffer_bytes;
 
 	if (unit->buffer == NULL)
-		return true;
+		return unit->topa.lose_at == 0 ||
+		    unit->topa.written + bytes <= unit->topa.lose_at;
 	if (unit->overflow.reserve)
 		room += CYCLES_RESERVE;
 	return pt_unit_occupancy(unit) + bytes <= room;
@@ -153,7 +154,8 @@ drain_event(struct pt_unit *unit, bool begins)
 void
 drain_overflow(struct pt_unit *unit)
 {
-	TZ_ASSERT(unit->buffer != NULL && !unit->overflow.on);
+	TZ_ASSERT(unit->buffer != NULL || unit->topa.lose_at != 0);
+	TZ_ASSERT(!unit->overflow.on);
 	tnt_forget(unit);
 	unit->fast.ret_count = 0;
 	unit->overflow = (struct overflow){ .on = true, .full = true };

@@ -98,11 +98,16 @@ place_look(struct pt_unit *unit)
 	TZ_ASSERT(place->look > place_position(unit));
 }
 
+uint64_t
+place_late(const struct pt_unit *unit)
+{
+	return place_position(unit) - unit->place.due_at;
+}
+
 bool
 place_psb_waits(const struct pt_unit *unit)
 {
-	return unit->place.psb_due &&
-	    place_position(unit) - unit->place.due_at < unit->place.hold_bytes;
+	return unit->place.psb_due && place_late(unit) < unit->place.hold_bytes;
 }
 
 void

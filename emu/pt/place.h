@@ -34,6 +34,9 @@ void place_begin(struct pt_unit *unit, uint64_t count);
  */
 void place_resume(struct pt_unit *unit, uint64_t count, uint64_t since_look);
 
+/* Bytes behind the look that found a PSB due last. */
+uint64_t place_late(const struct pt_unit *unit);
+
 /* Is a PSB due that is still held back (pt_unit_hold_psb)? */
 bool place_psb_waits(const struct pt_unit *unit);
 

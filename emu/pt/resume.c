@@ -6,6 +6,7 @@
 #include "emu/pt/state.h"
 #include "emu/pt/timing.h"
 #include "emu/pt/tnt.h"
+#include "emu/pt/topa.h"
 
 void
 flow_resume(struct pt_unit *unit, const struct pt_resume *resume)
@@ -20,6 +21,7 @@ flow_resume(struct pt_unit *unit, const struct pt_resume *resume)
 	unit->flow.exec_known = unit->flow.exec_told = false;
 	place_resume(unit, resume->count, resume->since_look);
 	unit->place.psb_due = resume->due;
+	unit->place.close_word = resume->close_word;
 	timing_begin(unit);
 	stop = flow_move(unit, &resume->at, true);
 	TZ_ASSERT(!stop);
@@ -68,10 +70,31 @@ pt_unit_set_time(
 	unit->timing.cyc_sent = sent;
 }
 
+void
+pt_unit_lose(struct pt_unit *unit, uint64_t bytes)
+{
+	TZ_ASSERT(unit->buffer == NULL && unit->topa.written != 0);
+	unit->topa.lose_at = unit->topa.written + bytes;
+	topa_set_look(unit, unit->topa.look);
+	unit_refresh(unit);
+}
+
+bool
+pt_unit_closes_word(const struct pt_unit *unit)
+{
+	return unit->place.close_word;
+}
+
 bool
 pt_unit_psb_due(const struct pt_unit *unit)
 {
 	return unit->place.psb_due;
+}
+
+uint64_t
+pt_unit_psb_late(const struct pt_unit *unit)
+{
+	return place_late(unit);
 }
 
 void

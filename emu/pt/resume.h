@@ -16,8 +16,9 @@ struct pt_resume {
 	bool psb;      /* PSB+ is sent */
 	/* PSB+ is an enable's: it has no FUP, a TIP.PGE follows if PacketEn. */
 	bool enable;
-	bool due;       /* a PSB was due before */
-	uint32_t count; /* PacketByteCnt, 17 bits */
+	bool due;        /* a PSB was due before */
+	bool close_word; /* the packet before it closed its word of output */
+	uint32_t count;  /* PacketByteCnt, 17 bits */
 	/*
 	 * Bytes since the last look, 0..PT_LOOK_BYTES - 1, congruent to the
 	 * output offset modulo 64.
@@ -56,11 +57,24 @@ void pt_unit_set_time(
 /* Is a PSB due that was not sent yet? */
 bool pt_unit_psb_due(const struct pt_unit *unit);
 
+/* Bytes behind the look at PacketByteCnt that found a PSB due last. */
+uint64_t pt_unit_psb_late(const struct pt_unit *unit);
+
 /*
  * Sends the PSB+ that is due, or one beside the counter; the next instruction is
  * at IP.  TriggerEn must be 1.
  */
 void pt_unit_psb(struct pt_unit *unit, uint64_t ip);
+
+/*
+ * Only BYTES bytes more come out.  The first packet that does not end within them is
+ * lost and begins an overflow, which nothing ends: the unit may then be destroyed.
+ * It must have sent something, and have no bounded buffer.
+ */
+void pt_unit_lose(struct pt_unit *unit, uint64_t bytes);
+
+/* Does the packet that was sent last close its word of output (struct pt_resume)? */
+bool pt_unit_closes_word(const struct pt_unit *unit);
 
 /* The outcomes of branches that no TNT packet has taken yet. */
 unsigned pt_unit_tnt_pending(const struct pt_unit *unit);

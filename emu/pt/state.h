@@ -15,11 +15,12 @@
 
 /* topa.c: where the output goes. */
 struct topa {
-	uint64_t written;      /* bytes since the unit's creation */
-	uint64_t fast_limit;   /* below it a byte needs no look */
-	uint64_t free_limit;   /* nor do packets, whatever the manner */
-	uint64_t look;         /* value of .written that place.c waits for */
-	uint64_t region_pa;    /* base of the region being filled */
+	uint64_t written;    /* bytes since the unit's creation */
+	uint64_t fast_limit; /* below it a byte needs no look */
+	uint64_t free_limit; /* nor do packets, whatever the manner */
+	uint64_t look;       /* value of .written that place.c waits for */
+	uint64_t lose_at;   /* that of .written which nothing passes; 0: none */
+	uint64_t region_pa; /* base of the region being filled */
 	uint64_t region_bytes; /* its size */
 	uint64_t pmi_at; /* offset at which INT raises: the size, or before */
 	uint64_t offset_bytes; /* IA32_RTIT_OUTPUT_MASK_PTRS[63:32] */

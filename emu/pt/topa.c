@@ -80,7 +80,7 @@ topa_set_limit(struct pt_unit *unit)
 
 	if (topa->open)
 		end += topa_next_mark(topa) - topa->offset_bytes;
-	if (!topa->open || unit->window == NULL)
+	if (!topa->open || unit->window == NULL || topa->lose_at != 0)
 		topa->free_limit = 0;
 	else
 		topa->free_limit = end < topa->look ? end : topa->look;

@@ -73,6 +73,11 @@ clock_read(struct scan *scan, bool overflow)
 			break;
 		case SCAN_PSBEND:
 			return status;
+		case SCAN_TNT:
+			/* What a status forces out stands before it. */
+			if (status.cyc || status.tsc || in_psb)
+				return status;
+			break;
 		default:
 			if (!in_psb)
 				return status;
@@ -190,6 +195,7 @@ clock_ahead(const struct clock *clock, unsigned pending, uint64_t most,
 	struct scan_packet *packet = &next->packet;
 	struct scan scan = clock->look;
 	bool whole = false;
+	uint64_t last = 0;
 
 	next->cycles = 0;
 	next->cyc = next->behind_tnt = false;
@@ -207,13 +213,22 @@ clock_ahead(const struct clock *clock, unsigned pending, uint64_t most,
 		if (packet->kind != SCAN_CYC || whole)
 			break;
 		next->cyc = true;
-		next->cycles += clock_capped(packet->value);
+		last = clock_capped(packet->value);
+		next->cycles += last;
 		whole = packet->value != most;
 	}
 	next->simple = packet->kind != SCAN_OVF && packet->kind != SCAN_CYC;
-	/* It went on while outcomes were pending. */
-	if (next->cyc && !whole && packet->kind == SCAN_TNT && pending != 0 &&
-	    !next->behind_tnt) {
+	/* The last one is that of the OVF: it comes when all else was lost. */
+	if (packet->kind == SCAN_OVF && next->cyc) {
+		next->cycles -= last;
+		next->cyc = next->cycles != 0;
+		next->cycles += next->cyc;
+	}
+	/* It went on while outcomes were pending, or up to where the trace ends. */
+	if (next->cyc && !whole &&
+	    (packet->kind == SCAN_CUT ||
+		(packet->kind == SCAN_TNT && pending != 0 &&
+		    !next->behind_tnt))) {
 		next->cycles++;
 		next->simple = false;
 	}
@@ -248,6 +263,24 @@ clock_jump(struct clock *clock, struct feed *feed)
 	    feed->unit, &clock->now, clock->now.cycles - clock->zero);
 }
 
+/* The crystal clock reaches DUE, an edge. */
+static void
+clock_reach(struct clock *clock, struct feed *feed, uint64_t due)
+{
+	clock->now.art = due;
+	clock->now.fc = 0;
+	pt_unit_time(feed->unit, &clock->now);
+}
+
+void
+clock_edge_lost(struct clock *clock, struct feed *feed)
+{
+	uint64_t due = pt_unit_mtc_due(feed->unit);
+
+	if (due != UINT64_MAX)
+		clock_reach(clock, feed, due);
+}
+
 void
 clock_edge(
     struct clock *clock, struct feed *feed, const struct clock_next *next)
@@ -265,9 +298,7 @@ clock_edge(
 	}
 	if (next->cyc && clock->zero + next->cycles > clock->now.cycles)
 		clock->now.cycles = clock->zero + next->cycles;
-	clock->now.art = due;
-	clock->now.fc = 0;
-	pt_unit_time(feed->unit, &clock->now);
+	clock_reach(clock, feed, due);
 }
 
 void

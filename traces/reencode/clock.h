@@ -48,6 +48,9 @@ const struct clock_next *clock_look(
 void clock_edge(
     struct clock *clock, struct feed *feed, const struct clock_next *next);
 
+/* It reaches an edge now, of whose packets all but a CYC are lost. */
+void clock_edge_lost(struct clock *clock, struct feed *feed);
+
 /* What comes next has its CYC, the first before an eligible packet, in NEXT. */
 void clock_hand(
     struct clock *clock, struct feed *feed, const struct clock_next *next);

@@ -61,6 +61,7 @@ drive_block(struct drive *drive, const struct recover_item *item)
 	const char *text = NULL;
 	uint64_t at = 0;
 
+	drive->entered = false;
 	drive_resolve(drive, item->ip);
 	block = walk_again(drive->last, &wanted);
 	if (block == NULL)
@@ -174,7 +175,8 @@ drive_paging(struct drive *drive, const struct recover_item *item)
 {
 	struct pt_context after;
 
-	if (!drive->traced)
+	/* What stands before a TIP.PGE was told of when that was read. */
+	if (!drive->traced || drive->entered)
 		return;
 	if (item->kind == RECOVER_ASYNC_PAGING)
 		drive_resolve(drive, item->ip);
@@ -197,14 +199,22 @@ drive_paging(struct drive *drive, const struct recover_item *item)
 static void
 drive_psb(struct drive *drive, uint64_t ip)
 {
+	uint64_t late;
+
 	if (!drive->traced)
 		return;
 	drive_resolve(drive, ip);
 	if (!pt_unit_psb_due(drive->feed->unit) && !drive->config.free_psbs)
 		return;
 	happen_psb(drive);
-	if (!drive->ended)
-		pt_unit_psb(drive->feed->unit, ip);
+	if (drive->ended)
+		return;
+	late = drive->late + pt_unit_psb_late(drive->feed->unit);
+	if (pt_unit_psb_due(drive->feed->unit) &&
+	    late > drive->result->psb_late)
+		drive->result->psb_late = late;
+	drive->late = 0;
+	pt_unit_psb(drive->feed->unit, ip);
 }
 
 static void
@@ -228,6 +238,22 @@ drive_gap(struct drive *drive, const struct recover_item *item)
 	};
 }
 
+/* The last block's last instruction, if it is one that may, gives an outcome. */
+static void
+drive_last_outcome(struct drive *drive, bool taken)
+{
+	const struct walk_block *last = drive->last;
+	const struct pt_fast *fast = pt_unit_fast(drive->feed->unit);
+	uint32_t top = (fast->ret_top + PT_RETURN_STACK_ENTRIES - 1) %
+	    PT_RETURN_STACK_ENTRIES;
+
+	if (last->kind == WALK_COND)
+		drive_resolve(drive, taken ? last->target : last->nlip);
+	else if (last->kind == WALK_RET && fast->compress_ret &&
+	    fast->ret_count != 0)
+		drive_resolve(drive, fast->ret_stack[top]);
+}
+
 void
 drive_last(struct drive *drive, uint64_t end)
 {
@@ -235,8 +261,6 @@ drive_last(struct drive *drive, uint64_t end)
 	uint64_t at = compare_offset(drive->config.compare);
 	struct scan scan = drive->guide;
 	struct scan_packet packet, found = { .kind = SCAN_PAD };
-	unsigned pending;
-
 	while (scan_next(&scan, &packet) && packet.offset < end)
 		if (packet.offset >= at &&
 		    (packet.kind == SCAN_TIP || packet.kind == SCAN_TNT))
@@ -244,16 +268,12 @@ drive_last(struct drive *drive, uint64_t end)
 	if (!drive->has_last)
 		return;
 	if (found.kind == SCAN_TIP && last->kind != WALK_COND &&
-	    last->kind != WALK_PLAIN) {
+	    last->kind != WALK_PLAIN)
 		drive_resolve(drive, found.value);
-	} else if (found.kind == SCAN_TNT &&
-	    (last->kind == WALK_COND || last->kind == WALK_RET)) {
+	else if (found.kind == SCAN_TNT &&
+	    found.bits == pt_unit_tnt_pending(drive->feed->unit) + 1)
 		/* One outcome more than the unit still holds is this one's. */
-		pending = pt_unit_tnt_pending(drive->feed->unit);
-		if (last->kind == WALK_COND && found.bits == pending + 1)
-			drive_resolve(drive,
-			    (found.value & 1) != 0 ? last->target : last->nlip);
-	}
+		drive_last_outcome(drive, (found.value & 1) != 0);
 }
 
 /* How the trace ends: by a flush, or cut off while the unit goes on. */
@@ -310,6 +330,7 @@ drive_item(struct drive *drive, const struct recover_item *item)
 		drive_psb(drive, item->ip);
 		return;
 	case RECOVER_ENABLED:
+		drive->entered = false;
 		if (!drive->traced || drive->at.ip != item->ip)
 			drive_wrong(drive,
 			    "the trace goes on where no TIP.PGE says",
@@ -336,7 +357,7 @@ drive_item(struct drive *drive, const struct recover_item *item)
 					   : 0);
 		return;
 	case RECOVER_VMCS:
-		if (drive->traced)
+		if (drive->traced && !drive->entered)
 			edge_vmcs(drive, item->value);
 		return;
 	case RECOVER_CBR:

@@ -16,6 +16,7 @@ struct drive {
 	bool has_last;
 	bool running;      /* a stretch has begun */
 	bool traced;       /* PacketEn, as the trace has it */
+	bool entered;      /* by a TIP.PGE that the flow has yet to come to */
 	bool cr3_written;  /* by the event that comes next */
 	bool failed;       /* out of memory */
 	bool ended;        /* nothing more can be driven */
@@ -23,6 +24,7 @@ struct drive {
 	struct feed_state vmx;
 	uint32_t phase;     /* 64: not known */
 	uint64_t look_base; /* trace offset + phase of some look at the counter */
+	uint64_t late;      /* of a PSB that is due, before the last overflow */
 	unsigned untaken;   /* blocks since output was last compared */
 	unsigned quiet;     /* outcomes before anything but them can come */
 	struct clock clock;
@@ -100,6 +102,12 @@ void edge_take_state(struct drive *drive, const struct psb_plus *plus);
 bool edge_stand(
     struct drive *drive, const struct psb_plus *plus, struct pt_context *at);
 
+/*
+ * CR3 may have changed while nothing was told: if a PSB+ is the next to tell of it, and
+ * no CR3 write of its own, then it has.
+ */
+void edge_peek_cr3(struct drive *drive);
+
 /* A new stretch at OFFSET, where the CPU stands at drive->at. */
 void edge_resume(
     struct drive *drive, uint64_t offset, struct pt_resume *resume);
@@ -113,6 +121,8 @@ void edge_vmcs(struct drive *drive, uint64_t pa);
 /* CS and the ring of an address, as far as an address tells. */
 void edge_move(struct pt_context *at, uint64_t ip);
 void edge_mode(struct pt_context *at, uint64_t exec);
+/* CR3 and NR, out of the payload of a PIP. */
+void edge_set_cr3(struct pt_context *at, uint64_t pip);
 
 /* The flow contradicts itself or the image at IP. */
 void drive_wrong(struct drive *drive, const char *text, uint64_t ip);

@@ -26,6 +26,13 @@ edge_cr3(uint64_t pip)
 	return pip >> 1 << 5;
 }
 
+void
+edge_set_cr3(struct pt_context *at, uint64_t pip)
+{
+	at->cr3 = edge_cr3(pip);
+	at->non_root = (pip & 1) != 0;
+}
+
 /* SDM vol. 3, 33.4.2.15: bits 51:12 of the address. */
 static uint64_t
 edge_vmcs_pa(uint64_t payload)
@@ -286,11 +293,7 @@ edge_sync(struct drive *drive, uint64_t offset)
 		edge_interlude(drive);
 }
 
-/*
- * CR3 may have changed while TraceEn was 0: if a PSB+ is the next to tell of it,
- * and no CR3 write of its own, then it has.
- */
-static void
+void
 edge_peek_cr3(struct drive *drive)
 {
 	struct scan scan = drive->guide;
@@ -301,8 +304,7 @@ edge_peek_cr3(struct drive *drive)
 		if (packet.kind == SCAN_PSB || packet.kind == SCAN_PSBEND)
 			in_psb = packet.kind == SCAN_PSB;
 		if (packet.kind == SCAN_PIP && in_psb) {
-			drive->at.cr3 = edge_cr3(packet.value);
-			drive->at.non_root = (packet.value & 1) != 0;
+			edge_set_cr3(&drive->at, packet.value);
 		}
 		if (packet.kind == SCAN_PIP || packet.kind == SCAN_OVF ||
 		    (packet.kind == SCAN_CBR && !in_psb))
@@ -357,9 +359,11 @@ static void
 edge_psb(struct drive *drive, const struct scan_packet *psb)
 {
 	struct psb_plus plus;
+	bool due;
 
-	bool due = pt_unit_psb_due(drive->feed->unit);
-
+	/* What makes it due may be no transfer. */
+	happen_before(drive, false);
+	due = pt_unit_psb_due(drive->feed->unit);
 	edge_read_psb(&drive->guide, psb, &plus);
 	edge_mind_bdm70(drive, &plus);
 	/* Context that nothing but an enable gives back. */
@@ -376,8 +380,7 @@ edge_pip(struct drive *drive, uint64_t pip)
 {
 	struct pt_context after = drive->at;
 
-	after.cr3 = edge_cr3(pip);
-	after.non_root = (pip & 1) != 0;
+	edge_set_cr3(&after, pip);
 	if (after.enclave || drive->feed->filter.config != 0)
 		after.ip = feed_outside(drive->feed);
 	after.enclave = false;
@@ -399,7 +402,7 @@ edge_enter(struct drive *drive, uint64_t ip)
 		happen_before(drive, true);
 		drive_report(drive, PT_TRANSFER_FAR, 0, &after);
 	}
-	drive->traced = true;
+	drive->traced = drive->entered = true;
 }
 
 /* A CBR while nothing is traced; TSC: offset of a TSC before it. */

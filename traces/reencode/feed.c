@@ -19,6 +19,8 @@
  * packets may come before the event that it belongs to.
  */
 #define FEED_HOLD_BYTES 64
+/* Where the internal buffer has no room for PSB+, that is not before it has. */
+#define FEED_ROOM_BYTES 1024
 #define FEED_COUNT_MASK UINT64_C(0x1ffff)
 
 /* One region of 1 MiB (entry size 8), and an END entry back to the table. */
@@ -117,9 +119,12 @@ feed_open(struct feed *feed, uint64_t offset)
 	feed->unit = pt_unit_create(&feed->profile, &port);
 	if (feed->unit == NULL)
 		return false;
-	pt_unit_hold_psb(feed->unit,
-	    (feed->ctl & FEED_CTL_TIMING) != 0 ? PT_LOOK_BYTES
-					       : FEED_HOLD_BYTES);
+	if (feed->roomless)
+		pt_unit_hold_psb(feed->unit, FEED_ROOM_BYTES);
+	else
+		pt_unit_hold_psb(feed->unit,
+		    (feed->ctl & FEED_CTL_TIMING) != 0 ? PT_LOOK_BYTES
+						       : FEED_HOLD_BYTES);
 	feed->zero = offset;
 	feed_set_cbr(feed, offset);
 	good = feed_seek(feed, offset);

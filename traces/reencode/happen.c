@@ -63,6 +63,28 @@ happen_ptwrite(
 	    drive->feed->unit, &at, ptw->value, ptw->bytes == 10 ? 8 : 4);
 }
 
+/*
+ * NEXT, or where it has no CYC, since its packet is none that may have one, that of
+ * what the same event sends behind it.
+ */
+static struct clock_next
+happen_behind(const struct drive *drive, const struct clock_next *next)
+{
+	struct clock ahead = drive->clock;
+	struct clock_next found = *next;
+	enum scan_kind kind = found.packet.kind;
+
+	while (!found.cyc &&
+	    (kind == SCAN_FUP || kind == SCAN_EVD || kind == SCAN_PWRE)) {
+		ahead.look = found.behind;
+		found = *clock_look(&ahead, 0, drive->cyc_most);
+		if (kind == SCAN_PWRE && found.packet.kind != SCAN_EXSTOP)
+			return *next;
+		kind = found.packet.kind;
+	}
+	return found;
+}
+
 /* MWAIT, PWRE and EXSTOP, of which FIRST is the first. */
 static void
 happen_power_enter(
@@ -213,6 +235,7 @@ happen_tell(struct drive *drive, struct clock_next *next)
 {
 	const struct scan_packet *packet = &next->packet;
 	struct scan *behind = &next->behind;
+	struct clock_next timed;
 
 	switch ((int)packet->kind) {
 	case SCAN_MTC:
@@ -234,7 +257,8 @@ happen_tell(struct drive *drive, struct clock_next *next)
 	case SCAN_MWAIT:
 	case SCAN_PWRE:
 	case SCAN_EXSTOP:
-		clock_hand(&drive->clock, drive->feed, next);
+		timed = happen_behind(drive, next);
+		clock_hand(&drive->clock, drive->feed, &timed);
 		happen_power_enter(drive, packet, behind);
 		return true;
 	case SCAN_MNT:
@@ -275,21 +299,6 @@ happen_told(const struct drive *drive, struct happen_event *event)
 	event->vector = (uint8_t)(packet.value >> 8);
 	if (packet.with_ip && happen_take(&scan, SCAN_FUP, &packet))
 		event->ip = packet.value;
-}
-
-/* NEXT, or where it has no CYC that of what the same transfer sends behind it. */
-static struct clock_next
-happen_behind(const struct drive *drive, const struct clock_next *next)
-{
-	struct clock ahead = drive->clock;
-	struct clock_next found = *next;
-
-	while (!found.cyc &&
-	    (found.packet.kind == SCAN_FUP || found.packet.kind == SCAN_EVD)) {
-		ahead.look = found.behind;
-		found = *clock_look(&ahead, 0, drive->cyc_most);
-	}
-	return found;
 }
 
 /* Hands the clock what NEXT, which no event is told of by, says of the time. */

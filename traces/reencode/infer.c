@@ -82,14 +82,25 @@ facts_end(struct facts *facts, uint64_t offset)
 		*end = offset;
 }
 
+/* The last CYC is none of an OVF, whose counter has no end. */
+static void
+facts_cyc(struct facts_clock *clock)
+{
+	if (!clock->in_cyc)
+		return;
+	clock->in_cyc = false;
+	if (clock->cyc < clock->cyc_min)
+		clock->cyc_min = clock->cyc;
+	if (clock->cyc > clock->cyc_max)
+		clock->cyc_max = clock->cyc;
+}
+
 static void
 facts_time(struct facts_clock *clock, const struct scan_packet *packet)
 {
 	if (packet->kind == SCAN_CYC) {
-		if (packet->value < clock->cyc_min)
-			clock->cyc_min = packet->value;
-		if (packet->value > clock->cyc_max)
-			clock->cyc_max = packet->value;
+		clock->in_cyc = true;
+		clock->cyc = packet->value;
 	} else if (packet->kind == SCAN_TMA) {
 		clock->tma = true;
 		clock->ctc = packet->value & 0xffff;
@@ -113,6 +124,10 @@ facts_packet(struct facts *facts, const struct scan_packet *packet)
 	uint8_t ratio = (uint8_t)packet->value;
 
 	facts->packets[packet->kind]++;
+	if (packet->kind == SCAN_OVF)
+		facts->clock.in_cyc = false;
+	else if (packet->kind != SCAN_PAD)
+		facts_cyc(&facts->clock);
 	switch ((int)packet->kind) {
 	case SCAN_TSX:
 		facts->tsx += !facts->in_psb;
@@ -203,15 +218,19 @@ facts_read(struct facts *facts, const uint8_t *bytes, uint64_t count)
 	facts->first_psb = scan_find_psb(bytes, count, 0);
 	scan_begin(&scan, bytes, count, facts->first_psb);
 	for (;;) {
-		uint64_t last_ip = scan.last_ip;
+		uint64_t last_ip = scan.last_ip, tnts;
 
 		while (scan_next(&scan, &packet)) {
 			if (!facts_add_mark(facts, &packet, last_ip) ||
 			    !facts_packet(facts, &packet))
 				return false;
 			last_ip = scan.last_ip;
-			facts->packets[SCAN_TNT] += scan_skip(&scan);
+			tnts = scan_skip(&scan);
+			facts->packets[SCAN_TNT] += tnts;
+			if (tnts != 0)
+				facts_cyc(&facts->clock);
 		}
+		facts_cyc(&facts->clock);
 		if (packet.kind != SCAN_BAD)
 			return true;
 		facts->bad++;

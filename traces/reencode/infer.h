@@ -25,9 +25,12 @@ struct facts_mark {
 
 struct facts_clock {
 	uint64_t freq[FACTS_FREQS]; /* MTCs that follow a TMA as with it */
-	uint64_t cyc_min, cyc_max;  /* CYC payloads; least above most: no CYC */
-	uint64_t ctc;               /* while reading: of the last TMA */
-	bool tma; /* while reading: the last of TMA and MTC was one */
+	/* CYC payloads, but for those of OVFs; least above most: no CYC. */
+	uint64_t cyc_min, cyc_max;
+	uint64_t cyc; /* while reading: of the last packet, if it was one */
+	bool in_cyc;  /* while reading: it was */
+	uint64_t ctc; /* while reading: of the last TMA */
+	bool tma;     /* while reading: the last of TMA and MTC was one */
 };
 
 struct facts {

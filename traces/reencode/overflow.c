@@ -23,6 +23,7 @@ overflow_read(
 		drive->guide = scan;
 		drive->traced = true;
 		edge_move(&drive->at, packet.value);
+		edge_peek_cr3(drive);
 	} else if (packet.kind == SCAN_PSB) {
 		drive->guide = scan;
 		edge_read_psb(&drive->guide, &packet, plus);
@@ -31,29 +32,129 @@ overflow_read(
 		drive->traced = plus->has_fup;
 		if (plus->has_fup)
 			edge_move(&drive->at, plus->ip);
+	} else {
+		/* Without a range only the context can be why there is none. */
+		plus->context = drive->feed->filter.config != 0;
 	}
 	if (!drive->traced)
 		(void)edge_stand(drive, plus, &drive->at);
 }
 
-/* Where the CYCs begin that stand before the OVF at OFFSET. */
+/* Where the CYC begins that belongs to the OVF at OFFSET: the last before it. */
 static uint64_t
 overflow_cyc(const struct drive *drive, uint64_t offset)
 {
 	struct scan scan = drive->clock.look;
 	struct scan_packet packet;
-	uint64_t first = UINT64_MAX;
+	uint64_t last = offset;
 
 	while (drive->clock.timed && scan.offset < offset &&
 	    scan_next(&scan, &packet)) {
-		if (packet.kind == SCAN_CYC && first == UINT64_MAX)
-			first = packet.offset;
-		else if (packet.kind != SCAN_CYC && packet.kind != SCAN_PAD)
-			first = UINT64_MAX;
-		if (scan.offset == offset)
-			return first < offset ? first : offset;
+		if (packet.kind == SCAN_CYC)
+			last = packet.offset;
+		else if (packet.kind != SCAN_PAD)
+			last = offset;
 	}
-	return offset;
+	return last;
+}
+
+/*
+ * Before END a CYC has another behind it: it is that of an outcome, which was pending
+ * while the counter wrapped or an MTC came, and is lost.
+ */
+static bool
+overflow_loses_outcome(const struct drive *drive, uint64_t end)
+{
+	struct scan scan = drive->clock.look;
+	struct scan_packet packet;
+	unsigned count = 0;
+
+	scan.offset = compare_offset(drive->config.compare);
+	while (count < 2 && scan_next(&scan, &packet) && packet.offset < end) {
+		if (packet.kind != SCAN_PAD && packet.kind != SCAN_CYC)
+			return false;
+		/* A wrap of the counter: it comes before what has its own. */
+		if (count == 0 && packet.kind == SCAN_CYC &&
+		    packet.value == drive->cyc_most)
+			continue;
+		count += packet.kind == SCAN_CYC;
+	}
+	return count == 2;
+}
+
+static void
+overflow_lose_outcome(struct drive *drive)
+{
+	const struct pt_context at = drive->at;
+
+	happen_before(drive, false);
+	drive->has_last = false;
+	drive_report(drive, PT_TRANSFER_COND, 0, &at);
+	happen_before(drive, false);
+}
+
+/* What stands before the OVF of an event whose last packet is lost. */
+struct overflow_cut {
+	uint64_t end; /* of the last of these packets; 0: there are none */
+	bool tnt, cyc, fup, pip;
+	uint64_t ip, cr3; /* of them */
+};
+
+static void
+overflow_read_cut(
+    const struct drive *drive, uint64_t end, struct overflow_cut *cut)
+{
+	struct scan scan = drive->clock.look;
+	struct scan_packet packet;
+
+	*cut = (struct overflow_cut){ .end = 0 };
+	scan.offset = compare_offset(drive->config.compare);
+	while (scan.offset < end && scan_next(&scan, &packet)) {
+		if (packet.kind == SCAN_PAD)
+			continue;
+		cut->end = scan.offset;
+		cut->tnt |= packet.kind == SCAN_TNT;
+		cut->cyc |= packet.kind == SCAN_CYC;
+		if (packet.kind == SCAN_FUP) {
+			cut->fup = true;
+			cut->ip = packet.value;
+		} else if (packet.kind == SCAN_PIP) {
+			cut->pip = true;
+			cut->cr3 = packet.value;
+		}
+	}
+}
+
+/*
+ * Of the last event before the OVF, whose own packets begin at OFFSET, only the first
+ * are there: TNT, which it forced out, CYC, FUP, MODE.Exec or PIP.  Where it led to is
+ * lost.
+ */
+static void
+overflow_cut(struct drive *drive, uint64_t offset)
+{
+	struct pt_context after = drive->at;
+	struct overflow_cut cut;
+
+	drive_take(drive);
+	overflow_read_cut(drive, offset, &cut);
+	if (cut.end <= drive->feed->offset || drive->ended)
+		return;
+	if (!drive->traced && drive->feed->filter.config != 0)
+		edge_move(&after, drive->feed->filter.a[0]);
+	pt_unit_lose(drive->feed->unit, cut.end - drive->feed->offset);
+	happen_before(drive, cut.cyc);
+	if (cut.pip) {
+		edge_set_cr3(&after, cut.cr3);
+		drive->cr3_written = true;
+	}
+	drive->has_last = false;
+	/* Before outcomes that are still to come only the MTC has a CYC. */
+	if (!cut.tnt && pt_unit_tnt_pending(drive->feed->unit) != 0)
+		clock_edge_lost(&drive->clock, drive->feed);
+	drive_report(drive, cut.fup ? PT_TRANSFER_INTERRUPT : PT_TRANSFER_FAR,
+	    cut.ip, &after);
+	drive_take(drive);
 }
 
 /* All that the unit can send before the OVF; false: there is no such packet. */
@@ -64,17 +165,21 @@ overflow_begin(struct drive *drive, uint64_t *offset)
 	struct scan_packet ovf;
 
 	happen_before(drive, false);
-	if (!feed_take(drive->feed))
-		drive->failed = true;
+	drive_take(drive);
 	if (!edge_guide(drive, SCAN_OVF, &ovf))
 		return false;
 	behind = drive->guide;
 	drive->guide = before;
 	drive_last(drive, ovf.offset);
 	drive->guide = behind;
-	if (!feed_take(drive->feed))
-		drive->failed = true;
+	happen_before(drive, false);
+	drive_take(drive);
 	*offset = overflow_cyc(drive, ovf.offset);
+	if (overflow_loses_outcome(drive, *offset))
+		overflow_lose_outcome(drive);
+	if (drive->ended || drive->failed)
+		return false;
+	overflow_cut(drive, *offset);
 	/* PADs that only fill the word are the unit's own. */
 	if (drive->feed->offset <= *offset && *offset - drive->feed->offset < 8)
 		*offset = drive->feed->offset;
@@ -98,7 +203,10 @@ edge_overflow(struct drive *drive)
 	/* The counter stands still while packets are lost. */
 	resume.count = (uint32_t)(feed_count(drive->feed) + lost) & 0x1ffff;
 	/* Unless the PSB behind the OVF is the one that was due. */
+	resume.close_word = pt_unit_closes_word(drive->feed->unit);
 	resume.due = !resume.psb && pt_unit_psb_due(drive->feed->unit);
+	if (resume.due)
+		drive->late += pt_unit_psb_late(drive->feed->unit) + lost;
 	resume.since_look = (uint32_t)((offset + drive->phase -
 					   drive->look_base) %
 	    PT_LOOK_BYTES);

@@ -131,6 +131,7 @@ reencode_once(struct reencode_try *try, struct reencode_result *result,
 	error = feed_create(&feed, try->profile, &result->filter, try->ctl,
 	    &result->facts, compare, err);
 	if (error == 0) {
+		feed.roomless = try->roomless;
 		error = reencode_drive(try, result, &feed, err);
 		feed_destroy(&feed);
 	}
@@ -208,7 +209,7 @@ reencode_counts(struct reencode_try *try, struct reencode_result *result,
  * only show when PSBs come after a later enable.
  */
 static int
-reencode_try(struct reencode_try *try, struct reencode_result *result,
+reencode_phases(struct reencode_try *try, struct reencode_result *result,
     struct tz_error *err)
 {
 	uint64_t best, reach;
@@ -235,6 +236,46 @@ reencode_try(struct reencode_try *try, struct reencode_result *result,
 	}
 	try->phase = best_phase;
 	return error != 0 ? error : reencode_counts(try, result, err);
+}
+
+/* Where packets were lost, a PSB may have waited for room, too. */
+static int
+reencode_room(struct reencode_try *try, struct reencode_result *result,
+    struct tz_error *err)
+{
+	int error;
+
+	try->roomless = false;
+	error = reencode_phases(try, result, err);
+	if (error != 0 || !reencode_psb_differs(result) ||
+	    !result->difference.ours_psb ||
+	    result->facts.packets[SCAN_OVF] == 0)
+		return error;
+	try->roomless = true;
+	return reencode_phases(try, result, err);
+}
+
+/* Where the profile's TIPs wait for a TNT, those of the trace may not. */
+static int
+reencode_try(struct reencode_try *try, struct reencode_result *result,
+    struct tz_error *err)
+{
+	bool defers = try->options->profile->manner->deferred_tip;
+	uint64_t reach;
+	int error;
+
+	try->manner->deferred_tip = defers;
+	error = reencode_room(try, result, err);
+	reach = reencode_reach(result);
+	if (error != 0 || !defers || reach == UINT64_MAX)
+		return error;
+	try->manner->deferred_tip = false;
+	error = reencode_room(try, result, err);
+	if (error == 0 && reencode_reach(result) <= reach) {
+		try->manner->deferred_tip = true;
+		error = reencode_room(try, result, err);
+	}
+	return error;
 }
 
 /*
@@ -268,14 +309,21 @@ reencode_tries(struct reencode_try *try, struct reencode_result *result,
 
 static void
 reencode_say_packets(
-    struct reencode_result *result, const struct profile *profile, bool full8)
+    struct reencode_result *result, const struct reencode_try *try)
 {
+	const struct profile *profile = try->options->profile;
+	bool full8 = try->manner->ip_full == 6;
+	bool defers = try->manner->deferred_tip;
 	const struct facts *facts = &result->facts;
 
 	if (full8 != (profile->manner->ip_full == 6))
 		reencode_say(result,
 		    "uncompressed IPs have %d bytes, not %d as profile %s",
 		    full8 ? 8 : 6, full8 ? 6 : 8, profile->name);
+	if (profile->manner->deferred_tip && !defers)
+		reencode_say(result,
+		    "no TIP waits behind TNT bits, as with profile %s",
+		    profile->name);
 	if (facts->long_tnts != 0)
 		reencode_say(
 		    result, "%" PRIu64 " long TNT packets", facts->long_tnts);
@@ -287,17 +335,18 @@ reencode_say_packets(
 }
 
 static void
-reencode_say_state(struct reencode_result *result,
-    const struct drive_choice *choice, uint32_t ratio)
+reencode_say_state(
+    struct reencode_result *result, const struct reencode_try *try)
 {
 	const struct infer_count *first = &result->drive.first;
 
-	reencode_say(result, "core:bus ratio %u in the first CBR", ratio);
+	reencode_say(result, "core:bus ratio %u in the first CBR",
+	    facts_cbr(&result->facts, 0));
 	if (result->facts.psb_count != 0)
 		reencode_say(result,
 		    "PacketByteCnt %u at the first PSB, output offset %u "
 		    "modulo 64; %" PRIu64 " PSBs fit at once",
-		    choice->count,
+		    try->choices[0].count,
 		    (unsigned)((result->facts.first_psb + first->phase) % 64),
 		    first->fits);
 	if (result->drive.jcc_ip_known)
@@ -306,6 +355,11 @@ reencode_say_state(struct reencode_result *result,
 	if (result->drive.skl014)
 		reencode_say(result,
 		    "SKL014 shows: TIP.PGD of a direct branch without IP");
+	if (try->roomless)
+		reencode_say(result,
+		    "no room in the internal buffer: a PSB comes %" PRIu64
+		    " bytes late",
+		    result->drive.psb_late);
 	if (result->drive.toggles != 0)
 		reencode_say(result, "%" PRIu64 " times TraceEn fell and rose",
 		    result->drive.toggles);
@@ -375,8 +429,8 @@ reencode_trace(const uint8_t *bytes, uint64_t count, struct pieces *pieces,
 		reencode_result_free(result);
 		return error;
 	}
-	reencode_say_packets(result, options->profile, manner.ip_full == 6);
-	reencode_say_state(result, try.choices, facts_cbr(&result->facts, 0));
+	reencode_say_packets(result, &try);
+	reencode_say_state(result, &try);
 	result->distinct_blocks = walk_blocks(try.walk);
 	result->distinct_insns = walk_insns(try.walk);
 	walk_destroy(try.walk);

@@ -19,6 +19,7 @@ struct reencode_try {
 	uint64_t ctl;
 	uint64_t left_out; /* packets that the profile has not, by scan_kind */
 	bool watched;      /* there is more than transfers */
+	bool roomless;     /* PSBs wait for room in the internal buffer */
 	uint32_t phase; /* output offset minus trace offset; 64: to be found */
 	struct drive_choice choices[DRIVE_CHOICES];
 };

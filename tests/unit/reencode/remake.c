@@ -62,3 +62,17 @@ remake(struct fake *fake, uint64_t ctl, uint64_t from, enum compare_form form,
 	if (!try_remake(fake, ctl, from, form, result, &err))
 		fail_msg("%s", err.text);
 }
+
+void
+remake_equal(struct fake *fake, uint64_t ctl, enum compare_form form)
+{
+	struct reencode_result result;
+
+	remake(fake, ctl, 0, form, &result);
+	if (!result.equal)
+		reencode_print(&result, fake->stream, stderr);
+	assert_true(result.equal);
+	assert_int_equal(result.drive.gap_count, 0);
+	assert_int_equal(result.drive.covered, fake->stream_bytes);
+	reencode_result_free(&result);
+}

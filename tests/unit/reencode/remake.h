@@ -22,4 +22,7 @@ bool try_remake(struct fake *fake, uint64_t ctl, uint64_t from,
     enum compare_form form, struct reencode_result *result,
     struct tz_error *err);
 
+/* Fails unless all of it is EQUAL in FORM. */
+void remake_equal(struct fake *fake, uint64_t ctl, enum compare_form form);
+
 #endif

@@ -1,0 +1,45 @@
+#!/bin/sh
+# Goal: bundles of ours re-encode to identical bytes, whatever the profile, the
+# packets, the ranges and the internal buffer. Method: each row is a run, whose
+# streams the unit makes again.
+# usage: reencode.sh TOPAZ
+topaz=$(realpath "$1")
+here=$(realpath "$(dirname "$0")")
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+bad=0
+
+. "$here/expect.sh"
+
+# equal STREAMS TEXT ARG...: the bundle made with ARG... is made again, which says TEXT
+equal() {
+	streams=$1
+	says=$2
+	shift 2
+	rm -rf bundle
+	expect 0 "1 passed" 0 run -o bundle "$@"
+	"$topaz" reencode --bytes bundle >said
+	[ "$(grep -c '^EQUAL$' said)" = "$streams" ] && grep -q "$says" said ||
+	    { echo "$*:"; cat said; bad=1; }
+}
+
+kernel="--set range0a=0xffffffff80260000 --set range0b=0xffffffff8027ffff"
+
+# A buffer that overflows: PSBs that wait for room, TIPs that do not wait for bits.
+equal 1 "bytes late" --pt-buffer 256,1/4,4
+equal 1 "no TIP waits" --profile goldmont-plus --pt-buffer 300,1/16,0,200 \
+    --set ctl=0x500200c
+equal 1 " 10 overflows" --profile alderlake-n --pt-buffer 1024,2/8,100,200 \
+    --core-ratio 20 --set ctl=0x230240e
+equal 1 overflows --profile tremont --pt-buffer 256,1/8,4,200 --core-ratio 20 \
+    --workload fault --set ctl=0x1ae1c
+# CR3 changes where nothing is traced, just before it is.
+equal 1 EQUAL --profile alderlake-n --workload sort $kernel \
+    --set ctl=0x100002814
+# A branch to the next instruction, behind more than six outcomes.
+equal 1 "long TNT" --profile denverton --workload edge --set ctl=0x200c
+# An idle CPU: what a wake forces out.
+equal 2 EQUAL --profile icelake --cpus 2 --workload branch --set ctl=0x1ae0c
+equal 2 EQUAL --profile goldmont-plus --cpus 2 --set ctl=0x26e1e
+exit $bad
