@@ -37,6 +37,12 @@ equal 1 overflows --profile tremont --pt-buffer 256,1/8,4,200 --core-ratio 20 \
 # CR3 changes where nothing is traced, just before it is.
 equal 1 EQUAL --profile alderlake-n --workload sort $kernel \
     --set ctl=0x100002814
+# Tracing stops where a range says so, while the buffer overflows, too.
+equal 1 EQUAL --workload edge --set range0a=0xb401000 \
+    --set range0b=0xb401fff --set ctl=0x20000280c
+equal 1 overflows --profile skylake-sp --pt-buffer 300,1/64,100,0 \
+    --core-ratio 12 --workload sort --set range0a=0xb400000 \
+    --set range0b=0xb400fff --set ctl=0x200002e04
 # A branch to the next instruction, behind more than six outcomes.
 equal 1 "long TNT" --profile denverton --workload edge --set ctl=0x200c
 # An idle CPU: what a wake forces out.

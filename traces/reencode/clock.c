@@ -40,7 +40,7 @@ clock_read(struct scan *scan, bool overflow)
 {
 	struct clock_status status = { 0 };
 	struct scan_packet packet;
-	bool in_psb = false, lost = false;
+	bool in_psb = false, lost = false, forced = false;
 
 	while (scan_next(scan, &packet)) {
 		switch ((int)packet.kind) {
@@ -75,8 +75,9 @@ clock_read(struct scan *scan, bool overflow)
 			return status;
 		case SCAN_TNT:
 			/* What a status forces out stands before it. */
-			if (status.cyc || status.tsc || in_psb)
+			if (forced || status.tsc || in_psb)
 				return status;
+			forced = true;
 			break;
 		default:
 			if (!in_psb)

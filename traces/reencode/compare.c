@@ -30,13 +30,13 @@ struct compare_item {
 struct compare {
 	enum compare_form form;
 	const uint8_t *bytes;
-	uint64_t count;
+	uint64_t count, whole; /* up to a limit; all of them */
 	uint64_t left_out;
 	uint64_t start;    /* of this stretch in the trace */
 	uint64_t at;       /* in the trace: equal up to here, byte for byte */
 	uint64_t boundary; /* a packet ends there, not after .at */
 	bool apart;        /* the bytes are not equal: packets are compared */
-	bool limited;      /* .count is where the trace was cut off */
+	bool limited;      /* output behind .count is not compared */
 	struct compare_side theirs, ours;
 	uint8_t *own; /* output from .boundary on, while apart */
 	uint64_t own_count, own_room;
@@ -53,7 +53,7 @@ compare_create(enum compare_form form, const uint8_t *bytes, uint64_t count,
 		return NULL;
 	compare->form = form;
 	compare->bytes = bytes;
-	compare->count = count;
+	compare->count = compare->whole = count;
 	compare->left_out = form == COMPARE_BYTES ? 0 : left_out;
 	return compare;
 }
@@ -70,7 +70,9 @@ compare_destroy(struct compare *compare)
 void
 compare_start(struct compare *compare, uint64_t offset)
 {
-	TZ_ASSERT(offset <= compare->count);
+	TZ_ASSERT(offset <= compare->whole);
+	compare->count = compare->whole;
+	compare->limited = false;
 	compare->start = offset;
 	compare->at = offset;
 	compare->boundary = offset;
@@ -82,6 +84,12 @@ const struct compare_difference *
 compare_difference(const struct compare *compare)
 {
 	return &compare->difference;
+}
+
+bool
+compare_is_apart(const struct compare *compare)
+{
+	return compare->apart;
 }
 
 uint64_t
@@ -214,13 +222,15 @@ compare_outcome(const struct compare *compare, unsigned pending)
 	}
 }
 
-/* Is PACKET, which SIDE has just read, or what follows its PADs a PSB? */
+/* Has SIDE just read a PSB, PADs before one, or a TNT before these? */
 static bool
 compare_is_psb(const struct compare_side *side)
 {
 	struct scan scan = side->scan;
 	struct scan_packet packet = side->packet;
 
+	if (packet.kind == SCAN_TNT && !scan_next(&scan, &packet))
+		return false;
 	while (packet.kind == SCAN_PAD && scan_next(&scan, &packet))
 		continue;
 	return packet.kind == SCAN_PSB;

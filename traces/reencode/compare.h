@@ -54,7 +54,7 @@ void compare_start(struct compare *compare, uint64_t offset);
 bool compare_feed(
     struct compare *compare, const uint8_t *bytes, uint64_t count, bool whole);
 
-/* The trace was cut off at END: output behind it cannot be compared. */
+/* Until compare_start(): the output is not compared with what is behind END. */
 void compare_limit(struct compare *compare, uint64_t end);
 
 /*
@@ -68,6 +68,9 @@ bool compare_stop(struct compare *compare, uint64_t end);
  * which the unit has not sent; -1: the trace has none there.
  */
 int compare_outcome(const struct compare *compare, unsigned pending);
+
+/* Has the output been another, byte for byte, than the trace since compare_start()? */
+bool compare_is_apart(const struct compare *compare);
 
 /* Where in the trace the output has come to, as far as it is equal. */
 uint64_t compare_offset(const struct compare *compare);

@@ -276,13 +276,44 @@ drive_last(struct drive *drive, uint64_t end)
 		drive_last_outcome(drive, (found.value & 1) != 0);
 }
 
+/* Where the last packet ends that is no PAD. */
+static uint64_t
+drive_end(const struct drive *drive)
+{
+	struct scan scan = drive->guide;
+	struct scan_packet packet;
+	uint64_t end;
+
+	end = scan.offset = compare_offset(drive->config.compare);
+	while (scan_next(&scan, &packet))
+		if (packet.kind != SCAN_PAD)
+			end = scan.offset;
+	return end;
+}
+
+/* The trace ends at END outside of all that is traced: at most a flush follows. */
+static void
+drive_flush(struct drive *drive, uint64_t *end)
+{
+	uint64_t at = compare_offset(drive->config.compare);
+
+	feed_disable(drive->feed, &drive->at);
+	if (*end == at && drive->config.facts->cut_off == 0) {
+		*end = at + (16 - (at + drive->phase) % 16) % 16;
+		if (*end > drive->config.count)
+			*end = drive->config.count;
+	}
+	compare_limit(drive->config.compare, *end);
+	if (!feed_take(drive->feed))
+		drive->failed = true;
+}
+
 /* How the trace ends: by a flush, or cut off while the unit goes on. */
 static void
 drive_finish(struct drive *drive)
 {
 	struct drive_result *result = drive->result;
-	const uint8_t *bytes = drive->config.bytes;
-	uint64_t end = drive->config.count, at;
+	uint64_t end;
 
 	if (!drive->running)
 		return;
@@ -295,22 +326,14 @@ drive_finish(struct drive *drive)
 	drive_take(drive);
 	if (drive->ended || drive->failed)
 		return;
-	at = compare_offset(drive->config.compare);
-	while (end > at && bytes[end - 1] == 0)
-		end--;
-	happen_before(drive, true);
-	/* A unit that stands outside its ranges only flushes. */
-	feed_disable(drive->feed, &drive->at);
-	if (end == at && !drive->traced) {
-		uint64_t flush = at + (16 - (at + drive->phase) % 16) % 16;
-
-		end = flush < drive->config.count ? flush : drive->config.count;
-		compare_limit(drive->config.compare, end);
-		(void)feed_take(drive->feed);
-	} else if (end != at) {
-		compare_limit(drive->config.compare, end);
-		(void)feed_take(drive->feed);
-	}
+	end = drive_end(drive);
+	if (!drive->traced)
+		happen_before(drive, true);
+	drive_take(drive);
+	if (drive->traced || compare_offset(drive->config.compare) < end)
+		overflow_cut(drive, end, false);
+	else
+		drive_flush(drive, &end);
 	if (!compare_stop(drive->config.compare, end))
 		drive->failed = true;
 	result->tail = drive->config.count - end;

@@ -88,6 +88,13 @@ void drive_last(struct drive *drive, uint64_t end);
 /* A new stretch at the PSB at OFFSET. */
 void edge_sync(struct drive *drive, uint64_t offset);
 
+/*
+ * Of the last event before END only the first packets are there: TNT, which it forced
+ * out, CYC, FUP, PIP or MODE.Exec.  LOST: the unit loses the others, else the trace
+ * does not go on to them.
+ */
+void overflow_cut(struct drive *drive, uint64_t end, bool lost);
+
 /* A new stretch behind the OVF that the guide comes to next. */
 void edge_overflow(struct drive *drive);
 

@@ -158,13 +158,13 @@ bool
 edge_stand(
     struct drive *drive, const struct psb_plus *plus, struct pt_context *at)
 {
-	bool ranges = drive->feed->filter.config != 0;
+	uint64_t ip;
 
 	if (!plus->context) {
 		*at = feed_out_of_context(drive->feed, at);
 		return false;
 	}
-	if (!ranges)
+	if (!feed_range(drive->feed, FEED_CFG_FILTER, &ip))
 		return edge_peek_pge(drive, at);
 	at->ip = feed_outside(drive->feed);
 	at->enclave = false;
@@ -421,11 +421,28 @@ edge_cbr(struct drive *drive, const struct scan_packet *cbr, uint64_t tsc)
 		happen_frequency(drive, cbr->value & 0xff);
 }
 
+/* TraceStop, unless a TIP.PGD before it has come with it. */
+static void
+edge_stop(struct drive *drive, const struct scan_packet *packet)
+{
+	struct pt_context after = drive->at;
+	uint64_t ip;
+
+	happen_before(drive, false);
+	drive_take(drive);
+	if (compare_offset(drive->config.compare) > packet->offset ||
+	    !feed_range(drive->feed, FEED_CFG_STOP, &ip))
+		return;
+	after.enclave = false;
+	edge_move(&after, ip);
+	drive_report(drive, PT_TRANSFER_FAR, 0, &after);
+}
+
 void
 edge_interlude(struct drive *drive)
 {
-	uint64_t tsc =
-	    UINT64_MAX; /* offset of one that an enable begins with */
+	/* Offset of one that an enable begins with, and of a CYC before it. */
+	uint64_t tsc = UINT64_MAX, cyc = UINT64_MAX;
 	struct scan_packet packet;
 
 	for (;;) {
@@ -446,8 +463,13 @@ edge_interlude(struct drive *drive)
 			edge_cbr(drive, &packet, tsc);
 			tsc = UINT64_MAX;
 			break;
+		case SCAN_CYC:
+			cyc = packet.offset;
+			continue;
+		case SCAN_PAD:
+			continue;
 		case SCAN_TSC:
-			tsc = packet.offset;
+			tsc = cyc != UINT64_MAX ? cyc : packet.offset;
 			break;
 		case SCAN_PIP:
 			edge_pip(drive, packet.value);
@@ -455,6 +477,9 @@ edge_interlude(struct drive *drive)
 		case SCAN_VMCS:
 			happen_before(drive, true);
 			edge_vmcs(drive, edge_vmcs_pa(packet.value));
+			break;
+		case SCAN_STOP:
+			edge_stop(drive, &packet);
 			break;
 		case SCAN_EXEC:
 			edge_mode(&drive->at, packet.value);
@@ -468,5 +493,6 @@ edge_interlude(struct drive *drive)
 		default:
 			break;
 		}
+		cyc = UINT64_MAX;
 	}
 }

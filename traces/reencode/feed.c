@@ -56,14 +56,14 @@ feed_raise_pmi(void *arg)
 	(void)arg;
 }
 
-/* The ratio that the trace has at OFFSET; a trace without any: the profile's. */
+/* The CBR of what begins at OFFSET; the profile's in a trace without any. */
 static void
 feed_set_cbr(struct feed *feed, uint64_t offset)
 {
-	uint8_t ratio = facts_cbr(feed->facts, offset);
+	uint8_t cbr = facts_cbr(feed->facts, offset);
 
-	if (ratio != 0)
-		pt_unit_set_cbr(feed->unit, ratio);
+	if (cbr != 0)
+		pt_unit_set_cbr(feed->unit, cbr);
 }
 
 /* The frequency is an input: the unit's CBR is the one that the trace has. */
@@ -72,9 +72,8 @@ feed_event(void *arg, const struct pt_event *event)
 {
 	struct feed *feed = arg;
 
-	if (event->kind != PT_EVENT_PSB)
-		return;
-	feed_set_cbr(feed, feed->zero + event->offset_bytes);
+	if (event->kind == PT_EVENT_PSB)
+		feed_set_cbr(feed, feed->zero + event->offset_bytes);
 }
 
 static uint64_t
@@ -220,6 +219,7 @@ feed_toggle(struct feed *feed, uint64_t offset, const struct feed_state *state,
 		feed->zero += left;
 	}
 	(void)pt_unit_rdmsr(feed->unit, FEED_MSR_STATUS, &status);
+	status &= FEED_COUNT_MASK << 32;
 	if (state != NULL && state->in_vmx)
 		pt_unit_vmptrld(feed->unit, state->vmcs);
 	if (state != NULL)
@@ -264,6 +264,17 @@ feed_count(const struct feed *feed)
 
 	(void)pt_unit_rdmsr(feed->unit, FEED_MSR_STATUS, &status);
 	return (uint32_t)(status >> 32 & FEED_COUNT_MASK);
+}
+
+bool
+feed_range(const struct feed *feed, unsigned cfg, uint64_t *ip)
+{
+	for (unsigned n = 0; n < TZ_ARRAY_LEN(feed->filter.a); n++)
+		if ((feed->filter.config >> (4 * n) & 0xf) == cfg) {
+			*ip = feed->filter.a[n];
+			return true;
+		}
+	return false;
 }
 
 uint64_t

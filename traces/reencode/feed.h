@@ -65,8 +65,15 @@ bool feed_take(struct feed *feed);
 /* PacketByteCnt now. */
 uint32_t feed_count(const struct feed *feed);
 
-/* An address that no range holds; with CTX on any, where there are no ranges. */
+/* An address that no range holds; any, where there are no ranges. */
 uint64_t feed_outside(const struct feed *feed);
+
+/* ADDRn_CFG.  SDM vol. 3, 33.2.8.2 "IA32_RTIT_CTL MSR". */
+#define FEED_CFG_FILTER 1
+#define FEED_CFG_STOP   2
+
+/* Where the first range begins whose ADDRn_CFG is CFG; false: there is none. */
+bool feed_range(const struct feed *feed, unsigned cfg, uint64_t *ip);
 
 /* AT, but out of context: ContextEn is 0. */
 struct pt_context feed_out_of_context(

@@ -208,15 +208,37 @@ facts_mark(const struct facts *facts, uint64_t offset)
 	return low < facts->mark_count ? &facts->mark[low] : NULL;
 }
 
+/*
+ * All of SCAN's bytes were read: END is where the last packet ended that was read
+ * singly, and SKIPPED from where on others were skipped.
+ */
+static void
+facts_cut(struct facts *facts, const struct scan *scan, uint64_t end,
+    uint64_t skipped)
+{
+	uint64_t last = scan->offset;
+
+	while (last > skipped && scan->bytes[last - 1] == 0)
+		last--;
+	if (last > skipped)
+		end = last;
+	if (facts->in_psb)
+		facts->cut_off = scan->count - facts->psb[facts->psb_count - 1];
+	else if (scan->offset != scan->count)
+		facts->cut_off = scan->count - end;
+}
+
 bool
 facts_read(struct facts *facts, const uint8_t *bytes, uint64_t count)
 {
+	uint64_t end, skipped;
 	struct scan_packet packet;
 	struct scan scan;
 
 	*facts = (struct facts){ .clock = { .cyc_min = UINT64_MAX } };
 	facts->first_psb = scan_find_psb(bytes, count, 0);
 	scan_begin(&scan, bytes, count, facts->first_psb);
+	end = skipped = facts->first_psb;
 	for (;;) {
 		uint64_t last_ip = scan.last_ip, tnts;
 
@@ -225,17 +247,24 @@ facts_read(struct facts *facts, const uint8_t *bytes, uint64_t count)
 			    !facts_packet(facts, &packet))
 				return false;
 			last_ip = scan.last_ip;
+			if (packet.kind != SCAN_PAD)
+				end = scan.offset;
+			skipped = scan.offset;
 			tnts = scan_skip(&scan);
 			facts->packets[SCAN_TNT] += tnts;
 			if (tnts != 0)
 				facts_cyc(&facts->clock);
 		}
 		facts_cyc(&facts->clock);
-		if (packet.kind != SCAN_BAD)
+		if (packet.kind != SCAN_BAD) {
+			facts_cut(facts, &scan, end, skipped);
 			return true;
+		}
 		facts->bad++;
+		facts->in_psb = false;
 		scan_begin(&scan, bytes, count,
 		    scan_find_psb(bytes, count, packet.offset + 1));
+		end = skipped = scan.offset;
 	}
 }
 

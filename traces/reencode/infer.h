@@ -36,8 +36,10 @@ struct facts_clock {
 struct facts {
 	struct facts_clock clock;
 	uint64_t packets[SCAN_KINDS];
-	uint64_t bad;        /* bytes where no packet starts; on at a PSB */
-	uint64_t first_psb;  /* offset; the size of the trace if none */
+	uint64_t bad;       /* bytes where no packet starts; on at a PSB */
+	uint64_t first_psb; /* offset; the size of the trace if none */
+	/* Bytes at the end, where a packet or a PSB+ is not whole, PADs before. */
+	uint64_t cut_off;
 	uint64_t ips_sext48; /* IP packets of 6 bytes, sign-extended */
 	uint64_t ips_full;   /* of 8 bytes */
 	uint64_t long_tnts;

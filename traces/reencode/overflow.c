@@ -3,8 +3,11 @@
  */
 #include "traces/reencode/drive_work.h"
 
-/* Reads what stands behind an OVF: FUP, PSB+ or, where nothing is traced, none. */
-static void
+/*
+ * Reads what stands behind an OVF: FUP, PSB+ or, where nothing is traced, none.  True:
+ * a PSB+ right behind the FUP.
+ */
+static bool
 overflow_read(
     struct drive *drive, struct psb_plus *plus, struct pt_resume *resume)
 {
@@ -13,6 +16,7 @@ overflow_read(
 	    TZ_BIT(SCAN_CBR);
 	struct scan scan = drive->guide;
 	struct scan_packet packet;
+	bool good, psb = false;
 
 	drive->traced = false;
 	do {
@@ -24,6 +28,10 @@ overflow_read(
 		drive->traced = true;
 		edge_move(&drive->at, packet.value);
 		edge_peek_cr3(drive);
+		do
+			good = scan_next(&scan, &packet);
+		while (good && packet.kind == SCAN_PAD);
+		psb = good && packet.kind == SCAN_PSB;
 	} else if (packet.kind == SCAN_PSB) {
 		drive->guide = scan;
 		edge_read_psb(&drive->guide, &packet, plus);
@@ -34,10 +42,12 @@ overflow_read(
 			edge_move(&drive->at, plus->ip);
 	} else {
 		/* Without a range only the context can be why there is none. */
-		plus->context = drive->feed->filter.config != 0;
+		plus->context = feed_range(
+		    drive->feed, FEED_CFG_FILTER, &drive->at.ip);
 	}
 	if (!drive->traced)
 		(void)edge_stand(drive, plus, &drive->at);
+	return psb;
 }
 
 /* Where the CYC begins that belongs to the OVF at OFFSET: the last before it. */
@@ -125,24 +135,24 @@ overflow_read_cut(
 	}
 }
 
-/*
- * Of the last event before the OVF, whose own packets begin at OFFSET, only the first
- * are there: TNT, which it forced out, CYC, FUP, MODE.Exec or PIP.  Where it led to is
- * lost.
- */
-static void
-overflow_cut(struct drive *drive, uint64_t offset)
+void
+overflow_cut(struct drive *drive, uint64_t end, bool lost)
 {
 	struct pt_context after = drive->at;
 	struct overflow_cut cut;
+	uint64_t inside;
 
 	drive_take(drive);
-	overflow_read_cut(drive, offset, &cut);
-	if (cut.end <= drive->feed->offset || drive->ended)
+	overflow_read_cut(drive, end, &cut);
+	if (cut.end == 0 || drive->ended)
 		return;
-	if (!drive->traced && drive->feed->filter.config != 0)
-		edge_move(&after, drive->feed->filter.a[0]);
-	pt_unit_lose(drive->feed->unit, cut.end - drive->feed->offset);
+	if (!drive->traced && feed_range(drive->feed, FEED_CFG_FILTER, &inside))
+		edge_move(&after, inside);
+	/* Where bytes need not be equal their number says nothing. */
+	if (!lost || compare_is_apart(drive->config.compare))
+		compare_limit(drive->config.compare, end);
+	else
+		pt_unit_lose(drive->feed->unit, cut.end - drive->feed->offset);
 	happen_before(drive, cut.cyc);
 	if (cut.pip) {
 		edge_set_cr3(&after, cut.cr3);
@@ -179,7 +189,7 @@ overflow_begin(struct drive *drive, uint64_t *offset)
 		overflow_lose_outcome(drive);
 	if (drive->ended || drive->failed)
 		return false;
-	overflow_cut(drive, *offset);
+	overflow_cut(drive, *offset, true);
 	/* PADs that only fill the word are the unit's own. */
 	if (drive->feed->offset <= *offset && *offset - drive->feed->offset < 8)
 		*offset = drive->feed->offset;
@@ -194,12 +204,13 @@ edge_overflow(struct drive *drive)
 	struct pt_resume resume = { .overflow = true };
 	struct psb_plus plus = { .context = true };
 	uint64_t offset, lost;
+	bool psb;
 
 	if (!overflow_begin(drive, &offset))
 		return;
 	drive->result->overflows++;
 	lost = offset > drive->feed->offset ? offset - drive->feed->offset : 0;
-	overflow_read(drive, &plus, &resume);
+	psb = overflow_read(drive, &plus, &resume);
 	/* The counter stands still while packets are lost. */
 	resume.count = (uint32_t)(feed_count(drive->feed) + lost) & 0x1ffff;
 	/* Unless the PSB behind the OVF is the one that was due. */
@@ -211,6 +222,11 @@ edge_overflow(struct drive *drive)
 					   drive->look_base) %
 	    PT_LOOK_BYTES);
 	edge_resume(drive, offset, &resume);
+	/* One that is not due tells of the mode, which may have been lost. */
+	if (psb && !resume.due && !drive->failed) {
+		happen_psb(drive);
+		pt_unit_psb(drive->feed->unit, drive->at.ip);
+	}
 	if (!drive->traced)
 		edge_interlude(drive);
 }

@@ -369,7 +369,7 @@ static void
 reencode_count(struct reencode_result *result)
 {
 	struct drive_result *drive = &result->drive;
-	uint64_t end = result->bytes;
+	uint64_t end = result->bytes - result->facts.cut_off;
 
 	if (result->difference.found)
 		end = result->difference.offset;
@@ -407,7 +407,8 @@ reencode_trace(const uint8_t *bytes, uint64_t count, struct pieces *pieces,
 	*result = (struct reencode_result){ .bytes = count };
 	if (!facts_read(&result->facts, bytes, count))
 		return tz_error(err, TZ_EIO, "packets: out of memory");
-	if (result->facts.psb_count == 0) {
+	try.count -= result->facts.cut_off;
+	if (result->facts.first_psb >= try.count) {
 		result->nothing = true;
 		return 0;
 	}

@@ -133,6 +133,11 @@ reencode_print(
 		    "left out: %" PRIu64 " bytes of 0 at the end, which may "
 		    "never have been written\n",
 		    drive->tail);
+	if (result->facts.cut_off != 0)
+		fprintf(file,
+		    "left out: %" PRIu64 " bytes at the end, where a packet is "
+		    "cut off\n",
+		    result->facts.cut_off);
 	fprintf(file,
 	    "covered: %" PRIu64 " of %" PRIu64 " bytes, %" PRIu64
 	    " instructions in %" PRIu64 " blocks\n",

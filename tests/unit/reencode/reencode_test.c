@@ -161,6 +161,33 @@ a_trace_may_have_no_ratio(void **state)
 	fake_destroy(fake);
 }
 
+static void
+a_trace_may_end_anywhere(void **state)
+{
+	static const uint64_t ctls[] = { CTL_PLAIN, CTL_PLAIN | FILTER,
+		CTL_PLAIN | CTL_CYC_EN | CTL_TSC_EN | CTL_DIS_RETC };
+
+	(void)state;
+	for (size_t i = 0; i < TZ_ARRAY_LEN(ctls); i++) {
+		struct fake *fake = walked(ctls[i], 4, 2, 0);
+		size_t whole = fake->stream_bytes;
+
+		/* Within PSB+ and every other packet. */
+		for (size_t n = 0; n < 300; n++) {
+			struct reencode_result result;
+
+			fake->stream_bytes = n < 100 ? 17 + n : whole / 2 + n;
+			remake(fake, ctls[i], 0, (enum compare_form)(n % 3),
+			    &result);
+			assert_true(result.equal || result.nothing);
+			assert_true(result.facts.cut_off <= 80);
+			reencode_result_free(&result);
+		}
+		fake->stream_bytes = whole;
+		fake_destroy(fake);
+	}
+}
+
 /* The range holds the ends of the program's loop: its last jump leaves it. */
 static void
 a_missing_ip_is_an_erratum(void **state)
@@ -315,6 +342,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(ret_compression_is_inferred),
 		cmocka_unit_test(a_trace_may_begin_in_the_middle),
 		cmocka_unit_test(a_trace_may_have_no_ratio),
+		cmocka_unit_test(a_trace_may_end_anywhere),
 		cmocka_unit_test(a_missing_ip_is_an_erratum),
 		cmocka_unit_test(a_changed_byte_is_named),
 		cmocka_unit_test(a_capture_is_made_again_byte_for_byte),
