@@ -3,9 +3,9 @@
 #include <string.h>
 
 enum manner {
-#define MANNER(name, ip_full, tnt_bits, deferred_tip, ret_pops,              \
-    psb_look_lines, cyc_bits, pgd_jcc_ip, pmi_early_bytes, vmx_pt, lbr_excl, \
-    pmi_skid_insns, source)                                                  \
+#define MANNER(name, ip_full, tnt_bits, deferred_tip, ret_pops,    \
+    psb_look_lines, cyc_bits, pgd_jcc_ip, pmi_early_bytes, vmx_pt, \
+    pmi_skid_insns, source)                                        \
  MANNER_##name,
 #include "emu/profile/manner.def"
 #undef MANNER
@@ -13,11 +13,11 @@ enum manner {
 };
 
 static const struct profile_manner manners[MANNER_COUNT] = {
-#define MANNER(name, ip_full, tnt_bits, deferred_tip, ret_pops,              \
-    psb_look_lines, cyc_bits, pgd_jcc_ip, pmi_early_bytes, vmx_pt, lbr_excl, \
-    pmi_skid_insns, source)                                                  \
- { ip_full, tnt_bits, deferred_tip, ret_pops, psb_look_lines, cyc_bits,      \
-	 pgd_jcc_ip, pmi_early_bytes, vmx_pt, lbr_excl, pmi_skid_insns },
+#define MANNER(name, ip_full, tnt_bits, deferred_tip, ret_pops,         \
+    psb_look_lines, cyc_bits, pgd_jcc_ip, pmi_early_bytes, vmx_pt,      \
+    pmi_skid_insns, source)                                             \
+ { ip_full, tnt_bits, deferred_tip, ret_pops, psb_look_lines, cyc_bits, \
+	 pgd_jcc_ip, pmi_early_bytes, vmx_pt, pmi_skid_insns },
 #include "emu/profile/manner.def"
 #undef MANNER
 };

@@ -41,7 +41,6 @@ struct profile_manner {
 	bool pgd_jcc_ip;         /* TIP.PGD at a Jcc carries the IP */
 	unsigned pmi_early_bytes; /* single-entry ToPA: PMI before the end */
 	bool vmx_pt;              /* IA32_VMX_MISC[14]: PT in VMX operation */
-	bool lbr_excl;            /* TraceEn suspends LBR and BTS */
 	uint32_t pmi_skid_insns;  /* from a filled INT region to the PMI's
 				    delivery: instructions (REP iterations
 				    count) */
