@@ -1,6 +1,7 @@
 # Goal: list the mutants of the PT unit's tables, one column of one row each.
-# Input: files under emu/pt. Output: a line for each mutant, cut by tabs: its name, the
-# file, the file's object, the line's number, the line's new text.
+# Input: files under emu/pt and emu/profile. Output: a line for each mutant, cut by tabs:
+# its name, the file, what is made of it (sources without their .c), the line's number,
+# the line's new text.
 
 function trim(text) {
 	gsub(/^[ \t]+|[ \t]+$/, "", text)
@@ -26,14 +27,21 @@ function tell(name, text) {
 }
 
 BEGIN {
-	object["emu/pt/packet.def"] = "packet"
-	object["emu/pt/transfer.def"] = "flow"
-	object["emu/pt/msr.def"] = "msr"
-	object["emu/pt/packet.c"] = "packet"
-	object["emu/pt/xstate.c"] = "xstate"
+	object["emu/pt/packet.def"] = "emu/pt/packet"
+	object["emu/pt/transfer.def"] = "emu/pt/flow"
+	object["emu/pt/msr.def"] = "emu/pt/msr"
+	object["emu/pt/packet.c"] = "emu/pt/packet"
+	object["emu/pt/xstate.c"] = "emu/pt/xstate"
+	object["emu/pt/cycles.def"] = "emu/pt/buffer emu/pt/drain " \
+	    "emu/pt/overflow emu/pt/timing"
+	object["emu/profile/manner.def"] = "emu/profile/profile"
+	object["emu/profile/errata.def"] = "emu/profile/profile"
+	object["emu/profile/feature.def"] = "emu/profile/absent"
+	split("name ip_full tnt_bits deferred_tip ret_pops psb_look_lines " \
+	    "cyc_bits pgd_jcc_ip pmi_early_bytes vmx_pt", manner, " ")
 }
 
-/^(PACKET|TRANSFER|MSR|FIELD)\(/ {
+/^(PACKET|TRANSFER|MSR|FIELD|SETTING|FIXED|MANNER|ERRATUM|FEATURE)\(/ {
 	macro = substr($0, 1, index($0, "(") - 1)
 	columns = split(substr($0, index($0, "(") + 1), field, ",")
 	for (i = 1; i <= columns; i++)
@@ -89,6 +97,41 @@ BEGIN {
 		    "PROFILE_PT_ECX_FABRIC"))
 	if (column[5] == "rule_range_cfg" || column[5] == "rule_phys")
 		say(id ".arg", 6, column[6] + 1)
+}
+
+/^SETTING\(/ {
+	id = "cycles." column[1]
+	say(id ".least", 3, column[3] + 1)
+	say(id ".most", 4, column[4] + 1)
+}
+
+/^FIXED\(/ {
+	say("cycles." column[1], 3, column[3] + 1)
+}
+
+# Of a full IP there are two forms; the other columns are truths and counts. The skid of
+# a PMI is the CPU's: vectors with guest code know it, which these mutants are not for.
+/^MANNER\(/ {
+	for (i = 2; i in manner; i++) {
+		if (column[i] ~ /^(true|false)$/)
+			new = other(column[i], "true", "false")
+		else
+			new = i == 2 ? other(column[i], 6, 3) : column[i] + 1
+		say("manner." column[1] "." manner[i], i, new)
+	}
+}
+
+/^ERRATUM\(/ {
+	say("errata." column[1] ".key", 2, "\"none\"")
+}
+
+/^FEATURE\(/ {
+	id = "feature." substr(column[1], 2, length(column[1]) - 2)
+	say(id ".leaf", 2, column[2] " ^ 2")
+	say(id ".subleaf", 3, 1 - column[3])
+	say(id ".register", 4, other(column[4], "EBX", "ECX"))
+	say(id ".mask", 5, column[5] " << 1")
+	say(id ".value", 6, 1 - column[6])
 }
 
 # The sizes of IP payloads by IPBytes, and the MSRs of XSAVES in their order.

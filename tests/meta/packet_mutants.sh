@@ -1,8 +1,8 @@
 #!/bin/sh
 # Goal: the test vectors miss no row of the PT unit's tables. Method: break one column
-# of one row at a time (packet_mutants.awk), and play the vectors, then the unit test of
-# the MSR rules, which must fail. At least 95 % must; tests/packets/README.md lists what
-# does not, and why, and nothing else.
+# of one row at a time (packet_mutants.awk), and play the vectors, then the unit tests
+# of MSR rules, cycles, profiles and errata, which must fail. At least 95 % must;
+# tests/packets/README.md lists what does not, and why, and nothing else.
 # usage: packet_mutants.sh ROOT all|SAMPLE CC...
 #   SAMPLE: only each SAMPLE-th mutant
 root=$(realpath "$1")
@@ -13,6 +13,7 @@ readme=$root/tests/packets/README.md
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 cd "$root" || exit 1
+tests="msr cycles manner absent profile errata errata_time"
 [ "$sample" = all ] && step=1 || step=$sample
 
 # build FILE OBJECT FOLDER CC...: FILE with what FOLDER has in place of the tree's.
@@ -24,26 +25,28 @@ build() {
 	"$@" -std=gnu17 -O0 -w -I"$first" -I"$root" -c "$from" -o "$to"
 }
 
-mkdir "$dir/pt" "$dir/tests" "$dir/run"
-for file in emu/pt/*.c; do
-	build "$file" "$dir/pt/$(basename "$file" .c).o" "$dir" "$@" || exit 1
-done
-for file in emu/base.c emu/profile/*.c tests/packets/*.c \
-    tests/unit/pt/fake.c tests/unit/pt/event_text.c \
-    tests/unit/pt/packet_text.c tests/unit/pt/msr_rules.c; do
-	build "$file" "$dir/tests/$(echo "$file" | tr / _).o" "$dir" "$@" ||
+mkdir "$dir/rest" "$dir/run"
+for file in emu/base.c emu/pt/*.c emu/profile/*.c tests/packets/[!cr]*.c \
+    tests/packets/reader.c tests/unit/pt/*.c traces/clock.c traces/image.c; do
+	case $file in
+	*_test.c | */perf_packets.c) continue ;;
+	esac
+	build "$file" "$dir/rest/$(echo "$file" | tr / _).o" "$dir" "$@" ||
 	    exit 1
 done
-build tests/unit/pt/msr_test.c "$dir/msr_test.o" "$dir" "$@" || exit 1
-mv "$dir/tests/tests_packets_run.c.o" "$dir/run.o"
-ar rc "$dir/rest.a" "$dir"/tests/*.o "$dir"/pt/*.o || exit 1
+for main in $tests; do
+	build "tests/unit/pt/${main}_test.c" "$dir/$main.o" "$dir" "$@" ||
+	    exit 1
+done
+build tests/packets/run.c "$dir/run.o" "$dir" "$@" || exit 1
+ar rc "$dir/rest.a" "$dir"/rest/*.o || exit 1
 
-# try OBJECT FOLDER CC...: links OBJECT, or nothing new if "", and runs both tests.
+# try OBJECTS FOLDER CC...: links OBJECTS in place of the tree's, and runs all tests.
 try() {
 	changed=$1
 	place=$2
 	shift 2
-	for main in run msr_test; do
+	for main in run $tests; do
 		"$@" -o "$place/$main" "$dir/$main.o" $changed "$dir/rest.a" \
 		    -lcmocka -lipt -lxxhash || return 2
 		timeout 60 "$place/$main" tests/packets >"$place/log" 2>&1 ||
@@ -51,24 +54,28 @@ try() {
 	done
 }
 
-# mutant NAME FILE OBJECT LINE TEXT CC...: prints NAME and what became of it.
+# mutant NAME FILE SOURCES LINE TEXT CC...: prints NAME and what became of it.
 mutant() {
 	name=$1
 	file=$2
-	object=$3
+	sources=$3
 	folder=$dir/run/$name
-	mkdir -p "$folder/emu/pt"
+	mkdir -p "$folder/emu/pt" "$folder/emu/profile"
 	awk -v line="$4" -v text="$5" '
 	    NR == line { print text; next } { print }' "$file" >"$folder/$file"
 	shift 5
-	source=$folder/emu/pt/$object.c
-	[ -e "$source" ] || cp "emu/pt/$object.c" "$source"
-	if ! build "$source" "$folder/$object.o" "$folder" "$@" 2>"$folder/log"
-	then
-		echo "$name unbuildable"
-		return
-	fi
-	try "$folder/$object.o" "$folder" "$@" 2>/dev/null
+	objects=
+	for source in $sources; do
+		new=$folder/$source
+		objects="$objects $new.o"
+		[ -e "$new.c" ] || cp "$source.c" "$new.c"
+		if ! build "$new.c" "$new.o" "$folder" "$@" 2>"$folder/log"
+		then
+			echo "$name unbuildable"
+			return
+		fi
+	done
+	try "$objects" "$folder" "$@" 2>/dev/null
 	case $? in
 	0) echo "$name survives" ;;
 	1) echo "$name killed" ;;
@@ -83,8 +90,8 @@ half() {
 	shift
 	tab=$(printf '\t')
 	awk -v n="$n" 'NR % 2 == n' "$dir/list" |
-	    while IFS=$tab read -r name file object line text; do
-		mutant "$name" "$file" "$object" "$line" "$text" "$@"
+	    while IFS=$tab read -r name file sources line text; do
+		mutant "$name" "$file" "$sources" "$line" "$text" "$@"
 	done
 }
 
@@ -94,7 +101,8 @@ if ! try "" "$dir/run" "$@"; then
 	exit 1
 fi
 awk -f "$here/packet_mutants.awk" emu/pt/packet.def emu/pt/transfer.def \
-    emu/pt/msr.def emu/pt/packet.c emu/pt/xstate.c |
+    emu/pt/msr.def emu/pt/packet.c emu/pt/xstate.c emu/pt/cycles.def \
+    emu/profile/manner.def emu/profile/errata.def emu/profile/feature.def |
     awk -v step="$step" 'NR % step == 0' >"$dir/list"
 half 0 "$@" >"$dir/even" &
 half 1 "$@" >"$dir/odd"

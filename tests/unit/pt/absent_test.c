@@ -97,10 +97,20 @@ what_cpuid_says_hangs_together(void **state)
 	assert_int_equal(reads(&copy, 0x14, 1, PROFILE_EAX), 2);
 	copy = without("psb-cyc");
 	assert_int_equal(reads(&copy, 0x14, 1, PROFILE_EBX), 0);
+	copy = without("mtc-periods");
+	assert_int_equal(reads(&copy, 0x14, 1, PROFILE_EAX), 2);
+	copy = without("psb-freq");
+	assert_int_equal(reads(&copy, 0x14, 1, PROFILE_EBX), 0x3fff);
+	copy = without("cyc-thresh");
+	assert_int_equal(reads(&copy, 0x14, 1, PROFILE_EBX), 0x003f0000);
 	copy = without("topa");
 	assert_int_equal(reads(&copy, 0x14, 0, PROFILE_ECX), 4);
 	copy = without("topa-multi");
 	assert_int_equal(reads(&copy, 0x14, 0, PROFILE_ECX), 5);
+	copy = without("xsaveopt");
+	assert_int_equal(reads(&copy, 0xd, 1, PROFILE_EAX), 0xe);
+	copy = without("xsavec");
+	assert_int_equal(reads(&copy, 0xd, 1, PROFILE_EAX), 0xd);
 	copy = without("xsaves");
 	assert_int_equal(reads(&copy, 0xd, 1, PROFILE_EAX), 7);
 	assert_int_equal(reads(&copy, 0xd, 1, PROFILE_EBX), 0);
@@ -188,6 +198,31 @@ trace_msrs_behave_accordingly(void **state)
 	assert_int_equal(writes("xsaves", 0x570, CTL_PLAIN), FAULT_NONE);
 }
 
+/* Only Broadwell's PMI of a table with one entry is known to come early. */
+static void
+one_entry_alone_makes_no_pmi_early(void **state)
+{
+	static const char *const names[] = { "skylake", "icelake", "goldmont" };
+
+	(void)state;
+	for (size_t i = 0; i < TZ_ARRAY_LEN(names); i++) {
+		struct fake *fake = fake_create();
+
+		profile_without(&fake->profile, profile_find(names[i]),
+		    profile_feature_find("topa-multi"), 1);
+		fake_poke(fake, FAKE_TABLE, FAKE_BUFFER | 4);    /* INT */
+		fake_poke(fake, FAKE_TABLE + 8, FAKE_TABLE | 1); /* END */
+		fake_wrmsr(fake, 0x560, FAKE_TABLE);
+		fake_wrmsr(fake, 0x570, CTL_PLAIN | CTL_TRACE_EN);
+		for (unsigned n = 0; n < 1100; n++)
+			fake_transfer(
+			    fake, PT_TRANSFER_JMP_INDIRECT, FAKE_CLIP);
+		assert_int_equal(
+		    fake_event(fake, PT_EVENT_PMI, 0)->offset_bytes, 4096);
+		fake_destroy(fake);
+	}
+}
+
 int
 main(void)
 {
@@ -196,6 +231,7 @@ main(void)
 		cmocka_unit_test(what_cpuid_says_hangs_together),
 		cmocka_unit_test(several_may_be_missing_and_any_bit),
 		cmocka_unit_test(trace_msrs_behave_accordingly),
+		cmocka_unit_test(one_entry_alone_makes_no_pmi_early),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include <cmocka.h>
 
@@ -186,6 +187,11 @@ errata_of(uint32_t signature, uint32_t *errata)
 static void
 errata_are_those_that_libipt_knows(void **state)
 {
+	static const char *const names[] = {
+#define ERRATUM(name, key, text) #name,
+#include "emu/profile/errata.def"
+#undef ERRATUM
+	};
 	const struct profile *profile;
 	unsigned known = 0;
 
@@ -202,9 +208,13 @@ errata_are_those_that_libipt_knows(void **state)
 			    profile->errata, errata);
 	}
 	assert_true(known >= 15);
-	for (enum profile_erratum n = 0; n < PROFILE_ERRATUM_COUNT; n++)
+	for (enum profile_erratum n = 0; n < PROFILE_ERRATUM_COUNT; n++) {
 		assert_int_equal(
 		    profile_erratum_find(profile_erratum_name(n)), n);
+		/* As libipt spells it, but for the case. */
+		assert_int_equal(
+		    strcasecmp(profile_erratum_name(n), names[n]), 0);
+	}
 	assert_int_equal(profile_erratum_find("skl15"), PROFILE_ERRATUM_COUNT);
 }
 
