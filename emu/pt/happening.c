@@ -198,6 +198,22 @@ pt_unit_rsm(struct pt_unit *unit, const struct pt_context *at, bool trace_en)
 }
 
 void
+pt_unit_senter(struct pt_unit *unit)
+{
+	if (unit->msrs.ctl & CTL_TRACE_EN)
+		unit_trace_off(unit);
+}
+
+void
+pt_unit_acm(struct pt_unit *unit, const struct pt_context *at)
+{
+	if (!(unit->msrs.ctl & CTL_TSC_EN) || !happening_begin(unit))
+		return;
+	timing_status(unit);
+	happening_end(unit, at);
+}
+
+void
 pt_unit_maintenance(struct pt_unit *unit, uint64_t payload)
 {
 	if (happening_begin(unit))

@@ -31,7 +31,10 @@ void pt_unit_ptwrite(struct pt_unit *unit, const struct pt_context *at,
  */
 void pt_unit_if_changed(struct pt_unit *unit, const struct pt_context *at);
 
-/* The processor shuts down (triple fault) at AT.  CFE; PWRE as at HLT. */
+/*
+ * The processor shuts down at AT: a triple fault, or a VMX abort, of whose VM exit no
+ * packet is sent (33.7 lets TIP be missing: model choice).  CFE; PWRE as at HLT.
+ */
 void pt_unit_shutdown(struct pt_unit *unit, const struct pt_context *at);
 
 /*
@@ -83,6 +86,19 @@ void pt_unit_tsx(
 void pt_unit_smi(struct pt_unit *unit, const struct pt_context *at);
 void pt_unit_rsm(
     struct pt_unit *unit, const struct pt_context *at, bool trace_en);
+
+/*
+ * GETSEC[SENTER], on any logical processor, or GETSEC[ENTERACCS]: TraceEn is cleared,
+ * without a packet; branches that are pending are lost (model choice, as at a warm
+ * reset: 33.2.9.4 "SENTER/ENTERACCS and ACM" lets more be lost, too).
+ */
+void pt_unit_senter(struct pt_unit *unit);
+
+/*
+ * An authenticated code module has run, for which TraceEn was 0: neither its end nor
+ * its beginning is told; TSC and CBR are, where TSCEn is 1 (33.2.9.4: they may be).
+ */
+void pt_unit_acm(struct pt_unit *unit, const struct pt_context *at);
 
 /*
  * VMXON: VMX operation begins, without a current VMCS; AT.ip is the CLIP.  Where the

@@ -271,6 +271,22 @@ event_rsm(struct vector *vector, struct words *words)
 		    strcmp(what, "on") == 0);
 }
 
+/* senter: GETSEC[SENTER] or [ENTERACCS]. */
+static void
+event_senter(struct vector *vector, struct words *words)
+{
+	(void)words;
+	pt_unit_senter(vector->fake->unit);
+}
+
+/* acm: an authenticated code module has run. */
+static void
+event_acm(struct vector *vector, struct words *words)
+{
+	(void)words;
+	pt_unit_acm(vector->fake->unit, &vector->fake->at);
+}
+
 static void
 event_mnt(struct vector *vector, struct words *words)
 {
@@ -438,11 +454,11 @@ static const struct event_name {
 	{ "sleep", event_sleep }, { "wake", event_wake },
 	{ "exstop", event_exstop }, { "tsx-begin", event_tsx_begin },
 	{ "tsx-commit", event_tsx_commit }, { "smi", event_smi },
-	{ "rsm", event_rsm }, { "mnt", event_mnt },
-	{ "vmptrld", event_vmptrld }, { "vmxon", event_vmxon },
-	{ "pebs", event_pebs }, { "time", event_time },
-	{ "frequency", event_frequency }, { "overflow", event_overflow },
-	{ "operational-error", event_error },
+	{ "rsm", event_rsm }, { "senter", event_senter }, { "acm", event_acm },
+	{ "mnt", event_mnt }, { "vmptrld", event_vmptrld },
+	{ "vmxon", event_vmxon }, { "pebs", event_pebs },
+	{ "time", event_time }, { "frequency", event_frequency },
+	{ "overflow", event_overflow }, { "operational-error", event_error },
 	{ "region-full-with-stop", event_full }, { "fill-to-pmi", event_fill },
 	{ "psb", event_psb }, { "reset", event_reset }, { "pmis", event_pmis },
 	{ "repeat", event_repeat } };

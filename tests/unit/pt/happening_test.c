@@ -525,6 +525,8 @@ a_unit_that_is_off_tells_nothing(void **state)
 	pt_unit_tsx(fake->unit, &fake->at, true);
 	pt_unit_smi(fake->unit, &fake->at);
 	pt_unit_rsm(fake->unit, &fake->at, false);
+	pt_unit_senter(fake->unit);
+	pt_unit_acm(fake->unit, &fake->at);
 	pt_unit_maintenance(fake->unit, 1);
 	pt_unit_pebs(fake->unit, &fake->at, &block, 1, false);
 	fake_expect_packets(fake, "");
