@@ -18,6 +18,7 @@ struct times {
 	struct pt_event event; /* the next one, if .loaded */
 	bool loaded;
 	unsigned branches; /* bits of the last TNT that are left */
+	uint64_t passed; /* packets before this offset have no event any more */
 	bool lost;
 };
 
@@ -60,6 +61,7 @@ times_sync(struct times *times, uint64_t offset)
 {
 	times->loaded = false;
 	times->branches = 0;
+	times->passed = 0;
 	times->lost = pt_evt_sync_set(times->decoder, offset) < 0 ||
 	    !clock_sync(times->clock, offset);
 }
@@ -112,6 +114,17 @@ load(struct times *times)
 	return true;
 }
 
+/* The next packet that has an event. */
+static bool
+next_packet(struct times *times, struct clock_time *exact)
+{
+	do {
+		if (!clock_next(times->clock, exact))
+			return false;
+	} while (exact->offset < times->passed);
+	return true;
+}
+
 /* Uses up the event at hand, which must be of KIND. */
 static bool
 take(struct times *times, enum times_kind kind, struct times_mark *mark)
@@ -128,7 +141,7 @@ take(struct times *times, enum times_kind kind, struct times_mark *mark)
 		return false;
 	if (times->branches > 0 || !load(times) ||
 	    !kind_of(&times->event, &found) || found != kind ||
-	    !clock_next(times->clock, &mark->exact) ||
+	    !next_packet(times, &mark->exact) ||
 	    mark->exact.packet != packets[kind]) {
 		times->lost = true;
 		return false;
@@ -212,6 +225,8 @@ take_overflow(struct times *times)
 	    !times->lost && load(times) && times->event.type != ptev_overflow)
 		times->lost = true;
 	times->loaded = false;
+	/* SKD010, APL11: libipt may have used up a packet to know where it is. */
+	(void)pt_evt_get_offset(times->decoder, &times->passed);
 }
 
 bool

@@ -64,6 +64,7 @@ struct verify_stream {
 	bool open;    /* TraceEn was still 1 when the run ended */
 	uint64_t overflows; /* of a bounded internal buffer, each with an OVF */
 	uint64_t overflown; /* expected, but lost to them */
+	uint64_t misled;    /* of them: with SKD010, libipt went on wrongly */
 	uint64_t segments;  /* TIP.PGE decoded */
 	uint64_t jcc_disables; /* TIP.PGD without IP at a conditional branch */
 	uint64_t parts;        /* stretches of bytes without a hole */

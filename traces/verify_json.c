@@ -61,7 +61,7 @@ verify_json_stream(const struct verify_stream *stream)
 		    account_row_name((enum account_row)row),
 		    verify_json_count(stream->rows[row]));
 	return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-			 "s:s, s:o, s:o, s:b, s:b, s:o, s:o, s:o}",
+			 "s:s, s:o, s:o, s:b, s:b, s:o, s:o, s:o, s:o}",
 	    "name", stream->name, "kind", stream->thread ? "thread" : "cpu",
 	    "id", verify_json_count(stream->id), "expected",
 	    verify_json_count(stream->expected), "decoded",
@@ -76,7 +76,8 @@ verify_json_stream(const struct verify_stream *stream)
 	    (int)stream->stopped, "open", (int)stream->open, "time",
 	    verify_json_time(&stream->time), "overflows",
 	    verify_json_count(stream->overflows), "overflown",
-	    verify_json_count(stream->overflown));
+	    verify_json_count(stream->overflown), "misled",
+	    verify_json_count(stream->misled));
 }
 
 char *

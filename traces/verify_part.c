@@ -1,46 +1,20 @@
-#include "traces/times.h"
-#include "traces/verify_work.h"
+#include "traces/verify_part.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define PART_BATCH       4096
 #define PART_ALIGN_INSNS 256 /* that must match for a place to be the place */
 #define PART_CUT_BYTES   16  /* a packet cut at the end of a hole is no error */
-
-/* One run of the decoder over a part, from a PSB on. */
-struct part_run {
-	struct verify_work *work;
-	const struct verify_bytes *bytes;
-	const struct verify_part *part;
-	struct decode_filter filter;
-	struct decode *decode;
-	struct flow flow;
-	uint64_t sync_offset; /* of the PSB, in the part */
-	uint64_t since_sync;  /* instructions decoded since */
-	enum decode_state state;
-	size_t count;
-	uint64_t ips[PART_BATCH];
-	bool timed;
-	struct times_config times;
-	const struct verify_overflow *overflow; /* the next one, or NULL */
-	size_t overflow_interval;               /* of the account */
-	uint64_t overflow_at;                   /* byte of the stream */
-	struct verify_step before; /* the last instruction of the batch before */
-	struct verify_step steps[PART_BATCH];
-};
 
 static struct decode *
 part_decoder(const struct part_run *run)
 {
-	struct bundle_model model = verify_model(
-	    run->work, run->bytes, run->part);
 	struct decode_config config = {
 		.bytes = &run->bytes->bytes[run->part->begin],
 		.count = run->part->end - run->part->begin,
-		.signature = model.signature,
-		.errata = model.errata,
+		.signature = run->model.signature,
+		.errata = run->model.errata,
 		.filter = &run->filter,
 		.image = run->work->image,
 		.times = run->timed ? &run->times : NULL,
@@ -82,8 +56,7 @@ part_count_prefix(struct part_run *run, uint64_t bytes)
 	}
 }
 
-/* Place of INTERVAL in the stream's list. */
-static size_t
+size_t
 part_interval_at(const struct verify_bytes *bytes, size_t interval)
 {
 	size_t low = 0, high = bytes->interval_count;
@@ -136,13 +109,7 @@ part_find_psb(const struct verify_psbs *psbs, uint64_t offset)
 	return &psbs->psbs[low];
 }
 
-/*
- * Finds the place of a PSB in the middle of an interval: where the first
- * instructions decoded agree best with the truth, and of equal places the one
- * nearest to the count that the unit reported.  What follows is compared as
- * strictly as ever.
- */
-static void
+size_t
 part_search(struct part_run *run, size_t at, uint64_t hint)
 {
 	struct flow flow = run->flow, before, best = run->flow;
@@ -174,6 +141,7 @@ part_search(struct part_run *run, size_t at, uint64_t hint)
 	}
 	if (agreed != 0)
 		run->flow = best;
+	return agreed;
 }
 
 /* Puts the flow where the decoder started. */
@@ -201,7 +169,7 @@ part_align(struct part_run *run)
 		    "%s: the unit does not know of the PSB at byte %" PRIu64,
 		    run->bytes->stream->name,
 		    run->part->begin + run->sync_offset);
-	part_search(run, at, psb == NULL ? 0 : psb->insns);
+	(void)part_search(run, at, psb == NULL ? 0 : psb->insns);
 }
 
 /* Offset of the packet that led to the INDEX-th instruction since the PSB. */
@@ -264,80 +232,7 @@ part_differ(struct part_run *run, uint64_t index, const uint64_t *executed,
 	}
 }
 
-/* The first overflow of which the unit tells from byte POSITION on; or NULL. */
-static void
-part_find_overflow(struct part_run *run, uint64_t position)
-{
-	run->overflow = NULL;
-	for (size_t i = run->part->first; i <= run->part->last; i++) {
-		const struct account_piece *piece =
-		    &run->bytes->account->pieces[i];
-		unsigned cpu =
-		    run->work->account.intervals[piece->interval].cpu;
-		const struct verify_overflows *list =
-		    &run->work->overflows[cpu];
-
-		for (size_t n = 0; n < list->count; n++) {
-			uint64_t into = list->overflows[n].offset -
-			    piece->offset;
-
-			if (list->overflows[n].offset < piece->offset ||
-			    into >= piece->bytes ||
-			    piece->position + into < position)
-				continue;
-			run->overflow = &list->overflows[n];
-			run->overflow_interval = piece->interval;
-			run->overflow_at = piece->position + into;
-			return;
-		}
-	}
-}
-
-/* Was what the flow gave last retired before ITS of the next overflow? */
-static bool
-part_is_before(const struct part_run *run, uint64_t its)
-{
-	size_t interval = run->bytes->intervals[run->flow.at];
-
-	return interval < run->overflow_interval ||
-	    (interval == run->overflow_interval &&
-		flow_retired(&run->flow) < its);
-}
-
-/* May the next instruction be lost to the next overflow? */
-static bool
-part_is_lost(struct part_run *run)
-{
-	struct flow before = run->flow;
-	uint64_t ip;
-	bool lost = !flow_next(&run->flow, &ip) ||
-	    !part_is_before(run, run->overflow->begin);
-
-	run->flow = before;
-	return lost;
-}
-
-/*
- * Goes on behind an overflow that the unit told of, at the instruction at which it
- * ended: those in between are lost.
- */
-static void
-part_skip_overflow(struct part_run *run)
-{
-	struct flow before = run->flow;
-	uint64_t ip;
-
-	run->bytes->stream->overflows++;
-	while (flow_next(&run->flow, &ip) &&
-	    part_is_before(run, run->overflow->end)) {
-		run->bytes->stream->overflown++;
-		before = run->flow;
-	}
-	run->flow = before;
-	part_find_overflow(run, run->overflow_at + 1);
-}
-
-/* Compares the batch.  False: there is a difference. */
+/* Compares the batch.  False: there is a difference, or it gave up. */
 static bool
 part_compare(struct part_run *run)
 {
@@ -355,12 +250,17 @@ part_compare(struct part_run *run)
 			break;
 		}
 		if (!flow_next(&run->flow, &ip)) {
+			if (part_gives_up(run))
+				return false;
 			part_differ(run, run->since_sync + i, NULL,
 			    &run->ips[i],
 			    "decoded more than was executed while tracing");
 			return false;
 		}
 		if (ip != run->ips[i]) {
+			stream->overflown += part_gives_up(run);
+			if (run->gave_up)
+				return false;
 			part_differ(run, run->since_sync + i, &ip, &run->ips[i],
 			    "decoded another path");
 			return false;
@@ -387,7 +287,11 @@ part_end(struct part_run *run)
 	uint64_t ip;
 	bool more;
 
+	if (run->gave_up)
+		return true;
 	if (run->state == DECODE_ERROR && !cut) {
+		if (part_gives_up(run))
+			return true;
 		more = flow_next(&run->flow, &ip);
 		snprintf(cause, sizeof(cause), "decoder: %s", info.text);
 		part_differ(
@@ -395,6 +299,9 @@ part_end(struct part_run *run)
 		return false;
 	}
 	if (!run->part->complete || !flow_next(&run->flow, &ip))
+		return true;
+	run->bytes->stream->overflown += part_gives_up(run);
+	if (run->gave_up)
 		return true;
 	part_differ(run, run->since_sync, &ip, NULL,
 	    info.enabled ? "the trace ends"
@@ -411,15 +318,18 @@ part_run_once(struct part_run *run)
 	run->since_sync = 0;
 	run->before = (struct verify_step){ 0 };
 	run->sync_offset = decode_info(run->decode).sync_offset;
-	part_find_overflow(run, run->part->begin + run->sync_offset);
+	part_begin_overflows(run);
 	for (;;) {
+		struct flow before = run->flow;
+
 		run->state = decode_next(
 		    run->decode, run->ips, PART_BATCH, &run->count);
-		if (first)
+		if (first || run->gave_up)
 			part_align(run);
 		first = false;
+		part_take_up(run, before);
 		if (!part_compare(run))
-			return false;
+			return run->gave_up;
 		if (run->state == DECODE_OVERFLOW && run->overflow != NULL)
 			part_skip_overflow(run);
 		else if (run->state != DECODE_MORE)
@@ -448,8 +358,10 @@ part_decode(struct part_run *run)
 	part_count_prefix(run, decode_info(run->decode).sync_offset);
 	do {
 		good = part_run_once(run);
-	} while (
-	    good && run->state == DECODE_OVERFLOW && decode_sync(run->decode));
+	} while (good && (run->state == DECODE_OVERFLOW || run->gave_up) &&
+	    decode_sync(run->decode));
+	if (good && run->gave_up && run->part->complete)
+		part_lose_rest(run);
 	run->bytes->stream->segments += decode_info(run->decode).enables;
 	run->bytes->stream->jcc_disables +=
 	    decode_info(run->decode).jcc_disables;
@@ -470,6 +382,7 @@ verify_one_part(struct verify_work *work, const struct verify_bytes *bytes,
 	run->work = work;
 	run->bytes = bytes;
 	run->part = part;
+	run->model = verify_model(work, bytes, part);
 	run->filter = verify_filter(
 	    work, bytes->account->pieces[part->first].interval);
 	run->timed = verify_time_config(work, bytes, part, &run->times);

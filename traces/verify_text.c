@@ -97,6 +97,11 @@ verify_print_stream(FILE *file, const struct verify_stream *stream)
 		    " instructions lost to %s\n",
 		    stream->overflows, stream->overflown,
 		    stream->overflows == 1 ? "it" : "them");
+	if (stream->misled != 0)
+		fprintf(file,
+		    "  skd010    libipt could not go on or went another way "
+		    "behind %" PRIu64 " of them: lost up to the next PSB\n",
+		    stream->misled);
 	verify_print_rows(file, stream);
 	verify_print_time(file, &stream->time);
 }
