@@ -33,8 +33,8 @@ write_bundle(const char *path, const struct parts *parts)
 	struct bundle_info info = {
 		.driver = "driver",
 		.source = "driver.c",
-		.profile = "skylake",
-		.signature = 0x506e3,
+		.model = { { "skylake", 0x506e3, 0 },
+		    { "skylake", 0x506e3, 0 } },
 		.scenario = "fuzz",
 		.end = "exit",
 	};
