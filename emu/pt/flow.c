@@ -24,18 +24,23 @@ static const struct flow_row flow_rows[PT_TRANSFER_KINDS] = {
 };
 
 void
-flow_end(struct pt_unit *unit, bool due, uint64_t ip)
+flow_psb(struct pt_unit *unit, uint64_t ip)
 {
-	unit_refresh(unit);
-	if (!due || !unit->gate.trigger_en || place_psb_waits(unit))
-		return;
+	TZ_ASSERT(unit->gate.trigger_en && unit->place.psb_due);
 	/* Model choice: a PSB+ waits until all of it fits; no OVF is in it. */
 	if (unit->overflow.on || !drain_fits(unit, EMIT_PSB_BYTES))
 		return;
-	TZ_ASSERT(unit->place.psb_due);
 	unit->place.psb_due = false;
 	emit_psb(unit, unit->gate.packet_en, ip);
 	unit_refresh(unit);
+}
+
+void
+flow_end(struct pt_unit *unit, bool due, uint64_t ip)
+{
+	unit_refresh(unit);
+	if (due && unit->gate.trigger_en && !place_psb_waits(unit))
+		flow_psb(unit, ip);
 }
 
 void

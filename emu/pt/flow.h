@@ -32,6 +32,9 @@ void flow_disable(struct pt_unit *unit, uint64_t clip);
 /* TraceStop: its packet, unless that is LOST, then Stopped. */
 void flow_stop(struct pt_unit *unit, bool lost);
 
+/* PSB+, which is due, before the instruction at IP; it stays due where it cannot be. */
+void flow_psb(struct pt_unit *unit, uint64_t ip);
+
 /* The end of an event at IP with all its packets sent: PSB+, where DUE. */
 void flow_end(struct pt_unit *unit, bool due, uint64_t ip);
 

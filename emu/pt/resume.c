@@ -100,8 +100,7 @@ pt_unit_psb_late(const struct pt_unit *unit)
 void
 pt_unit_psb(struct pt_unit *unit, uint64_t ip)
 {
-	TZ_ASSERT(unit->gate.trigger_en);
-	unit->place.psb_due = false;
-	emit_psb(unit, unit->gate.packet_en, ip);
+	unit->place.psb_due = true;
 	unit_refresh(unit);
+	flow_psb(unit, ip);
 }

@@ -62,7 +62,8 @@ uint64_t pt_unit_psb_late(const struct pt_unit *unit);
 
 /*
  * Sends the PSB+ that is due, or one beside the counter; the next instruction is
- * at IP.  TriggerEn must be 1.
+ * at IP.  TriggerEn must be 1.  While a bounded buffer has no room for it, or
+ * overflows, it is due.
  */
 void pt_unit_psb(struct pt_unit *unit, uint64_t ip);
 

@@ -149,6 +149,37 @@ a_refused_ctl_changes_nothing(void **state)
 	fake_destroy(fake);
 }
 
+static void
+a_psb_that_is_asked_for_waits_for_room(void **state)
+{
+	/* No byte leaves it for as long as this goes on. */
+	const struct pt_cycles full = {
+		.buffer_bytes = 256, .drain_bytes = 1, .drain_cycles = 4096
+	};
+	struct fake *fake = fake_create();
+	unsigned psbs;
+
+	(void)state;
+	assert_int_equal(pt_unit_set_cycles(fake->unit, &full), 0);
+	fake_start(fake, CTL_PLAIN);
+	psbs = (unsigned)fake_count(fake, PT_EVENT_PSB);
+	while (pt_unit_occupancy(fake->unit) + 128 <= 256)
+		fake_transfer(fake, PT_TRANSFER_JMP_INDIRECT, BASE);
+	pt_unit_psb(fake->unit, BASE);
+	assert_int_equal(fake_count(fake, PT_EVENT_PSB), psbs);
+	assert_true(pt_unit_psb_due(fake->unit));
+	/* While it overflows, neither. */
+	while (!pt_unit_overflows(fake->unit))
+		fake_transfer(fake, PT_TRANSFER_JMP_INDIRECT, BASE);
+	pt_unit_psb(fake->unit, BASE);
+	assert_int_equal(fake_count(fake, PT_EVENT_PSB), psbs);
+	fake_time(fake, 4096 * 1000);
+	pt_unit_resolve(fake->unit, BASE);
+	assert_int_equal(fake_count(fake, PT_EVENT_PSB), psbs + 1);
+	assert_false(pt_unit_psb_due(fake->unit));
+	fake_destroy(fake);
+}
+
 int
 main(void)
 {
@@ -159,6 +190,7 @@ main(void)
 		cmocka_unit_test(an_overflow_resumes_with_fup_or_psb),
 		cmocka_unit_test(a_resumed_unit_keeps_the_cadence),
 		cmocka_unit_test(a_refused_ctl_changes_nothing),
+		cmocka_unit_test(a_psb_that_is_asked_for_waits_for_room),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
