@@ -188,8 +188,7 @@ steer(struct events *events)
 			pt_unit_stale(unit, bits);
 		else if (what < 5)
 			pt_unit_fill_to_pmi(unit);
-		else if (what < 8 && pt_unit_trigger_en(unit) &&
-		    walk->losing == 0 && !pt_unit_overflows(unit))
+		else if (what < 8 && pt_unit_trigger_en(unit))
 			pt_unit_psb(unit, walk->at.ip);
 		else if (what == 8)
 			pt_unit_frequency(unit, 1 + bits % 255);
@@ -313,11 +312,14 @@ pick_buffer(struct events *events)
  * APL12: the FUP after OVF is wrong if TIP.PGE, a PSB+ without FUP or TraceStop comes
  * next; without any of them up to the next OVF, or the end, libipt believes it
  * (pt_event_decoder.c, pt_evt_handle_apl12()), and takes what follows for wrong.
+ * SKZ84: after an OVF it says "out of sync" at the first TMA that is corrupt, since
+ * pt_evt_decode_ovf() resets the status that pt_evt_decode_packet() returns there.
  */
 #define ERRATA_GUESSED                       \
  (UINT32_C(1) << PROFILE_ERRATUM_BDM64 |     \
      UINT32_C(1) << PROFILE_ERRATUM_SKD010 | \
      UINT32_C(1) << PROFILE_ERRATUM_SKD007 | \
+     UINT32_C(1) << PROFILE_ERRATUM_SKZ84 |  \
      UINT32_C(1) << PROFILE_ERRATUM_APL12)
 
 /* Some errata that the processor has. */
