@@ -34,6 +34,9 @@ equal 1 " 10 overflows" --profile alderlake-n --pt-buffer 1024,2/8,100,200 \
     --core-ratio 20 --set ctl=0x230240e
 equal 1 overflows --profile tremont --pt-buffer 256,1/8,4,200 --core-ratio 20 \
     --workload fault --set ctl=0x1ae1c
+# An MTC is lost, of whose CYC there was room, while nothing is traced.
+equal 1 " 6 overflows" --profile denverton --pt-buffer 300,1/64,0,200 \
+    --set ctl=0x1082e0a
 # CR3 changes where nothing is traced, just before it is.
 equal 1 EQUAL --profile alderlake-n --workload sort $kernel \
     --set ctl=0x100002814

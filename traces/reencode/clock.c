@@ -45,7 +45,11 @@ clock_read(struct scan *scan, bool overflow)
 	while (scan_next(scan, &packet)) {
 		switch ((int)packet.kind) {
 		case SCAN_PAD:
+			break;
 		case SCAN_CBR:
+			/* It ends with that, whatever comes next. */
+			if (!in_psb)
+				return status;
 			break;
 		case SCAN_OVF:
 			if (!overflow)
@@ -194,6 +198,10 @@ clock_ahead(const struct clock *clock, unsigned pending, uint64_t most,
     struct clock_next *next)
 {
 	struct scan_packet *packet = &next->packet;
+	/* SDM vol. 3, 33.4.2.14, "CYC-eligible packets": not these, nor the end. */
+	const uint64_t timeless = TZ_BIT(SCAN_CUT) | TZ_BIT(SCAN_MNT) |
+	    TZ_BIT(SCAN_PWRX) | TZ_BIT(SCAN_PSB) | TZ_BIT(SCAN_CBR) |
+	    TZ_BIT(SCAN_STOP);
 	struct scan scan = clock->look;
 	bool whole = false;
 	uint64_t last = 0;
@@ -225,9 +233,10 @@ clock_ahead(const struct clock *clock, unsigned pending, uint64_t most,
 		next->cyc = next->cycles != 0;
 		next->cycles += next->cyc;
 	}
-	/* It went on while outcomes were pending, or up to where the trace ends. */
-	if (next->cyc && !whole &&
-	    (packet->kind == SCAN_CUT ||
+	next->wraps = next->cyc && !whole;
+	/* It went on while outcomes were pending, or before what has no CYC. */
+	if (next->wraps &&
+	    ((timeless >> packet->kind & 1) != 0 ||
 		(packet->kind == SCAN_TNT && pending != 0 &&
 		    !next->behind_tnt))) {
 		next->cycles++;

@@ -17,7 +17,8 @@ struct clock_next {
 	struct scan behind;        /* it; valid until the trace is at an end */
 	uint64_t cycles;           /* of the CYC before it */
 	bool cyc;                  /* there is one */
-	bool behind_tnt;           /* that the unit has yet to send */
+	bool wraps; /* it and those before it are of a counter at its end */
+	bool behind_tnt; /* that the unit has yet to send */
 	bool simple; /* with it .cycles go by, and nothing else is to be known */
 };
 

@@ -204,6 +204,10 @@ drive_psb(struct drive *drive, uint64_t ip)
 	if (!drive->traced)
 		return;
 	drive_resolve(drive, ip);
+	/* What makes it due may be no transfer. */
+	happen_before(drive, false);
+	if (drive->ended)
+		return;
 	if (!pt_unit_psb_due(drive->feed->unit) && !drive->config.free_psbs)
 		return;
 	happen_psb(drive);

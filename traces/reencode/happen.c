@@ -74,10 +74,14 @@ happen_behind(const struct drive *drive, const struct clock_next *next)
 	struct clock_next found = *next;
 	enum scan_kind kind = found.packet.kind;
 
-	while (!found.cyc &&
+	while ((!found.cyc || found.wraps) &&
 	    (kind == SCAN_FUP || kind == SCAN_EVD || kind == SCAN_PWRE)) {
+		uint64_t before = found.cycles;
+
 		ahead.look = found.behind;
 		found = *clock_look(&ahead, 0, drive->cyc_most);
+		found.cycles += before;
+		found.cyc |= before != 0;
 		if (kind == SCAN_PWRE && found.packet.kind != SCAN_EXSTOP)
 			return *next;
 		kind = found.packet.kind;
@@ -262,6 +266,7 @@ happen_tell(struct drive *drive, struct clock_next *next)
 		happen_power_enter(drive, packet, behind);
 		return true;
 	case SCAN_MNT:
+		clock_hand(&drive->clock, drive->feed, next);
 		pt_unit_maintenance(drive->feed->unit, packet->value);
 		return true;
 	case SCAN_BBP:
@@ -307,7 +312,7 @@ happen_time(struct drive *drive, const struct clock_next *next, bool sends)
 {
 	struct clock_next behind;
 
-	if (sends && !next->cyc) {
+	if (sends && (!next->cyc || next->wraps)) {
 		behind = happen_behind(drive, next);
 		clock_hand(&drive->clock, drive->feed, &behind);
 	} else if (sends || !next->behind_tnt) {
@@ -367,6 +372,15 @@ happen_psb(struct drive *drive)
 	happen_before(drive, false);
 	next = *clock_look(
 	    &drive->clock, happen_pending(drive), drive->cyc_most);
+	/* The counter was at its end before the PSB forced outcomes out. */
+	if (!drive->ended && next.wraps) {
+		clock_hand(&drive->clock, drive->feed, &next);
+		drive_take(drive);
+		clock_move(
+		    &drive->clock, compare_offset(drive->config.compare));
+		next = *clock_look(
+		    &drive->clock, happen_pending(drive), drive->cyc_most);
+	}
 	if (!drive->ended && next.packet.kind == SCAN_PSB) {
 		next.behind.offset = next.packet.offset;
 		clock_status(&drive->clock, drive->feed, next.behind);

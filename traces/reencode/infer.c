@@ -165,9 +165,6 @@ facts_packet(struct facts *facts, const struct scan_packet *packet)
 		if (!facts->in_psb)
 			facts_end(facts, packet->offset);
 		facts->cbrs += !facts->in_psb && facts->traced;
-		if (facts->cbr_count != 0 &&
-		    facts->cbr[facts->cbr_count - 1].ratio == ratio)
-			return true;
 		if (!GROW(facts->cbr, facts->cbr_room, facts->cbr_count + 1))
 			return false;
 		facts->cbr[facts->cbr_count++] = (struct facts_cbr){
@@ -276,14 +273,18 @@ facts_cbr(const struct facts *facts, uint64_t offset)
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (facts->cbr[middle].offset < offset + INFER_CBR_BYTES)
+		if (facts->cbr[middle].offset < offset)
 			low = middle + 1;
 		else
 			high = middle;
 	}
 	if (facts->cbr_count == 0)
 		return 0;
-	return facts->cbr[low == 0 ? 0 : low - 1].ratio;
+	/* Its own, or else the last one that was told. */
+	if (low == facts->cbr_count ||
+	    (low != 0 && facts->cbr[low].offset - offset >= INFER_CBR_BYTES))
+		low--;
+	return facts->cbr[low].ratio;
 }
 
 static uint64_t

@@ -106,7 +106,8 @@ overflow_lose_outcome(struct drive *drive)
 /* What stands before the OVF of an event whose last packet is lost. */
 struct overflow_cut {
 	uint64_t end; /* of the last of these packets; 0: there are none */
-	bool tnt, cyc, fup, pip;
+	bool cyc, fup, pip;
+	bool more;        /* than CYC */
 	uint64_t ip, cr3; /* of them */
 };
 
@@ -123,8 +124,8 @@ overflow_read_cut(
 		if (packet.kind == SCAN_PAD)
 			continue;
 		cut->end = scan.offset;
-		cut->tnt |= packet.kind == SCAN_TNT;
 		cut->cyc |= packet.kind == SCAN_CYC;
+		cut->more |= packet.kind != SCAN_CYC;
 		if (packet.kind == SCAN_FUP) {
 			cut->fup = true;
 			cut->ip = packet.value;
@@ -159,8 +160,9 @@ overflow_cut(struct drive *drive, uint64_t end, bool lost)
 		drive->cr3_written = true;
 	}
 	drive->has_last = false;
-	/* Before outcomes that are still to come only the MTC has a CYC. */
-	if (!cut.tnt && pt_unit_tnt_pending(drive->feed->unit) != 0)
+	/* Before outcomes to come, and while nothing is traced, it is an MTC's. */
+	if (!cut.more &&
+	    (!drive->traced || pt_unit_tnt_pending(drive->feed->unit) != 0))
 		clock_edge_lost(&drive->clock, drive->feed);
 	drive_report(drive, cut.fup ? PT_TRANSFER_INTERRUPT : PT_TRANSFER_FAR,
 	    cut.ip, &after);

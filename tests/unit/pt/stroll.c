@@ -25,7 +25,8 @@ static const uint8_t code[] = {
 	0x90, 0x90, 0x90, 0x90, 0x90, 0x90, /* 1a: */
 	0x0f, 0x84, 0xda, 0xff, 0xff, 0xff, /* 20: jz 00 */
 	0xff, 0xd0,                         /* 26: call *rax */
-	0xeb, 0xd6,                         /* 28: jmp 00 */
+	0xf3, 0x0f, 0xae, 0xe0,             /* 28: ptwrite %eax */
+	0xeb, 0xd2,                         /* 2c: jmp 00 */
 };
 
 struct stroll *
@@ -122,6 +123,9 @@ step(struct stroll *stroll)
 		    AT(0x28));
 		return true;
 	case 0x28:
+		stroll->ip = AT(0x2c);
+		return false;
+	case 0x2c:
 		tell(stroll, PT_TRANSFER_JMP_DIRECT, true, AT(0x00), 0);
 		return true;
 	default:

@@ -13,6 +13,8 @@
 /* What a filter for the program's outer loop, without its function, is. */
 #define STROLL_FILTER_A FAKE_CLIP
 #define STROLL_FILTER_B (FAKE_NLIP + 0xf)
+/* Where its only PTWRITE is. */
+#define STROLL_PTWRITE (FAKE_NLIP + 0x28)
 
 struct stroll {
 	struct fake *fake;

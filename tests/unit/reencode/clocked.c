@@ -66,6 +66,9 @@ happens(struct walk_clock *clock, struct stroll *stroll, unsigned kind)
 	struct pt_context *at = &clock->fake->at;
 
 	at->ip = stroll->ip;
+	/* libipt looks for the instruction. */
+	if (kind < 2 && at->ip != STROLL_PTWRITE)
+		return;
 	switch (kind) {
 	case 0:
 		pt_unit_ptwrite(unit, at, fake_random(&clock->dice), 8);
