@@ -23,6 +23,7 @@ flow_resume(struct pt_unit *unit, const struct pt_resume *resume)
 	unit->place.psb_due = resume->due;
 	unit->place.close_word = resume->close_word;
 	timing_begin(unit);
+	unit->timing.cyc_sent = resume->cyc_sent;
 	stop = flow_move(unit, &resume->at, true);
 	TZ_ASSERT(!stop);
 	if (!unit->gate.trigger_en)

@@ -17,6 +17,7 @@ struct pt_resume {
 	/* PSB+ is an enable's: it has no FUP, a TIP.PGE follows if PacketEn. */
 	bool enable;
 	bool due;        /* a PSB was due before */
+	bool cyc_sent;   /* a CYC was sent in this cycle */
 	bool close_word; /* the packet before it closed its word of output */
 	uint32_t count;  /* PacketByteCnt, 17 bits */
 	/*

@@ -51,4 +51,9 @@ equal 1 "long TNT" --profile denverton --workload edge --set ctl=0x200c
 # An idle CPU: what a wake forces out.
 equal 2 EQUAL --profile icelake --cpus 2 --workload branch --set ctl=0x1ae0c
 equal 2 EQUAL --profile goldmont-plus --cpus 2 --set ctl=0x26e1e
+equal 2 EQUAL --profile tigerlake --cpus 2 --workload migrate \
+    --set ctl=0x61a60a
+# A buffer that went round: the first PSB+ is in the cycle of a CYC before it.
+equal 1 "before the first PSB" --profile sapphire-rapids --workload fault \
+    --buffer 16K --set ctl=0xee0e
 exit $bad

@@ -150,6 +150,7 @@ clock_start(struct clock *clock, struct feed *feed, uint64_t offset)
 	struct clock_status status;
 
 	clock->timed = (feed->ctl & CLOCK_CTL_TIME) != 0;
+	clock->hides = tz_bits(feed->ctl, 22, 19) > 1;
 	if (clock->now.cycles == 0)
 		clock->now.cycles = CLOCK_CYCLES;
 	if (!clock->timed)
@@ -163,6 +164,7 @@ clock_start(struct clock *clock, struct feed *feed, uint64_t offset)
 	clock->zero = clock->now.cycles - status.cycles;
 	feed->now = clock->now;
 	feed->cycles = status.cycles;
+	feed->cyc_sent = status.tsc && !status.cyc;
 }
 
 void
@@ -234,9 +236,12 @@ clock_ahead(const struct clock *clock, unsigned pending, uint64_t most,
 		next->cycles += next->cyc;
 	}
 	next->wraps = next->cyc && !whole;
-	/* It went on while outcomes were pending, or before what has no CYC. */
+	/*
+	 * It went on while outcomes were pending, before what has no CYC, or for
+	 * too short to be told.
+	 */
 	if (next->wraps &&
-	    ((timeless >> packet->kind & 1) != 0 ||
+	    (clock->hides || (timeless >> packet->kind & 1) != 0 ||
 		(packet->kind == SCAN_TNT && pending != 0 &&
 		    !next->behind_tnt))) {
 		next->cycles++;

@@ -30,6 +30,7 @@ struct clock {
 	uint64_t looked; /* .look.offset at which .next was found, if any */
 	struct clock_next next;
 	bool timed; /* the unit sends timing packets */
+	bool hides; /* CycThresh: a CYC of one cycle */
 };
 
 /* A stretch begins at OFFSET, by a PSB+ or by the status of an enable. */

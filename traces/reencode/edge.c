@@ -199,6 +199,7 @@ edge_resume(struct drive *drive, uint64_t offset, struct pt_resume *resume)
 	drive->quiet = 0;
 	clock_move(&drive->clock, offset);
 	clock_start(&drive->clock, drive->feed, offset);
+	resume->cyc_sent = drive->feed->cyc_sent;
 	if (!feed_resume(drive->feed, offset, resume, &drive->vmx))
 		drive->failed = true;
 }
@@ -464,7 +465,9 @@ edge_interlude(struct drive *drive)
 			tsc = UINT64_MAX;
 			break;
 		case SCAN_CYC:
-			cyc = packet.offset;
+			/* Not a wrap of the counter before. */
+			if (packet.value != drive->cyc_most)
+				cyc = packet.offset;
 			continue;
 		case SCAN_PAD:
 			continue;

@@ -27,6 +27,7 @@ struct feed {
 	bool roomless;      /* PSBs wait for room, as FEED_ROOM_BYTES says */
 	struct pt_time now; /* at the next enable or stretch */
 	uint64_t cycles;    /* what the cycle counter reads then */
+	bool cyc_sent;      /* and a CYC has told of that already */
 };
 
 /* VMX operation, as VMCS packets tell of it, and MODE.TSX. */
