@@ -266,7 +266,9 @@ edge_sync(struct drive *drive, uint64_t offset)
 	edge_close_gap(drive, offset);
 	scan_begin(
 	    &drive->guide, drive->config.bytes, drive->config.count, offset);
-	if (!scan_next(&drive->guide, &psb) || psb.kind != SCAN_PSB)
+	/* In a damaged trace it may lie within what is a packet to facts_read(). */
+	if (!scan_next(&drive->guide, &psb) || psb.kind != SCAN_PSB ||
+	    index == facts->psb_count || facts->psb[index] != offset)
 		return;
 	scan_begin(&drive->clock.look, drive->config.bytes, drive->config.count,
 	    offset);
