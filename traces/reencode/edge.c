@@ -4,6 +4,9 @@
  */
 #include "traces/reencode/drive_work.h"
 
+/* What the end of tracing is padded to, as in emu/pt/place.c. */
+#define EDGE_FLUSH_BYTES 16
+
 void
 edge_move(struct pt_context *at, uint64_t ip)
 {
@@ -340,9 +343,12 @@ edge_toggle(struct drive *drive, uint64_t offset, const struct psb_plus *plus)
 	drive->look_base = offset + drive->phase - (offset + drive->phase) % 64;
 }
 
-/* Does a TIP.PGE that is new in a trace come next: full, with MODE.Exec? */
+/*
+ * Does a TIP.PGE that is new in a trace come next: full, with MODE.Exec?  Where none
+ * comes, an enable that begins at OFFSET does so behind a flush.
+ */
 static bool
-edge_comes_anew(const struct drive *drive)
+edge_comes_anew(const struct drive *drive, uint64_t offset)
 {
 	struct scan scan = drive->guide;
 	struct scan_packet packet;
@@ -353,9 +359,9 @@ edge_comes_anew(const struct drive *drive)
 		if (packet.kind == SCAN_PGE)
 			return packet.bits == 3 || packet.bits == 6;
 		if (packet.kind == SCAN_PSB || packet.kind == SCAN_OVF)
-			return true;
+			break;
 	}
-	return true;
+	return (offset + drive->phase) % EDGE_FLUSH_BYTES == 0;
 }
 
 static void
@@ -418,7 +424,7 @@ edge_cbr(struct drive *drive, const struct scan_packet *cbr, uint64_t tsc)
 	/* It was that of a wake. */
 	if (drive->clock.look.offset > cbr->offset)
 		return;
-	if (edge_comes_anew(drive))
+	if (edge_comes_anew(drive, offset))
 		edge_toggle(drive, offset, NULL);
 	else
 		happen_frequency(drive, cbr->value & 0xff);
