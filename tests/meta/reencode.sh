@@ -53,6 +53,9 @@ equal 2 EQUAL --profile icelake --cpus 2 --workload branch --set ctl=0x1ae0c
 equal 2 EQUAL --profile goldmont-plus --cpus 2 --set ctl=0x26e1e
 equal 2 EQUAL --profile tigerlake --cpus 2 --workload migrate \
     --set ctl=0x61a60a
+# A wake before the first TIP.PGE, which begins no enable.
+equal 2 EQUAL --profile sapphire-rapids --cpus 2 --set range0a=0xb401000 \
+    --set range0b=0xb401fff --set ctl=0x10001ae0c
 # A buffer that went round: the first PSB+ is in the cycle of a CYC before it.
 equal 1 "before the first PSB" --profile sapphire-rapids --workload fault \
     --buffer 16K --set ctl=0xee0e

@@ -344,8 +344,8 @@ edge_toggle(struct drive *drive, uint64_t offset, const struct psb_plus *plus)
 }
 
 /*
- * Does a TIP.PGE that is new in a trace come next: full, with MODE.Exec?  Where none
- * comes, an enable that begins at OFFSET does so behind a flush.
+ * Does a TIP.PGE that is new in a trace come next: full, with MODE.Exec?  So does the
+ * first behind a PSB+; but an enable, at OFFSET, stands behind a flush.
  */
 static bool
 edge_comes_anew(const struct drive *drive, uint64_t offset)
@@ -353,15 +353,17 @@ edge_comes_anew(const struct drive *drive, uint64_t offset)
 	struct scan scan = drive->guide;
 	struct scan_packet packet;
 
+	if ((offset + drive->phase) % EDGE_FLUSH_BYTES != 0)
+		return false;
 	while (scan_next(&scan, &packet)) {
 		if (packet.kind == SCAN_EXEC)
 			return true;
 		if (packet.kind == SCAN_PGE)
 			return packet.bits == 3 || packet.bits == 6;
 		if (packet.kind == SCAN_PSB || packet.kind == SCAN_OVF)
-			break;
+			return true;
 	}
-	return (offset + drive->phase) % EDGE_FLUSH_BYTES == 0;
+	return true;
 }
 
 static void
