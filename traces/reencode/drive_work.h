@@ -124,6 +124,8 @@ void edge_interlude(struct drive *drive);
 
 /* VMPTRLD has made the VMCS at PA (or PT_VMCS_NONE) the current one. */
 void edge_vmcs(struct drive *drive, uint64_t pa);
+/* The address in a VMCS packet. */
+uint64_t edge_vmcs_pa(uint64_t payload);
 
 /* CS and the ring of an address, as far as an address tells. */
 void edge_move(struct pt_context *at, uint64_t ip);
