@@ -133,8 +133,9 @@ walk_look(struct walk *walk)
 	if (side->lost && walk->on)
 		walk->dead = walk->cut = true;
 	side->lost = side->stopped = false;
-	if (walk->dead)
-		walk->losing = 0;
+	/* Its OVF may be the last that was sent, or not have been. */
+	if (walk->dead && walk->losing != 0)
+		walk_resume(walk);
 }
 
 void
