@@ -19,6 +19,9 @@ void read_pieces(const uint8_t *data, size_t bytes);
 void read_options(const uint8_t *data, size_t bytes);
 void read_scan(const uint8_t *data, size_t bytes);
 
+/* A captured trace and its memory, re-encoded. */
+void read_trace(const uint8_t *data, size_t bytes);
+
 /*
  * A bundle that was written whole, whose manifest says what DATA says; one whose
  * files hold what DATA holds, with the digests that go with it.

@@ -331,7 +331,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	    const uint8_t *, size_t) = { read_manifest, read_truth, read_zstd,
 		read_parts, read_token, read_driver, read_sequence,
 		read_baseline, read_packets, read_pieces, read_options,
-		read_signed_manifest, read_bundle, read_scan };
+		read_signed_manifest, read_bundle, read_scan, read_trace };
 
 	if (bytes == 0)
 		return 0;

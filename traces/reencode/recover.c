@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Instructions that no packet is read for: no program has so many but in a ring. */
+#define RECOVER_SILENT_MAX (UINT32_C(1) << 24)
+
 struct recover {
 	struct pt_block_decoder *decoder;
 	struct pt_config config;
@@ -16,9 +19,11 @@ struct recover {
 	bool psb_told; /* of the PSB+ since the last block */
 	int64_t base;  /* to be added to libipt's offsets */
 	uint64_t sync_offset;
-	uint64_t disables;     /* TIP.PGD since that PSB */
-	struct stitch *stitch; /* NULL until it is needed */
-	struct pt_block last;  /* the last block, for a TIP.PGD without IP */
+	uint64_t disables;      /* TIP.PGD since that PSB */
+	uint64_t silent_offset; /* libipt's place when .silent began */
+	uint32_t silent;        /* instructions since, at least */
+	struct stitch *stitch;  /* NULL until it is needed */
+	struct pt_block last;   /* the last block, for a TIP.PGD without IP */
 };
 
 static bool
@@ -264,6 +269,26 @@ recover_fail(struct recover *recover, struct recover_item *item)
 		recover_sync(recover, item);
 }
 
+/*
+ * Does the flow go on for ever?  A damaged trace may lead into a ring of direct
+ * jumps, where libipt needs no packet and never stops.
+ */
+static bool
+recover_is_endless(struct recover *recover)
+{
+	uint64_t offset = 0;
+
+	recover->silent += recover->last.ninsn;
+	if (recover->silent < RECOVER_SILENT_MAX)
+		return false;
+	recover->silent = 0;
+	(void)pt_blk_get_offset(recover->decoder, &offset);
+	if (offset == recover->silent_offset)
+		return true;
+	recover->silent_offset = offset;
+	return false;
+}
+
 void
 recover_next(struct recover *recover, struct recover_item *item)
 {
@@ -299,6 +324,12 @@ recover_next(struct recover *recover, struct recover_item *item)
 		/* Also with an error these are good instructions. */
 		if (block->ninsn == 0)
 			continue;
+		if (recover_is_endless(recover)) {
+			recover_fail(recover, item);
+			item->flag = false;
+			item->text = "a ring of jumps that nothing ends";
+			return;
+		}
 		recover->psb_told = false;
 		item->kind = RECOVER_BLOCK;
 		item->ip = block->ip;
