@@ -158,11 +158,12 @@ memory_find_hot(struct memory *memory)
 {
 	pid_t thread = gettid();
 
-	if (memory->process != getpid())
-		memory_open_pagemap(memory);
+	/* A child's thread is another one: no need to ask for the process. */
 	if (memory->counts_faults && memory->thread == thread &&
 	    memory->faults == count_faults())
 		return true;
+	if (memory->process != getpid())
+		memory_open_pagemap(memory);
 	if (memory->pagemap < 0 ||
 	    !(memory->scans ? scan(memory) : read_entries(memory)))
 		return false;
