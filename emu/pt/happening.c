@@ -216,8 +216,10 @@ pt_unit_acm(struct pt_unit *unit, const struct pt_context *at)
 void
 pt_unit_maintenance(struct pt_unit *unit, uint64_t payload)
 {
-	if (happening_begin(unit))
-		emit_packet(unit, PACKET_MNT, payload);
+	if (!happening_begin(unit))
+		return;
+	emit_packet(unit, PACKET_MNT, payload);
+	happening_end_clip(unit);
 }
 
 void
