@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* Instructions that no packet is read for: no program has so many but in a ring. */
-#define RECOVER_SILENT_MAX (UINT32_C(1) << 24)
+#define RECOVER_SILENT_MAX (UINT32_C(1) << 22)
 
 struct recover {
 	struct pt_block_decoder *decoder;
