@@ -252,7 +252,7 @@ check_configured(struct check *check, unsigned context,
 	asked->context = context;
 	asked->count = (uint32_t)count;
 	asked->checked = 0;
-	/* Nothing to be judged by for now is no other configuration. */
+	/* That nothing is to be judged is no other configuration. */
 	if (count == 0)
 		return;
 	old = *asked;

@@ -265,6 +265,36 @@ check_bad(const uint32_t *words, size_t count, const char *text)
 	finish(&session);
 }
 
+/* A writer that runs for long uses no entry twice: the dictionary has no end. */
+static void
+entries_may_be_many(void **state)
+{
+	enum { ENTRIES = 20000 };
+	const uint32_t va = (uint32_t)BASE + 2, high = (uint32_t)(BASE >> 32);
+	uint32_t *words = calloc(ENTRIES + 1, 4 * sizeof(*words));
+	struct session session;
+	struct tz_error err;
+	size_t count = 0;
+
+	(void)state;
+	assert_non_null(words);
+	for (uint32_t n = 1; n <= ENTRIES; n++) {
+		const uint32_t define[] = { n << 2 | TRUTH_DEFINE, va, high,
+			9 };
+
+		memcpy(&words[count], define, sizeof(define));
+		count += TZ_ARRAY_LEN(define);
+	}
+	words[count++] = ENTRIES << 2 | TRUTH_RUN;
+	start(&session);
+	if (truth_read(
+		"truth", words, count, session.code, &session.log, &err) != 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(session.log->insns, 3 * (ENTRIES + 1));
+	finish(&session);
+	free(words);
+}
+
 static void
 words_that_are_no_truth_are_refused_with_their_place(void **state)
 {
@@ -315,6 +345,7 @@ main(void)
 		    a_string_instruction_at_the_end_of_the_record_has_not_retired),
 		cmocka_unit_test(many_words_pass_through_the_buffer_in_order),
 		cmocka_unit_test(the_first_error_of_a_sink_is_kept),
+		cmocka_unit_test(entries_may_be_many),
 		cmocka_unit_test(
 		    words_that_are_no_truth_are_refused_with_their_place),
 	};
