@@ -116,7 +116,7 @@ bundle_dir_create(const char *path, char **out, struct tz_error *err)
 int
 bundle_dir_publish(const char *temp, const char *path, struct tz_error *err)
 {
-	char old[4096 + 8];
+	char old[4000]; /* bundle_dir_create() takes no longer name */
 	struct stat st;
 	mode_t mask = umask(0);
 

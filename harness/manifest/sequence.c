@@ -145,8 +145,8 @@ parse_step(const struct manifest *manifest, const char *text, size_t bytes,
 		for (i = 0; i < step->variant_count; i++) {
 			unsigned other;
 
-			op_variant(op, step->variant[i], &other);
-			if (other == place)
+			if (op_variant(op, step->variant[i], &other) != NULL &&
+			    other == place)
 				return "two variants of one value";
 		}
 		step->variant[step->variant_count++] = (uint16_t)number;
