@@ -72,15 +72,12 @@ gate_has_ranges(const struct gate_config *config)
 	return (config->ctl & CTL_ADDR_CFGS) != 0;
 }
 
-/* Is a range configured for FilterEn? */
+/* Is a range configured for CFG?  Each is a bit of its own: 3 and more are reserved. */
 static bool
-gate_has_filter(const struct gate_config *config)
+gate_has(const struct gate_config *config, unsigned cfg)
 {
-	for (unsigned n = 0; n < GATE_RANGES_MAX; n++) {
-		if (CTL_ADDR_CFG(config->ctl, n) == GATE_CFG_FILTER)
-			return true;
-	}
-	return false;
+	return (config->ctl & CTL_ADDR_CFGS & UINT64_C(0x1111) * cfg << 32) !=
+	    0;
 }
 
 struct gate
@@ -95,12 +92,12 @@ gate_next(const struct gate_config *config, struct gate before,
 	if (gate.trigger_en) {
 		gate.context_en = gate_context_en(config, at);
 		/* SDM vol. 3, 33.2.6.5 "Filter Enable (FilterEn)". */
-		if (!gate_has_filter(config))
+		if (!gate_has(config, GATE_CFG_FILTER))
 			gate.filter_en = true;
 		else if (gate.context_en && moved)
 			gate.filter_en = gate_in_range(
 			    config, GATE_CFG_FILTER, at->ip);
-		if (gate.context_en && moved)
+		if (gate.context_en && moved && gate_has(config, GATE_CFG_STOP))
 			*stop = gate_in_range(config, GATE_CFG_STOP, at->ip);
 		/* SDM vol. 3, 33.2.5.3: TraceStop forces FilterEn to 0. */
 		if (*stop)

@@ -1,6 +1,7 @@
 #include "emu/pt/packet.h"
 
 #include <assert.h>
+#include <endian.h>
 #include <string.h>
 
 struct packet_layout {
@@ -23,14 +24,18 @@ static const struct packet_layout packet_layouts[] = {
 static_assert(
     TZ_ARRAY_LEN(packet_layouts) == PACKET_KINDS, "one layout a packet kind");
 
-/* Appends the low BYTES bytes of VALUE, least significant first. */
-static void
+/*
+ * Appends the low BYTES bytes of VALUE, least significant first; what follows them in
+ * .data is nothing.
+ */
+static inline void
 packet_append(struct packet *packet, uint64_t value, unsigned bytes)
 {
-	TZ_ASSERT(bytes <= 8);
-	TZ_ASSERT(packet->bytes + bytes <= PACKET_BYTES_MAX);
-	for (unsigned i = 0; i < bytes; i++)
-		packet->data[packet->bytes++] = (uint8_t)(value >> (8 * i));
+	TZ_ASSERT(bytes <= sizeof(value));
+	TZ_ASSERT(packet->bytes + sizeof(value) <= PACKET_BYTES_MAX);
+	value = htole64(value);
+	memcpy(packet->data + packet->bytes, &value, sizeof(value));
+	packet->bytes = (uint8_t)(packet->bytes + bytes);
 }
 
 struct packet
