@@ -42,6 +42,14 @@ static const struct scan_extended scan_extended[] = {
 	{ 0xb3, SCAN_BEP, 2, 0, true },
 };
 
+/* Packets whose first byte, without its upper 3 bits, tells them from others. */
+static const uint8_t scan_ip_kinds[32] = {
+	[0x01] = SCAN_PGD,
+	[0x0d] = SCAN_TIP,
+	[0x11] = SCAN_PGE,
+	[0x1d] = SCAN_FUP,
+};
+
 static const uint8_t scan_psb[SCAN_PSB_BYTES] = { 0x02, 0x82, 0x02, 0x82, 0x02,
 	0x82, 0x02, 0x82, 0x02, 0x82, 0x02, 0x82, 0x02, 0x82, 0x02, 0x82 };
 
@@ -79,17 +87,16 @@ scan_value(const uint8_t *at, unsigned bytes)
 	return value;
 }
 
-/* The same for an IP, with all 8 bytes at once where there are so many. */
+/* The same for an IP, or with more than BYTES where there are 8 of them. */
 static uint64_t
 scan_ip_value(const uint8_t *at, unsigned bytes, uint64_t left)
 {
 	uint64_t whole;
 
-	if (left < sizeof(whole) || bytes == 0)
+	if (left < sizeof(whole))
 		return scan_value(at, bytes);
 	memcpy(&whole, at, sizeof(whole));
-	whole = le64toh(whole);
-	return bytes == 8 ? whole : whole & (TZ_BIT(8 * bytes) - 1);
+	return le64toh(whole);
 }
 
 /* Makes PACKET one of BYTES bytes, if there are so many. */
@@ -111,13 +118,13 @@ scan_take(struct scan *scan, struct scan_packet *packet, enum scan_kind kind,
 static bool
 scan_ip(struct scan *scan, struct scan_packet *packet, enum scan_kind kind)
 {
-	static const uint8_t payload_bytes[8] = { 0, 2, 4, 6, 6, 0, 8, 0 };
+	static const uint8_t payload_bytes[8] = { 0, 2, 4, 6, 6, 9, 8, 9 };
 	const uint8_t *at = scan->bytes + scan->offset;
 	unsigned form = at[0] >> 5;
 	unsigned bytes = payload_bytes[form];
 	uint64_t ip, mask;
 
-	if (form == 5 || form == 7) {
+	if (bytes > 8) {
 		packet->kind = SCAN_BAD;
 		return false;
 	}
@@ -125,15 +132,14 @@ scan_ip(struct scan *scan, struct scan_packet *packet, enum scan_kind kind)
 		return false;
 	packet->bits = (uint8_t)form;
 	packet->with_ip = form != 0;
-	packet->value = scan->last_ip;
-	if (form == 0)
-		return true;
-	ip = scan_ip_value(at + 1, bytes, scan->count - packet->offset - 1);
-	mask = bytes == 8 ? ~UINT64_C(0) : TZ_BIT(8 * bytes) - 1;
-	if (form == 3)
-		scan->last_ip = (uint64_t)((int64_t)(ip << 16) >> 16);
-	else
-		scan->last_ip = (scan->last_ip & ~mask) | ip;
+	if (form != 0) {
+		ip = scan_ip_value(
+		    at + 1, bytes, scan->count - packet->offset - 1);
+		mask = ~UINT64_C(0) >> (64 - 8 * bytes);
+		scan->last_ip = form == 3
+		    ? (uint64_t)((int64_t)(ip << 16) >> 16)
+		    : (scan->last_ip & ~mask) | (ip & mask);
+	}
 	packet->value = scan->last_ip;
 	return true;
 }
@@ -249,18 +255,9 @@ scan_odd(struct scan *scan, struct scan_packet *packet, uint8_t first)
 {
 	if ((first & 3) == 3)
 		return scan_cyc(scan, packet);
-	switch (first & 0x1f) {
-	case 0x0d:
-		return scan_ip(scan, packet, SCAN_TIP);
-	case 0x11:
-		return scan_ip(scan, packet, SCAN_PGE);
-	case 0x01:
-		return scan_ip(scan, packet, SCAN_PGD);
-	case 0x1d:
-		return scan_ip(scan, packet, SCAN_FUP);
-	default:
-		break;
-	}
+	if (scan_ip_kinds[first & 0x1f] != 0)
+		return scan_ip(
+		    scan, packet, (enum scan_kind)scan_ip_kinds[first & 0x1f]);
 	switch (first) {
 	case 0x99:
 		if (!scan_payload(scan, packet, SCAN_EXEC, 1))
