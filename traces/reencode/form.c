@@ -2,16 +2,10 @@
 
 #include <Zydis/Zydis.h>
 #include <stdlib.h>
-#include <string.h>
-
-/* Heads that are kept; a later one takes the place of an earlier. */
-#define FORM_KEPT      4096
-#define FORM_KEY_BYTES 4
 
 struct forms {
 	ZydisDecoder decoder[3]; /* 16, 32, 64 bits */
-	struct form fresh;
-	struct form kept[FORM_KEPT]; /* by their first bytes */
+	struct form_table table;
 };
 
 struct forms *
@@ -34,6 +28,12 @@ void
 forms_destroy(struct forms *forms)
 {
 	free(forms);
+}
+
+struct form_table *
+forms_table(struct forms *forms)
+{
+	return &forms->table;
 }
 
 /* What INSN is where no rule of a near branch says it. */
@@ -68,7 +68,7 @@ form_kind_far(const ZydisDecodedInstruction *insn)
 
 /* SDM vol. 3, table "COFI Type for Branch Instructions". */
 static enum walk_kind
-form_kind(const ZydisDecodedInstruction *insn)
+form_kind_of(const ZydisDecodedInstruction *insn)
 {
 	bool relative = insn->raw.imm[0].is_relative;
 
@@ -93,42 +93,27 @@ form_kind(const ZydisDecodedInstruction *insn)
 	return form_kind_far(insn);
 }
 
-/* The place of an encoding that begins with the COUNT bytes of KEY, 1 to 4. */
-static struct form *
-form_place(struct forms *forms, uint32_t key, unsigned count)
+/* Keeps FORM of BYTES, if its head is no longer than most. */
+static void
+form_keep(struct form_table *table, const struct form *form,
+    const uint8_t *bytes, uint8_t bits)
 {
-	uint64_t mixed = ((uint64_t)key << 3 | count) *
-	    UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t first = form_first(bytes), key;
+	size_t place;
 
-	return &forms->kept[mixed >> 40 & (FORM_KEPT - 1)];
-}
-
-/* The first COUNT of BYTES, 1 to 4. */
-static uint32_t
-form_key(const uint8_t *bytes, unsigned count)
-{
-	uint32_t key = (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 |
-	    (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
-
-	return key << (8 * (FORM_KEY_BYTES - count)) >>
-	    (8 * (FORM_KEY_BYTES - count));
-}
-
-/* What is kept of the encoding that BYTES, 15 of them, begin with; or NULL. */
-static const struct form *
-form_kept(struct forms *forms, const uint8_t *bytes, uint8_t bits)
-{
-	for (unsigned count = FORM_KEY_BYTES; count != 0; count--) {
-		const struct form *form = form_place(
-		    forms, form_key(bytes, count), count);
-
-		if (form->head_bytes != 0 && form->bits == bits &&
-		    (count == FORM_KEY_BYTES ? form->head_bytes >= count
-					     : form->head_bytes == count) &&
-		    memcmp(form->head, bytes, form->head_bytes) == 0)
-			return form;
-	}
-	return NULL;
+	if (form->head_bytes > FORM_HEAD_MAX)
+		return;
+	if (form->head_bytes == 1)
+		table->one[first & 0xff] = 1;
+	else
+		table->more[form_more(first & 0xffff)] |= (uint8_t)(1u
+		    << (form->head_bytes - 1));
+	key = form_key(first, form->head_bytes, bits);
+	place = form_place(key);
+	table->kept[place ^ (table->kept[place] != 0)] = key |
+	    (uint64_t)form->length << FORM_LENGTH_SHIFT |
+	    (uint64_t)form->kind << FORM_KIND_SHIFT |
+	    (uint64_t)form->distance_bytes << FORM_DISTANCE_SHIFT;
 }
 
 /* Where INSN's displacement or immediate begins, or it ends. */
@@ -148,54 +133,62 @@ form_head(const ZydisDecodedInstruction *insn)
 
 /* Decodes the first of COUNT BYTES.  False: it is no instruction. */
 static bool
-form_decode(const struct forms *forms, struct form *form, const uint8_t *bytes,
-    unsigned count)
+form_decode(const struct forms *forms, const uint8_t *bytes, unsigned count,
+    uint8_t bits, struct form *form)
 {
-	unsigned mode = form->bits == 64 ? 2 : form->bits == 32 ? 1 : 0;
+	unsigned mode = bits == 64 ? 2 : bits == 32 ? 1 : 0;
 	ZydisDecodedInstruction insn;
 
 	if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(
 		&forms->decoder[mode], ZYAN_NULL, bytes, count, &insn)))
 		return false;
 	form->head_bytes = form_head(&insn);
-	memcpy(form->head, bytes, form->head_bytes);
 	form->length = insn.length;
-	form->kind = (uint8_t)form_kind(&insn);
-	if (insn.raw.imm[0].is_relative)
-		form->distance_bytes = insn.raw.imm[0].size / 8;
+	form->kind = (uint8_t)form_kind_of(&insn);
+	form->distance_bytes = insn.raw.imm[0].is_relative
+	    ? insn.raw.imm[0].size / 8
+	    : 0;
 	return true;
 }
 
-const struct form *
-form_of(struct forms *forms, const uint8_t *bytes, unsigned count, uint8_t bits)
+bool
+form_of(struct forms *forms, const uint8_t *bytes, unsigned count, uint8_t bits,
+    struct form *form)
 {
-	struct form *fresh = &forms->fresh;
-	const struct form *kept;
-	unsigned key;
+	bool whole = count >= FORM_BYTES_MAX;
+	uint64_t kept = whole
+	    ? form_kept(&forms->table, form_first(bytes), bits)
+	    : 0;
 
-	if (count >= FORM_BYTES_MAX) {
-		kept = form_kept(forms, bytes, bits);
-		if (kept != NULL)
-			return kept;
+	if (kept != 0) {
+		form->head_bytes = kept >> FORM_COUNT_SHIFT & 7;
+		form->length = (uint8_t)form_length(kept);
+		form->kind = (uint8_t)form_kind(kept);
+		form->distance_bytes = kept >> FORM_DISTANCE_SHIFT & 7;
+		return true;
 	}
-	*fresh = (struct form){ .bits = bits };
-	if (!form_decode(forms, fresh, bytes, count))
-		return NULL;
-	key = fresh->head_bytes < FORM_KEY_BYTES ? fresh->head_bytes
-						 : FORM_KEY_BYTES;
-	*form_place(forms, form_key(fresh->head, key), key) = *fresh;
-	return fresh;
+	if (!form_decode(forms, bytes, count, bits, form))
+		return false;
+	if (whole)
+		form_keep(&forms->table, form, bytes, bits);
+	return true;
 }
 
 uint64_t
 form_distance(const struct form *form, const uint8_t *bytes)
 {
-	unsigned shift = 64 - 8u * form->distance_bytes;
-	uint64_t value = 0;
+	const uint8_t *at = bytes + form->head_bytes;
 
-	if (form->distance_bytes == 0)
+	switch (form->distance_bytes) {
+	case 1:
+		return (uint64_t)(int8_t)at[0];
+	case 2:
+		return (uint64_t)(int16_t)(at[0] | at[1] << 8);
+	case 4:
+		return (uint64_t)(int32_t)((uint32_t)at[0] |
+		    (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 |
+		    (uint32_t)at[3] << 24);
+	default:
 		return 0;
-	for (unsigned i = 0; i < form->distance_bytes; i++)
-		value |= (uint64_t)bytes[form->head_bytes + i] << (8 * i);
-	return (uint64_t)((int64_t)(value << shift) >> shift);
+	}
 }

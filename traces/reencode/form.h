@@ -8,6 +8,9 @@
 
 #include "emu/base.h"
 
+#include <endian.h>
+#include <string.h>
+
 /* What an instruction is, or the last one of a block. */
 enum walk_kind {
 	WALK_PLAIN, /* no transfer */
@@ -25,12 +28,46 @@ enum walk_kind {
 #define FORM_BYTES_MAX 15
 
 struct form {
-	uint8_t head[16];   /* the bytes before displacement and immediate */
-	uint8_t head_bytes; /* 0: nothing is kept here */
+	uint8_t head_bytes; /* before displacement and immediate */
 	uint8_t length;
 	uint8_t kind;           /* enum walk_kind */
-	uint8_t bits;           /* of the mode: 16, 32, 64 */
-	uint8_t distance_bytes; /* at .head_bytes, to the target; 0: none */
+	uint8_t distance_bytes; /* behind the head, to the target; 0: none */
+};
+
+/*
+ * A form that is kept, in 8 bytes, since many are looked at: the head, if it is short
+ * enough, the first byte lowest; then how long it is and the mode, which make up the
+ * key; then the rest of struct form.  0: nothing is kept.
+ */
+#define FORM_HEAD_MAX       5
+#define FORM_COUNT_SHIFT    40
+#define FORM_BITS_SHIFT     43 /* bits of the mode / 16 */
+#define FORM_KEY_BITS       46
+#define FORM_LENGTH_SHIFT   48
+#define FORM_KIND_SHIFT     52
+#define FORM_DISTANCE_SHIFT 56
+
+static inline unsigned
+form_length(uint64_t kept)
+{
+	return kept >> FORM_LENGTH_SHIFT & 15;
+}
+
+static inline enum walk_kind
+form_kind(uint64_t kept)
+{
+	return (enum walk_kind)(kept >> FORM_KIND_SHIFT & 15);
+}
+
+/* Forms that are kept; a later one takes the place of an earlier. */
+#define FORM_KEPT_BITS 12
+#define FORM_MORE_BITS 10
+
+/* What form_kept() looks into. */
+struct form_table {
+	/* Which lengths heads have, bit N - 1, by their first and first two bytes. */
+	uint8_t one[256], more[1 << FORM_MORE_BITS];
+	uint64_t kept[1 << FORM_KEPT_BITS];
 };
 
 struct forms;
@@ -38,15 +75,86 @@ struct forms;
 /* NULL: out of memory. */
 struct forms *forms_create(void);
 void forms_destroy(struct forms *forms);
+struct form_table *forms_table(struct forms *forms);
 
 /*
- * The form of the instruction that COUNT BYTES begin with in the mode of BITS, valid
- * until the next call.  NULL: they begin none.
+ * The FORM of the instruction that COUNT BYTES begin with in the mode of BITS.  False:
+ * they begin none.
  */
-const struct form *form_of(
-    struct forms *forms, const uint8_t *bytes, unsigned count, uint8_t bits);
+bool form_of(struct forms *forms, const uint8_t *bytes, unsigned count,
+    uint8_t bits, struct form *form);
 
 /* How far behind its end BYTES, an instruction of FORM, lead; 0: it is no branch. */
 uint64_t form_distance(const struct form *form, const uint8_t *bytes);
+
+/* The first 8 of BYTES, the first of them lowest. */
+static inline uint64_t
+form_first(const uint8_t *bytes)
+{
+	uint64_t first;
+
+	memcpy(&first, bytes, sizeof(first));
+	return le64toh(first);
+}
+
+/* The COUNT lowest bytes, 1 to 8. */
+static inline uint64_t
+form_mask(unsigned count)
+{
+	return ~UINT64_C(0) >> (64 - 8 * count);
+}
+
+/* What a form of COUNT bytes, the first of FIRST, is found by in the mode of BITS. */
+static inline uint64_t
+form_key(uint64_t first, unsigned count, uint8_t bits)
+{
+	return (first & form_mask(count)) |
+	    (uint64_t)count << FORM_COUNT_SHIFT |
+	    (uint64_t)(bits / 16) << FORM_BITS_SHIFT;
+}
+
+/* The first of two places, side by side, of the form of KEY. */
+static inline size_t
+form_place(uint64_t key)
+{
+	return (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >>
+	    (64 - FORM_KEPT_BITS));
+}
+
+static inline bool
+form_is(uint64_t kept, uint64_t key)
+{
+	return (kept ^ key) << (64 - FORM_KEY_BITS) == 0;
+}
+
+/* The place in .more of what begins as FIRST does. */
+static inline size_t
+form_more(uint64_t first)
+{
+	return (first << 2 ^ first >> 8) & ((1u << FORM_MORE_BITS) - 1);
+}
+
+/*
+ * What is kept of the instruction that begins with FIRST, 8 bytes; 0: nothing.  It
+ * must be known that there are FORM_BYTES_MAX bytes.
+ */
+static inline uint64_t
+form_kept(const struct form_table *table, uint64_t first, uint8_t bits)
+{
+	unsigned left = table->one[first & 0xff] |
+	    table->more[form_more(first & 0xffff)];
+
+	for (; left != 0; left &= left - 1) {
+		uint64_t key = form_key(
+		    first, (unsigned)__builtin_ctz(left) + 1, bits);
+		size_t place = form_place(key);
+
+		if (form_is(table->kept[place], key))
+			return table->kept[place];
+		if (form_is(table->kept[place ^ 1], key))
+			return table->kept[place ^ 1];
+	}
+	return 0;
+}
 
 #endif

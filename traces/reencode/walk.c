@@ -5,9 +5,14 @@
 
 #define WALK_SLAB 1024
 
+/* A block is all in one line of the host's cache: it is looked at often. */
+#define WALK_LINE_BYTES 64
+_Static_assert(sizeof(struct walk_block) == WALK_LINE_BYTES, "one line");
+
 struct walk {
 	const struct pieces *pieces;
 	struct forms *forms;
+	const struct form_table *table; /* of those */
 	struct walk_block **slab; /* WALK_SLAB blocks each: they do not move */
 	size_t slab_count, block_count;
 	uint32_t *slot; /* index of a block plus 1; a power of two of them */
@@ -27,13 +32,14 @@ walk_create(const struct pieces *pieces)
 	if (walk == NULL)
 		return NULL;
 	walk->pieces = pieces;
-	walk->slot_count = 4096;
+	walk->slot_count = 8192;
 	walk->slot = calloc(walk->slot_count, sizeof(*walk->slot));
 	walk->forms = forms_create();
 	if (walk->slot == NULL || walk->forms == NULL) {
 		walk_destroy(walk);
 		return NULL;
 	}
+	walk->table = forms_table(walk->forms);
 	return walk;
 }
 
@@ -93,24 +99,25 @@ walk_fetch(struct walk *walk, uint64_t va, uint8_t *room, unsigned *count)
 }
 
 /* Makes the instruction at VA the last of BLOCK. */
-static const char *
+static inline const char *
 walk_insn(struct walk *walk, struct walk_block *block, uint64_t va)
 {
 	uint8_t room[FORM_BYTES_MAX];
 	unsigned count;
 	const uint8_t *bytes = walk_fetch(walk, va, room, &count);
-	const struct form *form;
+	struct form form;
 
 	if (count == 0)
 		return "no image has memory there";
-	form = form_of(walk->forms, bytes, count, block->bits);
-	if (form == NULL)
+	if (!form_of(walk->forms, bytes, count, block->bits, &form))
 		return "no instruction";
-	block->kind = form->kind;
-	block->nlip = va + form->length;
-	block->target = block->nlip + form_distance(form, bytes);
-	if (block->bits == 32)
-		block->target &= UINT32_MAX;
+	block->kind = form.kind;
+	block->nlip = va + form.length;
+	if (form.distance_bytes != 0) {
+		block->target = block->nlip + form_distance(&form, bytes);
+		if (block->bits == 32)
+			block->target &= UINT32_MAX;
+	}
 	return NULL;
 }
 
@@ -130,35 +137,86 @@ walk_add_call(struct walk *walk, uint64_t nlip)
 	return true;
 }
 
+/*
+ * Where the last instruction of BLOCK leads if it is one that a block may run
+ * through; *TEXT where it is not.
+ */
+static uint64_t
+walk_on(struct walk *walk, struct walk_block *block, const char **text)
+{
+	switch ((enum walk_kind)block->kind) {
+	case WALK_PLAIN:
+	case WALK_MOV_CR3:
+		return block->nlip;
+	case WALK_CALL:
+		/* A direct CALL to the next instruction only reads the IP. */
+		if (block->target != block->nlip) {
+			block->calls++;
+			if (!walk_add_call(walk, block->nlip))
+				*text = "out of memory";
+		}
+		return block->target;
+	case WALK_JUMP:
+		return block->target;
+	case WALK_COND:
+	case WALK_JUMP_INDIRECT:
+	case WALK_CALL_INDIRECT:
+	case WALK_RET:
+	case WALK_FAR:
+		break;
+	}
+	*text = "a branch that the decoder ran through";
+	return 0;
+}
+
+/*
+ * How many plain instructions of known form follow at VA, COUNT at most, in the
+ * memory that was found last; *END is the address behind them.
+ */
+static unsigned
+walk_plain(const struct walk *walk, uint64_t va, uint8_t bits, unsigned count,
+    uint64_t *end)
+{
+	const struct form_table *table = walk->table;
+	uint64_t at = va - walk->span_va;
+	unsigned n = 0;
+
+	while (n < count && at < walk->span_bytes &&
+	    walk->span_bytes - at >= FORM_BYTES_MAX) {
+		uint64_t form = form_kept(
+		    table, form_first(walk->span + at), bits);
+
+		if (form == 0 || form_kind(form) != WALK_PLAIN)
+			break;
+		at += form_length(form);
+		n++;
+	}
+	*end = walk->span_va + at;
+	return n;
+}
+
 /* Walks BLOCK from its first instruction to its last. */
 static const char *
 walk_through(struct walk *walk, struct walk_block *block, uint64_t *at)
 {
+	const char *text = NULL;
 	uint64_t va = block->ip;
 
 	block->call = walk->call_count;
 	block->calls = 0;
-	for (unsigned n = 0;; n++) {
-		const char *text = walk_insn(walk, block, va);
-
+	for (unsigned left = block->count;; left--) {
+		left -= walk_plain(walk, va, block->bits, left - 1, &va);
+		text = walk_insn(walk, block, va);
 		*at = va;
-		if (text != NULL)
-			return text;
-		if (n + 1 == block->count)
+		if (text != NULL || left <= 1)
 			break;
-		if (block->kind != WALK_PLAIN && block->kind != WALK_JUMP &&
-		    block->kind != WALK_CALL && block->kind != WALK_MOV_CR3)
-			return "a branch that the decoder ran through";
-		/* A direct CALL to the next instruction only reads the IP. */
-		if (block->kind == WALK_CALL && block->target != block->nlip) {
-			block->calls++;
-			if (!walk_add_call(walk, block->nlip))
-				return "out of memory";
-		}
-		va = block->kind == WALK_JUMP || block->kind == WALK_CALL
-		    ? block->target
-		    : block->nlip;
+		va = block->kind == WALK_PLAIN ? block->nlip
+					       : walk_on(walk, block, &text);
+		if (text != NULL)
+			break;
 	}
+	if (text != NULL)
+		return text;
 	return va == block->end_ip ? NULL
 				   : "the decoder's block ends elsewhere";
 }
@@ -220,7 +278,8 @@ walk_add(struct walk *walk, const struct walk_key *wanted, size_t slot,
 		if (more == NULL)
 			return NULL;
 		walk->slab = more;
-		more[walk->slab_count] = malloc(WALK_SLAB * sizeof(**more));
+		more[walk->slab_count] = aligned_alloc(
+		    WALK_LINE_BYTES, WALK_SLAB * sizeof(**more));
 		if (more[walk->slab_count] == NULL)
 			return NULL;
 		walk->slab_count++;

@@ -82,6 +82,7 @@ a_head_says_what_zydis_says(void **state)
 		uint64_t dice = 1 + mode;
 		ZydisDecoder decoder;
 		uint8_t bytes[FORM_BYTES_MAX];
+		struct form form;
 
 		assert_non_null(forms);
 		ZydisDecoderInit(&decoder, modes[mode].mode, modes[mode].width);
@@ -91,7 +92,10 @@ a_head_says_what_zydis_says(void **state)
 
 			fill(bytes, &dice);
 			check(&decoder,
-			    form_of(forms, bytes, count, modes[mode].bits),
+			    form_of(
+				forms, bytes, count, modes[mode].bits, &form)
+				? &form
+				: NULL,
 			    bytes, count);
 		}
 		forms_destroy(forms);
@@ -104,14 +108,15 @@ modes_are_told_apart(void **state)
 {
 	static const uint8_t bytes[FORM_BYTES_MAX] = { 0xe8 };
 	struct forms *forms = forms_create();
+	struct form form;
 
 	(void)state;
 	assert_non_null(forms);
 	for (unsigned n = 0; n < 4; n++) {
-		assert_int_equal(
-		    form_of(forms, bytes, FORM_BYTES_MAX, 16)->length, 3);
-		assert_int_equal(
-		    form_of(forms, bytes, FORM_BYTES_MAX, 64)->length, 5);
+		assert_true(form_of(forms, bytes, FORM_BYTES_MAX, 16, &form));
+		assert_int_equal(form.length, 3);
+		assert_true(form_of(forms, bytes, FORM_BYTES_MAX, 64, &form));
+		assert_int_equal(form.length, 5);
 	}
 	forms_destroy(forms);
 }
