@@ -3,8 +3,6 @@
 #include "traces/grow.h"
 #include "traces/reencode/drive_work.h"
 
-/* Blocks between two looks at the unit's output. */
-#define DRIVE_BATCH        256
 #define DRIVE_CTL_EVENT_EN TZ_BIT(31)
 
 void
@@ -35,50 +33,6 @@ drive_take(struct drive *drive)
 		drive->failed = true;
 	if (compare_difference(drive->config.compare)->found)
 		drive->ended = true;
-}
-
-/* Direct calls inside BLOCK: only their return addresses matter. */
-static void
-drive_calls(struct drive *drive, const struct walk_block *block)
-{
-	struct pt_unit *unit = drive->feed->unit;
-
-	if (!pt_unit_fast(unit)->compress_ret)
-		return;
-	for (unsigned n = 0; n < block->calls; n++)
-		pt_unit_fast_call(
-		    unit, walk_call(drive->config.walk, block->call + n));
-}
-
-static void
-drive_block(struct drive *drive, const struct recover_item *item)
-{
-	const struct walk_key wanted = { .ip = item->ip,
-		.end_ip = item->end_ip,
-		.count = item->insns,
-		.bits = item->bits };
-	struct walk_block *block;
-	const char *text = NULL;
-	uint64_t at = 0;
-
-	drive->entered = false;
-	drive_resolve(drive, item->ip);
-	block = walk_again(drive->last, &wanted);
-	if (block == NULL)
-		block = walk_block(
-		    drive->config.walk, drive->last, &wanted, &text, &at);
-	if (block == NULL) {
-		drive_wrong(drive, text, at);
-		return;
-	}
-	if (block->calls != 0)
-		drive_calls(drive, block);
-	drive->last = block;
-	drive->has_last = true;
-	drive->result->blocks++;
-	drive->result->insns += block->count;
-	if (++drive->untaken == DRIVE_BATCH)
-		drive_take(drive);
 }
 
 /* With Event Trace an interrupt has a CFE; the write that clears TraceEn has not. */
@@ -343,13 +297,10 @@ drive_finish(struct drive *drive)
 	result->tail = drive->config.count - end;
 }
 
-static void
+void
 drive_item(struct drive *drive, const struct recover_item *item)
 {
 	switch (item->kind) {
-	case RECOVER_BLOCK:
-		drive_block(drive, item);
-		return;
 	case RECOVER_SYNC:
 		edge_sync(drive, item->offset);
 		return;
@@ -415,13 +366,10 @@ drive_run(const struct drive_config *config, struct drive_result *result,
 		.told = (config->feed->ctl & DRIVE_CTL_EVENT_EN) != 0,
 		.tsx = config->facts->tsx != 0,
 		.cyc_most = TZ_BIT(config->feed->manner.cyc_bits) - 1 };
-	struct recover_item item;
 
 	*result = (struct drive_result){ 0 };
-	while (!drive.ended && !drive.failed) {
-		recover_next(config->recover, &item);
-		drive_item(&drive, &item);
-	}
+	while (!drive.ended && !drive.failed)
+		drive_batch(&drive, recover_read(config->recover));
 	result->clock_jumps = drive.clock.jumps;
 	if (drive.failed)
 		return tz_error(err, TZ_EIO, "reencode: out of memory");

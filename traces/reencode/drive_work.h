@@ -139,6 +139,10 @@ void drive_wrong(struct drive *drive, const char *text, uint64_t ip);
 /* What the last instruction of a block is to the unit. */
 enum pt_transfer_kind drive_kind(enum walk_kind kind);
 
+/* Drives what libipt has found. */
+void drive_batch(struct drive *drive, const struct recover_batch *batch);
+void drive_item(struct drive *drive, const struct recover_item *item);
+
 /* The last block's last instruction led to IP: may it, and what was it? */
 void drive_resolve(struct drive *drive, uint64_t ip);
 

@@ -12,18 +12,19 @@
 
 struct recover {
 	struct pt_block_decoder *decoder;
+	struct pt_block block; /* the last one */
+	int status;            /* of libipt's last call; < 0 before the first */
+	uint32_t silent;       /* instructions since the last look for a ring */
+	bool psb_told;         /* of the PSB+ since the last block */
 	struct pt_config config;
 	struct pt_image *image;
-	int status; /* of libipt's last call */
 	bool synced, ended;
-	bool psb_told; /* of the PSB+ since the last block */
-	int64_t base;  /* to be added to libipt's offsets */
+	int64_t base; /* to be added to libipt's offsets */
 	uint64_t sync_offset;
 	uint64_t disables;      /* TIP.PGD since that PSB */
 	uint64_t silent_offset; /* libipt's place when .silent began */
-	uint32_t silent;        /* instructions since, at least */
 	struct stitch *stitch;  /* NULL until it is needed */
-	struct pt_block last;   /* the last block, for a TIP.PGD without IP */
+	struct recover_batch batch;
 };
 
 static bool
@@ -48,6 +49,7 @@ recover_create(const struct decode_config *from)
 	if (from->filter != NULL)
 		image_filter(&recover->config, from->filter);
 	recover->image = from->image;
+	recover->status = -pte_nosync;
 	if (!recover_open(recover)) {
 		recover_destroy(recover);
 		return NULL;
@@ -228,7 +230,8 @@ recover_jcc(struct recover *recover, struct recover_item *item)
 
 	if ((recover->status != -pte_bad_query &&
 		recover->status != -pte_eos) ||
-	    recover->last.ninsn == 0 || recover->last.iclass != ptic_cond_jump)
+	    recover->block.ninsn == 0 ||
+	    recover->block.iclass != ptic_cond_jump)
 		return false;
 	if (recover->stitch == NULL) {
 		recover->stitch = stitch_create(&recover->config);
@@ -241,7 +244,7 @@ recover_jcc(struct recover *recover, struct recover_item *item)
 	if (end == STITCH_REFUSED)
 		return false;
 	recover->disables++;
-	recover->last.ninsn = 0;
+	recover->block.ninsn = 0;
 	item->kind = RECOVER_DISABLED;
 	item->no_ip = true;
 	if (end == STITCH_NO_MORE)
@@ -259,7 +262,7 @@ recover_fail(struct recover *recover, struct recover_item *item)
 	uint64_t offset = 0;
 
 	recover->synced = false;
-	recover->last.ninsn = 0;
+	recover->block.ninsn = 0;
 	(void)pt_blk_get_offset(recover->decoder, &offset);
 	item->kind = RECOVER_ERROR;
 	item->offset = (uint64_t)((int64_t)offset + recover->base);
@@ -267,6 +270,8 @@ recover_fail(struct recover *recover, struct recover_item *item)
 	item->text = pt_errstr(pt_errcode(recover->status));
 	if (recover->status == -pte_eos)
 		recover_sync(recover, item);
+	else
+		recover->status = -pte_nosync;
 }
 
 /*
@@ -278,7 +283,6 @@ recover_is_endless(struct recover *recover)
 {
 	uint64_t offset = 0;
 
-	recover->silent += recover->last.ninsn;
 	if (recover->silent < RECOVER_SILENT_MAX)
 		return false;
 	recover->silent = 0;
@@ -289,53 +293,81 @@ recover_is_endless(struct recover *recover)
 	return false;
 }
 
-void
-recover_next(struct recover *recover, struct recover_item *item)
+/* The next item that is no block; false: a block may come. */
+static bool
+recover_other(struct recover *recover, struct recover_item *item)
 {
-	struct pt_block *block = &recover->last;
-
-	if (recover->ended || !recover->synced) {
+	*item = (struct recover_item){ .kind = RECOVER_END };
+	if (recover->ended)
+		return true;
+	if (!recover->synced) {
+		recover_sync(recover, item);
+		return true;
+	}
+	if (recover_is_endless(recover)) {
+		recover_fail(recover, item);
+		item->flag = false;
+		item->text = "a ring of jumps that nothing ends";
+		return true;
+	}
+	while (recover->status >= 0 &&
+	    (recover->status & pts_event_pending) != 0) {
+		if (recover_event(recover, item))
+			return true;
 		*item = (struct recover_item){ .kind = RECOVER_END };
-		if (!recover->ended)
-			recover_sync(recover, item);
-		return;
 	}
-	for (;;) {
-		/* Of a block, which most items are, all that counts is set. */
-		if (recover->status != 0)
-			*item = (struct recover_item){ .kind = RECOVER_END };
-		if (recover->status < 0) {
-			if (!recover_jcc(recover, item))
-				recover_fail(recover, item);
-			return;
-		}
-		if (recover->status & pts_event_pending) {
-			if (recover_event(recover, item))
-				return;
+	if (recover->status >= 0 && (recover->status & pts_eos) != 0)
+		recover->status = -pte_eos;
+	if (recover->status >= 0)
+		return false;
+	if (!recover_jcc(recover, item))
+		recover_fail(recover, item);
+	return true;
+}
+
+/* The next block, if there is nothing before it. */
+static inline bool
+recover_block(struct recover *recover, struct walk_key *found)
+{
+	struct pt_block *block = &recover->block;
+
+	if ((recover->status & ~pts_ip_suppressed) != 0 ||
+	    recover->silent >= RECOVER_SILENT_MAX)
+		return false;
+	block->ninsn = 0;
+	recover->status = pt_blk_next(recover->decoder, block, sizeof(*block));
+	/* Also with an error these are good instructions. */
+	if (block->ninsn == 0)
+		return false;
+	recover->silent += block->ninsn;
+	recover->psb_told = false;
+	found->ip = block->ip;
+	found->end_ip = block->end_ip;
+	found->count = block->ninsn;
+	found->bits = recover_bits(block->mode);
+	return true;
+}
+
+const struct recover_batch *
+recover_read(struct recover *recover)
+{
+	struct recover_batch *batch = &recover->batch;
+	struct recover_item *item = batch->item;
+
+	batch->count = 0;
+	while (batch->count < RECOVER_BATCH) {
+		struct walk_key *block = &batch->block[batch->count];
+
+		if (recover_block(recover, block)) {
+			batch->count++;
 			continue;
 		}
-		if (recover->status & pts_eos) {
-			recover->status = -pte_eos;
+		if (!recover_other(recover, item))
 			continue;
-		}
-		block->ninsn = 0;
-		recover->status = pt_blk_next(
-		    recover->decoder, block, sizeof(*block));
-		/* Also with an error these are good instructions. */
-		if (block->ninsn == 0)
-			continue;
-		if (recover_is_endless(recover)) {
-			recover_fail(recover, item);
-			item->flag = false;
-			item->text = "a ring of jumps that nothing ends";
-			return;
-		}
-		recover->psb_told = false;
-		item->kind = RECOVER_BLOCK;
-		item->ip = block->ip;
-		item->end_ip = block->end_ip;
-		item->insns = block->ninsn;
-		item->bits = recover_bits(block->mode);
-		return;
+		block->count = 0;
+		batch->count++;
+		if (item++->kind == RECOVER_END)
+			break;
 	}
+	return batch;
 }

@@ -6,11 +6,11 @@
 #define TOPAZ_TRACES_REENCODE_RECOVER_H
 
 #include "traces/decode.h"
+#include "traces/reencode/walk.h"
 
 struct recover;
 
 enum recover_kind {
-	RECOVER_BLOCK,          /* .ip, .end_ip, .insns, .bits */
 	RECOVER_SYNC,           /* decoding (re)starts at the PSB at .offset */
 	RECOVER_PSB,            /* a PSB+ before .ip, unless .no_ip */
 	RECOVER_ENABLED,        /* .ip */
@@ -31,10 +31,8 @@ enum recover_kind {
 struct recover_item {
 	enum recover_kind kind;
 	bool no_ip, flag;
-	uint8_t bits;   /* 16, 32, 64 */
-	uint16_t insns; /* of the block */
+	uint8_t bits; /* 16, 32, 64 */
 	uint64_t ip, to;
-	uint64_t end_ip; /* of the block's last instruction */
 	uint64_t value;
 	uint64_t offset;
 	const char *text; /* static */
@@ -44,7 +42,22 @@ struct recover_item {
 struct recover *recover_create(const struct decode_config *config);
 void recover_destroy(struct recover *recover);
 
-/* The next item; after RECOVER_END only that. */
-void recover_next(struct recover *recover, struct recover_item *item);
+/*
+ * What libipt finds before any of it is driven: its code and the unit's each fill the
+ * host's cache of instructions, and come in turns.
+ */
+#define RECOVER_BATCH 256
+
+struct recover_batch {
+	size_t count;                            /* blocks and items */
+	struct walk_key block[RECOVER_BATCH];    /* .count 0: the next item */
+	struct recover_item item[RECOVER_BATCH]; /* one after another */
+};
+
+/*
+ * The next RECOVER_BATCH blocks and items, or up to RECOVER_END, which is the last;
+ * valid until the next call.
+ */
+const struct recover_batch *recover_read(struct recover *recover);
 
 #endif

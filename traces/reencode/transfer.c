@@ -3,6 +3,9 @@
  */
 #include "traces/reencode/drive_work.h"
 
+/* Blocks between two looks at the unit's output. */
+#define DRIVE_BATCH 256
+
 /* What TRANSFER is by what Event Trace and MODE.TSX say. */
 static void
 drive_tell(struct drive *drive, struct pt_transfer *transfer)
@@ -93,55 +96,28 @@ drive_slow(struct drive *drive, uint64_t ip, bool taken)
 	pt_unit_transfer(drive->feed->unit, &transfer);
 }
 
-/* The same where the unit lets it be done inline. */
-static void
-drive_fast(struct drive *drive, uint64_t ip, bool taken)
+/* The same of a conditional branch where the unit is steady. */
+static inline void
+drive_cond(struct drive *drive, bool taken)
 {
 	struct pt_unit *unit = drive->feed->unit;
 
-	drive->at.ip = ip;
-	switch ((enum walk_kind)drive->last->kind) {
-	case WALK_COND:
+	if (pt_unit_fast(unit)->timed)
+		pt_unit_steady_cond(unit, taken);
+	else
 		pt_unit_fast_cond(unit, taken);
-		return;
-	case WALK_CALL:
-		if (drive->last->target != drive->last->nlip)
-			pt_unit_fast_call(unit, drive->last->nlip);
-		return;
-	case WALK_CALL_INDIRECT:
-		pt_unit_fast_call(unit, drive->last->nlip);
-		pt_unit_steady_tip(unit, ip);
-		return;
-	case WALK_JUMP_INDIRECT:
-		pt_unit_steady_tip(unit, ip);
-		return;
-	case WALK_RET:
-		pt_unit_fast_ret(unit, ip);
-		return;
-	case WALK_PLAIN:
-	case WALK_JUMP:
-	case WALK_FAR:
-	case WALK_MOV_CR3:
-		return;
-	}
 }
 
-/* The same where the time matters. */
-static void
-drive_steady(struct drive *drive, uint64_t ip, bool taken)
+/* The same of a near RET to IP. */
+static inline void
+drive_ret(struct drive *drive, uint64_t ip)
 {
 	struct pt_unit *unit = drive->feed->unit;
 
-	if (drive->last->kind == WALK_COND) {
-		drive->at.ip = ip;
-		pt_unit_steady_cond(unit, taken);
-	} else if (drive->last->kind == WALK_RET) {
-		drive->at.ip = ip;
+	if (pt_unit_fast(unit)->timed)
 		pt_unit_steady_ret(unit, ip);
-	} else {
-		/* A TIP has its time in either case. */
-		drive_fast(drive, ip, taken);
-	}
+	else
+		pt_unit_fast_ret(unit, ip);
 }
 
 /* A conditional branch to the next instruction: only the trace can tell. */
@@ -196,13 +172,78 @@ drive_before(struct drive *drive, uint64_t ip)
 		drive->quiet--;
 }
 
-void
-drive_resolve(struct drive *drive, uint64_t ip)
+/* May the unit be told of a transfer to IP inline? */
+static inline bool
+drive_steady(const struct drive *drive, uint64_t ip)
+{
+	const struct pt_fast *fast = pt_unit_fast(drive->feed->unit);
+
+	return fast->steady && !drive->cr3_written && ip >= fast->low &&
+	    ip <= fast->high;
+}
+
+/* The last block's last instruction, of KIND, led to IP; false: it cannot. */
+static inline __attribute__((always_inline)) bool
+drive_lead(struct drive *drive, uint64_t ip, enum walk_kind kind)
 {
 	const struct walk_block *last = drive->last;
-	const struct pt_fast *fast = pt_unit_fast(drive->feed->unit);
-	bool taken = true, may = true;
+	struct pt_unit *unit = drive->feed->unit;
+	bool taken = true, steady = drive_steady(drive, ip);
 
+	switch (kind) {
+	case WALK_COND:
+		/* No branch on the outcome: the host could not foresee it. */
+		taken = ip == last->target;
+		if (!(taken | (ip == last->nlip)))
+			return false;
+		if (last->target == last->nlip)
+			taken = drive_outcome(drive);
+		if (!steady)
+			break;
+		drive->at.ip = ip;
+		drive_cond(drive, taken);
+		return true;
+	case WALK_JUMP:
+	case WALK_CALL:
+		if (ip != last->target)
+			return false;
+		if (!steady)
+			break;
+		drive->at.ip = ip;
+		if (kind == WALK_CALL && ip != last->nlip)
+			pt_unit_fast_call(unit, last->nlip);
+		return true;
+	case WALK_PLAIN:
+	case WALK_MOV_CR3:
+		drive->at.ip = ip;
+		/* A string instruction may be interrupted: it begins anew. */
+		return ip == last->nlip || ip == last->end_ip;
+	case WALK_JUMP_INDIRECT:
+	case WALK_CALL_INDIRECT:
+		if (!steady)
+			break;
+		drive->at.ip = ip;
+		if (kind == WALK_CALL_INDIRECT)
+			pt_unit_fast_call(unit, last->nlip);
+		pt_unit_steady_tip(unit, ip);
+		return true;
+	case WALK_RET:
+		if (!steady)
+			break;
+		drive->at.ip = ip;
+		drive_ret(drive, ip);
+		return true;
+	case WALK_FAR:
+		break;
+	}
+	drive_slow(drive, ip, taken);
+	return true;
+}
+
+/* drive_resolve(), where most of the flow comes from. */
+static inline __attribute__((always_inline)) void
+drive_follow(struct drive *drive, uint64_t ip)
+{
 	if (!drive->has_last) {
 		if (drive->at.ip != ip)
 			drive_wrong(drive,
@@ -212,41 +253,68 @@ drive_resolve(struct drive *drive, uint64_t ip)
 	drive->has_last = false;
 	if (drive->watched)
 		drive_before(drive, ip);
-	switch ((enum walk_kind)last->kind) {
-	case WALK_COND:
-		taken = ip == last->target;
-		may = taken || ip == last->nlip;
-		if (taken && ip == last->nlip)
-			taken = drive_outcome(drive);
-		break;
-	case WALK_JUMP:
-	case WALK_CALL:
-		may = ip == last->target;
-		break;
-	case WALK_PLAIN:
-	case WALK_MOV_CR3:
-		/* A string instruction may be interrupted: it begins anew. */
-		may = ip == last->nlip || ip == last->end_ip;
-		break;
-	case WALK_JUMP_INDIRECT:
-	case WALK_CALL_INDIRECT:
-	case WALK_RET:
-	case WALK_FAR:
-		break;
-	}
-	if (!may) {
+	if (!drive_lead(drive, ip, (enum walk_kind)drive->last->kind))
 		drive_wrong(
 		    drive, "the instruction before does not lead there", ip);
+}
+
+void
+drive_resolve(struct drive *drive, uint64_t ip)
+{
+	drive_follow(drive, ip);
+}
+
+/* Direct calls inside BLOCK: only their return addresses matter. */
+static void
+drive_calls(struct drive *drive, const struct walk_block *block)
+{
+	struct pt_unit *unit = drive->feed->unit;
+
+	if (!pt_unit_fast(unit)->compress_ret)
+		return;
+	for (unsigned n = 0; n < block->calls; n++)
+		pt_unit_fast_call(
+		    unit, walk_call(drive->config.walk, block->call + n));
+}
+
+/* The flow goes on with the block that is WANTED. */
+static inline void
+drive_block(struct drive *drive, const struct walk_key *wanted)
+{
+	struct walk_block *block;
+	const char *text = NULL;
+	uint64_t at = 0;
+
+	drive->entered = false;
+	drive_follow(drive, wanted->ip);
+	block = walk_again(drive->last, wanted);
+	if (block == NULL)
+		block = walk_block(
+		    drive->config.walk, drive->last, wanted, &text, &at);
+	if (block == NULL) {
+		drive_wrong(drive, text, at);
 		return;
 	}
-	drive->at.ip = ip;
-	if (last->kind == WALK_PLAIN || last->kind == WALK_MOV_CR3)
-		return;
-	if (last->kind == WALK_FAR || drive->cr3_written || !fast->steady ||
-	    ip < fast->low || ip > fast->high)
-		drive_slow(drive, ip, taken);
-	else if (fast->timed)
-		drive_steady(drive, ip, taken);
-	else
-		drive_fast(drive, ip, taken);
+	if (block->calls != 0)
+		drive_calls(drive, block);
+	drive->last = block;
+	drive->has_last = true;
+	drive->result->blocks++;
+	drive->result->insns += block->count;
+	if (++drive->untaken == DRIVE_BATCH)
+		drive_take(drive);
+}
+
+void
+drive_batch(struct drive *drive, const struct recover_batch *batch)
+{
+	const struct recover_item *item = batch->item;
+
+	for (size_t i = 0; i < batch->count && !drive->ended && !drive->failed;
+	     i++) {
+		if (batch->block[i].count != 0)
+			drive_block(drive, &batch->block[i]);
+		else
+			drive_item(drive, item++);
+	}
 }
