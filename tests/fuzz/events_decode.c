@@ -85,12 +85,15 @@ events_check_packets(const struct events_stream *stream)
 	TZ_ASSERT(decoder != NULL);
 	status = pt_pkt_sync_set(decoder, 0);
 	while (status >= 0 && offset < stream->count) {
-		int size = block_bytes(stream->bytes + offset,
-		    stream->count - offset, &in_block, &bytes);
+		uint64_t left = stream->count - offset;
+		int size = block_bytes(
+		    stream->bytes + offset, left, &in_block, &bytes);
 
 		if (size == 0)
 			size = status = pt_pkt_next(
 			    decoder, &packet, sizeof(packet));
+		else if ((uint64_t)size > left)
+			status = -pte_eos;
 		if (status < 0)
 			break;
 		offset += (uint64_t)size;
