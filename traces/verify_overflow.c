@@ -77,12 +77,29 @@ part_begin_overflows(struct part_run *run)
 	part_find_overflow(run, begin);
 }
 
+/*
+ * What comes next may be a packet that belongs to the instruction before where the
+ * overflow ended: there, and not at the last one that was decoded.
+ */
+static struct verify_step
+part_step_before_end(const struct part_run *run)
+{
+	const struct account_interval *interval =
+	    &run->work->account.intervals[run->overflow_interval];
+	uint64_t end = run->overflow->end;
+
+	if (end == 0)
+		return (struct verify_step){ 0 };
+	return (struct verify_step){ run->work->logs[interval->cpu], end - 1 };
+}
+
 void
 part_skip_overflow(struct part_run *run)
 {
 	struct flow before = run->flow;
 	uint64_t ip;
 
+	run->before = part_step_before_end(run);
 	run->bytes->stream->overflows++;
 	run->guessed = part_may_guess(run);
 	while (flow_next(&run->flow, &ip) &&

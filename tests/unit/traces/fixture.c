@@ -172,6 +172,21 @@ fixture_tnt(struct fixture *fixture, uint64_t bits, uint8_t count)
 }
 
 void
+fixture_ovf(struct fixture *fixture)
+{
+	fixture_plain(fixture, ppt_ovf);
+}
+
+void
+fixture_tsc(struct fixture *fixture, uint64_t tsc)
+{
+	struct pt_packet packet = { .type = ppt_tsc };
+
+	packet.payload.tsc.tsc = tsc;
+	fixture_packet(fixture, &packet);
+}
+
+void
 fixture_pad_to(struct fixture *fixture, uint64_t offset)
 {
 	while (fixture_cpu(fixture)->written < offset)

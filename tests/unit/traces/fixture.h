@@ -81,6 +81,8 @@ void fixture_pgd(struct fixture *fixture);
 void fixture_tip(struct fixture *fixture, uint64_t ip);
 void fixture_fup(struct fixture *fixture, uint64_t ip);
 void fixture_tnt(struct fixture *fixture, uint64_t bits, uint8_t count);
+void fixture_ovf(struct fixture *fixture);
+void fixture_tsc(struct fixture *fixture, uint64_t tsc);
 void fixture_pad_to(struct fixture *fixture, uint64_t offset);
 
 /* Events, and what a run does at them. */
