@@ -20,6 +20,7 @@ struct times {
 	unsigned branches; /* bits of the last TNT that are left */
 	uint64_t passed; /* packets before this offset have no event any more */
 	bool lost;
+	bool began; /* TIMES_ON or TIMES_ASYNC came, and no instruction since */
 };
 
 struct times *
@@ -62,6 +63,7 @@ times_sync(struct times *times, uint64_t offset)
 	times->loaded = false;
 	times->branches = 0;
 	times->passed = 0;
+	times->began = false;
 	times->lost = pt_evt_sync_set(times->decoder, offset) < 0 ||
 	    !clock_sync(times->clock, offset);
 }
@@ -188,6 +190,7 @@ bool
 times_insn(
     struct times *times, const struct pt_insn *insn, struct times_mark *mark)
 {
+	times->began = false;
 	switch ((int)insn->iclass) {
 	case ptic_cond_jump:
 		/* Where there is no bit, tracing ends here. */
@@ -221,6 +224,7 @@ static void
 take_overflow(struct times *times)
 {
 	times->branches = 0;
+	times->began = false;
 	while (
 	    !times->lost && load(times) && times->event.type != ptev_overflow)
 		times->lost = true;
@@ -241,6 +245,8 @@ times_event(
 	}
 	if (!kind_of(event, &kind) || kind == TIMES_TIP)
 		return false;
+	mark->empty = kind == TIMES_OFF && times->began;
+	times->began = kind != TIMES_OFF;
 	return take(times, kind, mark);
 }
 

@@ -29,6 +29,7 @@ enum times_kind {
 struct times_mark {
 	size_t at; /* instructions before it, in what decode_next() gave */
 	enum times_kind kind;
+	bool empty;   /* TIMES_OFF: no instruction since the last event */
 	uint64_t tsc; /* libipt's */
 	struct clock_time exact;
 };

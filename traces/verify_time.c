@@ -74,23 +74,55 @@ time_tsc(const struct verify_work *work, uint64_t cycles)
 	return cycles * time_profile(work)->cbr / time_core_cbr(work);
 }
 
+/* What the TSC was: [first, last]. */
+struct time_span {
+	uint64_t first, last;
+};
+
 static bool
-time_is_within(const struct clock_time *exact, uint64_t tsc)
+time_is_within(const struct clock_time *exact, struct time_span tsc)
 {
-	return tsc >= exact->first && tsc <= exact->last;
+	return tsc.last >= exact->first && tsc.first <= exact->last;
+}
+
+/* How far TIME lies from TSC. */
+static uint64_t
+time_error(uint64_t time, struct time_span tsc)
+{
+	if (time < tsc.first)
+		return tsc.first - time;
+	return time > tsc.last ? time - tsc.last : 0;
+}
+
+static void
+time_add_wrong(struct verify_work *work, struct verify_stream *stream,
+    const struct times_mark *mark, struct time_span tsc, uint64_t allowed)
+{
+	char until[32] = "";
+
+	if (stream->time.wrong++ != 0)
+		return;
+	if (tsc.last != tsc.first)
+		snprintf(until, sizeof(until), " to %" PRIu64, tsc.last);
+	verify_add_finding(work,
+	    "%s: packet %08" PRIx64 ": the time was %" PRIu64
+	    "%s; libipt says %" PRIu64 ", with %" PRIu64
+	    " ticks of error allowed; exactly it is %" PRIu64 " to %" PRIu64,
+	    stream->name, mark->exact.offset, tsc.first, until, mark->tsc,
+	    allowed, mark->exact.first, mark->exact.last);
 }
 
 /* Holds the two times of MARK against TSC, which is right. */
 static void
 time_judge(struct verify_work *work, const struct verify_bytes *bytes,
     const struct times_config *config, const struct times_mark *mark,
-    uint64_t tsc)
+    struct time_span tsc)
 {
 	struct verify_time *time = &bytes->stream->time;
 	const struct clock_time *exact = &mark->exact;
 	uint64_t allowed = times_allowed(
 	    &config->clock, exact, time_core_cbr(work));
-	uint64_t error = mark->tsc > tsc ? mark->tsc - tsc : tsc - mark->tsc;
+	uint64_t error = time_error(mark->tsc, tsc);
 	uint64_t width = exact->last - exact->first;
 
 	time->compared++;
@@ -103,16 +135,41 @@ time_judge(struct verify_work *work, const struct verify_bytes *bytes,
 		time->largest = error;
 		time->allowed = allowed;
 	}
-	if (error <= allowed && time_is_within(exact, tsc))
-		return;
-	if (time->wrong++ == 0)
-		verify_add_finding(work,
-		    "%s: packet %08" PRIx64 ": the time was %" PRIu64
-		    "; libipt says %" PRIu64 ", with %" PRIu64
-		    " ticks of error allowed; exactly it is %" PRIu64
-		    " to %" PRIu64,
-		    bytes->stream->name, exact->offset, tsc, mark->tsc, allowed,
-		    exact->first, exact->last);
+	if (error > allowed || !time_is_within(exact, tsc))
+		time_add_wrong(work, bytes->stream, mark, tsc, allowed);
+}
+
+static bool
+time_is_after(const struct times_mark *mark)
+{
+	return mark->kind == TIMES_TIP || mark->kind == TIMES_OFF;
+}
+
+/* The core clock when RETIRED more had than before STEP.  False: unknown. */
+static bool
+time_of_step(const struct verify_step *step, uint64_t retired, uint64_t *cycles)
+{
+	return step != NULL && step->log != NULL &&
+	    truth_log_cycles(step->log, step->retired + retired, cycles);
+}
+
+/*
+ * Tracing goes on and ends, and no instruction retires between: MARK, one of the two,
+ * lies somewhere after BEFORE and before what follows.
+ */
+static void
+time_mark_empty(struct verify_work *work, const struct verify_bytes *bytes,
+    const struct times_config *config, const struct times_mark *mark,
+    const struct verify_step *before, const struct verify_step *next)
+{
+	struct time_span tsc = { 0, UINT64_MAX };
+	uint64_t cycles;
+
+	if (time_of_step(before, 1, &cycles))
+		tsc.first = time_tsc(work, cycles);
+	if (time_of_step(next, 0, &cycles))
+		tsc.last = time_tsc(work, cycles);
+	time_judge(work, bytes, config, mark, tsc);
 }
 
 static void
@@ -120,19 +177,34 @@ time_mark(struct verify_work *work, const struct verify_bytes *bytes,
     const struct times_config *config, const struct times_mark *mark,
     const struct verify_step *step)
 {
-	bool after = mark->kind == TIMES_TIP || mark->kind == TIMES_OFF;
-	uint64_t retired = step->retired + (after ? 1 : 0);
-	uint64_t cycles, tsc;
+	struct time_span tsc, earlier;
+	uint64_t cycles;
 
-	if (step->log == NULL || !truth_log_cycles(step->log, retired, &cycles))
+	if (!time_of_step(step, time_is_after(mark) ? 1 : 0, &cycles))
 		return;
-	tsc = time_tsc(work, cycles);
+	tsc.first = tsc.last = time_tsc(work, cycles);
 	/* WRMSR and XRSTORS turn tracing on a cycle before they retire. */
-	if (mark->kind == TIMES_ON && cycles > 0 &&
-	    !time_is_within(&mark->exact, tsc) &&
-	    time_is_within(&mark->exact, time_tsc(work, cycles - 1)))
-		tsc = time_tsc(work, cycles - 1);
+	if (mark->kind == TIMES_ON && cycles > 0) {
+		earlier.first = earlier.last = time_tsc(work, cycles - 1);
+		if (!time_is_within(&mark->exact, tsc) &&
+		    time_is_within(&mark->exact, earlier))
+			tsc = earlier;
+	}
 	time_judge(work, bytes, config, mark, tsc);
+}
+
+/* Is MARKS[I] of tracing that goes on and ends without an instruction? */
+static bool
+time_is_empty(const struct times_mark *marks, size_t count, size_t i)
+{
+	size_t at = marks[i].at;
+
+	if (time_is_after(&marks[i]))
+		return marks[i].empty;
+	for (i++; i < count && marks[i].at == at; i++)
+		if (marks[i].empty)
+			return true;
+	return false;
 }
 
 void
@@ -147,13 +219,18 @@ verify_times(struct verify_work *work, const struct verify_bytes *bytes,
 
 	for (size_t i = 0; i < mark_count; i++) {
 		const struct times_mark *mark = &marks[i];
-		bool after = mark->kind == TIMES_TIP || mark->kind == TIMES_OFF;
+		const struct verify_step *last = mark->at == 0
+		    ? before
+		    : &steps[mark->at - 1];
+		const struct verify_step *next = mark->at < count
+		    ? &steps[mark->at]
+		    : NULL;
 
-		if (after)
+		if (time_is_empty(marks, mark_count, i))
+			time_mark_empty(work, bytes, config, mark, last, next);
+		else
 			time_mark(work, bytes, config, mark,
-			    mark->at == 0 ? before : &steps[mark->at - 1]);
-		else if (mark->at < count)
-			time_mark(work, bytes, config, mark, &steps[mark->at]);
+			    time_is_after(mark) ? last : next);
 	}
 	if (count > 0)
 		*before = steps[count - 1];

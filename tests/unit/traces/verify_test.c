@@ -327,58 +327,6 @@ after_a_hole_decoding_is_aligned_by_the_psb_event(void **state)
 	fixture_remove(&fixture);
 }
 
-/* What ran while packets were lost took long, and nothing ran after that. */
-static void
-tracing_that_ends_with_an_overflow_ends_at_its_time(void **state)
-{
-	const uint64_t ctl = FIXTURE_CTL | UINT64_C(1) << 10; /* TSCEn */
-	struct verify_result result;
-	struct fixture fixture;
-	struct truth *truth;
-
-	(void)state;
-	fixture_start(&fixture);
-	truth = fixture.cpu[0].truth;
-	truth_time(truth, 1000);
-	truth_msr(truth, 0x570, ctl);
-	truth_step(truth, FIXTURE_CODE);
-	truth_run(truth, FIXTURE_CODE + 0x02, 9);
-	truth_run(truth, FIXTURE_CODE + 0x07, 4);
-	truth_run(truth, FIXTURE_CODE + 0x07, 4);
-	truth_run(truth, FIXTURE_CODE + 0x0b, 5);
-	truth_run(truth, FIXTURE_CODE + 0x15, 1);
-	truth_run(truth, FIXTURE_CODE + 0x10, 2);
-	truth_time(truth, 9000);
-	truth_msr(truth, 0x570, ctl & ~UINT64_C(1));
-	truth_step(truth, FIXTURE_CODE + 0x12);
-	fixture_on(&fixture);
-	fixture_psb(&fixture, 0);
-	fixture_tsc(&fixture, 1001);
-	fixture_mode(&fixture);
-	fixture_pge(&fixture, FIXTURE_CODE + 0x02);
-	fixture_tnt(&fixture, 1, 1);
-	fixture.cpu[0].insns = 4;
-	fixture_event(&fixture, EVENT_OVERFLOW, 1, 0, fixture.cpu[0].written);
-	fixture.cpu[0].insns = 1 + FIXTURE_INSNS;
-	fixture_event(&fixture, EVENT_OVERFLOW, 0, 0, fixture.cpu[0].written);
-	fixture_ovf(&fixture);
-	fixture_tsc(&fixture, 9000);
-	fixture_fup(&fixture, FIXTURE_CODE + 0x12);
-	fixture_fup(&fixture, FIXTURE_CODE + 0x12);
-	fixture_pgd(&fixture);
-	fixture_off(&fixture);
-	fixture_drain(&fixture, 0, 0, fixture.cpu[0].written);
-	fixture_finish(&fixture);
-	fixture_verify(&fixture, 0, &result);
-	verify_print(&result, stdout);
-	assert_true(result.match);
-	check_counts(&result.streams[0], FIXTURE_INSNS, 3);
-	assert_int_equal(result.streams[0].overflown, FIXTURE_INSNS - 3);
-	assert_int_equal(result.streams[0].time.compared, 2);
-	verify_result_free(&result);
-	fixture_remove(&fixture);
-}
-
 static void
 a_thread_that_migrates_is_compared_with_each_cpu_it_ran_on(void **state)
 {
@@ -460,8 +408,6 @@ main(void)
 		    after_a_hole_decoding_is_aligned_by_the_psb_event),
 		cmocka_unit_test(
 		    a_thread_that_migrates_is_compared_with_each_cpu_it_ran_on),
-		cmocka_unit_test(
-		    tracing_that_ends_with_an_overflow_ends_at_its_time),
 		cmocka_unit_test(streams_that_nobody_read_appear_too),
 	};
 

@@ -1,0 +1,137 @@
+/*
+ * The verdict on time, of bundles made by hand: tracing that begins and ends where
+ * no instruction says when.
+ */
+#include "fixture.h"
+
+/* TSCEn, too. */
+#define CTL (FIXTURE_CTL | UINT64_C(1) << 10)
+
+/* User in place of OS. */
+#define CTL_USER (CTL ^ 0xc)
+
+/* What ran while packets were lost took long, and nothing ran after that. */
+static void
+tracing_that_ends_with_an_overflow_ends_at_its_time(void **state)
+{
+	struct verify_result result;
+	struct fixture fixture;
+	struct truth *truth;
+
+	(void)state;
+	fixture_start(&fixture);
+	truth = fixture.cpu[0].truth;
+	truth_time(truth, 1000);
+	truth_msr(truth, 0x570, CTL);
+	truth_step(truth, FIXTURE_CODE);
+	truth_run(truth, FIXTURE_CODE + 0x02, 9);
+	truth_run(truth, FIXTURE_CODE + 0x07, 4);
+	truth_run(truth, FIXTURE_CODE + 0x07, 4);
+	truth_run(truth, FIXTURE_CODE + 0x0b, 5);
+	truth_run(truth, FIXTURE_CODE + 0x15, 1);
+	truth_run(truth, FIXTURE_CODE + 0x10, 2);
+	truth_time(truth, 9000);
+	truth_msr(truth, 0x570, 0);
+	truth_step(truth, FIXTURE_CODE + 0x12);
+	fixture_on(&fixture);
+	fixture_psb(&fixture, 0);
+	fixture_tsc(&fixture, 1001);
+	fixture_mode(&fixture);
+	fixture_pge(&fixture, FIXTURE_CODE + 0x02);
+	fixture_tnt(&fixture, 1, 1);
+	fixture.cpu[0].insns = 4;
+	fixture_event(&fixture, EVENT_OVERFLOW, 1, 0, fixture.cpu[0].written);
+	fixture.cpu[0].insns = 1 + FIXTURE_INSNS;
+	fixture_event(&fixture, EVENT_OVERFLOW, 0, 0, fixture.cpu[0].written);
+	fixture_ovf(&fixture);
+	fixture_tsc(&fixture, 9000);
+	fixture_fup(&fixture, FIXTURE_CODE + 0x12);
+	fixture_fup(&fixture, FIXTURE_CODE + 0x12);
+	fixture_pgd(&fixture);
+	fixture_off(&fixture);
+	fixture_drain(&fixture, 0, 0, fixture.cpu[0].written);
+	fixture_finish(&fixture);
+	fixture_verify(&fixture, 0, &result);
+	verify_print(&result, stdout);
+	assert_true(result.match);
+	assert_int_equal(result.streams[0].matched, 3);
+	assert_int_equal(result.streams[0].overflown, FIXTURE_INSNS - 3);
+	assert_int_equal(result.streams[0].time.compared, 2);
+	verify_result_free(&result);
+	fixture_remove(&fixture);
+}
+
+/* The first instruction of user space is interrupted before it retires. */
+static void
+tracing_without_an_instruction_has_a_time_of_its_own(void **state)
+{
+	struct verify_result result;
+	struct fixture fixture;
+	struct truth *truth;
+
+	(void)state;
+	fixture_start(&fixture);
+	truth = fixture.cpu[0].truth;
+	truth_time(truth, 1000);
+	truth_msr(truth, 0x570, CTL_USER);
+	truth_step(truth, FIXTURE_CODE);
+	truth_context(truth, 3, FIXTURE_CR3);
+	truth_run(truth, FIXTURE_CODE + 0x02, 9);
+	truth_event(truth, 32, FIXTURE_CODE + 0x07);
+	truth_context(truth, 0, FIXTURE_CR3);
+	truth_time(truth, 9000);
+	truth_step(truth, FIXTURE_CODE + 0x14);
+	truth_context(truth, 3, FIXTURE_CR3);
+	truth_event(truth, 32, FIXTURE_CODE + 0x07);
+	truth_context(truth, 0, FIXTURE_CR3);
+	truth_time(truth, 20000);
+	truth_step(truth, FIXTURE_CODE + 0x14);
+	truth_context(truth, 3, FIXTURE_CR3);
+	truth_run(truth, FIXTURE_CODE + 0x07, 4);
+	truth_run(truth, FIXTURE_CODE + 0x07, 4);
+	truth_event(truth, 32, FIXTURE_CODE + 0x0b);
+	truth_context(truth, 0, FIXTURE_CR3);
+	truth_msr(truth, 0x570, 0);
+	truth_step(truth, FIXTURE_CODE + 0x12);
+	fixture_on(&fixture);
+	fixture_psb(&fixture, 0);
+	fixture_tsc(&fixture, 1001);
+	fixture_mode(&fixture);
+	fixture_pge(&fixture, FIXTURE_CODE + 0x02);
+	fixture_tnt(&fixture, 1, 1);
+	fixture_fup(&fixture, FIXTURE_CODE + 0x07);
+	fixture_pgd(&fixture);
+	fixture_tsc(&fixture, 9001);
+	fixture_pge(&fixture, FIXTURE_CODE + 0x07);
+	fixture_fup(&fixture, FIXTURE_CODE + 0x07);
+	fixture_pgd(&fixture);
+	fixture_tsc(&fixture, 20001);
+	fixture_pge(&fixture, FIXTURE_CODE + 0x07);
+	fixture_tnt(&fixture, 2, 2);
+	fixture_fup(&fixture, FIXTURE_CODE + 0x0b);
+	fixture_pgd(&fixture);
+	fixture.cpu[0].insns = 11;
+	fixture_off(&fixture);
+	fixture_drain(&fixture, 0, 0, fixture.cpu[0].written);
+	fixture_finish(&fixture);
+	fixture_verify(&fixture, 0, &result);
+	verify_print(&result, stdout);
+	assert_true(result.match);
+	assert_int_equal(result.streams[0].matched, 7);
+	assert_int_equal(result.streams[0].time.compared, 6);
+	verify_result_free(&result);
+	fixture_remove(&fixture);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+		    tracing_that_ends_with_an_overflow_ends_at_its_time),
+		cmocka_unit_test(
+		    tracing_without_an_instruction_has_a_time_of_its_own),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
