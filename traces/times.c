@@ -12,6 +12,9 @@
 /* The part of a time that libipt, which keeps ratios in 256ths, may be off by. */
 #define TIMES_PART 128
 
+/* The ticks of a core cycle, as libipt keeps them: what is less is cut off. */
+#define TIMES_RATIO_PARTS 256
+
 struct times {
 	struct pt_event_decoder *decoder;
 	struct clock *clock;
@@ -285,6 +288,19 @@ mismeasured(const struct clock_config *clock, uint64_t hidden, uint32_t core,
 	return (ticks * hidden + seen - 1) / seen;
 }
 
+/*
+ * Of SINCE ticks: what is cut off of the ticks of each cycle. A core at more than
+ * twice the TSC's ratio has so many cycles that it comes to more than TIMES_PART.
+ */
+static uint64_t
+cut_off(const struct clock_config *clock, uint64_t since, uint32_t core)
+{
+	uint64_t part = since / TIMES_PART;
+	uint64_t cut = since * core / clock->cbr / TIMES_RATIO_PARTS;
+
+	return part > cut ? part : cut;
+}
+
 uint64_t
 times_allowed(const struct clock_config *clock, const struct clock_time *exact,
     uint32_t core)
@@ -296,8 +312,8 @@ times_allowed(const struct clock_config *clock, const struct clock_time *exact,
 	if (clock->ctl & TIMES_CYC_EN) {
 		if (hidden == 0 && core == clock->cbr)
 			return 1;
-		return exact->since / TIMES_PART + 1 + exact->cyc_count +
-		    exact->overlap +
+		return cut_off(clock, exact->since, core) + 1 +
+		    exact->cyc_count + exact->overlap +
 		    mismeasured(
 			clock, hidden, core, exact->since + exact->overlap) +
 		    ((hidden + 1) * clock->cbr + core - 1) / core;

@@ -62,8 +62,9 @@ bool times_is_lost(const struct times *times);
 /*
  * By how many ticks libipt may be off at a packet whose exact time is EXACT, of a core
  * at the ratio CORE: where that is the TSC's and each cycle is told, by one; else by a
- * 128th of the time since it was told the time, rounded up, a tick a CYC, one cycle (an edge is
- * seen in the cycle after it), and of what a threshold hides: the cycles that are not
+ * 128th of the time since it was told the time, rounded up (by more of a core faster than
+ * twice the TSC: a 256th of a tick a cycle), a tick a CYC, one cycle (an edge is seen in
+ * the cycle after it), and of what a threshold hides: the cycles that are not
  * told yet, those of a CYC that began before the MTC or TSC, which it counts from
  * there, and those by which it measured the core clock wrongly.  Without CYC by an MTC
  * period; UINT64_MAX: with TSC alone there is no bound.

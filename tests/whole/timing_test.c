@@ -51,6 +51,11 @@ static const struct row rows[] = {
 	{ CTL(TSC | MTC(3u) | CYC), 12, false, 84, 1 },
 	{ CTL(TSC | MTC(3u) | CYC), 45, false, 300, 1 },
 	{ CTL(TSC | CYC), 12, false, 3000, 1 },
+	/* Its ticks a cycle are 49.85 256ths, of which libipt sees 49. */
+	{ CTL(TSC | CYC), 190, false, 30000, 1 },
+	/* Without MTC nothing but that: it measures no core clock then. */
+	{ CTL(TSC | CYC | THRESHOLD(6u)), 12, false, 3000, 200 },
+	{ CTL(TSC | CYC | THRESHOLD(10u)), 45, false, 3000, 900 },
 };
 
 static void
