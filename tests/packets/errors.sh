@@ -62,6 +62,10 @@ events overflow-in-context "ip 401000" "cpus 2" \
     "7: a unit is one CPU's"
 events overflow-in-context "FUP(3:402000) FUP(3:402000) PGD()" "PGD()" \
     "12: packets differ, first word 9"
+events erratum-skz84 "PSB TSX(00) PIP(12345000.NR) TSC(1000) error 5" \
+    "PSB TSX(00) PIP(12345000.NR) TSC(1000)" \
+    "17: libipt's packets differ, first word 5"
+events erratum-skz84 "libipt" "undecoded" "17: the reason is missing"
 code code-nmi-before-a-jcc "at 40001a nmi" "at 40001b nmi" \
     "19: CPU 0 does not come to 40001b"
 code code-nmi-before-a-jcc "at 40001a nmi" "at 40001a cpu=1 nmi" \

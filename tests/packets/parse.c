@@ -113,9 +113,9 @@ static bool
 enter(struct vector *vector, struct words *words, enum vector_section *section)
 {
 	static const char *const names[] = { "", "code", "events", "stream",
-		"packets", "decode", "bytes" };
+		"packets", "libipt", "decode", "bytes" };
 
-	if (*section == VECTOR_PACKETS &&
+	if ((*section == VECTOR_PACKETS || *section == VECTOR_LIBIPT) &&
 	    strcmp(words->word[0], "undecoded") == 0) {
 		vector->undecoded = true;
 		if (words->count < 2)
@@ -156,6 +156,8 @@ expected_text(struct vector *vector, enum vector_section section)
 	switch ((int)section) {
 	case VECTOR_PACKETS:
 		return vector->packets;
+	case VECTOR_LIBIPT:
+		return vector->libipt;
 	case VECTOR_DECODE:
 		return vector->decode;
 	default:

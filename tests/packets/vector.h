@@ -18,6 +18,7 @@ enum vector_section {
 	VECTOR_EVENTS,
 	VECTOR_STREAM,
 	VECTOR_PACKETS,
+	VECTOR_LIBIPT,
 	VECTOR_DECODE,
 	VECTOR_BYTES,
 	VECTOR_SECTIONS,
@@ -47,8 +48,9 @@ struct vector {
 	void *arg;               /* the player's own */
 
 	char packets[VECTOR_TEXT_MAX], decode[VECTOR_TEXT_MAX];
-	char bytes[VECTOR_TEXT_MAX]; /* in hexadecimal; "": not compared */
-	bool undecoded;              /* libipt does not know these packets */
+	char libipt[VECTOR_TEXT_MAX]; /* packets it reads; "": as ours */
+	char bytes[VECTOR_TEXT_MAX];  /* in hexadecimal; "": not compared */
+	bool undecoded;               /* libipt does not know these packets */
 };
 
 /*

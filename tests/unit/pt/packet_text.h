@@ -9,9 +9,9 @@
 #include <stdint.h>
 
 /*
- * Packets separated by blanks, PAD left out, IPs after their IPBytes.  Fails
- * the test where the stream does not decode to its end.  The caller frees the
- * text.
+ * Packets separated by blanks, PAD left out, IPs after their IPBytes.  Where the
+ * stream does not decode to its end, "error" and libipt's number end the text.  The
+ * caller frees it.
  */
 char *packet_text_read(const uint8_t *stream, size_t bytes);
 
