@@ -1,3 +1,4 @@
+#include "emu/pt/happening.h"
 #include "emu/pt/steer.h"
 #include "tests/fuzz/events_walk.h"
 #include "tests/fuzz/fuzz.h"
@@ -55,6 +56,79 @@ walk_xrstors(struct walk *walk, const uint8_t image[PT_XSTATE_BYTES])
 	walk_switched(walk, true);
 }
 
+/* What the slow side has put out by now. */
+static size_t
+bytes_out(struct walk *walk)
+{
+	pt_unit_sync_output(walk->pair.side[0].unit);
+	pt_unit_sync_output(walk->pair.side[1].unit);
+	return walk->pair.side[0].count;
+}
+
+void
+walk_senter(struct walk *walk)
+{
+	size_t before, after;
+
+	pair_pass(&walk->pair, 0);
+	before = bytes_out(walk);
+	for (unsigned s = 0; s < 2; s++)
+		pt_unit_senter(walk->pair.side[s].unit);
+	after = bytes_out(walk);
+	FUZZ_CHECK(!(pair_rdmsr(&walk->pair, 0x570) & 1),
+	    "SENTER leaves TraceEn as it was");
+	/* PADs may fill the last word; a buffer still has what came before. */
+	if (walk->pair.figures.buffer_bytes == 0)
+		while (before < after)
+			FUZZ_CHECK(walk->pair.side[0].stream[before++] == 0,
+			    "SENTER sends a packet");
+	walk_look(walk);
+	if (walk->losing != 0)
+		walk_resume(walk);
+	walk->broken_off |= walk->on;
+	walk_switched(walk, false);
+}
+
+void
+walk_restart(struct walk *walk, bool insns)
+{
+	walk_judge(walk, insns);
+	pair_wrmsr(&walk->pair, 0x571, 0, &walk->at, 0);
+	walk_enable(walk);
+}
+
+void
+walk_acm(struct walk *walk)
+{
+	size_t before;
+
+	pair_pass(&walk->pair, 0);
+	before = bytes_out(walk);
+	for (unsigned s = 0; s < 2; s++)
+		pt_unit_acm(walk->pair.side[s].unit, &walk->at);
+	FUZZ_CHECK(
+	    bytes_out(walk) == before || (walk->on && walk->ctl >> 10 & 1),
+	    "a code module is told of without TSC");
+	walk_look(walk);
+}
+
+void
+walk_smi(struct walk *walk)
+{
+	bool on = pair_rdmsr(&walk->pair, 0x570) & 1;
+
+	pair_pass(&walk->pair, 0);
+	if (walk->losing != 0)
+		walk_resume(walk);
+	for (unsigned s = 0; s < 2; s++)
+		pt_unit_smi(walk->pair.side[s].unit, &walk->at);
+	walk_look(walk);
+	walk_switched(walk, false);
+	for (unsigned s = 0; s < 2; s++)
+		pt_unit_rsm(walk->pair.side[s].unit, &walk->at, on);
+	walk_switched(walk, on);
+}
+
 void
 walk_overflow(struct walk *walk, uint32_t transfers)
 {
@@ -84,7 +158,7 @@ walk_judge(struct walk *walk, bool insns)
 		.signature = profile->signature,
 		.errata = profile->errata_on,
 		.filter_cfg = walk->ctl >> 32 & 0xffff,
-		.cut = walk->cut,
+		.cut = walk->cut || walk->broken_off,
 		.code = walk_code,
 		.truth = walk->truth,
 		.truth_count = walk->truth_count,
@@ -104,10 +178,10 @@ walk_judge(struct walk *walk, bool insns)
 			events_check_events(&stream);
 	}
 	FUZZ_CHECK(
-	    stream.count != 0 || walk->truth_count == 0 || !insns || walk->cut,
+	    stream.count != 0 || walk->truth_count == 0 || !insns || stream.cut,
 	    "%zu instructions and no trace", walk->truth_count);
 	walk->stream_from = side->count;
 	walk->truth_count = 0;
 	walk->gap_count = 0;
-	walk->cut = false;
+	walk->cut = walk->broken_off = false;
 }

@@ -169,14 +169,37 @@ toggle(struct events *events)
 		walk_enable(walk);
 }
 
+/* What a program does not see.  False: BYTE is nothing of the kind. */
+static bool
+hide(struct events *events, unsigned byte)
+{
+	struct walk *walk = &events->walk;
+
+	/* No file of corpus/ has such a byte here. */
+	if (byte < 196 || byte > 217)
+		return false;
+	if (byte < 204) {
+		walk_senter(walk);
+		walk_restart(walk, !events->wild);
+	} else if (byte < 211) {
+		walk_smi(walk);
+	} else {
+		walk_acm(walk);
+	}
+	return true;
+}
+
 /* What is done to the unit from outside. */
 static void
 steer(struct events *events)
 {
 	struct walk *walk = &events->walk;
-	unsigned what = fuzz_below(&events->input, 16);
+	unsigned what = fuzz_below(&events->input, 256);
 	unsigned bits = fuzz_below(&events->input, 256);
 
+	if (hide(events, what))
+		return;
+	what %= 16;
 	for (unsigned s = 0; s < 2; s++) {
 		struct pt_unit *unit = walk->pair.side[s].unit;
 

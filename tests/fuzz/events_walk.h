@@ -37,6 +37,7 @@ struct walk {
 	size_t resume[WALK_GAPS_MAX];
 	size_t gap_count;
 	bool cut;
+	bool broken_off; /* by SENTER, where branches may have been pending */
 	bool blocks;  /* PEBS records are in it, which libipt does not know */
 	bool guessed; /* an erratum shows that libipt does not always undo */
 };
@@ -57,6 +58,21 @@ void walk_enable(struct walk *walk);
 void walk_disable(struct walk *walk);
 void walk_xsaves(struct walk *walk, uint8_t image[PT_XSTATE_BYTES]);
 void walk_xrstors(struct walk *walk, const uint8_t image[PT_XSTATE_BYTES]);
+
+/*
+ * SENTER: TraceEn is 0, and the unit sends nothing of it.  The stream must be judged
+ * before tracing goes on: it ends where the last packet was.
+ */
+void walk_senter(struct walk *walk);
+
+/* Judges what there is, as walk_judge(), and begins a trace of its own. */
+void walk_restart(struct walk *walk, bool insns);
+
+/* An authenticated code module has run: where TSCEn is 0, nothing tells of it. */
+void walk_acm(struct walk *walk);
+
+/* SMI, and RSM to the same instruction with TraceEn as it was. */
+void walk_smi(struct walk *walk);
 
 /* The internal buffer overflows for TRANSFERS transfers. */
 void walk_overflow(struct walk *walk, uint32_t transfers);

@@ -2,6 +2,14 @@
 
 #include "emu/pt/happening.h"
 
+/*
+ * Bytes that no file of corpus/ has where it says what happens: the others go on to
+ * mean what they meant, by their lower six bits.
+ */
+#define WILD_SENTER 88
+#define WILD_ACM    209
+#define WILD_SMI    241
+
 /* An address; sometimes one that shares its upper half with the last, or is none. */
 static uint64_t
 wild_ip(struct walk *walk, struct fuzz_input *input)
@@ -131,25 +139,43 @@ wild_happening(
 	case 7:
 		pt_unit_frequency(unit, 1 + bits % 255);
 		break;
-	case 8:
+	default:
 		pt_unit_vmptrld(
 		    unit, bits == 0 ? PT_VMCS_NONE : (uint64_t)bits << 44);
 		break;
+	}
+}
+
+/* What ends tracing, or passes while it is off.  False: WHAT is nothing of the kind. */
+static bool
+wild_pause(struct walk *walk, unsigned what)
+{
+	switch (what) {
+	case WILD_SENTER:
+		walk_senter(walk);
+		walk_restart(walk, false);
+		return true;
+	case WILD_ACM:
+		walk_acm(walk);
+		return true;
+	case WILD_SMI:
+		walk_smi(walk);
+		return true;
 	default:
-		pt_unit_smi(unit, &walk->at);
-		pt_unit_rsm(unit, &walk->at,
-		    (walk->ctl & 1) != 0 && pt_unit_fast(unit)->off);
-		break;
+		return false;
 	}
 }
 
 void
 wild_step(struct walk *walk, struct fuzz_input *input)
 {
-	unsigned what = fuzz_below(input, 64);
+	unsigned what = fuzz_below(input, 256);
 	unsigned bits = fuzz_below(input, 256);
 
 	pair_pass(&walk->pair, walk->step_cycles);
+	if (wild_pause(walk, what))
+		return;
+	what %= 64;
 	if (what >= 9) {
 		wild_transfer(walk, input);
 		return;
