@@ -26,8 +26,8 @@ struct truth;
  * What the board keeps for SMM, where SMRR says so: above all RAM, as firmware lays
  * it out.  No memory of the guest's, whose accesses end the run as those to any
  * place without memory do, and restricted for its PT units (SDM vol. 3, 33.2.7.4
- * "Restricted Memory Access").  The guest is not told: its CPUID has no MTRRs, with
- * which SMRR comes.  The local APIC's page, the other place where software must not
+ * "Restricted Memory Access").  The guest may read where, in IA32_SMRR_PHYSBASE and
+ * IA32_SMRR_PHYSMASK.  The local APIC's page, the other place where software must not
  * send a trace, signals no error: it is no memory, so that output is lost.
  */
 #define MACHINE_SMRAM_PA    (UINT64_C(3) << 30)

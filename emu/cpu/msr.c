@@ -9,6 +9,13 @@
 #define MISC_ENABLE_PERFMON TZ_BIT(7)
 #define MISC_ENABLE_NO_BTS  TZ_BIT(11)
 #define MISC_ENABLE_NO_PEBS TZ_BIT(12)
+#define MTRRCAP_SMRR        TZ_BIT(11) /* no fixed nor variable range */
+#define MTRR_WRITE_BACK     6
+#define MTRR_ENABLED        TZ_BIT(11) /* of IA32_MTRR_DEF_TYPE */
+#define SMRR_VALID          TZ_BIT(11) /* of IA32_SMRR_PHYSMASK */
+#define SMRR_MASK_BITS      UINT64_C(0xfffff000)
+#define MSR_MTRRCAP         0xfe
+#define MSR_SMRR_PHYSBASE   0x1f2
 #define MSR_FS_BASE         0xc0000100
 
 struct msr_row {
@@ -109,6 +116,45 @@ read_misc(struct cpu *cpu, const struct msr_row *row, uint64_t *value)
 	(void)row;
 	*value = MISC_ENABLE_PERFMON | MISC_ENABLE_NO_BTS | MISC_ENABLE_NO_PEBS;
 	return FAULT_NONE;
+}
+
+/* SDM vol. 3, 12.11.1 "MTRR Feature Identification": all of memory is write-back. */
+static enum fault
+read_mtrr(struct cpu *cpu, const struct msr_row *row, uint64_t *value)
+{
+	if (row->index != MSR_MTRRCAP)
+		*value = MTRR_ENABLED | MTRR_WRITE_BACK;
+	else
+		*value = cpu->config.restricted_bytes != 0 ? MTRRCAP_SMRR : 0;
+	return FAULT_NONE;
+}
+
+/*
+ * SDM vol. 3, 12.11.2.4 "System-Management Range Register Interface": where it says
+ * that SMRAM is; its size is a power of two, of which its place is a multiple.
+ */
+static enum fault
+read_smrr(struct cpu *cpu, const struct msr_row *row, uint64_t *value)
+{
+	uint64_t bytes = cpu->config.restricted_bytes;
+
+	if (bytes == 0)
+		return FAULT_GP;
+	if (row->index == MSR_SMRR_PHYSBASE)
+		*value = cpu->config.restricted.u | MTRR_WRITE_BACK;
+	else
+		*value = (~(bytes - 1) & SMRR_MASK_BITS) | SMRR_VALID;
+	return FAULT_NONE;
+}
+
+/* Read-only, or written in SMM alone. */
+static enum fault
+write_never(struct cpu *cpu, const struct msr_row *row, uint64_t value)
+{
+	(void)cpu;
+	(void)row;
+	(void)value;
+	return FAULT_GP;
 }
 
 static void

@@ -5,7 +5,7 @@
 /*
  * What every profile shows beside its PT leaves: a 64-bit processor with SSE2
  * state, FSGSBASE, x2APIC and XSAVES, and nothing that the machine does not
- * execute.  Not shown: MTRR, MCA, VMX, SMX, Debug Store, AVX, 1-GiB pages.
+ * execute.  Not shown: MCA, VMX, SMX, Debug Store, AVX, 1-GiB pages.
  *
  * Source: SDM vol. 2A, "CPUID - CPU Identification", and what Skylake reads.
  */
@@ -68,10 +68,10 @@ cpuid_features(const struct profile *profile, const struct profile_cpu *cpu,
 		out[ECX] |= TZ_BIT(26);
 	if (cpu->osxsave)
 		out[ECX] |= TZ_BIT(27);
-	/* FPU, DE, PSE, TSC, MSR, PAE, CX8, APIC, SEP, PGE, CMOV, PAT. */
+	/* FPU, DE, PSE, TSC, MSR, PAE, CX8, APIC, SEP, MTRR, PGE, CMOV, PAT. */
 	out[EDX] = TZ_BIT(0) | TZ_BIT(2) | TZ_BIT(3) | TZ_BIT(4) | TZ_BIT(5) |
-	    TZ_BIT(6) | TZ_BIT(8) | TZ_BIT(9) | TZ_BIT(11) | TZ_BIT(13) |
-	    TZ_BIT(15) | TZ_BIT(16);
+	    TZ_BIT(6) | TZ_BIT(8) | TZ_BIT(9) | TZ_BIT(11) | TZ_BIT(12) |
+	    TZ_BIT(13) | TZ_BIT(15) | TZ_BIT(16);
 	/* CLFLUSH, MMX, FXSR, SSE, SSE2; HTT: the count above is valid. */
 	out[EDX] |= TZ_BIT(19) | TZ_BIT(23) | TZ_BIT(24) | TZ_BIT(25) |
 	    TZ_BIT(26);
