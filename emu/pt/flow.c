@@ -12,13 +12,16 @@
 
 /* What kinds of transfer differ in, beside what they add to TNT. */
 struct flow_row {
-	bool fup, pgd_fup;
+	enum flow_fup {
+		FUP_NEVER,
+		FUP_ON, /* where the stream goes on */
+		FUP_ALWAYS,
+	} fup;
 	enum packet_cfe cfe;
 };
 
 static const struct flow_row flow_rows[PT_TRANSFER_KINDS] = {
-#define TRANSFER(name, fup, pgd_fup, cfe, cite) \
- [PT_TRANSFER_##name] = { fup, pgd_fup, cfe },
+#define TRANSFER(name, fup, cfe, cite) [PT_TRANSFER_##name] = { fup, cfe },
 #include "emu/pt/transfer.def"
 #undef TRANSFER
 };
@@ -227,7 +230,7 @@ flow_stay(struct pt_unit *unit, const struct pt_transfer *transfer)
 		break;
 	}
 	tnt_flush(unit);
-	if (flow_rows[transfer->kind].fup)
+	if (flow_rows[transfer->kind].fup != FUP_NEVER)
 		emit_fup(unit, transfer->ip_from);
 	flow_pip(unit, transfer);
 	emit_tip(unit, PACKET_TIP, target);
@@ -255,7 +258,7 @@ flow_pgd_is_bare(const struct pt_unit *unit, const struct pt_transfer *transfer)
 static void
 flow_leave(struct pt_unit *unit, const struct pt_transfer *transfer)
 {
-	bool fup = flow_rows[transfer->kind].pgd_fup;
+	bool fup = flow_rows[transfer->kind].fup == FUP_ALWAYS;
 
 	TZ_ASSERT(!unit->gate.packet_en);
 	tnt_flush(unit);

@@ -43,7 +43,7 @@ struct pt_context {
  * Instruction (COFI) Tracing").
  */
 enum pt_transfer_kind {
-#define TRANSFER(name, fup, pgd_fup, cfe, cite) PT_TRANSFER_##name,
+#define TRANSFER(name, fup, cfe, cite) PT_TRANSFER_##name,
 #include "emu/pt/transfer.def"
 #undef TRANSFER
 	PT_TRANSFER_KINDS

@@ -60,9 +60,12 @@ BEGIN {
 
 /^TRANSFER\(/ {
 	id = "transfer." column[1]
-	say(id ".fup", 2, other(column[2], "true", "false"))
-	say(id ".pgd_fup", 3, other(column[3], "true", "false"))
-	say(id ".cfe", 4, other(column[4], "CFE_NONE", "CFE_INTR"))
+	say(id ".fup", 2, other(column[2], "FUP_ALWAYS", "FUP_NEVER"))
+	if (column[2] != "FUP_NEVER")
+		say(id ".pgd_fup", 2, other(column[2], "FUP_ON", "FUP_ALWAYS"))
+	if (column[2] == "FUP_ON")
+		say(id ".on_fup", 2, "FUP_NEVER")
+	say(id ".cfe", 3, other(column[3], "CFE_NONE", "CFE_INTR"))
 }
 
 /^MSR\(/ {
