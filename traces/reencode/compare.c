@@ -175,6 +175,15 @@ compare_next(struct compare_side *side, enum compare_form form,
 	return true;
 }
 
+/* Is ITEM, of the packet that the trace has, one that may have an IP but has none? */
+static bool
+compare_is_bare(const struct compare *compare, const struct compare_item *item)
+{
+	return !compare->theirs.packet.with_ip &&
+	    (item->kind == SCAN_PGD || item->kind == SCAN_TIP ||
+		item->kind == SCAN_PGE || item->kind == SCAN_FUP);
+}
+
 /* Are the two packets that were read the same? */
 static bool
 compare_same(const struct compare *compare, const struct compare_item *theirs,
@@ -185,8 +194,11 @@ compare_same(const struct compare *compare, const struct compare_item *theirs,
 
 	if (theirs->kind != ours->kind)
 		return false;
+	/* Without an IP its value is the last one, which PSB+ and lost ones forget. */
 	if (compare->form == COMPARE_CANONICAL)
-		return theirs->value == ours->value && a->with_ip == b->with_ip;
+		return a->with_ip == b->with_ip &&
+		    (theirs->value == ours->value ||
+			compare_is_bare(compare, theirs));
 	if (compare->form == COMPARE_BYTES &&
 	    a->offset - compare->boundary != b->offset)
 		return false;

@@ -28,7 +28,8 @@ struct drive_result {
 	uint64_t tail;         /* bytes of 0 at the end, taken as unwritten */
 	bool jcc_ip_known, jcc_ip; /* TIP.PGD at a Jcc has an IP */
 	bool skl014;               /* at a direct branch it has none */
-	struct infer_count first;  /* the counter where the trace begins */
+	bool bdm70; /* a PSB+ before TIP.PGE has a FUP, which nobody said */
+	struct infer_count first; /* the counter where the trace begins */
 	size_t gap_count, gap_room;
 	struct drive_gap *gaps;
 	/* Zydis or the flow itself contradicts libipt. */
@@ -53,9 +54,10 @@ struct drive_config {
 	const struct facts *facts;
 	const struct decode_filter *filter;
 	uint64_t psb_period_bytes;
-	uint32_t phase; /* output offset minus trace offset; 64: not known */
-	bool free_psbs; /* PSBs stand where the trace has them */
-	bool watched;   /* it has more than transfers */
+	uint32_t phase;   /* output offset minus trace offset; 64: not known */
+	bool free_psbs;   /* PSBs stand where the trace has them */
+	bool watched;     /* it has more than transfers */
+	bool knows_bdm70; /* the erratum is known to show */
 	struct recover *recover;
 	struct walk *walk;
 	struct feed *feed;

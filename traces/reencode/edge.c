@@ -132,24 +132,30 @@ edge_choose(struct drive *drive, const struct infer_count *count)
 }
 
 /*
- * BDM70: a PSB+ just before TIP.PGE may hold a FUP, and says nothing by it.  libipt
- * looks for the same.
+ * BDM70: a PSB+ just before TIP.PGE may hold a FUP, and says nothing by it.  Nothing
+ * else has these two behind each other, so it need not be told.
  */
 static void
-edge_mind_bdm70(const struct drive *drive, struct psb_plus *plus)
+edge_mind_bdm70(struct drive *drive, struct psb_plus *plus)
 {
+	const uint32_t bdm70 = UINT32_C(1) << PROFILE_ERRATUM_BDM70;
 	struct scan scan = drive->guide;
 	struct scan_packet packet;
 
-	if ((drive->feed->profile.errata_on >> PROFILE_ERRATUM_BDM70 & 1) == 0)
-		return;
 	do {
 		if (!scan_next(&scan, &packet))
 			return;
 	} while (packet.kind == SCAN_PAD || packet.kind == SCAN_CYC ||
 	    packet.kind == SCAN_MTC || packet.kind == SCAN_CBR);
-	if (packet.kind == SCAN_PGE)
-		plus->has_fup = false;
+	if (packet.kind != SCAN_PGE)
+		return;
+	if (!plus->has_fup) {
+		drive->feed->profile.errata_on &= ~bdm70;
+		return;
+	}
+	drive->result->bdm70 |= !drive->config.knows_bdm70;
+	drive->feed->profile.errata_on |= bdm70;
+	plus->has_fup = false;
 }
 
 void

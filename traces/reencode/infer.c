@@ -55,14 +55,21 @@ facts_ip(struct facts *facts, const struct scan_packet *packet)
 	facts->user = facts->user || !kernel;
 }
 
+/* At END, where the next PSB or the trace's end is, so long there was none. */
+static void
+facts_gap(struct facts *facts, uint64_t end)
+{
+	uint64_t gap = 0;
+
+	if (facts->psb_count != 0)
+		gap = end - facts->psb[facts->psb_count - 1];
+	facts->gap_max = gap > facts->gap_max ? gap : facts->gap_max;
+}
+
 static bool
 facts_psb(struct facts *facts, uint64_t offset)
 {
-	if (facts->psb_count != 0) {
-		uint64_t gap = offset - facts->psb[facts->psb_count - 1];
-
-		facts->gap_max = gap > facts->gap_max ? gap : facts->gap_max;
-	}
+	facts_gap(facts, offset);
 	if (!GROW(facts->psb, facts->psb_room, facts->psb_count + 1) ||
 	    !GROW(facts->psb_end, facts->psb_end_room, facts->psb_count + 1))
 		return false;
@@ -219,6 +226,7 @@ facts_cut(struct facts *facts, const struct scan *scan, uint64_t end,
 		last--;
 	if (last > skipped)
 		end = last;
+	facts_gap(facts, end);
 	if (facts->in_psb)
 		facts->cut_off = scan->count - facts->psb[facts->psb_count - 1];
 	else if (scan->offset != scan->count)

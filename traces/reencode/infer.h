@@ -45,7 +45,7 @@ struct facts {
 	uint64_t long_tnts;
 	uint64_t pgd_ips;  /* TIP.PGD with an IP */
 	bool kernel, user; /* IPs in either half */
-	uint64_t gap_max;  /* between two PSBs */
+	uint64_t gap_max;  /* between two PSBs, and from the last to the end */
 	uint64_t tsx;      /* MODE.TSX outside PSB+ */
 	uint64_t fup_ptws; /* PTW with a FUP */
 	uint64_t flagged;  /* MODE.Exec with IF */

@@ -8,6 +8,8 @@
 #define REENCODE_CTL_DIS_RETC    TZ_BIT(11)
 #define REENCODE_CTL_PERIOD(ctl) (UINT64_C(2048) << tz_bits(ctl, 27, 24))
 
+#define REENCODE_BDM70           (UINT32_C(1) << PROFILE_ERRATUM_BDM70)
+
 /* Offsets modulo 64 bytes, the line in which the counter is looked at. */
 #define REENCODE_PHASES 64
 
@@ -58,7 +60,8 @@ reencode_drive(struct reencode_try *try, struct reencode_result *result,
 	struct decode_config decode = { .bytes = try->decoded,
 		.count = (size_t)try->count,
 		.signature = try->options->signature,
-		.errata = try->options->errata,
+		/* A trace in which it does not show has nothing like it. */
+		.errata = try->options->errata | REENCODE_BDM70,
 		.filter = &result->filter,
 		.image = pieces_image(try->pieces, err) };
 	struct drive_config drive = { .bytes = try->bytes,
@@ -68,6 +71,7 @@ reencode_drive(struct reencode_try *try, struct reencode_result *result,
 		.psb_period_bytes = REENCODE_CTL_PERIOD(try->ctl),
 		.free_psbs = try->options->form == COMPARE_CANONICAL,
 		.watched = try->watched,
+		.knows_bdm70 = (try->options->errata & REENCODE_BDM70) != 0,
 		.walk = try->walk,
 		.feed = feed,
 		.compare = feed->compare,
@@ -355,6 +359,8 @@ reencode_say_state(
 	if (result->drive.skl014)
 		reencode_say(result,
 		    "SKL014 shows: TIP.PGD of a direct branch without IP");
+	if (result->drive.bdm70)
+		reencode_say(result, "BDM70 shows: FUP in PSB+ before TIP.PGE");
 	if (try->roomless)
 		reencode_say(result,
 		    "no room in the internal buffer: a PSB comes %" PRIu64

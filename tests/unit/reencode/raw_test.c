@@ -1,0 +1,85 @@
+/*
+ * Goal: of a trace that comes without a word on its making, what its packets show
+ * is inferred, and is enough.  Method: random walks through a real program, made
+ * again without IA32_RTIT_CTL and without the errata that showed.
+ */
+#include "tests/unit/reencode/remake.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#define CTL_PSB_FREQ(n) ((uint64_t)(n) << 24)
+
+/* TRANSFERS of a walk, with ERRATA that nobody is told of. */
+static struct fake *
+walked(uint64_t ctl, uint32_t errata, unsigned transfers)
+{
+	struct fake *fake = fake_create();
+	struct stroll *stroll = stroll_create(fake, 11);
+
+	fake->profile.errata_on = errata;
+	fake_start(fake, ctl);
+	stroll_on(stroll, transfers);
+	stroll_to_end(stroll);
+	fake_stop(fake);
+	fake->profile.errata_on = 0;
+	stroll_destroy(stroll);
+	return fake;
+}
+
+static void
+remake_in_every_form(struct fake *fake)
+{
+	for (int form = COMPARE_CANONICAL; form <= COMPARE_BYTES; form++)
+		remake_equal(fake, 0, (enum compare_form)form);
+}
+
+/* One PSB is all there is: the next has not come up to the end. */
+static void
+the_psb_period_is_longer_than_what_has_none(void **state)
+{
+	(void)state;
+	for (unsigned freq = 0; freq < 4; freq++) {
+		struct fake *fake = walked(
+		    CTL_PLAIN | CTL_PSB_FREQ(freq), 0, 900u << freq);
+		struct reencode_result result;
+
+		remake_in_every_form(fake);
+		remake(fake, 0, 0, COMPARE_BYTES, &result);
+		assert_int_equal(result.facts.psb_count, 1);
+		reencode_result_free(&result);
+		fake_destroy(fake);
+	}
+}
+
+static void
+bdm70_is_seen(void **state)
+{
+	const uint32_t bdm70 = UINT32_C(1) << PROFILE_ERRATUM_BDM70;
+
+	(void)state;
+	for (unsigned on = 0; on < 2; on++) {
+		struct fake *fake = walked(CTL_PLAIN, on * bdm70, 3000);
+		struct reencode_result result;
+
+		remake_in_every_form(fake);
+		remake(fake, 0, 0, COMPARE_BYTES, &result);
+		assert_int_equal(result.drive.bdm70, on);
+		reencode_result_free(&result);
+		fake_destroy(fake);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_psb_period_is_longer_than_what_has_none),
+		cmocka_unit_test(bdm70_is_seen),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
