@@ -7,8 +7,8 @@
 
 #include "harness/cmd/cmd.h"
 #include "harness/cmd/reencode_options.h"
-#include "traces/account.h"
 #include "traces/bundle.h"
+#include "traces/reencode/settings.h"
 
 static const char *
 form_name(enum compare_form form)
@@ -80,46 +80,21 @@ reencode_file(const struct reencode_input *input, struct tz_error *err)
 struct reencode_bundle {
 	struct bundle *bundle;
 	struct pieces *pieces;
-	struct account account; /* which CPUs a thread was on */
+	struct event *events;
+	size_t event_count;
+	struct account account; /* which CPUs a thread was on, and what when */
 	struct reencode_options options;
 };
-
-/* CTL and ranges when tracing was first enabled. */
-static void
-bundle_config(
-    struct reencode_options *options, const struct event *events, size_t count)
-{
-	for (size_t i = 0; i < count && !options->ctl_given; i++) {
-		unsigned range = (unsigned)(events[i].a - 0x580) / 2;
-
-		if (events[i].kind == EVENT_TRACE_ON) {
-			options->ctl = events[i].a;
-			options->ctl_given = true;
-		} else if (events[i].kind == EVENT_MSR_WRITE &&
-		    events[i].a >= 0x580 && events[i].a <= 0x587) {
-			if (events[i].a % 2 == 0)
-				options->filter.a[range] = events[i].b;
-			else
-				options->filter.b[range] = events[i].b;
-		}
-	}
-	options->filter.config = tz_bits(options->ctl, 47, 32);
-	options->filter_given = true;
-}
 
 static int
 bundle_events(struct reencode_bundle *from, struct tz_error *err)
 {
-	struct event *events;
-	size_t count;
-	int error = bundle_read_events(from->bundle, &events, &count, err);
+	int error = bundle_read_events(
+	    from->bundle, &from->events, &from->event_count, err);
 
-	if (error != 0)
-		return error;
-	bundle_config(&from->options, events, count);
-	error = account_replay(events, count, &from->account, err);
-	free(events);
-	return error;
+	return error != 0 ? error
+			  : account_replay(from->events, from->event_count,
+				&from->account, err);
 }
 
 static int
@@ -140,17 +115,53 @@ bundle_pieces(
 	return error;
 }
 
+/* The index of STREAM in the account; ACCOUNT_NONE: nothing is known of it. */
+static size_t
+stream_index(
+    const struct reencode_bundle *from, const struct bundle_stream *stream)
+{
+	const struct account *account = &from->account;
+	uint64_t key = stream->id |
+	    (stream->thread ? EVENT_STREAM_THREAD : UINT64_C(0));
+
+	for (size_t i = 0; i < account->stream_count; i++)
+		if (account->streams[i].key == key)
+			return i;
+	return ACCOUNT_NONE;
+}
+
 static uint32_t
 stream_cpus(
     const struct reencode_bundle *from, const struct bundle_stream *stream)
 {
-	const struct account *account = &from->account;
+	size_t index = stream_index(from, stream);
 
-	for (size_t i = 0; stream->thread && i < account->stream_count; i++)
-		if (account->streams[i].key ==
-		    (EVENT_STREAM_THREAD | stream->id))
-			return account_cpus(account, i);
-	return bundle_stream_cpus(stream);
+	return stream->thread && index != ACCOUNT_NONE
+	    ? account_cpus(&from->account, index)
+	    : bundle_stream_cpus(stream);
+}
+
+/* What was traced in it, and where that changed; *SETTINGS is to be freed. */
+static int
+stream_settings(const struct reencode_bundle *from,
+    const struct bundle_stream *stream, struct reencode_options *options,
+    struct feed_setting **settings, struct tz_error *err)
+{
+	size_t index = stream_index(from, stream);
+	int error = 0;
+
+	*settings = NULL;
+	if (index != ACCOUNT_NONE)
+		error = settings_read(from->events, from->event_count,
+		    &from->account, index, settings, &options->setting_count,
+		    err);
+	if (error != 0 || options->setting_count == 0)
+		return error;
+	options->settings = *settings;
+	options->ctl_given = options->filter_given = true;
+	options->ctl = (*settings)->ctl;
+	options->filter = (*settings)->filter;
+	return 0;
 }
 
 /* The processor that a stream is of, unless it was named. */
@@ -188,17 +199,22 @@ reencode_streams(const struct reencode_bundle *from, struct tz_error *err)
 	for (size_t i = 0; i < from->bundle->stream_count; i++) {
 		const struct bundle_stream *stream = &from->bundle->streams[i];
 		struct reencode_options options = from->options;
-		uint8_t *bytes;
+		struct feed_setting *settings;
+		uint8_t *bytes = NULL;
 		size_t count;
 		int one;
 
 		if (stream_model(from, stream, &options, err) != 0 ||
-		    bundle_read_stream(from->bundle, i, &bytes, &count, err) !=
+		    stream_settings(from, stream, &options, &settings, err) !=
 			0)
 			return cmd_fail(err);
-		one = reencode_bytes(
-		    stream->file, bytes, count, from->pieces, &options, err);
+		one = bundle_read_stream(
+			  from->bundle, i, &bytes, &count, err) != 0
+		    ? cmd_fail(err)
+		    : reencode_bytes(stream->file, bytes, count, from->pieces,
+			  &options, err);
 		free(bytes);
+		free(settings);
 		if (code == CMD_NOTHING || (one > code && one != CMD_NOTHING))
 			code = one;
 	}
@@ -224,6 +240,7 @@ reencode_bundle(struct reencode_input *input, struct tz_error *err)
 		error = bundle_pieces(from.bundle, from.pieces, err);
 	code = error == 0 ? reencode_streams(&from, err) : cmd_fail(err);
 	account_free(&from.account);
+	free(from.events);
 	if (from.bundle != NULL)
 		bundle_close(from.bundle);
 	pieces_destroy(from.pieces);

@@ -4,6 +4,8 @@
 #include "traces/reencode/drive_work.h"
 
 #define DRIVE_CTL_EVENT_EN TZ_BIT(31)
+/* PSBFreq.  SDM vol. 3, 33.2.8.2 "IA32_RTIT_CTL MSR". */
+#define DRIVE_CTL_PERIOD(ctl) (UINT64_C(2048) << tz_bits(ctl, 27, 24))
 
 void
 drive_result_free(struct drive_result *result)
@@ -23,6 +25,29 @@ drive_wrong(struct drive *drive, const char *text, uint64_t ip)
 		    drive->config.compare);
 	}
 	drive->ended = true;
+}
+
+/* What DRIVE knows of the setting in force. */
+static void
+drive_know(struct drive *drive)
+{
+	uint64_t ctl = drive->feed->ctl;
+
+	drive->told = (ctl & DRIVE_CTL_EVENT_EN) != 0;
+	drive->psb_period_bytes = DRIVE_CTL_PERIOD(ctl);
+}
+
+bool
+drive_set(struct drive *drive, uint64_t offset)
+{
+	size_t setting = feed_setting_at(drive->feed, offset);
+
+	if (setting == drive->feed->setting)
+		return false;
+	feed_set(drive->feed, setting);
+	drive_know(drive);
+	drive->result->resets++;
+	return true;
 }
 
 void
@@ -363,10 +388,10 @@ drive_run(const struct drive_config *config, struct drive_result *result,
 		.feed = config->feed,
 		.phase = config->phase,
 		.watched = config->watched,
-		.told = (config->feed->ctl & DRIVE_CTL_EVENT_EN) != 0,
 		.tsx = config->facts->tsx != 0,
 		.cyc_most = TZ_BIT(config->feed->manner.cyc_bits) - 1 };
 
+	drive_know(&drive);
 	*result = (struct drive_result){ 0 };
 	while (!drive.ended && !drive.failed)
 		drive_batch(&drive, recover_read(config->recover));

@@ -26,6 +26,7 @@ struct drive_result {
 	uint64_t clock_jumps;  /* of the crystal clock, with no MTC */
 	uint64_t psb_late;     /* bytes from a PSB due to its place, most */
 	uint64_t tail;         /* bytes of 0 at the end, taken as unwritten */
+	uint64_t resets;       /* enables with another setting */
 	bool jcc_ip_known, jcc_ip; /* TIP.PGD at a Jcc has an IP */
 	bool skl014;               /* at a direct branch it has none */
 	bool bdm70; /* a PSB+ before TIP.PGE has a FUP, which nobody said */
@@ -43,8 +44,9 @@ struct drive_result {
  */
 struct drive_choice {
 	bool made;
-	uint32_t low, high; /* what may be */
-	uint32_t count;     /* what is tried */
+	uint32_t first, most; /* what may be */
+	uint32_t low, high;   /* and is left of it */
+	uint32_t count;       /* what is tried */
 };
 #define DRIVE_CHOICES 64
 
@@ -52,8 +54,6 @@ struct drive_config {
 	const uint8_t *bytes;
 	uint64_t count;
 	const struct facts *facts;
-	const struct decode_filter *filter;
-	uint64_t psb_period_bytes;
 	uint32_t phase;   /* output offset minus trace offset; 64: not known */
 	bool free_psbs;   /* PSBs stand where the trace has them */
 	bool watched;     /* it has more than transfers */

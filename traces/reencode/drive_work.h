@@ -33,6 +33,7 @@ struct drive {
 	bool told;         /* by Event Trace */
 	bool tsx;          /* MODE.TSX outside PSB+ */
 	uint64_t cyc_most; /* the end of the cycle counter */
+	uint64_t psb_period_bytes;
 };
 
 /* What Event Trace and MODE.TSX say of the transfer that comes next. */
@@ -84,6 +85,9 @@ bool edge_guide(
  * known: what the trace says of it before END.
  */
 void drive_last(struct drive *drive, uint64_t end);
+
+/* Takes the setting in force at OFFSET; false: it was already.  TraceEn must be 0. */
+bool drive_set(struct drive *drive, uint64_t offset);
 
 /* A new stretch at the PSB at OFFSET. */
 void edge_sync(struct drive *drive, uint64_t offset);

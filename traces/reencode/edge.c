@@ -65,8 +65,8 @@ edge_stand(
 	}
 	if (!feed_range(drive->feed, FEED_CFG_FILTER, &ip))
 		return edge_peek_pge(drive, at);
+	*at = feed_in_context(drive->feed, at);
 	at->ip = feed_outside(drive->feed);
-	at->enclave = false;
 	return false;
 }
 
@@ -125,6 +125,8 @@ edge_choose(struct drive *drive, const struct infer_count *count)
 	choice = &drive->config.choices[index];
 	if (!choice->made)
 		*choice = (struct drive_choice){ .made = true,
+			.first = count->count,
+			.most = count->count_max,
 			.low = count->count,
 			.high = count->count_max,
 			.count = count->count };
@@ -169,6 +171,7 @@ edge_sync(struct drive *drive, uint64_t offset)
 	struct psb_plus plus;
 
 	edge_close_gap(drive, offset);
+	(void)drive_set(drive, offset);
 	scan_begin(
 	    &drive->guide, drive->config.bytes, drive->config.count, offset);
 	/* In a damaged trace it may lie within what is a packet to facts_read(). */
@@ -182,8 +185,8 @@ edge_sync(struct drive *drive, uint64_t offset)
 	drive->at.cs_l = true;
 	drive->at.cs_d = false;
 	edge_take_state(drive, &plus);
-	count = infer_count(facts, index, drive->config.psb_period_bytes,
-	    drive->phase, !plus.has_fup);
+	count = infer_count(
+	    facts, index, drive->psb_period_bytes, drive->phase, !plus.has_fup);
 	if (drive->result->syncs == 0)
 		drive->result->first = count;
 	drive->phase = count.phase;
@@ -220,6 +223,13 @@ edge_peek_cr3(struct drive *drive)
 	}
 }
 
+/* Is the unit set up in another way from an enable at OFFSET, or just before, on? */
+static bool
+edge_is_reset(const struct drive *drive, uint64_t offset)
+{
+	return feed_setting_at(drive->feed, offset) != drive->feed->setting;
+}
+
 /* TraceEn fell and rose again: its first packet is at OFFSET. */
 static void
 edge_toggle(struct drive *drive, uint64_t offset, const struct psb_plus *plus)
@@ -228,6 +238,10 @@ edge_toggle(struct drive *drive, uint64_t offset, const struct psb_plus *plus)
 	struct pt_context at;
 
 	drive->result->toggles++;
+	if (edge_is_reset(drive, offset)) {
+		feed_disable(drive->feed, &drive->at);
+		(void)drive_set(drive, offset);
+	}
 	if (restart) {
 		edge_take_state(drive, plus);
 		at = drive->at;
@@ -268,6 +282,30 @@ edge_comes_anew(const struct drive *drive, uint64_t offset)
 	return true;
 }
 
+/*
+ * Where there are ranges, context comes and goes without a packet while the CPU is in
+ * none of them.
+ */
+static bool
+edge_may_come(const struct drive *drive)
+{
+	uint64_t ip;
+
+	return !drive->traced && feed_range(drive->feed, FEED_CFG_FILTER, &ip);
+}
+
+static void
+edge_come(struct drive *drive, const struct psb_plus *plus)
+{
+	struct pt_context after = drive->at;
+
+	if (!edge_may_come(drive))
+		return;
+	(void)edge_stand(drive, plus, &after);
+	if (after.cpl != drive->at.cpl || after.enclave != drive->at.enclave)
+		drive_report(drive, PT_TRANSFER_FAR, 0, &after);
+}
+
 static void
 edge_psb(struct drive *drive, const struct scan_packet *psb)
 {
@@ -280,8 +318,10 @@ edge_psb(struct drive *drive, const struct scan_packet *psb)
 	edge_read_psb(&drive->guide, psb, &plus);
 	edge_mind_bdm70(drive, &plus);
 	/* Context that nothing but an enable gives back. */
-	if (due && !(drive->at.enclave && plus.context)) {
+	if (due && !edge_is_reset(drive, psb->offset) &&
+	    !(drive->at.enclave && plus.context && !edge_may_come(drive))) {
 		happen_psb(drive);
+		edge_come(drive, &plus);
 		pt_unit_psb(drive->feed->unit, drive->at.ip);
 	} else {
 		edge_toggle(drive, psb->offset, &plus);
@@ -291,12 +331,11 @@ edge_psb(struct drive *drive, const struct scan_packet *psb)
 static void
 edge_pip(struct drive *drive, uint64_t pip)
 {
-	struct pt_context after = drive->at;
+	struct pt_context after = feed_in_context(drive->feed, &drive->at);
 
 	edge_set_cr3(&after, pip);
-	if (after.enclave || drive->feed->filter.config != 0)
+	if (drive->at.enclave || drive->feed->filter.config != 0)
 		after.ip = feed_outside(drive->feed);
-	after.enclave = false;
 	drive->cr3_written = true;
 	happen_before(drive, true);
 	drive_report(drive, PT_TRANSFER_MOV_CR3, 0, &after);
@@ -328,7 +367,7 @@ edge_cbr(struct drive *drive, const struct scan_packet *cbr, uint64_t tsc)
 	/* It was that of a wake. */
 	if (drive->clock.look.offset > cbr->offset)
 		return;
-	if (edge_comes_anew(drive, offset))
+	if (edge_is_reset(drive, offset) || edge_comes_anew(drive, offset))
 		edge_toggle(drive, offset, NULL);
 	else
 		happen_frequency(drive, cbr->value & 0xff);

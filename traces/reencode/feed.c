@@ -102,31 +102,18 @@ feed_seek(struct feed *feed, uint64_t offset)
 	    feed_wrmsr(feed, FEED_MSR_MASK_PTRS, position << 32);
 }
 
-/* A unit with everything set but CTL. */
+/* The ranges, and how late a PSB may be. */
 static bool
-feed_open(struct feed *feed, uint64_t offset)
+feed_write_setting(struct feed *feed)
 {
-	const struct pt_port port = { .arg = feed,
-		.window = feed_window,
-		.read64 = feed_read64,
-		.raise_pmi = feed_raise_pmi,
-		.event = feed_event };
-	bool good;
+	bool good = true;
 
-	if (feed->unit != NULL)
-		pt_unit_destroy(feed->unit);
-	feed->unit = pt_unit_create(&feed->profile, &port);
-	if (feed->unit == NULL)
-		return false;
 	if (feed->roomless)
 		pt_unit_hold_psb(feed->unit, FEED_ROOM_BYTES);
 	else
 		pt_unit_hold_psb(feed->unit,
 		    (feed->ctl & FEED_CTL_TIMING) != 0 ? PT_LOOK_BYTES
 						       : FEED_HOLD_BYTES);
-	feed->zero = offset;
-	feed_set_cbr(feed, offset);
-	good = feed_seek(feed, offset);
 	for (uint32_t n = 0; n < TZ_ARRAY_LEN(feed->filter.a); n++) {
 		if ((feed->filter.config >> (4 * n) & 0xf) == 0)
 			continue;
@@ -139,24 +126,79 @@ feed_open(struct feed *feed, uint64_t offset)
 	return good;
 }
 
+/* A unit with everything set but CTL. */
+static bool
+feed_open(struct feed *feed, uint64_t offset)
+{
+	const struct pt_port port = { .arg = feed,
+		.window = feed_window,
+		.read64 = feed_read64,
+		.raise_pmi = feed_raise_pmi,
+		.event = feed_event };
+
+	if (feed->unit != NULL)
+		pt_unit_destroy(feed->unit);
+	feed->unit = pt_unit_create(&feed->profile, &port);
+	if (feed->unit == NULL)
+		return false;
+	feed->zero = offset;
+	feed_set_cbr(feed, offset);
+	return feed_write_setting(feed) && feed_seek(feed, offset);
+}
+
+size_t
+feed_setting_at(const struct feed *feed, uint64_t offset)
+{
+	size_t low = 0, high = feed->setting_count;
+
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+
+		if (feed->settings[middle].offset <= offset)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+void
+feed_set(struct feed *feed, size_t setting)
+{
+	const struct feed_setting *from = &feed->settings[setting];
+
+	feed->setting = setting;
+	feed->filter = from->filter;
+	feed->ctl = from->ctl | FEED_CTL_TRACE_EN | from->filter.config << 32;
+}
+
 int
 feed_create(struct feed *feed, const struct profile *profile,
-    const struct decode_filter *filter, uint64_t ctl, const struct facts *facts,
-    struct compare *compare, struct tz_error *err)
+    const struct feed_setting *settings, size_t count,
+    const struct facts *facts, struct compare *compare, struct tz_error *err)
 {
+	bool good = true;
+
+	TZ_ASSERT(count != 0);
 	*feed = (struct feed){ .manner = *profile->manner,
 		.profile = *profile,
-		.filter = *filter,
+		.settings = settings,
+		.setting_count = count,
 		.facts = facts,
-		.compare = compare,
-		.ctl = ctl | FEED_CTL_TRACE_EN | filter->config << 32 };
+		.compare = compare };
 	feed->profile.manner = &feed->manner;
 	/* What sends VMCS packets traces in VMX operation, whatever is compared. */
 	feed->manner.vmx_pt = true;
 	feed->ring = calloc(1, FEED_RING_BYTES);
 	if (feed->ring == NULL)
 		return tz_error(err, TZ_EIO, "ring: out of memory");
-	if (feed_open(feed, 0) && feed_wrmsr(feed, FEED_MSR_CTL, feed->ctl))
+	/* All are tried, the first one last: with that it begins. */
+	while (good && count-- != 0) {
+		feed_set(feed, count);
+		good = feed_open(feed, 0) &&
+		    feed_wrmsr(feed, FEED_MSR_CTL, feed->ctl);
+	}
+	if (good)
 		return 0;
 	feed_destroy(feed);
 	return tz_error(err, TZ_EUSAGE,
@@ -228,7 +270,7 @@ feed_toggle(struct feed *feed, uint64_t offset, const struct feed_state *state,
 		status |= UINT64_C(1) << 32;
 	feed_set_cbr(feed, offset);
 	pt_unit_set_time(feed->unit, &feed->now, feed->cycles);
-	return feed_seek(feed, feed->offset) &&
+	return feed_write_setting(feed) && feed_seek(feed, feed->offset) &&
 	    feed_wrmsr(feed, FEED_MSR_STATUS, status) &&
 	    pt_unit_wrmsr(feed->unit, FEED_MSR_CTL, feed->ctl, at, at->ip) ==
 	    FAULT_NONE &&
@@ -303,4 +345,17 @@ feed_out_of_context(const struct feed *feed, const struct pt_context *at)
 	else
 		out.enclave = true;
 	return out;
+}
+
+struct pt_context
+feed_in_context(const struct feed *feed, const struct pt_context *at)
+{
+	struct pt_context in = *at;
+
+	if (!(feed->ctl & FEED_CTL_OS))
+		in.cpl = 3;
+	else if (!(feed->ctl & FEED_CTL_USER))
+		in.cpl = 0;
+	in.enclave = false;
+	return in;
 }

@@ -15,7 +15,10 @@ struct feed {
 	struct pt_unit *unit; /* of this stretch */
 	struct profile_manner manner;
 	struct profile profile; /* with .manner */
-	struct decode_filter filter;
+	/* By rising offset, the first of them 0; and the one in force. */
+	const struct feed_setting *settings;
+	size_t setting_count, setting;
+	struct decode_filter filter; /* its */
 	const struct facts *facts;
 	struct compare *compare;
 	uint64_t ctl;    /* with TraceEn */
@@ -30,6 +33,13 @@ struct feed {
 	bool cyc_sent;      /* and a CYC has told of that already */
 };
 
+/* What a unit is set up with where TraceEn rises at .offset of the trace, or behind. */
+struct feed_setting {
+	uint64_t offset;
+	uint64_t ctl; /* IA32_RTIT_CTL without ranges */
+	struct decode_filter filter;
+};
+
 /* VMX operation, as VMCS packets tell of it, and MODE.TSX. */
 struct feed_state {
 	bool in_vmx;
@@ -37,11 +47,18 @@ struct feed_state {
 	bool in_tsx;   /* in a transaction */
 };
 
-/* -TZ_EIO: no memory; -TZ_EUSAGE: the profile refuses CTL or a range. */
+/*
+ * COUNT settings, one at least, which must outlive the feed.  -TZ_EIO: no memory;
+ * -TZ_EUSAGE: the profile refuses CTL or a range.
+ */
 int feed_create(struct feed *feed, const struct profile *profile,
-    const struct decode_filter *filter, uint64_t ctl, const struct facts *facts,
-    struct compare *compare, struct tz_error *err);
+    const struct feed_setting *settings, size_t count,
+    const struct facts *facts, struct compare *compare, struct tz_error *err);
 void feed_destroy(struct feed *feed);
+
+/* The setting in force at OFFSET; with it, from the next enable on. */
+size_t feed_setting_at(const struct feed *feed, uint64_t offset);
+void feed_set(struct feed *feed, size_t setting);
 
 /*
  * A new stretch: the unit begins in the middle of a trace, at OFFSET.  False: out
@@ -78,6 +95,10 @@ bool feed_range(const struct feed *feed, unsigned cfg, uint64_t *ip);
 
 /* AT, but out of context: ContextEn is 0. */
 struct pt_context feed_out_of_context(
+    const struct feed *feed, const struct pt_context *at);
+
+/* AT, but in context at its CPL or, if that is not traced, at the one that is. */
+struct pt_context feed_in_context(
     const struct feed *feed, const struct pt_context *at);
 
 #endif

@@ -352,6 +352,7 @@ infer_fit(const struct facts *facts, size_t index, int64_t period,
 {
 	int64_t first = (int64_t)(facts->psb[index] + phase);
 	int64_t line = first - first % INFER_LINE_BYTES;
+	int64_t before = 0; /* the look that found the PSB before */
 	uint64_t fits = 0;
 
 	for (size_t i = index + 1; i < facts->psb_count; i++) {
@@ -359,14 +360,18 @@ infer_fit(const struct facts *facts, size_t index, int64_t period,
 		int64_t look = at - at % INFER_LINE_BYTES - line;
 		int64_t due = (int64_t)(i - index) * period;
 		struct infer_zero both = *zero;
+		int64_t apart;
 
 		if (facts->psb_end[i - 1] != UINT64_MAX)
 			break;
 		if (look % INFER_LOOK_BYTES != 0)
 			break;
-		/* Found at this look, and not at the one before. */
+		/* Found at this look, and not at the one before, but for another. */
+		apart = look - before;
+		before = look;
 		look += line - first;
-		if (look - due - INFER_LOOK_BYTES + 1 > both.low)
+		if (apart > INFER_LOOK_BYTES &&
+		    look - due - INFER_LOOK_BYTES + 1 > both.low)
 			both.low = look - due - INFER_LOOK_BYTES + 1;
 		if (look - due < both.high)
 			both.high = look - due;
@@ -389,11 +394,12 @@ infer_try(const struct facts *facts, size_t index, int64_t period,
 
 	/*
 	 * Else the period was over at the last look, not at the one before; if an
-	 * enable lay between, the one before may have been that much earlier.
+	 * enable lay between, the one before may have been that much earlier; if several
+	 * did, there may have been none for more than one period.
 	 */
 	if (!enabled) {
 		zero.high = -(int64_t)since;
-		zero.low = zero.high - 2 * INFER_LOOK_BYTES + 1;
+		zero.low = zero.high - 2 * INFER_LOOK_BYTES + 1 - 2 * period;
 	}
 	count.fits = infer_fit(facts, index, period, phase, &zero);
 	count.count = (uint32_t)-zero.high;

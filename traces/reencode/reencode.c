@@ -5,13 +5,9 @@
 #include <string.h>
 
 /* As emu/pt/msr.h has them; SDM vol. 3, 33.2.8.2 "IA32_RTIT_CTL MSR". */
-#define REENCODE_CTL_DIS_RETC    TZ_BIT(11)
-#define REENCODE_CTL_PERIOD(ctl) (UINT64_C(2048) << tz_bits(ctl, 27, 24))
+#define REENCODE_CTL_DIS_RETC TZ_BIT(11)
 
-#define REENCODE_BDM70           (UINT32_C(1) << PROFILE_ERRATUM_BDM70)
-
-/* Offsets modulo 64 bytes, the line in which the counter is looked at. */
-#define REENCODE_PHASES 64
+#define REENCODE_BDM70        (UINT32_C(1) << PROFILE_ERRATUM_BDM70)
 
 /* Family and model of CPUID.1:EAX. */
 static unsigned
@@ -67,8 +63,6 @@ reencode_drive(struct reencode_try *try, struct reencode_result *result,
 	struct drive_config drive = { .bytes = try->bytes,
 		.count = try->count,
 		.facts = &result->facts,
-		.filter = &result->filter,
-		.psb_period_bytes = REENCODE_CTL_PERIOD(try->ctl),
 		.free_psbs = try->options->form == COMPARE_CANONICAL,
 		.watched = try->watched,
 		.knows_bdm70 = (try->options->errata & REENCODE_BDM70) != 0,
@@ -121,7 +115,7 @@ reencode_blank(const uint8_t *bytes, uint64_t count)
 	return copy;
 }
 
-static int
+int
 reencode_once(struct reencode_try *try, struct reencode_result *result,
     struct tz_error *err)
 {
@@ -132,8 +126,10 @@ reencode_once(struct reencode_try *try, struct reencode_result *result,
 
 	if (compare == NULL)
 		return tz_error(err, TZ_EIO, "compare: out of memory");
-	error = feed_create(&feed, try->profile, &result->filter, try->ctl,
-	    &result->facts, compare, err);
+	try->settings[0].ctl = try->ctl;
+	try->settings[0].filter = result->filter;
+	error = feed_create(&feed, try->profile, try->settings,
+	    try->setting_count, &result->facts, compare, err);
 	if (error == 0) {
 		feed.roomless = try->roomless;
 		error = reencode_drive(try, result, &feed, err);
@@ -143,103 +139,6 @@ reencode_once(struct reencode_try *try, struct reencode_result *result,
 	result->ctl = try->ctl;
 	compare_destroy(compare);
 	return error;
-}
-
-/* Bytes of the trace that are equal, from its beginning on. */
-static uint64_t
-reencode_reach(const struct reencode_result *result)
-{
-	if (result->difference.found)
-		return result->difference.offset;
-	return result->drive.wrong != NULL ? result->drive.wrong_offset
-					   : UINT64_MAX;
-}
-
-/* Is the first difference that a PSB came too early or too late? */
-static bool
-reencode_psb_differs(const struct reencode_result *result)
-{
-	return result->difference.found &&
-	    result->difference.theirs_psb != result->difference.ours_psb;
-}
-
-/* May another output offset, modulo 64, be what is missing? */
-static bool
-reencode_place_differs(const struct reencode_result *result)
-{
-	return reencode_psb_differs(result) || result->difference.pad;
-}
-
-/* Tries another count where a PSB came too early or too late.  False: none. */
-static bool
-reencode_choose(struct reencode_try *try, const struct reencode_result *result)
-{
-	const struct compare_difference *difference = &result->difference;
-	uint64_t index = result->drive.syncs - 1;
-	struct drive_choice *choice;
-
-	if (!reencode_psb_differs(result) || result->drive.syncs == 0 ||
-	    index >= DRIVE_CHOICES)
-		return false;
-	choice = &try->choices[index];
-	if (difference->theirs_psb)
-		choice->low = choice->count + 1;
-	else if (choice->count == 0)
-		return false;
-	else
-		choice->high = choice->count - 1;
-	if (choice->low > choice->high)
-		return false;
-	choice->count = choice->low + (choice->high - choice->low) / 2;
-	return true;
-}
-
-/* Runs with every count that may be, until PSBs come where they must. */
-static int
-reencode_counts(struct reencode_try *try, struct reencode_result *result,
-    struct tz_error *err)
-{
-	int error;
-
-	memset(try->choices, 0, sizeof(try->choices));
-	do
-		error = reencode_once(try, result, err);
-	while (error == 0 && reencode_choose(try, result));
-	return error;
-}
-
-/*
- * Where the trace begins in the middle, the offset of its output modulo 64 may
- * only show when PSBs come after a later enable.
- */
-static int
-reencode_phases(struct reencode_try *try, struct reencode_result *result,
-    struct tz_error *err)
-{
-	uint64_t best, reach;
-	uint32_t best_phase, first;
-	int error;
-
-	try->phase = REENCODE_PHASES;
-	error = reencode_counts(try, result, err);
-	if (error != 0 || !reencode_place_differs(result))
-		return error;
-	best = reencode_reach(result);
-	best_phase = first = result->drive.first.phase;
-	for (uint32_t step = 8; error == 0 && step < REENCODE_PHASES;
-	     step += 8) {
-		try->phase = (first + step) % REENCODE_PHASES;
-		error = reencode_counts(try, result, err);
-		reach = reencode_reach(result);
-		if (error != 0 || reach == UINT64_MAX)
-			return error;
-		if (reach > best) {
-			best = reach;
-			best_phase = try->phase;
-		}
-	}
-	try->phase = best_phase;
-	return error != 0 ? error : reencode_counts(try, result, err);
 }
 
 /* Where packets were lost, a PSB may have waited for room, too. */
@@ -431,6 +330,7 @@ reencode_trace(const uint8_t *bytes, uint64_t count, struct pieces *pieces,
 	if (error == 0)
 		error = reencode_tries(&try, result, err);
 	free(blanked);
+	free(try.settings);
 	if (error != 0) {
 		walk_destroy(try.walk);
 		reencode_result_free(result);

@@ -17,6 +17,12 @@ struct reencode_options {
 	bool ctl_given, filter_given;
 	uint64_t ctl; /* IA32_RTIT_CTL */
 	struct decode_filter filter;
+	/*
+	 * The same with the offsets from which on, where they change; the first is
+	 * that of .ctl and .filter.  None: they do not.
+	 */
+	const struct feed_setting *settings;
+	size_t setting_count;
 };
 
 /* Lines that say what was inferred. */

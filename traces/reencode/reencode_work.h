@@ -17,6 +17,9 @@ struct reencode_try {
 	struct pieces *pieces;
 	struct walk *walk;
 	uint64_t ctl;
+	/* The first with .ctl and the result's filter, further ones as given. */
+	struct feed_setting *settings;
+	size_t setting_count;
 	uint64_t left_out; /* packets that the profile has not, by scan_kind */
 	bool watched;      /* there is more than transfers */
 	bool roomless;     /* PSBs wait for room in the internal buffer */
@@ -28,7 +31,21 @@ struct reencode_try {
 void reencode_say(struct reencode_result *result, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* CTL and ranges: given, or out of the packets. */
+/* Makes the trace again, in one way. */
+int reencode_once(struct reencode_try *try, struct reencode_result *result,
+    struct tz_error *err);
+
+/* The same with each output offset and PacketByteCnt that may be, up to the best. */
+int reencode_phases(struct reencode_try *try, struct reencode_result *result,
+    struct tz_error *err);
+
+/* Bytes of the trace that are equal, from its beginning on; UINT64_MAX: all. */
+uint64_t reencode_reach(const struct reencode_result *result);
+
+/* Is the first difference that a PSB came too early or too late? */
+bool reencode_psb_differs(const struct reencode_result *result);
+
+/* CTL and ranges: given, or out of the packets.  .settings is to be freed. */
 int reencode_config(struct reencode_try *try, struct reencode_result *result,
     struct tz_error *err);
 

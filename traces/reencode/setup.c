@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdlib.h>
 
 /* As emu/pt/msr.h has them; SDM vol. 3, 33.2.8.2 "IA32_RTIT_CTL MSR". */
 #define REENCODE_CTL_CYC_EN   TZ_BIT(1)
@@ -64,6 +65,14 @@ reencode_say(struct reencode_result *result, const char *format, ...)
 	va_end(args);
 }
 
+/* What the unit is to have of *CTL. */
+static void
+reencode_make(uint64_t *ctl)
+{
+	*ctl = (*ctl & ~(REENCODE_CTL_LEFT_OUT | REENCODE_CTL_RANGES)) |
+	    REENCODE_CTL_TOPA;
+}
+
 /* What only timing packets tell, and how far the cycle counter counts. */
 static void
 reencode_timing(struct reencode_try *try, struct reencode_result *result)
@@ -83,15 +92,29 @@ reencode_timing(struct reencode_try *try, struct reencode_result *result)
 	reencode_say(result, "the cycle counter has %u bits or more", *bits);
 }
 
+/* Takes what cannot be made again out of CTL; returns the bits that were. */
+static uint64_t
+reencode_take_out(uint64_t *ctl, uint64_t bits)
+{
+	bits &= *ctl;
+	*ctl &= ~bits;
+	return bits;
+}
+
 /* Leaves out what the profile has not. */
 static void
 reencode_lack(struct reencode_try *try, struct reencode_result *result)
 {
 	for (size_t i = 0; i < TZ_ARRAY_LEN(reencode_lacks); i++) {
-		if ((try->profile->pt_ebx & reencode_lacks[i].ebx) != 0 ||
-		    !(try->ctl & reencode_lacks[i].ctl))
+		uint64_t bits = reencode_lacks[i].ctl, taken;
+
+		if ((try->profile->pt_ebx & reencode_lacks[i].ebx) != 0)
 			continue;
-		try->ctl &= ~reencode_lacks[i].ctl;
+		taken = reencode_take_out(&try->ctl, bits);
+		for (size_t n = 1; n < try->setting_count; n++)
+			taken |= reencode_take_out(&try->settings[n].ctl, bits);
+		if (taken == 0)
+			continue;
 		try->left_out |= reencode_lacks[i].packets;
 		reencode_say(result,
 		    "%s packets, which profile %s has not, are left out",
@@ -106,10 +129,32 @@ reencode_watch(struct reencode_try *try, const struct facts *facts)
 		SCAN_MWAIT, SCAN_PWRE, SCAN_PWRX, SCAN_CFE, SCAN_EVD, SCAN_BBP,
 		SCAN_MNT };
 
-	try->watched = (try->ctl & REENCODE_CTL_TIMING) != 0 ||
+	uint64_t ctl = try->ctl;
+
+	for (size_t i = 1; i < try->setting_count; i++)
+		ctl |= try->settings[i].ctl;
+	try->watched = (ctl & REENCODE_CTL_TIMING) != 0 ||
 	    facts->tsx + facts->cbrs + facts->flagged != 0;
 	for (size_t i = 0; i < TZ_ARRAY_LEN(kinds); i++)
 		try->watched |= facts->packets[kinds[i]] != 0;
+}
+
+/* Makes room for the first setting and takes over the others. */
+static bool
+reencode_settings(struct reencode_try *try)
+{
+	const struct reencode_options *options = try->options;
+	size_t count = options->setting_count;
+
+	try->setting_count = count != 0 ? count : 1;
+	try->settings = calloc(try->setting_count, sizeof(*try->settings));
+	if (try->settings == NULL)
+		return false;
+	for (size_t i = 1; i < count; i++) {
+		try->settings[i] = options->settings[i];
+		reencode_make(&try->settings[i].ctl);
+	}
+	return true;
 }
 
 int
@@ -128,8 +173,9 @@ reencode_config(struct reencode_try *try, struct reencode_result *result,
 		    " out of the packets; longest way from PSB to PSB %" PRIu64
 		    " bytes",
 		    try->ctl | 1, result->facts.gap_max);
-	try->ctl = (try->ctl & ~(REENCODE_CTL_LEFT_OUT | REENCODE_CTL_RANGES)) |
-	    REENCODE_CTL_TOPA;
+	reencode_make(&try->ctl);
+	if (!reencode_settings(try))
+		return tz_error(err, TZ_EIO, "settings: out of memory");
 	reencode_lack(try, result);
 	reencode_watch(try, &result->facts);
 	if (options->filter_given) {

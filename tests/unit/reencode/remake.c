@@ -27,6 +27,20 @@ program(void)
 	return pieces;
 }
 
+static bool
+remake_with(struct fake *fake, const struct reencode_options *options,
+    uint64_t from, struct reencode_result *result, struct tz_error *err)
+{
+	struct pieces *pieces = program();
+	int error;
+
+	pt_unit_sync_output(fake->unit);
+	error = reencode_trace(fake->stream + from, fake->stream_bytes - from,
+	    pieces, options, result, err);
+	pieces_destroy(pieces);
+	return error == 0;
+}
+
 bool
 try_remake(struct fake *fake, uint64_t ctl, uint64_t from,
     enum compare_form form, struct reencode_result *result,
@@ -37,8 +51,6 @@ try_remake(struct fake *fake, uint64_t ctl, uint64_t from,
 		.form = form,
 		.ctl_given = ctl != 0,
 		.ctl = ctl };
-	struct pieces *pieces = program();
-	int error;
 
 	if (ctl & REMAKE_FILTER) {
 		options.filter_given = true;
@@ -46,11 +58,27 @@ try_remake(struct fake *fake, uint64_t ctl, uint64_t from,
 		options.filter.a[0] = fake_rdmsr(fake, 0x580);
 		options.filter.b[0] = fake_rdmsr(fake, 0x581);
 	}
-	pt_unit_sync_output(fake->unit);
-	error = reencode_trace(fake->stream + from, fake->stream_bytes - from,
-	    pieces, &options, result, err);
-	pieces_destroy(pieces);
-	return error == 0;
+	return remake_with(fake, &options, from, result, err);
+}
+
+void
+remake_set(struct fake *fake, const struct feed_setting *settings, size_t count,
+    enum compare_form form, struct reencode_result *result)
+{
+	const struct reencode_options options = { .profile = &fake->profile,
+		.signature = fake->profile.signature,
+		.errata = fake->profile.errata_on,
+		.form = form,
+		.ctl_given = true,
+		.filter_given = true,
+		.ctl = settings->ctl,
+		.filter = settings->filter,
+		.settings = settings,
+		.setting_count = count };
+	struct tz_error err = { "" };
+
+	if (!remake_with(fake, &options, 0, result, &err))
+		fail_msg("%s", err.text);
 }
 
 void

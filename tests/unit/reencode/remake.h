@@ -22,6 +22,10 @@ bool try_remake(struct fake *fake, uint64_t ctl, uint64_t from,
     enum compare_form form, struct reencode_result *result,
     struct tz_error *err);
 
+/* All of it, traced as SETTINGS say. */
+void remake_set(struct fake *fake, const struct feed_setting *settings,
+    size_t count, enum compare_form form, struct reencode_result *result);
+
 /* Fails unless all of it is EQUAL in FORM. */
 void remake_equal(struct fake *fake, uint64_t ctl, enum compare_form form);
 
