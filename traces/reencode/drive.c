@@ -200,10 +200,31 @@ drive_psb(struct drive *drive, uint64_t ip)
 	pt_unit_psb(drive->feed->unit, ip);
 }
 
+/*
+ * An instruction of which a part lies in memory that no image has is none to libipt.
+ * Where it must begin: behind the last block or where its last instruction leads.
+ */
+static bool
+drive_is_part(const struct drive *drive, const struct recover_item *item)
+{
+	const struct walk *walk = drive->config.walk;
+	const struct walk_block *last = drive->last;
+
+	if (item->value == 0)
+		return false;
+	if (item->insns == 0)
+		return !walk_is_whole(walk, item->ip);
+	return !walk_is_whole(walk, last->nlip) ||
+	    ((last->kind == WALK_JUMP || last->kind == WALK_CALL ||
+		 last->kind == WALK_COND) &&
+		!walk_is_whole(walk, last->target));
+}
+
 static void
 drive_gap(struct drive *drive, const struct recover_item *item)
 {
 	struct drive_result *result = drive->result;
+	bool part = drive_is_part(drive, item);
 
 	drive_take(drive);
 	drive->has_last = false;
@@ -216,8 +237,9 @@ drive_gap(struct drive *drive, const struct recover_item *item)
 		.from = compare_offset(drive->config.compare),
 		.to = drive->config.count,
 		.at = item->offset,
-		.text = item->text,
-		.unmapped = item->flag,
+		.text = part ? "only a part of the instruction is mapped"
+			     : item->text,
+		.unmapped = item->flag || part,
 	};
 }
 

@@ -262,6 +262,9 @@ recover_fail(struct recover *recover, struct recover_item *item)
 	uint64_t offset = 0;
 
 	recover->synced = false;
+	item->ip = recover->block.ip;
+	item->insns = recover->block.ninsn;
+	item->value = recover->status == -pte_bad_insn;
 	recover->block.ninsn = 0;
 	(void)pt_blk_get_offset(recover->decoder, &offset);
 	item->kind = RECOVER_ERROR;

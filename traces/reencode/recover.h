@@ -24,14 +24,19 @@ enum recover_kind {
 	RECOVER_VMCS,           /* .value the address */
 	RECOVER_CBR,            /* .value the ratio */
 	RECOVER_OTHER, /* an event that does not move the flow: .text */
-	RECOVER_ERROR, /* libipt stops at .offset: .text; .flag: no memory there */
+	/*
+	 * libipt stops at .offset: .text; .flag: no memory there; .value: no
+	 * instruction, at .ip if .insns is 0, else behind or at the last block's end
+	 */
+	RECOVER_ERROR,
 	RECOVER_END,
 };
 
 struct recover_item {
 	enum recover_kind kind;
 	bool no_ip, flag;
-	uint8_t bits; /* 16, 32, 64 */
+	uint8_t bits;   /* 16, 32, 64 */
+	uint16_t insns; /* of the last block */
 	uint64_t ip, to;
 	uint64_t value;
 	uint64_t offset;

@@ -77,6 +77,14 @@ walk_gather(const struct walk *walk, uint64_t va, uint8_t *bytes)
 	return count;
 }
 
+bool
+walk_is_whole(const struct walk *walk, uint64_t va)
+{
+	uint8_t bytes[FORM_BYTES_MAX];
+
+	return walk_gather(walk, va, bytes) == sizeof(bytes);
+}
+
 /*
  * The memory at VA, *COUNT bytes of it: 15, unless it ends before; in ROOM where it
  * is in two pieces.

@@ -60,6 +60,9 @@ walk_again(const struct walk_block *before, const struct walk_key *wanted)
 	return next != NULL && walk_is(next, wanted) ? next : NULL;
 }
 
+/* Are there as many bytes at VA as an instruction may have? */
+bool walk_is_whole(const struct walk *walk, uint64_t va);
+
 /* Address after the INDEX-th direct call of all (struct walk_block, .call). */
 uint64_t walk_call(const struct walk *walk, uint32_t index);
 

@@ -112,6 +112,24 @@ a_trace_of_many_enables_may_begin_in_the_middle(void **state)
 	}
 }
 
+/* The program ends with: ptwrite, jmp 00. */
+static void
+a_part_of_an_instruction_is_no_contradiction(void **state)
+{
+	struct fake *fake = walked(CTL_PLAIN, 0, 6000);
+
+	(void)state;
+	for (size_t cut = 0; cut < 6; cut++) {
+		struct reencode_result result;
+
+		remake_short(fake, CTL_PLAIN, cut, &result);
+		assert_true(result.equal);
+		assert_int_equal(result.drive.gap_count != 0, cut != 0);
+		reencode_result_free(&result);
+	}
+	fake_destroy(fake);
+}
+
 int
 main(void)
 {
@@ -120,6 +138,7 @@ main(void)
 		cmocka_unit_test(bdm70_is_seen),
 		cmocka_unit_test(
 		    a_trace_of_many_enables_may_begin_in_the_middle),
+		cmocka_unit_test(a_part_of_an_instruction_is_no_contradiction),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

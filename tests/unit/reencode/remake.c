@@ -7,9 +7,9 @@
 
 #include <cmocka.h>
 
-/* The program of tests/unit/pt/stroll.c as the memory of a trace. */
+/* The program of tests/unit/pt/stroll.c, but for its last CUT bytes. */
 static struct pieces *
-program(void)
+program(size_t cut)
 {
 	char path[] = "/tmp/topaz-reencode-XXXXXX";
 	struct pieces *pieces = pieces_create();
@@ -21,7 +21,7 @@ program(void)
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, code, bytes), bytes);
 	assert_int_equal(
-	    pieces_add_file(pieces, path, 0, bytes, FAKE_CLIP, &err), 0);
+	    pieces_add_file(pieces, path, 0, bytes - cut, FAKE_CLIP, &err), 0);
 	close(fd);
 	unlink(path);
 	return pieces;
@@ -29,9 +29,10 @@ program(void)
 
 static bool
 remake_with(struct fake *fake, const struct reencode_options *options,
-    uint64_t from, struct reencode_result *result, struct tz_error *err)
+    size_t cut, uint64_t from, struct reencode_result *result,
+    struct tz_error *err)
 {
-	struct pieces *pieces = program();
+	struct pieces *pieces = program(cut);
 	int error;
 
 	pt_unit_sync_output(fake->unit);
@@ -58,7 +59,7 @@ try_remake(struct fake *fake, uint64_t ctl, uint64_t from,
 		options.filter.a[0] = fake_rdmsr(fake, 0x580);
 		options.filter.b[0] = fake_rdmsr(fake, 0x581);
 	}
-	return remake_with(fake, &options, from, result, err);
+	return remake_with(fake, &options, 0, from, result, err);
 }
 
 void
@@ -77,7 +78,21 @@ remake_set(struct fake *fake, const struct feed_setting *settings, size_t count,
 		.setting_count = count };
 	struct tz_error err = { "" };
 
-	if (!remake_with(fake, &options, 0, result, &err))
+	if (!remake_with(fake, &options, 0, 0, result, &err))
+		fail_msg("%s", err.text);
+}
+
+void
+remake_short(
+    struct fake *fake, uint64_t ctl, size_t cut, struct reencode_result *result)
+{
+	const struct reencode_options options = { .profile = &fake->profile,
+		.signature = fake->profile.signature,
+		.ctl_given = true,
+		.ctl = ctl };
+	struct tz_error err = { "" };
+
+	if (!remake_with(fake, &options, cut, 0, result, &err))
 		fail_msg("%s", err.text);
 }
 

@@ -26,6 +26,10 @@ bool try_remake(struct fake *fake, uint64_t ctl, uint64_t from,
 void remake_set(struct fake *fake, const struct feed_setting *settings,
     size_t count, enum compare_form form, struct reencode_result *result);
 
+/* All of it, canonical, where the program's last CUT bytes are in no image. */
+void remake_short(struct fake *fake, uint64_t ctl, size_t cut,
+    struct reencode_result *result);
+
 /* Fails unless all of it is EQUAL in FORM. */
 void remake_equal(struct fake *fake, uint64_t ctl, enum compare_form form);
 
