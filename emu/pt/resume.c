@@ -39,6 +39,10 @@ flow_resume(struct pt_unit *unit, const struct pt_resume *resume)
 		    ip);
 	else if (resume->overflow && unit->gate.packet_en)
 		emit_fup(unit, ip);
+	else if (resume->pgd)
+		emit_pgd_bare(unit);
+	else if (resume->fup)
+		emit_fup(unit, resume->fup_ip);
 	if (resume->enable && unit->gate.packet_en)
 		emit_tip(unit, PACKET_TIP_PGE, ip);
 }

@@ -14,6 +14,10 @@ struct pt_resume {
 	struct pt_context at; /* .ip is the next instruction to be traced */
 	bool overflow; /* OVF is sent; a FUP after it if PacketEn and no PSB */
 	bool psb;      /* PSB+ is sent */
+	bool pgd;      /* APL11: OVF is followed by TIP.PGD; PacketEn is 0 */
+	/* APL12: OVF is followed by a FUP of .fup_ip though PacketEn is 0. */
+	bool fup;
+	uint64_t fup_ip;
 	/* PSB+ is an enable's: it has no FUP, a TIP.PGE follows if PacketEn. */
 	bool enable;
 	bool due;        /* a PSB was due before */

@@ -86,6 +86,12 @@ compare_difference(const struct compare *compare)
 	return &compare->difference;
 }
 
+void
+compare_forgive(struct compare *compare)
+{
+	compare->difference = (struct compare_difference){ .found = false };
+}
+
 bool
 compare_is_apart(const struct compare *compare)
 {

@@ -72,6 +72,9 @@ int compare_outcome(const struct compare *compare, unsigned pending);
 /* Has the output been another, byte for byte, than the trace since compare_start()? */
 bool compare_is_apart(const struct compare *compare);
 
+/* There was no difference: a new stretch follows. */
+void compare_forgive(struct compare *compare);
+
 /* Where in the trace the output has come to, as far as it is equal. */
 uint64_t compare_offset(const struct compare *compare);
 

@@ -182,6 +182,7 @@ drive_psb(struct drive *drive, uint64_t ip)
 
 	if (!drive->traced)
 		return;
+	doubt_end(drive);
 	drive_resolve(drive, ip);
 	/* What makes it due may be no transfer. */
 	happen_before(drive, false);
@@ -225,6 +226,12 @@ drive_gap(struct drive *drive, const struct recover_item *item)
 {
 	struct drive_result *result = drive->result;
 	bool part = drive_is_part(drive, item);
+
+	if (drive->doubts || doubt_is_ovf(drive, item->offset)) {
+		doubt_begin(drive);
+		drive_wrong(drive, item->text, drive->at.ip);
+		return;
+	}
 
 	drive_take(drive);
 	drive->has_last = false;
@@ -412,11 +419,16 @@ drive_run(const struct drive_config *config, struct drive_result *result,
 		.watched = config->watched,
 		.tsx = config->facts->tsx != 0,
 		.cyc_most = TZ_BIT(config->feed->manner.cyc_bits) - 1 };
+	/* Where drive.doubts may be, libipt must not be ahead of it. */
+	size_t room = config->doubts ? 1 : RECOVER_BATCH;
 
 	drive_know(&drive);
 	*result = (struct drive_result){ 0 };
-	while (!drive.ended && !drive.failed)
-		drive_batch(&drive, recover_read(config->recover));
+	while (!drive.ended && !drive.failed) {
+		drive_batch(&drive, recover_read(config->recover, room));
+		if (drive.doubts)
+			doubt_forgive(&drive);
+	}
 	result->clock_jumps = drive.clock.jumps;
 	if (drive.failed)
 		return tz_error(err, TZ_EIO, "reencode: out of memory");

@@ -15,6 +15,7 @@ struct drive_gap {
 	uint64_t at;       /* where libipt stopped */
 	const char *text;  /* why, static */
 	bool unmapped;     /* no image has the memory */
+	bool errata;       /* the processor's errata are why, not libipt */
 };
 
 struct drive_result {
@@ -29,6 +30,7 @@ struct drive_result {
 	uint64_t resets;       /* enables with another setting */
 	bool jcc_ip_known, jcc_ip; /* TIP.PGD at a Jcc has an IP */
 	bool skl014;               /* at a direct branch it has none */
+	bool apl11, apl12; /* TIP.PGD behind OVF; FUP behind one outside */
 	bool bdm70; /* a PSB+ before TIP.PGE has a FUP, which nobody said */
 	struct infer_count first; /* the counter where the trace begins */
 	size_t gap_count, gap_room;
@@ -57,6 +59,7 @@ struct drive_config {
 	uint32_t phase;   /* output offset minus trace offset; 64: not known */
 	bool free_psbs;   /* PSBs stand where the trace has them */
 	bool watched;     /* it has more than transfers */
+	bool doubts;      /* SKD007 or SKD010 shows */
 	bool knows_bdm70; /* the erratum is known to show */
 	struct recover *recover;
 	struct walk *walk;

@@ -34,6 +34,8 @@ struct drive {
 	bool tsx;          /* MODE.TSX outside PSB+ */
 	uint64_t cyc_most; /* the end of the cycle counter */
 	uint64_t psb_period_bytes;
+	bool doubts;         /* behind an overflow, up to the next PSB */
+	uint64_t doubt_from; /* the offset before it */
 };
 
 /* What Event Trace and MODE.TSX say of the transfer that comes next. */
@@ -136,6 +138,21 @@ void edge_move(struct pt_context *at, uint64_t ip);
 void edge_mode(struct pt_context *at, uint64_t exec);
 /* CR3 and NR, out of the payload of a PIP. */
 void edge_set_cr3(struct pt_context *at, uint64_t pip);
+
+/*
+ * An overflow comes: with errata SKD007 and SKD010, where they show, what is up to the
+ * next PSB may not be what it seems.  doubt_end() is at that PSB.
+ */
+void doubt_begin(struct drive *drive);
+/* Does it with the packet at OFFSET, at which libipt stops? */
+bool doubt_is_ovf(const struct drive *drive, uint64_t offset);
+void doubt_end(struct drive *drive);
+
+/* Leaves out, for TEXT, what is between FROM and the next PSB. */
+void doubt_skip(struct drive *drive, uint64_t from, const char *text);
+
+/* The same if something has ended DRIVE that may be such an erratum's doing. */
+void doubt_forgive(struct drive *drive);
 
 /* The flow contradicts itself or the image at IP. */
 void drive_wrong(struct drive *drive, const char *text, uint64_t ip);

@@ -171,6 +171,7 @@ edge_sync(struct drive *drive, uint64_t offset)
 	struct psb_plus plus;
 
 	edge_close_gap(drive, offset);
+	doubt_end(drive);
 	(void)drive_set(drive, offset);
 	scan_begin(
 	    &drive->guide, drive->config.bytes, drive->config.count, offset);

@@ -4,6 +4,43 @@
 #include "traces/reencode/drive_work.h"
 
 /*
+ * APL12: does a TIP.PGE come next behind the FUP of an OVF, as SCAN has it?  Then that
+ * says nothing: nothing was traced.
+ */
+static bool
+overflow_is_outside(struct scan scan)
+{
+	const uint64_t flow = TZ_BIT(SCAN_TNT) | TZ_BIT(SCAN_TIP) |
+	    TZ_BIT(SCAN_PGE) | TZ_BIT(SCAN_PGD) | TZ_BIT(SCAN_FUP) |
+	    TZ_BIT(SCAN_PSB) | TZ_BIT(SCAN_OVF);
+	struct scan_packet packet;
+
+	do
+		if (!scan_next(&scan, &packet))
+			return false;
+	while (!(flow >> packet.kind & 1));
+	return packet.kind == SCAN_PGE;
+}
+
+/*
+ * SKD010: does a branch come next behind an OVF, as SCAN has it, and nothing that says
+ * where it is?
+ */
+static bool
+overflow_is_nowhere(struct scan scan)
+{
+	const uint64_t place = TZ_BIT(SCAN_PGE) | TZ_BIT(SCAN_PGD) |
+	    TZ_BIT(SCAN_FUP) | TZ_BIT(SCAN_PSB) | TZ_BIT(SCAN_OVF);
+	struct scan_packet packet;
+
+	do {
+		if (!scan_next(&scan, &packet) || (place >> packet.kind & 1))
+			return false;
+	} while (packet.kind != SCAN_TNT && packet.kind != SCAN_TIP);
+	return true;
+}
+
+/*
  * Reads what stands behind an OVF: FUP, PSB+ or, where nothing is traced, none.  True:
  * a PSB+ right behind the FUP.
  */
@@ -23,7 +60,19 @@ overflow_read(
 		if (!scan_next(&scan, &packet))
 			break;
 	} while (timing >> packet.kind & 1);
-	if (packet.kind == SCAN_FUP) {
+	if (packet.kind == SCAN_PGD) {
+		drive->guide = scan;
+		resume->pgd = true;
+		plus->context = false;
+		drive->result->apl11 = true;
+	} else if (packet.kind == SCAN_FUP && overflow_is_outside(scan)) {
+		drive->guide = scan;
+		resume->fup = true;
+		resume->fup_ip = packet.value;
+		plus->context = feed_range(
+		    drive->feed, FEED_CFG_FILTER, &drive->at.ip);
+		drive->result->apl12 = true;
+	} else if (packet.kind == SCAN_FUP) {
 		drive->guide = scan;
 		drive->traced = true;
 		edge_move(&drive->at, packet.value);
@@ -208,9 +257,15 @@ edge_overflow(struct drive *drive)
 	uint64_t offset, lost;
 	bool psb;
 
+	doubt_begin(drive);
 	if (!overflow_begin(drive, &offset))
 		return;
 	drive->result->overflows++;
+	if (overflow_is_nowhere(drive->guide)) {
+		doubt_skip(
+		    drive, offset, "an overflow without its FUP, as of SKD010");
+		return;
+	}
 	lost = offset > drive->feed->offset ? offset - drive->feed->offset : 0;
 	psb = overflow_read(drive, &plus, &resume);
 	/* The counter stands still while packets are lost. */

@@ -256,6 +256,14 @@ recover_jcc(struct recover *recover, struct recover_item *item)
 	return true;
 }
 
+void
+recover_resync(struct recover *recover)
+{
+	recover->synced = false;
+	recover->status = -pte_nosync;
+	recover->block.ninsn = 0;
+}
+
 static void
 recover_fail(struct recover *recover, struct recover_item *item)
 {
@@ -352,13 +360,14 @@ recover_block(struct recover *recover, struct walk_key *found)
 }
 
 const struct recover_batch *
-recover_read(struct recover *recover)
+recover_read(struct recover *recover, size_t room)
 {
 	struct recover_batch *batch = &recover->batch;
 	struct recover_item *item = batch->item;
 
+	TZ_ASSERT(room != 0 && room <= RECOVER_BATCH);
 	batch->count = 0;
-	while (batch->count < RECOVER_BATCH) {
+	while (batch->count < room) {
 		struct walk_key *block = &batch->block[batch->count];
 
 		if (recover_block(recover, block)) {

@@ -60,9 +60,12 @@ struct recover_batch {
 };
 
 /*
- * The next RECOVER_BATCH blocks and items, or up to RECOVER_END, which is the last;
- * valid until the next call.
+ * The next ROOM blocks and items, 1..RECOVER_BATCH, or up to RECOVER_END, which is the
+ * last; valid until the next call.
  */
-const struct recover_batch *recover_read(struct recover *recover);
+const struct recover_batch *recover_read(struct recover *recover, size_t room);
+
+/* The next item is that of the next PSB behind the last one read, or the end. */
+void recover_resync(struct recover *recover);
 
 #endif

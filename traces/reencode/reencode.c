@@ -7,7 +7,10 @@
 /* As emu/pt/msr.h has them; SDM vol. 3, 33.2.8.2 "IA32_RTIT_CTL MSR". */
 #define REENCODE_CTL_DIS_RETC TZ_BIT(11)
 
-#define REENCODE_BDM70        (UINT32_C(1) << PROFILE_ERRATUM_BDM70)
+#define REENCODE_DOUBTS                     \
+ ((UINT32_C(1) << PROFILE_ERRATUM_SKD007) | \
+     (UINT32_C(1) << PROFILE_ERRATUM_SKD010))
+#define REENCODE_BDM70 (UINT32_C(1) << PROFILE_ERRATUM_BDM70)
 
 /* Family and model of CPUID.1:EAX. */
 static unsigned
@@ -65,6 +68,7 @@ reencode_drive(struct reencode_try *try, struct reencode_result *result,
 		.facts = &result->facts,
 		.free_psbs = try->options->form == COMPARE_CANONICAL,
 		.watched = try->watched,
+		.doubts = (try->options->errata & REENCODE_DOUBTS) != 0,
 		.knows_bdm70 = (try->options->errata & REENCODE_BDM70) != 0,
 		.walk = try->walk,
 		.feed = feed,
@@ -258,6 +262,11 @@ reencode_say_state(
 	if (result->drive.skl014)
 		reencode_say(result,
 		    "SKL014 shows: TIP.PGD of a direct branch without IP");
+	if (result->drive.apl11)
+		reencode_say(result, "APL11 shows: TIP.PGD behind OVF");
+	if (result->drive.apl12)
+		reencode_say(
+		    result, "APL12 shows: FUP behind OVF before TIP.PGE");
 	if (result->drive.bdm70)
 		reencode_say(result, "BDM70 shows: FUP in PSB+ before TIP.PGE");
 	if (try->roomless)
@@ -343,7 +352,9 @@ reencode_trace(const uint8_t *bytes, uint64_t count, struct pieces *pieces,
 	walk_destroy(try.walk);
 	reencode_count(result);
 	for (size_t i = 0; i < result->drive.gap_count; i++)
-		contradicted = contradicted || !result->drive.gaps[i].unmapped;
+		contradicted = contradicted ||
+		    (!result->drive.gaps[i].unmapped &&
+			!result->drive.gaps[i].errata);
 	result->nothing = result->drive.blocks == 0;
 	result->equal = !result->difference.found &&
 	    result->drive.wrong == NULL && !contradicted;

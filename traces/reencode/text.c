@@ -109,8 +109,9 @@ text_gaps(
 		    text, sizeof(text));
 		fprintf(file,
 		    "left out: %" PRIu64 " bytes from %#" PRIx64
-		    ": libipt: %s, at %#" PRIx64 ", %s\n",
-		    gap->to - gap->from, gap->from, gap->text, gap->at, text);
+		    ": %s%s, at %#" PRIx64 ", %s\n",
+		    gap->to - gap->from, gap->from,
+		    gap->errata ? "" : "libipt: ", gap->text, gap->at, text);
 	}
 }
 

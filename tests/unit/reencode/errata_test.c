@@ -1,0 +1,130 @@
+/*
+ * Goal: what errata of overflows leave of a trace is made again as far as it says what
+ * ran, and the rest is left out, not judged.  Method: random walks through a real
+ * program with overflows, by a unit that shows the erratum.
+ */
+#include "tests/unit/reencode/remake.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "emu/pt/steer.h"
+
+#define ROUNDS       6
+#define BIT(erratum) (UINT32_C(1) << PROFILE_ERRATUM_##erratum)
+
+/* A walk whose rounds have overflows; with AT_END each ends in one. */
+static struct fake *
+walked(const struct feed_setting *setting, uint32_t errata, uint64_t seed,
+    bool at_end)
+{
+	struct fake *fake = fake_create();
+	struct stroll *stroll = stroll_create(fake, seed);
+	uint64_t ctl = setting->ctl | setting->filter.config << 32;
+
+	fake->profile.errata_on = errata;
+	fake_wrmsr(fake, 0x580, setting->filter.a[0]);
+	fake_wrmsr(fake, 0x581, setting->filter.b[0]);
+	fake_start(fake, ctl);
+	for (unsigned n = 0; n < ROUNDS; n++) {
+		fake_wrmsr(fake, 0x570, ctl | CTL_TRACE_EN);
+		stroll->ip = fake->at.ip = FAKE_NLIP;
+		stroll_on(stroll, 3000);
+		assert_true(pt_unit_overflow(fake->unit, at_end ? 100000 : 7));
+		stroll_on(stroll, 2000);
+		stroll_to_end(stroll);
+		fake_stop(fake);
+	}
+	stroll_destroy(stroll);
+	return fake;
+}
+
+/* Fails unless what was not left out of it is EQUAL; returns how often some was. */
+static size_t
+gaps(struct fake *fake, const struct feed_setting *setting,
+    struct reencode_result *result)
+{
+	size_t count;
+
+	remake_set(fake, setting, 1, COMPARE_BYTES, result);
+	if (!result->equal)
+		reencode_print(result, fake->stream, stderr);
+	assert_true(result->equal);
+	count = result->drive.gap_count;
+	for (size_t i = 0; i < count; i++)
+		assert_true(result->drive.gaps[i].errata);
+	return count;
+}
+
+static void
+apl11_a_pgd_follows_an_overflow(void **state)
+{
+	const struct feed_setting setting = { .ctl = CTL_PLAIN };
+	struct reencode_result result;
+
+	(void)state;
+	for (unsigned seed = 1; seed < 6; seed++) {
+		struct fake *fake = walked(&setting, BIT(APL11), seed, true);
+
+		assert_int_equal(gaps(fake, &setting, &result), 0);
+		assert_true(result.drive.apl11);
+		assert_int_equal(result.drive.overflows, ROUNDS);
+		reencode_result_free(&result);
+		fake_destroy(fake);
+	}
+}
+
+static void
+apl12_a_fup_follows_one_outside(void **state)
+{
+	const struct feed_setting setting = { .ctl = CTL_PLAIN,
+		.filter = { .config = 1,
+		    .a = { FAKE_NLIP + 0x10 },
+		    .b = { FAKE_NLIP + 0x13 } } };
+	struct reencode_result result;
+	unsigned seen = 0;
+
+	(void)state;
+	for (unsigned seed = 1; seed < 12; seed++) {
+		struct fake *fake = walked(&setting, BIT(APL12), seed, false);
+
+		assert_int_equal(gaps(fake, &setting, &result), 0);
+		seen += result.drive.apl12;
+		reencode_result_free(&result);
+		fake_destroy(fake);
+	}
+	assert_true(seen > 4);
+}
+
+static void
+skd010_no_fup_is_left_out(void **state)
+{
+	const struct feed_setting setting = { .ctl = CTL_PLAIN };
+	struct reencode_result result;
+
+	(void)state;
+	for (unsigned seed = 1; seed < 6; seed++) {
+		struct fake *fake = walked(&setting, BIT(SKD010), seed, false);
+
+		assert_int_equal(gaps(fake, &setting, &result), ROUNDS);
+		assert_true(result.drive.covered > fake->stream_bytes / 2);
+		assert_true(result.drive.covered < fake->stream_bytes);
+		reencode_result_free(&result);
+		fake_destroy(fake);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(apl11_a_pgd_follows_an_overflow),
+		cmocka_unit_test(apl12_a_fup_follows_one_outside),
+		cmocka_unit_test(skd010_no_fup_is_left_out),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
