@@ -11,10 +11,9 @@
 /* So many counts are tried one by one, not nearer to each other. */
 #define COUNTS_STEPS      64
 #define COUNTS_STEP_LEAST 64
-/* So often, and where a PSB differs so near behind the one before and the beginning. */
-#define COUNTS_WIDENED     4
-#define COUNTS_NEAR_BYTES  (UINT64_C(32) << 10)
-#define COUNTS_REACH_BYTES (UINT64_C(1) << 20)
+/* So often, and where a PSB differs so near behind the one before. */
+#define COUNTS_WIDENED    4
+#define COUNTS_NEAR_BYTES (UINT64_C(32) << 10)
 
 uint64_t
 reencode_reach(const struct reencode_result *result)
@@ -87,7 +86,7 @@ counts_may_widen(const struct reencode_result *result)
 		psb = facts->psb[i];
 	return reencode_psb_differs(result) && result->drive.syncs != 0 &&
 	    result->drive.syncs <= DRIVE_CHOICES &&
-	    reach - psb < COUNTS_NEAR_BYTES && reach < COUNTS_REACH_BYTES;
+	    reach - psb < COUNTS_NEAR_BYTES;
 }
 
 /* Tries COUNT at sync number INDEX, and afresh at those behind it. */
@@ -95,10 +94,18 @@ static int
 counts_try(struct reencode_try *try, uint64_t index, struct drive_choice choice,
     struct reencode_result *result, struct tz_error *err)
 {
+	uint64_t reach;
+	int error;
+
 	memset(&try->choices[index], 0,
 	    (DRIVE_CHOICES - index) * sizeof(*try->choices));
 	try->choices[index] = choice;
-	return counts_search(try, result, err);
+	error = counts_search(try, result, err);
+	reach = reencode_reach(result);
+	if (reach > try->count)
+		reach = try->count;
+	try->widen_left -= reach < try->widen_left ? reach : try->widen_left;
+	return error;
 }
 
 /*
@@ -116,7 +123,8 @@ counts_widen(struct reencode_try *try, struct reencode_result *result,
 	int error = 0;
 
 	step = step < COUNTS_STEP_LEAST ? COUNTS_STEP_LEAST : step;
-	for (uint32_t count = first; error == 0 && count <= most;
+	for (uint32_t count = first;
+	     error == 0 && count <= most && try->widen_left != 0;
 	     count += step) {
 		choice.count = choice.low = choice.high = count;
 		/* From there on a half of what lies between is let. */

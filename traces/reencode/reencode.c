@@ -7,6 +7,9 @@
 /* As emu/pt/msr.h has them; SDM vol. 3, 33.2.8.2 "IA32_RTIT_CTL MSR". */
 #define REENCODE_CTL_DIS_RETC TZ_BIT(11)
 
+/* Trace that is driven again and again to find what a counter held. */
+#define REENCODE_WIDEN_BYTES (UINT64_C(8) << 20)
+
 #define REENCODE_DOUBTS                     \
  ((UINT32_C(1) << PROFILE_ERRATUM_SKD007) | \
      (UINT32_C(1) << PROFILE_ERRATUM_SKD010))
@@ -311,7 +314,8 @@ reencode_trace(const uint8_t *bytes, uint64_t count, struct pieces *pieces,
 		.profile = &profile,
 		.manner = &manner,
 		.options = options,
-		.pieces = pieces };
+		.pieces = pieces,
+		.widen_left = REENCODE_WIDEN_BYTES };
 	uint8_t *blanked = NULL;
 	bool contradicted = false;
 	int error;
