@@ -139,9 +139,8 @@ pt_unit_exstop(struct pt_unit *unit, const struct pt_context *at)
 }
 
 void
-pt_unit_shutdown(struct pt_unit *unit, const struct pt_context *at)
+pt_unit_shutdown_told(struct pt_unit *unit, const struct pt_context *at)
 {
-	static const struct pt_power halt = { 0 };
 	bool own_fup = unit->gate.context_en && unit->gate.filter_en;
 
 	if ((unit->msrs.ctl & CTL_EVENT_EN) != 0 && unit->gate.context_en &&
@@ -151,6 +150,14 @@ pt_unit_shutdown(struct pt_unit *unit, const struct pt_context *at)
 			emit_fup(unit, at->ip);
 		happening_end(unit, at);
 	}
+}
+
+void
+pt_unit_shutdown(struct pt_unit *unit, const struct pt_context *at)
+{
+	static const struct pt_power halt = { 0 };
+
+	pt_unit_shutdown_told(unit, at);
 	pt_unit_power_enter(unit, at, &halt);
 }
 

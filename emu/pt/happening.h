@@ -36,6 +36,8 @@ void pt_unit_if_changed(struct pt_unit *unit, const struct pt_context *at);
  * packet is sent (33.7 lets TIP be missing: model choice).  CFE; PWRE as at HLT.
  */
 void pt_unit_shutdown(struct pt_unit *unit, const struct pt_context *at);
+/* The CFE of it alone. */
+void pt_unit_shutdown_told(struct pt_unit *unit, const struct pt_context *at);
 
 /*
  * Execution stops for a C-state.  HINTS and EXT are those of MWAIT; without MWAIT

@@ -145,6 +145,7 @@ drive_branch(struct drive *drive, const struct recover_item *item)
 	after = drive->at;
 	edge_move(&after, item->to);
 	happen_before(drive, true);
+	state_peek_cr3(drive, &after);
 	drive_report(drive, PT_TRANSFER_INTERRUPT, item->ip, &after);
 }
 
@@ -159,6 +160,10 @@ drive_paging(struct drive *drive, const struct recover_item *item)
 		return;
 	if (item->kind == RECOVER_ASYNC_PAGING)
 		drive_resolve(drive, item->ip);
+	if (drive->cr3_peeked) {
+		drive->cr3_peeked = false;
+		return;
+	}
 	drive->at.cr3 = item->value;
 	drive->at.non_root = item->flag;
 	drive->cr3_written = true;
@@ -226,6 +231,7 @@ drive_gap(struct drive *drive, const struct recover_item *item)
 {
 	struct drive_result *result = drive->result;
 	bool part = drive_is_part(drive, item);
+	bool entry = happen_is_entry(drive, item->offset);
 
 	if (drive->doubts || doubt_is_ovf(drive, item->offset)) {
 		doubt_begin(drive);
@@ -245,8 +251,9 @@ drive_gap(struct drive *drive, const struct recover_item *item)
 		.to = drive->config.count,
 		.at = item->offset,
 		.text = part ? "only a part of the instruction is mapped"
+		    : entry  ? "it takes no CFE of a VM entry"
 			     : item->text,
-		.unmapped = item->flag || part,
+		.unmapped = item->flag || part || entry,
 	};
 }
 

@@ -18,6 +18,7 @@ struct drive {
 	bool traced;       /* PacketEn, as the trace has it */
 	bool entered;      /* by a TIP.PGE that the flow has yet to come to */
 	bool cr3_written;  /* by the event that comes next */
+	bool cr3_peeked;   /* of the last event, before libipt tells of it */
 	bool failed;       /* out of memory */
 	bool ended;        /* nothing more can be driven */
 	struct scan guide; /* packets up to the last event that needed them */
@@ -55,6 +56,9 @@ void happen_before(struct drive *drive, bool sends);
 
 /* A PSB+ comes next. */
 void happen_psb(struct drive *drive);
+
+/* Is the packet before END, at which libipt stops, the CFE of a VM entry? */
+bool happen_is_entry(const struct drive *drive, uint64_t end);
 
 void happen_told(const struct drive *drive, struct happen_event *event);
 
@@ -120,6 +124,12 @@ bool edge_stand(
  * no CR3 write of its own, then it has.
  */
 void edge_peek_cr3(struct drive *drive);
+
+/*
+ * An asynchronous transfer comes next, to AFTER: takes over what a PIP among its packets
+ * says, of which libipt tells behind it.
+ */
+void state_peek_cr3(struct drive *drive, struct pt_context *after);
 
 /* A new stretch at OFFSET, where the CPU stands at drive->at. */
 void edge_resume(

@@ -3,13 +3,16 @@
  * has come to are told of to the unit before anything else is.
  */
 #include "emu/pt/happening.h"
+#include "emu/pt/packet.h"
 #include "traces/reencode/drive_work.h"
 
 #define HAPPEN_TSX_IN    TZ_BIT(0)
 #define HAPPEN_TSX_ABORT TZ_BIT(1)
-#define HAPPEN_IF        TZ_BIT(2)
-#define HAPPEN_ITEMS     64
-#define HAPPEN_BLOCKS    8
+/* As emu/pt/msr.h has it; SDM vol. 3, 33.2.8.2 "IA32_RTIT_CTL MSR". */
+#define HAPPEN_CTL_BRANCH_EN TZ_BIT(13)
+#define HAPPEN_IF            TZ_BIT(2)
+#define HAPPEN_ITEMS         64
+#define HAPPEN_BLOCKS        8
 
 /* Outcomes that the unit has not sent. */
 static unsigned
@@ -221,6 +224,27 @@ happen_pebs(
 	pt_unit_pebs(drive->feed->unit, &at, blocks, count, packet.with_ip);
 }
 
+/*
+ * Without branches in the trace CFE, the EVDs before it and its FUP are all there is of
+ * a transfer, whose first packet is FIRST.
+ */
+static void
+happen_alone(
+    struct drive *drive, const struct scan_packet *first, struct scan *behind)
+{
+	const struct pt_context at = drive->at;
+	bool cr3_written = drive->cr3_written;
+	struct scan_packet packet = *first;
+
+	while (packet.kind == SCAN_EVD && happen_next(behind, &packet))
+		continue;
+	(void)happen_at(drive, behind, packet.with_ip);
+	/* A PIP is reported by itself. */
+	drive->cr3_written = false;
+	drive_report(drive, PT_TRANSFER_INTERRUPT, 0, &at);
+	drive->cr3_written = cr3_written;
+}
+
 /* May PACKET be an event that is no transfer? */
 static bool
 happen_is_told(const struct scan_packet *packet)
@@ -228,7 +252,8 @@ happen_is_told(const struct scan_packet *packet)
 	const uint64_t kinds = TZ_BIT(SCAN_MTC) | TZ_BIT(SCAN_TSC) |
 	    TZ_BIT(SCAN_CBR) | TZ_BIT(SCAN_TSX) | TZ_BIT(SCAN_EXEC) |
 	    TZ_BIT(SCAN_PTW) | TZ_BIT(SCAN_MWAIT) | TZ_BIT(SCAN_PWRE) |
-	    TZ_BIT(SCAN_EXSTOP) | TZ_BIT(SCAN_MNT) | TZ_BIT(SCAN_BBP);
+	    TZ_BIT(SCAN_EXSTOP) | TZ_BIT(SCAN_MNT) | TZ_BIT(SCAN_BBP) |
+	    TZ_BIT(SCAN_CFE) | TZ_BIT(SCAN_EVD);
 
 	return (kinds >> packet->kind & 1) != 0;
 }
@@ -240,6 +265,7 @@ happen_tell(struct drive *drive, struct clock_next *next)
 	const struct scan_packet *packet = &next->packet;
 	struct scan *behind = &next->behind;
 	struct clock_next timed;
+	struct pt_context at;
 
 	switch ((int)packet->kind) {
 	case SCAN_MTC:
@@ -264,6 +290,20 @@ happen_tell(struct drive *drive, struct clock_next *next)
 		timed = happen_behind(drive, next);
 		clock_hand(&drive->clock, drive->feed, &timed);
 		happen_power_enter(drive, packet, behind);
+		return true;
+	case SCAN_EVD:
+	case SCAN_CFE:
+		if (!(drive->feed->ctl & HAPPEN_CTL_BRANCH_EN) &&
+		    (packet->value & 0x1f) != CFE_SHUTDOWN) {
+			clock_hand(&drive->clock, drive->feed, next);
+			happen_alone(drive, packet, behind);
+			return true;
+		}
+		if ((packet->value & 0x1f) != CFE_SHUTDOWN)
+			return false;
+		clock_hand(&drive->clock, drive->feed, next);
+		at = happen_at(drive, behind, packet->with_ip);
+		pt_unit_shutdown_told(drive->feed->unit, &at);
 		return true;
 	case SCAN_MNT:
 		clock_hand(&drive->clock, drive->feed, next);
@@ -304,6 +344,21 @@ happen_told(const struct drive *drive, struct happen_event *event)
 	event->vector = (uint8_t)(packet.value >> 8);
 	if (packet.with_ip && happen_take(&scan, SCAN_FUP, &packet))
 		event->ip = packet.value;
+}
+
+bool
+happen_is_entry(const struct drive *drive, uint64_t end)
+{
+	struct scan scan = drive->guide;
+	struct scan_packet packet;
+	bool entry = false;
+
+	scan.offset = compare_offset(drive->config.compare);
+	while (scan.offset < end && scan_next(&scan, &packet))
+		if (packet.kind != SCAN_PAD && packet.kind != SCAN_CYC)
+			entry = packet.kind == SCAN_CFE &&
+			    (packet.value & 0x1f) == CFE_VMENTRY;
+	return entry;
 }
 
 /* Hands the clock what NEXT, which no event is told of by, says of the time. */

@@ -359,7 +359,9 @@ reencode_trace(const uint8_t *bytes, uint64_t count, struct pieces *pieces,
 		contradicted = contradicted ||
 		    (!result->drive.gaps[i].unmapped &&
 			!result->drive.gaps[i].errata);
-	result->nothing = result->drive.blocks == 0;
+	/* Event Trace tells of transfers without a branch. */
+	result->nothing = result->drive.blocks == 0 &&
+	    (result->drive.other_events == 0 || result->drive.gap_count != 0);
 	result->equal = !result->difference.found &&
 	    result->drive.wrong == NULL && !contradicted;
 	return 0;

@@ -106,3 +106,22 @@ edge_take_state(struct drive *drive, const struct psb_plus *plus)
 			.in_vmx = plus->has_vmcs,
 			.vmcs = plus->vmcs };
 }
+
+void
+state_peek_cr3(struct drive *drive, struct pt_context *after)
+{
+	const uint64_t ends = TZ_BIT(SCAN_TIP) | TZ_BIT(SCAN_PGD) |
+	    TZ_BIT(SCAN_PGE) | TZ_BIT(SCAN_PSB) | TZ_BIT(SCAN_OVF);
+	struct scan scan = drive->guide;
+	struct scan_packet packet;
+
+	drive_take(drive);
+	scan.offset = compare_offset(drive->config.compare);
+	while (!drive->ended && scan_next(&scan, &packet) &&
+	    !(ends >> packet.kind & 1)) {
+		if (packet.kind != SCAN_PIP)
+			continue;
+		edge_set_cr3(after, packet.value);
+		drive->cr3_written = drive->cr3_peeked = true;
+	}
+}

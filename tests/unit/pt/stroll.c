@@ -27,6 +27,8 @@ static const uint8_t code[] = {
 	0xff, 0xd0,                         /* 26: call *rax */
 	0xf3, 0x0f, 0xae, 0xe0,             /* 28: ptwrite %eax */
 	0xeb, 0xd2,                         /* 2c: jmp 00 */
+	0x48, 0xcf,                         /* 2e: iretq */
+	0x0f, 0x01, 0xc3,                   /* 30: vmresume */
 };
 
 struct stroll *

@@ -16,6 +16,10 @@
 /* Where its only PTWRITE is. */
 #define STROLL_PTWRITE (FAKE_NLIP + 0x28)
 
+/* An IRETQ and a VMRESUME, which the walk itself never comes to. */
+#define STROLL_IRET     (FAKE_NLIP + 0x2e)
+#define STROLL_VMRESUME (FAKE_NLIP + 0x30)
+
 struct stroll {
 	struct fake *fake;
 	uint64_t seed;
