@@ -1,6 +1,6 @@
 #!/bin/sh
 # Goal: what perf, which shares nothing with libipt, makes of our traces is what was
-# executed, and it names every packet as libipt does. Method: bundles exported, decoded
+# executed, and it reads every packet as libipt does. Method: bundles exported, decoded
 # by perf script and compared by topaz verify --decoded; the packets of perf script -D
 # beside those of topaz decode. Skipped where perf is not installed.
 # usage: perf.sh TOPAZ PT_PERF_PACKETS
@@ -60,25 +60,76 @@ run filter --set ranges=1 --set range0a=$kernel --set range0b=0xffffffff80206000
 list filter --itrace=i0nse
 expect 0 "MATCH" 0 verify filter --decoded list
 
-# The packets: offsets and names, but PAD. perf has one name for both lengths of a
-# TNT, libipt one for both kinds of MODE.
-"$packets" packets.data raw0 raw1 || bad=1
-perf script -i packets.data -D 2>messages |
-    awk '/Intel Processor Trace data/ { n++; next }
+# theirs TRACE_DATA NAME: of each packet of perf.data, but PAD, its offset, its name and
+# what it holds, where perf and libipt say that alike; files NAME0, NAME1 ... for its
+# streams. perf has one name for both lengths of a TNT, libipt one for both kinds of
+# MODE.
+theirs() {
+	perf script -i "$1" -D 2>messages | awk -v to="$2" '
+	function bare(number) {
+		sub(/^0x0*/, "", number)
+		return number
+	}
+	/Intel Processor Trace data/ { n++; next }
 	n && /^\.  [0-9a-f]+: / && length($2) == 9 {
-		name = substr($0, 63)
-		split(name, word, " ")
+		split(substr($0, 63), word, " ")
+		name = tolower(word[1])
+		sub(/\.(exec|tsx)$/, "", name)
+		sub("tracestop", "stop", name)
+		sub("ptwrite", "ptw", name)
 		sub(":", "", $2)
-		if (word[1] != "PAD")
-			print $2, word[1] >("perf" n - 1)
+		value = ""
+		if (name == "tma")
+			value = bare(word[3]) "," bare(word[5])
+		else if (name == "tnt")
+			value = word[2]
+		else if (name ~ /^(tip|fup|tsc|mtc|cyc|cbr)/)
+			value = word[2] == "no" ? "----" : bare(word[2])
+		if (name != "pad")
+			print $2, name, value >(to n - 1)
 	}'
-for n in 0 1; do
-	"$topaz" decode raw$n 2>messages |
-	    awk '/^[0-9a-f]+  / { print substr($1, 9), $2 }' >ours$n
-	tr 'A-Z' 'a-z' <perf$n | sed 's/\.exec$//; s/\.tsx$//
-	    s/tracestop/stop/; s/ptwrite/ptw/' >theirs$n
-	sed 's/tnt\.[0-9]*/tnt/' ours$n >names$n
-done
+}
+
+# ours RAW: the same of the file RAW by libipt.
+ours() {
+	"$topaz" decode "$1" 2>messages | awk '
+	function bare(number) {
+		sub(/^0+/, "", number)
+		return number
+	}
+	/^[0-9a-f]+  / {
+		name = $2
+		sub(/^tnt.*/, "tnt", name)
+		sub(",", "", $3)
+		value = ""
+		if (name == "tma")
+			value = bare($3) "," bare($4)
+		else if (name == "tnt") {
+			value = $3
+			gsub("!", "T", value)
+			gsub(/\./, "N", value)
+		} else if (name ~ /^(tip|fup)/)
+			value = bare($4)
+		else if (name ~ /^(tsc|mtc|cyc|cbr)/)
+			value = bare($3)
+		print substr($1, 9), name, value
+	}'
+}
+
+# The packets of each kind, and those of a run with time and a buffer that overflows.
+"$packets" packets.data raw0 raw1 || bad=1
+theirs packets.data theirs
+ours raw0 >names0
+ours raw1 >names1
+run small --pt-buffer 256,1/8,4 --core-ratio 20 --set ctl=0xe60e
+theirs perf.data small
+ours small/cpu0.pt >small1
+if ! cmp -s small0 small1; then
+	echo "perf and libipt read the run otherwise:"
+	diff small0 small1 | head -20
+	bad=1
+fi
+[ "$(grep -c ovf small0)" -gt 1 ] || { echo "no overflow in it"; bad=1; }
 if ! cmp -s names0 theirs0; then
 	echo "perf and libipt read the stream otherwise:"
 	diff names0 theirs0
