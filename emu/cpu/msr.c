@@ -50,7 +50,7 @@ is_low_half(const struct cpu *cpu, uint64_t value)
 	return value <= UINT32_MAX;
 }
 
-/* SDM vol. 3, 11.12.2 "IA32_PAT MSR": types 0, 1, 4, 5, 6 and 7. */
+/* SDM vol. 3, 12.12.2 "IA32_PAT MSR": types 0, 1, 4, 5, 6 and 7. */
 static bool
 is_pat(const struct cpu *cpu, uint64_t value)
 {
