@@ -38,6 +38,7 @@ struct feed_setting {
 	uint64_t offset;
 	uint64_t ctl; /* IA32_RTIT_CTL without ranges */
 	struct decode_filter filter;
+	uint64_t off; /* where it is inferred: bits of .ctl that are not seen */
 };
 
 /* VMX operation, as VMCS packets tell of it, and MODE.TSX. */

@@ -7,6 +7,9 @@
 /* As emu/pt/msr.h has them; SDM vol. 3, 33.2.8.2 "IA32_RTIT_CTL MSR". */
 #define REENCODE_CTL_DIS_RETC TZ_BIT(11)
 
+/* PSBFreq, and one step of it. */
+#define REENCODE_CTL_PSB_FREQ (UINT64_C(0xf) << 24)
+#define REENCODE_CTL_PSB_STEP (UINT64_C(1) << 24)
 /* Trace that is driven again and again to find what a counter held. */
 #define REENCODE_WIDEN_BYTES (UINT64_C(8) << 20)
 
@@ -133,8 +136,10 @@ reencode_once(struct reencode_try *try, struct reencode_result *result,
 
 	if (compare == NULL)
 		return tz_error(err, TZ_EIO, "compare: out of memory");
-	try->settings[0].ctl = try->ctl;
-	try->settings[0].filter = result->filter;
+	for (size_t i = 0; i < (try->inferred ? try->setting_count : 1); i++) {
+		try->settings[i].ctl = try->ctl & ~try->settings[i].off;
+		try->settings[i].filter = result->filter;
+	}
 	error = feed_create(&feed, try->profile, try->settings,
 	    try->setting_count, &result->facts, compare, err);
 	if (error == 0) {
@@ -193,16 +198,14 @@ reencode_try(struct reencode_try *try, struct reencode_result *result,
  * without RET compression, then with it if that leads nowhere.
  */
 static int
-reencode_tries(struct reencode_try *try, struct reencode_result *result,
+reencode_compressed(struct reencode_try *try, struct reencode_result *result,
     struct tz_error *err)
 {
 	uint64_t reach;
 	int error = reencode_try(try, result, err);
 
-	if (error != 0 || try->options->ctl_given)
-		return error;
 	reach = reencode_reach(result);
-	if (reach != UINT64_MAX) {
+	if (error == 0 && !try->options->ctl_given && reach != UINT64_MAX) {
 		try->ctl ^= REENCODE_CTL_DIS_RETC;
 		error = reencode_try(try, result, err);
 		if (error == 0 && reencode_reach(result) <= reach) {
@@ -210,6 +213,60 @@ reencode_tries(struct reencode_try *try, struct reencode_result *result,
 			error = reencode_try(try, result, err);
 		}
 	}
+	return error;
+}
+
+/*
+ * A PSB that is due when TraceEn falls is lost, so that the longest way from PSB to PSB
+ * may be more than the period: where one comes earlier, the period is shorter.
+ */
+static int
+reencode_periods(struct reencode_try *try, struct reencode_result *result,
+    struct tz_error *err)
+{
+	int error = reencode_compressed(try, result, err);
+
+	while (error == 0 && !try->options->ctl_given &&
+	    (try->ctl & REENCODE_CTL_PSB_FREQ) != 0 &&
+	    reencode_psb_differs(result) && result->difference.theirs_psb) {
+		uint64_t reach = reencode_reach(result), ctl = try->ctl;
+
+		try->ctl -= REENCODE_CTL_PSB_STEP;
+		error = reencode_compressed(try, result, err);
+		if (error != 0 || reencode_reach(result) > reach)
+			continue;
+		try->ctl = ctl;
+		return reencode_compressed(try, result, err);
+	}
+	return error;
+}
+
+/* Where one CTL for all of it does not do, there may be several. */
+static int
+reencode_tries(struct reencode_try *try, struct reencode_result *result,
+    struct tz_error *err)
+{
+	int error = reencode_periods(try, result, err);
+	uint64_t reach = reencode_reach(result);
+
+	if (error != 0 || try->options->ctl_given)
+		return error;
+	if (reach != UINT64_MAX) {
+		error = reencode_resets(try, err);
+		if (error == 0 && try->inferred)
+			error = reencode_periods(try, result, err);
+		if (error == 0 && try->inferred &&
+		    reencode_reach(result) <= reach) {
+			try->setting_count = 1;
+			try->settings->off = 0;
+			error = reencode_periods(try, result, err);
+		}
+	}
+	result->one_ctl = try->setting_count == 1;
+	if (try->setting_count > 1)
+		reencode_say(result,
+		    "IA32_RTIT_CTL is another behind %zu enables",
+		    try->setting_count - 1);
 	reencode_say(result, "DisRETC %d: RETs are %s",
 	    (try->ctl & REENCODE_CTL_DIS_RETC) != 0,
 	    (try->ctl & REENCODE_CTL_DIS_RETC) != 0 ? "never compressed"

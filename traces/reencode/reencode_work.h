@@ -20,6 +20,7 @@ struct reencode_try {
 	/* The first with .ctl and the result's filter, further ones as given. */
 	struct feed_setting *settings;
 	size_t setting_count;
+	bool inferred;     /* all of them: of .ctl, each without its .off */
 	uint64_t left_out; /* packets that the profile has not, by scan_kind */
 	bool watched;      /* there is more than transfers */
 	bool roomless;     /* PSBs wait for room in the internal buffer */
@@ -45,6 +46,12 @@ uint64_t reencode_reach(const struct reencode_result *result);
 
 /* Is the first difference that a PSB came too early or too late? */
 bool reencode_psb_differs(const struct reencode_result *result);
+
+/*
+ * Looks for enables behind which CTL is another: .settings, if there are.  -TZ_EIO: out
+ * of memory.
+ */
+int reencode_resets(struct reencode_try *try, struct tz_error *err);
 
 /* CTL and ranges: given, or out of the packets.  .settings is to be freed. */
 int reencode_config(struct reencode_try *try, struct reencode_result *result,

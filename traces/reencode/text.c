@@ -76,6 +76,11 @@ text_verdict(
 		fprintf(file, "DIFFERS at offset %" PRIu64 " (%#" PRIx64 ")\n",
 		    result->difference.offset, result->difference.offset);
 		text_difference(result, bytes, file);
+		if (result->one_ctl && drive->toggles != 0)
+			fprintf(file,
+			    "  one IA32_RTIT_CTL, inferred, is taken for all "
+			    "enables; where another one of them had another, or "
+			    "other ranges, that is why\n");
 	} else if (drive->wrong != NULL) {
 		char text[TEXT_ROOM];
 

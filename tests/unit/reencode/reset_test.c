@@ -112,6 +112,29 @@ settings_are_followed(void **state)
 	assert_true(resets > 1000);
 }
 
+/* Timing packets that come and go show themselves: nobody needs to tell of them. */
+static void
+settings_are_inferred(void **state)
+{
+	const uint64_t off = CTL_DIS_RETC | UINT64_C(1) << 24 | TZ_BIT(32);
+	struct feed_setting settings[ROUNDS] = { 0 };
+
+	(void)state;
+	for (unsigned seed = 2; seed < 8; seed += 2)
+		for (int form = COMPARE_CANONICAL; form <= COMPARE_BYTES;
+		     form++) {
+			struct fake *fake = walked(seed, off, settings);
+			struct reencode_result result;
+
+			remake(fake, 0, 0, (enum compare_form)form, &result);
+			expect_equal(fake, &result);
+			assert_true(
+			    form != COMPARE_BYTES || result.drive.resets > 2);
+			reencode_result_free(&result);
+			fake_destroy(fake);
+		}
+}
+
 /* 200 bytes by a WRMSR, 100 by an XRSTORS, which is recorded behind its TRACE_ON. */
 static void
 settings_come_from_events(void **state)
@@ -219,6 +242,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(settings_are_followed),
+		cmocka_unit_test(settings_are_inferred),
 		cmocka_unit_test(settings_come_from_events),
 		cmocka_unit_test(context_may_come_without_a_packet),
 		cmocka_unit_test(a_cr3_is_told_of_outside_the_ranges),

@@ -1,0 +1,141 @@
+/*
+ * Enables behind which IA32_RTIT_CTL is another, as far as the packets show it: what
+ * each of them sends says whether TSCEn and MTCEn are 1, what follows it the others.
+ */
+#include "traces/grow.h"
+#include "traces/reencode/reencode_work.h"
+
+#include <stdlib.h>
+
+/* As emu/pt/msr.h has them; SDM vol. 3, 33.2.8.2 "IA32_RTIT_CTL MSR". */
+#define RESETS_CYC_EN   TZ_BIT(1)
+#define RESETS_MTC_EN   TZ_BIT(9)
+#define RESETS_TSC_EN   TZ_BIT(10)
+#define RESETS_EVENT_EN TZ_BIT(31)
+#define RESETS_BITS \
+ (RESETS_CYC_EN | RESETS_MTC_EN | RESETS_TSC_EN | RESETS_EVENT_EN)
+/* RFLAGS.IF in MODE.Exec. */
+#define RESETS_IF 4
+
+struct resets {
+	struct feed_setting *list; /* .ctl: bits that are seen */
+	size_t count, room;
+	bool in_psb, traced;
+	bool good;       /* there was memory */
+	uint64_t status; /* offset of what may begin an enable, or none */
+	uint64_t bits;   /* that it shows */
+};
+
+static void
+resets_begin(struct resets *resets, uint64_t offset)
+{
+	if (!GROW(resets->list, resets->room, resets->count + 1)) {
+		resets->good = false;
+		return;
+	}
+	resets->list[resets->count++] =
+	    (struct feed_setting){ .offset = resets->count == 1 ? 0 : offset };
+}
+
+/* Which of the bits PACKET shows. */
+static uint64_t
+resets_bits(const struct scan_packet *packet)
+{
+	switch ((int)packet->kind) {
+	case SCAN_CYC:
+		return RESETS_CYC_EN;
+	case SCAN_TMA:
+	case SCAN_MTC:
+		return RESETS_MTC_EN;
+	case SCAN_TSC:
+		return RESETS_TSC_EN;
+	case SCAN_CFE:
+	case SCAN_EVD:
+		return RESETS_EVENT_EN;
+	case SCAN_EXEC:
+		return (packet->value & RESETS_IF) != 0 ? RESETS_EVENT_EN : 0;
+	default:
+		return 0;
+	}
+}
+
+static void
+resets_packet(struct resets *resets, const struct scan_packet *packet)
+{
+	const uint64_t flow = TZ_BIT(SCAN_TNT) | TZ_BIT(SCAN_TIP) |
+	    TZ_BIT(SCAN_PGE) | TZ_BIT(SCAN_FUP);
+	bool status = packet->kind == SCAN_CYC || packet->kind == SCAN_TSC ||
+	    packet->kind == SCAN_TMA || packet->kind == SCAN_CBR;
+
+	if (packet->kind == SCAN_PSB) {
+		if (!resets->traced || resets->count == 0)
+			resets_begin(resets, packet->offset);
+		resets->in_psb = true;
+	} else if (packet->kind == SCAN_PSBEND || packet->kind == SCAN_OVF) {
+		resets->in_psb = false;
+	} else if (!resets->in_psb && flow >> packet->kind & 1) {
+		resets->traced = true;
+	} else if (packet->kind == SCAN_PGD) {
+		resets->traced = false;
+	}
+	/* It was none's. */
+	if (!status && resets->status != UINT64_MAX && resets->count != 0)
+		resets->list[resets->count - 1].ctl |= resets->bits;
+	if (!status || resets->in_psb || resets->status == UINT64_MAX)
+		resets->bits = 0;
+	if (!status || resets->in_psb)
+		resets->status = UINT64_MAX;
+	else if (resets->status == UINT64_MAX)
+		resets->status = packet->offset;
+	resets->bits |= resets_bits(packet);
+	if (packet->kind == SCAN_TSC || packet->kind == SCAN_CBR)
+		if (!resets->traced && resets->status != UINT64_MAX) {
+			resets_begin(resets, resets->status);
+			resets->traced = true;
+		}
+	/* While nothing is traced it may be the next enable's. */
+	if (resets->count != 0 && resets->good &&
+	    (resets->traced || resets->in_psb || !status))
+		resets->list[resets->count - 1].ctl |= resets->bits;
+}
+
+/* Drops those that are as the one before; false: none is left but one. */
+static bool
+resets_join(struct resets *resets)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < resets->count; i++)
+		if (kept == 0 ||
+		    resets->list[kept - 1].ctl != resets->list[i].ctl)
+			resets->list[kept++] = resets->list[i];
+	resets->count = kept;
+	return kept > 1;
+}
+
+int
+reencode_resets(struct reencode_try *try, struct tz_error *err)
+{
+	struct resets resets = { .good = true, .status = UINT64_MAX };
+	struct scan_packet packet;
+	struct scan scan;
+
+	scan_begin(&scan, try->bytes, try->count,
+	    scan_find_psb(try->bytes, try->count, 0));
+	while (resets.good && scan_next(&scan, &packet))
+		if (packet.kind != SCAN_PAD)
+			resets_packet(&resets, &packet);
+	if (!resets.good || !resets_join(&resets)) {
+		free(resets.list);
+		return resets.good
+		    ? 0
+		    : tz_error(err, TZ_EIO, "settings: out of memory");
+	}
+	free(try->settings);
+	try->settings = resets.list;
+	try->setting_count = resets.count;
+	try->inferred = true;
+	for (size_t i = 0; i < resets.count; i++)
+		resets.list[i].off = RESETS_BITS & ~resets.list[i].ctl;
+	return 0;
+}
