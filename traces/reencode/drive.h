@@ -27,6 +27,7 @@ struct drive_result {
 	uint64_t clock_jumps;  /* of the crystal clock, with no MTC */
 	uint64_t psb_late;     /* bytes from a PSB due to its place, most */
 	uint64_t tail;         /* bytes of 0 at the end, taken as unwritten */
+	uint64_t last_toggle;  /* offset of the last of these enables */
 	uint64_t resets;       /* enables with another setting */
 	bool jcc_ip_known, jcc_ip; /* TIP.PGD at a Jcc has an IP */
 	bool skl014;               /* at a direct branch it has none */

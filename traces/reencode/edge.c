@@ -239,6 +239,7 @@ edge_toggle(struct drive *drive, uint64_t offset, const struct psb_plus *plus)
 	struct pt_context at;
 
 	drive->result->toggles++;
+	drive->result->last_toggle = offset;
 	if (edge_is_reset(drive, offset)) {
 		feed_disable(drive->feed, &drive->at);
 		(void)drive_set(drive, offset);

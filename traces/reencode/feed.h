@@ -38,7 +38,8 @@ struct feed_setting {
 	uint64_t offset;
 	uint64_t ctl; /* IA32_RTIT_CTL without ranges */
 	struct decode_filter filter;
-	uint64_t off; /* where it is inferred: bits of .ctl that are not seen */
+	/* Where it is inferred: bits of .ctl that are not seen, or that are others. */
+	uint64_t off, flip;
 };
 
 /* VMX operation, as VMCS packets tell of it, and MODE.TSX. */

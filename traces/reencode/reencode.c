@@ -137,7 +137,8 @@ reencode_once(struct reencode_try *try, struct reencode_result *result,
 	if (compare == NULL)
 		return tz_error(err, TZ_EIO, "compare: out of memory");
 	for (size_t i = 0; i < (try->inferred ? try->setting_count : 1); i++) {
-		try->settings[i].ctl = try->ctl & ~try->settings[i].off;
+		try->settings[i].ctl = (try->ctl & ~try->settings[i].off) ^
+		    try->settings[i].flip;
 		try->settings[i].filter = result->filter;
 	}
 	error = feed_create(&feed, try->profile, try->settings,
@@ -220,11 +221,11 @@ reencode_compressed(struct reencode_try *try, struct reencode_result *result,
  * A PSB that is due when TraceEn falls is lost, so that the longest way from PSB to PSB
  * may be more than the period: where one comes earlier, the period is shorter.
  */
-static int
-reencode_periods(struct reencode_try *try, struct reencode_result *result,
-    struct tz_error *err)
+int
+reencode_periods(struct reencode_try *try, reencode_run *run,
+    struct reencode_result *result, struct tz_error *err)
 {
-	int error = reencode_compressed(try, result, err);
+	int error = run(try, result, err);
 
 	while (error == 0 && !try->options->ctl_given &&
 	    (try->ctl & REENCODE_CTL_PSB_FREQ) != 0 &&
@@ -232,11 +233,11 @@ reencode_periods(struct reencode_try *try, struct reencode_result *result,
 		uint64_t reach = reencode_reach(result), ctl = try->ctl;
 
 		try->ctl -= REENCODE_CTL_PSB_STEP;
-		error = reencode_compressed(try, result, err);
+		error = run(try, result, err);
 		if (error != 0 || reencode_reach(result) > reach)
 			continue;
 		try->ctl = ctl;
-		return reencode_compressed(try, result, err);
+		return run(try, result, err);
 	}
 	return error;
 }
@@ -246,7 +247,7 @@ static int
 reencode_tries(struct reencode_try *try, struct reencode_result *result,
     struct tz_error *err)
 {
-	int error = reencode_periods(try, result, err);
+	int error = reencode_periods(try, reencode_compressed, result, err);
 	uint64_t reach = reencode_reach(result);
 
 	if (error != 0 || try->options->ctl_given)
@@ -254,15 +255,19 @@ reencode_tries(struct reencode_try *try, struct reencode_result *result,
 	if (reach != UINT64_MAX) {
 		error = reencode_resets(try, err);
 		if (error == 0 && try->inferred)
-			error = reencode_periods(try, result, err);
+			error = reencode_periods(
+			    try, reencode_compressed, result, err);
 		if (error == 0 && try->inferred &&
 		    reencode_reach(result) <= reach) {
 			try->setting_count = 1;
 			try->settings->off = 0;
-			error = reencode_periods(try, result, err);
+			error = reencode_periods(
+			    try, reencode_compressed, result, err);
 		}
 	}
-	result->one_ctl = try->setting_count == 1;
+	result->one_ctl = true;
+	if (error == 0)
+		error = reencode_flip(try, REENCODE_CTL_DIS_RETC, result, err);
 	if (try->setting_count > 1)
 		reencode_say(result,
 		    "IA32_RTIT_CTL is another behind %zu enables",

@@ -31,7 +31,7 @@ struct reencode_options {
 
 struct reencode_result {
 	bool equal;
-	bool one_ctl; /* it is the same at all enables, as was inferred */
+	bool one_ctl; /* what does not show is the same at all enables */
 	bool nothing; /* no PSB, or none from which anything decodes */
 	uint64_t bytes;
 	uint64_t ctl; /* that the unit was driven with */

@@ -41,6 +41,12 @@ int reencode_once(struct reencode_try *try, struct reencode_result *result,
 int reencode_phases(struct reencode_try *try, struct reencode_result *result,
     struct tz_error *err);
 
+/* One of these ways, with each PSB period that may be, from the longest on. */
+typedef int reencode_run(struct reencode_try *try,
+    struct reencode_result *result, struct tz_error *err);
+int reencode_periods(struct reencode_try *try, reencode_run *run,
+    struct reencode_result *result, struct tz_error *err);
+
 /* Bytes of the trace that are equal, from its beginning on; UINT64_MAX: all. */
 uint64_t reencode_reach(const struct reencode_result *result);
 
@@ -52,6 +58,13 @@ bool reencode_psb_differs(const struct reencode_result *result);
  * of memory.
  */
 int reencode_resets(struct reencode_try *try, struct tz_error *err);
+
+/*
+ * Tries whether BIT of CTL changes at the enable before the first difference, and so on
+ * from there; a few times.
+ */
+int reencode_flip(struct reencode_try *try, uint64_t bit,
+    struct reencode_result *result, struct tz_error *err);
 
 /* CTL and ranges: given, or out of the packets.  .settings is to be freed. */
 int reencode_config(struct reencode_try *try, struct reencode_result *result,

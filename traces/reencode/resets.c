@@ -6,6 +6,7 @@
 #include "traces/reencode/reencode_work.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* As emu/pt/msr.h has them; SDM vol. 3, 33.2.8.2 "IA32_RTIT_CTL MSR". */
 #define RESETS_CYC_EN   TZ_BIT(1)
@@ -14,6 +15,8 @@
 #define RESETS_EVENT_EN TZ_BIT(31)
 #define RESETS_BITS \
  (RESETS_CYC_EN | RESETS_MTC_EN | RESETS_TSC_EN | RESETS_EVENT_EN)
+/* So often another setting may begin. */
+#define RESETS_FLIPS 8
 /* RFLAGS.IF in MODE.Exec. */
 #define RESETS_IF 4
 
@@ -138,4 +141,63 @@ reencode_resets(struct reencode_try *try, struct tz_error *err)
 	for (size_t i = 0; i < resets.count; i++)
 		resets.list[i].off = RESETS_BITS & ~resets.list[i].ctl;
 	return 0;
+}
+
+/* From OFFSET on BIT is another.  False: out of memory. */
+static bool
+resets_flip(struct reencode_try *try, uint64_t offset, uint64_t bit)
+{
+	size_t at = 0, count = try->setting_count;
+	struct feed_setting *more = realloc(
+	    try->settings, (count + 1) * sizeof(*more));
+
+	if (more == NULL)
+		return false;
+	try->settings = more;
+	while (at < count && more[at].offset <= offset)
+		at++;
+	memmove(&more[at + 1], &more[at], (count - at) * sizeof(*more));
+	more[at] = more[at - 1];
+	more[at].offset = offset;
+	try->setting_count++;
+	for (size_t i = at; i <= count; i++)
+		more[i].flip ^= bit;
+	return true;
+}
+
+/* As it was before. */
+static void
+resets_unflip(struct reencode_try *try, uint64_t offset, uint64_t bit)
+{
+	size_t at = try->setting_count - 1;
+
+	while (try->settings[at].offset > offset)
+		try->settings[at--].flip ^= bit;
+	try->setting_count--;
+	memmove(&try->settings[at], &try->settings[at + 1],
+	    (try->setting_count - at) * sizeof(*try->settings));
+}
+
+int
+reencode_flip(struct reencode_try *try, uint64_t bit,
+    struct reencode_result *result, struct tz_error *err)
+{
+	int error = 0;
+
+	for (unsigned n = 0; error == 0 && n < RESETS_FLIPS; n++) {
+		uint64_t reach = reencode_reach(result);
+		uint64_t offset = result->drive.last_toggle;
+
+		if (reach == UINT64_MAX || offset == 0)
+			break;
+		try->inferred = true;
+		if (!resets_flip(try, offset, bit))
+			return tz_error(err, TZ_EIO, "settings: out of memory");
+		error = reencode_periods(try, reencode_phases, result, err);
+		if (error != 0 || reencode_reach(result) > reach)
+			continue;
+		resets_unflip(try, offset, bit);
+		return reencode_periods(try, reencode_phases, result, err);
+	}
+	return error;
 }

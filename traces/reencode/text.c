@@ -78,9 +78,9 @@ text_verdict(
 		text_difference(result, bytes, file);
 		if (result->one_ctl && drive->toggles != 0)
 			fprintf(file,
-			    "  one IA32_RTIT_CTL, inferred, is taken for all "
-			    "enables; where another one of them had another, or "
-			    "other ranges, that is why\n");
+			    "  IA32_RTIT_CTL and ranges are inferred; what "
+			    "does not show of them is taken to be the same at "
+			    "all enables, and may be why\n");
 	} else if (drive->wrong != NULL) {
 		char text[TEXT_ROOM];
 
