@@ -51,7 +51,8 @@ walked(uint64_t seed, uint64_t off, struct feed_setting *settings)
 	uint64_t dice = seed;
 
 	/* With SKL014 it takes the ranges to know where a direct jump left them. */
-	fake->profile.errata_on = (seed & 1) << PROFILE_ERRATUM_SKL014;
+	fake->profile.errata_on = (uint32_t)(seed & 1)
+	    << PROFILE_ERRATUM_SKL014;
 	for (unsigned n = 0; n < ROUNDS; n++) {
 		uint64_t reset = fake_random(&dice) >> 63;
 
