@@ -364,6 +364,21 @@ reencode_count(struct reencode_result *result)
 	}
 }
 
+/*
+ * Where a branch leaves a range without an IP it takes the ranges to know which; those
+ * out of the packets are but as wide as may be.
+ */
+static bool
+reencode_lacks_ranges(
+    const struct reencode_try *try, const struct reencode_result *result)
+{
+	const struct drive_result *drive = &result->drive;
+
+	return !try->options->filter_given && result->filter.config != 0 &&
+	    (drive->skl014 || (drive->jcc_ip_known && !drive->jcc_ip)) &&
+	    reencode_reach(result) != UINT64_MAX;
+}
+
 int
 reencode_trace(const uint8_t *bytes, uint64_t count, struct pieces *pieces,
     const struct reencode_options *options, struct reencode_result *result,
@@ -404,6 +419,10 @@ reencode_trace(const uint8_t *bytes, uint64_t count, struct pieces *pieces,
 	    : reencode_config(&try, result, err);
 	if (error == 0)
 		error = reencode_tries(&try, result, err);
+	if (error == 0 && reencode_lacks_ranges(&try, result))
+		error = tz_error(err, TZ_EFORMAT,
+		    "branches leave a range with a TIP.PGD that has no IP, and "
+		    "the packets do not say where its ends are: give --range");
 	free(blanked);
 	free(try.settings);
 	if (error != 0) {
