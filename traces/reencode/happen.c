@@ -92,6 +92,23 @@ happen_behind(const struct drive *drive, const struct clock_next *next)
 	return found;
 }
 
+/*
+ * Does an OVF come next behind what is there of an event?  Then the rest of it is lost.
+ */
+static bool
+happen_lose(struct drive *drive, struct scan behind)
+{
+	uint64_t end = behind.offset;
+	struct scan_packet ovf;
+
+	if (!happen_next(&behind, &ovf) || ovf.kind != SCAN_OVF ||
+	    compare_is_apart(drive->config.compare) ||
+	    end <= drive->feed->offset)
+		return false;
+	pt_unit_lose(drive->feed->unit, end - drive->feed->offset);
+	return true;
+}
+
 /* MWAIT, PWRE and EXSTOP, of which FIRST is the first. */
 static void
 happen_power_enter(
@@ -115,6 +132,7 @@ happen_power_enter(
 	}
 	at = happen_at(
 	    drive, behind, packet.kind == SCAN_EXSTOP && packet.with_ip);
+	(void)happen_lose(drive, *behind);
 	if (enters)
 		pt_unit_power_enter(drive->feed->unit, &at, &power);
 	else
@@ -135,8 +153,15 @@ happen_status(
 
 	if (cbr.kind == SCAN_TSC) {
 		(void)happen_take(behind, SCAN_TMA, &other);
-		if (!happen_take(behind, SCAN_CBR, &cbr))
-			return false;
+		if (!happen_take(behind, SCAN_CBR, &cbr)) {
+			if (!drive->traced || !happen_lose(drive, *behind))
+				return false;
+			clock_status(
+			    &drive->clock, drive->feed, drive->clock.look);
+			pt_unit_power_exit(
+			    drive->feed->unit, &drive->at, 0, 0, 0);
+			return true;
+		}
 	}
 	wakes = happen_take(behind, SCAN_PWRX, &other);
 	if (!wakes && !drive->traced) {
