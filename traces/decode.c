@@ -1,5 +1,6 @@
 #include "traces/decode.h"
 
+#include "traces/blank.h"
 #include "traces/grow.h"
 #include "traces/image.h"
 #include "traces/stitch.h"
@@ -21,6 +22,7 @@ struct decode {
 	struct times *times;   /* NULL: none */
 	struct times_mark *marks;
 	size_t mark_count, mark_room;
+	uint8_t *blanked; /* the trace without what misleads libipt, or NULL */
 };
 
 /* A decoder for what the configuration says, in place of the last one. */
@@ -41,8 +43,13 @@ decode_create(const struct decode_config *from)
 
 	if (decode == NULL)
 		return NULL;
-	image_config(&decode->config, from->bytes, from->count, from->signature,
-	    from->errata);
+	if (!blank_cfes(from->bytes, from->count, &decode->blanked)) {
+		decode_destroy(decode);
+		return NULL;
+	}
+	image_config(&decode->config,
+	    decode->blanked != NULL ? decode->blanked : from->bytes,
+	    from->count, from->signature, from->errata);
 	if (from->filter != NULL) {
 		decode->filter = *from->filter;
 		image_filter(&decode->config, from->filter);
@@ -68,6 +75,7 @@ decode_destroy(struct decode *decode)
 	stitch_destroy(decode->stitch);
 	times_destroy(decode->times);
 	free(decode->marks);
+	free(decode->blanked);
 	free(decode);
 }
 

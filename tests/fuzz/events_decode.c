@@ -2,14 +2,13 @@
 
 #include <intel-pt.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "emu/profile/profile.h"
 #include "tests/fuzz/fuzz.h"
+#include "traces/blank.h"
 
 /* What the unit fills up with PADs. */
 #define WORD_BYTES 8
-#define CFE_BYTES  4
 
 /* As pt_cpu_errata(), which does not know every processor that has some. */
 static void
@@ -223,74 +222,22 @@ take_insn(struct insns *insns, int *status)
 	return true;
 }
 
-/* May PACKET stand between the CFE of an IRET and its TIP? */
-static bool
-may_follow_cfe(const struct pt_packet *packet)
-{
-	switch ((int)packet->type) {
-	case ppt_pad:
-	case ppt_cyc:
-	case ppt_mtc:
-	case ppt_tsc:
-	case ppt_tma:
-	case ppt_cbr:
-	case ppt_pip:
-	case ppt_vmcs:
-	case ppt_mode:
-		return true;
-	default:
-		return false;
-	}
-}
-
-/*
- * Of an IRET whose TIP an overflow lost, libipt keeps the CFE over the OVF for an IRET
- * that is yet to come (pt_event_decoder.c, pt_evt_decode_cfe(): the event stands
- * alone), and leaves the flow there: each such CFE becomes PADs in BYTES.
- */
-static void
-blank_cfes(const struct events_stream *stream, uint8_t *bytes)
-{
-	struct pt_config config = configure(stream);
-	struct pt_packet_decoder *decoder = pt_pkt_alloc_decoder(&config);
-	struct pt_packet packet;
-	uint64_t offset = 0, cfe = UINT64_MAX;
-	int size;
-
-	TZ_ASSERT(decoder != NULL);
-	size = pt_pkt_sync_set(decoder, 0);
-	while (size >= 0 &&
-	    (size = pt_pkt_next(decoder, &packet, sizeof(packet))) > 0) {
-		if (packet.type == ppt_cfe)
-			cfe = packet.payload.cfe.type == pt_cfe_iret
-			    ? offset
-			    : UINT64_MAX;
-		else if (packet.type == ppt_ovf && cfe != UINT64_MAX)
-			memset(bytes + cfe, 0, CFE_BYTES);
-		if (packet.type != ppt_cfe && !may_follow_cfe(&packet))
-			cfe = UINT64_MAX;
-		offset += (uint64_t)size;
-	}
-	pt_pkt_free_decoder(decoder);
-}
-
 void
 events_check_insns(const struct events_stream *original)
 {
 	struct events_stream copy = *original, *stream = &copy;
-	uint8_t *bytes = malloc(original->count + 1);
 	struct pt_image *image = pt_image_alloc("fuzz");
-	struct pt_config config;
 	struct insns insns = { .stream = stream };
+	struct pt_config config;
+	uint8_t *blanked;
+	bool good = blank_cfes(original->bytes, original->count, &blanked);
 	int status;
 
-	TZ_ASSERT(bytes != NULL);
-	memcpy(bytes, original->bytes, original->count);
-	blank_cfes(original, bytes);
-	copy.bytes = bytes;
+	TZ_ASSERT(good);
+	if (blanked != NULL)
+		copy.bytes = blanked;
 	config = configure(stream);
 	insns.decoder = pt_insn_alloc_decoder(&config);
-
 	TZ_ASSERT(image != NULL && insns.decoder != NULL);
 	pt_image_set_callback(
 	    image, read_code, (void *)(uintptr_t)(const void *)stream);
@@ -304,5 +251,5 @@ events_check_insns(const struct events_stream *original)
 	    "%zu instructions of %zu", insns.next, stream->truth_count);
 	pt_insn_free_decoder(insns.decoder);
 	pt_image_free(image);
-	free(bytes);
+	free(blanked);
 }

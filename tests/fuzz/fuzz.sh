@@ -16,7 +16,10 @@ base="emu/act.c emu/base.c emu/event.c emu/truth.c"
 sources="$base emu/profile/*.c emu/pt/*.c"
 machine="emu/*.c emu/apic/*.c emu/cpu/*.c emu/pmu/*.c emu/profile/*.c emu/pt/*.c"
 case $target in
-events) libs="$libs -lipt" ;;
+events)
+	sources="$sources traces/blank.c"
+	libs="$libs -lipt"
+	;;
 msrs)
 	sources="$machine tests/fuzz/msrs_area_code.S"
 	libs="$libs -lZydis -lZycore -lunicorn"

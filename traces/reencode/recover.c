@@ -1,5 +1,6 @@
 #include "traces/reencode/recover.h"
 
+#include "traces/blank.h"
 #include "traces/image.h"
 #include "traces/stitch.h"
 
@@ -24,6 +25,7 @@ struct recover {
 	uint64_t disables;      /* TIP.PGD since that PSB */
 	uint64_t silent_offset; /* libipt's place when .silent began */
 	struct stitch *stitch;  /* NULL until it is needed */
+	uint8_t *blanked; /* the trace without what misleads libipt, or NULL */
 	struct recover_batch batch;
 };
 
@@ -44,8 +46,13 @@ recover_create(const struct decode_config *from)
 
 	if (recover == NULL)
 		return NULL;
-	image_config(&recover->config, from->bytes, from->count,
-	    from->signature, from->errata);
+	if (!blank_cfes(from->bytes, from->count, &recover->blanked)) {
+		recover_destroy(recover);
+		return NULL;
+	}
+	image_config(&recover->config,
+	    recover->blanked != NULL ? recover->blanked : from->bytes,
+	    from->count, from->signature, from->errata);
 	if (from->filter != NULL)
 		image_filter(&recover->config, from->filter);
 	recover->image = from->image;
@@ -65,6 +72,7 @@ recover_destroy(struct recover *recover)
 	if (recover->decoder != NULL)
 		pt_blk_free_decoder(recover->decoder);
 	stitch_destroy(recover->stitch);
+	free(recover->blanked);
 	free(recover);
 }
 

@@ -9,6 +9,7 @@
 #include "traces/image.h"
 #include "traces/packets.h"
 
+#include <intel-pt.h>
 #include <zstd.h>
 
 #define CAPTURE_INSNS 117967u
@@ -262,6 +263,59 @@ a_jcc_that_leaves_the_range_for_good_ends_the_trace(void **state)
 	check_filtered(&fixture, want, sizeof(want), 1);
 }
 
+/* An IRET, and sixteen bytes behind it two NOPs. */
+static int
+read_iret(uint8_t *buffer, size_t size, const struct pt_asid *asid, uint64_t ip,
+    void *context)
+{
+	static const uint8_t code[] = { 0x48, 0xcf, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+		0, 0, 0, 0, 0, 0x90, 0x90 };
+
+	(void)asid;
+	(void)context;
+	if (ip - FIXTURE_CODE >= sizeof(code))
+		return -pte_nomap;
+	if (size > sizeof(code) - (ip - FIXTURE_CODE))
+		size = sizeof(code) - (ip - FIXTURE_CODE);
+	memcpy(buffer, code + (ip - FIXTURE_CODE), size);
+	return (int)size;
+}
+
+#define LOW_48(offset) (offset), 0, 0x20, 0x80, 0xff, 0xff
+
+/* TIP.PGE, CFE, OVF, FUP; then FUP and TIP.PGD. */
+static void
+an_overflow_takes_the_tip_of_an_iret(void **state)
+{
+	static const uint8_t bytes[] = { 0x02, 0x82, 0x02, 0x82, 0x02, 0x82,
+		0x02, 0x82, 0x02, 0x82, 0x02, 0x82, 0x02, 0x82, 0x02, 0x82,
+		0x02, 0x23, 0x99, 0x01, 0x71, LOW_48(0), 0x02, 0x13, 0x02, 0x00,
+		0x02, 0xf3, 0x7d, LOW_48(0x10), 0x7d, LOW_48(0x11), 0x01 };
+	struct pt_image *image = pt_image_alloc("iret");
+	const struct decode_config config = {
+		.bytes = bytes, .count = sizeof(bytes), .image = image
+	};
+	struct decode *decode = decode_create(&config);
+	enum decode_state end;
+	unsigned overflows = 0;
+	uint64_t ips[4];
+	size_t done;
+
+	(void)state;
+	assert_non_null(decode);
+	assert_int_equal(pt_image_set_callback(image, read_iret, NULL), 0);
+	assert_true(decode_sync(decode));
+	while ((end = decode_next(decode, ips, TZ_ARRAY_LEN(ips), &done)) ==
+	    DECODE_OVERFLOW)
+		overflows++;
+	assert_int_equal(overflows, 1);
+	assert_int_equal(end, DECODE_END);
+	assert_int_equal(done, 1);
+	assert_int_equal(ips[0], FIXTURE_CODE + 0x10);
+	decode_destroy(decode);
+	pt_image_free(image);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -274,6 +328,7 @@ main(int argc, char **argv)
 		    a_jcc_that_leaves_the_range_without_an_ip_disables),
 		cmocka_unit_test(
 		    a_jcc_that_leaves_the_range_for_good_ends_the_trace),
+		cmocka_unit_test(an_overflow_takes_the_tip_of_an_iret),
 	};
 
 	if (argc > 1)
