@@ -11,7 +11,10 @@
 
 #define EMIT_TNT_EMPTY 1
 
-/* A PSB+ with all that may stand in it, and its padding, is not longer. */
+/*
+ * A PSB+ with all that may stand in it, its padding and the TNT before it is not longer,
+ * but for the TIPs that wait: emit_psb_most().
+ */
 #define EMIT_PSB_BYTES 128
 
 /*
@@ -53,5 +56,7 @@ void emit_pip(struct pt_unit *unit);
  * the traced state there (an enable sends PSB+ before its TIP.PGE: false).
  */
 void emit_psb(struct pt_unit *unit, bool packet_en, uint64_t ip);
+/* What emit_psb() writes now is not longer, in bytes. */
+unsigned emit_psb_most(const struct pt_unit *unit);
 
 #endif

@@ -31,7 +31,7 @@ flow_psb(struct pt_unit *unit, uint64_t ip)
 {
 	TZ_ASSERT(unit->gate.trigger_en && unit->place.psb_due);
 	/* Model choice: a PSB+ waits until all of it fits; no OVF is in it. */
-	if (unit->overflow.on || !drain_fits(unit, EMIT_PSB_BYTES))
+	if (unit->overflow.on || !drain_fits(unit, emit_psb_most(unit)))
 		return;
 	unit->place.psb_due = false;
 	emit_psb(unit, unit->gate.packet_en, ip);
