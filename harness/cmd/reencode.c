@@ -196,6 +196,9 @@ reencode_streams(const struct reencode_bundle *from, struct tz_error *err)
 {
 	int code = CMD_NOTHING;
 
+	if (from->bundle->stream_count == 0)
+		fprintf(
+		    stderr, "topaz: %s: no trace in it\n", from->bundle->path);
 	for (size_t i = 0; i < from->bundle->stream_count; i++) {
 		const struct bundle_stream *stream = &from->bundle->streams[i];
 		struct reencode_options options = from->options;

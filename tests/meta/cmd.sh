@@ -144,6 +144,8 @@ expect 2 "CPU 0 is a skylake, CPU 1 a cometlake: a perf.data has" 1 \
 # Broadwell's tables have one entry: no circular buffer, but one that ends.
 expect 1 "insntrace: AllocateBuffer: NOT_SUPPORTED" 0 \
     run insntrace --profile broadwell -o single
+expect 3 "single: no trace in it" 1 verify single
+expect 3 "single: no trace in it" 1 reencode single
 expect 0 "1 passed" 0 run insntrace --profile broadwell --buffer 4K --set full=1 \
     -o single
 expect 0 "4096 written = 4096 reported" 0 verify single

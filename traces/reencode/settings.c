@@ -8,7 +8,7 @@
 /* SDM vol. 3, 33.2.8 "Intel Processor Trace Model Specific Registers". */
 #define SETTINGS_ADDR0_A 0x580
 #define SETTINGS_ADDR3_B 0x587
-#define SETTINGS_CPUS    8
+#define SETTINGS_CPUS    8 /* as a machine may have */
 
 /* The range registers of a CPU. */
 static void
