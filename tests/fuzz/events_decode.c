@@ -77,6 +77,30 @@ block_bytes(const uint8_t *at, size_t left, bool *in_block, int *bytes)
 	return *in_block && (at[0] & 7) == 4 ? 1 + *bytes : 0;
 }
 
+/* Does PACKET say that a FUP follows it? */
+static bool
+announces_fup(const struct pt_packet *packet)
+{
+	switch ((int)packet->type) {
+	case ppt_cfe:
+		return packet->payload.cfe.ip;
+	case ppt_ptw:
+		return packet->payload.ptw.ip;
+	case ppt_exstop:
+		return packet->payload.exstop.ip;
+	default:
+		return false;
+	}
+}
+
+/* May PACKET stand before a FUP that was announced? */
+static bool
+tells_time(const struct pt_packet *packet)
+{
+	return packet->type == ppt_pad || packet->type == ppt_cyc ||
+	    packet->type == ppt_mtc;
+}
+
 void
 events_check_packets(const struct events_stream *stream)
 {
@@ -84,7 +108,7 @@ events_check_packets(const struct events_stream *stream)
 	struct pt_packet_decoder *decoder = pt_pkt_alloc_decoder(&config);
 	struct pt_packet packet;
 	uint64_t offset = 0;
-	bool in_block = false;
+	bool in_block = false, announced = false;
 	int status, bytes = 0;
 
 	TZ_ASSERT(decoder != NULL);
@@ -94,13 +118,27 @@ events_check_packets(const struct events_stream *stream)
 		int size = block_bytes(
 		    stream->bytes + offset, left, &in_block, &bytes);
 
-		if (size == 0)
+		bool block = size != 0;
+
+		if (!block)
 			size = status = pt_pkt_next(
 			    decoder, &packet, sizeof(packet));
 		else if ((uint64_t)size > left)
 			status = -pte_eos;
 		if (status < 0)
 			break;
+		if (block) {
+			/* A BEP with its IP bit. */
+			announced = stream->bytes[offset] == 0x02 &&
+			    stream->bytes[offset + 1] == 0xb3;
+		} else if (!announced || !tells_time(&packet)) {
+			FUZZ_CHECK(!announced || packet.type == ppt_fup ||
+				packet.type == ppt_ovf,
+			    "at %llu of %zu there is no FUP, which was "
+			    "announced",
+			    (unsigned long long)offset, stream->count);
+			announced = announces_fup(&packet);
+		}
 		offset += (uint64_t)size;
 		if (offset < stream->count)
 			status = pt_pkt_sync_set(decoder, offset);
