@@ -1,8 +1,8 @@
 /*
  * How fast a captured trace is made again: CPU time of reencode_trace() against
  * that of libipt's block decoder alone over the same bytes and image, each with
- * caches that are empty at first, in turns, the shortest of all passes.  With -o, one of the two runs: for a tool that
- * counts instructions.
+ * caches that are empty at first and in a process of its own, in turns, the shortest
+ * of all passes.  With -o, one of the two, once: for a tool that counts instructions.
  * usage: reencode_bench [-p PASSES] [-o libipt|again] [-c CTL] [-r A-B]
  *     [-s SIGNATURE] TRACE SPEC...
  * CTL, A-B (a filter range) and SIGNATURE in hexadecimal; SPEC: as --image.
@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -107,6 +108,44 @@ again(const struct work *work, struct pieces *pieces)
 	return start;
 }
 
+static double
+run(const struct work *work,
+    double (*way)(const struct work *work, struct pieces *pieces))
+{
+	struct pieces *pieces = load(work);
+	double seconds = way(work, pieces);
+
+	pieces_destroy(pieces);
+	return seconds;
+}
+
+/* The same in a process of its own: none has memory that the other has paid for. */
+static double
+run_apart(const struct work *work,
+    double (*way)(const struct work *work, struct pieces *pieces))
+{
+	double seconds = 0;
+	int ends[2], status;
+	pid_t child;
+
+	fflush(stdout);
+	if (pipe(ends) != 0 || (child = fork()) < 0) {
+		perror("reencode_bench");
+		exit(1);
+	}
+	if (child == 0) {
+		seconds = run(work, way);
+		exit(write(ends[1], &seconds, sizeof(seconds)) !=
+		    sizeof(seconds));
+	}
+	close(ends[1]);
+	if (waitpid(child, &status, 0) != child || status != 0 ||
+	    read(ends[0], &seconds, sizeof(seconds)) != sizeof(seconds))
+		exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+	close(ends[0]);
+	return seconds;
+}
+
 /* The shorter of two, the first of which is 0 at first. */
 static double
 shortest(double before, double seconds)
@@ -127,7 +166,7 @@ int
 main(int argc, char **argv)
 {
 	struct work work = { .signature = SIGNATURE };
-	double alone_s = 0, again_s = 0, seconds;
+	double alone_s = 0, again_s = 0;
 	const char *only = "";
 	unsigned passes = PASSES;
 	struct tz_error err;
@@ -157,20 +196,14 @@ main(int argc, char **argv)
 		printf("%s\n", err.text);
 		return 77;
 	}
-	for (unsigned pass = 0; pass < passes; pass++) {
-		struct pieces *one = load(&work), *other = load(&work);
-
-		if (strcmp(only, "again") != 0) {
-			seconds = libipt(&work, one);
-			alone_s = shortest(alone_s, seconds);
-		}
-		if (strcmp(only, "libipt") != 0) {
-			seconds = again(&work, other);
-			again_s = shortest(again_s, seconds);
-		}
-		pieces_destroy(one);
-		pieces_destroy(other);
+	for (unsigned pass = 0; *only == '\0' && pass < passes; pass++) {
+		alone_s = shortest(alone_s, run_apart(&work, libipt));
+		again_s = shortest(again_s, run_apart(&work, again));
 	}
+	if (strcmp(only, "libipt") == 0)
+		alone_s = run(&work, libipt);
+	if (strcmp(only, "again") == 0)
+		again_s = run(&work, again);
 	printf("libipt's blocks alone: %.2f ms, made again: %.2f ms, ratio "
 	       "%.2f\n",
 	    alone_s * 1e3, again_s * 1e3, alone_s / again_s);
