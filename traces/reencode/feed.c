@@ -108,7 +108,9 @@ feed_write_setting(struct feed *feed)
 {
 	bool good = true;
 
-	if (feed->roomless)
+	if (feed->free_psbs)
+		pt_unit_hold_psb(feed->unit, UINT32_MAX);
+	else if (feed->roomless)
 		pt_unit_hold_psb(feed->unit, FEED_ROOM_BYTES);
 	else
 		pt_unit_hold_psb(feed->unit,

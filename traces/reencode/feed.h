@@ -27,6 +27,7 @@ struct feed {
 	uint64_t taken;  /* ring position up to which output was compared */
 	uint64_t zero; /* trace offset that the unit's byte count 0 stands for */
 	uint8_t *ring;
+	bool free_psbs;     /* PSBs come where the trace has them alone */
 	bool roomless;      /* PSBs wait for room, as FEED_ROOM_BYTES says */
 	struct pt_time now; /* at the next enable or stretch */
 	uint64_t cycles;    /* what the cycle counter reads then */
