@@ -36,8 +36,9 @@ resets_begin(struct resets *resets, uint64_t offset)
 		resets->good = false;
 		return;
 	}
-	resets->list[resets->count++] =
-	    (struct feed_setting){ .offset = resets->count == 1 ? 0 : offset };
+	resets->list[resets->count] =
+	    (struct feed_setting){ .offset = resets->count == 0 ? 0 : offset };
+	resets->count++;
 }
 
 /* Which of the bits PACKET shows. */
