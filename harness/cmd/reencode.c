@@ -4,11 +4,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "harness/cmd/cmd.h"
 #include "harness/cmd/reencode_options.h"
 #include "traces/bundle.h"
 #include "traces/reencode/settings.h"
+
+#define REENCODE_STACK_BYTES (UINT64_C(64) << 20)
 
 static const char *
 form_name(enum compare_form form)
@@ -175,6 +178,7 @@ stream_model(const struct reencode_bundle *from,
 
 	options->signature = model.signature;
 	options->errata = model.errata;
+	options->errata_given = true;
 	if (options->profile != NULL)
 		return 0;
 	if (model.profile[0] == '\0')
@@ -250,12 +254,31 @@ reencode_bundle(struct reencode_input *input, struct tz_error *err)
 	return code;
 }
 
+/*
+ * libipt calls itself for each jump of a block, which has up to 65535: a ring of jumps
+ * needs more of a stack than is usual.
+ */
+static void
+reencode_deepen_stack(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_STACK, &limit) != 0 ||
+	    limit.rlim_cur >= REENCODE_STACK_BYTES)
+		return;
+	limit.rlim_cur = limit.rlim_max < REENCODE_STACK_BYTES
+	    ? limit.rlim_max
+	    : REENCODE_STACK_BYTES;
+	(void)setrlimit(RLIMIT_STACK, &limit);
+}
+
 int
 cmd_reencode(int argc, char **argv)
 {
 	struct reencode_input input = { .pt = NULL };
 	struct tz_error err;
 
+	reencode_deepen_stack();
 	reencode_parse(argc, argv, &input);
 	return input.bundle != NULL ? reencode_bundle(&input, &err)
 				    : reencode_file(&input, &err);

@@ -123,6 +123,14 @@ expect 2 "file: no PSB packet in its 5 bytes" 1 reencode --pt file --cpu 6/94/3 
     --image pages@0
 expect 3 "no instruction could be decoded" 0 reencode --pt bundle/cpu0.pt \
     --cpu 6/94/3 --image pages@0 --range 1-2
+# A jump to itself, in which tracing begins.
+printf '\353\376' >jump
+{
+	for _ in 1 2 3 4 5 6 7 8; do printf '\002\202'; done
+	printf '\231\001\175\000\020\100\000\000\000\002\043\252'
+} >ring
+expect 1 "a ring of jumps that nothing ends" 0 reencode --pt ring \
+    --cpu 6/94/3 --image jump@401000
 head -c 1000 bundle2/cpu0.pt >short && cp short bundle2/cpu0.pt
 expect 2 "cpu0.pt" 1 verify bundle2
 expect 0 "1 passed" 0 run --no-truth -o bundle2

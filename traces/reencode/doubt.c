@@ -53,7 +53,7 @@ doubt_forgive(struct drive *drive)
 {
 	struct drive_result *result = drive->result;
 
-	if (!drive->ended ||
+	if (!drive->ended || result->endless ||
 	    (result->wrong == NULL &&
 		!compare_difference(drive->config.compare)->found))
 		return;

@@ -233,12 +233,13 @@ drive_gap(struct drive *drive, const struct recover_item *item)
 	bool part = drive_is_part(drive, item);
 	bool entry = happen_is_entry(drive, item->offset);
 
-	if (drive->doubts || doubt_is_ovf(drive, item->offset)) {
+	if (item->endless) {
+		result->endless = drive->ended = true;
+	} else if (drive->doubts || doubt_is_ovf(drive, item->offset)) {
 		doubt_begin(drive);
 		drive_wrong(drive, item->text, drive->at.ip);
 		return;
 	}
-
 	drive_take(drive);
 	drive->has_last = false;
 	drive->running = false;

@@ -31,6 +31,7 @@ struct drive_result {
 	uint64_t resets;       /* enables with another setting */
 	bool jcc_ip_known, jcc_ip; /* TIP.PGD at a Jcc has an IP */
 	bool skl014;               /* at a direct branch it has none */
+	bool endless;              /* libipt came to a ring of jumps */
 	bool apl11, apl12; /* TIP.PGD behind OVF; FUP behind one outside */
 	bool bdm70; /* a PSB+ before TIP.PGE has a FUP, which nobody said */
 	struct infer_count first; /* the counter where the trace begins */

@@ -326,6 +326,7 @@ recover_other(struct recover *recover, struct recover_item *item)
 	if (recover_is_endless(recover)) {
 		recover_fail(recover, item);
 		item->flag = false;
+		item->endless = true;
 		item->text = "a ring of jumps that nothing ends";
 		return true;
 	}
@@ -367,6 +368,14 @@ recover_block(struct recover *recover, struct walk_key *found)
 	return true;
 }
 
+/* Must ITEM be driven before libipt goes on? */
+static bool
+recover_is_last(const struct recover_item *item)
+{
+	return item->kind == RECOVER_OVERFLOW || item->kind == RECOVER_ERROR ||
+	    item->kind == RECOVER_END;
+}
+
 const struct recover_batch *
 recover_read(struct recover *recover, size_t room)
 {
@@ -386,7 +395,7 @@ recover_read(struct recover *recover, size_t room)
 			continue;
 		block->count = 0;
 		batch->count++;
-		if (item++->kind == RECOVER_END)
+		if (recover_is_last(item++))
 			break;
 	}
 	return batch;

@@ -25,8 +25,9 @@ enum recover_kind {
 	RECOVER_CBR,            /* .value the ratio */
 	RECOVER_OTHER, /* an event that does not move the flow: .text */
 	/*
-	 * libipt stops at .offset: .text; .flag: no memory there; .value: no
-	 * instruction, at .ip if .insns is 0, else behind or at the last block's end
+	 * libipt stops at .offset: .text; .flag: no memory there; .endless: in a ring
+	 * of jumps; .value: no instruction, at .ip if .insns is 0, else behind or at
+	 * the last block's end
 	 */
 	RECOVER_ERROR,
 	RECOVER_END,
@@ -34,7 +35,7 @@ enum recover_kind {
 
 struct recover_item {
 	enum recover_kind kind;
-	bool no_ip, flag;
+	bool no_ip, flag, endless;
 	uint8_t bits;   /* 16, 32, 64 */
 	uint16_t insns; /* of the last block */
 	uint64_t ip, to;
@@ -60,8 +61,8 @@ struct recover_batch {
 };
 
 /*
- * The next ROOM blocks and items, 1..RECOVER_BATCH, or up to RECOVER_END, which is the
- * last; valid until the next call.
+ * The next ROOM blocks and items, 1..RECOVER_BATCH, or up to RECOVER_OVERFLOW,
+ * RECOVER_ERROR or RECOVER_END, at which libipt is then; valid until the next call.
  */
 const struct recover_batch *recover_read(struct recover *recover, size_t room);
 

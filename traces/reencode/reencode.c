@@ -58,6 +58,17 @@ reencode_result_free(struct reencode_result *result)
 	drive_result_free(&result->drive);
 }
 
+/* May SKD007 or SKD010 have misled libipt? */
+static bool
+reencode_doubts(const struct reencode_try *try, const struct facts *facts)
+{
+	const struct reencode_options *options = try->options;
+	uint32_t errata = options->errata_given ? options->errata
+						: options->profile->errata;
+
+	return facts->packets[SCAN_OVF] != 0 && (errata & REENCODE_DOUBTS) != 0;
+}
+
 static int
 reencode_drive(struct reencode_try *try, struct reencode_result *result,
     struct feed *feed, struct tz_error *err)
@@ -74,7 +85,7 @@ reencode_drive(struct reencode_try *try, struct reencode_result *result,
 		.facts = &result->facts,
 		.free_psbs = try->options->form == COMPARE_CANONICAL,
 		.watched = try->watched,
-		.doubts = (try->options->errata & REENCODE_DOUBTS) != 0,
+		.doubts = reencode_doubts(try, &result->facts),
 		.knows_bdm70 = (try->options->errata & REENCODE_BDM70) != 0,
 		.walk = try->walk,
 		.feed = feed,
@@ -129,11 +140,15 @@ int
 reencode_once(struct reencode_try *try, struct reencode_result *result,
     struct tz_error *err)
 {
+	struct compare *compare;
 	struct feed feed;
-	struct compare *compare = compare_create(
-	    try->options->form, try->bytes, try->count, try->left_out);
 	int error;
 
+	/* A ring takes as long as millions of instructions: not once a choice. */
+	if (try->endless)
+		return 0;
+	compare = compare_create(
+	    try->options->form, try->bytes, try->count, try->left_out);
 	if (compare == NULL)
 		return tz_error(err, TZ_EIO, "compare: out of memory");
 	for (size_t i = 0; i < (try->inferred ? try->setting_count : 1); i++) {
@@ -145,11 +160,13 @@ reencode_once(struct reencode_try *try, struct reencode_result *result,
 	    try->setting_count, &result->facts, compare, err);
 	if (error == 0) {
 		feed.roomless = try->roomless;
+		feed.free_psbs = try->options->form == COMPARE_CANONICAL;
 		error = reencode_drive(try, result, &feed, err);
 		feed_destroy(&feed);
 	}
 	result->difference = *compare_difference(compare);
 	result->ctl = try->ctl;
+	try->endless = result->drive.endless;
 	compare_destroy(compare);
 	return error;
 }
@@ -248,7 +265,7 @@ reencode_tries(struct reencode_try *try, struct reencode_result *result,
     struct tz_error *err)
 {
 	int error = reencode_periods(try, reencode_compressed, result, err);
-	uint64_t reach = reencode_reach(result);
+	uint64_t reach = reencode_reach(result), ctl = try->ctl;
 
 	if (error != 0 || try->options->ctl_given)
 		return error;
@@ -259,6 +276,7 @@ reencode_tries(struct reencode_try *try, struct reencode_result *result,
 			    try, reencode_compressed, result, err);
 		if (error == 0 && try->inferred &&
 		    reencode_reach(result) <= reach) {
+			try->ctl = ctl;
 			try->setting_count = 1;
 			try->settings->off = 0;
 			error = reencode_periods(

@@ -13,6 +13,7 @@ struct reencode_options {
 	const struct profile *profile;
 	uint32_t signature; /* CPUID.1:EAX, 0: unknown */
 	uint32_t errata;    /* that show, bits by profile_erratum */
+	bool errata_given;  /* else those of an overflow may, too */
 	enum compare_form form;
 	bool ctl_given, filter_given;
 	uint64_t ctl; /* IA32_RTIT_CTL */

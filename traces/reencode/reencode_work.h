@@ -25,6 +25,7 @@ struct reencode_try {
 	bool watched;      /* there is more than transfers */
 	bool roomless;     /* PSBs wait for room in the internal buffer */
 	uint32_t phase; /* output offset minus trace offset; 64: to be found */
+	bool endless;   /* the flow comes to a ring of jumps */
 	uint64_t widen_left; /* bytes that may still be driven to widen choices */
 	struct drive_choice choices[DRIVE_CHOICES];
 };

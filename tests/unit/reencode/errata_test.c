@@ -117,6 +117,34 @@ skd010_no_fup_is_left_out(void **state)
 	}
 }
 
+/* The same of a capture, of which nobody says that it shows. */
+static void
+skd010_need_not_be_told(void **state)
+{
+	const struct feed_setting setting = { .ctl = CTL_PLAIN };
+	struct reencode_result result;
+
+	(void)state;
+	for (unsigned seed = 1; seed < 6; seed++) {
+		struct fake *fake = walked(&setting, BIT(SKD010), seed, false);
+
+		fake->profile.errata_on = 0;
+		for (int form = COMPARE_CANONICAL; form <= COMPARE_BYTES;
+		     form++) {
+			remake(fake, CTL_PLAIN, 0, (enum compare_form)form,
+			    &result);
+			if (!result.equal)
+				reencode_print(&result, fake->stream, stderr);
+			assert_true(result.equal);
+			assert_int_equal(result.drive.gap_count, ROUNDS);
+			assert_true(
+			    result.drive.covered > fake->stream_bytes / 2);
+			reencode_result_free(&result);
+		}
+		fake_destroy(fake);
+	}
+}
+
 int
 main(void)
 {
@@ -124,6 +152,7 @@ main(void)
 		cmocka_unit_test(apl11_a_pgd_follows_an_overflow),
 		cmocka_unit_test(apl12_a_fup_follows_one_outside),
 		cmocka_unit_test(skd010_no_fup_is_left_out),
+		cmocka_unit_test(skd010_need_not_be_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
