@@ -55,6 +55,10 @@ wild_transfer(struct walk *walk, struct fuzz_input *input)
 	 */
 	if (transfer.kind == PT_TRANSFER_TSX_ABORT && walk->ctl >> 32 != 0)
 		transfer.kind = PT_TRANSFER_FAR;
+	/* A CFE of a SIPI waits for a FUP, too, unless nothing was traced before. */
+	if (transfer.kind == PT_TRANSFER_SIPI &&
+	    !pt_unit_fast(walk->pair.side[0].unit)->off)
+		transfer.kind = PT_TRANSFER_FAR;
 	walk->at.ip = wild_ip(walk, input);
 	transfer.nlip = bits & 2 ? walk->at.ip : walk->at.ip + 5;
 	transfer.has_vector = bits & 4;
