@@ -65,9 +65,9 @@ configure(const struct events_stream *stream)
 static int
 block_bytes(const uint8_t *at, size_t left, bool *in_block, int *bytes)
 {
-	if (left >= 3 && at[0] == 0x02 && at[1] == 0x63) {
+	if (left >= 2 && at[0] == 0x02 && at[1] == 0x63) {
 		*in_block = true;
-		*bytes = at[2] & 0x80 ? 4 : 8;
+		*bytes = left >= 3 && (at[2] & 0x80) ? 4 : 8;
 		return 3;
 	}
 	if (left >= 2 && at[0] == 0x02 && (at[1] & 0x7f) == 0x33) {
