@@ -175,7 +175,7 @@ hide(struct events *events, unsigned byte)
 {
 	struct walk *walk = &events->walk;
 
-	/* No file of corpus/ has such a byte here. */
+	/* Bytes that the files of corpus/ that were there before did not have here. */
 	if (byte < 196 || byte > 217)
 		return false;
 	if (byte < 204) {

@@ -3,8 +3,8 @@
 #include "emu/pt/happening.h"
 
 /*
- * Bytes that no file of corpus/ has where it says what happens: the others go on to
- * mean what they meant, by their lower six bits.
+ * Bytes that the files of corpus/ that were there before did not have where they say
+ * what happens: all others mean what they meant, by their lower six bits.
  */
 #define WILD_SENTER 88
 #define WILD_ACM    209

@@ -175,6 +175,18 @@ settings_come_from_events(void **state)
 	account_free(&account);
 }
 
+/* Traced as SETTING says, but nothing of it is in the range yet. */
+static struct fake *
+outside(const struct feed_setting *setting)
+{
+	struct fake *fake = fake_create();
+
+	fake_wrmsr(fake, RTIT_ADDR0, setting->filter.a[0]);
+	fake_wrmsr(fake, RTIT_ADDR0 + 1, setting->filter.b[0]);
+	fake_start(fake, setting->ctl | TZ_BIT(32));
+	return fake;
+}
+
 /* Only user code of a range is traced; the CPU gets to ring 3, but not into it. */
 static void
 context_may_come_without_a_packet(void **state)
@@ -182,13 +194,10 @@ context_may_come_without_a_packet(void **state)
 	const struct feed_setting setting = { .ctl = CTL_USER | CTL_TOPA |
 		    CTL_BRANCH_EN | CTL_MTC_EN | CTL_TSC_EN,
 		.filter = { .config = 1, .a = { 0x1000 }, .b = { 0x1fff } } };
-	struct fake *fake = fake_create();
+	struct fake *fake = outside(&setting);
 	struct reencode_result result;
 
 	(void)state;
-	fake_wrmsr(fake, RTIT_ADDR0, 0x1000);
-	fake_wrmsr(fake, RTIT_ADDR0 + 1, 0x1fff);
-	fake_start(fake, setting.ctl | TZ_BIT(32));
 	fake->at.cpl = 3;
 	fake_transfer(fake, PT_TRANSFER_FAR, 0x4000);
 	for (unsigned n = 1; n < 100; n++) {
@@ -214,13 +223,10 @@ a_cr3_is_told_of_outside_the_ranges(void **state)
 		.filter = { .config = 1, .a = { 0x1000 }, .b = { 0x1fff } } };
 	struct pt_transfer transfer = { .kind = PT_TRANSFER_MOV_CR3,
 		.cr3_written = true };
-	struct fake *fake = fake_create();
+	struct fake *fake = outside(&setting);
 	struct reencode_result result;
 
 	(void)state;
-	fake_wrmsr(fake, RTIT_ADDR0, 0x1000);
-	fake_wrmsr(fake, RTIT_ADDR0 + 1, 0x1fff);
-	fake_start(fake, setting.ctl | TZ_BIT(32));
 	for (uint64_t n = 1; n < 20; n++) {
 		transfer.after = fake->at;
 		transfer.after.cr3 = fake->at.cr3 = n << 12;

@@ -10,6 +10,44 @@
 /* User in place of OS. */
 #define CTL_USER (CTL ^ 0xc)
 
+/* TraceEn rises by the first instruction, as CTL says, at 1000. */
+static struct truth *
+begin(struct fixture *fixture, uint64_t ctl)
+{
+	struct truth *truth;
+
+	fixture_start(fixture);
+	truth = fixture->cpu[0].truth;
+	truth_time(truth, 1000);
+	truth_msr(truth, 0x570, ctl);
+	truth_step(truth, FIXTURE_CODE);
+	return truth;
+}
+
+/* The packets of that, and of the first turn of the loop. */
+static void
+begin_packets(struct fixture *fixture)
+{
+	fixture_on(fixture);
+	fixture_psb(fixture, 0);
+	fixture_tsc(fixture, 1001);
+	fixture_mode(fixture);
+	fixture_pge(fixture, FIXTURE_CODE + 0x02);
+	fixture_tnt(fixture, 1, 1);
+}
+
+/* All has been written; the verdict is a MATCH. */
+static void
+end(struct fixture *fixture, struct verify_result *result)
+{
+	fixture_off(fixture);
+	fixture_drain(fixture, 0, 0, fixture->cpu[0].written);
+	fixture_finish(fixture);
+	fixture_verify(fixture, 0, result);
+	verify_print(result, stdout);
+	assert_true(result->match);
+}
+
 /* What ran while packets were lost took long, and nothing ran after that. */
 static void
 tracing_that_ends_with_an_overflow_ends_at_its_time(void **state)
@@ -19,11 +57,7 @@ tracing_that_ends_with_an_overflow_ends_at_its_time(void **state)
 	struct truth *truth;
 
 	(void)state;
-	fixture_start(&fixture);
-	truth = fixture.cpu[0].truth;
-	truth_time(truth, 1000);
-	truth_msr(truth, 0x570, CTL);
-	truth_step(truth, FIXTURE_CODE);
+	truth = begin(&fixture, CTL);
 	truth_run(truth, FIXTURE_CODE + 0x02, 9);
 	truth_run(truth, FIXTURE_CODE + 0x07, 4);
 	truth_run(truth, FIXTURE_CODE + 0x07, 4);
@@ -33,12 +67,7 @@ tracing_that_ends_with_an_overflow_ends_at_its_time(void **state)
 	truth_time(truth, 9000);
 	truth_msr(truth, 0x570, 0);
 	truth_step(truth, FIXTURE_CODE + 0x12);
-	fixture_on(&fixture);
-	fixture_psb(&fixture, 0);
-	fixture_tsc(&fixture, 1001);
-	fixture_mode(&fixture);
-	fixture_pge(&fixture, FIXTURE_CODE + 0x02);
-	fixture_tnt(&fixture, 1, 1);
+	begin_packets(&fixture);
 	fixture.cpu[0].insns = 4;
 	fixture_event(&fixture, EVENT_OVERFLOW, 1, 0, fixture.cpu[0].written);
 	fixture.cpu[0].insns = 1 + FIXTURE_INSNS;
@@ -48,12 +77,7 @@ tracing_that_ends_with_an_overflow_ends_at_its_time(void **state)
 	fixture_fup(&fixture, FIXTURE_CODE + 0x12);
 	fixture_fup(&fixture, FIXTURE_CODE + 0x12);
 	fixture_pgd(&fixture);
-	fixture_off(&fixture);
-	fixture_drain(&fixture, 0, 0, fixture.cpu[0].written);
-	fixture_finish(&fixture);
-	fixture_verify(&fixture, 0, &result);
-	verify_print(&result, stdout);
-	assert_true(result.match);
+	end(&fixture, &result);
 	assert_int_equal(result.streams[0].matched, 3);
 	assert_int_equal(result.streams[0].overflown, FIXTURE_INSNS - 3);
 	assert_int_equal(result.streams[0].time.compared, 2);
@@ -70,11 +94,7 @@ tracing_without_an_instruction_has_a_time_of_its_own(void **state)
 	struct truth *truth;
 
 	(void)state;
-	fixture_start(&fixture);
-	truth = fixture.cpu[0].truth;
-	truth_time(truth, 1000);
-	truth_msr(truth, 0x570, CTL_USER);
-	truth_step(truth, FIXTURE_CODE);
+	truth = begin(&fixture, CTL_USER);
 	truth_context(truth, 3, FIXTURE_CR3);
 	truth_run(truth, FIXTURE_CODE + 0x02, 9);
 	truth_event(truth, 32, FIXTURE_CODE + 0x07);
@@ -93,12 +113,7 @@ tracing_without_an_instruction_has_a_time_of_its_own(void **state)
 	truth_context(truth, 0, FIXTURE_CR3);
 	truth_msr(truth, 0x570, 0);
 	truth_step(truth, FIXTURE_CODE + 0x12);
-	fixture_on(&fixture);
-	fixture_psb(&fixture, 0);
-	fixture_tsc(&fixture, 1001);
-	fixture_mode(&fixture);
-	fixture_pge(&fixture, FIXTURE_CODE + 0x02);
-	fixture_tnt(&fixture, 1, 1);
+	begin_packets(&fixture);
 	fixture_fup(&fixture, FIXTURE_CODE + 0x07);
 	fixture_pgd(&fixture);
 	fixture_tsc(&fixture, 9001);
@@ -111,12 +126,7 @@ tracing_without_an_instruction_has_a_time_of_its_own(void **state)
 	fixture_fup(&fixture, FIXTURE_CODE + 0x0b);
 	fixture_pgd(&fixture);
 	fixture.cpu[0].insns = 11;
-	fixture_off(&fixture);
-	fixture_drain(&fixture, 0, 0, fixture.cpu[0].written);
-	fixture_finish(&fixture);
-	fixture_verify(&fixture, 0, &result);
-	verify_print(&result, stdout);
-	assert_true(result.match);
+	end(&fixture, &result);
 	assert_int_equal(result.streams[0].matched, 7);
 	assert_int_equal(result.streams[0].time.compared, 6);
 	verify_result_free(&result);
