@@ -3,7 +3,6 @@
  * SKD007 hides that there was an overflow.  libipt then finds a flow that is none, up
  * to the next PSB, and `topaz verify` takes that for lost as well.
  */
-#include "traces/grow.h"
 #include "traces/reencode/drive_work.h"
 
 void
@@ -33,18 +32,10 @@ doubt_end(struct drive *drive)
 void
 doubt_skip(struct drive *drive, uint64_t from, const char *text)
 {
-	struct drive_result *result = drive->result;
-
-	drive->has_last = drive->running = drive->doubts = false;
-	if (!GROW(result->gaps, result->gap_room, result->gap_count + 1)) {
-		drive->failed = true;
-		return;
-	}
-	result->gaps[result->gap_count++] = (struct drive_gap){ .from = from,
-		.to = drive->config.count,
-		.at = from,
-		.text = text,
-		.errata = true };
+	drive->doubts = false;
+	drive_add_gap(drive,
+	    &(struct drive_gap){
+		.from = from, .at = from, .text = text, .errata = true });
 	recover_resync(drive->config.recover);
 }
 

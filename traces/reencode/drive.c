@@ -226,36 +226,41 @@ drive_is_part(const struct drive *drive, const struct recover_item *item)
 		!walk_is_whole(walk, last->target));
 }
 
+void
+drive_add_gap(struct drive *drive, const struct drive_gap *gap)
+{
+	struct drive_result *result = drive->result;
+
+	drive->has_last = drive->running = false;
+	if (!GROW(result->gaps, result->gap_room, result->gap_count + 1)) {
+		drive->failed = true;
+		return;
+	}
+	result->gaps[result->gap_count] = *gap;
+	result->gaps[result->gap_count++].to = drive->config.count;
+}
+
 static void
 drive_gap(struct drive *drive, const struct recover_item *item)
 {
-	struct drive_result *result = drive->result;
 	bool part = drive_is_part(drive, item);
 	bool entry = happen_is_entry(drive, item->offset);
 
 	if (item->endless) {
-		result->endless = drive->ended = true;
+		drive->result->endless = drive->ended = true;
 	} else if (drive->doubts || doubt_is_ovf(drive, item->offset)) {
 		doubt_begin(drive);
 		drive_wrong(drive, item->text, drive->at.ip);
 		return;
 	}
 	drive_take(drive);
-	drive->has_last = false;
-	drive->running = false;
-	if (!GROW(result->gaps, result->gap_room, result->gap_count + 1)) {
-		drive->failed = true;
-		return;
-	}
-	result->gaps[result->gap_count++] = (struct drive_gap){
-		.from = compare_offset(drive->config.compare),
-		.to = drive->config.count,
+	drive_add_gap(drive,
+	    &(struct drive_gap){ .from = compare_offset(drive->config.compare),
 		.at = item->offset,
 		.text = part ? "only a part of the instruction is mapped"
 		    : entry  ? "it takes no CFE of a VM entry"
 			     : item->text,
-		.unmapped = item->flag || part || entry,
-	};
+		.unmapped = item->flag || part || entry });
 }
 
 /* The last block's last instruction, if it is one that may, gives an outcome. */
@@ -427,13 +432,14 @@ drive_run(const struct drive_config *config, struct drive_result *result,
 		.watched = config->watched,
 		.tsx = config->facts->tsx != 0,
 		.cyc_most = TZ_BIT(config->feed->manner.cyc_bits) - 1 };
-	/* Where drive.doubts may be, libipt must not be ahead of it. */
-	size_t room = config->doubts ? 1 : RECOVER_BATCH;
 
 	drive_know(&drive);
 	*result = (struct drive_result){ 0 };
 	while (!drive.ended && !drive.failed) {
-		drive_batch(&drive, recover_read(config->recover, room));
+		/* In doubt libipt must not be ahead: it may have to go back. */
+		drive_batch(&drive,
+		    recover_read(
+			config->recover, drive.doubts ? 1 : RECOVER_BATCH));
 		if (drive.doubts)
 			doubt_forgive(&drive);
 	}

@@ -158,6 +158,9 @@ void doubt_begin(struct drive *drive);
 bool doubt_is_ovf(const struct drive *drive, uint64_t offset);
 void doubt_end(struct drive *drive);
 
+/* Leaves out GAP, from which on nothing is known up to the next PSB; sets its .to. */
+void drive_add_gap(struct drive *drive, const struct drive_gap *gap);
+
 /* Leaves out, for TEXT, what is between FROM and the next PSB. */
 void doubt_skip(struct drive *drive, uint64_t from, const char *text);
 
