@@ -138,6 +138,9 @@ events_check_packets(const struct events_stream *stream)
 			    "announced",
 			    (unsigned long long)offset, stream->count);
 			announced = announces_fup(&packet);
+			/* What an OVF takes of a block may be its end. */
+			in_block = in_block && packet.type != ppt_ovf &&
+			    packet.type != ppt_psb;
 		}
 		offset += (uint64_t)size;
 		if (offset < stream->count)
