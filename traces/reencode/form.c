@@ -21,6 +21,7 @@ forms_create(void)
 	    ZYDIS_STACK_WIDTH_32);
 	ZydisDecoderInit(&forms->decoder[2], ZYDIS_MACHINE_MODE_LONG_64,
 	    ZYDIS_STACK_WIDTH_64);
+	head_table_init(&forms->table.head);
 	return forms;
 }
 
@@ -93,22 +94,16 @@ form_kind_of(const ZydisDecodedInstruction *insn)
 	return form_kind_far(insn);
 }
 
-/* Keeps FORM of BYTES, if its head is no longer than most. */
+/* Keeps FORM of BYTES, if Zydis sees where their head ends as head_of() does. */
 static void
 form_keep(struct form_table *table, const struct form *form,
     const uint8_t *bytes, uint8_t bits)
 {
-	uint64_t first = form_first(bytes), key;
+	uint64_t key = head_of(&table->head, form_first(bytes), bits);
 	size_t place;
 
-	if (form->head_bytes > FORM_HEAD_MAX)
+	if (key == 0 || head_count(key) != form->head_bytes)
 		return;
-	if (form->head_bytes == 1)
-		table->one[first & 0xff] = 1;
-	else
-		table->more[form_more(first & 0xffff)] |= (uint8_t)(1u
-		    << (form->head_bytes - 1));
-	key = form_key(first, form->head_bytes, bits);
 	place = form_place(key);
 	table->kept[place ^ (table->kept[place] != 0)] = key |
 	    (uint64_t)form->length << FORM_LENGTH_SHIFT |
@@ -161,7 +156,7 @@ form_of(struct forms *forms, const uint8_t *bytes, unsigned count, uint8_t bits,
 	    : 0;
 
 	if (kept != 0) {
-		form->head_bytes = kept >> FORM_COUNT_SHIFT & 7;
+		form->head_bytes = (uint8_t)head_count(kept);
 		form->length = (uint8_t)form_length(kept);
 		form->kind = (uint8_t)form_kind(kept);
 		form->distance_bytes = kept >> FORM_DISTANCE_SHIFT & 7;

@@ -6,7 +6,7 @@
 #ifndef TOPAZ_TRACES_REENCODE_FORM_H
 #define TOPAZ_TRACES_REENCODE_FORM_H
 
-#include "emu/base.h"
+#include "traces/reencode/head.h"
 
 #include <endian.h>
 #include <string.h>
@@ -35,14 +35,9 @@ struct form {
 };
 
 /*
- * A form that is kept, in 8 bytes, since many are looked at: the head, if it is short
- * enough, the first byte lowest; then how long it is and the mode, which make up the
- * key; then the rest of struct form.  0: nothing is kept.
+ * A form that is kept, in 8 bytes, since many are looked at: the head, then the rest of
+ * struct form.  0: nothing is kept.
  */
-#define FORM_HEAD_MAX       5
-#define FORM_COUNT_SHIFT    40
-#define FORM_BITS_SHIFT     43 /* bits of the mode / 16 */
-#define FORM_KEY_BITS       46
 #define FORM_LENGTH_SHIFT   48
 #define FORM_KIND_SHIFT     52
 #define FORM_DISTANCE_SHIFT 56
@@ -60,13 +55,10 @@ form_kind(uint64_t kept)
 }
 
 /* Forms that are kept; a later one takes the place of an earlier. */
-#define FORM_KEPT_BITS 12
-#define FORM_MORE_BITS 10
+#define FORM_KEPT_BITS 11
 
-/* What form_kept() looks into. */
 struct form_table {
-	/* Which lengths heads have, bit N - 1, by their first and first two bytes. */
-	uint8_t one[256], more[1 << FORM_MORE_BITS];
+	struct head_table head;
 	uint64_t kept[1 << FORM_KEPT_BITS];
 };
 
@@ -97,22 +89,6 @@ form_first(const uint8_t *bytes)
 	return le64toh(first);
 }
 
-/* The COUNT lowest bytes, 1 to 8. */
-static inline uint64_t
-form_mask(unsigned count)
-{
-	return ~UINT64_C(0) >> (64 - 8 * count);
-}
-
-/* What a form of COUNT bytes, the first of FIRST, is found by in the mode of BITS. */
-static inline uint64_t
-form_key(uint64_t first, unsigned count, uint8_t bits)
-{
-	return (first & form_mask(count)) |
-	    (uint64_t)count << FORM_COUNT_SHIFT |
-	    (uint64_t)(bits / 16) << FORM_BITS_SHIFT;
-}
-
 /* The first of two places, side by side, of the form of KEY. */
 static inline size_t
 form_place(uint64_t key)
@@ -124,14 +100,7 @@ form_place(uint64_t key)
 static inline bool
 form_is(uint64_t kept, uint64_t key)
 {
-	return (kept ^ key) << (64 - FORM_KEY_BITS) == 0;
-}
-
-/* The place in .more of what begins as FIRST does. */
-static inline size_t
-form_more(uint64_t first)
-{
-	return (first << 2 ^ first >> 8) & ((1u << FORM_MORE_BITS) - 1);
+	return (kept ^ key) << (64 - HEAD_KEY_BITS) == 0;
 }
 
 /*
@@ -141,19 +110,15 @@ form_more(uint64_t first)
 static inline uint64_t
 form_kept(const struct form_table *table, uint64_t first, uint8_t bits)
 {
-	unsigned left = table->one[first & 0xff] |
-	    table->more[form_more(first & 0xffff)];
+	uint64_t key = head_of(&table->head, first, bits);
+	size_t place = form_place(key);
 
-	for (; left != 0; left &= left - 1) {
-		uint64_t key = form_key(
-		    first, (unsigned)__builtin_ctz(left) + 1, bits);
-		size_t place = form_place(key);
-
-		if (form_is(table->kept[place], key))
-			return table->kept[place];
-		if (form_is(table->kept[place ^ 1], key))
-			return table->kept[place ^ 1];
-	}
+	if (key == 0)
+		return 0;
+	if (form_is(table->kept[place], key))
+		return table->kept[place];
+	if (form_is(table->kept[place ^ 1], key))
+		return table->kept[place ^ 1];
 	return 0;
 }
 

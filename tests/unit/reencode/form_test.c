@@ -1,7 +1,8 @@
 /*
  * Goal: what is kept of an instruction's head says of every other instruction with
  * that head what Zydis says of it.  Method: bytes at random, some of them made
- * branches, decoded by way of what is kept and by Zydis itself, in all modes.
+ * branches, and every opcode of two maps with every ModR/M, decoded by way of what is
+ * kept and by Zydis itself, in all modes.
  */
 #include "tests/unit/pt/fake.h"
 #include "traces/reencode/form.h"
@@ -69,6 +70,17 @@ check(const ZydisDecoder *decoder, const struct form *form,
 	    form->kind == WALK_CALL || form->kind == WALK_CALL_INDIRECT,
 	    insn.meta.category == ZYDIS_CATEGORY_CALL &&
 		insn.meta.branch_type != ZYDIS_BRANCH_TYPE_FAR);
+	assert_int_equal(
+	    form->kind == WALK_JUMP || form->kind == WALK_JUMP_INDIRECT,
+	    insn.meta.category == ZYDIS_CATEGORY_UNCOND_BR &&
+		insn.meta.branch_type != ZYDIS_BRANCH_TYPE_FAR);
+	assert_int_equal(form->kind == WALK_RET,
+	    insn.mnemonic == ZYDIS_MNEMONIC_RET &&
+		insn.meta.branch_type != ZYDIS_BRANCH_TYPE_FAR);
+	assert_int_equal(form->kind == WALK_MOV_CR3,
+	    insn.mnemonic == ZYDIS_MNEMONIC_MOV &&
+		insn.opcode_map == ZYDIS_OPCODE_MAP_0F && insn.opcode == 0x22 &&
+		insn.raw.modrm.reg == 3);
 	if (insn.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR)
 		assert_int_equal(form->kind, WALK_FAR);
 }
@@ -102,6 +114,63 @@ a_head_says_what_zydis_says(void **state)
 	}
 }
 
+/* PREFIX, if it is not 0, REX and an opcode of 0F's map or the first; then at random. */
+static void
+put(uint8_t *bytes, uint64_t *dice, uint8_t prefix, uint8_t rex, bool two,
+    unsigned opcode, unsigned modrm)
+{
+	uint64_t draw[2] = { fake_random(dice), fake_random(dice) };
+	unsigned at = 0;
+
+	memcpy(bytes, draw, FORM_BYTES_MAX);
+	if (prefix != 0)
+		bytes[at++] = prefix;
+	if (rex != 0)
+		bytes[at++] = rex;
+	if (two)
+		bytes[at++] = 0x0f;
+	bytes[at] = (uint8_t)opcode;
+	bytes[at + 1] = (uint8_t)modrm;
+}
+
+/* Every opcode of a map with every ModR/M and some REX. */
+static void
+sweep(size_t mode, uint8_t prefix, bool two)
+{
+	static const uint8_t rexes[] = { 0, 0x41, 0x44, 0x48, 0x4f };
+	size_t count = modes[mode].bits == 64 ? TZ_ARRAY_LEN(rexes) : 1;
+	struct forms *forms = forms_create();
+	uint8_t bytes[FORM_BYTES_MAX];
+	uint64_t dice = 1u + prefix;
+	ZydisDecoder decoder;
+	struct form form;
+	bool good;
+
+	assert_non_null(forms);
+	ZydisDecoderInit(&decoder, modes[mode].mode, modes[mode].width);
+	for (unsigned n = 0; n < 256 * 256 * count; n++) {
+		put(bytes, &dice, prefix, rexes[n % count], two,
+		    n / (unsigned)count >> 8, n / (unsigned)count & 0xff);
+		good = form_of(
+		    forms, bytes, FORM_BYTES_MAX, modes[mode].bits, &form);
+		check(&decoder, good ? &form : NULL, bytes, FORM_BYTES_MAX);
+	}
+	forms_destroy(forms);
+}
+
+static void
+registers_do_not_matter(void **state)
+{
+	static const uint8_t prefixes[] = { 0, 0x66, 0xf3, 0xf0, 0x67 };
+
+	(void)state;
+	for (size_t mode = 1; mode < TZ_ARRAY_LEN(modes); mode++)
+		for (size_t i = 0; i < TZ_ARRAY_LEN(prefixes); i++) {
+			sweep(mode, prefixes[i], false);
+			sweep(mode, prefixes[i], true);
+		}
+}
+
 /* The table is one for all modes: a head is another thing in each. */
 static void
 modes_are_told_apart(void **state)
@@ -126,6 +195,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_head_says_what_zydis_says),
+		cmocka_unit_test(registers_do_not_matter),
 		cmocka_unit_test(modes_are_told_apart),
 	};
 
