@@ -1,13 +1,12 @@
-#define _GNU_SOURCE /* memmem */
-
 #include "traces/blank.h"
 
 #include <intel-pt.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Header and type of the CFE of an IRET without a FUP. */
+/* Header and type of the CFE of an IRET without a FUP; of the two first, the rarer. */
 static const uint8_t blank_iret[] = { 0x02, 0x13, pt_cfe_iret };
+#define BLANK_RARE      1
 
 #define BLANK_CFE_BYTES 4
 #define BLANK_NONE      UINT64_MAX
@@ -61,6 +60,23 @@ blank_stretch(struct pt_packet_decoder *decoder, uint8_t *bytes)
 	}
 }
 
+/* May there be one in BYTES? */
+static bool
+blank_has(const uint8_t *bytes, size_t count)
+{
+	const uint8_t *at = bytes, *end = bytes + count;
+
+	while ((at = memchr(at, blank_iret[BLANK_RARE], (size_t)(end - at))) !=
+	    NULL) {
+		if (at > bytes && end - at > 1 &&
+		    memcmp(at - BLANK_RARE, blank_iret, sizeof(blank_iret)) ==
+			0)
+			return true;
+		at++;
+	}
+	return false;
+}
+
 bool
 blank_cfes(const uint8_t *bytes, size_t count, uint8_t **copy)
 {
@@ -68,7 +84,7 @@ blank_cfes(const uint8_t *bytes, size_t count, uint8_t **copy)
 	struct pt_config config;
 
 	*copy = NULL;
-	if (memmem(bytes, count, blank_iret, sizeof(blank_iret)) == NULL)
+	if (!blank_has(bytes, count))
 		return true;
 	pt_config_init(&config);
 	config.begin =
