@@ -212,20 +212,10 @@ facts_mark(const struct facts *facts, uint64_t offset)
 	return low < facts->mark_count ? &facts->mark[low] : NULL;
 }
 
-/*
- * All of SCAN's bytes were read: END is where the last packet ended that was read
- * singly, and SKIPPED from where on others were skipped.
- */
+/* All of SCAN's bytes were read: the last packet that is no PAD ended at END. */
 static void
-facts_cut(struct facts *facts, const struct scan *scan, uint64_t end,
-    uint64_t skipped)
+facts_cut(struct facts *facts, const struct scan *scan, uint64_t end)
 {
-	uint64_t last = scan->offset;
-
-	while (last > skipped && scan->bytes[last - 1] == 0)
-		last--;
-	if (last > skipped)
-		end = last;
 	facts_gap(facts, end);
 	if (facts->in_psb)
 		facts->cut_off = scan->count - facts->psb[facts->psb_count - 1];
@@ -233,43 +223,62 @@ facts_cut(struct facts *facts, const struct scan *scan, uint64_t end,
 		facts->cut_off = scan->count - end;
 }
 
+/* What is most of a trace, up to what is not; *END: see facts_cut(). */
+static void
+facts_pass(struct facts *facts, struct scan *scan, uint64_t *end)
+{
+	struct scan_passed passed = { .tnts = 0 };
+	uint64_t tips = 0;
+
+	scan_pass(scan, &passed);
+	if (passed.end == 0)
+		return;
+	*end = passed.end;
+	facts_cyc(&facts->clock);
+	for (size_t form = 0; form < TZ_ARRAY_LEN(passed.tips); form++)
+		tips += passed.tips[form];
+	facts->packets[SCAN_TNT] += passed.tnts;
+	facts->packets[SCAN_TIP] += tips;
+	facts->traced = facts->traced || tips != 0;
+	facts->ips_full += passed.tips[6];
+	facts->ips_sext48 += passed.tips[3];
+	facts->kernel = facts->kernel || passed.kernel;
+	facts->user = facts->user || passed.user;
+}
+
 bool
 facts_read(struct facts *facts, const uint8_t *bytes, uint64_t count)
 {
-	uint64_t end, skipped;
 	struct scan_packet packet;
 	struct scan scan;
+	uint64_t end;
 
 	*facts = (struct facts){ .clock = { .cyc_min = UINT64_MAX } };
 	facts->first_psb = scan_find_psb(bytes, count, 0);
 	scan_begin(&scan, bytes, count, facts->first_psb);
-	end = skipped = facts->first_psb;
+	end = facts->first_psb;
 	for (;;) {
-		uint64_t last_ip = scan.last_ip, tnts;
+		uint64_t last_ip = scan.last_ip;
 
 		while (scan_next(&scan, &packet)) {
 			if (!facts_add_mark(facts, &packet, last_ip) ||
 			    !facts_packet(facts, &packet))
 				return false;
-			last_ip = scan.last_ip;
 			if (packet.kind != SCAN_PAD)
 				end = scan.offset;
-			skipped = scan.offset;
-			tnts = scan_skip(&scan);
-			facts->packets[SCAN_TNT] += tnts;
-			if (tnts != 0)
-				facts_cyc(&facts->clock);
+			facts_pass(facts, &scan, &end);
+			last_ip = scan.last_ip;
 		}
 		facts_cyc(&facts->clock);
 		if (packet.kind != SCAN_BAD) {
-			facts_cut(facts, &scan, end, skipped);
+			facts_cut(facts, &scan, end);
 			return true;
 		}
 		facts->bad++;
 		facts->in_psb = false;
 		scan_begin(&scan, bytes, count,
 		    scan_find_psb(bytes, count, packet.offset + 1));
-		end = skipped = scan.offset;
+		end = scan.offset;
 	}
 }
 

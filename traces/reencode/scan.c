@@ -114,15 +114,28 @@ scan_take(struct scan *scan, struct scan_packet *packet, enum scan_kind kind,
 	return true;
 }
 
-/* SDM vol. 3, 33.4.2.2, table "FUP/TIP IP Reconstruction". */
+/* Bytes of an IP by IPBytes; more than 8: reserved. */
+static const uint8_t scan_ip_bytes[8] = { 0, 2, 4, 6, 6, 9, 8, 9 };
+
+/*
+ * The IP behind LAST of which WHOLE has the lowest bytes, by IPBytes FORM, not 0: SDM
+ * vol. 3, 33.4.2.2, table "FUP/TIP IP Reconstruction".
+ */
+static inline uint64_t
+scan_ip_after(uint64_t last, uint64_t whole, unsigned form)
+{
+	uint64_t mask = ~UINT64_C(0) >> (64 - 8 * scan_ip_bytes[form]);
+
+	return form == 3 ? (uint64_t)((int64_t)(whole << 16) >> 16)
+			 : (last & ~mask) | (whole & mask);
+}
+
 static bool
 scan_ip(struct scan *scan, struct scan_packet *packet, enum scan_kind kind)
 {
-	static const uint8_t payload_bytes[8] = { 0, 2, 4, 6, 6, 9, 8, 9 };
 	const uint8_t *at = scan->bytes + scan->offset;
 	unsigned form = at[0] >> 5;
-	unsigned bytes = payload_bytes[form];
-	uint64_t ip, mask;
+	unsigned bytes = scan_ip_bytes[form];
 
 	if (bytes > 8) {
 		packet->kind = SCAN_BAD;
@@ -132,14 +145,11 @@ scan_ip(struct scan *scan, struct scan_packet *packet, enum scan_kind kind)
 		return false;
 	packet->bits = (uint8_t)form;
 	packet->with_ip = form != 0;
-	if (form != 0) {
-		ip = scan_ip_value(
-		    at + 1, bytes, scan->count - packet->offset - 1);
-		mask = ~UINT64_C(0) >> (64 - 8 * bytes);
-		scan->last_ip = form == 3
-		    ? (uint64_t)((int64_t)(ip << 16) >> 16)
-		    : (scan->last_ip & ~mask) | (ip & mask);
-	}
+	if (form != 0)
+		scan->last_ip = scan_ip_after(scan->last_ip,
+		    scan_ip_value(
+			at + 1, bytes, scan->count - packet->offset - 1),
+		    form);
 	packet->value = scan->last_ip;
 	return true;
 }
@@ -275,18 +285,52 @@ scan_odd(struct scan *scan, struct scan_packet *packet, uint8_t first)
 	}
 }
 
-uint64_t
-scan_skip(struct scan *scan)
+/* A TIP begins with this, but for its upper 3 bits. */
+#define SCAN_TIP_OPCODE 0x0d
+
+/* Goes past the TIP at SCAN's place.  False: it has an end or a form that is odd. */
+static inline bool
+scan_pass_tip(struct scan *scan, struct scan_passed *passed)
+{
+	const uint8_t *at = scan->bytes + scan->offset;
+	unsigned form = at[0] >> 5, bytes = scan_ip_bytes[form];
+
+	if (scan->count - scan->offset <= sizeof(uint64_t) || bytes > 8)
+		return false;
+	if (form != 0) {
+		scan->last_ip = scan_ip_after(scan->last_ip,
+		    scan_ip_value(at + 1, bytes, sizeof(uint64_t)), form);
+		passed->kernel |= scan->last_ip >> 63 != 0;
+		passed->user |= scan->last_ip >> 63 == 0;
+	}
+	passed->tips[form]++;
+	scan->offset += 1 + bytes;
+	return true;
+}
+
+void
+scan_pass(struct scan *scan, struct scan_passed *passed)
 {
 	const uint8_t *bytes = scan->bytes;
-	uint64_t at = scan->offset, tnts = 0;
+	uint64_t at = scan->offset, tnts = 0, end = 0;
 
 	/* In a block an even byte may begin a BIP. */
-	while (!scan->in_block && at < scan->count && !(bytes[at] & 1) &&
-	    bytes[at] != 2)
-		tnts += bytes[at++] != 0;
+	while (!scan->in_block && at < scan->count) {
+		if ((bytes[at] & 0x1f) == SCAN_TIP_OPCODE) {
+			scan->offset = at;
+			if (!scan_pass_tip(scan, passed))
+				break;
+			end = at = scan->offset;
+			continue;
+		}
+		if ((bytes[at] & 1) || bytes[at] == 2)
+			break;
+		tnts += bytes[at] != 0;
+		end = bytes[at++] != 0 ? at : end;
+	}
 	scan->offset = at;
-	return tnts;
+	passed->tnts += tnts;
+	passed->end = end;
 }
 
 bool

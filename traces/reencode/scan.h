@@ -72,8 +72,16 @@ void scan_begin(
 /* The next packet.  False: there are no more bytes, BAD or CUT. */
 bool scan_next(struct scan *scan, struct scan_packet *packet);
 
-/* Goes past PADs and TNTs of one byte, most of a trace; returns how many TNTs. */
-uint64_t scan_skip(struct scan *scan);
+/* What scan_pass() went past. */
+struct scan_passed {
+	uint64_t tnts;
+	uint64_t tips[8];  /* by IPBytes */
+	bool kernel, user; /* IPs in either half */
+	uint64_t end;      /* of the last one that is no PAD; 0: all are */
+};
+
+/* Goes past PADs, TNTs of one byte and TIPs: most of a trace. */
+void scan_pass(struct scan *scan, struct scan_passed *passed);
 
 /* Offset of the first PSB at or after FROM; COUNT if there is none. */
 uint64_t scan_find_psb(const uint8_t *bytes, uint64_t count, uint64_t from);
