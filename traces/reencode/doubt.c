@@ -44,7 +44,7 @@ doubt_forgive(struct drive *drive)
 {
 	struct drive_result *result = drive->result;
 
-	if (!drive->ended || result->endless ||
+	if (!drive->ended || drive->failed || result->endless ||
 	    (result->wrong == NULL &&
 		!compare_difference(drive->config.compare)->found))
 		return;

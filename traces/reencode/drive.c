@@ -27,6 +27,12 @@ drive_wrong(struct drive *drive, const char *text, uint64_t ip)
 	drive->ended = true;
 }
 
+void
+drive_fail(struct drive *drive)
+{
+	drive->failed = drive->ended = true;
+}
+
 /* What DRIVE knows of the setting in force. */
 static void
 drive_know(struct drive *drive)
@@ -53,9 +59,8 @@ drive_set(struct drive *drive, uint64_t offset)
 void
 drive_take(struct drive *drive)
 {
-	drive->untaken = 0;
 	if (!feed_take(drive->feed))
-		drive->failed = true;
+		drive_fail(drive);
 	if (compare_difference(drive->config.compare)->found)
 		drive->ended = true;
 }
@@ -233,7 +238,7 @@ drive_add_gap(struct drive *drive, const struct drive_gap *gap)
 
 	drive->has_last = drive->running = false;
 	if (!GROW(result->gaps, result->gap_room, result->gap_count + 1)) {
-		drive->failed = true;
+		drive_fail(drive);
 		return;
 	}
 	result->gaps[result->gap_count] = *gap;
@@ -330,7 +335,7 @@ drive_flush(struct drive *drive, uint64_t *end)
 	}
 	compare_limit(drive->config.compare, *end);
 	if (!feed_take(drive->feed))
-		drive->failed = true;
+		drive_fail(drive);
 }
 
 /* How the trace ends: by a flush, or cut off while the unit goes on. */
@@ -343,13 +348,13 @@ drive_finish(struct drive *drive)
 	if (!drive->running)
 		return;
 	drive_take(drive);
-	if (drive->ended || drive->failed)
+	if (drive->ended)
 		return;
 	if (drive->has_last && drive->last->kind == WALK_PLAIN)
 		drive->at.ip = drive->last->nlip;
 	drive_last(drive, drive->config.count);
 	drive_take(drive);
-	if (drive->ended || drive->failed)
+	if (drive->ended)
 		return;
 	end = drive_end(drive);
 	if (!drive->traced)
@@ -360,7 +365,7 @@ drive_finish(struct drive *drive)
 	else
 		drive_flush(drive, &end);
 	if (!compare_stop(drive->config.compare, end))
-		drive->failed = true;
+		drive_fail(drive);
 	result->tail = drive->config.count - end;
 }
 
@@ -435,7 +440,7 @@ drive_run(const struct drive_config *config, struct drive_result *result,
 
 	drive_know(&drive);
 	*result = (struct drive_result){ 0 };
-	while (!drive.ended && !drive.failed) {
+	while (!drive.ended) {
 		/* In doubt libipt must not be ahead: it may have to go back. */
 		drive_batch(&drive,
 		    recover_read(

@@ -19,14 +19,13 @@ struct drive {
 	bool entered;      /* by a TIP.PGE that the flow has yet to come to */
 	bool cr3_written;  /* by the event that comes next */
 	bool cr3_peeked;   /* of the last event, before libipt tells of it */
-	bool failed;       /* out of memory */
+	bool failed;       /* out of memory; .ended then */
 	bool ended;        /* nothing more can be driven */
 	struct scan guide; /* packets up to the last event that needed them */
 	struct feed_state vmx;
 	uint32_t phase;     /* 64: not known */
 	uint64_t look_base; /* trace offset + phase of some look at the counter */
 	uint64_t late;      /* of a PSB that is due, before the last overflow */
-	unsigned untaken;   /* blocks since output was last compared */
 	unsigned quiet;     /* outcomes before anything but them can come */
 	struct clock clock;
 	/* There is more than transfers in the trace: happen_before() is needed. */
@@ -166,6 +165,9 @@ void doubt_skip(struct drive *drive, uint64_t from, const char *text);
 
 /* The same if something has ended DRIVE that may be such an erratum's doing. */
 void doubt_forgive(struct drive *drive);
+
+/* There is no memory: nothing more can be driven. */
+void drive_fail(struct drive *drive);
 
 /* The flow contradicts itself or the image at IP. */
 void drive_wrong(struct drive *drive, const char *text, uint64_t ip);

@@ -100,7 +100,7 @@ edge_resume(struct drive *drive, uint64_t offset, struct pt_resume *resume)
 	clock_start(&drive->clock, drive->feed, offset);
 	resume->cyc_sent = drive->feed->cyc_sent;
 	if (!feed_resume(drive->feed, offset, resume, &drive->vmx))
-		drive->failed = true;
+		drive_fail(drive);
 }
 
 /* The gap that was open ends here. */
@@ -257,7 +257,7 @@ edge_toggle(struct drive *drive, uint64_t offset, const struct psb_plus *plus)
 	clock_start(&drive->clock, drive->feed, offset);
 	if (!feed_toggle(
 		drive->feed, offset, restart ? &drive->vmx : NULL, &at))
-		drive->failed = true;
+		drive_fail(drive);
 	drive->look_base = offset + drive->phase - (offset + drive->phase) % 64;
 }
 

@@ -413,7 +413,7 @@ happen_before(struct drive *drive, bool sends)
 		return;
 	for (;;) {
 		drive_take(drive);
-		if (drive->ended || drive->failed)
+		if (drive->ended)
 			return;
 		clock_move(clock, compare_offset(drive->config.compare));
 		pending = happen_pending(drive);
@@ -436,7 +436,7 @@ void
 happen_frequency(struct drive *drive, uint32_t ratio)
 {
 	happen_before(drive, true);
-	if (drive->ended || drive->failed || ratio == 0)
+	if (drive->ended || ratio == 0)
 		return;
 	clock_status(&drive->clock, drive->feed, drive->clock.look);
 	pt_unit_frequency(drive->feed->unit, ratio & 0xff);

@@ -238,14 +238,14 @@ overflow_begin(struct drive *drive, uint64_t *offset)
 	*offset = overflow_cyc(drive, ovf.offset);
 	if (overflow_loses_outcome(drive, *offset))
 		overflow_lose_outcome(drive);
-	if (drive->ended || drive->failed)
+	if (drive->ended)
 		return false;
 	overflow_cut(drive, *offset, true);
 	/* PADs that only fill the word are the unit's own. */
 	if (drive->feed->offset <= *offset && *offset - drive->feed->offset < 8)
 		*offset = drive->feed->offset;
 	if (!compare_stop(drive->config.compare, *offset))
-		drive->failed = true;
+		drive_fail(drive);
 	return true;
 }
 
@@ -280,7 +280,7 @@ edge_overflow(struct drive *drive)
 	    PT_LOOK_BYTES);
 	edge_resume(drive, offset, &resume);
 	/* One that is not due tells of the mode, which may have been lost. */
-	if (psb && !resume.due && !drive->failed) {
+	if (psb && !resume.due && !drive->ended) {
 		happen_psb(drive);
 		pt_unit_psb(drive->feed->unit, drive->at.ip);
 	}

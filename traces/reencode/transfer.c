@@ -3,9 +3,6 @@
  */
 #include "traces/reencode/drive_work.h"
 
-/* Blocks between two looks at the unit's output. */
-#define DRIVE_BATCH 256
-
 /* What TRANSFER is by what Event Trace and MODE.TSX say. */
 static void
 drive_tell(struct drive *drive, struct pt_transfer *transfer)
@@ -277,8 +274,8 @@ drive_calls(struct drive *drive, const struct walk_block *block)
 		    unit, walk_call(drive->config.walk, block->call + n));
 }
 
-/* The flow goes on with the block that is WANTED. */
-static inline void
+/* The flow goes on with the block that is WANTED; false: it cannot. */
+static inline bool
 drive_block(struct drive *drive, const struct walk_key *wanted)
 {
 	struct walk_block *block;
@@ -293,28 +290,33 @@ drive_block(struct drive *drive, const struct walk_key *wanted)
 		    drive->config.walk, drive->last, wanted, &text, &at);
 	if (block == NULL) {
 		drive_wrong(drive, text, at);
-		return;
+		return false;
 	}
 	if (block->calls != 0)
 		drive_calls(drive, block);
 	drive->last = block;
 	drive->has_last = true;
-	drive->result->blocks++;
-	drive->result->insns += block->count;
-	if (++drive->untaken == DRIVE_BATCH)
-		drive_take(drive);
+	return true;
 }
 
 void
 drive_batch(struct drive *drive, const struct recover_batch *batch)
 {
+	const struct walk_key *block = batch->block,
+			      *end = block + batch->count;
 	const struct recover_item *item = batch->item;
+	uint64_t blocks = 0, insns = 0;
 
-	for (size_t i = 0; i < batch->count && !drive->ended && !drive->failed;
-	     i++) {
-		if (batch->block[i].count != 0)
-			drive_block(drive, &batch->block[i]);
-		else
+	for (; block < end && !drive->ended; block++) {
+		if (block->count == 0) {
 			drive_item(drive, item++);
+		} else if (drive_block(drive, block)) {
+			blocks++;
+			insns += block->count;
+		}
 	}
+	drive->result->blocks += blocks;
+	drive->result->insns += insns;
+	if (!drive->ended)
+		drive_take(drive);
 }
