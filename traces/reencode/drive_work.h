@@ -130,6 +130,12 @@ void edge_peek_cr3(struct drive *drive);
  */
 void state_peek_cr3(struct drive *drive, struct pt_context *after);
 
+/*
+ * Leads the clock's look ahead to OFFSET; where nothing is told of but transfers, from
+ * the last PSB on.
+ */
+void edge_look(struct drive *drive, uint64_t offset);
+
 /* A new stretch at OFFSET, where the CPU stands at drive->at. */
 void edge_resume(
     struct drive *drive, uint64_t offset, struct pt_resume *resume);

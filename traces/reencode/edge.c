@@ -88,6 +88,20 @@ edge_psb_index(const struct facts *facts, uint64_t offset)
 }
 
 void
+edge_look(struct drive *drive, uint64_t offset)
+{
+	const struct facts *facts = drive->config.facts;
+	size_t behind = edge_psb_index(facts, offset + 1);
+	struct scan *look = &drive->clock.look;
+
+	if (!drive->watched && behind != 0 &&
+	    facts->psb[behind - 1] > look->offset)
+		scan_begin(
+		    look, look->bytes, look->count, facts->psb[behind - 1]);
+	clock_move(&drive->clock, offset);
+}
+
+void
 edge_resume(struct drive *drive, uint64_t offset, struct pt_resume *resume)
 {
 	resume->at = drive->at;
@@ -96,7 +110,7 @@ edge_resume(struct drive *drive, uint64_t offset, struct pt_resume *resume)
 	drive->running = true;
 	drive->cr3_written = false;
 	drive->quiet = 0;
-	clock_move(&drive->clock, offset);
+	edge_look(drive, offset);
 	clock_start(&drive->clock, drive->feed, offset);
 	resume->cyc_sent = drive->feed->cyc_sent;
 	if (!feed_resume(drive->feed, offset, resume, &drive->vmx))
@@ -253,7 +267,7 @@ edge_toggle(struct drive *drive, uint64_t offset, const struct psb_plus *plus)
 		at = feed_out_of_context(drive->feed, &drive->at);
 	}
 	drive->at = at;
-	clock_move(&drive->clock, offset);
+	edge_look(drive, offset);
 	clock_start(&drive->clock, drive->feed, offset);
 	if (!feed_toggle(
 		drive->feed, offset, restart ? &drive->vmx : NULL, &at))

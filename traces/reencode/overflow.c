@@ -193,6 +193,7 @@ overflow_cut(struct drive *drive, uint64_t end, bool lost)
 	uint64_t inside;
 
 	drive_take(drive);
+	edge_look(drive, compare_offset(drive->config.compare));
 	overflow_read_cut(drive, end, &cut);
 	if (cut.end == 0 || drive->ended)
 		return;
