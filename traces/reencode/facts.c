@@ -1,0 +1,286 @@
+#include "traces/reencode/facts.h"
+
+#include "traces/grow.h"
+
+#include <stdlib.h>
+
+/* In the payload of a MODE.Exec. */
+#define FACTS_EXEC_IF 4
+/* The CBR of an enable or a PSB+ comes within so many bytes of its start. */
+#define FACTS_CBR_BYTES 96
+#define FACTS_MTC_BITS  8
+#define FACTS_CTC_BITS  16
+
+void
+facts_free(struct facts *facts)
+{
+	free(facts->psb);
+	free(facts->psb_end);
+	free(facts->cbr);
+	free(facts->mark);
+	*facts = (struct facts){ 0 };
+}
+
+static void
+facts_ip(struct facts *facts, const struct scan_packet *packet)
+{
+	bool kernel = packet->value >> 63 != 0;
+
+	facts->traced = packet->kind != SCAN_PGD;
+	facts->ips_full += packet->bits == 6;
+	facts->ips_sext48 += packet->bits == 3;
+	if (!packet->with_ip)
+		return;
+	facts->pgd_ips += packet->kind == SCAN_PGD;
+	facts->kernel = facts->kernel || kernel;
+	facts->user = facts->user || !kernel;
+}
+
+/* At END, where the next PSB or the trace's end is, so long there was none. */
+static void
+facts_gap(struct facts *facts, uint64_t end)
+{
+	uint64_t gap = 0;
+
+	if (facts->psb_count != 0)
+		gap = end - facts->psb[facts->psb_count - 1];
+	facts->gap_max = gap > facts->gap_max ? gap : facts->gap_max;
+}
+
+static bool
+facts_psb(struct facts *facts, uint64_t offset)
+{
+	facts_gap(facts, offset);
+	if (!GROW(facts->psb, facts->psb_room, facts->psb_count + 1) ||
+	    !GROW(facts->psb_end, facts->psb_end_room, facts->psb_count + 1))
+		return false;
+	facts->in_psb = true;
+	facts->psb_end[facts->psb_count] = UINT64_MAX;
+	facts->psb[facts->psb_count++] = offset;
+	return true;
+}
+
+/* From OFFSET on the counter goes on in another way. */
+static void
+facts_end(struct facts *facts, uint64_t offset)
+{
+	uint64_t *end = &facts->psb_end[facts->psb_count - 1];
+
+	if (*end > offset)
+		*end = offset;
+}
+
+/* The last CYC is none of an OVF, whose counter has no end. */
+static void
+facts_cyc(struct facts_clock *clock)
+{
+	if (!clock->in_cyc)
+		return;
+	clock->in_cyc = false;
+	if (clock->cyc < clock->cyc_min)
+		clock->cyc_min = clock->cyc;
+	if (clock->cyc > clock->cyc_max)
+		clock->cyc_max = clock->cyc;
+}
+
+static void
+facts_time(struct facts_clock *clock, const struct scan_packet *packet)
+{
+	if (packet->kind == SCAN_CYC) {
+		clock->in_cyc = true;
+		clock->cyc = packet->value;
+	} else if (packet->kind == SCAN_TMA) {
+		clock->tma = true;
+		clock->ctc = packet->value & 0xffff;
+	} else if (packet->kind == SCAN_MTC && clock->tma) {
+		clock->tma = false;
+		for (unsigned n = 0; n < FACTS_FREQS; n++) {
+			unsigned known = n < FACTS_MTC_BITS
+			    ? FACTS_MTC_BITS
+			    : FACTS_CTC_BITS - n;
+
+			clock->freq[n] += ((((clock->ctc >> n) + 1) ^
+					       packet->value) &
+					      (TZ_BIT(known) - 1)) == 0;
+		}
+	}
+}
+
+static bool
+facts_packet(struct facts *facts, const struct scan_packet *packet)
+{
+	uint8_t ratio = (uint8_t)packet->value;
+
+	facts->packets[packet->kind]++;
+	if (packet->kind == SCAN_OVF)
+		facts->clock.in_cyc = false;
+	else if (packet->kind != SCAN_PAD)
+		facts_cyc(&facts->clock);
+	switch ((int)packet->kind) {
+	case SCAN_TSX:
+		facts->tsx += !facts->in_psb;
+		return true;
+	case SCAN_CYC:
+	case SCAN_TMA:
+	case SCAN_MTC:
+		facts_time(&facts->clock, packet);
+		return true;
+	case SCAN_PTW:
+		facts->fup_ptws += packet->with_ip;
+		return true;
+	case SCAN_EXEC:
+		facts->flagged += (packet->value & FACTS_EXEC_IF) != 0;
+		return true;
+	case SCAN_TIP:
+	case SCAN_PGE:
+	case SCAN_PGD:
+	case SCAN_FUP:
+		facts_ip(facts, packet);
+		return true;
+	case SCAN_TNT:
+		facts->long_tnts += packet->bytes > 1;
+		return true;
+	case SCAN_PSB:
+		return facts_psb(facts, packet->offset);
+	case SCAN_PSBEND:
+		facts->in_psb = false;
+		return true;
+	case SCAN_OVF:
+		facts->in_psb = false;
+		facts_end(facts, packet->offset);
+		return true;
+	case SCAN_CBR:
+		if (!facts->in_psb)
+			facts_end(facts, packet->offset);
+		facts->cbrs += !facts->in_psb && facts->traced;
+		if (!GROW(facts->cbr, facts->cbr_room, facts->cbr_count + 1))
+			return false;
+		facts->cbr[facts->cbr_count++] = (struct facts_cbr){
+			.offset = packet->offset, .ratio = ratio
+		};
+		return true;
+	default:
+		return true;
+	}
+}
+
+static bool
+facts_add_mark(
+    struct facts *facts, const struct scan_packet *packet, uint64_t last_ip)
+{
+	if (packet->kind != SCAN_PGD && packet->kind != SCAN_OVF)
+		return true;
+	if (!GROW(facts->mark, facts->mark_room, facts->mark_count + 1))
+		return false;
+	facts->mark[facts->mark_count++] =
+	    (struct facts_mark){ .offset = packet->offset, .last_ip = last_ip };
+	return true;
+}
+
+const struct facts_mark *
+facts_mark(const struct facts *facts, uint64_t offset)
+{
+	size_t low = 0, high = facts->mark_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (facts->mark[middle].offset < offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < facts->mark_count ? &facts->mark[low] : NULL;
+}
+
+/* All of SCAN's bytes were read: the last packet that is no PAD ended at END. */
+static void
+facts_cut(struct facts *facts, const struct scan *scan, uint64_t end)
+{
+	facts_gap(facts, end);
+	if (facts->in_psb)
+		facts->cut_off = scan->count - facts->psb[facts->psb_count - 1];
+	else if (scan->offset != scan->count)
+		facts->cut_off = scan->count - end;
+}
+
+/* What is most of a trace, up to what is not; *END: see facts_cut(). */
+static void
+facts_pass(struct facts *facts, struct scan *scan, uint64_t *end)
+{
+	struct scan_passed passed = { .tnts = 0 };
+	uint64_t tips = 0;
+
+	scan_pass(scan, &passed);
+	if (passed.end == 0)
+		return;
+	*end = passed.end;
+	facts_cyc(&facts->clock);
+	for (size_t form = 0; form < TZ_ARRAY_LEN(passed.tips); form++)
+		tips += passed.tips[form];
+	facts->packets[SCAN_TNT] += passed.tnts;
+	facts->packets[SCAN_TIP] += tips;
+	facts->traced = facts->traced || tips != 0;
+	facts->ips_full += passed.tips[6];
+	facts->ips_sext48 += passed.tips[3];
+	facts->kernel = facts->kernel || passed.kernel;
+	facts->user = facts->user || passed.user;
+}
+
+bool
+facts_read(struct facts *facts, const uint8_t *bytes, uint64_t count)
+{
+	struct scan_packet packet;
+	struct scan scan;
+	uint64_t end;
+
+	*facts = (struct facts){ .clock = { .cyc_min = UINT64_MAX } };
+	facts->first_psb = scan_find_psb(bytes, count, 0);
+	scan_begin(&scan, bytes, count, facts->first_psb);
+	end = facts->first_psb;
+	for (;;) {
+		uint64_t last_ip = scan.last_ip;
+
+		while (scan_next(&scan, &packet)) {
+			if (!facts_add_mark(facts, &packet, last_ip) ||
+			    !facts_packet(facts, &packet))
+				return false;
+			if (packet.kind != SCAN_PAD)
+				end = scan.offset;
+			facts_pass(facts, &scan, &end);
+			last_ip = scan.last_ip;
+		}
+		facts_cyc(&facts->clock);
+		if (packet.kind != SCAN_BAD) {
+			facts_cut(facts, &scan, end);
+			return true;
+		}
+		facts->bad++;
+		facts->in_psb = false;
+		scan_begin(&scan, bytes, count,
+		    scan_find_psb(bytes, count, packet.offset + 1));
+		end = scan.offset;
+	}
+}
+
+uint8_t
+facts_cbr(const struct facts *facts, uint64_t offset)
+{
+	size_t low = 0, high = facts->cbr_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (facts->cbr[middle].offset < offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (facts->cbr_count == 0)
+		return 0;
+	/* Its own, or else the last one that was told. */
+	if (low == facts->cbr_count ||
+	    (low != 0 && facts->cbr[low].offset - offset >= FACTS_CBR_BYTES))
+		low--;
+	return facts->cbr[low].ratio;
+}
