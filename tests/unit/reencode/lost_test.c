@@ -9,6 +9,8 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -70,12 +72,69 @@ power_events_may_lose_packets(void **state)
 	assert_true(count >= SEEDS);
 }
 
+/* The BYTES of CODE lie at VA. */
+static void
+put_code(struct pieces *pieces, const uint8_t *code, size_t bytes, uint64_t va)
+{
+	char path[] = "/tmp/topaz-reencode-XXXXXX";
+	int fd = mkstemp(path);
+	struct tz_error err;
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, code, bytes), bytes);
+	close(fd);
+	assert_int_equal(pieces_add_file(pieces, path, 0, bytes, va, &err), 0);
+	unlink(path);
+}
+
+/* A FUP whose TIP is lost is relative to the TIP before it, not to the PSB+. */
+static void
+an_overflow_lets_a_compressed_fup_through(void **state)
+{
+	static const uint8_t trace[] = {
+		/* PSB; FUP 401000, MODE.Exec, CBR; PSBEND */
+		0x02, 0x82, 0x02, 0x82, 0x02, 0x82, 0x02, 0x82, 0x02, 0x82,
+		0x02, 0x82, 0x02, 0x82, 0x02, 0x82, 0xdd, 0x00, 0x10, 0x40,
+		0x00, 0x00, 0x00, 0x00, 0x00, 0x99, 0x01, 0x02, 0x03, 0x25,
+		0x00, 0x02, 0x23,
+		/* TIP 7f0000500000, FUP ..0001; OVF, FUP 7f0000500002 */
+		0xcd, 0x00, 0x00, 0x50, 0x00, 0x00, 0x7f, 0x00, 0x00, 0x3d,
+		0x01, 0x00, 0x02, 0xf3, 0xdd, 0x02, 0x00, 0x50, 0x00, 0x00,
+		0x7f, 0x00, 0x00,
+		/* MODE.Exec, TIP 401000, TIP 7f0000500000, TIP.PGD */
+		0x99, 0x01, 0xcd, 0x00, 0x10, 0x40, 0x00, 0x00, 0x00, 0x00,
+		0x00, 0xcd, 0x00, 0x00, 0x50, 0x00, 0x00, 0x7f, 0x00, 0x00, 0x01
+	};
+	static const uint8_t jump[] = { 0xff, 0xe0 };
+	static const uint8_t nops[] = { 0x90, 0x90, 0xff, 0xe0, 0x90, 0x90 };
+	const struct profile *profile = profile_find("icelake");
+	struct reencode_options options = { .profile = profile,
+		.signature = profile->signature,
+		.form = COMPARE_CANONICAL };
+	struct pieces *pieces = pieces_create();
+	struct reencode_result result;
+	struct tz_error err = { "" };
+
+	(void)state;
+	assert_non_null(pieces);
+	put_code(pieces, jump, sizeof(jump), 0x401000);
+	put_code(pieces, nops, sizeof(nops), 0x7f0000500000);
+	if (reencode_trace(
+		trace, sizeof(trace), pieces, &options, &result, &err) != 0)
+		fail_msg("%s", err.text);
+	assert_true(result.equal);
+	assert_int_equal(result.drive.gap_count, 0);
+	reencode_result_free(&result);
+	pieces_destroy(pieces);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(walks_that_lose_packets_are_made_again),
 		cmocka_unit_test(power_events_may_lose_packets),
+		cmocka_unit_test(an_overflow_lets_a_compressed_fup_through),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
