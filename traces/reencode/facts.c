@@ -204,27 +204,62 @@ facts_cut(struct facts *facts, const struct scan *scan, uint64_t end)
 		facts->cut_off = scan->count - end;
 }
 
-/* What is most of a trace, up to what is not; *END: see facts_cut(). */
+/* What a TIP of IPBytes FORM, and LAST_IP behind it, say. */
+static void
+facts_tip(struct facts *facts, unsigned form, uint64_t last_ip)
+{
+	facts->packets[SCAN_TIP]++;
+	facts->traced = true;
+	facts->ips_full += form == 6;
+	facts->ips_sext48 += form == 3;
+	facts->kernel |= form != 0 && last_ip >> 63 != 0;
+	facts->user |= form != 0 && last_ip >> 63 == 0;
+}
+
+/*
+ * PADs, short TNTs and CYCs, and TIPs, which most of a trace is, without making
+ * packets of them; *END: see facts_cut().
+ */
 static void
 facts_pass(struct facts *facts, struct scan *scan, uint64_t *end)
 {
-	struct scan_passed passed = { .tnts = 0 };
-	uint64_t tips = 0;
+	uint64_t at = scan->offset, tnts = 0;
 
-	scan_pass(scan, &passed);
-	if (passed.end == 0)
-		return;
-	*end = passed.end;
-	facts_cyc(&facts->clock);
-	for (size_t form = 0; form < TZ_ARRAY_LEN(passed.tips); form++)
-		tips += passed.tips[form];
-	facts->packets[SCAN_TNT] += passed.tnts;
-	facts->packets[SCAN_TIP] += tips;
-	facts->traced = facts->traced || tips != 0;
-	facts->ips_full += passed.tips[6];
-	facts->ips_sext48 += passed.tips[3];
-	facts->kernel = facts->kernel || passed.kernel;
-	facts->user = facts->user || passed.user;
+	/* In a block an even byte may begin a BIP. */
+	while (!scan->in_block && at < scan->count) {
+		uint8_t first = scan->bytes[at];
+
+		if (first == 0) {
+			at++;
+			continue;
+		}
+		if ((first & 1) == 0 && first != 2) {
+			facts_cyc(&facts->clock);
+			tnts++;
+			at++;
+		} else if ((first & SCAN_TIP_MASK) == SCAN_TIP_OPCODE) {
+			unsigned form;
+
+			scan->offset = at;
+			form = scan_tip(scan);
+			if (form > 7)
+				break;
+			facts_cyc(&facts->clock);
+			facts_tip(facts, form, scan->last_ip);
+			at = scan->offset;
+		} else if ((first & SCAN_CYC_MASK) == SCAN_CYC_OPCODE) {
+			facts_cyc(&facts->clock);
+			facts->packets[SCAN_CYC]++;
+			facts->clock.in_cyc = true;
+			facts->clock.cyc = first >> 3;
+			at++;
+		} else {
+			break;
+		}
+		*end = at;
+	}
+	scan->offset = at;
+	facts->packets[SCAN_TNT] += tnts;
 }
 
 bool

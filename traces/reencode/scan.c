@@ -285,52 +285,19 @@ scan_odd(struct scan *scan, struct scan_packet *packet, uint8_t first)
 	}
 }
 
-/* A TIP begins with this, but for its upper 3 bits. */
-#define SCAN_TIP_OPCODE 0x0d
-
-/* Goes past the TIP at SCAN's place.  False: it has an end or a form that is odd. */
-static inline bool
-scan_pass_tip(struct scan *scan, struct scan_passed *passed)
+unsigned
+scan_tip(struct scan *scan)
 {
 	const uint8_t *at = scan->bytes + scan->offset;
 	unsigned form = at[0] >> 5, bytes = scan_ip_bytes[form];
 
 	if (scan->count - scan->offset <= sizeof(uint64_t) || bytes > 8)
-		return false;
-	if (form != 0) {
+		return 8;
+	if (form != 0)
 		scan->last_ip = scan_ip_after(scan->last_ip,
 		    scan_ip_value(at + 1, bytes, sizeof(uint64_t)), form);
-		passed->kernel |= scan->last_ip >> 63 != 0;
-		passed->user |= scan->last_ip >> 63 == 0;
-	}
-	passed->tips[form]++;
 	scan->offset += 1 + bytes;
-	return true;
-}
-
-void
-scan_pass(struct scan *scan, struct scan_passed *passed)
-{
-	const uint8_t *bytes = scan->bytes;
-	uint64_t at = scan->offset, tnts = 0, end = 0;
-
-	/* In a block an even byte may begin a BIP. */
-	while (!scan->in_block && at < scan->count) {
-		if ((bytes[at] & 0x1f) == SCAN_TIP_OPCODE) {
-			scan->offset = at;
-			if (!scan_pass_tip(scan, passed))
-				break;
-			end = at = scan->offset;
-			continue;
-		}
-		if ((bytes[at] & 1) || bytes[at] == 2)
-			break;
-		tnts += bytes[at] != 0;
-		end = bytes[at++] != 0 ? at : end;
-	}
-	scan->offset = at;
-	passed->tnts += tnts;
-	passed->end = end;
+	return form;
 }
 
 bool

@@ -72,16 +72,17 @@ void scan_begin(
 /* The next packet.  False: there are no more bytes, BAD or CUT. */
 bool scan_next(struct scan *scan, struct scan_packet *packet);
 
-/* What scan_pass() went past. */
-struct scan_passed {
-	uint64_t tnts;
-	uint64_t tips[8];  /* by IPBytes */
-	bool kernel, user; /* IPs in either half */
-	uint64_t end;      /* of the last one that is no PAD; 0: all are */
-};
+/* First bytes of a TIP, but for its upper 3 bits, and of a CYC of one byte. */
+#define SCAN_TIP_MASK   0x1f
+#define SCAN_TIP_OPCODE 0x0d
+#define SCAN_CYC_MASK   0x07
+#define SCAN_CYC_OPCODE 0x03
 
-/* Goes past PADs, TNTs of one byte and TIPs: most of a trace. */
-void scan_pass(struct scan *scan, struct scan_passed *passed);
+/*
+ * Goes past the TIP at SCAN's place; returns its IPBytes.  8: it is for scan_next(), for
+ * what it has or how near the end is.
+ */
+unsigned scan_tip(struct scan *scan);
 
 /* Offset of the first PSB at or after FROM; COUNT if there is none. */
 uint64_t scan_find_psb(const uint8_t *bytes, uint64_t count, uint64_t from);
