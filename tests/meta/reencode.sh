@@ -24,6 +24,22 @@ equal() {
 	    { echo "$*:"; cat said; bad=1; }
 }
 
+# other CPU TEXT ARG...: the trace of ARG..., without a word on who made it but CPU
+other() {
+	cpu=$1
+	says=$2
+	shift 2
+	rm -rf bundle
+	expect 0 "1 passed" 0 run -o bundle "$@"
+	specs=$(awk -F'"' '/"file": "images/ { file = $4 }
+	    /"va":/ { print "bundle/" file "@" $4 }' bundle/manifest.json)
+	# shellcheck disable=SC2086 # a list of words
+	"$topaz" reencode --bytes --pt bundle/cpu0.pt --cpu "$cpu" \
+	    --image $specs >said
+	grep -q '^EQUAL$' said && grep -q "$says" said ||
+	    { echo "$cpu, $*:"; cat said; bad=1; }
+}
+
 kernel="--set range0a=0xffffffff80260000 --set range0b=0xffffffff8027ffff"
 
 # A buffer that overflows: PSBs that wait for room, TIPs that do not wait for bits.
@@ -59,4 +75,9 @@ equal 2 EQUAL --profile sapphire-rapids --cpus 2 --set range0a=0xb401000 \
 # A buffer that went round: the first PSB+ is in the cycle of a CYC before it.
 equal 1 "before the first PSB" --profile sapphire-rapids --workload fault \
     --buffer 16K --set ctl=0xee0e
+# Two models of one signature, and one that says of TNTs what is not so.
+other 6/151/2 "47 outcomes, not 6" --profile alderlake-e --workload sort
+other 6/151/2 EQUAL --profile alderlake-p --workload sort
+other 6/95/1 "6 outcomes, not 47" --profile skylake --workload sort
+other 6/94/3 "TIPs wait" --profile denverton --workload branch --set ctl=0x200c
 exit $bad

@@ -112,6 +112,8 @@ facts_packet(struct facts *facts, const struct scan_packet *packet)
 	uint8_t ratio = (uint8_t)packet->value;
 
 	facts->packets[packet->kind]++;
+	if (packet->kind != SCAN_PAD && packet->kind != SCAN_CYC)
+		facts->full_tnt = false;
 	if (packet->kind == SCAN_OVF)
 		facts->clock.in_cyc = false;
 	else if (packet->kind != SCAN_PAD)
@@ -223,7 +225,8 @@ facts_tip(struct facts *facts, unsigned form, uint64_t last_ip)
 static void
 facts_pass(struct facts *facts, struct scan *scan, uint64_t *end)
 {
-	uint64_t at = scan->offset, tnts = 0;
+	uint64_t at = scan->offset, tnts = 0, split = 0;
+	bool full = facts->full_tnt;
 
 	/* In a block an even byte may begin a BIP. */
 	while (!scan->in_block && at < scan->count) {
@@ -236,6 +239,8 @@ facts_pass(struct facts *facts, struct scan *scan, uint64_t *end)
 		if ((first & 1) == 0 && first != 2) {
 			facts_cyc(&facts->clock);
 			tnts++;
+			split += full;
+			full = first >> 7 != 0;
 			at++;
 		} else if ((first & SCAN_TIP_MASK) == SCAN_TIP_OPCODE) {
 			unsigned form;
@@ -244,6 +249,7 @@ facts_pass(struct facts *facts, struct scan *scan, uint64_t *end)
 			form = scan_tip(scan);
 			if (form > 7)
 				break;
+			full = false;
 			facts_cyc(&facts->clock);
 			facts_tip(facts, form, scan->last_ip);
 			at = scan->offset;
@@ -259,6 +265,8 @@ facts_pass(struct facts *facts, struct scan *scan, uint64_t *end)
 		*end = at;
 	}
 	scan->offset = at;
+	facts->full_tnt = full;
+	facts->split_tnts += split;
 	facts->packets[SCAN_TNT] += tnts;
 }
 

@@ -41,8 +41,10 @@ struct facts {
 	uint64_t ips_sext48; /* IP packets of 6 bytes, sign-extended */
 	uint64_t ips_full;   /* of 8 bytes */
 	uint64_t long_tnts;
-	uint64_t pgd_ips;  /* TIP.PGD with an IP */
-	bool kernel, user; /* IPs in either half */
+	uint64_t split_tnts; /* TNTs behind one of 6 outcomes: it was full */
+	bool full_tnt;       /* while reading: that is the last but CYC, PAD */
+	uint64_t pgd_ips;    /* TIP.PGD with an IP */
+	bool kernel, user;   /* IPs in either half */
 	uint64_t gap_max;  /* between two PSBs, and from the last to the end */
 	uint64_t tsx;      /* MODE.TSX outside PSB+ */
 	uint64_t fup_ptws; /* PTW with a FUP */

@@ -188,7 +188,7 @@ reencode_room(struct reencode_try *try, struct reencode_result *result,
 	return reencode_phases(try, result, err);
 }
 
-/* Where the profile's TIPs wait for a TNT, those of the trace may not. */
+/* Where TNTs may be long, TIPs may wait for them or not: not always as the profile's. */
 static int
 reencode_try(struct reencode_try *try, struct reencode_result *result,
     struct tz_error *err)
@@ -200,12 +200,13 @@ reencode_try(struct reencode_try *try, struct reencode_result *result,
 	try->manner->deferred_tip = defers;
 	error = reencode_room(try, result, err);
 	reach = reencode_reach(result);
-	if (error != 0 || !defers || reach == UINT64_MAX)
+	if (error != 0 || reach == UINT64_MAX ||
+	    (!defers && try->manner->tnt_bits == REENCODE_TNT_SHORT))
 		return error;
-	try->manner->deferred_tip = false;
+	try->manner->deferred_tip = !defers;
 	error = reencode_room(try, result, err);
 	if (error == 0 && reencode_reach(result) <= reach) {
-		try->manner->deferred_tip = true;
+		try->manner->deferred_tip = defers;
 		error = reencode_room(try, result, err);
 	}
 	return error;
@@ -310,9 +311,14 @@ reencode_say_packets(
 		reencode_say(result,
 		    "uncompressed IPs have %d bytes, not %d as profile %s",
 		    full8 ? 8 : 6, full8 ? 6 : 8, profile->name);
-	if (profile->manner->deferred_tip && !defers)
+	if (try->manner->tnt_bits != profile->manner->tnt_bits)
 		reencode_say(result,
-		    "no TIP waits behind TNT bits, as with profile %s",
+		    "a full TNT has %u outcomes, not %u as profile %s",
+		    try->manner->tnt_bits, profile->manner->tnt_bits,
+		    profile->name);
+	if (profile->manner->deferred_tip != defers)
+		reencode_say(result, "%s behind TNT bits, %sas with profile %s",
+		    defers ? "TIPs wait" : "no TIP waits", defers ? "not " : "",
 		    profile->name);
 	if (facts->long_tnts != 0)
 		reencode_say(

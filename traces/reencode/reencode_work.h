@@ -6,6 +6,10 @@
 
 #include "traces/reencode/reencode.h"
 
+/* Outcomes of a full TNT packet, long and short. */
+#define REENCODE_TNT_LONG  47
+#define REENCODE_TNT_SHORT 6
+
 /* One way to make the trace again. */
 struct reencode_try {
 	const uint8_t *bytes;

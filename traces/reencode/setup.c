@@ -92,6 +92,20 @@ reencode_timing(struct reencode_try *try, struct reencode_result *result)
 	reencode_say(result, "the cycle counter has %u bits or more", *bits);
 }
 
+/* How many outcomes a full TNT has, where nobody tells: long ones show, split ones, too. */
+static void
+reencode_tnts(struct reencode_try *try, const struct facts *facts)
+{
+	unsigned *bits = &try->manner->tnt_bits;
+
+	if (try->options->errata_given)
+		return;
+	if (facts->long_tnts != 0)
+		*bits = REENCODE_TNT_LONG;
+	else if (facts->split_tnts != 0)
+		*bits = REENCODE_TNT_SHORT;
+}
+
 /* Takes what cannot be made again out of CTL; returns the bits that were. */
 static uint64_t
 reencode_take_out(uint64_t *ctl, uint64_t bits)
@@ -167,6 +181,7 @@ reencode_config(struct reencode_try *try, struct reencode_result *result,
 	try->ctl = options->ctl_given ? options->ctl
 				      : infer_ctl(&result->facts);
 	reencode_timing(try, result);
+	reencode_tnts(try, &result->facts);
 	if (!options->ctl_given)
 		reencode_say(result,
 		    "IA32_RTIT_CTL %#" PRIx64
