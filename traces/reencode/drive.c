@@ -59,6 +59,7 @@ drive_set(struct drive *drive, uint64_t offset)
 void
 drive_take(struct drive *drive)
 {
+	drive->untaken = 0;
 	if (!feed_take(drive->feed))
 		drive_fail(drive);
 	if (compare_difference(drive->config.compare)->found)

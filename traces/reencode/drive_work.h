@@ -26,6 +26,7 @@ struct drive {
 	uint32_t phase;     /* 64: not known */
 	uint64_t look_base; /* trace offset + phase of some look at the counter */
 	uint64_t late;      /* of a PSB that is due, before the last overflow */
+	unsigned untaken;   /* while .doubts: batches since drive_take() */
 	unsigned quiet;     /* outcomes before anything but them can come */
 	struct clock clock;
 	/* There is more than transfers in the trace: happen_before() is needed. */

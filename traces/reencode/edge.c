@@ -96,8 +96,8 @@ edge_look(struct drive *drive, uint64_t offset)
 
 	if (!drive->watched && behind != 0 &&
 	    facts->psb[behind - 1] > look->offset)
-		scan_begin(
-		    look, look->bytes, look->count, facts->psb[behind - 1]);
+		scan_begin(look, drive->config.bytes, drive->config.count,
+		    facts->psb[behind - 1]);
 	clock_move(&drive->clock, offset);
 }
 

@@ -1,7 +1,7 @@
 /*
  * What an instruction is, as Zydis says.  How long one is and what it does is said by
- * what comes before its displacement and its immediate: each such head is decoded
- * once and kept.
+ * what comes before its displacement and its immediate: each such head that head_of()
+ * knows is decoded once and kept.
  */
 #ifndef TOPAZ_TRACES_REENCODE_FORM_H
 #define TOPAZ_TRACES_REENCODE_FORM_H

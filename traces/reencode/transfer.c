@@ -317,6 +317,8 @@ drive_batch(struct drive *drive, const struct recover_batch *batch)
 	}
 	drive->result->blocks += blocks;
 	drive->result->insns += insns;
-	if (!drive->ended)
+	/* In doubt a difference must not be seen before what comes next is. */
+	if (!drive->ended &&
+	    (!drive->doubts || ++drive->untaken == RECOVER_BATCH))
 		drive_take(drive);
 }

@@ -3,11 +3,14 @@
  * ran, and the rest is left out, not judged.  Method: random walks through a real
  * program with overflows, by a unit that shows the erratum.
  */
+#define _GNU_SOURCE /* memmem */
+
 #include "tests/unit/reencode/remake.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -145,6 +148,53 @@ skd010_need_not_be_told(void **state)
 	}
 }
 
+/* An OVF right before the INDEX-th PSB, which no unit has sent. */
+static bool
+put_overflow(struct fake *fake, unsigned index)
+{
+	static const uint8_t psb[16] = { 0x02, 0x82, 0x02, 0x82, 0x02, 0x82,
+		0x02, 0x82, 0x02, 0x82, 0x02, 0x82, 0x02, 0x82, 0x02, 0x82 };
+	uint8_t *at = fake->stream;
+
+	for (unsigned n = 0; n <= index; n++) {
+		size_t left = fake->stream_bytes - (size_t)(at - fake->stream);
+
+		at = memmem(at + 1, left - 1, psb, sizeof(psb));
+		if (at == NULL)
+			return false;
+	}
+	memmove(at + 2, at, fake->stream_bytes - (size_t)(at - fake->stream));
+	at[0] = 0x02;
+	at[1] = 0xf3;
+	fake->stream_bytes += 2;
+	return true;
+}
+
+/* What does not go with the OVF itself is no doing of an erratum behind it. */
+static void
+an_overflow_that_was_none_differs(void **state)
+{
+	unsigned tried = 0;
+
+	(void)state;
+	for (unsigned index = 0; index < 12; index++) {
+		const struct feed_setting setting = { .ctl = CTL_PLAIN };
+		struct fake *fake = walked(&setting, 0, 3, false);
+		struct reencode_result result;
+
+		if (put_overflow(fake, index)) {
+			remake(fake, CTL_PLAIN, 0, COMPARE_BYTES, &result);
+			assert_false(result.equal);
+			assert_true(result.difference.found);
+			assert_int_equal(result.drive.gap_count, 0);
+			reencode_result_free(&result);
+			tried++;
+		}
+		fake_destroy(fake);
+	}
+	assert_true(tried > 4);
+}
+
 int
 main(void)
 {
@@ -153,6 +203,7 @@ main(void)
 		cmocka_unit_test(apl12_a_fup_follows_one_outside),
 		cmocka_unit_test(skd010_no_fup_is_left_out),
 		cmocka_unit_test(skd010_need_not_be_told),
+		cmocka_unit_test(an_overflow_that_was_none_differs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,12 +4,15 @@
  * Method: random walks through a real program whose buffer drains too slowly, with
  * and without clocks and events that are no transfers.
  */
+#define _GNU_SOURCE /* mempcpy */
+
 #include "tests/unit/reencode/clocked.h"
 #include "tests/unit/reencode/remake.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -128,6 +131,48 @@ an_overflow_lets_a_compressed_fup_through(void **state)
 	pieces_destroy(pieces);
 }
 
+/*
+ * libipt, which finds no good PSB+ before, synchronises in the middle of a TIP.
+ */
+static void
+a_psb_within_a_tip_begins_nothing(void **state)
+{
+	static const uint8_t psb[16] = { 0x02, 0x82, 0x02, 0x82, 0x02, 0x82,
+		0x02, 0x82, 0x02, 0x82, 0x02, 0x82, 0x02, 0x82, 0x02, 0x82 };
+	static const uint8_t status[] = { 0xdd, 0x00, 0x10, 0x40, 0x00, 0x00,
+		0x00, 0x00, 0x00, 0x99, 0x01, 0x02, 0x03, 0x25, 0x00, 0x02,
+		0x23, 0xdd, 0x00, 0x10, 0x40, 0x00, 0x00, 0x00, 0x00, 0x00,
+		0x01 };
+	static const uint8_t end[] = { 0x02, 0x23, 0x01 };
+	static const uint8_t nops[64] = { 0x90 };
+	const struct profile *profile = profile_find("skylake");
+	struct reencode_options options = { .profile = profile,
+		.signature = profile->signature };
+	struct pieces *pieces = pieces_create();
+	struct reencode_result result;
+	struct tz_error err = { "" };
+	uint8_t trace[128] = { 0 };
+	uint8_t *at = trace;
+
+	(void)state;
+	assert_non_null(pieces);
+	put_code(pieces, nops, sizeof(nops), 0x401000);
+	at = mempcpy(at, psb, sizeof(psb));
+	*at++ = 0xcd;
+	at = mempcpy(at, psb, sizeof(psb));
+	at = mempcpy(at, status, sizeof(status));
+	for (unsigned n = 0; n < 2; n++) {
+		at = mempcpy(at, psb, sizeof(psb));
+		at = mempcpy(at, end, sizeof(end));
+	}
+	if (reencode_trace(
+		trace, sizeof(trace), pieces, &options, &result, &err) != 0)
+		fail_msg("%s", err.text);
+	assert_true(result.nothing);
+	reencode_result_free(&result);
+	pieces_destroy(pieces);
+}
+
 int
 main(void)
 {
@@ -135,6 +180,7 @@ main(void)
 		cmocka_unit_test(walks_that_lose_packets_are_made_again),
 		cmocka_unit_test(power_events_may_lose_packets),
 		cmocka_unit_test(an_overflow_lets_a_compressed_fup_through),
+		cmocka_unit_test(a_psb_within_a_tip_begins_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
