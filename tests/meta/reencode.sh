@@ -12,32 +12,41 @@ bad=0
 
 . "$here/expect.sh"
 
+# made ARG...: a bundle
+made() {
+	rm -rf bundle
+	expect 0 "1 passed" 0 run -o bundle "$@"
+}
+
+# again NAME ARG...: $streams streams of ARG... are EQUAL, and it says $says
+again() {
+	name=$1
+	shift
+	"$topaz" reencode --bytes "$@" >said
+	[ "$(grep -c '^EQUAL$' said)" = "$streams" ] && grep -q "$says" said ||
+	    { echo "$name:"; cat said; bad=1; }
+}
+
 # equal STREAMS TEXT ARG...: the bundle made with ARG... is made again, which says TEXT
 equal() {
 	streams=$1
 	says=$2
 	shift 2
-	rm -rf bundle
-	expect 0 "1 passed" 0 run -o bundle "$@"
-	"$topaz" reencode --bytes bundle >said
-	[ "$(grep -c '^EQUAL$' said)" = "$streams" ] && grep -q "$says" said ||
-	    { echo "$*:"; cat said; bad=1; }
+	made "$@"
+	again "$*" bundle
 }
 
 # other CPU TEXT ARG...: the trace of ARG..., without a word on who made it but CPU
 other() {
 	cpu=$1
 	says=$2
+	streams=1
 	shift 2
-	rm -rf bundle
-	expect 0 "1 passed" 0 run -o bundle "$@"
+	made "$@"
 	specs=$(awk -F'"' '/"file": "images/ { file = $4 }
 	    /"va":/ { print "bundle/" file "@" $4 }' bundle/manifest.json)
 	# shellcheck disable=SC2086 # a list of words
-	"$topaz" reencode --bytes --pt bundle/cpu0.pt --cpu "$cpu" \
-	    --image $specs >said
-	grep -q '^EQUAL$' said && grep -q "$says" said ||
-	    { echo "$cpu, $*:"; cat said; bad=1; }
+	again "$cpu, $*" --pt bundle/cpu0.pt --cpu "$cpu" --image $specs
 }
 
 kernel="--set range0a=0xffffffff80260000 --set range0b=0xffffffff8027ffff"

@@ -317,7 +317,10 @@ drive_batch(struct drive *drive, const struct recover_batch *batch)
 	}
 	drive->result->blocks += blocks;
 	drive->result->insns += insns;
-	/* In doubt a difference must not be seen before what comes next is. */
+	/*
+	 * In doubt, where a batch is one item, a difference is not to be seen before
+	 * what comes next, unless the ring fills.
+	 */
 	if (!drive->ended &&
 	    (!drive->doubts || ++drive->untaken == RECOVER_BATCH))
 		drive_take(drive);

@@ -11,9 +11,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -75,21 +73,6 @@ power_events_may_lose_packets(void **state)
 	assert_true(count >= SEEDS);
 }
 
-/* The BYTES of CODE lie at VA. */
-static void
-put_code(struct pieces *pieces, const uint8_t *code, size_t bytes, uint64_t va)
-{
-	char path[] = "/tmp/topaz-reencode-XXXXXX";
-	int fd = mkstemp(path);
-	struct tz_error err;
-
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, code, bytes), bytes);
-	close(fd);
-	assert_int_equal(pieces_add_file(pieces, path, 0, bytes, va, &err), 0);
-	unlink(path);
-}
-
 /* A FUP whose TIP is lost is relative to the TIP before it, not to the PSB+. */
 static void
 an_overflow_lets_a_compressed_fup_through(void **state)
@@ -120,8 +103,8 @@ an_overflow_lets_a_compressed_fup_through(void **state)
 
 	(void)state;
 	assert_non_null(pieces);
-	put_code(pieces, jump, sizeof(jump), 0x401000);
-	put_code(pieces, nops, sizeof(nops), 0x7f0000500000);
+	remake_put(pieces, jump, sizeof(jump), 0x401000);
+	remake_put(pieces, nops, sizeof(nops), 0x7f0000500000);
 	if (reencode_trace(
 		trace, sizeof(trace), pieces, &options, &result, &err) != 0)
 		fail_msg("%s", err.text);
@@ -156,7 +139,7 @@ a_psb_within_a_tip_begins_nothing(void **state)
 
 	(void)state;
 	assert_non_null(pieces);
-	put_code(pieces, nops, sizeof(nops), 0x401000);
+	remake_put(pieces, nops, sizeof(nops), 0x401000);
 	at = mempcpy(at, psb, sizeof(psb));
 	*at++ = 0xcd;
 	at = mempcpy(at, psb, sizeof(psb));

@@ -7,23 +7,31 @@
 
 #include <cmocka.h>
 
-/* The program of tests/unit/pt/stroll.c, but for its last CUT bytes. */
-static struct pieces *
-program(size_t cut)
+void
+remake_put(
+    struct pieces *pieces, const uint8_t *code, size_t bytes, uint64_t va)
 {
 	char path[] = "/tmp/topaz-reencode-XXXXXX";
-	struct pieces *pieces = pieces_create();
 	struct tz_error err;
-	size_t bytes;
-	const uint8_t *code = stroll_code(&bytes);
 	int fd = mkstemp(path);
 
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, code, bytes), bytes);
-	assert_int_equal(
-	    pieces_add_file(pieces, path, 0, bytes - cut, FAKE_CLIP, &err), 0);
+	assert_int_equal(pieces_add_file(pieces, path, 0, bytes, va, &err), 0);
 	close(fd);
 	unlink(path);
+}
+
+/* The program of tests/unit/pt/stroll.c, but for its last CUT bytes. */
+static struct pieces *
+program(size_t cut)
+{
+	struct pieces *pieces = pieces_create();
+	size_t bytes;
+	const uint8_t *code = stroll_code(&bytes);
+
+	assert_non_null(pieces);
+	remake_put(pieces, code, bytes - cut, FAKE_CLIP);
 	return pieces;
 }
 

@@ -10,6 +10,10 @@
 /* In IA32_RTIT_CTL: the filter that the first range of the unit has. */
 #define REMAKE_FILTER TZ_BIT(32)
 
+/* The BYTES of CODE lie at VA. */
+void remake_put(
+    struct pieces *pieces, const uint8_t *code, size_t bytes, uint64_t va);
+
 /*
  * Re-encodes the stream from byte FROM on.  CTL 0: it is to be inferred.  RESULT is
  * to be freed.
