@@ -83,17 +83,42 @@ emit_moded(struct pt_unit *unit, const struct packet *main)
 	flow->exec_told = !unit->overflow.on;
 }
 
+/*
+ * Writes a packet of KIND with 2 or 4 bytes of IP where nothing but its place is to be
+ * minded.  False: it is for the general way.
+ */
+static bool
+emit_short_tip(struct pt_unit *unit, enum packet_ip_kind kind, uint64_t ip)
+{
+	const struct flow *flow = &unit->flow;
+	uint64_t apart = ip ^ flow->last_ip;
+	unsigned form = apart >> 16 == 0 ? PACKET_IP_UPDATE16
+					 : PACKET_IP_UPDATE32;
+	bool plain = kind == PACKET_TIP_PGD ||
+	    (flow->exec_known && flow->exec_sent == flow->exec);
+
+	return flow->last_ip_valid && apart >> 32 == 0 && plain &&
+	    (unit->msrs.ctl & CTL_CYC_EN) == 0 &&
+	    place_short(
+		unit, (uint8_t)(form << 5 | kind), (uint32_t)ip, 2 * form);
+}
+
 void
 emit_tip(struct pt_unit *unit, enum packet_ip_kind kind, uint64_t ip)
 {
 	struct flow *flow = &unit->flow;
-	struct packet packet = packet_ip(kind,
-	    emit_ip_bytes(ip, flow->last_ip, flow->last_ip_valid,
-		unit->profile->manner->ip_full == PACKET_IP_FULL),
-	    ip);
+	struct packet packet;
 
 	TZ_ASSERT(kind != PACKET_FUP);
 	TZ_ASSERT(tnt_is_empty(unit));
+	if (emit_short_tip(unit, kind, ip)) {
+		flow->last_ip = ip;
+		return;
+	}
+	packet = packet_ip(kind,
+	    emit_ip_bytes(ip, flow->last_ip, flow->last_ip_valid,
+		unit->profile->manner->ip_full == PACKET_IP_FULL),
+	    ip);
 	flow->last_ip = ip;
 	flow->last_ip_valid = true;
 	if (kind == PACKET_TIP_PGD)

@@ -4,6 +4,7 @@
 #include "emu/pt/state.h"
 #include "emu/pt/topa.h"
 
+#include <endian.h>
 #include <string.h>
 
 #define PLACE_FLUSH_BYTES 16
@@ -203,6 +204,36 @@ place_put(struct pt_unit *unit, const struct packet *packet)
 	place->close_word = step.close_word;
 	if (place_position(unit) >= place->look)
 		place_look(unit);
+}
+
+bool
+place_short(
+    struct pt_unit *unit, uint8_t header, uint32_t payload, unsigned bytes)
+{
+	struct topa *topa = &unit->topa;
+	unsigned used = (topa->written + unit->place.bias) % PLACE_WORD_BYTES;
+	unsigned pad = 0;
+	uint8_t *at;
+
+	if (topa->written + 2 * PLACE_WORD_BYTES >= topa->free_limit ||
+	    unit->buffer != NULL || unit->overflow.on)
+		return false;
+	at = unit->window + topa->offset_bytes;
+	if (used != 0 &&
+	    (unit->place.close_word || used + 1 + bytes > PLACE_WORD_BYTES)) {
+		pad = PLACE_WORD_BYTES - used;
+		memset(at, 0, pad);
+	}
+	at[pad] = header;
+	payload = htole32(payload);
+	if (bytes == 2)
+		memcpy(at + pad + 1, &payload, 2);
+	else
+		memcpy(at + pad + 1, &payload, 4);
+	topa->offset_bytes += pad + 1 + bytes;
+	topa->written += pad + 1 + bytes;
+	unit->place.close_word = false;
+	return true;
 }
 
 void

@@ -52,6 +52,13 @@ uint64_t place_count(const struct pt_unit *unit);
  */
 void place_put(struct pt_unit *unit, const struct packet *packet);
 
+/*
+ * The same of a small packet: HEADER and the lowest BYTES of PAYLOAD, 2 or 4, where
+ * that needs no look at anything else.  False: it is for place_put().
+ */
+bool place_short(
+    struct pt_unit *unit, uint8_t header, uint32_t payload, unsigned bytes);
+
 /* Pads up to the word at which a PSB or OVF may start. */
 void place_align(struct pt_unit *unit);
 
