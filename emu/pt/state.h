@@ -104,8 +104,16 @@ struct vmx {
 	uint64_t vmcs; /* payload: bits 51:12 of the address, all ones: none */
 };
 
+/* What ranges there are, while TraceEn is 1. */
+enum unit_ranges {
+	UNIT_NO_RANGES,
+	UNIT_FILTERS, /* one of them is .low to .high of struct pt_fast */
+	UNIT_STOPS,   /* one at least is for TraceStop */
+};
+
 struct pt_unit {
-	struct pt_fast fast;     /* first: see pt_unit_fast() */
+	struct pt_fast fast; /* first: see pt_unit_fast() */
+	enum unit_ranges ranges;
 	struct gate_config msrs; /* CTL, STATUS, CR3_MATCH, ADDRn_A and _B */
 	uint64_t output_base;    /* in ToPA mode the current table */
 	struct gate gate;

@@ -39,8 +39,7 @@ unit_refresh(struct pt_unit *unit)
 {
 	struct gate *gate = &unit->gate;
 	struct pt_fast *fast = &unit->fast;
-	bool ranged = gate_has_ranges(&unit->msrs);
-	bool waits, ranges;
+	bool waits;
 
 	gate->trigger_en = gate_trigger_en(&unit->msrs);
 	gate->packet_en = gate->packet_en && gate->trigger_en;
@@ -64,16 +63,16 @@ unit_refresh(struct pt_unit *unit)
 	fast->timed = drain_is_busy(unit) ||
 	    (gate->trigger_en && (unit->msrs.ctl & CTL_TIMING) != 0);
 	waits |= (unit->msrs.ctl & CTL_DIS_TNT) != 0;
-	fast->low = 0;
-	fast->high = UINT64_MAX;
-	ranges = ranged && gate_filter(&unit->msrs, &fast->low, &fast->high);
-	fast->fast = gate->packet_en && !ranged && !waits && !fast->timed;
-	fast->within = gate->packet_en && ranges && !waits && !fast->timed;
-	fast->steady = gate->packet_en && ranges == ranged && !waits &&
-	    !drain_is_busy(unit);
+	fast->fast = gate->packet_en && unit->ranges == UNIT_NO_RANGES &&
+	    !waits && !fast->timed;
+	fast->within = gate->packet_en && unit->ranges == UNIT_FILTERS &&
+	    !waits && !fast->timed;
+	fast->steady = gate->packet_en && unit->ranges != UNIT_STOPS &&
+	    !waits && !drain_is_busy(unit);
 	fast->off = !fast->timed &&
 	    (!gate->trigger_en ||
-		(!gate->packet_en && !waits && (!gate->context_en || !ranged)));
+		(!gate->packet_en && !waits &&
+		    (!gate->context_en || unit->ranges == UNIT_NO_RANGES)));
 	TZ_ASSERT(!fast->fast || !fast->off);
 	TZ_ASSERT(gate->packet_en || fast->ret_count == 0);
 }
@@ -153,6 +152,22 @@ unit_trace_off(struct pt_unit *unit)
 	TZ_ASSERT(!unit->gate.trigger_en);
 }
 
+/* What the ranges are, none of which can be changed until TraceEn is 0 again. */
+static void
+unit_range(struct pt_unit *unit)
+{
+	struct pt_fast *fast = &unit->fast;
+
+	fast->low = 0;
+	fast->high = UINT64_MAX;
+	if (!gate_has_ranges(&unit->msrs))
+		unit->ranges = UNIT_NO_RANGES;
+	else if (gate_filter(&unit->msrs, &fast->low, &fast->high))
+		unit->ranges = UNIT_FILTERS;
+	else
+		unit->ranges = UNIT_STOPS;
+}
+
 /* TraceEn 0 -> 1, but for its packets: IA32_RTIT_CTL is the new one. */
 static void
 unit_open(struct pt_unit *unit)
@@ -161,6 +176,7 @@ unit_open(struct pt_unit *unit)
 
 	TZ_ASSERT(ctl & CTL_TRACE_EN);
 	TZ_ASSERT(!unit->overflow.on);
+	unit_range(unit);
 	unit->stale = (struct topa_stale){ 0 };
 	unit_event(
 	    unit, (struct pt_event){ .kind = PT_EVENT_TRACE_ON, .value = ctl });
