@@ -116,7 +116,7 @@ read_scan(const uint8_t *data, size_t bytes)
 	pt_pkt_free_decoder(decoder);
 	TZ_ASSERT(facts_read(&facts, stream, count));
 	facts_cbr(&facts, count / 2);
-	facts_mark(&facts, count / 2);
+	facts_mark_index(&facts, count / 2, 0);
 	infer_ctl(&facts);
 	facts_free(&facts);
 	free(stream);

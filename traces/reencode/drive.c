@@ -66,6 +66,13 @@ drive_take(struct drive *drive)
 		drive->ended = true;
 }
 
+void
+drive_room(struct drive *drive)
+{
+	if (feed_is_filling(drive->feed))
+		drive_take(drive);
+}
+
 /* With Event Trace an interrupt has a CFE; the write that clears TraceEn has not. */
 static bool
 drive_disables(const struct drive *drive)
@@ -100,8 +107,7 @@ drive_leave(struct drive *drive, const struct recover_item *item)
 	bool async = item->kind == RECOVER_ASYNC_DISABLED;
 	enum pt_transfer_kind kind = PT_TRANSFER_INTERRUPT;
 	struct pt_context after;
-	struct scan_packet pgd;
-	uint64_t from = 0;
+	uint64_t from = 0, pgd;
 
 	if (async) {
 		from = item->ip;

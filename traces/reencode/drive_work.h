@@ -22,6 +22,8 @@ struct drive {
 	bool failed;       /* out of memory; .ended then */
 	bool ended;        /* nothing more can be driven */
 	struct scan guide; /* packets up to the last event that needed them */
+	size_t
+	    next_mark; /* behind the one that it was led to last, to be tried */
 	struct feed_state vmx;
 	uint32_t phase;     /* 64: not known */
 	uint64_t look_base; /* trace offset + phase of some look at the counter */
@@ -68,6 +70,9 @@ void happen_frequency(struct drive *drive, uint32_t ratio);
 /* Hands the unit's output to the comparison. */
 void drive_take(struct drive *drive);
 
+/* The same where there might be no room for much more. */
+void drive_room(struct drive *drive);
+
 /* What a PSB+ says; .offset is that of its first packet. */
 struct psb_plus {
 	uint64_t offset;
@@ -83,8 +88,7 @@ void edge_read_psb(
     struct scan *scan, const struct scan_packet *psb, struct psb_plus *plus);
 
 /* Leads the guide past the next packet of KIND, TIP.PGD or OVF; false: none. */
-bool edge_guide(
-    struct drive *drive, enum scan_kind kind, struct scan_packet *packet);
+bool edge_guide(struct drive *drive, enum scan_kind kind, uint64_t *offset);
 
 /*
  * The last block's last instruction, where nothing that was executed after it is

@@ -8,20 +8,26 @@
 #define EDGE_FLUSH_BYTES 16
 
 bool
-edge_guide(struct drive *drive, enum scan_kind kind, struct scan_packet *packet)
+edge_guide(struct drive *drive, enum scan_kind kind, uint64_t *offset)
 {
-	const struct facts_mark *mark;
+	const struct facts *facts = drive->config.facts;
+	struct scan *guide = &drive->guide;
+	struct scan_packet packet;
 
 	TZ_ASSERT(kind == SCAN_PGD || kind == SCAN_OVF);
 	do {
-		mark = facts_mark(drive->config.facts, drive->guide.offset);
-		if (mark == NULL)
+		size_t mark = facts_mark_index(
+		    facts, guide->offset, drive->next_mark);
+
+		if (mark == facts->mark_count)
 			return false;
-		drive->guide.offset = mark->offset;
-		drive->guide.last_ip = mark->last_ip;
-		if (!scan_next(&drive->guide, packet))
+		drive->next_mark = mark + 1;
+		guide->offset = facts->mark[mark].offset;
+		guide->last_ip = facts->mark[mark].last_ip;
+		if (!scan_next(guide, &packet))
 			return false;
-	} while (packet->kind != kind);
+	} while (packet.kind != kind);
+	*offset = packet.offset;
 	return true;
 }
 
@@ -70,28 +76,11 @@ edge_stand(
 	return false;
 }
 
-/* The index of the PSB at OFFSET. */
-static size_t
-edge_psb_index(const struct facts *facts, uint64_t offset)
-{
-	size_t low = 0, high = facts->psb_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (facts->psb[middle] < offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 void
 edge_look(struct drive *drive, uint64_t offset)
 {
 	const struct facts *facts = drive->config.facts;
-	size_t behind = edge_psb_index(facts, offset + 1);
+	size_t behind = facts_psb_index(facts, offset + 1);
 	struct scan *look = &drive->clock.look;
 
 	if (!drive->watched && behind != 0 &&
@@ -178,7 +167,7 @@ void
 edge_sync(struct drive *drive, uint64_t offset)
 {
 	const struct facts *facts = drive->config.facts;
-	size_t index = edge_psb_index(facts, offset);
+	size_t index = facts_psb_index(facts, offset);
 	struct pt_resume resume = { .psb = true };
 	struct scan_packet psb;
 	struct infer_count count;
@@ -413,8 +402,11 @@ edge_interlude(struct drive *drive)
 	uint64_t tsc = UINT64_MAX, cyc = UINT64_MAX;
 	struct scan_packet packet;
 
-	for (;;) {
-		struct scan before = drive->guide;
+	for (;; drive_room(drive)) {
+		struct scan before;
+
+		scan_skip_pads(&drive->guide);
+		before = drive->guide;
 
 		if (!scan_next(&drive->guide, &packet)) {
 			happen_before(drive, true);
@@ -435,8 +427,6 @@ edge_interlude(struct drive *drive)
 			/* Not a wrap of the counter before. */
 			if (packet.value != drive->cyc_most)
 				cyc = packet.offset;
-			continue;
-		case SCAN_PAD:
 			continue;
 		case SCAN_TSC:
 			tsc = cyc != UINT64_MAX ? cyc : packet.offset;

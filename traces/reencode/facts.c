@@ -2,7 +2,11 @@
 
 #include "traces/grow.h"
 
+#include <assert.h>
+#include <endian.h>
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* In the payload of a MODE.Exec. */
 #define FACTS_EXEC_IF 4
@@ -21,19 +25,19 @@ facts_free(struct facts *facts)
 	*facts = (struct facts){ 0 };
 }
 
-static void
-facts_ip(struct facts *facts, const struct scan_packet *packet)
+/* What a packet of KIND with IPBytes FORM, and LAST_IP behind it, say. */
+static inline void
+facts_ip(
+    struct facts *facts, enum scan_kind kind, unsigned form, uint64_t last_ip)
 {
-	bool kernel = packet->value >> 63 != 0;
+	bool with_ip = form != 0, kernel = last_ip >> 63 != 0;
 
-	facts->traced = packet->kind != SCAN_PGD;
-	facts->ips_full += packet->bits == 6;
-	facts->ips_sext48 += packet->bits == 3;
-	if (!packet->with_ip)
-		return;
-	facts->pgd_ips += packet->kind == SCAN_PGD;
-	facts->kernel = facts->kernel || kernel;
-	facts->user = facts->user || !kernel;
+	facts->traced = kind != SCAN_PGD;
+	facts->ips_full += form == 6;
+	facts->ips_sext48 += form == 3;
+	facts->pgd_ips += with_ip & (kind == SCAN_PGD);
+	facts->kernel |= with_ip & kernel;
+	facts->user |= with_ip & !kernel;
 }
 
 /* At END, where the next PSB or the trace's end is, so long there was none. */
@@ -137,7 +141,7 @@ facts_packet(struct facts *facts, const struct scan_packet *packet)
 	case SCAN_PGE:
 	case SCAN_PGD:
 	case SCAN_FUP:
-		facts_ip(facts, packet);
+		facts_ip(facts, packet->kind, packet->bits, packet->value);
 		return true;
 	case SCAN_TNT:
 		facts->long_tnts += packet->bytes > 1;
@@ -167,32 +171,13 @@ facts_packet(struct facts *facts, const struct scan_packet *packet)
 }
 
 static bool
-facts_add_mark(
-    struct facts *facts, const struct scan_packet *packet, uint64_t last_ip)
+facts_mark(struct facts *facts, uint64_t offset, uint64_t last_ip)
 {
-	if (packet->kind != SCAN_PGD && packet->kind != SCAN_OVF)
-		return true;
 	if (!GROW(facts->mark, facts->mark_room, facts->mark_count + 1))
 		return false;
 	facts->mark[facts->mark_count++] =
-	    (struct facts_mark){ .offset = packet->offset, .last_ip = last_ip };
+	    (struct facts_mark){ .offset = offset, .last_ip = last_ip };
 	return true;
-}
-
-const struct facts_mark *
-facts_mark(const struct facts *facts, uint64_t offset)
-{
-	size_t low = 0, high = facts->mark_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (facts->mark[middle].offset < offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < facts->mark_count ? &facts->mark[low] : NULL;
 }
 
 /* All of SCAN's bytes were read: the last packet that is no PAD ended at END. */
@@ -206,31 +191,43 @@ facts_cut(struct facts *facts, const struct scan *scan, uint64_t end)
 		facts->cut_off = scan->count - end;
 }
 
-/* What a TIP of IPBytes FORM, and LAST_IP behind it, say. */
-static void
-facts_tip(struct facts *facts, unsigned form, uint64_t last_ip)
+/* Goes past the packet of KIND, which may have an IP, at SCAN's place; false: out of memory. */
+static inline bool
+facts_skip(struct facts *facts, struct scan *scan, enum scan_kind kind)
 {
-	facts->packets[SCAN_TIP]++;
-	facts->traced = true;
-	facts->ips_full += form == 6;
-	facts->ips_sext48 += form == 3;
-	facts->kernel |= form != 0 && last_ip >> 63 != 0;
-	facts->user |= form != 0 && last_ip >> 63 == 0;
+	const uint8_t *at = scan->bytes + scan->offset;
+	uint64_t last_ip = scan->last_ip, offset = scan->offset;
+	unsigned form = at[0] >> 5;
+
+	facts_cyc(&facts->clock);
+	facts->packets[kind]++;
+	scan->offset += 1u + scan_ip_bytes[form];
+	if (form != 0) {
+		uint64_t whole;
+
+		memcpy(&whole, at + 1, sizeof(whole));
+		scan->last_ip = scan_ip_after(last_ip, le64toh(whole), form);
+	}
+	facts_ip(facts, kind, form, scan->last_ip);
+	return kind != SCAN_PGD || facts_mark(facts, offset, last_ip);
 }
 
 /*
- * PADs, short TNTs and CYCs, and TIPs, which most of a trace is, without making
- * packets of them; *END: see facts_cut().
+ * PADs, short TNTs and CYCs, and what may have an IP, which most of a trace is, without
+ * making packets of them; *END: see facts_cut().  False: out of memory.
  */
-static void
+static bool
 facts_pass(struct facts *facts, struct scan *scan, uint64_t *end)
 {
-	uint64_t at = scan->offset, tnts = 0, split = 0;
-	bool full = facts->full_tnt;
+	uint64_t at = scan->offset, count = scan->count, tnts = 0, split = 0;
+	bool full = facts->full_tnt, good = true;
 
 	/* In a block an even byte may begin a BIP. */
-	while (!scan->in_block && at < scan->count) {
+	if (scan->in_block)
+		return true;
+	while (at < count && good) {
 		uint8_t first = scan->bytes[at];
+		enum scan_kind kind;
 
 		if (first == 0) {
 			at++;
@@ -242,16 +239,18 @@ facts_pass(struct facts *facts, struct scan *scan, uint64_t *end)
 			split += full;
 			full = first >> 7 != 0;
 			at++;
-		} else if ((first & SCAN_TIP_MASK) == SCAN_TIP_OPCODE) {
-			unsigned form;
-
-			scan->offset = at;
-			form = scan_tip(scan);
-			if (form > 7)
+			*end = at;
+			continue;
+		}
+		kind = (enum scan_kind)scan_ip_kinds[first & 0x1f];
+		if (kind != SCAN_PAD) {
+			/* 8 bytes of IP are read, whatever it has. */
+			if (count - at <= sizeof(uint64_t) ||
+			    scan_ip_bytes[first >> 5] > sizeof(uint64_t))
 				break;
+			scan->offset = at;
+			good = facts_skip(facts, scan, kind);
 			full = false;
-			facts_cyc(&facts->clock);
-			facts_tip(facts, form, scan->last_ip);
 			at = scan->offset;
 		} else if ((first & SCAN_CYC_MASK) == SCAN_CYC_OPCODE) {
 			facts_cyc(&facts->clock);
@@ -268,6 +267,7 @@ facts_pass(struct facts *facts, struct scan *scan, uint64_t *end)
 	facts->full_tnt = full;
 	facts->split_tnts += split;
 	facts->packets[SCAN_TNT] += tnts;
+	return good;
 }
 
 bool
@@ -285,12 +285,15 @@ facts_read(struct facts *facts, const uint8_t *bytes, uint64_t count)
 		uint64_t last_ip = scan.last_ip;
 
 		while (scan_next(&scan, &packet)) {
-			if (!facts_add_mark(facts, &packet, last_ip) ||
-			    !facts_packet(facts, &packet))
+			if ((packet.kind == SCAN_PGD ||
+				packet.kind == SCAN_OVF) &&
+			    !facts_mark(facts, packet.offset, last_ip))
 				return false;
 			if (packet.kind != SCAN_PAD)
 				end = scan.offset;
-			facts_pass(facts, &scan, &end);
+			if (!facts_packet(facts, &packet) ||
+			    !facts_pass(facts, &scan, &end))
+				return false;
 			last_ip = scan.last_ip;
 		}
 		facts_cyc(&facts->clock);
@@ -306,24 +309,63 @@ facts_read(struct facts *facts, const uint8_t *bytes, uint64_t count)
 	}
 }
 
-uint8_t
-facts_cbr(const struct facts *facts, uint64_t offset)
+static_assert(offsetof(struct facts_mark, offset) == 0 &&
+	offsetof(struct facts_cbr, offset) == 0,
+    "facts_index() reads it there");
+
+/*
+ * Index of the first of COUNT elements of BYTES, each of which begins with its offset,
+ * that is not before OFFSET.
+ */
+static size_t
+facts_index(const void *array, size_t count, size_t bytes, uint64_t offset)
 {
-	size_t low = 0, high = facts->cbr_count;
+	const uint8_t *first = array;
+	size_t low = 0, high = count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
+		uint64_t there;
 
-		if (facts->cbr[middle].offset < offset)
+		memcpy(&there, first + middle * bytes, sizeof(there));
+		if (there < offset)
 			low = middle + 1;
 		else
 			high = middle;
 	}
+	return low;
+}
+
+size_t
+facts_psb_index(const struct facts *facts, uint64_t offset)
+{
+	return facts_index(
+	    facts->psb, facts->psb_count, sizeof(*facts->psb), offset);
+}
+
+size_t
+facts_mark_index(const struct facts *facts, uint64_t offset, size_t near)
+{
+	const struct facts_mark *mark = facts->mark;
+
+	if (near < facts->mark_count && mark[near].offset >= offset &&
+	    (near == 0 || mark[near - 1].offset < offset))
+		return near;
+	return facts_index(mark, facts->mark_count, sizeof(*mark), offset);
+}
+
+uint8_t
+facts_cbr(const struct facts *facts, uint64_t offset)
+{
+	size_t index = facts_index(
+	    facts->cbr, facts->cbr_count, sizeof(*facts->cbr), offset);
+
 	if (facts->cbr_count == 0)
 		return 0;
 	/* Its own, or else the last one that was told. */
-	if (low == facts->cbr_count ||
-	    (low != 0 && facts->cbr[low].offset - offset >= FACTS_CBR_BYTES))
-		low--;
-	return facts->cbr[low].ratio;
+	if (index == facts->cbr_count ||
+	    (index != 0 &&
+		facts->cbr[index].offset - offset >= FACTS_CBR_BYTES))
+		index--;
+	return facts->cbr[index].ratio;
 }

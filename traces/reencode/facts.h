@@ -70,7 +70,11 @@ void facts_free(struct facts *facts);
 /* The ratio in the CBR of what begins at OFFSET, PSB+ or enable; 0: none. */
 uint8_t facts_cbr(const struct facts *facts, uint64_t offset);
 
-/* The first mark at or after OFFSET; NULL: there is none. */
-const struct facts_mark *facts_mark(const struct facts *facts, uint64_t offset);
+/* Index of the first PSB at or after OFFSET; their count: there is none. */
+size_t facts_psb_index(const struct facts *facts, uint64_t offset);
+
+/* The same of marks; NEAR: where it may be. */
+size_t facts_mark_index(
+    const struct facts *facts, uint64_t offset, size_t near);
 
 #endif

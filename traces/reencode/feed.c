@@ -191,7 +191,7 @@ feed_create(struct feed *feed, const struct profile *profile,
 	feed->profile.manner = &feed->manner;
 	/* What sends VMCS packets traces in VMX operation, whatever is compared. */
 	feed->manner.vmx_pt = true;
-	feed->ring = calloc(1, FEED_RING_BYTES);
+	feed->ring = malloc(FEED_RING_BYTES);
 	if (feed->ring == NULL)
 		return tz_error(err, TZ_EIO, "ring: out of memory");
 	/* All are tried, the first one last: with that it begins. */
@@ -299,6 +299,13 @@ feed_take(struct feed *feed)
 	feed->offset += position - feed->taken;
 	feed->taken = position;
 	return good;
+}
+
+bool
+feed_is_filling(const struct feed *feed)
+{
+	return (feed_position(feed) - feed->taken) % FEED_RING_BYTES >
+	    FEED_RING_BYTES / 4;
 }
 
 uint32_t

@@ -83,6 +83,9 @@ void feed_disable(struct feed *feed, const struct pt_context *at);
 /* Hands what the unit has sent to the comparison.  False: out of memory. */
 bool feed_take(struct feed *feed);
 
+/* Might the ring soon be full of what was not taken? */
+bool feed_is_filling(const struct feed *feed);
+
 /* PacketByteCnt now. */
 uint32_t feed_count(const struct feed *feed);
 

@@ -224,7 +224,7 @@ static bool
 overflow_begin(struct drive *drive, uint64_t *offset)
 {
 	struct scan before = drive->guide, behind;
-	struct scan_packet ovf;
+	uint64_t ovf;
 
 	happen_before(drive, false);
 	drive_take(drive);
@@ -232,11 +232,11 @@ overflow_begin(struct drive *drive, uint64_t *offset)
 		return false;
 	behind = drive->guide;
 	drive->guide = before;
-	drive_last(drive, ovf.offset);
+	drive_last(drive, ovf);
 	drive->guide = behind;
 	happen_before(drive, false);
 	drive_take(drive);
-	*offset = overflow_cyc(drive, ovf.offset);
+	*offset = overflow_cyc(drive, ovf);
 	if (overflow_loses_outcome(drive, *offset))
 		overflow_lose_outcome(drive);
 	if (drive->ended)

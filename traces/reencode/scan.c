@@ -42,8 +42,9 @@ static const struct scan_extended scan_extended[] = {
 	{ 0xb3, SCAN_BEP, 2, 0, true },
 };
 
-/* Packets whose first byte, without its upper 3 bits, tells them from others. */
-static const uint8_t scan_ip_kinds[32] = {
+const uint8_t scan_ip_bytes[8] = { 0, 2, 4, 6, 6, 9, 8, 9 };
+
+const uint8_t scan_ip_kinds[32] = {
 	[0x01] = SCAN_PGD,
 	[0x0d] = SCAN_TIP,
 	[0x11] = SCAN_PGE,
@@ -112,22 +113,6 @@ scan_take(struct scan *scan, struct scan_packet *packet, enum scan_kind kind,
 	packet->bytes = (uint8_t)bytes;
 	scan->offset += bytes;
 	return true;
-}
-
-/* Bytes of an IP by IPBytes; more than 8: reserved. */
-static const uint8_t scan_ip_bytes[8] = { 0, 2, 4, 6, 6, 9, 8, 9 };
-
-/*
- * The IP behind LAST of which WHOLE has the lowest bytes, by IPBytes FORM, not 0: SDM
- * vol. 3, 33.4.2.2, table "FUP/TIP IP Reconstruction".
- */
-static inline uint64_t
-scan_ip_after(uint64_t last, uint64_t whole, unsigned form)
-{
-	uint64_t mask = ~UINT64_C(0) >> (64 - 8 * scan_ip_bytes[form]);
-
-	return form == 3 ? (uint64_t)((int64_t)(whole << 16) >> 16)
-			 : (last & ~mask) | (whole & mask);
 }
 
 static bool
@@ -283,21 +268,6 @@ scan_odd(struct scan *scan, struct scan_packet *packet, uint8_t first)
 		packet->kind = SCAN_BAD;
 		return false;
 	}
-}
-
-unsigned
-scan_tip(struct scan *scan)
-{
-	const uint8_t *at = scan->bytes + scan->offset;
-	unsigned form = at[0] >> 5, bytes = scan_ip_bytes[form];
-
-	if (scan->count - scan->offset <= sizeof(uint64_t) || bytes > 8)
-		return 8;
-	if (form != 0)
-		scan->last_ip = scan_ip_after(scan->last_ip,
-		    scan_ip_value(at + 1, bytes, sizeof(uint64_t)), form);
-	scan->offset += 1 + bytes;
-	return form;
 }
 
 bool

@@ -72,17 +72,35 @@ void scan_begin(
 /* The next packet.  False: there are no more bytes, BAD or CUT. */
 bool scan_next(struct scan *scan, struct scan_packet *packet);
 
-/* First bytes of a TIP, but for its upper 3 bits, and of a CYC of one byte. */
-#define SCAN_TIP_MASK   0x1f
-#define SCAN_TIP_OPCODE 0x0d
+/* Goes past the PADs at SCAN's place. */
+static inline void
+scan_skip_pads(struct scan *scan)
+{
+	while (scan->offset < scan->count && scan->bytes[scan->offset] == 0)
+		scan->offset++;
+}
+
+/* First byte of a CYC of one byte. */
 #define SCAN_CYC_MASK   0x07
 #define SCAN_CYC_OPCODE 0x03
 
+/* Bytes of an IP, by IPBytes; more than 8: reserved. */
+extern const uint8_t scan_ip_bytes[8];
+/* What may have an IP, by the lower 5 bits of its first byte; else SCAN_PAD. */
+extern const uint8_t scan_ip_kinds[32];
+
 /*
- * Goes past the TIP at SCAN's place; returns its IPBytes.  8: it is for scan_next(), for
- * what it has or how near the end is.
+ * The IP behind LAST of which WHOLE has the lowest bytes, by IPBytes FORM, not 0: SDM
+ * vol. 3, 33.4.2.2, table "FUP/TIP IP Reconstruction".
  */
-unsigned scan_tip(struct scan *scan);
+static inline uint64_t
+scan_ip_after(uint64_t last, uint64_t whole, unsigned form)
+{
+	uint64_t mask = ~UINT64_C(0) >> (64 - 8 * scan_ip_bytes[form]);
+
+	return form == 3 ? (uint64_t)((int64_t)(whole << 16) >> 16)
+			 : (last & ~mask) | (whole & mask);
+}
 
 /* Offset of the first PSB at or after FROM; COUNT if there is none. */
 uint64_t scan_find_psb(const uint8_t *bytes, uint64_t count, uint64_t from);
