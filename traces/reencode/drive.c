@@ -113,7 +113,7 @@ drive_leave(struct drive *drive, const struct recover_item *item)
 		from = item->ip;
 		drive_resolve(drive, item->ip);
 	} else if (drive->has_last) {
-		kind = drive_kind((enum walk_kind)drive->last->kind);
+		kind = drive_kind(walk_kind(drive->last));
 	} else {
 		kind = PT_TRANSFER_FAR;
 	}
@@ -122,7 +122,7 @@ drive_leave(struct drive *drive, const struct recover_item *item)
 		edge_move(&after, item->to);
 	} else if (!async && drive->has_last && drive_is_direct(kind) &&
 	    drive->feed->filter.config != 0) {
-		after.ip = drive->last->target;
+		after.ip = walk_target(drive->last);
 		if (kind != PT_TRANSFER_COND)
 			drive_bare(drive);
 	} else {
@@ -179,9 +179,9 @@ drive_paging(struct drive *drive, const struct recover_item *item)
 	drive->at.cr3 = item->value;
 	drive->at.non_root = item->flag;
 	drive->cr3_written = true;
-	if (drive->has_last && (drive->last->kind == WALK_MOV_CR3)) {
+	if (drive->has_last && (walk_kind(drive->last) == WALK_MOV_CR3)) {
 		after = drive->at;
-		after.ip = drive->last->nlip;
+		after.ip = walk_nlip(drive->last);
 		happen_before(drive, true);
 		drive_report(drive, PT_TRANSFER_MOV_CR3, 0, &after);
 		drive->has_last = false;
@@ -232,10 +232,10 @@ drive_is_part(const struct drive *drive, const struct recover_item *item)
 		return false;
 	if (item->insns == 0)
 		return !walk_is_whole(walk, item->ip);
-	return !walk_is_whole(walk, last->nlip) ||
-	    ((last->kind == WALK_JUMP || last->kind == WALK_CALL ||
-		 last->kind == WALK_COND) &&
-		!walk_is_whole(walk, last->target));
+	return !walk_is_whole(walk, walk_nlip(last)) ||
+	    ((walk_kind(last) == WALK_JUMP || walk_kind(last) == WALK_CALL ||
+		 walk_kind(last) == WALK_COND) &&
+		!walk_is_whole(walk, walk_target(last)));
 }
 
 void
@@ -284,9 +284,10 @@ drive_last_outcome(struct drive *drive, bool taken)
 	uint32_t top = (fast->ret_top + PT_RETURN_STACK_ENTRIES - 1) %
 	    PT_RETURN_STACK_ENTRIES;
 
-	if (last->kind == WALK_COND)
-		drive_resolve(drive, taken ? last->target : last->nlip);
-	else if (last->kind == WALK_RET && fast->compress_ret &&
+	if (walk_kind(last) == WALK_COND)
+		drive_resolve(
+		    drive, taken ? walk_target(last) : walk_nlip(last));
+	else if (walk_kind(last) == WALK_RET && fast->compress_ret &&
 	    fast->ret_count != 0)
 		drive_resolve(drive, fast->ret_stack[top]);
 }
@@ -304,8 +305,8 @@ drive_last(struct drive *drive, uint64_t end)
 			found = packet;
 	if (!drive->has_last)
 		return;
-	if (found.kind == SCAN_TIP && last->kind != WALK_COND &&
-	    last->kind != WALK_PLAIN)
+	if (found.kind == SCAN_TIP && walk_kind(last) != WALK_COND &&
+	    walk_kind(last) != WALK_PLAIN)
 		drive_resolve(drive, found.value);
 	else if (found.kind == SCAN_TNT &&
 	    found.bits == pt_unit_tnt_pending(drive->feed->unit) + 1)
@@ -357,8 +358,8 @@ drive_finish(struct drive *drive)
 	drive_take(drive);
 	if (drive->ended)
 		return;
-	if (drive->has_last && drive->last->kind == WALK_PLAIN)
-		drive->at.ip = drive->last->nlip;
+	if (drive->has_last && walk_kind(drive->last) == WALK_PLAIN)
+		drive->at.ip = walk_nlip(drive->last);
 	drive_last(drive, drive->config.count);
 	drive_take(drive);
 	if (drive->ended)
@@ -435,9 +436,8 @@ int
 drive_run(const struct drive_config *config, struct drive_result *result,
     struct tz_error *err)
 {
-	struct walk_block none = { .count = 0 };
 	struct drive drive = { .config = *config,
-		.last = &none,
+		.last = walk_none(config->walk),
 		.result = result,
 		.feed = config->feed,
 		.phase = config->phase,

@@ -156,10 +156,7 @@ form_of(struct forms *forms, const uint8_t *bytes, unsigned count, uint8_t bits,
 	    : 0;
 
 	if (kept != 0) {
-		form->head_bytes = (uint8_t)head_count(kept);
-		form->length = (uint8_t)form_length(kept);
-		form->kind = (uint8_t)form_kind(kept);
-		form->distance_bytes = kept >> FORM_DISTANCE_SHIFT & 7;
+		*form = form_unpack(kept);
 		return true;
 	}
 	if (!form_decode(forms, bytes, count, bits, form))
@@ -169,20 +166,19 @@ form_of(struct forms *forms, const uint8_t *bytes, unsigned count, uint8_t bits,
 	return true;
 }
 
-uint64_t
+int32_t
 form_distance(const struct form *form, const uint8_t *bytes)
 {
 	const uint8_t *at = bytes + form->head_bytes;
 
 	switch (form->distance_bytes) {
 	case 1:
-		return (uint64_t)(int8_t)at[0];
+		return (int8_t)at[0];
 	case 2:
-		return (uint64_t)(int16_t)(at[0] | at[1] << 8);
+		return (int16_t)(at[0] | at[1] << 8);
 	case 4:
-		return (uint64_t)(int32_t)((uint32_t)at[0] |
-		    (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 |
-		    (uint32_t)at[3] << 24);
+		return (int32_t)((uint32_t)at[0] | (uint32_t)at[1] << 8 |
+		    (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24);
 	default:
 		return 0;
 	}

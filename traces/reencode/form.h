@@ -54,6 +54,15 @@ form_kind(uint64_t kept)
 	return (enum walk_kind)(kept >> FORM_KIND_SHIFT & 15);
 }
 
+static inline struct form
+form_unpack(uint64_t kept)
+{
+	return (struct form){ .head_bytes = (uint8_t)head_count(kept),
+		.length = (uint8_t)form_length(kept),
+		.kind = (uint8_t)form_kind(kept),
+		.distance_bytes = kept >> FORM_DISTANCE_SHIFT & 7 };
+}
+
 /* Forms that are kept; a later one takes the place of an earlier. */
 #define FORM_KEPT_BITS 11
 
@@ -77,7 +86,7 @@ bool form_of(struct forms *forms, const uint8_t *bytes, unsigned count,
     uint8_t bits, struct form *form);
 
 /* How far behind its end BYTES, an instruction of FORM, lead; 0: it is no branch. */
-uint64_t form_distance(const struct form *form, const uint8_t *bytes);
+int32_t form_distance(const struct form *form, const uint8_t *bytes);
 
 /* The first 8 of BYTES, the first of them lowest. */
 static inline uint64_t

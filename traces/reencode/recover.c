@@ -79,7 +79,7 @@ recover_destroy(struct recover *recover)
 static uint8_t
 recover_bits(enum pt_exec_mode mode)
 {
-	return mode == ptem_64bit ? 64 : mode == ptem_32bit ? 32 : 16;
+	return mode == ptem_unknown ? 16 : (uint8_t)(8u << mode);
 }
 
 static void
@@ -345,27 +345,30 @@ recover_other(struct recover *recover, struct recover_item *item)
 	return true;
 }
 
-/* The next block, if there is nothing before it. */
-static inline bool
-recover_block(struct recover *recover, struct walk_key *found)
+/* Reads blocks as long as there is nothing before one; returns where the last ends. */
+static inline struct walk_key *
+recover_blocks(
+    struct recover *recover, struct walk_key *found, const struct walk_key *end)
 {
 	struct pt_block *block = &recover->block;
+	uint32_t silent = recover->silent;
+	int status = recover->status;
 
-	if ((recover->status & ~pts_ip_suppressed) != 0 ||
-	    recover->silent >= RECOVER_SILENT_MAX)
-		return false;
-	block->ninsn = 0;
-	recover->status = pt_blk_next(recover->decoder, block, sizeof(*block));
-	/* Also with an error these are good instructions. */
-	if (block->ninsn == 0)
-		return false;
-	recover->silent += block->ninsn;
-	recover->psb_told = false;
-	found->ip = block->ip;
-	found->end_ip = block->end_ip;
-	found->count = block->ninsn;
-	found->bits = recover_bits(block->mode);
-	return true;
+	while (found < end && (status & ~pts_ip_suppressed) == 0 &&
+	    silent < RECOVER_SILENT_MAX) {
+		block->ninsn = 0;
+		status = pt_blk_next(recover->decoder, block, sizeof(*block));
+		/* Also with an error these are good instructions. */
+		if (block->ninsn == 0)
+			break;
+		silent += block->ninsn;
+		*found++ = walk_key(block->ip, block->end_ip, block->ninsn,
+		    recover_bits(block->mode));
+	}
+	recover->psb_told &= silent == recover->silent;
+	recover->silent = silent;
+	recover->status = status;
+	return found;
 }
 
 /* Must ITEM be driven before libipt goes on? */
@@ -380,23 +383,21 @@ const struct recover_batch *
 recover_read(struct recover *recover, size_t room)
 {
 	struct recover_batch *batch = &recover->batch;
+	struct walk_key *block = batch->block, *end = block + room;
 	struct recover_item *item = batch->item;
 
 	TZ_ASSERT(room != 0 && room <= RECOVER_BATCH);
-	batch->count = 0;
-	while (batch->count < room) {
-		struct walk_key *block = &batch->block[batch->count];
-
-		if (recover_block(recover, block)) {
-			batch->count++;
-			continue;
-		}
+	while (block < end) {
+		block = recover_blocks(recover, block, end);
+		if (block == end)
+			break;
 		if (!recover_other(recover, item))
 			continue;
-		block->count = 0;
-		batch->count++;
+		block->rest = 0;
+		block++;
 		if (recover_is_last(item++))
 			break;
 	}
+	batch->count = (size_t)(block - batch->block);
 	return batch;
 }

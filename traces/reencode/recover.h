@@ -56,7 +56,7 @@ void recover_destroy(struct recover *recover);
 
 struct recover_batch {
 	size_t count;                            /* blocks and items */
-	struct walk_key block[RECOVER_BATCH];    /* .count 0: the next item */
+	struct walk_key block[RECOVER_BATCH];    /* .rest 0: the next item */
 	struct recover_item item[RECOVER_BATCH]; /* one after another */
 };
 

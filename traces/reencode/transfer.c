@@ -44,7 +44,7 @@ drive_report(struct drive *drive, enum pt_transfer_kind kind, uint64_t from,
 		.taken = kind == PT_TRANSFER_COND,
 		.cr3_written = drive->cr3_written,
 		.ip_from = from,
-		.nlip = drive->last->nlip,
+		.nlip = walk_nlip(drive->last),
 		.after = *after };
 
 	if (drive->told || drive->tsx)
@@ -78,16 +78,16 @@ static void
 drive_slow(struct drive *drive, uint64_t ip, bool taken)
 {
 	struct pt_transfer transfer = { .kind = drive_kind(
-					    (enum walk_kind)drive->last->kind),
+					    walk_kind(drive->last)),
 		.taken = taken,
 		.cr3_written = drive->cr3_written,
-		.nlip = drive->last->nlip };
+		.nlip = walk_nlip(drive->last) };
 
-	if (drive->last->kind == WALK_FAR)
+	if (walk_kind(drive->last) == WALK_FAR)
 		edge_move(&drive->at, ip);
 	drive->at.ip = ip;
 	transfer.after = drive->at;
-	if (drive->told && drive->last->kind == WALK_FAR)
+	if (drive->told && walk_kind(drive->last) == WALK_FAR)
 		drive_tell(drive, &transfer);
 	drive->cr3_written = false;
 	pt_unit_transfer(drive->feed->unit, &transfer);
@@ -134,7 +134,7 @@ drive_sends(const struct drive *drive, uint64_t ip)
 	uint32_t top = (fast->ret_top + PT_RETURN_STACK_ENTRIES - 1) %
 	    PT_RETURN_STACK_ENTRIES;
 
-	switch ((enum walk_kind)drive->last->kind) {
+	switch (walk_kind(drive->last)) {
 	case WALK_RET:
 		return !fast->compress_ret || fast->ret_count == 0 ||
 		    fast->ret_stack[top] != ip;
@@ -165,7 +165,8 @@ drive_before(struct drive *drive, uint64_t ip)
 	if (sends || drive->quiet == 0)
 		happen_before(drive, sends);
 	if (drive->quiet != 0 &&
-	    (drive->last->kind == WALK_COND || drive->last->kind == WALK_RET))
+	    (walk_kind(drive->last) == WALK_COND ||
+		walk_kind(drive->last) == WALK_RET))
 		drive->quiet--;
 }
 
@@ -179,49 +180,63 @@ drive_steady(const struct drive *drive, uint64_t ip)
 	    ip <= fast->high;
 }
 
-/* The last block's last instruction, of KIND, led to IP; false: it cannot. */
+/* A conditional branch, the last block's last instruction, led to IP; false: it cannot. */
 static inline __attribute__((always_inline)) bool
-drive_lead(struct drive *drive, uint64_t ip, enum walk_kind kind)
+drive_lead_cond(struct drive *drive, uint64_t ip)
+{
+	const struct walk_block *last = drive->last;
+	/* No branch on the outcome: the host could not foresee it. */
+	bool taken = ip == walk_target(last);
+
+	if (!(taken | (ip == walk_nlip(last))))
+		return false;
+	if (last->distance == 0)
+		taken = drive_outcome(drive);
+	if (drive_steady(drive, ip)) {
+		drive->at.ip = ip;
+		drive_cond(drive, taken);
+	} else {
+		drive_slow(drive, ip, taken);
+	}
+	return true;
+}
+
+/* The last block's last instruction, whatever it is, led to IP; false: it cannot. */
+static inline __attribute__((always_inline)) bool
+drive_lead(struct drive *drive, uint64_t ip)
 {
 	const struct walk_block *last = drive->last;
 	struct pt_unit *unit = drive->feed->unit;
-	bool taken = true, steady = drive_steady(drive, ip);
+	enum walk_kind kind = walk_kind(last);
+	bool steady;
 
+	/* Most are. */
+	if (kind == WALK_COND)
+		return drive_lead_cond(drive, ip);
+	steady = drive_steady(drive, ip);
 	switch (kind) {
-	case WALK_COND:
-		/* No branch on the outcome: the host could not foresee it. */
-		taken = ip == last->target;
-		if (!(taken | (ip == last->nlip)))
-			return false;
-		if (last->target == last->nlip)
-			taken = drive_outcome(drive);
-		if (!steady)
-			break;
-		drive->at.ip = ip;
-		drive_cond(drive, taken);
-		return true;
 	case WALK_JUMP:
 	case WALK_CALL:
-		if (ip != last->target)
+		if (ip != walk_target(last))
 			return false;
 		if (!steady)
 			break;
 		drive->at.ip = ip;
-		if (kind == WALK_CALL && ip != last->nlip)
-			pt_unit_fast_call(unit, last->nlip);
+		if (kind == WALK_CALL && ip != walk_nlip(last))
+			pt_unit_fast_call(unit, walk_nlip(last));
 		return true;
 	case WALK_PLAIN:
 	case WALK_MOV_CR3:
 		drive->at.ip = ip;
 		/* A string instruction may be interrupted: it begins anew. */
-		return ip == last->nlip || ip == last->end_ip;
+		return ip == walk_nlip(last) || ip == walk_end(&last->key);
 	case WALK_JUMP_INDIRECT:
 	case WALK_CALL_INDIRECT:
 		if (!steady)
 			break;
 		drive->at.ip = ip;
 		if (kind == WALK_CALL_INDIRECT)
-			pt_unit_fast_call(unit, last->nlip);
+			pt_unit_fast_call(unit, walk_nlip(last));
 		pt_unit_steady_tip(unit, ip);
 		return true;
 	case WALK_RET:
@@ -230,10 +245,11 @@ drive_lead(struct drive *drive, uint64_t ip, enum walk_kind kind)
 		drive->at.ip = ip;
 		drive_ret(drive, ip);
 		return true;
+	case WALK_COND: /* above */
 	case WALK_FAR:
 		break;
 	}
-	drive_slow(drive, ip, taken);
+	drive_slow(drive, ip, true);
 	return true;
 }
 
@@ -250,7 +266,7 @@ drive_follow(struct drive *drive, uint64_t ip)
 	drive->has_last = false;
 	if (drive->watched)
 		drive_before(drive, ip);
-	if (!drive_lead(drive, ip, (enum walk_kind)drive->last->kind))
+	if (!drive_lead(drive, ip))
 		drive_wrong(
 		    drive, "the instruction before does not lead there", ip);
 }
@@ -266,12 +282,28 @@ static void
 drive_calls(struct drive *drive, const struct walk_block *block)
 {
 	struct pt_unit *unit = drive->feed->unit;
+	const uint64_t *call;
+	size_t count;
 
 	if (!pt_unit_fast(unit)->compress_ret)
 		return;
-	for (unsigned n = 0; n < block->calls; n++)
-		pt_unit_fast_call(
-		    unit, walk_call(drive->config.walk, block->call + n));
+	call = walk_calls(drive->config.walk, block, &count);
+	for (size_t n = 0; n < count; n++)
+		pt_unit_fast_call(unit, call[n]);
+}
+
+/* The block that is WANTED, where it is not the one that came there last; or NULL. */
+static struct walk_block *
+drive_walk(struct drive *drive, const struct walk_key *wanted)
+{
+	const char *text = NULL;
+	uint64_t at = 0;
+	struct walk_block *block = walk_block(
+	    drive->config.walk, drive->last, wanted, &text, &at);
+
+	if (block == NULL)
+		drive_wrong(drive, text, at);
+	return block;
 }
 
 /* The flow goes on with the block that is WANTED; false: it cannot. */
@@ -279,20 +311,16 @@ static inline bool
 drive_block(struct drive *drive, const struct walk_key *wanted)
 {
 	struct walk_block *block;
-	const char *text = NULL;
-	uint64_t at = 0;
 
 	drive->entered = false;
 	drive_follow(drive, wanted->ip);
-	block = walk_again(drive->last, wanted);
-	if (block == NULL)
-		block = walk_block(
-		    drive->config.walk, drive->last, wanted, &text, &at);
+	block = walk_again(drive->config.walk, drive->last, wanted);
 	if (block == NULL) {
-		drive_wrong(drive, text, at);
-		return false;
+		block = drive_walk(drive, wanted);
+		if (block == NULL)
+			return false;
 	}
-	if (block->calls != 0)
+	if (walk_has_calls(block))
 		drive_calls(drive, block);
 	drive->last = block;
 	drive->has_last = true;
@@ -308,11 +336,11 @@ drive_batch(struct drive *drive, const struct recover_batch *batch)
 	uint64_t blocks = 0, insns = 0;
 
 	for (; block < end && !drive->ended; block++) {
-		if (block->count == 0) {
+		if (block->rest == 0) {
 			drive_item(drive, item++);
 		} else if (drive_block(drive, block)) {
 			blocks++;
-			insns += block->count;
+			insns += walk_count(block);
 		}
 	}
 	drive->result->blocks += blocks;

@@ -1,24 +1,29 @@
 #include "traces/reencode/walk.h"
 
+#include "traces/grow.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#define WALK_SLAB 1024
+/* Blocks that there is room for at first, and at most; and slots at first. */
+#define WALK_BLOCKS     (UINT32_C(1) << 15)
+#define WALK_BLOCKS_MAX (UINT32_C(1) << 31)
+#define WALK_SLOTS      8192
 
-/* A block is all in one line of the host's cache: it is looked at often. */
-#define WALK_LINE_BYTES 64
-_Static_assert(sizeof(struct walk_block) == WALK_LINE_BYTES, "one line");
+_Static_assert(
+    sizeof(struct walk_block) == 32, "two in a line of the host's cache");
 
 struct walk {
+	struct walk_blocks blocks; /* first: see walk_at() */
 	const struct pieces *pieces;
 	struct forms *forms;
-	const struct form_table *table; /* of those */
-	struct walk_block **slab; /* WALK_SLAB blocks each: they do not move */
-	size_t slab_count, block_count;
-	uint32_t *slot; /* index of a block plus 1; a power of two of them */
+	const struct form_table *table;   /* of those */
+	uint32_t block_count, block_room; /* .block[0] counts */
+	uint32_t *slot; /* index of a block, 0: none; a power of two of them */
 	size_t slot_count;
+	/* For each block with direct calls how many, then the addresses after them. */
 	uint64_t *call;
-	uint32_t call_count, call_room;
+	size_t call_count, call_room;
 	uint64_t insns;
 	const uint8_t *span; /* memory that was found last */
 	uint64_t span_va, span_bytes;
@@ -32,13 +37,19 @@ walk_create(const struct pieces *pieces)
 	if (walk == NULL)
 		return NULL;
 	walk->pieces = pieces;
-	walk->slot_count = 8192;
+	walk->slot_count = WALK_SLOTS;
 	walk->slot = calloc(walk->slot_count, sizeof(*walk->slot));
 	walk->forms = forms_create();
-	if (walk->slot == NULL || walk->forms == NULL) {
+	/* What is not yet used of it costs no memory. */
+	walk->blocks.block = malloc(WALK_BLOCKS * sizeof(struct walk_block));
+	walk->block_room = WALK_BLOCKS;
+	walk->block_count = 1;
+	if (walk->blocks.block == NULL || walk->slot == NULL ||
+	    walk->forms == NULL) {
 		walk_destroy(walk);
 		return NULL;
 	}
+	*walk_none(walk) = (struct walk_block){ .last = WALK_PLAIN };
 	walk->table = forms_table(walk->forms);
 	return walk;
 }
@@ -48,13 +59,17 @@ walk_destroy(struct walk *walk)
 {
 	if (walk == NULL)
 		return;
-	for (size_t i = 0; i < walk->slab_count; i++)
-		free(walk->slab[i]);
-	free(walk->slab);
+	free(walk->blocks.block);
 	free(walk->slot);
 	forms_destroy(walk->forms);
 	free(walk->call);
 	free(walk);
+}
+
+struct walk_block *
+walk_none(struct walk *walk)
+{
+	return walk_at(walk, 0);
 }
 
 /* Bytes at VA, which may lie in two pieces; returns how many of 15. */
@@ -106,43 +121,59 @@ walk_fetch(struct walk *walk, uint64_t va, uint8_t *room, unsigned *count)
 	return room;
 }
 
-/* Makes the instruction at VA the last of BLOCK. */
+/* Makes the instruction at VA, of which KEPT is known unless 0, the last of BLOCK. */
 static inline const char *
-walk_insn(struct walk *walk, struct walk_block *block, uint64_t va)
+walk_insn(
+    struct walk *walk, struct walk_block *block, uint64_t va, uint64_t kept)
 {
+	uint8_t bits = walk_bits(&block->key);
 	uint8_t room[FORM_BYTES_MAX];
-	unsigned count;
-	const uint8_t *bytes = walk_fetch(walk, va, room, &count);
+	const uint8_t *bytes;
 	struct form form;
 
-	if (count == 0)
-		return "no image has memory there";
-	if (!form_of(walk->forms, bytes, count, block->bits, &form))
-		return "no instruction";
-	block->kind = form.kind;
-	block->nlip = va + form.length;
-	if (form.distance_bytes != 0) {
-		block->target = block->nlip + form_distance(&form, bytes);
-		if (block->bits == 32)
-			block->target &= UINT32_MAX;
+	if (kept != 0) {
+		bytes = walk->span + (va - walk->span_va);
+		form = form_unpack(kept);
+	} else {
+		unsigned count;
+
+		bytes = walk_fetch(walk, va, room, &count);
+		if (count == 0)
+			return "no image has memory there";
+		if (!form_of(walk->forms, bytes, count, bits, &form))
+			return "no instruction";
 	}
+	block->key = walk_key(block->key.ip, va, walk_count(&block->key), bits);
+	if (walk_end(&block->key) != va)
+		return "a block with jumps over 512 GiB";
+	block->last &= WALK_CALLS_MAX << WALK_CALLS_SHIFT;
+	block->last |= (uint32_t)form.kind | (uint32_t)form.length << 4;
+	block->distance = form_distance(&form, bytes);
 	return NULL;
 }
 
 static bool
-walk_add_call(struct walk *walk, uint64_t nlip)
+walk_add_call(struct walk *walk, uint64_t value)
 {
-	if (walk->call_count == walk->call_room) {
-		uint32_t room = walk->call_room * 2 + 1024;
-		uint64_t *more = realloc(walk->call, room * sizeof(*more));
-
-		if (more == NULL)
-			return false;
-		walk->call = more;
-		walk->call_room = room;
-	}
-	walk->call[walk->call_count++] = nlip;
+	if (!GROW(walk->call, walk->call_room, walk->call_count + 1))
+		return false;
+	walk->call[walk->call_count++] = value;
 	return true;
+}
+
+/* BLOCK goes on behind a direct call, whose return address is NLIP. */
+static const char *
+walk_call(struct walk *walk, struct walk_block *block, uint64_t nlip)
+{
+	if (!walk_has_calls(block)) {
+		if (walk->call_count >= WALK_CALLS_MAX)
+			return "more direct calls than there is room for";
+		if (!walk_add_call(walk, 0))
+			return "out of memory";
+		block->last |= (uint32_t)walk->call_count << WALK_CALLS_SHIFT;
+	}
+	walk->call[(block->last >> WALK_CALLS_SHIFT) - 1]++;
+	return walk_add_call(walk, nlip) ? NULL : "out of memory";
 }
 
 /*
@@ -152,20 +183,17 @@ walk_add_call(struct walk *walk, uint64_t nlip)
 static uint64_t
 walk_on(struct walk *walk, struct walk_block *block, const char **text)
 {
-	switch ((enum walk_kind)block->kind) {
+	switch (walk_kind(block)) {
 	case WALK_PLAIN:
 	case WALK_MOV_CR3:
-		return block->nlip;
+		return walk_nlip(block);
 	case WALK_CALL:
 		/* A direct CALL to the next instruction only reads the IP. */
-		if (block->target != block->nlip) {
-			block->calls++;
-			if (!walk_add_call(walk, block->nlip))
-				*text = "out of memory";
-		}
-		return block->target;
+		if (walk_target(block) != walk_nlip(block))
+			*text = walk_call(walk, block, walk_nlip(block));
+		return walk_target(block);
 	case WALK_JUMP:
-		return block->target;
+		return walk_target(block);
 	case WALK_COND:
 	case WALK_JUMP_INDIRECT:
 	case WALK_CALL_INDIRECT:
@@ -177,71 +205,62 @@ walk_on(struct walk *walk, struct walk_block *block, const char **text)
 	return 0;
 }
 
-/*
- * How many plain instructions of known form follow at VA, COUNT at most, in the
- * memory that was found last; *END is the address behind them.
- */
-static unsigned
-walk_plain(const struct walk *walk, uint64_t va, uint8_t bits, unsigned count,
-    uint64_t *end)
+/* What is kept of the instruction at VA, if that is in the memory found last; else 0. */
+static inline uint64_t
+walk_kept(const struct walk *walk, uint64_t va, uint8_t bits)
 {
-	const struct form_table *table = walk->table;
 	uint64_t at = va - walk->span_va;
-	unsigned n = 0;
 
-	while (n < count && at < walk->span_bytes &&
-	    walk->span_bytes - at >= FORM_BYTES_MAX) {
-		uint64_t form = form_kept(
-		    table, form_first(walk->span + at), bits);
-
-		if (form == 0 || form_kind(form) != WALK_PLAIN)
-			break;
-		at += form_length(form);
-		n++;
-	}
-	*end = walk->span_va + at;
-	return n;
+	if (at >= walk->span_bytes || walk->span_bytes - at < FORM_BYTES_MAX)
+		return 0;
+	return form_kept(walk->table, form_first(walk->span + at), bits);
 }
 
 /* Walks BLOCK from its first instruction to its last. */
 static const char *
 walk_through(struct walk *walk, struct walk_block *block, uint64_t *at)
 {
+	uint8_t bits = walk_bits(&block->key);
 	const char *text = NULL;
-	uint64_t va = block->ip;
+	uint64_t va = block->key.ip;
 
-	block->call = walk->call_count;
-	block->calls = 0;
-	for (unsigned left = block->count;; left--) {
-		left -= walk_plain(walk, va, block->bits, left - 1, &va);
-		text = walk_insn(walk, block, va);
+	for (unsigned left = walk_count(&block->key);; left--) {
+		uint64_t kept = walk_kept(walk, va, bits);
+
+		while (left > 1 && kept != 0 && form_kind(kept) == WALK_PLAIN) {
+			va += form_length(kept);
+			kept = walk_kept(walk, va, bits);
+			left--;
+		}
+		text = walk_insn(walk, block, va, kept);
 		*at = va;
 		if (text != NULL || left <= 1)
-			break;
-		va = block->kind == WALK_PLAIN ? block->nlip
-					       : walk_on(walk, block, &text);
+			return text;
+		va = walk_on(walk, block, &text);
 		if (text != NULL)
-			break;
+			return text;
 	}
-	if (text != NULL)
-		return text;
-	return va == block->end_ip ? NULL
-				   : "the decoder's block ends elsewhere";
-}
-
-static struct walk_block *
-walk_at(const struct walk *walk, size_t index)
-{
-	return &walk->slab[index / WALK_SLAB][index % WALK_SLAB];
 }
 
 static size_t
-walk_hash(const struct walk *walk, uint64_t ip, uint16_t count)
+walk_hash(const struct walk *walk, const struct walk_key *key)
 {
-	uint64_t hash = (ip ^ (uint64_t)count << 48) *
+	uint64_t hash = (key->ip ^ (uint64_t)walk_count(key) << 48) *
 	    UINT64_C(0x9e3779b97f4a7c15);
 
 	return (size_t)(hash >> 20) & (walk->slot_count - 1);
+}
+
+/* Where the block of KEY is, or would be. */
+static size_t
+walk_slot(const struct walk *walk, const struct walk_key *key)
+{
+	size_t slot = walk_hash(walk, key);
+
+	while (walk->slot[slot] != 0 &&
+	    !walk_is(walk_at(walk, walk->slot[slot]), key))
+		slot = (slot + 1) & (walk->slot_count - 1);
+	return slot;
 }
 
 static bool
@@ -255,64 +274,74 @@ walk_grow(struct walk *walk)
 	free(walk->slot);
 	walk->slot = slot;
 	walk->slot_count = count;
-	for (size_t i = 0; i < walk->block_count; i++) {
-		const struct walk_block *block = walk_at(walk, i);
-		size_t at = walk_hash(walk, block->ip, block->count);
+	for (uint32_t i = 1; i < walk->block_count; i++) {
+		size_t at = walk_slot(walk, &walk_at(walk, i)->key);
 
-		while (walk->slot[at] != 0)
-			at = (at + 1) & (count - 1);
-		walk->slot[at] = (uint32_t)i + 1;
+		walk->slot[at] = i;
 	}
 	return true;
 }
 
-static struct walk_block *
+/* Makes room for one block more.  False: there is none, and nothing has moved. */
+static bool
+walk_extend(struct walk *walk)
+{
+	struct walk_block *block = walk->blocks.block;
+
+	if (walk->block_count < walk->block_room)
+		return true;
+	if (walk->block_room == WALK_BLOCKS_MAX)
+		return false;
+	block = realloc(block, walk->block_room * 2 * sizeof(*block));
+	if (block == NULL)
+		return false;
+	walk->blocks.block = block;
+	walk->block_room *= 2;
+	return true;
+}
+
+/*
+ * Index of a new block, whose slot is SLOT; 0: it cannot be, see walk_block().  What can
+ * move blocks comes last.
+ */
+static uint32_t
 walk_add(struct walk *walk, const struct walk_key *wanted, size_t slot,
     const char **text, uint64_t *at)
 {
-	struct walk_block block = { .ip = wanted->ip,
-		.end_ip = wanted->end_ip,
-		.count = wanted->count,
-		.bits = wanted->bits };
+	struct walk_block block = { .key = *wanted };
+	size_t call_count = walk->call_count;
+	uint32_t index;
 
 	*text = walk_through(walk, &block, at);
-	if (*text != NULL)
-		return NULL;
-	*text = "out of memory";
-	if (walk->block_count == walk->slab_count * WALK_SLAB) {
-		struct walk_block **more = realloc(
-		    walk->slab, (walk->slab_count + 1) * sizeof(*more));
-
-		if (more == NULL)
-			return NULL;
-		walk->slab = more;
-		more[walk->slab_count] = aligned_alloc(
-		    WALK_LINE_BYTES, WALK_SLAB * sizeof(**more));
-		if (more[walk->slab_count] == NULL)
-			return NULL;
-		walk->slab_count++;
+	if (*text == NULL && block.key.rest != wanted->rest)
+		*text = "the decoder's block ends elsewhere";
+	if (*text != NULL) {
+		walk->call_count = call_count;
+		return 0;
 	}
-	*walk_at(walk, walk->block_count++) = block;
-	walk->insns += block.count;
-	walk->slot[slot] = (uint32_t)walk->block_count;
-	if (walk->block_count * 2 > walk->slot_count && !walk_grow(walk))
-		return NULL;
-	return walk_at(walk, walk->block_count - 1);
+	*text = "out of memory";
+	if (walk->block_count * UINT64_C(2) >= walk->slot_count) {
+		if (!walk_grow(walk))
+			return 0;
+		slot = walk_slot(walk, wanted);
+	}
+	if (!walk_extend(walk))
+		return 0;
+	index = walk->block_count++;
+	*walk_at(walk, index) = block;
+	walk->insns += walk_count(&block.key);
+	walk->slot[slot] = index;
+	return index;
 }
 
-static struct walk_block *
+static uint32_t
 walk_find(struct walk *walk, const struct walk_key *wanted, const char **text,
     uint64_t *at)
 {
-	size_t slot = walk_hash(walk, wanted->ip, wanted->count);
+	size_t slot = walk_slot(walk, wanted);
 
-	while (walk->slot[slot] != 0) {
-		struct walk_block *block = walk_at(walk, walk->slot[slot] - 1);
-
-		if (walk_is(block, wanted))
-			return block;
-		slot = (slot + 1) & (walk->slot_count - 1);
-	}
+	if (walk->slot[slot] != 0)
+		return walk->slot[slot];
 	return walk_add(walk, wanted, slot, text, at);
 }
 
@@ -320,23 +349,30 @@ struct walk_block *
 walk_block(struct walk *walk, struct walk_block *before,
     const struct walk_key *wanted, const char **text, uint64_t *at)
 {
-	struct walk_block *block = walk_find(walk, wanted, text, at);
+	uint32_t from = (uint32_t)(before - walk_at(walk, 0));
+	uint32_t index = walk_find(walk, wanted, text, at);
 
-	before->next[wanted->ip == before->nlip] = block;
-	return block;
+	if (index == 0)
+		return NULL;
+	before = walk_at(walk, from);
+	before->next[wanted->ip == walk_nlip(before)] = index;
+	return walk_at(walk, index);
 }
 
-uint64_t
-walk_call(const struct walk *walk, uint32_t index)
+const uint64_t *
+walk_calls(
+    const struct walk *walk, const struct walk_block *block, size_t *count)
 {
-	TZ_ASSERT(index < walk->call_count);
-	return walk->call[index];
+	uint32_t behind = block->last >> WALK_CALLS_SHIFT;
+
+	*count = behind != 0 ? (size_t)walk->call[behind - 1] : 0;
+	return walk->call + behind;
 }
 
 uint64_t
 walk_blocks(const struct walk *walk)
 {
-	return walk->block_count;
+	return walk->block_count - 1;
 }
 
 uint64_t
