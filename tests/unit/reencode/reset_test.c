@@ -214,9 +214,12 @@ context_may_come_without_a_packet(void **state)
 	fake_destroy(fake);
 }
 
-/* Only ring 0 is, and all of that lies outside the range: CR3 is told of. */
+/*
+ * Only ring 0 is, and all of that lies outside the range: CR3 is told of, WRITES times,
+ * and TraceEn falls and rises after each ONCE of them.
+ */
 static void
-a_cr3_is_told_of_outside_the_ranges(void **state)
+write_cr3(uint64_t writes, uint64_t once)
 {
 	const struct feed_setting setting = { .ctl = CTL_OS | CTL_TOPA |
 		    CTL_BRANCH_EN,
@@ -226,22 +229,36 @@ a_cr3_is_told_of_outside_the_ranges(void **state)
 	struct fake *fake = outside(&setting);
 	struct reencode_result result;
 
-	(void)state;
-	for (uint64_t n = 1; n < 20; n++) {
+	for (uint64_t n = 1; n <= writes; n++) {
 		transfer.after = fake->at;
 		transfer.after.cr3 = fake->at.cr3 = n << 12;
 		pt_unit_transfer(fake->unit, &transfer);
-		if (n % 5 != 0)
+		if (n % once != 0)
 			continue;
 		fake_stop(fake);
 		fake_wrmsr(fake, RTIT_CTL, setting.ctl | TZ_BIT(32) | 1);
 	}
 	fake_stop(fake);
 	remake_set(fake, &setting, 1, COMPARE_BYTES, &result);
-	assert_int_equal(result.facts.packets[SCAN_PIP], 20);
+	assert_in_range(result.facts.packets[SCAN_PIP], writes, 2 * writes);
 	expect_equal(fake, &result);
 	reencode_result_free(&result);
 	fake_destroy(fake);
+}
+
+static void
+a_cr3_is_told_of_outside_the_ranges(void **state)
+{
+	(void)state;
+	write_cr3(19, 5);
+}
+
+/* More packets than the ring holds, while libipt has nothing to tell of. */
+static void
+much_may_be_told_of_outside_the_ranges(void **state)
+{
+	(void)state;
+	write_cr3(300000, UINT64_MAX);
 }
 
 int
@@ -253,6 +270,7 @@ main(void)
 		cmocka_unit_test(settings_come_from_events),
 		cmocka_unit_test(context_may_come_without_a_packet),
 		cmocka_unit_test(a_cr3_is_told_of_outside_the_ranges),
+		cmocka_unit_test(much_may_be_told_of_outside_the_ranges),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
