@@ -155,7 +155,8 @@ time_of_step(const struct verify_step *step, uint64_t retired, uint64_t *cycles)
 
 /*
  * Tracing goes on and ends, and no instruction retires between: MARK, one of the two,
- * lies somewhere after BEFORE and before what follows.
+ * lies somewhere after BEFORE and before what follows.  Where neither is known, nothing
+ * can be said of it.
  */
 static void
 time_mark_empty(struct verify_work *work, const struct verify_bytes *bytes,
@@ -163,13 +164,19 @@ time_mark_empty(struct verify_work *work, const struct verify_bytes *bytes,
     const struct verify_step *before, const struct verify_step *next)
 {
 	struct time_span tsc = { 0, UINT64_MAX };
+	bool known = false;
 	uint64_t cycles;
 
-	if (time_of_step(before, 1, &cycles))
+	if (time_of_step(before, 1, &cycles)) {
 		tsc.first = time_tsc(work, cycles);
-	if (time_of_step(next, 0, &cycles))
+		known = true;
+	}
+	if (time_of_step(next, 0, &cycles)) {
 		tsc.last = time_tsc(work, cycles);
-	time_judge(work, bytes, config, mark, tsc);
+		known = true;
+	}
+	if (known)
+		time_judge(work, bytes, config, mark, tsc);
 }
 
 static void

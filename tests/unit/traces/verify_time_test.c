@@ -133,6 +133,36 @@ tracing_without_an_instruction_has_a_time_of_its_own(void **state)
 	fixture_remove(&fixture);
 }
 
+/* The same where no instruction was traced at all: nothing says when that was. */
+static void
+a_time_beside_no_instruction_is_not_compared(void **state)
+{
+	struct verify_result result;
+	struct fixture fixture;
+	struct truth *truth;
+
+	(void)state;
+	truth = begin(&fixture, CTL_USER);
+	truth_context(truth, 3, FIXTURE_CR3);
+	truth_event(truth, 32, FIXTURE_CODE + 0x02);
+	truth_context(truth, 0, FIXTURE_CR3);
+	truth_msr(truth, 0x570, 0);
+	truth_step(truth, FIXTURE_CODE + 0x12);
+	fixture_on(&fixture);
+	fixture_psb(&fixture, 0);
+	fixture_tsc(&fixture, 77);
+	fixture_mode(&fixture);
+	fixture_pge(&fixture, FIXTURE_CODE + 0x02);
+	fixture_fup(&fixture, FIXTURE_CODE + 0x02);
+	fixture_pgd(&fixture);
+	fixture.cpu[0].insns = 2;
+	end(&fixture, &result);
+	assert_int_equal(result.streams[0].matched, 0);
+	assert_int_equal(result.streams[0].time.compared, 0);
+	verify_result_free(&result);
+	fixture_remove(&fixture);
+}
+
 int
 main(void)
 {
@@ -141,6 +171,7 @@ main(void)
 		    tracing_that_ends_with_an_overflow_ends_at_its_time),
 		cmocka_unit_test(
 		    tracing_without_an_instruction_has_a_time_of_its_own),
+		cmocka_unit_test(a_time_beside_no_instruction_is_not_compared),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
