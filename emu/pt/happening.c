@@ -189,6 +189,8 @@ pt_unit_smi(struct pt_unit *unit, const struct pt_context *at)
 		flow_send_cfe(unit, CFE_SMI, own_fup, 0);
 		if (own_fup)
 			emit_fup(unit, at->ip);
+		/* They may have ended the output. */
+		unit_refresh(unit);
 	}
 	flow_disable(unit, at->ip);
 	unit_trace_off(unit);
