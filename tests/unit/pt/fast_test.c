@@ -447,12 +447,58 @@ the_stream_means_what_was_fed(void **state)
 	fake_destroy(fake);
 }
 
+/*
+ * With CTL and the ranges that A and B begin: which of the ways that do without
+ * pt_unit_transfer() are open, as bits, from .fast on.
+ */
+static unsigned
+ways(struct fake *fake, uint64_t ctl, uint64_t a, uint64_t b)
+{
+	const struct pt_fast *fast = pt_unit_fast(fake->unit);
+	unsigned open;
+
+	fake_wrmsr(fake, 0x580, a);
+	fake_wrmsr(fake, 0x581, a + 0xfff);
+	fake_wrmsr(fake, 0x582, b);
+	fake_wrmsr(fake, 0x583, b + 0xfff);
+	fake_start(fake, CTL_PLAIN | ctl);
+	open = (fast->fast ? 1u : 0) | (fast->within ? 2u : 0) |
+	    (fast->steady ? 4u : 0) | (fast->off ? 8u : 0);
+	if (fast->within) {
+		assert_int_equal(fast->low, a);
+		assert_int_equal(fast->high, a + 0xfff);
+	}
+	fake_stop(fake);
+	assert_true(fast->off);
+	return open;
+}
+
+/* The unit goes by the ranges that it was enabled with last. */
+static void
+ranges_close_ways(void **state)
+{
+	const uint64_t here = FAKE_NLIP & ~UINT64_C(0xfff);
+	struct fake *fake = fake_create();
+
+	(void)state;
+	assert_int_equal(ways(fake, 0, 0, 0), 1 | 4);
+	assert_int_equal(ways(fake, TZ_BIT(32), here, 0), 2 | 4);
+	assert_int_equal(ways(fake, TZ_BIT(33), 0x1000, 0), 0);
+	assert_int_equal(ways(fake, TZ_BIT(32) | TZ_BIT(37), here, 0x1000), 0);
+	assert_int_equal(
+	    ways(fake, TZ_BIT(32) | TZ_BIT(36), here, 0x1000), 2 | 4);
+	assert_int_equal(ways(fake, TZ_BIT(32), 0x1000, 0), 0);
+	assert_int_equal(ways(fake, 0, 0, 0), 1 | 4);
+	fake_destroy(fake);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(both_ways_of_reporting_give_the_same_bytes),
 		cmocka_unit_test(steady_reports_give_the_same_bytes),
+		cmocka_unit_test(ranges_close_ways),
 		cmocka_unit_test(the_stream_means_what_was_fed),
 	};
 

@@ -533,10 +533,111 @@ a_unit_that_is_off_tells_nothing(void **state)
 	fake_destroy(fake);
 }
 
+#define SILENT 12
+
+/* The ACT-th of what is no transfer; false: there are no more. */
+static bool
+happen(struct fake *fake, unsigned act)
+{
+	static const struct pt_block_item item = { 0, 1 };
+	static const struct pt_block block = { .count = 1, .items = &item };
+	static const struct pt_power halt = { 0 };
+	struct pt_unit *unit = fake->unit;
+
+	switch (act) {
+	case 0:
+		pt_unit_ptwrite(unit, &fake->at, 1, 8);
+		return true;
+	case 1:
+		fake->at.if_flag = !fake->at.if_flag;
+		pt_unit_if_changed(unit, &fake->at);
+		return true;
+	case 2:
+		pt_unit_power_enter(unit, &fake->at, &halt);
+		return true;
+	case 3:
+		pt_unit_power_exit(unit, &fake->at, 0, 0, 0);
+		return true;
+	case 4:
+		pt_unit_exstop(unit, &fake->at);
+		return true;
+	case 5:
+		pt_unit_shutdown(unit, &fake->at);
+		return true;
+	case 6:
+		pt_unit_tsx(unit, &fake->at, true);
+		return true;
+	case 7:
+		pt_unit_smi(unit, &fake->at);
+		return true;
+	case 8:
+		pt_unit_acm(unit, &fake->at);
+		return true;
+	case 9:
+		pt_unit_maintenance(unit, 1);
+		return true;
+	case 10:
+		pt_unit_pebs(unit, &fake->at, &block, 1, true);
+		return true;
+	case 11:
+		pt_unit_vmptrld(unit, 0x1000);
+		return true;
+	/* From here on they send nothing. */
+	case SILENT:
+		pt_unit_senter(unit);
+		return true;
+	case SILENT + 1:
+		pt_unit_vmxon(unit, &fake->at);
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Wherever a region with STOP ends in it, the stream ends there and the unit lives on. */
+static void
+output_may_end_within_an_event(void **state)
+{
+	bool more = true;
+
+	(void)state;
+	for (unsigned act = 0; more; act++) {
+		unsigned within = 0;
+
+		for (uint64_t room = 1; room < 160; room++) {
+			struct fake *fake = started(CTL_PTW_EN |
+			    CTL_FUP_ON_PTW | CTL_EVENT_EN | CTL_PWR_EVT_EN |
+			    CTL_TSC_EN);
+			size_t before;
+
+			fake_stop(fake);
+			fake_forget(fake);
+			fake_poke(fake, FAKE_TABLE, FAKE_BUFFER | ENTRY_STOP);
+			fake_wrmsr(fake, 0x560, FAKE_TABLE);
+			fake_wrmsr(fake, 0x561, (4096 - room) << 32);
+			fake_wrmsr(fake, 0x571, 0);
+			fake->at.ip = IP;
+			fake_wrmsr(fake, 0x570,
+			    fake_rdmsr(fake, 0x570) | CTL_TRACE_EN);
+			fake_cond(fake, true, IP);
+			pt_unit_sync_output(fake->unit);
+			before = fake->stream_bytes;
+			more = happen(fake, act);
+			pt_unit_sync_output(fake->unit);
+			within += before < room && fake->stream_bytes == room;
+			fake_stop(fake);
+			assert_true(fake->stream_bytes <= room);
+			fake_destroy(fake);
+		}
+		assert_true(!more || (within == 0) == (act >= SILENT));
+	}
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(output_may_end_within_an_event),
 		cmocka_unit_test(
 		    ptwrite_sends_its_value_and_a_fup_where_asked_for),
 		cmocka_unit_test(
