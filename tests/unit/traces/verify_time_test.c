@@ -24,15 +24,22 @@ begin(struct fixture *fixture, uint64_t ctl)
 	return truth;
 }
 
-/* The packets of that, and of the first turn of the loop. */
+/* The packets of that. */
 static void
-begin_packets(struct fixture *fixture)
+enable_packets(struct fixture *fixture)
 {
 	fixture_on(fixture);
 	fixture_psb(fixture, 0);
 	fixture_tsc(fixture, 1001);
 	fixture_mode(fixture);
 	fixture_pge(fixture, FIXTURE_CODE + 0x02);
+}
+
+/* The same, and those of the first turn of the loop. */
+static void
+begin_packets(struct fixture *fixture)
+{
+	enable_packets(fixture);
 	fixture_tnt(fixture, 1, 1);
 }
 
@@ -46,6 +53,22 @@ end(struct fixture *fixture, struct verify_result *result)
 	fixture_verify(fixture, 0, result);
 	verify_print(result, stdout);
 	assert_true(result->match);
+}
+
+/* The same after INSNS instructions: so many of them MATCHED, so many times COMPARED. */
+static void
+end_with(struct fixture *fixture, uint64_t insns, uint64_t matched,
+    uint64_t compared)
+{
+	struct verify_result result;
+
+	fixture_pgd(fixture);
+	fixture->cpu[0].insns = insns;
+	end(fixture, &result);
+	assert_int_equal(result.streams[0].matched, matched);
+	assert_int_equal(result.streams[0].time.compared, compared);
+	verify_result_free(&result);
+	fixture_remove(fixture);
 }
 
 /* What ran while packets were lost took long, and nothing ran after that. */
@@ -89,7 +112,6 @@ tracing_that_ends_with_an_overflow_ends_at_its_time(void **state)
 static void
 tracing_without_an_instruction_has_a_time_of_its_own(void **state)
 {
-	struct verify_result result;
 	struct fixture fixture;
 	struct truth *truth;
 
@@ -124,20 +146,13 @@ tracing_without_an_instruction_has_a_time_of_its_own(void **state)
 	fixture_pge(&fixture, FIXTURE_CODE + 0x07);
 	fixture_tnt(&fixture, 2, 2);
 	fixture_fup(&fixture, FIXTURE_CODE + 0x0b);
-	fixture_pgd(&fixture);
-	fixture.cpu[0].insns = 11;
-	end(&fixture, &result);
-	assert_int_equal(result.streams[0].matched, 7);
-	assert_int_equal(result.streams[0].time.compared, 6);
-	verify_result_free(&result);
-	fixture_remove(&fixture);
+	end_with(&fixture, 11, 7, 6);
 }
 
 /* The same where no instruction was traced at all: nothing says when that was. */
 static void
 a_time_beside_no_instruction_is_not_compared(void **state)
 {
-	struct verify_result result;
 	struct fixture fixture;
 	struct truth *truth;
 
@@ -148,19 +163,9 @@ a_time_beside_no_instruction_is_not_compared(void **state)
 	truth_context(truth, 0, FIXTURE_CR3);
 	truth_msr(truth, 0x570, 0);
 	truth_step(truth, FIXTURE_CODE + 0x12);
-	fixture_on(&fixture);
-	fixture_psb(&fixture, 0);
-	fixture_tsc(&fixture, 77);
-	fixture_mode(&fixture);
-	fixture_pge(&fixture, FIXTURE_CODE + 0x02);
+	enable_packets(&fixture);
 	fixture_fup(&fixture, FIXTURE_CODE + 0x02);
-	fixture_pgd(&fixture);
-	fixture.cpu[0].insns = 2;
-	end(&fixture, &result);
-	assert_int_equal(result.streams[0].matched, 0);
-	assert_int_equal(result.streams[0].time.compared, 0);
-	verify_result_free(&result);
-	fixture_remove(&fixture);
+	end_with(&fixture, 2, 0, 0);
 }
 
 int
