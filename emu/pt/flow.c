@@ -443,7 +443,7 @@ pt_unit_fast_ret_whole(struct pt_unit *unit, uint64_t target)
 }
 
 void
-pt_unit_steady_cond(struct pt_unit *unit, bool taken)
+pt_unit_steady_outcome(struct pt_unit *unit, bool taken)
 {
 	TZ_ASSERT(unit->fast.steady && unit->gate.packet_en);
 	tnt_add(unit, taken);

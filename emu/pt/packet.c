@@ -99,8 +99,7 @@ packet_cyc(uint64_t cycles)
 	uint64_t rest = cycles >> 5;
 
 	/* SDM vol. 3, 33.4.2.14 "Cycle Count (CYC) Packet": 5 bits, then 7s. */
-	packet_append(
-	    &packet, (cycles & 0x1f) << 3 | (uint64_t)(rest != 0) << 2 | 3, 1);
+	packet_append(&packet, packet_cyc_first(cycles), 1);
 	while (rest != 0) {
 		uint64_t low = rest & 0x7f;
 

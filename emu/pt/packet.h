@@ -105,6 +105,17 @@ struct packet packet_tnt(uint64_t stack);
 struct packet packet_ip(
     enum packet_ip_kind kind, enum packet_ip_bytes bytes, uint64_t ip);
 
+/* The most cycles that a CYC of one byte holds. */
+#define PACKET_CYC_BYTE_MAX 31
+
+/* The first byte of a CYC: 5 bits, Exp where there are more, and the opcode. */
+static inline uint8_t
+packet_cyc_first(uint64_t cycles)
+{
+	return (uint8_t)((cycles & PACKET_CYC_BYTE_MAX) << 3 |
+	    (uint64_t)(cycles > PACKET_CYC_BYTE_MAX) << 2 | 3);
+}
+
 /* A CYC of the shortest form that holds CYCLES. */
 struct packet packet_cyc(uint64_t cycles);
 

@@ -152,6 +152,23 @@ void unit_trace_on(struct pt_unit *unit, const struct pt_context *at,
 bool vmx_allows(const struct pt_unit *unit);
 
 /*
+ * Writes BYTE, a packet, below LIMIT of struct topa where that needs no look at anything
+ * else.  False: it may not.
+ */
+static inline bool
+unit_put_byte(struct pt_unit *unit, uint64_t limit, uint8_t byte)
+{
+	struct topa *topa = &unit->topa;
+
+	if (topa->written + 1 >= limit || unit->place.close_word ||
+	    unit->buffer != NULL || unit->overflow.on)
+		return false;
+	unit->window[topa->offset_bytes++] = byte;
+	topa->written++;
+	return true;
+}
+
+/*
  * Is what PENDING of STATUS stands for to come at this TraceEn 0 -> 1?  SDM vol. 3,
  * 33.2.8.4 "IA32_RTIT_STATUS MSR", PendPSB and PendTopaPMI.
  */

@@ -52,10 +52,15 @@ timing_count(const struct pt_unit *unit)
 static void
 timing_put_cyc(struct pt_unit *unit, uint64_t count)
 {
-	struct packet packet = packet_cyc(count);
+	struct packet packet;
 
 	unit->timing.cyc_zero += count;
 	unit->timing.cyc_sent = true;
+	/* Most are a byte. */
+	if (count <= PACKET_CYC_BYTE_MAX &&
+	    unit_put_byte(unit, unit->topa.free_limit, packet_cyc_first(count)))
+		return;
+	packet = packet_cyc(count);
 	place_put(unit, &packet);
 }
 

@@ -68,14 +68,10 @@ tnt_gather(struct pt_unit *unit)
 static bool
 tnt_put_byte(struct pt_unit *unit)
 {
-	struct topa *topa = &unit->topa;
-
 	/* The limit is 0 where a TNT packet is no byte of 6 bits. */
-	if (topa->written + 1 >= topa->fast_limit || unit->place.close_word ||
-	    unit->buffer != NULL || unit->overflow.on)
+	if (!unit_put_byte(
+		unit, unit->topa.fast_limit, (uint8_t)(unit->fast.tnt << 1)))
 		return false;
-	unit->window[topa->offset_bytes++] = (uint8_t)(unit->fast.tnt << 1);
-	topa->written++;
 	unit->fast.tnt = EMIT_TNT_EMPTY;
 	return true;
 }

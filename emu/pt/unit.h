@@ -272,7 +272,20 @@ pt_unit_fast_ret(struct pt_unit *unit, uint64_t target)
 }
 
 /* The same where time may matter; only while .steady. */
-void pt_unit_steady_cond(struct pt_unit *unit, bool taken);
+void pt_unit_steady_outcome(struct pt_unit *unit, bool taken);
+
+static inline void
+pt_unit_steady_cond(struct pt_unit *unit, bool taken)
+{
+	struct pt_fast *fast = pt_unit_fast(unit);
+
+	/* Between a packet's first outcome, which has a time, and its last. */
+	if (fast->tnt > 1 && fast->tnt < 0x20)
+		fast->tnt = fast->tnt << 1 | taken;
+	else
+		pt_unit_steady_outcome(unit, taken);
+}
+
 void pt_unit_steady_tip(struct pt_unit *unit, uint64_t target);
 void pt_unit_steady_ret(struct pt_unit *unit, uint64_t target);
 
