@@ -271,7 +271,7 @@ scan_odd(struct scan *scan, struct scan_packet *packet, uint8_t first)
 }
 
 bool
-scan_next(struct scan *scan, struct scan_packet *packet)
+scan_any(struct scan *scan, struct scan_packet *packet)
 {
 	uint8_t first;
 

@@ -69,8 +69,8 @@ struct scan {
 void scan_begin(
     struct scan *scan, const uint8_t *bytes, uint64_t count, uint64_t offset);
 
-/* The next packet.  False: there are no more bytes, BAD or CUT. */
-bool scan_next(struct scan *scan, struct scan_packet *packet);
+/* The next packet, whatever it is.  False: there are no more bytes, BAD or CUT. */
+bool scan_any(struct scan *scan, struct scan_packet *packet);
 
 /* Goes past the PADs at SCAN's place. */
 static inline void
@@ -83,6 +83,26 @@ scan_skip_pads(struct scan *scan)
 /* First byte of a CYC of one byte. */
 #define SCAN_CYC_MASK   0x07
 #define SCAN_CYC_OPCODE 0x03
+
+/* The next packet; most are CYC or TNT of one byte.  False: as scan_any(). */
+static inline bool
+scan_next(struct scan *scan, struct scan_packet *packet)
+{
+	uint8_t first = scan->offset < scan->count ? scan->bytes[scan->offset]
+						   : 0;
+	bool cyc = (first & SCAN_CYC_MASK) == SCAN_CYC_OPCODE;
+	unsigned stop;
+
+	if (!cyc && (first < 4 || (first & 1) != 0 || scan->in_block))
+		return scan_any(scan, packet);
+	stop = cyc ? 0 : 30u - (unsigned)__builtin_clz(first);
+	*packet = (struct scan_packet){ .kind = cyc ? SCAN_CYC : SCAN_TNT,
+		.bytes = 1,
+		.bits = (uint8_t)stop,
+		.offset = scan->offset++,
+		.value = cyc ? first >> 3 : first >> 1 & ((1u << stop) - 1) };
+	return true;
+}
 
 /* Bytes of an IP, by IPBytes; more than 8: reserved. */
 extern const uint8_t scan_ip_bytes[8];
