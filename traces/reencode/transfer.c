@@ -264,8 +264,12 @@ drive_follow(struct drive *drive, uint64_t ip)
 		return;
 	}
 	drive->has_last = false;
-	if (drive->watched)
-		drive_before(drive, ip);
+	if (drive->watched) {
+		if (drive->quiet != 0 && walk_kind(drive->last) == WALK_COND)
+			drive->quiet--;
+		else
+			drive_before(drive, ip);
+	}
 	if (!drive_lead(drive, ip))
 		drive_wrong(
 		    drive, "the instruction before does not lead there", ip);
