@@ -42,7 +42,7 @@ struct place {
 	uint32_t hold_bytes; /* behind it, in which a due PSB may wait */
 };
 
-/* topa.c: entries that are used instead of what memory holds. */
+/* table.c: entries that are used instead of what memory holds. */
 struct topa_stale {
 	uint64_t table; /* whose entries they are */
 	uint32_t first; /* index of .entry[0] in it */
@@ -177,6 +177,14 @@ unit_injects(const struct pt_unit *unit, uint64_t pending)
 {
 	return (unit->msrs.ctl & CTL_INJECT) != 0 &&
 	    (unit->msrs.status & pending) != 0;
+}
+
+/* Reports EVENT, with what is in memory by now. */
+static inline void
+unit_event(struct pt_unit *unit, struct pt_event event)
+{
+	event.offset_bytes = unit->topa.written;
+	unit->port.event(unit->port.arg, &event);
 }
 
 /* Does the model have ERRATUM, and does it show? */

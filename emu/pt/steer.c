@@ -4,6 +4,7 @@
 #include "emu/pt/emit.h"
 #include "emu/pt/place.h"
 #include "emu/pt/state.h"
+#include "emu/pt/table.h"
 #include "emu/pt/tnt.h"
 #include "emu/pt/topa.h"
 
@@ -22,7 +23,7 @@ pt_unit_current_entry(const struct pt_unit *unit, struct gpa *pa)
 {
 	if (!unit->topa.open || !(unit->msrs.ctl & CTL_TOPA))
 		return false;
-	TZ_ASSERT(unit->topa.index < TOPA_ENTRIES_MAX);
+	TZ_ASSERT(unit->topa.index < TABLE_ENTRIES_MAX);
 	pa->u = unit->output_base + (uint64_t)unit->topa.index * 8;
 	return true;
 }
@@ -104,7 +105,7 @@ pt_unit_stale(struct pt_unit *unit, uint32_t entries)
 	if (!unit->gate.trigger_en || !unit->topa.open ||
 	    !(unit->msrs.ctl & CTL_TOPA) || entries == 0)
 		return false;
-	topa_remember(unit, entries);
+	table_remember(unit, entries);
 	return true;
 }
 

@@ -3,51 +3,9 @@
 #include "emu/pt/drain.h"
 #include "emu/pt/single.h"
 #include "emu/pt/state.h"
+#include "emu/pt/table.h"
 
 #include <string.h>
-
-/* SDM vol. 3, table "ToPA Table Entry Fields". */
-#define ENTRY_END  TZ_BIT(0)
-#define ENTRY_INTR TZ_BIT(2)
-#define ENTRY_STOP TZ_BIT(4)
-#define ENTRY_RESERVED \
- (TZ_BIT(1) | TZ_BIT(3) | TZ_BIT(5) | TZ_BIT(10) | TZ_BIT(11))
-#define ENTRY_ADDRESS(entry) ((entry) & ~UINT64_C(0xfff))
-
-uint64_t
-topa_region_bytes(uint64_t entry)
-{
-	return UINT64_C(4096) << tz_bits(entry, 9, 6);
-}
-
-const char *
-topa_entry_fault(const struct profile *profile, uint64_t entry, uint32_t index)
-{
-	TZ_ASSERT(profile->maxphyaddr >= 32 && profile->maxphyaddr <= 52);
-	TZ_ASSERT(index < TOPA_ENTRIES_MAX);
-	/* SDM vol. 3, 33.2.7.2, "ToPA Errors". */
-	if (entry & ENTRY_RESERVED)
-		return "reserved bit set in a ToPA entry";
-	if (entry >> profile->maxphyaddr != 0)
-		return "address beyond MAXPHYADDR in a ToPA entry";
-	if (entry & ENTRY_END) {
-		if (entry & (ENTRY_INTR | ENTRY_STOP))
-			return "ToPA END entry with INT or STOP";
-		if (index == 0)
-			return "ToPA END entry at the start of a table";
-		return NULL;
-	}
-	if (ENTRY_ADDRESS(entry) & (topa_region_bytes(entry) - 1))
-		return "ToPA output region not aligned to its size";
-	return NULL;
-}
-
-static void
-topa_event(struct pt_unit *unit, struct pt_event event)
-{
-	event.offset_bytes = unit->topa.written;
-	unit->port.event(unit->port.arg, &event);
-}
 
 /* SDM vol. 3, 33.3.9 "Operational Errors": Error is set, output ends. */
 static void
@@ -58,7 +16,7 @@ topa_error(struct pt_unit *unit, const char *text)
 	unit->topa.open = false;
 	unit->topa.fast_limit = unit->topa.free_limit = 0;
 	unit->msrs.status |= STATUS_ERROR;
-	topa_event(
+	unit_event(
 	    unit, (struct pt_event){ .kind = PT_EVENT_ERROR, .text = text });
 }
 
@@ -111,114 +69,6 @@ topa_rewindow(struct pt_unit *unit)
 	topa_set_limit(unit);
 }
 
-bool
-topa_is_restricted(const struct pt_unit *unit, uint64_t pa, uint64_t bytes)
-{
-	struct gpa at = { pa };
-
-	TZ_ASSERT(bytes != 0);
-	return unit->port.restricted != NULL &&
-	    unit->port.restricted(unit->port.arg, at, bytes);
-}
-
-/* A place in the tables. */
-struct topa_spot {
-	uint64_t table;
-	uint32_t index;
-};
-
-/* The remembered entry at AT that was not used yet; the maximum: none. */
-static uint32_t
-topa_stale_slot(const struct pt_unit *unit, struct topa_spot at)
-{
-	const struct topa_stale *stale = &unit->stale;
-	uint32_t slot = at.index - stale->first;
-
-	TZ_ASSERT(stale->count <= PT_STALE_ENTRIES_MAX);
-	if (at.table != stale->table || at.index < stale->first ||
-	    slot >= stale->count || (stale->used >> slot & 1) != 0)
-		return PT_STALE_ENTRIES_MAX;
-	return slot;
-}
-
-/*
- * Gets the entry at AT, from memory or from what is remembered; USE: for good,
- * not only to look ahead.  False where no entry can be read.
- * Model choice: a table outside RAM is an operational error.
- */
-static bool
-topa_fetch(struct pt_unit *unit, struct topa_spot at, bool use, uint64_t *entry)
-{
-	struct gpa pa = { at.table + (uint64_t)at.index * 8 };
-	uint32_t slot = topa_stale_slot(unit, at);
-
-	TZ_ASSERT((at.table & 0xfff) == 0);
-	TZ_ASSERT(at.index < TOPA_ENTRIES_MAX);
-	if (slot < PT_STALE_ENTRIES_MAX) {
-		*entry = unit->stale.entry[slot];
-		if (use)
-			unit->stale.used |= TZ_BIT(slot);
-		return true;
-	}
-	if (!unit->port.read64(unit->port.arg, pa, entry))
-		return false;
-	if (use)
-		topa_event(unit,
-		    (struct pt_event){ .kind = PT_EVENT_TOPA_ENTRY,
-			.pa = pa,
-			.value = *entry,
-			.index = at.index });
-	return true;
-}
-
-/*
- * SDM vol. 3, 33.3.1 "Detection of Intel PT", ECX.MENTRY = 0: a table is one
- * output entry and an END entry that points back to it.
- */
-static const char *
-topa_single_fault(struct pt_unit *unit, struct topa_spot at)
-{
-	struct topa_spot end = { at.table, 1 };
-	uint64_t second = 0;
-
-	if (unit->profile->pt_ecx & PROFILE_PT_ECX_MENTRY)
-		return NULL;
-	if (at.index > 1 || !topa_fetch(unit, end, false, &second) ||
-	    !(second & ENTRY_END) || ENTRY_ADDRESS(second) != at.table)
-		return "ToPA table is not one entry and an END to itself";
-	return NULL;
-}
-
-/*
- * The output entry that AT leads to: follows one END entry, moving AT, and checks
- * what it finds.  Returns NULL or what is wrong with it.
- */
-static const char *
-topa_settle(
-    struct pt_unit *unit, struct topa_spot *at, bool use, uint64_t *entry)
-{
-	for (unsigned hop = 0; hop < 2; hop++) {
-		const char *fault = topa_single_fault(unit, *at);
-
-		if (fault != NULL)
-			return fault;
-		if (topa_is_restricted(
-			unit, at->table + (uint64_t)at->index * 8, 8))
-			return "ToPA table in restricted memory";
-		/* Model choice: an entry is read when it becomes current. */
-		if (!topa_fetch(unit, *at, use, entry))
-			return "ToPA table outside memory";
-		fault = topa_entry_fault(unit->profile, *entry, at->index);
-		if (fault != NULL)
-			return fault;
-		if (!(*entry & ENTRY_END))
-			break;
-		*at = (struct topa_spot){ ENTRY_ADDRESS(*entry), 0 };
-	}
-	TZ_ASSERT(!(*entry & ENTRY_END));
-	return NULL;
-}
-
 const char *
 topa_begin_region(struct pt_unit *unit)
 {
@@ -230,7 +80,7 @@ topa_begin_region(struct pt_unit *unit)
 	 * SDM vol. 3, 33.2.7.4 "Restricted Memory Access".  Model choice: output
 	 * that reaches into it is an operational error at its region's start.
 	 */
-	if (topa_is_restricted(unit, topa->region_pa, topa->region_bytes))
+	if (table_is_restricted(unit, topa->region_pa, topa->region_bytes))
 		return "trace output in restricted memory";
 	/*
 	 * SDM vol. 3, 33.3.1 "Detection of Intel PT", MENTRY = 0: the PMI comes
@@ -254,18 +104,18 @@ static const char *
 topa_arrive(struct pt_unit *unit)
 {
 	struct topa *topa = &unit->topa;
-	struct topa_spot at = { unit->output_base, topa->index };
+	struct table_spot at = { unit->output_base, topa->index };
 	uint64_t entry = 0;
-	const char *fault = topa_settle(unit, &at, true, &entry);
+	const char *fault = table_settle(unit, &at, true, &entry);
 
 	unit->output_base = at.table;
 	topa->index = at.index;
 	if (fault != NULL)
 		return fault;
-	topa->region_pa = ENTRY_ADDRESS(entry);
-	topa->region_bytes = topa_region_bytes(entry);
-	topa->region_stop = (entry & ENTRY_STOP) != 0;
-	topa->region_intr = (entry & ENTRY_INTR) != 0;
+	topa->region_pa = TABLE_ADDRESS(entry);
+	topa->region_bytes = table_region_bytes(entry);
+	topa->region_stop = (entry & TABLE_STOP) != 0;
+	topa->region_intr = (entry & TABLE_INTR) != 0;
 	/* SDM vol. 3, 33.2.7.2, "ToPA Errors": illegal output offset. */
 	if (topa->offset_bytes >= topa->region_bytes)
 		return "ToPA output offset beyond the region";
@@ -276,7 +126,7 @@ bool
 topa_leads_to_intr(struct pt_unit *unit, uint64_t *bytes)
 {
 	const struct topa *topa = &unit->topa;
-	struct topa_spot at = { unit->output_base, topa->index };
+	struct table_spot at = { unit->output_base, topa->index };
 	bool intr = topa->region_intr, stop = topa->region_stop;
 
 	TZ_ASSERT(topa->open);
@@ -288,35 +138,17 @@ topa_leads_to_intr(struct pt_unit *unit, uint64_t *bytes)
 
 		if (intr || stop)
 			return intr;
-		at.index = (at.index + 1) % TOPA_ENTRIES_MAX;
+		at.index = (at.index + 1) % TABLE_ENTRIES_MAX;
 		if (n != 0 && at.table == unit->output_base &&
-		    at.index == (topa->index + 1) % TOPA_ENTRIES_MAX)
+		    at.index == (topa->index + 1) % TABLE_ENTRIES_MAX)
 			return false;
-		if (topa_settle(unit, &at, false, &entry) != NULL)
+		if (table_settle(unit, &at, false, &entry) != NULL)
 			return false;
-		intr = (entry & ENTRY_INTR) != 0;
-		stop = (entry & ENTRY_STOP) != 0;
-		*bytes += topa_region_bytes(entry);
+		intr = (entry & TABLE_INTR) != 0;
+		stop = (entry & TABLE_STOP) != 0;
+		*bytes += table_region_bytes(entry);
 	}
 	return false;
-}
-
-void
-topa_remember(struct pt_unit *unit, uint32_t entries)
-{
-	struct topa_stale *stale = &unit->stale;
-	struct topa_spot at = { unit->output_base, unit->topa.index };
-	uint64_t entry = 0;
-
-	TZ_ASSERT(unit->topa.open);
-	*stale = (struct topa_stale){ .table = at.table, .first = at.index };
-	while (stale->count < entries && stale->count < PT_STALE_ENTRIES_MAX &&
-	    at.index < TOPA_ENTRIES_MAX &&
-	    !(entry & (ENTRY_END | ENTRY_STOP)) &&
-	    topa_fetch(unit, at, true, &entry)) {
-		stale->entry[stale->count++] = entry;
-		at.index++;
-	}
 }
 
 void
@@ -390,7 +222,7 @@ topa_region_full(struct pt_unit *unit)
 	TZ_ASSERT(topa->open);
 	TZ_ASSERT(topa->offset_bytes == topa->region_bytes);
 	topa_tell(unit);
-	topa_event(unit,
+	unit_event(unit,
 	    (struct pt_event){ .kind = PT_EVENT_REGION_FULL,
 		.pa = { topa->region_pa },
 		.bytes = topa->region_bytes,
@@ -400,7 +232,7 @@ topa_region_full(struct pt_unit *unit)
 	/* SDM vol. 3, 33.2.7.2, "ToPA STOP": the offset stays at the size. */
 	if (topa->region_stop) {
 		unit->msrs.status |= STATUS_STOPPED;
-		topa_event(unit, (struct pt_event){ .kind = PT_EVENT_STOPPED });
+		unit_event(unit, (struct pt_event){ .kind = PT_EVENT_STOPPED });
 	}
 	/* SDM vol. 3, 33.2.7.2, "ToPA PMI": freeze by STOP comes before INT. */
 	if (topa->region_intr && topa->pmi_at == topa->region_bytes)
@@ -412,7 +244,7 @@ topa_region_full(struct pt_unit *unit)
 		fault = single_arrive(unit);
 	} else {
 		/* Model choice: the pointers move on at once. */
-		topa->index = (topa->index + 1) % TOPA_ENTRIES_MAX;
+		topa->index = (topa->index + 1) % TABLE_ENTRIES_MAX;
 		fault = topa_arrive(unit);
 	}
 	if (fault != NULL)

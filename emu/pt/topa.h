@@ -1,8 +1,7 @@
 /*
- * Trace output through a table of physical addresses (ToPA): the walk over
- * entries and tables, INT, STOP and operational errors.  What of it a single range
- * (single.h) shares: the region that is being filled, and the writing.  Not
- * modelled: trace transport.
+ * Trace output through a table of physical addresses (ToPA): from region to region,
+ * INT, STOP and operational errors.  What of it a single range (single.h) shares: the
+ * region that is being filled, and the writing.  Not modelled: trace transport.
  *
  * Source: SDM vol. 3, 33.2.7.2 "Table of Physical Addresses (ToPA)".
  */
@@ -11,18 +10,7 @@
 
 #include "emu/base.h"
 
-struct profile;
 struct pt_unit;
-
-/* Entries of the longest table: MaskOrTableOffset has 25 bits. */
-#define TOPA_ENTRIES_MAX UINT32_C(0x2000000)
-
-/* Bytes of the output region that ENTRY describes: 4 KiB to 128 MiB. */
-uint64_t topa_region_bytes(uint64_t entry);
-
-/* What is wrong with ENTRY at INDEX of a table, as static text, or NULL. */
-const char *topa_entry_fault(
-    const struct profile *profile, uint64_t entry, uint32_t index);
 
 /*
  * Starts output at OUTPUT_BASE and OUTPUT_MASK_PTRS.  Sets STATUS.Error and
@@ -39,10 +27,6 @@ const char *topa_begin_region(struct pt_unit *unit);
 
 /* The PMI of the current entry: SDM vol. 3, 33.2.7.2, "ToPA PMI". */
 void topa_pmi(struct pt_unit *unit);
-
-/* Is a byte of [PA, PA + BYTES) closed to the unit?  BYTES is not 0. */
-bool topa_is_restricted(
-    const struct pt_unit *unit, uint64_t pa, uint64_t bytes);
 
 /* Ends output: reports what was written and keeps the position. */
 void topa_close(struct pt_unit *unit);
@@ -65,9 +49,6 @@ void topa_rewindow(struct pt_unit *unit);
  * *BYTES are then those up to that region's end.
  */
 bool topa_leads_to_intr(struct pt_unit *unit, uint64_t *bytes);
-
-/* Reads ENTRIES entries from the current one on, for pt_unit_stale(). */
-void topa_remember(struct pt_unit *unit, uint32_t entries);
 
 /* An operational error, TEXT, without a cause in the tables. */
 void topa_fail(struct pt_unit *unit, const char *text);

@@ -7,6 +7,7 @@
 #include "emu/pt/place.h"
 #include "emu/pt/resume.h"
 #include "emu/pt/state.h"
+#include "emu/pt/table.h"
 #include "emu/pt/tnt.h"
 #include "emu/pt/topa.h"
 
@@ -26,13 +27,6 @@ struct unit_lack {
 static const struct unit_lack unit_lacks[] = {
 	{ CTL_FABRIC_EN, CTL_FABRIC_EN, "trace transport output (FabricEn)" },
 };
-
-static void
-unit_event(struct pt_unit *unit, struct pt_event event)
-{
-	event.offset_bytes = unit->topa.written;
-	unit->port.event(unit->port.arg, &event);
-}
 
 void
 unit_refresh(struct pt_unit *unit)
@@ -406,7 +400,7 @@ pt_unit_position(const struct pt_unit *unit)
 		.offset_bytes = (uint32_t)unit->topa.offset_bytes,
 	};
 
-	TZ_ASSERT(unit->topa.index < TOPA_ENTRIES_MAX);
+	TZ_ASSERT(unit->topa.index < TABLE_ENTRIES_MAX);
 	TZ_ASSERT(unit->topa.offset_bytes <= UINT32_MAX);
 	return position;
 }
