@@ -148,6 +148,12 @@ void unit_trace_off(struct pt_unit *unit);
 void unit_trace_on(struct pt_unit *unit, const struct pt_context *at,
     uint64_t nlip, enum packet_cfe cfe);
 
+/*
+ * STATUS with PendPSB as it is while TraceEn is 1.  SDM vol. 3, 33.2.8.4: the
+ * processor sets and clears it where InjectPsbPmiOnEnable is 1.
+ */
+uint64_t unit_pending(const struct pt_unit *unit, uint64_t status);
+
 /* vmx.c: may IA32_RTIT_CTL be written, as to VMX operation? */
 bool vmx_allows(const struct pt_unit *unit);
 
