@@ -29,6 +29,9 @@ bool flow_move(struct pt_unit *unit, const struct pt_context *at, bool moved);
 /* TraceEn is about to fall by the instruction at CLIP: packets and flush. */
 void flow_disable(struct pt_unit *unit, uint64_t clip);
 
+/* TraceEn falls with a transfer whose own packets were sent. */
+void flow_trace_off(struct pt_unit *unit);
+
 /* TraceStop: its packet, unless that is LOST, then Stopped. */
 void flow_stop(struct pt_unit *unit, bool lost);
 
