@@ -10,6 +10,8 @@
 
 /* Instructions that no packet is read for: no program has so many but in a ring. */
 #define RECOVER_SILENT_MAX (UINT32_C(1) << 22)
+/* So many, and what was read so far is to be driven: it may end here anyway. */
+#define RECOVER_AHEAD_INSNS (UINT32_C(1) << 16)
 
 struct recover {
 	struct pt_block_decoder *decoder;
@@ -352,10 +354,13 @@ recover_blocks(
 {
 	struct pt_block *block = &recover->block;
 	uint32_t silent = recover->silent;
+	uint32_t most = silent < RECOVER_SILENT_MAX
+	    ? silent + RECOVER_AHEAD_INSNS
+	    : 0;
 	int status = recover->status;
 
 	while (found < end && (status & ~pts_ip_suppressed) == 0 &&
-	    silent < RECOVER_SILENT_MAX) {
+	    silent < most) {
 		block->ninsn = 0;
 		status = pt_blk_next(recover->decoder, block, sizeof(*block));
 		/* Also with an error these are good instructions. */
@@ -388,8 +393,11 @@ recover_read(struct recover *recover, size_t room)
 
 	TZ_ASSERT(room != 0 && room <= RECOVER_BATCH);
 	while (block < end) {
+		uint32_t silent = recover->silent;
+
 		block = recover_blocks(recover, block, end);
-		if (block == end)
+		if (block == end ||
+		    recover->silent - silent >= RECOVER_AHEAD_INSNS)
 			break;
 		if (!recover_other(recover, item))
 			continue;
