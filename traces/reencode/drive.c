@@ -144,7 +144,7 @@ drive_leave(struct drive *drive, const struct recover_item *item)
 	drive->has_last = false;
 	drive->traced = false;
 	if (edge_guide(drive, SCAN_PGD, &pgd))
-		edge_interlude(drive);
+		interlude_drive(drive);
 	drive_take(drive);
 }
 

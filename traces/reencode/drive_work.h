@@ -99,6 +99,12 @@ void drive_last(struct drive *drive, uint64_t end);
 /* Takes the setting in force at OFFSET; false: it was already.  TraceEn must be 0. */
 bool drive_set(struct drive *drive, uint64_t offset);
 
+/*
+ * BDM70: a PSB+ just before TIP.PGE may hold a FUP, and says nothing by it.  Nothing
+ * else has these two behind each other, so it need not be told.
+ */
+void edge_mind_bdm70(struct drive *drive, struct psb_plus *plus);
+
 /* A new stretch at the PSB at OFFSET. */
 void edge_sync(struct drive *drive, uint64_t offset);
 
@@ -146,7 +152,7 @@ void edge_resume(
     struct drive *drive, uint64_t offset, struct pt_resume *resume);
 
 /* What happens after a TIP.PGD, up to the next TIP.PGE, OVF or the end. */
-void edge_interlude(struct drive *drive);
+void interlude_drive(struct drive *drive);
 
 /* VMPTRLD has made the VMCS at PA (or PT_VMCS_NONE) the current one. */
 void edge_vmcs(struct drive *drive, uint64_t pa);

@@ -286,5 +286,5 @@ edge_overflow(struct drive *drive)
 		pt_unit_psb(drive->feed->unit, drive->at.ip);
 	}
 	if (!drive->traced)
-		edge_interlude(drive);
+		interlude_drive(drive);
 }
