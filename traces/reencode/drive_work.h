@@ -56,6 +56,19 @@ struct happen_event {
  */
 void happen_before(struct drive *drive, bool sends);
 
+/*
+ * NEXT, or where it has no CYC, since its packet is none that may have one, that of
+ * what the same event sends behind it.
+ */
+struct clock_next happen_behind(
+    const struct drive *drive, const struct clock_next *next);
+
+/* May PACKET be an event that is no transfer? */
+bool tell_is_event(const struct scan_packet *packet);
+
+/* Tells the unit of what NEXT is.  False: that is a transfer, or is its. */
+bool tell_event(struct drive *drive, struct clock_next *next);
+
 /* A PSB+ comes next. */
 void happen_psb(struct drive *drive);
 

@@ -301,3 +301,25 @@ scan_any(struct scan *scan, struct scan_packet *packet)
 	scan_tnt(packet, first >> 1);
 	return true;
 }
+
+bool
+scan_next_event(struct scan *scan, struct scan_packet *packet)
+{
+	do {
+		if (!scan_next(scan, packet))
+			return false;
+	} while (packet->kind == SCAN_PAD || packet->kind == SCAN_CYC);
+	return true;
+}
+
+bool
+scan_take_event(
+    struct scan *scan, enum scan_kind kind, struct scan_packet *packet)
+{
+	struct scan behind = *scan;
+
+	if (!scan_next_event(&behind, packet) || packet->kind != kind)
+		return false;
+	*scan = behind;
+	return true;
+}

@@ -104,6 +104,17 @@ scan_next(struct scan *scan, struct scan_packet *packet)
 	return true;
 }
 
+/* The next packet that is neither PAD nor CYC. */
+bool scan_next_event(struct scan *scan, struct scan_packet *packet);
+
+/* Goes past a packet of KIND if that is the next one of these. */
+bool scan_take_event(
+    struct scan *scan, enum scan_kind kind, struct scan_packet *packet);
+
+/* Payload of MODE.TSX: SDM vol. 3, 33.4.2.8 "MODE Packets". */
+#define SCAN_TSX_IN    TZ_BIT(0)
+#define SCAN_TSX_ABORT TZ_BIT(1)
+
 /* Bytes of an IP, by IPBytes; more than 8: reserved. */
 extern const uint8_t scan_ip_bytes[8];
 /* What may have an IP, by the lower 5 bits of its first byte; else SCAN_PAD. */
