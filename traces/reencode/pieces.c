@@ -4,7 +4,6 @@
 
 #include "traces/zfile.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <intel-pt.h>
@@ -15,7 +14,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PIECES_PAGE_BYTES  4096
 #define PIECES_CACHE_BYTES (UINT64_C(1) << 32)
 
 /* A file's content, in memory and in a file of memory for libipt. */
@@ -135,16 +133,18 @@ pieces_keep(struct pieces *pieces, const char *path, const uint8_t *bytes,
 	return 0;
 }
 
-static int
-pieces_load(struct pieces *pieces, const char *path, struct tz_error *err)
+int
+pieces_load(struct pieces *pieces, const char *path, const uint8_t **bytes,
+    uint64_t *count, struct tz_error *err)
 {
-	uint8_t *bytes = NULL;
-	uint64_t count = 0;
-	int error = pieces_read(path, &bytes, &count, err);
+	uint8_t *read = NULL;
+	int error = pieces_read(path, &read, count, err);
 
 	if (error == 0)
-		error = pieces_keep(pieces, path, bytes, count, err);
-	free(bytes);
+		error = pieces_keep(pieces, path, read, *count, err);
+	if (error == 0)
+		*bytes = pieces->content[pieces->content_count - 1].bytes;
+	free(read);
 	return error;
 }
 
@@ -214,8 +214,7 @@ pieces_cut(struct pieces *pieces, uint64_t va, uint64_t last)
 	return true;
 }
 
-/* Puts bytes of the content that was read last at VA. */
-static int
+int
 pieces_put(struct pieces *pieces, const char *path, uint64_t va,
     uint64_t offset, uint64_t bytes, struct tz_error *err)
 {
@@ -246,144 +245,6 @@ pieces_put(struct pieces *pieces, const char *path, uint64_t va,
 	if (!pieces_insert(pieces, index, piece))
 		return tz_error(err, TZ_EIO, "%s: out of memory", path);
 	return 0;
-}
-
-static int
-pieces_add_pages(struct pieces *pieces, const char *path, const char *list,
-    struct tz_error *err)
-{
-	uint64_t page_bytes = pieces->content[pieces->content_count - 1].count;
-	uint64_t pages = page_bytes / PIECES_PAGE_BYTES;
-	uint8_t *addresses = NULL;
-	uint64_t count = 0;
-	int error = pieces_read(list, &addresses, &count, err);
-
-	if (error == 0 && count % 8 != 0)
-		error = tz_error(err, TZ_EFORMAT,
-		    "%s: %llu bytes: not a list of 8-byte addresses", list,
-		    (unsigned long long)count);
-	if (error == 0 && page_bytes % PIECES_PAGE_BYTES != 0)
-		error = tz_error(err, TZ_EFORMAT,
-		    "%s: %llu bytes: not pages of 4096 bytes", path,
-		    (unsigned long long)page_bytes);
-	if (error == 0 && count / 8 != pages)
-		error = tz_error(err, TZ_EFORMAT,
-		    "%s: %llu addresses, but %s has %llu pages", list,
-		    (unsigned long long)(count / 8), path,
-		    (unsigned long long)pages);
-	for (uint64_t n = 0; error == 0 && n < pages; n++) {
-		uint64_t va = 0;
-
-		for (unsigned i = 0; i < 8; i++)
-			va |= (uint64_t)addresses[8 * n + i] << (8 * i);
-		if (va % PIECES_PAGE_BYTES == 0)
-			error = pieces_put(pieces, path, va,
-			    n * PIECES_PAGE_BYTES, PIECES_PAGE_BYTES, err);
-	}
-	free(addresses);
-	return error;
-}
-
-static int
-pieces_add_elf(struct pieces *pieces, const char *path, uint64_t bias,
-    struct tz_error *err)
-{
-	const struct content *content =
-	    &pieces->content[pieces->content_count - 1];
-	Elf64_Ehdr header;
-	int error = 0;
-
-	memset(&header, 0, sizeof(header));
-	if (content->count >= sizeof(header))
-		memcpy(&header, content->bytes, sizeof(header));
-	if (header.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    header.e_ident[EI_DATA] != ELFDATA2LSB ||
-	    header.e_phentsize != sizeof(Elf64_Phdr))
-		return tz_error(err, TZ_EFORMAT,
-		    "%s: not a 64-bit little-endian ELF file", path);
-	for (unsigned n = 0; error == 0 && n < header.e_phnum; n++) {
-		uint64_t at = header.e_phoff + n * sizeof(Elf64_Phdr);
-		Elf64_Phdr segment;
-
-		if (at > content->count ||
-		    content->count - at < sizeof(segment))
-			return tz_error(err, TZ_EFORMAT,
-			    "%s: program header %u lies beyond its end", path,
-			    n);
-		memcpy(&segment, content->bytes + at, sizeof(segment));
-		if (segment.p_type != PT_LOAD)
-			continue;
-		if (segment.p_offset > content->count ||
-		    content->count - segment.p_offset < segment.p_filesz)
-			return tz_error(err, TZ_EFORMAT,
-			    "%s: segment %u lies beyond its end", path, n);
-		error = pieces_put(pieces, path, segment.p_vaddr + bias,
-		    segment.p_offset, segment.p_filesz, err);
-		content = &pieces->content[pieces->content_count - 1];
-	}
-	return error;
-}
-
-/* A hexadecimal address, with 0x or without. */
-static bool
-pieces_address(const char *text, uint64_t *value)
-{
-	char *end;
-
-	errno = 0;
-	*value = strtoull(text, &end, 16);
-	return text[0] != '\0' && text[0] != '-' && *end == '\0' && errno == 0;
-}
-
-int
-pieces_add(struct pieces *pieces, const char *spec, struct tz_error *err)
-{
-	const char *at = strrchr(spec, '@');
-	char *path = at == NULL ? strdup(spec)
-				: strndup(spec, (size_t)(at - spec));
-	const struct content *content;
-	uint64_t va = 0;
-	bool number, elf;
-	int error;
-
-	if (path == NULL)
-		return tz_error(err, TZ_EIO, "%s: out of memory", spec);
-	number = at != NULL && pieces_address(at + 1, &va);
-	error = pieces_load(pieces, path, err);
-	if (error == 0) {
-		content = &pieces->content[pieces->content_count - 1];
-		elf = content->count >= SELFMAG &&
-		    memcmp(content->bytes, ELFMAG, SELFMAG) == 0;
-		if (elf && (at == NULL || number))
-			error = pieces_add_elf(pieces, path, va, err);
-		else if (number)
-			error = pieces_put(
-			    pieces, path, va, 0, content->count, err);
-		else if (at != NULL)
-			error = pieces_add_pages(pieces, path, at + 1, err);
-		else
-			error = tz_error(err, TZ_EUSAGE,
-			    "%s: not an ELF file, and no @ADDR or @ADDRLIST "
-			    "says where it lies",
-			    spec);
-	}
-	free(path);
-	return error;
-}
-
-int
-pieces_add_file(struct pieces *pieces, const char *file, uint64_t offset,
-    uint64_t count, uint64_t va, struct tz_error *err)
-{
-	int error = pieces_load(pieces, file, err);
-	const struct content *content;
-
-	if (error != 0)
-		return error;
-	content = &pieces->content[pieces->content_count - 1];
-	if (offset > content->count || content->count - offset < count)
-		return tz_error(err, TZ_EFORMAT, "%s: too short", file);
-	return pieces_put(pieces, file, va, offset, count, err);
 }
 
 uint64_t

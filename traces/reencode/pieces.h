@@ -37,6 +37,15 @@ int pieces_add(struct pieces *pieces, const char *spec, struct tz_error *err);
 int pieces_add_file(struct pieces *pieces, const char *file, uint64_t offset,
     uint64_t count, uint64_t va, struct tz_error *err);
 
+/*
+ * The two steps of these: reads the file PATH, whose COUNT BYTES are there as long as
+ * PIECES; puts BYTES of the one that was read last, from OFFSET on, which it has, at VA.
+ */
+int pieces_load(struct pieces *pieces, const char *path, const uint8_t **bytes,
+    uint64_t *count, struct tz_error *err);
+int pieces_put(struct pieces *pieces, const char *path, uint64_t va,
+    uint64_t offset, uint64_t bytes, struct tz_error *err);
+
 /* Bytes in all of them. */
 uint64_t pieces_bytes(const struct pieces *pieces);
 
