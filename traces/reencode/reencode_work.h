@@ -42,6 +42,13 @@ void reencode_say(struct reencode_result *result, const char *format, ...)
 int reencode_once(struct reencode_try *try, struct reencode_result *result,
     struct tz_error *err);
 
+/*
+ * The same in each way that may be, up to the best.  Where one CTL for all of it does not
+ * do, there may be several.
+ */
+int reencode_tries(struct reencode_try *try, struct reencode_result *result,
+    struct tz_error *err);
+
 /* The same with each output offset and PacketByteCnt that may be, up to the best. */
 int reencode_phases(struct reencode_try *try, struct reencode_result *result,
     struct tz_error *err);
