@@ -190,6 +190,12 @@ void doubt_end(struct drive *drive);
 /* Leaves out GAP, from which on nothing is known up to the next PSB; sets its .to. */
 void drive_add_gap(struct drive *drive, const struct drive_gap *gap);
 
+/* libipt stops, as ITEM says. */
+void drive_gap(struct drive *drive, const struct recover_item *item);
+
+/* How the trace ends: by a flush, or cut off while the unit goes on. */
+void drive_finish(struct drive *drive);
+
 /* Leaves out, for TEXT, what is between FROM and the next PSB. */
 void doubt_skip(struct drive *drive, uint64_t from, const char *text);
 
