@@ -3,6 +3,7 @@
 /*
  * SDM vol. 2, appendix A.3, tables A-2 and A-3; 16 opcodes a row.
  *   .  no ModR/M        m  ModR/M        r  ModR/M that names registers or memory
+ *   g  the same, but /r is an opcode's part
  *   p  it is a prefix   3  all opcodes behind it have ModR/M
  *   4  VEX of three bytes in 64-bit mode, 5 of two
  *   x  what has no head here: rare, or not to be told by so little
@@ -16,14 +17,14 @@ static const char head_opcodes[2][257] = {
 	"................"
 	"..xrpppx.r.r...."
 	"................"
-	"mmmmrrrrrrrrmrmx"
+	"ggggrrrrrrrrmrmx"
 	"................"
 	"................"
 	"................"
-	"mm..45mm........"
-	"mmmm....mmmmmmmm"
+	"gg..45mm........"
+	"gggg....mmmmmmmm"
 	"................"
-	"p.pp..mm......mm",
+	"p.pp..gg......gg",
 
 	"mmrrx....x.xxmxx"
 	"rrrrrrrrmmxxmmmm"
@@ -67,6 +68,7 @@ head_table_init(struct head_table *table)
 			table->has[map][opcode] = what == '.' ? 0
 			    : what == 'm'                     ? HEAD_MODRM
 			    : what == 'r' ? HEAD_MODRM | HEAD_NAMES
+			    : what == 'g' ? HEAD_MODRM | HEAD_NAMES | HEAD_REG
 					  : HEAD_ODD;
 		}
 	for (unsigned modrm = 0; modrm < 256; modrm++) {

@@ -11,6 +11,7 @@
 /* What an opcode has behind it. */
 #define HEAD_MODRM 0x01
 #define HEAD_NAMES 0x02 /* whose ModR/M names only registers and memory */
+#define HEAD_REG   0x38 /* but for these bits of it, which say what is done */
 #define HEAD_ODD   0x80 /* nothing of this: see head_odd() */
 
 /* What head_of() looks into; [0] of the one-byte opcodes, [1] of 0F's. */
@@ -75,7 +76,7 @@ head_of(const struct head_table *table, uint64_t first, uint8_t bits)
 		return head_odd(table, first, bits, rex + two);
 	modrm = at >> 8 & 0xff;
 	bytes = has & HEAD_MODRM ? table->bytes[modrm] : 0;
-	names = has & HEAD_NAMES ? table->names[modrm] : 0;
+	names = has & HEAD_NAMES ? table->names[modrm] & ~(has & HEAD_REG) : 0;
 	return head_make(first, names << 8 * (1 + rex + two) | 7 * rex,
 	    1 + rex + two + bytes, bits);
 }
