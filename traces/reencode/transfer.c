@@ -264,12 +264,8 @@ drive_follow(struct drive *drive, uint64_t ip)
 		return;
 	}
 	drive->has_last = false;
-	if (drive->watched) {
-		if (drive->quiet != 0 && walk_kind(drive->last) == WALK_COND)
-			drive->quiet--;
-		else
-			drive_before(drive, ip);
-	}
+	if (drive->watched)
+		drive_before(drive, ip);
 	if (!drive_lead(drive, ip))
 		drive_wrong(
 		    drive, "the instruction before does not lead there", ip);
@@ -296,31 +292,75 @@ drive_calls(struct drive *drive, const struct walk_block *block)
 		pt_unit_fast_call(unit, call[n]);
 }
 
-/* The block that is WANTED, where it is not the one that came there last; or NULL. */
+/*
+ * A conditional branch, the last block's last instruction, goes to IP, where it went
+ * before.  False: more than its outcome is to be told of, or it is none.
+ */
+static inline bool
+drive_cond_again(struct drive *drive, uint64_t ip)
+{
+	const struct walk_block *last = drive->last;
+	bool taken = ip != walk_nlip(last);
+
+	if (walk_kind(last) != WALK_COND || !drive->has_last ||
+	    (drive->watched && drive->quiet == 0) || !drive_steady(drive, ip))
+		return false;
+	drive->quiet -= drive->watched;
+	if (last->distance == 0)
+		taken = drive_outcome(drive);
+	drive->at.ip = ip;
+	drive_cond(drive, taken);
+	return true;
+}
+
+/*
+ * The block that is WANTED, where it is not the one that came last behind BEFORE; or
+ * NULL.
+ */
 static struct walk_block *
-drive_walk(struct drive *drive, const struct walk_key *wanted)
+drive_walk(struct drive *drive, struct walk_block *before,
+    const struct walk_key *wanted)
 {
 	const char *text = NULL;
 	uint64_t at = 0;
 	struct walk_block *block = walk_block(
-	    drive->config.walk, drive->last, wanted, &text, &at);
+	    drive->config.walk, before, wanted, &text, &at);
 
 	if (block == NULL)
 		drive_wrong(drive, text, at);
 	return block;
 }
 
+/*
+ * The same where more is to be looked at.  Only what leads there is remembered as what
+ * came before: drive_cond_again() trusts it.
+ */
+static struct walk_block *
+drive_block_anew(struct drive *drive, struct walk_block *block,
+    const struct walk_key *wanted)
+{
+	struct walk_block *before = drive->has_last
+	    ? drive->last
+	    : walk_none(drive->config.walk);
+
+	drive_follow(drive, wanted->ip);
+	if (block != NULL)
+		return block;
+	if (drive->ended)
+		before = walk_none(drive->config.walk);
+	return drive_walk(drive, before, wanted);
+}
+
 /* The flow goes on with the block that is WANTED; false: it cannot. */
 static inline bool
 drive_block(struct drive *drive, const struct walk_key *wanted)
 {
-	struct walk_block *block;
+	struct walk_block *block = walk_again(
+	    drive->config.walk, drive->last, wanted);
 
 	drive->entered = false;
-	drive_follow(drive, wanted->ip);
-	block = walk_again(drive->config.walk, drive->last, wanted);
-	if (block == NULL) {
-		block = drive_walk(drive, wanted);
+	if (block == NULL || !drive_cond_again(drive, wanted->ip)) {
+		block = drive_block_anew(drive, block, wanted);
 		if (block == NULL)
 			return false;
 	}
