@@ -131,6 +131,34 @@ a_part_of_an_instruction_is_no_contradiction(void **state)
 	fake_destroy(fake);
 }
 
+#define PSB                                                                    \
+ 0x02, 0x82, 0x02, 0x82, 0x02, 0x82, 0x02, 0x82, 0x02, 0x82, 0x02, 0x82, 0x02, \
+     0x82, 0x02, 0x82
+/* PSB, MODE.TSX, CBR, PSBEND, MODE.Exec, TIP.PGE 400000h */
+#define BEGINNING                                                          \
+ PSB, 0x99, 0x20, 0x02, 0x03, 0x25, 0, 0x02, 0x23, 0x99, 0x01, 0x71, 0, 0, \
+     0x40, 0, 0, 0
+
+/* STREAM, of which nothing is known, made again where CODE lies at 400000h. */
+static void
+remake_bytes(const uint8_t *code, size_t code_bytes, const uint8_t *stream,
+    size_t bytes, struct reencode_result *result)
+{
+	const struct reencode_options options = {
+		.profile = reencode_nearest(0x506e3),
+		.signature = 0x506e3,
+		.form = COMPARE_STRICT,
+	};
+	struct pieces *pieces = pieces_create();
+	struct tz_error err;
+
+	assert_non_null(pieces);
+	remake_put(pieces, code, code_bytes, 0x400000);
+	assert_int_equal(
+	    reencode_trace(stream, bytes, pieces, &options, result, &err), 0);
+	pieces_destroy(pieces);
+}
+
 /* What comes behind a difference is not followed: a ring of jumps, say. */
 static void
 nothing_is_far_ahead_of_a_difference(void **state)
@@ -139,36 +167,40 @@ nothing_is_far_ahead_of_a_difference(void **state)
 		/* six times jnz to the next instruction, then jmp to itself */
 		0x75, 0, 0x75, 0, 0x75, 0, 0x75, 0, 0x75, 0, 0x75, 0, 0xeb, 0xfe
 	};
-	static const uint8_t stream[] = { 0x02, 0x82, 0x02, 0x82, 0x02, 0x82,
-		0x02, 0x82, 0x02, 0x82, 0x02, 0x82, 0x02, 0x82, 0x02, 0x82,
-		/* MODE.TSX, CBR, PSBEND, MODE.Exec, TIP.PGE 400000h */
-		0x99, 0x20, 0x02, 0x03, 0x25, 0, 0x02, 0x23, 0x99, 0x01, 0x71,
-		0, 0, 0x40, 0, 0, 0,
+	static const uint8_t stream[] = { BEGINNING,
 		/* two TNTs, of which the unit makes one */
 		0x06, 0x7e,
 		/* FUP and TIP of an interrupt where the flow does not come */
 		0x3d, 0, 0x01, 0x2d, 0, 0x02 };
-	const struct reencode_options options = {
-		.profile = reencode_nearest(0x506e3),
-		.signature = 0x506e3,
-		.form = COMPARE_STRICT,
-	};
-	struct pieces *pieces = pieces_create();
-	struct reencode_result result = { .equal = false };
-	struct tz_error err;
+	struct reencode_result result;
 
 	(void)state;
-	assert_non_null(pieces);
-	remake_put(pieces, code, sizeof(code), 0x400000);
-	assert_int_equal(reencode_trace(stream, sizeof(stream), pieces,
-			     &options, &result, &err),
-	    0);
+	remake_bytes(code, sizeof(code), stream, sizeof(stream), &result);
 	assert_true(result.difference.found);
 	assert_int_equal(result.difference.offset, sizeof(stream) - 8);
 	assert_true(result.drive.insns >= 6);
 	assert_true(result.drive.insns < UINT64_C(1) << 18);
 	reencode_result_free(&result);
-	pieces_destroy(pieces);
+}
+
+/* A branch to the next instruction: how it went only the trace says, each time. */
+static void
+a_branch_to_what_follows_goes_either_way(void **state)
+{
+	/* jnz to the next instruction, jnz back to it */
+	static const uint8_t code[16] = { 0x75, 0, 0x75, 0xfc };
+	/* Of each TNT the first, third and fifth outcome are those of the first one. */
+	static const uint8_t stream[] = { BEGINNING, 0xfe, 0xba, 0xaa, 0xee,
+		0xae, 0xfa };
+	struct reencode_result result;
+
+	(void)state;
+	remake_bytes(code, sizeof(code), stream, sizeof(stream), &result);
+	if (!result.equal)
+		reencode_print(&result, stream, stderr);
+	assert_true(result.equal);
+	assert_int_equal(result.drive.insns, 36);
+	reencode_result_free(&result);
 }
 
 /* The walk in the range of these offsets, with SKL014, that nobody tells of; equal? */
@@ -225,6 +257,7 @@ main(void)
 		    a_trace_of_many_enables_may_begin_in_the_middle),
 		cmocka_unit_test(a_part_of_an_instruction_is_no_contradiction),
 		cmocka_unit_test(nothing_is_far_ahead_of_a_difference),
+		cmocka_unit_test(a_branch_to_what_follows_goes_either_way),
 		cmocka_unit_test(ranges_that_do_not_show_are_asked_for),
 	};
 

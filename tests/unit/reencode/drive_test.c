@@ -1,0 +1,187 @@
+/*
+ * Goal: a flow that an image's instructions contradict is seen, whatever was driven
+ * before.  Method: blocks that no decoder found, handed in by the side of a stream of
+ * two PSB+ that say where the CPU stands.
+ */
+#include "tests/unit/reencode/remake.h"
+#include "traces/reencode/drive_work.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define FROM    UINT64_C(0x400000) /* JNZ TO */
+#define TO      UINT64_C(0x400012) /* JNZ to itself */
+#define NOWHERE UINT64_C(0x400040) /* the same */
+#define PSB_PLUS(ip)                                                           \
+ 0x02, 0x82, 0x02, 0x82, 0x02, 0x82, 0x02, 0x82, 0x02, 0x82, 0x02, 0x82, 0x02, \
+     0x82, 0x02, 0x82, 0x99, 0x20, 0x99, 0x01, 0x7d, (ip)&0xff, 0x00, 0x40,    \
+     0x00, 0x00, 0x00, 0x02, 0x03, 0x25, 0x00, 0x02, 0x23
+#define SECOND UINT64_C(33) /* offset of the second one */
+
+static const uint8_t stream[] = { PSB_PLUS(FROM), PSB_PLUS(NOWHERE) };
+
+struct side {
+	struct walk *walk;
+	struct pieces *pieces;
+};
+
+static void
+begin(struct side *side)
+{
+	uint8_t code[128];
+
+	memset(code, 0x90, sizeof(code));
+	memcpy(code, (const uint8_t[]){ 0x75, 0x10 }, 2);
+	memcpy(code + (TO - FROM), (const uint8_t[]){ 0x75, 0xfe }, 2);
+	memcpy(code + (NOWHERE - FROM), (const uint8_t[]){ 0x75, 0xfe }, 2);
+	side->pieces = pieces_create();
+	assert_non_null(side->pieces);
+	remake_put(side->pieces, code, sizeof(code), FROM);
+	side->walk = walk_create(side->pieces);
+	assert_non_null(side->walk);
+}
+
+static void
+end(struct side *side)
+{
+	walk_destroy(side->walk);
+	pieces_destroy(side->pieces);
+}
+
+/* The flow stands at the PSB at SYNC. */
+static void
+put_sync(struct recover_batch *batch, struct recover_item **item, uint64_t sync)
+{
+	*(*item)++ = (struct recover_item){ .kind = RECOVER_SYNC,
+		.offset = sync };
+	batch->block[batch->count++] = (struct walk_key){ .ip = 0, .rest = 0 };
+}
+
+/*
+ * Another way to make the stream again: the flow is at the IPs, a block each; 0: SECOND.
+ * Returns the outcomes that the unit has then.
+ */
+static unsigned
+follow(struct side *side, const uint64_t *ip, size_t count,
+    struct drive_result *result)
+{
+	static struct recover_batch batch;
+	static struct drive_choice choices[DRIVE_CHOICES];
+	const struct feed_setting setting = { .ctl = CTL_PLAIN };
+	struct recover_item *item = batch.item;
+	struct facts facts;
+	struct tz_error err;
+	struct compare *compare = compare_create(
+	    COMPARE_CANONICAL, stream, sizeof(stream), 0);
+	struct feed feed;
+	unsigned pending;
+	struct drive drive = { .config = { .bytes = stream,
+				   .count = sizeof(stream),
+				   .facts = &facts,
+				   .phase = 64,
+				   .free_psbs = true,
+				   .walk = side->walk,
+				   .feed = &feed,
+				   .compare = compare,
+				   .choices = choices },
+		.last = walk_none(side->walk),
+		.result = result,
+		.feed = &feed,
+		.phase = 64,
+		.psb_period_bytes = 2048 };
+
+	*result = (struct drive_result){ 0 };
+	memset(&batch, 0, sizeof(batch));
+	memset(choices, 0, sizeof(choices));
+	assert_non_null(compare);
+	assert_true(facts_read(&facts, stream, sizeof(stream)));
+	assert_int_equal(feed_create(&feed, reencode_nearest(0x506e3), &setting,
+			     1, &facts, compare, &err),
+	    0);
+	put_sync(&batch, &item, 0);
+	for (size_t n = 0; n < count; n++)
+		if (ip[n] == 0)
+			put_sync(&batch, &item, SECOND);
+		else
+			batch.block[batch.count++] = walk_key(
+			    ip[n], ip[n], 1, 64);
+	drive_batch(&drive, &batch);
+	assert_false(drive.failed);
+	pending = pt_unit_tnt_pending(feed.unit);
+	feed_destroy(&feed);
+	compare_destroy(compare);
+	facts_free(&facts);
+	return pending;
+}
+
+static void
+follow_well(struct side *side, const uint64_t *ip, size_t count, unsigned want)
+{
+	struct drive_result result;
+
+	assert_int_equal(follow(side, ip, count, &result), want);
+	assert_null(result.wrong);
+	drive_result_free(&result);
+}
+
+/* From FROM the flow does not go to NOWHERE. */
+static void
+refuse(struct side *side)
+{
+	const uint64_t wrong[] = { FROM, NOWHERE };
+	struct drive_result result;
+
+	(void)follow(side, wrong, TZ_ARRAY_LEN(wrong), &result);
+	assert_non_null(result.wrong);
+	assert_string_equal(
+	    result.wrong, "the instruction before does not lead there");
+	assert_int_equal(result.wrong_ip, NOWHERE);
+	drive_result_free(&result);
+}
+
+static void
+a_contradiction_is_seen_each_time(void **state)
+{
+	const uint64_t well[] = { FROM, TO, TO };
+	struct side side;
+
+	(void)state;
+	begin(&side);
+	refuse(&side);
+	refuse(&side);
+	follow_well(&side, well, TZ_ARRAY_LEN(well), 2);
+	refuse(&side);
+	follow_well(&side, well, TZ_ARRAY_LEN(well), 2);
+	refuse(&side);
+	end(&side);
+}
+
+/* What comes first behind a PSB did not come from the block before that. */
+static void
+a_new_stretch_leads_nowhere(void **state)
+{
+	const uint64_t stretches[] = { FROM, 0, NOWHERE, NOWHERE };
+	const uint64_t again[] = { FROM, 0, NOWHERE, 0, NOWHERE, NOWHERE };
+	struct side side;
+
+	(void)state;
+	begin(&side);
+	follow_well(&side, stretches, TZ_ARRAY_LEN(stretches), 1);
+	refuse(&side);
+	follow_well(&side, again, TZ_ARRAY_LEN(again), 1);
+	end(&side);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_contradiction_is_seen_each_time),
+		cmocka_unit_test(a_new_stretch_leads_nowhere),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
