@@ -222,6 +222,9 @@ drive_psb(struct drive *drive, uint64_t ip)
 void
 drive_item(struct drive *drive, const struct recover_item *item)
 {
+	if (!drive->running && item->kind != RECOVER_SYNC &&
+	    item->kind != RECOVER_ERROR && item->kind != RECOVER_END)
+		return;
 	switch (item->kind) {
 	case RECOVER_SYNC:
 		edge_sync(drive, item->offset);

@@ -14,7 +14,7 @@ struct drive {
 	struct pt_context at;    /* after the last event */
 	struct walk_block *last; /* whose last instruction is not reported yet */
 	bool has_last;
-	bool running;      /* a stretch has begun */
+	bool running;      /* a stretch has begun; else nothing is driven */
 	bool traced;       /* PacketEn, as the trace has it */
 	bool entered;      /* by a TIP.PGE that the flow has yet to come to */
 	bool cr3_written;  /* by the event that comes next */

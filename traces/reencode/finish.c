@@ -44,9 +44,13 @@ drive_gap(struct drive *drive, const struct recover_item *item)
 	bool part = drive_is_part(drive, item);
 	bool entry = happen_is_entry(drive, item->offset);
 
-	if (item->endless) {
+	if (item->endless)
 		drive->result->endless = drive->ended = true;
-	} else if (drive->doubts || doubt_is_ovf(drive, item->offset)) {
+	/* What is left out goes on. */
+	if (!drive->running)
+		return;
+	if (!item->endless &&
+	    (drive->doubts || doubt_is_ovf(drive, item->offset))) {
 		doubt_begin(drive);
 		drive_wrong(drive, item->text, drive->at.ip);
 		return;

@@ -343,6 +343,8 @@ drive_block_anew(struct drive *drive, struct walk_block *block,
 	    ? drive->last
 	    : walk_none(drive->config.walk);
 
+	if (!drive->running)
+		return NULL;
 	drive_follow(drive, wanted->ip);
 	if (block != NULL)
 		return block;
