@@ -20,6 +20,7 @@
      0x82, 0x02, 0x82, 0x99, 0x20, 0x99, 0x01, 0x7d, (ip)&0xff, 0x00, 0x40,    \
      0x00, 0x00, 0x00, 0x02, 0x03, 0x25, 0x00, 0x02, 0x23
 #define SECOND UINT64_C(33) /* offset of the second one */
+#define INSIDE UINT64_C(2)  /* of no PSB */
 
 static const uint8_t stream[] = { PSB_PLUS(FROM), PSB_PLUS(NOWHERE) };
 
@@ -61,7 +62,8 @@ put_sync(struct recover_batch *batch, struct recover_item **item, uint64_t sync)
 }
 
 /*
- * Another way to make the stream again: the flow is at the IPs, a block each; 0: SECOND.
+ * Another way to make the stream again: the flow is at the IPs, a block each; below
+ * FROM: libipt begins anew at that offset.
  * Returns the outcomes that the unit has then.
  */
 static unsigned
@@ -103,8 +105,8 @@ follow(struct side *side, const uint64_t *ip, size_t count,
 	    0);
 	put_sync(&batch, &item, 0);
 	for (size_t n = 0; n < count; n++)
-		if (ip[n] == 0)
-			put_sync(&batch, &item, SECOND);
+		if (ip[n] < FROM)
+			put_sync(&batch, &item, ip[n]);
 		else
 			batch.block[batch.count++] = walk_key(
 			    ip[n], ip[n], 1, 64);
@@ -163,8 +165,9 @@ a_contradiction_is_seen_each_time(void **state)
 static void
 a_new_stretch_leads_nowhere(void **state)
 {
-	const uint64_t stretches[] = { FROM, 0, NOWHERE, NOWHERE };
-	const uint64_t again[] = { FROM, 0, NOWHERE, 0, NOWHERE, NOWHERE };
+	const uint64_t stretches[] = { FROM, SECOND, NOWHERE, NOWHERE };
+	const uint64_t again[] = { FROM, SECOND, NOWHERE, SECOND, NOWHERE,
+		NOWHERE };
 	struct side side;
 
 	(void)state;
@@ -175,12 +178,42 @@ a_new_stretch_leads_nowhere(void **state)
 	end(&side);
 }
 
+/* Behind a PSB that is none nothing is driven, up to one that is. */
+static void
+a_psb_that_is_none_begins_nothing(void **state)
+{
+	const uint64_t outside[] = { FROM, INSIDE, NOWHERE, TO, INSIDE, TO };
+	const uint64_t back[] = { FROM, INSIDE, TO, SECOND, NOWHERE, NOWHERE,
+		INSIDE, TO };
+	struct drive_result result;
+	struct side side;
+
+	(void)state;
+	begin(&side);
+	(void)follow(&side, outside, TZ_ARRAY_LEN(outside), &result);
+	assert_null(result.wrong);
+	assert_int_equal(result.blocks, 1);
+	assert_int_equal(result.gap_count, 1);
+	assert_int_equal(result.gaps->from, INSIDE);
+	assert_int_equal(result.gaps->to, sizeof(stream));
+	drive_result_free(&result);
+	assert_int_equal(follow(&side, back, TZ_ARRAY_LEN(back), &result), 1);
+	assert_null(result.wrong);
+	assert_int_equal(result.blocks, 3);
+	assert_int_equal(result.gap_count, 2);
+	assert_int_equal(result.gaps[0].to, SECOND);
+	assert_int_equal(result.gaps[1].from, INSIDE);
+	drive_result_free(&result);
+	end(&side);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_contradiction_is_seen_each_time),
 		cmocka_unit_test(a_new_stretch_leads_nowhere),
+		cmocka_unit_test(a_psb_that_is_none_begins_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
