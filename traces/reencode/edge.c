@@ -156,17 +156,6 @@ edge_mind_bdm70(struct drive *drive, struct psb_plus *plus)
 	plus->has_fup = false;
 }
 
-/* The PSB at OFFSET is none: what libipt finds behind it is not driven. */
-static void
-edge_not_sync(struct drive *drive, uint64_t offset)
-{
-	if (drive->running || drive->result->gap_count == 0)
-		drive_add_gap(drive,
-		    &(struct drive_gap){ .from = offset,
-			.at = offset,
-			.text = "a PSB inside another packet" });
-}
-
 void
 edge_sync(struct drive *drive, uint64_t offset)
 {
@@ -177,16 +166,22 @@ edge_sync(struct drive *drive, uint64_t offset)
 	struct infer_count count;
 	struct psb_plus plus;
 
+	edge_close_gap(drive, offset);
 	doubt_end(drive);
 	scan_begin(
 	    &drive->guide, drive->config.bytes, drive->config.count, offset);
-	/* In a damaged trace it may lie within what is a packet to facts_read(). */
+	/*
+	 * In a damaged trace it may lie within what is a packet to facts_read(): what
+	 * libipt finds behind it is not driven.
+	 */
 	if (!scan_next(&drive->guide, &psb) || psb.kind != SCAN_PSB ||
 	    index == facts->psb_count || facts->psb[index] != offset) {
-		edge_not_sync(drive, offset);
+		drive_add_gap(drive,
+		    &(struct drive_gap){ .from = offset,
+			.at = offset,
+			.text = "a PSB inside another packet" });
 		return;
 	}
-	edge_close_gap(drive, offset);
 	(void)drive_set(drive, offset);
 	scan_begin(&drive->clock.look, drive->config.bytes, drive->config.count,
 	    offset);

@@ -193,9 +193,12 @@ a_psb_that_is_none_begins_nothing(void **state)
 	(void)follow(&side, outside, TZ_ARRAY_LEN(outside), &result);
 	assert_null(result.wrong);
 	assert_int_equal(result.blocks, 1);
-	assert_int_equal(result.gap_count, 1);
-	assert_int_equal(result.gaps->from, INSIDE);
-	assert_int_equal(result.gaps->to, sizeof(stream));
+	/* Each is a contradiction, not more of what is left out before it. */
+	assert_int_equal(result.gap_count, 2);
+	assert_int_equal(result.gaps[0].to, INSIDE);
+	assert_int_equal(result.gaps[1].from, INSIDE);
+	assert_int_equal(result.gaps[1].to, sizeof(stream));
+	assert_false(result.gaps[1].unmapped || result.gaps[1].errata);
 	drive_result_free(&result);
 	assert_int_equal(follow(&side, back, TZ_ARRAY_LEN(back), &result), 1);
 	assert_null(result.wrong);
