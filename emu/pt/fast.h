@@ -88,9 +88,10 @@ pt_unit_fast_ret(struct pt_unit *unit, uint64_t target)
 	pt_unit_fast_ret_whole(unit, target);
 }
 
-/* The same where time may matter; only while .steady. */
+/* pt_unit_steady_cond() where a packet or a time goes with it. */
 void pt_unit_steady_outcome(struct pt_unit *unit, bool taken);
 
+/* The same as the first of these where time may matter; only while .steady. */
 static inline void
 pt_unit_steady_cond(struct pt_unit *unit, bool taken)
 {
@@ -103,6 +104,7 @@ pt_unit_steady_cond(struct pt_unit *unit, bool taken)
 		pt_unit_steady_outcome(unit, taken);
 }
 
+/* And as the others. */
 void pt_unit_steady_tip(struct pt_unit *unit, uint64_t target);
 void pt_unit_steady_ret(struct pt_unit *unit, uint64_t target);
 

@@ -51,7 +51,7 @@ struct topa_stale {
 	uint64_t entry[PT_STALE_ENTRIES_MAX];
 };
 
-/* flow.c: an overflow of the internal buffer that goes on. */
+/* overflow.c: an overflow of the internal buffer that goes on. */
 struct overflow {
 	bool on;
 	bool full;    /* it has come by itself: it ends with an empty buffer */
@@ -158,8 +158,8 @@ uint64_t unit_pending(const struct pt_unit *unit, uint64_t status);
 bool vmx_allows(const struct pt_unit *unit);
 
 /*
- * Writes BYTE, a packet, below LIMIT of struct topa where that needs no look at anything
- * else.  False: it may not.
+ * Writes BYTE, a small packet (place.h), where that needs no look at anything else: below
+ * LIMIT, one of the two of struct topa.  False: it is for place_put().
  */
 static inline bool
 unit_put_byte(struct pt_unit *unit, uint64_t limit, uint8_t byte)

@@ -2,7 +2,6 @@
 
 #include "emu/profile/profile.h"
 #include "emu/pt/drain.h"
-#include "emu/pt/emit.h"
 #include "emu/pt/flow.h"
 #include "emu/pt/place.h"
 #include "emu/pt/resume.h"

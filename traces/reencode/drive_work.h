@@ -1,5 +1,5 @@
 /*
- * What drive.c and edge.c share and nobody else sees.
+ * What the files that drive the unit share and nobody else sees.
  */
 #ifndef TOPAZ_TRACES_REENCODE_DRIVE_WORK_H
 #define TOPAZ_TRACES_REENCODE_DRIVE_WORK_H

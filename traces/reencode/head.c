@@ -3,7 +3,7 @@
 /*
  * SDM vol. 2, appendix A.3, tables A-2 and A-3; 16 opcodes a row.
  *   .  no ModR/M        m  ModR/M        r  ModR/M that names registers or memory
- *   g  the same, but /r is an opcode's part
+ *   g  the same, but its reg field is part of the opcode
  *   p  it is a prefix   3  all opcodes behind it have ModR/M
  *   4  VEX of three bytes in 64-bit mode, 5 of two
  *   x  what has no head here: rare, or not to be told by so little

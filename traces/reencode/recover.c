@@ -10,7 +10,7 @@
 
 /* Instructions that no packet is read for: no program has so many but in a ring. */
 #define RECOVER_SILENT_MAX (UINT32_C(1) << 22)
-/* So many, and what was read so far is to be driven: it may end here anyway. */
+/* So many in one go, and what was read so far is to be driven: it may end there. */
 #define RECOVER_AHEAD_INSNS (UINT32_C(1) << 16)
 
 struct recover {

@@ -62,7 +62,8 @@ struct recover_batch {
 
 /*
  * The next ROOM blocks and items, 1..RECOVER_BATCH, or up to RECOVER_OVERFLOW,
- * RECOVER_ERROR or RECOVER_END, at which libipt is then; valid until the next call.
+ * RECOVER_ERROR or RECOVER_END, at which libipt is then; fewer, but one at least, where
+ * blocks are long.  Valid until the next call.
  */
 const struct recover_batch *recover_read(struct recover *recover, size_t room);
 

@@ -1,5 +1,5 @@
 /*
- * What reencode.c and setup.c share and nobody else sees.
+ * What reencode.c and the files that try and set up share and nobody else sees.
  */
 #ifndef TOPAZ_TRACES_REENCODE_REENCODE_WORK_H
 #define TOPAZ_TRACES_REENCODE_REENCODE_WORK_H

@@ -332,8 +332,9 @@ drive_walk(struct drive *drive, struct walk_block *before,
 }
 
 /*
- * The same where more is to be looked at.  Only what leads there is remembered as what
- * came before: drive_cond_again() trusts it.
+ * Drives the last block's last instruction to the block that is WANTED, which is BLOCK
+ * or, if that is NULL, to be found.  Only what leads there is remembered as what came
+ * before: drive_cond_again() trusts it.
  */
 static struct walk_block *
 drive_block_anew(struct drive *drive, struct walk_block *block,

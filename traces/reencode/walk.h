@@ -24,7 +24,10 @@ struct walk_key {
 /* Small, since there are many and they are looked at often: see walk_kind() and so on. */
 struct walk_block {
 	struct walk_key key;
-	/* Index of what came after it last, 0: nothing; [1]: right behind it in memory. */
+	/*
+	 * Index of what came after it last, 0: nothing; [1]: right behind it in memory.
+	 * Of a conditional branch: where it may lead, see walk_block().
+	 */
 	uint32_t next[2];
 	int32_t distance; /* from behind the last instruction to its target */
 	uint32_t last;    /* kind (4 bits), length (4); then for walk_calls() */
@@ -41,7 +44,8 @@ struct walk_block *walk_none(struct walk *walk);
 
 /*
  * The block that is WANTED, valid up to the next call that returns one; BEFORE is the
- * one before it.  NULL where the image's instructions say otherwise: *TEXT says how
+ * one before it, or walk_none() where it is not known to lead there: the two are linked,
+ * and the link is trusted.  NULL where the image's instructions say otherwise: *TEXT says how
  * (static text), *AT where; BEFORE is then still valid.
  */
 struct walk_block *walk_block(struct walk *walk, struct walk_block *before,
