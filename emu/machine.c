@@ -246,6 +246,7 @@ machine_counters(const struct machine *machine, unsigned cpu,
 		.pmis = cpu_pmi_count(from),
 		.nmis = cpu_nmi_count(from),
 		.trace_on = cpu_trace_on(from),
+		.kernel_insns = cpu_kernel_insns(from),
 	};
 }
 

@@ -64,7 +64,7 @@ struct machine_step {
 
 /*
  * Any function may be NULL.  None may call back into the machine, but for what
- * reads it (machine_ram, _read, _rip, _pt, _translate) and machine_pause().
+ * reads it (machine_ram, _read, _rip, _rbp, _pt, _translate) and machine_pause().
  */
 struct machine_observer {
 	void *arg;
@@ -115,7 +115,11 @@ void machine_set_truth(
 void machine_boot(struct machine *machine, uint64_t entry, uint64_t boot_info,
     struct gpa cr3);
 
-/* Runs until the guest ends or INSNS_MAX instructions in all (0: no limit). */
+/*
+ * Runs until the guest ends or INSNS_MAX instructions in all (0: no limit).  An end
+ * by the limit or by a stop changes nothing: what follows is the same as without it,
+ * and trace bytes that were not reported are reported later (machine_sync_output()).
+ */
 void machine_run(
     struct machine *machine, uint64_t insns_max, struct machine_result *result);
 
@@ -191,6 +195,8 @@ struct machine_counters {
 	uint64_t pmis;        /* ToPA PMIs raised */
 	uint64_t nmis;        /* NMIs delivered */
 	bool trace_on;        /* TraceEn now */
+	/* Retired since it last left ring 3 or halted; 0: it is in ring 3. */
+	uint64_t kernel_insns;
 };
 void machine_counters(const struct machine *machine, unsigned cpu,
     struct machine_counters *counters);
@@ -209,8 +215,16 @@ bool machine_translate(
 /* The 8 bytes at physical PA; false: that is not RAM. */
 bool machine_ram_word(struct machine *machine, uint64_t pa, uint64_t *value);
 
-/* RIP of the instruction that runs, or will run next, on CPU. */
+/* RIP of the instruction that runs, or will run next, on CPU, and its RBP. */
 uint64_t machine_rip(struct machine *machine, unsigned cpu);
+uint64_t machine_rbp(struct machine *machine, unsigned cpu);
+
+/*
+ * CPU has just executed an indirect CALL with a memory operand, as EVENT_EXCEPTION at
+ * its target shows: the linear address of that operand.  False: the instruction before
+ * the return address at RSP is no such CALL.
+ */
+bool machine_call_slot(struct machine *machine, unsigned cpu, uint64_t *va);
 
 /* What a CPU's tracing looks like from outside. */
 struct machine_pt {

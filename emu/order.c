@@ -162,7 +162,7 @@ machine_run(
 			break;
 	}
 	/* A stop is to change nothing, not even where reports are cut. */
-	if (result->end != MACHINE_STOP)
+	if (result->end != MACHINE_STOP && result->end != MACHINE_LIMIT)
 		machine_sync_output(machine);
 	machine->result = NULL;
 }

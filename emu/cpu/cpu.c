@@ -467,6 +467,15 @@ cpu_sync_output(struct cpu *cpu)
 	pt_unit_sync_output(cpu->unit);
 }
 
+uint64_t
+cpu_kernel_insns(const struct cpu *cpu)
+{
+	if (cpu->cpl != 0 || cpu->halted)
+		return 0;
+	TZ_ASSERT(cpu_insns(cpu) >= cpu->kernel_since);
+	return cpu_insns(cpu) - cpu->kernel_since;
+}
+
 bool
 cpu_trace_on(const struct cpu *cpu)
 {

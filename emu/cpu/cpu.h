@@ -199,9 +199,12 @@ uint64_t cpu_rip(struct cpu *cpu);
 uint64_t cpu_rsp(struct cpu *cpu);
 bool cpu_translate(struct cpu *cpu, struct gva va, uint64_t *pa);
 uint64_t cpu_rbp(struct cpu *cpu);
+bool cpu_call_slot(struct cpu *cpu, uint64_t *va); /* machine_call_slot() */
 bool cpu_read(struct cpu *cpu, struct gva va, void *bytes, size_t count);
 void cpu_sync_output(struct cpu *cpu);
 bool cpu_trace_on(const struct cpu *cpu);
+/* Retired since it last left ring 3 or halted; 0 in ring 3. */
+uint64_t cpu_kernel_insns(const struct cpu *cpu);
 uint64_t cpu_trace_bytes(const struct cpu *cpu); /* as of the last sync */
 uint64_t cpu_pmi_count(const struct cpu *cpu);
 uint64_t cpu_nmi_count(const struct cpu *cpu);

@@ -190,6 +190,8 @@ enter_handler(struct cpu *cpu, const struct gate *gate, uint64_t rsp,
 		    gate->selector,
 		    (unsigned long long)engine_get(cpu->active, ENGINE_CS));
 	cpu->cpl = 0;
+	if (changed)
+		cpu->kernel_since = cpu_insns(cpu);
 	cpu->at_boundary = true;
 	cpu->shadow = false;
 	if (changed && cpu->truth != NULL)

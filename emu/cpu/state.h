@@ -66,6 +66,8 @@ struct cpu {
 	struct apic apic;
 	struct pmu pmu;
 
+	uint64_t kernel_since; /* instructions retired when the CPU last left ring
+				  3 or halted */
 	uint8_t cpl;
 	bool at_boundary; /* the last retired instruction was a transfer, or ran
 			     outside the engine: the CPU may be left here */

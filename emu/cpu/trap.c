@@ -330,6 +330,7 @@ do_hlt(struct cpu *cpu)
 	if (cpu->cpl != 0)
 		return FAULT_GP;
 	cpu->halted = true;
+	cpu->kernel_since = cpu_insns(cpu);
 	cpu_tell_halt(cpu);
 	cpu->nmi_wait = 0;
 	cpu_emit(cpu, EVENT_HALT, 0, cpu->trap_rip, 0);
@@ -376,6 +377,7 @@ do_syscall(struct cpu *cpu)
 		    "SYSCALL into code segment 0x%llx",
 		    (unsigned long long)selector);
 	cpu->cpl = 0;
+	cpu->kernel_since = cpu_insns(cpu);
 	return FAULT_NONE;
 }
 
