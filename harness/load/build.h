@@ -10,6 +10,10 @@
 
 #define BUILD_SHA256_BYTES 65 /* 64 digits and a NUL */
 
+/* What the names of a driver's own files begin with, as compiled; those of topaz's
+ * and of an OS's tree begin otherwise. */
+#define BUILD_OWN_PREFIX "./"
+
 /* A module that the kernel interface itself brings: the OS's framework. */
 struct build_module {
 	char *name;
