@@ -10,10 +10,12 @@
 #include "emu/profile/mix.h"
 #include "emu/truth.h"
 #include "harness/build_set.h"
+#include "harness/check/check.h"
 #include "harness/load/boot.h"
 #include "harness/load/elf.h"
 #include "harness/load/symbols.h"
 #include "harness/plan.h"
+#include "harness/progress.h"
 #include "harness/record.h"
 #include "traces/bundle_write.h"
 
@@ -170,6 +172,7 @@ run_explain(struct run *run)
 static int
 run_execute(struct run *run, struct tz_error *err)
 {
+	struct run_outcome *outcome = run->outcome;
 	size_t i;
 	int error = run_truth(run, err);
 
@@ -179,8 +182,8 @@ run_execute(struct run *run, struct tz_error *err)
 		return error;
 	machine_boot(
 	    run->machine, run->boot.entry, run->boot.info_va, run->boot.cr3);
-	machine_run(
-	    run->machine, run->options->insns_max, &run->outcome->result);
+	outcome->waits = progress_run(run->machine, run->options->cpu_count,
+	    run->options->insns_max, &outcome->result);
 	machine_sync_output(run->machine);
 	/* Errors of truth and record stay in the writer until it finishes. */
 	for (i = 0; i < run->options->cpu_count; i++)
@@ -318,19 +321,78 @@ run_driver(const struct run_options *options, struct run_outcome *outcome,
 	return error;
 }
 
-int
-run_exit_code(const struct run_outcome *outcome)
+/* What became of a guest that shut down by itself. */
+static enum run_verdict
+judge_exit(const struct run_outcome *outcome, const char **reason)
 {
-	unsigned i;
+	uint64_t errors = 0, trace_bytes = 0;
 
-	if (outcome->result.end == MACHINE_ENGINE)
-		return 70;
-	if (outcome->result.end == MACHINE_UNMODELLED)
-		return 6;
-	if (outcome->result.end != MACHINE_EXIT || outcome->result.code != 0)
-		return 1;
-	for (i = 0; i < outcome->cpu_count; i++)
-		if (outcome->cpu[i].pt_errors != 0)
-			return 1;
-	return 0;
+	for (unsigned i = 0; i < outcome->cpu_count; i++) {
+		errors += outcome->cpu[i].pt_errors;
+		trace_bytes += outcome->cpu[i].counters.trace_bytes;
+	}
+	*reason = "the guest shut down with an error";
+	if (outcome->result.code != 0)
+		return RUN_FAILED;
+	*reason = "a ToPA operational error";
+	if (errors != 0)
+		return RUN_FAILED;
+	*reason = "not one byte of trace was written";
+	if (trace_bytes == 0)
+		return RUN_NOT_JUDGED;
+	*reason = "";
+	return RUN_PASSED;
+}
+
+static enum run_verdict
+judge(const struct run_outcome *outcome, const char **reason)
+{
+	bool no_memory;
+
+	switch (outcome->result.end) {
+	case MACHINE_EXIT:
+		return judge_exit(outcome, reason);
+	case MACHINE_PANIC:
+		no_memory = check_is_memory_panic(outcome->result.text);
+		*reason = no_memory ? "the guest's memory is used up" : "panic";
+		return no_memory ? RUN_NOT_JUDGED : RUN_FAILED;
+	case MACHINE_UNMODELLED:
+		*reason = "not modelled";
+		return RUN_NOT_JUDGED;
+	case MACHINE_TRIPLE_FAULT:
+		*reason = "triple fault";
+		return RUN_FAILED;
+	case MACHINE_DEADLOCK:
+		*reason = "deadlock";
+		return RUN_FAILED;
+	case MACHINE_LIMIT:
+		*reason = outcome->waits ? "an operation waits without end"
+					 : "limit of instructions reached";
+		return outcome->waits ? RUN_FAILED : RUN_NOT_JUDGED;
+	case MACHINE_STOP:
+		*reason = "stopped";
+		return RUN_NOT_JUDGED;
+	case MACHINE_ENGINE:
+		*reason = "the emulator failed";
+		return RUN_NOT_JUDGED;
+	}
+	TZ_ASSERT(false);
+	return RUN_NOT_JUDGED;
+}
+
+enum run_verdict
+run_verdict(const struct run_outcome *outcome)
+{
+	const char *reason;
+
+	return judge(outcome, &reason);
+}
+
+const char *
+run_reason(const struct run_outcome *outcome)
+{
+	const char *reason;
+
+	(void)judge(outcome, &reason);
+	return reason;
 }

@@ -43,6 +43,7 @@ struct run_options run_defaults(void);
 
 struct run_outcome {
 	struct machine_result result;
+	bool waits; /* at .result an operation of the kernel waits without end */
 	unsigned cpu_count;
 	struct run_cpu {
 		struct machine_counters counters;
@@ -68,9 +69,20 @@ int run_driver(const struct run_options *options, struct run_outcome *outcome,
     struct tz_error *err);
 
 /*
- * The exit code that OUTCOME asks for: 0, 1 (panic, bad exit, deadlock, triple
- * fault, limit, operational error), 6 (not modelled) or 70 (engine).
+ * The verdict on a run.  Failed: a panic, an exit code other than 0, a deadlock, a
+ * triple fault, an operation that waits without end, an operational error of a trace
+ * unit.  Not judged: it ended at something that the model does not have, at its
+ * limit, without memory or by an error of the emulator, or not one byte of trace was
+ * written.  Passed: none of these; whether the trace is right, traces/verify.h says.
  */
-int run_exit_code(const struct run_outcome *outcome);
+enum run_verdict {
+	RUN_PASSED,
+	RUN_FAILED,
+	RUN_NOT_JUDGED,
+};
+enum run_verdict run_verdict(const struct run_outcome *outcome);
+
+/* Why a run was not judged, or failed, in words; "": it passed. */
+const char *run_reason(const struct run_outcome *outcome);
 
 #endif

@@ -20,13 +20,13 @@ struct json_t;
 /* Exit codes, the same for every command. */
 enum cmd_exit {
 	CMD_OK = 0,
-	CMD_FINDING = 1,    /* a finding or a mismatch */
-	CMD_USAGE = 2,      /* usage or input error */
-	CMD_NOTHING = 3,    /* nothing selected */
-	CMD_DIVERGED = 4,   /* a replay went another way, or another driver */
-	CMD_BUDGET = 5,     /* stopped early, or not exhaustive as required */
-	CMD_UNMODELLED = 6, /* the driver did what the model lacks */
-	CMD_BUG = 70,       /* of topaz itself */
+	CMD_FINDING = 1,  /* a finding or a mismatch */
+	CMD_USAGE = 2,    /* usage or input error */
+	CMD_NOTHING = 3,  /* nothing selected */
+	CMD_DIVERGED = 4, /* a replay went another way, or another driver */
+	CMD_BUDGET = 5,   /* stopped early, or not exhaustive as required */
+	CMD_UNJUDGED = 6, /* a run could not be judged */
+	CMD_BUG = 70,     /* of topaz itself */
 };
 
 int cmd_run(int argc, char **argv);

@@ -177,6 +177,19 @@ named(struct finding_summary *summary, const struct merge_input *input,
 	return summary;
 }
 
+static enum cmd_exit
+exit_code(const struct finding_summary *summary, size_t folders)
+{
+	if (summary->finding_count != summary->judged_count)
+		return CMD_UNJUDGED;
+	if (summary->finding_count != 0)
+		return CMD_FINDING;
+	return report_is_cut(summary) ||
+		(folders > 1 && report_shards_missing(summary) != 0)
+	    ? CMD_BUDGET
+	    : CMD_OK;
+}
+
 /* The whole command: reads the folders, and what FINISH does. */
 static int
 read_and(merge_finish finish, const struct argp *argp, int argc, char **argv)
@@ -198,10 +211,8 @@ read_and(merge_finish finish, const struct argp *argp, int argc, char **argv)
 		if (read_all(input, summary, &err) != 0 ||
 		    finish(input, named(summary, input, command), &err) != 0)
 			code = cmd_fail(&err);
-		else if (summary->finding_count != 0)
-			code = CMD_FINDING;
 		else
-			code = report_is_cut(summary) ? CMD_BUDGET : CMD_OK;
+			code = exit_code(summary, input->count);
 		report_summary_free(summary);
 	}
 	free(input);

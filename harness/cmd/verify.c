@@ -126,7 +126,9 @@ print_result(const struct verify_input *input,
 		puts(text);
 		free(text);
 	}
-	return result->match ? CMD_OK : CMD_FINDING;
+	if (!result->match)
+		return CMD_FINDING;
+	return result->nothing ? CMD_UNJUDGED : CMD_OK;
 }
 
 /* A bundle of `topaz run --no-truth` leaves nothing to compare with. */

@@ -16,8 +16,6 @@
 #include "traces/bundle_write.h"
 #include "traces/verify.h"
 
-#define ROW_NAME "decoded"
-
 /* A run while it is recorded. */
 struct recording {
 	struct runner *runner;
@@ -106,21 +104,27 @@ remove_recording(struct recording *recording)
 	(void)rmdir(recording->folder);
 }
 
-uint64_t
-decoded_cause(void)
+bool
+decoded_differs(const struct outcome *outcome)
 {
-	return XXH3_64bits(ROW_NAME, strlen(ROW_NAME));
+	for (unsigned i = 0; i < outcome->count; i++) {
+		if (outcome->violation[i].violation.id == CHECK_DECODED)
+			return true;
+	}
+	return false;
 }
 
 static void
-add_difference(struct outcome *outcome, const struct verify_stream *stream)
+add_difference(struct runner *runner, struct outcome *outcome,
+    const struct verify_stream *stream)
 {
 	const struct verify_difference *difference = &stream->difference;
-	struct outcome_violation *to = &outcome->violation[outcome->count];
+	struct check_violation violation = { .id = CHECK_DECODED,
+		.step = CHECK_NO_STEP,
+		.stream = CHECK_NO_STREAM };
 	char executed[24] = "nothing", decoded[24] = "nothing";
 
-	if (!difference->found || outcome->count == OUTCOME_MAX ||
-	    outcome_has(outcome, decoded_cause()))
+	if (!difference->found || decoded_differs(outcome))
 		return;
 	if (difference->has_executed)
 		snprintf(executed, sizeof(executed), "%#" PRIx64,
@@ -128,16 +132,12 @@ add_difference(struct outcome *outcome, const struct verify_stream *stream)
 	if (difference->has_decoded)
 		snprintf(
 		    decoded, sizeof(decoded), "%#" PRIx64, difference->decoded);
-	*to = (struct outcome_violation){
-		.cause = decoded_cause(),
-		.violation = { .id = CHECK_DECODED, .step = CHECK_NO_STEP },
-	};
-	snprintf(to->violation.text, sizeof(to->violation.text),
+	snprintf(violation.text, sizeof(violation.text),
 	    "%s: %s was executed, %s is decoded, instruction %" PRIu64
 	    " of the trace: %.60s",
 	    stream->name, executed, decoded, difference->index,
 	    difference->cause);
-	outcome->count++;
+	outcome_add(runner, outcome, &violation);
 }
 
 /* The bundle read back, and compared. */
@@ -162,7 +162,8 @@ compare(struct recording *recording, struct outcome *outcome)
 	error = verify_bundle(bundle, &options, &result, &err);
 	if (error == 0) {
 		for (size_t i = 0; i < result.stream_count; i++)
-			add_difference(outcome, &result.streams[i]);
+			add_difference(
+			    recording->runner, outcome, &result.streams[i]);
 		verify_result_free(&result);
 	}
 	bundle_close(bundle);
@@ -206,6 +207,6 @@ decoded_sample(struct trial *trial, struct rank rank,
 	    !decoded_run(trial, schedule, NULL, STEPPING_NONE, &outcome))
 		return;
 	tally->area[rank.area].decoded++;
-	if (outcome_has(&outcome, decoded_cause()))
+	if (decoded_differs(&outcome))
 		tally_add(tally, rank, schedule, &outcome, &trial->base);
 }

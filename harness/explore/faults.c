@@ -115,7 +115,9 @@ static void
 try_entry(struct campaign *campaign, const struct campaign_entry *entry,
     struct runner *runner, const struct outcome *base, uint32_t area)
 {
-	struct trial_options options = { .merge = false };
+	struct trial_options options = {
+		.insns_max = campaign->options.insns_max
+	};
 	const struct schedule none = { .count = 0 };
 	size_t number = campaign_add_entry(campaign, entry);
 	struct tally_area *counts = &campaign->tally->area[area];
@@ -128,14 +130,9 @@ try_entry(struct campaign *campaign, const struct campaign_entry *entry,
 	    trial_open(&place, runner, &entry->sequence, &options, &err) != 0)
 		return;
 	counts->done++;
-	if (place.base.how == OUTCOME_UNMODELLED) {
-		counts->unmodelled++;
-	} else {
-		tally_count_fault(counts, &place.base, base);
-		if (outcome_beyond(&place.base, base) != 0)
-			tally_add(
-			    campaign->tally, rank, &none, &place.base, base);
-	}
+	tally_count(campaign->tally, area, &place.base, base);
+	tally_count_fault(counts, &place.base, base);
+	tally_add(campaign->tally, rank, &none, &place.base, base);
 	trial_close(&place);
 }
 
@@ -143,7 +140,9 @@ static int
 base_of(struct campaign *campaign, uint32_t number, struct outcome *base,
     struct tz_error *err)
 {
-	struct trial_options options = { .merge = false };
+	struct trial_options options = {
+		.insns_max = campaign->options.insns_max
+	};
 	struct trial place;
 	struct runner *runner;
 	int error = campaign_runner(

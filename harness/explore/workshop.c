@@ -1,10 +1,12 @@
 #define _GNU_SOURCE
 #include "harness/explore/workshop.h"
+#include "harness/load/build.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <xxhash.h>
 
@@ -92,6 +94,38 @@ workshop_source(const struct workshop *workshop)
 	if (workshop->config.source != NULL)
 		return workshop->config.source;
 	return driver->source_count != 0 ? driver->source[0] : NULL;
+}
+
+/* FOLDER of PATH and NAME, if there is such a file. */
+static char *
+find_beside(const char *path, const char *name)
+{
+	const char *slash = strrchr(path, '/');
+	char *found;
+
+	if (asprintf(&found, "%.*s%s",
+		slash == NULL ? 0 : (int)(slash - path + 1), path, name) < 0)
+		return NULL;
+	if (access(found, R_OK) == 0)
+		return found;
+	free(found);
+	return NULL;
+}
+
+char *
+workshop_find_source(const struct workshop *workshop, const char *name)
+{
+	const struct driver *driver = &workshop->plan.driver;
+	size_t prefix = strlen(BUILD_OWN_PREFIX);
+	char *found = NULL;
+
+	if (strncmp(name, BUILD_OWN_PREFIX, prefix) != 0)
+		return NULL;
+	if (workshop->config.source != NULL)
+		return find_beside(workshop->config.source, name + prefix);
+	for (size_t i = 0; found == NULL && i < driver->source_count; i++)
+		found = find_beside(driver->source[i], name + prefix);
+	return found;
 }
 
 int

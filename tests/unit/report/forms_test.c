@@ -112,7 +112,7 @@ check_result(json_t *result, json_t *rules)
 	assert_non_null(json_string_value(
 	    json_object_get(json_object_get(result, "message"), "text")));
 	assert_int_equal(
-	    strlen(json_string_value(json_object_get(print, "topaz/v1"))), 16);
+	    strlen(json_string_value(json_object_get(print, "topaz/v2"))), 16);
 	assert_non_null(uri);
 	assert_true(uri[0] != '/' && strncmp(uri, "../", 3) != 0);
 	assert_null(strpbrk(uri, " <>\"\\\x01"));
