@@ -262,12 +262,18 @@ explore_sequences(
 {
 	struct campaign_area *area = campaign_add_area(
 	    campaign, AREA_SEQUENCES, NO_ENTRY);
+	struct corpus_counts counts;
 	int error;
 
 	TZ_ASSERT(area != NULL);
 	area->total = budget;
 	error = corpus_run(campaign, (uint32_t)campaign->area_count - 1, budget,
 	    &campaign->corpus, err);
+	if (error == 0) {
+		corpus_counts(campaign->corpus, &counts);
+		if (counts.runs > budget)
+			area->total = counts.runs;
+	}
 	if (error == 0 && !campaign->interrupted)
 		campaign->tally->area[campaign->area_count - 1].ended =
 		    campaign->options.jobs;

@@ -43,45 +43,98 @@ finding_format_place(
 		    place->line);
 }
 
-/* Where the row is listed with these kinds of deviations; .symptom_count: nowhere. */
-static unsigned
-find_symptom(
-    const struct finding *finding, const struct finding_symptom *symptom)
+int
+finding_compare(const struct finding *a, const struct finding *b)
 {
-	unsigned i = 0;
+	int by_rank = finding_rank_compare(a->rank, b->rank);
 
-	while (i < finding->symptom_count &&
-	    (finding->symptom[i].check != symptom->check ||
-		strcmp(finding->symptom[i].kinds, symptom->kinds) != 0 ||
-		strcmp(finding->symptom[i].where, symptom->where) != 0))
-		i++;
-	return i;
+	if (a->judged != b->judged)
+		return a->judged ? -1 : 1;
+	if (by_rank != 0)
+		return by_rank;
+	if (a->check != b->check)
+		return a->check < b->check ? -1 : 1;
+	if (a->place.line != b->place.line)
+		return a->place.line < b->place.line ? -1 : 1;
+	return strcmp(a->token, b->token);
+}
+
+/* Is each word of FEW, joined by '+', one of MANY? */
+static bool
+has_kinds(const char *many, const char *few)
+{
+	while (*few != '\0') {
+		size_t length = strcspn(few, "+");
+		const char *at = many;
+
+		while (*at != '\0' &&
+		    (strcspn(at, "+") != length ||
+			strncmp(at, few, length) != 0)) {
+			at += strcspn(at, "+");
+			at += *at == '+';
+		}
+		if (*at == '\0')
+			return false;
+		few += length;
+		few += *few == '+';
+	}
+	return true;
+}
+
+/* Does FEW show at its place what MANY does, with no other kinds of deviations? */
+static bool
+is_enough(const struct finding_symptom *few, const struct finding_symptom *many)
+{
+	return few->check == many->check &&
+	    strcmp(few->where, many->where) == 0 &&
+	    has_kinds(many->kinds, few->kinds) &&
+	    (strcmp(few->kinds, many->kinds) != 0 ||
+		finding_rank_compare(few->rank, many->rank) <= 0);
+}
+
+/* FINDING itself, as a symptom of another. */
+static void
+as_symptom(const struct finding *finding, struct finding_symptom *symptom)
+{
+	*symptom = (struct finding_symptom){ .check = finding->check };
+	memcpy(symptom->kinds, finding->kinds, sizeof(symptom->kinds));
+	memcpy(symptom->message, finding->message, sizeof(symptom->message));
+	memcpy(symptom->token, finding->token, sizeof(symptom->token));
+	memcpy(symptom->rank, finding->rank, sizeof(symptom->rank));
+	finding_format_place(&finding->place, symptom->where);
+}
+
+/* Removes what SYMPTOM is enough for. */
+static void
+drop_symptoms(struct finding *finding, const struct finding_symptom *symptom)
+{
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < finding->symptom_count; i++) {
+		if (!is_enough(symptom, &finding->symptom[i]))
+			finding->symptom[kept++] = finding->symptom[i];
+	}
+	finding->symptom_count = kept;
 }
 
 void
 finding_add_symptom(
     struct finding *finding, const struct finding_symptom *symptom)
 {
-	unsigned at = find_symptom(finding, symptom);
-	char where[FINDING_NAME_BYTES];
+	struct finding_symptom own;
+	unsigned at = 0;
 
-	finding_format_place(&finding->place, where);
-	if (finding->check == symptom->check &&
-	    strcmp(finding->kinds, symptom->kinds) == 0 &&
-	    strcmp(where, symptom->where) == 0)
+	as_symptom(finding, &own);
+	if (is_enough(&own, symptom))
 		return;
-	if (at != finding->symptom_count) {
-		if (finding_rank_compare(
-			finding->symptom[at].rank, symptom->rank) <= 0)
+	for (unsigned i = 0; i < finding->symptom_count; i++) {
+		if (is_enough(&finding->symptom[i], symptom))
 			return;
-		finding->symptom_count--;
-		memmove(&finding->symptom[at], &finding->symptom[at + 1],
-		    (finding->symptom_count - at) * sizeof(*symptom));
 	}
-	for (at = 0; at < finding->symptom_count &&
-	     finding_rank_compare(finding->symptom[at].rank, symptom->rank) < 0;
-	     at++)
-		;
+	drop_symptoms(finding, symptom);
+	while (at < finding->symptom_count &&
+	    finding_rank_compare(finding->symptom[at].rank, symptom->rank) < 0)
+		at++;
 	if (finding->symptom_count == FINDING_SYMPTOMS_MAX) {
 		finding->symptom_more = true;
 		if (at == FINDING_SYMPTOMS_MAX)
@@ -97,13 +150,9 @@ finding_add_symptom(
 void
 finding_absorb(struct finding *finding, const struct finding *other)
 {
-	struct finding_symptom own = { .check = other->check };
+	struct finding_symptom own;
 
-	memcpy(own.kinds, other->kinds, sizeof(own.kinds));
-	memcpy(own.message, other->message, sizeof(own.message));
-	memcpy(own.token, other->token, sizeof(own.token));
-	finding_format_place(&other->place, own.where);
-	memcpy(own.rank, other->rank, sizeof(own.rank));
+	as_symptom(other, &own);
 	finding_add_symptom(finding, &own);
 	for (unsigned i = 0; i < other->symptom_count; i++)
 		finding_add_symptom(finding, &other->symptom[i]);

@@ -82,13 +82,16 @@ struct finding {
 /* Lower is simpler: -1, 0, 1. */
 int finding_rank_compare(const uint64_t a[3], const uint64_t b[3]);
 
+/* The order of a summary: those that were judged first, then by rank. */
+int finding_compare(const struct finding *a, const struct finding *b);
+
 /* "pt_init_ctx pt.c:390", as much of it as is known. */
 void finding_format_place(
     const struct finding_place *place, char text[FINDING_NAME_BYTES]);
 
 /*
- * Lists SYMPTOM, unless its row is listed at that place with the same kinds of
- * deviations: then the one of lower rank stays.
+ * Lists SYMPTOM, unless its row is listed at that place with some of its kinds of
+ * deviations, or as many: then the one of lower rank stays.
  */
 void finding_add_symptom(
     struct finding *finding, const struct finding_symptom *symptom);

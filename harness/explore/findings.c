@@ -216,26 +216,35 @@ static int
 fill_summary(struct findings *findings, struct finding_summary *summary,
     struct tz_error *err)
 {
+	size_t count = 0;
+
 	summary->finding = calloc(
 	    findings->cluster_count + 1, sizeof(*summary->finding));
 	findings->order = calloc(
 	    findings->cluster_count + 1, sizeof(*findings->order));
 	if (summary->finding == NULL || findings->order == NULL)
 		return tz_error(err, TZ_EIO, "out of memory");
-	for (unsigned judged = 2; judged-- > 0;) {
-		for (uint32_t i = 0; i < findings->cluster_count; i++) {
-			struct cluster *cluster = &findings->cluster[i];
+	for (uint32_t i = 0; i < findings->cluster_count; i++) {
+		const struct cluster *cluster = &findings->cluster[i];
+		size_t at = count;
 
-			if (cluster->folded || cluster->err.text[0] != '\0' ||
-			    cluster->finding.judged != (judged == 1))
-				continue;
-			findings->order[summary->finding_count] = i;
-			summary->finding[summary->finding_count++] =
-			    cluster->finding;
-		}
-		if (judged == 1)
-			summary->judged_count = summary->finding_count;
+		if (cluster->folded || cluster->err.text[0] != '\0')
+			continue;
+		for (; at != 0 &&
+		     finding_compare(&cluster->finding,
+			 &findings->cluster[findings->order[at - 1]].finding) <
+			 0;
+		     at--)
+			findings->order[at] = findings->order[at - 1];
+		findings->order[at] = i;
+		count++;
 	}
+	for (size_t i = 0; i < count; i++) {
+		summary->finding[i] =
+		    findings->cluster[findings->order[i]].finding;
+		summary->judged_count += summary->finding[i].judged;
+	}
+	summary->finding_count = count;
 	return 0;
 }
 

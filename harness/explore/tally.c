@@ -142,12 +142,12 @@ tally_count(struct tally *tally, uint32_t number, const struct outcome *outcome,
 	struct tally_area *area = &tally->area[number];
 	bool judged = outcome_is_judged(outcome);
 
-	count_rows(tally, outcome);
 	if (base == NULL) {
 		area->base_fails |= judged && outcome->count != 0;
 		area->base_unjudged |= !judged;
 		return;
 	}
+	count_rows(tally, outcome);
 	area->unjudged += !judged;
 	area->failing += judged && outcome_beyond(outcome, base) != 0;
 }

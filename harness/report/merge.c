@@ -46,17 +46,10 @@ merge_row(struct finding_summary *into, const struct finding_coverage *from,
 	return 0;
 }
 
-/* Independent of the order in which shards are merged. */
 static int
 compare_findings(const void *a, const void *b)
 {
-	const struct finding *one = a, *other = b;
-
-	if (one->judged != other->judged)
-		return one->judged ? -1 : 1;
-	int by_rank = finding_rank_compare(one->rank, other->rank);
-
-	return by_rank != 0 ? by_rank : strcmp(one->token, other->token);
+	return finding_compare(a, b);
 }
 
 /* The one of lower rank represents both. */
@@ -66,7 +59,7 @@ join_findings(
 {
 	struct finding *other;
 
-	if (compare_findings(into, from) <= 0) {
+	if (finding_compare(into, from) <= 0) {
 		finding_absorb(into, from);
 		return 0;
 	}
