@@ -127,6 +127,30 @@ print_event(void *arg, const struct event *event)
 	printf("  %s\n", where);
 }
 
+/* The rows that were not judged, and why. */
+static void
+print_unjudged(const struct replayed *replayed)
+{
+	for (unsigned i = 0; i < REASON_COUNT; i++) {
+		const char *before = "not judged: ";
+
+		for (uint64_t left = replayed->outcome.unjudged[i]; left != 0;
+		     left &= left - 1) {
+			unsigned id = (unsigned)__builtin_ctzll(left);
+
+			printf("%s%s", before,
+			    check_info((enum check_id)id)->name);
+			before = ", ";
+		}
+		if (replayed->outcome.unjudged[i] != 0)
+			printf(
+			    ": %s\n", check_reason_text((enum check_reason)i));
+	}
+	if (!replayed->compared)
+		printf("not judged: %s: the trace was not decoded\n",
+		    check_info(CHECK_DECODED)->name);
+}
+
 static void
 print_outcome(const struct replayed *replayed)
 {
@@ -136,7 +160,8 @@ print_outcome(const struct replayed *replayed)
 		const struct check_violation *violation =
 		    &outcome->violation[i].violation;
 
-		printf("FAIL  %s  %s  cpu%u  event %" PRIu64 "\n",
+		printf("%s  %s  %s  cpu%u  event %" PRIu64 "\n",
+		    outcome_is_unjudged(violation) ? "NOT JUDGED" : "FAIL",
 		    check_info(violation->id)->name, violation->text,
 		    violation->cpu, violation->event);
 	}
@@ -145,11 +170,15 @@ print_outcome(const struct replayed *replayed)
 		    replayed->where.function, replayed->where.offset_bytes,
 		    replayed->where.file, replayed->where.line);
 	if (outcome->framework)
-		printf("the framework came to grief in %s by the failure of a "
-		       "call of its own: %.*s\n",
+		printf("the framework panics in %s because a call of its own "
+		       "fails: %.*s\n",
 		    replayed->where.function,
 		    (int)strcspn(replayed->result.text, "\n"),
 		    replayed->result.text);
+	if (outcome->count == 0 && outcome->how == OUTCOME_WHOLE)
+		printf("PASS\n");
+	if (outcome->how == OUTCOME_WHOLE)
+		print_unjudged(replayed);
 	printf("state %016" PRIx64 "\n", replayed->state_hash);
 }
 
@@ -206,6 +235,8 @@ replay(const struct replay_input *input, struct workshop *workshop,
 				? "not possible where it stands"
 				: "not reached");
 			code = CMD_DIVERGED;
+		} else if (!outcome_is_judged(&first[0].outcome)) {
+			code = CMD_UNJUDGED;
 		} else if (first[0].outcome.count != 0) {
 			code = CMD_FINDING;
 		}
