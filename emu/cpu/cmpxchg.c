@@ -7,7 +7,6 @@
 
 #include <string.h>
 
-#define CR0_WP    TZ_BIT(16)
 #define RFLAGS_ZF TZ_BIT(6)
 
 /* Half of the operand, a word, is 4 or 8 bytes. */
@@ -56,39 +55,6 @@ find_operand(struct cpu *cpu, struct insn_memory *memory)
 	TZ_ASSERT(memory->bytes == 8 || memory->bytes == 16);
 }
 
-/* The destination is written whatever the comparison says: a page must allow it. */
-static enum fault
-access_operand(struct cpu *cpu, const struct insn_memory *memory,
-    struct walk_bytes *bytes, uint64_t *fault_va)
-{
-	struct walk_access access = {
-		.write = true,
-		.user = cpu->cpl == 3,
-		.protect = engine_get(cpu->active, ENGINE_CR0) & CR0_WP,
-	};
-	struct gva bad;
-
-	if (!tz_is_canonical(memory->va) ||
-	    !tz_is_canonical(memory->va + memory->bytes - 1))
-		return memory->stack ? FAULT_SS : FAULT_GP;
-	if (memory->bytes == 16 && memory->va % 16 != 0)
-		return FAULT_GP;
-	switch (walk_access(&cpu->space, (struct gva){ memory->va },
-	    memory->bytes, &access, bytes, &bad)) {
-	case WALK_DONE:
-		return FAULT_NONE;
-	case WALK_FAULT:
-		*fault_va = bad.u;
-		return FAULT_PF;
-	case WALK_NO_RAM:
-	default:
-		cpu_end_run(cpu, CPU_OVER_UNMODELLED,
-		    "CMPXCHG%uB of a device register at 0x%llx", memory->bytes,
-		    (unsigned long long)cpu->trap_rip);
-		return FAULT_NONE;
-	}
-}
-
 enum fault
 cpu_do_cmpxchg_pair(struct cpu *cpu, uint64_t *fault_va)
 {
@@ -101,7 +67,10 @@ cpu_do_cmpxchg_pair(struct cpu *cpu, uint64_t *fault_va)
 	bool equal;
 
 	find_operand(cpu, &memory);
-	fault = access_operand(cpu, &memory, &bytes, fault_va);
+	memory.aligned = memory.bytes == 16;
+	/* It is written whatever the comparison says: its page must allow it. */
+	TZ_ASSERT(memory.written);
+	fault = cpu_access_ram(cpu, &memory, &bytes, fault_va);
 	if (fault != FAULT_NONE || cpu->over)
 		return fault;
 	cpu_read_regs(cpu, &regs);

@@ -13,7 +13,6 @@
 
 #define CR0_EM       TZ_BIT(2)
 #define CR0_TS       TZ_BIT(3)
-#define CR0_WP       TZ_BIT(16)
 #define CR4_OSFXSR   TZ_BIT(9)
 #define RFLAGS_ARITH UINT64_C(0x8d5)
 #define CODE_BYTES   4096
@@ -138,39 +137,6 @@ has_raised(const uint8_t *old, const uint8_t *now)
 	return (x87 & EXCEPTIONS) != 0 || (sse & EXCEPTIONS) != 0;
 }
 
-static enum fault
-find_operand(struct cpu *cpu, const struct insn_memory *memory,
-    struct walk_bytes *bytes, uint64_t *fault_va)
-{
-	struct walk_access access = {
-		.write = memory->written,
-		.user = cpu->cpl == 3,
-		.protect = engine_get(cpu->active, ENGINE_CR0) & CR0_WP,
-	};
-	struct gva bad;
-
-	TZ_ASSERT(memory->bytes <= OPERAND_MAX);
-	if (!tz_is_canonical(memory->va) ||
-	    !tz_is_canonical(memory->va + memory->bytes - 1))
-		return memory->stack ? FAULT_SS : FAULT_GP;
-	if (memory->aligned && memory->va % 16 != 0)
-		return FAULT_GP;
-	switch (walk_access(&cpu->space, (struct gva){ memory->va },
-	    memory->bytes, &access, bytes, &bad)) {
-	case WALK_DONE:
-		return FAULT_NONE;
-	case WALK_FAULT:
-		*fault_va = bad.u;
-		return FAULT_PF;
-	case WALK_NO_RAM:
-	default:
-		cpu_end_run(cpu, CPU_OVER_UNMODELLED,
-		    "floating-point access to a device register at 0x%llx",
-		    (unsigned long long)cpu->trap_rip);
-		return FAULT_NONE;
-	}
-}
-
 static void
 copy_operand(uint8_t *operand, const struct walk_bytes *bytes, size_t count,
     bool to_guest)
@@ -272,7 +238,8 @@ cpu_do_float(struct cpu *cpu, uint64_t *fault_va)
 	if (insn.memory) {
 		TZ_ASSERT(insn_memory_operand(
 		    code, length, cpu->trap_rip, &regs, &memory));
-		fault = find_operand(cpu, &memory, &bytes, fault_va);
+		TZ_ASSERT(memory.bytes <= OPERAND_MAX);
+		fault = cpu_access_ram(cpu, &memory, &bytes, fault_va);
 		if (fault != FAULT_NONE || cpu->over)
 			return fault;
 		copy_operand(call.operand, &bytes, memory.bytes, false);

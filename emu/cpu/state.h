@@ -247,7 +247,15 @@ void cpu_raise(struct cpu *cpu, enum fault fault, uint64_t rip, uint64_t va);
 /* trap.c */
 void cpu_trap(struct cpu *cpu);
 
-/* check.c: the fault that the memory operand of the instruction at VA raises. */
+/*
+ * check.c: makes an access to MEMORY as the guest's code would.  BYTES is where it is in
+ * RAM; .part[0] NULL: it is no RAM, which ends the run for cpu_access_ram().
+ */
+enum fault cpu_access_memory(struct cpu *cpu, const struct insn_memory *memory,
+    struct walk_bytes *bytes, uint64_t *fault_va);
+enum fault cpu_access_ram(struct cpu *cpu, const struct insn_memory *memory,
+    struct walk_bytes *bytes, uint64_t *fault_va);
+/* The fault that the memory operand of the instruction at VA raises. */
 enum fault cpu_check_insn(
     struct cpu *cpu, uint64_t va, size_t length, uint64_t *fault_va);
 
