@@ -45,6 +45,7 @@ enum fault {
 	FAULT_UD, /* #UD */
 	FAULT_NM, /* #NM */
 	FAULT_GP, /* #GP(0) */
+	FAULT_SS, /* #SS(0) */
 	FAULT_PF, /* #PF */
 };
 

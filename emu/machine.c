@@ -216,6 +216,13 @@ machine_ram(struct machine *machine)
 }
 
 void
+machine_wrote_code(struct machine *machine)
+{
+	for (unsigned i = 0; i < machine->config.cpu_count; i++)
+		cpu_see_writes(machine->slot[i].cpu);
+}
+
+void
 machine_set_truth(struct machine *machine, unsigned cpu, struct truth *truth)
 {
 	TZ_ASSERT(cpu < machine->config.cpu_count);

@@ -101,8 +101,12 @@ int machine_create(const struct machine_config *config,
     struct tz_error *err);
 void machine_destroy(struct machine *machine);
 
-/* RAM as the host sees it; physical address 0 is its first byte. */
+/*
+ * RAM as the host sees it; physical address 0 is its first byte.  Who writes code there
+ * that the guest may have run from a read-only page calls machine_wrote_code().
+ */
 uint8_t *machine_ram(struct machine *machine);
+void machine_wrote_code(struct machine *machine);
 
 /* Records what CPU executes from here on; NULL ends that. */
 void machine_set_truth(

@@ -110,6 +110,14 @@ enum cpu_end cpu_run(struct cpu *cpu, uint64_t limit_cycles);
  */
 void cpu_see_tables(struct cpu *cpu);
 
+/*
+ * To be called when the host has written code.  What a page holds that the guest may not
+ * write is looked at then, at CPUID, and when CR0, CR3, CR4 or a TLB entry changes: SDM
+ * vol. 3, 9.1.3 "Handling Self- and Cross-Modifying Code" has a CPU synchronize before
+ * it runs such code.  Pages that the guest may write are looked at each time.
+ */
+void cpu_see_writes(struct cpu *cpu);
+
 uint64_t cpu_insns(const struct cpu *cpu);
 uint64_t cpu_cycles(const struct cpu *cpu); /* of the core clock */
 uint64_t cpu_tsc(const struct cpu *cpu);
