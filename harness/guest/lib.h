@@ -28,6 +28,7 @@ enum kerr {
 	KE_NOMEM = 12,
 	KE_ACCES = 13,
 	KE_FAULT = 14,
+	KE_BUSY = 16,
 	KE_EXIST = 17,
 	KE_NODEV = 19,
 	KE_INVAL = 22,

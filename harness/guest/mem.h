@@ -73,4 +73,23 @@ void bucket_free(void *item);
 /* What an allocation really holds. */
 size_t heap_usable_bytes(const void *va);
 
+/*
+ * Memory of a module.  The host is told that it belongs to the code that calls: check
+ * output-owned wants trace output and tables in such memory, check leak wants it
+ * freed when the module is unloaded.
+ *
+ * As heap_alloc() and heap_free(); NULL: HEAP_NOWAIT and no memory.
+ */
+void *module_alloc(size_t bytes, int flags);
+void module_free(void *va);
+/*
+ * COUNT contiguous frames, the first at a multiple of ALIGN frames (a power of two):
+ * what a ToPA region of more than a page or single-range output needs.  The direct
+ * map has them, their content is undefined.  FRAME_NONE: none are left.  Any context
+ * but NMI.
+ */
+uint64_t module_frames_alloc(uint64_t count, uint64_t align);
+/* All frames that one call took.  Others: panic. */
+void module_frames_free(uint64_t pa, uint64_t count);
+
 #endif

@@ -12,6 +12,10 @@ enum probe {
 	PROBE_NMI,         /* sends this CPU an NMI */
 	PROBE_NMI_CLAIM,   /* the same with a handler that claims it */
 	PROBE_NMI_LOCK,    /* the same with one that takes a spin lock */
+	PROBE_CLOSES,      /* how many files of this device were closed */
+	PROBE_NAP,         /* the same after a sleep */
+	PROBE_RUN,         /* 0: frames of a module are aligned and its own */
+	PROBE_RUN_TWICE,   /* frees them twice */
 	PROBE_ALLOC,       /* 0, or KE_NOMEM where HEAP_NOWAIT fails */
 	PROBE_FREED,       /* reads what it has freed */
 	PROBE_TWICE,       /* frees twice */
