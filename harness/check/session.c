@@ -281,6 +281,17 @@ session_empty(struct check *check, const char *who, unsigned cpu, bool on)
 	    on ? "no packet but PSB+ came of it" : "TraceEn never rose");
 }
 
+bool
+session_is_on(const struct check *check)
+{
+	const struct check_core *core = &check->core;
+	bool on = false;
+
+	for (unsigned i = 0; i < MACHINE_CPUS_MAX; i++)
+		on |= (core->session.mask >> i & 1) != 0 && core->cpu[i].on;
+	return core->session.accepted && on;
+}
+
 void
 session_settle(struct check *check)
 {
