@@ -12,7 +12,7 @@ while read -r kind name path; do
 		path=$name
 		(cd "$path" && find driver harness/kpi harness/guest emu \
 		    -name '*.h' -o -name '*.json' -o -name '*.yaml' -o -path 'driver/*.c' \
-		    -o -path 'harness/kpi/*.c') | while read -r file; do
+		    -o -path 'harness/kpi/*.c' -o -path 'driver/sample/*') | while read -r file; do
 			mkdir -p "$to/$(dirname "$file")"
 			cp "$path/$file" "$to/$file"
 		done

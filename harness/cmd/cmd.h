@@ -41,6 +41,7 @@ int cmd_replay(int argc, char **argv);
 int cmd_merge(int argc, char **argv);
 int cmd_ci(int argc, char **argv);
 int cmd_report(int argc, char **argv);
+int cmd_new(int argc, char **argv);
 
 /* Parses ARGV for the sub-command argv[0]; ends the process on bad usage. */
 void cmd_parse(const struct argp *argp, int argc, char **argv, void *input);

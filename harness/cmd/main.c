@@ -37,6 +37,7 @@ static const struct command commands[] = {
 	{ "report", "print findings, compare them with earlier ones",
 	    cmd_report },
 	{ "ci", "explore within a budget, fail on what is new", cmd_ci },
+	{ "new", "make a folder with a small driver to begin with", cmd_new },
 	{ "list", "list drivers, scenarios, profiles, acts, checks ...",
 	    cmd_list },
 };

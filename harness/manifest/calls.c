@@ -40,6 +40,8 @@ static const struct {
 	{ "target_work", SCRIPT_TARGET_WORK },
 	{ "target_thread", SCRIPT_TARGET_THREAD },
 	{ "target_kill", SCRIPT_TARGET_KILL },
+	{ "trace_setup", SCRIPT_TRACE_SETUP },
+	{ "trace_read", SCRIPT_TRACE_READ },
 };
 
 uint32_t

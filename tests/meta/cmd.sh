@@ -17,7 +17,7 @@ expect 0 "topaz " 0 --version
 expect 0 "Exit codes" 0 --help
 expect 0 "5 stopped before the end" 0 --help
 for command in run verify decode reencode export explore faults replay merge \
-    report ci list; do
+    report ci new list; do
 	expect 0 "Usage: topaz $command" 0 $command --help
 	expect 2 "unrecognized option" 0 $command --no-such-option
 done
