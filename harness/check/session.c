@@ -342,6 +342,11 @@ check_stopped(struct check *check, unsigned cpu_mask)
 	struct check_core *core = &check->core;
 	struct check_place at = check_here(check);
 
+	/* A start under way may come after this stop, which had nothing to do. */
+	for (unsigned i = 0; i < SCRIPT_ACTORS; i++) {
+		if (core->actor[i].active && core->actor[i].ages)
+			return;
+	}
 	for (unsigned i = 0; i < MACHINE_CPUS_MAX; i++) {
 		if ((cpu_mask >> i & 1) != 0 && core->cpu[i].on)
 			check_violate(check, CHECK_ON_AFTER_STOP, 0, &at,
