@@ -367,20 +367,10 @@ static const struct device_ops sample_ops = {
 static void
 sample_look_for_pt(void *arg)
 {
-	uint32_t eax = 0, ebx, ecx = 0, edx;
-	bool has_pt;
-
 	(void)arg;
-	__asm__ volatile("cpuid" : "+a"(eax), "=b"(ebx), "+c"(ecx), "=d"(edx));
-	has_pt = eax >= 0x14;
-	eax = 7;
-	ecx = 0;
-	__asm__ volatile("cpuid" : "+a"(eax), "=b"(ebx), "+c"(ecx), "=d"(edx));
-	has_pt = has_pt && (ebx >> 25 & 1) != 0;
-	eax = 0x14;
-	ecx = 0;
-	__asm__ volatile("cpuid" : "+a"(eax), "=b"(ebx), "+c"(ecx), "=d"(edx));
-	if (!has_pt || (ecx & 3) != 3)
+	if (cpuid_read(0, 0).eax < 0x14 ||
+	    (cpuid_read(7, 0).ebx >> 25 & 1) == 0 ||
+	    (cpuid_read(0x14, 0).ecx & 3) != 3)
 		__atomic_store_n(&pt_is_missing, true, __ATOMIC_SEQ_CST);
 }
 

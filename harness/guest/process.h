@@ -59,10 +59,13 @@ int64_t process_wait(uint32_t pid, int *exit_code);
  * is called, then devices are closed and memory is freed. */
 _Noreturn void process_exit(int code);
 
-/* KE_FAULT unless all of it is the caller's user memory. */
+/* Copies BYTES between the current process's memory and the kernel's.  KE_FAULT unless
+ * all of it is user memory that is mapped, to be written for copyout; a part may have been
+ * copied then.  A task; mutexes may be held. */
 int copyin(const void *user, void *kernel, size_t bytes);
 int copyout(const void *kernel, void *user, size_t bytes);
-/* KE_NAMETOOLONG: no NUL within BYTES.  *DONE (may be NULL) counts the NUL. */
+/* A string with its NUL, which is looked for in BYTES.  KE_FAULT; KE_NAMETOOLONG: there
+ * is none.  *DONE (may be NULL): bytes copied, the NUL counted. */
 int copyinstr(const void *user, char *kernel, size_t bytes, size_t *done);
 
 /*
@@ -139,8 +142,11 @@ struct process_hooks {
 };
 extern struct process_hooks process_hooks;
 
-/* Sets .process_exiting, for a driver: what it was before, which the new one is to
- * call. */
+/*
+ * Sets .process_exiting, for a driver; returns what it was before (may be NULL), which
+ * the new one has to call, and which the driver sets again when it is unloaded.  A
+ * device's close operation is simpler where the device is all that matters.
+ */
 void (*process_set_exiting(void (*exiting)(struct process *process)))(
     struct process *process);
 

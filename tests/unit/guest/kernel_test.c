@@ -303,6 +303,35 @@ memory_of_a_module_is_aligned_reported_and_can_fail(void **state)
 }
 
 static void
+a_task_that_has_ended_is_joined(void **state)
+{
+	(void)state;
+	probe_one("", PROBE_JOIN);
+	guest_assert_clean(&run);
+	assert_int_equal(run.notes[1], 0);
+}
+
+static void
+switch_hooks_of_a_module_come_and_go(void **state)
+{
+	(void)state;
+	probe_one("", PROBE_HOOKS);
+	guest_assert_clean(&run);
+	assert_int_equal(run.notes[1], 0);
+}
+
+static void
+a_soft_event_fires_until_it_is_removed(void **state)
+{
+	(void)state;
+	probe_one("", PROBE_SOFT);
+	guest_assert_clean(&run);
+	assert_int_equal(run.notes[1], 0);
+	probe_one("", PROBE_SOFT_TWICE);
+	guest_assert_panic(&run, "soft event ");
+}
+
+static void
 a_driver_whose_device_fails_does_not_load(void **state)
 {
 	(void)state;
@@ -445,6 +474,9 @@ main(int argc, char **argv)
 		    a_file_is_closed_once_and_not_within_an_operation),
 		cmocka_unit_test(
 		    memory_of_a_module_is_aligned_reported_and_can_fail),
+		cmocka_unit_test(a_task_that_has_ended_is_joined),
+		cmocka_unit_test(switch_hooks_of_a_module_come_and_go),
+		cmocka_unit_test(a_soft_event_fires_until_it_is_removed),
 		cmocka_unit_test(a_driver_whose_device_fails_does_not_load),
 		cmocka_unit_test(the_guard_heap_names_what_was_done),
 		cmocka_unit_test(the_guard_heap_works_where_it_is_used_well),

@@ -84,6 +84,87 @@ take_run(unsigned times)
 	return pa % (4 * PAGE_BYTES) == 0 ? 0 : KE_INVAL;
 }
 
+static unsigned switches[2];
+
+static void
+count_out(struct task *task)
+{
+	switches[0] += task == task_self();
+}
+
+static void
+count_in(struct task *task)
+{
+	switches[1] += task != task_self();
+}
+
+static int
+watch_switches(void)
+{
+	static const struct task_hooks hooks = { .switch_out = count_out,
+		.switch_in = count_in };
+	unsigned seen;
+
+	task_set_switch_hooks(&hooks);
+	(void)task_pause(1000);
+	task_set_switch_hooks(NULL);
+	seen = switches[0];
+	(void)task_pause(1000);
+	return seen >= 2 && switches[1] == seen && switches[0] == seen
+	    ? 0
+	    : KE_INVAL;
+}
+
+static uint32_t joined;
+
+static void
+end_later(void *arg)
+{
+	(void)task_pause(50000);
+	*(unsigned *)arg = 7;
+	task_exit_done(&joined);
+}
+
+static int
+join(void)
+{
+	unsigned left = 0;
+
+	joined = 0;
+	if (task_create("probe", end_later, &left, TASK_NORMAL, CPU_MASK_ALL) ==
+	    NULL)
+		return KE_NOMEM;
+	task_join(&joined);
+	task_join(&joined); /* at once */
+	return left == 7 && joined == 1 ? 0 : KE_INVAL;
+}
+
+static void
+count_fire(struct soft_event *event)
+{
+	++*(unsigned *)event->arg;
+}
+
+/* Raised three times, removed, and raised again. */
+static int
+raise_soft(unsigned removals)
+{
+	static unsigned fires;
+	static struct soft_event event = { .fire = count_fire, .arg = &fires };
+
+	soft_event_register(&event);
+	for (unsigned i = 0; i < 3; i++) {
+		soft_event_raise(&event);
+		cpu_pause();
+	}
+	for (unsigned i = 0; i < removals; i++)
+		soft_event_remove(&event);
+	soft_event_raise(&event);
+	for (unsigned i = 0; i < 100; i++)
+		cpu_pause();
+	return fires == 3 ? 0 : KE_INVAL;
+}
+
 static int
 alloc_module(void)
 {
@@ -254,6 +335,14 @@ probe_ioctl(struct device *self, uint64_t command, uint64_t arg)
 		return take_run(1) != 0 ? KE_INVAL : alloc_module();
 	case PROBE_RUN_TWICE:
 		return take_run(2);
+	case PROBE_HOOKS:
+		return watch_switches();
+	case PROBE_JOIN:
+		return join();
+	case PROBE_SOFT:
+		return raise_soft(1);
+	case PROBE_SOFT_TWICE:
+		return raise_soft(2);
 	case PROBE_ALLOC:
 		return alloc_nowait();
 	case PROBE_CONTIGUOUS:
