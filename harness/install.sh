@@ -1,5 +1,6 @@
 #!/bin/sh
-# Puts what topaz needs at run time under share/topaz, with a list of it.
+# Puts what topaz needs at run time under share/topaz, with a list of it, and what
+# completes its command line where bash and zsh look for it.
 # usage: install.sh BUILD_ROOT (meson sets MESON_INSTALL_DESTDIR_PREFIX)
 set -eu
 list=$1/topaz.files
@@ -24,3 +25,7 @@ while read -r kind name path; do
 		;;
 	esac
 done <"$list"
+share=$MESON_INSTALL_DESTDIR_PREFIX/share
+mkdir -p "$share/bash-completion/completions" "$share/zsh/site-functions"
+"$1/topaz" completion bash >"$share/bash-completion/completions/topaz"
+"$1/topaz" completion zsh >"$share/zsh/site-functions/_topaz"

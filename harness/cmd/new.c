@@ -61,22 +61,23 @@ print_next(const struct new_input *input, struct tz_error *err)
 	return 0;
 }
 
+const struct argp cmd_new_argp = { new_argp_options, parse_one, "NAME",
+	"Makes a folder NAME with a small Intel PT driver that works, "
+	"to be changed: its source on the native kernel interface, "
+	"driver.yaml with operations and scenarios, a test for CI and a "
+	"README.  Nothing that exists is overwritten.",
+	NULL, NULL, NULL };
+
 int
 cmd_new(int argc, char **argv)
 {
-	static const struct argp argp = { new_argp_options, parse_one, "NAME",
-		"Makes a folder NAME with a small Intel PT driver that works, "
-		"to be changed: its source on the native kernel interface, "
-		"driver.yaml with operations and scenarios, a test for CI and a "
-		"README.  Nothing that exists is overwritten.",
-		NULL, NULL, NULL };
 	struct new_input input = { .dir = "." };
 	char sample[PATH_MAX];
 	struct paths paths;
 	struct tz_error err;
 	int error;
 
-	cmd_parse(&argp, argc, argv, &input);
+	cmd_parse(&cmd_new_argp, argc, argv, &input);
 	error = paths_find(&paths, &err);
 	if (error == 0 &&
 	    snprintf(sample, sizeof(sample), "%s/sample", paths.drivers) >=
