@@ -57,15 +57,6 @@ set_up(const char *args, uint32_t cpus)
 }
 
 static void
-run_workloads(uint64_t jobs)
-{
-	for (uint64_t i = 0; i < jobs; i++)
-		sys1(SYS_SEM_POST, SEM_GATE);
-	for (uint64_t i = 0; i < jobs; i++)
-		sys1(SYS_SEM_WAIT, SEM_DONE);
-}
-
-static void
 read_buffer(uint32_t cpu)
 {
 	struct trace_state state;
@@ -91,7 +82,7 @@ user_main(const char *args)
 	open_device(args);
 	set_up(args, cpus);
 	request(TRACE_START, NULL, "TRACE_START");
-	run_workloads(arg_number(args, "jobs", 0));
+	user_run_workloads(arg_number(args, "jobs", 0));
 	request(TRACE_STOP, NULL, "TRACE_STOP");
 	for (uint32_t cpu = 0; cpu < cpus; cpu++)
 		read_buffer(cpu);
