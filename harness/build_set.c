@@ -14,7 +14,7 @@
 
 static int
 add_object(struct build_set *set, const struct build_kpi *kpi,
-    const struct build_options *options, const char *name, char *const *sources,
+    const struct build_options *options, const struct build_unit *unit,
     struct tz_error *err)
 {
 	char *object = NULL;
@@ -24,10 +24,10 @@ add_object(struct build_set *set, const struct build_kpi *kpi,
 	if (set->count == BUILD_SET_MAX)
 		return tz_error(
 		    err, TZ_EUSAGE, "more than %d modules", BUILD_SET_MAX);
-	error = build_object(kpi, options, name, sources, &object, err);
+	error = build_object(kpi, options, unit, &object, err);
 	if (error != 0)
 		return error;
-	copy = strdup(name);
+	copy = strdup(unit->name);
 	if (copy == NULL) {
 		free(object);
 		return tz_error(err, TZ_EIO, "out of memory");
@@ -45,12 +45,13 @@ add_modules(struct build_set *set, const struct build_kpi *kpi,
 
 	for (i = 0; error == 0 && i < kpi->module_count; i++) {
 		char **sources = build_module_sources(&kpi->module[i], options);
+		const struct build_unit unit = { .name = kpi->module[i].name,
+			.source = sources };
 
 		if (sources == NULL)
 			return tz_error(err, TZ_EFORMAT,
 			    "module %s has no source", kpi->module[i].name);
-		error = add_object(
-		    set, kpi, options, kpi->module[i].name, sources, err);
+		error = add_object(set, kpi, options, &unit, err);
 		build_strings_free(sources);
 	}
 	return error;
@@ -92,11 +93,13 @@ make_all(struct build_set *set, const struct driver *driver,
     const struct build_kpi *kpi, const struct build_options *options,
     char *const *sources, struct tz_error *err)
 {
+	const struct build_unit unit = {
+		.name = driver->module, .source = sources, .flag = driver->flags
+	};
 	int error = add_modules(set, kpi, options, err);
 
 	if (error == 0)
-		error = add_object(
-		    set, kpi, options, driver->module, sources, err);
+		error = add_object(set, kpi, options, &unit, err);
 	return error;
 }
 

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "harness/flags.h"
+#include "harness/load/build.h"
 #include "harness/manifest/position.h"
 #include "harness/manifest/schema.h"
 
@@ -70,6 +72,8 @@ read_members(const struct driver_file *file, const char *text,
     size_t text_bytes, struct tz_error *err)
 {
 	struct driver *driver = file->driver;
+	const struct flags_file flags = { file->path, file->dir, text,
+		text_bytes };
 	const struct schema *schema;
 	uint32_t i;
 	int error = schema_load(
@@ -93,6 +97,8 @@ read_members(const struct driver_file *file, const char *text,
 	error = read_sources(file, err);
 	if (error == 0)
 		error = read_modes(file, text, text_bytes, err);
+	if (error == 0)
+		error = flags_read(schema, &flags, &driver->flags, err);
 	return error;
 }
 
@@ -148,6 +154,7 @@ driver_free(struct driver *driver)
 
 	for (i = 0; i < driver->source_count; i++)
 		free(driver->source[i]);
+	build_strings_free(driver->flags);
 	if (driver->schema != NULL)
 		schema_free(driver->schema);
 	*driver = (struct driver){ .schema = NULL };

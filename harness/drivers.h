@@ -18,6 +18,7 @@ struct driver {
 	const char *tree_source;              /* relative to it, or "" */
 	char *source[DRIVER_SOURCES_MAX + 1]; /* absolute, NULL-terminated */
 	size_t source_count;
+	char **flags; /* further ones for the compiler; NULL: none */
 	bool cpu_mode, thread_mode;
 	struct driver_default {
 		const char *key, *value;

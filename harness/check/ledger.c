@@ -326,7 +326,9 @@ check_starting(struct check *check)
 {
 	struct check_core *core = &check->core;
 
-	session_settle(check);
+	/* One that is on still holds its output: this start will be refused. */
+	if (!session_is_on(check))
+		session_settle(check);
 	core->actor[core->last_actor].ages = true;
 	for (unsigned i = 0; i < MACHINE_CPUS_MAX; i++)
 		core->cpu[i].stopped = core->cpu[i].failed = false;

@@ -302,6 +302,17 @@ session_empty(struct check *check, const char *who, unsigned cpu, bool on)
 	    on ? "no packet but PSB+ came of it" : "TraceEn never rose");
 }
 
+bool
+session_is_on(const struct check *check)
+{
+	const struct check_core *core = &check->core;
+	bool on = false;
+
+	for (unsigned i = 0; i < MACHINE_CPUS_MAX; i++)
+		on |= (core->session.mask >> i & 1) != 0 && core->cpu[i].on;
+	return core->session.accepted && on;
+}
+
 void
 session_settle(struct check *check)
 {
@@ -352,6 +363,11 @@ check_stopped(struct check *check, unsigned cpu_mask)
 	struct check_core *core = &check->core;
 	struct check_place at = check_here(check);
 
+	/* A start under way may come after this stop, which had nothing to do. */
+	for (unsigned i = 0; i < SCRIPT_ACTORS; i++) {
+		if (core->actor[i].active && core->actor[i].ages)
+			return;
+	}
 	for (unsigned i = 0; i < MACHINE_CPUS_MAX; i++) {
 		at.blame = core->cpu[i].on_at;
 		if ((cpu_mask >> i & 1) != 0 && core->cpu[i].on)

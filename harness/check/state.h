@@ -267,6 +267,8 @@ void session_call_begin(struct check *check, const struct event *event);
 void session_call_end(struct check *check, const struct event *event);
 void session_exit(struct check *check, const struct event *event);
 void session_settle(struct check *check);
+/* Does a CPU of the session that was accepted last trace? */
+bool session_is_on(const struct check *check);
 void session_left_on(struct check *check, const char *when);
 
 #endif

@@ -5,9 +5,10 @@
 #ifndef TOPAZ_HARNESS_CMD_CMD_H
 #define TOPAZ_HARNESS_CMD_CMD_H
 
+#include <argp.h>
+
 #include "emu/base.h"
 
-struct argp;
 struct json_t;
 
 /* Of the options that say which processors a machine has: run, explore, ... */
@@ -29,18 +30,21 @@ enum cmd_exit {
 	CMD_BUG = 70,     /* of topaz itself */
 };
 
-int cmd_run(int argc, char **argv);
-int cmd_verify(int argc, char **argv);
-int cmd_decode(int argc, char **argv);
-int cmd_reencode(int argc, char **argv);
-int cmd_export(int argc, char **argv);
-int cmd_list(int argc, char **argv);
-int cmd_explore(int argc, char **argv);
-int cmd_faults(int argc, char **argv);
-int cmd_replay(int argc, char **argv);
-int cmd_merge(int argc, char **argv);
-int cmd_ci(int argc, char **argv);
-int cmd_report(int argc, char **argv);
+/* A sub-command: what it does, and its options for argp. */
+struct command {
+	const char *name;
+	const char *text;
+	int (*run)(int argc, char **argv);
+	const struct argp *argp;
+};
+/* NULL: INDEX is beyond the last. */
+const struct command *cmd_at(size_t index);
+
+#define COMMAND(name, text)             \
+ int cmd_##name(int argc, char **argv); \
+ extern const struct argp cmd_##name##_argp;
+#include "harness/cmd/command.def"
+#undef COMMAND
 
 /* Parses ARGV for the sub-command argv[0]; ends the process on bad usage. */
 void cmd_parse(const struct argp *argp, int argc, char **argv, void *input);

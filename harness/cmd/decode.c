@@ -260,19 +260,20 @@ decode_file(
 	return code;
 }
 
+const struct argp cmd_decode_argp = { decode_argp_options, parse_one,
+	"FILE|DIR",
+	"Prints the packets of the raw trace FILE or of the streams of "
+	"the bundle DIR, or the instructions they lead to.",
+	NULL, NULL, NULL };
+
 int
 cmd_decode(int argc, char **argv)
 {
-	static const struct argp argp = { decode_argp_options, parse_one,
-		"FILE|DIR",
-		"Prints the packets of the raw trace FILE or of the streams of "
-		"the bundle DIR, or the instructions they lead to.",
-		NULL, NULL, NULL };
 	struct decode_input input = { .path = NULL };
 	struct tz_error err;
 	struct stat st;
 
-	cmd_parse(&argp, argc, argv, &input);
+	cmd_parse(&cmd_decode_argp, argc, argv, &input);
 	if (stat(input.path, &st) != 0) {
 		(void)tz_error(
 		    &err, TZ_EUSAGE, "%s: %s", input.path, strerror(errno));

@@ -52,19 +52,20 @@ parse_one(int key, char *arg, struct argp_state *state)
 	}
 }
 
+const struct argp cmd_export_argp = { export_argp_options, parse_one, "DIR",
+	"Writes the traces of the bundle DIR for another tool.", NULL, NULL,
+	NULL };
+
 int
 cmd_export(int argc, char **argv)
 {
-	static const struct argp argp = { export_argp_options, parse_one, "DIR",
-		"Writes the traces of the bundle DIR for another tool.", NULL,
-		NULL, NULL };
 	struct export_input input = { .output = "perf.data" };
 	struct perf_export_result result;
 	struct bundle *bundle = NULL;
 	struct tz_error err;
 	int error;
 
-	cmd_parse(&argp, argc, argv, &input);
+	cmd_parse(&cmd_export_argp, argc, argv, &input);
 	error = bundle_open(input.dir, &bundle, &err);
 	if (error == 0)
 		error = perf_export(bundle, input.output, &result, &err);

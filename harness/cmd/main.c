@@ -14,32 +14,17 @@
 #include "harness/cmd/cmd.h"
 #include "topaz_version.h"
 
-struct command {
-	const char *name;
-	const char *text;
-	int (*run)(int argc, char **argv);
+static const struct command commands[] = {
+#define COMMAND(name, text) { #name, (text), cmd_##name, &cmd_##name##_argp },
+#include "harness/cmd/command.def"
+#undef COMMAND
 };
 
-static const struct command commands[] = {
-	{ "run", "run a driver on the emulated machine, write a bundle",
-	    cmd_run },
-	{ "verify", "compare what a bundle's traces say with what was executed",
-	    cmd_verify },
-	{ "decode", "print a trace's packets or instructions", cmd_decode },
-	{ "reencode", "make a captured trace again and compare the packets",
-	    cmd_reencode },
-	{ "export", "write a bundle's traces for another tool", cmd_export },
-	{ "explore", "run it under every schedule, find what fails",
-	    cmd_explore },
-	{ "faults", "cause every fault at every point", cmd_faults },
-	{ "replay", "run one schedule exactly", cmd_replay },
-	{ "merge", "join the shards of an exploration", cmd_merge },
-	{ "report", "print findings, compare them with earlier ones",
-	    cmd_report },
-	{ "ci", "explore within a budget, fail on what is new", cmd_ci },
-	{ "list", "list drivers, scenarios, profiles, acts, checks ...",
-	    cmd_list },
-};
+const struct command *
+cmd_at(size_t index)
+{
+	return index < TZ_ARRAY_LEN(commands) ? &commands[index] : NULL;
+}
 
 static void
 usage(FILE *file)
@@ -49,7 +34,7 @@ usage(FILE *file)
 	fprintf(file, "usage: topaz COMMAND [OPTION...]\n\n");
 	for (i = 0; i < TZ_ARRAY_LEN(commands); i++)
 		fprintf(
-		    file, "  %-8s %s\n", commands[i].name, commands[i].text);
+		    file, "  %-10s %s\n", commands[i].name, commands[i].text);
 	fprintf(file,
 	    "\ntopaz COMMAND --help describes a command; topaz --version.\n"
 	    "Exit codes: 0 nothing found, 1 finding or mismatch, 2 usage or "

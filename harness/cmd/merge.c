@@ -231,35 +231,37 @@ write_joined(const struct merge_input *input,
 	return error == 0 ? print_all(summary, input->json, err) : error;
 }
 
+static const struct argp_option merge_options[] = {
+	{ "output", 'o', "DIR", 0, "Where the joined reports go", 0 },
+	{ JSON_ROW },
+	{ NULL, 0, NULL, 0, NULL, 0 },
+};
+
+const struct argp cmd_merge_argp = { merge_options, parse_one, "DIR...",
+	"Joins the findings of all shards of one exploration.", NULL, NULL,
+	NULL };
+
 int
 cmd_merge(int argc, char **argv)
 {
-	static const struct argp_option options[] = {
-		{ "output", 'o', "DIR", 0, "Where the joined reports go", 0 },
-		{ JSON_ROW },
-		{ NULL, 0, NULL, 0, NULL, 0 },
-	};
-	static const struct argp argp = { options, parse_one, "DIR...",
-		"Joins the findings of all shards of one exploration.", NULL,
-		NULL, NULL };
-
-	return read_and(write_joined, &argp, argc, argv);
+	return read_and(write_joined, &cmd_merge_argp, argc, argv);
 }
+
+static const struct argp_option report_options[] = {
+	{ "junit", OPT_JUNIT, "FILE", 0, "Write JUnit's XML", 0 },
+	{ "sarif", OPT_SARIF, "FILE", 0, "Write SARIF 2.1.0", 0 },
+	{ JSON_ROW },
+	{ "diff", OPT_DIFF, "DIR", 0,
+	    "Compare with the findings in DIR, an earlier time", 0 },
+	{ NULL, 0, NULL, 0, NULL, 0 },
+};
+
+const struct argp cmd_report_argp = { report_options, parse_one, "DIR",
+	"Prints what an exploration found, or writes it in other forms.", NULL,
+	NULL, NULL };
 
 int
 cmd_report(int argc, char **argv)
 {
-	static const struct argp_option options[] = {
-		{ "junit", OPT_JUNIT, "FILE", 0, "Write JUnit's XML", 0 },
-		{ "sarif", OPT_SARIF, "FILE", 0, "Write SARIF 2.1.0", 0 },
-		{ JSON_ROW },
-		{ "diff", OPT_DIFF, "DIR", 0,
-		    "Compare with the findings in DIR, an earlier time", 0 },
-		{ NULL, 0, NULL, 0, NULL, 0 },
-	};
-	static const struct argp argp = { options, parse_one, "DIR",
-		"Prints what an exploration found, or writes it in other forms.",
-		NULL, NULL, NULL };
-
-	return read_and(write_forms, &argp, argc, argv);
+	return read_and(write_forms, &cmd_report_argp, argc, argv);
 }

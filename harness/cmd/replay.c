@@ -315,16 +315,17 @@ check_subject(
 	return error;
 }
 
+static const struct argp_child children[] = { { &driver_argp, 0, NULL, 0 },
+	{ NULL, 0, NULL, 0 } };
+
+const struct argp cmd_replay_argp = { options, parse_one, "TOKEN|@FILE",
+	"Runs the one schedule that TOKEN names and prints what fails "
+	"in it.",
+	children, NULL, NULL };
+
 int
 cmd_replay(int argc, char **argv)
 {
-	static const struct argp_child children[] = {
-		{ &driver_argp, 0, NULL, 0 }, { NULL, 0, NULL, 0 }
-	};
-	static const struct argp argp = { options, parse_one, "TOKEN|@FILE",
-		"Runs the one schedule that TOKEN names and prints what fails "
-		"in it.",
-		children, NULL, NULL };
 	struct replay_input input = { .times = 1 };
 	struct workshop *workshop = NULL;
 	struct workshop_config config;
@@ -333,7 +334,7 @@ cmd_replay(int argc, char **argv)
 	char driver[64];
 	int code;
 
-	cmd_parse(&argp, argc, argv, &input);
+	cmd_parse(&cmd_replay_argp, argc, argv, &input);
 	if (token_parse(input.token, &token, &err) != 0 ||
 	    find_driver(token.name, input.from.drivers, driver, &err) != 0)
 		return cmd_fail(&err);

@@ -368,23 +368,23 @@ print_json(const struct run_options *options, const struct run_outcome *outcome)
 	    "backtrace", frames));
 }
 
+static const struct argp_child children[] = { { &driver_argp, 0, NULL, 0 },
+	{ NULL, 0, NULL, 0 } };
+
+const struct argp cmd_run_argp = { run_argp_options, parse_one, "[DRIVER]",
+	"Compiles DRIVER (insntrace) for the guest, boots the emulated "
+	"machine, traces programs with it and writes a bundle.",
+	children, NULL, NULL };
+
 int
 cmd_run(int argc, char **argv)
 {
-	static const struct argp_child children[] = {
-		{ &driver_argp, 0, NULL, 0 }, { NULL, 0, NULL, 0 }
-	};
-	static const struct argp argp = { run_argp_options, parse_one,
-		"[DRIVER]",
-		"Compiles DRIVER (insntrace) for the guest, boots the emulated "
-		"machine, traces programs with it and writes a bundle.",
-		children, NULL, NULL };
 	struct run_input input = { .options = run_defaults() };
 	struct run_outcome *outcome = calloc(1, sizeof(*outcome));
 	struct tz_error err = { "out of memory" };
 	int code;
 
-	cmd_parse(&argp, argc, argv, &input);
+	cmd_parse(&cmd_run_argp, argc, argv, &input);
 	input.options.settings = input.settings;
 	input.options.source = input.from.source;
 	input.options.tree = input.from.tree;

@@ -34,7 +34,7 @@ static const struct argp_option verify_argp_options[] = {
 	    "Compare the instructions that another decoder printed into FILE "
 	    "(-: standard input) with what was executed, in place of libipt's",
 	    0 },
-	{ "format", OPT_FORMAT, "FORMAT", 0,
+	{ "format", OPT_FORMAT, "perf|ptxed|plain", 0,
 	    "Of that list: perf (perf script, instruction samples), ptxed, "
 	    "plain (an address a line); recognised if not given",
 	    0 },
@@ -201,13 +201,14 @@ verify_traces(const struct verify_input *input, const struct bundle *bundle,
 	return code;
 }
 
+const struct argp cmd_verify_argp = { verify_argp_options, parse_one, "DIR",
+	"Decodes every trace of the bundle DIR with libipt and demands "
+	"that it is what was executed; accounts for every byte.",
+	NULL, NULL, NULL };
+
 int
 cmd_verify(int argc, char **argv)
 {
-	static const struct argp argp = { verify_argp_options, parse_one, "DIR",
-		"Decodes every trace of the bundle DIR with libipt and demands "
-		"that it is what was executed; accounts for every byte.",
-		NULL, NULL, NULL };
 	struct verify_input input = { .rows = VERIFY_ROWS_DEFAULT,
 		.cpu = DECODED_NO_CPU };
 	struct bundle_symbols *symbols = NULL;
@@ -216,7 +217,7 @@ cmd_verify(int argc, char **argv)
 	struct tz_error err;
 	int error, code;
 
-	cmd_parse(&argp, argc, argv, &input);
+	cmd_parse(&cmd_verify_argp, argc, argv, &input);
 	error = bundle_open(input.dir, &bundle, &err);
 	if (error == 0)
 		error = check_truth(bundle, &err);

@@ -132,7 +132,8 @@ add_prefix_map(struct text_list *argv, const char *path, const char *as)
 
 static int
 add_flags(struct text_list *argv, const struct build_kpi *kpi,
-    const struct build_options *options, const char *name, struct tz_error *err)
+    const struct build_options *options, const struct build_unit *unit,
+    struct tz_error *err)
 {
 	char *shadow = NULL;
 	size_t i;
@@ -145,7 +146,7 @@ add_flags(struct text_list *argv, const struct build_kpi *kpi,
 		text_list_add(argv, "-DINVARIANTS");
 		text_list_add(argv, "-DINVARIANT_SUPPORT");
 	}
-	text_list_add(argv, "-frandom-seed=%s", name);
+	text_list_add(argv, "-frandom-seed=%s", unit->name);
 	add_prefix_map(argv, options->root, "topaz");
 	if (options->tree != NULL) {
 		add_prefix_map(argv, options->tree, "tree");
@@ -158,6 +159,8 @@ add_flags(struct text_list *argv, const struct build_kpi *kpi,
 		text_list_add(argv, "-I%s", kpi->include[i]);
 	for (i = 0; kpi->cflags[i] != NULL; i++)
 		text_list_add(argv, "%s", kpi->cflags[i]);
+	for (i = 0; unit->flag != NULL && unit->flag[i] != NULL; i++)
+		text_list_add(argv, "%s", unit->flag[i]);
 	return error;
 }
 
@@ -178,14 +181,16 @@ compile(const struct text_list *argv, const struct build_options *options,
 
 int
 build_object(const struct build_kpi *kpi, const struct build_options *options,
-    const char *name, char *const *sources, char **object, struct tz_error *err)
+    const struct build_unit *unit, char **object, struct tz_error *err)
 {
+	char *const *sources = unit->source;
+	const char *name = unit->name;
 	struct text_list argv = { .at = NULL };
 	size_t i;
 	int error;
 
 	*object = NULL;
-	error = add_flags(&argv, kpi, options, name, err);
+	error = add_flags(&argv, kpi, options, unit, err);
 	for (i = 0; error == 0 && sources[i] != NULL; i++)
 		error = add_source(&argv, sources[i], err);
 	/* The last that fits counts: this folder may lie in a source's. */

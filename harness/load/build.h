@@ -48,14 +48,20 @@ struct build_options {
 	bool invariants;  /* -DINVARIANTS */
 };
 
+/* One object: its name, its sources, and further compiler flags. */
+struct build_unit {
+	const char *name;
+	char *const *source; /* NULL-terminated */
+	char *const *flag;   /* NULL-terminated, or NULL: none */
+};
+
 /*
- * Compiles SOURCES (NULL-terminated) into DIR/NAME.o, whose path *object gives,
- * to be freed.  -TZ_EUSAGE: a source is missing or does not compile (the
- * compiler has said why on standard error); -TZ_EIO: the compiler cannot be
- * run.
+ * Compiles UNIT into DIR/NAME.o, whose path *object gives, to be freed.
+ * -TZ_EUSAGE: a source is missing or does not compile (the compiler has said why
+ * on standard error); -TZ_EIO: the compiler cannot be run.
  */
 int build_object(const struct build_kpi *kpi,
-    const struct build_options *options, const char *name, char *const *sources,
+    const struct build_options *options, const struct build_unit *unit,
     char **object, struct tz_error *err);
 
 /*

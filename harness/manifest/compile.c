@@ -166,6 +166,7 @@ check_steps(const struct compiler *compiler, const char *text, unsigned cpus,
 	struct script *script = malloc(sizeof(*script));
 	struct sequence rest;
 	struct tz_error why;
+	unsigned i;
 	int error;
 
 	if (script == NULL)
@@ -178,10 +179,14 @@ check_steps(const struct compiler *compiler, const char *text, unsigned cpus,
 	if (error != 0)
 		return compile_error(compiler, "%.300s", why.text);
 	rest = *sequence;
-	if (sequence_repair(compiler->manifest, &rest) != 0)
-		return compile_error(compiler,
-		    "\"%s\": a step that nothing before it allows", text);
-	return 0;
+	if (sequence_repair(compiler->manifest, &rest) == 0)
+		return 0;
+	for (i = 0; i < rest.count && rest.step[i].op == sequence->step[i].op;
+	     i++)
+		continue;
+	return compile_error(compiler,
+	    "\"%s\": step %u, \"%s\": a step that nothing before it allows",
+	    text, i, compiler->manifest->op[sequence->step[i].op].name);
 }
 
 static int

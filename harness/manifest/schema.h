@@ -84,6 +84,8 @@ struct schema {
 	    **lives;
 	uint32_t sources_count, modes_count, instances_count, initial_count,
 	    prefixes_count, without_count, lives_count;
+	char **include, **defines, **cflags; /* harness/flags.h */
+	uint32_t include_count, defines_count, cflags_count;
 	struct schema_default *defaults;
 	uint32_t defaults_count;
 	struct schema_block *data;
@@ -98,6 +100,9 @@ struct schema {
 
 /* Entries that a manifest may have. */
 #define SCHEMA_SOURCES_MAX    32
+#define SCHEMA_INCLUDE_MAX    16
+#define SCHEMA_DEFINES_MAX    64
+#define SCHEMA_CFLAGS_MAX     32
 #define SCHEMA_WITHOUT_MAX    64
 #define SCHEMA_LIVES_MAX      8
 #define SCHEMA_DEFAULTS_MAX   16

@@ -16,8 +16,7 @@ expect 2 "nothing: no such command" 0 nothing
 expect 0 "topaz " 0 --version
 expect 0 "Exit codes" 0 --help
 expect 0 "5 stopped before the end" 0 --help
-for command in run verify decode reencode export explore faults replay merge \
-    report ci list; do
+for command in $("$topaz" --help | sed -n 's/^  \([a-z]*\) .*/\1/p'); do
 	expect 0 "Usage: topaz $command" 0 $command --help
 	expect 2 "unrecognized option" 0 $command --no-such-option
 done
@@ -221,4 +220,18 @@ for list in acts faults checks layouts; do
 	expect 0 "\"$list\"" 0 list --json $list
 done
 expect 3 "none: no such list" 1 list none
+expect 2 "--names: not with --json" 0 list --names --json
+expect 0 "insntrace/it-two-cpus" 0 list scenarios --names
+expect 0 "skylake" 0 list profiles --names
+grep -q ' ' stdout && { echo "list --names: more than names"; bad=1; }
+# What is wrong hides nothing else.
+mkdir -p mine/bad mine/good
+echo 'name: [bad' >mine/bad/driver.yaml
+printf 'name: good\nos: native\nowner: insntrace\n' >mine/good/driver.yaml
+for words in drivers "drivers --names" "scenarios --names"; do
+	expect 2 "mine/bad/driver.yaml:" 1 list $words --drivers mine
+done
+"$topaz" list drivers --names --drivers mine 2>/dev/null | grep -q -x good ||
+    { echo "list --drivers: no good one"; bad=1; }
+expect 2 "none: No such file" 1 list drivers --drivers none
 exit $bad

@@ -72,6 +72,15 @@ options_in(const char *dir)
 		.dir = fixture_path(dir) };
 }
 
+static int
+compile(const struct build_kpi *kpi, const struct build_options *options,
+    char *const *sources, char **object, struct tz_error *err)
+{
+	const struct build_unit unit = { .name = "driver", .source = sources };
+
+	return build_object(kpi, options, &unit, object, err);
+}
+
 static uint8_t *
 build(const struct build_kpi *kpi, const struct build_options *options,
     const char *source, size_t *count)
@@ -81,8 +90,7 @@ build(const struct build_kpi *kpi, const struct build_options *options,
 	uint8_t *bytes;
 	char *object;
 
-	assert_int_equal(
-	    build_object(kpi, options, "driver", sources, &object, &err), 0);
+	assert_int_equal(compile(kpi, options, sources, &object, &err), 0);
 	bytes = fixture_read(object, count);
 	free(object);
 	free(sources[0]);
@@ -194,8 +202,7 @@ a_header_that_the_tree_lacks_is_one_line(void **state)
 	free(bytes);
 	assert_int_equal(unlink(fixture_path("tree/sys/dev/x.h")), 0);
 	assert_int_equal(
-	    build_object(kpi, &options, "driver", sources, &object, &err),
-	    -TZ_EUSAGE);
+	    compile(kpi, &options, sources, &object, &err), -TZ_EUSAGE);
 	assert_non_null(strstr(err.text, "tree/sys/dev/x.h: No such file"));
 	free(sources[0]);
 	build_kpi_free(kpi);
@@ -215,8 +222,7 @@ several_sources_make_one_object(void **state)
 
 	(void)state;
 	write_text("one/more.c", "int more(void) { return 3; }\n");
-	assert_int_equal(
-	    build_object(kpi, &options, "driver", sources, &object, &err), 0);
+	assert_int_equal(compile(kpi, &options, sources, &object, &err), 0);
 	bytes = fixture_read(object, &count);
 	assert_int_equal(bytes[16], 1); /* ET_REL */
 	assert_non_null(memmem(bytes, count, "more", 5));
@@ -224,6 +230,61 @@ several_sources_make_one_object(void **state)
 	free(object);
 	free(sources[0]);
 	free(sources[1]);
+	build_kpi_free(kpi);
+}
+
+/* The same source in two folders, each with headers and a flag of its own. */
+static uint8_t *
+build_with_flags(const struct build_kpi *kpi, const char *folder,
+    const char *out, const char *define, size_t *count)
+{
+	struct build_options options = options_in(out);
+	char source[256], include[256], map[512];
+	char *sources[] = { source, NULL };
+	char *flags[] = { include, map, (char *)(uintptr_t)define, NULL };
+	const struct build_unit unit = { "driver", sources, flags };
+	struct tz_error err;
+	uint8_t *bytes;
+	char *object;
+
+	snprintf(source, sizeof(source), "%s/%s/own.c", fixture_dir(), folder);
+	snprintf(
+	    include, sizeof(include), "-I%s/%s/include", fixture_dir(), folder);
+	snprintf(map, sizeof(map), "-ffile-prefix-map=%s=include", include + 2);
+	assert_int_equal(build_object(kpi, &options, &unit, &object, &err), 0);
+	bytes = fixture_read(object, count);
+	free(object);
+	return bytes;
+}
+
+static void
+flags_are_the_units_and_leave_no_path(void **state)
+{
+	static const char own[] = "#include <own.h>\nint own(void) "
+				  "{ return own_file()[0] + WORD; }\n";
+	static const char own_header[] =
+	    "static inline const char *own_file(void) { return __FILE__; }\n";
+	struct build_kpi *kpi = make_kpi();
+	size_t count_a, count_b, count_c;
+	uint8_t *a, *b, *c;
+
+	(void)state;
+	make_dir("one/include");
+	make_dir("two/include");
+	write_text("one/own.c", own);
+	write_text("two/own.c", own);
+	write_text("one/include/own.h", own_header);
+	write_text("two/include/own.h", own_header);
+	a = build_with_flags(kpi, "one", "out", "-DWORD=1", &count_a);
+	b = build_with_flags(kpi, "two", "out2", "-DWORD=1", &count_b);
+	c = build_with_flags(kpi, "two", "out2", "-DWORD=2", &count_c);
+	assert_int_equal(count_a, count_b);
+	assert_memory_equal(a, b, count_a);
+	assert_null(memmem(a, count_a, fixture_dir(), strlen(fixture_dir())));
+	assert_true(count_b != count_c || memcmp(b, c, count_b) != 0);
+	free(a);
+	free(b);
+	free(c);
 	build_kpi_free(kpi);
 }
 
@@ -240,18 +301,14 @@ what_does_not_compile_is_one_line(void **state)
 	(void)state;
 	write_text("one/wrong.c", "#pragma GCC error \"meant\"\nint f(\n");
 	assert_int_equal(
-	    build_object(kpi, &options, "driver", wrong, &object, &err),
-	    -TZ_EUSAGE);
+	    compile(kpi, &options, wrong, &object, &err), -TZ_EUSAGE);
 	assert_non_null(strstr(
 	    err.text, "one/wrong.c: does not compile: gcc ended with 1"));
 	assert_int_equal(
-	    build_object(kpi, &options, "driver", missing, &object, &err),
-	    -TZ_EUSAGE);
+	    compile(kpi, &options, missing, &object, &err), -TZ_EUSAGE);
 	assert_non_null(strstr(err.text, "missing.c: No such file"));
 	options.cc = "no-such-compiler";
-	assert_int_equal(
-	    build_object(kpi, &options, "driver", wrong, &object, &err),
-	    -TZ_EIO);
+	assert_int_equal(compile(kpi, &options, wrong, &object, &err), -TZ_EIO);
 	assert_non_null(strstr(err.text, "no-such-compiler: cannot be run"));
 	free(wrong[0]);
 	free(missing[0]);
@@ -317,6 +374,7 @@ main(void)
 		TEST(modules_come_from_the_tree_where_there_is_one),
 		TEST(a_header_that_the_tree_lacks_is_one_line),
 		TEST(several_sources_make_one_object),
+		TEST(flags_are_the_units_and_leave_no_path),
 		TEST(what_does_not_compile_is_one_line),
 		TEST(bad_descriptions_name_their_place),
 		TEST(digests_are_those_of_sha256),
