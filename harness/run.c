@@ -10,6 +10,7 @@
 #include "emu/profile/mix.h"
 #include "emu/truth.h"
 #include "harness/build_set.h"
+#include "harness/host/output.h"
 #include "harness/load/boot.h"
 #include "harness/load/elf.h"
 #include "harness/load/symbols.h"
@@ -23,6 +24,7 @@ struct run {
 	struct run_outcome *outcome;
 	struct plan plan;
 	struct build_set set;
+	struct output *output;
 	struct bundle_writer *writer;
 	struct record *record;
 	struct machine *machine;
@@ -247,6 +249,16 @@ run_finish(struct run *run, struct tz_error *err)
 	return bundle_finish(writer, &info, err);
 }
 
+/* The bundle is whole: it takes its place. */
+static int
+run_publish(struct run *run, struct tz_error *err)
+{
+	struct output *output = run->output;
+
+	run->output = NULL;
+	return output_publish(output, err);
+}
+
 static void
 run_close(struct run *run)
 {
@@ -255,6 +267,7 @@ run_close(struct run *run)
 	for (i = 0; i < MACHINE_CPUS_MAX; i++)
 		truth_destroy(run->truth[i]);
 	bundle_abandon(run->writer);
+	output_abandon(run->output);
 	boot_free(&run->boot);
 	machine_destroy(run->machine);
 	record_destroy(run->record);
@@ -287,8 +300,11 @@ run_open(struct run *run, struct tz_error *err)
 		memcpy(run->outcome->models, run->plan.mix.text,
 		    sizeof(run->outcome->models));
 	if (error == 0)
-		error = bundle_create(
-		    options->output, options->cpu_count, &run->writer, err);
+		error = output_claim(
+		    options->output, OUTPUT_BUNDLE, &run->output, err);
+	if (error == 0)
+		error = bundle_create(output_new(run->output),
+		    options->cpu_count, &run->writer, err);
 	if (error == 0)
 		error = build_set_make(&run->set, &run->plan.driver, options,
 		    run->plan.paths.source, run->outcome->sha256, err);
@@ -314,6 +330,10 @@ run_driver(const struct run_options *options, struct run_outcome *outcome,
 		error = run_execute(&run, err);
 	if (error == 0)
 		error = run_finish(&run, err);
+	if (error != 0 && run.output != NULL)
+		output_rename(run.output, err);
+	if (error == 0)
+		error = run_publish(&run, err);
 	run_close(&run);
 	return error;
 }
