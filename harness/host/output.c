@@ -16,7 +16,8 @@
 #define ASIDES_MAX     1000
 
 struct output {
-	const char *kind;
+	const char *kind;             /* NULL: a file */
+	bool direct;                  /* written where it is: a device */
 	char *given;                  /* as the user named it */
 	char target[TREE_PATH_BYTES]; /* absolute */
 	char made[TREE_PATH_BYTES];   /* the new one */
@@ -110,13 +111,24 @@ make_new(const struct output *output, struct tz_error *err)
 	return tz_error(err, TZ_EIO, "%s: %s", output->given, strerror(errno));
 }
 
+/* Can a file be put in the place of the file PATH? */
+static bool
+can_rename_to(const char *path)
+{
+	char parent[TREE_PATH_BYTES], name[NAME_CHARS_MAX + 1];
+
+	return split(path, parent, name, NULL) == 0 &&
+	    access(parent, W_OK | X_OK) == 0;
+}
+
+/* Takes the place beside PATH, which is what the user named or where a link leads. */
 static int
-claim(struct output *output, struct tz_error *err)
+claim(struct output *output, const char *path, struct tz_error *err)
 {
 	char parent[TREE_PATH_BYTES], name[NAME_CHARS_MAX + 1];
 	char beside[TREE_PATH_BYTES];
-	struct scratch_place place;
-	int error = split(output->given, parent, name, err);
+	struct scratch_place place = { beside, output->target, output->given };
+	int error = split(path, parent, name, err);
 
 	if (error != 0)
 		return error;
@@ -128,43 +140,97 @@ claim(struct output *output, struct tz_error *err)
 	    parent, name);
 	snprintf(output->old, sizeof(output->old), "%s/.%s.topaz/" SCRATCH_OLD,
 	    parent, name);
-	place = (struct scratch_place){ beside, output->target, output->given };
-	error = scratch_beside(&place, &output->beside, err);
+	return scratch_beside(&place, &output->beside, err);
+}
+
+static int
+claim_folder(struct output *output, struct tz_error *err)
+{
+	int error = claim(output, output->given, err);
+
 	if (error == 0)
 		error = check_target(output, err);
-	if (error == 0)
-		error = make_new(output, err);
+	return error == 0 ? make_new(output, err) : error;
+}
+
+/*
+ * A device or a FIFO is written to itself, and so is a file in a folder that is
+ * read-only.
+ */
+static int
+claim_file(struct output *output, struct tz_error *err)
+{
+	char *real = NULL;
+	struct stat st;
+	int error = 0;
+
+	if (stat(output->given, &st) != 0)
+		return errno == ENOENT ? claim(output, output->given, err)
+				       : tz_error(err, TZ_EIO, "%s: %s",
+					     output->given, strerror(errno));
+	if (S_ISDIR(st.st_mode))
+		return tz_error(
+		    err, TZ_EUSAGE, "%s: is a directory", output->given);
+	if (S_ISREG(st.st_mode))
+		real = realpath(output->given, NULL);
+	output->direct = real == NULL || !can_rename_to(real);
+	if (!output->direct)
+		error = claim(output, real, err);
+	else if (access(output->given, W_OK) != 0)
+		error = tz_error(
+		    err, TZ_EIO, "%s: %s", output->given, strerror(errno));
+	free(real);
 	return error;
+}
+
+/* One that is to be filled in; NULL: no memory. */
+static struct output *
+create(const char *path, struct tz_error *err)
+{
+	struct output *output = calloc(1, sizeof(*output));
+
+	if (output != NULL)
+		output->given = strdup(path);
+	if (output != NULL && output->given != NULL)
+		return output;
+	free(output);
+	(void)tz_error(err, TZ_EIO, "%s: out of memory", path);
+	return NULL;
 }
 
 int
 output_claim(const char *path, const char *kind, struct output **out,
     struct tz_error *err)
 {
-	struct output *output = calloc(1, sizeof(*output));
-	int error;
+	struct output *output = create(path, err);
+	int error = output == NULL ? -TZ_EIO : 0;
 
-	*out = NULL;
-	if (output != NULL)
-		output->given = strdup(path);
-	if (output == NULL || output->given == NULL) {
-		free(output);
-		return tz_error(err, TZ_EIO, "%s: out of memory", path);
+	if (output != NULL) {
+		output->kind = kind;
+		error = claim_folder(output, err);
 	}
-	output->kind = kind;
-	error = claim(output, err);
-	if (error != 0) {
+	*out = error == 0 ? output : NULL;
+	if (error != 0)
 		output_abandon(output);
-		return error;
-	}
-	*out = output;
-	return 0;
+	return error;
+}
+
+int
+output_claim_file(const char *path, struct output **out, struct tz_error *err)
+{
+	struct output *output = create(path, err);
+	int error = output == NULL ? -TZ_EIO : claim_file(output, err);
+
+	*out = error == 0 ? output : NULL;
+	if (error != 0)
+		output_abandon(output);
+	return error;
 }
 
 const char *
 output_new(const struct output *output)
 {
-	return output->made;
+	return output->direct ? output->given : output->made;
 }
 
 /*
@@ -221,31 +287,54 @@ publish_aside(const struct output *output, struct tz_error *err)
 	    why.text, output->given, number);
 }
 
-int
-output_publish(struct output *output, struct tz_error *err)
+static int
+publish_folder(struct output *output, struct tz_error *err)
 {
 	struct tz_error why;
 	int error = marker_write(output->made, output->kind, err);
+	unsigned number;
 
-	if (error != 0)
+	if (error != 0) {
 		output_rename(output, err);
-	if (error == 0 && check_target(output, err) != 0) {
-		error = publish_aside(output, err);
-	} else if (error == 0 && !exchange(output)) {
+		return error;
+	}
+	if (check_target(output, err) != 0)
+		return publish_aside(output, err);
+	if (!exchange(output)) {
 		(void)tz_error(
 		    err, TZ_EIO, "%s: %s", output->given, strerror(errno));
-		error = publish_aside(output, err);
+		return publish_aside(output, err);
 	}
 	/* Somebody may have put something into the old one until now. */
-	if (error == 0 &&
-	    marker_check(output->old, output->given, output->kind, &why) ==
-		-TZ_EUSAGE) {
-		unsigned number = put_aside(output, output->old);
+	if (marker_check(output->old, output->given, output->kind, &why) !=
+	    -TZ_EUSAGE)
+		return 0;
+	number = put_aside(output, output->old);
+	return tz_error(err, TZ_EUSAGE,
+	    "%.300s; what was there before is in %s.%u", why.text,
+	    output->given, number);
+}
 
-		error = tz_error(err, TZ_EUSAGE,
-		    "%.300s; what was there before is in %s.%u", why.text,
-		    output->given, number);
-	}
+static int
+publish_file(const struct output *output, struct tz_error *err)
+{
+	struct stat st;
+
+	if (output->direct)
+		return 0;
+	if ((stat(output->target, &st) != 0 ||
+		chmod(output->made, st.st_mode & 07777) == 0) &&
+	    rename(output->made, output->target) == 0)
+		return 0;
+	return tz_error(err, TZ_EIO, "%s: %s", output->given, strerror(errno));
+}
+
+int
+output_publish(struct output *output, struct tz_error *err)
+{
+	int error = output->kind != NULL ? publish_folder(output, err)
+					 : publish_file(output, err);
+
 	output_abandon(output);
 	return error;
 }

@@ -1,8 +1,9 @@
 /*
- * The folder that a command writes.  It grows beside its place and takes it when it is
- * whole, in one rename(2): who looks sees the old one or the new one.  What stands there
- * is replaced only if it is empty, or if topaz wrote it and nothing else is in it
- * (marker.h); no option changes that.  One process at a time writes a folder.
+ * The folder or the file that a command writes.  It grows beside its place and takes it
+ * when it is whole, in one rename(2): who looks sees the old one or the new one.  A
+ * folder that is there is replaced only if it is empty, or if topaz wrote it and nothing
+ * else is in it (marker.h); no option changes that.  One process at a time writes to a
+ * place.
  */
 #ifndef TOPAZ_HARNESS_HOST_OUTPUT_H
 #define TOPAZ_HARNESS_HOST_OUTPUT_H
@@ -22,7 +23,15 @@ struct output;
 int output_claim(const char *path, const char *kind, struct output **output,
     struct tz_error *err);
 
-/* The new, empty folder to write to. */
+/*
+ * The same for the file PATH, which is replaced whatever it holds: the user named it.  If
+ * PATH is a device or a FIFO, it is written to itself.  -TZ_EUSAGE: it is a folder, or
+ * another topaz writes to it; -TZ_EIO.
+ */
+int output_claim_file(
+    const char *path, struct output **output, struct tz_error *err);
+
+/* The new, empty folder to write to; or the path of the file to write. */
 const char *output_new(const struct output *output);
 
 /*

@@ -57,6 +57,34 @@ report_baseline_write(const char *path, const struct finding_summary *summary,
 	return error;
 }
 
+int
+report_baseline_of(const struct finding_summary *summary,
+    struct report_baseline *baseline, struct tz_error *err)
+{
+	*baseline = (struct report_baseline){
+		.mark = calloc(
+		    summary->finding_count + 1, sizeof(*baseline->mark)),
+	};
+	if (baseline->mark == NULL)
+		return tz_error(err, TZ_EIO, "out of memory");
+	for (size_t i = 0; i < summary->finding_count; i++) {
+		const struct finding *finding = &summary->finding[i];
+		struct report_mark *mark = &baseline->mark[baseline->count];
+
+		if (is_repeated(summary, i))
+			continue;
+		report_fingerprint(finding, mark->print);
+		snprintf(mark->check, sizeof(mark->check), "%s",
+		    report_check(finding));
+		snprintf(mark->function, sizeof(mark->function), "%s",
+		    finding->place.function);
+		snprintf(
+		    mark->kinds, sizeof(mark->kinds), "%s", finding->kinds);
+		baseline->count++;
+	}
+	return 0;
+}
+
 static bool
 get_mark(const json_t *json, struct report_mark *mark)
 {

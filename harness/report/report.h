@@ -144,6 +144,9 @@ struct report_baseline {
 };
 int report_baseline_write(const char *path,
     const struct finding_summary *summary, struct tz_error *err);
+/* The findings of SUMMARY as known ones; BASELINE is to be freed in any case. */
+int report_baseline_of(const struct finding_summary *summary,
+    struct report_baseline *baseline, struct tz_error *err);
 /* Errors as of report_read(); BASELINE is to be freed, also after an error. */
 int report_baseline_read(
     const char *path, struct report_baseline *baseline, struct tz_error *err);

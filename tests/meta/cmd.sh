@@ -147,7 +147,7 @@ expect 0 "perf.data: " 0 export mixed --perf-data
 expect 0 '"profile": "skylake,cometlake"' 0 run --cpus 2 --json \
     --profile skylake,cometlake -o mixed
 expect 2 "CPU 0 is a skylake, CPU 1 a cometlake: a perf.data has" 1 \
-    export mixed --perf-data
+    export mixed --perf-data -o other
 
 # Broadwell's tables have one entry: no circular buffer, but one that ends.
 expect 1 "insntrace: AllocateBuffer: NOT_SUPPORTED" 0 \
@@ -184,7 +184,8 @@ expect 2 "other:1: CPU 3 has no trace" 1 verify bundle --decoded other
 expect 2 "--format lisp: perf, ptxed or plain" 1 verify bundle --decoded plain --format lisp
 expect 2 "are for --decoded" 0 verify bundle --cpu 0
 expect 2 "do not go with --decoded" 0 verify bundle --decoded plain --json
-expect 0 "perf.data: " 0 export bundle --perf-data
+expect 2 "perf.data: exists" 1 export bundle --perf-data
+expect 0 "perf.data: " 0 export bundle --perf-data -o perf.data
 expect 2 "in which form" 0 export bundle
 expect 2 "nowhere/x: No such file" 1 export bundle --perf-data -o nowhere/x
 expect 2 "absent" 1 export absent --perf-data

@@ -257,6 +257,64 @@ what_comes_meanwhile_is_kept_and_so_is_the_work(void **state)
 }
 
 static void
+publish_text(const char *path, const char *text)
+{
+	struct output *output;
+	struct tz_error err;
+
+	if (output_claim_file(path, &output, &err) != 0)
+		fail_msg("%s", err.text);
+	fixture_write(output_new(output), text);
+	publish(output);
+}
+
+/* A file is the user's choice; it is replaced whole, too, where that is possible. */
+static void
+a_file_is_replaced_whole(void **state)
+{
+	struct output *output, *other;
+	char path[64], text[8];
+	struct tz_error err;
+	struct stat st;
+	int fd[2];
+
+	(void)state;
+	publish_text("file", "first");
+	check_text("file", "first");
+	assert_int_equal(chmod("file", 0640), 0);
+	assert_int_equal(symlink("file", "link"), 0);
+	assert_int_equal(output_claim_file("link", &output, &err), 0);
+	fixture_write(output_new(output), "seco");
+	check_text("file", "first");
+	output_abandon(output);
+	check_text("file", "first");
+	publish_text("link", "second");
+	check_text("file", "second");
+	assert_int_equal(stat("file", &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0640);
+	assert_int_equal(lstat("link", &st), 0);
+	assert_true(S_ISLNK(st.st_mode));
+	assert_int_equal(output_claim_file("link", &output, &err), 0);
+	assert_int_equal(output_claim_file("file", &other, &err), -TZ_EUSAGE);
+	output_abandon(output);
+	assert_int_equal(output_claim_file(".", &output, &err), -TZ_EUSAGE);
+	assert_string_equal(err.text, ".: is a directory");
+	assert_int_equal(
+	    output_claim_file("absent/file", &output, &err), -TZ_EIO);
+	publish_text("/dev/null", "text");
+	/* It leads to a pipe or a terminal that has no path. */
+	assert_int_equal(pipe(fd), 0);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd[1]);
+	publish_text(path, "text");
+	assert_int_equal(read(fd[0], text, sizeof(text)), 4);
+	close(fd[0]);
+	close(fd[1]);
+	assert_int_equal(stat("/dev/null", &st), 0);
+	assert_true(S_ISCHR(st.st_mode));
+	assert_int_equal(fixture_count(".", "."), 0);
+}
+
+static void
 messages_have_the_users_name(void **state)
 {
 	struct output *output = claim("out");
@@ -285,6 +343,7 @@ main(void)
 		TEST(names_that_cannot_be_replaced_are_refused),
 		TEST(one_process_at_a_time_writes_it),
 		TEST(what_comes_meanwhile_is_kept_and_so_is_the_work),
+		TEST(a_file_is_replaced_whole),
 		TEST(messages_have_the_users_name),
 	};
 
