@@ -11,6 +11,7 @@
 #include "emu/truth.h"
 #include "harness/build_set.h"
 #include "harness/host/output.h"
+#include "harness/host/stop.h"
 #include "harness/load/boot.h"
 #include "harness/load/elf.h"
 #include "harness/load/symbols.h"
@@ -31,6 +32,13 @@ struct run {
 	struct truth *truth[MACHINE_CPUS_MAX];
 	struct boot boot;
 };
+
+static bool
+run_is_stopped(void *arg)
+{
+	(void)arg;
+	return stop_requested();
+}
 
 static int
 run_load(struct run *run, struct tz_error *err)
@@ -54,8 +62,10 @@ run_load(struct run *run, struct tz_error *err)
 		.pt_cycles = run->options->pt_cycles,
 	};
 	struct machine_observer observer = record_observer(run->record);
-	int error = machine_create(&config, &observer, &run->machine, err);
+	int error;
 
+	observer.stop = run_is_stopped;
+	error = machine_create(&config, &observer, &run->machine, err);
 	if (error != 0)
 		return error;
 	record_set_ram(run->record, machine_ram(run->machine), PLAN_RAM_BYTES);
@@ -328,20 +338,31 @@ run_driver(const struct run_options *options, struct run_outcome *outcome,
 	error = run_open(&run, err);
 	if (error == 0)
 		error = run_execute(&run, err);
-	if (error == 0)
+	/* One that was cut at some moment of the host's is no bundle. */
+	if (error == 0 && !run_was_stopped(outcome)) {
 		error = run_finish(&run, err);
+		if (error == 0)
+			error = run_publish(&run, err);
+	}
 	if (error != 0 && run.output != NULL)
 		output_rename(run.output, err);
-	if (error == 0)
-		error = run_publish(&run, err);
 	run_close(&run);
 	return error;
+}
+
+bool
+run_was_stopped(const struct run_outcome *outcome)
+{
+	return outcome->result.end == MACHINE_STOP;
 }
 
 int
 run_exit_code(const struct run_outcome *outcome)
 {
 	unsigned i;
+
+	if (run_was_stopped(outcome))
+		return STOP_EXIT;
 
 	if (outcome->result.end == MACHINE_ENGINE)
 		return 70;

@@ -67,9 +67,12 @@ struct run_outcome {
 int run_driver(const struct run_options *options, struct run_outcome *outcome,
     struct tz_error *err);
 
+/* Did a request for an end (harness/host/stop.h) cut it?  Then there is no bundle. */
+bool run_was_stopped(const struct run_outcome *outcome);
+
 /*
  * The exit code that OUTCOME asks for: 0, 1 (panic, bad exit, deadlock, triple
- * fault, limit, operational error), 6 (not modelled) or 70 (engine).
+ * fault, limit, operational error), 5 (stopped), 6 (not modelled) or 70 (engine).
  */
 int run_exit_code(const struct run_outcome *outcome);
 

@@ -10,6 +10,7 @@
 
 #include "harness/cmd/cmd.h"
 #include "harness/cmd/driver_options.h"
+#include "harness/host/stop.h"
 #include "harness/run.h"
 
 #define SETTINGS_BYTES 512
@@ -259,6 +260,19 @@ end_text(const struct run_outcome *outcome)
 	return "unknown end";
 }
 
+static const char *
+verdict(const struct run_outcome *outcome)
+{
+	switch (run_exit_code(outcome)) {
+	case CMD_OK:
+		return "PASS";
+	case CMD_BUDGET:
+		return "STOP";
+	default:
+		return "FAIL";
+	}
+}
+
 static void
 print_failure(const struct run_outcome *outcome)
 {
@@ -271,8 +285,9 @@ print_failure(const struct run_outcome *outcome)
 			    result->code);
 		return;
 	}
-	printf("FAIL  %s on cpu%u at %s%s%s\n", end_text(outcome), result->cpu,
-	    outcome->where, result->text[0] != '\0' ? ": " : "", result->text);
+	printf("%s  %s on cpu%u at %s%s%s\n", verdict(outcome),
+	    end_text(outcome), result->cpu, outcome->where,
+	    result->text[0] != '\0' ? ": " : "", result->text);
 	for (i = 0; i < outcome->frame_count; i++)
 		printf("      #%-2u %s\n", i, outcome->frame[i]);
 }
@@ -292,7 +307,7 @@ print_text(const struct run_options *options, const struct run_outcome *outcome)
 	int code = run_exit_code(outcome);
 	unsigned i;
 
-	printf("%s  %s  %s  %s mode  %u CPU%s\n", code == 0 ? "PASS" : "FAIL",
+	printf("%s  %s  %s  %s mode  %u CPU%s\n", verdict(outcome),
 	    options->driver, outcome->models,
 	    options->thread_mode ? "thread" : "cpu", outcome->cpu_count,
 	    outcome->cpu_count == 1 ? "" : "s");
@@ -311,9 +326,13 @@ print_text(const struct run_options *options, const struct run_outcome *outcome)
 	print_failure(outcome);
 	print_console(outcome);
 	printf("source sha256 %s\n", outcome->sha256);
-	printf("bundle %s   (topaz verify %s)\n", options->output,
-	    options->output);
-	printf("%d passed, %d failed\n", code == 0, code != 0);
+	if (run_was_stopped(outcome))
+		puts("no bundle: the run was stopped");
+	else
+		printf("bundle %s   (topaz verify %s)\n", options->output,
+		    options->output);
+	printf("%d passed, %d failed\n", code == CMD_OK,
+	    code != CMD_OK && code != CMD_BUDGET);
 }
 
 static void
@@ -337,12 +356,14 @@ print_json(const struct run_options *options, const struct run_outcome *outcome)
 	for (i = 0; i < outcome->frame_count; i++)
 		json_array_append_new(frames, json_string(outcome->frame[i]));
 	cmd_print_json(json_pack(
-	    "{s:i, s:s, s:s, s:s, s:b, s:s, s:i, s:s, s:s, s:s, s:o, s:o}",
-	    "schema", 1, "bundle", options->output, "driver", options->driver,
-	    "profile", outcome->models, "passed", run_exit_code(outcome) == 0,
-	    "end", end_text(outcome), "code", outcome->result.code, "text",
-	    outcome->result.text, "where", outcome->where, "sha256",
-	    outcome->sha256, "cpus", cpus, "backtrace", frames));
+	    "{s:i, s:s?, s:s, s:s, s:b, s:s, s:i, s:s, s:s, s:s, s:o, s:o}",
+	    "schema", 1, "bundle",
+	    run_was_stopped(outcome) ? NULL : options->output, "driver",
+	    options->driver, "profile", outcome->models, "passed",
+	    run_exit_code(outcome) == 0, "end", end_text(outcome), "code",
+	    outcome->result.code, "text", outcome->result.text, "where",
+	    outcome->where, "sha256", outcome->sha256, "cpus", cpus,
+	    "backtrace", frames));
 }
 
 int
@@ -359,7 +380,7 @@ cmd_run(int argc, char **argv)
 	struct run_input input = { .options = run_defaults() };
 	struct run_outcome *outcome = calloc(1, sizeof(*outcome));
 	struct tz_error err = { "out of memory" };
-	int code;
+	int code, error;
 
 	cmd_parse(&argp, argc, argv, &input);
 	input.options.settings = input.settings;
@@ -368,9 +389,12 @@ cmd_run(int argc, char **argv)
 	input.options.cc = input.from.cc;
 	input.options.drivers = input.from.drivers;
 	input.options.verbose = input.from.verbose;
-	if (outcome == NULL || run_driver(&input.options, outcome, &err) != 0) {
+	stop_gently();
+	error = outcome == NULL ? -TZ_EIO
+				: run_driver(&input.options, outcome, &err);
+	if (error != 0) {
 		free(outcome);
-		return cmd_fail(&err);
+		return cmd_fail_of(error, &err);
 	}
 	if (input.json)
 		print_json(&input.options, outcome);

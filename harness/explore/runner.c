@@ -3,10 +3,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <xxhash.h>
 
 #include "harness/explore/runner_inside.h"
+#include "harness/host/stop.h"
 
 static void
 relate(const struct runner *runner, uint16_t cpu, uint64_t *insns)
@@ -86,6 +88,19 @@ on_point(void *arg, unsigned cpu, uint64_t id, uint64_t caller)
 	return runner->running && runner->now.points++ == runner->fail_index;
 }
 
+static bool
+on_look(void *arg)
+{
+	struct runner *runner = arg;
+
+	if (!runner->workshop->cuts || !stop_requested())
+		return false;
+	if (stop_is_forked())
+		_exit(0);
+	runner->cut = true;
+	return true;
+}
+
 struct machine_observer
 runner_observer(struct runner *runner)
 {
@@ -95,6 +110,7 @@ runner_observer(struct runner *runner)
 		.console = on_console,
 		.step = on_step,
 		.point = on_point,
+		.stop = on_look,
 	};
 }
 
@@ -136,13 +152,16 @@ runner_go(struct runner *runner, unsigned cpu, uint64_t insns)
 {
 	TZ_ASSERT(!runner->now.over);
 	runner->at_point = false;
+	runner->cut = false;
 	machine_set_stop(runner->machine, cpu,
 	    insns == UINT64_MAX ? UINT64_MAX : insns + runner->insns[cpu]);
 	machine_run(runner->machine, insns_left(runner), &runner->result);
 	machine_set_stop(runner->machine, cpu, UINT64_MAX);
-	if (runner->result.end == MACHINE_STOP)
+	if (runner->result.end == MACHINE_STOP && !runner->cut)
 		return runner->at_point ? RUNNER_POINT : RUNNER_STOP;
 	runner->now.over = true;
+	if (runner->cut)
+		return RUNNER_OVER;
 	check_end(runner->check, &runner->result);
 	return RUNNER_OVER;
 }
@@ -263,6 +282,12 @@ void
 runner_fail_point(struct runner *runner, uint64_t index)
 {
 	runner->fail_index = index;
+}
+
+bool
+runner_is_cut(const struct runner *runner)
+{
+	return runner->cut;
 }
 
 const struct machine_result *

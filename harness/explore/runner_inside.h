@@ -50,6 +50,7 @@ struct runner {
 	bool points;
 	bool timed; /* runner_take_timed() */
 	bool at_point;
+	bool cut; /* runner_is_cut() */
 	uint64_t fail_index;
 	uint64_t limit;
 	struct runner_ear ear;

@@ -4,6 +4,7 @@
 
 #include "harness/explore/decoded.h"
 #include "harness/explore/visited.h"
+#include "harness/host/stop.h"
 
 #define BLOCK_BOUNDARIES 16 /* from one mark along the base run to the next */
 #define POINTS_MAX       8  /* at which a run looks whether it merges */
@@ -137,6 +138,10 @@ trial_open(struct trial *trial, struct runner *runner,
 		trial_close(trial);
 		return tz_error(err, TZ_EIO, "out of memory");
 	}
+	if (runner_is_cut(runner)) {
+		trial_close(trial);
+		return stop_error(err);
+	}
 	outcome_read(runner, &trial->base);
 	runner_counts(runner, &trial->counts);
 	/* One of two operations at once may fail here and be long elsewhere. */
@@ -146,7 +151,10 @@ trial_open(struct trial *trial, struct runner *runner,
 		: 3 * trial->counts.insns_all + SPARE_INSNS);
 	if (options->merge)
 		know_base(trial);
-	return 0;
+	if (!runner_is_cut(runner))
+		return 0;
+	trial_close(trial);
+	return stop_error(err);
 }
 
 void

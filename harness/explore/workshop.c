@@ -60,6 +60,12 @@ workshop_close(struct workshop *workshop)
 	free(workshop);
 }
 
+void
+workshop_cut(struct workshop *workshop, bool on)
+{
+	workshop->cuts = on;
+}
+
 const struct manifest *
 workshop_manifest(const struct workshop *workshop)
 {

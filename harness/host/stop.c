@@ -169,6 +169,12 @@ stop_name(void)
 	return name_of(*stop.signal);
 }
 
+int
+stop_error(struct tz_error *err)
+{
+	return tz_error(err, TZ_ESTOP, "stopped by %s", stop_name());
+}
+
 void
 stop_request(void)
 {

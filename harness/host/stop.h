@@ -30,6 +30,9 @@ bool stop_requested(void);
 /* "SIGTERM": by what; "" if the user has not. */
 const char *stop_name(void);
 
+/* "stopped by SIGTERM", -TZ_ESTOP. */
+int stop_error(struct tz_error *err);
+
 /* As if the first signal had come: for tests. */
 void stop_request(void);
 
