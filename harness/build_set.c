@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "harness/drivers.h"
+#include "harness/host/input.h"
 #include "harness/host/scratch.h"
 #include "harness/load/build.h"
 #include "harness/run.h"
@@ -69,16 +69,11 @@ is_source_name(const char *path)
 static int
 check_sources(char *const *sources, struct tz_error *err)
 {
-	struct stat st;
 	size_t i;
 
 	for (i = 0; sources[i] != NULL; i++) {
-		if (stat(sources[i], &st) != 0)
-			return tz_error(err, TZ_EUSAGE, "%s: %s", sources[i],
-			    strerror(errno));
-		if (!S_ISREG(st.st_mode))
-			return tz_error(err, TZ_EUSAGE,
-			    "%s: not a regular file", sources[i]);
+		if (input_check(sources[i], INPUT_SOURCE, err) != 0)
+			return -TZ_EUSAGE;
 		if (!is_source_name(sources[i]))
 			return tz_error(err, TZ_EUSAGE,
 			    "%s: not a C or assembler source (.c, .S)",
@@ -121,6 +116,7 @@ build_set_make(struct build_set *set, const struct driver *driver,
     struct tz_error *err)
 {
 	struct build_options build = { .cc = options->cc,
+		.seconds = options->cc_seconds,
 		.root = root,
 		.invariants = options->invariants };
 	char *one[] = { NULL, NULL };

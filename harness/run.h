@@ -14,9 +14,11 @@
 
 struct run_options {
 	const char *driver;
-	const char *source;  /* one file; NULL: the driver's own */
-	const char *tree;    /* the OS's own sources, or NULL */
-	const char *cc;      /* NULL: gcc */
+	const char *source; /* one file; NULL: the driver's own */
+	const char *tree;   /* the OS's own sources, or NULL */
+	const char *cc;     /* NULL: gcc */
+	unsigned
+	    cc_seconds; /* that it may use for a source; 0: as build.h has it */
 	const char *drivers; /* folder with DRIVER/driver.yaml; NULL: topaz's */
 	const char *output;  /* the bundle */
 	const char *profile; /* of emu/profile/mix.h */

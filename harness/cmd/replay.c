@@ -310,6 +310,7 @@ cmd_replay(int argc, char **argv)
 		.source = input.from.source,
 		.tree = input.from.tree,
 		.cc = input.from.cc,
+		.cc_seconds = input.from.cc_seconds,
 		.drivers = input.from.drivers,
 		.profile = token.profile,
 		.objects = input.objects,

@@ -387,6 +387,7 @@ cmd_run(int argc, char **argv)
 	input.options.source = input.from.source;
 	input.options.tree = input.from.tree;
 	input.options.cc = input.from.cc;
+	input.options.cc_seconds = input.from.cc_seconds;
 	input.options.drivers = input.from.drivers;
 	input.options.verbose = input.from.verbose;
 	stop_gently();

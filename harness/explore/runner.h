@@ -18,6 +18,7 @@ struct workshop;
 struct workshop_config {
 	const char *driver;
 	const char *source, *tree, *cc; /* NULL: the driver's own, none, gcc */
+	unsigned cc_seconds; /* that gcc may use; 0: as build.h has it */
 	const char *drivers; /* folder with DRIVER/driver.yaml; NULL: topaz's */
 	const char *profile; /* of emu/profile/mix.h */
 	const char *errata;  /* further keys by comma that show, or NULL */

@@ -32,6 +32,7 @@ workshop_open(const struct workshop_config *config, struct workshop **out,
 	workshop->options.drivers = config->drivers;
 	workshop->options.tree = config->tree;
 	workshop->options.cc = config->cc;
+	workshop->options.cc_seconds = config->cc_seconds;
 	workshop->options.profile = config->profile;
 	workshop->options.errata = config->errata;
 	workshop->options.objects = config->objects != NULL;
