@@ -1,7 +1,6 @@
 #define _GNU_SOURCE
 #include "harness/manifest/schema.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +8,7 @@
 
 #include <cyaml/cyaml.h>
 
+#include "harness/host/input.h"
 #include "harness/manifest/position.h"
 
 /* Members by name, with what they hold. */
@@ -307,30 +307,10 @@ complain(const char *path, const char *text, size_t text_bytes,
 char *
 schema_text(const char *path, size_t *text_bytes, struct tz_error *err)
 {
-	FILE *file = fopen(path, "r");
-	char *text = NULL;
-	size_t room = 0;
-	FILE *copy;
-	int c;
+	uint8_t *text;
 
-	if (file == NULL) {
-		tz_error(err, TZ_ENOENT, "%s: %s", path, strerror(errno));
-		return NULL;
-	}
-	copy = open_memstream(&text, &room);
-	if (copy != NULL) {
-		while ((c = getc(file)) != EOF)
-			putc(c, copy);
-		if (fclose(copy) != 0 || ferror(file)) {
-			free(text);
-			text = NULL;
-		}
-	}
-	fclose(file);
-	if (text == NULL)
-		tz_error(err, TZ_EIO, "%s: cannot be read", path);
-	*text_bytes = room;
-	return text;
+	(void)input_read(path, INPUT_DRIVER, &text, text_bytes, err);
+	return (char *)text;
 }
 
 int

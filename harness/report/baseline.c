@@ -1,11 +1,11 @@
 /*
  * The findings that are known, and what changed since.
  */
-#include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/host/input.h"
 #include "harness/report/internal.h"
 
 /* Does a finding before INDEX have its fingerprint? */
@@ -130,16 +130,18 @@ int
 report_baseline_read(
     const char *path, struct report_baseline *baseline, struct tz_error *err)
 {
-	FILE *file = fopen(path, "r");
 	bool good = true;
 	size_t room = 0;
 	char *line = NULL;
 	int number = 0;
 	ssize_t bytes;
+	FILE *file;
+	int error;
 
 	memset(baseline, 0, sizeof(*baseline));
-	if (file == NULL)
-		return tz_error(err, TZ_EIO, "%s: %s", path, strerror(errno));
+	error = input_open(path, INPUT_BASELINE, &file, err);
+	if (error != 0)
+		return error;
 	while (good && (bytes = getline(&line, &room, file)) >= 0) {
 		json_t *json = json_loadb(
 		    line, (size_t)bytes, JSON_REJECT_DUPLICATES, NULL);

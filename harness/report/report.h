@@ -106,8 +106,8 @@ int report_json_write(const char *path, const struct finding_summary *summary,
     struct tz_error *err);
 
 /*
- * read.c: what report_json() wrote, for shards that merge.  -TZ_EIO: no such file;
- * -TZ_EFORMAT: not of this schema, with the line.  SUMMARY is to be freed, also
+ * read.c: what report_json() wrote, for shards that merge.  Errors of
+ * harness/host/input.h; -TZ_EFORMAT: not of this schema, with the line.  SUMMARY is to be freed, also
  * after an error.
  */
 int report_read(

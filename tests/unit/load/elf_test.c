@@ -151,7 +151,7 @@ other_kinds_of_file_are_refused_by_name(void **state)
 	assert_int_equal(
 	    elf_load_module("m", fixture_path("absent"), &bench.ram,
 		bench.exports, &bench.image, &bench.err),
-	    -TZ_EIO);
+	    -TZ_ENOENT);
 	assert_non_null(strstr(bench.err.text, "No such file"));
 	image_free(&bench.image);
 	assert_int_equal(
