@@ -27,7 +27,7 @@ struct run_options {
 	const char *settings; /* further words for the guest, or "" */
 	uint64_t buffer_bytes;
 	uint64_t rounds;
-	uint64_t insns_max; /* 0: no limit */
+	uint64_t insns_max; /* at least 1 */
 	unsigned cpu_count;
 	uint32_t core_cbr; /* machine_config's */
 	struct pt_cycles pt_cycles;
