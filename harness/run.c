@@ -82,13 +82,13 @@ add_image(struct run *run, const struct image *image, struct tz_error *err)
 	int error = record_code(run->writer, image, ram);
 
 	if (error != 0)
-		return error;
+		return bundle_error(run->writer, err);
 	error = elf_object_bytes(image, &bytes, &count, err);
 	if (error != 0)
 		return error;
 	error = bundle_add_object(run->writer, image->name, 0, bytes, count);
 	free(bytes);
-	return error;
+	return error != 0 ? bundle_error(run->writer, err) : 0;
 }
 
 static int
@@ -198,10 +198,10 @@ run_execute(struct run *run, struct tz_error *err)
 	for (i = 0; i < run->options->cpu_count; i++)
 		if (run->truth[i] != NULL)
 			(void)truth_flush(run->truth[i]);
-	if (record_end(run->record) == -TZ_EIO)
-		snprintf(err->text, sizeof(err->text), "%s: cannot be written",
-		    run->options->output);
+	error = record_end(run->record);
 	run_explain(run);
+	if (error != 0 && bundle_error(run->writer, err) == 0)
+		return tz_error(err, TZ_EIO, "out of memory");
 	return 0;
 }
 

@@ -57,8 +57,8 @@ bundle_file_write(struct bundle_writer *writer, FILE *file, const char *name,
     const void *bytes, size_t count)
 {
 	if (count != 0 && fwrite(bytes, 1, count, file) != count)
-		writer->error = tz_error(
-		    &writer->err, TZ_EIO, "%s: %s", name, strerror(errno));
+		writer->error = tz_error(&writer->err, TZ_EIO, "%s/%s: %s",
+		    writer->path, name, strerror(errno));
 }
 
 /* Closes *FILE, if it is open. */
@@ -211,9 +211,8 @@ bundle_create(const char *path, unsigned cpu_count, struct bundle_writer **out,
 		return error;
 	}
 	bundle_start(writer);
-	if (writer->error != 0) {
-		error = writer->error;
-		tz_error(err, TZ_EIO, "%s", writer->err.text);
+	error = bundle_error(writer, err);
+	if (error != 0) {
 		bundle_abandon(writer);
 		return error;
 	}
@@ -448,6 +447,15 @@ bundle_put_manifest(
 }
 
 int
+bundle_error(const struct bundle_writer *writer, struct tz_error *err)
+{
+	if (writer->error == 0)
+		return 0;
+	return tz_error(
+	    err, (enum tz_errno) - writer->error, "%s", writer->err.text);
+}
+
+int
 bundle_finish(struct bundle_writer *writer, const struct bundle_info *info,
     struct tz_error *err)
 {
@@ -456,13 +464,11 @@ bundle_finish(struct bundle_writer *writer, const struct bundle_info *info,
 	bundle_close_files(writer);
 	if (writer->error == 0)
 		bundle_put_manifest(writer, info);
-	error = writer->error;
-	if (error == 0) {
+	error = bundle_error(writer, err);
+	if (error == 0)
 		bundle_writer_free(writer);
-		return 0;
-	}
-	tz_error(err, (enum tz_errno) - error, "%s", writer->err.text);
-	bundle_abandon(writer);
+	else
+		bundle_abandon(writer);
 	return error;
 }
 

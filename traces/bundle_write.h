@@ -55,6 +55,9 @@ int bundle_add_text(struct bundle_writer *writer, const char *name,
 int bundle_finish(struct bundle_writer *writer, const struct bundle_info *info,
     struct tz_error *err);
 
+/* The first error of WRITER, with its text; 0: there is none. */
+int bundle_error(const struct bundle_writer *writer, struct tz_error *err);
+
 /* Removes the folder and frees WRITER (which may be NULL). */
 void bundle_abandon(struct bundle_writer *writer);
 

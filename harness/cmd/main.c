@@ -112,9 +112,10 @@ flush_output(int code)
 
 	if (fflush(stdout) == 0 && !failed)
 		return code;
-	/* What errno says now may be of anything that came since. */
-	fprintf(stderr, "topaz: standard output: %s\n",
-	    failed ? "it could not be written" : strerror(errno));
+	/* Of an earlier failure errno may be anything by now: another one tells. */
+	if (failed && write(STDOUT_FILENO, "\n", 1) == 1)
+		errno = EIO;
+	fprintf(stderr, "topaz: standard output: %s\n", strerror(errno));
 	return CMD_USAGE;
 }
 

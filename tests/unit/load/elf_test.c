@@ -131,7 +131,8 @@ unresolved_symbols_are_all_named(void **state)
 	    elf_load_module("module", fixture_module("module", module_source),
 		&bench.ram, bench.exports, &bench.image, &bench.err),
 	    -TZ_EUSAGE);
-	assert_non_null(strstr(bench.err.text, "module module: 2 unresolved: "));
+	assert_non_null(
+	    strstr(bench.err.text, "module module: 2 unresolved: "));
 	assert_non_null(strstr(bench.err.text, "kernel_add"));
 	assert_non_null(strstr(bench.err.text, "counter"));
 	bench_close(&bench);
