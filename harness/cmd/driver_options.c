@@ -12,7 +12,7 @@ static const struct argp_option options[] = {
 	    "A FreeBSD source tree: its hwt and pt files come first", 0 },
 	{ "cc", OPT_CC, "COMPILER", 0, "Compile the driver with it (gcc)", 0 },
 	{ "cc-seconds", OPT_CC_SECONDS, "N", 0,
-	    "Processor time that the compiler may use for one source (8)", 0 },
+	    "Processor time that the compiler may use for one source (5)", 0 },
 	{ "drivers", OPT_DRIVERS, "DIR", 0,
 	    "Look for the driver in DIR: DIR/DRIVER/driver.yaml", 0 },
 	{ "verbose", 'v', NULL, 0, "Guest console to standard error", 0 },

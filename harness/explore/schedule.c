@@ -225,12 +225,12 @@ parse_parts(char *text, struct token *token, struct tz_error *err)
 		return error;
 	if (!copy_part(token->profile, sizeof(token->profile), part[2],
 		strlen(part[2])))
-		return tz_error(
-		    err, TZ_EUSAGE, "profile '%s' of a token", part[2]);
+		return tz_error(err, TZ_EUSAGE,
+		    "profile '%.60s...' of a token: too long", part[2]);
 	seed = part[3];
 	if (!parse_number(&seed, &token->seed) || *seed != '\0')
-		return tz_error(
-		    err, TZ_EUSAGE, "seed '%s' of a token", part[3]);
+		return tz_error(err, TZ_EUSAGE,
+		    "seed '%s' of a token: not a number of 64 bits", part[3]);
 	token->check = (uint16_t)strtoul(part[5], NULL, 16);
 	if (strlen(part[5]) != 4 ||
 	    strspn(part[5], "0123456789abcdefABCDEF") != 4)

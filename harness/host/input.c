@@ -103,7 +103,7 @@ input_read(const char *path, enum input_kind kind, uint8_t **bytes,
 {
 	struct stat st;
 	ssize_t got;
-	int fd, error;
+	int fd = -1, error;
 
 	*bytes = NULL;
 	*count = 0;
@@ -133,7 +133,7 @@ input_open(
     const char *path, enum input_kind kind, FILE **file, struct tz_error *err)
 {
 	struct stat st;
-	int fd, error;
+	int fd = -1, error;
 
 	*file = NULL;
 	error = open_checked(path, kind, &fd, &st, err);
@@ -150,7 +150,7 @@ int
 input_check(const char *path, enum input_kind kind, struct tz_error *err)
 {
 	struct stat st;
-	int fd;
+	int fd = -1;
 	int error = open_checked(path, kind, &fd, &st, err);
 
 	if (error == 0)

@@ -134,16 +134,15 @@ add_compiler(struct text_list *argv, const struct build_options *options,
 	const char *cc = options->cc != NULL ? options->cc : "gcc";
 	char *path;
 
-	if (strchr(cc, '/') == NULL) {
-		text_list_add(argv, "%s", cc);
-		return 0;
-	}
-	path = realpath(cc, NULL);
+	path = strchr(cc, '/') == NULL ? strdup(cc) : realpath(cc, NULL);
 	if (path == NULL)
 		return tz_error(
 		    err, TZ_EUSAGE, "--cc %s: %s", cc, strerror(errno));
 	text_list_add(argv, "%s", path);
 	free(path);
+	/* It writes to a pipe, which is passed on to the terminal. */
+	if (isatty(STDERR_FILENO) && getenv("NO_COLOR") == NULL)
+		text_list_add(argv, "-fdiagnostics-color=always");
 	return 0;
 }
 
@@ -191,6 +190,7 @@ compile(const struct text_list *argv, const struct build_options *options,
 						 : BUILD_SECONDS,
 		.memory_bytes = BUILD_MEMORY_BYTES,
 		.file_bytes = BUILD_FILE_BYTES,
+		.said_bytes = BUILD_SAID_BYTES,
 	};
 	struct spawn_end end;
 	struct tz_error why;

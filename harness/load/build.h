@@ -47,10 +47,11 @@ struct build_options {
 };
 
 /* What the compiler may use, each of its processes. */
-#define BUILD_SECONDS      8
+#define BUILD_SECONDS      5
 #define BUILD_SECONDS_MAX  3600
 #define BUILD_MEMORY_BYTES (UINT64_C(2) << 30)
 #define BUILD_FILE_BYTES   (UINT64_C(256) << 20)
+#define BUILD_SAID_BYTES   (UINT64_C(64) << 10) /* of diagnostics, in all */
 
 /*
  * Compiles SOURCES (NULL-terminated) into DIR/NAME.o, whose path *object gives,

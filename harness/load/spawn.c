@@ -3,7 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -14,11 +17,12 @@
 
 #include "harness/host/stop.h"
 
-#define LOOK_NSEC_MAX 20000000
+#define LOOK_MSEC_MAX 16
+#define LAST_LOOKS    16
 
-/* Pipes: what the child prints, and why it could not be run. */
+/* Pipes: what the child prints, what it says, and why it could not be run. */
 struct pipes {
-	int output[2], failure[2];
+	int output[2], said[2], failure[2];
 };
 
 static void
@@ -36,7 +40,8 @@ become(const struct spawn *spawn, const struct pipes *pipes, pid_t parent)
 {
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGABRT,
 		SIGPIPE };
-	int output = pipes->output[1] >= 0 ? pipes->output[1] : STDERR_FILENO;
+	int said = pipes->said[1] >= 0 ? pipes->said[1] : STDERR_FILENO;
+	int output = pipes->output[1] >= 0 ? pipes->output[1] : said;
 	int input = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	int why;
 
@@ -52,6 +57,7 @@ become(const struct spawn *spawn, const struct pipes *pipes, pid_t parent)
 	if (getppid() == parent && input >= 0 &&
 	    dup2(input, STDIN_FILENO) >= 0 &&
 	    dup2(output, STDOUT_FILENO) >= 0 &&
+	    dup2(said, STDERR_FILENO) >= 0 &&
 	    (spawn->cwd == NULL || chdir(spawn->cwd) == 0) &&
 	    (spawn->tmpdir == NULL || setenv("TMPDIR", spawn->tmpdir, 1) == 0))
 		(void)execvp(
@@ -70,22 +76,56 @@ now_nsec(void)
 	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* Takes all that is there now, keeps what fits. */
+/* What has come through the pipes so far. */
+struct heard {
+	const struct spawn *spawn;
+	struct pollfd from[2]; /* output, said; .fd is -1 once it has ended */
+	size_t output;         /* bytes that are kept */
+	uint64_t said, left_out;
+};
+
 static void
-take_output(const struct spawn *spawn, int fd, size_t *used)
+keep_output(struct heard *heard, const char *bytes, size_t count)
 {
-	char rest[256];
-	ssize_t got;
+	size_t room = heard->spawn->output_size - 1 - heard->output;
 
-	do {
-		bool full = *used + 1 >= spawn->output_size;
+	if (count > room)
+		count = room;
+	memcpy(heard->spawn->output + heard->output, bytes, count);
+	heard->output += count;
+	heard->spawn->output[heard->output] = '\0';
+}
 
-		got = read(fd, full ? rest : spawn->output + *used,
-		    full ? sizeof(rest) : spawn->output_size - 1 - *used);
-		if (got > 0 && !full)
-			*used += (size_t)got;
-	} while (got > 0 || (got < 0 && errno == EINTR));
-	spawn->output[*used] = '\0';
+static void
+pass_on(struct heard *heard, const char *bytes, size_t count)
+{
+	uint64_t room = heard->spawn->said_bytes - heard->said;
+	size_t part = count < room ? count : (size_t)room;
+
+	if (part != 0)
+		(void)!write(STDERR_FILENO, bytes, part);
+	heard->said += part;
+	heard->left_out += count - part;
+}
+
+/* Takes what is there, of each pipe so much at a time that nothing else has to wait. */
+static void
+hear(struct heard *heard)
+{
+	char bytes[8192];
+
+	for (unsigned i = 0; i < 2; i++) {
+		ssize_t got = heard->from[i].fd < 0
+		    ? -1
+		    : read(heard->from[i].fd, bytes, sizeof(bytes));
+
+		if (got == 0)
+			heard->from[i].fd = -1;
+		else if (got > 0 && i == 0)
+			keep_output(heard, bytes, (size_t)got);
+		else if (got > 0)
+			pass_on(heard, bytes, (size_t)got);
+	}
 }
 
 /* Waits for PID; false: it took too long and was killed. */
@@ -95,26 +135,32 @@ wait_for(const struct spawn *spawn, const struct pipes *pipes, pid_t pid,
 {
 	int64_t end = now_nsec() +
 	    (int64_t)spawn->seconds * SPAWN_WALL * 1000000000;
-	struct timespec look = { 0, 500000 };
+	struct heard heard = { spawn,
+		{ { pipes->output[0], POLLIN, 0 },
+		    { pipes->said[0], POLLIN, 0 } },
+		0, 0, 0 };
 	bool in_time = true;
-	size_t used = 0;
+	int look_msec = 1;
 	pid_t ended;
 
 	do {
-		if (spawn->output != NULL)
-			take_output(spawn, pipes->output[0], &used);
+		hear(&heard);
 		ended = wait4(pid, status, WNOHANG, usage);
 		if (ended == 0 && in_time && now_nsec() > end) {
 			in_time = false;
 			(void)kill(-pid, SIGKILL);
 		}
 		if (ended == 0)
-			(void)nanosleep(&look, NULL);
-		if (look.tv_nsec < LOOK_NSEC_MAX)
-			look.tv_nsec *= 2;
+			(void)poll(heard.from, 2, look_msec);
+		if (look_msec < LOOK_MSEC_MAX)
+			look_msec *= 2;
 	} while (ended == 0 || (ended < 0 && errno == EINTR));
-	if (spawn->output != NULL)
-		take_output(spawn, pipes->output[0], &used);
+	/* No more than a pipe holds: who else has its end may write on. */
+	for (unsigned i = 0; i < LAST_LOOKS; i++)
+		hear(&heard);
+	if (heard.left_out != 0)
+		fprintf(stderr, "\n%s: %" PRIu64 " further bytes left out\n",
+		    spawn->argv[0], heard.left_out);
 	return in_time;
 }
 
@@ -124,6 +170,8 @@ close_pipes(struct pipes *pipes)
 	for (unsigned i = 0; i < 2; i++) {
 		if (pipes->output[i] >= 0)
 			close(pipes->output[i]);
+		if (pipes->said[i] >= 0)
+			close(pipes->said[i]);
 		if (pipes->failure[i] >= 0)
 			close(pipes->failure[i]);
 	}
@@ -132,8 +180,11 @@ close_pipes(struct pipes *pipes)
 static bool
 open_pipes(const struct spawn *spawn, struct pipes *pipes)
 {
-	*pipes = (struct pipes){ { -1, -1 }, { -1, -1 } };
+	*pipes = (struct pipes){ { -1, -1 }, { -1, -1 }, { -1, -1 } };
 	return pipe2(pipes->failure, O_CLOEXEC | O_NONBLOCK) == 0 &&
+	    (spawn->said_bytes == 0 ||
+		(pipe2(pipes->said, O_CLOEXEC) == 0 &&
+		    fcntl(pipes->said[0], F_SETFL, O_NONBLOCK) == 0)) &&
 	    (spawn->output == NULL ||
 		(pipe2(pipes->output, O_CLOEXEC) == 0 &&
 		    fcntl(pipes->output[0], F_SETFL, O_NONBLOCK) == 0));
@@ -175,7 +226,9 @@ spawn_run(
 	stop_add_child(-pid);
 	if (pipes.output[1] >= 0)
 		close(pipes.output[1]);
-	pipes.output[1] = -1;
+	if (pipes.said[1] >= 0)
+		close(pipes.said[1]);
+	pipes.output[1] = pipes.said[1] = -1;
 	in_time = wait_for(spawn, &pipes, pid, &how, &usage);
 	stop_remove_child(-pid);
 	/* Nothing of its group outlives it. */

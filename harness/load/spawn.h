@@ -12,15 +12,16 @@ struct spawn {
 	const char *const *argv; /* argv[0] is searched in PATH */
 	const char *cwd;         /* NULL: here */
 	const char *tmpdir;      /* its TMPDIR; NULL: as ours */
-	char *output;       /* its standard output; NULL: our standard error */
-	size_t output_size; /* with a NUL; what does not fit is dropped */
-	unsigned seconds;   /* of processor time, for each process; and in all
+	char *output;        /* its standard output; NULL: our standard error */
+	size_t output_size;  /* with a NUL; what does not fit is dropped */
+	uint64_t said_bytes; /* of its standard error that reach ours; 0: all */
+	unsigned seconds;    /* of processor time, for each process; and in all
 				    SPAWN_WALL times as long */
 	uint64_t memory_bytes; /* that each process may have mapped; 0: any */
 	uint64_t file_bytes;   /* that each file may have; 0: any */
 };
 
-#define SPAWN_WALL 8
+#define SPAWN_WALL 4
 
 struct spawn_end {
 	int status;       /* exit code, or 128 plus the signal */

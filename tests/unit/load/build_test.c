@@ -301,7 +301,7 @@ what_the_compiler_may_use_is_bounded(void **state)
 	options.cc = fixture_path("one/cc");
 	options.seconds = 1;
 	check_refused(
-	    kpi, &options, "one/endless.c", "did not end within 8 seconds");
+	    kpi, &options, "one/endless.c", "did not end within 4 seconds");
 	options.cc = NULL;
 	assert_int_equal(mkfifo(fixture_path("one/fifo.c"), 0600), 0);
 	check_refused(
