@@ -334,7 +334,7 @@ run_driver(const struct run_options *options, struct run_outcome *outcome,
 	struct run run = { .options = options, .outcome = outcome };
 	int error;
 
-	*outcome = (struct run_outcome){ .cpu_count = 0 };
+	memset(outcome, 0, sizeof(*outcome));
 	error = run_open(&run, err);
 	if (error == 0)
 		error = run_execute(&run, err);

@@ -71,7 +71,7 @@ read_folder(
 	char path[PATH_MAX];
 	struct stat st;
 
-	*summary = (struct finding_summary){ .schedules = 0 };
+	memset(summary, 0, sizeof(*summary));
 	if (stat(folder, &st) != 0)
 		return tz_error(
 		    err, TZ_EUSAGE, "%s: %s", folder, strerror(errno));

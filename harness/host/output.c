@@ -121,6 +121,14 @@ can_rename_to(const char *path)
 	    access(parent, W_OK | X_OK) == 0;
 }
 
+static bool
+join(char to[TREE_PATH_BYTES], const char *folder, const char *before,
+    const char *name, const char *after)
+{
+	return snprintf(to, TREE_PATH_BYTES, "%s%s%s%s", folder, before, name,
+		   after) < TREE_PATH_BYTES;
+}
+
 /* Takes the place beside PATH, which is what the user named or where a link leads. */
 static int
 claim(struct output *output, const char *path, struct tz_error *err)
@@ -134,12 +142,11 @@ claim(struct output *output, const char *path, struct tz_error *err)
 		return error;
 	if (strcmp(parent, "/") == 0)
 		parent[0] = '\0';
-	snprintf(output->target, sizeof(output->target), "%s/%s", parent, name);
-	snprintf(beside, sizeof(beside), "%s/.%s.topaz", parent, name);
-	snprintf(output->made, sizeof(output->made), "%s/.%s.topaz/" NEW_NAME,
-	    parent, name);
-	snprintf(output->old, sizeof(output->old), "%s/.%s.topaz/" SCRATCH_OLD,
-	    parent, name);
+	/* split() has left room for all of them. */
+	TZ_ASSERT(join(output->target, parent, "/", name, "") &&
+	    join(beside, parent, "/.", name, ".topaz") &&
+	    join(output->made, beside, "/", NEW_NAME, "") &&
+	    join(output->old, beside, "/", SCRATCH_OLD, ""));
 	return scratch_beside(&place, &output->beside, err);
 }
 
@@ -353,7 +360,7 @@ output_abandon(struct output *output)
 void
 output_rename(const struct output *output, struct tz_error *err)
 {
-	char *at = strstr(err->text, output->made);
+	char *at = output->direct ? NULL : strstr(err->text, output->made);
 	struct tz_error text;
 
 	if (at == NULL)

@@ -152,8 +152,9 @@ make_root(struct tz_error *err)
 	clean(base);
 	/* Whoever cleans may take it before it is locked. */
 	for (unsigned i = 0; i < TRIES; i++) {
-		snprintf(path, sizeof(path), "%s/" PREFIX "XXXXXX", base);
-		if (mkdtemp(path) == NULL)
+		if (snprintf(path, sizeof(path), "%s/" PREFIX "XXXXXX", base) >=
+			(int)sizeof(path) ||
+		    mkdtemp(path) == NULL)
 			break;
 		if (owned_take(path, true, &scratch.root, &pid) ==
 		    OWNED_TAKEN) {

@@ -194,16 +194,15 @@ stop_share(volatile bool *flag)
 void
 stop_add_child(pid_t pid)
 {
-	for (unsigned i = 0; i < STOP_CHILDREN_MAX; i++) {
-		if (stop.child[i] != 0)
-			continue;
-		stop.child[i] = pid;
-		/* It may have come between the fork and here. */
-		if (pid < 0 && stop_requested())
-			(void)kill(pid, *stop.signal);
-		return;
-	}
-	TZ_ASSERT(!"no room for another child");
+	unsigned i = 0;
+
+	while (i < STOP_CHILDREN_MAX && stop.child[i] != 0)
+		i++;
+	TZ_ASSERT(i < STOP_CHILDREN_MAX);
+	stop.child[i] = pid;
+	/* It may have come between the fork and here. */
+	if (pid < 0 && stop_requested())
+		(void)kill(pid, *stop.signal);
 }
 
 void

@@ -72,8 +72,7 @@ odd_value(struct hostile *hostile)
 	static const char *const texts[] = {
 		"../../outside/secret", "/etc/passwd", "", "0xffffffffffffffff",
 		"0x0", "cpu0.pt", "thread",
-		"a name of more characters than a name may have, by far: aaaaaa"
-		"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+		"names-have-64-bytes-at-most-and-this-one-has-a-few-more-than-they-have"
 	};
 	static const json_int_t numbers[] = { 0, -1, 1, 7, 8, 9, 255, 1 << 20,
 		UINT32_MAX, INT64_MAX, INT64_MIN };
