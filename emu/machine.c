@@ -160,6 +160,8 @@ machine_create(const struct machine_config *config,
 	machine->config = *config;
 	if (machine->config.quantum_cycles == 0)
 		machine->config.quantum_cycles = MACHINE_QUANTUM_CYCLES;
+	if (machine->config.look_cycles == 0)
+		machine->config.look_cycles = MACHINE_LOOK_CYCLES;
 	machine->observer = *observer;
 	machine->mix = *config->mix;
 	machine->config.mix = &machine->mix;

@@ -21,6 +21,7 @@ struct truth;
 
 #define MACHINE_CPUS_MAX       8
 #define MACHINE_QUANTUM_CYCLES 10000
+#define MACHINE_LOOK_CYCLES    200000
 
 /*
  * What the board keeps for SMM, where SMRR says so: above all RAM, as firmware lays
@@ -38,6 +39,7 @@ struct machine_config {
 	unsigned cpu_count;            /* 1..MACHINE_CPUS_MAX */
 	uint64_t ram_bytes;            /* multiple of 2 MiB, at most 3 GiB */
 	uint64_t quantum_cycles;       /* 0: MACHINE_QUANTUM_CYCLES */
+	uint64_t look_cycles;          /* 0: MACHINE_LOOK_CYCLES */
 	uint32_t core_cbr; /* core:bus ratio, 1..255: the TSC counts as fast as a
 			      core at the profile's; 0: as that */
 	struct pt_cycles pt_cycles; /* all 0: bytes are in memory at once */
@@ -74,6 +76,10 @@ struct machine_observer {
 	/* A kernel function that can fail asks (EVENT_POINT): shall it?  NULL
 	 * or false: no, unless ACT_FAIL says so. */
 	bool (*point)(void *arg, unsigned cpu, uint64_t id, uint64_t caller);
+	/* Asked at the first control transfer after look_cycles of a CPU, and
+	 * whenever another one's turn comes: true ends machine_run() with
+	 * MACHINE_STOP.  To ask changes nothing. */
+	bool (*stop)(void *arg);
 };
 
 enum machine_end {

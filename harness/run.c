@@ -11,6 +11,8 @@
 #include "emu/truth.h"
 #include "harness/build_set.h"
 #include "harness/check/check.h"
+#include "harness/host/output.h"
+#include "harness/host/stop.h"
 #include "harness/load/boot.h"
 #include "harness/load/elf.h"
 #include "harness/load/symbols.h"
@@ -25,12 +27,20 @@ struct run {
 	struct run_outcome *outcome;
 	struct plan plan;
 	struct build_set set;
+	struct output *output;
 	struct bundle_writer *writer;
 	struct record *record;
 	struct machine *machine;
 	struct truth *truth[MACHINE_CPUS_MAX];
 	struct boot boot;
 };
+
+static bool
+run_is_stopped(void *arg)
+{
+	(void)arg;
+	return stop_requested();
+}
 
 static int
 run_load(struct run *run, struct tz_error *err)
@@ -54,8 +64,10 @@ run_load(struct run *run, struct tz_error *err)
 		.pt_cycles = run->options->pt_cycles,
 	};
 	struct machine_observer observer = record_observer(run->record);
-	int error = machine_create(&config, &observer, &run->machine, err);
+	int error;
 
+	observer.stop = run_is_stopped;
+	error = machine_create(&config, &observer, &run->machine, err);
 	if (error != 0)
 		return error;
 	record_set_ram(run->record, machine_ram(run->machine), PLAN_RAM_BYTES);
@@ -72,13 +84,13 @@ add_image(struct run *run, const struct image *image, struct tz_error *err)
 	int error = record_code(run->writer, image, ram);
 
 	if (error != 0)
-		return error;
+		return bundle_error(run->writer, err);
 	error = elf_object_bytes(image, &bytes, &count, err);
 	if (error != 0)
 		return error;
 	error = bundle_add_object(run->writer, image->name, 0, bytes, count);
 	free(bytes);
-	return error;
+	return error != 0 ? bundle_error(run->writer, err) : 0;
 }
 
 static int
@@ -189,10 +201,10 @@ run_execute(struct run *run, struct tz_error *err)
 	for (i = 0; i < run->options->cpu_count; i++)
 		if (run->truth[i] != NULL)
 			(void)truth_flush(run->truth[i]);
-	if (record_end(run->record) == -TZ_EIO)
-		snprintf(err->text, sizeof(err->text), "%s: cannot be written",
-		    run->options->output);
+	error = record_end(run->record);
 	run_explain(run);
+	if (error != 0 && bundle_error(run->writer, err) == 0)
+		return tz_error(err, TZ_EIO, "out of memory");
 	return 0;
 }
 
@@ -250,6 +262,16 @@ run_finish(struct run *run, struct tz_error *err)
 	return bundle_finish(writer, &info, err);
 }
 
+/* The bundle is whole: it takes its place. */
+static int
+run_publish(struct run *run, struct tz_error *err)
+{
+	struct output *output = run->output;
+
+	run->output = NULL;
+	return output_publish(output, err);
+}
+
 static void
 run_close(struct run *run)
 {
@@ -258,6 +280,7 @@ run_close(struct run *run)
 	for (i = 0; i < MACHINE_CPUS_MAX; i++)
 		truth_destroy(run->truth[i]);
 	bundle_abandon(run->writer);
+	output_abandon(run->output);
 	boot_free(&run->boot);
 	machine_destroy(run->machine);
 	record_destroy(run->record);
@@ -290,8 +313,11 @@ run_open(struct run *run, struct tz_error *err)
 		memcpy(run->outcome->models, run->plan.mix.text,
 		    sizeof(run->outcome->models));
 	if (error == 0)
-		error = bundle_create(
-		    options->output, options->cpu_count, &run->writer, err);
+		error = output_claim(
+		    options->output, OUTPUT_BUNDLE, &run->output, err);
+	if (error == 0)
+		error = bundle_create(output_new(run->output),
+		    options->cpu_count, &run->writer, err);
 	if (error == 0)
 		error = build_set_make(&run->set, &run->plan.driver, options,
 		    run->plan.paths.source, run->outcome->sha256, err);
@@ -311,14 +337,26 @@ run_driver(const struct run_options *options, struct run_outcome *outcome,
 	struct run run = { .options = options, .outcome = outcome };
 	int error;
 
-	*outcome = (struct run_outcome){ .cpu_count = 0 };
+	memset(outcome, 0, sizeof(*outcome));
 	error = run_open(&run, err);
 	if (error == 0)
 		error = run_execute(&run, err);
-	if (error == 0)
+	/* One that was cut at some moment of the host's is no bundle. */
+	if (error == 0 && !run_was_stopped(outcome)) {
 		error = run_finish(&run, err);
+		if (error == 0)
+			error = run_publish(&run, err);
+	}
+	if (error != 0 && run.output != NULL)
+		output_rename(run.output, err);
 	run_close(&run);
 	return error;
+}
+
+bool
+run_was_stopped(const struct run_outcome *outcome)
+{
+	return outcome->result.end == MACHINE_STOP;
 }
 
 /* What became of a guest that shut down by itself. */

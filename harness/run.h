@@ -14,9 +14,11 @@
 
 struct run_options {
 	const char *driver;
-	const char *source;  /* one file; NULL: the driver's own */
-	const char *tree;    /* the OS's own sources, or NULL */
-	const char *cc;      /* NULL: gcc */
+	const char *source; /* one file; NULL: the driver's own */
+	const char *tree;   /* the OS's own sources, or NULL */
+	const char *cc;     /* NULL: gcc */
+	unsigned
+	    cc_seconds; /* that it may use for a source; 0: as build.h has it */
 	const char *drivers; /* folder with DRIVER/driver.yaml; NULL: topaz's */
 	const char *output;  /* the bundle */
 	const char *profile; /* of emu/profile/mix.h */
@@ -25,7 +27,7 @@ struct run_options {
 	const char *settings; /* further words for the guest, or "" */
 	uint64_t buffer_bytes;
 	uint64_t rounds;
-	uint64_t insns_max; /* 0: no limit */
+	uint64_t insns_max; /* at least 1 */
 	unsigned cpu_count;
 	uint32_t core_cbr; /* machine_config's */
 	struct pt_cycles pt_cycles;
@@ -68,12 +70,16 @@ struct run_outcome {
 int run_driver(const struct run_options *options, struct run_outcome *outcome,
     struct tz_error *err);
 
+/* Did a request for an end (harness/host/stop.h) cut it?  Then there is no bundle. */
+bool run_was_stopped(const struct run_outcome *outcome);
+
 /*
  * The verdict on a run.  Failed: a panic, an exit code other than 0, a deadlock, a
  * triple fault, an operation that waits without end, an operational error of a trace
  * unit.  Not judged: it ended at something that the model does not have, at its
- * limit, without memory or by an error of the emulator, or not one byte of trace was
- * written.  Passed: none of these; whether the trace is right, traces/verify.h says.
+ * limit, without memory, by an error of the emulator or because it was stopped, or not
+ * one byte of trace was written.  Passed: none of these; whether the trace is right,
+ * traces/verify.h says.
  */
 enum run_verdict {
 	RUN_PASSED,

@@ -153,8 +153,10 @@ find_store(struct cpu *cpu, const struct block *block, struct cpu_step *step)
 	struct insn_effect effect;
 	struct insn_regs regs;
 
-	TZ_ASSERT(walk_read(
-	    &cpu->space, (struct gva){ block->va }, bytes, block->size, NULL));
+	/* A guest may have overwritten the tables that its own code is behind. */
+	if (!walk_read(&cpu->space, (struct gva){ block->va }, bytes,
+		block->size, NULL))
+		return;
 	cpu_read_regs(cpu, &regs);
 	insn_effect(bytes, block->size, block->va, &regs, &effect);
 	step->store_va = effect.store_va;

@@ -2,14 +2,12 @@
 /*
  * A campaign from the command line: progress, findings, reports.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,6 +16,8 @@
 #include "harness/cmd/campaign_options.h"
 #include "harness/explore/findings.h"
 #include "harness/explore/pool.h"
+#include "harness/host/output.h"
+#include "harness/host/stop.h"
 #include "harness/report/report.h"
 
 /* What has been told last, so that it is not told again. */
@@ -83,7 +83,7 @@ write_page(struct paging *all, uint32_t i, bool time, struct tz_error *err)
 	int error;
 
 	report_name(name, i, "html");
-	snprintf(path, sizeof(path), "%s/%s", all->input->output, name);
+	snprintf(path, sizeof(path), "%s/%s", all->input->made, name);
 	if (!time)
 		return report_page(path, summary, i, NULL, err);
 	error = describe_story(all->campaign, &summary->finding[i],
@@ -221,50 +221,36 @@ find_folder(const struct workshop *workshop, char *folder, size_t folder_size)
 }
 
 static int
-make_folder(const char *path, struct tz_error *err)
-{
-	struct stat st;
-
-	if (mkdir(path, 0777) == 0)
-		return 0;
-	if (errno == EEXIST && stat(path, &st) == 0 && !S_ISDIR(st.st_mode))
-		errno = ENOTDIR;
-	if (errno != EEXIST || access(path, W_OK | X_OK) != 0)
-		return tz_error(err, TZ_EIO, "%s: %s", path, strerror(errno));
-	return 0;
-}
-
-static int
 write_reports(const struct campaign_input *input, struct workshop *workshop,
     const struct campaign_report *report, struct tz_error *err)
 {
 	int error = report_write_forms(
-	    input->output, report->summary, report->story, err);
+	    input->made, report->summary, report->story, err);
 
-	if (error == 0)
-		error = workshop_keep(workshop, input->output, err);
-	if (error == 0 && input->write_baseline != NULL)
-		error = report_baseline_write(
-		    input->write_baseline, report->summary, err);
+	return error != 0 ? error : workshop_keep(workshop, input->made, err);
+}
+
+static int
+write_baseline(const struct output *output,
+    const struct campaign_report *report, struct tz_error *err)
+{
+	int error = report_baseline_write(
+	    output_new(output), report->summary, err);
+
+	if (error != 0)
+		output_rename(output, err);
 	return error;
 }
 
-int
-campaign_do(struct campaign_input *input, struct workshop **workshop,
+/* From the first schedule to the reports in the folder that is written. */
+static int
+explore_and_report(struct campaign_input *input, struct workshop *workshop,
     struct campaign *campaign, struct campaign_report *report,
     struct tz_error *err)
 {
 	struct teller teller = { .mode = choose_mode(input->progress) };
-	int error = workshop_open(&input->workshop, workshop, err);
+	int error;
 
-	/* What cannot be read or written is to be said before the work. */
-	if (error == 0 && input->baseline != NULL)
-		error = report_baseline_read(
-		    input->baseline, &report->baseline, err);
-	if (error == 0)
-		error = make_folder(input->output, err);
-	if (error != 0)
-		return error;
 	report->summary = calloc(1, sizeof(*report->summary));
 	if (report->summary == NULL)
 		return tz_error(err, TZ_EIO, "out of memory");
@@ -272,19 +258,19 @@ campaign_do(struct campaign_input *input, struct workshop **workshop,
 		input->options.progress = tell;
 		input->options.progress_arg = &teller;
 	}
-	error = campaign_run(campaign, *workshop, &input->options, err);
+	error = campaign_run(campaign, workshop, &input->options, err);
 	if (error != 0)
 		return error;
 	snprintf(report->summary->driver, sizeof(report->summary->driver), "%s",
 	    input->driver);
 	snprintf(report->summary->profile, sizeof(report->summary->profile),
-	    "%s", workshop_models(*workshop));
+	    "%s", workshop_models(workshop));
 	snprintf(report->summary->sha256, sizeof(report->summary->sha256), "%s",
-	    workshop_sha256(*workshop));
+	    workshop_sha256(workshop));
 	memcpy(report->summary->command, input->command,
 	    sizeof(report->summary->command));
-	find_folder(*workshop, report->summary->folder,
-	    sizeof(report->summary->folder));
+	find_folder(
+	    workshop, report->summary->folder, sizeof(report->summary->folder));
 	describe_coverage(campaign, report->summary);
 	error = describe_all(campaign, input, report, err);
 	if (teller.mode == PROGRESS_BAR)
@@ -293,8 +279,47 @@ campaign_do(struct campaign_input *input, struct workshop **workshop,
 		fputs("topaz: interrupted: findings may be larger than they "
 		      "need be, without a window or a time line\n",
 		    stderr);
-	return error != 0 ? error
-			  : write_reports(input, *workshop, report, err);
+	return error != 0 ? error : write_reports(input, workshop, report, err);
+}
+
+int
+campaign_do(struct campaign_input *input, struct workshop **workshop,
+    struct campaign *campaign, struct campaign_report *report,
+    struct tz_error *err)
+{
+	struct output *folder = NULL, *known = NULL;
+	int error = workshop_open(&input->workshop, workshop, err);
+
+	stop_gently();
+	/* What cannot be read or written is to be said before the work. */
+	if (error == 0 && input->baseline != NULL)
+		error = report_baseline_read(
+		    input->baseline, &report->baseline, err);
+	if (error == 0)
+		error = output_claim(
+		    input->output, OUTPUT_FINDINGS, &folder, err);
+	if (error == 0 && input->write_baseline != NULL)
+		error = output_claim_file(input->write_baseline, &known, err);
+	if (error == 0) {
+		input->made = output_new(folder);
+		error = explore_and_report(
+		    input, *workshop, campaign, report, err);
+		if (error != 0)
+			output_rename(folder, err);
+	}
+	if (error == 0 && known != NULL)
+		error = write_baseline(known, report, err);
+	if (error == 0) {
+		error = output_publish(folder, err);
+		folder = NULL;
+	}
+	if (error == 0 && known != NULL) {
+		error = output_publish(known, err);
+		known = NULL;
+	}
+	output_abandon(folder);
+	output_abandon(known);
+	return error;
 }
 
 void

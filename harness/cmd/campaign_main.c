@@ -46,6 +46,8 @@ exit_code(const struct campaign_input *input, const struct campaign *campaign,
 
 	if (report->unshown != 0)
 		return CMD_BUG;
+	if (campaign->interrupted)
+		return CMD_BUDGET;
 	if (summary->finding_count != summary->judged_count)
 		return CMD_UNJUDGED;
 	if (campaign_found(input, report))
@@ -82,7 +84,7 @@ campaign_main(const struct argp *argp, int argc, char **argv,
 		before(&campaign, &report, input->json);
 	if (error == 0)
 		error = campaign_print(input, &report, &err);
-	code = error != 0 ? cmd_fail(&err)
+	code = error != 0 ? cmd_fail_of(error, &err)
 			  : exit_code(input, &campaign, &report);
 	campaign_report_free(&report);
 	campaign_close(&campaign);

@@ -26,6 +26,7 @@ struct campaign_input {
 	char driver[64];
 	char subject[1024]; /* "": everything */
 	const char *output;
+	const char *made; /* the folder that is written, until it is put there */
 	const char *baseline, *write_baseline; /* or NULL */
 	enum progress_mode progress;
 	bool json, require_exhaustive, pages;

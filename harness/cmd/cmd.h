@@ -73,6 +73,9 @@ int cmd_quote(int argc, char *const *argv, char *text, size_t text_size,
 /* "topaz: TEXT" on standard error; CMD_USAGE. */
 int cmd_fail(const struct tz_error *err);
 
+/* The same for what a function returned: CMD_BUDGET of -TZ_ESTOP, CMD_BUG of -TZ_EBUG. */
+int cmd_fail_of(int error, const struct tz_error *err);
+
 /* Prints JSON with sorted keys and a newline, and drops it. */
 void cmd_print_json(struct json_t *json);
 

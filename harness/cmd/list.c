@@ -18,6 +18,7 @@
 #include "harness/explore/layout.h"
 #include "harness/load/paths.h"
 #include "harness/manifest/manifest.h"
+#include "harness/manifest/words.h"
 
 #define WORKLOAD_PREFIX "w_" /* of its program */
 
@@ -258,6 +259,26 @@ list_errata(const struct paths *paths, json_t *rows, struct tz_error *err)
 	return 0;
 }
 
+static int
+list_words(const struct paths *paths, json_t *rows, struct tz_error *err)
+{
+	const struct word *word;
+	char text[160];
+
+	(void)paths;
+	(void)err;
+	for (size_t i = 0; (word = word_at(i)) != NULL; i++) {
+		snprintf(
+		    text, sizeof(text), "%-9s  %s", word->reader, word->text);
+		json_array_append_new(rows,
+		    json_pack("{s:s, s:s, s:s, s:s, s:s}", "name", word->key,
+			"text", text, "reader", word->reader, "kind",
+			word->number ? "number" : "text", "default",
+			word->preset));
+	}
+	return 0;
+}
+
 static const struct {
 	const char *name;
 	list_rows rows;
@@ -273,6 +294,7 @@ static const struct {
 	{ "checks", list_checks, false },
 	{ "layouts", list_layouts, false },
 	{ "errata", list_errata, false },
+	{ "words", list_words, false },
 };
 
 struct list_input {
@@ -381,7 +403,7 @@ list_all(const struct list_input *input, const struct paths *paths,
 
 const struct argp cmd_list_argp = { list_argp_options, parse_one,
 	"[drivers|scenarios|profiles|workloads|events|acts|faults|"
-	"checks|layouts|errata]",
+	"checks|layouts|errata|words]",
 	"Lists what the other commands take by name; without an "
 	"argument the first four.",
 	NULL, NULL, NULL };

@@ -1,8 +1,11 @@
 /*
  * topaz COMMAND: finds the sub-command; usage, version, exit code of a bug.
  */
+#define _GNU_SOURCE
 #include <argp.h>
+#include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +15,8 @@
 #include <jansson.h>
 
 #include "harness/cmd/cmd.h"
+#include "harness/host/scratch.h"
+#include "harness/host/stop.h"
 #include "topaz_version.h"
 
 static const struct command commands[] = {
@@ -43,14 +48,6 @@ usage(FILE *file)
 	    "driver did what the model lacks, 70 bug of topaz.\n");
 }
 
-/* An assertion has said what is wrong and aborts. */
-static void
-on_abort(int signal)
-{
-	(void)signal;
-	_exit(CMD_BUG);
-}
-
 void
 cmd_parse(const struct argp *argp, int argc, char **argv, void *input)
 {
@@ -74,6 +71,16 @@ cmd_fail(const struct tz_error *err)
 	return CMD_USAGE;
 }
 
+int
+cmd_fail_of(int error, const struct tz_error *err)
+{
+	int code = cmd_fail(err);
+
+	if (error == -TZ_ESTOP)
+		return CMD_BUDGET;
+	return error == -TZ_EBUG ? CMD_BUG : code;
+}
+
 void
 cmd_print_json(json_t *json)
 {
@@ -86,18 +93,63 @@ cmd_print_json(json_t *json)
 static int
 flush_output(int code)
 {
-	if (fflush(stdout) == 0 && !ferror(stdout))
+	bool failed = ferror(stdout) != 0;
+
+	if (fflush(stdout) == 0 && !failed)
 		return code;
+	/* Of an earlier failure errno may be anything by now: another one tells. */
+	if (failed && write(STDOUT_FILENO, "\n", 1) == 1)
+		errno = EIO;
 	fprintf(stderr, "topaz: standard output: %s\n", strerror(errno));
 	return CMD_USAGE;
 }
 
-int
-main(int argc, char **argv)
+/*
+ * Not by the end of main().  Unicorn calls exit(1) where it has no memory, which would
+ * mean a finding; argp calls exit(0) after it has printed its help.
+ */
+static void
+on_exit_within(int code, void *leaving)
+{
+	if (*(const bool *)leaving)
+		return;
+	if (code == CMD_FINDING) {
+		fputs("topaz: a library gave up, most likely for want of "
+		      "memory\n",
+		    stderr);
+		scratch_end();
+		_exit(CMD_BUG);
+	}
+	if (code == CMD_OK && flush_output(CMD_OK) != CMD_OK)
+		_exit(CMD_USAGE);
+}
+
+/* Output that nobody reads and files that grow too large are errors of writing. */
+static void
+prepare(void)
+{
+	static const int kept[] = { STDIN_FILENO, STDERR_FILENO };
+
+	if (fcntl(STDOUT_FILENO, F_GETFD) < 0) {
+		fputs("topaz: standard output is closed\n", stderr);
+		exit(CMD_USAGE);
+	}
+	/* No file that is opened gets the number of one of these. */
+	for (size_t i = 0; i < TZ_ARRAY_LEN(kept); i++) {
+		if (fcntl(kept[i], F_GETFD) < 0 &&
+		    open("/dev/null", O_RDWR) != kept[i])
+			exit(CMD_USAGE);
+	}
+	(void)signal(SIGPIPE, SIG_IGN);
+	(void)signal(SIGXFSZ, SIG_IGN);
+	stop_listen();
+}
+
+static int
+run_command(int argc, char **argv)
 {
 	size_t i;
 
-	signal(SIGABRT, on_abort);
 	if (argc >= 2 && strcmp(argv[1], "--version") == 0) {
 		printf("topaz %s\n", TOPAZ_VERSION);
 		return flush_output(CMD_OK);
@@ -115,4 +167,19 @@ main(int argc, char **argv)
 		fprintf(stderr, "topaz: %s: no such command\n", argv[1]);
 	usage(stderr);
 	return CMD_USAGE;
+}
+
+int
+main(int argc, char **argv)
+{
+	static bool leaving;
+	int code;
+
+	static_assert(CMD_BUDGET == STOP_EXIT && CMD_BUG == STOP_BUG,
+	    "one meaning of each exit code");
+	(void)on_exit(on_exit_within, &leaving);
+	prepare();
+	code = run_command(argc, argv);
+	leaving = true;
+	return code;
 }

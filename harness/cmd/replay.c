@@ -67,15 +67,20 @@ parse_one(int key, char *arg, struct argp_state *state)
 	}
 }
 
-/* The driver that has the scenario NAME, or is called so. */
+/*
+ * The driver that has the scenario NAME, or is called so.  A manifest that is wrong is an
+ * error only where no other one has it.
+ */
 static int
 find_driver(
     const char *name, const char *folder, char driver[64], struct tz_error *err)
 {
 	struct paths paths;
+	struct tz_error why;
 	char **names = NULL;
 	size_t count = 0;
 	bool found = false;
+	int wrong = 0;
 	int error = paths_find(&paths, err);
 	const char *root = folder != NULL ? folder : paths.drivers;
 
@@ -83,9 +88,13 @@ find_driver(
 		error = driver_names(root, &names, &count, err);
 	for (size_t i = 0; error == 0 && i < count; i++) {
 		struct manifest *manifest;
+		int bad = found ? -1
+				: manifest_read(root, names[i], &manifest,
+				      wrong == 0 ? &why : NULL);
 
-		if (!found &&
-		    manifest_read(root, names[i], &manifest, err) == 0) {
+		if (!found && bad != 0 && wrong == 0)
+			wrong = bad;
+		if (bad == 0) {
 			found = strcmp(names[i], name) == 0 ||
 			    manifest_scenario(manifest, name) != NULL;
 			if (found)
@@ -96,7 +105,9 @@ find_driver(
 	}
 	free(names);
 	paths_free(&paths);
-	if (error == 0 && !found)
+	if (error == 0 && !found && wrong != 0)
+		error = tz_error(err, (enum tz_errno) - wrong, "%s", why.text);
+	else if (error == 0 && !found)
 		error = tz_error(err, TZ_ENOENT,
 		    "%s: neither a driver nor a scenario of one; see: topaz "
 		    "list scenarios",
@@ -342,6 +353,7 @@ cmd_replay(int argc, char **argv)
 		.source = input.from.source,
 		.tree = input.from.tree,
 		.cc = input.from.cc,
+		.cc_seconds = input.from.cc_seconds,
 		.drivers = input.from.drivers,
 		.profile = token.profile,
 		.objects = input.objects,

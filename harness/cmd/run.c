@@ -10,6 +10,7 @@
 
 #include "harness/cmd/cmd.h"
 #include "harness/cmd/driver_options.h"
+#include "harness/host/stop.h"
 #include "harness/run.h"
 
 #define SETTINGS_BYTES 512
@@ -238,6 +239,8 @@ parse_one(int key, char *arg, struct argp_state *state)
 static enum cmd_exit
 exit_code(const struct run_outcome *outcome)
 {
+	if (run_was_stopped(outcome))
+		return CMD_BUDGET;
 	switch (run_verdict(outcome)) {
 	case RUN_PASSED:
 		return CMD_OK;
@@ -259,7 +262,7 @@ verdict_word(const struct run_outcome *outcome)
 		[RUN_NOT_JUDGED] = "NOT JUDGED",
 	};
 
-	return words[run_verdict(outcome)];
+	return run_was_stopped(outcome) ? "STOP" : words[run_verdict(outcome)];
 }
 
 /* Is the run's failure an operational error, which is printed with its CPU? */
@@ -330,8 +333,11 @@ print_text(const struct run_options *options, const struct run_outcome *outcome)
 	print_end(outcome);
 	print_console(outcome);
 	printf("source sha256 %s\n", outcome->sha256);
-	printf("bundle %s   (topaz verify %s)\n", options->output,
-	    options->output);
+	if (run_was_stopped(outcome))
+		puts("no bundle: the run was stopped");
+	else
+		printf("bundle %s   (topaz verify %s)\n", options->output,
+		    options->output);
 	printf("%d passed, %d failed, %d not judged\n", verdict == RUN_PASSED,
 	    verdict == RUN_FAILED, verdict == RUN_NOT_JUDGED);
 }
@@ -357,9 +363,10 @@ print_json(const struct run_options *options, const struct run_outcome *outcome)
 	for (i = 0; i < outcome->frame_count; i++)
 		json_array_append_new(frames, json_string(outcome->frame[i]));
 	cmd_print_json(json_pack(
-	    "{s:i, s:s, s:s, s:s, s:b, s:s, s:s, s:i, s:s, s:s, s:s, s:o, s:o}",
-	    "schema", 1, "bundle", options->output, "driver", options->driver,
-	    "profile", outcome->models, "passed",
+	    "{s:i, s:s?, s:s, s:s, s:b, s:s, s:s, s:i, s:s, s:s, s:s, s:o, s:o}",
+	    "schema", 1, "bundle",
+	    run_was_stopped(outcome) ? NULL : options->output, "driver",
+	    options->driver, "profile", outcome->models, "passed",
 	    run_verdict(outcome) == RUN_PASSED, "verdict",
 	    verdict_word(outcome), "end",
 	    run_verdict(outcome) == RUN_PASSED ? "exit" : run_reason(outcome),
@@ -382,18 +389,22 @@ cmd_run(int argc, char **argv)
 	struct run_input input = { .options = run_defaults() };
 	struct run_outcome *outcome = calloc(1, sizeof(*outcome));
 	struct tz_error err = { "out of memory" };
-	int code;
+	int code, error;
 
 	cmd_parse(&cmd_run_argp, argc, argv, &input);
 	input.options.settings = input.settings;
 	input.options.source = input.from.source;
 	input.options.tree = input.from.tree;
 	input.options.cc = input.from.cc;
+	input.options.cc_seconds = input.from.cc_seconds;
 	input.options.drivers = input.from.drivers;
 	input.options.verbose = input.from.verbose;
-	if (outcome == NULL || run_driver(&input.options, outcome, &err) != 0) {
+	stop_gently();
+	error = outcome == NULL ? -TZ_EIO
+				: run_driver(&input.options, outcome, &err);
+	if (error != 0) {
 		free(outcome);
-		return cmd_fail(&err);
+		return cmd_fail_of(error, &err);
 	}
 	if (input.json)
 		print_json(&input.options, outcome);

@@ -10,6 +10,7 @@
 
 #include "harness/cmd/bundle_symbols.h"
 #include "harness/cmd/cmd.h"
+#include "harness/host/input.h"
 #include "traces/listed.h"
 #include "traces/verify.h"
 
@@ -163,15 +164,14 @@ verify_list(const struct verify_input *input, const struct bundle *bundle,
 		.format = input->format,
 		.id = input->cpu };
 	bool own = strcmp(input->decoded, "-") == 0;
-	FILE *file = own ? stdin : fopen(input->decoded, "re");
+	FILE *file = stdin;
 	struct listed_result result;
-	int error, code;
+	int error = own ? 0
+			: input_open(input->decoded, INPUT_LIST, &file, err);
+	int code;
 
-	if (file == NULL) {
-		(void)tz_error(
-		    err, TZ_EIO, "%s: %s", input->decoded, strerror(errno));
+	if (error != 0)
 		return cmd_fail(err);
-	}
 	error = listed_verify(
 	    bundle, file, input->decoded, &options, &result, err);
 	if (!own)

@@ -389,6 +389,17 @@ explore(struct campaign *campaign, struct tz_error *err)
 	return error;
 }
 
+/* Has anything been run that can be reported? */
+static bool
+has_begun(const struct campaign *campaign)
+{
+	uint64_t done = campaign->tally->group_count;
+
+	for (size_t i = 0; i < campaign->area_count; i++)
+		done += campaign->tally->area[i].done;
+	return done != 0;
+}
+
 int
 campaign_run(struct campaign *campaign, struct workshop *workshop,
     const struct campaign_options *options, struct tz_error *err)
@@ -404,9 +415,15 @@ campaign_run(struct campaign *campaign, struct workshop *workshop,
 	    campaign->tally == NULL)
 		return tz_error(err, TZ_EIO, "out of memory");
 	error = campaign_make_entries(campaign, err);
+	workshop_cut(workshop, true);
 	if (error == 0)
 		error = options->faults ? faults_explore(campaign, err)
 					: explore(campaign, err);
+	workshop_cut(workshop, false);
+	if (error == -TZ_ESTOP && has_begun(campaign)) {
+		campaign->interrupted = true;
+		error = 0;
+	}
 	if (error == 0)
 		tally_sort(campaign->tally);
 	return error;
@@ -415,8 +432,7 @@ campaign_run(struct campaign *campaign, struct workshop *workshop,
 bool
 campaign_ended(const struct campaign *campaign, size_t area)
 {
-	return campaign->area[area].kind == AREA_FAULT ||
-	    campaign->area[area].endless ||
+	return campaign->area[area].endless ||
 	    campaign->tally->area[area].ended == campaign->options.jobs;
 }
 

@@ -4,15 +4,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <xxhash.h>
 
 #include "emu/truth.h"
 #include "harness/explore/runner_inside.h"
+#include "harness/host/scratch.h"
 #include "harness/load/boot.h"
 #include "harness/record.h"
-#include "traces/bundle_dir.h"
 #include "traces/bundle_write.h"
 #include "traces/verify.h"
 
@@ -23,8 +22,8 @@ struct recording {
 	struct record *record;
 	struct machine_observer observer;
 	struct truth *truth[MACHINE_CPUS_MAX];
-	struct runner_ear ear; /* who listens, too */
-	char folder[32], path[48];
+	struct runner_ear ear;      /* who listens, too */
+	char path[TREE_PATH_BYTES]; /* "": there is none yet */
 };
 
 static void
@@ -55,11 +54,10 @@ begin_recording(struct recording *recording)
 	struct tz_error err;
 	int error;
 
-	strcpy(recording->folder, "/tmp/topaz-XXXXXX");
-	if (mkdtemp(recording->folder) == NULL)
+	if (scratch_folder(recording->path, &err) != 0) {
+		recording->path[0] = '\0';
 		return false;
-	snprintf(recording->path, sizeof(recording->path), "%s/run",
-	    recording->folder);
+	}
 	error = bundle_create(
 	    recording->path, runner_cpus(runner), &recording->writer, &err);
 	recording->record = error != 0
@@ -100,8 +98,8 @@ remove_recording(struct recording *recording)
 {
 	bundle_abandon(recording->writer);
 	record_destroy(recording->record);
-	bundle_dir_remove(recording->path);
-	(void)rmdir(recording->folder);
+	if (recording->path[0] != '\0')
+		scratch_drop(recording->path);
 }
 
 bool

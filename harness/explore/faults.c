@@ -6,6 +6,7 @@
 
 #include "emu/profile/profile.h"
 #include "harness/explore/setups.h"
+#include "harness/host/stop.h"
 
 #define ACT_ROWS (ACT_COUNT - ACT_NMI)
 
@@ -309,6 +310,10 @@ faults_explore(struct campaign *campaign, struct tz_error *err)
 			  (uint32_t)campaign->area_count - 1, err)
 		    : try_step(campaign, &row, entries,
 			  (uint32_t)campaign->area_count - 1, err);
+		/* It is done by this process, for all jobs. */
+		if (error == 0 && !stop_requested())
+			campaign->tally->area[campaign->area_count - 1].ended =
+			    campaign->options.jobs;
 	}
 	return error != 0 ? error
 			  : campaign_run_areas(campaign, 0,

@@ -9,6 +9,7 @@
 
 #include "harness/explore/decoded.h"
 #include "harness/explore/describe.h"
+#include "harness/host/input.h"
 #include "harness/load/build.h"
 #include "harness/progress.h"
 
@@ -347,33 +348,32 @@ identity_find(struct campaign *campaign, const struct witness *witness,
 	return true;
 }
 
-/* Line NUMBER of FILE with white space as one blank; "": there is none. */
+/* Line NUMBER of the file PATH with white space as one blank; "": there is none. */
 static void
 read_line(const char *path, int number, char *text, size_t text_size)
 {
-	FILE *file = fopen(path, "re");
-	char *line = NULL;
-	size_t room = 0, used = 0;
+	uint8_t *bytes;
+	size_t count, used = 0;
+	const char *at, *end;
 
 	text[0] = '\0';
-	if (file == NULL)
+	if (input_read(path, INPUT_SOURCE, &bytes, &count, NULL) != 0)
 		return;
-	for (int i = 0; i < number; i++) {
-		if (getline(&line, &room, file) < 0) {
-			number = 0;
-			line[0] = '\0';
-		}
+	at = (const char *)bytes;
+	for (int i = 1; i < number && at != NULL; i++) {
+		at = strchr(at, '\n');
+		at = at == NULL ? NULL : at + 1;
 	}
-	for (const char *at = line; number > 0 && *at != '\0'; at++) {
-		bool blank = strchr(" \t\r\n", *at) != NULL;
+	end = at == NULL ? NULL : at + strcspn(at, "\n");
+	for (; at < end; at++) {
+		bool blank = strchr(" \t\r", *at) != NULL;
 
 		if (used + 1 < text_size &&
 		    (!blank || (used != 0 && text[used - 1] != ' ')))
 			text[used++] = blank ? ' ' : *at;
 	}
 	text[used] = '\0';
-	free(line);
-	fclose(file);
+	free(bytes);
 }
 
 uint64_t

@@ -3,10 +3,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <xxhash.h>
 
 #include "harness/explore/runner_inside.h"
+#include "harness/host/stop.h"
+
 static void
 relate(const struct runner *runner, uint16_t cpu, uint64_t *insns)
 {
@@ -93,6 +96,19 @@ on_point(void *arg, unsigned cpu, uint64_t id, uint64_t caller)
 	return runner->running && runner->now.points++ == runner->fail_index;
 }
 
+static bool
+on_look(void *arg)
+{
+	struct runner *runner = arg;
+
+	if (!runner->workshop->cuts || !stop_requested())
+		return false;
+	if (stop_is_forked())
+		_exit(0);
+	runner->cut = true;
+	return true;
+}
+
 struct machine_observer
 runner_observer(struct runner *runner)
 {
@@ -102,6 +118,7 @@ runner_observer(struct runner *runner)
 		.console = on_console,
 		.step = on_step,
 		.point = on_point,
+		.stop = on_look,
 	};
 }
 
@@ -245,6 +262,12 @@ void
 runner_fail_point(struct runner *runner, uint64_t index)
 {
 	runner->fail_index = index;
+}
+
+bool
+runner_is_cut(const struct runner *runner)
+{
+	return runner->cut;
 }
 
 const struct machine_result *

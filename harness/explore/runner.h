@@ -18,6 +18,7 @@ struct workshop;
 struct workshop_config {
 	const char *driver;
 	const char *source, *tree, *cc; /* NULL: the driver's own, none, gcc */
+	unsigned cc_seconds; /* that gcc may use; 0: as build.h has it */
 	const char *drivers; /* folder with DRIVER/driver.yaml; NULL: topaz's */
 	const char *profile; /* of emu/profile/mix.h */
 	const char *errata;  /* further keys by comma that show, or NULL */
@@ -51,11 +52,19 @@ int workshop_check(
 int workshop_keep(const struct workshop *workshop, const char *directory,
     struct tz_error *err);
 
+/*
+ * From now on, or no longer, a request for an end (harness/host/stop.h) cuts a run that
+ * is under way.  A process that was forked ends there: what it has found is in memory
+ * that it shares.  Of the others runner_is_cut() says so.
+ */
+void workshop_cut(struct workshop *workshop, bool on);
+
 struct runner;
 
 /*
  * CPUS 1..8; LAYOUT as layout.h says; SETTINGS further words for the guest.
- * -TZ_EFORMAT also where the guest does not get as far as the script.
+ * -TZ_EFORMAT also where the guest does not get as far as the script; -TZ_ESTOP: an end
+ * was requested.
  */
 int runner_open(struct workshop *workshop, unsigned cpus, const char *layout,
     const char *settings, struct runner **runner, struct tz_error *err);
@@ -133,6 +142,9 @@ bool runner_in_module(const struct runner *runner, uint64_t va);
 /* Kernel functions that can fail are counted; the one numbered INDEX (from 0,
  * since the run's begin) fails.  UINT64_MAX: none. */
 void runner_fail_point(struct runner *runner, uint64_t index);
+
+/* After RUNNER_OVER: was it cut?  Then it shows nothing. */
+bool runner_is_cut(const struct runner *runner);
 
 /* After RUNNER_OVER. */
 const struct machine_result *runner_result(const struct runner *runner);

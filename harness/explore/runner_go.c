@@ -80,7 +80,7 @@ will_recur(struct runner *runner)
 	bool waits;
 
 	TZ_ASSERT(mark != NULL);
-	waits = recurs(runner);
+	waits = recurs(runner) && !runner->cut;
 	runner_apply(runner, mark);
 	runner_mark_free(runner, mark);
 	runner->result = result;
@@ -108,7 +108,7 @@ run_slices(struct runner *runner)
 			return false;
 		waits = (end == limit || runner->now.calls == calls) &&
 		    will_recur(runner);
-	} while (!waits && end < limit);
+	} while (!waits && !runner->cut && end < limit);
 	return waits;
 }
 
@@ -119,10 +119,15 @@ runner_go(struct runner *runner, unsigned cpu, uint64_t insns)
 
 	TZ_ASSERT(!runner->now.over);
 	runner->at_point = false;
+	runner->cut = false;
 	machine_set_stop(runner->machine, cpu,
 	    insns == UINT64_MAX ? UINT64_MAX : insns + runner->insns[cpu]);
 	waits = run_slices(runner);
 	machine_set_stop(runner->machine, cpu, UINT64_MAX);
+	if (runner->cut) {
+		runner->now.over = true;
+		return RUNNER_OVER;
+	}
 	if (runner->result.end == MACHINE_STOP)
 		return runner->at_point ? RUNNER_POINT : RUNNER_STOP;
 	end_run(runner, waits);

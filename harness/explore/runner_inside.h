@@ -62,6 +62,7 @@ struct runner {
 	bool turns;  /* stop where a CPU's turn begins; nothing is judged */
 	bool timed;  /* runner_take_timed() */
 	bool at_point;
+	bool cut; /* runner_is_cut() */
 	uint64_t fail_index;
 	uint64_t limit;
 	struct runner_ear ear;

@@ -9,6 +9,7 @@
 #include "emu/abi.h"
 #include "emu/profile/mix.h"
 #include "harness/explore/runner_inside.h"
+#include "harness/host/stop.h"
 
 #define BOOT_INSNS_MAX UINT64_C(200000000)
 
@@ -175,6 +176,8 @@ boot(struct runner *runner, struct tz_error *err)
 	machine_boot(runner->machine, runner->boot.entry, runner->boot.info_va,
 	    runner->boot.cr3);
 	machine_run(runner->machine, BOOT_INSNS_MAX, &runner->result);
+	if (runner->cut)
+		return stop_error(err);
 	if (runner->result.end != MACHINE_STOP || runner->script_pa == 0)
 		return tz_error(err, TZ_EFORMAT,
 		    "%s: the guest does not get as far as the script: %s",

@@ -4,6 +4,7 @@
 
 #include "harness/explore/decoded.h"
 #include "harness/explore/visited.h"
+#include "harness/host/stop.h"
 
 #define BLOCK_BOUNDARIES 16 /* from one mark along the base run to the next */
 /*
@@ -159,13 +160,16 @@ run_base(struct trial *trial)
 	bool done = true;
 
 	(void)runner_go(runner, 0, UINT64_MAX);
-	if (runner_result(runner)->end != MACHINE_LIMIT && !options->bare) {
+	if (!runner_is_cut(runner) &&
+	    runner_result(runner)->end != MACHINE_LIMIT && !options->bare) {
 		runner_apply(runner, trial->begin);
 		done = options->calls
 		    ? boundary_collect_calls(
 			  runner, options->first, options->last, &trial->list)
 		    : boundary_collect(runner, &trial->list, NULL, NULL);
 	}
+	if (runner_is_cut(runner))
+		return done;
 	outcome_read(runner, &trial->base);
 	runner_counts(runner, &trial->counts);
 	if (trial->base.end != MACHINE_LIMIT && !options->bare &&
@@ -199,12 +203,19 @@ trial_open(struct trial *trial, struct runner *runner,
 		trial_close(trial);
 		return tz_error(err, TZ_EIO, "out of memory");
 	}
+	if (runner_is_cut(runner)) {
+		trial_close(trial);
+		return stop_error(err);
+	}
 	/* One of two operations at once may fail here and be long elsewhere. */
 	if (!is_concurrent(sequence) && trial->base.end != MACHINE_LIMIT)
 		runner_limit(runner, placed_insns_max(trial));
 	if (options->merge && trial->base.end != MACHINE_LIMIT)
 		know_base(trial);
-	return 0;
+	if (!runner_is_cut(runner))
+		return 0;
+	trial_close(trial);
+	return stop_error(err);
 }
 
 void

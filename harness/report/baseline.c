@@ -1,11 +1,11 @@
 /*
  * The findings that are known, and what changed since.
  */
-#include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/host/input.h"
 #include "harness/report/internal.h"
 
 int
@@ -38,6 +38,34 @@ report_baseline_write(const char *path, const struct finding_summary *summary,
 	if (error == 0 && bad)
 		error = tz_error(err, TZ_EIO, "%s: out of memory", path);
 	return error;
+}
+
+int
+report_baseline_of(const struct finding_summary *summary,
+    struct report_baseline *baseline, struct tz_error *err)
+{
+	*baseline = (struct report_baseline){
+		.mark = calloc(
+		    summary->finding_count + 1, sizeof(*baseline->mark)),
+	};
+	if (baseline->mark == NULL)
+		return tz_error(err, TZ_EIO, "out of memory");
+	for (size_t i = 0; i < summary->finding_count; i++) {
+		const struct finding *finding = &summary->finding[i];
+		struct report_mark *mark = &baseline->mark[baseline->count];
+
+		if (!finding->judged)
+			continue;
+		memcpy(mark->print, finding->fingerprint, sizeof(mark->print));
+		snprintf(mark->check, sizeof(mark->check), "%s",
+		    report_check(finding));
+		snprintf(mark->function, sizeof(mark->function), "%s",
+		    finding->place.function);
+		snprintf(
+		    mark->kinds, sizeof(mark->kinds), "%s", finding->kinds);
+		baseline->count++;
+	}
+	return 0;
 }
 
 static bool
@@ -85,16 +113,18 @@ int
 report_baseline_read(
     const char *path, struct report_baseline *baseline, struct tz_error *err)
 {
-	FILE *file = fopen(path, "r");
 	bool good = true;
 	size_t room = 0;
 	char *line = NULL;
 	int number = 0;
 	ssize_t bytes;
+	FILE *file;
+	int error;
 
 	memset(baseline, 0, sizeof(*baseline));
-	if (file == NULL)
-		return tz_error(err, TZ_EIO, "%s: %s", path, strerror(errno));
+	error = input_open(path, INPUT_BASELINE, &file, err);
+	if (error != 0)
+		return error;
 	while (good && (bytes = getline(&line, &room, file)) >= 0) {
 		json_t *json = json_loadb(
 		    line, (size_t)bytes, JSON_REJECT_DUPLICATES, NULL);

@@ -119,7 +119,7 @@ report_name(char name[REPORT_NAME_BYTES], size_t index, const char *suffix)
 int
 report_open(const char *path, FILE **file, struct tz_error *err)
 {
-	*file = fopen(path, "w");
+	*file = fopen(path, "we");
 	if (*file == NULL)
 		return tz_error(err, TZ_EIO, "%s: %s", path, strerror(errno));
 	return 0;
@@ -128,11 +128,13 @@ report_open(const char *path, FILE **file, struct tz_error *err)
 int
 report_close(FILE *file, const char *path, struct tz_error *err)
 {
-	bool bad = ferror(file) != 0;
+	/* Nothing between a write that fails and here sets it anew. */
+	int why = ferror(file) != 0 ? errno : 0;
 
-	if (fclose(file) != 0 || bad)
-		return tz_error(err, TZ_EIO, "%s: could not be written", path);
-	return 0;
+	if (fclose(file) != 0 && why == 0)
+		why = errno;
+	return why == 0 ? 0
+			: tz_error(err, TZ_EIO, "%s: %s", path, strerror(why));
 }
 
 int

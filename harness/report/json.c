@@ -208,8 +208,10 @@ write_line(FILE *file, json_t *json, struct tz_error *err)
 		  JSON_COMPACT | JSON_SORT_KEYS | JSON_ESCAPE_SLASH);
 
 	json_decref(json);
+	if (error != 0 && ferror(file) != 0)
+		return tz_error(err, TZ_EIO, "output: %s", strerror(errno));
 	if (error != 0)
-		return tz_error(err, TZ_EIO, "JSON could not be written");
+		return tz_error(err, TZ_EIO, "out of memory");
 	putc('\n', file);
 	return 0;
 }
@@ -239,6 +241,7 @@ report_json_write(const char *path, const struct finding_summary *summary,
 	if (error != 0)
 		return error;
 	error = report_json(file, summary, err);
-	close_error = report_close(file, path, error == 0 ? err : NULL);
+	/* It names the file, where that is what went wrong. */
+	close_error = report_close(file, path, err);
 	return error != 0 ? error : close_error;
 }

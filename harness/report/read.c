@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/host/input.h"
 #include "harness/report/internal.h"
 
 /* The text of KEY; false: there is none, or it does not fit. */
@@ -344,13 +345,14 @@ report_read(
 	bool done = false;
 	size_t room = 0;
 	char *line = NULL;
-	FILE *file = fopen(path, "r");
-	int number = 0;
+	int number = 0, error;
 	ssize_t bytes;
+	FILE *file;
 
 	memset(summary, 0, sizeof(*summary));
-	if (file == NULL)
-		return tz_error(err, TZ_EIO, "%s: %s", path, strerror(errno));
+	error = input_open(path, INPUT_FINDINGS, &file, err);
+	if (error != 0)
+		return error;
 	while (bad == NULL && (bytes = getline(&line, &room, file)) >= 0) {
 		json_t *json = json_loadb(line, (size_t)bytes,
 		    JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &where);

@@ -113,9 +113,9 @@ int report_json_write(const char *path, const struct finding_summary *summary,
     struct tz_error *err);
 
 /*
- * read.c: what report_json() wrote, for shards that merge.  -TZ_EIO: no such file;
- * -TZ_EFORMAT: not of this schema, with the line.  SUMMARY is to be freed, also
- * after an error.
+ * read.c: what report_json() wrote, for shards that merge.  Errors of
+ * harness/host/input.h; -TZ_EFORMAT: not of this schema, with the line.  SUMMARY is to
+ * be freed, also after an error.
  */
 int report_read(
     const char *path, struct finding_summary *summary, struct tz_error *err);
@@ -143,6 +143,9 @@ struct report_baseline {
 };
 int report_baseline_write(const char *path,
     const struct finding_summary *summary, struct tz_error *err);
+/* The findings of SUMMARY as known ones; BASELINE is to be freed in any case. */
+int report_baseline_of(const struct finding_summary *summary,
+    struct report_baseline *baseline, struct tz_error *err);
 /* Errors as of report_read(); BASELINE is to be freed, also after an error. */
 int report_baseline_read(
     const char *path, struct report_baseline *baseline, struct tz_error *err);

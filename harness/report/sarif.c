@@ -244,9 +244,10 @@ report_sarif(const char *path, const struct finding_summary *summary,
 	    "description", "text", "the folder in which topaz was called");
 	if (error == 0) {
 		if (root == NULL ||
-		    json_dumpf(root, file,
-			JSON_INDENT(1) | JSON_SORT_KEYS | JSON_ESCAPE_SLASH) !=
-			0)
+		    (json_dumpf(root, file,
+			 JSON_INDENT(1) | JSON_SORT_KEYS | JSON_ESCAPE_SLASH) !=
+			    0 &&
+			ferror(file) == 0))
 			error = tz_error(
 			    err, TZ_EIO, "%s: out of memory", path);
 		putc('\n', file);

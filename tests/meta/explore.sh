@@ -54,7 +54,7 @@ for command in explore faults ci; do
 	expect 2 "absent.c: No such file" 1 $command --source absent.c
 	expect 2 "absent: No such file" 1 $command --baseline absent
 	expect 2 "file:1: not a line of a baseline" 1 $command --baseline file
-	expect 2 "file: Not a directory" 1 $command -o file
+	expect 2 "file: exists and is no directory" 1 $command -o file
 	expect 2 "absent/out: No such file" 1 $command -o absent/out
 	expect 2 "one subject at a time" 0 $command one two
 	expect 2 "the command is too long" 1 $command --cc "$(printf %09000d 0)"
@@ -69,6 +69,18 @@ expect 2 "driver.yaml:" 1 explore mine --drivers wrong
 printf 'name: mine\nos: native\nowner: insntrace\nbogus: 1\n' \
     >wrong/mine/driver.yaml
 expect 2 "driver.yaml:4:" 1 explore mine --drivers wrong
+printf 'name: mine\nos: native\nowner: nobody\nsources: [a.c]\n' \
+    >wrong/mine/driver.yaml
+for command in explore run; do
+	expect 2 "driver.yaml:3:8: no such program of the guest" 1 \
+	    $command mine --drivers wrong
+done
+sed 's,^name: .*,name: ../../mine,' wrong/mine/driver.yaml >wrong/other.yaml
+mv wrong/other.yaml wrong/mine/driver.yaml
+expect 2 "driver.yaml:1:7: \"../../mine\": a name has" 1 \
+    explore mine --drivers wrong
+expect 2 "driver.yaml:1:7: \"../../mine\": a name has" 1 \
+    replay tz1:mine:skylake:0::0000 --drivers wrong
 
 expect 2 "no token" 0 replay
 expect 2 "not tz1:SUBJECT" 1 replay none

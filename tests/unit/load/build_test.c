@@ -316,6 +316,78 @@ what_does_not_compile_is_one_line(void **state)
 }
 
 static void
+check_refused(const struct build_kpi *kpi, const struct build_options *options,
+    const char *source, const char *why)
+{
+	char *sources[] = { strdup(fixture_path(source)), NULL };
+	struct tz_error err = { "" };
+	char *object;
+
+	if (compile(kpi, options, sources, &object, &err) != -TZ_EUSAGE ||
+	    strstr(err.text, why) == NULL)
+		fail_msg("%s: \"%s\" is not: %s", source, err.text, why);
+	free(sources[0]);
+}
+
+/* Without limits none of these would end. */
+static void
+what_the_compiler_may_use_is_bounded(void **state)
+{
+	struct build_kpi *kpi = make_kpi();
+	struct build_options options = options_in("out");
+
+	(void)state;
+	/* A guard, should a limit not hold. */
+	alarm(100);
+	options.seconds = 2;
+	write_text("one/endless.c", "#include \"/dev/zero\"\n");
+	check_refused(
+	    kpi, &options, "one/endless.c", "does not compile: gcc ended");
+	write_text("one/twice.c",
+	    "#if __INCLUDE_LEVEL__ < 40\n"
+	    "#include \"twice.c\"\n#include \"twice.c\"\n"
+	    "#endif\n");
+	check_refused(kpi, &options, "one/twice.c", "--cc-seconds");
+	write_text("one/large.c", "char large[1u << 30] = { 1 };\n");
+	check_refused(
+	    kpi, &options, "one/large.c", "does not compile: gcc ended");
+	/* One that waits for ever, and its child. */
+	write_text("one/cc", "#!/bin/sh\nsleep 1000 & sleep 1000\n");
+	assert_int_equal(chmod(fixture_path("one/cc"), 0700), 0);
+	options.cc = fixture_path("one/cc");
+	options.seconds = 1;
+	check_refused(
+	    kpi, &options, "one/endless.c", "did not end within 4 seconds");
+	options.cc = NULL;
+	assert_int_equal(mkfifo(fixture_path("one/fifo.c"), 0600), 0);
+	check_refused(
+	    kpi, &options, "one/fifo.c", "fifo.c: not a regular file");
+	alarm(0);
+	build_kpi_free(kpi);
+}
+
+/* It runs in another folder than the one that its path is relative to. */
+static void
+a_compiler_may_be_named_by_a_relative_path(void **state)
+{
+	struct build_kpi *kpi = make_kpi();
+	struct build_options options = options_in("out");
+	size_t count;
+
+	(void)state;
+	write_text("one/cc", "#!/bin/sh\nexec gcc \"$@\"\n");
+	assert_int_equal(chmod(fixture_path("one/cc"), 0700), 0);
+	assert_int_equal(chdir(fixture_path("one")), 0);
+	options.cc = "./cc";
+	free(build(kpi, &options, "one/driver.c", &count));
+	options.cc = "./none";
+	check_refused(
+	    kpi, &options, "one/driver.c", "--cc ./none: No such file");
+	build_kpi_free(kpi);
+	assert_int_equal(chdir("/"), 0);
+}
+
+static void
 bad_descriptions_name_their_place(void **state)
 {
 	struct build_kpi *kpi = make_kpi();
@@ -376,6 +448,8 @@ main(void)
 		TEST(several_sources_make_one_object),
 		TEST(flags_are_the_units_and_leave_no_path),
 		TEST(what_does_not_compile_is_one_line),
+		TEST(what_the_compiler_may_use_is_bounded),
+		TEST(a_compiler_may_be_named_by_a_relative_path),
 		TEST(bad_descriptions_name_their_place),
 		TEST(digests_are_those_of_sha256),
 	};

@@ -338,7 +338,13 @@ a_folder_that_cannot_be_is_named(void **state)
 	if (access("/dev/full", W_OK) == 0) {
 		assert_int_equal(
 		    report_sarif("/dev/full", &summary, NULL, &err), -TZ_EIO);
-		assert_non_null(strstr(err.text, "/dev/full"));
+		assert_non_null(strstr(err.text, "/dev/full: No space left"));
+		assert_int_equal(
+		    report_index("/dev/full", &summary, &err), -TZ_EIO);
+		assert_non_null(strstr(err.text, "/dev/full: No space left"));
+		assert_int_equal(
+		    report_json_write("/dev/full", &summary, &err), -TZ_EIO);
+		assert_non_null(strstr(err.text, "/dev/full: No space left"));
 	}
 }
 

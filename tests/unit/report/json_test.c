@@ -147,7 +147,8 @@ a_broken_file_is_one_error(void **state)
 	expect_refused(state, end + 1, "findings are missing");
 	free(text);
 	assert_int_equal(
-	    report_read(files_path(state, "absent"), &summary, &err), -TZ_EIO);
+	    report_read(files_path(state, "absent"), &summary, &err),
+	    -TZ_ENOENT);
 	assert_non_null(strstr(err.text, "absent: No such file"));
 }
 
