@@ -27,11 +27,11 @@ int
 fixture_teardown(void **state)
 {
 	const char *const argv[] = { "rm", "-rf", "--", dir, NULL };
+	const struct spawn spawn = { .argv = argv };
 	int status = 1;
 
 	(void)state;
-	return spawn_run(argv, NULL, NULL, 0, &status, NULL) != 0 ||
-	    status != 0;
+	return spawn_run(&spawn, NULL, 0, &status, NULL) != 0 || status != 0;
 }
 
 const char *
@@ -89,6 +89,7 @@ compile(const char *name, const char *source, const char *const *flags)
 	const char *argv[24] = { "gcc", "-g", "-O1", "-ffreestanding",
 		"-fno-pic", "-fno-pie", "-fcf-protection=none",
 		"-fno-asynchronous-unwind-tables" };
+	const struct spawn spawn = { .argv = argv, .cwd = dir };
 	size_t count = 8;
 	char source_name[64];
 	struct tz_error err;
@@ -102,7 +103,7 @@ compile(const char *name, const char *source, const char *const *flags)
 	argv[count++] = name;
 	argv[count++] = source_name;
 	assert_true(count < TZ_ARRAY_LEN(argv));
-	assert_int_equal(spawn_run(argv, dir, NULL, 0, &status, &err), 0);
+	assert_int_equal(spawn_run(&spawn, NULL, 0, &status, &err), 0);
 	assert_int_equal(status, 0);
 	return fixture_path(name);
 }
