@@ -101,6 +101,22 @@ open_area(struct campaign *campaign, const struct campaign_area *area,
 	return trial_open(place, runner, &entry->sequence, &options, err);
 }
 
+static int
+tell_reached(struct campaign *campaign, const struct campaign_entry *entry,
+    struct tz_error *err)
+{
+	struct runner *runner;
+	struct reach reach;
+	int error = campaign_runner(campaign, entry, &runner, err);
+
+	if (error == 0)
+		error = reach_run(runner, &entry->sequence, &reach, err);
+	if (error == 0)
+		campaign->options.reached(
+		    campaign->options.reached_arg, runner, entry, &reach);
+	return error;
+}
+
 /* What the base order alone shows; how many schedules there are. */
 int
 campaign_survey(
@@ -130,7 +146,9 @@ campaign_survey(
 		    OUTCOME_UNMODELLED;
 	}
 	trial_close(&place);
-	return 0;
+	return campaign->options.reached == NULL
+	    ? 0
+	    : tell_reached(campaign, &campaign->entry[area->entry], err);
 }
 
 struct share_work {

@@ -7,6 +7,7 @@
 #ifndef TOPAZ_HARNESS_EXPLORE_CAMPAIGN_H
 #define TOPAZ_HARNESS_EXPLORE_CAMPAIGN_H
 
+#include "harness/explore/reach.h"
 #include "harness/explore/trial.h"
 
 /*
@@ -14,6 +15,9 @@
  * no budget is given.
  */
 #define CAMPAIGN_BEYOND_DEFAULT 10000
+
+struct campaign;
+struct campaign_entry;
 
 struct campaign_options {
 	const char *subject; /* scenario or DRIVER[@..]=STEPS; NULL: everything */
@@ -32,6 +36,10 @@ struct campaign_options {
 	void (*progress)(void *arg, const char *what, uint64_t done,
 	    uint64_t total, uint64_t findings);
 	void *progress_arg;
+	/* Hears what scenarios and sequences reach in the base order; or NULL. */
+	void (*reached)(void *arg, struct runner *runner,
+	    const struct campaign_entry *entry, const struct reach *reach);
+	void *reached_arg;
 };
 
 /* One sequence on one set-up of the guest. */

@@ -7,10 +7,10 @@
 #include <sys/mman.h>
 
 #include "harness/explore/pool.h"
+#include "harness/explore/reach.h"
 #include "harness/explore/setups.h"
 
 #define ROUND_ITEMS  512
-#define REACH_BYTES  8192 /* one bit a byte of the driver's code */
 #define RESULTS_BITS 65536
 #define LIVES_MAX    8
 #define LONG_RANK \
@@ -18,8 +18,8 @@
 #define COMPLETE_RUNS 2 /* of a sequence with the rest of its life */
 
 /* What one run has reached, shared with the process that joins. */
-struct reach {
-	uint8_t code[REACH_BYTES];
+struct item_reach {
+	struct reach reach;
 	uint64_t results;
 	bool ran;
 };
@@ -32,8 +32,8 @@ struct corpus {
 	size_t count, room;
 	size_t *novel; /* indices of items */
 	size_t novel_count, novel_room;
-	size_t round;        /* first item of the round that runs */
-	struct reach *reach; /* of the round's items, shared */
+	size_t round;             /* first item of the round that runs */
+	struct item_reach *reach; /* of the round's items, shared */
 	uint8_t seen[REACH_BYTES];
 	uint8_t results[RESULTS_BITS / 8];
 	uint64_t rank;  /* the generator's next of the exhaustive part */
@@ -41,23 +41,6 @@ struct corpus {
 	struct sequence life[LIVES_MAX];
 	size_t life_count;
 };
-
-struct listener {
-	struct runner *runner;
-	struct reach *reach;
-	uint64_t base;
-};
-
-static void
-on_step(void *arg, const struct machine_step *step)
-{
-	struct listener *listener = arg;
-	uint64_t at = step->rip - listener->base;
-
-	if (runner_in_driver(listener->runner, step->rip) &&
-	    at < 8 * (uint64_t)REACH_BYTES)
-		listener->reach->code[at / 8] |= (uint8_t)(1u << at % 8);
-}
 
 /*
  * Runs one item in the base order.  Every shard runs all, as what comes next depends
@@ -67,26 +50,17 @@ static void
 run_item(struct corpus *corpus, size_t index, struct tally *tally)
 {
 	const struct campaign_entry *item = &corpus->item[index];
-	struct reach *reach = &corpus->reach[index - corpus->round];
+	struct item_reach *reach = &corpus->reach[index - corpus->round];
 	struct rank rank = { corpus->area, (uint32_t)index, 0 };
 	struct tally_area *area = &tally->area[corpus->area];
 	const struct schedule none = { .count = 0 };
-	struct listener listener = { .reach = reach };
-	const struct runner_ear ear = { .arg = &listener, .step = on_step };
 	struct outcome outcome;
 	struct runner *runner;
 	struct tz_error err;
 
-	memset(reach, 0, sizeof(*reach));
 	if (campaign_runner(corpus->campaign, item, &runner, &err) != 0 ||
-	    runner_begin(runner, &item->sequence, &err) != 0)
+	    reach_run(runner, &item->sequence, &reach->reach, &err) != 0)
 		return;
-	listener.runner = runner;
-	listener.base = runner_driver_base(runner);
-	runner_limit(runner, RUNNER_INSNS_MAX);
-	runner_listen(runner, &ear, STEPPING_WATCHED);
-	TZ_ASSERT(runner_go(runner, 0, UINT64_MAX) == RUNNER_OVER);
-	runner_listen(runner, NULL, STEPPING_NONE);
 	outcome_read(runner, &outcome);
 	reach->results = outcome.results;
 	reach->ran = true;
@@ -250,6 +224,8 @@ static bool
 fill_round(struct corpus *corpus, uint64_t budget)
 {
 	corpus->round = corpus->count;
+	/* Of a round that is interrupted some do not run. */
+	memset(corpus->reach, 0, ROUND_ITEMS * sizeof(*corpus->reach));
 	while (corpus->count < budget &&
 	    corpus->count - corpus->round < ROUND_ITEMS - SETUPS_MAX) {
 		if (!add_next(corpus))
@@ -275,21 +251,39 @@ add_novel(struct corpus *corpus, size_t index)
 	return true;
 }
 
+/* Tells what an item has reached, if anyone wants to know. */
+static void
+tell_reached(struct corpus *corpus, size_t index)
+{
+	const struct campaign_options *options = &corpus->campaign->options;
+	const struct campaign_entry *item = &corpus->item[index];
+	struct runner *runner;
+	struct tz_error err;
+
+	if (options->reached != NULL &&
+	    campaign_runner(corpus->campaign, item, &runner, &err) == 0)
+		options->reached(options->reached_arg, runner, item,
+		    &corpus->reach[index - corpus->round].reach);
+}
+
 /* In the order of items, so that it does not depend on the workers. */
 static bool
 join_round(struct corpus *corpus)
 {
 	for (size_t i = corpus->round; i < corpus->count; i++) {
-		const struct reach *reach = &corpus->reach[i - corpus->round];
+		const struct item_reach *reach =
+		    &corpus->reach[i - corpus->round];
 		uint64_t bit = reach->results % RESULTS_BITS;
 		bool is_new = !(corpus->results[bit / 8] >> bit % 8 & 1);
 
 		if (!reach->ran)
 			continue;
+		tell_reached(corpus, i);
 		corpus->results[bit / 8] |= (uint8_t)(1u << bit % 8);
 		for (size_t j = 0; j < REACH_BYTES; j++) {
-			is_new |= (reach->code[j] & ~corpus->seen[j]) != 0;
-			corpus->seen[j] |= reach->code[j];
+			is_new |= (reach->reach.code[j] & ~corpus->seen[j]) !=
+			    0;
+			corpus->seen[j] |= reach->reach.code[j];
 		}
 		if (is_new && !add_novel(corpus, i))
 			return false;
