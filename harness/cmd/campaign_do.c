@@ -20,18 +20,11 @@
 #include "harness/explore/pool.h"
 #include "harness/report/report.h"
 
-/* What has been told last, so that it is not told again. */
-struct teller {
-	enum progress_mode mode;
-	char what[64];
-	unsigned tenths;
-};
-
 static void
 tell(void *arg, const char *what, uint64_t done, uint64_t total,
     uint64_t findings)
 {
-	struct teller *teller = arg;
+	struct campaign_teller *teller = arg;
 	unsigned percent = total == 0 ? 0 : (unsigned)(100 * done / total);
 
 	if (percent > 100)
@@ -62,6 +55,17 @@ choose_mode(enum progress_mode mode)
 		strcmp(term, "dumb") != 0
 	    ? PROGRESS_BAR
 	    : PROGRESS_LINES;
+}
+
+void
+campaign_tell(struct campaign_input *input, struct campaign_teller *teller)
+{
+	*teller = (struct campaign_teller){ .mode = choose_mode(
+						input->progress) };
+	if (teller->mode == PROGRESS_NONE)
+		return;
+	input->options.progress = tell;
+	input->options.progress_arg = teller;
 }
 
 /* What workers make of the groups, in memory that they share. */
@@ -282,12 +286,30 @@ write_reports(const struct campaign_input *input, struct workshop *workshop,
 	return error;
 }
 
+/* Of --stop-at-finding: a finding that the baseline, if there is one, does not have. */
+static bool
+has_new(void *arg, struct campaign *campaign, uint32_t from)
+{
+	const struct report_baseline *baseline = arg;
+	const struct tally *tally = campaign->tally;
+	struct finding finding;
+	struct tz_error err;
+	bool is_new = baseline->count == 0;
+
+	/* One that does not show again is reported at the end. */
+	for (uint32_t i = from; !is_new && i < tally->group_count; i++)
+		is_new = describe_finding(campaign, &tally->group[i], &finding,
+			     NULL, &err) != 0 ||
+		    !report_baseline_has(baseline, &finding);
+	return is_new;
+}
+
 int
 campaign_do(struct campaign_input *input, struct workshop **workshop,
     struct campaign *campaign, struct campaign_report *report,
     struct tz_error *err)
 {
-	struct teller teller = { .mode = choose_mode(input->progress) };
+	struct campaign_teller teller;
 	int error = workshop_open(&input->workshop, workshop, err);
 
 	/* What cannot be read or written is to be said before the work. */
@@ -301,9 +323,10 @@ campaign_do(struct campaign_input *input, struct workshop **workshop,
 	report->summary = calloc(1, sizeof(*report->summary));
 	if (report->summary == NULL)
 		return tz_error(err, TZ_EIO, "out of memory");
-	if (teller.mode != PROGRESS_NONE) {
-		input->options.progress = tell;
-		input->options.progress_arg = &teller;
+	campaign_tell(input, &teller);
+	if (input->stop_at_finding) {
+		input->options.ends_at = has_new;
+		input->options.ends_arg = &report->baseline;
 	}
 	error = campaign_run(campaign, *workshop, &input->options, err);
 	if (error != 0)

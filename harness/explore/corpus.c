@@ -11,6 +11,7 @@
 #include "harness/explore/setups.h"
 
 #define ROUND_ITEMS  512
+#define SLICE_ITEMS  64
 #define RESULTS_BITS 65536
 #define LIVES_MAX    8
 #define LONG_RANK \
@@ -33,6 +34,7 @@ struct corpus {
 	size_t *novel; /* indices of items */
 	size_t novel_count, novel_room;
 	size_t round;             /* first item of the round that runs */
+	size_t slice, sliced;     /* of its items, those that run now */
 	struct item_reach *reach; /* of the round's items, shared */
 	uint8_t seen[REACH_BYTES];
 	uint8_t results[RESULTS_BITS / 8];
@@ -77,7 +79,7 @@ work(void *arg, unsigned worker, const volatile bool *stop, struct tally *tally)
 {
 	struct corpus *corpus = arg;
 
-	for (size_t i = corpus->round + worker; i < corpus->count && !*stop;
+	for (size_t i = corpus->slice + worker; i < corpus->sliced && !*stop;
 	     i += corpus->campaign->options.jobs)
 		run_item(corpus, i, tally);
 }
@@ -329,6 +331,27 @@ read_lives(struct corpus *corpus, struct tz_error *err)
 	return 0;
 }
 
+/* The round's items: in slices where the exploration may end after any of them. */
+static int
+run_round(struct corpus *corpus, struct tz_error *err)
+{
+	struct campaign *campaign = corpus->campaign;
+	size_t step = campaign->options.ends_at != NULL ? SLICE_ITEMS
+							: ROUND_ITEMS;
+	int error = 0;
+
+	for (corpus->slice = corpus->round; error == 0 &&
+	     corpus->slice < corpus->count && !campaign_is_over(campaign);
+	     corpus->slice = corpus->sliced) {
+		corpus->sliced = corpus->slice + step < corpus->count
+		    ? corpus->slice + step
+		    : corpus->count;
+		error = pool_run(campaign->options.jobs, work, NULL, corpus,
+		    campaign->tally, &campaign->interrupted, err);
+	}
+	return error;
+}
+
 static int
 run_rounds(struct corpus *corpus, uint64_t budget, struct tz_error *err)
 {
@@ -336,11 +359,11 @@ run_rounds(struct corpus *corpus, uint64_t budget, struct tz_error *err)
 	const struct campaign_options *options = &campaign->options;
 	int error = 0;
 
-	while (error == 0 && corpus->count < budget && !campaign->interrupted) {
+	while (error == 0 && corpus->count < budget &&
+	    !campaign_is_over(campaign)) {
 		if (!fill_round(corpus, budget))
 			return tz_error(err, TZ_EIO, "out of memory");
-		error = pool_run(options->jobs, work, NULL, corpus,
-		    campaign->tally, &campaign->interrupted, err);
+		error = run_round(corpus, err);
 		if (error == 0 && !join_round(corpus))
 			return tz_error(err, TZ_EIO, "out of memory");
 		if (options->progress != NULL)
