@@ -84,6 +84,11 @@ static const struct {
 	{ "when: {field: ctl", "when: {field: word2",
 	    "\"word2\": no operation that configures has such a field" },
 	{ "shift: 4", "shift: 64", "a shift is at most 63" },
+	{ "\nos: ", "\ncalls: [{name: x, is: lock}]\nos: ",
+	    ":2:9: \"x\": a lock needs \"ends\", the call that unlocks" },
+	{ "\nos: ", "\ncalls: [{name: x, is: sync, ends: y}]\nos: ",
+	    "\"x\": only a lock has \"ends\"" },
+	{ "\nos: ", "\ncalls: [{name: x, is: noise}]\nos: ", "noise" },
 };
 
 static void
