@@ -40,6 +40,7 @@ int cmd_faults(int argc, char **argv);
 int cmd_replay(int argc, char **argv);
 int cmd_merge(int argc, char **argv);
 int cmd_ci(int argc, char **argv);
+int cmd_mutate(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 
 /* Parses ARGV for the sub-command argv[0]; ends the process on bad usage. */

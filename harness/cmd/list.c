@@ -18,6 +18,7 @@
 #include "harness/explore/layout.h"
 #include "harness/load/paths.h"
 #include "harness/manifest/manifest.h"
+#include "harness/mutate/mutant.h"
 
 #define WORKLOAD_PREFIX "w_" /* of its program */
 
@@ -253,6 +254,22 @@ list_errata(const struct paths *paths, json_t *rows, struct tz_error *err)
 	return 0;
 }
 
+static int
+list_operators(const struct paths *paths, json_t *rows, struct tz_error *err)
+{
+	(void)paths;
+	(void)err;
+	for (unsigned i = 0; i < OPERATOR_COUNT; i++) {
+		const struct operator_info *info = operator_info(
+		    (enum mutant_operator)i);
+
+		json_array_append_new(rows,
+		    json_pack("{s:s, s:s, s:s}", "name", info->name, "text",
+			info->text, "reason", info->reason));
+	}
+	return 0;
+}
+
 static const struct {
 	const char *name;
 	list_rows rows;
@@ -268,6 +285,7 @@ static const struct {
 	{ "checks", list_checks, false },
 	{ "layouts", list_layouts, false },
 	{ "errata", list_errata, false },
+	{ "operators", list_operators, false },
 };
 
 struct list_input {
@@ -344,7 +362,7 @@ cmd_list(int argc, char **argv)
 {
 	static const struct argp argp = { list_argp_options, parse_one,
 		"[drivers|scenarios|profiles|workloads|events|acts|faults|"
-		"checks|layouts|errata]",
+		"checks|layouts|errata|operators]",
 		"Lists what the other commands take by name; without an "
 		"argument the first four.",
 		NULL, NULL, NULL };

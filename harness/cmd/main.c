@@ -37,6 +37,8 @@ static const struct command commands[] = {
 	{ "report", "print findings, compare them with earlier ones",
 	    cmd_report },
 	{ "ci", "explore within a budget, fail on what is new", cmd_ci },
+	{ "mutate", "change the driver, see what an exploration misses",
+	    cmd_mutate },
 	{ "list", "list drivers, scenarios, profiles, acts, checks ...",
 	    cmd_list },
 };

@@ -17,7 +17,7 @@ expect 0 "topaz " 0 --version
 expect 0 "Exit codes" 0 --help
 expect 0 "5 stopped before the end" 0 --help
 for command in run verify decode reencode export explore faults replay merge \
-    report ci list; do
+    report ci mutate list; do
 	expect 0 "Usage: topaz $command" 0 $command --help
 	expect 2 "unrecognized option" 0 $command --no-such-option
 done
@@ -216,7 +216,7 @@ expect 0 "insntrace" 0 list
 expect 0 '"workloads"' 0 list --json workloads
 expect 0 "it-two-cpus" 0 list scenarios
 expect 0 '"driver": "freebsd-pt"' 0 list --json scenarios
-for list in acts faults checks layouts; do
+for list in acts faults checks layouts operators; do
 	expect 0 "$list" 0 list $list
 	expect 0 "\"$list\"" 0 list --json $list
 done

@@ -8,7 +8,7 @@ bad=0
 text=$(sed 's/\\-/-/g; s/\\f[BIR]//g' "$page")
 count=0
 for command in run verify decode reencode export explore faults replay merge \
-    report ci list; do
+    report ci mutate list; do
 	case $text in
 	*".SS topaz $command"*) ;;
 	*)
