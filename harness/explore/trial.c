@@ -265,9 +265,10 @@ static bool
 is_kept(const struct trial_share *share, struct rank rank)
 {
 	const uint32_t key[3] = { rank.area, rank.first, rank.second };
+	uint64_t drawn = XXH3_64bits_withSeed(key, sizeof(key), share->seed) >>
+	    32;
 
-	return (XXH3_64bits_withSeed(key, sizeof(key), share->seed) >> 32) <
-	    share->keep;
+	return drawn >= share->from && drawn < share->keep;
 }
 
 bool
