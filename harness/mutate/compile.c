@@ -259,6 +259,8 @@ bench_compile(const struct bench *bench, const struct mutant *mutant,
 		free(linked);
 		linked = NULL;
 	}
+	if (error == 0 && !same)
+		error = workshop_keep_sha256(bench->workshop, dir, err);
 	free(object[0]);
 	free(object[1]);
 	return error;

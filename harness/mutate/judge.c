@@ -11,12 +11,17 @@
 #include "harness/explore/workshop.h"
 #include "harness/mutate/bench.h"
 
-/* Is GROUP a finding whose cause the driver itself does not have? */
+/* Did runs of GROUP end before they could be judged? */
+static bool
+is_unjudged(const struct tally_group *group)
+{
+	return check_info(group->violation.id)->family == FAMILY_UNJUDGED;
+}
+
+/* Does the driver itself not have the cause of GROUP? */
 static bool
 is_new(const struct mutate_baseline *baseline, const struct tally_group *group)
 {
-	if (check_info(group->violation.id)->family == FAMILY_UNJUDGED)
-		return false;
 	for (size_t i = 0; i < baseline->cause_count; i++) {
 		if (baseline->cause[i] == group->cause)
 			return false;
@@ -31,7 +36,8 @@ kills(void *arg, struct campaign *campaign, uint32_t from)
 	const struct tally *tally = campaign->tally;
 
 	for (uint32_t i = from; i < tally->group_count; i++) {
-		if (is_new(arg, &tally->group[i]))
+		if (!is_unjudged(&tally->group[i]) &&
+		    is_new(arg, &tally->group[i]))
 			return true;
 	}
 	return false;
@@ -44,16 +50,6 @@ count_schedules(const struct campaign *campaign)
 
 	for (size_t i = 0; i < campaign->area_count; i++)
 		count += campaign->tally->area[i].done;
-	return count;
-}
-
-static uint64_t
-count_unjudged(const struct campaign *campaign)
-{
-	uint64_t count = 0;
-
-	for (size_t i = 0; i < campaign->area_count; i++)
-		count += campaign->tally->area[i].unjudged;
 	return count;
 }
 
@@ -84,6 +80,7 @@ describe_kill(const struct campaign *campaign, const struct tally_group *group,
 	char kinds[TOKEN_WORDS_BYTES];
 
 	schedule_kinds(&group->schedule, kinds, sizeof(kinds));
+	free(result->message);
 	result->class = MUTATE_KILLED;
 	result->check = strdup(check_info(group->violation.id)->name);
 	result->message = strdup(group->violation.text);
@@ -96,25 +93,21 @@ static void
 conclude(const struct bench *bench, struct campaign *campaign,
     struct mutate_result *result)
 {
-	uint64_t unjudged = count_unjudged(campaign);
-
+	result->class = MUTATE_SURVIVED;
 	result->schedules = count_schedules(campaign);
 	for (uint32_t i = 0; i < campaign->tally->group_count; i++) {
 		const struct tally_group *group = &campaign->tally->group[i];
 
-		if (is_new(bench->baseline, group)) {
+		if (!is_new(bench->baseline, group))
+			continue;
+		if (!is_unjudged(group)) {
 			describe_kill(campaign, group, result);
 			return;
 		}
+		result->class = MUTATE_NOT_JUDGED;
+		if (result->message == NULL)
+			result->message = strdup(group->violation.text);
 	}
-	result->class = MUTATE_SURVIVED;
-	if (unjudged <= bench->baseline->unjudged)
-		return;
-	result->class = MUTATE_NOT_JUDGED;
-	if (asprintf(&result->message,
-		"%" PRIu64 " of %" PRIu64 " runs could not be judged", unjudged,
-		result->schedules) < 0)
-		result->message = NULL;
 }
 
 /* The guest does not even boot with the mutant, or the model ends that. */
@@ -229,7 +222,6 @@ judge_baseline(const struct bench *bench, struct mutate_baseline *baseline,
 	cover_destroy(cover);
 	if (error == 0) {
 		baseline->schedules = count_schedules(&campaign);
-		baseline->unjudged = count_unjudged(&campaign);
 		baseline->cause = calloc(
 		    campaign.tally->group_count + 1, sizeof(*baseline->cause));
 		if (baseline->cause == NULL)

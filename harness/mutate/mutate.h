@@ -81,10 +81,9 @@ struct mutate_result {
 /* The driver itself, as far as mutants are compared with it. */
 struct mutate_baseline {
 	bool known;
-	uint64_t *cause; /* of its findings */
+	uint64_t *cause; /* of its findings, and of what was not judged */
 	size_t cause_count;
 	uint64_t schedules, scenarios, sequences; /* that were run */
-	uint64_t unjudged; /* of the schedules: they ended without a verdict */
 };
 
 struct mutate_options {

@@ -85,12 +85,11 @@ record_baseline(const struct mutate_list *list,
 			(json_int_t)result[i].scenarios,
 			(json_int_t)result[i].sequences));
 	}
-	return json_pack("{s:s, s:o, s:o, s:I, s:I, s:I, s:I}", "kind",
-	    "baseline", "causes", causes, "covered", covered, "schedules",
+	return json_pack("{s:s, s:o, s:o, s:I, s:I, s:I}", "kind", "baseline",
+	    "causes", causes, "covered", covered, "schedules",
 	    (json_int_t)baseline->schedules, "scenarios",
 	    (json_int_t)baseline->scenarios, "sequences",
-	    (json_int_t)baseline->sequences, "not_judged",
-	    (json_int_t)baseline->unjudged);
+	    (json_int_t)baseline->sequences);
 }
 
 json_t *
@@ -207,7 +206,6 @@ record_read_baseline(const json_t *json, const struct mutate_list *list,
 	baseline->schedules = number_of(json, "schedules");
 	baseline->scenarios = number_of(json, "scenarios");
 	baseline->sequences = number_of(json, "sequences");
-	baseline->unjudged = number_of(json, "not_judged");
 	baseline->known = true;
 	return true;
 }
