@@ -288,6 +288,39 @@ has_new(void *arg, struct campaign *campaign, uint32_t from)
 	return is_new;
 }
 
+static double
+host_seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* What was explored, and what a replay needs of the options. */
+static void
+fill_summary(const struct campaign_input *input, struct workshop *workshop,
+    struct finding_summary *summary)
+{
+	const struct driver_input *from = &input->from;
+	/* Where nothing is said of them the driver's own are found again. */
+	bool built = from->source != NULL || from->tree != NULL ||
+	    from->cc != NULL || from->cc_seconds != 0;
+
+	snprintf(summary->driver, sizeof(summary->driver), "%s", input->driver);
+	snprintf(summary->profile, sizeof(summary->profile), "%s",
+	    workshop_models(workshop));
+	snprintf(summary->sha256, sizeof(summary->sha256), "%s",
+	    workshop_sha256(workshop));
+	snprintf(summary->from, sizeof(summary->from), "%s",
+	    built ? input->output : "");
+	snprintf(summary->drivers, sizeof(summary->drivers), "%s",
+	    from->drivers != NULL ? from->drivers : "");
+	summary->tsc_hz = workshop_tsc_hz(workshop);
+	memcpy(summary->command, input->command, sizeof(summary->command));
+	find_folder(workshop, summary->folder, sizeof(summary->folder));
+}
+
 /* From the first schedule to the reports in the folder that is written. */
 static int
 explore_and_report(struct campaign_input *input, struct workshop *workshop,
@@ -295,6 +328,7 @@ explore_and_report(struct campaign_input *input, struct workshop *workshop,
     struct tz_error *err)
 {
 	struct campaign_teller teller;
+	double begin = host_seconds();
 	int error;
 
 	report->summary = calloc(1, sizeof(*report->summary));
@@ -308,16 +342,7 @@ explore_and_report(struct campaign_input *input, struct workshop *workshop,
 	error = campaign_run(campaign, workshop, &input->options, err);
 	if (error != 0)
 		return error;
-	snprintf(report->summary->driver, sizeof(report->summary->driver), "%s",
-	    input->driver);
-	snprintf(report->summary->profile, sizeof(report->summary->profile),
-	    "%s", workshop_models(workshop));
-	snprintf(report->summary->sha256, sizeof(report->summary->sha256), "%s",
-	    workshop_sha256(workshop));
-	memcpy(report->summary->command, input->command,
-	    sizeof(report->summary->command));
-	find_folder(
-	    workshop, report->summary->folder, sizeof(report->summary->folder));
+	fill_summary(input, workshop, report->summary);
 	describe_coverage(campaign, report->summary);
 	error = describe_all(campaign, input, report, err);
 	if (teller.mode == PROGRESS_BAR)
@@ -326,7 +351,12 @@ explore_and_report(struct campaign_input *input, struct workshop *workshop,
 		fputs("topaz: interrupted: findings may be larger than they "
 		      "need be, without a window or a time line\n",
 		    stderr);
-	return error != 0 ? error : write_reports(input, workshop, report, err);
+	if (error != 0)
+		return error;
+	report->summary->exit_code = campaign_exit_code(
+	    input, campaign, report);
+	report->summary->host_seconds = host_seconds() - begin;
+	return write_reports(input, workshop, report, err);
 }
 
 int
@@ -399,8 +429,8 @@ print_finding(const struct campaign_input *input,
 		free(token);
 		return tz_error(err, TZ_EIO, "out of memory");
 	}
-	error = report_text_finding(stdout, &report->summary->finding[index],
-	    token, input->pages ? page : NULL, err);
+	error = report_text_finding(stdout, report->summary, index,
+	    &(struct report_files){ token, input->pages ? page : NULL }, err);
 	free(token);
 	free(page);
 	return error;

@@ -78,6 +78,10 @@ int campaign_print(const struct campaign_input *input,
 bool campaign_found(
     const struct campaign_input *input, const struct campaign_report *report);
 
+/* The exit code of the command, once the findings are described. */
+int campaign_exit_code(const struct campaign_input *input,
+    const struct campaign *campaign, const struct campaign_report *report);
+
 /* What is new, fixed and known, as text or as a line of JSON. */
 int campaign_print_comparison(const struct report_baseline *baseline,
     const struct finding_summary *summary, bool json, struct tz_error *err);

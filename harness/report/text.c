@@ -1,7 +1,9 @@
+#define _GNU_SOURCE
 /*
  * Findings and coverage as text for a terminal or a log.
  */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "harness/report/internal.h"
@@ -90,17 +92,20 @@ report_is_long(const char *token)
 }
 
 static void
-put_replay(FILE *file, const char *token, const char *path)
+put_replay(FILE *file, const struct finding_summary *summary, const char *token,
+    const char *path)
 {
+	char *named = NULL, *line;
+
+	if (path != NULL && report_is_long(token) &&
+	    asprintf(&named, "@%s", path) < 0)
+		named = NULL;
+	line = report_replay(summary, named != NULL ? named : token);
 	put_label(file, "replay:");
-	fputs("topaz replay ", file);
-	if (path != NULL && report_is_long(token)) {
-		putc('@', file);
-		put(file, path);
-	} else {
-		put(file, token);
-	}
+	put(file, line != NULL ? line : token);
 	putc('\n', file);
+	free(line);
+	free(named);
 }
 
 /* What leads to the place, and the object concerned. */
@@ -150,9 +155,9 @@ put_symptoms(FILE *file, const struct finding *finding)
 	}
 }
 
-int
-report_text_finding(FILE *file, const struct finding *finding,
-    const char *token_path, const char *page, struct tz_error *err)
+/* The line that says all. */
+static void
+put_header(FILE *file, const struct finding *finding)
 {
 	fputs(finding->judged ? "FAIL  " : "NOT JUDGED  ", file);
 	put(file, finding->driver);
@@ -162,7 +167,17 @@ report_text_finding(FILE *file, const struct finding *finding,
 	put_field(file, report_check(finding));
 	put_field(file, finding->message);
 	put_place(file, &finding->place);
-	fprintf(file, "  cpu%u\n", finding->cpu);
+	fprintf(file, "  cpu%u", finding->cpu);
+	putc('\n', file);
+}
+
+int
+report_text_finding(FILE *file, const struct finding_summary *summary,
+    size_t index, const struct report_files *files, struct tz_error *err)
+{
+	const struct finding *finding = &summary->finding[index];
+
+	put_header(file, finding);
 	put_window(file, finding);
 	put_label(file, "class:");
 	fputs(report_class(finding->class), file);
@@ -185,10 +200,11 @@ report_text_finding(FILE *file, const struct finding *finding,
 		putc('\n', file);
 	}
 	put_symptoms(file, finding);
-	put_replay(file, finding->token, token_path);
-	if (page != NULL) {
+	put_replay(
+	    file, summary, finding->token, files != NULL ? files->token : NULL);
+	if (files != NULL && files->page != NULL) {
 		put_label(file, "report:");
-		put(file, page);
+		put(file, files->page);
 		putc('\n', file);
 	}
 	return report_flush(file, err);
