@@ -48,7 +48,8 @@ void report_name(
     char name[REPORT_NAME_BYTES], size_t index, const char *suffix);
 
 /*
- * text.c: one block a finding.  FILES are those of the finding, or NULL: then lines may be long.
+ * text.c: one block a finding, in colours on a terminal (harness/host/terminal.h).
+ * FILES are those of the finding, or NULL: then lines may be long.
  */
 struct report_files {
 	const char *token; /* that holds the token, named where it is long */
@@ -76,6 +77,9 @@ unsigned report_shards_missing(const struct finding_summary *summary);
  */
 int report_text_last(
     FILE *file, const struct finding_summary *summary, struct tz_error *err);
+/* "N passed, N failed, N not judged" and a newline. */
+void report_text_counts(
+    FILE *file, size_t passed, size_t failed, size_t not_judged);
 
 /*
  * page.c: the page of the finding of INDEX; STORY may be NULL.  Links go to its

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/host/terminal.h"
 #include "harness/report/internal.h"
 
 /* TEXT with nothing in it that a terminal obeys; its width in columns. */
@@ -155,11 +156,13 @@ put_symptoms(FILE *file, const struct finding *finding)
 	}
 }
 
-/* The line that says all. */
+/* The line that says all, in colours where there are any. */
 static void
 put_header(FILE *file, const struct finding *finding)
 {
-	fputs(finding->judged ? "FAIL  " : "NOT JUDGED  ", file);
+	terminal_put_verdict(file, finding->judged ? "FAIL" : "NOT JUDGED");
+	fputs("  ", file);
+	terminal_begin(file, TERMINAL_HEADER);
 	put(file, finding->driver);
 	putc('/', file);
 	put(file, finding->scenario);
@@ -168,6 +171,7 @@ put_header(FILE *file, const struct finding *finding)
 	put_field(file, finding->message);
 	put_place(file, &finding->place);
 	fprintf(file, "  cpu%u", finding->cpu);
+	terminal_end(file);
 	putc('\n', file);
 }
 
@@ -327,6 +331,29 @@ report_text_coverage(
 	return report_flush(file, err);
 }
 
+/* NUMBER and WORD, in STYLE unless it is none. */
+static void
+put_count(
+    FILE *file, size_t number, const char *word, enum terminal_style style)
+{
+	if (number != 0)
+		terminal_begin(file, style);
+	fprintf(file, "%zu %s", number, word);
+	if (number != 0)
+		terminal_end(file);
+}
+
+void
+report_text_counts(FILE *file, size_t passed, size_t failed, size_t not_judged)
+{
+	put_count(file, passed, "passed", TERMINAL_GOOD);
+	fputs(", ", file);
+	put_count(file, failed, "failed", TERMINAL_BAD);
+	fputs(", ", file);
+	put_count(file, not_judged, "not judged", TERMINAL_UNSURE);
+	putc('\n', file);
+}
+
 int
 report_text_last(
     FILE *file, const struct finding_summary *summary, struct tz_error *err)
@@ -335,8 +362,7 @@ report_text_last(
 
 	if (rows.cut != 0)
 		fprintf(file, "%zu not run to the end\n", rows.cut);
-	fprintf(file, "%zu passed, %zu failed, %zu not judged\n", rows.passed,
-	    summary->judged_count,
+	report_text_counts(file, rows.passed, summary->judged_count,
 	    summary->finding_count - summary->judged_count);
 	return report_flush(file, err);
 }
