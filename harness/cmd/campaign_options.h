@@ -32,8 +32,21 @@ struct campaign_input {
 	bool json, require_exhaustive, pages, stop_at_finding;
 };
 
-/* The options of all of them; the input is a struct campaign_input. */
-extern const struct argp_child campaign_children[];
+/*
+ * Their options, for the children of a command's argp: common to all; how deep to look;
+ * whether equal states are merged; pages; shards, baselines and exit codes.  The input
+ * of each is a struct campaign_input.  An option that means nothing to a command is not
+ * among its children, so that it is refused.
+ */
+extern const struct argp campaign_common_argp, campaign_search_argp,
+    campaign_merge_argp, campaign_pages_argp, campaign_report_argp;
+/* Above the common options in --help. */
+#define CAMPAIGN_COMMON_HELP \
+ "Shared by explore, faults, ci and mutate; topaz(1) has more, at explore:"
+#define CAMPAIGN_REPORT_HELP "Parts, known findings and the exit code:"
+/* What the parser of a command with these CHILDREN does with a KEY of no option. */
+error_t campaign_hand_on(int key, struct campaign_input *input,
+    const struct argp_child *children, struct argp_state *state);
 
 struct campaign_input campaign_input_defaults(void);
 

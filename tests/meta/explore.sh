@@ -35,7 +35,6 @@ for command in explore faults ci; do
 	expect 2 "layout 'none': no such word" 1 $command insntrace,none=load
 	expect 2 "--kinds pmi,none: not names" 1 $command --kinds pmi,none
 	expect 2 "--kinds : empty" 1 $command --kinds ""
-	expect 2 "--depth 3: 1 or 2" 1 $command --depth 3
 	expect 2 "--shard 3/2: not I/N" 1 $command --shard 3/2
 	expect 2 "--shard 1: not I/N" 1 $command --shard 1
 	expect 2 "--budget 0: at least 1" 1 $command --budget 0
@@ -59,8 +58,27 @@ for command in explore faults ci; do
 	expect 2 "one subject at a time" 0 $command one two
 	expect 2 "the command is too long" 1 $command --cc "$(printf %09000d 0)"
 done
-expect 2 "--each-point: of topaz faults only" 1 explore --each-point
-expect 2 "--each-point: of topaz faults only" 1 ci --each-point
+expect 2 "--depth 3: 1 or 2" 1 explore --depth 3
+# What means nothing to a command is none of its options, and not in its help.
+foreign() {
+	command=$1
+	shift
+	for option; do
+		expect 2 "unrecognized option '$option'" 0 $command $option
+		"$topaz" $command --help | grep -q -e " $option" &&
+		    complain "$command --help has $option"
+	done
+}
+foreign explore --each-point
+foreign ci --each-point
+foreign faults --depth --no-reduce --no-sequences --no-pages
+foreign mutate --baseline --write-baseline --shard --require-exhaustive \
+    --stop-at-finding --no-pages --each-point
+for command in explore faults ci mutate; do
+	"$topaz" $command --help | grep -q '^ Shared by explore, faults, ci and mutate' ||
+	    complain "$command --help does not say what is shared"
+done
+"$topaz" faults --help | grep -q 'list faults (all)' || complain "faults: --kinds"
 expect 2 "--kinds: no fault among them" 1 faults --kinds pmi,cpu
 [ "$(cat file)" = keep ] || complain "bad input overwrote something"
 mkdir -p wrong/mine
