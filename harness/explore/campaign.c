@@ -29,7 +29,8 @@ campaign_defaults(void)
 {
 	return (struct campaign_options){
 		.kinds = UINT32_C(1) << ACT_PMI | UINT32_C(1) << ACT_NMI |
-		    UINT32_C(1) << ACT_SWITCH | UINT32_C(1) << ACT_PREEMPT,
+		    UINT32_C(1) << ACT_SWITCH | UINT32_C(1) << ACT_PREEMPT |
+		    UINT32_C(1) << ACT_SPLIT | UINT32_C(1) << ACT_OLDER,
 		.depth = 1,
 		.jobs = 1,
 		.shard = 1,
