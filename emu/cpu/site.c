@@ -1,7 +1,7 @@
 /*
- * The instructions that the engine must not run by itself, and the conditional
- * branches whose two ways out are the same address, so that only a look before
- * they run tells which it was.
+ * The instructions that the engine must not run by itself, the conditional branches
+ * whose two ways out are the same address, so that only a look before they run tells
+ * which it was, and the accesses whose addresses only such a look tells.
  */
 #include "emu/cpu/state.h"
 
@@ -29,6 +29,7 @@ is_site(const struct cpu *cpu, const struct block *block,
     const struct block_insn *insn)
 {
 	return cpu_is_trapped(cpu, (enum insn_class)insn->class) ||
+	    insn->audit_site ||
 	    (block->ambiguous && block->va + insn->at == block->last_va);
 }
 
@@ -84,7 +85,11 @@ cpu_site(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg)
 	if (insn == NULL || !is_site(cpu, block, insn))
 		return;
 	if (!cpu_is_trapped(cpu, (enum insn_class)insn->class)) {
-		look_at_branch(cpu, va, insn->length);
+		if (insn->audit_site)
+			cpu_audit_site(
+			    cpu, block, (unsigned)(insn - block->insn));
+		else
+			look_at_branch(cpu, va, insn->length);
 		return;
 	}
 	cpu_cut_block(cpu, va);

@@ -44,6 +44,19 @@ struct act_note {
 	uint64_t param;
 };
 
+/* The accesses of a block that have not been reported yet; see audit.c. */
+struct cpu_audit {
+	const struct block *block; /* NULL: none is outstanding */
+	unsigned next;             /* access */
+	uint64_t value[ACCESS_VALUES];
+	struct cpu_audit_site {
+		const struct block_access *access;
+		uint64_t va, frame;
+		bool done;         /* it is one: see struct insn_access, .rep */
+	} site[INSN_ACCESSES_MAX]; /* of the last instruction looked at */
+	struct access_sum frame;   /* RBP before what is being reported */
+};
+
 struct cpu {
 	/* What the fast path touches, together. */
 	struct block *block; /* announced by the engine last, maybe half run */
@@ -94,6 +107,8 @@ struct cpu {
 	struct act_note act;
 	enum cpu_stepping stepping;
 	uint64_t watched_begin, watched_end;
+	struct audit audited;
+	struct cpu_audit audit;
 
 	uint64_t none; /* MSRs that are no field */
 	uint64_t xcr0, xss, apic_base, pat, tsc_aux, misc_enable;
@@ -213,6 +228,21 @@ void cpu_site(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg);
  * it has to translate the block anew, so it must be stopped.
  */
 bool cpu_hook_sites(struct cpu *cpu, struct block *block);
+
+/* audit.c */
+/* BLOCK, which is audited, begins to run. */
+void cpu_audit_begin(struct cpu *cpu, const struct block *block);
+/* The instruction with the number INSN, an .audit_site of BLOCK, is about to run. */
+void cpu_audit_site(struct cpu *cpu, const struct block *block, unsigned insn);
+/* Reports the accesses of the first INSN instructions of the block that runs. */
+void cpu_audit_until(struct cpu *cpu, unsigned insn);
+/* The same, and the others do not run. */
+void cpu_audit_cut(struct cpu *cpu, unsigned insn);
+/* The block has run and led to VA. */
+void cpu_audit_end(struct cpu *cpu, uint64_t va);
+/* An instruction is about to be executed by the machine, and has been. */
+void cpu_audit_trap(struct cpu *cpu, struct insn_uses *uses);
+void cpu_audit_trapped(struct cpu *cpu, const struct insn_uses *uses);
 
 /* except.c */
 enum delivery {

@@ -90,8 +90,10 @@ check_create(const struct check_config *config)
 	check->config = *config;
 	check->trace_frames = calloc(
 	    config->ram_bytes / CHECK_PAGE_BYTES / 64 + 1, sizeof(uint64_t));
-	if (check->trace_frames == NULL) {
-		free(check);
+	check->freed_head = calloc(config->ram_bytes / CHECK_PAGE_BYTES + 1,
+	    sizeof(check->freed_head[0]));
+	if (check->trace_frames == NULL || check->freed_head == NULL) {
+		check_destroy(check);
 		return NULL;
 	}
 	check_begin(check);
@@ -104,6 +106,7 @@ check_destroy(struct check *check)
 	if (check == NULL)
 		return;
 	free(check->trace_frames);
+	free(check->freed_head);
 	free(check);
 }
 
@@ -117,6 +120,7 @@ check_begin(struct check *check)
 	for (unsigned i = 0; i < MACHINE_CPUS_MAX; i++)
 		on[i] = core->cpu[i].on;
 	page_set_frames(check, false);
+	freed_begin(check);
 	memset((char *)core + kept, 0, sizeof(*core) - kept);
 	for (unsigned i = 0; i < MACHINE_CPUS_MAX; i++) {
 		core->cpu[i].on = on[i];

@@ -16,7 +16,7 @@
 #define CHECK_STREAMS_MAX  16
 #define CHECK_SEGMENTS     16
 #define CHECK_STACKS_MAX   64
-#define CHECK_FREED_MAX    64
+#define CHECK_FREED_MAX    16384 /* parts, each in one page */
 #define CHECK_SITES_MAX    8
 #define CHECK_CONTEXTS_MAX 4 /* of which it is known what they ask for */
 #define CHECK_NO_STREAM    0xff
@@ -32,6 +32,16 @@ struct check_extent {
 	uint64_t pa, bytes;
 	uint64_t va; /* of the allocation */
 	uint64_t caller;
+};
+
+/* Bytes of a page that were allocated, freed, and not allocated since. */
+struct check_freed {
+	uint32_t page;
+	uint16_t begin, end;        /* in the page */
+	uint16_t next;              /* in the chain of its page; 0: none */
+	bool used;                  /* in this run: it has been said */
+	uint64_t va;                /* of the allocation */
+	uint64_t made_by, freed_by; /* callers */
 };
 
 /* A page of a trace buffer; sorted by frame. */
@@ -129,11 +139,12 @@ struct check_asked {
 
 struct check_core {
 	/* Kept by check_begin(). */
-	uint32_t extent_count, stack_count, freed_count, freed_next;
-	bool extents_full;
+	uint32_t extent_count, stack_count, freed_count;
+	uint64_t freed_sum; /* of a hash of each part: their order is no matter */
+	bool extents_full, freed_full;
 	struct {
 		uint64_t pa, bytes;
-	} stack[CHECK_STACKS_MAX], freed[CHECK_FREED_MAX];
+	} stack[CHECK_STACKS_MAX];
 	/* Not kept, but for cpu[].on. */
 	uint32_t page_count, stream_count, site_count, violation_count;
 	uint32_t asked_count; /* contexts, beside [0] */
@@ -159,6 +170,8 @@ struct check {
 	struct check_extent extent[CHECK_EXTENTS_MAX]; /* sorted by pa */
 	struct check_page page[CHECK_PAGES_MAX];
 	uint64_t *trace_frames; /* follows from .page */
+	struct check_freed freed[CHECK_FREED_MAX];
+	uint16_t *freed_head; /* of each page's chain; follows from .freed */
 };
 
 /* check.c: the place of the event that is being judged. */
@@ -179,6 +192,30 @@ void owner_site(struct check *check, const struct event *event);
 void owner_unloaded(struct check *check);
 /* The live extent that PA is in, or NULL. */
 const struct check_extent *owner_find(const struct check *check, uint64_t pa);
+bool owner_is_stack(const struct check *check, uint64_t pa);
+
+/* freed.c */
+/* EXTENT was freed by the call before FREED_BY. */
+void freed_add(
+    struct check *check, const struct check_extent *extent, uint64_t freed_by);
+/* [PA, +BYTES) is in use again. */
+void freed_reuse(struct check *check, uint64_t pa, uint64_t bytes);
+/* The part after FREED, or the first, of PA's page, in no order; NULL: no more. */
+struct check_freed *freed_next(
+    struct check *check, uint64_t pa, const struct check_freed *freed);
+/* That it was used is said; a new run begins. */
+void freed_use(struct check *check, struct check_freed *freed);
+void freed_begin(struct check *check);
+void freed_set_heads(struct check *check, bool on);
+
+/* heap.c: without check_config.frames_pa, nothing is known. */
+/* Does anybody hold the byte at PA, as the guest kernel knows it? */
+bool heap_holds(const struct check *check, uint64_t pa);
+/* The end of the item of the heap with the byte at PA; PA + 1: of no item. */
+uint64_t heap_item_end(const struct check *check, uint64_t pa);
+
+/* keep.c: WORD goes into HASH. */
+uint64_t keep_mix(uint64_t hash, uint64_t word);
 
 /* pages.c: NULL: PA is in no trace buffer. */
 const struct check_page *page_find(const struct check *check, uint64_t pa);

@@ -1,6 +1,5 @@
 /*
- * The inside of a runner, shared by runner.c, runner_note.c and runner_open.c and by
- * nobody else.
+ * The inside of a runner, shared by the files runner*.c and by nobody else.
  */
 #ifndef TOPAZ_HARNESS_EXPLORE_RUNNER_INSIDE_H
 #define TOPAZ_HARNESS_EXPLORE_RUNNER_INSIDE_H
@@ -44,6 +43,8 @@ struct runner {
 	uint64_t script_pa, script_bytes;         /* 0: not there yet */
 	uint64_t driver_begin, driver_end;
 	uint64_t modules_begin, modules_end; /* nothing else runs in there */
+	uint64_t callee[CHECK_CALLEES_MAX];  /* see machine_set_audit() */
+	size_t callee_count;
 	struct sequence sequence;
 	struct progress now;
 	bool running; /* the script has begun */
@@ -62,6 +63,12 @@ struct runner_mark {
 	struct progress now;
 	char check[]; /* check_size() bytes */
 };
+
+/*
+ * runner_audit.c: makes the machine report what the driver, whose ranges are known,
+ * loads, stores and calls; fills in what the monitors need for it.
+ */
+void runner_audit(struct runner *runner, struct check_config *config);
 
 /* runner.c: what the machine tells. */
 struct machine_observer runner_observer(struct runner *runner);

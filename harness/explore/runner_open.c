@@ -170,6 +170,7 @@ make_check(struct runner *runner, struct tz_error *err)
 	if (error != 0)
 		return error;
 	runner_watch_modules(runner, false);
+	runner_audit(runner, &config);
 	runner->check = check_create(&config);
 	if (runner->check == NULL)
 		return tz_error(err, TZ_EIO, "out of memory");
