@@ -24,7 +24,8 @@
  * CPU 0 starts at the kernel's ELF entry in 64-bit mode, CPL 0: CR0 = PE MP NE WP
  * PG, CR4 = PAE OSFXSR OSXMMEXCPT, EFER = LME LMA SCE NXE, RFLAGS = 2, RDI = linear
  * address of struct abi_boot in the direct map, RSI = CPU number, RSP undefined;
- * flat CS and SS whose descriptors are in no GDT.  The other CPUs wait for INIT
+ * flat CS and SS whose descriptors are in no GDT; x87 state as FNINIT leaves it and
+ * MXCSR 1F80H (model choice: firmware's state, not RESET's).  The other CPUs wait for INIT
  * and a start-up IPI, and then start in the same state (model choice: no real
  * mode; the vector of the IPI is ignored).
  */

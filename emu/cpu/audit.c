@@ -177,7 +177,8 @@ cpu_audit_end(struct cpu *cpu, uint64_t va)
 static bool has_memory(enum insn_class class)
 {
 	return class == INSN_XSAVES || class == INSN_XRSTORS ||
-	    class == INSN_PTWRITE;
+	    class == INSN_PTWRITE || class == INSN_CMPXCHG_PAIR ||
+	    class == INSN_FLOAT;
 }
 
 void

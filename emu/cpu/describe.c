@@ -86,7 +86,9 @@ describe_insn(void *arg, uint64_t va, unsigned index, const struct insn *insn,
 	block->last = *insn;
 	block->last_va = va;
 	block->next_va = va + insn->length;
-	block->has_sites |= insn->class >= INSN_TRAP_FIRST;
+	block->has_sites |= insn->class >= INSN_SITE_FIRST;
+	if (insn->stores && block->first_store > index)
+		block->first_store = (uint16_t)index;
 	if (describe->access != NULL)
 		describe_accesses(describe, va, insn, bytes);
 	return true;
@@ -139,7 +141,10 @@ block_describe(struct block *block, const struct walk_space *space,
 	block->word = 0;
 	block->next_va = block->va;
 	block->insn = insn;
+	block->first_store = UINT16_MAX;
 	block_visit(block, space, describe_insn, &describe);
+	if (block->first_store > block->insns)
+		block->first_store = block->insns;
 	block->ambiguous = block->last.class == INSN_COND &&
 	    block->last.target == block->next_va;
 	block->has_sites |= block->ambiguous;

@@ -4,11 +4,15 @@
  */
 #include "emu/cpu/insn_zydis.h"
 
-#define RCX 1
-#define RSP 4
-#define RBP 5
-#define RSI 6
-#define RDI 7
+#include <string.h>
+
+#define RCX       1
+#define RSP       4
+#define RBP       5
+#define RSI       6
+#define RDI       7
+
+#define RFLAGS_DF TZ_BIT(10)
 
 /* XSAVES and XRSTORS: the header of an area, and component 8 after it. */
 #define XSAVE_HEADER 512
@@ -291,14 +295,13 @@ insn_uses(
 		uses->written &= ~(UINT32_C(1) << uses->to);
 }
 
-/* Bytes from the operand to the word with bit number BITS of it. */
-static uint64_t
-bit_offset(const struct insn_access *access, uint64_t bits)
+uint64_t
+insn_zydis_bit_offset(uint32_t bytes, uint64_t bit)
 {
-	int64_t width = access->bytes * INT64_C(8);
-	int64_t at = width == 16 ? (int16_t)bits
-	    : width == 32        ? (int32_t)bits
-				 : (int64_t)bits;
+	int64_t width = bytes * INT64_C(8);
+	int64_t at = width == 16 ? (int16_t)bit
+	    : width == 32        ? (int32_t)bit
+				 : (int64_t)bit;
 
 	/* Towards minus infinity. */
 	return (uint64_t)((at - (at & (width - 1))) / 8);
@@ -314,10 +317,29 @@ insn_access_va(const struct insn_access *access, const uint64_t *value)
 	if (access->index != INSN_NO_REG)
 		va += value[access->index] * access->scale;
 	if (access->bits != INSN_NO_REG)
-		va += bit_offset(access, value[access->bits]);
+		va += insn_zydis_bit_offset(access->bytes, value[access->bits]);
 	if (access->small)
 		va = (uint32_t)va;
 	if (access->segment != INSN_NO_REG)
 		va += value[access->segment];
 	return va;
+}
+
+void
+insn_access_extent(const struct insn_access *access,
+    const struct insn_regs *regs, struct insn_extent *extent)
+{
+	uint64_t value[INSN_REGS] = { [INSN_REG_FS_BASE] = regs->fs_base,
+		[INSN_REG_GS_BASE] = regs->gs_base };
+	uint64_t turns = 1;
+
+	memcpy(value, regs->gpr, sizeof(regs->gpr));
+	if (access->rep)
+		turns = access->small ? (uint32_t)value[RCX] : value[RCX];
+	if (turns > UINT32_MAX / access->bytes)
+		turns = UINT32_MAX / access->bytes;
+	extent->va = insn_access_va(access, value);
+	extent->bytes = turns * access->bytes;
+	if (turns > 0 && access->rep && (regs->rflags & RFLAGS_DF))
+		extent->va -= extent->bytes - access->bytes;
 }

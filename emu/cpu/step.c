@@ -102,7 +102,7 @@ cpu_is_wrong_engine(struct cpu *cpu, const struct block *block)
 	if (cpu->stepper == NULL)
 		return false;
 	step = is_counting_down(cpu) || cpu_until_stop(cpu) < block->insns ||
-	    is_stepped(cpu, block->va, block->va + block->size);
+	    block->wary || is_stepped(cpu, block->va, block->va + block->size);
 	/* All of it, so that the next choice is not the same again. */
 	if (step && cpu->active != cpu->stepper &&
 	    cpu->step_left < block->insns)
@@ -190,8 +190,9 @@ cpu_step(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg)
 
 	size = find_length(cpu, va);
 	/* The engine may look at a string instruction once more when RCX is 0. */
-	round = from->insns > 0 && cpu_is_rep_again(from, va);
-	last = round && engine_get(cpu->active, ENGINE_RCX) == 0;
+	round = from->insns > 0 && cpu_is_again(from, va, size);
+	last = round && cpu_is_rep_again(from, va) &&
+	    engine_get(cpu->active, ENGINE_RCX) == 0;
 	if (from->insns > 0 && !last && cpu->nmi_wait > 0)
 		cpu->nmi_wait--;
 	cpu_enter_slow(cpu, va, size);

@@ -67,18 +67,23 @@ access_meets(const struct check_range range[4], uint64_t va, uint64_t bytes)
 	return false;
 }
 
+/* PLACE has the object and the origin only. */
 static void
 access_violate(struct check *check, const struct access_range *range,
-    enum check_id id, uint64_t va, const char *what)
+    enum check_id id, const struct check_place *place, uint64_t va,
+    const char *what)
 {
-	const struct check_place at = {
-		.cpu = (uint16_t)range->cpu,
-		.step = check_step_of(check, range->cpu),
-		.insns = range->insns,
-		.rip = range->rip,
-		.event = check->core.event_number,
-	};
+	struct check_place at = *place;
 
+	at.cpu = (uint16_t)range->cpu;
+	at.step = check_step_of(check, range->cpu);
+	at.stream = CHECK_NO_STREAM;
+	at.insns = range->insns;
+	at.rip = range->rip;
+	at.event = check->core.event_number;
+	if (check->config.access_site != NULL)
+		at.site = check->config.access_site(
+		    check->config.site_arg, range->cpu, range->rip);
 	if (range->open)
 		check_violate(check, id, range->callee, &at,
 		    "%s at %#" PRIx64 ", %s", range->by, va, what);
@@ -95,14 +100,15 @@ access_foreign(
     struct check *check, const struct access_range *range, uint64_t va)
 {
 	const struct check_reads *reads = &check->config.reads;
+	const struct check_place place = { .object_va = va };
 	uint64_t pa;
 
 	if (!range->write || !access_meets(check->config.kernel_data, va, 1) ||
 	    !reads->translate(reads->arg, range->cpu, (struct gva){ va }, &pa))
 		return;
 	if (!owner_is_stack(check, pa) && owner_find(check, pa) == NULL)
-		access_violate(
-		    check, range, CHECK_FOREIGN_STORE, va, "the kernel's data");
+		access_violate(check, range, CHECK_FOREIGN_STORE, &place, va,
+		    "the kernel's data");
 }
 
 /* Of BYTES at PA, in one page, what was freed and nobody holds; the lowest. */
@@ -129,9 +135,8 @@ access_say(const struct check *check, uint64_t va, char *text, size_t size)
 {
 	const struct check_config *config = &check->config;
 
-	/* A return address stands after its call. */
 	if (config->name != NULL)
-		config->name(config->name_arg, va - 1, text, size);
+		config->name(config->name_arg, va, text, size);
 	else
 		snprintf(text, size, "%#" PRIx64, va);
 }
@@ -142,18 +147,24 @@ access_freed(struct check *check, const struct access_range *range, uint64_t va,
 {
 	enum check_id id = range->write ? CHECK_STORE_FREED : CHECK_LOAD_FREED;
 	struct check_freed *freed = access_find(check, pa, bytes);
+	uint8_t use = range->write ? CHECK_FREED_STORED : CHECK_FREED_LOADED;
 	char made[CHECK_NAME_BYTES], gone[CHECK_NAME_BYTES];
 	char what[2 * CHECK_NAME_BYTES + 32];
+	struct check_place place = { .rip = 0 };
 
-	if (freed == NULL || freed->used ||
-	    (check->config.enabled >> id & 1) == 0)
+	if (freed == NULL || (freed->used & use) != 0)
 		return;
-	freed_use(check, freed);
-	access_say(check, freed->made_by, made, sizeof(made));
-	access_say(check, freed->freed_by, gone, sizeof(gone));
+	freed_use(check, freed, use);
+	/* Not the return addresses, but their calls. */
+	place.object_va = freed->made_by - 1;
+	if (check_in(check->config.driver_text, freed->freed_by))
+		place.blame = (struct check_site){ freed->freed_by - 1,
+			freed->freed_by - 1 };
+	access_say(check, freed->made_by - 1, made, sizeof(made));
+	access_say(check, freed->freed_by - 1, gone, sizeof(gone));
 	snprintf(
 	    what, sizeof(what), "allocated by %s, freed by %s", made, gone);
-	access_violate(check, range, id, va, what);
+	access_violate(check, range, id, &place, va, what);
 }
 
 /* BYTES at VA, within a page: most is memory in which nothing was freed. */

@@ -53,6 +53,14 @@ freed_drop(struct check *check, uint32_t index)
 	check->freed[index] = check->freed[last];
 }
 
+static void
+freed_skip(struct check *check)
+{
+	check_skip(check, REASON_FREED,
+	    CHECK_ROW(OUTPUT_FREED) | CHECK_ROW(STORE_FREED) |
+		CHECK_ROW(LOAD_FREED));
+}
+
 /* A part like FREED of the page's bytes [BEGIN, END). */
 static void
 freed_put(struct check *check, const struct check_freed *freed, uint64_t begin,
@@ -65,6 +73,7 @@ freed_put(struct check *check, const struct check_freed *freed, uint64_t begin,
 		return;
 	if (core->freed_count == CHECK_FREED_MAX) {
 		core->freed_full = true;
+		freed_skip(check);
 		return;
 	}
 	to = &check->freed[core->freed_count];
@@ -152,19 +161,21 @@ freed_next(struct check *check, uint64_t pa, const struct check_freed *freed)
 }
 
 void
-freed_use(struct check *check, struct check_freed *freed)
+freed_use(struct check *check, struct check_freed *freed, uint8_t use)
 {
 	check->core.freed_sum -= freed_hash(freed);
-	freed->used = true;
+	freed->used |= use;
 	check->core.freed_sum += freed_hash(freed);
 }
 
 void
 freed_begin(struct check *check)
 {
+	if (check->core.freed_full)
+		freed_skip(check);
 	check->core.freed_sum = 0;
 	for (uint32_t i = 0; i < check->core.freed_count; i++) {
-		check->freed[i].used = false;
+		check->freed[i].used = 0;
 		check->core.freed_sum += freed_hash(&check->freed[i]);
 	}
 }

@@ -58,6 +58,10 @@ owner_insert(struct check *check, const struct check_extent *extent)
 	owner_remove(check, from, to);
 	if (core->extent_count == CHECK_EXTENTS_MAX) {
 		core->extents_full = true;
+		check_skip(check, REASON_EXTENTS,
+		    CHECK_ROW(OUTPUT_OWNED) | CHECK_ROW(OUTPUT_FREED) |
+			CHECK_ROW(OUTPUT_FOREIGN) | CHECK_ROW(TABLE_OWNED) |
+			CHECK_ROW(TABLE_WHOLE));
 		return;
 	}
 	memmove(&check->extent[from + 1], &check->extent[from],
@@ -221,6 +225,8 @@ owner_output(struct check *check, const struct event *event)
 			break;
 		if (!owner_is_buffer(check, extent, pa)) {
 			at = check_here(check);
+			at.blame = check->core.cpu[event->cpu].on_at;
+			at.object_va = extent->caller - 1;
 			check_violate(check, CHECK_OUTPUT_FOREIGN, 0, &at,
 			    "%" PRIu64 " bytes of trace to %#" PRIx64
 			    ", an allocation that is no trace buffer",
@@ -232,6 +238,7 @@ owner_output(struct check *check, const struct event *event)
 	if (pa >= end)
 		return;
 	at = check_here(check);
+	at.blame = check->core.cpu[event->cpu].on_at;
 	id = owner_was_freed(check, pa) ? CHECK_OUTPUT_FREED
 					: CHECK_OUTPUT_OWNED;
 	check_violate(check, id, 0, &at,
@@ -241,25 +248,38 @@ owner_output(struct check *check, const struct event *event)
 	    id == CHECK_OUTPUT_FREED ? " any more" : "");
 }
 
+/* Has an extent before INDEX the same caller? */
+static bool
+owner_is_counted(const struct check *check, uint32_t index)
+{
+	for (uint32_t i = 0; i < index; i++) {
+		if (check->extent[i].caller == check->extent[index].caller)
+			return true;
+	}
+	return false;
+}
+
 void
 owner_unloaded(struct check *check)
 {
 	struct check_place at = check_here(check);
-	uint64_t first = 0, bytes = 0, parts = 0;
+	uint32_t count = check->core.extent_count;
 
-	for (uint32_t i = 0; i < check->core.extent_count; i++) {
-		const struct check_extent *extent = &check->extent[i];
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t caller = check->extent[i].caller, bytes = 0;
 
-		if (!check_in(check->config.driver_text, extent->caller))
+		if (!check_in(check->config.driver_text, caller) ||
+		    owner_is_counted(check, i))
 			continue;
-		if (parts++ == 0) {
-			first = extent->va;
-			at.rip = extent->caller;
+		for (uint32_t j = i; j < count; j++) {
+			if (check->extent[j].caller == caller)
+				bytes += check->extent[j].bytes;
 		}
-		bytes += extent->bytes;
-	}
-	if (parts != 0)
+		at.rip = caller;
+		at.object_va = caller - 1;
+		at.blame = (struct check_site){ caller - 1, caller - 1 };
 		check_violate(check, CHECK_LEAK, 0, &at,
 		    "%" PRIu64 " bytes still allocated, among them %#" PRIx64,
-		    bytes, first);
+		    bytes, check->extent[i].va);
+	}
 }

@@ -7,6 +7,7 @@
 #define TOPAZ_HARNESS_CHECK_STATE_H
 
 #include "harness/check/check.h"
+#include "harness/check/freed.h"
 #include "harness/guest/user/script.h"
 
 #define CHECK_PAGE_BYTES   UINT64_C(4096)
@@ -16,15 +17,17 @@
 #define CHECK_STREAMS_MAX  16
 #define CHECK_SEGMENTS     16
 #define CHECK_STACKS_MAX   64
-#define CHECK_FREED_MAX    16384 /* parts, each in one page */
 #define CHECK_SITES_MAX    8
 #define CHECK_CONTEXTS_MAX 4 /* of which it is known what they ask for */
-#define CHECK_NO_STREAM    0xff
 
-/* Where something was met. */
+/* Where something happened, and what of the driver's it may come from. */
 struct check_place {
 	uint16_t cpu, step;
+	uint8_t stream; /* or CHECK_NO_STREAM */
 	uint64_t insns, cycles, rip, event;
+	uint64_t object_va;            /* as in struct check_violation */
+	const char *object;            /* or NULL */
+	struct check_site site, blame; /* site 0: see check_violate() */
 };
 
 /* A part of a live allocation that lies together physically. */
@@ -32,16 +35,6 @@ struct check_extent {
 	uint64_t pa, bytes;
 	uint64_t va; /* of the allocation */
 	uint64_t caller;
-};
-
-/* Bytes of a page that were allocated, freed, and not allocated since. */
-struct check_freed {
-	uint32_t page;
-	uint16_t begin, end;        /* in the page */
-	uint16_t next;              /* in the chain of its page; 0: none */
-	bool used;                  /* in this run: it has been said */
-	uint64_t va;                /* of the allocation */
-	uint64_t made_by, freed_by; /* callers */
 };
 
 /* A page of a trace buffer; sorted by frame. */
@@ -99,6 +92,9 @@ struct check_stream {
 		uint64_t bytes;
 		struct check_place at;
 	} tally[TALLY_COUNT];
+	/* site.c: where the driver last read the position in the buffer, and
+	 * where TraceEn last fell while the unit wrote to it. */
+	struct check_site read_at, off_at;
 };
 
 struct check_cpu {
@@ -120,6 +116,9 @@ struct check_cpu {
 	/* nmi.c: what the next NMI, and the one in service, is caused by */
 	bool pmi, foreign, serving_pmi, serving_foreign, serving_bit;
 	uint64_t excused; /* rows; by enum check_id */
+	/* site.c: where TraceEn last rose and fell, and the driver's last
+	 * access to trace state */
+	struct check_site on_at, off_at, last_at;
 };
 
 struct check_actor {
@@ -160,12 +159,15 @@ struct check_core {
 		uint32_t mask, stopped;
 	} session;
 	struct check_stream stream[CHECK_STREAMS_MAX];
+	uint64_t unjudged[REASON_COUNT];
+	struct check_site last_at; /* of any CPU */
 	uint64_t violation_key[CHECK_VIOLATION_MAX];
 	struct check_violation violation[CHECK_VIOLATION_MAX];
 };
 
 struct check {
 	struct check_config config;
+	bool explains;
 	struct check_core core;
 	struct check_extent extent[CHECK_EXTENTS_MAX]; /* sorted by pa */
 	struct check_page page[CHECK_PAGES_MAX];
@@ -180,8 +182,19 @@ struct check_place check_here(const struct check *check);
 void check_violate(struct check *check, enum check_id id, unsigned sub,
     const struct check_place *at, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
+/* ROWS, one bit each, are not judged in this run. */
+void check_skip(struct check *check, enum check_reason reason, uint64_t rows);
+#define CHECK_ROW(id) (TZ_BIT(CHECK_##id))
 uint16_t check_step_of(const struct check *check, unsigned cpu);
 bool check_in(const struct check_range range[4], uint64_t address);
+
+/* site.c */
+void site_event(struct check *check, const struct event *event);
+/* The driver's functions on CPU's stack. */
+struct check_site site_now(const struct check *check, unsigned cpu);
+/* The first of FIRST, SECOND, the CPU's last and any CPU's last that is known. */
+struct check_site site_or(const struct check *check, unsigned cpu,
+    const struct check_site *first, const struct check_site *second);
 
 /* owner.c */
 void owner_alloc(struct check *check, const struct event *event);
@@ -193,26 +206,6 @@ void owner_unloaded(struct check *check);
 /* The live extent that PA is in, or NULL. */
 const struct check_extent *owner_find(const struct check *check, uint64_t pa);
 bool owner_is_stack(const struct check *check, uint64_t pa);
-
-/* freed.c */
-/* EXTENT was freed by the call before FREED_BY. */
-void freed_add(
-    struct check *check, const struct check_extent *extent, uint64_t freed_by);
-/* [PA, +BYTES) is in use again. */
-void freed_reuse(struct check *check, uint64_t pa, uint64_t bytes);
-/* The part after FREED, or the first, of PA's page, in no order; NULL: no more. */
-struct check_freed *freed_next(
-    struct check *check, uint64_t pa, const struct check_freed *freed);
-/* That it was used is said; a new run begins. */
-void freed_use(struct check *check, struct check_freed *freed);
-void freed_begin(struct check *check);
-void freed_set_heads(struct check *check, bool on);
-
-/* heap.c: without check_config.frames_pa, nothing is known. */
-/* Does anybody hold the byte at PA, as the guest kernel knows it? */
-bool heap_holds(const struct check *check, uint64_t pa);
-/* The end of the item of the heap with the byte at PA; PA + 1: of no item. */
-uint64_t heap_item_end(const struct check *check, uint64_t pa);
 
 /* keep.c: WORD goes into HASH. */
 uint64_t keep_mix(uint64_t hash, uint64_t word);
@@ -236,6 +229,9 @@ void ledger_drain(struct check *check, const struct event *event);
 void ledger_lost(struct check *check, const struct event *event);
 void ledger_off(struct check *check, const struct event *event);
 void ledger_call_end(struct check *check, const struct event *event);
+/* STREAM is not judged any more in this run. */
+void ledger_blur(
+    struct check *check, unsigned stream, enum check_reason reason);
 /* Frames of STREAM are freed. */
 void ledger_close(struct check *check, unsigned stream);
 /* Judges what stands; all that the run's end says is FINAL. */
@@ -278,6 +274,8 @@ void session_call_begin(struct check *check, const struct event *event);
 void session_call_end(struct check *check, const struct event *event);
 void session_exit(struct check *check, const struct event *event);
 void session_settle(struct check *check);
+/* Does a CPU of the session that was accepted last trace? */
+bool session_is_on(const struct check *check);
 void session_left_on(struct check *check, const char *when);
 
 #endif

@@ -120,7 +120,8 @@ static const struct use {
 	{ "1guarded-+give+unload", CHECK_STORE_FREED, "guarded",
 	    "mutex_lock at 0x" },
 	{ "1chase-+give+unload", CHECK_STORE_FREED, "chase", "8 bytes to 0x" },
-	{ "count-+1give+unload", CHECK_STORE_FREED, "count", "8 bytes to 0x" },
+	{ "1look+count-+1give+unload", CHECK_STORE_FREED, "count",
+	    "8 bytes to 0x" },
 	{ "1aim-+shoot+unload", CHECK_FOREIGN_STORE, "shoot",
 	    "8 bytes to 0xffffffff8" },
 };

@@ -41,8 +41,10 @@ static const struct run runs[] = {
 	    { STORE(FREED - 8), STORE(FREED + 0x1000) } },
 	{ "of live memory", GOOD, { STORE(OTHER), LOAD(OTHER + 0xff8) } },
 	{ "not by the driver", GOOD, { DO(STORE, RIG_SITE, FREED, 0) } },
-	{ "used twice, said once", CHECK_LOAD_FREED,
-	    { LOAD(FREED), STORE(FREED) } },
+	{ "loaded twice, said once", CHECK_LOAD_FREED,
+	    { LOAD(FREED), LOAD(FREED + 8) } },
+	{ "stored twice, said once", CHECK_STORE_FREED,
+	    { STORE(FREED + 8), STORE(FREED) } },
 	{ "where it was allocated again", GOOD,
 	    { EV(ALLOC, FREED + 0x100, 0x100, 1), STORE(FREED + 0x100),
 		LOAD(FREED + 0x1f8) } },
@@ -120,37 +122,81 @@ each_use_of_freed_memory_is_found(void **state)
 	}
 }
 
+/* A pointer to freed memory is read through, then written through: both are said. */
+static void
+a_store_follows_from_a_load(void **state)
+{
+	static const struct rig_step steps[] = { LOAD(FREED), STORE(FREED + 8),
+		{ 0 } };
+	struct check *check = rig_create();
+
+	(void)state;
+	rig_play(check, steps);
+	assert_int_equal(check_count(check), 2);
+	assert_int_equal(check_at(check, 0)->id, CHECK_LOAD_FREED);
+	assert_int_equal(check_at(check, 1)->id, CHECK_STORE_FREED);
+	assert_true(check_is_symptom(check_at(check, 1), check_at(check, 0)));
+	check_destroy(check);
+}
+
+/* A panic of a guarded heap names the calls that allocated and freed. */
+static void
+a_fault_names_the_object(void **state)
+{
+	static const struct rig_step steps[] = {
+		{ RIG_PANICS,
+		    .text = "use after free: 0x10, of 8 bytes at 0x10 "
+			    "allocated by 0xffffffff81000020, freed by "
+			    "0xffffffff81000040" },
+		{ 0 }
+	};
+	struct check *check = rig_create();
+
+	(void)state;
+	rig_play(check, steps);
+	assert_int_equal(check_count(check), 1);
+	assert_int_equal(check_at(check, 0)->id, CHECK_USE_AFTER_FREE);
+	assert_int_equal(check_at(check, 0)->object_va, RIG_TEXT + 0x1f);
+	assert_int_equal(check_at(check, 0)->blame.rip, RIG_TEXT + 0x3f);
+	check_destroy(check);
+}
+
 /* The place is the driver's; the function that it called and the object are named. */
 static void
-the_text_names_the_object(void **state)
+a_use_names_the_object(void **state)
 {
 	static const struct {
 		struct rig_step step;
 		const char *text;
 	} uses[] = {
 		{ STORE(OTHER + 0x2008),
-		    "8 bytes to 0xffff800000032008, allocated by 0x1234, freed "
-		    "by 0x5678" },
+		    "8 bytes to 0xffff800000032008, allocated by 0x1233, freed "
+		    "by 0xffffffff810000ff" },
 		{ CALL("memset", OTHER + 0x2000, 9),
 		    "memset: 9 bytes to 0xffff800000032000, allocated by "
-		    "0x1234, freed by 0x5678" },
+		    "0x1233, freed by 0xffffffff810000ff" },
 		{ CALL("mutex_lock", OTHER + 0x2010, 0),
-		    "mutex_lock at 0xffff800000032010, allocated by 0x1234, "
-		    "freed by 0x5678" },
+		    "mutex_lock at 0xffff800000032010, allocated by 0x1233, "
+		    "freed by 0xffffffff810000ff" },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < TZ_ARRAY_LEN(uses); i++) {
-		const struct rig_step steps[] = {
-			EV(ALLOC, OTHER + 0x2000, 64, 0x1234),
-			EV(FREE, OTHER + 0x2000, 0, 0x5678), uses[i].step, { 0 }
-		};
+		const struct rig_step steps[] = { EV(ALLOC, OTHER + 0x2000, 64,
+						      0x1234),
+			EV(FREE, OTHER + 0x2000, 0, RIG_TEXT + 0x100),
+			uses[i].step, { 0 } };
+		const struct check_violation *violation;
 		struct check *check = rig_create();
 
 		rig_play(check, steps);
 		assert_int_equal(check_count(check), 1);
-		assert_string_equal(check_at(check, 0)->text, uses[i].text);
-		assert_int_equal(check_at(check, 0)->rip, RIG_TEXT);
+		violation = check_at(check, 0);
+		assert_string_equal(violation->text, uses[i].text);
+		assert_int_equal(violation->rip, RIG_TEXT);
+		assert_int_equal(violation->site.rip, RIG_TEXT);
+		assert_int_equal(violation->object_va, 0x1233);
+		assert_int_equal(violation->blame.rip, RIG_TEXT + 0xff);
 		check_destroy(check);
 	}
 }
@@ -273,7 +319,9 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_use_of_freed_memory_is_found),
-		cmocka_unit_test(the_text_names_the_object),
+		cmocka_unit_test(a_store_follows_from_a_load),
+		cmocka_unit_test(a_fault_names_the_object),
+		cmocka_unit_test(a_use_names_the_object),
 		cmocka_unit_test(the_hash_knows_what_was_freed),
 		cmocka_unit_test(a_state_goes_back),
 		cmocka_unit_test(many_parts_are_kept),

@@ -342,6 +342,12 @@ static const struct run session_runs[] = {
 	{ "work and trace", GOOD,
 	    { START, ON, STARTED, PSB, BEGIN(SCRIPT_WORK), DONE(0), OUT(0, 320),
 		OFF, FINISH } },
+	{ "work, another start, which fails, and trace", GOOD,
+	    { START, ON, STARTED, PSB, BEGIN(SCRIPT_WORK), DONE(0), START,
+		DONE(-16), OUT(0, 320), OFF, FINISH } },
+	{ "work, another start, which fails, and no trace", CHECK_EMPTY_TRACE,
+	    { START, ON, STARTED, PSB, BEGIN(SCRIPT_WORK), DONE(0), START,
+		DONE(-16), OUT(0, 32), OFF, FINISH } },
 	{ "work after the session", GOOD,
 	    { START, ON, STARTED, BEGIN(2), DONE(0), BEGIN(SCRIPT_WORK),
 		DONE(0), OFF, FINISH } },
@@ -365,6 +371,13 @@ static const struct run session_runs[] = {
 	    { ON, BEGIN(2), DONE(0), DO(STOPPED, 1, 0, 0) } },
 	{ "on again after the stop", CHECK_ON_AFTER_STOP,
 	    { ON, OFF, BEGIN(2), DONE(0), DO(STOPPED, 1, 0, 0), ON } },
+	{ "a stop that ends while a start is under way", GOOD,
+	    { START, EVENT_ON(1, CALL_BEGIN, 1, 1, 2),
+		EVENT_ON(1, CALL_END, 1, 1, 0), DO(STOPPED, 1, 0, 0), ON,
+		STARTED } },
+	{ "a start, and a stop after it", CHECK_ON_AFTER_STOP,
+	    { START, ON, STARTED, EVENT_ON(1, CALL_BEGIN, 1, 1, 2),
+		EVENT_ON(1, CALL_END, 1, 1, 0), DO(STOPPED, 1, 0, 0) } },
 	{ "started again after the stop", GOOD,
 	    { ON, OFF, BEGIN(2), DONE(0), DO(STOPPED, 1, 0, 0), START, ON,
 		STARTED } },
@@ -408,7 +421,11 @@ static const struct run end_runs[] = {
 	{ "triple fault", CHECK_TRIPLE_FAULT,
 	    { DO(ENDS, MACHINE_TRIPLE_FAULT, 0, 0) } },
 	{ "deadlock", CHECK_DEADLOCK, { DO(ENDS, MACHINE_DEADLOCK, 0, 0) } },
-	{ "livelock", CHECK_PROGRESS, { DO(ENDS, MACHINE_LIMIT, 0, 0) } },
+	PANIC("panic: out of memory: 4096 bytes", CHECK_MEMORY),
+	{ "livelock", CHECK_PROGRESS, { DO(ENDS, MACHINE_LIMIT, 0, 1) } },
+	{ "a long run", CHECK_LIMIT, { DO(ENDS, MACHINE_LIMIT, 0, 0) } },
+	{ "a broken emulator", CHECK_ENGINE,
+	    { DO(ENDS, MACHINE_ENGINE, 0, 0) } },
 	{ "unmodelled", CHECK_UNMODELLED,
 	    { DO(ENDS, MACHINE_UNMODELLED, 0, 0) } },
 	{ "an exit code", CHECK_EXIT_CODE, { DO(ENDS, MACHINE_EXIT, 3, 0) } },
@@ -491,7 +508,7 @@ every_row_has_a_bad_run(void **state)
 
 		/* Judged elsewhere, by comparing runs. */
 		if (!row_seen[i] && i != CHECK_FAULT_SILENT &&
-		    i != CHECK_DECODED)
+		    i != CHECK_DECODED && i != CHECK_NOT_RUN)
 			fail_msg("row %s has no bad run", info->name);
 		assert_int_equal(check_find(info->name), i);
 	}

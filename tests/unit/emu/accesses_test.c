@@ -42,6 +42,7 @@ static const struct row forms[] = {
 	LOAD(DATA + 0x100, 8),
 	LOAD(DATA + 0x208, 8),
 	STORE(DATA + 0x310, 4),
+	STORE(DATA + 0x320, 16),
 	LOAD(DATA + 0x108, 8),
 	STORE(DATA + 0x118, 1),
 	STORE(DATA + 0x124, 2),
@@ -100,12 +101,17 @@ static const struct row faults[] = {
 	LOAD(DATA + 0xa18, 8),
 	STORE(UDATA + 0x1ffffe, 1),
 	STORE(UDATA + 0x1fffff, 1),
+	STORE(DATA + 0xa20, 4),
 };
 
 static const struct row trapped[] = {
 	STORE(XAREA + 512, 192),
 	LOAD(XAREA + 512, 192),
 	LOAD(DATA + 0xa08, 8),
+	STORE(DATA + 0xa10, 8),
+	LOAD(DATA + 0xa18, 4),
+	STORE(DATA + 0xa20, 8),
+	LOAD(DATA + 0xa0c, 4),
 	STORE(DATA + 0xa00, 4),
 };
 

@@ -142,6 +142,14 @@ on_point(void *arg, unsigned cpu, uint64_t id, uint64_t caller)
 	return guest->options.point(guest->options.arg, cpu, id, caller);
 }
 
+static bool
+on_look(void *arg)
+{
+	struct guest *guest = arg;
+
+	return guest->options.stop(guest->options.arg);
+}
+
 static void
 create(struct guest *guest)
 {
@@ -152,6 +160,7 @@ create(struct guest *guest)
 		.cpu_count = guest->options.cpus,
 		.ram_bytes = GUEST_RAM_BYTES,
 		.quantum_cycles = guest->options.quantum_cycles,
+		.look_cycles = guest->options.look_cycles,
 		.single_step = guest->options.single_step,
 		.core_cbr = guest->options.core_cbr,
 		.pt_cycles = guest->options.pt_cycles,
@@ -163,6 +172,7 @@ create(struct guest *guest)
 		.access = guest->options.access != NULL ? on_access : NULL,
 		.call = guest->options.call != NULL ? on_call : NULL,
 		.point = guest->options.point != NULL ? on_point : NULL,
+		.stop = guest->options.stop != NULL ? on_look : NULL,
 	};
 	struct tz_error err;
 

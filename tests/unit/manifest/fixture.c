@@ -48,7 +48,7 @@ const char fixture_text[] =
     "  - {name: exit, call: exit, args: [value: 7], ends: true}\n" /* 26 */
     "scenarios:\n"                                                 /* 27 */
     "  - {name: one, title: One, cpus: 1, steps: open+set}\n"      /* 28 */
-    "  - {name: two-2, title: Two, cpus: 2, settings: k=1, steps: "
+    "  - {name: two-2, title: Two, cpus: 2, settings: slice=1, steps: "
     "open-+1openb+set.1+exit}\n"                      /* 29 */
     "msrs:\n"                                         /* 30 */
     "  - {fields: [ctl], msr: 0x570, mask: 0xfffe}\n" /* 31 */

@@ -41,6 +41,7 @@ audited:
 	mov rax, [rbx]
 	mov rax, [rax + 8]
 	mov [rax + 16], ecx
+	movups [rax + 32], xmm0
 	mov rax, [rbx + 8]
 	add rbx, 24
 	mov [rbx], al
@@ -125,13 +126,21 @@ faults:	lea rbx, [rip + bits]
 	mov ecx, 4
 	recover 3f
 	rep stosb
-3:	ret
+3:	recover 4f
+	mov [rbx + 32], eax
+	movups [0x10], xmm0
+	mov [rbx + 36], eax
+4:	ret
 
 area:	xsaves64 [rdi]
 	mov eax, 0x100
 	xor edx, edx
 	xrstors64 [rdi]
 	ptwrite qword ptr [rbx + 8]
+	cmpxchg8b [rbx + 16]
+	fld dword ptr [rbx + 24]
+	fstp qword ptr [rbx + 32]
+	addss xmm0, [rbx + 12]
 	rdtsc
 	mov [rbx], eax
 	ret
