@@ -1,11 +1,12 @@
 /*
  * Goal: what a schedule costs beyond running its instructions, and where that
- * grows; what it costs to judge each load, store and call of the driver.  Method: topaz's own driver; the same placements with merging and without,
- * and as the reference plain re-execution in the same process: the machine goes back
- * to the script and runs to its end.  Monitors hear its events there, too, but are
- * neither put back nor asked for a verdict.  A schedule begins at a mark near its
- * deviation, a plain run at the script: hence ratios above 1.  The last ratio is of the
- * same schedules on two machines, in turns, with an audit of the driver and without.
+ * grows; what it costs to judge each load, store and call of the driver.  Method:
+ * topaz's own driver; the same placements with merging and without, and as the
+ * reference plain re-execution in the same process: the machine goes back to the script
+ * and runs to its end.  Monitors hear its events there, too, but are neither put back
+ * nor asked for a verdict.  A schedule begins at a mark near its deviation, a plain run
+ * at the script: hence ratios above 1.  The last ratio is of the same schedules on two
+ * machines, in turns, with an audit of the driver and without.
  */
 #include <inttypes.h>
 #include <stdio.h>
