@@ -60,6 +60,7 @@ struct machine_step {
 	bool in_nmi;     /* NMIs are blocked */
 	bool interrupts; /* RFLAGS.IF */
 	bool local;      /* touches neither memory but its stack nor a device */
+	bool split; /* loads and stores without LOCK: an ACT_SPLIT is possible */
 };
 
 /*

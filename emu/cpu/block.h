@@ -60,6 +60,7 @@ struct block_insn {
 /* What a single instruction's observer is told, as far as it is always so. */
 #define EFFECT_KNOWN 0x1
 #define EFFECT_LOCAL 0x2
+#define EFFECT_SPLIT 0x4
 
 struct block {
 	struct edge edge[2]; /* first, on a cache line of its own */

@@ -139,7 +139,8 @@ find_effect(struct cpu *cpu, const struct block *block)
 		block->size, NULL))
 		return EFFECT_KNOWN;
 	return EFFECT_KNOWN |
-	    (insn_is_local(bytes, block->size) ? EFFECT_LOCAL : 0);
+	    (insn_is_local(bytes, block->size) ? EFFECT_LOCAL : 0) |
+	    (insn_is_split(bytes, block->size) ? EFFECT_SPLIT : 0);
 }
 
 /* The instruction that is about to run is a block of its own. */
@@ -158,6 +159,7 @@ report(struct cpu *cpu, struct block *block)
 	if (block->effect == 0)
 		block->effect = find_effect(cpu, block);
 	step.local = block->effect & EFFECT_LOCAL;
+	step.split = block->effect & EFFECT_SPLIT;
 	cpu->in_step = true;
 	cpu->config.port.step(cpu->config.port.arg, cpu->config.id, &step);
 	cpu->in_step = false;
