@@ -22,54 +22,6 @@
 
 #define CHECKPOINT_NAME "checkpoint"
 
-static void
-tell(void *arg, const char *what, uint64_t done, uint64_t total,
-    uint64_t findings)
-{
-	struct campaign_teller *teller = arg;
-	unsigned percent = total == 0 ? 0 : (unsigned)(100 * done / total);
-
-	if (percent > 100)
-		percent = 100;
-	if (teller->mode == PROGRESS_BAR) {
-		fprintf(stderr,
-		    "\r%-10s %3u %%  %10" PRIu64 " / %-10" PRIu64 " %4" PRIu64
-		    " to look at\x1b[K",
-		    what, percent, done, total, findings);
-		return;
-	}
-	if (strcmp(teller->what, what) == 0 && teller->tenths == percent / 10)
-		return;
-	snprintf(teller->what, sizeof(teller->what), "%s", what);
-	teller->tenths = percent / 10;
-	fprintf(stderr, "%-10s %3u %%  %" PRIu64 " / %" PRIu64 "\n", what,
-	    percent, done, total);
-}
-
-static enum progress_mode
-choose_mode(enum progress_mode mode)
-{
-	const char *term = getenv("TERM");
-
-	if (mode != PROGRESS_AUTO)
-		return mode;
-	return isatty(STDERR_FILENO) && term != NULL &&
-		strcmp(term, "dumb") != 0
-	    ? PROGRESS_BAR
-	    : PROGRESS_LINES;
-}
-
-void
-campaign_tell(struct campaign_input *input, struct campaign_teller *teller)
-{
-	*teller = (struct campaign_teller){ .mode = choose_mode(
-						input->progress) };
-	if (teller->mode == PROGRESS_NONE)
-		return;
-	input->options.progress = tell;
-	input->options.progress_arg = teller;
-}
-
 /* The pages of all findings, written by workers. */
 struct paging {
 	struct campaign *campaign;
@@ -129,7 +81,7 @@ tell_pages(void *arg, const struct tally *tallies, unsigned jobs)
 		done += tallies[i].area[0].done;
 	if (options->progress != NULL)
 		options->progress(
-		    options->progress_arg, "pages", done, count, count);
+		    options->progress_arg, "writing pages", done, count, count);
 }
 
 static int
@@ -149,6 +101,7 @@ write_pages(struct campaign *campaign, const struct campaign_input *input,
 		free(unused);
 		return tz_error(err, TZ_EIO, "out of memory");
 	}
+	tell_pages(&all, NULL, 0);
 	error = pool_run(input->options.jobs, page_share, tell_pages, &all,
 	    unused, &all.interrupted, err);
 	for (size_t i = 0; error == 0 && i < count; i++) {
@@ -394,8 +347,7 @@ explore_and_report(struct campaign_input *input, struct workshop *workshop,
 	fill_summary(input, workshop, report->summary);
 	describe_coverage(campaign, report->summary);
 	error = describe_all(campaign, input, report, err);
-	if (teller.mode == PROGRESS_BAR)
-		fputc('\n', stderr);
+	campaign_tell_end(&teller);
 	if (report->interrupted)
 		fputs("topaz: interrupted: findings may be larger than they "
 		      "need be, without a window or a time line\n",

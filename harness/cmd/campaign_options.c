@@ -53,7 +53,9 @@ static const struct argp_option common_options[] = {
 	{ "seed", OPT_SEED, "N", 0, "Draws what is sampled (0)", 0 },
 	{ "output", 'o', "DIR", 0, "Where the reports go (topaz.findings)", 0 },
 	{ "progress", OPT_PROGRESS, "auto|bar|lines|none", 0,
-	    "How progress is told on standard error (auto)", 0 },
+	    "Progress on standard error: a bar with rate and time left, a "
+	    "line for each part (auto: a bar on a terminal)",
+	    0 },
 	{ "json", OPT_JSON, NULL, 0, "Print JSON lines instead of text", 0 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };

@@ -57,12 +57,17 @@ int campaign_input_read(struct campaign_input *input, struct tz_error *err);
 struct campaign_teller {
 	enum progress_mode mode;
 	char what[64];
-	unsigned tenths;
+	const char *step; /* that what belongs to, or NULL */
+	unsigned percent; /* of the step */
+	double begin;     /* of the step, by the host's clock */
+	uint64_t done;    /* then: of an exploration that goes on */
 };
 
 /* Progress of INPUT's campaign goes to standard error, as --progress says. */
 void campaign_tell(
     struct campaign_input *input, struct campaign_teller *teller);
+/* The line that changes is at its end. */
+void campaign_tell_end(const struct campaign_teller *teller);
 
 /* What a campaign gave, ready to be printed. */
 struct campaign_report {

@@ -43,7 +43,7 @@ plain() {
 quick="grab/grab-give --drivers $drivers --no-sequences --kinds cpu --budget 300"
 shown xterm explore $quick --no-pages --progress none -o found
 styled '1;31' FAIL
-grep -q "$escape\[1mgrab/grab-give .*cpu0$escape\[m" shown ||
+grep -q "$escape\[1mgrab/grab-give .*cpu[01]$escape\[m" shown ||
     { complain "the header is not bold"; cat -v shown; }
 styled '1;31' '1 failed'
 token=$(sed -n 's/.*"token":"\(tz1:[^"]*\)".*/\1/p' found/findings.jsonl)
@@ -71,4 +71,31 @@ env TERM=xterm "$topaz" report found >text 2>&1
 last="report found, into a file"
 plain text
 [ "$(head -c 4 text)" = FAIL ] || complain "no text: $(cat text)"
+
+# Progress: one line that changes, whose share of a step never becomes less; in a log one
+# line for each part, and no share.
+shown xterm explore $quick --no-pages -o found
+tr '\r' '\n' <shown >bar
+grep -q '^exploring .* %  .* / .* to look at  placements' bar ||
+    { complain "no bar"; cat -v shown; }
+awk '/ %  / { match($0, / [0-9]+ % /); step = substr($0, 1, RSTART)
+	share = substr($0, RSTART, RLENGTH) + 0; sub(/ +$/, "", step)
+	if (share < last[step]) { print; bad = 1 } last[step] = share }
+	END { exit bad }' bar || complain "the bar goes back"
+shown dumb explore $quick --no-pages -o found
+plain shown
+grep -q '^exploring: .* schedules done' shown || complain "TERM=dumb: no lines"
+"$topaz" explore $quick -o found -j 2 >stdout 2>log
+last="explore, with a log"
+plain log
+grep -q % log && { complain "shares in a log"; cat log; }
+[ "$(sort log | uniq -d)" = "" ] || { complain "a line twice"; cat log; }
+for text in 'exploring: .*; next: placements of one deviation' \
+    'exploring: .*; next: placements of two, and random schedules' \
+    'telling mistakes apart: [1-9]' 'describing findings: 1' 'writing pages: 1'; do
+	grep -q -x "$text" log || { complain "no line: $text"; cat log; }
+done
+[ "$(wc -l <log)" -lt 9 ] || { complain "too many lines"; cat log; }
+shown xterm explore $quick --no-pages --progress lines -o found
+grep -q '^exploring: .* schedules done' shown || complain "--progress lines: none"
 exit $bad
