@@ -228,10 +228,10 @@ task_exit(void)
 
 	mutex_lock(&process->lock);
 	spin_lock(&process->spin);
-	if (task_hooks.task_exiting != NULL)
-		task_hooks.task_exiting(task);
 	unlink_from_process(process, task);
 	task_wakeup(&process->task_count);
+	if (task_hooks.task_exiting != NULL)
+		task_hooks.task_exiting(task);
 	mutex_unlock(&process->lock);
 	if (task->held_count != 0)
 		kpanic("lock: mutex \"%s\" held at thread exit",
