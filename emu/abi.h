@@ -95,7 +95,18 @@ enum abi_op {
 			   addresses of frames (0: none), all of whose bytes
 			   become 0 at once; .result: -1 at the first one that
 			   is no frame of RAM */
+	ABI_DROPPED = 16, /* operation (ABI_DROPPED_*), error, CPU: a driver's
+			     operation failed, and no caller will see the error */
+	ABI_OBJECT_PAGE = 17, /* object (the frame number of its page 0), pa,
+				 index: a page of an object that a device lets user
+				 space map; index by index from 0 */
+	ABI_POSITION = 18, /* stream, bytes: user space has read the position up to
+			      which the buffer is written, and taken all before it */
 };
+
+/* Operations whose errors a kernel drops. */
+#define ABI_DROPPED_CONFIGURE 1
+#define ABI_DROPPED_ENABLE    2
 
 #define ABI_CLEAR_MAX  64
 

@@ -62,6 +62,9 @@ struct check_config {
 	unsigned cpu_count;
 	uint64_t ram_bytes;
 	struct check_range driver_text[4], driver_data[4], kernel_data[4];
+	/* User space can also ask for a buffer's position (EVENT_POSITION): then who
+	 * has collected and has not asked does not miss the rest. */
+	bool positions;
 	/* Which of the rows are judged; bit by enum check_id. */
 	uint64_t enabled;
 };
@@ -131,7 +134,7 @@ void check_stopped(struct check *check, unsigned cpu_mask);
 void check_rereading(struct check *check, uint64_t stream);
 /*
  * At EVENT_CALL_END of success: user space has taken all that the driver reports
- * of STREAM (or CHECK_ALL_STREAMS).
+ * of STREAM (or CHECK_ALL_STREAMS) by itself: not the positions that are asked for.
  */
 void check_collected(struct check *check, uint64_t stream);
 /* At EVENT_CALL_END of success: the driver is unloaded. */

@@ -112,7 +112,8 @@ keep_stream(const struct check_stream *stream, uint64_t hash)
 {
 	const bool facts[] = { stream->fresh, stream->unsure, stream->blurred,
 		stream->missing, stream->asked, stream->drained, stream->to_end,
-		stream->written, stream->any_int, stream->before.written };
+		stream->written, stream->any_int, stream->before.written,
+		stream->current };
 
 	hash = keep_mix(hash, stream->key);
 	hash = keep_mix(hash, stream->context);
@@ -136,7 +137,8 @@ keep_cpu(const struct check_cpu *cpu, uint64_t hash)
 		cpu->on_seen, cpu->nonempty, cpu->worked, cpu->broken,
 		cpu->stopped, cpu->failed, cpu->last_valid, cpu->last_int,
 		cpu->last_stop, cpu->uses_int, cpu->pmi, cpu->foreign,
-		cpu->serving_pmi, cpu->serving_foreign, cpu->serving_bit };
+		cpu->serving_pmi, cpu->serving_foreign, cpu->serving_bit,
+		cpu->refused };
 
 	hash = keep_mix(hash, keep_bits(facts, TZ_ARRAY_LEN(facts)));
 	hash = keep_mix(hash, cpu->bytes << 16 ^ cpu->psbs);

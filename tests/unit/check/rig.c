@@ -75,9 +75,10 @@ rig_word(void *arg, uint64_t pa, uint64_t *value)
 }
 
 struct check *
-rig_create(void)
+rig_create(bool positions)
 {
 	struct check_config config = {
+		.positions = positions,
 		.reads = { NULL, rig_translate, rig_rip, rig_read_pt,
 		    rig_word },
 		.cpu_count = 2,
