@@ -50,6 +50,10 @@ struct run_outcome {
 		uint64_t pt_errors;
 		char pt_error[RUN_LINE_BYTES]; /* why, if there were any */
 	} cpu[MACHINE_CPUS_MAX];
+	/* The driver refused the configuration, and the kernel dropped the error:
+	 * how often, the first error, and on which CPU. */
+	uint64_t refused_count, refused_cpu;
+	int refused_error;
 	char models[PROFILE_MIX_TEXT_BYTES]; /* the CPUs': of mix.h */
 	char sha256[65];                     /* of the driver's source */
 	char console[RUN_CONSOLE_BYTES];     /* its end */
@@ -69,7 +73,7 @@ int run_driver(const struct run_options *options, struct run_outcome *outcome,
 
 /*
  * The exit code that OUTCOME asks for: 0, 1 (panic, bad exit, deadlock, triple
- * fault, limit, operational error), 6 (not modelled) or 70 (engine).
+ * fault, limit, operational error, configuration refused), 6 (not modelled) or 70 (engine).
  */
 int run_exit_code(const struct run_outcome *outcome);
 

@@ -308,6 +308,12 @@ print_text(const struct run_options *options, const struct run_outcome *outcome)
 			       "): %s\n",
 			    i, cpu->pt_errors, cpu->pt_error);
 	}
+	if (outcome->refused_count != 0)
+		printf("FAIL  the driver refused the configuration: error %d on "
+		       "cpu%" PRIu64 ", which the kernel drops (%" PRIu64
+		       " in all)\n",
+		    outcome->refused_error, outcome->refused_cpu,
+		    outcome->refused_count);
 	print_failure(outcome);
 	print_console(outcome);
 	printf("source sha256 %s\n", outcome->sha256);
@@ -337,12 +343,15 @@ print_json(const struct run_options *options, const struct run_outcome *outcome)
 	for (i = 0; i < outcome->frame_count; i++)
 		json_array_append_new(frames, json_string(outcome->frame[i]));
 	cmd_print_json(json_pack(
-	    "{s:i, s:s, s:s, s:s, s:b, s:s, s:i, s:s, s:s, s:s, s:o, s:o}",
+	    "{s:i, s:s, s:s, s:s, s:b, s:s, s:i, s:s, s:s, s:s, s:o, s:o, "
+	    "s:I, s:i}",
 	    "schema", 1, "bundle", options->output, "driver", options->driver,
 	    "profile", outcome->models, "passed", run_exit_code(outcome) == 0,
 	    "end", end_text(outcome), "code", outcome->result.code, "text",
 	    outcome->result.text, "where", outcome->where, "sha256",
-	    outcome->sha256, "cpus", cpus, "backtrace", frames));
+	    outcome->sha256, "cpus", cpus, "backtrace", frames, "refused",
+	    (json_int_t)outcome->refused_count, "refused_error",
+	    outcome->refused_error));
 }
 
 int

@@ -156,6 +156,7 @@ make_check(struct runner *runner, struct tz_error *err)
 		.function_arg = runner,
 		.cpu_count = runner->cpus,
 		.ram_bytes = RUNNER_RAM_BYTES,
+		.positions = manifest_has_positions(runner->workshop->manifest),
 		/* No verdict: outcome.h has a word of its own for it. */
 		.enabled = check_all() & ~TZ_BIT(CHECK_UNMODELLED),
 	};

@@ -43,8 +43,15 @@ struct schema_block {
 	uint32_t fields_count;
 };
 
+/* Where an operation leaves the position in a buffer: see script.h. */
+struct schema_at {
+	char *page, *offset; /* fields */
+	uint64_t *mapped;    /* or a byte of the mapped buffer */
+};
+
 struct schema_operation {
 	char *name, *title, *call, *result;
+	struct schema_at *position;
 	struct schema_place *args;
 	uint32_t args_count;
 	char **needs, **gives, **takes;
@@ -77,6 +84,20 @@ struct schema_default {
 	char *key, *value;
 };
 
+/* A word for the guest, and the bits of the configuration that it sets. */
+struct schema_word {
+	char *word, *field;
+	uint64_t *mask; /* absent: the whole field */
+	uint32_t shift;
+};
+
+/* How `topaz run` configures. */
+struct schema_run {
+	char *configure; /* operation */
+	struct schema_word *words;
+	uint32_t words_count;
+};
+
 struct schema {
 	char *name, *title, *os, *module, *tree_source, *owner, *actor,
 	    *settings;
@@ -86,6 +107,7 @@ struct schema {
 	    prefixes_count, without_count, lives_count;
 	struct schema_default *defaults;
 	uint32_t defaults_count;
+	struct schema_run *run;
 	struct schema_block *data;
 	uint32_t data_count;
 	struct schema_operation *operations;
@@ -101,6 +123,7 @@ struct schema {
 #define SCHEMA_WITHOUT_MAX    64
 #define SCHEMA_LIVES_MAX      8
 #define SCHEMA_DEFAULTS_MAX   16
+#define SCHEMA_WORDS_MAX      32
 #define SCHEMA_BLOCKS_MAX     64
 #define SCHEMA_FIELDS_MAX     48
 #define SCHEMA_VARIANTS_MAX   32
