@@ -45,6 +45,7 @@ enum fault {
 	FAULT_UD, /* #UD */
 	FAULT_NM, /* #NM */
 	FAULT_GP, /* #GP(0) */
+	FAULT_SS, /* #SS(0) */
 	FAULT_PF, /* #PF */
 };
 
@@ -58,6 +59,8 @@ enum tz_errno {
 	TZ_EFORMAT,    /* a file's content is corrupt or truncated */
 	TZ_EMODEL,     /* the guest did something that the model lacks */
 	TZ_ENOENT,     /* nothing of that name */
+	TZ_ESTOP,      /* the user wanted an end (harness/host/stop.h) */
+	TZ_EBUG,       /* a bug of topaz, which a process of its own met */
 };
 
 struct tz_error {

@@ -160,6 +160,8 @@ machine_create(const struct machine_config *config,
 	machine->config = *config;
 	if (machine->config.quantum_cycles == 0)
 		machine->config.quantum_cycles = MACHINE_QUANTUM_CYCLES;
+	if (machine->config.look_cycles == 0)
+		machine->config.look_cycles = MACHINE_LOOK_CYCLES;
 	machine->observer = *observer;
 	machine->mix = *config->mix;
 	machine->config.mix = &machine->mix;
@@ -216,6 +218,13 @@ machine_ram(struct machine *machine)
 }
 
 void
+machine_wrote_code(struct machine *machine)
+{
+	for (unsigned i = 0; i < machine->config.cpu_count; i++)
+		cpu_see_writes(machine->slot[i].cpu);
+}
+
+void
 machine_set_truth(struct machine *machine, unsigned cpu, struct truth *truth)
 {
 	TZ_ASSERT(cpu < machine->config.cpu_count);
@@ -246,6 +255,7 @@ machine_counters(const struct machine *machine, unsigned cpu,
 		.pmis = cpu_pmi_count(from),
 		.nmis = cpu_nmi_count(from),
 		.trace_on = cpu_trace_on(from),
+		.kernel_insns = cpu_kernel_insns(from),
 	};
 }
 

@@ -21,6 +21,7 @@ struct truth;
 
 #define MACHINE_CPUS_MAX       8
 #define MACHINE_QUANTUM_CYCLES 10000
+#define MACHINE_LOOK_CYCLES    200000
 
 /*
  * What the board keeps for SMM, where SMRR says so: above all RAM, as firmware lays
@@ -38,6 +39,7 @@ struct machine_config {
 	unsigned cpu_count;            /* 1..MACHINE_CPUS_MAX */
 	uint64_t ram_bytes;            /* multiple of 2 MiB, at most 3 GiB */
 	uint64_t quantum_cycles;       /* 0: MACHINE_QUANTUM_CYCLES */
+	uint64_t look_cycles;          /* 0: MACHINE_LOOK_CYCLES */
 	uint32_t core_cbr; /* core:bus ratio, 1..255: the TSC counts as fast as a
 			      core at the profile's; 0: as that */
 	struct pt_cycles pt_cycles; /* all 0: bytes are in memory at once */
@@ -64,7 +66,7 @@ struct machine_step {
 
 /*
  * Any function may be NULL.  None may call back into the machine, but for what
- * reads it (machine_ram, _read, _rip, _pt, _translate) and machine_pause().
+ * reads it (machine_ram, _read, _rip, _rbp, _pt, _translate) and machine_pause().
  */
 struct machine_observer {
 	void *arg;
@@ -74,6 +76,10 @@ struct machine_observer {
 	/* A kernel function that can fail asks (EVENT_POINT): shall it?  NULL
 	 * or false: no, unless ACT_FAIL says so. */
 	bool (*point)(void *arg, unsigned cpu, uint64_t id, uint64_t caller);
+	/* Asked at the first control transfer after look_cycles of a CPU, and
+	 * whenever another one's turn comes: true ends machine_run() with
+	 * MACHINE_STOP.  To ask changes nothing. */
+	bool (*stop)(void *arg);
 };
 
 enum machine_end {
@@ -101,8 +107,12 @@ int machine_create(const struct machine_config *config,
     struct tz_error *err);
 void machine_destroy(struct machine *machine);
 
-/* RAM as the host sees it; physical address 0 is its first byte. */
+/*
+ * RAM as the host sees it; physical address 0 is its first byte.  Who writes code there
+ * that the guest may have run from a read-only page calls machine_wrote_code().
+ */
 uint8_t *machine_ram(struct machine *machine);
+void machine_wrote_code(struct machine *machine);
 
 /* Records what CPU executes from here on; NULL ends that. */
 void machine_set_truth(
@@ -115,7 +125,11 @@ void machine_set_truth(
 void machine_boot(struct machine *machine, uint64_t entry, uint64_t boot_info,
     struct gpa cr3);
 
-/* Runs until the guest ends or INSNS_MAX instructions in all (0: no limit). */
+/*
+ * Runs until the guest ends or INSNS_MAX instructions in all (0: no limit).  An end
+ * by the limit or by a stop changes nothing: what follows is the same as without it,
+ * and trace bytes that were not reported are reported later (machine_sync_output()).
+ */
 void machine_run(
     struct machine *machine, uint64_t insns_max, struct machine_result *result);
 
@@ -191,6 +205,8 @@ struct machine_counters {
 	uint64_t pmis;        /* ToPA PMIs raised */
 	uint64_t nmis;        /* NMIs delivered */
 	bool trace_on;        /* TraceEn now */
+	/* Retired since it last left ring 3 or halted; 0: it is in ring 3. */
+	uint64_t kernel_insns;
 };
 void machine_counters(const struct machine *machine, unsigned cpu,
     struct machine_counters *counters);
@@ -209,8 +225,16 @@ bool machine_translate(
 /* The 8 bytes at physical PA; false: that is not RAM. */
 bool machine_ram_word(struct machine *machine, uint64_t pa, uint64_t *value);
 
-/* RIP of the instruction that runs, or will run next, on CPU. */
+/* RIP of the instruction that runs, or will run next, on CPU, and its RBP. */
 uint64_t machine_rip(struct machine *machine, unsigned cpu);
+uint64_t machine_rbp(struct machine *machine, unsigned cpu);
+
+/*
+ * CPU has just executed an indirect CALL with a memory operand, as EVENT_EXCEPTION at
+ * its target shows: the linear address of that operand.  False: the instruction before
+ * the return address at RSP is no such CALL.
+ */
+bool machine_call_slot(struct machine *machine, unsigned cpu, uint64_t *va);
 
 /* What a CPU's tracing looks like from outside. */
 struct machine_pt {

@@ -113,13 +113,15 @@ begin_turn(struct machine *machine)
 }
 
 /*
- * Runs one CPU for as long as the base order lets it, INSNS_LEFT at the most: then
- * its turn is broken off, and goes on with the next call.  False: the run is over.
+ * Runs one CPU for as long as the base order lets it, INSNS_LEFT or look_cycles at the
+ * most: then its turn is broken off, and goes on with the next call.  False: the
+ * run is over.
  */
 static bool
 run_turn(struct machine *machine, uint64_t insns_left)
 {
 	struct machine_turn *turn = &machine->turn;
+	uint64_t look = machine->config.look_cycles;
 	struct slot *slot;
 	uint64_t stop;
 	enum cpu_end end;
@@ -130,7 +132,7 @@ run_turn(struct machine *machine, uint64_t insns_left)
 	turn->broken = false;
 	if (slot->parked)
 		return true;
-	stop = cpu_cycles(slot->cpu) + insns_left;
+	stop = cpu_cycles(slot->cpu) + (insns_left < look ? insns_left : look);
 	end = cpu_run(slot->cpu, stop < turn->limit ? stop : turn->limit);
 	turn->broken = end == CPU_STOPPED ||
 	    (end == CPU_LIMIT && cpu_cycles(slot->cpu) < turn->limit);
@@ -160,9 +162,15 @@ machine_run(
 		}
 		if (!run_turn(machine, end - done))
 			break;
+		if (machine->observer.stop != NULL &&
+		    machine->observer.stop(machine->observer.arg)) {
+			machine_describe_end(machine, MACHINE_STOP,
+			    machine->turn.cpu, 0, "stopped from outside");
+			break;
+		}
 	}
 	/* A stop is to change nothing, not even where reports are cut. */
-	if (result->end != MACHINE_STOP)
+	if (result->end != MACHINE_STOP && result->end != MACHINE_LIMIT)
 		machine_sync_output(machine);
 	machine->result = NULL;
 }

@@ -103,6 +103,20 @@ machine_rip(struct machine *machine, unsigned cpu)
 	return cpu_rip(machine->slot[cpu].cpu);
 }
 
+uint64_t
+machine_rbp(struct machine *machine, unsigned cpu)
+{
+	TZ_ASSERT(cpu < machine->config.cpu_count);
+	return cpu_rbp(machine->slot[cpu].cpu);
+}
+
+bool
+machine_call_slot(struct machine *machine, unsigned cpu, uint64_t *va)
+{
+	TZ_ASSERT(cpu < machine->config.cpu_count);
+	return cpu_call_slot(machine->slot[cpu].cpu, va);
+}
+
 void
 machine_pt(struct machine *machine, unsigned cpu, struct machine_pt *pt)
 {

@@ -2,19 +2,19 @@
 #include "harness/build_set.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "harness/drivers.h"
+#include "harness/host/input.h"
+#include "harness/host/scratch.h"
 #include "harness/load/build.h"
 #include "harness/run.h"
 
 static int
 add_object(struct build_set *set, const struct build_kpi *kpi,
-    const struct build_options *options, const char *name, char *const *sources,
+    const struct build_options *options, const struct build_unit *unit,
     struct tz_error *err)
 {
 	char *object = NULL;
@@ -24,10 +24,10 @@ add_object(struct build_set *set, const struct build_kpi *kpi,
 	if (set->count == BUILD_SET_MAX)
 		return tz_error(
 		    err, TZ_EUSAGE, "more than %d modules", BUILD_SET_MAX);
-	error = build_object(kpi, options, name, sources, &object, err);
+	error = build_object(kpi, options, unit, &object, err);
 	if (error != 0)
 		return error;
-	copy = strdup(name);
+	copy = strdup(unit->name);
 	if (copy == NULL) {
 		free(object);
 		return tz_error(err, TZ_EIO, "out of memory");
@@ -44,12 +44,14 @@ add_modules(struct build_set *set, const struct build_kpi *kpi,
 	int error = 0;
 
 	for (i = 0; error == 0 && i < kpi->module_count; i++) {
-		char **sources = build_module_sources(&kpi->module[i], options->tree);
+		char **sources = build_module_sources(
+		    &kpi->module[i], options->tree);
+		const struct build_unit unit = { .name = kpi->module[i].name,
+			.source = sources };
 
 		if (sources == NULL)
 			return tz_error(err, TZ_EIO, "out of memory");
-		error = add_object(
-		    set, kpi, options, kpi->module[i].name, sources, err);
+		error = add_object(set, kpi, options, &unit, err);
 		build_strings_free(sources);
 	}
 	return error;
@@ -68,16 +70,11 @@ is_source_name(const char *path)
 static int
 check_sources(char *const *sources, struct tz_error *err)
 {
-	struct stat st;
 	size_t i;
 
 	for (i = 0; sources[i] != NULL; i++) {
-		if (stat(sources[i], &st) != 0)
-			return tz_error(err, TZ_EUSAGE, "%s: %s", sources[i],
-			    strerror(errno));
-		if (!S_ISREG(st.st_mode))
-			return tz_error(err, TZ_EUSAGE,
-			    "%s: not a regular file", sources[i]);
+		if (input_check(sources[i], INPUT_SOURCE, err) != 0)
+			return -TZ_EUSAGE;
 		if (!is_source_name(sources[i]))
 			return tz_error(err, TZ_EUSAGE,
 			    "%s: not a C or assembler source (.c, .S)",
@@ -91,12 +88,29 @@ make_all(struct build_set *set, const struct driver *driver,
     const struct build_kpi *kpi, const struct build_options *options,
     char *const *sources, struct tz_error *err)
 {
+	const struct build_unit unit = {
+		.name = driver->module, .source = sources, .flag = driver->flags
+	};
 	int error = add_modules(set, kpi, options, err);
 
 	if (error == 0)
-		error = add_object(
-		    set, kpi, options, driver->module, sources, err);
+		error = add_object(set, kpi, options, &unit, err);
 	return error;
+}
+
+static int
+make_folder(struct build_set *set, struct tz_error *err)
+{
+	char path[TREE_PATH_BYTES];
+	int error = scratch_folder(path, err);
+
+	if (error != 0)
+		return error;
+	set->dir = strdup(path);
+	if (set->dir != NULL)
+		return 0;
+	scratch_drop(path);
+	return tz_error(err, TZ_EIO, "out of memory");
 }
 
 int
@@ -105,6 +119,7 @@ build_set_make(struct build_set *set, const struct driver *driver,
     struct tz_error *err)
 {
 	struct build_options build = { .cc = options->cc,
+		.seconds = options->cc_seconds,
 		.root = root,
 		.invariants = options->invariants };
 	char *one[] = { NULL, NULL };
@@ -123,12 +138,9 @@ build_set_make(struct build_set *set, const struct driver *driver,
 
 	if (error != 0)
 		return error;
-	set->dir = strdup(P_tmpdir "/topaz-XXXXXX");
-	if (set->dir == NULL || mkdtemp(set->dir) == NULL) {
-		free(set->dir);
-		set->dir = NULL;
-		return tz_error(err, TZ_EIO, "/tmp: %s", strerror(errno));
-	}
+	error = make_folder(set, err);
+	if (error != 0)
+		return error;
 	build.dir = set->dir;
 	if (options->tree != NULL) {
 		tree = realpath(options->tree, NULL);
@@ -145,16 +157,6 @@ build_set_make(struct build_set *set, const struct driver *driver,
 	return error;
 }
 
-static int
-remove_one(
-    const char *path, const struct stat *st, int type, struct FTW *position)
-{
-	(void)st;
-	(void)type;
-	(void)position;
-	return remove(path);
-}
-
 void
 build_set_free(struct build_set *set)
 {
@@ -165,7 +167,7 @@ build_set_free(struct build_set *set)
 		free((void *)(uintptr_t)set->part[i].path);
 	}
 	if (set->dir != NULL)
-		nftw(set->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+		scratch_drop(set->dir);
 	free(set->dir);
 	*set = (struct build_set){ .dir = NULL };
 }

@@ -10,8 +10,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "harness/flags.h"
+#include "harness/load/build.h"
+#include "harness/load/paths.h"
 #include "harness/manifest/position.h"
 #include "harness/manifest/schema.h"
+#include "harness/manifest/words.h"
 
 struct driver_file {
 	char dir[PATH_MAX];
@@ -70,6 +74,8 @@ read_members(const struct driver_file *file, const char *text,
     size_t text_bytes, struct tz_error *err)
 {
 	struct driver *driver = file->driver;
+	const struct flags_file flags = { file->path, file->dir, text,
+		text_bytes };
 	const struct schema *schema;
 	uint32_t i;
 	int error = schema_load(
@@ -93,6 +99,8 @@ read_members(const struct driver_file *file, const char *text,
 	error = read_sources(file, err);
 	if (error == 0)
 		error = read_modes(file, text, text_bytes, err);
+	if (error == 0)
+		error = flags_read(schema, &flags, &driver->flags, err);
 	return error;
 }
 
@@ -116,12 +124,86 @@ driver_read(const char *root, const char *name, struct driver *driver,
 		return tz_error(err, TZ_ENOENT,
 		    "%s: no such driver: no file %s; see: topaz list drivers",
 		    name, file.path);
+	driver->path = strdup(file.path);
+	if (driver->path == NULL)
+		return tz_error(err, TZ_EIO, "%s: out of memory", file.path);
 	text = schema_text(file.path, &text_bytes, err);
 	if (text == NULL)
 		return -TZ_EIO;
 	error = read_members(&file, text, text_bytes, err);
 	free(text);
 	return error;
+}
+
+/* Where KEY is in its driver.yaml, and WHY that is wrong. */
+static int
+refuse(const struct driver *driver, const char *key, const char *why,
+    struct tz_error *err)
+{
+	struct position at = { 1, 1 };
+	size_t text_bytes;
+	char *text = schema_text(driver->path, &text_bytes, NULL);
+
+	if (text != NULL)
+		at = position_find(text, text_bytes, key);
+	free(text);
+	return tz_error(err, TZ_EFORMAT, "%s:%u:%u: %.300s", driver->path,
+	    at.line, at.column, why);
+}
+
+static bool
+is_program(const struct paths *paths, const char *name)
+{
+	for (size_t i = 0; i < paths->program_count; i++) {
+		if (strcmp(paths->program[i].name, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+struct word_readers
+driver_readers(const struct driver *driver)
+{
+	return (struct word_readers){ .os = driver->os,
+		.program = { "init", driver->owner },
+		.own = driver->schema->words,
+		.own_count = driver->schema->words_count,
+		.run = driver->schema->run };
+}
+
+static int
+check_defaults(const struct driver *driver, struct tz_error *err)
+{
+	const struct word_readers readers = driver_readers(driver);
+	char word[2 * SCHEMA_TEXT_MAX + 2], key[32];
+	struct tz_error why;
+
+	for (size_t i = 0; i < driver->default_count; i++) {
+		snprintf(word, sizeof(word), "%s=%s", driver->defaults[i].key,
+		    driver->defaults[i].value);
+		snprintf(key, sizeof(key), "defaults/%zu", i);
+		if (words_check(word, &readers, &why) != 0)
+			return refuse(driver, key, why.text, err);
+	}
+	return 0;
+}
+
+int
+driver_check(const struct driver *driver, const struct paths *paths,
+    struct tz_error *err)
+{
+	const char *actor = driver->schema->actor;
+
+	if (paths_kernel(paths, driver->os) == NULL)
+		return refuse(
+		    driver, "os", "there is no guest kernel for it", err);
+	if (!is_program(paths, driver->owner))
+		return refuse(
+		    driver, "owner", "no such program of the guest", err);
+	if (actor != NULL && !is_program(paths, actor))
+		return refuse(
+		    driver, "actor", "no such program of the guest", err);
+	return check_defaults(driver, err);
 }
 
 int
@@ -148,15 +230,28 @@ driver_free(struct driver *driver)
 
 	for (i = 0; i < driver->source_count; i++)
 		free(driver->source[i]);
+	build_strings_free(driver->flags);
+	free(driver->path);
 	if (driver->schema != NULL)
 		schema_free(driver->schema);
 	*driver = (struct driver){ .schema = NULL };
 }
 
 static int
-is_driver(const struct dirent *entry)
+is_name(const struct dirent *entry)
 {
 	return entry->d_name[0] != '.' && strchr(entry->d_name, '.') == NULL;
+}
+
+/* Other files and folders may be beside the drivers. */
+static bool
+has_manifest(const char *dir, const char *name)
+{
+	char path[PATH_MAX];
+
+	return snprintf(path, sizeof(path), "%s/%s/driver.yaml", dir, name) <
+	    (int)sizeof(path) &&
+	    access(path, F_OK) == 0;
 }
 
 int
@@ -168,13 +263,13 @@ driver_names(
 	int found, i;
 
 	snprintf(dir, sizeof(dir), "%s", root);
-	found = scandir(dir, &entries, is_driver, alphasort);
+	found = scandir(dir, &entries, is_name, alphasort);
 	if (found < 0)
 		return tz_error(err, TZ_ENOENT, "%s: %s", dir, strerror(errno));
 	*names = calloc((size_t)found + 1, sizeof(**names));
 	*count = 0;
 	for (i = 0; i < found; i++) {
-		if (*names != NULL)
+		if (*names != NULL && has_manifest(dir, entries[i]->d_name))
 			(*names)[(*count)++] = strdup(entries[i]->d_name);
 		free(entries[i]);
 	}

@@ -7,17 +7,20 @@
 #define TOPAZ_HARNESS_DRIVERS_H
 
 #include "emu/base.h"
+#include "harness/manifest/words.h"
 
 #define DRIVER_DEFAULT      "insntrace"
 #define DRIVER_SOURCES_MAX  32
 #define DRIVER_DEFAULTS_MAX 16
 
 struct driver {
-	struct schema *schema; /* owns all strings but the sources */
+	struct schema *schema; /* owns all strings but the sources, path */
+	char *path;            /* of its driver.yaml */
 	const char *name, *title, *os, *module, *owner;
 	const char *tree_source;              /* relative to it, or "" */
 	char *source[DRIVER_SOURCES_MAX + 1]; /* absolute, NULL-terminated */
 	size_t source_count;
+	char **flags; /* further ones for the compiler; NULL: none */
 	bool cpu_mode, thread_mode;
 	struct driver_default {
 		const char *key, *value;
@@ -30,6 +33,17 @@ struct driver {
  * driver.yaml is wrong; -TZ_EIO.  To be freed also after an error.
  */
 int driver_read(const char *root, const char *name, struct driver *driver,
+    struct tz_error *err);
+
+/* Who reads the guest's command line in a run of DRIVER. */
+struct word_readers driver_readers(const struct driver *driver);
+
+struct paths;
+/*
+ * Are there the kernel, the programs and the words that DRIVER names?  -TZ_EFORMAT: no,
+ * with the place in its driver.yaml; -TZ_EIO.
+ */
+int driver_check(const struct driver *driver, const struct paths *paths,
     struct tz_error *err);
 
 /*

@@ -10,6 +10,7 @@
 
 #include "emu/profile/profile.h"
 #include "harness/load/build.h"
+#include "harness/manifest/manifest.h"
 #include "harness/run.h"
 
 struct run_options
@@ -50,6 +51,8 @@ check_numbers(const struct run_options *options, struct tz_error *err)
 		    "the guest's %" PRIu64 " MiB",
 		    options->buffer_bytes, options->cpu_count,
 		    PLAN_RAM_BYTES >> 20);
+	if (options->insns_max == 0)
+		return tz_error(err, TZ_EUSAGE, "--limit 0: at least 1");
 	if (options->rounds == 0)
 		return tz_error(err, TZ_EUSAGE, "--rounds 0: at least 1");
 	return 0;
@@ -158,6 +161,32 @@ check_source(struct plan *plan, struct tz_error *err)
 	return options->tree != NULL ? check_tree(plan, source, err) : 0;
 }
 
+/* The rest of its driver.yaml, of which a run needs nothing, is to be right as well. */
+static int
+check_rest(const struct plan *plan, struct tz_error *err)
+{
+	const struct run_options *options = plan->options;
+	struct manifest *manifest;
+	int error = manifest_read(
+	    options->drivers != NULL ? options->drivers : plan->paths.drivers,
+	    options->driver, &manifest, err);
+
+	if (error == 0)
+		manifest_free(manifest);
+	return error;
+}
+
+static int
+check_settings(const struct plan *plan, struct tz_error *err)
+{
+	const struct word_readers readers = driver_readers(&plan->driver);
+	struct tz_error why;
+
+	if (words_check(plan->options->settings, &readers, &why) == 0)
+		return 0;
+	return tz_error(err, TZ_EUSAGE, "--set %s", why.text);
+}
+
 static int
 plan_check(struct plan *plan, struct tz_error *err)
 {
@@ -177,17 +206,19 @@ plan_check(struct plan *plan, struct tz_error *err)
 	    options->driver, &plan->driver, err);
 	if (error != 0)
 		return error;
-	error = check_source(plan, err);
+	error = driver_check(&plan->driver, &plan->paths, err);
+	if (error == 0)
+		error = check_rest(plan, err);
+	if (error == 0)
+		error = check_settings(plan, err);
+	if (error == 0)
+		error = check_source(plan, err);
 	if (error != 0)
 		return error;
 	if (!(options->thread_mode ? plan->driver.thread_mode
 				   : plan->driver.cpu_mode))
 		return tz_error(err, TZ_EUSAGE, "--mode %s: not a mode of %s",
 		    options->thread_mode ? "thread" : "cpu", options->driver);
-	if (paths_kernel(&plan->paths, plan->driver.os) == NULL)
-		return tz_error(err, TZ_ENOENT,
-		    "%s: there is no guest kernel for %s", options->driver,
-		    plan->driver.os);
 	return 0;
 }
 

@@ -33,7 +33,8 @@ void record_set_ram(struct record *record, const uint8_t *ram, uint64_t bytes);
 
 /*
  * Ends the record: what lies in frames of a CPU that still traces is kept as if
- * TraceEn had fallen.  The first error that the bundle gave, or 0.
+ * TraceEn had fallen.  The first error that the bundle gave, -TZ_EIO without memory, or
+ * 0.
  */
 int record_end(struct record *record);
 

@@ -10,11 +10,15 @@
 #include "emu/profile/mix.h"
 #include "emu/truth.h"
 #include "harness/build_set.h"
+#include "harness/check/check.h"
+#include "harness/host/output.h"
+#include "harness/host/stop.h"
 #include "harness/load/boot.h"
 #include "harness/load/elf.h"
 #include "harness/load/symbols.h"
 #include "harness/manifest/manifest.h"
 #include "harness/plan.h"
+#include "harness/progress.h"
 #include "harness/record.h"
 #include "traces/bundle_write.h"
 
@@ -24,6 +28,7 @@ struct run {
 	struct run_outcome *outcome;
 	struct plan plan;
 	struct build_set set;
+	struct output *output;
 	struct bundle_writer *writer;
 	struct record *record;
 	struct machine_observer recorder;
@@ -32,6 +37,13 @@ struct run {
 	struct truth *truth[MACHINE_CPUS_MAX];
 	struct boot boot;
 };
+
+static bool
+run_is_stopped(void *arg)
+{
+	(void)arg;
+	return stop_requested();
+}
 
 /* The owner asks what to hand over; what the driver says of it may go no further. */
 static void
@@ -44,8 +56,7 @@ run_event(void *arg, const struct event *event)
 	    event->a <= PLAN_RAM_BYTES - sizeof(*run->script))
 		memcpy(machine_ram(run->machine) + event->a, run->script,
 		    sizeof(*run->script));
-	if (event->kind == EVENT_DROPPED &&
-	    event->a == ABI_DROPPED_CONFIGURE &&
+	if (event->kind == EVENT_DROPPED && event->a == ABI_DROPPED_CONFIGURE &&
 	    outcome->refused_count++ == 0) {
 		outcome->refused_error = (int)(int64_t)event->b;
 		outcome->refused_cpu = event->c;
@@ -106,7 +117,8 @@ run_load(struct run *run, struct tz_error *err)
 	};
 	struct machine_observer observer = { .arg = run,
 		.event = run_event,
-		.console = run_console };
+		.console = run_console,
+		.stop = run_is_stopped };
 	int error;
 
 	run->recorder = record_observer(run->record);
@@ -127,13 +139,13 @@ add_image(struct run *run, const struct image *image, struct tz_error *err)
 	int error = record_code(run->writer, image, ram);
 
 	if (error != 0)
-		return error;
+		return bundle_error(run->writer, err);
 	error = elf_object_bytes(image, &bytes, &count, err);
 	if (error != 0)
 		return error;
 	error = bundle_add_object(run->writer, image->name, 0, bytes, count);
 	free(bytes);
-	return error;
+	return error != 0 ? bundle_error(run->writer, err) : 0;
 }
 
 static int
@@ -227,6 +239,7 @@ run_explain(struct run *run)
 static int
 run_execute(struct run *run, struct tz_error *err)
 {
+	struct run_outcome *outcome = run->outcome;
 	size_t i;
 	int error = run_truth(run, err);
 
@@ -236,17 +249,17 @@ run_execute(struct run *run, struct tz_error *err)
 		return error;
 	machine_boot(
 	    run->machine, run->boot.entry, run->boot.info_va, run->boot.cr3);
-	machine_run(
-	    run->machine, run->options->insns_max, &run->outcome->result);
+	outcome->waits = progress_run(run->machine, run->options->cpu_count,
+	    run->options->insns_max, &outcome->result);
 	machine_sync_output(run->machine);
 	/* Errors of truth and record stay in the writer until it finishes. */
 	for (i = 0; i < run->options->cpu_count; i++)
 		if (run->truth[i] != NULL)
 			(void)truth_flush(run->truth[i]);
-	if (record_end(run->record) == -TZ_EIO)
-		snprintf(err->text, sizeof(err->text), "%s: cannot be written",
-		    run->options->output);
+	error = record_end(run->record);
 	run_explain(run);
+	if (error != 0 && bundle_error(run->writer, err) == 0)
+		return tz_error(err, TZ_EIO, "out of memory");
 	return 0;
 }
 
@@ -304,6 +317,16 @@ run_finish(struct run *run, struct tz_error *err)
 	return bundle_finish(writer, &info, err);
 }
 
+/* The bundle is whole: it takes its place. */
+static int
+run_publish(struct run *run, struct tz_error *err)
+{
+	struct output *output = run->output;
+
+	run->output = NULL;
+	return output_publish(output, err);
+}
+
 static void
 run_close(struct run *run)
 {
@@ -312,6 +335,7 @@ run_close(struct run *run)
 	for (i = 0; i < MACHINE_CPUS_MAX; i++)
 		truth_destroy(run->truth[i]);
 	bundle_abandon(run->writer);
+	output_abandon(run->output);
 	boot_free(&run->boot);
 	machine_destroy(run->machine);
 	record_destroy(run->record);
@@ -347,8 +371,11 @@ run_open(struct run *run, struct tz_error *err)
 		memcpy(run->outcome->models, run->plan.mix.text,
 		    sizeof(run->outcome->models));
 	if (error == 0)
-		error = bundle_create(
-		    options->output, options->cpu_count, &run->writer, err);
+		error = output_claim(
+		    options->output, OUTPUT_BUNDLE, &run->output, err);
+	if (error == 0)
+		error = bundle_create(output_new(run->output),
+		    options->cpu_count, &run->writer, err);
 	if (error == 0)
 		error = build_set_make(&run->set, &run->plan.driver, options,
 		    run->plan.paths.source, run->outcome->sha256, err);
@@ -368,31 +395,103 @@ run_driver(const struct run_options *options, struct run_outcome *outcome,
 	struct run run = { .options = options, .outcome = outcome };
 	int error;
 
-	*outcome = (struct run_outcome){ .cpu_count = 0 };
+	memset(outcome, 0, sizeof(*outcome));
 	error = run_open(&run, err);
 	if (error == 0)
 		error = run_execute(&run, err);
-	if (error == 0)
+	/* One that was cut at some moment of the host's is no bundle. */
+	if (error == 0 && !run_was_stopped(outcome)) {
 		error = run_finish(&run, err);
+		if (error == 0)
+			error = run_publish(&run, err);
+	}
+	if (error != 0 && run.output != NULL)
+		output_rename(run.output, err);
 	run_close(&run);
 	return error;
 }
 
-int
-run_exit_code(const struct run_outcome *outcome)
+bool
+run_was_stopped(const struct run_outcome *outcome)
 {
-	unsigned i;
+	return outcome->result.end == MACHINE_STOP;
+}
 
-	if (outcome->result.end == MACHINE_ENGINE)
-		return 70;
-	if (outcome->result.end == MACHINE_UNMODELLED)
-		return 6;
-	if (outcome->result.end != MACHINE_EXIT || outcome->result.code != 0)
-		return 1;
+/* What became of a guest that shut down by itself. */
+static enum run_verdict
+judge_exit(const struct run_outcome *outcome, const char **reason)
+{
+	uint64_t errors = 0, trace_bytes = 0;
+
+	for (unsigned i = 0; i < outcome->cpu_count; i++) {
+		errors += outcome->cpu[i].pt_errors;
+		trace_bytes += outcome->cpu[i].counters.trace_bytes;
+	}
+	*reason = "the guest shut down with an error";
+	if (outcome->result.code != 0)
+		return RUN_FAILED;
+	*reason = "a ToPA operational error";
+	if (errors != 0)
+		return RUN_FAILED;
+	*reason = "the driver refused the configuration";
 	if (outcome->refused_count != 0)
-		return 1;
-	for (i = 0; i < outcome->cpu_count; i++)
-		if (outcome->cpu[i].pt_errors != 0)
-			return 1;
-	return 0;
+		return RUN_FAILED;
+	*reason = "not one byte of trace was written";
+	if (trace_bytes == 0)
+		return RUN_NOT_JUDGED;
+	*reason = "";
+	return RUN_PASSED;
+}
+
+static enum run_verdict
+judge(const struct run_outcome *outcome, const char **reason)
+{
+	bool no_memory;
+
+	switch (outcome->result.end) {
+	case MACHINE_EXIT:
+		return judge_exit(outcome, reason);
+	case MACHINE_PANIC:
+		no_memory = check_is_memory_panic(outcome->result.text);
+		*reason = no_memory ? "the guest's memory is used up" : "panic";
+		return no_memory ? RUN_NOT_JUDGED : RUN_FAILED;
+	case MACHINE_UNMODELLED:
+		*reason = "not modelled";
+		return RUN_NOT_JUDGED;
+	case MACHINE_TRIPLE_FAULT:
+		*reason = "triple fault";
+		return RUN_FAILED;
+	case MACHINE_DEADLOCK:
+		*reason = "deadlock";
+		return RUN_FAILED;
+	case MACHINE_LIMIT:
+		*reason = outcome->waits ? "an operation waits without end"
+					 : "limit of instructions reached";
+		return outcome->waits ? RUN_FAILED : RUN_NOT_JUDGED;
+	case MACHINE_STOP:
+		*reason = "stopped";
+		return RUN_NOT_JUDGED;
+	case MACHINE_ENGINE:
+		*reason = "the emulator failed";
+		return RUN_NOT_JUDGED;
+	}
+	TZ_ASSERT(false);
+	return RUN_NOT_JUDGED;
+}
+
+enum run_verdict
+run_verdict(const struct run_outcome *outcome)
+{
+	const char *reason;
+
+	return judge(outcome, &reason);
+}
+
+const char *
+run_reason(const struct run_outcome *outcome)
+{
+	const char *reason;
+
+	(void)judge(outcome, &reason);
+	return reason;
 }

@@ -14,9 +14,11 @@
 
 struct run_options {
 	const char *driver;
-	const char *source;  /* one file; NULL: the driver's own */
-	const char *tree;    /* the OS's own sources, or NULL */
-	const char *cc;      /* NULL: gcc */
+	const char *source; /* one file; NULL: the driver's own */
+	const char *tree;   /* the OS's own sources, or NULL */
+	const char *cc;     /* NULL: gcc */
+	unsigned
+	    cc_seconds; /* that it may use for a source; 0: as build.h has it */
 	const char *drivers; /* folder with DRIVER/driver.yaml; NULL: topaz's */
 	const char *output;  /* the bundle */
 	const char *profile; /* of emu/profile/mix.h */
@@ -25,7 +27,7 @@ struct run_options {
 	const char *settings; /* further words for the guest, or "" */
 	uint64_t buffer_bytes;
 	uint64_t rounds;
-	uint64_t insns_max; /* 0: no limit */
+	uint64_t insns_max; /* at least 1 */
 	unsigned cpu_count;
 	uint32_t core_cbr; /* machine_config's */
 	struct pt_cycles pt_cycles;
@@ -43,6 +45,7 @@ struct run_options run_defaults(void);
 
 struct run_outcome {
 	struct machine_result result;
+	bool waits; /* at .result an operation of the kernel waits without end */
 	unsigned cpu_count;
 	struct run_cpu {
 		struct machine_counters counters;
@@ -71,10 +74,25 @@ struct run_outcome {
 int run_driver(const struct run_options *options, struct run_outcome *outcome,
     struct tz_error *err);
 
+/* Did a request for an end (harness/host/stop.h) cut it?  Then there is no bundle. */
+bool run_was_stopped(const struct run_outcome *outcome);
+
 /*
- * The exit code that OUTCOME asks for: 0, 1 (panic, bad exit, deadlock, triple
- * fault, limit, operational error, configuration refused), 6 (not modelled) or 70 (engine).
+ * The verdict on a run.  Failed: a panic, an exit code other than 0, a deadlock, a
+ * triple fault, an operation that waits without end, an operational error of a trace
+ * unit, a configuration that the driver refused.  Not judged: it ended at something
+ * that the model does not have, at its limit, without memory, by an error of the
+ * emulator or because it was stopped, or not one byte of trace was written.  Passed:
+ * none of these; whether the trace is right, traces/verify.h says.
  */
-int run_exit_code(const struct run_outcome *outcome);
+enum run_verdict {
+	RUN_PASSED,
+	RUN_FAILED,
+	RUN_NOT_JUDGED,
+};
+enum run_verdict run_verdict(const struct run_outcome *outcome);
+
+/* Why a run was not judged, or failed, in words; "": it passed. */
+const char *run_reason(const struct run_outcome *outcome);
 
 #endif

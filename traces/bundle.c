@@ -1,5 +1,6 @@
 #include "traces/bundle.h"
 
+#include "harness/host/input.h"
 #include "traces/manifest.h"
 #include "traces/zfile.h"
 
@@ -9,8 +10,17 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* The largest file that is read: more is no bundle of ours. */
-#define BUNDLE_FILE_BYTES_MAX (INT64_C(64) << 30)
+/* Of all files of a bundle together: each is read. */
+#define BUNDLE_BYTES_MAX (UINT64_C(8) << 30)
+
+static int
+bundle_path(
+    const char *dir, const char *name, char path[4096], struct tz_error *err)
+{
+	if (snprintf(path, 4096, "%s/%s", dir, name) < 4096)
+		return 0;
+	return tz_error(err, TZ_EUSAGE, "%s: path too long", dir);
+}
 
 /* Reads the whole file NAME of the bundle at DIR. */
 static int
@@ -18,39 +28,12 @@ bundle_load(const char *dir, const char *name, uint8_t **bytes, size_t *count,
     struct tz_error *err)
 {
 	char path[4096];
-	struct stat st;
-	FILE *file;
-	uint8_t *content;
-	int error = 0;
+	int error = bundle_path(dir, name, path, err);
 
 	*bytes = NULL;
 	*count = 0;
-	if ((size_t)snprintf(path, sizeof(path), "%s/%s", dir, name) >=
-	    sizeof(path))
-		return tz_error(err, TZ_EUSAGE, "%s: path too long", dir);
-	file = fopen(path, "re");
-	if (file == NULL)
-		return tz_error(err, errno == ENOENT ? TZ_ENOENT : TZ_EIO,
-		    "%s: %s", path, strerror(errno));
-	if (fstat(fileno(file), &st) != 0 || !S_ISREG(st.st_mode) ||
-	    st.st_size > BUNDLE_FILE_BYTES_MAX) {
-		fclose(file);
-		return tz_error(err, TZ_EFORMAT, "%s: not a plain file", name);
-	}
-	content = malloc((size_t)st.st_size + 1);
-	if (content == NULL)
-		error = tz_error(err, TZ_EIO, "%s: out of memory", path);
-	else if (fread(content, 1, (size_t)st.st_size, file) !=
-	    (size_t)st.st_size)
-		error = tz_error(err, TZ_EIO, "%s: %s", path, strerror(errno));
-	fclose(file);
-	if (error != 0) {
-		free(content);
-		return error;
-	}
-	*bytes = content;
-	*count = (size_t)st.st_size;
-	return 0;
+	return error != 0 ? error
+			  : input_read(path, INPUT_PART, bytes, count, err);
 }
 
 /* A file's name stays inside the bundle and has nothing for a shell. */
@@ -65,6 +48,34 @@ bundle_name_is_safe(const char *name)
 	    strspn(name, allowed) == strlen(name) && strstr(name, "..") == NULL;
 }
 
+/* Before it is read: a hole in a file costs no room, but the reader's time. */
+static int
+bundle_check_size(
+    const char *dir, const struct manifest_file *file, struct tz_error *err)
+{
+	char path[4096];
+	struct stat st;
+	int error;
+
+	if (!bundle_name_is_safe(file->name))
+		return tz_error(
+		    err, TZ_EFORMAT, "manifest.json: bad file name");
+	error = bundle_path(dir, file->name, path, err);
+	if (error != 0)
+		return error;
+	if (stat(path, &st) != 0)
+		return errno == ENOENT
+		    ? tz_error(err, TZ_EFORMAT, "%s: missing", file->name)
+		    : tz_error(err, TZ_EIO, "%s: %s", path, strerror(errno));
+	if (S_ISREG(st.st_mode) && (uint64_t)st.st_size != file->bytes)
+		return tz_error(err, TZ_EFORMAT,
+		    "%s: %s: has %jd bytes, should have %llu", file->name,
+		    (uint64_t)st.st_size < file->bytes ? "truncated"
+						       : "too long",
+		    (intmax_t)st.st_size, (unsigned long long)file->bytes);
+	return 0;
+}
+
 static int
 bundle_check_file(
     const char *dir, const struct manifest_file *file, struct tz_error *err)
@@ -72,21 +83,15 @@ bundle_check_file(
 	char check[DIGEST_TEXT_BYTES];
 	uint8_t *bytes;
 	size_t count;
-	int error;
+	int error = bundle_check_size(dir, file, err);
 
-	if (!bundle_name_is_safe(file->name))
-		return tz_error(
-		    err, TZ_EFORMAT, "manifest.json: bad file name");
-	error = bundle_load(dir, file->name, &bytes, &count, err);
-	if (error == -TZ_ENOENT)
-		return tz_error(err, TZ_EFORMAT, "%s: missing", file->name);
+	if (error == 0)
+		error = bundle_load(dir, file->name, &bytes, &count, err);
 	if (error != 0)
 		return error;
 	if (count != file->bytes)
-		error = tz_error(err, TZ_EFORMAT,
-		    "%s: %s: has %zu bytes, should have %llu", file->name,
-		    count < file->bytes ? "truncated" : "too long", count,
-		    (unsigned long long)file->bytes);
+		error = tz_error(
+		    err, TZ_EIO, "%s: changes while it is read", file->name);
 	for (size_t i = 0; error == 0 && i < digest_blocks(count); i++) {
 		size_t at = i * DIGEST_BLOCK_BYTES, size = count - at;
 
@@ -179,19 +184,28 @@ static int
 bundle_check(struct bundle *bundle, struct tz_error *err)
 {
 	struct manifest_files files = { 0 };
+	uint64_t total = 0;
+	char path[4096];
 	uint8_t *text;
 	size_t count;
 	int error;
 
-	error = bundle_load(bundle->path, "manifest.json", &text, &count, err);
+	error = bundle_path(bundle->path, "manifest.json", path, err);
+	if (error == 0)
+		error = input_read(path, INPUT_BUNDLE, &text, &count, err);
 	if (error != 0)
 		return error;
 	error = manifest_parse((const char *)text, count, bundle, &files, err);
 	free(text);
 	if (error == 0)
 		error = bundle_check_parts(bundle, &files, err);
-	for (size_t i = 0; error == 0 && i < files.count; i++)
-		error = bundle_check_file(bundle->path, &files.files[i], err);
+	for (size_t i = 0; error == 0 && i < files.count; i++) {
+		total += files.files[i].bytes;
+		error = total > BUNDLE_BYTES_MAX
+		    ? tz_error(err, TZ_EUSAGE, "%s: more than 8 GiB in all",
+			  bundle->path)
+		    : bundle_check_file(bundle->path, &files.files[i], err);
+	}
 	manifest_files_free(&files);
 	return error != 0 ? error : bundle_load_images(bundle, err);
 }

@@ -1,6 +1,6 @@
 #include "traces/bundle_write.h"
 
-#include "traces/bundle_dir.h"
+#include "harness/host/tree.h"
 #include "traces/manifest.h"
 #include "traces/zfile.h"
 
@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define BUNDLE_STREAMS_MAX 1024
 #define BUNDLE_PARTS_MAX   256 /* images, objects */
@@ -18,7 +19,7 @@ struct bundle_truth {
 };
 
 struct bundle_writer {
-	char *path, *temp;
+	char *path;
 	unsigned cpu_count;
 	int error; /* the first, with its text */
 	struct tz_error err;
@@ -34,7 +35,7 @@ static void
 bundle_file_path(const struct bundle_writer *writer, const char *name,
     char *path, size_t size)
 {
-	snprintf(path, size, "%s/%s", writer->temp, name);
+	snprintf(path, size, "%s/%s", writer->path, name);
 }
 
 static FILE *
@@ -56,8 +57,8 @@ bundle_file_write(struct bundle_writer *writer, FILE *file, const char *name,
     const void *bytes, size_t count)
 {
 	if (count != 0 && fwrite(bytes, 1, count, file) != count)
-		writer->error = tz_error(
-		    &writer->err, TZ_EIO, "%s: %s", name, strerror(errno));
+		writer->error = tz_error(&writer->err, TZ_EIO, "%s/%s: %s",
+		    writer->path, name, strerror(errno));
 }
 
 /* Closes *FILE, if it is open. */
@@ -66,7 +67,7 @@ bundle_file_close(struct bundle_writer *writer, FILE **file)
 {
 	if (*file != NULL && fclose(*file) != 0 && writer->error == 0)
 		writer->error = tz_error(&writer->err, TZ_EIO, "%s: %s",
-		    writer->temp, strerror(errno));
+		    writer->path, strerror(errno));
 	*file = NULL;
 }
 
@@ -120,7 +121,6 @@ bundle_writer_free(struct bundle_writer *writer)
 	free(writer->bundle.objects);
 	free(writer->bundle.streams);
 	free(writer->path);
-	free(writer->temp);
 	free(writer);
 }
 
@@ -151,6 +151,37 @@ bundle_start(struct bundle_writer *writer)
 	}
 }
 
+static int
+refuse_entry(void *arg, const char *name, const struct stat *st)
+{
+	(void)arg;
+	(void)name;
+	(void)st;
+	return -TZ_EUSAGE;
+}
+
+/* The folder and those in it. */
+static int
+bundle_make_folders(const char *path, struct tz_error *err)
+{
+	static const char *const folders[] = { "images", "objects" };
+	char folder[4096];
+	int error;
+
+	if (mkdir(path, 0777) != 0 && errno != EEXIST)
+		return tz_error(err, TZ_EIO, "%s: %s", path, strerror(errno));
+	error = tree_walk(path, refuse_entry, NULL, err);
+	if (error == -TZ_EUSAGE)
+		return tz_error(err, TZ_EUSAGE, "%s: is not empty", path);
+	for (size_t i = 0; error == 0 && i < TZ_ARRAY_LEN(folders); i++) {
+		snprintf(folder, sizeof(folder), "%s/%s", path, folders[i]);
+		if (mkdir(folder, 0777) != 0)
+			error = tz_error(
+			    err, TZ_EIO, "%s: %s", folder, strerror(errno));
+	}
+	return error;
+}
+
 int
 bundle_create(const char *path, unsigned cpu_count, struct bundle_writer **out,
     struct tz_error *err)
@@ -174,15 +205,14 @@ bundle_create(const char *path, unsigned cpu_count, struct bundle_writer **out,
 	    writer->bundle.objects == NULL || writer->bundle.streams == NULL)
 		error = tz_error(err, TZ_EIO, "%s: out of memory", path);
 	else
-		error = bundle_dir_create(path, &writer->temp, err);
+		error = bundle_make_folders(path, err);
 	if (error != 0) {
 		bundle_writer_free(writer);
 		return error;
 	}
 	bundle_start(writer);
-	if (writer->error != 0) {
-		error = writer->error;
-		tz_error(err, TZ_EIO, "%s", writer->err.text);
+	error = bundle_error(writer, err);
+	if (error != 0) {
 		bundle_abandon(writer);
 		return error;
 	}
@@ -417,6 +447,15 @@ bundle_put_manifest(
 }
 
 int
+bundle_error(const struct bundle_writer *writer, struct tz_error *err)
+{
+	if (writer->error == 0)
+		return 0;
+	return tz_error(
+	    err, (enum tz_errno) - writer->error, "%s", writer->err.text);
+}
+
+int
 bundle_finish(struct bundle_writer *writer, const struct bundle_info *info,
     struct tz_error *err)
 {
@@ -425,16 +464,11 @@ bundle_finish(struct bundle_writer *writer, const struct bundle_info *info,
 	bundle_close_files(writer);
 	if (writer->error == 0)
 		bundle_put_manifest(writer, info);
-	if (writer->error == 0)
-		writer->error = bundle_dir_publish(
-		    writer->temp, writer->path, &writer->err);
-	error = writer->error;
-	if (error == 0) {
+	error = bundle_error(writer, err);
+	if (error == 0)
 		bundle_writer_free(writer);
-		return 0;
-	}
-	tz_error(err, (enum tz_errno) - error, "%s", writer->err.text);
-	bundle_abandon(writer);
+	else
+		bundle_abandon(writer);
 	return error;
 }
 
@@ -444,6 +478,6 @@ bundle_abandon(struct bundle_writer *writer)
 	if (writer == NULL)
 		return;
 	bundle_close_files(writer);
-	bundle_dir_remove(writer->temp);
+	(void)tree_remove(writer->path);
 	bundle_writer_free(writer);
 }

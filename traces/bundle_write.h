@@ -1,8 +1,7 @@
 /*
- * Writes a bundle.  All goes to a new directory beside the wanted one, which
- * takes its place only when the bundle is complete: a run that fails destroys
- * nothing.  After the first error every function does nothing and returns that
- * error.
+ * Writes a bundle into a folder that is empty; harness/host/output.h puts a new folder
+ * in the place of an old one.  After the first error every function does nothing and
+ * returns that error.
  */
 #ifndef TOPAZ_TRACES_BUNDLE_WRITE_H
 #define TOPAZ_TRACES_BUNDLE_WRITE_H
@@ -12,8 +11,8 @@
 struct bundle_writer;
 
 /*
- * Starts a bundle that will be PATH.  -TZ_EUSAGE: PATH exists and is neither an
- * empty directory nor a bundle; -TZ_EIO.
+ * Starts a bundle in the folder PATH, which is made if there is none.  -TZ_EUSAGE: it is
+ * not empty; -TZ_EIO.
  */
 int bundle_create(const char *path, unsigned cpu_count,
     struct bundle_writer **writer, struct tz_error *err);
@@ -49,14 +48,17 @@ int bundle_add_text(struct bundle_writer *writer, const char *name,
     const char *text, size_t count);
 
 /*
- * Completes the bundle with INFO (its cpu_count is overwritten) and puts it in
- * its place, where it replaces an older bundle.  Frees WRITER in any case.
- * Returns the first error of the writer, -TZ_EIO.
+ * Completes the bundle with INFO (its cpu_count is overwritten).  Frees WRITER in any
+ * case; after an error the folder is gone.  Returns the first error of the writer,
+ * -TZ_EIO.
  */
 int bundle_finish(struct bundle_writer *writer, const struct bundle_info *info,
     struct tz_error *err);
 
-/* Removes what was written and frees WRITER (which may be NULL). */
+/* The first error of WRITER, with its text; 0: there is none. */
+int bundle_error(const struct bundle_writer *writer, struct tz_error *err);
+
+/* Removes the folder and frees WRITER (which may be NULL). */
 void bundle_abandon(struct bundle_writer *writer);
 
 #endif

@@ -1,6 +1,8 @@
 /* Reading of cpuN.fell, declared in traces/bundle.h. */
 #include "traces/bundle.h"
 
+#include "harness/host/input.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,8 +51,7 @@ bundle_read_fell(const struct bundle *bundle, unsigned cpu, struct fell *fell,
     struct tz_error *err)
 {
 	char path[4096], name[32];
-	FILE *file;
-	long size = 0;
+	size_t size;
 	int error;
 
 	memset(fell, 0, sizeof(*fell));
@@ -58,19 +59,11 @@ bundle_read_fell(const struct bundle *bundle, unsigned cpu, struct fell *fell,
 	if ((size_t)snprintf(path, sizeof(path), "%s/%s", bundle->path, name) >=
 	    sizeof(path))
 		return tz_error(err, TZ_EUSAGE, "%s: path too long", name);
-	file = fopen(path, "re");
-	if (file == NULL)
+	error = input_read(path, INPUT_PART, &fell->file, &size, err);
+	if (error == -TZ_ENOENT)
 		return 0; /* this CPU never traced */
-	if (fseek(file, 0, SEEK_END) == 0)
-		size = ftell(file);
-	rewind(file);
-	fell->file = malloc((size_t)(size < 0 ? 0 : size) + 1);
-	if (size < 0 || fell->file == NULL ||
-	    fread(fell->file, 1, (size_t)size, file) != (size_t)size)
-		error = tz_error(err, TZ_EIO, "%s: cannot be read", name);
-	else
-		error = fell_scan(fell, name, (size_t)size, err);
-	fclose(file);
+	if (error == 0)
+		error = fell_scan(fell, name, size, err);
 	if (error != 0) {
 		fell_free(fell);
 		return error;
@@ -80,7 +73,7 @@ bundle_read_fell(const struct bundle *bundle, unsigned cpu, struct fell *fell,
 		fell_free(fell);
 		return tz_error(err, TZ_EIO, "%s: out of memory", name);
 	}
-	error = fell_scan(fell, name, (size_t)size, err);
+	error = fell_scan(fell, name, size, err);
 	TZ_ASSERT(error == 0);
 	qsort(fell->records, fell->count, sizeof(*fell->records), fell_compare);
 	return 0;

@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#define LISTED_LINE_BYTES 65536
+
 struct listed_work {
 	const struct listed_options *options;
 	const char *name;
@@ -194,13 +196,25 @@ listed_line(struct listed_work *work, const char *text)
 static int
 listed_read(struct listed_work *work, FILE *file)
 {
-	char *text = NULL;
-	size_t room = 0;
-	ssize_t length;
-	int error = 0;
+	char *text = malloc(LISTED_LINE_BYTES);
+	int error = text != NULL
+	    ? 0
+	    : tz_error(work->err, TZ_EIO, "list: out of memory");
 
-	while (error == 0 && (length = getline(&text, &room, file)) >= 0) {
-		if (length != 0 && text[length - 1] == '\n')
+	while (error == 0 && fgets(text, LISTED_LINE_BYTES, file) != NULL) {
+		size_t length = strlen(text);
+
+		if (length == 0 ||
+		    (length == LISTED_LINE_BYTES - 1 &&
+			text[length - 1] != '\n')) {
+			work->result->lines++;
+			error = listed_complain(work, TZ_EFORMAT,
+			    length == 0
+				? "no text"
+				: "a line of more than 65534 characters");
+			continue;
+		}
+		if (text[length - 1] == '\n')
 			text[length - 1] = '\0';
 		error = listed_line(work, text);
 	}

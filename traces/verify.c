@@ -277,6 +277,7 @@ verify_bundle(const struct bundle *bundle, const struct verify_options *options,
 		.result = result,
 		.err = err,
 	};
+	uint64_t written = 0;
 	int error;
 
 	memset(result, 0, sizeof(*result));
@@ -292,8 +293,10 @@ verify_bundle(const struct bundle *bundle, const struct verify_options *options,
 		verify_judge_rows(
 		    &work, &result->streams[i], &work.account.streams[i]);
 		result->match &= !result->streams[i].difference.found;
+		written += result->streams[i].rows[ACCOUNT_WRITTEN];
 	}
 	result->match &= result->finding_count == 0;
+	result->nothing = written == 0;
 	verify_unload(&work);
 	if (error != 0)
 		verify_result_free(result);

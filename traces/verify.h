@@ -84,7 +84,8 @@ struct verify_result {
 	struct verify_stream *streams;
 	size_t finding_count, finding_room;
 	struct verify_finding *findings;
-	bool match; /* no difference and no finding */
+	bool match;   /* no difference and no finding */
+	bool nothing; /* not one byte of trace: there is nothing to compare */
 };
 
 /*
@@ -101,6 +102,9 @@ void verify_result_free(struct verify_result *result);
  * "MISMATCH", or "NOTHING" (instructions should decode, and no packet is left).
  */
 const char *verify_verdict(const struct verify_stream *stream);
+
+/* "MATCH", "MISMATCH", or "NOT JUDGED": nothing differs, and no byte was written. */
+const char *verify_word(const struct verify_result *result);
 
 /* Prints RESULT as text, one line a stream first. */
 void verify_print(const struct verify_result *result, FILE *file);

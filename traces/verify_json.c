@@ -94,8 +94,7 @@ verify_json(const struct verify_result *result)
 		json_array_append_new(
 		    findings, json_string(result->findings[i].text));
 	root = json_pack("{s:i, s:s, s:o, s:o}", "topaz", 1, "verdict",
-	    result->match ? "MATCH" : "MISMATCH", "streams", streams,
-	    "findings", findings);
+	    verify_word(result), "streams", streams, "findings", findings);
 	if (root == NULL)
 		return NULL;
 	text = json_dumps(root, JSON_INDENT(1) | JSON_SORT_KEYS);

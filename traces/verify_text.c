@@ -106,18 +106,22 @@ verify_print_stream(FILE *file, const struct verify_stream *stream)
 	verify_print_time(file, &stream->time);
 }
 
+const char *
+verify_word(const struct verify_result *result)
+{
+	if (!result->match)
+		return "MISMATCH";
+	return result->nothing ? "NOT JUDGED" : "MATCH";
+}
+
 void
 verify_print(const struct verify_result *result, FILE *file)
 {
-	uint64_t written = 0;
-
-	for (size_t i = 0; i < result->stream_count; i++) {
+	for (size_t i = 0; i < result->stream_count; i++)
 		verify_print_stream(file, &result->streams[i]);
-		written += result->streams[i].rows[ACCOUNT_WRITTEN];
-	}
 	for (size_t i = 0; i < result->finding_count; i++)
 		fprintf(file, "FINDING  %s\n", result->findings[i].text);
-	if (written == 0)
-		fprintf(file, "no trace was written\n");
-	fprintf(file, "%s\n", result->match ? "MATCH" : "MISMATCH");
+	if (result->nothing)
+		fprintf(file, "not one byte of trace was written\n");
+	fprintf(file, "%s\n", verify_word(result));
 }

@@ -133,6 +133,9 @@ zfile_measure(const char *name, const uint8_t *bytes, size_t count,
 			    "%s: no whole zstd frame at byte %zu", name, at);
 		at += frame;
 		total += (size_t)size;
+		if (total > ZFILE_CONTENT_BYTES)
+			return tz_error(err, TZ_EFORMAT,
+			    "%s: its content has more than 4 GiB", name);
 	}
 	*content_bytes = total;
 	return 0;
@@ -177,6 +180,8 @@ zfile_stream(ZSTD_DCtx *stream, ZSTD_inBuffer *in, uint8_t **content,
 		ZSTD_outBuffer out = { .pos = 0 };
 		uint8_t *more;
 
+		if (*content_bytes > ZFILE_CONTENT_BYTES)
+			return "its content has more than 4 GiB";
 		if (*content_bytes == room) {
 			room = room * 2 + ZFILE_FRAME_BYTES;
 			more = realloc(*content, room);

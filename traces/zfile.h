@@ -10,6 +10,9 @@
 
 #define ZFILE_FRAME_BYTES (UINT64_C(1) << 20)
 
+/* The most content that is unpacked: a few packed bytes may state any. */
+#define ZFILE_CONTENT_BYTES (UINT64_C(4) << 30)
+
 struct zfile_writer;
 
 /* Creates the file PATH.  -TZ_EIO. */
@@ -25,8 +28,8 @@ int zfile_finish(struct zfile_writer *writer, struct tz_error *err);
 
 /*
  * Decompresses the COUNT bytes of a whole file into memory that the caller
- * frees.  NAME is for messages.  -TZ_EFORMAT (not zstd, truncated, corrupt),
- * -TZ_EIO (no memory).
+ * frees.  NAME is for messages.  -TZ_EFORMAT (not zstd, truncated, corrupt, more than
+ * ZFILE_CONTENT_BYTES), -TZ_EIO (no memory).
  */
 int zfile_decompress(const char *name, const uint8_t *bytes, size_t count,
     uint8_t **content, size_t *content_bytes, struct tz_error *err);

@@ -2,39 +2,16 @@
 
 #include "harness/guest/kern.h"
 
-/* Runs are aligned to a page only: takes more and gives back what is over. */
-static uint64_t
-alloc_run(uint64_t pages, uint64_t align_pages)
-{
-	uint64_t taken = pages + align_pages - 1;
-	uint64_t run = frame_alloc_run(taken);
-	uint64_t align_bytes = align_pages * PAGE_BYTES;
-	uint64_t begin;
-
-	if (run == FRAME_NONE)
-		return FRAME_NONE;
-	begin = (run + align_bytes - 1) / align_bytes * align_bytes;
-	for (uint64_t i = 0; i < taken; i++) {
-		uint64_t pa = run + i * PAGE_BYTES;
-
-		if (pa < begin || pa >= begin + pages * PAGE_BYTES)
-			frame_free(pa);
-	}
-	return begin;
-}
-
 static void *
 memory_alloc(void *arg, uint64_t pages, uint64_t align_pages)
 {
-	uint64_t pa = pages == 1 ? frame_alloc()
-				 : alloc_run(pages, align_pages);
+	uint64_t pa = module_frames_alloc(pages, align_pages);
 	void *va;
 
 	(void)arg;
 	if (pa == FRAME_NONE)
 		return NULL;
 	va = phys_to_virt(pa);
-	host_alloc(va, pages * PAGE_BYTES, __builtin_return_address(0));
 	memset(va, 0, pages * PAGE_BYTES);
 	return va;
 }
@@ -43,9 +20,7 @@ static void
 memory_free(void *arg, uint64_t pa, uint64_t pages)
 {
 	(void)arg;
-	host_free(phys_to_virt(pa), __builtin_return_address(0));
-	for (uint64_t i = 0; i < pages; i++)
-		frame_free(pa + i * PAGE_BYTES);
+	module_frames_free(pa, pages);
 }
 
 static uint64_t

@@ -22,37 +22,21 @@
 #define CPUID_LEAF_EXTENDED    7u
 #define CPUID_LEAF_PT          0x14u
 
-struct cpuid_result {
-	uint32_t eax, ebx, ecx, edx;
-};
-
-static struct cpuid_result
-cpuid(uint32_t leaf, uint32_t subleaf)
-{
-	struct cpuid_result result;
-
-	__asm__ volatile("cpuid"
-			 : "=a"(result.eax), "=b"(result.ebx), "=c"(result.ecx),
-			 "=d"(result.edx)
-			 : "a"(leaf), "c"(subleaf));
-	return result;
-}
-
 void
 hw_read_caps(struct caps *caps)
 {
 	struct cpuid_words words = { .leaf7_ebx = 0 };
-	uint32_t leaf_max = cpuid(0, 0).eax;
-	struct cpuid_result pt;
+	uint32_t leaf_max = cpuid_read(0, 0).eax;
+	struct cpuid_regs pt;
 
 	if (leaf_max >= CPUID_LEAF_EXTENDED)
-		words.leaf7_ebx = cpuid(CPUID_LEAF_EXTENDED, 0).ebx;
+		words.leaf7_ebx = cpuid_read(CPUID_LEAF_EXTENDED, 0).ebx;
 	if (leaf_max >= CPUID_LEAF_PT) {
-		pt = cpuid(CPUID_LEAF_PT, 0);
+		pt = cpuid_read(CPUID_LEAF_PT, 0);
 		words.pt0_ebx = pt.ebx;
 		words.pt0_ecx = pt.ecx;
 		if (pt.eax >= 1) {
-			pt = cpuid(CPUID_LEAF_PT, 1);
+			pt = cpuid_read(CPUID_LEAF_PT, 1);
 			words.pt1_eax = pt.eax;
 			words.pt1_ebx = pt.ebx;
 		}

@@ -14,10 +14,12 @@
 #define FRAMES_MAX   4096
 #define PAGE_BYTES   4096
 #define KERNEL_SPACE 0
+#define CHANGES_MAX  4
 
 /* A page whose code has been decoded, as it was then. */
 struct code_page {
 	uint64_t va, pa, hash;
+	unsigned frame; /* FRAMES_MAX: not known */
 	uint32_t epoch; /* of .hash: see struct code_written */
 	uint8_t space;
 	bool writable;
@@ -37,7 +39,8 @@ struct block_cache {
 	unsigned frame_count; /* FRAMES_MAX: there may be others */
 	unsigned block_count, page_count, space_count;
 	uint8_t user_space;
-	bool rewritten; /* see block_cache_take_rewritten() */
+	struct code_change change[CHANGES_MAX];
+	unsigned change_count;
 	uint32_t age, epoch;
 	struct block *step[STEPS]; /* of one instruction each, by address */
 	unsigned insn_count, byte_count;
@@ -57,7 +60,7 @@ block_cache_create(void)
 	/* What counts say is not used is never read. */
 	cache = memory;
 	cache->user_space = 1;
-	cache->rewritten = false;
+	cache->change_count = 0;
 	cache->age = cache->epoch = 0;
 	memset(cache->cr3, 0, sizeof(cache->cr3));
 	block_cache_forget_code(cache);
@@ -129,13 +132,30 @@ page_moved(const struct code_page *page, const struct walk_space *space)
 	    walk.pa.u != page->pa || walk.writable != page->writable;
 }
 
-bool
-block_cache_take_rewritten(struct block_cache *cache)
+static void
+set_hash(struct block_cache *cache, struct code_page *page, uint64_t hash)
 {
-	bool rewritten = cache->rewritten;
+	page->hash = hash;
+	if (page->frame < FRAMES_MAX)
+		cache->frame[page->frame].hash = hash;
+}
 
-	cache->rewritten = false;
-	return rewritten;
+/* PAGE holds what its frame did not hold when something was decoded there last. */
+static void
+note_change(struct block_cache *cache, const struct code_page *page)
+{
+	TZ_ASSERT(cache->change_count < CHANGES_MAX);
+	cache->change[cache->change_count++] = (struct code_change){ page->va,
+		page->pa };
+}
+
+bool
+block_cache_take_change(struct block_cache *cache, struct code_change *change)
+{
+	if (cache->change_count == 0)
+		return false;
+	*change = cache->change[--cache->change_count];
+	return true;
 }
 
 static void
@@ -151,6 +171,33 @@ select_user_space(struct block_cache *cache, uint64_t cr3)
 		block_cache_flush(cache);
 	cache->user_space = (uint8_t)cache->space_count;
 	cache->cr3[cache->space_count++] = cr3;
+}
+
+/* PAGE holds something else now: what was decoded is forgotten. */
+static void
+replace_code(struct block_cache *cache, const struct walk_space *space,
+    struct code_page *page)
+{
+	note_change(cache, page);
+	set_hash(cache, page, hash_page(space, page->pa));
+	block_cache_flush(cache);
+}
+
+void
+block_cache_verify(struct block_cache *cache, const struct walk_space *space,
+    const struct code_written *written)
+{
+	cache->epoch = written->epoch;
+	for (unsigned i = 0; i < cache->page_count; i++) {
+		struct code_page *page = &cache->page[i];
+
+		if ((page->space == KERNEL_SPACE ||
+			page->space == cache->user_space) &&
+		    !page->writable && has_other_bytes(page, space, written)) {
+			replace_code(cache, space, page);
+			return;
+		}
+	}
 }
 
 /* WRITTEN NULL: what pages hold has been looked at already. */
@@ -173,11 +220,12 @@ select_space(struct block_cache *cache, const struct walk_space *space,
 		moved = page_moved(page, space);
 		if (!moved && written != NULL && !page->writable)
 			rewritten = has_other_bytes(page, space, written);
-		if (moved || rewritten) {
-			cache->rewritten |= rewritten;
+		if (rewritten)
+			replace_code(cache, space, page);
+		else if (moved)
 			block_cache_flush(cache);
+		if (rewritten || moved)
 			break;
-		}
 	}
 	return cache->block_count < blocks;
 }
@@ -196,19 +244,27 @@ block_cache_reselect(struct block_cache *cache, const struct walk_space *space)
 }
 
 bool
-block_cache_is_stale(const struct block_cache *cache,
-    const struct walk_space *space, const uint64_t *changed)
+block_cache_compare(struct block_cache *cache, const struct walk_space *space,
+    const uint64_t *changed, block_forget_fn forget, void *arg)
 {
-	for (unsigned i = 0; i < cache->frame_count; i++) {
-		const struct code_frame *frame = &cache->frame[i];
-		uint64_t page = frame->pa / PAGE_BYTES;
+	bool any = false;
 
-		if ((changed == NULL ||
-			(changed[page / 64] >> page % 64 & 1)) &&
-		    hash_page(space, frame->pa) != frame->hash)
-			return true;
+	for (unsigned i = 0; i < cache->frame_count; i++) {
+		struct code_frame *frame = &cache->frame[i];
+		uint64_t page = frame->pa / PAGE_BYTES, hash;
+
+		if (changed != NULL && !(changed[page / 64] >> page % 64 & 1))
+			continue;
+		hash = hash_page(space, frame->pa);
+		if (hash == frame->hash)
+			continue;
+		frame->hash = hash;
+		forget(arg, frame->pa);
+		any = true;
 	}
-	return cache->frame_count == FRAMES_MAX;
+	if (any)
+		block_cache_flush(cache);
+	return cache->frame_count < FRAMES_MAX;
 }
 
 void
@@ -229,21 +285,42 @@ block_cache_forget_edges(struct block_cache *cache)
 	}
 }
 
+static unsigned
+find_frame(const struct block_cache *cache, uint64_t pa)
+{
+	unsigned i = 0;
+
+	while (i < cache->frame_count && cache->frame[i].pa != pa)
+		i++;
+	return i < cache->frame_count ? i : FRAMES_MAX;
+}
+
 /* What is decoded there from now on is what it holds now. */
 static void
-note_frame(struct block_cache *cache, uint64_t pa, uint64_t hash, bool writable)
+note_frame(struct block_cache *cache, struct code_page *page)
 {
-	for (unsigned i = 0; i < cache->frame_count; i++) {
-		if (cache->frame[i].pa == pa) {
-			cache->rewritten |= !writable &&
-			    cache->frame[i].hash != hash;
-			cache->frame[i].hash = hash;
-			return;
-		}
+	page->frame = find_frame(cache, page->pa);
+	if (page->frame == FRAMES_MAX && cache->frame_count < FRAMES_MAX) {
+		page->frame = cache->frame_count++;
+		cache->frame[page->frame] = (struct code_frame){ page->pa,
+			page->hash };
+	} else if (page->frame == FRAMES_MAX ||
+	    cache->frame[page->frame].hash != page->hash) {
+		note_change(cache, page);
+		set_hash(cache, page, page->hash);
 	}
-	if (cache->frame_count < FRAMES_MAX)
-		cache->frame[cache->frame_count++] = (struct code_frame){ pa,
-			hash };
+}
+
+/* Something more is decoded in PAGE, which the guest may have written. */
+static void
+look_at_page(struct block_cache *cache, const struct walk_space *space,
+    struct code_page *page)
+{
+	uint64_t hash = hash_page(space, page->pa);
+
+	if (page->frame == FRAMES_MAX || cache->frame[page->frame].hash != hash)
+		note_change(cache, page);
+	set_hash(cache, page, hash);
 }
 
 static unsigned
@@ -266,8 +343,13 @@ note_page(struct block_cache *cache, const struct walk_space *space, uint8_t id,
 		return true;
 	*writable |= walk.writable;
 	for (unsigned i = 0; i < cache->page_count; i++) {
-		if (cache->page[i].va == va && cache->page[i].space == id)
-			return true;
+		struct code_page *page = &cache->page[i];
+
+		if (page->va != va || page->space != id)
+			continue;
+		if (page->writable)
+			look_at_page(cache, space, page);
+		return true;
 	}
 	if (cache->page_count == PAGES_MAX)
 		return false;
@@ -279,8 +361,7 @@ note_page(struct block_cache *cache, const struct walk_space *space, uint8_t id,
 		.space = id,
 		.writable = walk.writable,
 	};
-	note_frame(cache, walk.pa.u, cache->page[cache->page_count - 1].hash,
-	    walk.writable);
+	note_frame(cache, &cache->page[cache->page_count - 1]);
 	return true;
 }
 
@@ -346,7 +427,9 @@ describe_insn(void *arg, uint64_t va, unsigned index, const struct insn *insn,
 	block->last = *insn;
 	block->last_va = va;
 	block->next_va = va + insn->length;
-	block->has_sites |= insn->class >= INSN_TRAP_FIRST;
+	block->has_sites |= insn->class >= INSN_SITE_FIRST;
+	if (insn->stores && block->first_store > index)
+		block->first_store = (uint16_t)index;
 	return true;
 }
 
@@ -387,6 +470,18 @@ keep_bytes(struct block_cache *cache, struct block *block,
 	cache->byte_count += block->size;
 }
 
+static bool
+refers_to_itself(void *arg, uint64_t va, unsigned index,
+    const struct insn *insn, const uint8_t *bytes)
+{
+	struct block *block = arg;
+
+	(void)index;
+	block->wary |= insn_refers_to(
+	    bytes, insn->length, va, block->va + 1, block->va + block->size);
+	return !block->wary;
+}
+
 static void
 describe(struct block_cache *cache, struct block *block,
     const struct walk_space *space)
@@ -397,13 +492,76 @@ describe(struct block_cache *cache, struct block *block,
 	block->word = 0;
 	block->next_va = block->va;
 	block->insn = describe.insn;
+	block->first_store = UINT16_MAX;
 	block_visit(block, space, describe_insn, &describe);
 	cache->insn_count += block->insns;
+	if (block->first_store > block->insns)
+		block->first_store = block->insns;
 	block->ambiguous = block->last.class == INSN_COND &&
 	    block->last.target == block->next_va;
 	block->has_sites |= block->ambiguous;
 	if (block->writable)
 		keep_bytes(cache, block, space);
+	if (block_is_risky(block))
+		block_visit(block, space, refers_to_itself, block);
+}
+
+/* A block that is looked at as it is entered. */
+struct look {
+	struct block *block;
+	const struct insn_regs *regs;
+};
+
+static bool
+stores_into_itself(void *arg, uint64_t va, unsigned index,
+    const struct insn *insn, const uint8_t *bytes)
+{
+	const struct look *look = arg;
+	struct block *block = look->block;
+	struct insn_effect effect;
+
+	(void)index;
+	if (!insn->stores)
+		return true;
+	insn_effect(bytes, insn->length, va, look->regs, &effect);
+	block->wary |= effect.store_va < block->va + block->size &&
+	    effect.store_va + effect.store_bytes > block->va;
+	return !block->wary;
+}
+
+void
+block_look_at(struct block *block, const struct walk_space *space,
+    const struct insn_regs *regs)
+{
+	struct look look = { block, regs };
+
+	TZ_ASSERT(block_is_risky(block));
+	block->looked_at = true;
+	for (unsigned i = 0; i < 16; i++)
+		block->wary |= regs->gpr[i] > block->va &&
+		    regs->gpr[i] < block->va + block->size;
+	block_visit(block, space, stores_into_itself, &look);
+}
+
+/* The byte at AT of a writable block, now. */
+static uint8_t
+byte_at(const struct block *block, uint32_t at)
+{
+	return at < block->split ? block->code[0][at]
+				 : block->code[1][at - block->split];
+}
+
+bool
+block_wrote_itself(const struct block *block)
+{
+	uint32_t at = block->size;
+
+	if (!block_is_risky(block) || !block_is_stale(block))
+		return false;
+	while (at > 0 && byte_at(block, at - 1) == block->bytes[at - 1])
+		at--;
+	/* What the first store is behind has run before it. */
+	return at > block->insn[block->first_store + 1].at;
 }
 
 struct block *

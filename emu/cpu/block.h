@@ -71,7 +71,11 @@ struct block {
 	bool hooked;    /* and the engine knows them */
 	bool ambiguous; /* last: conditional, target = next instruction */
 	bool writable;  /* code that the guest may write: see block_is_stale */
+	bool wary; /* it seems to write over itself: to be run one instruction
+		      at a time */
+	bool looked_at; /* block_look_at() was called */
 	uint8_t effect; /* of a block of one instruction; 0: not known yet */
+	uint16_t first_store; /* index of an instruction; .insns: none stores */
 	uint16_t split; /* bytes of a writable block before its second page */
 	const struct block_insn *insn; /* .insns of them */
 	const uint8_t *code[2];        /* a writable block in RAM, by page */
@@ -106,25 +110,41 @@ bool block_cache_select(struct block_cache *cache,
     const struct walk_space *space, const struct code_written *written);
 
 /*
- * Has other code been found in a frame than was decoded there before, since this was
- * asked last?  An engine may not have noticed that it was written, by way of another
- * mapping or by the other engine.
+ * Looks only at what pages of the selected space hold that the guest may not write:
+ * another mapping, another CPU or the host may have written them.
  */
-bool block_cache_take_rewritten(struct block_cache *cache);
+void block_cache_verify(struct block_cache *cache,
+    const struct walk_space *space, const struct code_written *written);
 
 /*
- * The same after RAM was put back to what it was, while block_cache_is_stale() says
- * no: where pages stand is looked at, not what they hold.
+ * A page whose frame holds other code than when code was decoded there last: what the
+ * engines have translated of it may be old, as they do not notice each store.
+ */
+struct code_change {
+	uint64_t va, pa; /* of the page; VA leads to PA in the selected space */
+};
+
+/* The next of them; false: there is none (any more). */
+bool block_cache_take_change(
+    struct block_cache *cache, struct code_change *change);
+
+/*
+ * The same as block_cache_select() where block_cache_compare() was called, or nothing
+ * has been written: where pages are is looked at, not what they hold.
  */
 bool block_cache_reselect(
     struct block_cache *cache, const struct walk_space *space);
 
 /*
- * Has RAM been changed behind the guest's back where code was decoded?  CHANGED:
- * one bit for each page of RAM that may be another than it was; NULL: any page.
+ * RAM was changed behind the guest's back.  CHANGED: one bit for each page of RAM that
+ * may be another than it was; NULL: any page.  Calls FORGET with each frame that holds
+ * other code than was decoded there, and forgets every descriptor if there is one.
+ * False: there may be more of them than are known.
  */
-bool block_cache_is_stale(const struct block_cache *cache,
-    const struct walk_space *space, const uint64_t *changed);
+typedef void (*block_forget_fn)(void *arg, uint64_t pa);
+bool block_cache_compare(struct block_cache *cache,
+    const struct walk_space *space, const uint64_t *changed,
+    block_forget_fn forget, void *arg);
 
 /* No code was decoded anywhere: what the engine has translated is gone, too. */
 void block_cache_forget_code(struct block_cache *cache);
@@ -149,6 +169,29 @@ struct block *block_find(struct block_cache *cache,
 /* The block of the single instruction at VA, if block_note_insn() knew it last. */
 struct block *block_find_insn(const struct block_cache *cache, uint64_t va);
 void block_note_insn(struct block_cache *cache, struct block *block);
+
+/*
+ * Can BLOCK write over instructions of its own that come later?  The engine may not
+ * notice.
+ */
+static inline bool
+block_is_risky(const struct block *block)
+{
+	return block->bytes != NULL && block->first_store + 1u < block->insns;
+}
+
+/*
+ * Makes a risky block wary if a register points into it, or a store leads into it, as
+ * REGS are when it is entered.
+ */
+void block_look_at(struct block *block, const struct walk_space *space,
+    const struct insn_regs *regs);
+
+/*
+ * Of a block that has run: was an instruction written over that came after a store of
+ * the block?  What has run then may be the old one.
+ */
+bool block_wrote_itself(const struct block *block);
 
 /* Number of instructions of BLOCK before RIP; asserts that RIP is a boundary. */
 unsigned block_insns_before(const struct block *block, uint64_t rip);

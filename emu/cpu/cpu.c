@@ -64,7 +64,9 @@ cpu_create(const struct cpu_config *config, struct tz_error *err)
 	if (cpu->unit != NULL)
 		pt_unit_frequency(cpu->unit, cpu->config.core_cbr);
 	cpu->hooked = calloc(HOOKED_MAX, sizeof(*cpu->hooked));
+	cpu->float_code = cpu_float_create();
 	if (cpu->blocks == NULL || cpu->unit == NULL || cpu->hooked == NULL ||
+	    cpu->float_code == NULL ||
 	    pt_unit_set_cycles(cpu->unit, &config->pt_cycles) != 0)
 		goto no_memory;
 	if (make_engines(cpu, err) != 0) {
@@ -88,36 +90,75 @@ cpu_destroy(struct cpu *cpu)
 	if (cpu->unit != NULL)
 		pt_unit_destroy(cpu->unit);
 	block_cache_destroy(cpu->blocks);
+	cpu_float_destroy(cpu->float_code);
 	free(cpu->hooked);
 	free(cpu);
 }
 
-/* Code is looked for behind the page tables as they are now. */
+/* What the active engine is to translate anew, while it does not run. */
 static void
-select_code(struct cpu *cpu)
+forget_code(struct cpu *cpu)
+{
+	for (unsigned i = 0; i < cpu->forget_count; i++)
+		engine_forget(
+		    cpu->active, cpu->forget[i].va, cpu->forget[i].bytes);
+	cpu->forget_count = 0;
+}
+
+void
+cpu_forget_code(struct cpu *cpu, uint64_t va, uint64_t bytes)
+{
+	TZ_ASSERT(cpu->forget_count < FORGET_MAX);
+	cpu->forget[cpu->forget_count].va = va;
+	cpu->forget[cpu->forget_count++].bytes = bytes;
+}
+
+bool
+cpu_forget_changes(struct cpu *cpu)
+{
+	struct engine *other = cpu->active == cpu->stepper ? cpu->engine
+							   : cpu->stepper;
+	struct code_change change;
+	bool any = false;
+
+	while (block_cache_take_change(cpu->blocks, &change)) {
+		cpu_forget_code(cpu, change.va, CODE_PAGE_BYTES);
+		if (other != NULL)
+			engine_forget_frame(other, change.pa);
+		any = true;
+	}
+	return any;
+}
+
+static struct code_written
+what_was_written(struct cpu *cpu)
 {
 	struct code_written written = { .pages = NULL };
 
 	if (cpu->config.port.written != NULL)
 		written.pages = cpu->config.port.written(
 		    cpu->config.port.arg, &written.epoch);
-	block_cache_select(cpu->blocks, &cpu->space, &written);
-	cpu->forget_all |= block_cache_take_rewritten(cpu->blocks);
+	return written;
 }
 
-/* What the engines are to translate anew, while none of them runs. */
-static void
-forget_code(struct cpu *cpu)
+void
+cpu_verify_code(struct cpu *cpu)
 {
-	if (cpu->forget_bytes > 0)
-		engine_forget(cpu->engine, cpu->forget_va, cpu->forget_bytes);
-	cpu->forget_bytes = 0;
-	if (!cpu->forget_all)
-		return;
-	cpu->forget_all = false;
-	engine_forget_all(cpu->engine);
-	if (cpu->stepper != NULL)
-		engine_forget_all(cpu->stepper);
+	struct code_written written = what_was_written(cpu);
+
+	cpu->code_unsure = false;
+	block_cache_verify(cpu->blocks, &cpu->space, &written);
+	cpu_forget_changes(cpu);
+}
+
+/* Code is looked for behind the page tables as they are now. */
+static void
+select_code(struct cpu *cpu)
+{
+	struct code_written written = what_was_written(cpu);
+
+	block_cache_select(cpu->blocks, &cpu->space, &written);
+	cpu_forget_changes(cpu);
 }
 
 void
@@ -315,9 +356,12 @@ run_engine(struct cpu *cpu)
 
 	cpu_choose_engine(cpu);
 	cpu->block = &cpu->nowhere;
+	if (cpu->code_unsure)
+		cpu_verify_code(cpu);
 	if (cpu->unit_stopped && cpu->truth != NULL)
 		truth_stopped(cpu->truth);
 	cpu->unit_stopped = false;
+	forget_code(cpu);
 	end = engine_run(cpu->active);
 	forget_code(cpu);
 	switch (end) {
@@ -427,6 +471,12 @@ cpu_interrupt(struct cpu *cpu, uint8_t vector)
 }
 
 void
+cpu_see_writes(struct cpu *cpu)
+{
+	cpu->code_unsure = true;
+}
+
+void
 cpu_nmi(struct cpu *cpu)
 {
 	cpu->nmi_pending = true;
@@ -465,6 +515,15 @@ void
 cpu_sync_output(struct cpu *cpu)
 {
 	pt_unit_sync_output(cpu->unit);
+}
+
+uint64_t
+cpu_kernel_insns(const struct cpu *cpu)
+{
+	if (cpu->cpl != 0 || cpu->halted)
+		return 0;
+	TZ_ASSERT(cpu_insns(cpu) >= cpu->kernel_since);
+	return cpu_insns(cpu) - cpu->kernel_since;
 }
 
 bool

@@ -110,6 +110,14 @@ enum cpu_end cpu_run(struct cpu *cpu, uint64_t limit_cycles);
  */
 void cpu_see_tables(struct cpu *cpu);
 
+/*
+ * To be called when the host has written code.  What a page holds that the guest may not
+ * write is looked at then, at CPUID, and when CR0, CR3, CR4 or a TLB entry changes: SDM
+ * vol. 3, 9.1.3 "Handling Self- and Cross-Modifying Code" has a CPU synchronize before
+ * it runs such code.  Pages that the guest may write are looked at each time.
+ */
+void cpu_see_writes(struct cpu *cpu);
+
 uint64_t cpu_insns(const struct cpu *cpu);
 uint64_t cpu_cycles(const struct cpu *cpu); /* of the core clock */
 uint64_t cpu_tsc(const struct cpu *cpu);
@@ -199,9 +207,12 @@ uint64_t cpu_rip(struct cpu *cpu);
 uint64_t cpu_rsp(struct cpu *cpu);
 bool cpu_translate(struct cpu *cpu, struct gva va, uint64_t *pa);
 uint64_t cpu_rbp(struct cpu *cpu);
+bool cpu_call_slot(struct cpu *cpu, uint64_t *va); /* machine_call_slot() */
 bool cpu_read(struct cpu *cpu, struct gva va, void *bytes, size_t count);
 void cpu_sync_output(struct cpu *cpu);
 bool cpu_trace_on(const struct cpu *cpu);
+/* Retired since it last left ring 3 or halted; 0 in ring 3. */
+uint64_t cpu_kernel_insns(const struct cpu *cpu);
 uint64_t cpu_trace_bytes(const struct cpu *cpu); /* as of the last sync */
 uint64_t cpu_pmi_count(const struct cpu *cpu);
 uint64_t cpu_nmi_count(const struct cpu *cpu);

@@ -10,8 +10,12 @@
 #define MSR_EFER   0xc0000080u
 #define EFER_BOOT  0xd01u      /* SCE LME LMA NXE */
 #define CR0_BOOT   0x80010033u /* PG WP NE ET MP PE */
-#define CR4_BOOT   0x620u      /* PAE OSFXSR OSXMMEXCPT */
+#define CR0_PG     0x80000000u
+#define FCW_INIT   0x37fu
+#define MXCSR_INIT 0x1f80u
+#define CR4_BOOT   0x620u /* PAE OSFXSR OSXMMEXCPT */
 #define MMIO_BYTES 0x1000
+#define PAGE_BYTES 0x1000
 
 /* What a program sees and a change of privilege must not lose. */
 #define VECTOR_REGS        16
@@ -204,7 +208,7 @@ engine_create(uint8_t *ram, uint64_t ram_bytes, uint64_t mmio_pa,
 		goto fail;
 	}
 	if (uc_open(UC_ARCH_X86, UC_MODE_64, &engine->uc) != UC_ERR_OK ||
-	    uc_ctl_set_cpu_model(engine->uc, UC_CPU_X86_SKYLAKE_CLIENT) !=
+	    uc_ctl_set_cpu_model(engine->uc, UC_CPU_X86_IVYBRIDGE) !=
 		UC_ERR_OK ||
 	    uc_ctl_exits_enable(engine->uc) != UC_ERR_OK ||
 	    uc_mem_map_ptr(engine->uc, 0, ram_bytes, UC_PROT_ALL, ram) !=
@@ -272,6 +276,62 @@ engine_set(struct engine *engine, enum engine_reg reg, uint64_t value)
 		engine_set(engine, ENGINE_CR3, cr3);
 }
 
+/* SDM vol. 1, 10.5.1.1 "x87 State": a bit a physical register, 1: not empty. */
+static uint8_t
+short_tags(uint16_t tags)
+{
+	uint8_t bits = 0;
+
+	for (int i = 0; i < X87_REGS; i++)
+		bits |= (uint8_t)(((tags >> 2 * i & 3) != 3) << i);
+	return bits;
+}
+
+void
+engine_get_fx(struct engine *engine, uint8_t image[ENGINE_FX_BYTES])
+{
+	const struct program_state *state = &engine->program;
+	uint8_t tags;
+
+	read_program(engine);
+	tags = short_tags(state->fptag);
+	memset(image, 0, ENGINE_FX_BYTES);
+	memcpy(image, &state->fpcw, 2);
+	memcpy(image + 2, &state->fpsw, 2);
+	memcpy(image + 4, &tags, 1);
+	memcpy(image + 24, &state->mxcsr, 4);
+	for (int i = 0; i < X87_REGS; i++) {
+		int reg = (i + (state->fpsw >> 11)) % X87_REGS;
+
+		memcpy(image + 32 + 16 * i, state->x87[reg], 10);
+	}
+	for (int i = 0; i < VECTOR_REGS; i++)
+		memcpy(image + 160 + 16 * i, state->vector[i], 16);
+}
+
+void
+engine_set_fx(struct engine *engine, const uint8_t image[ENGINE_FX_BYTES])
+{
+	struct program_state *state = &engine->program;
+
+	read_program(engine);
+	memcpy(&state->fpcw, image, 2);
+	memcpy(&state->fpsw, image + 2, 2);
+	memcpy(&state->mxcsr, image + 24, 4);
+	state->fptag = 0;
+	for (int i = 0; i < X87_REGS; i++) {
+		int reg = (i + (state->fpsw >> 11)) % X87_REGS;
+
+		memcpy(state->x87[reg], image + 32 + 16 * i, 10);
+		if (!(image[4] >> i & 1))
+			state->fptag |= (uint16_t)(3u << 2 * i);
+	}
+	for (int i = 0; i < VECTOR_REGS; i++)
+		memcpy(state->vector[i], image + 160 + 16 * i, 16);
+	TZ_ASSERT(uc_reg_write_batch(engine->uc, engine->ids, engine->at,
+		      WRITTEN_REGS) == UC_ERR_OK);
+}
+
 void
 engine_get_table(struct engine *engine, enum engine_table table, uint64_t *base,
     uint32_t *limit)
@@ -309,11 +369,19 @@ engine_set_msr(struct engine *engine, uint32_t msr, uint64_t value)
 void
 engine_reset(struct engine *engine, uint64_t cr3)
 {
+	static const uint16_t control = FCW_INIT;
+	static const uint32_t mxcsr = MXCSR_INIT;
+	uint8_t fx[ENGINE_FX_BYTES];
+
 	engine_set(engine, ENGINE_CR4, CR4_BOOT);
 	engine_set(engine, ENGINE_CR3, cr3);
 	engine_set_msr(engine, MSR_EFER, EFER_BOOT);
 	engine_set(engine, ENGINE_CR0, CR0_BOOT);
 	engine_set(engine, ENGINE_RFLAGS, 2);
+	memset(fx, 0, sizeof(fx));
+	memcpy(fx, &control, sizeof(control));
+	memcpy(fx + 24, &mxcsr, sizeof(mxcsr));
+	engine_set_fx(engine, fx);
 	engine_keep_ring0(engine);
 }
 
@@ -425,18 +493,39 @@ engine_copy(struct engine *to, struct engine *from)
 }
 
 void
-engine_hook(struct engine *engine, uint64_t va)
+engine_hook(struct engine *engine, uint64_t va, uint64_t last_va)
 {
 	TZ_ASSERT(engine->ops.site != NULL);
 	TZ_ASSERT(add_hook(engine, UC_HOOK_CODE, (callback)engine->ops.site,
-	    engine->ops.arg, va, va));
+	    engine->ops.arg, va, last_va));
 }
 
 void
 engine_forget(struct engine *engine, uint64_t va, uint64_t size)
 {
+	uint64_t end = va + size;
+
 	TZ_ASSERT(size > 0);
-	TZ_ASSERT(uc_ctl_remove_cache(engine->uc, va, va + size) == UC_ERR_OK);
+	/* It takes what follows the first page for the next frame. */
+	for (uint64_t next; va < end; va = next) {
+		next = (va | (PAGE_BYTES - 1)) + 1;
+		TZ_ASSERT(uc_ctl_remove_cache(engine->uc, va,
+			      next < end ? next : end) == UC_ERR_OK);
+	}
+}
+
+/* uc_ctl_remove_cache() takes linear addresses: they are physical without paging. */
+void
+engine_forget_frame(struct engine *engine, uint64_t pa)
+{
+	uint64_t cr0 = CR0_BOOT & ~CR0_PG;
+
+	TZ_ASSERT(pa % PAGE_BYTES == 0);
+	TZ_ASSERT(uc_context_save(engine->uc, engine->scratch) == UC_ERR_OK);
+	TZ_ASSERT(uc_reg_write(engine->uc, UC_X86_REG_CR0, &cr0) == UC_ERR_OK);
+	engine_forget(engine, pa, PAGE_BYTES);
+	TZ_ASSERT(uc_context_restore(engine->uc, engine->scratch) == UC_ERR_OK);
+	engine_flush_tlb(engine);
 }
 
 void

@@ -70,6 +70,11 @@ void engine_get_general(struct engine *engine, uint64_t gpr[16],
 void engine_get_table(struct engine *engine, enum engine_table table,
     uint64_t *base, uint32_t *limit);
 
+/* x87, MMX, SSE state as FXSAVE64 lays it out, without pointers and opcode. */
+#define ENGINE_FX_BYTES 512
+void engine_get_fx(struct engine *engine, uint8_t image[ENGINE_FX_BYTES]);
+void engine_set_fx(struct engine *engine, const uint8_t image[ENGINE_FX_BYTES]);
+
 /* MSRs that the engine itself uses (EFER, STAR, LSTAR, FMASK, KERNEL_GS_BASE). */
 uint64_t engine_get_msr(struct engine *engine, uint32_t msr);
 void engine_set_msr(struct engine *engine, uint32_t msr, uint64_t value);
@@ -104,11 +109,19 @@ void engine_snapshot_apply(
     struct engine *engine, const struct engine_snapshot *snapshot);
 void engine_snapshot_free(struct engine_snapshot *snapshot);
 
-/* Calls .site before each execution of the instruction at VA. */
-void engine_hook(struct engine *engine, uint64_t va);
+/*
+ * Calls .site before each execution of an instruction in [VA, LAST_VA].  RFLAGS is what
+ * it should be only if each instruction of the block up to there is hooked, too: of
+ * two hooks with others in between, 2.1.1 may not bring the flags up to date for the
+ * second one.
+ */
+void engine_hook(struct engine *engine, uint64_t va, uint64_t last_va);
 
 /* Forgets translations of [va, va + size), so that new hooks take effect. */
 void engine_forget(struct engine *engine, uint64_t va, uint64_t size);
+/* The same of the frame at PA; the TLB is empty afterwards. */
+void engine_forget_frame(struct engine *engine, uint64_t pa);
+/* The same of all: takes up to a second. */
 void engine_forget_all(struct engine *engine);
 void engine_flush_tlb(struct engine *engine);
 

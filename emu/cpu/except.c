@@ -190,6 +190,8 @@ enter_handler(struct cpu *cpu, const struct gate *gate, uint64_t rsp,
 		    gate->selector,
 		    (unsigned long long)engine_get(cpu->active, ENGINE_CS));
 	cpu->cpl = 0;
+	if (changed)
+		cpu->kernel_since = cpu_insns(cpu);
 	cpu->at_boundary = true;
 	cpu->shadow = false;
 	if (changed && cpu->truth != NULL)
@@ -322,17 +324,21 @@ page_fault_code(struct cpu *cpu, uint64_t rip, uint64_t cr2, bool fetch)
 	struct insn_regs regs;
 	uint8_t bytes[INSN_BYTES_MAX];
 	size_t count = read_insn(cpu, rip, bytes);
+	struct insn_page page;
 	struct walk walk;
 	uint64_t code = 0;
+	bool readable = walk_page(&cpu->space, (struct gva){ cr2 }, &walk);
 
-	if (walk_page(&cpu->space, (struct gva){ cr2 }, &walk))
+	if (readable)
 		code |= PF_P;
+	readable &= cpu->cpl != 3 || walk.user;
 	if (cpu->cpl == 3)
 		code |= PF_U;
 	if (fetch)
 		return code | PF_I;
 	cpu_read_regs(cpu, &regs);
-	if (insn_writes_page(bytes, count, rip, &regs, cr2))
+	page = insn_page(bytes, count, rip, &regs, cr2);
+	if (page.written && (readable || !page.read_first))
 		code |= PF_W;
 	return code;
 }
@@ -430,6 +436,7 @@ cpu_raise(struct cpu *cpu, enum fault fault, uint64_t rip, uint64_t va)
 		[FAULT_UD] = 6,
 		[FAULT_NM] = 7,
 		[FAULT_GP] = VECTOR_GP,
+		[FAULT_SS] = VECTOR_SS,
 		[FAULT_PF] = VECTOR_PF,
 	};
 	uint64_t error = 0;

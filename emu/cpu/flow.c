@@ -192,6 +192,36 @@ is_way_out(const struct block *from, uint64_t va)
 	}
 }
 
+bool
+cpu_is_again(const struct block *from, uint64_t va, uint32_t size)
+{
+	const struct block_insn *insn;
+
+	if (cpu_is_rep_again(from, va))
+		return true;
+	/*
+	 * An engine that finds a store into the code that it runs goes back
+	 * to the store, and runs it alone.
+	 */
+	insn = block_insn_at(from, va);
+	if (insn == NULL || insn->length != size)
+		return false;
+	return va != from->last_va || !is_way_out(from, va) ||
+	    from->last.class == INSN_CALL_INDIRECT;
+}
+
+/* What has run may not be what memory held: never silently. */
+static void
+check_self(struct cpu *cpu, const struct block *block)
+{
+	if (!cpu_is_stepping(cpu) && block_wrote_itself(block))
+		cpu_end_run(cpu, CPU_OVER_UNMODELLED,
+		    "a store into the instructions that follow it, in the "
+		    "block at 0x%llx, by code in a page that was stored to "
+		    "before",
+		    (unsigned long long)block->va);
+}
+
 void
 cpu_leave_block(struct cpu *cpu, uint64_t va)
 {
@@ -201,6 +231,7 @@ cpu_leave_block(struct cpu *cpu, uint64_t va)
 	cpu->block = &cpu->nowhere;
 	if (from->insns == 0)
 		return;
+	check_self(cpu, from);
 	cpu->shadow = false;
 	if (cpu_is_rep_again(from, va)) {
 		cpu_retire(cpu, from->insns - 1u);
@@ -231,6 +262,7 @@ cpu_cut_block(struct cpu *cpu, uint64_t rip)
 	cpu->block = &cpu->nowhere;
 	if (from->insns == 0)
 		return;
+	check_self(cpu, from);
 	before = block_insns_before(from, rip);
 	cpu_retire(cpu, before);
 	if (before > 0)
@@ -242,7 +274,7 @@ cpu_cut_block(struct cpu *cpu, uint64_t rip)
 static bool
 must_stop(struct cpu *cpu)
 {
-	if (cpu->over || cpu->unit_stopped || cpu->forget_all ||
+	if (cpu->over || cpu->unit_stopped || cpu->forget_count > 0 ||
 	    cpu_can_take_nmi(cpu) || cpu_is_at_stop(cpu))
 		return true;
 	if (!cpu->at_boundary)
@@ -313,35 +345,59 @@ enter_true(struct truth *truth, struct block *block)
 		block->word = truth_run(truth, block->va, block->size);
 }
 
+/* The engine's code at VA is not to run yet: it has to be left for its sake. */
+static bool
+is_unfit(struct cpu *cpu, struct block *block)
+{
+	cpu_forget_changes(cpu);
+	if (block_is_risky(block) && !block->looked_at) {
+		struct insn_regs regs;
+
+		cpu_read_regs(cpu, &regs);
+		block_look_at(block, &cpu->space, &regs);
+	}
+	return cpu->forget_count > 0 || cpu_is_wrong_engine(cpu, block) ||
+	    (block->has_sites && !block->hooked && cpu_hook_sites(cpu, block));
+}
+
+/* What was announced last has run up to VA, where it ended or was begun again. */
+static void
+end_block(struct cpu *cpu, uint64_t va, uint32_t size)
+{
+	const struct block *from = cpu->block;
+
+	if (from->insns == 0 || cpu_is_rep_again(from, va) ||
+	    !cpu_is_again(from, va, size)) {
+		cpu_leave_block(cpu, va);
+		return;
+	}
+	cpu_cut_block(cpu, va);
+	if (cpu->truth != NULL)
+		truth_cut(cpu->truth, va);
+}
+
 /* The slow path: everything that is not a known edge far from any limit. */
 __attribute__((noinline)) void
 cpu_enter_slow(struct cpu *cpu, uint64_t va, uint32_t size)
 {
 	struct block *from = cpu->block;
-	unsigned insns = from->insns;
-	bool rep_again = insns > 0 && cpu_is_rep_again(from, va);
+	bool is_left = from->insns > 0 && !cpu_is_again(from, va, size);
+	bool rep_again = from->insns > 0 && cpu_is_rep_again(from, va);
 	uint32_t age = block_cache_age(cpu->blocks);
 	struct block *block;
 
 	TZ_ASSERT(size <= BLOCK_BYTES_MAX);
-	cpu_leave_block(cpu, va);
+	end_block(cpu, va, size);
 	cpu->attention = false;
-	if (must_stop(cpu)) {
-		stop_at(cpu, va, rep_again);
-		return;
-	}
 	block = find_block(cpu, va, size);
-	cpu->forget_all |= block_cache_take_rewritten(cpu->blocks);
-	if (cpu->forget_all || cpu_is_wrong_engine(cpu, block) ||
-	    (block->has_sites && !block->hooked &&
-		cpu_hook_sites(cpu, block))) {
+	if (is_unfit(cpu, block) || must_stop(cpu)) {
 		stop_at(cpu, va, rep_again);
 		return;
 	}
 	if (cpu->truth != NULL)
 		enter_true(cpu->truth, block);
 	/* A flush in between leaves an empty or another block at FROM. */
-	if (!cpu_is_stepping(cpu) && insns > 0 &&
+	if (!cpu_is_stepping(cpu) && (is_left || rep_again) &&
 	    block_cache_age(cpu->blocks) == age)
 		learn_edge(from, block, va != from->next_va);
 	cpu->block = block;
@@ -438,7 +494,7 @@ enter_checked(struct cpu *cpu, uint64_t va, uint32_t size)
 	const struct edge *edge = find_edge(cpu->block, key);
 
 	if (edge->key != key || cpu->left < edge->need ||
-	    block_is_stale(edge->to))
+	    block_is_stale(edge->to) || block_wrote_itself(cpu->block))
 		cpu_enter_slow(cpu, va, size);
 	else
 		take_edge(cpu, edge, va, size);

@@ -157,3 +157,32 @@ cpu_pt_error(const struct cpu *cpu)
 {
 	return cpu->pt_error;
 }
+
+/* An indirect near CALL with a memory operand has at least 2 bytes. */
+#define CALL_BYTES_MIN 2
+
+bool
+cpu_call_slot(struct cpu *cpu, uint64_t *va)
+{
+	uint8_t bytes[INSN_BYTES_MAX];
+	struct insn_memory memory;
+	struct insn_regs regs;
+	struct insn insn;
+	uint64_t next;
+
+	if (!cpu_read(cpu, (struct gva){ cpu_rsp(cpu) }, &next, sizeof(next)))
+		return false;
+	cpu_read_regs(cpu, &regs);
+	for (size_t count = CALL_BYTES_MIN; count <= 8; count++) {
+		uint64_t begin = next - count;
+
+		if (!cpu_read(cpu, (struct gva){ begin }, bytes, count) ||
+		    !insn_decode(bytes, count, begin, &insn) ||
+		    insn.length != count || insn.class != INSN_CALL_INDIRECT ||
+		    !insn_memory_operand(bytes, count, begin, &regs, &memory))
+			continue;
+		*va = memory.va;
+		return true;
+	}
+	return false;
+}

@@ -54,6 +54,8 @@ static const struct {
 	{ ZYDIS_MNEMONIC_RDPID, INSN_UNMODELLED },
 	{ ZYDIS_MNEMONIC_RSM, INSN_UNMODELLED },
 	{ ZYDIS_MNEMONIC_PTWRITE, INSN_PTWRITE },
+	{ ZYDIS_MNEMONIC_CMPXCHG8B, INSN_CMPXCHG_PAIR },
+	{ ZYDIS_MNEMONIC_CMPXCHG16B, INSN_CMPXCHG_PAIR },
 	{ ZYDIS_MNEMONIC_INVPCID, INSN_UNMODELLED },
 	{ ZYDIS_MNEMONIC_XSAVE, INSN_UNMODELLED },
 	{ ZYDIS_MNEMONIC_XSAVE64, INSN_UNMODELLED },
@@ -67,6 +69,28 @@ static const struct {
 	{ ZYDIS_MNEMONIC_SYSEXIT, INSN_UNMODELLED },
 };
 
+/*
+ * SDM vol. 2, table 2-3 "32-Bit Addressing Forms with the SIB Byte": base 101B with
+ * mod 00B is a displacement alone, whatever REX.B says.  Zydis 4.0.0 takes R13 then.
+ */
+static void
+drop_base(struct decoded *d)
+{
+	if (!(d->insn.attributes & ZYDIS_ATTRIB_HAS_SIB) ||
+	    d->insn.raw.modrm.mod != 0 || d->insn.raw.sib.base != 5)
+		return;
+	for (int i = 0; i < d->insn.operand_count; i++) {
+		ZydisDecodedOperand *operand = &d->operand[i];
+
+		if (operand->type != ZYDIS_OPERAND_TYPE_MEMORY ||
+		    operand->encoding != ZYDIS_OPERAND_ENCODING_MODRM_RM)
+			continue;
+		operand->mem.base = ZYDIS_REGISTER_NONE;
+		operand->mem.disp.has_displacement = true;
+		operand->mem.disp.value = d->insn.raw.disp.value;
+	}
+}
+
 bool
 insn_zydis_decode(const uint8_t *bytes, size_t count, struct decoded *out)
 {
@@ -74,8 +98,11 @@ insn_zydis_decode(const uint8_t *bytes, size_t count, struct decoded *out)
 
 	ZydisDecoderInit(
 	    &decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-	return ZYAN_SUCCESS(ZydisDecoderDecodeFull(
-	    &decoder, bytes, count, &out->insn, out->operand));
+	if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(
+		&decoder, bytes, count, &out->insn, out->operand)))
+		return false;
+	drop_base(out);
+	return true;
 }
 
 static bool
@@ -146,8 +173,12 @@ is_of_absent_extension(const struct decoded *d)
 enum insn_class
 insn_zydis_classify(const struct decoded *d)
 {
+	enum insn_class distrust = insn_zydis_distrust(d);
+
 	if (is_of_absent_extension(d))
 		return INSN_UNMODELLED;
+	if (distrust != INSN_PLAIN)
+		return distrust;
 	switch ((int)d->insn.meta.category) {
 	case ZYDIS_CATEGORY_COND_BR:
 		return INSN_COND;
@@ -174,7 +205,7 @@ insn_zydis_classify(const struct decoded *d)
 	    (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE |
 		ZYDIS_ATTRIB_HAS_REPNE))
 		return INSN_REP;
-	return INSN_PLAIN;
+	return insn_zydis_is_checked(d) ? INSN_CHECKED : INSN_PLAIN;
 }
 
 bool
@@ -188,6 +219,7 @@ insn_decode(const uint8_t *bytes, size_t count, uint64_t va, struct insn *insn)
 	*insn = (struct insn){
 		.class = insn_zydis_classify(&d),
 		.length = d.insn.length,
+		.stores = insn_zydis_stores(&d),
 	};
 	direct = insn->class == INSN_COND || insn->class == INSN_JMP_DIRECT ||
 	    insn->class == INSN_CALL_DIRECT;

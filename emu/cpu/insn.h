@@ -11,7 +11,9 @@
 
 /*
  * Classes from INSN_TRAP_FIRST on never run on the engine: the machine executes
- * them.  INSN_UNMODELLED ones end the run.
+ * them.  INSN_UNMODELLED ones end the run.  INSN_CHECKED ones do, after a look whether
+ * their memory operand faults: where it does, the engine would lose RFLAGS or tags, do
+ * half of a store, or not fault at all.
  */
 enum insn_class {
 	INSN_PLAIN,
@@ -30,6 +32,8 @@ enum insn_class {
 	INSN_INVLPG,
 	INSN_STI,
 	INSN_POPF,
+	INSN_SITE_FIRST,
+	INSN_CHECKED = INSN_SITE_FIRST,
 	INSN_TRAP_FIRST,
 	INSN_SYSCALL = INSN_TRAP_FIRST,
 	INSN_RDMSR,
@@ -45,7 +49,10 @@ enum insn_class {
 	INSN_PAUSE,
 	INSN_OUT,
 	INSN_PTWRITE,
-	INSN_CLI, /* native where no Event Trace is */
+	INSN_CMPXCHG_PAIR, /* CMPXCHG8B, CMPXCHG16B */
+	INSN_FLOAT,        /* x87, MMX, and SSE floating-point arithmetic */
+	INSN_CLI,          /* native where no Event Trace is */
+	INSN_ABSENT,       /* of an extension that no profile announces: #UD */
 	INSN_UNMODELLED,
 	INSN_CLASS_COUNT
 };
@@ -53,6 +60,7 @@ enum insn_class {
 struct insn {
 	enum insn_class class;
 	uint8_t length;
+	bool stores;     /* to memory, but for the stack through RSP */
 	uint64_t target; /* direct branches: where it goes when taken */
 };
 
@@ -93,6 +101,8 @@ struct insn_memory {
 	uint64_t va;
 	unsigned bytes;
 	bool read, written;
+	bool stack;   /* in SS: not canonical is #SS, not #GP */
+	bool aligned; /* #GP unless its address is a multiple of 16 */
 };
 bool insn_memory_operand(const uint8_t *bytes, size_t count, uint64_t va,
     const struct insn_regs *regs, struct insn_memory *memory);
@@ -113,9 +123,38 @@ struct insn_effect {
 void insn_effect(const uint8_t *bytes, size_t count, uint64_t va,
     const struct insn_regs *regs, struct insn_effect *effect);
 
-/* Does the instruction write any byte of the page of VA, hidden operands too? */
-bool insn_writes_page(const uint8_t *bytes, size_t count, uint64_t va,
+/*
+ * What the instruction does to the page of PAGE_VA, hidden operands too: an operand that
+ * it only reads comes before one that it writes (MOVS, PUSH, POP).
+ */
+struct insn_page {
+	bool written;
+	bool read_first;
+};
+struct insn_page insn_page(const uint8_t *bytes, size_t count, uint64_t va,
     const struct insn_regs *regs, uint64_t page_va);
+
+/*
+ * Does an operand name an address in [begin, end): relative to RIP, absolute, or as
+ * an immediate value?
+ */
+bool insn_refers_to(const uint8_t *bytes, size_t count, uint64_t va,
+    uint64_t begin, uint64_t end);
+
+/*
+ * An INSN_FLOAT in a form that the host's CPU can run anywhere: a memory operand is at
+ * the address in RAX, and a general register, but for AX of FNSTSW, is RCX.
+ */
+struct insn_float {
+	uint8_t code[INSN_BYTES_MAX];
+	unsigned length;
+	int gpr;     /* that is to be in RCX; -1: none */
+	bool memory; /* see insn_memory_operand() */
+	bool x87, sse;
+	bool codes;   /* it defines C0, C2 and C3, or leaves them alone */
+	bool control; /* it reads or writes the x87 control word */
+};
+void insn_float(const uint8_t *bytes, size_t count, struct insn_float *out);
 
 /* INT n, INT3, INT1: the vector it raises, else -1. */
 int insn_software_vector(const uint8_t *bytes, size_t count);

@@ -53,6 +53,32 @@ is_written(const ZydisDecodedOperand *operand)
 	return (operand->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0;
 }
 
+static bool
+is_vector(const struct decoded *d)
+{
+	return d->insn.meta.isa_ext == ZYDIS_ISA_EXT_MMX ||
+	    d->insn.meta.isa_ext == ZYDIS_ISA_EXT_SSE ||
+	    d->insn.meta.isa_ext == ZYDIS_ISA_EXT_SSE2 ||
+	    d->insn.meta.isa_ext == ZYDIS_ISA_EXT_SSE3;
+}
+
+/* SDM vol. 1, 4.1.1 "Alignment of Words, Doublewords, Quadwords, and Double
+ * Quadwords": the instructions that need it, and those made for the others. */
+static bool
+is_aligned(const struct decoded *d, const ZydisDecodedOperand *operand)
+{
+	switch ((int)d->insn.mnemonic) {
+	case ZYDIS_MNEMONIC_MOVUPS:
+	case ZYDIS_MNEMONIC_MOVUPD:
+	case ZYDIS_MNEMONIC_MOVDQU:
+	case ZYDIS_MNEMONIC_LDDQU:
+	case ZYDIS_MNEMONIC_MASKMOVDQU:
+		return false;
+	default:
+		return is_vector(d) && operand->size == 128;
+	}
+}
+
 bool
 insn_memory_operand(const uint8_t *bytes, size_t count, uint64_t va,
     const struct insn_regs *regs, struct insn_memory *memory)
@@ -73,6 +99,8 @@ insn_memory_operand(const uint8_t *bytes, size_t count, uint64_t va,
 			.read = (operand->actions &
 				    ZYDIS_OPERAND_ACTION_MASK_READ) != 0,
 			.written = is_written(operand),
+			.stack = operand->mem.segment == ZYDIS_REGISTER_SS,
+			.aligned = is_aligned(&d, operand),
 		};
 		return true;
 	}
@@ -81,7 +109,8 @@ insn_memory_operand(const uint8_t *bytes, size_t count, uint64_t va,
 
 static bool is_local_class(enum insn_class class)
 {
-	return (class <= INSN_RET && class != INSN_REP) || class == INSN_CLI;
+	return (class <= INSN_RET && class != INSN_REP) || class == INSN_CLI ||
+	    class == INSN_CHECKED;
 }
 
 /* LEA and NOP name memory that they do not touch. */
@@ -131,6 +160,71 @@ bit_offset(const struct decoded *d, uint64_t va, const struct insn_regs *regs)
 			 : (int64_t)value;
 	/* Towards minus infinity. */
 	return (uint64_t)((at - (at & (int64_t)(bits - 1))) / 8);
+}
+
+bool
+insn_zydis_stores(const struct decoded *d)
+{
+	for (int i = 0; i < d->insn.operand_count; i++) {
+		const ZydisDecodedOperand *operand = &d->operand[i];
+
+		if (is_accessed(operand) && is_written(operand) &&
+		    operand->mem.base != ZYDIS_REGISTER_RSP)
+			return true;
+	}
+	return false;
+}
+
+static bool
+has_mmx(const struct decoded *d)
+{
+	for (int i = 0; i < d->insn.operand_count_visible; i++) {
+		if (d->operand[i].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+		    ZydisRegisterGetClass(d->operand[i].reg.value) ==
+			ZYDIS_REGCLASS_MMX)
+			return true;
+	}
+	return false;
+}
+
+bool
+insn_zydis_is_checked(const struct decoded *d)
+{
+	for (int i = 0; i < d->insn.operand_count_visible; i++) {
+		const ZydisDecodedOperand *operand = &d->operand[i];
+
+		if (!is_accessed(operand))
+			continue;
+		return d->insn.meta.category == ZYDIS_CATEGORY_SETCC ||
+		    d->insn.mnemonic == ZYDIS_MNEMONIC_RCL ||
+		    d->insn.mnemonic == ZYDIS_MNEMONIC_RCR ||
+		    (is_vector(d) && (operand->size == 128 || has_mmx(d)));
+	}
+	return false;
+}
+
+bool
+insn_refers_to(const uint8_t *bytes, size_t count, uint64_t va, uint64_t begin,
+    uint64_t end)
+{
+	static const struct insn_regs none = { .rflags = 0 };
+	struct decoded d;
+
+	if (!insn_zydis_decode(bytes, count, &d))
+		return false;
+	for (int i = 0; i < d.insn.operand_count_visible; i++) {
+		const ZydisDecodedOperand *operand = &d.operand[i];
+		uint64_t at = end;
+
+		if (operand->type == ZYDIS_OPERAND_TYPE_IMMEDIATE &&
+		    !operand->imm.is_relative)
+			at = operand->imm.value.u;
+		else if (operand->type == ZYDIS_OPERAND_TYPE_MEMORY)
+			at = operand_va(&d, operand, va, &none);
+		if (at >= begin && at < end)
+			return true;
+	}
+	return false;
 }
 
 static bool
@@ -194,30 +288,37 @@ insn_effect(const uint8_t *bytes, size_t count, uint64_t va,
 	}
 }
 
-bool
-insn_writes_page(const uint8_t *bytes, size_t count, uint64_t va,
+struct insn_page
+insn_page(const uint8_t *bytes, size_t count, uint64_t va,
     const struct insn_regs *regs, uint64_t page_va)
 {
+	struct insn_page page = { .written = false };
 	struct decoded d;
 
 	if (!insn_zydis_decode(bytes, count, &d))
-		return false;
+		return page;
 	for (int i = 0; i < d.insn.operand_count; i++) {
 		const ZydisDecodedOperand *operand = &d.operand[i];
 		uint64_t size = operand->size / 8u;
 		uint64_t start;
 
-		if (operand->type != ZYDIS_OPERAND_TYPE_MEMORY ||
-		    !is_written(operand) || size == 0)
+		if (!is_accessed(operand) || size == 0)
 			continue;
 		start = operand_va(&d, operand, va, regs);
+		if (i == 0)
+			start += bit_offset(&d, va, regs);
 		/* PUSH and CALL name RSP as it is before they lower it. */
-		if (operand->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN &&
+		if (is_written(operand) &&
+		    operand->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN &&
 		    operand->mem.base == ZYDIS_REGISTER_RSP)
 			start -= size;
-		if (start >> 12 == page_va >> 12 ||
-		    (start + size - 1) >> 12 == page_va >> 12)
-			return true;
+		if (start >> 12 != page_va >> 12 &&
+		    (start + size - 1) >> 12 != page_va >> 12)
+			continue;
+		if (is_written(operand))
+			page.written = true;
+		else
+			page.read_first = true;
 	}
-	return false;
+	return page;
 }

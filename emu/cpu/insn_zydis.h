@@ -16,5 +16,16 @@ struct decoded {
 /* False: the bytes are no instruction, or too few. */
 bool insn_zydis_decode(const uint8_t *bytes, size_t count, struct decoded *out);
 enum insn_class insn_zydis_classify(const struct decoded *d);
+/* See struct insn. */
+bool insn_zydis_stores(const struct decoded *d);
+/* See INSN_CHECKED. */
+bool insn_zydis_is_checked(const struct decoded *d);
+
+/* insn_float.c: is it an INSN_FLOAT? */
+bool insn_zydis_is_float(const struct decoded *d);
+
+/* insn_engine.c: how an instruction that the engine gets wrong is to be treated;
+ * INSN_PLAIN: it gets it right. */
+enum insn_class insn_zydis_distrust(const struct decoded *d);
 
 #endif

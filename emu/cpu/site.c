@@ -5,22 +5,23 @@
  */
 #include "emu/cpu/state.h"
 
-/* False: the run is over. */
+/* The engine is to tell of [VA, LAST_VA]; true: it did not do so yet. */
 static bool
-hook(struct cpu *cpu, uint64_t va)
+hook(struct cpu *cpu, uint64_t va, uint64_t last_va)
 {
 	for (size_t i = 0; i < cpu->hooked_count; i++) {
-		if (cpu->hooked[i] == va)
-			return true;
+		if (cpu->hooked[i].va <= va &&
+		    cpu->hooked[i].last_va >= last_va)
+			return false;
 	}
 	if (cpu->hooked_count == HOOKED_MAX) {
 		cpu_end_run(cpu, CPU_OVER_UNMODELLED,
-		    "more than %d places with trapped instructions",
+		    "more than %d blocks with trapped instructions",
 		    HOOKED_MAX);
 		return false;
 	}
-	cpu->hooked[cpu->hooked_count++] = va;
-	engine_hook(cpu->engine, va);
+	cpu->hooked[cpu->hooked_count++] = (struct hooked){ va, last_va };
+	engine_hook(cpu->engine, va, last_va);
 	return true;
 }
 
@@ -28,29 +29,27 @@ static bool
 is_site(const struct cpu *cpu, const struct block *block,
     const struct block_insn *insn)
 {
-	return cpu_is_trapped(cpu, (enum insn_class)insn->class) ||
+	return insn->class == INSN_CHECKED ||
+	    cpu_is_trapped(cpu, (enum insn_class)insn->class) ||
 	    (block->ambiguous && block->va + insn->at == block->last_va);
 }
 
 bool
 cpu_hook_sites(struct cpu *cpu, struct block *block)
 {
-	size_t before = cpu->hooked_count;
+	unsigned last = block->insns;
 
 	if (cpu_is_stepping(cpu))
 		return false;
-	for (unsigned i = 0; i < block->insns; i++) {
-		const struct block_insn *insn = &block->insn[i];
-
-		if (is_site(cpu, block, insn) &&
-		    !hook(cpu, block->va + insn->at))
-			break;
-	}
 	block->hooked = true;
-	if (cpu->hooked_count == before && !cpu->over)
+	while (last > 0 && !is_site(cpu, block, &block->insn[last - 1]))
+		last--;
+	/* From the block's begin on: see engine_hook(). */
+	if (last == 0 ||
+	    (!hook(cpu, block->va, block->va + block->insn[last - 1].at) &&
+		!cpu->over))
 		return false;
-	cpu->forget_va = block->va;
-	cpu->forget_bytes = block->size;
+	cpu_forget_code(cpu, block->va, block->size);
 	return true;
 }
 
@@ -77,13 +76,18 @@ cpu_site(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg)
 	struct cpu *cpu = arg;
 	const struct block *block = cpu->block;
 	const struct block_insn *insn = block_insn_at(block, va);
+	uint64_t fault_va;
 
 	(void)uc;
 	(void)size;
 	/* Stopped already at this address, or another program's code here. */
 	if (insn == NULL || !is_site(cpu, block, insn))
 		return;
-	if (!cpu_is_trapped(cpu, (enum insn_class)insn->class)) {
+	if (insn->class == INSN_CHECKED) {
+		if (cpu_check_insn(cpu, va, insn->length, &fault_va) ==
+		    FAULT_NONE)
+			return;
+	} else if (!cpu_is_trapped(cpu, (enum insn_class)insn->class)) {
 		look_at_branch(cpu, va, insn->length);
 		return;
 	}

@@ -49,12 +49,23 @@ cpu_snapshot_free(struct cpu_snapshot *snapshot)
 	free(snapshot);
 }
 
+static void
+forget_frame(void *arg, uint64_t pa)
+{
+	struct cpu *cpu = arg;
+
+	engine_forget_frame(cpu->engine, pa);
+	if (cpu->stepper != NULL)
+		engine_forget_frame(cpu->stepper, pa);
+}
+
 void
 cpu_snapshot_apply(struct cpu *cpu, const struct cpu_snapshot *snapshot,
     const uint64_t *changed)
 {
 	struct cpu old = *cpu;
 
+	TZ_ASSERT(old.forget_count == 0);
 	*cpu = snapshot->cpu;
 	cpu->hooked_count = old.hooked_count;
 	cpu->stepping = old.stepping;
@@ -63,7 +74,8 @@ cpu_snapshot_apply(struct cpu *cpu, const struct cpu_snapshot *snapshot,
 	cpu->step_left = 0;
 	pt_unit_restore(cpu->unit, snapshot->unit);
 	engine_snapshot_apply(cpu->engine, snapshot->engine);
-	if (block_cache_is_stale(cpu->blocks, &cpu->space, changed)) {
+	if (!block_cache_compare(
+		cpu->blocks, &cpu->space, changed, forget_frame, cpu)) {
 		block_cache_forget_code(cpu->blocks);
 		engine_forget_all(cpu->engine);
 		if (cpu->stepper != NULL)

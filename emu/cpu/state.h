@@ -18,6 +18,7 @@
 
 #define RFLAGS_IF  TZ_BIT(9)
 #define VECTOR_NMI 2
+#define FORGET_MAX 8
 #define VECTOR_DF  8
 #define VECTOR_TS  10
 #define VECTOR_NP  11
@@ -44,6 +45,11 @@ struct act_note {
 	uint64_t param;
 };
 
+/* Instructions [va, last_va]. */
+struct hooked {
+	uint64_t va, last_va;
+};
+
 struct cpu {
 	/* What the fast path touches, together. */
 	struct block *block; /* announced by the engine last, maybe half run */
@@ -66,6 +72,8 @@ struct cpu {
 	struct apic apic;
 	struct pmu pmu;
 
+	uint64_t kernel_since; /* instructions retired when the CPU last left ring
+				  3 or halted */
 	uint8_t cpl;
 	bool at_boundary; /* the last retired instruction was a transfer, or ran
 			     outside the engine: the CPU may be left here */
@@ -105,15 +113,20 @@ struct cpu {
 	uint64_t trace_bytes;      /* reported as EVENT_OUTPUT */
 	const char *pt_error;
 
-	uint64_t *hooked; /* addresses given to engine_hook() */
+	uint8_t *float_code;   /* see cpu_float_create() */
+	struct hooked *hooked; /* given to engine_hook() */
 	size_t hooked_count;
-	uint64_t forget_va; /* the engine is to translate this anew */
-	uint32_t forget_bytes;
-	bool forget_all; /* everything: see block_cache_take_rewritten() */
-	bool tlb_unsure; /* the engine's TLB must be empty when it runs next */
+	/* What the active engine is to translate anew when it is stopped. */
+	struct {
+		uint64_t va, bytes;
+	} forget[FORGET_MAX];
+	unsigned forget_count;
+	bool code_unsure; /* see cpu_see_writes() */
+	bool tlb_unsure;  /* the engine's TLB must be empty when it runs next */
 };
 
-#define HOOKED_MAX 4096
+#define HOOKED_MAX      4096
+#define CODE_PAGE_BYTES 4096
 
 /* Bytes of component 8 that are in one page for sure: areas are 64-aligned. */
 #define AREA_PART 64
@@ -181,6 +194,8 @@ void cpu_enter(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg);
 void cpu_enter_slow(struct cpu *cpu, uint64_t va, uint32_t size);
 /* A string instruction at VA that goes round again has not retired. */
 bool cpu_is_rep_again(const struct block *from, uint64_t va);
+/* The same, or one that was begun again before it did anything. */
+bool cpu_is_again(const struct block *from, uint64_t va, uint32_t size);
 /* The code of cpu->block has run to its end and went on at VA. */
 void cpu_leave_block(struct cpu *cpu, uint64_t va);
 /* It was left at RIP, which has not retired. */
@@ -188,6 +203,12 @@ void cpu_cut_block(struct cpu *cpu, uint64_t rip);
 /* VECTOR is that of an event that has one, else -1. */
 void cpu_transfer(struct cpu *cpu, enum pt_transfer_kind kind, int vector,
     uint64_t from, uint64_t to);
+
+/* When the active engine is stopped, it forgets [VA, VA + BYTES). */
+void cpu_forget_code(struct cpu *cpu, uint64_t va, uint64_t bytes);
+/* The engines forget what block_cache_take_change() says.  True: there was any. */
+bool cpu_forget_changes(struct cpu *cpu);
+void cpu_verify_code(struct cpu *cpu); /* see cpu_see_writes() */
 
 /* trace_insn.c */
 /* Can the guest set EventEn at all? */
@@ -227,6 +248,26 @@ void cpu_raise(struct cpu *cpu, enum fault fault, uint64_t rip, uint64_t va);
 
 /* trap.c */
 void cpu_trap(struct cpu *cpu);
+
+/*
+ * check.c: makes an access to MEMORY as the guest's code would.  BYTES is where it is in
+ * RAM; .part[0] NULL: it is no RAM, which ends the run for cpu_access_ram().
+ */
+enum fault cpu_access_memory(struct cpu *cpu, const struct insn_memory *memory,
+    struct walk_bytes *bytes, uint64_t *fault_va);
+enum fault cpu_access_ram(struct cpu *cpu, const struct insn_memory *memory,
+    struct walk_bytes *bytes, uint64_t *fault_va);
+/* The fault that the memory operand of the instruction at VA raises. */
+enum fault cpu_check_insn(
+    struct cpu *cpu, uint64_t va, size_t length, uint64_t *fault_va);
+
+/* float.c: memory that the host's CPU may execute; NULL: the host refuses. */
+uint8_t *cpu_float_create(void);
+void cpu_float_destroy(uint8_t *code);
+enum fault cpu_do_float(struct cpu *cpu, uint64_t *fault_va);
+
+/* cmpxchg.c */
+enum fault cpu_do_cmpxchg_pair(struct cpu *cpu, uint64_t *fault_va);
 
 /* msr.c */
 enum fault cpu_rdmsr(struct cpu *cpu, uint32_t index, uint64_t *value);

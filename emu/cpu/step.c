@@ -102,7 +102,7 @@ cpu_is_wrong_engine(struct cpu *cpu, const struct block *block)
 	if (cpu->stepper == NULL)
 		return false;
 	step = is_counting_down(cpu) || cpu_until_stop(cpu) < block->insns ||
-	    is_stepped(cpu, block->va, block->va + block->size);
+	    block->wary || is_stepped(cpu, block->va, block->va + block->size);
 	/* All of it, so that the next choice is not the same again. */
 	if (step && cpu->active != cpu->stepper &&
 	    cpu->step_left < block->insns)
@@ -153,8 +153,10 @@ find_store(struct cpu *cpu, const struct block *block, struct cpu_step *step)
 	struct insn_effect effect;
 	struct insn_regs regs;
 
-	TZ_ASSERT(walk_read(
-	    &cpu->space, (struct gva){ block->va }, bytes, block->size, NULL));
+	/* A guest may have overwritten the tables that its own code is behind. */
+	if (!walk_read(&cpu->space, (struct gva){ block->va }, bytes,
+		block->size, NULL))
+		return;
 	cpu_read_regs(cpu, &regs);
 	insn_effect(bytes, block->size, block->va, &regs, &effect);
 	step->store_va = effect.store_va;
@@ -212,8 +214,9 @@ cpu_step(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg)
 
 	size = find_length(cpu, va);
 	/* The engine may look at a string instruction once more when RCX is 0. */
-	round = from->insns > 0 && cpu_is_rep_again(from, va);
-	last = round && engine_get(cpu->active, ENGINE_RCX) == 0;
+	round = from->insns > 0 && cpu_is_again(from, va, size);
+	last = round && cpu_is_rep_again(from, va) &&
+	    engine_get(cpu->active, ENGINE_RCX) == 0;
 	if (from->insns > 0 && !last && cpu->nmi_wait > 0)
 		cpu->nmi_wait--;
 	cpu_enter_slow(cpu, va, size);

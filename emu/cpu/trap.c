@@ -78,6 +78,7 @@ do_cpuid(struct cpu *cpu)
 	};
 	uint32_t out[4];
 
+	cpu->code_unsure = true; /* it serializes */
 	profile_cpuid(cpu->config.profile, &about,
 	    (uint32_t)get(cpu, ENGINE_RAX), (uint32_t)get(cpu, ENGINE_RCX),
 	    out);
@@ -330,6 +331,7 @@ do_hlt(struct cpu *cpu)
 	if (cpu->cpl != 0)
 		return FAULT_GP;
 	cpu->halted = true;
+	cpu->kernel_since = cpu_insns(cpu);
 	cpu_tell_halt(cpu);
 	cpu->nmi_wait = 0;
 	cpu_emit(cpu, EVENT_HALT, 0, cpu->trap_rip, 0);
@@ -376,6 +378,7 @@ do_syscall(struct cpu *cpu)
 		    "SYSCALL into code segment 0x%llx",
 		    (unsigned long long)selector);
 	cpu->cpl = 0;
+	cpu->kernel_since = cpu_insns(cpu);
 	return FAULT_NONE;
 }
 
@@ -423,6 +426,15 @@ execute(struct cpu *cpu, uint64_t *fault_va)
 		return do_syscall(cpu);
 	case INSN_PTWRITE:
 		return cpu_do_ptwrite(cpu, fault_va);
+	case INSN_CMPXCHG_PAIR:
+		return cpu_do_cmpxchg_pair(cpu, fault_va);
+	case INSN_CHECKED:
+		return cpu_check_insn(
+		    cpu, cpu->trap_rip, cpu->trap_insn.length, fault_va);
+	case INSN_FLOAT:
+		return cpu_do_float(cpu, fault_va);
+	case INSN_ABSENT:
+		return FAULT_UD;
 	case INSN_CLI:
 		return cpu_do_cli(cpu);
 	case INSN_PAUSE:

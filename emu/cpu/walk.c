@@ -6,6 +6,7 @@
 #define PTE_P       TZ_BIT(0)
 #define PTE_W       TZ_BIT(1)
 #define PTE_U       TZ_BIT(2)
+#define PTE_A       TZ_BIT(5)
 #define PTE_D       TZ_BIT(6)
 #define PTE_PS      TZ_BIT(7)
 #define PTE_NX      TZ_BIT(63)
@@ -103,4 +104,62 @@ walk_write(const struct walk_space *space, struct gva va, const void *bytes,
 		count -= n;
 	}
 	return true;
+}
+
+/* SDM vol. 3, 4.6.1 "Determination of Access Rights". */
+static bool
+is_allowed(const struct walk *walk, const struct walk_access *access)
+{
+	if (access->user)
+		return walk->user && (walk->writable || !access->write);
+	return !access->write || walk->writable || !access->protect;
+}
+
+/* SDM vol. 3, 4.8 "Accessed and Dirty Flags". */
+static void
+set_flags(const struct walk_space *space, struct gva va, bool write)
+{
+	uint64_t table = space->cr3 & PTE_ADDRESS;
+	uint64_t pte, entry_pa;
+	bool last;
+
+	for (unsigned shift = 39;; shift -= 9) {
+		entry_pa = table + tz_bits(va.u, shift + 8, shift) * 8;
+		TZ_ASSERT(entry_pa + 8 <= space->ram_bytes);
+		memcpy(&pte, space->ram + entry_pa, sizeof(pte));
+		TZ_ASSERT(pte & PTE_P);
+		last = shift == 12 || (shift < 39 && (pte & PTE_PS));
+		pte |= PTE_A | (last && write ? PTE_D : 0);
+		memcpy(space->ram + entry_pa, &pte, sizeof(pte));
+		if (last)
+			return;
+		table = pte & PTE_ADDRESS;
+	}
+}
+
+enum walk_end
+walk_access(const struct walk_space *space, struct gva va, size_t count,
+    const struct walk_access *access, struct walk_bytes *bytes,
+    struct gva *fault_va)
+{
+	struct gva at[2] = { va, { (va.u | (PAGE_BYTES - 1)) + 1 } };
+	size_t length[2] = { span(va.u, count), 0 };
+	struct walk walk;
+
+	TZ_ASSERT(count > 0 && count <= 128);
+	length[1] = count - length[0];
+	*bytes = (struct walk_bytes){ .split = length[0] };
+	for (unsigned i = 0; i < 2 && length[i] > 0; i++) {
+		if (!walk_page(space, at[i], &walk) ||
+		    !is_allowed(&walk, access)) {
+			*fault_va = at[i];
+			return WALK_FAULT;
+		}
+		if (!in_ram(space, walk.pa, length[i]))
+			return WALK_NO_RAM;
+		bytes->part[i] = space->ram + walk.pa.u;
+	}
+	for (unsigned i = 0; i < 2 && length[i] > 0; i++)
+		set_flags(space, at[i], access->write);
+	return WALK_DONE;
 }

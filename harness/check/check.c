@@ -12,9 +12,34 @@
 static_assert(CHECK_COUNT <= 64, "a mask of rows has 64 bits");
 
 static const struct check_info check_infos[] = {
-#define CHECK(id, name, text, citation) [CHECK_##id] = { name, text, citation },
+#define CHECK(id, name, family, text, citation) \
+ [CHECK_##id] = { name, FAMILY_##family, text, citation },
 #include "harness/check/check.def"
 #undef CHECK
+};
+
+static const struct {
+	const char *name, *text;
+} reasons[] = {
+#define REASON(id, name, text) [REASON_##id] = { name, text },
+#include "harness/check/reason.def"
+#undef REASON
+};
+
+enum check_relation {
+	RELATION_CPU,
+	RELATION_STREAM,
+	RELATION_RUN,
+};
+
+static const struct {
+	enum check_id effect, cause;
+	enum check_relation relation;
+} symptoms[] = {
+#define SYMPTOM(effect, cause, relation, why) \
+ { CHECK_##effect, CHECK_##cause, RELATION_##relation },
+#include "harness/check/symptom.def"
+#undef SYMPTOM
 };
 
 /* In this order: who asks what a page was comes before who forgets it. */
@@ -22,10 +47,16 @@ static const struct {
 	enum event_kind kind;
 	void (*judge)(struct check *check, const struct event *event);
 } judges[] = {
+	{ EVENT_TRACE_ON, site_event },
 	{ EVENT_TRACE_ON, session_trace_on },
 	{ EVENT_TRACE_ON, table_trace_on },
+	{ EVENT_TRACE_OFF, site_event },
 	{ EVENT_TRACE_OFF, session_trace_off },
 	{ EVENT_TRACE_OFF, ledger_off },
+	{ EVENT_MSR_READ, site_event },
+	{ EVENT_MSR_WRITE, site_event },
+	{ EVENT_XSAVES, site_event },
+	{ EVENT_XRSTORS, site_event },
 	{ EVENT_PSB, session_psb },
 	{ EVENT_OUTPUT, owner_output },
 	{ EVENT_OUTPUT, session_output },
@@ -41,7 +72,9 @@ static const struct {
 	{ EVENT_ACT, nmi_act },
 	{ EVENT_DRAIN, ledger_drain },
 	{ EVENT_LOST, ledger_lost },
+	{ EVENT_ALLOC, site_event },
 	{ EVENT_ALLOC, owner_alloc },
+	{ EVENT_FREE, site_event },
 	{ EVENT_FREE, owner_free },
 	{ EVENT_STACK, owner_stack },
 	{ EVENT_BUFFER, ledger_buffer },
@@ -73,6 +106,62 @@ check_find(const char *name)
 	while (id < CHECK_COUNT && strcmp(check_infos[id].name, name) != 0)
 		id++;
 	return (enum check_id)id;
+}
+
+const char *
+check_reason_name(enum check_reason reason)
+{
+	TZ_ASSERT(reason < REASON_COUNT);
+	return reasons[reason].name;
+}
+
+const char *
+check_reason_text(enum check_reason reason)
+{
+	TZ_ASSERT(reason < REASON_COUNT);
+	return reasons[reason].text;
+}
+
+enum check_reason
+check_reason_find(const char *name)
+{
+	unsigned reason = 0;
+
+	while (reason < REASON_COUNT && strcmp(reasons[reason].name, name) != 0)
+		reason++;
+	return (enum check_reason)reason;
+}
+
+bool
+check_is_symptom(
+    const struct check_violation *effect, const struct check_violation *cause)
+{
+	for (size_t i = 0; i < TZ_ARRAY_LEN(symptoms); i++) {
+		if (symptoms[i].effect != effect->id ||
+		    symptoms[i].cause != cause->id)
+			continue;
+		switch (symptoms[i].relation) {
+		case RELATION_CPU:
+			return effect->cpu == cause->cpu;
+		case RELATION_STREAM:
+			return effect->stream == cause->stream &&
+			    effect->stream != CHECK_NO_STREAM;
+		case RELATION_RUN:
+			return true;
+		}
+	}
+	return false;
+}
+
+bool
+check_is_related(enum check_id one, enum check_id other)
+{
+	for (size_t i = 0; i < TZ_ARRAY_LEN(symptoms); i++) {
+		if ((symptoms[i].effect == one && symptoms[i].cause == other) ||
+		    (symptoms[i].effect == other && symptoms[i].cause == one))
+			return true;
+	}
+	return false;
 }
 
 uint64_t
@@ -126,6 +215,27 @@ check_begin(struct check *check)
 		core->cpu[i].on = on[i];
 		core->cpu[i].stream = CHECK_NO_STREAM;
 	}
+	check_skip(check, REASON_WITHOUT, check_all() & ~check->config.enabled);
+}
+
+void
+check_explain(struct check *check, bool on)
+{
+	check->explains = on;
+}
+
+void
+check_skip(struct check *check, enum check_reason reason, uint64_t rows)
+{
+	TZ_ASSERT(reason < REASON_COUNT);
+	check->core.unjudged[reason] |= rows;
+}
+
+uint64_t
+check_unjudged(const struct check *check, enum check_reason reason)
+{
+	TZ_ASSERT(reason < REASON_COUNT);
+	return check->core.unjudged[reason];
 }
 
 void
@@ -171,6 +281,7 @@ check_here(const struct check *check)
 	return (struct check_place){
 		.cpu = (uint16_t)cpu,
 		.step = check_step_of(check, cpu),
+		.stream = CHECK_NO_STREAM,
 		.insns = core->event.insns,
 		.cycles = core->event.cycles,
 		.rip = check->config.reads.rip(check->config.reads.arg, cpu),
@@ -178,32 +289,45 @@ check_here(const struct check *check)
 	};
 }
 
+/* One step of FNV-1a, a word at a time. */
+static uint64_t
+key_mix(uint64_t key, uint64_t word)
+{
+	key = (key ^ word) * UINT64_C(0x100000001b3);
+	return key ^ key >> 29;
+}
+
+/* Violations with one key are one: of one row, place and object. */
+static uint64_t
+key_of(const struct check_violation *violation, unsigned sub)
+{
+	uint64_t key = UINT64_C(0xcbf29ce484222325);
+
+	key = key_mix(key, (uint64_t)violation->id << 8 | sub);
+	key = key_mix(key, violation->site.rip);
+	key = key_mix(key, violation->site.entry);
+	key = key_mix(key, violation->object_va);
+	for (const char *at = violation->object; *at != '\0'; at++)
+		key = key_mix(key, (unsigned char)*at);
+	return key;
+}
+
+static bool
+is_known(const struct check_core *core, uint64_t key)
+{
+	for (uint32_t i = 0; i < core->violation_count; i++) {
+		if (core->violation_key[i] == key)
+			return true;
+	}
+	return false;
+}
+
 void
 check_violate(struct check *check, enum check_id id, unsigned sub,
     const struct check_place *at, const char *fmt, ...)
 {
-	const struct check_config *config = &check->config;
 	struct check_core *core = &check->core;
-	struct check_violation *violation;
-	uint64_t key = 0;
-	va_list args;
-
-	TZ_ASSERT(id < CHECK_COUNT && sub <= UINT8_MAX);
-	if ((config->enabled >> id & 1) == 0 ||
-	    (core->cpu[at->cpu].excused >> id & 1) != 0)
-		return;
-	if (config->function != NULL)
-		key = config->function(config->function_arg, at->rip);
-	key = key << 16 ^ key >> 48 ^ sub << 8 ^ id;
-	for (uint32_t i = 0; i < core->violation_count; i++) {
-		if (core->violation_key[i] == key)
-			return;
-	}
-	if (core->violation_count == CHECK_VIOLATION_MAX)
-		return;
-	core->violation_key[core->violation_count] = key;
-	violation = &core->violation[core->violation_count++];
-	*violation = (struct check_violation){
+	struct check_violation violation = {
 		.id = id,
 		.cpu = at->cpu,
 		.step = at->step,
@@ -211,10 +335,39 @@ check_violate(struct check *check, enum check_id id, unsigned sub,
 		.cycles = at->cycles,
 		.rip = at->rip,
 		.event = at->event,
+		.blame = site_or(check, at->cpu, &at->blame, NULL),
+		.object_va = at->object_va,
+		.stream = at->stream,
 	};
+	uint64_t key;
+	va_list args;
+
+	TZ_ASSERT(id < CHECK_COUNT && sub <= UINT8_MAX);
+	if ((check->config.enabled >> id & 1) == 0)
+		return;
+	if ((core->cpu[at->cpu].excused >> id & 1) != 0)
+		return;
+	/* The stack tells nothing about what happened before. */
+	if (at->event == core->event_number)
+		violation.site = site_now(check, at->cpu);
+	if (violation.site.rip == 0 &&
+	    check_in(check->config.driver_text, at->rip))
+		violation.site = (struct check_site){ at->rip, at->rip };
+	if (at->object != NULL)
+		snprintf(violation.object, sizeof(violation.object), "%s",
+		    at->object);
+	key = key_of(&violation, sub);
+	if (is_known(core, key))
+		return;
+	if (core->violation_count == CHECK_VIOLATION_MAX) {
+		check_skip(check, REASON_VIOLATIONS, TZ_BIT(id));
+		return;
+	}
 	va_start(args, fmt);
-	vsnprintf(violation->text, sizeof(violation->text), fmt, args);
+	vsnprintf(violation.text, sizeof(violation.text), fmt, args);
 	va_end(args);
+	core->violation_key[core->violation_count] = key;
+	core->violation[core->violation_count++] = violation;
 }
 
 size_t

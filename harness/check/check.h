@@ -1,8 +1,12 @@
 /*
  * The invariants of a run as a table (check.def), judged event by event.  A struct
- * check is one block of memory without pointers into itself, so that it is kept and
- * put back together with the machine's snapshots.  README.md says which events each
+ * check is one block of memory without pointers into itself, so that it is saved and
+ * restored together with the machine's snapshots.  README.md says which events each
  * row is judged from, and what excuses it.
+ *
+ * A violation names the place where the driver went wrong (struct check_site) and
+ * the object concerned; its message is for people and identifies nothing.  What could
+ * not be judged in a run is listed with its reason (reason.def).
  *
  * It does not look into trace bytes (traces/ decodes them) and knows no driver: what
  * an operation means, the caller says.
@@ -13,14 +17,25 @@
 #include "emu/machine.h"
 
 enum check_id {
-#define CHECK(id, name, text, citation) CHECK_##id,
+#define CHECK(id, name, family, text, citation) CHECK_##id,
 #include "harness/check/check.def"
 #undef CHECK
 	CHECK_COUNT
 };
 
+/* As check.def describes them. */
+enum check_family {
+	FAMILY_ALONE,
+	FAMILY_CRASH,
+	FAMILY_LIFETIME,
+	FAMILY_LOSS,
+	FAMILY_SETUP,
+	FAMILY_UNJUDGED,
+};
+
 struct check_info {
-	const char *name;     /* "topa-error": in reports and baselines */
+	const char *name; /* "topa-error": in reports and baselines */
+	enum check_family family;
 	const char *text;     /* the invariant, one sentence */
 	const char *citation; /* where it comes from */
 };
@@ -29,6 +44,27 @@ const struct check_info *check_info(enum check_id id);
 enum check_id check_find(const char *name);
 /* All rows, for check_config.enabled. */
 uint64_t check_all(void);
+
+/* Why a row was not judged in a run. */
+enum check_reason {
+#define REASON(id, name, text) REASON_##id,
+#include "harness/check/reason.def"
+#undef REASON
+	REASON_COUNT
+};
+const char *check_reason_name(enum check_reason reason);
+const char *check_reason_text(enum check_reason reason);
+/* The reason of that name; REASON_COUNT: there is none. */
+enum check_reason check_reason_find(const char *name);
+
+/*
+ * A place in the driver's code: the instruction in the innermost of its functions
+ * that were running, and one in the outermost, which the kernel had called.  Both are
+ * addresses within a function, not return addresses.  0: no place is known.
+ */
+struct check_site {
+	uint64_t rip, entry;
+};
 
 /* What a trace MSR has to be when TraceEn rises: (msr & mask) == value. */
 #define CHECK_EXPECT_MAX 24
@@ -46,6 +82,8 @@ struct check_reads {
 	void (*pt)(void *arg, unsigned cpu, struct machine_pt *pt);
 	/* 8 bytes of RAM; false: there is none. */
 	bool (*word)(void *arg, uint64_t pa, uint64_t *value);
+	/* Why CPU's unit met its last operational error; NULL: it met none. */
+	const char *(*pt_error)(void *arg, unsigned cpu);
 };
 struct check_reads check_reads_machine(struct machine *machine);
 
@@ -55,10 +93,9 @@ struct check_range {
 
 struct check_config {
 	struct check_reads reads;
-	/* The number of the function at RIP (its symbol's address), by which
-	 * violations are told apart; NULL: one violation a row. */
-	uint64_t (*function)(void *arg, uint64_t rip);
-	void *function_arg;
+	/* The driver's functions on CPU's stack now; NULL: not known. */
+	struct check_site (*site)(void *arg, unsigned cpu);
+	void *site_arg;
 	unsigned cpu_count;
 	uint64_t ram_bytes;
 	struct check_range driver_text[4], driver_data[4], kernel_data[4];
@@ -70,8 +107,10 @@ struct check_config {
 };
 
 #define CHECK_TEXT_BYTES    200
+#define CHECK_OBJECT_BYTES  64
 #define CHECK_VIOLATION_MAX 8
 #define CHECK_NO_STEP       UINT16_MAX
+#define CHECK_NO_STREAM     0xff
 
 struct check_violation {
 	enum check_id id;
@@ -80,6 +119,16 @@ struct check_violation {
 			  CHECK_NO_STEP */
 	uint64_t insns, cycles, rip;
 	uint64_t event; /* number of the event, from 0 at check_begin() */
+	/* The driver's functions that were running; 0: none was. */
+	struct check_site site;
+	/* check_explain(): the driver's last action that the violation can
+	 * come from; 0: none is known. */
+	struct check_site blame;
+	/* The object concerned: the call that allocated it, or a variable of
+	 * the kernel, or 0; and a field of the configuration, or "". */
+	uint64_t object_va;
+	char object[CHECK_OBJECT_BYTES];
+	uint8_t stream; /* of a trace buffer, or CHECK_NO_STREAM */
 	char text[CHECK_TEXT_BYTES];
 };
 
@@ -99,8 +148,12 @@ void check_step(struct check *check, const struct machine_step *step);
 /* A deviation was caused on purpose: what is excused by it.  EVENT_ACT says the
  * same; both may come. */
 void check_act(struct check *check, unsigned cpu, enum act act);
-/* The run is over. */
-void check_end(struct check *check, const struct machine_result *result);
+/*
+ * The run is over.  WAITS: at its limit of instructions, with an operation of the
+ * driver in progress that does not end; false: it is only long.
+ */
+void check_end(
+    struct check *check, const struct machine_result *result, bool waits);
 
 /*
  * What the caller knows of the operations.  At EVENT_CALL_BEGIN means after that
@@ -140,9 +193,31 @@ void check_collected(struct check *check, uint64_t stream);
 /* At EVENT_CALL_END of success: the driver is unloaded. */
 void check_unloaded(struct check *check);
 
-/* Violations in order; one of an (id, rip's function) is kept once. */
+/*
+ * Does the guest kernel's panic TEXT say that its RAM is used up?  Real hardware has
+ * more, so that the run is not judged.
+ */
+bool check_is_memory_panic(const char *text);
+
+/* Violations in order; of one row, site and object there is one. */
 size_t check_count(const struct check *check);
 const struct check_violation *check_at(const struct check *check, size_t index);
+
+/* The rows that REASON kept from being judged so far, one bit each. */
+uint64_t check_unjudged(const struct check *check, enum check_reason reason);
+
+/* Is the violation EFFECT a consequence of the earlier one CAUSE? (symptom.def) */
+bool check_is_symptom(
+    const struct check_violation *effect, const struct check_violation *cause);
+
+/* Can one of the rows be a symptom of the other? */
+bool check_is_related(enum check_id one, enum check_id other);
+
+/*
+ * From now on violations have a .blame, which costs time and is no part of
+ * check_hash(): in a run that merges with another it means nothing.
+ */
+void check_explain(struct check *check, bool on);
 
 /* Pages of RAM that hold trace: one bit a page, for machine_hash(). */
 const uint64_t *check_trace_frames(const struct check *check);

@@ -3,6 +3,7 @@
  */
 #include "harness/check/state.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* The first that fits counts. */
@@ -31,14 +32,48 @@ static const struct {
 	{ "", false, CHECK_PANIC },
 };
 
-static enum check_id
-ends_panic(const char *text)
+/* Panics of the guest kernel that real hardware, with more RAM, would not have. */
+static const char *const memory_panics[] = { "out of memory", "no memory for ",
+	"pmap_qenter: no memory" };
+
+/* What is judged at the end of a run that ends by itself. */
+#define END_ROWS                                                           \
+ (CHECK_ROW(OVERWRITTEN_UNREPORTED) | CHECK_ROW(UNREPORTED_TAIL) |         \
+     CHECK_ROW(UNREPORTED_CLOSE) | CHECK_ROW(LOST_EXCESS) |                \
+     CHECK_ROW(EMPTY_TRACE) | CHECK_ROW(LEAK) | CHECK_ROW(TRACE_LEFT_ON) | \
+     CHECK_ROW(EXIT_CODE))
+
+static const char *
+ends_text(const char *text)
 {
 	const char *said = "panic: ";
+
+	return strncmp(text, said, strlen(said)) == 0 ? text + strlen(said)
+						      : text;
+}
+
+bool
+check_is_memory_panic(const char *text)
+{
+	text = ends_text(text);
+	for (size_t i = 0; i < TZ_ARRAY_LEN(memory_panics); i++) {
+		if (strncmp(text, memory_panics[i], strlen(memory_panics[i])) ==
+		    0)
+			return true;
+	}
+	return false;
+}
+
+static enum check_id
+ends_panic(const struct check *check, const struct machine_result *result)
+{
+	const char *text = ends_text(result->text);
 	size_t i = 0;
 
-	if (strncmp(text, said, strlen(said)) == 0)
-		text += strlen(said);
+	/* A driver's own panic may say the same. */
+	if (check_is_memory_panic(result->text) &&
+	    !check_in(check->config.driver_text, result->rip))
+		return CHECK_MEMORY;
 	for (;; i++) {
 		const char *at = strstr(text, panics[i].text);
 
@@ -60,45 +95,74 @@ ends_exit(struct check *check, const struct machine_result *result,
 		    "the guest shut down with code %d", result->code);
 }
 
-void
-check_end(struct check *check, const struct machine_result *result)
+/* The row that an end other than MACHINE_EXIT violates. */
+static enum check_id
+ends_row(
+    const struct check *check, const struct machine_result *result, bool waits)
 {
-	struct check_place at;
-
-	TZ_ASSERT(result->cpu < MACHINE_CPUS_MAX);
-	at = check_here(check);
-	at.cpu = (uint16_t)result->cpu;
-	at.step = check_step_of(check, result->cpu);
-	at.rip = result->rip;
-	/* What goes on, or never began, is not judged for what it lacks. */
-	for (uint32_t i = 0; i < check->core.stream_count; i++)
-		ledger_settle(check, i, false);
 	switch (result->end) {
-	case MACHINE_EXIT:
-		ends_exit(check, result, &at);
-		break;
 	case MACHINE_PANIC:
-		check_violate(check, ends_panic(result->text), 0, &at, "%.180s",
-		    result->text);
-		break;
+		return ends_panic(check, result);
 	case MACHINE_UNMODELLED:
-		check_violate(
-		    check, CHECK_UNMODELLED, 0, &at, "%.180s", result->text);
-		break;
+		return CHECK_UNMODELLED;
 	case MACHINE_TRIPLE_FAULT:
-		check_violate(check, CHECK_TRIPLE_FAULT, 0, &at,
-		    "CPU %u: triple fault", result->cpu);
-		break;
+		return CHECK_TRIPLE_FAULT;
 	case MACHINE_DEADLOCK:
-		check_violate(check, CHECK_DEADLOCK, 0, &at,
-		    "every CPU halts and nothing can wake one");
-		break;
+		return CHECK_DEADLOCK;
 	case MACHINE_LIMIT:
-		check_violate(check, CHECK_PROGRESS, 0, &at,
-		    "the run did not end within its limit of instructions");
-		break;
-	case MACHINE_STOP:
+		return waits ? CHECK_PROGRESS : CHECK_LIMIT;
 	case MACHINE_ENGINE:
+		return CHECK_ENGINE;
+	case MACHINE_EXIT:
+	case MACHINE_STOP:
 		break;
 	}
+	return CHECK_COUNT;
+}
+
+/* What that end is, in words. */
+static void
+ends_describe(const struct machine_result *result, bool waits,
+    char text[CHECK_TEXT_BYTES])
+{
+	if (result->end == MACHINE_TRIPLE_FAULT)
+		snprintf(text, CHECK_TEXT_BYTES, "CPU %u: triple fault",
+		    result->cpu);
+	else if (result->end == MACHINE_DEADLOCK)
+		snprintf(text, CHECK_TEXT_BYTES,
+		    "every CPU halts and nothing can wake one");
+	else if (result->end == MACHINE_LIMIT)
+		snprintf(text, CHECK_TEXT_BYTES, "%s",
+		    waits ? "the operation waits without end"
+			  : "the run did not end within its limit of "
+			    "instructions");
+	else
+		snprintf(text, CHECK_TEXT_BYTES, "%.180s", result->text);
+}
+
+void
+check_end(struct check *check, const struct machine_result *result, bool waits)
+{
+	char text[CHECK_TEXT_BYTES];
+	struct check_place at;
+	enum check_id id = ends_row(check, result, waits);
+
+	TZ_ASSERT(result->cpu < MACHINE_CPUS_MAX);
+	check->core.event.cpu = (uint16_t)result->cpu;
+	at = check_here(check);
+	at.rip = result->rip;
+	/* What goes on, or never began, is not judged for what is missing. */
+	for (uint32_t i = 0; i < check->core.stream_count; i++)
+		ledger_settle(check, i, false);
+	if (result->end == MACHINE_EXIT) {
+		ends_exit(check, result, &at);
+		return;
+	}
+	check_skip(check, REASON_ENDED, END_ROWS);
+	ends_describe(result, waits, text);
+	/* What the model does not have is told apart by its name. */
+	if (id == CHECK_UNMODELLED)
+		at.object = result->text;
+	if (id != CHECK_COUNT)
+		check_violate(check, id, 0, &at, "%s", text);
 }

@@ -200,5 +200,7 @@ check_hash(const struct check *check)
 	hash = keep_session(core, hash);
 	for (uint32_t i = 0; i < core->violation_count; i++)
 		hash = keep_mix(hash, core->violation_key[i]);
+	for (unsigned i = 0; i < REASON_COUNT; i++)
+		hash = keep_mix(hash, core->unjudged[i]);
 	return hash;
 }

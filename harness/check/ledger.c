@@ -22,6 +22,13 @@ static const struct {
 	    "in place of older ones, which were overwritten" },
 };
 
+#define LEDGER_ROWS                                               \
+ (CHECK_ROW(REPORTED_UNWRITTEN) | CHECK_ROW(REPORTED_TWICE) |     \
+     CHECK_ROW(REPORTED_ORDER) | CHECK_ROW(REPORTED_FOREIGN) |    \
+     CHECK_ROW(OVERWRITTEN) | CHECK_ROW(OVERWRITTEN_UNREPORTED) | \
+     CHECK_ROW(UNREPORTED_TAIL) | CHECK_ROW(UNREPORTED_CLOSE) |   \
+     CHECK_ROW(LOST_EXCESS))
+
 static bool
 ledger_is_object(const struct check_stream *stream)
 {
@@ -64,6 +71,13 @@ ledger_make(struct check *check, uint64_t key)
 	return index;
 }
 
+void
+ledger_blur(struct check *check, unsigned index, enum check_reason reason)
+{
+	check->core.stream[index].blurred = true;
+	check_skip(check, reason, LEDGER_ROWS);
+}
+
 static void
 ledger_flush(struct check *check, unsigned index)
 {
@@ -89,6 +103,8 @@ ledger_settle(struct check *check, unsigned index, bool final)
 	struct check_place at = check_here(check);
 	uint32_t id = EVENT_STREAM_ID(stream->key);
 
+	at.stream = (uint8_t)index;
+	at.blame = site_or(check, at.cpu, &stream->read_at, NULL);
 	ledger_flush(check, index);
 	if (!final || stream->blurred)
 		return;
@@ -138,6 +154,9 @@ ledger_close(struct check *check, unsigned index)
 	struct check_place at = check_here(check);
 	uint64_t left = segment_bytes(stream);
 
+	at.stream = (uint8_t)index;
+	at.blame = site_or(check, at.cpu, &stream->off_at, &stream->read_at);
+
 	ledger_settle(check, index, true);
 	if (left != 0 && stream->drained && !stream->asked && !stream->blurred)
 		check_violate(check, CHECK_UNREPORTED_CLOSE, 0, &at,
@@ -171,7 +190,7 @@ ledger_add_page(struct check *check, unsigned index, uint64_t pa)
 	struct check_stream *stream = &check->core.stream[index];
 
 	if (stream->page_count == CHECK_BUFFER_MAX) {
-		stream->blurred = true;
+		ledger_blur(check, index, REASON_BUFFER);
 		return;
 	}
 	page_name(check, pa, index, stream->page_count);
@@ -375,7 +394,9 @@ check_starting(struct check *check)
 {
 	struct check_core *core = &check->core;
 
-	session_settle(check);
+	/* One that is on still holds its output: this start will be refused. */
+	if (!session_is_on(check))
+		session_settle(check);
 	core->actor[core->last_actor].ages = true;
 	for (unsigned i = 0; i < MACHINE_CPUS_MAX; i++)
 		core->cpu[i].stopped = core->cpu[i].failed = false;
@@ -425,6 +446,9 @@ ledger_collect(struct check *check, unsigned index, bool all)
 		return;
 	stream->owed = segment_bytes(stream);
 	stream->owed_at = check_here(check);
+	stream->owed_at.stream = (uint8_t)index;
+	stream->owed_at.blame = site_or(
+	    check, stream->owed_at.cpu, &stream->off_at, &stream->read_at);
 }
 
 /* All before the position has been taken: what follows was not reported. */

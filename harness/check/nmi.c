@@ -7,7 +7,7 @@
 #define GLOBAL_STATUS_PMI TZ_BIT(55)
 #define LVT_MASKED        TZ_BIT(16)
 
-#define ROW(id)           (TZ_BIT(CHECK_##id))
+#define ROW(id)           CHECK_ROW(id)
 #define ROWS_NMI          (ROW(NMI_UNCLAIMED) | ROW(NMI_STOLEN))
 #define ROWS_TABLE                                                        \
  (ROW(TABLE_OWNED) | ROW(TABLE_WHOLE) | ROW(TOPA_ORDER) | ROW(WRAP_INT) | \
@@ -45,8 +45,10 @@ check_act(struct check *check, unsigned cpu, enum act act)
 
 	TZ_ASSERT(cpu < MACHINE_CPUS_MAX);
 	for (size_t i = 0; i < TZ_ARRAY_LEN(excuses); i++) {
-		if (excuses[i].act == act)
-			of->excused |= excuses[i].rows;
+		if (excuses[i].act != act)
+			continue;
+		of->excused |= excuses[i].rows;
+		check_skip(check, REASON_EXCUSED, excuses[i].rows);
 	}
 	if (act == ACT_NMI)
 		of->foreign = true;
@@ -141,6 +143,7 @@ nmi_call_end(struct check *check, const struct event *event)
 	struct machine_pt pt;
 	bool bit = nmi_bit(check, event->cpu, &pt);
 
+	at.blame = check->core.cpu[event->cpu].on_at;
 	if (!pt.trigger_en || pt.in_nmi || pt.nmi_pending)
 		return;
 	if (bit)

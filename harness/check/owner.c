@@ -59,6 +59,10 @@ owner_insert(struct check *check, const struct check_extent *extent)
 	owner_remove(check, from, to);
 	if (core->extent_count == CHECK_EXTENTS_MAX) {
 		core->extents_full = true;
+		check_skip(check, REASON_EXTENTS,
+		    CHECK_ROW(OUTPUT_OWNED) | CHECK_ROW(OUTPUT_FREED) |
+			CHECK_ROW(OUTPUT_FOREIGN) | CHECK_ROW(TABLE_OWNED) |
+			CHECK_ROW(TABLE_WHOLE));
 		return;
 	}
 	memmove(&check->extent[from + 1], &check->extent[from],
@@ -224,6 +228,8 @@ owner_output(struct check *check, const struct event *event)
 			break;
 		if (!owner_is_buffer(check, extent, pa)) {
 			at = check_here(check);
+			at.blame = check->core.cpu[event->cpu].on_at;
+			at.object_va = extent->caller - 1;
 			check_violate(check, CHECK_OUTPUT_FOREIGN, 0, &at,
 			    "%" PRIu64 " bytes of trace to %#" PRIx64
 			    ", an allocation that is no trace buffer",
@@ -235,6 +241,7 @@ owner_output(struct check *check, const struct event *event)
 	if (pa >= end)
 		return;
 	at = check_here(check);
+	at.blame = check->core.cpu[event->cpu].on_at;
 	id = owner_was_freed(check, pa) ? CHECK_OUTPUT_FREED
 					: CHECK_OUTPUT_OWNED;
 	check_violate(check, id, 0, &at,
@@ -252,6 +259,7 @@ check_step(struct check *check, const struct machine_step *step)
 		.cpu = (uint16_t)step->cpu,
 		.step = check_step_of(check, step->cpu),
 		.insns = step->insns,
+		.stream = CHECK_NO_STREAM,
 		.rip = step->rip,
 		.event = check->core.event_number,
 	};
@@ -265,35 +273,50 @@ check_step(struct check *check, const struct machine_step *step)
 	    pa >= config->ram_bytes || owner_is_stack(check, pa) ||
 	    owner_find(check, pa) != NULL)
 		return;
+	at.object_va = va.u;
 	if (check_in(config->kernel_data, va.u))
 		check_violate(check, CHECK_FOREIGN_STORE, 0, &at,
 		    "%u bytes to %#" PRIx64 ", the kernel's data",
 		    step->store_bytes, va.u);
-	else if (owner_was_freed(check, pa))
+	at.object_va = 0;
+	if (owner_was_freed(check, pa))
 		check_violate(check, CHECK_STORE_FREED, 0, &at,
 		    "%u bytes to %#" PRIx64 ", which was freed",
 		    step->store_bytes, va.u);
+}
+
+/* Has an extent before INDEX the same caller? */
+static bool
+owner_is_counted(const struct check *check, uint32_t index)
+{
+	for (uint32_t i = 0; i < index; i++) {
+		if (check->extent[i].caller == check->extent[index].caller)
+			return true;
+	}
+	return false;
 }
 
 void
 owner_unloaded(struct check *check)
 {
 	struct check_place at = check_here(check);
-	uint64_t first = 0, bytes = 0, parts = 0;
+	uint32_t count = check->core.extent_count;
 
-	for (uint32_t i = 0; i < check->core.extent_count; i++) {
-		const struct check_extent *extent = &check->extent[i];
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t caller = check->extent[i].caller, bytes = 0;
 
-		if (!check_in(check->config.driver_text, extent->caller))
+		if (!check_in(check->config.driver_text, caller) ||
+		    owner_is_counted(check, i))
 			continue;
-		if (parts++ == 0) {
-			first = extent->va;
-			at.rip = extent->caller;
+		for (uint32_t j = i; j < count; j++) {
+			if (check->extent[j].caller == caller)
+				bytes += check->extent[j].bytes;
 		}
-		bytes += extent->bytes;
-	}
-	if (parts != 0)
+		at.rip = caller;
+		at.object_va = caller - 1;
+		at.blame = (struct check_site){ caller - 1, caller - 1 };
 		check_violate(check, CHECK_LEAK, 0, &at,
 		    "%" PRIu64 " bytes still allocated, among them %#" PRIx64,
-		    bytes, first);
+		    bytes, check->extent[i].va);
+	}
 }

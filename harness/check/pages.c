@@ -59,7 +59,7 @@ page_name(struct check *check, uint64_t pa, unsigned stream, uint32_t index)
 	TZ_ASSERT(index < CHECK_BUFFER_MAX);
 	if (at == count || check->page[at].frame != frame) {
 		if (count == CHECK_PAGES_MAX) {
-			check->core.stream[stream].blurred = true;
+			ledger_blur(check, stream, REASON_BUFFER);
 			return;
 		}
 		memmove(&check->page[at + 1], &check->page[at],

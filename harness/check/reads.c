@@ -25,6 +25,12 @@ reads_word(void *arg, uint64_t pa, uint64_t *value)
 	return machine_ram_word(arg, pa, value);
 }
 
+static const char *
+reads_pt_error(void *arg, unsigned cpu)
+{
+	return machine_pt_error_text(arg, cpu);
+}
+
 struct check_reads
 check_reads_machine(struct machine *machine)
 {
@@ -34,5 +40,6 @@ check_reads_machine(struct machine *machine)
 		.rip = reads_rip,
 		.pt = reads_pt,
 		.word = reads_word,
+		.pt_error = reads_pt_error,
 	};
 }

@@ -17,17 +17,17 @@ segment_remove(struct check_unread *unread, uint32_t index)
 
 /* Takes [BEGIN, END), which meets segment INDEX; true: the segment is no more. */
 static bool
-segment_cut(
-    struct check_stream *stream, uint32_t index, uint32_t begin, uint32_t end)
+segment_cut(struct check *check, unsigned stream, uint32_t index,
+    uint32_t begin, uint32_t end)
 {
-	struct check_unread *unread = &stream->unread;
+	struct check_unread *unread = &check->core.stream[stream].unread;
 	struct check_segment *segment = &unread->segment[index];
 	struct check_segment rest = *segment;
 
 	rest.begin = end;
 	if (begin > segment->begin && end < segment->end) {
 		if (unread->count == CHECK_SEGMENTS) {
-			stream->blurred = true;
+			ledger_blur(check, stream, REASON_SEGMENTS);
 			return false;
 		}
 		memmove(segment + 2, segment + 1,
@@ -63,10 +63,23 @@ segment_bytes(const struct check_stream *stream)
 	return bytes;
 }
 
-static void
-segment_overwrite(struct check *check, struct check_stream *stream,
-    uint32_t begin, uint32_t end)
+/* Here; what the driver last read of the stream's position may be the cause. */
+static struct check_place
+segment_place(const struct check *check, unsigned stream)
 {
+	struct check_place at = check_here(check);
+
+	at.stream = (uint8_t)stream;
+	at.blame = site_or(
+	    check, at.cpu, &check->core.stream[stream].read_at, NULL);
+	return at;
+}
+
+static void
+segment_overwrite(
+    struct check *check, unsigned stream_index, uint32_t begin, uint32_t end)
+{
+	struct check_stream *stream = &check->core.stream[stream_index];
 	struct check_unread *unread = &stream->unread;
 
 	for (uint32_t i = 0; i < unread->count && !stream->blurred;) {
@@ -80,10 +93,11 @@ segment_overwrite(struct check *check, struct check_stream *stream,
 		}
 		if (!was.old) {
 			if (unread->overwritten <= unread->lost)
-				stream->overwritten_at = check_here(check);
+				stream->overwritten_at = segment_place(
+				    check, stream_index);
 			unread->overwritten += to - from;
 		}
-		if (!segment_cut(stream, i, from, to))
+		if (!segment_cut(check, stream_index, i, from, to))
 			i++;
 	}
 }
@@ -97,7 +111,7 @@ segment_write(
 	struct check_segment *last;
 
 	TZ_ASSERT(begin < end);
-	segment_overwrite(check, stream, begin, end);
+	segment_overwrite(check, stream_index, begin, end);
 	if (end > stream->high)
 		stream->high = end;
 	last = unread->count == 0 ? NULL : &unread->segment[unread->count - 1];
@@ -106,7 +120,7 @@ segment_write(
 		return;
 	}
 	if (unread->count == CHECK_SEGMENTS) {
-		stream->blurred = true;
+		ledger_blur(check, stream_index, REASON_SEGMENTS);
 		return;
 	}
 	unread->segment[unread->count++] = (struct check_segment){
@@ -122,7 +136,7 @@ segment_tally(struct check *check, unsigned stream, enum check_tally tally,
 	struct check_stream *of = &check->core.stream[stream];
 
 	if (of->tally[tally].bytes == 0)
-		of->tally[tally].at = check_here(check);
+		of->tally[tally].at = segment_place(check, stream);
 	of->tally[tally].bytes += bytes;
 }
 
@@ -202,7 +216,7 @@ segment_read(
 		else if (!unread->segment[i].old)
 			stream->owed -= stream->owed < to - begin ? stream->owed
 								  : to - begin;
-		segment_cut(stream, i, begin, to);
+		segment_cut(check, stream_index, i, begin, to);
 		begin = to;
 	}
 }

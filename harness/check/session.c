@@ -5,6 +5,7 @@
 #include "harness/check/state.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 /* The least that a PSB+ out of scope takes, flushed: no packet is beyond it. */
 #define PSB_BYTES     32
@@ -66,20 +67,27 @@ session_find_asked(struct check *check, unsigned context)
 }
 
 /*
- * A word for it: what is ignored, what is left over and what came too late have
- * other causes.  Too little may be any of them.
+ * How what is in force differs from what was asked for.  What is ignored and what is
+ * left over are a field's; a configuration that came too late did so as a whole.
  */
-static const char *
+static const struct session_difference {
+	const char *text;
+	bool whole;
+} too_little = { "too little", false }, too_much = { "too much", false },
+  too_late = { "as it was asked for before", true },
+  other_value = { "another value", false };
+
+static const struct session_difference *
 session_difference(
     const struct check_asked *asked, uint32_t row, uint64_t found)
 {
 	uint64_t value = asked->row[row].value;
 
 	if ((value & ~found) != 0)
-		return (found & ~value) == 0 ? "too little" : "another value";
+		return (found & ~value) == 0 ? &too_little : &other_value;
 	return (asked->changed >> row & 1) && found == asked->before[row]
-	    ? "too much, as it was asked for before"
-	    : "too much";
+	    ? &too_late
+	    : &too_much;
 }
 
 static void
@@ -91,7 +99,11 @@ session_check_config(
 	struct check_asked *asked = session_find_asked(
 	    check, page != NULL ? check->core.stream[page->stream].context : 0);
 	struct check_place at = check_here(check);
+	const struct session_difference *difference;
+	char object[CHECK_OBJECT_BYTES];
 
+	if (asked == NULL || (asked->count == 0 && asked->known != 0))
+		check_skip(check, REASON_CONFIG, CHECK_ROW(CONFIG_APPLIED));
 	for (uint32_t i = 0; asked != NULL && i < asked->count; i++) {
 		const struct check_expect *expect = &asked->row[i];
 		uint64_t found = session_msr(pt, expect->msr, ctl) &
@@ -100,11 +112,16 @@ session_check_config(
 		if (found == expect->value || (asked->checked >> i & 1))
 			continue;
 		asked->checked |= UINT32_C(1) << i;
+		difference = session_difference(asked, i, found);
+		snprintf(object, sizeof(object), "%.30s, %.31s",
+		    difference->whole ? "configuration" : expect->field,
+		    difference->text);
+		at.object = object;
 		check_violate(check, CHECK_CONFIG_APPLIED, i + 1, &at,
 		    "%s: MSR %#" PRIx32 " is %#" PRIx64 ", asked for %#" PRIx64
 		    " (of bits %#" PRIx64 "): %s",
 		    expect->field, expect->msr, found, expect->value,
-		    expect->mask, session_difference(asked, i, found));
+		    expect->mask, difference->text);
 	}
 }
 
@@ -155,6 +172,8 @@ session_output(struct check *check, const struct event *event)
 	    page->index == 0 && event->a % CHECK_PAGE_BYTES == 0 &&
 	    check->core.stream[page->stream].fresh) {
 		at = check_here(check);
+		at.blame = cpu->on_at;
+		at.stream = page->stream;
 		check_violate(check, CHECK_FIRST_PSB, 0, &at,
 		    "stream %" PRIu32 " begins without a PSB: STATUS had a "
 		    "PacketByteCnt left over",
@@ -284,9 +303,22 @@ session_empty(struct check *check, const char *who, unsigned cpu, bool on)
 {
 	struct check_place at = check_here(check);
 
+	at.cpu = (uint16_t)cpu;
+	at.blame = site_or(check, cpu, &check->core.cpu[cpu].on_at, NULL);
 	check_violate(check, CHECK_EMPTY_TRACE, 0, &at,
 	    "work ran on %s %u after the start succeeded, %s", who, cpu,
 	    on ? "no packet but PSB+ came of it" : "TraceEn never rose");
+}
+
+bool
+session_is_on(const struct check *check)
+{
+	const struct check_core *core = &check->core;
+	bool on = false;
+
+	for (unsigned i = 0; i < MACHINE_CPUS_MAX; i++)
+		on |= (core->session.mask >> i & 1) != 0 && core->cpu[i].on;
+	return core->session.accepted && on;
 }
 
 /* Is a start under way? */
@@ -353,7 +385,13 @@ check_stopped(struct check *check, unsigned cpu_mask)
 	struct check_core *core = &check->core;
 	struct check_place at = check_here(check);
 
+	/* A start under way may come after this stop, which had nothing to do. */
+	for (unsigned i = 0; i < SCRIPT_ACTORS; i++) {
+		if (core->actor[i].active && core->actor[i].ages)
+			return;
+	}
 	for (unsigned i = 0; i < MACHINE_CPUS_MAX; i++) {
+		at.blame = core->cpu[i].on_at;
 		if ((cpu_mask >> i & 1) != 0 && core->cpu[i].on)
 			check_violate(check, CHECK_ON_AFTER_STOP, 0, &at,
 			    "CPU %u traces after tracing was stopped", i);
@@ -367,6 +405,7 @@ session_left_on(struct check *check, const char *when)
 	struct check_place at = check_here(check);
 
 	for (unsigned i = 0; i < MACHINE_CPUS_MAX; i++) {
+		at.blame = check->core.cpu[i].on_at;
 		if (check->core.cpu[i].on)
 			check_violate(check, CHECK_TRACE_LEFT_ON, 0, &at,
 			    "CPU %u still traces %s", i, when);

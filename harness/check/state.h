@@ -19,15 +19,18 @@
 #define CHECK_FREED_MAX    64
 #define CHECK_SITES_MAX    8
 #define CHECK_CONTEXTS_MAX 4 /* of which it is known what they ask for */
-#define CHECK_NO_STREAM    0xff
 
 /* The key of a buffer that user space has not mapped yet: of EVENT_OBJECT_PAGE. */
-#define CHECK_OBJECT       TZ_BIT(63)
+#define CHECK_OBJECT TZ_BIT(63)
 
-/* Where something was met. */
+/* Where something happened, and what of the driver's it may come from. */
 struct check_place {
 	uint16_t cpu, step;
+	uint8_t stream; /* or CHECK_NO_STREAM */
 	uint64_t insns, cycles, rip, event;
+	uint64_t object_va; /* as in struct check_violation */
+	const char *object; /* or NULL */
+	struct check_site blame;
 };
 
 /* A part of a live allocation that lies together physically. */
@@ -93,6 +96,9 @@ struct check_stream {
 		uint64_t bytes;
 		struct check_place at;
 	} tally[TALLY_COUNT];
+	/* site.c: where the driver last read the position in the buffer, and
+	 * where TraceEn last fell while the unit wrote to it. */
+	struct check_site read_at, off_at;
 };
 
 struct check_cpu {
@@ -115,6 +121,9 @@ struct check_cpu {
 	/* nmi.c: what the next NMI, and the one in service, is caused by */
 	bool pmi, foreign, serving_pmi, serving_foreign, serving_bit;
 	uint64_t excused; /* rows; by enum check_id */
+	/* site.c: where TraceEn last rose and fell, and the driver's last
+	 * access to trace state */
+	struct check_site on_at, off_at, last_at;
 };
 
 struct check_actor {
@@ -154,12 +163,15 @@ struct check_core {
 		uint32_t mask, stopped;
 	} session;
 	struct check_stream stream[CHECK_STREAMS_MAX];
+	uint64_t unjudged[REASON_COUNT];
+	struct check_site last_at; /* of any CPU */
 	uint64_t violation_key[CHECK_VIOLATION_MAX];
 	struct check_violation violation[CHECK_VIOLATION_MAX];
 };
 
 struct check {
 	struct check_config config;
+	bool explains;
 	struct check_core core;
 	struct check_extent extent[CHECK_EXTENTS_MAX]; /* sorted by pa */
 	struct check_page page[CHECK_PAGES_MAX];
@@ -172,8 +184,19 @@ struct check_place check_here(const struct check *check);
 void check_violate(struct check *check, enum check_id id, unsigned sub,
     const struct check_place *at, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
+/* ROWS, one bit each, are not judged in this run. */
+void check_skip(struct check *check, enum check_reason reason, uint64_t rows);
+#define CHECK_ROW(id) (TZ_BIT(CHECK_##id))
 uint16_t check_step_of(const struct check *check, unsigned cpu);
 bool check_in(const struct check_range range[4], uint64_t address);
+
+/* site.c */
+void site_event(struct check *check, const struct event *event);
+/* The driver's functions on CPU's stack. */
+struct check_site site_now(const struct check *check, unsigned cpu);
+/* The first of FIRST, SECOND, the CPU's last and any CPU's last that is known. */
+struct check_site site_or(const struct check *check, unsigned cpu,
+    const struct check_site *first, const struct check_site *second);
 
 /* owner.c */
 void owner_alloc(struct check *check, const struct event *event);
@@ -206,6 +229,9 @@ void ledger_drain(struct check *check, const struct event *event);
 void ledger_lost(struct check *check, const struct event *event);
 void ledger_off(struct check *check, const struct event *event);
 void ledger_call_end(struct check *check, const struct event *event);
+/* STREAM is not judged any more in this run. */
+void ledger_blur(
+    struct check *check, unsigned stream, enum check_reason reason);
 /* Frames of STREAM are freed. */
 void ledger_close(struct check *check, unsigned stream);
 /* Judges what stands; all that the run's end says is FINAL. */
@@ -249,6 +275,8 @@ void session_call_begin(struct check *check, const struct event *event);
 void session_call_end(struct check *check, const struct event *event);
 void session_exit(struct check *check, const struct event *event);
 void session_settle(struct check *check);
+/* Does a CPU of the session that was accepted last trace? */
+bool session_is_on(const struct check *check);
 void session_left_on(struct check *check, const char *when);
 
 #endif

@@ -24,6 +24,8 @@ table_check_place(struct check *check, const struct event *event)
 	const struct check_extent *first = owner_find(check, begin);
 	struct check_place at = check_here(check);
 
+	at.blame = check->core.cpu[event->cpu].on_at;
+	at.object_va = first != NULL ? first->caller - 1 : 0;
 	check->core.cpu[event->cpu].table_pa = begin;
 	if (check->core.extents_full)
 		return;
@@ -51,6 +53,9 @@ table_check_order(struct check *check, const struct event *event,
 	const struct check_page *last = page_find(
 	    check, ENTRY_PA(event->b) + bytes - 1);
 	struct check_place at = check_here(check);
+
+	at.blame = cpu->on_at;
+	at.stream = page->stream;
 
 	if (last == NULL || last->stream != page->stream ||
 	    (last->index + UINT64_C(1)) * CHECK_PAGE_BYTES != begin + bytes)
@@ -87,6 +92,7 @@ table_entry(struct check *check, const struct event *event)
 	cpu->region_bytes = bytes;
 	if ((entry & ENTRY_STOP) != 0 && (entry & ENTRY_INT) == 0) {
 		at = check_here(check);
+		at.blame = cpu->on_at;
 		check_violate(check, CHECK_STOP_INT, 0, &at,
 		    "entry %" PRIu64 " has STOP without INT", event->c);
 	}
@@ -128,6 +134,7 @@ table_look_ahead(struct check *check, unsigned cpu)
 		here = owner_find(check, pa);
 		if (i != 0 && pa % CHECK_PAGE_BYTES == 0 && first != NULL &&
 		    (here == NULL || here->va != first->va)) {
+			at.object_va = first->caller - 1;
 			check_violate(check, CHECK_TABLE_WHOLE, 1, &at,
 			    "entry %" PRIu64 " of the table at %#" PRIx64
 			    " is where %s",
@@ -155,11 +162,18 @@ table_trace_on(struct check *check, const struct event *event)
 void
 table_error(struct check *check, const struct event *event)
 {
+	const struct check_reads *reads = &check->config.reads;
 	struct check_cpu *cpu = &check->core.cpu[event->cpu];
+	const char *why = reads->pt_error(reads->arg, event->cpu);
 
 	cpu->failed_at = check_here(check);
+	cpu->failed_at.stream = cpu->stream;
+	cpu->failed_at.blame = cpu->on_at;
+	cpu->failed_at.object = why;
 	check_violate(check, CHECK_TOPA_ERROR, 0, &cpu->failed_at,
-	    "CPU %u: an operational error ends the output", event->cpu);
+	    "CPU %u: an operational error ends the output: %s", event->cpu,
+	    why != NULL ? why : "no reason is known");
+	cpu->failed_at.object = NULL;
 	cpu->failed = true;
 	if (cpu->stream != CHECK_NO_STREAM)
 		check->core.stream[cpu->stream].unsure = true;
@@ -171,6 +185,7 @@ table_stopped(struct check *check, const struct event *event)
 	struct check_cpu *cpu = &check->core.cpu[event->cpu];
 
 	cpu->stopped_at = check_here(check);
+	cpu->stopped_at.stream = cpu->stream;
 	cpu->stopped = true;
 	if (cpu->stream != CHECK_NO_STREAM)
 		check->core.stream[cpu->stream].unsure = true;
@@ -205,6 +220,9 @@ table_collected(struct check *check, unsigned stream)
 
 		if (cpu->stream != stream)
 			continue;
+		/* What the driver did last could have seen it. */
+		cpu->failed_at.blame = cpu->stopped_at.blame = site_or(
+		    check, i, &cpu->off_at, &cpu->on_at);
 		if (cpu->failed)
 			check_violate(check, CHECK_ERROR_SILENT, 0,
 			    &cpu->failed_at,
@@ -243,6 +261,8 @@ table_freed(struct check *check, const struct check_extent *extent)
 			    extent, cpu->region_pa, cpu->region_bytes)))
 			continue;
 		at = check_here(check);
+		at.blame = cpu->on_at;
+		at.object_va = extent->caller - 1;
 		check_violate(check, CHECK_FREED_IN_USE, 0, &at,
 		    "the %s at %#" PRIx64 " is freed while CPU %u uses it",
 		    table ? "table" : "region",

@@ -2,22 +2,22 @@
 /*
  * A campaign from the command line: progress, findings, reports.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <jansson.h>
 
 #include "harness/cmd/campaign_options.h"
-#include "harness/explore/describe.h"
+#include "harness/explore/findings.h"
 #include "harness/explore/pool.h"
+#include "harness/host/output.h"
+#include "harness/host/stop.h"
 #include "harness/report/report.h"
 
 /* What has been told last, so that it is not told again. */
@@ -64,113 +64,94 @@ choose_mode(enum progress_mode mode)
 	    : PROGRESS_LINES;
 }
 
-/* What workers make of the groups, in memory that they share. */
-struct describing {
+/* The pages of all findings, written by workers. */
+struct paging {
 	struct campaign *campaign;
 	const struct campaign_input *input;
-	struct finding_summary *summary;
-	struct described {
-		struct finding finding;
-		struct tz_error err;       /* "" if all went well */
-		uint32_t group;            /* of the finding with that number */
-		struct describe_kept kept; /* of the group */
-	} * described;
-	uint32_t count;
-	bool interrupted; /* the rest in a hurry */
+	struct campaign_report *report;
+	struct tz_error *err; /* one a finding, shared; "" if all went well */
+	bool interrupted;     /* the rest without their time lines */
 };
-
-static void
-describe_share(
-    void *arg, unsigned worker, const volatile bool *stop, struct tally *tally)
-{
-	struct describing *all = arg;
-
-	/* Each of them, hurry or not: a finding may not get lost. */
-	all->campaign->hurry = stop;
-	for (uint32_t i = worker; i < all->count;
-	     i += all->input->options.jobs) {
-		struct described *one = &all->described[i];
-
-		if (describe_finding(all->campaign,
-			&all->campaign->tally->group[i], &one->finding,
-			&one->kept, &one->err) == 0)
-			one->err.text[0] = '\0';
-		tally->area[0].done++;
-	}
-}
 
 /* The page of the finding numbered I, with its story if there is TIME. */
 static int
-write_page(struct describing *all, uint32_t i, bool time, struct tz_error *err)
+write_page(struct paging *all, uint32_t i, bool time, struct tz_error *err)
 {
-	const uint32_t group = all->described[i].group;
+	const struct finding_summary *summary = all->report->summary;
 	char path[PATH_MAX], name[REPORT_NAME_BYTES];
 	struct finding_story story;
 	int error;
 
 	report_name(name, i, "html");
-	snprintf(path, sizeof(path), "%s/%s", all->input->output, name);
+	snprintf(path, sizeof(path), "%s/%s", all->input->made, name);
 	if (!time)
-		return report_page(path, all->summary, i, NULL, err);
-	error = describe_story(all->campaign, &all->summary->finding[i],
-	    &all->described[group].kept, &story, err);
+		return report_page(path, summary, i, NULL, err);
+	error = describe_story(all->campaign, &summary->finding[i],
+	    findings_kept(all->report->findings, i), &story, err);
 	if (error != 0)
 		return error;
-	error = report_page(path, all->summary, i, &story, err);
+	error = report_page(path, summary, i, &story, err);
 	finding_story_free(&story);
 	return error;
 }
 
-/* Pages: each worker tells the stories of its own. */
 static void
 page_share(
     void *arg, unsigned worker, const volatile bool *stop, struct tally *tally)
 {
-	struct describing *all = arg;
+	struct paging *all = arg;
 
 	all->campaign->hurry = stop;
-	for (uint32_t i = worker; i < all->count;
+	for (uint32_t i = worker; i < all->report->summary->finding_count;
 	     i += all->input->options.jobs) {
-		struct described *one = &all->described[i];
-
 		if (write_page(
-			all, i, !*stop && !all->interrupted, &one->err) == 0)
-			one->err.text[0] = '\0';
+			all, i, !*stop && !all->interrupted, &all->err[i]) == 0)
+			all->err[i].text[0] = '\0';
 		tally->area[0].done++;
 	}
 }
 
 static void
-tell_described(void *arg, const struct tally *tallies, unsigned jobs)
+tell_pages(void *arg, const struct tally *tallies, unsigned jobs)
 {
-	const struct describing *all = arg;
+	const struct paging *all = arg;
 	const struct campaign_options *options = &all->input->options;
+	size_t count = all->report->summary->finding_count;
 	uint64_t done = 0;
 
 	for (unsigned i = 0; i < jobs; i++)
 		done += tallies[i].area[0].done;
 	if (options->progress != NULL)
-		options->progress(options->progress_arg, "describing", done,
-		    all->count, all->count);
+		options->progress(
+		    options->progress_arg, "pages", done, count, count);
 }
 
-/* One step of describing in all jobs; STRICT: the first thing that went wrong. */
 static int
-describe_step(
-    struct describing *all, pool_work work, bool strict, struct tz_error *err)
+write_pages(struct campaign *campaign, const struct campaign_input *input,
+    struct campaign_report *report, struct tz_error *err)
 {
+	struct paging all = { campaign, input, report, NULL,
+		report->interrupted };
+	size_t count = report->summary->finding_count;
+	size_t bytes = (count + 1) * sizeof(*all.err);
 	struct tally *unused = calloc(1, sizeof(*unused));
-	int error = unused == NULL
-	    ? tz_error(err, TZ_EIO, "out of memory")
-	    : pool_run(all->input->options.jobs, work, tell_described, all,
-		  unused, &all->interrupted, err);
+	int error;
 
-	free(unused);
-	for (uint32_t i = 0; strict && error == 0 && i < all->count; i++) {
-		if (all->described[i].err.text[0] != '\0')
-			error = tz_error(
-			    err, TZ_EIO, "%s", all->described[i].err.text);
+	all.err = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (unused == NULL || all.err == MAP_FAILED) {
+		free(unused);
+		return tz_error(err, TZ_EIO, "out of memory");
 	}
+	error = pool_run(input->options.jobs, page_share, tell_pages, &all,
+	    unused, &all.interrupted, err);
+	for (size_t i = 0; error == 0 && i < count; i++) {
+		if (all.err[i].text[0] != '\0')
+			error = tz_error(err, TZ_EIO, "%s", all.err[i].text);
+	}
+	report->interrupted |= all.interrupted;
+	munmap(all.err, bytes);
+	free(unused);
 	return error;
 }
 
@@ -196,35 +177,21 @@ static int
 describe_all(struct campaign *campaign, const struct campaign_input *input,
     struct campaign_report *report, struct tz_error *err)
 {
-	struct finding_summary *summary = report->summary;
-	struct describing all = { campaign, input, summary, NULL,
-		campaign->tally->group_count, false };
-	size_t bytes = (all.count + 1) * sizeof(*all.described);
-	int error;
+	int error = findings_make(campaign, report->summary,
+	    &report->interrupted, &report->findings, err);
 
-	summary->finding = calloc(all.count + 1, sizeof(*summary->finding));
-	all.described = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-	    MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (summary->finding == NULL || all.described == MAP_FAILED)
-		return tz_error(err, TZ_EIO, "out of memory");
-	error = describe_step(&all, describe_share, false, err);
-	for (uint32_t i = 0; error == 0 && i < all.count; i++) {
-		if (all.described[i].err.text[0] == '\0') {
-			all.described[summary->finding_count].group = i;
-			summary->finding[summary->finding_count++] =
-			    all.described[i].finding;
-			continue;
-		}
-		/* A bug of topaz, which may not hide the others. */
-		fprintf(stderr, "topaz: bug: %s\n", all.described[i].err.text);
-		report->unshown++;
-	}
-	all.count = (uint32_t)summary->finding_count;
-	if (error == 0 && input->pages)
-		error = describe_step(&all, page_share, true, err);
-	munmap(all.described, bytes);
-	report->interrupted = all.interrupted;
-	if (error == 0 && !all.interrupted)
+	if (error != 0)
+		return error;
+	/* Bugs of topaz, which may not hide the findings. */
+	for (size_t i = 0; i < findings_unshown(report->findings); i++)
+		fprintf(stderr,
+		    "topaz: bug: '%s' does not show again: please report "
+		    "this\n",
+		    findings_unshown_text(report->findings, i));
+	report->unshown = (unsigned)findings_unshown(report->findings);
+	if (input->pages && report->summary->finding_count != 0)
+		error = write_pages(campaign, input, report, err);
+	if (error == 0 && !report->interrupted)
 		error = tell_events(campaign, report, err);
 	return error;
 }
@@ -254,50 +221,36 @@ find_folder(const struct workshop *workshop, char *folder, size_t folder_size)
 }
 
 static int
-make_folder(const char *path, struct tz_error *err)
-{
-	struct stat st;
-
-	if (mkdir(path, 0777) == 0)
-		return 0;
-	if (errno == EEXIST && stat(path, &st) == 0 && !S_ISDIR(st.st_mode))
-		errno = ENOTDIR;
-	if (errno != EEXIST || access(path, W_OK | X_OK) != 0)
-		return tz_error(err, TZ_EIO, "%s: %s", path, strerror(errno));
-	return 0;
-}
-
-static int
 write_reports(const struct campaign_input *input, struct workshop *workshop,
     const struct campaign_report *report, struct tz_error *err)
 {
 	int error = report_write_forms(
-	    input->output, report->summary, report->story, err);
+	    input->made, report->summary, report->story, err);
 
-	if (error == 0)
-		error = workshop_keep(workshop, input->output, err);
-	if (error == 0 && input->write_baseline != NULL)
-		error = report_baseline_write(
-		    input->write_baseline, report->summary, err);
+	return error != 0 ? error : workshop_keep(workshop, input->made, err);
+}
+
+static int
+write_baseline(const struct output *output,
+    const struct campaign_report *report, struct tz_error *err)
+{
+	int error = report_baseline_write(
+	    output_new(output), report->summary, err);
+
+	if (error != 0)
+		output_rename(output, err);
 	return error;
 }
 
-int
-campaign_do(struct campaign_input *input, struct workshop **workshop,
+/* From the first schedule to the reports in the folder that is written. */
+static int
+explore_and_report(struct campaign_input *input, struct workshop *workshop,
     struct campaign *campaign, struct campaign_report *report,
     struct tz_error *err)
 {
 	struct teller teller = { .mode = choose_mode(input->progress) };
-	int error = workshop_open(&input->workshop, workshop, err);
+	int error;
 
-	/* What cannot be read or written is to be said before the work. */
-	if (error == 0 && input->baseline != NULL)
-		error = report_baseline_read(
-		    input->baseline, &report->baseline, err);
-	if (error == 0)
-		error = make_folder(input->output, err);
-	if (error != 0)
-		return error;
 	report->summary = calloc(1, sizeof(*report->summary));
 	if (report->summary == NULL)
 		return tz_error(err, TZ_EIO, "out of memory");
@@ -305,19 +258,19 @@ campaign_do(struct campaign_input *input, struct workshop **workshop,
 		input->options.progress = tell;
 		input->options.progress_arg = &teller;
 	}
-	error = campaign_run(campaign, *workshop, &input->options, err);
+	error = campaign_run(campaign, workshop, &input->options, err);
 	if (error != 0)
 		return error;
 	snprintf(report->summary->driver, sizeof(report->summary->driver), "%s",
 	    input->driver);
 	snprintf(report->summary->profile, sizeof(report->summary->profile),
-	    "%s", workshop_models(*workshop));
+	    "%s", workshop_models(workshop));
 	snprintf(report->summary->sha256, sizeof(report->summary->sha256), "%s",
-	    workshop_sha256(*workshop));
+	    workshop_sha256(workshop));
 	memcpy(report->summary->command, input->command,
 	    sizeof(report->summary->command));
-	find_folder(*workshop, report->summary->folder,
-	    sizeof(report->summary->folder));
+	find_folder(
+	    workshop, report->summary->folder, sizeof(report->summary->folder));
 	describe_coverage(campaign, report->summary);
 	error = describe_all(campaign, input, report, err);
 	if (teller.mode == PROGRESS_BAR)
@@ -326,8 +279,47 @@ campaign_do(struct campaign_input *input, struct workshop **workshop,
 		fputs("topaz: interrupted: findings may be larger than they "
 		      "need be, without a window or a time line\n",
 		    stderr);
-	return error != 0 ? error
-			  : write_reports(input, *workshop, report, err);
+	return error != 0 ? error : write_reports(input, workshop, report, err);
+}
+
+int
+campaign_do(struct campaign_input *input, struct workshop **workshop,
+    struct campaign *campaign, struct campaign_report *report,
+    struct tz_error *err)
+{
+	struct output *folder = NULL, *known = NULL;
+	int error = workshop_open(&input->workshop, workshop, err);
+
+	stop_gently();
+	/* What cannot be read or written is to be said before the work. */
+	if (error == 0 && input->baseline != NULL)
+		error = report_baseline_read(
+		    input->baseline, &report->baseline, err);
+	if (error == 0)
+		error = output_claim(
+		    input->output, OUTPUT_FINDINGS, &folder, err);
+	if (error == 0 && input->write_baseline != NULL)
+		error = output_claim_file(input->write_baseline, &known, err);
+	if (error == 0) {
+		input->made = output_new(folder);
+		error = explore_and_report(
+		    input, *workshop, campaign, report, err);
+		if (error != 0)
+			output_rename(folder, err);
+	}
+	if (error == 0 && known != NULL)
+		error = write_baseline(known, report, err);
+	if (error == 0) {
+		error = output_publish(folder, err);
+		folder = NULL;
+	}
+	if (error == 0 && known != NULL) {
+		error = output_publish(known, err);
+		known = NULL;
+	}
+	output_abandon(folder);
+	output_abandon(known);
+	return error;
 }
 
 void
@@ -337,6 +329,7 @@ campaign_report_free(struct campaign_report *report)
 	     report->story != NULL && i < report->summary->finding_count; i++)
 		finding_story_free(&report->story[i]);
 	free(report->story);
+	findings_free(report->findings);
 	if (report->summary != NULL)
 		free(report->summary->finding);
 	free(report->summary);

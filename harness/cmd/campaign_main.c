@@ -42,18 +42,16 @@ static int
 exit_code(const struct campaign_input *input, const struct campaign *campaign,
     const struct campaign_report *report)
 {
-	uint64_t done = 0, unmodelled = 0;
+	const struct finding_summary *summary = report->summary;
 
 	if (report->unshown != 0)
 		return CMD_BUG;
+	if (campaign->interrupted)
+		return CMD_BUDGET;
+	if (summary->finding_count != summary->judged_count)
+		return CMD_UNJUDGED;
 	if (campaign_found(input, report))
 		return CMD_FINDING;
-	for (size_t i = 0; i < campaign->area_count; i++) {
-		done += campaign->tally->area[i].done;
-		unmodelled += campaign->tally->area[i].unmodelled;
-	}
-	if (done != 0 && unmodelled >= done)
-		return CMD_UNMODELLED;
 	if (report_is_cut(report->summary) || report->interrupted ||
 	    (input->require_exhaustive && !is_exhaustive(campaign)))
 		return CMD_BUDGET;
@@ -86,7 +84,7 @@ campaign_main(const struct argp *argp, int argc, char **argv,
 		before(&campaign, &report, input->json);
 	if (error == 0)
 		error = campaign_print(input, &report, &err);
-	code = error != 0 ? cmd_fail(&err)
+	code = error != 0 ? cmd_fail_of(error, &err)
 			  : exit_code(input, &campaign, &report);
 	campaign_report_free(&report);
 	campaign_close(&campaign);

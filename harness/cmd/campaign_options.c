@@ -287,6 +287,7 @@ campaign_input_read(struct campaign_input *input, struct tz_error *err)
 	input->workshop.source = input->from.source;
 	input->workshop.tree = input->from.tree;
 	input->workshop.cc = input->from.cc;
+	input->workshop.cc_seconds = input->from.cc_seconds;
 	input->workshop.drivers = input->from.drivers;
 	input->workshop.verbose = input->from.verbose;
 	input->subject[0] = '\0';

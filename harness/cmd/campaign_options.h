@@ -7,7 +7,7 @@
 
 #include "harness/cmd/driver_options.h"
 #include "harness/explore/campaign.h"
-#include "harness/explore/finding.h"
+#include "harness/explore/findings.h"
 #include "harness/report/report.h"
 
 enum progress_mode {
@@ -26,6 +26,7 @@ struct campaign_input {
 	char driver[64];
 	char subject[1024]; /* "": everything */
 	const char *output;
+	const char *made; /* the folder that is written, until it is put there */
 	const char *baseline, *write_baseline; /* or NULL */
 	enum progress_mode progress;
 	bool json, require_exhaustive, pages;
@@ -42,6 +43,7 @@ int campaign_input_read(struct campaign_input *input, struct tz_error *err);
 /* What a campaign gave, ready to be printed. */
 struct campaign_report {
 	struct finding_summary *summary;
+	struct findings *findings;   /* or NULL */
 	struct finding_story *story; /* of each finding */
 	unsigned unshown; /* findings that did not show again: a bug of topaz */
 	bool interrupted; /* while they were described */

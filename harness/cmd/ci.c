@@ -5,15 +5,16 @@
 #include "harness/cmd/campaign_options.h"
 #include "harness/cmd/cmd.h"
 
+const struct argp cmd_ci_argp = { NULL, NULL, "[DRIVER]",
+	"Explores DRIVER (insntrace) within a budget of schedules and "
+	"writes findings.jsonl, junit.xml and findings.sarif.  With "
+	"--baseline FILE only findings that FILE lacks make it fail.",
+	campaign_children, NULL, NULL };
+
 int
 cmd_ci(int argc, char **argv)
 {
-	static const struct argp argp = { NULL, NULL, "[DRIVER]",
-		"Explores DRIVER (insntrace) within a budget of schedules and "
-		"writes findings.jsonl, junit.xml and findings.sarif.  With "
-		"--baseline FILE only findings that FILE lacks make it fail.",
-		campaign_children, NULL, NULL };
 	struct campaign_input input = campaign_input_defaults();
 
-	return campaign_main(&argp, argc, argv, &input, NULL, NULL);
+	return campaign_main(&cmd_ci_argp, argc, argv, &input, NULL, NULL);
 }

@@ -5,9 +5,10 @@
 #ifndef TOPAZ_HARNESS_CMD_CMD_H
 #define TOPAZ_HARNESS_CMD_CMD_H
 
+#include <argp.h>
+
 #include "emu/base.h"
 
-struct argp;
 struct json_t;
 
 /* Of the options that say which processors a machine has: run, explore, ... */
@@ -20,27 +21,30 @@ struct json_t;
 /* Exit codes, the same for every command. */
 enum cmd_exit {
 	CMD_OK = 0,
-	CMD_FINDING = 1,    /* a finding or a mismatch */
-	CMD_USAGE = 2,      /* usage or input error */
-	CMD_NOTHING = 3,    /* nothing selected */
-	CMD_DIVERGED = 4,   /* a replay went another way, or another driver */
-	CMD_BUDGET = 5,     /* stopped early, or not exhaustive as required */
-	CMD_UNMODELLED = 6, /* the driver did what the model lacks */
-	CMD_BUG = 70,       /* of topaz itself */
+	CMD_FINDING = 1,  /* a finding or a mismatch */
+	CMD_USAGE = 2,    /* usage or input error */
+	CMD_NOTHING = 3,  /* nothing selected */
+	CMD_DIVERGED = 4, /* a replay went another way, or another driver */
+	CMD_BUDGET = 5,   /* stopped early, or not exhaustive as required */
+	CMD_UNJUDGED = 6, /* a run could not be judged */
+	CMD_BUG = 70,     /* of topaz itself */
 };
 
-int cmd_run(int argc, char **argv);
-int cmd_verify(int argc, char **argv);
-int cmd_decode(int argc, char **argv);
-int cmd_reencode(int argc, char **argv);
-int cmd_export(int argc, char **argv);
-int cmd_list(int argc, char **argv);
-int cmd_explore(int argc, char **argv);
-int cmd_faults(int argc, char **argv);
-int cmd_replay(int argc, char **argv);
-int cmd_merge(int argc, char **argv);
-int cmd_ci(int argc, char **argv);
-int cmd_report(int argc, char **argv);
+/* A sub-command: what it does, and its options for argp. */
+struct command {
+	const char *name;
+	const char *text;
+	int (*run)(int argc, char **argv);
+	const struct argp *argp;
+};
+/* NULL: INDEX is beyond the last. */
+const struct command *cmd_at(size_t index);
+
+#define COMMAND(name, text)             \
+ int cmd_##name(int argc, char **argv); \
+ extern const struct argp cmd_##name##_argp;
+#include "harness/cmd/command.def"
+#undef COMMAND
 
 /* Parses ARGV for the sub-command argv[0]; ends the process on bad usage. */
 void cmd_parse(const struct argp *argp, int argc, char **argv, void *input);
@@ -68,6 +72,9 @@ int cmd_quote(int argc, char *const *argv, char *text, size_t text_size,
 
 /* "topaz: TEXT" on standard error; CMD_USAGE. */
 int cmd_fail(const struct tz_error *err);
+
+/* The same for what a function returned: CMD_BUDGET of -TZ_ESTOP, CMD_BUG of -TZ_EBUG. */
+int cmd_fail_of(int error, const struct tz_error *err);
 
 /* Prints JSON with sorted keys and a newline, and drops it. */
 void cmd_print_json(struct json_t *json);

@@ -12,6 +12,7 @@
 
 #include "harness/cmd/bundle_symbols.h"
 #include "harness/cmd/cmd.h"
+#include "harness/host/input.h"
 #include "traces/decode.h"
 #include "traces/image.h"
 #include "traces/packets.h"
@@ -212,28 +213,7 @@ decode_bundle(const struct decode_input *input, struct tz_error *err)
 }
 
 static int
-read_file(const char *path, uint8_t **bytes, size_t *count, uint64_t size,
-    struct tz_error *err)
-{
-	FILE *file = fopen(path, "re");
-
-	*count = 0;
-	*bytes = file != NULL ? malloc(size + 1) : NULL;
-	if (*bytes == NULL) {
-		int code = errno;
-
-		if (file != NULL)
-			fclose(file);
-		return tz_error(err, TZ_EIO, "%s: %s", path, strerror(code));
-	}
-	*count = fread(*bytes, 1, size, file);
-	fclose(file);
-	return 0;
-}
-
-static int
-decode_file(
-    const struct decode_input *input, uint64_t size, struct tz_error *err)
+decode_file(const struct decode_input *input, struct tz_error *err)
 {
 	const struct bundle_model unknown = { .signature = 0 };
 	uint8_t *bytes;
@@ -247,7 +227,7 @@ decode_file(
 		    input->path);
 		return cmd_fail(err);
 	}
-	if (read_file(input->path, &bytes, &count, size, err) != 0)
+	if (input_read(input->path, INPUT_TRACE, &bytes, &count, err) != 0)
 		return cmd_fail(err);
 	if (decode_count_psbs(bytes, count) == 0) {
 		(void)tz_error(err, TZ_EFORMAT,
@@ -260,25 +240,25 @@ decode_file(
 	return code;
 }
 
+const struct argp cmd_decode_argp = { decode_argp_options, parse_one,
+	"FILE|DIR",
+	"Prints the packets of the raw trace FILE or of the streams of "
+	"the bundle DIR, or the instructions they lead to.",
+	NULL, NULL, NULL };
+
 int
 cmd_decode(int argc, char **argv)
 {
-	static const struct argp argp = { decode_argp_options, parse_one,
-		"FILE|DIR",
-		"Prints the packets of the raw trace FILE or of the streams of "
-		"the bundle DIR, or the instructions they lead to.",
-		NULL, NULL, NULL };
 	struct decode_input input = { .path = NULL };
 	struct tz_error err;
 	struct stat st;
 
-	cmd_parse(&argp, argc, argv, &input);
+	cmd_parse(&cmd_decode_argp, argc, argv, &input);
 	if (stat(input.path, &st) != 0) {
 		(void)tz_error(
 		    &err, TZ_EUSAGE, "%s: %s", input.path, strerror(errno));
 		return cmd_fail(&err);
 	}
-	return S_ISDIR(st.st_mode)
-	    ? decode_bundle(&input, &err)
-	    : decode_file(&input, (uint64_t)st.st_size, &err);
+	return S_ISDIR(st.st_mode) ? decode_bundle(&input, &err)
+				   : decode_file(&input, &err);
 }

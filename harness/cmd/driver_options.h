@@ -12,6 +12,7 @@
 struct driver_input {
 	const char *source, *tree, *cc; /* NULL: the driver's own, none, gcc */
 	const char *drivers; /* folder with DRIVER/driver.yaml; NULL: topaz's */
+	unsigned cc_seconds; /* 0: as build.h has it */
 	bool verbose;
 };
 

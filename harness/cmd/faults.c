@@ -113,21 +113,22 @@ print_results(const struct campaign *campaign,
 		print_table(campaign, report);
 }
 
+const struct argp cmd_faults_argp = { NULL, NULL,
+	"[DRIVER[/SCENARIO]|DRIVER[@CPUS][,LAYOUT]=STEPS]",
+	"Causes every fault (topaz list faults) at every point of "
+	"DRIVER's (insntrace) scenarios, or at a sample of the points "
+	"within the budget: detected, tolerated, silent, broken, or the "
+	"framework's own.  --kinds chooses faults, --each-point leaves "
+	"no point out.",
+	campaign_children, NULL, NULL };
+
 int
 cmd_faults(int argc, char **argv)
 {
-	static const struct argp argp = { NULL, NULL,
-		"[DRIVER[/SCENARIO]|DRIVER[@CPUS][,LAYOUT]=STEPS]",
-		"Causes every fault (topaz list faults) at every point of "
-		"DRIVER's (insntrace) scenarios, or at a sample of the points "
-		"within the budget: detected, tolerated, silent, broken, or the "
-		"framework's own.  --kinds chooses faults, --each-point leaves "
-		"no point out.",
-		campaign_children, NULL, NULL };
 	struct campaign_input input = campaign_input_defaults();
 
 	input.output = "topaz.faults";
 	input.pages = false;
 	return campaign_main(
-	    &argp, argc, argv, &input, choose_faults, print_results);
+	    &cmd_faults_argp, argc, argv, &input, choose_faults, print_results);
 }

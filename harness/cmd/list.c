@@ -18,6 +18,7 @@
 #include "harness/explore/layout.h"
 #include "harness/load/paths.h"
 #include "harness/manifest/manifest.h"
+#include "harness/manifest/words.h"
 
 #define WORKLOAD_PREFIX "w_" /* of its program */
 
@@ -32,6 +33,7 @@ add_row(json_t *rows, const char *name, const char *text)
 	    rows, json_pack("{s:s, s:s}", "name", name, "text", text));
 }
 
+/* Those whose manifests are right; the first that is wrong is the error. */
 static int
 list_drivers(const struct paths *paths, json_t *rows, struct tz_error *err)
 {
@@ -43,13 +45,14 @@ list_drivers(const struct paths *paths, json_t *rows, struct tz_error *err)
 	if (error != 0)
 		return error;
 	for (i = 0; i < count; i++) {
-		if (error == 0) {
-			error = driver_read(
-			    paths->drivers, names[i], &driver, err);
-			if (error == 0)
-				add_row(rows, driver.name, driver.title);
-			driver_free(&driver);
-		}
+		int wrong = driver_read(
+		    paths->drivers, names[i], &driver, error == 0 ? err : NULL);
+
+		if (wrong == 0)
+			add_row(rows, driver.name, driver.title);
+		else if (error == 0)
+			error = wrong;
+		driver_free(&driver);
 		free(names[i]);
 	}
 	free(names);
@@ -90,8 +93,11 @@ list_scenarios(const struct paths *paths, json_t *rows, struct tz_error *err)
 	if (error != 0)
 		return error;
 	for (i = 0; i < count; i++) {
+		int wrong = list_scenarios_of(
+		    paths, names[i], rows, error == 0 ? err : NULL);
+
 		if (error == 0)
-			error = list_scenarios_of(paths, names[i], rows, err);
+			error = wrong;
 		free(names[i]);
 	}
 	free(names);
@@ -253,6 +259,64 @@ list_errata(const struct paths *paths, json_t *rows, struct tz_error *err)
 	return 0;
 }
 
+static void
+add_word(json_t *rows, const struct word *word)
+{
+	char text[160];
+
+	snprintf(text, sizeof(text), "%-11s  %s", word->reader, word->text);
+	json_array_append_new(rows,
+	    json_pack("{s:s, s:s, s:s, s:s, s:s}", "name", word->key, "text",
+		text, "reader", word->reader, "kind",
+		word->number ? "number" : "text", "default", word->preset));
+}
+
+/* Those by which `topaz run` changes the configuration of one driver. */
+static int
+list_run_words(const struct paths *paths, const char *name, json_t *rows,
+    struct tz_error *err)
+{
+	const struct schema_run *run;
+	struct driver driver;
+	char text[120];
+	int error = driver_read(paths->drivers, name, &driver, err);
+
+	run = error == 0 ? driver.schema->run : NULL;
+	for (uint32_t i = 0; run != NULL && i < run->words_count; i++) {
+		snprintf(text, sizeof(text), "%s of the configuration (run)",
+		    run->words[i].field);
+		add_word(rows,
+		    &(struct word){ .reader = name,
+			.key = run->words[i].word,
+			.preset = "",
+			.text = text,
+			.number = true });
+	}
+	driver_free(&driver);
+	return error;
+}
+
+static int
+list_words(const struct paths *paths, json_t *rows, struct tz_error *err)
+{
+	const struct word *word;
+	size_t count, i;
+	char **names;
+	int error = driver_names(paths->drivers, &names, &count, err);
+
+	if (error != 0)
+		return error;
+	for (i = 0; (word = word_at(i)) != NULL; i++)
+		add_word(rows, word);
+	for (i = 0; i < count; i++) {
+		if (error == 0)
+			error = list_run_words(paths, names[i], rows, err);
+		free(names[i]);
+	}
+	free(names);
+	return error;
+}
+
 static const struct {
 	const char *name;
 	list_rows rows;
@@ -268,17 +332,24 @@ static const struct {
 	{ "checks", list_checks, false },
 	{ "layouts", list_layouts, false },
 	{ "errata", list_errata, false },
+	{ "words", list_words, false },
 };
 
 struct list_input {
-	const char *what; /* NULL: those by default */
-	bool json;
+	const char *what;    /* NULL: those by default */
+	const char *drivers; /* NULL: topaz's own */
+	bool json, names;
 };
 
-enum { OPT_JSON = 256 };
+enum { OPT_JSON = 256, OPT_NAMES, OPT_DRIVERS };
 
 static const struct argp_option list_argp_options[] = {
 	{ "json", OPT_JSON, NULL, 0, "Print the lists as JSON", 0 },
+	{ "names", OPT_NAMES, NULL, 0,
+	    "Print names alone, a line each, as other commands take them", 0 },
+	{ "drivers", OPT_DRIVERS, "DIR", 0,
+	    "List the drivers and scenarios of DIR: DIR/DRIVER/driver.yaml",
+	    0 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
 
@@ -291,10 +362,20 @@ parse_one(int key, char *arg, struct argp_state *state)
 	case OPT_JSON:
 		input->json = true;
 		return 0;
+	case OPT_NAMES:
+		input->names = true;
+		return 0;
+	case OPT_DRIVERS:
+		input->drivers = arg;
+		return 0;
 	case ARGP_KEY_ARG:
 		if (input->what != NULL)
 			argp_error(state, "one list at a time: %s", arg);
 		input->what = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (input->json && input->names)
+			argp_error(state, "--names: not with --json");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -316,6 +397,23 @@ print_rows(const char *title, const json_t *rows)
 	}
 }
 
+/* A scenario's name is that of explore's argument: with its driver. */
+static void
+print_names(const json_t *rows)
+{
+	size_t i;
+
+	for (i = 0; i < json_array_size(rows); i++) {
+		const json_t *row = json_array_get(rows, i);
+		const json_t *driver = json_object_get(row, "driver");
+
+		printf("%s%s%s\n",
+		    driver != NULL ? json_string_value(driver) : "",
+		    driver != NULL ? "/" : "",
+		    json_string_value(json_object_get(row, "name")));
+	}
+}
+
 static int
 list_all(const struct list_input *input, const struct paths *paths,
     json_t *result, struct tz_error *err)
@@ -332,30 +430,39 @@ list_all(const struct list_input *input, const struct paths *paths,
 			continue;
 		rows = json_array();
 		error = lists[i].rows(paths, rows, err);
-		if (error == 0 && !input->json)
+		if (input->names)
+			print_names(rows);
+		else if (error == 0 && !input->json)
 			print_rows(lists[i].name, rows);
 		json_object_set_new(result, lists[i].name, rows);
 	}
 	return error;
 }
 
+const struct argp cmd_list_argp = { list_argp_options, parse_one,
+	"[drivers|scenarios|profiles|workloads|events|acts|faults|"
+	"checks|layouts|errata|words]",
+	"Lists what the other commands take by name; without an "
+	"argument the first four.",
+	NULL, NULL, NULL };
+
 int
 cmd_list(int argc, char **argv)
 {
-	static const struct argp argp = { list_argp_options, parse_one,
-		"[drivers|scenarios|profiles|workloads|events|acts|faults|"
-		"checks|layouts|errata]",
-		"Lists what the other commands take by name; without an "
-		"argument the first four.",
-		NULL, NULL, NULL };
 	struct list_input input = { .what = NULL };
 	json_t *result = json_object();
 	struct paths paths;
 	struct tz_error err;
 	int error;
 
-	cmd_parse(&argp, argc, argv, &input);
+	cmd_parse(&cmd_list_argp, argc, argv, &input);
 	error = paths_find(&paths, &err);
+	if (error == 0 && input.drivers != NULL) {
+		free(paths.drivers);
+		paths.drivers = strdup(input.drivers);
+		if (paths.drivers == NULL)
+			error = tz_error(&err, TZ_EIO, "out of memory");
+	}
 	if (error == 0)
 		error = list_all(&input, &paths, result, &err);
 	paths_free(&paths);

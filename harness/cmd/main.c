@@ -1,8 +1,11 @@
 /*
  * topaz COMMAND: finds the sub-command; usage, version, exit code of a bug.
  */
+#define _GNU_SOURCE
 #include <argp.h>
+#include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,34 +15,21 @@
 #include <jansson.h>
 
 #include "harness/cmd/cmd.h"
+#include "harness/host/scratch.h"
+#include "harness/host/stop.h"
 #include "topaz_version.h"
 
-struct command {
-	const char *name;
-	const char *text;
-	int (*run)(int argc, char **argv);
+static const struct command commands[] = {
+#define COMMAND(name, text) { #name, (text), cmd_##name, &cmd_##name##_argp },
+#include "harness/cmd/command.def"
+#undef COMMAND
 };
 
-static const struct command commands[] = {
-	{ "run", "run a driver on the emulated machine, write a bundle",
-	    cmd_run },
-	{ "verify", "compare what a bundle's traces say with what was executed",
-	    cmd_verify },
-	{ "decode", "print a trace's packets or instructions", cmd_decode },
-	{ "reencode", "make a captured trace again and compare the packets",
-	    cmd_reencode },
-	{ "export", "write a bundle's traces for another tool", cmd_export },
-	{ "explore", "run it under every schedule, find what fails",
-	    cmd_explore },
-	{ "faults", "cause every fault at every point", cmd_faults },
-	{ "replay", "run one schedule exactly", cmd_replay },
-	{ "merge", "join the shards of an exploration", cmd_merge },
-	{ "report", "print findings, compare them with earlier ones",
-	    cmd_report },
-	{ "ci", "explore within a budget, fail on what is new", cmd_ci },
-	{ "list", "list drivers, scenarios, profiles, acts, checks ...",
-	    cmd_list },
-};
+const struct command *
+cmd_at(size_t index)
+{
+	return index < TZ_ARRAY_LEN(commands) ? &commands[index] : NULL;
+}
 
 static void
 usage(FILE *file)
@@ -49,21 +39,13 @@ usage(FILE *file)
 	fprintf(file, "usage: topaz COMMAND [OPTION...]\n\n");
 	for (i = 0; i < TZ_ARRAY_LEN(commands); i++)
 		fprintf(
-		    file, "  %-8s %s\n", commands[i].name, commands[i].text);
+		    file, "  %-10s %s\n", commands[i].name, commands[i].text);
 	fprintf(file,
 	    "\ntopaz COMMAND --help describes a command; topaz --version.\n"
 	    "Exit codes: 0 nothing found, 1 finding or mismatch, 2 usage or "
 	    "input error,\n3 nothing selected, 4 the replay went another way, 5 "
 	    "stopped before the end, or\nnot exhaustive as required, 6 the "
 	    "driver did what the model lacks, 70 bug of topaz.\n");
-}
-
-/* An assertion has said what is wrong and aborts. */
-static void
-on_abort(int signal)
-{
-	(void)signal;
-	_exit(CMD_BUG);
 }
 
 void
@@ -89,6 +71,16 @@ cmd_fail(const struct tz_error *err)
 	return CMD_USAGE;
 }
 
+int
+cmd_fail_of(int error, const struct tz_error *err)
+{
+	int code = cmd_fail(err);
+
+	if (error == -TZ_ESTOP)
+		return CMD_BUDGET;
+	return error == -TZ_EBUG ? CMD_BUG : code;
+}
+
 void
 cmd_print_json(json_t *json)
 {
@@ -101,18 +93,63 @@ cmd_print_json(json_t *json)
 static int
 flush_output(int code)
 {
-	if (fflush(stdout) == 0 && !ferror(stdout))
+	bool failed = ferror(stdout) != 0;
+
+	if (fflush(stdout) == 0 && !failed)
 		return code;
+	/* Of an earlier failure errno may be anything by now: another one tells. */
+	if (failed && write(STDOUT_FILENO, "\n", 1) == 1)
+		errno = EIO;
 	fprintf(stderr, "topaz: standard output: %s\n", strerror(errno));
 	return CMD_USAGE;
 }
 
-int
-main(int argc, char **argv)
+/*
+ * Not by the end of main().  Unicorn calls exit(1) where it has no memory, which would
+ * mean a finding; argp calls exit(0) after it has printed its help.
+ */
+static void
+on_exit_within(int code, void *leaving)
+{
+	if (*(const bool *)leaving)
+		return;
+	if (code == CMD_FINDING) {
+		fputs("topaz: a library gave up, most likely for want of "
+		      "memory\n",
+		    stderr);
+		scratch_end();
+		_exit(CMD_BUG);
+	}
+	if (code == CMD_OK && flush_output(CMD_OK) != CMD_OK)
+		_exit(CMD_USAGE);
+}
+
+/* Output that nobody reads and files that grow too large are errors of writing. */
+static void
+prepare(void)
+{
+	static const int kept[] = { STDIN_FILENO, STDERR_FILENO };
+
+	if (fcntl(STDOUT_FILENO, F_GETFD) < 0) {
+		fputs("topaz: standard output is closed\n", stderr);
+		exit(CMD_USAGE);
+	}
+	/* No file that is opened gets the number of one of these. */
+	for (size_t i = 0; i < TZ_ARRAY_LEN(kept); i++) {
+		if (fcntl(kept[i], F_GETFD) < 0 &&
+		    open("/dev/null", O_RDWR) != kept[i])
+			exit(CMD_USAGE);
+	}
+	(void)signal(SIGPIPE, SIG_IGN);
+	(void)signal(SIGXFSZ, SIG_IGN);
+	stop_listen();
+}
+
+static int
+run_command(int argc, char **argv)
 {
 	size_t i;
 
-	signal(SIGABRT, on_abort);
 	if (argc >= 2 && strcmp(argv[1], "--version") == 0) {
 		printf("topaz %s\n", TOPAZ_VERSION);
 		return flush_output(CMD_OK);
@@ -130,4 +167,19 @@ main(int argc, char **argv)
 		fprintf(stderr, "topaz: %s: no such command\n", argv[1]);
 	usage(stderr);
 	return CMD_USAGE;
+}
+
+int
+main(int argc, char **argv)
+{
+	static bool leaving;
+	int code;
+
+	static_assert(CMD_BUDGET == STOP_EXIT && CMD_BUG == STOP_BUG,
+	    "one meaning of each exit code");
+	(void)on_exit(on_exit_within, &leaving);
+	prepare();
+	code = run_command(argc, argv);
+	leaving = true;
+	return code;
 }

@@ -12,6 +12,7 @@
 
 #include "harness/cmd/campaign_options.h"
 #include "harness/cmd/cmd.h"
+#include "harness/host/output.h"
 #include "harness/report/report.h"
 
 #define SHARDS_MAX 4096
@@ -70,7 +71,7 @@ read_folder(
 	char path[PATH_MAX];
 	struct stat st;
 
-	*summary = (struct finding_summary){ .schedules = 0 };
+	memset(summary, 0, sizeof(*summary));
 	if (stat(folder, &st) != 0)
 		return tz_error(
 		    err, TZ_EUSAGE, "%s: %s", folder, strerror(errno));
@@ -125,22 +126,14 @@ print_diff(const struct finding_summary *now, const char *folder, bool json,
 {
 	struct finding_summary *before = calloc(1, sizeof(*before));
 	struct report_baseline baseline = { .count = 0 };
-	char path[] = P_tmpdir "/topaz-diff-XXXXXX";
 	int error = before == NULL ? tz_error(err, TZ_EIO, "out of memory")
 				   : read_folder(folder, before, err);
-	int fd = error == 0 ? mkstemp(path) : -1;
 
-	if (error == 0 && fd < 0)
-		error = tz_error(err, TZ_EIO, "%s: %s", path, strerror(errno));
 	if (error == 0)
-		error = report_baseline_write(path, before, err);
-	if (error == 0)
-		error = report_baseline_read(path, &baseline, err);
+		error = report_baseline_of(before, &baseline, err);
 	if (error == 0)
 		error = campaign_print_comparison(&baseline, now, json, err);
 	report_baseline_free(&baseline);
-	if (fd >= 0)
-		remove(path);
 	if (before != NULL)
 		report_summary_free(before);
 	free(before);
@@ -148,15 +141,40 @@ print_diff(const struct finding_summary *now, const char *folder, bool json,
 }
 
 static int
+write_sarif(const char *path, const struct finding_summary *summary,
+    struct tz_error *err)
+{
+	return report_sarif(path, summary, NULL, err);
+}
+
+/* Writes to what the user named, if anything. */
+static int
+write_form(const char *path, const struct finding_summary *summary,
+    int (*write)(const char *path, const struct finding_summary *summary,
+	struct tz_error *err),
+    struct tz_error *err)
+{
+	struct output *output;
+	int error = path == NULL ? 0 : output_claim_file(path, &output, err);
+
+	if (path == NULL || error != 0)
+		return error;
+	error = write(output_new(output), summary, err);
+	if (error == 0)
+		return output_publish(output, err);
+	output_rename(output, err);
+	output_abandon(output);
+	return error;
+}
+
+static int
 write_forms(const struct merge_input *input,
     const struct finding_summary *summary, struct tz_error *err)
 {
-	int error = 0;
+	int error = write_form(input->junit, summary, report_junit, err);
 
-	if (input->junit != NULL)
-		error = report_junit(input->junit, summary, err);
-	if (error == 0 && input->sarif != NULL)
-		error = report_sarif(input->sarif, summary, NULL, err);
+	if (error == 0)
+		error = write_form(input->sarif, summary, write_sarif, err);
 	if (error == 0 && input->diff != NULL)
 		return print_diff(summary, input->diff, input->json, err);
 	return error == 0 ? print_all(summary, input->json, err) : error;
@@ -175,6 +193,19 @@ named(struct finding_summary *summary, const struct merge_input *input,
 		snprintf(
 		    summary->command, sizeof(summary->command), "%s", command);
 	return summary;
+}
+
+static enum cmd_exit
+exit_code(const struct finding_summary *summary, size_t folders)
+{
+	if (summary->finding_count != summary->judged_count)
+		return CMD_UNJUDGED;
+	if (summary->finding_count != 0)
+		return CMD_FINDING;
+	return report_is_cut(summary) ||
+		(folders > 1 && report_shards_missing(summary) != 0)
+	    ? CMD_BUDGET
+	    : CMD_OK;
 }
 
 /* The whole command: reads the folders, and what FINISH does. */
@@ -198,10 +229,8 @@ read_and(merge_finish finish, const struct argp *argp, int argc, char **argv)
 		if (read_all(input, summary, &err) != 0 ||
 		    finish(input, named(summary, input, command), &err) != 0)
 			code = cmd_fail(&err);
-		else if (summary->finding_count != 0)
-			code = CMD_FINDING;
 		else
-			code = report_is_cut(summary) ? CMD_BUDGET : CMD_OK;
+			code = exit_code(summary, input->count);
 		report_summary_free(summary);
 	}
 	free(input);
@@ -210,45 +239,64 @@ read_and(merge_finish finish, const struct argp *argp, int argc, char **argv)
 }
 
 static int
+write_folder(const char *path, const struct finding_summary *summary,
+    struct tz_error *err)
+{
+	struct output *output;
+	int error = output_claim(path, OUTPUT_FINDINGS, &output, err);
+
+	if (error != 0)
+		return error;
+	error = report_write_all(output_new(output), summary, NULL, err);
+	if (error == 0)
+		return output_publish(output, err);
+	output_rename(output, err);
+	output_abandon(output);
+	return error;
+}
+
+static int
 write_joined(const struct merge_input *input,
     const struct finding_summary *summary, struct tz_error *err)
 {
 	int error = input->output == NULL
 	    ? 0
-	    : report_write_all(input->output, summary, NULL, err);
+	    : write_folder(input->output, summary, err);
 
 	return error == 0 ? print_all(summary, input->json, err) : error;
 }
 
+static const struct argp_option merge_options[] = {
+	{ "output", 'o', "DIR", 0, "Where the joined reports go", 0 },
+	{ JSON_ROW },
+	{ NULL, 0, NULL, 0, NULL, 0 },
+};
+
+const struct argp cmd_merge_argp = { merge_options, parse_one, "DIR...",
+	"Joins the findings of all shards of one exploration.", NULL, NULL,
+	NULL };
+
 int
 cmd_merge(int argc, char **argv)
 {
-	static const struct argp_option options[] = {
-		{ "output", 'o', "DIR", 0, "Where the joined reports go", 0 },
-		{ JSON_ROW },
-		{ NULL, 0, NULL, 0, NULL, 0 },
-	};
-	static const struct argp argp = { options, parse_one, "DIR...",
-		"Joins the findings of all shards of one exploration.", NULL,
-		NULL, NULL };
-
-	return read_and(write_joined, &argp, argc, argv);
+	return read_and(write_joined, &cmd_merge_argp, argc, argv);
 }
+
+static const struct argp_option report_options[] = {
+	{ "junit", OPT_JUNIT, "FILE", 0, "Write JUnit's XML", 0 },
+	{ "sarif", OPT_SARIF, "FILE", 0, "Write SARIF 2.1.0", 0 },
+	{ JSON_ROW },
+	{ "diff", OPT_DIFF, "DIR", 0,
+	    "Compare with the findings in DIR, an earlier time", 0 },
+	{ NULL, 0, NULL, 0, NULL, 0 },
+};
+
+const struct argp cmd_report_argp = { report_options, parse_one, "DIR",
+	"Prints what an exploration found, or writes it in other forms.", NULL,
+	NULL, NULL };
 
 int
 cmd_report(int argc, char **argv)
 {
-	static const struct argp_option options[] = {
-		{ "junit", OPT_JUNIT, "FILE", 0, "Write JUnit's XML", 0 },
-		{ "sarif", OPT_SARIF, "FILE", 0, "Write SARIF 2.1.0", 0 },
-		{ JSON_ROW },
-		{ "diff", OPT_DIFF, "DIR", 0,
-		    "Compare with the findings in DIR, an earlier time", 0 },
-		{ NULL, 0, NULL, 0, NULL, 0 },
-	};
-	static const struct argp argp = { options, parse_one, "DIR",
-		"Prints what an exploration found, or writes it in other forms.",
-		NULL, NULL, NULL };
-
-	return read_and(write_forms, &argp, argc, argv);
+	return read_and(write_forms, &cmd_report_argp, argc, argv);
 }

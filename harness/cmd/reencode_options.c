@@ -148,15 +148,15 @@ parse_one(int key, char *arg, struct argp_state *state)
 	}
 }
 
+const struct argp cmd_reencode_argp = { reencode_argp_options, parse_one,
+	"--pt FILE --cpu F/M/S --image SPEC...\nDIR",
+	"Recovers the flow of a trace captured anywhere, or of the "
+	"streams of the bundle DIR, makes its packets again and "
+	"compares them.",
+	NULL, NULL, NULL };
+
 void
 reencode_parse(int argc, char **argv, struct reencode_input *input)
 {
-	static const struct argp argp = { reencode_argp_options, parse_one,
-		"--pt FILE --cpu F/M/S --image SPEC...\nDIR",
-		"Recovers the flow of a trace captured anywhere, or of the "
-		"streams of the bundle DIR, makes its packets again and "
-		"compares them.",
-		NULL, NULL, NULL };
-
-	cmd_parse(&argp, argc, argv, input);
+	cmd_parse(&cmd_reencode_argp, argc, argv, input);
 }

@@ -67,15 +67,20 @@ parse_one(int key, char *arg, struct argp_state *state)
 	}
 }
 
-/* The driver that has the scenario NAME, or is called so. */
+/*
+ * The driver that has the scenario NAME, or is called so.  A manifest that is wrong is an
+ * error only where no other one has it.
+ */
 static int
 find_driver(
     const char *name, const char *folder, char driver[64], struct tz_error *err)
 {
 	struct paths paths;
+	struct tz_error why;
 	char **names = NULL;
 	size_t count = 0;
 	bool found = false;
+	int wrong = 0;
 	int error = paths_find(&paths, err);
 	const char *root = folder != NULL ? folder : paths.drivers;
 
@@ -83,9 +88,13 @@ find_driver(
 		error = driver_names(root, &names, &count, err);
 	for (size_t i = 0; error == 0 && i < count; i++) {
 		struct manifest *manifest;
+		int bad = found ? -1
+				: manifest_read(root, names[i], &manifest,
+				      wrong == 0 ? &why : NULL);
 
-		if (!found &&
-		    manifest_read(root, names[i], &manifest, err) == 0) {
+		if (!found && bad != 0 && wrong == 0)
+			wrong = bad;
+		if (bad == 0) {
 			found = strcmp(names[i], name) == 0 ||
 			    manifest_scenario(manifest, name) != NULL;
 			if (found)
@@ -96,7 +105,9 @@ find_driver(
 	}
 	free(names);
 	paths_free(&paths);
-	if (error == 0 && !found)
+	if (error == 0 && !found && wrong != 0)
+		error = tz_error(err, (enum tz_errno) - wrong, "%s", why.text);
+	else if (error == 0 && !found)
 		error = tz_error(err, TZ_ENOENT,
 		    "%s: neither a driver nor a scenario of one; see: topaz "
 		    "list scenarios",
@@ -127,6 +138,30 @@ print_event(void *arg, const struct event *event)
 	printf("  %s\n", where);
 }
 
+/* The rows that were not judged, and why. */
+static void
+print_unjudged(const struct replayed *replayed)
+{
+	for (unsigned i = 0; i < REASON_COUNT; i++) {
+		const char *before = "not judged: ";
+
+		for (uint64_t left = replayed->outcome.unjudged[i]; left != 0;
+		     left &= left - 1) {
+			unsigned id = (unsigned)__builtin_ctzll(left);
+
+			printf("%s%s", before,
+			    check_info((enum check_id)id)->name);
+			before = ", ";
+		}
+		if (replayed->outcome.unjudged[i] != 0)
+			printf(
+			    ": %s\n", check_reason_text((enum check_reason)i));
+	}
+	if (!replayed->compared)
+		printf("not judged: %s: the trace was not decoded\n",
+		    check_info(CHECK_DECODED)->name);
+}
+
 static void
 print_outcome(const struct replayed *replayed)
 {
@@ -136,7 +171,8 @@ print_outcome(const struct replayed *replayed)
 		const struct check_violation *violation =
 		    &outcome->violation[i].violation;
 
-		printf("FAIL  %s  %s  cpu%u  event %" PRIu64 "\n",
+		printf("%s  %s  %s  cpu%u  event %" PRIu64 "\n",
+		    outcome_is_unjudged(violation) ? "NOT JUDGED" : "FAIL",
 		    check_info(violation->id)->name, violation->text,
 		    violation->cpu, violation->event);
 	}
@@ -145,11 +181,15 @@ print_outcome(const struct replayed *replayed)
 		    replayed->where.function, replayed->where.offset_bytes,
 		    replayed->where.file, replayed->where.line);
 	if (outcome->framework)
-		printf("the framework came to grief in %s by the failure of a "
-		       "call of its own: %.*s\n",
+		printf("the framework panics in %s because a call of its own "
+		       "fails: %.*s\n",
 		    replayed->where.function,
 		    (int)strcspn(replayed->result.text, "\n"),
 		    replayed->result.text);
+	if (outcome->count == 0 && outcome->how == OUTCOME_WHOLE)
+		printf("PASS\n");
+	if (outcome->how == OUTCOME_WHOLE)
+		print_unjudged(replayed);
 	printf("state %016" PRIx64 "\n", replayed->state_hash);
 }
 
@@ -206,6 +246,8 @@ replay(const struct replay_input *input, struct workshop *workshop,
 				? "not possible where it stands"
 				: "not reached");
 			code = CMD_DIVERGED;
+		} else if (!outcome_is_judged(&first[0].outcome)) {
+			code = CMD_UNJUDGED;
 		} else if (first[0].outcome.count != 0) {
 			code = CMD_FINDING;
 		}
@@ -284,16 +326,17 @@ check_subject(
 	return error;
 }
 
+static const struct argp_child children[] = { { &driver_argp, 0, NULL, 0 },
+	{ NULL, 0, NULL, 0 } };
+
+const struct argp cmd_replay_argp = { options, parse_one, "TOKEN|@FILE",
+	"Runs the one schedule that TOKEN names and prints what fails "
+	"in it.",
+	children, NULL, NULL };
+
 int
 cmd_replay(int argc, char **argv)
 {
-	static const struct argp_child children[] = {
-		{ &driver_argp, 0, NULL, 0 }, { NULL, 0, NULL, 0 }
-	};
-	static const struct argp argp = { options, parse_one, "TOKEN|@FILE",
-		"Runs the one schedule that TOKEN names and prints what fails "
-		"in it.",
-		children, NULL, NULL };
 	struct replay_input input = { .times = 1 };
 	struct workshop *workshop = NULL;
 	struct workshop_config config;
@@ -302,7 +345,7 @@ cmd_replay(int argc, char **argv)
 	char driver[64];
 	int code;
 
-	cmd_parse(&argp, argc, argv, &input);
+	cmd_parse(&cmd_replay_argp, argc, argv, &input);
 	if (token_parse(input.token, &token, &err) != 0 ||
 	    find_driver(token.name, input.from.drivers, driver, &err) != 0)
 		return cmd_fail(&err);
@@ -310,6 +353,7 @@ cmd_replay(int argc, char **argv)
 		.source = input.from.source,
 		.tree = input.from.tree,
 		.cc = input.from.cc,
+		.cc_seconds = input.from.cc_seconds,
 		.drivers = input.from.drivers,
 		.profile = token.profile,
 		.objects = input.objects,

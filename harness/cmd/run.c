@@ -10,6 +10,7 @@
 
 #include "harness/cmd/cmd.h"
 #include "harness/cmd/driver_options.h"
+#include "harness/host/stop.h"
 #include "harness/run.h"
 
 #define SETTINGS_BYTES 512
@@ -234,54 +235,86 @@ parse_one(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const char *
-end_text(const struct run_outcome *outcome)
+/* The exit code of each verdict. */
+static enum cmd_exit
+exit_code(const struct run_outcome *outcome)
 {
-	switch (outcome->result.end) {
-	case MACHINE_EXIT:
-		return outcome->result.code == 0 ? "exit"
-						 : "exit with an error";
-	case MACHINE_PANIC:
-		return "panic";
-	case MACHINE_UNMODELLED:
-		return "not modelled";
-	case MACHINE_TRIPLE_FAULT:
-		return "triple fault";
-	case MACHINE_DEADLOCK:
-		return "deadlock";
-	case MACHINE_LIMIT:
-		return "limit of instructions reached";
-	case MACHINE_STOP:
-		return "stopped";
-	case MACHINE_ENGINE:
-		return "engine failed";
+	if (run_was_stopped(outcome))
+		return CMD_BUDGET;
+	switch (run_verdict(outcome)) {
+	case RUN_PASSED:
+		return CMD_OK;
+	case RUN_FAILED:
+		return CMD_FINDING;
+	case RUN_NOT_JUDGED:
+		return outcome->result.end == MACHINE_ENGINE ? CMD_BUG
+							     : CMD_UNJUDGED;
 	}
-	return "unknown end";
+	return CMD_BUG;
 }
 
+static const char *
+verdict_word(const struct run_outcome *outcome)
+{
+	static const char *const words[] = {
+		[RUN_PASSED] = "PASS",
+		[RUN_FAILED] = "FAIL",
+		[RUN_NOT_JUDGED] = "NOT JUDGED",
+	};
+
+	return run_was_stopped(outcome) ? "STOP" : words[run_verdict(outcome)];
+}
+
+/* Is the run's failure an operational error, which is printed with its CPU? */
+static bool
+has_pt_error(const struct run_outcome *outcome)
+{
+	uint64_t errors = 0;
+
+	for (unsigned i = 0; i < outcome->cpu_count; i++)
+		errors += outcome->cpu[i].pt_errors;
+	return errors != 0 && outcome->result.end == MACHINE_EXIT &&
+	    outcome->result.code == 0;
+}
+
+/* What a run that did not pass ended at, and where. */
 static void
-print_failure(const struct run_outcome *outcome)
+print_end(const struct run_outcome *outcome)
 {
 	const struct machine_result *result = &outcome->result;
 	unsigned i;
 
+	if (run_verdict(outcome) == RUN_PASSED || has_pt_error(outcome))
+		return;
+	printf("%s  %s", verdict_word(outcome), run_reason(outcome));
 	if (result->end == MACHINE_EXIT) {
 		if (result->code != 0)
-			printf("FAIL  the guest shut down with code %d\n",
-			    result->code);
+			printf(": code %d", result->code);
+		putchar('\n');
 		return;
 	}
-	printf("FAIL  %s on cpu%u at %s%s%s\n", end_text(outcome), result->cpu,
-	    outcome->where, result->text[0] != '\0' ? ": " : "", result->text);
+	printf(" on cpu%u at %s%s%s\n", result->cpu, outcome->where,
+	    result->text[0] != '\0' ? ": " : "", result->text);
 	for (i = 0; i < outcome->frame_count; i++)
 		printf("      #%-2u %s\n", i, outcome->frame[i]);
+}
+
+/* What the driver refused, and no caller in the guest saw. */
+static void
+print_refused(const struct run_outcome *outcome)
+{
+	if (outcome->refused_count != 0)
+		printf("      error %d on cpu%" PRIu64 " is dropped by the "
+		       "kernel (%" PRIu64 " in all)\n",
+		    outcome->refused_error, outcome->refused_cpu,
+		    outcome->refused_count);
 }
 
 /* The console says what a failed program had to say. */
 static void
 print_console(const struct run_outcome *outcome)
 {
-	if (run_exit_code(outcome) != CMD_OK && outcome->console[0] != '\0')
+	if (run_verdict(outcome) != RUN_PASSED && outcome->console[0] != '\0')
 		printf("last words on the guest's console:\n%s\n",
 		    outcome->console);
 }
@@ -289,10 +322,10 @@ print_console(const struct run_outcome *outcome)
 static void
 print_text(const struct run_options *options, const struct run_outcome *outcome)
 {
-	int code = run_exit_code(outcome);
+	enum run_verdict verdict = run_verdict(outcome);
 	unsigned i;
 
-	printf("%s  %s  %s  %s mode  %u CPU%s\n", code == 0 ? "PASS" : "FAIL",
+	printf("%s  %s  %s  %s mode  %u CPU%s\n", verdict_word(outcome),
 	    options->driver, outcome->models,
 	    options->thread_mode ? "thread" : "cpu", outcome->cpu_count,
 	    outcome->cpu_count == 1 ? "" : "s");
@@ -308,18 +341,17 @@ print_text(const struct run_options *options, const struct run_outcome *outcome)
 			       "): %s\n",
 			    i, cpu->pt_errors, cpu->pt_error);
 	}
-	if (outcome->refused_count != 0)
-		printf("FAIL  the driver refused the configuration: error %d on "
-		       "cpu%" PRIu64 ", which the kernel drops (%" PRIu64
-		       " in all)\n",
-		    outcome->refused_error, outcome->refused_cpu,
-		    outcome->refused_count);
-	print_failure(outcome);
+	print_end(outcome);
+	print_refused(outcome);
 	print_console(outcome);
 	printf("source sha256 %s\n", outcome->sha256);
-	printf("bundle %s   (topaz verify %s)\n", options->output,
-	    options->output);
-	printf("%d passed, %d failed\n", code == 0, code != 0);
+	if (run_was_stopped(outcome))
+		puts("no bundle: the run was stopped");
+	else
+		printf("bundle %s   (topaz verify %s)\n", options->output,
+		    options->output);
+	printf("%d passed, %d failed, %d not judged\n", verdict == RUN_PASSED,
+	    verdict == RUN_FAILED, verdict == RUN_NOT_JUDGED);
 }
 
 static void
@@ -343,49 +375,56 @@ print_json(const struct run_options *options, const struct run_outcome *outcome)
 	for (i = 0; i < outcome->frame_count; i++)
 		json_array_append_new(frames, json_string(outcome->frame[i]));
 	cmd_print_json(json_pack(
-	    "{s:i, s:s, s:s, s:s, s:b, s:s, s:i, s:s, s:s, s:s, s:o, s:o, "
+	    "{s:i, s:s?, s:s, s:s, s:b, s:s, s:s, s:i, s:s, s:s, s:s, s:o, s:o, "
 	    "s:I, s:i}",
-	    "schema", 1, "bundle", options->output, "driver", options->driver,
-	    "profile", outcome->models, "passed", run_exit_code(outcome) == 0,
-	    "end", end_text(outcome), "code", outcome->result.code, "text",
-	    outcome->result.text, "where", outcome->where, "sha256",
-	    outcome->sha256, "cpus", cpus, "backtrace", frames, "refused",
-	    (json_int_t)outcome->refused_count, "refused_error",
-	    outcome->refused_error));
+	    "schema", 1, "bundle",
+	    run_was_stopped(outcome) ? NULL : options->output, "driver",
+	    options->driver, "profile", outcome->models, "passed",
+	    run_verdict(outcome) == RUN_PASSED, "verdict",
+	    verdict_word(outcome), "end",
+	    run_verdict(outcome) == RUN_PASSED ? "exit" : run_reason(outcome),
+	    "code", outcome->result.code, "text", outcome->result.text, "where",
+	    outcome->where, "sha256", outcome->sha256, "cpus", cpus,
+	    "backtrace", frames, "refused", (json_int_t)outcome->refused_count,
+	    "refused_error", outcome->refused_error));
 }
+
+static const struct argp_child children[] = { { &driver_argp, 0, NULL, 0 },
+	{ NULL, 0, NULL, 0 } };
+
+const struct argp cmd_run_argp = { run_argp_options, parse_one, "[DRIVER]",
+	"Compiles DRIVER (insntrace) for the guest, boots the emulated "
+	"machine, traces programs with it and writes a bundle.",
+	children, NULL, NULL };
 
 int
 cmd_run(int argc, char **argv)
 {
-	static const struct argp_child children[] = {
-		{ &driver_argp, 0, NULL, 0 }, { NULL, 0, NULL, 0 }
-	};
-	static const struct argp argp = { run_argp_options, parse_one,
-		"[DRIVER]",
-		"Compiles DRIVER (insntrace) for the guest, boots the emulated "
-		"machine, traces programs with it and writes a bundle.",
-		children, NULL, NULL };
 	struct run_input input = { .options = run_defaults() };
 	struct run_outcome *outcome = calloc(1, sizeof(*outcome));
 	struct tz_error err = { "out of memory" };
-	int code;
+	int code, error;
 
-	cmd_parse(&argp, argc, argv, &input);
+	cmd_parse(&cmd_run_argp, argc, argv, &input);
 	input.options.settings = input.settings;
 	input.options.source = input.from.source;
 	input.options.tree = input.from.tree;
 	input.options.cc = input.from.cc;
+	input.options.cc_seconds = input.from.cc_seconds;
 	input.options.drivers = input.from.drivers;
 	input.options.verbose = input.from.verbose;
-	if (outcome == NULL || run_driver(&input.options, outcome, &err) != 0) {
+	stop_gently();
+	error = outcome == NULL ? -TZ_EIO
+				: run_driver(&input.options, outcome, &err);
+	if (error != 0) {
 		free(outcome);
-		return cmd_fail(&err);
+		return cmd_fail_of(error, &err);
 	}
 	if (input.json)
 		print_json(&input.options, outcome);
 	else
 		print_text(&input.options, outcome);
-	code = run_exit_code(outcome);
+	code = exit_code(outcome);
 	free(outcome);
 	return code;
 }

@@ -10,6 +10,7 @@
 
 #include "harness/cmd/bundle_symbols.h"
 #include "harness/cmd/cmd.h"
+#include "harness/host/input.h"
 #include "traces/listed.h"
 #include "traces/verify.h"
 
@@ -34,7 +35,7 @@ static const struct argp_option verify_argp_options[] = {
 	    "Compare the instructions that another decoder printed into FILE "
 	    "(-: standard input) with what was executed, in place of libipt's",
 	    0 },
-	{ "format", OPT_FORMAT, "FORMAT", 0,
+	{ "format", OPT_FORMAT, "perf|ptxed|plain", 0,
 	    "Of that list: perf (perf script, instruction samples), ptxed, "
 	    "plain (an address a line); recognised if not given",
 	    0 },
@@ -126,7 +127,9 @@ print_result(const struct verify_input *input,
 		puts(text);
 		free(text);
 	}
-	return result->match ? CMD_OK : CMD_FINDING;
+	if (!result->match)
+		return CMD_FINDING;
+	return result->nothing ? CMD_UNJUDGED : CMD_OK;
 }
 
 /* A bundle of `topaz run --no-truth` leaves nothing to compare with. */
@@ -161,15 +164,14 @@ verify_list(const struct verify_input *input, const struct bundle *bundle,
 		.format = input->format,
 		.id = input->cpu };
 	bool own = strcmp(input->decoded, "-") == 0;
-	FILE *file = own ? stdin : fopen(input->decoded, "re");
+	FILE *file = stdin;
 	struct listed_result result;
-	int error, code;
+	int error = own ? 0
+			: input_open(input->decoded, INPUT_LIST, &file, err);
+	int code;
 
-	if (file == NULL) {
-		(void)tz_error(
-		    err, TZ_EIO, "%s: %s", input->decoded, strerror(errno));
+	if (error != 0)
 		return cmd_fail(err);
-	}
 	error = listed_verify(
 	    bundle, file, input->decoded, &options, &result, err);
 	if (!own)
@@ -199,13 +201,14 @@ verify_traces(const struct verify_input *input, const struct bundle *bundle,
 	return code;
 }
 
+const struct argp cmd_verify_argp = { verify_argp_options, parse_one, "DIR",
+	"Decodes every trace of the bundle DIR with libipt and demands "
+	"that it is what was executed; accounts for every byte.",
+	NULL, NULL, NULL };
+
 int
 cmd_verify(int argc, char **argv)
 {
-	static const struct argp argp = { verify_argp_options, parse_one, "DIR",
-		"Decodes every trace of the bundle DIR with libipt and demands "
-		"that it is what was executed; accounts for every byte.",
-		NULL, NULL, NULL };
 	struct verify_input input = { .rows = VERIFY_ROWS_DEFAULT,
 		.cpu = DECODED_NO_CPU };
 	struct bundle_symbols *symbols = NULL;
@@ -214,7 +217,7 @@ cmd_verify(int argc, char **argv)
 	struct tz_error err;
 	int error, code;
 
-	cmd_parse(&argp, argc, argv, &input);
+	cmd_parse(&cmd_verify_argp, argc, argv, &input);
 	error = bundle_open(input.dir, &bundle, &err);
 	if (error == 0)
 		error = check_truth(bundle, &err);

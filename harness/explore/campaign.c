@@ -79,7 +79,13 @@ static struct trial_options
 trial_options_of(
     const struct campaign *campaign, const struct campaign_area *area)
 {
+	/* What the user named, or wrote down, is meant to run the driver. */
+	bool named = campaign->entry[area->entry].name[0] != '\0' ||
+	    campaign->options.subject != NULL;
+
 	return (struct trial_options){ .decode = area->decodes,
+		.must_run = named,
+		.insns_max = campaign->options.insns_max,
 		.kinds = area->kinds,
 		.kinds2 = pair_kinds(&campaign->options),
 		.merge = campaign->options.merge,
@@ -101,6 +107,27 @@ open_area(struct campaign *campaign, const struct campaign_area *area,
 	return trial_open(place, runner, &entry->sequence, &options, err);
 }
 
+/*
+ * Whether the default schedule's trace decodes, which each shard has to know: its
+ * schedules are sampled only then.
+ */
+static void
+decode_base(struct campaign *campaign, uint32_t number, struct trial *place)
+{
+	const struct rank rank = { number, 0, 0 };
+	const struct schedule none = { .count = 0 };
+	struct campaign_area *area = &campaign->area[number];
+	struct outcome base;
+
+	if (!decoded_run(place, &none, NULL, STEPPING_NONE, &base))
+		return;
+	area->decodes = !decoded_differs(&base);
+	if (campaign_is_own(campaign, number))
+		campaign->tally->area[number].decoded++;
+	tally_add(campaign->tally, rank, &none, &base, &place->base);
+	campaign->tally->area[number].base_fails |= !area->decodes;
+}
+
 /* What the base order alone shows; how many schedules there are. */
 int
 campaign_survey(
@@ -109,7 +136,6 @@ campaign_survey(
 	struct campaign_area *area = &campaign->area[number];
 	const struct rank rank = { number, 0, 0 };
 	const struct schedule none = { .count = 0 };
-	struct outcome base;
 	struct trial place;
 	int error = open_area(campaign, area, &place, err);
 
@@ -117,18 +143,11 @@ campaign_survey(
 		return error;
 	area->total = area->kind == AREA_ONE ? trial_count(&place) : 0;
 	area->boundaries = place.list.count;
+	area->endless = place.base.end == MACHINE_LIMIT;
 	tally_add(campaign->tally, rank, &none, &place.base, NULL);
-	if (campaign_is_own(campaign, number)) {
-		if (area->kind == AREA_ONE &&
-		    decoded_run(&place, &none, NULL, STEPPING_NONE, &base)) {
-			campaign->tally->area[number].decoded++;
-			area->decodes = !outcome_has(&base, decoded_cause());
-			tally_add(
-			    campaign->tally, rank, &none, &base, &place.base);
-		}
-		campaign->tally->area[number].unmodelled += place.base.how ==
-		    OUTCOME_UNMODELLED;
-	}
+	tally_count(campaign->tally, number, &place.base, NULL);
+	if (area->kind == AREA_ONE)
+		decode_base(campaign, number, &place);
 	trial_close(&place);
 	return 0;
 }
@@ -160,7 +179,8 @@ work(void *arg, unsigned worker, const volatile bool *stop, struct tally *tally)
 
 		if (area->kind == AREA_FAULT || area->kind == AREA_SEQUENCES)
 			continue;
-		if (open_area(campaign, area, &place, &err) != 0)
+		if (area->endless ||
+		    open_area(campaign, area, &place, &err) != 0)
 			continue;
 		share.keep = area->keep;
 		if (area->kind == AREA_ONE)
@@ -242,12 +262,18 @@ explore_sequences(
 {
 	struct campaign_area *area = campaign_add_area(
 	    campaign, AREA_SEQUENCES, NO_ENTRY);
+	struct corpus_counts counts;
 	int error;
 
 	TZ_ASSERT(area != NULL);
 	area->total = budget;
 	error = corpus_run(campaign, (uint32_t)campaign->area_count - 1, budget,
 	    &campaign->corpus, err);
+	if (error == 0) {
+		corpus_counts(campaign->corpus, &counts);
+		if (counts.runs > budget)
+			area->total = counts.runs;
+	}
 	if (error == 0 && !campaign->interrupted)
 		campaign->tally->area[campaign->area_count - 1].ended =
 		    campaign->options.jobs;
@@ -315,6 +341,7 @@ explore_deeper(struct campaign *campaign, uint32_t entries, uint64_t budget,
 		if (area == NULL)
 			return tz_error(err, TZ_EUSAGE, "too many scenarios");
 		area->kinds = pair_kinds(&campaign->options);
+		area->endless = campaign->area[i].endless;
 		if (options->depth == 1 || options->budget != 0)
 			area->keep = keep_pairs(
 			    campaign->area[i].total / 2, budget / 2 / entries);
@@ -324,7 +351,8 @@ explore_deeper(struct campaign *campaign, uint32_t entries, uint64_t budget,
 		if (area == NULL)
 			return tz_error(err, TZ_EUSAGE, "too many scenarios");
 		area->changes = RANDOM_CHANGES;
-		area->total = budget / 2 / entries;
+		area->endless = campaign->area[i].endless;
+		area->total = area->endless ? 0 : budget / 2 / entries;
 		area->boundaries = campaign->area[i].boundaries;
 	}
 	return campaign_run_areas(
@@ -361,6 +389,17 @@ explore(struct campaign *campaign, struct tz_error *err)
 	return error;
 }
 
+/* Has anything been run that can be reported? */
+static bool
+has_begun(const struct campaign *campaign)
+{
+	uint64_t done = campaign->tally->group_count;
+
+	for (size_t i = 0; i < campaign->area_count; i++)
+		done += campaign->tally->area[i].done;
+	return done != 0;
+}
+
 int
 campaign_run(struct campaign *campaign, struct workshop *workshop,
     const struct campaign_options *options, struct tz_error *err)
@@ -376,20 +415,24 @@ campaign_run(struct campaign *campaign, struct workshop *workshop,
 	    campaign->tally == NULL)
 		return tz_error(err, TZ_EIO, "out of memory");
 	error = campaign_make_entries(campaign, err);
+	workshop_cut(workshop, true);
 	if (error == 0)
 		error = options->faults ? faults_explore(campaign, err)
 					: explore(campaign, err);
-	if (error == 0) {
-		tally_drop_larger(campaign->tally);
-		tally_sort(campaign->tally);
+	workshop_cut(workshop, false);
+	if (error == -TZ_ESTOP && has_begun(campaign)) {
+		campaign->interrupted = true;
+		error = 0;
 	}
+	if (error == 0)
+		tally_sort(campaign->tally);
 	return error;
 }
 
 bool
 campaign_ended(const struct campaign *campaign, size_t area)
 {
-	return campaign->area[area].kind == AREA_FAULT ||
+	return campaign->area[area].endless ||
 	    campaign->tally->area[area].ended == campaign->options.jobs;
 }
 

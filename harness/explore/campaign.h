@@ -23,6 +23,7 @@ struct campaign_options {
 	unsigned shard, shards; /* 1 of 1: all */
 	uint64_t budget;        /* schedules; 0: the default */
 	uint64_t seed;
+	uint64_t insns_max; /* of a run; 0: derived from the default schedule */
 	bool merge, reduce;
 	bool sequences; /* generated ones too; not with .subject */
 	bool kinds_named; /* the user chose .kinds: pairs and faults are of them */
@@ -62,6 +63,7 @@ struct campaign_area {
 	unsigned first;   /* AREA_CALLS: step, the one that is not waited for */
 	uint64_t boundaries;
 	bool decodes; /* the base order does, as it should */
+	bool endless; /* the default schedule did not end: no others are run */
 };
 
 struct campaign {

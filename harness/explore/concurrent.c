@@ -113,6 +113,7 @@ do_pair(struct campaign *campaign, uint32_t number, struct trial_share *share,
 	const struct trial_options options = { .kinds = area->kinds,
 		.merge = campaign->options.merge,
 		.calls = true,
+		.insns_max = campaign->options.insns_max,
 		.first = area->first,
 		.last = area->first };
 	const struct schedule none = { .count = 0 };
@@ -130,6 +131,7 @@ do_pair(struct campaign *campaign, uint32_t number, struct trial_share *share,
 	    ? TRIAL_KEEP_ALL
 	    : TRIAL_KEEP_ALL / total * CONCURRENT_SCHEDULES;
 	tally_add(tally, rank, &none, &trial.base, NULL);
+	tally_count(tally, number, &trial.base, NULL);
 	trial_one(&trial, share, tally, number);
 	trial_close(&trial);
 }

@@ -71,8 +71,10 @@ run_item(struct corpus *corpus, size_t index, struct tally *tally)
 	struct rank rank = { corpus->area, (uint32_t)index, 0 };
 	struct tally_area *area = &tally->area[corpus->area];
 	const struct schedule none = { .count = 0 };
+	const struct outcome nothing = { .count = 0 };
 	struct listener listener = { .reach = reach };
 	const struct runner_ear ear = { .arg = &listener, .step = on_step };
+	uint64_t limit = corpus->campaign->options.insns_max;
 	struct outcome outcome;
 	struct runner *runner;
 	struct tz_error err;
@@ -83,7 +85,7 @@ run_item(struct corpus *corpus, size_t index, struct tally *tally)
 		return;
 	listener.runner = runner;
 	listener.base = runner_driver_base(runner);
-	runner_limit(runner, RUNNER_INSNS_MAX);
+	runner_limit(runner, limit != 0 ? limit : RUNNER_INSNS_MAX);
 	runner_listen(runner, &ear, STEPPING_WATCHED);
 	TZ_ASSERT(runner_go(runner, 0, UINT64_MAX) == RUNNER_OVER);
 	runner_listen(runner, NULL, STEPPING_NONE);
@@ -92,8 +94,7 @@ run_item(struct corpus *corpus, size_t index, struct tally *tally)
 	reach->ran = true;
 	if (campaign_is_own(corpus->campaign, index)) {
 		area->done++;
-		area->unmodelled += outcome.how == OUTCOME_UNMODELLED;
-		area->failing += outcome.count != 0;
+		tally_count(tally, corpus->area, &outcome, &nothing);
 	}
 	tally_add(tally, rank, &none, &outcome, NULL);
 }

@@ -55,6 +55,11 @@ describe_how(const struct campaign *campaign, const struct campaign_area *area,
 {
 	struct corpus_counts counts;
 
+	if (area->endless) {
+		snprintf(how, FINDING_NAME_BYTES,
+		    "none: the default schedule does not end");
+		return;
+	}
 	switch (area->kind) {
 	case AREA_TWO:
 		if (area->keep < TRIAL_KEEP_ALL) {
@@ -71,10 +76,6 @@ describe_how(const struct campaign *campaign, const struct campaign_area *area,
 			snprintf(how, FINDING_NAME_BYTES, "sampled, %.2g %%",
 			    100.0 * (double)area->keep /
 				(double)TRIAL_KEEP_ALL);
-		else if (campaign->options.shards > 1)
-			snprintf(how, FINDING_NAME_BYTES,
-			    "exhaustive over all %u shards",
-			    campaign->options.shards);
 		else
 			snprintf(how, FINDING_NAME_BYTES, "exhaustive");
 		return;
@@ -136,6 +137,49 @@ line_of(struct finding_summary *summary, const char *what)
 	return line;
 }
 
+/* The counts of the first area of the same entry: of its default schedule. */
+static const struct tally_area *
+base_of(const struct campaign *campaign, size_t index)
+{
+	const struct campaign_area *area = &campaign->area[index];
+
+	for (size_t i = 0; i < index; i++) {
+		if ((area->kind == AREA_TWO || area->kind == AREA_RANDOM) &&
+		    campaign->area[i].kind == AREA_ONE &&
+		    campaign->area[i].entry == area->entry)
+			return &campaign->tally->area[i];
+	}
+	return &campaign->tally->area[index];
+}
+
+static void
+add_unjudged(struct finding_summary *summary, enum check_id check,
+    enum check_reason reason, uint64_t schedules)
+{
+	if (schedules == 0)
+		return;
+	TZ_ASSERT(summary->unjudged_count < TZ_ARRAY_LEN(summary->unjudged));
+	summary->unjudged[summary->unjudged_count++] =
+	    (struct finding_unjudged){ check, reason, schedules };
+}
+
+/* The rows that were not judged in every schedule, by reason. */
+static void
+describe_unjudged(
+    const struct campaign *campaign, struct finding_summary *summary)
+{
+	const struct tally *tally = campaign->tally;
+
+	summary->unjudged_count = 0;
+	for (unsigned i = 0; i < REASON_COUNT; i++) {
+		for (unsigned j = 0; j < CHECK_COUNT; j++)
+			add_unjudged(summary, (enum check_id)j,
+			    (enum check_reason)i, tally->unjudged[i][j]);
+	}
+	add_unjudged(summary, CHECK_DECODED, REASON_SAMPLED,
+	    summary->schedules - summary->decoded);
+}
+
 void
 describe_coverage(
     const struct campaign *campaign, struct finding_summary *summary)
@@ -156,6 +200,9 @@ describe_coverage(
 		line->total += area->total != 0 ? area->total : tally->done;
 		line->merged += tally->merged;
 		line->failing += tally->failing;
+		line->unjudged += tally->unjudged;
+		line->base_fails |= base_of(campaign, i)->base_fails != 0;
+		line->base_unjudged |= base_of(campaign, i)->base_unjudged != 0;
 		/* Where areas share a line, it is no more than the least of them. */
 		if (!campaign_ended(campaign, i)) {
 			line->cut = true;
@@ -172,4 +219,8 @@ describe_coverage(
 		summary->schedules += tally->done;
 		summary->decoded += tally->decoded;
 	}
+	describe_unjudged(campaign, summary);
+	summary->shards = campaign->options.shards;
+	summary->shard[(campaign->options.shard - 1) / 8] |= (uint8_t)(1u
+	    << (campaign->options.shard - 1) % 8);
 }

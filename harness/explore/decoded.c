@@ -4,19 +4,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <xxhash.h>
 
 #include "emu/truth.h"
 #include "harness/explore/runner_inside.h"
+#include "harness/host/scratch.h"
 #include "harness/load/boot.h"
 #include "harness/record.h"
-#include "traces/bundle_dir.h"
 #include "traces/bundle_write.h"
 #include "traces/verify.h"
-
-#define ROW_NAME "decoded"
 
 /* A run while it is recorded. */
 struct recording {
@@ -25,8 +22,8 @@ struct recording {
 	struct record *record;
 	struct machine_observer observer;
 	struct truth *truth[MACHINE_CPUS_MAX];
-	struct runner_ear ear; /* who listens, too */
-	char folder[32], path[48];
+	struct runner_ear ear;      /* who listens, too */
+	char path[TREE_PATH_BYTES]; /* "": there is none yet */
 };
 
 static void
@@ -57,11 +54,10 @@ begin_recording(struct recording *recording)
 	struct tz_error err;
 	int error;
 
-	strcpy(recording->folder, "/tmp/topaz-XXXXXX");
-	if (mkdtemp(recording->folder) == NULL)
+	if (scratch_folder(recording->path, &err) != 0) {
+		recording->path[0] = '\0';
 		return false;
-	snprintf(recording->path, sizeof(recording->path), "%s/run",
-	    recording->folder);
+	}
 	error = bundle_create(
 	    recording->path, runner_cpus(runner), &recording->writer, &err);
 	recording->record = error != 0
@@ -102,25 +98,31 @@ remove_recording(struct recording *recording)
 {
 	bundle_abandon(recording->writer);
 	record_destroy(recording->record);
-	bundle_dir_remove(recording->path);
-	(void)rmdir(recording->folder);
+	if (recording->path[0] != '\0')
+		scratch_drop(recording->path);
 }
 
-uint64_t
-decoded_cause(void)
+bool
+decoded_differs(const struct outcome *outcome)
 {
-	return XXH3_64bits(ROW_NAME, strlen(ROW_NAME));
+	for (unsigned i = 0; i < outcome->count; i++) {
+		if (outcome->violation[i].violation.id == CHECK_DECODED)
+			return true;
+	}
+	return false;
 }
 
 static void
-add_difference(struct outcome *outcome, const struct verify_stream *stream)
+add_difference(struct runner *runner, struct outcome *outcome,
+    const struct verify_stream *stream)
 {
 	const struct verify_difference *difference = &stream->difference;
-	struct outcome_violation *to = &outcome->violation[outcome->count];
+	struct check_violation violation = { .id = CHECK_DECODED,
+		.step = CHECK_NO_STEP,
+		.stream = CHECK_NO_STREAM };
 	char executed[24] = "nothing", decoded[24] = "nothing";
 
-	if (!difference->found || outcome->count == OUTCOME_MAX ||
-	    outcome_has(outcome, decoded_cause()))
+	if (!difference->found || decoded_differs(outcome))
 		return;
 	if (difference->has_executed)
 		snprintf(executed, sizeof(executed), "%#" PRIx64,
@@ -128,16 +130,12 @@ add_difference(struct outcome *outcome, const struct verify_stream *stream)
 	if (difference->has_decoded)
 		snprintf(
 		    decoded, sizeof(decoded), "%#" PRIx64, difference->decoded);
-	*to = (struct outcome_violation){
-		.cause = decoded_cause(),
-		.violation = { .id = CHECK_DECODED, .step = CHECK_NO_STEP },
-	};
-	snprintf(to->violation.text, sizeof(to->violation.text),
+	snprintf(violation.text, sizeof(violation.text),
 	    "%s: %s was executed, %s is decoded, instruction %" PRIu64
 	    " of the trace: %.60s",
 	    stream->name, executed, decoded, difference->index,
 	    difference->cause);
-	outcome->count++;
+	outcome_add(runner, outcome, &violation);
 }
 
 /* The bundle read back, and compared. */
@@ -162,7 +160,8 @@ compare(struct recording *recording, struct outcome *outcome)
 	error = verify_bundle(bundle, &options, &result, &err);
 	if (error == 0) {
 		for (size_t i = 0; i < result.stream_count; i++)
-			add_difference(outcome, &result.streams[i]);
+			add_difference(
+			    recording->runner, outcome, &result.streams[i]);
 		verify_result_free(&result);
 	}
 	bundle_close(bundle);
@@ -206,6 +205,6 @@ decoded_sample(struct trial *trial, struct rank rank,
 	    !decoded_run(trial, schedule, NULL, STEPPING_NONE, &outcome))
 		return;
 	tally->area[rank.area].decoded++;
-	if (outcome_has(&outcome, decoded_cause()))
+	if (decoded_differs(&outcome))
 		tally_add(tally, rank, schedule, &outcome, &trial->base);
 }

@@ -21,8 +21,8 @@ bool decoded_run(struct trial *trial, const struct schedule *schedule,
     const struct runner_ear *ear, enum machine_stepping stepping,
     struct outcome *outcome);
 
-/* The cause of every violation of that row. */
-uint64_t decoded_cause(void);
+/* Has OUTCOME a violation of that row? */
+bool decoded_differs(const struct outcome *outcome);
 
 /* Decodes SCHEDULE of RANK if it is one of the sample, and counts it in TALLY. */
 void decoded_sample(struct trial *trial, struct rank rank,

@@ -28,12 +28,42 @@ describe_place(struct runner *runner, uint64_t va, struct finding_place *place)
 	}
 }
 
-/* Does SCHEDULE on ENTRY show the cause?  Errors count as no. */
+/* Has OUTCOME the violation that becomes a finding? */
+static bool
+has_own(const struct small *small, const struct outcome *outcome)
+{
+	for (unsigned i = 0; i < outcome->count; i++) {
+		if (outcome->violation[i].violation.id == small->witness.id &&
+		    outcome->violation[i].own == small->witness.own)
+			return true;
+	}
+	return false;
+}
+
+/* Where the place was not known at once, another mistake may show the same. */
+static bool
+is_same_mistake(struct small *small, const struct campaign_entry *entry,
+    const struct schedule *schedule)
+{
+	const struct witness witness = { *entry, *schedule, small->witness.id,
+		small->witness.own };
+	struct identity identity;
+
+	if (small->identity.root.site.rip != 0)
+		return true;
+	return identity_find(small->campaign, &witness, &identity) &&
+	    identity.cause == small->identity.cause;
+}
+
+/* Does SCHEDULE on ENTRY show the same?  Errors count as no. */
 static bool
 shows(struct small *small, const struct campaign_entry *entry,
     const struct schedule *schedule)
 {
-	struct trial_options options = { .merge = false };
+	struct trial_options options = { .bare = small->witness.id !=
+		    CHECK_NOT_RUN,
+		.must_run = small->witness.id == CHECK_NOT_RUN,
+		.insns_max = small->campaign->options.insns_max };
 	struct trial place;
 	struct runner *runner;
 	struct outcome outcome;
@@ -44,18 +74,14 @@ shows(struct small *small, const struct campaign_entry *entry,
 	    trial_open(&place, runner, &entry->sequence, &options, &err) != 0)
 		return false;
 	outcome = place.base;
-	if (small->cause == decoded_cause())
+	if (small->witness.id == CHECK_DECODED)
 		(void)decoded_run(
 		    &place, schedule, NULL, STEPPING_NONE, &outcome);
 	else if (schedule->count != 0)
 		trial_run(&place, schedule, &outcome);
-	shown = outcome_has(&outcome, small->cause);
-	if (shown) {
-		small->outcome = outcome;
-		small->state_hash = runner_hash(runner);
-	}
+	shown = has_own(small, &outcome);
 	trial_close(&place);
-	return shown;
+	return shown && is_same_mistake(small, entry, schedule);
 }
 
 /* Fewest operations: only without deviations, whose places would move. */
@@ -65,19 +91,22 @@ drop_steps(struct small *small)
 	const struct manifest *manifest = workshop_manifest(
 	    small->campaign->workshop);
 
-	if (small->schedule.count != 0 || small->entry.name[0] != '\0')
+	if (small->witness.schedule.count != 0 ||
+	    small->witness.entry.name[0] != '\0')
 		return;
-	for (unsigned i = small->entry.sequence.count; i-- > 0;) {
-		struct campaign_entry entry = small->entry;
+	for (unsigned i = small->witness.entry.sequence.count; i-- > 0;) {
+		struct campaign_entry entry = small->witness.entry;
 
-		if (i >= small->entry.sequence.count || small_hurries(small))
+		if (i >= small->witness.entry.sequence.count ||
+		    small_hurries(small))
 			continue;
-		sequence_drop(
-		    manifest, &small->entry.sequence, i, &entry.sequence);
+		sequence_drop(manifest, &small->witness.entry.sequence, i,
+		    &entry.sequence);
 		entry.settings = campaign_settings(manifest, &entry.sequence);
-		if (entry.sequence.count < small->entry.sequence.count &&
-		    shows(small, &entry, &small->schedule))
-			small->entry = entry;
+		if (entry.sequence.count <
+			small->witness.entry.sequence.count &&
+		    shows(small, &entry, &small->witness.schedule))
+			small->witness.entry = entry;
 	}
 }
 
@@ -85,15 +114,15 @@ drop_steps(struct small *small)
 static void
 drop_deviations(struct small *small)
 {
-	for (unsigned i = small->schedule.count;
+	for (unsigned i = small->witness.schedule.count;
 	     i-- > 0 && !small_hurries(small);) {
-		struct schedule schedule = small->schedule;
+		struct schedule schedule = small->witness.schedule;
 
 		memmove(&schedule.deviation[i], &schedule.deviation[i + 1],
 		    (schedule.count - i - 1) * sizeof(schedule.deviation[0]));
 		schedule.count--;
-		if (shows(small, &small->entry, &schedule))
-			small->schedule = schedule;
+		if (shows(small, &small->witness.entry, &schedule))
+			small->witness.schedule = schedule;
 	}
 }
 
@@ -102,7 +131,7 @@ small_token(const struct small *small, const struct schedule *schedule,
     char *text, size_t text_size)
 {
 	struct workshop *workshop = small->campaign->workshop;
-	const struct campaign_entry *entry = &small->entry;
+	const struct campaign_entry *entry = &small->witness.entry;
 	struct token token = { .seed = small->campaign->options.seed,
 		.schedule = *schedule };
 	struct tz_error err;
@@ -125,17 +154,6 @@ small_token(const struct small *small, const struct schedule *schedule,
 		text[0] = '\0';
 }
 
-static void
-find_place(struct runner *runner, const struct check_violation *violation,
-    struct finding_place *place)
-{
-	uint64_t rip = outcome_rip(runner, violation);
-
-	*place = (struct finding_place){ .line = 0 };
-	if (rip != 0)
-		describe_place(runner, rip, place);
-}
-
 static enum finding_class
 class_of(const struct schedule *schedule)
 {
@@ -150,59 +168,92 @@ class_of(const struct schedule *schedule)
 	return class;
 }
 
+/* MESSAGE: what VIOLATION says, and in which operation of SEQUENCE. */
 static void
-fill_finding(struct small *small, struct finding *finding)
+format_message(const struct manifest *manifest, const struct sequence *sequence,
+    const struct check_violation *violation, char message[FINDING_TEXT_BYTES])
+{
+	bool in_step = violation->step < sequence->count;
+
+	snprintf(message, FINDING_TEXT_BYTES, "%s%s%s", violation->text,
+	    in_step ? ", in operation " : "",
+	    in_step
+		? manifest_op_name(manifest, sequence->step[violation->step].op)
+		: "");
+}
+
+static void
+fill_finding(const struct small *small, struct finding *finding)
 {
 	struct workshop *workshop = small->campaign->workshop;
-	const struct check_violation *violation = NULL;
+	const struct identity *identity = &small->identity;
+	const struct check_violation *violation = &identity->root;
 	struct runner *runner;
 	struct tz_error err;
 
-	for (unsigned i = 0; i < small->outcome.count; i++) {
-		if (small->outcome.violation[i].cause == small->cause)
-			violation = &small->outcome.violation[i].violation;
-	}
-	TZ_ASSERT(violation != NULL);
 	*finding = (struct finding){ .check = violation->id,
-		.cause = small->cause,
-		.class = class_of(&small->schedule),
+		.judged = !outcome_is_unjudged(violation),
+		.cause = identity->cause,
+		.own = small->witness.own,
+		.class = class_of(&small->witness.schedule),
 		.cpu = violation->cpu,
 		.insns = violation->insns,
 		.event = violation->event,
-		.state_hash = small->state_hash };
+		.place = identity->place,
+		.state_hash = identity->state_hash };
 	snprintf(finding->driver, sizeof(finding->driver), "%s",
 	    workshop_config(workshop)->driver);
 	snprintf(finding->profile, sizeof(finding->profile), "%s",
 	    workshop_models(workshop));
 	snprintf(finding->sha256, sizeof(finding->sha256), "%s",
 	    workshop_sha256(workshop));
-	snprintf(
-	    finding->message, sizeof(finding->message), "%s", violation->text);
+	memcpy(finding->entry, identity->entry, sizeof(finding->entry));
+	memcpy(finding->object, identity->object, sizeof(finding->object));
+	if (identity->entry_place.line != identity->place.line)
+		finding_format_place(&identity->entry_place, finding->through);
 	schedule_kinds(
-	    &small->schedule, finding->kinds, sizeof(finding->kinds));
-	sequence_format(workshop_manifest(workshop), &small->entry.sequence,
-	    finding->steps, sizeof(finding->steps));
+	    &small->witness.schedule, finding->kinds, sizeof(finding->kinds));
+	sequence_format(workshop_manifest(workshop),
+	    &small->witness.entry.sequence, finding->steps,
+	    sizeof(finding->steps));
 	snprintf(finding->scenario, sizeof(finding->scenario), "%s",
-	    small->entry.name[0] != '\0' ? small->entry.name : "sequence");
+	    small->witness.entry.name[0] != '\0' ? small->witness.entry.name
+						 : "sequence");
+	small_token(small, &small->witness.schedule, finding->token,
+	    sizeof(finding->token));
+	if (campaign_runner(
+		small->campaign, &small->witness.entry, &runner, &err) == 0)
+		finding->insns = runner_relative(
+		    runner, violation->cpu, violation->insns);
+	format_message(workshop_manifest(workshop),
+	    &small->witness.entry.sequence, violation, finding->message);
+}
+
+void
+describe_symptom(struct campaign *campaign, const struct tally_group *group,
+    const struct identity *identity, struct finding_symptom *symptom)
+{
+	struct small small = { .campaign = campaign,
+		.witness.entry = *campaign_entry_of(campaign, group),
+		.witness.schedule = group->schedule };
+
+	*symptom = (struct finding_symptom){ .check = identity->violation.id,
+		.rank = {
+		    group->rank.area, group->rank.first, group->rank.second } };
+	schedule_kinds(
+	    &group->schedule, symptom->kinds, sizeof(symptom->kinds));
 	small_token(
-	    small, &small->schedule, finding->token, sizeof(finding->token));
-	if (campaign_runner(small->campaign, &small->entry, &runner, &err) == 0)
-		find_place(runner, violation, &finding->place);
-	finding->insns = runner_relative(
-	    runner, violation->cpu, violation->insns);
-	snprintf(finding->message, sizeof(finding->message), "%s%s%s",
-	    violation->text,
-	    violation->step < small->entry.sequence.count ? ", in operation "
-							  : "",
-	    violation->step < small->entry.sequence.count
-		? manifest_op_name(workshop_manifest(workshop),
-		      small->entry.sequence.step[violation->step].op)
-		: "");
+	    &small, &group->schedule, symptom->token, sizeof(symptom->token));
+	format_message(workshop_manifest(campaign->workshop),
+	    &small.witness.entry.sequence, &identity->violation,
+	    symptom->message);
+	finding_format_place(&identity->own_place, symptom->where);
 }
 
 int
 describe_finding(struct campaign *campaign, const struct tally_group *group,
-    struct finding *finding, struct describe_kept *kept, struct tz_error *err)
+    const struct identity *identity, struct finding *finding,
+    struct describe_kept *kept, struct tz_error *err)
 {
 	struct small *small = calloc(1, sizeof(*small));
 	int error;
@@ -210,19 +261,19 @@ describe_finding(struct campaign *campaign, const struct tally_group *group,
 	if (small == NULL)
 		return tz_error(err, TZ_EIO, "out of memory");
 	small->campaign = campaign;
-	small->entry = *campaign_entry_of(campaign, group);
-	small->schedule = group->schedule;
-	small->cause = group->cause;
-	if (!shows(small, &small->entry, &small->schedule)) {
+	small->witness.entry = *campaign_entry_of(campaign, group);
+	small->witness.schedule = group->schedule;
+	small->witness.id = group->violation.id;
+	small->witness.own = group->own;
+	small->identity = *identity;
+	drop_deviations(small);
+	drop_steps(small);
+	if (!identity_find(campaign, &small->witness, &small->identity)) {
 		free(small);
 		return tz_error(err, TZ_EFORMAT,
 		    "'%s' does not show again: please report this",
 		    group->violation.text);
 	}
-	drop_deviations(small);
-	drop_steps(small);
-	/* The last run may have been one that did not show it. */
-	TZ_ASSERT(shows(small, &small->entry, &small->schedule));
 	fill_finding(small, finding);
 	finding->rank[0] = group->rank.area;
 	finding->rank[1] = group->rank.first;
@@ -230,6 +281,21 @@ describe_finding(struct campaign *campaign, const struct tally_group *group,
 	error = small_window(small, finding, kept, err);
 	free(small);
 	return error;
+}
+
+/* Where the driver was at the first violation, or else where the run ended. */
+static void
+find_where(struct runner *runner, struct replayed *replayed)
+{
+	const struct check_violation *first =
+	    &replayed->outcome.violation[0].violation;
+	uint64_t rip = replayed->result.rip;
+
+	if (replayed->outcome.count != 0 && first->blame.rip != 0)
+		rip = first->blame.rip;
+	if (replayed->outcome.count != 0 && first->site.rip != 0)
+		rip = first->site.rip;
+	identity_place(runner, rip, &replayed->where);
 }
 
 int
@@ -252,17 +318,15 @@ describe_replay(struct setups *setups, const struct manifest *manifest,
 		    &place, *runner, &entry.sequence, &options, err);
 	if (error != 0)
 		return error;
-	(void)decoded_run(
+	runner_explain(*runner, true);
+	replayed->compared = decoded_run(
 	    &place, &token->schedule, ear, stepping, &replayed->outcome);
+	runner_explain(*runner, false);
 	replayed->result = *runner_result(*runner);
 	replayed->state_hash = runner_hash(*runner);
 	runner_counts(*runner, &counts);
 	replayed->events = counts.events;
-	if (replayed->outcome.count != 0)
-		find_place(*runner, &replayed->outcome.violation[0].violation,
-		    &replayed->where);
-	else
-		describe_place(*runner, replayed->result.rip, &replayed->where);
+	find_where(*runner, replayed);
 	trial_close(&place);
 	return 0;
 }

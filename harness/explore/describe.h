@@ -7,6 +7,7 @@
 
 #include "harness/explore/campaign.h"
 #include "harness/explore/finding.h"
+#include "harness/explore/identity.h"
 
 /*
  * The outcomes at the boundaries of a finding's window, which describe_finding()
@@ -20,12 +21,17 @@ struct describe_kept {
 };
 
 /*
- * Makes FINDING of GROUP; KEPT: all 0, or NULL.  From CAMPAIGN's .hurry on nothing is
- * made smaller and no window looked for.  -TZ_EFORMAT: it does not show again (a bug
- * of topaz); others as of runner_open().
+ * Makes FINDING of GROUP, whose IDENTITY is known; KEPT: all 0, or NULL.  Once
+ * CAMPAIGN's .hurry is true nothing is made smaller and no window looked for.
+ * -TZ_EFORMAT: it does not show again (a bug of topaz); others as of runner_open().
  */
 int describe_finding(struct campaign *campaign, const struct tally_group *group,
-    struct finding *finding, struct describe_kept *kept, struct tz_error *err);
+    const struct identity *identity, struct finding *finding,
+    struct describe_kept *kept, struct tz_error *err);
+/* Makes SYMPTOM of GROUP, whose IDENTITY is known. */
+void describe_symptom(struct campaign *campaign,
+    const struct tally_group *group, const struct identity *identity,
+    struct finding_symptom *symptom);
 
 /* The run of FINDING: its events alone. */
 int describe_events(struct campaign *campaign, const struct finding *finding,
@@ -55,9 +61,10 @@ void describe_place(
 /* What one token shows when it runs. */
 struct replayed {
 	struct outcome outcome;
+	bool compared; /* its trace was decoded and compared */
 	uint64_t state_hash, events;
 	struct machine_result result;
-	/* Of the first violation, as in its finding ("": none), or of the end. */
+	/* Of the first violation, as in its finding, or of the end. */
 	struct finding_place where;
 };
 

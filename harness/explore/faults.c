@@ -6,6 +6,7 @@
 
 #include "emu/profile/profile.h"
 #include "harness/explore/setups.h"
+#include "harness/host/stop.h"
 
 #define ACT_ROWS (ACT_COUNT - ACT_NMI)
 
@@ -115,7 +116,9 @@ static void
 try_entry(struct campaign *campaign, const struct campaign_entry *entry,
     struct runner *runner, const struct outcome *base, uint32_t area)
 {
-	struct trial_options options = { .merge = false };
+	struct trial_options options = {
+		.insns_max = campaign->options.insns_max
+	};
 	const struct schedule none = { .count = 0 };
 	size_t number = campaign_add_entry(campaign, entry);
 	struct tally_area *counts = &campaign->tally->area[area];
@@ -128,14 +131,9 @@ try_entry(struct campaign *campaign, const struct campaign_entry *entry,
 	    trial_open(&place, runner, &entry->sequence, &options, &err) != 0)
 		return;
 	counts->done++;
-	if (place.base.how == OUTCOME_UNMODELLED) {
-		counts->unmodelled++;
-	} else {
-		tally_count_fault(counts, &place.base, base);
-		if (outcome_beyond(&place.base, base) != 0)
-			tally_add(
-			    campaign->tally, rank, &none, &place.base, base);
-	}
+	tally_count(campaign->tally, area, &place.base, base);
+	tally_count_fault(counts, &place.base, base);
+	tally_add(campaign->tally, rank, &none, &place.base, base);
 	trial_close(&place);
 }
 
@@ -143,7 +141,9 @@ static int
 base_of(struct campaign *campaign, uint32_t number, struct outcome *base,
     struct tz_error *err)
 {
-	struct trial_options options = { .merge = false };
+	struct trial_options options = {
+		.insns_max = campaign->options.insns_max
+	};
 	struct trial place;
 	struct runner *runner;
 	int error = campaign_runner(
@@ -310,6 +310,10 @@ faults_explore(struct campaign *campaign, struct tz_error *err)
 			  (uint32_t)campaign->area_count - 1, err)
 		    : try_step(campaign, &row, entries,
 			  (uint32_t)campaign->area_count - 1, err);
+		/* It is done by this process, for all jobs. */
+		if (error == 0 && !stop_requested())
+			campaign->tally->area[campaign->area_count - 1].ended =
+			    campaign->options.jobs;
 	}
 	return error != 0 ? error
 			  : campaign_run_areas(campaign, 0,

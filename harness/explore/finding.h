@@ -1,6 +1,10 @@
 /*
  * What an exploration found, ready to be reported: no machine is needed to print
  * it.  All strings are the finding's own or static.
+ *
+ * A finding is one mistake of the driver: a place, and what shows it.  Runs that could
+ * not be judged are kept as findings, too, one for each reason and place; .judged
+ * tells them apart, and every report does.
  */
 #ifndef TOPAZ_HARNESS_EXPLORE_FINDING_H
 #define TOPAZ_HARNESS_EXPLORE_FINDING_H
@@ -14,9 +18,12 @@
 #define FINDING_NAME_BYTES    96
 #define FINDING_COMMAND_BYTES 8192
 
+#define FINDING_PRINT_BYTES   17
+#define FINDING_SYMPTOMS_MAX  16
+
 enum finding_class {
-	FINDING_BASE,     /* the base order is enough: no deviation */
-	FINDING_SCHEDULE, /* needs a schedule that hardware may take */
+	FINDING_BASE,     /* the default schedule is enough: no deviation */
+	FINDING_SCHEDULE, /* needs a schedule that real hardware permits */
 	FINDING_FAULT,    /* needs a fault */
 };
 
@@ -28,9 +35,24 @@ struct finding_place {
 	int line;
 };
 
+/* Something else that the same mistake causes, and how to see it. */
+struct finding_symptom {
+	enum check_id check;
+	char kinds[FINDING_NAME_BYTES]; /* of deviations; "" */
+	char where[FINDING_NAME_BYTES]; /* "pt_init_ctx pt.c:390"; "" */
+	char message[FINDING_TEXT_BYTES];
+	char token[FINDING_TOKEN_BYTES];
+	uint64_t rank[3]; /* as of a finding */
+};
+
 struct finding {
 	enum check_id check;
-	uint64_t cause;   /* a hash of check, function and kind of message */
+	bool judged;    /* false: the run could not be judged */
+	uint64_t cause; /* identity.h */
+	uint64_t own;   /* as in struct outcome_violation: for its window */
+	/* The same for the same mistake in later versions of the driver: 16
+	 * hexadecimal digits; of two findings never the same. */
+	char fingerprint[FINDING_PRINT_BYTES];
 	uint64_t rank[3]; /* of its schedule among all: the least is shown */
 	enum finding_class class;
 	char driver[FINDING_NAME_BYTES], scenario[FINDING_NAME_BYTES];
@@ -45,11 +67,47 @@ struct finding {
 	uint64_t insns;      /* of the violation, since the run's begin */
 	uint64_t event;      /* number of the event that violated */
 	uint64_t state_hash; /* of the machine at its end */
-	struct finding_place place;
+	struct finding_place place;          /* where the driver goes wrong */
+	char entry[FINDING_NAME_BYTES];      /* its function that was called */
+	char through[FINDING_NAME_BYTES];    /* the line of .entry; "" */
+	char object[FINDING_NAME_BYTES * 2]; /* "made in pt_init pt.c:390"; "" */
+	struct finding_symptom symptom[FINDING_SYMPTOMS_MAX];
+	unsigned symptom_count; /* in order of rank */
+	bool symptom_more;      /* there are others, of higher rank */
 	/* Boundaries at which the last deviation makes it fail. */
 	uint32_t window_failing, window_count;
 	struct finding_place window_first, window_last;
 };
+
+/* Lower is simpler: -1, 0, 1. */
+int finding_rank_compare(const uint64_t a[3], const uint64_t b[3]);
+
+/* The order of a summary: those that were judged first, then by rank. */
+int finding_compare(const struct finding *a, const struct finding *b);
+
+/* "pt_init_ctx pt.c:390", as much of it as is known. */
+void finding_format_place(
+    const struct finding_place *place, char text[FINDING_NAME_BYTES]);
+
+/*
+ * Lists SYMPTOM, unless its row is listed at that place with some of its kinds of
+ * deviations, or as many: then the one of lower rank stays.
+ */
+void finding_add_symptom(
+    struct finding *finding, const struct finding_symptom *symptom);
+/* The same for all that OTHER shows, which is the same mistake and of higher rank. */
+void finding_absorb(struct finding *finding, const struct finding *other);
+
+/*
+ * Are they one mistake?  Those of one cause; but where the kernel ends, a place that
+ * breaks without a deviation and one that needs them are two mistakes, an order of
+ * operations that the driver does not expect and a race, unless the race does all the
+ * operations of the other, too.  Further, what the same operations show with the same
+ * kinds of deviations: two ends of the kernel, of two set-ups; the same row twice; two
+ * rows of which one is a symptom of the other.  And an assertion with what its
+ * function does without it.
+ */
+bool finding_is_same(const struct finding *one, const struct finding *other);
 
 /* One instruction boundary of the run, for the window strip. */
 enum tick_outcome { TICK_PASS, TICK_FAIL, TICK_MERGED, TICK_NONE };
@@ -88,6 +146,9 @@ struct finding_story {
 
 void finding_story_free(struct finding_story *story);
 
+#define FINDING_SHARDS_MAX   4096
+#define FINDING_UNJUDGED_MAX (REASON_COUNT * CHECK_COUNT)
+
 /* How a whole exploration went, for the last lines and the index page. */
 struct finding_summary {
 	char driver[FINDING_NAME_BYTES], profile[PROFILE_MIX_TEXT_BYTES];
@@ -97,15 +158,28 @@ struct finding_summary {
 	char folder[FINDING_TEXT_BYTES];
 	struct finding_coverage {
 		char what[FINDING_NAME_BYTES]; /* "depth 1, stop-vs-pmi" */
-		uint64_t done, total, merged, failing;
+		uint64_t done, total, merged, failing, unjudged;
 		char how[FINDING_NAME_BYTES]; /* "exhaustive", "sampled ..." */
 		bool cut; /* not done to its end, or not begun */
+		/* The default schedule, which the numbers leave out. */
+		bool base_fails, base_unjudged;
 	} coverage[64];
 	size_t coverage_count;
+	/* Schedules in which a row was not judged, by reason. */
+	struct finding_unjudged {
+		enum check_id check;
+		enum check_reason reason;
+		uint64_t schedules;
+	} unjudged[FINDING_UNJUDGED_MAX];
+	size_t unjudged_count;
 	uint64_t schedules;
 	uint64_t decoded; /* of them, and compared with what was executed */
-	struct finding *finding;
+	struct finding *finding; /* first those that were judged */
 	size_t finding_count;
+	size_t judged_count; /* of them */
+	/* Which shards of how many are in it; of 1: it is whole. */
+	unsigned shards;
+	uint8_t shard[FINDING_SHARDS_MAX / 8]; /* one bit each, from 0 */
 };
 
 #endif

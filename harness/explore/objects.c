@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "harness/explore/workshop.h"
+#include "harness/host/input.h"
 
 static const char *const folders[] = { "plain", "invariants" };
 
@@ -129,21 +130,24 @@ add_part(struct build_set *set, const char *folder, const char *file)
 	return true;
 }
 
-static void
-load_sha256(struct workshop *workshop)
+static int
+load_sha256(struct workshop *workshop, struct tz_error *err)
 {
+	uint8_t *text;
+	size_t count;
 	char *path;
-	FILE *file;
+	int error;
 
 	if (asprintf(&path, "%s/objects/sha256", workshop->config.objects) < 0)
-		return;
-	file = fopen(path, "r");
-	if (file != NULL) {
-		if (fscanf(file, "%64[0-9a-f]", workshop->sha256) != 1)
-			workshop->sha256[0] = '\0';
-		fclose(file);
-	}
+		return tz_error(err, TZ_EIO, "out of memory");
+	error = input_read(path, INPUT_DIGEST, &text, &count, err);
+	if (error == 0 &&
+	    sscanf((const char *)text, "%64[0-9a-f]", workshop->sha256) != 1)
+		error = tz_error(
+		    err, TZ_EFORMAT, "%s: no digest of a source", path);
+	free(text);
 	free(path);
+	return error;
 }
 
 int
@@ -152,7 +156,7 @@ workshop_load(struct workshop *workshop, bool invariants, struct tz_error *err)
 	struct build_set *set = &workshop->set[invariants ? 1 : 0];
 	struct dirent **entries;
 	char *folder;
-	int count;
+	int count, error;
 	bool good = true;
 
 	if (asprintf(&folder, "%s/objects/%s", workshop->config.objects,
@@ -165,11 +169,13 @@ workshop_load(struct workshop *workshop, bool invariants, struct tz_error *err)
 	}
 	if (count >= 0)
 		free(entries);
-	load_sha256(workshop);
 	if (count <= 0)
-		tz_error(err, TZ_ENOENT, "%s: no objects", folder);
+		error = tz_error(err, TZ_ENOENT, "%s: no objects", folder);
 	else if (!good)
-		tz_error(err, TZ_EIO, "%s: too many objects", folder);
+		error = tz_error(
+		    err, TZ_EUSAGE, "%s: too many objects", folder);
+	else
+		error = load_sha256(workshop, err);
 	free(folder);
-	return count > 0 && good ? 0 : -TZ_ENOENT;
+	return error;
 }

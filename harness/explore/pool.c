@@ -11,26 +11,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "harness/host/scratch.h"
+#include "harness/host/stop.h"
+
 #define LOOK_USEC 100000
 
-/* Shared by all processes of a run; the handler of SIGINT needs to find it. */
+/* Shared by all processes of a run. */
 struct pool {
 	volatile bool stop;
 	struct tally tally[];
 };
-
-static struct pool *volatile interruptible;
-/* SIGINT came while no pool ran: the next one is interrupted. */
-static volatile sig_atomic_t noted;
-
-static void
-on_interrupt(int signal)
-{
-	(void)signal;
-	noted = 1;
-	if (interruptible != NULL)
-		interruptible->stop = true;
-}
 
 static pid_t
 start_worker(struct pool *pool, unsigned worker, pool_work work, void *arg)
@@ -40,13 +30,18 @@ start_worker(struct pool *pool, unsigned worker, pool_work work, void *arg)
 
 	fflush(NULL);
 	pid = fork();
+	if (pid > 0)
+		stop_add_child(pid);
 	if (pid != 0)
 		return pid;
+	stop_forked();
 	/* A worker does not outlive the one that waits for it. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
-		_exit(1);
+		_exit(STOP_BUG);
 	work(arg, worker, &pool->stop, &pool->tally[worker]);
+	/* What is temporary is the parent's, or it had none when this one began. */
+	scratch_end();
 	_exit(0);
 }
 
@@ -62,6 +57,7 @@ wait_for_all(struct pool *pool, unsigned started, unsigned jobs,
 		pid_t pid = waitpid(-1, &how, progress != NULL ? WNOHANG : 0);
 
 		if (pid > 0) {
+			stop_remove_child(pid);
 			left--;
 			if (how != 0) {
 				*status = how;
@@ -82,8 +78,11 @@ static int
 describe_death(int status, struct tz_error *err)
 {
 	if (WIFSIGNALED(status))
-		return tz_error(err, TZ_EIO, "a worker died of signal %d (%s)",
+		return tz_error(err, TZ_EBUG, "a worker died of signal %d (%s)",
 		    WTERMSIG(status), strsignal(WTERMSIG(status)));
+	if (status != 0)
+		return tz_error(err, TZ_EBUG, "a worker ended with %d",
+		    WEXITSTATUS(status));
 	return tz_error(err, TZ_EIO, "a worker could not be run");
 }
 
@@ -94,26 +93,20 @@ pool_run(unsigned jobs, pool_work work, pool_progress progress, void *arg,
 	size_t bytes = sizeof(struct pool) + jobs * sizeof(struct tally);
 	struct pool *pool = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	/* What the caller writes after a pool is to be written whole. */
-	const struct sigaction action = { .sa_handler = on_interrupt,
-		.sa_flags = SA_RESTART };
 	unsigned started = 0, failed;
 	int status = 0;
 
 	TZ_ASSERT(jobs >= 1 && jobs <= POOL_JOBS_MAX);
 	if (pool == MAP_FAILED)
 		return tz_error(err, TZ_EIO, "no memory for %u workers", jobs);
-	interruptible = pool;
-	sigaction(SIGINT, &action, NULL);
-	pool->stop = noted != 0;
+	stop_share(&pool->stop);
 	while (started < jobs && start_worker(pool, started, work, arg) > 0)
 		started++;
 	if (started < jobs)
 		pool->stop = true;
 	failed = wait_for_all(pool, started, jobs, progress, arg, &status) +
 	    (jobs - started);
-	noted = 0;
-	interruptible = NULL;
+	stop_share(NULL);
 	for (unsigned i = 0; i < jobs; i++)
 		tally_join(tally, &pool->tally[i]);
 	*interrupted |= pool->stop && failed == 0;

@@ -9,7 +9,7 @@
 
 #define POOL_JOBS_MAX 64
 
-/* WORKER 0..JOBS-1; STOP becomes true when the user wants an end. */
+/* WORKER 0..JOBS-1; STOP becomes true when an end is wanted. */
 typedef void (*pool_work)(
     void *arg, unsigned worker, const volatile bool *stop, struct tally *tally);
 
@@ -18,12 +18,10 @@ typedef void (*pool_progress)(
     void *arg, const struct tally *tallies, unsigned jobs);
 
 /*
- * Runs WORK in JOBS processes and joins their tallies into TALLY.  After SIGINT
- * they end soon, what they have is joined, and *INTERRUPTED is set.  -TZ_EIO: no
- * process or memory, or one died: the text says by what signal.
- *
- * From the first call on SIGINT ends nothing else: one that comes between two calls
- * interrupts the second from its beginning, one after the last is not heard.
+ * Runs WORK in JOBS processes and joins their tallies into TALLY.  Once an end is
+ * requested (harness/host/stop.h) they end soon, what they have is joined, and
+ * *INTERRUPTED is set; a request before the call is one, too.  -TZ_EIO: no process or
+ * memory; -TZ_EBUG: one died, and the text says how.
  */
 int pool_run(unsigned jobs, pool_work work, pool_progress progress, void *arg,
     struct tally *tally, bool *interrupted, struct tz_error *err);

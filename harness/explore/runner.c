@@ -3,10 +3,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <xxhash.h>
 
 #include "harness/explore/runner_inside.h"
+#include "harness/host/stop.h"
 
 static void
 relate(const struct runner *runner, uint16_t cpu, uint64_t *insns)
@@ -25,10 +27,17 @@ on_event(void *arg, const struct event *event)
 		runner->script_bytes = event->b;
 		machine_pause(runner->machine);
 	}
+	if (runner->turns) {
+		if (event->kind == EVENT_SWITCH)
+			machine_pause(runner->machine);
+		return;
+	}
 	check_event(runner->check, event);
 	if (!runner->running)
 		return;
 	runner->now.events++;
+	runner->now.calls += event->kind == EVENT_CALL_BEGIN ||
+	    event->kind == EVENT_CALL_END;
 	if (event->kind == EVENT_CALL_BEGIN)
 		runner_note_call_begin(runner, event);
 	if (event->kind == EVENT_CALL_END)
@@ -58,6 +67,7 @@ on_step(void *arg, const struct machine_step *step)
 	struct machine_step relative = *step;
 
 	check_step(runner->check, step);
+	runner->now.ran_driver |= runner_in_driver(runner, step->rip);
 	if (runner->ear.step == NULL || !runner->running)
 		return;
 	relate(runner, (uint16_t)step->cpu, &relative.insns);
@@ -86,6 +96,19 @@ on_point(void *arg, unsigned cpu, uint64_t id, uint64_t caller)
 	return runner->running && runner->now.points++ == runner->fail_index;
 }
 
+static bool
+on_look(void *arg)
+{
+	struct runner *runner = arg;
+
+	if (!runner->workshop->cuts || !stop_requested())
+		return false;
+	if (stop_is_forked())
+		_exit(0);
+	runner->cut = true;
+	return true;
+}
+
 struct machine_observer
 runner_observer(struct runner *runner)
 {
@@ -95,6 +118,7 @@ runner_observer(struct runner *runner)
 		.console = on_console,
 		.step = on_step,
 		.point = on_point,
+		.stop = on_look,
 	};
 }
 
@@ -119,32 +143,6 @@ runner_begin(struct runner *runner, const struct sequence *sequence,
 	}
 	free(script);
 	return error;
-}
-
-static uint64_t
-insns_left(const struct runner *runner)
-{
-	uint64_t total = runner->limit;
-
-	for (unsigned i = 0; i < runner->cpus; i++)
-		total += runner->insns[i];
-	return total;
-}
-
-enum runner_end
-runner_go(struct runner *runner, unsigned cpu, uint64_t insns)
-{
-	TZ_ASSERT(!runner->now.over);
-	runner->at_point = false;
-	machine_set_stop(runner->machine, cpu,
-	    insns == UINT64_MAX ? UINT64_MAX : insns + runner->insns[cpu]);
-	machine_run(runner->machine, insns_left(runner), &runner->result);
-	machine_set_stop(runner->machine, cpu, UINT64_MAX);
-	if (runner->result.end == MACHINE_STOP)
-		return runner->at_point ? RUNNER_POINT : RUNNER_STOP;
-	runner->now.over = true;
-	check_end(runner->check, &runner->result);
-	return RUNNER_OVER;
 }
 
 bool
@@ -197,6 +195,7 @@ runner_hash(struct runner *runner)
 		(uint64_t)now->reports << 8 | (uint64_t)now->faulty << 2 |
 		    (uint64_t)now->failed_driver << 1 |
 		    (uint64_t)now->failed_framework,
+		now->failed_site.rip,
 		/* What will be expected decides, too. */
 		(uint64_t)now->configuring << 16 |
 		    (uint64_t)now->configured << 8 | now->mixed,
@@ -265,6 +264,12 @@ runner_fail_point(struct runner *runner, uint64_t index)
 	runner->fail_index = index;
 }
 
+bool
+runner_is_cut(const struct runner *runner)
+{
+	return runner->cut;
+}
+
 const struct machine_result *
 runner_result(const struct runner *runner)
 {
@@ -305,6 +310,24 @@ bool
 runner_framework_failed(const struct runner *runner)
 {
 	return runner->now.failed_framework && !runner->now.failed_driver;
+}
+
+struct check_site
+runner_failed_site(const struct runner *runner)
+{
+	return runner->now.failed_site;
+}
+
+bool
+runner_ran_driver(const struct runner *runner)
+{
+	return runner->now.ran_driver;
+}
+
+void
+runner_explain(struct runner *runner, bool on)
+{
+	check_explain(runner->check, on);
 }
 
 const char *
@@ -368,6 +391,17 @@ bool
 runner_in_driver(const struct runner *runner, uint64_t va)
 {
 	return va >= runner->driver_begin && va < runner->driver_end;
+}
+
+bool
+runner_is_driver_data(const struct runner *runner, uint64_t va)
+{
+	for (size_t i = 0; i < TZ_ARRAY_LEN(runner->driver_data); i++) {
+		if (va >= runner->driver_data[i].begin &&
+		    va < runner->driver_data[i].end)
+			return true;
+	}
+	return false;
 }
 
 bool

@@ -18,6 +18,7 @@ struct workshop;
 struct workshop_config {
 	const char *driver;
 	const char *source, *tree, *cc; /* NULL: the driver's own, none, gcc */
+	unsigned cc_seconds; /* that gcc may use; 0: as build.h has it */
 	const char *drivers; /* folder with DRIVER/driver.yaml; NULL: topaz's */
 	const char *profile; /* of emu/profile/mix.h */
 	const char *errata;  /* further keys by comma that show, or NULL */
@@ -37,6 +38,9 @@ const char *workshop_models(const struct workshop *workshop);
 const char *workshop_sha256(const struct workshop *workshop);
 /* The path of the driver's first source; NULL: it has none, compiled before. */
 const char *workshop_source(const struct workshop *workshop);
+/* The path of the driver's file that was compiled as NAME ("./grab.c"), to be freed;
+ * NULL: there is none. */
+char *workshop_find_source(const struct workshop *workshop, const char *name);
 /* The check of tokens: over objects, manifest and events.  Compiles. */
 int workshop_check(
     struct workshop *workshop, uint16_t *check, struct tz_error *err);
@@ -48,11 +52,19 @@ int workshop_check(
 int workshop_keep(const struct workshop *workshop, const char *directory,
     struct tz_error *err);
 
+/*
+ * From now on, or no longer, a request for an end (harness/host/stop.h) cuts a run that
+ * is under way.  A process that was forked ends there: what it has found is in memory
+ * that it shares.  Of the others runner_is_cut() says so.
+ */
+void workshop_cut(struct workshop *workshop, bool on);
+
 struct runner;
 
 /*
  * CPUS 1..8; LAYOUT as layout.h says; SETTINGS further words for the guest.
- * -TZ_EFORMAT also where the guest does not get as far as the script.
+ * -TZ_EFORMAT also where the guest does not get as far as the script; -TZ_ESTOP: an end
+ * was requested.
  */
 int runner_open(struct workshop *workshop, unsigned cpus, const char *layout,
     const char *settings, struct runner **runner, struct tz_error *err);
@@ -87,9 +99,14 @@ bool runner_reach(struct runner *runner, unsigned cpu, uint64_t insns);
 /* False: not possible here. */
 bool runner_act(struct runner *runner, const struct deviation *deviation);
 
-/* At most so many instructions of all CPUs in a run. */
-#define RUNNER_INSNS_MAX UINT64_C(5000000) /* the default */
+/*
+ * At most so many instructions of all CPUs in a run.  A run that reaches them, and
+ * whose state does not recur (harness/progress.h), is not judged.
+ */
+#define RUNNER_INSNS_MAX UINT64_C(10000000) /* the default */
 void runner_limit(struct runner *runner, uint64_t insns);
+/* From the next run on violations name what they come from: check_explain(). */
+void runner_explain(struct runner *runner, bool on);
 
 /* Stop at merge points (IRET, end of an operation) from now on. */
 void runner_points(struct runner *runner, bool on);
@@ -105,6 +122,9 @@ struct runner_mark;
 struct runner_mark *runner_take(struct runner *runner);
 void runner_apply(struct runner *runner, const struct runner_mark *mark);
 void runner_mark_free(struct runner *runner, struct runner_mark *mark);
+
+/* Has the run executed an instruction of the driver?  Known where it is stepped. */
+bool runner_ran_driver(const struct runner *runner);
 
 /* What observers of a run hear; members may be NULL. */
 struct runner_ear {
@@ -123,6 +143,9 @@ bool runner_in_module(const struct runner *runner, uint64_t va);
  * since the run's begin) fails.  UINT64_MAX: none. */
 void runner_fail_point(struct runner *runner, uint64_t index);
 
+/* After RUNNER_OVER: was it cut?  Then it shows nothing. */
+bool runner_is_cut(const struct runner *runner);
+
 /* After RUNNER_OVER. */
 const struct machine_result *runner_result(const struct runner *runner);
 const struct check *runner_check(const struct runner *runner);
@@ -140,6 +163,8 @@ void runner_report(const struct runner *runner, uint64_t *results,
 
 /* Was a call made to fail, and only such as another module than the driver does? */
 bool runner_framework_failed(const struct runner *runner);
+/* The driver's call that was made to fail first; 0: none was. */
+struct check_site runner_failed_site(const struct runner *runner);
 /* The name of the sequence's operation STEP; "": there is none. */
 const char *runner_step_name(const struct runner *runner, unsigned step);
 
@@ -155,8 +180,26 @@ const struct profile_mix *runner_mix(const struct runner *runner);
 struct symbols *runner_symbols(struct runner *runner);
 const struct workshop *runner_workshop(const struct runner *runner);
 const char *runner_layout(const struct runner *runner);
+/*
+ * A line of the driver's sources: that of RIP, or, where a header's function was
+ * inlined there, of its call.  .name is the function without the compiler's suffixes
+ * (".part.0"), in .offset_bytes nothing.  False: RIP is not in the driver, or has no
+ * line; *place is then what symbols_find() gives.
+ */
+bool runner_place(
+    struct runner *runner, uint64_t rip, struct symbol_place *place);
+/*
+ * A number for the line that VA is of, in any build of the same source, or for the
+ * variable that VA is in; 0 for 0.
+ */
+uint64_t runner_place_key(struct runner *runner, uint64_t va);
+/* A number for the function that RIP is in; 0 for 0. */
+uint64_t runner_function_key(struct runner *runner, uint64_t rip);
+
 /* Is VA in the driver's own code? */
 bool runner_in_driver(const struct runner *runner, uint64_t va);
+/* Is VA in the driver's variables? */
+bool runner_is_driver_data(const struct runner *runner, uint64_t va);
 uint64_t runner_driver_base(const struct runner *runner);
 const char *runner_console(const struct runner *runner);
 

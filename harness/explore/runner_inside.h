@@ -14,6 +14,7 @@
 /* What a mark keeps beside the machine and the monitors. */
 struct progress {
 	uint64_t events, points;
+	uint64_t calls;   /* operations that began or ended */
 	uint64_t results; /* hash of what the operations returned */
 	bool over;
 	unsigned reports;
@@ -22,11 +23,19 @@ struct progress {
 	uint8_t faulty;        /* in which a kernel function failed, plus 1 */
 	bool failed_driver;    /* a call of the driver's was made to fail */
 	bool failed_framework; /* one of somebody else's was */
+	bool ran_driver;       /* a step was in the driver's code */
+	struct check_site failed_site; /* the call that was made to fail first */
 	uint8_t configuring;   /* operations that run and may configure */
 	uint8_t configured;    /* by which step, plus 1; 0: not known */
 	bool mixed;            /* another one ran at the same time */
 	unsigned started_cpus; /* whose buffers are mapped, one bit each */
 	unsigned console_bytes;
+};
+
+/* Keys of places that have been asked for; a direct-mapped cache by address. */
+#define PLACE_CACHE 1024
+struct place_keys {
+	uint64_t va, key;
 };
 
 struct runner {
@@ -43,16 +52,21 @@ struct runner {
 	uint64_t insns[MACHINE_CPUS_MAX], cycles; /* at the script */
 	uint64_t script_pa, script_bytes;         /* 0: not there yet */
 	uint64_t driver_begin, driver_end;
+	struct check_range driver_data[4];
 	uint64_t modules_begin, modules_end; /* nothing else runs in there */
 	struct sequence sequence;
 	struct progress now;
 	bool running; /* the script has begun */
 	bool points;
-	bool timed; /* runner_take_timed() */
+	bool ending; /* .result says where the run ended */
+	bool turns;  /* stop where a CPU's turn begins; nothing is judged */
+	bool timed;  /* runner_take_timed() */
 	bool at_point;
+	bool cut; /* runner_is_cut() */
 	uint64_t fail_index;
 	uint64_t limit;
 	struct runner_ear ear;
+	struct place_keys place[PLACE_CACHE];
 	struct machine_result result;
 	char console[CONSOLE_BYTES];
 };
@@ -62,6 +76,9 @@ struct runner_mark {
 	struct progress now;
 	char check[]; /* check_size() bytes */
 };
+
+/* runner_site.c: the driver's functions on CPU's stack, for check_config. */
+struct check_site runner_site(void *arg, unsigned cpu);
 
 /* runner.c: what the machine tells. */
 struct machine_observer runner_observer(struct runner *runner);

@@ -102,6 +102,8 @@ runner_note_failure(struct runner *runner, const struct event *event)
 {
 	if (runner->now.faulty == 0)
 		runner->now.faulty = runner->now.step[event->cpu];
+	if (runner->now.failed_site.rip == 0)
+		runner->now.failed_site = runner_site(runner, event->cpu);
 	if (runner_in_driver(runner, event->b))
 		runner->now.failed_driver = true;
 	else

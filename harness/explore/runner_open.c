@@ -9,6 +9,7 @@
 #include "emu/abi.h"
 #include "emu/profile/mix.h"
 #include "harness/explore/runner_inside.h"
+#include "harness/host/stop.h"
 
 #define BOOT_INSNS_MAX UINT64_C(200000000)
 
@@ -114,17 +115,6 @@ load(struct runner *runner, const char *settings, struct tz_error *err)
 	    RUNNER_RAM_BYTES, &runner->boot, err);
 }
 
-/* The function at RIP, by its first instruction. */
-static uint64_t
-function_of(void *arg, uint64_t rip)
-{
-	struct runner *runner = arg;
-	struct symbol_place place;
-
-	symbols_find(runner->symbols, rip, NULL, &place);
-	return place.name != NULL ? rip - place.offset_bytes : 0;
-}
-
 /* The invariants that the manifest says are not the driver's. */
 static int
 leave_out(const struct runner *runner, struct check_config *config,
@@ -152,13 +142,12 @@ make_check(struct runner *runner, struct tz_error *err)
 {
 	struct check_config config = {
 		.reads = check_reads_machine(runner->machine),
-		.function = function_of,
-		.function_arg = runner,
+		.site = runner_site,
+		.site_arg = runner,
 		.cpu_count = runner->cpus,
 		.ram_bytes = RUNNER_RAM_BYTES,
 		.positions = manifest_has_positions(runner->workshop->manifest),
-		/* No verdict: outcome.h has a word of its own for it. */
-		.enabled = check_all() & ~TZ_BIT(CHECK_UNMODELLED),
+		.enabled = check_all(),
 	};
 	int error;
 
@@ -167,6 +156,8 @@ make_check(struct runner *runner, struct tz_error *err)
 	if (runner->symbols == NULL)
 		return tz_error(err, TZ_EIO, "out of memory");
 	find_ranges(runner, &config);
+	memcpy(runner->driver_data, config.driver_data,
+	    sizeof(runner->driver_data));
 	error = leave_out(runner, &config, err);
 	if (error != 0)
 		return error;
@@ -186,6 +177,8 @@ boot(struct runner *runner, struct tz_error *err)
 	machine_boot(runner->machine, runner->boot.entry, runner->boot.info_va,
 	    runner->boot.cr3);
 	machine_run(runner->machine, BOOT_INSNS_MAX, &runner->result);
+	if (runner->cut)
+		return stop_error(err);
 	if (runner->result.end != MACHINE_STOP || runner->script_pa == 0)
 		return tz_error(err, TZ_EFORMAT,
 		    "%s: the guest does not get as far as the script: %s",

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/host/input.h"
+
 #define TOKEN_MAGIC "tz1"
 #define TOKEN_PARTS 6
 
@@ -184,15 +186,18 @@ token_parse_subject(const char *text, struct token *token, struct tz_error *err)
 static int
 read_file(const char *file, char *text, size_t text_size, struct tz_error *err)
 {
-	FILE *stream = fopen(file, "r");
+	uint8_t *bytes;
+	size_t count, length;
+	int error = input_read(file, INPUT_TOKEN, &bytes, &count, err);
 
-	if (stream == NULL)
-		return tz_error(err, TZ_EIO, "%s: %s", file, strerror(errno));
-	if (fgets(text, (int)text_size, stream) == NULL)
-		text[0] = '\0';
-	fclose(stream);
-	text[strcspn(text, "\r\n")] = '\0';
-	return 0;
+	if (error != 0)
+		return error;
+	length = strcspn((const char *)bytes, "\r\n");
+	if (!copy_part(text, text_size, (const char *)bytes, length))
+		error = tz_error(
+		    err, TZ_EUSAGE, "%s: its first line is no token", file);
+	free(bytes);
+	return error;
 }
 
 static int
@@ -220,12 +225,12 @@ parse_parts(char *text, struct token *token, struct tz_error *err)
 		return error;
 	if (!copy_part(token->profile, sizeof(token->profile), part[2],
 		strlen(part[2])))
-		return tz_error(
-		    err, TZ_EUSAGE, "profile '%s' of a token", part[2]);
+		return tz_error(err, TZ_EUSAGE,
+		    "profile '%.60s...' of a token: too long", part[2]);
 	seed = part[3];
 	if (!parse_number(&seed, &token->seed) || *seed != '\0')
-		return tz_error(
-		    err, TZ_EUSAGE, "seed '%s' of a token", part[3]);
+		return tz_error(err, TZ_EUSAGE,
+		    "seed '%s' of a token: not a number of 64 bits", part[3]);
 	token->check = (uint16_t)strtoul(part[5], NULL, 16);
 	if (strlen(part[5]) != 4 ||
 	    strspn(part[5], "0123456789abcdefABCDEF") != 4)

@@ -10,11 +10,8 @@
 /* One cause in one sequence, while it becomes smaller. */
 struct small {
 	struct campaign *campaign;
-	struct campaign_entry entry;
-	struct schedule schedule;
-	uint64_t cause;
-	struct outcome outcome; /* of the last run that showed it */
-	uint64_t state_hash;
+	struct witness witness;
+	struct identity identity;
 };
 
 /* The token of SMALL's entry under SCHEDULE; "" where it does not fit. */

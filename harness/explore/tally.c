@@ -25,12 +25,14 @@ rank_compare(const struct rank *a, const struct rank *b)
 }
 
 static struct tally_group *
-find_group(struct tally *tally, uint64_t cause, uint32_t kinds)
+find_group(struct tally *tally, const struct tally_group *like)
 {
 	for (uint32_t i = 0; i < tally->group_count; i++) {
 		struct tally_group *group = &tally->group[i];
 
-		if (group->cause == cause && group->kinds == kinds)
+		if (group->cause == like->cause && group->own == like->own &&
+		    group->kinds == like->kinds &&
+		    group->violation.id == like->violation.id)
 			return group;
 	}
 	return NULL;
@@ -39,7 +41,7 @@ find_group(struct tally *tally, uint64_t cause, uint32_t kinds)
 static void
 add_group(struct tally *tally, const struct tally_group *from)
 {
-	struct tally_group *group = find_group(tally, from->cause, from->kinds);
+	struct tally_group *group = find_group(tally, from);
 	uint64_t failing = from->failing;
 
 	if (group == NULL) {
@@ -70,6 +72,7 @@ tally_add(struct tally *tally, struct rank rank,
 
 	for (unsigned i = 0; i < outcome->count; i++) {
 		group.cause = outcome->violation[i].cause;
+		group.own = outcome->violation[i].own;
 		group.violation = outcome->violation[i].violation;
 		if (base == NULL || !outcome_has(base, group.cause))
 			add_group(tally, &group);
@@ -81,6 +84,10 @@ tally_join(struct tally *to, const struct tally *from)
 {
 	const size_t counters = sizeof(struct tally_area) / sizeof(uint64_t);
 
+	for (unsigned i = 0; i < REASON_COUNT; i++) {
+		for (unsigned j = 0; j < CHECK_COUNT; j++)
+			to->unjudged[i][j] += from->unjudged[i][j];
+	}
 	to->overflow |= from->overflow;
 	for (uint32_t i = 0; i < from->group_count; i++)
 		add_group(to, &from->group[i]);
@@ -103,7 +110,12 @@ compare_groups(const void *a, const void *b)
 		return by_rank;
 	if (x->kinds != y->kinds)
 		return x->kinds < y->kinds ? -1 : 1;
-	return x->cause < y->cause ? -1 : x->cause > y->cause;
+	/* In one run the order of the violations. */
+	if (x->violation.event != y->violation.event)
+		return x->violation.event < y->violation.event ? -1 : 1;
+	if (x->violation.id != y->violation.id)
+		return x->violation.id < y->violation.id ? -1 : 1;
+	return x->own < y->own ? -1 : x->own > y->own;
 }
 
 void
@@ -113,12 +125,41 @@ tally_sort(struct tally *tally)
 	    compare_groups);
 }
 
+static void
+count_rows(struct tally *tally, const struct outcome *outcome)
+{
+	for (unsigned i = 0; i < REASON_COUNT; i++) {
+		for (uint64_t left = outcome->unjudged[i]; left != 0;
+		     left &= left - 1)
+			tally->unjudged[i][__builtin_ctzll(left)]++;
+	}
+}
+
+void
+tally_count(struct tally *tally, uint32_t number, const struct outcome *outcome,
+    const struct outcome *base)
+{
+	struct tally_area *area = &tally->area[number];
+	bool judged = outcome_is_judged(outcome);
+
+	if (base == NULL) {
+		area->base_fails |= judged && outcome->count != 0;
+		area->base_unjudged |= !judged;
+		return;
+	}
+	count_rows(tally, outcome);
+	area->unjudged += !judged;
+	area->failing += judged && outcome_beyond(outcome, base) != 0;
+}
+
 void
 tally_count_fault(struct tally_area *area, const struct outcome *outcome,
     const struct outcome *base)
 {
 	bool broken = outcome->end != base->end;
 
+	if (!outcome_is_judged(outcome))
+		return;
 	if (outcome->framework) {
 		area->framework++;
 		return;
@@ -137,34 +178,4 @@ tally_count_fault(struct tally_area *area, const struct outcome *outcome,
 		area->detected++;
 	else
 		area->tolerated++;
-}
-
-/*
- * A cause that fewer kinds of deviation show, or none, needs no more of them: such
- * groups go.
- */
-void
-tally_drop_larger(struct tally *tally)
-{
-	uint32_t kept = 0;
-
-	for (uint32_t i = 0; i < tally->group_count; i++) {
-		const struct tally_group *group = &tally->group[i];
-		bool larger = false;
-
-		for (uint32_t j = 0; j < tally->group_count; j++) {
-			const struct tally_group *other = &tally->group[j];
-
-			larger |= other->cause == group->cause &&
-			    other->kinds != group->kinds &&
-			    (other->kinds & ~group->kinds) == 0;
-		}
-		/* Marked first: a group may be what another is larger than. */
-		tally->group[i].rank.second |= larger ? UINT32_C(1) << 31 : 0;
-	}
-	for (uint32_t i = 0; i < tally->group_count; i++) {
-		if (!(tally->group[i].rank.second >> 31))
-			tally->group[kept++] = tally->group[i];
-	}
-	tally->group_count = kept;
 }

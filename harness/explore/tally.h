@@ -1,18 +1,18 @@
 /*
  * What one worker of an exploration has counted and found, in memory that it shares
- * with the one that joins it: no pointers.  Joining depends on no order.
+ * with the process that joins: no pointers.  Joining depends on no order.
  */
 #ifndef TOPAZ_HARNESS_EXPLORE_TALLY_H
 #define TOPAZ_HARNESS_EXPLORE_TALLY_H
 
 #include "harness/explore/outcome.h"
 
-#define TALLY_GROUPS_MAX 1024
+#define TALLY_GROUPS_MAX 2048
 #define TALLY_AREAS_MAX  1024
 
 /*
- * The place of a schedule in the order of all: lower is simpler.  A finding is
- * shown by its lowest.
+ * The place of a schedule in the order of all: lower is simpler.  A group is
+ * represented by its lowest.
  */
 struct rank {
 	uint32_t area;   /* what was explored, in order */
@@ -20,9 +20,13 @@ struct rank {
 	uint32_t second; /* of the second, or 0 */
 };
 
+/*
+ * Violations that are taken for the same while exploring: of one row and cause, with
+ * the same kinds of deviations.  identity.h says later which groups are one finding.
+ */
 struct tally_group {
-	uint64_t cause;
-	uint32_t kinds; /* one bit an enum act */
+	uint64_t cause, own; /* as in struct outcome_violation */
+	uint32_t kinds;      /* one bit an enum act */
 	struct rank rank;
 	struct schedule schedule;
 	struct check_violation violation;
@@ -31,12 +35,16 @@ struct tally_group {
 
 /* Counts of one area: one scenario or sequence at one depth. */
 struct tally_area {
-	uint64_t done, merged, impossible, failing, unmodelled;
+	uint64_t done, merged, impossible;
+	uint64_t failing; /* with a violation that the default schedule does not
+			     have */
+	uint64_t unjudged;
 	uint64_t timed;   /* time decided: nothing to merge with */
 	uint64_t decoded; /* and compared with what was executed */
 	uint64_t detected, tolerated, silent, broken; /* of faults */
 	uint64_t ended;     /* workers that did all of their share */
 	uint64_t framework; /* another module's own: outcome.h */
+	uint64_t base_fails, base_unjudged; /* 1: the default schedule */
 };
 
 struct tally {
@@ -44,19 +52,25 @@ struct tally {
 	bool overflow; /* more groups than there is room for */
 	struct tally_group group[TALLY_GROUPS_MAX];
 	struct tally_area area[TALLY_AREAS_MAX];
+	/* Schedules in which a row was not judged, by reason. */
+	uint64_t unjudged[REASON_COUNT][CHECK_COUNT];
 };
 
-/* Adds the violations of OUTCOME that BASE lacks. */
+/* Adds the violations of OUTCOME that BASE does not have; BASE may be NULL. */
 void tally_add(struct tally *tally, struct rank rank,
     const struct schedule *schedule, const struct outcome *outcome,
     const struct outcome *base);
+/*
+ * Counts the run of OUTCOME, done in AREA: whether it fails beyond BASE (NULL: it is
+ * the default schedule itself), whether it was judged, and which rows were not.
+ */
+void tally_count(struct tally *tally, uint32_t area,
+    const struct outcome *outcome, const struct outcome *base);
 /* Counts a run with a fault as detected, tolerated, silent or broken (faults.h). */
 void tally_count_fault(struct tally_area *area, const struct outcome *outcome,
     const struct outcome *base);
 /* Adds all of FROM to TO. */
 void tally_join(struct tally *to, const struct tally *from);
-/* Without the groups whose cause needs fewer kinds of acts, or none. */
-void tally_drop_larger(struct tally *tally);
 /* Groups in order of rank. */
 void tally_sort(struct tally *tally);
 

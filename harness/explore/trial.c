@@ -4,11 +4,17 @@
 
 #include "harness/explore/decoded.h"
 #include "harness/explore/visited.h"
+#include "harness/host/stop.h"
 
 #define BLOCK_BOUNDARIES 16 /* from one mark along the base run to the next */
-#define POINTS_MAX       8  /* at which a run looks whether it merges */
-#define STATES_MAX       (1u << 20)
-#define SPARE_INSNS      UINT64_C(2000000)
+/*
+ * Runs merge with those of one part of the boundaries and with the default schedule:
+ * so the counts depend on no worker, which does whole parts.
+ */
+#define PART_BLOCKS 8
+#define POINTS_MAX  8 /* at which a run looks whether it merges */
+#define STATES_MAX  (1u << 20)
+#define SPARE_INSNS UINT64_C(2000000)
 
 /* The base run's state at AT: an interrupt that does nothing comes back there. */
 static void
@@ -96,6 +102,8 @@ know_base(struct trial *trial)
 	runner_points(runner, false);
 	TZ_ASSERT(visited_end(trial->visited, &trial->base));
 	TZ_ASSERT(visited_end(trial->explored, &trial->base));
+	TZ_ASSERT(visited_keep(trial->visited));
+	TZ_ASSERT(visited_keep(trial->explored));
 }
 
 static bool
@@ -106,6 +114,68 @@ is_concurrent(const struct sequence *sequence)
 			return true;
 	}
 	return false;
+}
+
+/* The limit of the default schedule, and of what is not compared with it. */
+static uint64_t
+insns_max(const struct trial_options *options)
+{
+	return options->insns_max != 0 ? options->insns_max : RUNNER_INSNS_MAX;
+}
+
+/* That of a schedule with deviations: by the default schedule's length. */
+static uint64_t
+placed_insns_max(const struct trial *trial)
+{
+	uint64_t insns = 3 * trial->counts.insns_all + SPARE_INSNS;
+
+	return trial->options.insns_max != 0 && insns > trial->options.insns_max
+	    ? trial->options.insns_max
+	    : insns;
+}
+
+/* The driver has not run: nothing that it does was judged. */
+static void
+judge_idle(struct trial *trial)
+{
+	struct check_violation violation = {
+		.id = CHECK_NOT_RUN,
+		.step = CHECK_NO_STEP,
+		.stream = CHECK_NO_STREAM,
+		.text = "no instruction of the driver was executed",
+	};
+
+	outcome_add(trial->runner, &trial->base, &violation);
+}
+
+/*
+ * The default schedule: its outcome, and where deviations can be placed in it.  One
+ * that does not end has no such places: it would have millions.  False: no memory.
+ */
+static bool
+run_base(struct trial *trial)
+{
+	const struct trial_options *options = &trial->options;
+	struct runner *runner = trial->runner;
+	bool done = true;
+
+	(void)runner_go(runner, 0, UINT64_MAX);
+	if (!runner_is_cut(runner) &&
+	    runner_result(runner)->end != MACHINE_LIMIT && !options->bare) {
+		runner_apply(runner, trial->begin);
+		done = options->calls
+		    ? boundary_collect_calls(
+			  runner, options->first, options->last, &trial->list)
+		    : boundary_collect(runner, &trial->list, NULL, NULL);
+	}
+	if (runner_is_cut(runner))
+		return done;
+	outcome_read(runner, &trial->base);
+	runner_counts(runner, &trial->counts);
+	if (trial->base.end != MACHINE_LIMIT && !options->bare &&
+	    options->must_run && !runner_ran_driver(runner))
+		judge_idle(trial);
+	return done;
 }
 
 int
@@ -121,7 +191,7 @@ trial_open(struct trial *trial, struct runner *runner,
 		.options = *options,
 		.known_insns = UINT64_MAX,
 	};
-	runner_limit(runner, RUNNER_INSNS_MAX);
+	runner_limit(runner, insns_max(options));
 	error = runner_begin(runner, sequence, err);
 	if (error != 0)
 		return error;
@@ -129,24 +199,23 @@ trial_open(struct trial *trial, struct runner *runner,
 	trial->visited = visited_create(STATES_MAX);
 	trial->explored = visited_create(STATES_MAX);
 	if (trial->begin == NULL || trial->visited == NULL ||
-	    trial->explored == NULL ||
-	    !(options->calls
-		    ? boundary_collect_calls(
-			  runner, options->first, options->last, &trial->list)
-		    : boundary_collect(runner, &trial->list, NULL, NULL))) {
+	    trial->explored == NULL || !run_base(trial)) {
 		trial_close(trial);
 		return tz_error(err, TZ_EIO, "out of memory");
 	}
-	outcome_read(runner, &trial->base);
-	runner_counts(runner, &trial->counts);
+	if (runner_is_cut(runner)) {
+		trial_close(trial);
+		return stop_error(err);
+	}
 	/* One of two operations at once may fail here and be long elsewhere. */
-	runner_limit(runner,
-	    is_concurrent(sequence)
-		? RUNNER_INSNS_MAX
-		: 3 * trial->counts.insns_all + SPARE_INSNS);
-	if (options->merge)
+	if (!is_concurrent(sequence) && trial->base.end != MACHINE_LIMIT)
+		runner_limit(runner, placed_insns_max(trial));
+	if (options->merge && trial->base.end != MACHINE_LIMIT)
 		know_base(trial);
-	return 0;
+	if (!runner_is_cut(runner))
+		return 0;
+	trial_close(trial);
+	return stop_error(err);
 }
 
 void
@@ -181,24 +250,14 @@ trial_count_outcome(struct trial *trial, struct rank rank,
 
 	area->done++;
 	area->timed += runner_take_timed(trial->runner);
-	switch (outcome->how) {
-	case OUTCOME_IMPOSSIBLE:
-	case OUTCOME_UNREACHED:
+	if (outcome->how == OUTCOME_IMPOSSIBLE ||
+	    outcome->how == OUTCOME_UNREACHED) {
 		area->impossible++;
 		return;
-	case OUTCOME_UNMODELLED:
-		area->unmodelled++;
-		return;
-	case OUTCOME_MERGED:
-		area->merged++;
-		break;
-	case OUTCOME_WHOLE:
-		break;
 	}
-	if (outcome_beyond(outcome, &trial->base) != 0) {
-		area->failing++;
-		tally_add(tally, rank, schedule, outcome, &trial->base);
-	}
+	area->merged += outcome->how == OUTCOME_MERGED;
+	tally_count(tally, rank.area, outcome, &trial->base);
+	tally_add(tally, rank, schedule, outcome, &trial->base);
 	tally_count_fault(area, outcome, &trial->base);
 }
 
@@ -272,6 +331,17 @@ do_block(struct trial *trial, const struct trial_share *share, size_t begin,
 	}
 }
 
+/* Another part begins: its runs merge with none of the last one's. */
+static void
+forget_part(struct trial *trial)
+{
+	if (!trial->options.merge)
+		return;
+	visited_forget(trial->visited);
+	visited_forget(trial->explored);
+	trial->known_insns = UINT64_MAX;
+}
+
 static void
 do_all(struct trial *trial, const struct trial_share *share, trial_each each,
     struct tally *tally, uint32_t area)
@@ -282,8 +352,12 @@ do_all(struct trial *trial, const struct trial_share *share, trial_each each,
 
 	for (size_t i = 0; i < trial->list.count;
 	     i += BLOCK_BOUNDARIES, block++) {
-		bool mine = block % share->workers == share->worker;
+		bool mine = block / PART_BLOCKS % share->workers ==
+		    share->worker;
 		size_t end = i + BLOCK_BOUNDARIES;
+
+		if (block % PART_BLOCKS == 0)
+			forget_part(trial);
 
 		if (end > trial->list.count)
 			end = trial->list.count;

@@ -13,7 +13,10 @@ struct trial_options {
 	uint32_t kinds;  /* of the first deviation, one bit an enum act */
 	uint32_t kinds2; /* of the second */
 	bool merge, reduce;
-	bool decode; /* some of one deviation: decoded.h */
+	bool decode;   /* some of one deviation: decoded.h */
+	bool must_run; /* not judged unless the driver executes something */
+	bool bare;     /* no deviation will be placed: .list stays empty */
+	uint64_t insns_max; /* of a run; 0: the default */
 	/* Placed where calls to the kernel return, while steps [FIRST, LAST] run. */
 	bool calls;
 	unsigned first, last;
@@ -46,7 +49,7 @@ void trial_close(struct trial *trial);
 uint64_t trial_count(const struct trial *trial);
 
 /*
- * Which of them a worker does: every WORKERS-th block of boundaries from its own
+ * Which of them a worker does: every WORKERS-th part of the boundaries from its own
  * number on; and of all schedules those that KEEP of 2^32 keep, drawn by SEED.  Of
  * pairs KEEP of 2^32 first deviations are kept, and as many of the second ones.
  */

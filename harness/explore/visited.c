@@ -11,15 +11,30 @@ struct state {
 #define ROOM_FIRST 1024
 
 /* It begins small: each page of it that is new costs RAM's owner a look at its own. */
-struct visited {
-	size_t room, states, states_max; /* room: a power of two */
-	size_t states_ended;             /* of runs that have ended */
+struct table {
+	size_t room, states; /* room: a power of two */
 	struct state *state;
+};
+
+struct visited {
+	struct table kept; /* by visited_keep(); .room 0: nothing is */
+	struct table table;
+	size_t states_max;
+	size_t states_ended; /* of .table, of runs that have ended */
 	uint32_t *run; /* [number - 1] of those that have ended: its .outcome */
 	uint32_t ended, run_room;
 	struct outcome *outcome;
 	uint32_t outcomes, outcome_room;
+	uint32_t kept_ended, kept_outcomes;
 };
+
+static bool
+table_create(struct table *table)
+{
+	*table = (struct table){ .room = ROOM_FIRST,
+		.state = calloc(ROOM_FIRST, sizeof(*table->state)) };
+	return table->state != NULL;
+}
 
 struct visited *
 visited_create(size_t states_max)
@@ -29,9 +44,7 @@ visited_create(size_t states_max)
 	if (visited == NULL)
 		return NULL;
 	visited->states_max = states_max;
-	visited->room = ROOM_FIRST;
-	visited->state = calloc(visited->room, sizeof(*visited->state));
-	if (visited->state == NULL) {
+	if (!table_create(&visited->table)) {
 		free(visited);
 		return NULL;
 	}
@@ -43,7 +56,8 @@ visited_destroy(struct visited *visited)
 {
 	if (visited == NULL)
 		return;
-	free(visited->state);
+	free(visited->kept.state);
+	free(visited->table.state);
 	free(visited->run);
 	free(visited->outcome);
 	free(visited);
@@ -51,34 +65,50 @@ visited_destroy(struct visited *visited)
 
 /* The state of that HASH, or the free place where it belongs. */
 static struct state *
+table_find(const struct table *table, uint64_t hash)
+{
+	size_t at = hash & (table->room - 1);
+
+	while (table->state[at].run != 0 && table->state[at].hash != hash)
+		at = (at + 1) & (table->room - 1);
+	return &table->state[at];
+}
+
+/* The state of that HASH, of those that are kept or of the others; or NULL. */
+static const struct state *
 find_state(const struct visited *visited, uint64_t hash)
 {
-	size_t at = hash & (visited->room - 1);
+	const struct state *state;
 
-	while (visited->state[at].run != 0 && visited->state[at].hash != hash)
-		at = (at + 1) & (visited->room - 1);
-	return &visited->state[at];
+	if (visited->kept.room != 0) {
+		state = table_find(&visited->kept, hash);
+		if (state->run != 0)
+			return state;
+	}
+	state = table_find(&visited->table, hash);
+	return state->run != 0 ? state : NULL;
 }
 
 /* At most half of the places are taken; false: no room for one more state. */
 static bool
 make_room(struct visited *visited)
 {
-	struct visited old = *visited;
+	struct table *table = &visited->table;
+	struct table old = *table;
 
-	if (visited->states == visited->states_max)
+	if (old.states + visited->kept.states >= visited->states_max)
 		return false;
-	if (2 * (visited->states + 1) <= visited->room)
+	if (2 * (old.states + 1) <= old.room)
 		return true;
-	visited->room *= 2;
-	visited->state = calloc(visited->room, sizeof(*visited->state));
-	if (visited->state == NULL) {
-		*visited = old;
+	table->room *= 2;
+	table->state = calloc(table->room, sizeof(*table->state));
+	if (table->state == NULL) {
+		*table = old;
 		return false;
 	}
 	for (size_t i = 0; i < old.room; i++) {
 		if (old.state[i].run != 0)
-			*find_state(visited, old.state[i].hash) = old.state[i];
+			*table_find(table, old.state[i].hash) = old.state[i];
 	}
 	free(old.state);
 	return true;
@@ -90,9 +120,39 @@ add_state(struct visited *visited, uint64_t hash, uint32_t run)
 {
 	if (!make_room(visited))
 		return false;
-	*find_state(visited, hash) = (struct state){ hash, run };
-	visited->states++;
+	*table_find(&visited->table, hash) = (struct state){ hash, run };
+	visited->table.states++;
 	return true;
+}
+
+bool
+visited_keep(struct visited *visited)
+{
+	struct table fresh;
+
+	TZ_ASSERT(visited->kept.room == 0);
+	TZ_ASSERT(visited->table.states == visited->states_ended);
+	if (!table_create(&fresh))
+		return false;
+	visited->kept = visited->table;
+	visited->table = fresh;
+	visited->states_ended = 0;
+	visited->kept_ended = visited->ended;
+	visited->kept_outcomes = visited->outcomes;
+	return true;
+}
+
+void
+visited_forget(struct visited *visited)
+{
+	struct table *table = &visited->table;
+
+	if (visited->kept.room == 0)
+		return;
+	memset(table->state, 0, table->room * sizeof(*table->state));
+	table->states = visited->states_ended = 0;
+	visited->ended = visited->kept_ended;
+	visited->outcomes = visited->kept_outcomes;
 }
 
 const struct outcome *
@@ -100,7 +160,7 @@ visited_meet(struct visited *visited, uint64_t hash)
 {
 	const struct state *state = find_state(visited, hash);
 
-	if (state->run == 0)
+	if (state == NULL)
 		(void)add_state(visited, hash, visited->ended + 1);
 	else if (state->run <= visited->ended)
 		return &visited->outcome[visited->run[state->run - 1]];
@@ -110,8 +170,8 @@ visited_meet(struct visited *visited, uint64_t hash)
 void
 visited_know(struct visited *visited, uint64_t hash)
 {
-	TZ_ASSERT(visited->states == visited->states_ended);
-	if (visited->ended != 0 && find_state(visited, hash)->run == 0 &&
+	TZ_ASSERT(visited->table.states == visited->states_ended);
+	if (visited->ended != 0 && find_state(visited, hash) == NULL &&
 	    add_state(visited, hash, 1))
 		visited->states_ended++;
 }
@@ -123,7 +183,8 @@ is_same(const struct outcome *a, const struct outcome *b)
 	return a->count == 0 && b->count == 0 && a->end == b->end &&
 	    a->how == b->how && a->failed == b->failed &&
 	    a->faulty == b->faulty && a->results == b->results &&
-	    a->reports == b->reports;
+	    a->reports == b->reports &&
+	    memcmp(a->unjudged, b->unjudged, sizeof(a->unjudged)) == 0;
 }
 
 /* Finds a place for OUTCOME; false: memory. */
@@ -154,7 +215,7 @@ bool
 visited_end(struct visited *visited, const struct outcome *outcome)
 {
 	/* A run that was in no new state will never be asked for. */
-	if (visited->states == visited->states_ended)
+	if (visited->table.states == visited->states_ended)
 		return true;
 	if (visited->ended == visited->run_room) {
 		uint32_t room = 2 * visited->run_room + 256;
@@ -168,6 +229,6 @@ visited_end(struct visited *visited, const struct outcome *outcome)
 	if (!keep_outcome(visited, outcome, &visited->run[visited->ended]))
 		return false;
 	visited->ended++;
-	visited->states_ended = visited->states;
+	visited->states_ended = visited->table.states;
 	return true;
 }

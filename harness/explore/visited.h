@@ -22,6 +22,13 @@ const struct outcome *visited_meet(struct visited *visited, uint64_t hash);
 /* As if the first run that ended had been in a state of that HASH, too. */
 void visited_know(struct visited *visited, uint64_t hash);
 
+/*
+ * All that is known now is kept; visited_forget() drops what was added since.  To be
+ * called once, when no run is going on.  False: memory.
+ */
+bool visited_keep(struct visited *visited);
+void visited_forget(struct visited *visited);
+
 /* The current run has ended with OUTCOME; another one begins.  False: memory. */
 bool visited_end(struct visited *visited, const struct outcome *outcome);
 

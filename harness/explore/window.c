@@ -32,8 +32,8 @@ window_free(struct window *window)
 static bool
 has_window(const struct small *small)
 {
-	return small->schedule.count != 0 && small->cause != decoded_cause() &&
-	    !small_hurries(small);
+	return small->witness.schedule.count != 0 &&
+	    small->witness.id != CHECK_DECODED && !small_hurries(small);
 }
 
 /* Could ACT be placed at BOUNDARY as the finding's last one was? */
@@ -42,7 +42,8 @@ is_candidate(const struct small *small, const struct boundary *boundary,
     unsigned cpus, struct deviation *deviation)
 {
 	const struct deviation *last =
-	    &small->schedule.deviation[small->schedule.count - 1];
+	    &small->witness.schedule
+		 .deviation[small->witness.schedule.count - 1];
 	struct deviation acts[BOUNDARY_ACTS_MAX];
 	unsigned count = boundary_acts(
 	    boundary, UINT32_C(1) << last->act, cpus, false, acts);
@@ -68,11 +69,14 @@ is_candidate(const struct small *small, const struct boundary *boundary,
 static enum tick_outcome
 tick_of(const struct small *small, const struct outcome *outcome)
 {
-	if ((outcome->how != OUTCOME_WHOLE && outcome->how != OUTCOME_MERGED) ||
-	    outcome->end == MACHINE_UNMODELLED)
+	if (outcome->how != OUTCOME_WHOLE && outcome->how != OUTCOME_MERGED)
 		return TICK_NONE;
-	if (outcome_has(outcome, small->cause))
-		return TICK_FAIL;
+	for (unsigned i = 0; i < outcome->count; i++) {
+		if (outcome->violation[i].own == small->witness.own)
+			return TICK_FAIL;
+	}
+	if (!outcome_is_judged(outcome))
+		return TICK_NONE;
 	return outcome->how == OUTCOME_MERGED ? TICK_MERGED : TICK_PASS;
 }
 
@@ -99,8 +103,8 @@ judge_all(struct small *small, struct trial *place, struct window *window,
 		if (i / BLOCK_BOUNDARIES != block)
 			(void)trial_move(place, boundary, &mark);
 		block = i / BLOCK_BOUNDARIES;
-		trial_from(place, mark, &deviation, small->schedule.count == 1,
-		    &outcome);
+		trial_from(place, mark, &deviation,
+		    small->witness.schedule.count == 1, &outcome);
 		window->outcome[i] = (uint8_t)tick_of(small, &outcome);
 	}
 	runner_mark_free(place->runner, mark);
@@ -122,9 +126,9 @@ mark_before_last(struct small *small, struct trial *place)
 	struct runner *runner = place->runner;
 
 	runner_apply(runner, place->begin);
-	for (unsigned i = 0; i + 1 < small->schedule.count; i++) {
+	for (unsigned i = 0; i + 1 < small->witness.schedule.count; i++) {
 		const struct deviation *deviation =
-		    &small->schedule.deviation[i];
+		    &small->witness.schedule.deviation[i];
 
 		if (!runner_reach(runner, deviation->cpu, deviation->insns) ||
 		    !runner_act(runner, deviation))
@@ -144,7 +148,8 @@ static void
 find_stretch(const struct small *small, struct window *window)
 {
 	const struct deviation *last =
-	    &small->schedule.deviation[small->schedule.count - 1];
+	    &small->witness.schedule
+		 .deviation[small->witness.schedule.count - 1];
 	size_t i = 0;
 
 	while (i < window->list.count &&
@@ -193,22 +198,24 @@ static int
 open_window(struct small *small, struct window *window,
     struct describe_kept *kept, struct runner **runner, struct tz_error *err)
 {
-	struct trial_options options = { .merge = true };
+	struct trial_options options = { .merge = true,
+		.insns_max = small->campaign->options.insns_max };
 	struct runner_mark *mark;
 	struct trial place;
 	int error = campaign_runner(
-	    small->campaign, &small->entry, runner, err);
+	    small->campaign, &small->witness.entry, runner, err);
 
 	*window = (struct window){ .count = 0 };
 	if (error == 0)
-		error = trial_open(
-		    &place, *runner, &small->entry.sequence, &options, err);
+		error = trial_open(&place, *runner,
+		    &small->witness.entry.sequence, &options, err);
 	if (error != 0)
 		return error;
 	mark = mark_before_last(small, &place);
 	if (mark != NULL &&
 	    boundary_collect_around(*runner,
-		&small->schedule.deviation[small->schedule.count - 1],
+		&small->witness.schedule
+		     .deviation[small->witness.schedule.count - 1],
 		&window->list))
 		window->outcome = calloc(window->list.count + 1, 1);
 	if (window->outcome != NULL)
@@ -238,7 +245,7 @@ int
 small_window(struct small *small, struct finding *finding,
     struct describe_kept *kept, struct tz_error *err)
 {
-	struct schedule schedule = small->schedule;
+	struct schedule schedule = small->witness.schedule;
 	struct window window;
 	struct runner *runner;
 	size_t pass;
@@ -271,7 +278,7 @@ fill_tick(struct small *small, const struct window *window, size_t index,
     struct runner *runner, struct finding_tick *tick)
 {
 	const struct boundary *boundary = &window->list.at[index];
-	struct schedule schedule = small->schedule;
+	struct schedule schedule = small->witness.schedule;
 
 	*tick = (struct finding_tick){ .cpu = boundary->cpu,
 		.outcome = window->outcome[index],
@@ -287,7 +294,9 @@ describe_ticks(struct campaign *campaign, const struct finding *finding,
     struct describe_kept *kept, struct finding_story *story,
     struct tz_error *err)
 {
-	struct small small = { .campaign = campaign, .cause = finding->cause };
+	struct small small = { .campaign = campaign,
+		.witness.id = finding->check,
+		.witness.own = finding->own };
 	struct window window;
 	struct runner *runner;
 	struct token token;
@@ -295,9 +304,9 @@ describe_ticks(struct campaign *campaign, const struct finding *finding,
 
 	if (error == 0)
 		error = campaign_entry_read(
-		    workshop_manifest(campaign->workshop), &token, &small.entry,
-		    err);
-	small.schedule = token.schedule;
+		    workshop_manifest(campaign->workshop), &token,
+		    &small.witness.entry, err);
+	small.witness.schedule = token.schedule;
 	if (error != 0 || !has_window(&small))
 		return error;
 	error = open_window(&small, &window, kept, &runner, err);

@@ -1,12 +1,15 @@
 #define _GNU_SOURCE
 #include "harness/explore/workshop.h"
+#include "harness/load/build.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <xxhash.h>
+
+#include "harness/host/input.h"
 
 /* The folder that has the driver's. */
 static const char *
@@ -32,6 +35,7 @@ workshop_open(const struct workshop_config *config, struct workshop **out,
 	workshop->options.drivers = config->drivers;
 	workshop->options.tree = config->tree;
 	workshop->options.cc = config->cc;
+	workshop->options.cc_seconds = config->cc_seconds;
 	workshop->options.profile = config->profile;
 	workshop->options.errata = config->errata;
 	workshop->options.objects = config->objects != NULL;
@@ -58,6 +62,12 @@ workshop_close(struct workshop *workshop)
 		manifest_free(workshop->manifest);
 	plan_free(&workshop->plan);
 	free(workshop);
+}
+
+void
+workshop_cut(struct workshop *workshop, bool on)
+{
+	workshop->cuts = on;
 }
 
 const struct manifest *
@@ -94,6 +104,38 @@ workshop_source(const struct workshop *workshop)
 	return driver->source_count != 0 ? driver->source[0] : NULL;
 }
 
+/* FOLDER of PATH and NAME, if there is such a file. */
+static char *
+find_beside(const char *path, const char *name)
+{
+	const char *slash = strrchr(path, '/');
+	char *found;
+
+	if (asprintf(&found, "%.*s%s",
+		slash == NULL ? 0 : (int)(slash - path + 1), path, name) < 0)
+		return NULL;
+	if (access(found, R_OK) == 0)
+		return found;
+	free(found);
+	return NULL;
+}
+
+char *
+workshop_find_source(const struct workshop *workshop, const char *name)
+{
+	const struct driver *driver = &workshop->plan.driver;
+	size_t prefix = strlen(BUILD_OWN_PREFIX);
+	char *found = NULL;
+
+	if (strncmp(name, BUILD_OWN_PREFIX, prefix) != 0)
+		return NULL;
+	if (workshop->config.source != NULL)
+		return find_beside(workshop->config.source, name + prefix);
+	for (size_t i = 0; found == NULL && i < driver->source_count; i++)
+		found = find_beside(driver->source[i], name + prefix);
+	return found;
+}
+
 int
 workshop_build(struct workshop *workshop, bool invariants,
     const struct build_set **set, struct tz_error *err)
@@ -122,18 +164,17 @@ workshop_build(struct workshop *workshop, bool invariants,
 }
 
 static int
-hash_file(XXH3_state_t *state, const char *path, struct tz_error *err)
+hash_file(XXH3_state_t *state, const char *path, enum input_kind kind,
+    struct tz_error *err)
 {
-	FILE *file = fopen(path, "rb");
-	char bytes[4096];
+	uint8_t *bytes;
 	size_t count;
+	int error = input_read(path, kind, &bytes, &count, err);
 
-	if (file == NULL)
-		return tz_error(err, TZ_EIO, "%s: %s", path, strerror(errno));
-	while ((count = fread(bytes, 1, sizeof(bytes), file)) != 0)
+	if (error == 0)
 		XXH3_64bits_update(state, bytes, count);
-	fclose(file);
-	return 0;
+	free(bytes);
+	return error;
 }
 
 /* What may not change for a token to mean the same. */
@@ -151,16 +192,17 @@ hash_all(const struct workshop *workshop, const struct build_set *set,
 		XXH3_64bits_update(state, name, strlen(name) + 1);
 	}
 	for (size_t i = 0; error == 0 && i < set->count; i++)
-		error = hash_file(state, set->part[i].path, err);
+		error = hash_file(state, set->part[i].path, INPUT_ELF, err);
 	if (error == 0)
-		error = hash_file(
-		    state, paths_kernel(paths, workshop->plan.driver.os), err);
+		error = hash_file(state,
+		    paths_kernel(paths, workshop->plan.driver.os), INPUT_ELF,
+		    err);
 	if (error != 0)
 		return error;
 	if (asprintf(&manifest, "%s/%s/driver.yaml", drivers_of(workshop),
 		workshop->config.driver) < 0)
 		return tz_error(err, TZ_EIO, "out of memory");
-	error = hash_file(state, manifest, err);
+	error = hash_file(state, manifest, INPUT_DRIVER, err);
 	free(manifest);
 	return error;
 }

@@ -19,6 +19,7 @@ struct workshop {
 	char sha256[65];
 	bool checked;
 	uint16_t check; /* of tokens, once .checked */
+	bool cuts;      /* workshop_cut() */
 };
 
 /* The objects of a driver, compiled at the first call. */

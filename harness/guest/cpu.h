@@ -1,6 +1,7 @@
 /*
  * Logical CPUs: per-CPU data (GS base), traps, the NMI handler chain, and calls
- * between CPUs.
+ * between CPUs.  No CPU hotplug but SYS_CPU_OFFLINE, no interrupt vectors of a
+ * module's own: a PMI comes as an NMI.
  */
 #ifndef TOPAZ_HARNESS_GUEST_CPU_H
 #define TOPAZ_HARNESS_GUEST_CPU_H
@@ -33,6 +34,7 @@ trap_from_user(const struct trap_frame *frame)
 	return (frame->cs & 3) != 0;
 }
 
+/* One CPU as the kernel sees it; modules read, and write nothing. */
 struct cpu {
 	struct cpu *self;     /* entry.S: offset 0 */
 	struct task *current; /* 8 */
@@ -57,8 +59,11 @@ struct cpu {
 	struct abi_call call, nmi_call __attribute__((aligned(64)));
 };
 
-extern uint32_t cpu_count; /* online after boot: 0..cpu_count - 1 */
+/* CPUs are numbered 0 to cpu_count - 1 (at most CPUS_MAX); constant after boot. */
+extern uint32_t cpu_count;
 
+/* The caller's CPU.  Any context; what it returns is out of date as soon as the caller
+ * may be moved: in a task, outside of spin_enter() and critical_enter(). */
 static inline struct cpu *
 cpu_self(void)
 {
@@ -68,6 +73,7 @@ cpu_self(void)
 	return cpu;
 }
 
+/* Its number, under the same condition. */
 static inline uint32_t
 cpu_number(void)
 {
@@ -77,6 +83,7 @@ cpu_number(void)
 	return number;
 }
 
+/* The CPU of that number, below CPUS_MAX (else panic).  Any context. */
 struct cpu *cpu_at(uint32_t number);
 
 /* Of the caller's CPU in one instruction, so that a caller that may be moved to
@@ -140,7 +147,11 @@ current_task(void)
 	return task;
 }
 
-/* Local APIC registers by offset.  Each call is one 32-bit MOV. */
+/*
+ * Local APIC registers by offset: SDM vol. 3, table 11-1 "Local APIC Register Address
+ * Map".  At boot LAPIC_LVT_PC is masked, delivery mode NMI; delivery of a PMI sets its
+ * mask again, software clears it (11.5.1 "Local Vector Table").
+ */
 #define LAPIC_ID            0x20u
 #define LAPIC_VERSION       0x30u
 #define LAPIC_TPR           0x80u
@@ -159,34 +170,44 @@ current_task(void)
 #define LAPIC_TIMER_DIVIDE  0x3e0u
 #define LAPIC_LVT_MASKED    (1u << 16)
 #define LAPIC_MODE_NMI      (4u << 8)
+/* The register REG of the caller's CPU, in one 32-bit MOV.  Any context, NMI too; a
+ * register that the model lacks ends the run by name. */
 uint32_t lapic_read32(uint32_t reg);
 void lapic_write32(uint32_t reg, uint32_t value);
 
-/* Any context, NMI too. */
+/* Sends CPU (a number, also the caller's) an NMI.  Any context, NMI too. */
 void ipi_send_nmi(uint32_t cpu);
 
 /*
  * Runs SETUP, then ACTION, then TEARDOWN (each may be NULL) with ARG and
- * interrupts off on every CPU of MASK; each phase starts when all have ended the
- * one before, and the caller returns when all are through.  Interrupts on, no
- * spin lock held.
+ * interrupts off on every CPU of MASK (bit N: CPU N; CPU_MASK_ALL: all); each phase
+ * starts when all have ended the one before, and the caller returns when all are
+ * through.  NMIs come in between.  The caller has interrupts on and holds no spin
+ * lock (else panic "sleep: "), mutexes are fine; the functions may neither sleep nor
+ * take a spin lock that the caller's CPU could hold.  FreeBSD's
+ * smp_rendezvous_cpus(9).
  */
 void rendezvous(uint64_t mask, void (*setup)(void *), void (*action)(void *),
     void (*teardown)(void *), void *arg);
 
 /*
- * NMI handlers: all are called, in the order of registration, and the host is told
- * how many claimed the NMI (returned nonzero).  The chain is read without locks; removal
- * returns when no CPU is inside the handler any more, and panics when it was not
- * registered.  register: KE_NOMEM when the table is full.
+ * NMI handlers: all are called on the CPU that takes the NMI, on its NMI stack, and the
+ * host is told how many claimed it (returned nonzero): checks nmi-unclaimed and
+ * nmi-stolen.  FRAME is what was interrupted, which may be any instruction, also of a
+ * section with interrupts off.  A handler takes no lock, allocates, frees and wakes
+ * nothing: soft_event_raise() is for that.
  */
+/* KE_NOMEM: 16 handlers are registered.  Any context but NMI. */
 int nmi_register(int (*handler)(struct trap_frame *frame));
+/* Returns when no CPU is inside the handler any more; HANDLER is not registered: panic.
+ * A task with interrupts on. */
 void nmi_remove(int (*handler)(struct trap_frame *frame));
 
 /*
- * Work that an NMI handler cannot do itself: raise() marks the event and sends
- * this CPU an interrupt in which FIRE is called (interrupts off; it may wake
- * tasks, not sleep).  Raises before FIRE runs count as one.
+ * Work that an NMI handler cannot do itself: soft_event_raise() marks the event and
+ * sends this CPU an interrupt in which .fire is called (interrupts off; it may wake
+ * tasks and take spin locks, not sleep).  Raises before .fire runs count as one.  The
+ * caller sets .fire and .arg and keeps the structure until it is removed.
  */
 struct soft_event {
 	void (*fire)(struct soft_event *event);
@@ -194,7 +215,12 @@ struct soft_event {
 	uint32_t pending;
 	struct soft_event *next;
 };
+/* Once for each event.  Any context but NMI. */
 void soft_event_register(struct soft_event *event);
-void soft_event_raise(struct soft_event *event); /* any context, NMI too */
+/* Any context, NMI too. */
+void soft_event_raise(struct soft_event *event);
+/* On return .fire does not run and is not called any more; nothing may raise it
+ * meanwhile.  EVENT is not registered: panic.  As rendezvous(). */
+void soft_event_remove(struct soft_event *event);
 
 #endif

@@ -1,6 +1,7 @@
 /*
  * Devices and the files that are open on them.  A device lives as long as a file
- * or a mapping refers to it; its operations end when it is destroyed.
+ * or a mapping refers to it; its operations end when it is destroyed.  A file lives
+ * until it is closed and no operation on it is under way.
  */
 #include "harness/guest/internal.h"
 
@@ -74,17 +75,6 @@ device_release(struct device *device)
 		bucket_free(device);
 }
 
-void
-device_leave(struct device *device)
-{
-	lock_assert_none("at return from a device's operation");
-	mutex_lock(&device_lock);
-	if (--device->calls == 0 && device->gone)
-		task_wakeup(device);
-	mutex_unlock(&device_lock);
-	device_release(device);
-}
-
 /* One operation, with a reference of its own; device_lock is held. */
 static int
 enter(struct device *device)
@@ -96,35 +86,85 @@ enter(struct device *device)
 	return 0;
 }
 
-struct device *
-device_enter(uint64_t fd, int *error)
+/* It has ended. */
+static void
+leave(struct device *device)
+{
+	lock_assert_none("at return from a device's operation");
+	mutex_lock(&device_lock);
+	if (--device->calls == 0 && device->gone)
+		task_wakeup(device);
+	mutex_unlock(&device_lock);
+	device_release(device);
+}
+
+/* The close operation, unless the driver has destroyed the device. */
+static void
+call_close(struct device *device)
+{
+	int error;
+
+	mutex_lock(&device_lock);
+	error = enter(device);
+	mutex_unlock(&device_lock);
+	if (error != 0)
+		return;
+	if (device->ops->close != NULL)
+		device->ops->close(device);
+	leave(device);
+}
+
+/* One reference to the file; the last one closes it. */
+static void
+file_release(struct file *file)
+{
+	struct device *device = file->device;
+
+	if (__atomic_sub_fetch(&file->references, 1, __ATOMIC_ACQ_REL) != 0)
+		return;
+	*file = (struct file){ .device = NULL };
+	bucket_free(file);
+	call_close(device);
+	device_release(device);
+}
+
+struct file *
+file_enter(uint64_t fd, int *error)
 {
 	struct process *process = process_self();
-	struct device *device = NULL;
+	struct file *file = NULL;
 
 	*error = KE_BADF;
 	mutex_lock(&process->lock);
 	if (fd < PROCESS_FILES_MAX)
-		device = process->files[fd];
-	if (device != NULL) {
+		file = process->files[fd];
+	if (file != NULL) {
 		mutex_lock(&device_lock);
-		*error = enter(device);
+		*error = enter(file->device);
 		mutex_unlock(&device_lock);
 	}
+	if (*error == 0)
+		__atomic_add_fetch(&file->references, 1, __ATOMIC_RELAXED);
 	mutex_unlock(&process->lock);
-	return *error == 0 ? device : NULL;
+	return *error == 0 ? file : NULL;
+}
+
+void
+file_leave(struct file *file)
+{
+	leave(file->device);
+	file_release(file);
 }
 
 static int64_t
-install_file(struct process *process, struct device *device)
+install_file(struct process *process, struct file *file)
 {
 	int64_t fd = -KE_MFILE;
 
 	mutex_lock(&process->lock);
 	for (unsigned i = 0; i < PROCESS_FILES_MAX && fd < 0; i++) {
 		if (process->files[i] == NULL) {
-			process->files[i] = device;
-			device_reference(device);
+			process->files[i] = file;
 			fd = i;
 		}
 	}
@@ -132,24 +172,46 @@ install_file(struct process *process, struct device *device)
 	return fd;
 }
 
-int64_t
-device_open_file(const char *name, int flags)
+/* The device of that name within an operation, or NULL. */
+static struct device *
+enter_by_name(const char *name)
 {
 	struct device *device;
-	int64_t result;
 
 	mutex_lock(&device_lock);
 	device = find_device(name);
 	if (device != NULL)
 		(void)enter(device);
 	mutex_unlock(&device_lock);
+	return device;
+}
+
+int64_t
+device_open_file(const char *name, int flags)
+{
+	struct device *device = enter_by_name(name);
+	struct file *file;
+	int64_t result = -KE_NOMEM;
+
 	if (device == NULL)
 		return -KE_NOENT;
-	result = device->ops->open != NULL ? -device->ops->open(device, flags)
-					   : 0;
-	if (result == 0)
-		result = install_file(process_self(), device);
-	device_leave(device);
+	file = bucket_alloc(sizeof(*file));
+	if (file != NULL)
+		result = device->ops->open != NULL
+		    ? -device->ops->open(device, flags)
+		    : 0;
+	if (result == 0) {
+		device_reference(device);
+		*file = (struct file){ .device = device, .references = 1 };
+	} else if (file != NULL) {
+		bucket_free(file);
+	}
+	leave(device);
+	if (result == 0) {
+		result = install_file(process_self(), file);
+		if (result < 0)
+			file_release(file);
+	}
 	return result;
 }
 
@@ -157,16 +219,16 @@ int
 device_close_file(uint64_t fd)
 {
 	struct process *process = process_self();
-	struct device *device = NULL;
+	struct file *file = NULL;
 
 	mutex_lock(&process->lock);
 	if (fd < PROCESS_FILES_MAX) {
-		device = process->files[fd];
+		file = process->files[fd];
 		process->files[fd] = NULL;
 	}
 	mutex_unlock(&process->lock);
-	if (device == NULL)
+	if (file == NULL)
 		return KE_BADF;
-	device_release(device);
+	file_release(file);
 	return 0;
 }

@@ -101,17 +101,18 @@ frame_alloc(void)
 	return number * PAGE_BYTES;
 }
 
-uint64_t
-frame_alloc_run(uint64_t count)
+/* COUNT frames, of which the first has a number that is a multiple of ALIGN. */
+static uint64_t
+take_run(uint64_t count, uint64_t align)
 {
 	uint64_t found = 0;
 	uint64_t length = 0;
 
-	if (count == 0 || fault_point(__func__, __builtin_return_address(0)))
-		return FRAME_NONE;
 	spin_lock(&frame_lock);
 	for (uint64_t i = run_begin; i < frame_total && length < count; i++) {
-		length = frames[i].kind == FRAME_FREE ? length + 1 : 0;
+		bool fits = length != 0 || i % align == 0;
+
+		length = fits && frames[i].kind == FRAME_FREE ? length + 1 : 0;
 		if (length == count)
 			found = i + 1 - count;
 	}
@@ -119,6 +120,37 @@ frame_alloc_run(uint64_t count)
 		frames[found + i].kind = FRAME_TAKEN;
 	spin_unlock(&frame_lock);
 	return found * PAGE_BYTES;
+}
+
+uint64_t
+frame_alloc_run(uint64_t count)
+{
+	if (count == 0 || fault_point(__func__, __builtin_return_address(0)))
+		return FRAME_NONE;
+	return take_run(count, 1);
+}
+
+uint64_t
+module_frames_alloc(uint64_t count, uint64_t align)
+{
+	const void *caller = __builtin_return_address(0);
+	uint64_t pa;
+
+	KERN_ASSERT(align != 0 && (align & (align - 1)) == 0);
+	if (count == 0 || fault_point(__func__, caller))
+		return FRAME_NONE;
+	pa = count == 1 && align == 1 ? frame_alloc() : take_run(count, align);
+	if (pa != FRAME_NONE)
+		host_alloc(phys_to_virt(pa), count * PAGE_BYTES, caller);
+	return pa;
+}
+
+void
+module_frames_free(uint64_t pa, uint64_t count)
+{
+	host_free(phys_to_virt(pa), __builtin_return_address(0));
+	for (uint64_t i = 0; i < count; i++)
+		frame_free(pa + i * PAGE_BYTES);
 }
 
 /* With frame_lock held. */

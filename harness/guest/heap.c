@@ -309,6 +309,22 @@ heap_alloc_aligned(size_t bytes, size_t align, int flags, const void *caller)
 	return allocate(bytes, align, flags, caller);
 }
 
+void *
+module_alloc(size_t bytes, int flags)
+{
+	const void *caller = __builtin_return_address(0);
+
+	if ((flags & HEAP_WAITOK) == 0 && fault_point(__func__, caller))
+		return NULL;
+	return allocate(bytes, promised_alignment(bytes), flags, caller);
+}
+
+void
+module_free(void *va)
+{
+	heap_free(va, __builtin_return_address(0));
+}
+
 /* The host hears of it first: afterwards another CPU may get the same memory. */
 void
 heap_free(void *va, const void *caller)

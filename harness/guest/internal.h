@@ -242,9 +242,14 @@ int region_unmap(struct space *space, uint64_t va, uint64_t bytes);
 /* Of the current process; a descriptor, or a negative kerr. */
 int64_t device_open_file(const char *name, int flags);
 int device_close_file(uint64_t fd);
-/* The device behind FD for one operation, until device_leave; NULL: *ERROR. */
-struct device *device_enter(uint64_t fd, int *error);
-void device_leave(struct device *device);
+/* An open file: a successful open operation. */
+struct file {
+	struct device *device;
+	uint32_t references; /* operations under way, and 1 while it is open */
+};
+/* The file FD for one operation, until file_leave; NULL: *ERROR. */
+struct file *file_enter(uint64_t fd, int *error);
+void file_leave(struct file *file);
 void device_release(struct device *device); /* one reference */
 void device_reference(struct device *device);
 

@@ -159,6 +159,22 @@ soft_event_register(struct soft_event *event)
 }
 
 void
+soft_event_remove(struct soft_event *event)
+{
+	struct soft_event **link = &soft_events;
+
+	spin_lock(&soft_lock);
+	while (*link != NULL && *link != event)
+		link = &(*link)->next;
+	if (*link == NULL)
+		kpanic("soft event %p is not registered", (void *)event);
+	__atomic_store_n(link, event->next, __ATOMIC_RELEASE);
+	spin_unlock(&soft_lock);
+	/* A CPU that has found it is in an interrupt handler: the others wait. */
+	rendezvous(CPU_MASK_ALL, NULL, NULL, NULL, NULL);
+}
+
+void
 soft_event_raise(struct soft_event *event)
 {
 	if (__atomic_exchange_n(&event->pending, 1, __ATOMIC_SEQ_CST) == 0)

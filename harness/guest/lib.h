@@ -28,6 +28,7 @@ enum kerr {
 	KE_NOMEM = 12,
 	KE_ACCES = 13,
 	KE_FAULT = 14,
+	KE_BUSY = 16,
 	KE_EXIST = 17,
 	KE_NODEV = 19,
 	KE_INVAL = 22,
@@ -39,6 +40,7 @@ enum kerr {
 	KE_NOSYS = 78,
 };
 
+/* As in C. */
 void *memcpy(void *restrict to, const void *restrict from, size_t bytes);
 void *memmove(void *to, const void *from, size_t bytes);
 void *memset(void *to, int value, size_t bytes);
@@ -57,7 +59,8 @@ int kvsnprintf(char *to, size_t bytes, const char *fmt, va_list args)
     __attribute__((format(printf, 3, 0)));
 int ksnprintf(char *to, size_t bytes, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* One call's output is one piece on the console, up to 512 characters. */
+/* To the console (`topaz run -v`, console.txt of a bundle).  One call's output is one
+ * piece, up to 512 characters. */
 int kvprintf(const char *fmt, va_list args)
     __attribute__((format(printf, 1, 0)));
 int kprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
@@ -74,7 +77,7 @@ _Noreturn void kpanic(const char *fmt, ...)
 _Noreturn void kpanic_frame(const struct trap_frame *frame, const char *fmt,
     ...) __attribute__((format(printf, 2, 3)));
 
-/* Always on. */
+/* Panics unless EXPR is true; always on, with and without INVARIANTS.  Check panic. */
 #define KERN_ASSERT(expr) \
  ((expr) ? (void)0 : kpanic("%s:%d: %s", __FILE_NAME__, __LINE__, #expr))
 

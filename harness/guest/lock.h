@@ -38,30 +38,44 @@ struct mutex {
  }
 
 /* Interrupts off, nested; the outermost exit restores them and reschedules when
- * that was asked for meanwhile. */
+ * that was asked for meanwhile.  Tasks and interrupt handlers. */
 void spin_enter(void);
 void spin_exit(void);
 
+/*
+ * Spin locks: tasks and interrupt handlers; an NMI handler panics.  NAME is the class in
+ * the order of locks and is kept as a pointer.  spin_lock() includes spin_enter(), while
+ * it waits it lets interrupts in if no other spin lock is held.  At most 16 at once.
+ */
 void spin_init(struct spin *lock, const char *name);
 void spin_lock(struct spin *lock);
+/* False: another has it.  Not judged by the order of locks. */
 bool spin_try(struct spin *lock);
 void spin_unlock(struct spin *lock);
 bool spin_held(const struct spin *lock); /* by this CPU */
 
+/*
+ * Mutexes: tasks only, with interrupts on (a wait for one sleeps); at most 16 at once.
+ * NAME as above.  There is nothing to be freed.
+ */
 void mutex_init(struct mutex *lock, const char *name);
 void mutex_lock(struct mutex *lock);
+/* False: another has it.  Does not sleep. */
 bool mutex_try(struct mutex *lock);
 void mutex_unlock(struct mutex *lock);
 bool mutex_held(const struct mutex *lock); /* by the current task */
 
-/* No preemption, no migration; interrupts stay as they are. */
+/* No preemption, no migration, nested; interrupts stay as they are.  Sleeping within is
+ * a panic.  Tasks. */
 void critical_enter(void);
 void critical_exit(void);
 
-/* Panics unless the current context may sleep; WHAT names the caller. */
+/* Panics unless the current context may sleep: a task with interrupts on, without spin
+ * lock and critical section.  WHAT names the caller in the message. */
 void assert_can_sleep(const char *what);
-bool can_sleep(void);
-/* The same for more than a mutex: no mutex with .no_sleep is held but EXCEPT. */
+bool can_sleep(void); /* the same as a question */
+/* For any wait but that for a mutex: no mutex with .no_sleep is held, except EXCEPT
+ * (may be NULL). */
 void assert_can_wait(const char *what, const struct mutex *except);
 
 #endif

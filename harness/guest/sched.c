@@ -168,6 +168,7 @@ sched_switch_locked(void)
 	struct cpu *cpu = cpu_self();
 	struct task *old = cpu->current;
 	struct task *next;
+	void (*hook)(struct task *);
 
 	if (cpu->spin_count != 1)
 		kpanic("lock: switch of tasks with a spin lock held");
@@ -183,10 +184,12 @@ sched_switch_locked(void)
 	next->on_cpu = true;
 	next->last_cpu = cpu->number;
 	spin_release_raw(&sched_lock);
-	if (task_hooks.switch_out != NULL && old->state != TASK_DEAD)
-		task_hooks.switch_out(old);
-	if (task_hooks.switch_in != NULL)
-		task_hooks.switch_in(next);
+	hook = __atomic_load_n(&task_hooks.switch_out, __ATOMIC_RELAXED);
+	if (hook != NULL && old->state != TASK_DEAD)
+		hook(old);
+	hook = __atomic_load_n(&task_hooks.switch_in, __ATOMIC_RELAXED);
+	if (hook != NULL)
+		hook(next);
 	switch_registers(cpu, old, next);
 	sched_finish_switch();
 }

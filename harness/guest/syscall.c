@@ -187,14 +187,14 @@ static int64_t
 sys_ioctl(const uint64_t *args)
 {
 	int error;
-	struct device *device = device_enter(args[0], &error);
+	struct file *file = file_enter(args[0], &error);
 
-	if (device == NULL)
+	if (file == NULL)
 		return -error;
-	error = device->ops->ioctl != NULL
-	    ? device->ops->ioctl(device, args[1], args[2])
+	error = file->device->ops->ioctl != NULL
+	    ? file->device->ops->ioctl(file->device, args[1], args[2])
 	    : KE_NOTTY;
-	device_leave(device);
+	file_leave(file);
 	return -error;
 }
 
@@ -204,15 +204,17 @@ sys_mmap(const uint64_t *args)
 	struct process *process = process_self();
 	int prot = (int)args[3];
 	struct device *device;
+	struct file *file;
 	int64_t result;
 	int error;
 
 	if (args[2] == 0 || args[2] % PAGE_BYTES != 0 ||
 	    args[2] > boot_info->ram_bytes || args[1] % PAGE_BYTES != 0)
 		return -KE_INVAL;
-	device = device_enter(args[0], &error);
-	if (device == NULL)
+	file = file_enter(args[0], &error);
+	if (file == NULL)
 		return -error;
+	device = file->device;
 	error = device->ops->mmap != NULL
 	    ? device->ops->mmap(device, args[1], args[2], prot)
 	    : KE_NODEV;
@@ -223,7 +225,7 @@ sys_mmap(const uint64_t *args)
 		    &process->space, device, args[1], args[2], prot);
 		mutex_unlock(&process->lock);
 	}
-	device_leave(device);
+	file_leave(file);
 	return result;
 }
 

@@ -16,6 +16,7 @@ struct process process_kernel = {
 
 static struct task idle_tasks[CPUS_MAX];
 static struct task *spare; /* with sched_lock held */
+static struct spin join_lock = SPIN_INIT("joins");
 static uint32_t last_tid = 99999;
 
 struct task *
@@ -225,13 +226,15 @@ task_exit(void)
 {
 	struct task *task = task_self();
 	struct process *process = task->process;
+	void (*hook)(struct task *);
 
 	mutex_lock(&process->lock);
 	spin_lock(&process->spin);
 	unlink_from_process(process, task);
 	task_wakeup(&process->task_count);
-	if (task_hooks.task_exiting != NULL)
-		task_hooks.task_exiting(task);
+	hook = __atomic_load_n(&task_hooks.task_exiting, __ATOMIC_RELAXED);
+	if (hook != NULL)
+		hook(task);
 	mutex_unlock(&process->lock);
 	if (task->held_count != 0)
 		kpanic("lock: mutex \"%s\" held at thread exit",
@@ -243,6 +246,42 @@ task_exit(void)
 	spin_unlock(&process->spin);
 	sched_switch_locked();
 	kpanic("a dead task runs");
+}
+
+/* All three run with interrupts off: a rendezvous waits for those that do. */
+void
+task_set_switch_hooks(const struct task_hooks *hooks)
+{
+	static const struct task_hooks none;
+
+	if (hooks == NULL)
+		hooks = &none;
+	__atomic_store_n(
+	    &task_hooks.switch_out, hooks->switch_out, __ATOMIC_SEQ_CST);
+	__atomic_store_n(
+	    &task_hooks.switch_in, hooks->switch_in, __ATOMIC_SEQ_CST);
+	__atomic_store_n(
+	    &task_hooks.task_exiting, hooks->task_exiting, __ATOMIC_SEQ_CST);
+	rendezvous(CPU_MASK_ALL, NULL, NULL, NULL, NULL);
+}
+
+_Noreturn void
+task_exit_done(uint32_t *done)
+{
+	spin_lock(&join_lock);
+	*done = 1;
+	task_wakeup(done);
+	spin_unlock(&join_lock);
+	task_exit();
+}
+
+void
+task_join(const uint32_t *done)
+{
+	spin_lock(&join_lock);
+	while (*done == 0)
+		(void)task_sleep_spin(done, &join_lock, false, 0);
+	spin_unlock(&join_lock);
 }
 
 /* The last switch from TASK is over: nothing uses its stack and CR3 any more. */

@@ -69,20 +69,37 @@ struct task {
 /* Any CPU. */
 #define CPU_MASK_ALL (~UINT64_C(0))
 
+/* The task that runs, or that was interrupted.  Any context. */
 struct task *task_self(void);
 
-/* A kernel task; it is queued before the function returns.  NULL: no memory. */
+/*
+ * A kernel task that calls ENTRY with ARG and ends when that returns; it is queued
+ * before the function returns.  NAME is cut to 23 characters.  NULL: no memory.  A task
+ * of a module ends by task_exit_done(), so that the module knows when it may go.  Where
+ * sleeping is allowed.
+ */
 struct task *task_create(const char *name, void (*entry)(void *arg), void *arg,
     enum task_priority priority, uint64_t cpu_mask);
+/* Ends the current task.  A lock that is held: panic. */
 _Noreturn void task_exit(void);
+/*
+ * The same after *DONE has become 1: the task executes nothing of the module any more.
+ * task_join() sleeps until *DONE is not 0.
+ */
+_Noreturn void task_exit_done(uint32_t *done);
+void task_join(const uint32_t *done);
+/* Lets others of the same priority run.  Where sleeping is allowed. */
 void task_yield(void);
-/* Moves the task at once if it may no longer run here.  KE_INVAL: no such CPU. */
+/* CPU_MASK: bit N: CPU N.  Moves the task at once if it may no longer run here.
+ * KE_INVAL: none of them is online. */
 int task_set_mask(struct task *task, uint64_t cpu_mask);
 
 /*
- * Sleeps until a wakeup of CHANNEL; LOCK (may be NULL) is released meanwhile and
- * held again on return.  CYCLES: at most so long (0: no limit).  Returns 0,
- * KE_AGAIN when the time is over, KE_INTR when CATCH and the task is killed.
+ * Sleeps until a wakeup of CHANNEL (any address); LOCK (may be NULL) is held by the
+ * caller, released meanwhile, so that no wakeup is lost, and held again on return.
+ * CYCLES of the TSC: at most so long (0: no limit).  Returns 0, KE_AGAIN when the time is
+ * over, KE_INTR when CATCH and the task's process is killed.  Where sleeping is allowed;
+ * task_sleep_spin: with that one spin lock held.
  */
 int task_sleep(
     const void *channel, struct mutex *lock, bool catch, uint64_t cycles);
@@ -90,7 +107,8 @@ int task_sleep_spin(
     const void *channel, struct spin *lock, bool catch, uint64_t cycles);
 /* Sleeps for CYCLES of the TSC; KE_INTR as above. */
 int task_pause(uint64_t cycles);
-/* From tasks and interrupt handlers; never from an NMI. */
+/* Wakes all sleepers of CHANNEL, or the first.  Tasks and interrupt handlers; an NMI
+ * handler panics. */
 void task_wakeup(const void *channel);
 void task_wakeup_one(const void *channel);
 
@@ -98,7 +116,7 @@ void task_wakeup_one(const void *channel);
 void task_for_each(void (*visit)(struct task *task, void *arg), void *arg);
 
 /*
- * Called by the kernel when not NULL.  The switch hooks run inside the switch
+ * Called by the kernel when not NULL; kernel interfaces set them.  The switch hooks run inside the switch
  * with interrupts off, the queue's lock released, and current task and CR3 still
  * the outgoing ones; both are called when the task really changes, out first.
  * task_exiting runs with the process's lock and spin lock held, in the exiting
@@ -114,5 +132,11 @@ struct task_hooks {
 	void (*task_exiting)(struct task *task);
 };
 extern struct task_hooks task_hooks;
+/*
+ * For a module that traces threads: .switch_out, .switch_in and .task_exiting of HOOKS
+ * from now on (NULL: none of them).  Those from before run on no CPU any more when it
+ * returns.  As rendezvous().
+ */
+void task_set_switch_hooks(const struct task_hooks *hooks);
 
 #endif

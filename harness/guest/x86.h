@@ -44,6 +44,25 @@ enum vector {
 	VECTOR_EXCEPTIONS = 32,
 };
 
+/* CPUID of the caller's CPU: SDM vol. 2A, "CPUID".  CPUs of a hybrid machine differ. */
+struct cpuid_regs {
+	uint32_t eax, ebx, ecx, edx;
+};
+
+static inline struct cpuid_regs
+cpuid_read(uint32_t leaf, uint32_t subleaf)
+{
+	struct cpuid_regs regs;
+
+	__asm__ volatile(
+	    "cpuid"
+	    : "=a"(regs.eax), "=b"(regs.ebx), "=c"(regs.ecx), "=d"(regs.edx)
+	    : "a"(leaf), "c"(subleaf));
+	return regs;
+}
+
+/* RDMSR and WRMSR: a bit or a register that the CPU model lacks is #GP, check gp-fault;
+ * an MSR that topaz does not model ends the run by name. */
 static inline uint64_t
 rdmsr64(uint32_t msr)
 {
@@ -81,6 +100,7 @@ read_rflags(void)
 	return flags;
 }
 
+/* The caller's CPU, not nested: spin_enter() is. */
 static inline void
 intr_disable(void)
 {
@@ -99,6 +119,7 @@ intr_enabled(void)
 	return (read_rflags() & RFLAGS_IF) != 0;
 }
 
+/* For loops that wait: the machine lets another CPU run. */
 static inline void
 cpu_pause(void)
 {

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "harness/host/input.h"
 #include "harness/load/spawn.h"
 #include "harness/load/text_list.h"
 
@@ -72,15 +73,12 @@ finish_list(struct text_list *list)
 	return NULL;
 }
 
-static char **
-tree_headers(const struct build_kpi *kpi, const char *tree)
+static void
+add_tree_headers(
+    struct text_list *list, const struct build_kpi *kpi, const char *tree)
 {
-	struct text_list list = { .at = NULL };
-	size_t i;
-
-	for (i = 0; kpi->tree_include[i] != NULL; i++)
-		add_tree_files(&list, tree, "sys", kpi->tree_include[i]);
-	return finish_list(&list);
+	for (size_t i = 0; kpi->tree_include[i] != NULL; i++)
+		add_tree_files(list, tree, "sys", kpi->tree_include[i]);
 }
 
 /*
@@ -91,20 +89,22 @@ static int
 shadow_tree(const struct build_kpi *kpi, const struct build_options *options,
     char **shadow, struct tz_error *err)
 {
-	char **headers = tree_headers(kpi, options->tree);
+	struct text_list list = { .at = NULL };
+	char **headers;
 	int error = 0;
 	size_t i;
 
-	if (headers == NULL ||
-	    asprintf(shadow, "%s/tree", options->dir) < 0) {
+	add_tree_headers(&list, kpi, options->tree);
+	headers = finish_list(&list);
+	if (headers == NULL || asprintf(shadow, "%s/tree", options->dir) < 0) {
 		build_strings_free(headers);
 		*shadow = NULL;
 		return tz_error(err, TZ_EIO, "out of memory");
 	}
 	for (i = 0; error == 0 && headers[i] != NULL; i++) {
 		char from[PATH_MAX], to[PATH_MAX];
-		int from_bytes = snprintf(from, sizeof(from), "%s/%s",
-		    options->tree, headers[i]);
+		int from_bytes = snprintf(
+		    from, sizeof(from), "%s/%s", options->tree, headers[i]);
 		int to_bytes = snprintf(to, sizeof(to), "%s/%s", *shadow,
 		    headers[i] + strlen("sys/"));
 
@@ -177,12 +177,10 @@ build_tree_files(const struct build_kpi *kpi, const char *tree)
 	struct text_list list = { .at = NULL };
 	size_t i;
 
-	for (i = 0; kpi->tree_include[i] != NULL; i++)
-		add_tree_files(&list, tree, "sys", kpi->tree_include[i]);
+	add_tree_headers(&list, kpi, tree);
 	for (i = 0; i < kpi->module_count; i++) {
 		if (kpi->module[i].tree != NULL)
-			add_tree_files(
-			    &list, tree, kpi->module[i].tree, "*.c");
+			add_tree_files(&list, tree, kpi->module[i].tree, "*.c");
 	}
 	return finish_list(&list);
 }
@@ -191,20 +189,15 @@ build_tree_files(const struct build_kpi *kpi, const char *tree)
 static int
 add_source(struct text_list *argv, const char *source, struct tz_error *err)
 {
-	char *path = realpath(source, NULL);
+	int error = input_check(source, INPUT_SOURCE, err);
+	char *path = error == 0 ? realpath(source, NULL) : NULL;
 	const char *slash;
-	struct stat st;
 
-	if (path == NULL || stat(path, &st) != 0) {
-		free(path);
+	if (error != 0)
+		return -TZ_EUSAGE;
+	if (path == NULL)
 		return tz_error(
 		    err, TZ_EUSAGE, "%s: %s", source, strerror(errno));
-	}
-	if (!S_ISREG(st.st_mode) || access(path, R_OK) != 0) {
-		free(path);
-		return tz_error(
-		    err, TZ_EUSAGE, "%s: not a readable file", source);
-	}
 	slash = strrchr(path, '/');
 	text_list_add(
 	    argv, "-ffile-prefix-map=%.*s=.", (int)(slash - path), path);
@@ -225,22 +218,44 @@ add_prefix_map(struct text_list *argv, const char *path, const char *as)
 	free(resolved);
 }
 
+/* The compiler runs in another folder than this process. */
+static int
+add_compiler(struct text_list *argv, const struct build_options *options,
+    struct tz_error *err)
+{
+	const char *cc = options->cc != NULL ? options->cc : "gcc";
+	char *path;
+
+	path = strchr(cc, '/') == NULL ? strdup(cc) : realpath(cc, NULL);
+	if (path == NULL)
+		return tz_error(
+		    err, TZ_EUSAGE, "--cc %s: %s", cc, strerror(errno));
+	text_list_add(argv, "%s", path);
+	free(path);
+	/* It writes to a pipe, which is passed on to the terminal. */
+	if (isatty(STDERR_FILENO) && getenv("NO_COLOR") == NULL)
+		text_list_add(argv, "-fdiagnostics-color=always");
+	return 0;
+}
+
 static int
 add_flags(struct text_list *argv, const struct build_kpi *kpi,
-    const struct build_options *options, const char *name, struct tz_error *err)
+    const struct build_options *options, const struct build_unit *unit,
+    struct tz_error *err)
 {
 	char *shadow = NULL;
 	size_t i;
-	int error = 0;
+	int error = add_compiler(argv, options, err);
 
-	text_list_add(argv, "%s", options->cc != NULL ? options->cc : "gcc");
+	if (error != 0)
+		return error;
 	for (i = 0; i < TZ_ARRAY_LEN(guest_flags); i++)
 		text_list_add(argv, "%s", guest_flags[i]);
 	if (options->invariants) {
 		text_list_add(argv, "-DINVARIANTS");
 		text_list_add(argv, "-DINVARIANT_SUPPORT");
 	}
-	text_list_add(argv, "-frandom-seed=%s", name);
+	text_list_add(argv, "-frandom-seed=%s", unit->name);
 	add_prefix_map(argv, options->root, "topaz");
 	if (options->tree != NULL) {
 		add_prefix_map(argv, options->tree, "tree");
@@ -253,6 +268,8 @@ add_flags(struct text_list *argv, const struct build_kpi *kpi,
 		text_list_add(argv, "-I%s", kpi->include[i]);
 	for (i = 0; kpi->cflags[i] != NULL; i++)
 		text_list_add(argv, "%s", kpi->cflags[i]);
+	for (i = 0; unit->flag != NULL && unit->flag[i] != NULL; i++)
+		text_list_add(argv, "%s", unit->flag[i]);
 	return error;
 }
 
@@ -260,27 +277,51 @@ static int
 compile(const struct text_list *argv, const struct build_options *options,
     const char *source, struct tz_error *err)
 {
-	int status = 0;
-	int error = spawn_run(
-	    (const char *const *)argv->at, options->dir, NULL, 0, &status, err);
+	const struct spawn spawn = {
+		.argv = (const char *const *)argv->at,
+		.cwd = options->dir,
+		.tmpdir = options->dir,
+		.seconds = options->seconds != 0 ? options->seconds
+						 : BUILD_SECONDS,
+		.memory_bytes = BUILD_MEMORY_BYTES,
+		.file_bytes = BUILD_FILE_BYTES,
+		.said_bytes = BUILD_SAID_BYTES,
+	};
+	struct spawn_end end;
+	struct tz_error why;
+	int error = spawn_run(&spawn, &end, &why);
 
-	if (error != 0 || status == 0)
-		return error;
+	if (error == -TZ_EUSAGE)
+		return tz_error(err, TZ_EUSAGE,
+		    "%s: does not compile: %.300s (--cc-seconds)", source,
+		    why.text);
+	if (error != 0)
+		return tz_error(err, (enum tz_errno) - error, "%s", why.text);
+	if (end.status == 0)
+		return 0;
+	if (end.seconds + 1 >= spawn.seconds)
+		return tz_error(err, TZ_EUSAGE,
+		    "%s: does not compile: %s ended with %d after %u seconds "
+		    "of processor time (--cc-seconds: %u for a source)",
+		    source, argv->at[0], end.status, end.seconds,
+		    spawn.seconds);
 	return tz_error(err, TZ_EUSAGE,
 	    "%s: does not compile: %s ended with %d", source, argv->at[0],
-	    status);
+	    end.status);
 }
 
 int
 build_object(const struct build_kpi *kpi, const struct build_options *options,
-    const char *name, char *const *sources, char **object, struct tz_error *err)
+    const struct build_unit *unit, char **object, struct tz_error *err)
 {
+	char *const *sources = unit->source;
+	const char *name = unit->name;
 	struct text_list argv = { .at = NULL };
 	size_t i;
 	int error;
 
 	*object = NULL;
-	error = add_flags(&argv, kpi, options, name, err);
+	error = add_flags(&argv, kpi, options, unit, err);
 	for (i = 0; error == 0 && sources[i] != NULL; i++)
 		error = add_source(&argv, sources[i], err);
 	/* The last that fits counts: this folder may lie in a source's. */
@@ -315,7 +356,10 @@ build_sha256(
 {
 	struct text_list argv = { .at = NULL };
 	char output[128] = "";
-	int status = 0;
+	struct spawn spawn = { .output = output,
+		.output_size = sizeof(output),
+		.seconds = BUILD_SECONDS };
+	struct spawn_end end = { .status = 0 };
 	int error = 0;
 	size_t i;
 
@@ -331,16 +375,16 @@ build_sha256(
 	}
 	if (error == 0 && argv.failed)
 		error = tz_error(err, TZ_EIO, "out of memory");
+	spawn.argv = (const char *const *)argv.at;
 	if (error == 0)
-		error = spawn_run((const char *const *)argv.at, NULL, output,
-		    sizeof(output), &status, err);
+		error = spawn_run(&spawn, &end, err);
 	text_list_free(&argv);
 	if (error != 0)
 		return error;
-	if (status != 0 || strspn(output, "0123456789abcdef") != 64)
+	if (end.status != 0 || strspn(output, "0123456789abcdef") != 64)
 		return tz_error(err, TZ_EIO,
 		    "%s: sha256sum ended with %d and gave no digest", paths[0],
-		    status);
+		    end.status);
 	memcpy(digest, output, BUILD_SHA256_BYTES - 1);
 	digest[BUILD_SHA256_BYTES - 1] = '\0';
 	return 0;

@@ -10,6 +10,10 @@
 
 #define BUILD_SHA256_BYTES 65 /* 64 digits and a NUL */
 
+/* What the names of a driver's own files begin with, as compiled; those of topaz's
+ * and of an OS's tree begin otherwise. */
+#define BUILD_OWN_PREFIX "./"
+
 /* A module that the kernel interface itself brings: the OS's framework. */
 struct build_module {
 	char *name;
@@ -20,9 +24,10 @@ struct build_module {
 /* An OS's kernel interface, as its kpi.json describes it. */
 struct build_kpi {
 	char *os;
-	char **include;      /* folders, absolute */
-	char **cflags;       /* as they are */
-	char **tree_include; /* patterns below its sys/: headers that a tree replaces */
+	char **include; /* folders, absolute */
+	char **cflags;  /* as they are */
+	char **
+	    tree_include; /* patterns below its sys/: headers that a tree replaces */
 	struct build_module *module;
 	size_t module_count;
 };
@@ -36,21 +41,37 @@ int build_kpi_read(const char *root, const char *os, struct build_kpi **kpi,
 void build_kpi_free(struct build_kpi *kpi);
 
 struct build_options {
-	const char *cc;   /* NULL: gcc */
+	const char *cc;   /* NULL: gcc; one with a '/' is relative to here */
+	unsigned seconds; /* of processor time for each source; 0:
+			     BUILD_SECONDS */
 	const char *tree; /* absolute: the user's own OS sources, or NULL */
 	const char *root; /* absolute: topaz's own files */
 	const char *dir;  /* absolute: existing folder for objects */
 	bool invariants;  /* -DINVARIANTS */
 };
 
+/* What the compiler may use, each of its processes. */
+#define BUILD_SECONDS      5
+#define BUILD_SECONDS_MAX  3600
+#define BUILD_MEMORY_BYTES (UINT64_C(2) << 30)
+#define BUILD_FILE_BYTES   (UINT64_C(256) << 20)
+#define BUILD_SAID_BYTES   (UINT64_C(64) << 10) /* of diagnostics, in all */
+
+/* One object: its name, its sources, and further compiler flags. */
+struct build_unit {
+	const char *name;
+	char *const *source; /* NULL-terminated */
+	char *const *flag;   /* NULL-terminated, or NULL: none */
+};
+
 /*
- * Compiles SOURCES (NULL-terminated) into DIR/NAME.o, whose path *object gives,
- * to be freed.  -TZ_EUSAGE: a source is missing or does not compile (the
- * compiler has said why on standard error); -TZ_EIO: the compiler cannot be
- * run.
+ * Compiles UNIT into DIR/NAME.o, whose path *object gives, to be freed.
+ * -TZ_EUSAGE: a source is missing or does not compile (the compiler has said why
+ * on standard error), or not within the limits above; -TZ_EIO: the compiler cannot
+ * be run; -TZ_ESTOP.
  */
 int build_object(const struct build_kpi *kpi,
-    const struct build_options *options, const char *name, char *const *sources,
+    const struct build_options *options, const struct build_unit *unit,
     char **object, struct tz_error *err);
 
 /*

@@ -1,40 +1,9 @@
 #include "harness/load/elf_file.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#define ELF_FILE_BYTES_MAX (UINT64_C(256) << 20)
-
-static int
-elf_file_read(struct elf_file *file, struct tz_error *err)
-{
-	struct stat st;
-	int fd = open(file->path, O_RDONLY | O_CLOEXEC);
-	ssize_t got;
-
-	if (fd < 0)
-		return tz_error(
-		    err, TZ_EIO, "%s: %s", file->path, strerror(errno));
-	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) ||
-	    (uint64_t)st.st_size > ELF_FILE_BYTES_MAX) {
-		close(fd);
-		return tz_error(err, TZ_EFORMAT,
-		    "%s: not a regular file of at most 256 MiB", file->path);
-	}
-	file->bytes = malloc((size_t)st.st_size + 1);
-	got = file->bytes == NULL ? -1
-				  : read(fd, file->bytes, (size_t)st.st_size);
-	close(fd);
-	if (got != st.st_size)
-		return tz_error(
-		    err, TZ_EIO, "%s: cannot be read whole", file->path);
-	file->size_bytes = (size_t)got;
-	return 0;
-}
+#include "harness/host/input.h"
 
 static int
 elf_file_check(const struct elf_file *file, unsigned type, struct tz_error *err)
@@ -64,7 +33,8 @@ elf_file_open(const char *path, unsigned type, struct elf_file *file,
 	int error;
 
 	*file = (struct elf_file){ .path = path };
-	error = elf_file_read(file, err);
+	error = input_read(
+	    path, INPUT_ELF, &file->bytes, &file->size_bytes, err);
 	if (error != 0)
 		return error;
 	if (file->size_bytes < SELFMAG ||

@@ -10,15 +10,14 @@
  *     sys/ (optional)
  */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <jansson.h>
 
+#include "harness/host/input.h"
 #include "harness/load/build.h"
 #include "harness/load/text_list.h"
 
@@ -115,10 +114,16 @@ read_kpi(
     const struct kpi_file *file, struct build_kpi *kpi, struct tz_error *err)
 {
 	json_error_t json_err;
-	json_t *object = json_load_file(
-	    file->path, JSON_REJECT_DUPLICATES, &json_err);
-	int error;
+	json_t *object;
+	uint8_t *text;
+	size_t text_bytes;
+	int error = input_read(file->path, INPUT_KPI, &text, &text_bytes, err);
 
+	if (error != 0)
+		return error;
+	object = json_loadb(
+	    (const char *)text, text_bytes, JSON_REJECT_DUPLICATES, &json_err);
+	free(text);
 	if (object == NULL)
 		return tz_error(err, TZ_EFORMAT, "%s:%d:%d: %s", file->path,
 		    json_err.line, json_err.column, json_err.text);
@@ -149,9 +154,6 @@ build_kpi_read(const char *root, const char *os, struct build_kpi **kpi,
 	    (int)sizeof(dir))
 		return tz_error(err, TZ_EUSAGE, "%s: path too long", root);
 	snprintf(path, sizeof(path), "%skpi.json", dir);
-	if (access(path, R_OK) != 0)
-		return tz_error(
-		    err, TZ_ENOENT, "%s: %s", path, strerror(errno));
 	*kpi = calloc(1, sizeof(**kpi));
 	if (*kpi == NULL || ((*kpi)->os = strdup(os)) == NULL)
 		error = tz_error(err, TZ_EIO, "%s: out of memory", path);

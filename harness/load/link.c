@@ -39,6 +39,21 @@ section_segment(const GElf_Shdr *header)
 	return header->sh_flags & SHF_WRITE ? SEGMENT_DATA : SEGMENT_RODATA;
 }
 
+/* A section of the driver's own, however large, is nothing corrupt. */
+static int
+refuse_size(
+    const struct link *link, const GElf_Shdr *header, struct tz_error *err)
+{
+	const char *name = elf_strptr(
+	    link->file.elf, link->names, header->sh_name);
+
+	return tz_error(err, TZ_EUSAGE,
+	    "module %s: its section %s has %" PRIu64
+	    " bytes, and the guest has %" PRIu64 " MiB of memory",
+	    link->image->name, name != NULL ? name : "?",
+	    (uint64_t)header->sh_size, link->ram->size_bytes >> 20);
+}
+
 static int
 check_section(
     const struct link *link, const GElf_Shdr *header, struct tz_error *err)
@@ -47,12 +62,12 @@ check_section(
 
 	if (header->sh_flags & SHF_TLS)
 		return tz_error(err, TZ_EFORMAT,
-		    "%s: thread-local data in a kernel module",
-		    link->file.path);
+		    "module %s: thread-local data in a kernel module",
+		    link->image->name);
 	if ((align & (align - 1)) != 0 || align > IMAGE_PAGE_BYTES)
 		return elf_file_corrupt(&link->file, "section alignment", err);
 	if (header->sh_size > link->ram->size_bytes)
-		return elf_file_corrupt(&link->file, "section size", err);
+		return refuse_size(link, header, err);
 	if (header->sh_type != SHT_NOBITS &&
 	    (header->sh_offset > link->file.size_bytes ||
 		header->sh_size > link->file.size_bytes - header->sh_offset))
@@ -99,16 +114,18 @@ static int
 link_place(struct link *link, struct tz_error *err)
 {
 	struct image *image = link->image;
+	char what[IMAGE_NAME_BYTES + 16];
 	size_t i;
 	int error;
 
+	snprintf(what, sizeof(what), "module %s", image->name);
 	for (i = 0; i < SEGMENT_COUNT; i++) {
 		struct image_segment *segment = &image->segment[i];
 
 		segment->bytes = (segment->bytes + IMAGE_PAGE_BYTES - 1) &
 		    ~(IMAGE_PAGE_BYTES - 1);
-		error = image_ram_take(link->ram, segment->bytes,
-		    link->file.path, &segment->pa, err);
+		error = image_ram_take(
+		    link->ram, segment->bytes, what, &segment->pa, err);
 		if (error != 0)
 			return error;
 		segment->va = ABI_KERNBASE + segment->pa.u;
@@ -117,7 +134,7 @@ link_place(struct link *link, struct tz_error *err)
 	image->segment_count = SEGMENT_COUNT;
 	if (image->segment[SEGMENT_TEXT].bytes == 0)
 		return tz_error(
-		    err, TZ_EFORMAT, "%s: no code in it", link->file.path);
+		    err, TZ_EFORMAT, "module %s: no code in it", image->name);
 	return 0;
 }
 
@@ -253,8 +270,8 @@ symbol_va(struct link *link, const GElf_Sym *symbol, size_t index, uint64_t *va,
 	}
 	if (symbol->st_shndx == SHN_COMMON)
 		return tz_error(err, TZ_EFORMAT,
-		    "%s: common symbols: compile with -fno-common",
-		    link->file.path);
+		    "module %s: common symbols: compile with -fno-common",
+		    link->image->name);
 	if (symbol->st_shndx >= link->image->section_count)
 		return elf_file_corrupt(&link->file, "symbol's section", err);
 	*va = link->image->section_va[symbol->st_shndx] + symbol->st_value;
@@ -277,9 +294,8 @@ link_resolve(struct link *link, uint64_t *values, struct tz_error *err)
 			return error;
 	}
 	if (link->missing_count != 0)
-		return tz_error(err, TZ_EUSAGE,
-		    "%s: %zu unresolved: %s",
-		    link->file.path, link->missing_count, link->missing);
+		return tz_error(err, TZ_EUSAGE, "module %s: %zu unresolved: %s",
+		    link->image->name, link->missing_count, link->missing);
 	return 0;
 }
 
@@ -295,11 +311,11 @@ apply_one(struct link *link, size_t target, uint64_t target_bytes,
 
 	if (reloc_name(type) == NULL)
 		return tz_error(err, TZ_EFORMAT,
-		    "%s: relocation type %" PRIu32
+		    "module %s: relocation type %" PRIu32
 		    " at section %zu + 0x%" PRIx64
 		    " is not for kernel code (compile with -fno-pic "
 		    "-mcmodel=kernel)",
-		    link->file.path, type, target, rela->r_offset);
+		    link->image->name, type, target, rela->r_offset);
 	if (rela->r_offset > target_bytes ||
 	    bytes > target_bytes - rela->r_offset ||
 	    (index != 0 && index >= link->symbol_count))
@@ -308,9 +324,10 @@ apply_one(struct link *link, size_t target, uint64_t target_bytes,
 	    place, index != 0 ? values[index] : 0, rela->r_addend);
 	if (result != RELOC_OK)
 		return tz_error(err, TZ_EFORMAT,
-		    "%s: %s at section %zu + 0x%" PRIx64
+		    "module %s: %s at section %zu + 0x%" PRIx64
 		    " does not reach its target",
-		    link->file.path, reloc_name(type), target, rela->r_offset);
+		    link->image->name, reloc_name(type), target,
+		    rela->r_offset);
 	return 0;
 }
 

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/host/input.h"
+
 #define PATHS_LIST "topaz.files"
 
 struct paths_list {
@@ -91,9 +93,10 @@ paths_read(const struct paths_list *list, FILE *file, struct tz_error *err)
 	return error;
 }
 
-/* Opens the list that stands in FOLDER below DIR. */
-static FILE *
-paths_open(struct paths_list *list, const char *dir, const char *folder)
+/* Opens the list in FOLDER below DIR.  -TZ_ENOENT: there is none. */
+static int
+paths_open(struct paths_list *list, const char *dir, const char *folder,
+    FILE **file, struct tz_error *err)
 {
 	char *path;
 
@@ -101,16 +104,17 @@ paths_open(struct paths_list *list, const char *dir, const char *folder)
 	free(list->name);
 	list->dir = list->name = NULL;
 	if (asprintf(&path, "%s%s", dir, folder) < 0)
-		return NULL;
+		return tz_error(err, TZ_EIO, "out of memory");
 	list->dir = realpath(path, NULL);
 	free(path);
 	if (list->dir == NULL)
-		return NULL;
+		return tz_error(
+		    err, TZ_ENOENT, "%s%s: %s", dir, folder, strerror(errno));
 	if (asprintf(&list->name, "%s/" PATHS_LIST, list->dir) < 0) {
 		list->name = NULL;
-		return NULL;
+		return tz_error(err, TZ_EIO, "out of memory");
 	}
-	return fopen(list->name, "re");
+	return input_open(list->name, INPUT_FILES_LIST, file, err);
 }
 
 int
@@ -119,7 +123,7 @@ paths_find(struct paths *paths, struct tz_error *err)
 	struct paths_list list = { .paths = paths };
 	char *exe = realpath("/proc/self/exe", NULL);
 	char *slash = exe != NULL ? strrchr(exe, '/') : NULL;
-	FILE *file;
+	FILE *file = NULL;
 	int error;
 
 	*paths = (struct paths){ .source = NULL };
@@ -127,17 +131,17 @@ paths_find(struct paths *paths, struct tz_error *err)
 		return tz_error(
 		    err, TZ_ENOENT, "/proc/self/exe: %s", strerror(errno));
 	*slash = '\0';
-	file = paths_open(&list, exe, "");
-	if (file == NULL)
-		file = paths_open(&list, exe, "/../share/topaz");
-	if (file != NULL) {
-		error = paths_read(&list, file, err);
-		fclose(file);
-	} else {
-		error = tz_error(err, TZ_ENOENT,
+	error = paths_open(&list, exe, "", &file, err);
+	if (error == -TZ_ENOENT)
+		error = paths_open(&list, exe, "/../share/topaz", &file, err);
+	if (error == -TZ_ENOENT)
+		(void)tz_error(err, TZ_ENOENT,
 		    "%s: " PATHS_LIST " is neither there nor in "
 		    "../share/topaz",
 		    exe);
+	if (error == 0) {
+		error = paths_read(&list, file, err);
+		fclose(file);
 	}
 	free(list.dir);
 	free(list.name);

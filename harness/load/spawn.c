@@ -3,78 +3,251 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <spawn.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-extern char **environ;
+#include "harness/host/stop.h"
 
-/* Takes all that FD gives, keeps what fits. */
+#define LOOK_MSEC_MAX 16
+#define LAST_LOOKS    16
+
+/* Pipes: what the child prints, what it says, and why it could not be run. */
+struct pipes {
+	int output[2], said[2], failure[2];
+};
+
 static void
-read_output(int fd, char *output, size_t output_size)
+limit(int resource, uint64_t value)
 {
-	size_t used = 0;
-	char rest[256];
-	ssize_t got;
+	const struct rlimit limit = { value, value };
 
-	do {
-		bool full = used + 1 >= output_size;
-
-		got = read(fd, full ? rest : output + used,
-		    full ? sizeof(rest) : output_size - 1 - used);
-		if (got > 0 && !full)
-			used += (size_t)got;
-	} while (got > 0 || (got < 0 && errno == EINTR));
-	output[used] = '\0';
+	if (value != 0)
+		(void)setrlimit((__rlimit_resource_t)resource, &limit);
 }
 
-static int
-spawn_start(const char *const *argv, const char *cwd, int stdout_fd, pid_t *pid)
+/* Between fork(2) and execve(2). */
+static _Noreturn void
+become(const struct spawn *spawn, const struct pipes *pipes, pid_t parent)
 {
-	posix_spawn_file_actions_t actions;
-	int error = posix_spawn_file_actions_init(&actions);
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGABRT,
+		SIGPIPE };
+	int said = pipes->said[1] >= 0 ? pipes->said[1] : STDERR_FILENO;
+	int output = pipes->output[1] >= 0 ? pipes->output[1] : said;
+	int input = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	int why;
 
-	if (error != 0)
-		return error;
-	if (cwd != NULL)
-		error = posix_spawn_file_actions_addchdir_np(&actions, cwd);
-	if (error == 0 && stdout_fd != STDOUT_FILENO)
-		error = posix_spawn_file_actions_adddup2(
-		    &actions, stdout_fd, STDOUT_FILENO);
-	if (error == 0)
-		error = posix_spawnp(pid, argv[0], &actions, NULL,
-		    (char *const *)(uintptr_t)argv, environ);
-	posix_spawn_file_actions_destroy(&actions);
-	return error;
+	(void)setpgid(0, 0);
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (size_t i = 0; i < TZ_ARRAY_LEN(signals); i++)
+		(void)signal(signals[i], SIG_DFL);
+	/* A file that grows too large is an error of writing. */
+	(void)signal(SIGXFSZ, SIG_IGN);
+	limit(RLIMIT_CPU, spawn->seconds);
+	limit(RLIMIT_AS, spawn->memory_bytes);
+	limit(RLIMIT_FSIZE, spawn->file_bytes);
+	if (getppid() == parent && input >= 0 &&
+	    dup2(input, STDIN_FILENO) >= 0 &&
+	    dup2(output, STDOUT_FILENO) >= 0 &&
+	    dup2(said, STDERR_FILENO) >= 0 &&
+	    (spawn->cwd == NULL || chdir(spawn->cwd) == 0) &&
+	    (spawn->tmpdir == NULL || setenv("TMPDIR", spawn->tmpdir, 1) == 0))
+		(void)execvp(
+		    spawn->argv[0], (char *const *)(uintptr_t)spawn->argv);
+	why = errno;
+	(void)!write(pipes->failure[1], &why, sizeof(why));
+	_exit(127);
+}
+
+static int64_t
+now_nsec(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* What has come through the pipes so far. */
+struct heard {
+	const struct spawn *spawn;
+	struct pollfd from[2]; /* output, said; .fd is -1 once it has ended */
+	size_t output;         /* bytes that are kept */
+	uint64_t said, left_out;
+};
+
+static void
+keep_output(struct heard *heard, const char *bytes, size_t count)
+{
+	size_t room = heard->spawn->output_size - 1 - heard->output;
+
+	if (count > room)
+		count = room;
+	memcpy(heard->spawn->output + heard->output, bytes, count);
+	heard->output += count;
+	heard->spawn->output[heard->output] = '\0';
+}
+
+static void
+pass_on(struct heard *heard, const char *bytes, size_t count)
+{
+	uint64_t room = heard->spawn->said_bytes - heard->said;
+	size_t part = count < room ? count : (size_t)room;
+
+	if (part != 0)
+		(void)!write(STDERR_FILENO, bytes, part);
+	heard->said += part;
+	heard->left_out += count - part;
+}
+
+/* Takes what is there, of each pipe so much at a time that nothing else has to wait. */
+static void
+hear(struct heard *heard)
+{
+	char bytes[8192];
+
+	for (unsigned i = 0; i < 2; i++) {
+		ssize_t got = heard->from[i].fd < 0
+		    ? -1
+		    : read(heard->from[i].fd, bytes, sizeof(bytes));
+
+		if (got == 0)
+			heard->from[i].fd = -1;
+		else if (got > 0 && i == 0)
+			keep_output(heard, bytes, (size_t)got);
+		else if (got > 0)
+			pass_on(heard, bytes, (size_t)got);
+	}
+}
+
+/* Waits for PID; false: it took too long and was killed. */
+static bool
+wait_for(const struct spawn *spawn, const struct pipes *pipes, pid_t pid,
+    int *status, struct rusage *usage)
+{
+	int64_t end = now_nsec() +
+	    (int64_t)spawn->seconds * SPAWN_WALL * 1000000000;
+	struct heard heard = { spawn,
+		{ { pipes->output[0], POLLIN, 0 },
+		    { pipes->said[0], POLLIN, 0 } },
+		0, 0, 0 };
+	bool in_time = true;
+	int look_msec = 1;
+	pid_t ended;
+
+	do {
+		hear(&heard);
+		ended = wait4(pid, status, WNOHANG, usage);
+		if (ended == 0 && in_time && now_nsec() > end) {
+			in_time = false;
+			(void)kill(-pid, SIGKILL);
+		}
+		if (ended == 0)
+			(void)poll(heard.from, 2, look_msec);
+		if (look_msec < LOOK_MSEC_MAX)
+			look_msec *= 2;
+	} while (ended == 0 || (ended < 0 && errno == EINTR));
+	/* No more than a pipe holds: who else has its end may write on. */
+	for (unsigned i = 0; i < LAST_LOOKS; i++)
+		hear(&heard);
+	if (heard.left_out != 0)
+		fprintf(stderr, "\n%s: %" PRIu64 " further bytes left out\n",
+		    spawn->argv[0], heard.left_out);
+	return in_time;
+}
+
+static void
+close_pipes(struct pipes *pipes)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		if (pipes->output[i] >= 0)
+			close(pipes->output[i]);
+		if (pipes->said[i] >= 0)
+			close(pipes->said[i]);
+		if (pipes->failure[i] >= 0)
+			close(pipes->failure[i]);
+	}
+}
+
+static bool
+open_pipes(const struct spawn *spawn, struct pipes *pipes)
+{
+	*pipes = (struct pipes){ { -1, -1 }, { -1, -1 }, { -1, -1 } };
+	return pipe2(pipes->failure, O_CLOEXEC | O_NONBLOCK) == 0 &&
+	    (spawn->said_bytes == 0 ||
+		(pipe2(pipes->said, O_CLOEXEC) == 0 &&
+		    fcntl(pipes->said[0], F_SETFL, O_NONBLOCK) == 0)) &&
+	    (spawn->output == NULL ||
+		(pipe2(pipes->output, O_CLOEXEC) == 0 &&
+		    fcntl(pipes->output[0], F_SETFL, O_NONBLOCK) == 0));
+}
+
+/* Rounded. */
+static unsigned
+seconds_of(const struct rusage *usage)
+{
+	int64_t usec = (int64_t)usage->ru_utime.tv_usec +
+	    usage->ru_stime.tv_usec;
+
+	return (unsigned)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec +
+	    (usec + 500000) / 1000000);
 }
 
 int
-spawn_run(const char *const *argv, const char *cwd, char *output,
-    size_t output_size, int *status, struct tz_error *err)
+spawn_run(
+    const struct spawn *spawn, struct spawn_end *end, struct tz_error *err)
 {
-	int pipe_fds[2], wait_status, error;
-	pid_t pid;
+	pid_t parent = getpid(), pid = -1;
+	struct rusage usage = { .ru_maxrss = 0 };
+	struct pipes pipes;
+	int how = 0, why = 0;
+	bool in_time;
 
-	if (output != NULL && pipe2(pipe_fds, O_CLOEXEC) != 0)
-		return tz_error(
-		    err, TZ_EIO, "%s: %s", argv[0], strerror(errno));
-	error = spawn_start(
-	    argv, cwd, output != NULL ? pipe_fds[1] : STDOUT_FILENO, &pid);
-	if (output != NULL) {
-		close(pipe_fds[1]);
-		if (error == 0)
-			read_output(pipe_fds[0], output, output_size);
-		close(pipe_fds[0]);
+	TZ_ASSERT(spawn->seconds != 0);
+	if (open_pipes(spawn, &pipes))
+		pid = fork();
+	if (pid == 0)
+		become(spawn, &pipes, parent);
+	if (pid < 0) {
+		why = errno;
+		close_pipes(&pipes);
+		return tz_error(err, TZ_EIO, "%s: cannot be run: %s",
+		    spawn->argv[0], strerror(why));
 	}
-	if (error != 0)
-		return tz_error(err, TZ_EIO, "%s: cannot be run: %s", argv[0],
-		    strerror(error));
-	while (waitpid(pid, &wait_status, 0) < 0)
-		if (errno != EINTR)
-			return tz_error(
-			    err, TZ_EIO, "%s: %s", argv[0], strerror(errno));
-	*status = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status)
-					 : 128 + WTERMSIG(wait_status);
-	return 0;
+	(void)setpgid(pid, pid);
+	stop_add_child(-pid);
+	if (pipes.output[1] >= 0)
+		close(pipes.output[1]);
+	if (pipes.said[1] >= 0)
+		close(pipes.said[1]);
+	pipes.output[1] = pipes.said[1] = -1;
+	in_time = wait_for(spawn, &pipes, pid, &how, &usage);
+	stop_remove_child(-pid);
+	/* Nothing of its group outlives it. */
+	(void)kill(-pid, SIGKILL);
+	if (read(pipes.failure[0], &why, sizeof(why)) != sizeof(why))
+		why = 0;
+	close_pipes(&pipes);
+	if (why != 0)
+		return tz_error(err, TZ_EIO, "%s: cannot be run: %s",
+		    spawn->argv[0], strerror(why));
+	*end = (struct spawn_end){
+		.status = WIFEXITED(how) ? WEXITSTATUS(how)
+					 : 128 + WTERMSIG(how),
+		.seconds = seconds_of(&usage),
+	};
+	if (stop_requested() && end->status != 0)
+		return stop_error(err);
+	return in_time
+	    ? 0
+	    : tz_error(err, TZ_EUSAGE, "%s: did not end within %u seconds",
+		  spawn->argv[0], spawn->seconds * SPAWN_WALL);
 }

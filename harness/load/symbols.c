@@ -3,11 +3,13 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include <dwarf.h>
 #include <elfutils/libdwfl.h>
 
 /* One image has one Dwfl: addresses of programs overlap. */
@@ -205,6 +207,147 @@ symbols_find(struct symbols *symbols, uint64_t va, const char *program,
 	if (line != NULL)
 		place->file = dwfl_lineinfo(
 		    line, NULL, &place->line, NULL, NULL, NULL);
+}
+
+static bool
+is_own(const char *file, const char *prefix)
+{
+	return file != NULL && strncmp(file, prefix, strlen(prefix)) == 0;
+}
+
+/* Where SCOPE, an inlined function of UNIT, is called. */
+static bool
+find_call(Dwarf_Die *unit, Dwarf_Die *scope, struct symbol_place *place)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Word file, line;
+	Dwarf_Files *files;
+	size_t count;
+
+	if (dwarf_formudata(
+		dwarf_attr(scope, DW_AT_call_file, &attribute), &file) != 0 ||
+	    dwarf_formudata(
+		dwarf_attr(scope, DW_AT_call_line, &attribute), &line) != 0 ||
+	    dwarf_getsrcfiles(unit, &files, &count) != 0 || file >= count ||
+	    line > INT_MAX)
+		return false;
+	place->file = dwarf_filesrc(files, file, NULL, NULL);
+	place->line = (int)line;
+	return true;
+}
+
+static bool
+is_function(Dwarf_Die *scope)
+{
+	return dwarf_tag(scope) == DW_TAG_subprogram ||
+	    dwarf_tag(scope) == DW_TAG_inlined_subroutine;
+}
+
+/*
+ * Goes outwards through the COUNT scopes of one address, from the innermost, until
+ * the line is of an own file.  *NAME: the function that the line belongs to.
+ */
+static bool
+leave_inlined(Dwarf_Die *unit, Dwarf_Die *scopes, int count, const char *prefix,
+    struct symbol_place *place, const char **name)
+{
+	for (int i = 0; i < count; i++) {
+		if (!is_function(&scopes[i]))
+			continue;
+		if (is_own(place->file, prefix)) {
+			*name = dwarf_diename(&scopes[i]);
+			return true;
+		}
+		if (dwarf_tag(&scopes[i]) == DW_TAG_subprogram ||
+		    !find_call(unit, &scopes[i], place))
+			return false;
+	}
+	return false;
+}
+
+bool
+symbols_find_own(struct symbols *symbols, uint64_t va, const char *prefix,
+    struct symbol_place *place)
+{
+	struct symbols_image *at = symbols_image_at(symbols, va, NULL);
+	struct symbol_place found;
+	Dwarf_Die *unit, *inner = NULL, *scopes = NULL;
+	const char *name = NULL;
+	Dwarf_Addr bias = 0;
+	int count = 0;
+	bool own = false;
+
+	symbols_find(symbols, va, NULL, place);
+	if (at == NULL || at->module == NULL)
+		return false;
+	found = *place;
+	unit = dwfl_module_addrdie(at->module, va, &bias);
+	if (unit != NULL && dwarf_getscopes(unit, va - bias, &inner) > 0)
+		count = dwarf_getscopes_die(&inner[0], &scopes);
+	if (count > 0)
+		own = leave_inlined(unit, scopes, count, prefix, &found, &name);
+	free(scopes);
+	free(inner);
+	if (!own)
+		return is_own(place->file, prefix);
+	if (name != NULL &&
+	    (found.name == NULL || strcmp(name, found.name) != 0)) {
+		found.name = name;
+		found.offset_bytes = 0;
+	}
+	*place = found;
+	return true;
+}
+
+/* The line of the variable NAME among the outermost ones of UNIT; 0: none. */
+static int
+find_definition(Dwarf_Die *unit, const char *name, const char **file)
+{
+	Dwarf_Die die;
+	int line = 0;
+
+	if (dwarf_child(unit, &die) != 0)
+		return 0;
+	do {
+		const char *own = dwarf_tag(&die) == DW_TAG_variable
+		    ? dwarf_diename(&die)
+		    : NULL;
+
+		if (own != NULL && strcmp(own, name) == 0 &&
+		    dwarf_hasattr(&die, DW_AT_location) &&
+		    dwarf_decl_line(&die, &line) == 0)
+			*file = dwarf_decl_file(&die);
+	} while (dwarf_siblingof(&die, &die) == 0);
+	return line;
+}
+
+bool
+symbols_find_variable(
+    struct symbols *symbols, uint64_t va, struct symbol_place *place)
+{
+	struct symbols_image *at = symbols_image_at(symbols, va, NULL);
+	Dwarf_Die *unit = NULL;
+	Dwarf_Addr bias;
+	GElf_Sym symbol;
+	GElf_Off offset;
+
+	*place = (struct symbol_place){ .image = NULL };
+	if (at == NULL)
+		return false;
+	if (!at->tried)
+		symbols_open(at);
+	if (at->module == NULL)
+		return false;
+	place->image = at->image->name;
+	place->name = dwfl_module_addrinfo(
+	    at->module, va, &offset, &symbol, NULL, NULL, NULL);
+	if (place->name == NULL || GELF_ST_TYPE(symbol.st_info) != STT_OBJECT)
+		return false;
+	place->offset_bytes = offset;
+	while (place->line == 0 &&
+	    (unit = dwfl_module_nextcu(at->module, unit, &bias)) != NULL)
+		place->line = find_definition(unit, place->name, &place->file);
+	return true;
 }
 
 void

@@ -31,6 +31,24 @@ void symbols_destroy(struct symbols *symbols);
 void symbols_find(struct symbols *symbols, uint64_t va, const char *program,
     struct symbol_place *place);
 
+/*
+ * The innermost source line at VA whose file name, as compiled, begins with PREFIX.
+ * Where a function of another file (a header) was inlined at VA, *place is the line
+ * of the call; its .name is then the function, itself perhaps inlined, that the line
+ * belongs to.  .offset_bytes counts from the symbol, or is 0 if the function was
+ * inlined into another.  False: no line of such a file; *place is what
+ * symbols_find() gives.
+ */
+bool symbols_find_own(struct symbols *symbols, uint64_t va, const char *prefix,
+    struct symbol_place *place);
+
+/*
+ * The variable that VA is in, and the line of its definition; .offset_bytes counts
+ * from its begin.  False: VA is in no named variable.
+ */
+bool symbols_find_variable(
+    struct symbols *symbols, uint64_t va, struct symbol_place *place);
+
 /* "name+0x1c file.c:12", as much of it as is known; at least the address. */
 void symbols_format(struct symbols *symbols, uint64_t va, const char *program,
     char *text, size_t text_size);

@@ -1,6 +1,5 @@
 /*
- * Lists of strings that grow: command lines, file names.  Private to
- * harness/load.
+ * Lists of strings that grow: command lines, file names.
  */
 #ifndef TOPAZ_HARNESS_LOAD_TEXT_LIST_H
 #define TOPAZ_HARNESS_LOAD_TEXT_LIST_H

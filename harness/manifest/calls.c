@@ -25,6 +25,9 @@ static const struct {
 	{ "sem_wait", SYS_SEM_WAIT },
 	{ "sem_post", SYS_SEM_POST },
 	{ "kill", SYS_KILL },
+	{ "drain", SYS_DRAIN },
+	{ "buffer", SYS_BUFFER },
+	{ "lost", SYS_LOST },
 	{ "module_load", SYS_MODULE_LOAD },
 	{ "module_unload", SYS_MODULE_UNLOAD },
 	{ "cpu_offline", SYS_CPU_OFFLINE },
@@ -40,6 +43,8 @@ static const struct {
 	{ "target_work", SCRIPT_TARGET_WORK },
 	{ "target_thread", SCRIPT_TARGET_THREAD },
 	{ "target_kill", SCRIPT_TARGET_KILL },
+	{ "trace_setup", SCRIPT_TRACE_SETUP },
+	{ "trace_read", SCRIPT_TRACE_READ },
 };
 
 uint32_t

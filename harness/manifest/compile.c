@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "harness/manifest/position.h"
+#include "harness/manifest/words.h"
 
 int
 compile_error(const struct compiler *compiler, const char *fmt, ...)
@@ -92,8 +93,21 @@ compile_slot(struct compiler *compiler, const char *name, uint16_t *slot)
 }
 
 int
-compile_states(struct compiler *compiler, const char *key, char *const *names,
-    unsigned count, uint64_t *mask)
+compile_known_slot(struct compiler *compiler, const char *name, uint16_t *slot)
+{
+	unsigned known = compiler->manifest->slot_count;
+	int error = compile_slot(compiler, name, slot);
+
+	if (error == 0 && *slot >= known)
+		return compile_error(
+		    compiler, "\"%s\": no operation has this result", name);
+	return error;
+}
+
+/* KNOWN: of those that there are already. */
+static int
+add_states(struct compiler *compiler, const char *key, char *const *names,
+    unsigned count, bool known, uint64_t *mask)
 {
 	struct manifest *manifest = compiler->manifest;
 	size_t length = strlen(compiler->where);
@@ -102,14 +116,35 @@ compile_states(struct compiler *compiler, const char *key, char *const *names,
 
 	*mask = 0;
 	for (i = 0; error == 0 && i < count; i++) {
+		unsigned there = manifest->state_count;
+
 		snprintf(compiler->where + length,
 		    sizeof(compiler->where) - length, "%s/%u", key, i);
 		error = intern(compiler, names[i], manifest->state,
 		    &manifest->state_count, SCHEMA_STATES_MAX, &index);
+		if (error == 0 && known && index >= there)
+			error = compile_error(compiler,
+			    "\"%s\": no operation gives this state, and it is "
+			    "not in \"initial\"",
+			    names[i]);
 		*mask |= TZ_BIT(index);
 	}
 	compiler->where[length] = '\0';
 	return error;
+}
+
+int
+compile_states(struct compiler *compiler, const char *key, char *const *names,
+    unsigned count, uint64_t *mask)
+{
+	return add_states(compiler, key, names, count, false, mask);
+}
+
+int
+compile_known_states(struct compiler *compiler, const char *key,
+    char *const *names, unsigned count, uint64_t *mask)
+{
+	return add_states(compiler, key, names, count, true, mask);
 }
 
 /* The field NAME of an operation that configures: for the rows of MSRs. */
@@ -166,6 +201,7 @@ check_steps(const struct compiler *compiler, const char *text, unsigned cpus,
 	struct script *script = malloc(sizeof(*script));
 	struct sequence rest;
 	struct tz_error why;
+	unsigned i;
 	int error;
 
 	if (script == NULL)
@@ -178,10 +214,14 @@ check_steps(const struct compiler *compiler, const char *text, unsigned cpus,
 	if (error != 0)
 		return compile_error(compiler, "%.300s", why.text);
 	rest = *sequence;
-	if (sequence_repair(compiler->manifest, &rest) != 0)
-		return compile_error(compiler,
-		    "\"%s\": a step that nothing before it allows", text);
-	return 0;
+	if (sequence_repair(compiler->manifest, &rest) == 0)
+		return 0;
+	for (i = 0; i < rest.count && rest.step[i].op == sequence->step[i].op;
+	     i++)
+		continue;
+	return compile_error(compiler,
+	    "\"%s\": step %u, \"%s\": a step that nothing before it allows",
+	    text, i, compiler->manifest->op[sequence->step[i].op].name);
 }
 
 static int
@@ -311,8 +351,7 @@ compile_run(struct compiler *compiler)
 		    compiler, "\"%s\": no such operation", run->configure);
 	if (manifest->op[op].call >= SCRIPT_LOCAL)
 		return compile_error(compiler,
-		    "\"%s\": the operation is no system call",
-		    run->configure);
+		    "\"%s\": the operation is no system call", run->configure);
 	manifest->configure = op;
 	manifest->word = calloc(run->words_count + 1, sizeof(*manifest->word));
 	if (manifest->word == NULL)
@@ -326,6 +365,87 @@ compile_run(struct compiler *compiler)
 	return error;
 }
 
+/* Words for the guest, where compile_at() says; the driver may have some of its own. */
+static int
+check_settings(const struct compiler *compiler, const char *settings)
+{
+	const struct schema *schema = compiler->manifest->schema;
+	const struct word_readers readers = { .os = schema->os,
+		.own = schema->words,
+		.own_count = schema->words_count };
+	struct tz_error why;
+
+	if (settings == NULL)
+		return 0;
+	if (strlen(settings) > SCHEMA_SETTINGS_MAX)
+		return compile_error(
+		    compiler, "more than %d characters", SCHEMA_SETTINGS_MAX);
+	return words_check(settings, &readers, &why) == 0
+	    ? 0
+	    : compile_error(compiler, "%.300s", why.text);
+}
+
+static int
+check_all_settings(struct compiler *compiler)
+{
+	const struct schema *schema = compiler->manifest->schema;
+	int error;
+
+	compile_at(compiler, "settings");
+	error = check_settings(compiler, schema->settings);
+	for (unsigned i = 0; error == 0 && i < schema->scenarios_count; i++) {
+		compile_at(compiler, "scenarios/%u/settings", i);
+		error = check_settings(compiler, schema->scenarios[i].settings);
+	}
+	return error;
+}
+
+static int
+check_lives(struct compiler *compiler)
+{
+	const struct schema *schema = compiler->manifest->schema;
+	struct sequence sequence;
+	int error = 0;
+
+	for (unsigned i = 0; error == 0 && i < schema->lives_count; i++) {
+		compile_at(compiler, "lives/%u", i);
+		error = check_steps(compiler, schema->lives[i], 1, &sequence);
+	}
+	return error;
+}
+
+/* By the table alone: a manifest is read without the judges. */
+static bool
+is_check(const char *name)
+{
+#define CHECK(id, check_name, family, text, citation) check_name,
+	static const char *const names[] = {
+#include "harness/check/check.def"
+	};
+#undef CHECK
+
+	for (size_t i = 0; i < TZ_ARRAY_LEN(names); i++) {
+		if (strcmp(names[i], name) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int
+check_without(struct compiler *compiler)
+{
+	const struct schema *schema = compiler->manifest->schema;
+
+	for (unsigned i = 0; i < schema->without_count; i++) {
+		compile_at(compiler, "without/%u", i);
+		if (!is_check(schema->without[i]))
+			return compile_error(compiler,
+			    "\"%s\": no such check; see: topaz list checks",
+			    schema->without[i]);
+	}
+	return 0;
+}
+
 int
 manifest_compile(struct manifest *manifest, const char *path, const char *text,
     size_t text_bytes, struct tz_error *err)
@@ -337,12 +457,13 @@ manifest_compile(struct manifest *manifest, const char *path, const char *text,
 		.text_bytes = text_bytes,
 		.err = err,
 	};
-	int error = compile_ops(&compiler);
+	int error;
 
 	compile_at(&compiler, "initial");
+	error = compile_states(&compiler, "", manifest->schema->initial,
+	    manifest->schema->initial_count, &manifest->initial);
 	if (error == 0)
-		error = compile_states(&compiler, "", manifest->schema->initial,
-		    manifest->schema->initial_count, &manifest->initial);
+		error = compile_ops(&compiler);
 	if (error == 0)
 		error = compile_run(&compiler);
 	if (error == 0)
@@ -351,5 +472,11 @@ manifest_compile(struct manifest *manifest, const char *path, const char *text,
 		error = compile_scenarios(&compiler);
 	if (error == 0)
 		error = compile_prefixes(&compiler);
+	if (error == 0)
+		error = check_all_settings(&compiler);
+	if (error == 0)
+		error = check_lives(&compiler);
+	if (error == 0)
+		error = check_without(&compiler);
 	return error;
 }

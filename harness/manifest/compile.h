@@ -20,8 +20,14 @@ void compile_at(struct compiler *compiler, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 /* The number of the slot NAME, a new one if need be. */
 int compile_slot(struct compiler *compiler, const char *name, uint16_t *slot);
+/* The same, once all results are known: one that is none is an error. */
+int compile_known_slot(
+    struct compiler *compiler, const char *name, uint16_t *slot);
 /* The mask of the states NAMES, the list at KEY below the place. */
 int compile_states(struct compiler *compiler, const char *key,
+    char *const *names, unsigned count, uint64_t *mask);
+/* The same, once all are known that hold at first or are given. */
+int compile_known_states(struct compiler *compiler, const char *key,
     char *const *names, unsigned count, uint64_t *mask);
 int compile_ops(struct compiler *compiler);
 

@@ -50,7 +50,7 @@ compile_value(struct compiler *compiler, const struct schema_value *from,
 	}
 	if (from->slot != NULL) {
 		to->kind = VALUE_SLOT;
-		return compile_slot(compiler, from->slot, &to->slot);
+		return compile_known_slot(compiler, from->slot, &to->slot);
 	}
 	if (from->data != NULL) {
 		to->kind = VALUE_DATA;
@@ -240,9 +240,8 @@ compile_position(struct compiler *compiler, struct op *op, unsigned number)
 	int error;
 
 	compile_at(compiler, "operations/%u/position", number);
-	op->position = (struct op_position){
-		.page = MODEL_NONE, .offset = MODEL_NONE
-	};
+	op->position = (struct op_position){ .page = MODEL_NONE,
+		.offset = MODEL_NONE };
 	if (from == NULL)
 		return 0;
 	if ((from->mapped != NULL) ==
@@ -259,8 +258,7 @@ compile_position(struct compiler *compiler, struct op *op, unsigned number)
 		return 0;
 	}
 	op->position.kind = SCRIPT_POSITION_DATA;
-	error = position_place(
-	    compiler, op, from->page, &op->position.page);
+	error = position_place(compiler, op, from->page, &op->position.page);
 	if (error == 0)
 		error = position_place(
 		    compiler, op, from->offset, &op->position.offset);
@@ -295,8 +293,9 @@ check_name(const struct compiler *compiler, const char *name)
 	return 0;
 }
 
+/* Its name, call and result: what others refer to. */
 static int
-compile_op(struct compiler *compiler, struct op *op, unsigned number)
+compile_head(struct compiler *compiler, struct op *op, unsigned number)
 {
 	const struct schema_operation *from = op->schema;
 	const struct manifest *manifest = compiler->manifest;
@@ -327,14 +326,23 @@ compile_op(struct compiler *compiler, struct op *op, unsigned number)
 	if (from->result != NULL)
 		error = compile_slot(compiler, from->result, &op->slot);
 	compile_at(compiler, "operations/%u/", number);
+	return error == 0 ? compile_states(compiler, "gives", from->gives,
+				from->gives_count, &op->gives)
+			  : error;
+}
+
+/* What it refers to. */
+static int
+compile_rest(struct compiler *compiler, struct op *op, unsigned number)
+{
+	const struct schema_operation *from = op->schema;
+	int error;
+
+	compile_at(compiler, "operations/%u/", number);
+	error = compile_known_states(
+	    compiler, "needs", from->needs, from->needs_count, &op->needs);
 	if (error == 0)
-		error = compile_states(compiler, "needs", from->needs,
-		    from->needs_count, &op->needs);
-	if (error == 0)
-		error = compile_states(compiler, "gives", from->gives,
-		    from->gives_count, &op->gives);
-	if (error == 0)
-		error = compile_states(compiler, "takes", from->takes,
+		error = compile_known_states(compiler, "takes", from->takes,
 		    from->takes_count, &op->takes);
 	compile_at(compiler, "operations/%u/actors", number);
 	if (error == 0)
@@ -346,12 +354,33 @@ compile_op(struct compiler *compiler, struct op *op, unsigned number)
 	return error;
 }
 
+/* One for each of its instances. */
+static int
+add_ops(struct compiler *compiler, unsigned number)
+{
+	struct manifest *manifest = compiler->manifest;
+	const struct schema *schema = manifest->schema;
+	const struct schema_operation *from = &schema->operations[number];
+	unsigned count = from->instances ? schema->instances_count : 1;
+	int error = 0;
+
+	for (unsigned i = 0; error == 0 && i < count; i++) {
+		struct op *op = &manifest->op[manifest->op_count++];
+
+		op->schema = from;
+		op->instance = i;
+		compiler->suffix = from->instances ? schema->instances[i]
+						   : NULL;
+		error = compile_head(compiler, op, number);
+	}
+	return error;
+}
+
 int
 compile_ops(struct compiler *compiler)
 {
 	struct manifest *manifest = compiler->manifest;
 	const struct schema *schema = manifest->schema;
-	unsigned i, instance;
 	int error = 0;
 
 	manifest->op = calloc(
@@ -359,20 +388,16 @@ compile_ops(struct compiler *compiler)
 	    sizeof(*manifest->op));
 	if (manifest->op == NULL)
 		return tz_error(compiler->err, TZ_EIO, "out of memory");
-	for (i = 0; error == 0 && i < schema->operations_count; i++) {
-		const struct schema_operation *from = &schema->operations[i];
-		unsigned count = from->instances ? schema->instances_count : 1;
+	for (unsigned i = 0; error == 0 && i < schema->operations_count; i++)
+		error = add_ops(compiler, i);
+	for (size_t i = 0; error == 0 && i < manifest->op_count; i++) {
+		struct op *op = &manifest->op[i];
 
-		for (instance = 0; error == 0 && instance < count; instance++) {
-			struct op *op = &manifest->op[manifest->op_count++];
-
-			op->schema = from;
-			op->instance = instance;
-			compiler->suffix = from->instances
-			    ? schema->instances[instance]
-			    : NULL;
-			error = compile_op(compiler, op, i);
-		}
+		compiler->suffix = op->schema->instances
+		    ? schema->instances[op->instance]
+		    : NULL;
+		error = compile_rest(
+		    compiler, op, (unsigned)(op->schema - schema->operations));
 	}
 	compiler->suffix = NULL;
 	return error;

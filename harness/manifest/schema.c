@@ -1,7 +1,6 @@
 #define _GNU_SOURCE
 #include "harness/manifest/schema.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +8,8 @@
 
 #include <cyaml/cyaml.h>
 
+#include "harness/host/input.h"
+#include "harness/manifest/names.h"
 #include "harness/manifest/position.h"
 
 /* Members by name, with what they hold. */
@@ -93,8 +94,8 @@ static const cyaml_schema_value_t block_entry = { CYAML_VALUE_MAPPING(
 static const cyaml_schema_field_t at_fields[] = {
 	TEXT(page, schema_at, CYAML_FLAG_OPTIONAL),
 	TEXT(offset, schema_at, CYAML_FLAG_OPTIONAL),
-	CYAML_FIELD_UINT_PTR("mapped",
-	    CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct schema_at, mapped),
+	CYAML_FIELD_UINT_PTR("mapped", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
+	    struct schema_at, mapped),
 	CYAML_FIELD_END,
 };
 
@@ -201,8 +202,14 @@ static const cyaml_schema_field_t top_fields[] = {
 	TEXT(owner, schema, CYAML_FLAG_DEFAULT),
 	TEXT(actor, schema, CYAML_FLAG_OPTIONAL),
 	TEXT(settings, schema, CYAML_FLAG_OPTIONAL),
-	LIST(sources, schema, CYAML_FLAG_OPTIONAL, &text_entry, 0,
+	LIST(sources, schema, CYAML_FLAG_OPTIONAL, &text_entry, 1,
 	    SCHEMA_SOURCES_MAX),
+	LIST(include, schema, CYAML_FLAG_OPTIONAL, &text_entry, 0,
+	    SCHEMA_INCLUDE_MAX),
+	LIST(defines, schema, CYAML_FLAG_OPTIONAL, &text_entry, 0,
+	    SCHEMA_DEFINES_MAX),
+	LIST(cflags, schema, CYAML_FLAG_OPTIONAL, &text_entry, 0,
+	    SCHEMA_CFLAGS_MAX),
 	LIST(modes, schema, CYAML_FLAG_OPTIONAL, &text_entry, 0, 2),
 	LIST(instances, schema, CYAML_FLAG_OPTIONAL, &text_entry, 1,
 	    SCHEMA_INSTANCES_MAX),
@@ -214,6 +221,8 @@ static const cyaml_schema_field_t top_fields[] = {
 	    SCHEMA_LIVES_MAX),
 	LIST(without, schema, CYAML_FLAG_OPTIONAL, &text_entry, 0,
 	    SCHEMA_WITHOUT_MAX),
+	LIST(words, schema, CYAML_FLAG_OPTIONAL, &text_entry, 0,
+	    SCHEMA_WORDS_MAX),
 	LIST(defaults, schema, CYAML_FLAG_OPTIONAL, &default_entry, 0,
 	    SCHEMA_DEFAULTS_MAX),
 	CYAML_FIELD_MAPPING_PTR("run", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
@@ -327,6 +336,9 @@ complain(const char *path, const char *text, size_t text_bytes,
 	if (sscanf(said, "Excessive entries (%u max)", &entries) == 1)
 		snprintf(
 		    counted, sizeof(counted), "more than %u entries", entries);
+	if (sscanf(said, "Insufficient entries (%u min)", &entries) == 1 ||
+	    sscanf(said, "Insufficient entries: %u", &entries) == 1)
+		snprintf(counted, sizeof(counted), "too few entries");
 	if (counted[0] != '\0')
 		said = counted;
 	if (at.line == 0)
@@ -338,30 +350,10 @@ complain(const char *path, const char *text, size_t text_bytes,
 char *
 schema_text(const char *path, size_t *text_bytes, struct tz_error *err)
 {
-	FILE *file = fopen(path, "r");
-	char *text = NULL;
-	size_t room = 0;
-	FILE *copy;
-	int c;
+	uint8_t *text;
 
-	if (file == NULL) {
-		tz_error(err, TZ_ENOENT, "%s: %s", path, strerror(errno));
-		return NULL;
-	}
-	copy = open_memstream(&text, &room);
-	if (copy != NULL) {
-		while ((c = getc(file)) != EOF)
-			putc(c, copy);
-		if (fclose(copy) != 0 || ferror(file)) {
-			free(text);
-			text = NULL;
-		}
-	}
-	fclose(file);
-	if (text == NULL)
-		tz_error(err, TZ_EIO, "%s: cannot be read", path);
-	*text_bytes = room;
-	return text;
+	(void)input_read(path, INPUT_DRIVER, &text, text_bytes, err);
+	return (char *)text;
 }
 
 int
@@ -379,8 +371,14 @@ schema_load(const char *path, const char *text, size_t text_bytes,
 	if (error == CYAML_OK && *schema == NULL)
 		return tz_error(
 		    err, TZ_EFORMAT, "%s:1:1: there is nothing in it", path);
-	if (error == CYAML_OK)
+	if (error == CYAML_OK &&
+	    names_check(*schema, path, text, text_bytes, err) == 0)
 		return 0;
+	if (error == CYAML_OK) {
+		schema_free(*schema);
+		*schema = NULL;
+		return -TZ_EFORMAT;
+	}
 	return complain(
 	    path, text, text_bytes, &report, cyaml_strerror(error), err);
 }

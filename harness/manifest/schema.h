@@ -102,9 +102,11 @@ struct schema {
 	char *name, *title, *os, *module, *tree_source, *owner, *actor,
 	    *settings;
 	char **sources, **modes, **instances, **initial, **prefixes, **without,
-	    **lives;
-	uint32_t sources_count, modes_count, instances_count, initial_count,
-	    prefixes_count, without_count, lives_count;
+	    **lives, **words;
+	uint32_t words_count, sources_count, modes_count, instances_count,
+	    initial_count, prefixes_count, without_count, lives_count;
+	char **include, **defines, **cflags; /* harness/flags.h */
+	uint32_t include_count, defines_count, cflags_count;
 	struct schema_default *defaults;
 	uint32_t defaults_count;
 	struct schema_run *run;
@@ -120,10 +122,14 @@ struct schema {
 
 /* Entries that a manifest may have. */
 #define SCHEMA_SOURCES_MAX    32
+#define SCHEMA_INCLUDE_MAX    16
+#define SCHEMA_DEFINES_MAX    64
+#define SCHEMA_CFLAGS_MAX     32
 #define SCHEMA_WITHOUT_MAX    64
 #define SCHEMA_LIVES_MAX      8
 #define SCHEMA_DEFAULTS_MAX   16
 #define SCHEMA_WORDS_MAX      32
+#define SCHEMA_SETTINGS_MAX   127 /* characters */
 #define SCHEMA_BLOCKS_MAX     64
 #define SCHEMA_FIELDS_MAX     48
 #define SCHEMA_VARIANTS_MAX   32
@@ -142,7 +148,7 @@ struct schema {
 char *schema_text(const char *path, size_t *text_bytes, struct tz_error *err);
 
 /*
- * TEXT, which stands in PATH.  -TZ_EFORMAT: it is not as README.md says;
+ * TEXT, which is in PATH, NAME/driver.yaml.  -TZ_EFORMAT: it is not as README.md says;
  * PATH:LINE:COLUMN and why.  Freed by schema_free after success only.
  */
 int schema_load(const char *path, const char *text, size_t text_bytes,

@@ -141,8 +141,8 @@ position_part(const struct builder *builder, const struct op *op,
 /* Without what the position is behind, the step returns none. */
 static void
 put_position(const struct builder *builder, const struct op *op,
-    const struct sequence_step *from,
-    const unsigned block[MODEL_PLACES_MAX], struct script_position *to)
+    const struct sequence_step *from, const unsigned block[MODEL_PLACES_MAX],
+    struct script_position *to)
 {
 	const struct op_position *position = &op->position;
 
@@ -150,8 +150,8 @@ put_position(const struct builder *builder, const struct op *op,
 		.offset_at = position->at };
 	if (position->kind != SCRIPT_POSITION_DATA)
 		return;
-	position_part(builder, op, from, position->page, block,
-	    &to->page_bytes, &to->page_at);
+	position_part(builder, op, from, position->page, block, &to->page_bytes,
+	    &to->page_at);
 	position_part(builder, op, from, position->offset, block,
 	    &to->offset_bytes, &to->offset_at);
 	if ((position->page != MODEL_NONE && to->page_bytes == 0) ||
@@ -255,14 +255,14 @@ apply_word(const struct run_word *word, const struct place *place,
 	char *end;
 
 	errno = 0;
-	value = strtoull(text, &end, 0);
+	value = strtoull(text, &end, strncmp(text, "0x", 2) == 0 ? 16 : 10);
 	if (text_bytes == 0 || end != text + text_bytes || errno != 0)
 		return tz_error(err, TZ_EUSAGE, "%s=%.*s: not a number",
 		    word->word, (int)text_bytes, text);
 	if (place->bytes < 8)
 		mask &= TZ_BIT(8 * place->bytes) - 1;
-	/* A negative number has its sign in the bits above. */
-	if ((value << word->shift & ~mask) != 0 && text[0] != '-')
+	if (value << word->shift >> word->shift != value ||
+	    (value << word->shift & ~mask) != 0)
 		return tz_error(err, TZ_EUSAGE,
 		    "%s=%.*s: \"%s\" has no room for it", word->word,
 		    (int)text_bytes, text, place->name);

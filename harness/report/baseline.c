@@ -1,33 +1,17 @@
 /*
  * The findings that are known, and what changed since.
  */
-#include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/host/input.h"
 #include "harness/report/internal.h"
-
-/* Does a finding before INDEX have its fingerprint? */
-static bool
-is_repeated(const struct finding_summary *summary, size_t index)
-{
-	char print[REPORT_PRINT_BYTES], other[REPORT_PRINT_BYTES];
-
-	report_fingerprint(&summary->finding[index], print);
-	for (size_t i = 0; i < index; i++) {
-		report_fingerprint(&summary->finding[i], other);
-		if (strcmp(print, other) == 0)
-			return true;
-	}
-	return false;
-}
 
 int
 report_baseline_write(const char *path, const struct finding_summary *summary,
     struct tz_error *err)
 {
-	char print[REPORT_PRINT_BYTES];
 	int error, bad = 0;
 	FILE *file;
 
@@ -38,11 +22,10 @@ report_baseline_write(const char *path, const struct finding_summary *summary,
 		const struct finding *finding = &summary->finding[i];
 		json_t *json;
 
-		if (is_repeated(summary, i))
+		if (!finding->judged)
 			continue;
-		report_fingerprint(finding, print);
 		json = json_pack("{s:i, s:s, s:s, s:o, s:o}", "schema",
-		    REPORT_SCHEMA, "fingerprint", print, "check",
+		    REPORT_SCHEMA, "fingerprint", finding->fingerprint, "check",
 		    report_check(finding), "function",
 		    report_json_string(finding->place.function), "kinds",
 		    report_json_string(finding->kinds));
@@ -55,6 +38,34 @@ report_baseline_write(const char *path, const struct finding_summary *summary,
 	if (error == 0 && bad)
 		error = tz_error(err, TZ_EIO, "%s: out of memory", path);
 	return error;
+}
+
+int
+report_baseline_of(const struct finding_summary *summary,
+    struct report_baseline *baseline, struct tz_error *err)
+{
+	*baseline = (struct report_baseline){
+		.mark = calloc(
+		    summary->finding_count + 1, sizeof(*baseline->mark)),
+	};
+	if (baseline->mark == NULL)
+		return tz_error(err, TZ_EIO, "out of memory");
+	for (size_t i = 0; i < summary->finding_count; i++) {
+		const struct finding *finding = &summary->finding[i];
+		struct report_mark *mark = &baseline->mark[baseline->count];
+
+		if (!finding->judged)
+			continue;
+		memcpy(mark->print, finding->fingerprint, sizeof(mark->print));
+		snprintf(mark->check, sizeof(mark->check), "%s",
+		    report_check(finding));
+		snprintf(mark->function, sizeof(mark->function), "%s",
+		    finding->place.function);
+		snprintf(
+		    mark->kinds, sizeof(mark->kinds), "%s", finding->kinds);
+		baseline->count++;
+	}
+	return 0;
 }
 
 static bool
@@ -72,8 +83,8 @@ get_mark(const json_t *json, struct report_mark *mark)
 		REPORT_SCHEMA ||
 	    print == NULL || check == NULL || function == NULL || kinds == NULL)
 		return false;
-	if (strlen(print) != REPORT_PRINT_BYTES - 1 ||
-	    strspn(print, digits) != REPORT_PRINT_BYTES - 1)
+	if (strlen(print) != FINDING_PRINT_BYTES - 1 ||
+	    strspn(print, digits) != FINDING_PRINT_BYTES - 1)
 		return false;
 	snprintf(mark->print, sizeof(mark->print), "%s", print);
 	snprintf(mark->check, sizeof(mark->check), "%s", check);
@@ -102,16 +113,18 @@ int
 report_baseline_read(
     const char *path, struct report_baseline *baseline, struct tz_error *err)
 {
-	FILE *file = fopen(path, "r");
 	bool good = true;
 	size_t room = 0;
 	char *line = NULL;
 	int number = 0;
 	ssize_t bytes;
+	FILE *file;
+	int error;
 
 	memset(baseline, 0, sizeof(*baseline));
-	if (file == NULL)
-		return tz_error(err, TZ_EIO, "%s: %s", path, strerror(errno));
+	error = input_open(path, INPUT_BASELINE, &file, err);
+	if (error != 0)
+		return error;
 	while (good && (bytes = getline(&line, &room, file)) >= 0) {
 		json_t *json = json_loadb(
 		    line, (size_t)bytes, JSON_REJECT_DUPLICATES, NULL);
@@ -124,8 +137,10 @@ report_baseline_read(
 	fclose(file);
 	if (good)
 		return 0;
-	return tz_error(
-	    err, TZ_EFORMAT, "%s:%d: no line of a baseline", path, number);
+	return tz_error(err, TZ_EFORMAT,
+	    "%s:%d: not a line of a baseline of this version; make it again: "
+	    "--write-baseline",
+	    path, number);
 }
 
 void
@@ -139,11 +154,8 @@ bool
 report_baseline_has(
     const struct report_baseline *baseline, const struct finding *finding)
 {
-	char print[REPORT_PRINT_BYTES];
-
-	report_fingerprint(finding, print);
 	for (size_t i = 0; i < baseline->count; i++)
-		if (strcmp(baseline->mark[i].print, print) == 0)
+		if (strcmp(baseline->mark[i].print, finding->fingerprint) == 0)
 			return true;
 	return false;
 }
@@ -154,7 +166,7 @@ report_baseline_compare(const struct report_baseline *baseline,
 {
 	memset(comparison, 0, sizeof(*comparison));
 	for (size_t i = 0; i < summary->finding_count; i++) {
-		if (is_repeated(summary, i))
+		if (!summary->finding[i].judged)
 			continue;
 		if (report_baseline_has(baseline, &summary->finding[i]))
 			comparison->still_count++;

@@ -63,8 +63,8 @@ const char *report_class(enum finding_class class)
 const char *report_class_text(enum finding_class class)
 {
 	static const char *const text[] = {
-		[FINDING_BASE] = "the base order is enough",
-		[FINDING_SCHEDULE] = "an order that hardware may take",
+		[FINDING_BASE] = "the default schedule is enough",
+		[FINDING_SCHEDULE] = "a schedule that real hardware permits",
 		[FINDING_FAULT] = "needs a fault",
 	};
 
@@ -80,6 +80,18 @@ report_no_window(const struct finding *finding)
 	return finding->check == CHECK_DECODED
 	    ? "none: of a window's schedules no trace is decoded"
 	    : "none: the search for it was interrupted";
+}
+
+const char *
+report_verdict(const struct finding *finding)
+{
+	return finding->judged ? "failed" : "not judged";
+}
+
+bool
+report_has_shard(const struct finding_summary *summary, unsigned index)
+{
+	return summary->shard[index / 8] >> index % 8 & 1;
 }
 
 const char *
@@ -107,7 +119,7 @@ report_name(char name[REPORT_NAME_BYTES], size_t index, const char *suffix)
 int
 report_open(const char *path, FILE **file, struct tz_error *err)
 {
-	*file = fopen(path, "w");
+	*file = fopen(path, "we");
 	if (*file == NULL)
 		return tz_error(err, TZ_EIO, "%s: %s", path, strerror(errno));
 	return 0;
@@ -116,11 +128,13 @@ report_open(const char *path, FILE **file, struct tz_error *err)
 int
 report_close(FILE *file, const char *path, struct tz_error *err)
 {
-	bool bad = ferror(file) != 0;
+	/* Nothing between a write that fails and here sets it anew. */
+	int why = ferror(file) != 0 ? errno : 0;
 
-	if (fclose(file) != 0 || bad)
-		return tz_error(err, TZ_EIO, "%s: could not be written", path);
-	return 0;
+	if (fclose(file) != 0 && why == 0)
+		why = errno;
+	return why == 0 ? 0
+			: tz_error(err, TZ_EIO, "%s: %s", path, strerror(why));
 }
 
 int
@@ -131,16 +145,33 @@ report_flush(FILE *file, struct tz_error *err)
 	return 0;
 }
 
+static bool
+is_clean(const struct finding_coverage *row)
+{
+	return row->failing == 0 && !row->base_fails && row->unjudged == 0 &&
+	    !row->base_unjudged;
+}
+
+bool
+report_row_passed(const struct finding_coverage *row)
+{
+	return is_clean(row) && !row->cut && row->done != 0;
+}
+
+bool
+report_row_cut(const struct finding_coverage *row)
+{
+	return is_clean(row) && row->cut;
+}
+
 struct report_rows
 report_rows(const struct finding_summary *summary)
 {
 	struct report_rows rows = { .passed = 0 };
 
 	for (size_t i = 0; i < summary->coverage_count; i++) {
-		const struct finding_coverage *row = &summary->coverage[i];
-
-		rows.passed += row->failing == 0 && !row->cut;
-		rows.cut += row->failing == 0 && row->cut;
+		rows.passed += report_row_passed(&summary->coverage[i]);
+		rows.cut += report_row_cut(&summary->coverage[i]);
 	}
 	return rows;
 }
@@ -154,37 +185,12 @@ report_is_cut(const struct finding_summary *summary)
 	return false;
 }
 
-/* One step of FNV-1a. */
-static uint64_t
-hash_byte(uint64_t hash, unsigned char byte)
+unsigned
+report_shards_missing(const struct finding_summary *summary)
 {
-	return (hash ^ byte) * UINT64_C(0x100000001b3);
-}
+	unsigned missing = 0;
 
-/* TEXT as report_json_string() gives it, and its end. */
-static uint64_t
-hash_text(uint64_t hash, const char *text)
-{
-	while (*text != '\0') {
-		size_t bytes = report_utf8(text);
-
-		if (bytes == 0) {
-			hash = hash_byte(hash, '?');
-			text++;
-		}
-		for (; bytes > 0; bytes--)
-			hash = hash_byte(hash, (unsigned char)*text++);
-	}
-	return hash_byte(hash, 0);
-}
-
-void
-report_fingerprint(const struct finding *finding, char text[REPORT_PRINT_BYTES])
-{
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
-
-	hash = hash_text(hash, report_check(finding));
-	hash = hash_text(hash, finding->place.function);
-	hash = hash_text(hash, finding->kinds);
-	snprintf(text, REPORT_PRINT_BYTES, "%016" PRIx64, hash);
+	for (unsigned i = 0; i < summary->shards; i++)
+		missing += !report_has_shard(summary, i);
+	return missing;
 }

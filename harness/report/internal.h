@@ -25,6 +25,19 @@ const char *report_no_window(const struct finding *finding);
 /* Is "replay:  topaz replay TOKEN" longer than a line? */
 bool report_is_long(const char *token);
 
+/* "failed" or "not judged". */
+const char *report_verdict(const struct finding *finding);
+
+/*
+ * Was ROW done to its end, all of it judged, and failed nothing of it?  Or was it
+ * only not done to its end?
+ */
+bool report_row_passed(const struct finding_coverage *row);
+bool report_row_cut(const struct finding_coverage *row);
+
+/* Is shard INDEX, from 0, in SUMMARY? */
+bool report_has_shard(const struct finding_summary *summary, unsigned index);
+
 /* What follows the last '/'. */
 const char *report_base_name(const char *path);
 

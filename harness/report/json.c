@@ -56,17 +56,38 @@ report_json_place(const struct finding_place *place)
 	    (int)place->offset_bytes);
 }
 
+static json_t *
+symptoms_json(const struct finding *finding)
+{
+	json_t *symptoms = json_array();
+
+	for (unsigned i = 0; i < finding->symptom_count; i++) {
+		const struct finding_symptom *symptom = &finding->symptom[i];
+
+		json_array_append_new(symptoms,
+		    json_pack("{s:s, s:o, s:o, s:o, s:o, s:[o, o, o]}", "check",
+			check_info(symptom->check)->name, "kinds",
+			report_json_string(symptom->kinds), "message",
+			report_json_string(symptom->message), "where",
+			report_json_string(symptom->where), "token",
+			report_json_string(symptom->token), "rank",
+			report_json_u64(symptom->rank[0]),
+			report_json_u64(symptom->rank[1]),
+			report_json_u64(symptom->rank[2])));
+	}
+	return symptoms;
+}
+
 json_t *
 report_json_finding(const struct finding *finding)
 {
-	char print[REPORT_PRINT_BYTES];
 	json_t *root, *rest;
 
-	report_fingerprint(finding, print);
-	root = json_pack("{s:i, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o}",
-	    "schema", REPORT_SCHEMA, "kind", "finding", "check",
-	    report_check(finding), "class", report_class(finding->class),
-	    "driver", report_json_string(finding->driver), "scenario",
+	root = json_pack("{s:i, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o}",
+	    "schema", REPORT_SCHEMA, "kind", "finding", "verdict",
+	    report_verdict(finding), "check", report_check(finding), "class",
+	    report_class(finding->class), "driver",
+	    report_json_string(finding->driver), "scenario",
 	    report_json_string(finding->scenario), "profile",
 	    report_json_string(finding->profile), "sha256",
 	    report_json_string(finding->sha256), "token",
@@ -83,10 +104,17 @@ report_json_finding(const struct finding *finding)
 	if (rest != NULL && json_object_update(root, rest) != 0)
 		root = NULL;
 	json_decref(rest);
-	rest = json_pack("{s:s, s:o, s:[o, o, o], s:{s:I, s:I, s:o, s:o}}",
-	    "fingerprint", print, "cause",
-	    json_sprintf("%016" PRIx64, finding->cause), "rank",
-	    report_json_u64(finding->rank[0]),
+	rest = json_pack(
+	    "{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:[o, o, o], "
+	    "s:{s:I, s:I, s:o, s:o}}",
+	    "fingerprint", finding->fingerprint, "cause",
+	    json_sprintf("%016" PRIx64, finding->cause), "own",
+	    json_sprintf("%016" PRIx64, finding->own), "entry",
+	    report_json_string(finding->entry), "through",
+	    report_json_string(finding->through), "object",
+	    report_json_string(finding->object), "symptoms",
+	    symptoms_json(finding), "symptoms_more", finding->symptom_more,
+	    "rank", report_json_u64(finding->rank[0]),
 	    report_json_u64(finding->rank[1]),
 	    report_json_u64(finding->rank[2]), "window", "failing",
 	    (json_int_t)finding->window_failing, "count",
@@ -104,11 +132,45 @@ report_json_finding(const struct finding *finding)
 static json_t *
 coverage_json(const struct finding_coverage *row)
 {
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "what",
-	    report_json_string(row->what), "how", report_json_string(row->how),
-	    "done", report_json_u64(row->done), "total",
-	    report_json_u64(row->total), "merged", report_json_u64(row->merged),
-	    "failing", report_json_u64(row->failing), "cut", row->cut);
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:b, s:b}",
+	    "what", report_json_string(row->what), "how",
+	    report_json_string(row->how), "done", report_json_u64(row->done),
+	    "total", report_json_u64(row->total), "merged",
+	    report_json_u64(row->merged), "failing",
+	    report_json_u64(row->failing), "unjudged",
+	    report_json_u64(row->unjudged), "cut", row->cut, "base_fails",
+	    row->base_fails, "base_unjudged", row->base_unjudged);
+}
+
+static json_t *
+unjudged_json(const struct finding_summary *summary)
+{
+	json_t *unjudged = json_array();
+
+	for (size_t i = 0; i < summary->unjudged_count; i++) {
+		const struct finding_unjudged *row = &summary->unjudged[i];
+
+		json_array_append_new(unjudged,
+		    json_pack("{s:s, s:s, s:o}", "check",
+			check_info(row->check)->name, "reason",
+			check_reason_name(row->reason), "schedules",
+			report_json_u64(row->schedules)));
+	}
+	return unjudged;
+}
+
+/* Of how many shards, and the numbers of those that are in it, from 1. */
+static json_t *
+shards_json(const struct finding_summary *summary)
+{
+	json_t *have = json_array();
+
+	for (unsigned i = 0; i < summary->shards; i++) {
+		if (report_has_shard(summary, i))
+			json_array_append_new(have, json_integer(i + 1));
+	}
+	return json_pack(
+	    "{s:i, s:o}", "of", (int)summary->shards, "have", have);
 }
 
 json_t *
@@ -120,8 +182,9 @@ report_json_summary(const struct finding_summary *summary)
 		json_array_append_new(
 		    coverage, coverage_json(&summary->coverage[i]));
 	return json_pack(
-	    "{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "schema",
-	    REPORT_SCHEMA, "kind", "summary", "folder",
+	    "{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o,"
+	    " s:o}",
+	    "schema", REPORT_SCHEMA, "kind", "summary", "folder",
 	    report_json_string(summary->folder), "driver",
 	    report_json_string(summary->driver), "profile",
 	    report_json_string(summary->profile), "sha256",
@@ -129,7 +192,10 @@ report_json_summary(const struct finding_summary *summary)
 	    report_json_string(summary->command), "schedules",
 	    report_json_u64(summary->schedules), "decoded",
 	    report_json_u64(summary->decoded), "findings",
-	    report_json_u64(summary->finding_count), "coverage", coverage);
+	    report_json_u64(summary->judged_count), "not_judged",
+	    report_json_u64(summary->finding_count - summary->judged_count),
+	    "unjudged", unjudged_json(summary), "shards", shards_json(summary),
+	    "coverage", coverage);
 }
 
 /* Gives up JSON. */
@@ -142,8 +208,10 @@ write_line(FILE *file, json_t *json, struct tz_error *err)
 		  JSON_COMPACT | JSON_SORT_KEYS | JSON_ESCAPE_SLASH);
 
 	json_decref(json);
+	if (error != 0 && ferror(file) != 0)
+		return tz_error(err, TZ_EIO, "output: %s", strerror(errno));
 	if (error != 0)
-		return tz_error(err, TZ_EIO, "JSON could not be written");
+		return tz_error(err, TZ_EIO, "out of memory");
 	putc('\n', file);
 	return 0;
 }
@@ -173,6 +241,7 @@ report_json_write(const char *path, const struct finding_summary *summary,
 	if (error != 0)
 		return error;
 	error = report_json(file, summary, err);
-	close_error = report_close(file, path, error == 0 ? err : NULL);
+	/* It names the file, where that is what went wrong. */
+	close_error = report_close(file, path, err);
 	return error != 0 ? error : close_error;
 }

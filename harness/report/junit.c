@@ -86,14 +86,28 @@ put_window(FILE *file, const struct finding *finding)
 }
 
 static void
+put_symptoms(FILE *file, const struct finding *finding)
+{
+	for (unsigned i = 0; i < finding->symptom_count; i++) {
+		const struct finding_symptom *symptom = &finding->symptom[i];
+
+		fprintf(file, "\nalso: %s ", check_info(symptom->check)->name);
+		put_xml(file, symptom->message);
+		fputs(" (", file);
+		put_xml(file, symptom->token);
+		putc(')', file);
+	}
+}
+
+static void
 put_finding(FILE *file, const struct finding_summary *summary, size_t index)
 {
 	const struct finding *finding = &summary->finding[index];
 	const struct check_info *check = check_info(finding->check);
-	char print[REPORT_PRINT_BYTES], page[REPORT_NAME_BYTES];
+	const char *kind = finding->judged ? "failure" : "error";
+	char page[REPORT_NAME_BYTES];
 	unsigned number = earlier(summary, index) + 1;
 
-	report_fingerprint(finding, print);
 	report_name(page, index, "html");
 	fputs("    <testcase", file);
 	put_attribute(file, "classname", finding->driver);
@@ -110,9 +124,10 @@ put_finding(FILE *file, const struct finding_summary *summary, size_t index)
 	put_property(file, "class", report_class(finding->class));
 	put_property(file, "kinds", finding->kinds);
 	put_property(file, "sha256", finding->sha256);
-	put_property(file, "fingerprint", print);
+	put_property(file, "fingerprint", finding->fingerprint);
+	put_property(file, "cause", finding->object);
 	put_property(file, "report", page);
-	fputs("      </properties>\n      <failure", file);
+	fprintf(file, "      </properties>\n      <%s", kind);
 	put_attribute(file, "type", check->name);
 	put_attribute(file, "message", finding->message);
 	putc('>', file);
@@ -126,9 +141,10 @@ put_finding(FILE *file, const struct finding_summary *summary, size_t index)
 	fprintf(file, ":%d cpu%u\nclass: ", finding->place.line, finding->cpu);
 	fputs(report_class_text(finding->class), file);
 	put_window(file, finding);
+	put_symptoms(file, finding);
 	fputs("\nreplay: topaz replay ", file);
 	put_xml(file, finding->token);
-	fputs("</failure>\n    </testcase>\n", file);
+	fprintf(file, "</%s>\n    </testcase>\n", kind);
 }
 
 static void
@@ -137,7 +153,7 @@ put_coverage(FILE *file, const struct finding_summary *summary)
 	for (size_t i = 0; i < summary->coverage_count; i++) {
 		const struct finding_coverage *row = &summary->coverage[i];
 
-		if (row->failing != 0)
+		if (!report_row_passed(row) && !report_row_cut(row))
 			continue;
 		fputs("    <testcase", file);
 		put_attribute(file, "classname", summary->driver);
@@ -170,9 +186,10 @@ report_junit(const char *path, const struct finding_summary *summary,
 	      "<testsuites>\n  <testsuite",
 	    file);
 	put_attribute(file, "name", summary->driver);
-	fprintf(file, " tests=\"%zu\" failures=\"%zu\" errors=\"0\"",
+	fprintf(file, " tests=\"%zu\" failures=\"%zu\" errors=\"%zu\"",
 	    rows.passed + rows.cut + summary->finding_count,
-	    summary->finding_count);
+	    summary->judged_count,
+	    summary->finding_count - summary->judged_count);
 	fprintf(
 	    file, " skipped=\"%zu\" time=\"0\">\n    <properties>\n", rows.cut);
 	put_property(file, "profile", summary->profile);

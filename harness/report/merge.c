@@ -32,6 +32,9 @@ merge_row(struct finding_summary *into, const struct finding_coverage *from,
 	row->done += from->done;
 	row->merged += from->merged;
 	row->failing += from->failing;
+	row->unjudged += from->unjudged;
+	row->base_fails |= from->base_fails;
+	row->base_unjudged |= from->base_unjudged;
 	if (from->cut && !row->cut)
 		memcpy(row->how, from->how, sizeof(row->how));
 	row->cut |= from->cut;
@@ -43,78 +46,31 @@ merge_row(struct finding_summary *into, const struct finding_coverage *from,
 	return 0;
 }
 
-static bool
-is_same_cause(const struct finding *one, const struct finding *other)
-{
-	return one->cause == other->cause && one->check == other->check &&
-	    strcmp(one->driver, other->driver) == 0 &&
-	    strcmp(one->profile, other->profile) == 0;
-}
-
-/* Is each word of FEW, joined by '+', one of MANY? */
-static bool
-is_within(const char *few, const char *many)
-{
-	while (*few != '\0') {
-		size_t length = strcspn(few, "+");
-		const char *at = many;
-
-		while (*at != '\0' &&
-		    (strcspn(at, "+") != length ||
-			strncmp(at, few, length) != 0)) {
-			at += strcspn(at, "+");
-			at += *at == '+';
-		}
-		if (*at == '\0')
-			return false;
-		few += length;
-		few += *few == '+';
-	}
-	return true;
-}
-
-/*
- * As in one exploration of all: what fewer kinds of deviations show, or none,
- * needs no more of them.
- */
-static bool
-is_larger(const struct finding *one, const struct finding *other)
-{
-	return is_same_cause(one, other) &&
-	    strcmp(one->kinds, other->kinds) != 0 &&
-	    is_within(other->kinds, one->kinds);
-}
-
-static void
-drop_larger(struct finding_summary *summary)
-{
-	size_t kept = 0;
-
-	/* What a finding is larger than may be larger itself, but never goes
-	 * without one that is smaller than both. */
-	for (size_t i = 0; i < summary->finding_count; i++) {
-		bool larger = false;
-
-		for (size_t j = 0; j < summary->finding_count; j++)
-			larger |= (j < kept || j >= i) &&
-			    is_larger(
-				&summary->finding[i], &summary->finding[j]);
-		if (!larger)
-			summary->finding[kept++] = summary->finding[i];
-	}
-	summary->finding_count = kept;
-}
-
-/* Independent of the order in which shards are merged. */
 static int
 compare_findings(const void *a, const void *b)
 {
-	const struct finding *one = a, *other = b;
+	return finding_compare(a, b);
+}
 
-	for (size_t i = 0; i < TZ_ARRAY_LEN(one->rank); i++)
-		if (one->rank[i] != other->rank[i])
-			return one->rank[i] < other->rank[i] ? -1 : 1;
-	return strcmp(one->token, other->token);
+/* The one of lower rank represents both. */
+static int
+join_findings(
+    struct finding *into, const struct finding *from, struct tz_error *err)
+{
+	struct finding *other;
+
+	if (finding_compare(into, from) <= 0) {
+		finding_absorb(into, from);
+		return 0;
+	}
+	other = malloc(sizeof(*other));
+	if (other == NULL)
+		return tz_error(err, TZ_EIO, "out of memory for findings");
+	*other = *into;
+	*into = *from;
+	finding_absorb(into, other);
+	free(other);
+	return 0;
 }
 
 static int
@@ -125,18 +81,66 @@ merge_finding(struct finding_summary *into, const struct finding *from,
 	struct finding *grown;
 
 	for (size_t i = 0; i < count; i++) {
-		if (!is_same_cause(&into->finding[i], from) ||
-		    strcmp(into->finding[i].kinds, from->kinds) != 0)
+		if (!finding_is_same(&into->finding[i], from))
 			continue;
-		if (compare_findings(from, &into->finding[i]) < 0)
-			into->finding[i] = *from;
-		return 0;
+		return join_findings(&into->finding[i], from, err);
 	}
 	grown = realloc(into->finding, (count + 1) * sizeof(*grown));
 	if (grown == NULL)
 		return tz_error(err, TZ_EIO, "out of memory for findings");
 	into->finding = grown;
 	into->finding[into->finding_count++] = *from;
+	into->judged_count += from->judged;
+	return 0;
+}
+
+static void
+merge_unjudged(
+    struct finding_summary *into, const struct finding_unjudged *from)
+{
+	for (size_t i = 0; i < into->unjudged_count; i++) {
+		struct finding_unjudged *row = &into->unjudged[i];
+
+		if (row->check == from->check && row->reason == from->reason) {
+			row->schedules += from->schedules;
+			return;
+		}
+	}
+	TZ_ASSERT(into->unjudged_count < TZ_ARRAY_LEN(into->unjudged));
+	into->unjudged[into->unjudged_count++] = *from;
+}
+
+static int
+compare_unjudged(const void *a, const void *b)
+{
+	const struct finding_unjudged *one = a, *other = b;
+
+	if (one->reason != other->reason)
+		return one->reason < other->reason ? -1 : 1;
+	return one->check < other->check ? -1 : one->check > other->check;
+}
+
+/* What was not judged, and which shards they are. */
+static int
+merge_rest(struct finding_summary *into, const struct finding_summary *from,
+    struct tz_error *err)
+{
+	if (into->shards != from->shards)
+		return tz_error(err, TZ_EUSAGE,
+		    "shards of %u and of %u: not of one exploration",
+		    into->shards, from->shards);
+	for (unsigned i = 0; i < into->shards; i++) {
+		if (report_has_shard(into, i) && report_has_shard(from, i))
+			return tz_error(err, TZ_EUSAGE,
+			    "shard %u of %u is given twice", i + 1,
+			    into->shards);
+	}
+	for (size_t i = 0; i < TZ_ARRAY_LEN(into->shard); i++)
+		into->shard[i] |= from->shard[i];
+	for (size_t i = 0; i < from->unjudged_count; i++)
+		merge_unjudged(into, &from->unjudged[i]);
+	qsort(into->unjudged, into->unjudged_count, sizeof(into->unjudged[0]),
+	    compare_unjudged);
 	return 0;
 }
 
@@ -156,11 +160,10 @@ report_merge(struct finding_summary *into, const struct finding_summary *from,
 		error = merge_row(into, &from->coverage[i], err);
 	for (size_t i = 0; i < from->finding_count && error == 0; i++)
 		error = merge_finding(into, &from->finding[i], err);
-	drop_larger(into);
 	if (into->finding_count > 1)
 		qsort(into->finding, into->finding_count,
 		    sizeof(into->finding[0]), compare_findings);
 	into->schedules += from->schedules;
 	into->decoded += from->decoded;
-	return error;
+	return error != 0 ? error : merge_rest(into, from, err);
 }

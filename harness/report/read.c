@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/host/input.h"
 #include "harness/report/internal.h"
 
 /* The text of KEY; false: there is none, or it does not fit. */
@@ -100,6 +101,60 @@ get_rank(const json_t *json, uint64_t rank[3])
 #define GET_TEXT(json, key, field) get_text(json, key, field, sizeof(field))
 
 static bool
+get_flag(const json_t *json, const char *key, bool *flag)
+{
+	const json_t *value = json_object_get(json, key);
+
+	*flag = json_is_true(value);
+	return json_is_boolean(value);
+}
+
+static bool
+get_symptom(const json_t *json, struct finding_symptom *symptom)
+{
+	char check[FINDING_NAME_BYTES];
+
+	if (!GET_TEXT(json, "check", check))
+		return false;
+	symptom->check = check_find(check);
+	return symptom->check != CHECK_COUNT &&
+	    GET_TEXT(json, "kinds", symptom->kinds) &&
+	    GET_TEXT(json, "message", symptom->message) &&
+	    GET_TEXT(json, "where", symptom->where) &&
+	    GET_TEXT(json, "token", symptom->token) &&
+	    get_rank(json, symptom->rank);
+}
+
+static bool
+get_symptoms(const json_t *json, struct finding *finding)
+{
+	const json_t *array = json_object_get(json, "symptoms");
+	size_t count = json_array_size(array);
+
+	if (!json_is_array(array) || count > FINDING_SYMPTOMS_MAX ||
+	    !get_flag(json, "symptoms_more", &finding->symptom_more))
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		if (!get_symptom(
+			json_array_get(array, i), &finding->symptom[i]))
+			return false;
+	}
+	finding->symptom_count = (unsigned)count;
+	return true;
+}
+
+static bool
+get_verdict(const json_t *json, struct finding *finding)
+{
+	char verdict[16];
+
+	if (!GET_TEXT(json, "verdict", verdict))
+		return false;
+	finding->judged = strcmp(verdict, "failed") == 0;
+	return strcmp(verdict, report_verdict(finding)) == 0;
+}
+
+static bool
 get_finding(const json_t *json, struct finding *finding)
 {
 	const json_t *window = json_object_get(json, "window");
@@ -110,7 +165,13 @@ get_finding(const json_t *json, struct finding *finding)
 		return false;
 	finding->check = check_find(check);
 	finding->cpu = cpu;
-	return finding->check != CHECK_COUNT &&
+	return finding->check != CHECK_COUNT && get_verdict(json, finding) &&
+	    GET_TEXT(json, "fingerprint", finding->fingerprint) &&
+	    GET_TEXT(json, "entry", finding->entry) &&
+	    GET_TEXT(json, "through", finding->through) &&
+	    GET_TEXT(json, "object", finding->object) &&
+	    get_symptoms(json, finding) &&
+	    get_u64(json, "own", &finding->own) &&
 	    get_class(json, &finding->class) &&
 	    GET_TEXT(json, "driver", finding->driver) &&
 	    GET_TEXT(json, "scenario", finding->scenario) &&
@@ -134,7 +195,22 @@ get_finding(const json_t *json, struct finding *finding)
 }
 
 static bool
-get_summary(const json_t *json, struct finding_summary *summary)
+get_row(const json_t *json, struct finding_coverage *row)
+{
+	return GET_TEXT(json, "what", row->what) &&
+	    GET_TEXT(json, "how", row->how) &&
+	    get_u64(json, "done", &row->done) &&
+	    get_u64(json, "total", &row->total) &&
+	    get_u64(json, "merged", &row->merged) &&
+	    get_u64(json, "failing", &row->failing) &&
+	    get_u64(json, "unjudged", &row->unjudged) &&
+	    get_flag(json, "cut", &row->cut) &&
+	    get_flag(json, "base_fails", &row->base_fails) &&
+	    get_flag(json, "base_unjudged", &row->base_unjudged);
+}
+
+static bool
+get_coverage(const json_t *json, struct finding_summary *summary)
 {
 	const json_t *coverage = json_object_get(json, "coverage");
 	size_t count = json_array_size(coverage);
@@ -143,26 +219,71 @@ get_summary(const json_t *json, struct finding_summary *summary)
 		return false;
 	summary->coverage_count = count;
 	for (size_t i = 0; i < count; i++) {
-		struct finding_coverage *row = &summary->coverage[i];
-		const json_t *from = json_array_get(coverage, i);
-
-		if (!GET_TEXT(from, "what", row->what) ||
-		    !GET_TEXT(from, "how", row->how) ||
-		    !get_u64(from, "done", &row->done) ||
-		    !get_u64(from, "total", &row->total) ||
-		    !get_u64(from, "merged", &row->merged) ||
-		    !get_u64(from, "failing", &row->failing))
+		if (!get_row(
+			json_array_get(coverage, i), &summary->coverage[i]))
 			return false;
-		/* Shards of an older topaz do not say it. */
-		row->cut = json_is_true(json_object_get(from, "cut"));
 	}
-	if (json_object_get(json, "folder") != NULL &&
-	    !GET_TEXT(json, "folder", summary->folder))
+	return true;
+}
+
+static bool
+get_unjudged(const json_t *json, struct finding_summary *summary)
+{
+	const json_t *array = json_object_get(json, "unjudged");
+	size_t count = json_array_size(array);
+	char name[FINDING_NAME_BYTES];
+
+	if (!json_is_array(array) || count > TZ_ARRAY_LEN(summary->unjudged))
 		return false;
-	if (json_object_get(json, "decoded") != NULL &&
-	    !get_u64(json, "decoded", &summary->decoded))
+	summary->unjudged_count = count;
+	for (size_t i = 0; i < count; i++) {
+		struct finding_unjudged *row = &summary->unjudged[i];
+		const json_t *from = json_array_get(array, i);
+
+		if (!GET_TEXT(from, "check", name))
+			return false;
+		row->check = check_find(name);
+		if (!GET_TEXT(from, "reason", name))
+			return false;
+		row->reason = check_reason_find(name);
+		if (row->check == CHECK_COUNT || row->reason == REASON_COUNT ||
+		    !get_u64(from, "schedules", &row->schedules))
+			return false;
+	}
+	return true;
+}
+
+static bool
+get_shards(const json_t *json, struct finding_summary *summary)
+{
+	const json_t *shards = json_object_get(json, "shards");
+	const json_t *have = json_object_get(shards, "have");
+	uint32_t count, number;
+
+	if (!get_u32(shards, "of", &count) || count == 0 ||
+	    count > FINDING_SHARDS_MAX || !json_is_array(have))
 		return false;
-	return GET_TEXT(json, "driver", summary->driver) &&
+	summary->shards = count;
+	for (size_t i = 0; i < json_array_size(have); i++) {
+		uint64_t value;
+
+		if (!to_u64(json_array_get(have, i), &value) || value < 1 ||
+		    value > count)
+			return false;
+		number = (uint32_t)value - 1;
+		summary->shard[number / 8] |= (uint8_t)(1u << number % 8);
+	}
+	return true;
+}
+
+static bool
+get_summary(const json_t *json, struct finding_summary *summary)
+{
+	return get_coverage(json, summary) && get_unjudged(json, summary) &&
+	    get_shards(json, summary) &&
+	    GET_TEXT(json, "folder", summary->folder) &&
+	    get_u64(json, "decoded", &summary->decoded) &&
+	    GET_TEXT(json, "driver", summary->driver) &&
 	    GET_TEXT(json, "profile", summary->profile) &&
 	    GET_TEXT(json, "sha256", summary->sha256) &&
 	    GET_TEXT(json, "command", summary->command) &&
@@ -183,6 +304,7 @@ add_finding(const json_t *json, struct finding_summary *summary)
 	if (!get_finding(json, &grown[count - 1]))
 		return false;
 	summary->finding_count = count;
+	summary->judged_count += grown[count - 1].judged;
 	return true;
 }
 
@@ -190,7 +312,7 @@ add_finding(const json_t *json, struct finding_summary *summary)
 static const char *
 read_object(const json_t *json, struct finding_summary *summary, bool *done)
 {
-	uint64_t schema, findings;
+	uint64_t schema, findings, not_judged;
 	char kind[16];
 
 	if (*done)
@@ -205,10 +327,13 @@ read_object(const json_t *json, struct finding_summary *summary, bool *done)
 		return "neither a finding nor a summary";
 	*done = true;
 	if (!get_summary(json, summary) ||
-	    !get_u64(json, "findings", &findings))
+	    !get_u64(json, "findings", &findings) ||
+	    !get_u64(json, "not_judged", &not_judged))
 		return "no summary";
-	return findings == summary->finding_count ? NULL
-						  : "findings are missing";
+	return findings == summary->judged_count &&
+		findings + not_judged == summary->finding_count
+	    ? NULL
+	    : "findings are missing";
 }
 
 int
@@ -220,13 +345,14 @@ report_read(
 	bool done = false;
 	size_t room = 0;
 	char *line = NULL;
-	FILE *file = fopen(path, "r");
-	int number = 0;
+	int number = 0, error;
 	ssize_t bytes;
+	FILE *file;
 
 	memset(summary, 0, sizeof(*summary));
-	if (file == NULL)
-		return tz_error(err, TZ_EIO, "%s: %s", path, strerror(errno));
+	error = input_open(path, INPUT_FINDINGS, &file, err);
+	if (error != 0)
+		return error;
 	while (bad == NULL && (bytes = getline(&line, &room, file)) >= 0) {
 		json_t *json = json_loadb(line, (size_t)bytes,
 		    JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &where);

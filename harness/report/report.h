@@ -9,8 +9,10 @@
  * a terminal or in XML, bytes that are no UTF-8) becomes visible as an escape, as
  * U+FFFD or, in JSON, as '?'.  The same input gives the same bytes.
  *
- * Passed and failed, everywhere: failed are the findings, passed the rows of the
- * coverage that were done to their end and in which no schedule failed.
+ * Passed, failed and not judged, everywhere: failed are the findings; not judged are
+ * the reasons why runs could not be judged, one for each place; passed are the rows of
+ * the coverage that were done to their end, whose runs were all judged, and of which
+ * none failed, the default schedule included.
  */
 #ifndef TOPAZ_HARNESS_REPORT_REPORT_H
 #define TOPAZ_HARNESS_REPORT_REPORT_H
@@ -23,7 +25,7 @@
 #define REPORT_LINE_CHARS 120
 
 /* Version of the JSON lines: key "schema" of each. */
-#define REPORT_SCHEMA 1
+#define REPORT_SCHEMA 2
 
 /*
  * Everything into DIRECTORY, which is made if it is not there: finding-NN.html (NN
@@ -63,8 +65,13 @@ struct report_rows {
 struct report_rows report_rows(const struct finding_summary *summary);
 /* Is any row of the coverage not done to its end? */
 bool report_is_cut(const struct finding_summary *summary);
+/* How many shards of the exploration are not in SUMMARY. */
+unsigned report_shards_missing(const struct finding_summary *summary);
 
-/* "N not run to the end", if any is not; "N passed, N failed", the last line. */
+/*
+ * "N not run to the end", if any is not; "N passed, N failed, N not judged", the last
+ * line.
+ */
 int report_text_last(
     FILE *file, const struct finding_summary *summary, struct tz_error *err);
 
@@ -106,9 +113,9 @@ int report_json_write(const char *path, const struct finding_summary *summary,
     struct tz_error *err);
 
 /*
- * read.c: what report_json() wrote, for shards that merge.  -TZ_EIO: no such file;
- * -TZ_EFORMAT: not of this schema, with the line.  SUMMARY is to be freed, also
- * after an error.
+ * read.c: what report_json() wrote, for shards that merge.  Errors of
+ * harness/host/input.h; -TZ_EFORMAT: not of this schema, with the line.  SUMMARY is to
+ * be freed, also after an error.
  */
 int report_read(
     const char *path, struct finding_summary *summary, struct tz_error *err);
@@ -125,18 +132,10 @@ void report_summary_free(struct finding_summary *summary);
 int report_merge(struct finding_summary *into,
     const struct finding_summary *from, struct tz_error *err);
 
-/*
- * What makes two findings the same from run to run: a hash of check, function and
- * kinds of deviations; 16 digits and NUL.
- */
-#define REPORT_PRINT_BYTES 17
-void report_fingerprint(
-    const struct finding *finding, char text[REPORT_PRINT_BYTES]);
-
 /* baseline.c: the findings that are known, one JSON object a line. */
 struct report_baseline {
 	struct report_mark {
-		char print[REPORT_PRINT_BYTES];
+		char print[FINDING_PRINT_BYTES];
 		char check[FINDING_NAME_BYTES], function[FINDING_NAME_BYTES];
 		char kinds[FINDING_NAME_BYTES];
 	} * mark;
@@ -144,6 +143,9 @@ struct report_baseline {
 };
 int report_baseline_write(const char *path,
     const struct finding_summary *summary, struct tz_error *err);
+/* The findings of SUMMARY as known ones; BASELINE is to be freed in any case. */
+int report_baseline_of(const struct finding_summary *summary,
+    struct report_baseline *baseline, struct tz_error *err);
 /* Errors as of report_read(); BASELINE is to be freed, also after an error. */
 int report_baseline_read(
     const char *path, struct report_baseline *baseline, struct tz_error *err);

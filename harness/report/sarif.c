@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "harness/report/internal.h"
+#include "topaz_version.h"
 
 /* Events up to the violation that a flow holds: viewers choke on more. */
 #define FLOW_EVENTS 400
@@ -151,11 +152,9 @@ static json_t *
 result_json(const char *folder, const struct finding *finding,
     const struct finding_story *story)
 {
-	char print[REPORT_PRINT_BYTES];
 	char text[FINDING_TEXT_BYTES + FINDING_TOKEN_BYTES + 64];
 	json_t *result, *flow;
 
-	report_fingerprint(finding, print);
 	snprintf(text, sizeof(text), "%s\nreplay: topaz replay %s",
 	    finding->message, finding->token);
 	result = json_pack("{s:s, s:i, s:s, s:{s:o}, s:[o], s:{s:s}, "
@@ -163,8 +162,8 @@ result_json(const char *folder, const struct finding *finding,
 	    "ruleId", report_check(finding), "ruleIndex", (int)finding->check,
 	    "level", "error", "message", "text", report_json_string(text),
 	    "locations", location_json(folder, &finding->place, NULL),
-	    "partialFingerprints", "topaz/v1", print, "properties", "token",
-	    report_json_string(finding->token), "class",
+	    "partialFingerprints", "topaz/v2", finding->fingerprint,
+	    "properties", "token", report_json_string(finding->token), "class",
 	    report_class(finding->class), "driver",
 	    report_json_string(finding->driver), "scenario",
 	    report_json_string(finding->scenario), "profile",
@@ -192,6 +191,36 @@ rules_json(void)
 	return rules;
 }
 
+/* A run that could not be judged. */
+static json_t *
+notification_json(const char *folder, const struct finding *finding)
+{
+	char text[FINDING_TEXT_BYTES + FINDING_TOKEN_BYTES + 64];
+
+	snprintf(text, sizeof(text), "not judged: %s\nreplay: topaz replay %s",
+	    finding->message, finding->token);
+	return json_pack("{s:s, s:{s:o}, s:[o], s:{s:s, s:i}}", "level",
+	    "error", "message", "text", report_json_string(text), "locations",
+	    location_json(folder, &finding->place, NULL), "associatedRule",
+	    "id", report_check(finding), "index", (int)finding->check);
+}
+
+/* How the exploration went: whether all runs could be judged. */
+static json_t *
+invocation_json(const struct finding_summary *summary)
+{
+	json_t *notifications = json_array();
+
+	for (size_t i = summary->judged_count; i < summary->finding_count; i++)
+		json_array_append_new(notifications,
+		    notification_json(summary->folder, &summary->finding[i]));
+	return json_pack("{s:o, s:b, s:o}", "commandLine",
+	    report_json_string(summary->command), "executionSuccessful",
+	    summary->judged_count == summary->finding_count &&
+		!report_is_cut(summary),
+	    "toolExecutionNotifications", notifications);
+}
+
 int
 report_sarif(const char *path, const struct finding_summary *summary,
     const struct finding_story *stories, struct tz_error *err)
@@ -200,23 +229,25 @@ report_sarif(const char *path, const struct finding_summary *summary,
 	FILE *file;
 	int error = report_open(path, &file, err);
 
-	for (size_t i = 0; i < summary->finding_count && error == 0; i++)
+	for (size_t i = 0; i < summary->judged_count && error == 0; i++)
 		json_array_append_new(results,
 		    result_json(summary->folder, &summary->finding[i],
 			stories == NULL ? NULL : &stories[i]));
-	root = json_pack("{s:s, s:s, s:[{s:{s:{s:s, s:o}}, s:o, s:s, "
-			 "s:{s:{s:{s:s}}}}]}",
+	root = json_pack("{s:s, s:s, s:[{s:{s:{s:s, s:s, s:s, s:o}}, s:[o], "
+			 "s:o, s:s, s:{s:{s:{s:s}}}}]}",
 	    "version", "2.1.0", "$schema",
 	    "https://json.schemastore.org/sarif-2.1.0.json", "runs", "tool",
-	    "driver", "name", "topaz", "rules", rules_json(), "results",
-	    results, "columnKind", "utf16CodeUnits", "originalUriBaseIds",
-	    "SRCROOT", "description", "text",
-	    "the folder in which topaz was called");
+	    "driver", "name", "topaz", "version", TOPAZ_VERSION,
+	    "informationUri", "man:topaz(1)", "rules", rules_json(),
+	    "invocations", invocation_json(summary), "results", results,
+	    "columnKind", "utf16CodeUnits", "originalUriBaseIds", "SRCROOT",
+	    "description", "text", "the folder in which topaz was called");
 	if (error == 0) {
 		if (root == NULL ||
-		    json_dumpf(root, file,
-			JSON_INDENT(1) | JSON_SORT_KEYS | JSON_ESCAPE_SLASH) !=
-			0)
+		    (json_dumpf(root, file,
+			 JSON_INDENT(1) | JSON_SORT_KEYS | JSON_ESCAPE_SLASH) !=
+			    0 &&
+			ferror(file) == 0))
 			error = tz_error(
 			    err, TZ_EIO, "%s: out of memory", path);
 		putc('\n', file);

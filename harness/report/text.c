@@ -42,7 +42,7 @@ put_field(FILE *file, const char *text)
 static void
 put_place(FILE *file, const struct finding_place *place)
 {
-	put_field(file, place->function[0] != '\0' ? place->function : "?");
+	put_field(file, place->function);
 	if (place->file[0] == '\0')
 		return;
 	put_field(file, report_base_name(place->file));
@@ -103,11 +103,58 @@ put_replay(FILE *file, const char *token, const char *path)
 	putc('\n', file);
 }
 
+/* What leads to the place, and the object concerned. */
+static void
+put_cause(FILE *file, const struct finding *finding)
+{
+	bool called = finding->through[0] != '\0';
+
+	if (!called && finding->object[0] == '\0')
+		return;
+	put_label(file, "cause:");
+	if (called) {
+		fputs("called through ", file);
+		put(file, finding->through);
+	}
+	if (finding->object[0] != '\0') {
+		fputs(called ? "; object: " : "object: ", file);
+		put(file, finding->object);
+	}
+	putc('\n', file);
+}
+
+/* What else the mistake causes, and how to see it. */
+static void
+put_symptoms(FILE *file, const struct finding *finding)
+{
+	for (unsigned i = 0; i < finding->symptom_count; i++) {
+		const struct finding_symptom *symptom = &finding->symptom[i];
+
+		put_label(file, "also:");
+		fputs(check_info(symptom->check)->name, file);
+		if (symptom->kinds[0] != '\0') {
+			fputs(" (", file);
+			put(file, symptom->kinds);
+			putc(')', file);
+		}
+		put_field(file, symptom->message);
+		put_field(file, symptom->where);
+		putc('\n', file);
+		put_label(file, "");
+		put(file, symptom->token);
+		putc('\n', file);
+	}
+	if (finding->symptom_more) {
+		put_label(file, "also:");
+		fputs("others\n", file);
+	}
+}
+
 int
 report_text_finding(FILE *file, const struct finding *finding,
     const char *token_path, const char *page, struct tz_error *err)
 {
-	fputs("FAIL  ", file);
+	fputs(finding->judged ? "FAIL  " : "NOT JUDGED  ", file);
 	put(file, finding->driver);
 	putc('/', file);
 	put(file, finding->scenario);
@@ -125,6 +172,7 @@ report_text_finding(FILE *file, const struct finding *finding,
 		putc(')', file);
 	}
 	fprintf(file, ": %s\n", report_class_text(finding->class));
+	put_cause(file, finding);
 	if (finding->steps[0] != '\0') {
 		put_label(file, "steps:");
 		put(file, finding->steps);
@@ -136,6 +184,7 @@ report_text_finding(FILE *file, const struct finding *finding,
 		put(file, finding->passing);
 		putc('\n', file);
 	}
+	put_symptoms(file, finding);
 	put_replay(file, finding->token, token_path);
 	if (page != NULL) {
 		put_label(file, "report:");
@@ -166,6 +215,62 @@ put_decoded(FILE *file, const struct finding_summary *summary)
 	    differ == 0 ? "all match" : "not all match");
 }
 
+/* What became of the schedules of ROW. */
+static void
+put_verdict(FILE *file, const struct finding_coverage *row)
+{
+	if (row->base_fails)
+		fputs("the default schedule fails; ", file);
+	if (row->base_unjudged)
+		fputs("the default schedule was not judged; ", file);
+	if (row->failing == 0)
+		fprintf(file, "none %sfails%s", row->base_fails ? "else " : "",
+		    row->cut ? " so far" : "");
+	else
+		fprintf(file, "%" PRIu64 " fail%s%s", row->failing,
+		    row->failing == 1 ? "s" : "",
+		    row->base_fails ? " otherwise" : "");
+	if (row->unjudged != 0)
+		fprintf(file, ", %" PRIu64 " not judged", row->unjudged);
+}
+
+/* Which shard this is, or, of several, which are missing. */
+static void
+put_shards(FILE *file, const struct finding_summary *summary)
+{
+	unsigned missing = report_shards_missing(summary);
+	bool one = missing + 1 == summary->shards;
+
+	for (unsigned i = 0; missing != 0 && i < summary->shards; i++) {
+		if (report_has_shard(summary, i) == one)
+			fprintf(file, "%s shard %u of %u\n",
+			    one ? "this is" : "missing:", i + 1,
+			    summary->shards);
+	}
+}
+
+/* The rows of checks that some schedules were not judged by, a reason a line. */
+static void
+put_unjudged(FILE *file, const struct finding_summary *summary)
+{
+	for (size_t i = 0; i < summary->unjudged_count; i++) {
+		const struct finding_unjudged *row = &summary->unjudged[i];
+		bool first = i == 0 || row[-1].reason != row->reason ||
+		    row[-1].schedules != row->schedules;
+		bool last = i + 1 == summary->unjudged_count ||
+		    row[1].reason != row->reason ||
+		    row[1].schedules != row->schedules;
+
+		fputs(first ? "not judged: " : ", ", file);
+		fputs(check_info(row->check)->name, file);
+		if (last)
+			fprintf(file,
+			    " in %" PRIu64 " of %" PRIu64 " schedules: %s\n",
+			    row->schedules, summary->schedules,
+			    check_reason_text(row->reason));
+	}
+}
+
 int
 report_text_coverage(
     FILE *file, const struct finding_summary *summary, struct tz_error *err)
@@ -188,13 +293,7 @@ report_text_coverage(
 		fprintf(file, "%*" PRIu64 " / %*" PRIu64 "  ", done, row->done,
 		    total, row->total);
 		fprintf(file, "%*s", put(file, row->how) - how - 2, "");
-		if (row->failing == 0 && row->cut)
-			fputs("none fails so far", file);
-		else if (row->failing == 0)
-			fputs("none fails", file);
-		else
-			fprintf(file, "%" PRIu64 " fail%s", row->failing,
-			    row->failing == 1 ? "s" : "");
+		put_verdict(file, row);
 		if (row->merged != 0)
 			fprintf(file, "  (%" PRIu64 " merged)", row->merged);
 		if (row->done < row->total)
@@ -203,6 +302,8 @@ report_text_coverage(
 		putc('\n', file);
 	}
 	put_decoded(file, summary);
+	put_unjudged(file, summary);
+	put_shards(file, summary);
 	return report_flush(file, err);
 }
 
@@ -214,23 +315,10 @@ report_text_last(
 
 	if (rows.cut != 0)
 		fprintf(file, "%zu not run to the end\n", rows.cut);
-	fprintf(file, "%zu passed, %zu failed\n", rows.passed,
-	    summary->finding_count);
+	fprintf(file, "%zu passed, %zu failed, %zu not judged\n", rows.passed,
+	    summary->judged_count,
+	    summary->finding_count - summary->judged_count);
 	return report_flush(file, err);
-}
-
-static bool
-seen_before(const struct finding_summary *summary, size_t index,
-    const char print[REPORT_PRINT_BYTES])
-{
-	char other[REPORT_PRINT_BYTES];
-
-	for (size_t i = 0; i < index; i++) {
-		report_fingerprint(&summary->finding[i], other);
-		if (strcmp(other, print) == 0)
-			return true;
-	}
-	return false;
 }
 
 static void
@@ -239,7 +327,7 @@ put_mark(FILE *file, const char *label, const char *print, const char *check,
 {
 	fprintf(file, "%-5s  %s  ", label, print);
 	put(file, check);
-	put_field(file, function[0] != '\0' ? function : "?");
+	put_field(file, function);
 	put_field(file, kinds);
 	putc('\n', file);
 }
@@ -249,25 +337,23 @@ report_text_comparison(FILE *file, const struct report_baseline *baseline,
     const struct finding_summary *summary, struct tz_error *err)
 {
 	struct report_comparison comparison;
-	char print[REPORT_PRINT_BYTES];
 
 	for (size_t i = 0; i < summary->finding_count; i++) {
 		const struct finding *finding = &summary->finding[i];
 		bool known = report_baseline_has(baseline, finding);
 
-		report_fingerprint(finding, print);
-		if (!seen_before(summary, i, print))
-			put_mark(file, known ? "still" : "new", print,
-			    report_check(finding), finding->place.function,
-			    finding->kinds);
+		if (finding->judged)
+			put_mark(file, known ? "still" : "new",
+			    finding->fingerprint, report_check(finding),
+			    finding->place.function, finding->kinds);
 	}
 	for (size_t i = 0; i < baseline->count; i++) {
 		const struct report_mark *mark = &baseline->mark[i];
 		bool found = false;
 
 		for (size_t j = 0; j < summary->finding_count; j++) {
-			report_fingerprint(&summary->finding[j], print);
-			found |= strcmp(print, mark->print) == 0;
+			found |= strcmp(summary->finding[j].fingerprint,
+				     mark->print) == 0;
 		}
 		if (!found)
 			put_mark(file, "fixed", mark->print, mark->check,

@@ -136,7 +136,7 @@ time_bare(const struct program *program, unsigned cpus)
 		engine_reset(engine, CR3);
 		engine_set(engine, ENGINE_RSI, cpu);
 		engine_set(engine, ENGINE_RIP, CODE_VA);
-		engine_hook(engine, halt_va(program));
+		engine_hook(engine, halt_va(program), halt_va(program));
 		start = seconds();
 		if (engine_run(engine) != ENGINE_STOPPED)
 			abort();

@@ -4,8 +4,8 @@
  * what they hold, since a wrong digest ends everything early.
  */
 #include "emu/truth.h"
+#include "harness/host/tree.h"
 #include "tests/fuzz/parsers.h"
-#include "traces/bundle_dir.h"
 #include "traces/bundle_write.h"
 #include "traces/manifest.h"
 #include "traces/verify.h"
@@ -190,7 +190,7 @@ read_bundle(const uint8_t *data, size_t bytes)
 	parts.event_count = event_bytes / sizeof(*events);
 	write_bundle(path, &parts);
 	use_bundle(path, true);
-	bundle_dir_remove(path);
+	(void)tree_remove(path);
 	free(words);
 	free(events);
 }

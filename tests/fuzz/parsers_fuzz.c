@@ -53,7 +53,7 @@ folder_make(void)
 		return;
 	made = true;
 	TZ_ASSERT(mkdtemp(folder) != NULL);
-	TZ_ASSERT(mkdir(parsers_path("d"), 0700) == 0);
+	TZ_ASSERT(mkdir(parsers_path("insntrace"), 0700) == 0);
 	atexit(folder_remove);
 }
 
@@ -251,8 +251,8 @@ read_driver(const uint8_t *data, size_t bytes)
 	struct tz_error err = { "" };
 	int error;
 
-	parsers_write(parsers_path("d/driver.yaml"), data, bytes);
-	error = manifest_read(folder, "d", &manifest, &err);
+	parsers_write(parsers_path("insntrace/driver.yaml"), data, bytes);
+	error = manifest_read(folder, "insntrace", &manifest, &err);
 	parsers_check(error, &err, "driver.yaml");
 	if (error == 0)
 		manifest_free(manifest);

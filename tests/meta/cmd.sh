@@ -16,8 +16,7 @@ expect 2 "nothing: no such command" 0 nothing
 expect 0 "topaz " 0 --version
 expect 0 "Exit codes" 0 --help
 expect 0 "5 stopped before the end" 0 --help
-for command in run verify decode reencode export explore faults replay merge \
-    report ci list; do
+for command in $("$topaz" --help | sed -n 's/^  \([a-z]*\) .*/\1/p'); do
 	expect 0 "Usage: topaz $command" 0 $command --help
 	expect 2 "unrecognized option" 0 $command --no-such-option
 done
@@ -54,6 +53,12 @@ expect 2 "--profile none: no such profile" 1 run --profile none
 expect 2 "--workload none: no such workload" 1 run --workload mix,none
 expect 2 "none: no such driver" 1 run none
 expect 2 "--set 'x': not KEY=VALUE" 1 run --set x
+expect 2 "--set 'nosuch=1': no word that the guest reads" 1 run --set nosuch=1
+expect 2 "--set 'poll=1': no word" 1 run insntrace --set poll=1
+expect 2 "--set 'full=x': the value is not a number" 1 run --set full=x
+expect 2 "--limit 0: at least 1" 1 run --limit 0
+expect 2 "--cc-seconds 0: 1 to 3600" 1 run --cc-seconds 0
+expect 2 "--cc ./none: No such file" 1 run --cc ./none
 expect 2 "--source FILE" 1 run freebsd-pt
 expect 2 "/none/insntrace/driver.yaml" 1 run --drivers /none
 expect 2 "absent.c: No such file" 1 run --source absent.c
@@ -64,6 +69,12 @@ echo '#error wrong' >wrong.c
 expect 2 "not a C or assembler source" 1 run --source /bin/sh -o new
 expect 2 "wrong.c: does not compile" 0 run --source wrong.c -o new
 [ ! -e new ] || { echo "a failed run left a bundle"; bad=1; }
+{ cat "$here/../example/drivers/grab/grab.c"; echo 'char large[300 << 20];'; } \
+    >large.c
+expect 2 "its section .bss has 314572" 1 run --source large.c -o new
+printf '#!/bin/sh\nexec gcc "$@"\n' >cc && chmod +x cc
+expect 0 "1 passed" 0 run --cc ./cc -o new
+rm -r new
 echo 'void nowhere(void); int f(void) { nowhere(); return 0; }' >open.c
 expect 2 "1 unresolved: nowhere (used in f)" 1 run --source open.c -o new
 echo 'int f(void) { return RTIT_CTL_NOT_THERE(1); }' >macro.c
@@ -84,8 +95,8 @@ expect 2 "topaz: from the tree: sys/amd64/pt/pt.h sys/amd64/pt/pt.c" 0 \
 [ "$(cat file full/file)" = "keep
 keep" ] || { echo "a failed run overwrote something"; bad=1; }
 
-expect 0 "1 passed, 0 failed" 0 run -o bundle
-tail -n 1 stdout | grep -q -x '1 passed, 0 failed' ||
+expect 0 "1 passed, 0 failed, 0 not judged" 0 run -o bundle
+tail -n 1 stdout | grep -q -x '1 passed, 0 failed, 0 not judged' ||
     { echo "the last line of run is not alone"; bad=1; }
 expect 0 "MATCH" 0 verify bundle
 expect 0 '"passed": true' 0 run -o bundle2 --json
@@ -148,6 +159,8 @@ expect 1 "a ring of jumps that nothing ends" 0 reencode --pt ring \
     --cpu 6/94/3 --image jump@401000
 head -c 1000 bundle2/cpu0.pt >short && cp short bundle2/cpu0.pt
 expect 2 "cpu0.pt" 1 verify bundle2
+expect 2 "cpu0.pt in it has changed" 1 run --no-truth -o bundle2
+rm -r bundle2
 expect 0 "1 passed" 0 run --no-truth -o bundle2
 expect 2 "it holds no truth" 1 verify bundle2
 
@@ -162,7 +175,7 @@ expect 0 "perf.data: " 0 export mixed --perf-data
 expect 0 '"profile": "skylake,cometlake"' 0 run --cpus 2 --json \
     --profile skylake,cometlake -o mixed
 expect 2 "CPU 0 is a skylake, CPU 1 a cometlake: a perf.data has" 1 \
-    export mixed --perf-data
+    export mixed --perf-data -o other
 
 # Broadwell's tables have one entry: no circular buffer, but one that ends.
 expect 1 "insntrace: AllocateBuffer: NOT_SUPPORTED" 0 \
@@ -191,7 +204,9 @@ expect 1 "nothing more" 0 verify bundle --decoded more
 echo nonsense | cat - plain >wrong
 expect 2 "wrong:1: a line of neither" 1 verify bundle --decoded wrong
 expect 2 "wrong:1: no address" 1 verify bundle --decoded wrong --format perf
-expect 2 "/dev/null: no instruction" 1 verify bundle --decoded /dev/null
+expect 2 "/dev/null: not a regular file" 1 verify bundle --decoded /dev/null
+: >empty
+expect 2 "empty: no instruction" 1 verify bundle --decoded empty
 expect 2 "absent: No such file" 1 verify bundle --decoded absent
 expect 2 "--cpu 3: the bundle has no trace" 1 verify bundle --decoded plain --cpu 3
 echo '[003]            4005a0 f (x)' >other
@@ -199,7 +214,8 @@ expect 2 "other:1: CPU 3 has no trace" 1 verify bundle --decoded other
 expect 2 "--format lisp: perf, ptxed or plain" 1 verify bundle --decoded plain --format lisp
 expect 2 "are for --decoded" 0 verify bundle --cpu 0
 expect 2 "do not go with --decoded" 0 verify bundle --decoded plain --json
-expect 0 "perf.data: " 0 export bundle --perf-data
+expect 2 "perf.data: exists" 1 export bundle --perf-data
+expect 0 "perf.data: " 0 export bundle --perf-data -o perf.data
 expect 2 "in which form" 0 export bundle
 expect 2 "nowhere/x: No such file" 1 export bundle --perf-data -o nowhere/x
 expect 2 "absent" 1 export absent --perf-data
@@ -226,14 +242,28 @@ grep -q '#.*bad_event+0x.* bad.c:8' stdout ||
 expect 6 "WRMSR 0x1d9" 0 run freebsd-pt --source bad.c -o bundle3 --no-invariants
 grep -q 'not modelled on cpu0 at bad_event+0x' stdout ||
     { echo "what is not modelled has no place"; cat stdout; bad=1; }
-expect 1 "limit of instructions" 0 run --limit 100000 -o bundle3
+expect 6 "limit of instructions" 0 run --limit 100000 -o bundle3
 expect 0 "insntrace" 0 list
 expect 0 '"workloads"' 0 list --json workloads
 expect 0 "it-two-cpus" 0 list scenarios
 expect 0 '"driver": "freebsd-pt"' 0 list --json scenarios
-for list in acts faults checks layouts; do
+for list in acts faults checks layouts errata words; do
 	expect 0 "$list" 0 list $list
 	expect 0 "\"$list\"" 0 list --json $list
 done
 expect 3 "none: no such list" 1 list none
+expect 2 "--names: not with --json" 0 list --names --json
+expect 0 "insntrace/it-two-cpus" 0 list scenarios --names
+expect 0 "skylake" 0 list profiles --names
+grep -q ' ' stdout && { echo "list --names: more than names"; bad=1; }
+# What is wrong hides nothing else.
+mkdir -p mine/bad mine/good
+echo 'name: [bad' >mine/bad/driver.yaml
+printf 'name: good\nos: native\nowner: insntrace\n' >mine/good/driver.yaml
+for words in drivers "drivers --names" "scenarios --names"; do
+	expect 2 "mine/bad/driver.yaml:" 1 list $words --drivers mine
+done
+"$topaz" list drivers --names --drivers mine 2>/dev/null | grep -q -x good ||
+    { echo "list --drivers: no good one"; bad=1; }
+expect 2 "none: No such file" 1 list drivers --drivers none
 exit $bad

@@ -53,8 +53,8 @@ for command in explore faults ci; do
 	expect 2 "--source FILE" 1 $command freebsd-pt
 	expect 2 "absent.c: No such file" 1 $command --source absent.c
 	expect 2 "absent: No such file" 1 $command --baseline absent
-	expect 2 "file:1: no line of a baseline" 1 $command --baseline file
-	expect 2 "file: Not a directory" 1 $command -o file
+	expect 2 "file:1: not a line of a baseline" 1 $command --baseline file
+	expect 2 "file: exists and is no directory" 1 $command -o file
 	expect 2 "absent/out: No such file" 1 $command -o absent/out
 	expect 2 "one subject at a time" 0 $command one two
 	expect 2 "the command is too long" 1 $command --cc "$(printf %09000d 0)"
@@ -69,6 +69,18 @@ expect 2 "driver.yaml:" 1 explore mine --drivers wrong
 printf 'name: mine\nos: native\nowner: insntrace\nbogus: 1\n' \
     >wrong/mine/driver.yaml
 expect 2 "driver.yaml:4:" 1 explore mine --drivers wrong
+printf 'name: mine\nos: native\nowner: nobody\nsources: [a.c]\n' \
+    >wrong/mine/driver.yaml
+for command in explore run; do
+	expect 2 "driver.yaml:3:8: no such program of the guest" 1 \
+	    $command mine --drivers wrong
+done
+sed 's,^name: .*,name: ../../mine,' wrong/mine/driver.yaml >wrong/other.yaml
+mv wrong/other.yaml wrong/mine/driver.yaml
+expect 2 "driver.yaml:1:7: \"../../mine\": a name has" 1 \
+    explore mine --drivers wrong
+expect 2 "driver.yaml:1:7: \"../../mine\": a name has" 1 \
+    replay tz1:mine:skylake:0::0000 --drivers wrong
 
 expect 2 "no token" 0 replay
 expect 2 "not tz1:SUBJECT" 1 replay none
@@ -110,7 +122,7 @@ set -- grab/grab-give --drivers "$drivers" --no-sequences --progress none --kind
     --budget 3000
 expect 1 "bad-free" 0 explore "$@" -o found --write-baseline known
 cp stdout text
-tail -n 1 stdout | grep -q -x '[0-9]* passed, [0-9]* failed' ||
+tail -n 1 stdout | grep -q -x '[0-9]* passed, [0-9]* failed, [0-9]* not judged' ||
     complain "the last line of explore is not alone"
 [ -s stderr ] && complain "--progress none says something"
 token=$(sed -n 's/^ *replay:  topaz replay \(tz1:.*\)/\1/p' text | head -n 1)
@@ -179,7 +191,7 @@ expect 2 "one" 1 report one
 expect 2 "absent: No such file" 0 report found --diff absent
 set -- grab --drivers "$drivers" --budget 3000 --progress none --no-pages
 expect 1 "bad-free" 0 ci "$@" -o ci --write-baseline known
-last stdout "$(tail -n 1 stdout | grep -x '[0-9]* passed, [0-9]* failed')"
+last stdout "$(tail -n 1 stdout | grep -x '[0-9]* passed, [0-9]* failed, [0-9]* not judged')"
 expect 0 "new 0   fixed 0" 0 ci "$@" -o ci --baseline known
 expect 1 "fixed 0   still failing 0" 0 ci "$@" -o ci \
     --baseline "$drivers/../known.jsonl"
@@ -205,7 +217,7 @@ expect 5 "depth 2" 0 explore "$@" --kinds cpu,pmi,nmi --budget 800 --depth 2
 expect 0 "depth 2" 0 explore "$@" --kinds pmi --depth 2
 expect 2 "not of one exploration" 0 merge s1 other
 
-expect 0 "1 passed, 0 failed" 0 faults grab/grab-give --drivers "$drivers" \
+expect 0 "1 passed, 0 failed, 0 not judged" 0 faults grab/grab-give --drivers "$drivers" \
     --kinds fail --progress none
 head -n 1 stdout | grep -q '^FAULT .*points .*detected .*tolerated .*silent .*framework' ||
     complain "faults prints no table"
@@ -258,7 +270,7 @@ interrupt describing 0 explore insntrace=open+init+allocbuf+start+work.1+stop \
     --drivers masked --kinds pmi --budget 500 -j 1 -o hurried
 [ $code = 1 ] || complain "interrupted while describing: exit $code"
 grep -q '^topaz: interrupted: ' stderr || { complain "not told"; cat stderr; }
-found=$(sed -n 's/^[0-9]* passed, \([0-9]*\) failed$/\1/p' stdout)
+found=$(sed -n 's/^[0-9]* passed, \([0-9]*\) failed, .*/\1/p' stdout)
 [ "$found" -gt 0 ] || complain "interrupted while describing: $found findings"
 for form in findings.jsonl findings.sarif junit.xml index.html; do
 	[ -s hurried/$form ] || complain "hurried/$form is not there"
@@ -280,7 +292,7 @@ rows=$(grep -c ' none fails' stdout)
 grep '  exhaustive  .* not run$' stdout && complain "interrupted: not all of it"
 tail -n 2 stdout | head -n 1 | grep -q -x "$cut not run to the end" ||
     complain "interrupted: not $cut rows"
-last stdout "$((rows - cut)) passed, 0 failed"
+last stdout "$((rows - cut)) passed, 0 failed, 0 not judged"
 cp stdout text
 expect 5 "$cut not run to the end" 0 report stopped
 last stdout "$(tail -n 1 text)"

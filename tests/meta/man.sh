@@ -7,8 +7,9 @@ page=$2/harness/cmd/topaz.1
 bad=0
 text=$(sed 's/\\-/-/g; s/\\f[BIR]//g' "$page")
 count=0
-for command in run verify decode reencode export explore faults replay merge \
-    report ci list; do
+commands=$("$topaz" --help | sed -n 's/^  \([a-z]*\) .*/\1/p')
+[ "$(echo "$commands" | wc -l)" -ge 14 ] || { echo "man: too few commands"; bad=1; }
+for command in $commands; do
 	case $text in
 	*".SS topaz $command"*) ;;
 	*)

@@ -19,7 +19,7 @@ rank() {
 	emu/profile/* | emu/pt/* | emu/pmu/* | emu/apic/* | emu/ds/*) echo 2 ;;
 	emu/cpu/*) echo 3 ;;
 	emu/*) echo 4 ;;
-	harness/guest/* | harness/kpi/* | harness/load/*) echo 5 ;;
+	harness/guest/* | harness/kpi/* | harness/load/* | harness/host/*) echo 5 ;;
 	traces/*) echo 6 ;;
 	harness/explore/finding.h | harness/check/* | harness/manifest/*) echo 7 ;;
 	harness/explore/*) echo 9 ;;
@@ -41,7 +41,7 @@ for file in $sources; do
 	lines=$(wc -l <"$file")
 	case $file in
 	*.h) limit=300 ;;
-	*) limit=500 ;;
+	*) limit=700 ;;
 	esac
 	[ "$lines" -le "$limit" ] ||
 	    complain "$file has $lines lines; $limit are the limit"

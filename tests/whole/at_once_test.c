@@ -15,8 +15,8 @@
 #include <cmocka.h>
 
 #include "harness/explore/concurrent.h"
-#include "harness/explore/describe.h"
 #include "harness/explore/setups.h"
+#include "tests/whole/campaigns.h"
 
 #define BUDGET   600 /* of the default's: CAMPAIGN_BEYOND_DEFAULT, 6 % */
 #define REPLAYS  3
@@ -76,14 +76,14 @@ static void
 assert_replays(struct campaign *campaign, const struct tally_group *group)
 {
 	struct replayed *replayed = calloc(1, sizeof(*replayed));
-	struct finding finding;
+	static struct finding finding;
 	struct runner *runner;
 	struct token token;
 	struct tz_error err = { "" };
 
 	assert_non_null(replayed);
-	if (describe_finding(campaign, group, &finding, NULL, &err) != 0 ||
-	    token_parse(finding.token, &token, &err) != 0)
+	campaigns_describe(campaign, group, &finding, NULL);
+	if (token_parse(finding.token, &token, &err) != 0)
 		fail_msg("%s", err.text);
 	assert_int_equal(finding.class, FINDING_SCHEDULE);
 	assert_string_equal(finding.kinds, "cpu");

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "harness/explore/describe.h"
+#include "harness/explore/findings.h"
 
 struct campaign_options
 campaigns_options(uint64_t budget)
@@ -26,7 +26,9 @@ campaigns_run(struct workshop *workshop, const struct campaign_options *options)
 {
 	struct finding_summary *summary = calloc(1, sizeof(*summary));
 	struct tz_error err = { "" };
+	struct findings *findings;
 	struct campaign campaign;
+	bool interrupted = false;
 
 	assert_non_null(summary);
 	if (campaign_run(&campaign, workshop, options, &err) != 0)
@@ -39,17 +41,30 @@ campaigns_run(struct workshop *workshop, const struct campaign_options *options)
 	snprintf(summary->sha256, sizeof(summary->sha256), "%s",
 	    workshop_sha256(workshop));
 	describe_coverage(&campaign, summary);
-	summary->finding = calloc(
-	    campaign.tally->group_count + 1, sizeof(*summary->finding));
-	assert_non_null(summary->finding);
-	for (uint32_t i = 0; i < campaign.tally->group_count; i++) {
-		if (describe_finding(&campaign, &campaign.tally->group[i],
-			&summary->finding[i], NULL, &err) != 0)
-			fail_msg("%s", err.text);
-		summary->finding_count++;
-	}
+	if (findings_make(&campaign, summary, &interrupted, &findings, &err) !=
+	    0)
+		fail_msg("%s", err.text);
+	if (findings_unshown(findings) != 0)
+		fail_msg("'%s' does not show again",
+		    findings_unshown_text(findings, 0));
+	findings_free(findings);
 	campaign_close(&campaign);
 	return summary;
+}
+
+void
+campaigns_describe(struct campaign *campaign, const struct tally_group *group,
+    struct finding *finding, struct describe_kept *kept)
+{
+	const struct witness witness = { *campaign_entry_of(campaign, group),
+		group->schedule, group->violation.id, group->own };
+	struct identity identity;
+	struct tz_error err = { "" };
+
+	assert_true(identity_find(campaign, &witness, &identity));
+	if (describe_finding(campaign, group, &identity, finding, kept, &err) !=
+	    0)
+		fail_msg("%s", err.text);
 }
 
 bool

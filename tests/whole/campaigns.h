@@ -5,8 +5,7 @@
 #ifndef TOPAZ_TESTS_WHOLE_CAMPAIGNS_H
 #define TOPAZ_TESTS_WHOLE_CAMPAIGNS_H
 
-#include "harness/explore/campaign.h"
-#include "harness/explore/finding.h"
+#include "harness/explore/describe.h"
 
 /*
  * The scenarios and some sequences of the broken driver with PMIs and switches
@@ -20,6 +19,11 @@ struct campaign_options campaigns_options(uint64_t budget);
  */
 struct finding_summary *campaigns_run(
     struct workshop *workshop, const struct campaign_options *options);
+
+/* Makes FINDING of GROUP, whose violation has to show again; KEPT may be NULL. */
+void campaigns_describe(struct campaign *campaign,
+    const struct tally_group *group, struct finding *finding,
+    struct describe_kept *kept);
 
 /* Both have the same findings, in any order, to the token and the message. */
 void campaigns_assert_equal(

@@ -200,7 +200,7 @@ switching_threads_shows_exactly_the_overwritten_bytes(void **state)
 	options.trace_kernel = false;
 	options.settings = "pin=1 slice=20000 drain=0 ithread_cpu=0";
 	whole_run(&options, &outcome);
-	assert_int_equal(run_exit_code(&outcome), 0);
+	assert_int_equal(run_verdict(&outcome), RUN_PASSED);
 	assert_int_equal(bundle_open(options.output, &bundle, NULL), 0);
 	assert_int_equal(verify_bundle(bundle, &how, &result, NULL), 0);
 	count_stays(bundle, threads);
@@ -230,7 +230,7 @@ a_pmi_before_a_switch_out_panics_the_guest(void **state)
 	options.rounds = 8;
 	whole_run(&options, &outcome);
 	assert_int_equal(outcome.result.end, MACHINE_PANIC);
-	assert_int_equal(run_exit_code(&outcome), 1);
+	assert_int_equal(run_verdict(&outcome), RUN_FAILED);
 	assert_non_null(strstr(outcome.where, "pt_send_buffer_record"));
 	assert_true(outcome.frame_count > 1);
 }
@@ -248,7 +248,7 @@ a_buffer_of_64_kib_is_an_operational_error(void **state)
 	assert_int_equal(outcome.cpu[0].pt_errors, 1);
 	assert_non_null(strstr(outcome.cpu[0].pt_error, "not aligned"));
 	assert_int_equal(outcome.cpu[0].counters.trace_bytes, 0);
-	assert_int_equal(run_exit_code(&outcome), 1);
+	assert_int_equal(run_verdict(&outcome), RUN_FAILED);
 }
 
 /* DisTNT, which the model does not have; FreeBSD drops the backend's error. */
@@ -264,7 +264,7 @@ a_refused_configuration_is_a_failure(void **state)
 	assert_int_equal(outcome.refused_count, 1);
 	assert_int_equal(outcome.refused_error, 6); /* ENXIO */
 	assert_int_equal(outcome.cpu[0].counters.trace_bytes, 0);
-	assert_int_equal(run_exit_code(&outcome), 1);
+	assert_int_equal(run_verdict(&outcome), RUN_FAILED);
 }
 
 /* FB-09: the backend has no stop operation. */
@@ -291,7 +291,7 @@ a_processor_without_xsaves_is_refused(void **state)
 	(void)state;
 	options.profile = "broadwell";
 	whole_run(&options, &outcome);
-	assert_int_equal(run_exit_code(&outcome), 1);
+	assert_int_equal(run_verdict(&outcome), RUN_FAILED);
 	assert_int_equal(outcome.result.end, MACHINE_EXIT);
 	assert_non_null(strstr(outcome.console,
 	    "pt: CPU does not support managing PT state using XSAVE"));
@@ -314,7 +314,7 @@ two_runs_and_one_instruction_at_a_time_give_the_same_bundle(void **state)
 	options.output = freebsd_options("stepped").output;
 	options.single_step = true;
 	whole_run(&options, &outcome);
-	assert_int_equal(run_exit_code(&outcome), 0);
+	assert_int_equal(run_verdict(&outcome), RUN_PASSED);
 }
 
 int

@@ -194,7 +194,7 @@ a_thread_that_goes_from_core_to_core_is_right_where_it_is_left(void **state)
 	(void)state;
 	options.workload = "migrate";
 	whole_run(&options, &outcome);
-	assert_int_equal(run_exit_code(&outcome), 0);
+	assert_int_equal(run_verdict(&outcome), RUN_PASSED);
 	for (unsigned i = 0; i < CPUS; i++)
 		assert_true(outcome.cpu[i].counters.trace_bytes > 0);
 	assert_int_equal(bundle_open(options.output, &bundle, NULL), 0);

@@ -81,7 +81,7 @@ a_circular_buffer_reports_exactly_what_its_wraps_lost(void **state)
 	options.rounds = 20;
 	options.buffer_bytes = SMALL_BYTES;
 	whole_run(&options, &outcome);
-	assert_int_equal(run_exit_code(&outcome), 0);
+	assert_int_equal(run_verdict(&outcome), RUN_PASSED);
 	assert_int_equal(bundle_open(options.output, &bundle, NULL), 0);
 	assert_int_equal(verify_bundle(bundle, &how, &result, NULL), 0);
 	bundle_close(bundle);
@@ -173,13 +173,13 @@ one_entry_is_one_chunk(void **state)
 	(void)state;
 	options.profile = "broadwell";
 	whole_run(&options, &outcome);
-	assert_int_equal(run_exit_code(&outcome), 1);
+	assert_int_equal(run_verdict(&outcome), RUN_FAILED);
 	assert_non_null(
 	    strstr(outcome.console, "AllocateBuffer: NOT_SUPPORTED"));
 	options.buffer_bytes = 4096;
 	options.settings = "full=1";
 	whole_run(&options, &outcome);
-	assert_int_equal(run_exit_code(&outcome), 0);
+	assert_int_equal(run_verdict(&outcome), RUN_PASSED);
 	assert_int_equal(outcome.cpu[0].counters.pmis, 2);
 	whole_verify(&options, &result);
 	assert_true(result.match);

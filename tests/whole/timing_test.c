@@ -192,13 +192,13 @@ time_depends_on_the_instructions_alone(void **state)
 	options.settings = "ctl=0xe60e";
 	options.cpu_count = 2;
 	whole_run(&options, &outcome);
-	assert_int_equal(run_exit_code(&outcome), 0);
+	assert_int_equal(run_verdict(&outcome), RUN_PASSED);
 	options = whole_options("insntrace", "steps");
 	options.settings = "ctl=0xe60e";
 	options.cpu_count = 2;
 	options.single_step = true;
 	whole_run(&options, &outcome);
-	assert_int_equal(run_exit_code(&outcome), 0);
+	assert_int_equal(run_verdict(&outcome), RUN_PASSED);
 	assert_true(whole_equal("blocks/cpu0.pt", "steps/cpu0.pt"));
 	assert_true(whole_equal("blocks/cpu1.pt", "steps/cpu1.pt"));
 }

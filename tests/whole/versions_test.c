@@ -73,7 +73,7 @@ a_refused_configuration_is_no_pass(void **state)
 	assert_int_equal(outcome.refused_count, 1);
 	assert_int_equal(outcome.refused_error, GUEST_EINVAL);
 	assert_int_equal(outcome.refused_cpu, 0);
-	assert_int_equal(run_exit_code(&outcome), 1);
+	assert_int_equal(run_verdict(&outcome), RUN_FAILED);
 }
 
 /* How many different findings of CHECK the scenario has in its base order. */

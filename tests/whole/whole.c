@@ -78,7 +78,7 @@ whole_verify(const struct run_options *options, struct verify_result *result)
 	struct tz_error err = { "" };
 
 	whole_run(options, &outcome);
-	if (run_exit_code(&outcome) != 0)
+	if (run_verdict(&outcome) != RUN_PASSED)
 		fail_msg("run ended with %d: %s", (int)outcome.result.end,
 		    outcome.result.text);
 	if (bundle_open(options->output, &bundle, &err) != 0 ||

@@ -62,7 +62,7 @@ every_boundary_of_a_window_is_judged(void **state)
 	struct finding_story story = { .cpu_count = 0 }, again = story;
 	size_t counts[4] = { 0 };
 	struct campaign campaign;
-	struct finding finding;
+	static struct finding finding;
 	struct tz_error err = { "" };
 
 	(void)state;
@@ -70,9 +70,8 @@ every_boundary_of_a_window_is_judged(void **state)
 	options.subject = BROKEN_ONE_CPU;
 	if (campaign_run(&campaign, workshop, &options, &err) != 0)
 		fail_msg("%s", err.text);
-	if (describe_finding(&campaign, find_pmi_lost(&campaign), &finding,
-		kept, &err) != 0 ||
-	    describe_ticks(&campaign, &finding, kept, &story, &err) != 0 ||
+	campaigns_describe(&campaign, find_pmi_lost(&campaign), &finding, kept);
+	if (describe_ticks(&campaign, &finding, kept, &story, &err) != 0 ||
 	    describe_ticks(&campaign, &finding, NULL, &again, &err) != 0)
 		fail_msg("%s", err.text);
 	assert_int_equal(kept->count, story.tick_count);
@@ -85,7 +84,7 @@ every_boundary_of_a_window_is_judged(void **state)
 		if (tick->token[0] == '\0')
 			assert_int_equal(tick->outcome, TICK_NONE);
 		else if (i % TICK_STEP == 0 || tick->outcome == TICK_FAIL)
-			assert_tick(setups, tick, finding.cause, replayed);
+			assert_tick(setups, tick, finding.own, replayed);
 	}
 	print_message("%zu pass, %zu fail, %zu merged, %zu not\n", counts[0],
 	    counts[1], counts[2], counts[3]);
@@ -134,7 +133,7 @@ a_place_between_the_boundaries_is_in_its_window(void **state)
 	struct finding_story story = { .cpu_count = 0 };
 	struct tally_group group;
 	struct campaign campaign;
-	struct finding finding;
+	static struct finding finding;
 	struct runner *runner;
 	struct trial trial;
 	struct tz_error err = { "" };
@@ -155,8 +154,8 @@ a_place_between_the_boundaries_is_in_its_window(void **state)
 	move_between(&trial, group.cause, &group.schedule);
 	place = group.schedule.deviation[0].insns;
 	trial_close(&trial);
-	if (describe_finding(&campaign, &group, &finding, NULL, &err) != 0 ||
-	    describe_ticks(&campaign, &finding, NULL, &story, &err) != 0)
+	campaigns_describe(&campaign, &group, &finding, NULL);
+	if (describe_ticks(&campaign, &finding, NULL, &story, &err) != 0)
 		fail_msg("%s", err.text);
 	assert_true(finding.window_failing > 0);
 	assert_true(finding.window_count > finding.window_failing);
@@ -187,7 +186,7 @@ a_hurry_leaves_the_window_out(void **state)
 	const volatile bool hurry = true;
 	struct campaign campaign;
 	struct tally_group group;
-	struct finding finding;
+	static struct finding finding;
 	struct token token;
 	struct tz_error err = { "" };
 
@@ -205,8 +204,8 @@ a_hurry_leaves_the_window_out(void **state)
 	group.schedule.deviation[0].insns--;
 	group.schedule.deviation[0].param = 10;
 	campaign.hurry = &hurry;
-	if (describe_finding(&campaign, &group, &finding, kept, &err) != 0 ||
-	    describe_ticks(&campaign, &finding, kept, &story, &err) != 0 ||
+	campaigns_describe(&campaign, &group, &finding, kept);
+	if (describe_ticks(&campaign, &finding, kept, &story, &err) != 0 ||
 	    token_parse(finding.token, &token, &err) != 0)
 		fail_msg("%s", err.text);
 	assert_int_equal(token.schedule.count, 2);

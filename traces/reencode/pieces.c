@@ -2,6 +2,7 @@
 
 #include "traces/reencode/pieces.h"
 
+#include "harness/host/input.h"
 #include "traces/zfile.h"
 
 #include <errno.h>
@@ -69,26 +70,13 @@ pieces_read(
     const char *path, uint8_t **bytes, uint64_t *count, struct tz_error *err)
 {
 	static const uint8_t magic[4] = { 0x28, 0xb5, 0x2f, 0xfd };
-	FILE *file = fopen(path, "re");
 	uint8_t *unpacked;
-	size_t unpacked_bytes;
-	struct stat st;
-	int error;
+	size_t read_bytes, unpacked_bytes;
+	int error = input_read(path, INPUT_IMAGE, bytes, &read_bytes, err);
 
-	if (file == NULL)
-		return tz_error(
-		    err, TZ_EUSAGE, "%s: %s", path, strerror(errno));
-	if (fstat(fileno(file), &st) != 0 || !S_ISREG(st.st_mode)) {
-		fclose(file);
-		return tz_error(err, TZ_EUSAGE, "%s: not a file", path);
-	}
-	*bytes = malloc((size_t)st.st_size + 1);
-	if (*bytes == NULL) {
-		fclose(file);
-		return tz_error(err, TZ_EIO, "%s: out of memory", path);
-	}
-	*count = fread(*bytes, 1, (size_t)st.st_size, file);
-	fclose(file);
+	if (error != 0)
+		return error;
+	*count = read_bytes;
 	if (*count < sizeof(magic) || memcmp(*bytes, magic, 4) != 0)
 		return 0;
 	error = zfile_unpack(

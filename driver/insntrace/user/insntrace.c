@@ -221,15 +221,6 @@ report(uint32_t descriptor)
 		any_error = true;
 }
 
-static void
-run_workloads(uint64_t jobs)
-{
-	for (uint64_t i = 0; i < jobs; i++)
-		sys1(SYS_SEM_POST, SEM_GATE);
-	for (uint64_t i = 0; i < jobs; i++)
-		sys1(SYS_SEM_WAIT, SEM_DONE);
-}
-
 /* The workloads run in the last session; those before trace a pause. */
 static void
 run_sessions(const char *args)
@@ -240,7 +231,7 @@ run_sessions(const char *args)
 	for (uint64_t i = 1; i <= sessions; i++) {
 		request(INSNTRACE_START, NULL, "Start");
 		if (i == sessions)
-			run_workloads(arg_number(args, "jobs", 0));
+			user_run_workloads(arg_number(args, "jobs", 0));
 		else
 			sys1(SYS_SLEEP, arg_number(args, "settle", 200000));
 		if (arg_number(args, "leave", 0) != 0)

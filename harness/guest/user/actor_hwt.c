@@ -298,8 +298,8 @@ actor_position(const uint64_t *args, uint64_t bytes, bool mapped)
 	if (mapped && (bytes > buffer->bytes - 8 || buffer->bytes < 8))
 		return ACTOR_INVAL;
 	if (mapped)
-		bytes = *(const volatile uint64_t *)(uintptr_t)(buffer->base +
-		    bytes);
+		bytes = *(
+		    const volatile uint64_t *)(uintptr_t)(buffer->base + bytes);
 	result = drain_to(buffer, bytes);
 	if (result < 0)
 		return result;

@@ -118,19 +118,3 @@ actor_call(uint32_t call, const uint64_t *args, int64_t *result)
 		return false;
 	}
 }
-
-/* No call of this driver returns a position. */
-void
-actor_position_begin(const uint64_t *args)
-{
-	(void)args;
-}
-
-int64_t
-actor_position(const uint64_t *args, uint64_t bytes, bool mapped)
-{
-	(void)args;
-	(void)bytes;
-	(void)mapped;
-	return ACTOR_NOSYS;
-}

@@ -60,6 +60,11 @@ enum script_local {
 	SCRIPT_TARGET_WORK,   /* pid: one of its threads does a round */
 	SCRIPT_TARGET_THREAD, /* pid: it makes a thread, which does a round */
 	SCRIPT_TARGET_KILL,   /* pid */
+	/* Devices with the operations of harness/kpi/native/trace.h. */
+	SCRIPT_TRACE_SETUP, /* fd, struct trace_config, CPUs: TRACE_SETUP, then
+			       SYS_BUFFER of each one's frames */
+	SCRIPT_TRACE_READ,  /* fd, CPUs: TRACE_READ, LOST and DRAIN of all that
+			       each one's buffer holds */
 };
 
 struct script_arg {
@@ -71,7 +76,7 @@ struct script_arg {
  * beginning.  The program takes all before it. */
 enum script_position_kind {
 	SCRIPT_NO_POSITION,
-	SCRIPT_POSITION_DATA,   /* data + .offset_at, and 4096 times the number at
+	SCRIPT_POSITION_DATA, /* data + .offset_at, and 4096 times the number at
 				   data + .page_at; 0 bytes: absent */
 	SCRIPT_POSITION_MAPPED, /* 8 bytes at .offset_at of the mapped buffer */
 };

@@ -145,8 +145,7 @@ trace_configure(struct trace_session *session)
 	for (uint32_t i = 0; i < script->fix_count; i++) {
 		uint64_t value = script_value(script, &script->fix[i].arg, fd);
 
-		memcpy(
-		    script->data + script->fix[i].at, &value, sizeof(value));
+		memcpy(script->data + script->fix[i].at, &value, sizeof(value));
 	}
 	for (unsigned i = 0; i < SCRIPT_ARGS; i++)
 		args[i] = script_value(script, &script->step[0].arg[i], fd);

@@ -68,9 +68,9 @@ finish(const char *args)
 	for (int i = 0; i < LAST_FETCHES; i++) {
 		trace_fetch(&session, &last_batch, false);
 		trace_handle(&session, &last_batch);
-		if (own_cpu || spins ? reports(&last_batch, id)
-				     : last_batch.count == 0 &&
-			!last_batch.has_event)
+		if (own_cpu || spins
+			? reports(&last_batch, id)
+			: last_batch.count == 0 && !last_batch.has_event)
 			break;
 		if (spins)
 			sys1(SYS_SLEEP, SPIN_CYCLES);

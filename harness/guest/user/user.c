@@ -242,3 +242,12 @@ list_item(const char *list, unsigned index, char *to, size_t bytes)
 	to[i] = '\0';
 	return i != 0;
 }
+
+void
+user_run_workloads(uint64_t jobs)
+{
+	for (uint64_t i = 0; i < jobs; i++)
+		sys1(SYS_SEM_POST, SEM_GATE);
+	for (uint64_t i = 0; i < jobs; i++)
+		sys1(SYS_SEM_WAIT, SEM_DONE);
+}

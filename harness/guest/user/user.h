@@ -79,5 +79,7 @@ uint64_t text_number(const char *text);
 /* Semaphores by which init, the tracer and the workloads keep step. */
 #define SEM_GATE 1 /* posted once for each workload when tracing has begun */
 #define SEM_DONE 2 /* posted by each workload at its end */
+/* Opens the gate for JOBS workloads and waits until they have ended. */
+void user_run_workloads(uint64_t jobs);
 
 #endif

@@ -67,8 +67,8 @@ contigmalloc(u_long bytes, struct malloc_type *type __unused, int flags,
 	if (contig == NULL)
 		return (NULL);
 	contig->pages = atop(round_page(bytes));
-	contig->pa = take_frames(contig->pages,
-	    alignment > PAGE_SIZE ? alignment / PAGE_SIZE : 1);
+	contig->pa = take_frames(
+	    contig->pages, alignment > PAGE_SIZE ? alignment / PAGE_SIZE : 1);
 	if (contig->pa == FRAME_NONE || !map(contig)) {
 		bucket_free(contig);
 		return (NULL);
@@ -111,7 +111,6 @@ void
 contigfree(void *addr, u_long bytes __unused, struct malloc_type *type __unused)
 {
 	kpi_malloc_check(__func__);
-	if (addr != NULL &&
-	    !kpi_contig_free(addr, __builtin_return_address(0)))
+	if (addr != NULL && !kpi_contig_free(addr, __builtin_return_address(0)))
 		panic("contigfree: %p is not of contigmalloc", addr);
 }

@@ -18,7 +18,6 @@ struct user_event {
 
 static struct user_event events[EVENTS_MAX];
 static struct spin events_lock = SPIN_INIT("kqueue");
-static struct device *kqueue_device;
 
 static struct user_event *
 find(pid_t pid, uintptr_t ident)
@@ -90,8 +89,9 @@ static const struct device_ops kqueue_ops = { .ioctl = kqueue_ioctl };
 void
 kpi_kqueue_init(void)
 {
-	if (device_create("/dev/kqueue", &kqueue_ops, NULL, &kqueue_device) !=
-	    0)
+	struct device *device;
+
+	if (device_create("/dev/kqueue", &kqueue_ops, NULL, &device) != 0)
 		panic("no memory for /dev/kqueue");
 }
 
@@ -107,14 +107,15 @@ kpi_kqueue_forget(struct proc *p)
 	spin_unlock(&events_lock);
 }
 
+/* Which file a process has open on its one queue does not matter. */
 static bool
-is_queue(int fd, struct thread *td)
+is_open(int fd, struct thread *td)
 {
-	const struct process *process =
-	    __containerof(td->td_proc, struct process, kpi);
+	const struct process *process = __containerof(
+	    td->td_proc, struct process, kpi);
 
-	return (fd >= 0 && fd < PROCESS_FILES_MAX &&
-	    process->files[fd] == kqueue_device);
+	return (
+	    fd >= 0 && fd < PROCESS_FILES_MAX && process->files[fd] != NULL);
 }
 
 /* How the flags of KEV change those of an event. */
@@ -140,7 +141,7 @@ kqfd_register(int fd, struct kevent *kev, struct thread *td, int mflag __unused)
 {
 	struct user_event *event;
 
-	if (!is_queue(fd, td))
+	if (!is_open(fd, td))
 		return (EBADF);
 	spin_lock(&events_lock);
 	event = find(td->td_proc->p_pid, kev->ident);

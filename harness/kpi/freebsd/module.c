@@ -148,8 +148,7 @@ load_needs(const char *name)
  * after it, each the first of those left: O(n^2), of a handful.
  */
 static void
-run_inits(
-    const struct loadable *self, enum kpi_module_kind kind, bool before)
+run_inits(const struct loadable *self, enum kpi_module_kind kind, bool before)
 {
 	bool done[RECORDS_MAX] = { false };
 	size_t best, i;

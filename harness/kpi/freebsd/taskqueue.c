@@ -113,8 +113,8 @@ queue_main(void *arg)
 }
 
 int
-taskqueue_start_threads(struct taskqueue **queue, int count, int priority __unused,
-    const char *name __unused, ...)
+taskqueue_start_threads(struct taskqueue **queue, int count,
+    int priority __unused, const char *name __unused, ...)
 {
 	if (count <= 0)
 		return (EINVAL);

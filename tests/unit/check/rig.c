@@ -74,13 +74,21 @@ rig_word(void *arg, uint64_t pa, uint64_t *value)
 	return pa % 8 == 0;
 }
 
+static const char *
+rig_pt_error(void *arg, unsigned cpu)
+{
+	(void)arg;
+	(void)cpu;
+	return "for no reason";
+}
+
 struct check *
 rig_create(bool positions)
 {
 	struct check_config config = {
 		.positions = positions,
-		.reads = { NULL, rig_translate, rig_rip, rig_read_pt,
-		    rig_word },
+		.reads = { NULL, rig_translate, rig_rip, rig_read_pt, rig_word,
+		    rig_pt_error },
 		.cpu_count = 2,
 		.ram_bytes = 0x1000000,
 		.driver_text = { { RIG_TEXT, RIG_TEXT + RIG_PAGE } },
@@ -111,7 +119,7 @@ rig_end(struct check *check, const struct rig_step *step)
 		result.end = MACHINE_PANIC;
 		strncpy(result.text, step->text, sizeof(result.text) - 1);
 	}
-	check_end(check, &result);
+	check_end(check, &result, step->c != 0);
 }
 
 static void

@@ -44,7 +44,7 @@ enum rig_op {
 	RIG_NAMED,     /* a: stream; of the context said last */
 	RIG_REGION_AT, /* a: OUTPUT_BASE; no ToPA */
 	RIG_UNLOADED,
-	RIG_ENDS, /* a: enum machine_end, b: exit code */
+	RIG_ENDS, /* a: enum machine_end, b: exit code, c: 1: it waits */
 	RIG_PANICS,
 };
 

@@ -139,8 +139,8 @@ a_violation_says_where(void **unused)
 	assert_int_equal(found->step, 5);
 	assert_int_equal(found->rip, 0x1001);
 	assert_int_equal(found->event, 5);
-	assert_string_equal(
-	    found->text, "CPU 1: an operational error ends the output");
+	assert_string_equal(found->text,
+	    "CPU 1: an operational error ends the output: for no reason");
 	check_destroy(check);
 }
 

@@ -126,6 +126,14 @@ on_point(void *arg, unsigned cpu, uint64_t id, uint64_t caller)
 	return guest->options.point(guest->options.arg, cpu, id, caller);
 }
 
+static bool
+on_look(void *arg)
+{
+	struct guest *guest = arg;
+
+	return guest->options.stop(guest->options.arg);
+}
+
 static void
 create(struct guest *guest)
 {
@@ -136,6 +144,7 @@ create(struct guest *guest)
 		.cpu_count = guest->options.cpus,
 		.ram_bytes = GUEST_RAM_BYTES,
 		.quantum_cycles = guest->options.quantum_cycles,
+		.look_cycles = guest->options.look_cycles,
 		.single_step = guest->options.single_step,
 		.core_cbr = guest->options.core_cbr,
 		.pt_cycles = guest->options.pt_cycles,
@@ -145,6 +154,7 @@ create(struct guest *guest)
 		.event = on_event,
 		.step = guest->options.step != NULL ? on_step : NULL,
 		.point = guest->options.point != NULL ? on_point : NULL,
+		.stop = guest->options.stop != NULL ? on_look : NULL,
 	};
 	struct tz_error err;
 

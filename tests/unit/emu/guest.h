@@ -21,11 +21,12 @@ struct guest_options {
 	const char *profile; /* as of emu/profile/mix.h; NULL: skylake */
 	uint64_t param;      /* what the guest finds in `param` */
 	uint64_t insns_max;
-	uint64_t quantum_cycles;
+	uint64_t quantum_cycles, look_cycles;
 	uint32_t core_cbr;
 	struct pt_cycles pt_cycles;
 	void (*step)(void *arg, const struct machine_step *step);
 	bool (*point)(void *arg, unsigned cpu, uint64_t id, uint64_t caller);
+	bool (*stop)(void *arg);
 	void *arg; /* of these */
 };
 

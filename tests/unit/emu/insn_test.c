@@ -253,8 +253,8 @@ written_pages_are_known(void **state)
 		uint8_t bytes[INSN_BYTES_MAX];
 
 		memcpy(bytes, pages[i].bytes, pages[i].length);
-		if (insn_writes_page(bytes, pages[i].length, VA, &regs,
-			pages[i].page) != pages[i].written)
+		if (insn_page(bytes, pages[i].length, VA, &regs, pages[i].page)
+			.written != pages[i].written)
 			fail_msg("row %zu", i);
 	}
 }

@@ -101,6 +101,60 @@ stops_change_nothing(void **state)
 	    9000, 1);
 }
 
+/* Each second look stops. */
+static bool
+look(void *arg)
+{
+	uint64_t *looks = arg;
+
+	return ++*looks % 2 == 0;
+}
+
+static void
+check_looks(const char *name, struct guest_options options)
+{
+	struct guest whole, guest;
+	uint64_t looks = 0, stops = 0;
+
+	guest_run(name, &options, &whole);
+	options.look_cycles = 13;
+	options.stop = look;
+	options.arg = &looks;
+	guest_load(name, &options, &guest);
+	do {
+		machine_run(
+		    guest.machine, guest.options.insns_max, &guest.result);
+		stops++;
+	} while (guest.result.end == MACHINE_STOP);
+	finish(&guest);
+	guest_assert_same(&whole, &guest);
+	assert_true(stops > 100);
+	assert_int_equal(looks / 2, stops - 1);
+	guest_free(&whole);
+	guest_free(&guest);
+}
+
+static void
+to_look_and_to_stop_there_changes_nothing(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		bool step = i != 0;
+
+		check_looks("pmi",
+		    (struct guest_options){
+			.param = 5, .no_truth = true, .single_step = step });
+		check_looks("interrupts",
+		    (struct guest_options){
+			.no_truth = true, .single_step = step });
+		check_looks("smp",
+		    (struct guest_options){ .cpus = 4,
+			.param = 4,
+			.no_truth = true,
+			.single_step = step });
+	}
+}
+
 struct steps {
 	struct guest *guest;
 	uint64_t count, last[GUEST_CPUS_MAX];
@@ -360,6 +414,7 @@ main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stops_change_nothing),
+		cmocka_unit_test(to_look_and_to_stop_there_changes_nothing),
 		cmocka_unit_test(stepping_changes_nothing),
 		cmocka_unit_test(a_pause_ends_after_the_instruction),
 		cmocka_unit_test(many_snapshots_in_any_order),

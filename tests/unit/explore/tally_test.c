@@ -18,7 +18,7 @@ outcome_of(uint64_t cause, enum check_id id)
 
 	if (cause != 0) {
 		outcome.count = 1;
-		outcome.violation[0].cause = cause;
+		outcome.violation[0].cause = outcome.violation[0].own = cause;
 		outcome.violation[0].violation.id = id;
 	}
 	return outcome;
@@ -104,23 +104,86 @@ more_groups_than_room_are_told(void **state)
 static void
 faults_are_counted_by_what_became_of_them(void **state)
 {
+	static struct outcome none, lost, crash, told, unknown;
 	struct tally_area area = { .done = 0 };
-	const struct outcome none = outcome_of(0, 0);
-	struct outcome lost = outcome_of(5, CHECK_OVERWRITTEN_UNREPORTED);
-	struct outcome crash = outcome_of(6, CHECK_PAGE_FAULT);
-	struct outcome told = none;
 
 	(void)state;
+	lost = outcome_of(5, CHECK_OVERWRITTEN_UNREPORTED);
+	crash = outcome_of(6, CHECK_PAGE_FAULT);
+	unknown = outcome_of(7, CHECK_UNMODELLED);
+	told = none;
 	told.reports = 1;
 	tally_count_fault(&area, &none, &none);
 	tally_count_fault(&area, &lost, &none);
 	tally_count_fault(&area, &crash, &none);
 	tally_count_fault(&area, &told, &none);
 	tally_count_fault(&area, &lost, &lost);
+	/* What could not be judged is none of these. */
+	tally_count_fault(&area, &unknown, &none);
 	assert_int_equal(area.tolerated, 2);
 	assert_int_equal(area.silent, 1);
 	assert_int_equal(area.broken, 1);
 	assert_int_equal(area.detected, 1);
+}
+
+/* A run is passed, failed or not judged, and says which rows were not. */
+static void
+each_run_has_one_verdict(void **state)
+{
+	static struct outcome none, fails, unknown;
+	struct tally *tally = calloc(1, sizeof(*tally));
+
+	(void)state;
+	assert_non_null(tally);
+	fails = outcome_of(5, CHECK_LEAK);
+	unknown = outcome_of(7, CHECK_UNMODELLED);
+	unknown.unjudged[REASON_ENDED] = TZ_BIT(CHECK_LEAK);
+	tally_count(tally, 3, &none, &none);
+	tally_count(tally, 3, &fails, &none);
+	tally_count(tally, 3, &fails, &fails);
+	tally_count(tally, 3, &unknown, &none);
+	assert_int_equal(tally->area[3].failing, 1);
+	assert_int_equal(tally->area[3].unjudged, 1);
+	assert_int_equal(tally->unjudged[REASON_ENDED][CHECK_LEAK], 1);
+	assert_int_equal(tally->area[3].base_fails, 0);
+	tally_count(tally, 3, &fails, NULL);
+	tally_count(tally, 3, &unknown, NULL);
+	assert_int_equal(tally->area[3].base_fails, 1);
+	assert_int_equal(tally->area[3].base_unjudged, 1);
+	assert_int_equal(tally->area[3].failing, 1);
+	free(tally);
+}
+
+/* What a part of the boundaries has met, the next one does not know. */
+static void
+states_are_forgotten_but_for_the_kept_ones(void **state)
+{
+	struct visited *visited = visited_create(10000);
+	static struct outcome one, two;
+
+	(void)state;
+	one = outcome_of(5, CHECK_PANIC);
+	two = outcome_of(6, CHECK_PANIC);
+	assert_null(visited_meet(visited, 1));
+	assert_true(visited_end(visited, &one));
+	assert_true(visited_keep(visited));
+	for (unsigned part = 0; part < 3; part++) {
+		visited_know(visited, 2);
+		for (uint64_t i = 10; i < 3000; i++) {
+			assert_null(visited_meet(visited, i << 20));
+			assert_true(visited_end(visited, &two));
+		}
+		assert_int_equal(
+		    visited_meet(visited, 1)->violation[0].cause, 5);
+		assert_int_equal(
+		    visited_meet(visited, 2)->violation[0].cause, 5);
+		assert_int_equal(visited_meet(visited, UINT64_C(10) << 20)
+				     ->violation[0]
+				     .cause,
+		    6);
+		visited_forget(visited);
+	}
+	visited_destroy(visited);
 }
 
 static void
@@ -202,6 +265,8 @@ main(void)
 		cmocka_unit_test(what_the_base_shows_needs_no_deviation),
 		cmocka_unit_test(more_groups_than_room_are_told),
 		cmocka_unit_test(faults_are_counted_by_what_became_of_them),
+		cmocka_unit_test(each_run_has_one_verdict),
+		cmocka_unit_test(states_are_forgotten_but_for_the_kept_ones),
 		cmocka_unit_test(states_are_met_again),
 		cmocka_unit_test(a_table_grows_and_knows_more_of_the_first_run),
 		cmocka_unit_test(a_full_table_forgets_nothing),

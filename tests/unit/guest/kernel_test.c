@@ -17,6 +17,7 @@
 #include "emu/abi.h"
 
 #define KE_NOENT 2
+#define KE_BADF  9
 #define KE_NOMEM 12
 #define KE_INVAL 22
 #define SYS_OPEN 16
@@ -257,6 +258,80 @@ a_point_fails_its_function_and_only_modules_ask(void **state)
 }
 
 static void
+a_file_is_closed_once_and_not_within_an_operation(void **state)
+{
+	(void)state;
+	guest_run(&run, 2, "what=files");
+	guest_assert_clean(&run);
+	assert_int_equal(run.notes[1], 0); /* closed when this has ended */
+	assert_int_equal(run.notes[2], 0);
+	assert_int_equal(run.notes[3], -KE_BADF);
+	assert_int_equal(run.notes[4], 0);
+	assert_int_equal(run.notes[5], -1); /* a number of an ioctl's own */
+	assert_int_equal(run.notes[10], 2);
+}
+
+static const struct event *
+find_alloc(uint64_t bytes)
+{
+	for (size_t i = 0; i < run.event_count; i++) {
+		if (run.events[i].kind == EVENT_ALLOC &&
+		    run.events[i].b == bytes)
+			return &run.events[i];
+	}
+	return NULL;
+}
+
+static void
+memory_of_a_module_is_aligned_reported_and_can_fail(void **state)
+{
+	(void)state;
+	run.failing = NULL;
+	probe_one("", PROBE_RUN);
+	guest_assert_clean(&run);
+	assert_int_equal(run.notes[1], 0);
+	assert_non_null(find_alloc(4 * 4096));
+	run.failing = "module_frames_alloc";
+	probe_one("", PROBE_RUN);
+	assert_int_equal(run.notes[1], -KE_INVAL);
+	run.failing = "module_alloc";
+	probe_one("", PROBE_RUN);
+	assert_int_equal(run.notes[1], -KE_NOMEM);
+	run.failing = NULL;
+	probe_one("", PROBE_RUN_TWICE);
+	guest_assert_panic(&run, "free of frame ");
+}
+
+static void
+a_task_that_has_ended_is_joined(void **state)
+{
+	(void)state;
+	probe_one("", PROBE_JOIN);
+	guest_assert_clean(&run);
+	assert_int_equal(run.notes[1], 0);
+}
+
+static void
+switch_hooks_of_a_module_come_and_go(void **state)
+{
+	(void)state;
+	probe_one("", PROBE_HOOKS);
+	guest_assert_clean(&run);
+	assert_int_equal(run.notes[1], 0);
+}
+
+static void
+a_soft_event_fires_until_it_is_removed(void **state)
+{
+	(void)state;
+	probe_one("", PROBE_SOFT);
+	guest_assert_clean(&run);
+	assert_int_equal(run.notes[1], 0);
+	probe_one("", PROBE_SOFT_TWICE);
+	guest_assert_panic(&run, "soft event ");
+}
+
+static void
 a_driver_whose_device_fails_does_not_load(void **state)
 {
 	(void)state;
@@ -395,6 +470,13 @@ main(int argc, char **argv)
 		cmocka_unit_test(every_kernel_stack_is_told),
 		cmocka_unit_test(
 		    a_point_fails_its_function_and_only_modules_ask),
+		cmocka_unit_test(
+		    a_file_is_closed_once_and_not_within_an_operation),
+		cmocka_unit_test(
+		    memory_of_a_module_is_aligned_reported_and_can_fail),
+		cmocka_unit_test(a_task_that_has_ended_is_joined),
+		cmocka_unit_test(switch_hooks_of_a_module_come_and_go),
+		cmocka_unit_test(a_soft_event_fires_until_it_is_removed),
 		cmocka_unit_test(a_driver_whose_device_fails_does_not_load),
 		cmocka_unit_test(the_guard_heap_names_what_was_done),
 		cmocka_unit_test(the_guard_heap_works_where_it_is_used_well),

@@ -10,6 +10,7 @@
 #define VECTOR_TIMER 0xefu
 
 static struct device *device;
+static unsigned closes;
 static unsigned loads; /* data of its own: 0 whenever it is loaded */
 static struct mutex a = MUTEX_INIT("a"), b = MUTEX_INIT("b");
 static struct mutex c = MUTEX_INIT("c");
@@ -67,6 +68,109 @@ alloc_nowait(void)
 	void *p = heap_alloc(64, HEAP_NOWAIT, __builtin_return_address(0));
 
 	heap_free(p, __builtin_return_address(0));
+	return p != NULL ? 0 : KE_NOMEM;
+}
+
+/* A run of frames whose first is at a multiple of its size. */
+static int
+take_run(unsigned times)
+{
+	uint64_t pa = module_frames_alloc(4, 4);
+
+	if (pa == FRAME_NONE)
+		return KE_NOMEM;
+	for (unsigned i = 0; i < times; i++)
+		module_frames_free(pa, 4);
+	return pa % (4 * PAGE_BYTES) == 0 ? 0 : KE_INVAL;
+}
+
+static unsigned switches[2];
+
+static void
+count_out(struct task *task)
+{
+	switches[0] += task == task_self();
+}
+
+static void
+count_in(struct task *task)
+{
+	switches[1] += task != task_self();
+}
+
+static int
+watch_switches(void)
+{
+	static const struct task_hooks hooks = { .switch_out = count_out,
+		.switch_in = count_in };
+	unsigned seen;
+
+	task_set_switch_hooks(&hooks);
+	(void)task_pause(1000);
+	task_set_switch_hooks(NULL);
+	seen = switches[0];
+	(void)task_pause(1000);
+	return seen >= 2 && switches[1] == seen && switches[0] == seen
+	    ? 0
+	    : KE_INVAL;
+}
+
+static uint32_t joined;
+
+static void
+end_later(void *arg)
+{
+	(void)task_pause(50000);
+	*(unsigned *)arg = 7;
+	task_exit_done(&joined);
+}
+
+static int
+join(void)
+{
+	unsigned left = 0;
+
+	joined = 0;
+	if (task_create("probe", end_later, &left, TASK_NORMAL, CPU_MASK_ALL) ==
+	    NULL)
+		return KE_NOMEM;
+	task_join(&joined);
+	task_join(&joined); /* at once */
+	return left == 7 && joined == 1 ? 0 : KE_INVAL;
+}
+
+static void
+count_fire(struct soft_event *event)
+{
+	++*(unsigned *)event->arg;
+}
+
+/* Raised three times, removed, and raised again. */
+static int
+raise_soft(unsigned removals)
+{
+	static unsigned fires;
+	static struct soft_event event = { .fire = count_fire, .arg = &fires };
+
+	soft_event_register(&event);
+	for (unsigned i = 0; i < 3; i++) {
+		soft_event_raise(&event);
+		cpu_pause();
+	}
+	for (unsigned i = 0; i < removals; i++)
+		soft_event_remove(&event);
+	soft_event_raise(&event);
+	for (unsigned i = 0; i < 100; i++)
+		cpu_pause();
+	return fires == 3 ? 0 : KE_INVAL;
+}
+
+static int
+alloc_module(void)
+{
+	void *p = module_alloc(64, HEAP_NOWAIT);
+
+	module_free(p);
 	return p != NULL ? 0 : KE_NOMEM;
 }
 
@@ -222,6 +326,23 @@ probe_ioctl(struct device *self, uint64_t command, uint64_t arg)
 		return send_nmi(claim);
 	case PROBE_NMI_LOCK:
 		return send_nmi(lock_in_nmi);
+	case PROBE_CLOSES:
+		return (int)closes;
+	case PROBE_NAP:
+		(void)task_pause(200000);
+		return (int)closes;
+	case PROBE_RUN:
+		return take_run(1) != 0 ? KE_INVAL : alloc_module();
+	case PROBE_RUN_TWICE:
+		return take_run(2);
+	case PROBE_HOOKS:
+		return watch_switches();
+	case PROBE_JOIN:
+		return join();
+	case PROBE_SOFT:
+		return raise_soft(1);
+	case PROBE_SOFT_TWICE:
+		return raise_soft(2);
 	case PROBE_ALLOC:
 		return alloc_nowait();
 	case PROBE_CONTIGUOUS:
@@ -240,7 +361,16 @@ probe_ioctl(struct device *self, uint64_t command, uint64_t arg)
 	return misuse_locks(command);
 }
 
-static const struct device_ops ops = { .ioctl = probe_ioctl };
+/* The number of files so far; a note for those that the end of a process closes. */
+static void
+probe_close(struct device *self)
+{
+	(void)self;
+	host_note(10, ++closes);
+}
+
+static const struct device_ops ops = { .close = probe_close,
+	.ioctl = probe_ioctl };
 
 static int
 load(void)

@@ -174,6 +174,34 @@ take_cpu_offline(const char *args)
 		arg_number(args, "probe", 0), 0));
 }
 
+static uint64_t nap_fd;
+
+static void
+nap(void *arg)
+{
+	(void)arg;
+	note(1, sys3(SYS_IOCTL, nap_fd, PROBE_NAP, 0));
+	sys1(SYS_THREAD_EXIT, address(&thread_done));
+}
+
+/* One file is closed while an operation on it sleeps, one by the program's end. */
+static void
+close_files(void)
+{
+	static unsigned char stack[STACK_BYTES] __attribute__((aligned(16)));
+	uint64_t other = (uint64_t)sys2(SYS_OPEN, address("/dev/probe"), 0);
+
+	nap_fd = (uint64_t)sys2(SYS_OPEN, address("/dev/probe"), 0);
+	sys3(SYS_THREAD_CREATE, address((void *)(uintptr_t)nap),
+	    address(stack + sizeof(stack)), 0);
+	sys1(SYS_SLEEP, 50000);
+	note(2, sys1(SYS_CLOSE, nap_fd));
+	note(3, sys1(SYS_CLOSE, nap_fd));
+	note(4, sys3(SYS_IOCTL, other, PROBE_CLOSES, 0));
+	sys2(SYS_WAIT_WORD, address(&thread_done), 0);
+	note(5, sys3(SYS_IOCTL, other, PROBE_CLOSES, 0));
+}
+
 int
 user_main(const char *args)
 {
@@ -185,6 +213,8 @@ user_main(const char *args)
 		ask_for_script();
 	else if (what[0] == 'w')
 		wait_as_told();
+	else if (what[0] == 'f')
+		close_files();
 	else if (what[0] == 'm')
 		load_and_unload();
 	else if (what[0] == 't')

@@ -73,6 +73,15 @@ options_in(const char *dir)
 		.dir = fixture_path(dir) };
 }
 
+static int
+compile(const struct build_kpi *kpi, const struct build_options *options,
+    char *const *sources, char **object, struct tz_error *err)
+{
+	const struct build_unit unit = { .name = "driver", .source = sources };
+
+	return build_object(kpi, options, &unit, object, err);
+}
+
 static uint8_t *
 build(const struct build_kpi *kpi, const struct build_options *options,
     const char *source, size_t *count)
@@ -82,8 +91,7 @@ build(const struct build_kpi *kpi, const struct build_options *options,
 	uint8_t *bytes;
 	char *object;
 
-	assert_int_equal(
-	    build_object(kpi, options, "driver", sources, &object, &err), 0);
+	assert_int_equal(compile(kpi, options, sources, &object, &err), 0);
 	bytes = fixture_read(object, count);
 	free(object);
 	free(sources[0]);
@@ -237,8 +245,7 @@ several_sources_make_one_object(void **state)
 
 	(void)state;
 	write_text("one/more.c", "int more(void) { return 3; }\n");
-	assert_int_equal(
-	    build_object(kpi, &options, "driver", sources, &object, &err), 0);
+	assert_int_equal(compile(kpi, &options, sources, &object, &err), 0);
 	bytes = fixture_read(object, &count);
 	assert_int_equal(bytes[16], 1); /* ET_REL */
 	assert_non_null(memmem(bytes, count, "more", 5));
@@ -246,6 +253,61 @@ several_sources_make_one_object(void **state)
 	free(object);
 	free(sources[0]);
 	free(sources[1]);
+	build_kpi_free(kpi);
+}
+
+/* The same source in two folders, each with headers and a flag of its own. */
+static uint8_t *
+build_with_flags(const struct build_kpi *kpi, const char *folder,
+    const char *out, const char *define, size_t *count)
+{
+	struct build_options options = options_in(out);
+	char source[256], include[256], map[512];
+	char *sources[] = { source, NULL };
+	char *flags[] = { include, map, (char *)(uintptr_t)define, NULL };
+	const struct build_unit unit = { "driver", sources, flags };
+	struct tz_error err;
+	uint8_t *bytes;
+	char *object;
+
+	snprintf(source, sizeof(source), "%s/%s/own.c", fixture_dir(), folder);
+	snprintf(
+	    include, sizeof(include), "-I%s/%s/include", fixture_dir(), folder);
+	snprintf(map, sizeof(map), "-ffile-prefix-map=%s=include", include + 2);
+	assert_int_equal(build_object(kpi, &options, &unit, &object, &err), 0);
+	bytes = fixture_read(object, count);
+	free(object);
+	return bytes;
+}
+
+static void
+flags_are_the_units_and_leave_no_path(void **state)
+{
+	static const char own[] = "#include <own.h>\nint own(void) "
+				  "{ return own_file()[0] + WORD; }\n";
+	static const char own_header[] =
+	    "static inline const char *own_file(void) { return __FILE__; }\n";
+	struct build_kpi *kpi = make_kpi();
+	size_t count_a, count_b, count_c;
+	uint8_t *a, *b, *c;
+
+	(void)state;
+	make_dir("one/include");
+	make_dir("two/include");
+	write_text("one/own.c", own);
+	write_text("two/own.c", own);
+	write_text("one/include/own.h", own_header);
+	write_text("two/include/own.h", own_header);
+	a = build_with_flags(kpi, "one", "out", "-DWORD=1", &count_a);
+	b = build_with_flags(kpi, "two", "out2", "-DWORD=1", &count_b);
+	c = build_with_flags(kpi, "two", "out2", "-DWORD=2", &count_c);
+	assert_int_equal(count_a, count_b);
+	assert_memory_equal(a, b, count_a);
+	assert_null(memmem(a, count_a, fixture_dir(), strlen(fixture_dir())));
+	assert_true(count_b != count_c || memcmp(b, c, count_b) != 0);
+	free(a);
+	free(b);
+	free(c);
 	build_kpi_free(kpi);
 }
 
@@ -262,22 +324,90 @@ what_does_not_compile_is_one_line(void **state)
 	(void)state;
 	write_text("one/wrong.c", "#pragma GCC error \"meant\"\nint f(\n");
 	assert_int_equal(
-	    build_object(kpi, &options, "driver", wrong, &object, &err),
-	    -TZ_EUSAGE);
+	    compile(kpi, &options, wrong, &object, &err), -TZ_EUSAGE);
 	assert_non_null(strstr(
 	    err.text, "one/wrong.c: does not compile: gcc ended with 1"));
 	assert_int_equal(
-	    build_object(kpi, &options, "driver", missing, &object, &err),
-	    -TZ_EUSAGE);
+	    compile(kpi, &options, missing, &object, &err), -TZ_EUSAGE);
 	assert_non_null(strstr(err.text, "missing.c: No such file"));
 	options.cc = "no-such-compiler";
-	assert_int_equal(
-	    build_object(kpi, &options, "driver", wrong, &object, &err),
-	    -TZ_EIO);
+	assert_int_equal(compile(kpi, &options, wrong, &object, &err), -TZ_EIO);
 	assert_non_null(strstr(err.text, "no-such-compiler: cannot be run"));
 	free(wrong[0]);
 	free(missing[0]);
 	build_kpi_free(kpi);
+}
+
+static void
+check_refused(const struct build_kpi *kpi, const struct build_options *options,
+    const char *source, const char *why)
+{
+	char *sources[] = { strdup(fixture_path(source)), NULL };
+	struct tz_error err = { "" };
+	char *object;
+
+	if (compile(kpi, options, sources, &object, &err) != -TZ_EUSAGE ||
+	    strstr(err.text, why) == NULL)
+		fail_msg("%s: \"%s\" is not: %s", source, err.text, why);
+	free(sources[0]);
+}
+
+/* Without limits none of these would end. */
+static void
+what_the_compiler_may_use_is_bounded(void **state)
+{
+	struct build_kpi *kpi = make_kpi();
+	struct build_options options = options_in("out");
+
+	(void)state;
+	/* A guard, should a limit not hold. */
+	alarm(100);
+	options.seconds = 2;
+	write_text("one/endless.c", "#include \"/dev/zero\"\n");
+	check_refused(
+	    kpi, &options, "one/endless.c", "does not compile: gcc ended");
+	write_text("one/twice.c",
+	    "#if __INCLUDE_LEVEL__ < 40\n"
+	    "#include \"twice.c\"\n#include \"twice.c\"\n"
+	    "#endif\n");
+	check_refused(kpi, &options, "one/twice.c", "--cc-seconds");
+	write_text("one/large.c", "char large[1u << 30] = { 1 };\n");
+	check_refused(
+	    kpi, &options, "one/large.c", "does not compile: gcc ended");
+	/* One that waits for ever, and its child. */
+	write_text("one/cc", "#!/bin/sh\nsleep 1000 & sleep 1000\n");
+	assert_int_equal(chmod(fixture_path("one/cc"), 0700), 0);
+	options.cc = fixture_path("one/cc");
+	options.seconds = 1;
+	check_refused(
+	    kpi, &options, "one/endless.c", "did not end within 4 seconds");
+	options.cc = NULL;
+	assert_int_equal(mkfifo(fixture_path("one/fifo.c"), 0600), 0);
+	check_refused(
+	    kpi, &options, "one/fifo.c", "fifo.c: not a regular file");
+	alarm(0);
+	build_kpi_free(kpi);
+}
+
+/* It runs in another folder than the one that its path is relative to. */
+static void
+a_compiler_may_be_named_by_a_relative_path(void **state)
+{
+	struct build_kpi *kpi = make_kpi();
+	struct build_options options = options_in("out");
+	size_t count;
+
+	(void)state;
+	write_text("one/cc", "#!/bin/sh\nexec gcc \"$@\"\n");
+	assert_int_equal(chmod(fixture_path("one/cc"), 0700), 0);
+	assert_int_equal(chdir(fixture_path("one")), 0);
+	options.cc = "./cc";
+	free(build(kpi, &options, "one/driver.c", &count));
+	options.cc = "./none";
+	check_refused(
+	    kpi, &options, "one/driver.c", "--cc ./none: No such file");
+	build_kpi_free(kpi);
+	assert_int_equal(chdir("/"), 0);
 }
 
 static void
@@ -340,7 +470,10 @@ main(void)
 		TEST(what_comes_from_a_tree_is_listed),
 		TEST(a_header_that_the_tree_lacks_is_topazs_own),
 		TEST(several_sources_make_one_object),
+		TEST(flags_are_the_units_and_leave_no_path),
 		TEST(what_does_not_compile_is_one_line),
+		TEST(what_the_compiler_may_use_is_bounded),
+		TEST(a_compiler_may_be_named_by_a_relative_path),
 		TEST(bad_descriptions_name_their_place),
 		TEST(digests_are_those_of_sha256),
 	};

@@ -131,7 +131,8 @@ unresolved_symbols_are_all_named(void **state)
 	    elf_load_module("module", fixture_module("module", module_source),
 		&bench.ram, bench.exports, &bench.image, &bench.err),
 	    -TZ_EUSAGE);
-	assert_non_null(strstr(bench.err.text, "/module: 2 unresolved: "));
+	assert_non_null(
+	    strstr(bench.err.text, "module module: 2 unresolved: "));
 	assert_non_null(strstr(bench.err.text, "kernel_add (used in "));
 	assert_non_null(strstr(bench.err.text, "counter"));
 	bench_close(&bench);
@@ -151,7 +152,7 @@ other_kinds_of_file_are_refused_by_name(void **state)
 	assert_int_equal(
 	    elf_load_module("m", fixture_path("absent"), &bench.ram,
 		bench.exports, &bench.image, &bench.err),
-	    -TZ_EIO);
+	    -TZ_ENOENT);
 	assert_non_null(strstr(bench.err.text, "No such file"));
 	image_free(&bench.image);
 	assert_int_equal(
@@ -199,7 +200,8 @@ load_any(struct bench *bench, enum image_kind kind, const uint8_t *bytes,
 		    &pa, &size, &bench->err);
 	image_free(&bench->image);
 	if (error != 0) {
-		assert_non_null(strstr(bench->err.text, path));
+		if (strncmp(bench->err.text, "module m: ", 10) != 0)
+			assert_non_null(strstr(bench->err.text, path));
 		assert_null(strchr(bench->err.text, '\n'));
 	}
 	return error;

@@ -27,11 +27,12 @@ int
 fixture_teardown(void **state)
 {
 	const char *const argv[] = { "rm", "-rf", "--", dir, NULL };
-	int status = 1;
+	struct spawn_end end = { .status = 1 };
 
 	(void)state;
-	return spawn_run(argv, NULL, NULL, 0, &status, NULL) != 0 ||
-	    status != 0;
+	return spawn_run(&(struct spawn){ .argv = argv, .seconds = 60 }, &end,
+		   NULL) != 0 ||
+	    end.status != 0;
 }
 
 const char *
@@ -92,7 +93,7 @@ compile(const char *name, const char *source, const char *const *flags)
 	size_t count = 8;
 	char source_name[64];
 	struct tz_error err;
-	int status = -1;
+	struct spawn_end end = { .status = -1 };
 
 	snprintf(source_name, sizeof(source_name), "%s.c", name);
 	fixture_write(source_name, source, strlen(source));
@@ -102,8 +103,12 @@ compile(const char *name, const char *source, const char *const *flags)
 	argv[count++] = name;
 	argv[count++] = source_name;
 	assert_true(count < TZ_ARRAY_LEN(argv));
-	assert_int_equal(spawn_run(argv, dir, NULL, 0, &status, &err), 0);
-	assert_int_equal(status, 0);
+	assert_int_equal(
+	    spawn_run(
+		&(struct spawn){ .argv = argv, .cwd = dir, .seconds = 60 },
+		&end, &err),
+	    0);
+	assert_int_equal(end.status, 0);
 	return fixture_path(name);
 }
 

@@ -48,20 +48,20 @@ const char fixture_text[] =
     "  - {name: exit, call: exit, args: [value: 7], ends: true}\n" /* 26 */
     "scenarios:\n"                                                 /* 27 */
     "  - {name: one, title: One, cpus: 1, steps: open+set}\n"      /* 28 */
-    "  - {name: two-2, title: Two, cpus: 2, settings: k=1, steps: "
+    "  - {name: two-2, title: Two, cpus: 2, settings: slice=1, steps: "
     "open-+1openb+set.1+exit}\n"                      /* 29 */
     "msrs:\n"                                         /* 30 */
     "  - {fields: [ctl], msr: 0x570, mask: 0xfffe}\n" /* 31 */
     "  - {fields: [freq, freq], add: -1, msr: 0x571, mask: 0xff0, shift: 4, "
     "when: {field: ctl, mask: 4, equals: 4}}\n" /* 32 */
     "  - {add: 9, msr: 0x572, mask: 0xff, unless: {field: freq, mask: 1, "
-    "equals: 0}}\n"                                          /* 33 */
-    "run:\n"                                                 /* 34 */
-    "  configure: setb\n"                                    /* 35 */
-    "  words:\n"                                             /* 36 */
-    "    - {word: user, field: ctl, mask: 0x8, shift: 3}\n"  /* 37 */
-    "    - {word: freq, field: freq}\n"                      /* 38 */
-    "    - {word: low, field: ctl, mask: 0xff}\n";           /* 39 */
+    "equals: 0}}\n"                                         /* 33 */
+    "run:\n"                                                /* 34 */
+    "  configure: setb\n"                                   /* 35 */
+    "  words:\n"                                            /* 36 */
+    "    - {word: user, field: ctl, mask: 0x8, shift: 3}\n" /* 37 */
+    "    - {word: freq, field: freq}\n"                     /* 38 */
+    "    - {word: low, field: ctl, mask: 0xff}\n";          /* 39 */
 
 int
 fixture_read(const char *text, struct manifest **manifest, const char **said)

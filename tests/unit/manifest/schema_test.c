@@ -72,9 +72,9 @@ static const struct {
 	{ "steps: open+set}", "steps: open+sett}",
 	    ":28:45: step 1, \"sett\": no such operation" },
 	{ "steps: open+set}", "steps: 1wait}",
-	    "\"1wait\": a step that nothing before it allows" },
-	{ "steps: open+set}", "steps: exit+open}",
-	    "a step that nothing before it allows" },
+	    "\"1wait\": step 0, \"wait\": a step that nothing before it" },
+	{ "steps: open+set}", "steps: open+exit+open}",
+	    "step 2, \"open\": a step that nothing before it allows" },
 	{ "prefixes: [\"\", open,", "prefixes: [\"\", open, open,",
 	    "\"open\": this prefix is there twice" },
 	{ "prefixes: [\"\", open", "prefixes: [\"\", openn",
@@ -106,6 +106,63 @@ static const struct {
 	    "a position is either \"mapped\" or has \"page\"" },
 	{ "configures: true", "position: {mapped: 0x100000000}",
 	    "\"mapped\": at most" },
+	/* Names that are files, modules and programs. */
+	{ "name: x", "name: y", ":1:7: \"y\": not the name of the folder" },
+	{ "name: x", "name: ../../x", ":1:7: \"../../x\": a name has 1 to 31" },
+	{ "name: x", "name: .x", ":1:7: \".x\": a name has" },
+	{ "name: x", "name: -x", ":1:7: \"-x\": a name has" },
+	{ "name: x", "name: \"\"", ":1:7: \"\": a name has" },
+	{ "name: x", "name: \"x\\n\"", ":1:7: \"x?\": a name has" },
+	{ "name: x", "name: x0123456789012345678901234567890123",
+	    ":1:7: \"x0123456789012345678901234567890123\": a name has" },
+	{ "os: native", "os: ../kpi/native",
+	    ":2:5: \"../kpi/native\": a name" },
+	{ "os: native", "os: native\nmodule: a/b",
+	    ":3:9: \"a/b\": a name has" },
+	{ "owner: o", "owner: ../o", ":3:8: \"../o\": a name has" },
+	{ "actor: a", "actor: a b", ":4:8: \"a b\": a name has" },
+	{ "owner: o", "owner: o\nsources: []", ":4:10: too few entries" },
+	{ "owner: o", "owner: o\nsources: [a.c, /etc/passwd]",
+	    ":4:16: \"/etc/passwd\": not a file below the folder" },
+	{ "owner: o", "owner: o\nsources: [a/../../b.c]",
+	    ":4:11: \"a/../../b.c\": not a file below" },
+	{ "owner: o", "owner: o\nsources: [..]", ":4:11: \"..\": not a file" },
+	{ "owner: o", "owner: o\nsources: [\"\"]", ":4:11: \"\": not a file" },
+	{ "owner: o", "owner: o\nsources: [\"a\\nb.c\"]",
+	    ":4:11: \"a?b.c\": a control character" },
+	{ "owner: o", "owner: o\ntree_source: ../a.c",
+	    ":4:14: \"../a.c\": not a file below the folder" },
+	/* Names that refer to nothing. */
+	{ "args: [slot: fd], ", "args: [slot: fx], ",
+	    ":25:41: \"fx\": no operation has this result" },
+	{ "slot: fd*}", "slot: gd*}",
+	    ":14:9: \"gd*\": no operation has this result" },
+	{ "needs: [open], ", "needs: [opened], ",
+	    ":25:60: \"opened\": no operation gives this state" },
+	{ "gives: [open*]}", "gives: [open*], takes: [none]}",
+	    "\"none\": no operation gives this state" },
+	{ "settings: manual=x", "settings: manuel=x",
+	    ":5:11: 'manuel=x': no word that the guest reads" },
+	{ "settings: manual=x", "settings: mode=none",
+	    ":5:11: 'mode=none': no word that the guest reads" },
+	{ "settings: manual=x", "settings: ithread_cpu=0",
+	    "'ithread_cpu=0': no word that the guest reads" },
+	{ "settings: manual=x", "settings: manual=x =1",
+	    ":5:11: '=1': not KEY=VALUE" },
+	{ "settings: manual=x", "settings: manual=x heap",
+	    ":5:11: 'heap': not KEY=VALUE" },
+	{ "settings: slice=1", "settings: slice=1k",
+	    ":29:50: 'slice=1k': the value is not a number" },
+	{ "settings: slice=1", "settings: slice=0xfffffffffffffffff",
+	    "'slice=0xfffffffffffffffff': the value is not a number" },
+	{ "settings: slice=1", "settings: slice=18446744073709551616",
+	    "the value is not a number of 64 bits" },
+	{ "settings: slice=1",
+	    "settings: slice=", "the value is not a number" },
+	{ "owner: o", "owner: o\nlives: [open+none]",
+	    ":4:9: step 1, \"none\": no such operation" },
+	{ "owner: o", "owner: o\nwithout: [pmi-lost, none]",
+	    ":4:21: \"none\": no such check" },
 };
 
 static void
@@ -130,6 +187,20 @@ a_wrong_manifest_is_one_line_with_its_place(void **state)
 		assert_null(manifest);
 	}
 	assert_int_equal(right, TZ_ARRAY_LEN(wrongs));
+}
+
+static void
+a_driver_may_have_words_of_its_own(void **state)
+{
+	struct manifest *manifest;
+	const char *said;
+
+	(void)state;
+	if (fixture_read(fixture_with("settings: manual=x",
+			     "settings: manual=x mine=1\nwords: [mine]"),
+		&manifest, &said) != 0)
+		fail_msg("%s", said);
+	manifest_free(manifest);
 }
 
 static void
@@ -174,7 +245,7 @@ what_is_written_is_read(void **state)
 	assert_ptr_equal(two, manifest_scenario_at(manifest, 1));
 	assert_null(manifest_scenario(manifest, "two"));
 	assert_string_equal(two->title, "Two");
-	assert_string_equal(two->settings, "k=1");
+	assert_string_equal(two->settings, "slice=1");
 	assert_int_equal(two->cpus, 2);
 	assert_string_equal(manifest_scenario(manifest, "one")->settings, "");
 	assert_int_equal(manifest_op_count(manifest), 7);
@@ -212,6 +283,7 @@ main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_wrong_manifest_is_one_line_with_its_place),
+		cmocka_unit_test(a_driver_may_have_words_of_its_own),
 		cmocka_unit_test(nothing_and_no_mapping_are_wrong),
 		cmocka_unit_test(a_driver_that_is_not_there_is_no_entry),
 		cmocka_unit_test(what_is_written_is_read),

@@ -171,7 +171,7 @@ a_run_hands_over_what_the_manifest_says(void **state)
 	assert_arg(&script.step[0].arg[2], SCRIPT_DATA, 0);
 	assert_int_equal(word(0), 0x2008);
 	assert_int_equal(word(32), UINT64_C(0x63626100000003));
-	run_with("mode=cpu user=0 freq=-2 freq=7");
+	run_with("mode=cpu user=0 freq=0xfffffffe freq=7");
 	assert_int_equal(word(0), 0x2000);
 	assert_int_equal(word(32), UINT64_C(0x636261fffffffe));
 	/* In the order of the manifest's rows. */
@@ -188,6 +188,7 @@ a_word_that_does_not_fit_is_an_error(void **state)
 	static const struct {
 		const char *words, *said;
 	} rows[] = {
+		{ "user=0x2000000000000001", "\"ctl\" has no room for it" },
 		{ "user=2", "user=2: \"ctl\" has no room for it" },
 		{ "freq=0x100000000", "\"freq\" has no room for it" },
 		{ "freq=many", "freq=many: not a number" },
@@ -198,8 +199,8 @@ a_word_that_does_not_fit_is_an_error(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < TZ_ARRAY_LEN(rows); i++) {
-		assert_int_equal(manifest_run_script(manifest, rows[i].words, 1,
-				     &script, &err),
+		assert_int_equal(manifest_run_script(
+				     manifest, rows[i].words, 1, &script, &err),
 		    -TZ_EUSAGE);
 		assert_non_null(strstr(err.text, rows[i].said));
 	}

@@ -46,7 +46,10 @@ fixture_finding(enum fixture_kind kind, struct finding *finding)
 	memset(finding, 0, sizeof(*finding));
 	finding->check = (enum check_id)((unsigned)kind % CHECK_COUNT);
 	finding->class = (enum finding_class)((unsigned)kind % 3);
+	finding->judged = true;
 	finding->cause = UINT64_C(0xfedcba9876543210) + (unsigned)kind;
+	snprintf(finding->fingerprint, sizeof(finding->fingerprint),
+	    "0123456789abcde%x", (unsigned)kind);
 	finding->rank[0] = 1;
 	finding->rank[2] = 800 + (unsigned)kind;
 	memset(finding->sha256, 'a' + (int)kind, 64);
@@ -76,6 +79,17 @@ fixture_finding(enum fixture_kind kind, struct finding *finding)
 	finding->cpu = kind == FIXTURE_RACE ? 1 : 0;
 	finding->window_failing = 14;
 	finding->window_count = 1180;
+	snprintf(finding->entry, sizeof(finding->entry), "pt_cpu_stop");
+	snprintf(
+	    finding->through, sizeof(finding->through), "pt_cpu_stop pt.c:291");
+	finding->symptom_count = 1;
+	finding->symptom[0] = (struct finding_symptom){
+		.check = CHECK_TRACE_LEFT_ON,
+		.where = "pt_cpu_stop pt.c:290",
+		.message = "CPU 0 still traces",
+		.token = "tz1:smp-stop-vs-pmi:skylake:0::9c41",
+		.rank = { 2 },
+	};
 	place(&finding->place, "pt_cpu_toggle_local", 0x18, 239);
 	place(&finding->window_first, "pt_topa_intr", 0x4e, 796);
 	place(&finding->window_last, "pt_topa_intr", 0x97, 812);
@@ -89,12 +103,26 @@ void
 fixture_summary(struct finding_summary *summary)
 {
 	static const struct finding_coverage coverage[] = {
-		{ "depth 0, stop-vs-pmi", 1, 1, 0, 0, "exhaustive", false },
-		{ "depth 1, stop-vs-pmi", 1180, 1180, 402, 14, "exhaustive",
-		    false },
-		{ "depth 2, stop-vs-pmi", 236500, 695610, 227000, 31,
-		    "sampled, seed 1", false },
-		{ "faults, pmi-late", 212, 212, 0, 0, "each point", false },
+		{ .what = "depth 0, stop-vs-pmi",
+		    .done = 1,
+		    .total = 1,
+		    .how = "exhaustive" },
+		{ .what = "depth 1, stop-vs-pmi",
+		    .done = 1180,
+		    .total = 1180,
+		    .merged = 402,
+		    .failing = 14,
+		    .how = "exhaustive" },
+		{ .what = "depth 2, stop-vs-pmi",
+		    .done = 236500,
+		    .total = 695610,
+		    .merged = 227000,
+		    .failing = 31,
+		    .how = "sampled, seed 1" },
+		{ .what = "faults, pmi-late",
+		    .done = 212,
+		    .total = 212,
+		    .how = "each point" },
 	};
 
 	memset(summary, 0, sizeof(*summary));
@@ -109,7 +137,9 @@ fixture_summary(struct finding_summary *summary)
 	summary->decoded = 165;
 	summary->finding = calloc(FIXTURE_COUNT, sizeof(*summary->finding));
 	TZ_ASSERT(summary->finding != NULL);
-	summary->finding_count = FIXTURE_COUNT;
+	summary->finding_count = summary->judged_count = FIXTURE_COUNT;
+	summary->shards = 1;
+	summary->shard[0] = 1;
 	for (int i = 0; i < FIXTURE_COUNT; i++)
 		fixture_finding((enum fixture_kind)i, &summary->finding[i]);
 }

@@ -112,7 +112,7 @@ check_result(json_t *result, json_t *rules)
 	assert_non_null(json_string_value(
 	    json_object_get(json_object_get(result, "message"), "text")));
 	assert_int_equal(
-	    strlen(json_string_value(json_object_get(print, "topaz/v1"))), 16);
+	    strlen(json_string_value(json_object_get(print, "topaz/v2"))), 16);
 	assert_non_null(uri);
 	assert_true(uri[0] != '/' && strncmp(uri, "../", 3) != 0);
 	assert_null(strpbrk(uri, " <>\"\\\x01"));
@@ -338,7 +338,13 @@ a_folder_that_cannot_be_is_named(void **state)
 	if (access("/dev/full", W_OK) == 0) {
 		assert_int_equal(
 		    report_sarif("/dev/full", &summary, NULL, &err), -TZ_EIO);
-		assert_non_null(strstr(err.text, "/dev/full"));
+		assert_non_null(strstr(err.text, "/dev/full: No space left"));
+		assert_int_equal(
+		    report_index("/dev/full", &summary, &err), -TZ_EIO);
+		assert_non_null(strstr(err.text, "/dev/full: No space left"));
+		assert_int_equal(
+		    report_json_write("/dev/full", &summary, &err), -TZ_EIO);
+		assert_non_null(strstr(err.text, "/dev/full: No space left"));
 	}
 }
 

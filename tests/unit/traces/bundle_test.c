@@ -1,9 +1,10 @@
 /*
  * Bundles on disk: what was written comes back; a file that is truncated,
- * changed in one bit or missing is named; an older bundle is replaced only by a
- * whole one.
+ * changed in one bit or missing is named.
  */
 #include "fixture.h"
+
+#include "harness/host/tree.h"
 
 #include <dirent.h>
 #include <sys/stat.h>
@@ -225,8 +226,9 @@ the_place_of_damage_is_named(void **state)
 }
 
 static void
-a_directory_that_is_no_bundle_is_left_alone(void **state)
+only_an_empty_folder_is_written_to(void **state)
 {
+	struct bundle_info info = { .model[0].signature = 1 };
 	struct bundle_writer *writer;
 	char dir[] = "traces-XXXXXX", file[64];
 	struct tz_error err;
@@ -237,34 +239,15 @@ a_directory_that_is_no_bundle_is_left_alone(void **state)
 	store(file, (const uint8_t *)"x", 1);
 	assert_int_equal(bundle_create(dir, 1, &writer, &err), -TZ_EUSAGE);
 	assert_int_equal(access(file, F_OK), 0);
-	assert_int_equal(bundle_create(file, 1, &writer, &err), -TZ_EUSAGE);
+	assert_int_equal(bundle_create(file, 1, &writer, &err), -TZ_EIO);
 	unlink(file);
-	rmdir(dir);
-}
-
-static void
-an_older_bundle_stays_until_a_new_one_is_whole(void **state)
-{
-	struct bundle_info info = { .model[0].signature = 1 };
-	struct bundle_writer *writer;
-	struct fixture fixture;
-	struct bundle *bundle;
-	struct tz_error err;
-
-	(void)state;
-	make(&fixture);
-	assert_int_equal(bundle_create(fixture.dir, 1, &writer, &err), 0);
+	assert_int_equal(bundle_create(dir, 1, &writer, &err), 0);
 	bundle_abandon(writer);
-	assert_int_equal(bundle_open(fixture.dir, &bundle, &err), 0);
-	assert_int_equal(bundle->info.model[0].signature, 0x506e3);
-	bundle_close(bundle);
-	assert_int_equal(bundle_create(fixture.dir, 1, &writer, &err), 0);
+	assert_int_not_equal(access(dir, F_OK), 0);
+	assert_int_equal(bundle_create(dir, 1, &writer, &err), 0);
 	assert_int_equal(bundle_finish(writer, &info, &err), 0);
-	assert_int_equal(bundle_open(fixture.dir, &bundle, &err), 0);
-	assert_int_equal(bundle->info.model[0].signature, 1);
-	assert_int_equal(bundle->stream_count, 0);
-	bundle_close(bundle);
-	fixture_remove(&fixture);
+	assert_int_equal(bundle_create(dir, 1, &writer, &err), -TZ_EUSAGE);
+	assert_true(tree_remove(dir));
 }
 
 static void
@@ -303,9 +286,7 @@ main(void)
 		cmocka_unit_test(each_damaged_file_is_named),
 		cmocka_unit_test(a_text_is_a_file_of_its_own),
 		cmocka_unit_test(the_place_of_damage_is_named),
-		cmocka_unit_test(a_directory_that_is_no_bundle_is_left_alone),
-		cmocka_unit_test(
-		    an_older_bundle_stays_until_a_new_one_is_whole),
+		cmocka_unit_test(only_an_empty_folder_is_written_to),
 		cmocka_unit_test(equal_runs_make_equal_bundles),
 	};
 

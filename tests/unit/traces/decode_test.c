@@ -4,7 +4,7 @@
  */
 #include "fixture.h"
 
-#include "traces/bundle_dir.h"
+#include "harness/host/tree.h"
 #include "traces/decode.h"
 #include "traces/image.h"
 #include "traces/packets.h"
@@ -123,7 +123,7 @@ a_captured_stream_decodes_without_an_error(void **state)
 	image_destroy(config.image);
 	free(bundle.images);
 	free(bytes);
-	bundle_dir_remove(dir);
+	(void)tree_remove(dir);
 }
 
 static void

@@ -1,6 +1,6 @@
 #include "fixture.h"
 
-#include "traces/bundle_dir.h"
+#include "harness/host/tree.h"
 
 #include <intel-pt.h>
 #include <unistd.h>
@@ -59,7 +59,7 @@ fixture_finish(struct fixture *fixture)
 void
 fixture_remove(struct fixture *fixture)
 {
-	bundle_dir_remove(fixture->dir);
+	(void)tree_remove(fixture->dir);
 	for (unsigned i = 0; i < 2; i++) {
 		free(fixture->cpu[i].bytes);
 		free(fixture->cpu[i].ring);

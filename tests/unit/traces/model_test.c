@@ -6,7 +6,7 @@
 #include "fixture.h"
 
 #include "emu/profile/profile.h"
-#include "traces/bundle_dir.h"
+#include "harness/host/tree.h"
 #include "traces/digest.h"
 #include "traces/manifest_model.h"
 
@@ -65,7 +65,7 @@ each_cpu_has_a_model_of_its_own(void **state)
 	assert_int_equal(bundle_stream_cpus(&cpu), 4);
 	assert_int_equal(bundle_stream_cpus(&thread), 0);
 	bundle_close(bundle);
-	bundle_dir_remove(dir);
+	(void)tree_remove(dir);
 }
 
 /* The manifest in DIR, whose members "cpu" and "topaz" become others. */
@@ -123,7 +123,7 @@ a_bundle_of_version_1_opens(void **state)
 		assert_int_equal(bundle_open(dir, &bundle, &err), -TZ_EFORMAT);
 		assert_non_null(strstr(err.text, "\"topaz\" is a version"));
 	}
-	bundle_dir_remove(dir);
+	(void)tree_remove(dir);
 }
 
 static void

@@ -4,9 +4,9 @@
  */
 #include <sys/hwt.h>
 
-#define AT(type, field, offset)                                                \
-	_Static_assert(__offsetof(struct type, field) == (offset),             \
-	    "topaz's programs pass struct " #type "'s " #field " elsewhere")
+#define AT(type, field, offset)                             \
+ _Static_assert(__offsetof(struct type, field) == (offset), \
+     "topaz's programs pass struct " #type "'s " #field " elsewhere")
 
 /* The numbers hold the structures' sizes. */
 _Static_assert(HWT_IOC_ALLOC == 0x80404200, "HWT_IOC_ALLOC");

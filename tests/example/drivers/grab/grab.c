@@ -14,10 +14,9 @@ grab_ioctl(struct device *from, uint64_t number, uint64_t argument)
 	(void)from;
 	(void)argument;
 	if (number == 1 && buffer == NULL)
-		buffer = heap_alloc(
-		    4096, HEAP_WAITOK, __builtin_return_address(0));
+		buffer = module_alloc(PAGE_BYTES, HEAP_WAITOK);
 	if (number == 2 && buffer != NULL) {
-		heap_free(buffer, __builtin_return_address(0));
+		module_free(buffer);
 		buffer = NULL;
 	}
 	return 0;
@@ -35,7 +34,7 @@ static void
 grab_unload(void)
 {
 	device_destroy(device);
-	heap_free(buffer, __builtin_return_address(0));
+	module_free(buffer);
 	buffer = NULL;
 }
 

@@ -4,28 +4,28 @@
  * lost output, a larger configuration.  The last page of a buffer is a header, which
  * begins with the position in the pages before it.  CPU mode only.
  */
-#include <sys/param.h>
+#include <machine/cpu.h>
+#include <machine/cpufunc.h>
+#include <machine/specialreg.h>
 #include <sys/bus.h>
 #include <sys/hwt.h>
 #include <sys/interrupt.h>
 #include <sys/kernel.h>
 #include <sys/malloc.h>
 #include <sys/module.h>
+#include <sys/param.h>
 #include <sys/smp.h>
 #include <sys/systm.h>
 #include <vm/vm.h>
 #include <vm/vm_page.h>
-#include <machine/cpu.h>
-#include <machine/cpufunc.h>
-#include <machine/specialreg.h>
 #include <x86/apicvar.h>
 #include <x86/x86_var.h>
 
-#include <dev/hwt/hwt_context.h>
-#include <dev/hwt/hwt_vm.h>
 #include <dev/hwt/hwt_backend.h>
+#include <dev/hwt/hwt_context.h>
 #include <dev/hwt/hwt_cpu.h>
 #include <dev/hwt/hwt_record.h>
+#include <dev/hwt/hwt_vm.h>
 
 #include <amd64/pt/pt.h>
 
@@ -88,8 +88,8 @@ newer_intr(struct trapframe *tf __unused)
 	if (unit->running) {
 		wrmsr(MSR_IA32_RTIT_CTL, unit->ctl & ~RTIT_CTL_TRACEEN);
 		note_position(unit);
-		unit->failed |=
-		    (rdmsr(MSR_IA32_RTIT_STATUS) & RTIT_STATUS_ERROR) != 0;
+		unit->failed |= (rdmsr(MSR_IA32_RTIT_STATUS) &
+				    RTIT_STATUS_ERROR) != 0;
 		swi_sched(unit->cookie, SWI_FROMNMI);
 		wrmsr(MSR_IA32_RTIT_CTL, unit->ctl);
 	}
@@ -102,10 +102,9 @@ static void
 send_record(void *arg)
 {
 	struct unit *unit = arg;
-	struct hwt_record_entry record = {
-		.record_type = unit->failed ? HWT_RECORD_OVERFLOW
-					    : HWT_RECORD_BUFFER
-	};
+	struct hwt_record_entry record = { .record_type = unit->failed
+		    ? HWT_RECORD_OVERFLOW
+		    : HWT_RECORD_BUFFER };
 
 	if (unit->ctx == NULL)
 		return;
@@ -124,7 +123,8 @@ newer_init(struct hwt_context *ctx)
 
 	if (ctx->mode != HWT_MODE_CPU)
 		return (EOPNOTSUPP);
-	TAILQ_FOREACH(cpu, &ctx->cpus, next) {
+	TAILQ_FOREACH(cpu, &ctx->cpus, next)
+	{
 		if (cpu->cpu_id >= mp_ncpus)
 			return (ENXIO);
 		unit = &units[cpu->cpu_id];
@@ -166,8 +166,8 @@ newer_enable_smp(struct hwt_context *ctx)
 	int cpu;
 
 	CPU_FOREACH_ISSET(cpu, &ctx->cpu_map)
-		if (units[cpu].ctl == 0)
-			return (EINVAL);
+	if (units[cpu].ctl == 0)
+		return (EINVAL);
 	smp_rendezvous_cpus(ctx->cpu_map, NULL, start_here, NULL, NULL);
 	return (0);
 }
@@ -179,8 +179,8 @@ newer_stop(struct hwt_context *ctx)
 
 	smp_rendezvous_cpus(ctx->cpu_map, NULL, stop_here, NULL, NULL);
 	CPU_FOREACH_ISSET(cpu, &ctx->cpu_map)
-		while (atomic_load_acq_int(&units[cpu].in_handler) != 0)
-			cpu_spinwait();
+	while (atomic_load_acq_int(&units[cpu].in_handler) != 0)
+		cpu_spinwait();
 }
 
 static int
@@ -190,7 +190,8 @@ newer_deinit(struct hwt_context *ctx)
 	int cpu;
 
 	newer_stop(ctx);
-	CPU_FOREACH_ISSET(cpu, &ctx->cpu_map) {
+	CPU_FOREACH_ISSET(cpu, &ctx->cpu_map)
+	{
 		unit = &units[cpu];
 		unit->ctx = NULL;
 		unit->ctl = 0;
@@ -200,8 +201,8 @@ newer_deinit(struct hwt_context *ctx)
 }
 
 static int
-newer_read(struct hwt_vm *vm, int *page, vm_offset_t *offset,
-    uint64_t *data __unused)
+newer_read(
+    struct hwt_vm *vm, int *page, vm_offset_t *offset, uint64_t *data __unused)
 {
 	uint64_t position = units[vm->cpu->cpu_id].position;
 
@@ -218,7 +219,9 @@ static struct hwt_backend_ops newer_ops = {
 	.hwt_backend_stop = newer_stop,
 	.hwt_backend_read = newer_read,
 };
-static struct hwt_backend newer = { .name = "pt", .ops = &newer_ops, .kva_req = true };
+static struct hwt_backend newer = {
+	.name = "pt", .ops = &newer_ops, .kva_req = true
+};
 
 static int
 newer_modevent(module_t mod __unused, int type, void *data __unused)

@@ -3,37 +3,37 @@
  * events by kqueue(2), hwt_intr, an LVT entry of each CPU's own, probes, other names
  * of operations.  CPU mode only.
  */
+#include <machine/atomic.h>
+#include <machine/cpufunc.h>
+#include <machine/param.h>
+#include <machine/specialreg.h>
 #include <sys/cdefs.h>
-#include <sys/types.h>
-#include <sys/param.h>
-#include <sys/systm.h>
+#include <sys/domainset.h>
 #include <sys/event.h>
 #include <sys/hwt.h>
 #include <sys/interrupt.h>
 #include <sys/kernel.h>
 #include <sys/malloc.h>
 #include <sys/module.h>
+#include <sys/param.h>
 #include <sys/proc.h>
 #include <sys/sdt.h>
-#include <sys/smp.h>
-#include <sys/taskqueue.h>
-#include <sys/domainset.h>
 #include <sys/sleepqueue.h>
+#include <sys/smp.h>
+#include <sys/systm.h>
+#include <sys/taskqueue.h>
+#include <sys/types.h>
 #include <vm/vm.h>
 #include <vm/vm_page.h>
-#include <machine/atomic.h>
-#include <machine/cpufunc.h>
-#include <machine/param.h>
-#include <machine/specialreg.h>
 #include <x86/apicvar.h>
 
-#include <dev/hwt/hwt_context.h>
-#include <dev/hwt/hwt_vm.h>
 #include <dev/hwt/hwt_backend.h>
+#include <dev/hwt/hwt_context.h>
 #include <dev/hwt/hwt_cpu.h>
-#include <dev/hwt/hwt_thread.h>
 #include <dev/hwt/hwt_event.h>
 #include <dev/hwt/hwt_intr.h>
+#include <dev/hwt/hwt_thread.h>
+#include <dev/hwt/hwt_vm.h>
 
 static MALLOC_DEFINE(M_OLDER, "older", "tests");
 
@@ -130,8 +130,7 @@ queue_event(void *arg)
 {
 	struct unit *unit = arg;
 
-	(void)hwt_event_send(
-	    HWT_KQ_BUFRDY_EV, &unit->task, buffer_ready, unit);
+	(void)hwt_event_send(HWT_KQ_BUFRDY_EV, &unit->task, buffer_ready, unit);
 }
 
 static int
@@ -142,10 +141,11 @@ older_init(struct hwt_context *ctx)
 	int i;
 
 	KASSERT(hwt_intr == NULL, ("another handler"));
-	TAILQ_FOREACH(cpu, &ctx->cpus, next) {
+	TAILQ_FOREACH(cpu, &ctx->cpus, next)
+	{
 		unit = &units[cpu->cpu_id];
-		unit->table = malloc((size_t)(cpu->vm->npages + 1) * 8,
-		    M_OLDER, M_WAITOK | M_ZERO);
+		unit->table = malloc((size_t)(cpu->vm->npages + 1) * 8, M_OLDER,
+		    M_WAITOK | M_ZERO);
 		for (i = 0; i < cpu->vm->npages; i++)
 			unit->table[i] = VM_PAGE_TO_PHYS(cpu->vm->pages[i]) |
 			    TOPA_SIZE_4K | TOPA_INT;
@@ -182,8 +182,8 @@ older_deinit(struct hwt_context *ctx)
 	hwt_intr = NULL;
 	hwt_event_drain_all();
 	CPU_FOREACH(cpu)
-		if (CPU_ISSET(cpu, &ctx->cpu_map))
-			free(units[cpu].table, M_OLDER);
+	if (CPU_ISSET(cpu, &ctx->cpu_map))
+		free(units[cpu].table, M_OLDER);
 	return (0);
 }
 

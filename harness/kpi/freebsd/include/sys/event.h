@@ -34,10 +34,14 @@ struct kevent {
 	uint64_t ext[4];
 };
 
-#define EV_SET(kevp, a, b, c, d, e, f)                         \
- do {                                                          \
-  *(kevp) = (struct kevent){ .ident = (a), .filter = (b),      \
-	.flags = (c), .fflags = (d), .data = (e), .udata = (f) }; \
+#define EV_SET(kevp, a, b, c, d, e, f)     \
+ do {                                      \
+  *(kevp) = (struct kevent){ .ident = (a), \
+	  .filter = (b),                   \
+	  .flags = (c),                    \
+	  .fflags = (d),                   \
+	  .data = (e),                     \
+	  .udata = (f) };                  \
  } while (0)
 
 /* Adds an event, with EV_CLEAR as its only flag; takes the first triggered one. */
@@ -49,7 +53,7 @@ struct thread;
 
 /*
  * Triggers the event of the queue FD of TD's process: a second one before user space
- * takes the first replaces it.  EBADF: no queue; ENOENT: the event was not added.
+ * takes the first replaces it.  EBADF: FD is not open; ENOENT: the event was not added.
  */
 int kqfd_register(int fd, struct kevent *kev, struct thread *td, int mflag);
 #endif

@@ -55,13 +55,13 @@ struct kpi_module_record {
 
 /* Called in the order of SI_*, among them the module's MOD_LOAD; and in reverse
  * after its MOD_UNLOAD. */
-#define SYSINIT(unique, si_sub, si_order, function, ident)              \
- KPI_MODULE_RECORD(kpi_init_##unique, .kind = KPI_MODULE_SYSINIT,       \
-     .name = #unique, .sub = (si_sub), .order = (si_order),             \
+#define SYSINIT(unique, si_sub, si_order, function, ident)        \
+ KPI_MODULE_RECORD(kpi_init_##unique, .kind = KPI_MODULE_SYSINIT, \
+     .name = #unique, .sub = (si_sub), .order = (si_order),       \
      .func = (void (*)(void *))(function), .arg = (void *)(uintptr_t)(ident))
-#define SYSUNINIT(unique, si_sub, si_order, function, ident)            \
- KPI_MODULE_RECORD(kpi_uninit_##unique, .kind = KPI_MODULE_SYSUNINIT,   \
-     .name = #unique, .sub = (si_sub), .order = (si_order),             \
+#define SYSUNINIT(unique, si_sub, si_order, function, ident)          \
+ KPI_MODULE_RECORD(kpi_uninit_##unique, .kind = KPI_MODULE_SYSUNINIT, \
+     .name = #unique, .sub = (si_sub), .order = (si_order),           \
      .func = (void (*)(void *))(function), .arg = (void *)(uintptr_t)(ident))
 
 #endif

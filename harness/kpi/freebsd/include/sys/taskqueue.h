@@ -15,8 +15,8 @@ typedef void (*taskqueue_enqueue_fn)(void *context);
 #define TASKQUEUE_FAIL_IF_PENDING   0x1
 #define TASKQUEUE_FAIL_IF_CANCELING 0x2
 
-#define TASK_INITIALIZER(priority, func, context)                      \
- {                                                                     \
+#define TASK_INITIALIZER(priority, func, context)                       \
+ {                                                                      \
   .ta_priority = (priority), .ta_func = (func), .ta_context = (context) \
  }
 #define TASK_INIT(task, priority, func, context) \
@@ -28,10 +28,10 @@ typedef void (*taskqueue_enqueue_fn)(void *context);
  } while (0)
 
 /* A fast queue is locked by a spin mutex, and may be used with interrupts off. */
-struct taskqueue *taskqueue_create(const char *name, int mflags,
-    taskqueue_enqueue_fn enqueue, void *context);
-struct taskqueue *taskqueue_create_fast(const char *name, int mflags,
-    taskqueue_enqueue_fn enqueue, void *context);
+struct taskqueue *taskqueue_create(
+    const char *name, int mflags, taskqueue_enqueue_fn enqueue, void *context);
+struct taskqueue *taskqueue_create_fast(
+    const char *name, int mflags, taskqueue_enqueue_fn enqueue, void *context);
 
 /* The guest has one thread a queue, whatever the count. */
 int taskqueue_start_threads(struct taskqueue **queue, int count, int priority,
@@ -59,24 +59,24 @@ void taskqueue_thread_enqueue(void *context);
 #define TASKQUEUE_DECLARE(name) extern struct taskqueue *taskqueue_##name
 
 /* A queue that lives as long as the module. */
-#define KPI_TASKQUEUE(name, create)                                         \
- struct taskqueue *taskqueue_##name;                                        \
- static void kpi_taskqueue_make_##name(void *arg)                           \
- {                                                                          \
-  (void)arg;                                                                \
-  taskqueue_##name = create(#name, 0x0002 /* M_WAITOK */,                   \
-      taskqueue_thread_enqueue, &taskqueue_##name);                         \
-  taskqueue_start_threads(&taskqueue_##name, 1, 0, "%s taskq", #name);      \
- }                                                                          \
- static void kpi_taskqueue_end_##name(void *arg)                            \
- {                                                                          \
-  (void)arg;                                                                \
-  taskqueue_free(taskqueue_##name);                                         \
- }                                                                          \
- SYSINIT(taskqueue_##name, SI_SUB_TASKQ, SI_ORDER_SECOND,                   \
-     kpi_taskqueue_make_##name, NULL);                                      \
- SYSUNINIT(taskqueue_##name, SI_SUB_TASKQ, SI_ORDER_SECOND,                 \
-     kpi_taskqueue_end_##name, NULL);                                       \
+#define KPI_TASKQUEUE(name, create)                                    \
+ struct taskqueue *taskqueue_##name;                                   \
+ static void kpi_taskqueue_make_##name(void *arg)                      \
+ {                                                                     \
+  (void)arg;                                                           \
+  taskqueue_##name = create(#name, 0x0002 /* M_WAITOK */,              \
+      taskqueue_thread_enqueue, &taskqueue_##name);                    \
+  taskqueue_start_threads(&taskqueue_##name, 1, 0, "%s taskq", #name); \
+ }                                                                     \
+ static void kpi_taskqueue_end_##name(void *arg)                       \
+ {                                                                     \
+  (void)arg;                                                           \
+  taskqueue_free(taskqueue_##name);                                    \
+ }                                                                     \
+ SYSINIT(taskqueue_##name, SI_SUB_TASKQ, SI_ORDER_SECOND,              \
+     kpi_taskqueue_make_##name, NULL);                                 \
+ SYSUNINIT(taskqueue_##name, SI_SUB_TASKQ, SI_ORDER_SECOND,            \
+     kpi_taskqueue_end_##name, NULL);                                  \
  struct kpi_taskqueue_nothing
 
 #define TASKQUEUE_DEFINE_THREAD(name) KPI_TASKQUEUE(name, taskqueue_create)

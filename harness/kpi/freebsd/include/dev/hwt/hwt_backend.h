@@ -65,8 +65,8 @@ void hwt_backend_stop(struct hwt_context *ctx);
 void hwt_backend_dump(struct hwt_context *ctx, int cpu_id);
 int hwt_backend_read(struct hwt_context *ctx, struct hwt_vm *vm, int *ident,
     vm_offset_t *offset, uint64_t *data);
-int hwt_backend_svc_buf(struct hwt_context *ctx, void *data, size_t data_size,
-    int data_version);
+int hwt_backend_svc_buf(
+    struct hwt_context *ctx, void *data, size_t data_size, int data_version);
 int hwt_backend_thread_alloc(struct hwt_context *ctx, struct hwt_thread *thr);
 void hwt_backend_thread_free(struct hwt_thread *thr);
 

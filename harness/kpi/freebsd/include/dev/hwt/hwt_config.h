@@ -6,8 +6,8 @@
 
 struct hwt_set_config;
 
-int hwt_config_set(struct thread *td, struct hwt_context *ctx,
-    struct hwt_set_config *sconf);
+int hwt_config_set(
+    struct thread *td, struct hwt_context *ctx, struct hwt_set_config *sconf);
 void hwt_config_free(struct hwt_context *ctx);
 
 #endif

@@ -1,0 +1,256 @@
+/*
+ * x87, MMX and SSE floating-point instructions, executed by the host's own CPU on the
+ * guest's state: the engine raises no exception flag, propagates other NaNs, and knows
+ * neither DAZ nor an x87 stack fault.  What AMD and Intel do differently is not left to
+ * the host: undefined condition codes become 0, the pointers and the opcode of the last
+ * x87 instruction are 0, and instructions whose result is an approximation (RCPPS, FSIN
+ * and others) do not get here.
+ */
+#include "emu/cpu/state.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#define CR0_EM       TZ_BIT(2)
+#define CR0_TS       TZ_BIT(3)
+#define CR4_OSFXSR   TZ_BIT(9)
+#define RFLAGS_ARITH UINT64_C(0x8d5)
+#define CODE_BYTES   4096
+#define OPERAND_MAX  128
+#define OPCODE_RET   0xc3
+
+/* In an FXSAVE image. */
+#define FX_CONTROL       0
+#define FX_STATUS        2
+#define FX_MXCSR         24
+#define EXCEPTIONS       0x3fu
+#define MXCSR_MASK_SHIFT 7
+#define STATUS_ES        0x80u
+#define STATUS_C0_C2_C3  0x4500u
+
+/* What the host's CPU works on. */
+struct host_call {
+	uint8_t fx[ENGINE_FX_BYTES];   /* the guest's */
+	uint8_t kept[ENGINE_FX_BYTES]; /* the host's */
+	uint8_t operand[OPERAND_MAX];
+	uint64_t rax, rcx, rflags;
+	const uint8_t *code;
+} __attribute__((aligned(64)));
+
+#ifdef __x86_64__
+/* The stack pointer goes below the red zone, as flags are pushed. */
+static void
+call_host(struct host_call *call)
+{
+	__asm__ volatile("subq $128, %%rsp\n\t"
+			 "fxsave64 %c[kept](%%rdi)\n\t"
+			 "fxrstor64 %c[fx](%%rdi)\n\t"
+			 "pushq %c[rflags](%%rdi)\n\t"
+			 "popfq\n\t"
+			 "movq %c[rax](%%rdi), %%rax\n\t"
+			 "movq %c[rcx](%%rdi), %%rcx\n\t"
+			 "callq *%c[code](%%rdi)\n\t"
+			 "movq %%rax, %c[rax](%%rdi)\n\t"
+			 "movq %%rcx, %c[rcx](%%rdi)\n\t"
+			 "pushfq\n\t"
+			 "popq %c[rflags](%%rdi)\n\t"
+			 "fxsave64 %c[fx](%%rdi)\n\t"
+			 "fxrstor64 %c[kept](%%rdi)\n\t"
+			 "addq $128, %%rsp"
+			 :
+			 : "D"(call), [fx] "i"(offsetof(struct host_call, fx)),
+			 [kept] "i"(offsetof(struct host_call, kept)),
+			 [rax] "i"(offsetof(struct host_call, rax)),
+			 [rcx] "i"(offsetof(struct host_call, rcx)),
+			 [rflags] "i"(offsetof(struct host_call, rflags)),
+			 [code] "i"(offsetof(struct host_call, code))
+			 : "rax", "rcx", "memory", "cc");
+}
+#else
+# error "a guest's floating-point instructions need an x86-64 host"
+#endif
+
+uint8_t *
+cpu_float_create(void)
+{
+	void *code = mmap(NULL, CODE_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC,
+	    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return code == MAP_FAILED ? NULL : code;
+}
+
+void
+cpu_float_destroy(uint8_t *code)
+{
+	if (code != NULL)
+		munmap(code, CODE_BYTES);
+}
+
+/* SDM vol. 3, 2.5 "Control Registers": EM, TS, OSFXSR. */
+static enum fault
+check_enabled(struct cpu *cpu, const struct insn_float *insn)
+{
+	uint64_t cr0 = engine_get(cpu->active, ENGINE_CR0);
+
+	if (insn->sse && !(engine_get(cpu->active, ENGINE_CR4) & CR4_OSFXSR))
+		return FAULT_UD;
+	if (cr0 & CR0_EM)
+		return insn->x87 ? FAULT_NM : FAULT_UD;
+	return (cr0 & CR0_TS) ? FAULT_NM : FAULT_NONE;
+}
+
+static uint32_t
+get_mxcsr(const uint8_t *fx)
+{
+	uint32_t value;
+
+	memcpy(&value, fx + FX_MXCSR, sizeof(value));
+	return value;
+}
+
+static uint16_t
+get_word(const uint8_t *fx, unsigned at)
+{
+	uint16_t value;
+
+	memcpy(&value, fx + at, sizeof(value));
+	return value;
+}
+
+static void
+set_masks(uint8_t *fx, uint16_t control, uint32_t mxcsr)
+{
+	memcpy(fx + FX_CONTROL, &control, sizeof(control));
+	memcpy(fx + FX_MXCSR, &mxcsr, sizeof(mxcsr));
+}
+
+/* Was an exception flag raised that was clear and not masked? */
+static bool
+has_raised(const uint8_t *old, const uint8_t *now)
+{
+	uint32_t x87 = (uint32_t)get_word(now, FX_STATUS) &
+	    ~(uint32_t)get_word(old, FX_STATUS) &
+	    ~(uint32_t)get_word(old, FX_CONTROL);
+	uint32_t sse = get_mxcsr(now) & ~get_mxcsr(old) &
+	    ~(get_mxcsr(old) >> MXCSR_MASK_SHIFT);
+
+	return (x87 & EXCEPTIONS) != 0 || (sse & EXCEPTIONS) != 0;
+}
+
+static void
+copy_operand(uint8_t *operand, const struct walk_bytes *bytes, size_t count,
+    bool to_guest)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		size_t at = i == 0 ? 0 : bytes->split;
+		size_t length = i == 0 ? bytes->split : count - bytes->split;
+
+		if (length > 0 && to_guest)
+			memcpy(bytes->part[i], operand + at, length);
+		else if (length > 0)
+			memcpy(operand + at, bytes->part[i], length);
+	}
+}
+
+/*
+ * The host's CPU runs INSN, with RAX as the operand's address if it has one, and with
+ * all exceptions masked: they would be the host's own.  False: one was raised.
+ */
+static bool
+run(struct cpu *cpu, const struct insn_float *insn, struct host_call *call)
+{
+	uint8_t old[ENGINE_FX_BYTES];
+	uint16_t status;
+
+	memcpy(old, call->fx, sizeof(old));
+	if (!insn->control)
+		set_masks(call->fx, get_word(old, FX_CONTROL) | EXCEPTIONS,
+		    get_mxcsr(old) | EXCEPTIONS << MXCSR_MASK_SHIFT);
+	memcpy(cpu->float_code, insn->code, insn->length);
+	cpu->float_code[insn->length] = OPCODE_RET;
+	call->code = cpu->float_code;
+	if (insn->memory)
+		call->rax = (uint64_t)(uintptr_t)call->operand;
+	call_host(call);
+	if (!insn->control) {
+		if (has_raised(old, call->fx))
+			return false;
+		set_masks(call->fx, get_word(old, FX_CONTROL),
+		    (get_mxcsr(old) & ~EXCEPTIONS) |
+			(get_mxcsr(call->fx) & EXCEPTIONS));
+	}
+	status = get_word(call->fx, FX_STATUS);
+	if (!insn->codes)
+		status &= (uint16_t)~STATUS_C0_C2_C3;
+	memcpy(call->fx + FX_STATUS, &status, sizeof(status));
+	return true;
+}
+
+/* SDM vol. 1, 8.7 "Handling x87 FPU Exceptions in Software": not modelled. */
+static enum fault
+refuse(struct cpu *cpu)
+{
+	cpu_end_run(cpu, CPU_OVER_UNMODELLED,
+	    "floating-point exception that is not masked, at 0x%llx",
+	    (unsigned long long)cpu->trap_rip);
+	return FAULT_NONE;
+}
+
+/* Guest registers and flags, but for those in CALL's image. */
+static void
+set_registers(struct cpu *cpu, const struct insn_float *insn,
+    const struct host_call *call, const struct insn_regs *old)
+{
+	uint64_t rflags = (old->rflags & ~RFLAGS_ARITH) |
+	    (call->rflags & RFLAGS_ARITH);
+
+	engine_set_fx(cpu->active, call->fx);
+	if (insn->gpr >= 0 && call->rcx != old->gpr[insn->gpr])
+		engine_set(cpu->active, (enum engine_reg)insn->gpr, call->rcx);
+	if (!insn->memory && call->rax != old->gpr[ENGINE_RAX])
+		engine_set(cpu->active, ENGINE_RAX, call->rax);
+	if (rflags != old->rflags)
+		engine_set(cpu->active, ENGINE_RFLAGS, rflags);
+}
+
+enum fault
+cpu_do_float(struct cpu *cpu, uint64_t *fault_va)
+{
+	size_t length = cpu->trap_insn.length;
+	uint8_t code[INSN_BYTES_MAX];
+	struct insn_memory memory;
+	struct insn_float insn;
+	struct walk_bytes bytes;
+	struct host_call call;
+	struct insn_regs regs;
+	enum fault fault;
+
+	TZ_ASSERT(walk_read(
+	    &cpu->space, (struct gva){ cpu->trap_rip }, code, length, NULL));
+	insn_float(code, length, &insn);
+	fault = check_enabled(cpu, &insn);
+	if (fault != FAULT_NONE)
+		return fault;
+	engine_get_fx(cpu->active, call.fx);
+	if (get_word(call.fx, FX_STATUS) & STATUS_ES)
+		return refuse(cpu);
+	cpu_read_regs(cpu, &regs);
+	if (insn.memory) {
+		TZ_ASSERT(insn_memory_operand(
+		    code, length, cpu->trap_rip, &regs, &memory));
+		TZ_ASSERT(memory.bytes <= OPERAND_MAX);
+		fault = cpu_access_ram(cpu, &memory, &bytes, fault_va);
+		if (fault != FAULT_NONE || cpu->over)
+			return fault;
+		copy_operand(call.operand, &bytes, memory.bytes, false);
+	}
+	call.rax = regs.gpr[ENGINE_RAX];
+	call.rcx = insn.gpr >= 0 ? regs.gpr[insn.gpr] : 0;
+	call.rflags = (regs.rflags & RFLAGS_ARITH) | 2;
+	if (!run(cpu, &insn, &call))
+		return refuse(cpu);
+	if (insn.memory && memory.written)
+		copy_operand(call.operand, &bytes, memory.bytes, true);
+	set_registers(cpu, &insn, &call, &regs);
+	return FAULT_NONE;
+}

@@ -1,0 +1,30 @@
+/*
+ * The file ".topaz" of a folder that topaz wrote.  It names every entry of the folder,
+ * with the size and a digest of each file, and ends in a digest of itself:
+ *
+ *   topaz 1 findings
+ *   d objects
+ *   f 15834 0b2c9d0f31a5e6c8 index.html
+ *   end 94d3...
+ *
+ * With it can be said what in the folder is not topaz's.
+ */
+#ifndef TOPAZ_HARNESS_HOST_MARKER_H
+#define TOPAZ_HARNESS_HOST_MARKER_H
+
+#include "emu/base.h"
+
+#define MARKER_NAME ".topaz"
+
+/* Writes the marker of the folder PATH as it is now.  KIND is one word.  -TZ_EIO. */
+int marker_write(const char *path, const char *kind, struct tz_error *err);
+
+/*
+ * Is the folder PATH, which messages call NAME, empty or of KIND, and is everything in
+ * it what topaz wrote?  -TZ_EUSAGE: no, and which entry is not; -TZ_ENOENT: there is no
+ * folder; -TZ_EIO.
+ */
+int marker_check(
+    const char *path, const char *name, const char *kind, struct tz_error *err);
+
+#endif
