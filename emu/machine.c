@@ -60,6 +60,7 @@ on_step(void *arg, unsigned cpu, const struct cpu_step *from)
 		.in_nmi = from->in_nmi,
 		.interrupts = from->interrupts,
 		.local = from->local,
+		.split = from->split,
 		.store_bytes = from->store_bytes,
 		.store_va = from->store_va,
 	};

@@ -59,6 +59,7 @@ struct machine_step {
 	bool in_nmi;     /* NMIs are blocked */
 	bool interrupts; /* RFLAGS.IF */
 	bool local;      /* touches neither memory but its stack nor a device */
+	bool split;      /* loads and stores without LOCK: an ACT_SPLIT is possible */
 	uint32_t store_bytes; /* written to memory at store_va; 0: none.  Only
 				 for code in the watched range */
 	uint64_t store_va;

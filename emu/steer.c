@@ -51,23 +51,24 @@ machine_set_watched(struct machine *machine, uint64_t begin, uint64_t end)
 	set_stepping(machine);
 }
 
-/* The base order goes on from there: see order.c. */
+/* Of a split instruction the rest comes later; the base order goes on: see order.c. */
 static bool
-act_switch(struct machine *machine, unsigned cpu, uint64_t param)
+act_switch(struct machine *machine, unsigned cpu, enum act act, uint64_t param)
 {
 	struct event event = {
 		.kind = EVENT_ACT,
 		.cpu = (uint16_t)cpu,
 		.insns = cpu_insns(machine->slot[cpu].cpu),
 		.cycles = cpu_cycles(machine->slot[cpu].cpu),
-		.a = ACT_SWITCH,
+		.a = act,
 		.b = param,
 		.c = cpu_rip(machine->slot[cpu].cpu),
 	};
 
 	if (param >= machine->config.cpu_count || param == machine->turn.cpu ||
 	    machine->slot[param].parked ||
-	    machine_ready_time(machine, (unsigned)param) == MACHINE_NEVER)
+	    machine_ready_time(machine, (unsigned)param) == MACHINE_NEVER ||
+	    (act == ACT_SPLIT && !cpu_split(machine->slot[cpu].cpu)))
 		return false;
 	machine_emit(machine, &event);
 	machine->turn.broken = false;
@@ -83,8 +84,8 @@ machine_act(struct machine *machine, unsigned cpu, enum act act, uint64_t param)
 	TZ_ASSERT((unsigned)act < ACT_COUNT);
 	if (machine->slot[cpu].parked)
 		return false;
-	if (act == ACT_SWITCH)
-		return act_switch(machine, cpu, param);
+	if (act == ACT_SWITCH || act == ACT_SPLIT)
+		return act_switch(machine, cpu, act, param);
 	return cpu_act(machine->slot[cpu].cpu, act, param);
 }
 

@@ -5,7 +5,7 @@
 set -eu
 list=$1/topaz.files
 to=$MESON_INSTALL_DESTDIR_PREFIX/share/topaz
-mkdir -p "$to/kernels" "$to/programs"
+mkdir -p "$to/kernels" "$to/programs" "$to/tools"
 : >"$to/topaz.files"
 while read -r kind name path; do
 	case $kind in
@@ -19,7 +19,7 @@ while read -r kind name path; do
 		done
 		echo "source ." >>"$to/topaz.files"
 		;;
-	kernel | program)
+	kernel | program | tool)
 		cp "$path" "$to/${kind}s/$name"
 		echo "$kind $name ${kind}s/$name" >>"$to/topaz.files"
 		;;

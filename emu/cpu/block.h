@@ -58,6 +58,7 @@ struct block_insn {
 #define EFFECT_KNOWN  0x1
 #define EFFECT_LOCAL  0x2
 #define EFFECT_STORES 0x4
+#define EFFECT_SPLIT  0x8
 
 struct block {
 	struct edge edge[2]; /* first, on a cache line of its own */

@@ -38,7 +38,7 @@ enum cpu_over {
 /* An instruction that is about to run; machine.h's struct machine_step. */
 struct cpu_step {
 	uint64_t rip;
-	bool trigger_en, in_nmi, interrupts, local;
+	bool trigger_en, in_nmi, interrupts, local, split;
 	uint8_t cpl;
 	uint32_t store_bytes;
 	uint64_t store_va;
@@ -170,6 +170,13 @@ void cpu_set_stepping(
  * changed, where it is not possible.
  */
 bool cpu_act(struct cpu *cpu, enum act act, uint64_t param);
+
+/*
+ * ACT_SPLIT, between two calls of cpu_run(): the load of the next instruction is done
+ * here, and the rest when the CPU goes on.  False: it does not load and store a
+ * location in RAM without LOCK.
+ */
+bool cpu_split(struct cpu *cpu);
 
 /* Was ACT_FAIL asked for?  It is used up. */
 bool cpu_take_fail(struct cpu *cpu);

@@ -124,6 +124,13 @@ void insn_effect(const uint8_t *bytes, size_t count, uint64_t va,
     const struct insn_regs *regs, struct insn_effect *effect);
 
 /*
+ * Does the instruction load and store one operand of 1, 2, 4 or 8 bytes in two steps
+ * that another CPU can come between: no LOCK, no XCHG, no string instruction, not
+ * through RSP?
+ */
+bool insn_is_split(const uint8_t *bytes, size_t count);
+
+/*
  * What the instruction does to the page of PAGE_VA, hidden operands too: an operand that
  * it only reads comes before one that it writes (MOVS, PUSH, POP).
  */

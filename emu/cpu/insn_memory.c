@@ -141,6 +141,27 @@ is_local(const struct decoded *d)
 	return true;
 }
 
+bool
+insn_is_split(const uint8_t *bytes, size_t count)
+{
+	struct decoded d;
+
+	if (!insn_zydis_decode(bytes, count, &d) ||
+	    !is_local_class(insn_zydis_classify(&d)) ||
+	    (d.insn.attributes & ZYDIS_ATTRIB_HAS_LOCK) ||
+	    d.insn.mnemonic == ZYDIS_MNEMONIC_XCHG)
+		return false;
+	for (int i = 0; i < d.insn.operand_count_visible; i++) {
+		const ZydisDecodedOperand *operand = &d.operand[i];
+
+		if (is_accessed(operand) && is_written(operand) &&
+		    (operand->actions & ZYDIS_OPERAND_ACTION_MASK_READ) &&
+		    operand->mem.base != ZYDIS_REGISTER_RSP)
+			return operand->size >= 8 && operand->size <= 64;
+	}
+	return false;
+}
+
 /* Bits beyond the operand that BTS, BTR and BTC with a register reach. */
 static uint64_t
 bit_offset(const struct decoded *d, uint64_t va, const struct insn_regs *regs)

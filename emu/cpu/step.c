@@ -143,6 +143,7 @@ find_effect(struct cpu *cpu, const struct block *block)
 		return EFFECT_KNOWN;
 	insn_effect(bytes, block->size, block->va, &regs, &effect);
 	return EFFECT_KNOWN | (effect.local ? EFFECT_LOCAL : 0) |
+	    (insn_is_split(bytes, block->size) ? EFFECT_SPLIT : 0) |
 	    (effect.store_bytes > 0 ? EFFECT_STORES : 0);
 }
 
@@ -179,6 +180,7 @@ report(struct cpu *cpu, struct block *block)
 	if (block->effect == 0)
 		block->effect = find_effect(cpu, block);
 	step.local = block->effect & EFFECT_LOCAL;
+	step.split = block->effect & EFFECT_SPLIT;
 	if ((block->effect & EFFECT_STORES) &&
 	    cpu_is_watched(cpu, block->va, block->va + 1))
 		find_store(cpu, block, &step);

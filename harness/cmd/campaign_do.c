@@ -20,18 +20,11 @@
 #include "harness/host/stop.h"
 #include "harness/report/report.h"
 
-/* What has been told last, so that it is not told again. */
-struct teller {
-	enum progress_mode mode;
-	char what[64];
-	unsigned tenths;
-};
-
 static void
 tell(void *arg, const char *what, uint64_t done, uint64_t total,
     uint64_t findings)
 {
-	struct teller *teller = arg;
+	struct campaign_teller *teller = arg;
 	unsigned percent = total == 0 ? 0 : (unsigned)(100 * done / total);
 
 	if (percent > 100)
@@ -62,6 +55,17 @@ choose_mode(enum progress_mode mode)
 		strcmp(term, "dumb") != 0
 	    ? PROGRESS_BAR
 	    : PROGRESS_LINES;
+}
+
+void
+campaign_tell(struct campaign_input *input, struct campaign_teller *teller)
+{
+	*teller = (struct campaign_teller){ .mode = choose_mode(
+						input->progress) };
+	if (teller->mode == PROGRESS_NONE)
+		return;
+	input->options.progress = tell;
+	input->options.progress_arg = teller;
 }
 
 /* The pages of all findings, written by workers. */
@@ -242,21 +246,64 @@ write_baseline(const struct output *output,
 	return error;
 }
 
+/* Does the baseline know the finding that GROUP is? */
+static bool
+is_known(const struct report_baseline *baseline, struct campaign *campaign,
+    const struct tally_group *group)
+{
+	const struct witness witness = { *campaign_entry_of(campaign, group),
+		group->schedule, group->violation.id, group->own };
+	struct identity *identity = calloc(1, sizeof(*identity));
+	struct finding *finding = calloc(1, sizeof(*finding));
+	struct tz_error err;
+	bool known = identity != NULL && finding != NULL &&
+	    identity_find(campaign, &witness, identity) &&
+	    describe_finding(campaign, group, identity, finding, NULL, &err) ==
+		0;
+
+	if (known) {
+		snprintf(finding->fingerprint, sizeof(finding->fingerprint),
+		    "%016" PRIx64, identity_print(campaign->workshop, finding));
+		known = !finding->judged ||
+		    report_baseline_has(baseline, finding);
+	}
+	free(identity);
+	free(finding);
+	return known;
+}
+
+/* Of --stop-at-finding: a finding that the baseline, if there is one, does not have. */
+static bool
+has_new(void *arg, struct campaign *campaign, uint32_t from)
+{
+	const struct report_baseline *baseline = arg;
+	const struct tally *tally = campaign->tally;
+	bool is_new = false;
+
+	for (uint32_t i = from; !is_new && i < tally->group_count; i++)
+		is_new = check_info(tally->group[i].violation.id)->family !=
+			FAMILY_UNJUDGED &&
+		    (baseline->count == 0 ||
+			!is_known(baseline, campaign, &tally->group[i]));
+	return is_new;
+}
+
 /* From the first schedule to the reports in the folder that is written. */
 static int
 explore_and_report(struct campaign_input *input, struct workshop *workshop,
     struct campaign *campaign, struct campaign_report *report,
     struct tz_error *err)
 {
-	struct teller teller = { .mode = choose_mode(input->progress) };
+	struct campaign_teller teller;
 	int error;
 
 	report->summary = calloc(1, sizeof(*report->summary));
 	if (report->summary == NULL)
 		return tz_error(err, TZ_EIO, "out of memory");
-	if (teller.mode != PROGRESS_NONE) {
-		input->options.progress = tell;
-		input->options.progress_arg = &teller;
+	campaign_tell(input, &teller);
+	if (input->stop_at_finding) {
+		input->options.ends_at = has_new;
+		input->options.ends_arg = &report->baseline;
 	}
 	error = campaign_run(campaign, workshop, &input->options, err);
 	if (error != 0)

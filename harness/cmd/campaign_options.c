@@ -33,6 +33,7 @@ enum {
 	OPT_BASELINE,
 	OPT_WRITE_BASELINE,
 	OPT_EXHAUSTIVE,
+	OPT_STOP,
 	OPT_POINTS,
 	OPT_JSON,
 };
@@ -65,6 +66,10 @@ static const struct argp_option options[] = {
 	    "Write the findings as known ones", 0 },
 	{ "require-exhaustive", OPT_EXHAUSTIVE, NULL, 0,
 	    "Exit code 5 if schedules of --depth were sampled or left out", 0 },
+	{ "stop-at-finding", OPT_STOP, NULL, 0,
+	    "End at the first part of the exploration that shows a finding "
+	    "which --baseline lacks; the cheap parts come first",
+	    0 },
 	{ "each-point", OPT_POINTS, NULL, 0,
 	    "(faults) at every point, whatever the budget", 0 },
 	{ "progress", OPT_PROGRESS, "auto|bar|lines|none", 0,
@@ -191,6 +196,9 @@ parse_switch(int key, struct campaign_input *input)
 		return true;
 	case OPT_EXHAUSTIVE:
 		input->require_exhaustive = true;
+		return true;
+	case OPT_STOP:
+		input->stop_at_finding = true;
 		return true;
 	case OPT_POINTS:
 		input->options.each_point = true;

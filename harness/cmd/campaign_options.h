@@ -29,7 +29,7 @@ struct campaign_input {
 	const char *made; /* the folder that is written, until it is put there */
 	const char *baseline, *write_baseline; /* or NULL */
 	enum progress_mode progress;
-	bool json, require_exhaustive, pages;
+	bool json, require_exhaustive, pages, stop_at_finding;
 };
 
 /* The options of all of them; the input is a struct campaign_input. */
@@ -39,6 +39,17 @@ struct campaign_input campaign_input_defaults(void);
 
 /* What the words meant: driver, subject, workshop.  -TZ_EUSAGE. */
 int campaign_input_read(struct campaign_input *input, struct tz_error *err);
+
+/* What was said last of a campaign's progress. */
+struct campaign_teller {
+	enum progress_mode mode;
+	char what[64];
+	unsigned tenths;
+};
+
+/* Progress of INPUT's campaign goes to standard error, as --progress says. */
+void campaign_tell(
+    struct campaign_input *input, struct campaign_teller *teller);
 
 /* What a campaign gave, ready to be printed. */
 struct campaign_report {

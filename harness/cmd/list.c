@@ -19,6 +19,7 @@
 #include "harness/load/paths.h"
 #include "harness/manifest/manifest.h"
 #include "harness/manifest/words.h"
+#include "harness/mutate/mutant.h"
 
 #define WORKLOAD_PREFIX "w_" /* of its program */
 
@@ -317,6 +318,22 @@ list_words(const struct paths *paths, json_t *rows, struct tz_error *err)
 	return error;
 }
 
+static int
+list_operators(const struct paths *paths, json_t *rows, struct tz_error *err)
+{
+	(void)paths;
+	(void)err;
+	for (unsigned i = 0; i < OPERATOR_COUNT; i++) {
+		const struct operator_info *info = operator_info(
+		    (enum mutant_operator)i);
+
+		json_array_append_new(rows,
+		    json_pack("{s:s, s:s, s:s}", "name", info->name, "text",
+			info->text, "reason", info->reason));
+	}
+	return 0;
+}
+
 static const struct {
 	const char *name;
 	list_rows rows;
@@ -333,6 +350,7 @@ static const struct {
 	{ "layouts", list_layouts, false },
 	{ "errata", list_errata, false },
 	{ "words", list_words, false },
+	{ "operators", list_operators, false },
 };
 
 struct list_input {

@@ -292,7 +292,8 @@ check_deviation(
 	uint64_t cpu = deviation->cpu;
 	char text[64];
 
-	if (cpu < cpus && deviation->act == ACT_SWITCH)
+	if (cpu < cpus &&
+	    (deviation->act == ACT_SWITCH || deviation->act == ACT_SPLIT))
 		cpu = deviation->param;
 	if (cpu < cpus)
 		return 0;

@@ -21,13 +21,16 @@
 /* Of these are pairs unless the user names others. */
 #define PAIR_KINDS     (UINT32_C(1) << ACT_PMI | UINT32_C(1) << ACT_SWITCH)
 #define RANDOM_CHANGES 3
+/* Of schedules with one deviation, so many of 2^32 come first if they may be the last. */
+#define KEEP_FIRST (TRIAL_KEEP_ALL / 64)
 
 struct campaign_options
 campaign_defaults(void)
 {
 	return (struct campaign_options){
 		.kinds = UINT32_C(1) << ACT_PMI | UINT32_C(1) << ACT_NMI |
-		    UINT32_C(1) << ACT_SWITCH | UINT32_C(1) << ACT_PREEMPT,
+		    UINT32_C(1) << ACT_SWITCH | UINT32_C(1) << ACT_PREEMPT |
+		    UINT32_C(1) << ACT_SPLIT | UINT32_C(1) << ACT_OLDER,
 		.depth = 1,
 		.jobs = 1,
 		.shard = 1,
@@ -44,6 +47,21 @@ campaign_runner(struct campaign *campaign, const struct campaign_entry *entry,
 {
 	return setups_get(campaign->setups, entry->cpus, entry->layout,
 	    entry->settings, runner, err);
+}
+
+bool
+campaign_is_over(struct campaign *campaign)
+{
+	const struct campaign_options *options = &campaign->options;
+	uint32_t from = campaign->asked;
+
+	if (options->ends_at != NULL && !campaign->ended_early &&
+	    from != campaign->tally->group_count) {
+		campaign->asked = campaign->tally->group_count;
+		campaign->ended_early = options->ends_at(
+		    options->ends_arg, campaign, from);
+	}
+	return campaign->interrupted || campaign->ended_early;
 }
 
 bool
@@ -128,6 +146,23 @@ decode_base(struct campaign *campaign, uint32_t number, struct trial *place)
 	campaign->tally->area[number].base_fails |= !area->decodes;
 }
 
+static int
+tell_reached(struct campaign *campaign, const struct campaign_entry *entry,
+    struct tz_error *err)
+{
+	struct runner *runner;
+	struct reach reach;
+	int error = campaign_runner(campaign, entry, &runner, err);
+
+	if (error == 0)
+		error = reach_run(runner, &entry->sequence,
+		    campaign->options.insns_max, &reach, err);
+	if (error == 0)
+		campaign->options.reached(
+		    campaign->options.reached_arg, runner, entry, &reach);
+	return error;
+}
+
 /* What the base order alone shows; how many schedules there are. */
 int
 campaign_survey(
@@ -149,12 +184,18 @@ campaign_survey(
 	if (area->kind == AREA_ONE)
 		decode_base(campaign, number, &place);
 	trial_close(&place);
-	return 0;
+	return campaign->options.reached == NULL
+	    ? 0
+	    : tell_reached(campaign, &campaign->entry[area->entry], err);
 }
+
+/* Which of an area's schedules are done: before others, after them, all. */
+enum part { PART_FIRST, PART_REST, PART_ALL };
 
 struct share_work {
 	struct campaign *campaign;
 	uint32_t begin, end; /* areas */
+	enum part part;
 };
 
 /* A worker's share of some areas. */
@@ -182,7 +223,11 @@ work(void *arg, unsigned worker, const volatile bool *stop, struct tally *tally)
 		if (area->endless ||
 		    open_area(campaign, area, &place, &err) != 0)
 			continue;
-		share.keep = area->keep;
+		share.from = share_work->part == PART_REST ? KEEP_FIRST : 0;
+		share.keep = share_work->part == PART_FIRST &&
+			area->keep > KEEP_FIRST
+		    ? KEEP_FIRST
+		    : area->keep;
 		if (area->kind == AREA_ONE)
 			trial_one(&place, &share, tally, i);
 		else if (area->kind == AREA_TWO)
@@ -191,7 +236,8 @@ work(void *arg, unsigned worker, const volatile bool *stop, struct tally *tally)
 			trial_random(&place, &share, area->changes, area->total,
 			    tally, i);
 		trial_close(&place);
-		tally->area[i].ended += !*stop;
+		tally->area[i].ended += !*stop &&
+		    share_work->part != PART_FIRST;
 	}
 }
 
@@ -217,28 +263,41 @@ tell_progress(void *arg, const struct tally *tallies, unsigned jobs)
 	    done, total > done ? total : done, groups);
 }
 
+/* PART of areas [BEGIN, END): all at once, or one by one if each may be the last. */
+static int
+run_part(struct campaign *campaign, uint32_t begin, uint32_t end,
+    enum part part, struct tz_error *err)
+{
+	uint32_t step = campaign->options.ends_at != NULL ? 1 : end - begin;
+	int error = 0;
+
+	for (uint32_t i = begin;
+	     error == 0 && i < end && !campaign_is_over(campaign); i += step) {
+		struct share_work share_work = { campaign, i, i + step, part };
+
+		error = pool_run(campaign->options.jobs, work, tell_progress,
+		    &share_work, campaign->tally, &campaign->interrupted, err);
+	}
+	return error;
+}
+
 int
 campaign_run_areas(struct campaign *campaign, uint32_t begin, uint32_t end,
     struct tz_error *err)
 {
-	struct share_work share_work = { campaign, begin, end };
-
-	if (begin == end || campaign->interrupted)
-		return 0;
-	return pool_run(campaign->options.jobs, work, tell_progress,
-	    &share_work, campaign->tally, &campaign->interrupted, err);
+	return run_part(campaign, begin, end, PART_ALL, err);
 }
 
-/* One deviation at each boundary of each entry, all of them. */
+/* Each entry in the base order; what is kept of its schedules with one deviation. */
 static int
-explore_entries(
-    struct campaign *campaign, uint64_t budget, struct tz_error *err)
+survey_entries(struct campaign *campaign, uint64_t budget, struct tz_error *err)
 {
 	uint64_t total = 0;
-	uint32_t begin = (uint32_t)campaign->area_count;
 	int error = 0;
 
-	for (uint32_t i = 0; error == 0 && i < campaign->entry_count; i++) {
+	for (uint32_t i = 0; error == 0 && i < campaign->entry_count &&
+	     !campaign_is_over(campaign);
+	     i++) {
 		struct campaign_area *area = campaign_add_area(
 		    campaign, AREA_ONE, i);
 
@@ -248,12 +307,9 @@ explore_entries(
 		    campaign, (uint32_t)campaign->area_count - 1, err);
 		total += area->total;
 	}
-	for (uint32_t i = begin; total > budget && i < campaign->area_count;
-	     i++)
+	for (uint32_t i = 0; total > budget && i < campaign->area_count; i++)
 		campaign->area[i].keep = TRIAL_KEEP_ALL / total * budget;
-	return error != 0 ? error
-			  : campaign_run_areas(campaign, begin,
-				(uint32_t)campaign->area_count, err);
+	return error;
 }
 
 static int
@@ -274,7 +330,7 @@ explore_sequences(
 		if (counts.runs > budget)
 			area->total = counts.runs;
 	}
-	if (error == 0 && !campaign->interrupted)
+	if (error == 0 && !campaign_is_over(campaign))
 		campaign->tally->area[campaign->area_count - 1].ended =
 		    campaign->options.jobs;
 	return error;
@@ -289,7 +345,8 @@ explore_novel(struct campaign *campaign, uint64_t budget, struct tz_error *err)
 	uint64_t spent = 0;
 	int error = 0;
 
-	for (size_t i = 0; error == 0 && spent < budget &&
+	for (size_t i = 0;
+	     error == 0 && spent < budget && !campaign_is_over(campaign) &&
 	     (novel = corpus_novel(campaign->corpus, i)) != NULL;
 	     i++) {
 		size_t entry = campaign_add_entry(campaign, novel);
@@ -359,6 +416,28 @@ explore_deeper(struct campaign *campaign, uint32_t entries, uint64_t budget,
 	    campaign, begin, (uint32_t)campaign->area_count, err);
 }
 
+/*
+ * Entries and sequences in the base order, then one deviation in each entry.  Where
+ * the exploration may end early, some of those come before the sequences.
+ */
+static int
+explore_shallow(struct campaign *campaign, bool sequences,
+    uint64_t sequence_part, struct tz_error *err)
+{
+	uint32_t entries = (uint32_t)campaign->area_count;
+	bool early = campaign->options.ends_at != NULL;
+	int error = 0;
+
+	if (early)
+		error = run_part(campaign, 0, entries, PART_FIRST, err);
+	if (error == 0 && sequences && !campaign_is_over(campaign))
+		error = explore_sequences(campaign, sequence_part, err);
+	if (error == 0)
+		error = run_part(
+		    campaign, 0, entries, early ? PART_REST : PART_ALL, err);
+	return error;
+}
+
 static int
 explore(struct campaign *campaign, struct tz_error *err)
 {
@@ -368,23 +447,24 @@ explore(struct campaign *campaign, struct tz_error *err)
 	uint64_t beyond = options->budget != 0
 	    ? options->budget * BEYOND_PERCENT / 100
 	    : CAMPAIGN_BEYOND_DEFAULT;
-	uint64_t sequence_part = beyond * SEQUENCES_PERCENT / 100;
-	uint64_t novel_part = beyond * NOVEL_PERCENT / 100;
+	uint64_t sequence_part = sequences ? beyond * SEQUENCES_PERCENT / 100
+					   : 0;
+	uint64_t novel_part = sequences ? beyond * NOVEL_PERCENT / 100 : 0;
 	uint64_t calls_part = sequences ? beyond * CALLS_PERCENT / 100 : 0;
-	int error = explore_entries(campaign,
+	int error = survey_entries(campaign,
 	    options->budget != 0 ? options->budget - beyond - calls_part
 				 : UINT64_MAX,
 	    err);
 
-	if (error == 0 && sequences) {
-		beyond -= sequence_part + novel_part;
-		error = explore_sequences(campaign, sequence_part, err);
-		if (error == 0)
-			error = concurrent_explore(campaign, calls_part, err);
-		if (error == 0)
-			error = explore_novel(campaign, novel_part, err);
-	}
-	if (error == 0 && entries != 0)
+	if (error == 0)
+		error = explore_shallow(
+		    campaign, sequences, sequence_part, err);
+	if (error == 0 && sequences)
+		error = concurrent_explore(campaign, calls_part, err);
+	if (error == 0 && sequences)
+		error = explore_novel(campaign, novel_part, err);
+	beyond -= sequence_part + novel_part;
+	if (error == 0 && entries != 0 && !campaign_is_over(campaign))
 		error = explore_deeper(campaign, entries, beyond, err);
 	return error;
 }

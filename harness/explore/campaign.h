@@ -7,6 +7,7 @@
 #ifndef TOPAZ_HARNESS_EXPLORE_CAMPAIGN_H
 #define TOPAZ_HARNESS_EXPLORE_CAMPAIGN_H
 
+#include "harness/explore/reach.h"
 #include "harness/explore/trial.h"
 
 /*
@@ -14,6 +15,9 @@
  * no budget is given.
  */
 #define CAMPAIGN_BEYOND_DEFAULT 10000
+
+struct campaign;
+struct campaign_entry;
 
 struct campaign_options {
 	const char *subject; /* scenario or DRIVER[@..]=STEPS; NULL: everything */
@@ -33,6 +37,17 @@ struct campaign_options {
 	void (*progress)(void *arg, const char *what, uint64_t done,
 	    uint64_t total, uint64_t findings);
 	void *progress_arg;
+	/*
+	 * Asked after each part of the exploration that has shown groups of the tally, from
+	 * number FROM on, that no part before had: true ends it.  Parts do not depend on
+	 * jobs.  NULL: it goes to its end.
+	 */
+	bool (*ends_at)(void *arg, struct campaign *campaign, uint32_t from);
+	void *ends_arg;
+	/* Hears what scenarios and sequences reach in the base order; or NULL. */
+	void (*reached)(void *arg, struct runner *runner,
+	    const struct campaign_entry *entry, const struct reach *reach);
+	void *reached_arg;
 };
 
 /* One sequence on one set-up of the guest. */
@@ -77,6 +92,8 @@ struct campaign {
 	struct corpus *corpus;
 	struct tally *tally;
 	bool interrupted;
+	uint32_t asked;   /* groups of the tally, by .ends_at */
+	bool ended_early; /* it was true of one */
 	/* True: findings are wanted at once, with what is known; or NULL. */
 	const volatile bool *hurry;
 };
@@ -91,6 +108,9 @@ struct campaign_options campaign_defaults(void);
 int campaign_run(struct campaign *campaign, struct workshop *workshop,
     const struct campaign_options *options, struct tz_error *err);
 void campaign_close(struct campaign *campaign);
+
+/* Interrupted, or at a group that ends it: nothing more is begun. */
+bool campaign_is_over(struct campaign *campaign);
 
 /* Has all of AREA been done that was to be done?  Else the end came before. */
 bool campaign_ended(const struct campaign *campaign, size_t area);

@@ -167,7 +167,7 @@ concurrent_explore(
 	if (max > PAIRS_MAX)
 		max = PAIRS_MAX;
 	if (!(campaign->options.kinds >> ACT_SWITCH & 1) ||
-	    campaign->interrupted)
+	    campaign_is_over(campaign))
 		return 0;
 	error = add_lives(campaign, max, err);
 	concurrent.end = (uint32_t)campaign->area_count;

@@ -7,10 +7,11 @@
 #include <sys/mman.h>
 
 #include "harness/explore/pool.h"
+#include "harness/explore/reach.h"
 #include "harness/explore/setups.h"
 
 #define ROUND_ITEMS  512
-#define REACH_BYTES  8192 /* one bit a byte of the driver's code */
+#define SLICE_ITEMS  64
 #define RESULTS_BITS 65536
 #define LIVES_MAX    8
 #define LONG_RANK \
@@ -18,8 +19,8 @@
 #define COMPLETE_RUNS 2 /* of a sequence with the rest of its life */
 
 /* What one run has reached, shared with the process that joins. */
-struct reach {
-	uint8_t code[REACH_BYTES];
+struct item_reach {
+	struct reach reach;
 	uint64_t results;
 	bool ran;
 };
@@ -32,8 +33,9 @@ struct corpus {
 	size_t count, room;
 	size_t *novel; /* indices of items */
 	size_t novel_count, novel_room;
-	size_t round;        /* first item of the round that runs */
-	struct reach *reach; /* of the round's items, shared */
+	size_t round;             /* first item of the round that runs */
+	size_t slice, sliced;     /* of its items, those that run now */
+	struct item_reach *reach; /* of the round's items, shared */
 	uint8_t seen[REACH_BYTES];
 	uint8_t results[RESULTS_BITS / 8];
 	uint64_t rank;  /* the generator's next of the exhaustive part */
@@ -41,23 +43,6 @@ struct corpus {
 	struct sequence life[LIVES_MAX];
 	size_t life_count;
 };
-
-struct listener {
-	struct runner *runner;
-	struct reach *reach;
-	uint64_t base;
-};
-
-static void
-on_step(void *arg, const struct machine_step *step)
-{
-	struct listener *listener = arg;
-	uint64_t at = step->rip - listener->base;
-
-	if (runner_in_driver(listener->runner, step->rip) &&
-	    at < 8 * (uint64_t)REACH_BYTES)
-		listener->reach->code[at / 8] |= (uint8_t)(1u << at % 8);
-}
 
 /*
  * Runs one item in the base order.  Every shard runs all, as what comes next depends
@@ -67,28 +52,19 @@ static void
 run_item(struct corpus *corpus, size_t index, struct tally *tally)
 {
 	const struct campaign_entry *item = &corpus->item[index];
-	struct reach *reach = &corpus->reach[index - corpus->round];
+	struct item_reach *reach = &corpus->reach[index - corpus->round];
 	struct rank rank = { corpus->area, (uint32_t)index, 0 };
 	struct tally_area *area = &tally->area[corpus->area];
 	const struct schedule none = { .count = 0 };
 	const struct outcome nothing = { .count = 0 };
-	struct listener listener = { .reach = reach };
-	const struct runner_ear ear = { .arg = &listener, .step = on_step };
-	uint64_t limit = corpus->campaign->options.insns_max;
 	struct outcome outcome;
 	struct runner *runner;
 	struct tz_error err;
 
-	memset(reach, 0, sizeof(*reach));
 	if (campaign_runner(corpus->campaign, item, &runner, &err) != 0 ||
-	    runner_begin(runner, &item->sequence, &err) != 0)
+	    reach_run(runner, &item->sequence,
+		corpus->campaign->options.insns_max, &reach->reach, &err) != 0)
 		return;
-	listener.runner = runner;
-	listener.base = runner_driver_base(runner);
-	runner_limit(runner, limit != 0 ? limit : RUNNER_INSNS_MAX);
-	runner_listen(runner, &ear, STEPPING_WATCHED);
-	TZ_ASSERT(runner_go(runner, 0, UINT64_MAX) == RUNNER_OVER);
-	runner_listen(runner, NULL, STEPPING_NONE);
 	outcome_read(runner, &outcome);
 	reach->results = outcome.results;
 	reach->ran = true;
@@ -104,7 +80,7 @@ work(void *arg, unsigned worker, const volatile bool *stop, struct tally *tally)
 {
 	struct corpus *corpus = arg;
 
-	for (size_t i = corpus->round + worker; i < corpus->count && !*stop;
+	for (size_t i = corpus->slice + worker; i < corpus->sliced && !*stop;
 	     i += corpus->campaign->options.jobs)
 		run_item(corpus, i, tally);
 }
@@ -251,6 +227,8 @@ static bool
 fill_round(struct corpus *corpus, uint64_t budget)
 {
 	corpus->round = corpus->count;
+	/* Of a round that is interrupted some do not run. */
+	memset(corpus->reach, 0, ROUND_ITEMS * sizeof(*corpus->reach));
 	while (corpus->count < budget &&
 	    corpus->count - corpus->round < ROUND_ITEMS - SETUPS_MAX) {
 		if (!add_next(corpus))
@@ -276,21 +254,39 @@ add_novel(struct corpus *corpus, size_t index)
 	return true;
 }
 
+/* Tells what an item has reached, if anyone wants to know. */
+static void
+tell_reached(struct corpus *corpus, size_t index)
+{
+	const struct campaign_options *options = &corpus->campaign->options;
+	const struct campaign_entry *item = &corpus->item[index];
+	struct runner *runner;
+	struct tz_error err;
+
+	if (options->reached != NULL &&
+	    campaign_runner(corpus->campaign, item, &runner, &err) == 0)
+		options->reached(options->reached_arg, runner, item,
+		    &corpus->reach[index - corpus->round].reach);
+}
+
 /* In the order of items, so that it does not depend on the workers. */
 static bool
 join_round(struct corpus *corpus)
 {
 	for (size_t i = corpus->round; i < corpus->count; i++) {
-		const struct reach *reach = &corpus->reach[i - corpus->round];
+		const struct item_reach *reach =
+		    &corpus->reach[i - corpus->round];
 		uint64_t bit = reach->results % RESULTS_BITS;
 		bool is_new = !(corpus->results[bit / 8] >> bit % 8 & 1);
 
 		if (!reach->ran)
 			continue;
+		tell_reached(corpus, i);
 		corpus->results[bit / 8] |= (uint8_t)(1u << bit % 8);
 		for (size_t j = 0; j < REACH_BYTES; j++) {
-			is_new |= (reach->code[j] & ~corpus->seen[j]) != 0;
-			corpus->seen[j] |= reach->code[j];
+			is_new |= (reach->reach.code[j] & ~corpus->seen[j]) !=
+			    0;
+			corpus->seen[j] |= reach->reach.code[j];
 		}
 		if (is_new && !add_novel(corpus, i))
 			return false;
@@ -336,6 +332,27 @@ read_lives(struct corpus *corpus, struct tz_error *err)
 	return 0;
 }
 
+/* The round's items: in slices where the exploration may end after any of them. */
+static int
+run_round(struct corpus *corpus, struct tz_error *err)
+{
+	struct campaign *campaign = corpus->campaign;
+	size_t step = campaign->options.ends_at != NULL ? SLICE_ITEMS
+							: ROUND_ITEMS;
+	int error = 0;
+
+	for (corpus->slice = corpus->round; error == 0 &&
+	     corpus->slice < corpus->count && !campaign_is_over(campaign);
+	     corpus->slice = corpus->sliced) {
+		corpus->sliced = corpus->slice + step < corpus->count
+		    ? corpus->slice + step
+		    : corpus->count;
+		error = pool_run(campaign->options.jobs, work, NULL, corpus,
+		    campaign->tally, &campaign->interrupted, err);
+	}
+	return error;
+}
+
 static int
 run_rounds(struct corpus *corpus, uint64_t budget, struct tz_error *err)
 {
@@ -343,11 +360,11 @@ run_rounds(struct corpus *corpus, uint64_t budget, struct tz_error *err)
 	const struct campaign_options *options = &campaign->options;
 	int error = 0;
 
-	while (error == 0 && corpus->count < budget && !campaign->interrupted) {
+	while (error == 0 && corpus->count < budget &&
+	    !campaign_is_over(campaign)) {
 		if (!fill_round(corpus, budget))
 			return tz_error(err, TZ_EIO, "out of memory");
-		error = pool_run(options->jobs, work, NULL, corpus,
-		    campaign->tally, &campaign->interrupted, err);
+		error = run_round(corpus, err);
 		if (error == 0 && !join_round(corpus))
 			return tz_error(err, TZ_EIO, "out of memory");
 		if (options->progress != NULL)

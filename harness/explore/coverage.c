@@ -207,8 +207,9 @@ describe_coverage(
 		if (!campaign_ended(campaign, i)) {
 			line->cut = true;
 			snprintf(line->how, sizeof(line->how), "%s",
-			    campaign->interrupted ? "interrupted"
-						  : "did not run");
+			    campaign->interrupted       ? "interrupted"
+				: campaign->ended_early ? "ended at a finding"
+							: "did not run");
 		} else if (!line->cut &&
 		    (line->how[0] == '\0' || area->keep < TRIAL_KEEP_ALL)) {
 			describe_how(campaign, area, line->how);
@@ -223,4 +224,11 @@ describe_coverage(
 	summary->shards = campaign->options.shards;
 	summary->shard[(campaign->options.shard - 1) / 8] |= (uint8_t)(1u
 	    << (campaign->options.shard - 1) % 8);
+	/* Parts that were not even begun. */
+	if (campaign->ended_early) {
+		struct finding_coverage *line = line_of(summary, "all else");
+
+		line->cut = true;
+		snprintf(line->how, sizeof(line->how), "ended at a finding");
+	}
 }

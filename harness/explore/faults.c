@@ -293,7 +293,9 @@ faults_explore(struct campaign *campaign, struct tz_error *err)
 	int error = 0;
 
 	/* The first area is the base order: what needs no fault. */
-	for (size_t i = 0; error == 0 && fault_at(i, &row); i++) {
+	for (size_t i = 0;
+	     error == 0 && fault_at(i, &row) && !campaign_is_over(campaign);
+	     i++) {
 		if (row.kind == FAULT_ACT) {
 			if (campaign->options.kinds >> row.act & 1)
 				error = add_act_areas(

@@ -62,17 +62,25 @@ keep_set(const struct build_set *set, const char *folder, struct tz_error *err)
 	return error;
 }
 
-static int
-keep_sha256(
-    const struct workshop *workshop, const char *path, struct tz_error *err)
+int
+workshop_keep_sha256(const struct workshop *workshop, const char *directory,
+    struct tz_error *err)
 {
-	FILE *file = fopen(path, "w");
-	bool good = file != NULL && fprintf(file, "%s\n", workshop->sha256) > 0;
+	char *path;
+	FILE *file;
+	bool good;
+	int error = 0;
 
+	if (asprintf(&path, "%s/objects/sha256", directory) < 0)
+		return tz_error(err, TZ_EIO, "out of memory");
+	file = fopen(path, "w");
+	good = file != NULL && fprintf(file, "%s\n", workshop->sha256) > 0;
 	if (file != NULL && fclose(file) != 0)
 		good = false;
-	return good ? 0
-		    : tz_error(err, TZ_EIO, "%s: %s", path, strerror(errno));
+	if (!good)
+		error = tz_error(err, TZ_EIO, "%s: %s", path, strerror(errno));
+	free(path);
+	return error;
 }
 
 int
@@ -95,12 +103,9 @@ workshop_keep(const struct workshop *workshop, const char *directory,
 		error = keep_set(&workshop->set[i], path, err);
 		free(path);
 	}
-	if (error == 0 && asprintf(&path, "%s/sha256", root) >= 0) {
-		error = keep_sha256(workshop, path, err);
-		free(path);
-	}
 	free(root);
-	return error;
+	return error != 0 ? error
+			  : workshop_keep_sha256(workshop, directory, err);
 }
 
 static int

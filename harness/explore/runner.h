@@ -63,8 +63,8 @@ struct runner;
 
 /*
  * CPUS 1..8; LAYOUT as layout.h says; SETTINGS further words for the guest.
- * -TZ_EFORMAT also where the guest does not get as far as the script; -TZ_ESTOP: an end
- * was requested.
+ * -TZ_EFORMAT also where the guest does not get as far as the script; -TZ_EMODEL: as it
+ * does something that the model lacks; -TZ_ESTOP: an end was requested.
  */
 int runner_open(struct workshop *workshop, unsigned cpus, const char *layout,
     const char *settings, struct runner **runner, struct tz_error *err);

@@ -180,7 +180,9 @@ boot(struct runner *runner, struct tz_error *err)
 	if (runner->cut)
 		return stop_error(err);
 	if (runner->result.end != MACHINE_STOP || runner->script_pa == 0)
-		return tz_error(err, TZ_EFORMAT,
+		return tz_error(err,
+		    runner->result.end == MACHINE_UNMODELLED ? TZ_EMODEL
+							     : TZ_EFORMAT,
 		    "%s: the guest does not get as far as the script: %s",
 		    runner->workshop->config.driver, runner->result.text);
 	if (runner->script_bytes < sizeof(struct script))

@@ -175,6 +175,10 @@ run_base(struct trial *trial)
 	if (trial->base.end != MACHINE_LIMIT && !options->bare &&
 	    options->must_run && !runner_ran_driver(runner))
 		judge_idle(trial);
+	if (done && trial->list.count != 0 && !options->calls) {
+		runner_apply(runner, trial->begin);
+		done = boundary_add_gaps(runner, &trial->list);
+	}
 	return done;
 }
 
@@ -265,9 +269,10 @@ static bool
 is_kept(const struct trial_share *share, struct rank rank)
 {
 	const uint32_t key[3] = { rank.area, rank.first, rank.second };
+	uint64_t drawn = XXH3_64bits_withSeed(key, sizeof(key), share->seed) >>
+	    32;
 
-	return (XXH3_64bits_withSeed(key, sizeof(key), share->seed) >> 32) <
-	    share->keep;
+	return drawn >= share->from && drawn < share->keep;
 }
 
 bool

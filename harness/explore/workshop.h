@@ -27,6 +27,13 @@ int workshop_build(struct workshop *workshop, bool invariants,
     const struct build_set **set, struct tz_error *err);
 
 /*
+ * objects.c: writes DIRECTORY/objects/sha256 alone, beside objects that somebody else
+ * has put there.  -TZ_EIO.
+ */
+int workshop_keep_sha256(const struct workshop *workshop, const char *directory,
+    struct tz_error *err);
+
+/*
  * objects.c: the objects that workshop_keep() has put away.  -TZ_ENOENT: there are
  * none of that kind.
  */

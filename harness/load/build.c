@@ -185,9 +185,13 @@ build_tree_files(const struct build_kpi *kpi, const char *tree)
 	return finish_list(&list);
 }
 
-/* Adds a source by its absolute path and keeps its folder out of the object. */
+/*
+ * Adds a source by its absolute path and keeps its folder out of the object.  A
+ * replacement comes from standard input, to the compiler from the current folder.
+ */
 static int
-add_source(struct text_list *argv, const char *source, struct tz_error *err)
+add_source(struct text_list *argv, const struct build_options *options,
+    const char *source, struct tz_error *err)
 {
 	int error = input_check(source, INPUT_SOURCE, err);
 	char *path = error == 0 ? realpath(source, NULL) : NULL;
@@ -201,7 +205,15 @@ add_source(struct text_list *argv, const char *source, struct tz_error *err)
 	slash = strrchr(path, '/');
 	text_list_add(
 	    argv, "-ffile-prefix-map=%.*s=.", (int)(slash - path), path);
-	text_list_add(argv, "%s", path);
+	if (options->replaced != NULL && strcmp(path, options->replaced) == 0) {
+		text_list_add(argv, "-x");
+		text_list_add(argv, "c");
+		text_list_add(argv, "-");
+		text_list_add(argv, "-x");
+		text_list_add(argv, "none");
+	} else {
+		text_list_add(argv, "%s", path);
+	}
 	free(path);
 	return 0;
 }
@@ -273,14 +285,32 @@ add_flags(struct text_list *argv, const struct build_kpi *kpi,
 	return error;
 }
 
+char **
+build_arguments(const struct build_kpi *kpi,
+    const struct build_options *options, const struct build_unit *unit,
+    struct tz_error *err)
+{
+	struct text_list argv = { .at = NULL };
+	int error = add_flags(&argv, kpi, options, unit, err);
+
+	if (error == 0 && !argv.failed)
+		return argv.at;
+	if (error == 0)
+		tz_error(err, TZ_EIO, "%s: out of memory", unit->name);
+	text_list_free(&argv);
+	return NULL;
+}
+
+/* In the folder of the source that is replaced, as its own headers are there. */
 static int
 compile(const struct text_list *argv, const struct build_options *options,
     const char *source, struct tz_error *err)
 {
-	const struct spawn spawn = {
+	struct spawn spawn = {
 		.argv = (const char *const *)argv->at,
 		.cwd = options->dir,
 		.tmpdir = options->dir,
+		.input = options->replacement,
 		.seconds = options->seconds != 0 ? options->seconds
 						 : BUILD_SECONDS,
 		.memory_bytes = BUILD_MEMORY_BYTES,
@@ -289,8 +319,19 @@ compile(const struct text_list *argv, const struct build_options *options,
 	};
 	struct spawn_end end;
 	struct tz_error why;
-	int error = spawn_run(&spawn, &end, &why);
+	char *folder = NULL;
+	int error;
 
+	if (options->replaced != NULL) {
+		folder = strndup(options->replaced,
+		    (size_t)(strrchr(options->replaced, '/') -
+			options->replaced + 1));
+		if (folder == NULL)
+			return tz_error(err, TZ_EIO, "out of memory");
+		spawn.cwd = folder;
+	}
+	error = spawn_run(&spawn, &end, &why);
+	free(folder);
 	if (error == -TZ_EUSAGE)
 		return tz_error(err, TZ_EUSAGE,
 		    "%s: does not compile: %.300s (--cc-seconds)", source,
@@ -323,7 +364,7 @@ build_object(const struct build_kpi *kpi, const struct build_options *options,
 	*object = NULL;
 	error = add_flags(&argv, kpi, options, unit, err);
 	for (i = 0; error == 0 && sources[i] != NULL; i++)
-		error = add_source(&argv, sources[i], err);
+		error = add_source(&argv, options, sources[i], err);
 	/* The last that fits counts: this folder may lie in a source's. */
 	add_prefix_map(&argv, options->dir, ".");
 	if (error == 0 && i == 0)
@@ -332,14 +373,14 @@ build_object(const struct build_kpi *kpi, const struct build_options *options,
 	text_list_add(&argv, i > 1 ? "-r" : "-c");
 	if (i > 1)
 		text_list_add(&argv, "-nostdlib");
-	text_list_add(&argv, "-o");
-	text_list_add(&argv, "%s.o", name);
-	if (error == 0 &&
-	    (argv.failed ||
-		asprintf(object, "%s/%s.o", options->dir, name) < 0)) {
+	if (error == 0 && asprintf(object, "%s/%s.o", options->dir, name) < 0) {
 		*object = NULL;
 		error = tz_error(err, TZ_EIO, "%s: out of memory", name);
 	}
+	text_list_add(&argv, "-o");
+	text_list_add(&argv, "%s", *object != NULL ? *object : "");
+	if (error == 0 && argv.failed)
+		error = tz_error(err, TZ_EIO, "%s: out of memory", name);
 	if (error == 0)
 		error = compile(&argv, options, sources[0], err);
 	if (error != 0) {

@@ -48,6 +48,11 @@ struct build_options {
 	const char *root; /* absolute: topaz's own files */
 	const char *dir;  /* absolute: existing folder for objects */
 	bool invariants;  /* -DINVARIANTS */
+	/*
+	 * The source REPLACED (a path of realpath(3)) is read from the file
+	 * REPLACEMENT, as if that stood in its place; or NULL.
+	 */
+	const char *replaced, *replacement;
 };
 
 /* What the compiler may use, each of its processes. */
@@ -73,6 +78,14 @@ struct build_unit {
 int build_object(const struct build_kpi *kpi,
     const struct build_options *options, const struct build_unit *unit,
     char **object, struct tz_error *err);
+
+/*
+ * The compiler's command line for UNIT without its sources, for
+ * build_strings_free().  NULL: no memory, or an error as of build_object().
+ */
+char **build_arguments(const struct build_kpi *kpi,
+    const struct build_options *options, const struct build_unit *unit,
+    struct tz_error *err);
 
 /*
  * The sources of a module: of each the one that TREE (absolute, or NULL) has by its

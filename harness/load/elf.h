@@ -49,4 +49,14 @@ int elf_object_bytes(const struct image *image, uint8_t **bytes, size_t *count,
 int elf_describe(const char *name, const char *path, struct image *image,
     struct tz_error *err);
 
+/*
+ * A digest of what the object PATH (ET_REL) is once it is loaded: code, data, the
+ * relocations of both, global symbols; not its debug information.
+ */
+struct elf_digest {
+	uint64_t low, high;
+};
+int elf_code_digest(
+    const char *path, struct elf_digest *digest, struct tz_error *err);
+
 #endif

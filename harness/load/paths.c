@@ -62,6 +62,9 @@ paths_line(
 	if (strncmp(line, "program ", 8) == 0)
 		return paths_add(list, paths->program, &paths->program_count,
 		    PATHS_PROGRAMS_MAX, line + 8, err);
+	if (strncmp(line, "tool ", 5) == 0)
+		return paths_add(list, paths->tool, &paths->tool_count,
+		    PATHS_TOOLS_MAX, line + 5, err);
 	if (strncmp(line, "source ", 7) != 0 || paths->source != NULL)
 		return tz_error(
 		    err, TZ_EFORMAT, "%s: bad line '%s'", list->name, line);
@@ -154,15 +157,26 @@ paths_find(struct paths *paths, struct tz_error *err)
 	return error;
 }
 
+static const char *
+find_part(const struct boot_part *part, size_t count, const char *name)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(part[i].name, name) == 0)
+			return part[i].path;
+	}
+	return NULL;
+}
+
 const char *
 paths_kernel(const struct paths *paths, const char *os)
 {
-	size_t i;
+	return find_part(paths->kernel, paths->kernel_count, os);
+}
 
-	for (i = 0; i < paths->kernel_count; i++)
-		if (strcmp(paths->kernel[i].name, os) == 0)
-			return paths->kernel[i].path;
-	return NULL;
+const char *
+paths_tool(const struct paths *paths, const char *name)
+{
+	return find_part(paths->tool, paths->tool_count, name);
 }
 
 static void
@@ -181,6 +195,7 @@ paths_free(struct paths *paths)
 {
 	parts_free(paths->kernel, paths->kernel_count);
 	parts_free(paths->program, paths->program_count);
+	parts_free(paths->tool, paths->tool_count);
 	free(paths->source);
 	free(paths->drivers);
 	*paths = (struct paths){ .source = NULL };

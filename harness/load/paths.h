@@ -4,8 +4,9 @@
  * environment variable says otherwise.
  *
  * Its lines: "source DIR" (holds harness/kpi/ and driver/), "kernel OS FILE"
- * (the guest kernel with that OS's interface) and "program NAME FILE"; relative
- * to the list where they do not start with a slash.
+ * (the guest kernel with that OS's interface), "program NAME FILE" and "tool NAME
+ * FILE" (a program of the host); relative to the list where they do not start with a
+ * slash.
  */
 #ifndef TOPAZ_HARNESS_LOAD_PATHS_H
 #define TOPAZ_HARNESS_LOAD_PATHS_H
@@ -14,6 +15,7 @@
 
 #define PATHS_KERNELS_MAX  8
 #define PATHS_PROGRAMS_MAX 32
+#define PATHS_TOOLS_MAX    4
 
 struct paths {
 	char *source;
@@ -22,6 +24,8 @@ struct paths {
 	size_t kernel_count;
 	struct boot_part program[PATHS_PROGRAMS_MAX];
 	size_t program_count;
+	struct boot_part tool[PATHS_TOOLS_MAX];
+	size_t tool_count;
 };
 
 /*
@@ -32,6 +36,8 @@ int paths_find(struct paths *paths, struct tz_error *err);
 
 /* The kernel for that OS, or NULL. */
 const char *paths_kernel(const struct paths *paths, const char *os);
+/* That tool, or NULL: it is not a part of this topaz. */
+const char *paths_tool(const struct paths *paths, const char *name);
 void paths_free(struct paths *paths);
 
 #endif

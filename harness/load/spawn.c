@@ -42,7 +42,8 @@ become(const struct spawn *spawn, const struct pipes *pipes, pid_t parent)
 		SIGPIPE };
 	int said = pipes->said[1] >= 0 ? pipes->said[1] : STDERR_FILENO;
 	int output = pipes->output[1] >= 0 ? pipes->output[1] : said;
-	int input = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	int input = open(spawn->input != NULL ? spawn->input : "/dev/null",
+	    O_RDONLY | O_CLOEXEC);
 	int why;
 
 	(void)setpgid(0, 0);

@@ -12,6 +12,7 @@ struct spawn {
 	const char *const *argv; /* argv[0] is searched in PATH */
 	const char *cwd;         /* NULL: here */
 	const char *tmpdir;      /* its TMPDIR; NULL: as ours */
+	const char *input;   /* file that is its standard input; NULL: empty */
 	char *output;        /* its standard output; NULL: our standard error */
 	size_t output_size;  /* with a NUL; what does not fit is dropped */
 	uint64_t said_bytes; /* of its standard error that reach ours; 0: all */
@@ -29,7 +30,7 @@ struct spawn_end {
 };
 
 /*
- * Runs it and waits.  Its standard input is empty.  -TZ_EIO: it could not be run;
+ * Runs it and waits.  -TZ_EIO: it could not be run;
  * -TZ_EUSAGE: it was killed after SPAWN_WALL times its seconds; -TZ_ESTOP: the user
  * wants an end.
  */

@@ -271,6 +271,27 @@ compile_scenarios(struct compiler *compiler)
 	return error;
 }
 
+/* What ends a lock has a name; of other calls nothing does. */
+static int
+check_calls(struct compiler *compiler)
+{
+	const struct schema *schema = compiler->manifest->schema;
+
+	for (uint32_t i = 0; i < schema->calls_count; i++) {
+		const struct schema_call *call = &schema->calls[i];
+		bool is_lock = call->is == CALL_LOCK;
+
+		compile_at(compiler, "calls/%u%s", i, is_lock ? "" : "/ends");
+		if (is_lock != (call->ends != NULL))
+			return compile_error(compiler,
+			    is_lock ? "\"%s\": a lock needs \"ends\", the call "
+				      "that unlocks"
+				    : "\"%s\": only a lock has \"ends\"",
+			    call->name);
+	}
+	return 0;
+}
+
 static int
 compile_prefixes(struct compiler *compiler)
 {
@@ -478,5 +499,7 @@ manifest_compile(struct manifest *manifest, const char *path, const char *text,
 		error = check_lives(&compiler);
 	if (error == 0)
 		error = check_without(&compiler);
+	if (error == 0)
+		error = check_calls(&compiler);
 	return error;
 }

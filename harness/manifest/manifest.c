@@ -87,6 +87,22 @@ manifest_without(const struct manifest *manifest, size_t index)
 	return index < schema->without_count ? schema->without[index] : NULL;
 }
 
+bool
+manifest_call(
+    const struct manifest *manifest, size_t index, struct call_row *call)
+{
+	const struct schema *schema = manifest->schema;
+
+	if (index >= schema->calls_count)
+		return false;
+	*call = (struct call_row){
+		.class = (enum call_class)schema->calls[index].is,
+		.pattern = schema->calls[index].name,
+		.partner = schema->calls[index].ends
+	};
+	return true;
+}
+
 const char *
 manifest_life(const struct manifest *manifest, size_t index)
 {

@@ -35,6 +35,25 @@ const char *manifest_settings(const struct manifest *manifest);
 const char *manifest_without(const struct manifest *manifest, size_t index);
 /* The INDEX-th whole life of a session, a sequence, or NULL. */
 const char *manifest_life(const struct manifest *manifest, size_t index);
+/* What a call in the driver's code does: for `topaz mutate`. */
+enum call_class {
+	CALL_NONE,
+	CALL_ASSERTION, /* says what has to hold: never changed */
+	CALL_MESSAGE,   /* says what happens: never changed */
+	CALL_LOCK,      /* begins what another call ends */
+	CALL_SYNC,      /* orders or waits for what other CPUs do */
+	CALL_PAUSE,     /* makes a waiting loop cheaper */
+	CALL_CLASSES,
+};
+struct call_row {
+	enum call_class class;
+	const char *pattern; /* of names: fnmatch(3)'s */
+	const char
+	    *partner; /* of CALL_LOCK: the name of what ends it; else NULL */
+};
+/* The INDEX-th of the manifest's calls; false: there are no more. */
+bool manifest_call(
+    const struct manifest *manifest, size_t index, struct call_row *call);
 size_t manifest_scenario_count(const struct manifest *manifest);
 const struct manifest_scenario *manifest_scenario_at(
     const struct manifest *manifest, size_t index);

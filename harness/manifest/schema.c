@@ -9,6 +9,7 @@
 #include <cyaml/cyaml.h>
 
 #include "harness/host/input.h"
+#include "harness/manifest/manifest.h"
 #include "harness/manifest/names.h"
 #include "harness/manifest/position.h"
 
@@ -29,6 +30,14 @@ static const cyaml_strval_t cpu_masks[] = {
 	{ "all", SCHEMA_CPUS_ALL },
 	{ "absent", SCHEMA_CPUS_ABSENT },
 	{ "count", SCHEMA_CPUS_COUNT },
+};
+
+static const cyaml_strval_t call_classes[] = {
+	{ "assertion", CALL_ASSERTION },
+	{ "message", CALL_MESSAGE },
+	{ "lock", CALL_LOCK },
+	{ "sync", CALL_SYNC },
+	{ "pause", CALL_PAUSE },
 };
 
 static const cyaml_schema_value_t text_entry = { CYAML_VALUE_STRING(
@@ -167,6 +176,16 @@ static const cyaml_schema_field_t msr_fields[] = {
 static const cyaml_schema_value_t msr_entry = { CYAML_VALUE_MAPPING(
     CYAML_FLAG_DEFAULT, struct schema_msr, msr_fields) };
 
+static const cyaml_schema_field_t call_fields[] = {
+	TEXT(name, schema_call, CYAML_FLAG_DEFAULT),
+	CYAML_FIELD_ENUM("is", CYAML_FLAG_STRICT, struct schema_call, is,
+	    call_classes, TZ_ARRAY_LEN(call_classes)),
+	TEXT(ends, schema_call, CYAML_FLAG_OPTIONAL),
+	CYAML_FIELD_END,
+};
+static const cyaml_schema_value_t call_entry = { CYAML_VALUE_MAPPING(
+    CYAML_FLAG_DEFAULT, struct schema_call, call_fields) };
+
 static const cyaml_schema_field_t default_fields[] = {
 	TEXT(key, schema_default, CYAML_FLAG_DEFAULT),
 	TEXT(value, schema_default, CYAML_FLAG_DEFAULT),
@@ -234,6 +253,8 @@ static const cyaml_schema_field_t top_fields[] = {
 	LIST(scenarios, schema, CYAML_FLAG_OPTIONAL, &scenario_entry, 0,
 	    SCHEMA_SCENARIOS_MAX),
 	LIST(msrs, schema, CYAML_FLAG_OPTIONAL, &msr_entry, 0, SCHEMA_MSRS_MAX),
+	LIST(calls, schema, CYAML_FLAG_OPTIONAL, &call_entry, 0,
+	    SCHEMA_CALLS_MAX),
 	CYAML_FIELD_END,
 };
 static const cyaml_schema_value_t top = { CYAML_VALUE_MAPPING(

@@ -98,6 +98,11 @@ struct schema_run {
 	uint32_t words_count;
 };
 
+struct schema_call {
+	char *name, *ends;
+	uint32_t is; /* enum call_class of manifest.h */
+};
+
 struct schema {
 	char *name, *title, *os, *module, *tree_source, *owner, *actor,
 	    *settings;
@@ -118,6 +123,8 @@ struct schema {
 	uint32_t scenarios_count;
 	struct schema_msr *msrs;
 	uint32_t msrs_count;
+	struct schema_call *calls;
+	uint32_t calls_count;
 };
 
 /* Entries that a manifest may have. */
@@ -139,6 +146,7 @@ struct schema {
 #define SCHEMA_SCENARIOS_MAX  64
 #define SCHEMA_MSRS_MAX       64
 #define SCHEMA_PREFIXES_MAX   16
+#define SCHEMA_CALLS_MAX      64
 #define SCHEMA_TEXT_MAX       512
 
 /*

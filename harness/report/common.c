@@ -153,6 +153,12 @@ is_clean(const struct finding_coverage *row)
 }
 
 bool
+report_row_is_empty(const struct finding_coverage *row)
+{
+	return row->done == 0 && row->total == 0 && !row->cut;
+}
+
+bool
 report_row_passed(const struct finding_coverage *row)
 {
 	return is_clean(row) && !row->cut && row->done != 0;

@@ -28,6 +28,9 @@ bool report_is_long(const char *token);
 /* "failed" or "not judged". */
 const char *report_verdict(const struct finding *finding);
 
+/* A part in which there was nothing to do: the budget was too small for it. */
+bool report_row_is_empty(const struct finding_coverage *row);
+
 /*
  * Was ROW done to its end, all of it judged, and failed nothing of it?  Or was it
  * only not done to its end?

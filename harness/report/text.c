@@ -280,6 +280,8 @@ report_text_coverage(
 	for (size_t i = 0; i < summary->coverage_count; i++) {
 		const struct finding_coverage *row = &summary->coverage[i];
 
+		if (report_row_is_empty(row))
+			continue;
 		what = (int)strlen(row->what) > what ? (int)strlen(row->what)
 						     : what;
 		how = (int)strlen(row->how) > how ? (int)strlen(row->how) : how;
@@ -289,6 +291,8 @@ report_text_coverage(
 	for (size_t i = 0; i < summary->coverage_count; i++) {
 		const struct finding_coverage *row = &summary->coverage[i];
 
+		if (report_row_is_empty(row))
+			continue;
 		fprintf(file, "%*s", put(file, row->what) - what - 2, "");
 		fprintf(file, "%*" PRIu64 " / %*" PRIu64 "  ", done, row->done,
 		    total, row->total);

@@ -247,7 +247,7 @@ expect 0 "insntrace" 0 list
 expect 0 '"workloads"' 0 list --json workloads
 expect 0 "it-two-cpus" 0 list scenarios
 expect 0 '"driver": "freebsd-pt"' 0 list --json scenarios
-for list in acts faults checks layouts errata words; do
+for list in acts faults checks layouts errata operators words; do
 	expect 0 "$list" 0 list $list
 	expect 0 "\"$list\"" 0 list --json $list
 done

@@ -186,6 +186,19 @@ tail -n +2 known >fewer
 expect 1 "new 1   fixed 0" 0 explore "$@" -o again --baseline fewer --no-pages
 expect 1 '"new":1,' 0 explore "$@" -o again --baseline fewer --no-pages --json
 expect 1 "new 0   fixed 0" 0 report found --diff again
+# It may be the end of the exploration: with any number of jobs at the same one.
+for jobs in 1 2; do
+	expect 1 "bad-free" 0 explore "$@" -o early --stop-at-finding --no-pages \
+	    -j $jobs
+	grep -q '^beyond' stdout && complain "--stop-at-finding goes on"
+	grep 'replay:' stdout >early.$jobs
+done
+cmp early.1 early.2 || complain "--stop-at-finding depends on jobs"
+expect 0 "new 0   fixed 0" 0 explore "$@" -o early --stop-at-finding --no-pages \
+    --baseline known
+grep -q '^beyond' stdout || complain "--stop-at-finding ends at what is known"
+expect 1 "ended at a finding" 0 explore grab --drivers "$drivers" --budget 3000 \
+    --progress none --no-pages -o early --stop-at-finding --kinds pmi,nmi,cpu
 head -n 1 found/findings.jsonl >one
 expect 2 "one" 1 report one
 expect 2 "absent: No such file" 0 report found --diff absent

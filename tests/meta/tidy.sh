@@ -23,10 +23,11 @@ rank() {
 	traces/*) echo 6 ;;
 	harness/explore/finding.h | harness/check/* | harness/manifest/*) echo 7 ;;
 	harness/explore/*) echo 9 ;;
-	harness/cmd/*) echo 10 ;;
+	harness/mutate/*) echo 10 ;;
+	harness/cmd/*) echo 11 ;;
 	harness/*) echo 8 ;;
 	driver/*) echo 5 ;;
-	*) echo 11 ;;
+	*) echo 12 ;;
 	esac
 }
 
@@ -76,6 +77,7 @@ only elfutils/ 'harness/load/*'
 only cyaml harness/manifest/schema.c
 only yaml.h harness/manifest/position.c
 only zstd 'traces/zfile.c'
+only clang-c/ harness/mutate/clang.c
 
 for file in $sources $(find tests -name '*.[ch]'); do
 	grep -n -E '\b(TODO|FIXME|XXX|HACK)\b' "$file" /dev/null && bad=1

@@ -5,7 +5,7 @@
 # usage: words.sh SOURCE_ROOT
 cd "$1" || exit 1
 bad=0
-rows=$(sed -n 's/^WORD("\([a-z]*\)", *"\([a-z0-9_]*\)".*/\1 \2/p' \
+rows=$(sed -n 's/^WORD("\([a-z_]*\)", *"\([a-z0-9_]*\)".*/\1 \2/p' \
     harness/guest/words.def)
 [ "$(echo "$rows" | wc -l)" -ge 40 ] || { echo "words: only $rows"; exit 1; }
 
@@ -24,10 +24,12 @@ found=$(
 	read_by native harness/kpi/native/*.c
 	read_by init harness/guest/user/init.c
 	read_by tracer harness/guest/user/trace.c harness/guest/user/tracer.c
+	read_by tracer_device harness/guest/user/tracer_device.c
 	read_by insntrace driver/insntrace/user/*.c
 )
 internal="tracer target
 tracer jobs
+tracer_device jobs
 insntrace jobs"
 for both in $(echo "$found" | tr ' ' :); do
 	row=$(echo "$both" | tr : ' ')

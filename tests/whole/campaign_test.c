@@ -20,6 +20,7 @@
 #include "harness/explore/describe.h"
 #include "harness/explore/faults.h"
 #include "harness/explore/setups.h"
+#include "harness/host/stop.h"
 #include "harness/report/report.h"
 
 #define BUDGET  600
@@ -438,7 +439,7 @@ interrupt_once_something_is_found(void *arg, const char *what, uint64_t done,
 	(void)arg;
 	(void)what;
 	if (findings != 0 && done < total)
-		raise(SIGINT);
+		stop_request();
 }
 
 static void

@@ -199,7 +199,7 @@ static void
 one_cpu_shows_the_same_in_all_ways(void **state)
 {
 	(void)state;
-	check_ways(BROKEN_ONE_CPU, 3, 75);
+	check_ways(BROKEN_ONE_CPU, 3, 70);
 }
 
 static void

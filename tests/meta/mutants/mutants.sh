@@ -97,6 +97,7 @@ while read -r id how where what; do
 	explore "$where"
 	token=$(awk -v what="$what" '
 	    /^FAIL/ { on = $4 == what }
+	    $1 == "also:" { on = on || $2 == what }
 	    on && /replay:/ { print $NF; exit }' report)
 	[ -n "$token" ] && echo "$id killed by $what ($token)" ||
 	    survives "$id" "no $what"

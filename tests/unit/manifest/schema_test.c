@@ -163,6 +163,11 @@ static const struct {
 	    ":4:9: step 1, \"none\": no such operation" },
 	{ "owner: o", "owner: o\nwithout: [pmi-lost, none]",
 	    ":4:21: \"none\": no such check" },
+	{ "\nos: ", "\ncalls: [{name: x, is: lock}]\nos: ",
+	    ":2:9: \"x\": a lock needs \"ends\", the call that unlocks" },
+	{ "\nos: ", "\ncalls: [{name: x, is: sync, ends: y}]\nos: ",
+	    "\"x\": only a lock has \"ends\"" },
+	{ "\nos: ", "\ncalls: [{name: x, is: noise}]\nos: ", "noise" },
 };
 
 static void

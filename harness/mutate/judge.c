@@ -1,0 +1,237 @@
+#define _GNU_SOURCE
+/*
+ * One exploration: of the driver itself, or of a mutant up to what the driver itself
+ * does not show.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/explore/workshop.h"
+#include "harness/mutate/bench.h"
+
+/* Did runs of GROUP end before they could be judged? */
+static bool
+is_unjudged(const struct tally_group *group)
+{
+	return check_info(group->violation.id)->family == FAMILY_UNJUDGED;
+}
+
+/* Does the driver itself not have the cause of GROUP? */
+static bool
+is_new(const struct mutate_baseline *baseline, const struct tally_group *group)
+{
+	for (size_t i = 0; i < baseline->cause_count; i++) {
+		if (baseline->cause[i] == group->cause)
+			return false;
+	}
+	return true;
+}
+
+/* As campaign_options.ends_at. */
+static bool
+kills(void *arg, struct campaign *campaign, uint32_t from)
+{
+	const struct tally *tally = campaign->tally;
+
+	for (uint32_t i = from; i < tally->group_count; i++) {
+		if (!is_unjudged(&tally->group[i]) &&
+		    is_new(arg, &tally->group[i]))
+			return true;
+	}
+	return false;
+}
+
+static uint64_t
+count_schedules(const struct campaign *campaign)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < campaign->area_count; i++)
+		count += campaign->tally->area[i].done;
+	return count;
+}
+
+/* "it-wrap", or "insntrace@2,pages=load+open". */
+static char *
+subject_of(const struct campaign *campaign, const struct tally_group *group)
+{
+	const struct campaign_entry *entry = campaign_entry_of(campaign, group);
+	const char *driver = workshop_config(campaign->workshop)->driver;
+	char steps[TOKEN_TEXT_BYTES];
+	char *text;
+
+	if (entry->name[0] != '\0')
+		return strdup(entry->name);
+	if (!sequence_format(workshop_manifest(campaign->workshop),
+		&entry->sequence, steps, sizeof(steps)))
+		steps[0] = '\0';
+	if (asprintf(&text, "%s@%u%s%s=%s", driver, entry->cpus,
+		entry->layout[0] != '\0' ? "," : "", entry->layout, steps) < 0)
+		return NULL;
+	return text;
+}
+
+static void
+describe_kill(const struct campaign *campaign, const struct tally_group *group,
+    struct mutate_result *result)
+{
+	char kinds[TOKEN_WORDS_BYTES];
+
+	schedule_kinds(&group->schedule, kinds, sizeof(kinds));
+	free(result->message);
+	result->class = MUTATE_KILLED;
+	result->check = strdup(check_info(group->violation.id)->name);
+	result->message = strdup(group->violation.text);
+	result->kinds = strdup(kinds);
+	result->subject = subject_of(campaign, group);
+}
+
+/* What a campaign that went to its end, or to a kill, means for the mutant. */
+static void
+conclude(const struct bench *bench, struct campaign *campaign,
+    struct mutate_result *result)
+{
+	result->class = MUTATE_SURVIVED;
+	result->schedules = count_schedules(campaign);
+	for (uint32_t i = 0; i < campaign->tally->group_count; i++) {
+		const struct tally_group *group = &campaign->tally->group[i];
+
+		if (!is_new(bench->baseline, group))
+			continue;
+		if (!is_unjudged(group)) {
+			describe_kill(campaign, group, result);
+			return;
+		}
+		result->class = MUTATE_NOT_JUDGED;
+		if (result->message == NULL)
+			result->message = strdup(group->violation.text);
+	}
+}
+
+/* The guest does not even boot with the mutant, or the model ends that. */
+static void
+conclude_error(int error, const char *text, struct mutate_result *result)
+{
+	result->class = MUTATE_FAILED;
+	if (error == -TZ_EMODEL)
+		result->class = MUTATE_NOT_JUDGED;
+	if (error == -TZ_EFORMAT) {
+		result->class = MUTATE_KILLED;
+		result->check = strdup("boot");
+	}
+	result->message = strdup(text);
+}
+
+/* The objects in DIR, explored. */
+static bool
+explore(
+    const struct bench *bench, const char *dir, struct mutate_result *result)
+{
+	struct workshop_config config = *workshop_config(bench->workshop);
+	struct campaign_options options = bench->options->campaign;
+	struct campaign campaign = { .workshop = NULL };
+	struct workshop *workshop;
+	struct tz_error err;
+	bool interrupted;
+	int error;
+
+	config.objects = dir;
+	config.source = config.tree = NULL;
+	error = workshop_open(&config, &workshop, &err);
+	if (error != 0) {
+		conclude_error(-TZ_EIO, err.text, result);
+		return true;
+	}
+	options.jobs = 1;
+	options.progress = NULL;
+	options.ends_at = kills;
+	options.ends_arg = (void *)(uintptr_t)bench->baseline;
+	error = campaign_run(&campaign, workshop, &options, &err);
+	interrupted = campaign.interrupted;
+	if (error != 0)
+		conclude_error(error, err.text, result);
+	else if (!interrupted)
+		conclude(bench, &campaign, result);
+	campaign_close(&campaign);
+	workshop_close(workshop);
+	return !interrupted;
+}
+
+/* The compiler's first error, from what this process has said in DIR/stderr. */
+static char *
+read_complaint(const char *dir)
+{
+	char path[TREE_PATH_BYTES + 64];
+	char *line = NULL, *found = NULL;
+	size_t room = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/stderr", dir);
+	file = fopen(path, "r");
+	while (
+	    file != NULL && found == NULL && getline(&line, &room, file) >= 0) {
+		const char *at = strstr(line, "error: ");
+
+		line[strcspn(line, "\n")] = '\0';
+		if (at != NULL)
+			found = strdup(at + strlen("error: "));
+	}
+	free(line);
+	if (file != NULL)
+		fclose(file);
+	return found;
+}
+
+bool
+judge_mutant(const struct bench *bench, size_t index, const char *dir,
+    struct mutate_result *result)
+{
+	const struct mutate_list *list = bench->list;
+	struct tz_error err;
+	int error = bench_compile(bench, &list->mutants.at[list->drawn[index]],
+	    dir, &result->class, &err);
+
+	result->known = true;
+	if (error != 0) {
+		result->class = MUTATE_FAILED;
+		result->message = strdup(err.text);
+		return true;
+	}
+	if (result->class == MUTATE_NOT_COMPILED)
+		result->message = read_complaint(dir);
+	return result->class != MUTATE_SURVIVED || explore(bench, dir, result);
+}
+
+int
+judge_baseline(const struct bench *bench, struct mutate_baseline *baseline,
+    struct mutate_result *result, struct tz_error *err)
+{
+	struct campaign_options options = bench->options->campaign;
+	struct campaign campaign = { .workshop = NULL };
+	struct cover *cover = cover_create(bench->list, result);
+	int error;
+
+	if (cover == NULL)
+		return tz_error(err, TZ_EIO, "out of memory");
+	options.reached = cover_reached;
+	options.reached_arg = cover;
+	error = campaign_run(&campaign, bench->workshop, &options, err);
+	cover_counts(cover, &baseline->scenarios, &baseline->sequences);
+	cover_destroy(cover);
+	if (error == 0) {
+		baseline->schedules = count_schedules(&campaign);
+		baseline->cause = calloc(
+		    campaign.tally->group_count + 1, sizeof(*baseline->cause));
+		if (baseline->cause == NULL)
+			error = tz_error(err, TZ_EIO, "out of memory");
+	}
+	for (uint32_t i = 0; error == 0 && i < campaign.tally->group_count; i++)
+		baseline->cause[baseline->cause_count++] =
+		    campaign.tally->group[i].cause;
+	/* An interruption leaves nothing that can be compared with. */
+	baseline->known = error == 0 && !campaign.interrupted;
+	campaign_close(&campaign);
+	return error;
+}

@@ -1,0 +1,1 @@
+#define TINY_BYTES 4096
