@@ -11,6 +11,8 @@
 #include "harness/cmd/cmd.h"
 #include "harness/cmd/driver_options.h"
 #include "harness/host/stop.h"
+#include "harness/host/terminal.h"
+#include "harness/report/report.h"
 #include "harness/run.h"
 
 #define SETTINGS_BYTES 512
@@ -286,7 +288,8 @@ print_end(const struct run_outcome *outcome)
 
 	if (run_verdict(outcome) == RUN_PASSED || has_pt_error(outcome))
 		return;
-	printf("%s  %s", verdict_word(outcome), run_reason(outcome));
+	terminal_put_verdict(stdout, verdict_word(outcome));
+	printf("  %s", run_reason(outcome));
 	if (result->end == MACHINE_EXIT) {
 		if (result->code != 0)
 			printf(": code %d", result->code);
@@ -320,15 +323,23 @@ print_console(const struct run_outcome *outcome)
 }
 
 static void
+print_pt_error(unsigned number, const struct run_cpu *cpu)
+{
+	terminal_put_verdict(stdout, "FAIL");
+	printf("  ToPA operational error on cpu%u (%" PRIu64 "): %s\n", number,
+	    cpu->pt_errors, cpu->pt_error);
+}
+
+static void
 print_text(const struct run_options *options, const struct run_outcome *outcome)
 {
 	enum run_verdict verdict = run_verdict(outcome);
 	unsigned i;
 
-	printf("%s  %s  %s  %s mode  %u CPU%s\n", verdict_word(outcome),
-	    options->driver, outcome->models,
-	    options->thread_mode ? "thread" : "cpu", outcome->cpu_count,
-	    outcome->cpu_count == 1 ? "" : "s");
+	terminal_put_verdict(stdout, verdict_word(outcome));
+	printf("  %s  %s  %s mode  %u CPU%s\n", options->driver,
+	    outcome->models, options->thread_mode ? "thread" : "cpu",
+	    outcome->cpu_count, outcome->cpu_count == 1 ? "" : "s");
 	for (i = 0; i < outcome->cpu_count; i++) {
 		const struct run_cpu *cpu = &outcome->cpu[i];
 
@@ -337,9 +348,7 @@ print_text(const struct run_options *options, const struct run_outcome *outcome)
 		    i, cpu->counters.insns, cpu->counters.pmis,
 		    cpu->counters.trace_bytes, cpu->wraps);
 		if (cpu->pt_errors != 0)
-			printf("FAIL  ToPA operational error on cpu%u (%" PRIu64
-			       "): %s\n",
-			    i, cpu->pt_errors, cpu->pt_error);
+			print_pt_error(i, cpu);
 	}
 	print_end(outcome);
 	print_refused(outcome);
@@ -350,8 +359,8 @@ print_text(const struct run_options *options, const struct run_outcome *outcome)
 	else
 		printf("bundle %s   (topaz verify %s)\n", options->output,
 		    options->output);
-	printf("%d passed, %d failed, %d not judged\n", verdict == RUN_PASSED,
-	    verdict == RUN_FAILED, verdict == RUN_NOT_JUDGED);
+	report_text_counts(stdout, verdict == RUN_PASSED, verdict == RUN_FAILED,
+	    verdict == RUN_NOT_JUDGED);
 }
 
 static void

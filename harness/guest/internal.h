@@ -46,6 +46,14 @@
 
 /* entry.S */
 extern const char trap_stubs[]; /* 256 of 16 bytes */
+/*
+ * entry.S: lets interrupts in and waits for one.  An NMI may come between the two
+ * instructions and end the shadow of STI: the interrupt that comes then returns behind the
+ * wait, not to it.
+ */
+void intr_wait(void);
+extern const char intr_wait_halt[], intr_wait_end[];
+
 extern const char copy_user_begin[], copy_user_end[], copy_user_fault[];
 void syscall_entry(void);
 void task_trampoline(void);
