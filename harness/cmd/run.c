@@ -302,6 +302,17 @@ print_end(const struct run_outcome *outcome)
 		printf("      #%-2u %s\n", i, outcome->frame[i]);
 }
 
+/* What the driver refused, and no caller in the guest saw. */
+static void
+print_refused(const struct run_outcome *outcome)
+{
+	if (outcome->refused_count != 0)
+		printf("      error %d on cpu%" PRIu64 " is dropped by the "
+		       "kernel (%" PRIu64 " in all)\n",
+		    outcome->refused_error, outcome->refused_cpu,
+		    outcome->refused_count);
+}
+
 /* The console says what a failed program had to say. */
 static void
 print_console(const struct run_outcome *outcome)
@@ -340,6 +351,7 @@ print_text(const struct run_options *options, const struct run_outcome *outcome)
 			print_pt_error(i, cpu);
 	}
 	print_end(outcome);
+	print_refused(outcome);
 	print_console(outcome);
 	printf("source sha256 %s\n", outcome->sha256);
 	if (run_was_stopped(outcome))
@@ -372,7 +384,8 @@ print_json(const struct run_options *options, const struct run_outcome *outcome)
 	for (i = 0; i < outcome->frame_count; i++)
 		json_array_append_new(frames, json_string(outcome->frame[i]));
 	cmd_print_json(json_pack(
-	    "{s:i, s:s?, s:s, s:s, s:b, s:s, s:s, s:i, s:s, s:s, s:s, s:o, s:o}",
+	    "{s:i, s:s?, s:s, s:s, s:b, s:s, s:s, s:i, s:s, s:s, s:s, s:o, s:o, "
+	    "s:I, s:i}",
 	    "schema", 1, "bundle",
 	    run_was_stopped(outcome) ? NULL : options->output, "driver",
 	    options->driver, "profile", outcome->models, "passed",
@@ -381,7 +394,8 @@ print_json(const struct run_options *options, const struct run_outcome *outcome)
 	    run_verdict(outcome) == RUN_PASSED ? "exit" : run_reason(outcome),
 	    "code", outcome->result.code, "text", outcome->result.text, "where",
 	    outcome->where, "sha256", outcome->sha256, "cpus", cpus,
-	    "backtrace", frames));
+	    "backtrace", frames, "refused", (json_int_t)outcome->refused_count,
+	    "refused_error", outcome->refused_error));
 }
 
 static const struct argp_child children[] = { { &driver_argp, 0, NULL, 0 },

@@ -171,7 +171,7 @@ fi
 
 # CPUs of two kinds: the token says so, and it is the same again.
 expect 1 "bad-free" 0 explore grab/grab-give --drivers "$drivers" --no-sequences \
-    --progress none --kinds cpu --budget 300 --no-pages -o mixed \
+    --progress none --kinds cpu --budget 1000 --no-pages -o mixed \
     --profile 'alderlake-p*1,alderlake-e' --errata apl11
 token=$(sed -n 's/^ *replay:  topaz replay \(tz1:[^ ]*\).*/\1/p' stdout)
 case $token in
