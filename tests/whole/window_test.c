@@ -55,7 +55,7 @@ find_pmi_lost(const struct campaign *campaign)
 static void
 every_boundary_of_a_window_is_judged(void **state)
 {
-	struct campaign_options options = campaigns_options(200);
+	struct campaign_options options = campaigns_options(1000);
 	struct describe_kept *kept = calloc(1, sizeof(*kept));
 	struct replayed *replayed = calloc(1, sizeof(*replayed));
 	struct setups *setups = setups_create(workshop);
