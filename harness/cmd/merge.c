@@ -27,6 +27,7 @@ struct merge_input {
 	const char *folder[SHARDS_MAX];
 	size_t count;
 	bool json;
+	bool joined; /* topaz merge of any number of folders */
 };
 
 static error_t
@@ -189,6 +190,7 @@ static struct finding_summary *
 named(struct finding_summary *summary, const struct merge_input *input,
     const char *command)
 {
+	summary->joined = input->joined;
 	if (input->count > 1)
 		snprintf(
 		    summary->command, sizeof(summary->command), "%s", command);
@@ -196,14 +198,14 @@ named(struct finding_summary *summary, const struct merge_input *input,
 }
 
 static enum cmd_exit
-exit_code(const struct finding_summary *summary, size_t folders)
+exit_code(const struct finding_summary *summary)
 {
 	if (summary->finding_count != summary->judged_count)
 		return CMD_UNJUDGED;
 	if (summary->finding_count != 0)
 		return CMD_FINDING;
 	return report_is_cut(summary) ||
-		(folders > 1 && report_shards_missing(summary) != 0)
+		(summary->joined && report_shards_missing(summary) != 0)
 	    ? CMD_BUDGET
 	    : CMD_OK;
 }
@@ -226,11 +228,12 @@ read_and(merge_finish finish, const struct argp *argp, int argc, char **argv)
 		code = cmd_fail(&err);
 	} else {
 		cmd_parse(argp, argc, argv, input);
+		input->joined = argp == &cmd_merge_argp || input->count > 1;
 		if (read_all(input, summary, &err) != 0 ||
 		    finish(input, named(summary, input, command), &err) != 0)
 			code = cmd_fail(&err);
 		else
-			code = exit_code(summary, input->count);
+			code = exit_code(summary);
 		report_summary_free(summary);
 	}
 	free(input);
