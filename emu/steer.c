@@ -51,6 +51,23 @@ machine_set_watched(struct machine *machine, uint64_t begin, uint64_t end)
 	set_stepping(machine);
 }
 
+void
+machine_set_audit(struct machine *machine, const struct audit *audit)
+{
+	TZ_ASSERT(machine->result == NULL);
+	for (size_t i = 1; i < audit->function_count; i++)
+		TZ_ASSERT(audit->function[i - 1] < audit->function[i]);
+	for (unsigned i = 0; i < machine->config.cpu_count; i++)
+		cpu_set_audit(machine->slot[i].cpu, audit);
+}
+
+uint64_t
+machine_audit_frame(struct machine *machine, unsigned cpu)
+{
+	TZ_ASSERT(cpu < machine->config.cpu_count);
+	return cpu_audit_frame(machine->slot[cpu].cpu);
+}
+
 /* Of a split instruction the rest comes later; the base order goes on: see order.c. */
 static bool
 act_switch(struct machine *machine, unsigned cpu, enum act act, uint64_t param)

@@ -13,6 +13,7 @@
 
 #include "emu/act.h"
 #include "emu/base.h"
+#include "emu/cpu/audit.h"
 #include "emu/event.h"
 #include "emu/pt/cycles.h"
 
@@ -40,8 +41,6 @@ struct cpu_step {
 	uint64_t rip;
 	bool trigger_en, in_nmi, interrupts, local, split;
 	uint8_t cpl;
-	uint32_t store_bytes;
-	uint64_t store_va;
 };
 
 /* Which instructions are told to port.step. */
@@ -65,6 +64,9 @@ struct cpu_port {
 	    void *arg, unsigned cpu, enum cpu_over why, const char *text);
 	/* Before each instruction that cpu_set_stepping() asks for. */
 	void (*step)(void *arg, unsigned cpu, const struct cpu_step *step);
+	/* cpu_set_audit() */
+	void (*access)(void *arg, const struct audit_access *access);
+	void (*call)(void *arg, const struct audit_call *call);
 	/* The pages of RAM, one bit each, that may have been written since
 	 * EPOCH began; NULL: any may have been.  May be NULL itself. */
 	const uint64_t *(*written)(void *arg, uint32_t *epoch);
@@ -164,6 +166,14 @@ void cpu_cancel_pause(struct cpu *cpu);
 /* Watched code is linear [BEGIN, END).  Changes nothing but the speed. */
 void cpu_set_stepping(
     struct cpu *cpu, enum cpu_stepping stepping, uint64_t begin, uint64_t end);
+
+/*
+ * The code whose accesses and calls are reported; its functions must stay.  Between
+ * two calls of cpu_run().  Changes nothing but the speed.
+ */
+void cpu_set_audit(struct cpu *cpu, const struct audit *audit);
+/* From port.access and .call: RBP before the instruction. */
+uint64_t cpu_audit_frame(struct cpu *cpu);
 
 /*
  * Any act but ACT_SWITCH, between two calls of cpu_run(): false, with nothing

@@ -1,7 +1,7 @@
 /*
- * The instructions that the engine must not run by itself, and the conditional
- * branches whose two ways out are the same address, so that only a look before
- * they run tells which it was.
+ * The instructions that the engine must not run by itself, the conditional branches
+ * whose two ways out are the same address, so that only a look before they run tells
+ * which it was, and the accesses whose addresses only such a look tells.
  */
 #include "emu/cpu/state.h"
 
@@ -25,13 +25,20 @@ hook(struct cpu *cpu, uint64_t va, uint64_t last_va)
 	return true;
 }
 
+/* A branch whose way out does not tell which it was. */
+static bool
+is_unclear(const struct block *block, const struct block_insn *insn)
+{
+	return block->ambiguous && block->va + insn->at == block->last_va;
+}
+
 static bool
 is_site(const struct cpu *cpu, const struct block *block,
     const struct block_insn *insn)
 {
-	return insn->class == INSN_CHECKED ||
+	return insn->class == INSN_CHECKED || insn->audit_site ||
 	    cpu_is_trapped(cpu, (enum insn_class)insn->class) ||
-	    (block->ambiguous && block->va + insn->at == block->last_va);
+	    is_unclear(block, insn);
 }
 
 bool
@@ -83,12 +90,15 @@ cpu_site(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg)
 	/* Stopped already at this address, or another program's code here. */
 	if (insn == NULL || !is_site(cpu, block, insn))
 		return;
+	if (insn->audit_site)
+		cpu_audit_site(cpu, block, (unsigned)(insn - block->insn));
 	if (insn->class == INSN_CHECKED) {
 		if (cpu_check_insn(cpu, va, insn->length, &fault_va) ==
 		    FAULT_NONE)
 			return;
 	} else if (!cpu_is_trapped(cpu, (enum insn_class)insn->class)) {
-		look_at_branch(cpu, va, insn->length);
+		if (is_unclear(block, insn))
+			look_at_branch(cpu, va, insn->length);
 		return;
 	}
 	cpu_cut_block(cpu, va);

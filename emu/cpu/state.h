@@ -5,6 +5,7 @@
 #define TOPAZ_EMU_CPU_STATE_H
 
 #include "emu/apic/apic.h"
+#include "emu/cpu/audit_state.h"
 #include "emu/cpu/block.h"
 #include "emu/cpu/cpu.h"
 #include "emu/cpu/engine.h"
@@ -111,6 +112,8 @@ struct cpu {
 	struct act_note act;
 	enum cpu_stepping stepping;
 	uint64_t watched_begin, watched_end;
+	struct audit audited;
+	struct cpu_audit audit;
 
 	uint64_t none; /* MSRs that are no field */
 	uint64_t xcr0, xss, apic_base, pat, tsc_aux, misc_enable;

@@ -7,6 +7,7 @@
 #define TOPAZ_HARNESS_CHECK_STATE_H
 
 #include "harness/check/check.h"
+#include "harness/check/freed.h"
 #include "harness/guest/user/script.h"
 
 #define CHECK_PAGE_BYTES   UINT64_C(4096)
@@ -16,7 +17,6 @@
 #define CHECK_STREAMS_MAX  16
 #define CHECK_SEGMENTS     16
 #define CHECK_STACKS_MAX   64
-#define CHECK_FREED_MAX    64
 #define CHECK_SITES_MAX    8
 #define CHECK_CONTEXTS_MAX 4 /* of which it is known what they ask for */
 
@@ -25,9 +25,9 @@ struct check_place {
 	uint16_t cpu, step;
 	uint8_t stream; /* or CHECK_NO_STREAM */
 	uint64_t insns, cycles, rip, event;
-	uint64_t object_va; /* as in struct check_violation */
-	const char *object; /* or NULL */
-	struct check_site blame;
+	uint64_t object_va;            /* as in struct check_violation */
+	const char *object;            /* or NULL */
+	struct check_site site, blame; /* site 0: see check_violate() */
 };
 
 /* A part of a live allocation that lies together physically. */
@@ -138,11 +138,12 @@ struct check_asked {
 
 struct check_core {
 	/* Kept by check_begin(). */
-	uint32_t extent_count, stack_count, freed_count, freed_next;
-	bool extents_full;
+	uint32_t extent_count, stack_count, freed_count;
+	uint64_t freed_sum; /* of a hash of each part: their order is no matter */
+	bool extents_full, freed_full;
 	struct {
 		uint64_t pa, bytes;
-	} stack[CHECK_STACKS_MAX], freed[CHECK_FREED_MAX];
+	} stack[CHECK_STACKS_MAX];
 	/* Not kept, but for cpu[].on. */
 	uint32_t page_count, stream_count, site_count, violation_count;
 	uint32_t asked_count; /* contexts, beside [0] */
@@ -171,6 +172,8 @@ struct check {
 	struct check_extent extent[CHECK_EXTENTS_MAX]; /* sorted by pa */
 	struct check_page page[CHECK_PAGES_MAX];
 	uint64_t *trace_frames; /* follows from .page */
+	struct check_freed freed[CHECK_FREED_MAX];
+	uint16_t *freed_head; /* of each page's chain; follows from .freed */
 };
 
 /* check.c: the place of the event that is being judged. */
@@ -202,6 +205,10 @@ void owner_site(struct check *check, const struct event *event);
 void owner_unloaded(struct check *check);
 /* The live extent that PA is in, or NULL. */
 const struct check_extent *owner_find(const struct check *check, uint64_t pa);
+bool owner_is_stack(const struct check *check, uint64_t pa);
+
+/* keep.c: WORD goes into HASH. */
+uint64_t keep_mix(uint64_t hash, uint64_t word);
 
 /* pages.c: NULL: PA is in no trace buffer. */
 const struct check_page *page_find(const struct check *check, uint64_t pa);

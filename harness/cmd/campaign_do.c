@@ -20,6 +20,8 @@
 #include "harness/host/stop.h"
 #include "harness/report/report.h"
 
+#define CHECKPOINT_NAME "checkpoint"
+
 static void
 tell(void *arg, const char *what, uint64_t done, uint64_t total,
     uint64_t findings)
@@ -224,6 +226,53 @@ find_folder(const struct workshop *workshop, char *folder, size_t folder_size)
 	free(here);
 }
 
+/* The key of the checkpoint of INPUT's exploration. */
+static int
+find_key(const struct campaign_input *input, struct workshop *workshop,
+    uint64_t *key, struct tz_error *err)
+{
+	uint16_t check;
+	int error = workshop_check(workshop, &check, err);
+
+	if (error == 0)
+		*key = campaign_key(workshop, &input->options, check);
+	return error;
+}
+
+/* Of an exploration that was interrupted, so that the same command can go on. */
+static int
+write_checkpoint(const struct campaign_input *input, struct workshop *workshop,
+    const struct campaign *campaign, struct tz_error *err)
+{
+	char path[PATH_MAX];
+	uint64_t key;
+	int error = find_key(input, workshop, &key, err);
+
+	snprintf(path, sizeof(path), "%s/" CHECKPOINT_NAME, input->made);
+	if (error != 0 || !campaign->interrupted ||
+	    campaign->checkpoint->parts == 0)
+		return error;
+	return checkpoint_write(path, key, campaign->checkpoint, err);
+}
+
+/* Goes on where the exploration of the same command was interrupted. */
+static int
+read_checkpoint(struct campaign_input *input, struct workshop *workshop,
+    struct checkpoint **checkpoint, struct tz_error *err)
+{
+	char path[PATH_MAX];
+	uint64_t key;
+	int error = find_key(input, workshop, &key, err);
+
+	snprintf(path, sizeof(path), "%s/" CHECKPOINT_NAME, input->output);
+	if (error == 0)
+		error = checkpoint_read(path, key, checkpoint, err);
+	if (error == 0)
+		fprintf(stderr, "topaz: goes on where it was interrupted: %s\n",
+		    path);
+	return error == -TZ_ENOENT ? 0 : error;
+}
+
 static int
 write_reports(const struct campaign_input *input, struct workshop *workshop,
     const struct campaign_report *report, struct tz_error *err)
@@ -326,6 +375,8 @@ explore_and_report(struct campaign_input *input, struct workshop *workshop,
 		fputs("topaz: interrupted: findings may be larger than they "
 		      "need be, without a window or a time line\n",
 		    stderr);
+	if (error == 0)
+		error = write_checkpoint(input, workshop, campaign, err);
 	return error != 0 ? error : write_reports(input, workshop, report, err);
 }
 
@@ -335,6 +386,7 @@ campaign_do(struct campaign_input *input, struct workshop **workshop,
     struct tz_error *err)
 {
 	struct output *folder = NULL, *known = NULL;
+	struct checkpoint *checkpoint = NULL;
 	int error = workshop_open(&input->workshop, workshop, err);
 
 	stop_gently();
@@ -349,6 +401,10 @@ campaign_do(struct campaign_input *input, struct workshop **workshop,
 		error = output_claim_file(input->write_baseline, &known, err);
 	if (error == 0) {
 		input->made = output_new(folder);
+		error = read_checkpoint(input, *workshop, &checkpoint, err);
+	}
+	if (error == 0) {
+		input->options.resume = checkpoint;
 		error = explore_and_report(
 		    input, *workshop, campaign, report, err);
 		if (error != 0)
@@ -366,6 +422,7 @@ campaign_do(struct campaign_input *input, struct workshop **workshop,
 	}
 	output_abandon(folder);
 	output_abandon(known);
+	checkpoint_free(checkpoint);
 	return error;
 }
 

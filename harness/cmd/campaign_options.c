@@ -11,19 +11,15 @@
 #include "harness/explore/faults.h"
 #include "harness/explore/pool.h"
 
-#define TEXT_OF(number) #number
-#define TEXT(number)    TEXT_OF(number)
-#define BUDGET_TEXT                  \
- "all with one deviation and " TEXT( \
-     CAMPAIGN_BEYOND_DEFAULT) " beyond; faults: " TEXT(FAULTS_BUDGET_DEFAULT)
-
 enum {
 	OPT_PROFILE = 256,
 	OPT_ERRATA,
 	OPT_DEPTH,
 	OPT_KINDS,
 	OPT_SHARD,
+	OPT_EFFORT,
 	OPT_BUDGET,
+	OPT_LIMIT,
 	OPT_SEED,
 	OPT_NO_MERGE,
 	OPT_NO_REDUCE,
@@ -50,8 +46,16 @@ static const struct argp_option options[] = {
 	{ "jobs", 'j', "N", 0, "Processes (the CPUs of this machine)", 0 },
 	{ "shard", OPT_SHARD, "I/N", 0,
 	    "Do the I-th of N parts; join them with: topaz merge", 0 },
+	{ "effort", OPT_EFFORT, "quick|normal|deep", 0,
+	    "How long: for a push, under a minute on two CPUs; some minutes; "
+	    "an hour (normal, of topaz ci quick)",
+	    0 },
 	{ "budget", OPT_BUDGET, "SCHEDULES", 0,
-	    "How many schedules; K and M are understood (" BUDGET_TEXT ")", 0 },
+	    "How many schedules instead; K and M are understood", 0 },
+	{ "limit", OPT_LIMIT, "N", 0,
+	    "End a schedule after N instructions (the default schedule after "
+	    "10M, others after three times as many as it has)",
+	    0 },
 	{ "seed", OPT_SEED, "N", 0, "Draws what is sampled (0)", 0 },
 	{ "no-merge", OPT_NO_MERGE, NULL, 0, "Do not merge equal states", 0 },
 	{ "no-reduce", OPT_NO_REDUCE, NULL, 0,
@@ -166,6 +170,16 @@ parse_value(int key, const char *arg, struct campaign_input *input)
 		to->budget = cmd_number("budget", arg, CMD_THINGS);
 		if (to->budget == 0)
 			cmd_bad_value("budget", arg, "at least 1");
+		return true;
+	case OPT_EFFORT:
+		to->effort = effort_find(arg);
+		if (to->effort == EFFORT_COUNT)
+			cmd_bad_value("effort", arg, "quick, normal or deep");
+		return true;
+	case OPT_LIMIT:
+		to->insns_max = cmd_number("limit", arg, CMD_THINGS);
+		if (to->insns_max == 0)
+			cmd_bad_value("limit", arg, "at least 1");
 		return true;
 	case OPT_SEED:
 		to->seed = cmd_number("seed", arg, CMD_THINGS);

@@ -16,5 +16,6 @@ cmd_ci(int argc, char **argv)
 {
 	struct campaign_input input = campaign_input_defaults();
 
+	input.options.effort = EFFORT_QUICK;
 	return campaign_main(&cmd_ci_argp, argc, argv, &input, NULL, NULL);
 }

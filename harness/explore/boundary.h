@@ -14,8 +14,8 @@
 #define BOUNDARY_LOCAL   8u    /* what follows concerns this CPU alone */
 #define BOUNDARY_EDGE    0x10u /* neither driver nor handler: a turn begins */
 #define BOUNDARY_POINT   0x20u /* a kernel function asks whether it shall fail */
-#define BOUNDARY_CALLED  0x40u /* a call to the kernel has returned */
-#define BOUNDARY_SPLIT   0x80u /* what follows loads and stores without LOCK */
+#define BOUNDARY_CALLED  0x40u  /* a call to the kernel has returned */
+#define BOUNDARY_SPLIT   0x80u  /* what follows loads and stores without LOCK */
 #define BOUNDARY_GAP     0x100u /* code that is not stepped */
 
 struct boundary {

@@ -173,6 +173,5 @@ concurrent_explore(
 	concurrent.end = (uint32_t)campaign->area_count;
 	if (error != 0 || concurrent.begin == concurrent.end)
 		return error;
-	return pool_run(campaign->options.jobs, work, NULL, &concurrent,
-	    campaign->tally, &campaign->interrupted, err);
+	return campaign_pool(campaign, work, NULL, &concurrent, err);
 }

@@ -143,6 +143,7 @@ make_check(struct runner *runner, struct tz_error *err)
 	struct check_config config = {
 		.reads = check_reads_machine(runner->machine),
 		.site = runner_site,
+		.access_site = runner_access_site,
 		.site_arg = runner,
 		.cpu_count = runner->cpus,
 		.ram_bytes = RUNNER_RAM_BYTES,
@@ -161,6 +162,7 @@ make_check(struct runner *runner, struct tz_error *err)
 	if (error != 0)
 		return error;
 	runner_watch_modules(runner, false);
+	runner_audit(runner, &config);
 	runner->check = check_create(&config);
 	if (runner->check == NULL)
 		return tz_error(err, TZ_EIO, "out of memory");

@@ -5,6 +5,7 @@
 #define TOPAZ_HARNESS_GUEST_INTERNAL_H
 
 #include "harness/guest/cpu.h"
+#include "harness/guest/frame.h"
 #include "harness/guest/lib.h"
 #include "harness/guest/lock.h"
 #include "harness/guest/mem.h"
@@ -82,14 +83,6 @@ void ipi_rendezvous_handle(void);
 void ipi_soft_handle(void);
 
 /* frame.c */
-struct frame {
-	uint8_t kind; /* enum frame_kind */
-	uint8_t bucket;
-	uint16_t used;     /* slab: items in use */
-	uint32_t next;     /* free stack, or slabs with room: frame number */
-	uint64_t taken[4]; /* slab: one bit an item */
-};
-enum frame_kind { FRAME_RESERVED, FRAME_FREE, FRAME_TAKEN, FRAME_SLAB };
 void frame_init(void);
 struct frame *frame_of(uint64_t pa); /* NULL: not RAM */
 

@@ -169,6 +169,23 @@ struct sequence_pairs {
 bool sequence_pairs_next(
     struct sequence_pairs *pairs, struct sequence *sequence, unsigned *first);
 
+/*
+ * Whole lives that have more: first one after another, without the step that ends the
+ * program in between; then each with one operation more, at each place, allowed there or
+ * not.
+ */
+struct sequence_neighbours {
+	const struct manifest *manifest;
+	const struct sequence *life; /* the caller's, valid all the time */
+	size_t life_count;
+	size_t joined, first; /* the next to be tried ... */
+	unsigned position;
+	size_t op;
+};
+/* The next one.  False: there is no more. */
+bool sequence_neighbours_next(
+    struct sequence_neighbours *neighbours, struct sequence *sequence);
+
 /* The sequence without step STEP and what depends on its results. */
 void sequence_drop(const struct manifest *manifest, const struct sequence *from,
     unsigned step, struct sequence *to);

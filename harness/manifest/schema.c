@@ -125,6 +125,7 @@ static const cyaml_schema_field_t operation_fields[] = {
 	TRUTH(unloads, schema_operation),
 	TRUTH(rereads, schema_operation),
 	TRUTH(collects, schema_operation),
+	TRUTH(rare, schema_operation),
 	CYAML_FIELD_END,
 };
 static const cyaml_schema_value_t operation_entry = { CYAML_VALUE_MAPPING(

@@ -52,7 +52,7 @@ struct schema_operation {
 	uint32_t *actors;
 	uint32_t actors_count;
 	bool instances, strict, ends, configures, accumulates;
-	bool starts, stops, unloads, rereads, collects;
+	bool starts, stops, unloads, rereads, collects, rare;
 };
 
 struct schema_scenario {

@@ -73,6 +73,8 @@ static const struct run memory_runs[] = {
 	{ "a store into a page that was freed and allocated", GOOD,
 	    { EV(ALLOC, ABI_DMAP + RIG_FREED, RIG_PAGE, RIG_SITE),
 		DO(STORE, RIG_TEXT, ABI_DMAP + RIG_FREED + 8, 0) } },
+	{ "a load from a freed page", CHECK_LOAD_FREED,
+	    { DO(LOAD, RIG_TEXT, ABI_DMAP + RIG_FREED + 8, 0) } },
 	{ "output to a buffer that was freed", CHECK_OUTPUT_FREED,
 	    { ON, PSB, OUT(0, 64), OFF, EV(FREE, ABI_DMAP + B, 0, 0), ON, PSB,
 		OUT(0, 64) } },
