@@ -118,6 +118,9 @@ struct check_config {
 	/* What is at VA, for messages; NULL: only its number is known. */
 	void (*name)(void *arg, uint64_t va, char *text, size_t size);
 	void *name_arg;
+	/* User space can also ask for a buffer's position (EVENT_POSITION): then who
+	 * has collected and has not asked does not miss the rest. */
+	bool positions;
 	/* Which of the rows are judged; bit by enum check_id. */
 	uint64_t enabled;
 };
@@ -205,7 +208,7 @@ void check_stopped(struct check *check, unsigned cpu_mask);
 void check_rereading(struct check *check, uint64_t stream);
 /*
  * At EVENT_CALL_END of success: user space has taken all that the driver reports
- * of STREAM (or CHECK_ALL_STREAMS).
+ * of STREAM (or CHECK_ALL_STREAMS) by itself: not the positions that are asked for.
  */
 void check_collected(struct check *check, uint64_t stream);
 /* At EVENT_CALL_END of success: the driver is unloaded. */

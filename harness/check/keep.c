@@ -95,7 +95,10 @@ keep_memory(const struct check *check, uint64_t hash)
 		hash = keep_mix(hash, core->stack[i].pa);
 	for (uint32_t i = 0; i < core->site_count; i++)
 		hash = keep_mix(hash, core->site[i]);
-	return hash;
+	for (uint32_t i = 0; i < core->unnamed_count; i++)
+		hash = keep_mix(hash, core->unnamed[i]);
+	return keep_mix(
+	    hash, (uint64_t)core->unnamed_count << 1 | core->unnamed_more);
 }
 
 static uint64_t
@@ -117,7 +120,8 @@ keep_stream(const struct check_stream *stream, uint64_t hash)
 {
 	const bool facts[] = { stream->fresh, stream->unsure, stream->blurred,
 		stream->missing, stream->asked, stream->drained, stream->to_end,
-		stream->written, stream->any_int, stream->before.written };
+		stream->written, stream->any_int, stream->before.written,
+		stream->current };
 
 	hash = keep_mix(hash, stream->key);
 	hash = keep_mix(hash, stream->context);
@@ -141,7 +145,8 @@ keep_cpu(const struct check_cpu *cpu, uint64_t hash)
 		cpu->on_seen, cpu->nonempty, cpu->worked, cpu->broken,
 		cpu->stopped, cpu->failed, cpu->last_valid, cpu->last_int,
 		cpu->last_stop, cpu->uses_int, cpu->pmi, cpu->foreign,
-		cpu->serving_pmi, cpu->serving_foreign, cpu->serving_bit };
+		cpu->serving_pmi, cpu->serving_foreign, cpu->serving_bit,
+		cpu->refused };
 
 	hash = keep_mix(hash, keep_bits(facts, TZ_ARRAY_LEN(facts)));
 	hash = keep_mix(hash, cpu->bytes << 16 ^ cpu->psbs);

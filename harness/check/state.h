@@ -18,7 +18,11 @@
 #define CHECK_SEGMENTS     16
 #define CHECK_STACKS_MAX   64
 #define CHECK_SITES_MAX    8
+#define CHECK_UNNAMED_MAX  32
 #define CHECK_CONTEXTS_MAX 4 /* of which it is known what they ask for */
+
+/* The key of a buffer that user space has not mapped yet: of EVENT_OBJECT_PAGE. */
+#define CHECK_OBJECT TZ_BIT(63)
 
 /* Where something happened, and what of the driver's it may come from. */
 struct check_place {
@@ -68,7 +72,7 @@ struct check_unread {
 };
 
 struct check_stream {
-	uint64_t key;                /* EVENT_STREAM_* */
+	uint64_t key;                /* EVENT_STREAM_*, or with CHECK_OBJECT */
 	uint32_t context;            /* 0: not known */
 	uint32_t page_count, cursor; /* pages named; in the naming going on */
 	uint32_t high;               /* the end of what was ever written */
@@ -78,6 +82,7 @@ struct check_stream {
 		uint64_t overwritten, lost;
 		bool written;
 	} before;     /* the start, in case that it is refused */
+	bool current; /* of those with its key the one that was mapped last */
 	bool fresh;   /* nothing was written in this session */
 	bool unsure;  /* the unit stopped by itself: bytes are lost uncounted */
 	bool blurred; /* too much at once: not judged any more */
@@ -103,6 +108,7 @@ struct check_cpu {
 	bool first, psb;  /* since TraceEn rose: no output yet; a PSB came */
 	bool first_start; /* and the pointers were at the buffer's start */
 	bool on_seen, nonempty, worked, broken;
+	bool refused; /* the driver said so, and the kernel dropped it */
 	uint64_t bytes, psbs; /* until .nonempty */
 	/* ledger.c: the stream of the last output */
 	uint8_t stream;
@@ -159,6 +165,10 @@ struct check_core {
 		uint32_t mask, stopped;
 	} session;
 	struct check_stream stream[CHECK_STREAMS_MAX];
+	/* Pages that trace was written to before they belonged to a stream. */
+	uint64_t unnamed[CHECK_UNNAMED_MAX];
+	uint32_t unnamed_count;
+	bool unnamed_more; /* than there is room for */
 	uint64_t unjudged[REASON_COUNT];
 	struct check_site last_at; /* of any CPU */
 	uint64_t violation_key[CHECK_VIOLATION_MAX];
@@ -221,9 +231,11 @@ void page_reuse(struct check *check, uint64_t pa, uint64_t bytes);
 void page_set_frames(struct check *check, bool on);
 
 /* ledger.c */
-/* The stream of KEY; CHECK_STREAMS_MAX: there is none. */
+/* The stream of KEY that was named last; CHECK_STREAMS_MAX: there is none. */
 unsigned ledger_find(const struct check *check, uint64_t key);
 void ledger_buffer(struct check *check, const struct event *event);
+void ledger_object_page(struct check *check, const struct event *event);
+void ledger_position(struct check *check, const struct event *event);
 void ledger_output(struct check *check, const struct event *event);
 void ledger_drain(struct check *check, const struct event *event);
 void ledger_lost(struct check *check, const struct event *event);
@@ -270,6 +282,7 @@ void session_trace_off(struct check *check, const struct event *event);
 void session_psb(struct check *check, const struct event *event);
 void session_output(struct check *check, const struct event *event);
 void session_broken(struct check *check, const struct event *event);
+void session_dropped(struct check *check, const struct event *event);
 void session_call_begin(struct check *check, const struct event *event);
 void session_call_end(struct check *check, const struct event *event);
 void session_exit(struct check *check, const struct event *event);

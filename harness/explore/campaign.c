@@ -10,6 +10,7 @@
 #include "harness/explore/corpus.h"
 #include "harness/explore/decoded.h"
 #include "harness/explore/faults.h"
+#include "harness/explore/overall.h"
 #include "harness/explore/pool.h"
 #include "harness/explore/setups.h"
 
@@ -292,26 +293,29 @@ work(void *arg, unsigned worker, const volatile bool *stop, struct tally *tally)
 	}
 }
 
+/* What the areas of a part have in common, in words. */
+static const char *
+part_name(const struct campaign *campaign, uint32_t begin)
+{
+	const struct campaign_area *area = &campaign->area[begin];
+
+	if (campaign->options.faults)
+		return "placements of faults";
+	if (area->kind != AREA_ONE)
+		return "placements of two, and random schedules";
+	return campaign->corpus == NULL || begin < campaign->entry_surveyed
+	    ? "placements of one deviation"
+	    : "placements in sequences with new code";
+}
+
 static void
 tell_progress(void *arg, const struct tally *tallies, unsigned jobs)
 {
 	const struct share_work *share_work = arg;
 	const struct campaign *campaign = share_work->campaign;
-	uint64_t done = 0, total = 0, groups = campaign->tally->group_count;
 
-	if (campaign->options.progress == NULL)
-		return;
-	for (uint32_t i = share_work->begin; i < share_work->end; i++) {
-		total += campaign->area[i].total;
-		for (unsigned j = 0; j < jobs; j++)
-			done += tallies[j].area[i].done;
-	}
-	for (unsigned j = 0; j < jobs; j++)
-		groups += tallies[j].group_count;
-	total /= campaign->options.shards;
-	/* A shard's share is not the same to the last one. */
-	campaign->options.progress(campaign->options.progress_arg, "placements",
-	    done, total > done ? total : done, groups);
+	overall_tell(
+	    campaign, part_name(campaign, share_work->begin), tallies, jobs);
 }
 
 /* How many of COUNT areas make a part: few if each may be the last, or takes long. */
@@ -339,6 +343,7 @@ run_part(struct campaign *campaign, uint32_t begin, uint32_t end,
 		struct share_work share_work = { campaign, i,
 			end - i < step ? end : i + step, part };
 
+		tell_progress(&share_work, NULL, 0);
 		error = campaign_pool(
 		    campaign, work, tell_progress, &share_work, err);
 	}
@@ -387,6 +392,7 @@ explore_sequences(
 
 	TZ_ASSERT(area != NULL);
 	area->total = budget;
+	campaign->ahead -= budget;
 	error = corpus_run(campaign, (uint32_t)campaign->area_count - 1, budget,
 	    &campaign->corpus, err);
 	if (error == 0) {
@@ -410,6 +416,7 @@ explore_novel(struct campaign *campaign, const struct effort_parts *parts,
 	uint64_t spent = 0;
 	int error = 0;
 
+	campaign->ahead -= parts->novel;
 	for (size_t i = 0; error == 0 && spent < parts->novel &&
 	     !campaign_is_over(campaign) &&
 	     (novel = corpus_novel(campaign->corpus, i)) != NULL;
@@ -529,6 +536,15 @@ explore_deeper(struct campaign *campaign, uint32_t entries,
 
 	if (error != 0)
 		return error;
+	campaign->ahead = 0;
+	for (uint32_t i = begin; i < campaign->area_count; i++) {
+		area = &campaign->area[i];
+		/* Of all pairs nobody knows how many merge: half at least. */
+		area->expected = area->keep == TRIAL_KEEP_ALL
+		    ? campaign->area[i - begin].total *
+			campaign->area[i - begin].total / 4
+		    : parts->pairs / entries;
+	}
 	for (uint32_t i = 0; i < entries; i++) {
 		area = campaign_add_area(campaign, AREA_RANDOM, i);
 		if (area == NULL)
@@ -585,11 +601,16 @@ explore(struct campaign *campaign, struct tz_error *err)
 	const struct effort_parts parts = parts_of(options, sequences);
 	int error = survey_entries(campaign, parts.one, err);
 
+	campaign->entry_surveyed = (uint32_t)campaign->area_count;
+	campaign->ahead = parts.sequences + parts.calls + parts.novel +
+	    parts.pairs + parts.random;
 	if (error == 0)
 		error = explore_shallow(
 		    campaign, sequences, parts.sequences, err);
 	if (error == 0 && sequences)
 		error = concurrent_explore(campaign, parts.calls, err);
+	if (error == 0 && sequences)
+		campaign->ahead = parts.novel + parts.pairs + parts.random;
 	if (error == 0 && sequences)
 		error = explore_novel(campaign, &parts, err);
 	if (error == 0 && entries != 0 && !campaign_is_over(campaign))

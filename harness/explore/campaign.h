@@ -31,7 +31,10 @@ struct campaign_options {
 	bool kinds_named; /* the user chose .kinds: pairs and faults are of them */
 	bool faults;      /* faults.h: one area a fault and entry */
 	bool each_point; /* of .faults, whatever the budget */
-	/* Tells how far it is; NULL: nobody asks. */
+	/*
+	 * Tells how far it is, in schedules of all parts (overall.h), and afterwards
+	 * how far the description of findings is; NULL: nobody asks.
+	 */
 	void (*progress)(void *arg, const char *what, uint64_t done,
 	    uint64_t total, uint64_t findings);
 	void *progress_arg;
@@ -70,12 +73,13 @@ enum area_kind {
 
 struct campaign_area {
 	enum area_kind kind;
-	uint32_t entry;   /* or UINT32_MAX: sequences */
-	uint64_t total;   /* schedules; 0: not known before */
-	uint64_t keep;    /* of 2^32 */
-	uint32_t kinds;   /* of the first deviation */
-	unsigned changes; /* AREA_RANDOM */
-	unsigned first;   /* AREA_CALLS: step, the one that is not waited for */
+	uint32_t entry;    /* or UINT32_MAX: sequences */
+	uint64_t total;    /* schedules; 0: not known before */
+	uint64_t keep;     /* of 2^32 */
+	uint64_t expected; /* for overall.h; 0: what is kept of .total */
+	uint32_t kinds;    /* of the first deviation */
+	unsigned changes;  /* AREA_RANDOM */
+	unsigned first; /* AREA_CALLS: step, the one that is not waited for */
 	uint64_t boundaries;
 	bool decodes; /* the base order does, as it should */
 	bool endless; /* the default schedule did not end: no others are run */
@@ -93,6 +97,10 @@ struct campaign {
 	struct tally *tally;
 	bool interrupted;
 	uint64_t parts; /* that have begun: calls of campaign_pool() */
+	/* For overall.h: areas of the user's own entries; schedules of parts
+	 * that have no areas yet. */
+	uint32_t entry_surveyed;
+	uint64_t ahead;
 	struct checkpoint *checkpoint; /* as of the last one that was done */
 	uint32_t asked;                /* groups of the tally, by .ends_at */
 	bool ended_early;              /* it was true of one */

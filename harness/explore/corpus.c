@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "harness/explore/overall.h"
 #include "harness/explore/pool.h"
 #include "harness/explore/reach.h"
 #include "harness/explore/setups.h"
@@ -394,6 +395,14 @@ read_lives(struct corpus *corpus, struct tz_error *err)
 	return 0;
 }
 
+static void
+tell_progress(void *arg, const struct tally *tallies, unsigned jobs)
+{
+	const struct corpus *corpus = arg;
+
+	overall_tell(corpus->campaign, "sequences", tallies, jobs);
+}
+
 /* The round's items: in slices where the exploration may end after any of them. */
 static int
 run_round(struct corpus *corpus, struct tz_error *err)
@@ -409,7 +418,8 @@ run_round(struct corpus *corpus, struct tz_error *err)
 		corpus->sliced = corpus->slice + step < corpus->count
 		    ? corpus->slice + step
 		    : corpus->count;
-		error = campaign_pool(campaign, work, NULL, corpus, err);
+		error = campaign_pool(
+		    campaign, work, tell_progress, corpus, err);
 	}
 	return error;
 }
@@ -418,9 +428,9 @@ static int
 run_rounds(struct corpus *corpus, uint64_t budget, struct tz_error *err)
 {
 	struct campaign *campaign = corpus->campaign;
-	const struct campaign_options *options = &campaign->options;
 	int error = 0;
 
+	tell_progress(corpus, NULL, 0);
 	while (error == 0 && corpus->count < budget &&
 	    !campaign_is_over(campaign)) {
 		if (!fill_round(corpus, budget))
@@ -428,10 +438,6 @@ run_rounds(struct corpus *corpus, uint64_t budget, struct tz_error *err)
 		error = run_round(corpus, err);
 		if (error == 0 && !join_round(corpus))
 			return tz_error(err, TZ_EIO, "out of memory");
-		if (options->progress != NULL)
-			options->progress(options->progress_arg, "sequences",
-			    corpus->count, budget,
-			    campaign->tally->group_count);
 	}
 	return error;
 }

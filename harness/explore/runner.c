@@ -362,6 +362,12 @@ runner_relative(const struct runner *runner, unsigned cpu, uint64_t insns)
 	return insns - runner->insns[cpu];
 }
 
+uint64_t
+runner_relative_cycles(const struct runner *runner, uint64_t cycles)
+{
+	return cycles > runner->cycles ? cycles - runner->cycles : 0;
+}
+
 const struct boot *
 runner_boot(const struct runner *runner)
 {

@@ -147,6 +147,7 @@ make_check(struct runner *runner, struct tz_error *err)
 		.site_arg = runner,
 		.cpu_count = runner->cpus,
 		.ram_bytes = RUNNER_RAM_BYTES,
+		.positions = manifest_has_positions(runner->workshop->manifest),
 		.enabled = check_all(),
 	};
 	int error;

@@ -94,6 +94,20 @@ int sequence_script(const struct manifest *manifest,
     struct tz_error *err);
 
 /*
+ * What `topaz run` hands over as the configuration: one step, as the manifest's key
+ * "run" says, with the values of the words (KEY=VALUE, separated by spaces; the first
+ * of a key counts) in its fields.  No step: the manifest says nothing.  -TZ_EUSAGE: a
+ * word's value is no number, or too large for its field.
+ */
+int manifest_run_script(const struct manifest *manifest, const char *words,
+    unsigned cpu_count, struct script *script, struct tz_error *err);
+/* The INDEX-th word that it takes, or NULL. */
+const char *manifest_run_word(const struct manifest *manifest, size_t index);
+
+/* Is there an operation that returns a position in a buffer? */
+bool manifest_has_positions(const struct manifest *manifest);
+
+/*
  * If step STEP configures tracing (and has succeeded), what the MSRs have to be:
  * the number of rows; else -1.  Where the sequence has configured other contexts
  * or buffers before, only what holds for all of them.

@@ -107,7 +107,7 @@ each_use_of_freed_memory_is_found(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < TZ_ARRAY_LEN(runs); i++) {
-		struct check *check = rig_create();
+		struct check *check = rig_create(false);
 
 		rig_play(check, runs[i].steps);
 		if (check_count(check) != (runs[i].row != GOOD) ||
@@ -128,7 +128,7 @@ a_store_follows_from_a_load(void **state)
 {
 	static const struct rig_step steps[] = { LOAD(FREED), STORE(FREED + 8),
 		{ 0 } };
-	struct check *check = rig_create();
+	struct check *check = rig_create(false);
 
 	(void)state;
 	rig_play(check, steps);
@@ -150,7 +150,7 @@ a_fault_names_the_object(void **state)
 			    "0xffffffff81000040" },
 		{ 0 }
 	};
-	struct check *check = rig_create();
+	struct check *check = rig_create(false);
 
 	(void)state;
 	rig_play(check, steps);
@@ -187,7 +187,7 @@ a_use_names_the_object(void **state)
 			EV(FREE, OTHER + 0x2000, 0, RIG_TEXT + 0x100),
 			uses[i].step, { 0 } };
 		const struct check_violation *violation;
-		struct check *check = rig_create();
+		struct check *check = rig_create(false);
 
 		rig_play(check, steps);
 		assert_int_equal(check_count(check), 1);
@@ -204,7 +204,7 @@ a_use_names_the_object(void **state)
 static uint64_t
 hash_of(const struct rig_step *steps)
 {
-	struct check *check = rig_create();
+	struct check *check = rig_create(false);
 	uint64_t hash;
 
 	rig_play(check, steps);
@@ -247,7 +247,7 @@ a_state_goes_back(void **state)
 		EV(ALLOC, OTHER + 0x2000, 64, 1),
 		EV(FREE, OTHER + 0x2000, 0, 2), STORE(FREED), { 0 } };
 	static const struct rig_step other[] = { STORE(OTHER + 0x2000), { 0 } };
-	struct check *check = rig_create();
+	struct check *check = rig_create(false);
 	void *saved = malloc(check_size(check));
 	uint64_t hash = check_hash(check);
 
@@ -279,7 +279,7 @@ a_state_goes_back(void **state)
 static void
 many_parts_are_kept(void **state)
 {
-	struct check *check = rig_create();
+	struct check *check = rig_create(false);
 	struct rig_step step[2] = { { 0 }, { 0 } };
 	static bool freed[256];
 	uint32_t random = 1;

@@ -122,9 +122,10 @@ rig_pt_error(void *arg, unsigned cpu)
 }
 
 struct check *
-rig_create(void)
+rig_create(bool positions)
 {
 	struct check_config config = {
+		.positions = positions,
 		.reads = { NULL, rig_translate, rig_rip, rig_read_pt, rig_word,
 		    rig_pt_error },
 		.cpu_count = 2,

@@ -93,7 +93,8 @@ struct rig_step {
 #define ENTRY(index, entry) \
  EV(TOPA_ENTRY, RIG_TABLE + 8 * (index), entry, index)
 
-struct check *rig_create(void);
+/* POSITIONS: user space can ask for a buffer's position, too. */
+struct check *rig_create(bool positions);
 /* Both end at RIG_NONE. */
 void rig_play(struct check *check, const struct rig_step *steps);
 

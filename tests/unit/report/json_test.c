@@ -17,6 +17,10 @@ assert_same(
 	assert_string_equal(one->driver, two->driver);
 	assert_string_equal(one->command, two->command);
 	assert_string_equal(one->folder, two->folder);
+	assert_string_equal(one->from, two->from);
+	assert_string_equal(one->drivers, two->drivers);
+	assert_int_equal(one->tsc_hz, two->tsc_hz);
+	assert_int_equal(one->exit_code, two->exit_code);
 	assert_string_equal(one->sha256, two->sha256);
 	assert_int_equal(one->schedules, two->schedules);
 	assert_int_equal(one->decoded, two->decoded);

@@ -13,13 +13,13 @@ running_context(struct thread *td, struct hwt_thread **thr)
 {
 	struct hwt_context *ctx;
 
-	ctx = context_get(td->td_proc);
+	ctx = hwt_contexthash_lookup(td->td_proc);
 	if (ctx == NULL)
 		return (NULL);
 	if (ctx->state == CTX_STATE_RUNNING &&
-	    (*thr = thread_find(ctx, td)) != NULL)
+	    (*thr = hwt_thread_lookup(ctx, td)) != NULL)
 		return (ctx);
-	context_put(ctx);
+	hwt_ctx_put(ctx);
 	return (NULL);
 }
 
@@ -27,7 +27,6 @@ running_context(struct thread *td, struct hwt_thread **thr)
 static void
 switch_in(struct thread *td)
 {
-	const struct hwt_backend_ops *ops;
 	struct hwt_context *ctx;
 	struct hwt_thread *thr;
 	int cpu = (int)PCPU_GET(cpuid);
@@ -35,10 +34,9 @@ switch_in(struct thread *td)
 	ctx = running_context(td, &thr);
 	if (ctx == NULL)
 		return;
-	ops = ctx->hwt_backend->ops;
-	(void)ops->hwt_backend_configure(ctx, cpu, thr->thread_id);
-	ops->hwt_backend_enable(ctx, cpu);
-	context_put(ctx);
+	(void)hwt_backend_configure(ctx, cpu, thr->thread_id);
+	hwt_backend_enable(ctx, cpu);
+	hwt_ctx_put(ctx);
 }
 
 static void
@@ -51,8 +49,8 @@ switch_out(struct thread *td)
 	ctx = running_context(td, &thr);
 	if (ctx == NULL)
 		return;
-	ctx->hwt_backend->ops->hwt_backend_disable(ctx, cpu);
-	context_put(ctx);
+	hwt_backend_disable(ctx, cpu);
+	hwt_ctx_put(ctx);
 }
 
 /* The thread stays in its context, with its buffer. */
@@ -63,16 +61,16 @@ thread_exiting(struct thread *td)
 	struct hwt_thread *thr;
 	int cpu = (int)PCPU_GET(cpuid);
 
-	ctx = context_get(td->td_proc);
+	ctx = hwt_contexthash_lookup(td->td_proc);
 	if (ctx == NULL)
 		return;
-	thr = thread_find(ctx, td);
+	thr = hwt_thread_lookup(ctx, td);
 	if (thr != NULL) {
 		thr->state = HWT_THREAD_STATE_EXITED;
 		if (ctx->state == CTX_STATE_RUNNING)
-			ctx->hwt_backend->ops->hwt_backend_disable(ctx, cpu);
+			hwt_backend_disable(ctx, cpu);
 	}
-	context_put(ctx);
+	hwt_ctx_put(ctx);
 }
 
 /*
@@ -91,32 +89,39 @@ thread_created(struct thread *td)
 	bool kva_req;
 	int thread_id;
 
-	ctx = context_get(td->td_proc);
+	ctx = hwt_contexthash_lookup(td->td_proc);
 	if (ctx == NULL)
 		return;
 	thread_id = (int)atomic_fetchadd_int(&ctx->thread_counter, 1);
 	bytes = ctx->bufsize;
 	kva_req = ctx->hwt_backend->kva_req;
 	snprintf(node, sizeof(node), "hwt_%d_%d", ctx->ident, thread_id);
-	context_put(ctx);
+	hwt_ctx_put(ctx);
 
-	if (thread_create(bytes, kva_req, node, &thr) != 0)
+	if (hwt_thread_alloc(&thr, node, bytes, kva_req) != 0)
 		return;
-	entry = record_create();
+	entry = hwt_record_entry_alloc();
 	entry->record_type = HWT_RECORD_THREAD_CREATE;
 	entry->thread_id = thread_id;
 
-	ctx = context_get(td->td_proc);
+	ctx = hwt_contexthash_lookup(td->td_proc);
 	if (ctx == NULL) {
-		record_free(entry);
-		thread_release(thr);
+		hwt_record_entry_free(entry);
+		hwt_thread_free(thr);
 		return;
 	}
-	if (thread_backend_alloc(ctx, thr) != 0)
+	if (hwt_backend_thread_alloc(ctx, thr) != 0)
 		return;
-	thread_attach(thr, ctx, thread_id, td, entry);
-	wakeup(ctx);
-	context_put(ctx);
+	thr->vm->ctx = ctx;
+	thr->ctx = ctx;
+	thr->backend = ctx->hwt_backend;
+	thr->thread_id = thread_id;
+	thr->td = td;
+	HWT_CTX_LOCK(ctx);
+	hwt_thread_insert(ctx, thr, entry);
+	HWT_CTX_UNLOCK(ctx);
+	hwt_record_wakeup(ctx);
+	hwt_ctx_put(ctx);
 }
 
 /* A thread of a context that asked for it sleeps until its node's WAKEUP. */
@@ -127,23 +132,24 @@ pause_thread(struct thread *td)
 	struct hwt_thread *thr;
 	int pause;
 
-	ctx = context_get(td->td_proc);
+	ctx = hwt_contexthash_lookup(td->td_proc);
 	if (ctx == NULL)
 		return;
 	pause = ctx->pause_on_mmap;
-	thr = thread_find(ctx, td);
+	thr = hwt_thread_lookup(ctx, td);
 	if (thr == NULL) {
-		context_put(ctx);
+		hwt_ctx_put(ctx);
 		return;
 	}
 	refcount_acquire(&thr->refcnt);
-	context_put(ctx);
+	hwt_ctx_put(ctx);
 	if (pause) {
 		HWT_THR_LOCK(thr);
 		(void)msleep(thr, &thr->mtx, PCATCH, "hwtmap", 0);
 		HWT_THR_UNLOCK(thr);
 	}
-	thread_release(thr);
+	if (refcount_release(&thr->refcnt))
+		hwt_thread_free(thr);
 }
 
 static void
@@ -166,11 +172,11 @@ hook(struct thread *td, int func, void *arg)
 		break;
 	case HWT_EXEC:
 	case HWT_MMAP:
-		record_thread(td, arg);
+		hwt_record_td(td, arg, M_WAITOK | M_ZERO);
 		pause_thread(td);
 		break;
 	case HWT_RECORD:
-		record_thread(td, arg);
+		hwt_record_td(td, arg, M_WAITOK | M_ZERO);
 		break;
 	default:
 		break;
@@ -178,13 +184,13 @@ hook(struct thread *td, int func, void *arg)
 }
 
 void
-hook_install(void)
+hwt_hook_load(void)
 {
 	hwt_hook = hook;
 }
 
 void
-hook_remove(void)
+hwt_hook_unload(void)
 {
 	hwt_hook = NULL;
 }

@@ -1,25 +1,27 @@
-/* Contexts: idents, making, configuration, freeing. */
+/* Contexts: idents, making and freeing. */
 #include "hwt.h"
 
 #include <sys/bitstring.h>
 
 #define IDENT_COUNT 256
 
+static MALLOC_DEFINE(M_HWT_CTX, "hwt_ctx", "HWT contexts");
+
 static bitstr_t *idents;
 static struct mtx idents_mtx;
 
 void
-context_idents_init(void)
+hwt_ctx_load(void)
 {
-	idents = bit_alloc(IDENT_COUNT, M_HWT, M_WAITOK);
+	idents = bit_alloc(IDENT_COUNT, M_HWT_CTX, M_WAITOK);
 	mtx_init(&idents_mtx, "hwt idents", NULL, MTX_DEF);
 }
 
 void
-context_idents_fini(void)
+hwt_ctx_unload(void)
 {
 	mtx_destroy(&idents_mtx);
-	free(idents, M_HWT);
+	free(idents, M_HWT_CTX);
 }
 
 /* The lowest free one, or -1. */
@@ -48,11 +50,11 @@ ident_give(int ident)
 
 /* Without an ident the memory stays behind, as in FreeBSD. */
 int
-context_create(struct hwt_context **result)
+hwt_ctx_alloc(struct hwt_context **ctx0)
 {
 	struct hwt_context *ctx;
 
-	ctx = malloc(sizeof(*ctx), M_HWT, M_WAITOK | M_ZERO);
+	ctx = malloc(sizeof(*ctx), M_HWT_CTX, M_WAITOK | M_ZERO);
 	TAILQ_INIT(&ctx->records);
 	TAILQ_INIT(&ctx->cpus);
 	TAILQ_INIT(&ctx->threads);
@@ -62,7 +64,7 @@ context_create(struct hwt_context **result)
 	ctx->ident = ident_take();
 	if (ctx->ident < 0)
 		return (ENOMEM);
-	*result = ctx;
+	*ctx0 = ctx;
 	return (0);
 }
 
@@ -79,8 +81,8 @@ free_cpus(struct hwt_context *ctx)
 		HWT_CTX_UNLOCK(ctx);
 		if (cpu == NULL)
 			return;
-		buffer_free(cpu->vm);
-		free(cpu, M_HWT);
+		hwt_vm_free(cpu->vm);
+		hwt_cpu_free(cpu);
 	}
 }
 
@@ -100,49 +102,27 @@ free_threads(struct hwt_context *ctx)
 		HWT_THR_LOCK(thr);
 		wakeup(thr);
 		HWT_THR_UNLOCK(thr);
-		thread_release(thr);
+		if (refcount_release(&thr->refcnt))
+			hwt_thread_free(thr);
 	}
 }
 
 /* The context's mutexes are not destroyed. */
 void
-context_free(struct hwt_context *ctx)
+hwt_ctx_free(struct hwt_context *ctx)
 {
 	if (ctx->mode == HWT_MODE_CPU)
 		free_cpus(ctx);
 	else
 		free_threads(ctx);
-	free(ctx->config, M_HWT);
+	hwt_config_free(ctx);
 	ident_give(ctx->ident);
-	free(ctx, M_HWT);
+	free(ctx, M_HWT_CTX);
 }
 
-/*
- * Size 0 keeps what is there.  The old configuration is freed at once: a hook
- * may still be reading it.
- */
-int
-context_config_set(struct hwt_context *ctx, const struct hwt_set_config *set)
+/* The last reference frees nothing: the owner's exit waits for it. */
+void
+hwt_ctx_put(struct hwt_context *ctx)
 {
-	void *config, *old;
-	int error;
-
-	if (set->config_size == 0)
-		return (0);
-	if (set->config_size > PAGE_SIZE)
-		return (EFBIG);
-	config = malloc(set->config_size, M_HWT, M_WAITOK | M_ZERO);
-	error = copyin(set->config, config, set->config_size);
-	if (error != 0) {
-		free(config, M_HWT);
-		return (error);
-	}
-	HWT_CTX_LOCK(ctx);
-	old = ctx->config;
-	ctx->config = config;
-	ctx->config_size = set->config_size;
-	ctx->config_version = set->config_version;
-	HWT_CTX_UNLOCK(ctx);
-	free(old, M_HWT);
-	return (0);
+	(void)refcount_release(&ctx->refcnt);
 }

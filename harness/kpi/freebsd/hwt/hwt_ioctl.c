@@ -4,6 +4,8 @@
 #define BUFFER_BYTES_MAX (32UL << 30)
 #define NODE_NAME_BYTES  32
 
+static MALLOC_DEFINE(M_HWT_IOCTL, "hwt_ioctl", "HWT ioctls");
+
 static int
 context_begin(struct thread *td, struct hwt_owner *owner,
     struct hwt_backend *backend, const struct hwt_alloc *request,
@@ -12,7 +14,7 @@ context_begin(struct thread *td, struct hwt_owner *owner,
 	struct hwt_context *ctx;
 	int error;
 
-	error = context_create(&ctx);
+	error = hwt_ctx_alloc(&ctx);
 	if (error != 0)
 		return (error);
 	ctx->mode = request->mode;
@@ -23,11 +25,19 @@ context_begin(struct thread *td, struct hwt_owner *owner,
 	ctx->kqueue_fd = request->kqueue_fd;
 	error = copyout(&ctx->ident, request->ident, sizeof(ctx->ident));
 	if (error != 0) {
-		context_free(ctx);
+		hwt_ctx_free(ctx);
 		return (error);
 	}
 	*result = ctx;
 	return (0);
+}
+
+static void
+insert_context(struct hwt_owner *owner, struct hwt_context *ctx)
+{
+	mtx_lock(&owner->mtx);
+	LIST_INSERT_HEAD(&owner->hwts, ctx, next_hwts);
+	mtx_unlock(&owner->mtx);
 }
 
 static int
@@ -39,17 +49,17 @@ add_cpu(struct hwt_context *ctx, int cpu_id)
 	int error;
 
 	snprintf(node, sizeof(node), "hwt_%d_%d", ctx->ident, cpu_id);
-	error = buffer_create(
+	error = hwt_vm_alloc(
 	    ctx->bufsize, ctx->hwt_backend->kva_req, node, &vm);
 	if (error != 0)
 		return (error);
-	cpu = malloc(sizeof(*cpu), M_HWT, M_WAITOK | M_ZERO);
+	cpu = hwt_cpu_alloc();
 	cpu->cpu_id = cpu_id;
 	cpu->vm = vm;
 	vm->cpu = cpu;
 	vm->ctx = ctx;
 	HWT_CTX_LOCK(ctx);
-	TAILQ_INSERT_TAIL(&ctx->cpus, cpu, next);
+	hwt_cpu_insert(ctx, cpu);
 	HWT_CTX_UNLOCK(ctx);
 	return (0);
 }
@@ -92,17 +102,17 @@ alloc_cpus(struct thread *td, struct hwt_owner *owner,
 	CPU_FOREACH_ISSET(cpu, &map) {
 		error = add_cpu(ctx, cpu);
 		if (error != 0) {
-			context_free(ctx);
+			hwt_ctx_free(ctx);
 			return (error);
 		}
 	}
-	error = backend->ops->hwt_backend_init(ctx);
+	error = hwt_backend_init(ctx);
 	if (error != 0) {
-		context_free(ctx);
+		hwt_ctx_free(ctx);
 		return (error);
 	}
-	owner_insert_context(owner, ctx);
-	record_kernel_objects(ctx);
+	insert_context(owner, ctx);
+	hwt_record_kernel_objects(ctx);
 	return (0);
 }
 
@@ -139,7 +149,7 @@ list_threads(struct proc *p, struct thread ***result, int *count)
 	FOREACH_THREAD_IN_PROC(p, td)
 		n++;
 	threads = malloc(
-	    sizeof(*threads) * (size_t)n, M_HWT, M_NOWAIT | M_ZERO);
+	    sizeof(*threads) * (size_t)n, M_HWT_IOCTL, M_NOWAIT | M_ZERO);
 	if (threads == NULL)
 		return (ENOMEM);
 	*count = n;
@@ -162,8 +172,8 @@ find_target(struct hwt_context *ctx, struct thread *td, pid_t pid,
 	if (p == NULL)
 		return (ENXIO);
 	error = may_trace(td->td_proc, p);
-	if (error == 0 && (other = context_get(p)) != NULL) {
-		context_put(other);
+	if (error == 0 && (other = hwt_contexthash_lookup(p)) != NULL) {
+		hwt_ctx_put(other);
 		error = EEXIST;
 	}
 	if (error == 0)
@@ -185,16 +195,23 @@ add_thread(struct hwt_context *ctx, struct thread *td)
 
 	thread_id = (int)atomic_fetchadd_int(&ctx->thread_counter, 1);
 	snprintf(node, sizeof(node), "hwt_%d_%d", ctx->ident, thread_id);
-	error = thread_create(
-	    ctx->bufsize, ctx->hwt_backend->kva_req, node, &thr);
+	error = hwt_thread_alloc(
+	    &thr, node, ctx->bufsize, ctx->hwt_backend->kva_req);
 	if (error == 0)
-		error = thread_backend_alloc(ctx, thr);
+		error = hwt_backend_thread_alloc(ctx, thr);
 	if (error != 0)
 		return (error);
-	entry = record_create();
+	entry = hwt_record_entry_alloc();
 	entry->record_type = HWT_RECORD_THREAD_CREATE;
 	entry->thread_id = thread_id;
-	thread_attach(thr, ctx, thread_id, td, entry);
+	thr->vm->ctx = ctx;
+	thr->td = td;
+	thr->ctx = ctx;
+	thr->backend = ctx->hwt_backend;
+	thr->thread_id = thread_id;
+	HWT_CTX_LOCK(ctx);
+	hwt_thread_insert(ctx, thr, entry);
+	HWT_CTX_UNLOCK(ctx);
 	return (0);
 }
 
@@ -207,7 +224,7 @@ alloc_threads(struct thread *td, struct hwt_owner *owner,
 	struct proc *p;
 	int count, error, i;
 
-	if (owner_traces_pid(owner, request->pid))
+	if (hwt_owner_lookup_ctx(owner, request->pid) != NULL)
 		return (EEXIST);
 	error = context_begin(td, owner, backend, request, &ctx);
 	if (error != 0)
@@ -215,20 +232,20 @@ alloc_threads(struct thread *td, struct hwt_owner *owner,
 	ctx->pid = request->pid;
 	error = find_target(ctx, td, request->pid, &threads, &count);
 	if (error != 0) {
-		context_free(ctx);
+		hwt_ctx_free(ctx);
 		return (error);
 	}
 	for (i = 0; i < count && error == 0; i++)
 		error = add_thread(ctx, threads[i]);
-	free(threads, M_HWT);
+	free(threads, M_HWT_IOCTL);
 	if (error == 0)
-		error = backend->ops->hwt_backend_init(ctx);
+		error = hwt_backend_init(ctx);
 	if (error != 0) {
-		context_free(ctx);
+		hwt_ctx_free(ctx);
 		return (error);
 	}
-	owner_insert_context(owner, ctx);
-	context_hash_insert(ctx);
+	insert_context(owner, ctx);
+	hwt_contexthash_insert(ctx);
 	p = pfind(request->pid);
 	if (p != NULL) {
 		p->p_flag2 |= P2_HWT;
@@ -251,12 +268,14 @@ alloc_context(struct thread *td, const struct hwt_alloc *request)
 	error = copyinstr(request->backend_name, name, sizeof(name), NULL);
 	if (error != 0)
 		return (error);
-	backend = backend_find(name);
+	backend = hwt_backend_lookup(name);
 	if (backend == NULL)
 		return (ENODEV);
-	owner = owner_find(td->td_proc);
-	if (owner == NULL)
-		owner = owner_create(td->td_proc);
+	owner = hwt_ownerhash_lookup(td->td_proc);
+	if (owner == NULL) {
+		owner = hwt_owner_alloc(td->td_proc);
+		hwt_ownerhash_insert(owner);
+	}
 	switch (request->mode) {
 	case HWT_MODE_THREAD:
 		return (alloc_threads(td, owner, backend, request));
@@ -268,7 +287,7 @@ alloc_context(struct thread *td, const struct hwt_alloc *request)
 }
 
 int
-alloc_ioctl(struct cdev *dev __unused, u_long cmd, caddr_t data,
+hwt_ioctl(struct cdev *dev __unused, u_long cmd, caddr_t data,
     int flags __unused, struct thread *td)
 {
 	if (cmd != HWT_IOC_ALLOC)

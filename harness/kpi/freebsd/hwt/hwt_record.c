@@ -7,17 +7,19 @@
 
 #define GET_MAX 1024
 
+static MALLOC_DEFINE(M_HWT_RECORD, "hwt_record", "HWT records");
+
 static uma_zone_t record_zone;
 
 void
-record_zone_init(void)
+hwt_record_load(void)
 {
 	record_zone = uma_zcreate("HWT records",
 	    sizeof(struct hwt_record_entry), NULL, NULL, NULL, NULL, 0, 0);
 }
 
 void
-record_zone_fini(void)
+hwt_record_unload(void)
 {
 	uma_zdestroy(record_zone);
 }
@@ -30,16 +32,16 @@ carries_path(enum hwt_record_type type)
 }
 
 struct hwt_record_entry *
-record_create(void)
+hwt_record_entry_alloc(void)
 {
 	return (uma_zalloc(record_zone, M_WAITOK | M_ZERO));
 }
 
 void
-record_free(struct hwt_record_entry *entry)
+hwt_record_entry_free(struct hwt_record_entry *entry)
 {
 	if (carries_path(entry->record_type))
-		free(entry->fullpath, M_HWT);
+		free(entry->fullpath, M_HWT_RECORD);
 	uma_zfree(record_zone, entry);
 }
 
@@ -54,7 +56,7 @@ record_clone(const struct hwt_record_entry *entry, int flags)
 		return (NULL);
 	*copy = *entry;
 	if (carries_path(entry->record_type))
-		copy->fullpath = strdup(entry->fullpath, M_HWT);
+		copy->fullpath = strdup(entry->fullpath, M_HWT_RECORD);
 	return (copy);
 }
 
@@ -64,7 +66,7 @@ record_append(struct hwt_context *ctx, struct hwt_record_entry *entry)
 	HWT_CTX_LOCK(ctx);
 	TAILQ_INSERT_TAIL(&ctx->records, entry, next);
 	HWT_CTX_UNLOCK(ctx);
-	wakeup(ctx);
+	hwt_record_wakeup(ctx);
 }
 
 void
@@ -80,19 +82,28 @@ hwt_record_ctx(
 }
 
 void
-record_thread(struct thread *td, struct hwt_record_entry *entry)
+hwt_record_td(struct thread *td, struct hwt_record_entry *entry, int flags)
 {
 	struct hwt_record_entry *copy;
 	struct hwt_context *ctx;
 
-	copy = record_clone(entry, M_WAITOK | M_ZERO);
-	ctx = context_get(td->td_proc);
+	KASSERT(entry != NULL, ("hwt_record_td: no entry"));
+	copy = record_clone(entry, flags);
+	if (copy == NULL)
+		return;
+	ctx = hwt_contexthash_lookup(td->td_proc);
 	if (ctx == NULL) {
-		record_free(copy);
+		hwt_record_entry_free(copy);
 		return;
 	}
 	record_append(ctx, copy);
-	context_put(ctx);
+	hwt_ctx_put(ctx);
+}
+
+void
+hwt_record_wakeup(struct hwt_context *ctx)
+{
+	wakeup(ctx);
 }
 
 static struct hwt_record_entry *
@@ -109,17 +120,17 @@ record_pop(struct hwt_context *ctx)
 }
 
 void
-record_free_all(struct hwt_context *ctx)
+hwt_record_free_all(struct hwt_context *ctx)
 {
 	struct hwt_record_entry *entry;
 
 	while ((entry = record_pop(ctx)) != NULL)
-		record_free(entry);
+		hwt_record_entry_free(entry);
 }
 
 /* Each at the head of the list: the last object comes first. */
 void
-record_kernel_objects(struct hwt_context *ctx)
+hwt_record_kernel_objects(struct hwt_context *ctx)
 {
 	struct pmckern_map_in *objects;
 	struct hwt_record_entry *entry;
@@ -127,9 +138,9 @@ record_kernel_objects(struct hwt_context *ctx)
 
 	objects = linker_hwpmc_list_objects();
 	for (i = 0; objects[i].pm_file != NULL; i++) {
-		entry = record_create();
+		entry = hwt_record_entry_alloc();
 		entry->record_type = HWT_RECORD_KERNEL;
-		entry->fullpath = strdup(objects[i].pm_file, M_HWT);
+		entry->fullpath = strdup(objects[i].pm_file, M_HWT_RECORD);
 		entry->addr = objects[i].pm_address;
 		HWT_CTX_LOCK(ctx);
 		TAILQ_INSERT_HEAD(&ctx->records, entry, next);
@@ -154,6 +165,7 @@ record_export(
 		user->baseaddr = entry->baseaddr;
 		break;
 	case HWT_RECORD_BUFFER:
+	case HWT_RECORD_OVERFLOW:
 		user->buf_id = entry->buf_id;
 		user->curpage = entry->curpage;
 		user->offset = entry->offset;
@@ -182,7 +194,7 @@ record_wait(struct hwt_context *ctx)
 
 /* A failed copyout loses what was taken off the list. */
 int
-record_get(struct hwt_context *ctx, const struct hwt_record_get *get)
+hwt_record_send(struct hwt_context *ctx, struct hwt_record_get *get)
 {
 	struct hwt_record_user_entry *user;
 	struct hwt_record_entry *entry;
@@ -194,7 +206,7 @@ record_get(struct hwt_context *ctx, const struct hwt_record_get *get)
 	if (room < 1 || room > GET_MAX)
 		return (ENXIO);
 	user = mallocarray(
-	    (size_t)room, sizeof(*user), M_HWT, M_WAITOK | M_ZERO);
+	    (size_t)room, sizeof(*user), M_HWT_RECORD, M_WAITOK | M_ZERO);
 	if (get->wait)
 		record_wait(ctx);
 	for (count = 0; count < room; count++) {
@@ -202,13 +214,13 @@ record_get(struct hwt_context *ctx, const struct hwt_record_get *get)
 		if (entry == NULL)
 			break;
 		record_export(entry, &user[count]);
-		record_free(entry);
+		hwt_record_entry_free(entry);
 	}
 	if (count > 0)
 		error = copyout(
 		    user, get->records, sizeof(*user) * (size_t)count);
 	if (error == 0)
 		error = copyout(&count, get->nentries, sizeof(count));
-	free(user, M_HWT);
+	free(user, M_HWT_RECORD);
 	return (error);
 }
