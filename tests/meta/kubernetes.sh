@@ -119,7 +119,7 @@ JOB_COMPLETION_INDEX=0 SHARDS=$count SUBJECT=$subject JOBS=1 \
     sh -c "$(cat shard.sh)" >log 2>&1 &
 pid=$!
 for i in $(seq 120); do
-	grep -q ' %  ' log && break
+	grep -q sequences log && break
 	sleep 1
 done
 kill $pid
