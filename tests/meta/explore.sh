@@ -191,7 +191,7 @@ pasted() {
 }
 ln -s "$drivers" mine
 mkdir "it's here" && cp -R "$drivers/." "it's here"
-set -- grab/grab-give --no-sequences --kinds cpu --budget 300 --progress none
+set -- grab/grab-give --no-sequences --kinds cpu --budget 3000 --progress none
 expect 1 "bad-free" 0 explore "$@" --drivers mine -o plain
 token=$(sed -n 's/^ *replay:  topaz replay \(tz1:[^ ]*\).*/\1/p' stdout)
 pasted "$token --drivers mine"

@@ -40,7 +40,7 @@ plain() {
 	grep -q -F "$escape" "$1" && { complain "escapes: $last"; cat -v "$1"; }
 }
 
-quick="grab/grab-give --drivers $drivers --no-sequences --kinds cpu --budget 300"
+quick="grab/grab-give --drivers $drivers --no-sequences --kinds cpu --budget 3000"
 shown xterm explore $quick --no-pages --progress none -o found
 styled '1;31' FAIL
 grep -q "$escape\[1mgrab/grab-give .*cpu[01]$escape\[m" shown ||

@@ -49,7 +49,7 @@ says() {
 "$sample" made || exit 1
 valid made/findings.sarif
 
-set -- grab/grab-give --drivers "$drivers" --no-sequences --kinds cpu --budget 300 \
+set -- grab/grab-give --drivers "$drivers" --no-sequences --kinds cpu --budget 3000 \
     --no-pages --progress none
 "$topaz" explore "$@" -o found >stdout 2>stderr
 code=$?
