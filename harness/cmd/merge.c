@@ -28,6 +28,7 @@ struct merge_input {
 	const char *folder[SHARDS_MAX];
 	size_t count;
 	bool json;
+	bool joined; /* topaz merge of any number of folders */
 };
 
 static error_t
@@ -109,14 +110,14 @@ read_folder(
 }
 
 static enum cmd_exit
-exit_code(const struct finding_summary *summary, size_t folders)
+exit_code(const struct finding_summary *summary)
 {
 	if (summary->finding_count != summary->judged_count)
 		return CMD_UNJUDGED;
 	if (summary->finding_count != 0)
 		return CMD_FINDING;
 	return report_is_cut(summary) ||
-		(folders > 1 && report_shards_missing(summary) != 0)
+		(summary->joined && report_shards_missing(summary) != 0)
 	    ? CMD_BUDGET
 	    : CMD_OK;
 }
@@ -140,8 +141,9 @@ read_all(const struct merge_input *input, struct finding_summary *summary,
 	}
 	if (error == 0)
 		error = find_objects(input, summary, err);
-	if (error == 0 && input->count > 1)
-		summary->exit_code = exit_code(summary, input->count);
+	summary->joined = input->joined;
+	if (error == 0 && summary->joined)
+		summary->exit_code = exit_code(summary);
 	return error;
 }
 
@@ -254,11 +256,12 @@ read_and(merge_finish finish, const struct argp *argp, int argc, char **argv)
 		code = cmd_fail(&err);
 	} else {
 		cmd_parse(argp, argc, argv, input);
+		input->joined = argp == &cmd_merge_argp || input->count > 1;
 		if (read_all(input, summary, &err) != 0 ||
 		    finish(input, named(summary, input, command), &err) != 0)
 			code = cmd_fail(&err);
 		else
-			code = exit_code(summary, input->count);
+			code = exit_code(summary);
 		report_summary_free(summary);
 	}
 	free(input);

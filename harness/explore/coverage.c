@@ -182,6 +182,18 @@ describe_unjudged(
 		: 0);
 }
 
+/* A shard of which a part was not run to its end. */
+static void
+describe_cut(struct finding_summary *summary)
+{
+	memset(summary->shard_cut, 0, sizeof(summary->shard_cut));
+	for (size_t i = 0; i < summary->coverage_count; i++) {
+		if (summary->coverage[i].cut)
+			memcpy(summary->shard_cut, summary->shard,
+			    sizeof(summary->shard));
+	}
+}
+
 void
 describe_coverage(
     const struct campaign *campaign, struct finding_summary *summary)
@@ -233,4 +245,5 @@ describe_coverage(
 		line->cut = true;
 		snprintf(line->how, sizeof(line->how), "ended at a finding");
 	}
+	describe_cut(summary);
 }

@@ -191,7 +191,9 @@ struct finding_summary {
 	size_t judged_count; /* of them */
 	/* Which shards of how many are in it; of 1: it is whole. */
 	unsigned shards;
-	uint8_t shard[FINDING_SHARDS_MAX / 8]; /* one bit each, from 0 */
+	uint8_t shard[FINDING_SHARDS_MAX / 8];     /* one bit each, from 0 */
+	uint8_t shard_cut[FINDING_SHARDS_MAX / 8]; /* not run to the end */
+	bool joined; /* by topaz merge: a shard that is not in it is missing */
 };
 
 #endif

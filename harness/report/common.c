@@ -94,6 +94,12 @@ report_has_shard(const struct finding_summary *summary, unsigned index)
 	return summary->shard[index / 8] >> index % 8 & 1;
 }
 
+bool
+report_shard_is_cut(const struct finding_summary *summary, unsigned index)
+{
+	return summary->shard_cut[index / 8] >> index % 8 & 1;
+}
+
 const char *
 report_base_name(const char *path)
 {

@@ -47,6 +47,8 @@ bool report_row_cut(const struct finding_coverage *row);
 
 /* Is shard INDEX, from 0, in SUMMARY? */
 bool report_has_shard(const struct finding_summary *summary, unsigned index);
+/* Was shard INDEX, from 0, not run to the end? */
+bool report_shard_is_cut(const struct finding_summary *summary, unsigned index);
 
 /* What follows the last '/'. */
 const char *report_base_name(const char *path);

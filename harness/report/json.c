@@ -172,18 +172,23 @@ unjudged_json(const struct finding_summary *summary)
 	return unjudged;
 }
 
-/* Of how many shards, and the numbers of those that are in it, from 1. */
+/*
+ * Of how many shards, and the numbers, from 1, of those that are in it and of those
+ * that were not run to the end.
+ */
 static json_t *
 shards_json(const struct finding_summary *summary)
 {
-	json_t *have = json_array();
+	json_t *have = json_array(), *cut = json_array();
 
 	for (unsigned i = 0; i < summary->shards; i++) {
 		if (report_has_shard(summary, i))
 			json_array_append_new(have, json_integer(i + 1));
+		if (report_shard_is_cut(summary, i))
+			json_array_append_new(cut, json_integer(i + 1));
 	}
-	return json_pack(
-	    "{s:i, s:o}", "of", (int)summary->shards, "have", have);
+	return json_pack("{s:i, s:o, s:o}", "of", (int)summary->shards, "have",
+	    have, "cut", cut);
 }
 
 json_t *

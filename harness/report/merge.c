@@ -141,6 +141,8 @@ merge_rest(struct finding_summary *into, const struct finding_summary *from,
 		memcpy(into->drivers, from->drivers, sizeof(into->drivers));
 	for (size_t i = 0; i < TZ_ARRAY_LEN(into->shard); i++)
 		into->shard[i] |= from->shard[i];
+	for (size_t i = 0; i < TZ_ARRAY_LEN(into->shard_cut); i++)
+		into->shard_cut[i] |= from->shard_cut[i];
 	for (size_t i = 0; i < from->unjudged_count; i++)
 		merge_unjudged(into, &from->unjudged[i]);
 	qsort(into->unjudged, into->unjudged_count, sizeof(into->unjudged[0]),

@@ -262,26 +262,37 @@ get_unjudged(const json_t *json, struct finding_summary *summary)
 	return true;
 }
 
+/* The numbers of shards in LIST, from 1, as bits from 0. */
+static bool
+get_bits(const json_t *list, uint32_t count, uint8_t *bits)
+{
+	if (!json_is_array(list))
+		return false;
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		uint64_t value;
+
+		if (!to_u64(json_array_get(list, i), &value) || value < 1 ||
+		    value > count)
+			return false;
+		bits[(value - 1) / 8] |= (uint8_t)(1u << (value - 1) % 8);
+	}
+	return true;
+}
+
+/* Summaries of older versions have no "cut". */
 static bool
 get_shards(const json_t *json, struct finding_summary *summary)
 {
 	const json_t *shards = json_object_get(json, "shards");
-	const json_t *have = json_object_get(shards, "have");
-	uint32_t count, number;
+	const json_t *cut = json_object_get(shards, "cut");
+	uint32_t count;
 
 	if (!get_u32(shards, "of", &count) || count == 0 ||
-	    count > FINDING_SHARDS_MAX || !json_is_array(have))
+	    count > FINDING_SHARDS_MAX ||
+	    !get_bits(json_object_get(shards, "have"), count, summary->shard) ||
+	    (cut != NULL && !get_bits(cut, count, summary->shard_cut)))
 		return false;
 	summary->shards = count;
-	for (size_t i = 0; i < json_array_size(have); i++) {
-		uint64_t value;
-
-		if (!to_u64(json_array_get(have, i), &value) || value < 1 ||
-		    value > count)
-			return false;
-		number = (uint32_t)value - 1;
-		summary->shard[number / 8] |= (uint8_t)(1u << number % 8);
-	}
 	return true;
 }
 

@@ -254,18 +254,26 @@ put_verdict(FILE *file, const struct finding_coverage *row)
 		fprintf(file, ", %" PRIu64 " not judged", row->unjudged);
 }
 
-/* Which shard this is, or, of several, which are missing. */
+/*
+ * Which shard this is, or, of several, which are missing and which of the others were
+ * not run to the end.
+ */
 static void
 put_shards(FILE *file, const struct finding_summary *summary)
 {
 	unsigned missing = report_shards_missing(summary);
-	bool one = missing + 1 == summary->shards;
+	bool one = !summary->joined && missing + 1 == summary->shards;
 
 	for (unsigned i = 0; missing != 0 && i < summary->shards; i++) {
 		if (report_has_shard(summary, i) == one)
 			fprintf(file, "%s shard %u of %u\n",
 			    one ? "this is" : "missing:", i + 1,
 			    summary->shards);
+	}
+	for (unsigned i = 0; !one && i < summary->shards; i++) {
+		if (report_shard_is_cut(summary, i))
+			fprintf(file, "not run to the end: shard %u of %u\n",
+			    i + 1, summary->shards);
 	}
 }
 

@@ -277,6 +277,11 @@ last stdout "$(tail -n 1 text)"
 grep -q '"command":"topaz merge s1 s2 -o joined"' joined/findings.jsonl ||
     complain "merge -o does not say how it was made"
 expect 1 '"kind":"summary"' 0 merge s1 s2 --json
+set -- insntrace=load+unload --budget 50 --no-sequences --no-pages --progress none
+"$topaz" explore "$@" --shard 1/3 -o t1 >stdout 2>stderr
+expect 5 "missing: shard 2 of 3" 0 merge t1
+expect 5 "missing: shard 3 of 3" 0 merge t1
+expect 0 "this is shard 1 of 3" 0 report t1
 [ -s joined/index.html ] || complain "merge -o has no index.html"
 set -- insntrace=load+unload --budget 50 --no-sequences --progress none
 expect 0 "0 failed" 0 explore "$@" -o other

@@ -167,7 +167,7 @@ shards_merge_in_any_order(void **state)
 	fixture_summary(&two);
 	fixture_summary(&other);
 	one.shards = two.shards = 2;
-	two.shard[0] = 2;
+	two.shard[0] = two.shard_cut[0] = 2;
 	/* One shard found a later schedule of the same cause, and less. */
 	one.finding_count = one.judged_count = 1;
 	one.finding[0].rank[1] = 7;
@@ -189,6 +189,8 @@ shards_merge_in_any_order(void **state)
 	assert_true(one.coverage[0].cut);
 	assert_string_equal(one.coverage[0].how, "interrupted");
 	assert_int_equal(one.coverage[1].done, 1180);
+	assert_int_equal(one.shard[0], 3);
+	assert_int_equal(one.shard_cut[0], 2);
 	assert_int_equal(one.schedules, 2 * other.schedules);
 	assert_int_equal(one.decoded, 2 * other.decoded);
 	other.profile[0] = 'x';
