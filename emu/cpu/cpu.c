@@ -19,6 +19,7 @@ make_engines(struct cpu *cpu, struct tz_error *err)
 	struct engine_ops ops = {
 		.arg = cpu,
 		.code = config->single_step ? cpu_step : cpu_enter,
+		.enter = cpu_step_enter,
 		.site = cpu_site,
 		.mmio_read = cpu_mmio_read,
 		.mmio_write = cpu_mmio_write,

@@ -121,6 +121,15 @@ struct cpu {
 		uint64_t va, bytes;
 	} forget[FORGET_MAX];
 	unsigned forget_count;
+	/*
+	 * What the step engine runs was translated when it entered VA, or before: BLOCK
+	 * has the bytes (NULL: it has just entered; AGE: of the cache at that time).
+	 */
+	struct {
+		uint64_t va;
+		const struct block *block;
+		uint32_t size, age;
+	} entered;
 	bool code_unsure; /* see cpu_see_writes() */
 	bool tlb_unsure;  /* the engine's TLB must be empty when it runs next */
 };
@@ -175,6 +184,11 @@ void cpu_pass_time(struct cpu *cpu, uint64_t cycles);
 
 /* step.c */
 void cpu_step(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg);
+/* The step engine enters code that it has translated as one. */
+void cpu_step_enter(
+    struct uc_struct *uc, uint64_t va, uint32_t size, void *arg);
+/* Has the instruction of SIZE bytes at VA been written since it was translated? */
+bool cpu_is_translation_old(struct cpu *cpu, uint64_t va, uint32_t size);
 /* Goes on in ENGINE, with the state of the active one. */
 void cpu_use_engine(struct cpu *cpu, struct engine *engine);
 /* The engine to run next becomes the active one, with its TLB as it has to be. */
@@ -192,6 +206,8 @@ bool cpu_is_watched(const struct cpu *cpu, uint64_t begin, uint64_t end);
 void cpu_enter(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg);
 /* The same without its short cuts. */
 void cpu_enter_slow(struct cpu *cpu, uint64_t va, uint32_t size);
+/* The descriptor of code that is announced, as it is now; it may flush others. */
+struct block *cpu_find_block(struct cpu *cpu, uint64_t va, uint32_t size);
 /* A string instruction at VA that goes round again has not retired. */
 bool cpu_is_rep_again(const struct block *from, uint64_t va);
 /* The same, or one that was begun again before it did anything. */

@@ -15,6 +15,8 @@
 #define WRITABLE_PA  0x800000
 #define READ_ONLY_PA 0xa03000
 #define IMMEDIATE    1
+/* Of four rounds: see away_and_back. */
+#define SUM ((UINT64_C(0x8033cb2b439fdbf7) * 4) >> 32)
 
 static void
 a_cpu_sees_what_it_has_written(void **state)
@@ -32,6 +34,7 @@ a_cpu_sees_what_it_has_written(void **state)
 		assert_int_equal(guest_note(&guest, 3, round), 9 + 16);
 		assert_int_equal(guest_note(&guest, 4, round), 0x02020202);
 		assert_int_equal(guest_note(&guest, 5, round), 0x304);
+		assert_int_equal(guest_note(&guest, 8, round), SUM);
 	}
 	guest_free(&guest);
 }

@@ -33,6 +33,7 @@ main:	mov eax, [rip + param]
 	call after_data
 	call by_string
 	call mappings
+	call away_and_back
 	dec r13d
 	jnz 1b
 	ret
@@ -141,6 +142,32 @@ mappings:
 	shl eax, 8
 	or eax, ebx
 	note_eax 5
+	ret
+
+	/* Each round writes an instruction that is next and then a part of it again:
+	 * where it is looked at, it is the same each time. */
+away_and_back:
+	copy 1f, 2f, CODE+0x400
+	jmp 2f
+1:	mov [rdi], al
+	mov [rsi], rax
+	mov rdx, 0x0908070605040302
+	mov [r8], al
+	add rbx, rdx
+	dec ecx
+	jnz 1b
+	ret
+2:	mov rdx, CODE + 0x400
+	lea rdi, [rdx + 0x800]
+	lea rsi, [rdx + 7] /* the immediate operand of MOV */
+	lea r8, [rsi + 7]
+	mov rax, 0x8033cb2b439fdbf7
+	xor ebx, ebx
+	mov ecx, 4
+	call rdx
+	mov rax, rbx
+	shr rax, 32
+	note_eax 8
 	ret
 
 	/*
