@@ -110,7 +110,8 @@ insn_memory_operand(const uint8_t *bytes, size_t count, uint64_t va,
 static bool is_local_class(enum insn_class class)
 {
 	return (class <= INSN_RET && class != INSN_REP) || class == INSN_CLI ||
-	    class == INSN_CHECKED;
+	    class == INSN_CHECKED || class == INSN_CMPXCHG32 ||
+	    class == INSN_CMPXCHG32_REG;
 }
 
 /* LEA and NOP name memory that they do not touch. */

@@ -29,7 +29,8 @@ static bool
 is_site(const struct cpu *cpu, const struct block *block,
     const struct block_insn *insn)
 {
-	return insn->class == INSN_CHECKED ||
+	return (insn->class >= INSN_SITE_FIRST &&
+		   insn->class < INSN_TRAP_FIRST) ||
 	    cpu_is_trapped(cpu, (enum insn_class)insn->class) ||
 	    (block->ambiguous && block->va + insn->at == block->last_va);
 }
@@ -69,6 +70,23 @@ look_at_branch(struct cpu *cpu, uint64_t va, uint8_t length)
 	cpu->cond_taken = insn_cond_taken(bytes, length, &regs);
 }
 
+/* Is INSN at VA one that the engine may run, as things are now? */
+static bool
+is_harmless(struct cpu *cpu, uint64_t va, const struct block_insn *insn)
+{
+	uint64_t fault_va;
+
+	switch ((int)insn->class) {
+	case INSN_CHECKED:
+		return cpu_check_insn(cpu, va, insn->length, &fault_va) ==
+		    FAULT_NONE;
+	case INSN_CMPXCHG32:
+		return engine_get(cpu->active, ENGINE_RAX) >> 32 == 0;
+	default:
+		return false;
+	}
+}
+
 /* An instruction that the machine executes, or a branch to look at, is next. */
 void
 cpu_site(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg)
@@ -76,18 +94,15 @@ cpu_site(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg)
 	struct cpu *cpu = arg;
 	const struct block *block = cpu->block;
 	const struct block_insn *insn = block_insn_at(block, va);
-	uint64_t fault_va;
 
 	(void)uc;
 	(void)size;
 	/* Stopped already at this address, or another program's code here. */
 	if (insn == NULL || !is_site(cpu, block, insn))
 		return;
-	if (insn->class == INSN_CHECKED) {
-		if (cpu_check_insn(cpu, va, insn->length, &fault_va) ==
-		    FAULT_NONE)
-			return;
-	} else if (!cpu_is_trapped(cpu, (enum insn_class)insn->class)) {
+	if (is_harmless(cpu, va, insn))
+		return;
+	if (block->ambiguous && va == block->last_va) {
 		look_at_branch(cpu, va, insn->length);
 		return;
 	}

@@ -273,6 +273,11 @@ enum fault cpu_access_memory(struct cpu *cpu, const struct insn_memory *memory,
     struct walk_bytes *bytes, uint64_t *fault_va);
 enum fault cpu_access_ram(struct cpu *cpu, const struct insn_memory *memory,
     struct walk_bytes *bytes, uint64_t *fault_va);
+/* COUNT bytes of an operand out of RAM, or into it. */
+void cpu_load_operand(
+    const struct walk_bytes *bytes, void *operand, size_t count);
+void cpu_store_operand(
+    const struct walk_bytes *bytes, const void *operand, size_t count);
 /* The fault that the memory operand of the instruction at VA raises. */
 enum fault cpu_check_insn(
     struct cpu *cpu, uint64_t va, size_t length, uint64_t *fault_va);
@@ -283,6 +288,7 @@ void cpu_float_destroy(uint8_t *code);
 enum fault cpu_do_float(struct cpu *cpu, uint64_t *fault_va);
 
 /* cmpxchg.c */
+enum fault cpu_do_cmpxchg32(struct cpu *cpu, uint64_t *fault_va);
 enum fault cpu_do_cmpxchg_pair(struct cpu *cpu, uint64_t *fault_va);
 
 /* msr.c */

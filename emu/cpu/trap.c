@@ -426,6 +426,9 @@ execute(struct cpu *cpu, uint64_t *fault_va)
 		return do_syscall(cpu);
 	case INSN_PTWRITE:
 		return cpu_do_ptwrite(cpu, fault_va);
+	case INSN_CMPXCHG32:
+	case INSN_CMPXCHG32_REG:
+		return cpu_do_cmpxchg32(cpu, fault_va);
 	case INSN_CMPXCHG_PAIR:
 		return cpu_do_cmpxchg_pair(cpu, fault_va);
 	case INSN_CHECKED:

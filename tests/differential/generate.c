@@ -302,7 +302,7 @@ is_refused(const struct decoded *d)
 /*
  * Their results are the implementation's choice: the SDM gives an error bound
  * ("RCPPS", "RSQRTPS"), nothing (BSWAP of 16 bits; BSF and BSR of 0), or what AMD and
- * Intel do differently (CMPXCHG of a register of 32 bits, PAUSE with REX.B).
+ * Intel do differently (PAUSE with REX.B).
  */
 static bool
 is_choice(const struct decoded *d)
@@ -317,8 +317,6 @@ is_choice(const struct decoded *d)
 		return d->insn.operand_width == 16;
 	case ZYDIS_MNEMONIC_BSF:
 	case ZYDIS_MNEMONIC_BSR:
-		return d->insn.operand_width == 32;
-	case ZYDIS_MNEMONIC_CMPXCHG:
 		return d->insn.operand_width == 32;
 	case ZYDIS_MNEMONIC_PAUSE:
 		return d->insn.attributes & ZYDIS_ATTRIB_HAS_REX;
@@ -568,6 +566,44 @@ is_unwanted(const struct decoded *d, const ZydisDecodedOperand *memory)
 	return d->insn.raw.disp.size == 64;
 }
 
+/*
+ * Before a CMPXCHG, which is PIECE: MOV of its destination to the accumulator, so that
+ * they are equal, and a bit beyond 32 ones.
+ */
+static void
+add_comparand(struct make *make, const struct decoded *d,
+    const ZydisDecodedOperand *memory, const struct piece *piece)
+{
+	static const uint8_t bts[] = { 0x48, 0x0f, 0xba, 0xe8, 40 };
+	struct piece mov = *piece;
+	unsigned modrm = d->insn.raw.modrm.offset, at = 0;
+
+	if (memory != NULL &&
+	    (number_of(memory->mem.base) == 0 ||
+		number_of(memory->mem.index) == 0))
+		return;
+	/* 0FH B0H is 8AH with another register; it has no LOCK. */
+	for (unsigned from = 0; from < piece->length; from++) {
+		uint8_t byte = piece->code[from];
+
+		if (from == modrm - 2 || (from < modrm && byte == 0xf0)) {
+			mov.patch_at--;
+			continue;
+		}
+		if (from == modrm - 1)
+			byte = (uint8_t)(0x8a | (byte & 1));
+		else if (from == modrm)
+			byte &= 0xc7;
+		else if (from < modrm && byte >> 4 == 4)
+			byte &= 0xfb;
+		mov.code[at++] = byte;
+	}
+	mov.length = (uint8_t)at;
+	add_patched(make, &mov);
+	if (chance(make, 70))
+		add(make, bts, sizeof(bts));
+}
+
 static void
 make_random(struct make *make)
 {
@@ -593,6 +629,8 @@ make_random(struct make *make)
 		    fix_address(make, &d, memory, &piece))
 			break;
 	}
+	if (d.insn.mnemonic == ZYDIS_MNEMONIC_CMPXCHG && chance(make, 60))
+		add_comparand(make, &d, memory, &piece);
 	add_patched(make, &piece);
 }
 
