@@ -91,6 +91,19 @@ drop_base(struct decoded *d)
 	}
 }
 
+/*
+ * SDM vol. 2, "CLFLUSH - Flush Cache Line": it faults as the load of a byte does.  To
+ * Zydis it is an access to a line.
+ */
+static void
+make_load(struct decoded *d)
+{
+	if (d->insn.mnemonic != ZYDIS_MNEMONIC_CLFLUSH)
+		return;
+	d->operand[0].actions = ZYDIS_OPERAND_ACTION_READ;
+	d->operand[0].size = 8;
+}
+
 bool
 insn_zydis_decode(const uint8_t *bytes, size_t count, struct decoded *out)
 {
@@ -102,6 +115,7 @@ insn_zydis_decode(const uint8_t *bytes, size_t count, struct decoded *out)
 		&decoder, bytes, count, &out->insn, out->operand)))
 		return false;
 	drop_base(out);
+	make_load(out);
 	return true;
 }
 

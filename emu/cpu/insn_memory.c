@@ -199,6 +199,7 @@ insn_zydis_is_checked(const struct decoded *d)
 		return d->insn.meta.category == ZYDIS_CATEGORY_SETCC ||
 		    d->insn.mnemonic == ZYDIS_MNEMONIC_RCL ||
 		    d->insn.mnemonic == ZYDIS_MNEMONIC_RCR ||
+		    d->insn.mnemonic == ZYDIS_MNEMONIC_CLFLUSH ||
 		    (is_vector(d) && (operand->size == 128 || has_mmx(d)));
 	}
 	return false;

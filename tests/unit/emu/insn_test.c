@@ -81,6 +81,7 @@ static const struct row rows[] = {
 	ROW("\x0f\x33", UNMODELLED, 0),
 	ROW("\x0f\xc7\xf0", UNMODELLED, 0),
 	ROW("\x0f\xae\x21", UNMODELLED, 0),
+	ROW("\x0f\xae\x39", CHECKED, 0),
 	ROW("\x0f\xb1\x11", CMPXCHG32, 0),
 	ROW("\x0f\xb1\xd1", CMPXCHG32_REG, 0),
 	ROW("\x48\x0f\xb1\x11", PLAIN, 0),

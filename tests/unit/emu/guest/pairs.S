@@ -103,12 +103,17 @@ main:	call trace_on
 	mov rsi, [KERN + PT]
 	mov edi, 6
 	call note
-	/* 6: CMPXCHG of a read-only page. */
+	/* 6: CMPXCHG of a read-only page, 7: CLFLUSH of none. */
 	recover 10f
 	mov esi, VA + 0x1010
 	mov rax, 0x5500000007
 	cmpxchg [rsi], ebx
-10:	/* 7 to 9: the pairs in user mode: text, the kernel, nothing. */
+10:	recover 11f
+	mov esi, VA + 0x1fff
+	clflush [rsi]
+	mov esi, VA + 0x2000
+	clflush [rsi]
+11:	/* 8 to 10: the pairs in user mode: text, the kernel, nothing. */
 	lea r14, [rip + back]
 	to_user in_user
 back:	xor eax, eax
