@@ -129,6 +129,7 @@ after_effects(struct cpu *cpu, const struct block *from, uint64_t va)
 		cpu->in_interrupt &= cpu->nmi_blocked;
 		cpu->nmi_blocked = false;
 		cpu_sync_context(cpu, false);
+		cpu_serialize(cpu);
 		cpu_emit(cpu, EVENT_IRET, 0, va, 0);
 		break;
 	case INSN_FAR:

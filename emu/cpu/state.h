@@ -131,6 +131,7 @@ struct cpu {
 		uint32_t size, age;
 	} entered;
 	bool code_unsure; /* see cpu_see_writes() */
+	bool others_ran;  /* since code was looked at for the last time */
 	bool tlb_unsure;  /* the engine's TLB must be empty when it runs next */
 };
 
@@ -225,6 +226,13 @@ void cpu_forget_code(struct cpu *cpu, uint64_t va, uint64_t bytes);
 /* The engines forget what block_cache_take_change() says.  True: there was any. */
 bool cpu_forget_changes(struct cpu *cpu);
 void cpu_verify_code(struct cpu *cpu); /* see cpu_see_writes() */
+/* A serializing instruction: what other CPUs have written runs from now on. */
+static inline void
+cpu_serialize(struct cpu *cpu)
+{
+	if (cpu->others_ran)
+		cpu_verify_code(cpu);
+}
 
 /* trace_insn.c */
 /* Can the guest set EventEn at all? */

@@ -62,6 +62,7 @@ do_wrmsr(struct cpu *cpu)
 {
 	if (cpu->cpl != 0)
 		return FAULT_GP;
+	cpu_serialize(cpu);
 	return cpu_wrmsr(cpu, (uint32_t)get(cpu, ENGINE_RCX), edx_eax(cpu),
 	    cpu->trap_rip + cpu->trap_insn.length);
 }

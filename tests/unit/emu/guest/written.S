@@ -1,6 +1,7 @@
 /*
  * Code that is written over where an engine may not notice.  param 1: by the CPU
- * itself.  param 2: by CPU 1, while CPU 0 runs it.  param 3: by the host, at each note.
+ * itself.  param 2: by CPU 1, while CPU 0 runs it and then CPUID; 4: IRET; 5: WRMSR.
+ * param 3: by the host, at each note.
  */
 #define HAS_AP_MAIN
 #include "start.inc"
@@ -26,7 +27,9 @@
 main:	mov eax, [rip + param]
 	cmp eax, 2
 	je two_cpus
-	ja by_host
+	cmp eax, 3
+	ja two_cpus
+	je by_host
 	mov r13d, 3
 1:	call two_functions
 	call own_block
@@ -202,17 +205,46 @@ two_cpus:
 	pause
 	cmp dword ptr [rip + written], 0
 	je 4b
-	/* CPU 1 has written: the writable page at once, the other after CPUID. */
+	/* CPU 1 has written: the writable page at once, the other when synchronized.
+	 * 4, 5: the other first, as all code is looked at where some has changed. */
+	cmp dword ptr [rip + param], 2
+	jne 5f
 	call r12
-	mov r15d, eax
+	mov r14d, eax
+5:	call synchronize
+	call rbp
+	mov ebx, eax
+	shl ebx, 8
+	cmp dword ptr [rip + param], 2
+	je 5f
+	call r12
+	mov r14d, eax
+5:	mov eax, r14d
+	or eax, ebx
+	note_eax 6
+	ret
+
+synchronize:
+	mov eax, [rip + param]
+	cmp eax, 4
+	je 4f
+	ja 5f
 	xor eax, eax
 	xor ecx, ecx
 	cpuid
-	call rbp
-	shl eax, 8
-	or eax, r15d
-	xor r15d, r15d
-	note_eax 6
+	ret
+4:	mov rdx, rsp
+	mov eax, ss
+	push rax
+	push rdx
+	pushfq
+	mov eax, cs
+	push rax
+	lea rax, [rip + 4f]
+	push rax
+	iretq
+4:	ret
+5:	wr 0xc0000103, 0
 	ret
 
 ap_main:
