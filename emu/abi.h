@@ -90,18 +90,30 @@ enum abi_op {
 			      be written there (harness/guest/user/script.h) */
 	ABI_CALL_BEGIN = 12, /* step, actor, call: an operation begins ... */
 	ABI_CALL_END = 13,   /* step, actor, result: ... and has ended */
-	ABI_STACK = 14, /* pa, bytes, kind (ABI_STACK_*): the memory below the
+	ABI_STACK = 14,   /* pa, bytes, kind (ABI_STACK_*): the memory below the
 			   stack pointer there is dead */
-	ABI_CLEAR = 15, /* va, count (to ABI_CLEAR_MAX): an array of physical
+	ABI_CLEAR = 15,   /* va, count (to ABI_CLEAR_MAX): an array of physical
 			   addresses of frames (0: none), all of whose bytes
 			   become 0 at once; .result: -1 at the first one that
 			   is no frame of RAM */
+	ABI_DROPPED = 16, /* operation (ABI_DROPPED_*), error, CPU: a driver's
+			     operation failed, and no caller will see the error */
+	ABI_OBJECT_PAGE = 17, /* object (the frame number of its page 0), pa,
+				 index: a page of an object that a device lets user
+				 space map; index by index from 0 */
+	ABI_POSITION =
+	    18, /* stream, bytes: user space has read the position up to
+			      which the buffer is written, and taken all before it */
 };
 
-#define ABI_CLEAR_MAX  64
+/* Operations whose errors a kernel drops. */
+#define ABI_DROPPED_CONFIGURE 1
+#define ABI_DROPPED_ENABLE    2
 
-#define ABI_STACK_TASK 0 /* a kernel stack of a task */
-#define ABI_STACK_NMI  1 /* a CPU's NMI stack: all dead outside NMIs */
+#define ABI_CLEAR_MAX         64
+
+#define ABI_STACK_TASK        0 /* a kernel stack of a task */
+#define ABI_STACK_NMI         1 /* a CPU's NMI stack: all dead outside NMIs */
 
 /* 8-byte aligned, within one page. */
 struct abi_call {

@@ -114,6 +114,10 @@ event_of(uint32_t op)
 		return EVENT_CALL_BEGIN;
 	case ABI_CALL_END:
 		return EVENT_CALL_END;
+	case ABI_DROPPED:
+		return EVENT_DROPPED;
+	case ABI_OBJECT_PAGE:
+		return EVENT_OBJECT_PAGE;
 	default:
 		return EVENT_KIND_COUNT;
 	}
@@ -151,6 +155,9 @@ do_call(const struct channel *channel, const struct abi_call *call,
 		return 0;
 	case ABI_BUFFER:
 		emit_after_output(channel, EVENT_BUFFER, arg);
+		return 0;
+	case ABI_POSITION:
+		emit_after_output(channel, EVENT_POSITION, arg);
 		return 0;
 	case ABI_POINT:
 		return do_point(channel, arg);

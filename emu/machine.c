@@ -60,12 +60,29 @@ on_step(void *arg, unsigned cpu, const struct cpu_step *from)
 		.in_nmi = from->in_nmi,
 		.interrupts = from->interrupts,
 		.local = from->local,
-		.store_bytes = from->store_bytes,
-		.store_va = from->store_va,
+		.split = from->split,
 	};
 
 	if (machine->observer.step != NULL)
 		machine->observer.step(machine->observer.arg, &step);
+}
+
+static void
+on_access(void *arg, const struct audit_access *access)
+{
+	const struct machine *machine = arg;
+
+	if (machine->observer.access != NULL)
+		machine->observer.access(machine->observer.arg, access);
+}
+
+static void
+on_call(void *arg, const struct audit_call *call)
+{
+	const struct machine *machine = arg;
+
+	if (machine->observer.call != NULL)
+		machine->observer.call(machine->observer.arg, call);
 }
 
 static const uint64_t *
@@ -186,7 +203,7 @@ machine_create(const struct machine_config *config,
 			.restricted = { MACHINE_SMRAM_PA },
 			.restricted_bytes = MACHINE_SMRAM_BYTES,
 			.port = { machine, on_event, machine_on_ipi, on_out,
-			    on_over, on_step, on_written },
+			    on_over, on_step, on_access, on_call, on_written },
 		};
 
 		machine->slot[i].cpu = cpu_create(&cpu, err);

@@ -12,6 +12,7 @@
 
 #include "emu/act.h"
 #include "emu/base.h"
+#include "emu/cpu/audit.h"
 #include "emu/event.h"
 #include "emu/pt/cycles.h"
 
@@ -59,9 +60,7 @@ struct machine_step {
 	bool in_nmi;     /* NMIs are blocked */
 	bool interrupts; /* RFLAGS.IF */
 	bool local;      /* touches neither memory but its stack nor a device */
-	uint32_t store_bytes; /* written to memory at store_va; 0: none.  Only
-				 for code in the watched range */
-	uint64_t store_va;
+	bool split; /* loads and stores without LOCK: an ACT_SPLIT is possible */
 };
 
 /*
@@ -73,6 +72,9 @@ struct machine_observer {
 	void (*event)(void *arg, const struct event *event);
 	void (*console)(void *arg, char c);
 	void (*step)(void *arg, const struct machine_step *step);
+	/* Of audited code: see machine_set_audit(). */
+	void (*access)(void *arg, const struct audit_access *access);
+	void (*call)(void *arg, const struct audit_call *call);
 	/* A kernel function that can fail asks (EVENT_POINT): shall it?  NULL
 	 * or false: no, unless ACT_FAIL says so. */
 	bool (*point)(void *arg, unsigned cpu, uint64_t id, uint64_t caller);
@@ -167,6 +169,15 @@ void machine_set_stepping(
     struct machine *machine, enum machine_stepping stepping);
 /* [BEGIN, END) of linear addresses: the driver's code. */
 void machine_set_watched(struct machine *machine, uint64_t begin, uint64_t end);
+
+/*
+ * Reports each load and store of code, and its calls of certain functions, whose list
+ * must stay (emu/cpu/audit.h).  All of AUDIT 0: nothing is reported.  An audit changes
+ * nothing but the speed.
+ */
+void machine_set_audit(struct machine *machine, const struct audit *audit);
+/* From observer.access and .call, for CPU: RBP before the instruction. */
+uint64_t machine_audit_frame(struct machine *machine, unsigned cpu);
 
 /*
  * The whole machine as it stands between two calls of machine_run(), to go back to

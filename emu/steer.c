@@ -51,23 +51,41 @@ machine_set_watched(struct machine *machine, uint64_t begin, uint64_t end)
 	set_stepping(machine);
 }
 
-/* The base order goes on from there: see order.c. */
+void
+machine_set_audit(struct machine *machine, const struct audit *audit)
+{
+	TZ_ASSERT(machine->result == NULL);
+	for (size_t i = 1; i < audit->function_count; i++)
+		TZ_ASSERT(audit->function[i - 1] < audit->function[i]);
+	for (unsigned i = 0; i < machine->config.cpu_count; i++)
+		cpu_set_audit(machine->slot[i].cpu, audit);
+}
+
+uint64_t
+machine_audit_frame(struct machine *machine, unsigned cpu)
+{
+	TZ_ASSERT(cpu < machine->config.cpu_count);
+	return cpu_audit_frame(machine->slot[cpu].cpu);
+}
+
+/* Of a split instruction the rest comes later; the base order goes on: see order.c. */
 static bool
-act_switch(struct machine *machine, unsigned cpu, uint64_t param)
+act_switch(struct machine *machine, unsigned cpu, enum act act, uint64_t param)
 {
 	struct event event = {
 		.kind = EVENT_ACT,
 		.cpu = (uint16_t)cpu,
 		.insns = cpu_insns(machine->slot[cpu].cpu),
 		.cycles = cpu_cycles(machine->slot[cpu].cpu),
-		.a = ACT_SWITCH,
+		.a = act,
 		.b = param,
 		.c = cpu_rip(machine->slot[cpu].cpu),
 	};
 
 	if (param >= machine->config.cpu_count || param == machine->turn.cpu ||
 	    machine->slot[param].parked ||
-	    machine_ready_time(machine, (unsigned)param) == MACHINE_NEVER)
+	    machine_ready_time(machine, (unsigned)param) == MACHINE_NEVER ||
+	    (act == ACT_SPLIT && !cpu_split(machine->slot[cpu].cpu)))
 		return false;
 	machine_emit(machine, &event);
 	machine->turn.broken = false;
@@ -83,8 +101,8 @@ machine_act(struct machine *machine, unsigned cpu, enum act act, uint64_t param)
 	TZ_ASSERT((unsigned)act < ACT_COUNT);
 	if (machine->slot[cpu].parked)
 		return false;
-	if (act == ACT_SWITCH)
-		return act_switch(machine, cpu, param);
+	if (act == ACT_SWITCH || act == ACT_SPLIT)
+		return act_switch(machine, cpu, act, param);
 	return cpu_act(machine->slot[cpu].cpu, act, param);
 }
 

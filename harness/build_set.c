@@ -44,13 +44,13 @@ add_modules(struct build_set *set, const struct build_kpi *kpi,
 	int error = 0;
 
 	for (i = 0; error == 0 && i < kpi->module_count; i++) {
-		char **sources = build_module_sources(&kpi->module[i], options);
+		char **sources = build_module_sources(
+		    &kpi->module[i], options->tree);
 		const struct build_unit unit = { .name = kpi->module[i].name,
 			.source = sources };
 
 		if (sources == NULL)
-			return tz_error(err, TZ_EFORMAT,
-			    "module %s has no source", kpi->module[i].name);
+			return tz_error(err, TZ_EIO, "out of memory");
 		error = add_object(set, kpi, options, &unit, err);
 		build_strings_free(sources);
 	}

@@ -167,7 +167,8 @@ driver_readers(const struct driver *driver)
 	return (struct word_readers){ .os = driver->os,
 		.program = { "init", driver->owner },
 		.own = driver->schema->words,
-		.own_count = driver->schema->words_count };
+		.own_count = driver->schema->words_count,
+		.run = driver->schema->run };
 }
 
 static int

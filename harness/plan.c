@@ -1,12 +1,15 @@
 #define _GNU_SOURCE
 #include "harness/plan.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "emu/profile/profile.h"
+#include "harness/load/build.h"
 #include "harness/manifest/manifest.h"
 #include "harness/run.h"
 
@@ -83,28 +86,79 @@ check_workload(const struct plan *plan, struct tz_error *err)
 }
 
 static int
+say_tree(const char *tree, char *const *files, const char *source,
+    struct tz_error *err)
+{
+	size_t i;
+
+	if (files[0] == NULL && source[0] == '\0')
+		return tz_error(err, TZ_EUSAGE,
+		    "--freebsd-tree %s: none of the files that topaz takes from "
+		    "a tree is there, such as sys/dev/hwt/hwt_backend.h or "
+		    "sys/amd64/pt/pt.h",
+		    tree);
+	fprintf(stderr, "topaz: from the tree:");
+	for (i = 0; files[i] != NULL; i++)
+		fprintf(stderr, " %s", files[i]);
+	fprintf(stderr, "%s%s\n", source[0] != '\0' ? " " : "", source);
+	return 0;
+}
+
+/*
+ * Says which files come from the user's tree, the driver's SOURCE ("": it has
+ * another) the last; none of them is an error.
+ */
+static int
+check_tree(const struct plan *plan, const char *source, struct tz_error *err)
+{
+	const char *tree = plan->options->tree;
+	struct build_kpi *kpi = NULL;
+	char **files;
+	int error;
+
+	if (access(tree, R_OK | X_OK) != 0)
+		return tz_error(err, TZ_EUSAGE, "--freebsd-tree %s: %s", tree,
+		    strerror(errno));
+	error = build_kpi_read(plan->paths.source, plan->driver.os, &kpi, err);
+	if (error != 0)
+		return error;
+	files = build_tree_files(kpi, tree);
+	error = files != NULL ? say_tree(tree, files, source, err)
+			      : tz_error(err, TZ_EIO, "out of memory");
+	build_strings_free(files);
+	build_kpi_free(kpi);
+	return error;
+}
+
+static int
 check_source(struct plan *plan, struct tz_error *err)
 {
 	const struct run_options *options = plan->options;
 	const struct driver *driver = &plan->driver;
+	const char *source = "";
+	int error;
 
 	if (options->tree != NULL && strcmp(driver->os, "freebsd") != 0)
 		return tz_error(err, TZ_EUSAGE,
 		    "--freebsd-tree %s: %s is no driver of FreeBSD",
 		    options->tree, options->driver);
-	if (options->source != NULL || driver->source_count != 0 ||
-	    options->objects)
-		return 0;
-	if (driver->tree_source[0] == '\0')
-		return tz_error(err, TZ_EUSAGE,
-		    "%s: its source is not part of topaz: --source FILE",
-		    options->driver);
-	if (options->tree == NULL)
-		return tz_error(err, TZ_EUSAGE,
-		    "%s: its source is not part of topaz: --source FILE, or "
-		    "--freebsd-tree DIR with %s",
-		    options->driver, driver->tree_source);
-	return driver_use_tree(&plan->driver, options->tree, err);
+	if (options->source == NULL && driver->source_count == 0 &&
+	    !options->objects) {
+		source = driver->tree_source;
+		if (source[0] == '\0')
+			return tz_error(err, TZ_EUSAGE,
+			    "%s: its source is not part of topaz: --source FILE",
+			    options->driver);
+		if (options->tree == NULL)
+			return tz_error(err, TZ_EUSAGE,
+			    "%s: its source is not part of topaz: --source FILE, "
+			    "or --freebsd-tree DIR with %s",
+			    options->driver, source);
+		error = driver_use_tree(&plan->driver, options->tree, err);
+		if (error != 0)
+			return error;
+	}
+	return options->tree != NULL ? check_tree(plan, source, err) : 0;
 }
 
 /* The rest of its driver.yaml, of which a run needs nothing, is to be right as well. */

@@ -16,6 +16,7 @@
 #include "harness/load/boot.h"
 #include "harness/load/elf.h"
 #include "harness/load/symbols.h"
+#include "harness/manifest/manifest.h"
 #include "harness/plan.h"
 #include "harness/progress.h"
 #include "harness/record.h"
@@ -30,7 +31,9 @@ struct run {
 	struct output *output;
 	struct bundle_writer *writer;
 	struct record *record;
+	struct machine_observer recorder;
 	struct machine *machine;
+	struct script *script; /* the owner's configuration */
 	struct truth *truth[MACHINE_CPUS_MAX];
 	struct boot boot;
 };
@@ -40,6 +43,55 @@ run_is_stopped(void *arg)
 {
 	(void)arg;
 	return stop_requested();
+}
+
+/* The owner asks what to hand over; what the driver says of it may go no further. */
+static void
+run_event(void *arg, const struct event *event)
+{
+	struct run *run = arg;
+	struct run_outcome *outcome = run->outcome;
+
+	if (event->kind == EVENT_SCRIPT && event->b >= sizeof(*run->script) &&
+	    event->a <= PLAN_RAM_BYTES - sizeof(*run->script))
+		memcpy(machine_ram(run->machine) + event->a, run->script,
+		    sizeof(*run->script));
+	if (event->kind == EVENT_DROPPED && event->a == ABI_DROPPED_CONFIGURE &&
+	    outcome->refused_count++ == 0) {
+		outcome->refused_error = (int)(int64_t)event->b;
+		outcome->refused_cpu = event->c;
+	}
+	run->recorder.event(run->recorder.arg, event);
+}
+
+static void
+run_console(void *arg, char c)
+{
+	struct run *run = arg;
+
+	run->recorder.console(run->recorder.arg, c);
+}
+
+static int
+run_script(struct run *run, struct tz_error *err)
+{
+	const struct run_options *options = run->options;
+	struct manifest *manifest;
+	int error = manifest_read(options->drivers != NULL
+		? options->drivers
+		: run->plan.paths.drivers,
+	    options->driver, &manifest, err);
+
+	if (error != 0)
+		return error;
+	run->script = calloc(1, sizeof(*run->script));
+	if (run->script == NULL)
+		error = tz_error(err, TZ_EIO, "out of memory");
+	else
+		error = manifest_run_script(manifest, run->plan.cmdline,
+		    options->cpu_count, run->script, err);
+	manifest_free(manifest);
+	return error;
 }
 
 static int
@@ -63,10 +115,13 @@ run_load(struct run *run, struct tz_error *err)
 		.core_cbr = run->options->core_cbr,
 		.pt_cycles = run->options->pt_cycles,
 	};
-	struct machine_observer observer = record_observer(run->record);
+	struct machine_observer observer = { .arg = run,
+		.event = run_event,
+		.console = run_console,
+		.stop = run_is_stopped };
 	int error;
 
-	observer.stop = run_is_stopped;
+	run->recorder = record_observer(run->record);
 	error = machine_create(&config, &observer, &run->machine, err);
 	if (error != 0)
 		return error;
@@ -285,6 +340,7 @@ run_close(struct run *run)
 	machine_destroy(run->machine);
 	record_destroy(run->record);
 	build_set_free(&run->set);
+	free(run->script);
 	plan_free(&run->plan);
 }
 
@@ -309,6 +365,8 @@ run_open(struct run *run, struct tz_error *err)
 
 	if (error == 0)
 		error = check_mix(run, err);
+	if (error == 0)
+		error = run_script(run, err);
 	if (error == 0)
 		memcpy(run->outcome->models, run->plan.mix.text,
 		    sizeof(run->outcome->models));
@@ -374,6 +432,9 @@ judge_exit(const struct run_outcome *outcome, const char **reason)
 		return RUN_FAILED;
 	*reason = "a ToPA operational error";
 	if (errors != 0)
+		return RUN_FAILED;
+	*reason = "the driver refused the configuration";
+	if (outcome->refused_count != 0)
 		return RUN_FAILED;
 	*reason = "not one byte of trace was written";
 	if (trace_bytes == 0)

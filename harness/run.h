@@ -53,6 +53,10 @@ struct run_outcome {
 		uint64_t pt_errors;
 		char pt_error[RUN_LINE_BYTES]; /* why, if there were any */
 	} cpu[MACHINE_CPUS_MAX];
+	/* The driver refused the configuration, and the kernel dropped the error:
+	 * how often, the first error, and on which CPU. */
+	uint64_t refused_count, refused_cpu;
+	int refused_error;
 	char models[PROFILE_MIX_TEXT_BYTES]; /* the CPUs': of mix.h */
 	char sha256[65];                     /* of the driver's source */
 	char console[RUN_CONSOLE_BYTES];     /* its end */
@@ -76,10 +80,10 @@ bool run_was_stopped(const struct run_outcome *outcome);
 /*
  * The verdict on a run.  Failed: a panic, an exit code other than 0, a deadlock, a
  * triple fault, an operation that waits without end, an operational error of a trace
- * unit.  Not judged: it ended at something that the model does not have, at its
- * limit, without memory, by an error of the emulator or because it was stopped, or not
- * one byte of trace was written.  Passed: none of these; whether the trace is right,
- * traces/verify.h says.
+ * unit, a configuration that the driver refused.  Not judged: it ended at something
+ * that the model does not have, at its limit, without memory, by an error of the
+ * emulator or because it was stopped, or not one byte of trace was written.  Passed:
+ * none of these; whether the trace is right, traces/verify.h says.
  */
 enum run_verdict {
 	RUN_PASSED,

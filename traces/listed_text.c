@@ -2,6 +2,8 @@
 
 #include <inttypes.h>
 
+#include "harness/host/terminal.h"
+
 static void
 listed_print_address(FILE *file, const char *what, bool has, uint64_t va,
     const char *name, const char *none)
@@ -30,8 +32,9 @@ listed_print_stream(
 {
 	const struct listed_difference *difference = &stream->difference;
 
-	fprintf(file, "%s  %" PRIu64 " instructions  %s", stream->name,
-	    stream->expected, difference->found ? "MISMATCH" : "MATCH");
+	fprintf(file, "%s  %" PRIu64 " instructions  ", stream->name,
+	    stream->expected);
+	terminal_put_verdict(file, difference->found ? "MISMATCH" : "MATCH");
 	if (difference->found && difference->line != 0)
 		fprintf(file, " at instruction %" PRIu64 ", %s:%" PRIu64,
 		    difference->index, name, difference->line);
@@ -66,5 +69,6 @@ listed_print(const struct listed_result *result, const char *name, FILE *file)
 	    decoded_format_name(result->format), result->insns);
 	for (size_t i = 0; i < result->stream_count; i++)
 		listed_print_stream(&result->streams[i], name, file);
-	fprintf(file, "%s\n", result->match ? "MATCH" : "MISMATCH");
+	terminal_put_verdict(file, result->match ? "MATCH" : "MISMATCH");
+	putc('\n', file);
 }

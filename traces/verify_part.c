@@ -144,6 +144,19 @@ part_search(struct part_run *run, size_t at, uint64_t hint)
 	return agreed;
 }
 
+/* Nothing is decoded from PSB on: what was executed before it is not asked for. */
+static void
+part_skip(struct part_run *run, size_t at, const struct verify_psb *psb)
+{
+	struct flow flow = run->flow;
+	uint64_t ip;
+
+	do
+		run->flow = flow;
+	while (flow_next(&flow, &ip) && flow.at == at &&
+	    flow_retired(&flow) < psb->insns);
+}
+
 /* Puts the flow where the decoder started. */
 static void
 part_align(struct part_run *run)
@@ -162,8 +175,13 @@ part_align(struct part_run *run)
 
 	flow_start(
 	    &run->flow, &run->work->source, run->bytes->intervals, at, end);
-	if (offset == interval->begin || run->count == 0)
+	if (offset == interval->begin)
 		return;
+	if (run->count == 0) {
+		if (psb != NULL)
+			part_skip(run, at, psb);
+		return;
+	}
 	if (psb == NULL)
 		verify_add_finding(run->work,
 		    "%s: the unit does not know of the PSB at byte %" PRIu64,

@@ -2,6 +2,8 @@
 
 #include <inttypes.h>
 
+#include "harness/host/terminal.h"
+
 static void
 verify_print_address(
     FILE *file, const char *what, uint64_t va, const char *name)
@@ -73,7 +75,7 @@ verify_print_stream(FILE *file, const struct verify_stream *stream)
 
 	fprintf(file, "%s  %" PRIu64 " instructions  ", stream->name,
 	    stream->expected);
-	fputs(verify_verdict(stream), file);
+	terminal_put_verdict(file, verify_verdict(stream));
 	if (difference->found)
 		fprintf(file, " at instruction %" PRIu64 ", packet %08" PRIx64,
 		    difference->index, difference->offset);
@@ -114,14 +116,24 @@ verify_word(const struct verify_result *result)
 	return result->nothing ? "NOT JUDGED" : "MATCH";
 }
 
+static void
+verify_print_finding(FILE *file, const char *text)
+{
+	terminal_begin(file, TERMINAL_BAD);
+	fputs("FINDING", file);
+	terminal_end(file);
+	fprintf(file, "  %s\n", text);
+}
+
 void
 verify_print(const struct verify_result *result, FILE *file)
 {
 	for (size_t i = 0; i < result->stream_count; i++)
 		verify_print_stream(file, &result->streams[i]);
 	for (size_t i = 0; i < result->finding_count; i++)
-		fprintf(file, "FINDING  %s\n", result->findings[i].text);
+		verify_print_finding(file, result->findings[i].text);
 	if (result->nothing)
 		fprintf(file, "not one byte of trace was written\n");
-	fprintf(file, "%s\n", verify_word(result));
+	terminal_put_verdict(file, verify_word(result));
+	putc('\n', file);
 }

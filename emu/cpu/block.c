@@ -8,6 +8,7 @@
 #define BUCKETS      65536
 #define INSNS_MAX    262144  /* of all blocks */
 #define BYTES_MAX    1048576 /* of the writable ones */
+#define ACCESSES_MAX 65536   /* of the audited ones */
 #define STEPS        4096
 #define SPACES_MAX   64
 #define PAGES_MAX    1024
@@ -47,6 +48,9 @@ struct block_cache {
 	unsigned insn_count, byte_count;
 	struct block_insn insn[INSNS_MAX];
 	uint8_t bytes[BYTES_MAX];
+	struct audit audit;
+	unsigned access_count;
+	struct block_access access[ACCESSES_MAX];
 };
 
 struct block_cache *
@@ -63,6 +67,7 @@ block_cache_create(void)
 	cache->user_space = 1;
 	cache->change_count = 0;
 	cache->age = cache->epoch = 0;
+	cache->audit = (struct audit){ 0 };
 	memset(cache->cr3, 0, sizeof(cache->cr3));
 	block_cache_forget_code(cache);
 	return cache;
@@ -81,12 +86,19 @@ block_cache_flush(struct block_cache *cache)
 	memset(cache->bucket, 0, sizeof(cache->bucket));
 	memset(cache->step, 0, sizeof(cache->step));
 	cache->age++;
-	cache->insn_count = cache->byte_count = 0;
+	cache->insn_count = cache->byte_count = cache->access_count = 0;
 	cache->cr3[1] = cache->cr3[cache->user_space];
 	cache->user_space = 1;
 	cache->space_count = 2;
 	cache->block_count = 0;
 	cache->page_count = 0;
+}
+
+void
+block_cache_set_audit(struct block_cache *cache, const struct audit *audit)
+{
+	cache->audit = *audit;
+	block_cache_flush(cache);
 }
 
 uint32_t
@@ -389,74 +401,6 @@ note_page(struct block_cache *cache, const struct walk_space *space, uint8_t id,
 	return true;
 }
 
-/*
- * Code bytes of [va, va + size) and what of one more instruction follows on the
- * page: an engine that does not know an instruction may announce a part of it only.
- */
-static size_t
-read_code(const struct walk_space *space, uint64_t va, uint32_t size,
-    uint8_t bytes[BLOCK_BYTES_MAX + INSN_BYTES_MAX])
-{
-	uint64_t end = va + size;
-	size_t more = (size_t)(-end % PAGE_BYTES);
-
-	TZ_ASSERT(size <= BLOCK_BYTES_MAX);
-	if (!walk_read(space, (struct gva){ va }, bytes, size, NULL))
-		return 0;
-	if (more > INSN_BYTES_MAX)
-		more = INSN_BYTES_MAX;
-	if (more != 0 &&
-	    walk_read(space, (struct gva){ end }, bytes + size, more, NULL))
-		return size + more;
-	return size;
-}
-
-void
-block_visit(const struct block *block, const struct walk_space *space,
-    block_visit_fn visit, void *arg)
-{
-	uint8_t bytes[BLOCK_BYTES_MAX + INSN_BYTES_MAX];
-	size_t count = read_code(space, block->va, block->size, bytes);
-	struct insn insn;
-	unsigned index = 0;
-
-	for (size_t at = 0; at < count && at < block->size; at += insn.length) {
-		if (!insn_decode(bytes + at, count - at, block->va + at, &insn))
-			return;
-		if (!visit(arg, block->va + at, index++, &insn, bytes + at))
-			return;
-	}
-}
-
-/* A block that is being described, and where its instructions go. */
-struct describe {
-	struct block *block;
-	struct block_insn *insn;
-};
-
-static bool
-describe_insn(void *arg, uint64_t va, unsigned index, const struct insn *insn,
-    const uint8_t *bytes)
-{
-	struct describe *describe = arg;
-	struct block *block = describe->block;
-
-	(void)bytes;
-	describe->insn[index] = (struct block_insn){
-		.at = (uint16_t)(va - block->va),
-		.length = insn->length,
-		.class = (uint8_t)insn->class,
-	};
-	block->insns = (uint16_t)(index + 1);
-	block->last = *insn;
-	block->last_va = va;
-	block->next_va = va + insn->length;
-	block->has_sites |= insn->class >= INSN_SITE_FIRST;
-	if (insn->stores && block->first_store > index)
-		block->first_store = (uint16_t)index;
-	return true;
-}
-
 /* Where COUNT bytes at VA, in one page, are in RAM; NULL: nowhere. */
 static const uint8_t *
 code_at(const struct walk_space *space, uint64_t va, uint32_t count)
@@ -510,20 +454,11 @@ static void
 describe(struct block_cache *cache, struct block *block,
     const struct walk_space *space)
 {
-	struct describe describe = { block, &cache->insn[cache->insn_count] };
-
-	block->edge[0].key = block->edge[1].key = EDGE_UNUSED;
-	block->word = 0;
-	block->next_va = block->va;
-	block->insn = describe.insn;
-	block->first_store = UINT16_MAX;
-	block_visit(block, space, describe_insn, &describe);
+	block_describe(block, space, &cache->audit,
+	    &cache->insn[cache->insn_count],
+	    &cache->access[cache->access_count]);
 	cache->insn_count += block->insns;
-	if (block->first_store > block->insns)
-		block->first_store = block->insns;
-	block->ambiguous = block->last.class == INSN_COND &&
-	    block->last.target == block->next_va;
-	block->has_sites |= block->ambiguous;
+	cache->access_count += block->access_count;
 	if (block->writable)
 		keep_bytes(cache, block, space);
 	if (block_is_risky(block))
@@ -542,14 +477,20 @@ stores_into_itself(void *arg, uint64_t va, unsigned index,
 {
 	const struct look *look = arg;
 	struct block *block = look->block;
-	struct insn_effect effect;
+	struct insn_extent extent;
+	struct insn_uses uses;
 
 	(void)index;
 	if (!insn->stores)
 		return true;
-	insn_effect(bytes, insn->length, va, look->regs, &effect);
-	block->wary |= effect.store_va < block->va + block->size &&
-	    effect.store_va + effect.store_bytes > block->va;
+	insn_uses(bytes, insn->length, va, &uses);
+	for (unsigned i = 0; i < uses.access_count; i++) {
+		if (!uses.access[i].write)
+			continue;
+		insn_access_extent(&uses.access[i], look->regs, &extent);
+		block->wary |= extent.va < block->va + block->size &&
+		    extent.va + extent.bytes > block->va;
+	}
 	return !block->wary;
 }
 
@@ -626,6 +567,7 @@ block_find(struct block_cache *cache, const struct walk_space *space,
 	if (cache->block_count == BLOCKS_MAX ||
 	    cache->insn_count > INSNS_MAX - BLOCK_BYTES_MAX ||
 	    cache->byte_count > BYTES_MAX - BLOCK_BYTES_MAX ||
+	    cache->access_count > ACCESSES_MAX - 2 * BLOCK_BYTES_MAX ||
 	    !note_page(cache, space, id, va, &writable) ||
 	    (va / PAGE_BYTES != (va + size - 1) / PAGE_BYTES &&
 		!note_page(cache, space, id, va + size - 1, &writable)))

@@ -11,6 +11,8 @@
 #define TOPAZ_EMU_CPU_BLOCK_H
 
 #include "emu/base.h"
+#include "emu/cpu/access.h"
+#include "emu/cpu/audit.h"
 #include "emu/cpu/insn.h"
 #include "emu/cpu/walk.h"
 
@@ -41,9 +43,9 @@ struct edge {
 #define EDGE_PACKET 0x40
 
 /*
- * In the key of an edge from or to code that the guest may write: it is followed
- * after a look at that code.  No other key is the same: bits 63:62 of edge_key()
- * are alike.
+ * In the key of an edge from or to code that the guest may write or that is audited:
+ * it is followed after a look at that code.  No other key is the same: bits 63:62 of
+ * edge_key() are alike.
  */
 #define EDGE_CHECKED TZ_BIT(63)
 
@@ -51,13 +53,14 @@ struct edge {
 struct block_insn {
 	uint16_t at; /* bytes from the block's begin */
 	uint8_t length;
-	uint8_t class; /* enum insn_class */
+	uint8_t class;   /* enum insn_class */
+	bool audit_site; /* registers must be looked at just before it */
 };
 
 /* What a single instruction's observer is told, as far as it is always so. */
-#define EFFECT_KNOWN  0x1
-#define EFFECT_LOCAL  0x2
-#define EFFECT_STORES 0x4
+#define EFFECT_KNOWN 0x1
+#define EFFECT_LOCAL 0x2
+#define EFFECT_SPLIT 0x4
 
 struct block {
 	struct edge edge[2]; /* first, on a cache line of its own */
@@ -71,6 +74,8 @@ struct block {
 	bool hooked;    /* and the engine knows them */
 	bool ambiguous; /* last: conditional, target = next instruction */
 	bool writable;  /* code that the guest may write: see block_is_stale */
+	bool audited;   /* has accesses, or may call a function of the audit */
+	bool calls;     /* the latter */
 	bool wary; /* it seems to write over itself: to be run one instruction
 		      at a time */
 	bool looked_at; /* block_look_at() was called */
@@ -80,6 +85,10 @@ struct block {
 	const struct block_insn *insn; /* .insns of them */
 	const uint8_t *code[2];        /* a writable block in RAM, by page */
 	const uint8_t *bytes; /* what it held; NULL: it is not in RAM */
+	const struct block_access *access; /* .access_count, in order */
+	/* Registers that they need as the block begins and as it is left. */
+	uint32_t reads_first, reads_last;
+	uint16_t access_count;
 	struct insn last;
 	uint64_t last_va;
 	uint64_t next_va; /* after the last instruction */
@@ -155,6 +164,10 @@ void block_cache_forget_edges(struct block_cache *cache);
 /* Forgets every descriptor. */
 void block_cache_flush(struct block_cache *cache);
 
+/* The code whose accesses and calls descriptors hold from now on; none at first. */
+void block_cache_set_audit(
+    struct block_cache *cache, const struct audit *audit);
+
 /* Another number than before: descriptors have been forgotten in between. */
 uint32_t block_cache_age(const struct block_cache *cache);
 
@@ -198,6 +211,14 @@ unsigned block_insns_before(const struct block *block, uint64_t rip);
 
 /* The instruction at VA; NULL: none of BLOCK begins there. */
 const struct block_insn *block_insn_at(const struct block *block, uint64_t va);
+
+/*
+ * describe.c: fills in what follows from the bytes of BLOCK, whose .va and .size are
+ * set.  INSN and ACCESS, which BLOCK keeps, have room for a block of any kind.
+ */
+void block_describe(struct block *block, const struct walk_space *space,
+    const struct audit *audit, struct block_insn *insn,
+    struct block_access *access);
 
 /* Calls VISIT for each instruction that BLOCK holds now until it returns false. */
 typedef bool (*block_visit_fn)(void *arg, uint64_t va, unsigned index,

@@ -435,6 +435,8 @@ cpu_run(struct cpu *cpu, uint64_t limit_cycles)
 		}
 		if (cpu->at_boundary && cpu_cycles(cpu) >= limit_cycles)
 			return CPU_LIMIT;
+		if (cpu->split.bytes != 0)
+			cpu_join(cpu);
 		run_engine(cpu);
 	}
 }

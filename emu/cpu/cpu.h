@@ -13,6 +13,7 @@
 
 #include "emu/act.h"
 #include "emu/base.h"
+#include "emu/cpu/audit.h"
 #include "emu/event.h"
 #include "emu/pt/cycles.h"
 
@@ -38,10 +39,8 @@ enum cpu_over {
 /* An instruction that is about to run; machine.h's struct machine_step. */
 struct cpu_step {
 	uint64_t rip;
-	bool trigger_en, in_nmi, interrupts, local;
+	bool trigger_en, in_nmi, interrupts, local, split;
 	uint8_t cpl;
-	uint32_t store_bytes;
-	uint64_t store_va;
 };
 
 /* Which instructions are told to port.step. */
@@ -65,6 +64,9 @@ struct cpu_port {
 	    void *arg, unsigned cpu, enum cpu_over why, const char *text);
 	/* Before each instruction that cpu_set_stepping() asks for. */
 	void (*step)(void *arg, unsigned cpu, const struct cpu_step *step);
+	/* cpu_set_audit() */
+	void (*access)(void *arg, const struct audit_access *access);
+	void (*call)(void *arg, const struct audit_call *call);
 	/* The pages of RAM, one bit each, that may have been written since
 	 * EPOCH began; NULL: any may have been.  May be NULL itself. */
 	const uint64_t *(*written)(void *arg, uint32_t *epoch);
@@ -166,10 +168,25 @@ void cpu_set_stepping(
     struct cpu *cpu, enum cpu_stepping stepping, uint64_t begin, uint64_t end);
 
 /*
+ * The code whose accesses and calls are reported; its functions must stay.  Between
+ * two calls of cpu_run().  Changes nothing but the speed.
+ */
+void cpu_set_audit(struct cpu *cpu, const struct audit *audit);
+/* From port.access and .call: RBP before the instruction. */
+uint64_t cpu_audit_frame(struct cpu *cpu);
+
+/*
  * Any act but ACT_SWITCH, between two calls of cpu_run(): false, with nothing
  * changed, where it is not possible.
  */
 bool cpu_act(struct cpu *cpu, enum act act, uint64_t param);
+
+/*
+ * ACT_SPLIT, between two calls of cpu_run(): the load of the next instruction is done
+ * here, and the rest when the CPU goes on.  False: it does not load and store a
+ * location in RAM without LOCK.
+ */
+bool cpu_split(struct cpu *cpu);
 
 /* Was ACT_FAIL asked for?  It is used up. */
 bool cpu_take_fail(struct cpu *cpu);

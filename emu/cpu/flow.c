@@ -233,6 +233,7 @@ cpu_leave_block(struct cpu *cpu, uint64_t va)
 	if (from->insns == 0)
 		return;
 	check_self(cpu, from);
+	cpu_audit_end(cpu, va);
 	cpu->shadow = false;
 	if (cpu_is_rep_again(from, va)) {
 		cpu_retire(cpu, from->insns - 1u);
@@ -265,6 +266,7 @@ cpu_cut_block(struct cpu *cpu, uint64_t rip)
 		return;
 	check_self(cpu, from);
 	before = block_insns_before(from, rip);
+	cpu_audit_cut(cpu, before);
 	cpu_retire(cpu, before);
 	if (before > 0)
 		cpu->shadow = cpu->at_boundary = false;
@@ -310,6 +312,7 @@ static void
 learn_edge(struct block *from, struct block *to, bool taken)
 {
 	struct edge *edge = &from->edge[from->victim];
+	bool checked = from->writable || to->writable;
 
 	if (!is_edge_class(from->last.class) || from->ambiguous)
 		return;
@@ -327,9 +330,10 @@ learn_edge(struct block *from, struct block *to, bool taken)
 	if (cpu_is_rep_again(from, to->va)) {
 		edge->insns--;
 		edge->need--;
-	} else if (from->writable || to->writable) {
-		edge->key ^= EDGE_CHECKED;
+		checked = false;
 	}
+	if (checked || from->audited || to->audited)
+		edge->key ^= EDGE_CHECKED;
 	if (edge->kind == EDGE_CALL && from->last.target == from->next_va)
 		edge->kind = EDGE_BIT;
 	if (edge->kind != EDGE_BIT)
@@ -403,6 +407,8 @@ cpu_enter_slow(struct cpu *cpu, uint64_t va, uint32_t size)
 	    block_cache_age(cpu->blocks) == age)
 		learn_edge(from, block, va != from->next_va);
 	cpu->block = block;
+	if (block->audited)
+		cpu_audit_begin(cpu, block);
 }
 
 static inline void
@@ -488,18 +494,24 @@ find_edge(const struct block *from, uint64_t key)
 	return edge + (edge->key != key);
 }
 
-/* The same as cpu_enter() where code may have been written over. */
+/* The same as cpu_enter() where code may have been written over or is audited. */
 static __attribute__((noinline)) void
 enter_checked(struct cpu *cpu, uint64_t va, uint32_t size)
 {
 	uint64_t key = edge_key(va, size) ^ EDGE_CHECKED;
 	const struct edge *edge = find_edge(cpu->block, key);
+	const struct block *to = edge->to;
 
-	if (edge->key != key || cpu->left < edge->need ||
-	    block_is_stale(edge->to) || block_wrote_itself(cpu->block))
+	if (edge->key != key || cpu->left < edge->need || block_is_stale(to) ||
+	    block_wrote_itself(cpu->block)) {
 		cpu_enter_slow(cpu, va, size);
-	else
-		take_edge(cpu, edge, va, size);
+		return;
+	}
+	/* Before anything else is told of the way out. */
+	cpu_audit_end(cpu, va);
+	take_edge(cpu, edge, va, size);
+	if (to->audited && cpu->block == to && cpu->audit.block == NULL)
+		cpu_audit_begin(cpu, to);
 }
 
 /*

@@ -34,7 +34,7 @@ flags(const struct cpu *cpu, uint64_t limit)
 	const bool flag[] = { is_left(cpu, limit), cpu->shadow, cpu->halted,
 		cpu->yield, cpu->nmi_pending, cpu->nmi_blocked, cpu->nmi_again,
 		armed->lost, armed->twice, armed->merge, armed->merging,
-		armed->xrstors_gp, armed->wrmsr_gp, armed->fail };
+		armed->xrstors_gp, armed->wrmsr_gp, armed->fail, armed->older };
 	uint64_t bits = cpu->cpl;
 
 	for (size_t i = 0; i < TZ_ARRAY_LEN(flag); i++)
@@ -56,6 +56,11 @@ cpu_hash(struct cpu *cpu, uint64_t base, uint64_t limit)
 		cpu->nmi_pending ? cpu->nmi_wait : 0,
 		ahead(cpu->hold_until, now),
 		cpu->armed.late_insns,
+		cpu->armed.older ? cpu->armed.older_position : 0,
+		cpu->armed.older ? cpu->armed.older_status : 0,
+		cpu->split.bytes,
+		cpu->split.bytes != 0 ? cpu->split.pa : 0,
+		cpu->split.bytes != 0 ? cpu->split.value : 0,
 		cpu->xsaves_pa[0],
 		cpu->xsaves_pa[1],
 		cpu->xcr0,

@@ -111,20 +111,69 @@ bool insn_memory_operand(const uint8_t *bytes, size_t count, uint64_t va,
     const struct insn_regs *regs, struct insn_memory *memory);
 
 /*
- * What the instruction at BYTES does beside its registers, as its addresses stand
- * with REGS.  .local: it uses no memory but through RSP (stack operations, operands
- * based on RSP), no device, MSR, port or control register, changes no interrupt
- * flag but by CLI, and is no atomic.  .store_*: what it writes by an explicit
- * operand or as a string instruction, all turns of a REP together; 0 bytes: nothing.
- * XSAVES stores the header and component 8.
+ * Uses the instruction at BYTES no memory but through RSP (stack operations, operands
+ * based on RSP), no device, MSR, port or control register, changes it no interrupt
+ * flag but by CLI, and is it no atomic?
  */
-struct insn_effect {
-	bool local;
-	uint32_t store_bytes;
-	uint64_t store_va;
+bool insn_is_local(const uint8_t *bytes, size_t count);
+
+/* Registers by number: 0 to 15 in the order of the encoding, and two more. */
+enum { INSN_REG_FS_BASE = 16, INSN_REG_GS_BASE, INSN_REGS };
+#define INSN_NO_REG       0xff
+#define INSN_RCX          1
+#define INSN_RBP          5
+#define INSN_ACCESSES_MAX 2
+
+/*
+ * A load or store: an explicit operand, or that of a string instruction, of which a
+ * REP accesses one element each time round, and none if RCX is 0.  XSAVES and XRSTORS
+ * access the header and component 8.  Not among them: hidden operands of
+ * others, as those of PUSH, CALL and LEAVE on the stack, of XLAT and MASKMOVQ;
+ * prefetches and cache control, which access nothing.
+ */
+struct insn_access {
+	uint64_t disp;
+	uint32_t bytes;
+	uint8_t base, index, segment; /* registers, or INSN_NO_REG */
+	uint8_t bits;  /* holds a bit number beyond the operand; or that */
+	uint8_t scale; /* of .index */
+	bool write;    /* it stores, and may load as well */
+	bool rep;
+	bool small; /* 32-bit address */
 };
-void insn_effect(const uint8_t *bytes, size_t count, uint64_t va,
-    const struct insn_regs *regs, struct insn_effect *effect);
+
+/*
+ * The loads and stores of the instruction at BYTES, and what it does to registers:
+ * .to becomes .from + .add (.from INSN_NO_REG: .add; .to INSN_NO_REG: none is such),
+ * those in .written (one bit each) get another value.
+ */
+struct insn_uses {
+	struct insn_access access[INSN_ACCESSES_MAX];
+	unsigned access_count;
+	uint32_t written;
+	uint8_t to, from;
+	uint64_t add;
+};
+void insn_uses(
+    const uint8_t *bytes, size_t count, uint64_t va, struct insn_uses *uses);
+
+/* The address of ACCESS, whose registers are places in VALUE. */
+uint64_t insn_access_va(
+    const struct insn_access *access, const uint64_t *value);
+
+/* What ACCESS is with REGS, all turns of a REP together. */
+struct insn_extent {
+	uint64_t va, bytes;
+};
+void insn_access_extent(const struct insn_access *access,
+    const struct insn_regs *regs, struct insn_extent *extent);
+
+/*
+ * Does the instruction load and store one operand of 1, 2, 4 or 8 bytes in two steps
+ * that another CPU can come between: no LOCK, no XCHG, no string instruction, not
+ * through RSP?
+ */
+bool insn_is_split(const uint8_t *bytes, size_t count);
 
 /*
  * What the instruction does to the page of PAGE_VA, hidden operands too: an operand that

@@ -3,12 +3,6 @@
  */
 #include "emu/cpu/insn_zydis.h"
 
-#define RFLAGS_DF TZ_BIT(10)
-
-/* What XSAVES writes of an area: its header, and component 8 after it. */
-#define XSAVES_HEADER 512
-#define XSAVES_BYTES  (64 + 128)
-
 static uint64_t
 register_value(ZydisRegister reg, uint64_t next, const struct insn_regs *regs)
 {
@@ -142,25 +136,38 @@ is_local(const struct decoded *d)
 	return true;
 }
 
-/* Bits beyond the operand that BTS, BTR and BTC with a register reach. */
+bool
+insn_is_split(const uint8_t *bytes, size_t count)
+{
+	struct decoded d;
+
+	if (!insn_zydis_decode(bytes, count, &d) ||
+	    !is_local_class(insn_zydis_classify(&d)) ||
+	    (d.insn.attributes & ZYDIS_ATTRIB_HAS_LOCK) ||
+	    d.insn.mnemonic == ZYDIS_MNEMONIC_XCHG)
+		return false;
+	for (int i = 0; i < d.insn.operand_count_visible; i++) {
+		const ZydisDecodedOperand *operand = &d.operand[i];
+
+		if (is_accessed(operand) && is_written(operand) &&
+		    (operand->actions & ZYDIS_OPERAND_ACTION_MASK_READ) &&
+		    operand->mem.base != ZYDIS_REGISTER_RSP)
+			return operand->size >= 8 && operand->size <= 64;
+	}
+	return false;
+}
+
+/* Bytes beyond the operand that BTS, BTR and BTC with a register reach. */
 static uint64_t
 bit_offset(const struct decoded *d, uint64_t va, const struct insn_regs *regs)
 {
-	unsigned bits = d->operand[0].size;
-	uint64_t value;
-	int64_t at;
-
 	if ((d->insn.mnemonic != ZYDIS_MNEMONIC_BTS &&
 		d->insn.mnemonic != ZYDIS_MNEMONIC_BTR &&
 		d->insn.mnemonic != ZYDIS_MNEMONIC_BTC) ||
 	    d->operand[1].type != ZYDIS_OPERAND_TYPE_REGISTER)
 		return 0;
-	value = register_value(d->operand[1].reg.value, va, regs);
-	at = bits == 16  ? (int16_t)value
-	    : bits == 32 ? (int32_t)value
-			 : (int64_t)value;
-	/* Towards minus infinity. */
-	return (uint64_t)((at - (at & (int64_t)(bits - 1))) / 8);
+	return insn_zydis_bit_offset(d->operand[0].size / 8u,
+	    register_value(d->operand[1].reg.value, va, regs));
 }
 
 bool
@@ -229,65 +236,12 @@ insn_refers_to(const uint8_t *bytes, size_t count, uint64_t va, uint64_t begin,
 	return false;
 }
 
-static bool
-is_string(const struct decoded *d)
-{
-	return d->insn.meta.category == ZYDIS_CATEGORY_STRINGOP;
-}
-
-/* All turns of a string instruction, from its lowest byte on. */
-static void
-store_string(const struct decoded *d, const struct insn_regs *regs,
-    struct insn_effect *effect)
-{
-	uint64_t turns = regs->gpr[1], size = effect->store_bytes;
-
-	if (!(d->insn.attributes & ZYDIS_ATTRIB_HAS_REP))
-		return;
-	if (d->insn.address_width == 32)
-		turns = (uint32_t)turns;
-	if (turns > UINT32_MAX / size)
-		turns = UINT32_MAX / size;
-	effect->store_bytes = (uint32_t)(turns * size);
-	if (turns > 0 && (regs->rflags & RFLAGS_DF))
-		effect->store_va -= (turns - 1) * size;
-}
-
-void
-insn_effect(const uint8_t *bytes, size_t count, uint64_t va,
-    const struct insn_regs *regs, struct insn_effect *effect)
+bool
+insn_is_local(const uint8_t *bytes, size_t count)
 {
 	struct decoded d;
 
-	*effect = (struct insn_effect){ 0 };
-	if (!insn_zydis_decode(bytes, count, &d))
-		return;
-	effect->local = is_local(&d);
-	for (int i = 0; i < d.insn.operand_count; i++) {
-		const ZydisDecodedOperand *operand = &d.operand[i];
-
-		if (!is_accessed(operand) || !is_written(operand) ||
-		    (operand->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN &&
-			operand->mem.base != ZYDIS_REGISTER_RDI &&
-			operand->mem.base != ZYDIS_REGISTER_EDI))
-			continue;
-		effect->store_bytes = operand->size / 8u;
-		effect->store_va = operand_va(&d, operand, va, regs) +
-		    bit_offset(&d, va, regs);
-		break;
-	}
-	if (effect->store_bytes == 0)
-		return;
-	if (is_string(&d))
-		store_string(&d, regs, effect);
-	/* It names RSP as it is after it raised it. */
-	if (d.insn.mnemonic == ZYDIS_MNEMONIC_POP &&
-	    d.operand[0].mem.base == ZYDIS_REGISTER_RSP)
-		effect->store_va += d.operand[0].size / 8u;
-	if (insn_zydis_classify(&d) == INSN_XSAVES) {
-		effect->store_va += XSAVES_HEADER;
-		effect->store_bytes = XSAVES_BYTES;
-	}
+	return insn_zydis_decode(bytes, count, &d) && is_local(&d);
 }
 
 struct insn_page

@@ -18,6 +18,8 @@ bool insn_zydis_decode(const uint8_t *bytes, size_t count, struct decoded *out);
 enum insn_class insn_zydis_classify(const struct decoded *d);
 /* See struct insn. */
 bool insn_zydis_stores(const struct decoded *d);
+/* Bytes from an operand of BYTES to the word that has bit number BIT of it. */
+uint64_t insn_zydis_bit_offset(uint32_t bytes, uint64_t bit);
 /* See INSN_CHECKED. */
 bool insn_zydis_is_checked(const struct decoded *d);
 

@@ -66,6 +66,7 @@ access_time(struct cpu *cpu, uint64_t offset, unsigned *bytes, bool write,
 		    (unsigned long long)cpu->block->va, find.matches);
 		return false;
 	}
+	cpu_audit_until(cpu, find.index);
 	*now = cpu_cycles(cpu) + find.index;
 	*bytes = find.insn_bytes;
 	cpu_fire_timer(cpu, *now);

@@ -262,6 +262,20 @@ find_row(uint32_t index)
 	return NULL;
 }
 
+/* ACT_OLDER, once: while TraceEn is 1, what is read may be what it was. */
+static void
+give_older(struct cpu *cpu, uint32_t index, uint64_t *value)
+{
+	struct armed *armed = &cpu->armed;
+
+	if (!armed->older ||
+	    (index != MSR_RTIT_OUTPUT_MASK_PTRS && index != MSR_RTIT_STATUS))
+		return;
+	*value = index == MSR_RTIT_STATUS ? armed->older_status
+					  : armed->older_position;
+	armed->older = false;
+}
+
 enum fault
 cpu_rdmsr(struct cpu *cpu, uint32_t index, uint64_t *value)
 {
@@ -272,6 +286,8 @@ cpu_rdmsr(struct cpu *cpu, uint32_t index, uint64_t *value)
 		fault = pt_unit_owns_msr(index)
 		    ? pt_unit_rdmsr(cpu->unit, index, value)
 		    : pmu_rdmsr(&cpu->pmu, index, value);
+		if (fault == FAULT_NONE)
+			give_older(cpu, index, value);
 		if (fault == FAULT_NONE)
 			cpu_emit(
 			    cpu, EVENT_MSR_READ, index, *value, cpu->trap_rip);

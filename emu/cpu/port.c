@@ -113,6 +113,7 @@ pt_event(void *arg, const struct pt_event *event)
 		    cpu, EVENT_TRACE_ON, event->value, 0, event->offset_bytes);
 		break;
 	case PT_EVENT_TRACE_OFF:
+		cpu->armed.older = false;
 		cpu_emit(
 		    cpu, EVENT_TRACE_OFF, event->value, 0, event->offset_bytes);
 		break;

@@ -1,7 +1,7 @@
 /*
- * The instructions that the engine must not run by itself, and the conditional
- * branches whose two ways out are the same address, so that only a look before
- * they run tells which it was.
+ * The instructions that the engine must not run by itself, the conditional branches
+ * whose two ways out are the same address, so that only a look before they run tells
+ * which it was, and the accesses whose addresses only such a look tells.
  */
 #include "emu/cpu/state.h"
 
@@ -25,14 +25,27 @@ hook(struct cpu *cpu, uint64_t va, uint64_t last_va)
 	return true;
 }
 
+/* A branch whose way out does not tell which it was. */
+static bool
+is_unclear(const struct block *block, const struct block_insn *insn)
+{
+	return block->ambiguous && block->va + insn->at == block->last_va;
+}
+
+/* Does the engine run it only as long as it does no harm? */
+static bool
+is_looked_at(const struct block_insn *insn)
+{
+	return insn->class >= INSN_SITE_FIRST && insn->class < INSN_TRAP_FIRST;
+}
+
 static bool
 is_site(const struct cpu *cpu, const struct block *block,
     const struct block_insn *insn)
 {
-	return (insn->class >= INSN_SITE_FIRST &&
-		   insn->class < INSN_TRAP_FIRST) ||
+	return is_looked_at(insn) || insn->audit_site ||
 	    cpu_is_trapped(cpu, (enum insn_class)insn->class) ||
-	    (block->ambiguous && block->va + insn->at == block->last_va);
+	    is_unclear(block, insn);
 }
 
 bool
@@ -100,10 +113,13 @@ cpu_site(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg)
 	/* Stopped already at this address, or another program's code here. */
 	if (insn == NULL || !is_site(cpu, block, insn))
 		return;
-	if (is_harmless(cpu, va, insn))
-		return;
-	if (block->ambiguous && va == block->last_va) {
-		look_at_branch(cpu, va, insn->length);
+	if (insn->audit_site)
+		cpu_audit_site(cpu, block, (unsigned)(insn - block->insn));
+	if (is_looked_at(insn)
+		? is_harmless(cpu, va, insn)
+		: !cpu_is_trapped(cpu, (enum insn_class)insn->class)) {
+		if (is_unclear(block, insn))
+			look_at_branch(cpu, va, insn->length);
 		return;
 	}
 	cpu_cut_block(cpu, va);

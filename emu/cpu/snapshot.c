@@ -20,7 +20,7 @@ cpu_snapshot_take(struct cpu *cpu)
 	void *memory = NULL;
 
 	TZ_ASSERT(cpu->block == &cpu->nowhere);
-	TZ_ASSERT(!cpu->trapped);
+	TZ_ASSERT(cpu->audit.block == NULL && !cpu->trapped);
 	if (posix_memalign(
 		&memory, _Alignof(struct cpu_snapshot), sizeof(*snapshot)) != 0)
 		return NULL;
@@ -71,6 +71,7 @@ cpu_snapshot_apply(struct cpu *cpu, const struct cpu_snapshot *snapshot,
 	cpu->stepping = old.stepping;
 	cpu->watched_begin = old.watched_begin;
 	cpu->watched_end = old.watched_end;
+	cpu->audited = old.audited;
 	cpu->step_left = 0;
 	pt_unit_restore(cpu->unit, snapshot->unit);
 	engine_snapshot_apply(cpu->engine, snapshot->engine);

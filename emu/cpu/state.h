@@ -5,6 +5,7 @@
 #define TOPAZ_EMU_CPU_STATE_H
 
 #include "emu/apic/apic.h"
+#include "emu/cpu/audit_state.h"
 #include "emu/cpu/block.h"
 #include "emu/cpu/cpu.h"
 #include "emu/cpu/engine.h"
@@ -36,6 +37,14 @@ struct armed {
 	bool lost, twice, merge;
 	bool merging; /* MERGE: a PMI was held back */
 	bool xrstors_gp, wrmsr_gp, fail;
+	bool older; /* OLDER: what the next read gives */
+	uint64_t older_position, older_status;
+};
+
+/* An instruction whose load is done; .bytes 0: there is none. */
+struct split {
+	uint64_t insns, rip, pa, value;
+	unsigned bytes;
 };
 
 /* The act that is being done, while its event has not been emitted. */
@@ -89,6 +98,7 @@ struct cpu {
 
 	bool nmi_again; /* DOUBLE: one more NMI follows the next */
 	struct armed armed;
+	struct split split;
 	uint64_t hold_until;   /* cycles before which no interrupt is taken */
 	uint64_t xsaves_pa[2]; /* the last area's component 8: its first 64
 				  bytes and the others; 0: there was none */
@@ -102,6 +112,8 @@ struct cpu {
 	struct act_note act;
 	enum cpu_stepping stepping;
 	uint64_t watched_begin, watched_end;
+	struct audit audited;
+	struct cpu_audit audit;
 
 	uint64_t none; /* MSRs that are no field */
 	uint64_t xcr0, xss, apic_base, pat, tsc_aux, misc_enable;
@@ -135,8 +147,12 @@ struct cpu {
 	bool tlb_unsure;  /* the engine's TLB must be empty when it runs next */
 };
 
-#define HOOKED_MAX      4096
-#define CODE_PAGE_BYTES 4096
+#define HOOKED_MAX 4096
+/* SDM vol. 4, Table 2-2 */
+#define MSR_RTIT_OUTPUT_MASK_PTRS 0x561
+#define MSR_RTIT_STATUS           0x571
+
+#define CODE_PAGE_BYTES           4096
 
 /* Bytes of component 8 that are in one page for sure: areas are 64-aligned. */
 #define AREA_PART 64
@@ -200,6 +216,8 @@ bool cpu_is_wrong_engine(struct cpu *cpu, const struct block *block);
 uint64_t cpu_until_stop(const struct cpu *cpu);
 /* Has a stop or pause been reached?  It is used up. */
 bool cpu_reached_stop(struct cpu *cpu);
+/* steer.c: what cpu_split() has begun is done with the next instruction. */
+void cpu_join(struct cpu *cpu);
 bool cpu_is_at_stop(const struct cpu *cpu);
 bool cpu_is_watched(const struct cpu *cpu, uint64_t begin, uint64_t end);
 

@@ -2,6 +2,8 @@
  * What may be done to a CPU from outside: stops, pauses, stepping, and the acts of
  * emu/act.def.
  */
+#include <string.h>
+
 #include "emu/cpu/state.h"
 
 #define FLIP_TOPA_BITS 64
@@ -115,6 +117,65 @@ act_nmi(struct cpu *cpu, uint64_t param)
 		return false;
 	cpu_nmi(cpu);
 	return true;
+}
+
+/* The position and how it came there; a later TRACE_OFF makes reads exact again. */
+static bool
+act_older(struct cpu *cpu, uint64_t param)
+{
+	struct armed *armed = &cpu->armed;
+
+	(void)param;
+	if (!cpu_trace_on(cpu))
+		return false;
+	armed->older = true;
+	armed->older_position = cpu_peek_msr(cpu, MSR_RTIT_OUTPUT_MASK_PTRS);
+	armed->older_status = cpu_peek_msr(cpu, MSR_RTIT_STATUS);
+	return true;
+}
+
+bool
+cpu_split(struct cpu *cpu)
+{
+	struct split *split = &cpu->split;
+	uint8_t bytes[INSN_BYTES_MAX];
+	struct insn_memory memory;
+	struct insn_regs regs;
+	uint64_t va = cpu_rip(cpu);
+	size_t count = sizeof(bytes);
+	struct walk walk;
+
+	while (count > 0 &&
+	    !walk_read(&cpu->space, (struct gva){ va }, bytes, count, NULL))
+		count--;
+	cpu_read_regs(cpu, &regs);
+	if (!insn_is_split(bytes, count) ||
+	    !insn_memory_operand(bytes, count, va, &regs, &memory) ||
+	    memory.va / CODE_PAGE_BYTES !=
+		(memory.va + memory.bytes - 1) / CODE_PAGE_BYTES ||
+	    !walk_page(&cpu->space, (struct gva){ memory.va }, &walk) ||
+	    walk.pa.u + memory.bytes > cpu->space.ram_bytes)
+		return false;
+	*split = (struct split){ .insns = cpu_count_insns(cpu),
+		.rip = va,
+		.pa = walk.pa.u,
+		.bytes = memory.bytes };
+	memcpy(&split->value, cpu->space.ram + split->pa, split->bytes);
+	return true;
+}
+
+/*
+ * The instruction's store is of what it loaded: nobody sees memory between here and
+ * there.  An interrupt that comes first ends the instruction before it begins.
+ */
+void
+cpu_join(struct cpu *cpu)
+{
+	struct split *split = &cpu->split;
+
+	if (split->insns == cpu_count_insns(cpu) && split->rip == cpu_rip(cpu))
+		memcpy(cpu->space.ram + split->pa, &split->value, split->bytes);
+	split->bytes = 0;
 }
 
 static bool
@@ -269,6 +330,7 @@ static const act_fn acts[ACT_COUNT] = {
 	[ACT_PREEMPT] = act_preempt,
 	[ACT_HOLD] = act_hold,
 	[ACT_NMI] = act_nmi,
+	[ACT_OLDER] = act_older,
 	[ACT_LATE] = act_late,
 	[ACT_LOST] = act_lost,
 	[ACT_DOUBLE] = act_double,

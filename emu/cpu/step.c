@@ -132,35 +132,15 @@ cpu_reached_stop(struct cpu *cpu)
 static uint8_t
 find_effect(struct cpu *cpu, const struct block *block)
 {
-	/* A string instruction with a turn to go. */
-	const struct insn_regs regs = { .gpr[ENGINE_RCX] = 1 };
 	uint8_t bytes[INSN_BYTES_MAX];
-	struct insn_effect effect;
 
 	if (block->insns == 0 ||
 	    !walk_read(&cpu->space, (struct gva){ block->va }, bytes,
 		block->size, NULL))
 		return EFFECT_KNOWN;
-	insn_effect(bytes, block->size, block->va, &regs, &effect);
-	return EFFECT_KNOWN | (effect.local ? EFFECT_LOCAL : 0) |
-	    (effect.store_bytes > 0 ? EFFECT_STORES : 0);
-}
-
-static void
-find_store(struct cpu *cpu, const struct block *block, struct cpu_step *step)
-{
-	uint8_t bytes[INSN_BYTES_MAX];
-	struct insn_effect effect;
-	struct insn_regs regs;
-
-	/* A guest may have overwritten the tables that its own code is behind. */
-	if (!walk_read(&cpu->space, (struct gva){ block->va }, bytes,
-		block->size, NULL))
-		return;
-	cpu_read_regs(cpu, &regs);
-	insn_effect(bytes, block->size, block->va, &regs, &effect);
-	step->store_va = effect.store_va;
-	step->store_bytes = effect.store_bytes;
+	return EFFECT_KNOWN |
+	    (insn_is_local(bytes, block->size) ? EFFECT_LOCAL : 0) |
+	    (insn_is_split(bytes, block->size) ? EFFECT_SPLIT : 0);
 }
 
 /* The instruction that is about to run is a block of its own. */
@@ -179,9 +159,7 @@ report(struct cpu *cpu, struct block *block)
 	if (block->effect == 0)
 		block->effect = find_effect(cpu, block);
 	step.local = block->effect & EFFECT_LOCAL;
-	if ((block->effect & EFFECT_STORES) &&
-	    cpu_is_watched(cpu, block->va, block->va + 1))
-		find_store(cpu, block, &step);
+	step.split = block->effect & EFFECT_SPLIT;
 	cpu->in_step = true;
 	cpu->config.port.step(cpu->config.port.arg, cpu->config.id, &step);
 	cpu->in_step = false;

@@ -491,6 +491,7 @@ cpu_trap(struct cpu *cpu)
 {
 	uint64_t rip = cpu->trap_rip;
 	uint64_t fault_va = 0;
+	struct insn_uses uses;
 	enum fault fault;
 
 	TZ_ASSERT(cpu->trapped);
@@ -499,11 +500,14 @@ cpu_trap(struct cpu *cpu)
 		cpu->nmi_wait--;
 	if (pt_unit_fast(cpu->unit)->timed || writes_trace_state(cpu))
 		cpu_tell_time(cpu);
+	cpu_audit_trap(cpu, &uses);
 	fault = execute(cpu, &fault_va);
 	if (cpu->over)
 		return;
-	if (fault != FAULT_NONE)
+	if (fault != FAULT_NONE) {
 		cpu_raise(cpu, fault, rip, fault_va);
-	else
-		finish(cpu, rip);
+		return;
+	}
+	cpu_audit_trapped(cpu, &uses);
+	finish(cpu, rip);
 }

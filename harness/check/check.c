@@ -79,6 +79,10 @@ static const struct {
 	{ EVENT_STACK, owner_stack },
 	{ EVENT_BUFFER, ledger_buffer },
 	{ EVENT_BUFFER, owner_site },
+	{ EVENT_OBJECT_PAGE, ledger_object_page },
+	{ EVENT_OBJECT_PAGE, owner_site },
+	{ EVENT_POSITION, ledger_position },
+	{ EVENT_DROPPED, session_dropped },
 	{ EVENT_CALL_BEGIN, session_call_begin },
 	{ EVENT_CALL_END, session_call_end },
 	{ EVENT_CALL_END, ledger_call_end },
@@ -179,8 +183,10 @@ check_create(const struct check_config *config)
 	check->config = *config;
 	check->trace_frames = calloc(
 	    config->ram_bytes / CHECK_PAGE_BYTES / 64 + 1, sizeof(uint64_t));
-	if (check->trace_frames == NULL) {
-		free(check);
+	check->freed_head = calloc(config->ram_bytes / CHECK_PAGE_BYTES + 1,
+	    sizeof(check->freed_head[0]));
+	if (check->trace_frames == NULL || check->freed_head == NULL) {
+		check_destroy(check);
 		return NULL;
 	}
 	check_begin(check);
@@ -193,6 +199,7 @@ check_destroy(struct check *check)
 	if (check == NULL)
 		return;
 	free(check->trace_frames);
+	free(check->freed_head);
 	free(check);
 }
 
@@ -212,6 +219,7 @@ check_begin(struct check *check)
 		core->cpu[i].stream = CHECK_NO_STREAM;
 	}
 	check_skip(check, REASON_WITHOUT, check_all() & ~check->config.enabled);
+	freed_begin(check);
 }
 
 void
@@ -344,7 +352,9 @@ check_violate(struct check *check, enum check_id id, unsigned sub,
 	if ((core->cpu[at->cpu].excused >> id & 1) != 0)
 		return;
 	/* The stack tells nothing about what happened before. */
-	if (at->event == core->event_number)
+	if (at->site.rip != 0)
+		violation.site = at->site;
+	else if (at->event == core->event_number)
 		violation.site = site_now(check, at->cpu);
 	if (violation.site.rip == 0 &&
 	    check_in(check->config.driver_text, at->rip))

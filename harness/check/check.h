@@ -91,19 +91,42 @@ struct check_range {
 	uint64_t begin, end; /* linear; both 0: unused */
 };
 
+/*
+ * Kernel functions that access memory for their caller.  A name may stand for several
+ * accesses and be there several times.
+ */
+#define CHECK_CALLEES_MAX 64
+size_t check_callee_count(void);
+const char *check_callee_name(size_t index);
+
 struct check_config {
 	struct check_reads reads;
 	/* The driver's functions on CPU's stack now; NULL: not known. */
 	struct check_site (*site)(void *arg, unsigned cpu);
+	/* Those as the access or the call at RIP began that is being given to
+	 * check_access() or check_call(); NULL: not known. */
+	struct check_site (*access_site)(void *arg, unsigned cpu, uint64_t rip);
 	void *site_arg;
 	unsigned cpu_count;
 	uint64_t ram_bytes;
 	struct check_range driver_text[4], driver_data[4], kernel_data[4];
+	/* The guest kernel's table of frames (harness/guest/frame.h); 0: there
+	 * is none, and what is freed is known of events alone. */
+	uint64_t frames_pa;
+	/* Where check_callee_name(i) is; 0: nowhere. */
+	uint64_t callee[CHECK_CALLEES_MAX];
+	/* What is at VA, for messages; NULL: only its number is known. */
+	void (*name)(void *arg, uint64_t va, char *text, size_t size);
+	void *name_arg;
+	/* User space can also ask for a buffer's position (EVENT_POSITION): then who
+	 * has collected and has not asked does not miss the rest. */
+	bool positions;
 	/* Which of the rows are judged; bit by enum check_id. */
 	uint64_t enabled;
 };
 
 #define CHECK_TEXT_BYTES    200
+#define CHECK_NAME_BYTES    64 /* of a name in it */
 #define CHECK_OBJECT_BYTES  64
 #define CHECK_VIOLATION_MAX 8
 #define CHECK_NO_STEP       UINT16_MAX
@@ -140,8 +163,9 @@ void check_begin(struct check *check);
 
 /* Each event of the machine, in order, from boot on. */
 void check_event(struct check *check, const struct event *event);
-/* Each step the machine announces (only driver stores are judged). */
-void check_step(struct check *check, const struct machine_step *step);
+/* Each load and store of the driver's text, and its calls of check_callee_name()s. */
+void check_access(struct check *check, const struct audit_access *access);
+void check_call(struct check *check, const struct audit_call *call);
 /* A deviation was caused on purpose: what is excused by it.  EVENT_ACT says the
  * same; both may come. */
 void check_act(struct check *check, unsigned cpu, enum act act);
@@ -184,7 +208,7 @@ void check_stopped(struct check *check, unsigned cpu_mask);
 void check_rereading(struct check *check, uint64_t stream);
 /*
  * At EVENT_CALL_END of success: user space has taken all that the driver reports
- * of STREAM (or CHECK_ALL_STREAMS).
+ * of STREAM (or CHECK_ALL_STREAMS) by itself: not the positions that are asked for.
  */
 void check_collected(struct check *check, uint64_t stream);
 /* At EVENT_CALL_END of success: the driver is unloaded. */

@@ -4,6 +4,7 @@
 #include "harness/check/state.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The first that fits counts. */
@@ -140,6 +141,30 @@ ends_describe(const struct machine_result *result, bool waits,
 		snprintf(text, CHECK_TEXT_BYTES, "%.180s", result->text);
 }
 
+/* The address after WORDS in TEXT; 0: it has none. */
+static uint64_t
+ends_address(const char *text, const char *words)
+{
+	const char *at = strstr(text, words);
+
+	return at != NULL ? strtoull(at + strlen(words), NULL, 16) : 0;
+}
+
+/* What a guarded heap says of memory that was freed: see harness/guest. */
+static void
+ends_freed(
+    const struct check *check, const char *text, struct check_place *place)
+{
+	uint64_t made_by = ends_address(text, "allocated by ");
+	uint64_t freed_by = ends_address(text, "freed by ");
+
+	if (made_by != 0)
+		place->object_va = made_by - 1;
+	if (check_in(check->config.driver_text, freed_by))
+		place->blame = (struct check_site){ freed_by - 1,
+			freed_by - 1 };
+}
+
 void
 check_end(struct check *check, const struct machine_result *result, bool waits)
 {
@@ -163,6 +188,8 @@ check_end(struct check *check, const struct machine_result *result, bool waits)
 	/* What the model does not have is told apart by its name. */
 	if (id == CHECK_UNMODELLED)
 		at.object = result->text;
+	if (id == CHECK_USE_AFTER_FREE || id == CHECK_BAD_FREE)
+		ends_freed(check, result->text, &at);
 	if (id != CHECK_COUNT)
 		check_violate(check, id, 0, &at, "%s", text);
 }

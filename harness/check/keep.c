@@ -12,7 +12,8 @@ check_size(const struct check *check)
 {
 	return sizeof(check->core) +
 	    check->core.extent_count * sizeof(check->extent[0]) +
-	    check->core.page_count * sizeof(check->page[0]);
+	    check->core.page_count * sizeof(check->page[0]) +
+	    check->core.freed_count * sizeof(check->freed[0]);
 }
 
 void
@@ -25,6 +26,8 @@ check_save(const struct check *check, void *state)
 	memcpy(to, &check->core, sizeof(check->core));
 	memcpy(to + sizeof(check->core), check->extent, extents);
 	memcpy(to + sizeof(check->core) + extents, check->page, pages);
+	memcpy(to + sizeof(check->core) + extents + pages, check->freed,
+	    check->core.freed_count * sizeof(check->freed[0]));
 }
 
 void
@@ -34,16 +37,20 @@ check_restore(struct check *check, const void *state)
 	size_t extents, pages;
 
 	page_set_frames(check, false);
+	freed_set_heads(check, false);
 	memcpy(&check->core, from, sizeof(check->core));
 	extents = check->core.extent_count * sizeof(check->extent[0]);
 	pages = check->core.page_count * sizeof(check->page[0]);
 	memcpy(check->extent, from + sizeof(check->core), extents);
 	memcpy(check->page, from + sizeof(check->core) + extents, pages);
+	memcpy(check->freed, from + sizeof(check->core) + extents + pages,
+	    check->core.freed_count * sizeof(check->freed[0]));
 	page_set_frames(check, true);
+	freed_set_heads(check, true);
 }
 
 /* Model: the finaliser of splitmix64 over each word. */
-static uint64_t
+uint64_t
 keep_mix(uint64_t hash, uint64_t word)
 {
 	hash = (hash ^ word) + UINT64_C(0x9e3779b97f4a7c15);
@@ -83,14 +90,15 @@ keep_memory(const struct check *check, uint64_t hash)
 		    (uint64_t)page->frame << 32 | (uint64_t)page->index << 8 |
 			page->stream);
 	}
-	for (uint32_t i = 0; i < core->freed_count; i++)
-		hash = keep_mix(
-		    hash, core->freed[i].pa ^ core->freed[i].bytes << 40);
+	hash = keep_mix(hash, core->freed_sum);
 	for (uint32_t i = 0; i < core->stack_count; i++)
 		hash = keep_mix(hash, core->stack[i].pa);
 	for (uint32_t i = 0; i < core->site_count; i++)
 		hash = keep_mix(hash, core->site[i]);
-	return hash;
+	for (uint32_t i = 0; i < core->unnamed_count; i++)
+		hash = keep_mix(hash, core->unnamed[i]);
+	return keep_mix(
+	    hash, (uint64_t)core->unnamed_count << 1 | core->unnamed_more);
 }
 
 static uint64_t
@@ -112,7 +120,8 @@ keep_stream(const struct check_stream *stream, uint64_t hash)
 {
 	const bool facts[] = { stream->fresh, stream->unsure, stream->blurred,
 		stream->missing, stream->asked, stream->drained, stream->to_end,
-		stream->written, stream->any_int, stream->before.written };
+		stream->written, stream->any_int, stream->before.written,
+		stream->current };
 
 	hash = keep_mix(hash, stream->key);
 	hash = keep_mix(hash, stream->context);
@@ -136,7 +145,8 @@ keep_cpu(const struct check_cpu *cpu, uint64_t hash)
 		cpu->on_seen, cpu->nonempty, cpu->worked, cpu->broken,
 		cpu->stopped, cpu->failed, cpu->last_valid, cpu->last_int,
 		cpu->last_stop, cpu->uses_int, cpu->pmi, cpu->foreign,
-		cpu->serving_pmi, cpu->serving_foreign, cpu->serving_bit };
+		cpu->serving_pmi, cpu->serving_foreign, cpu->serving_bit,
+		cpu->refused };
 
 	hash = keep_mix(hash, keep_bits(facts, TZ_ARRAY_LEN(facts)));
 	hash = keep_mix(hash, cpu->bytes << 16 ^ cpu->psbs);

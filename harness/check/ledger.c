@@ -29,28 +29,46 @@ static const struct {
      CHECK_ROW(UNREPORTED_TAIL) | CHECK_ROW(UNREPORTED_CLOSE) |   \
      CHECK_ROW(LOST_EXCESS))
 
-/* The stream of KEY; CHECK_STREAMS_MAX: it was never named, or too many are. */
+static bool
+ledger_is_object(const struct check_stream *stream)
+{
+	return (stream->key & CHECK_OBJECT) != 0;
+}
+
+/* Two contexts may have a buffer of the same number each: the last one named. */
 unsigned
 ledger_find(const struct check *check, uint64_t key)
 {
+	const struct check_stream *stream = check->core.stream;
+	unsigned found = CHECK_STREAMS_MAX;
+
 	for (uint32_t i = 0; i < check->core.stream_count; i++) {
-		if (check->core.stream[i].key == key)
-			return i;
+		if (stream[i].key == key &&
+		    (found == CHECK_STREAMS_MAX || stream[i].current))
+			found = i;
 	}
-	return CHECK_STREAMS_MAX;
+	return found;
 }
 
+/* A new stream takes the place of an object that is gone before any other. */
 static unsigned
 ledger_make(struct check *check, uint64_t key)
 {
-	unsigned stream = ledger_find(check, key);
+	struct check_core *core = &check->core;
+	unsigned index = ledger_find(check, key);
 
-	if (stream != CHECK_STREAMS_MAX ||
-	    check->core.stream_count == CHECK_STREAMS_MAX)
-		return stream;
-	stream = check->core.stream_count++;
-	check->core.stream[stream] = (struct check_stream){ .key = key };
-	return stream;
+	if (index != CHECK_STREAMS_MAX)
+		return index;
+	for (index = 0; index < core->stream_count; index++) {
+		if (ledger_is_object(&core->stream[index]) &&
+		    core->stream[index].page_count == 0)
+			break;
+	}
+	if (index == CHECK_STREAMS_MAX)
+		return index;
+	core->stream_count += index == core->stream_count;
+	core->stream[index] = (struct check_stream){ .key = key };
+	return index;
 }
 
 void
@@ -116,10 +134,12 @@ static void
 ledger_reset(struct check *check, unsigned index)
 {
 	struct check_stream *stream = &check->core.stream[index];
-	uint64_t key = stream->key;
+	const struct check_stream empty = {
+		.key = stream->key, .current = stream->current, .fresh = true
+	};
 
 	page_forget_stream(check, index);
-	*stream = (struct check_stream){ .key = key, .fresh = true };
+	*stream = empty;
 	for (unsigned i = 0; i < MACHINE_CPUS_MAX; i++) {
 		if (check->core.cpu[i].stream == index)
 			check->core.cpu[i].stream = CHECK_NO_STREAM;
@@ -146,40 +166,117 @@ ledger_close(struct check *check, unsigned index)
 	ledger_reset(check, index);
 }
 
+/* User space maps a buffer from its first page that was made before, or mapped by
+ * another name. */
+static void
+ledger_rename(struct check *check, unsigned index, uint64_t key)
+{
+	struct check_core *core = &check->core;
+	unsigned before = ledger_find(check, key);
+
+	/* That of the same name is gone, or another context's. */
+	if (before != CHECK_STREAMS_MAX) {
+		if (core->stream[before].page_count == 0)
+			core->stream[before].key = CHECK_OBJECT | UINT32_MAX;
+		core->stream[before].current = false;
+	}
+	core->stream[index].key = key;
+	core->stream[index].current = true;
+}
+
+static bool
+ledger_is_unnamed(const struct check *check, uint64_t pa)
+{
+	const struct check_core *core = &check->core;
+
+	for (uint32_t i = 0; i < core->unnamed_count; i++) {
+		if (core->unnamed[i] == pa)
+			return true;
+	}
+	return core->unnamed_more;
+}
+
+/* Trace goes to the page of PA, which belongs to no stream that is known. */
+static void
+ledger_note_unnamed(struct check *check, uint64_t pa)
+{
+	struct check_core *core = &check->core;
+
+	pa -= pa % CHECK_PAGE_BYTES;
+	if (ledger_is_unnamed(check, pa))
+		return;
+	if (core->unnamed_count < CHECK_UNNAMED_MAX)
+		core->unnamed[core->unnamed_count++] = pa;
+	else
+		core->unnamed_more = true;
+}
+
+static void
+ledger_add_page(struct check *check, unsigned index, uint64_t pa)
+{
+	struct check_stream *stream = &check->core.stream[index];
+
+	if (stream->page_count == CHECK_BUFFER_MAX) {
+		ledger_blur(check, index, REASON_BUFFER);
+		return;
+	}
+	if (ledger_is_unnamed(check, pa))
+		ledger_blur(check, index, REASON_LATE);
+	page_name(check, pa, index, stream->page_count);
+	stream->cursor = ++stream->page_count;
+}
+
 void
 ledger_buffer(struct check *check, const struct event *event)
 {
 	const struct check_page *page = page_find(check, event->b);
-	unsigned index = ledger_make(check, event->a);
 	struct check_stream *stream;
+	unsigned index;
 
+	if (page != NULL && page->index == 0 &&
+	    check->core.stream[page->stream].key != event->a)
+		ledger_rename(check, page->stream, event->a);
+	if (page != NULL && check->core.stream[page->stream].key == event->a) {
+		/* The same buffer once more, or a part of it. */
+		check->core.stream[page->stream].cursor = page->index + 1u;
+		return;
+	}
+	index = ledger_make(check, event->a);
 	if (index == CHECK_STREAMS_MAX)
 		return;
 	stream = &check->core.stream[index];
-	if (page != NULL && page->stream == index) {
-		/* The same buffer once more, or a part of it. */
-		stream->cursor = page->index + 1u;
-		return;
-	}
 	if (page != NULL)
 		ledger_close(check, page->stream);
 	if (stream->cursor != stream->page_count)
 		ledger_close(check, index);
 	if (stream->page_count == 0)
 		ledger_reset(check, index);
-	if (stream->page_count == CHECK_BUFFER_MAX) {
-		ledger_blur(check, index, REASON_BUFFER);
-		return;
-	}
-	page_name(check, event->b, index, stream->page_count);
-	stream->cursor = ++stream->page_count;
+	ledger_add_page(check, index, event->b);
 }
 
-/* Calls EACH for the parts of [PA, +BYTES) that lie in pages. */
+void
+ledger_object_page(struct check *check, const struct event *event)
+{
+	const struct check_page *page = page_find(check, event->b);
+	unsigned index = ledger_make(check, CHECK_OBJECT | event->a);
+
+	if (page != NULL)
+		ledger_close(check, page->stream);
+	if (index == CHECK_STREAMS_MAX)
+		return;
+	if (event->c == 0)
+		ledger_reset(check, index);
+	/* Pages that come in another order are not a buffer. */
+	if (check->core.stream[index].page_count == event->c)
+		ledger_add_page(check, index, event->b);
+}
+
+/* Calls EACH for the parts of [PA, +BYTES) that lie in pages, or else OTHER. */
 static void
 ledger_pages(struct check *check, uint64_t pa, uint64_t bytes,
     void (*each)(struct check *check, const struct check_page *page,
-	uint32_t begin, uint32_t end))
+	uint32_t begin, uint32_t end),
+    void (*other)(struct check *check, uint64_t pa))
 {
 	while (bytes != 0) {
 		uint64_t offset = pa % CHECK_PAGE_BYTES;
@@ -194,6 +291,8 @@ ledger_pages(struct check *check, uint64_t pa, uint64_t bytes,
 
 			each(check, page, (uint32_t)begin,
 			    (uint32_t)(begin + part));
+		} else if (other != NULL) {
+			other(check, pa);
 		}
 		pa += part;
 		bytes -= part;
@@ -218,7 +317,8 @@ ledger_write(struct check *check, const struct check_page *page, uint32_t begin,
 void
 ledger_output(struct check *check, const struct event *event)
 {
-	ledger_pages(check, event->a, event->b, ledger_write);
+	ledger_pages(
+	    check, event->a, event->b, ledger_write, ledger_note_unnamed);
 }
 
 static void
@@ -230,11 +330,12 @@ ledger_read(struct check *check, const struct check_page *page, uint32_t begin,
 
 	if (index == CHECK_STREAMS_MAX)
 		return;
-	stream = &check->core.stream[index];
-	if (page->stream != index) {
+	if (check->core.stream[page->stream].key != check->core.event.a) {
 		segment_tally(check, index, TALLY_FOREIGN, end - begin);
 		return;
 	}
+	index = page->stream;
+	stream = &check->core.stream[index];
 	stream->drained = true;
 	segment_read(check, index, begin, end);
 	stream->to_end = end == stream->page_count * CHECK_PAGE_BYTES;
@@ -246,7 +347,7 @@ ledger_read(struct check *check, const struct check_page *page, uint32_t begin,
 void
 ledger_drain(struct check *check, const struct event *event)
 {
-	ledger_pages(check, event->b, event->c, ledger_read);
+	ledger_pages(check, event->b, event->c, ledger_read, NULL);
 }
 
 void
@@ -353,7 +454,8 @@ check_rereading(struct check *check, uint64_t key)
 	for (uint32_t i = 0; i < check->core.stream_count; i++) {
 		struct check_stream *stream = &check->core.stream[i];
 
-		if (key != CHECK_ALL_STREAMS && stream->key != key)
+		if ((key != CHECK_ALL_STREAMS && stream->key != key) ||
+		    ledger_is_object(stream))
 			continue;
 		if (stream->written) {
 			stream->kept = stream->unread;
@@ -364,25 +466,45 @@ check_rereading(struct check *check, uint64_t key)
 	}
 }
 
+/* What user space has missed of the stream until now. */
+static void
+ledger_collect(struct check *check, unsigned index, bool all)
+{
+	struct check_stream *stream = &check->core.stream[index];
+
+	ledger_flush(check, index);
+	if (stream->unread.overwritten > stream->unread.lost)
+		stream->missing = true;
+	if (!all || ledger_is_tracing(check, index))
+		return;
+	stream->owed = segment_bytes(stream);
+	stream->owed_at = check_here(check);
+	stream->owed_at.stream = (uint8_t)index;
+	stream->owed_at.blame = site_or(
+	    check, stream->owed_at.cpu, &stream->off_at, &stream->read_at);
+}
+
+/* All before the position has been taken: what follows was not reported. */
+void
+ledger_position(struct check *check, const struct event *event)
+{
+	unsigned index = ledger_find(check, event->a);
+
+	if (index != CHECK_STREAMS_MAX)
+		ledger_collect(check, index, true);
+}
+
 void
 check_collected(struct check *check, uint64_t key)
 {
 	for (uint32_t i = 0; i < check->core.stream_count; i++) {
 		struct check_stream *stream = &check->core.stream[i];
 
-		if (key != CHECK_ALL_STREAMS && stream->key != key)
+		if ((key != CHECK_ALL_STREAMS && stream->key != key) ||
+		    ledger_is_object(stream))
 			continue;
-		ledger_flush(check, i);
-		if (stream->unread.overwritten > stream->unread.lost)
-			stream->missing = true;
+		ledger_collect(check, i, !check->config.positions);
 		table_collected(check, i);
-		if (ledger_is_tracing(check, i))
-			continue;
-		stream->owed = segment_bytes(stream);
-		stream->owed_at = check_here(check);
-		stream->owed_at.stream = (uint8_t)i;
-		stream->owed_at.blame = site_or(check, stream->owed_at.cpu,
-		    &stream->off_at, &stream->read_at);
 	}
 	table_collected(check, CHECK_NO_STREAM);
 }

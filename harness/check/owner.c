@@ -1,6 +1,5 @@
 /*
- * Who holds which memory, and rows output-owned, -freed, -foreign, foreign-store,
- * store-freed and leak.
+ * Who holds which memory, and rows output-owned, -freed, -foreign and leak.
  */
 #include "emu/abi.h"
 #include "harness/check/state.h"
@@ -70,6 +69,8 @@ owner_insert(struct check *check, const struct check_extent *extent)
 	check->extent[from] = *extent;
 	core->extent_count++;
 	page_reuse(check, extent->pa, extent->bytes);
+	freed_reuse(check, extent->pa,
+	    heap_item_end(check, extent->pa + extent->bytes - 1) - extent->pa);
 }
 
 void
@@ -102,16 +103,10 @@ owner_alloc(struct check *check, const struct event *event)
 }
 
 static void
-owner_forget(struct check *check, const struct check_extent *extent)
+owner_forget(
+    struct check *check, const struct check_extent *extent, uint64_t freed_by)
 {
-	struct check_core *core = &check->core;
-	uint32_t at = core->freed_next;
-
-	core->freed[at].pa = extent->pa;
-	core->freed[at].bytes = extent->bytes;
-	core->freed_next = (at + 1) % CHECK_FREED_MAX;
-	if (core->freed_count < CHECK_FREED_MAX)
-		core->freed_count++;
+	freed_add(check, extent, freed_by);
 	for (uint64_t pa = extent->pa; pa < extent->pa + extent->bytes;) {
 		const struct check_page *page = page_find(check, pa);
 
@@ -132,7 +127,7 @@ owner_free(struct check *check, const struct event *event)
 			continue;
 		}
 		table_freed(check, &extent);
-		owner_forget(check, &extent);
+		owner_forget(check, &extent, event->c);
 		owner_remove(check, i, i + 1);
 	}
 }
@@ -155,19 +150,21 @@ owner_stack(struct check *check, const struct event *event)
 }
 
 static bool
-owner_was_freed(const struct check *check, uint64_t pa)
+owner_was_freed(struct check *check, uint64_t pa)
 {
-	const struct check_core *core = &check->core;
+	const struct check_freed *freed = NULL;
 
-	for (uint32_t i = 0; i < core->freed_count; i++) {
-		if (pa >= core->freed[i].pa &&
-		    pa - core->freed[i].pa < core->freed[i].bytes)
+	if (pa >= check->config.ram_bytes)
+		return false;
+	while ((freed = freed_next(check, pa, freed)) != NULL) {
+		if (pa % CHECK_PAGE_BYTES >= freed->begin &&
+		    pa % CHECK_PAGE_BYTES < freed->end)
 			return true;
 	}
 	return false;
 }
 
-static bool
+bool
 owner_is_stack(const struct check *check, uint64_t pa)
 {
 	const struct check_core *core = &check->core;
@@ -249,40 +246,6 @@ owner_output(struct check *check, const struct event *event)
 	    "%s",
 	    event->b, event->a, pa,
 	    id == CHECK_OUTPUT_FREED ? " any more" : "");
-}
-
-void
-check_step(struct check *check, const struct machine_step *step)
-{
-	const struct check_config *config = &check->config;
-	struct check_place at = {
-		.cpu = (uint16_t)step->cpu,
-		.step = check_step_of(check, step->cpu),
-		.insns = step->insns,
-		.stream = CHECK_NO_STREAM,
-		.rip = step->rip,
-		.event = check->core.event_number,
-	};
-	struct gva va = { step->store_va };
-	uint64_t pa;
-
-	if (step->store_bytes == 0 ||
-	    !check_in(config->driver_text, step->rip) ||
-	    check_in(config->driver_data, va.u) ||
-	    !config->reads.translate(config->reads.arg, step->cpu, va, &pa) ||
-	    pa >= config->ram_bytes || owner_is_stack(check, pa) ||
-	    owner_find(check, pa) != NULL)
-		return;
-	at.object_va = va.u;
-	if (check_in(config->kernel_data, va.u))
-		check_violate(check, CHECK_FOREIGN_STORE, 0, &at,
-		    "%u bytes to %#" PRIx64 ", the kernel's data",
-		    step->store_bytes, va.u);
-	at.object_va = 0;
-	if (owner_was_freed(check, pa))
-		check_violate(check, CHECK_STORE_FREED, 0, &at,
-		    "%u bytes to %#" PRIx64 ", which was freed",
-		    step->store_bytes, va.u);
 }
 
 /* Has an extent before INDEX the same caller? */

@@ -195,6 +195,14 @@ session_broken(struct check *check, const struct event *event)
 	check->core.cpu[event->cpu].broken = true;
 }
 
+/* The driver has refused: that user space was told of success is the kernel's. */
+void
+session_dropped(struct check *check, const struct event *event)
+{
+	if (event->c < MACHINE_CPUS_MAX)
+		check->core.cpu[event->c].refused = true;
+}
+
 void
 session_call_begin(struct check *check, const struct event *event)
 {
@@ -313,24 +321,37 @@ session_is_on(const struct check *check)
 	return core->session.accepted && on;
 }
 
+/* Is a start under way? */
+static bool
+session_is_starting(const struct check *check)
+{
+	for (unsigned i = 0; i < SCRIPT_ACTORS; i++) {
+		if (check->core.actor[i].active && check->core.actor[i].ages)
+			return true;
+	}
+	return false;
+}
+
 void
 session_settle(struct check *check)
 {
 	struct check_core *core = &check->core;
 	bool worked = false, on = false, nonempty = false;
+	bool starting = session_is_starting(check);
 	unsigned where = 0;
 
 	if (core->session.accepted) {
 		for (unsigned i = 0; i < MACHINE_CPUS_MAX; i++) {
 			struct check_cpu *cpu = &core->cpu[i];
+			bool excused = cpu->broken || cpu->refused;
 
 			if (core->session.mask >> i & 1 && cpu->worked &&
-			    !cpu->nonempty && !cpu->broken)
+			    !cpu->nonempty && !excused)
 				session_empty(check, "CPU", i, cpu->on_seen);
 			where = cpu->worked ? i : where;
 			worked |= cpu->worked;
 			on |= cpu->on_seen;
-			nonempty |= cpu->nonempty || cpu->broken;
+			nonempty |= cpu->nonempty || excused;
 		}
 		if (core->session.mask == 0 && worked && !nonempty)
 			session_empty(
@@ -343,6 +364,7 @@ session_settle(struct check *check)
 
 		cpu->on_seen = cpu->on;
 		cpu->nonempty = cpu->worked = cpu->broken = false;
+		cpu->refused = cpu->refused && starting;
 		cpu->bytes = cpu->psbs = 0;
 	}
 }

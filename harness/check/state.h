@@ -7,6 +7,7 @@
 #define TOPAZ_HARNESS_CHECK_STATE_H
 
 #include "harness/check/check.h"
+#include "harness/check/freed.h"
 #include "harness/guest/user/script.h"
 
 #define CHECK_PAGE_BYTES   UINT64_C(4096)
@@ -16,18 +17,21 @@
 #define CHECK_STREAMS_MAX  16
 #define CHECK_SEGMENTS     16
 #define CHECK_STACKS_MAX   64
-#define CHECK_FREED_MAX    64
 #define CHECK_SITES_MAX    8
+#define CHECK_UNNAMED_MAX  32
 #define CHECK_CONTEXTS_MAX 4 /* of which it is known what they ask for */
+
+/* The key of a buffer that user space has not mapped yet: of EVENT_OBJECT_PAGE. */
+#define CHECK_OBJECT TZ_BIT(63)
 
 /* Where something happened, and what of the driver's it may come from. */
 struct check_place {
 	uint16_t cpu, step;
 	uint8_t stream; /* or CHECK_NO_STREAM */
 	uint64_t insns, cycles, rip, event;
-	uint64_t object_va; /* as in struct check_violation */
-	const char *object; /* or NULL */
-	struct check_site blame;
+	uint64_t object_va;            /* as in struct check_violation */
+	const char *object;            /* or NULL */
+	struct check_site site, blame; /* site 0: see check_violate() */
 };
 
 /* A part of a live allocation that lies together physically. */
@@ -68,7 +72,7 @@ struct check_unread {
 };
 
 struct check_stream {
-	uint64_t key;                /* EVENT_STREAM_* */
+	uint64_t key;                /* EVENT_STREAM_*, or with CHECK_OBJECT */
 	uint32_t context;            /* 0: not known */
 	uint32_t page_count, cursor; /* pages named; in the naming going on */
 	uint32_t high;               /* the end of what was ever written */
@@ -78,6 +82,7 @@ struct check_stream {
 		uint64_t overwritten, lost;
 		bool written;
 	} before;     /* the start, in case that it is refused */
+	bool current; /* of those with its key the one that was mapped last */
 	bool fresh;   /* nothing was written in this session */
 	bool unsure;  /* the unit stopped by itself: bytes are lost uncounted */
 	bool blurred; /* too much at once: not judged any more */
@@ -103,6 +108,7 @@ struct check_cpu {
 	bool first, psb;  /* since TraceEn rose: no output yet; a PSB came */
 	bool first_start; /* and the pointers were at the buffer's start */
 	bool on_seen, nonempty, worked, broken;
+	bool refused; /* the driver said so, and the kernel dropped it */
 	uint64_t bytes, psbs; /* until .nonempty */
 	/* ledger.c: the stream of the last output */
 	uint8_t stream;
@@ -138,11 +144,12 @@ struct check_asked {
 
 struct check_core {
 	/* Kept by check_begin(). */
-	uint32_t extent_count, stack_count, freed_count, freed_next;
-	bool extents_full;
+	uint32_t extent_count, stack_count, freed_count;
+	uint64_t freed_sum; /* of a hash of each part: their order is no matter */
+	bool extents_full, freed_full;
 	struct {
 		uint64_t pa, bytes;
-	} stack[CHECK_STACKS_MAX], freed[CHECK_FREED_MAX];
+	} stack[CHECK_STACKS_MAX];
 	/* Not kept, but for cpu[].on. */
 	uint32_t page_count, stream_count, site_count, violation_count;
 	uint32_t asked_count; /* contexts, beside [0] */
@@ -158,6 +165,10 @@ struct check_core {
 		uint32_t mask, stopped;
 	} session;
 	struct check_stream stream[CHECK_STREAMS_MAX];
+	/* Pages that trace was written to before they belonged to a stream. */
+	uint64_t unnamed[CHECK_UNNAMED_MAX];
+	uint32_t unnamed_count;
+	bool unnamed_more; /* than there is room for */
 	uint64_t unjudged[REASON_COUNT];
 	struct check_site last_at; /* of any CPU */
 	uint64_t violation_key[CHECK_VIOLATION_MAX];
@@ -171,6 +182,8 @@ struct check {
 	struct check_extent extent[CHECK_EXTENTS_MAX]; /* sorted by pa */
 	struct check_page page[CHECK_PAGES_MAX];
 	uint64_t *trace_frames; /* follows from .page */
+	struct check_freed freed[CHECK_FREED_MAX];
+	uint16_t *freed_head; /* of each page's chain; follows from .freed */
 };
 
 /* check.c: the place of the event that is being judged. */
@@ -202,6 +215,10 @@ void owner_site(struct check *check, const struct event *event);
 void owner_unloaded(struct check *check);
 /* The live extent that PA is in, or NULL. */
 const struct check_extent *owner_find(const struct check *check, uint64_t pa);
+bool owner_is_stack(const struct check *check, uint64_t pa);
+
+/* keep.c: WORD goes into HASH. */
+uint64_t keep_mix(uint64_t hash, uint64_t word);
 
 /* pages.c: NULL: PA is in no trace buffer. */
 const struct check_page *page_find(const struct check *check, uint64_t pa);
@@ -214,9 +231,11 @@ void page_reuse(struct check *check, uint64_t pa, uint64_t bytes);
 void page_set_frames(struct check *check, bool on);
 
 /* ledger.c */
-/* The stream of KEY; CHECK_STREAMS_MAX: there is none. */
+/* The stream of KEY that was named last; CHECK_STREAMS_MAX: there is none. */
 unsigned ledger_find(const struct check *check, uint64_t key);
 void ledger_buffer(struct check *check, const struct event *event);
+void ledger_object_page(struct check *check, const struct event *event);
+void ledger_position(struct check *check, const struct event *event);
 void ledger_output(struct check *check, const struct event *event);
 void ledger_drain(struct check *check, const struct event *event);
 void ledger_lost(struct check *check, const struct event *event);
@@ -263,6 +282,7 @@ void session_trace_off(struct check *check, const struct event *event);
 void session_psb(struct check *check, const struct event *event);
 void session_output(struct check *check, const struct event *event);
 void session_broken(struct check *check, const struct event *event);
+void session_dropped(struct check *check, const struct event *event);
 void session_call_begin(struct check *check, const struct event *event);
 void session_call_end(struct check *check, const struct event *event);
 void session_exit(struct check *check, const struct event *event);

@@ -20,53 +20,7 @@
 #include "harness/host/stop.h"
 #include "harness/report/report.h"
 
-static void
-tell(void *arg, const char *what, uint64_t done, uint64_t total,
-    uint64_t findings)
-{
-	struct campaign_teller *teller = arg;
-	unsigned percent = total == 0 ? 0 : (unsigned)(100 * done / total);
-
-	if (percent > 100)
-		percent = 100;
-	if (teller->mode == PROGRESS_BAR) {
-		fprintf(stderr,
-		    "\r%-10s %3u %%  %10" PRIu64 " / %-10" PRIu64 " %4" PRIu64
-		    " to look at\x1b[K",
-		    what, percent, done, total, findings);
-		return;
-	}
-	if (strcmp(teller->what, what) == 0 && teller->tenths == percent / 10)
-		return;
-	snprintf(teller->what, sizeof(teller->what), "%s", what);
-	teller->tenths = percent / 10;
-	fprintf(stderr, "%-10s %3u %%  %" PRIu64 " / %" PRIu64 "\n", what,
-	    percent, done, total);
-}
-
-static enum progress_mode
-choose_mode(enum progress_mode mode)
-{
-	const char *term = getenv("TERM");
-
-	if (mode != PROGRESS_AUTO)
-		return mode;
-	return isatty(STDERR_FILENO) && term != NULL &&
-		strcmp(term, "dumb") != 0
-	    ? PROGRESS_BAR
-	    : PROGRESS_LINES;
-}
-
-void
-campaign_tell(struct campaign_input *input, struct campaign_teller *teller)
-{
-	*teller = (struct campaign_teller){ .mode = choose_mode(
-						input->progress) };
-	if (teller->mode == PROGRESS_NONE)
-		return;
-	input->options.progress = tell;
-	input->options.progress_arg = teller;
-}
+#define CHECKPOINT_NAME "checkpoint"
 
 /* The pages of all findings, written by workers. */
 struct paging {
@@ -127,7 +81,7 @@ tell_pages(void *arg, const struct tally *tallies, unsigned jobs)
 		done += tallies[i].area[0].done;
 	if (options->progress != NULL)
 		options->progress(
-		    options->progress_arg, "pages", done, count, count);
+		    options->progress_arg, "writing pages", done, count, count);
 }
 
 static int
@@ -147,6 +101,7 @@ write_pages(struct campaign *campaign, const struct campaign_input *input,
 		free(unused);
 		return tz_error(err, TZ_EIO, "out of memory");
 	}
+	tell_pages(&all, NULL, 0);
 	error = pool_run(input->options.jobs, page_share, tell_pages, &all,
 	    unused, &all.interrupted, err);
 	for (size_t i = 0; error == 0 && i < count; i++) {
@@ -224,6 +179,53 @@ find_folder(const struct workshop *workshop, char *folder, size_t folder_size)
 	free(here);
 }
 
+/* The key of the checkpoint of INPUT's exploration. */
+static int
+find_key(const struct campaign_input *input, struct workshop *workshop,
+    uint64_t *key, struct tz_error *err)
+{
+	uint16_t check;
+	int error = workshop_check(workshop, &check, err);
+
+	if (error == 0)
+		*key = campaign_key(workshop, &input->options, check);
+	return error;
+}
+
+/* Of an exploration that was interrupted, so that the same command can go on. */
+static int
+write_checkpoint(const struct campaign_input *input, struct workshop *workshop,
+    const struct campaign *campaign, struct tz_error *err)
+{
+	char path[PATH_MAX];
+	uint64_t key;
+	int error = find_key(input, workshop, &key, err);
+
+	snprintf(path, sizeof(path), "%s/" CHECKPOINT_NAME, input->made);
+	if (error != 0 || !campaign->interrupted ||
+	    campaign->checkpoint->parts == 0)
+		return error;
+	return checkpoint_write(path, key, campaign->checkpoint, err);
+}
+
+/* Goes on where the exploration of the same command was interrupted. */
+static int
+read_checkpoint(struct campaign_input *input, struct workshop *workshop,
+    struct checkpoint **checkpoint, struct tz_error *err)
+{
+	char path[PATH_MAX];
+	uint64_t key;
+	int error = find_key(input, workshop, &key, err);
+
+	snprintf(path, sizeof(path), "%s/" CHECKPOINT_NAME, input->output);
+	if (error == 0)
+		error = checkpoint_read(path, key, checkpoint, err);
+	if (error == 0)
+		fprintf(stderr, "topaz: goes on where it was interrupted: %s\n",
+		    path);
+	return error == -TZ_ENOENT ? 0 : error;
+}
+
 static int
 write_reports(const struct campaign_input *input, struct workshop *workshop,
     const struct campaign_report *report, struct tz_error *err)
@@ -288,6 +290,39 @@ has_new(void *arg, struct campaign *campaign, uint32_t from)
 	return is_new;
 }
 
+static double
+host_seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* What was explored, and what a replay needs of the options. */
+static void
+fill_summary(const struct campaign_input *input, struct workshop *workshop,
+    struct finding_summary *summary)
+{
+	const struct driver_input *from = &input->from;
+	/* Where nothing is said of them the driver's own are found again. */
+	bool built = from->source != NULL || from->tree != NULL ||
+	    from->cc != NULL || from->cc_seconds != 0;
+
+	snprintf(summary->driver, sizeof(summary->driver), "%s", input->driver);
+	snprintf(summary->profile, sizeof(summary->profile), "%s",
+	    workshop_models(workshop));
+	snprintf(summary->sha256, sizeof(summary->sha256), "%s",
+	    workshop_sha256(workshop));
+	snprintf(summary->from, sizeof(summary->from), "%s",
+	    built ? input->output : "");
+	snprintf(summary->drivers, sizeof(summary->drivers), "%s",
+	    from->drivers != NULL ? from->drivers : "");
+	summary->tsc_hz = workshop_tsc_hz(workshop);
+	memcpy(summary->command, input->command, sizeof(summary->command));
+	find_folder(workshop, summary->folder, sizeof(summary->folder));
+}
+
 /* From the first schedule to the reports in the folder that is written. */
 static int
 explore_and_report(struct campaign_input *input, struct workshop *workshop,
@@ -295,6 +330,7 @@ explore_and_report(struct campaign_input *input, struct workshop *workshop,
     struct tz_error *err)
 {
 	struct campaign_teller teller;
+	double begin = host_seconds();
 	int error;
 
 	report->summary = calloc(1, sizeof(*report->summary));
@@ -308,25 +344,22 @@ explore_and_report(struct campaign_input *input, struct workshop *workshop,
 	error = campaign_run(campaign, workshop, &input->options, err);
 	if (error != 0)
 		return error;
-	snprintf(report->summary->driver, sizeof(report->summary->driver), "%s",
-	    input->driver);
-	snprintf(report->summary->profile, sizeof(report->summary->profile),
-	    "%s", workshop_models(workshop));
-	snprintf(report->summary->sha256, sizeof(report->summary->sha256), "%s",
-	    workshop_sha256(workshop));
-	memcpy(report->summary->command, input->command,
-	    sizeof(report->summary->command));
-	find_folder(
-	    workshop, report->summary->folder, sizeof(report->summary->folder));
+	fill_summary(input, workshop, report->summary);
 	describe_coverage(campaign, report->summary);
 	error = describe_all(campaign, input, report, err);
-	if (teller.mode == PROGRESS_BAR)
-		fputc('\n', stderr);
+	campaign_tell_end(&teller);
 	if (report->interrupted)
 		fputs("topaz: interrupted: findings may be larger than they "
 		      "need be, without a window or a time line\n",
 		    stderr);
-	return error != 0 ? error : write_reports(input, workshop, report, err);
+	if (error == 0)
+		error = write_checkpoint(input, workshop, campaign, err);
+	if (error != 0)
+		return error;
+	report->summary->exit_code = campaign_exit_code(
+	    input, campaign, report);
+	report->summary->host_seconds = host_seconds() - begin;
+	return write_reports(input, workshop, report, err);
 }
 
 int
@@ -335,6 +368,7 @@ campaign_do(struct campaign_input *input, struct workshop **workshop,
     struct tz_error *err)
 {
 	struct output *folder = NULL, *known = NULL;
+	struct checkpoint *checkpoint = NULL;
 	int error = workshop_open(&input->workshop, workshop, err);
 
 	stop_gently();
@@ -349,6 +383,10 @@ campaign_do(struct campaign_input *input, struct workshop **workshop,
 		error = output_claim_file(input->write_baseline, &known, err);
 	if (error == 0) {
 		input->made = output_new(folder);
+		error = read_checkpoint(input, *workshop, &checkpoint, err);
+	}
+	if (error == 0) {
+		input->options.resume = checkpoint;
 		error = explore_and_report(
 		    input, *workshop, campaign, report, err);
 		if (error != 0)
@@ -366,6 +404,7 @@ campaign_do(struct campaign_input *input, struct workshop **workshop,
 	}
 	output_abandon(folder);
 	output_abandon(known);
+	checkpoint_free(checkpoint);
 	return error;
 }
 
@@ -399,8 +438,8 @@ print_finding(const struct campaign_input *input,
 		free(token);
 		return tz_error(err, TZ_EIO, "out of memory");
 	}
-	error = report_text_finding(stdout, &report->summary->finding[index],
-	    token, input->pages ? page : NULL, err);
+	error = report_text_finding(stdout, report->summary, index,
+	    &(struct report_files){ token, input->pages ? page : NULL }, err);
 	free(token);
 	free(page);
 	return error;

@@ -38,9 +38,9 @@ is_exhaustive(const struct campaign *campaign)
 	return asked != 0 && !campaign->tally->overflow;
 }
 
-static int
-exit_code(const struct campaign_input *input, const struct campaign *campaign,
-    const struct campaign_report *report)
+int
+campaign_exit_code(const struct campaign_input *input,
+    const struct campaign *campaign, const struct campaign_report *report)
 {
 	const struct finding_summary *summary = report->summary;
 
@@ -85,7 +85,7 @@ campaign_main(const struct argp *argp, int argc, char **argv,
 	if (error == 0)
 		error = campaign_print(input, &report, &err);
 	code = error != 0 ? cmd_fail_of(error, &err)
-			  : exit_code(input, &campaign, &report);
+			  : report.summary->exit_code;
 	campaign_report_free(&report);
 	campaign_close(&campaign);
 	workshop_close(workshop);

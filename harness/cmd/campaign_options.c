@@ -11,19 +11,15 @@
 #include "harness/explore/faults.h"
 #include "harness/explore/pool.h"
 
-#define TEXT_OF(number) #number
-#define TEXT(number)    TEXT_OF(number)
-#define BUDGET_TEXT                  \
- "all with one deviation and " TEXT( \
-     CAMPAIGN_BEYOND_DEFAULT) " beyond; faults: " TEXT(FAULTS_BUDGET_DEFAULT)
-
 enum {
 	OPT_PROFILE = 256,
 	OPT_ERRATA,
 	OPT_DEPTH,
 	OPT_KINDS,
 	OPT_SHARD,
+	OPT_EFFORT,
 	OPT_BUDGET,
+	OPT_LIMIT,
 	OPT_SEED,
 	OPT_NO_MERGE,
 	OPT_NO_REDUCE,
@@ -34,32 +30,61 @@ enum {
 	OPT_WRITE_BASELINE,
 	OPT_EXHAUSTIVE,
 	OPT_STOP,
-	OPT_POINTS,
 	OPT_JSON,
 };
 
-static const struct argp_option options[] = {
+/* Those that each of the commands takes. */
+static const struct argp_option common_options[] = {
 	{ "profile", OPT_PROFILE, "LIST", 0, CMD_PROFILE_HELP " (skylake)", 0 },
 	{ "errata", OPT_ERRATA, "LIST", 0, CMD_ERRATA_HELP, 0 },
+	{ "kinds", OPT_KINDS, "LIST", 0,
+	    "Acts by comma, see: topaz list acts (pmi,cpu,preempt,nmi)", 0 },
+	{ "jobs", 'j', "N", 0, "Processes (the CPUs of this machine)", 0 },
+	{ "effort", OPT_EFFORT, "quick|normal|deep", 0,
+	    "How long: for a push, under a minute on two CPUs; some minutes; "
+	    "an hour (normal, of topaz ci quick)",
+	    0 },
+	{ "budget", OPT_BUDGET, "SCHEDULES", 0,
+	    "How many schedules instead; K and M are understood", 0 },
+	{ "limit", OPT_LIMIT, "N", 0,
+	    "End a schedule after N instructions (the default schedule after "
+	    "10M, others after three times as many as it has)",
+	    0 },
+	{ "seed", OPT_SEED, "N", 0, "Draws what is sampled (0)", 0 },
+	{ "output", 'o', "DIR", 0, "Where the reports go (topaz.findings)", 0 },
+	{ "progress", OPT_PROGRESS, "auto|bar|lines|none", 0,
+	    "Progress on standard error: a bar with rate and time left, a "
+	    "line for each part (auto: a bar on a terminal)",
+	    0 },
+	{ "json", OPT_JSON, NULL, 0, "Print JSON lines instead of text", 0 },
+	{ NULL, 0, NULL, 0, NULL, 0 },
+};
+
+static const struct argp_option search_options[] = {
 	{ "depth", OPT_DEPTH, "1|2", 0,
 	    "Deviations of a schedule that are tried exhaustively (1); "
 	    "pairs are of pmi and cpu unless --kinds names others",
 	    0 },
-	{ "kinds", OPT_KINDS, "LIST", 0,
-	    "Acts by comma, see: topaz list acts (pmi,cpu,preempt,nmi)", 0 },
-	{ "jobs", 'j', "N", 0, "Processes (the CPUs of this machine)", 0 },
-	{ "shard", OPT_SHARD, "I/N", 0,
-	    "Do the I-th of N parts; join them with: topaz merge", 0 },
-	{ "budget", OPT_BUDGET, "SCHEDULES", 0,
-	    "How many schedules; K and M are understood (" BUDGET_TEXT ")", 0 },
-	{ "seed", OPT_SEED, "N", 0, "Draws what is sampled (0)", 0 },
-	{ "no-merge", OPT_NO_MERGE, NULL, 0, "Do not merge equal states", 0 },
-	{ "no-reduce", OPT_NO_REDUCE, NULL, 0,
-	    "Also place switches that are equal to later ones", 0 },
 	{ "no-sequences", OPT_NO_SEQUENCES, NULL, 0,
 	    "Scenarios only, no generated sequences", 0 },
+	{ "no-reduce", OPT_NO_REDUCE, NULL, 0,
+	    "Also place switches that are equal to later ones", 0 },
+	{ NULL, 0, NULL, 0, NULL, 0 },
+};
+
+static const struct argp_option merge_options[] = {
+	{ "no-merge", OPT_NO_MERGE, NULL, 0, "Do not merge equal states", 0 },
+	{ NULL, 0, NULL, 0, NULL, 0 },
+};
+
+static const struct argp_option pages_options[] = {
 	{ "no-pages", OPT_NO_PAGES, NULL, 0, "Text only, no pages", 0 },
-	{ "output", 'o', "DIR", 0, "Where the reports go (topaz.findings)", 0 },
+	{ NULL, 0, NULL, 0, NULL, 0 },
+};
+
+static const struct argp_option report_options[] = {
+	{ "shard", OPT_SHARD, "I/N", 0,
+	    "Do the I-th of N parts; join them with: topaz merge", 0 },
 	{ "baseline", OPT_BASELINE, "FILE", 0,
 	    "Findings that are known: only others count", 0 },
 	{ "write-baseline", OPT_WRITE_BASELINE, "FILE", 0,
@@ -70,11 +95,6 @@ static const struct argp_option options[] = {
 	    "End at the first part of the exploration that shows a finding "
 	    "which --baseline lacks; the cheap parts come first",
 	    0 },
-	{ "each-point", OPT_POINTS, NULL, 0,
-	    "(faults) at every point, whatever the budget", 0 },
-	{ "progress", OPT_PROGRESS, "auto|bar|lines|none", 0,
-	    "How progress is told on standard error (auto)", 0 },
-	{ "json", OPT_JSON, NULL, 0, "Print JSON lines instead of text", 0 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
 
@@ -167,6 +187,16 @@ parse_value(int key, const char *arg, struct campaign_input *input)
 		if (to->budget == 0)
 			cmd_bad_value("budget", arg, "at least 1");
 		return true;
+	case OPT_EFFORT:
+		to->effort = effort_find(arg);
+		if (to->effort == EFFORT_COUNT)
+			cmd_bad_value("effort", arg, "quick, normal or deep");
+		return true;
+	case OPT_LIMIT:
+		to->insns_max = cmd_number("limit", arg, CMD_THINGS);
+		if (to->insns_max == 0)
+			cmd_bad_value("limit", arg, "at least 1");
+		return true;
 	case OPT_SEED:
 		to->seed = cmd_number("seed", arg, CMD_THINGS);
 		return true;
@@ -200,9 +230,6 @@ parse_switch(int key, struct campaign_input *input)
 	case OPT_STOP:
 		input->stop_at_finding = true;
 		return true;
-	case OPT_POINTS:
-		input->options.each_point = true;
-		return true;
 	case OPT_JSON:
 		input->json = true;
 		return true;
@@ -218,7 +245,9 @@ parse_one(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &input->from;
+		/* The options of the driver are a child of the common ones. */
+		if (state->child_inputs != NULL)
+			state->child_inputs[0] = &input->from;
 		return 0;
 	case OPT_PROFILE:
 		input->workshop.profile = arg;
@@ -251,11 +280,52 @@ static const struct argp_child driver_children[] = {
 	{ &driver_argp, 0, NULL, 0 }, { NULL, 0, NULL, 0 }
 };
 
-static const struct argp campaign_argp = { options, parse_one, NULL, NULL,
-	driver_children, NULL, NULL };
+/* What a common option means where it is not what it means to explore; or NULL. */
+static const char *
+own_help(int key, const struct campaign_input *input)
+{
+	if (input->options.faults && key == OPT_KINDS)
+		return "Faults by comma, see: topaz list faults (all)";
+	if (input->options.faults && key == OPT_EXHAUSTIVE)
+		return "Exit code 5 if points were sampled or left out";
+	if (input->output == NULL && key == 'o')
+		return "Keep results.jsonl there (none)";
+	if (input->options.faults && key == 'o')
+		return "Where the reports go (topaz.faults)";
+	return NULL;
+}
 
-const struct argp_child campaign_children[] = { { &campaign_argp, 0, NULL, 0 },
-	{ NULL, 0, NULL, 0 } };
+static char *
+filter_help(int key, const char *text, void *data)
+{
+	const char *own = data != NULL ? own_help(key, data) : NULL;
+	char *copy = own != NULL ? strdup(own) : NULL;
+
+	/* argp frees the text only if it is another one. */
+	return copy != NULL ? copy : (char *)(uintptr_t)text;
+}
+
+const struct argp campaign_common_argp = { common_options, parse_one, NULL,
+	NULL, driver_children, filter_help, NULL };
+const struct argp campaign_search_argp = { search_options, parse_one, NULL,
+	NULL, NULL, NULL, NULL };
+const struct argp campaign_merge_argp = { merge_options, parse_one, NULL, NULL,
+	NULL, NULL, NULL };
+const struct argp campaign_pages_argp = { pages_options, parse_one, NULL, NULL,
+	NULL, NULL, NULL };
+const struct argp campaign_report_argp = { report_options, parse_one, NULL,
+	NULL, NULL, filter_help, NULL };
+
+error_t
+campaign_hand_on(int key, struct campaign_input *input,
+    const struct argp_child *children, struct argp_state *state)
+{
+	if (key != ARGP_KEY_INIT)
+		return ARGP_ERR_UNKNOWN;
+	for (size_t i = 0; children[i].argp != NULL; i++)
+		state->child_inputs[i] = input;
+	return 0;
+}
 
 struct campaign_input
 campaign_input_defaults(void)
@@ -303,9 +373,6 @@ campaign_input_read(struct campaign_input *input, struct tz_error *err)
 		strcpy(input->subject, text + length + 1);
 	else if (text[length] != '\0')
 		strcpy(input->subject, text);
-	if (input->options.each_point && !input->options.faults)
-		return tz_error(
-		    err, TZ_EUSAGE, "--each-point: of topaz faults only");
 	if (input->subject[0] != '\0')
 		input->options.subject = input->subject;
 	return 0;

@@ -32,8 +32,21 @@ struct campaign_input {
 	bool json, require_exhaustive, pages, stop_at_finding;
 };
 
-/* The options of all of them; the input is a struct campaign_input. */
-extern const struct argp_child campaign_children[];
+/*
+ * Their options, for the children of a command's argp: common to all; how deep to look;
+ * whether equal states are merged; pages; shards, baselines and exit codes.  The input
+ * of each is a struct campaign_input.  An option that means nothing to a command is not
+ * among its children, so that it is refused.
+ */
+extern const struct argp campaign_common_argp, campaign_search_argp,
+    campaign_merge_argp, campaign_pages_argp, campaign_report_argp;
+/* Above the common options in --help. */
+#define CAMPAIGN_COMMON_HELP \
+ "Shared by explore, faults, ci and mutate; topaz(1) has more, at explore:"
+#define CAMPAIGN_REPORT_HELP "Parts, known findings and the exit code:"
+/* What the parser of a command with these CHILDREN does with a KEY of no option. */
+error_t campaign_hand_on(int key, struct campaign_input *input,
+    const struct argp_child *children, struct argp_state *state);
 
 struct campaign_input campaign_input_defaults(void);
 
@@ -44,12 +57,17 @@ int campaign_input_read(struct campaign_input *input, struct tz_error *err);
 struct campaign_teller {
 	enum progress_mode mode;
 	char what[64];
-	unsigned tenths;
+	const char *step; /* that what belongs to, or NULL */
+	unsigned percent; /* of the step */
+	double begin;     /* of the step, by the host's clock */
+	uint64_t done;    /* then: of an exploration that goes on */
 };
 
 /* Progress of INPUT's campaign goes to standard error, as --progress says. */
 void campaign_tell(
     struct campaign_input *input, struct campaign_teller *teller);
+/* The line that changes is at its end. */
+void campaign_tell_end(const struct campaign_teller *teller);
 
 /* What a campaign gave, ready to be printed. */
 struct campaign_report {
@@ -77,6 +95,10 @@ int campaign_print(const struct campaign_input *input,
 /* Is there a finding that the baseline, if one was given, does not know? */
 bool campaign_found(
     const struct campaign_input *input, const struct campaign_report *report);
+
+/* The exit code of the command, once the findings are described. */
+int campaign_exit_code(const struct campaign_input *input,
+    const struct campaign *campaign, const struct campaign_report *report);
 
 /* What is new, fixed and known, as text or as a line of JSON. */
 int campaign_print_comparison(const struct report_baseline *baseline,

@@ -94,7 +94,6 @@ print_json(
 static int
 choose_faults(struct campaign_input *input, struct tz_error *err)
 {
-	input->options.faults = true;
 	if (!input->options.kinds_named)
 		input->options.kinds = UINT32_MAX << ACT_NMI;
 	if (faults_acts(input->options.kinds) == 0)
@@ -113,20 +112,48 @@ print_results(const struct campaign *campaign,
 		print_table(campaign, report);
 }
 
-const struct argp cmd_faults_argp = { NULL, NULL,
+enum { OPT_POINTS = 512 };
+
+static const struct argp_option options[] = {
+	{ "each-point", OPT_POINTS, NULL, 0,
+	    "At every point, whatever the budget", 0 },
+	{ NULL, 0, NULL, 0, NULL, 0 },
+};
+
+static const struct argp_child children[] = {
+	{ &campaign_merge_argp, 0, NULL, 0 },
+	{ &campaign_report_argp, 0, CAMPAIGN_REPORT_HELP, 1 },
+	{ &campaign_common_argp, 0, CAMPAIGN_COMMON_HELP, 2 },
+	{ NULL, 0, NULL, 0 },
+};
+
+static error_t
+parse_one(int key, char *arg, struct argp_state *state)
+{
+	struct campaign_input *input = state->input;
+
+	(void)arg;
+	if (key != OPT_POINTS)
+		return campaign_hand_on(key, input, children, state);
+	input->options.each_point = true;
+	return 0;
+}
+
+const struct argp cmd_faults_argp = { options, parse_one,
 	"[DRIVER[/SCENARIO]|DRIVER[@CPUS][,LAYOUT]=STEPS]",
 	"Causes every fault (topaz list faults) at every point of "
 	"DRIVER's (insntrace) scenarios, or at a sample of the points "
 	"within the budget: detected, tolerated, silent, broken, or the "
 	"framework's own.  --kinds chooses faults, --each-point leaves "
 	"no point out.",
-	campaign_children, NULL, NULL };
+	children, NULL, NULL };
 
 int
 cmd_faults(int argc, char **argv)
 {
 	struct campaign_input input = campaign_input_defaults();
 
+	input.options.faults = true;
 	input.output = "topaz.faults";
 	input.pages = false;
 	return campaign_main(

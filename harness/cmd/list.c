@@ -260,24 +260,62 @@ list_errata(const struct paths *paths, json_t *rows, struct tz_error *err)
 	return 0;
 }
 
+static void
+add_word(json_t *rows, const struct word *word)
+{
+	char text[160];
+
+	snprintf(text, sizeof(text), "%-11s  %s", word->reader, word->text);
+	json_array_append_new(rows,
+	    json_pack("{s:s, s:s, s:s, s:s, s:s}", "name", word->key, "text",
+		text, "reader", word->reader, "kind",
+		word->number ? "number" : "text", "default", word->preset));
+}
+
+/* Those by which `topaz run` changes the configuration of one driver. */
+static int
+list_run_words(const struct paths *paths, const char *name, json_t *rows,
+    struct tz_error *err)
+{
+	const struct schema_run *run;
+	struct driver driver;
+	char text[120];
+	int error = driver_read(paths->drivers, name, &driver, err);
+
+	run = error == 0 ? driver.schema->run : NULL;
+	for (uint32_t i = 0; run != NULL && i < run->words_count; i++) {
+		snprintf(text, sizeof(text), "%s of the configuration (run)",
+		    run->words[i].field);
+		add_word(rows,
+		    &(struct word){ .reader = name,
+			.key = run->words[i].word,
+			.preset = "",
+			.text = text,
+			.number = true });
+	}
+	driver_free(&driver);
+	return error;
+}
+
 static int
 list_words(const struct paths *paths, json_t *rows, struct tz_error *err)
 {
 	const struct word *word;
-	char text[160];
+	size_t count, i;
+	char **names;
+	int error = driver_names(paths->drivers, &names, &count, err);
 
-	(void)paths;
-	(void)err;
-	for (size_t i = 0; (word = word_at(i)) != NULL; i++) {
-		snprintf(
-		    text, sizeof(text), "%-9s  %s", word->reader, word->text);
-		json_array_append_new(rows,
-		    json_pack("{s:s, s:s, s:s, s:s, s:s}", "name", word->key,
-			"text", text, "reader", word->reader, "kind",
-			word->number ? "number" : "text", "default",
-			word->preset));
+	if (error != 0)
+		return error;
+	for (i = 0; (word = word_at(i)) != NULL; i++)
+		add_word(rows, word);
+	for (i = 0; i < count; i++) {
+		if (error == 0)
+			error = list_run_words(paths, names[i], rows, err);
+		free(names[i]);
 	}
-	return 0;
+	free(names);
+	return error;
 }
 
 static int

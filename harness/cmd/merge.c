@@ -12,6 +12,7 @@
 
 #include "harness/cmd/campaign_options.h"
 #include "harness/cmd/cmd.h"
+#include "harness/explore/objects.h"
 #include "harness/host/output.h"
 #include "harness/report/report.h"
 
@@ -63,6 +64,30 @@ parse_one(int key, char *arg, struct argp_state *state)
 	}
 }
 
+/*
+ * The folder whose objects a replay takes: the one that is written, else the first of
+ * those that are read; none where nobody kept them.
+ */
+static int
+find_objects(const struct merge_input *input, struct finding_summary *summary,
+    struct tz_error *err)
+{
+	const char *from = NULL;
+
+	for (size_t i = 0; from == NULL && i < input->count; i++) {
+		if (objects_are_in(input->folder[i]))
+			from = input->folder[i];
+	}
+	if (from != NULL && input->output != NULL)
+		from = input->output;
+	if (summary->from[0] == '\0' || from == NULL)
+		from = "";
+	if (snprintf(summary->from, sizeof(summary->from), "%s", from) >=
+	    (int)sizeof(summary->from))
+		return tz_error(err, TZ_EUSAGE, "%s: too long", from);
+	return 0;
+}
+
 /* FOLDER is one that explore has written, or a findings.jsonl. */
 static int
 read_folder(
@@ -83,6 +108,19 @@ read_folder(
 	return report_read(path, summary, err);
 }
 
+static enum cmd_exit
+exit_code(const struct finding_summary *summary, size_t folders)
+{
+	if (summary->finding_count != summary->judged_count)
+		return CMD_UNJUDGED;
+	if (summary->finding_count != 0)
+		return CMD_FINDING;
+	return report_is_cut(summary) ||
+		(folders > 1 && report_shards_missing(summary) != 0)
+	    ? CMD_BUDGET
+	    : CMD_OK;
+}
+
 static int
 read_all(const struct merge_input *input, struct finding_summary *summary,
     struct tz_error *err)
@@ -100,6 +138,10 @@ read_all(const struct merge_input *input, struct finding_summary *summary,
 		report_summary_free(shard);
 		free(shard);
 	}
+	if (error == 0)
+		error = find_objects(input, summary, err);
+	if (error == 0 && input->count > 1)
+		summary->exit_code = exit_code(summary, input->count);
 	return error;
 }
 
@@ -112,8 +154,7 @@ print_all(
 	if (json)
 		return report_json(stdout, summary, err);
 	for (size_t i = 0; error == 0 && i < summary->finding_count; i++)
-		error = report_text_finding(
-		    stdout, &summary->finding[i], NULL, NULL, err);
+		error = report_text_finding(stdout, summary, i, NULL, err);
 	if (error == 0)
 		error = report_text_coverage(stdout, summary, err);
 	return error == 0 ? report_text_last(stdout, summary, err) : error;
@@ -195,19 +236,6 @@ named(struct finding_summary *summary, const struct merge_input *input,
 	return summary;
 }
 
-static enum cmd_exit
-exit_code(const struct finding_summary *summary, size_t folders)
-{
-	if (summary->finding_count != summary->judged_count)
-		return CMD_UNJUDGED;
-	if (summary->finding_count != 0)
-		return CMD_FINDING;
-	return report_is_cut(summary) ||
-		(folders > 1 && report_shards_missing(summary) != 0)
-	    ? CMD_BUDGET
-	    : CMD_OK;
-}
-
 /* The whole command: reads the folders, and what FINISH does. */
 static int
 read_and(merge_finish finish, const struct argp *argp, int argc, char **argv)
@@ -239,15 +267,17 @@ read_and(merge_finish finish, const struct argp *argp, int argc, char **argv)
 }
 
 static int
-write_folder(const char *path, const struct finding_summary *summary,
-    struct tz_error *err)
+write_folder(const struct merge_input *input,
+    const struct finding_summary *summary, struct tz_error *err)
 {
 	struct output *output;
-	int error = output_claim(path, OUTPUT_FINDINGS, &output, err);
+	int error = output_claim(input->output, OUTPUT_FINDINGS, &output, err);
 
 	if (error != 0)
 		return error;
 	error = report_write_all(output_new(output), summary, NULL, err);
+	for (size_t i = 0; error == 0 && i < input->count; i++)
+		error = objects_copy(input->folder[i], output_new(output), err);
 	if (error == 0)
 		return output_publish(output, err);
 	output_rename(output, err);
@@ -259,9 +289,8 @@ static int
 write_joined(const struct merge_input *input,
     const struct finding_summary *summary, struct tz_error *err)
 {
-	int error = input->output == NULL
-	    ? 0
-	    : write_folder(input->output, summary, err);
+	int error = input->output == NULL ? 0
+					  : write_folder(input, summary, err);
 
 	return error == 0 ? print_all(summary, input->json, err) : error;
 }

@@ -54,6 +54,13 @@ parse_score(const char *text)
 	return (int)(10 * percent + 0.5);
 }
 
+static const struct argp_child children[] = {
+	{ &campaign_search_argp, 0, NULL, 0 },
+	{ &campaign_merge_argp, 0, NULL, 0 },
+	{ &campaign_common_argp, 0, CAMPAIGN_COMMON_HELP, 1 },
+	{ NULL, 0, NULL, 0 },
+};
+
 static error_t
 parse_one(int key, char *arg, struct argp_state *state)
 {
@@ -61,9 +68,6 @@ parse_one(int key, char *arg, struct argp_state *state)
 	uint64_t number;
 
 	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &input->campaign;
-		return 0;
 	case OPT_COUNT:
 		input->count = cmd_number("count", arg, CMD_THINGS);
 		if (input->count == 0)
@@ -85,32 +89,13 @@ parse_one(int key, char *arg, struct argp_state *state)
 		input->timeout_seconds = (unsigned)number;
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return campaign_hand_on(key, &input->campaign, children, state);
 	}
 }
 
-/* Options of explore that mean nothing here. */
 static int
 check_input(const struct mutate_input *input, struct tz_error *err)
 {
-	const struct campaign_input *campaign = &input->campaign;
-	const struct {
-		bool given;
-		const char *name;
-	} foreign[] = {
-		{ campaign->baseline != NULL, "baseline" },
-		{ campaign->write_baseline != NULL, "write-baseline" },
-		{ campaign->require_exhaustive, "require-exhaustive" },
-		{ campaign->stop_at_finding, "stop-at-finding" },
-		{ campaign->options.shards != 1, "shard" },
-		{ !campaign->pages, "no-pages" },
-	};
-
-	for (size_t i = 0; i < TZ_ARRAY_LEN(foreign); i++) {
-		if (foreign[i].given)
-			return tz_error(err, TZ_EUSAGE,
-			    "--%s: not of topaz mutate", foreign[i].name);
-	}
 	if (input->only != NULL && input->count != 0)
 		return tz_error(err, TZ_EUSAGE, "--only or --count, not both");
 	return 0;
@@ -286,7 +271,7 @@ const struct argp cmd_mutate_argp = { options, parse_one, "[DRIVER[/SCENARIO]]",
 	"ones the exploration does not notice.\v"
 	"-o DIR keeps results.jsonl there (none): the same command goes on "
 	"where it was interrupted.  -j is the number of mutants at once.",
-	campaign_children, NULL, NULL };
+	children, NULL, NULL };
 
 int
 cmd_mutate(int argc, char **argv)

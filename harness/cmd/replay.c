@@ -14,6 +14,7 @@
 #include "harness/explore/describe.h"
 #include "harness/explore/layout.h"
 #include "harness/explore/setups.h"
+#include "harness/host/terminal.h"
 #include "harness/load/paths.h"
 
 struct replay_input {
@@ -171,8 +172,9 @@ print_outcome(const struct replayed *replayed)
 		const struct check_violation *violation =
 		    &outcome->violation[i].violation;
 
-		printf("%s  %s  %s  cpu%u  event %" PRIu64 "\n",
-		    outcome_is_unjudged(violation) ? "NOT JUDGED" : "FAIL",
+		terminal_put_verdict(stdout,
+		    outcome_is_unjudged(violation) ? "NOT JUDGED" : "FAIL");
+		printf("  %s  %s  cpu%u  event %" PRIu64 "\n",
 		    check_info(violation->id)->name, violation->text,
 		    violation->cpu, violation->event);
 	}
@@ -186,8 +188,10 @@ print_outcome(const struct replayed *replayed)
 		    replayed->where.function,
 		    (int)strcspn(replayed->result.text, "\n"),
 		    replayed->result.text);
-	if (outcome->count == 0 && outcome->how == OUTCOME_WHOLE)
-		printf("PASS\n");
+	if (outcome->count == 0 && outcome->how == OUTCOME_WHOLE) {
+		terminal_put_verdict(stdout, "PASS");
+		putchar('\n');
+	}
 	if (outcome->how == OUTCOME_WHOLE)
 		print_unjudged(replayed);
 	printf("state %016" PRIx64 "\n", replayed->state_hash);
@@ -292,7 +296,8 @@ check_deviation(
 	uint64_t cpu = deviation->cpu;
 	char text[64];
 
-	if (cpu < cpus && deviation->act == ACT_SWITCH)
+	if (cpu < cpus &&
+	    (deviation->act == ACT_SWITCH || deviation->act == ACT_SPLIT))
 		cpu = deviation->param;
 	if (cpu < cpus)
 		return 0;

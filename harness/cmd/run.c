@@ -11,6 +11,8 @@
 #include "harness/cmd/cmd.h"
 #include "harness/cmd/driver_options.h"
 #include "harness/host/stop.h"
+#include "harness/host/terminal.h"
+#include "harness/report/report.h"
 #include "harness/run.h"
 
 #define SETTINGS_BYTES 512
@@ -286,7 +288,8 @@ print_end(const struct run_outcome *outcome)
 
 	if (run_verdict(outcome) == RUN_PASSED || has_pt_error(outcome))
 		return;
-	printf("%s  %s", verdict_word(outcome), run_reason(outcome));
+	terminal_put_verdict(stdout, verdict_word(outcome));
+	printf("  %s", run_reason(outcome));
 	if (result->end == MACHINE_EXIT) {
 		if (result->code != 0)
 			printf(": code %d", result->code);
@@ -299,6 +302,17 @@ print_end(const struct run_outcome *outcome)
 		printf("      #%-2u %s\n", i, outcome->frame[i]);
 }
 
+/* What the driver refused, and no caller in the guest saw. */
+static void
+print_refused(const struct run_outcome *outcome)
+{
+	if (outcome->refused_count != 0)
+		printf("      error %d on cpu%" PRIu64 " is dropped by the "
+		       "kernel (%" PRIu64 " in all)\n",
+		    outcome->refused_error, outcome->refused_cpu,
+		    outcome->refused_count);
+}
+
 /* The console says what a failed program had to say. */
 static void
 print_console(const struct run_outcome *outcome)
@@ -309,15 +323,23 @@ print_console(const struct run_outcome *outcome)
 }
 
 static void
+print_pt_error(unsigned number, const struct run_cpu *cpu)
+{
+	terminal_put_verdict(stdout, "FAIL");
+	printf("  ToPA operational error on cpu%u (%" PRIu64 "): %s\n", number,
+	    cpu->pt_errors, cpu->pt_error);
+}
+
+static void
 print_text(const struct run_options *options, const struct run_outcome *outcome)
 {
 	enum run_verdict verdict = run_verdict(outcome);
 	unsigned i;
 
-	printf("%s  %s  %s  %s mode  %u CPU%s\n", verdict_word(outcome),
-	    options->driver, outcome->models,
-	    options->thread_mode ? "thread" : "cpu", outcome->cpu_count,
-	    outcome->cpu_count == 1 ? "" : "s");
+	terminal_put_verdict(stdout, verdict_word(outcome));
+	printf("  %s  %s  %s mode  %u CPU%s\n", options->driver,
+	    outcome->models, options->thread_mode ? "thread" : "cpu",
+	    outcome->cpu_count, outcome->cpu_count == 1 ? "" : "s");
 	for (i = 0; i < outcome->cpu_count; i++) {
 		const struct run_cpu *cpu = &outcome->cpu[i];
 
@@ -326,11 +348,10 @@ print_text(const struct run_options *options, const struct run_outcome *outcome)
 		    i, cpu->counters.insns, cpu->counters.pmis,
 		    cpu->counters.trace_bytes, cpu->wraps);
 		if (cpu->pt_errors != 0)
-			printf("FAIL  ToPA operational error on cpu%u (%" PRIu64
-			       "): %s\n",
-			    i, cpu->pt_errors, cpu->pt_error);
+			print_pt_error(i, cpu);
 	}
 	print_end(outcome);
+	print_refused(outcome);
 	print_console(outcome);
 	printf("source sha256 %s\n", outcome->sha256);
 	if (run_was_stopped(outcome))
@@ -338,8 +359,8 @@ print_text(const struct run_options *options, const struct run_outcome *outcome)
 	else
 		printf("bundle %s   (topaz verify %s)\n", options->output,
 		    options->output);
-	printf("%d passed, %d failed, %d not judged\n", verdict == RUN_PASSED,
-	    verdict == RUN_FAILED, verdict == RUN_NOT_JUDGED);
+	report_text_counts(stdout, verdict == RUN_PASSED, verdict == RUN_FAILED,
+	    verdict == RUN_NOT_JUDGED);
 }
 
 static void
@@ -363,7 +384,8 @@ print_json(const struct run_options *options, const struct run_outcome *outcome)
 	for (i = 0; i < outcome->frame_count; i++)
 		json_array_append_new(frames, json_string(outcome->frame[i]));
 	cmd_print_json(json_pack(
-	    "{s:i, s:s?, s:s, s:s, s:b, s:s, s:s, s:i, s:s, s:s, s:s, s:o, s:o}",
+	    "{s:i, s:s?, s:s, s:s, s:b, s:s, s:s, s:i, s:s, s:s, s:s, s:o, s:o, "
+	    "s:I, s:i}",
 	    "schema", 1, "bundle",
 	    run_was_stopped(outcome) ? NULL : options->output, "driver",
 	    options->driver, "profile", outcome->models, "passed",
@@ -372,7 +394,8 @@ print_json(const struct run_options *options, const struct run_outcome *outcome)
 	    run_verdict(outcome) == RUN_PASSED ? "exit" : run_reason(outcome),
 	    "code", outcome->result.code, "text", outcome->result.text, "where",
 	    outcome->where, "sha256", outcome->sha256, "cpus", cpus,
-	    "backtrace", frames));
+	    "backtrace", frames, "refused", (json_int_t)outcome->refused_count,
+	    "refused_error", outcome->refused_error));
 }
 
 static const struct argp_child children[] = { { &driver_argp, 0, NULL, 0 },

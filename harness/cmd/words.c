@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "harness/cmd/cmd.h"
+#include "harness/host/shell.h"
 
 void
 cmd_bad_value(const char *option, const char *value, const char *want)
@@ -38,29 +39,6 @@ cmd_number(const char *option, const char *text, unsigned kilo)
 	return value * unit;
 }
 
-/* Appends WORD in single quotes, unless a shell leaves it as it is. */
-static void
-put_word(FILE *file, const char *word)
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
-				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				    "0123456789-._/+,=@%:";
-
-	putc(' ', file);
-	if (word[0] != '\0' && strspn(word, plain) == strlen(word)) {
-		fputs(word, file);
-		return;
-	}
-	putc('\'', file);
-	for (; *word != '\0'; word++) {
-		if (*word == '\'')
-			fputs("'\\''", file);
-		else
-			putc(*word, file);
-	}
-	putc('\'', file);
-}
-
 int
 cmd_quote(int argc, char *const *argv, char *text, size_t text_size,
     struct tz_error *err)
@@ -74,7 +52,7 @@ cmd_quote(int argc, char *const *argv, char *text, size_t text_size,
 		return tz_error(err, TZ_EIO, "out of memory");
 	fputs("topaz", file);
 	for (int i = 0; i < argc; i++)
-		put_word(file, argv[i]);
+		shell_put_word(file, argv[i]);
 	if (fclose(file) != 0) {
 		free(line);
 		return tz_error(err, TZ_EIO, "out of memory");

@@ -10,6 +10,7 @@ struct collector {
 	 * each CPU that was in a module. */
 	unsigned first, last, running;
 	uint64_t in_module[MACHINE_CPUS_MAX];
+	uint64_t last_insns[MACHINE_CPUS_MAX]; /* of what was added */
 };
 
 static void
@@ -28,6 +29,7 @@ add(struct collector *collector, struct boundary boundary)
 		list->at = at;
 		list->room = room;
 	}
+	collector->last_insns[boundary.cpu] = boundary.insns;
 	list->at[list->count++] = boundary;
 }
 
@@ -38,9 +40,10 @@ boundary_of(const struct machine_step *step)
 		.insns = step->insns,
 		.rip = step->rip,
 		.cpu = (uint8_t)step->cpu,
-		.flags = (uint8_t)((step->trigger_en ? BOUNDARY_TRIGGER : 0) |
+		.flags = (uint16_t)((step->trigger_en ? BOUNDARY_TRIGGER : 0) |
 		    (step->in_nmi ? BOUNDARY_NMI : 0) |
 		    (step->interrupts ? BOUNDARY_IF : 0) |
+		    (step->split ? BOUNDARY_SPLIT : 0) |
 		    (step->local ? BOUNDARY_LOCAL : 0)),
 	};
 }
@@ -74,6 +77,33 @@ add_unstepped(struct collector *collector, struct boundary boundary)
 		add(collector, boundary);
 }
 
+/*
+ * Just before an interrupt: what is made to happen there is taken with it, as a PMI
+ * that comes with an NMI of another source.
+ */
+static void
+add_before(struct collector *collector, const struct event *event)
+{
+	static const unsigned before[] = { 4, 1 };
+	struct machine *machine = runner_machine(collector->runner);
+	struct machine_pt pt;
+
+	machine_pt(machine, event->cpu, &pt);
+	for (size_t i = 0; i < TZ_ARRAY_LEN(before); i++) {
+		struct boundary boundary = {
+			.insns = event->insns - before[i],
+			.rip = event->b,
+			.cpu = (uint8_t)event->cpu,
+			.flags = (uint16_t)(BOUNDARY_GAP |
+			    (pt.trigger_en ? BOUNDARY_TRIGGER : 0)),
+		};
+
+		if (event->insns > before[i] &&
+		    boundary.insns > collector->last_insns[event->cpu])
+			add(collector, boundary);
+	}
+}
+
 /* Where a turn or an operation of ring 3 begins, and where a function can fail. */
 static void
 on_event(void *arg, const struct event *event)
@@ -85,6 +115,8 @@ on_event(void *arg, const struct event *event)
 		.flags = BOUNDARY_EDGE,
 	};
 
+	if (event->kind == EVENT_NMI || event->kind == EVENT_INTERRUPT)
+		add_before(collector, event);
 	if (event->kind != EVENT_SWITCH && event->kind != EVENT_CALL_BEGIN &&
 	    event->kind != EVENT_CALL_END && event->kind != EVENT_POINT)
 		return;
@@ -142,7 +174,7 @@ on_call_step(void *arg, const struct machine_step *step)
 	if (collector->running == 0 || step->insns == before + 1)
 		return;
 	/* What comes before the next call is not looked at again. */
-	boundary.flags &= (uint8_t)~BOUNDARY_LOCAL;
+	boundary.flags &= (uint16_t)~BOUNDARY_LOCAL;
 	boundary.flags |= BOUNDARY_CALLED;
 	add(collector, boundary);
 }
@@ -209,6 +241,10 @@ boundary_collect_around(struct runner *runner,
 	struct runner_mark *begin = runner_take(runner);
 	bool done = begin != NULL && boundary_collect(runner, list, NULL, NULL);
 
+	if (done) {
+		runner_apply(runner, begin);
+		done = boundary_add_gaps(runner, list);
+	}
 	if (done && !has_place(list, deviation)) {
 		boundary_free(list);
 		runner_apply(runner, begin);
@@ -247,6 +283,11 @@ is_worth(const struct boundary *boundary, enum act act, bool reduce)
 		return (boundary->flags & BOUNDARY_NMI) == 0;
 	case ACT_SWITCH:
 		return !reduce || !(boundary->flags & BOUNDARY_LOCAL);
+	case ACT_SPLIT:
+		return (boundary->flags & BOUNDARY_SPLIT) != 0;
+	case ACT_OLDER:
+		return (boundary->flags & BOUNDARY_TRIGGER) &&
+		    (boundary->flags & (BOUNDARY_EDGE | BOUNDARY_GAP));
 	case ACT_ERROR:
 	case ACT_STOP:
 	case ACT_OVERFLOW:
@@ -296,7 +337,7 @@ boundary_acts(const struct boundary *boundary, uint32_t kinds,
 
 		if (!(kinds >> i & 1) || !is_worth(boundary, act, reduce))
 			continue;
-		if (act != ACT_SWITCH) {
+		if (act != ACT_SWITCH && act != ACT_SPLIT) {
 			deviation[count++] = one;
 			continue;
 		}

@@ -1,6 +1,7 @@
 /*
  * The instruction boundaries of a run at which a deviation may be placed: those in
- * the driver's code and in interrupt handlers, and where a CPU's turn begins.
+ * the driver's code and in interrupt handlers, where a CPU's turn begins, just before an
+ * interrupt is taken, and some in all other code.
  */
 #ifndef TOPAZ_HARNESS_EXPLORE_BOUNDARY_H
 #define TOPAZ_HARNESS_EXPLORE_BOUNDARY_H
@@ -13,12 +14,15 @@
 #define BOUNDARY_LOCAL   8u    /* what follows concerns this CPU alone */
 #define BOUNDARY_EDGE    0x10u /* neither driver nor handler: a turn begins */
 #define BOUNDARY_POINT   0x20u /* a kernel function asks whether it shall fail */
-#define BOUNDARY_CALLED  0x40u /* a call to the kernel has returned */
+#define BOUNDARY_CALLED  0x40u  /* a call to the kernel has returned */
+#define BOUNDARY_SPLIT   0x80u  /* what follows loads and stores without LOCK */
+#define BOUNDARY_GAP     0x100u /* code that is not stepped */
 
 struct boundary {
 	uint64_t insns; /* retired by the CPU since the run's begin */
 	uint64_t rip;
-	uint8_t cpu, flags;
+	uint16_t flags;
+	uint8_t cpu;
 };
 
 struct boundary_list {
@@ -34,6 +38,12 @@ struct boundary_list {
 typedef bool (*boundary_merged)(void *arg, uint64_t hash);
 bool boundary_collect(struct runner *runner, struct boundary_list *list,
     boundary_merged when_merged, void *arg);
+/*
+ * boundary_gaps.c: adds to LIST places in code that is not stepped: evenly spaced ones
+ * in ring 3, in the kernel and in the framework.  RUNNER stands where it stood before
+ * boundary_collect().  False: out of memory.
+ */
+bool boundary_add_gaps(struct runner *runner, struct boundary_list *list);
 /*
  * The same with other boundaries: where a call to the kernel (a lock, memory, copied
  * arguments) returns to code of a module, of the driver or of the framework that it

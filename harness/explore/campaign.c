@@ -2,25 +2,24 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include <xxhash.h>
 
 #include "harness/explore/concurrent.h"
 #include "harness/explore/corpus.h"
 #include "harness/explore/decoded.h"
 #include "harness/explore/faults.h"
+#include "harness/explore/overall.h"
 #include "harness/explore/pool.h"
 #include "harness/explore/setups.h"
 
-#define BEYOND_PERCENT \
- 50 /* of a budget, for what has more than one deviation */
-/* How what is beyond is divided; what is left goes to pairs and random ones. */
-#define CALLS_PERCENT     6   /* two operations at once, on top of all */
-#define SEQUENCES_PERCENT 25  /* sequences in the base order */
-#define NOVEL_PERCENT     50  /* placements in those that are new */
-#define NOVEL_SCHEDULES   200 /* of each such sequence */
-#define NO_ENTRY          UINT32_MAX
+#define NO_ENTRY UINT32_MAX
 /* Of these are pairs unless the user names others. */
 #define PAIR_KINDS     (UINT32_C(1) << ACT_PMI | UINT32_C(1) << ACT_SWITCH)
 #define RANDOM_CHANGES 3
+/* By how much a sample of pairs may be enlarged. */
+#define PAIRS_TIMES_MAX 100
 /* Of schedules with one deviation, so many of 2^32 come first if they may be the last. */
 #define KEEP_FIRST (TRIAL_KEEP_ALL / 64)
 
@@ -29,8 +28,10 @@ campaign_defaults(void)
 {
 	return (struct campaign_options){
 		.kinds = UINT32_C(1) << ACT_PMI | UINT32_C(1) << ACT_NMI |
-		    UINT32_C(1) << ACT_SWITCH | UINT32_C(1) << ACT_PREEMPT,
+		    UINT32_C(1) << ACT_SWITCH | UINT32_C(1) << ACT_PREEMPT |
+		    UINT32_C(1) << ACT_SPLIT | UINT32_C(1) << ACT_OLDER,
 		.depth = 1,
+		.effort = EFFORT_NORMAL,
 		.jobs = 1,
 		.shard = 1,
 		.shards = 1,
@@ -61,6 +62,58 @@ campaign_is_over(struct campaign *campaign)
 		    options->ends_arg, campaign, from);
 	}
 	return campaign->interrupted || campaign->ended_early;
+}
+
+bool
+campaign_is_resuming(const struct campaign *campaign)
+{
+	const struct checkpoint *resume = campaign->options.resume;
+
+	return resume != NULL && campaign->parts <= resume->parts;
+}
+
+int
+campaign_pool(struct campaign *campaign, pool_work work, pool_progress progress,
+    void *arg, struct tz_error *err)
+{
+	const struct campaign_options *options = &campaign->options;
+	struct checkpoint *checkpoint = campaign->checkpoint;
+	int error = 0;
+
+	campaign->parts++;
+	if (!campaign_is_resuming(campaign))
+		error = pool_run(options->jobs, work, progress, arg,
+		    campaign->tally, &campaign->interrupted, err);
+	else if (campaign->parts == options->resume->parts)
+		*campaign->tally = options->resume->tally;
+	if (error == 0 && !campaign->interrupted && checkpoint != NULL) {
+		checkpoint->parts = campaign->parts;
+		checkpoint->tally = *campaign->tally;
+	}
+	return error;
+}
+
+uint64_t
+campaign_key(struct workshop *workshop, const struct campaign_options *options,
+    uint16_t check)
+{
+	const char *const texts[] = { workshop_config(workshop)->driver,
+		workshop_sha256(workshop), workshop_models(workshop),
+		workshop_config(workshop)->errata, options->subject };
+	const uint64_t words[] = { check, options->kinds, options->depth,
+		options->jobs, options->shard, options->shards, options->effort,
+		options->budget, options->seed, options->insns_max,
+		options->merge, options->reduce, options->sequences,
+		options->kinds_named, options->faults, options->each_point,
+		sizeof(struct checkpoint) };
+	uint64_t key = XXH3_64bits(words, sizeof(words));
+
+	for (size_t i = 0; i < TZ_ARRAY_LEN(texts); i++) {
+		const char *text = texts[i] != NULL ? texts[i] : "";
+
+		key = XXH3_64bits_withSeed(text, strlen(text) + 1, key);
+	}
+	return key;
 }
 
 bool
@@ -240,42 +293,59 @@ work(void *arg, unsigned worker, const volatile bool *stop, struct tally *tally)
 	}
 }
 
+/* What the areas of a part have in common, in words. */
+static const char *
+part_name(const struct campaign *campaign, uint32_t begin)
+{
+	const struct campaign_area *area = &campaign->area[begin];
+
+	if (campaign->options.faults)
+		return "placements of faults";
+	if (area->kind != AREA_ONE)
+		return "placements of two, and random schedules";
+	return campaign->corpus == NULL || begin < campaign->entry_surveyed
+	    ? "placements of one deviation"
+	    : "placements in sequences with new code";
+}
+
 static void
 tell_progress(void *arg, const struct tally *tallies, unsigned jobs)
 {
 	const struct share_work *share_work = arg;
 	const struct campaign *campaign = share_work->campaign;
-	uint64_t done = 0, total = 0, groups = campaign->tally->group_count;
 
-	if (campaign->options.progress == NULL)
-		return;
-	for (uint32_t i = share_work->begin; i < share_work->end; i++) {
-		total += campaign->area[i].total;
-		for (unsigned j = 0; j < jobs; j++)
-			done += tallies[j].area[i].done;
-	}
-	for (unsigned j = 0; j < jobs; j++)
-		groups += tallies[j].group_count;
-	total /= campaign->options.shards;
-	/* A shard's share is not the same to the last one. */
-	campaign->options.progress(campaign->options.progress_arg, "placements",
-	    done, total > done ? total : done, groups);
+	overall_tell(
+	    campaign, part_name(campaign, share_work->begin), tallies, jobs);
 }
 
-/* PART of areas [BEGIN, END): all at once, or one by one if each may be the last. */
+/* How many of COUNT areas make a part: few if each may be the last, or takes long. */
+static uint32_t
+part_areas(const struct campaign *campaign, uint32_t count)
+{
+	const struct campaign_options *options = &campaign->options;
+
+	if (options->ends_at != NULL)
+		return 1;
+	return options->effort == EFFORT_DEEP && options->budget == 0 ? 2
+								      : count;
+}
+
+/* PART of areas [BEGIN, END): all at once, or some at a time. */
 static int
 run_part(struct campaign *campaign, uint32_t begin, uint32_t end,
     enum part part, struct tz_error *err)
 {
-	uint32_t step = campaign->options.ends_at != NULL ? 1 : end - begin;
+	uint32_t step = part_areas(campaign, end - begin);
 	int error = 0;
 
 	for (uint32_t i = begin;
 	     error == 0 && i < end && !campaign_is_over(campaign); i += step) {
-		struct share_work share_work = { campaign, i, i + step, part };
+		struct share_work share_work = { campaign, i,
+			end - i < step ? end : i + step, part };
 
-		error = pool_run(campaign->options.jobs, work, tell_progress,
-		    &share_work, campaign->tally, &campaign->interrupted, err);
+		tell_progress(&share_work, NULL, 0);
+		error = campaign_pool(
+		    campaign, work, tell_progress, &share_work, err);
 	}
 	return error;
 }
@@ -322,6 +392,7 @@ explore_sequences(
 
 	TZ_ASSERT(area != NULL);
 	area->total = budget;
+	campaign->ahead -= budget;
 	error = corpus_run(campaign, (uint32_t)campaign->area_count - 1, budget,
 	    &campaign->corpus, err);
 	if (error == 0) {
@@ -337,15 +408,17 @@ explore_sequences(
 
 /* Placements in sequences that reached something new. */
 static int
-explore_novel(struct campaign *campaign, uint64_t budget, struct tz_error *err)
+explore_novel(struct campaign *campaign, const struct effort_parts *parts,
+    struct tz_error *err)
 {
 	uint32_t begin = (uint32_t)campaign->area_count;
 	const struct campaign_entry *novel;
 	uint64_t spent = 0;
 	int error = 0;
 
-	for (size_t i = 0;
-	     error == 0 && spent < budget && !campaign_is_over(campaign) &&
+	campaign->ahead -= parts->novel;
+	for (size_t i = 0; error == 0 && spent < parts->novel &&
+	     !campaign_is_over(campaign) &&
 	     (novel = corpus_novel(campaign->corpus, i)) != NULL;
 	     i++) {
 		size_t entry = campaign_add_entry(campaign, novel);
@@ -358,11 +431,11 @@ explore_novel(struct campaign *campaign, uint64_t budget, struct tz_error *err)
 			break;
 		error = campaign_survey(
 		    campaign, (uint32_t)campaign->area_count - 1, err);
-		if (area->total > NOVEL_SCHEDULES)
+		if (area->total > parts->novel_each)
 			area->keep = TRIAL_KEEP_ALL / area->total *
-			    NOVEL_SCHEDULES;
-		spent += area->total > NOVEL_SCHEDULES ? NOVEL_SCHEDULES
-						       : area->total;
+			    parts->novel_each;
+		spent += area->total > parts->novel_each ? parts->novel_each
+							 : area->total;
 	}
 	return error != 0 ? error
 			  : campaign_run_areas(campaign, begin,
@@ -381,26 +454,96 @@ keep_pairs(uint64_t count, uint64_t budget)
 }
 
 /*
- * Pairs and random schedules of the first ENTRIES: half of BUDGET each, but all
- * pairs if the user wants two deviations and names no budget.
+ * A second deviation is tried only up to where the run merges with another one, so
+ * pairs are fewer than all: how many, a first sample shows.  Every shard does all of
+ * it, as what is kept is to be the same in each, and nothing of it counts.
  */
 static int
-explore_deeper(struct campaign *campaign, uint32_t entries, uint64_t budget,
+fit_pairs(struct campaign *campaign, uint32_t begin, uint64_t budget,
+    struct tz_error *err)
+{
+	const struct campaign_options options = campaign->options;
+	struct tally *kept = campaign->tally;
+	struct checkpoint *checkpoint = campaign->checkpoint;
+	uint64_t parts = campaign->parts;
+	int error;
+
+	campaign->tally = calloc(1, sizeof(*campaign->tally));
+	if (campaign->tally == NULL) {
+		campaign->tally = kept;
+		return tz_error(err, TZ_EIO, "out of memory");
+	}
+	campaign->options.shard = campaign->options.shards = 1;
+	campaign->options.progress = NULL;
+	campaign->options.ends_at = NULL;
+	campaign->options.resume = NULL;
+	campaign->checkpoint = NULL;
+	error = campaign_run_areas(
+	    campaign, begin, (uint32_t)campaign->area_count, err);
+	for (size_t i = begin; i < campaign->area_count; i++) {
+		struct campaign_area *area = &campaign->area[i];
+		double done = (double)campaign->tally->area[i].done + 1;
+		double times = sqrt((double)budget / done);
+
+		if (times > PAIRS_TIMES_MAX)
+			times = PAIRS_TIMES_MAX;
+		area->keep = (double)area->keep * times < (double)TRIAL_KEEP_ALL
+		    ? (uint64_t)((double)area->keep * times)
+		    : TRIAL_KEEP_ALL;
+	}
+	free(campaign->tally);
+	campaign->tally = kept;
+	campaign->checkpoint = checkpoint;
+	campaign->parts = parts;
+	campaign->options = options;
+	return error;
+}
+
+/* Pairs of the first ENTRIES: all of them if the user wants that and names no budget. */
+static int
+add_pairs(struct campaign *campaign, uint32_t entries, uint64_t budget,
     struct tz_error *err)
 {
 	const struct campaign_options *options = &campaign->options;
+	bool all = options->depth != 1 && options->budget == 0;
 	uint32_t begin = (uint32_t)campaign->area_count;
-	struct campaign_area *area;
 
 	for (uint32_t i = 0; i < entries; i++) {
-		area = campaign_add_area(campaign, AREA_TWO, i);
+		struct campaign_area *area = campaign_add_area(
+		    campaign, AREA_TWO, i);
+
 		if (area == NULL)
 			return tz_error(err, TZ_EUSAGE, "too many scenarios");
 		area->kinds = pair_kinds(&campaign->options);
 		area->endless = campaign->area[i].endless;
-		if (options->depth == 1 || options->budget != 0)
+		if (!all)
 			area->keep = keep_pairs(
-			    campaign->area[i].total / 2, budget / 2 / entries);
+			    campaign->area[i].total / 2, budget / entries);
+	}
+	return all || options->budget != 0
+	    ? 0
+	    : fit_pairs(campaign, begin, budget / entries, err);
+}
+
+/* Pairs and random schedules of the first ENTRIES. */
+static int
+explore_deeper(struct campaign *campaign, uint32_t entries,
+    const struct effort_parts *parts, struct tz_error *err)
+{
+	uint32_t begin = (uint32_t)campaign->area_count;
+	struct campaign_area *area;
+	int error = add_pairs(campaign, entries, parts->pairs, err);
+
+	if (error != 0)
+		return error;
+	campaign->ahead = 0;
+	for (uint32_t i = begin; i < campaign->area_count; i++) {
+		area = &campaign->area[i];
+		/* Of all pairs nobody knows how many merge: half at least. */
+		area->expected = area->keep == TRIAL_KEEP_ALL
+		    ? campaign->area[i - begin].total *
+			campaign->area[i - begin].total / 4
+		    : parts->pairs / entries;
 	}
 	for (uint32_t i = 0; i < entries; i++) {
 		area = campaign_add_area(campaign, AREA_RANDOM, i);
@@ -408,7 +551,7 @@ explore_deeper(struct campaign *campaign, uint32_t entries, uint64_t budget,
 			return tz_error(err, TZ_EUSAGE, "too many scenarios");
 		area->changes = RANDOM_CHANGES;
 		area->endless = campaign->area[i].endless;
-		area->total = area->endless ? 0 : budget / 2 / entries;
+		area->total = area->endless ? 0 : parts->random / entries;
 		area->boundaries = campaign->area[i].boundaries;
 	}
 	return campaign_run_areas(
@@ -437,34 +580,41 @@ explore_shallow(struct campaign *campaign, bool sequences,
 	return error;
 }
 
+static struct effort_parts
+parts_of(const struct campaign_options *options, bool sequences)
+{
+	struct effort_parts parts = effort_info(options->effort)->parts;
+
+	if (options->budget != 0)
+		return effort_of_budget(options->budget, sequences);
+	if (!sequences)
+		parts.sequences = parts.calls = parts.novel = 0;
+	return parts;
+}
+
 static int
 explore(struct campaign *campaign, struct tz_error *err)
 {
 	const struct campaign_options *options = &campaign->options;
 	bool sequences = options->sequences && options->subject == NULL;
 	uint32_t entries = (uint32_t)campaign->entry_count;
-	uint64_t beyond = options->budget != 0
-	    ? options->budget * BEYOND_PERCENT / 100
-	    : CAMPAIGN_BEYOND_DEFAULT;
-	uint64_t sequence_part = sequences ? beyond * SEQUENCES_PERCENT / 100
-					   : 0;
-	uint64_t novel_part = sequences ? beyond * NOVEL_PERCENT / 100 : 0;
-	uint64_t calls_part = sequences ? beyond * CALLS_PERCENT / 100 : 0;
-	int error = survey_entries(campaign,
-	    options->budget != 0 ? options->budget - beyond - calls_part
-				 : UINT64_MAX,
-	    err);
+	const struct effort_parts parts = parts_of(options, sequences);
+	int error = survey_entries(campaign, parts.one, err);
 
+	campaign->entry_surveyed = (uint32_t)campaign->area_count;
+	campaign->ahead = parts.sequences + parts.calls + parts.novel +
+	    parts.pairs + parts.random;
 	if (error == 0)
 		error = explore_shallow(
-		    campaign, sequences, sequence_part, err);
+		    campaign, sequences, parts.sequences, err);
 	if (error == 0 && sequences)
-		error = concurrent_explore(campaign, calls_part, err);
+		error = concurrent_explore(campaign, parts.calls, err);
 	if (error == 0 && sequences)
-		error = explore_novel(campaign, novel_part, err);
-	beyond -= sequence_part + novel_part;
+		campaign->ahead = parts.novel + parts.pairs + parts.random;
+	if (error == 0 && sequences)
+		error = explore_novel(campaign, &parts, err);
 	if (error == 0 && entries != 0 && !campaign_is_over(campaign))
-		error = explore_deeper(campaign, entries, beyond, err);
+		error = explore_deeper(campaign, entries, &parts, err);
 	return error;
 }
 
@@ -490,8 +640,9 @@ campaign_run(struct campaign *campaign, struct workshop *workshop,
 	campaign->setups = setups_create(workshop);
 	campaign->area = calloc(TALLY_AREAS_MAX, sizeof(*campaign->area));
 	campaign->tally = calloc(1, sizeof(*campaign->tally));
+	campaign->checkpoint = calloc(1, sizeof(*campaign->checkpoint));
 	if (campaign->setups == NULL || campaign->area == NULL ||
-	    campaign->tally == NULL)
+	    campaign->tally == NULL || campaign->checkpoint == NULL)
 		return tz_error(err, TZ_EIO, "out of memory");
 	error = campaign_make_entries(campaign, err);
 	workshop_cut(workshop, true);
@@ -521,6 +672,7 @@ campaign_close(struct campaign *campaign)
 	corpus_destroy(campaign->corpus);
 	setups_destroy(campaign->setups);
 	free(campaign->area);
+	checkpoint_free(campaign->checkpoint);
 	free(campaign->tally);
 	free(campaign->entry);
 }

@@ -7,14 +7,11 @@
 #ifndef TOPAZ_HARNESS_EXPLORE_CAMPAIGN_H
 #define TOPAZ_HARNESS_EXPLORE_CAMPAIGN_H
 
+#include "harness/explore/checkpoint.h"
+#include "harness/explore/effort.h"
+#include "harness/explore/pool.h"
 #include "harness/explore/reach.h"
 #include "harness/explore/trial.h"
-
-/*
- * Schedules beyond those with one deviation in each scenario, which are all done if
- * no budget is given.
- */
-#define CAMPAIGN_BEYOND_DEFAULT 10000
 
 struct campaign;
 struct campaign_entry;
@@ -25,7 +22,8 @@ struct campaign_options {
 	unsigned depth;      /* 1 or 2 */
 	unsigned jobs;       /* 1.. */
 	unsigned shard, shards; /* 1 of 1: all */
-	uint64_t budget;        /* schedules; 0: the default */
+	enum effort effort;
+	uint64_t budget; /* schedules, instead of the effort; 0: by the effort */
 	uint64_t seed;
 	uint64_t insns_max; /* of a run; 0: derived from the default schedule */
 	bool merge, reduce;
@@ -33,7 +31,10 @@ struct campaign_options {
 	bool kinds_named; /* the user chose .kinds: pairs and faults are of them */
 	bool faults;      /* faults.h: one area a fault and entry */
 	bool each_point; /* of .faults, whatever the budget */
-	/* Tells how far it is; NULL: nobody asks. */
+	/*
+	 * Tells how far it is, in schedules of all parts (overall.h), and afterwards
+	 * how far the description of findings is; NULL: nobody asks.
+	 */
 	void (*progress)(void *arg, const char *what, uint64_t done,
 	    uint64_t total, uint64_t findings);
 	void *progress_arg;
@@ -48,6 +49,8 @@ struct campaign_options {
 	void (*reached)(void *arg, struct runner *runner,
 	    const struct campaign_entry *entry, const struct reach *reach);
 	void *reached_arg;
+	/* Of an exploration that is to go on; NULL: none.  The caller's. */
+	const struct checkpoint *resume;
 };
 
 /* One sequence on one set-up of the guest. */
@@ -70,12 +73,13 @@ enum area_kind {
 
 struct campaign_area {
 	enum area_kind kind;
-	uint32_t entry;   /* or UINT32_MAX: sequences */
-	uint64_t total;   /* schedules; 0: not known before */
-	uint64_t keep;    /* of 2^32 */
-	uint32_t kinds;   /* of the first deviation */
-	unsigned changes; /* AREA_RANDOM */
-	unsigned first;   /* AREA_CALLS: step, the one that is not waited for */
+	uint32_t entry;    /* or UINT32_MAX: sequences */
+	uint64_t total;    /* schedules; 0: not known before */
+	uint64_t keep;     /* of 2^32 */
+	uint64_t expected; /* for overall.h; 0: what is kept of .total */
+	uint32_t kinds;    /* of the first deviation */
+	unsigned changes;  /* AREA_RANDOM */
+	unsigned first; /* AREA_CALLS: step, the one that is not waited for */
 	uint64_t boundaries;
 	bool decodes; /* the base order does, as it should */
 	bool endless; /* the default schedule did not end: no others are run */
@@ -92,8 +96,14 @@ struct campaign {
 	struct corpus *corpus;
 	struct tally *tally;
 	bool interrupted;
-	uint32_t asked;   /* groups of the tally, by .ends_at */
-	bool ended_early; /* it was true of one */
+	uint64_t parts; /* that have begun: calls of campaign_pool() */
+	/* For overall.h: areas of the user's own entries; schedules of parts
+	 * that have no areas yet. */
+	uint32_t entry_surveyed;
+	uint64_t ahead;
+	struct checkpoint *checkpoint; /* as of the last one that was done */
+	uint32_t asked;                /* groups of the tally, by .ends_at */
+	bool ended_early;              /* it was true of one */
 	/* True: findings are wanted at once, with what is known; or NULL. */
 	const volatile bool *hurry;
 };
@@ -134,6 +144,20 @@ int campaign_runner(struct campaign *campaign,
 int campaign_entry_read(const struct manifest *manifest,
     const struct token *token, struct campaign_entry *entry,
     struct tz_error *err);
+
+/*
+ * The next part of the exploration: runs WORK in all jobs, as pool_run(), unless it was
+ * done before the exploration was interrupted.
+ */
+int campaign_pool(struct campaign *campaign, pool_work work,
+    pool_progress progress, void *arg, struct tz_error *err);
+
+/* Is the part that comes next, or that was asked for last, one that was done before? */
+bool campaign_is_resuming(const struct campaign *campaign);
+
+/* A number that stands for all that decides what CAMPAIGN's options find. */
+uint64_t campaign_key(struct workshop *workshop,
+    const struct campaign_options *options, uint16_t check);
 
 /* Runs areas [BEGIN, END) in all jobs.  Errors as of pool_run(). */
 int campaign_run_areas(struct campaign *campaign, uint32_t begin, uint32_t end,

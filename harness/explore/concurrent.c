@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "harness/explore/overall.h"
 #include "harness/explore/pool.h"
 #include "harness/explore/setups.h"
 
@@ -155,6 +156,15 @@ work(void *arg, unsigned worker, const volatile bool *stop, struct tally *tally)
 		tally->area[i].ended += !*stop;
 }
 
+static void
+tell_progress(void *arg, const struct tally *tallies, unsigned jobs)
+{
+	const struct concurrent *concurrent = arg;
+
+	overall_tell(
+	    concurrent->campaign, "two operations at once", tallies, jobs);
+}
+
 int
 concurrent_explore(
     struct campaign *campaign, uint64_t budget, struct tz_error *err)
@@ -173,6 +183,9 @@ concurrent_explore(
 	concurrent.end = (uint32_t)campaign->area_count;
 	if (error != 0 || concurrent.begin == concurrent.end)
 		return error;
-	return pool_run(campaign->options.jobs, work, NULL, &concurrent,
-	    campaign->tally, &campaign->interrupted, err);
+	campaign->ahead -= campaign->ahead < budget ? campaign->ahead : budget;
+	for (uint32_t i = concurrent.begin; i < concurrent.end; i++)
+		campaign->area[i].expected = CONCURRENT_SCHEDULES;
+	tell_progress(&concurrent, NULL, 0);
+	return campaign_pool(campaign, work, tell_progress, &concurrent, err);
 }

@@ -6,17 +6,21 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "harness/explore/overall.h"
 #include "harness/explore/pool.h"
 #include "harness/explore/reach.h"
 #include "harness/explore/setups.h"
 
 #define ROUND_ITEMS  512
 #define SLICE_ITEMS  64
-#define RESULTS_BITS 65536
+#define RESULTS_BITS CHECKPOINT_RESULTS_BITS
 #define LIVES_MAX    8
 #define LONG_RANK \
  1200 /* of the exhaustive part: after it drawn ones come, too */
 #define COMPLETE_RUNS 2 /* of a sequence with the rest of its life */
+
+/* For lives with one operation more: small allocations begin a page, as lives want. */
+static const size_t neighbour_setups[] = { 2, 4 };
 
 /* What one run has reached, shared with the process that joins. */
 struct item_reach {
@@ -42,6 +46,8 @@ struct corpus {
 	uint64_t drawn; /* how many were drawn or changed */
 	struct sequence life[LIVES_MAX];
 	size_t life_count;
+	struct sequence_neighbours neighbours;
+	size_t turns; /* neighbours and generated ones take turns */
 };
 
 /*
@@ -192,6 +198,20 @@ complete(const struct corpus *corpus, struct sequence *sequence)
 		sequence->step[sequence->count++] = chosen->step[from];
 }
 
+/* The next life with more; *ADDED: there was one.  False: no memory. */
+static bool
+add_neighbour(struct corpus *corpus, bool *added)
+{
+	struct sequence sequence;
+
+	*added = sequence_neighbours_next(&corpus->neighbours, &sequence);
+	for (size_t i = 0; *added && i < TZ_ARRAY_LEN(neighbour_setups); i++) {
+		if (!add_item(corpus, &sequence, setup_at(neighbour_setups[i])))
+			return false;
+	}
+	return true;
+}
+
 /*
  * The next sequence as it is on one set-up, and with the rest of its life on others.
  * False: no memory.
@@ -201,10 +221,14 @@ add_next(struct corpus *corpus)
 {
 	size_t begin = corpus->count, setups = 0;
 	struct sequence sequence;
-	bool is_short = corpus->drawn % 2 == 0 || corpus->rank < LONG_RANK
-	    ? next_short(corpus, &sequence)
-	    : false;
+	bool added = false, is_short;
 
+	if (corpus->turns++ % 2 == 0 && !add_neighbour(corpus, &added))
+		return false;
+	if (added)
+		return true;
+	is_short = (corpus->drawn % 2 == 0 || corpus->rank < LONG_RANK) &&
+	    next_short(corpus, &sequence);
 	while (setup_at(setups) != NULL)
 		setups++;
 	if (!is_short)
@@ -269,28 +293,64 @@ tell_reached(struct corpus *corpus, size_t index)
 		    &corpus->reach[index - corpus->round].reach);
 }
 
+/* Has the run of item INDEX reached what none before it has? */
+static bool
+is_novel(struct corpus *corpus, size_t index)
+{
+	const struct item_reach *reach = &corpus->reach[index - corpus->round];
+	uint64_t bit = reach->results % RESULTS_BITS;
+	bool is_new = !(corpus->results[bit / 8] >> bit % 8 & 1);
+
+	if (!reach->ran)
+		return false;
+	tell_reached(corpus, index);
+	corpus->results[bit / 8] |= (uint8_t)(1u << bit % 8);
+	for (size_t i = 0; i < REACH_BYTES; i++) {
+		is_new |= (reach->reach.code[i] & ~corpus->seen[i]) != 0;
+		corpus->seen[i] |= reach->reach.code[i];
+	}
+	return is_new;
+}
+
+/* What the sequences that were done before have reached. */
+static void
+recall(struct corpus *corpus, const struct checkpoint *resume)
+{
+	memcpy(corpus->seen, resume->seen, sizeof(corpus->seen));
+	memcpy(corpus->results, resume->results, sizeof(corpus->results));
+}
+
+static void
+note(struct corpus *corpus)
+{
+	struct checkpoint *checkpoint = corpus->campaign->checkpoint;
+
+	memcpy(checkpoint->seen, corpus->seen, sizeof(corpus->seen));
+	memcpy(checkpoint->results, corpus->results, sizeof(corpus->results));
+}
+
 /* In the order of items, so that it does not depend on the workers. */
 static bool
 join_round(struct corpus *corpus)
 {
-	for (size_t i = corpus->round; i < corpus->count; i++) {
-		const struct item_reach *reach =
-		    &corpus->reach[i - corpus->round];
-		uint64_t bit = reach->results % RESULTS_BITS;
-		bool is_new = !(corpus->results[bit / 8] >> bit % 8 & 1);
+	struct campaign *campaign = corpus->campaign;
+	const struct checkpoint *resume = campaign->options.resume;
+	bool before = campaign_is_resuming(campaign);
 
-		if (!reach->ran)
-			continue;
-		tell_reached(corpus, i);
-		corpus->results[bit / 8] |= (uint8_t)(1u << bit % 8);
-		for (size_t j = 0; j < REACH_BYTES; j++) {
-			is_new |= (reach->reach.code[j] & ~corpus->seen[j]) !=
-			    0;
-			corpus->seen[j] |= reach->reach.code[j];
-		}
-		if (is_new && !add_novel(corpus, i))
+	for (size_t i = corpus->round; i < corpus->count; i++) {
+		bool novel = before ? i < resume->count && resume->novel[i]
+				    : is_novel(corpus, i);
+
+		if (novel && !add_novel(corpus, i))
+			return false;
+		if (!campaign->interrupted &&
+		    !checkpoint_add(campaign->checkpoint, novel))
 			return false;
 	}
+	if (before)
+		recall(corpus, resume);
+	if (!campaign->interrupted)
+		note(corpus);
 	return true;
 }
 
@@ -329,7 +389,18 @@ read_lives(struct corpus *corpus, struct tz_error *err)
 			return error;
 		corpus->life_count++;
 	}
+	corpus->neighbours = (struct sequence_neighbours){ .manifest = manifest,
+		.life = corpus->life,
+		.life_count = corpus->life_count };
 	return 0;
+}
+
+static void
+tell_progress(void *arg, const struct tally *tallies, unsigned jobs)
+{
+	const struct corpus *corpus = arg;
+
+	overall_tell(corpus->campaign, "sequences", tallies, jobs);
 }
 
 /* The round's items: in slices where the exploration may end after any of them. */
@@ -347,8 +418,8 @@ run_round(struct corpus *corpus, struct tz_error *err)
 		corpus->sliced = corpus->slice + step < corpus->count
 		    ? corpus->slice + step
 		    : corpus->count;
-		error = pool_run(campaign->options.jobs, work, NULL, corpus,
-		    campaign->tally, &campaign->interrupted, err);
+		error = campaign_pool(
+		    campaign, work, tell_progress, corpus, err);
 	}
 	return error;
 }
@@ -357,9 +428,9 @@ static int
 run_rounds(struct corpus *corpus, uint64_t budget, struct tz_error *err)
 {
 	struct campaign *campaign = corpus->campaign;
-	const struct campaign_options *options = &campaign->options;
 	int error = 0;
 
+	tell_progress(corpus, NULL, 0);
 	while (error == 0 && corpus->count < budget &&
 	    !campaign_is_over(campaign)) {
 		if (!fill_round(corpus, budget))
@@ -367,10 +438,6 @@ run_rounds(struct corpus *corpus, uint64_t budget, struct tz_error *err)
 		error = run_round(corpus, err);
 		if (error == 0 && !join_round(corpus))
 			return tz_error(err, TZ_EIO, "out of memory");
-		if (options->progress != NULL)
-			options->progress(options->progress_arg, "sequences",
-			    corpus->count, budget,
-			    campaign->tally->group_count);
 	}
 	return error;
 }

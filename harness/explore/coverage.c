@@ -177,7 +177,9 @@ describe_unjudged(
 			    (enum check_reason)i, tally->unjudged[i][j]);
 	}
 	add_unjudged(summary, CHECK_DECODED, REASON_SAMPLED,
-	    summary->schedules - summary->decoded);
+	    summary->decoded < summary->schedules
+		? summary->schedules - summary->decoded
+		: 0);
 }
 
 void

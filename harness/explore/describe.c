@@ -222,9 +222,12 @@ fill_finding(const struct small *small, struct finding *finding)
 	small_token(small, &small->witness.schedule, finding->token,
 	    sizeof(finding->token));
 	if (campaign_runner(
-		small->campaign, &small->witness.entry, &runner, &err) == 0)
+		small->campaign, &small->witness.entry, &runner, &err) == 0) {
 		finding->insns = runner_relative(
 		    runner, violation->cpu, violation->insns);
+		finding->cycles = runner_relative_cycles(
+		    runner, violation->cycles);
+	}
 	format_message(workshop_manifest(workshop),
 	    &small->witness.entry.sequence, violation, finding->message);
 }

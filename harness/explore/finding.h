@@ -17,6 +17,7 @@
 #define FINDING_TEXT_BYTES    256
 #define FINDING_NAME_BYTES    96
 #define FINDING_COMMAND_BYTES 8192
+#define FINDING_PATH_BYTES    4096
 
 #define FINDING_PRINT_BYTES   17
 #define FINDING_SYMPTOMS_MAX  16
@@ -65,6 +66,7 @@ struct finding {
 	char steps[FINDING_TOKEN_BYTES]; /* the sequence of operations */
 	unsigned cpu;
 	uint64_t insns;      /* of the violation, since the run's begin */
+	uint64_t cycles;     /* the same as virtual time: ticks of the TSC */
 	uint64_t event;      /* number of the event that violated */
 	uint64_t state_hash; /* of the machine at its end */
 	struct finding_place place;          /* where the driver goes wrong */
@@ -147,6 +149,7 @@ struct finding_story {
 void finding_story_free(struct finding_story *story);
 
 #define FINDING_SHARDS_MAX   4096
+#define FINDING_EXIT_UNKNOWN (-1)
 #define FINDING_UNJUDGED_MAX (REASON_COUNT * CHECK_COUNT)
 
 /* How a whole exploration went, for the last lines and the index page. */
@@ -154,6 +157,12 @@ struct finding_summary {
 	char driver[FINDING_NAME_BYTES], profile[PROFILE_MIX_TEXT_BYTES];
 	char sha256[65];
 	char command[FINDING_COMMAND_BYTES]; /* that repeats it */
+	/*
+	 * What a replay needs beside the token, as the user named it: the folder
+	 * that has the driver's, and the folder of findings whose objects it takes,
+	 * as the sources or the compiler are not the driver's own.  "": none.
+	 */
+	char drivers[FINDING_PATH_BYTES], from[FINDING_PATH_BYTES];
 	/* Of the driver's sources, below the folder it was explored in; "". */
 	char folder[FINDING_TEXT_BYTES];
 	struct finding_coverage {
@@ -172,6 +181,9 @@ struct finding_summary {
 		uint64_t schedules;
 	} unjudged[FINDING_UNJUDGED_MAX];
 	size_t unjudged_count;
+	uint64_t tsc_hz;     /* of finding.cycles; 0: not known */
+	int exit_code;       /* of the exploration, or the next one */
+	double host_seconds; /* that it took, and is in no JSON; 0: not known */
 	uint64_t schedules;
 	uint64_t decoded; /* of them, and compared with what was executed */
 	struct finding *finding; /* first those that were judged */

@@ -35,7 +35,9 @@ struct findings {
 	size_t unshown_count;
 	char (*unshown)[CHECK_TEXT_BYTES];
 	bool interrupted;
-	uint32_t total; /* of the step that runs: for progress */
+	/* The step that runs, for progress. */
+	const char *step;
+	uint32_t total;
 };
 
 static const struct tally_group *
@@ -97,20 +99,23 @@ tell(void *arg, const struct tally *tallies, unsigned jobs)
 	for (unsigned i = 0; i < jobs; i++)
 		done += tallies[i].area[0].done;
 	if (options->progress != NULL)
-		options->progress(options->progress_arg, "describing", done,
+		options->progress(options->progress_arg, findings->step, done,
 		    findings->total, findings->cluster_count);
 }
 
 static int
-run_step(struct findings *findings, pool_work work, uint32_t total,
-    struct tz_error *err)
+run_step(struct findings *findings, const char *step, pool_work work,
+    uint32_t total, struct tz_error *err)
 {
 	struct tally *unused = calloc(1, sizeof(*unused));
 	int error;
 
 	if (unused == NULL)
 		return tz_error(err, TZ_EIO, "out of memory");
+	findings->step = step;
 	findings->total = total;
+	if (total != 0)
+		tell(findings, NULL, 0);
 	error = total == 0
 	    ? 0
 	    : pool_run(findings->campaign->options.jobs, work, tell, findings,
@@ -305,12 +310,13 @@ make(struct findings *findings, struct finding_summary *summary,
 	if (findings->identified == NULL || findings->unshown == NULL ||
 	    findings->cluster == NULL)
 		return tz_error(err, TZ_EIO, "out of memory");
-	error = run_step(findings, identify_share, count, err);
+	error = run_step(
+	    findings, "telling mistakes apart", identify_share, count, err);
 	if (error == 0)
 		make_clusters(findings);
 	if (error == 0)
-		error = run_step(
-		    findings, describe_share, findings->cluster_count, err);
+		error = run_step(findings, "describing findings",
+		    describe_share, findings->cluster_count, err);
 	if (error != 0)
 		return error;
 	for (uint32_t i = 0; i < findings->cluster_count; i++) {

@@ -5,11 +5,14 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "harness/explore/objects.h"
 #include "harness/explore/workshop.h"
 #include "harness/host/input.h"
 
@@ -115,6 +118,72 @@ is_object(const struct dirent *entry)
 
 	return strlen(entry->d_name) > 5 && entry->d_name[2] == '-' &&
 	    dot != NULL && strcmp(dot, ".o") == 0;
+}
+
+/* The objects of FROM, as far as TO has none of that name. */
+static int
+copy_set(const char *from, const char *to, struct tz_error *err)
+{
+	struct dirent **entries;
+	int count = scandir(from, &entries, is_object, alphasort);
+	int error = count > 0 ? make_folder(to, err) : 0;
+
+	for (int i = 0; i < count; i++) {
+		char *source = NULL, *target = NULL;
+
+		if (asprintf(&source, "%s/%s", from, entries[i]->d_name) < 0)
+			source = NULL;
+		if (asprintf(&target, "%s/%s", to, entries[i]->d_name) < 0)
+			target = NULL;
+		if (error == 0 && (source == NULL || target == NULL))
+			error = tz_error(err, TZ_EIO, "out of memory");
+		if (error == 0 && access(target, F_OK) != 0)
+			error = copy_file(source, target, err);
+		free(source);
+		free(target);
+		free(entries[i]);
+	}
+	if (count >= 0)
+		free(entries);
+	return error;
+}
+
+int
+objects_copy(const char *from, const char *to, struct tz_error *err)
+{
+	static const char *const parts[] = { "/objects", "/objects/plain",
+		"/objects/invariants", "/objects/sha256" };
+	char source[PATH_MAX], target[PATH_MAX];
+	int error = 0;
+
+	for (size_t i = 0; error == 0 && i < TZ_ARRAY_LEN(parts); i++) {
+		bool last = i + 1 == TZ_ARRAY_LEN(parts);
+
+		if (snprintf(source, sizeof(source), "%s%s", from, parts[i]) >=
+			(int)sizeof(source) ||
+		    snprintf(target, sizeof(target), "%s%s", to, parts[i]) >=
+			(int)sizeof(target))
+			return tz_error(err, TZ_EUSAGE, "%s: too long", from);
+		if (access(source, F_OK) != 0)
+			continue;
+		if (i == 0)
+			error = make_folder(target, err);
+		else if (!last)
+			error = copy_set(source, target, err);
+		else if (access(target, F_OK) != 0)
+			error = copy_file(source, target, err);
+	}
+	return error;
+}
+
+bool
+objects_are_in(const char *folder)
+{
+	char path[PATH_MAX];
+
+	return snprintf(path, sizeof(path), "%s/objects/sha256", folder) <
+	    (int)sizeof(path) &&
+	    access(path, F_OK) == 0;
 }
 
 /* "00-hwt.o" becomes the part "hwt". */

@@ -66,12 +66,27 @@ on_step(void *arg, const struct machine_step *step)
 	struct runner *runner = arg;
 	struct machine_step relative = *step;
 
-	check_step(runner->check, step);
 	runner->now.ran_driver |= runner_in_driver(runner, step->rip);
 	if (runner->ear.step == NULL || !runner->running)
 		return;
 	relate(runner, (uint16_t)step->cpu, &relative.insns);
 	runner->ear.step(runner->ear.arg, &relative);
+}
+
+static void
+on_access(void *arg, const struct audit_access *access)
+{
+	const struct runner *runner = arg;
+
+	check_access(runner->check, access);
+}
+
+static void
+on_call(void *arg, const struct audit_call *call)
+{
+	const struct runner *runner = arg;
+
+	check_call(runner->check, call);
 }
 
 static void
@@ -117,6 +132,8 @@ runner_observer(struct runner *runner)
 		.event = on_event,
 		.console = on_console,
 		.step = on_step,
+		.access = on_access,
+		.call = on_call,
 		.point = on_point,
 		.stop = on_look,
 	};
@@ -343,6 +360,12 @@ uint64_t
 runner_relative(const struct runner *runner, unsigned cpu, uint64_t insns)
 {
 	return insns - runner->insns[cpu];
+}
+
+uint64_t
+runner_relative_cycles(const struct runner *runner, uint64_t cycles)
+{
+	return cycles > runner->cycles ? cycles - runner->cycles : 0;
 }
 
 const struct boot *

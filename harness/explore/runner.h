@@ -36,6 +36,8 @@ const struct workshop_config *workshop_config(const struct workshop *workshop);
 /* The models of the CPUs and their errata, as tokens and reports have them. */
 const char *workshop_models(const struct workshop *workshop);
 const char *workshop_sha256(const struct workshop *workshop);
+/* What the TSC of its machine counts in a second. */
+uint64_t workshop_tsc_hz(const struct workshop *workshop);
 /* The path of the driver's first source; NULL: it has none, compiled before. */
 const char *workshop_source(const struct workshop *workshop);
 /* The path of the driver's file that was compiled as NAME ("./grab.c"), to be freed;
@@ -171,6 +173,8 @@ const char *runner_step_name(const struct runner *runner, unsigned step);
 /* An absolute count of CPU's instructions, since the run's begin. */
 uint64_t runner_relative(
     const struct runner *runner, unsigned cpu, uint64_t insns);
+/* The same of virtual time; 0: before it. */
+uint64_t runner_relative_cycles(const struct runner *runner, uint64_t cycles);
 
 /* What was loaded at boot. */
 const struct boot *runner_boot(const struct runner *runner);

@@ -1,6 +1,5 @@
 /*
- * The inside of a runner, shared by runner.c, runner_note.c and runner_open.c and by
- * nobody else.
+ * The inside of a runner, shared by the files runner*.c and by nobody else.
  */
 #ifndef TOPAZ_HARNESS_EXPLORE_RUNNER_INSIDE_H
 #define TOPAZ_HARNESS_EXPLORE_RUNNER_INSIDE_H
@@ -54,6 +53,8 @@ struct runner {
 	uint64_t driver_begin, driver_end;
 	struct check_range driver_data[4];
 	uint64_t modules_begin, modules_end; /* nothing else runs in there */
+	uint64_t callee[CHECK_CALLEES_MAX];  /* see machine_set_audit() */
+	size_t callee_count;
 	struct sequence sequence;
 	struct progress now;
 	bool running; /* the script has begun */
@@ -77,8 +78,14 @@ struct runner_mark {
 	char check[]; /* check_size() bytes */
 };
 
+/*
+ * runner_audit.c: makes the machine report what the driver, whose ranges are known,
+ * loads, stores and calls; fills in what the monitors need for it.
+ */
+void runner_audit(struct runner *runner, struct check_config *config);
 /* runner_site.c: the driver's functions on CPU's stack, for check_config. */
 struct check_site runner_site(void *arg, unsigned cpu);
+struct check_site runner_access_site(void *arg, unsigned cpu, uint64_t rip);
 
 /* runner.c: what the machine tells. */
 struct machine_observer runner_observer(struct runner *runner);

@@ -143,9 +143,11 @@ make_check(struct runner *runner, struct tz_error *err)
 	struct check_config config = {
 		.reads = check_reads_machine(runner->machine),
 		.site = runner_site,
+		.access_site = runner_access_site,
 		.site_arg = runner,
 		.cpu_count = runner->cpus,
 		.ram_bytes = RUNNER_RAM_BYTES,
+		.positions = manifest_has_positions(runner->workshop->manifest),
 		.enabled = check_all(),
 	};
 	int error;
@@ -161,6 +163,7 @@ make_check(struct runner *runner, struct tz_error *err)
 	if (error != 0)
 		return error;
 	runner_watch_modules(runner, false);
+	runner_audit(runner, &config);
 	runner->check = check_create(&config);
 	if (runner->check == NULL)
 		return tz_error(err, TZ_EIO, "out of memory");

@@ -56,19 +56,34 @@ look_at_frame(void *arg, unsigned level, uint64_t rip)
 	walk->inner = rip;
 }
 
+static struct check_site
+walk_stack(struct runner *runner, unsigned cpu, uint64_t rip, uint64_t rbp)
+{
+	struct site_walk walk = { .runner = runner, .cpu = cpu };
+
+	symbols_backtrace(
+	    rip, rbp, FRAMES_MAX, read_guest, look_at_frame, &walk);
+	return walk.site;
+}
+
 struct check_site
 runner_site(void *arg, unsigned cpu)
 {
 	struct runner *runner = arg;
-	struct site_walk walk = { .runner = runner, .cpu = cpu };
-	uint64_t rip = machine_rip(runner->machine, cpu);
-	uint64_t rbp = machine_rbp(runner->machine, cpu);
 
-	if (runner->ending && runner->result.cpu == cpu) {
-		rip = runner->result.rip;
-		rbp = runner->result.rbp;
-	}
-	symbols_backtrace(
-	    rip, rbp, FRAMES_MAX, read_guest, look_at_frame, &walk);
-	return walk.site;
+	if (runner->ending && runner->result.cpu == cpu)
+		return walk_stack(
+		    runner, cpu, runner->result.rip, runner->result.rbp);
+	return walk_stack(runner, cpu, machine_rip(runner->machine, cpu),
+	    machine_rbp(runner->machine, cpu));
+}
+
+/* A block that has just returned left its frame where it was. */
+struct check_site
+runner_access_site(void *arg, unsigned cpu, uint64_t rip)
+{
+	struct runner *runner = arg;
+
+	return walk_stack(
+	    runner, cpu, rip, machine_audit_frame(runner->machine, cpu));
 }

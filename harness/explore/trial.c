@@ -175,6 +175,10 @@ run_base(struct trial *trial)
 	if (trial->base.end != MACHINE_LIMIT && !options->bare &&
 	    options->must_run && !runner_ran_driver(runner))
 		judge_idle(trial);
+	if (done && trial->list.count != 0 && !options->calls) {
+		runner_apply(runner, trial->begin);
+		done = boundary_add_gaps(runner, &trial->list);
+	}
 	return done;
 }
 

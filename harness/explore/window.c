@@ -56,7 +56,8 @@ is_candidate(const struct small *small, const struct boundary *boundary,
 		return true;
 	}
 	for (unsigned i = 0; i < count; i++) {
-		if (last->act == ACT_SWITCH && acts[i].param != last->param)
+		if ((last->act == ACT_SWITCH || last->act == ACT_SPLIT) &&
+		    acts[i].param != last->param)
 			continue;
 		*deviation = acts[i];
 		deviation->param = last->param;

@@ -88,6 +88,12 @@ workshop_models(const struct workshop *workshop)
 	return workshop->plan.mix.text;
 }
 
+uint64_t
+workshop_tsc_hz(const struct workshop *workshop)
+{
+	return profile_tsc_hz(profile_mix_of(&workshop->plan.mix, 0));
+}
+
 const char *
 workshop_sha256(const struct workshop *workshop)
 {

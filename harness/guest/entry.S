@@ -204,6 +204,14 @@ task_trampoline:
 	ud2
 	.size	task_trampoline, . - task_trampoline
 
+	.globl	intr_wait, intr_wait_halt, intr_wait_end
+intr_wait:
+	sti
+intr_wait_halt:
+	hlt
+intr_wait_end:
+	ret
+
 	/* int copy_user(void *to, const void *from, size_t bytes): 0, or KE_FAULT when
 	 * a page fault hits between begin and end (trap.c). */
 	.globl	copy_user, copy_user_begin, copy_user_end, copy_user_fault

@@ -64,8 +64,7 @@ fill_stack(uint64_t first, uint64_t count)
 void
 frame_init(void)
 {
-	uint64_t table = (boot_info->free_pa + PAGE_BYTES - 1) &
-	    ~(PAGE_BYTES - 1);
+	uint64_t table = frame_table_pa(boot_info->free_pa);
 	uint64_t first, count;
 
 	frame_total = boot_info->ram_bytes / PAGE_BYTES;

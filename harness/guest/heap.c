@@ -12,8 +12,7 @@
  */
 #include "harness/guest/internal.h"
 
-#define BUCKETS       9 /* 16 << 0 .. 16 << 8 */
-#define BUCKET_MIN    16
+#define BUCKETS       9 /* of 16 .. 4096 bytes */
 #define FILL          0xa5
 #define BOOT_SLABS    2 /* a bucket, partly taken */
 #define PAGES_AT_ONCE 64
@@ -29,16 +28,10 @@ static struct spin heap_lock = SPIN_INIT("heap");
 static bool guarded; /* heap=guard */
 static bool paged;   /* heap=pages */
 
-static size_t
-item_bytes(unsigned bucket)
-{
-	return (size_t)BUCKET_MIN << bucket;
-}
-
 static unsigned
 items_in_slab(unsigned bucket)
 {
-	return (unsigned)(PAGE_BYTES / item_bytes(bucket));
+	return (unsigned)(PAGE_BYTES / frame_item_bytes(bucket));
 }
 
 static unsigned
@@ -46,7 +39,7 @@ bucket_for(size_t bytes)
 {
 	unsigned bucket = 0;
 
-	while (item_bytes(bucket) < bytes)
+	while (frame_item_bytes(bucket) < bytes)
 		bucket++;
 	return bucket;
 }
@@ -103,7 +96,7 @@ take_from_bucket(unsigned bucket)
 	if (frame->used == items_in_slab(bucket))
 		with_room[bucket] = frame->next;
 	return (char *)phys_to_virt(number * PAGE_BYTES) +
-	    item * item_bytes(bucket);
+	    item * frame_item_bytes(bucket);
 }
 
 void *
@@ -130,7 +123,7 @@ find_item(const void *va, unsigned *item)
 	if (at < ABI_DMAP || (frame = frame_of(at - ABI_DMAP)) == NULL ||
 	    frame->kind != FRAME_SLAB)
 		return NULL;
-	bytes = item_bytes(frame->bucket);
+	bytes = frame_item_bytes(frame->bucket);
 	*item = (unsigned)(at % PAGE_BYTES / bytes);
 	if (at % bytes != 0 ||
 	    (frame->taken[*item / 64] >> *item % 64 & 1) == 0)
@@ -352,7 +345,7 @@ heap_usable_bytes(const void *va)
 	spin_lock(&heap_lock);
 	frame = find_item(va, &item);
 	if (frame != NULL)
-		bytes = item_bytes(frame->bucket);
+		bytes = frame_item_bytes(frame->bucket);
 	for (const struct large *large = larges; large != NULL;
 	     large = large->next) {
 		if (large->va == (uintptr_t)va)

@@ -122,9 +122,39 @@ host_lost(uint64_t stream, uint64_t bytes)
 }
 
 void
+host_position(uint64_t stream, uint64_t bytes)
+{
+	host_call(ABI_POSITION, stream, bytes, 0, 0);
+}
+
+void
+host_object_page(uint64_t object, uint64_t pa, uint64_t index)
+{
+	host_call(ABI_OBJECT_PAGE, object, pa, index, 0);
+}
+
+void
 host_note(uint64_t code, uint64_t value)
 {
 	host_call(ABI_NOTE, code, value, 0, 0);
+}
+
+static void
+host_dropped(uint64_t operation, int error, uint64_t cpu)
+{
+	host_call(ABI_DROPPED, operation, (uint64_t)(int64_t)error, cpu, 0);
+}
+
+void
+kern_dropped_configure(int error, uint64_t cpu)
+{
+	host_dropped(ABI_DROPPED_CONFIGURE, error, cpu);
+}
+
+void
+kern_dropped_enable(int error, uint64_t cpu)
+{
+	host_dropped(ABI_DROPPED_ENABLE, error, cpu);
 }
 
 void

@@ -5,6 +5,7 @@
 #define TOPAZ_HARNESS_GUEST_INTERNAL_H
 
 #include "harness/guest/cpu.h"
+#include "harness/guest/frame.h"
 #include "harness/guest/lib.h"
 #include "harness/guest/lock.h"
 #include "harness/guest/mem.h"
@@ -20,12 +21,17 @@
 #define SEL_USER_CS   0x23u
 #define SEL_TSS       0x28u
 
-/* Interrupt vectors; a higher one is of higher priority. */
-#define VECTOR_TIMER      0x40u
-#define VECTOR_SOFT       0x50u
-#define VECTOR_RESCHED    0xe0u
-#define VECTOR_RENDEZVOUS 0xf0u
-#define VECTOR_APIC_ERROR 0xfeu
+/*
+ * Interrupt vectors: of two that are pending the higher one is taken first (SDM vol.
+ * 3, 10.8.3 "Interrupt, Task, and Processor Priority").  FreeBSD's for amd64
+ * (sys/x86/include/apicvar.h): APIC_TIMER_INT, APIC_ERROR_INT, IPI_RENDEZVOUS,
+ * IPI_BITMAP_VECTOR (IPI_PREEMPT), IPI_SWI.
+ */
+#define VECTOR_TIMER      0xefu
+#define VECTOR_APIC_ERROR 0xf0u
+#define VECTOR_RENDEZVOUS 0xf3u
+#define VECTOR_RESCHED    0xf8u
+#define VECTOR_SOFT       0xfbu
 #define VECTOR_SPURIOUS   0xffu
 #define VECTOR_SYSCALL    256u /* in a trap frame only */
 
@@ -40,6 +46,14 @@
 
 /* entry.S */
 extern const char trap_stubs[]; /* 256 of 16 bytes */
+/*
+ * entry.S: lets interrupts in and waits for one.  An NMI may come between the two
+ * instructions and end the shadow of STI: the interrupt that comes then returns behind the
+ * wait, not to it.
+ */
+void intr_wait(void);
+extern const char intr_wait_halt[], intr_wait_end[];
+
 extern const char copy_user_begin[], copy_user_end[], copy_user_fault[];
 void syscall_entry(void);
 void task_trampoline(void);
@@ -82,14 +96,6 @@ void ipi_rendezvous_handle(void);
 void ipi_soft_handle(void);
 
 /* frame.c */
-struct frame {
-	uint8_t kind; /* enum frame_kind */
-	uint8_t bucket;
-	uint16_t used;     /* slab: items in use */
-	uint32_t next;     /* free stack, or slabs with room: frame number */
-	uint64_t taken[4]; /* slab: one bit an item */
-};
-enum frame_kind { FRAME_RESERVED, FRAME_FREE, FRAME_TAKEN, FRAME_SLAB };
 void frame_init(void);
 struct frame *frame_of(uint64_t pa); /* NULL: not RAM */
 

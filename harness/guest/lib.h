@@ -89,7 +89,13 @@ void host_free(const void *va, const void *caller);
 int host_drain(uint64_t stream, uint64_t va, uint64_t bytes);
 int host_buffer(uint64_t stream, uint64_t va, uint64_t bytes);
 void host_lost(uint64_t stream, uint64_t bytes);
+void host_position(uint64_t stream, uint64_t bytes);
+void host_object_page(uint64_t object, uint64_t pa, uint64_t index);
 void host_note(uint64_t code, uint64_t value);
+
+/* An error of a driver's operation that no caller will see (ABI_DROPPED). */
+void kern_dropped_configure(int error, uint64_t cpu);
+void kern_dropped_enable(int error, uint64_t cpu);
 void host_call_begin(uint64_t step, uint64_t actor, uint64_t call);
 void host_call_end(uint64_t step, uint64_t actor, uint64_t result);
 

@@ -308,6 +308,6 @@ sched_idle(void)
 		/* A task that was woken during a switch asks for another. */
 		while (cpu_self()->need_resched)
 			sched_preempt();
-		__asm__ volatile("sti; hlt" : : : "memory");
+		intr_wait();
 	}
 }

@@ -40,6 +40,7 @@ enum sys_number {
 	SYS_DRAIN,      /* stream, address, bytes: ABI_DRAIN a page */
 	SYS_BUFFER,     /* stream, address, bytes: ABI_BUFFER a page */
 	SYS_LOST,       /* stream, bytes: ABI_LOST */
+	SYS_POSITION,   /* stream, bytes: ABI_POSITION */
 	SYS_SHUTDOWN,   /* code: ABI_EXIT at once */
 	SYS_SCRIPT,     /* 0, bytes: maps so much zeroed memory in one run of
 			  frames, ABI_SCRIPT; its address, when the host goes

@@ -336,6 +336,13 @@ sys_lost(const uint64_t *args)
 }
 
 static int64_t
+sys_position(const uint64_t *args)
+{
+	host_position(args[0], args[1]);
+	return 0;
+}
+
+static int64_t
 sys_shutdown(const uint64_t *args)
 {
 	host_exit((int)args[0]);
@@ -434,6 +441,7 @@ static int64_t (*const handlers[SYS_COUNT])(const uint64_t *args) = {
 	[SYS_DRAIN] = sys_drain,
 	[SYS_BUFFER] = sys_buffer,
 	[SYS_LOST] = sys_lost,
+	[SYS_POSITION] = sys_position,
 	[SYS_SHUTDOWN] = sys_shutdown,
 	[SYS_SCRIPT] = sys_script,
 	[SYS_CALL_BEGIN] = sys_call_begin,

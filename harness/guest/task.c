@@ -230,11 +230,11 @@ task_exit(void)
 
 	mutex_lock(&process->lock);
 	spin_lock(&process->spin);
+	unlink_from_process(process, task);
+	task_wakeup(&process->task_count);
 	hook = __atomic_load_n(&task_hooks.task_exiting, __ATOMIC_RELAXED);
 	if (hook != NULL)
 		hook(task);
-	unlink_from_process(process, task);
-	task_wakeup(&process->task_count);
 	mutex_unlock(&process->lock);
 	if (task->held_count != 0)
 		kpanic("lock: mutex \"%s\" held at thread exit",

@@ -120,7 +120,7 @@ void task_for_each(void (*visit)(struct task *task, void *arg), void *arg);
  * with interrupts off, the queue's lock released, and current task and CR3 still
  * the outgoing ones; both are called when the task really changes, out first.
  * task_exiting runs with the process's lock and spin lock held, in the exiting
- * task; no switch_out follows it.  task_made comes for every task before it runs
+ * task, which is not in its process's list any more; no switch_out follows it.  task_made comes for every task before it runs
  * (those from before the hook was set: task_for_each); task_created only for
  * further threads of a user process.
  */

@@ -155,10 +155,13 @@ handle_interrupt(uint64_t vector)
 void
 trap_handle(struct trap_frame *frame)
 {
-	if (frame->vector < VECTOR_EXCEPTIONS)
+	if (frame->vector < VECTOR_EXCEPTIONS) {
 		handle_exception(frame);
-	else
+	} else {
 		handle_interrupt(frame->vector);
+		if (frame->rip == (uintptr_t)intr_wait_halt)
+			frame->rip = (uintptr_t)intr_wait_end;
+	}
 	if (trap_from_user(frame))
 		trap_leave_to_user();
 	else if ((frame->rflags & RFLAGS_IF) != 0 && !current_task()->idle)

@@ -242,14 +242,13 @@ boot_load(const struct boot_request *request, uint8_t *ram, uint64_t ram_bytes,
 	*boot = (struct boot){ .entry = 0 };
 	if (ram_bytes < 2 * ABI_KERNEL_PA || ram_bytes > BOOT_RAM_BYTES_MAX)
 		return tz_error(err, TZ_EUSAGE, "RAM must have 4 MiB to 3 GiB");
-	state.exports = symtab_create();
+	state.exports = boot->exports = symtab_create();
 	boot->image = calloc(1 + request->module_count + request->program_count,
 	    sizeof(*boot->image));
 	if (state.exports == NULL || boot->image == NULL)
 		error = tz_error(err, TZ_EIO, "out of memory");
 	else
 		error = boot_fill(&state, err);
-	symtab_destroy(state.exports);
 	return error;
 }
 
@@ -261,5 +260,6 @@ boot_free(struct boot *boot)
 	for (i = 0; i < boot->image_count; i++)
 		image_free(&boot->image[i]);
 	free(boot->image);
+	symtab_destroy(boot->exports);
 	*boot = (struct boot){ .entry = 0 };
 }

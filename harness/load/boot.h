@@ -8,6 +8,8 @@
 
 #include "harness/load/image.h"
 
+struct symtab;
+
 struct boot_part {
 	const char *name;
 	const char *path; /* ELF file */
@@ -30,6 +32,7 @@ struct boot {
 	struct gpa cr3;
 	struct image *image; /* the kernel, then modules, then programs */
 	size_t image_count;
+	struct symtab *exports; /* what modules could be linked against */
 };
 
 /*

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,60 +38,151 @@ make_parents(char *path, size_t dir_bytes)
 	return 0;
 }
 
+/* The regular files of TREE/FOLDER that PATTERN names, sorted, relative to TREE. */
+static void
+add_tree_files(struct text_list *list, const char *tree, const char *folder,
+    const char *pattern)
+{
+	char full[PATH_MAX];
+	struct stat st;
+	glob_t found;
+	size_t i;
+
+	if (snprintf(full, sizeof(full), "%s/%s/%s", tree, folder, pattern) >=
+		(int)sizeof(full) ||
+	    glob(full, 0, NULL, &found) != 0)
+		return;
+	for (i = 0; i < found.gl_pathc; i++) {
+		const char *path = found.gl_pathv[i];
+
+		if (stat(path, &st) == 0 && S_ISREG(st.st_mode))
+			text_list_add(list, "%s", path + strlen(tree) + 1);
+	}
+	globfree(&found);
+}
+
+/* An empty list is one, too. */
+static char **
+finish_list(struct text_list *list)
+{
+	if (list->at == NULL && !list->failed)
+		list->at = calloc(1, sizeof(*list->at));
+	if (!list->failed && list->at != NULL)
+		return list->at;
+	text_list_free(list);
+	return NULL;
+}
+
+static void
+add_tree_headers(
+    struct text_list *list, const struct build_kpi *kpi, const char *tree)
+{
+	for (size_t i = 0; kpi->tree_include[i] != NULL; i++)
+		add_tree_files(list, tree, "sys", kpi->tree_include[i]);
+}
+
 /*
  * A folder of links to the headers that the user's tree replaces, so that the
- * tree's other headers stay out of sight.  A header in a folder that is linked
- * already only has to be there: ours of that name must not step in.
+ * tree's other headers stay out of sight.
  */
 static int
 shadow_tree(const struct build_kpi *kpi, const struct build_options *options,
     char **shadow, struct tz_error *err)
 {
+	struct text_list list = { .at = NULL };
+	char **headers;
+	int error = 0;
 	size_t i;
 
-	if (asprintf(shadow, "%s/tree", options->dir) < 0) {
+	add_tree_headers(&list, kpi, options->tree);
+	headers = finish_list(&list);
+	if (headers == NULL || asprintf(shadow, "%s/tree", options->dir) < 0) {
+		build_strings_free(headers);
 		*shadow = NULL;
 		return tz_error(err, TZ_EIO, "out of memory");
 	}
-	for (i = 0; kpi->tree_include[i] != NULL; i++) {
-		const char *name = kpi->tree_include[i];
+	for (i = 0; error == 0 && headers[i] != NULL; i++) {
 		char from[PATH_MAX], to[PATH_MAX];
 		int from_bytes = snprintf(
-		    from, sizeof(from), "%s/sys/%s", options->tree, name);
-		int to_bytes = snprintf(to, sizeof(to), "%s/%s", *shadow, name);
+		    from, sizeof(from), "%s/%s", options->tree, headers[i]);
+		int to_bytes = snprintf(to, sizeof(to), "%s/%s", *shadow,
+		    headers[i] + strlen("sys/"));
 
 		if (from_bytes >= (int)sizeof(from) ||
 		    to_bytes >= (int)sizeof(to))
-			return tz_error(
+			error = tz_error(
 			    err, TZ_EUSAGE, "%s: path too long", options->tree);
-		if (access(from, R_OK) != 0)
-			return tz_error(
+		else if (access(from, R_OK) != 0)
+			error = tz_error(
 			    err, TZ_EUSAGE, "%s: %s", from, strerror(errno));
-		if (access(to, R_OK) != 0 &&
-		    (make_parents(to, strlen(options->dir)) != 0 ||
-			symlink(from, to) != 0))
-			return tz_error(
+		else if (make_parents(to, strlen(options->dir)) != 0 ||
+		    (symlink(from, to) != 0 && errno != EEXIST))
+			error = tz_error(
 			    err, TZ_EIO, "%s: %s", to, strerror(errno));
 	}
-	return 0;
+	build_strings_free(headers);
+	return error;
+}
+
+static const char *
+name_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash != NULL ? slash + 1 : path;
+}
+
+/* The file of the list that has PATH's name, or NULL. */
+static const char *
+find_name(char *const *list, const char *path)
+{
+	for (; *list != NULL; list++) {
+		if (strcmp(name_of(*list), name_of(path)) == 0)
+			return *list;
+	}
+	return NULL;
 }
 
 char **
-build_module_sources(
-    const struct build_module *module, const struct build_options *options)
+build_module_sources(const struct build_module *module, const char *tree)
 {
-	bool tree = options->tree != NULL && module->tree_source[0] != NULL;
-	char *const *from = tree ? module->tree_source : module->source;
-	struct text_list strings = { .at = NULL };
+	struct text_list strings = { .at = NULL }, list = { .at = NULL };
+	char **theirs;
 	size_t i;
 
-	for (i = 0; from[i] != NULL; i++)
-		text_list_add(&strings, "%s%s%s", tree ? options->tree : "",
-		    tree ? "/" : "", from[i]);
-	if (!strings.failed && strings.at != NULL)
-		return strings.at;
-	text_list_free(&strings);
-	return NULL;
+	if (tree != NULL && module->tree != NULL)
+		add_tree_files(&list, tree, module->tree, "*.c");
+	theirs = finish_list(&list);
+	for (i = 0; theirs != NULL && module->source[i] != NULL; i++) {
+		const char *name = find_name(theirs, module->source[i]);
+
+		if (name != NULL)
+			text_list_add(&strings, "%s/%s", tree, name);
+		else
+			text_list_add(&strings, "%s", module->source[i]);
+	}
+	for (i = 0; theirs != NULL && theirs[i] != NULL; i++) {
+		if (find_name(module->source, theirs[i]) == NULL)
+			text_list_add(&strings, "%s/%s", tree, theirs[i]);
+	}
+	if (theirs == NULL)
+		strings.failed = true;
+	build_strings_free(theirs);
+	return finish_list(&strings);
+}
+
+char **
+build_tree_files(const struct build_kpi *kpi, const char *tree)
+{
+	struct text_list list = { .at = NULL };
+	size_t i;
+
+	add_tree_headers(&list, kpi, tree);
+	for (i = 0; i < kpi->module_count; i++) {
+		if (kpi->module[i].tree != NULL)
+			add_tree_files(&list, tree, kpi->module[i].tree, "*.c");
+	}
+	return finish_list(&list);
 }
 
 /*

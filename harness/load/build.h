@@ -17,17 +17,17 @@
 /* A module that the kernel interface itself brings: the OS's framework. */
 struct build_module {
 	char *name;
-	char **source; /* NULL-terminated; absolute, or in the OS's own tree */
-	char **
-	    tree_source; /* the same module in a tree of the OS; may be empty */
+	char **source; /* NULL-terminated, absolute */
+	char *tree; /* the folder of its sources in a tree of the OS, or NULL */
 };
 
 /* An OS's kernel interface, as its kpi.json describes it. */
 struct build_kpi {
 	char *os;
-	char **include;      /* folders, absolute */
-	char **cflags;       /* as they are */
-	char **tree_include; /* headers and folders that a tree replaces */
+	char **include; /* folders, absolute */
+	char **cflags;  /* as they are */
+	char **
+	    tree_include; /* patterns below its sys/: headers that a tree replaces */
 	struct build_module *module;
 	size_t module_count;
 };
@@ -88,11 +88,19 @@ char **build_arguments(const struct build_kpi *kpi,
     struct tz_error *err);
 
 /*
- * The sources of a module under OPTIONS: the user's tree first.  Returns a
- * NULL-terminated list for build_strings_free, or NULL: no memory.
+ * The sources of a module: of each the one that TREE (absolute, or NULL) has by its
+ * name, else topaz's own; then those that only the tree's folder has, in the order
+ * of their names.  Returns a NULL-terminated list for build_strings_free, or NULL:
+ * no memory.
  */
 char **build_module_sources(
-    const struct build_module *module, const struct build_options *options);
+    const struct build_module *module, const char *tree);
+
+/*
+ * What TREE replaces: headers and sources by their names in the tree, one behind the
+ * other; an empty list if it has none of them.  To be freed as above.
+ */
+char **build_tree_files(const struct build_kpi *kpi, const char *tree);
 void build_strings_free(char **strings);
 
 /*

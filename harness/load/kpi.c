@@ -3,10 +3,11 @@
  *
  *   "include": folders, relative to the file
  *   "cflags": compiler flags
- *   "modules": [{"name", "sources", "tree_sources"}]: relative to the file; the
- *     last (optional) to the tree that the user names, and used instead then
- *   "tree_include": headers and folders of that tree's sys/ that must be there
- *     and come first (optional); a folder before the headers in it
+ *   "modules": [{"name", "sources", "tree"}]: sources relative to the file; of a
+ *     tree that the user names, those in its folder "tree" (optional) replace the
+ *     ones that have their name, and are added to the others
+ *   "tree_include": headers of that tree that come first, as patterns below its
+ *     sys/ (optional)
  */
 #define _GNU_SOURCE
 #include <limits.h>
@@ -64,6 +65,7 @@ read_module(const struct kpi_file *file, const json_t *object,
     struct build_module *module, struct tz_error *err)
 {
 	const char *name = json_string_value(json_object_get(object, "name"));
+	const json_t *tree = json_object_get(object, "tree");
 	int error;
 
 	if (name == NULL)
@@ -74,10 +76,15 @@ read_module(const struct kpi_file *file, const json_t *object,
 		return tz_error(err, TZ_EIO, "%s: out of memory", file->path);
 	error = read_strings(
 	    file, object, "sources", file->dir, false, &module->source, err);
-	if (error == 0)
-		error = read_strings(file, object, "tree_sources", "", true,
-		    &module->tree_source, err);
-	return error;
+	if (error != 0 || tree == NULL)
+		return error;
+	if (!json_is_string(tree))
+		return tz_error(err, TZ_EFORMAT,
+		    "%s: \"tree\" must be a string", file->path);
+	module->tree = strdup(json_string_value(tree));
+	if (module->tree == NULL)
+		return tz_error(err, TZ_EIO, "%s: out of memory", file->path);
+	return 0;
 }
 
 static int
@@ -179,7 +186,7 @@ build_kpi_free(struct build_kpi *kpi)
 	for (i = 0; i < kpi->module_count; i++) {
 		free(kpi->module[i].name);
 		build_strings_free(kpi->module[i].source);
-		build_strings_free(kpi->module[i].tree_source);
+		free(kpi->module[i].tree);
 	}
 	free(kpi->module);
 	free(kpi->os);

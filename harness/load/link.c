@@ -173,23 +173,78 @@ link_copy(struct link *link, struct tz_error *err)
 	return 0;
 }
 
+/* The function of the section that OFFSET lies in, or NULL. */
+static const char *
+function_at(const struct link *link, size_t section, uint64_t offset)
+{
+	GElf_Sym symbol;
+	size_t i;
+
+	for (i = 1; i < link->symbol_count; i++) {
+		if (gelf_getsym(link->symbols, (int)i, &symbol) != NULL &&
+		    GELF_ST_TYPE(symbol.st_info) == STT_FUNC &&
+		    symbol.st_shndx == section && symbol.st_value <= offset &&
+		    offset - symbol.st_value < symbol.st_size)
+			return elf_strptr(
+			    link->file.elf, link->strings, symbol.st_name);
+	}
+	return NULL;
+}
+
+/* The first function that refers to symbol INDEX in the relocations of SECTION. */
+static const char *
+find_user(const struct link *link, Elf_Scn *section, size_t index)
+{
+	GElf_Shdr header;
+	GElf_Rela rela;
+	Elf_Data *data;
+	size_t i;
+
+	if (gelf_getshdr(section, &header) == NULL ||
+	    header.sh_type != SHT_RELA)
+		return NULL;
+	data = elf_getdata(section, NULL);
+	if (data == NULL || data->d_buf == NULL)
+		return NULL;
+	for (i = 0; i < data->d_size / sizeof(Elf64_Rela); i++) {
+		const char *name;
+
+		if (gelf_getrela(data, (int)i, &rela) == NULL ||
+		    GELF_R_SYM(rela.r_info) != index)
+			continue;
+		name = function_at(link, header.sh_info, rela.r_offset);
+		if (name != NULL)
+			return name;
+	}
+	return NULL;
+}
+
 static void
-note_missing(struct link *link, const char *name)
+note_missing(struct link *link, const char *name, size_t index)
 {
 	size_t used = strlen(link->missing);
 	size_t left = sizeof(link->missing) - used;
+	const char *user = NULL;
+	Elf_Scn *section = NULL;
+	char text[160];
 
+	while (user == NULL &&
+	    (section = elf_nextscn(link->file.elf, section)) != NULL)
+		user = find_user(link, section, index);
+	snprintf(text, sizeof(text), "%s%s%s%s", name,
+	    user != NULL ? " (used in " : "", user != NULL ? user : "",
+	    user != NULL ? ")" : "");
 	/* A name that does not fit whole is counted, not cut. */
-	if (strlen(name) + 3 <= left)
+	if (strlen(text) + 3 <= left)
 		snprintf(link->missing + used, left, "%s%s",
-		    used != 0 ? ", " : "", name);
+		    used != 0 ? ", " : "", text);
 	link->missing_count++;
 }
 
 /* What an undefined symbol stands for; 0 with a note where nothing does. */
 static int
-resolve_name(struct link *link, const GElf_Sym *symbol, uint64_t *va,
-    struct tz_error *err)
+resolve_name(struct link *link, const GElf_Sym *symbol, size_t index,
+    uint64_t *va, struct tz_error *err)
 {
 	const char *name = elf_strptr(
 	    link->file.elf, link->strings, symbol->st_name);
@@ -199,16 +254,16 @@ resolve_name(struct link *link, const GElf_Sym *symbol, uint64_t *va,
 		return elf_file_corrupt(&link->file, "symbol name", err);
 	if (!symtab_find(link->exports, name, va) &&
 	    GELF_ST_BIND(symbol->st_info) != STB_WEAK)
-		note_missing(link, name);
+		note_missing(link, name, index);
 	return 0;
 }
 
 static int
-symbol_va(struct link *link, const GElf_Sym *symbol, uint64_t *va,
+symbol_va(struct link *link, const GElf_Sym *symbol, size_t index, uint64_t *va,
     struct tz_error *err)
 {
 	if (symbol->st_shndx == SHN_UNDEF)
-		return resolve_name(link, symbol, va, err);
+		return resolve_name(link, symbol, index, va, err);
 	if (symbol->st_shndx == SHN_ABS) {
 		*va = symbol->st_value;
 		return 0;
@@ -234,7 +289,7 @@ link_resolve(struct link *link, uint64_t *values, struct tz_error *err)
 	for (i = 1; i < link->symbol_count; i++) {
 		if (gelf_getsym(link->symbols, (int)i, &symbol) == NULL)
 			return elf_file_corrupt(&link->file, "symbol", err);
-		error = symbol_va(link, &symbol, &values[i], err);
+		error = symbol_va(link, &symbol, i, &values[i], err);
 		if (error != 0)
 			return error;
 	}

@@ -320,6 +320,72 @@ compile_prefixes(struct compiler *compiler)
 	return error;
 }
 
+/* The number in a field of the operation that WORD goes to. */
+static int
+compile_word(struct compiler *compiler, const struct op *op,
+    const struct schema_word *from, struct run_word *to)
+{
+	unsigned i;
+
+	*to = (struct run_word){
+		.word = from->word, .mask = UINT64_MAX, .shift = from->shift
+	};
+	if (from->mask != NULL)
+		to->mask = *from->mask;
+	for (i = 0; i < op->place_count; i++) {
+		if (op->place[i].parent != MODEL_NONE &&
+		    op->place[i].is.kind == VALUE_NUMBER &&
+		    strcmp(op->place[i].name, from->field) == 0)
+			break;
+	}
+	to->place = (uint16_t)i;
+	if (i == op->place_count)
+		return compile_error(compiler,
+		    "\"%s\": \"%s\" has no such field with a number",
+		    from->field, op->name);
+	if (from->word[0] == '\0' || strpbrk(from->word, " =") != NULL)
+		return compile_error(
+		    compiler, "\"%s\": not a word for the guest", from->word);
+	if (from->shift > 63)
+		return compile_error(compiler, "a shift is at most 63");
+	return 0;
+}
+
+/* The operation by which `topaz run` configures, and the words for it. */
+static int
+compile_run(struct compiler *compiler)
+{
+	struct manifest *manifest = compiler->manifest;
+	const struct schema_run *run = manifest->schema->run;
+	uint16_t op = 0;
+	int error = 0;
+
+	manifest->configure = MODEL_NONE;
+	if (run == NULL)
+		return 0;
+	while (op < manifest->op_count &&
+	    strcmp(manifest->op[op].name, run->configure) != 0)
+		op++;
+	compile_at(compiler, "run/configure");
+	if (op == manifest->op_count)
+		return compile_error(
+		    compiler, "\"%s\": no such operation", run->configure);
+	if (manifest->op[op].call >= SCRIPT_LOCAL)
+		return compile_error(compiler,
+		    "\"%s\": the operation is no system call", run->configure);
+	manifest->configure = op;
+	manifest->word = calloc(run->words_count + 1, sizeof(*manifest->word));
+	if (manifest->word == NULL)
+		return tz_error(compiler->err, TZ_EIO, "out of memory");
+	for (unsigned i = 0; error == 0 && i < run->words_count; i++) {
+		compile_at(compiler, "run/words/%u/field", i);
+		error = compile_word(compiler, &manifest->op[op],
+		    &run->words[i], &manifest->word[i]);
+		manifest->word_count++;
+	}
+	return error;
+}
+
 /* Words for the guest, where compile_at() says; the driver may have some of its own. */
 static int
 check_settings(const struct compiler *compiler, const char *settings)
@@ -419,6 +485,8 @@ manifest_compile(struct manifest *manifest, const char *path, const char *text,
 	    manifest->schema->initial_count, &manifest->initial);
 	if (error == 0)
 		error = compile_ops(&compiler);
+	if (error == 0)
+		error = compile_run(&compiler);
 	if (error == 0)
 		error = check_msrs(&compiler);
 	if (error == 0)

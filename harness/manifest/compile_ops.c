@@ -204,6 +204,67 @@ compile_places(struct compiler *compiler, struct op *op, unsigned number)
 	return error;
 }
 
+/* The place NAME, which holds a number or points to a block that does. */
+static int
+position_place(const struct compiler *compiler, const struct op *op,
+    const char *name, uint16_t *index)
+{
+	unsigned i;
+
+	*index = MODEL_NONE;
+	if (name == NULL)
+		return 0;
+	for (i = 0; i < op->place_count; i++) {
+		const struct place *place = &op->place[i];
+
+		if (place->parent == MODEL_NONE ||
+		    strcmp(place->name, name) != 0)
+			continue;
+		if (place->is.kind != VALUE_NUMBER &&
+		    place->is.kind != VALUE_DATA)
+			return compile_error(compiler,
+			    "\"%s\": a position is a number or behind a "
+			    "pointer to one",
+			    name);
+		*index = (uint16_t)i;
+		return 0;
+	}
+	return compile_error(
+	    compiler, "\"%s\": the operation has no such field", name);
+}
+
+static int
+compile_position(struct compiler *compiler, struct op *op, unsigned number)
+{
+	const struct schema_at *from = op->schema->position;
+	int error;
+
+	compile_at(compiler, "operations/%u/position", number);
+	op->position = (struct op_position){ .page = MODEL_NONE,
+		.offset = MODEL_NONE };
+	if (from == NULL)
+		return 0;
+	if ((from->mapped != NULL) ==
+	    (from->page != NULL || from->offset != NULL))
+		return compile_error(compiler,
+		    "a position is either \"mapped\" or has \"page\", "
+		    "\"offset\" or both");
+	if (from->mapped != NULL && *from->mapped > UINT32_MAX)
+		return compile_error(
+		    compiler, "\"mapped\": at most %u", UINT32_MAX);
+	if (from->mapped != NULL) {
+		op->position.kind = SCRIPT_POSITION_MAPPED;
+		op->position.at = (uint32_t)*from->mapped;
+		return 0;
+	}
+	op->position.kind = SCRIPT_POSITION_DATA;
+	error = position_place(compiler, op, from->page, &op->position.page);
+	if (error == 0)
+		error = position_place(
+		    compiler, op, from->offset, &op->position.offset);
+	return error;
+}
+
 static int
 compile_actors(const struct compiler *compiler, struct op *op)
 {
@@ -288,6 +349,8 @@ compile_rest(struct compiler *compiler, struct op *op, unsigned number)
 		error = compile_actors(compiler, op);
 	if (error == 0)
 		error = compile_places(compiler, op, number);
+	if (error == 0)
+		error = compile_position(compiler, op, number);
 	return error;
 }
 

@@ -37,6 +37,8 @@ draw_op(const struct manifest *manifest, uint64_t states, uint64_t *random)
 
 	for (tries = 0; tries < 64; tries++) {
 		op = (uint16_t)below(random, manifest->op_count);
+		if (manifest->op[op].schema->rare)
+			continue;
 		/* What comes after the end is lost. */
 		if (manifest->op[op].schema->ends && !one_in(random, 8))
 			continue;

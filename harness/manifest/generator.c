@@ -36,6 +36,8 @@ generator_create(
 	}
 	generator->letter_count = 0;
 	for (op = 0; op < manifest->op_count; op++) {
+		if (manifest->op[op].schema->rare)
+			continue;
 		for (variant = 0; variant <= manifest->op[op].variant_count;
 		     variant++)
 			generator->letter[generator->letter_count++] =
@@ -176,8 +178,8 @@ first_naming(const struct generator *generator, const struct sequence *sequence)
 	return best;
 }
 
-/* Two operations at once. */
-static void
+/* Two operations at once; false: one of them is rare. */
+static bool
 pair_at(
     const struct generator *generator, uint64_t rank, struct sequence *sequence)
 {
@@ -187,12 +189,16 @@ pair_at(
 	struct letter second = { (uint16_t)(rank % ops), 0 };
 	uint8_t actor = generator_actor(&manifest->op[first.op], 0);
 
+	if (manifest->op[first.op].schema->rare ||
+	    manifest->op[second.op].schema->rare)
+		return false;
 	*sequence = manifest->prefix[rank / ops / ops];
 	add_letter(sequence, first, actor);
 	sequence->step[sequence->count - 1].async = true;
 	add_letter(sequence, second,
 	    generator_actor(&manifest->op[second.op],
 		(uint8_t)((actor + 1) % SCRIPT_ACTORS)));
+	return true;
 }
 
 static bool
@@ -209,8 +215,7 @@ short_at(
 		rank -= ranks;
 	}
 	if (length > GENERATOR_SHORT_MAX) {
-		pair_at(generator, rank, sequence);
-		return true;
+		return pair_at(generator, rank, sequence);
 	}
 	letters = ranks / generator->prefix_count;
 	prefix = (unsigned)(rank / letters);

@@ -63,6 +63,7 @@ manifest_free(struct manifest *manifest)
 		free(manifest->slot[i]);
 	for (i = 0; i < manifest->state_count; i++)
 		free(manifest->state[i]);
+	free(manifest->word);
 	free(manifest->scenario);
 	free(manifest->prefix);
 	if (manifest->schema != NULL)
@@ -171,4 +172,22 @@ manifest_op_variants(const struct manifest *manifest, size_t op)
 {
 	TZ_ASSERT(op < manifest->op_count);
 	return manifest->op[op].variant_count;
+}
+
+const char *
+manifest_run_word(const struct manifest *manifest, size_t index)
+{
+	return index < manifest->word_count ? manifest->word[index].word : NULL;
+}
+
+bool
+manifest_has_positions(const struct manifest *manifest)
+{
+	size_t i;
+
+	for (i = 0; i < manifest->op_count; i++) {
+		if (manifest->op[i].position.kind != SCRIPT_NO_POSITION)
+			return true;
+	}
+	return false;
 }

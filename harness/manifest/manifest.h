@@ -94,6 +94,20 @@ int sequence_script(const struct manifest *manifest,
     struct tz_error *err);
 
 /*
+ * What `topaz run` hands over as the configuration: one step, as the manifest's key
+ * "run" says, with the values of the words (KEY=VALUE, separated by spaces; the first
+ * of a key counts) in its fields.  No step: the manifest says nothing.  -TZ_EUSAGE: a
+ * word's value is no number, or too large for its field.
+ */
+int manifest_run_script(const struct manifest *manifest, const char *words,
+    unsigned cpu_count, struct script *script, struct tz_error *err);
+/* The INDEX-th word that it takes, or NULL. */
+const char *manifest_run_word(const struct manifest *manifest, size_t index);
+
+/* Is there an operation that returns a position in a buffer? */
+bool manifest_has_positions(const struct manifest *manifest);
+
+/*
  * If step STEP configures tracing (and has succeeded), what the MSRs have to be:
  * the number of rows; else -1.  Where the sequence has configured other contexts
  * or buffers before, only what holds for all of them.
@@ -168,6 +182,23 @@ struct sequence_pairs {
 /* The next one; the two are steps FIRST and FIRST + 1.  False: there is no more. */
 bool sequence_pairs_next(
     struct sequence_pairs *pairs, struct sequence *sequence, unsigned *first);
+
+/*
+ * Whole lives that have more: first one after another, without the step that ends the
+ * program in between; then each with one operation more, at each place, allowed there or
+ * not.
+ */
+struct sequence_neighbours {
+	const struct manifest *manifest;
+	const struct sequence *life; /* the caller's, valid all the time */
+	size_t life_count;
+	size_t joined, first; /* the next to be tried ... */
+	unsigned position;
+	size_t op;
+};
+/* The next one.  False: there is no more. */
+bool sequence_neighbours_next(
+    struct sequence_neighbours *neighbours, struct sequence *sequence);
 
 /* The sequence without step STEP and what depends on its results. */
 void sequence_drop(const struct manifest *manifest, const struct sequence *from,

@@ -40,6 +40,13 @@ struct place {
 	unsigned variant_count;
 };
 
+/* The places that hold the position after the call, or the byte of the mapping. */
+struct op_position {
+	enum script_position_kind kind;
+	uint16_t page, offset; /* MODEL_NONE: absent */
+	uint32_t at;
+};
+
 struct op {
 	char name[32];
 	const struct schema_operation *schema;
@@ -51,6 +58,15 @@ struct op {
 	unsigned variant_count;
 	unsigned place_count;
 	struct place *place; /* arguments first */
+	struct op_position position;
+};
+
+/* A word of the guest's command line and the place of the operation that it is for. */
+struct run_word {
+	const char *word;
+	uint16_t place;
+	uint64_t mask;
+	uint32_t shift;
 };
 
 struct manifest {
@@ -62,6 +78,9 @@ struct manifest {
 	uint64_t initial; /* states */
 	struct manifest_scenario *scenario;
 	struct sequence *prefix;
+	uint16_t configure; /* the operation of `topaz run`, or MODEL_NONE */
+	struct run_word *word;
+	unsigned word_count;
 };
 
 /* The variant NUMBER of OP, or NULL; and the place that it is of. */

@@ -100,6 +100,14 @@ static const cyaml_schema_field_t block_fields[] = {
 static const cyaml_schema_value_t block_entry = { CYAML_VALUE_MAPPING(
     CYAML_FLAG_DEFAULT, struct schema_block, block_fields) };
 
+static const cyaml_schema_field_t at_fields[] = {
+	TEXT(page, schema_at, CYAML_FLAG_OPTIONAL),
+	TEXT(offset, schema_at, CYAML_FLAG_OPTIONAL),
+	CYAML_FIELD_UINT_PTR("mapped", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
+	    struct schema_at, mapped),
+	CYAML_FIELD_END,
+};
+
 static const cyaml_schema_field_t operation_fields[] = {
 	TEXT(name, schema_operation, CYAML_FLAG_DEFAULT),
 	TEXT(title, schema_operation, CYAML_FLAG_OPTIONAL),
@@ -115,6 +123,9 @@ static const cyaml_schema_field_t operation_fields[] = {
 	    SCHEMA_STATES_MAX),
 	LIST(actors, schema_operation, CYAML_FLAG_OPTIONAL, &number_entry, 1,
 	    SCRIPT_ACTORS),
+	CYAML_FIELD_MAPPING_PTR("position",
+	    CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct schema_operation,
+	    position, at_fields),
 	TRUTH(instances, schema_operation),
 	TRUTH(strict, schema_operation),
 	TRUTH(ends, schema_operation),
@@ -125,6 +136,7 @@ static const cyaml_schema_field_t operation_fields[] = {
 	TRUTH(unloads, schema_operation),
 	TRUTH(rereads, schema_operation),
 	TRUTH(collects, schema_operation),
+	TRUTH(rare, schema_operation),
 	CYAML_FIELD_END,
 };
 static const cyaml_schema_value_t operation_entry = { CYAML_VALUE_MAPPING(
@@ -183,6 +195,24 @@ static const cyaml_schema_field_t default_fields[] = {
 static const cyaml_schema_value_t default_entry = { CYAML_VALUE_MAPPING(
     CYAML_FLAG_DEFAULT, struct schema_default, default_fields) };
 
+static const cyaml_schema_field_t word_fields[] = {
+	TEXT(word, schema_word, CYAML_FLAG_DEFAULT),
+	TEXT(field, schema_word, CYAML_FLAG_DEFAULT),
+	CYAML_FIELD_UINT_PTR("mask", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
+	    struct schema_word, mask),
+	NUMBER(shift, schema_word, CYAML_FLAG_OPTIONAL),
+	CYAML_FIELD_END,
+};
+static const cyaml_schema_value_t word_entry = { CYAML_VALUE_MAPPING(
+    CYAML_FLAG_DEFAULT, struct schema_word, word_fields) };
+
+static const cyaml_schema_field_t run_fields[] = {
+	TEXT(configure, schema_run, CYAML_FLAG_DEFAULT),
+	LIST(words, schema_run, CYAML_FLAG_OPTIONAL, &word_entry, 0,
+	    SCHEMA_WORDS_MAX),
+	CYAML_FIELD_END,
+};
+
 static const cyaml_schema_field_t top_fields[] = {
 	TEXT(name, schema, CYAML_FLAG_DEFAULT),
 	TEXT(title, schema, CYAML_FLAG_OPTIONAL),
@@ -215,6 +245,8 @@ static const cyaml_schema_field_t top_fields[] = {
 	    SCHEMA_WORDS_MAX),
 	LIST(defaults, schema, CYAML_FLAG_OPTIONAL, &default_entry, 0,
 	    SCHEMA_DEFAULTS_MAX),
+	CYAML_FIELD_MAPPING_PTR("run", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
+	    struct schema, run, run_fields),
 	LIST(data, schema, CYAML_FLAG_OPTIONAL, &block_entry, 0,
 	    SCHEMA_BLOCKS_MAX),
 	LIST(operations, schema, CYAML_FLAG_OPTIONAL, &operation_entry, 0,

@@ -43,8 +43,15 @@ struct schema_block {
 	uint32_t fields_count;
 };
 
+/* Where an operation leaves the position in a buffer: see script.h. */
+struct schema_at {
+	char *page, *offset; /* fields */
+	uint64_t *mapped;    /* or a byte of the mapped buffer */
+};
+
 struct schema_operation {
 	char *name, *title, *call, *result;
+	struct schema_at *position;
 	struct schema_place *args;
 	uint32_t args_count;
 	char **needs, **gives, **takes;
@@ -52,7 +59,7 @@ struct schema_operation {
 	uint32_t *actors;
 	uint32_t actors_count;
 	bool instances, strict, ends, configures, accumulates;
-	bool starts, stops, unloads, rereads, collects;
+	bool starts, stops, unloads, rereads, collects, rare;
 };
 
 struct schema_scenario {
@@ -77,6 +84,20 @@ struct schema_default {
 	char *key, *value;
 };
 
+/* A word for the guest, and the bits of the configuration that it sets. */
+struct schema_word {
+	char *word, *field;
+	uint64_t *mask; /* absent: the whole field */
+	uint32_t shift;
+};
+
+/* How `topaz run` configures. */
+struct schema_run {
+	char *configure; /* operation */
+	struct schema_word *words;
+	uint32_t words_count;
+};
+
 struct schema_call {
 	char *name, *ends;
 	uint32_t is; /* enum call_class of manifest.h */
@@ -93,6 +114,7 @@ struct schema {
 	uint32_t include_count, defines_count, cflags_count;
 	struct schema_default *defaults;
 	uint32_t defaults_count;
+	struct schema_run *run;
 	struct schema_block *data;
 	uint32_t data_count;
 	struct schema_operation *operations;
@@ -113,7 +135,7 @@ struct schema {
 #define SCHEMA_WITHOUT_MAX    64
 #define SCHEMA_LIVES_MAX      8
 #define SCHEMA_DEFAULTS_MAX   16
-#define SCHEMA_WORDS_MAX      16
+#define SCHEMA_WORDS_MAX      32
 #define SCHEMA_SETTINGS_MAX   127 /* characters */
 #define SCHEMA_BLOCKS_MAX     64
 #define SCHEMA_FIELDS_MAX     48

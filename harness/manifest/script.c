@@ -1,4 +1,6 @@
 /* From a sequence to the program's orders: arguments, data, what is fixed up. */
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "harness/manifest/model.h"
@@ -10,6 +12,7 @@ struct builder {
 	unsigned cpu_count, data_used;
 	bool full;
 	struct script *script;
+	const uint64_t *numbers; /* instead of those of the places; or NULL */
 };
 
 /* Room for BYTES of data; 0 and .full if there is none. */
@@ -108,6 +111,54 @@ put_field(struct builder *builder, const struct place *place,
 		data[i] = (uint8_t)(arg.value >> (8 * i));
 }
 
+/* Where the number of place INDEX lies after the call; 0 bytes: nowhere. */
+static void
+position_part(const struct builder *builder, const struct op *op,
+    const struct sequence_step *from, uint16_t index,
+    const unsigned block[MODEL_PLACES_MAX], uint8_t *bytes, uint32_t *at)
+{
+	const struct place *place = &op->place[index];
+	const struct value *value;
+
+	*bytes = 0;
+	*at = 0;
+	if (index == MODEL_NONE || !step_reaches(op, from, index))
+		return;
+	value = step_value(op, from, index);
+	if (value->kind == VALUE_DATA) {
+		uint32_t size =
+		    builder->manifest->schema->data[value->block].bytes;
+
+		*bytes = (uint8_t)(size < 8 ? size : 8);
+		*at = block[index];
+	} else if (value->kind == VALUE_NUMBER &&
+	    op->place[index].is.kind == VALUE_NUMBER) {
+		*bytes = (uint8_t)place->bytes;
+		*at = block[place->parent] + place->at;
+	}
+}
+
+/* Without what the position is behind, the step returns none. */
+static void
+put_position(const struct builder *builder, const struct op *op,
+    const struct sequence_step *from, const unsigned block[MODEL_PLACES_MAX],
+    struct script_position *to)
+{
+	const struct op_position *position = &op->position;
+
+	*to = (struct script_position){ .kind = (uint8_t)position->kind,
+		.offset_at = position->at };
+	if (position->kind != SCRIPT_POSITION_DATA)
+		return;
+	position_part(builder, op, from, position->page, block, &to->page_bytes,
+	    &to->page_at);
+	position_part(builder, op, from, position->offset, block,
+	    &to->offset_bytes, &to->offset_at);
+	if ((position->page != MODEL_NONE && to->page_bytes == 0) ||
+	    (position->offset != MODEL_NONE && to->offset_bytes == 0))
+		to->kind = SCRIPT_NO_POSITION;
+}
+
 static void
 put_step(struct builder *builder, const struct sequence_step *from)
 {
@@ -127,9 +178,15 @@ put_step(struct builder *builder, const struct sequence_step *from)
 	for (i = 0; i < op->place_count && !builder->full; i++) {
 		const struct place *place = &op->place[i];
 		const struct value *value = step_value(op, from, i);
+		struct value number;
 
 		if (!step_reaches(op, from, i))
 			continue;
+		if (builder->numbers != NULL && value->kind == VALUE_NUMBER) {
+			number = *value;
+			number.number = builder->numbers[i];
+			value = &number;
+		}
 		if (value->kind == VALUE_DATA)
 			block[i] = take_data(builder,
 			    manifest->schema->data[value->block].bytes);
@@ -141,6 +198,8 @@ put_step(struct builder *builder, const struct sequence_step *from)
 			put_field(builder, place, value,
 			    block[place->parent] + place->at, block[i]);
 	}
+	if (!builder->full)
+		put_position(builder, op, from, block, &to->position);
 }
 
 int
@@ -165,5 +224,86 @@ sequence_script(const struct manifest *manifest,
 			    "into one script",
 			    i, manifest->op[sequence->step[i].op].name);
 	}
+	return 0;
+}
+
+/* The text of the word KEY of WORDS, and how many characters it has; or NULL. */
+static const char *
+find_word(const char *words, const char *key, size_t *bytes)
+{
+	size_t key_bytes = strlen(key);
+
+	while (*words != '\0') {
+		*bytes = strcspn(words, " ");
+		if (*bytes > key_bytes && words[key_bytes] == '=' &&
+		    strncmp(words, key, key_bytes) == 0) {
+			*bytes -= key_bytes + 1;
+			return words + key_bytes + 1;
+		}
+		words += *bytes;
+		words += strspn(words, " ");
+	}
+	return NULL;
+}
+
+/* The word's value into the bits of NUMBER that are its. */
+static int
+apply_word(const struct run_word *word, const struct place *place,
+    const char *text, size_t text_bytes, uint64_t *number, struct tz_error *err)
+{
+	uint64_t mask = word->mask, value;
+	char *end;
+
+	errno = 0;
+	value = strtoull(text, &end, strncmp(text, "0x", 2) == 0 ? 16 : 10);
+	if (text_bytes == 0 || end != text + text_bytes || errno != 0)
+		return tz_error(err, TZ_EUSAGE, "%s=%.*s: not a number",
+		    word->word, (int)text_bytes, text);
+	if (place->bytes < 8)
+		mask &= TZ_BIT(8 * place->bytes) - 1;
+	if (value << word->shift >> word->shift != value ||
+	    (value << word->shift & ~mask) != 0)
+		return tz_error(err, TZ_EUSAGE,
+		    "%s=%.*s: \"%s\" has no room for it", word->word,
+		    (int)text_bytes, text, place->name);
+	*number = (*number & ~mask) | (value << word->shift & mask);
+	return 0;
+}
+
+int
+manifest_run_script(const struct manifest *manifest, const char *words,
+    unsigned cpu_count, struct script *script, struct tz_error *err)
+{
+	const struct sequence_step step = { .op = manifest->configure };
+	uint64_t numbers[MODEL_PLACES_MAX];
+	struct builder builder = { .manifest = manifest,
+		.cpu_count = cpu_count,
+		.script = script,
+		.numbers = numbers };
+	const struct op *op;
+	size_t bytes;
+	unsigned i;
+	int error = 0;
+
+	memset(script, 0, sizeof(*script));
+	if (manifest->configure == MODEL_NONE)
+		return 0;
+	op = &manifest->op[manifest->configure];
+	for (i = 0; i < op->place_count; i++)
+		numbers[i] = op->place[i].is.number;
+	for (i = 0; error == 0 && i < manifest->word_count; i++) {
+		const struct run_word *word = &manifest->word[i];
+		const char *text = find_word(words, word->word, &bytes);
+
+		if (text != NULL)
+			error = apply_word(word, &op->place[word->place], text,
+			    bytes, &numbers[word->place], err);
+	}
+	if (error != 0)
+		return error;
+	put_step(&builder, &step);
+	if (builder.full)
+		return tz_error(err, TZ_EUSAGE,
+		    "\"%s\": its data do not fit into a script", op->name);
 	return 0;
 }

@@ -68,6 +68,27 @@ is_own(const struct word_readers *readers, const char *key, size_t length)
 	return false;
 }
 
+/* Is KEY a word by which `topaz run` changes the configuration? */
+static bool
+is_of_run(const struct schema_run *run, const char *key, size_t length)
+{
+	for (uint32_t i = 0; run != NULL && i < run->words_count; i++) {
+		if (is_equal(run->words[i].word, key, length))
+			return true;
+	}
+	return false;
+}
+
+static int
+check_number(const char *word, size_t length, size_t key, struct tz_error *err)
+{
+	if (is_number(word + key + 1, length - key - 1))
+		return 0;
+	return tz_error(err, TZ_EUSAGE,
+	    "'%.*s': the value is not a number of 64 bits, decimal or 0x...",
+	    length < 60 ? (int)length : 60, word);
+}
+
 static int
 check_word(const char *word, size_t length, const struct word_readers *readers,
     struct tz_error *err)
@@ -80,18 +101,14 @@ check_word(const char *word, size_t length, const struct word_readers *readers,
 		    err, TZ_EUSAGE, "'%.*s': not KEY=VALUE", shown, word);
 	if (is_own(readers, word, key))
 		return 0;
+	if (is_of_run(readers->run, word, key))
+		return check_number(word, length, key, err);
 	for (size_t i = 0; i < TZ_ARRAY_LEN(words); i++) {
-		const char *value = word + key + 1;
-
 		if (!is_equal(words[i].key, word, key) ||
 		    !reads(readers, words[i].reader))
 			continue;
-		if (words[i].number && !is_number(value, length - key - 1))
-			return tz_error(err, TZ_EUSAGE,
-			    "'%.*s': the value is not a number of 64 bits, "
-			    "decimal or 0x...",
-			    shown, word);
-		return 0;
+		return words[i].number ? check_number(word, length, key, err)
+				       : 0;
 	}
 	return tz_error(err, TZ_EUSAGE,
 	    "'%.*s': no word that the guest reads; see: topaz list words",

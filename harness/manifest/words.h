@@ -6,6 +6,7 @@
 #define TOPAZ_HARNESS_MANIFEST_WORDS_H
 
 #include "emu/base.h"
+#include "harness/manifest/schema.h"
 
 struct word {
 	const char *reader, *key, *preset, *text;
@@ -21,6 +22,7 @@ struct word_readers {
 	const char *program[2];
 	char *const *own; /* words that the driver reads itself */
 	size_t own_count;
+	const struct schema_run *run; /* whose words are numbers; NULL: none */
 };
 
 /*

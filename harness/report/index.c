@@ -15,8 +15,8 @@ row_json(const struct finding_summary *summary, size_t index)
 
 	report_name(page, index, "html");
 	return json_pack("{s:o, s:s, s:s, s:s, s:s, s:s}", "finding",
-	    report_json_finding(finding), "page", page, "text", check->text,
-	    "citation", check->citation, "class_text",
+	    report_json_finding(summary, finding), "page", page, "text",
+	    check->text, "citation", check->citation, "class_text",
 	    report_class_text(finding->class), "no_window",
 	    no_window != NULL ? "none" : "");
 }

@@ -22,6 +22,13 @@ const char *report_class_text(enum finding_class class);
  */
 const char *report_no_window(const struct finding *finding);
 
+/*
+ * replay.c: "topaz replay TOKEN OPTION...", quoted for a shell; the options alone, each
+ * with a space before it.  Both are the caller's to free; NULL: out of memory.
+ */
+char *report_replay(const struct finding_summary *summary, const char *token);
+char *report_replay_options(const struct finding_summary *summary);
+
 /* Is "replay:  topaz replay TOKEN" longer than a line? */
 bool report_is_long(const char *token);
 
@@ -57,10 +64,13 @@ int report_flush(FILE *file, struct tz_error *err);
 
 /* A string of the finding's; NULL: out of memory. */
 struct json_t *report_json_string(const char *text);
+/* The same of a string that it frees. */
+struct json_t *report_json_given(char *text);
 /* A number that JavaScript holds exactly, else a string of hexadecimal digits. */
 struct json_t *report_json_u64(uint64_t value);
 struct json_t *report_json_place(const struct finding_place *place);
-struct json_t *report_json_finding(const struct finding *finding);
+struct json_t *report_json_finding(
+    const struct finding_summary *summary, const struct finding *finding);
 struct json_t *report_json_summary(const struct finding_summary *summary);
 
 /* What the page draws of a story. */

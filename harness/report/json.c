@@ -40,6 +40,15 @@ report_json_string(const char *text)
 }
 
 json_t *
+report_json_given(char *text)
+{
+	json_t *json = text == NULL ? NULL : report_json_string(text);
+
+	free(text);
+	return json;
+}
+
+json_t *
 report_json_u64(uint64_t value)
 {
 	if (value <= EXACT_MAX)
@@ -79,25 +88,29 @@ symptoms_json(const struct finding *finding)
 }
 
 json_t *
-report_json_finding(const struct finding *finding)
+report_json_finding(
+    const struct finding_summary *summary, const struct finding *finding)
 {
 	json_t *root, *rest;
 
-	root = json_pack("{s:i, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o}",
-	    "schema", REPORT_SCHEMA, "kind", "finding", "verdict",
+	root = json_pack(
+	    "{s:i, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "schema",
+	    REPORT_SCHEMA, "kind", "finding", "verdict",
 	    report_verdict(finding), "check", report_check(finding), "class",
 	    report_class(finding->class), "driver",
 	    report_json_string(finding->driver), "scenario",
 	    report_json_string(finding->scenario), "profile",
 	    report_json_string(finding->profile), "sha256",
 	    report_json_string(finding->sha256), "token",
-	    report_json_string(finding->token));
-	rest = json_pack("{s:o, s:o, s:o, s:o, s:i, s:o, s:o, s:o, s:o}",
+	    report_json_string(finding->token), "replay",
+	    report_json_given(report_replay(summary, finding->token)));
+	rest = json_pack("{s:o, s:o, s:o, s:o, s:i, s:o, s:o, s:o, s:o, s:o}",
 	    "passing", report_json_string(finding->passing), "message",
 	    report_json_string(finding->message), "kinds",
 	    report_json_string(finding->kinds), "steps",
 	    report_json_string(finding->steps), "cpu", (int)finding->cpu,
-	    "insns", report_json_u64(finding->insns), "event",
+	    "insns", report_json_u64(finding->insns), "cycles",
+	    report_json_u64(finding->cycles), "event",
 	    report_json_u64(finding->event), "state_hash",
 	    json_sprintf("%016" PRIx64, finding->state_hash), "place",
 	    report_json_place(&finding->place));
@@ -183,7 +196,7 @@ report_json_summary(const struct finding_summary *summary)
 		    coverage, coverage_json(&summary->coverage[i]));
 	return json_pack(
 	    "{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o,"
-	    " s:o}",
+	    " s:o, s:o, s:o, s:o, s:i}",
 	    "schema", REPORT_SCHEMA, "kind", "summary", "folder",
 	    report_json_string(summary->folder), "driver",
 	    report_json_string(summary->driver), "profile",
@@ -195,7 +208,10 @@ report_json_summary(const struct finding_summary *summary)
 	    report_json_u64(summary->judged_count), "not_judged",
 	    report_json_u64(summary->finding_count - summary->judged_count),
 	    "unjudged", unjudged_json(summary), "shards", shards_json(summary),
-	    "coverage", coverage);
+	    "coverage", coverage, "drivers",
+	    report_json_string(summary->drivers), "from",
+	    report_json_string(summary->from), "tsc_hz",
+	    report_json_u64(summary->tsc_hz), "exit_code", summary->exit_code);
 }
 
 /* Gives up JSON. */
@@ -223,8 +239,8 @@ report_json(
 	int error = 0;
 
 	for (size_t i = 0; i < summary->finding_count && error == 0; i++)
-		error = write_line(
-		    file, report_json_finding(&summary->finding[i]), err);
+		error = write_line(file,
+		    report_json_finding(summary, &summary->finding[i]), err);
 	if (error == 0)
 		error = write_line(file, report_json_summary(summary), err);
 	return error != 0 ? error : report_flush(file, err);

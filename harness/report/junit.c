@@ -2,6 +2,7 @@
  * JUnit's XML, as Jenkins, GitLab and others read it.
  */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "harness/report/internal.h"
@@ -100,6 +101,37 @@ put_symptoms(FILE *file, const struct finding *finding)
 }
 
 static void
+put_replay(FILE *file, const struct finding_summary *summary, const char *token)
+{
+	char *line = report_replay(summary, token);
+
+	fputs("\nreplay: ", file);
+	put_xml(file, line != NULL ? line : token);
+	free(line);
+}
+
+/* The time of a case is the machine's: from the run's begin to the violation. */
+static void
+put_virtual(FILE *file, const struct finding_summary *summary,
+    const struct finding *finding)
+{
+	uint64_t hz = summary->tsc_hz;
+
+	if (hz != 0)
+		fprintf(file, " time=\"%" PRIu64 ".%09" PRIu64 "\"",
+		    finding->cycles / hz,
+		    finding->cycles % hz * 1000000000 / hz);
+}
+
+/* The time of the suite is the host's: all else is the same on every run. */
+static void
+put_host(FILE *file, const struct finding_summary *summary)
+{
+	if (summary->host_seconds > 0)
+		fprintf(file, " time=\"%.3f\"", summary->host_seconds);
+}
+
+static void
 put_finding(FILE *file, const struct finding_summary *summary, size_t index)
 {
 	const struct finding *finding = &summary->finding[index];
@@ -118,7 +150,9 @@ put_finding(FILE *file, const struct finding_summary *summary, size_t index)
 	putc(']', file);
 	if (number > 1)
 		fprintf(file, " #%u", number);
-	fputs("\" time=\"0\">\n      <properties>\n", file);
+	putc('"', file);
+	put_virtual(file, summary, finding);
+	fputs(">\n      <properties>\n", file);
 	put_property(file, "token", finding->token);
 	put_property(file, "passing", finding->passing);
 	put_property(file, "class", report_class(finding->class));
@@ -142,8 +176,7 @@ put_finding(FILE *file, const struct finding_summary *summary, size_t index)
 	fputs(report_class_text(finding->class), file);
 	put_window(file, finding);
 	put_symptoms(file, finding);
-	fputs("\nreplay: topaz replay ", file);
-	put_xml(file, finding->token);
+	put_replay(file, summary, finding->token);
 	fprintf(file, "</%s>\n    </testcase>\n", kind);
 }
 
@@ -158,7 +191,7 @@ put_coverage(FILE *file, const struct finding_summary *summary)
 		fputs("    <testcase", file);
 		put_attribute(file, "classname", summary->driver);
 		put_attribute(file, "name", row->what);
-		fputs(" time=\"0\">\n", file);
+		fputs(">\n", file);
 		if (row->cut)
 			fputs("      <skipped message=\"not run to the end\""
 			      "/>\n",
@@ -190,8 +223,9 @@ report_junit(const char *path, const struct finding_summary *summary,
 	    rows.passed + rows.cut + summary->finding_count,
 	    summary->judged_count,
 	    summary->finding_count - summary->judged_count);
-	fprintf(
-	    file, " skipped=\"%zu\" time=\"0\">\n    <properties>\n", rows.cut);
+	fprintf(file, " skipped=\"%zu\"", rows.cut);
+	put_host(file, summary);
+	fputs(">\n    <properties>\n", file);
 	put_property(file, "profile", summary->profile);
 	put_property(file, "sha256", summary->sha256);
 	put_property(file, "command", summary->command);

@@ -135,6 +135,10 @@ merge_rest(struct finding_summary *into, const struct finding_summary *from,
 			    "shard %u of %u is given twice", i + 1,
 			    into->shards);
 	}
+	if (into->from[0] == '\0')
+		memcpy(into->from, from->from, sizeof(into->from));
+	if (into->drivers[0] == '\0')
+		memcpy(into->drivers, from->drivers, sizeof(into->drivers));
 	for (size_t i = 0; i < TZ_ARRAY_LEN(into->shard); i++)
 		into->shard[i] |= from->shard[i];
 	for (size_t i = 0; i < from->unjudged_count; i++)

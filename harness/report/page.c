@@ -37,14 +37,16 @@ report_page(const char *path, const struct finding_summary *summary,
 	no_window = report_no_window(finding);
 	check = check_info(finding->check);
 	return report_fill(path, report_page_html, report_page_html_bytes,
-	    json_pack("{s:i, s:o, s:{s:s, s:s, s:s}, s:s, s:s, s:o, s:o, s:o}",
+	    json_pack(
+		"{s:i, s:o, s:{s:s, s:s, s:s}, s:s, s:s, s:o, s:o, s:o, s:o}",
 		"schema", REPORT_SCHEMA, "finding",
-		report_json_finding(finding), "check", "name", check->name,
-		"text", check->text, "citation", check->citation, "class_text",
-		report_class_text(finding->class), "no_window",
+		report_json_finding(summary, finding), "check", "name",
+		check->name, "text", check->text, "citation", check->citation,
+		"class_text", report_class_text(finding->class), "no_window",
 		no_window != NULL ? no_window : "", "links",
 		links_json(summary, index), "command",
-		report_json_string(summary->command), "story",
+		report_json_string(summary->command), "replay_options",
+		report_json_given(report_replay_options(summary)), "story",
 		story == NULL ? json_null() : report_json_story(story)),
 	    err);
 }

@@ -143,6 +143,13 @@ get_symptoms(const json_t *json, struct finding *finding)
 	return true;
 }
 
+/* What files of an older topaz lack stays empty, or 0. */
+static bool
+has(const json_t *json, const char *key)
+{
+	return json_object_get(json, key) != NULL;
+}
+
 static bool
 get_verdict(const json_t *json, struct finding *finding)
 {
@@ -185,6 +192,8 @@ get_finding(const json_t *json, struct finding *finding)
 	    get_u64(json, "cause", &finding->cause) &&
 	    get_rank(json, finding->rank) &&
 	    get_u64(json, "insns", &finding->insns) &&
+	    (!has(json, "cycles") ||
+		get_u64(json, "cycles", &finding->cycles)) &&
 	    get_u64(json, "event", &finding->event) &&
 	    get_u64(json, "state_hash", &finding->state_hash) &&
 	    get_place(json, "place", &finding->place) &&
@@ -276,11 +285,27 @@ get_shards(const json_t *json, struct finding_summary *summary)
 	return true;
 }
 
+/* What a replay needs, and how the exploration ended. */
+static bool
+get_again(const json_t *json, struct finding_summary *summary)
+{
+	uint32_t code;
+
+	summary->exit_code = FINDING_EXIT_UNKNOWN;
+	if (has(json, "exit_code") && get_u32(json, "exit_code", &code) &&
+	    code <= UINT8_MAX)
+		summary->exit_code = (int)code;
+	return (!has(json, "drivers") ||
+		   GET_TEXT(json, "drivers", summary->drivers)) &&
+	    (!has(json, "from") || GET_TEXT(json, "from", summary->from)) &&
+	    (!has(json, "tsc_hz") || get_u64(json, "tsc_hz", &summary->tsc_hz));
+}
+
 static bool
 get_summary(const json_t *json, struct finding_summary *summary)
 {
-	return get_coverage(json, summary) && get_unjudged(json, summary) &&
-	    get_shards(json, summary) &&
+	return get_again(json, summary) && get_coverage(json, summary) &&
+	    get_unjudged(json, summary) && get_shards(json, summary) &&
 	    GET_TEXT(json, "folder", summary->folder) &&
 	    get_u64(json, "decoded", &summary->decoded) &&
 	    GET_TEXT(json, "driver", summary->driver) &&

@@ -48,12 +48,15 @@ void report_name(
     char name[REPORT_NAME_BYTES], size_t index, const char *suffix);
 
 /*
- * text.c: one block a finding.  TOKEN_PATH is the file that holds the token, used
- * where the line would be too long (NULL: the line may be long), PAGE the page or
- * NULL.
+ * text.c: one block a finding, in colours on a terminal (harness/host/terminal.h).
+ * FILES are those of the finding, or NULL: then lines may be long.
  */
-int report_text_finding(FILE *file, const struct finding *finding,
-    const char *token_path, const char *page, struct tz_error *err);
+struct report_files {
+	const char *token; /* that holds the token, named where it is long */
+	const char *page;  /* or NULL */
+};
+int report_text_finding(FILE *file, const struct finding_summary *summary,
+    size_t index, const struct report_files *files, struct tz_error *err);
 /* One line a row of the coverage, aligned. */
 int report_text_coverage(
     FILE *file, const struct finding_summary *summary, struct tz_error *err);
@@ -74,6 +77,9 @@ unsigned report_shards_missing(const struct finding_summary *summary);
  */
 int report_text_last(
     FILE *file, const struct finding_summary *summary, struct tz_error *err);
+/* "N passed, N failed, N not judged" and a newline. */
+void report_text_counts(
+    FILE *file, size_t passed, size_t failed, size_t not_judged);
 
 /*
  * page.c: the page of the finding of INDEX; STORY may be NULL.  Links go to its

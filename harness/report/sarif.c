@@ -1,3 +1,4 @@
+#define _GNU_SOURCE
 /*
  * SARIF 2.1.0 (OASIS standard, 2020): what code hosts and editors show beside the
  * source.
@@ -148,19 +149,32 @@ flow_json(const char *folder, const struct finding *finding,
 	return json_pack("[{s:o}]", "threadFlows", flows);
 }
 
+/* What is said of FINDING, after BEFORE, and how it runs again. */
 static json_t *
-result_json(const char *folder, const struct finding *finding,
-    const struct finding_story *story)
+message_json(const struct finding_summary *summary,
+    const struct finding *finding, const char *before)
 {
-	char text[FINDING_TEXT_BYTES + FINDING_TOKEN_BYTES + 64];
+	char *replay = report_replay(summary, finding->token), *text;
+
+	if (replay == NULL ||
+	    asprintf(&text, "%s%s\nreplay: %s", before, finding->message,
+		replay) < 0)
+		text = NULL;
+	free(replay);
+	return json_pack("{s:o}", "text", report_json_given(text));
+}
+
+static json_t *
+result_json(const struct finding_summary *summary,
+    const struct finding *finding, const struct finding_story *story)
+{
+	const char *folder = summary->folder;
 	json_t *result, *flow;
 
-	snprintf(text, sizeof(text), "%s\nreplay: topaz replay %s",
-	    finding->message, finding->token);
-	result = json_pack("{s:s, s:i, s:s, s:{s:o}, s:[o], s:{s:s}, "
+	result = json_pack("{s:s, s:i, s:s, s:o, s:[o], s:{s:s}, "
 			   "s:{s:o, s:s, s:o, s:o, s:o, s:o}}",
 	    "ruleId", report_check(finding), "ruleIndex", (int)finding->check,
-	    "level", "error", "message", "text", report_json_string(text),
+	    "level", "error", "message", message_json(summary, finding, ""),
 	    "locations", location_json(folder, &finding->place, NULL),
 	    "partialFingerprints", "topaz/v2", finding->fingerprint,
 	    "properties", "token", report_json_string(finding->token), "class",
@@ -193,32 +207,82 @@ rules_json(void)
 
 /* A run that could not be judged. */
 static json_t *
-notification_json(const char *folder, const struct finding *finding)
+unjudged_json(
+    const struct finding_summary *summary, const struct finding *finding)
 {
-	char text[FINDING_TEXT_BYTES + FINDING_TOKEN_BYTES + 64];
-
-	snprintf(text, sizeof(text), "not judged: %s\nreplay: topaz replay %s",
-	    finding->message, finding->token);
-	return json_pack("{s:s, s:{s:o}, s:[o], s:{s:s, s:i}}", "level",
-	    "error", "message", "text", report_json_string(text), "locations",
-	    location_json(folder, &finding->place, NULL), "associatedRule",
-	    "id", report_check(finding), "index", (int)finding->check);
+	return json_pack("{s:s, s:o, s:[o], s:{s:s, s:i}}", "level", "error",
+	    "message", message_json(summary, finding, "not judged: "),
+	    "locations", location_json(summary->folder, &finding->place, NULL),
+	    "associatedRule", "id", report_check(finding), "index",
+	    (int)finding->check);
 }
 
-/* How the exploration went: whether all runs could be judged. */
+/* A check that some schedules were not judged by. */
+static json_t *
+reason_json(
+    const struct finding_summary *summary, const struct finding_unjudged *row)
+{
+	const char *check = check_info(row->check)->name;
+
+	return json_pack("{s:s, s:{s:o}, s:{s:s, s:i}}", "level", "note",
+	    "message", "text",
+	    json_sprintf("not judged: %s in %" PRIu64 " of %" PRIu64
+			 " schedules: %s",
+		check, row->schedules, summary->schedules,
+		check_reason_text(row->reason)),
+	    "associatedRule", "id", check, "index", (int)row->check);
+}
+
+/* A part of the exploration that was not run to its end. */
+static json_t *
+cut_json(const struct finding_coverage *row)
+{
+	json_t *what = report_json_string(row->what);
+	json_t *json = json_pack("{s:s, s:{s:o}}", "level", "warning",
+	    "message", "text",
+	    json_sprintf("not run to the end: %s: %" PRIu64 " of %" PRIu64,
+		json_string_value(what), row->done, row->total));
+
+	json_decref(what);
+	return json;
+}
+
+static json_t *
+notifications_json(const struct finding_summary *summary)
+{
+	json_t *all = json_array();
+
+	for (size_t i = summary->judged_count; i < summary->finding_count; i++)
+		json_array_append_new(
+		    all, unjudged_json(summary, &summary->finding[i]));
+	for (size_t i = 0; i < summary->unjudged_count; i++)
+		json_array_append_new(
+		    all, reason_json(summary, &summary->unjudged[i]));
+	for (size_t i = 0; i < summary->coverage_count; i++) {
+		if (summary->coverage[i].cut)
+			json_array_append_new(
+			    all, cut_json(&summary->coverage[i]));
+	}
+	return all;
+}
+
+/* How the exploration went: whether it ended, and all runs could be judged. */
 static json_t *
 invocation_json(const struct finding_summary *summary)
 {
-	json_t *notifications = json_array();
-
-	for (size_t i = summary->judged_count; i < summary->finding_count; i++)
-		json_array_append_new(notifications,
-		    notification_json(summary->folder, &summary->finding[i]));
-	return json_pack("{s:o, s:b, s:o}", "commandLine",
-	    report_json_string(summary->command), "executionSuccessful",
+	json_t *json = json_pack("{s:b, s:o}", "executionSuccessful",
 	    summary->judged_count == summary->finding_count &&
 		!report_is_cut(summary),
-	    "toolExecutionNotifications", notifications);
+	    "toolExecutionNotifications", notifications_json(summary));
+
+	/* Of many shards the command may be too long to be kept. */
+	if (json != NULL && summary->command[0] != '\0')
+		json_object_set_new(
+		    json, "commandLine", report_json_string(summary->command));
+	if (json != NULL && summary->exit_code != FINDING_EXIT_UNKNOWN)
+		json_object_set_new(
+		    json, "exitCode", json_integer(summary->exit_code));
+	return json;
 }
 
 int
@@ -231,7 +295,7 @@ report_sarif(const char *path, const struct finding_summary *summary,
 
 	for (size_t i = 0; i < summary->judged_count && error == 0; i++)
 		json_array_append_new(results,
-		    result_json(summary->folder, &summary->finding[i],
+		    result_json(summary, &summary->finding[i],
 			stories == NULL ? NULL : &stories[i]));
 	root = json_pack("{s:s, s:s, s:[{s:{s:{s:s, s:s, s:s, s:o}}, s:[o], "
 			 "s:o, s:s, s:{s:{s:{s:s}}}}]}",

@@ -1,9 +1,12 @@
+#define _GNU_SOURCE
 /*
  * Findings and coverage as text for a terminal or a log.
  */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "harness/host/terminal.h"
 #include "harness/report/internal.h"
 
 /* TEXT with nothing in it that a terminal obeys; its width in columns. */
@@ -90,17 +93,20 @@ report_is_long(const char *token)
 }
 
 static void
-put_replay(FILE *file, const char *token, const char *path)
+put_replay(FILE *file, const struct finding_summary *summary, const char *token,
+    const char *path)
 {
+	char *named = NULL, *line;
+
+	if (path != NULL && report_is_long(token) &&
+	    asprintf(&named, "@%s", path) < 0)
+		named = NULL;
+	line = report_replay(summary, named != NULL ? named : token);
 	put_label(file, "replay:");
-	fputs("topaz replay ", file);
-	if (path != NULL && report_is_long(token)) {
-		putc('@', file);
-		put(file, path);
-	} else {
-		put(file, token);
-	}
+	put(file, line != NULL ? line : token);
 	putc('\n', file);
+	free(line);
+	free(named);
 }
 
 /* What leads to the place, and the object concerned. */
@@ -150,11 +156,13 @@ put_symptoms(FILE *file, const struct finding *finding)
 	}
 }
 
-int
-report_text_finding(FILE *file, const struct finding *finding,
-    const char *token_path, const char *page, struct tz_error *err)
+/* The line that says all, in colours where there are any. */
+static void
+put_header(FILE *file, const struct finding *finding)
 {
-	fputs(finding->judged ? "FAIL  " : "NOT JUDGED  ", file);
+	terminal_put_verdict(file, finding->judged ? "FAIL" : "NOT JUDGED");
+	fputs("  ", file);
+	terminal_begin(file, TERMINAL_HEADER);
 	put(file, finding->driver);
 	putc('/', file);
 	put(file, finding->scenario);
@@ -162,7 +170,18 @@ report_text_finding(FILE *file, const struct finding *finding,
 	put_field(file, report_check(finding));
 	put_field(file, finding->message);
 	put_place(file, &finding->place);
-	fprintf(file, "  cpu%u\n", finding->cpu);
+	fprintf(file, "  cpu%u", finding->cpu);
+	terminal_end(file);
+	putc('\n', file);
+}
+
+int
+report_text_finding(FILE *file, const struct finding_summary *summary,
+    size_t index, const struct report_files *files, struct tz_error *err)
+{
+	const struct finding *finding = &summary->finding[index];
+
+	put_header(file, finding);
 	put_window(file, finding);
 	put_label(file, "class:");
 	fputs(report_class(finding->class), file);
@@ -185,10 +204,11 @@ report_text_finding(FILE *file, const struct finding *finding,
 		putc('\n', file);
 	}
 	put_symptoms(file, finding);
-	put_replay(file, finding->token, token_path);
-	if (page != NULL) {
+	put_replay(
+	    file, summary, finding->token, files != NULL ? files->token : NULL);
+	if (files != NULL && files->page != NULL) {
 		put_label(file, "report:");
-		put(file, page);
+		put(file, files->page);
 		putc('\n', file);
 	}
 	return report_flush(file, err);
@@ -311,6 +331,29 @@ report_text_coverage(
 	return report_flush(file, err);
 }
 
+/* NUMBER and WORD, in STYLE unless it is none. */
+static void
+put_count(
+    FILE *file, size_t number, const char *word, enum terminal_style style)
+{
+	if (number != 0)
+		terminal_begin(file, style);
+	fprintf(file, "%zu %s", number, word);
+	if (number != 0)
+		terminal_end(file);
+}
+
+void
+report_text_counts(FILE *file, size_t passed, size_t failed, size_t not_judged)
+{
+	put_count(file, passed, "passed", TERMINAL_GOOD);
+	fputs(", ", file);
+	put_count(file, failed, "failed", TERMINAL_BAD);
+	fputs(", ", file);
+	put_count(file, not_judged, "not judged", TERMINAL_UNSURE);
+	putc('\n', file);
+}
+
 int
 report_text_last(
     FILE *file, const struct finding_summary *summary, struct tz_error *err)
@@ -319,8 +362,7 @@ report_text_last(
 
 	if (rows.cut != 0)
 		fprintf(file, "%zu not run to the end\n", rows.cut);
-	fprintf(file, "%zu passed, %zu failed, %zu not judged\n", rows.passed,
-	    summary->judged_count,
+	report_text_counts(file, rows.passed, summary->judged_count,
 	    summary->finding_count - summary->judged_count);
 	return report_flush(file, err);
 }

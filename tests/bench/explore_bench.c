@@ -1,10 +1,12 @@
 /*
  * Goal: what a schedule costs beyond running its instructions, and where that
- * grows.  Method: topaz's own driver; the same placements with merging and without,
- * and as the reference plain re-execution in the same process: the machine goes back
- * to the script and runs to its end.  Monitors hear its events there, too, but are
- * neither put back nor asked for a verdict.  A schedule begins at a mark near its
- * deviation, a plain run at the script: hence ratios above 1.
+ * grows; what it costs to judge each load, store and call of the driver.  Method:
+ * topaz's own driver; the same placements with merging and without, and as the
+ * reference plain re-execution in the same process: the machine goes back to the script
+ * and runs to its end.  Monitors hear its events there, too, but are neither put back
+ * nor asked for a verdict.  A schedule begins at a mark near its deviation, a plain run
+ * at the script: hence ratios above 1.  The last ratio is of the same schedules on two
+ * machines, in turns, with an audit of the driver and without.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -48,7 +50,7 @@ static const struct subject subjects[] = {
 	    "insntrace@2=open+init+allocbuf+allocbuf+start+stop", 2 },
 };
 
-static struct setups *setups;
+static struct setups *setups, *unaudited;
 static struct workshop *workshop;
 
 static double
@@ -68,7 +70,8 @@ give_up(const struct tz_error *err)
 }
 
 static void
-open_trial(struct trial *trial, const struct subject *subject, bool merge)
+open_trial(struct trial *trial, struct setups *where,
+    const struct subject *subject, bool merge)
 {
 	const struct trial_options options = { .kinds = KINDS,
 		.kinds2 = UINT32_C(1) << ACT_SWITCH,
@@ -82,10 +85,36 @@ open_trial(struct trial *trial, const struct subject *subject, bool merge)
 	if (token_parse_subject(subject->text, &token, &err) != 0 ||
 	    campaign_entry_read(
 		workshop_manifest(workshop), &token, &entry, &err) != 0 ||
-	    setups_get(setups, entry.cpus, entry.layout, entry.settings,
-		&runner, &err) != 0 ||
-	    trial_open(trial, runner, &entry.sequence, &options, &err) != 0)
+	    setups_get(where, entry.cpus, entry.layout, entry.settings, &runner,
+		&err) != 0)
 		give_up(&err);
+	if (where == unaudited)
+		machine_set_audit(
+		    runner_machine(runner), &(struct audit){ .begin = 0 });
+	if (trial_open(trial, runner, &entry.sequence, &options, &err) != 0)
+		give_up(&err);
+}
+
+/* The parts of a subject's placements, about SAMPLE each. */
+static unsigned
+count_shares(const struct trial *trial, const struct subject *subject)
+{
+	return subject->depth == 2
+	    ? 1 + (unsigned)trial->list.count / 16
+	    : (unsigned)(trial_count(trial) / SAMPLE + 1);
+}
+
+static double
+time_share(struct trial *trial, const struct subject *subject,
+    const struct trial_share *share, struct tally *tally)
+{
+	double start = seconds();
+
+	if (subject->depth == 2)
+		trial_two(trial, share, tally, 0);
+	else
+		trial_one(trial, share, tally, 0);
+	return seconds() - start;
 }
 
 /*
@@ -103,22 +132,14 @@ time_schedules(
 
 	if (tally == NULL)
 		abort();
-	open_trial(&trial, subject, merge);
-	share.workers = (unsigned)(trial_count(&trial) / SAMPLE + 1);
-	if (subject->depth == 2)
-		share.workers = 1 + (unsigned)trial.list.count / 16;
+	open_trial(&trial, setups, subject, merge);
+	share.workers = count_shares(&trial, subject);
 	while (time < SECONDS_EACH) {
-		double start = seconds();
-
-		if (subject->depth == 2)
-			trial_two(&trial, &share, tally, 0);
-		else
-			trial_one(&trial, &share, tally, 0);
-		time += seconds() - start;
+		time += time_share(&trial, subject, &share, tally);
 		if (++share.worker == share.workers) {
 			share.worker = 0;
 			trial_close(&trial);
-			open_trial(&trial, subject, merge);
+			open_trial(&trial, setups, subject, merge);
 		}
 	}
 	*done = tally->area[0].done;
@@ -126,6 +147,39 @@ time_schedules(
 	trial_close(&trial);
 	free(tally);
 	return (double)*done / time;
+}
+
+/* How much longer merged schedules take where the driver is audited: a ratio. */
+static double
+time_audit(const struct subject *subject)
+{
+	struct setups *const where[] = { setups, unaudited };
+	struct trial_share share = { .keep = TRIAL_KEEP_ALL };
+	struct tally *tally = calloc(1, sizeof(*tally));
+	double time[2] = { 0, 0 };
+
+	if (tally == NULL)
+		abort();
+	while (time[0] + time[1] < 2 * SECONDS_EACH) {
+		struct trial trial[2];
+
+		for (unsigned i = 0; i < 2; i++)
+			open_trial(&trial[i], where[i], subject, true);
+		share.workers = count_shares(&trial[0], subject);
+		for (share.worker = 0; share.worker < share.workers &&
+		     time[0] + time[1] < 2 * SECONDS_EACH;
+		     share.worker++) {
+			unsigned first = share.worker & 1;
+
+			for (unsigned i = 0; i < 2; i++)
+				time[first ^ i] += time_share(
+				    &trial[first ^ i], subject, &share, tally);
+		}
+		for (unsigned i = 0; i < 2; i++)
+			trial_close(&trial[i]);
+	}
+	free(tally);
+	return time[0] / time[1];
 }
 
 /* What one schedule consists of, in seconds. */
@@ -147,7 +201,7 @@ time_parts(const struct subject *subject, struct parts *parts)
 	unsigned runs = 0;
 	double at[6];
 
-	open_trial(&trial, subject, false);
+	open_trial(&trial, setups, subject, false);
 	machine = runner_machine(trial.runner);
 	*parts = (struct parts){ .insns = trial.counts.insns_all,
 		.boundaries = trial.list.count,
@@ -204,10 +258,11 @@ measure(const struct subject *subject)
 	    without, without * parts.plain, with, with * parts.plain,
 	    done == 0 ? 0.0 : 100.0 * (double)merged / (double)done);
 	printf("%18s apply %.0f us, run %.0f us (%.1f M insn/s), hash %.0f us, "
-	       "mark %.0f us; the machine alone %.0f us\n",
+	       "mark %.0f us; the machine alone %.0f us; audited %.2f of "
+	       "unaudited\n",
 	    "", parts.apply * 1e6, parts.run * 1e6,
 	    (double)parts.insns / parts.run / 1e6, parts.hash * 1e6,
-	    parts.save * 1e6, parts.plain * 1e6);
+	    parts.save * 1e6, parts.plain * 1e6, time_audit(subject));
 }
 
 /* Only the rows whose numbers, from 0, are arguments; all without one. */
@@ -231,7 +286,8 @@ main(int argc, char **argv)
 	if (workshop_open(&config, &workshop, &err) != 0)
 		give_up(&err);
 	setups = setups_create(workshop);
-	if (setups == NULL)
+	unaudited = setups_create(workshop);
+	if (setups == NULL || unaudited == NULL)
 		abort();
 	printf(
 	    "per second and core, CPU time; plain: the same run by the machine"
@@ -240,6 +296,7 @@ main(int argc, char **argv)
 		if (is_wanted(i, argc, argv))
 			measure(&subjects[i]);
 	}
+	setups_destroy(unaudited);
 	setups_destroy(setups);
 	workshop_close(workshop);
 	return 0;

@@ -34,8 +34,10 @@ use_driver(struct hostile *hostile, bool endless)
 		hostile_arg(hostile, "--limit=3M");
 	} else if (strcmp(command, "replay") != 0) {
 		hostile_arg(hostile, "--budget=3");
-		hostile_arg(hostile, "--no-sequences");
-		hostile_arg(hostile, "--no-pages");
+		if (strcmp(command, "faults") != 0) {
+			hostile_arg(hostile, "--no-sequences");
+			hostile_arg(hostile, "--no-pages");
+		}
 		hostile_arg(hostile, "-j1");
 		hostile_arg(hostile, "--progress=none");
 	}

@@ -353,7 +353,7 @@ prepare(const char *root)
 	    work, work, work, root, work);
 	shell("cd '%s/base' && '%s' run --limit=9M -o bundle >log 2>&1;"
 	      " '%s' explore grab/grab-give --drivers drivers --kinds cpu"
-	      " --budget 300 --no-sequences -j1 --progress none -o findings"
+	      " --budget 3000 --no-sequences -j1 --progress none -o findings"
 	      " --write-baseline baseline >>log 2>&1;"
 	      " [ -s findings/findings.jsonl ] && [ -s bundle/manifest.json ]"
 	      " && [ -s baseline ] || { cat log; exit 1; }",

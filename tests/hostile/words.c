@@ -96,8 +96,10 @@ hostile_option(struct hostile *hostile)
 	} else if (strcmp(command, "explore") == 0 ||
 	    strcmp(command, "faults") == 0) {
 		hostile_arg(hostile, "--budget=3");
-		hostile_arg(hostile, "--no-sequences");
-		hostile_arg(hostile, "--no-pages");
+		if (strcmp(command, "explore") == 0) {
+			hostile_arg(hostile, "--no-sequences");
+			hostile_arg(hostile, "--no-pages");
+		}
 		hostile_arg(hostile, "-j1");
 		hostile_arg(hostile, "--progress=none");
 		hostile_arg(hostile, "-oout");

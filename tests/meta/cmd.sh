@@ -76,7 +76,22 @@ printf '#!/bin/sh\nexec gcc "$@"\n' >cc && chmod +x cc
 expect 0 "1 passed" 0 run --cc ./cc -o new
 rm -r new
 echo 'void nowhere(void); int f(void) { nowhere(); return 0; }' >open.c
-expect 2 "1 unresolved: nowhere" 1 run --source open.c -o new
+expect 2 "1 unresolved: nowhere (used in f)" 1 run --source open.c -o new
+echo 'int f(void) { return RTIT_CTL_NOT_THERE(1); }' >macro.c
+expect 2 "macro.c: does not compile" 0 run --source macro.c -o new
+grep -q -F 'macro.c:1:22: error' stderr && grep -q RTIT_CTL_NOT_THERE stderr ||
+    { echo "the compiler does not name the macro and its place"; bad=1; }
+expect 2 "insntrace is no driver of FreeBSD" 1 run --freebsd-tree full
+expect 2 "--freebsd-tree absent: No such" 1 \
+    run freebsd-pt --source open.c --freebsd-tree absent
+expect 2 "--freebsd-tree full: none of the files" 1 \
+    run freebsd-pt --source open.c --freebsd-tree full
+expect 2 "full/sys/amd64/pt/pt.c: No such file" 0 run freebsd-pt --freebsd-tree full
+mkdir -p tree/sys/amd64/pt
+echo '#error the tree is read' >tree/sys/amd64/pt/pt.h
+echo '#include <amd64/pt/pt.h>' >tree/sys/amd64/pt/pt.c
+expect 2 "topaz: from the tree: sys/amd64/pt/pt.h sys/amd64/pt/pt.c" 0 \
+    run freebsd-pt --freebsd-tree tree -o new
 [ "$(cat file full/file)" = "keep
 keep" ] || { echo "a failed run overwrote something"; bad=1; }
 

@@ -105,7 +105,7 @@ wait_for_word() {
 }
 
 # Two at once: the second is told by whom.
-endless="insntrace/it-load --budget 1M --no-sequences --progress lines -j2"
+endless="insntrace/it-load --budget 1M --progress lines -j2"
 begin explore $endless -o found
 wait_for_word placements
 first=$process

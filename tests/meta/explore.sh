@@ -35,7 +35,6 @@ for command in explore faults ci; do
 	expect 2 "layout 'none': no such word" 1 $command insntrace,none=load
 	expect 2 "--kinds pmi,none: not names" 1 $command --kinds pmi,none
 	expect 2 "--kinds : empty" 1 $command --kinds ""
-	expect 2 "--depth 3: 1 or 2" 1 $command --depth 3
 	expect 2 "--shard 3/2: not I/N" 1 $command --shard 3/2
 	expect 2 "--shard 1: not I/N" 1 $command --shard 1
 	expect 2 "--budget 0: at least 1" 1 $command --budget 0
@@ -59,8 +58,27 @@ for command in explore faults ci; do
 	expect 2 "one subject at a time" 0 $command one two
 	expect 2 "the command is too long" 1 $command --cc "$(printf %09000d 0)"
 done
-expect 2 "--each-point: of topaz faults only" 1 explore --each-point
-expect 2 "--each-point: of topaz faults only" 1 ci --each-point
+expect 2 "--depth 3: 1 or 2" 1 explore --depth 3
+# What means nothing to a command is none of its options, and not in its help.
+foreign() {
+	command=$1
+	shift
+	for option; do
+		expect 2 "unrecognized option '$option'" 0 $command $option
+		"$topaz" $command --help | grep -q -e " $option" &&
+		    complain "$command --help has $option"
+	done
+}
+foreign explore --each-point
+foreign ci --each-point
+foreign faults --depth --no-reduce --no-sequences --no-pages
+foreign mutate --baseline --write-baseline --shard --require-exhaustive \
+    --stop-at-finding --no-pages --each-point
+for command in explore faults ci mutate; do
+	"$topaz" $command --help | grep -q '^ Shared by explore, faults, ci and mutate' ||
+	    complain "$command --help does not say what is shared"
+done
+"$topaz" faults --help | grep -q 'list faults (all)' || complain "faults: --kinds"
 expect 2 "--kinds: no fault among them" 1 faults --kinds pmi,cpu
 [ "$(cat file)" = keep ] || complain "bad input overwrote something"
 mkdir -p wrong/mine
@@ -125,7 +143,7 @@ cp stdout text
 tail -n 1 stdout | grep -q -x '[0-9]* passed, [0-9]* failed, [0-9]* not judged' ||
     complain "the last line of explore is not alone"
 [ -s stderr ] && complain "--progress none says something"
-token=$(sed -n 's/^ *replay:  topaz replay \(tz1:.*\)/\1/p' text | head -n 1)
+token=$(sed -n 's/^ *replay:  topaz replay \(tz1:[^ ]*\).*/\1/p' text | head -n 1)
 expect 1 "3 of 3" 0 replay "$token" --drivers "$drivers" --times 3
 expect 1 "bad-free" 0 replay "$token" --from found --drivers "$drivers"
 expect 1 "kernel free" 0 replay "$token" --drivers "$drivers" --log
@@ -153,14 +171,54 @@ fi
 
 # CPUs of two kinds: the token says so, and it is the same again.
 expect 1 "bad-free" 0 explore grab/grab-give --drivers "$drivers" --no-sequences \
-    --progress none --kinds cpu --budget 300 --no-pages -o mixed \
+    --progress none --kinds cpu --budget 1000 --no-pages -o mixed \
     --profile 'alderlake-p*1,alderlake-e' --errata apl11
-token=$(sed -n 's/^ *replay:  topaz replay \(tz1:.*\)/\1/p' stdout)
+token=$(sed -n 's/^ *replay:  topaz replay \(tz1:[^ ]*\).*/\1/p' stdout)
 case $token in
 tz1:grab-give:alderlake-p,alderlake-e+apl11:0:*) ;;
 *) complain "no hybrid token: $token" ;;
 esac
 expect 1 "2 of 2" 0 replay "$token" --drivers "$drivers" --times 2
+
+# What is printed runs as it is pasted: with the objects where a compiler or a source was
+# named, with the folder of drivers, quoted; read back and joined too.
+pasted() {
+	line=$(sed -n 's/^ *replay:  //p' stdout | head -n 1)
+	[ "$line" = "topaz replay $1" ] || complain "the line is: $line"
+	eval "set -- $line"
+	shift
+	expect 1 "bad-free" 0 "$@"
+}
+ln -s "$drivers" mine
+mkdir "it's here" && cp -R "$drivers/." "it's here"
+set -- grab/grab-give --no-sequences --kinds cpu --budget 3000 --progress none
+expect 1 "bad-free" 0 explore "$@" --drivers mine -o plain
+token=$(sed -n 's/^ *replay:  topaz replay \(tz1:[^ ]*\).*/\1/p' stdout)
+pasted "$token --drivers mine"
+expect 1 "bad-free" 0 explore "$@" --drivers "it's here" --cc gcc -o "a b" -j 1
+pasted "$token --from 'a b' --drivers 'it'\\''s here'"
+rm -r "it's here"/grab/grab.c
+expect 1 "bad-free" 0 report "a b"
+pasted "$token --from 'a b' --drivers 'it'\\''s here'"
+rm -r "it's here"
+expect 1 "bad-free" 0 explore "$@" --drivers mine --cc gcc -o whole -j 2
+grep 'replay:' stdout >whole.lines
+pasted "$token --from whole --drivers mine"
+for form in junit.xml findings.sarif findings.jsonl finding-01.html index.html; do
+	grep -q -F "topaz replay $token --from whole --drivers mine" whole/$form ||
+	    complain "whole/$form has not the line"
+done
+for shard in 1 2; do
+	"$topaz" explore "$@" --drivers mine --cc gcc -o part$shard \
+	    --shard $shard/2 >stdout 2>stderr
+done
+mv whole whole.one
+expect 1 "bad-free" 0 merge part1 part2 -o whole
+grep 'replay:' stdout | cmp - whole.lines || complain "merge says another line"
+diff -r whole/objects whole.one/objects || complain "merge has other objects"
+pasted "$token --from whole --drivers mine"
+expect 1 "bad-free" 0 merge part1 part2
+grep -q -F "$token --from part1 --drivers mine" stdout || complain "merge: no line"
 
 # The command that is kept with the findings repeats them, word for word.
 mkdir "it's here" && cp -R "$drivers/." "it's here"
@@ -227,7 +285,7 @@ expect 5 "sampled" 0 explore "$@" -o other --require-exhaustive
 set -- insntrace=load+unload --progress none --require-exhaustive -o other
 expect 0 "0 failed" 0 explore "$@" --kinds nmi --budget 800
 expect 5 "depth 2" 0 explore "$@" --kinds cpu,pmi,nmi --budget 800 --depth 2
-expect 0 "depth 2" 0 explore "$@" --kinds pmi --depth 2
+expect 0 "1 passed" 0 explore "$@" --kinds pmi --depth 2
 expect 2 "not of one exploration" 0 merge s1 other
 
 expect 0 "1 passed, 0 failed, 0 not judged" 0 faults grab/grab-give --drivers "$drivers" \
@@ -292,7 +350,8 @@ done
     complain "interrupted while describing: not $found pages"
 expect 1 "pmi-lost" 0 report hurried
 last stdout "$(grep ' passed, ' stdout)"
-token=$(sed -n 's/^ *replay:  topaz replay //p' stdout | head -n 1)
+token=$(sed -n 's/^ *replay:  topaz replay \([^ ]*\).*/\1/p' stdout |
+    head -n 1)
 expect 1 "pmi-lost" 0 replay "$token" --drivers masked
 
 # An interruption is the end of the exploring, not of the report.

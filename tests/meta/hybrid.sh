@@ -24,7 +24,7 @@ expect 1 "all match" 0 explore freebsd-pt/hwt-two-cpus-busy --source "$source" \
     --progress none --no-pages -o found
 grep -q '^FAIL  freebsd-pt/hwt-two-cpus-busy  alderlake-p,alderlake-e  foreign-store' \
     stdout || { echo "not what every machine shows:"; cat stdout; bad=1; }
-sed -n 's/^ *replay:  topaz replay \(tz1:.*\)/\1/p' stdout >tokens
+sed -n 's/^ *replay:  topaz replay \(tz1:[^ ]*\).*/\1/p' stdout >tokens
 [ -s tokens ] || { echo "no token"; bad=1; }
 while read -r token; do
 	expect 1 "2 of 2" 0 replay "$token" --source "$source" --times 2

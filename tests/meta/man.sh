@@ -30,11 +30,6 @@ for command in $commands; do
 	done
 done
 [ "$count" -ge 120 ] || { echo "man: only $count options found"; bad=1; }
-# What is done without --budget is in the page as in --help.
-budget=$("$topaz" explore --help | tr -s ' \n' '  ' |
-    sed -n 's/.*understood (\(all[^)]*\)).*/\1/p')
-[ -n "$budget" ] && echo "$text" | tr '\n' ' ' | grep -q -F -- "$budget" ||
-    { echo "man: not in topaz.1: --budget: '$budget'"; bad=1; }
 for code in 0 1 2 3 4 5 6 70; do
 	sed -n '/^.SH EXIT STATUS/,$p' "$page" | grep -q -x $code ||
 	    { echo "man: exit code $code is not in topaz.1"; bad=1; }

@@ -35,10 +35,7 @@ fi
 expect 2 "--count 0: at least 1" 1 mutate --count 0
 expect 2 "--require-score 101: 0 to 100" 1 mutate --require-score 101
 expect 2 "--timeout 0: 1 to 10M seconds" 1 mutate --timeout 0
-expect 2 "--baseline: not of topaz mutate" 1 mutate --baseline x
-expect 2 "--shard: not of topaz mutate" 1 mutate --shard 1/2
 expect 2 "--only or --count, not both" 1 mutate --only x --count 1
-expect 2 "--stop-at-finding: not of topaz mutate" 1 mutate --stop-at-finding
 expect 2 "none: no such driver" 1 mutate none
 expect 2 "--only none: no such mutant" 1 mutate --only none
 expect 2 "absent.c: No such file" 1 mutate --source absent.c

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Goal: the pages work in a browser: no script error, the token is copied or at least
-# selected, nothing is wider than the window, zoom, filter and boundaries answer.
+# selected, nothing is wider than the window of a desk or of a telephone, zoom, filter
+# and boundaries answer; verdict, cause and symptoms are shown.
 # Method: a browser without a window opens made-up findings, the pages try themselves
 # (#selftest) and write down how it went. Skipped without chromium.
 # usage: page.sh SAMPLE
@@ -14,13 +15,14 @@ trap 'rm -rf "$dir"' EXIT
 cd "$dir" || exit 1
 bad=0
 
+width=1280
 # open FILE: the page as it is after its scripts have run, into the file dom.
 open() {
 	rm -rf profile
 	timeout 90 "$browser" --headless --no-sandbox --disable-gpu --disable-quic \
 	    --no-first-run --disable-background-networking \
 	    --disable-component-update --disable-sync --hide-scrollbars \
-	    --user-data-dir="$dir/profile" --window-size=1280,900 \
+	    --user-data-dir="$dir/profile" --window-size=$width,900 \
 	    --virtual-time-budget=8000 --dump-dom "file://$dir/$1#selftest" \
 	    >dom 2>stderr
 }
@@ -53,6 +55,31 @@ says report/finding-04.html '"token":true' "$drawn" '"tick":true' \
     '"log_rows":20000'
 says report/finding-05.html '"token":true'
 says report/index.html '"links":5'
+
+
+# shows FILE TEXT...: the page has these texts among what its scripts have made.
+shows() {
+	page=$1
+	shift
+	open "$page"
+	sed 's,<script.*</script>,,' dom >result
+	for text; do
+		grep -q -F -- "$text" result || { echo "$page: does not show $text"; bad=1; }
+	done
+}
+shows report/index.html '<b class="bad">failed</b>' 'also: trace-left-on in pt_cpu_stop pt.c:290' \
+    'called through pt_cpu_stop pt.c:291' '5 findings in freebsd-pt'
+grep -q 'depth 3, nothing' result && { echo "index.html: an empty part is shown"; bad=1; }
+shows report/finding-01.html 'FAIL  ' '<dt>cause</dt>' '<dt>also</dt>' \
+    "1@800=cpu0:9c41 --from 'it'\\''s here' --drivers my/drivers</code>"
+
+# The width of a telephone.
+width=390
+for page in 01 02 03 04 05; do
+	says report/finding-$page.html
+done
+says report/index.html '"links":5'
+width=1280
 
 # What this test looks at must be able to fail.
 sed 's,^const data = ,missing(); const data = ,' report/finding-01.html >broken.html

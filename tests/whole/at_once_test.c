@@ -18,7 +18,7 @@
 #include "harness/explore/setups.h"
 #include "tests/whole/campaigns.h"
 
-#define BUDGET   600 /* of the default's: CAMPAIGN_BEYOND_DEFAULT, 6 % */
+#define BUDGET   600 /* as of the effort quick */
 #define REPLAYS  3
 #define LEAVES   "pt_ext->rtit_ctl |= cfg->rtit_ctl;"
 #define REPLACES "pt_ext->rtit_ctl  = cfg->rtit_ctl;"

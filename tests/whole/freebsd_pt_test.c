@@ -251,6 +251,22 @@ a_buffer_of_64_kib_is_an_operational_error(void **state)
 	assert_int_equal(run_verdict(&outcome), RUN_FAILED);
 }
 
+/* DisTNT, which the model does not have; FreeBSD drops the backend's error. */
+static void
+a_refused_configuration_is_a_failure(void **state)
+{
+	struct run_options options = freebsd_options("distnt");
+	struct run_outcome outcome;
+
+	(void)state;
+	options.settings = "ctl=0x8000000000200c";
+	whole_run(&options, &outcome);
+	assert_int_equal(outcome.refused_count, 1);
+	assert_int_equal(outcome.refused_error, 6); /* ENXIO */
+	assert_int_equal(outcome.cpu[0].counters.trace_bytes, 0);
+	assert_int_equal(run_verdict(&outcome), RUN_FAILED);
+}
+
 /* FB-09: the backend has no stop operation. */
 static void
 stopping_jumps_to_null(void **state)
@@ -318,6 +334,7 @@ main(int argc, char **argv)
 		    switching_threads_shows_exactly_the_overwritten_bytes),
 		cmocka_unit_test(a_pmi_before_a_switch_out_panics_the_guest),
 		cmocka_unit_test(a_buffer_of_64_kib_is_an_operational_error),
+		cmocka_unit_test(a_refused_configuration_is_a_failure),
 		cmocka_unit_test(stopping_jumps_to_null),
 		cmocka_unit_test(a_processor_without_xsaves_is_refused),
 		cmocka_unit_test(

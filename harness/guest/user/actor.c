@@ -110,6 +110,42 @@ wait_for_turn(uint32_t index)
 						      : &ended[index - 1]);
 }
 
+static uint64_t
+data_number(uint32_t at, uint8_t bytes)
+{
+	uint64_t number = 0;
+
+	if (bytes > sizeof(number) || at > SCRIPT_DATA_MAX - sizeof(number))
+		user_fail("script: no such data", at);
+	memcpy(&number, script->data + at, bytes);
+	return number;
+}
+
+/* The call, and what it says of a buffer's position. */
+static int64_t
+call_and_take(const struct script_step *step, const uint64_t *args)
+{
+	const struct script_position *position = &step->position;
+	int64_t result, taken;
+
+	if (position->kind == SCRIPT_NO_POSITION)
+		return call(step->call, args);
+	actor_position_begin(args);
+	result = call(step->call, args);
+	if (result < 0)
+		return result;
+	if (position->kind == SCRIPT_POSITION_MAPPED)
+		taken = actor_position(args, position->offset_at, true);
+	else
+		taken = actor_position(args,
+		    data_number(position->page_at, position->page_bytes) *
+			    4096 +
+			data_number(
+			    position->offset_at, position->offset_bytes),
+		    false);
+	return taken < 0 ? taken : result;
+}
+
 static void
 run_step(uint32_t index)
 {
@@ -126,7 +162,7 @@ run_step(uint32_t index)
 	if (async && hands_over(index))
 		word_set(&begun[index]);
 	sys3(SYS_CALL_BEGIN, index, step->actor, step->call);
-	result = call(step->call, args);
+	result = call_and_take(step, args);
 	sys3(SYS_CALL_END, index, step->actor, (uint64_t)result);
 	if (step->slot < SCRIPT_SLOTS)
 		slots[step->slot] = result;

@@ -17,6 +17,14 @@
  */
 bool actor_call(uint32_t call, const uint64_t *args, int64_t *result);
 
+/*
+ * Of a step whose call, with these arguments, returns a position: before the call,
+ * what was reported until then is taken; after it, all before the position, BYTES
+ * into the buffer or, MAPPED, the number there.  A negative result is the step's.
+ */
+void actor_position_begin(const uint64_t *args);
+int64_t actor_position(const uint64_t *args, uint64_t bytes, bool mapped);
+
 /* Calls on targets, from SCRIPT_TARGET_SPAWN on. */
 int64_t actor_target(uint32_t call, const uint64_t *args);
 

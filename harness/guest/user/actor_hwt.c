@@ -178,11 +178,15 @@ handle(struct session *session, const struct hwt_record_user_entry *entry)
 		    session, session->ident, id, 0, session->stream);
 		return fd < 0 ? fd : 0;
 	}
-	if (entry->record_type != HWT_RECORD_BUFFER)
+	if (entry->record_type != HWT_RECORD_BUFFER &&
+	    entry->record_type != HWT_RECORD_OVERFLOW)
 		return 0;
 	buffer = buffer_find(session, (uint32_t)entry->buf_id);
 	if (buffer == NULL || !buffer->mapped || entry->curpage < 0)
 		return ACTOR_INVAL;
+	/* Something is missing, nobody knows how much. */
+	if (entry->record_type == HWT_RECORD_OVERFLOW)
+		return sys2(SYS_LOST, buffer->stream, 0);
 	return drain_to(
 	    buffer, (uint64_t)entry->curpage * PAGE_SIZE + entry->offset);
 }
@@ -254,4 +258,50 @@ actor_call(uint32_t call, const uint64_t *args, int64_t *result)
 	default:
 		return false;
 	}
+}
+
+/* The session and the buffer of the node that a call is on; NULL: none is mapped. */
+static struct buffer *
+find_node(uint64_t fd, struct session **session)
+{
+	for (unsigned i = 0; i < SESSIONS_MAX; i++) {
+		*session = &sessions[i];
+		for (unsigned j = 0; j < sessions[i].buffer_count; j++) {
+			struct buffer *buffer = &sessions[i].buffer[j];
+
+			if (buffer->mapped && buffer->fd == (int64_t)fd)
+				return buffer;
+		}
+	}
+	return NULL;
+}
+
+/* A position that is read later lies behind those of all records of before. */
+void
+actor_position_begin(const uint64_t *args)
+{
+	struct session *session;
+
+	if (find_node(args[0], &session) != NULL)
+		(void)session_fetch(session);
+}
+
+int64_t
+actor_position(const uint64_t *args, uint64_t bytes, bool mapped)
+{
+	struct session *session;
+	struct buffer *buffer = find_node(args[0], &session);
+	int64_t result;
+
+	if (buffer == NULL)
+		return 0;
+	if (mapped && (bytes > buffer->bytes - 8 || buffer->bytes < 8))
+		return ACTOR_INVAL;
+	if (mapped)
+		bytes = *(
+		    const volatile uint64_t *)(uintptr_t)(buffer->base + bytes);
+	result = drain_to(buffer, bytes);
+	if (result < 0)
+		return result;
+	return sys2(SYS_POSITION, buffer->stream, bytes);
 }

@@ -72,11 +72,25 @@ struct script_arg {
 	uint64_t value;
 };
 
+/* Where a call that succeeds leaves the position in a buffer: bytes from its
+ * beginning.  The program takes all before it. */
+enum script_position_kind {
+	SCRIPT_NO_POSITION,
+	SCRIPT_POSITION_DATA, /* data + .offset_at, and 4096 times the number at
+				   data + .page_at; 0 bytes: absent */
+	SCRIPT_POSITION_MAPPED, /* 8 bytes at .offset_at of the mapped buffer */
+};
+struct script_position {
+	uint8_t kind, page_bytes, offset_bytes, reserved;
+	uint32_t page_at, offset_at;
+};
+
 struct script_step {
 	uint8_t actor, flags;
 	uint16_t slot;
 	uint32_t call;
 	struct script_arg arg[SCRIPT_ARGS];
+	struct script_position position;
 };
 
 /* Before the first step the 8 bytes at data + .at become .arg. */

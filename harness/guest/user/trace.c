@@ -1,7 +1,15 @@
-/* The session with the tracing framework: context, configuration, start. */
+/*
+ * The session with the tracing framework: context, configuration, start.  What is
+ * handed over as a configuration comes from the host (script.h): this program knows
+ * no backend.
+ */
 #include "harness/guest/user/trace.h"
 
-#include <amd64/pt/pt.h>
+#include <dev/hwt/hwt_event.h>
+
+#include "harness/guest/user/script.h"
+
+#define SCRIPT_PAGES ((sizeof(struct script) + 4095) / 4096 * 4096)
 
 static int64_t
 ioctl(int64_t fd, unsigned long command, const void *argument)
@@ -54,6 +62,21 @@ buffer_open(struct trace_session *session, int id)
 		buffer_map(session, buffer);
 }
 
+/* The event by which older versions report a position; -1: there is no queue. */
+static int64_t
+open_queue(struct trace_session *session)
+{
+	struct kevent event = { .ident = HWT_KQ_BUFRDY_EV,
+		.filter = EVFILT_USER,
+		.flags = EV_ADD | EV_CLEAR };
+
+	session->queue = sys2(SYS_OPEN, address("/dev/kqueue"), 0);
+	if (session->queue < 0 ||
+	    ioctl(session->queue, KPI_KQUEUE_ADD, &event) < 0)
+		session->queue = -1;
+	return session->queue;
+}
+
 /* CPUs [0, cpus), or those of the mask map=. */
 void
 trace_open(struct trace_session *session, const char *args)
@@ -67,7 +90,7 @@ trace_open(struct trace_session *session, const char *args)
 		.cpusetsize = sizeof(map),
 		.backend_name = "pt",
 		.ident = &session->ident,
-		.kqueue_fd = -1,
+		.kqueue_fd = (int)open_queue(session),
 	};
 	uint64_t mask = arg_number(
 	    args, "map", (UINT64_C(1) << session->cpus) - 1);
@@ -91,45 +114,45 @@ trace_open(struct trace_session *session, const char *args)
 			buffer_open(session, cpu);
 }
 
+/* FD: the node, which is what any slot of the script stands for here. */
 static uint64_t
-configured_ctl(const char *args)
+script_value(
+    const struct script *script, const struct script_arg *arg, int64_t fd)
 {
-	uint64_t ctl = RTIT_CTL_BRANCHEN;
-
-	if (arg_number(args, "user", 1) != 0)
-		ctl |= RTIT_CTL_USER;
-	if (arg_number(args, "kernel", 0) != 0)
-		ctl |= RTIT_CTL_OS;
-	if (arg_number(args, "mtc", 0) != 0)
-		ctl |= RTIT_CTL_MTCEN;
-	return arg_number(args, "ctl", ctl);
+	switch (arg->kind) {
+	case SCRIPT_SLOT:
+		return (uint64_t)fd;
+	case SCRIPT_DATA:
+		return address(script->data) + arg->value;
+	default:
+		return arg->value;
+	}
 }
 
 void
-trace_configure(struct trace_session *session, const char *args)
+trace_configure(struct trace_session *session)
 {
-	struct pt_cpu_config config = {
-		.rtit_ctl = configured_ctl(args),
-		.cr3_filter = (register_t)arg_number(args, "cr3", 0),
-		.nranges = (int)arg_number(args, "ranges", 0),
-		.mtc_freq = (uint32_t)arg_number(args, "mtc_freq", 0),
-		.cyc_thresh = (uint32_t)arg_number(args, "cyc_thresh", 0),
-		.psb_freq = (uint32_t)arg_number(args, "psb_freq", 0),
-	};
-	struct hwt_set_config set = {
-		.config = &config,
-		.config_size = sizeof(config),
-		.config_version = 1,
-	};
-	int64_t result;
+	int64_t fd = session->buffer[0].fd;
+	int64_t result = sys2(SYS_SCRIPT, 0, SCRIPT_PAGES);
+	struct script *script;
+	uint64_t args[SCRIPT_ARGS];
 
-	config.ip_ranges[0].start = arg_number(args, "range0a", 0);
-	config.ip_ranges[0].end = arg_number(args, "range0b", 0);
-	config.ip_ranges[1].start = arg_number(args, "range1a", 0);
-	config.ip_ranges[1].end = arg_number(args, "range1b", 0);
-	result = ioctl(session->buffer[0].fd, HWT_IOC_SET_CONFIG, &set);
 	if (result < 0)
-		user_fail("HWT_IOC_SET_CONFIG", result);
+		user_fail("script", result);
+	script = (struct script *)(uintptr_t)result;
+	if (script->step_count == 0)
+		return;
+	for (uint32_t i = 0; i < script->fix_count; i++) {
+		uint64_t value = script_value(script, &script->fix[i].arg, fd);
+
+		memcpy(script->data + script->fix[i].at, &value, sizeof(value));
+	}
+	for (unsigned i = 0; i < SCRIPT_ARGS; i++)
+		args[i] = script_value(script, &script->step[0].arg[i], fd);
+	result = sys5((enum sys_number)script->step[0].call, args[0], args[1],
+	    args[2], args[3], args[4]);
+	if (result < 0)
+		user_fail("the configuration is refused", result);
 }
 
 void
@@ -151,14 +174,24 @@ trace_stop(struct trace_session *session)
 	return ioctl(session->buffer[0].fd, HWT_IOC_STOP, &stop);
 }
 
-int64_t
-trace_read_position(struct trace_session *session)
+static int64_t
+read_position(const struct trace_buffer *buffer, uint64_t *position)
 {
 	vm_offset_t offset = 0;
 	int page = 0;
 	struct hwt_bufptr_get get = { .ident = &page, .offset = &offset };
+	int64_t result = ioctl(buffer->fd, HWT_IOC_BUFPTR_GET, &get);
 
-	return ioctl(session->buffer[0].fd, HWT_IOC_BUFPTR_GET, &get);
+	*position = (uint64_t)page * PAGE_SIZE + offset;
+	return result;
+}
+
+int64_t
+trace_read_position(struct trace_session *session)
+{
+	uint64_t position;
+
+	return read_position(&session->buffer[0], &position);
 }
 
 static void
@@ -192,6 +225,22 @@ drain_to(struct trace_session *session, struct trace_buffer *buffer,
 	buffer->position = position;
 }
 
+void
+trace_take_positions(struct trace_session *session)
+{
+	uint64_t position;
+
+	for (unsigned i = 0; i < session->buffer_count; i++) {
+		struct trace_buffer *buffer = &session->buffer[i];
+
+		if (read_position(buffer, &position) < 0)
+			continue;
+		drain_to(session, buffer, position);
+		(void)sys2(
+		    SYS_POSITION, buffer_stream(session, buffer), position);
+	}
+}
+
 static struct trace_buffer *
 buffer_find(struct trace_session *session, int id)
 {
@@ -216,6 +265,12 @@ record_handle(
 			user_fail("record of no buffer", entry->buf_id);
 		drain_to(session, buffer,
 		    (uint64_t)entry->curpage * PAGE_SIZE + entry->offset);
+		break;
+	case HWT_RECORD_OVERFLOW:
+		buffer = buffer_find(session, entry->buf_id);
+		if (buffer == NULL)
+			user_fail("record of no buffer", entry->buf_id);
+		(void)sys2(SYS_LOST, buffer_stream(session, buffer), 0);
 		break;
 	case HWT_RECORD_THREAD_CREATE:
 		if (buffer_find(session, entry->thread_id) == NULL)
@@ -245,6 +300,20 @@ trace_fetch(
 	result = ioctl(session->buffer[0].fd, HWT_IOC_RECORD_GET, &get);
 	if (result < 0)
 		user_fail("HWT_IOC_RECORD_GET", result);
+	batch->has_event = session->queue >= 0 &&
+	    ioctl(session->queue, KPI_KQUEUE_TAKE, &batch->event) >= 0;
+}
+
+static void
+event_handle(struct trace_session *session, const struct kevent *event)
+{
+	int id = (int)(event->fflags & HWT_KQ_BUFRDY_ID_MASK);
+	struct trace_buffer *buffer = buffer_find(session, id);
+
+	if (buffer == NULL)
+		user_fail("event of no buffer", id);
+	session->buffer_records++;
+	drain_to(session, buffer, (uint64_t)event->data);
 }
 
 void
@@ -252,6 +321,8 @@ trace_handle(struct trace_session *session, const struct trace_batch *batch)
 {
 	for (int i = 0; i < batch->count; i++)
 		record_handle(session, &batch->entry[i]);
+	if (batch->has_event)
+		event_handle(session, &batch->event);
 }
 
 void

@@ -5,6 +5,7 @@
 #ifndef TOPAZ_HARNESS_GUEST_USER_TRACE_H
 #define TOPAZ_HARNESS_GUEST_USER_TRACE_H
 
+#include <sys/event.h>
 #include <sys/hwt.h>
 
 #include "harness/guest/user/user.h"
@@ -29,20 +30,27 @@ struct trace_session {
 	unsigned buffer_count;
 	struct trace_buffer buffer[BUFFERS_MAX];
 	uint64_t records, buffer_records, wraps;
+	int64_t queue; /* of events; negative: there is none */
 };
 
 struct trace_batch {
 	int count;
 	struct hwt_record_user_entry entry[RECORDS_MAX];
+	bool has_event;
+	struct kevent event;
 };
 
 /* Makes the context, opens and maps its buffers.  Exits on failure. */
 void trace_open(struct trace_session *session, const char *args);
-void trace_configure(struct trace_session *session, const char *args);
+/* As the host says; exits on failure. */
+void trace_configure(struct trace_session *session);
 void trace_start(struct trace_session *session);
 /* An error is returned (negative), or 0. */
 int64_t trace_stop(struct trace_session *session);
 int64_t trace_read_position(struct trace_session *session);
+
+/* Takes what each buffer holds up to the position that the driver says it has. */
+void trace_take_positions(struct trace_session *session);
 
 /* Fetches records; with WAIT sleeps until there are some (or for nothing). */
 void trace_fetch(

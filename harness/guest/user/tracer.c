@@ -68,8 +68,9 @@ finish(const char *args)
 	for (int i = 0; i < LAST_FETCHES; i++) {
 		trace_fetch(&session, &last_batch, false);
 		trace_handle(&session, &last_batch);
-		if (own_cpu || spins ? reports(&last_batch, id)
-				     : last_batch.count == 0)
+		if (own_cpu || spins
+			? reports(&last_batch, id)
+			: last_batch.count == 0 && !last_batch.has_event)
 			break;
 		if (spins)
 			sys1(SYS_SLEEP, SPIN_CYCLES);
@@ -77,6 +78,9 @@ finish(const char *args)
 	if (arg_number(args, "stop", 0) != 0) {
 		result = trace_stop(&session);
 		user_printf("tracer: stop: %d\n", result);
+		trace_fetch(&session, &last_batch, false);
+		trace_handle(&session, &last_batch);
+		trace_take_positions(&session);
 	}
 	user_exit(0);
 }
@@ -127,7 +131,7 @@ start(const char *args)
 		user_printf("tracer: position before the start: %d\n",
 		    trace_read_position(&session));
 	if (arg_number(args, "config", 1) != 0)
-		trace_configure(&session, args);
+		trace_configure(&session);
 	trace_start(&session);
 }
 

@@ -4,6 +4,8 @@
 #include <x86/apicvar.h>
 #include <x86/x86_var.h>
 
+#include <dev/hwt/hwt_intr.h>
+
 #include "harness/guest/kern.h"
 #include "harness/kpi/freebsd/kpi.h"
 
@@ -28,6 +30,17 @@ int cold;
 static struct mutex pcint_lock = MUTEX_INIT("lapic pcint");
 static u_int pcint_users;
 
+int (*hwt_intr)(struct trapframe *tf);
+
+/* The handler that older versions set without a call. */
+static int
+call_hwt_intr(struct trap_frame *frame)
+{
+	if (hwt_intr == NULL)
+		return (0);
+	return (hwt_intr((struct trapframe *)(void *)frame));
+}
+
 void
 kpi_cpu_init(void)
 {
@@ -49,6 +62,8 @@ kpi_cpu_init(void)
 	smp_started = 1;
 	for (i = 0; i < cpu_count; i++)
 		CPU_SET(i, &all_cpus);
+	if (nmi_register(call_hwt_intr) != 0)
+		panic("no room for an NMI handler");
 }
 
 /* FreeBSD's halted CPU: of all_cpus still, interrupts and rendezvous reach it, and
@@ -65,11 +80,52 @@ kpi_cpuid(void)
 	return ((int)cpu_number());
 }
 
+/* The three steps of a rendezvous, each in a critical section. */
+struct steps {
+	void (*setup)(void *);
+	void (*action)(void *);
+	void (*teardown)(void *);
+	void *arg;
+};
+
+static void
+do_step(void (*step)(void *), void *arg)
+{
+	kpi_critnest_add(1);
+	step(arg);
+	kpi_critnest_add(-1u);
+}
+
+static void
+do_setup(void *arg)
+{
+	const struct steps *steps = arg;
+
+	do_step(steps->setup, steps->arg);
+}
+
+static void
+do_action(void *arg)
+{
+	const struct steps *steps = arg;
+
+	do_step(steps->action, steps->arg);
+}
+
+static void
+do_teardown(void *arg)
+{
+	const struct steps *steps = arg;
+
+	do_step(steps->teardown, steps->arg);
+}
+
 /* Only the present CPUs of the set take part; there must be one. */
 void
 smp_rendezvous_cpus(cpuset_t map, void (*setup)(void *), void (*action)(void *),
     void (*teardown)(void *), void *arg)
 {
+	struct steps steps = { setup, action, teardown, arg };
 	uint64_t mask;
 	int i;
 
@@ -79,7 +135,9 @@ smp_rendezvous_cpus(cpuset_t map, void (*setup)(void *), void (*action)(void *),
 			mask |= UINT64_C(1) << i;
 	if (mask == 0)
 		panic("smp_rendezvous_cpus: no CPU of the set is present");
-	rendezvous(mask, setup, action, teardown, arg);
+	rendezvous(mask, setup != NULL ? do_setup : NULL,
+	    action != NULL ? do_action : NULL,
+	    teardown != NULL ? do_teardown : NULL, &steps);
 }
 
 void
@@ -153,6 +211,29 @@ lapic_disable_pcint(void)
 	if (--pcint_users == 0)
 		smp_rendezvous(NULL, pcint_set, NULL, &masked);
 	mutex_unlock(&pcint_lock);
+}
+
+/* Older versions have no count of users, and a call on each CPU. */
+void
+lapic_enable_pt_pmi(void)
+{
+	bool masked = false;
+
+	pcint_set(&masked);
+}
+
+void
+lapic_disable_pt_pmi(void)
+{
+	bool masked = true;
+
+	pcint_set(&masked);
+}
+
+void
+lapic_reenable_pt_pmi(void)
+{
+	lapic_enable_pt_pmi();
 }
 
 void

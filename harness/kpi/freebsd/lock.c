@@ -4,10 +4,14 @@
 
 #include "harness/guest/lock.h"
 #include "harness/guest/task.h"
+#include "harness/kpi/freebsd/kpi.h"
 
 _Static_assert(sizeof(struct mutex) <= sizeof(((struct mtx *)0)->mtx_guest) &&
 	sizeof(struct spin) <= sizeof(((struct mtx *)0)->mtx_guest),
     "a mutex has room for the guest kernel's");
+
+void guest_critical_enter(void) __asm__("critical_enter");
+void guest_critical_exit(void) __asm__("critical_exit");
 
 static struct mutex *
 guest_mutex(struct mtx *m)
@@ -84,11 +88,13 @@ void
 mtx_lock_spin(struct mtx *m)
 {
 	spin_lock(guest_spin(m));
+	kpi_critnest_add(1);
 }
 
 void
 mtx_unlock_spin(struct mtx *m)
 {
+	kpi_critnest_add(-1u);
 	spin_unlock(guest_spin(m));
 }
 
@@ -153,10 +159,26 @@ void
 spinlock_enter(void)
 {
 	spin_enter();
+	kpi_critnest_add(1);
 }
 
 void
 spinlock_exit(void)
 {
+	kpi_critnest_add(-1u);
 	spin_exit();
+}
+
+void
+critical_enter(void)
+{
+	guest_critical_enter();
+	kpi_critnest_add(1);
+}
+
+void
+critical_exit(void)
+{
+	kpi_critnest_add(-1u);
+	guest_critical_exit();
 }

@@ -5,6 +5,7 @@
 #include <vm/uma.h>
 
 #include "harness/guest/kern.h"
+#include "harness/kpi/freebsd/kpi.h"
 
 _Static_assert(
     M_NOWAIT == HEAP_NOWAIT && M_WAITOK == HEAP_WAITOK && M_ZERO == HEAP_ZERO,
@@ -25,8 +26,8 @@ struct uma_zone {
 };
 
 /* malloc(9) and free(9) may take a mutex whatever the flags are. */
-static void
-check_context(const char *function)
+void
+kpi_malloc_check(const char *function)
 {
 	if (cpu_in_spin() || task_self()->critical != 0)
 		panic(
@@ -38,7 +39,7 @@ check_context(const char *function)
 static inline __attribute__((always_inline)) bool
 shall_fail(int flags, const char *function, const void *caller)
 {
-	check_context(function);
+	kpi_malloc_check(function);
 	return ((flags & M_WAITOK) == 0 && fault_point(function, caller));
 }
 
@@ -78,8 +79,9 @@ malloc_aligned(
 void
 free(void *addr, struct malloc_type *type __unused)
 {
-	check_context(__func__);
-	heap_free(addr, __builtin_return_address(0));
+	kpi_malloc_check(__func__);
+	if (!kpi_contig_free(addr, __builtin_return_address(0)))
+		heap_free(addr, __builtin_return_address(0));
 }
 
 void

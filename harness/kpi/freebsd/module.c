@@ -26,6 +26,13 @@ static size_t loadable_count;
 static const struct kpi_module_record *depends[RECORDS_MAX];
 static size_t depend_count;
 
+/* SYSINIT and SYSUNINIT of all modules. */
+static struct {
+	const struct kpi_module_record *record;
+	const struct abi_module *image;
+} inits[RECORDS_MAX];
+static size_t init_count;
+
 /* Those loaded, in the order of loading. */
 static struct loadable *loaded[RECORDS_MAX];
 static size_t loaded_count;
@@ -36,7 +43,8 @@ collect_record(
 {
 	struct loadable *self;
 
-	if (loadable_count == RECORDS_MAX || depend_count == RECORDS_MAX)
+	if (loadable_count == RECORDS_MAX || depend_count == RECORDS_MAX ||
+	    init_count == RECORDS_MAX)
 		panic("too many module records");
 	if (record->kind == KPI_MODULE_DECLARE) {
 		self = &loadables[loadable_count++];
@@ -45,8 +53,12 @@ collect_record(
 		self->manual = module_is_manual(record->name) ||
 		    module_is_manual(image->name);
 		self->visited = self->manual;
-	} else if (record->kind == KPI_MODULE_DEPEND)
+	} else if (record->kind == KPI_MODULE_DEPEND) {
 		depends[depend_count++] = record;
+	} else if (record->kind != KPI_MODULE_VERSION) {
+		inits[init_count].record = record;
+		inits[init_count++].image = image;
+	}
 }
 
 static void
@@ -131,20 +143,61 @@ load_needs(const char *name)
 	return (true);
 }
 
-/* A module that does not load is told to unload, as FreeBSD does. */
+/*
+ * The functions of KIND of the module's image that come before its MOD_LOAD, or
+ * after it, each the first of those left: O(n^2), of a handful.
+ */
+static void
+run_inits(const struct loadable *self, enum kpi_module_kind kind, bool before)
+{
+	bool done[RECORDS_MAX] = { false };
+	size_t best, i;
+
+	for (;;) {
+		best = init_count;
+		for (i = 0; i < init_count; i++) {
+			if (done[i] || inits[i].image != self->image ||
+			    inits[i].record->kind != kind ||
+			    starts_before(inits[i].record, self->declare) !=
+				before)
+				continue;
+			if (best == init_count ||
+			    starts_before(
+				inits[i].record, inits[best].record) ==
+				(kind == KPI_MODULE_SYSINIT))
+				best = i;
+		}
+		if (best == init_count)
+			return;
+		done[best] = true;
+		inits[best].record->func(inits[best].record->arg);
+	}
+}
+
+static void
+run_uninits(const struct loadable *self)
+{
+	run_inits(self, KPI_MODULE_SYSUNINIT, false);
+	run_inits(self, KPI_MODULE_SYSUNINIT, true);
+}
+
+/* A module that does not load gets MOD_UNLOAD, as in FreeBSD. */
 static bool
 start(struct loadable *self)
 {
 	const moduledata_t *data = self->declare->data;
 	int error;
 
+	run_inits(self, KPI_MODULE_SYSINIT, true);
 	error = data->evhand(NULL, MOD_LOAD, data->priv);
 	if (error != 0) {
 		(void)data->evhand(NULL, MOD_UNLOAD, data->priv);
+		run_uninits(self);
 		printf("kpi: module %s does not load, error %d\n", data->name,
 		    error);
 		return (false);
 	}
+	run_inits(self, KPI_MODULE_SYSINIT, false);
 	self->loaded = true;
 	loaded[loaded_count++] = self;
 	return (true);
@@ -224,6 +277,7 @@ kpi_module_unload(const char *name)
 	error = data->evhand(NULL, MOD_UNLOAD, data->priv);
 	if (error != 0)
 		return (error);
+	run_uninits(self);
 	self->loaded = false;
 	forget(self);
 	module_hide(self->image);
@@ -238,6 +292,7 @@ kpi_init(void)
 	kpi_cpu_init();
 	kpi_swi_init();
 	kpi_device_init();
+	kpi_kqueue_init();
 	kpi_process_init();
 	collect();
 	while ((next = next_loadable()) != NULL)
@@ -247,15 +302,19 @@ kpi_init(void)
 void
 kpi_fini(void)
 {
+	const struct loadable *self;
 	const moduledata_t *data;
 	int error;
 
 	while (loaded_count > 0) {
-		data = loaded[--loaded_count]->declare->data;
+		self = loaded[--loaded_count];
+		data = self->declare->data;
 		error = data->evhand(NULL, MOD_UNLOAD, data->priv);
 		if (error != 0)
 			printf("kpi: module %s does not unload, error %d\n",
 			    data->name, error);
+		else
+			run_uninits(self);
 	}
 	kpi_process_fini();
 	kpi_device_fini();

@@ -74,6 +74,10 @@ vm_page_insert(vm_page_t m, vm_object_t object, vm_pindex_t pindex)
 	object->pages[pindex] = m;
 	m->object = object;
 	m->pindex = pindex;
+	/* What is written to it before user space maps it counts, too. */
+	if (object->pages[0] != NULL)
+		host_object_page(
+		    atop(object->pages[0]->phys_addr), m->phys_addr, pindex);
 	return (0);
 }
 

@@ -59,6 +59,24 @@ kpi_curthread(void)
 	return (kpi_thread_of(task_self()));
 }
 
+void
+kpi_critnest_add(u_int by)
+{
+	curthread->td_critnest += by;
+}
+
+bool
+kpi_thread_start(const char *name, void (*main)(void *arg), void *arg)
+{
+	return (task_create(name, main, arg, TASK_HIGH, CPU_MASK_ALL) != NULL);
+}
+
+void
+kpi_thread_end(void)
+{
+	task_exit();
+}
+
 struct thread *
 kpi_thread_first(struct proc *p)
 {
@@ -131,16 +149,21 @@ groupmember(gid_t gid, const struct ucred *cr)
 	return (0);
 }
 
+/* Switches and exits come with a spin lock held: td_critnest counts it. */
 static void
 hook_switch_out(struct task *task)
 {
+	kpi_critnest_add(1);
 	HWT_CALL_HOOK(kpi_thread_of(task), HWT_SWITCH_OUT, NULL);
+	kpi_critnest_add(-1u);
 }
 
 static void
 hook_switch_in(struct task *task)
 {
+	kpi_critnest_add(1);
 	HWT_CALL_HOOK(kpi_thread_of(task), HWT_SWITCH_IN, NULL);
+	kpi_critnest_add(-1u);
 }
 
 static void
@@ -152,7 +175,9 @@ hook_thread_create(struct task *task)
 static void
 hook_thread_exit(struct task *task)
 {
+	kpi_critnest_add(1);
 	HWT_CALL_HOOK(kpi_thread_of(task), HWT_THREAD_EXIT, NULL);
+	kpi_critnest_add(-1u);
 }
 
 /* Only for a traced process is a record worth building. */
@@ -205,6 +230,7 @@ static void
 hook_process_exit(struct process *process)
 {
 	kpi_eventhandler_process_exit(kpi_proc_of(process));
+	kpi_kqueue_forget(kpi_proc_of(process));
 }
 
 void

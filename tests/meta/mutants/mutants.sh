@@ -98,7 +98,7 @@ while read -r id how where what; do
 	token=$(awk -v what="$what" '
 	    /^FAIL/ { on = $4 == what }
 	    $1 == "also:" { on = on || $2 == what }
-	    on && /replay:/ { print $NF; exit }' report)
+	    on && /replay:/ { print $4; exit }' report)
 	[ -n "$token" ] && echo "$id killed by $what ($token)" ||
 	    survives "$id" "no $what"
 done <list

@@ -42,7 +42,7 @@ each_difference_has_its_words(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < TZ_ARRAY_LEN(runs); i++) {
-		struct check *check = rig_create();
+		struct check *check = rig_create(false);
 		const char *words;
 
 		rig_play(check, runs[i].steps);
@@ -63,7 +63,7 @@ a_refused_configuration_is_no_other_one(void **state)
 		{ 0 } };
 	static const struct rig_step end[] = { ASK(0x2008), ON_AS(0x200d),
 		{ 0 } };
-	struct check *check = rig_create();
+	struct check *check = rig_create(false);
 
 	(void)state;
 	rig_play(check, begin);
@@ -85,7 +85,7 @@ what_was_asked_for_before_is_of_the_state(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < TZ_ARRAY_LEN(steps); i++) {
-		struct check *check = rig_create();
+		struct check *check = rig_create(false);
 
 		rig_play(check, steps[i]);
 		hash[i] = check_hash(check);

@@ -1,4 +1,5 @@
 #include "tests/unit/check/rig.h"
+#include "harness/guest/frame.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,9 +8,23 @@
 
 #include <cmocka.h>
 
+#define RIG_PAGES 4096
+
 /* What check_reads returns; one test runs at a time. */
 static struct machine_pt rig_pt;
+static struct frame rig_frame[RIG_PAGES];
 static unsigned rig_context;
+
+/* Where the function NAME is: the same for the same name. */
+static uint64_t
+rig_callee(const char *name)
+{
+	size_t first = 0;
+
+	while (strcmp(check_callee_name(first), name) != 0)
+		first++;
+	return RIG_SITE + 16 * (first + 1);
+}
 
 /* Pages behind RIG_MAPPED lie two apart. */
 static bool
@@ -65,13 +80,37 @@ static const struct rig_step rig_names[] = {
 	{ 0 },
 };
 
-/* Every table is one of output entries without an end. */
+/* Records of frames; every other table is one of output entries without an end. */
 static bool
 rig_word(void *arg, uint64_t pa, uint64_t *value)
 {
+	uint64_t at = pa - RIG_FRAMES;
+
 	(void)arg;
 	*value = UINT64_C(0x4000) | 0x4;
+	if (at < sizeof(rig_frame)) {
+		memcpy(value, (const char *)rig_frame + at, sizeof(*value));
+		/* What no step has set is free. */
+		if (at % sizeof(struct frame) == 0 && *value == 0)
+			*value = FRAME_FREE;
+	}
 	return pa % 8 == 0;
+}
+
+static void
+rig_call(struct check *check, const struct rig_step *step)
+{
+	struct audit_call call = {
+		.rip = step->a,
+		.arg = { step->b, step->b, step->c },
+	};
+
+	for (size_t i = 0; i < check_callee_count(); i++) {
+		if (strcmp(check_callee_name(i), step->text) == 0)
+			call.function = rig_callee(step->text);
+	}
+	assert_int_not_equal(call.function, 0);
+	check_call(check, &call);
 }
 
 static const char *
@@ -83,9 +122,10 @@ rig_pt_error(void *arg, unsigned cpu)
 }
 
 struct check *
-rig_create(void)
+rig_create(bool positions)
 {
 	struct check_config config = {
+		.positions = positions,
 		.reads = { NULL, rig_translate, rig_rip, rig_read_pt, rig_word,
 		    rig_pt_error },
 		.cpu_count = 2,
@@ -93,10 +133,15 @@ rig_create(void)
 		.driver_text = { { RIG_TEXT, RIG_TEXT + RIG_PAGE } },
 		.driver_data = { { RIG_DATA, RIG_DATA + 0x100 } },
 		.kernel_data = { { RIG_KDATA, RIG_KDATA + RIG_PAGE } },
+		.frames_pa = RIG_FRAMES,
 		.enabled = check_all(),
 	};
-	struct check *check = check_create(&config);
+	struct check *check;
 
+	for (size_t i = 0; i < check_callee_count(); i++)
+		config.callee[i] = rig_callee(check_callee_name(i));
+	memset(rig_frame, 0, sizeof(rig_frame));
+	check = check_create(&config);
 	assert_non_null(check);
 	rig_pt = (struct machine_pt){ .mask_ptrs = 0x7f };
 	rig_context = 0;
@@ -104,6 +149,16 @@ rig_create(void)
 	check_begin(check);
 	rig_play(check, rig_names);
 	return check;
+}
+
+static void
+rig_set_frame(const struct rig_step *step)
+{
+	struct frame *frame = &rig_frame[step->a / RIG_PAGE];
+
+	frame->kind = (uint8_t)step->b;
+	frame->bucket = (uint8_t)(step->b >> 8);
+	frame->taken[0] = step->c;
 }
 
 static void
@@ -184,16 +239,21 @@ rig_play(struct check *check, const struct rig_step *steps)
 			.b = steps->b,
 			.c = steps->c,
 		};
-		struct machine_step step = {
+		struct audit_access access = {
 			.rip = steps->a,
-			.store_bytes = 8,
-			.store_va = steps->b,
+			.va = steps->b,
+			.bytes = 8,
+			.write = steps->op == RIG_STORE,
 		};
 
 		if (steps->op == RIG_EVENT)
 			check_event(check, &event);
-		else if (steps->op == RIG_STORE)
-			check_step(check, &step);
+		else if (steps->op == RIG_STORE || steps->op == RIG_LOAD)
+			check_access(check, &access);
+		else if (steps->op == RIG_CALL)
+			rig_call(check, steps);
+		else if (steps->op == RIG_FRAME)
+			rig_set_frame(steps);
 		else if (steps->op == RIG_CTL || steps->op == RIG_STATUS ||
 		    steps->op == RIG_TABLE_AT || steps->op == RIG_REGION_AT)
 			rig_registers(steps);

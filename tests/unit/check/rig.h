@@ -25,6 +25,8 @@
 #define RIG_KDATA  (ABI_KERNBASE + RIG_KERNEL)
 #define RIG_DATA   (RIG_KDATA + 0x400)          /* the driver's, among it */
 #define RIG_SITE   UINT64_C(0xffffffff80201000) /* allocates buffers */
+#define RIG_FRAMES \
+ UINT64_C(0x800000) /* the kernel's table: all are free at first */
 
 enum rig_op {
 	RIG_NONE,
@@ -33,7 +35,10 @@ enum rig_op {
 	RIG_STATUS, /* a: CR3_MATCH, b: ADDR0_A, c: STATUS; TriggerEn = 0,
 			  GLOBAL_STATUS[55] = 1 */
 	RIG_TABLE_AT, /* a: OUTPUT_BASE; CTL.ToPA = 1 */
-	RIG_STORE,    /* a: rip, b: address */
+	RIG_STORE,    /* a: rip, b: address, of 8 bytes */
+	RIG_LOAD,     /* the same */
+	RIG_CALL,  /* .text: of that function, a: rip, b: RDI and RSI, c: RDX */
+	RIG_FRAME, /* of the page at a: b: word 0 of its record, c: word 1 */
 	RIG_STARTING,
 	RIG_STARTED,   /* a: CPUs */
 	RIG_STOPPED,   /* a: CPUs */
@@ -53,7 +58,7 @@ struct rig_step {
 	enum event_kind kind;
 	unsigned cpu;
 	uint64_t a, b, c;
-	const char *text; /* RIG_PANICS */
+	const char *text; /* RIG_PANICS, RIG_CALL */
 };
 
 #define EVENT_ON(which, what, a, b, c)          \
@@ -63,6 +68,11 @@ struct rig_step {
 #define DO(op, a, b, c)                  \
  {                                       \
   RIG_##op, EVENT_NOTE, 0, a, b, c, NULL \
+ }
+
+#define CALL(name, to, bytes)                              \
+ {                                                         \
+  RIG_CALL, EVENT_NOTE, 0, RIG_TEXT, (to), (bytes), (name) \
  }
 
 /* All on CPU 0, actor 0, stream 0. */
@@ -83,7 +93,8 @@ struct rig_step {
 #define ENTRY(index, entry) \
  EV(TOPA_ENTRY, RIG_TABLE + 8 * (index), entry, index)
 
-struct check *rig_create(void);
+/* POSITIONS: user space can ask for a buffer's position, too. */
+struct check *rig_create(bool positions);
 /* Both end at RIG_NONE. */
 void rig_play(struct check *check, const struct rig_step *steps);
 

@@ -73,6 +73,8 @@ static const struct run memory_runs[] = {
 	{ "a store into a page that was freed and allocated", GOOD,
 	    { EV(ALLOC, ABI_DMAP + RIG_FREED, RIG_PAGE, RIG_SITE),
 		DO(STORE, RIG_TEXT, ABI_DMAP + RIG_FREED + 8, 0) } },
+	{ "a load from a freed page", CHECK_LOAD_FREED,
+	    { DO(LOAD, RIG_TEXT, ABI_DMAP + RIG_FREED + 8, 0) } },
 	{ "output to a buffer that was freed", CHECK_OUTPUT_FREED,
 	    { ON, PSB, OUT(0, 64), OFF, EV(FREE, ABI_DMAP + B, 0, 0), ON, PSB,
 		OUT(0, 64) } },
@@ -431,11 +433,115 @@ static const struct run end_runs[] = {
 
 static bool row_seen[CHECK_COUNT];
 
+/* Pages of an object that user space may map: of the table at M, then stream 5. */
+#define M 0x90000
+#define OBJECT(pa)                                   \
+ EV(ALLOC, ABI_DMAP + (pa), 2 * RIG_PAGE, RIG_SITE), \
+     EV(OBJECT_PAGE, (pa) >> 12, pa, 0),             \
+     EV(OBJECT_PAGE, (pa) >> 12, (pa) + RIG_PAGE, 1)
+#define MAP(pa) \
+ EV(BUFFER, 5, pa, RIG_PAGE), EV(BUFFER, 5, (pa) + RIG_PAGE, RIG_PAGE)
+#define TAKE(pa, bytes) EV(DRAIN, 5, pa, bytes)
+
+static const struct run object_runs[] = {
+	{ "written before it was mapped", GOOD,
+	    { OBJECT(M), ON, PSB, EV(OUTPUT, M, 64, 0), MAP(M), BEGIN(2),
+		TAKE(M, 64), DONE(0) } },
+	/* What is not known to be a buffer before it is mapped. */
+	{ "mapped late, of unknown content", GOOD,
+	    { EV(ALLOC, ABI_DMAP + M, 2 * RIG_PAGE, RIG_SITE), ON, PSB,
+		EV(OUTPUT, M, 64, 0), OFF, MAP(M), BEGIN(2), TAKE(M, 96),
+		DONE(0) } },
+	{ "mapped in time", CHECK_REPORTED_UNWRITTEN,
+	    { EV(ALLOC, ABI_DMAP + M, 2 * RIG_PAGE, RIG_SITE), MAP(M), ON, PSB,
+		EV(OUTPUT, M, 64, 0), OFF, BEGIN(2), TAKE(M, 96), DONE(0) } },
+	{ "more is reported than was written before it was mapped",
+	    CHECK_REPORTED_UNWRITTEN,
+	    { OBJECT(M), ON, PSB, EV(OUTPUT, M, 64, 0), MAP(M), BEGIN(2),
+		TAKE(M, 96), DONE(0) } },
+	{ "what was written before it was mapped is missed",
+	    CHECK_UNREPORTED_TAIL,
+	    { OBJECT(M), ON, PSB, EV(OUTPUT, M, 64, 0), OFF, MAP(M), BEGIN(2),
+		DONE(0), DO(COLLECTED, 5, 0, 0), FINISH } },
+	{ "nobody ever mapped it", GOOD,
+	    { OBJECT(M), ON, PSB, EV(OUTPUT, M, 64, 0), OFF, BEGIN(2), COLLECT,
+		FINISH } },
+	{ "it is freed without having been mapped", GOOD,
+	    { OBJECT(M), ON, PSB, EV(OUTPUT, M, 64, 0), OFF, BEGIN(2), COLLECT,
+		EV(FREE, ABI_DMAP + M, 0, 0), FINISH } },
+	{ "mapped again it goes on", GOOD,
+	    { OBJECT(M), ON, PSB, EV(OUTPUT, M, 64, 0), MAP(M), BEGIN(2),
+		TAKE(M, 64), DONE(0), MAP(M), EV(OUTPUT, M + 64, 64, 0),
+		BEGIN(2), TAKE(M + 64, 64), DONE(0) } },
+	{ "mapped by another name it goes on", GOOD,
+	    { OBJECT(M), ON, PSB, MAP(M), EV(OUTPUT, M, 64, 0),
+		EV(BUFFER, 6, M, RIG_PAGE),
+		EV(BUFFER, 6, M + RIG_PAGE, RIG_PAGE), BEGIN(2),
+		EV(DRAIN, 6, M, 64), DONE(0) } },
+	{ "mapped by another name it was taken already", CHECK_REPORTED_TWICE,
+	    { OBJECT(M), ON, PSB, MAP(M), EV(OUTPUT, M, 64, 0), BEGIN(2),
+		TAKE(M, 64), DONE(0), EV(BUFFER, 6, M, RIG_PAGE),
+		EV(BUFFER, 6, M + RIG_PAGE, RIG_PAGE), BEGIN(2),
+		EV(DRAIN, 6, M, 64), DONE(0) } },
+	{ "two buffers of the same number", GOOD,
+	    { OBJECT(M), MAP(M), OBJECT(M + 0x8000), MAP(M + 0x8000), ON, PSB,
+		EV(OUTPUT, M, 64, 0), OFF, ON, PSB,
+		EV(OUTPUT, M + 0x8000, 32, 0), BEGIN(2), TAKE(M, 64),
+		TAKE(M + 0x8000, 32), DONE(0) } },
+	{ "one of the first with the number of the second", GOOD,
+	    { OBJECT(M), ON, PSB, EV(OUTPUT, M, 64, 0), MAP(M), BEGIN(2),
+		TAKE(M, 64), DONE(0), OFF, EV(FREE, ABI_DMAP + M, 0, 0),
+		OBJECT(M + 0x8000), MAP(M + 0x8000), ON, PSB,
+		EV(OUTPUT, M + 0x8000, 32, 0), BEGIN(2), TAKE(M + 0x8000, 32),
+		DONE(0), FINISH } },
+	{ "the refused configuration of a CPU", GOOD,
+	    { START, EV(DROPPED, ABI_DROPPED_CONFIGURE, 22, 0), STARTED,
+		BEGIN(SCRIPT_WORK), DONE(0), FINISH } },
+	{ "another CPU's was refused", CHECK_EMPTY_TRACE,
+	    { START, EV(DROPPED, ABI_DROPPED_CONFIGURE, 22, 1), STARTED,
+		BEGIN(SCRIPT_WORK), DONE(0), FINISH } },
+	{ "a refused thread", GOOD,
+	    { START, STARTED_THREAD, BEGIN(SCRIPT_TARGET_WORK),
+		EV(DROPPED, ABI_DROPPED_CONFIGURE, 22, 1), DONE(0), FINISH } },
+	{ "another start fails while the refused one is under way", GOOD,
+	    { START, EV(DROPPED, ABI_DROPPED_CONFIGURE, 22, 0),
+		EVENT_ON(1, CALL_BEGIN, 1, 1, 1), DO(STARTING, 0, 0, 0),
+		EVENT_ON(1, CALL_END, 1, 1, UINT64_MAX), STARTED,
+		BEGIN(SCRIPT_WORK), DONE(0), FINISH } },
+	{ "the refusal was the session's before", CHECK_EMPTY_TRACE,
+	    { START, EV(DROPPED, ABI_DROPPED_CONFIGURE, 22, 0), STARTED, START,
+		STARTED, BEGIN(SCRIPT_WORK), DONE(0), FINISH } },
+};
+
+#define POSITION(bytes) EV(POSITION, 0, bytes, 0)
+
+/* User space can also ask for the position. */
+static const struct run position_runs[] = {
+	{ "nobody asked for the position", GOOD,
+	    { ON, PSB, OUT(0, 64), OFF, BEGIN(2), COLLECT, FINISH } },
+	{ "the position is that of all", GOOD,
+	    { ON, PSB, OUT(0, 64), OFF, BEGIN(2), COLLECT, BEGIN(3),
+		READ(0, 64), POSITION(64), DONE(0), FINISH } },
+	{ "the position is too low", CHECK_UNREPORTED_TAIL,
+	    { ON, PSB, OUT(0, 64), OFF, BEGIN(3), READ(0, 32), POSITION(32),
+		DONE(0), FINISH } },
+	{ "the position is too high", CHECK_REPORTED_UNWRITTEN,
+	    { ON, PSB, OUT(0, 64), OFF, BEGIN(3), READ(0, 96), POSITION(96),
+		DONE(0), FINISH } },
+	{ "it was asked for while tracing went on", GOOD,
+	    { ON, PSB, OUT(0, 64), BEGIN(3), READ(0, 32), POSITION(32), DONE(0),
+		OFF, FINISH } },
+	{ "the rest comes with the second question", GOOD,
+	    { ON, PSB, OUT(0, 64), OFF, BEGIN(3), READ(0, 32), POSITION(32),
+		DONE(0), BEGIN(3), READ(32, 32), POSITION(64), DONE(0),
+		FINISH } },
+};
+
 static void
 play_runs(const struct run *runs, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		struct check *check = rig_create();
+		struct check *check = rig_create(runs == position_runs);
 
 		rig_play(check, runs[i].steps);
 		for (size_t j = 0; j < check_count(check); j++) {
@@ -491,6 +597,20 @@ tracing_does_what_was_asked_for(void **state)
 }
 
 static void
+a_buffer_counts_from_its_making_on(void **state)
+{
+	(void)state;
+	play_runs(object_runs, TZ_ARRAY_LEN(object_runs));
+}
+
+static void
+positions_that_are_read_are_reports(void **state)
+{
+	(void)state;
+	play_runs(position_runs, TZ_ARRAY_LEN(position_runs));
+}
+
+static void
 ends_are_told_apart(void **state)
 {
 	(void)state;
@@ -522,6 +642,8 @@ main(void)
 		cmocka_unit_test(each_byte_is_accounted_for),
 		cmocka_unit_test(each_nmi_finds_its_handler),
 		cmocka_unit_test(tracing_does_what_was_asked_for),
+		cmocka_unit_test(a_buffer_counts_from_its_making_on),
+		cmocka_unit_test(positions_that_are_read_are_reports),
 		cmocka_unit_test(ends_are_told_apart),
 		cmocka_unit_test(every_row_has_a_bad_run),
 	};

@@ -33,7 +33,7 @@ holds_trace(const struct check *check, uint64_t pa)
 static void
 a_state_goes_back(void **unused)
 {
-	struct check *check = rig_create();
+	struct check *check = rig_create(false);
 	void *saved;
 	uint64_t hash;
 
@@ -64,7 +64,7 @@ a_state_goes_back(void **unused)
 static void
 the_hash_knows_no_time(void **unused)
 {
-	struct check *one = rig_create(), *two = rig_create();
+	struct check *one = rig_create(false), *two = rig_create(false);
 	struct event later = { .kind = EVENT_NOTE, .insns = 7, .cycles = 9 };
 
 	(void)unused;
@@ -85,7 +85,7 @@ a_new_run_keeps_the_allocations(void **unused)
 		EV(OUTPUT, RIG_OTHER, 64, 0), { 0 } };
 	static const struct rig_step freed[] = { EV(OUTPUT, RIG_FREED, 64, 0),
 		{ 0 } };
-	struct check *check = rig_create();
+	struct check *check = rig_create(false);
 
 	(void)unused;
 	rig_play(check, output);
@@ -110,7 +110,7 @@ a_frame_holds_trace_until_it_is_allocated_again(void **unused)
 	static const struct rig_step taken[] = {
 		EV(ALLOC, ABI_DMAP + RIG_BUFFER, 16, 0), { 0 }
 	};
-	struct check *check = rig_create();
+	struct check *check = rig_create(false);
 
 	(void)unused;
 	rig_play(check, freed);
@@ -128,7 +128,7 @@ a_violation_says_where(void **unused)
 						     1, CALL_BEGIN, 5, 2, 9),
 		EVENT_ON(1, PT_ERROR, 0, 0, 0), EVENT_ON(1, PT_ERROR, 0, 0, 0),
 		{ 0 } };
-	struct check *check = rig_create();
+	struct check *check = rig_create(false);
 	const struct check_violation *found;
 
 	(void)unused;
@@ -150,7 +150,7 @@ sizes_are_in_the_text(void **unused)
 	static const struct rig_step steps[] = { ON, PSB, OUT(0, 0x2000),
 		READ(0, 0x1000), READ(0x1000, 0x1000), READ(0, 0x1000),
 		READ(0x1000, 0x1000), BEGIN(2), DONE(0), { 0 } };
-	struct check *check = rig_create();
+	struct check *check = rig_create(false);
 
 	(void)unused;
 	rig_play(check, steps);

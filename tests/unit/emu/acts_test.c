@@ -342,6 +342,97 @@ another_cpu_runs(void **state)
 	guest_free(&guest);
 }
 
+/*
+ * Where the instruction has no LOCK, what the other CPU has counted meanwhile is lost;
+ * nothing else is, and nothing where there is nothing between its load and its store.
+ */
+static void
+another_cpu_runs_within_an_instruction(void **state)
+{
+	struct guest_options options = { .cpus = 2, .no_truth = true };
+	struct machine_snapshot *begin;
+	struct tz_error err;
+	unsigned splits = 0;
+	struct guest guest;
+	uint64_t middle;
+
+	(void)state;
+	guest_run("split", &options, &guest);
+	middle = event_at(&guest, EVENT_HALT, 0).insns - 400;
+	guest_free(&guest);
+	guest_load("split", &options, &guest);
+	refuse(&guest, ACT_SPLIT, 1);
+	go_to(&guest, 1, middle);
+	begin = machine_snapshot_take(guest.machine, &err);
+	assert_non_null(begin);
+	for (uint64_t i = 0; i < 20; i++) {
+		bool split;
+
+		machine_snapshot_apply(guest.machine, begin);
+		guest.event_count = 0;
+		go_to(&guest, 1, middle + 1 + i);
+		assert_false(machine_act(guest.machine, 1, ACT_SPLIT, 1));
+		split = machine_act(guest.machine, 1, ACT_SPLIT, 0);
+		splits += split;
+		if (!split)
+			assert_true(
+			    machine_act(guest.machine, 1, ACT_SWITCH, 0));
+		machine_run(guest.machine, 0, &guest.result);
+		assert_int_equal(guest.result.end, MACHINE_EXIT);
+		assert_int_equal(guest_note(&guest, 2, 0), 400);
+		if (split)
+			assert_in_range(guest_note(&guest, 1, 0), 200, 399);
+		else
+			assert_int_equal(guest_note(&guest, 1, 0), 400);
+	}
+	assert_int_equal(splits, 5);
+	machine_snapshot_free(guest.machine, begin);
+	guest_free(&guest);
+}
+
+/* The three positions that "older" reads, acted on at AT instructions; 0: not. */
+static uint64_t
+read_positions(uint64_t at, uint64_t position[3])
+{
+	uint64_t begin;
+	struct guest_options options = { .no_truth = true };
+	struct guest guest;
+
+	guest_load("older", &options, &guest);
+	refuse(&guest, ACT_OLDER, 0);
+	if (at != 0) {
+		go_to(&guest, 0, at);
+		act(&guest, ACT_OLDER, 0);
+	}
+	machine_run(guest.machine, 0, &guest.result);
+	assert_int_equal(guest.result.end, MACHINE_EXIT);
+	for (unsigned i = 0; i < 3; i++)
+		position[i] = guest_note(&guest, i + 1, 0);
+	begin = event_at(&guest, EVENT_TRACE_ON, 0).insns;
+	guest_free(&guest);
+	return begin;
+}
+
+/* Of 400 rounds of 4 instructions; the reads come after all of them. */
+static void
+a_position_may_be_older_while_tracing(void **state)
+{
+	uint64_t exact[3], older[3], oldest[3], late[3], begin;
+
+	(void)state;
+	begin = read_positions(0, exact);
+	assert_true(exact[2] > exact[0]);
+	read_positions(begin + 1500, older);
+	assert_true(older[0] < exact[0]);
+	assert_int_equal(older[1], exact[1]);
+	assert_int_equal(older[2], exact[2]);
+	read_positions(begin + 900, oldest);
+	assert_true(oldest[0] < older[0]);
+	/* Armed where no read comes before the trace goes off: that one is exact. */
+	read_positions(begin + 1650, late);
+	assert_memory_equal(late, exact, sizeof(exact));
+}
+
 static void
 interrupts_early_and_late(void **state)
 {
@@ -394,6 +485,8 @@ main(int argc, char **argv)
 		cmocka_unit_test(trace_state_in_memory),
 		cmocka_unit_test(a_kernel_function_fails_once),
 		cmocka_unit_test(another_cpu_runs),
+		cmocka_unit_test(another_cpu_runs_within_an_instruction),
+		cmocka_unit_test(a_position_may_be_older_while_tracing),
 		cmocka_unit_test(interrupts_early_and_late),
 	};
 

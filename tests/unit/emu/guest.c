@@ -118,6 +118,22 @@ on_step(void *arg, const struct machine_step *step)
 	guest->options.step(guest->options.arg, step);
 }
 
+static void
+on_access(void *arg, const struct audit_access *access)
+{
+	struct guest *guest = arg;
+
+	guest->options.access(guest->options.arg, access);
+}
+
+static void
+on_call(void *arg, const struct audit_call *call)
+{
+	struct guest *guest = arg;
+
+	guest->options.call(guest->options.arg, call);
+}
+
 static bool
 on_point(void *arg, unsigned cpu, uint64_t id, uint64_t caller)
 {
@@ -153,6 +169,8 @@ create(struct guest *guest)
 		.arg = guest,
 		.event = on_event,
 		.step = guest->options.step != NULL ? on_step : NULL,
+		.access = guest->options.access != NULL ? on_access : NULL,
+		.call = guest->options.call != NULL ? on_call : NULL,
 		.point = guest->options.point != NULL ? on_point : NULL,
 		.stop = guest->options.stop != NULL ? on_look : NULL,
 	};

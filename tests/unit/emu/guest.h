@@ -25,6 +25,8 @@ struct guest_options {
 	uint32_t core_cbr;
 	struct pt_cycles pt_cycles;
 	void (*step)(void *arg, const struct machine_step *step);
+	void (*access)(void *arg, const struct audit_access *access);
+	void (*call)(void *arg, const struct audit_call *call);
 	bool (*point)(void *arg, unsigned cpu, uint64_t id, uint64_t caller);
 	bool (*stop)(void *arg);
 	void *arg; /* of these */

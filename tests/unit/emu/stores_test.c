@@ -1,7 +1,7 @@
 /*
- * Goal: the stores that the step observer is told of are those that happen; the
- * channel's calls are reported and answered. Method: a guest with every form of
- * store, whose memory is compared after each instruction; one that calls.
+ * Goal: the stores that an audit reports are those that happen; the channel's calls
+ * are reported and answered. Method: a guest with every form of store, whose memory is
+ * compared after each instruction; one that calls.
  */
 #include "guest.h"
 
@@ -29,18 +29,17 @@ find(const struct guest *guest, enum event_kind kind, size_t index)
 struct stores {
 	struct guest *guest;
 	uint8_t before[BUFFER_BYTES];
-	uint64_t va, rip;
-	uint32_t bytes;
+	uint64_t rip;
+	uint64_t begin, end; /* reported since then, in the buffer */
 	unsigned checked, partly, any;
 };
 
-/* What the last instruction changed in the buffer is what was announced. */
+/* What the last instruction changed in the buffer is what was reported. */
 static void
 check_stores(struct stores *stores)
 {
 	uint8_t *buffer = stores->guest->ram + BUFFER_PA;
 	int first = -1, last = -1;
-	uint64_t begin = stores->va - BUFFER;
 
 	for (int i = 0; i < BUFFER_BYTES; i++) {
 		if (buffer[i] == stores->before[i])
@@ -48,25 +47,40 @@ check_stores(struct stores *stores)
 		first = first < 0 ? i : first;
 		last = i;
 	}
-	if (stores->bytes == 0 || begin >= BUFFER_BYTES) {
+	if (stores->begin >= stores->end) {
 		if (first >= 0)
-			fail_msg("unannounced store at 0x%llx",
+			fail_msg("unreported store at 0x%llx",
 			    (unsigned long long)stores->rip);
-	} else if (first < (int)begin || last >= (int)(begin + stores->bytes)) {
-		fail_msg("0x%llx: bytes %d to %d, announced %d, %u",
-		    (unsigned long long)stores->rip, first, last, (int)begin,
-		    stores->bytes);
+	} else if (first < (int)stores->begin || last >= (int)stores->end) {
+		fail_msg("0x%llx: bytes %d to %d, reported %d to %d",
+		    (unsigned long long)stores->rip, first, last,
+		    (int)stores->begin, (int)stores->end);
 	} else {
 		stores->any++;
-		stores->partly += first != (int)begin ||
-		    last != (int)(begin + stores->bytes) - 1;
+		stores->partly += first != (int)stores->begin ||
+		    last != (int)stores->end - 1;
 	}
 	memset(buffer, 0x11, BUFFER_BYTES);
 	memcpy(stores->before, buffer, BUFFER_BYTES);
 }
 
 static void
-on_store(void *arg, const struct machine_step *step)
+on_store(void *arg, const struct audit_access *access)
+{
+	struct stores *stores = arg;
+	uint64_t begin = access->va - BUFFER;
+
+	assert_int_equal(access->rip, stores->rip);
+	if (!access->write || begin >= BUFFER_BYTES)
+		return;
+	if (begin < stores->begin)
+		stores->begin = begin;
+	if (begin + access->bytes > stores->end)
+		stores->end = begin + access->bytes;
+}
+
+static void
+on_step(void *arg, const struct machine_step *step)
 {
 	struct stores *stores = arg;
 
@@ -74,28 +88,27 @@ on_store(void *arg, const struct machine_step *step)
 		check_stores(stores);
 	memset(stores->guest->ram + BUFFER_PA, 0x11, BUFFER_BYTES);
 	memset(stores->before, 0x11, BUFFER_BYTES);
-	stores->va = step->store_va;
-	stores->bytes = step->store_bytes;
+	stores->begin = BUFFER_BYTES;
+	stores->end = 0;
 	stores->rip = step->rip;
-	if (step->local)
-		assert_true(step->store_bytes == 0 ||
-		    step->store_va - BUFFER >= BUFFER_BYTES);
 }
 
 static void
-stores_are_announced(void **state)
+stores_are_reported(void **state)
 {
 	struct guest guest;
 	struct stores stores = { .guest = &guest };
-	struct guest_options options = {
-		.step = on_store, .arg = &stores, .no_truth = true
-	};
+	struct guest_options options = { .step = on_step,
+		.access = on_store,
+		.arg = &stores,
+		.no_truth = true };
 
 	(void)state;
 	guest_load("steer", &options, &guest);
-	machine_set_watched(
-	    guest.machine, GUEST_KERN + 0x200000, GUEST_KERN + 0x300000);
-	machine_set_stepping(guest.machine, STEPPING_WATCHED);
+	machine_set_audit(guest.machine,
+	    &(struct audit){
+		.begin = GUEST_KERN + 0x200000, .end = GUEST_KERN + 0x300000 });
+	machine_set_stepping(guest.machine, STEPPING_ALL);
 	machine_run(guest.machine, 0, &guest.result);
 	assert_int_equal(guest.result.end, MACHINE_EXIT);
 	assert_int_equal(stores.any, 26);
@@ -171,7 +184,7 @@ int
 main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(stores_are_announced),
+		cmocka_unit_test(stores_are_reported),
 		cmocka_unit_test(the_host_answers),
 		cmocka_unit_test(the_host_clears_frames),
 	};

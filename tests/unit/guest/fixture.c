@@ -70,6 +70,7 @@ on_event(void *arg, const struct event *event)
 	if (event->kind == EVENT_NOTE && event->a < GUEST_NOTES_MAX)
 		run->notes[event->a] = (int64_t)event->b;
 	if (((event->kind >= EVENT_POINT && event->kind <= EVENT_STACK) ||
+		event->kind == EVENT_INTERRUPT ||
 		(event->kind == EVENT_ALLOC && event->b > 4096)) &&
 	    run->event_count < GUEST_EVENTS_MAX)
 		run->events[run->event_count++] = *event;

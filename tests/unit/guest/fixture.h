@@ -13,7 +13,8 @@
 
 struct guest_run {
 	struct machine_result result;
-	/* Of ABI_POINT .. ABI_STACK, and allocations of more than a page. */
+	/* Of ABI_POINT .. ABI_STACK, interrupts, and allocations of more than a
+	 * page. */
 	struct event events[GUEST_EVENTS_MAX];
 	size_t event_count;
 	int64_t notes[GUEST_NOTES_MAX]; /* by their place; else GUEST_NO_NOTE */

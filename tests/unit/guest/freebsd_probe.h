@@ -20,6 +20,15 @@ enum freebsd_probe {
 	FREEBSD_LOCKED_MALLOC,   /* M_WAITOK with a mutex held */
 	FREEBSD_CRITICAL_MALLOC, /* between spinlock_enter and _exit */
 	FREEBSD_HALTED,          /* EBUSY: CPU 1 is in hlt_cpus_mask */
+	FREEBSD_CONTIG,          /* contigmalloc, then both ways of freeing */
+	FREEBSD_CONTIG_FREED,    /* a store into what contigfree took back */
+	FREEBSD_CONTIG_BEYOND,   /* a store behind the last page */
+	FREEBSD_CONTIG_FOREIGN,  /* contigfree of what malloc returned */
+	FREEBSD_TASKQUEUE,
+	FREEBSD_SYSINIT,  /* what ran before MOD_LOAD */
+	FREEBSD_CRITNEST, /* td_critnest in each kind of section */
+	FREEBSD_KQUEUE,   /* no queue, no event, then one */
+	FREEBSD_VECTORS,  /* two interrupts that are pending at once */
 };
 
 #endif

@@ -116,6 +116,70 @@ pages_are_told_before_they_can_be_someone_elses(void **state)
 	assert_int_equal(run.page_frees, 1);
 }
 
+static void
+other_versions_interfaces_do_as_freebsd_says(void **state)
+{
+	static const enum freebsd_probe rows[] = { FREEBSD_CONTIG,
+		FREEBSD_TASKQUEUE, FREEBSD_SYSINIT, FREEBSD_CRITNEST,
+		FREEBSD_KQUEUE };
+
+	(void)state;
+	for (size_t i = 0; i < TZ_ARRAY_LEN(rows); i++) {
+		probe(NULL, rows[i]);
+		guest_assert_clean(&run);
+		assert_int_equal(run.notes[1], 0);
+	}
+	/* M_WAITOK or not. */
+	probe("contigmalloc", FREEBSD_CONTIG);
+	guest_assert_clean(&run);
+	assert_true(run.notes[1] < 0);
+}
+
+static void
+contiguous_memory_is_guarded(void **state)
+{
+	static const struct {
+		enum freebsd_probe command;
+		const char *text;
+	} rows[] = {
+		{ FREEBSD_CONTIG_FREED, "page fault in the kernel: write to" },
+		{ FREEBSD_CONTIG_BEYOND, "page fault in the kernel: write to" },
+		{ FREEBSD_CONTIG_FOREIGN, "contigfree: " },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < TZ_ARRAY_LEN(rows); i++) {
+		probe(NULL, rows[i].command);
+		guest_assert_panic(&run, rows[i].text);
+	}
+}
+
+/* FreeBSD's numbers: IPI_SWI 0xfb is taken before IPI_RENDEZVOUS 0xf3. */
+static void
+of_two_pending_interrupts_the_higher_vector_is_first(void **state)
+{
+	const struct event *before = NULL;
+	uint64_t last = 0;
+	char words[32];
+
+	(void)state;
+	snprintf(words, sizeof(words), "probe=%d", FREEBSD_VECTORS);
+	guest_run(&run, 2, words);
+	guest_assert_clean(&run);
+	assert_int_equal(run.notes[1], 0);
+	for (size_t i = 0; i < run.event_count; i++) {
+		const struct event *event = &run.events[i];
+
+		if (event->kind != EVENT_INTERRUPT)
+			continue;
+		if (event->a == 0xf3 && before != NULL &&
+		    before->cpu == event->cpu)
+			last = before->a;
+		before = event;
+	}
+	assert_int_equal(last, 0xfb);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -127,6 +191,10 @@ main(int argc, char **argv)
 		cmocka_unit_test(a_cpu_offline_is_a_halted_one),
 		cmocka_unit_test(
 		    pages_are_told_before_they_can_be_someone_elses),
+		cmocka_unit_test(other_versions_interfaces_do_as_freebsd_says),
+		cmocka_unit_test(contiguous_memory_is_guarded),
+		cmocka_unit_test(
+		    of_two_pending_interrupts_the_higher_vector_is_first),
 	};
 
 	if (argc < 4)

@@ -7,7 +7,7 @@
 #include "harness/guest/kern.h"
 #include "harness/kpi/native/module.h"
 
-#define VECTOR_TIMER 0x40u
+#define VECTOR_TIMER 0xefu
 
 static struct device *device;
 static unsigned closes;

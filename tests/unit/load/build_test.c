@@ -20,9 +20,10 @@
 
 static const char kpi_json[] =
     "{\"include\": [\"include\"], \"cflags\": [\"-DSMP\"],\n"
-    " \"tree_include\": [\"dev/x.h\"],\n"
-    " \"modules\": [{\"name\": \"frame\", \"sources\": [\"frame.c\"],\n"
-    "               \"tree_sources\": [\"sys/frame.c\"]}]}\n";
+    " \"tree_include\": [\"dev/*.h\", \"other.h\"],\n"
+    " \"modules\": [{\"name\": \"frame\",\n"
+    "               \"sources\": [\"frame.c\", \"rest.c\"],\n"
+    "               \"tree\": \"sys/frame\"}]}\n";
 static const char header[] = "static inline int x(void) { return 1; }\n";
 static const char tree_header[] = "static inline int x(void) { return 2; }\n";
 static const char driver[] = "#include <dev/x.h>\n"
@@ -158,53 +159,75 @@ invariants_and_tree_change_the_object(void **state)
 	build_kpi_free(kpi);
 }
 
+/* A source of the tree replaces the one of its name and no other; one that topaz has
+ * not is added. */
 static void
-modules_come_from_the_tree_where_there_is_one(void **state)
+a_source_of_the_tree_replaces_the_one_of_its_name(void **state)
 {
 	struct build_kpi *kpi = make_kpi();
-	struct build_options options = options_in("out");
 	char **sources;
 
 	(void)state;
+	make_dir("tree/sys/frame");
+	make_dir("tree/sys/frame/folder.c");
+	write_text("tree/sys/frame/frame.c", "");
+	write_text("tree/sys/frame/more.c", "");
+	write_text("tree/sys/frame/frame.h", "");
 	assert_int_equal(kpi->module_count, 1);
-	sources = build_module_sources(&kpi->module[0], &options);
+	sources = build_module_sources(&kpi->module[0], NULL);
 	assert_string_equal(sources[0], fixture_path("harness/kpi/os/frame.c"));
+	assert_string_equal(sources[1], fixture_path("harness/kpi/os/rest.c"));
+	assert_null(sources[2]);
 	build_strings_free(sources);
-	options.tree = fixture_path("tree");
-	sources = build_module_sources(&kpi->module[0], &options);
-	assert_string_equal(sources[0], fixture_path("tree/sys/frame.c"));
+	sources = build_module_sources(&kpi->module[0], fixture_path("tree"));
+	assert_string_equal(sources[0], fixture_path("tree/sys/frame/frame.c"));
+	assert_string_equal(sources[1], fixture_path("harness/kpi/os/rest.c"));
+	assert_string_equal(sources[2], fixture_path("tree/sys/frame/more.c"));
+	assert_null(sources[3]);
 	build_strings_free(sources);
 	build_kpi_free(kpi);
 }
 
-/* Ours of that name must not step in for a header that the tree lacks. */
+/* Headers by their patterns first, then sources; each as named in the tree. */
 static void
-a_header_that_the_tree_lacks_is_one_line(void **state)
+what_comes_from_a_tree_is_listed(void **state)
 {
-	static const char folder_json[] =
-	    "{\"include\": [\"include\"], \"cflags\": [\"-DSMP\"],\n"
-	    " \"tree_include\": [\"dev\", \"dev/x.h\"]}\n";
 	struct build_kpi *kpi = make_kpi();
-	struct build_options options = options_in("out");
-	char *sources[] = { strdup(fixture_path("one/driver.c")), NULL };
-	struct tz_error err;
-	size_t count;
-	uint8_t *bytes;
-	char *object;
+	char **files;
 
 	(void)state;
+	make_dir("tree/sys/frame");
+	write_text("tree/sys/dev/a.h", "");
+	write_text("tree/sys/third.h", "");
+	write_text("tree/sys/frame/frame.c", "");
+	files = build_tree_files(kpi, fixture_path("tree"));
+	assert_string_equal(files[0], "sys/dev/a.h");
+	assert_string_equal(files[1], "sys/dev/x.h");
+	assert_string_equal(files[2], "sys/frame/frame.c");
+	assert_null(files[3]);
+	build_strings_free(files);
+	files = build_tree_files(kpi, fixture_path("one"));
+	assert_null(files[0]);
+	build_strings_free(files);
 	build_kpi_free(kpi);
-	write_text("harness/kpi/os/kpi.json", folder_json);
-	assert_int_equal(build_kpi_read(fixture_dir(), "os", &kpi, &err), 0);
+}
+
+/* The same driver with a tree that has the header, and with one that has not. */
+static void
+a_header_that_the_tree_lacks_is_topazs_own(void **state)
+{
+	struct build_kpi *kpi = make_kpi();
+	struct build_options options = options_in("out");
+	size_t count;
+	uint8_t *bytes;
+
+	(void)state;
 	options.tree = fixture_path("tree");
-	bytes = build(kpi, &options, "one/driver.c", &count);
-	assert_non_null(memmem(bytes, count, "\xb8\x02\0\0\0", 5));
-	free(bytes);
 	assert_int_equal(unlink(fixture_path("tree/sys/dev/x.h")), 0);
-	assert_int_equal(
-	    compile(kpi, &options, sources, &object, &err), -TZ_EUSAGE);
-	assert_non_null(strstr(err.text, "tree/sys/dev/x.h: No such file"));
-	free(sources[0]);
+	write_text("tree/sys/dev/y.h", "");
+	bytes = build(kpi, &options, "one/driver.c", &count);
+	assert_non_null(memmem(bytes, count, "\xb8\x01\0\0\0", 5));
+	free(bytes);
 	build_kpi_free(kpi);
 }
 
@@ -443,8 +466,9 @@ main(void)
 		TEST(objects_do_not_depend_on_where_the_source_lives),
 		TEST(nor_on_a_folder_of_work_below_the_source),
 		TEST(invariants_and_tree_change_the_object),
-		TEST(modules_come_from_the_tree_where_there_is_one),
-		TEST(a_header_that_the_tree_lacks_is_one_line),
+		TEST(a_source_of_the_tree_replaces_the_one_of_its_name),
+		TEST(what_comes_from_a_tree_is_listed),
+		TEST(a_header_that_the_tree_lacks_is_topazs_own),
 		TEST(several_sources_make_one_object),
 		TEST(flags_are_the_units_and_leave_no_path),
 		TEST(what_does_not_compile_is_one_line),

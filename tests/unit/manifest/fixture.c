@@ -55,7 +55,13 @@ const char fixture_text[] =
     "  - {fields: [freq, freq], add: -1, msr: 0x571, mask: 0xff0, shift: 4, "
     "when: {field: ctl, mask: 4, equals: 4}}\n" /* 32 */
     "  - {add: 9, msr: 0x572, mask: 0xff, unless: {field: freq, mask: 1, "
-    "equals: 0}}\n"; /* 33 */
+    "equals: 0}}\n"                                         /* 33 */
+    "run:\n"                                                /* 34 */
+    "  configure: setb\n"                                   /* 35 */
+    "  words:\n"                                            /* 36 */
+    "    - {word: user, field: ctl, mask: 0x8, shift: 3}\n" /* 37 */
+    "    - {word: freq, field: freq}\n"                     /* 38 */
+    "    - {word: low, field: ctl, mask: 0xff}\n";          /* 39 */
 
 int
 fixture_read(const char *text, struct manifest **manifest, const char **said)

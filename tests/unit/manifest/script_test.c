@@ -149,6 +149,115 @@ too_much_data_is_an_error(void **state)
 	assert_int_equal(script.fix_count, SCRIPT_FIXES_MAX);
 }
 
+static void
+run_with(const char *words)
+{
+	struct tz_error err;
+
+	memset(&script, 0xa5, sizeof(script));
+	if (manifest_run_script(manifest, words, 1, &script, &err) != 0)
+		fail_msg("%s", err.text);
+}
+
+/* What `topaz run` hands over is the operation's blocks, with words in its fields. */
+static void
+a_run_hands_over_what_the_manifest_says(void **state)
+{
+	(void)state;
+	run_with("");
+	assert_int_equal(script.step_count, 1);
+	assert_int_equal(script.step[0].call, SYS_IOCTL);
+	assert_arg(&script.step[0].arg[0], SCRIPT_SLOT, 1);
+	assert_arg(&script.step[0].arg[2], SCRIPT_DATA, 0);
+	assert_int_equal(word(0), 0x2008);
+	assert_int_equal(word(32), UINT64_C(0x63626100000003));
+	run_with("mode=cpu user=0 freq=0xfffffffe freq=7");
+	assert_int_equal(word(0), 0x2000);
+	assert_int_equal(word(32), UINT64_C(0x636261fffffffe));
+	/* In the order of the manifest's rows. */
+	run_with("low=0x41 user=1");
+	assert_int_equal(word(0), 0x2041);
+	assert_string_equal(manifest_run_word(manifest, 0), "user");
+	assert_string_equal(manifest_run_word(manifest, 2), "low");
+	assert_null(manifest_run_word(manifest, 3));
+}
+
+static void
+a_word_that_does_not_fit_is_an_error(void **state)
+{
+	static const struct {
+		const char *words, *said;
+	} rows[] = {
+		{ "user=0x2000000000000001", "\"ctl\" has no room for it" },
+		{ "user=2", "user=2: \"ctl\" has no room for it" },
+		{ "freq=0x100000000", "\"freq\" has no room for it" },
+		{ "freq=many", "freq=many: not a number" },
+		{ "freq=3x low=1", "freq=3x: not a number" },
+		{ "freq=", "freq=: not a number" },
+	};
+	struct tz_error err;
+
+	(void)state;
+	for (size_t i = 0; i < TZ_ARRAY_LEN(rows); i++) {
+		assert_int_equal(manifest_run_script(
+				     manifest, rows[i].words, 1, &script, &err),
+		    -TZ_EUSAGE);
+		assert_non_null(strstr(err.text, rows[i].said));
+	}
+}
+
+/* The manifest with a position for "set": its script's first step has it. */
+static struct script_position
+position_of(const char *key, const char *steps)
+{
+	struct manifest *other;
+	struct sequence sequence;
+	struct tz_error err;
+	const char *said;
+
+	assert_int_equal(
+	    fixture_read(fixture_with("configures: true", key), &other, &said),
+	    0);
+	sequence = fixture_sequence(other, steps);
+	assert_true(manifest_has_positions(other));
+	assert_int_equal(
+	    sequence_script(other, &sequence, 1, &script, &err), 0);
+	manifest_free(other);
+	return script.step[0].position;
+}
+
+static void
+a_step_says_where_its_position_is(void **state)
+{
+	struct script_position position;
+
+	(void)state;
+	assert_false(manifest_has_positions(manifest));
+	make("set", 1);
+	assert_int_equal(script.step[0].position.kind, SCRIPT_NO_POSITION);
+	/* Behind a pointer: the 8 bytes there; else the field itself. */
+	position = position_of(
+	    "configures: true, position: {page: freq, offset: more}", "set");
+	assert_int_equal(position.kind, SCRIPT_POSITION_DATA);
+	assert_int_equal(position.page_bytes, 4);
+	assert_int_equal(position.page_at, 32);
+	assert_int_equal(position.offset_bytes, 8);
+	assert_int_equal(position.offset_at, 32);
+	position = position_of(
+	    "configures: true, position: {offset: ctl}", "set");
+	assert_int_equal(position.page_bytes, 0);
+	assert_int_equal(position.offset_bytes, 8);
+	assert_int_equal(position.offset_at, 0);
+	/* The pointer is 0: nothing comes back. */
+	position = position_of(
+	    "configures: true, position: {page: freq, offset: more}", "set.3");
+	assert_int_equal(position.kind, SCRIPT_NO_POSITION);
+	position = position_of(
+	    "configures: true, position: {mapped: 24}", "set");
+	assert_int_equal(position.kind, SCRIPT_POSITION_MAPPED);
+	assert_int_equal(position.offset_at, 24);
+}
+
 int
 main(void)
 {
@@ -158,6 +267,9 @@ main(void)
 		cmocka_unit_test(variants_replace_values),
 		cmocka_unit_test(masks_of_cpus_follow_the_machine),
 		cmocka_unit_test(too_much_data_is_an_error),
+		cmocka_unit_test(a_run_hands_over_what_the_manifest_says),
+		cmocka_unit_test(a_word_that_does_not_fit_is_an_error),
+		cmocka_unit_test(a_step_says_where_its_position_is),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

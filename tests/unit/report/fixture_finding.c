@@ -96,6 +96,7 @@ fixture_finding(enum fixture_kind kind, struct finding *finding)
 	fixture_story(kind, &story);
 	finding->event = story.event_count - 1;
 	finding->insns = story.event[story.event_count - 1].insns;
+	finding->cycles = story.event[story.event_count - 1].cycles;
 	finding_story_free(&story);
 }
 
@@ -123,6 +124,8 @@ fixture_summary(struct finding_summary *summary)
 		    .done = 212,
 		    .total = 212,
 		    .how = "each point" },
+		/* Nothing to do: it is in no list of what was run. */
+		{ .what = "depth 3, nothing", .how = "sampled, 0 %" },
 	};
 
 	memset(summary, 0, sizeof(*summary));
@@ -131,6 +134,11 @@ fixture_summary(struct finding_summary *summary)
 	memset(summary->sha256, 'a', 64);
 	snprintf(summary->command, sizeof(summary->command),
 	    "topaz explore freebsd-pt --depth 2");
+	snprintf(summary->from, sizeof(summary->from), "it's here");
+	snprintf(summary->drivers, sizeof(summary->drivers), "my/drivers");
+	summary->tsc_hz = 2000000000;
+	summary->exit_code = 1;
+	summary->host_seconds = 12.5;
 	memcpy(summary->coverage, coverage, sizeof(coverage));
 	summary->coverage_count = TZ_ARRAY_LEN(coverage);
 	summary->schedules = 237893;

@@ -86,7 +86,13 @@ junit_is_well_formed(void **state)
 	assert_non_null(strstr(text,
 	    "name=\"token\" value=\"tz1:smp-stop-vs-pmi:skylake:0:1@680=pmi,"
 	    "1@800=cpu0:9c41\""));
-	assert_non_null(strstr(text, "replay: topaz replay tz1:"));
+	assert_non_null(strstr(text,
+	    "\nreplay: topaz replay tz1:smp-stop-vs-pmi:skylake:0:1@680=pmi,"
+	    "1@800=cpu0:9c41 --from &#39;it&#39;\\&#39;&#39;s here&#39;"
+	    " --drivers my/drivers</failure>"));
+	/* Cases have the machine's time, the suite the host's. */
+	assert_non_null(strstr(text, "skipped=\"0\" time=\"12.500\">"));
+	assert_int_equal(count(text, " time=\""), FIXTURE_COUNT + 1);
 	assert_null(strstr(text, "<script"));
 	free(text);
 	free_all(all);

@@ -17,6 +17,10 @@ assert_same(
 	assert_string_equal(one->driver, two->driver);
 	assert_string_equal(one->command, two->command);
 	assert_string_equal(one->folder, two->folder);
+	assert_string_equal(one->from, two->from);
+	assert_string_equal(one->drivers, two->drivers);
+	assert_int_equal(one->tsc_hz, two->tsc_hz);
+	assert_int_equal(one->exit_code, two->exit_code);
 	assert_string_equal(one->sha256, two->sha256);
 	assert_int_equal(one->schedules, two->schedules);
 	assert_int_equal(one->decoded, two->decoded);
@@ -178,7 +182,7 @@ shards_merge_in_any_order(void **state)
 	assert_int_equal(report_merge(&one, &two, &err), 0);
 	assert_int_equal(one.finding_count, 2);
 	assert_string_equal(one.finding[0].token, other.finding[0].token);
-	assert_int_equal(one.coverage_count, 4);
+	assert_int_equal(one.coverage_count, 5);
 	assert_int_equal(one.coverage[0].done, 2);
 	/* A shard that counts its own only: no fewer in all than were done. */
 	assert_int_equal(one.coverage[0].total, 2);

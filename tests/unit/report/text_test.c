@@ -12,16 +12,18 @@
 static char *
 text_of(enum fixture_kind kind, const char *token_path, const char *page)
 {
-	static struct finding finding;
+	const struct report_files files = { token_path, page };
+	static struct finding_summary summary;
 	struct tz_error err;
 	char *text = NULL;
 	size_t bytes;
 	FILE *file = open_memstream(&text, &bytes);
 
-	fixture_finding(kind, &finding);
+	fixture_summary(&summary);
 	assert_int_equal(
-	    report_text_finding(file, &finding, token_path, page, &err), 0);
+	    report_text_finding(file, &summary, kind, &files, &err), 0);
 	fclose(file);
+	report_summary_free(&summary);
 	return text;
 }
 
@@ -50,7 +52,8 @@ a_finding_is_its_lines(void **state)
 	    "pt_cpu_stop pt.c:290\n"
 	    "               tz1:smp-stop-vs-pmi:skylake:0::9c41\n"
 	    "      replay:  topaz replay "
-	    "tz1:smp-stop-vs-pmi:skylake:0:1@680=pmi,1@800=cpu0:9c41\n"
+	    "tz1:smp-stop-vs-pmi:skylake:0:1@680=pmi,1@800=cpu0:9c41"
+	    " --from 'it'\\''s here' --drivers my/drivers\n"
 	    "      report:  out/a.html\n");
 	free(text);
 }
@@ -59,19 +62,22 @@ a_finding_is_its_lines(void **state)
 static char *
 text_without_window(enum finding_class class, enum check_id check)
 {
-	static struct finding finding;
+	static struct finding_summary summary;
+	struct finding *finding;
 	struct tz_error err;
 	char *text = NULL;
 	size_t bytes;
 	FILE *file = open_memstream(&text, &bytes);
 
-	fixture_finding(FIXTURE_RACE, &finding);
-	finding.class = class;
-	finding.check = check;
-	finding.window_failing = finding.window_count = 0;
+	fixture_summary(&summary);
+	finding = &summary.finding[FIXTURE_RACE];
+	finding->class = class;
+	finding->check = check;
+	finding->window_failing = finding->window_count = 0;
 	assert_int_equal(
-	    report_text_finding(file, &finding, NULL, NULL, &err), 0);
+	    report_text_finding(file, &summary, FIXTURE_RACE, NULL, &err), 0);
 	fclose(file);
+	report_summary_free(&summary);
 	return text;
 }
 
@@ -100,8 +106,9 @@ a_long_token_is_named_by_its_file(void **state)
 	char *text = text_of(FIXTURE_LARGE, "out/finding-04.token", NULL);
 
 	(void)state;
-	assert_non_null(strstr(
-	    text, "\n      replay:  topaz replay @out/finding-04.token\n"));
+	assert_non_null(strstr(text,
+	    "\n      replay:  topaz replay @out/finding-04.token"
+	    " --from 'it'\\''s here' --drivers my/drivers\n"));
 	assert_null(strstr(text, "report:"));
 	free(text);
 	text = text_of(FIXTURE_LARGE, NULL, NULL);
@@ -184,18 +191,20 @@ what_is_cut_has_not_passed(void **state)
 static void
 a_full_disk_is_an_error(void **state)
 {
-	static struct finding finding;
+	static struct finding_summary summary;
 	struct tz_error err = { "" };
 	FILE *file = fopen("/dev/full", "w");
 
 	(void)state;
 	if (file == NULL)
 		skip();
-	fixture_finding(FIXTURE_RACE, &finding);
+	fixture_summary(&summary);
 	assert_int_equal(
-	    report_text_finding(file, &finding, NULL, NULL, &err), -TZ_EIO);
+	    report_text_finding(file, &summary, FIXTURE_RACE, NULL, &err),
+	    -TZ_EIO);
 	assert_true(err.text[0] != '\0');
 	fclose(file);
+	report_summary_free(&summary);
 }
 
 int

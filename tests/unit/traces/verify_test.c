@@ -270,6 +270,34 @@ a_wrapped_ring_is_decoded_from_its_first_whole_psb(void **state)
 	fixture_remove(&fixture);
 }
 
+/* The only PSB comes when nothing is traced any more, in the middle of TraceEn = 1. */
+static void
+what_was_executed_before_the_first_psb_is_not_asked_for(void **state)
+{
+	struct verify_result result;
+	struct fixture fixture;
+
+	(void)state;
+	fixture_start(&fixture);
+	fixture_truth(&fixture, FIXTURE_GOOD);
+	fixture_on(&fixture);
+	fixture_mode(&fixture);
+	fixture_pge(&fixture, FIXTURE_CODE + 0x02);
+	fixture_tnt(&fixture, 6, 3);
+	fixture_pgd(&fixture);
+	fixture.cpu[0].insns = 20;
+	fixture_psb(&fixture, 0);
+	fixture_off(&fixture);
+	fixture_drain(&fixture, 0, 0, fixture.cpu[0].written);
+	fixture_finish(&fixture);
+	fixture_verify(&fixture, UINT32_MAX, &result);
+	assert_true(result.match);
+	assert_int_equal(result.streams[0].matched, 0);
+	assert_true(result.streams[0].rows[ACCOUNT_PREFIX] != 0);
+	verify_result_free(&result);
+	fixture_remove(&fixture);
+}
+
 /* The hole is in a long interval: PSBs in its middle, periodic code. */
 static void
 after_a_hole_decoding_is_aligned_by_the_psb_event(void **state)
@@ -404,6 +432,8 @@ main(void)
 		    hardly_any_flipped_bit_of_a_trace_still_matches),
 		cmocka_unit_test(
 		    a_wrapped_ring_is_decoded_from_its_first_whole_psb),
+		cmocka_unit_test(
+		    what_was_executed_before_the_first_psb_is_not_asked_for),
 		cmocka_unit_test(
 		    after_a_hole_decoding_is_aligned_by_the_psb_event),
 		cmocka_unit_test(

@@ -93,6 +93,14 @@ atomic_swap_long(volatile u_long *p, u_long v)
 	return (v);
 }
 
+static __inline int
+kpi_testandset_int(volatile u_int *p, u_int bit)
+{
+	u_int mask = 1u << (bit & 31);
+
+	return ((__atomic_fetch_or(p, mask, __ATOMIC_SEQ_CST) & mask) != 0);
+}
+
 static __inline uint64_t
 atomic_load_acq_64(volatile uint64_t *p)
 {
@@ -117,6 +125,9 @@ atomic_store_rel_int(volatile u_int *p, u_int v)
 	__atomic_store_n(p, v, __ATOMIC_RELEASE);
 }
 
+#define atomic_readandclear_int(p)    atomic_swap_int((p), 0)
+#define atomic_testandset_int(p, bit) kpi_testandset_int((p), (bit))
+
 #define atomic_set_32                 atomic_set_int
 #define atomic_clear_32               atomic_clear_int
 #define atomic_add_32                 atomic_add_int
@@ -124,6 +135,10 @@ atomic_store_rel_int(volatile u_int *p, u_int v)
 #define atomic_swap_32                atomic_swap_int
 #define atomic_load_32                atomic_load_int
 #define atomic_store_32               atomic_store_int
+
+#define mb()                          __asm volatile("mfence" : : : "memory")
+#define rmb()                         __asm volatile("lfence" : : : "memory")
+#define wmb()                         __asm volatile("sfence" : : : "memory")
 
 #define atomic_thread_fence_acq()     __atomic_thread_fence(__ATOMIC_ACQUIRE)
 #define atomic_thread_fence_rel()     __atomic_thread_fence(__ATOMIC_RELEASE)

@@ -6,6 +6,7 @@
 #define __packed               __attribute__((__packed__))
 #define __section(x)           __attribute__((__section__(x)))
 #define __unused               __attribute__((__unused__))
+#define __diagused             __attribute__((__unused__))
 #define __used                 __attribute__((__used__))
 #define __dead2                __attribute__((__noreturn__))
 #define __weak_symbol          __attribute__((__weak__))

@@ -89,10 +89,4 @@ struct hwt_svc_buf {
 	int data_version;
 } __aligned(16);
 
-_Static_assert(HWT_IOC_ALLOC == 0x80404200, "ioctl number");
-_Static_assert(HWT_IOC_START == 0x80104201, "ioctl number");
-_Static_assert(HWT_IOC_RECORD_GET == 0x80204203, "ioctl number");
-_Static_assert(HWT_IOC_SET_CONFIG == 0x80204205, "ioctl number");
-_Static_assert(sizeof(struct hwt_record_user_entry) == 1056, "size");
-
 #endif

@@ -13,6 +13,8 @@ enum hwt_record_type {
 	HWT_RECORD_THREAD_CREATE = 4,
 	HWT_RECORD_THREAD_SET_NAME = 5,
 	HWT_RECORD_BUFFER = 6,
+	HWT_RECORD_OVERFLOW =
+	    7, /* of newer versions: output of a buffer was lost */
 };
 
 #ifdef _KERNEL

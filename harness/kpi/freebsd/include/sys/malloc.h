@@ -36,6 +36,15 @@ void *malloc_aligned(
 void free(void *addr, struct malloc_type *type);
 void zfree(void *addr, struct malloc_type *type);
 
+/*
+ * Whole pages that lie together physically, within [low, high], at the alignment
+ * and across no multiple of the boundary (0: any).  NULL also with M_WAITOK: after
+ * three tries FreeBSD gives up.  free(9) frees it, too.
+ */
+void *contigmalloc(u_long bytes, struct malloc_type *type, int flags,
+    vm_paddr_t low, vm_paddr_t high, u_long alignment, vm_paddr_t boundary);
+void contigfree(void *addr, u_long bytes, struct malloc_type *type);
+
 /* A table of list heads; *mask is written with its size less one. */
 void *hashinit(int elements, struct malloc_type *type, u_long *mask);
 void hashdestroy(void *table, struct malloc_type *type, u_long mask);

@@ -1,7 +1,4 @@
-/*
- * Kernel modules.  A declaration leaves a pointer to its record in the section
- * topaz_modules, from which the guest loads and unloads.
- */
+/* Kernel modules: their declarations are records of sys/kernel.h. */
 #ifndef _SYS_MODULE_H_
 #define _SYS_MODULE_H_
 
@@ -23,26 +20,6 @@ typedef struct moduledata {
 	modeventhand_t evhand;
 	void *priv;
 } moduledata_t;
-
-enum kpi_module_kind {
-	KPI_MODULE_DECLARE = 1,
-	KPI_MODULE_DEPEND = 2,
-	KPI_MODULE_VERSION = 3,
-};
-
-struct kpi_module_record {
-	enum kpi_module_kind kind;
-	const char *name;
-	const moduledata_t *data;        /* DECLARE */
-	u_int sub, order;                /* DECLARE */
-	const char *needs;               /* DEPEND: name of the other */
-	int minimum, preferred, maximum; /* DEPEND; VERSION: minimum */
-};
-
-#define KPI_MODULE_RECORD(unique, ...)                                       \
- static const struct kpi_module_record unique = { __VA_ARGS__ };             \
- static const struct kpi_module_record *const unique##_ptr __used __section( \
-     "topaz_modules") = &unique
 
 #define DECLARE_MODULE(mod, md, si_sub, si_order)                           \
  KPI_MODULE_RECORD(kpi_mod_##mod, .kind = KPI_MODULE_DECLARE, .name = #mod, \

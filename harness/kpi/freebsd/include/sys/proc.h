@@ -22,6 +22,7 @@ struct thread {
 	struct proc *td_proc;
 	struct ucred *td_ucred;
 	lwpid_t td_tid;
+	u_int td_critnest; /* critical sections and spin mutexes entered */
 };
 
 #define P2_HWT 0x04000000 /* traced: the scheduler and others call the hook */

@@ -44,13 +44,16 @@ int _sleep(const void *chan, struct lock_object *lock, int priority,
     const char *wmesg, long timo);
 #define msleep(chan, mtx, pri, wmesg, timo) \
  _sleep((chan), &(mtx)->lock_object, (pri), (wmesg), (timo))
+#define msleep_spin(chan, mtx, wmesg, timo) \
+ _sleep((chan), &(mtx)->lock_object, 0, (wmesg), (timo))
 #define tsleep(chan, pri, wmesg, timo) \
  _sleep((chan), NULL, (pri), (wmesg), (timo))
 void wakeup(const void *chan);
 void wakeup_one(const void *chan);
 
-void critical_enter(void);
-void critical_exit(void);
+/* The guest kernel has functions of these names, without td_critnest. */
+void critical_enter(void) __asm__("kpi_critical_enter");
+void critical_exit(void) __asm__("kpi_critical_exit");
 void spinlock_enter(void);
 void spinlock_exit(void);
 

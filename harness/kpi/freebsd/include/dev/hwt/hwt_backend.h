@@ -26,8 +26,15 @@ struct hwt_backend_ops {
 	void (*hwt_backend_stop)(struct hwt_context *ctx);
 	int (*hwt_backend_enable_smp)(struct hwt_context *ctx);
 	int (*hwt_backend_disable_smp)(struct hwt_context *ctx);
-	int (*hwt_backend_thread_alloc)(struct hwt_thread *thr);
-	void (*hwt_backend_thread_free)(struct hwt_thread *thr);
+	/* The second names are those of older versions. */
+	union {
+		int (*hwt_backend_thread_alloc)(struct hwt_thread *thr);
+		int (*hwt_backend_alloc_thread_priv)(struct hwt_thread *thr);
+	};
+	union {
+		void (*hwt_backend_thread_free)(struct hwt_thread *thr);
+		void (*hwt_backend_free_thread_priv)(struct hwt_thread *thr);
+	};
 	void (*hwt_backend_dump)(int cpu_id);
 };
 
@@ -42,5 +49,29 @@ int hwt_backend_register(struct hwt_backend *backend);
 
 /* EINVAL for NULL, ENOENT; contexts that use the backend are not looked for. */
 int hwt_backend_unregister(struct hwt_backend *backend);
+
+/* The framework's own: NULL, none of that name; then the operations. */
+struct hwt_backend *hwt_backend_lookup(const char *name);
+void hwt_backend_load(void);
+void hwt_backend_unload(void);
+int hwt_backend_init(struct hwt_context *ctx);
+void hwt_backend_deinit(struct hwt_context *ctx);
+int hwt_backend_configure(struct hwt_context *ctx, int cpu_id, int thread_id);
+void hwt_backend_enable(struct hwt_context *ctx, int cpu_id);
+void hwt_backend_disable(struct hwt_context *ctx, int cpu_id);
+void hwt_backend_enable_smp(struct hwt_context *ctx);
+void hwt_backend_disable_smp(struct hwt_context *ctx);
+void hwt_backend_stop(struct hwt_context *ctx);
+void hwt_backend_dump(struct hwt_context *ctx, int cpu_id);
+int hwt_backend_read(struct hwt_context *ctx, struct hwt_vm *vm, int *ident,
+    vm_offset_t *offset, uint64_t *data);
+int hwt_backend_svc_buf(
+    struct hwt_context *ctx, void *data, size_t data_size, int data_version);
+int hwt_backend_thread_alloc(struct hwt_context *ctx, struct hwt_thread *thr);
+void hwt_backend_thread_free(struct hwt_thread *thr);
+
+/* The mutex is hwt_backend.c's. */
+#define HWT_BACKEND_LOCK()   mtx_lock(&hwt_backend_mtx)
+#define HWT_BACKEND_UNLOCK() mtx_unlock(&hwt_backend_mtx)
 
 #endif

@@ -4,6 +4,7 @@
 
 #include <sys/queue.h>
 
+struct hwt_context;
 struct hwt_vm;
 
 struct hwt_cpu {
@@ -11,5 +12,13 @@ struct hwt_cpu {
 	struct hwt_vm *vm;
 	TAILQ_ENTRY(hwt_cpu) next;
 };
+
+struct hwt_cpu *hwt_cpu_alloc(void);
+void hwt_cpu_free(struct hwt_cpu *cpu);
+
+/* The context is locked; it has a CPU; NULL: not of the context. */
+struct hwt_cpu *hwt_cpu_first(struct hwt_context *ctx);
+struct hwt_cpu *hwt_cpu_get(struct hwt_context *ctx, int cpu_id);
+void hwt_cpu_insert(struct hwt_context *ctx, struct hwt_cpu *cpu);
 
 #endif

@@ -24,4 +24,8 @@ extern void (*hwt_hook)(struct thread *td, int func, void *arg);
    (hwt_hook)((td), (func), (arg));  \
  } while (0)
 
+/* The framework's own. */
+void hwt_hook_load(void);
+void hwt_hook_unload(void);
+
 #endif

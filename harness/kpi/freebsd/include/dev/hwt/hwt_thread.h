@@ -8,6 +8,7 @@
 
 struct hwt_backend;
 struct hwt_context;
+struct hwt_record_entry;
 struct hwt_vm;
 struct thread;
 
@@ -24,10 +25,23 @@ struct hwt_thread {
 	struct mtx mtx; /* the pause on mmap */
 	u_int refcnt;
 	int cpu_id;
-	void *private; /* the backend's */
+	union {
+		void *private; /* the backend's */
+		void *cookie;  /* its name in older versions */
+	};
 };
 
-#define HWT_THR_LOCK(thr)   mtx_lock(&(thr)->mtx)
-#define HWT_THR_UNLOCK(thr) mtx_unlock(&(thr)->mtx)
+#define HWT_THR_LOCK(thr)          mtx_lock(&(thr)->mtx)
+#define HWT_THR_UNLOCK(thr)        mtx_unlock(&(thr)->mtx)
+#define HWT_THR_ASSERT_LOCKED(thr) mtx_assert(&(thr)->mtx, MA_OWNED)
+
+int hwt_thread_alloc(
+    struct hwt_thread **thr0, char *path, size_t bufsize, int kva_req);
+void hwt_thread_free(struct hwt_thread *thr);
+void hwt_thread_insert(struct hwt_context *ctx, struct hwt_thread *thr,
+    struct hwt_record_entry *entry);
+struct hwt_thread *hwt_thread_first(struct hwt_context *ctx);
+struct hwt_thread *hwt_thread_lookup(
+    struct hwt_context *ctx, struct thread *td);
 
 #endif

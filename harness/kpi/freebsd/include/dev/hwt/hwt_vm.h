@@ -21,4 +21,7 @@ struct hwt_vm {
 	struct hwt_thread *thr; /* thread mode */
 };
 
+int hwt_vm_alloc(size_t bufsize, int kva_req, char *path, struct hwt_vm **vm0);
+void hwt_vm_free(struct hwt_vm *vm);
+
 #endif

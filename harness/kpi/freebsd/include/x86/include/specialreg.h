@@ -55,10 +55,16 @@
 #define MSR_IA32_RTIT_CTL               0x570
 #define MSR_IA32_RTIT_STATUS            0x571
 #define MSR_IA32_RTIT_CR3_MATCH         0x572
+#define MSR_IA32_RTIT_ADDR_A(n)         (0x580 + (n)*2)
+#define MSR_IA32_RTIT_ADDR_B(n)         (0x581 + (n)*2)
 #define MSR_IA32_RTIT_ADDR0_A           0x580
 #define MSR_IA32_RTIT_ADDR0_B           0x581
 #define MSR_IA32_RTIT_ADDR1_A           0x582
 #define MSR_IA32_RTIT_ADDR1_B           0x583
+#define MSR_IA32_RTIT_ADDR2_A           0x584
+#define MSR_IA32_RTIT_ADDR2_B           0x585
+#define MSR_IA32_RTIT_ADDR3_A           0x586
+#define MSR_IA32_RTIT_ADDR3_B           0x587
 #define MSR_IA32_XSS                    0xda0
 
 #define RTIT_CTL_TRACEEN                (1 << 0)
@@ -76,13 +82,24 @@
 #define RTIT_CTL_PTWEN                  (1 << 12)
 #define RTIT_CTL_BRANCHEN               (1 << 13)
 #define RTIT_CTL_MTC_FREQ_S             14
+#define RTIT_CTL_MTC_FREQ(n)            ((n) << RTIT_CTL_MTC_FREQ_S)
 #define RTIT_CTL_MTC_FREQ_M             (0xf << RTIT_CTL_MTC_FREQ_S)
 #define RTIT_CTL_CYC_THRESH_S           19
+#define RTIT_CTL_CYC_THRESH(n)          ((n) << RTIT_CTL_CYC_THRESH_S)
 #define RTIT_CTL_CYC_THRESH_M           (0xf << RTIT_CTL_CYC_THRESH_S)
 #define RTIT_CTL_PSB_FREQ_S             24
+#define RTIT_CTL_PSB_FREQ(n)            ((n) << RTIT_CTL_PSB_FREQ_S)
 #define RTIT_CTL_PSB_FREQ_M             (0xf << RTIT_CTL_PSB_FREQ_S)
 #define RTIT_CTL_ADDR_CFG_S(n)          (32 + (n)*4)
 #define RTIT_CTL_ADDR_CFG_M(n)          (0xfULL << RTIT_CTL_ADDR_CFG_S(n))
+#define RTIT_CTL_ADDR0_CFG_S            RTIT_CTL_ADDR_CFG_S(0)
+#define RTIT_CTL_ADDR0_CFG_M            RTIT_CTL_ADDR_CFG_M(0)
+#define RTIT_CTL_ADDR1_CFG_S            RTIT_CTL_ADDR_CFG_S(1)
+#define RTIT_CTL_ADDR1_CFG_M            RTIT_CTL_ADDR_CFG_M(1)
+#define RTIT_CTL_ADDR2_CFG_S            RTIT_CTL_ADDR_CFG_S(2)
+#define RTIT_CTL_ADDR2_CFG_M            RTIT_CTL_ADDR_CFG_M(2)
+#define RTIT_CTL_ADDR3_CFG_S            RTIT_CTL_ADDR_CFG_S(3)
+#define RTIT_CTL_ADDR3_CFG_M            RTIT_CTL_ADDR_CFG_M(3)
 #define RTIT_CTL_DIS_TNT                (1ULL << 55)
 
 #define RTIT_STATUS_FILTEREN            (1 << 0)

@@ -1,0 +1,69 @@
+/* Owners of contexts, and what happens when one exits. */
+#include "hwt.h"
+
+static MALLOC_DEFINE(M_HWT_OWNER, "hwt_owner", "HWT owners");
+
+/* A context in CPU mode counts as pid 0. */
+struct hwt_context *
+hwt_owner_lookup_ctx(struct hwt_owner *ho, pid_t pid)
+{
+	struct hwt_context *ctx;
+
+	mtx_lock(&ho->mtx);
+	LIST_FOREACH(ctx, &ho->hwts, next_hwts)
+		if (ctx->pid == pid)
+			break;
+	mtx_unlock(&ho->mtx);
+	return (ctx);
+}
+
+struct hwt_owner *
+hwt_owner_alloc(struct proc *p)
+{
+	struct hwt_owner *ho;
+
+	ho = malloc(sizeof(*ho), M_HWT_OWNER, M_WAITOK | M_ZERO);
+	ho->p = p;
+	LIST_INIT(&ho->hwts);
+	mtx_init(&ho->mtx, "hwt owner", NULL, MTX_DEF);
+	return (ho);
+}
+
+/*
+ * No operation stops the context: the backend's deinit is the only call. In
+ * CPU mode nothing holds references, and so nothing is waited for.
+ */
+static void
+shutdown_context(struct hwt_context *ctx)
+{
+	if (ctx->mode == HWT_MODE_THREAD)
+		hwt_contexthash_remove(ctx);
+	HWT_CTX_LOCK(ctx);
+	ctx->state = CTX_STATE_STOPPED;
+	HWT_CTX_UNLOCK(ctx);
+	while (refcount_load(&ctx->refcnt) > 0)
+		continue;
+	hwt_backend_deinit(ctx);
+	hwt_record_free_all(ctx);
+	hwt_ctx_free(ctx);
+}
+
+/* The owner's mutex is not destroyed. */
+void
+hwt_owner_shutdown(struct hwt_owner *ho)
+{
+	struct hwt_context *ctx;
+
+	for (;;) {
+		mtx_lock(&ho->mtx);
+		ctx = LIST_FIRST(&ho->hwts);
+		if (ctx != NULL)
+			LIST_REMOVE(ctx, next_hwts);
+		mtx_unlock(&ho->mtx);
+		if (ctx == NULL)
+			break;
+		shutdown_context(ctx);
+	}
+	hwt_ownerhash_remove(ho);
+	free(ho, M_HWT_OWNER);
+}

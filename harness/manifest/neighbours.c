@@ -1,0 +1,82 @@
+/* Whole lives with one operation more, and lives that follow each other. */
+#include <string.h>
+
+#include "harness/manifest/model.h"
+
+/* LIFE with OP before step POSITION. */
+static void
+insert(const struct manifest *manifest, const struct sequence *life,
+    unsigned position, uint16_t op, struct sequence *sequence)
+{
+	struct sequence_step *step = &sequence->step[position];
+
+	*sequence = *life;
+	memmove(step + 1, step,
+	    (life->count - position) * sizeof(sequence->step[0]));
+	sequence->count++;
+	*step = (struct sequence_step){ .op = op };
+	while (!(manifest->op[op].actors >> step->actor & 1))
+		step->actor++;
+}
+
+/* The next life with one operation more; false: there is no more. */
+static bool
+next_inserted(struct sequence_neighbours *at, struct sequence *sequence)
+{
+	const struct manifest *manifest = at->manifest;
+
+	for (; at->first < at->life_count; at->first++, at->position = 0) {
+		const struct sequence *life = &at->life[at->first];
+
+		for (; life->count < SCRIPT_STEPS_MAX &&
+		     at->position <= life->count;
+		     at->position++, at->op = 0) {
+			while (at->op < manifest->op_count) {
+				uint16_t op = (uint16_t)at->op++;
+
+				if (manifest->op[op].schema->rare)
+					continue;
+				insert(
+				    manifest, life, at->position, op, sequence);
+				/* What comes after the end is dropped. */
+				(void)sequence_repair(manifest, sequence);
+				if (at->position < sequence->count &&
+				    sequence->step[at->position].op == op)
+					return true;
+			}
+		}
+	}
+	return false;
+}
+
+/* One life up to its end, then the whole of another. */
+static bool
+next_joined(struct sequence_neighbours *at, struct sequence *sequence)
+{
+	while (at->joined < at->life_count * at->life_count) {
+		size_t number = at->joined++;
+		const struct sequence *second =
+		    &at->life[number % at->life_count];
+
+		*sequence = at->life[number / at->life_count];
+		if (sequence->count != 0 &&
+		    at->manifest->op[sequence->step[sequence->count - 1].op]
+			.schema->ends)
+			sequence->count--;
+		if (sequence->count + second->count > SCRIPT_STEPS_MAX)
+			continue;
+		memcpy(sequence->step + sequence->count, second->step,
+		    second->count * sizeof(sequence->step[0]));
+		sequence->count += second->count;
+		return true;
+	}
+	return false;
+}
+
+bool
+sequence_neighbours_next(
+    struct sequence_neighbours *neighbours, struct sequence *sequence)
+{
+	return next_joined(neighbours, sequence) ||
+	    next_inserted(neighbours, sequence);
+}
