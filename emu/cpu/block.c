@@ -15,7 +15,7 @@
 #define FRAMES_MAX   4096
 #define PAGE_BYTES   4096
 #define KERNEL_SPACE 0
-#define CHANGES_MAX  4
+#define CHANGES_MAX  8
 
 /* A page whose code has been decoded, as it was then. */
 struct code_page {
@@ -40,6 +40,7 @@ struct block_cache {
 	unsigned frame_count; /* FRAMES_MAX: there may be others */
 	unsigned block_count, page_count, space_count;
 	uint8_t user_space;
+	bool shared; /* two user spaces have a writable page of code in common */
 	struct code_change change[CHANGES_MAX];
 	unsigned change_count;
 	uint32_t age, epoch;
@@ -81,6 +82,7 @@ block_cache_destroy(struct block_cache *cache)
 void
 block_cache_flush(struct block_cache *cache)
 {
+	cache->shared = false;
 	memset(cache->bucket, 0, sizeof(cache->bucket));
 	memset(cache->step, 0, sizeof(cache->step));
 	cache->age++;
@@ -152,13 +154,17 @@ set_hash(struct block_cache *cache, struct code_page *page, uint64_t hash)
 		cache->frame[page->frame].hash = hash;
 }
 
-/* PAGE holds what its frame did not hold when something was decoded there last. */
+/* The page at VA may hold what its frame at PA did not hold when it was translated. */
 static void
-note_change(struct block_cache *cache, const struct code_page *page)
+note_change(struct block_cache *cache, uint64_t va, uint64_t pa)
 {
+	TZ_ASSERT(va % PAGE_BYTES == 0 && pa % PAGE_BYTES == 0);
+	for (unsigned i = 0; i < cache->change_count; i++) {
+		if (cache->change[i].va == va && cache->change[i].pa == pa)
+			return;
+	}
 	TZ_ASSERT(cache->change_count < CHANGES_MAX);
-	cache->change[cache->change_count++] = (struct code_change){ page->va,
-		page->pa };
+	cache->change[cache->change_count++] = (struct code_change){ va, pa };
 }
 
 bool
@@ -173,6 +179,9 @@ block_cache_take_change(struct block_cache *cache, struct code_change *change)
 static void
 select_user_space(struct block_cache *cache, uint64_t cr3)
 {
+	/* One translation serves all who share it: each has bytes of its own. */
+	if (cache->shared && cache->cr3[cache->user_space] != cr3)
+		block_cache_flush(cache);
 	for (unsigned i = 1; i < cache->space_count; i++) {
 		if (cache->cr3[i] == cr3) {
 			cache->user_space = (uint8_t)i;
@@ -190,7 +199,7 @@ static void
 replace_code(struct block_cache *cache, const struct walk_space *space,
     struct code_page *page)
 {
-	note_change(cache, page);
+	note_change(cache, page->va, page->pa);
 	set_hash(cache, page, hash_page(space, page->pa));
 	block_cache_flush(cache);
 }
@@ -297,6 +306,15 @@ block_cache_forget_edges(struct block_cache *cache)
 	}
 }
 
+/* Does PAGE hold something else than when its frame was decoded from last? */
+static bool
+is_other(const struct block_cache *cache, const struct code_page *page,
+    uint64_t hash)
+{
+	return page->frame == FRAMES_MAX ||
+	    cache->frame[page->frame].hash != hash;
+}
+
 static unsigned
 find_frame(const struct block_cache *cache, uint64_t pa)
 {
@@ -307,32 +325,39 @@ find_frame(const struct block_cache *cache, uint64_t pa)
 	return i < cache->frame_count ? i : FRAMES_MAX;
 }
 
-/* What is decoded there from now on is what it holds now. */
+/*
+ * What is decoded there from now on is what it holds now.  Translations of a writable
+ * frame are as old as the bytes of their blocks, and those have been forgotten.
+ */
 static void
 note_frame(struct block_cache *cache, struct code_page *page)
 {
 	page->frame = find_frame(cache, page->pa);
 	if (page->frame == FRAMES_MAX && cache->frame_count < FRAMES_MAX) {
 		page->frame = cache->frame_count++;
-		cache->frame[page->frame] = (struct code_frame){ page->pa,
-			page->hash };
-	} else if (page->frame == FRAMES_MAX ||
-	    cache->frame[page->frame].hash != page->hash) {
-		note_change(cache, page);
+		cache->frame[page->frame] = (struct code_frame){ .pa = page->pa,
+			.hash = page->hash };
+	} else if (page->writable || is_other(cache, page, page->hash)) {
+		note_change(cache, page->va, page->pa);
 		set_hash(cache, page, page->hash);
 	}
 }
 
-/* Something more is decoded in PAGE, which the guest may have written. */
-static void
+/*
+ * Something more is decoded in PAGE, which may have been written since.  False: so it
+ * was, and its blocks do not know, as they have no bytes of their own.
+ */
+static bool
 look_at_page(struct block_cache *cache, const struct walk_space *space,
     struct code_page *page)
 {
 	uint64_t hash = hash_page(space, page->pa);
+	bool same = hash == page->hash;
 
-	if (page->frame == FRAMES_MAX || cache->frame[page->frame].hash != hash)
-		note_change(cache, page);
+	if (is_other(cache, page, hash))
+		note_change(cache, page->va, page->pa);
 	set_hash(cache, page, hash);
+	return same || page->writable;
 }
 
 static unsigned
@@ -343,7 +368,7 @@ bucket_of(uint64_t va, uint32_t size, uint8_t space)
 	return (unsigned)(key * UINT64_C(0x9e3779b97f4a7c15) >> 48) % BUCKETS;
 }
 
-/* Remembers the page of VA; false: no room for one more. */
+/* Remembers the page of VA; false: no room for one more, or all must be forgotten. */
 static bool
 note_page(struct block_cache *cache, const struct walk_space *space, uint8_t id,
     uint64_t va, bool *writable)
@@ -357,11 +382,10 @@ note_page(struct block_cache *cache, const struct walk_space *space, uint8_t id,
 	for (unsigned i = 0; i < cache->page_count; i++) {
 		struct code_page *page = &cache->page[i];
 
-		if (page->va != va || page->space != id)
-			continue;
-		if (page->writable)
-			look_at_page(cache, space, page);
-		return true;
+		if (page->va == va && page->space == id)
+			return look_at_page(cache, space, page);
+		cache->shared |= page->va == va && page->pa == walk.pa.u &&
+		    walk.writable;
 	}
 	if (cache->page_count == PAGES_MAX)
 		return false;
@@ -505,6 +529,21 @@ block_wrote_itself(const struct block *block)
 	return at > block->insn[block->first_store + 1].at;
 }
 
+/* What was translated of BLOCK is old, whatever its pages held in between. */
+static void
+note_stale(struct block_cache *cache, const struct walk_space *space,
+    const struct block *block)
+{
+	uint64_t va = block->va - block->va % PAGE_BYTES;
+
+	TZ_ASSERT(block_is_stale(block));
+	for (unsigned i = 0; i < 2 && block->code[i] != NULL; i++) {
+		uint64_t pa = (uint64_t)(block->code[i] - space->ram);
+
+		note_change(cache, va + i * PAGE_BYTES, pa - pa % PAGE_BYTES);
+	}
+}
+
 struct block *
 block_find(struct block_cache *cache, const struct walk_space *space,
     uint64_t va, uint32_t size)
@@ -517,16 +556,21 @@ block_find(struct block_cache *cache, const struct walk_space *space,
 	TZ_ASSERT(size > 0);
 	for (block = cache->bucket[bucket]; block != NULL;
 	     block = block->chain) {
-		if (block->va == va && block->size == size &&
-		    block->space == id)
+		if (block->va != va || block->size != size ||
+		    block->space != id)
+			continue;
+		if (!block_is_stale(block))
 			return block;
+		note_stale(cache, space, block);
+		return NULL;
 	}
 	if (cache->block_count == BLOCKS_MAX ||
 	    cache->insn_count > INSNS_MAX - BLOCK_BYTES_MAX ||
 	    cache->byte_count > BYTES_MAX - BLOCK_BYTES_MAX ||
 	    cache->access_count > ACCESSES_MAX - 2 * BLOCK_BYTES_MAX ||
 	    !note_page(cache, space, id, va, &writable) ||
-	    !note_page(cache, space, id, va + size - 1, &writable))
+	    (va / PAGE_BYTES != (va + size - 1) / PAGE_BYTES &&
+		!note_page(cache, space, id, va + size - 1, &writable)))
 		return NULL;
 	block = &cache->block[cache->block_count++];
 	*block = (struct block){

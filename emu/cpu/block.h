@@ -126,8 +126,8 @@ void block_cache_verify(struct block_cache *cache,
     const struct walk_space *space, const struct code_written *written);
 
 /*
- * A page whose frame holds other code than when code was decoded there last: what the
- * engines have translated of it may be old, as they do not notice each store.
+ * A page whose frame may hold other code than what the engines have translated of it, as
+ * they do not notice each store.
  */
 struct code_change {
 	uint64_t va, pa; /* of the page; VA leads to PA in the selected space */
@@ -173,8 +173,8 @@ uint32_t block_cache_age(const struct block_cache *cache);
 
 /*
  * The descriptor of [VA, VA + SIZE) in the selected space, decoded now if it is
- * new; NULL if memory for descriptors is used up (flush, then ask again).  Bytes
- * that are no instruction end a block early.
+ * new.  NULL: memory for descriptors is used up, or its page was written (flush, then
+ * ask again).  Bytes that are no instruction end a block early.
  */
 struct block *block_find(struct block_cache *cache,
     const struct walk_space *space, uint64_t va, uint32_t size);
@@ -248,6 +248,28 @@ block_is_stale(const struct block *block)
 	    (split < block->size &&
 		memcmp(block->code[1], block->bytes + split,
 		    block->size - split) != 0);
+}
+
+/* The same of its bytes [begin, end). */
+static inline bool
+block_is_part_stale(const struct block *block, uint32_t begin, uint32_t end)
+{
+	uint32_t split = block->split;
+	uint32_t first = begin < split ? split - begin : 0;
+
+	TZ_ASSERT(begin < end);
+	if (block->bytes == NULL)
+		return false;
+	if (end > block->size)
+		end = block->size;
+	if (first > end - begin)
+		first = end - begin;
+	return (first > 0 &&
+		   memcmp(block->code[0] + begin, block->bytes + begin,
+		       first) != 0) ||
+	    (first < end - begin &&
+		memcmp(block->code[1] + (begin + first - split),
+		    block->bytes + begin + first, end - begin - first) != 0);
 }
 
 #endif

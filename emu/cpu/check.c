@@ -4,6 +4,8 @@
  */
 #include "emu/cpu/state.h"
 
+#include <string.h>
+
 #define CR0_WP TZ_BIT(16)
 
 enum fault
@@ -47,6 +49,30 @@ cpu_access_ram(struct cpu *cpu, const struct insn_memory *memory,
 		    "access of %u bytes to a device register at 0x%llx",
 		    memory->bytes, (unsigned long long)cpu->trap_rip);
 	return fault;
+}
+
+void
+cpu_load_operand(const struct walk_bytes *bytes, void *operand, size_t count)
+{
+	uint8_t *to = operand;
+
+	TZ_ASSERT(bytes->part[0] != NULL && bytes->split <= count);
+	memcpy(to, bytes->part[0], bytes->split);
+	if (count > bytes->split)
+		memcpy(to + bytes->split, bytes->part[1], count - bytes->split);
+}
+
+void
+cpu_store_operand(
+    const struct walk_bytes *bytes, const void *operand, size_t count)
+{
+	const uint8_t *from = operand;
+
+	TZ_ASSERT(bytes->part[0] != NULL && bytes->split <= count);
+	memcpy(bytes->part[0], from, bytes->split);
+	if (count > bytes->split)
+		memcpy(
+		    bytes->part[1], from + bytes->split, count - bytes->split);
 }
 
 enum fault

@@ -19,6 +19,7 @@ make_engines(struct cpu *cpu, struct tz_error *err)
 	struct engine_ops ops = {
 		.arg = cpu,
 		.code = config->single_step ? cpu_step : cpu_enter,
+		.enter = cpu_step_enter,
 		.site = cpu_site,
 		.mmio_read = cpu_mmio_read,
 		.mmio_write = cpu_mmio_write,
@@ -146,7 +147,7 @@ cpu_verify_code(struct cpu *cpu)
 {
 	struct code_written written = what_was_written(cpu);
 
-	cpu->code_unsure = false;
+	cpu->code_unsure = cpu->others_ran = false;
 	block_cache_verify(cpu->blocks, &cpu->space, &written);
 	cpu_forget_changes(cpu);
 }
@@ -416,6 +417,7 @@ take_interrupt(struct cpu *cpu)
 enum cpu_end
 cpu_run(struct cpu *cpu, uint64_t limit_cycles)
 {
+	cpu->others_ran |= cpu->config.cpu_count > 1;
 	for (;;) {
 		if (cpu->over)
 			return CPU_OVER;

@@ -177,6 +177,10 @@ add_hooks(struct engine *engine, uint64_t mmio_pa, bool step)
 {
 	uint64_t none = 1, all = 0; /* begin > end: everywhere */
 
+	if (step && engine->ops.enter != NULL &&
+	    !add_hook(engine, UC_HOOK_BLOCK, (callback)engine->ops.enter,
+		engine->ops.arg, none, all))
+		return false;
 	return add_hook(engine, UC_HOOK_INTR, (callback)on_exception, engine,
 		   none, all) &&
 	    add_hook(engine, UC_HOOK_INSN_INVALID, (callback)on_invalid, engine,

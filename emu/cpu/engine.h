@@ -30,9 +30,11 @@ typedef void (*engine_code_fn)(
 
 struct engine_ops {
 	void *arg;
-	engine_code_fn code; /* every block (block engine), instruction (step);
+	engine_code_fn code;  /* every block (block engine), instruction (step);
 				NULL: nothing is announced */
-	engine_code_fn site; /* an address given to engine_hook() */
+	engine_code_fn enter; /* what a step engine has translated as one, before
+				 .code of its first instruction */
+	engine_code_fn site;  /* an address given to engine_hook() */
 	/* The local APIC's page: 32-bit accesses and others as they come. */
 	uint64_t (*mmio_read)(void *arg, uint64_t offset, unsigned bytes);
 	void (*mmio_write)(

@@ -137,21 +137,6 @@ has_raised(const uint8_t *old, const uint8_t *now)
 	return (x87 & EXCEPTIONS) != 0 || (sse & EXCEPTIONS) != 0;
 }
 
-static void
-copy_operand(uint8_t *operand, const struct walk_bytes *bytes, size_t count,
-    bool to_guest)
-{
-	for (unsigned i = 0; i < 2; i++) {
-		size_t at = i == 0 ? 0 : bytes->split;
-		size_t length = i == 0 ? bytes->split : count - bytes->split;
-
-		if (length > 0 && to_guest)
-			memcpy(bytes->part[i], operand + at, length);
-		else if (length > 0)
-			memcpy(operand + at, bytes->part[i], length);
-	}
-}
-
 /*
  * The host's CPU runs INSN, with RAX as the operand's address if it has one, and with
  * all exceptions masked: they would be the host's own.  False: one was raised.
@@ -242,7 +227,7 @@ cpu_do_float(struct cpu *cpu, uint64_t *fault_va)
 		fault = cpu_access_ram(cpu, &memory, &bytes, fault_va);
 		if (fault != FAULT_NONE || cpu->over)
 			return fault;
-		copy_operand(call.operand, &bytes, memory.bytes, false);
+		cpu_load_operand(&bytes, call.operand, memory.bytes);
 	}
 	call.rax = regs.gpr[ENGINE_RAX];
 	call.rcx = insn.gpr >= 0 ? regs.gpr[insn.gpr] : 0;
@@ -250,7 +235,7 @@ cpu_do_float(struct cpu *cpu, uint64_t *fault_va)
 	if (!run(cpu, &insn, &call))
 		return refuse(cpu);
 	if (insn.memory && memory.written)
-		copy_operand(call.operand, &bytes, memory.bytes, true);
+		cpu_store_operand(&bytes, call.operand, memory.bytes);
 	set_registers(cpu, &insn, &call, &regs);
 	return FAULT_NONE;
 }

@@ -129,6 +129,7 @@ after_effects(struct cpu *cpu, const struct block *from, uint64_t va)
 		cpu->in_interrupt &= cpu->nmi_blocked;
 		cpu->nmi_blocked = false;
 		cpu_sync_context(cpu, false);
+		cpu_serialize(cpu);
 		cpu_emit(cpu, EVENT_IRET, 0, va, 0);
 		break;
 	case INSN_FAR:
@@ -294,13 +295,12 @@ stop_at(struct cpu *cpu, uint64_t va, bool rep_again)
 	engine_stop(cpu->active, va);
 }
 
-/* Finds the descriptor of code that is announced; NULL: stop. */
-static struct block *
-find_block(struct cpu *cpu, uint64_t va, uint32_t size)
+struct block *
+cpu_find_block(struct cpu *cpu, uint64_t va, uint32_t size)
 {
 	struct block *block = block_find(cpu->blocks, &cpu->space, va, size);
 
-	if (block == NULL || block_is_stale(block)) {
+	if (block == NULL) {
 		block_cache_flush(cpu->blocks);
 		block = block_find(cpu->blocks, &cpu->space, va, size);
 		TZ_ASSERT(block != NULL);
@@ -389,12 +389,14 @@ cpu_enter_slow(struct cpu *cpu, uint64_t va, uint32_t size)
 	bool rep_again = from->insns > 0 && cpu_is_rep_again(from, va);
 	uint32_t age = block_cache_age(cpu->blocks);
 	struct block *block;
+	bool old;
 
 	TZ_ASSERT(size <= BLOCK_BYTES_MAX);
 	end_block(cpu, va, size);
 	cpu->attention = false;
-	block = find_block(cpu, va, size);
-	if (is_unfit(cpu, block) || must_stop(cpu)) {
+	old = cpu_is_stepping(cpu) && cpu_is_translation_old(cpu, va, size);
+	block = cpu_find_block(cpu, va, size);
+	if (is_unfit(cpu, block) || old || must_stop(cpu)) {
 		stop_at(cpu, va, rep_again);
 		return;
 	}

@@ -91,6 +91,19 @@ drop_base(struct decoded *d)
 	}
 }
 
+/*
+ * SDM vol. 2, "CLFLUSH - Flush Cache Line": it faults as the load of a byte does.  To
+ * Zydis it is an access to a line.
+ */
+static void
+make_load(struct decoded *d)
+{
+	if (d->insn.mnemonic != ZYDIS_MNEMONIC_CLFLUSH)
+		return;
+	d->operand[0].actions = ZYDIS_OPERAND_ACTION_READ;
+	d->operand[0].size = 8;
+}
+
 bool
 insn_zydis_decode(const uint8_t *bytes, size_t count, struct decoded *out)
 {
@@ -102,6 +115,7 @@ insn_zydis_decode(const uint8_t *bytes, size_t count, struct decoded *out)
 		&decoder, bytes, count, &out->insn, out->operand)))
 		return false;
 	drop_base(out);
+	make_load(out);
 	return true;
 }
 
@@ -170,6 +184,17 @@ is_of_absent_extension(const struct decoded *d)
 	return false;
 }
 
+/* SDM vol. 2, "CMPXCHG - Compare and Exchange", of 32 bits: see cmpxchg.c. */
+static enum insn_class
+classify_cmpxchg(const struct decoded *d)
+{
+	if (d->operand[0].size != 32)
+		return INSN_PLAIN;
+	return d->operand[0].type == ZYDIS_OPERAND_TYPE_MEMORY
+	    ? INSN_CMPXCHG32
+	    : INSN_CMPXCHG32_REG;
+}
+
 enum insn_class
 insn_zydis_classify(const struct decoded *d)
 {
@@ -195,6 +220,8 @@ insn_zydis_classify(const struct decoded *d)
 	}
 	if (d->insn.mnemonic == ZYDIS_MNEMONIC_MOV)
 		return classify_mov(d);
+	if (d->insn.mnemonic == ZYDIS_MNEMONIC_CMPXCHG)
+		return classify_cmpxchg(d);
 	if (d->insn.mnemonic == ZYDIS_MNEMONIC_RET && is_far(d))
 		return INSN_FAR;
 	for (size_t i = 0; i < TZ_ARRAY_LEN(classes); i++) {
@@ -319,6 +346,22 @@ insn_cond_taken(
 		}
 	}
 	return condition_holds(d.insn.opcode & 15, regs->rflags);
+}
+
+void
+insn_cmpxchg_operands(
+    const uint8_t *bytes, size_t count, int *dest, int *source)
+{
+	struct decoded d;
+
+	TZ_ASSERT(insn_zydis_decode(bytes, count, &d));
+	TZ_ASSERT(d.insn.mnemonic == ZYDIS_MNEMONIC_CMPXCHG);
+	TZ_ASSERT(d.operand[1].type == ZYDIS_OPERAND_TYPE_REGISTER);
+	*source = ZydisRegisterGetId(d.operand[1].reg.value);
+	*dest = d.operand[0].type == ZYDIS_OPERAND_TYPE_REGISTER
+	    ? ZydisRegisterGetId(d.operand[0].reg.value)
+	    : -1;
+	TZ_ASSERT(*source >= 0 && *source < 16 && *dest < 16);
 }
 
 int

@@ -13,7 +13,8 @@
  * Classes from INSN_TRAP_FIRST on never run on the engine: the machine executes
  * them.  INSN_UNMODELLED ones end the run.  INSN_CHECKED ones do, after a look whether
  * their memory operand faults: where it does, the engine would lose RFLAGS or tags, do
- * half of a store, or not fault at all.
+ * half of a store, or not fault at all.  INSN_CMPXCHG32 ones do, too, unless the engine
+ * might clear bits 63:32 of RAX.
  */
 enum insn_class {
 	INSN_PLAIN,
@@ -34,6 +35,7 @@ enum insn_class {
 	INSN_POPF,
 	INSN_SITE_FIRST,
 	INSN_CHECKED = INSN_SITE_FIRST,
+	INSN_CMPXCHG32, /* CMPXCHG of 32 bits of memory */
 	INSN_TRAP_FIRST,
 	INSN_SYSCALL = INSN_TRAP_FIRST,
 	INSN_RDMSR,
@@ -49,10 +51,11 @@ enum insn_class {
 	INSN_PAUSE,
 	INSN_OUT,
 	INSN_PTWRITE,
-	INSN_CMPXCHG_PAIR, /* CMPXCHG8B, CMPXCHG16B */
-	INSN_FLOAT,        /* x87, MMX, and SSE floating-point arithmetic */
-	INSN_CLI,          /* native where no Event Trace is */
-	INSN_ABSENT,       /* of an extension that no profile announces: #UD */
+	INSN_CMPXCHG32_REG, /* of a register */
+	INSN_CMPXCHG_PAIR,  /* CMPXCHG8B, CMPXCHG16B */
+	INSN_FLOAT,         /* x87, MMX, and SSE floating-point arithmetic */
+	INSN_CLI,           /* native where no Event Trace is */
+	INSN_ABSENT,        /* of an extension that no profile announces: #UD */
 	INSN_UNMODELLED,
 	INSN_CLASS_COUNT
 };
@@ -204,6 +207,10 @@ struct insn_float {
 	bool control; /* it reads or writes the x87 control word */
 };
 void insn_float(const uint8_t *bytes, size_t count, struct insn_float *out);
+
+/* The general registers of a CMPXCHG; *DEST -1: that operand is in memory. */
+void insn_cmpxchg_operands(
+    const uint8_t *bytes, size_t count, int *dest, int *source);
 
 /* INT n, INT3, INT1: the vector it raises, else -1. */
 int insn_software_vector(const uint8_t *bytes, size_t count);

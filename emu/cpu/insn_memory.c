@@ -104,7 +104,8 @@ insn_memory_operand(const uint8_t *bytes, size_t count, uint64_t va,
 static bool is_local_class(enum insn_class class)
 {
 	return (class <= INSN_RET && class != INSN_REP) || class == INSN_CLI ||
-	    class == INSN_CHECKED;
+	    class == INSN_CHECKED || class == INSN_CMPXCHG32 ||
+	    class == INSN_CMPXCHG32_REG;
 }
 
 /* LEA and NOP name memory that they do not touch. */
@@ -205,6 +206,7 @@ insn_zydis_is_checked(const struct decoded *d)
 		return d->insn.meta.category == ZYDIS_CATEGORY_SETCC ||
 		    d->insn.mnemonic == ZYDIS_MNEMONIC_RCL ||
 		    d->insn.mnemonic == ZYDIS_MNEMONIC_RCR ||
+		    d->insn.mnemonic == ZYDIS_MNEMONIC_CLFLUSH ||
 		    (is_vector(d) && (operand->size == 128 || has_mmx(d)));
 	}
 	return false;

@@ -32,11 +32,18 @@ is_unclear(const struct block *block, const struct block_insn *insn)
 	return block->ambiguous && block->va + insn->at == block->last_va;
 }
 
+/* Does the engine run it only as long as it does no harm? */
+static bool
+is_looked_at(const struct block_insn *insn)
+{
+	return insn->class >= INSN_SITE_FIRST && insn->class < INSN_TRAP_FIRST;
+}
+
 static bool
 is_site(const struct cpu *cpu, const struct block *block,
     const struct block_insn *insn)
 {
-	return insn->class == INSN_CHECKED || insn->audit_site ||
+	return is_looked_at(insn) || insn->audit_site ||
 	    cpu_is_trapped(cpu, (enum insn_class)insn->class) ||
 	    is_unclear(block, insn);
 }
@@ -76,6 +83,23 @@ look_at_branch(struct cpu *cpu, uint64_t va, uint8_t length)
 	cpu->cond_taken = insn_cond_taken(bytes, length, &regs);
 }
 
+/* Is INSN at VA one that the engine may run, as things are now? */
+static bool
+is_harmless(struct cpu *cpu, uint64_t va, const struct block_insn *insn)
+{
+	uint64_t fault_va;
+
+	switch ((int)insn->class) {
+	case INSN_CHECKED:
+		return cpu_check_insn(cpu, va, insn->length, &fault_va) ==
+		    FAULT_NONE;
+	case INSN_CMPXCHG32:
+		return engine_get(cpu->active, ENGINE_RAX) >> 32 == 0;
+	default:
+		return false;
+	}
+}
+
 /* An instruction that the machine executes, or a branch to look at, is next. */
 void
 cpu_site(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg)
@@ -83,7 +107,6 @@ cpu_site(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg)
 	struct cpu *cpu = arg;
 	const struct block *block = cpu->block;
 	const struct block_insn *insn = block_insn_at(block, va);
-	uint64_t fault_va;
 
 	(void)uc;
 	(void)size;
@@ -92,11 +115,9 @@ cpu_site(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg)
 		return;
 	if (insn->audit_site)
 		cpu_audit_site(cpu, block, (unsigned)(insn - block->insn));
-	if (insn->class == INSN_CHECKED) {
-		if (cpu_check_insn(cpu, va, insn->length, &fault_va) ==
-		    FAULT_NONE)
-			return;
-	} else if (!cpu_is_trapped(cpu, (enum insn_class)insn->class)) {
+	if (is_looked_at(insn)
+		? is_harmless(cpu, va, insn)
+		: !cpu_is_trapped(cpu, (enum insn_class)insn->class)) {
 		if (is_unclear(block, insn))
 			look_at_branch(cpu, va, insn->length);
 		return;

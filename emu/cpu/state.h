@@ -133,7 +133,17 @@ struct cpu {
 		uint64_t va, bytes;
 	} forget[FORGET_MAX];
 	unsigned forget_count;
+	/*
+	 * What the step engine runs was translated when it entered VA, or before: BLOCK
+	 * has the bytes (NULL: it has just entered; AGE: of the cache at that time).
+	 */
+	struct {
+		uint64_t va;
+		const struct block *block;
+		uint32_t size, age;
+	} entered;
 	bool code_unsure; /* see cpu_see_writes() */
+	bool others_ran;  /* since code was looked at for the last time */
 	bool tlb_unsure;  /* the engine's TLB must be empty when it runs next */
 };
 
@@ -191,6 +201,11 @@ void cpu_pass_time(struct cpu *cpu, uint64_t cycles);
 
 /* step.c */
 void cpu_step(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg);
+/* The step engine enters code that it has translated as one. */
+void cpu_step_enter(
+    struct uc_struct *uc, uint64_t va, uint32_t size, void *arg);
+/* Has the instruction of SIZE bytes at VA been written since it was translated? */
+bool cpu_is_translation_old(struct cpu *cpu, uint64_t va, uint32_t size);
 /* Goes on in ENGINE, with the state of the active one. */
 void cpu_use_engine(struct cpu *cpu, struct engine *engine);
 /* The engine to run next becomes the active one, with its TLB as it has to be. */
@@ -210,6 +225,8 @@ bool cpu_is_watched(const struct cpu *cpu, uint64_t begin, uint64_t end);
 void cpu_enter(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg);
 /* The same without its short cuts. */
 void cpu_enter_slow(struct cpu *cpu, uint64_t va, uint32_t size);
+/* The descriptor of code that is announced, as it is now; it may flush others. */
+struct block *cpu_find_block(struct cpu *cpu, uint64_t va, uint32_t size);
 /* A string instruction at VA that goes round again has not retired. */
 bool cpu_is_rep_again(const struct block *from, uint64_t va);
 /* The same, or one that was begun again before it did anything. */
@@ -227,6 +244,13 @@ void cpu_forget_code(struct cpu *cpu, uint64_t va, uint64_t bytes);
 /* The engines forget what block_cache_take_change() says.  True: there was any. */
 bool cpu_forget_changes(struct cpu *cpu);
 void cpu_verify_code(struct cpu *cpu); /* see cpu_see_writes() */
+/* A serializing instruction: what other CPUs have written runs from now on. */
+static inline void
+cpu_serialize(struct cpu *cpu)
+{
+	if (cpu->others_ran)
+		cpu_verify_code(cpu);
+}
 
 /* trace_insn.c */
 /* Can the guest set EventEn at all? */
@@ -275,6 +299,11 @@ enum fault cpu_access_memory(struct cpu *cpu, const struct insn_memory *memory,
     struct walk_bytes *bytes, uint64_t *fault_va);
 enum fault cpu_access_ram(struct cpu *cpu, const struct insn_memory *memory,
     struct walk_bytes *bytes, uint64_t *fault_va);
+/* COUNT bytes of an operand out of RAM, or into it. */
+void cpu_load_operand(
+    const struct walk_bytes *bytes, void *operand, size_t count);
+void cpu_store_operand(
+    const struct walk_bytes *bytes, const void *operand, size_t count);
 /* The fault that the memory operand of the instruction at VA raises. */
 enum fault cpu_check_insn(
     struct cpu *cpu, uint64_t va, size_t length, uint64_t *fault_va);
@@ -285,6 +314,7 @@ void cpu_float_destroy(uint8_t *code);
 enum fault cpu_do_float(struct cpu *cpu, uint64_t *fault_va);
 
 /* cmpxchg.c */
+enum fault cpu_do_cmpxchg32(struct cpu *cpu, uint64_t *fault_va);
 enum fault cpu_do_cmpxchg_pair(struct cpu *cpu, uint64_t *fault_va);
 
 /* msr.c */

@@ -182,6 +182,39 @@ find_length(struct cpu *cpu, uint64_t va)
 	return insn_decode(bytes, count, va, &insn) ? insn.length : 1;
 }
 
+void
+cpu_step_enter(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg)
+{
+	struct cpu *cpu = arg;
+
+	(void)uc;
+	cpu->entered.va = va;
+	cpu->entered.size = size;
+	cpu->entered.block = NULL;
+}
+
+/*
+ * The engine translates some instructions at once.  Each of them is looked at when it
+ * is its turn: an instruction before it may have written it.
+ */
+bool
+cpu_is_translation_old(struct cpu *cpu, uint64_t va, uint32_t size)
+{
+	uint64_t begin = cpu->entered.va;
+	const struct block *block = cpu->entered.block;
+
+	TZ_ASSERT(va >= begin && va < begin + cpu->entered.size);
+	if (block == NULL) {
+		cpu->entered.block = cpu_find_block(
+		    cpu, begin, cpu->entered.size);
+		cpu->entered.age = block_cache_age(cpu->blocks);
+		return false;
+	}
+	return cpu->entered.age != block_cache_age(cpu->blocks) ||
+	    block_is_part_stale(
+		block, (uint32_t)(va - begin), (uint32_t)(va - begin) + size);
+}
+
 /* The step engine announces every instruction; a REP, every iteration. */
 void
 cpu_step(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg)

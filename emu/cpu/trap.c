@@ -62,6 +62,7 @@ do_wrmsr(struct cpu *cpu)
 {
 	if (cpu->cpl != 0)
 		return FAULT_GP;
+	cpu_serialize(cpu);
 	return cpu_wrmsr(cpu, (uint32_t)get(cpu, ENGINE_RCX), edx_eax(cpu),
 	    cpu->trap_rip + cpu->trap_insn.length);
 }
@@ -426,6 +427,9 @@ execute(struct cpu *cpu, uint64_t *fault_va)
 		return do_syscall(cpu);
 	case INSN_PTWRITE:
 		return cpu_do_ptwrite(cpu, fault_va);
+	case INSN_CMPXCHG32:
+	case INSN_CMPXCHG32_REG:
+		return cpu_do_cmpxchg32(cpu, fault_va);
 	case INSN_CMPXCHG_PAIR:
 		return cpu_do_cmpxchg_pair(cpu, fault_va);
 	case INSN_CHECKED:

@@ -216,6 +216,115 @@ a_writable_block_over_two_pages_becomes_stale(void **state)
 	assert_true(block_is_stale(block));
 }
 
+/* Number of pages that the engines are to translate anew. */
+static unsigned
+take_changes(void)
+{
+	struct code_change change;
+	unsigned count = 0;
+
+	while (block_cache_take_change(cache, &change)) {
+		assert_int_equal(change.va, 0x20000);
+		assert_int_equal(change.pa, 0x20000);
+		count++;
+	}
+	return count;
+}
+
+/* The page held the same when it was decoded from last; the block did not. */
+static void
+a_stale_block_is_translated_anew_whatever_its_page_held(void **state)
+{
+	(void)state;
+	put(PT, 0x20, 0x20000 | P | W);
+	memset(ram + 0x20000, 0x90, 8);
+	assert_non_null(block_find(cache, &space, 0x20000, 8));
+	ram[0x20002] = 0x40;
+	assert_non_null(block_find(cache, &space, 0x20000, 4));
+	assert_int_equal(take_changes(), 1);
+	ram[0x20002] = 0x90;
+	assert_non_null(block_find(cache, &space, 0x20000, 8));
+	assert_int_equal(take_changes(), 0);
+	ram[0x20002] = 0x40;
+	assert_null(block_find(cache, &space, 0x20000, 8));
+	assert_int_equal(take_changes(), 1);
+}
+
+static void
+writable_code_is_translated_anew_after_a_flush(void **state)
+{
+	(void)state;
+	put(PT, 0x20, 0x20000 | P | W);
+	memset(ram + 0x20000, 0x90, 8);
+	assert_non_null(block_find(cache, &space, 0x20000, 8));
+	assert_int_equal(take_changes(), 0);
+	block_cache_flush(cache);
+	assert_non_null(block_find(cache, &space, 0x20000, 8));
+	assert_int_equal(take_changes(), 1);
+	assert_non_null(block_find(cache, &space, 0x20000, 4));
+	assert_int_equal(take_changes(), 0);
+}
+
+static void
+read_only_code_that_is_decoded_is_looked_at(void **state)
+{
+	(void)state;
+	memset(ram + 0x20000, 0x90, 8);
+	assert_non_null(block_find(cache, &space, 0x20000, 4));
+	ram[0x20006] = 0x40;
+	assert_non_null(block_find(cache, &space, 0x20000, 4));
+	assert_int_equal(take_changes(), 0);
+	assert_null(block_find(cache, &space, 0x20000, 8));
+	assert_int_equal(take_changes(), 1);
+	block_cache_flush(cache);
+	assert_non_null(block_find(cache, &space, 0x20000, 8));
+	assert_int_equal(take_changes(), 0);
+}
+
+/* A block says what its own space translated, but the engine keeps one for both. */
+static void
+spaces_that_share_writable_code_flush(void **state)
+{
+	uint32_t age;
+
+	(void)state;
+	put(PT, 0x20, 0x20000 | P | W);
+	memset(ram + 0x20000, 0x90, 16);
+	memcpy(ram + 0x1f00000, ram + 0x1000, 4096);
+	assert_non_null(block_find(cache, &space, 0x20000, 8));
+	age = block_cache_age(cache);
+	space.cr3 = 0x1f00000;
+	select_space();
+	assert_int_equal(block_cache_age(cache), age);
+	assert_non_null(block_find(cache, &space, 0x20000, 8));
+	assert_int_equal(take_changes(), 1);
+	space.cr3 = 0x1000;
+	select_space();
+	assert_int_not_equal(block_cache_age(cache), age);
+	assert_non_null(block_find(cache, &space, 0x20000, 8));
+	assert_int_equal(take_changes(), 1);
+}
+
+static void
+a_part_of_a_block_over_two_pages_becomes_stale(void **state)
+{
+	struct block *block;
+
+	(void)state;
+	put(PT, 0x20, 0x20000 | P | W);
+	put(PT, 0x21, 0x28000 | P | W);
+	memset(ram + 0x20ff8, 0x90, 8);
+	memset(ram + 0x28000, 0x90, 8);
+	block = block_find(cache, &space, 0x20ffc, 8);
+	ram[0x20ffd] = 1;
+	ram[0x28002] = 1;
+	for (uint32_t begin = 0; begin < 8; begin++) {
+		for (uint32_t end = begin + 1; end <= 10; end++)
+			assert_int_equal(block_is_part_stale(block, begin, end),
+			    (begin <= 1 && end > 1) || (begin <= 6 && end > 6));
+	}
+}
+
 static void
 single_instructions_are_found_until_a_flush(void **state)
 {
@@ -315,6 +424,20 @@ main(void)
 		    only_written_pages_are_looked_at, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 		    a_writable_block_over_two_pages_becomes_stale, setup,
+		    teardown),
+		cmocka_unit_test_setup_teardown(
+		    a_stale_block_is_translated_anew_whatever_its_page_held,
+		    setup, teardown),
+		cmocka_unit_test_setup_teardown(
+		    writable_code_is_translated_anew_after_a_flush, setup,
+		    teardown),
+		cmocka_unit_test_setup_teardown(
+		    read_only_code_that_is_decoded_is_looked_at, setup,
+		    teardown),
+		cmocka_unit_test_setup_teardown(
+		    spaces_that_share_writable_code_flush, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+		    a_part_of_a_block_over_two_pages_becomes_stale, setup,
 		    teardown),
 		cmocka_unit_test_setup_teardown(
 		    single_instructions_are_found_until_a_flush, setup,

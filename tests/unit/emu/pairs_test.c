@@ -1,8 +1,9 @@
 /*
  * Goal: CMPXCHG8B and CMPXCHG16B change ZF and no other flag, what the SDM says of
- * registers and memory, and fault as it says; traced and counted as any instruction.
+ * registers and memory, and fault as it says; CMPXCHG of 32 bits leaves bits 63:32 of a
+ * register that it does not write alone; traced and counted as any instruction.
  * Method: a guest that runs each form after an ADD and notes everything; the expected
- * values are written out from SDM vol. 2, "CMPXCHG8B/CMPXCHG16B".
+ * values are written out from SDM vol. 2, "CMPXCHG8B/CMPXCHG16B" and "CMPXCHG".
  */
 #include "guest.h"
 
@@ -19,6 +20,11 @@
 #define SUM           UINT64_C(0x1121bbc459836bce)
 #define RCX           UINT64_C(0xffff8880041cf446)
 #define FLAGS_SEEN    UINT64_C(0xcd7)
+#define STORED        ((LOW & ~(uint64_t)UINT32_MAX) | (SUM & UINT32_MAX))
+/* Of EAX less the destination: 0; 5 - 22222222H, CF and SF; 0 - 1, AF and PF, too. */
+#define ZERO    UINT64_C(0x046)
+#define BELOW   UINT64_C(0x083)
+#define MINUS_1 UINT64_C(0x097)
 
 static const struct {
 	uint64_t flags, rax, rdx, low, high;
@@ -28,6 +34,11 @@ static const struct {
 	{ FLAGS_UNEQUAL, 0x22222222, 0x11111111, LOW, HIGH },
 	{ FLAGS_EQUAL, 0x5522222222, 0x7711111111,
 	    (SUM & UINT32_MAX) | RCX << 32, HIGH },
+	{ ZERO, 0x5522222222, 0x77, STORED, HIGH },
+	{ BELOW, 0x22222222, 0x77, LOW, HIGH },
+	{ ZERO, 0x22222222, 0x77, STORED, HIGH },
+	{ ZERO, 0x5522222222, SUM &UINT32_MAX, LOW, HIGH },
+	{ MINUS_1, 1, 0x7700000001, LOW, HIGH },
 };
 
 static const struct {
@@ -39,6 +50,8 @@ static const struct {
 	{ 14, 2, 0x802000 },
 	{ 13, 0, 0 },
 	{ 12, 0, 0 },
+	{ 14, 3, 0x801010 },
+	{ 14, 0, 0x802000 },
 	{ 14, 7, 0x400000 },
 	{ 14, 7, GUEST_KERN + 0x400000 },
 	{ 14, 6, 0x10000000 },

@@ -15,6 +15,8 @@
 #define WRITABLE_PA  0x800000
 #define READ_ONLY_PA 0xa03000
 #define IMMEDIATE    1
+/* Of four rounds: see away_and_back. */
+#define SUM ((UINT64_C(0x8033cb2b439fdbf7) * 4) >> 32)
 
 static void
 a_cpu_sees_what_it_has_written(void **state)
@@ -32,23 +34,45 @@ a_cpu_sees_what_it_has_written(void **state)
 		assert_int_equal(guest_note(&guest, 3, round), 9 + 16);
 		assert_int_equal(guest_note(&guest, 4, round), 0x02020202);
 		assert_int_equal(guest_note(&guest, 5, round), 0x304);
+		assert_int_equal(guest_note(&guest, 8, round), SUM);
 	}
+	guest_free(&guest);
+}
+
+/* PARAM says by which instruction it synchronizes. */
+static void
+check_another_cpu(uint64_t param)
+{
+	struct guest_options options = {
+		.cpus = 2, .param = param, .no_decode = true
+	};
+	struct guest guest;
+
+	guest_run_all_ways("written", &options, &guest);
+	assert_int_equal(guest.result.end, MACHINE_EXIT);
+	assert_int_equal(guest_note(&guest, 6, 0), 0x605);
 	guest_free(&guest);
 }
 
 static void
 a_cpu_sees_what_another_one_has_written(void **state)
 {
-	struct guest_options options = {
-		.cpus = 2, .param = 2, .no_decode = true
-	};
-	struct guest guest;
-
 	(void)state;
-	guest_run_all_ways("written", &options, &guest);
-	assert_int_equal(guest.result.end, MACHINE_EXIT);
-	assert_int_equal(guest_note(&guest, 6, 0), 0x605);
-	guest_free(&guest);
+	check_another_cpu(2);
+}
+
+static void
+a_cpu_sees_it_after_an_iret(void **state)
+{
+	(void)state;
+	check_another_cpu(4);
+}
+
+static void
+a_cpu_sees_it_after_a_wrmsr(void **state)
+{
+	(void)state;
+	check_another_cpu(5);
 }
 
 /* Between two runs: the functions return other values from now on. */
@@ -129,6 +153,8 @@ main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_cpu_sees_what_it_has_written),
 		cmocka_unit_test(a_cpu_sees_what_another_one_has_written),
+		cmocka_unit_test(a_cpu_sees_it_after_an_iret),
+		cmocka_unit_test(a_cpu_sees_it_after_a_wrmsr),
 		cmocka_unit_test(a_cpu_sees_what_the_host_has_written),
 	};
 

@@ -1,6 +1,6 @@
 /*
- * CMPXCHG8B and CMPXCHG16B: RFLAGS after an arithmetic instruction of the same block,
- * registers, memory, and every fault.
+ * CMPXCHG8B, CMPXCHG16B and CMPXCHG of 32 bits: RFLAGS after an arithmetic instruction
+ * of the same block, registers, memory, and every fault.
  */
 #include "start.inc"
 
@@ -56,6 +56,12 @@ main:	call trace_on
 	pair "cmpxchg8b [rsi]", 0x5500000005, 0x7700000000
 	pair "lock cmpxchg8b [rsi]", 0x5500000000 + 0x22222222, 0x7711111111
 
+	pair "cmpxchg [rsi], ebx", 0x5500000000 + 0x22222222, 0x77
+	pair "lock cmpxchg [rsi], ebx", 0x5500000005, 0x77
+	pair "cmpxchg [rsi], ebx", 0x22222222, 0x77
+	pair "cmpxchg edx, ebx", 0x5522222222, 0x7722222222
+	pair "cmpxchg edx, ebx", 0x5500000000, 0x7700000001
+
 	/* Two pages, a read-only one, and nothing. */
 	mov rdi, KERN + PD + 4 * 8
 	mov qword ptr [rdi], PT + 7
@@ -97,7 +103,17 @@ main:	call trace_on
 	mov rsi, [KERN + PT]
 	mov edi, 6
 	call note
-	/* 6 to 8: the same in user mode: text, the kernel, nothing. */
+	/* 6: CMPXCHG of a read-only page, 7: CLFLUSH of none. */
+	recover 10f
+	mov esi, VA + 0x1010
+	mov rax, 0x5500000007
+	cmpxchg [rsi], ebx
+10:	recover 11f
+	mov esi, VA + 0x1fff
+	clflush [rsi]
+	mov esi, VA + 0x2000
+	clflush [rsi]
+11:	/* 8 to 10: the pairs in user mode: text, the kernel, nothing. */
 	lea r14, [rip + back]
 	to_user in_user
 back:	xor eax, eax

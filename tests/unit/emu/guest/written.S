@@ -1,6 +1,7 @@
 /*
  * Code that is written over where an engine may not notice.  param 1: by the CPU
- * itself.  param 2: by CPU 1, while CPU 0 runs it.  param 3: by the host, at each note.
+ * itself.  param 2: by CPU 1, while CPU 0 runs it and then CPUID; 4: IRET; 5: WRMSR.
+ * param 3: by the host, at each note.
  */
 #define HAS_AP_MAIN
 #include "start.inc"
@@ -26,13 +27,16 @@
 main:	mov eax, [rip + param]
 	cmp eax, 2
 	je two_cpus
-	ja by_host
+	cmp eax, 3
+	ja two_cpus
+	je by_host
 	mov r13d, 3
 1:	call two_functions
 	call own_block
 	call after_data
 	call by_string
 	call mappings
+	call away_and_back
 	dec r13d
 	jnz 1b
 	ret
@@ -143,6 +147,32 @@ mappings:
 	note_eax 5
 	ret
 
+	/* Each round writes an instruction that is next and then a part of it again:
+	 * where it is looked at, it is the same each time. */
+away_and_back:
+	copy 1f, 2f, CODE+0x400
+	jmp 2f
+1:	mov [rdi], al
+	mov [rsi], rax
+	mov rdx, 0x0908070605040302
+	mov [r8], al
+	add rbx, rdx
+	dec ecx
+	jnz 1b
+	ret
+2:	mov rdx, CODE + 0x400
+	lea rdi, [rdx + 0x800]
+	lea rsi, [rdx + 7] /* the immediate operand of MOV */
+	lea r8, [rsi + 7]
+	mov rax, 0x8033cb2b439fdbf7
+	xor ebx, ebx
+	mov ecx, 4
+	call rdx
+	mov rax, rbx
+	shr rax, 32
+	note_eax 8
+	ret
+
 	/*
 	 * CPU 0 runs a function of a writable page and one of a read-only page until
 	 * each has said what CPU 1 has written there.
@@ -175,17 +205,46 @@ two_cpus:
 	pause
 	cmp dword ptr [rip + written], 0
 	je 4b
-	/* CPU 1 has written: the writable page at once, the other after CPUID. */
+	/* CPU 1 has written: the writable page at once, the other when synchronized.
+	 * 4, 5: the other first, as all code is looked at where some has changed. */
+	cmp dword ptr [rip + param], 2
+	jne 5f
 	call r12
-	mov r15d, eax
+	mov r14d, eax
+5:	call synchronize
+	call rbp
+	mov ebx, eax
+	shl ebx, 8
+	cmp dword ptr [rip + param], 2
+	je 5f
+	call r12
+	mov r14d, eax
+5:	mov eax, r14d
+	or eax, ebx
+	note_eax 6
+	ret
+
+synchronize:
+	mov eax, [rip + param]
+	cmp eax, 4
+	je 4f
+	ja 5f
 	xor eax, eax
 	xor ecx, ecx
 	cpuid
-	call rbp
-	shl eax, 8
-	or eax, r15d
-	xor r15d, r15d
-	note_eax 6
+	ret
+4:	mov rdx, rsp
+	mov eax, ss
+	push rax
+	push rdx
+	pushfq
+	mov eax, cs
+	push rax
+	lea rax, [rip + 4f]
+	push rax
+	iretq
+4:	ret
+5:	wr 0xc0000103, 0
 	ret
 
 ap_main:
