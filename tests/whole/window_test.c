@@ -55,7 +55,7 @@ find_pmi_lost(const struct campaign *campaign)
 static void
 every_boundary_of_a_window_is_judged(void **state)
 {
-	struct campaign_options options = campaigns_options(1000);
+	struct campaign_options options = campaigns_options(400);
 	struct describe_kept *kept = calloc(1, sizeof(*kept));
 	struct replayed *replayed = calloc(1, sizeof(*replayed));
 	struct setups *setups = setups_create(workshop);
@@ -68,6 +68,7 @@ every_boundary_of_a_window_is_judged(void **state)
 	(void)state;
 	assert_true(kept != NULL && replayed != NULL && setups != NULL);
 	options.subject = BROKEN_ONE_CPU;
+	options.kinds |= UINT32_C(1) << ACT_PMI;
 	if (campaign_run(&campaign, workshop, &options, &err) != 0)
 		fail_msg("%s", err.text);
 	campaigns_describe(&campaign, find_pmi_lost(&campaign), &finding, kept);
