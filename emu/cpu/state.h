@@ -5,11 +5,13 @@
 #define TOPAZ_EMU_CPU_STATE_H
 
 #include "emu/apic/apic.h"
+#include "emu/cpu/act_state.h"
 #include "emu/cpu/audit_state.h"
 #include "emu/cpu/block.h"
 #include "emu/cpu/cpu.h"
 #include "emu/cpu/engine.h"
 #include "emu/cpu/insn.h"
+#include "emu/cpu/operand.h"
 #include "emu/cpu/walk.h"
 #include "emu/pmu/pmu.h"
 #include "emu/profile/profile.h"
@@ -30,29 +32,6 @@
 #define MSR_STAR   0xc0000081u
 #define MSR_LSTAR  0xc0000082u
 #define MSR_FMASK  0xc0000084u
-
-/* Deviations that wait for their occasion (act.def). */
-struct armed {
-	uint32_t late_insns; /* LATE: beyond the skid */
-	bool lost, twice, merge;
-	bool merging; /* MERGE: a PMI was held back */
-	bool xrstors_gp, wrmsr_gp, fail;
-	bool older; /* OLDER: what the next read gives */
-	uint64_t older_position, older_status;
-};
-
-/* An instruction whose load is done; .bytes 0: there is none. */
-struct split {
-	uint64_t insns, rip, pa, value;
-	unsigned bytes;
-};
-
-/* The act that is being done, while its event has not been emitted. */
-struct act_note {
-	bool pending;
-	enum act act;
-	uint64_t param;
-};
 
 /* Instructions [va, last_va]. */
 struct hooked {
@@ -290,23 +269,6 @@ void cpu_raise(struct cpu *cpu, enum fault fault, uint64_t rip, uint64_t va);
 
 /* trap.c */
 void cpu_trap(struct cpu *cpu);
-
-/*
- * check.c: makes an access to MEMORY as the guest's code would.  BYTES is where it is in
- * RAM; .part[0] NULL: it is no RAM, which ends the run for cpu_access_ram().
- */
-enum fault cpu_access_memory(struct cpu *cpu, const struct insn_memory *memory,
-    struct walk_bytes *bytes, uint64_t *fault_va);
-enum fault cpu_access_ram(struct cpu *cpu, const struct insn_memory *memory,
-    struct walk_bytes *bytes, uint64_t *fault_va);
-/* COUNT bytes of an operand out of RAM, or into it. */
-void cpu_load_operand(
-    const struct walk_bytes *bytes, void *operand, size_t count);
-void cpu_store_operand(
-    const struct walk_bytes *bytes, const void *operand, size_t count);
-/* The fault that the memory operand of the instruction at VA raises. */
-enum fault cpu_check_insn(
-    struct cpu *cpu, uint64_t va, size_t length, uint64_t *fault_va);
 
 /* float.c: memory that the host's CPU may execute; NULL: the host refuses. */
 uint8_t *cpu_float_create(void);
