@@ -109,7 +109,7 @@ read_folder(
 	return report_read(path, summary, err);
 }
 
-static enum cmd_exit
+static int
 exit_code(const struct finding_summary *summary)
 {
 	if (summary->finding_count != summary->judged_count)
