@@ -80,6 +80,7 @@ is_whole(const uint8_t *bytes, size_t count)
 	const struct head *head = (const struct head *)bytes;
 
 	return count >= sizeof(*head) + sizeof(*checkpoint) &&
+	    memcmp(head->magic, MAGIC, sizeof(MAGIC)) == 0 &&
 	    head->bytes == count - sizeof(*head) &&
 	    head->bytes == sizeof(*checkpoint) + checkpoint->count &&
 	    checkpoint->tally.group_count <= TALLY_GROUPS_MAX &&

@@ -208,6 +208,42 @@ pairs_are_of_one_object(void **state)
 	manifest_free(manifest);
 }
 
+/* Two lives: each after each, then an operation more at every place, ends included. */
+static void
+neighbours_are_lives_with_more(void **state)
+{
+	struct manifest *manifest = fixture_manifest();
+	struct sequence life[2], sequence;
+	struct sequence_neighbours neighbours = {
+		.manifest = manifest, .life = life, .life_count = 2
+	};
+	struct tz_error err;
+	bool joined = false, ended = false;
+	size_t count = 0;
+	char *name;
+
+	(void)state;
+	assert_int_equal(
+	    sequence_parse(manifest, "open+set", &life[0], &err), 0);
+	assert_int_equal(
+	    sequence_parse(manifest, "open+exit", &life[1], &err), 0);
+	while (sequence_neighbours_next(&neighbours, &sequence)) {
+		name = name_of(manifest, &sequence);
+		joined |= count < 4 && strcmp(name, "open+open+set") == 0;
+		ended |= strcmp(name, "open+exit") == 0;
+		count++;
+		free(name);
+	}
+	assert_true(joined);
+	assert_true(ended);
+	/*
+	 * 4 joined; 7 operations at 3 places, but for none after the end, and the
+	 * strict one only behind what it needs.
+	 */
+	assert_int_equal(count, 4 + 7 * 5 - 2);
+	manifest_free(manifest);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -216,6 +252,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(drawn_ones_are_a_function_of_seed_and_rank),
 		cmocka_unit_test(a_changed_one_differs_and_can_be_parsed),
 		cmocka_unit_test(pairs_are_of_one_object),
+		cmocka_unit_test(neighbours_are_lives_with_more),
 	};
 
 	root = argc > 1 ? argv[1] : ".";
