@@ -238,7 +238,7 @@ parse_one(int key, char *arg, struct argp_state *state)
 }
 
 /* The exit code of each verdict. */
-static enum cmd_exit
+static int
 exit_code(const struct run_outcome *outcome)
 {
 	if (run_was_stopped(outcome))

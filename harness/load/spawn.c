@@ -44,6 +44,7 @@ become(const struct spawn *spawn, const struct pipes *pipes, pid_t parent)
 	int output = pipes->output[1] >= 0 ? pipes->output[1] : said;
 	int input = open(spawn->input != NULL ? spawn->input : "/dev/null",
 	    O_RDONLY | O_CLOEXEC);
+	bool ready;
 	int why;
 
 	(void)setpgid(0, 0);
@@ -52,15 +53,17 @@ become(const struct spawn *spawn, const struct pipes *pipes, pid_t parent)
 		(void)signal(signals[i], SIG_DFL);
 	/* A file that grows too large is an error of writing. */
 	(void)signal(SIGXFSZ, SIG_IGN);
+	/* What may need memory comes before the limits. */
+	ready = spawn->tmpdir == NULL ||
+	    setenv("TMPDIR", spawn->tmpdir, 1) == 0;
 	limit(RLIMIT_CPU, spawn->seconds);
 	limit(RLIMIT_AS, spawn->memory_bytes);
 	limit(RLIMIT_FSIZE, spawn->file_bytes);
-	if (getppid() == parent && input >= 0 &&
+	if (ready && getppid() == parent && input >= 0 &&
 	    dup2(input, STDIN_FILENO) >= 0 &&
 	    dup2(output, STDOUT_FILENO) >= 0 &&
 	    dup2(said, STDERR_FILENO) >= 0 &&
-	    (spawn->cwd == NULL || chdir(spawn->cwd) == 0) &&
-	    (spawn->tmpdir == NULL || setenv("TMPDIR", spawn->tmpdir, 1) == 0))
+	    (spawn->cwd == NULL || chdir(spawn->cwd) == 0))
 		(void)execvp(
 		    spawn->argv[0], (char *const *)(uintptr_t)spawn->argv);
 	why = errno;

@@ -78,7 +78,7 @@ open_trial(struct trial *trial, struct setups *where,
 		.merge = merge,
 		.reduce = true };
 	struct campaign_entry entry;
-	struct runner *runner;
+	struct runner *runner = NULL;
 	struct token token;
 	struct tz_error err;
 
