@@ -580,15 +580,23 @@ explore_shallow(struct campaign *campaign, bool sequences,
 	return error;
 }
 
+/* A scenario that is explored alone has the part that it has among the others. */
 static struct effort_parts
-parts_of(const struct campaign_options *options, bool sequences)
+parts_of(const struct campaign *campaign, bool sequences)
 {
+	const struct campaign_options *options = &campaign->options;
 	struct effort_parts parts = effort_info(options->effort)->parts;
+	size_t scenarios =
+	    manifest_scenario_count(workshop_manifest(campaign->workshop));
 
 	if (options->budget != 0)
 		return effort_of_budget(options->budget, sequences);
 	if (!sequences)
 		parts.sequences = parts.calls = parts.novel = 0;
+	if (options->subject != NULL && scenarios != 0) {
+		parts.pairs /= scenarios;
+		parts.random /= scenarios;
+	}
 	return parts;
 }
 
@@ -598,7 +606,7 @@ explore(struct campaign *campaign, struct tz_error *err)
 	const struct campaign_options *options = &campaign->options;
 	bool sequences = options->sequences && options->subject == NULL;
 	uint32_t entries = (uint32_t)campaign->entry_count;
-	const struct effort_parts parts = parts_of(options, sequences);
+	const struct effort_parts parts = parts_of(campaign, sequences);
 	int error = survey_entries(campaign, parts.one, err);
 
 	campaign->entry_surveyed = (uint32_t)campaign->area_count;

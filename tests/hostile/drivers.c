@@ -81,7 +81,7 @@ static const struct {
 	const char *key, *line;
 } lines[] = {
 	{ "name: grab\n", "name: ../../x" },
-	{ "name: grab\n", "name: /tmp/x" },
+	{ "name: grab\n", "name: /dev/x" },
 	{ "name: grab\n", "name: \"\"" },
 	{ "name: grab\n", "name: \"gr\\0ab\"" },
 	{ "name: grab\n", "name: other" },

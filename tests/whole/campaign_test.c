@@ -432,6 +432,29 @@ faults_are_counted_by_point(void **state)
 	campaign_close(&campaign);
 }
 
+/* Each effort has its part for pairs, however many of them merge at once. */
+static void
+pairs_are_about_as_many_as_wanted(void **state)
+{
+	struct campaign_options options = campaigns_options(0);
+	uint64_t wanted = effort_info(EFFORT_QUICK)->parts.pairs;
+	struct campaign campaign;
+	uint64_t pairs = 0;
+
+	(void)state;
+	options.sequences = false;
+	options.effort = EFFORT_QUICK;
+	open_campaign(&campaign, &options);
+	for (size_t i = 0; i < campaign.area_count; i++) {
+		if (campaign.area[i].kind == AREA_TWO)
+			pairs += campaign.tally->area[i].done;
+	}
+	print_message(
+	    "%lu pairs of %lu\n", (unsigned long)pairs, (unsigned long)wanted);
+	assert_in_range(pairs, wanted / 4, wanted * 4);
+	campaign_close(&campaign);
+}
+
 static void
 interrupt_once_something_is_found(void *arg, const char *what, uint64_t done,
     uint64_t total, uint64_t findings)
@@ -478,6 +501,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(the_fewest_operations_are_left),
 		cmocka_unit_test(a_needless_deviation_is_dropped),
 		cmocka_unit_test(faults_are_counted_by_point),
+		cmocka_unit_test(pairs_are_about_as_many_as_wanted),
 		cmocka_unit_test(an_interrupt_keeps_what_was_found),
 	};
 

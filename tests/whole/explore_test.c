@@ -20,12 +20,16 @@
 
 #define KINDS \
  (UINT32_C(1) << ACT_PMI | UINT32_C(1) << ACT_NMI | UINT32_C(1) << ACT_SWITCH)
-#define SHARES     64  /* of the first deviations of a pair */
-#define PAIRS_MIN  100 /* of a share worth comparing */
-#define STRIDE     3
-#define WARM_RUNS  3000
-#define MANY_RUNS  100000
-#define LEAK_BYTES (4u << 20)
+#define SHARES      64  /* of the first deviations of a pair */
+#define PAIRS_MIN   100 /* of a share worth comparing */
+#define STRIDE      3
+#define RING0_BEGIN (UINT64_C(1) << 63)
+#define WARM_RUNS   3000
+#define MANY_RUNS   100000
+#define LEAK_BYTES  (4u << 20)
+
+/* One CPU; the buffer is full, so that there is a PMI. */
+#define INTERRUPTED "insntrace=load+open+init+allocbuf+start+work.2"
 
 static struct workshop *workshop;
 static struct setups *setups;
@@ -414,7 +418,70 @@ every_instruction_of_the_driver_is_a_boundary_once(void **state)
 	(void)state;
 	check_boundaries(BROKEN_ONE_CPU);
 	check_boundaries(BROKEN_TWO_CPUS);
-	check_boundaries("insntrace=load+open+init+allocbuf+start+work.2");
+	check_boundaries(INTERRUPTED);
+}
+
+/* What a walk through all instructions of one CPU meets at the places of a list. */
+struct meeting {
+	const struct boundary_list *list;
+	size_t next;
+	uint64_t *rip; /* of each place; 0: not met */
+};
+
+static void
+meet_step(void *arg, const struct machine_step *step)
+{
+	struct meeting *meeting = arg;
+
+	for (; meeting->next < meeting->list->count &&
+	     meeting->list->at[meeting->next].insns <= step->insns;
+	     meeting->next++) {
+		if (meeting->list->at[meeting->next].insns == step->insns)
+			meeting->rip[meeting->next] = step->rip;
+	}
+}
+
+/* Places in code that is not stepped are where a walk through every instruction is. */
+static void
+code_that_is_not_stepped_has_places_too(void **state)
+{
+	const struct trial_options options = { .kinds = KINDS };
+	struct meeting meeting = { .next = 0 };
+	const struct runner_ear ear = { .arg = &meeting, .step = meet_step };
+	uint64_t last = 0;
+	unsigned ring3 = 0, kernel = 0, before = 0;
+	struct trial trial;
+	struct tz_error err;
+
+	(void)state;
+	open_trial(&trial, INTERRUPTED, &options);
+	meeting.list = &trial.list;
+	meeting.rip = calloc(trial.list.count, sizeof(*meeting.rip));
+	assert_non_null(meeting.rip);
+	assert_int_equal(runner_begin(trial.runner, &trial.sequence, &err), 0);
+	runner_listen(trial.runner, &ear, STEPPING_ALL);
+	assert_int_equal(runner_go(trial.runner, 0, UINT64_MAX), RUNNER_OVER);
+	runner_listen(trial.runner, NULL, STEPPING_NONE);
+	for (size_t i = 0; i < trial.list.count; i++) {
+		const struct boundary *at = &trial.list.at[i];
+
+		assert_true(at->insns >= last);
+		last = at->insns;
+		if (!(at->flags & BOUNDARY_GAP))
+			continue;
+		assert_int_not_equal(meeting.rip[i], 0);
+		ring3 += meeting.rip[i] < RING0_BEGIN;
+		kernel += meeting.rip[i] >= RING0_BEGIN;
+		/* One just before an interrupt is known by where it leads to. */
+		before += at->rip != meeting.rip[i];
+		assert_false(runner_in_driver(trial.runner, at->rip));
+	}
+	print_message(
+	    "%u in ring 3, %u in ring 0, %u of them just before an interrupt\n",
+	    ring3, kernel, before);
+	assert_true(ring3 > 0 && kernel > 0 && before > 0);
+	trial_close(&trial);
+	free(meeting.rip);
 }
 
 /* Bytes of this process in memory. */
@@ -501,6 +568,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(a_schedule_shows_the_same_stepped_or_not),
 		cmocka_unit_test(
 		    every_instruction_of_the_driver_is_a_boundary_once),
+		cmocka_unit_test(code_that_is_not_stepped_has_places_too),
 	};
 	const struct CMUnitTest slow[] = {
 		cmocka_unit_test(many_placements_leave_no_memory_behind),

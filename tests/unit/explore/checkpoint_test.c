@@ -19,7 +19,7 @@
 #define KEY   77
 #define ITEMS 5000
 
-static char path[] = "/tmp/checkpoint-XXXXXX";
+static char path[] = "/tmp/topaz-checkpoint-XXXXXX";
 
 static struct checkpoint *
 make(void)

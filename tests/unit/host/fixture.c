@@ -12,7 +12,7 @@ int
 fixture_setup(void **state)
 {
 	(void)state;
-	strcpy(dir, "/tmp/host-test-XXXXXX");
+	strcpy(dir, "/tmp/topaz-host-XXXXXX");
 	if (mkdtemp(dir) == NULL || setenv("TMPDIR", dir, 1) != 0)
 		return -1;
 	return chdir(dir);
