@@ -199,6 +199,9 @@ void check_starting(struct check *check);
 /* At its EVENT_CALL_END of success.  The CPUs that trace; 0: threads of a target
  * are traced, wherever they run. */
 void check_started(struct check *check, unsigned cpu_mask);
+/* At EVENT_CALL_END: OPERATION, with VALUE, was to fail and has not, or the other way. */
+void check_answered_wrongly(struct check *check, bool succeeded,
+    const char *operation, const char *value);
 /* At EVENT_CALL_END of success: no CPU of the mask traces until a new start. */
 void check_stopped(struct check *check, unsigned cpu_mask);
 /*

@@ -21,6 +21,7 @@ static const struct {
 	{ "use after free", true, CHECK_USE_AFTER_FREE },
 	{ "use-after-free", true, CHECK_USE_AFTER_FREE },
 	{ "double free", true, CHECK_BAD_FREE },
+	{ ", which a process maps", true, CHECK_MAPPED_FREED },
 	{ "free of ", false, CHECK_BAD_FREE },
 	{ "lock order", false, CHECK_LOCK_ORDER },
 	{ "sleep:", false, CHECK_SLEEP },

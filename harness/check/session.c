@@ -12,8 +12,9 @@
 
 #define MASK_PTRS_LOW UINT64_C(0x7f)
 /* SDM vol. 3, 33.2.7.2, table "ToPA Table Entry Fields". */
-#define CTL_TOPA  TZ_BIT(8)
-#define ENTRY_END TZ_BIT(0)
+#define CTL_CR3FILTER TZ_BIT(7)
+#define CTL_TOPA      TZ_BIT(8)
+#define ENTRY_END     TZ_BIT(0)
 
 static uint64_t
 session_msr(const struct machine_pt *pt, uint32_t msr, uint64_t ctl)
@@ -134,6 +135,8 @@ session_trace_on(struct check *check, const struct event *event)
 
 	check->config.reads.pt(check->config.reads.arg, event->cpu, &pt);
 	cpu->on = cpu->on_seen = cpu->first = true;
+	/* Whether work is in scope then depends on who does it. */
+	cpu->broken |= (event->a & CTL_CR3FILTER) != 0;
 	cpu->psb = false;
 	cpu->first_start = (pt.mask_ptrs & ~MASK_PTRS_LOW) == 0;
 	session_check_config(check, &pt, event->a);
@@ -377,6 +380,25 @@ check_started(struct check *check, unsigned cpu_mask)
 	core->session.open = core->session.accepted = true;
 	core->session.mask = cpu_mask;
 	core->session.stopped = 0;
+}
+
+void
+check_answered_wrongly(struct check *check, bool succeeded,
+    const char *operation, const char *value)
+{
+	struct check_place at = check_here(check);
+	char object[CHECK_OBJECT_BYTES];
+
+	snprintf(object, sizeof(object), "%.30s%s%.30s", operation,
+	    value[0] != '\0' ? ", " : "", value);
+	at.object = object;
+	if (succeeded)
+		check_violate(check, CHECK_INVALID_ACCEPTED, 0, &at,
+		    "%s succeeds with an invalid value%s%s", operation,
+		    value[0] != '\0' ? " of " : "", value);
+	else
+		check_violate(check, CHECK_VALID_REFUSED, 0, &at,
+		    "%s fails (%s) in the default schedule", operation, value);
 }
 
 void

@@ -181,6 +181,7 @@ runner_act(struct runner *runner, const struct deviation *deviation)
 		deviation->param))
 		return false;
 	check_act(runner->check, deviation->cpu, deviation->act);
+	runner->now.deviated = true;
 	return true;
 }
 

@@ -7,8 +7,9 @@
 #include "harness/explore/layout.h"
 #include "harness/explore/workshop.h"
 
-#define CONSOLE_BYTES    8192
-#define RUNNER_RAM_BYTES (UINT64_C(64) << 20)
+#define CONSOLE_BYTES         8192
+#define RUNNER_RAM_BYTES      (UINT64_C(64) << 20)
+#define RUNNER_SETTINGS_BYTES 128
 
 /* What a mark keeps beside the machine and the monitors. */
 struct progress {
@@ -22,6 +23,7 @@ struct progress {
 	uint8_t faulty;        /* in which a kernel function failed, plus 1 */
 	bool failed_driver;    /* a call of the driver's was made to fail */
 	bool failed_framework; /* one of somebody else's was */
+	bool deviated;         /* from the default schedule */
 	bool ran_driver;       /* a step was in the driver's code */
 	struct check_site failed_site; /* the call that was made to fail first */
 	uint8_t configuring;   /* operations that run and may configure */
@@ -42,6 +44,7 @@ struct runner {
 	const struct build_set *set;
 	struct layout layout;
 	char layout_text[TOKEN_WORDS_BYTES];
+	char settings[RUNNER_SETTINGS_BYTES]; /* words of the manifest */
 	unsigned cpus;
 	struct machine *machine;
 	struct boot boot;

@@ -2,6 +2,9 @@
  * What the events of a run say of its operations: which one a CPU is in, what was
  * configured and of what, what failed.
  */
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "harness/explore/runner_inside.h"
 
 /*
@@ -124,6 +127,26 @@ runner_note_buffer(struct runner *runner, const struct event *event)
 			    &runner->sequence, step - 1));
 }
 
+/* Is that what the manifest says that it returns? */
+static void
+note_answer(struct runner *runner, unsigned step, int64_t result)
+{
+	const struct manifest *manifest = runner->workshop->manifest;
+	const struct sequence *sequence = &runner->sequence;
+	const char *name = manifest_op_name(manifest, sequence->step[step].op);
+	const char *refused = sequence_refused(manifest, sequence, step);
+	char text[32];
+
+	if (refused != NULL && result >= 0)
+		check_answered_wrongly(runner->check, true, name, refused);
+	if (result >= 0 || runner->now.deviated ||
+	    !sequence_succeeds(
+		manifest, sequence, runner->cpus, runner->settings, step))
+		return;
+	snprintf(text, sizeof(text), "%" PRId64, result);
+	check_answered_wrongly(runner->check, false, name, text);
+}
+
 /* It has returned. */
 void
 runner_note_call_end(struct runner *runner, const struct event *event)
@@ -141,6 +164,7 @@ runner_note_call_end(struct runner *runner, const struct event *event)
 		runner->now.failed |= TZ_BIT(step);
 	if (step >= runner->sequence.count)
 		return;
+	note_answer(runner, step, (int64_t)event->c);
 	flags = sequence_flags(manifest, &runner->sequence, step);
 	if (flags & MANIFEST_CONFIGURES)
 		note_configured(runner, step, (int64_t)event->c >= 0);

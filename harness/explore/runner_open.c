@@ -115,12 +115,14 @@ load(struct runner *runner, const char *settings, struct tz_error *err)
 	    RUNNER_RAM_BYTES, &runner->boot, err);
 }
 
-/* The invariants that the manifest says are not the driver's. */
+/* The invariants that the manifest says are not the driver's, or says nothing of. */
 static int
 leave_out(const struct runner *runner, struct check_config *config,
     struct tz_error *err)
 {
 	const struct manifest *manifest = runner->workshop->manifest;
+	const struct profile_mix *mix = &runner->workshop->plan.mix;
+	const char *usual = profile_at(0)->name;
 	const char *name;
 
 	for (size_t i = 0; (name = manifest_without(manifest, i)) != NULL;
@@ -134,6 +136,9 @@ leave_out(const struct runner *runner, struct check_config *config,
 			    runner->workshop->config.driver, name);
 		config->enabled &= ~TZ_BIT(id);
 	}
+	/* What a driver supports elsewhere the manifest does not say. */
+	if (mix->count != 1 || strcmp(mix->profile[0].name, usual) != 0)
+		config->enabled &= ~TZ_BIT(CHECK_VALID_REFUSED);
 	return 0;
 }
 
@@ -219,6 +224,7 @@ runner_open(struct workshop *workshop, unsigned cpus, const char *layout,
 	runner->fail_index = UINT64_MAX;
 	snprintf(
 	    runner->layout_text, sizeof(runner->layout_text), "%s", layout);
+	snprintf(runner->settings, sizeof(runner->settings), "%s", settings);
 	error = layout_parse(layout, &runner->layout, err);
 	if (error == 0)
 		error = workshop_build(

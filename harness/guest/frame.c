@@ -152,6 +152,14 @@ module_frames_free(uint64_t pa, uint64_t count)
 		frame_free(pa + i * PAGE_BYTES);
 }
 
+void
+frame_assert_unmapped(const struct frame *frame)
+{
+	if (frame->mapped != 0)
+		kpanic("free of frame %#lx, which a process maps",
+		    (uint64_t)(frame - frames) * PAGE_BYTES);
+}
+
 /* With frame_lock held. */
 static void
 give_back(uint64_t pa)
@@ -160,6 +168,7 @@ give_back(uint64_t pa)
 
 	if (frame == NULL || pa % PAGE_BYTES != 0 || frame->kind != FRAME_TAKEN)
 		kpanic("free of frame %#lx, which is not allocated", pa);
+	frame_assert_unmapped(frame);
 	if (pa / PAGE_BYTES >= run_begin)
 		frame->kind = FRAME_FREE;
 	else

@@ -14,9 +14,10 @@ struct frame {
 	uint16_t used;     /* slab: items in use */
 	uint32_t next;     /* free stack, or slabs with room: frame number */
 	uint64_t taken[4]; /* slab: one bit an item */
+	uint64_t mapped;   /* how often, by processes */
 };
 enum frame_kind { FRAME_RESERVED, FRAME_FREE, FRAME_TAKEN, FRAME_SLAB };
-_Static_assert(sizeof(struct frame) == 40, "the host reads it");
+_Static_assert(sizeof(struct frame) == 48, "the host reads it");
 
 /* The size of a slab's items. */
 static inline uint64_t

@@ -141,6 +141,8 @@ bucket_free(void *va)
 	frame = find_item(va, &item);
 	if (frame == NULL)
 		kpanic("free of %p, which is not allocated", va);
+	if (items_in_slab(frame->bucket) == 1)
+		frame_assert_unmapped(frame);
 	if (frame->used == items_in_slab(frame->bucket)) {
 		frame->next = with_room[frame->bucket];
 		with_room[frame->bucket] =

@@ -98,6 +98,8 @@ void ipi_soft_handle(void);
 /* frame.c */
 void frame_init(void);
 struct frame *frame_of(uint64_t pa); /* NULL: not RAM */
+/* Panics where a process maps FRAME, which is about to be freed. */
+void frame_assert_unmapped(const struct frame *frame);
 
 /* Frees COUNT frames, up to ABI_CLEAR_MAX (FRAME_NONE: no frame).  Without time slices
  * they are cleared first, so that memory in use alone tells one state of the machine

@@ -104,6 +104,16 @@ entry_bits(unsigned flags)
 	    ((flags & MAP_EXEC) != 0 ? 0 : PTE_NX);
 }
 
+/* With paging_lock held: what ENTRY maps into a process. */
+static void
+count_mapping(uint64_t entry, int change)
+{
+	struct frame *frame = frame_of(entry & PTE_ADDRESS);
+
+	if ((entry & PTE_USER) != 0 && frame != NULL)
+		frame->mapped += (uint64_t)change;
+}
+
 int
 space_map_all(uint64_t cr3, uint64_t va, const uint64_t *pas, uint64_t count,
     unsigned flags)
@@ -123,6 +133,7 @@ space_map_all(uint64_t cr3, uint64_t va, const uint64_t *pas, uint64_t count,
 		if ((*entry & PTE_PRESENT) != 0)
 			kpanic("address %#lx is mapped already", va);
 		*entry = pas[i] | bits;
+		count_mapping(*entry, 1);
 	}
 	spin_unlock(&paging_lock);
 	return count == 0 || entry != NULL ? 0 : KE_NOMEM;
@@ -165,6 +176,7 @@ space_clear(uint64_t cr3, uint64_t va, uint64_t count, uint64_t *pas)
 		pas[i] = 0;
 		if (entry != NULL && (*entry & PTE_PRESENT) != 0) {
 			pas[i] = *entry & PTE_ADDRESS;
+			count_mapping(*entry, -1);
 			*entry = 0;
 		}
 	}
@@ -193,8 +205,10 @@ space_clear_frame(uint64_t cr3, uint64_t va, uint64_t pa)
 	spin_lock(&paging_lock);
 	entry = find_entry(cr3, va, &level);
 	found = entry != NULL && level == 0 && (*entry & PTE_ADDRESS) == pa;
-	if (found)
+	if (found) {
+		count_mapping(*entry, -1);
 		*entry = 0;
+	}
 	spin_unlock(&paging_lock);
 	return found;
 }

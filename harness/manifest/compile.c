@@ -229,13 +229,14 @@ compile_scenarios(struct compiler *compiler)
 {
 	struct manifest *manifest = compiler->manifest;
 	const struct schema *schema = manifest->schema;
-	struct sequence sequence;
 	unsigned i, j;
 	int error = 0;
 
 	manifest->scenario = calloc(
 	    schema->scenarios_count + 1, sizeof(*manifest->scenario));
-	if (manifest->scenario == NULL)
+	manifest->scenario_steps = calloc(
+	    schema->scenarios_count + 1, sizeof(*manifest->scenario_steps));
+	if (manifest->scenario == NULL || manifest->scenario_steps == NULL)
 		return tz_error(compiler->err, TZ_EIO, "out of memory");
 	for (i = 0; error == 0 && i < schema->scenarios_count; i++) {
 		const struct schema_scenario *from = &schema->scenarios[i];
@@ -265,10 +266,42 @@ compile_scenarios(struct compiler *compiler)
 				    from->name);
 		}
 		compile_at(compiler, "scenarios/%u/steps", i);
-		error = check_steps(
-		    compiler, from->steps, from->cpus, &sequence);
+		error = check_steps(compiler, from->steps, from->cpus,
+		    &manifest->scenario_steps[i]);
 	}
 	return error;
+}
+
+/* One step each. */
+static int
+compile_accepts(struct compiler *compiler)
+{
+	struct manifest *manifest = compiler->manifest;
+	const struct schema *schema = manifest->schema;
+	struct sequence sequence;
+	struct tz_error why;
+
+	manifest->accepted = calloc(
+	    schema->accepts_count + 1, sizeof(*manifest->accepted));
+	if (manifest->accepted == NULL)
+		return tz_error(compiler->err, TZ_EIO, "out of memory");
+	for (uint32_t i = 0; i < schema->accepts_count; i++) {
+		const char *text = schema->accepts[i];
+
+		compile_at(compiler, "accepts/%u", i);
+		if (sequence_parse(manifest, text, &sequence, &why) != 0)
+			return compile_error(compiler, "%.300s", why.text);
+		if (sequence.count != 1)
+			return compile_error(
+			    compiler, "\"%s\": more than one step", text);
+		if (step_is_invalid(
+			&manifest->op[sequence.step[0].op], &sequence.step[0]))
+			return compile_error(compiler,
+			    "\"%s\": one of its values is invalid", text);
+		manifest->accepted[manifest->accepted_count++] =
+		    sequence.step[0];
+	}
+	return 0;
 }
 
 /* What ends a lock has a name; of other calls nothing does. */
@@ -491,6 +524,8 @@ manifest_compile(struct manifest *manifest, const char *path, const char *text,
 		error = check_msrs(&compiler);
 	if (error == 0)
 		error = compile_scenarios(&compiler);
+	if (error == 0)
+		error = compile_accepts(&compiler);
 	if (error == 0)
 		error = compile_prefixes(&compiler);
 	if (error == 0)

@@ -66,6 +66,8 @@ manifest_free(struct manifest *manifest)
 	free(manifest->word);
 	free(manifest->scenario);
 	free(manifest->prefix);
+	free(manifest->scenario_steps);
+	free(manifest->accepted);
 	if (manifest->schema != NULL)
 		schema_free(manifest->schema);
 	free(manifest);

@@ -139,6 +139,21 @@ unsigned sequence_context(const struct manifest *manifest,
 unsigned sequence_flags(const struct manifest *manifest,
     const struct sequence *sequence, unsigned step);
 
+/*
+ * The name of a value of step STEP (an argument may have none: "") for which a correct
+ * driver refuses it; NULL: there is none, or the operation need not look at it.
+ */
+const char *sequence_refused(const struct manifest *manifest,
+    const struct sequence *sequence, unsigned step);
+/*
+ * Does step STEP succeed with a correct driver, where no other schedule than the default
+ * is run?  It does where all steps so far are those of a scenario on so many CPUs with these
+ * SETTINGS, with its values or others that the manifest says are accepted.
+ */
+bool sequence_succeeds(const struct manifest *manifest,
+    const struct sequence *sequence, unsigned cpu_count, const char *settings,
+    unsigned step);
+
 size_t manifest_op_count(const struct manifest *manifest);
 const char *manifest_op_name(const struct manifest *manifest, size_t op);
 const char *manifest_op_title(const struct manifest *manifest, size_t op);
@@ -185,14 +200,17 @@ bool sequence_pairs_next(
 
 /*
  * Whole lives that have more: first one after another, without the step that ends the
- * program in between; then each with one operation more, at each place, allowed there or
- * not.
+ * program in between; then each with one step's values changed, to each single variant
+ * and to each that the manifest accepts; then each with one operation more, at each
+ * place, allowed there or not.
  */
 struct sequence_neighbours {
 	const struct manifest *manifest;
 	const struct sequence *life; /* the caller's, valid all the time */
 	size_t life_count;
-	size_t joined, first; /* the next to be tried ... */
+	size_t joined;                          /* the next to be tried ... */
+	size_t valued_life, valued_step, value; /* ... of changed values */
+	size_t first;                           /* ... of operations more */
 	unsigned position;
 	size_t op;
 };

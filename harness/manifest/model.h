@@ -77,6 +77,9 @@ struct manifest {
 	unsigned slot_count, state_count;
 	uint64_t initial; /* states */
 	struct manifest_scenario *scenario;
+	struct sequence *scenario_steps; /* of each */
+	struct sequence_step *accepted;
+	size_t accepted_count;
 	struct sequence *prefix;
 	uint16_t configure; /* the operation of `topaz run`, or MODEL_NONE */
 	struct run_word *word;

@@ -1,4 +1,4 @@
-/* Whole lives with one operation more, and lives that follow each other. */
+/* Whole lives with more: one operation, other values of one step, another life. */
 #include <string.h>
 
 #include "harness/manifest/model.h"
@@ -73,10 +73,57 @@ next_joined(struct sequence_neighbours *at, struct sequence *sequence)
 	return false;
 }
 
+/* Variant or accepted step NUMBER of STEP's operation; false: there is no more. */
+static bool
+change_values(
+    const struct manifest *manifest, size_t number, struct sequence_step *step)
+{
+	unsigned variants = manifest->op[step->op].variant_count;
+	size_t left = number - variants;
+
+	if (number < variants) {
+		step->variant_count = 1;
+		step->variant[0] = (uint16_t)(number + 1);
+		return true;
+	}
+	for (size_t i = 0; i < manifest->accepted_count; i++) {
+		const struct sequence_step *accepted = &manifest->accepted[i];
+
+		/* The others are there already. */
+		if (accepted->op != step->op || accepted->variant_count < 2 ||
+		    left-- != 0)
+			continue;
+		step->variant_count = accepted->variant_count;
+		memcpy(step->variant, accepted->variant, sizeof(step->variant));
+		return true;
+	}
+	return false;
+}
+
+/* The next life with other values in one step; false: there is no more. */
+static bool
+next_valued(struct sequence_neighbours *at, struct sequence *sequence)
+{
+	for (; at->valued_life < at->life_count;
+	     at->valued_life++, at->valued_step = 0) {
+		const struct sequence *life = &at->life[at->valued_life];
+
+		for (; at->valued_step < life->count;
+		     at->valued_step++, at->value = 0) {
+			*sequence = *life;
+			if (change_values(at->manifest, at->value++,
+				&sequence->step[at->valued_step]))
+				return true;
+		}
+	}
+	return false;
+}
+
 bool
 sequence_neighbours_next(
     struct sequence_neighbours *neighbours, struct sequence *sequence)
 {
 	return next_joined(neighbours, sequence) ||
+	    next_valued(neighbours, sequence) ||
 	    next_inserted(neighbours, sequence);
 }

@@ -137,6 +137,7 @@ static const cyaml_schema_field_t operation_fields[] = {
 	TRUTH(rereads, schema_operation),
 	TRUTH(collects, schema_operation),
 	TRUTH(rare, schema_operation),
+	TRUTH(refuses, schema_operation),
 	CYAML_FIELD_END,
 };
 static const cyaml_schema_value_t operation_entry = { CYAML_VALUE_MAPPING(
@@ -239,6 +240,8 @@ static const cyaml_schema_field_t top_fields[] = {
 	    SCHEMA_PREFIXES_MAX),
 	LIST(lives, schema, CYAML_FLAG_OPTIONAL, &text_entry, 0,
 	    SCHEMA_LIVES_MAX),
+	LIST(accepts, schema, CYAML_FLAG_OPTIONAL, &text_entry, 0,
+	    SCHEMA_ACCEPTS_MAX),
 	LIST(without, schema, CYAML_FLAG_OPTIONAL, &text_entry, 0,
 	    SCHEMA_WITHOUT_MAX),
 	LIST(words, schema, CYAML_FLAG_OPTIONAL, &text_entry, 0,

@@ -59,7 +59,7 @@ struct schema_operation {
 	uint32_t *actors;
 	uint32_t actors_count;
 	bool instances, strict, ends, configures, accumulates;
-	bool starts, stops, unloads, rereads, collects, rare;
+	bool starts, stops, unloads, rereads, collects, rare, refuses;
 };
 
 struct schema_scenario {
@@ -107,9 +107,10 @@ struct schema {
 	char *name, *title, *os, *module, *tree_source, *owner, *actor,
 	    *settings;
 	char **sources, **modes, **instances, **initial, **prefixes, **without,
-	    **lives, **words;
-	uint32_t words_count, sources_count, modes_count, instances_count,
-	    initial_count, prefixes_count, without_count, lives_count;
+	    **lives, **words, **accepts;
+	uint32_t accepts_count, words_count, sources_count, modes_count,
+	    instances_count, initial_count, prefixes_count, without_count,
+	    lives_count;
 	char **include, **defines, **cflags; /* harness/flags.h */
 	uint32_t include_count, defines_count, cflags_count;
 	struct schema_default *defaults;
@@ -134,6 +135,7 @@ struct schema {
 #define SCHEMA_CFLAGS_MAX     32
 #define SCHEMA_WITHOUT_MAX    64
 #define SCHEMA_LIVES_MAX      8
+#define SCHEMA_ACCEPTS_MAX    64
 #define SCHEMA_DEFAULTS_MAX   16
 #define SCHEMA_WORDS_MAX      32
 #define SCHEMA_SETTINGS_MAX   127 /* characters */

@@ -93,6 +93,91 @@ sequence_flags(const struct manifest *manifest, const struct sequence *sequence,
 	    (op->collects ? MANIFEST_COLLECTS : 0);
 }
 
+const char *
+sequence_refused(const struct manifest *manifest,
+    const struct sequence *sequence, unsigned step)
+{
+	const struct sequence_step *at = &sequence->step[step];
+	const struct op *op = &manifest->op[at->op];
+
+	for (unsigned i = 0; op->schema->refuses && i < at->variant_count;
+	     i++) {
+		unsigned place;
+		const struct value *value = op_variant(
+		    op, at->variant[i], &place);
+
+		if (value != NULL && value->invalid &&
+		    step_reaches(op, at, place))
+			return op->place[place].name != NULL
+			    ? op->place[place].name
+			    : "";
+	}
+	return NULL;
+}
+
+static bool
+has_variant(const struct sequence_step *step, uint16_t variant)
+{
+	for (unsigned i = 0; i < step->variant_count; i++) {
+		if (step->variant[i] == variant)
+			return true;
+	}
+	return false;
+}
+
+static bool
+same_values(const struct sequence_step *a, const struct sequence_step *b)
+{
+	for (unsigned i = 0; i < a->variant_count; i++) {
+		if (!has_variant(b, a->variant[i]))
+			return false;
+	}
+	return a->variant_count == b->variant_count;
+}
+
+/* Does STEP do what EXPECTED does, with values that are as good? */
+static bool
+is_as_good(const struct manifest *manifest, const struct sequence_step *step,
+    const struct sequence_step *expected)
+{
+	size_t i = 0;
+
+	if (step->op != expected->op || step->actor != expected->actor ||
+	    step->async != expected->async)
+		return false;
+	if (same_values(step, expected))
+		return true;
+	while (i < manifest->accepted_count &&
+	    (manifest->accepted[i].op != step->op ||
+		!same_values(step, &manifest->accepted[i])))
+		i++;
+	return i < manifest->accepted_count;
+}
+
+bool
+sequence_succeeds(const struct manifest *manifest,
+    const struct sequence *sequence, unsigned cpu_count, const char *settings,
+    unsigned step)
+{
+	for (size_t i = 0; i < manifest_scenario_count(manifest); i++) {
+		const struct manifest_scenario *scenario =
+		    &manifest->scenario[i];
+		const struct sequence *good = &manifest->scenario_steps[i];
+		unsigned same = 0;
+
+		if (scenario->cpus != cpu_count ||
+		    strcmp(scenario->settings, settings) != 0)
+			continue;
+		while (same <= step && same < good->count &&
+		    is_as_good(
+			manifest, &sequence->step[same], &good->step[same]))
+			same++;
+		if (same > step)
+			return true;
+	}
+	return false;
+}
+
 static size_t
 find_op(const struct manifest *manifest, const char *name, size_t bytes)
 {
