@@ -42,6 +42,7 @@ enum rig_op {
 	RIG_STARTING,
 	RIG_STARTED,   /* a: CPUs */
 	RIG_STOPPED,   /* a: CPUs */
+	RIG_ANSWERED,  /* wrongly; a: 1: with success */
 	RIG_REREADING, /* a: stream */
 	RIG_COLLECTED, /* a: stream */
 	RIG_EXPECT,    /* a: MSR, b: mask, c: value; of the context said last */

@@ -208,7 +208,7 @@ pairs_are_of_one_object(void **state)
 	manifest_free(manifest);
 }
 
-/* Two lives: each after each, then an operation more at every place, ends included. */
+/* Two lives: each after each, with other values, then an operation more everywhere. */
 static void
 neighbours_are_lives_with_more(void **state)
 {
@@ -218,7 +218,7 @@ neighbours_are_lives_with_more(void **state)
 		.manifest = manifest, .life = life, .life_count = 2
 	};
 	struct tz_error err;
-	bool joined = false, ended = false;
+	bool joined = false, ended = false, valued = false;
 	size_t count = 0;
 	char *name;
 
@@ -231,16 +231,18 @@ neighbours_are_lives_with_more(void **state)
 		name = name_of(manifest, &sequence);
 		joined |= count < 4 && strcmp(name, "open+open+set") == 0;
 		ended |= strcmp(name, "open+exit") == 0;
+		valued |= strcmp(name, "open+set.4") == 0;
 		count++;
 		free(name);
 	}
 	assert_true(joined);
 	assert_true(ended);
 	/*
-	 * 4 joined; 7 operations at 3 places, but for none after the end, and the
-	 * strict one only behind what it needs.
+	 * 4 joined; one variant of each open, five of set; 7 operations at 3 places, but
+	 * for none after the end, and the strict one only behind what it needs.
 	 */
-	assert_int_equal(count, 4 + 7 * 5 - 2);
+	assert_true(valued);
+	assert_int_equal(count, 4 + (1 + 5 + 1) + 7 * 5 - 2);
 	manifest_free(manifest);
 }
 

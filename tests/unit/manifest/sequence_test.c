@@ -152,6 +152,61 @@ what_depended_on_a_dropped_step_goes_with_it(void **state)
 	}
 }
 
+static bool
+succeeds(const struct manifest *of, const char *text, unsigned cpus,
+    const char *settings, unsigned step)
+{
+	struct sequence sequence = fixture_sequence(of, text);
+
+	return sequence_succeeds(of, &sequence, cpus, settings, step);
+}
+
+/* What a scenario does, with its own values and accepted ones. */
+static void
+a_step_succeeds_where_all_before_are_a_scenarios(void **state)
+{
+	struct manifest *other;
+	const char *said;
+
+	(void)state;
+	assert_int_equal(
+	    fixture_read(
+		fixture_with("owner: o", "owner: o\naccepts: [set.1.3, set.3]"),
+		&other, &said),
+	    0);
+	assert_true(succeeds(other, "open+set", 1, "", 1));
+	assert_true(succeeds(other, "open+set.3.1", 1, "", 1));
+	assert_true(succeeds(other, "open+set.3", 1, "", 1));
+	assert_false(succeeds(other, "open+set.1", 1, "", 1));
+	assert_false(succeeds(other, "open+set+set", 1, "", 2));
+	assert_false(succeeds(other, "set", 1, "", 0));
+	assert_false(succeeds(other, "open+set", 2, "", 1));
+	assert_false(succeeds(other, "open+set", 1, "slice=1", 1));
+	assert_true(succeeds(other, "open-+1openb+set.1", 2, "slice=1", 2));
+	assert_false(succeeds(other, "open+1openb", 2, "slice=1", 1));
+	manifest_free(other);
+}
+
+static void
+an_invalid_value_is_refused_where_the_manifest_says_so(void **state)
+{
+	struct sequence invalid = fixture_sequence(manifest, "open+set.2");
+	struct manifest *other;
+	const char *said;
+
+	(void)state;
+	assert_null(sequence_refused(manifest, &invalid, 1));
+	assert_int_equal(fixture_read(fixture_with("configures: true",
+					  "configures: true, refuses: true"),
+			     &other, &said),
+	    0);
+	assert_string_equal(sequence_refused(other, &invalid, 1), "ctl");
+	assert_null(sequence_refused(other, &invalid, 0));
+	invalid.step[1].variant[0] = 1;
+	assert_null(sequence_refused(other, &invalid, 1));
+	manifest_free(other);
+}
+
 int
 main(void)
 {
@@ -160,6 +215,10 @@ main(void)
 		cmocka_unit_test(steps_are_what_the_text_says),
 		cmocka_unit_test(a_wrong_text_is_an_error_that_names_the_step),
 		cmocka_unit_test(what_depended_on_a_dropped_step_goes_with_it),
+		cmocka_unit_test(
+		    a_step_succeeds_where_all_before_are_a_scenarios),
+		cmocka_unit_test(
+		    an_invalid_value_is_refused_where_the_manifest_says_so),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
