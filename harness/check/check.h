@@ -202,6 +202,9 @@ void check_started(struct check *check, unsigned cpu_mask);
 /* At EVENT_CALL_END: OPERATION, with VALUE, was to fail and has not, or the other way. */
 void check_answered_wrongly(struct check *check, bool succeeded,
     const char *operation, const char *value);
+/* At EVENT_CALL_END: OPERATION has filled in FOUND for FIELD, which is RIGHT. */
+void check_filled_in(struct check *check, const char *operation,
+    const char *field, uint64_t found, uint64_t right);
 /* At EVENT_CALL_END of success: no CPU of the mask traces until a new start. */
 void check_stopped(struct check *check, unsigned cpu_mask);
 /*

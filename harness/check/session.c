@@ -402,6 +402,22 @@ check_answered_wrongly(struct check *check, bool succeeded,
 }
 
 void
+check_filled_in(struct check *check, const char *operation, const char *field,
+    uint64_t found, uint64_t right)
+{
+	struct check_place at = check_here(check);
+	char object[CHECK_OBJECT_BYTES];
+
+	if (found == right)
+		return;
+	snprintf(object, sizeof(object), "%.30s, %.30s", operation, field);
+	at.object = object;
+	check_violate(check, CHECK_WRONG_ANSWER, 0, &at,
+	    "%s fills in %#" PRIx64 " for %s, which is %#" PRIx64, operation,
+	    found, field, right);
+}
+
+void
 check_stopped(struct check *check, unsigned cpu_mask)
 {
 	struct check_core *core = &check->core;

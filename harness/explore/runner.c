@@ -48,6 +48,8 @@ on_event(void *arg, const struct event *event)
 		runner->now.reports++;
 	if (event->kind == EVENT_BUFFER)
 		runner_note_buffer(runner, event);
+	if (event->kind == EVENT_OUTPUT || event->kind == EVENT_TRACE_OFF)
+		runner_note_trace(runner, event);
 	if (runner->points &&
 	    (event->kind == EVENT_IRET || event->kind == EVENT_CALL_END)) {
 		runner->at_point = true;
@@ -182,6 +184,8 @@ runner_act(struct runner *runner, const struct deviation *deviation)
 		return false;
 	check_act(runner->check, deviation->cpu, deviation->act);
 	runner->now.deviated = true;
+	runner->now.faulty_hardware |= act_info(deviation->act)->class ==
+	    ACT_CLASS_FAULT;
 	return true;
 }
 

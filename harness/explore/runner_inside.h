@@ -24,6 +24,7 @@ struct progress {
 	bool failed_driver;    /* a call of the driver's was made to fail */
 	bool failed_framework; /* one of somebody else's was */
 	bool deviated;         /* from the default schedule */
+	bool faulty_hardware;  /* by an act of class FAULT */
 	bool ran_driver;       /* a step was in the driver's code */
 	struct check_site failed_site; /* the call that was made to fail first */
 	uint8_t configuring;   /* operations that run and may configure */
@@ -31,6 +32,12 @@ struct progress {
 	bool mixed;            /* another one ran at the same time */
 	unsigned started_cpus; /* whose buffers are mapped, one bit each */
 	unsigned console_bytes;
+	/* For what operations fill in: of each CPU, from the start on. */
+	enum { SESSION_UNKNOWN, SESSION_STARTED, SESSION_STOPPED } session;
+	struct {
+		uint64_t written; /* bytes */
+		uint64_t status;  /* IA32_RTIT_STATUS when TraceEn fell */
+	} traced[MACHINE_CPUS_MAX];
 };
 
 /* Keys of places that have been asked for; a direct-mapped cache by address. */
@@ -102,5 +109,7 @@ void runner_note_call_begin(struct runner *runner, const struct event *event);
 void runner_note_call_end(struct runner *runner, const struct event *event);
 void runner_note_buffer(struct runner *runner, const struct event *event);
 void runner_note_failure(struct runner *runner, const struct event *event);
+/* The same of trace output and of TraceEn 1 to 0. */
+void runner_note_trace(struct runner *runner, const struct event *event);
 
 #endif

@@ -4,6 +4,7 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "harness/explore/runner_inside.h"
 
@@ -79,6 +80,31 @@ note_configured(struct runner *runner, unsigned step, bool accepted)
 	}
 }
 
+void
+runner_note_trace(struct runner *runner, const struct event *event)
+{
+	struct machine_pt pt;
+
+	if (event->kind == EVENT_OUTPUT) {
+		runner->now.traced[event->cpu].written += event->b;
+		return;
+	}
+	machine_pt(runner->machine, event->cpu, &pt);
+	runner->now.traced[event->cpu].status = pt.status;
+}
+
+/* What is known of the session that was traced last: it is that until something changes. */
+static void
+note_session(struct runner *runner, unsigned flags)
+{
+	if (flags & MANIFEST_STARTS)
+		memset(runner->now.traced, 0, sizeof(runner->now.traced));
+	if (flags & MANIFEST_STARTS ||
+	    (runner->now.session == SESSION_STOPPED &&
+		flags & MANIFEST_CHANGES))
+		runner->now.session = SESSION_UNKNOWN;
+}
+
 /* An operation begins: what the manifest says about it. */
 void
 runner_note_call_begin(struct runner *runner, const struct event *event)
@@ -91,6 +117,7 @@ runner_note_call_begin(struct runner *runner, const struct event *event)
 	runner->now.step[event->cpu] = (uint8_t)(step + 1);
 	flags = sequence_flags(
 	    runner->workshop->manifest, &runner->sequence, step);
+	note_session(runner, flags);
 	if (flags & MANIFEST_CONFIGURES)
 		note_configuring(runner, step);
 	if (flags & MANIFEST_STARTS)
@@ -147,6 +174,82 @@ note_answer(struct runner *runner, unsigned step, int64_t result)
 	check_answered_wrongly(runner->check, false, name, text);
 }
 
+/* The BYTES at AT of the block of data that step STEP was handed first. */
+static uint64_t
+filled_in(struct runner *runner, unsigned step, uint32_t at, uint32_t bytes)
+{
+	const struct script *script =
+	    (const void *)(machine_ram(runner->machine) + runner->script_pa);
+	const struct script_arg *arg = script->step[step].arg;
+	uint64_t value = 0;
+	unsigned i = 0;
+
+	while (i < SCRIPT_ARGS && arg[i].kind != SCRIPT_DATA)
+		i++;
+	if (i < SCRIPT_ARGS && arg[i].value + at + bytes <= SCRIPT_DATA_MAX)
+		memcpy(&value, script->data + arg[i].value + at, bytes);
+	return value;
+}
+
+/* What has to be there; false: nobody can say. */
+static bool
+right_answer(struct runner *runner, unsigned step,
+    const struct manifest_answer *answer, uint64_t *right)
+{
+	unsigned cpu = answer->instance;
+	bool stopped = runner->now.session == SESSION_STOPPED &&
+	    !runner->now.faulty_hardware && cpu < runner->cpus;
+	uint64_t per;
+
+	switch (answer->kind) {
+	case ANSWER_UNKNOWN:
+		return false;
+	case ANSWER_NUMBER:
+		*right = answer->number;
+		return true;
+	case ANSWER_STATUS:
+		*right = runner->now.traced[cpu].status;
+		return stopped;
+	case ANSWER_WRITTEN:
+		*right = runner->now.traced[cpu].written;
+		if (answer->per == 0)
+			return stopped;
+		per = filled_in(runner, step, answer->per, 8);
+		*right = per == 0 ? 0 : *right / per;
+		return stopped && per != 0;
+	}
+	return false;
+}
+
+/* Those bits of VALUE that are in MASK, moved down. */
+static uint64_t
+bits_of(uint64_t value, uint64_t mask)
+{
+	return (value & mask) >> __builtin_ctzll(mask);
+}
+
+static void
+note_filled_in(struct runner *runner, unsigned step)
+{
+	const struct manifest *manifest = runner->workshop->manifest;
+	const struct sequence *sequence = &runner->sequence;
+	struct manifest_answer answer;
+	uint64_t right;
+
+	for (unsigned i = 0; sequence_answer(manifest, sequence, step,
+		 runner->now.failed, runner->cpus, i, &answer);
+	     i++) {
+		if (!right_answer(runner, step, &answer, &right))
+			continue;
+		check_filled_in(runner->check,
+		    manifest_op_name(manifest, sequence->step[step].op),
+		    answer.name,
+		    bits_of(filled_in(runner, step, answer.at, answer.bytes),
+			answer.mask),
+		    bits_of(right, answer.bits));
+	}
+}
+
 /* It has returned. */
 void
 runner_note_call_end(struct runner *runner, const struct event *event)
@@ -170,10 +273,16 @@ runner_note_call_end(struct runner *runner, const struct event *event)
 		note_configured(runner, step, (int64_t)event->c >= 0);
 	if ((int64_t)event->c < 0)
 		return;
-	if (flags & MANIFEST_STARTS)
+	note_filled_in(runner, step);
+	if (flags & MANIFEST_STARTS) {
+		runner->now.session = SESSION_STARTED;
 		check_started(runner->check, runner->now.started_cpus);
-	if (flags & MANIFEST_STOPS)
+	}
+	if (flags & MANIFEST_STOPS) {
+		if (runner->now.session == SESSION_STARTED)
+			runner->now.session = SESSION_STOPPED;
 		check_stopped(runner->check, UINT32_MAX);
+	}
 	if (flags & MANIFEST_COLLECTS)
 		check_collected(runner->check, CHECK_ALL_STREAMS);
 	if (flags & MANIFEST_UNLOADS)

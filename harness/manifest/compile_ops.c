@@ -233,6 +233,44 @@ position_place(const struct compiler *compiler, const struct op *op,
 	    compiler, "\"%s\": the operation has no such field", name);
 }
 
+/* What the operation fills in, in the first block that it is handed. */
+static int
+check_answers(struct compiler *compiler, const struct op *op, unsigned number)
+{
+	const struct manifest *manifest = compiler->manifest;
+	unsigned i = 0;
+	uint32_t room;
+
+	while (i < op->place_count && op->place[i].is.kind != VALUE_DATA)
+		i++;
+	room = i < op->place_count
+	    ? manifest->schema->data[op->place[i].is.block].bytes
+	    : 0;
+	for (i = 0; i < op->schema->answers_count; i++) {
+		const struct schema_answer *row = &op->schema->answers[i];
+
+		compile_at(compiler, "operations/%u/answers/%u", number, i);
+		if ((row->bytes != 1 && row->bytes != 2 && row->bytes != 4 &&
+			row->bytes != 8) ||
+		    row->at > room || row->bytes > room - row->at ||
+		    row->per > room || 8 > room - row->per)
+			return compile_error(compiler,
+			    "\"%s\": not 1, 2, 4 or 8 bytes in the block that "
+			    "the operation is handed",
+			    row->name);
+		if ((row->mask != NULL && *row->mask == 0) ||
+		    (row->bits != NULL && *row->bits == 0))
+			return compile_error(
+			    compiler, "\"%s\": a mask of 0", row->name);
+		if ((row->is == SCHEMA_IS_GIVEN) != (row->of != NULL))
+			return compile_error(compiler,
+			    "\"%s\": what is given has \"of\", an operation; "
+			    "nothing else has",
+			    row->name);
+	}
+	return 0;
+}
+
 static int
 compile_position(struct compiler *compiler, struct op *op, unsigned number)
 {
@@ -351,6 +389,8 @@ compile_rest(struct compiler *compiler, struct op *op, unsigned number)
 		error = compile_places(compiler, op, number);
 	if (error == 0)
 		error = compile_position(compiler, op, number);
+	if (error == 0)
+		error = check_answers(compiler, op, number);
 	return error;
 }
 

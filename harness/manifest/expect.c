@@ -7,9 +7,8 @@
 
 #include "harness/manifest/model.h"
 
-/* The number in the field NAME; false: there is no such number. */
-static bool
-field_number(const struct op *op, const struct sequence_step *step,
+bool
+step_number(const struct op *op, const struct sequence_step *step,
     const char *name, uint64_t *number)
 {
 	unsigned i;
@@ -36,7 +35,7 @@ holds(const struct op *op, const struct sequence_step *step,
 
 	if (condition == NULL)
 		return absent;
-	return field_number(op, step, condition->field, &number) &&
+	return step_number(op, step, condition->field, &number) &&
 	    (number & condition->mask) == condition->equals;
 }
 
@@ -52,7 +51,7 @@ row_expect(const struct op *op, const struct sequence_step *step,
 	    holds(op, step, row->unless, false))
 		return false;
 	for (i = 0; i < row->fields_count; i++) {
-		if (!field_number(op, step, row->fields[i], &number))
+		if (!step_number(op, step, row->fields[i], &number))
 			return false;
 		value += number;
 	}

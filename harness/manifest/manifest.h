@@ -136,6 +136,7 @@ unsigned sequence_context(const struct manifest *manifest,
 #define MANIFEST_REREADS \
  16u /* reports what a buffer holds, as often as asked */
 #define MANIFEST_COLLECTS 32u /* takes all that the driver reports */
+#define MANIFEST_CHANGES  64u /* gives or takes a state */
 unsigned sequence_flags(const struct manifest *manifest,
     const struct sequence *sequence, unsigned step);
 
@@ -153,6 +154,29 @@ const char *sequence_refused(const struct manifest *manifest,
 bool sequence_succeeds(const struct manifest *manifest,
     const struct sequence *sequence, unsigned cpu_count, const char *settings,
     unsigned step);
+
+/*
+ * What step STEP fills in, and has to: the BYTES at AT of its first block of data, of which
+ * MASK counts, moved down; of the right number that are BITS.
+ */
+enum answer_kind {
+	ANSWER_UNKNOWN, /* nothing can be said */
+	ANSWER_NUMBER,  /* .number */
+	ANSWER_STATUS, /* IA32_RTIT_STATUS of CPU .instance when tracing went off */
+	ANSWER_WRITTEN, /* its bytes since the start; if .per is not 0 divided by the
+			   8 bytes there */
+};
+struct manifest_answer {
+	const char *name;
+	enum answer_kind kind;
+	unsigned instance;
+	uint32_t at, bytes, per;
+	uint64_t number, mask, bits;
+};
+/* Row INDEX; FAILED: steps before that failed, one bit each.  False: there is no more. */
+bool sequence_answer(const struct manifest *manifest,
+    const struct sequence *sequence, unsigned step, uint64_t failed,
+    unsigned cpu_count, unsigned index, struct manifest_answer *answer);
 
 size_t manifest_op_count(const struct manifest *manifest);
 const char *manifest_op_name(const struct manifest *manifest, size_t op);

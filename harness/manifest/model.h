@@ -93,6 +93,9 @@ const struct value *op_variant(
 /* What STEP puts into a place of its operation. */
 const struct value *step_value(
     const struct op *op, const struct sequence_step *step, unsigned place);
+/* expect.c: the number in the field NAME of STEP's data; false: there is none. */
+bool step_number(const struct op *op, const struct sequence_step *step,
+    const char *name, uint64_t *number);
 /* Is the block that PLACE lies in handed over at all? */
 bool step_reaches(
     const struct op *op, const struct sequence_step *step, unsigned place);

@@ -32,6 +32,14 @@ static const cyaml_strval_t cpu_masks[] = {
 	{ "count", SCHEMA_CPUS_COUNT },
 };
 
+static const cyaml_strval_t answer_sources[] = {
+	{ "value", SCHEMA_IS_VALUE },
+	{ "cpus", SCHEMA_IS_CPUS },
+	{ "given", SCHEMA_IS_GIVEN },
+	{ "status", SCHEMA_IS_STATUS },
+	{ "written", SCHEMA_IS_WRITTEN },
+};
+
 static const cyaml_strval_t call_classes[] = {
 	{ "assertion", CALL_ASSERTION },
 	{ "message", CALL_MESSAGE },
@@ -108,6 +116,24 @@ static const cyaml_schema_field_t at_fields[] = {
 	CYAML_FIELD_END,
 };
 
+static const cyaml_schema_field_t answer_fields[] = {
+	TEXT(name, schema_answer, CYAML_FLAG_DEFAULT),
+	NUMBER(at, schema_answer, CYAML_FLAG_DEFAULT),
+	NUMBER(bytes, schema_answer, CYAML_FLAG_DEFAULT),
+	CYAML_FIELD_ENUM("is", CYAML_FLAG_STRICT, struct schema_answer, is,
+	    answer_sources, TZ_ARRAY_LEN(answer_sources)),
+	NUMBER(value, schema_answer, CYAML_FLAG_OPTIONAL),
+	TEXT(of, schema_answer, CYAML_FLAG_OPTIONAL),
+	NUMBER(per, schema_answer, CYAML_FLAG_OPTIONAL),
+	CYAML_FIELD_UINT_PTR("mask", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
+	    struct schema_answer, mask),
+	CYAML_FIELD_UINT_PTR("bits", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
+	    struct schema_answer, bits),
+	CYAML_FIELD_END,
+};
+static const cyaml_schema_value_t answer_entry = { CYAML_VALUE_MAPPING(
+    CYAML_FLAG_DEFAULT, struct schema_answer, answer_fields) };
+
 static const cyaml_schema_field_t operation_fields[] = {
 	TEXT(name, schema_operation, CYAML_FLAG_DEFAULT),
 	TEXT(title, schema_operation, CYAML_FLAG_OPTIONAL),
@@ -121,6 +147,8 @@ static const cyaml_schema_field_t operation_fields[] = {
 	    SCHEMA_STATES_MAX),
 	LIST(takes, schema_operation, CYAML_FLAG_OPTIONAL, &text_entry, 0,
 	    SCHEMA_STATES_MAX),
+	LIST(answers, schema_operation, CYAML_FLAG_OPTIONAL, &answer_entry, 0,
+	    SCHEMA_ANSWERS_MAX),
 	LIST(actors, schema_operation, CYAML_FLAG_OPTIONAL, &number_entry, 1,
 	    SCRIPT_ACTORS),
 	CYAML_FIELD_MAPPING_PTR("position",

@@ -49,6 +49,24 @@ struct schema_at {
 	uint64_t *mapped;    /* or a byte of the mapped buffer */
 };
 
+/* What a number that an operation fills in has to be. */
+enum schema_is {
+	SCHEMA_IS_VALUE,   /* .value */
+	SCHEMA_IS_CPUS,    /* how many the machine has */
+	SCHEMA_IS_GIVEN,   /* the field .name that the operation .of got */
+	SCHEMA_IS_STATUS,  /* IA32_RTIT_STATUS when tracing went off */
+	SCHEMA_IS_WRITTEN, /* bytes of trace since the start */
+};
+struct schema_answer {
+	char *name, *of;
+	uint32_t at, bytes,
+	    per; /* .per: divided by the 8 bytes there, if not 0 */
+	enum schema_is is;
+	uint64_t value;
+	uint64_t *mask,
+	    *bits; /* of the answer, of what it has to be; NULL: all */
+};
+
 struct schema_operation {
 	char *name, *title, *call, *result;
 	struct schema_at *position;
@@ -58,6 +76,8 @@ struct schema_operation {
 	uint32_t needs_count, gives_count, takes_count;
 	uint32_t *actors;
 	uint32_t actors_count;
+	struct schema_answer *answers;
+	uint32_t answers_count;
 	bool instances, strict, ends, configures, accumulates;
 	bool starts, stops, unloads, rereads, collects, rare, refuses;
 };
@@ -149,6 +169,7 @@ struct schema {
 #define SCHEMA_MSRS_MAX       64
 #define SCHEMA_PREFIXES_MAX   16
 #define SCHEMA_CALLS_MAX      64
+#define SCHEMA_ANSWERS_MAX    32
 #define SCHEMA_TEXT_MAX       512
 
 /*

@@ -1,0 +1,171 @@
+/*
+ * What a correct driver answers: what it refuses, what succeeds, and what the operations
+ * fill in.
+ */
+#include <string.h>
+
+#include "harness/manifest/model.h"
+
+const char *
+sequence_refused(const struct manifest *manifest,
+    const struct sequence *sequence, unsigned step)
+{
+	const struct sequence_step *at = &sequence->step[step];
+	const struct op *op = &manifest->op[at->op];
+
+	for (unsigned i = 0; op->schema->refuses && i < at->variant_count;
+	     i++) {
+		unsigned place;
+		const struct value *value = op_variant(
+		    op, at->variant[i], &place);
+
+		if (value != NULL && value->invalid &&
+		    step_reaches(op, at, place))
+			return op->place[place].name != NULL
+			    ? op->place[place].name
+			    : "";
+	}
+	return NULL;
+}
+
+static bool
+has_variant(const struct sequence_step *step, uint16_t variant)
+{
+	for (unsigned i = 0; i < step->variant_count; i++) {
+		if (step->variant[i] == variant)
+			return true;
+	}
+	return false;
+}
+
+static bool
+same_values(const struct sequence_step *a, const struct sequence_step *b)
+{
+	for (unsigned i = 0; i < a->variant_count; i++) {
+		if (!has_variant(b, a->variant[i]))
+			return false;
+	}
+	return a->variant_count == b->variant_count;
+}
+
+/* Does STEP do what EXPECTED does, with values that are as good? */
+static bool
+is_as_good(const struct manifest *manifest, const struct sequence_step *step,
+    const struct sequence_step *expected)
+{
+	size_t i = 0;
+
+	if (step->op != expected->op || step->actor != expected->actor ||
+	    step->async != expected->async)
+		return false;
+	if (same_values(step, expected))
+		return true;
+	while (i < manifest->accepted_count &&
+	    (manifest->accepted[i].op != step->op ||
+		!same_values(step, &manifest->accepted[i])))
+		i++;
+	return i < manifest->accepted_count;
+}
+
+bool
+sequence_succeeds(const struct manifest *manifest,
+    const struct sequence *sequence, unsigned cpu_count, const char *settings,
+    unsigned step)
+{
+	for (size_t i = 0; i < manifest_scenario_count(manifest); i++) {
+		const struct manifest_scenario *scenario =
+		    &manifest->scenario[i];
+		const struct sequence *good = &manifest->scenario_steps[i];
+		unsigned same = 0;
+
+		if (scenario->cpus != cpu_count ||
+		    strcmp(scenario->settings, settings) != 0)
+			continue;
+		while (same <= step && same < good->count &&
+		    is_as_good(
+			manifest, &sequence->step[same], &good->step[same]))
+			same++;
+		if (same > step)
+			return true;
+	}
+	return false;
+}
+
+/* The one step before STEP that has given what row asks for; COUNT: there is none. */
+static unsigned
+find_giver(const struct manifest *manifest, const struct sequence *sequence,
+    unsigned step, uint64_t failed, const char *name)
+{
+	unsigned found = sequence->count;
+
+	for (unsigned i = 0; i < step && i < 64; i++) {
+		if ((failed >> i & 1) ||
+		    strcmp(manifest->op[sequence->step[i].op].name, name) != 0)
+			continue;
+		if (found != sequence->count)
+			return sequence->count;
+		found = i;
+	}
+	return found;
+}
+
+/* Is something done at the same time, or may it be? */
+static bool
+is_alone(const struct manifest *manifest, const struct sequence *sequence,
+    unsigned step)
+{
+	for (unsigned i = 0; i <= step; i++) {
+		if (sequence->step[i].async &&
+		    manifest->op[sequence->step[i].op].call < SCRIPT_LOCAL)
+			return false;
+	}
+	return true;
+}
+
+bool
+sequence_answer(const struct manifest *manifest,
+    const struct sequence *sequence, unsigned step, uint64_t failed,
+    unsigned cpu_count, unsigned index, struct manifest_answer *answer)
+{
+	const struct op *op = &manifest->op[sequence->step[step].op];
+	const struct schema_answer *row;
+	unsigned giver;
+
+	if (index >= op->schema->answers_count)
+		return false;
+	row = &op->schema->answers[index];
+	*answer = (struct manifest_answer){
+		.name = row->name,
+		.kind = ANSWER_UNKNOWN,
+		.at = row->at,
+		.bytes = row->bytes,
+		.instance = op->instance,
+		.per = row->per,
+		.mask = row->mask != NULL ? *row->mask : UINT64_MAX,
+		.bits = row->bits != NULL ? *row->bits : UINT64_MAX,
+	};
+	if (!is_alone(manifest, sequence, step))
+		return true;
+	switch (row->is) {
+	case SCHEMA_IS_VALUE:
+	case SCHEMA_IS_CPUS:
+		answer->kind = ANSWER_NUMBER;
+		answer->number = row->is == SCHEMA_IS_CPUS ? cpu_count
+							   : row->value;
+		break;
+	case SCHEMA_IS_GIVEN:
+		giver = find_giver(manifest, sequence, step, failed, row->of);
+		if (giver != sequence->count &&
+		    step_number(&manifest->op[sequence->step[giver].op],
+			&sequence->step[giver], row->name, &answer->number))
+			answer->kind = ANSWER_NUMBER;
+		break;
+	case SCHEMA_IS_STATUS:
+		answer->kind = ANSWER_STATUS;
+		break;
+	case SCHEMA_IS_WRITTEN:
+		answer->kind = ANSWER_WRITTEN;
+		break;
+	}
+	return true;
+}
