@@ -178,7 +178,8 @@ keep_session(const struct check_core *core, uint64_t hash)
 	hash = keep_mix(hash,
 	    (uint64_t)core->session.open |
 		(uint64_t)core->session.accepted << 1 |
-		(uint64_t)core->session.mask << 8 |
+		(uint64_t)core->session.programs << 2 |
+		(uint64_t)core->session.mask << 16 |
 		(uint64_t)core->session.stopped << 32);
 	for (unsigned i = 0; i < SCRIPT_ACTORS; i++) {
 		const struct check_actor *actor = &core->actor[i];

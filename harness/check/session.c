@@ -12,7 +12,9 @@
 
 #define MASK_PTRS_LOW UINT64_C(0x7f)
 /* SDM vol. 3, 33.2.7.2, table "ToPA Table Entry Fields". */
+#define CTL_RINGS     (TZ_BIT(2) | TZ_BIT(3)) /* OS, User */
 #define CTL_CR3FILTER TZ_BIT(7)
+#define CTL_BRANCHEN  TZ_BIT(13)
 #define CTL_TOPA      TZ_BIT(8)
 #define ENTRY_END     TZ_BIT(0)
 
@@ -126,6 +128,21 @@ session_check_config(
 	}
 }
 
+/* Do filters, all of them of addresses of the kernel, leave out what works? */
+static bool
+session_leaves_out(const struct machine_pt *pt, uint64_t ctl)
+{
+	bool filters = false, user = false;
+
+	for (unsigned i = 0; i < TZ_ARRAY_LEN(pt->addr_a); i++) {
+		bool filter = (ctl >> (32 + 4 * i) & 0xf) == 1;
+
+		filters |= filter;
+		user |= filter && pt->addr_a[i] >> 63 == 0;
+	}
+	return filters && !user;
+}
+
 void
 session_trace_on(struct check *check, const struct event *event)
 {
@@ -135,8 +152,10 @@ session_trace_on(struct check *check, const struct event *event)
 
 	check->config.reads.pt(check->config.reads.arg, event->cpu, &pt);
 	cpu->on = cpu->on_seen = cpu->first = true;
-	/* Whether work is in scope then depends on who does it. */
-	cpu->broken |= (event->a & CTL_CR3FILTER) != 0;
+	/* Nothing is in scope, or who works decides. */
+	cpu->broken |= (event->a & CTL_RINGS) == 0 ||
+	    (event->a & CTL_BRANCHEN) == 0 || (event->a & CTL_CR3FILTER) != 0 ||
+	    session_leaves_out(&pt, event->a);
 	cpu->psb = false;
 	cpu->first_start = (pt.mask_ptrs & ~MASK_PTRS_LOW) == 0;
 	session_check_config(check, &pt, event->a);
@@ -219,14 +238,18 @@ session_call_begin(struct check *check, const struct event *event)
 	 * judged. */
 	if (event->c < SCRIPT_LOCAL)
 		core->session.open = false;
-	/* Where threads are traced, they are another program's. */
+	if (event->c == SCRIPT_TARGET_SPAWN && core->session.programs < 2)
+		core->session.programs++;
+	/* Where threads are traced, they are another program's: if there are several,
+	 * it is not known of which. */
 	work = core->session.mask != 0 ? SCRIPT_WORK : SCRIPT_TARGET_WORK;
 	core->actor[event->b] = (struct check_actor){
 		.active = true,
 		.step = (uint16_t)event->a,
 		.cpu = event->cpu,
 		.call = (uint32_t)event->c,
-		.works = event->c == work && core->session.open,
+		.works = event->c == work && core->session.open &&
+		    core->session.programs <= 1,
 	};
 }
 

@@ -162,6 +162,7 @@ struct check_core {
 	uint16_t last_actor;
 	struct {
 		bool open, accepted;
+		uint8_t programs; /* that were begun to be traced */
 		uint32_t mask, stopped;
 	} session;
 	struct check_stream stream[CHECK_STREAMS_MAX];

@@ -20,7 +20,7 @@
 #define COMPLETE_RUNS 2 /* of a sequence with the rest of its life */
 
 /* For lives with one operation more: small allocations begin a page, as lives want. */
-static const size_t neighbour_setups[] = { 2, 4 };
+static const size_t neighbour_setups[] = { 2, 4, 6 };
 
 /* What one run has reached, shared with the process that joins. */
 struct item_reach {

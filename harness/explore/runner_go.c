@@ -41,15 +41,6 @@ recurs_by_turns(struct runner *runner)
 	return states.count < PROGRESS_STATES_MAX && result.end == MACHINE_STOP;
 }
 
-/* Does the run, which has come to its limit, never end? */
-static bool
-recurs(struct runner *runner)
-{
-	return progress_recurs(
-		   runner->machine, &runner->result, hash_state, runner) ||
-	    recurs_by_turns(runner);
-}
-
 /* The machine came to its end, or to the limit. */
 static void
 end_run(struct runner *runner, bool waits)
@@ -80,7 +71,14 @@ will_recur(struct runner *runner)
 	bool waits;
 
 	TZ_ASSERT(mark != NULL);
-	waits = recurs(runner) && !runner->cut;
+	waits = progress_recurs(
+	    runner->machine, &runner->result, hash_state, runner);
+	if (!waits) {
+		/* It may have come to its end: that is not looked at here. */
+		runner_apply(runner, mark);
+		waits = recurs_by_turns(runner);
+	}
+	waits = waits && !runner->cut;
 	runner_apply(runner, mark);
 	runner_mark_free(runner, mark);
 	runner->result = result;

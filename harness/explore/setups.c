@@ -28,6 +28,7 @@ static const struct setup table[] = {
 	{ 2, "guard,ndebug" },
 	{ 2, "pages,ndebug" },
 	{ 1, "seed3" },
+	{ 1, "pages" },
 };
 
 const struct setup *

@@ -6,6 +6,26 @@
 
 #include "harness/manifest/model.h"
 
+static bool
+has_variant(const struct sequence_step *step, uint16_t variant)
+{
+	for (unsigned i = 0; i < step->variant_count; i++) {
+		if (step->variant[i] == variant)
+			return true;
+	}
+	return false;
+}
+
+static bool
+same_values(const struct sequence_step *a, const struct sequence_step *b)
+{
+	for (unsigned i = 0; i < a->variant_count; i++) {
+		if (!has_variant(b, a->variant[i]))
+			return false;
+	}
+	return a->variant_count == b->variant_count;
+}
+
 const char *
 sequence_refused(const struct manifest *manifest,
     const struct sequence *sequence, unsigned step)
@@ -25,27 +45,12 @@ sequence_refused(const struct manifest *manifest,
 			    ? op->place[place].name
 			    : "";
 	}
+	for (size_t i = 0; i < manifest->refused_count; i++) {
+		if (manifest->refused[i].op == at->op &&
+		    same_values(at, &manifest->refused[i]))
+			return "";
+	}
 	return NULL;
-}
-
-static bool
-has_variant(const struct sequence_step *step, uint16_t variant)
-{
-	for (unsigned i = 0; i < step->variant_count; i++) {
-		if (step->variant[i] == variant)
-			return true;
-	}
-	return false;
-}
-
-static bool
-same_values(const struct sequence_step *a, const struct sequence_step *b)
-{
-	for (unsigned i = 0; i < a->variant_count; i++) {
-		if (!has_variant(b, a->variant[i]))
-			return false;
-	}
-	return a->variant_count == b->variant_count;
 }
 
 /* Does STEP do what EXPECTED does, with values that are as good? */

@@ -272,36 +272,53 @@ compile_scenarios(struct compiler *compiler)
 	return error;
 }
 
-/* One step each. */
+/* TEXT is one step. */
 static int
-compile_accepts(struct compiler *compiler)
+compile_step(const struct compiler *compiler, const char *text,
+    struct sequence_step *step)
 {
-	struct manifest *manifest = compiler->manifest;
-	const struct schema *schema = manifest->schema;
 	struct sequence sequence;
 	struct tz_error why;
 
+	if (sequence_parse(compiler->manifest, text, &sequence, &why) != 0)
+		return compile_error(compiler, "%.300s", why.text);
+	if (sequence.count != 1)
+		return compile_error(
+		    compiler, "\"%s\": more than one step", text);
+	*step = sequence.step[0];
+	return 0;
+}
+
+static int
+compile_answers(struct compiler *compiler)
+{
+	struct manifest *manifest = compiler->manifest;
+	const struct schema *schema = manifest->schema;
+	struct sequence_step *step;
+	int error = 0;
+
 	manifest->accepted = calloc(
 	    schema->accepts_count + 1, sizeof(*manifest->accepted));
-	if (manifest->accepted == NULL)
+	manifest->refused = calloc(
+	    schema->refuses_count + 1, sizeof(*manifest->refused));
+	if (manifest->accepted == NULL || manifest->refused == NULL)
 		return tz_error(compiler->err, TZ_EIO, "out of memory");
-	for (uint32_t i = 0; i < schema->accepts_count; i++) {
-		const char *text = schema->accepts[i];
-
+	for (uint32_t i = 0; error == 0 && i < schema->accepts_count; i++) {
 		compile_at(compiler, "accepts/%u", i);
-		if (sequence_parse(manifest, text, &sequence, &why) != 0)
-			return compile_error(compiler, "%.300s", why.text);
-		if (sequence.count != 1)
-			return compile_error(
-			    compiler, "\"%s\": more than one step", text);
-		if (step_is_invalid(
-			&manifest->op[sequence.step[0].op], &sequence.step[0]))
+		step = &manifest->accepted[manifest->accepted_count++];
+		error = compile_step(compiler, schema->accepts[i], step);
+		if (error == 0 &&
+		    step_is_invalid(&manifest->op[step->op], step))
 			return compile_error(compiler,
-			    "\"%s\": one of its values is invalid", text);
-		manifest->accepted[manifest->accepted_count++] =
-		    sequence.step[0];
+			    "\"%s\": one of its values is invalid",
+			    schema->accepts[i]);
 	}
-	return 0;
+	for (uint32_t i = 0; error == 0 && i < schema->refuses_count; i++) {
+		compile_at(compiler, "refuses/%u", i);
+		error = compile_step(compiler, schema->refuses[i],
+		    &manifest->refused[manifest->refused_count++]);
+	}
+	return error;
 }
 
 /* What ends a lock has a name; of other calls nothing does. */
@@ -525,7 +542,7 @@ manifest_compile(struct manifest *manifest, const char *path, const char *text,
 	if (error == 0)
 		error = compile_scenarios(&compiler);
 	if (error == 0)
-		error = compile_accepts(&compiler);
+		error = compile_answers(&compiler);
 	if (error == 0)
 		error = compile_prefixes(&compiler);
 	if (error == 0)

@@ -68,6 +68,7 @@ manifest_free(struct manifest *manifest)
 	free(manifest->prefix);
 	free(manifest->scenario_steps);
 	free(manifest->accepted);
+	free(manifest->refused);
 	if (manifest->schema != NULL)
 		schema_free(manifest->schema);
 	free(manifest);

@@ -141,8 +141,8 @@ unsigned sequence_flags(const struct manifest *manifest,
     const struct sequence *sequence, unsigned step);
 
 /*
- * The name of a value of step STEP (an argument may have none: "") for which a correct
- * driver refuses it; NULL: there is none, or the operation need not look at it.
+ * The name of a value of step STEP for which a correct driver refuses it ("": an argument
+ * without a name, or several); NULL: there is none, or the operation need not look at it.
  */
 const char *sequence_refused(const struct manifest *manifest,
     const struct sequence *sequence, unsigned step);

@@ -78,8 +78,8 @@ struct manifest {
 	uint64_t initial; /* states */
 	struct manifest_scenario *scenario;
 	struct sequence *scenario_steps; /* of each */
-	struct sequence_step *accepted;
-	size_t accepted_count;
+	struct sequence_step *accepted, *refused;
+	size_t accepted_count, refused_count;
 	struct sequence *prefix;
 	uint16_t configure; /* the operation of `topaz run`, or MODEL_NONE */
 	struct run_word *word;

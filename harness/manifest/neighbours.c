@@ -73,7 +73,24 @@ next_joined(struct sequence_neighbours *at, struct sequence *sequence)
 	return false;
 }
 
-/* Variant or accepted step NUMBER of STEP's operation; false: there is no more. */
+/* Of STEPS the LEFT-th of STEP's operation with several variants; false: there is none. */
+static bool
+take_values(const struct sequence_step *steps, size_t count, size_t *left,
+    struct sequence_step *step)
+{
+	for (size_t i = 0; i < count; i++) {
+		/* The others are there already. */
+		if (steps[i].op != step->op || steps[i].variant_count < 2 ||
+		    (*left)-- != 0)
+			continue;
+		step->variant_count = steps[i].variant_count;
+		memcpy(step->variant, steps[i].variant, sizeof(step->variant));
+		return true;
+	}
+	return false;
+}
+
+/* Values number NUMBER: a variant, or an accepted or a refused step's; false: no more. */
 static bool
 change_values(
     const struct manifest *manifest, size_t number, struct sequence_step *step)
@@ -86,18 +103,10 @@ change_values(
 		step->variant[0] = (uint16_t)(number + 1);
 		return true;
 	}
-	for (size_t i = 0; i < manifest->accepted_count; i++) {
-		const struct sequence_step *accepted = &manifest->accepted[i];
-
-		/* The others are there already. */
-		if (accepted->op != step->op || accepted->variant_count < 2 ||
-		    left-- != 0)
-			continue;
-		step->variant_count = accepted->variant_count;
-		memcpy(step->variant, accepted->variant, sizeof(step->variant));
-		return true;
-	}
-	return false;
+	return take_values(
+		   manifest->accepted, manifest->accepted_count, &left, step) ||
+	    take_values(
+		manifest->refused, manifest->refused_count, &left, step);
 }
 
 /* The next life with other values in one step; false: there is no more. */

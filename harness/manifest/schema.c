@@ -270,6 +270,8 @@ static const cyaml_schema_field_t top_fields[] = {
 	    SCHEMA_LIVES_MAX),
 	LIST(accepts, schema, CYAML_FLAG_OPTIONAL, &text_entry, 0,
 	    SCHEMA_ACCEPTS_MAX),
+	LIST(refuses, schema, CYAML_FLAG_OPTIONAL, &text_entry, 0,
+	    SCHEMA_ACCEPTS_MAX),
 	LIST(without, schema, CYAML_FLAG_OPTIONAL, &text_entry, 0,
 	    SCHEMA_WITHOUT_MAX),
 	LIST(words, schema, CYAML_FLAG_OPTIONAL, &text_entry, 0,

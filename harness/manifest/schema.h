@@ -127,8 +127,8 @@ struct schema {
 	char *name, *title, *os, *module, *tree_source, *owner, *actor,
 	    *settings;
 	char **sources, **modes, **instances, **initial, **prefixes, **without,
-	    **lives, **words, **accepts;
-	uint32_t accepts_count, words_count, sources_count, modes_count,
+	    **lives, **words, **accepts, **refuses;
+	uint32_t accepts_count, refuses_count, words_count, sources_count, modes_count,
 	    instances_count, initial_count, prefixes_count, without_count,
 	    lives_count;
 	char **include, **defines, **cflags; /* harness/flags.h */

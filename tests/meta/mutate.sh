@@ -168,6 +168,17 @@ expect 0 "1 mutants: 0 killed, 1 survived" 0 mutate grab/grab-give \
     --only grab.c:grab_unload:delete-assignment:1 --kinds cpu --budget 400 \
     --progress none --drivers "$root/tests/example/drivers"
 
+# A driver that refuses, or that says what is not so, is found without any trace.
+only=config.c:caps_decode:negate-condition:1
+only=$only,ops.c:op_get_buffer_config:delete-assignment:1
+only=$only,capture.c:capture_decode:delete-field:4
+expect 0 "3 mutants: 3 killed" 0 mutate insntrace/it-load --only $only --kinds cpu \
+    --budget 100 --progress none
+grep -q 'killed.*negate-condition:1  valid-refused' stderr &&
+    grep -q 'killed.*delete-assignment:1  wrong-answer' stderr &&
+    grep -q 'killed.*delete-field:4  wrong-answer' stderr ||
+    complain "answers: $(cat stderr)"
+
 # The bound on time is a class of its own.
 only=tiny.c:tiny_count:delete-assignment:1
 : >stderr

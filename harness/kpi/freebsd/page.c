@@ -193,6 +193,7 @@ kpi_kva_alloc(vm_size_t bytes)
 {
 	if (fault_point("kva_alloc", __builtin_return_address(0)))
 		return (NULL);
+	KASSERT(bytes != 0, ("kva_alloc: no bytes"));
 	return ((void *)(uintptr_t)kva_alloc(kva_pages(bytes)));
 }
 

@@ -216,6 +216,8 @@ rig_hint(struct check *check, const struct rig_step *step)
 		check_stopped(check, (unsigned)step->a);
 	else if (step->op == RIG_ANSWERED)
 		check_answered_wrongly(check, step->a != 0, "set", "ctl");
+	else if (step->op == RIG_FILLED_IN)
+		check_filled_in(check, "state", "flags", step->a, step->b);
 	else if (step->op == RIG_REREADING)
 		check_rereading(check, step->a);
 	else if (step->op == RIG_COLLECTED)

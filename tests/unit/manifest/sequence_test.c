@@ -207,6 +207,43 @@ an_invalid_value_is_refused_where_the_manifest_says_so(void **state)
 	manifest_free(other);
 }
 
+/* The number that row INDEX of the last step of TEXT has to be; -1: nobody can say. */
+static int64_t
+right_number(const struct manifest *of, const char *text, uint64_t failed,
+    unsigned index)
+{
+	struct sequence sequence = fixture_sequence(of, text);
+	struct manifest_answer answer;
+
+	assert_true(sequence_answer(
+	    of, &sequence, sequence.count - 1, failed, 3, index, &answer));
+	return answer.kind == ANSWER_NUMBER ? (int64_t)answer.number : -1;
+}
+
+static void
+an_answer_is_what_was_given(void **state)
+{
+	struct manifest *other;
+	const char *said;
+
+	(void)state;
+	assert_int_equal(
+	    fixture_read(fixture_with("configures: true",
+			     "configures: true, answers: [{name: ctl, at: 0, "
+			     "bytes: 8, is: given, of: setb}, {name: n, at: 8, "
+			     "bytes: 4, is: cpus}]"),
+		&other, &said),
+	    0);
+	assert_int_equal(right_number(other, "setb.1+set", 0, 0), 0x200c);
+	assert_int_equal(right_number(other, "setb.1+set", 0, 1), 3);
+	assert_int_equal(right_number(other, "setb.1+set", 1, 0), -1);
+	assert_int_equal(right_number(other, "setb.1+setb+set", 0, 0), -1);
+	assert_int_equal(right_number(other, "setb.1+setb+set", 2, 0), 0x200c);
+	assert_int_equal(right_number(other, "set", 0, 0), -1);
+	assert_int_equal(right_number(other, "open-+setb.1+set", 0, 0), -1);
+	manifest_free(other);
+}
+
 int
 main(void)
 {
@@ -217,6 +254,7 @@ main(void)
 		cmocka_unit_test(what_depended_on_a_dropped_step_goes_with_it),
 		cmocka_unit_test(
 		    a_step_succeeds_where_all_before_are_a_scenarios),
+		cmocka_unit_test(an_answer_is_what_was_given),
 		cmocka_unit_test(
 		    an_invalid_value_is_refused_where_the_manifest_says_so),
 	};
