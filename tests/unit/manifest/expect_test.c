@@ -208,9 +208,12 @@ flags_say_what_an_operation_means(void **state)
 	struct manifest *manifest = driver("insntrace");
 	struct sequence sequence = fixture_sequence(
 	    manifest, "load+allocbuf+start+stop+read+unload");
-	static const unsigned flags[] = { 0, MANIFEST_CONFIGURES,
-		MANIFEST_STARTS, MANIFEST_STOPS,
-		MANIFEST_REREADS | MANIFEST_COLLECTS, MANIFEST_UNLOADS };
+	static const unsigned flags[] = { MANIFEST_CHANGES,
+		MANIFEST_CONFIGURES | MANIFEST_CHANGES,
+		MANIFEST_STARTS | MANIFEST_CHANGES,
+		MANIFEST_STOPS | MANIFEST_CHANGES,
+		MANIFEST_REREADS | MANIFEST_COLLECTS,
+		MANIFEST_UNLOADS | MANIFEST_CHANGES };
 	unsigned i;
 
 	(void)state;

@@ -205,6 +205,16 @@ an_invalid_value_is_refused_where_the_manifest_says_so(void **state)
 	invalid.step[1].variant[0] = 1;
 	assert_null(sequence_refused(other, &invalid, 1));
 	manifest_free(other);
+	/* Values that are refused together. */
+	assert_int_equal(fixture_read(fixture_with("owner: o",
+					  "owner: o\nrefuses: [set.3.1]"),
+			     &other, &said),
+	    0);
+	assert_null(sequence_refused(other, &invalid, 1));
+	invalid.step[1].variant[1] = 3;
+	invalid.step[1].variant_count = 2;
+	assert_string_equal(sequence_refused(other, &invalid, 1), "");
+	manifest_free(other);
 }
 
 /* The number that row INDEX of the last step of TEXT has to be; -1: nobody can say. */
