@@ -63,24 +63,42 @@ segment_bytes(const struct check_stream *stream)
 	return bytes;
 }
 
-/* Here; what the driver last read of the stream's position may be the cause. */
+/* Here, because of what the driver did at SITE. */
 static struct check_place
-segment_place(const struct check *check, unsigned stream)
+segment_place(
+    const struct check *check, unsigned stream, const struct check_site *site)
 {
 	struct check_place at = check_here(check);
 
 	at.stream = (uint8_t)stream;
-	at.blame = site_or(
-	    check, at.cpu, &check->core.stream[stream].read_at, NULL);
+	at.blame = site_or(check, at.cpu, site, NULL);
 	return at;
 }
 
+/* Does the output go on at BEGIN, behind what was written last or around the end? */
+static bool
+segment_goes_on(const struct check_stream *stream, uint32_t begin)
+{
+	const struct check_unread *unread = &stream->unread;
+	uint32_t last = unread->count == 0
+	    ? begin
+	    : unread->segment[unread->count - 1].end;
+
+	return begin == last ||
+	    (begin == 0 && last == stream->page_count * CHECK_PAGE_BYTES);
+}
+
+/* Who lets a buffer wrap has read no position in time; who sets the pointer back has
+ * turned tracing on with it. */
 static void
 segment_overwrite(
     struct check *check, unsigned stream_index, uint32_t begin, uint32_t end)
 {
 	struct check_stream *stream = &check->core.stream[stream_index];
 	struct check_unread *unread = &stream->unread;
+	const struct check_site *site = segment_goes_on(stream, begin)
+	    ? &stream->read_at
+	    : &check->core.cpu[check->core.event.cpu].on_at;
 
 	for (uint32_t i = 0; i < unread->count && !stream->blurred;) {
 		struct check_segment was = unread->segment[i];
@@ -94,7 +112,7 @@ segment_overwrite(
 		if (!was.old) {
 			if (unread->overwritten <= unread->lost)
 				stream->overwritten_at = segment_place(
-				    check, stream_index);
+				    check, stream_index, site);
 			unread->overwritten += to - from;
 		}
 		if (!segment_cut(check, stream_index, i, from, to))
@@ -136,7 +154,8 @@ segment_tally(struct check *check, unsigned stream, enum check_tally tally,
 	struct check_stream *of = &check->core.stream[stream];
 
 	if (of->tally[tally].bytes == 0)
-		of->tally[tally].at = segment_place(check, stream);
+		of->tally[tally].at = segment_place(
+		    check, stream, &of->read_at);
 	of->tally[tally].bytes += bytes;
 }
 
