@@ -118,6 +118,8 @@ event_of(uint32_t op)
 		return EVENT_DROPPED;
 	case ABI_OBJECT_PAGE:
 		return EVENT_OBJECT_PAGE;
+	case ABI_OWNER_GONE:
+		return EVENT_OWNER_GONE;
 	default:
 		return EVENT_KIND_COUNT;
 	}

@@ -88,6 +88,7 @@ static const struct {
 	{ EVENT_CALL_END, ledger_call_end },
 	{ EVENT_CALL_END, table_call_end },
 	{ EVENT_CALL_END, nmi_call_end },
+	{ EVENT_OWNER_GONE, session_owner_gone },
 	{ EVENT_EXIT, session_exit },
 };
 

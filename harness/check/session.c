@@ -474,10 +474,17 @@ session_left_on(struct check *check, const char *when)
 }
 
 void
+session_owner_gone(struct check *check, const struct event *event)
+{
+	(void)event;
+	session_left_on(check, "when its owner has gone");
+}
+
+void
 session_exit(struct check *check, const struct event *event)
 {
 	(void)event;
-	session_left_on(check, "when everybody has gone");
+	session_left_on(check, "when the guest shuts down");
 	/* Modules are unloaded before the guest shuts down. */
 	owner_unloaded(check);
 }

@@ -286,6 +286,7 @@ void session_broken(struct check *check, const struct event *event);
 void session_dropped(struct check *check, const struct event *event);
 void session_call_begin(struct check *check, const struct event *event);
 void session_call_end(struct check *check, const struct event *event);
+void session_owner_gone(struct check *check, const struct event *event);
 void session_exit(struct check *check, const struct event *event);
 void session_settle(struct check *check);
 /* Does a CPU of the session that was accepted last trace? */

@@ -83,6 +83,7 @@ main_task(void *arg)
 		kpanic("no program \"%s\": error %ld", name, -pid);
 	if (process_wait((uint32_t)pid, &code) != pid)
 		kpanic("cannot wait for %s", name);
+	host_owner_gone(code);
 	kpi_fini();
 	host_exit(code);
 }

@@ -139,6 +139,12 @@ host_note(uint64_t code, uint64_t value)
 	host_call(ABI_NOTE, code, value, 0, 0);
 }
 
+void
+host_owner_gone(int code)
+{
+	host_call(ABI_OWNER_GONE, (uint64_t)(int64_t)code, 0, 0, 0);
+}
+
 static void
 host_dropped(uint64_t operation, int error, uint64_t cpu)
 {

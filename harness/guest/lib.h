@@ -91,6 +91,8 @@ int host_buffer(uint64_t stream, uint64_t va, uint64_t bytes);
 void host_lost(uint64_t stream, uint64_t bytes);
 void host_position(uint64_t stream, uint64_t bytes);
 void host_object_page(uint64_t object, uint64_t pa, uint64_t index);
+/* The program that was begun first has ended (ABI_OWNER_GONE). */
+void host_owner_gone(int code);
 void host_note(uint64_t code, uint64_t value);
 
 /* An error of a driver's operation that no caller will see (ABI_DROPPED). */

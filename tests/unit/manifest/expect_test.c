@@ -161,7 +161,7 @@ static void
 insntrace_ranges_end_with_their_last_byte(void **state)
 {
 	struct manifest *manifest = driver("insntrace");
-	int count = expect(manifest, "allocbuf.20.32.35", 0);
+	int count = expect(manifest, "allocbuf.20.33.36", 0);
 
 	(void)state;
 	assert_true(has(
