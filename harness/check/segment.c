@@ -75,6 +75,16 @@ segment_place(
 	return at;
 }
 
+/* Bytes are overwritten, because of SITE: where the CPU stands now is chance. */
+static void
+segment_note(struct check *check, unsigned index, const struct check_site *site)
+{
+	struct check_stream *stream = &check->core.stream[index];
+
+	stream->overwritten_at = segment_place(check, index, site);
+	stream->overwritten_at.rip = 0;
+}
+
 /* Does the output go on at BEGIN, behind what was written last or around the end? */
 static bool
 segment_goes_on(const struct check_stream *stream, uint32_t begin)
@@ -111,8 +121,7 @@ segment_overwrite(
 		}
 		if (!was.old) {
 			if (unread->overwritten <= unread->lost)
-				stream->overwritten_at = segment_place(
-				    check, stream_index, site);
+				segment_note(check, stream_index, site);
 			unread->overwritten += to - from;
 		}
 		if (!segment_cut(check, stream_index, i, from, to))
