@@ -104,7 +104,8 @@ enum abi_op {
 	ABI_POSITION =
 	    18, /* stream, bytes: user space has read the position up to
 			      which the buffer is written, and taken all before it */
-	ABI_OWNER_GONE = 19, /* code: the program that was begun first has ended, and
+	ABI_OWNER_GONE =
+	    19, /* code: the program that was begun first has ended, and
 				its files are closed */
 };
 

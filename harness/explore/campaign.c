@@ -586,8 +586,8 @@ parts_of(const struct campaign *campaign, bool sequences)
 {
 	const struct campaign_options *options = &campaign->options;
 	struct effort_parts parts = effort_info(options->effort)->parts;
-	size_t scenarios =
-	    manifest_scenario_count(workshop_manifest(campaign->workshop));
+	size_t scenarios = manifest_scenario_count(
+	    workshop_manifest(campaign->workshop));
 
 	if (options->budget != 0)
 		return effort_of_budget(options->budget, sequences);

@@ -128,9 +128,9 @@ struct schema {
 	    *settings;
 	char **sources, **modes, **instances, **initial, **prefixes, **without,
 	    **lives, **words, **accepts, **refuses;
-	uint32_t accepts_count, refuses_count, words_count, sources_count, modes_count,
-	    instances_count, initial_count, prefixes_count, without_count,
-	    lives_count;
+	uint32_t accepts_count, refuses_count, words_count, sources_count,
+	    modes_count, instances_count, initial_count, prefixes_count,
+	    without_count, lives_count;
 	char **include, **defines, **cflags; /* harness/flags.h */
 	uint32_t include_count, defines_count, cflags_count;
 	struct schema_default *defaults;
