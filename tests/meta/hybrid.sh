@@ -44,6 +44,6 @@ thread() {
 thread --profile alderlake-p,alderlake-e --workload spin --rounds 4 --set pin=1 \
     --set linger=1 --set drain=0 --set ithread_cpu=0
 expect 0 "profile alderlake-e" 0 reencode bundle
-thread --profile alderlake-p,alderlake-e --workload migrate
+thread --profile alderlake-p,alderlake-e --workload migrate --set slice=300000
 expect 2 "thread0.pt: CPUs of several models wrote it" 1 reencode bundle
 exit $bad

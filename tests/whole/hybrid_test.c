@@ -193,6 +193,8 @@ a_thread_that_goes_from_core_to_core_is_right_where_it_is_left(void **state)
 
 	(void)state;
 	options.workload = "migrate";
+	/* With this slice no PMI is followed by a switch-out at once, as in FB-08. */
+	options.settings = "slice=300000";
 	whole_run(&options, &outcome);
 	assert_int_equal(run_verdict(&outcome), RUN_PASSED);
 	for (unsigned i = 0; i < CPUS; i++)
