@@ -32,7 +32,8 @@ struct progress {
 	bool mixed;            /* another one ran at the same time */
 	unsigned started_cpus; /* whose buffers are mapped, one bit each */
 	unsigned console_bytes;
-	/* For what operations fill in: of each CPU, from the start on. */
+	/* For what operations fill in: of each CPU, from the start on.  No part of
+	 * runner_hash(): a run that has traced otherwise has other registers. */
 	enum { SESSION_UNKNOWN, SESSION_STARTED, SESSION_STOPPED } session;
 	struct {
 		uint64_t written; /* bytes */

@@ -186,7 +186,9 @@ filled_in(struct runner *runner, unsigned step, uint32_t at, uint32_t bytes)
 
 	while (i < SCRIPT_ARGS && arg[i].kind != SCRIPT_DATA)
 		i++;
-	if (i < SCRIPT_ARGS && arg[i].value + at + bytes <= SCRIPT_DATA_MAX)
+	/* The guest may have written there. */
+	if (i < SCRIPT_ARGS && arg[i].value <= SCRIPT_DATA_MAX &&
+	    arg[i].value + at + bytes <= SCRIPT_DATA_MAX)
 		memcpy(&value, script->data + arg[i].value + at, bytes);
 	return value;
 }
