@@ -182,10 +182,6 @@ machine_create(const struct machine_config *config,
 	machine->observer = *observer;
 	machine->mix = *config->mix;
 	machine->config.mix = &machine->mix;
-	for (unsigned i = 0; i < machine->mix.count; i++)
-		profile_without(&machine->mix.profile[i],
-		    &machine->mix.profile[i], config->absent,
-		    config->absent_count);
 	if (!memory_create(&machine->memory, config->ram_bytes)) {
 		free(machine);
 		return tz_error(err, TZ_EIO, "no memory for guest RAM");

@@ -45,9 +45,6 @@ struct machine_config {
 			      core at the profile's; 0: as that */
 	struct pt_cycles pt_cycles; /* all 0: bytes are in memory at once */
 	bool single_step; /* run one instruction at a time: slow, same results */
-	/* CPUID bits that the guest is not to see on any CPU, by leaf. */
-	const struct profile_absent *absent;
-	size_t absent_count;
 };
 
 /* An instruction that is about to run; see machine_set_stepping(). */

@@ -38,7 +38,7 @@ struct machine_turn {
 struct machine {
 	struct machine_config config;
 	struct machine_observer observer;
-	struct profile_mix mix; /* config.mix without config.absent */
+	struct profile_mix mix; /* config.mix points here */
 	struct slot slot[MACHINE_CPUS_MAX];
 	struct memory memory;
 	uint64_t entry, boot_info;

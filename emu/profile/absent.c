@@ -90,6 +90,22 @@ profile_without(struct profile *copy, const struct profile *from,
 	absent_follow(copy);
 }
 
+bool
+profile_has(const struct profile *profile, const struct profile_absent *feature)
+{
+	const struct profile_cpu alone = { .cpu_count = 1 };
+	uint32_t out[4];
+
+	profile_cpuid(profile, &alone, feature->leaf, feature->subleaf, out);
+	return (out[feature->reg] & feature->mask) > feature->value;
+}
+
+bool
+profile_feature_is_optional(const struct profile_absent *feature)
+{
+	return feature->leaf == 0x14 && feature->reg != PROFILE_ECX;
+}
+
 const struct profile_absent *
 profile_feature_at(size_t index)
 {

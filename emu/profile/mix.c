@@ -234,3 +234,17 @@ profile_mix_of(const struct profile_mix *mix, unsigned cpu)
 	TZ_ASSERT(mix->count >= 1 && mix->count <= PROFILE_MIX_MAX);
 	return &mix->profile[cpu % mix->count];
 }
+
+void
+profile_mix_without(struct profile_mix *mix, unsigned cpu, unsigned cpu_count,
+    const struct profile_absent *feature)
+{
+	TZ_ASSERT(cpu < cpu_count && cpu_count <= PROFILE_MIX_MAX);
+	TZ_ASSERT(mix->count <= cpu_count);
+	for (unsigned i = mix->count; i < cpu_count; i++)
+		mix->profile[i] = mix->profile[i % mix->count];
+	mix->count = cpu_count;
+	for (unsigned i = 0; i < cpu_count; i++)
+		profile_set_hybrid(&mix->profile[i]);
+	profile_without(&mix->profile[cpu], &mix->profile[cpu], feature, 1);
+}

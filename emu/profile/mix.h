@@ -38,6 +38,13 @@ int profile_mix_parse(const char *text, const char *errata,
 /* All CPUs are PROFILE. */
 void profile_mix_set(struct profile_mix *mix, const struct profile *profile);
 
+/*
+ * CPU, below CPU_COUNT (at most PROFILE_MIX_MAX), lacks FEATURE; the CPUs of the
+ * machine differ then, and say so, as those of a hybrid part.  .text stays.
+ */
+void profile_mix_without(struct profile_mix *mix, unsigned cpu,
+    unsigned cpu_count, const struct profile_absent *feature);
+
 /* That of CPU, for as long as MIX stands. */
 const struct profile *profile_mix_of(
     const struct profile_mix *mix, unsigned cpu);

@@ -172,4 +172,14 @@ const struct profile_absent *profile_feature_at(size_t index);
 /* The feature of that name, or NULL. */
 const struct profile_absent *profile_feature_find(const char *name);
 
+/* Has PROFILE that feature, or some of what it counts? */
+bool profile_has(
+    const struct profile *profile, const struct profile_absent *feature);
+
+/*
+ * Does a configuration ask for the feature or not?  Software that traces can do
+ * without it, where the others decide whether, or how, it can trace at all.
+ */
+bool profile_feature_is_optional(const struct profile_absent *feature);
+
 #endif

@@ -8,11 +8,13 @@
 
 #include "harness/explore/overall.h"
 #include "harness/explore/pool.h"
+#include "harness/explore/processors.h"
 #include "harness/explore/reach.h"
 #include "harness/explore/setups.h"
 
 #define ROUND_ITEMS  512
 #define SLICE_ITEMS  64
+#define TURN_ITEMS   8 /* of add_next() at most */
 #define RESULTS_BITS CHECKPOINT_RESULTS_BITS
 #define LIVES_MAX    8
 #define LONG_RANK \
@@ -46,6 +48,7 @@ struct corpus {
 	uint64_t drawn; /* how many were drawn or changed */
 	struct sequence life[LIVES_MAX];
 	size_t life_count;
+	struct processors processors;
 	struct sequence_neighbours neighbours;
 	size_t turns; /* neighbours and generated ones take turns */
 };
@@ -92,8 +95,8 @@ work(void *arg, unsigned worker, const volatile bool *stop, struct tally *tally)
 }
 
 static bool
-add_item(struct corpus *corpus, const struct sequence *sequence,
-    const struct setup *setup)
+add_item(struct corpus *corpus, const struct sequence *sequence, unsigned cpus,
+    const char *layout)
 {
 	struct campaign_entry *item;
 
@@ -107,12 +110,19 @@ add_item(struct corpus *corpus, const struct sequence *sequence,
 		corpus->room = room;
 	}
 	item = &corpus->item[corpus->count++];
-	*item = (struct campaign_entry){ .cpus = setup->cpus,
+	*item = (struct campaign_entry){ .cpus = cpus,
 		.settings = campaign_settings(
 		    workshop_manifest(corpus->campaign->workshop), sequence),
 		.sequence = *sequence };
-	snprintf(item->layout, sizeof(item->layout), "%s", setup->layout);
+	snprintf(item->layout, sizeof(item->layout), "%s", layout);
 	return true;
+}
+
+static bool
+add_on(struct corpus *corpus, const struct sequence *sequence, size_t setup)
+{
+	return add_item(
+	    corpus, sequence, setup_at(setup)->cpus, setup_at(setup)->layout);
 }
 
 /* The next of all short sequences. */
@@ -206,7 +216,7 @@ add_neighbour(struct corpus *corpus, bool *added)
 
 	*added = sequence_neighbours_next(&corpus->neighbours, &sequence);
 	for (size_t i = 0; *added && i < TZ_ARRAY_LEN(neighbour_setups); i++) {
-		if (!add_item(corpus, &sequence, setup_at(neighbour_setups[i])))
+		if (!add_on(corpus, &sequence, neighbour_setups[i]))
 			return false;
 	}
 	return true;
@@ -222,7 +232,11 @@ add_next(struct corpus *corpus)
 	size_t begin = corpus->count, setups = 0;
 	struct sequence sequence;
 	bool added = false, is_short;
+	unsigned cpus;
+	char layout[TOKEN_WORDS_BYTES];
 
+	if (processors_next(&corpus->processors, &sequence, &cpus, layout))
+		return add_item(corpus, &sequence, cpus, layout);
 	if (corpus->turns++ % 2 == 0 && !add_neighbour(corpus, &added))
 		return false;
 	if (added)
@@ -235,12 +249,12 @@ add_next(struct corpus *corpus)
 		next_drawn(corpus, &sequence);
 	else if (corpus->rank >= LONG_RANK)
 		corpus->drawn++;
-	if (!add_item(corpus, &sequence, setup_at(corpus->rank % setups)))
+	if (!add_on(corpus, &sequence, corpus->rank % setups))
 		return false;
 	complete(corpus, &sequence);
 	for (size_t i = 0; i < COMPLETE_RUNS; i++) {
-		if (!add_item(corpus, &sequence,
-			setup_at((begin + corpus->drawn + i) % setups)))
+		if (!add_on(corpus, &sequence,
+			(begin + corpus->drawn + i) % setups))
 			return false;
 	}
 	return true;
@@ -254,7 +268,7 @@ fill_round(struct corpus *corpus, uint64_t budget)
 	/* Of a round that is interrupted some do not run. */
 	memset(corpus->reach, 0, ROUND_ITEMS * sizeof(*corpus->reach));
 	while (corpus->count < budget &&
-	    corpus->count - corpus->round < ROUND_ITEMS - SETUPS_MAX) {
+	    corpus->count - corpus->round < ROUND_ITEMS - TURN_ITEMS) {
 		if (!add_next(corpus))
 			return false;
 	}
@@ -354,22 +368,16 @@ join_round(struct corpus *corpus)
 	return true;
 }
 
-/* Opens every set-up before the workers part. */
+/* Opens every set-up of the round before the workers part. */
 static int
-open_setups(struct campaign *campaign, struct tz_error *err)
+open_setups(struct corpus *corpus, struct tz_error *err)
 {
-	const struct setup *setup;
 	struct runner *runner;
 	int error = 0;
 
-	for (size_t i = 0; error == 0 && (setup = setup_at(i)) != NULL; i++) {
-		error = setups_get(campaign->setups, setup->cpus, setup->layout,
-		    manifest_settings(workshop_manifest(campaign->workshop)),
-		    &runner, err);
-		if (error == 0)
-			error = setups_get(campaign->setups, setup->cpus,
-			    setup->layout, "", &runner, err);
-	}
+	for (size_t i = corpus->round; error == 0 && i < corpus->count; i++)
+		error = campaign_runner(
+		    corpus->campaign, &corpus->item[i], &runner, err);
 	return error;
 }
 
@@ -389,9 +397,11 @@ read_lives(struct corpus *corpus, struct tz_error *err)
 			return error;
 		corpus->life_count++;
 	}
-	corpus->neighbours = (struct sequence_neighbours){ .manifest = manifest,
-		.life = corpus->life,
-		.life_count = corpus->life_count };
+	corpus->neighbours.values =
+	    (struct sequence_values){ .manifest = manifest,
+		    .life = corpus->life,
+		    .life_count = corpus->life_count };
+	processors_begin(&corpus->processors, &corpus->neighbours.values);
 	return 0;
 }
 
@@ -435,7 +445,9 @@ run_rounds(struct corpus *corpus, uint64_t budget, struct tz_error *err)
 	    !campaign_is_over(campaign)) {
 		if (!fill_round(corpus, budget))
 			return tz_error(err, TZ_EIO, "out of memory");
-		error = run_round(corpus, err);
+		error = open_setups(corpus, err);
+		if (error == 0)
+			error = run_round(corpus, err);
 		if (error == 0 && !join_round(corpus))
 			return tz_error(err, TZ_EIO, "out of memory");
 	}
@@ -463,8 +475,6 @@ corpus_run(struct campaign *campaign, uint32_t area, uint64_t budget,
 	if (corpus->generator == NULL || corpus->reach == NULL)
 		return tz_error(err, TZ_EIO, "out of memory");
 	error = read_lives(corpus, err);
-	if (error == 0)
-		error = open_setups(campaign, err);
 	return error != 0 ? error : run_rounds(corpus, budget, err);
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define NO_FEATURE "no-"
+#define PROFILE    "profile-"
 
 static const struct layout_word words[] = {
 	{ "guard", "each allocation alone on its pages, freed ones unmapped" },
@@ -12,7 +13,9 @@ static const struct layout_word words[] = {
 	{ "ndebug", "the driver is compiled without INVARIANTS" },
 	{ "pages", "each allocation begins a page, as with memguard(9)" },
 	{ "seed", "seedN: which items of the heap are taken at boot" },
-	{ NO_FEATURE, "no-FEATURE: a CPU without it" },
+	{ NO_FEATURE,
+	    "no-FEATURE: CPUs without it; no-FEATURE@N: CPU N alone" },
+	{ PROFILE, "profile-NAME: CPUs of that profile" },
 };
 
 const struct layout_word *
@@ -31,20 +34,27 @@ add_setting(struct layout *layout, const char *key, const char *value)
 		   used != 0 ? " " : "", key, value) < (int)room;
 }
 
+/* FEATURE, or FEATURE@CPU. */
 static bool
-add_absent(struct layout *layout, const char *name)
+add_absent(struct layout *layout, const char *text)
 {
-	const struct profile_absent *feature;
+	size_t length = strcspn(text, "@");
+	unsigned cpu = LAYOUT_ALL_CPUS;
+	char name[32];
 
-	for (size_t i = 0; (feature = profile_feature_at(i)) != NULL; i++) {
-		if (strcmp(feature->name, name) != 0)
-			continue;
-		if (layout->absent_count == LAYOUT_ABSENT_MAX)
+	snprintf(name, sizeof(name), "%.*s", (int)length, text);
+	if (text[length] == '@') {
+		text += length + 1;
+		if (*text < '0' || *text >= '0' + PROFILE_MIX_MAX ||
+		    text[1] != '\0')
 			return false;
-		layout->absent[layout->absent_count++] = *feature;
-		return true;
+		cpu = (unsigned)(*text - '0');
 	}
-	return false;
+	if (layout->absent_count == LAYOUT_ABSENT_MAX)
+		return false;
+	layout->absent[layout->absent_count] =
+	    (struct layout_absent){ profile_feature_find(name), cpu };
+	return layout->absent[layout->absent_count++].feature != NULL;
 }
 
 static bool
@@ -62,6 +72,10 @@ add_word(struct layout *layout, const char *word)
 	}
 	if (strncmp(word, NO_FEATURE, strlen(NO_FEATURE)) == 0)
 		return add_absent(layout, word + strlen(NO_FEATURE));
+	if (strncmp(word, PROFILE, strlen(PROFILE)) == 0) {
+		layout->profile = profile_find(word + strlen(PROFILE));
+		return layout->profile != NULL;
+	}
 	return strncmp(word, "seed", 4) == 0 && word[4] != '\0' &&
 	    strspn(word + 4, "0123456789") == strlen(word + 4) &&
 	    add_setting(layout, "heap_seed", word + 4);
@@ -84,6 +98,31 @@ layout_parse(const char *text, struct layout *layout, struct tz_error *err)
 			    word);
 		text += length;
 		text += *text == ',';
+	}
+	return 0;
+}
+
+int
+layout_mix(const struct layout *layout, unsigned cpu_count,
+    struct profile_mix *mix, struct tz_error *err)
+{
+	if (layout->profile != NULL)
+		profile_mix_set(mix, layout->profile);
+	for (size_t i = 0; i < layout->absent_count; i++) {
+		const struct layout_absent *absent = &layout->absent[i];
+
+		if (absent->cpu < cpu_count) {
+			profile_mix_without(
+			    mix, absent->cpu, cpu_count, absent->feature);
+			continue;
+		}
+		if (absent->cpu != LAYOUT_ALL_CPUS)
+			return tz_error(err, TZ_EUSAGE,
+			    "layout 'no-%s@%u': there is no CPU %u",
+			    absent->feature->name, absent->cpu, absent->cpu);
+		for (unsigned j = 0; j < mix->count; j++)
+			profile_without(&mix->profile[j], &mix->profile[j],
+			    absent->feature, 1);
 	}
 	return 0;
 }

@@ -4,21 +4,33 @@
 #ifndef TOPAZ_HARNESS_EXPLORE_LAYOUT_H
 #define TOPAZ_HARNESS_EXPLORE_LAYOUT_H
 
-#include "emu/profile/profile.h"
+#include "emu/profile/mix.h"
 
 #define LAYOUT_ABSENT_MAX     8
+#define LAYOUT_ALL_CPUS       PROFILE_MIX_MAX
 #define LAYOUT_SETTINGS_BYTES 192
 
 struct layout {
 	bool invariants; /* the driver is compiled with INVARIANTS */
 	char settings[LAYOUT_SETTINGS_BYTES]; /* words for the guest */
-	struct profile_absent absent[LAYOUT_ABSENT_MAX];
+	const struct profile *profile; /* of all CPUs; NULL: as the user says */
+	struct layout_absent {
+		const struct profile_absent *feature;
+		unsigned cpu; /* that lacks it, or LAYOUT_ALL_CPUS */
+	} absent[LAYOUT_ABSENT_MAX];
 	size_t absent_count;
 };
 
 /* -TZ_EUSAGE: names the word that is none. */
 int layout_parse(
     const char *words, struct layout *layout, struct tz_error *err);
+
+/*
+ * MIX, what the user says, as LAYOUT has it on CPU_COUNT CPUs.  -TZ_EUSAGE: a CPU that
+ * there is not.
+ */
+int layout_mix(const struct layout *layout, unsigned cpu_count,
+    struct profile_mix *mix, struct tz_error *err);
 
 /* The words that there are, for lists: NULL past the last. */
 struct layout_word {

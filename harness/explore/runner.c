@@ -388,7 +388,7 @@ runner_machine(struct runner *runner)
 const struct profile_mix *
 runner_mix(const struct runner *runner)
 {
-	return &runner->workshop->plan.mix;
+	return &runner->mix;
 }
 
 unsigned

@@ -51,6 +51,7 @@ struct runner {
 	struct workshop *workshop;
 	const struct build_set *set;
 	struct layout layout;
+	struct profile_mix mix; /* the CPUs */
 	char layout_text[TOKEN_WORDS_BYTES];
 	char settings[RUNNER_SETTINGS_BYTES]; /* words of the manifest */
 	unsigned cpus;

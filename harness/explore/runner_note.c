@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "harness/explore/runner_inside.h"
+#include "harness/explore/support.h"
 
 /*
  * What a configuration asks for is known when it has been accepted; until then either
@@ -154,7 +155,7 @@ runner_note_buffer(struct runner *runner, const struct event *event)
 			    &runner->sequence, step - 1));
 }
 
-/* Is that what the manifest says that it returns? */
+/* Is that what the manifest says that it returns, on these CPUs? */
 static void
 note_answer(struct runner *runner, unsigned step, int64_t result)
 {
@@ -162,11 +163,21 @@ note_answer(struct runner *runner, unsigned step, int64_t result)
 	const struct sequence *sequence = &runner->sequence;
 	const char *name = manifest_op_name(manifest, sequence->step[step].op);
 	const char *refused = sequence_refused(manifest, sequence, step);
-	char text[32];
+	const char *field;
+	enum support support = support_of(
+	    &runner->mix, runner->cpus, manifest, sequence, step, &field);
+	char text[64];
 
 	if (refused != NULL && result >= 0)
 		check_answered_wrongly(runner->check, true, name, refused);
-	if (result >= 0 || runner->now.deviated ||
+	else if (support == SUPPORT_NONE && result >= 0 &&
+	    (sequence_flags(manifest, sequence, step) & MANIFEST_REFUSES)) {
+		snprintf(text, sizeof(text), "%s on these CPUs", field);
+		check_answered_wrongly(runner->check, true, name, text);
+	}
+	/* What follows a step that failed may fail, too. */
+	if (result >= 0 || runner->now.deviated || support != SUPPORT_ALL ||
+	    (runner->now.failed & (TZ_BIT(step) - 1)) != 0 ||
 	    !sequence_succeeds(
 		manifest, sequence, runner->cpus, runner->settings, step))
 		return;

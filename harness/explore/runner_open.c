@@ -9,6 +9,7 @@
 #include "emu/abi.h"
 #include "emu/profile/mix.h"
 #include "harness/explore/runner_inside.h"
+#include "harness/explore/support.h"
 #include "harness/host/stop.h"
 
 #define BOOT_INSNS_MAX UINT64_C(200000000)
@@ -80,11 +81,9 @@ static int
 make_machine(struct runner *runner, struct tz_error *err)
 {
 	const struct machine_config config = {
-		.mix = &runner->workshop->plan.mix,
+		.mix = &runner->mix,
 		.cpu_count = runner->cpus,
 		.ram_bytes = RUNNER_RAM_BYTES,
-		.absent = runner->layout.absent,
-		.absent_count = runner->layout.absent_count,
 	};
 	const struct machine_observer observer = runner_observer(runner);
 
@@ -104,7 +103,7 @@ load(struct runner *runner, const char *settings, struct tz_error *err)
 		.program_count = plan->paths.program_count,
 		.cmdline = cmdline,
 		.cpu_count = runner->cpus,
-		.tsc_hz = profile_tsc_hz(profile_mix_of(&plan->mix, 0)),
+		.tsc_hz = profile_tsc_hz(profile_mix_of(&runner->mix, 0)),
 	};
 
 	/* The first of a word counts: a layout that was asked for is kept. */
@@ -121,8 +120,6 @@ leave_out(const struct runner *runner, struct check_config *config,
     struct tz_error *err)
 {
 	const struct manifest *manifest = runner->workshop->manifest;
-	const struct profile_mix *mix = &runner->workshop->plan.mix;
-	const char *usual = profile_at(0)->name;
 	const char *name;
 
 	for (size_t i = 0; (name = manifest_without(manifest, i)) != NULL;
@@ -137,7 +134,8 @@ leave_out(const struct runner *runner, struct check_config *config,
 		config->enabled &= ~TZ_BIT(id);
 	}
 	/* What a driver supports elsewhere the manifest does not say. */
-	if (mix->count != 1 || strcmp(mix->profile[0].name, usual) != 0)
+	if (!support_is_usual(&runner->mix, runner->cpus) ||
+	    (runner->mix.count != 1 && !manifest_is_hybrid(manifest)))
 		config->enabled &= ~TZ_BIT(CHECK_VALID_REFUSED);
 	return 0;
 }
@@ -225,7 +223,10 @@ runner_open(struct workshop *workshop, unsigned cpus, const char *layout,
 	snprintf(
 	    runner->layout_text, sizeof(runner->layout_text), "%s", layout);
 	snprintf(runner->settings, sizeof(runner->settings), "%s", settings);
+	runner->mix = workshop->plan.mix;
 	error = layout_parse(layout, &runner->layout, err);
+	if (error == 0)
+		error = layout_mix(&runner->layout, cpus, &runner->mix, err);
 	if (error == 0)
 		error = workshop_build(
 		    workshop, runner->layout.invariants, &runner->set, err);

@@ -22,7 +22,7 @@
 
 #define SCHEDULE_MAX      16 /* deviations */
 #define TOKEN_TEXT_BYTES  1024
-#define TOKEN_WORDS_BYTES 96
+#define TOKEN_WORDS_BYTES 128
 
 struct deviation {
 	uint8_t cpu;

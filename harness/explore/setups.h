@@ -6,7 +6,7 @@
 
 #include "harness/explore/runner.h"
 
-#define SETUPS_MAX 64
+#define SETUPS_MAX 160
 
 struct setups;
 

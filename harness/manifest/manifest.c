@@ -184,6 +184,12 @@ manifest_run_word(const struct manifest *manifest, size_t index)
 }
 
 bool
+manifest_is_hybrid(const struct manifest *manifest)
+{
+	return manifest->schema->hybrid;
+}
+
+bool
 manifest_has_positions(const struct manifest *manifest)
 {
 	size_t i;

@@ -104,6 +104,9 @@ int manifest_run_script(const struct manifest *manifest, const char *words,
 /* The INDEX-th word that it takes, or NULL. */
 const char *manifest_run_word(const struct manifest *manifest, size_t index);
 
+/* Does the driver support CPUs of which one lacks what another has? */
+bool manifest_is_hybrid(const struct manifest *manifest);
+
 /* Is there an operation that returns a position in a buffer? */
 bool manifest_has_positions(const struct manifest *manifest);
 
@@ -135,8 +138,9 @@ unsigned sequence_context(const struct manifest *manifest,
 #define MANIFEST_UNLOADS    8u /* the driver is gone */
 #define MANIFEST_REREADS \
  16u /* reports what a buffer holds, as often as asked */
-#define MANIFEST_COLLECTS 32u /* takes all that the driver reports */
-#define MANIFEST_CHANGES  64u /* gives or takes a state */
+#define MANIFEST_COLLECTS 32u  /* takes all that the driver reports */
+#define MANIFEST_CHANGES  64u  /* gives or takes a state */
+#define MANIFEST_REFUSES  128u /* invalid values, always */
 unsigned sequence_flags(const struct manifest *manifest,
     const struct sequence *sequence, unsigned step);
 
@@ -222,19 +226,29 @@ struct sequence_pairs {
 bool sequence_pairs_next(
     struct sequence_pairs *pairs, struct sequence *sequence, unsigned *first);
 
-/*
- * Whole lives that have more: first one after another, without the step that ends the
- * program in between; then each with one step's values changed, to each single variant
- * and to each that the manifest accepts; then each with one operation more, at each
- * place, allowed there or not.
- */
-struct sequence_neighbours {
+/* Whole lives with one step's values changed, to each single variant and to each that the
+ * manifest accepts or refuses. */
+struct sequence_values {
 	const struct manifest *manifest;
 	const struct sequence *life; /* the caller's, valid all the time */
 	size_t life_count;
-	size_t joined;                          /* the next to be tried ... */
-	size_t valued_life, valued_step, value; /* ... of changed values */
-	size_t first;                           /* ... of operations more */
+	size_t at; /* the life, and its step, of the last one: */
+	unsigned step;
+	size_t value; /* the next to be tried */
+};
+/* The next one.  False: there is no more. */
+bool sequence_values_next(
+    struct sequence_values *values, struct sequence *sequence);
+
+/*
+ * Whole lives that have more: first one after another, without the step that ends the
+ * program in between; then each with one step's values changed; then each with one
+ * operation more, at each place, allowed there or not.
+ */
+struct sequence_neighbours {
+	struct sequence_values values; /* of these lives */
+	size_t joined;                 /* the next to be tried ... */
+	size_t first;                  /* ... of operations more */
 	unsigned position;
 	size_t op;
 };

@@ -23,10 +23,11 @@ insert(const struct manifest *manifest, const struct sequence *life,
 static bool
 next_inserted(struct sequence_neighbours *at, struct sequence *sequence)
 {
-	const struct manifest *manifest = at->manifest;
+	const struct manifest *manifest = at->values.manifest;
 
-	for (; at->first < at->life_count; at->first++, at->position = 0) {
-		const struct sequence *life = &at->life[at->first];
+	for (; at->first < at->values.life_count;
+	     at->first++, at->position = 0) {
+		const struct sequence *life = &at->values.life[at->first];
 
 		for (; life->count < SCRIPT_STEPS_MAX &&
 		     at->position <= life->count;
@@ -53,14 +54,15 @@ next_inserted(struct sequence_neighbours *at, struct sequence *sequence)
 static bool
 next_joined(struct sequence_neighbours *at, struct sequence *sequence)
 {
-	while (at->joined < at->life_count * at->life_count) {
+	while (at->joined < at->values.life_count * at->values.life_count) {
 		size_t number = at->joined++;
 		const struct sequence *second =
-		    &at->life[number % at->life_count];
+		    &at->values.life[number % at->values.life_count];
 
-		*sequence = at->life[number / at->life_count];
+		*sequence = at->values.life[number / at->values.life_count];
 		if (sequence->count != 0 &&
-		    at->manifest->op[sequence->step[sequence->count - 1].op]
+		    at->values.manifest
+			->op[sequence->step[sequence->count - 1].op]
 			.schema->ends)
 			sequence->count--;
 		if (sequence->count + second->count > SCRIPT_STEPS_MAX)
@@ -109,19 +111,18 @@ change_values(
 		manifest->refused, manifest->refused_count, &left, step);
 }
 
-/* The next life with other values in one step; false: there is no more. */
-static bool
-next_valued(struct sequence_neighbours *at, struct sequence *sequence)
+bool
+sequence_values_next(struct sequence_values *values, struct sequence *sequence)
 {
-	for (; at->valued_life < at->life_count;
-	     at->valued_life++, at->valued_step = 0) {
-		const struct sequence *life = &at->life[at->valued_life];
+	for (; values->at < values->life_count;
+	     values->at++, values->step = 0) {
+		const struct sequence *life = &values->life[values->at];
 
-		for (; at->valued_step < life->count;
-		     at->valued_step++, at->value = 0) {
+		for (; values->step < life->count;
+		     values->step++, values->value = 0) {
 			*sequence = *life;
-			if (change_values(at->manifest, at->value++,
-				&sequence->step[at->valued_step]))
+			if (change_values(values->manifest, values->value++,
+				&sequence->step[values->step]))
 				return true;
 		}
 	}
@@ -133,6 +134,6 @@ sequence_neighbours_next(
     struct sequence_neighbours *neighbours, struct sequence *sequence)
 {
 	return next_joined(neighbours, sequence) ||
-	    next_valued(neighbours, sequence) ||
+	    sequence_values_next(&neighbours->values, sequence) ||
 	    next_inserted(neighbours, sequence);
 }

@@ -260,6 +260,7 @@ static const cyaml_schema_field_t top_fields[] = {
 	LIST(cflags, schema, CYAML_FLAG_OPTIONAL, &text_entry, 0,
 	    SCHEMA_CFLAGS_MAX),
 	LIST(modes, schema, CYAML_FLAG_OPTIONAL, &text_entry, 0, 2),
+	TRUTH(hybrid, schema),
 	LIST(instances, schema, CYAML_FLAG_OPTIONAL, &text_entry, 1,
 	    SCHEMA_INSTANCES_MAX),
 	LIST(initial, schema, CYAML_FLAG_OPTIONAL, &text_entry, 0,

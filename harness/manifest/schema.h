@@ -131,6 +131,7 @@ struct schema {
 	uint32_t accepts_count, refuses_count, words_count, sources_count,
 	    modes_count, instances_count, initial_count, prefixes_count,
 	    without_count, lives_count;
+	bool hybrid;
 	char **include, **defines, **cflags; /* harness/flags.h */
 	uint32_t include_count, defines_count, cflags_count;
 	struct schema_default *defaults;

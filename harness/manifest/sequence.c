@@ -91,6 +91,7 @@ sequence_flags(const struct manifest *manifest, const struct sequence *sequence,
 	    (op->unloads ? MANIFEST_UNLOADS : 0) |
 	    (op->rereads ? MANIFEST_REREADS : 0) |
 	    (op->collects ? MANIFEST_COLLECTS : 0) |
+	    (op->refuses ? MANIFEST_REFUSES : 0) |
 	    (op->gives_count + op->takes_count != 0 ? MANIFEST_CHANGES : 0);
 }
 

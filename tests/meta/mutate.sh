@@ -179,6 +179,13 @@ grep -q 'killed.*negate-condition:1  valid-refused' stderr &&
     grep -q 'killed.*delete-field:4  wrong-answer' stderr ||
     complain "answers: $(cat stderr)"
 
+# What a processor lacks the driver has to refuse.
+only=config.c:PT0_EBX_CR3:constant-up:2
+expect 0 "1 mutants: 1 killed" 0 mutate insntrace --only $only --kinds cpu \
+    --budget 3000 --progress lines
+grep -q 'killed.*constant-up:2 .*insntrace@[12],profile-alderlake-n,no-cr3=' stderr ||
+    complain "processors: $(cat stderr)"
+
 # The bound on time is a class of its own.
 only=tiny.c:tiny_count:delete-assignment:1
 : >stderr

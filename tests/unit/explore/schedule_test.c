@@ -18,6 +18,7 @@ static const char *const good[] = {
 	"tz1:hwt-cpu@2,guard,seed7:skylake:0:1@0=late+64:0000",
 	("tz1:hwt-cpu@4:alderlake-p,alderlake-e+bdm70+apl11:0:1@9=pmi,2@9=cpu0:"
 	 "0001"),
+	"tz1:sample@2,profile-alderlake-n,no-mtc@1=open:skylake:0::0001",
 	("tz1:freebsd-pt@1,no-xsaves=load+open+alloc.2+1work.1-:skylake:0:"
 	 "3@18446744073709551615=hold+30000:abcd"),
 };

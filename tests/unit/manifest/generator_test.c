@@ -215,7 +215,7 @@ neighbours_are_lives_with_more(void **state)
 	struct manifest *manifest = fixture_manifest();
 	struct sequence life[2], sequence;
 	struct sequence_neighbours neighbours = {
-		.manifest = manifest, .life = life, .life_count = 2
+		.values = { .manifest = manifest, .life = life, .life_count = 2 }
 	};
 	struct tz_error err;
 	bool joined = false, ended = false, valued = false;

@@ -1,0 +1,34 @@
+/*
+ * Processors that differ in what a configuration may ask for: each configuration of the
+ * manifest on a processor with every feature, and on ones that lack a feature each; where
+ * the driver supports hybrid parts, also where one CPU alone lacks several.
+ */
+#ifndef TOPAZ_HARNESS_EXPLORE_PROCESSORS_H
+#define TOPAZ_HARNESS_EXPLORE_PROCESSORS_H
+
+#include "harness/explore/layout.h"
+#include "harness/explore/schedule.h"
+#include "harness/manifest/manifest.h"
+
+struct processors {
+	struct sequence_values lives; /* none tried */
+	size_t number;                /* of the processor */
+	bool open;                    /* of it: */
+	bool differ;                  /* its CPUs do */
+	char words[TOKEN_WORDS_BYTES];
+	struct profile_mix mix;
+	struct sequence_values values;
+};
+
+/* VALUES: of which none has been tried. */
+void processors_begin(
+    struct processors *processors, const struct sequence_values *values);
+
+/*
+ * The next life, with the step's values that it is there for, on CPUS CPUs with LAYOUT.
+ * False: there is no more.
+ */
+bool processors_next(struct processors *processors, struct sequence *sequence,
+    unsigned *cpus, char layout[TOKEN_WORDS_BYTES]);
+
+#endif

@@ -1,0 +1,208 @@
+/*
+ * Goal: which processors are looked at, and what they accept.  Method: what comes for
+ * the manifest of insntrace, which supports hybrid parts, and for one that does not.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "harness/explore/processors.h"
+#include "harness/explore/support.h"
+
+static const char *drivers;
+
+static struct manifest *
+driver(const char *name)
+{
+	struct manifest *manifest;
+	struct tz_error err;
+
+	if (manifest_read(drivers, name, &manifest, &err) != 0)
+		fail_msg("%s", err.text);
+	return manifest;
+}
+
+static struct profile_mix
+mix_of(const char *words, unsigned cpus)
+{
+	struct profile_mix mix;
+	struct layout layout;
+	struct tz_error err;
+
+	assert_int_equal(profile_mix_parse("skylake", NULL, &mix, &err), 0);
+	if (layout_parse(words, &layout, &err) != 0 ||
+	    layout_mix(&layout, cpus, &mix, &err) != 0)
+		fail_msg("%s: %s", words, err.text);
+	return mix;
+}
+
+static void
+words_say_what_a_cpu_lacks(void **state)
+{
+	static const char *const bad[] = { "no-", "no-such", "no-mtc@",
+		"no-mtc@8", "no-mtc@-1", "no-mtc@11", "no-mtc@1@1", "profile-",
+		"profile-none" };
+	struct profile_mix mix = mix_of("", 2);
+	struct layout layout;
+	struct tz_error err;
+
+	(void)state;
+	assert_int_equal(mix.count, 1);
+	assert_int_equal(mix.profile[0].pt_ebx, 0xf);
+	mix = mix_of("no-mtc", 2);
+	assert_int_equal(mix.count, 1);
+	assert_int_equal(mix.profile[0].pt_ebx, 0x7);
+	mix = mix_of("profile-alderlake-n", 2);
+	assert_int_equal(mix.count, 1);
+	assert_int_equal(mix.profile[0].pt_ebx, 0x1ff);
+	mix = mix_of("profile-alderlake-n,no-mtc@1,no-cr3", 4);
+	assert_int_equal(mix.count, 4);
+	assert_int_equal(profile_mix_of(&mix, 0)->pt_ebx, 0x1fe);
+	assert_int_equal(profile_mix_of(&mix, 1)->pt_ebx, 0x1f6);
+	assert_int_equal(profile_mix_of(&mix, 3)->pt_ebx, 0x1fe);
+	assert_true(profile_mix_of(&mix, 3)->hybrid);
+	for (size_t i = 0; i < TZ_ARRAY_LEN(bad); i++) {
+		assert_int_equal(
+		    layout_parse(bad[i], &layout, &err), -TZ_EUSAGE);
+		assert_non_null(strstr(err.text, bad[i]));
+	}
+	assert_int_equal(layout_parse("no-mtc@2", &layout, &err), 0);
+	assert_int_equal(layout_mix(&layout, 2, &mix, &err), -TZ_EUSAGE);
+	assert_string_equal(err.text, "layout 'no-mtc@2': there is no CPU 2");
+}
+
+/* What WRMSR accepts of allocbuf with VARIANT, on two CPUs. */
+static enum support
+supports(const struct manifest *manifest, const char *words, const char *text)
+{
+	struct profile_mix mix = mix_of(words, 2);
+	struct sequence sequence;
+	struct tz_error err;
+	const char *field;
+	enum support support;
+
+	assert_int_equal(sequence_parse(manifest, text, &sequence, &err), 0);
+	support = support_of(&mix, 2, manifest, &sequence, 0, &field);
+	assert_true((support == SUPPORT_ALL) == (field == NULL));
+	return support;
+}
+
+static void
+wrmsr_decides_what_is_supported(void **state)
+{
+	struct manifest *manifest = driver("insntrace");
+
+	(void)state;
+	/* MTCEn, PTWEn, a range. */
+	assert_int_equal(supports(manifest, "", "allocbuf.16"), SUPPORT_ALL);
+	assert_int_equal(
+	    supports(manifest, "no-mtc@0", "allocbuf.16"), SUPPORT_SOME);
+	assert_int_equal(
+	    supports(manifest, "no-mtc", "allocbuf.16"), SUPPORT_NONE);
+	assert_int_equal(supports(manifest, "", "allocbuf.31"), SUPPORT_NONE);
+	assert_int_equal(
+	    supports(manifest, "profile-alderlake-n", "allocbuf.31"),
+	    SUPPORT_ALL);
+	assert_int_equal(supports(manifest, "no-ranges-0", "allocbuf.20.38.41"),
+	    SUPPORT_NONE);
+	/* It asks for nothing. */
+	assert_int_equal(supports(manifest, "no-mtc", "init"), SUPPORT_ALL);
+	manifest_free(manifest);
+}
+
+static void
+usual_is_what_any_tracing_needs(void **state)
+{
+	static const char *const usual[] = { "", "no-mtc", "no-ranges-0",
+		"profile-alderlake-n", "no-psb-cyc@1" };
+	static const char *const others[] = { "no-pt", "no-topa", "no-topa@1",
+		"no-topa-multi", "no-xsaves", "profile-broadwell" };
+	struct profile_mix mix;
+
+	(void)state;
+	for (size_t i = 0; i < TZ_ARRAY_LEN(usual); i++) {
+		mix = mix_of(usual[i], 2);
+		assert_true(support_is_usual(&mix, 2));
+	}
+	for (size_t i = 0; i < TZ_ARRAY_LEN(others); i++) {
+		mix = mix_of(others[i], 2);
+		assert_false(support_is_usual(&mix, 2));
+	}
+}
+
+/* How many there are, on *LAYOUTS processors; *DIFFER: with one CPU that differs. */
+static size_t
+count_all(const struct manifest *manifest, const char *text, size_t *differ,
+    size_t *layouts)
+{
+	struct sequence life, sequence;
+	struct sequence_values values = {
+		.manifest = manifest, .life = &life, .life_count = 1
+	};
+	struct processors processors;
+	char layout[TOKEN_WORDS_BYTES], last[TOKEN_WORDS_BYTES] = "";
+	struct tz_error err;
+	unsigned cpus;
+	size_t count = 0;
+
+	*differ = *layouts = 0;
+	assert_int_equal(sequence_parse(manifest, text, &life, &err), 0);
+	processors_begin(&processors, &values);
+	while (processors_next(&processors, &sequence, &cpus, layout)) {
+		if (count++ == 0)
+			assert_string_equal(layout, "profile-alderlake-n");
+		assert_null(strstr(layout, "no-xsave"));
+		assert_null(strstr(layout, "no-topa"));
+		*layouts += strcmp(layout, last) != 0;
+		memcpy(last, layout, sizeof(last));
+		*differ += strchr(layout, '@') != NULL;
+		assert_true(cpus == 2 || strchr(layout, '@') == NULL);
+		assert_int_equal(sequence.count, life.count);
+	}
+	return count;
+}
+
+static void
+each_configuration_meets_each_processor(void **state)
+{
+	struct manifest *manifest = driver("insntrace");
+	size_t differ, count, layouts;
+
+	(void)state;
+	count = count_all(
+	    manifest, "open+init+allocbuf+start", &differ, &layouts);
+	/* The complete one, 11 features, 2 kinds of them on 2 CPUs. */
+	assert_int_equal(layouts, 1 + 11 + 4);
+	assert_true(count > 200);
+	assert_true(differ > 20 && differ < count / 2);
+	assert_int_equal(
+	    count_all(manifest, "open+init", &differ, &layouts), 0);
+	manifest_free(manifest);
+	manifest = driver("freebsd-pt");
+	count = count_all(
+	    manifest, "open+alloc+map+config+start", &differ, &layouts);
+	assert_int_equal(layouts, 1 + 11);
+	assert_true(count > 100);
+	assert_int_equal(differ, 0);
+	manifest_free(manifest);
+}
+
+int
+main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(words_say_what_a_cpu_lacks),
+		cmocka_unit_test(wrmsr_decides_what_is_supported),
+		cmocka_unit_test(usual_is_what_any_tracing_needs),
+		cmocka_unit_test(each_configuration_meets_each_processor),
+	};
+
+	if (argc != 2)
+		return 2;
+	drivers = argv[1];
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
