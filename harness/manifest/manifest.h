@@ -242,13 +242,15 @@ bool sequence_values_next(
 
 /*
  * Whole lives that have more: first one after another, without the step that ends the
- * program in between; then each with one step's values changed; then each with one
+ * program in between; then each with one step's values changed; then with an operation
+ * that it has not, with each such values, where that is allowed first; then each with one
  * operation more, at each place, allowed there or not.
  */
 struct sequence_neighbours {
 	struct sequence_values values; /* of these lives */
 	size_t joined;                 /* the next to be tried ... */
-	size_t first;                  /* ... of operations more */
+	size_t foreign_life, foreign_op, foreign_value;
+	size_t first; /* ... of operations more */
 	unsigned position;
 	size_t op;
 };

@@ -1,4 +1,4 @@
-/* Whole lives with more: one operation, other values of one step, another life. */
+/* Whole lives with more: one operation, with other values, another life. */
 #include <string.h>
 
 #include "harness/manifest/model.h"
@@ -129,11 +129,66 @@ sequence_values_next(struct sequence_values *values, struct sequence *sequence)
 	return false;
 }
 
+static bool
+has_op(const struct sequence *life, size_t op)
+{
+	for (unsigned i = 0; i < life->count; i++) {
+		if (life->step[i].op == op)
+			return true;
+	}
+	return false;
+}
+
+/* Where OP has, in LIFE, what it needs for the first time; behind LIFE: nowhere. */
+static unsigned
+first_place(
+    const struct manifest *manifest, const struct sequence *life, size_t op)
+{
+	uint64_t states = manifest->initial;
+	unsigned i = 0;
+
+	while (i < life->count && (manifest->op[op].needs & ~states) != 0)
+		states = step_states(manifest, &life->step[i++], states);
+	return i;
+}
+
+/* The next life with an operation that it lacks, with other values; false: no more. */
+static bool
+next_foreign(struct sequence_neighbours *at, struct sequence *sequence)
+{
+	const struct manifest *manifest = at->values.manifest;
+
+	for (; at->foreign_life < at->values.life_count;
+	     at->foreign_life++, at->foreign_op = 0) {
+		const struct sequence *life =
+		    &at->values.life[at->foreign_life];
+
+		for (; at->foreign_op < manifest->op_count;
+		     at->foreign_op++, at->foreign_value = 0) {
+			uint16_t op = (uint16_t)at->foreign_op;
+			unsigned place = first_place(manifest, life, op);
+
+			if (manifest->op[op].schema->rare || has_op(life, op) ||
+			    place == life->count ||
+			    life->count == SCRIPT_STEPS_MAX)
+				continue;
+			insert(manifest, life, place, op, sequence);
+			if (!change_values(manifest, at->foreign_value++,
+				&sequence->step[place]))
+				continue;
+			(void)sequence_repair(manifest, sequence);
+			return true;
+		}
+	}
+	return false;
+}
+
 bool
 sequence_neighbours_next(
     struct sequence_neighbours *neighbours, struct sequence *sequence)
 {
 	return next_joined(neighbours, sequence) ||
 	    sequence_values_next(&neighbours->values, sequence) ||
+	    next_foreign(neighbours, sequence) ||
 	    next_inserted(neighbours, sequence);
 }

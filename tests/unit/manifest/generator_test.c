@@ -218,7 +218,7 @@ neighbours_are_lives_with_more(void **state)
 		.values = { .manifest = manifest, .life = life, .life_count = 2 }
 	};
 	struct tz_error err;
-	bool joined = false, ended = false, valued = false;
+	bool joined = false, ended = false, valued = false, foreign = false;
 	size_t count = 0;
 	char *name;
 
@@ -232,17 +232,20 @@ neighbours_are_lives_with_more(void **state)
 		joined |= count < 4 && strcmp(name, "open+open+set") == 0;
 		ended |= strcmp(name, "open+exit") == 0;
 		valued |= strcmp(name, "open+set.4") == 0;
+		foreign |= strcmp(name, "open+set.4+exit") == 0;
 		count++;
 		free(name);
 	}
 	assert_true(joined);
 	assert_true(ended);
 	/*
-	 * 4 joined; one variant of each open, five of set; 7 operations at 3 places, but
+	 * 4 joined; one variant of each open, five of set; as an operation that it has
+	 * not, openb in both, set in the second; 7 operations at 3 places, but
 	 * for none after the end, and the strict one only behind what it needs.
 	 */
 	assert_true(valued);
-	assert_int_equal(count, 4 + (1 + 5 + 1) + 7 * 5 - 2);
+	assert_true(foreign);
+	assert_int_equal(count, 4 + (1 + 5 + 1) + (1 + 1 + 5) + 7 * 5 - 2);
 	manifest_free(manifest);
 }
 
