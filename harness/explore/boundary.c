@@ -160,7 +160,10 @@ on_call_event(void *arg, const struct event *event)
 	collector->running -= event->kind == EVENT_CALL_END;
 }
 
-/* Between two instructions of a module that are not neighbours, the kernel ran. */
+/*
+ * Between two instructions of a module that are not neighbours, the kernel ran.  Others
+ * are of interest if they touch what CPUs share.
+ */
 static void
 on_call_step(void *arg, const struct machine_step *step)
 {
@@ -171,12 +174,35 @@ on_call_step(void *arg, const struct machine_step *step)
 	if (step->in_nmi || !runner_in_module(collector->runner, step->rip))
 		return;
 	collector->in_module[step->cpu] = step->insns;
-	if (collector->running == 0 || step->insns == before + 1)
+	if (collector->running == 0)
 		return;
-	/* What comes before the next call is not looked at again. */
-	boundary.flags &= (uint16_t)~BOUNDARY_LOCAL;
-	boundary.flags |= BOUNDARY_CALLED;
-	add(collector, boundary);
+	if (step->insns != before + 1) {
+		/* What comes before the next call is not looked at again. */
+		boundary.flags &= (uint16_t)~BOUNDARY_LOCAL;
+		boundary.flags |= BOUNDARY_CALLED;
+	}
+	if (!(boundary.flags & BOUNDARY_LOCAL))
+		add(collector, boundary);
+}
+
+/* Of LIST, beside places after calls, BOUNDARY_SHARED evenly spaced ones. */
+static void
+thin(struct boundary_list *list)
+{
+	size_t shared = 0, seen = 0, kept = 0;
+
+	for (size_t i = 0; i < list->count; i++)
+		shared += !(list->at[i].flags & BOUNDARY_CALLED);
+	for (size_t i = 0; i < list->count; i++) {
+		bool called = (list->at[i].flags & BOUNDARY_CALLED) != 0;
+
+		if (called || shared <= BOUNDARY_SHARED ||
+		    (seen + 1) * BOUNDARY_SHARED / shared !=
+			seen * BOUNDARY_SHARED / shared)
+			list->at[kept++] = list->at[i];
+		seen += !called;
+	}
+	list->count = kept;
 }
 
 bool
@@ -195,6 +221,7 @@ boundary_collect_calls(struct runner *runner, unsigned first, unsigned last,
 	(void)runner_go(runner, 0, UINT64_MAX);
 	runner_listen(runner, NULL, STEPPING_NONE);
 	runner_watch_modules(runner, false);
+	thin(list);
 	if (collector.no_memory)
 		boundary_free(list);
 	return !collector.no_memory;

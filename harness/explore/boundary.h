@@ -47,8 +47,11 @@ bool boundary_add_gaps(struct runner *runner, struct boundary_list *list);
 /*
  * The same with other boundaries: where a call to the kernel (a lock, memory, copied
  * arguments) returns to code of a module, of the driver or of the framework that it
- * is part of; while steps [FIRST, LAST] of the script run alone.
+ * is part of, and BOUNDARY_SHARED at most, evenly spaced, before other instructions of
+ * a module that touch memory which CPUs share; while steps [FIRST, LAST] of the script
+ * run alone.
  */
+#define BOUNDARY_SHARED 8
 bool boundary_collect_calls(struct runner *runner, unsigned first,
     unsigned last, struct boundary_list *list);
 /*

@@ -15,10 +15,10 @@
 #include <cmocka.h>
 
 #include "harness/explore/concurrent.h"
+#include "harness/explore/effort.h"
 #include "harness/explore/setups.h"
 #include "tests/whole/campaigns.h"
 
-#define BUDGET   600 /* as of the effort quick */
 #define REPLAYS  3
 #define LEAVES   "pt_ext->rtit_ctl |= cfg->rtit_ctl;"
 #define REPLACES "pt_ext->rtit_ctl  = cfg->rtit_ctl;"
@@ -31,6 +31,7 @@ open_campaign(const char *source, struct campaign *campaign)
 		.profile = "skylake",
 		.source = source,
 	};
+	const uint64_t budget = effort_info(EFFORT_QUICK)->parts.calls;
 	struct tz_error err = { "" };
 
 	*campaign = (struct campaign){ .options = campaign_defaults() };
@@ -41,7 +42,7 @@ open_campaign(const char *source, struct campaign *campaign)
 	campaign->tally = calloc(1, sizeof(*campaign->tally));
 	assert_true(campaign->setups != NULL && campaign->area != NULL &&
 	    campaign->tally != NULL);
-	if (concurrent_explore(campaign, BUDGET, &err) != 0)
+	if (concurrent_explore(campaign, budget, &err) != 0)
 		fail_msg("%s", err.text);
 	assert_true(campaign->area_count != 0);
 }
