@@ -84,6 +84,48 @@ shows(struct small *small, const struct campaign_entry *entry,
 	return shown && is_same_mistake(small, entry, schedule);
 }
 
+/* LAYOUT without its word number INDEX; false: it has no such word. */
+static bool
+drop_word(const char *layout, unsigned index, char shorter[TOKEN_WORDS_BYTES])
+{
+	const char *at = layout;
+	size_t before, length;
+
+	for (; index != 0 && *at != '\0'; index--) {
+		at += strcspn(at, ",");
+		at += *at == ',';
+	}
+	if (*at == '\0')
+		return false;
+	before = (size_t)(at - layout);
+	length = strcspn(at, ",");
+	length += at[length] == ',';
+	snprintf(shorter, TOKEN_WORDS_BYTES, "%.*s%s", (int)before, layout,
+	    at + length);
+	before = strlen(shorter);
+	if (before != 0 && shorter[before - 1] == ',')
+		shorter[before - 1] = '\0';
+	return true;
+}
+
+/* The plainest set-up: likewise. */
+static void
+drop_words(struct small *small)
+{
+	struct campaign_entry entry = small->witness.entry;
+	unsigned index = 0;
+
+	if (small->witness.schedule.count != 0 || entry.name[0] != '\0')
+		return;
+	while (!small_hurries(small) &&
+	    drop_word(small->witness.entry.layout, index, entry.layout)) {
+		if (shows(small, &entry, &small->witness.schedule))
+			small->witness.entry = entry;
+		else
+			index++;
+	}
+}
+
 /* Fewest operations: only without deviations, whose places would move. */
 static void
 drop_steps(struct small *small)
@@ -270,6 +312,7 @@ describe_finding(struct campaign *campaign, const struct tally_group *group,
 	small->witness.own = group->own;
 	small->identity = *identity;
 	drop_deviations(small);
+	drop_words(small);
 	drop_steps(small);
 	if (!identity_find(campaign, &small->witness, &small->identity)) {
 		free(small);
