@@ -38,7 +38,8 @@ static const struct argp_option common_options[] = {
 	{ "profile", OPT_PROFILE, "LIST", 0, CMD_PROFILE_HELP " (skylake)", 0 },
 	{ "errata", OPT_ERRATA, "LIST", 0, CMD_ERRATA_HELP, 0 },
 	{ "kinds", OPT_KINDS, "LIST", 0,
-	    "Acts by comma, see: topaz list acts (pmi,cpu,preempt,nmi)", 0 },
+	    "Acts by comma, see: topaz list acts (pmi,cpu,preempt,rmw,older,nmi,fail)",
+	    0 },
 	{ "jobs", 'j', "N", 0, "Processes (the CPUs of this machine)", 0 },
 	{ "effort", OPT_EFFORT, "quick|normal|deep", 0,
 	    "How long: for a push, under a minute on two CPUs; some minutes; "

@@ -29,7 +29,8 @@ campaign_defaults(void)
 	return (struct campaign_options){
 		.kinds = UINT32_C(1) << ACT_PMI | UINT32_C(1) << ACT_NMI |
 		    UINT32_C(1) << ACT_SWITCH | UINT32_C(1) << ACT_PREEMPT |
-		    UINT32_C(1) << ACT_SPLIT | UINT32_C(1) << ACT_OLDER,
+		    UINT32_C(1) << ACT_SPLIT | UINT32_C(1) << ACT_OLDER |
+		    UINT32_C(1) << ACT_FAIL,
 		.depth = 1,
 		.effort = EFFORT_NORMAL,
 		.jobs = 1,
@@ -630,7 +631,7 @@ explore(struct campaign *campaign, struct tz_error *err)
 static bool
 has_begun(const struct campaign *campaign)
 {
-	uint64_t done = campaign->tally->group_count;
+	uint64_t done = campaign->tally->group_count + campaign->entry_surveyed;
 
 	for (size_t i = 0; i < campaign->area_count; i++)
 		done += campaign->tally->area[i].done;

@@ -134,8 +134,9 @@ judge_silence(
 }
 
 /*
- * A panic is another module's where only its calls were made to fail and no function
- * of the driver was running; not one that BASE ends with, too.
+ * With no function of the driver running, a panic is another module's where only its
+ * calls were made to fail, and a wait without end is one's where any was: the driver had
+ * returned.  Not where BASE ends so, too.
  */
 static void
 drop_framework(struct outcome *outcome, const struct outcome *base)
@@ -159,7 +160,8 @@ void
 outcome_judge_fault(
     struct runner *runner, struct outcome *outcome, const struct outcome *base)
 {
-	if (outcome->end == MACHINE_PANIC && runner_framework_failed(runner))
+	if (outcome->end == MACHINE_PANIC ? runner_framework_failed(runner)
+					  : runner_function_failed(runner))
 		drop_framework(outcome, base);
 	judge_silence(runner, outcome, base);
 }

@@ -329,6 +329,12 @@ runner_report(const struct runner *runner, uint64_t *results, unsigned *reports,
 }
 
 bool
+runner_function_failed(const struct runner *runner)
+{
+	return runner->now.failed_framework || runner->now.failed_driver;
+}
+
+bool
 runner_framework_failed(const struct runner *runner)
 {
 	return runner->now.failed_framework && !runner->now.failed_driver;

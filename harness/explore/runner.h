@@ -163,7 +163,9 @@ void runner_counts(const struct runner *runner, struct runner_counts *counts);
 void runner_report(const struct runner *runner, uint64_t *results,
     unsigned *reports, uint64_t *failed, unsigned *faulty);
 
-/* Was a call made to fail, and only such as another module than the driver does? */
+/* Was a call made to fail? */
+bool runner_function_failed(const struct runner *runner);
+/* And only such as another module than the driver does? */
 bool runner_framework_failed(const struct runner *runner);
 /* The driver's call that was made to fail first; 0: none was. */
 struct check_site runner_failed_site(const struct runner *runner);

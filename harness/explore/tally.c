@@ -100,12 +100,26 @@ tally_join(struct tally *to, const struct tally *from)
 	}
 }
 
+static bool
+needs_fault(const struct tally_group *group)
+{
+	for (unsigned act = 0; act < ACT_COUNT; act++) {
+		if ((group->kinds >> act & 1) != 0 &&
+		    act_info((enum act)act)->class == ACT_CLASS_FAULT)
+			return true;
+	}
+	return false;
+}
+
 static int
 compare_groups(const void *a, const void *b)
 {
 	const struct tally_group *x = a, *y = b;
 	int by_rank = rank_compare(&x->rank, &y->rank);
 
+	/* What needs no fault is the better witness. */
+	if (needs_fault(x) != needs_fault(y))
+		return needs_fault(x) ? 1 : -1;
 	if (by_rank != 0)
 		return by_rank;
 	if (x->kinds != y->kinds)
