@@ -41,7 +41,19 @@ table_check_place(struct check *check, const struct event *event)
 		    event->c, begin);
 }
 
-/* REGION follows what CPU filled last. */
+/* Is all of [PA, +BYTES) in one live allocation? */
+static bool
+table_is_held(const struct check *check, uint64_t pa, uint64_t bytes)
+{
+	const struct check_extent *extent = owner_find(check, pa);
+
+	return extent != NULL && pa + bytes <= extent->pa + extent->bytes;
+}
+
+/*
+ * REGION follows what CPU filled last.  Of a region that user space maps in part the rest
+ * is in no stream.
+ */
 static void
 table_check_order(struct check *check, const struct event *event,
     const struct check_page *page, uint64_t bytes)
@@ -50,19 +62,21 @@ table_check_order(struct check *check, const struct event *event,
 	const struct check_stream *stream = &check->core.stream[page->stream];
 	uint64_t size = stream->page_count * CHECK_PAGE_BYTES;
 	uint64_t begin = page->index * CHECK_PAGE_BYTES;
-	const struct check_page *last = page_find(
-	    check, ENTRY_PA(event->b) + bytes - 1);
+	uint64_t pa = ENTRY_PA(event->b);
+	const struct check_page *last = page_find(check, pa + bytes - 1);
 	struct check_place at = check_here(check);
 
 	at.blame = cpu->on_at;
 	at.stream = page->stream;
 
-	if (last == NULL || last->stream != page->stream ||
-	    (last->index + UINT64_C(1)) * CHECK_PAGE_BYTES != begin + bytes)
+	if (last == NULL ? !table_is_held(check, pa, bytes)
+			 : last->stream != page->stream ||
+		    (last->index + UINT64_C(1)) * CHECK_PAGE_BYTES !=
+			begin + bytes)
 		check_violate(check, CHECK_TOPA_ORDER, 1, &at,
 		    "region of %" PRIu64 " bytes at %#" PRIx64
 		    " goes beyond its part of the buffer",
-		    bytes, ENTRY_PA(event->b));
+		    bytes, pa);
 	if (!cpu->last_valid || cpu->last_stream != page->stream)
 		return;
 	if (begin != cpu->last_end % size)
@@ -110,7 +124,6 @@ table_entry(struct check *check, const struct event *event)
 	cpu->last_stop = (entry & ENTRY_STOP) != 0;
 }
 
-/* Where the driver lets the unit go on is its own business. */
 /*
  * The table that a CPU is about to walk, up to its END: a further page of it that
  * another allocation holds, or nobody, was contiguous in linear addresses only.
@@ -149,6 +162,7 @@ table_look_ahead(struct check *check, unsigned cpu)
 	}
 }
 
+/* Where the driver lets the unit go on is its own business. */
 void
 table_trace_on(struct check *check, const struct event *event)
 {
