@@ -77,11 +77,11 @@ wait_for() {
 	done
 }
 
-# begin ARG...: in the background; $process.
+# begin ARG...: in the background, with SIGHUP as usual also under nohup; $process.
 begin() {
 	last=$*
 	: >stderr
-	"$topaz" "$@" >stdout 2>stderr &
+	env --default-signal=HUP "$topaz" "$@" >stdout 2>stderr &
 	process=$!
 }
 
@@ -93,6 +93,18 @@ ends() {
 	[ $code = "$1" ] || { complain "$last: exit $code, not $1"; cat stderr; }
 	cat stdout stderr | grep -q -F -- "$2" ||
 	    { complain "$last does not say: $2"; cat stdout stderr; }
+}
+
+# is_ended_by SIGNAL: before there is anything to report, or with a report of little.
+is_ended_by() {
+	wait $process
+	code=$?
+	sane stderr
+	if [ $code != 5 ] || ! cat stdout stderr |
+	    grep -q -F -e "stopped by SIG$1" -e interrupted; then
+		complain "$last: exit $code after SIG$1"
+		cat stdout stderr
+	fi
 }
 
 # wait_for_word WORD: until progress speaks of it.
@@ -126,7 +138,8 @@ for signal in INT TERM HUP; do
 	begin explore $endless -o found
 	wait_for .found.topaz/new
 	kill -$signal $process
-	ends 5 "stopped by SIG$signal"
+	is_ended_by $signal
+	rm -rf found
 	left bundle
 	for command in explore faults ci; do
 		begin $command $endless -o found
@@ -171,7 +184,8 @@ left bundle
 
 # Other commands end at once.
 mkfifo pipe
-"$topaz" verify bundle --decoded - <pipe >stdout 2>stderr &
+env --default-signal=HUP "$topaz" verify bundle --decoded - <pipe >stdout \
+    2>stderr &
 process=$!
 exec 3>pipe
 sleep 2

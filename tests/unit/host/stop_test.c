@@ -237,5 +237,7 @@ main(void)
 		TEST(what_one_is_told_all_know),
 	};
 
+	/* Under nohup it is ignored. */
+	(void)signal(SIGHUP, SIG_DFL);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
