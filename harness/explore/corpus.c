@@ -158,16 +158,6 @@ next_drawn(struct corpus *corpus, struct sequence *sequence)
 		rank += UINT64_C(1) << 32;
 }
 
-static bool
-has_op(const struct sequence *sequence, uint16_t op)
-{
-	for (unsigned i = 0; i < sequence->count; i++) {
-		if (sequence->step[i].op == op)
-			return true;
-	}
-	return false;
-}
-
 /* How many steps of LIFE, from its begin, SEQUENCE has; the last one it has in LAST. */
 static unsigned
 lived(const struct sequence *life, const struct sequence *sequence,
@@ -177,7 +167,7 @@ lived(const struct sequence *life, const struct sequence *sequence,
 
 	*last = 0;
 	for (unsigned i = 0; i < life->count; i++) {
-		if (!has_op(sequence, life->step[i].op))
+		if (!sequence_has_op(sequence, life->step[i].op))
 			continue;
 		count++;
 		*last = i + 1;

@@ -84,6 +84,8 @@ struct sequence {
 /* -TZ_EUSAGE: names the step that is wrong and why. */
 int sequence_parse(const struct manifest *manifest, const char *text,
     struct sequence *sequence, struct tz_error *err);
+/* Does some step of SEQUENCE do the operation OP? */
+bool sequence_has_op(const struct sequence *sequence, size_t op);
 /* False: TEXT_SIZE is too small. */
 bool sequence_format(const struct manifest *manifest,
     const struct sequence *sequence, char *text, size_t text_size);
@@ -242,9 +244,9 @@ bool sequence_values_next(
 
 /*
  * Whole lives that have more: first one after another, without the step that ends the
- * program in between; then each with one step's values changed; then with an operation
- * that it has not, with each such values, where that is allowed first; then each with one
- * operation more, at each place, allowed there or not.
+ * program in between; then with an operation that it has not, with each of its single
+ * values, where that is allowed first; then each with one step's values changed; then each
+ * with one operation more, at each place, allowed there or not.
  */
 struct sequence_neighbours {
 	struct sequence_values values; /* of these lives */

@@ -129,16 +129,6 @@ sequence_values_next(struct sequence_values *values, struct sequence *sequence)
 	return false;
 }
 
-static bool
-has_op(const struct sequence *life, size_t op)
-{
-	for (unsigned i = 0; i < life->count; i++) {
-		if (life->step[i].op == op)
-			return true;
-	}
-	return false;
-}
-
 /* Where OP has, in LIFE, what it needs for the first time; behind LIFE: nowhere. */
 static unsigned
 first_place(
@@ -168,8 +158,8 @@ next_foreign(struct sequence_neighbours *at, struct sequence *sequence)
 			uint16_t op = (uint16_t)at->foreign_op;
 			unsigned place = first_place(manifest, life, op);
 
-			if (manifest->op[op].schema->rare || has_op(life, op) ||
-			    place == life->count ||
+			if (manifest->op[op].schema->rare ||
+			    sequence_has_op(life, op) || place == life->count ||
 			    life->count == SCRIPT_STEPS_MAX)
 				continue;
 			insert(manifest, life, place, op, sequence);
@@ -188,7 +178,7 @@ sequence_neighbours_next(
     struct sequence_neighbours *neighbours, struct sequence *sequence)
 {
 	return next_joined(neighbours, sequence) ||
-	    sequence_values_next(&neighbours->values, sequence) ||
 	    next_foreign(neighbours, sequence) ||
+	    sequence_values_next(&neighbours->values, sequence) ||
 	    next_inserted(neighbours, sequence);
 }

@@ -156,6 +156,16 @@ parse_step(const struct manifest *manifest, const char *text, size_t bytes,
 	return NULL;
 }
 
+bool
+sequence_has_op(const struct sequence *sequence, size_t op)
+{
+	for (unsigned i = 0; i < sequence->count; i++) {
+		if (sequence->step[i].op == op)
+			return true;
+	}
+	return false;
+}
+
 int
 sequence_parse(const struct manifest *manifest, const char *text,
     struct sequence *sequence, struct tz_error *err)
