@@ -92,20 +92,40 @@ asks(const struct sequence_values *values, const struct sequence *sequence)
 	return count > 0 && (same < count || same < own_count);
 }
 
+/* The first life that has the step's operation stands for all of them. */
+static bool
+is_first(const struct sequence_values *values)
+{
+	size_t op = values->life[values->at].step[values->step].op;
+
+	for (size_t i = 0; i < values->at; i++) {
+		if (sequence_has_op(&values->life[i], op))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Where CPUs differ, what they differ in.  On a processor that lacks a feature, what asks
+ * for it in each life, the rest in one.
+ */
 static bool
 is_wanted(const struct processors *processors, const struct sequence *sequence)
 {
 	const struct sequence_values *values = &processors->values;
+	enum support support;
 	const char *field;
 
 	if (!(sequence_flags(values->manifest, sequence, values->step) &
 		MANIFEST_CONFIGURES) ||
 	    !asks(values, sequence))
 		return false;
-	/* Where CPUs differ, what they differ in. */
-	return !processors->differ ||
-	    support_of(&processors->mix, CPUS, values->manifest, sequence,
-		values->step, &field) == SUPPORT_SOME;
+	support = support_of(&processors->mix, CPUS, values->manifest, sequence,
+	    values->step, &field);
+	if (processors->differ)
+		return support == SUPPORT_SOME;
+	return processors->number == 0 || support == SUPPORT_NONE ||
+	    is_first(values);
 }
 
 /*

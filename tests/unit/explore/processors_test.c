@@ -134,14 +134,17 @@ usual_is_what_any_tracing_needs(void **state)
 	}
 }
 
-/* How many there are, on *LAYOUTS processors; *DIFFER: with one CPU that differs. */
+/*
+ * How many there are for LIVES copies of a life, on *LAYOUTS processors; *DIFFER: with one
+ * CPU that differs.
+ */
 static size_t
-count_all(const struct manifest *manifest, const char *text, size_t *differ,
-    size_t *layouts)
+count_all(const struct manifest *manifest, size_t lives, const char *text,
+    size_t *differ, size_t *layouts)
 {
-	struct sequence life, sequence;
+	struct sequence life[2], sequence;
 	struct sequence_values values = {
-		.manifest = manifest, .life = &life, .life_count = 1
+		.manifest = manifest, .life = life, .life_count = lives
 	};
 	struct processors processors;
 	char layout[TOKEN_WORDS_BYTES], last[TOKEN_WORDS_BYTES] = "";
@@ -150,7 +153,9 @@ count_all(const struct manifest *manifest, const char *text, size_t *differ,
 	size_t count = 0;
 
 	*differ = *layouts = 0;
-	assert_int_equal(sequence_parse(manifest, text, &life, &err), 0);
+	for (size_t i = 0; i < TZ_ARRAY_LEN(life); i++)
+		assert_int_equal(
+		    sequence_parse(manifest, text, &life[i], &err), 0);
 	processors_begin(&processors, &values);
 	while (processors_next(&processors, &sequence, &cpus, layout)) {
 		if (count++ == 0)
@@ -161,7 +166,7 @@ count_all(const struct manifest *manifest, const char *text, size_t *differ,
 		memcpy(last, layout, sizeof(last));
 		*differ += strchr(layout, '@') != NULL;
 		assert_true(cpus == 2 || strchr(layout, '@') == NULL);
-		assert_int_equal(sequence.count, life.count);
+		assert_int_equal(sequence.count, life[0].count);
 	}
 	return count;
 }
@@ -170,21 +175,26 @@ static void
 each_configuration_meets_each_processor(void **state)
 {
 	struct manifest *manifest = driver("insntrace");
-	size_t differ, count, layouts;
+	const char *life = "open+init+allocbuf+start";
+	size_t differ, differ_two, count, two, layouts;
 
 	(void)state;
-	count = count_all(
-	    manifest, "open+init+allocbuf+start", &differ, &layouts);
+	count = count_all(manifest, 1, life, &differ, &layouts);
 	/* The complete one, 11 features, 2 kinds of them on 2 CPUs. */
 	assert_int_equal(layouts, 1 + 11 + 4);
 	assert_true(count > 200);
 	assert_true(differ > 20 && differ < count / 2);
+	/* What asks for nothing that is lacking comes in one life only. */
+	two = count_all(manifest, 2, life, &differ_two, &layouts);
+	assert_int_equal(differ_two, 2 * differ);
+	assert_true(two - differ_two > count - differ + 50);
+	assert_true(two - differ_two < 2 * (count - differ) - 100);
 	assert_int_equal(
-	    count_all(manifest, "open+init", &differ, &layouts), 0);
+	    count_all(manifest, 1, "open+init", &differ, &layouts), 0);
 	manifest_free(manifest);
 	manifest = driver("freebsd-pt");
 	count = count_all(
-	    manifest, "open+alloc+map+config+start", &differ, &layouts);
+	    manifest, 1, "open+alloc+map+config+start", &differ, &layouts);
 	assert_int_equal(layouts, 1 + 11);
 	assert_true(count > 100);
 	assert_int_equal(differ, 0);
