@@ -32,7 +32,8 @@ is_exhaustive(const struct campaign *campaign)
 		if (!is_asked(campaign, area))
 			continue;
 		asked++;
-		if (area->keep < TRIAL_KEEP_ALL || !campaign_ended(campaign, i))
+		if (area->keep < TRIAL_KEEP_ALL || area->each_max != 0 ||
+		    !campaign_ended(campaign, i))
 			return false;
 	}
 	return asked != 0 && !campaign->tally->overflow;

@@ -1,6 +1,5 @@
 #include "harness/explore/campaign.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,15 +10,12 @@
 #include "harness/explore/decoded.h"
 #include "harness/explore/faults.h"
 #include "harness/explore/overall.h"
+#include "harness/explore/pairs.h"
 #include "harness/explore/pool.h"
 #include "harness/explore/setups.h"
 
-#define NO_ENTRY UINT32_MAX
-/* Of these are pairs unless the user names others. */
-#define PAIR_KINDS     (UINT32_C(1) << ACT_PMI | UINT32_C(1) << ACT_SWITCH)
+#define NO_ENTRY       UINT32_MAX
 #define RANDOM_CHANGES 3
-/* By how much a sample of pairs may be enlarged. */
-#define PAIRS_TIMES_MAX 100
 /* Of schedules with one deviation, so many of 2^32 come first if they may be the last. */
 #define KEEP_FIRST (TRIAL_KEEP_ALL / 64)
 
@@ -139,13 +135,6 @@ campaign_add_area(
 	return area;
 }
 
-static uint32_t
-pair_kinds(const struct campaign_options *options)
-{
-	return options->kinds_named ? options->kinds
-				    : options->kinds & PAIR_KINDS;
-}
-
 static struct trial_options
 trial_options_of(
     const struct campaign *campaign, const struct campaign_area *area)
@@ -158,7 +147,7 @@ trial_options_of(
 		.must_run = named,
 		.insns_max = campaign->options.insns_max,
 		.kinds = area->kinds,
-		.kinds2 = pair_kinds(&campaign->options),
+		.kinds2 = area->kinds,
 		.merge = campaign->options.merge,
 		.reduce = campaign->options.reduce };
 }
@@ -276,6 +265,7 @@ work(void *arg, unsigned worker, const volatile bool *stop, struct tally *tally)
 		if (area->endless ||
 		    open_area(campaign, area, &place, &err) != 0)
 			continue;
+		share.each_max = area->each_max;
 		share.from = share_work->part == PART_REST ? KEEP_FIRST : 0;
 		share.keep = share_work->part == PART_FIRST &&
 			area->keep > KEEP_FIRST
@@ -443,89 +433,6 @@ explore_novel(struct campaign *campaign, const struct effort_parts *parts,
 				(uint32_t)campaign->area_count, err);
 }
 
-/* So that about BUDGET of COUNT x COUNT pairs are kept: the root of their share. */
-static uint64_t
-keep_pairs(uint64_t count, uint64_t budget)
-{
-	double pairs = (double)count * (double)count / 2 + 1;
-	double share = sqrt((double)budget / pairs);
-
-	return share >= 1 ? TRIAL_KEEP_ALL
-			  : (uint64_t)(share * (double)TRIAL_KEEP_ALL);
-}
-
-/*
- * A second deviation is tried only up to where the run merges with another one, so
- * pairs are fewer than all: how many, a first sample shows.  Every shard does all of
- * it, as what is kept is to be the same in each, and nothing of it counts.
- */
-static int
-fit_pairs(struct campaign *campaign, uint32_t begin, uint64_t budget,
-    struct tz_error *err)
-{
-	const struct campaign_options options = campaign->options;
-	struct tally *kept = campaign->tally;
-	struct checkpoint *checkpoint = campaign->checkpoint;
-	uint64_t parts = campaign->parts;
-	int error;
-
-	campaign->tally = calloc(1, sizeof(*campaign->tally));
-	if (campaign->tally == NULL) {
-		campaign->tally = kept;
-		return tz_error(err, TZ_EIO, "out of memory");
-	}
-	campaign->options.shard = campaign->options.shards = 1;
-	campaign->options.progress = NULL;
-	campaign->options.ends_at = NULL;
-	campaign->options.resume = NULL;
-	campaign->checkpoint = NULL;
-	error = campaign_run_areas(
-	    campaign, begin, (uint32_t)campaign->area_count, err);
-	for (size_t i = begin; i < campaign->area_count; i++) {
-		struct campaign_area *area = &campaign->area[i];
-		double done = (double)campaign->tally->area[i].done + 1;
-		double times = sqrt((double)budget / done);
-
-		if (times > PAIRS_TIMES_MAX)
-			times = PAIRS_TIMES_MAX;
-		area->keep = (double)area->keep * times < (double)TRIAL_KEEP_ALL
-		    ? (uint64_t)((double)area->keep * times)
-		    : TRIAL_KEEP_ALL;
-	}
-	free(campaign->tally);
-	campaign->tally = kept;
-	campaign->checkpoint = checkpoint;
-	campaign->parts = parts;
-	campaign->options = options;
-	return error;
-}
-
-/* Pairs of the first ENTRIES: all of them if the user wants that and names no budget. */
-static int
-add_pairs(struct campaign *campaign, uint32_t entries, uint64_t budget,
-    struct tz_error *err)
-{
-	const struct campaign_options *options = &campaign->options;
-	bool all = options->depth != 1 && options->budget == 0;
-	uint32_t begin = (uint32_t)campaign->area_count;
-
-	for (uint32_t i = 0; i < entries; i++) {
-		struct campaign_area *area = campaign_add_area(
-		    campaign, AREA_TWO, i);
-
-		if (area == NULL)
-			return tz_error(err, TZ_EUSAGE, "too many scenarios");
-		area->kinds = pair_kinds(&campaign->options);
-		area->endless = campaign->area[i].endless;
-		if (!all)
-			area->keep = keep_pairs(
-			    campaign->area[i].total / 2, budget / entries);
-	}
-	return all || options->budget != 0
-	    ? 0
-	    : fit_pairs(campaign, begin, budget / entries, err);
-}
-
 /* Pairs and random schedules of the first ENTRIES. */
 static int
 explore_deeper(struct campaign *campaign, uint32_t entries,
@@ -533,7 +440,7 @@ explore_deeper(struct campaign *campaign, uint32_t entries,
 {
 	uint32_t begin = (uint32_t)campaign->area_count;
 	struct campaign_area *area;
-	int error = add_pairs(campaign, entries, parts->pairs, err);
+	int error = pairs_add(campaign, entries, parts->pairs, err);
 
 	if (error != 0)
 		return error;
@@ -541,7 +448,8 @@ explore_deeper(struct campaign *campaign, uint32_t entries,
 	for (uint32_t i = begin; i < campaign->area_count; i++) {
 		area = &campaign->area[i];
 		/* Of all pairs nobody knows how many merge: half at least. */
-		area->expected = area->keep == TRIAL_KEEP_ALL
+		area->expected = area->keep == TRIAL_KEEP_ALL &&
+			area->each_max == 0
 		    ? campaign->area[i - begin].total *
 			campaign->area[i - begin].total / 4
 		    : parts->pairs / entries;

@@ -75,7 +75,8 @@ struct campaign_area {
 	enum area_kind kind;
 	uint32_t entry;    /* or UINT32_MAX: sequences */
 	uint64_t total;    /* schedules; 0: not known before */
-	uint64_t keep;     /* of 2^32 */
+	uint64_t keep;     /* of 2^32; AREA_TWO: of the first deviations */
+	uint64_t each_max; /* AREA_TWO: after each of them; 0: all */
 	uint64_t expected; /* for overall.h; 0: what is kept of .total */
 	uint32_t kinds;    /* of the first deviation */
 	unsigned changes;  /* AREA_RANDOM */

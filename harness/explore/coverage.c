@@ -62,12 +62,13 @@ describe_how(const struct campaign *campaign, const struct campaign_area *area,
 	}
 	switch (area->kind) {
 	case AREA_TWO:
-		if (area->keep < TRIAL_KEEP_ALL) {
-			double share = (double)area->keep /
-			    (double)TRIAL_KEEP_ALL;
-
-			snprintf(how, FINDING_NAME_BYTES, "sampled, %.2g %%",
-			    100.0 * share * share);
+		if (area->each_max != 0) {
+			snprintf(how, FINDING_NAME_BYTES,
+			    "sampled, about %" PRIu64
+			    " after %.2g %% of the first",
+			    area->each_max,
+			    100.0 * (double)area->keep /
+				(double)TRIAL_KEEP_ALL);
 			return;
 		}
 		__attribute__((fallthrough));
@@ -102,6 +103,12 @@ describe_how(const struct campaign *campaign, const struct campaign_area *area,
 		    counts.code_reached);
 		return;
 	}
+}
+
+static bool
+is_sampled(const struct campaign_area *area)
+{
+	return area->keep < TRIAL_KEEP_ALL || area->each_max != 0;
 }
 
 static const char *
@@ -225,7 +232,7 @@ describe_coverage(
 				: campaign->ended_early ? "ended at a finding"
 							: "did not run");
 		} else if (!line->cut &&
-		    (line->how[0] == '\0' || area->keep < TRIAL_KEEP_ALL)) {
+		    (line->how[0] == '\0' || is_sampled(area))) {
 			describe_how(campaign, area, line->how);
 			if (tally->timed != 0 && campaign->options.merge)
 				strncat(line->how, ", timed: fewer merged",

@@ -308,18 +308,22 @@ trial_from(struct trial *trial, const struct runner_mark *mark,
 		finish(trial, outcome);
 }
 
-/* What is done with each first deviation. */
+/* What is done with each first deviation that is kept. */
 typedef void (*trial_each)(struct trial *trial, const struct trial_share *share,
     const struct runner_mark *mark, const struct deviation *deviation,
     struct rank rank, struct tally *tally);
 
-/* Calls EACH for the acts at the boundaries [BEGIN, END) that are this share's. */
+/*
+ * Calls EACH for the acts at the boundaries [BEGIN, END) that are this share's and kept;
+ * MARK moves along to BEGIN if there are any.
+ */
 static void
 do_block(struct trial *trial, const struct trial_share *share, size_t begin,
-    size_t end, const struct runner_mark *mark, uint32_t *number, bool mine,
+    size_t end, struct runner_mark **mark, uint32_t *number, bool mine,
     trial_each each, struct tally *tally, uint32_t area)
 {
 	struct deviation deviation[BOUNDARY_ACTS_MAX];
+	bool moved = false;
 
 	for (size_t i = begin; i < end; i++) {
 		unsigned count = boundary_acts(&trial->list.at[i],
@@ -329,9 +333,14 @@ do_block(struct trial *trial, const struct trial_share *share, size_t begin,
 		for (unsigned j = 0; j < count; j++) {
 			struct rank rank = { area, ++*number, 0 };
 
-			if (mine && !trial_is_stopped(share))
-				each(trial, share, mark, &deviation[j], rank,
-				    tally);
+			if (!mine || !is_kept(share, rank) ||
+			    trial_is_stopped(share))
+				continue;
+			if (!moved)
+				(void)trial_move(
+				    trial, &trial->list.at[begin], mark);
+			moved = true;
+			each(trial, share, *mark, &deviation[j], rank, tally);
 		}
 	}
 }
@@ -366,10 +375,8 @@ do_all(struct trial *trial, const struct trial_share *share, trial_each each,
 
 		if (end > trial->list.count)
 			end = trial->list.count;
-		if (mine && !trial_is_stopped(share))
-			(void)trial_move(trial, &trial->list.at[i], &mark);
-		do_block(trial, share, i, end, mark, &number, mine, each, tally,
-		    area);
+		do_block(trial, share, i, end, &mark, &number, mine, each,
+		    tally, area);
 	}
 	if (mark != trial->begin)
 		runner_mark_free(trial->runner, mark);
@@ -383,8 +390,7 @@ each_one(struct trial *trial, const struct trial_share *share,
 	struct schedule schedule = { 1, { *deviation } };
 	struct outcome outcome;
 
-	if (!is_kept(share, rank))
-		return;
+	(void)share;
 	trial_from(trial, mark, deviation, true, &outcome);
 	trial_count_outcome(trial, rank, &schedule, &outcome, tally);
 	if (trial->options.decode)
@@ -416,7 +422,27 @@ is_explored(void *arg, uint64_t hash)
 		   after_act(hash, after->first)) != NULL;
 }
 
-/* All second deviations after the first, which has just been done. */
+/* SHARE for the second deviations at the places of LIST. */
+static struct trial_share
+thin(const struct trial *trial, const struct trial_share *share,
+    const struct boundary_list *list)
+{
+	struct deviation deviation[BOUNDARY_ACTS_MAX];
+	struct trial_share thinned = *share;
+	uint64_t count = 0;
+
+	thinned.from = 0;
+	thinned.keep = TRIAL_KEEP_ALL;
+	for (size_t i = 0; i < list->count && share->each_max != 0; i++)
+		count += boundary_acts(&list->at[i], trial->options.kinds2,
+		    runner_cpus(trial->runner), trial->options.reduce,
+		    deviation);
+	if (count > share->each_max)
+		thinned.keep = TRIAL_KEEP_ALL / count * share->each_max;
+	return thinned;
+}
+
+/* The second deviations after the first, which has just been done. */
 static void
 second_ones(struct trial *trial, const struct trial_share *share,
     const struct deviation *first, struct rank rank, struct tally *tally)
@@ -425,16 +451,18 @@ second_ones(struct trial *trial, const struct trial_share *share,
 	struct after from = { trial, first->act };
 	struct runner_mark *after = runner_take(trial->runner);
 	struct deviation deviation[BOUNDARY_ACTS_MAX];
+	/* Of a sample, what is left out here may be tried nowhere else. */
+	bool prunes = trial->options.merge && share->keep >= TRIAL_KEEP_ALL &&
+	    share->each_max == 0;
+	struct trial_share thinned;
 	struct boundary_list list;
 	struct outcome outcome;
 
 	TZ_ASSERT(after != NULL);
-	/* Of a sample, what is left out here may be tried nowhere else. */
-	TZ_ASSERT(boundary_collect(trial->runner, &list,
-	    trial->options.merge && share->keep >= TRIAL_KEEP_ALL ? is_explored
-								  : NULL,
-	    &from));
+	TZ_ASSERT(boundary_collect(
+	    trial->runner, &list, prunes ? is_explored : NULL, &from));
 	TZ_ASSERT(visited_end(trial->explored, &trial->base));
+	thinned = thin(trial, share, &list);
 	for (size_t i = 0; i < list.count && !trial_is_stopped(share); i++) {
 		unsigned count = boundary_acts(&list.at[i],
 		    trial->options.kinds2, runner_cpus(trial->runner),
@@ -442,7 +470,7 @@ second_ones(struct trial *trial, const struct trial_share *share,
 
 		for (unsigned j = 0; j < count; j++) {
 			rank.second++;
-			if (!is_kept(share, rank))
+			if (!is_kept(&thinned, rank))
 				continue;
 			schedule.deviation[1] = deviation[j];
 			trial_from(
@@ -462,8 +490,6 @@ each_two(struct trial *trial, const struct trial_share *share,
 {
 	struct outcome outcome;
 
-	if (!is_kept(share, rank))
-		return;
 	runner_apply(trial->runner, mark);
 	if (reach_and_act(trial, deviation, false, &outcome))
 		second_ones(trial, share, deviation, rank, tally);

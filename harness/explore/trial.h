@@ -52,11 +52,12 @@ uint64_t trial_count(const struct trial *trial);
  * Which of them a worker does: every WORKERS-th part of the boundaries from its own
  * number on; and of all schedules those that KEEP of 2^32 keep, drawn by SEED, without
  * those that FROM of 2^32 would keep.  Of pairs KEEP of 2^32 first deviations are
- * kept, and as many of the second ones.
+ * kept, and after each of them about EACH_MAX second ones, drawn evenly.
  */
 struct trial_share {
 	unsigned worker, workers;
 	uint64_t from, keep, seed;
+	uint64_t each_max;         /* trial_two(); 0: all */
 	const volatile bool *stop; /* end early, or NULL */
 };
 #define TRIAL_KEEP_ALL (UINT64_C(1) << 32)

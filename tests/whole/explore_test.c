@@ -215,15 +215,16 @@ two_cpus_show_the_same_in_all_ways(void **state)
 
 /*
  * The pairs of one share of the first deviations, in one way.  Not PRUNED: second
- * deviations are tried after every first one, as in a sample.
+ * deviations are tried after every first one, as in a sample; EACH_MAX of them, 0: all.
  */
 static struct tally *
-explore_pairs(unsigned share, bool merge, bool pruned)
+explore_pairs(unsigned share, bool merge, bool pruned, uint64_t each_max)
 {
 	const struct trial_share pairs = {
 		.worker = share,
 		.workers = SHARES,
 		.keep = pruned ? TRIAL_KEEP_ALL : TRIAL_KEEP_ALL - 1,
+		.each_max = each_max,
 	};
 	const struct trial_options options = {
 		.kinds = UINT32_C(1) << ACT_SWITCH,
@@ -254,7 +255,7 @@ explore_pairs(unsigned share, bool merge, bool pruned)
 static struct tally *
 choose_share(unsigned *share)
 {
-	struct tally *tally = explore_pairs(0, true, true);
+	struct tally *tally = explore_pairs(0, true, true, 0);
 
 	for (*share = 0; tally->area[0].done < PAIRS_MIN ||
 	     tally->area[0].merged == 0 || tally->area[0].failing == 0;) {
@@ -262,19 +263,20 @@ choose_share(unsigned *share)
 		if (++*share == SHARES)
 			fail_msg("no share has %d pairs of which some fail",
 			    PAIRS_MIN);
-		tally = explore_pairs(*share, true, true);
+		tally = explore_pairs(*share, true, true, 0);
 	}
 	return tally;
 }
 
-/* Some of the first deviations, each with all second ones. */
+/* Some of the first deviations, each with all second ones, or with few drawn ones. */
 static void
 two_deviations_show_the_same_merged_or_not(void **state)
 {
 	unsigned share;
 	struct tally *pruned = choose_share(&share);
-	struct tally *merged = explore_pairs(share, true, false);
-	struct tally *plain = explore_pairs(share, false, false);
+	struct tally *merged = explore_pairs(share, true, false, 0);
+	struct tally *plain = explore_pairs(share, false, false, 0);
+	struct tally *few = explore_pairs(share, true, false, 4);
 
 	(void)state;
 	assert_int_equal(plain->area[0].merged, 0);
@@ -286,6 +288,10 @@ two_deviations_show_the_same_merged_or_not(void **state)
 	assert_true(pruned->area[0].done < plain->area[0].done);
 	assert_groups_in(plain, pruned, "missing, pruned");
 	assert_groups_in(pruned, plain, "new, pruned");
+	assert_true(few->area[0].done != 0);
+	assert_true(few->area[0].done < merged->area[0].done / 2);
+	assert_groups_in(few, plain, "new, of few");
+	free(few);
 	free(pruned);
 	free(merged);
 	free(plain);
