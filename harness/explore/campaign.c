@@ -391,7 +391,7 @@ explore_sequences(
 		if (counts.runs > budget)
 			area->total = counts.runs;
 	}
-	if (error == 0 && !campaign_is_over(campaign))
+	if (error == 0 && !campaign->gave_up && !campaign_is_over(campaign))
 		campaign->tally->area[campaign->area_count - 1].ended =
 		    campaign->options.jobs;
 	return error;
@@ -524,11 +524,12 @@ explore(struct campaign *campaign, struct tz_error *err)
 	if (error == 0)
 		error = explore_shallow(
 		    campaign, sequences, parts.sequences, err);
-	if (error == 0 && sequences)
+	/* What is made of sequences and lives would not end, either. */
+	if (error == 0 && sequences && !campaign->gave_up)
 		error = concurrent_explore(campaign, parts.calls, err);
 	if (error == 0 && sequences)
 		campaign->ahead = parts.novel + parts.pairs + parts.random;
-	if (error == 0 && sequences)
+	if (error == 0 && sequences && !campaign->gave_up)
 		error = explore_novel(campaign, &parts, err);
 	if (error == 0 && entries != 0 && !campaign_is_over(campaign))
 		error = explore_deeper(campaign, entries, &parts, err);

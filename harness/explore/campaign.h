@@ -105,6 +105,7 @@ struct campaign {
 	struct checkpoint *checkpoint; /* as of the last one that was done */
 	uint32_t asked;                /* groups of the tally, by .ends_at */
 	bool ended_early;              /* it was true of one */
+	bool gave_up; /* sequences: many of them reach their limit */
 	/* True: findings are wanted at once, with what is known; or NULL. */
 	const volatile bool *hurry;
 };

@@ -19,6 +19,7 @@ struct checkpoint {
 	size_t count, room;
 	uint8_t seen[REACH_BYTES];
 	uint8_t results[CHECKPOINT_RESULTS_BITS / 8];
+	uint64_t endless; /* of those sequences, how many reached their limit */
 };
 
 /* Notes the next generated sequence.  False: no memory. */

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "harness/explore/corpus.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include "harness/explore/setups.h"
 
 #define ROUND_ITEMS  512
+#define FIRST_ITEMS  64 /* of the first round, so that it can be given up soon */
 #define SLICE_ITEMS  64
 #define TURN_ITEMS   8 /* of add_next() at most */
 #define RESULTS_BITS CHECKPOINT_RESULTS_BITS
@@ -21,14 +23,27 @@
  1200 /* of the exhaustive part: after it drawn ones come, too */
 #define COMPLETE_RUNS 2 /* of a sequence with the rest of its life */
 
+/*
+ * Sequences are given up if so many reach their limit, at seconds each, and they are one
+ * in so many of all.
+ */
+#define ENDLESS_MIN   32
+#define ENDLESS_SHARE 4
+
 /* For lives with one operation more: small allocations begin a page, as lives want. */
 static const size_t neighbour_setups[] = { 2, 4, 6 };
 
-/* What one run has reached, shared with the process that joins. */
+/* What one run has reached. */
 struct item_reach {
 	struct reach reach;
 	uint64_t results;
-	bool ran;
+	bool ran, endless;
+};
+
+/* Of the round's items, shared by the processes that run them. */
+struct round_shared {
+	_Atomic size_t next; /* the item that nobody has begun */
+	struct item_reach reach[ROUND_ITEMS];
 };
 
 struct corpus {
@@ -39,13 +54,14 @@ struct corpus {
 	size_t count, room;
 	size_t *novel; /* indices of items */
 	size_t novel_count, novel_room;
-	size_t round;             /* first item of the round that runs */
-	size_t slice, sliced;     /* of its items, those that run now */
-	struct item_reach *reach; /* of the round's items, shared */
+	size_t round;         /* first item of the round that runs */
+	size_t slice, sliced; /* of its items, those that run now */
+	struct round_shared *shared;
 	uint8_t seen[REACH_BYTES];
 	uint8_t results[RESULTS_BITS / 8];
-	uint64_t rank;  /* the generator's next of the exhaustive part */
-	uint64_t drawn; /* how many were drawn or changed */
+	uint64_t rank;    /* the generator's next of the exhaustive part */
+	uint64_t drawn;   /* how many were drawn or changed */
+	uint64_t endless; /* that have reached their limit */
 	struct sequence life[LIVES_MAX];
 	size_t life_count;
 	struct processors processors;
@@ -61,7 +77,8 @@ static void
 run_item(struct corpus *corpus, size_t index, struct tally *tally)
 {
 	const struct campaign_entry *item = &corpus->item[index];
-	struct item_reach *reach = &corpus->reach[index - corpus->round];
+	struct item_reach *reach =
+	    &corpus->shared->reach[index - corpus->round];
 	struct rank rank = { corpus->area, (uint32_t)index, 0 };
 	struct tally_area *area = &tally->area[corpus->area];
 	const struct schedule none = { .count = 0 };
@@ -77,6 +94,7 @@ run_item(struct corpus *corpus, size_t index, struct tally *tally)
 	outcome_read(runner, &outcome);
 	reach->results = outcome.results;
 	reach->ran = true;
+	reach->endless = runner_result(runner)->end == MACHINE_LIMIT;
 	if (campaign_is_own(corpus->campaign, index)) {
 		area->done++;
 		tally_count(tally, corpus->area, &outcome, &nothing);
@@ -88,9 +106,12 @@ static void
 work(void *arg, unsigned worker, const volatile bool *stop, struct tally *tally)
 {
 	struct corpus *corpus = arg;
+	size_t i;
 
-	for (size_t i = corpus->slice + worker; i < corpus->sliced && !*stop;
-	     i += corpus->campaign->options.jobs)
+	(void)worker;
+	/* Each takes the next, as some take long. */
+	while (!*stop &&
+	    (i = atomic_fetch_add(&corpus->shared->next, 1)) < corpus->sliced)
 		run_item(corpus, i, tally);
 }
 
@@ -254,11 +275,13 @@ add_next(struct corpus *corpus)
 static bool
 fill_round(struct corpus *corpus, uint64_t budget)
 {
+	size_t room = corpus->count == 0 ? FIRST_ITEMS
+					 : ROUND_ITEMS - TURN_ITEMS;
+
 	corpus->round = corpus->count;
 	/* Of a round that is interrupted some do not run. */
-	memset(corpus->reach, 0, ROUND_ITEMS * sizeof(*corpus->reach));
-	while (corpus->count < budget &&
-	    corpus->count - corpus->round < ROUND_ITEMS - TURN_ITEMS) {
+	memset(corpus->shared->reach, 0, sizeof(corpus->shared->reach));
+	while (corpus->count < budget && corpus->count - corpus->round < room) {
 		if (!add_next(corpus))
 			return false;
 	}
@@ -294,14 +317,15 @@ tell_reached(struct corpus *corpus, size_t index)
 	if (options->reached != NULL &&
 	    campaign_runner(corpus->campaign, item, &runner, &err) == 0)
 		options->reached(options->reached_arg, runner, item,
-		    &corpus->reach[index - corpus->round].reach);
+		    &corpus->shared->reach[index - corpus->round].reach);
 }
 
 /* Has the run of item INDEX reached what none before it has? */
 static bool
 is_novel(struct corpus *corpus, size_t index)
 {
-	const struct item_reach *reach = &corpus->reach[index - corpus->round];
+	const struct item_reach *reach =
+	    &corpus->shared->reach[index - corpus->round];
 	uint64_t bit = reach->results % RESULTS_BITS;
 	bool is_new = !(corpus->results[bit / 8] >> bit % 8 & 1);
 
@@ -322,6 +346,7 @@ recall(struct corpus *corpus, const struct checkpoint *resume)
 {
 	memcpy(corpus->seen, resume->seen, sizeof(corpus->seen));
 	memcpy(corpus->results, resume->results, sizeof(corpus->results));
+	corpus->endless = resume->endless;
 }
 
 static void
@@ -331,6 +356,7 @@ note(struct corpus *corpus)
 
 	memcpy(checkpoint->seen, corpus->seen, sizeof(corpus->seen));
 	memcpy(checkpoint->results, corpus->results, sizeof(corpus->results));
+	checkpoint->endless = corpus->endless;
 }
 
 /* In the order of items, so that it does not depend on the workers. */
@@ -345,6 +371,8 @@ join_round(struct corpus *corpus)
 		bool novel = before ? i < resume->count && resume->novel[i]
 				    : is_novel(corpus, i);
 
+		corpus->endless +=
+		    corpus->shared->reach[i - corpus->round].endless;
 		if (novel && !add_novel(corpus, i))
 			return false;
 		if (!campaign->interrupted &&
@@ -355,6 +383,9 @@ join_round(struct corpus *corpus)
 		recall(corpus, resume);
 	if (!campaign->interrupted)
 		note(corpus);
+	campaign->gave_up = (!before || corpus->count >= resume->count) &&
+	    corpus->endless >= ENDLESS_MIN &&
+	    corpus->endless * ENDLESS_SHARE >= corpus->count;
 	return true;
 }
 
@@ -418,6 +449,7 @@ run_round(struct corpus *corpus, struct tz_error *err)
 		corpus->sliced = corpus->slice + step < corpus->count
 		    ? corpus->slice + step
 		    : corpus->count;
+		atomic_store(&corpus->shared->next, corpus->slice);
 		error = campaign_pool(
 		    campaign, work, tell_progress, corpus, err);
 	}
@@ -431,7 +463,7 @@ run_rounds(struct corpus *corpus, uint64_t budget, struct tz_error *err)
 	int error = 0;
 
 	tell_progress(corpus, NULL, 0);
-	while (error == 0 && corpus->count < budget &&
+	while (error == 0 && corpus->count < budget && !campaign->gave_up &&
 	    !campaign_is_over(campaign)) {
 		if (!fill_round(corpus, budget))
 			return tz_error(err, TZ_EIO, "out of memory");
@@ -458,11 +490,11 @@ corpus_run(struct campaign *campaign, uint32_t area, uint64_t budget,
 	corpus->area = area;
 	corpus->generator = generator_create(
 	    workshop_manifest(campaign->workshop), 2, campaign->options.seed);
-	corpus->reach = mmap(NULL, ROUND_ITEMS * sizeof(*corpus->reach),
+	corpus->shared = mmap(NULL, sizeof(*corpus->shared),
 	    PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (corpus->reach == MAP_FAILED)
-		corpus->reach = NULL;
-	if (corpus->generator == NULL || corpus->reach == NULL)
+	if (corpus->shared == MAP_FAILED)
+		corpus->shared = NULL;
+	if (corpus->generator == NULL || corpus->shared == NULL)
 		return tz_error(err, TZ_EIO, "out of memory");
 	error = read_lives(corpus, err);
 	return error != 0 ? error : run_rounds(corpus, budget, err);
@@ -474,8 +506,8 @@ corpus_destroy(struct corpus *corpus)
 	if (corpus == NULL)
 		return;
 	generator_destroy(corpus->generator);
-	if (corpus->reach != NULL)
-		munmap(corpus->reach, ROUND_ITEMS * sizeof(*corpus->reach));
+	if (corpus->shared != NULL)
+		munmap(corpus->shared, sizeof(*corpus->shared));
 	free(corpus->item);
 	free(corpus->novel);
 	free(corpus);

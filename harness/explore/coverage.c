@@ -201,6 +201,19 @@ describe_cut(struct finding_summary *summary)
 	}
 }
 
+/* Why some of what belongs to the exploration was not done. */
+static const char *
+cut_reason(const struct campaign *campaign)
+{
+	if (campaign->interrupted)
+		return "interrupted";
+	if (campaign->ended_early)
+		return "ended at a finding";
+	if (campaign->gave_up)
+		return "given up: many sequences reach their limit";
+	return "did not run";
+}
+
 void
 describe_coverage(
     const struct campaign *campaign, struct finding_summary *summary)
@@ -228,9 +241,7 @@ describe_coverage(
 		if (!campaign_ended(campaign, i)) {
 			line->cut = true;
 			snprintf(line->how, sizeof(line->how), "%s",
-			    campaign->interrupted       ? "interrupted"
-				: campaign->ended_early ? "ended at a finding"
-							: "did not run");
+			    cut_reason(campaign));
 		} else if (!line->cut &&
 		    (line->how[0] == '\0' || is_sampled(area))) {
 			describe_how(campaign, area, line->how);
@@ -246,11 +257,12 @@ describe_coverage(
 	summary->shard[(campaign->options.shard - 1) / 8] |= (uint8_t)(1u
 	    << (campaign->options.shard - 1) % 8);
 	/* Parts that were not even begun. */
-	if (campaign->ended_early) {
+	if (campaign->ended_early || campaign->gave_up) {
 		struct finding_coverage *line = line_of(summary, "all else");
 
 		line->cut = true;
-		snprintf(line->how, sizeof(line->how), "ended at a finding");
+		snprintf(
+		    line->how, sizeof(line->how), "%s", cut_reason(campaign));
 	}
 	describe_cut(summary);
 }

@@ -375,6 +375,11 @@ expect 5 "$cut not run to the end" 0 report stopped
 last stdout "$(tail -n 1 text)"
 [ -s stopped/findings.jsonl ] || complain "interrupted: no report"
 
+# Sequences of which many do not end would take seconds each.
+expect 6 "given up: many sequences reach their limit" 0 explore insntrace --limit 3000 \
+    --effort quick --no-pages --progress none
+grep -q "^depth 0, generated sequences *64 / " stdout || complain "not given up at once"
+
 # What must not be accepted, and pages that stay mapped: topaz's own driver, spoilt.
 driver=${drivers%/tests/example/drivers}/driver/insntrace
 mkdir spoilt && cp -r "$driver" spoilt
