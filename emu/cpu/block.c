@@ -51,6 +51,7 @@ struct block_cache {
 	struct audit audit;
 	unsigned access_count;
 	struct block_access access[ACCESSES_MAX];
+	struct insn_cache known;
 };
 
 struct block_cache *
@@ -69,6 +70,7 @@ block_cache_create(void)
 	cache->age = cache->epoch = 0;
 	cache->audit = (struct audit){ 0 };
 	memset(cache->cr3, 0, sizeof(cache->cr3));
+	insn_cache_init(&cache->known);
 	block_cache_forget_code(cache);
 	return cache;
 }
@@ -454,7 +456,7 @@ static void
 describe(struct block_cache *cache, struct block *block,
     const struct walk_space *space)
 {
-	block_describe(block, space, &cache->audit,
+	block_describe(block, space, &cache->audit, &cache->known,
 	    &cache->insn[cache->insn_count],
 	    &cache->access[cache->access_count]);
 	cache->insn_count += block->insns;
@@ -462,7 +464,8 @@ describe(struct block_cache *cache, struct block *block,
 	if (block->writable)
 		keep_bytes(cache, block, space);
 	if (block_is_risky(block))
-		block_visit(block, space, refers_to_itself, block);
+		block_visit(
+		    block, space, &cache->known, refers_to_itself, block);
 }
 
 /* A block that is looked at as it is entered. */
@@ -505,7 +508,7 @@ block_look_at(struct block *block, const struct walk_space *space,
 	for (unsigned i = 0; i < 16; i++)
 		block->wary |= regs->gpr[i] > block->va &&
 		    regs->gpr[i] < block->va + block->size;
-	block_visit(block, space, stores_into_itself, &look);
+	block_visit(block, space, NULL, stores_into_itself, &look);
 }
 
 /* The byte at AT of a writable block, now. */
@@ -589,6 +592,13 @@ static unsigned
 step_of(uint64_t va)
 {
 	return (unsigned)(va ^ va >> 12) % STEPS;
+}
+
+bool
+block_decode_insn(struct block_cache *cache, const uint8_t *bytes, size_t count,
+    uint64_t va, struct insn *insn)
+{
+	return insn_cache_decode(&cache->known, bytes, count, va, insn);
 }
 
 struct block *

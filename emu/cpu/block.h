@@ -13,7 +13,7 @@
 #include "emu/base.h"
 #include "emu/cpu/access.h"
 #include "emu/cpu/audit.h"
-#include "emu/cpu/insn.h"
+#include "emu/cpu/insn_cache.h"
 #include "emu/cpu/walk.h"
 
 #include <string.h>
@@ -179,6 +179,10 @@ uint32_t block_cache_age(const struct block_cache *cache);
 struct block *block_find(struct block_cache *cache,
     const struct walk_space *space, uint64_t va, uint32_t size);
 
+/* The same as insn_decode(), of code that has maybe been decoded before. */
+bool block_decode_insn(struct block_cache *cache, const uint8_t *bytes,
+    size_t count, uint64_t va, struct insn *insn);
+
 /* The block of the single instruction at VA, if block_note_insn() knew it last. */
 struct block *block_find_insn(const struct block_cache *cache, uint64_t va);
 void block_note_insn(struct block_cache *cache, struct block *block);
@@ -217,14 +221,17 @@ const struct block_insn *block_insn_at(const struct block *block, uint64_t va);
  * set.  INSN and ACCESS, which BLOCK keeps, have room for a block of any kind.
  */
 void block_describe(struct block *block, const struct walk_space *space,
-    const struct audit *audit, struct block_insn *insn,
-    struct block_access *access);
+    const struct audit *audit, struct insn_cache *known,
+    struct block_insn *insn, struct block_access *access);
 
-/* Calls VISIT for each instruction that BLOCK holds now until it returns false. */
+/*
+ * Calls VISIT for each instruction that BLOCK holds now until it returns false.  KNOWN:
+ * those that have been decoded before, or NULL.
+ */
 typedef bool (*block_visit_fn)(void *arg, uint64_t va, unsigned index,
     const struct insn *insn, const uint8_t *bytes);
 void block_visit(const struct block *block, const struct walk_space *space,
-    block_visit_fn visit, void *arg);
+    struct insn_cache *known, block_visit_fn visit, void *arg);
 
 #define EDGE_UNUSED     0 /* a block has a size */
 #define BLOCK_BYTES_MAX 8192

@@ -30,7 +30,7 @@ read_code(const struct walk_space *space, uint64_t va, uint32_t size,
 
 void
 block_visit(const struct block *block, const struct walk_space *space,
-    block_visit_fn visit, void *arg)
+    struct insn_cache *known, block_visit_fn visit, void *arg)
 {
 	uint8_t bytes[BLOCK_BYTES_MAX + INSN_BYTES_MAX];
 	size_t count = read_code(space, block->va, block->size, bytes);
@@ -38,9 +38,14 @@ block_visit(const struct block *block, const struct walk_space *space,
 	unsigned index = 0;
 
 	for (size_t at = 0; at < count && at < block->size; at += insn.length) {
-		if (!insn_decode(bytes + at, count - at, block->va + at, &insn))
+		uint64_t va = block->va + at;
+
+		if (known == NULL
+			? !insn_decode(bytes + at, count - at, va, &insn)
+			: !insn_cache_decode(
+			      known, bytes + at, count - at, va, &insn))
 			return;
-		if (!visit(arg, block->va + at, index++, &insn, bytes + at))
+		if (!visit(arg, va, index++, &insn, bytes + at))
 			return;
 	}
 }
@@ -128,8 +133,8 @@ end_accesses(struct describe *describe, const struct audit *audit)
 
 void
 block_describe(struct block *block, const struct walk_space *space,
-    const struct audit *audit, struct block_insn *insn,
-    struct block_access *access)
+    const struct audit *audit, struct insn_cache *known,
+    struct block_insn *insn, struct block_access *access)
 {
 	struct describe describe = { .block = block, .insn = insn };
 
@@ -142,7 +147,7 @@ block_describe(struct block *block, const struct walk_space *space,
 	block->next_va = block->va;
 	block->insn = insn;
 	block->first_store = UINT16_MAX;
-	block_visit(block, space, describe_insn, &describe);
+	block_visit(block, space, known, describe_insn, &describe);
 	if (block->first_store > block->insns)
 		block->first_store = block->insns;
 	block->ambiguous = block->last.class == INSN_COND &&

@@ -55,7 +55,7 @@ access_time(struct cpu *cpu, uint64_t offset, unsigned *bytes, bool write,
 	};
 
 	cpu_read_regs(cpu, &find.regs);
-	block_visit(cpu->block, &cpu->space, match_access, &find);
+	block_visit(cpu->block, &cpu->space, NULL, match_access, &find);
 	cpu->access_va = find.matches == 1 ? find.va : cpu->block->va;
 	if (find.matches != 1) {
 		cpu_end_run(cpu, CPU_OVER_UNMODELLED,

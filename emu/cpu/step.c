@@ -179,7 +179,9 @@ find_length(struct cpu *cpu, uint64_t va)
 	while (count > 0 &&
 	    !walk_read(&cpu->space, (struct gva){ va }, bytes, count, NULL))
 		count--;
-	return insn_decode(bytes, count, va, &insn) ? insn.length : 1;
+	return block_decode_insn(cpu->blocks, bytes, count, va, &insn)
+	    ? insn.length
+	    : 1;
 }
 
 void

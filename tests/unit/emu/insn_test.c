@@ -5,10 +5,11 @@
  * the flags that it reads, against formulas written out from vol. 1, appendix
  * B.
  */
-#include "emu/cpu/insn.h"
+#include "emu/cpu/insn_cache.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -303,6 +304,42 @@ out_names_its_port_and_size(void **state)
 	}
 }
 
+/* What was decoded before is what is decoded now, also where bytes change or lack. */
+static void
+known_instructions_are_decoded_alike(void **state)
+{
+	static const uint64_t places[] = { 0, VA, VA + 1, UINT64_MAX - 3 };
+	struct insn_cache *cache = malloc(sizeof(*cache));
+	uint64_t seed = 1;
+
+	(void)state;
+	assert_non_null(cache);
+	insn_cache_init(cache);
+	for (unsigned i = 0; i < 200000; i++) {
+		struct insn want = { 0 }, have = { 0 };
+		uint8_t bytes[INSN_BYTES_MAX];
+		const struct row *row;
+		uint64_t va;
+		size_t count;
+
+		seed = seed * UINT64_C(6364136223846793005) + 1;
+		row = &rows[(seed >> 32) % TZ_ARRAY_LEN(rows)];
+		va = places[(seed >> 40) % TZ_ARRAY_LEN(places)];
+		count = 1 + (seed >> 48) % sizeof(bytes);
+		memset(bytes, (uint8_t)(seed >> 56), sizeof(bytes));
+		memcpy(bytes, row->bytes, row->length);
+		/* Now and then another byte of it. */
+		if ((seed >> 60) == 0)
+			bytes[row->length - 1] ^= 1;
+		if (insn_decode(bytes, count, va, &want) !=
+			insn_cache_decode(cache, bytes, count, va, &have) ||
+		    want.class != have.class || want.length != have.length ||
+		    want.stores != have.stores || want.target != have.target)
+			fail_msg("%u: another instruction", i);
+	}
+	free(cache);
+}
+
 int
 main(void)
 {
@@ -314,6 +351,7 @@ main(void)
 		cmocka_unit_test(written_pages_are_known),
 		cmocka_unit_test(software_interrupts_and_ud_are_known),
 		cmocka_unit_test(out_names_its_port_and_size),
+		cmocka_unit_test(known_instructions_are_decoded_alike),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
