@@ -14,6 +14,8 @@
 #define PART_BLOCKS 8
 #define POINTS_MAX  8 /* at which a run looks whether it merges */
 #define STATES_MAX  (1u << 20)
+#define NEAR_PLACES \
+ 256 /* after a first deviation: about an interrupt handler */
 #define SPARE_INSNS UINT64_C(2000000)
 
 /* The base run's state at AT: an interrupt that does nothing comes back there. */
@@ -422,23 +424,23 @@ is_explored(void *arg, uint64_t hash)
 		   after_act(hash, after->first)) != NULL;
 }
 
-/* SHARE for the second deviations at the places of LIST. */
+/* SHARE for the second deviations at the places [BEGIN, END) of LIST: half of all. */
 static struct trial_share
 thin(const struct trial *trial, const struct trial_share *share,
-    const struct boundary_list *list)
+    const struct boundary_list *list, size_t begin, size_t end)
 {
 	struct deviation deviation[BOUNDARY_ACTS_MAX];
 	struct trial_share thinned = *share;
-	uint64_t count = 0;
+	uint64_t count = 0, most = (share->each_max + 1) / 2;
 
 	thinned.from = 0;
 	thinned.keep = TRIAL_KEEP_ALL;
-	for (size_t i = 0; i < list->count && share->each_max != 0; i++)
+	for (size_t i = begin; i < end && most != 0; i++)
 		count += boundary_acts(&list->at[i], trial->options.kinds2,
 		    runner_cpus(trial->runner), trial->options.reduce,
 		    deviation);
-	if (count > share->each_max)
-		thinned.keep = TRIAL_KEEP_ALL / count * share->each_max;
+	if (count > most)
+		thinned.keep = TRIAL_KEEP_ALL / count * most;
 	return thinned;
 }
 
@@ -454,15 +456,18 @@ second_ones(struct trial *trial, const struct trial_share *share,
 	/* Of a sample, what is left out here may be tried nowhere else. */
 	bool prunes = trial->options.merge && share->keep >= TRIAL_KEEP_ALL &&
 	    share->each_max == 0;
-	struct trial_share thinned;
+	struct trial_share near, far;
 	struct boundary_list list;
 	struct outcome outcome;
+	size_t end;
 
 	TZ_ASSERT(after != NULL);
 	TZ_ASSERT(boundary_collect(
 	    trial->runner, &list, prunes ? is_explored : NULL, &from));
 	TZ_ASSERT(visited_end(trial->explored, &trial->base));
-	thinned = thin(trial, share, &list);
+	end = list.count < NEAR_PLACES ? list.count : NEAR_PLACES;
+	near = thin(trial, share, &list, 0, end);
+	far = thin(trial, share, &list, end, list.count);
 	for (size_t i = 0; i < list.count && !trial_is_stopped(share); i++) {
 		unsigned count = boundary_acts(&list.at[i],
 		    trial->options.kinds2, runner_cpus(trial->runner),
@@ -470,7 +475,7 @@ second_ones(struct trial *trial, const struct trial_share *share,
 
 		for (unsigned j = 0; j < count; j++) {
 			rank.second++;
-			if (!is_kept(&thinned, rank))
+			if (!is_kept(i < end ? &near : &far, rank))
 				continue;
 			schedule.deviation[1] = deviation[j];
 			trial_from(

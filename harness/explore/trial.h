@@ -52,7 +52,8 @@ uint64_t trial_count(const struct trial *trial);
  * Which of them a worker does: every WORKERS-th part of the boundaries from its own
  * number on; and of all schedules those that KEEP of 2^32 keep, drawn by SEED, without
  * those that FROM of 2^32 would keep.  Of pairs KEEP of 2^32 first deviations are
- * kept, and after each of them about EACH_MAX second ones, drawn evenly.
+ * kept, and after each of them about EACH_MAX second ones: half of them at the places that
+ * come next, as many as a handler has, half at those that follow, drawn evenly of either.
  */
 struct trial_share {
 	unsigned worker, workers;
@@ -69,13 +70,14 @@ void trial_two(struct trial *trial, const struct trial_share *share,
     struct tally *tally, uint32_t area);
 /*
  * COUNT random schedules.  Every other one has CHANGES deviations (2 to
- * SCHEDULE_MAX), the ones between have one less.  Half of either sort
- * are spread: each deviation at a boundary of the base order, drawn evenly, one of
- * them, drawn evenly, a PMI.  The other half are near: the first is drawn so and is
- * the PMI; each of the rest is 1 to 600 instructions after the one before, on the
- * same CPU.  All but the PMI give the turn to a CPU drawn evenly, the next one where
- * that is the same; on one CPU the spread ones preempt where interrupts are let in; what
- * is left, and near ones, are an NMI.  A PMI that is not possible becomes one of these.
+ * SCHEDULE_MAX), the ones between have one less.  Half of either sort are spread: each
+ * deviation at a boundary of the base order, drawn evenly, one of them, drawn evenly, a
+ * PMI.  The other half are near: the first is a PMI at a boundary, drawn evenly, of those
+ * where one is possible; each of the rest is 1 to 256, 512, 1024 or 2048 instructions,
+ * drawn evenly, after the one before, on the same CPU.  All but the PMI give the turn to
+ * a CPU drawn evenly, the next one where that is the same; on one CPU the spread ones
+ * preempt where interrupts are let in; what is left, and near ones, are an NMI.  A PMI
+ * that is not possible becomes one of these.
  */
 void trial_random(struct trial *trial, const struct trial_share *share,
     unsigned changes, uint64_t count, struct tally *tally, uint32_t area);

@@ -3,7 +3,11 @@
 
 #include "harness/explore/trial.h"
 
-#define NEAR_INSNS 600 /* about an interrupt handler's length */
+/* How near: among so many instructions, or twice, four or eight times as many.  The last
+ * is an interrupt handler with the kernel's part of it. */
+#define NEAR_INSNS  UINT64_C(256)
+#define NEAR_SCALES 4
+#define PMI_TRIES   8
 
 static uint64_t
 draw(uint64_t *state, uint64_t below)
@@ -47,34 +51,61 @@ draw_act(const struct trial *trial, const struct boundary *at, bool pmi,
 	return deviation;
 }
 
-/*
- * Random boundaries in their order; see trial.h.  Where the points after the first
- * are near it, they are in the handler of a PMI there.
- */
+static const struct boundary *
+draw_boundary(const struct trial *trial, uint64_t *state)
+{
+	return &trial->list.at[draw(state, trial->list.count)];
+}
+
+/* Anywhere, in their order. */
+static void
+draw_spread(const struct trial *trial, unsigned changes, uint64_t *state,
+    struct schedule *schedule)
+{
+	const struct boundary *at[SCHEDULE_MAX];
+	uint64_t pmi;
+
+	for (unsigned i = 0; i < changes; i++)
+		at[i] = draw_boundary(trial, state);
+	pmi = draw(state, changes);
+	qsort(at, changes, sizeof(at[0]), compare_boundaries);
+	for (unsigned i = 0; i < changes; i++)
+		schedule->deviation[i] = draw_act(
+		    trial, at[i], i == pmi, state);
+}
+
+/* A PMI, and points near it: they are in its handler. */
+static void
+draw_near(const struct trial *trial, unsigned changes, uint64_t *state,
+    struct schedule *schedule)
+{
+	struct boundary near = *draw_boundary(trial, state);
+
+	for (unsigned i = 0; i < PMI_TRIES && !(near.flags & BOUNDARY_TRIGGER);
+	     i++)
+		near = *draw_boundary(trial, state);
+	schedule->deviation[0] = draw_act(trial, &near, true, state);
+	near.flags = 0;
+	for (unsigned i = 1; i < changes; i++) {
+		uint64_t scale = draw(state, NEAR_SCALES);
+
+		near.insns += 1 + draw(state, NEAR_INSNS << scale);
+		schedule->deviation[i] = draw_act(trial, &near, false, state);
+	}
+}
+
+/* See trial.h. */
 static void
 draw_schedule(const struct trial *trial, unsigned changes, uint64_t seed,
     struct schedule *schedule)
 {
-	const struct boundary *at[SCHEDULE_MAX];
-	struct boundary near;
 	uint64_t state = seed;
-	bool is_near = draw(&state, 2) != 0;
-	uint64_t pmi;
 
-	for (unsigned i = 0; i < changes; i++)
-		at[i] = &trial->list.at[draw(&state, trial->list.count)];
-	pmi = is_near ? 0 : draw(&state, changes);
-	qsort(at, changes, sizeof(at[0]), compare_boundaries);
-	near = *at[0];
-	schedule->count = 0;
-	for (unsigned i = 0; i < changes; i++) {
-		if (is_near && i != 0) {
-			near.insns += 1 + draw(&state, NEAR_INSNS);
-			near.flags = 0;
-		}
-		schedule->deviation[schedule->count++] = draw_act(
-		    trial, is_near ? &near : at[i], i == pmi, &state);
-	}
+	schedule->count = changes;
+	if (draw(&state, 2) != 0)
+		draw_near(trial, changes, &state, schedule);
+	else
+		draw_spread(trial, changes, &state, schedule);
 }
 
 void
