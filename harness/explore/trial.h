@@ -77,7 +77,7 @@ void trial_two(struct trial *trial, const struct trial_share *share,
  * drawn evenly, after the one before, on the same CPU.  All but the PMI give the turn to
  * a CPU drawn evenly, the next one where that is the same; on one CPU the spread ones
  * preempt where interrupts are let in; what is left, and near ones, are an NMI.  A PMI
- * that is not possible becomes one of these.
+ * that is not possible, or not among .kinds, becomes one of these.
  */
 void trial_random(struct trial *trial, const struct trial_share *share,
     unsigned changes, uint64_t count, struct tally *tally, uint32_t area);

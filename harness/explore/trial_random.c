@@ -38,7 +38,7 @@ draw_act(const struct trial *trial, const struct boundary *at, bool pmi,
 	uint32_t kinds = trial->options.kinds;
 	struct deviation deviation = { .cpu = at->cpu, .insns = at->insns };
 
-	if (pmi && (at->flags & BOUNDARY_TRIGGER)) {
+	if (pmi && (at->flags & BOUNDARY_TRIGGER) && (kinds >> ACT_PMI & 1)) {
 		deviation.act = ACT_PMI;
 	} else if (cpus > 1 && (kinds >> ACT_SWITCH & 1)) {
 		deviation.act = ACT_SWITCH;
