@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define VECTOR_PF  14
+#define PART_BYTES 10 /* of a store in parts */
 #define FX_CONTROL 0
 #define FX_STATUS  2
 #define FX_TAGS    4
@@ -78,6 +79,8 @@ static void
 check_float(struct report *report, const struct state *a, const struct state *b,
     uint16_t undefined)
 {
+	unsigned a_top = get16(a, FX_STATUS) >> 11 & 7;
+	unsigned b_top = get16(b, FX_STATUS) >> 11 & 7;
 	char name[16];
 
 	check(report, "fcw", get16(a, FX_CONTROL), get16(b, FX_CONTROL));
@@ -85,15 +88,16 @@ check_float(struct report *report, const struct state *a, const struct state *b,
 	    get16(b, FX_STATUS) & (uint16_t)~undefined);
 	check(report, "ftw", a->fx[FX_TAGS], b->fx[FX_TAGS]);
 	check(report, "mxcsr", get16(a, FX_MXCSR), get16(b, FX_MXCSR));
+	/* The image is in the order of the stack; R0 to R7 are where they are. */
 	for (unsigned i = 0; i < 8; i++) {
-		unsigned at = FX_ST + 16 * i;
-		unsigned top = get16(a, FX_STATUS) >> 11 & 7;
+		unsigned a_at = FX_ST + 16 * ((i - a_top) & 7);
+		unsigned b_at = FX_ST + 16 * ((i - b_top) & 7);
 
-		if (!(a->fx[FX_TAGS] >> ((i + top) & 7) & 1))
+		if (!(a->fx[FX_TAGS] >> i & 1))
 			continue;
-		snprintf(name, sizeof(name), "st%u", i);
-		check(report, name, get64(a, at), get64(b, at));
-		check(report, name, get16(a, at + 8), get16(b, at + 8));
+		snprintf(name, sizeof(name), "r%u", i);
+		check(report, name, get64(a, a_at), get64(b, b_at));
+		check(report, name, get16(a, a_at + 8), get16(b, b_at + 8));
 	}
 	for (unsigned i = 0; i < 16; i++) {
 		unsigned at = FX_XMM + 16 * i;
@@ -104,16 +108,18 @@ check_float(struct report *report, const struct state *a, const struct state *b,
 	}
 }
 
+/* But for the PART_BYTES before address SKIP. */
 static void
 check_memory(struct report *report, const char *what, uint64_t va,
-    const uint8_t *a, const uint8_t *b, size_t count)
+    const uint8_t *a, const uint8_t *b, size_t count, uint64_t skip)
 {
 	char name[32];
 
 	if (memcmp(a, b, count) == 0)
 		return;
 	for (size_t i = 0; i < count; i++) {
-		if (a[i] == b[i])
+		if (a[i] == b[i] ||
+		    (va + i < skip && va + i + PART_BYTES >= skip))
 			continue;
 		snprintf(name, sizeof(name), "%s %llx", what,
 		    (unsigned long long)(va + i));
@@ -129,6 +135,9 @@ compare(struct report *report, const struct outcome *a, const struct outcome *b,
 {
 	const struct state *x = &a->state, *y = &b->state;
 	const struct listed *at = find(listing, x->rip);
+	uint64_t skip = x->vector == VECTOR_PF && at != NULL && at->in_parts
+	    ? x->cr2 & ~(uint64_t)(PAGE_BYTES - 1)
+	    : 0;
 	uint64_t flags = RFLAGS_SEEN & ~(at != NULL ? at->undefined : ALL);
 
 	check(report, "vector", x->vector, y->vector);
@@ -143,13 +152,13 @@ compare(struct report *report, const struct outcome *a, const struct outcome *b,
 	check(report, "rflags", x->rflags & flags, y->rflags & flags);
 	check_float(report, x, y, at != NULL ? at->status : C0 | C1 | C2 | C3);
 	check_memory(report, "code", CODE_VA, a->memory.code, b->memory.code,
-	    CODE_BYTES);
+	    CODE_BYTES, skip);
 	check_memory(report, "data", DATA_VA, a->memory.data, b->memory.data,
-	    DATA_BYTES);
+	    DATA_BYTES, skip);
 	check_memory(report, "fixed", FIXED_VA, a->memory.fixed,
-	    b->memory.fixed, FIXED_BYTES);
+	    b->memory.fixed, FIXED_BYTES, skip);
 	check_memory(report, "stack", STACK_VA, a->memory.stack,
-	    b->memory.stack, STACK_BYTES);
+	    b->memory.stack, STACK_BYTES, skip);
 }
 
 bool

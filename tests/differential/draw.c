@@ -142,7 +142,8 @@ is_refused(const struct decoded *d)
 /*
  * Their results are the implementation's choice: the SDM gives an error bound
  * ("RCPPS", "RSQRTPS"), nothing (BSWAP of 16 bits; BSF and BSR of 0), or what AMD and
- * Intel do differently (PAUSE with REX.B).
+ * Intel do differently (PAUSE with REX.B), or processors do (how much MOVSXD to 16 bits
+ * reads).
  */
 static bool
 is_choice(const struct decoded *d)
@@ -154,6 +155,7 @@ is_choice(const struct decoded *d)
 	case ZYDIS_MNEMONIC_RSQRTSS:
 		return true;
 	case ZYDIS_MNEMONIC_BSWAP:
+	case ZYDIS_MNEMONIC_MOVSXD:
 		return d->insn.operand_width == 16;
 	case ZYDIS_MNEMONIC_BSF:
 	case ZYDIS_MNEMONIC_BSR:

@@ -91,6 +91,15 @@ flags_after(const struct decoded *d, unsigned undefined)
 }
 
 unsigned
+flags_at_fault(const struct decoded *d)
+{
+	return d->insn.attributes &
+		(ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE)
+	    ? ALL
+	    : 0;
+}
+
+unsigned
 status_after(const struct decoded *d, unsigned undefined)
 {
 	if (d->insn.meta.isa_ext != ZYDIS_ISA_EXT_X87)
@@ -124,4 +133,28 @@ status_after(const struct decoded *d, unsigned undefined)
 	default:
 		return C0 | C2 | C3;
 	}
+}
+
+unsigned
+status_at_fault(const struct decoded *d)
+{
+	for (unsigned i = 0; i < d->insn.operand_count; i++) {
+		const ZydisDecodedOperand *operand = &d->operand[i];
+
+		if (operand->type == ZYDIS_OPERAND_TYPE_REGISTER &&
+		    ZydisRegisterGetClass(operand->reg.value) ==
+			ZYDIS_REGCLASS_MMX)
+			return TOP;
+	}
+	return 0;
+}
+
+bool
+stores_in_parts(const struct decoded *d)
+{
+	const ZydisDecodedOperand *to = &d->operand[0];
+
+	return d->insn.operand_count != 0 &&
+	    to->type == ZYDIS_OPERAND_TYPE_MEMORY && to->size == 80 &&
+	    (to->actions & ZYDIS_OPERAND_ACTION_WRITE);
 }

@@ -34,6 +34,9 @@ struct piece {
 	 * are in .keeps, and .makes.  The same of the x87 condition codes. */
 	uint16_t reads, keeps, makes;
 	uint16_t status_keeps, status_makes;
+	/* Of both, what is undefined where it faults. */
+	uint16_t at_fault, status_at_fault;
+	bool in_parts; /* what it stores may be there in part then */
 };
 
 struct unit {
@@ -61,8 +64,9 @@ void sequence_make(uint64_t seed, unsigned what, struct sequence *sequence);
 struct listed {
 	uint32_t at; /* offset in the code pages */
 	uint8_t length;
-	uint16_t undefined; /* flags of RFLAGS */
+	uint16_t undefined; /* flags of RFLAGS, also where it faults */
 	uint16_t status;    /* the same of the x87 status word */
+	bool in_parts;      /* see struct piece */
 };
 
 struct listing {

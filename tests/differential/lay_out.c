@@ -113,7 +113,11 @@ follow(struct layout *layout, struct listing *listing)
 		for (unsigned i = 0; i < unit->count && !unit->out; i++) {
 			const struct piece *piece = &unit->piece[i];
 
-			list(listing, at, piece->length, undefined, status);
+			list(listing, at, piece->length,
+			    undefined | piece->at_fault,
+			    status | piece->status_at_fault);
+			listing->item[listing->count - 1].in_parts =
+			    piece->in_parts;
 			bad |= (piece->reads & undefined) != 0;
 			undefined = (undefined & piece->keeps) | piece->makes;
 			status = (status & piece->status_keeps) |

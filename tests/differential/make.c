@@ -41,6 +41,9 @@ unit_add(struct make *make, const void *code, unsigned length)
 		.reads = (uint16_t)flags_read(&d),
 		.keeps = (uint16_t)flags_after(&d, ALL),
 		.makes = (uint16_t)flags_after(&d, 0),
+		.at_fault = (uint16_t)flags_at_fault(&d),
+		.status_at_fault = (uint16_t)status_at_fault(&d),
+		.in_parts = stores_in_parts(&d),
 		.status_keeps = (uint16_t)status_after(&d, C0 | C1 | C2 | C3),
 		.status_makes = (uint16_t)status_after(&d, 0),
 	};
