@@ -42,7 +42,7 @@ static const struct argp_option common_options[] = {
 	    0 },
 	{ "jobs", 'j', "N", 0, "Processes (the CPUs of this machine)", 0 },
 	{ "effort", OPT_EFFORT, "quick|normal|deep", 0,
-	    "How long: for a push, under a minute on two CPUs; some minutes; "
+	    "How long: for a push, about a minute on two CPUs; some minutes; "
 	    "an hour (normal, of topaz ci quick)",
 	    0 },
 	{ "budget", OPT_BUDGET, "SCHEDULES", 0,

@@ -106,8 +106,8 @@ is_first(const struct sequence_values *values)
 }
 
 /*
- * Where CPUs differ, what they differ in.  On a processor that lacks a feature, what asks
- * for it in each life, the rest in one.
+ * Where CPUs differ, a configuration is wanted that some of them support, not all.  Where
+ * all lack a feature, one that asks for it is wanted in each life, the others in one life.
  */
 static bool
 is_wanted(const struct processors *processors, const struct sequence *sequence)

@@ -240,7 +240,8 @@ neighbours_are_lives_with_more(void **state)
 	assert_true(ended);
 	/*
 	 * 4 joined; as an operation that it has not, openb in both, set in the second;
-	 * one variant of each open, five of set; 7 operations at 3 places, but for none after the end, and the strict one only behind what it needs.
+	 * one variant of each open, five of set; 7 operations at 3 places, but for none
+	 * after the end, and the strict one only behind what it needs.
 	 */
 	assert_true(valued);
 	assert_true(foreign);
