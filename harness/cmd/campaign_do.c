@@ -263,12 +263,8 @@ is_known(const struct report_baseline *baseline, struct campaign *campaign,
 	    describe_finding(campaign, group, identity, finding, NULL, &err) ==
 		0;
 
-	if (known) {
-		snprintf(finding->fingerprint, sizeof(finding->fingerprint),
-		    "%016" PRIx64, identity_print(campaign->workshop, finding));
-		known = !finding->judged ||
-		    report_baseline_has(baseline, finding);
-	}
+	known = known &&
+	    (!finding->judged || report_baseline_has(baseline, finding));
 	free(identity);
 	free(finding);
 	return known;
@@ -417,7 +413,7 @@ campaign_report_free(struct campaign_report *report)
 	free(report->story);
 	findings_free(report->findings);
 	if (report->summary != NULL)
-		free(report->summary->finding);
+		report_summary_free(report->summary);
 	free(report->summary);
 	report_baseline_free(&report->baseline);
 	*report = (struct campaign_report){ .story = NULL };

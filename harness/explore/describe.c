@@ -272,6 +272,8 @@ fill_finding(const struct small *small, struct finding *finding)
 	}
 	format_message(workshop_manifest(workshop),
 	    &small->witness.entry.sequence, violation, finding->message);
+	snprintf(finding->fingerprint, FINDING_PRINT_BYTES, "%016" PRIx64,
+	    identity_print(workshop, finding));
 }
 
 void

@@ -46,6 +46,22 @@ struct finding_symptom {
 	uint64_t rank[3]; /* as of a finding */
 };
 
+/*
+ * Violations that are taken for the same while exploring (tally.h), and what the run
+ * of least rank shows of them.
+ */
+struct finding_group {
+	uint64_t cause, own; /* as in struct tally_group, with the next two */
+	uint32_t kinds;
+	enum check_id check;
+	bool fault;       /* its run has a fault */
+	uint64_t event;   /* number of the event that violated */
+	uint64_t mistake; /* as a finding's .cause */
+	bool apart;       /* with and without deviations: two mistakes */
+	struct finding_symptom symptom;
+	int made; /* index of the finding that was made of it, or -1 */
+};
+
 struct finding {
 	enum check_id check;
 	bool judged;    /* false: the run could not be judged */
@@ -76,6 +92,7 @@ struct finding {
 	struct finding_symptom symptom[FINDING_SYMPTOMS_MAX];
 	unsigned symptom_count; /* in order of rank */
 	bool symptom_more;      /* there are others, of higher rank */
+	int made;               /* index of what it was made from */
 	/* Boundaries at which the last deviation makes it fail. */
 	uint32_t window_failing, window_count;
 	struct finding_place window_first, window_last;
@@ -189,6 +206,12 @@ struct finding_summary {
 	struct finding *finding; /* first those that were judged */
 	size_t finding_count;
 	size_t judged_count; /* of them */
+	/* What they are made from: mistakes.h.  None if it was read and is whole. */
+	struct finding_group *group;
+	size_t group_count;
+	struct finding
+	    *made; /* of groups: no symptoms, no finding put to another */
+	size_t made_count;
 	/* Which shards of how many are in it; of 1: it is whole. */
 	unsigned shards;
 	uint8_t shard[FINDING_SHARDS_MAX / 8];     /* one bit each, from 0 */

@@ -1,25 +1,23 @@
 #define _GNU_SOURCE
 #include "harness/explore/findings.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
+#include "harness/explore/mistakes.h"
 #include "harness/explore/pool.h"
 
 /* A group, once one of its runs has been done again. */
 struct identified {
 	struct identity identity;
 	bool shown;
-	uint32_t cluster; /* index of its mistake */
 };
 
-/* Groups of one mistake. */
-struct cluster {
-	uint32_t group; /* the one of the least rank */
-	bool folded;    /* into an earlier one: it is no finding */
+/* What is made of the group that represents a mistake. */
+struct described {
+	uint32_t tallied; /* index of the group */
 	struct finding finding;
 	struct tz_error err; /* "" if all went well */
 	struct describe_kept kept;
@@ -27,11 +25,11 @@ struct cluster {
 
 struct findings {
 	struct campaign *campaign;
-	uint32_t group_count, cluster_count;
-	size_t identified_bytes, cluster_bytes;
+	uint32_t group_count, described_count;
+	size_t identified_bytes, described_bytes;
 	struct identified *identified; /* shared with workers */
-	struct cluster *cluster;       /* shared with workers */
-	uint32_t *order;               /* clusters, as in the summary */
+	struct described *described;   /* shared with workers */
+	const struct finding_summary *summary;
 	size_t unshown_count;
 	char (*unshown)[CHECK_TEXT_BYTES];
 	bool interrupted;
@@ -76,15 +74,14 @@ describe_share(
 	struct campaign *campaign = findings->campaign;
 
 	campaign->hurry = stop;
-	for (uint32_t i = worker; i < findings->cluster_count;
+	for (uint32_t i = worker; i < findings->described_count;
 	     i += campaign->options.jobs) {
-		struct cluster *cluster = &findings->cluster[i];
+		struct described *one = &findings->described[i];
 
-		if (describe_finding(campaign,
-			group_at(findings, cluster->group),
-			&findings->identified[cluster->group].identity,
-			&cluster->finding, &cluster->kept, &cluster->err) == 0)
-			cluster->err.text[0] = '\0';
+		if (describe_finding(campaign, group_at(findings, one->tallied),
+			&findings->identified[one->tallied].identity,
+			&one->finding, &one->kept, &one->err) == 0)
+			one->err.text[0] = '\0';
 		tally->area[0].done++;
 	}
 }
@@ -100,7 +97,7 @@ tell(void *arg, const struct tally *tallies, unsigned jobs)
 		done += tallies[i].area[0].done;
 	if (options->progress != NULL)
 		options->progress(options->progress_arg, findings->step, done,
-		    findings->total, findings->cluster_count);
+		    findings->total, findings->described_count);
 }
 
 static int
@@ -124,165 +121,104 @@ run_step(struct findings *findings, const char *step, pool_work work,
 	return error;
 }
 
-/* As finding_is_same(), before they are small. */
-static bool
-is_one(const struct findings *findings, uint32_t a, uint32_t b)
+static void
+add_unshown(struct findings *findings, const char *text)
 {
-	const struct identity *x = &findings->identified[a].identity;
-	const struct identity *y = &findings->identified[b].identity;
-
-	return x->cause == y->cause &&
-	    (check_info(x->root.id)->family != FAMILY_CRASH ||
-		x->object[0] != '\0' ||
-		(group_at(findings, a)->kinds == 0) ==
-		    (group_at(findings, b)->kinds == 0));
+	snprintf(findings->unshown[findings->unshown_count++], CHECK_TEXT_BYTES,
+	    "%.190s", text);
 }
 
-/* The group numbered I joins the mistake that it belongs to, or begins one. */
+/* What group I, which was identified, is to those who sum up. */
 static void
-join_cluster(struct findings *findings, uint32_t i)
+fill_group(
+    const struct findings *findings, uint32_t i, struct finding_group *group)
 {
-	uint32_t at = 0;
+	const struct tally_group *from = group_at(findings, i);
+	const struct identity *identity = &findings->identified[i].identity;
 
-	while (at < findings->cluster_count &&
-	    !is_one(findings, i, findings->cluster[at].group))
-		at++;
-	if (at == findings->cluster_count)
-		findings->cluster[findings->cluster_count++].group = i;
-	findings->identified[i].cluster = at;
+	*group = (struct finding_group){ .cause = from->cause,
+		.own = from->own,
+		.kinds = from->kinds,
+		.check = from->violation.id,
+		.fault = tally_needs_fault(from),
+		.event = from->violation.event,
+		.mistake = identity->cause,
+		.apart = check_info(identity->root.id)->family ==
+			FAMILY_CRASH &&
+		    identity->object[0] == '\0',
+		.made = -1 };
+	describe_symptom(findings->campaign, from, identity, &group->symptom);
 }
 
-/*
- * Groups in order of rank: the first of a mistake represents it, of those that follow
- * from no other.
- */
+/* SUMMARY's groups, in the order of the campaign's; TALLIED: the index of each. */
 static void
-make_clusters(struct findings *findings)
+fill_groups(struct findings *findings, struct finding_summary *summary,
+    uint32_t *tallied)
 {
 	for (uint32_t i = 0; i < findings->group_count; i++) {
-		const struct tally_group *group = group_at(findings, i);
-
-		if (!findings->identified[i].shown)
-			snprintf(findings->unshown[findings->unshown_count++],
-			    CHECK_TEXT_BYTES, "%s", group->violation.text);
-		else if (group->own == group->cause)
-			join_cluster(findings, i);
-	}
-	for (uint32_t i = 0; i < findings->group_count; i++) {
-		const struct tally_group *group = group_at(findings, i);
-
-		if (findings->identified[i].shown && group->own != group->cause)
-			join_cluster(findings, i);
-	}
-}
-
-static void
-add_symptoms(struct findings *findings)
-{
-	for (uint32_t i = 0; i < findings->group_count; i++) {
-		const struct identified *one = &findings->identified[i];
-		struct finding_symptom symptom;
-		struct cluster *cluster;
-
-		if (!one->shown)
+		if (!findings->identified[i].shown) {
+			add_unshown(
+			    findings, group_at(findings, i)->violation.text);
 			continue;
-		cluster = &findings->cluster[one->cluster];
-		if (cluster->group == i)
-			continue;
-		describe_symptom(findings->campaign, group_at(findings, i),
-		    &one->identity, &symptom);
-		finding_add_symptom(&cluster->finding, &symptom);
-	}
-}
-
-/* Findings that turn out to be one mistake once they are small. */
-static void
-fold_clusters(struct findings *findings)
-{
-	for (uint32_t i = 0; i < findings->cluster_count; i++) {
-		struct cluster *cluster = &findings->cluster[i];
-
-		for (uint32_t j = 0; j < i && !cluster->folded; j++) {
-			struct cluster *first = &findings->cluster[j];
-
-			cluster->folded = !first->folded &&
-			    first->err.text[0] == '\0' &&
-			    cluster->err.text[0] == '\0' &&
-			    finding_is_same(&first->finding, &cluster->finding);
-			if (cluster->folded)
-				finding_absorb(
-				    &first->finding, &cluster->finding);
 		}
+		tallied[summary->group_count] = i;
+		fill_group(
+		    findings, i, &summary->group[summary->group_count++]);
 	}
 }
 
-/* Findings before what was not judged; each in the order of their ranks. */
+/* Of each mistake the group that represents it is to be described. */
 static int
-fill_summary(struct findings *findings, struct finding_summary *summary,
+choose_groups(struct findings *findings, struct finding_summary *summary,
     struct tz_error *err)
 {
-	size_t count = 0;
+	size_t *first = calloc(findings->group_count + 1, sizeof(*first));
+	uint32_t *tallied = calloc(findings->group_count + 1, sizeof(*tallied));
 
-	summary->finding = calloc(
-	    findings->cluster_count + 1, sizeof(*summary->finding));
-	findings->order = calloc(
-	    findings->cluster_count + 1, sizeof(*findings->order));
-	if (summary->finding == NULL || findings->order == NULL)
-		return tz_error(err, TZ_EIO, "out of memory");
-	for (uint32_t i = 0; i < findings->cluster_count; i++) {
-		const struct cluster *cluster = &findings->cluster[i];
-		size_t at = count;
-
-		if (cluster->folded || cluster->err.text[0] != '\0')
+	summary->group = calloc(
+	    findings->group_count + 1, sizeof(*summary->group));
+	if (first == NULL || tallied == NULL || summary->group == NULL) {
+		free(first);
+		free(tallied);
+		return tz_error(err, TZ_EIO, "out of memory for findings");
+	}
+	fill_groups(findings, summary, tallied);
+	mistakes_part(summary->group, summary->group_count, first);
+	for (size_t i = 0; i < summary->group_count; i++) {
+		if (first[i] != i)
 			continue;
-		for (; at != 0 &&
-		     finding_compare(&cluster->finding,
-			 &findings->cluster[findings->order[at - 1]].finding) <
-			 0;
-		     at--)
-			findings->order[at] = findings->order[at - 1];
-		findings->order[at] = i;
-		count++;
+		summary->group[i].made = (int)findings->described_count;
+		findings->described[findings->described_count++].tallied =
+		    tallied[i];
 	}
-	for (size_t i = 0; i < count; i++) {
-		summary->finding[i] =
-		    findings->cluster[findings->order[i]].finding;
-		summary->judged_count += summary->finding[i].judged;
-	}
-	summary->finding_count = count;
+	free(first);
+	free(tallied);
 	return 0;
 }
 
-/*
- * Mistakes in lines of the same text of one function are told apart by the order of
- * the lines.
- */
+/* What was described, as SUMMARY's. */
 static int
-fill_prints(const struct workshop *workshop, struct finding_summary *summary,
+take_described(struct findings *findings, struct finding_summary *summary,
     struct tz_error *err)
 {
-	size_t count = summary->finding_count;
-	uint64_t *print = calloc(count + 1, sizeof(*print));
+	summary->made = calloc(
+	    findings->described_count + 1, sizeof(*summary->made));
+	if (summary->made == NULL)
+		return tz_error(err, TZ_EIO, "out of memory for findings");
+	summary->made_count = findings->described_count;
+	for (size_t i = 0; i < summary->group_count; i++) {
+		int made = summary->group[i].made;
+		const struct described *one;
 
-	if (print == NULL)
-		return tz_error(err, TZ_EIO, "out of memory");
-	for (size_t i = 0; i < count; i++)
-		print[i] = identity_print(workshop, &summary->finding[i]);
-	for (size_t i = 0; i < count; i++) {
-		struct finding *finding = &summary->finding[i];
-		uint64_t before = 0;
-
-		for (size_t j = 0; j < count; j++) {
-			int line = summary->finding[j].place.line;
-
-			before += print[j] == print[i] &&
-			    (line < finding->place.line ||
-				(line == finding->place.line && j < i));
-		}
-		snprintf(finding->fingerprint, FINDING_PRINT_BYTES,
-		    "%016" PRIx64, print[i] + before);
+		if (made < 0)
+			continue;
+		one = &findings->described[made];
+		summary->made[made] = one->finding;
+		if (one->err.text[0] == '\0')
+			continue;
+		add_unshown(findings, one->err.text);
+		summary->group[i].made = -1;
 	}
-	free(print);
 	return 0;
 }
 
@@ -305,32 +241,21 @@ make(struct findings *findings, struct finding_summary *summary,
 	findings->identified_bytes = (count + 1) * sizeof(struct identified);
 	findings->identified = map_shared(findings->identified_bytes);
 	findings->unshown = calloc(count + 1, sizeof(*findings->unshown));
-	findings->cluster_bytes = (count + 1) * sizeof(struct cluster);
-	findings->cluster = map_shared(findings->cluster_bytes);
+	findings->described_bytes = (count + 1) * sizeof(struct described);
+	findings->described = map_shared(findings->described_bytes);
 	if (findings->identified == NULL || findings->unshown == NULL ||
-	    findings->cluster == NULL)
+	    findings->described == NULL)
 		return tz_error(err, TZ_EIO, "out of memory");
 	error = run_step(
 	    findings, "telling mistakes apart", identify_share, count, err);
 	if (error == 0)
-		make_clusters(findings);
+		error = choose_groups(findings, summary, err);
 	if (error == 0)
 		error = run_step(findings, "describing findings",
-		    describe_share, findings->cluster_count, err);
-	if (error != 0)
-		return error;
-	for (uint32_t i = 0; i < findings->cluster_count; i++) {
-		if (findings->cluster[i].err.text[0] != '\0')
-			snprintf(findings->unshown[findings->unshown_count++],
-			    CHECK_TEXT_BYTES, "%.190s",
-			    findings->cluster[i].err.text);
-	}
-	add_symptoms(findings);
-	fold_clusters(findings);
-	error = fill_summary(findings, summary, err);
-	return error != 0
-	    ? error
-	    : fill_prints(findings->campaign->workshop, summary, err);
+		    describe_share, findings->described_count, err);
+	if (error == 0)
+		error = take_described(findings, summary, err);
+	return error != 0 ? error : mistakes_sum(summary, err);
 }
 
 int
@@ -343,6 +268,7 @@ findings_make(struct campaign *campaign, struct finding_summary *summary,
 	if (findings == NULL)
 		return tz_error(err, TZ_EIO, "out of memory");
 	findings->campaign = campaign;
+	findings->summary = summary;
 	findings->group_count = campaign->tally->group_count;
 	error = make(findings, summary, err);
 	*interrupted |= findings->interrupted;
@@ -360,10 +286,9 @@ findings_free(struct findings *findings)
 		return;
 	if (findings->identified != NULL)
 		munmap(findings->identified, findings->identified_bytes);
-	if (findings->cluster != NULL)
-		munmap(findings->cluster, findings->cluster_bytes);
+	if (findings->described != NULL)
+		munmap(findings->described, findings->described_bytes);
 	free(findings->unshown);
-	free(findings->order);
 	free(findings);
 }
 
@@ -383,5 +308,5 @@ findings_unshown_text(const struct findings *findings, size_t index)
 struct describe_kept *
 findings_kept(struct findings *findings, size_t index)
 {
-	return &findings->cluster[findings->order[index]].kept;
+	return &findings->described[findings->summary->finding[index].made].kept;
 }

@@ -100,8 +100,8 @@ tally_join(struct tally *to, const struct tally *from)
 	}
 }
 
-static bool
-needs_fault(const struct tally_group *group)
+bool
+tally_needs_fault(const struct tally_group *group)
 {
 	for (unsigned act = 0; act < ACT_COUNT; act++) {
 		if ((group->kinds >> act & 1) != 0 &&
@@ -118,8 +118,8 @@ compare_groups(const void *a, const void *b)
 	int by_rank = rank_compare(&x->rank, &y->rank);
 
 	/* What needs no fault is the better witness. */
-	if (needs_fault(x) != needs_fault(y))
-		return needs_fault(x) ? 1 : -1;
+	if (tally_needs_fault(x) != tally_needs_fault(y))
+		return tally_needs_fault(x) ? 1 : -1;
 	if (by_rank != 0)
 		return by_rank;
 	if (x->kinds != y->kinds)

@@ -71,7 +71,9 @@ void tally_count_fault(struct tally_area *area, const struct outcome *outcome,
     const struct outcome *base);
 /* Adds all of FROM to TO. */
 void tally_join(struct tally *to, const struct tally *from);
-/* Groups in order of rank. */
+/* Is one of GROUP's deviations a fault? */
+bool tally_needs_fault(const struct tally_group *group);
+/* Groups in order of rank; those that need a fault last. */
 void tally_sort(struct tally *tally);
 
 int rank_compare(const struct rank *a, const struct rank *b);

@@ -66,24 +66,27 @@ report_json_place(const struct finding_place *place)
 }
 
 static json_t *
+symptom_json(const struct finding_symptom *symptom)
+{
+	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:[o, o, o]}", "check",
+	    check_info(symptom->check)->name, "kinds",
+	    report_json_string(symptom->kinds), "message",
+	    report_json_string(symptom->message), "where",
+	    report_json_string(symptom->where), "token",
+	    report_json_string(symptom->token), "rank",
+	    report_json_u64(symptom->rank[0]),
+	    report_json_u64(symptom->rank[1]),
+	    report_json_u64(symptom->rank[2]));
+}
+
+static json_t *
 symptoms_json(const struct finding *finding)
 {
 	json_t *symptoms = json_array();
 
-	for (unsigned i = 0; i < finding->symptom_count; i++) {
-		const struct finding_symptom *symptom = &finding->symptom[i];
-
-		json_array_append_new(symptoms,
-		    json_pack("{s:s, s:o, s:o, s:o, s:o, s:[o, o, o]}", "check",
-			check_info(symptom->check)->name, "kinds",
-			report_json_string(symptom->kinds), "message",
-			report_json_string(symptom->message), "where",
-			report_json_string(symptom->where), "token",
-			report_json_string(symptom->token), "rank",
-			report_json_u64(symptom->rank[0]),
-			report_json_u64(symptom->rank[1]),
-			report_json_u64(symptom->rank[2])));
-	}
+	for (unsigned i = 0; i < finding->symptom_count; i++)
+		json_array_append_new(
+		    symptoms, symptom_json(&finding->symptom[i]));
 	return symptoms;
 }
 
@@ -140,6 +143,27 @@ report_json_finding(
 	}
 	json_decref(rest);
 	return root;
+}
+
+/* What the shards of an exploration are joined by. */
+static json_t *
+group_json(
+    const struct finding_summary *summary, const struct finding_group *group)
+{
+	json_t *made = group->made < 0
+	    ? json_null()
+	    : report_json_finding(summary, &summary->made[group->made]);
+
+	return json_pack(
+	    "{s:i, s:s, s:o, s:o, s:o, s:s, s:b, s:o, s:o, s:b, s:o, s:o}",
+	    "schema", REPORT_SCHEMA, "kind", "group", "cause",
+	    json_sprintf("%016" PRIx64, group->cause), "own",
+	    json_sprintf("%016" PRIx64, group->own), "kinds",
+	    report_json_u64(group->kinds), "check",
+	    check_info(group->check)->name, "fault", group->fault, "event",
+	    report_json_u64(group->event), "mistake",
+	    json_sprintf("%016" PRIx64, group->mistake), "apart", group->apart,
+	    "symptom", symptom_json(&group->symptom), "finding", made);
 }
 
 static json_t *
@@ -246,6 +270,11 @@ report_json(
 	for (size_t i = 0; i < summary->finding_count && error == 0; i++)
 		error = write_line(file,
 		    report_json_finding(summary, &summary->finding[i]), err);
+	for (size_t i = 0; i < summary->group_count && error == 0 &&
+	     report_shards_missing(summary) != 0;
+	     i++)
+		error = write_line(
+		    file, group_json(summary, &summary->group[i]), err);
 	if (error == 0)
 		error = write_line(file, report_json_summary(summary), err);
 	return error != 0 ? error : report_flush(file, err);

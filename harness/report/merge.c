@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/explore/mistakes.h"
 #include "harness/report/internal.h"
 
 static struct finding_coverage *
@@ -43,54 +44,6 @@ merge_row(struct finding_summary *into, const struct finding_coverage *from,
 	/* Where a shard knows of its own schedules only. */
 	if (row->done > row->total)
 		row->total = row->done;
-	return 0;
-}
-
-static int
-compare_findings(const void *a, const void *b)
-{
-	return finding_compare(a, b);
-}
-
-/* The one of lower rank represents both. */
-static int
-join_findings(
-    struct finding *into, const struct finding *from, struct tz_error *err)
-{
-	struct finding *other;
-
-	if (finding_compare(into, from) <= 0) {
-		finding_absorb(into, from);
-		return 0;
-	}
-	other = malloc(sizeof(*other));
-	if (other == NULL)
-		return tz_error(err, TZ_EIO, "out of memory for findings");
-	*other = *into;
-	*into = *from;
-	finding_absorb(into, other);
-	free(other);
-	return 0;
-}
-
-static int
-merge_finding(struct finding_summary *into, const struct finding *from,
-    struct tz_error *err)
-{
-	size_t count = into->finding_count;
-	struct finding *grown;
-
-	for (size_t i = 0; i < count; i++) {
-		if (!finding_is_same(&into->finding[i], from))
-			continue;
-		return join_findings(&into->finding[i], from, err);
-	}
-	grown = realloc(into->finding, (count + 1) * sizeof(*grown));
-	if (grown == NULL)
-		return tz_error(err, TZ_EIO, "out of memory for findings");
-	into->finding = grown;
-	into->finding[into->finding_count++] = *from;
-	into->judged_count += from->judged;
 	return 0;
 }
 
@@ -162,13 +115,17 @@ report_merge(struct finding_summary *into, const struct finding_summary *from,
 		return tz_error(err, TZ_EUSAGE,
 		    "%s on %s and %s on %s: not of one exploration",
 		    into->driver, into->profile, from->driver, from->profile);
+	if ((into->group_count == 0 && into->finding_count != 0) ||
+	    (from->group_count == 0 && from->finding_count != 0))
+		return tz_error(err, TZ_EUSAGE,
+		    "a whole exploration, or a shard of an older version: "
+		    "explore again to merge");
 	for (size_t i = 0; i < from->coverage_count && error == 0; i++)
 		error = merge_row(into, &from->coverage[i], err);
-	for (size_t i = 0; i < from->finding_count && error == 0; i++)
-		error = merge_finding(into, &from->finding[i], err);
-	if (into->finding_count > 1)
-		qsort(into->finding, into->finding_count,
-		    sizeof(into->finding[0]), compare_findings);
+	if (error == 0)
+		error = mistakes_join(into, from, err);
+	if (error == 0)
+		error = mistakes_sum(into, err);
 	into->schedules += from->schedules;
 	into->decoded += from->decoded;
 	return error != 0 ? error : merge_rest(into, from, err);

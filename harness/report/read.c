@@ -326,22 +326,70 @@ get_summary(const json_t *json, struct finding_summary *summary)
 	    get_u64(json, "schedules", &summary->schedules);
 }
 
+/* One more at the end of ARRAY, which has COUNT, all 0; NULL: no memory. */
+static void *
+add_one(void **array, size_t count, size_t bytes)
+{
+	void *grown = realloc(*array, (count + 1) * bytes);
+
+	if (grown == NULL)
+		return NULL;
+	*array = grown;
+	return memset((char *)grown + count * bytes, 0, bytes);
+}
+
 static bool
 add_finding(const json_t *json, struct finding_summary *summary)
 {
-	size_t count = summary->finding_count + 1;
-	struct finding *grown = realloc(
-	    summary->finding, count * sizeof(*grown));
+	struct finding *finding = add_one((void **)&summary->finding,
+	    summary->finding_count, sizeof(*finding));
 
-	if (grown == NULL)
+	if (finding == NULL || !get_finding(json, finding))
 		return false;
-	summary->finding = grown;
-	memset(&grown[count - 1], 0, sizeof(*grown));
-	if (!get_finding(json, &grown[count - 1]))
-		return false;
-	summary->finding_count = count;
-	summary->judged_count += grown[count - 1].judged;
+	summary->finding_count++;
+	summary->judged_count += finding->judged;
 	return true;
+}
+
+/* What was made of GROUP, if it was. */
+static bool
+add_made(const json_t *json, struct finding_summary *summary,
+    struct finding_group *group)
+{
+	struct finding *made;
+
+	group->made = -1;
+	if (json_is_null(json))
+		return true;
+	made = add_one(
+	    (void **)&summary->made, summary->made_count, sizeof(*made));
+	if (made == NULL || !get_finding(json, made))
+		return false;
+	group->made = (int)summary->made_count++;
+	return true;
+}
+
+static bool
+add_group(const json_t *json, struct finding_summary *summary)
+{
+	struct finding_group *group = add_one(
+	    (void **)&summary->group, summary->group_count, sizeof(*group));
+	char check[FINDING_NAME_BYTES];
+
+	if (group == NULL || !GET_TEXT(json, "check", check))
+		return false;
+	group->check = check_find(check);
+	summary->group_count++;
+	return group->check != CHECK_COUNT &&
+	    get_u64(json, "cause", &group->cause) &&
+	    get_u64(json, "own", &group->own) &&
+	    get_u32(json, "kinds", &group->kinds) &&
+	    get_flag(json, "fault", &group->fault) &&
+	    get_u64(json, "event", &group->event) &&
+	    get_u64(json, "mistake", &group->mistake) &&
+	    get_flag(json, "apart", &group->apart) &&
+	    get_symptom(json_object_get(json, "symptom"), &group->symptom) &&
+	    add_made(json_object_get(json, "finding"), summary, group);
 }
 
 /* One line; *DONE once the summary was read, after which nothing comes. */
@@ -359,8 +407,10 @@ read_object(const json_t *json, struct finding_summary *summary, bool *done)
 		return "written by another version";
 	if (strcmp(kind, "finding") == 0)
 		return add_finding(json, summary) ? NULL : "no finding";
+	if (strcmp(kind, "group") == 0)
+		return add_group(json, summary) ? NULL : "no group";
 	if (strcmp(kind, "summary") != 0)
-		return "neither a finding nor a summary";
+		return "neither a finding, a group nor a summary";
 	*done = true;
 	if (!get_summary(json, summary) ||
 	    !get_u64(json, "findings", &findings) ||
@@ -413,5 +463,7 @@ void
 report_summary_free(struct finding_summary *summary)
 {
 	free(summary->finding);
+	free(summary->group);
+	free(summary->made);
 	memset(summary, 0, sizeof(*summary));
 }

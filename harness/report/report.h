@@ -110,8 +110,8 @@ int report_sarif(const char *path, const struct finding_summary *summary,
     const struct finding_story *stories, struct tz_error *err);
 
 /*
- * json.c: one object a line with sorted keys: findings ("kind": "finding"), then
- * the summary ("kind": "summary").
+ * json.c: one object a line with sorted keys: findings ("kind": "finding"); of a
+ * shard what it is merged by ("group"); then the summary ("summary").
  */
 int report_json(
     FILE *file, const struct finding_summary *summary, struct tz_error *err);
@@ -129,11 +129,9 @@ void report_summary_free(struct finding_summary *summary);
 
 /*
  * merge.c: FROM into INTO, another shard of the same exploration.  Rows of the
- * coverage with one name are added up; of findings with one check, cause, driver,
- * profile and kinds of deviations the one of the least rank is kept, and none whose
- * cause fewer of these kinds show.  They are in order of rank, as in one exploration
- * of all.  -TZ_EUSAGE: another driver or profile, or more rows than a summary
- * holds.
+ * coverage with one name are added up; the findings are those that one exploration of
+ * the whole has (harness/explore/mistakes.h).  -TZ_EUSAGE: another driver or profile,
+ * no shard, or more rows than a summary holds; -TZ_EIO: no memory.
  */
 int report_merge(struct finding_summary *into,
     const struct finding_summary *from, struct tz_error *err);

@@ -21,7 +21,7 @@ rank() {
 	emu/*) echo 4 ;;
 	harness/guest/* | harness/kpi/* | harness/load/* | harness/host/*) echo 5 ;;
 	traces/*) echo 6 ;;
-	harness/explore/finding.h | harness/check/* | harness/manifest/*) echo 7 ;;
+	harness/explore/finding.h | harness/explore/mistakes.h | harness/check/* | harness/manifest/*) echo 7 ;;
 	harness/explore/*) echo 9 ;;
 	harness/mutate/*) echo 10 ;;
 	harness/cmd/*) echo 11 ;;

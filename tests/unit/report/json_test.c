@@ -156,30 +156,77 @@ a_broken_file_is_one_error(void **state)
 	assert_non_null(strstr(err.text, "absent: No such file"));
 }
 
+/* Makes SUMMARY's findings what shard INDEX of COUNT found, each of one group. */
+static void
+be_shard(struct finding_summary *summary, unsigned index, unsigned count)
+{
+	summary->shards = count;
+	summary->shard[0] = (uint8_t)(1u << index);
+	summary->group_count = summary->made_count = summary->finding_count;
+	summary->group = calloc(summary->group_count, sizeof(*summary->group));
+	summary->made = calloc(summary->made_count, sizeof(*summary->made));
+	assert_non_null(summary->group);
+	assert_non_null(summary->made);
+	for (size_t i = 0; i < summary->group_count; i++) {
+		const struct finding *finding = &summary->finding[i];
+		struct finding_group *group = &summary->group[i];
+
+		summary->made[i] = *finding;
+		*group = (struct finding_group){ .cause = finding->own,
+			.own = finding->own,
+			.kinds = (uint32_t)strlen(finding->kinds),
+			.check = finding->check,
+			.event = finding->event,
+			.mistake = finding->cause,
+			.symptom.check = finding->check,
+			.made = (int)i };
+		strcpy(group->symptom.kinds, finding->kinds);
+		memcpy(
+		    group->symptom.rank, finding->rank, sizeof(finding->rank));
+	}
+}
+
+/* SUMMARY as it is after it was written and read. */
+static void
+write_and_read(void **state, struct finding_summary *summary)
+{
+	const char *path = files_path(state, "shard.jsonl");
+	struct tz_error err;
+
+	assert_int_equal(report_json_write(path, summary, &err), 0);
+	report_summary_free(summary);
+	if (report_read(path, summary, &err) != 0)
+		fail_msg("%s", err.text);
+}
+
 static void
 shards_merge_in_any_order(void **state)
 {
 	static struct finding_summary one, two, other;
 	struct tz_error err;
 
-	(void)state;
 	fixture_summary(&one);
 	fixture_summary(&two);
 	fixture_summary(&other);
-	one.shards = two.shards = 2;
-	two.shard[0] = two.shard_cut[0] = 2;
+	two.shard_cut[0] = 2;
 	/* One shard found a later schedule of the same cause, and less. */
 	one.finding_count = one.judged_count = 1;
 	one.finding[0].rank[1] = 7;
 	strcpy(one.finding[0].token, "late");
 	memcpy(&two.finding[1], &other.finding[0], sizeof(struct finding));
 	two.finding[1].cause++;
+	two.finding[1].own++;
 	strcpy(two.finding[1].steps, "open");
 	two.finding_count = two.judged_count = 2;
 	two.coverage_count = 1;
 	two.coverage[0].cut = true;
 	strcpy(two.coverage[0].how, "interrupted");
-	assert_int_equal(report_merge(&one, &two, &err), 0);
+	be_shard(&one, 0, 2);
+	be_shard(&two, 1, 2);
+	write_and_read(state, &two);
+	assert_int_equal(two.group_count, 2);
+	if (report_merge(&one, &two, &err) != 0)
+		fail_msg("%s", err.text);
 	assert_int_equal(one.finding_count, 2);
 	assert_string_equal(one.finding[0].token, other.finding[0].token);
 	assert_int_equal(one.coverage_count, 5);
@@ -193,6 +240,10 @@ shards_merge_in_any_order(void **state)
 	assert_int_equal(one.shard_cut[0], 2);
 	assert_int_equal(one.schedules, 2 * other.schedules);
 	assert_int_equal(one.decoded, 2 * other.decoded);
+	/* A shard of a version that wrote no groups. */
+	other.shards = 2;
+	assert_int_equal(report_merge(&two, &other, &err), -TZ_EUSAGE);
+	assert_non_null(strstr(err.text, "older version"));
 	other.profile[0] = 'x';
 	assert_int_equal(report_merge(&one, &other, &err), -TZ_EUSAGE);
 	assert_non_null(strstr(err.text, "not of one exploration"));
@@ -208,7 +259,6 @@ findings_of_one_mistake_merge(void **state)
 	static struct finding_summary shard[2];
 	struct tz_error err;
 
-	(void)state;
 	for (unsigned turn = 0; turn < 2; turn++) {
 		struct finding_summary *one = &shard[turn];
 		struct finding_summary *two = &shard[1 - turn];
@@ -216,13 +266,14 @@ findings_of_one_mistake_merge(void **state)
 		for (unsigned i = 0; i < 2; i++) {
 			fixture_summary(&shard[i]);
 			shard[i].finding_count = shard[i].judged_count = 1;
-			shard[i].shards = 3;
-			shard[i].shard[0] = (uint8_t)(1u << i);
 			shard[i].finding[0].check = CHECK_PMI_LOST;
 			shard[i].finding[0].symptom_count = 0;
 			shard[i].finding[0].rank[1] = 10 - i;
+			if (i == 1)
+				strcpy(shard[i].finding[0].kinds, "nmi");
+			be_shard(&shard[i], i, 3);
+			write_and_read(state, &shard[i]);
 		}
-		strcpy(shard[1].finding[0].kinds, "nmi");
 		assert_int_equal(report_merge(one, two, &err), 0);
 		assert_int_equal(one->finding_count, 1);
 		assert_string_equal(one->finding[0].kinds, "nmi");
