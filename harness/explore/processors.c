@@ -35,7 +35,7 @@ add_word(struct processors *processors, const struct profile_absent *feature,
  * The processor .number: 0 is the complete one, then come those that lack one feature,
  * then, for each CPU, those on which it alone lacks all flags (leaf 14H, sub-leaf 0), and
  * all counts and values (sub-leaf 1): each configuration is refused for one of them.
- * *END: there are no more.  False: there is nothing to do on it.
+ * *END: there are no more.
  */
 static bool
 open_processor(struct processors *processors, bool *end)
@@ -50,6 +50,7 @@ open_processor(struct processors *processors, bool *end)
 	snprintf(
 	    processors->words, sizeof(processors->words), "profile-" COMPLETE);
 	processors->differ = number > count;
+	processors->whole = false;
 	if (processors->differ) {
 		number -= count + 1;
 		*end = number / 2 >= CPUS ||
@@ -63,8 +64,7 @@ open_processor(struct processors *processors, bool *end)
 		}
 	} else if (number != 0) {
 		feature = profile_feature_at(number - 1);
-		if (!profile_feature_is_optional(feature))
-			return false;
+		processors->whole = !profile_feature_is_optional(feature);
 		add_word(processors, feature, LAYOUT_ALL_CPUS);
 	}
 	processors->values = processors->lives;
@@ -148,6 +148,25 @@ cpus_for(const struct processors *processors)
 	return cpus;
 }
 
+/* The next life, whole or with a step's values, in this order; false: no more. */
+static bool
+next_life(struct processors *processors, struct sequence *sequence)
+{
+	struct sequence_values *values = &processors->values;
+
+	if (!processors->whole) {
+		while (sequence_values_next(values, sequence)) {
+			if (is_wanted(processors, sequence))
+				return true;
+		}
+		return false;
+	}
+	if (values->at == values->life_count)
+		return false;
+	*sequence = values->life[values->at++];
+	return true;
+}
+
 bool
 processors_next(struct processors *processors, struct sequence *sequence,
     unsigned *cpus, char layout[TOKEN_WORDS_BYTES])
@@ -157,11 +176,8 @@ processors_next(struct processors *processors, struct sequence *sequence,
 	for (; !end; processors->number++, processors->open = false) {
 		if (!processors->open)
 			processors->open = open_processor(processors, &end);
-		while (processors->open &&
-		    sequence_values_next(&processors->values, sequence)) {
-			if (!is_wanted(processors, sequence))
-				continue;
-			*cpus = cpus_for(processors);
+		if (processors->open && next_life(processors, sequence)) {
+			*cpus = processors->whole ? CPUS : cpus_for(processors);
 			memcpy(layout, processors->words, TOKEN_WORDS_BYTES);
 			return true;
 		}

@@ -1,7 +1,9 @@
 /*
  * Processors that differ in what a configuration may ask for: each configuration of the
  * manifest on a processor with every feature, and on ones that lack a feature each; where
- * the driver supports hybrid parts, also where one CPU alone lacks several.
+ * the driver supports hybrid parts, also where one CPU alone lacks several.  What a
+ * driver may need of any processor, Intel PT itself, ToPA or XSAVES, it has to look for:
+ * each life comes where that is lacking.
  */
 #ifndef TOPAZ_HARNESS_EXPLORE_PROCESSORS_H
 #define TOPAZ_HARNESS_EXPLORE_PROCESSORS_H
@@ -14,6 +16,7 @@ struct processors {
 	struct sequence_values lives; /* none tried */
 	size_t number;                /* of the processor */
 	bool open;                    /* of it: */
+	bool whole;                   /* lives come as they are */
 	bool differ;                  /* its CPUs do */
 	char words[TOKEN_WORDS_BYTES];
 	struct profile_mix mix;
