@@ -42,7 +42,7 @@ listed_start(struct listed_walk *walk, const struct flow_source *source)
 {
 	if (!GROW(walk->places, walk->place_room, 1))
 		return false;
-	walk->place_count = 1;
+	walk->layout_count = 1;
 	walk->places[0] = (struct listed_place){ .index = 0 };
 	flow_start(&walk->places[0].flow, source, walk->intervals, 0,
 	    walk->interval_count);
@@ -155,7 +155,7 @@ struct search {
 static void
 walk_pass(const struct listed_walk *walk, struct search *search)
 {
-	while (search->passed < walk->place_count) {
+	while (search->passed < walk->layout_count) {
 		struct listed_place place = walk->places[search->passed];
 
 		if (place.index > search->from.index)
@@ -223,7 +223,7 @@ walk_search(struct listed_walk *walk)
 	free(walk->places);
 	walk->places = found;
 	walk->place_room = room;
-	walk->place_count = count;
+	walk->layout_count = count;
 	if (count == 0)
 		walk_refuse(walk, search.best, search.agreed);
 	else
@@ -237,7 +237,7 @@ walk_step(struct listed_walk *walk, const struct listed_item *item)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < walk->place_count; i++) {
+	for (size_t i = 0; i < walk->layout_count; i++) {
 		struct listed_place place = walk->places[i];
 		uint64_t ip = 0;
 		bool more = flow_next(&place.flow, &ip);
@@ -245,7 +245,7 @@ walk_step(struct listed_walk *walk, const struct listed_item *item)
 		if (more && ip == item->ip) {
 			place.index++;
 			walk->places[kept++] = place;
-		} else if (i + 1 == walk->place_count && kept == 0) {
+		} else if (i + 1 == walk->layout_count && kept == 0) {
 			walk_differ(walk, place.index, more ? &ip : NULL, item,
 			    walk->crowded
 				? "behind a gap, in too many equal places"
@@ -253,7 +253,7 @@ walk_step(struct listed_walk *walk, const struct listed_item *item)
 			return;
 		}
 	}
-	walk->place_count = kept;
+	walk->layout_count = kept;
 	walk->stream->matched++;
 }
 
@@ -310,8 +310,8 @@ listed_end(struct listed_walk *walk)
 		return false;
 	if (stream->difference.found)
 		return true;
-	last = &walk->places[walk->place_count - 1];
-	for (size_t i = 0; i < walk->place_count; i++)
+	last = &walk->places[walk->layout_count - 1];
+	for (size_t i = 0; i < walk->layout_count; i++)
 		if (walk->places[i].own < last->own)
 			last = &walk->places[i];
 	stream->beyond = stream->expected - last->index;

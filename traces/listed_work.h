@@ -41,7 +41,7 @@ struct listed_walk {
 	size_t *intervals;               /* of the stream */
 	size_t interval_count;
 	/* By rising index; one but after a gap. */
-	size_t place_count, place_room;
+	size_t layout_count, place_room;
 	struct listed_place *places;
 	bool crowded; /* there were more places than are followed */
 	bool in_gap;  /* .window gathers what came since the gap */

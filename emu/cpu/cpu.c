@@ -1,5 +1,5 @@
 #include "emu/cpu/state.h"
-#include "emu/pt/happening.h"
+#include "emu/pt/packet/nonbranch.h"
 
 #include <stdarg.h>
 #include <stdio.h>

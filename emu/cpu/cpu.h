@@ -15,7 +15,7 @@
 #include "emu/base.h"
 #include "emu/cpu/audit.h"
 #include "emu/event.h"
-#include "emu/pt/cycles.h"
+#include "emu/pt/packet/cycles.h"
 
 struct cpu;
 struct profile;

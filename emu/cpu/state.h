@@ -15,7 +15,7 @@
 #include "emu/cpu/walk.h"
 #include "emu/pmu/pmu.h"
 #include "emu/profile/profile.h"
-#include "emu/pt/steer.h"
+#include "emu/pt/inject.h"
 #include "emu/pt/unit.h"
 #include "emu/truth.h"
 

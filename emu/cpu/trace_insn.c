@@ -3,7 +3,7 @@
  * does not know, and CLI, whose flag Event Trace tells of.
  */
 #include "emu/cpu/state.h"
-#include "emu/pt/happening.h"
+#include "emu/pt/packet/nonbranch.h"
 
 #define RFLAGS_IOPL (UINT64_C(3) << 12)
 

@@ -1,14 +1,14 @@
 /*
  * TraceEn rises and falls, and TraceStop: the packets of both ends of a trace.
  */
-#include "emu/pt/drain.h"
-#include "emu/pt/emit.h"
 #include "emu/pt/flow.h"
-#include "emu/pt/overflow.h"
-#include "emu/pt/place.h"
+#include "emu/pt/output/layout.h"
+#include "emu/pt/output/output_queue.h"
+#include "emu/pt/output/overflow.h"
+#include "emu/pt/packet/emit.h"
+#include "emu/pt/packet/timing.h"
+#include "emu/pt/packet/tnt.h"
 #include "emu/pt/state.h"
-#include "emu/pt/timing.h"
-#include "emu/pt/tnt.h"
 
 void
 flow_stop(struct pt_unit *unit, bool lost)
@@ -23,7 +23,7 @@ flow_stop(struct pt_unit *unit, bool lost)
 	if (!lost)
 		emit_packet(unit, PACKET_TRACESTOP, 0);
 	unit->msrs.status |= STATUS_STOPPED;
-	event.offset_bytes = place_made(unit);
+	event.offset_bytes = layout_made_bytes(unit);
 	unit->port.event(unit->port.arg, &event);
 }
 
@@ -40,7 +40,7 @@ flow_enable(struct pt_unit *unit, const struct pt_context *at, uint64_t nlip,
 	tnt_forget(unit);
 	unit->flow.last_ip_valid = false;
 	unit->flow.exec_known = unit->flow.exec_told = false;
-	place_begin(unit, count);
+	layout_begin(unit, count);
 	timing_begin(unit);
 	stop = flow_move(unit, &next, true);
 	if (!unit->gate.trigger_en)
@@ -76,13 +76,13 @@ flow_disable(struct pt_unit *unit, uint64_t clip)
 		return;
 	TZ_ASSERT(gate_trigger_en(&unit->msrs));
 	/* SDM vol. 3, 33.2.8.2: TraceEn 1 -> 0 flushes the internal buffers. */
-	drain_flush(unit);
+	output_queue_flush(unit);
 	if (!gate_trigger_en(&unit->msrs))
 		return;
 	if (unit->overflow.on && unit->gate.packet_en &&
 	    unit_erratum(unit, PROFILE_ERRATUM_APL11)) {
 		overflow_resolve_by_pgd(unit);
-		place_flush(unit);
+		layout_flush(unit);
 		return;
 	}
 	if (unit->overflow.on)
@@ -92,14 +92,14 @@ flow_disable(struct pt_unit *unit, uint64_t clip)
 		emit_fup(unit, clip);
 		emit_pgd_bare(unit);
 	}
-	place_flush(unit);
+	layout_flush(unit);
 }
 
 void
 flow_trace_off(struct pt_unit *unit)
 {
-	drain_flush(unit);
+	output_queue_flush(unit);
 	if (gate_trigger_en(&unit->msrs))
-		place_flush(unit);
+		layout_flush(unit);
 	unit_trace_off(unit);
 }

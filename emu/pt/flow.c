@@ -1,11 +1,11 @@
 #include "emu/pt/flow.h"
 
-#include "emu/pt/drain.h"
-#include "emu/pt/emit.h"
-#include "emu/pt/overflow.h"
-#include "emu/pt/place.h"
+#include "emu/pt/output/layout.h"
+#include "emu/pt/output/output_queue.h"
+#include "emu/pt/output/overflow.h"
+#include "emu/pt/packet/emit.h"
+#include "emu/pt/packet/tnt.h"
 #include "emu/pt/state.h"
-#include "emu/pt/tnt.h"
 
 #define VECTOR_PF 14
 
@@ -30,7 +30,7 @@ flow_psb(struct pt_unit *unit, uint64_t ip)
 {
 	TZ_ASSERT(unit->gate.trigger_en && unit->place.psb_due);
 	/* Model choice: a PSB+ waits until all of it fits; no OVF is in it. */
-	if (unit->overflow.on || !drain_fits(unit, emit_psb_most(unit)))
+	if (unit->overflow.on || !output_queue_fits(unit, emit_psb_most(unit)))
 		return;
 	unit->place.psb_due = false;
 	emit_psb(unit, unit->gate.packet_en, ip);
@@ -41,7 +41,7 @@ void
 flow_end(struct pt_unit *unit, bool due, uint64_t ip)
 {
 	unit_refresh(unit);
-	if (due && unit->gate.trigger_en && !place_psb_waits(unit))
+	if (due && unit->gate.trigger_en && !layout_psb_waits(unit))
 		flow_psb(unit, ip);
 }
 

@@ -7,7 +7,7 @@
 #ifndef TOPAZ_EMU_PT_FLOW_H
 #define TOPAZ_EMU_PT_FLOW_H
 
-#include "emu/pt/packet.h"
+#include "emu/pt/packet/packet.h"
 #include "emu/pt/unit.h"
 
 struct pt_resume;
@@ -21,7 +21,7 @@ void flow_enable(struct pt_unit *unit, const struct pt_context *at,
     uint64_t nlip, uint64_t count, enum packet_cfe cfe);
 
 /* TraceEn went 0 -> 1 with output open: the packets of pt_unit_resume(). */
-void flow_resume(struct pt_unit *unit, const struct pt_resume *resume);
+void sync_flow(struct pt_unit *unit, const struct pt_resume *resume);
 
 /* Takes over where the CPU stands after an event; true if the trace stops. */
 bool flow_move(struct pt_unit *unit, const struct pt_context *at, bool moved);

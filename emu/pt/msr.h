@@ -1,7 +1,7 @@
 /*
  * The trace MSRs as values and rules: which exist on a profile, what WRMSR
  * accepts. What a write sets off (packets, output) is the business
- * of access.c and enable.c.
+ * of msr_access.c and enable.c.
  */
 #ifndef TOPAZ_EMU_PT_MSR_H
 #define TOPAZ_EMU_PT_MSR_H

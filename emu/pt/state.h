@@ -6,21 +6,21 @@
 #ifndef TOPAZ_EMU_PT_STATE_H
 #define TOPAZ_EMU_PT_STATE_H
 
-#include "emu/pt/buffer.h"
 #include "emu/pt/gate.h"
+#include "emu/pt/inject.h"
 #include "emu/pt/msr.h"
-#include "emu/pt/packet.h"
-#include "emu/pt/steer.h"
+#include "emu/pt/output/buffer.h"
+#include "emu/pt/packet/packet.h"
 #include "emu/pt/unit.h"
 
-/* topa.c: where the output goes. */
+/* output/topa.c: where the output goes. */
 struct topa {
 	uint64_t written;    /* bytes since the unit's creation */
 	uint64_t fast_limit; /* below it a byte needs no look */
 	uint64_t free_limit; /* nor do packets, whatever the manner */
-	uint64_t look;       /* value of .written that place.c waits for */
-	uint64_t lose_at;   /* that of .written which nothing passes; 0: none */
-	uint64_t region_pa; /* base of the region being filled */
+	uint64_t look;    /* value of .written that output/layout.c waits for */
+	uint64_t lose_at; /* that of .written which nothing passes; 0: none */
+	uint64_t region_pa;    /* base of the region being filled */
 	uint64_t region_bytes; /* its size */
 	uint64_t pmi_at; /* offset at which INT raises: the size, or before */
 	uint64_t offset_bytes; /* IA32_RTIT_OUTPUT_MASK_PTRS[63:32] */
@@ -31,9 +31,10 @@ struct topa {
 	bool region_intr;    /* the region's entry has INT */
 };
 
-/* place.c: words, padding and the PSB byte counter. */
+/* output/layout.c: words, padding and the PSB byte counter. */
 struct place {
-	uint64_t bias;   /* .written + bias: the output position, see place.c */
+	uint64_t
+	    bias; /* .written + bias: the output position, see output/layout.c */
 	uint64_t look;   /* position at which the counter is looked at next */
 	uint64_t zero;   /* position at which PacketByteCnt was 0 */
 	bool close_word; /* the next small or wide packet starts a word */
@@ -42,7 +43,7 @@ struct place {
 	uint32_t hold_bytes; /* behind it, in which a due PSB may wait */
 };
 
-/* table.c: entries that are used instead of what memory holds. */
+/* output/topa_entry.c: entries that are used instead of what memory holds. */
 struct topa_stale {
 	uint64_t table; /* whose entries they are */
 	uint32_t first; /* index of .entry[0] in it */
@@ -51,7 +52,7 @@ struct topa_stale {
 	uint64_t entry[PT_STALE_ENTRIES_MAX];
 };
 
-/* overflow.c: an overflow of the internal buffer that goes on. */
+/* output/overflow.c: an overflow of the internal buffer that goes on. */
 struct overflow {
 	bool on;
 	bool full;    /* it has come by itself: it ends with an empty buffer */
@@ -60,7 +61,7 @@ struct overflow {
 	uint32_t transfers; /* if not .full: still to be lost, at least 1 */
 };
 
-/* drain.c: a PMI that takes time. */
+/* output/output_queue.c: a PMI that takes time. */
 struct late_pmi {
 	bool on;
 	uint32_t index; /* of the region's entry */
@@ -80,7 +81,7 @@ struct flow {
 	uint8_t tsx;        /* PACKET_MODE_TSX_IN in a transaction, else 0 */
 };
 
-/* timing.c: the clocks, and what of them was told last. */
+/* packet/timing.c: the clocks, and what of them was told last. */
 struct timing {
 	struct pt_time now;
 	uint64_t mtc_due;  /* .now.art of the next MTC */
@@ -90,7 +91,7 @@ struct timing {
 	uint32_t cbr;
 };
 
-/* tnt.c: what waits beside the bits of struct pt_fast. */
+/* packet/tnt.c: what waits beside the bits of struct pt_fast. */
 struct tnt {
 	uint64_t bits; /* older ones, oldest highest */
 	uint32_t count;
@@ -158,8 +159,8 @@ uint64_t unit_pending(const struct pt_unit *unit, uint64_t status);
 bool vmx_allows(const struct pt_unit *unit);
 
 /*
- * Writes BYTE, a small packet (place.h), where that needs no look at anything else: below
- * LIMIT, one of the two of struct topa.  False: it is for place_put().
+ * Writes BYTE, a small packet (output/layout.h), where that needs no look at anything else: below
+ * LIMIT, one of the two of struct topa.  False: it is for layout_emit().
  */
 static inline bool
 unit_put_byte(struct pt_unit *unit, uint64_t limit, uint8_t byte)

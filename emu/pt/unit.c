@@ -1,14 +1,14 @@
 #include "emu/pt/unit.h"
 
 #include "emu/profile/profile.h"
-#include "emu/pt/drain.h"
 #include "emu/pt/flow.h"
-#include "emu/pt/place.h"
-#include "emu/pt/resume.h"
+#include "emu/pt/output/layout.h"
+#include "emu/pt/output/output_queue.h"
+#include "emu/pt/output/topa.h"
+#include "emu/pt/output/topa_entry.h"
+#include "emu/pt/packet/tnt.h"
 #include "emu/pt/state.h"
-#include "emu/pt/table.h"
-#include "emu/pt/tnt.h"
-#include "emu/pt/topa.h"
+#include "emu/pt/sync.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -53,7 +53,7 @@ unit_refresh(struct pt_unit *unit)
 	waits = unit->place.psb_due || unit->overflow.on;
 	/* SDM vol. 3, 33.2.8.2, DisTNT: with no TNT no RET is compressed. */
 	fast->compress_ret = !(unit->msrs.ctl & (CTL_DIS_RETC | CTL_DIS_TNT));
-	fast->timed = drain_is_busy(unit) ||
+	fast->timed = output_queue_is_busy(unit) ||
 	    (gate->trigger_en && (unit->msrs.ctl & CTL_TIMING) != 0);
 	waits |= (unit->msrs.ctl & CTL_DIS_TNT) != 0;
 	fast->fast = gate->packet_en && unit->ranges == UNIT_NO_RANGES &&
@@ -61,7 +61,7 @@ unit_refresh(struct pt_unit *unit)
 	fast->within = gate->packet_en && unit->ranges == UNIT_FILTERS &&
 	    !waits && !fast->timed;
 	fast->steady = gate->packet_en && unit->ranges != UNIT_STOPS &&
-	    !waits && !drain_is_busy(unit);
+	    !waits && !output_queue_is_busy(unit);
 	fast->off = !fast->timed &&
 	    (!gate->trigger_en ||
 		(!gate->packet_en && !waits &&
@@ -126,10 +126,10 @@ unit_trace_off(struct pt_unit *unit)
 	uint64_t count = 0;
 
 	TZ_ASSERT(before & CTL_TRACE_EN);
-	drain_flush(unit);
+	output_queue_flush(unit);
 	topa_close(unit);
 	if (unit->profile->pt_ebx & PROFILE_PT_EBX_PSB)
-		count = place_count(unit);
+		count = layout_count(unit);
 	unit->msrs.status &= ~(STATUS_COUNT_MASK << STATUS_COUNT_SHIFT);
 	unit->msrs.status |= count << STATUS_COUNT_SHIFT;
 	unit->msrs.status = unit_pending(unit, unit->msrs.status);
@@ -224,7 +224,7 @@ pt_unit_resume(
 		return FAULT_GP;
 	unit->msrs.ctl = ctl;
 	unit_open(unit);
-	flow_resume(unit, resume);
+	sync_flow(unit, resume);
 	unit_refresh(unit);
 	return FAULT_NONE;
 }
@@ -232,7 +232,7 @@ pt_unit_resume(
 void
 pt_unit_sync_output(struct pt_unit *unit)
 {
-	topa_tell(unit);
+	topa_report_output(unit);
 }
 
 /* Bytes of struct pt_unit itself in a saved state; the buffer follows. */
@@ -277,7 +277,7 @@ pt_unit_position(const struct pt_unit *unit)
 		.offset_bytes = (uint32_t)unit->topa.offset_bytes,
 	};
 
-	TZ_ASSERT(unit->topa.index < TABLE_ENTRIES_MAX);
+	TZ_ASSERT(unit->topa.index < TOPA_ENTRY_ENTRIES_MAX);
 	TZ_ASSERT(unit->topa.offset_bytes <= UINT32_MAX);
 	return position;
 }

@@ -1,7 +1,7 @@
 /*
  * The Intel PT unit of one logical processor: MSRs, enables, packet generation,
  * ToPA output, XSAVES component 8.  Events that are no control transfers are in
- * happening.h.  Pure C: it knows no engine and no machine,
+ * packet/nonbranch.h.  Pure C: it knows no engine and no machine,
  * and speaks to them through struct pt_port.  It never looks at guest code: the
  * CPU tells it of each control transfer after the fact.
  *
@@ -13,8 +13,8 @@
 #ifndef TOPAZ_EMU_PT_UNIT_H
 #define TOPAZ_EMU_PT_UNIT_H
 
-#include "emu/pt/cycles.h"
 #include "emu/pt/fast.h"
+#include "emu/pt/packet/cycles.h"
 
 struct profile;
 struct pt_unit;

@@ -1,8 +1,8 @@
-#include "emu/pt/emit.h"
 #include "emu/pt/flow.h"
-#include "emu/pt/happening.h"
+#include "emu/pt/packet/emit.h"
+#include "emu/pt/packet/nonbranch.h"
+#include "emu/pt/packet/tnt.h"
 #include "emu/pt/state.h"
-#include "emu/pt/tnt.h"
 
 /* SDM vol. 3, 33.4.2.15 "VMCS Packet": bits 51:12 of the address. */
 #define VMX_VMCS_MASK ((UINT64_C(1) << 40) - 1)

@@ -1,5 +1,5 @@
-#include "emu/pt/emit.h"
 #include "emu/pt/msr.h"
+#include "emu/pt/packet/emit.h"
 #include "emu/pt/state.h"
 
 #include <assert.h>

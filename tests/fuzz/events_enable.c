@@ -1,5 +1,5 @@
-#include "emu/pt/happening.h"
-#include "emu/pt/steer.h"
+#include "emu/pt/inject.h"
+#include "emu/pt/packet/nonbranch.h"
 #include "tests/fuzz/events_walk.h"
 #include "tests/fuzz/fuzz.h"
 

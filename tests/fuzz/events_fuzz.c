@@ -8,8 +8,8 @@
  * What may be missing from a decoded program is what an overflow lost, which OVF
  * accounts for, or what came after STOP or an error ended the output.
  */
-#include "emu/pt/resume.h"
-#include "emu/pt/steer.h"
+#include "emu/pt/inject.h"
+#include "emu/pt/sync.h"
 #include "tests/fuzz/events_wild.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/pt/steer.h"
+#include "emu/pt/inject.h"
 #include "tests/fuzz/fuzz.h"
 
 static uint8_t *

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/pt/happening.h"
-#include "emu/pt/steer.h"
+#include "emu/pt/inject.h"
+#include "emu/pt/packet/nonbranch.h"
 #include "tests/fuzz/events_program.h"
 #include "tests/fuzz/fuzz.h"
 

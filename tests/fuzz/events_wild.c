@@ -1,6 +1,6 @@
 #include "tests/fuzz/events_wild.h"
 
-#include "emu/pt/happening.h"
+#include "emu/pt/packet/nonbranch.h"
 
 /*
  * Bytes that the files of corpus/ that were there before did not have where they say

@@ -10,7 +10,7 @@
  * Source: msrs_ref.h; SDM vol. 1, 13.12 "Operation of XRSTORS".
  */
 #include "emu/profile/profile.h"
-#include "emu/pt/happening.h"
+#include "emu/pt/packet/nonbranch.h"
 #include "emu/pt/unit.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/msrs_area.h"

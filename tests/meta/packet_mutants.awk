@@ -27,12 +27,12 @@ function tell(name, text) {
 }
 
 BEGIN {
-	object["emu/pt/packet.def"] = "emu/pt/packet"
+	object["emu/pt/packet/packet.def"] = "emu/pt/packet"
 	object["emu/pt/transfer.def"] = "emu/pt/flow"
 	object["emu/pt/msr.def"] = "emu/pt/msr"
-	object["emu/pt/packet.c"] = "emu/pt/packet"
+	object["emu/pt/packet/packet.c"] = "emu/pt/packet"
 	object["emu/pt/xstate.c"] = "emu/pt/xstate"
-	object["emu/pt/cycles.def"] = "emu/pt/buffer emu/pt/drain " \
+	object["emu/pt/packet/cycles.def"] = "emu/pt/buffer emu/pt/drain " \
 	    "emu/pt/overflow emu/pt/timing"
 	object["emu/profile/manner.def"] = "emu/profile/profile"
 	object["emu/profile/errata.def"] = "emu/profile/profile"

@@ -1,9 +1,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/pt/happening.h"
-#include "emu/pt/resume.h"
-#include "emu/pt/steer.h"
+#include "emu/pt/packet/nonbranch.h"
+#include "emu/pt/sync.h"
+#include "emu/pt/inject.h"
 #include "tests/packets/vector.h"
 
 #define WRMSR_BYTES   2

@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "emu/pt/resume.h"
+#include "emu/pt/sync.h"
 #include "tests/packets/vector.h"
 
 /* SDM vol. 3, table "IA32_RTIT_CTL MSR"; fields of more bits take "=N". */
@@ -187,7 +187,7 @@ state_cycles(struct vector *vector, struct words *words)
 #define SETTING(member, unit, least, most, text, cite) \
  { #member, offsetof(struct pt_cycles, member) },
 #define FIXED(name, unit, value, text, cite)
-#include "emu/pt/cycles.def"
+#include "emu/pt/packet/cycles.def"
 #undef SETTING
 #undef FIXED
 	};

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/pt/packet.h"
+#include "emu/pt/packet/packet.h"
 #include "tests/packets/vector.h"
 
 /* Adds a packet that the unit's encoder made. */
@@ -57,7 +57,7 @@ stream_packet(struct vector *vector, struct words *words)
 #define PACKET(                                                          \
     name, opcode, opcode_bytes, repeat, payload_bytes, place, cyc, cite) \
 # name,
-#include "emu/pt/packet.def"
+#include "emu/pt/packet/packet.def"
 #undef PACKET
 	};
 	const char *name = vector_word(vector, words);

@@ -1,6 +1,6 @@
 #include "traces/reencode/feed.h"
 
-#include "emu/pt/happening.h"
+#include "emu/pt/packet/nonbranch.h"
 
 #include <stdlib.h>
 

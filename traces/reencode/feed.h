@@ -6,7 +6,7 @@
 #define TOPAZ_TRACES_REENCODE_FEED_H
 
 #include "emu/profile/profile.h"
-#include "emu/pt/resume.h"
+#include "emu/pt/sync.h"
 #include "traces/decode.h"
 #include "traces/reencode/compare.h"
 #include "traces/reencode/infer.h"

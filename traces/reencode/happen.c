@@ -2,7 +2,7 @@
  * What happens between two transfers: packets that stand where the unit's output
  * has come to are told of to the unit before anything else is.
  */
-#include "emu/pt/packet.h"
+#include "emu/pt/packet/packet.h"
 #include "traces/reencode/drive_work.h"
 
 /* Outcomes that the unit has not sent. */

@@ -4,7 +4,7 @@
  */
 #include "traces/reencode/drive_work.h"
 
-/* What the end of tracing is padded to, as in emu/pt/place.c. */
+/* What the end of tracing is padded to, as in emu/pt/output/layout.c. */
 #define INTERLUDE_FLUSH_BYTES 16
 
 /* Is the unit set up in another way from an enable at OFFSET, or just before, on? */

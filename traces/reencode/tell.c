@@ -1,8 +1,8 @@
 /*
  * Packets that are no transfers, each told of to the unit as what happened.
  */
-#include "emu/pt/happening.h"
-#include "emu/pt/packet.h"
+#include "emu/pt/packet/nonbranch.h"
+#include "emu/pt/packet/packet.h"
 #include "traces/reencode/drive_work.h"
 
 /* As emu/pt/msr.h has it; SDM vol. 3, 33.2.8.2 "IA32_RTIT_CTL MSR". */
@@ -267,7 +267,7 @@ tell_event(struct drive *drive, struct clock_next *next)
 			return false;
 		clock_hand(&drive->clock, drive->feed, next);
 		at = tell_at(drive, behind, packet->with_ip);
-		pt_unit_shutdown_told(drive->feed->unit, &at);
+		pt_unit_shutdown_cfe(drive->feed->unit, &at);
 		return true;
 	case SCAN_MNT:
 		clock_hand(&drive->clock, drive->feed, next);

@@ -4,7 +4,7 @@
  * gaps fit between packets, straddle them or hold many; the time of each TIP by
  * libipt's event decoder and by traces/clock.h against what the TSC read.
  */
-#include "emu/pt/resume.h"
+#include "emu/pt/sync.h"
 #include "tests/unit/pt/fake.h"
 #include "tests/unit/pt/tip_times.h"
 #include "traces/times.h"

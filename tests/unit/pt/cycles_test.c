@@ -3,7 +3,7 @@
  * against a model that goes a cycle at a time; then a unit whose bytes, pointers,
  * overflows and PMIs are looked at in each cycle, against times counted by hand.
  */
-#include "emu/pt/buffer.h"
+#include "emu/pt/output/buffer.h"
 #include "tests/unit/pt/stroll.h"
 
 #include <setjmp.h>
@@ -47,7 +47,7 @@ every_figure_has_its_bounds(void **state)
  if (cycles.member != 0 || strcmp(#member, "buffer_bytes") != 0) \
   assert_int_equal(pt_cycles_check(&cycles, &err), -TZ_EUSAGE);
 #define FIXED(name, unit, value, text, cite)
-#include "emu/pt/cycles.def"
+#include "emu/pt/packet/cycles.def"
 #undef SETTING
 #undef FIXED
 	cycles = plain;

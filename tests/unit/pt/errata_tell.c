@@ -1,6 +1,6 @@
 #include "tests/unit/pt/errata_tell.h"
 
-#include "emu/pt/resume.h"
+#include "emu/pt/sync.h"
 #include "tests/unit/pt/event_text.h"
 #include "tests/unit/pt/flow_text.h"
 #include "tests/unit/pt/tip_times.h"

@@ -4,7 +4,7 @@
  * the true flow and time, and told nothing or another processor an error, another
  * flow or another time.  Those of time alone are in errata_time_test.c.
  */
-#include "emu/pt/steer.h"
+#include "emu/pt/inject.h"
 #include "tests/unit/pt/errata_tell.h"
 
 #include <setjmp.h>

@@ -4,7 +4,7 @@
  * decoder; walks whose stream libipt's instruction decoder must follow; the fast
  * inline functions against the whole transfers.
  */
-#include "emu/pt/steer.h"
+#include "emu/pt/inject.h"
 #include "tests/unit/pt/fake.h"
 #include "tests/unit/pt/stroll.h"
 

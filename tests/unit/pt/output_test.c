@@ -4,7 +4,7 @@
  * addresses of 52 bits. Method: pseudo-random packets as filling; memory, MSRs and
  * events are compared with what the SDM's rules give by hand.
  */
-#include "emu/pt/steer.h"
+#include "emu/pt/inject.h"
 #include "tests/unit/pt/fake.h"
 
 #include <setjmp.h>

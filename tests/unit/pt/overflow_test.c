@@ -6,7 +6,7 @@
  */
 #include "tests/unit/pt/stroll.h"
 
-#include "emu/pt/steer.h"
+#include "emu/pt/inject.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

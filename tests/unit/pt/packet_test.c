@@ -2,7 +2,7 @@
  * Goal: packet.c encodes every packet as other encoders of the format do.
  * Method: values in, bytes out, against vectors that a foreign encoder made.
  */
-#include "emu/pt/packet.h"
+#include "emu/pt/packet/packet.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -159,7 +159,7 @@ a_joined_packet_is_one_header_and_one_payload(void **state)
 	(void)state;
 	expect(joined, "99 01 71 00 10 40 00 00 00");
 	assert_int_equal(joined.header_bytes, 3);
-	assert_int_equal(joined.place, PLACE_WIDE);
+	assert_int_equal(joined.place, LAYOUT_WIDE);
 }
 
 int

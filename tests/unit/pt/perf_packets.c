@@ -5,12 +5,12 @@
  * libipt stops there.
  * usage: pt_perf_packets PERF_DATA RAW_BEFORE RAW_PEBS
  */
-#include "emu/pt/happening.h"
+#include "emu/pt/packet/nonbranch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "emu/pt/steer.h"
+#include "emu/pt/inject.h"
 #include "tests/unit/pt/fake.h"
 #include "traces/perf_data.h"
 

@@ -5,7 +5,7 @@
  * PMI by the flush of a disable; STATUS, packets and PMIs are compared with the
  * text of the SDM.
  */
-#include "emu/pt/resume.h"
+#include "emu/pt/sync.h"
 #include "tests/unit/pt/fake.h"
 
 #include <setjmp.h>

@@ -6,9 +6,9 @@
  */
 #include "tests/unit/pt/fake.h"
 
-#include "emu/pt/cycles.h"
-#include "emu/pt/happening.h"
-#include "emu/pt/steer.h"
+#include "emu/pt/inject.h"
+#include "emu/pt/packet/cycles.h"
+#include "emu/pt/packet/nonbranch.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

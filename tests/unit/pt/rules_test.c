@@ -5,7 +5,7 @@
  * by XRSTORS, with TraceEn to be 0 and 1 and with tracing on; compared with the
  * oracle of msr_rules.h, which reads CPUID only.
  */
-#include "emu/pt/happening.h"
+#include "emu/pt/packet/nonbranch.h"
 #include "tests/unit/pt/fake.h"
 #include "tests/unit/pt/msr_rules.h"
 

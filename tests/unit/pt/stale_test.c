@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "emu/pt/steer.h"
+#include "emu/pt/inject.h"
 #include "tests/unit/pt/fake.h"
 
 #define BASE   UINT64_C(0xffffffff81000000)

@@ -4,8 +4,8 @@
  * stream is read by libipt's packet decoder and compared with what the SDM's rules
  * and worked examples (vol. 3, 33.4.2.14 "Cycle Count (CYC) Packet") say.
  */
-#include "emu/pt/happening.h"
-#include "emu/pt/steer.h"
+#include "emu/pt/inject.h"
+#include "emu/pt/packet/nonbranch.h"
 #include "tests/unit/pt/fake.h"
 
 #include <setjmp.h>

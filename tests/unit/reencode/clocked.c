@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "emu/pt/happening.h"
+#include "emu/pt/packet/nonbranch.h"
 #include "tests/unit/pt/stroll.h"
 
 #define STEPS 1500

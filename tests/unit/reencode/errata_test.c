@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "emu/pt/steer.h"
+#include "emu/pt/inject.h"
 
 #define ROUNDS       6
 #define BIT(erratum) (UINT32_C(1) << PROFILE_ERRATUM_##erratum)

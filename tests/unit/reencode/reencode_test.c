@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "emu/pt/steer.h"
+#include "emu/pt/inject.h"
 
 #define FILTER REMAKE_FILTER
 /* From STATUS.PacketByteCnt on. */

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "emu/pt/happening.h"
+#include "emu/pt/packet/nonbranch.h"
 
 #define STEPS        600
 #define CTL_EVENT_EN TZ_BIT(31)

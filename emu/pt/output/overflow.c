@@ -1,0 +1,128 @@
+#include "emu/pt/output/overflow.h"
+
+#include "emu/pt/flow.h"
+#include "emu/pt/output/layout.h"
+#include "emu/pt/output/output_queue.h"
+#include "emu/pt/packet/emit.h"
+#include "emu/pt/packet/timing.h"
+#include "emu/pt/packet/tnt.h"
+#include "emu/pt/state.h"
+
+#include <assert.h>
+
+/*
+ * The most that a packet and the padding before it have: a wide one closes the word
+ * before and ends another with its header (layout.c).
+ */
+#define OVERFLOW_PLACED(bytes) ((bytes) + 2 * (LAYOUT_WORD_BYTES - 1))
+
+/* A CYC of 50 bits, the first byte of one joined to OVF (SKD007), a whole FUP. */
+static_assert(OVERFLOW_PLACED(8) + OVERFLOW_PLACED(1 + PACKET_OVF_BYTES) +
+	    OVERFLOW_PLACED(1 + 8) + EMIT_PSB_BYTES <=
+	CYCLES_RESERVE,
+    "the end of an overflow fits its reserve");
+
+/* OVF; what follows, which has the reserve to itself, does not lean on the past. */
+static void
+overflow_send(struct pt_unit *unit)
+{
+	TZ_ASSERT(unit->overflow.on);
+	/* The event in which it began may have left something behind. */
+	tnt_forget(unit);
+	unit->fast.ret_count = 0;
+	if (unit->overflow.full)
+		output_queue_tell_over(unit);
+	unit->overflow = (struct overflow){ .reserve = true };
+	unit->flow.last_ip_valid = false;
+	unit->flow.exec_known = false;
+	timing_overflow(unit);
+}
+
+void
+overflow_resolve_by_pgd(struct pt_unit *unit)
+{
+	overflow_send(unit);
+	emit_pgd_bare(unit);
+	unit->overflow.reserve = false;
+}
+
+void
+overflow_resolve(struct pt_unit *unit, uint64_t ip)
+{
+	bool told = unit->flow.exec_told &&
+	    unit->flow.exec_sent == unit->flow.exec;
+
+	overflow_send(unit);
+	/* SKD010: the FUP may be missing; APL12: or be there wrongly. */
+	if (unit->gate.packet_en ? !unit_erratum(unit, PROFILE_ERRATUM_SKD010)
+				 : !unit->gate.filter_en &&
+		    unit_erratum(unit, PROFILE_ERRATUM_APL12))
+		emit_fup(unit, ip);
+	/*
+	 * A FUP says nothing of the mode.  Model choice: where a decoder could not
+	 * know it, PSB+ follows, as captures have it after OVF.
+	 */
+	if (unit->gate.packet_en && !told) {
+		unit->place.psb_due = false;
+		emit_psb(unit, true, ip);
+	}
+	unit->overflow.reserve = false;
+}
+
+/* The same for one that came by itself: without PacketEn, PSB+ follows at once. */
+static void
+overflow_resolve_full(struct pt_unit *unit, uint64_t ip)
+{
+	overflow_resolve(unit, ip);
+	unit->place.psb_due |= !unit->gate.packet_en;
+	flow_end(unit, unit->place.psb_due, ip);
+}
+
+void
+overflow_drained(struct pt_unit *unit)
+{
+	if (!unit->overflow.full || unit->overflow.ripe ||
+	    !output_queue_is_over(unit))
+		return;
+	if (unit->gate.packet_en)
+		unit->overflow.ripe = true;
+	else
+		overflow_resolve_full(unit, unit->flow.last_ip);
+}
+
+void
+pt_unit_resolve(struct pt_unit *unit, uint64_t ip)
+{
+	TZ_ASSERT(unit->overflow.ripe && unit->gate.packet_en);
+	overflow_resolve_full(unit, ip);
+}
+
+/* Does the overflow go on after one more transfer? */
+static bool
+overflow_goes_on(struct overflow *overflow)
+{
+	if (overflow->full)
+		return !overflow->ripe;
+	TZ_ASSERT(overflow->transfers != 0);
+	return --overflow->transfers != 0;
+}
+
+void
+overflow_lose(struct pt_unit *unit, uint64_t ip, bool stop)
+{
+	bool full = unit->overflow.full;
+
+	if (overflow_goes_on(&unit->overflow) && !stop) {
+		unit_refresh(unit);
+		return;
+	}
+	if (full && !stop) {
+		overflow_resolve_full(unit, ip);
+		return;
+	}
+	overflow_resolve(unit, ip);
+	/* Model choice: the TraceStop packet is among what was lost. */
+	if (stop)
+		flow_stop(unit, true);
+	flow_end(unit, unit->place.psb_due, ip);
+}

@@ -1,0 +1,31 @@
+/*
+ * The end of an overflow of the internal buffer, and what is lost until then.  When
+ * one begins is output_queue.c's business, or ../inject.h's.
+ *
+ * Source: SDM vol. 3, 33.3.8 "Internal Buffer Overflow".
+ */
+#ifndef TOPAZ_EMU_PT_OUTPUT_OVERFLOW_H
+#define TOPAZ_EMU_PT_OUTPUT_OVERFLOW_H
+
+#include "emu/pt/unit.h"
+
+/*
+ * OVF, then the address IP where the trace resumes; what follows does not lean on
+ * what was lost.
+ */
+void overflow_resolve(struct pt_unit *unit, uint64_t ip);
+
+/* APL11: OVF, then a TIP.PGD at once, where TraceEn is cleared. */
+void overflow_resolve_by_pgd(struct pt_unit *unit);
+
+/* A transfer to IP while the buffer overflows; STOP: into a TraceStop range. */
+void overflow_lose(struct pt_unit *unit, uint64_t ip, bool stop);
+
+/*
+ * The buffer was drained up to now: an overflow that it began may be over.  While
+ * PacketEn is 1 the address at which tracing resumes is to come: see
+ * pt_unit_wants_ip().
+ */
+void overflow_drained(struct pt_unit *unit);
+
+#endif

@@ -1,0 +1,19 @@
+/*
+ * Trace output to a single range: a circular buffer of 128 bytes to 4 GiB of
+ * physical memory, which never interrupts and never stops.
+ *
+ * Source: SDM vol. 3, 33.2.7.1 "Single-Range Output".
+ */
+#ifndef TOPAZ_EMU_PT_OUTPUT_SINGLE_H
+#define TOPAZ_EMU_PT_OUTPUT_SINGLE_H
+
+struct pt_unit;
+
+/*
+ * Starts to fill the range of OUTPUT_BASE and OUTPUT_MASK_PTRS at its offset, at
+ * TraceEn 0 -> 1 and each time that the range is full (with offset 0).  Returns NULL
+ * or what is wrong with them, as static text.
+ */
+const char *single_open(struct pt_unit *unit);
+
+#endif

@@ -1,0 +1,52 @@
+/*
+ * Tables of physical addresses (ToPA): their entries, what is wrong with them, and
+ * which entry comes next.
+ *
+ * Source: SDM vol. 3, 33.2.7.2 "Table of Physical Addresses (ToPA)".
+ */
+#ifndef TOPAZ_EMU_PT_OUTPUT_TOPA_ENTRY_H
+#define TOPAZ_EMU_PT_OUTPUT_TOPA_ENTRY_H
+
+#include "emu/base.h"
+
+struct profile;
+struct pt_unit;
+
+/* Entries of the longest table: MaskOrTableOffset has 25 bits. */
+#define TOPA_ENTRY_ENTRIES_MAX UINT32_C(0x2000000)
+
+/* SDM vol. 3, table "ToPA Table Entry Fields". */
+#define TOPA_ENTRY_END            TZ_BIT(0)
+#define TOPA_ENTRY_INTR           TZ_BIT(2)
+#define TOPA_ENTRY_STOP           TZ_BIT(4)
+#define TOPA_ENTRY_ADDRESS(entry) ((entry) & ~UINT64_C(0xfff))
+
+/* A place in the tables. */
+struct topa_entry_spot {
+	uint64_t table;
+	uint32_t index; /* below TOPA_ENTRY_ENTRIES_MAX */
+};
+
+/* Bytes of the output region that ENTRY describes: 4 KiB to 128 MiB. */
+uint64_t topa_entry_region_bytes(uint64_t entry);
+
+/* What is wrong with ENTRY at INDEX of a table, as static text, or NULL. */
+const char *topa_entry_fault(
+    const struct profile *profile, uint64_t entry, uint32_t index);
+
+/* Is a byte of [PA, PA + BYTES) closed to the unit?  BYTES is not 0. */
+bool topa_entry_is_restricted(
+    const struct pt_unit *unit, uint64_t pa, uint64_t bytes);
+
+/*
+ * The output entry that AT leads to: follows one END entry, moving AT, and checks
+ * what it finds.  USE: for good, not only to look ahead.  Returns NULL or what is
+ * wrong with it, as static text.
+ */
+const char *topa_entry_settle(struct pt_unit *unit, struct topa_entry_spot *at,
+    bool use, uint64_t *entry);
+
+/* Reads ENTRIES entries from the current one on, for pt_unit_stale(). */
+void topa_entry_remember(struct pt_unit *unit, uint32_t entries);
+
+#endif

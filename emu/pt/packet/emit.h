@@ -1,0 +1,62 @@
+/*
+ * Packets with the memory that they need: last IP, MODE.Exec and the status that PSB+ repeats.  When a packet is due is flow.c's business.
+ *
+ * Source: SDM vol. 3, 33.4.2 "Packet Definitions".
+ */
+#ifndef TOPAZ_EMU_PT_PACKET_EMIT_H
+#define TOPAZ_EMU_PT_PACKET_EMIT_H
+
+#include "emu/pt/packet/packet.h"
+#include "emu/pt/unit.h"
+
+#define EMIT_TNT_EMPTY 1
+
+/*
+ * A PSB+ with all that may stand in it, its padding and the TNT before it is not longer,
+ * but for the TIPs that wait: emit_psb_most().
+ */
+#define EMIT_PSB_BYTES 128
+
+/*
+ * The IPBytes for IP where the last IP was LAST, which counts only if VALID.  FULL8
+ * says that the manner's .ip_full is 6.
+ */
+enum packet_ip_bytes emit_ip_bytes(
+    uint64_t ip, uint64_t last, bool valid, bool full8);
+
+/* What MODE.Exec says, under IA32_RTIT_CTL CTL, of a CPU that stands at AT. */
+uint8_t emit_exec(uint64_t ctl, const struct pt_context *at);
+
+/* A packet of fixed layout. */
+void emit_packet(struct pt_unit *unit, enum packet_kind kind, uint64_t payload);
+
+/* TIP, TIP.PGE or TIP.PGD to IP; before TIP and TIP.PGE MODE.Exec if needed. */
+void emit_tip(struct pt_unit *unit, enum packet_ip_kind kind, uint64_t ip);
+
+/* TIP.PGD without IP. */
+void emit_pgd_bare(struct pt_unit *unit);
+
+void emit_fup(struct pt_unit *unit, uint64_t ip);
+
+/* MODE.Exec of the present mode, which the decoder then knows. */
+void emit_mode_exec(struct pt_unit *unit);
+
+/* An event data packet. */
+void emit_evd(struct pt_unit *unit, enum packet_evd type, uint64_t data);
+
+/* A block item of PAYLOAD_BYTES (4 or 8). */
+void emit_bip(
+    struct pt_unit *unit, uint8_t id, unsigned payload_bytes, uint64_t payload);
+
+/* PIP with the present CR3. */
+void emit_pip(struct pt_unit *unit);
+
+/*
+ * PSB+.  IP is that of the next instruction, PACKET_EN whether the stream is in
+ * the traced state there (an enable sends PSB+ before its TIP.PGE: false).
+ */
+void emit_psb(struct pt_unit *unit, bool packet_en, uint64_t ip);
+/* What emit_psb() writes now is not longer, in bytes. */
+unsigned emit_psb_most(const struct pt_unit *unit);
+
+#endif

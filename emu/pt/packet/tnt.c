@@ -1,0 +1,157 @@
+#include "emu/pt/packet/tnt.h"
+
+#include "emu/pt/output/layout.h"
+#include "emu/pt/packet/emit.h"
+#include "emu/pt/packet/timing.h"
+#include "emu/pt/state.h"
+#include "emu/pt/sync.h"
+
+/* Whole sixes of a long TNT. */
+#define TNT_SIXES_BITS 42
+
+/*
+ * In a long TNT the last part has one bit less than 6, so that 47 bits are full:
+ * its stop bit starts one place further up.
+ */
+static uint32_t
+tnt_start(const struct pt_unit *unit)
+{
+	return unit->tnt.count == TNT_SIXES_BITS ? EMIT_TNT_EMPTY << 1
+						 : EMIT_TNT_EMPTY;
+}
+
+bool
+tnt_is_empty(const struct pt_unit *unit)
+{
+	TZ_ASSERT(unit->tnt.tips == 0 || unit->fast.tnt != EMIT_TNT_EMPTY ||
+	    unit->tnt.count != 0);
+	return unit->fast.tnt == EMIT_TNT_EMPTY && unit->tnt.count == 0;
+}
+
+void
+tnt_forget(struct pt_unit *unit)
+{
+	unit->tnt = (struct tnt){ 0 };
+	unit->fast.tnt = EMIT_TNT_EMPTY;
+}
+
+/* Bits in struct pt_fast. */
+static unsigned
+tnt_fast_bits(const struct pt_unit *unit)
+{
+	TZ_ASSERT(unit->fast.tnt >= tnt_start(unit));
+	return (unsigned)__builtin_clz(tnt_start(unit)) -
+	    (unsigned)__builtin_clz(unit->fast.tnt);
+}
+
+unsigned
+pt_unit_tnt_pending(const struct pt_unit *unit)
+{
+	return unit->tnt.count + tnt_fast_bits(unit);
+}
+
+/* Moves the bits of struct pt_fast to the others. */
+static void
+tnt_gather(struct pt_unit *unit)
+{
+	struct tnt *tnt = &unit->tnt;
+	uint32_t rest = unit->fast.tnt;
+	unsigned bits = tnt_fast_bits(unit);
+
+	tnt->bits = tnt->bits << bits | (rest & ((UINT32_C(1) << bits) - 1));
+	tnt->count += bits;
+	unit->fast.tnt = tnt_start(unit);
+	TZ_ASSERT(tnt->count <= PACKET_TNT64_BITS_MAX);
+}
+
+/* Writes the bits as one byte where that needs no look.  False: it may not. */
+static bool
+tnt_put_byte(struct pt_unit *unit)
+{
+	/* The limit is 0 where a TNT packet is no byte of 6 bits. */
+	if (!unit_put_byte(
+		unit, unit->topa.fast_limit, (uint8_t)(unit->fast.tnt << 1)))
+		return false;
+	unit->fast.tnt = EMIT_TNT_EMPTY;
+	return true;
+}
+
+void
+tnt_flush(struct pt_unit *unit)
+{
+	struct tnt now;
+	struct packet packet;
+
+	TZ_ASSERT(unit->fast.tnt != 0);
+	if (tnt_is_empty(unit) || tnt_put_byte(unit))
+		return;
+	tnt_gather(unit);
+	now = unit->tnt;
+	tnt_forget(unit);
+	packet = packet_tnt(UINT64_C(1) << now.count | now.bits);
+	layout_emit(unit, &packet);
+	for (uint32_t i = 0; i < now.tips; i++)
+		emit_tip(unit, PACKET_TIP, now.tip[i]);
+}
+
+/* The bits of struct pt_fast are full. */
+static void
+tnt_full(struct pt_unit *unit)
+{
+	TZ_ASSERT(unit->fast.tnt >> PACKET_TNT_BITS_MAX == 1);
+	if (unit->tnt.count < TNT_SIXES_BITS &&
+	    unit->profile->manner->tnt_bits == PACKET_TNT64_BITS_MAX)
+		tnt_gather(unit);
+	else
+		tnt_flush(unit);
+}
+
+void
+tnt_add(struct pt_unit *unit, bool taken)
+{
+	TZ_ASSERT(unit->fast.tnt >> PACKET_TNT_BITS_MAX == 0);
+	TZ_ASSERT(unit->gate.packet_en);
+	/* SDM vol. 3, 33.4.2.14: a CYC tells when the first one happened. */
+	if ((unit->msrs.ctl & CTL_CYC_EN) != 0 && tnt_is_empty(unit))
+		timing_cyc(unit);
+	unit->fast.tnt = unit->fast.tnt << 1 | taken;
+	if (unit->fast.tnt >> PACKET_TNT_BITS_MAX != 0)
+		tnt_full(unit);
+}
+
+/*
+ * May a TIP wait?  Only behind bits that wait already, and where it needs no
+ * MODE.Exec.  Model choice: not while packets tell the time, which it would lose.
+ */
+static bool
+tnt_defers(const struct pt_unit *unit)
+{
+	const struct flow *flow = &unit->flow;
+
+	return unit->profile->manner->deferred_tip && !unit->fast.timed &&
+	    unit->tnt.tips < TZ_ARRAY_LEN(unit->tnt.tip) && flow->exec_known &&
+	    flow->exec_sent == flow->exec && !tnt_is_empty(unit);
+}
+
+bool
+tnt_tip(struct pt_unit *unit, uint64_t target)
+{
+	if (tnt_defers(unit)) {
+		unit->tnt.tip[unit->tnt.tips++] = target;
+		return true;
+	}
+	tnt_flush(unit);
+	emit_tip(unit, PACKET_TIP, target);
+	return false;
+}
+
+void
+pt_unit_tnt_full(struct pt_unit *unit)
+{
+	TZ_ASSERT(unit->fast.tnt >> PACKET_TNT_BITS_MAX == 1);
+	TZ_ASSERT(unit->gate.packet_en);
+	if (tnt_put_byte(unit))
+		return;
+	tnt_full(unit);
+	unit_refresh(unit);
+}
