@@ -1,11 +1,11 @@
 /*
- * The host's end of emu/abi.h's channel: console, and calls by which the
+ * The host's end of emu/guest_abi.h's channel: console, and calls by which the
  * guest kernel ends the run or reports what only it can know.
  */
 #ifndef TOPAZ_EMU_CHANNEL_H
 #define TOPAZ_EMU_CHANNEL_H
 
-#include "emu/base.h"
+#include "emu/base/base.h"
 
 struct cpu;
 struct machine_observer;

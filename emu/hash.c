@@ -1,7 +1,7 @@
 /*
  * What decides a machine's future, as one number.
  */
-#include "emu/abi.h"
+#include "emu/guest_abi.h"
 #include "emu/machine_state.h"
 
 #define XXH_INLINE_ALL

@@ -1,6 +1,6 @@
 #include "emu/channel.h"
 #include "emu/machine_state.h"
-#include "emu/profile/mix.h"
+#include "emu/profile/cpu_set.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -157,7 +157,7 @@ check_config(const struct machine_config *config, struct tz_error *err)
 		return tz_error(err, TZ_EUSAGE,
 		    "core:bus ratio %u: 1 to 255 are possible",
 		    config->core_cbr);
-	TZ_ASSERT(config->mix != NULL);
+	TZ_ASSERT(config->cpu_set != NULL);
 	return pt_cycles_check(&config->pt_cycles, err);
 }
 
@@ -180,8 +180,8 @@ machine_create(const struct machine_config *config,
 	if (machine->config.look_cycles == 0)
 		machine->config.look_cycles = MACHINE_LOOK_CYCLES;
 	machine->observer = *observer;
-	machine->mix = *config->mix;
-	machine->config.mix = &machine->mix;
+	machine->cpu_set = *config->cpu_set;
+	machine->config.cpu_set = &machine->cpu_set;
 	if (!memory_create(&machine->memory, config->ram_bytes)) {
 		free(machine);
 		return tz_error(err, TZ_EIO, "no memory for guest RAM");
@@ -190,7 +190,7 @@ machine_create(const struct machine_config *config,
 		struct cpu_config cpu = {
 			.id = i,
 			.cpu_count = config->cpu_count,
-			.profile = profile_mix_of(&machine->mix, i),
+			.profile = cpu_set_of(&machine->cpu_set, i),
 			.ram = machine->memory.ram,
 			.ram_bytes = config->ram_bytes,
 			.single_step = config->single_step,
@@ -238,10 +238,11 @@ machine_wrote_code(struct machine *machine)
 }
 
 void
-machine_set_truth(struct machine *machine, unsigned cpu, struct truth *truth)
+machine_set_truth(
+    struct machine *machine, unsigned cpu, struct exec_log *exec_log)
 {
 	TZ_ASSERT(cpu < machine->config.cpu_count);
-	cpu_set_truth(machine->slot[cpu].cpu, truth);
+	cpu_set_truth(machine->slot[cpu].cpu, exec_log);
 }
 
 void

@@ -4,21 +4,21 @@
  * but the guest.  Time is virtual: every CPU counts its own cycles.
  *
  * Not modelled: devices other than the local APIC and the host channel of
- * emu/abi.h; real mode; VMX, SMM, SGX, TSX.  Whatever the guest does
+ * emu/guest_abi.h; real mode; VMX, SMM, SGX, TSX.  Whatever the guest does
  * that is not modelled ends the run with MACHINE_UNMODELLED and a text.
  */
 #ifndef TOPAZ_EMU_MACHINE_H
 #define TOPAZ_EMU_MACHINE_H
 
-#include "emu/act.h"
-#include "emu/base.h"
-#include "emu/cpu/audit.h"
-#include "emu/event.h"
+#include "emu/base/base.h"
+#include "emu/base/deviation.h"
+#include "emu/base/event.h"
+#include "emu/cpu/access/audit.h"
 #include "emu/pt/packet/cycles.h"
 
 struct machine;
-struct profile_mix;
-struct truth;
+struct cpu_set;
+struct exec_log;
 
 #define MACHINE_CPUS_MAX       8
 #define MACHINE_QUANTUM_CYCLES 10000
@@ -36,7 +36,7 @@ struct truth;
 #define MACHINE_SMRAM_BYTES (UINT64_C(8) << 20)
 
 struct machine_config {
-	const struct profile_mix *mix; /* which CPU is which model; copied */
+	const struct cpu_set *cpu_set; /* which CPU is which model; copied */
 	unsigned cpu_count;            /* 1..MACHINE_CPUS_MAX */
 	uint64_t ram_bytes;            /* multiple of 2 MiB, at most 3 GiB */
 	uint64_t quantum_cycles;       /* 0: MACHINE_QUANTUM_CYCLES */
@@ -53,11 +53,11 @@ struct machine_step {
 	uint64_t insns; /* that the CPU has retired */
 	uint64_t rip;
 	uint8_t cpl;
-	bool trigger_en; /* STATUS.TriggerEn: an ACT_PMI is possible */
+	bool trigger_en; /* STATUS.TriggerEn: an DEVIATION_PMI is possible */
 	bool in_nmi;     /* NMIs are blocked */
 	bool interrupts; /* RFLAGS.IF */
 	bool local;      /* touches neither memory but its stack nor a device */
-	bool split; /* loads and stores without LOCK: an ACT_SPLIT is possible */
+	bool split; /* loads and stores without LOCK: an DEVIATION_SPLIT is possible */
 };
 
 /*
@@ -73,7 +73,7 @@ struct machine_observer {
 	void (*access)(void *arg, const struct audit_access *access);
 	void (*call)(void *arg, const struct audit_call *call);
 	/* A kernel function that can fail asks (EVENT_POINT): shall it?  NULL
-	 * or false: no, unless ACT_FAIL says so. */
+	 * or false: no, unless DEVIATION_FAIL says so. */
 	bool (*point)(void *arg, unsigned cpu, uint64_t id, uint64_t caller);
 	/* Asked at the first control transfer after look_cycles of a CPU, and
 	 * whenever another one's turn comes: true ends machine_run() with
@@ -115,10 +115,10 @@ void machine_wrote_code(struct machine *machine);
 
 /* Records what CPU executes from here on; NULL ends that. */
 void machine_set_truth(
-    struct machine *machine, unsigned cpu, struct truth *truth);
+    struct machine *machine, unsigned cpu, struct exec_log *exec_log);
 
 /*
- * Puts CPU 0 at ENTRY in the state that emu/abi.h promises, and the
+ * Puts CPU 0 at ENTRY in the state that emu/guest_abi.h promises, and the
  * others into wait-for-SIPI.  CR3 is the physical address of the boot tables.
  */
 void machine_boot(struct machine *machine, uint64_t entry, uint64_t boot_info,
@@ -145,12 +145,12 @@ void machine_set_stop(struct machine *machine, unsigned cpu, uint64_t insns);
 void machine_pause(struct machine *machine);
 
 /*
- * Does ACT on CPU, between two calls of machine_run().  False: it is not possible
- * here (ACT_PMI with TriggerEn = 0, ACT_SWITCH to a CPU that cannot go on, ...),
- * and nothing has changed.  PARAM as act.def says; 0 where there is none.
+ * Does DEVIATION on CPU, between two calls of machine_run().  False: it is not possible
+ * here (DEVIATION_PMI with TriggerEn = 0, DEVIATION_SWITCH to a CPU that cannot go on, ...),
+ * and nothing has changed.  PARAM as base/deviation.def says; 0 where there is none.
  */
-bool machine_act(
-    struct machine *machine, unsigned cpu, enum act act, uint64_t param);
+bool machine_inject(struct machine *machine, unsigned cpu,
+    enum deviation_kind kind, uint64_t param);
 
 /*
  * Which instructions the step observer is told of, one by one, before they run.
@@ -169,7 +169,7 @@ void machine_set_watched(struct machine *machine, uint64_t begin, uint64_t end);
 
 /*
  * Reports each load and store of code, and its calls of certain functions, whose list
- * must stay (emu/cpu/audit.h).  All of AUDIT 0: nothing is reported.  An audit changes
+ * must stay (emu/cpu/access/audit.h).  All of AUDIT 0: nothing is reported.  An audit changes
  * nothing but the speed.
  */
 void machine_set_audit(struct machine *machine, const struct audit *audit);

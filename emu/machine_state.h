@@ -1,5 +1,5 @@
 /*
- * The inside of a machine, shared by machine.c, ipi.c, order.c, steer.c, hash.c and
+ * The inside of a machine, shared by machine.c, ipi.c, sched.c, control.c, hash.c and
  * snapshot.c and by nobody else.
  */
 #ifndef TOPAZ_EMU_MACHINE_STATE_H
@@ -9,7 +9,7 @@
 #include "emu/cpu/cpu.h"
 #include "emu/machine.h"
 #include "emu/memory.h"
-#include "emu/profile/mix.h"
+#include "emu/profile/cpu_set.h"
 
 #define IPIS_MAX      64
 #define MACHINE_NEVER UINT64_MAX
@@ -32,13 +32,13 @@ struct machine_turn {
 	unsigned cpu;
 	bool broken;
 	uint64_t limit;
-	int forced; /* ACT_SWITCH: 1 + the CPU whose turn comes next; else 0 */
+	int forced; /* DEVIATION_SWITCH: 1 + the CPU whose turn comes next; else 0 */
 };
 
 struct machine {
 	struct machine_config config;
 	struct machine_observer observer;
-	struct profile_mix mix; /* config.mix points here */
+	struct cpu_set cpu_set; /* config.mix points here */
 	struct slot slot[MACHINE_CPUS_MAX];
 	struct memory memory;
 	uint64_t entry, boot_info;
@@ -65,7 +65,7 @@ void machine_start_cpu(struct machine *machine, unsigned id, uint64_t at);
 /* Gives CPU ID the interrupts that are due. */
 void machine_deliver_due(struct machine *machine, unsigned id);
 
-/* order.c: when CPU ID can go on; MACHINE_NEVER if nothing in sight wakes it. */
+/* sched.c: when CPU ID can go on; MACHINE_NEVER if nothing in sight wakes it. */
 uint64_t machine_ready_time(struct machine *machine, unsigned id);
 
 #endif

@@ -10,7 +10,7 @@
 #ifndef TOPAZ_EMU_MEMORY_H
 #define TOPAZ_EMU_MEMORY_H
 
-#include "emu/base.h"
+#include "emu/base/base.h"
 
 #include <sys/types.h>
 
@@ -78,7 +78,7 @@ struct memory_range {
 uint64_t memory_hash(struct memory *memory, const uint64_t *hidden,
     const struct memory_range *dead, size_t dead_count);
 
-/* hot.c: puts pages that have become hot at the end of .hot; false: no memory. */
+/* dirty_pages.c: puts pages that have become hot at the end of .hot; false: no memory. */
 bool memory_find_hot(struct memory *memory);
 void memory_open_pagemap(struct memory *memory);
 bool memory_add_hot(struct memory *memory, uint64_t page);

@@ -6,7 +6,7 @@
 #ifndef TOPAZ_HARNESS_DRIVERS_H
 #define TOPAZ_HARNESS_DRIVERS_H
 
-#include "emu/base.h"
+#include "emu/base/base.h"
 #include "harness/manifest/words.h"
 
 #define DRIVER_DEFAULT      "insntrace"

@@ -6,7 +6,7 @@
 #ifndef TOPAZ_HARNESS_FLAGS_H
 #define TOPAZ_HARNESS_FLAGS_H
 
-#include "emu/base.h"
+#include "emu/base/base.h"
 
 struct schema;
 

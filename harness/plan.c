@@ -29,7 +29,7 @@ run_defaults(void)
 		.trace_kernel = true,
 		.trace_user = true,
 		.invariants = true,
-		.truth = true,
+		.exec_log = true,
 	};
 }
 
@@ -197,8 +197,8 @@ plan_check(struct plan *plan, struct tz_error *err)
 		error = check_workload(plan, err);
 	if (error != 0)
 		return error;
-	error = profile_mix_parse(
-	    options->profile, options->errata, &plan->mix, err);
+	error = cpu_set_parse(
+	    options->profile, options->errata, &plan->cpu_set, err);
 	if (error != 0)
 		return error;
 	error = driver_read(

@@ -5,7 +5,7 @@
 #ifndef TOPAZ_HARNESS_PLAN_H
 #define TOPAZ_HARNESS_PLAN_H
 
-#include "emu/profile/mix.h"
+#include "emu/profile/cpu_set.h"
 #include "harness/drivers.h"
 #include "harness/load/paths.h"
 
@@ -18,7 +18,7 @@ struct plan {
 	const struct run_options *options;
 	struct paths paths;
 	struct driver driver;
-	struct profile_mix mix;
+	struct cpu_set cpu_set;
 	char cmdline[PLAN_CMDLINE_BYTES]; /* the guest's */
 };
 

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "emu/abi.h"
-#include "emu/profile/mix.h"
+#include "emu/guest_abi.h"
+#include "emu/profile/cpu_set.h"
 #include "harness/load/image.h"
 #include "traces/bundle_write.h"
 
@@ -251,10 +251,10 @@ record_end(struct record *record)
 }
 
 void
-record_models(struct bundle_info *info, const struct profile_mix *mix)
+record_models(struct bundle_info *info, const struct cpu_set *cpu_set)
 {
 	for (unsigned i = 0; i < BUNDLE_CPUS_MAX; i++) {
-		const struct profile *profile = profile_mix_of(mix, i);
+		const struct profile *profile = cpu_set_of(cpu_set, i);
 		struct bundle_model *model = &info->model[i];
 
 		snprintf(model->profile, sizeof(model->profile), "%s",

@@ -11,7 +11,7 @@
 struct bundle_info;
 struct bundle_writer;
 struct image;
-struct profile_mix;
+struct cpu_set;
 struct record;
 
 /* The code of IMAGE as it stands in RAM, for whoever decodes.  -TZ_EIO. */
@@ -39,7 +39,7 @@ void record_set_ram(struct record *record, const uint8_t *ram, uint64_t bytes);
 int record_end(struct record *record);
 
 /* Which CPU is which processor, for the manifest. */
-void record_models(struct bundle_info *info, const struct profile_mix *mix);
+void record_models(struct bundle_info *info, const struct cpu_set *cpu_set);
 
 /* What was counted on the way. */
 uint64_t record_wraps(const struct record *record, unsigned cpu);

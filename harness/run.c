@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/abi.h"
-#include "emu/profile/mix.h"
-#include "emu/truth.h"
+#include "emu/base/exec_log.h"
+#include "emu/guest_abi.h"
+#include "emu/profile/cpu_set.h"
 #include "harness/build_set.h"
 #include "harness/check/check.h"
 #include "harness/host/output.h"
@@ -34,7 +34,7 @@ struct run {
 	struct machine_observer recorder;
 	struct machine *machine;
 	struct script *script; /* the owner's configuration */
-	struct truth *truth[MACHINE_CPUS_MAX];
+	struct exec_log *exec_log[MACHINE_CPUS_MAX];
 	struct boot boot;
 };
 
@@ -105,10 +105,10 @@ run_load(struct run *run, struct tz_error *err)
 		.program_count = run->plan.paths.program_count,
 		.cmdline = run->plan.cmdline,
 		.cpu_count = run->options->cpu_count,
-		.tsc_hz = profile_tsc_hz(profile_mix_of(&run->plan.mix, 0)),
+		.tsc_hz = profile_tsc_hz(cpu_set_of(&run->plan.cpu_set, 0)),
 	};
 	const struct machine_config config = {
-		.mix = &run->plan.mix,
+		.cpu_set = &run->plan.cpu_set,
 		.cpu_count = run->options->cpu_count,
 		.ram_bytes = PLAN_RAM_BYTES,
 		.single_step = run->options->single_step,
@@ -153,12 +153,13 @@ run_truth(struct run *run, struct tz_error *err)
 {
 	unsigned i;
 
-	for (i = 0; run->options->truth && i < run->options->cpu_count; i++) {
-		run->truth[i] = truth_create(
+	for (i = 0; run->options->exec_log && i < run->options->cpu_count;
+	     i++) {
+		run->exec_log[i] = exec_log_create(
 		    bundle_truth_sink, bundle_truth_arg(run->writer, i));
-		if (run->truth[i] == NULL)
+		if (run->exec_log[i] == NULL)
 			return tz_error(err, TZ_EIO, "out of memory");
-		machine_set_truth(run->machine, i, run->truth[i]);
+		machine_set_truth(run->machine, i, run->exec_log[i]);
 	}
 	return 0;
 }
@@ -252,10 +253,10 @@ run_execute(struct run *run, struct tz_error *err)
 	outcome->waits = progress_run(run->machine, run->options->cpu_count,
 	    run->options->insns_max, &outcome->result);
 	machine_sync_output(run->machine);
-	/* Errors of truth and record stay in the writer until it finishes. */
+	/* Errors of the execution log and record stay in the writer until it finishes. */
 	for (i = 0; i < run->options->cpu_count; i++)
-		if (run->truth[i] != NULL)
-			(void)truth_flush(run->truth[i]);
+		if (run->exec_log[i] != NULL)
+			(void)exec_log_flush(run->exec_log[i]);
 	error = record_end(run->record);
 	run_explain(run);
 	if (error != 0 && bundle_error(run->writer, err) == 0)
@@ -304,7 +305,7 @@ run_finish(struct run *run, struct tz_error *err)
 	COPY(end, "%s", end_name(outcome->result.end));
 	COPY(text, "%s", outcome->result.text);
 #undef COPY
-	record_models(&info, &run->plan.mix);
+	record_models(&info, &run->plan.cpu_set);
 	for (i = 0; i < outcome->cpu_count; i++) {
 		const struct machine_counters *from = &outcome->cpu[i].counters;
 
@@ -333,7 +334,7 @@ run_close(struct run *run)
 	unsigned i;
 
 	for (i = 0; i < MACHINE_CPUS_MAX; i++)
-		truth_destroy(run->truth[i]);
+		exec_log_destroy(run->exec_log[i]);
 	bundle_abandon(run->writer);
 	output_abandon(run->output);
 	boot_free(&run->boot);
@@ -348,7 +349,7 @@ run_close(struct run *run)
 static int
 check_mix(const struct run *run, struct tz_error *err)
 {
-	unsigned models = run->plan.mix.count;
+	unsigned models = run->plan.cpu_set.count;
 
 	if (models <= run->options->cpu_count)
 		return 0;
@@ -368,7 +369,7 @@ run_open(struct run *run, struct tz_error *err)
 	if (error == 0)
 		error = run_script(run, err);
 	if (error == 0)
-		memcpy(run->outcome->models, run->plan.mix.text,
+		memcpy(run->outcome->models, run->plan.cpu_set.text,
 		    sizeof(run->outcome->models));
 	if (error == 0)
 		error = output_claim(

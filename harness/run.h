@@ -6,7 +6,7 @@
 #define TOPAZ_HARNESS_RUN_H
 
 #include "emu/machine.h"
-#include "emu/profile/mix.h"
+#include "emu/profile/cpu_set.h"
 
 #define RUN_FRAMES_MAX    24
 #define RUN_LINE_BYTES    192
@@ -21,7 +21,7 @@ struct run_options {
 	    cc_seconds; /* that it may use for a source; 0: as build.h has it */
 	const char *drivers; /* folder with DRIVER/driver.yaml; NULL: topaz's */
 	const char *output;  /* the bundle */
-	const char *profile; /* of emu/profile/mix.h */
+	const char *profile; /* of emu/profile/cpu_set.h */
 	const char *errata;  /* further keys by comma that show, or NULL */
 	const char *workload; /* comma-separated names */
 	const char *settings; /* further words for the guest, or "" */
@@ -34,7 +34,7 @@ struct run_options {
 	bool thread_mode;
 	bool trace_kernel, trace_user;
 	bool invariants;
-	bool truth;
+	bool exec_log;
 	bool single_step;
 	bool verbose;
 	bool objects; /* compiled before: no source is needed */
@@ -57,11 +57,11 @@ struct run_outcome {
 	 * how often, the first error, and on which CPU. */
 	uint64_t refused_count, refused_cpu;
 	int refused_error;
-	char models[PROFILE_MIX_TEXT_BYTES]; /* the CPUs': of mix.h */
-	char sha256[65];                     /* of the driver's source */
-	char console[RUN_CONSOLE_BYTES];     /* its end */
-	char where[RUN_LINE_BYTES];          /* symbol and line of the end */
-	unsigned frame_count; /* of the backtrace, innermost first */
+	char models[CPU_SET_TEXT_BYTES]; /* the CPUs': of mix.h */
+	char sha256[65];                 /* of the driver's source */
+	char console[RUN_CONSOLE_BYTES]; /* its end */
+	char where[RUN_LINE_BYTES];      /* symbol and line of the end */
+	unsigned frame_count;            /* of the backtrace, innermost first */
 	char frame[RUN_FRAMES_MAX][RUN_LINE_BYTES];
 };
 

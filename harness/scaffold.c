@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "emu/abi.h"
+#include "emu/guest_abi.h"
 
 #define SAMPLE_WORD         "sample"
 #define NAME_CHARACTERS_MAX (sizeof(((struct abi_module *)0)->name) - 1)

@@ -5,7 +5,7 @@
 #ifndef TOPAZ_HARNESS_SCAFFOLD_H
 #define TOPAZ_HARNESS_SCAFFOLD_H
 
-#include "emu/base.h"
+#include "emu/base/base.h"
 
 /*
  * Copies each file of the folder SAMPLE into the new folder DIR/NAME.  In their names

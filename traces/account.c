@@ -158,7 +158,7 @@ account_overwrite(void *arg, const struct frames_span *old)
 	}
 }
 
-/* RAM is below 4 GiB (emu/abi.h): is [PA, PA + BYTES)? */
+/* RAM is below 4 GiB (emu/guest_abi.h): is [PA, PA + BYTES)? */
 static bool
 account_in_ram(
     struct account_work *work, uint64_t pa, uint64_t bytes, size_t at)

@@ -19,7 +19,7 @@
 #ifndef TOPAZ_TRACES_ACCOUNT_H
 #define TOPAZ_TRACES_ACCOUNT_H
 
-#include "emu/event.h"
+#include "emu/base/event.h"
 
 /*
  * Rows: written = reported + lost + tail + overwritten + unreported + prefix.

@@ -4,7 +4,7 @@
 #ifndef TOPAZ_TRACES_BLANK_H
 #define TOPAZ_TRACES_BLANK_H
 
-#include "emu/base.h"
+#include "emu/base/base.h"
 
 /*
  * An IRET sends a CFE and, behind it, a TIP, which an overflow may take.  libipt keeps

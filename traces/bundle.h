@@ -1,14 +1,14 @@
 /*
  * A bundle read back: the directory that `topaz run -o DIR` wrote.  Opening it
  * checks every file against the manifest's sizes and digests, so whoever reads
- * on may trust the bytes.  It does not interpret them: that is truth_read.h,
+ * on may trust the bytes.  It does not interpret them: that is exec_log_read.h,
  * account.h, decode.h and verify.h.
  */
 #ifndef TOPAZ_TRACES_BUNDLE_H
 #define TOPAZ_TRACES_BUNDLE_H
 
-#include "emu/base.h"
-#include "emu/event.h"
+#include "emu/base/base.h"
+#include "emu/base/event.h"
 
 #define BUNDLE_VERSION    2
 #define BUNDLE_CPUS_MAX   8
@@ -95,7 +95,7 @@ int bundle_read_stream(const struct bundle *bundle, size_t index,
 int bundle_read_events(const struct bundle *bundle, struct event **events,
     size_t *count, struct tz_error *err);
 
-/* The truth of one CPU, emu/truth.h; the caller frees it. */
+/* The execution log of one CPU, emu/base/exec_log.h; the caller frees it. */
 int bundle_read_truth(const struct bundle *bundle, unsigned cpu,
     uint32_t **words, size_t *count, struct tz_error *err);
 

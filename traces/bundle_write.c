@@ -24,7 +24,7 @@ struct bundle_writer {
 	int error; /* the first, with its text */
 	struct tz_error err;
 	struct zfile_writer *events;
-	struct bundle_truth truth[BUNDLE_CPUS_MAX];
+	struct bundle_truth exec_log[BUNDLE_CPUS_MAX];
 	FILE *fell[BUNDLE_CPUS_MAX];
 	FILE *drained[BUNDLE_STREAMS_MAX];
 	struct bundle bundle;
@@ -106,7 +106,7 @@ bundle_close_files(struct bundle_writer *writer)
 {
 	bundle_packed_close(writer, &writer->events);
 	for (unsigned cpu = 0; cpu < BUNDLE_CPUS_MAX; cpu++) {
-		bundle_packed_close(writer, &writer->truth[cpu].file);
+		bundle_packed_close(writer, &writer->exec_log[cpu].file);
 		bundle_file_close(writer, &writer->fell[cpu]);
 	}
 	for (size_t i = 0; i < BUNDLE_STREAMS_MAX; i++)
@@ -146,8 +146,8 @@ bundle_start(struct bundle_writer *writer)
 	bundle_open_packed(writer, "events.zst", &writer->events);
 	for (unsigned cpu = 0; cpu < writer->cpu_count; cpu++) {
 		snprintf(name, sizeof(name), "truth-cpu%u.zst", cpu);
-		writer->truth[cpu].writer = writer;
-		bundle_open_packed(writer, name, &writer->truth[cpu].file);
+		writer->exec_log[cpu].writer = writer;
+		bundle_open_packed(writer, name, &writer->exec_log[cpu].file);
 	}
 }
 
@@ -310,18 +310,18 @@ void *
 bundle_truth_arg(struct bundle_writer *writer, unsigned cpu)
 {
 	TZ_ASSERT(cpu < writer->cpu_count);
-	return &writer->truth[cpu];
+	return &writer->exec_log[cpu];
 }
 
 int
 bundle_truth_sink(void *arg, const uint32_t *words, size_t count)
 {
-	struct bundle_truth *truth = arg;
-	struct bundle_writer *writer = truth->writer;
+	struct bundle_truth *exec_log = arg;
+	struct bundle_writer *writer = exec_log->writer;
 
 	if (writer->error == 0)
-		writer->error = zfile_write(
-		    truth->file, words, count * sizeof(*words), &writer->err);
+		writer->error = zfile_write(exec_log->file, words,
+		    count * sizeof(*words), &writer->err);
 	return writer->error;
 }
 

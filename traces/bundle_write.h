@@ -26,7 +26,7 @@ int bundle_add_object(struct bundle_writer *writer, const char *name,
     uint64_t bias, const void *bytes, size_t count);
 
 /*
- * A truth_sink and its argument: truth_create(bundle_truth_sink,
+ * A exec_log_sink and its argument: exec_log_create(bundle_truth_sink,
  * bundle_truth_arg(writer, cpu)).
  */
 void *bundle_truth_arg(struct bundle_writer *writer, unsigned cpu);
@@ -35,7 +35,7 @@ int bundle_truth_sink(void *arg, const uint32_t *words, size_t count);
 /* Appends to the log of events, in global order. */
 int bundle_add_event(struct bundle_writer *writer, const struct event *event);
 
-/* Appends what user space read next of a stream; STREAM as in emu/event.h. */
+/* Appends what user space read next of a stream; STREAM as in emu/base/event.h. */
 int bundle_add_stream(struct bundle_writer *writer, uint64_t stream,
     const void *bytes, size_t count);
 

@@ -10,7 +10,7 @@
 #ifndef TOPAZ_TRACES_CLOCK_H
 #define TOPAZ_TRACES_CLOCK_H
 
-#include "emu/base.h"
+#include "emu/base/base.h"
 
 struct clock;
 

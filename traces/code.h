@@ -1,7 +1,7 @@
 /*
  * Lengths of instructions at addresses of the bundle's code images, 64-bit
  * mode, each decoded once.  The only user of Zydis here; it shares nothing with
- * the engine's side, so that truth is read by code of its own.
+ * the engine's side, so that the execution log is read by code of its own.
  */
 #ifndef TOPAZ_TRACES_CODE_H
 #define TOPAZ_TRACES_CODE_H

@@ -1,11 +1,11 @@
 /*
  * libipt's opinion of what a trace says was executed: the instructions of one
- * stream of trace bytes, in order.  It knows neither truth nor bundle files.
+ * stream of trace bytes, in order.  It knows neither the execution log nor bundle files.
  */
 #ifndef TOPAZ_TRACES_DECODE_H
 #define TOPAZ_TRACES_DECODE_H
 
-#include "emu/base.h"
+#include "emu/base/base.h"
 
 struct decode;
 struct pt_image;

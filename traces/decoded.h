@@ -15,7 +15,7 @@
 #ifndef TOPAZ_TRACES_DECODED_H
 #define TOPAZ_TRACES_DECODED_H
 
-#include "emu/base.h"
+#include "emu/base/base.h"
 
 enum decoded_format {
 	DECODED_ANY, /* not known */

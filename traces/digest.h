@@ -6,7 +6,7 @@
 #ifndef TOPAZ_TRACES_DIGEST_H
 #define TOPAZ_TRACES_DIGEST_H
 
-#include "emu/base.h"
+#include "emu/base/base.h"
 
 #define DIGEST_BLOCK_BYTES (UINT64_C(256) << 10)
 #define DIGEST_TEXT_BYTES  33 /* 32 hexadecimal digits and NUL */

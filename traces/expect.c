@@ -19,7 +19,7 @@
 #define MSR_ADDR3_B             0x587u
 
 void
-expect_start(struct expect *expect, const struct truth_log *log)
+expect_start(struct expect *expect, const struct exec_log_file *log)
 {
 	memset(expect, 0, sizeof(*expect));
 	expect->log = log;
@@ -87,7 +87,7 @@ expect_packet_en(struct expect *expect, uint64_t ip)
 }
 
 static void
-expect_write_msr(struct expect *expect, const struct truth_log_msr *msr)
+expect_write_msr(struct expect *expect, const struct exec_log_file_msr *msr)
 {
 	struct expect_msrs *next = &expect->next;
 	unsigned n = (msr->msr - MSR_ADDR0_A) / 2;
@@ -127,13 +127,13 @@ expect_commit(struct expect *expect, struct expect_item *item)
 /* Passes COUNT instructions of BLOCK from .skip on. */
 static void
 expect_pass(
-    struct expect *expect, const struct truth_block *block, uint32_t count)
+    struct expect *expect, const struct exec_log_block *block, uint32_t count)
 {
 	expect->retired += count;
 	expect->skip += count;
 	expect->jumped = false;
 	if (expect->skip < block->count) {
-		expect->follows = truth_block_ip(
+		expect->follows = exec_log_block_ip(
 		    expect->log, block, expect->skip);
 		return;
 	}
@@ -148,12 +148,12 @@ expect_pass(
  * MSRs.  True: ITEM is filled in.
  */
 static bool
-expect_block(struct expect *expect, const struct truth_block *block,
+expect_block(struct expect *expect, const struct exec_log_block *block,
     struct expect_item *item)
 {
 	uint32_t first = expect->skip;
 	uint32_t count = expect->written ? 1 : block->count - first;
-	uint64_t ip = truth_block_ip(expect->log, block, first);
+	uint64_t ip = exec_log_block_ip(expect->log, block, first);
 	bool must = expect_packet_en(expect, ip);
 	bool clears = expect->written && expect_trace_en(expect) &&
 	    (expect->next.ctl & CTL_TRACE_EN) == 0;
@@ -182,24 +182,25 @@ expect_block(struct expect *expect, const struct truth_block *block,
 static bool
 expect_step(struct expect *expect, uint32_t step, struct expect_item *item)
 {
-	const struct truth_log *log = expect->log;
-	uint32_t index = step >> TRUTH_LOG_BITS;
+	const struct exec_log_file *log = expect->log;
+	uint32_t index = step >> EXEC_LOG_FILE_BITS;
 
 	expect->at++;
-	switch ((enum truth_log_step)(step & ((1u << TRUTH_LOG_BITS) - 1))) {
-	case TRUTH_LOG_CONTEXT:
+	switch ((enum exec_log_file_step)(
+	    step & ((1u << EXEC_LOG_FILE_BITS) - 1))) {
+	case EXEC_LOG_FILE_CONTEXT:
 		expect->look |= expect->cpl != log->contexts[index].cpl ||
 		    expect->cr3 != log->contexts[index].cr3;
 		expect->cpl = log->contexts[index].cpl;
 		expect->cr3 = log->contexts[index].cr3;
 		return false;
-	case TRUTH_LOG_MSR:
+	case EXEC_LOG_FILE_MSR:
 		expect_write_msr(expect, &log->msrs[index]);
 		return false;
-	case TRUTH_LOG_EVENT:
+	case EXEC_LOG_FILE_EVENT:
 		expect->look = true;
 		return false;
-	case TRUTH_LOG_STOPPED:
+	case EXEC_LOG_FILE_STOPPED:
 		/* Within a write: setting TraceEn met a bad ToPA. */
 		expect->msrs.status |= STATUS_ERROR_OR_STOPPED;
 		expect->next.status |= STATUS_ERROR_OR_STOPPED;
@@ -207,7 +208,7 @@ expect_step(struct expect *expect, uint32_t step, struct expect_item *item)
 		item->count = 0;
 		item->retired = expect->retired;
 		return true;
-	case TRUTH_LOG_BLOCK:
+	case EXEC_LOG_FILE_BLOCK:
 		break;
 	}
 	return false;
@@ -216,13 +217,14 @@ expect_step(struct expect *expect, uint32_t step, struct expect_item *item)
 void
 expect_next(struct expect *expect, struct expect_item *item)
 {
-	const struct truth_log *log = expect->log;
+	const struct exec_log_file *log = expect->log;
 
 	while (expect->at < log->count) {
 		uint32_t step = log->steps[expect->at];
-		uint32_t index = step >> TRUTH_LOG_BITS;
+		uint32_t index = step >> EXEC_LOG_FILE_BITS;
 
-		if ((step & ((1u << TRUTH_LOG_BITS) - 1)) != TRUTH_LOG_BLOCK) {
+		if ((step & ((1u << EXEC_LOG_FILE_BITS) - 1)) !=
+		    EXEC_LOG_FILE_BLOCK) {
 			if (expect_step(expect, step, item))
 				return;
 			continue;

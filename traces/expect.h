@@ -1,16 +1,16 @@
 /*
- * What must decode, computed from the truth alone: instructions, CPL, CR3 and
+ * What must decode, computed from the execution log alone: instructions, CPL, CR3 and
  * the writes of the trace MSRs.  A second opinion on the enables of the PT unit
  * (SDM vol. 3, 33.2.5 "Packet Generation Enable Controls"): it shares no line
  * with emu/pt.
  *
- * Not modelled: TraceStop ranges end tracing through the truth's STOPPED only;
+ * Not modelled: TraceStop ranges end tracing through the execution log's STOPPED only;
  * production enclaves; PAE paging's finer CR3 compare.
  */
 #ifndef TOPAZ_TRACES_EXPECT_H
 #define TOPAZ_TRACES_EXPECT_H
 
-#include "traces/truth_read.h"
+#include "traces/exec_log_read.h"
 
 #define EXPECT_RANGES 4
 
@@ -22,7 +22,7 @@ struct expect_msrs {
 
 /* A position in the flow of one CPU; plain data, may be copied and kept. */
 struct expect {
-	const struct truth_log *log;
+	const struct exec_log_file *log;
 	size_t at;        /* next step of the log */
 	uint32_t skip;    /* instructions already taken of the block at .at */
 	uint64_t retired; /* instructions before this position */
@@ -42,17 +42,17 @@ enum expect_kind {
 	EXPECT_ON,      /* TraceEn 0 to 1 */
 	EXPECT_OFF,     /* TraceEn 1 to 0 */
 	EXPECT_STOPPED, /* the unit stopped by itself */
-	EXPECT_END,     /* of the truth */
+	EXPECT_END,     /* of the execution log */
 };
 
 struct expect_item {
 	enum expect_kind kind;
-	const struct truth_block *block; /* EXPECT_RUN: its instructions */
-	uint32_t first, count;           /* [first, first + count) */
+	const struct exec_log_block *block; /* EXPECT_RUN: its instructions */
+	uint32_t first, count;              /* [first, first + count) */
 	uint64_t retired; /* instructions retired before this item */
 };
 
-void expect_start(struct expect *expect, const struct truth_log *log);
+void expect_start(struct expect *expect, const struct exec_log_file *log);
 
 /* The next item; stays at EXPECT_END. */
 void expect_next(struct expect *expect, struct expect_item *item);

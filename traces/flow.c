@@ -4,7 +4,7 @@
 
 int
 flow_cpu_create(
-    const struct truth_log *log, struct flow_cpu *cpu, struct tz_error *err)
+    const struct exec_log_file *log, struct flow_cpu *cpu, struct tz_error *err)
 {
 	struct expect expect;
 	struct expect_item item;
@@ -88,10 +88,10 @@ flow_next(struct flow *flow, uint64_t *ip)
 		flow->item.count = 0;
 		if (flow->item.kind == EXPECT_STOPPED)
 			continue;
-		flow->at++; /* TraceEn fell, or the truth ends */
+		flow->at++; /* TraceEn fell, or the execution log ends */
 		flow_enter(flow);
 	}
-	*ip = truth_block_ip(
+	*ip = exec_log_block_ip(
 	    flow->expect.log, flow->item.block, flow->item.first + flow->taken);
 	flow->taken++;
 	return true;

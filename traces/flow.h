@@ -8,7 +8,7 @@
 #include "traces/account.h"
 #include "traces/expect.h"
 
-/* One CPU's truth, cut where TraceEn rises. */
+/* One CPU's execution log, cut where TraceEn rises. */
 struct flow_cpu {
 	size_t count, room;
 	struct flow_interval {
@@ -18,8 +18,8 @@ struct flow_cpu {
 };
 
 /* Finds the intervals of LOG, which must outlive them.  -TZ_EIO: no memory. */
-int flow_cpu_create(
-    const struct truth_log *log, struct flow_cpu *cpu, struct tz_error *err);
+int flow_cpu_create(const struct exec_log_file *log, struct flow_cpu *cpu,
+    struct tz_error *err);
 void flow_cpu_destroy(struct flow_cpu *cpu);
 
 /* What streams are made of. */
@@ -48,7 +48,7 @@ bool flow_next(struct flow *flow, uint64_t *ip);
 /* Retired instructions of its CPU before the one that flow_next gave last. */
 uint64_t flow_retired(const struct flow *flow);
 
-/* The truth's interval that belongs to an interval of the account, or NULL. */
+/* The execution log's interval that belongs to an interval of the account, or NULL. */
 const struct flow_interval *flow_find(
     const struct flow_source *source, size_t interval);
 

@@ -6,7 +6,7 @@
 #ifndef TOPAZ_TRACES_FRAMES_H
 #define TOPAZ_TRACES_FRAMES_H
 
-#include "emu/base.h"
+#include "emu/base/base.h"
 
 #define FRAMES_NOBODY UINT64_MAX
 

@@ -20,19 +20,19 @@ struct listed_work {
 
 /* Lists the intervals of stream INDEX and what its trace cannot tell. */
 static bool
-listed_intervals(const struct verify_work *truth, size_t index,
+listed_intervals(const struct verify_work *exec_log, size_t index,
     struct listed_walk *walk, struct listed_stream *stream)
 {
 	static const enum account_row early[] = { ACCOUNT_LOST, ACCOUNT_TAIL,
 		ACCOUNT_OVERWRITTEN, ACCOUNT_UNREPORTED, ACCOUNT_STALE };
-	const struct account *account = &truth->account;
+	const struct account *account = &exec_log->account;
 	size_t room = 0;
 
 	for (size_t i = 0; i < TZ_ARRAY_LEN(early); i++)
 		stream->excused |= account->streams[index].rows[early[i]] != 0;
 	for (size_t i = 0; i < account->interval_count; i++) {
 		const struct flow_interval *interval = flow_find(
-		    &truth->source, i);
+		    &exec_log->source, i);
 
 		if (account->intervals[i].stream != index)
 			continue;
@@ -49,9 +49,10 @@ listed_intervals(const struct verify_work *truth, size_t index,
 
 static bool
 listed_add_stream(
-    struct listed_work *work, const struct verify_work *truth, size_t index)
+    struct listed_work *work, const struct verify_work *exec_log, size_t index)
 {
-	const struct account_stream *account = &truth->account.streams[index];
+	const struct account_stream *account =
+	    &exec_log->account.streams[index];
 	size_t at = work->result->stream_count;
 	struct listed_stream *stream = &work->result->streams[at];
 	struct listed_walk *walk = &work->walks[at];
@@ -65,17 +66,17 @@ listed_add_stream(
 	    stream->thread ? "thread" : "cpu", stream->id);
 	walk->stream = stream;
 	walk->symbolizer = work->options->symbolizer;
-	walk->truth = truth;
+	walk->exec_log = exec_log;
 	work->result->stream_count++;
-	return listed_intervals(truth, index, walk, stream) &&
-	    listed_start(walk, &truth->source);
+	return listed_intervals(exec_log, index, walk, stream) &&
+	    listed_start(walk, &exec_log->source);
 }
 
 /* Makes a walk for each stream that is to be compared. */
 static int
-listed_open(struct listed_work *work, const struct verify_work *truth)
+listed_open(struct listed_work *work, const struct verify_work *exec_log)
 {
-	size_t count = truth->account.stream_count;
+	size_t count = exec_log->account.stream_count;
 	struct listed_result *result = work->result;
 
 	result->streams = calloc(count + 1, sizeof(*result->streams));
@@ -83,7 +84,7 @@ listed_open(struct listed_work *work, const struct verify_work *truth)
 	if (result->streams == NULL || work->walks == NULL)
 		return tz_error(work->err, TZ_EIO, "list: out of memory");
 	for (size_t i = 0; i < count; i++)
-		if (!listed_add_stream(work, truth, i))
+		if (!listed_add_stream(work, exec_log, i))
 			return tz_error(
 			    work->err, TZ_EIO, "list: out of memory");
 	if (result->stream_count != 0)
@@ -245,7 +246,7 @@ listed_verify(const struct bundle *bundle, FILE *file, const char *name,
     struct tz_error *err)
 {
 	struct verify_result unused = { .stream_count = 0 };
-	struct verify_work truth = {
+	struct verify_work exec_log = {
 		.bundle = bundle, .result = &unused, .err = err
 	};
 	struct listed_work work = {
@@ -255,9 +256,9 @@ listed_verify(const struct bundle *bundle, FILE *file, const char *name,
 
 	memset(result, 0, sizeof(*result));
 	result->format = options->format;
-	error = verify_load(&truth);
+	error = verify_load(&exec_log);
 	if (error == 0)
-		error = listed_open(&work, &truth);
+		error = listed_open(&work, &exec_log);
 	if (error == 0)
 		error = listed_read(&work, file);
 	result->match = true;
@@ -267,7 +268,7 @@ listed_verify(const struct bundle *bundle, FILE *file, const char *name,
 		result->match &= !result->streams[i].difference.found;
 	}
 	listed_close(&work);
-	verify_unload(&truth);
+	verify_unload(&exec_log);
 	verify_result_free(&unused);
 	if (error != 0)
 		listed_result_free(result);

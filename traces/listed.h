@@ -3,7 +3,7 @@
  * instructions is compared with those that must decode, in both directions.
  *
  * The list is read once and not kept.  Where it says that something is missing
- * (decoded.h, a gap) the truth is searched forward for the place where all that
+ * (decoded.h, a gap) the execution log is searched forward for the place where all that
  * follows agrees; several places are followed side by side until one is left.
  * What lies in a gap must be lost: to an overflow of the internal buffer there, or,
  * anywhere in the stream, to bytes as below.  Without a gap every instruction must be there.  The list may end early only

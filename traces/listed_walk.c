@@ -53,9 +53,9 @@ listed_start(struct listed_walk *walk, const struct flow_source *source)
 static bool
 walk_is_lost(const struct listed_walk *walk, const struct flow *flow)
 {
-	const struct account *account = &walk->truth->account;
+	const struct account *account = &walk->exec_log->account;
 	unsigned cpu = account->intervals[walk->intervals[flow->at]].cpu;
-	const struct verify_overflows *list = &walk->truth->overflows[cpu];
+	const struct verify_overflows *list = &walk->exec_log->overflows[cpu];
 	uint64_t retired = flow_retired(flow);
 	size_t low = 0, high = list->count;
 
@@ -142,7 +142,7 @@ walk_refuse(struct listed_walk *walk, struct listed_place place, size_t same)
 
 /* Where the window agrees: after the places of before, in a list of its own. */
 struct search {
-	struct listed_place from; /* goes through the truth */
+	struct listed_place from; /* goes through the execution log */
 	size_t passed;            /* of the places of before */
 	struct listed_place best; /* that agrees the furthest */
 	size_t agreed;

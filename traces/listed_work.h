@@ -17,7 +17,7 @@ struct verify_work;
  */
 #define LISTED_DOUBTFUL_BLOCKS 64
 
-/* A place in the truth that agrees with the list since its last gap. */
+/* A place in the execution log that agrees with the list since its last gap. */
 struct listed_place {
 	struct flow flow;
 	uint64_t index; /* expected instructions before it */
@@ -37,8 +37,8 @@ struct listed_place {
 struct listed_walk {
 	struct listed_stream *stream;
 	const struct symbolizer *symbolizer;
-	const struct verify_work *truth; /* whose overflows count */
-	size_t *intervals;               /* of the stream */
+	const struct verify_work *exec_log; /* whose overflows count */
+	size_t *intervals;                  /* of the stream */
 	size_t interval_count;
 	/* By rising index; one but after a gap. */
 	size_t layout_count, place_room;

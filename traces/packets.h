@@ -5,7 +5,7 @@
 #ifndef TOPAZ_TRACES_PACKETS_H
 #define TOPAZ_TRACES_PACKETS_H
 
-#include "emu/base.h"
+#include "emu/base/base.h"
 
 #include <stdio.h>
 

@@ -9,7 +9,7 @@
 #ifndef TOPAZ_TRACES_PERF_DATA_H
 #define TOPAZ_TRACES_PERF_DATA_H
 
-#include "emu/base.h"
+#include "emu/base/base.h"
 
 struct perf_data;
 

@@ -8,7 +8,7 @@
 #ifndef TOPAZ_TRACES_STITCH_H
 #define TOPAZ_TRACES_STITCH_H
 
-#include "emu/base.h"
+#include "emu/base/base.h"
 
 struct pt_config;
 struct stitch;

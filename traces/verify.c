@@ -34,7 +34,7 @@ verify_load_truth(struct verify_work *work, unsigned cpu, struct code *code)
 	error = bundle_read_truth(work->bundle, cpu, &words, &count, work->err);
 	if (error != 0)
 		return error;
-	error = truth_read(
+	error = exec_log_read(
 	    name, words, count, code, &work->logs[cpu], work->err);
 	free(words);
 	if (error != 0)
@@ -140,7 +140,7 @@ verify_unload(struct verify_work *work)
 {
 	for (unsigned cpu = 0; cpu < BUNDLE_CPUS_MAX; cpu++) {
 		flow_cpu_destroy(&work->cpus[cpu]);
-		truth_log_free(work->logs[cpu]);
+		exec_log_file_free(work->logs[cpu]);
 		fell_free(&work->fell[cpu]);
 		free(work->psbs[cpu].psbs);
 		free(work->overflows[cpu].overflows);
@@ -150,7 +150,7 @@ verify_unload(struct verify_work *work)
 		image_destroy(work->image);
 }
 
-/* Do the truth and the units agree on how often TraceEn rose? */
+/* Do the execution log and the units agree on how often TraceEn rose? */
 static void
 verify_check_intervals(struct verify_work *work)
 {

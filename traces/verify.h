@@ -1,7 +1,7 @@
 /*
  * The verdict on a bundle: every trace that user space got is decoded by libipt
  * and compared, instruction by instruction and in both directions, with what
- * the truth says was executed; every byte that was written is accounted for.
+ * the execution log says was executed; every byte that was written is accounted for.
  */
 #ifndef TOPAZ_TRACES_VERIFY_H
 #define TOPAZ_TRACES_VERIFY_H
@@ -42,7 +42,7 @@ struct verify_difference {
 	char cause[VERIFY_NAME_BYTES];
 };
 
-/* Times of packets, held against what the core clock read in truth. */
+/* Times of packets, held against what the core clock read in the execution log. */
 struct verify_time {
 	uint64_t compared;
 	uint64_t exact; /* of them: the decoder of clock.h leaves one tick only */
@@ -89,7 +89,7 @@ struct verify_result {
 };
 
 /*
- * Verifies BUNDLE.  -TZ_EFORMAT: its truth, events or frames contradict their
+ * Verifies BUNDLE.  -TZ_EFORMAT: its execution log, events or frames contradict their
  * formats; -TZ_EIO: no memory.  A mismatch is a result, not an error.
  */
 int verify_bundle(const struct bundle *bundle,

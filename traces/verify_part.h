@@ -48,7 +48,7 @@ size_t part_interval_at(const struct verify_bytes *bytes, size_t interval);
 
 /*
  * Puts the flow, from where it is on, at the place where the first instructions
- * decoded agree best with the truth, and of equal places at the one nearest to HINT
+ * decoded agree best with the execution log, and of equal places at the one nearest to HINT
  * instructions retired in interval AT of the stream's.  What follows is compared as
  * strictly as ever.  How many agree; 0: the flow stays.
  */

@@ -1,5 +1,5 @@
 /*
- * Is the time that a trace tells the time that it was?  The truth knows what the
+ * Is the time that a trace tells the time that it was?  The execution log knows what the
  * core clock read after each instruction; the trace has packets at some of them.
  */
 #include "emu/profile/profile.h"
@@ -150,7 +150,7 @@ static bool
 time_of_step(const struct verify_step *step, uint64_t retired, uint64_t *cycles)
 {
 	return step != NULL && step->log != NULL &&
-	    truth_log_cycles(step->log, step->retired + retired, cycles);
+	    exec_log_file_cycles(step->log, step->retired + retired, cycles);
 }
 
 /*

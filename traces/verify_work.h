@@ -29,7 +29,7 @@ struct verify_work {
 	struct tz_error *err;
 	struct account account;
 	struct flow_source source;
-	struct truth_log *logs[BUNDLE_CPUS_MAX];
+	struct exec_log_file *logs[BUNDLE_CPUS_MAX];
 	struct flow_cpu cpus[BUNDLE_CPUS_MAX];
 	struct fell fell[BUNDLE_CPUS_MAX];
 	struct verify_psbs {
@@ -61,7 +61,7 @@ struct verify_part {
 };
 
 /*
- * Reads truth, events, frames and images of .bundle; .err is set.  Errors as of
+ * Reads the execution log, events, frames and images of .bundle; .err is set.  Errors as of
  * verify_bundle().  verify_unload() frees them, also after an error.
  */
 int verify_load(struct verify_work *work);
@@ -80,17 +80,17 @@ bool verify_one_part(struct verify_work *work, const struct verify_bytes *bytes,
 
 /*
  * What the trace of PART says about time is to be compared like this; false: it
- * says nothing, or the truth does not.
+ * says nothing, or the execution log does not.
  */
 struct times_config;
 bool verify_time_config(const struct verify_work *work,
     const struct verify_bytes *bytes, const struct verify_part *part,
     struct times_config *config);
 
-/* An instruction of the truth. */
+/* An instruction of the execution log. */
 struct verify_step {
-	const struct truth_log *log; /* NULL: none */
-	uint64_t retired;            /* before it */
+	const struct exec_log_file *log; /* NULL: none */
+	uint64_t retired;                /* before it */
 };
 
 /*

@@ -6,7 +6,7 @@
 #ifndef TOPAZ_TRACES_ZFILE_H
 #define TOPAZ_TRACES_ZFILE_H
 
-#include "emu/base.h"
+#include "emu/base/base.h"
 
 #define ZFILE_FRAME_BYTES (UINT64_C(1) << 20)
 

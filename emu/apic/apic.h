@@ -12,7 +12,7 @@
 #ifndef TOPAZ_EMU_APIC_APIC_H
 #define TOPAZ_EMU_APIC_APIC_H
 
-#include "emu/base.h"
+#include "emu/base/base.h"
 
 #define APIC_PA    UINT64_C(0xfee00000)
 #define APIC_NEVER UINT64_MAX

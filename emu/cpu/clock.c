@@ -94,13 +94,13 @@ next_edge(const struct cpu *cpu)
 }
 
 void
-cpu_tell_time(struct cpu *cpu)
+cpu_sync_clock(struct cpu *cpu)
 {
-	uint64_t now = cpu_cycles(cpu), edge;
+	uint64_t now = cpu_cycles(cpu), successor;
 	struct pt_time time;
 
-	while ((edge = next_edge(cpu)) <= now) {
-		time = time_at(cpu, edge);
+	while ((successor = next_edge(cpu)) <= now) {
+		time = time_at(cpu, successor);
 		pt_unit_time(cpu->unit, &time);
 	}
 	time = time_at(cpu, now);
@@ -112,7 +112,7 @@ cpu_tell_resume(struct cpu *cpu, uint64_t next)
 {
 	if (!pt_unit_overflows(cpu->unit))
 		return;
-	cpu_tell_time(cpu);
+	cpu_sync_clock(cpu);
 	if (pt_unit_wants_ip(cpu->unit))
 		pt_unit_resolve(cpu->unit, next);
 }
@@ -121,24 +121,24 @@ void
 cpu_pass_time(struct cpu *cpu, uint64_t cycles)
 {
 	cpu->idle_cycles += cycles;
-	if (cpu->truth != NULL && pt_unit_fast(cpu->unit)->timed)
-		truth_time(cpu->truth, cpu_cycles(cpu));
+	if (cpu->exec_log != NULL && pt_unit_fast(cpu->unit)->timed)
+		exec_log_time(cpu->exec_log, cpu_cycles(cpu));
 }
 
 void
 cpu_idle_until(struct cpu *cpu, uint64_t cycles)
 {
-	uint64_t now = cpu_cycles(cpu), edge;
+	uint64_t now = cpu_cycles(cpu), successor;
 
 	if (cycles <= now)
 		return;
 	/* The trace goes on; a PMI of its own may end the sleep. */
 	while (pt_unit_fast(cpu->unit)->timed && cpu_is_asleep(cpu) &&
-	    (edge = next_edge(cpu)) < cycles) {
+	    (successor = next_edge(cpu)) < cycles) {
 		now = cpu_cycles(cpu);
-		if (edge > now)
-			cpu_pass_time(cpu, edge - now);
-		cpu_tell_time(cpu);
+		if (successor > now)
+			cpu_pass_time(cpu, successor - now);
+		cpu_sync_clock(cpu);
 		cpu_tell_resume(cpu, cpu_rip(cpu));
 		if (!cpu_is_asleep(cpu))
 			return;
@@ -172,7 +172,7 @@ hears_pmi(const struct cpu *cpu)
 static uint64_t
 bytes_an_edge(const struct cpu *cpu, uint64_t period)
 {
-	uint64_t wraps = period >> cpu->config.profile->manner->cyc_bits;
+	uint64_t wraps = period >> cpu->config.profile->uarch->cyc_bits;
 
 	return EDGE_BYTES + (wraps + 1) * CYC_BYTES;
 }
@@ -181,7 +181,7 @@ uint64_t
 cpu_trace_wake_due(struct cpu *cpu)
 {
 	uint64_t due = pt_unit_due(cpu->unit), mtc = next_mtc(cpu);
-	uint64_t art, period, bytes, edges;
+	uint64_t art, period, bytes, successors;
 
 	if (!pt_unit_fast(cpu->unit)->timed || !hears_pmi(cpu))
 		return UINT64_MAX;
@@ -189,8 +189,9 @@ cpu_trace_wake_due(struct cpu *cpu)
 	if (mtc != UINT64_MAX && bytes != UINT64_MAX) {
 		art = pt_unit_mtc_due(cpu->unit);
 		period = pt_unit_mtc_period(cpu->unit);
-		edges = bytes / bytes_an_edge(cpu, cycle_of_art(cpu, period));
-		mtc = cycle_of_art(cpu, art + edges * period);
+		successors = bytes /
+		    bytes_an_edge(cpu, cycle_of_art(cpu, period));
+		mtc = cycle_of_art(cpu, art + successors * period);
 		due = mtc < due ? mtc : due;
 	}
 	/* Until then, and what happens in that cycle, is told. */

@@ -57,7 +57,8 @@ cpu_create(const struct cpu_config *config, struct tz_error *err)
 		cpu->config.core_cbr = config->profile->cbr;
 	cpu->space.ram = config->ram;
 	cpu->space.ram_bytes = config->ram_bytes;
-	cpu->nowhere.edge[0].key = cpu->nowhere.edge[1].key = EDGE_UNUSED;
+	cpu->nowhere.successor[0].key = cpu->nowhere.successor[1].key =
+	    EDGE_UNUSED;
 	cpu->block = &cpu->nowhere;
 	cpu->stop_insns = cpu->pause_insns = UINT64_MAX;
 	cpu->blocks = block_cache_create();
@@ -179,8 +180,8 @@ cpu_start(
 	cpu->at_boundary = true;
 	cpu->space.cr3 = cr3;
 	select_code(cpu);
-	if (cpu->truth != NULL)
-		truth_context(cpu->truth, 0, cr3);
+	if (cpu->exec_log != NULL)
+		exec_log_context(cpu->exec_log, 0, cr3);
 }
 
 void
@@ -197,7 +198,7 @@ cpu_emit(
 		.c = c,
 	};
 
-	if (cpu->act.pending)
+	if (cpu->deviation.pending)
 		cpu_note_act(cpu);
 	cpu->config.port.event(cpu->config.port.arg, &event);
 }
@@ -205,11 +206,11 @@ cpu_emit(
 void
 cpu_note_act(struct cpu *cpu)
 {
-	if (!cpu->act.pending)
+	if (!cpu->deviation.pending)
 		return;
-	cpu->act.pending = false;
-	cpu_emit(cpu, EVENT_ACT, (uint64_t)cpu->act.act, cpu->act.param,
-	    cpu_rip(cpu));
+	cpu->deviation.pending = false;
+	cpu_emit(cpu, EVENT_DEVIATION, (uint64_t)cpu->deviation.kind,
+	    cpu->deviation.param, cpu_rip(cpu));
 }
 
 void
@@ -288,8 +289,8 @@ cpu_sync_context(struct cpu *cpu, bool space_changed)
 	cpu->space.cr3 = cr3;
 	if (space_changed)
 		select_code(cpu);
-	if (changed && cpu->truth != NULL)
-		truth_context(cpu->truth, cpu->cpl, cr3);
+	if (changed && cpu->exec_log != NULL)
+		exec_log_context(cpu->exec_log, cpu->cpl, cr3);
 }
 
 bool
@@ -316,7 +317,7 @@ cpu_retire(struct cpu *cpu, unsigned insns)
 }
 
 void
-cpu_look_soon(struct cpu *cpu)
+cpu_request_attention(struct cpu *cpu)
 {
 	cpu->limit_insns -= (uint64_t)cpu->left;
 	cpu->left = 0;
@@ -359,8 +360,8 @@ run_engine(struct cpu *cpu)
 	cpu->block = &cpu->nowhere;
 	if (cpu->code_unsure)
 		cpu_verify_code(cpu);
-	if (cpu->unit_stopped && cpu->truth != NULL)
-		truth_stopped(cpu->truth);
+	if (cpu->unit_stopped && cpu->exec_log != NULL)
+		exec_log_stopped(cpu->exec_log);
 	cpu->unit_stopped = false;
 	forget_code(cpu);
 	end = engine_run(cpu->active);
@@ -488,17 +489,17 @@ cpu_nmi(struct cpu *cpu)
 }
 
 void
-cpu_set_truth(struct cpu *cpu, struct truth *truth)
+cpu_set_truth(struct cpu *cpu, struct exec_log *exec_log)
 {
 	/* The words of its stretches are another's. */
-	if (truth != cpu->truth)
+	if (exec_log != cpu->exec_log)
 		block_cache_forget_edges(cpu->blocks);
-	cpu->truth = truth;
-	if (truth == NULL)
+	cpu->exec_log = exec_log;
+	if (exec_log == NULL)
 		return;
-	truth_context(truth, cpu->cpl, cpu->space.cr3);
+	exec_log_context(exec_log, cpu->cpl, cpu->space.cr3);
 	if (pt_unit_fast(cpu->unit)->timed)
-		truth_time(truth, cpu_cycles(cpu));
+		exec_log_time(exec_log, cpu_cycles(cpu));
 }
 
 uint64_t

@@ -11,15 +11,15 @@
 #ifndef TOPAZ_EMU_CPU_CPU_H
 #define TOPAZ_EMU_CPU_CPU_H
 
-#include "emu/act.h"
-#include "emu/base.h"
-#include "emu/cpu/audit.h"
-#include "emu/event.h"
+#include "emu/base/base.h"
+#include "emu/base/deviation.h"
+#include "emu/base/event.h"
+#include "emu/cpu/access/audit.h"
 #include "emu/pt/packet/cycles.h"
 
 struct cpu;
 struct profile;
-struct truth;
+struct exec_log;
 
 /* Why cpu_run() came back. */
 enum cpu_end {
@@ -91,7 +91,7 @@ struct cpu_config {
 struct cpu *cpu_create(const struct cpu_config *config, struct tz_error *err);
 void cpu_destroy(struct cpu *cpu);
 
-/* Starts the CPU at RIP in the state of emu/abi.h. */
+/* Starts the CPU at RIP in the state of emu/guest_abi.h. */
 void cpu_start(
     struct cpu *cpu, uint64_t rip, uint64_t rdi, uint64_t rsi, uint64_t cr3);
 
@@ -146,7 +146,7 @@ uint64_t cpu_trace_wake_due(struct cpu *cpu);
 void cpu_interrupt(struct cpu *cpu, uint8_t vector);
 void cpu_nmi(struct cpu *cpu);
 
-void cpu_set_truth(struct cpu *cpu, struct truth *truth);
+void cpu_set_truth(struct cpu *cpu, struct exec_log *exec_log);
 void cpu_stop_run(struct cpu *cpu); /* cpu_run() returns CPU_OVER soon */
 
 /*
@@ -176,24 +176,24 @@ void cpu_set_audit(struct cpu *cpu, const struct audit *audit);
 uint64_t cpu_audit_frame(struct cpu *cpu);
 
 /*
- * Any act but ACT_SWITCH, between two calls of cpu_run(): false, with nothing
+ * Any deviation but DEVIATION_SWITCH, between two calls of cpu_run(): false, with nothing
  * changed, where it is not possible.
  */
-bool cpu_act(struct cpu *cpu, enum act act, uint64_t param);
+bool cpu_inject(struct cpu *cpu, enum deviation_kind kind, uint64_t param);
 
 /*
- * ACT_SPLIT, between two calls of cpu_run(): the load of the next instruction is done
+ * DEVIATION_SPLIT, between two calls of cpu_run(): the load of the next instruction is done
  * here, and the rest when the CPU goes on.  False: it does not load and store a
  * location in RAM without LOCK.
  */
 bool cpu_split(struct cpu *cpu);
 
-/* Was ACT_FAIL asked for?  It is used up. */
+/* Was DEVIATION_FAIL asked for?  It is used up. */
 bool cpu_take_fail(struct cpu *cpu);
 
 /*
- * The whole state of a CPU that does not run, without its truth; NULL: no memory.
- * It may be put back any number of times, RAM first; the truth that is being
+ * The whole state of a CPU that does not run, without its execution log; NULL: no memory.
+ * It may be put back any number of times, RAM first; the execution log that is being
  * recorded then goes on from there.
  */
 struct cpu_snapshot;

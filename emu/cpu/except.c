@@ -194,8 +194,8 @@ enter_handler(struct cpu *cpu, const struct gate *gate, uint64_t rsp,
 		cpu->kernel_since = cpu_insns(cpu);
 	cpu->at_boundary = true;
 	cpu->shadow = false;
-	if (changed && cpu->truth != NULL)
-		truth_context(cpu->truth, 0, cpu->space.cr3);
+	if (changed && cpu->exec_log != NULL)
+		exec_log_context(cpu->exec_log, 0, cpu->space.cr3);
 	cpu_transfer(cpu, pt_kind(kind), vector, from, gate->handler);
 }
 
@@ -225,8 +225,8 @@ combine(uint8_t first, uint8_t second)
 static void
 retire_software(struct cpu *cpu, uint64_t rip)
 {
-	if (cpu->truth != NULL)
-		truth_step(cpu->truth, rip);
+	if (cpu->exec_log != NULL)
+		exec_log_step(cpu->exec_log, rip);
 	cpu_retire(cpu, 1);
 }
 
@@ -280,8 +280,8 @@ cpu_deliver(struct cpu *cpu, uint8_t vector, enum delivery kind, uint64_t error,
 	}
 	if (kind == DELIVER_SOFTWARE)
 		retire_software(cpu, from);
-	if (cpu->truth != NULL)
-		truth_event(cpu->truth, vector, rip);
+	if (cpu->exec_log != NULL)
+		exec_log_event(cpu->exec_log, vector, rip);
 	enter_handler(cpu, &gate, rsp, kind, vector, from);
 }
 
@@ -379,8 +379,8 @@ take_software_interrupt(struct cpu *cpu, uint64_t rip, unsigned vector)
 		return false;
 	va = rip - insn->length;
 	cpu_cut_block(cpu, va);
-	if (cpu->truth != NULL)
-		truth_cut(cpu->truth, va);
+	if (cpu->exec_log != NULL)
+		exec_log_cut(cpu->exec_log, va);
 	engine_set(cpu->active, ENGINE_RIP, va);
 	cpu_deliver(cpu, (uint8_t)vector, DELIVER_SOFTWARE, 0, rip);
 	return true;
@@ -418,8 +418,8 @@ cpu_exception(struct cpu *cpu, unsigned vector)
 		cpu_leave_block(cpu, rip);
 	} else if (block->insns > 0) {
 		cpu_cut_block(cpu, rip);
-		if (cpu->truth != NULL)
-			truth_cut(cpu->truth, rip);
+		if (cpu->exec_log != NULL)
+			exec_log_cut(cpu->exec_log, rip);
 	}
 	if (cpu->over || (vector == 6 && is_lack_of_engine(cpu, rip)))
 		return;

@@ -30,11 +30,13 @@ is_left(const struct cpu *cpu, uint64_t limit)
 static uint64_t
 flags(const struct cpu *cpu, uint64_t limit)
 {
-	const struct armed *armed = &cpu->armed;
+	const struct pending_faults *pending_faults = &cpu->pending_faults;
 	const bool flag[] = { is_left(cpu, limit), cpu->shadow, cpu->halted,
 		cpu->yield, cpu->nmi_pending, cpu->nmi_blocked, cpu->nmi_again,
-		armed->lost, armed->twice, armed->merge, armed->merging,
-		armed->xrstors_gp, armed->wrmsr_gp, armed->fail, armed->older };
+		pending_faults->lost, pending_faults->twice,
+		pending_faults->merge, pending_faults->merging,
+		pending_faults->xrstors_gp, pending_faults->wrmsr_gp,
+		pending_faults->fail, pending_faults->older };
 	uint64_t bits = cpu->cpl;
 
 	for (size_t i = 0; i < TZ_ARRAY_LEN(flag); i++)
@@ -55,9 +57,11 @@ cpu_hash(struct cpu *cpu, uint64_t base, uint64_t limit)
 		clock,
 		cpu->nmi_pending ? cpu->nmi_wait : 0,
 		ahead(cpu->hold_until, now),
-		cpu->armed.late_insns,
-		cpu->armed.older ? cpu->armed.older_position : 0,
-		cpu->armed.older ? cpu->armed.older_status : 0,
+		cpu->pending_faults.late_insns,
+		cpu->pending_faults.older ? cpu->pending_faults.older_position
+					  : 0,
+		cpu->pending_faults.older ? cpu->pending_faults.older_status
+					  : 0,
 		cpu->split.bytes,
 		cpu->split.bytes != 0 ? cpu->split.pa : 0,
 		cpu->split.bytes != 0 ? cpu->split.value : 0,

@@ -83,6 +83,6 @@ cpu_snapshot_apply(struct cpu *cpu, const struct cpu_snapshot *snapshot,
 			engine_forget_all(cpu->stepper);
 	}
 	block_cache_reselect(cpu->blocks, &cpu->space);
-	cpu->truth = old.truth;
-	cpu_set_truth(cpu, old.truth);
+	cpu->exec_log = old.exec_log;
+	cpu_set_truth(cpu, old.exec_log);
 }

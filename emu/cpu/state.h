@@ -5,19 +5,19 @@
 #define TOPAZ_EMU_CPU_STATE_H
 
 #include "emu/apic/apic.h"
-#include "emu/cpu/act_state.h"
-#include "emu/cpu/audit_state.h"
-#include "emu/cpu/block.h"
+#include "emu/base/exec_log.h"
+#include "emu/cpu/access/audit_state.h"
+#include "emu/cpu/access/walk.h"
 #include "emu/cpu/cpu.h"
-#include "emu/cpu/engine.h"
-#include "emu/cpu/insn.h"
-#include "emu/cpu/operand.h"
-#include "emu/cpu/walk.h"
+#include "emu/cpu/engine/block.h"
+#include "emu/cpu/engine/engine.h"
+#include "emu/cpu/insn/insn.h"
+#include "emu/cpu/insn/operand.h"
+#include "emu/cpu/pending_faults.h"
 #include "emu/pmu/pmu.h"
 #include "emu/profile/profile.h"
 #include "emu/pt/inject.h"
 #include "emu/pt/unit.h"
-#include "emu/truth.h"
 
 #define RFLAGS_IF  TZ_BIT(9)
 #define VECTOR_NMI 2
@@ -43,7 +43,7 @@ struct cpu {
 	struct block *block; /* announced by the engine last, maybe half run */
 	struct pt_unit *unit;
 	int64_t left; /* instructions until the limit */
-	struct truth *truth;
+	struct exec_log *exec_log;
 	bool attention; /* something happened: look at it at this boundary */
 
 	uint64_t limit_insns; /* retired so far = limit_insns - left */
@@ -67,7 +67,7 @@ struct cpu {
 			     outside the engine: the CPU may be left here */
 	bool shadow;      /* STI has just run */
 	bool halted, yield, over;
-	bool unit_stopped; /* the PT unit stopped itself; the truth is not told */
+	bool unit_stopped; /* the PT unit stopped itself; the execution log is not told */
 	bool nmi_pending, nmi_blocked;
 	uint32_t nmi_wait; /* instructions until a pending NMI may be taken */
 	bool cond_known, cond_taken; /* ambiguous branch, seen before it ran */
@@ -76,7 +76,7 @@ struct cpu {
 	struct insn trap_insn;
 
 	bool nmi_again; /* DOUBLE: one more NMI follows the next */
-	struct armed armed;
+	struct pending_faults pending_faults;
 	struct split split;
 	uint64_t hold_until;   /* cycles before which no interrupt is taken */
 	uint64_t xsaves_pa[2]; /* the last area's component 8: its first 64
@@ -88,7 +88,7 @@ struct cpu {
 	bool pause;           /* at the next boundary */
 	bool in_step;         /* the step observer is being called */
 	bool in_interrupt; /* since the last interrupt, no IRET but an NMI's */
-	struct act_note act;
+	struct deviation_note deviation;
 	enum cpu_stepping stepping;
 	uint64_t watched_begin, watched_end;
 	struct audit audited;
@@ -149,7 +149,7 @@ cpu_is_stepping(const struct cpu *cpu)
 	return cpu->config.single_step || cpu->active == cpu->stepper;
 }
 
-/* port.c */
+/* pt_glue.c */
 struct pt_port cpu_pt_port(struct cpu *cpu);
 
 /* cpu.c */
@@ -167,12 +167,12 @@ void cpu_fire_timer(struct cpu *cpu, uint64_t now);
 int cpu_takeable_vector(struct cpu *cpu); /* or -1 */
 void cpu_retire(struct cpu *cpu, unsigned insns);
 /* Leave the fast path, so that the next boundary looks at interrupts and yield. */
-void cpu_look_soon(struct cpu *cpu);
+void cpu_request_attention(struct cpu *cpu);
 
 /* clock.c */
 /* Tells the PT unit what time it is: before its MSRs change and, while it is
  * timed, before each event. */
-void cpu_tell_time(struct cpu *cpu);
+void cpu_sync_clock(struct cpu *cpu);
 /* While the unit's buffer overflows: what comes next is at NEXT. */
 void cpu_tell_resume(struct cpu *cpu, uint64_t next);
 /* CYCLES pass without an instruction. */
@@ -195,12 +195,12 @@ bool cpu_is_wrong_engine(struct cpu *cpu, const struct block *block);
 uint64_t cpu_until_stop(const struct cpu *cpu);
 /* Has a stop or pause been reached?  It is used up. */
 bool cpu_reached_stop(struct cpu *cpu);
-/* steer.c: what cpu_split() has begun is done with the next instruction. */
+/* inject.c: what cpu_split() has begun is done with the next instruction. */
 void cpu_join(struct cpu *cpu);
 bool cpu_is_at_stop(const struct cpu *cpu);
 bool cpu_is_watched(const struct cpu *cpu, uint64_t begin, uint64_t end);
 
-/* flow.c */
+/* retire.c */
 void cpu_enter(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg);
 /* The same without its short cuts. */
 void cpu_enter_slow(struct cpu *cpu, uint64_t va, uint32_t size);
@@ -231,7 +231,7 @@ cpu_serialize(struct cpu *cpu)
 		cpu_verify_code(cpu);
 }
 
-/* trace_insn.c */
+/* execute/trace_insn.c */
 /* Can the guest set EventEn at all? */
 static inline bool
 cpu_has_event_trace(const struct cpu *cpu)
@@ -248,7 +248,7 @@ void cpu_if_changed(struct cpu *cpu, uint64_t next);
 void cpu_tell_halt(struct cpu *cpu);
 void cpu_wake(struct cpu *cpu, uint8_t reason);
 
-/* site.c */
+/* engine/hook.c */
 void cpu_site(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg);
 /*
  * Makes the engine tell of the instructions in BLOCK that it must not run.  True:
@@ -267,24 +267,24 @@ void cpu_deliver(struct cpu *cpu, uint8_t vector, enum delivery kind,
 void cpu_exception(struct cpu *cpu, unsigned vector);
 void cpu_raise(struct cpu *cpu, enum fault fault, uint64_t rip, uint64_t va);
 
-/* trap.c */
+/* execute/trap.c */
 void cpu_trap(struct cpu *cpu);
 
-/* float.c: memory that the host's CPU may execute; NULL: the host refuses. */
+/* execute/float.c: memory that the host's CPU may execute; NULL: the host refuses. */
 uint8_t *cpu_float_create(void);
 void cpu_float_destroy(uint8_t *code);
 enum fault cpu_do_float(struct cpu *cpu, uint64_t *fault_va);
 
-/* cmpxchg.c */
+/* execute/cmpxchg.c */
 enum fault cpu_do_cmpxchg32(struct cpu *cpu, uint64_t *fault_va);
 enum fault cpu_do_cmpxchg_pair(struct cpu *cpu, uint64_t *fault_va);
 
-/* msr.c */
+/* execute/msr.c */
 enum fault cpu_rdmsr(struct cpu *cpu, uint32_t index, uint64_t *value);
 enum fault cpu_wrmsr(
     struct cpu *cpu, uint32_t index, uint64_t value, uint64_t nlip);
 
-/* mmio.c */
+/* access/mmio.c */
 uint64_t cpu_mmio_read(void *arg, uint64_t offset, unsigned bytes);
 void cpu_mmio_write(void *arg, uint64_t offset, unsigned bytes, uint64_t value);
 

@@ -9,7 +9,7 @@
 #ifndef TOPAZ_EMU_PMU_PMU_H
 #define TOPAZ_EMU_PMU_PMU_H
 
-#include "emu/base.h"
+#include "emu/base/base.h"
 
 #define PMU_STATUS_TOPA_PMI TZ_BIT(55)
 

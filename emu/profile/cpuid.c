@@ -325,13 +325,13 @@ cpuid_hide(const struct profile *profile, uint32_t leaf, uint32_t subleaf,
 {
 	TZ_ASSERT(profile->absent_count <= PROFILE_ABSENT_MAX);
 	for (size_t i = 0; i < profile->absent_count; i++) {
-		const struct profile_absent *absent = &profile->absent[i];
+		const struct profile_feature_mask *absent = &profile->absent[i];
 
 		if (absent->leaf != leaf ||
 		    (cpuid_has_subleaves(leaf) && absent->subleaf != subleaf))
 			continue;
 		TZ_ASSERT(absent->reg <= PROFILE_EDX);
-		out[absent->reg] = profile_absent_word(
+		out[absent->reg] = profile_feature_mask_word(
 		    out[absent->reg], absent);
 	}
 }

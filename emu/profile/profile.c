@@ -2,24 +2,22 @@
 
 #include <string.h>
 
-enum manner {
-#define MANNER(name, ip_full, tnt_bits, deferred_tip, ret_pops,    \
-    psb_look_lines, cyc_bits, pgd_jcc_ip, pmi_early_bytes, vmx_pt, \
-    pmi_skid_insns, source)                                        \
+enum uarch {
+#define UARCH(name, ip_full, tnt_bits, deferred_tip, ret_pops, psb_look_lines, \
+    cyc_bits, pgd_jcc_ip, pmi_early_bytes, vmx_pt, pmi_skid_insns, source)     \
  MANNER_##name,
-#include "emu/profile/manner.def"
-#undef MANNER
+#include "emu/profile/uarch.def"
+#undef UARCH
 	MANNER_COUNT
 };
 
-static const struct profile_manner manners[MANNER_COUNT] = {
-#define MANNER(name, ip_full, tnt_bits, deferred_tip, ret_pops,         \
-    psb_look_lines, cyc_bits, pgd_jcc_ip, pmi_early_bytes, vmx_pt,      \
-    pmi_skid_insns, source)                                             \
- { ip_full, tnt_bits, deferred_tip, ret_pops, psb_look_lines, cyc_bits, \
+static const struct profile_uarch manners[MANNER_COUNT] = {
+#define UARCH(name, ip_full, tnt_bits, deferred_tip, ret_pops, psb_look_lines, \
+    cyc_bits, pgd_jcc_ip, pmi_early_bytes, vmx_pt, pmi_skid_insns, source)     \
+ { ip_full, tnt_bits, deferred_tip, ret_pops, psb_look_lines, cyc_bits,        \
 	 pgd_jcc_ip, pmi_early_bytes, vmx_pt, pmi_skid_insns },
-#include "emu/profile/manner.def"
-#undef MANNER
+#include "emu/profile/uarch.def"
+#undef UARCH
 };
 
 /* The errata of a row, as bits. */
@@ -64,7 +62,7 @@ static const struct profile profiles[] = {
 	 .xss_mask = xss_,                                                     \
 	 .perfmon_eax = perfmon_eax_,                                          \
 	 .perfmon_edx = perfmon_edx_,                                          \
-	 .manner = &manners[MANNER_##manner_],                                 \
+	 .uarch = &manners[MANNER_##manner_],                                  \
 	 .errata = errata_ },
 #include "emu/profile/profile.def"
 #undef PROFILE

@@ -6,7 +6,7 @@
 #ifndef TOPAZ_EMU_PROFILE_PROFILE_H
 #define TOPAZ_EMU_PROFILE_PROFILE_H
 
-#include "emu/base.h"
+#include "emu/base/base.h"
 
 /* Parts of CPUID that a copy of a profile may lack. */
 #define PROFILE_ABSENT_MAX 16
@@ -21,7 +21,7 @@ enum profile_reg { PROFILE_EAX, PROFILE_EBX, PROFILE_ECX, PROFILE_EDX };
  * Bits of CPUID that are not shown: MASK of a register reads as VALUE, which lies
  * within MASK and is 0 but for counts, of which there are then fewer.
  */
-struct profile_absent {
+struct profile_feature_mask {
 	uint32_t leaf, subleaf;
 	unsigned reg; /* enum profile_reg */
 	uint32_t mask, value;
@@ -30,8 +30,8 @@ struct profile_absent {
 	const char *citation;
 };
 
-/* What a family does where the architecture leaves a choice: manner.def. */
-struct profile_manner {
+/* What a family does where the architecture leaves a choice: uarch.def. */
+struct profile_uarch {
 	unsigned ip_full;        /* IPBytes of an uncompressed IP: 3 or 6 */
 	unsigned tnt_bits;       /* in a full TNT: 6 or 47 */
 	bool deferred_tip;       /* TNT bits gather on over TIPs */
@@ -75,11 +75,11 @@ struct profile {
 	uint64_t xss_mask;                 /* CPUID.(0DH,1):EDX:ECX */
 	uint32_t perfmon_eax, perfmon_edx; /* CPUID leaf 0AH */
 
-	const struct profile_manner *manner;
+	const struct profile_uarch *uarch;
 	uint32_t errata;    /* that the model has: bits by profile_erratum */
 	uint32_t errata_on; /* those that show; none unless asked for */
 
-	struct profile_absent absent[PROFILE_ABSENT_MAX];
+	struct profile_feature_mask absent[PROFILE_ABSENT_MAX];
 	size_t absent_count;
 };
 
@@ -148,11 +148,12 @@ void profile_cpuid(const struct profile *profile, const struct profile_cpu *cpu,
  * are the CPU's business, by .xsave and .xsave1_eax.
  */
 void profile_without(struct profile *copy, const struct profile *from,
-    const struct profile_absent *absent, size_t count);
+    const struct profile_feature_mask *absent, size_t count);
 
 /* WORD as it reads without ABSENT: a count only falls. */
 static inline uint32_t
-profile_absent_word(uint32_t word, const struct profile_absent *absent)
+profile_feature_mask_word(
+    uint32_t word, const struct profile_feature_mask *absent)
 {
 	if ((word & absent->mask) <= absent->value)
 		return word;
@@ -167,19 +168,19 @@ const char *profile_erratum_text(enum profile_erratum erratum);
 enum profile_erratum profile_erratum_find(const char *name);
 
 /* The INDEX-th feature that a processor may lack, or NULL past the last. */
-const struct profile_absent *profile_feature_at(size_t index);
+const struct profile_feature_mask *profile_feature_at(size_t index);
 
 /* The feature of that name, or NULL. */
-const struct profile_absent *profile_feature_find(const char *name);
+const struct profile_feature_mask *profile_feature_find(const char *name);
 
 /* Has PROFILE that feature, or some of what it counts? */
 bool profile_has(
-    const struct profile *profile, const struct profile_absent *feature);
+    const struct profile *profile, const struct profile_feature_mask *feature);
 
 /*
  * Does a configuration ask for the feature or not?  Software that traces can do
  * without it, where the others decide whether, or how, it can trace at all.
  */
-bool profile_feature_is_optional(const struct profile_absent *feature);
+bool profile_feature_is_optional(const struct profile_feature_mask *feature);
 
 #endif

@@ -11,7 +11,7 @@
 #ifndef TOPAZ_EMU_PT_FAST_H
 #define TOPAZ_EMU_PT_FAST_H
 
-#include "emu/base.h"
+#include "emu/base/base.h"
 
 struct pt_unit;
 

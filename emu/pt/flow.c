@@ -71,14 +71,14 @@ flow_call(struct pt_unit *unit, const struct pt_transfer *transfer)
 /*
  * Sends a near RET that is not compressed.  SDM vol. 3, 33.4.2.3 "Deferred TIPs":
  * it is never deferred.  Model choice, for decoders differ on what it pops: the
- * return stack empties, unless the manner's .ret_pops says otherwise.
+ * return stack empties, unless the micro-architecture's .ret_pops says otherwise.
  */
 static void
 flow_ret_whole(struct pt_unit *unit, uint64_t target)
 {
 	struct pt_fast *fast = &unit->fast;
 
-	if (!unit->profile->manner->ret_pops) {
+	if (!unit->profile->uarch->ret_pops) {
 		fast->ret_count = 0;
 	} else if (fast->ret_count != 0) {
 		fast->ret_top = (fast->ret_top + PT_RETURN_STACK_ENTRIES - 1) %
@@ -229,7 +229,7 @@ flow_pgd_is_bare(const struct pt_unit *unit, const struct pt_transfer *transfer)
 	if (!unit->gate.context_en || transfer->trace_off)
 		return true;
 	if (transfer->kind == PT_TRANSFER_COND)
-		return !unit->profile->manner->pgd_jcc_ip;
+		return !unit->profile->uarch->pgd_jcc_ip;
 	/* SKL014: nor at a direct branch. */
 	return (transfer->kind == PT_TRANSFER_JMP_DIRECT ||
 		   transfer->kind == PT_TRANSFER_CALL_DIRECT) &&

@@ -8,7 +8,7 @@
 #ifndef TOPAZ_EMU_PT_GATE_H
 #define TOPAZ_EMU_PT_GATE_H
 
-#include "emu/base.h"
+#include "emu/base/base.h"
 #include "emu/pt/unit.h"
 
 #define GATE_RANGES_MAX 4

@@ -6,7 +6,7 @@
 #ifndef TOPAZ_EMU_PT_MSR_H
 #define TOPAZ_EMU_PT_MSR_H
 
-#include "emu/base.h"
+#include "emu/base/base.h"
 #include "emu/profile/profile.h"
 
 enum msr_id {

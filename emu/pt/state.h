@@ -17,7 +17,7 @@
 struct topa {
 	uint64_t written;    /* bytes since the unit's creation */
 	uint64_t fast_limit; /* below it a byte needs no look */
-	uint64_t free_limit; /* nor do packets, whatever the manner */
+	uint64_t free_limit; /* nor do packets, whatever the micro-architecture */
 	uint64_t look;    /* value of .written that output/layout.c waits for */
 	uint64_t lose_at; /* that of .written which nothing passes; 0: none */
 	uint64_t region_pa;    /* base of the region being filled */

@@ -27,7 +27,7 @@ pt_unit_vmxon(struct pt_unit *unit, const struct pt_context *at)
 {
 	unit->vmx.on = true;
 	unit->vmx.vmcs = VMX_VMCS_MASK;
-	if (unit->profile->manner->vmx_pt || !(unit->msrs.ctl & CTL_TRACE_EN))
+	if (unit->profile->uarch->vmx_pt || !(unit->msrs.ctl & CTL_TRACE_EN))
 		return;
 	flow_disable(unit, at->ip);
 	unit_trace_off(unit);
@@ -41,5 +41,5 @@ vmx_allows(const struct pt_unit *unit)
 	 * "Miscellaneous Data": any write of IA32_RTIT_CTL is #GP, be it a write
 	 * that changes nothing.  Editions up to 2017 said: one that sets TraceEn.
 	 */
-	return !unit->vmx.on || unit->profile->manner->vmx_pt;
+	return !unit->vmx.on || unit->profile->uarch->vmx_pt;
 }

@@ -2,7 +2,7 @@
  * What the driver loads and stores, itself or by a kernel function that it calls: rows
  * foreign-store, store-freed and load-freed.
  */
-#include "emu/abi.h"
+#include "emu/guest_abi.h"
 #include "harness/check/state.h"
 
 #include <assert.h>

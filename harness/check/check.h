@@ -166,9 +166,10 @@ void check_event(struct check *check, const struct event *event);
 /* Each load and store of the driver's text, and its calls of check_callee_name()s. */
 void check_access(struct check *check, const struct audit_access *access);
 void check_call(struct check *check, const struct audit_call *call);
-/* A deviation was caused on purpose: what is excused by it.  EVENT_ACT says the
+/* A deviation was caused on purpose: what is excused by it.  EVENT_DEVIATION says the
  * same; both may come. */
-void check_act(struct check *check, unsigned cpu, enum act act);
+void check_note_deviation(
+    struct check *check, unsigned cpu, enum deviation_kind kind);
 /*
  * The run is over.  WAITS: at its limit of instructions, with an operation of the
  * driver in progress that does not end; false: it is only long.

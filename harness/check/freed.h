@@ -5,7 +5,7 @@
 #ifndef TOPAZ_HARNESS_CHECK_FREED_H
 #define TOPAZ_HARNESS_CHECK_FREED_H
 
-#include "emu/base.h"
+#include "emu/base/base.h"
 
 struct check;
 struct check_extent;

@@ -1,6 +1,6 @@
 /*
- * Rows nmi-unclaimed, nmi-stolen and pmi-lost, and what an act excuses: only that
- * which is the act itself, never a loss that nobody reports.
+ * Rows nmi-unclaimed, nmi-stolen and pmi-lost, and what a deviation excuses: only that
+ * which is the deviation itself, never a loss that nobody reports.
  */
 #include "harness/check/state.h"
 
@@ -16,44 +16,46 @@
  (ROWS_TABLE | ROW(OUTPUT_OWNED) | ROW(OUTPUT_FREED) | ROW(OUTPUT_FOREIGN) | \
      ROW(UNMODELLED))
 
-/* On the CPU of the act, to the end of the run. */
+/* On the CPU of the deviation, to the end of the run. */
 static const struct {
-	enum act act;
+	enum deviation_kind kind;
 	uint64_t rows;
 } excuses[] = {
-	{ ACT_LATE, ROW(PMI_LOST) },
-	{ ACT_LOST, ROWS_NMI | ROW(PMI_LOST) },
-	{ ACT_DOUBLE, ROWS_NMI },
-	{ ACT_MERGE, ROW(PMI_LOST) },
-	{ ACT_SPURIOUS, ROWS_NMI },
-	{ ACT_BIT55, ROWS_NMI | ROW(PMI_LOST) },
-	{ ACT_STUCK, ROWS_NMI | ROW(PMI_LOST) },
-	{ ACT_LVT, ROW(PMI_LOST) },
-	{ ACT_ERROR, ROW(TOPA_ERROR) },
-	{ ACT_STALE, ROWS_TABLE },
-	{ ACT_FLIP_TOPA, ROWS_FLIP },
-	{ ACT_FLIP_AREA,
+	{ DEVIATION_LATE, ROW(PMI_LOST) },
+	{ DEVIATION_LOST, ROWS_NMI | ROW(PMI_LOST) },
+	{ DEVIATION_DOUBLE, ROWS_NMI },
+	{ DEVIATION_MERGE, ROW(PMI_LOST) },
+	{ DEVIATION_SPURIOUS, ROWS_NMI },
+	{ DEVIATION_BIT55, ROWS_NMI | ROW(PMI_LOST) },
+	{ DEVIATION_STUCK, ROWS_NMI | ROW(PMI_LOST) },
+	{ DEVIATION_LVT, ROW(PMI_LOST) },
+	{ DEVIATION_ERROR, ROW(TOPA_ERROR) },
+	{ DEVIATION_STALE, ROWS_TABLE },
+	{ DEVIATION_FLIP_TOPA, ROWS_FLIP },
+	{ DEVIATION_FLIP_AREA,
 	    ROWS_FLIP | ROW(CONFIG_APPLIED) | ROW(GP_FAULT) | ROW(FIRST_PSB) },
-	{ ACT_XRSTORS_GP, ROW(GP_FAULT) },
-	{ ACT_WRMSR_GP, ROW(GP_FAULT) },
+	{ DEVIATION_XRSTORS_GP, ROW(GP_FAULT) },
+	{ DEVIATION_WRMSR_GP, ROW(GP_FAULT) },
 };
 
 void
-check_act(struct check *check, unsigned cpu, enum act act)
+check_note_deviation(
+    struct check *check, unsigned cpu, enum deviation_kind kind)
 {
 	struct check_cpu *of = &check->core.cpu[cpu];
 
 	TZ_ASSERT(cpu < MACHINE_CPUS_MAX);
 	for (size_t i = 0; i < TZ_ARRAY_LEN(excuses); i++) {
-		if (excuses[i].act != act)
+		if (excuses[i].kind != kind)
 			continue;
 		of->excused |= excuses[i].rows;
 		check_skip(check, REASON_EXCUSED, excuses[i].rows);
 	}
-	if (act == ACT_NMI)
+	if (kind == DEVIATION_NMI)
 		of->foreign = true;
 	/* Trace is lost that nobody can count. */
-	if (act == ACT_OVERFLOW || act == ACT_STOP || act == ACT_ERROR) {
+	if (kind == DEVIATION_OVERFLOW || kind == DEVIATION_STOP ||
+	    kind == DEVIATION_ERROR) {
 		for (uint32_t i = 0; i < check->core.stream_count; i++)
 			check->core.stream[i].unsure = true;
 	}
@@ -62,8 +64,9 @@ check_act(struct check *check, unsigned cpu, enum act act)
 void
 nmi_act(struct check *check, const struct event *event)
 {
-	if (event->a < ACT_COUNT)
-		check_act(check, event->cpu, (enum act)event->a);
+	if (event->a < DEVIATION_COUNT)
+		check_note_deviation(
+		    check, event->cpu, (enum deviation_kind)event->a);
 }
 
 /* A PMI that the LVT entry holds back causes no NMI. */

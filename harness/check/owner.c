@@ -1,7 +1,7 @@
 /*
  * Who holds which memory, and rows output-owned, -freed, -foreign and leak.
  */
-#include "emu/abi.h"
+#include "emu/guest_abi.h"
 #include "harness/check/state.h"
 
 #include <inttypes.h>

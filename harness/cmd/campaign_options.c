@@ -38,7 +38,7 @@ static const struct argp_option common_options[] = {
 	{ "profile", OPT_PROFILE, "LIST", 0, CMD_PROFILE_HELP " (skylake)", 0 },
 	{ "errata", OPT_ERRATA, "LIST", 0, CMD_ERRATA_HELP, 0 },
 	{ "kinds", OPT_KINDS, "LIST", 0,
-	    "Acts by comma, see: topaz list acts (pmi,cpu,preempt,rmw,older,nmi,fail)",
+	    "Deviations by comma, see: topaz list deviations (pmi,cpu,preempt,rmw,older,nmi,fail)",
 	    0 },
 	{ "jobs", 'j', "N", 0, "Processes (the CPUs of this machine)", 0 },
 	{ "effort", OPT_EFFORT, "quick|normal|deep", 0,
@@ -107,12 +107,12 @@ parse_kinds(const char *text)
 
 	while (*at != '\0') {
 		size_t length = strcspn(at, ",");
-		enum act act = act_find(at, length);
+		enum deviation_kind kind = deviation_find(at, length);
 
-		if (act == ACT_COUNT)
+		if (kind == DEVIATION_COUNT)
 			cmd_bad_value("kinds", text,
-			    "not names by comma; see: topaz list acts");
-		kinds |= UINT32_C(1) << act;
+			    "not names by comma; see: topaz list deviations");
+		kinds |= UINT32_C(1) << kind;
 		at += length;
 		at += *at == ',';
 	}

@@ -7,7 +7,7 @@
 
 #include <argp.h>
 
-#include "emu/base.h"
+#include "emu/base/base.h"
 
 struct json_t;
 

@@ -1,7 +1,7 @@
 /*
  * topaz completion: what completes the command line in a shell, made of the options
  * that argp parses.  The part that is the same for all of them is completion.bash and
- * completion.zsh; names of drivers, acts, profiles ... are asked of `topaz list` when
+ * completion.zsh; names of drivers, deviations, profiles ... are asked of `topaz list` when
  * they are wanted.
  */
 #include <ctype.h>
@@ -35,7 +35,7 @@ struct value {
 static const struct {
 	const char *option, *list;
 } named[] = {
-	{ "kinds", "acts" },
+	{ "kinds", "deviations" },
 	{ "profile", "profiles" },
 	{ "errata", "errata" },
 	{ "workload", "workloads" },

@@ -7,7 +7,7 @@
 
 #include <argp.h>
 
-#include "emu/base.h"
+#include "emu/base/base.h"
 
 struct driver_input {
 	const char *source, *tree, *cc; /* NULL: the driver's own, none, gcc */

@@ -23,7 +23,7 @@ parse_one(int key, char *arg, struct argp_state *state)
 const struct argp cmd_explore_argp = { NULL, parse_one,
 	"[DRIVER[/SCENARIO]|DRIVER[@CPUS][,LAYOUT]=STEPS]",
 	"Runs DRIVER (insntrace) under every schedule with one deviation "
-	"from the base order, or two, and generated sequences of its "
+	"from the default schedule, or two, and generated sequences of its "
 	"operations; judges every run and reports what fails.",
 	children, NULL, NULL };
 

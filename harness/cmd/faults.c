@@ -95,7 +95,7 @@ static int
 choose_faults(struct campaign_input *input, struct tz_error *err)
 {
 	if (!input->options.kinds_named)
-		input->options.kinds = UINT32_MAX << ACT_NMI;
+		input->options.kinds = UINT32_MAX << DEVIATION_NMI;
 	if (faults_acts(input->options.kinds) == 0)
 		return tz_error(err, TZ_EUSAGE,
 		    "--kinds: no fault among them; see: topaz list faults");

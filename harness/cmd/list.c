@@ -8,8 +8,8 @@
 
 #include <jansson.h>
 
-#include "emu/act.h"
-#include "emu/event.h"
+#include "emu/base/deviation.h"
+#include "emu/base/event.h"
 #include "emu/profile/profile.h"
 #include "harness/check/check.h"
 #include "harness/cmd/cmd.h"
@@ -191,19 +191,21 @@ list_events(const struct paths *paths, json_t *rows, struct tz_error *err)
 }
 
 static int
-list_acts(const struct paths *paths, json_t *rows, struct tz_error *err)
+list_deviations(const struct paths *paths, json_t *rows, struct tz_error *err)
 {
 	(void)paths;
 	(void)err;
-	for (unsigned i = 0; i < ACT_COUNT; i++) {
-		const struct act_info *act = act_info((enum act)i);
+	for (unsigned i = 0; i < DEVIATION_COUNT; i++) {
+		const struct deviation_info *kind = deviation_info(
+		    (enum deviation_kind)i);
 
 		json_array_append_new(rows,
-		    json_pack("{s:s, s:s, s:s, s:s, s:s}", "name", act->word,
-			"text", act->text, "class",
-			act->class == ACT_CLASS_FAULT ? "fault" : "schedule",
-			"parameter", act->parameter, "citation",
-			act->citation));
+		    json_pack("{s:s, s:s, s:s, s:s, s:s}", "name", kind->word,
+			"text", kind->text, "class",
+			kind->class == DEVIATION_CLASS_FAULT ? "fault"
+							     : "schedule",
+			"parameter", kind->parameter, "citation",
+			kind->citation));
 	}
 	return 0;
 }
@@ -335,23 +337,30 @@ list_operators(const struct paths *paths, json_t *rows, struct tz_error *err)
 }
 
 static const struct {
-	const char *name;
+	const char *name, *old; /* as earlier versions called it, or NULL */
 	list_rows rows;
 	bool by_default;
 } lists[] = {
-	{ "drivers", list_drivers, true },
-	{ "scenarios", list_scenarios, true },
-	{ "profiles", list_profiles, true },
-	{ "workloads", list_workloads, true },
-	{ "events", list_events, false },
-	{ "acts", list_acts, false },
-	{ "faults", list_faults, false },
-	{ "checks", list_checks, false },
-	{ "layouts", list_layouts, false },
-	{ "errata", list_errata, false },
-	{ "words", list_words, false },
-	{ "operators", list_operators, false },
+	{ "drivers", NULL, list_drivers, true },
+	{ "scenarios", NULL, list_scenarios, true },
+	{ "profiles", NULL, list_profiles, true },
+	{ "workloads", NULL, list_workloads, true },
+	{ "events", NULL, list_events, false },
+	{ "deviations", "acts", list_deviations, false },
+	{ "faults", NULL, list_faults, false },
+	{ "checks", NULL, list_checks, false },
+	{ "layouts", NULL, list_layouts, false },
+	{ "errata", NULL, list_errata, false },
+	{ "words", NULL, list_words, false },
+	{ "operators", NULL, list_operators, false },
 };
+
+static bool
+is_list(const char *name, size_t index)
+{
+	return strcmp(name, lists[index].name) == 0 ||
+	    (lists[index].old != NULL && strcmp(name, lists[index].old) == 0);
+}
 
 struct list_input {
 	const char *what;    /* NULL: those by default */
@@ -442,9 +451,8 @@ list_all(const struct list_input *input, const struct paths *paths,
 	for (i = 0; error == 0 && i < TZ_ARRAY_LEN(lists); i++) {
 		json_t *rows;
 
-		if (input->what == NULL
-			? !lists[i].by_default
-			: strcmp(input->what, lists[i].name) != 0)
+		if (input->what == NULL ? !lists[i].by_default
+					: !is_list(input->what, i))
 			continue;
 		rows = json_array();
 		error = lists[i].rows(paths, rows, err);
@@ -458,7 +466,7 @@ list_all(const struct list_input *input, const struct paths *paths,
 }
 
 const struct argp cmd_list_argp = { list_argp_options, parse_one,
-	"[drivers|scenarios|profiles|workloads|events|acts|faults|"
+	"[drivers|scenarios|profiles|workloads|events|deviations|faults|"
 	"checks|layouts|errata|words]",
 	"Lists what the other commands take by name; without an "
 	"argument the first four.",

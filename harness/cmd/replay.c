@@ -223,7 +223,7 @@ replay(const struct replay_input *input, struct workshop *workshop,
 	struct setups *setups = setups_create(workshop);
 	const struct runner_ear ear = { .event = print_event };
 	struct replayed *first = calloc(2, sizeof(*first));
-	/* As it was found: stores are judged in the base order only. */
+	/* As it was found: stores are judged in the default schedule only. */
 	enum machine_stepping stepping = token->schedule.count == 0
 	    ? STEPPING_WATCHED
 	    : STEPPING_NONE;
@@ -297,7 +297,8 @@ check_deviation(
 	char text[64];
 
 	if (cpu < cpus &&
-	    (deviation->act == ACT_SWITCH || deviation->act == ACT_SPLIT))
+	    (deviation->kind == DEVIATION_SWITCH ||
+		deviation->kind == DEVIATION_SPLIT))
 		cpu = deviation->param;
 	if (cpu < cpus)
 		return 0;

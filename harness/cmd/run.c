@@ -173,7 +173,7 @@ parse_plain(int key, const char *arg, struct run_input *input)
 		options->invariants = false;
 		return true;
 	case OPT_NO_TRUTH:
-		options->truth = false;
+		options->exec_log = false;
 		return true;
 	case OPT_SINGLE_STEP:
 		options->single_step = true;

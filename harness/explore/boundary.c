@@ -294,32 +294,33 @@ boundary_free(struct boundary_list *list)
 	*list = (struct boundary_list){ .count = 0 };
 }
 
-/* Would ACT do anything at BOUNDARY that no later placement does? */
+/* Would DEVIATION do anything at BOUNDARY that no later placement does? */
 static bool
-is_worth(const struct boundary *boundary, enum act act, bool reduce)
+is_worth(const struct boundary *boundary, enum deviation_kind kind, bool reduce)
 {
-	if ((act == ACT_FAIL) != ((boundary->flags & BOUNDARY_POINT) != 0))
+	if ((kind == DEVIATION_FAIL) !=
+	    ((boundary->flags & BOUNDARY_POINT) != 0))
 		return false;
-	switch ((int)act) {
-	case ACT_PMI:
+	switch ((int)kind) {
+	case DEVIATION_PMI:
 		return (boundary->flags & BOUNDARY_TRIGGER) != 0;
-	case ACT_PREEMPT:
+	case DEVIATION_PREEMPT:
 		return (boundary->flags & BOUNDARY_IF) != 0;
-	case ACT_NMI:
-	case ACT_SPURIOUS:
+	case DEVIATION_NMI:
+	case DEVIATION_SPURIOUS:
 		return (boundary->flags & BOUNDARY_NMI) == 0;
-	case ACT_SWITCH:
+	case DEVIATION_SWITCH:
 		return !reduce || !(boundary->flags & BOUNDARY_LOCAL);
-	case ACT_SPLIT:
+	case DEVIATION_SPLIT:
 		return (boundary->flags & BOUNDARY_SPLIT) != 0;
-	case ACT_OLDER:
+	case DEVIATION_OLDER:
 		return (boundary->flags & BOUNDARY_TRIGGER) &&
 		    (boundary->flags & (BOUNDARY_EDGE | BOUNDARY_GAP));
-	case ACT_ERROR:
-	case ACT_STOP:
-	case ACT_OVERFLOW:
-	case ACT_STALE:
-	case ACT_FLIP_TOPA:
+	case DEVIATION_ERROR:
+	case DEVIATION_STOP:
+	case DEVIATION_OVERFLOW:
+	case DEVIATION_STALE:
+	case DEVIATION_FLIP_TOPA:
 		return (boundary->flags & BOUNDARY_TRIGGER) != 0;
 	default:
 		return true;
@@ -328,22 +329,22 @@ is_worth(const struct boundary *boundary, enum act act, bool reduce)
 
 /* One parameter each that stands for its kind; tokens may have any. */
 static uint64_t
-usual_param(enum act act)
+usual_param(enum deviation_kind kind)
 {
-	switch ((int)act) {
-	case ACT_HOLD:
+	switch ((int)kind) {
+	case DEVIATION_HOLD:
 		return 30000;
-	case ACT_LATE:
+	case DEVIATION_LATE:
 		return 2000;
-	case ACT_STUCK:
+	case DEVIATION_STUCK:
 		return 1;
-	case ACT_OVERFLOW:
+	case DEVIATION_OVERFLOW:
 		return 16;
-	case ACT_STALE:
+	case DEVIATION_STALE:
 		return 4;
-	case ACT_FLIP_TOPA:
+	case DEVIATION_FLIP_TOPA:
 		return 12; /* the lowest address bit */
-	case ACT_FLIP_AREA:
+	case DEVIATION_FLIP_AREA:
 		return 0; /* CTL.TraceEn */
 	default:
 		return 0;
@@ -357,14 +358,14 @@ boundary_acts(const struct boundary *boundary, uint32_t kinds,
 {
 	unsigned count = 0;
 
-	for (unsigned i = 0; i < ACT_COUNT; i++) {
-		enum act act = (enum act)i;
-		struct deviation one = { boundary->cpu, act, boundary->insns,
-			usual_param(act) };
+	for (unsigned i = 0; i < DEVIATION_COUNT; i++) {
+		enum deviation_kind kind = (enum deviation_kind)i;
+		struct deviation one = { boundary->cpu, kind, boundary->insns,
+			usual_param(kind) };
 
-		if (!(kinds >> i & 1) || !is_worth(boundary, act, reduce))
+		if (!(kinds >> i & 1) || !is_worth(boundary, kind, reduce))
 			continue;
-		if (act != ACT_SWITCH && act != ACT_SPLIT) {
+		if (kind != DEVIATION_SWITCH && kind != DEVIATION_SPLIT) {
 			deviation[count++] = one;
 			continue;
 		}

@@ -63,7 +63,7 @@ bool boundary_collect_around(struct runner *runner,
 void boundary_free(struct boundary_list *list);
 
 /*
- * The acts of KINDS (one bit an enum act) that are worth placing at BOUNDARY, into
+ * The deviations of KINDS (one bit a deviation_kind) that are worth placing at BOUNDARY, into
  * DEVIATION (at least BOUNDARY_ACTS_MAX): their number.  REDUCE leaves out what
  * is equal to a later placement.
  */

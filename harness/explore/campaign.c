@@ -23,10 +23,13 @@ struct campaign_options
 campaign_defaults(void)
 {
 	return (struct campaign_options){
-		.kinds = UINT32_C(1) << ACT_PMI | UINT32_C(1) << ACT_NMI |
-		    UINT32_C(1) << ACT_SWITCH | UINT32_C(1) << ACT_PREEMPT |
-		    UINT32_C(1) << ACT_SPLIT | UINT32_C(1) << ACT_OLDER |
-		    UINT32_C(1) << ACT_FAIL,
+		.kinds = UINT32_C(1) << DEVIATION_PMI |
+		    UINT32_C(1) << DEVIATION_NMI |
+		    UINT32_C(1) << DEVIATION_SWITCH |
+		    UINT32_C(1) << DEVIATION_PREEMPT |
+		    UINT32_C(1) << DEVIATION_SPLIT |
+		    UINT32_C(1) << DEVIATION_OLDER |
+		    UINT32_C(1) << DEVIATION_FAIL,
 		.depth = 1,
 		.effort = EFFORT_NORMAL,
 		.jobs = 1,
@@ -152,7 +155,7 @@ trial_options_of(
 		.reduce = campaign->options.reduce };
 }
 
-/* An area's entry in the base order, ready for placements. */
+/* An area's entry in the default schedule, ready for placements. */
 static int
 open_area(struct campaign *campaign, const struct campaign_area *area,
     struct trial *place, struct tz_error *err)
@@ -205,7 +208,7 @@ tell_reached(struct campaign *campaign, const struct campaign_entry *entry,
 	return error;
 }
 
-/* What the base order alone shows; how many schedules there are. */
+/* What the default schedule alone shows; how many schedules there are. */
 int
 campaign_survey(
     struct campaign *campaign, uint32_t number, struct tz_error *err)
@@ -348,7 +351,7 @@ campaign_run_areas(struct campaign *campaign, uint32_t begin, uint32_t end,
 	return run_part(campaign, begin, end, PART_ALL, err);
 }
 
-/* Each entry in the base order; what is kept of its schedules with one deviation. */
+/* Each entry in the default schedule; what is kept of its schedules with one deviation. */
 static int
 survey_entries(struct campaign *campaign, uint64_t budget, struct tz_error *err)
 {
@@ -468,7 +471,7 @@ explore_deeper(struct campaign *campaign, uint32_t entries,
 }
 
 /*
- * Entries and sequences in the base order, then one deviation in each entry.  Where
+ * Entries and sequences in the default schedule, then one deviation in each entry.  Where
  * the exploration may end early, some of those come before the sequences.
  */
 static int
@@ -603,7 +606,7 @@ campaign_entry_of(
 
 	if (area->kind == AREA_SEQUENCES)
 		return corpus_entry(campaign->corpus, group->rank.first);
-	/* A fault that is no act has entries of its own. */
+	/* A fault that is no deviation has entries of its own. */
 	return &campaign->entry[area->kind == AREA_FAULT ? group->rank.first
 							 : area->entry];
 }

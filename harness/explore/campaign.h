@@ -18,7 +18,7 @@ struct campaign_entry;
 
 struct campaign_options {
 	const char *subject; /* scenario or DRIVER[@..]=STEPS; NULL: everything */
-	uint32_t kinds;      /* one bit an enum act */
+	uint32_t kinds;      /* one bit a deviation_kind */
 	unsigned depth;      /* 1 or 2 */
 	unsigned jobs;       /* 1.. */
 	unsigned shard, shards; /* 1 of 1: all */
@@ -45,7 +45,7 @@ struct campaign_options {
 	 */
 	bool (*ends_at)(void *arg, struct campaign *campaign, uint32_t from);
 	void *ends_arg;
-	/* Hears what scenarios and sequences reach in the base order; or NULL. */
+	/* Hears what scenarios and sequences reach in the default schedule; or NULL. */
 	void (*reached)(void *arg, struct runner *runner,
 	    const struct campaign_entry *entry, const struct reach *reach);
 	void *reached_arg;
@@ -66,9 +66,9 @@ enum area_kind {
 	AREA_ONE,       /* one deviation */
 	AREA_TWO,       /* two */
 	AREA_RANDOM,    /* trial_random() */
-	AREA_SEQUENCES, /* generated sequences, base order */
+	AREA_SEQUENCES, /* generated sequences, default schedule */
 	AREA_CALLS, /* concurrent.h: one, where calls to the kernel return */
-	AREA_FAULT, /* faults.h: base order; .entry is the fault's row */
+	AREA_FAULT, /* faults.h: default schedule; .entry is the fault's row */
 };
 
 struct campaign_area {
@@ -82,7 +82,7 @@ struct campaign_area {
 	unsigned changes;  /* AREA_RANDOM */
 	unsigned first; /* AREA_CALLS: step, the one that is not waited for */
 	uint64_t boundaries;
-	bool decodes; /* the base order does, as it should */
+	bool decodes; /* the default schedule does, as it should */
 	bool endless; /* the default schedule did not end: no others are run */
 };
 
@@ -169,7 +169,7 @@ int campaign_run_areas(struct campaign *campaign, uint32_t begin, uint32_t end,
 struct campaign_area *campaign_add_area(
     struct campaign *campaign, enum area_kind kind, uint32_t entry);
 
-/* What the base order of the area's entry alone shows; fills in its counts. */
+/* What the default schedule of the area's entry alone shows; fills in its counts. */
 int campaign_survey(
     struct campaign *campaign, uint32_t area, struct tz_error *err);
 

@@ -45,7 +45,7 @@ add_pair(struct campaign *campaign, const struct sequence *sequence,
 	if (area == NULL)
 		return false;
 	/* Each of the two has a CPU of its own: nobody need be preempted. */
-	area->kinds = UINT32_C(1) << ACT_SWITCH;
+	area->kinds = UINT32_C(1) << DEVIATION_SWITCH;
 	area->first = first;
 	return true;
 }
@@ -176,7 +176,7 @@ concurrent_explore(
 
 	if (max > PAIRS_MAX)
 		max = PAIRS_MAX;
-	if (!(campaign->options.kinds >> ACT_SWITCH & 1) ||
+	if (!(campaign->options.kinds >> DEVIATION_SWITCH & 1) ||
 	    campaign_is_over(campaign))
 		return 0;
 	error = add_lives(campaign, max, err);

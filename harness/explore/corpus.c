@@ -70,7 +70,7 @@ struct corpus {
 };
 
 /*
- * Runs one item in the base order.  Every shard runs all, as what comes next depends
+ * Runs one item in the default schedule.  Every shard runs all, as what comes next depends
  * on what each has reached; but counts its own only.
  */
 static void

@@ -1,5 +1,5 @@
 /*
- * Generated sequences of operations, run in the base order, in rounds: what reaches
+ * Generated sequences of operations, run in the default schedule, in rounds: what reaches
  * code of the driver that none before it reached, or makes the operations return
  * what none made them, is kept and changed further.
  */

@@ -7,7 +7,7 @@
 
 #include <xxhash.h>
 
-#include "emu/truth.h"
+#include "emu/base/exec_log.h"
 #include "harness/explore/runner_inside.h"
 #include "harness/host/scratch.h"
 #include "harness/load/boot.h"
@@ -21,7 +21,7 @@ struct recording {
 	struct bundle_writer *writer;
 	struct record *record;
 	struct machine_observer observer;
-	struct truth *truth[MACHINE_CPUS_MAX];
+	struct exec_log *exec_log[MACHINE_CPUS_MAX];
 	struct runner_ear ear;      /* who listens, too */
 	char path[TREE_PATH_BYTES]; /* "": there is none yet */
 };
@@ -72,11 +72,11 @@ begin_recording(struct recording *recording)
 		error = record_code(
 		    recording->writer, &boot->image[i], machine_ram(machine));
 	for (unsigned i = 0; error == 0 && i < runner_cpus(runner); i++) {
-		recording->truth[i] = truth_create(
+		recording->exec_log[i] = exec_log_create(
 		    bundle_truth_sink, bundle_truth_arg(recording->writer, i));
-		if (recording->truth[i] == NULL)
+		if (recording->exec_log[i] == NULL)
 			return false;
-		machine_set_truth(machine, i, recording->truth[i]);
+		machine_set_truth(machine, i, recording->exec_log[i]);
 	}
 	return error == 0;
 }
@@ -87,9 +87,9 @@ end_recording(struct recording *recording)
 {
 	for (unsigned i = 0; i < runner_cpus(recording->runner); i++) {
 		machine_set_truth(runner_machine(recording->runner), i, NULL);
-		if (recording->truth[i] != NULL)
-			(void)truth_flush(recording->truth[i]);
-		truth_destroy(recording->truth[i]);
+		if (recording->exec_log[i] != NULL)
+			(void)exec_log_flush(recording->exec_log[i]);
+		exec_log_destroy(recording->exec_log[i]);
 	}
 }
 
@@ -145,13 +145,13 @@ compare(struct recording *recording, struct outcome *outcome)
 	/* Every row of the accounting has rows of its own in check.def. */
 	const struct verify_options options = { .rows = UINT32_MAX };
 	struct bundle_info info = { .driver = "explored" };
-	const struct profile_mix *mix = runner_mix(recording->runner);
+	const struct cpu_set *cpu_set = runner_cpu_set(recording->runner);
 	struct verify_result result;
 	struct bundle *bundle;
 	struct tz_error err;
 	int error = record_end(recording->record);
 
-	record_models(&info, mix);
+	record_models(&info, cpu_set);
 	if (error == 0)
 		error = bundle_finish(recording->writer, &info, &err);
 	recording->writer = NULL;

@@ -1,5 +1,5 @@
 /*
- * Check row "decoded": a run once more, with the truth recorded; what libipt decodes
+ * Check row "decoded": a run once more, with the execution log recorded; what libipt decodes
  * of its traces is compared with what was executed (traces/verify.h).  Where bytes
  * went is judged by other rows: lost, overwritten and unreported ones only end what
  * can be compared.

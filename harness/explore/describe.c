@@ -202,8 +202,8 @@ class_of(const struct schedule *schedule)
 	enum finding_class class = FINDING_BASE;
 
 	for (unsigned i = 0; i < schedule->count; i++) {
-		if (act_info(schedule->deviation[i].act)->class ==
-		    ACT_CLASS_FAULT)
+		if (deviation_info(schedule->deviation[i].kind)->class ==
+		    DEVIATION_CLASS_FAULT)
 			return FINDING_FAULT;
 		class = FINDING_SCHEDULE;
 	}

@@ -5,7 +5,7 @@
 #ifndef TOPAZ_HARNESS_EXPLORE_EFFORT_H
 #define TOPAZ_HARNESS_EXPLORE_EFFORT_H
 
-#include "emu/base.h"
+#include "emu/base/base.h"
 
 enum effort {
 #define EFFORT(id, ...) EFFORT_##id,

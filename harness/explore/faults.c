@@ -8,30 +8,30 @@
 #include "harness/explore/setups.h"
 #include "harness/host/stop.h"
 
-#define ACT_ROWS (ACT_COUNT - ACT_NMI)
+#define DEVIATION_ROWS (DEVIATION_COUNT - DEVIATION_NMI)
 
 /* Faults of how the guest is set up, beside the CPU's features. */
 static const struct fault_row layouts[] = {
-	{ "guard", FAULT_LAYOUT, ACT_COUNT, "boot",
+	{ "guard", FAULT_LAYOUT, DEVIATION_COUNT, "boot",
 	    "table memory is aligned no more than the OS promises",
 	    "FreeBSD malloc(9)" },
-	{ "seed1", FAULT_LAYOUT, ACT_COUNT, "boot",
+	{ "seed1", FAULT_LAYOUT, DEVIATION_COUNT, "boot",
 	    "other neighbours on the heap", "FreeBSD malloc(9)" },
-	{ "linear", FAULT_LAYOUT, ACT_COUNT, "boot",
+	{ "linear", FAULT_LAYOUT, DEVIATION_COUNT, "boot",
 	    "physical pages in a row; they are not, otherwise",
 	    "SDM vol. 3, 33.2.7.2 \"Table of Physical Addresses (ToPA)\"" },
 };
 
 /* Operations that come from elsewhere, at a bad time. */
 static const struct fault_row steps[] = {
-	{ "offline", FAULT_STEP, ACT_COUNT, "each operation",
+	{ "offline", FAULT_STEP, DEVIATION_COUNT, "each operation",
 	    "the other CPU goes offline", "FreeBSD smp(4)" },
-	{ "kill", FAULT_STEP, ACT_COUNT, "each operation",
+	{ "kill", FAULT_STEP, DEVIATION_COUNT, "each operation",
 	    "the traced process is killed", "FreeBSD kill(2)" },
-	{ "unload", FAULT_STEP, ACT_COUNT, "each operation",
+	{ "unload", FAULT_STEP, DEVIATION_COUNT, "each operation",
 	    "the driver is unloaded", "FreeBSD kldunload(2)" },
-	{ "exit", FAULT_STEP, ACT_COUNT, "each operation", "the owner exits",
-	    "FreeBSD exit(3)" },
+	{ "exit", FAULT_STEP, DEVIATION_COUNT, "each operation",
+	    "the owner exits", "FreeBSD exit(3)" },
 };
 
 static size_t
@@ -47,16 +47,19 @@ feature_count(void)
 bool
 fault_at(size_t index, struct fault_row *row)
 {
-	if (index < ACT_ROWS) {
-		enum act act = (enum act)(ACT_NMI + index);
+	if (index < DEVIATION_ROWS) {
+		enum deviation_kind kind = (enum deviation_kind)(
+		    DEVIATION_NMI + index);
 
-		*row = (struct fault_row){ act_info(act)->word, FAULT_ACT, act,
-			act == ACT_FAIL ? "each call that can fail"
-					: "each boundary",
-			act_info(act)->text, act_info(act)->citation };
+		*row = (struct fault_row){ deviation_info(kind)->word,
+			FAULT_DEVIATION, kind,
+			kind == DEVIATION_FAIL ? "each call that can fail"
+					       : "each boundary",
+			deviation_info(kind)->text,
+			deviation_info(kind)->citation };
 		return true;
 	}
-	index -= ACT_ROWS;
+	index -= DEVIATION_ROWS;
 	if (index < TZ_ARRAY_LEN(layouts)) {
 		*row = layouts[index];
 		return true;
@@ -70,7 +73,7 @@ fault_at(size_t index, struct fault_row *row)
 	if (index >= feature_count())
 		return false;
 	*row = (struct fault_row){ profile_feature_at(index)->name,
-		FAULT_LAYOUT, ACT_COUNT, "boot",
+		FAULT_LAYOUT, DEVIATION_COUNT, "boot",
 		"the CPU lacks the feature (layout no-NAME)",
 		"SDM vol. 2, \"CPUID\"" };
 	return true;
@@ -90,8 +93,8 @@ layout_word(const struct fault_row *row, char word[TOKEN_WORDS_BYTES])
 
 /* One area a row and entry, in that order: so an area says its row. */
 static int
-add_act_areas(struct campaign *campaign, enum act act, uint32_t entries,
-    uint64_t share, struct tz_error *err)
+add_deviation_areas(struct campaign *campaign, enum deviation_kind kind,
+    uint32_t entries, uint64_t share, struct tz_error *err)
 {
 	for (uint32_t i = 0; i < entries; i++) {
 		struct campaign_area *area = campaign_add_area(
@@ -100,7 +103,7 @@ add_act_areas(struct campaign *campaign, enum act act, uint32_t entries,
 
 		if (area == NULL)
 			return tz_error(err, TZ_EUSAGE, "too many scenarios");
-		area->kinds = UINT32_C(1) << act;
+		area->kinds = UINT32_C(1) << kind;
 		error = campaign_survey(
 		    campaign, (uint32_t)campaign->area_count - 1, err);
 		if (error != 0)
@@ -111,7 +114,7 @@ add_act_areas(struct campaign *campaign, enum act act, uint32_t entries,
 	return 0;
 }
 
-/* Runs ENTRY in the base order, compared with what BASE is in its. */
+/* Runs ENTRY in the default schedule, compared with what BASE is in its. */
 static void
 try_entry(struct campaign *campaign, const struct campaign_entry *entry,
     struct runner *runner, const struct outcome *base, uint32_t area)
@@ -266,12 +269,12 @@ faults_acts(uint32_t kinds)
 {
 	unsigned count = 0;
 
-	for (unsigned i = 0; i < ACT_ROWS; i++)
-		count += kinds >> (ACT_NMI + i) & 1;
+	for (unsigned i = 0; i < DEVIATION_ROWS; i++)
+		count += kinds >> (DEVIATION_NMI + i) & 1;
 	return count;
 }
 
-/* How many schedules one act in one entry gets. */
+/* How many schedules one deviation in one entry gets. */
 static uint64_t
 share_of(const struct campaign_options *options, uint32_t entries)
 {
@@ -292,14 +295,14 @@ faults_explore(struct campaign *campaign, struct tz_error *err)
 	struct fault_row row;
 	int error = 0;
 
-	/* The first area is the base order: what needs no fault. */
+	/* The first area is the default schedule: what needs no fault. */
 	for (size_t i = 0;
 	     error == 0 && fault_at(i, &row) && !campaign_is_over(campaign);
 	     i++) {
-		if (row.kind == FAULT_ACT) {
-			if (campaign->options.kinds >> row.act & 1)
-				error = add_act_areas(
-				    campaign, row.act, entries, share, err);
+		if (row.kind == FAULT_DEVIATION) {
+			if (campaign->options.kinds >> row.deviation & 1)
+				error = add_deviation_areas(campaign,
+				    row.deviation, entries, share, err);
 			continue;
 		}
 		if (campaign->options.kinds_named)
@@ -327,8 +330,9 @@ static bool
 is_of(
     const struct campaign_area *area, const struct fault_row *row, size_t index)
 {
-	return row->kind == FAULT_ACT
-	    ? area->kind == AREA_ONE && area->kinds == UINT32_C(1) << row->act
+	return row->kind == FAULT_DEVIATION
+	    ? area->kind == AREA_ONE &&
+		area->kinds == UINT32_C(1) << row->deviation
 	    : area->kind == AREA_FAULT && area->entry == index;
 }
 
@@ -341,7 +345,8 @@ find_first(const struct campaign *campaign, const struct fault_row *row,
 		bool crash = outcome_is_crash(group->violation.id);
 
 		if (!is_of(&campaign->area[group->rank.area], row, index) ||
-		    (row->kind == FAULT_ACT && group->schedule.count == 0))
+		    (row->kind == FAULT_DEVIATION &&
+			group->schedule.count == 0))
 			continue;
 		if (crash && result->first_broken == NULL)
 			result->first_broken = group;

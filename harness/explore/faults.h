@@ -11,16 +11,16 @@
 #define FAULTS_BUDGET_DEFAULT 60000
 
 enum fault_kind {
-	FAULT_ACT,    /* an act, at each boundary where it is possible */
-	FAULT_LAYOUT, /* a guest that is set up so */
-	FAULT_STEP,   /* an operation more, before each of the sequence's */
+	FAULT_DEVIATION, /* a deviation, at each boundary where it is possible */
+	FAULT_LAYOUT,    /* a guest that is set up so */
+	FAULT_STEP,      /* an operation more, before each of the sequence's */
 };
 
 struct fault_row {
 	const char *name;
 	enum fault_kind kind;
-	enum act act;      /* FAULT_ACT */
-	const char *point; /* where it is caused */
+	enum deviation_kind deviation; /* FAULT_DEVIATION */
+	const char *point;             /* where it is caused */
 	const char *text, *citation;
 };
 
@@ -39,11 +39,11 @@ struct fault_result {
 	const struct tally_group *first_silent, *first_broken; /* or NULL */
 };
 
-/* The faults among KINDS, one bit an enum act. */
+/* The faults among KINDS, one bit a deviation_kind. */
 unsigned faults_acts(uint32_t kinds);
 
 /*
- * Called by campaign_run() for .faults: the budget in equal parts for the acts of
+ * Called by campaign_run() for .faults: the budget in equal parts for the deviations of
  * .kinds and the entries.
  */
 int faults_explore(struct campaign *campaign, struct tz_error *err);

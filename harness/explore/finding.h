@@ -9,8 +9,8 @@
 #ifndef TOPAZ_HARNESS_EXPLORE_FINDING_H
 #define TOPAZ_HARNESS_EXPLORE_FINDING_H
 
-#include "emu/event.h"
-#include "emu/profile/mix.h"
+#include "emu/base/event.h"
+#include "emu/profile/cpu_set.h"
 #include "harness/check/check.h"
 
 #define FINDING_TOKEN_BYTES   1024
@@ -73,7 +73,7 @@ struct finding {
 	uint64_t rank[3]; /* of its schedule among all: the least is shown */
 	enum finding_class class;
 	char driver[FINDING_NAME_BYTES], scenario[FINDING_NAME_BYTES];
-	char profile[PROFILE_MIX_TEXT_BYTES];
+	char profile[CPU_SET_TEXT_BYTES];
 	char sha256[65];                   /* of the driver's source */
 	char token[FINDING_TOKEN_BYTES];   /* replays it; minimised */
 	char passing[FINDING_TOKEN_BYTES]; /* nearest schedule that passes; "" */
@@ -171,7 +171,7 @@ void finding_story_free(struct finding_story *story);
 
 /* How a whole exploration went, for the last lines and the index page. */
 struct finding_summary {
-	char driver[FINDING_NAME_BYTES], profile[PROFILE_MIX_TEXT_BYTES];
+	char driver[FINDING_NAME_BYTES], profile[CPU_SET_TEXT_BYTES];
 	char sha256[65];
 	char command[FINDING_COMMAND_BYTES]; /* that repeats it */
 	/*

@@ -45,7 +45,7 @@ add_absent(struct layout *layout, const char *text)
 	snprintf(name, sizeof(name), "%.*s", (int)length, text);
 	if (text[length] == '@') {
 		text += length + 1;
-		if (*text < '0' || *text >= '0' + PROFILE_MIX_MAX ||
+		if (*text < '0' || *text >= '0' + CPU_SET_MAX ||
 		    text[1] != '\0')
 			return false;
 		cpu = (unsigned)(*text - '0');
@@ -103,26 +103,26 @@ layout_parse(const char *text, struct layout *layout, struct tz_error *err)
 }
 
 int
-layout_mix(const struct layout *layout, unsigned cpu_count,
-    struct profile_mix *mix, struct tz_error *err)
+layout_cpu_set(const struct layout *layout, unsigned cpu_count,
+    struct cpu_set *cpu_set, struct tz_error *err)
 {
 	if (layout->profile != NULL)
-		profile_mix_set(mix, layout->profile);
+		cpu_set_set(cpu_set, layout->profile);
 	for (size_t i = 0; i < layout->absent_count; i++) {
 		const struct layout_absent *absent = &layout->absent[i];
 
 		if (absent->cpu < cpu_count) {
-			profile_mix_without(
-			    mix, absent->cpu, cpu_count, absent->feature);
+			cpu_set_without(
+			    cpu_set, absent->cpu, cpu_count, absent->feature);
 			continue;
 		}
 		if (absent->cpu != LAYOUT_ALL_CPUS)
 			return tz_error(err, TZ_EUSAGE,
 			    "layout 'no-%s@%u': there is no CPU %u",
 			    absent->feature->name, absent->cpu, absent->cpu);
-		for (unsigned j = 0; j < mix->count; j++)
-			profile_without(&mix->profile[j], &mix->profile[j],
-			    absent->feature, 1);
+		for (unsigned j = 0; j < cpu_set->count; j++)
+			profile_without(&cpu_set->profile[j],
+			    &cpu_set->profile[j], absent->feature, 1);
 	}
 	return 0;
 }

@@ -4,10 +4,10 @@
 #ifndef TOPAZ_HARNESS_EXPLORE_LAYOUT_H
 #define TOPAZ_HARNESS_EXPLORE_LAYOUT_H
 
-#include "emu/profile/mix.h"
+#include "emu/profile/cpu_set.h"
 
 #define LAYOUT_ABSENT_MAX     8
-#define LAYOUT_ALL_CPUS       PROFILE_MIX_MAX
+#define LAYOUT_ALL_CPUS       CPU_SET_MAX
 #define LAYOUT_SETTINGS_BYTES 192
 
 struct layout {
@@ -15,7 +15,7 @@ struct layout {
 	char settings[LAYOUT_SETTINGS_BYTES]; /* words for the guest */
 	const struct profile *profile; /* of all CPUs; NULL: as the user says */
 	struct layout_absent {
-		const struct profile_absent *feature;
+		const struct profile_feature_mask *feature;
 		unsigned cpu; /* that lacks it, or LAYOUT_ALL_CPUS */
 	} absent[LAYOUT_ABSENT_MAX];
 	size_t absent_count;
@@ -29,8 +29,8 @@ int layout_parse(
  * MIX, what the user says, as LAYOUT has it on CPU_COUNT CPUs.  -TZ_EUSAGE: a CPU that
  * there is not.
  */
-int layout_mix(const struct layout *layout, unsigned cpu_count,
-    struct profile_mix *mix, struct tz_error *err);
+int layout_cpu_set(const struct layout *layout, unsigned cpu_count,
+    struct cpu_set *cpu_set, struct tz_error *err);
 
 /* The words that there are, for lists: NULL past the last. */
 struct layout_word {

@@ -5,7 +5,7 @@
 #ifndef TOPAZ_HARNESS_EXPLORE_OBJECTS_H
 #define TOPAZ_HARNESS_EXPLORE_OBJECTS_H
 
-#include "emu/base.h"
+#include "emu/base/base.h"
 
 /* Has FOLDER objects for `topaz replay --from`? */
 bool objects_are_in(const char *folder);

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 
 /* Of these are pairs unless the user names others. */
-#define PAIR_KINDS (UINT32_C(1) << ACT_PMI | UINT32_C(1) << ACT_SWITCH)
+#define PAIR_KINDS \
+ (UINT32_C(1) << DEVIATION_PMI | UINT32_C(1) << DEVIATION_SWITCH)
 /* To look for the places after a first deviation takes as long as some schedules. */
 #define SECONDS_TO_FIRSTS 4
 /* By how much a sample may be enlarged. */

@@ -19,8 +19,8 @@ processors_begin(
 
 /* Adds ",no-FEATURE", with "@CPU" where one CPU alone lacks it. */
 static void
-add_word(struct processors *processors, const struct profile_absent *feature,
-    unsigned cpu)
+add_word(struct processors *processors,
+    const struct profile_feature_mask *feature, unsigned cpu)
 {
 	size_t used = strlen(processors->words);
 	char where[16] = "";
@@ -40,7 +40,7 @@ add_word(struct processors *processors, const struct profile_absent *feature,
 static bool
 open_processor(struct processors *processors, bool *end)
 {
-	const struct profile_absent *feature;
+	const struct profile_feature_mask *feature;
 	size_t number = processors->number, count = 0;
 	struct layout layout;
 	struct tz_error err;
@@ -69,7 +69,7 @@ open_processor(struct processors *processors, bool *end)
 	}
 	processors->values = processors->lives;
 	return !*end && layout_parse(processors->words, &layout, &err) == 0 &&
-	    layout_mix(&layout, CPUS, &processors->mix, &err) == 0;
+	    layout_cpu_set(&layout, CPUS, &processors->cpu_set, &err) == 0;
 }
 
 /* Does that step ask the MSRs for something else than the life's own does? */
@@ -120,8 +120,8 @@ is_wanted(const struct processors *processors, const struct sequence *sequence)
 		MANIFEST_CONFIGURES) ||
 	    !asks(values, sequence))
 		return false;
-	support = support_of(&processors->mix, CPUS, values->manifest, sequence,
-	    values->step, &field);
+	support = support_of(&processors->cpu_set, CPUS, values->manifest,
+	    sequence, values->step, &field);
 	if (processors->differ)
 		return support == SUPPORT_SOME;
 	return processors->number == 0 || support == SUPPORT_NONE ||

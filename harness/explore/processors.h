@@ -19,7 +19,7 @@ struct processors {
 	bool whole;                   /* lives come as they are */
 	bool differ;                  /* its CPUs do */
 	char words[TOKEN_WORDS_BYTES];
-	struct profile_mix mix;
+	struct cpu_set cpu_set;
 	struct sequence_values values;
 };
 

@@ -13,7 +13,7 @@ struct reach {
 };
 
 /*
- * Runs SEQUENCE in the base order to its end, or to INSNS_MAX instructions (0:
+ * Runs SEQUENCE in the default schedule to its end, or to INSNS_MAX instructions (0:
  * RUNNER_INSNS_MAX), and notes what it executes; the runner then stands there.  Errors
  * as of runner_begin(); -TZ_ESTOP.
  */

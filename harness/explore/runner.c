@@ -176,16 +176,16 @@ runner_reach(struct runner *runner, unsigned cpu, uint64_t insns)
 }
 
 bool
-runner_act(struct runner *runner, const struct deviation *deviation)
+runner_inject(struct runner *runner, const struct deviation *deviation)
 {
 	if (deviation->cpu >= runner->cpus ||
-	    !machine_act(runner->machine, deviation->cpu, deviation->act,
+	    !machine_inject(runner->machine, deviation->cpu, deviation->kind,
 		deviation->param))
 		return false;
-	check_act(runner->check, deviation->cpu, deviation->act);
+	check_note_deviation(runner->check, deviation->cpu, deviation->kind);
 	runner->now.deviated = true;
-	runner->now.faulty_hardware |= act_info(deviation->act)->class ==
-	    ACT_CLASS_FAULT;
+	runner->now.faulty_hardware |= deviation_info(deviation->kind)->class ==
+	    DEVIATION_CLASS_FAULT;
 	return true;
 }
 
@@ -391,10 +391,10 @@ runner_machine(struct runner *runner)
 	return runner->machine;
 }
 
-const struct profile_mix *
-runner_mix(const struct runner *runner)
+const struct cpu_set *
+runner_cpu_set(const struct runner *runner)
 {
-	return &runner->mix;
+	return &runner->cpu_set;
 }
 
 unsigned

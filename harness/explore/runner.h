@@ -20,7 +20,7 @@ struct workshop_config {
 	const char *source, *tree, *cc; /* NULL: the driver's own, none, gcc */
 	unsigned cc_seconds; /* that gcc may use; 0: as build.h has it */
 	const char *drivers; /* folder with DRIVER/driver.yaml; NULL: topaz's */
-	const char *profile; /* of emu/profile/mix.h */
+	const char *profile; /* of emu/profile/cpu_set.h */
 	const char *errata;  /* further keys by comma that show, or NULL */
 	const char *objects; /* a folder that workshop_keep() has filled: nothing
 				is compiled; or NULL */
@@ -99,7 +99,7 @@ enum runner_end runner_go(struct runner *runner, unsigned cpu, uint64_t insns);
 bool runner_reach(struct runner *runner, unsigned cpu, uint64_t insns);
 
 /* False: not possible here. */
-bool runner_act(struct runner *runner, const struct deviation *deviation);
+bool runner_inject(struct runner *runner, const struct deviation *deviation);
 
 /*
  * At most so many instructions of all CPUs in a run.  A run that reaches them, and
@@ -182,7 +182,7 @@ uint64_t runner_relative_cycles(const struct runner *runner, uint64_t cycles);
 const struct boot *runner_boot(const struct runner *runner);
 struct machine *runner_machine(struct runner *runner);
 unsigned runner_cpus(const struct runner *runner);
-const struct profile_mix *runner_mix(const struct runner *runner);
+const struct cpu_set *runner_cpu_set(const struct runner *runner);
 struct symbols *runner_symbols(struct runner *runner);
 const struct workshop *runner_workshop(const struct runner *runner);
 const char *runner_layout(const struct runner *runner);

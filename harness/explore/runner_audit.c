@@ -3,7 +3,7 @@
  */
 #include <stdlib.h>
 
-#include "emu/abi.h"
+#include "emu/guest_abi.h"
 #include "harness/explore/runner_inside.h"
 #include "harness/guest/frame.h"
 #include "harness/load/symtab.h"

@@ -24,7 +24,7 @@ struct progress {
 	bool failed_driver;    /* a call of the driver's was made to fail */
 	bool failed_framework; /* one of somebody else's was */
 	bool deviated;         /* from the default schedule */
-	bool faulty_hardware;  /* by an act of class FAULT */
+	bool faulty_hardware;  /* by a deviation of class FAULT */
 	bool ran_driver;       /* a step was in the driver's code */
 	struct check_site failed_site; /* the call that was made to fail first */
 	uint8_t configuring;   /* operations that run and may configure */
@@ -51,7 +51,7 @@ struct runner {
 	struct workshop *workshop;
 	const struct build_set *set;
 	struct layout layout;
-	struct profile_mix mix; /* the CPUs */
+	struct cpu_set cpu_set; /* the CPUs */
 	char layout_text[TOKEN_WORDS_BYTES];
 	char settings[RUNNER_SETTINGS_BYTES]; /* words of the manifest */
 	unsigned cpus;

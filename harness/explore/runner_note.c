@@ -165,7 +165,7 @@ note_answer(struct runner *runner, unsigned step, int64_t result)
 	const char *refused = sequence_refused(manifest, sequence, step);
 	const char *field;
 	enum support support = support_of(
-	    &runner->mix, runner->cpus, manifest, sequence, step, &field);
+	    &runner->cpu_set, runner->cpus, manifest, sequence, step, &field);
 	char text[64];
 
 	if (refused != NULL && result >= 0)

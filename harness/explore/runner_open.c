@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/abi.h"
-#include "emu/profile/mix.h"
+#include "emu/guest_abi.h"
+#include "emu/profile/cpu_set.h"
 #include "harness/explore/runner_inside.h"
 #include "harness/explore/support.h"
 #include "harness/host/stop.h"
@@ -81,7 +81,7 @@ static int
 make_machine(struct runner *runner, struct tz_error *err)
 {
 	const struct machine_config config = {
-		.mix = &runner->mix,
+		.cpu_set = &runner->cpu_set,
 		.cpu_count = runner->cpus,
 		.ram_bytes = RUNNER_RAM_BYTES,
 	};
@@ -103,7 +103,7 @@ load(struct runner *runner, const char *settings, struct tz_error *err)
 		.program_count = plan->paths.program_count,
 		.cmdline = cmdline,
 		.cpu_count = runner->cpus,
-		.tsc_hz = profile_tsc_hz(profile_mix_of(&runner->mix, 0)),
+		.tsc_hz = profile_tsc_hz(cpu_set_of(&runner->cpu_set, 0)),
 	};
 
 	/* The first of a word counts: a layout that was asked for is kept. */
@@ -134,8 +134,8 @@ leave_out(const struct runner *runner, struct check_config *config,
 		config->enabled &= ~TZ_BIT(id);
 	}
 	/* What a driver supports elsewhere the manifest does not say. */
-	if (!support_is_usual(&runner->mix, runner->cpus) ||
-	    (runner->mix.count != 1 && !manifest_is_hybrid(manifest)))
+	if (!support_is_usual(&runner->cpu_set, runner->cpus) ||
+	    (runner->cpu_set.count != 1 && !manifest_is_hybrid(manifest)))
 		config->enabled &= ~TZ_BIT(CHECK_VALID_REFUSED);
 	return 0;
 }
@@ -223,10 +223,11 @@ runner_open(struct workshop *workshop, unsigned cpus, const char *layout,
 	snprintf(
 	    runner->layout_text, sizeof(runner->layout_text), "%s", layout);
 	snprintf(runner->settings, sizeof(runner->settings), "%s", settings);
-	runner->mix = workshop->plan.mix;
+	runner->cpu_set = workshop->plan.cpu_set;
 	error = layout_parse(layout, &runner->layout, err);
 	if (error == 0)
-		error = layout_mix(&runner->layout, cpus, &runner->mix, err);
+		error = layout_cpu_set(
+		    &runner->layout, cpus, &runner->cpu_set, err);
 	if (error == 0)
 		error = workshop_build(
 		    workshop, runner->layout.invariants, &runner->set, err);

@@ -36,16 +36,17 @@ schedule_format(const struct schedule *schedule, char *text, size_t text_size)
 	text[0] = '\0';
 	for (unsigned i = 0; i < schedule->count; i++) {
 		const struct deviation *deviation = &schedule->deviation[i];
-		const struct act_info *act = act_info(deviation->act);
+		const struct deviation_info *kind = deviation_info(
+		    deviation->kind);
 
 		fits = fits &&
 		    append(text, text_size, "%s%u@%" PRIu64 "=%s",
 			i == 0 ? "" : ",", deviation->cpu, deviation->insns,
-			act->word);
-		if (act->parameter[0] != '\0')
+			kind->word);
+		if (kind->parameter[0] != '\0')
 			fits = fits &&
 			    append(text, text_size, "%s%" PRIu64,
-				deviation->act == ACT_SWITCH ? "" : "+",
+				deviation->kind == DEVIATION_SWITCH ? "" : "+",
 				deviation->param);
 	}
 	return fits;
@@ -80,14 +81,15 @@ parse_deviation(const char **at, struct deviation *deviation)
 	length = strcspn(*at, ",+");
 	if (strncmp(*at, "cpu", 3) == 0 && length > 3) {
 		*at += 3;
-		deviation->act = ACT_SWITCH;
+		deviation->kind = DEVIATION_SWITCH;
 		return parse_number(at, &deviation->param);
 	}
-	deviation->act = act_find(*at, length);
-	if (deviation->act == ACT_COUNT || deviation->act == ACT_SWITCH)
+	deviation->kind = deviation_find(*at, length);
+	if (deviation->kind == DEVIATION_COUNT ||
+	    deviation->kind == DEVIATION_SWITCH)
 		return false;
 	*at += length;
-	if (act_info(deviation->act)->parameter[0] == '\0')
+	if (deviation_info(deviation->kind)->parameter[0] == '\0')
 		return true;
 	return *(*at)++ == '+' && parse_number(at, &deviation->param);
 }
@@ -109,8 +111,8 @@ schedule_parse(
 			&at, &schedule->deviation[schedule->count]) ||
 		    (*at != '\0' && *at != ','))
 			return tz_error(err, TZ_EUSAGE,
-			    "deviation '%.*s': not CPU@INSNS=ACT; see: topaz "
-			    "list acts",
+			    "deviation '%.*s': not CPU@INSNS=DEVIATION; see: "
+			    "topaz list deviations",
 			    (int)strcspn(begin, ","), begin);
 		schedule->count++;
 		if (*at == ',' && *++at == '\0')
@@ -261,13 +263,13 @@ void
 schedule_kinds(const struct schedule *schedule, char *text, size_t text_size)
 {
 	text[0] = '\0';
-	for (unsigned act = 0; act < ACT_COUNT; act++) {
+	for (unsigned kind = 0; kind < DEVIATION_COUNT; kind++) {
 		for (unsigned i = 0; i < schedule->count; i++) {
-			if (schedule->deviation[i].act != act)
+			if (schedule->deviation[i].kind != kind)
 				continue;
 			append(text, text_size, "%s%s",
 			    text[0] == '\0' ? "" : "+",
-			    act_info((enum act)act)->word);
+			    deviation_info((enum deviation_kind)kind)->word);
 			break;
 		}
 	}

@@ -1,5 +1,5 @@
 /*
- * A schedule: what a run does otherwise than the base order, and the token, one
+ * A schedule: what a run does otherwise than the default schedule, and the token, one
  * line that names such a run exactly.
  *
  *   tz1:SUBJECT:PROFILE:SEED:DEVIATIONS:CHECK
@@ -8,17 +8,17 @@
  * each word of how the guest is set up (layout.h), and =STEPS for a sequence of a
  * driver's operations (harness/manifest/manifest.h).  DEVIATIONS are joined by ',',
  * each CPU@INSNS=WORD[+PARAMETER], where INSNS counts what that CPU has retired
- * since the script began, WORD is an act's (emu/act.def), and "cpu2" is "cpu" with
- * parameter 2.  PROFILE is what emu/profile/mix.h says: "skylake+skl014" with an
+ * since the script began, WORD is a deviation's (emu/base/deviation.def), and "cpu2" is "cpu" with
+ * parameter 2.  PROFILE is what emu/profile/cpu_set.h says: "skylake+skl014" with an
  * erratum, "alderlake-p,alderlake-e" on a hybrid machine.  CHECK is four hexadecimal
  * digits over all that the run depends on.  All of it is of [A-Za-z0-9:@=,.+-].
  */
 #ifndef TOPAZ_HARNESS_EXPLORE_SCHEDULE_H
 #define TOPAZ_HARNESS_EXPLORE_SCHEDULE_H
 
-#include "emu/act.h"
-#include "emu/base.h"
-#include "emu/profile/mix.h"
+#include "emu/base/base.h"
+#include "emu/base/deviation.h"
+#include "emu/profile/cpu_set.h"
 
 #define SCHEDULE_MAX      16 /* deviations */
 #define TOKEN_TEXT_BYTES  1024
@@ -26,7 +26,7 @@
 
 struct deviation {
 	uint8_t cpu;
-	enum act act;
+	enum deviation_kind kind;
 	uint64_t insns;
 	uint64_t param;
 };
@@ -38,11 +38,11 @@ struct schedule {
 };
 
 struct token {
-	char name[64];                        /* scenario or driver */
-	unsigned cpus;                        /* 0: the scenario's own, or 1 */
-	char layout[TOKEN_WORDS_BYTES];       /* words joined by ',' */
-	char steps[TOKEN_TEXT_BYTES];         /* "": a scenario */
-	char profile[PROFILE_MIX_TEXT_BYTES]; /* of emu/profile/mix.h */
+	char name[64];                    /* scenario or driver */
+	unsigned cpus;                    /* 0: the scenario's own, or 1 */
+	char layout[TOKEN_WORDS_BYTES];   /* words joined by ',' */
+	char steps[TOKEN_TEXT_BYTES];     /* "": a scenario */
+	char profile[CPU_SET_TEXT_BYTES]; /* of emu/profile/cpu_set.h */
 	uint64_t seed;
 	struct schedule schedule;
 	uint16_t check;
@@ -63,7 +63,7 @@ int token_parse(const char *text, struct token *token, struct tz_error *err);
 int token_parse_subject(
     const char *text, struct token *token, struct tz_error *err);
 
-/* The words of the schedule's acts, sorted, each once, joined by '+'. */
+/* The words of the schedule's deviations, sorted, each once, joined by '+'. */
 void schedule_kinds(
     const struct schedule *schedule, char *text, size_t text_size);
 

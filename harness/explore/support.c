@@ -15,7 +15,7 @@ takes(const struct profile *profile, const struct check_expect *expect)
 }
 
 enum support
-support_of(const struct profile_mix *mix, unsigned cpu_count,
+support_of(const struct cpu_set *cpu_set, unsigned cpu_count,
     const struct manifest *manifest, const struct sequence *sequence,
     unsigned step, const char **field)
 {
@@ -25,7 +25,7 @@ support_of(const struct profile_mix *mix, unsigned cpu_count,
 
 	*field = NULL;
 	for (unsigned cpu = 0; cpu < cpu_count; cpu++) {
-		const struct profile *profile = profile_mix_of(mix, cpu);
+		const struct profile *profile = cpu_set_of(cpu_set, cpu);
 		int taken = 0;
 
 		while (taken < count && takes(profile, &expect[taken]))
@@ -40,17 +40,17 @@ support_of(const struct profile_mix *mix, unsigned cpu_count,
 }
 
 bool
-support_is_usual(const struct profile_mix *mix, unsigned cpu_count)
+support_is_usual(const struct cpu_set *cpu_set, unsigned cpu_count)
 {
 	const struct profile *usual = profile_at(0);
-	const struct profile_absent *feature;
+	const struct profile_feature_mask *feature;
 
 	for (size_t i = 0; (feature = profile_feature_at(i)) != NULL; i++) {
 		if (profile_feature_is_optional(feature) ||
 		    !profile_has(usual, feature))
 			continue;
 		for (unsigned cpu = 0; cpu < cpu_count; cpu++) {
-			if (!profile_has(profile_mix_of(mix, cpu), feature))
+			if (!profile_has(cpu_set_of(cpu_set, cpu), feature))
 				return false;
 		}
 	}

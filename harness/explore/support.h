@@ -5,7 +5,7 @@
 #ifndef TOPAZ_HARNESS_EXPLORE_SUPPORT_H
 #define TOPAZ_HARNESS_EXPLORE_SUPPORT_H
 
-#include "emu/profile/mix.h"
+#include "emu/profile/cpu_set.h"
 #include "harness/manifest/manifest.h"
 
 enum support { SUPPORT_NONE, SUPPORT_SOME, SUPPORT_ALL };
@@ -14,7 +14,7 @@ enum support { SUPPORT_NONE, SUPPORT_SOME, SUPPORT_ALL };
  * Which of CPU_COUNT CPUs of MIX take what step STEP asks for; all if it asks for nothing.
  * *FIELD: of those that no CPU takes the first, or NULL.
  */
-enum support support_of(const struct profile_mix *mix, unsigned cpu_count,
+enum support support_of(const struct cpu_set *cpu_set, unsigned cpu_count,
     const struct manifest *manifest, const struct sequence *sequence,
     unsigned step, const char **field);
 
@@ -22,6 +22,6 @@ enum support support_of(const struct profile_mix *mix, unsigned cpu_count,
  * Has each CPU all that the first profile has, but for what a configuration may do
  * without (profile_feature_is_optional())?
  */
-bool support_is_usual(const struct profile_mix *mix, unsigned cpu_count);
+bool support_is_usual(const struct cpu_set *cpu_set, unsigned cpu_count);
 
 #endif

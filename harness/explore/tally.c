@@ -8,7 +8,7 @@ kinds_of(const struct schedule *schedule)
 	uint32_t kinds = 0;
 
 	for (unsigned i = 0; i < schedule->count; i++)
-		kinds |= UINT32_C(1) << schedule->deviation[i].act;
+		kinds |= UINT32_C(1) << schedule->deviation[i].kind;
 	return kinds;
 }
 
@@ -103,9 +103,10 @@ tally_join(struct tally *to, const struct tally *from)
 bool
 tally_needs_fault(const struct tally_group *group)
 {
-	for (unsigned act = 0; act < ACT_COUNT; act++) {
-		if ((group->kinds >> act & 1) != 0 &&
-		    act_info((enum act)act)->class == ACT_CLASS_FAULT)
+	for (unsigned kind = 0; kind < DEVIATION_COUNT; kind++) {
+		if ((group->kinds >> kind & 1) != 0 &&
+		    deviation_info((enum deviation_kind)kind)->class ==
+			DEVIATION_CLASS_FAULT)
 			return true;
 	}
 	return false;

@@ -26,7 +26,7 @@ struct rank {
  */
 struct tally_group {
 	uint64_t cause, own; /* as in struct outcome_violation */
-	uint32_t kinds;      /* one bit an enum act */
+	uint32_t kinds;      /* one bit a deviation_kind */
 	struct rank rank;
 	struct schedule schedule;
 	struct check_violation violation;

@@ -71,18 +71,18 @@ reach_and_act(struct trial *trial, const struct deviation *deviation,
 	}
 	if (in_base)
 		know_boundary(trial, deviation);
-	if (!runner_act(trial->runner, deviation)) {
+	if (!runner_inject(trial->runner, deviation)) {
 		outcome->how = OUTCOME_IMPOSSIBLE;
 		return false;
 	}
 	return true;
 }
 
-/* A state after a first deviation by ACT: groups are told apart by kinds. */
+/* A state after a first deviation by DEVIATION: groups are told apart by kinds. */
 static uint64_t
-after_act(uint64_t hash, enum act act)
+after_act(uint64_t hash, enum deviation_kind kind)
 {
-	return hash ^ (1 + (uint64_t)act) * UINT64_C(0x9e3779b97f4a7c15);
+	return hash ^ (1 + (uint64_t)kind) * UINT64_C(0x9e3779b97f4a7c15);
 }
 
 /* The base run's own states, to merge with. */
@@ -97,9 +97,9 @@ know_base(struct trial *trial)
 		uint64_t hash = runner_hash(runner);
 
 		(void)visited_meet(trial->visited, hash);
-		for (unsigned i = 0; i < ACT_COUNT; i++)
-			(void)visited_meet(
-			    trial->explored, after_act(hash, (enum act)i));
+		for (unsigned i = 0; i < DEVIATION_COUNT; i++)
+			(void)visited_meet(trial->explored,
+			    after_act(hash, (enum deviation_kind)i));
 	}
 	runner_points(runner, false);
 	TZ_ASSERT(visited_end(trial->visited, &trial->base));
@@ -316,7 +316,7 @@ typedef void (*trial_each)(struct trial *trial, const struct trial_share *share,
     struct rank rank, struct tally *tally);
 
 /*
- * Calls EACH for the acts at the boundaries [BEGIN, END) that are this share's and kept;
+ * Calls EACH for the deviations at the boundaries [BEGIN, END) that are this share's and kept;
  * MARK moves along to BEGIN if there are any.
  */
 static void
@@ -408,7 +408,7 @@ trial_one(struct trial *trial, const struct trial_share *share,
 
 struct after {
 	struct trial *trial;
-	enum act first;
+	enum deviation_kind first;
 };
 
 /*
@@ -450,7 +450,7 @@ second_ones(struct trial *trial, const struct trial_share *share,
     const struct deviation *first, struct rank rank, struct tally *tally)
 {
 	struct schedule schedule = { 2, { *first } };
-	struct after from = { trial, first->act };
+	struct after from = { trial, first->kind };
 	struct runner_mark *after = runner_take(trial->runner);
 	struct deviation deviation[BOUNDARY_ACTS_MAX];
 	/* Of a sample, what is left out here may be tried nowhere else. */

@@ -10,7 +10,7 @@
 struct visited;
 
 struct trial_options {
-	uint32_t kinds;  /* of the first deviation, one bit an enum act */
+	uint32_t kinds;  /* of the first deviation, one bit a deviation_kind */
 	uint32_t kinds2; /* of the second */
 	bool merge, reduce;
 	bool decode;   /* some of one deviation: decoded.h */
@@ -26,9 +26,9 @@ struct trial {
 	struct runner *runner;
 	struct sequence sequence;
 	struct trial_options options;
-	struct outcome base;         /* of the base order */
-	struct runner_counts counts; /* of the base order */
-	struct boundary_list list;   /* of the base order */
+	struct outcome base;         /* of the default schedule */
+	struct runner_counts counts; /* of the default schedule */
+	struct boundary_list list;   /* of the default schedule */
 	struct runner_mark *begin;
 	struct visited *visited; /* states, and what becomes of them */
 	uint64_t known_insns;    /* the boundary whose state is in it */
@@ -37,7 +37,7 @@ struct trial {
 };
 
 /*
- * Runs SEQUENCE in the base order.  -TZ_EUSAGE, -TZ_EIO as of runner_begin().
+ * Runs SEQUENCE in the default schedule.  -TZ_EUSAGE, -TZ_EIO as of runner_begin().
  * PLACE is to be closed after success only.
  */
 int trial_open(struct trial *trial, struct runner *runner,
@@ -71,7 +71,7 @@ void trial_two(struct trial *trial, const struct trial_share *share,
 /*
  * COUNT random schedules.  Every other one has CHANGES deviations (2 to
  * SCHEDULE_MAX), the ones between have one less.  Half of either sort are spread: each
- * deviation at a boundary of the base order, drawn evenly, one of them, drawn evenly, a
+ * deviation at a boundary of the default schedule, drawn evenly, one of them, drawn evenly, a
  * PMI.  The other half are near: the first is a PMI at a boundary, drawn evenly, of those
  * where one is possible; each of the rest is 1 to 256, 512, 1024 or 2048 instructions,
  * drawn evenly, after the one before, on the same CPU.  All but the PMI give the turn to

@@ -38,15 +38,18 @@ draw_act(const struct trial *trial, const struct boundary *at, bool pmi,
 	uint32_t kinds = trial->options.kinds;
 	struct deviation deviation = { .cpu = at->cpu, .insns = at->insns };
 
-	if (pmi && (at->flags & BOUNDARY_TRIGGER) && (kinds >> ACT_PMI & 1)) {
-		deviation.act = ACT_PMI;
-	} else if (cpus > 1 && (kinds >> ACT_SWITCH & 1)) {
-		deviation.act = ACT_SWITCH;
+	if (pmi && (at->flags & BOUNDARY_TRIGGER) &&
+	    (kinds >> DEVIATION_PMI & 1)) {
+		deviation.kind = DEVIATION_PMI;
+	} else if (cpus > 1 && (kinds >> DEVIATION_SWITCH & 1)) {
+		deviation.kind = DEVIATION_SWITCH;
 		deviation.param = other == at->cpu ? (other + 1) % cpus : other;
-	} else if ((at->flags & BOUNDARY_IF) && (kinds >> ACT_PREEMPT & 1)) {
-		deviation.act = ACT_PREEMPT;
+	} else if ((at->flags & BOUNDARY_IF) &&
+	    (kinds >> DEVIATION_PREEMPT & 1)) {
+		deviation.kind = DEVIATION_PREEMPT;
 	} else {
-		deviation.act = (kinds >> ACT_NMI & 1) ? ACT_NMI : ACT_PMI;
+		deviation.kind = (kinds >> DEVIATION_NMI & 1) ? DEVIATION_NMI
+							      : DEVIATION_PMI;
 	}
 	return deviation;
 }

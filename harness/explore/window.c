@@ -36,7 +36,7 @@ has_window(const struct small *small)
 	    small->witness.id != CHECK_DECODED && !small_hurries(small);
 }
 
-/* Could ACT be placed at BOUNDARY as the finding's last one was? */
+/* Could DEVIATION be placed at BOUNDARY as the finding's last one was? */
 static bool
 is_candidate(const struct small *small, const struct boundary *boundary,
     unsigned cpus, struct deviation *deviation)
@@ -44,9 +44,9 @@ is_candidate(const struct small *small, const struct boundary *boundary,
 	const struct deviation *last =
 	    &small->witness.schedule
 		 .deviation[small->witness.schedule.count - 1];
-	struct deviation acts[BOUNDARY_ACTS_MAX];
+	struct deviation deviations[BOUNDARY_ACTS_MAX];
 	unsigned count = boundary_acts(
-	    boundary, UINT32_C(1) << last->act, cpus, false, acts);
+	    boundary, UINT32_C(1) << last->kind, cpus, false, deviations);
 
 	if (boundary->cpu != last->cpu)
 		return false;
@@ -56,10 +56,11 @@ is_candidate(const struct small *small, const struct boundary *boundary,
 		return true;
 	}
 	for (unsigned i = 0; i < count; i++) {
-		if ((last->act == ACT_SWITCH || last->act == ACT_SPLIT) &&
-		    acts[i].param != last->param)
+		if ((last->kind == DEVIATION_SWITCH ||
+			last->kind == DEVIATION_SPLIT) &&
+		    deviations[i].param != last->param)
 			continue;
-		*deviation = acts[i];
+		*deviation = deviations[i];
 		deviation->param = last->param;
 		return true;
 	}
@@ -132,7 +133,7 @@ mark_before_last(struct small *small, struct trial *place)
 		    &small->witness.schedule.deviation[i];
 
 		if (!runner_reach(runner, deviation->cpu, deviation->insns) ||
-		    !runner_act(runner, deviation))
+		    !runner_inject(runner, deviation))
 			return NULL;
 	}
 	return runner_take(runner);

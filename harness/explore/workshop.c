@@ -85,13 +85,13 @@ workshop_config(const struct workshop *workshop)
 const char *
 workshop_models(const struct workshop *workshop)
 {
-	return workshop->plan.mix.text;
+	return workshop->plan.cpu_set.text;
 }
 
 uint64_t
 workshop_tsc_hz(const struct workshop *workshop)
 {
-	return profile_tsc_hz(profile_mix_of(&workshop->plan.mix, 0));
+	return profile_tsc_hz(cpu_set_of(&workshop->plan.cpu_set, 0));
 }
 
 const char *

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "emu/abi.h"
+#include "emu/guest_abi.h"
 #include "harness/guest/x86.h"
 
 #define CPUS_MAX      8

@@ -6,7 +6,7 @@
 #ifndef TOPAZ_HARNESS_GUEST_KERN_H
 #define TOPAZ_HARNESS_GUEST_KERN_H
 
-#include "emu/abi.h"
+#include "emu/guest_abi.h"
 #include "harness/guest/cpu.h"
 #include "harness/guest/lib.h"
 #include "harness/guest/lock.h"

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "emu/abi.h"
+#include "emu/guest_abi.h"
 
 struct trap_frame;
 

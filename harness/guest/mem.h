@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "emu/abi.h"
+#include "emu/guest_abi.h"
 
 #define PAGE_BYTES UINT64_C(4096)
 

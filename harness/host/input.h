@@ -12,7 +12,7 @@
 
 #include <stdio.h>
 
-#include "emu/base.h"
+#include "emu/base/base.h"
 
 enum input_kind {
 #define INPUT(id, name, bytes_max) INPUT_##id,

@@ -12,7 +12,7 @@
 #ifndef TOPAZ_HARNESS_HOST_MARKER_H
 #define TOPAZ_HARNESS_HOST_MARKER_H
 
-#include "emu/base.h"
+#include "emu/base/base.h"
 
 #define MARKER_NAME ".topaz"
 

@@ -8,7 +8,7 @@
 #ifndef TOPAZ_HARNESS_HOST_OUTPUT_H
 #define TOPAZ_HARNESS_HOST_OUTPUT_H
 
-#include "emu/base.h"
+#include "emu/base/base.h"
 
 struct output;
 

@@ -13,7 +13,7 @@
 
 #include <sys/types.h>
 
-#include "emu/base.h"
+#include "emu/base/base.h"
 
 #define STOP_EXIT 5  /* exit code: stopped before the end */
 #define STOP_BUG  70 /* of SIGABRT: a bug of topaz */

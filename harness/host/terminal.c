@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "emu/base.h"
+#include "emu/base/base.h"
 
 bool
 terminal_is(FILE *file)

@@ -7,7 +7,7 @@
 
 #include <sys/stat.h>
 
-#include "emu/base.h"
+#include "emu/base/base.h"
 
 /* Folders in folders that are looked at; what lies deeper is an error. */
 #define TREE_DEPTH_MAX  24

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/abi.h"
+#include "emu/guest_abi.h"
 #include "harness/load/elf.h"
 #include "harness/load/symtab.h"
 

@@ -6,7 +6,7 @@
 #ifndef TOPAZ_HARNESS_LOAD_BUILD_H
 #define TOPAZ_HARNESS_LOAD_BUILD_H
 
-#include "emu/base.h"
+#include "emu/base/base.h"
 
 #define BUILD_SHA256_BYTES 65 /* 64 digits and a NUL */
 

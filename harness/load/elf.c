@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/abi.h"
+#include "emu/guest_abi.h"
 #include "harness/load/elf_file.h"
 #include "harness/load/symtab.h"
 

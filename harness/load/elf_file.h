@@ -5,7 +5,7 @@
 #ifndef TOPAZ_HARNESS_LOAD_ELF_FILE_H
 #define TOPAZ_HARNESS_LOAD_ELF_FILE_H
 
-#include "emu/base.h"
+#include "emu/base/base.h"
 
 #include <gelf.h>
 

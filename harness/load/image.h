@@ -5,7 +5,7 @@
 #ifndef TOPAZ_HARNESS_LOAD_IMAGE_H
 #define TOPAZ_HARNESS_LOAD_IMAGE_H
 
-#include "emu/base.h"
+#include "emu/base/base.h"
 
 #define IMAGE_NAME_BYTES   32 /* as in struct abi_module */
 #define IMAGE_SEGMENTS_MAX 8

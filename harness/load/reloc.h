@@ -5,7 +5,7 @@
 #ifndef TOPAZ_HARNESS_LOAD_RELOC_H
 #define TOPAZ_HARNESS_LOAD_RELOC_H
 
-#include "emu/base.h"
+#include "emu/base/base.h"
 
 enum reloc_result {
 	RELOC_OK,

@@ -6,7 +6,7 @@
 #ifndef TOPAZ_HARNESS_LOAD_SPAWN_H
 #define TOPAZ_HARNESS_LOAD_SPAWN_H
 
-#include "emu/base.h"
+#include "emu/base/base.h"
 
 struct spawn {
 	const char *const *argv; /* argv[0] is searched in PATH */

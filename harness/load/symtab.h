@@ -5,7 +5,7 @@
 #ifndef TOPAZ_HARNESS_LOAD_SYMTAB_H
 #define TOPAZ_HARNESS_LOAD_SYMTAB_H
 
-#include "emu/base.h"
+#include "emu/base/base.h"
 
 struct symtab;
 

@@ -4,7 +4,7 @@
 #ifndef TOPAZ_HARNESS_LOAD_TEXT_LIST_H
 #define TOPAZ_HARNESS_LOAD_TEXT_LIST_H
 
-#include "emu/base.h"
+#include "emu/base/base.h"
 
 struct text_list {
 	char **at; /* NULL-terminated once anything was added */

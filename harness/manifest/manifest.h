@@ -6,7 +6,7 @@
 #ifndef TOPAZ_HARNESS_MANIFEST_MANIFEST_H
 #define TOPAZ_HARNESS_MANIFEST_MANIFEST_H
 
-#include "emu/base.h"
+#include "emu/base/base.h"
 #include "harness/check/check.h"
 #include "harness/guest/user/script.h"
 

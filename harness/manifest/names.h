@@ -5,7 +5,7 @@
 #ifndef TOPAZ_HARNESS_MANIFEST_NAMES_H
 #define TOPAZ_HARNESS_MANIFEST_NAMES_H
 
-#include "emu/base.h"
+#include "emu/base/base.h"
 
 struct schema;
 

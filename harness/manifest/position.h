@@ -5,7 +5,7 @@
 #ifndef TOPAZ_HARNESS_MANIFEST_POSITION_H
 #define TOPAZ_HARNESS_MANIFEST_POSITION_H
 
-#include "emu/base.h"
+#include "emu/base/base.h"
 
 struct position {
 	unsigned line, column; /* from 1 */

@@ -18,14 +18,14 @@
  CYAML_FIELD_STRING_PTR(       \
      #key, (flags) | CYAML_FLAG_POINTER, struct type, key, 0, SCHEMA_TEXT_MAX)
 #define NUMBER(key, type, flags) CYAML_FIELD_UINT(#key, flags, struct type, key)
-#define TRUTH(key, type)                                                      \
+#define EXEC_LOG(key, type)                                                   \
  CYAML_FIELD_ENUM(#key, CYAML_FLAG_STRICT | CYAML_FLAG_OPTIONAL, struct type, \
-     key, truths, TZ_ARRAY_LEN(truths))
+     key, exec_logs, TZ_ARRAY_LEN(exec_logs))
 #define LIST(key, type, flags, entry, low, high) \
  CYAML_FIELD_SEQUENCE(                           \
      #key, (flags) | CYAML_FLAG_POINTER, struct type, key, entry, low, high)
 
-static const cyaml_strval_t truths[] = { { "false", 0 }, { "true", 1 } };
+static const cyaml_strval_t exec_logs[] = { { "false", 0 }, { "true", 1 } };
 static const cyaml_strval_t cpu_masks[] = {
 	{ "all", SCHEMA_CPUS_ALL },
 	{ "absent", SCHEMA_CPUS_ABSENT },
@@ -66,11 +66,11 @@ static const cyaml_schema_value_t number_entry = { CYAML_VALUE_UINT(
      CYAML_FIELD_ENUM("cpus", CYAML_FLAG_STRICT | CYAML_FLAG_OPTIONAL,        \
 	 struct type, prefix cpus, cpu_masks, TZ_ARRAY_LEN(cpu_masks)),       \
      CYAML_FIELD_ENUM("instance", CYAML_FLAG_STRICT | CYAML_FLAG_OPTIONAL,    \
-	 struct type, prefix instance, truths, TZ_ARRAY_LEN(truths))
+	 struct type, prefix instance, exec_logs, TZ_ARRAY_LEN(exec_logs))
 
 static const cyaml_schema_field_t variant_fields[] = {
 	VALUE_MEMBERS(schema_value, ),
-	TRUTH(invalid, schema_value),
+	EXEC_LOG(invalid, schema_value),
 	CYAML_FIELD_END,
 };
 static const cyaml_schema_value_t variant_entry = { CYAML_VALUE_MAPPING(
@@ -154,18 +154,18 @@ static const cyaml_schema_field_t operation_fields[] = {
 	CYAML_FIELD_MAPPING_PTR("position",
 	    CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct schema_operation,
 	    position, at_fields),
-	TRUTH(instances, schema_operation),
-	TRUTH(strict, schema_operation),
-	TRUTH(ends, schema_operation),
-	TRUTH(configures, schema_operation),
-	TRUTH(accumulates, schema_operation),
-	TRUTH(starts, schema_operation),
-	TRUTH(stops, schema_operation),
-	TRUTH(unloads, schema_operation),
-	TRUTH(rereads, schema_operation),
-	TRUTH(collects, schema_operation),
-	TRUTH(rare, schema_operation),
-	TRUTH(refuses, schema_operation),
+	EXEC_LOG(instances, schema_operation),
+	EXEC_LOG(strict, schema_operation),
+	EXEC_LOG(ends, schema_operation),
+	EXEC_LOG(configures, schema_operation),
+	EXEC_LOG(accumulates, schema_operation),
+	EXEC_LOG(starts, schema_operation),
+	EXEC_LOG(stops, schema_operation),
+	EXEC_LOG(unloads, schema_operation),
+	EXEC_LOG(rereads, schema_operation),
+	EXEC_LOG(collects, schema_operation),
+	EXEC_LOG(rare, schema_operation),
+	EXEC_LOG(refuses, schema_operation),
 	CYAML_FIELD_END,
 };
 static const cyaml_schema_value_t operation_entry = { CYAML_VALUE_MAPPING(
@@ -260,7 +260,7 @@ static const cyaml_schema_field_t top_fields[] = {
 	LIST(cflags, schema, CYAML_FLAG_OPTIONAL, &text_entry, 0,
 	    SCHEMA_CFLAGS_MAX),
 	LIST(modes, schema, CYAML_FLAG_OPTIONAL, &text_entry, 0, 2),
-	TRUTH(hybrid, schema),
+	EXEC_LOG(hybrid, schema),
 	LIST(instances, schema, CYAML_FLAG_OPTIONAL, &text_entry, 1,
 	    SCHEMA_INSTANCES_MAX),
 	LIST(initial, schema, CYAML_FLAG_OPTIONAL, &text_entry, 0,

@@ -6,7 +6,7 @@
 #ifndef TOPAZ_HARNESS_MANIFEST_SCHEMA_H
 #define TOPAZ_HARNESS_MANIFEST_SCHEMA_H
 
-#include "emu/base.h"
+#include "emu/base/base.h"
 #include "harness/guest/user/script.h"
 
 enum schema_cpus {

@@ -5,7 +5,7 @@
 #ifndef TOPAZ_HARNESS_MANIFEST_WORDS_H
 #define TOPAZ_HARNESS_MANIFEST_WORDS_H
 
-#include "emu/base.h"
+#include "emu/base/base.h"
 #include "harness/manifest/schema.h"
 
 struct word {

@@ -1,6 +1,6 @@
 /*
  * Which scenarios and sequences execute the lines that mutants change: of the driver
- * itself, in the base order.
+ * itself, in the default schedule.
  */
 #include <stdlib.h>
 #include <string.h>

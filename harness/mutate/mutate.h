@@ -75,7 +75,8 @@ struct mutate_result {
 	char *subject;      /* scenario or steps, or NULL */
 	uint64_t schedules; /* that were run */
 	bool has_code;      /* the lines that the edit changes have code */
-	uint64_t scenarios, sequences; /* that execute it in the base order */
+	uint64_t scenarios,
+	    sequences; /* that execute it in the default schedule */
 };
 
 /* The driver itself, as far as mutants are compared with it. */

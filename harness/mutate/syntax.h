@@ -7,7 +7,7 @@
 #ifndef TOPAZ_HARNESS_MUTATE_SYNTAX_H
 #define TOPAZ_HARNESS_MUTATE_SYNTAX_H
 
-#include "emu/base.h"
+#include "emu/base/base.h"
 
 enum token_kind {
 	TOKEN_PUNCTUATION,

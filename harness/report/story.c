@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "emu/act.h"
+#include "emu/base/deviation.h"
 #include "emu/pt/msr.h"
 #include "harness/report/internal.h"
 
@@ -127,12 +127,14 @@ acts_json(void)
 {
 	json_t *array = json_array();
 
-	for (unsigned i = 0; i < ACT_COUNT; i++) {
-		const struct act_info *info = act_info((enum act)i);
+	for (unsigned i = 0; i < DEVIATION_COUNT; i++) {
+		const struct deviation_info *info = deviation_info(
+		    (enum deviation_kind)i);
 
 		json_array_append_new(array,
 		    json_pack("[s, s, s]", info->word,
-			info->class == ACT_CLASS_FAULT ? "fault" : "schedule",
+			info->class == DEVIATION_CLASS_FAULT ? "fault"
+							     : "schedule",
 			info->text));
 	}
 	return array;

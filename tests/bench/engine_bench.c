@@ -1,14 +1,14 @@
 /*
- * Goal: how fast instructions run with packets on, and with the truth on too,
+ * Goal: how fast instructions run with packets on, and with the execution log on too,
  * against the bare engine.  Method: the same compiled guest three ways in turn, a
  * few times over; what counts is the ratio of the medians.  The bare engine has no
  * hook but the one that ends the run at HLT, and runs the CPUs one after another.
  */
 #include "emu/apic/apic.h"
-#include "emu/cpu/engine.h"
+#include "emu/base/exec_log.h"
+#include "emu/cpu/engine/engine.h"
 #include "emu/machine.h"
-#include "emu/profile/mix.h"
-#include "emu/truth.h"
+#include "emu/profile/cpu_set.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -159,26 +159,26 @@ static double
 time_machine(const struct program *program, unsigned cpus, bool with_truth,
     uint64_t *insns)
 {
-	struct profile_mix mix;
+	struct cpu_set cpu_set;
 	struct machine_config config = {
-		.mix = &mix,
+		.cpu_set = &cpu_set,
 		.cpu_count = cpus,
 		.ram_bytes = RAM_BYTES,
 	};
 	struct machine_observer observer = { 0 };
-	struct truth *truth[MACHINE_CPUS_MAX] = { 0 };
+	struct exec_log *exec_log[MACHINE_CPUS_MAX] = { 0 };
 	struct machine_result result;
 	struct machine *machine;
 	size_t words = 0;
 	double start;
 
-	profile_mix_set(&mix, profile_find("skylake"));
+	cpu_set_set(&cpu_set, profile_find("skylake"));
 	if (machine_create(&config, &observer, &machine, NULL) != 0)
 		abort();
 	fill_ram(machine_ram(machine), program);
 	for (unsigned cpu = 0; with_truth && cpu < cpus; cpu++) {
-		truth[cpu] = truth_create(drop_words, &words);
-		machine_set_truth(machine, cpu, truth[cpu]);
+		exec_log[cpu] = exec_log_create(drop_words, &words);
+		machine_set_truth(machine, cpu, exec_log[cpu]);
 	}
 	machine_boot(machine, CODE_VA, 1, (struct gpa){ CR3 });
 	start = seconds();
@@ -194,7 +194,7 @@ time_machine(const struct program *program, unsigned cpus, bool with_truth,
 
 		machine_counters(machine, cpu, &counters);
 		*insns += counters.insns;
-		truth_destroy(truth[cpu]);
+		exec_log_destroy(exec_log[cpu]);
 	}
 	machine_destroy(machine);
 	return start;

@@ -17,8 +17,9 @@
 #include "harness/explore/campaign.h"
 #include "harness/explore/setups.h"
 
-#define KINDS \
- (UINT32_C(1) << ACT_PMI | UINT32_C(1) << ACT_NMI | UINT32_C(1) << ACT_SWITCH)
+#define KINDS                                                   \
+ (UINT32_C(1) << DEVIATION_PMI | UINT32_C(1) << DEVIATION_NMI | \
+     UINT32_C(1) << DEVIATION_SWITCH)
 #define SECONDS_EACH 1.0 /* at least so long is measured */
 #define SAMPLE       400 /* placements of one share, about */
 
@@ -74,7 +75,7 @@ open_trial(struct trial *trial, struct setups *where,
     const struct subject *subject, bool merge)
 {
 	const struct trial_options options = { .kinds = KINDS,
-		.kinds2 = UINT32_C(1) << ACT_SWITCH,
+		.kinds2 = UINT32_C(1) << DEVIATION_SWITCH,
 		.merge = merge,
 		.reduce = true };
 	struct campaign_entry entry;

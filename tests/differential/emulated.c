@@ -1,7 +1,7 @@
 #include "emulated.h"
 
 #include "emu/machine.h"
-#include "emu/profile/mix.h"
+#include "emu/profile/cpu_set.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -145,9 +145,9 @@ emulated_create(const char *kernel, bool step)
 {
 	struct emulated *emulated = calloc(1, sizeof(*emulated));
 	struct machine_observer observer = { .event = on_event };
-	struct profile_mix mix;
+	struct cpu_set cpu_set;
 	struct machine_config config = {
-		.mix = &mix,
+		.cpu_set = &cpu_set,
 		.cpu_count = 1,
 		.ram_bytes = RAM_BYTES,
 		.single_step = step,
@@ -157,7 +157,7 @@ emulated_create(const char *kernel, bool step)
 	if (emulated == NULL)
 		abort();
 	observer.arg = emulated;
-	profile_mix_set(&mix, profile_find("skylake"));
+	cpu_set_set(&cpu_set, profile_find("skylake"));
 	if (machine_create(&config, &observer, &emulated->machine, &err) != 0) {
 		fprintf(stderr, "%s\n", err.text);
 		exit(2);

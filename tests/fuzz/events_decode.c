@@ -247,18 +247,18 @@ take_insn(struct insns *insns, int *status)
 	pt_insn_get_offset(insns->decoder, &offset);
 	FUZZ_CHECK(*status >= 0,
 	    "instruction %zu of %zu (%llx) at %llu of %zu: %s", insns->next,
-	    stream->truth_count,
-	    (unsigned long long)(insns->next < stream->truth_count
-		    ? stream->truth[insns->next]
+	    stream->exec_log_count,
+	    (unsigned long long)(insns->next < stream->exec_log_count
+		    ? stream->exec_log[insns->next]
 		    : 0),
 	    (unsigned long long)offset, stream->count,
 	    pt_errstr(pt_errcode(*status)));
-	FUZZ_CHECK(insns->next < stream->truth_count,
+	FUZZ_CHECK(insns->next < stream->exec_log_count,
 	    "an instruction too many: %llx", (unsigned long long)insn.ip);
-	FUZZ_CHECK(insn.ip == stream->truth[insns->next],
+	FUZZ_CHECK(insn.ip == stream->exec_log[insns->next],
 	    "instruction %zu at %llu is %llx, was %llx", insns->next,
 	    (unsigned long long)offset, (unsigned long long)insn.ip,
-	    (unsigned long long)stream->truth[insns->next]);
+	    (unsigned long long)stream->exec_log[insns->next]);
 	insns->next++;
 	return true;
 }
@@ -288,8 +288,8 @@ events_check_insns(const struct events_stream *original)
 		continue;
 	FUZZ_CHECK(stream->cut || insns.gap == stream->gap_count,
 	    "%zu overflows of %zu", insns.gap, stream->gap_count);
-	FUZZ_CHECK(stream->cut || insns.next == stream->truth_count,
-	    "%zu instructions of %zu", insns.next, stream->truth_count);
+	FUZZ_CHECK(stream->cut || insns.next == stream->exec_log_count,
+	    "%zu instructions of %zu", insns.next, stream->exec_log_count);
 	pt_insn_free_decoder(insns.decoder);
 	pt_image_free(image);
 	free(blanked);

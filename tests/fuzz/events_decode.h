@@ -26,9 +26,9 @@ struct events_stream {
 
 	/* For the instruction decoder. */
 	events_code_fn *code;
-	const uint64_t *truth; /* addresses of the traced instructions */
-	size_t truth_count;
-	const size_t *resume; /* in .truth: where each overflow ended */
+	const uint64_t *exec_log; /* addresses of the traced instructions */
+	size_t exec_log_count;
+	const size_t *resume; /* in .exec_log: where each overflow ended */
 	size_t gap_count;
 };
 
@@ -39,7 +39,7 @@ void events_check_packets(const struct events_stream *stream);
 void events_check_events(const struct events_stream *stream);
 
 /*
- * Fails unless the stream decodes to .truth, but for .gap_count overflows, each of
+ * Fails unless the stream decodes to .exec_log, but for .gap_count overflows, each of
  * which is resumed where .resume says, and but for what is lost after .cut.
  */
 void events_check_insns(const struct events_stream *stream);

@@ -160,8 +160,8 @@ walk_judge(struct walk *walk, bool insns)
 		.filter_cfg = walk->ctl >> 32 & 0xffff,
 		.cut = walk->cut || walk->broken_off,
 		.code = walk_code,
-		.truth = walk->truth,
-		.truth_count = walk->truth_count,
+		.exec_log = walk->exec_log,
+		.exec_log_count = walk->exec_log_count,
 		.resume = walk->resume,
 		.gap_count = walk->gap_count };
 
@@ -177,11 +177,11 @@ walk_judge(struct walk *walk, bool insns)
 		if (!walk->cut && !walk->blocks && !walk->guessed)
 			events_check_events(&stream);
 	}
-	FUZZ_CHECK(
-	    stream.count != 0 || walk->truth_count == 0 || !insns || stream.cut,
-	    "%zu instructions and no trace", walk->truth_count);
+	FUZZ_CHECK(stream.count != 0 || walk->exec_log_count == 0 || !insns ||
+		stream.cut,
+	    "%zu instructions and no trace", walk->exec_log_count);
 	walk->stream_from = side->count;
-	walk->truth_count = 0;
+	walk->exec_log_count = 0;
 	walk->gap_count = 0;
 	walk->cut = walk->broken_off = false;
 }

@@ -300,10 +300,10 @@ pick_profile(struct events *events)
 	while (profile_at(count) != NULL)
 		count++;
 	pair->profile = *profile_at(index % count);
-	pair->manner = *pair->profile.manner;
-	pair->profile.manner = &pair->manner;
+	pair->uarch = *pair->profile.uarch;
+	pair->profile.uarch = &pair->uarch;
 	/* libipt cannot bind a TIP.PGD without an IP to a Jcc. */
-	pair->manner.pgd_jcc_ip = true;
+	pair->uarch.pgd_jcc_ip = true;
 }
 
 /* A bounded buffer, so that it may overflow. */

@@ -27,7 +27,7 @@ struct pair_side {
 
 struct pair {
 	struct profile profile;
-	struct profile_manner manner;
+	struct profile_uarch uarch;
 	struct pt_cycles figures; /* .buffer_bytes 0: no bounded buffer */
 	struct pair_side side[2]; /* the slow one first */
 	uint64_t cycles;

@@ -35,8 +35,8 @@ walk_create(struct walk *walk)
 		.cs_l = true,
 		.if_flag = true };
 	walk->seed = 88172645463325252;
-	walk->truth = malloc(WALK_TRUTH_MAX * sizeof(*walk->truth));
-	TZ_ASSERT(walk->truth != NULL);
+	walk->exec_log = malloc(WALK_TRUTH_MAX * sizeof(*walk->exec_log));
+	TZ_ASSERT(walk->exec_log != NULL);
 	pair_create(&walk->pair);
 }
 
@@ -44,7 +44,7 @@ void
 walk_destroy(struct walk *walk)
 {
 	pair_destroy(&walk->pair);
-	free(walk->truth);
+	free(walk->exec_log);
 }
 
 /* SDM vol. 3, 33.2.6 "Packet Generation Enable Controls", but for FilterEn. */
@@ -67,8 +67,8 @@ walk_log(struct walk *walk)
 {
 	if (!walk_is_traced(walk))
 		return;
-	TZ_ASSERT(walk->truth_count < WALK_TRUTH_MAX);
-	walk->truth[walk->truth_count++] = walk->at.ip;
+	TZ_ASSERT(walk->exec_log_count < WALK_TRUTH_MAX);
+	walk->exec_log[walk->exec_log_count++] = walk->at.ip;
 }
 
 /* The IP has changed by a taken branch or an event; true: TraceStop. */
@@ -96,7 +96,7 @@ void
 walk_resume(struct walk *walk)
 {
 	TZ_ASSERT(walk->gap_count < WALK_GAPS_MAX);
-	walk->resume[walk->gap_count++] = walk->truth_count;
+	walk->resume[walk->gap_count++] = walk->exec_log_count;
 	walk->losing = 0;
 }
 

@@ -32,8 +32,8 @@ struct walk {
 
 	/* Since the last walk_judge(). */
 	size_t stream_from; /* in the slow side's stream */
-	uint64_t *truth;
-	size_t truth_count;
+	uint64_t *exec_log;
+	size_t exec_log_count;
 	size_t resume[WALK_GAPS_MAX];
 	size_t gap_count;
 	bool cut;

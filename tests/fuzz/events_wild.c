@@ -187,7 +187,7 @@ wild_step(struct walk *walk, struct fuzz_input *input)
 	if (what == 6 && !walk->blocks)
 		return;
 	/* Where VMXON ends tracing, no VMPTRLD comes while it goes on. */
-	if (what == 8 && !walk->pair.manner.vmx_pt)
+	if (what == 8 && !walk->pair.uarch.vmx_pt)
 		return;
 	if (what == 1)
 		walk->at.if_flag = bits & 1;

@@ -6,7 +6,7 @@
 #ifndef TOPAZ_TESTS_FUZZ_FUZZ_H
 #define TOPAZ_TESTS_FUZZ_FUZZ_H
 
-#include "emu/base.h"
+#include "emu/base/base.h"
 
 /* Runs one input; always 0.  A finding aborts. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);

@@ -12,7 +12,7 @@ cd "$root"
 mkdir -p "$out/$target"
 
 libs="-lxxhash"
-base="emu/act.c emu/base.c emu/event.c emu/truth.c"
+base="emu/base/deviation.c emu/base/base.c emu/base/event.c emu/base/exec_log.c"
 sources="$base emu/profile/*.c emu/pt/*.c"
 machine="emu/*.c emu/apic/*.c emu/cpu/*.c emu/pmu/*.c emu/profile/*.c emu/pt/*.c"
 case $target in

@@ -10,9 +10,9 @@
  */
 #include "tests/fuzz/msrs_area.h"
 
-#include "emu/abi.h"
+#include "emu/guest_abi.h"
 #include "emu/machine.h"
-#include "emu/profile/mix.h"
+#include "emu/profile/cpu_set.h"
 #include "emu/pt/unit.h"
 #include "tests/fuzz/msrs_ref.h"
 
@@ -122,15 +122,15 @@ area_machine(void)
 {
 	static struct area area;
 	const struct profile *profile = profile_find("skylake");
-	struct profile_mix mix;
+	struct cpu_set cpu_set;
 	struct machine_config config = {
-		.mix = &mix, .cpu_count = 1, .ram_bytes = AREA_RAM
+		.cpu_set = &cpu_set, .cpu_count = 1, .ram_bytes = AREA_RAM
 	};
 	struct machine_observer observer = { .arg = &area, .event = on_event };
 	struct tz_error err;
 
 	if (area.machine == NULL) {
-		profile_mix_set(&mix, profile);
+		cpu_set_set(&cpu_set, profile);
 		TZ_ASSERT(machine_create(
 			      &config, &observer, &area.machine, &err) == 0);
 		area.ram = machine_ram(area.machine);

@@ -418,7 +418,7 @@ static void
 pick_profile(struct msrs *msrs)
 {
 	unsigned index = fuzz_below(&msrs->input, 256), lacks;
-	struct profile_absent absent[3];
+	struct profile_feature_mask absent[3];
 	size_t profiles = 0, features = 0;
 
 	while (profile_at(profiles) != NULL)

@@ -3,7 +3,7 @@
  * verified to a verdict. Method: bundles are written with the digests that belong to
  * what they hold, since a wrong digest ends everything early.
  */
-#include "emu/truth.h"
+#include "emu/base/exec_log.h"
 #include "harness/host/tree.h"
 #include "tests/fuzz/parsers.h"
 #include "traces/bundle_write.h"
@@ -113,8 +113,9 @@ read_signed_manifest(const uint8_t *data, size_t bytes)
 {
 	static bool made;
 	static const uint8_t code[] = { 0x90, 0xc3 };
-	static const uint32_t words[] = { TRUTH_CONTEXT << 2 | TRUTH_EXTRA, 0,
-		0x1000, 0 };
+	static const uint32_t words[] = {
+		EXEC_LOG_CONTEXT << 2 | EXEC_LOG_EXTRA, 0, 0x1000, 0
+	};
 	const struct parts parts = { .code = code,
 		.code_bytes = sizeof(code),
 		.words = words,

@@ -14,9 +14,9 @@
 #include "harness/report/report.h"
 #include "tests/fuzz/parsers.h"
 #include "traces/bundle.h"
+#include "traces/exec_log_read.h"
 #include "traces/manifest.h"
 #include "traces/packets.h"
-#include "traces/truth_read.h"
 #include "traces/zfile.h"
 
 #include <ftw.h>
@@ -115,7 +115,7 @@ read_truth(const uint8_t *data, size_t bytes)
 		.va = 0x1000, .bytes = sizeof(nops), .code = nops
 	};
 	struct code *code;
-	struct truth_log *log;
+	struct exec_log_file *log;
 	struct tz_error err = { "" };
 	uint32_t *words = malloc(bytes + 4);
 	int error;
@@ -125,11 +125,11 @@ read_truth(const uint8_t *data, size_t bytes)
 	code = code_create(&image, 1);
 	TZ_ASSERT(words != NULL && code != NULL);
 	memcpy(words, data, bytes);
-	error = truth_read(
+	error = exec_log_read(
 	    "truth-cpu0.zst", words, bytes / 4, code, &log, &err);
 	parsers_check(error, &err, "truth-cpu0.zst");
 	if (error == 0)
-		truth_log_free(log);
+		exec_log_file_free(log);
 	code_destroy(code);
 	free(words);
 }

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include "emu/base.h"
+#include "emu/base/base.h"
 
 #define HOSTILE_ARGS_MAX 16
 #define HOSTILE_PATH     512

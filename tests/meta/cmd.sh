@@ -247,10 +247,11 @@ expect 0 "insntrace" 0 list
 expect 0 '"workloads"' 0 list --json workloads
 expect 0 "it-two-cpus" 0 list scenarios
 expect 0 '"driver": "freebsd-pt"' 0 list --json scenarios
-for list in acts faults checks layouts errata operators words; do
+for list in deviations faults checks layouts errata operators words; do
 	expect 0 "$list" 0 list $list
 	expect 0 "\"$list\"" 0 list --json $list
 done
+expect 0 "preempt" 0 list acts
 expect 3 "none: no such list" 1 list none
 expect 2 "--names: not with --json" 0 list --names --json
 expect 0 "insntrace/it-two-cpus" 0 list scenarios --names

@@ -130,7 +130,7 @@ for command in merge report; do
 	expect 2 "file:1: " 1 $command file
 done
 
-# Pairs are of the acts that the user names.
+# Pairs are of the deviations that the user names.
 expect 0 "passed" 0 explore grab/grab-give --drivers "$drivers" --kinds preempt --depth 2 \
     --no-pages --progress none -o pairs
 grep '^depth 2' stdout | grep -q ' 0 / *0 ' && complain "no pairs of preempt"

@@ -34,7 +34,7 @@ BEGIN {
 	object["emu/pt/xstate.c"] = "emu/pt/xstate"
 	object["emu/pt/packet/cycles.def"] = "emu/pt/buffer emu/pt/drain " \
 	    "emu/pt/overflow emu/pt/timing"
-	object["emu/profile/manner.def"] = "emu/profile/profile"
+	object["emu/profile/uarch.def"] = "emu/profile/profile"
 	object["emu/profile/errata.def"] = "emu/profile/profile"
 	object["emu/profile/feature.def"] = "emu/profile/absent"
 	split("name ip_full tnt_bits deferred_tip ret_pops psb_look_lines " \
@@ -112,7 +112,7 @@ BEGIN {
 	say("cycles." column[1], 3, column[3] + 1)
 }
 
-# Of a full IP there are two forms; the other columns are truths and counts. The skid of
+# Of a full IP there are two forms; the other columns are exec_logs and counts. The skid of
 # a PMI is the CPU's: vectors with guest code know it, which these mutants are not for.
 /^MANNER\(/ {
 	for (i = 2; i in manner; i++) {

@@ -26,7 +26,7 @@ build() {
 }
 
 mkdir "$dir/rest" "$dir/run"
-for file in emu/base.c emu/pt/*.c emu/profile/*.c tests/packets/[!cr]*.c \
+for file in emu/base/base.c emu/pt/*.c emu/profile/*.c tests/packets/[!cr]*.c \
     tests/packets/reader.c tests/unit/pt/*.c traces/clock.c traces/image.c; do
 	case $file in
 	*_test.c | */perf_packets.c) continue ;;
@@ -102,7 +102,7 @@ if ! try "" "$dir/run" "$@"; then
 fi
 awk -f "$here/packet_mutants.awk" emu/pt/packet/packet.def emu/pt/transfer.def \
     emu/pt/msr.def emu/pt/packet/packet.c emu/pt/xstate.c emu/pt/packet/cycles.def \
-    emu/profile/manner.def emu/profile/errata.def emu/profile/feature.def |
+    emu/profile/uarch.def emu/profile/errata.def emu/profile/feature.def |
     awk -v step="$step" 'NR % step == 0' >"$dir/list"
 half 0 "$@" >"$dir/even" &
 half 1 "$@" >"$dir/odd"

@@ -15,7 +15,7 @@ complain() {
 # rank FILE: the row of the folder table; a lower rank never includes a higher.
 rank() {
 	case $1 in
-	emu/base.* | emu/act.* | emu/event.* | emu/truth.* | emu/abi.h) echo 1 ;;
+	emu/base/* | emu/guest_abi.h) echo 1 ;;
 	emu/profile/* | emu/pt/* | emu/pmu/* | emu/apic/* | emu/ds/*) echo 2 ;;
 	emu/cpu/*) echo 3 ;;
 	emu/*) echo 4 ;;
@@ -68,7 +68,7 @@ only() {
 		[ $owner = yes ] || complain "$file includes <$pattern...>"
 	done
 }
-only unicorn/ emu/cpu/engine.c
+only unicorn/ emu/cpu/engine/engine.c
 only Zydis/ 'emu/cpu/insn*' 'traces/*'
 only intel-pt 'traces/*'
 only gelf 'harness/load/*'
@@ -91,7 +91,7 @@ for entry in $(ls -A); do
 	esac
 done
 
-for folder in emu/ emu/*/ harness/ harness/*/ traces/ driver/ driver/*/; do
+for folder in emu/ emu/*/ emu/*/*/ harness/ harness/*/ traces/ driver/ driver/*/; do
 	case $folder in
 	harness/kpi/ | driver/freebsd-pt/) continue ;;
 	esac

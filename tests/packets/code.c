@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/act.h"
+#include "emu/base/deviation.h"
 #include "tests/packets/code.h"
 #include "tests/packets/code_decode.h"
 #include "tests/packets/suite.h"
@@ -113,49 +113,51 @@ place_option(struct vector *vector, struct place *place, const char *word)
 	return true;
 }
 
-/* Runs up to INSNS of CPU and acts; ACT_COUNT: nothing is done. */
+/* Runs up to INSNS of CPU and makes a deviation; DEVIATION_COUNT: nothing is done. */
 static void
-act_at(struct vector *vector, struct code_run *run, unsigned cpu,
-    uint64_t insns, enum act act, uint64_t param)
+deviate_at(struct vector *vector, struct code_run *run, unsigned cpu,
+    uint64_t insns, enum deviation_kind kind, uint64_t param)
 {
 	machine_set_stop(run->guest.machine, cpu, insns);
 	machine_run(run->guest.machine, INSNS_MAX, &run->guest.result);
 	if (run->guest.result.end != MACHINE_STOP)
 		fail_end(vector, run);
-	else if (act != ACT_COUNT &&
-	    !machine_act(run->guest.machine, cpu, act, param))
+	else if (kind != DEVIATION_COUNT &&
+	    !machine_inject(run->guest.machine, cpu, kind, param))
 		vector_fail(vector, "that is not possible there");
 }
 
-/* at ADDRESS [cpu=N] [skip=N] [after=N] [ACT [PARAMETER]] */
+/* at ADDRESS [cpu=N] [skip=N] [after=N] [DEVIATION [PARAMETER]] */
 static void
 event_at(struct vector *vector, struct words *words)
 {
 	struct code *code = vector->arg;
 	struct place place = { .rip = vector_hex(vector, words, UINT64_MAX) };
 	uint64_t param = 0, insns;
-	enum act act = ACT_COUNT;
+	enum deviation_kind kind = DEVIATION_COUNT;
 
-	while (words->next != words->count && act == ACT_COUNT) {
+	while (words->next != words->count && kind == DEVIATION_COUNT) {
 		const char *word = vector_word(vector, words);
 
 		if (place_option(vector, &place, word))
 			continue;
-		act = act_find(word, strlen(word));
-		if (act == ACT_COUNT) {
-			vector_fail(vector, "no act of act.def: %s", word);
+		kind = deviation_find(word, strlen(word));
+		if (kind == DEVIATION_COUNT) {
+			vector_fail(
+			    vector, "no deviation of deviation.def: %s", word);
 			return;
 		}
 	}
-	if (act != ACT_COUNT && act_info(act)->parameter[0] != '\0')
+	if (kind != DEVIATION_COUNT &&
+	    deviation_info(kind)->parameter[0] != '\0')
 		param = vector_decimal(vector, words, UINT64_MAX);
 	if (vector->failed ||
 	    !find(
 		vector, &code->steps, place.cpu, place.rip, place.skip, &insns))
 		return;
 	insns += place.after;
-	act_at(vector, &code->blocks, place.cpu, insns, act, param);
-	act_at(vector, &code->steps, place.cpu, insns, act, param);
+	deviate_at(vector, &code->blocks, place.cpu, insns, kind, param);
+	deviate_at(vector, &code->steps, place.cpu, insns, kind, param);
 }
 
 static void

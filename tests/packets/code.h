@@ -33,10 +33,10 @@
 
 /* One way of running the code. */
 struct code_run {
-	struct guest guest; /* .machine, .truth and .result are used */
+	struct guest guest; /* .machine, .exec_log and .result are used */
 	uint8_t *stream[CODE_CPUS_MAX];
 	size_t bytes[CODE_CPUS_MAX];
-	struct truth *truth[CODE_CPUS_MAX]; /* NULL: not recorded */
+	struct exec_log *exec_log[CODE_CPUS_MAX]; /* NULL: not recorded */
 	/* The first time that .probe_cpu comes to .probe_rip, but for so many. */
 	unsigned probe_cpu, probe_skip;
 	uint64_t probe_rip, probe_insns;
@@ -56,7 +56,7 @@ void code_create(struct vector *vector, const char *folder, bool single_step,
     struct code_run *run);
 void code_destroy(struct code_run *run);
 
-/* No more is run: RUN's truth is whole. */
+/* No more is run: RUN's execution log is whole. */
 void code_finish(struct code_run *run);
 
 #endif

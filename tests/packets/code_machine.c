@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/abi.h"
-#include "emu/profile/mix.h"
-#include "emu/truth.h"
+#include "emu/base/exec_log.h"
+#include "emu/guest_abi.h"
+#include "emu/profile/cpu_set.h"
 #include "tests/packets/code.h"
 
 #define PTE_P     TZ_BIT(0)
@@ -200,9 +200,9 @@ void
 code_create(struct vector *vector, const char *folder, bool single_step,
     struct code_run *run)
 {
-	struct profile_mix mix;
+	struct cpu_set cpu_set;
 	struct machine_config config = {
-		.mix = &mix,
+		.cpu_set = &cpu_set,
 		.cpu_count = vector->cpus,
 		.ram_bytes = CODE_RAM_BYTES,
 		.pt_cycles = vector->cycles,
@@ -216,7 +216,7 @@ code_create(struct vector *vector, const char *folder, bool single_step,
 	struct tz_error err;
 
 	name = name == NULL ? vector->path : name + 1;
-	profile_mix_set(&mix, &vector->fake->profile);
+	cpu_set_set(&cpu_set, &vector->fake->profile);
 	if (machine_create(&config, &observer, &run->guest.machine, &err) !=
 	    0) {
 		vector_fail(vector, "%s", err.text);
@@ -233,9 +233,9 @@ code_create(struct vector *vector, const char *folder, bool single_step,
 	make_output(vector, run);
 	memcpy(run->guest.ram + CODE_CALL, &call, sizeof(call));
 	for (unsigned cpu = 0; cpu < vector->cpus && !single_step; cpu++) {
-		run->truth[cpu] = truth_create(
-		    on_words, &run->guest.truth[cpu]);
-		machine_set_truth(run->guest.machine, cpu, run->truth[cpu]);
+		run->exec_log[cpu] = exec_log_create(
+		    on_words, &run->guest.exec_log[cpu]);
+		machine_set_truth(run->guest.machine, cpu, run->exec_log[cpu]);
 	}
 	machine_boot(
 	    run->guest.machine, CODE_PRELUDE, 0, (struct gpa){ CODE_PML4 });
@@ -245,12 +245,12 @@ void
 code_finish(struct code_run *run)
 {
 	for (unsigned cpu = 0; cpu < CODE_CPUS_MAX; cpu++) {
-		if (run->truth[cpu] == NULL)
+		if (run->exec_log[cpu] == NULL)
 			continue;
 		machine_set_truth(run->guest.machine, cpu, NULL);
-		TZ_ASSERT(truth_flush(run->truth[cpu]) == 0);
-		truth_destroy(run->truth[cpu]);
-		run->truth[cpu] = NULL;
+		TZ_ASSERT(exec_log_flush(run->exec_log[cpu]) == 0);
+		exec_log_destroy(run->exec_log[cpu]);
+		run->exec_log[cpu] = NULL;
 	}
 }
 

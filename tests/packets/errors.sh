@@ -71,7 +71,7 @@ code code-nmi-before-a-jcc "at 40001a nmi" "at 40001b nmi" \
 code code-nmi-before-a-jcc "at 40001a nmi" "at 40001a cpu=1 nmi" \
     "19: no such CPU: cpu=1"
 code code-nmi-before-a-jcc "at 40001a nmi" "at 40001a smi" \
-    "19: no act of act.def: smi"
+    "19: no deviation of deviation.def: smi"
 code code-nmi-before-a-jcc "at 40001a nmi" "at 40001a lost 1" \
     "19: too much: 1"
 code code-nmi-before-a-jcc "at 40001a nmi" "start" \

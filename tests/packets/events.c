@@ -1,9 +1,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emu/pt/inject.h"
 #include "emu/pt/packet/nonbranch.h"
 #include "emu/pt/sync.h"
-#include "emu/pt/inject.h"
 #include "tests/packets/vector.h"
 
 #define WRMSR_BYTES   2

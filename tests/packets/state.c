@@ -53,28 +53,28 @@ state_profile(struct vector *vector, struct words *words)
 		return;
 	}
 	fake->profile = *profile;
-	fake->manner = *profile->manner;
-	fake->profile.manner = &fake->manner;
+	fake->uarch = *profile->uarch;
+	fake->profile.uarch = &fake->uarch;
 	pt_unit_set_cbr(fake->unit, profile->cbr);
 }
 
 static void
-state_manner(struct vector *vector, struct words *words)
+state_uarch(struct vector *vector, struct words *words)
 {
-	struct profile_manner *manner = &vector->fake->manner;
+	struct profile_uarch *uarch = &vector->fake->uarch;
 
 	while (words->next != words->count && !vector->failed) {
 		const char *word = words->word[words->next++];
 		unsigned value = (unsigned)vector_value(vector, word, 10);
 
 		if (strncmp(word, "tnt_bits=", 9) == 0)
-			manner->tnt_bits = value;
+			uarch->tnt_bits = value;
 		else if (strncmp(word, "deferred_tip=", 13) == 0)
-			manner->deferred_tip = value != 0;
+			uarch->deferred_tip = value != 0;
 		else if (strncmp(word, "ret_pops=", 9) == 0)
-			manner->ret_pops = value != 0;
+			uarch->ret_pops = value != 0;
 		else if (strncmp(word, "pgd_jcc_ip=", 11) == 0)
-			manner->pgd_jcc_ip = value != 0;
+			uarch->pgd_jcc_ip = value != 0;
 		else
 			vector_fail(vector, "unknown: %s", word);
 	}
@@ -216,7 +216,7 @@ state_cycles(struct vector *vector, struct words *words)
 static const struct state_key {
 	const char *name;
 	void (*obey)(struct vector *vector, struct words *words);
-} keys[] = { { "profile", state_profile }, { "manner", state_manner },
+} keys[] = { { "profile", state_profile }, { "manner", state_uarch },
 	{ "errata", state_errata }, { "ctl", state_ctl },
 	{ "range", state_range }, { "topa", state_topa }, { "ip", state_ip },
 	{ "msr", state_msr }, { "cpu", state_cpu }, { "cpus", state_cpus },

@@ -155,7 +155,7 @@ shards_together_find_the_same(void **state)
 	char *expected, *got;
 
 	(void)state;
-	options.kinds |= UINT32_C(1) << ACT_PMI;
+	options.kinds |= UINT32_C(1) << DEVIATION_PMI;
 	one = campaigns_run(workshop, &options);
 	all = run_shards(options, 3);
 	expected = json_of(one);
@@ -177,7 +177,7 @@ a_second_time_is_the_same(void **state)
 
 	(void)state;
 	options.subject = BROKEN_TWO_CPUS;
-	options.kinds |= UINT32_C(1) << ACT_PMI;
+	options.kinds |= UINT32_C(1) << DEVIATION_PMI;
 	one = campaigns_run(workshop, &options);
 	other = campaigns_run(again, &options);
 	assert_true(one->finding_count != 0);
@@ -223,7 +223,7 @@ another_seed_draws_other_schedules(void **state)
 
 	(void)state;
 	options.subject = BROKEN_TWO_CPUS;
-	options.kinds |= UINT32_C(1) << ACT_PMI;
+	options.kinds |= UINT32_C(1) << DEVIATION_PMI;
 	one = campaigns_run(workshop, &options);
 	options.seed = 77;
 	other = campaigns_run(workshop, &options);
@@ -409,7 +409,7 @@ a_needless_deviation_is_dropped(void **state)
 
 	(void)state;
 	options.subject = BROKEN_ONE_CPU;
-	options.kinds |= UINT32_C(1) << ACT_PMI;
+	options.kinds |= UINT32_C(1) << DEVIATION_PMI;
 	open_campaign(&campaign, &options);
 	lost = find_group(&campaign, CHECK_PMI_LOST);
 	if (lost == NULL) {
@@ -420,15 +420,15 @@ a_needless_deviation_is_dropped(void **state)
 	assert_int_equal(group.schedule.count, 1);
 	group.schedule.count = 2;
 	group.schedule.deviation[1] = group.schedule.deviation[0];
-	group.schedule.deviation[0].act = ACT_HOLD;
+	group.schedule.deviation[0].kind = DEVIATION_HOLD;
 	group.schedule.deviation[0].insns--;
 	group.schedule.deviation[0].param = 10;
-	group.kinds |= UINT32_C(1) << ACT_HOLD;
+	group.kinds |= UINT32_C(1) << DEVIATION_HOLD;
 	campaigns_describe(&campaign, &group, &finding, NULL);
 	assert_string_equal(finding.kinds, "pmi");
 	assert_int_equal(token_parse(finding.token, &token, &err), 0);
 	assert_int_equal(token.schedule.count, 1);
-	assert_int_equal(token.schedule.deviation[0].act, ACT_PMI);
+	assert_int_equal(token.schedule.deviation[0].kind, DEVIATION_PMI);
 	assert_int_equal(token.schedule.deviation[0].insns,
 	    group.schedule.deviation[1].insns);
 	assert_true(finding.passing[0] != '\0');
@@ -451,9 +451,9 @@ faults_are_counted_by_point(void **state)
 	options.subject = BROKEN_ONE_CPU;
 	options.faults = true;
 	options.kinds_named = true;
-	options.kinds = UINT32_C(1) << ACT_LVT;
+	options.kinds = UINT32_C(1) << DEVIATION_LVT;
 	open_campaign(&campaign, &options);
-	while (fault_at(index, &row) && row.act != ACT_LVT)
+	while (fault_at(index, &row) && row.deviation != DEVIATION_LVT)
 		index++;
 	faults_result(&campaign, index, &result);
 	for (size_t i = 0; i < campaign.area_count; i++) {
@@ -511,7 +511,7 @@ an_interrupt_keeps_what_was_found(void **state)
 
 	(void)state;
 	options.subject = BROKEN_ONE_CPU;
-	options.kinds |= UINT32_C(1) << ACT_PMI;
+	options.kinds |= UINT32_C(1) << DEVIATION_PMI;
 	options.merge = false;
 	options.progress = interrupt_once_something_is_found;
 	open_campaign(&campaign, &options);

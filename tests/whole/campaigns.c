@@ -16,7 +16,8 @@ campaigns_options(uint64_t budget)
 	struct campaign_options options = campaign_defaults();
 
 	/* Pairs of PMIs take long to describe: a test that wants PMIs adds them. */
-	options.kinds = UINT32_C(1) << ACT_NMI | UINT32_C(1) << ACT_SWITCH;
+	options.kinds = UINT32_C(1) << DEVIATION_NMI |
+	    UINT32_C(1) << DEVIATION_SWITCH;
 	options.budget = budget;
 	return options;
 }

@@ -18,8 +18,9 @@
 #include "harness/explore/describe.h"
 #include "harness/explore/setups.h"
 
-#define KINDS \
- (UINT32_C(1) << ACT_PMI | UINT32_C(1) << ACT_NMI | UINT32_C(1) << ACT_SWITCH)
+#define KINDS                                                   \
+ (UINT32_C(1) << DEVIATION_PMI | UINT32_C(1) << DEVIATION_NMI | \
+     UINT32_C(1) << DEVIATION_SWITCH)
 #define SHARES      64  /* of the first deviations of a pair */
 #define PAIRS_MIN   100 /* of a share worth comparing */
 #define STRIDE      3
@@ -227,8 +228,8 @@ explore_pairs(unsigned share, bool merge, bool pruned, uint64_t each_max)
 		.each_max = each_max,
 	};
 	const struct trial_options options = {
-		.kinds = UINT32_C(1) << ACT_SWITCH,
-		.kinds2 = UINT32_C(1) << ACT_SWITCH,
+		.kinds = UINT32_C(1) << DEVIATION_SWITCH,
+		.kinds2 = UINT32_C(1) << DEVIATION_SWITCH,
 		.merge = merge,
 		.reduce = true,
 	};
@@ -344,13 +345,13 @@ a_schedule_shows_the_same_stepped_or_not(void **state)
 	open_trial(&trial, BROKEN_TWO_CPUS, &options);
 	for (size_t i = 0; i < trial.list.count; i += STRIDE) {
 		struct schedule schedule = { .count = 1 };
-		struct deviation acts[BOUNDARY_ACTS_MAX];
+		struct deviation deviations[BOUNDARY_ACTS_MAX];
 		struct outcome outcome;
 		unsigned count = boundary_acts(
-		    &trial.list.at[i], KINDS, 2, true, acts);
+		    &trial.list.at[i], KINDS, 2, true, deviations);
 
 		for (unsigned j = 0; j < count; j++) {
-			schedule.deviation[0] = acts[j];
+			schedule.deviation[0] = deviations[j];
 			check_stepping(&trial, &schedule);
 			show(&trial, &schedule, STEPPING_NONE, &outcome);
 			failing += outcome.count > 0;

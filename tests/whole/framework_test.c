@@ -23,7 +23,7 @@ find_fail(const struct campaign *campaign, struct fault_result *result)
 	struct fault_row row;
 	size_t index = 0;
 
-	while (fault_at(index, &row) && row.act != ACT_FAIL)
+	while (fault_at(index, &row) && row.deviation != DEVIATION_FAIL)
 		index++;
 	faults_result(campaign, index, result);
 }
@@ -46,7 +46,7 @@ a_crash_is_the_drivers_only_where_the_driver_is_at_work(void **state)
 	(void)state;
 	options.subject = "hwt-cpu";
 	options.faults = options.kinds_named = true;
-	options.kinds = UINT32_C(1) << ACT_FAIL;
+	options.kinds = UINT32_C(1) << DEVIATION_FAIL;
 	if (workshop_open(&config, &workshop, &err) != 0 ||
 	    campaign_run(&campaign, workshop, &options, &err) != 0)
 		fail_msg("%s", err.text);
@@ -98,7 +98,7 @@ what_time_decides_is_said(void **state)
 		    "freebsd-pt@1,pages=open+alloc.2+map+%s+start+work+exit",
 		    rows[i].config);
 		options.subject = subject;
-		options.kinds = UINT32_C(1) << ACT_NMI;
+		options.kinds = UINT32_C(1) << DEVIATION_NMI;
 		options.budget = 400;
 		if (campaign_run(&campaign, workshop, &options, &err) != 0)
 			fail_msg("%s", err.text);

@@ -1,6 +1,6 @@
 /*
  * Goal: the unmodified FreeBSD backend traces on the emulated machine, its trace
- * equals the truth, and what it is known to do wrong shows. Method: whole runs at
+ * equals the execution log, and what it is known to do wrong shows. Method: whole runs at
  * test size, from its source to the verdict on the bundle.
  */
 #include "tests/whole/whole.h"

@@ -54,7 +54,7 @@ open_trial(struct trial *trial, const char *layout, const char *steps,
     bool merge, bool reduce)
 {
 	const struct trial_options options = { .kinds = UINT32_C(1)
-		    << ACT_SWITCH,
+		    << DEVIATION_SWITCH,
 		.merge = merge,
 		.reduce = reduce };
 	struct campaign_entry entry;

@@ -76,7 +76,7 @@ a_refused_configuration_is_no_pass(void **state)
 	assert_int_equal(run_verdict(&outcome), RUN_FAILED);
 }
 
-/* How many different findings of CHECK the scenario has in its base order. */
+/* How many different findings of CHECK the scenario has in its default schedule. */
 static unsigned
 count_findings(const char *scenario, enum check_id check)
 {
@@ -93,7 +93,7 @@ count_findings(const char *scenario, enum check_id check)
 	unsigned count = 0;
 
 	options.subject = scenario;
-	options.kinds = UINT32_C(1) << ACT_NMI;
+	options.kinds = UINT32_C(1) << DEVIATION_NMI;
 	options.budget = 1;
 	if (workshop_open(&config, &workshop, &err) != 0 ||
 	    campaign_run(&campaign, workshop, &options, &err) != 0)

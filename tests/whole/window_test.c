@@ -68,7 +68,7 @@ every_boundary_of_a_window_is_judged(void **state)
 	(void)state;
 	assert_true(kept != NULL && replayed != NULL && setups != NULL);
 	options.subject = BROKEN_ONE_CPU;
-	options.kinds |= UINT32_C(1) << ACT_PMI;
+	options.kinds |= UINT32_C(1) << DEVIATION_PMI;
 	if (campaign_run(&campaign, workshop, &options, &err) != 0)
 		fail_msg("%s", err.text);
 	campaigns_describe(&campaign, find_pmi_lost(&campaign), &finding, kept);
@@ -111,7 +111,7 @@ move_between(struct trial *trial, uint64_t cause, struct schedule *schedule)
 
 	assert_non_null(outcome);
 	assert_int_equal(schedule->count, 1);
-	assert_int_equal(schedule->deviation[0].act, ACT_PMI);
+	assert_int_equal(schedule->deviation[0].kind, DEVIATION_PMI);
 	for (size_t i = 0; i + 1 < list->count && !found; i++) {
 		if (!(list->at[i].flags & BOUNDARY_TRIGGER) ||
 		    list->at[i + 1].insns <= list->at[i].insns + 1)
@@ -143,7 +143,7 @@ a_place_between_the_boundaries_is_in_its_window(void **state)
 
 	(void)state;
 	options.subject = BROKEN_ONE_CPU;
-	options.kinds = UINT32_C(1) << ACT_PMI;
+	options.kinds = UINT32_C(1) << DEVIATION_PMI;
 	if (campaign_run(&campaign, workshop, &options, &err) != 0)
 		fail_msg("%s", err.text);
 	group = *find_pmi_lost(&campaign);
@@ -194,14 +194,14 @@ a_hurry_leaves_the_window_out(void **state)
 	(void)state;
 	assert_non_null(kept);
 	options.subject = BROKEN_ONE_CPU;
-	options.kinds = UINT32_C(1) << ACT_PMI;
+	options.kinds = UINT32_C(1) << DEVIATION_PMI;
 	if (campaign_run(&campaign, workshop, &options, &err) != 0)
 		fail_msg("%s", err.text);
 	group = *find_pmi_lost(&campaign);
 	assert_int_equal(group.schedule.count, 1);
 	group.schedule.count = 2;
 	group.schedule.deviation[1] = group.schedule.deviation[0];
-	group.schedule.deviation[0].act = ACT_HOLD;
+	group.schedule.deviation[0].kind = DEVIATION_HOLD;
 	group.schedule.deviation[0].insns--;
 	group.schedule.deviation[0].param = 10;
 	campaign.hurry = &hurry;

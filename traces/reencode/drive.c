@@ -132,7 +132,7 @@ drive_leave(struct drive *drive, const struct recover_item *item)
 	if (kind == PT_TRANSFER_COND && !drive->result->jcc_ip_known) {
 		drive->result->jcc_ip_known = true;
 		drive->result->jcc_ip = !item->no_ip;
-		drive->feed->manner.pgd_jcc_ip = !item->no_ip;
+		drive->feed->uarch.pgd_jcc_ip = !item->no_ip;
 	}
 	happen_before(drive, true);
 	if (async && item->no_ip && drive_disables(drive)) {
@@ -288,7 +288,7 @@ drive_run(const struct drive_config *config, struct drive_result *result,
 		.phase = config->phase,
 		.watched = config->watched,
 		.tsx = config->facts->tsx != 0,
-		.cyc_most = TZ_BIT(config->feed->manner.cyc_bits) - 1 };
+		.cyc_most = TZ_BIT(config->feed->uarch.cyc_bits) - 1 };
 
 	drive_know(&drive);
 	*result = (struct drive_result){ 0 };

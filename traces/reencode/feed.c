@@ -182,15 +182,15 @@ feed_create(struct feed *feed, const struct profile *profile,
 	bool good = true;
 
 	TZ_ASSERT(count != 0);
-	*feed = (struct feed){ .manner = *profile->manner,
+	*feed = (struct feed){ .uarch = *profile->uarch,
 		.profile = *profile,
 		.settings = settings,
 		.setting_count = count,
 		.facts = facts,
 		.compare = compare };
-	feed->profile.manner = &feed->manner;
+	feed->profile.uarch = &feed->uarch;
 	/* What sends VMCS packets traces in VMX operation, whatever is compared. */
-	feed->manner.vmx_pt = true;
+	feed->uarch.vmx_pt = true;
 	feed->ring = malloc(FEED_RING_BYTES);
 	if (feed->ring == NULL)
 		return tz_error(err, TZ_EIO, "ring: out of memory");

@@ -13,8 +13,8 @@
 
 struct feed {
 	struct pt_unit *unit; /* of this stretch */
-	struct profile_manner manner;
-	struct profile profile; /* with .manner */
+	struct profile_uarch uarch;
+	struct profile profile; /* with .micro-architecture */
 	/* By rising offset, the first of them 0; and the one in force. */
 	const struct feed_setting *settings;
 	size_t setting_count, setting;

@@ -6,7 +6,7 @@
 #ifndef TOPAZ_TRACES_REENCODE_HEAD_H
 #define TOPAZ_TRACES_REENCODE_HEAD_H
 
-#include "emu/base.h"
+#include "emu/base/base.h"
 
 /* What an opcode has behind it. */
 #define HEAD_MODRM 0x01

@@ -6,7 +6,7 @@
 #ifndef TOPAZ_TRACES_REENCODE_PIECES_H
 #define TOPAZ_TRACES_REENCODE_PIECES_H
 
-#include "emu/base.h"
+#include "emu/base/base.h"
 
 struct pieces;
 struct pt_image;

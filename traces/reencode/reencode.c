@@ -83,20 +83,20 @@ reencode_say_packets(
     struct reencode_result *result, const struct reencode_try *try)
 {
 	const struct profile *profile = try->options->profile;
-	bool full8 = try->manner->ip_full == 6;
-	bool defers = try->manner->deferred_tip;
+	bool full8 = try->uarch->ip_full == 6;
+	bool defers = try->uarch->deferred_tip;
 	const struct facts *facts = &result->facts;
 
-	if (full8 != (profile->manner->ip_full == 6))
+	if (full8 != (profile->uarch->ip_full == 6))
 		reencode_say(result,
 		    "uncompressed IPs have %d bytes, not %d as profile %s",
 		    full8 ? 8 : 6, full8 ? 6 : 8, profile->name);
-	if (try->manner->tnt_bits != profile->manner->tnt_bits)
+	if (try->uarch->tnt_bits != profile->uarch->tnt_bits)
 		reencode_say(result,
 		    "a full TNT has %u outcomes, not %u as profile %s",
-		    try->manner->tnt_bits, profile->manner->tnt_bits,
+		    try->uarch->tnt_bits, profile->uarch->tnt_bits,
 		    profile->name);
-	if (profile->manner->deferred_tip != defers)
+	if (profile->uarch->deferred_tip != defers)
 		reencode_say(result, "%s behind TNT bits, %sas with profile %s",
 		    defers ? "TIPs wait" : "no TIP waits", defers ? "not " : "",
 		    profile->name);
@@ -188,12 +188,12 @@ reencode_trace(const uint8_t *bytes, uint64_t count, struct pieces *pieces,
     const struct reencode_options *options, struct reencode_result *result,
     struct tz_error *err)
 {
-	struct profile_manner manner = *options->profile->manner;
+	struct profile_uarch uarch = *options->profile->uarch;
 	struct profile profile = *options->profile;
 	struct reencode_try try = { .bytes = bytes,
 		.count = count,
 		.profile = &profile,
-		.manner = &manner,
+		.uarch = &uarch,
 		.options = options,
 		.pieces = pieces,
 		.widen_left = REENCODE_WIDEN_BYTES };
@@ -201,7 +201,7 @@ reencode_trace(const uint8_t *bytes, uint64_t count, struct pieces *pieces,
 	bool contradicted = false;
 	int error;
 
-	profile.manner = &manner;
+	profile.uarch = &uarch;
 	profile.errata_on = options->errata;
 	*result = (struct reencode_result){ .bytes = count };
 	if (!facts_read(&result->facts, bytes, count))
@@ -212,7 +212,7 @@ reencode_trace(const uint8_t *bytes, uint64_t count, struct pieces *pieces,
 		return 0;
 	}
 	if (result->facts.ips_full + result->facts.ips_sext48 != 0)
-		manner.ip_full =
+		uarch.ip_full =
 		    result->facts.ips_full > result->facts.ips_sext48 ? 6 : 3;
 	try.decoded = bytes;
 	if (result->facts.packets[SCAN_BBP] != 0)

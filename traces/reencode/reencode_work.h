@@ -16,7 +16,7 @@ struct reencode_try {
 	const uint8_t *decoded; /* .bytes for libipt */
 	uint64_t count;
 	const struct profile *profile;
-	struct profile_manner *manner; /* that of .profile */
+	struct profile_uarch *uarch; /* that of .profile */
 	const struct reencode_options *options;
 	struct pieces *pieces;
 	struct walk *walk;

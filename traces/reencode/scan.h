@@ -8,7 +8,7 @@
 #ifndef TOPAZ_TRACES_REENCODE_SCAN_H
 #define TOPAZ_TRACES_REENCODE_SCAN_H
 
-#include "emu/base.h"
+#include "emu/base/base.h"
 
 enum scan_kind {
 	SCAN_PAD,

@@ -79,7 +79,7 @@ reencode_timing(struct reencode_try *try, struct reencode_result *result)
 {
 	uint64_t cyc_max = result->facts.clock.cyc_max;
 	uint64_t ctl = clock_infer(try->profile, &result->facts);
-	unsigned *bits = &try->manner->cyc_bits;
+	unsigned *bits = &try->uarch->cyc_bits;
 
 	if (!try->options->ctl_given && (try->ctl & REENCODE_CTL_MTC_EN) != 0)
 		try->ctl |= ctl & REENCODE_CTL_FREQ;
@@ -96,7 +96,7 @@ reencode_timing(struct reencode_try *try, struct reencode_result *result)
 static void
 reencode_tnts(struct reencode_try *try, const struct facts *facts)
 {
-	unsigned *bits = &try->manner->tnt_bits;
+	unsigned *bits = &try->uarch->tnt_bits;
 
 	if (try->options->errata_given)
 		return;

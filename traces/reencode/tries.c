@@ -120,20 +120,20 @@ static int
 reencode_try(struct reencode_try *try, struct reencode_result *result,
     struct tz_error *err)
 {
-	bool defers = try->options->profile->manner->deferred_tip;
+	bool defers = try->options->profile->uarch->deferred_tip;
 	uint64_t reach;
 	int error;
 
-	try->manner->deferred_tip = defers;
+	try->uarch->deferred_tip = defers;
 	error = reencode_room(try, result, err);
 	reach = reencode_reach(result);
 	if (error != 0 || reach == UINT64_MAX ||
-	    (!defers && try->manner->tnt_bits == REENCODE_TNT_SHORT))
+	    (!defers && try->uarch->tnt_bits == REENCODE_TNT_SHORT))
 		return error;
-	try->manner->deferred_tip = !defers;
+	try->uarch->deferred_tip = !defers;
 	error = reencode_room(try, result, err);
 	if (error == 0 && reencode_reach(result) <= reach) {
-		try->manner->deferred_tip = defers;
+		try->uarch->deferred_tip = defers;
 		error = reencode_room(try, result, err);
 	}
 	return error;

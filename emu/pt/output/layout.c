@@ -53,8 +53,8 @@ layout_next(uint64_t position, bool close_word, const struct packet *packet)
 static uint64_t
 layout_look_step(const struct pt_unit *unit)
 {
-	TZ_ASSERT(unit->profile->manner->psb_look_lines != 0);
-	return (uint64_t)unit->profile->manner->psb_look_lines *
+	TZ_ASSERT(unit->profile->uarch->psb_look_lines != 0);
+	return (uint64_t)unit->profile->uarch->psb_look_lines *
 	    LAYOUT_LINE_BYTES;
 }
 

@@ -6,7 +6,7 @@
 #ifndef TOPAZ_EMU_PT_OUTPUT_OUTPUT_QUEUE_H
 #define TOPAZ_EMU_PT_OUTPUT_OUTPUT_QUEUE_H
 
-#include "emu/base.h"
+#include "emu/base/base.h"
 
 struct pt_unit;
 

@@ -42,8 +42,8 @@ topa_set_limit(struct pt_unit *unit)
 		topa->free_limit = 0;
 	else
 		topa->free_limit = end < topa->look ? end : topa->look;
-	if (unit->profile->manner->deferred_tip ||
-	    unit->profile->manner->tnt_bits != PACKET_TNT_BITS_MAX)
+	if (unit->profile->uarch->deferred_tip ||
+	    unit->profile->uarch->tnt_bits != PACKET_TNT_BITS_MAX)
 		topa->fast_limit = 0;
 	else
 		topa->fast_limit = topa->free_limit;
@@ -88,7 +88,7 @@ topa_begin_region(struct pt_unit *unit)
 	 * behind that place, it comes at the end as elsewhere.
 	 */
 	if (!(unit->profile->pt_ecx & PROFILE_PT_ECX_MENTRY))
-		early_bytes = unit->profile->manner->pmi_early_bytes;
+		early_bytes = unit->profile->uarch->pmi_early_bytes;
 	topa->pmi_at = topa->region_bytes;
 	if (topa->region_intr && early_bytes < topa->region_bytes &&
 	    topa->offset_bytes < topa->region_bytes - early_bytes)

@@ -8,7 +8,7 @@
 #ifndef TOPAZ_EMU_PT_OUTPUT_TOPA_H
 #define TOPAZ_EMU_PT_OUTPUT_TOPA_H
 
-#include "emu/base.h"
+#include "emu/base/base.h"
 
 struct pt_unit;
 

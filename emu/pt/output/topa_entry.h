@@ -7,7 +7,7 @@
 #ifndef TOPAZ_EMU_PT_OUTPUT_TOPA_ENTRY_H
 #define TOPAZ_EMU_PT_OUTPUT_TOPA_ENTRY_H
 
-#include "emu/base.h"
+#include "emu/base/base.h"
 
 struct profile;
 struct pt_unit;

@@ -5,7 +5,7 @@
 #ifndef TOPAZ_EMU_PT_PACKET_CYCLES_H
 #define TOPAZ_EMU_PT_PACKET_CYCLES_H
 
-#include "emu/base.h"
+#include "emu/base/base.h"
 
 /* .buffer_bytes 0: everything is at once, and the other settings do not count. */
 struct pt_cycles {

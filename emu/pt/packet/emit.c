@@ -117,7 +117,7 @@ emit_tip(struct pt_unit *unit, enum packet_ip_kind kind, uint64_t ip)
 	}
 	packet = packet_ip(kind,
 	    emit_ip_bytes(ip, flow->last_ip, flow->last_ip_valid,
-		unit->profile->manner->ip_full == PACKET_IP_FULL),
+		unit->profile->uarch->ip_full == PACKET_IP_FULL),
 	    ip);
 	flow->last_ip = ip;
 	flow->last_ip_valid = true;
@@ -139,7 +139,7 @@ emit_pgd_bare(struct pt_unit *unit)
 static struct packet
 emit_make_fup(const struct pt_unit *unit, uint64_t ip)
 {
-	bool full8 = unit->profile->manner->ip_full == PACKET_IP_FULL;
+	bool full8 = unit->profile->uarch->ip_full == PACKET_IP_FULL;
 
 	/* Model choice, from captures: a FUP is never compressed. */
 	return packet_ip(PACKET_FUP, emit_ip_bytes(ip, 0, false, full8), ip);

@@ -19,7 +19,7 @@
 
 /*
  * The IPBytes for IP where the last IP was LAST, which counts only if VALID.  FULL8
- * says that the manner's .ip_full is 6.
+ * says that the micro-architecture's .ip_full is 6.
  */
 enum packet_ip_bytes emit_ip_bytes(
     uint64_t ip, uint64_t last, bool valid, bool full8);

@@ -104,7 +104,7 @@ void pt_unit_acm(struct pt_unit *unit, const struct pt_context *at);
 
 /*
  * VMXON: VMX operation begins, without a current VMCS; AT.ip is the CLIP.  Where the
- * manner's .vmx_pt (IA32_VMX_MISC[14]) is 0, TraceEn is cleared by the packets of a
+ * micro-architecture's .vmx_pt (IA32_VMX_MISC[14]) is 0, TraceEn is cleared by the packets of a
  * disable and every write of IA32_RTIT_CTL is #GP until a reset.  33.5.1 "VMX-Specific
  * Packets and VMCS Controls"; 24.8 "Restrictions on VMX Operation".
  */

@@ -5,7 +5,7 @@
 #ifndef TOPAZ_EMU_PT_PACKET_PACKET_H
 #define TOPAZ_EMU_PT_PACKET_PACKET_H
 
-#include "emu/base.h"
+#include "emu/base/base.h"
 
 /* How a packet is laid into the 8-byte words of the output (../output/layout.c). */
 enum layout_class {

@@ -20,7 +20,7 @@ timing_has(const struct pt_unit *unit, uint64_t enable)
 static bool
 timing_has_cyc(const struct pt_unit *unit)
 {
-	return unit->profile->manner->cyc_bits != 0 &&
+	return unit->profile->uarch->cyc_bits != 0 &&
 	    timing_has(unit, CTL_CYC_EN);
 }
 
@@ -71,10 +71,10 @@ timing_put_cyc(struct pt_unit *unit, uint64_t count)
 static void
 timing_wrap(struct pt_unit *unit)
 {
-	uint64_t most = TZ_BIT(unit->profile->manner->cyc_bits) - 1;
+	uint64_t most = TZ_BIT(unit->profile->uarch->cyc_bits) - 1;
 
-	TZ_ASSERT(unit->profile->manner->cyc_bits > 0 &&
-	    unit->profile->manner->cyc_bits < 64);
+	TZ_ASSERT(unit->profile->uarch->cyc_bits > 0 &&
+	    unit->profile->uarch->cyc_bits < 64);
 	while (timing_count(unit) > most)
 		timing_put_cyc(unit, most);
 }

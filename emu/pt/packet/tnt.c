@@ -100,7 +100,7 @@ tnt_full(struct pt_unit *unit)
 {
 	TZ_ASSERT(unit->fast.tnt >> PACKET_TNT_BITS_MAX == 1);
 	if (unit->tnt.count < TNT_SIXES_BITS &&
-	    unit->profile->manner->tnt_bits == PACKET_TNT64_BITS_MAX)
+	    unit->profile->uarch->tnt_bits == PACKET_TNT64_BITS_MAX)
 		tnt_gather(unit);
 	else
 		tnt_flush(unit);
@@ -128,7 +128,7 @@ tnt_defers(const struct pt_unit *unit)
 {
 	const struct flow *flow = &unit->flow;
 
-	return unit->profile->manner->deferred_tip && !unit->fast.timed &&
+	return unit->profile->uarch->deferred_tip && !unit->fast.timed &&
 	    unit->tnt.tips < TZ_ARRAY_LEN(unit->tnt.tip) && flow->exec_known &&
 	    flow->exec_sent == flow->exec && !tnt_is_empty(unit);
 }

@@ -1,6 +1,6 @@
 /*
  * Outcomes of branches until a TNT packet takes them, and TIPs that wait with them.
- * Short TNT (6 bits) gathers in struct pt_fast alone.  Where the manner's .tnt_bits
+ * Short TNT (6 bits) gathers in struct pt_fast alone.  Where the micro-architecture's .tnt_bits
  * is 47, full sixes of struct pt_fast go on to a long one; where its .deferred_tip
  * is set, a TIP waits behind TNT bits that are not full.
  *
@@ -10,7 +10,7 @@
 #ifndef TOPAZ_EMU_PT_PACKET_TNT_H
 #define TOPAZ_EMU_PT_PACKET_TNT_H
 
-#include "emu/base.h"
+#include "emu/base/base.h"
 
 struct pt_unit;
 

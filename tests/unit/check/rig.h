@@ -9,7 +9,7 @@
 #ifndef TOPAZ_TESTS_UNIT_CHECK_RIG_H
 #define TOPAZ_TESTS_UNIT_CHECK_RIG_H
 
-#include "emu/abi.h"
+#include "emu/guest_abi.h"
 #include "harness/check/check.h"
 #include "harness/guest/user/script.h"
 

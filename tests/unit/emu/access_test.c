@@ -4,7 +4,7 @@
  * bytes, with what holds of their last access written down; addresses computed from
  * values.
  */
-#include "emu/cpu/access.h"
+#include "emu/cpu/access/access.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 #include "guest.h"
 
-#include "emu/profile/mix.h"
-#include "emu/truth.h"
+#include "emu/base/exec_log.h"
+#include "emu/profile/cpu_set.h"
 #include "retired.h"
 
 #include <setjmp.h>
@@ -154,9 +154,9 @@ static void
 create(struct guest *guest)
 {
 	const char *models = guest->options.profile;
-	struct profile_mix mix;
+	struct cpu_set cpu_set;
 	struct machine_config config = {
-		.mix = &mix,
+		.cpu_set = &cpu_set,
 		.cpu_count = guest->options.cpus,
 		.ram_bytes = GUEST_RAM_BYTES,
 		.quantum_cycles = guest->options.quantum_cycles,
@@ -176,8 +176,8 @@ create(struct guest *guest)
 	};
 	struct tz_error err;
 
-	if (profile_mix_parse(
-		models == NULL ? "skylake" : models, NULL, &mix, &err) != 0 ||
+	if (cpu_set_parse(models == NULL ? "skylake" : models, NULL, &cpu_set,
+		&err) != 0 ||
 	    machine_create(&config, &observer, &guest->machine, &err) != 0)
 		fail_msg("%s", err.text);
 	guest->ram = machine_ram(guest->machine);
@@ -202,25 +202,25 @@ guest_load(
 void
 guest_go(struct guest *guest, uint64_t insns_max)
 {
-	struct truth *truth[GUEST_CPUS_MAX] = { NULL };
+	struct exec_log *exec_log[GUEST_CPUS_MAX] = { NULL };
 
 	guest->event_count = 0;
 	for (unsigned i = 0; i < guest->options.cpus; i++) {
-		guest->truth[i].count = 0;
+		guest->exec_log[i].count = 0;
 		if (guest->options.no_truth)
 			continue;
-		truth[i] = truth_create(on_words, &guest->truth[i]);
-		assert_non_null(truth[i]);
-		machine_set_truth(guest->machine, i, truth[i]);
+		exec_log[i] = exec_log_create(on_words, &guest->exec_log[i]);
+		assert_non_null(exec_log[i]);
+		machine_set_truth(guest->machine, i, exec_log[i]);
 	}
 	machine_run(guest->machine, insns_max, &guest->result);
 	for (unsigned i = 0; i < guest->options.cpus; i++) {
 		machine_counters(guest->machine, i, &guest->counters[i]);
-		if (truth[i] == NULL)
+		if (exec_log[i] == NULL)
 			continue;
-		assert_int_equal(truth_flush(truth[i]), 0);
+		assert_int_equal(exec_log_flush(exec_log[i]), 0);
 		machine_set_truth(guest->machine, i, NULL);
-		truth_destroy(truth[i]);
+		exec_log_destroy(exec_log[i]);
 	}
 }
 
@@ -238,7 +238,7 @@ guest_free(struct guest *guest)
 	machine_destroy(guest->machine);
 	free(guest->event);
 	for (unsigned i = 0; i < GUEST_CPUS_MAX; i++)
-		free(guest->truth[i].word);
+		free(guest->exec_log[i].word);
 }
 
 static void

@@ -1,12 +1,12 @@
 /*
  * A machine with boot tables and a small guest, run with everything recorded,
  * and the comparisons that the tests make: one way of running against another,
- * and the truth against what the trace decodes to.
+ * and the execution log against what the trace decodes to.
  */
 #ifndef TOPAZ_TESTS_UNIT_EMU_GUEST_H
 #define TOPAZ_TESTS_UNIT_EMU_GUEST_H
 
-#include "emu/event.h"
+#include "emu/base/event.h"
 #include "emu/machine.h"
 
 #define GUEST_CPUS_MAX      4
@@ -18,7 +18,7 @@ struct guest_options {
 	unsigned cpus; /* 0: 1 */
 	bool single_step, no_truth;
 	bool no_decode; /* the guest's code changes: no decoder can know it */
-	const char *profile; /* as of emu/profile/mix.h; NULL: skylake */
+	const char *profile; /* as of emu/profile/cpu_set.h; NULL: skylake */
 	uint64_t param;      /* what the guest finds in `param` */
 	uint64_t insns_max;
 	uint64_t quantum_cycles, look_cycles;
@@ -45,7 +45,7 @@ struct guest {
 	struct machine_counters counters[GUEST_CPUS_MAX];
 	struct event *event;
 	size_t event_count;
-	struct guest_words truth[GUEST_CPUS_MAX];
+	struct guest_words exec_log[GUEST_CPUS_MAX];
 };
 
 /* The folder of the guests' images: to be set before anything is run. */
@@ -64,13 +64,13 @@ void guest_run(
     const char *name, const struct guest_options *options, struct guest *guest);
 void guest_free(struct guest *guest);
 
-/* Fails unless two runs recorded the same: events, counters, memory, truth. */
+/* Fails unless two runs recorded the same: events, counters, memory, execution log. */
 void guest_assert_same(const struct guest *a, const struct guest *b);
 
 /*
  * Runs NAME as blocks, one instruction at a time, and as blocks without a
- * truth; compares the three and, where a trace was written, decodes it against
- * the truth.  GUEST is the run in blocks.
+ * execution log; compares the three and, where a trace was written, decodes it against
+ * the execution log.  GUEST is the run in blocks.
  */
 void guest_run_all_ways(
     const char *name, const struct guest_options *options, struct guest *guest);

@@ -5,7 +5,7 @@
  * the flags that it reads, against formulas written out from vol. 1, appendix
  * B.
  */
-#include "emu/cpu/insn_cache.h"
+#include "emu/cpu/insn/insn_cache.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 #include "retired.h"
 
-#include "emu/truth.h"
+#include "emu/base/exec_log.h"
 
 #include <Zydis/Zydis.h>
 #include <intel-pt.h>
@@ -100,23 +100,23 @@ static size_t
 expand_extra(struct expand *x, const uint32_t *word)
 {
 	switch (word[0] >> 2) {
-	case TRUTH_CONTEXT:
+	case EXEC_LOG_CONTEXT:
 		x->cpl = (uint8_t)word[1];
 		x->cr3 = address(word + 2);
 		return 4;
-	case TRUTH_MSR:
+	case EXEC_LOG_MSR:
 		add(x, RETIRED_MSR, word[1], address(word + 2));
 		return 4;
-	case TRUTH_STEP:
+	case EXEC_LOG_STEP:
 		add(x, RETIRED_INSN, 0, address(word + 1));
 		return 3;
-	case TRUTH_EVENT:
+	case EXEC_LOG_EVENT:
 		add(x, RETIRED_EVENT, word[1], address(word + 2));
 		return 4;
-	case TRUTH_STOPPED:
+	case EXEC_LOG_STOPPED:
 		add(x, RETIRED_STOPPED, 0, 0);
 		return 1;
-	case TRUTH_TIME:
+	case EXEC_LOG_TIME:
 		add(x, RETIRED_TIME, 0, address(word + 1));
 		return 3;
 	default:
@@ -147,14 +147,14 @@ expand_word(struct expand *x, const uint32_t *word)
 	size_t used = 1;
 
 	switch (word[0] & 3) {
-	case TRUTH_CUT:
+	case EXEC_LOG_CUT:
 		if (x->run.end != 0)
 			close_run(x, address(word + 1), 0);
 		return 3;
-	case TRUTH_EXTRA:
+	case EXEC_LOG_EXTRA:
 		close_run(x, x->run.end, 0);
 		return expand_extra(x, word);
-	case TRUTH_DEFINE:
+	case EXEC_LOG_DEFINE:
 		entry = define(x, word[0] >> 2);
 		entry->va = address(word + 1);
 		entry->end = entry->va + word[3];
@@ -174,7 +174,7 @@ void
 retired_expand(
     const struct guest *guest, unsigned cpu, struct retired_list *list)
 {
-	const struct guest_words *words = &guest->truth[cpu];
+	const struct guest_words *words = &guest->exec_log[cpu];
 	struct expand *x = calloc(1, sizeof(*x));
 
 	assert_non_null(x);

@@ -1,5 +1,5 @@
 /*
- * The truth of a run, spelt out: every retired instruction in its order, with
+ * The execution log of a run, spelt out: every retired instruction in its order, with
  * the events and writes of trace MSRs between them; and the comparison with
  * what libipt's instruction decoder makes of the trace.  Shares nothing with
  * emu/cpu.

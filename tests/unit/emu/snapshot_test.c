@@ -27,11 +27,11 @@ keep(const struct guest *guest)
 	memcpy(
 	    kept.event, guest->event, sizeof(*kept.event) * guest->event_count);
 	for (unsigned i = 0; i < guest->options.cpus; i++) {
-		size_t bytes = guest->truth[i].count * sizeof(uint32_t);
+		size_t bytes = guest->exec_log[i].count * sizeof(uint32_t);
 
-		kept.truth[i].word = malloc(bytes + 1);
-		assert_non_null(kept.truth[i].word);
-		memcpy(kept.truth[i].word, guest->truth[i].word, bytes);
+		kept.exec_log[i].word = malloc(bytes + 1);
+		assert_non_null(kept.exec_log[i].word);
+		memcpy(kept.exec_log[i].word, guest->exec_log[i].word, bytes);
 	}
 	return kept;
 }
@@ -42,7 +42,7 @@ drop(struct guest *kept)
 	free(kept->ram);
 	free(kept->event);
 	for (unsigned i = 0; i < kept->options.cpus; i++)
-		free(kept->truth[i].word);
+		free(kept->exec_log[i].word);
 }
 
 static void

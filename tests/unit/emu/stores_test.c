@@ -104,7 +104,7 @@ stores_are_reported(void **state)
 		.no_truth = true };
 
 	(void)state;
-	guest_load("steer", &options, &guest);
+	guest_load("control", &options, &guest);
 	machine_set_audit(guest.machine,
 	    &(struct audit){
 		.begin = GUEST_KERN + 0x200000, .end = GUEST_KERN + 0x300000 });
@@ -137,7 +137,7 @@ the_host_answers(void **state)
 	struct guest guest;
 
 	(void)state;
-	guest_run("steer", &options, &guest);
+	guest_run("control", &options, &guest);
 	assert_int_equal(guest_note(&guest, 9, 0), 0);
 	assert_int_equal(guest_note(&guest, 9, 1), 1);
 	assert_int_equal(guest_note(&guest, 10, 0), 0);
@@ -162,7 +162,7 @@ the_host_clears_frames(void **state)
 	struct guest guest;
 
 	(void)state;
-	guest_load("steer", &options, &guest);
+	guest_load("control", &options, &guest);
 	memset(guest.ram + 0x2000000, 0x5a, 0x6000);
 	memset(guest.ram, 0x5a, 4096);
 	guest_go(&guest, 100000);

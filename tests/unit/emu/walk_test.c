@@ -3,7 +3,7 @@
  * of all levels together, and what cannot be reached is refused.
  * Method: tables made by hand in a small RAM.
  */
-#include "emu/cpu/walk.h"
+#include "emu/cpu/access/walk.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -26,18 +26,18 @@ driver(const char *name)
 	return manifest;
 }
 
-static struct profile_mix
+static struct cpu_set
 mix_of(const char *words, unsigned cpus)
 {
-	struct profile_mix mix;
+	struct cpu_set cpu_set;
 	struct layout layout;
 	struct tz_error err;
 
-	assert_int_equal(profile_mix_parse("skylake", NULL, &mix, &err), 0);
+	assert_int_equal(cpu_set_parse("skylake", NULL, &cpu_set, &err), 0);
 	if (layout_parse(words, &layout, &err) != 0 ||
-	    layout_mix(&layout, cpus, &mix, &err) != 0)
+	    layout_cpu_set(&layout, cpus, &cpu_set, &err) != 0)
 		fail_msg("%s: %s", words, err.text);
-	return mix;
+	return cpu_set;
 }
 
 static void
@@ -46,32 +46,33 @@ words_say_what_a_cpu_lacks(void **state)
 	static const char *const bad[] = { "no-", "no-such", "no-mtc@",
 		"no-mtc@8", "no-mtc@-1", "no-mtc@11", "no-mtc@1@1", "profile-",
 		"profile-none" };
-	struct profile_mix mix = mix_of("", 2);
+	struct cpu_set cpu_set = mix_of("", 2);
 	struct layout layout;
 	struct tz_error err;
 
 	(void)state;
-	assert_int_equal(mix.count, 1);
-	assert_int_equal(mix.profile[0].pt_ebx, 0xf);
-	mix = mix_of("no-mtc", 2);
-	assert_int_equal(mix.count, 1);
-	assert_int_equal(mix.profile[0].pt_ebx, 0x7);
-	mix = mix_of("profile-alderlake-n", 2);
-	assert_int_equal(mix.count, 1);
-	assert_int_equal(mix.profile[0].pt_ebx, 0x1ff);
-	mix = mix_of("profile-alderlake-n,no-mtc@1,no-cr3", 4);
-	assert_int_equal(mix.count, 4);
-	assert_int_equal(profile_mix_of(&mix, 0)->pt_ebx, 0x1fe);
-	assert_int_equal(profile_mix_of(&mix, 1)->pt_ebx, 0x1f6);
-	assert_int_equal(profile_mix_of(&mix, 3)->pt_ebx, 0x1fe);
-	assert_true(profile_mix_of(&mix, 3)->hybrid);
+	assert_int_equal(cpu_set.count, 1);
+	assert_int_equal(cpu_set.profile[0].pt_ebx, 0xf);
+	cpu_set = mix_of("no-mtc", 2);
+	assert_int_equal(cpu_set.count, 1);
+	assert_int_equal(cpu_set.profile[0].pt_ebx, 0x7);
+	cpu_set = mix_of("profile-alderlake-n", 2);
+	assert_int_equal(cpu_set.count, 1);
+	assert_int_equal(cpu_set.profile[0].pt_ebx, 0x1ff);
+	cpu_set = mix_of("profile-alderlake-n,no-mtc@1,no-cr3", 4);
+	assert_int_equal(cpu_set.count, 4);
+	assert_int_equal(cpu_set_of(&cpu_set, 0)->pt_ebx, 0x1fe);
+	assert_int_equal(cpu_set_of(&cpu_set, 1)->pt_ebx, 0x1f6);
+	assert_int_equal(cpu_set_of(&cpu_set, 3)->pt_ebx, 0x1fe);
+	assert_true(cpu_set_of(&cpu_set, 3)->hybrid);
 	for (size_t i = 0; i < TZ_ARRAY_LEN(bad); i++) {
 		assert_int_equal(
 		    layout_parse(bad[i], &layout, &err), -TZ_EUSAGE);
 		assert_non_null(strstr(err.text, bad[i]));
 	}
 	assert_int_equal(layout_parse("no-mtc@2", &layout, &err), 0);
-	assert_int_equal(layout_mix(&layout, 2, &mix, &err), -TZ_EUSAGE);
+	assert_int_equal(
+	    layout_cpu_set(&layout, 2, &cpu_set, &err), -TZ_EUSAGE);
 	assert_string_equal(err.text, "layout 'no-mtc@2': there is no CPU 2");
 }
 
@@ -79,14 +80,14 @@ words_say_what_a_cpu_lacks(void **state)
 static enum support
 supports(const struct manifest *manifest, const char *words, const char *text)
 {
-	struct profile_mix mix = mix_of(words, 2);
+	struct cpu_set cpu_set = mix_of(words, 2);
 	struct sequence sequence;
 	struct tz_error err;
 	const char *field;
 	enum support support;
 
 	assert_int_equal(sequence_parse(manifest, text, &sequence, &err), 0);
-	support = support_of(&mix, 2, manifest, &sequence, 0, &field);
+	support = support_of(&cpu_set, 2, manifest, &sequence, 0, &field);
 	assert_true((support == SUPPORT_ALL) == (field == NULL));
 	return support;
 }
@@ -121,16 +122,16 @@ usual_is_what_any_tracing_needs(void **state)
 		"profile-alderlake-n", "no-psb-cyc@1" };
 	static const char *const others[] = { "no-pt", "no-topa", "no-topa@1",
 		"no-topa-multi", "no-xsaves", "profile-broadwell" };
-	struct profile_mix mix;
+	struct cpu_set cpu_set;
 
 	(void)state;
 	for (size_t i = 0; i < TZ_ARRAY_LEN(usual); i++) {
-		mix = mix_of(usual[i], 2);
-		assert_true(support_is_usual(&mix, 2));
+		cpu_set = mix_of(usual[i], 2);
+		assert_true(support_is_usual(&cpu_set, 2));
 	}
 	for (size_t i = 0; i < TZ_ARRAY_LEN(others); i++) {
-		mix = mix_of(others[i], 2);
-		assert_false(support_is_usual(&mix, 2));
+		cpu_set = mix_of(others[i], 2);
+		assert_false(support_is_usual(&cpu_set, 2));
 	}
 }
 

@@ -53,12 +53,12 @@ parts_are_what_they_say(void **state)
 	assert_string_equal(token.steps, "");
 	assert_int_equal(token.schedule.count, 1);
 	assert_int_equal(token.schedule.deviation[0].cpu, 1);
-	assert_int_equal(token.schedule.deviation[0].act, ACT_LATE);
+	assert_int_equal(token.schedule.deviation[0].kind, DEVIATION_LATE);
 	assert_int_equal(token.schedule.deviation[0].param, 64);
 	assert_int_equal(token_parse(good[2], &token, &err), 0);
 	assert_int_equal(token.seed, 7);
 	assert_int_equal(token.schedule.count, 2);
-	assert_int_equal(token.schedule.deviation[1].act, ACT_SWITCH);
+	assert_int_equal(token.schedule.deviation[1].kind, DEVIATION_SWITCH);
 	assert_int_equal(token.schedule.deviation[1].param, 0);
 	assert_int_equal(token.schedule.deviation[1].insns, 4300);
 	assert_int_equal(token.check, 0xff);

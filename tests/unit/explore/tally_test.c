@@ -26,9 +26,9 @@ outcome_of(uint64_t cause, enum check_id id)
 
 static void
 add(struct tally *tally, uint32_t area, uint32_t first, uint64_t cause,
-    enum act act)
+    enum deviation_kind kind)
 {
-	const struct schedule schedule = { 1, { { 0, act, first, 0 } } };
+	const struct schedule schedule = { 1, { { 0, kind, first, 0 } } };
 	const struct outcome none = outcome_of(0, 0),
 			     one = outcome_of(cause, CHECK_PANIC);
 
@@ -43,11 +43,11 @@ joining_keeps_the_least_rank(void **state)
 
 	(void)state;
 	assert_non_null(a);
-	add(a, 0, 9, 77, ACT_PMI);
-	add(a, 1, 1, 77, ACT_PMI);
-	add(b, 0, 4, 77, ACT_PMI);
-	add(b, 0, 4, 77, ACT_NMI);
-	add(b, 0, 2, 88, ACT_PMI);
+	add(a, 0, 9, 77, DEVIATION_PMI);
+	add(a, 1, 1, 77, DEVIATION_PMI);
+	add(b, 0, 4, 77, DEVIATION_PMI);
+	add(b, 0, 4, 77, DEVIATION_NMI);
+	add(b, 0, 2, 88, DEVIATION_PMI);
 	tally_join(joined, a);
 	tally_join(joined, b);
 	tally_sort(joined);
@@ -56,7 +56,7 @@ joining_keeps_the_least_rank(void **state)
 	assert_int_equal(joined->group[1].rank.first, 4);
 	assert_int_equal(joined->group[1].failing, 3);
 	assert_int_equal(joined->group[1].schedule.deviation[0].insns, 4);
-	assert_int_equal(joined->group[2].kinds, 1u << ACT_NMI);
+	assert_int_equal(joined->group[2].kinds, 1u << DEVIATION_NMI);
 	memset(joined, 0, sizeof(*joined));
 	tally_join(joined, b);
 	tally_join(joined, a);
@@ -71,7 +71,7 @@ static void
 what_the_base_shows_needs_no_deviation(void **state)
 {
 	struct tally *tally = calloc(1, sizeof(*tally));
-	const struct schedule schedule = { 1, { { 0, ACT_PMI, 5, 0 } } };
+	const struct schedule schedule = { 1, { { 0, DEVIATION_PMI, 5, 0 } } };
 	const struct outcome base = outcome_of(77, CHECK_PANIC);
 	struct outcome both = outcome_of(77, CHECK_PANIC);
 
@@ -93,9 +93,9 @@ more_groups_than_room_are_told(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i < TALLY_GROUPS_MAX; i++)
-		add(tally, 0, i, 1000 + i, ACT_PMI);
+		add(tally, 0, i, 1000 + i, DEVIATION_PMI);
 	assert_false(tally->overflow);
-	add(tally, 0, 0, 999999, ACT_PMI);
+	add(tally, 0, 0, 999999, DEVIATION_PMI);
 	assert_true(tally->overflow);
 	assert_int_equal(tally->group_count, TALLY_GROUPS_MAX);
 	free(tally);

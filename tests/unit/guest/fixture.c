@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "emu/abi.h"
-#include "emu/profile/mix.h"
+#include "emu/guest_abi.h"
+#include "emu/profile/cpu_set.h"
 #include "harness/load/boot.h"
 
 #define INSNS_MAX UINT64_C(100000000)
@@ -108,9 +108,9 @@ start(struct guest_run *run, unsigned cpus, const char *cmdline)
 		.cpu_count = cpus,
 		.tsc_hz = TSC_HZ,
 	};
-	struct profile_mix mix;
+	struct cpu_set cpu_set;
 	const struct machine_config config = {
-		.mix = &mix,
+		.cpu_set = &cpu_set,
 		.cpu_count = cpus,
 		.ram_bytes = GUEST_RAM_BYTES,
 	};
@@ -123,7 +123,7 @@ start(struct guest_run *run, unsigned cpus, const char *cmdline)
 	struct tz_error err = { "" };
 	struct boot boot = { 0 };
 
-	profile_mix_set(&mix, profile_find("skylake"));
+	cpu_set_set(&cpu_set, profile_find("skylake"));
 	if (machine_create(&config, &observer, &machine, &err) != 0)
 		fail_msg("%s", err.text);
 	if (boot_load(&request, machine_ram(machine), GUEST_RAM_BYTES, &boot,
@@ -170,7 +170,7 @@ preempt_at(
 	machine_set_stop(machine, 0, at);
 	machine_run(machine, INSNS_MAX, &run->result);
 	assert_int_equal(run->result.end, MACHINE_STOP);
-	if (!machine_act(machine, 0, ACT_PREEMPT, 0))
+	if (!machine_inject(machine, 0, DEVIATION_PREEMPT, 0))
 		return false;
 	machine_run(machine, INSNS_MAX, &run->result);
 	return true;

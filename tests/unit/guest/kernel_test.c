@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "emu/abi.h"
+#include "emu/guest_abi.h"
 
 #define KE_NOENT 2
 #define KE_BADF  9

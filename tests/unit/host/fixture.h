@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "emu/base.h"
+#include "emu/base/base.h"
 
 /* Makes it, names it in TMPDIR and goes there; the second removes it. */
 int fixture_setup(void **state);

@@ -12,11 +12,11 @@
 
 static const int all[] = { SIGINT, SIGTERM, SIGHUP };
 
-enum manner { AT_ONCE, GENTLE, IGNORES };
+enum uarch { AT_ONCE, GENTLE, IGNORES };
 
 /* What the child does in GENTLE: exit code 42 once it has been told. */
 static _Noreturn void
-child_of(enum manner manner, int fd)
+child_of(enum uarch uarch, int fd)
 {
 	char made[TREE_PATH_BYTES];
 	struct tz_error err;
@@ -24,18 +24,18 @@ child_of(enum manner manner, int fd)
 	if (scratch_folder(made, &err) != 0)
 		_exit(1);
 	stop_listen();
-	if (manner != AT_ONCE)
+	if (uarch != AT_ONCE)
 		stop_gently();
 	if (write(fd, "", 1) != 1)
 		_exit(1);
-	while (manner == IGNORES || !stop_requested())
+	while (uarch == IGNORES || !stop_requested())
 		usleep(1000);
 	scratch_end();
 	_exit(stop_name()[0] != '\0' ? 42 : 43);
 }
 
 static pid_t
-start(enum manner manner)
+start(enum uarch uarch)
 {
 	int fd[2];
 	pid_t child;
@@ -43,7 +43,7 @@ start(enum manner manner)
 	assert_int_equal(pipe(fd), 0);
 	child = fork();
 	if (child == 0)
-		child_of(manner, fd[1]);
+		child_of(uarch, fd[1]);
 	close(fd[1]);
 	fixture_await(fd[0]);
 	close(fd[0]);

@@ -1,5 +1,5 @@
 /*
- * Goal: RAM at boot is what emu/abi.h says: both mappings, struct
+ * Goal: RAM at boot is what emu/guest_abi.h says: both mappings, struct
  * abi_boot, modules and programs where it points; symbols and lines lead back.
  * Method: load a kernel, a module and a program of a few lines each, walk the
  * tables by hand.
@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "emu/abi.h"
+#include "emu/guest_abi.h"
 #include "harness/load/boot.h"
 #include "harness/load/symbols.h"
 #include "tests/unit/load/fixture.h"

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "emu/abi.h"
+#include "emu/guest_abi.h"
 #include "harness/load/elf.h"
 #include "harness/load/symtab.h"
 #include "tests/unit/load/fixture.h"

@@ -4,7 +4,7 @@
 #ifndef TOPAZ_TESTS_UNIT_LOAD_FIXTURE_H
 #define TOPAZ_TESTS_UNIT_LOAD_FIXTURE_H
 
-#include "emu/base.h"
+#include "emu/base/base.h"
 
 /* cmocka setup and teardown: a fresh folder, removed with all in it. */
 int fixture_setup(void **state);

@@ -33,8 +33,8 @@ tell_begin(struct tell *tell, const char *profile, const char *other,
 	struct fake *fake = fake_create();
 
 	fake->profile = *profile_find(profile);
-	fake->manner = *fake->profile.manner;
-	fake->profile.manner = &fake->manner;
+	fake->uarch = *fake->profile.uarch;
+	fake->profile.uarch = &fake->uarch;
 	assert_true(fake->profile.errata >> erratum & 1);
 	assert_false(profile_find(other)->errata >> erratum & 1);
 	fake->profile.errata_on = on ? UINT32_C(1) << erratum : 0;

@@ -97,8 +97,8 @@ fake_create(void)
 	fake->stream = fake_map(FAKE_RAM_BYTES);
 	fake->events = fake_map(FAKE_EVENTS_BYTES);
 	fake->profile = *profile_find("skylake");
-	fake->manner = *fake->profile.manner;
-	fake->profile.manner = &fake->manner;
+	fake->uarch = *fake->profile.uarch;
+	fake->profile.uarch = &fake->uarch;
 	fake->at = (struct pt_context){
 		.ip = FAKE_CLIP, .cr3 = 0x12345000, .cpl = 0, .cs_l = true
 	};

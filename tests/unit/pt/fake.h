@@ -44,8 +44,8 @@ struct fake {
 	size_t event_count;
 	unsigned pmi_count;
 	uint64_t restricted_pa, restricted_bytes;
-	struct profile_manner manner;
-	struct profile profile; /* skylake, with .manner */
+	struct profile_uarch uarch;
+	struct profile profile; /* skylake, with .micro-architecture */
 	struct pt_unit *unit;
 	uint32_t core_cbr;    /* the core's ratio; 0: its clock is the TSC's */
 	struct pt_context at; /* CPL 0, 64-bit, CR3 12345000H */

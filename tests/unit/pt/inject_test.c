@@ -195,7 +195,7 @@ the_stream_means_the_same_with_fills(void **state)
 		fake_stop(fake);
 		assert_true(fake->pmi_count >= 200);
 		assert_true(fake_count(fake, PT_EVENT_PSB) >= 100);
-		assert_int_equal(stroll_decode(stroll), stroll->truth_count);
+		assert_int_equal(stroll_decode(stroll), stroll->exec_log_count);
 		stroll_destroy(stroll);
 		fake_destroy(fake);
 	}

@@ -74,13 +74,13 @@ insns_check(struct insns *insns)
 		if (status == -pte_eos)
 			break;
 		assert_true(status >= 0);
-		assert_true(next < insns->truth_count);
-		assert_true(insn.ip == insns->truth[next]);
+		assert_true(next < insns->exec_log_count);
+		assert_true(insn.ip == insns->exec_log[next]);
 		next++;
 		decoded++;
 	}
 	assert_int_equal(gap, insns->gap_count);
-	assert_int_equal(next, insns->truth_count);
+	assert_int_equal(next, insns->exec_log_count);
 	pt_insn_free_decoder(decoder);
 	pt_image_free(image);
 	return decoded;

@@ -14,14 +14,14 @@ struct insns {
 	const uint8_t *code;
 	size_t code_bytes;
 	uint64_t code_ip;
-	const uint64_t *truth; /* addresses of the traced instructions */
-	size_t truth_count;
-	const size_t *resume; /* in .truth, after each overflow */
+	const uint64_t *exec_log; /* addresses of the traced instructions */
+	size_t exec_log_count;
+	const size_t *resume; /* in .exec_log, after each overflow */
 	size_t gap_count;
 };
 
 /*
- * Fails unless the stream decodes to .truth, but for .gap_count overflows, each of
+ * Fails unless the stream decodes to .exec_log, but for .gap_count overflows, each of
  * which is resumed where .resume says.  Returns the instructions decoded.
  */
 size_t insns_check(struct insns *insns);

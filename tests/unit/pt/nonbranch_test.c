@@ -43,7 +43,7 @@ start(uint64_t ctl)
 	struct fake *fake = fake_create();
 
 	fake->profile = *profile_find("alderlake-n");
-	fake->profile.manner = &fake->manner;
+	fake->profile.uarch = &fake->uarch;
 	fake_start(fake, CTL_PLAIN | ctl);
 	return fake;
 }
@@ -224,7 +224,7 @@ iret_and_interrupts_are_told_with_the_flag(void **state)
 
 	(void)state;
 	fake->profile = *profile_find("alderlake-n");
-	fake->profile.manner = &fake->manner;
+	fake->profile.uarch = &fake->uarch;
 	fake->at.if_flag = true;
 	fake_start(fake, CTL_PLAIN | CTL_EVENT_EN);
 	intr.after = fake->at;
@@ -278,7 +278,7 @@ events_without_branches_have_a_fup_of_their_own(void **state)
 
 	(void)state;
 	fake->profile = *profile_find("alderlake-n");
-	fake->profile.manner = &fake->manner;
+	fake->profile.uarch = &fake->uarch;
 	fake_start(fake, (CTL_PLAIN & ~CTL_BRANCH_EN) | CTL_EVENT_EN);
 	intr.after = fake->at;
 	intr.after.ip = HANDLER;
@@ -535,16 +535,16 @@ a_unit_that_is_off_tells_nothing(void **state)
 
 #define SILENT 12
 
-/* The ACT-th of what is no transfer; false: there are no more. */
+/* The DEVIATION-th of what is no transfer; false: there are no more. */
 static bool
-happen(struct fake *fake, unsigned act)
+happen(struct fake *fake, unsigned kind)
 {
 	static const struct pt_block_item item = { 0, 1 };
 	static const struct pt_block block = { .count = 1, .items = &item };
 	static const struct pt_power halt = { 0 };
 	struct pt_unit *unit = fake->unit;
 
-	switch (act) {
+	switch (kind) {
 	case 0:
 		pt_unit_ptwrite(unit, &fake->at, 1, 8);
 		return true;
@@ -601,7 +601,7 @@ output_may_end_within_an_event(void **state)
 	bool more = true;
 
 	(void)state;
-	for (unsigned act = 0; more; act++) {
+	for (unsigned kind = 0; more; kind++) {
 		unsigned within = 0;
 
 		for (uint64_t room = 1; room < 160; room++) {
@@ -622,14 +622,14 @@ output_may_end_within_an_event(void **state)
 			fake_cond(fake, true, IP);
 			pt_unit_sync_output(fake->unit);
 			before = fake->stream_bytes;
-			more = happen(fake, act);
+			more = happen(fake, kind);
 			pt_unit_sync_output(fake->unit);
 			within += before < room && fake->stream_bytes == room;
 			fake_stop(fake);
 			assert_true(fake->stream_bytes <= room);
 			fake_destroy(fake);
 		}
-		assert_true(!more || (within == 0) == (act >= SILENT));
+		assert_true(!more || (within == 0) == (kind >= SILENT));
 	}
 }
 

@@ -36,7 +36,7 @@ start(uint64_t ctl)
 	struct fake *fake = fake_create();
 
 	fake->profile = *profile_find("alderlake-n");
-	fake->profile.manner = &fake->manner;
+	fake->profile.uarch = &fake->uarch;
 	fake_wrmsr(fake, MSR_ADDR0_A, STOP_AT);
 	fake_wrmsr(fake, MSR_ADDR0_B, STOP_AT + 0xfff);
 	fake_time(fake, 1000);

@@ -225,13 +225,13 @@ each_model_can_run_what_its_leaves_promise(void **state)
 
 	(void)state;
 	for (size_t i = 0; (profile = profile_at(i)) != NULL; i++) {
-		const struct profile_manner *manner = profile->manner;
+		const struct profile_uarch *uarch = profile->uarch;
 		bool cyc = (profile->pt_ebx & PROFILE_PT_EBX_PSB) != 0;
 
 		assert_in_range(profile->maxphyaddr, 39, 52);
-		assert_true(manner->ip_full == 3 || manner->ip_full == 6);
-		assert_true(manner->tnt_bits == 6 || manner->tnt_bits == 47);
-		assert_int_equal(manner->cyc_bits != 0, cyc);
+		assert_true(uarch->ip_full == 3 || uarch->ip_full == 6);
+		assert_true(uarch->tnt_bits == 6 || uarch->tnt_bits == 47);
+		assert_int_equal(uarch->cyc_bits != 0, cyc);
 		assert_true(profile->crystal_hz != 0 && profile->cbr != 0);
 		/* The TSC's rate: that of the ratio, as far as it is told. */
 		if (profile->tsc_num != 0) {

@@ -117,7 +117,7 @@ a_jcc_leaving_the_filter_sends_a_bare_pgd_and_no_bit(void **state)
 	fake_expect_packets(fake, "");
 	fake_cond(fake, true, INSIDE + 3);
 	fake_expect_packets(fake, "PGE(1:3)");
-	fake->manner.pgd_jcc_ip = true;
+	fake->uarch.pgd_jcc_ip = true;
 	fake_cond(fake, true, OUTSIDE);
 	fake_expect_packets(fake, "PGD(2:82000000)");
 	fake_destroy(fake);

@@ -1,6 +1,6 @@
 /*
  * Goal: what stands at the end of an overflow fits into what a bounded buffer keeps
- * for it, however long the overflow was.  Method: units of every manner with every
+ * for it, however long the overflow was.  Method: units of every micro-architecture with every
  * packet that may stand there, the widest addresses and the errata that add bytes;
  * each place in a word, in a buffer that is full to the last byte.
  */
@@ -43,15 +43,15 @@ start(const struct profile *profile, uint32_t errata,
 	struct fake *fake = fake_create();
 
 	fake->profile = *profile;
-	fake->manner = *profile->manner;
-	fake->profile.manner = &fake->manner;
+	fake->uarch = *profile->uarch;
+	fake->profile.uarch = &fake->uarch;
 	fake->profile.errata_on = errata;
 	assert_int_equal(pt_unit_set_cycles(fake->unit, cycles), 0);
 	tell(fake, BEGIN);
 	/* VMCS is in PSB+, too, and TMA is as long as SKZ84 makes it. */
-	if (fake->manner.vmx_pt)
+	if (fake->uarch.vmx_pt)
 		pt_unit_vmptrld(fake->unit, 0x12345000);
-	fake->at.non_root = fake->manner.vmx_pt;
+	fake->at.non_root = fake->uarch.vmx_pt;
 	fake_start(fake,
 	    profile->pt_ebx & PROFILE_PT_EBX_MTC ? CTL_WIDEST : CTL_PLAIN);
 	fake_forget(fake);

@@ -40,26 +40,26 @@ stroll_create(struct fake *fake, uint64_t seed)
 	stroll->fake = fake;
 	stroll->seed = seed;
 	stroll->ip = FAKE_NLIP;
-	stroll->truth = calloc(STROLL_IPS_MAX, sizeof(*stroll->truth));
-	assert_non_null(stroll->truth);
+	stroll->exec_log = calloc(STROLL_IPS_MAX, sizeof(*stroll->exec_log));
+	assert_non_null(stroll->exec_log);
 	return stroll;
 }
 
 void
 stroll_destroy(struct stroll *stroll)
 {
-	free(stroll->truth);
+	free(stroll->exec_log);
 	free(stroll);
 }
 
 static void
 log_ip(struct stroll *stroll)
 {
-	assert_true(stroll->truth_count < STROLL_IPS_MAX);
+	assert_true(stroll->exec_log_count < STROLL_IPS_MAX);
 	if (stroll->filtered &&
 	    (stroll->ip < STROLL_FILTER_A || stroll->ip > STROLL_FILTER_B))
 		return;
-	stroll->truth[stroll->truth_count++] = stroll->ip;
+	stroll->exec_log[stroll->exec_log_count++] = stroll->ip;
 }
 
 static void
@@ -147,7 +147,7 @@ void
 stroll_resumes(struct stroll *stroll)
 {
 	assert_true(stroll->gap_count < STROLL_GAPS_MAX);
-	stroll->resume[stroll->gap_count++] = stroll->truth_count;
+	stroll->resume[stroll->gap_count++] = stroll->exec_log_count;
 }
 
 void
@@ -166,8 +166,8 @@ stroll_decode(struct stroll *stroll)
 		.code = code,
 		.code_bytes = sizeof(code),
 		.code_ip = FAKE_CLIP,
-		.truth = stroll->truth,
-		.truth_count = stroll->truth_count,
+		.exec_log = stroll->exec_log,
+		.exec_log_count = stroll->exec_log_count,
 		.resume = stroll->resume,
 		.gap_count = stroll->gap_count };
 

@@ -26,10 +26,10 @@ struct stroll {
 	uint64_t ip;
 	uint64_t stack[64];
 	unsigned depth;
-	bool filtered;   /* only what lies within the filter is traced */
-	uint64_t *truth; /* addresses of the traced instructions, in order */
-	size_t truth_count;
-	size_t resume[STROLL_GAPS_MAX]; /* in .truth, after each overflow */
+	bool filtered;      /* only what lies within the filter is traced */
+	uint64_t *exec_log; /* addresses of the traced instructions, in order */
+	size_t exec_log_count;
+	size_t resume[STROLL_GAPS_MAX]; /* in .exec_log, after each overflow */
 	size_t gap_count;
 };
 

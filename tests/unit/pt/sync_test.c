@@ -57,7 +57,7 @@ a_profile_may_send_ips_of_8_bytes(void **state)
 	struct fake *fake = fake_create();
 
 	(void)state;
-	fake->manner.ip_full = 6;
+	fake->uarch.ip_full = 6;
 	fake_start(fake, CTL_PLAIN);
 	fake_forget(fake);
 	fake_transfer(fake, PT_TRANSFER_JMP_INDIRECT, UINT64_C(0x7fff12345678));

@@ -36,7 +36,7 @@ start_wide(uint64_t ctl)
 {
 	struct fake *fake = fake_create();
 
-	fake->manner.cyc_bits = 32;
+	fake->uarch.cyc_bits = 32;
 	fake_time(fake, BEGIN);
 	fake_start(fake, ctl);
 	fake_forget(fake);

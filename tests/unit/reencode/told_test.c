@@ -118,7 +118,7 @@ walked(uint64_t ctl, uint64_t seed, unsigned kinds)
 	uint64_t dice = seed, cycles = 5000;
 
 	fake->profile.pt_ebx |= PROFILE_PT_EBX_EVENT | PROFILE_PT_EBX_PWR;
-	fake->manner.vmx_pt = true;
+	fake->uarch.vmx_pt = true;
 	fake->at.non_root = (kinds >> VM_EXITS & 1) != 0;
 	fake_time(fake, cycles);
 	fake_start(fake, ctl);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/act.h"
+#include "emu/base/deviation.h"
 
 #define REGION_BYTES UINT64_C(4096)
 #define BASE_PA      UINT64_C(0x7a0000)
@@ -179,7 +179,7 @@ static void
 race_handler(struct writer *w)
 {
 	pass(w, 20);
-	add(w, EVENT_ACT, ACT_PMI, 0, 0xffffffff80a01b80);
+	add(w, EVENT_DEVIATION, DEVIATION_PMI, 0, 0xffffffff80a01b80);
 	output(w, REGION_BYTES - w->output[1] % REGION_BYTES, 4);
 	pass(w, 4);
 	add(w, EVENT_NMI, 0, 0x401230, 0);
@@ -191,7 +191,7 @@ race_handler(struct writer *w)
 	add(w, EVENT_XSAVES, 0x51000, CTL_ON, 0xffffffff80a01c22);
 	add(w, EVENT_TRACE_OFF, CTL_ON, 0, w->output[1]);
 	pass(w, 42);
-	add(w, EVENT_ACT, ACT_SWITCH, 0, 0xffffffff80a01c30);
+	add(w, EVENT_DEVIATION, DEVIATION_SWITCH, 0, 0xffffffff80a01c30);
 	span(w, 0, "nmi_handler", 120, 704, 930, 1);
 	span(w, 1, "pt_topa_intr", 790, 722, 915, 1);
 	span(w, 2, "pt_cpu_toggle_local", 236, 745, 800, 1);
@@ -252,7 +252,8 @@ race_passing(struct finding_story *story)
 		const struct event *from = &story->event[i];
 
 		if (from->kind == EVENT_PANIC ||
-		    (from->kind == EVENT_ACT && from->a == ACT_SWITCH))
+		    (from->kind == EVENT_DEVIATION &&
+			from->a == DEVIATION_SWITCH))
 			continue;
 		event[used] = *from;
 		if (from->kind == EVENT_MSR_READ && from->a == 0x570)
@@ -357,7 +358,8 @@ eight_story(struct writer *w, struct finding_story *story)
 			    begin + 10, w->clock[cpu], cpu % 2 == 0 ? 0 : 4);
 			add(w, EVENT_IPI, (cpu + 1) % 8, 0xf3, 0);
 			if (round == 3 && cpu == 2)
-				add(w, EVENT_ACT, ACT_LATE, 400, 0x401000);
+				add(w, EVENT_DEVIATION, DEVIATION_LATE, 400,
+				    0x401000);
 		}
 	}
 	add(w, EVENT_PT_ERROR, 0, 0, 8192);

@@ -28,10 +28,10 @@ fixture_start(struct fixture *fixture)
 	for (unsigned i = 0; i < 2; i++) {
 		fixture->cpu[i].bytes = calloc(1, FIXTURE_BYTES);
 		fixture->cpu[i].ring = calloc(1, FIXTURE_RING_BYTES);
-		fixture->cpu[i].truth = truth_create(
+		fixture->cpu[i].exec_log = exec_log_create(
 		    bundle_truth_sink, bundle_truth_arg(fixture->writer, i));
-		assert_non_null(fixture->cpu[i].truth);
-		truth_context(fixture->cpu[i].truth, 0, FIXTURE_CR3);
+		assert_non_null(fixture->cpu[i].exec_log);
+		exec_log_context(fixture->cpu[i].exec_log, 0, FIXTURE_CR3);
 	}
 	assert_int_equal(bundle_add_image(fixture->writer, "kernel/text",
 			     FIXTURE_CODE, fixture_code, sizeof(fixture_code)),
@@ -47,8 +47,8 @@ fixture_finish(struct fixture *fixture)
 	strcpy(info.driver, "test");
 	strcpy(info.end, "exit");
 	for (unsigned i = 0; i < 2; i++) {
-		assert_int_equal(truth_flush(fixture->cpu[i].truth), 0);
-		truth_destroy(fixture->cpu[i].truth);
+		assert_int_equal(exec_log_flush(fixture->cpu[i].exec_log), 0);
+		exec_log_destroy(fixture->cpu[i].exec_log);
 		strcpy(info.model[i].profile, "skylake");
 		info.model[i].signature = 0x506e3;
 		info.cpu[i].trace_bytes = fixture->cpu[i].written;
@@ -290,23 +290,23 @@ fixture_drain(
 void
 fixture_truth(struct fixture *fixture, enum fixture_fault fault)
 {
-	struct truth *truth = fixture_cpu(fixture)->truth;
+	struct exec_log *exec_log = fixture_cpu(fixture)->exec_log;
 
-	truth_msr(truth, 0x570, FIXTURE_CTL);
-	truth_step(truth, FIXTURE_CODE);
-	truth_run(truth, FIXTURE_CODE + 0x02, 9);
-	truth_run(truth, FIXTURE_CODE + 0x07, 4);
-	truth_run(truth, FIXTURE_CODE + 0x07, 4);
+	exec_log_msr(exec_log, 0x570, FIXTURE_CTL);
+	exec_log_step(exec_log, FIXTURE_CODE);
+	exec_log_run(exec_log, FIXTURE_CODE + 0x02, 9);
+	exec_log_run(exec_log, FIXTURE_CODE + 0x07, 4);
+	exec_log_run(exec_log, FIXTURE_CODE + 0x07, 4);
 	if (fault == FIXTURE_EXTRA_INSN)
-		truth_run(truth, FIXTURE_CODE + 0x14, 1);
-	truth_run(truth, FIXTURE_CODE + 0x0b, 5);
+		exec_log_run(exec_log, FIXTURE_CODE + 0x14, 1);
+	exec_log_run(exec_log, FIXTURE_CODE + 0x0b, 5);
 	if (fault != FIXTURE_DROP_INSN)
-		truth_run(truth, FIXTURE_CODE + 0x15, 1);
-	truth_run(truth, FIXTURE_CODE + 0x10, 2);
-	truth_run(truth, FIXTURE_CODE + 0x10, 2);
-	truth_msr(truth, 0x570, FIXTURE_CTL & ~UINT64_C(1));
-	truth_step(truth, FIXTURE_CODE + 0x12);
-	truth_run(truth, FIXTURE_CODE + 0x14, 1);
+		exec_log_run(exec_log, FIXTURE_CODE + 0x15, 1);
+	exec_log_run(exec_log, FIXTURE_CODE + 0x10, 2);
+	exec_log_run(exec_log, FIXTURE_CODE + 0x10, 2);
+	exec_log_msr(exec_log, 0x570, FIXTURE_CTL & ~UINT64_C(1));
+	exec_log_step(exec_log, FIXTURE_CODE + 0x12);
+	exec_log_run(exec_log, FIXTURE_CODE + 0x14, 1);
 }
 
 void

@@ -1,6 +1,6 @@
 /*
  * Bundles made by hand for the tests: machine code of a few bytes, packets from
- * libipt's own encoder, a truth written through emu/truth.h and the events that
+ * libipt's own encoder, an execution log written through emu/base/exec_log.h and the events that
  * a machine would have sent.  Nothing of emu/pt or emu/cpu takes part.
  */
 #ifndef TOPAZ_TESTS_TRACES_FIXTURE_H
@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "emu/truth.h"
+#include "emu/base/exec_log.h"
 #include "traces/bundle_write.h"
 #include "traces/verify.h"
 
@@ -45,7 +45,7 @@
 extern const uint8_t fixture_code[22];
 
 struct fixture_cpu {
-	struct truth *truth;
+	struct exec_log *exec_log;
 	uint64_t written; /* bytes that the unit has put out */
 	uint64_t output;  /* of them: told by EVENT_OUTPUT */
 	uint64_t off;     /* .output when TraceEn fell last */
@@ -58,7 +58,7 @@ struct fixture {
 	char dir[64]; /* where the bundle comes to be */
 	struct bundle_writer *writer;
 	struct fixture_cpu cpu[2];
-	unsigned at;       /* the CPU that the functions below act for */
+	unsigned at;       /* the CPU that the functions below deviation for */
 	uint64_t flip_at;  /* the unit's byte that is put out damaged ... */
 	uint8_t flip_mask; /* ... in these bits */
 };
@@ -98,10 +98,10 @@ enum fixture_fault {
 	FIXTURE_GOOD,
 	FIXTURE_DROP_BIT,   /* a TNT bit is missing */
 	FIXTURE_WRONG_BIT,  /* the last TNT bit is inverted */
-	FIXTURE_DROP_INSN,  /* the truth lacks the RET */
-	FIXTURE_EXTRA_INSN, /* the truth has a NOP that never ran */
+	FIXTURE_DROP_INSN,  /* the execution log lacks the RET */
+	FIXTURE_EXTRA_INSN, /* the execution log has a NOP that never ran */
 };
-/* The truth alone of one pass. */
+/* The execution log alone of one pass. */
 void fixture_truth(struct fixture *fixture, enum fixture_fault fault);
 
 /* One pass of the program with its packets. */

@@ -1,11 +1,11 @@
 /*
- * emu/truth.c writes, truth_read.c reads: what comes back is what retired, with
+ * emu/base/exec_log.c writes, exec_log_read.c reads: what comes back is what retired, with
  * string instructions, cuts and single steps settled; damaged words are
  * refused.
  */
 #include "fixture.h"
 
-#include "traces/truth_read.h"
+#include "traces/exec_log_read.h"
 
 #define BASE FIXTURE_CODE
 
@@ -36,10 +36,10 @@ refuse(void *arg, const uint32_t *words, size_t count)
 
 struct session {
 	struct words words;
-	struct truth *truth;
+	struct exec_log *exec_log;
 	struct bundle_image image;
 	struct code *code;
-	struct truth_log *log;
+	struct exec_log_file *log;
 	uint8_t bytes[sizeof(fixture_code)];
 };
 
@@ -52,15 +52,15 @@ start(struct session *session)
 	session->image.bytes = sizeof(fixture_code);
 	session->image.code = session->bytes;
 	session->code = code_create(&session->image, 1);
-	session->truth = truth_create(keep, &session->words);
-	assert_non_null(session->truth);
+	session->exec_log = exec_log_create(keep, &session->words);
+	assert_non_null(session->exec_log);
 }
 
 static void
 finish(struct session *session)
 {
-	truth_destroy(session->truth);
-	truth_log_free(session->log);
+	exec_log_destroy(session->exec_log);
+	exec_log_file_free(session->log);
 	code_destroy(session->code);
 	free(session->words.words);
 }
@@ -69,26 +69,27 @@ finish(struct session *session)
 static void
 check_retired(struct session *session, const uint8_t *offsets, size_t count)
 {
-	const struct truth_log *log;
+	const struct exec_log_file *log;
 	struct tz_error err;
 	size_t done = 0;
 
-	assert_int_equal(truth_flush(session->truth), 0);
-	truth_log_free(session->log);
-	if (truth_read("truth", session->words.words, session->words.count,
+	assert_int_equal(exec_log_flush(session->exec_log), 0);
+	exec_log_file_free(session->log);
+	if (exec_log_read("truth", session->words.words, session->words.count,
 		session->code, &session->log, &err) != 0)
 		fail_msg("%s", err.text);
 	log = session->log;
 	for (size_t i = 0; i < log->count; i++) {
 		uint32_t step = log->steps[i];
-		const struct truth_block *block;
+		const struct exec_log_block *block;
 
-		if ((step & ((1u << TRUTH_LOG_BITS) - 1)) != TRUTH_LOG_BLOCK)
+		if ((step & ((1u << EXEC_LOG_FILE_BITS) - 1)) !=
+		    EXEC_LOG_FILE_BLOCK)
 			continue;
-		block = &log->blocks[step >> TRUTH_LOG_BITS];
+		block = &log->blocks[step >> EXEC_LOG_FILE_BITS];
 		for (uint32_t j = 0; j < block->count; j++, done++) {
 			assert_true(done < count);
-			assert_int_equal(truth_block_ip(log, block, j),
+			assert_int_equal(exec_log_block_ip(log, block, j),
 			    BASE + offsets[done]);
 		}
 	}
@@ -105,10 +106,10 @@ runs_come_back_as_their_instructions(void **state)
 
 	(void)state;
 	start(&session);
-	truth_run(session.truth, BASE + 0x02, 9);
-	truth_run(session.truth, BASE + 0x07, 4);
-	truth_run(session.truth, BASE + 0x07, 4);
-	truth_run(session.truth, BASE + 0x0b, 5);
+	exec_log_run(session.exec_log, BASE + 0x02, 9);
+	exec_log_run(session.exec_log, BASE + 0x07, 4);
+	exec_log_run(session.exec_log, BASE + 0x07, 4);
+	exec_log_run(session.exec_log, BASE + 0x0b, 5);
 	check_retired(&session, want, sizeof(want));
 	assert_int_equal(session.words.count, 4 + 4 + 1 + 4);
 	finish(&session);
@@ -123,7 +124,7 @@ entries_that_share_a_slot_of_the_dictionary_do_not_mix(void **state)
 	(void)state;
 	start(&session);
 	for (size_t i = 0; i < sizeof(want); i++)
-		truth_run(session.truth, BASE + want[i], 1);
+		exec_log_run(session.exec_log, BASE + want[i], 1);
 	check_retired(&session, want, sizeof(want));
 	finish(&session);
 }
@@ -136,14 +137,14 @@ a_cut_run_retires_what_stands_before_the_cut(void **state)
 
 	(void)state;
 	start(&session);
-	truth_run(session.truth, BASE + 0x02, 9);
-	truth_cut(session.truth, BASE + 0x07);
-	truth_run(session.truth, BASE + 0x02, 9);
-	truth_cut(session.truth, BASE + 0x02);
-	truth_run(session.truth, BASE + 0x07, 4);
-	truth_cut(session.truth, BASE + 0x0b);
-	truth_run(session.truth, BASE + 0x07, 4);
-	truth_cut(session.truth, BASE + 0x09);
+	exec_log_run(session.exec_log, BASE + 0x02, 9);
+	exec_log_cut(session.exec_log, BASE + 0x07);
+	exec_log_run(session.exec_log, BASE + 0x02, 9);
+	exec_log_cut(session.exec_log, BASE + 0x02);
+	exec_log_run(session.exec_log, BASE + 0x07, 4);
+	exec_log_cut(session.exec_log, BASE + 0x0b);
+	exec_log_run(session.exec_log, BASE + 0x07, 4);
+	exec_log_cut(session.exec_log, BASE + 0x09);
 	check_retired(&session, want, sizeof(want));
 	finish(&session);
 }
@@ -156,9 +157,9 @@ a_step_is_one_instruction(void **state)
 
 	(void)state;
 	start(&session);
-	truth_msr(session.truth, 0x570, 1);
-	truth_step(session.truth, BASE);
-	truth_step(session.truth, BASE + 0x12);
+	exec_log_msr(session.exec_log, 0x570, 1);
+	exec_log_step(session.exec_log, BASE);
+	exec_log_step(session.exec_log, BASE + 0x12);
 	check_retired(&session, want, sizeof(want));
 	finish(&session);
 }
@@ -172,8 +173,8 @@ a_string_instruction_retires_once_however_often_it_is_entered(void **state)
 	(void)state;
 	start(&session);
 	for (unsigned i = 0; i < 5; i++)
-		truth_run(session.truth, BASE + 0x10, 2);
-	truth_run(session.truth, BASE + 0x14, 1);
+		exec_log_run(session.exec_log, BASE + 0x10, 2);
+	exec_log_run(session.exec_log, BASE + 0x14, 1);
 	check_retired(&session, want, sizeof(want));
 	finish(&session);
 }
@@ -186,16 +187,17 @@ an_interrupted_string_instruction_retires_after_it_was_resumed(void **state)
 
 	(void)state;
 	start(&session);
-	truth_run(session.truth, BASE + 0x10, 2);
-	truth_cut(session.truth, BASE + 0x10);
-	truth_event(session.truth, 2, BASE + 0x10);
-	truth_run(session.truth, BASE + 0x15, 1);
-	truth_run(session.truth, BASE + 0x10, 2);
-	truth_event(session.truth, 2, BASE + 0x10); /* at it, without a cut */
-	truth_run(session.truth, BASE + 0x15, 1);
-	truth_run(session.truth, BASE + 0x10, 2);
-	truth_run(session.truth, BASE + 0x10, 2);
-	truth_step(session.truth, BASE + 0x12);
+	exec_log_run(session.exec_log, BASE + 0x10, 2);
+	exec_log_cut(session.exec_log, BASE + 0x10);
+	exec_log_event(session.exec_log, 2, BASE + 0x10);
+	exec_log_run(session.exec_log, BASE + 0x15, 1);
+	exec_log_run(session.exec_log, BASE + 0x10, 2);
+	exec_log_event(
+	    session.exec_log, 2, BASE + 0x10); /* at it, without a cut */
+	exec_log_run(session.exec_log, BASE + 0x15, 1);
+	exec_log_run(session.exec_log, BASE + 0x10, 2);
+	exec_log_run(session.exec_log, BASE + 0x10, 2);
+	exec_log_step(session.exec_log, BASE + 0x12);
 	check_retired(&session, want, sizeof(want));
 	finish(&session);
 }
@@ -207,7 +209,7 @@ a_string_instruction_at_the_end_of_the_record_has_not_retired(void **state)
 
 	(void)state;
 	start(&session);
-	truth_run(session.truth, BASE + 0x10, 2);
+	exec_log_run(session.exec_log, BASE + 0x10, 2);
 	check_retired(&session, NULL, 0);
 	finish(&session);
 }
@@ -216,49 +218,49 @@ static void
 many_words_pass_through_the_buffer_in_order(void **state)
 {
 	struct session session;
-	struct truth_log *log;
+	struct exec_log_file *log;
 	struct tz_error err;
 
 	(void)state;
 	start(&session);
 	for (unsigned i = 0; i < 100000; i++) {
-		truth_run(session.truth, BASE + 0x07, 4);
-		truth_context(session.truth, i % 4, i);
+		exec_log_run(session.exec_log, BASE + 0x07, 4);
+		exec_log_context(session.exec_log, i % 4, i);
 	}
-	assert_int_equal(truth_flush(session.truth), 0);
-	assert_int_equal(truth_read("truth", session.words.words,
+	assert_int_equal(exec_log_flush(session.exec_log), 0);
+	assert_int_equal(exec_log_read("truth", session.words.words,
 			     session.words.count, session.code, &log, &err),
 	    0);
 	assert_int_equal(log->insns, 200000);
 	assert_int_equal(log->contexts[99999].cr3, 99999);
-	truth_log_free(log);
+	exec_log_file_free(log);
 	finish(&session);
 }
 
 static void
 the_first_error_of_a_sink_is_kept(void **state)
 {
-	struct truth *truth;
+	struct exec_log *exec_log;
 	int calls = 0;
 
 	(void)state;
-	truth = truth_create(refuse, &calls);
+	exec_log = exec_log_create(refuse, &calls);
 	for (unsigned i = 0; i < 200000; i++)
-		truth_stopped(truth);
-	assert_int_equal(truth_flush(truth), -TZ_EIO);
+		exec_log_stopped(exec_log);
+	assert_int_equal(exec_log_flush(exec_log), -TZ_EIO);
 	assert_int_equal(calls, 1);
-	truth_destroy(truth);
+	exec_log_destroy(exec_log);
 }
 
 static void
 check_bad(const uint32_t *words, size_t count, const char *text)
 {
 	struct session session;
-	struct truth_log *log;
+	struct exec_log_file *log;
 	struct tz_error err = { "" };
 
 	start(&session);
-	assert_int_equal(truth_read("truth-cpu0.zst", words, count,
+	assert_int_equal(exec_log_read("truth-cpu0.zst", words, count,
 			     session.code, &log, &err),
 	    -TZ_EFORMAT);
 	assert_string_equal(err.text, text);
@@ -279,15 +281,15 @@ entries_may_be_many(void **state)
 	(void)state;
 	assert_non_null(words);
 	for (uint32_t n = 1; n <= ENTRIES; n++) {
-		const uint32_t define[] = { n << 2 | TRUTH_DEFINE, va, high,
+		const uint32_t define[] = { n << 2 | EXEC_LOG_DEFINE, va, high,
 			9 };
 
 		memcpy(&words[count], define, sizeof(define));
 		count += TZ_ARRAY_LEN(define);
 	}
-	words[count++] = ENTRIES << 2 | TRUTH_RUN;
+	words[count++] = ENTRIES << 2 | EXEC_LOG_RUN;
 	start(&session);
-	if (truth_read(
+	if (exec_log_read(
 		"truth", words, count, session.code, &session.log, &err) != 0)
 		fail_msg("%s", err.text);
 	assert_int_equal(session.log->insns, 3 * (ENTRIES + 1));

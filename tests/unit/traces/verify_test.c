@@ -1,6 +1,6 @@
 /*
  * The verdict on whole bundles made by hand: a program of nine instructions,
- * its packets from libipt's encoder, its truth.  A good bundle matches; each of
+ * its packets from libipt's encoder, its execution log.  A good bundle matches; each of
  * them changed in one place is a mismatch at that place.
  */
 #include "fixture.h"
@@ -305,14 +305,14 @@ after_a_hole_decoding_is_aligned_by_the_psb_event(void **state)
 	const uint64_t loop = FIXTURE_CODE + 0x07;
 	struct verify_result result;
 	struct fixture fixture;
-	struct truth *truth;
+	struct exec_log *exec_log;
 	uint64_t hole = 0, after = 0;
 
 	(void)state;
 	fixture_start(&fixture);
-	truth = fixture.cpu[0].truth;
-	truth_msr(truth, 0x570, FIXTURE_CTL);
-	truth_step(truth, FIXTURE_CODE);
+	exec_log = fixture.cpu[0].exec_log;
+	exec_log_msr(exec_log, 0x570, FIXTURE_CTL);
+	exec_log_step(exec_log, FIXTURE_CODE);
 	fixture_on(&fixture);
 	fixture.cpu[0].insns = 1;
 	fixture_psb(&fixture, 0);
@@ -325,16 +325,16 @@ after_a_hole_decoding_is_aligned_by_the_psb_event(void **state)
 			fixture_psb(&fixture, loop);
 		if (i % 6 == 0)
 			fixture_tnt(&fixture, 0x3f, 6);
-		truth_run(truth, loop, 4);
+		exec_log_run(exec_log, loop, 4);
 		fixture.cpu[0].insns += 2;
 	}
 	after = hole + 8; /* the PSB there is damaged */
-	truth_run(truth, loop, 4);
-	truth_run(truth, FIXTURE_CODE + 0x0b, 5);
-	truth_run(truth, FIXTURE_CODE + 0x15, 1);
-	truth_run(truth, FIXTURE_CODE + 0x10, 2);
-	truth_msr(truth, 0x570, 0);
-	truth_step(truth, FIXTURE_CODE + 0x12);
+	exec_log_run(exec_log, loop, 4);
+	exec_log_run(exec_log, FIXTURE_CODE + 0x0b, 5);
+	exec_log_run(exec_log, FIXTURE_CODE + 0x15, 1);
+	exec_log_run(exec_log, FIXTURE_CODE + 0x10, 2);
+	exec_log_msr(exec_log, 0x570, 0);
+	exec_log_step(exec_log, FIXTURE_CODE + 0x12);
 	fixture_tnt(&fixture, 0, 1);
 	fixture_tip(&fixture, FIXTURE_CODE + 0x10);
 	fixture_fup(&fixture, FIXTURE_CODE + 0x12);

@@ -11,17 +11,17 @@
 #define CTL_USER (CTL ^ 0xc)
 
 /* TraceEn rises by the first instruction, as CTL says, at 1000. */
-static struct truth *
+static struct exec_log *
 begin(struct fixture *fixture, uint64_t ctl)
 {
-	struct truth *truth;
+	struct exec_log *exec_log;
 
 	fixture_start(fixture);
-	truth = fixture->cpu[0].truth;
-	truth_time(truth, 1000);
-	truth_msr(truth, 0x570, ctl);
-	truth_step(truth, FIXTURE_CODE);
-	return truth;
+	exec_log = fixture->cpu[0].exec_log;
+	exec_log_time(exec_log, 1000);
+	exec_log_msr(exec_log, 0x570, ctl);
+	exec_log_step(exec_log, FIXTURE_CODE);
+	return exec_log;
 }
 
 /* The packets of that. */
@@ -77,19 +77,19 @@ tracing_that_ends_with_an_overflow_ends_at_its_time(void **state)
 {
 	struct verify_result result;
 	struct fixture fixture;
-	struct truth *truth;
+	struct exec_log *exec_log;
 
 	(void)state;
-	truth = begin(&fixture, CTL);
-	truth_run(truth, FIXTURE_CODE + 0x02, 9);
-	truth_run(truth, FIXTURE_CODE + 0x07, 4);
-	truth_run(truth, FIXTURE_CODE + 0x07, 4);
-	truth_run(truth, FIXTURE_CODE + 0x0b, 5);
-	truth_run(truth, FIXTURE_CODE + 0x15, 1);
-	truth_run(truth, FIXTURE_CODE + 0x10, 2);
-	truth_time(truth, 9000);
-	truth_msr(truth, 0x570, 0);
-	truth_step(truth, FIXTURE_CODE + 0x12);
+	exec_log = begin(&fixture, CTL);
+	exec_log_run(exec_log, FIXTURE_CODE + 0x02, 9);
+	exec_log_run(exec_log, FIXTURE_CODE + 0x07, 4);
+	exec_log_run(exec_log, FIXTURE_CODE + 0x07, 4);
+	exec_log_run(exec_log, FIXTURE_CODE + 0x0b, 5);
+	exec_log_run(exec_log, FIXTURE_CODE + 0x15, 1);
+	exec_log_run(exec_log, FIXTURE_CODE + 0x10, 2);
+	exec_log_time(exec_log, 9000);
+	exec_log_msr(exec_log, 0x570, 0);
+	exec_log_step(exec_log, FIXTURE_CODE + 0x12);
 	begin_packets(&fixture);
 	fixture.cpu[0].insns = 4;
 	fixture_event(&fixture, EVENT_OVERFLOW, 1, 0, fixture.cpu[0].written);
@@ -113,28 +113,28 @@ static void
 tracing_without_an_instruction_has_a_time_of_its_own(void **state)
 {
 	struct fixture fixture;
-	struct truth *truth;
+	struct exec_log *exec_log;
 
 	(void)state;
-	truth = begin(&fixture, CTL_USER);
-	truth_context(truth, 3, FIXTURE_CR3);
-	truth_run(truth, FIXTURE_CODE + 0x02, 9);
-	truth_event(truth, 32, FIXTURE_CODE + 0x07);
-	truth_context(truth, 0, FIXTURE_CR3);
-	truth_time(truth, 9000);
-	truth_step(truth, FIXTURE_CODE + 0x14);
-	truth_context(truth, 3, FIXTURE_CR3);
-	truth_event(truth, 32, FIXTURE_CODE + 0x07);
-	truth_context(truth, 0, FIXTURE_CR3);
-	truth_time(truth, 20000);
-	truth_step(truth, FIXTURE_CODE + 0x14);
-	truth_context(truth, 3, FIXTURE_CR3);
-	truth_run(truth, FIXTURE_CODE + 0x07, 4);
-	truth_run(truth, FIXTURE_CODE + 0x07, 4);
-	truth_event(truth, 32, FIXTURE_CODE + 0x0b);
-	truth_context(truth, 0, FIXTURE_CR3);
-	truth_msr(truth, 0x570, 0);
-	truth_step(truth, FIXTURE_CODE + 0x12);
+	exec_log = begin(&fixture, CTL_USER);
+	exec_log_context(exec_log, 3, FIXTURE_CR3);
+	exec_log_run(exec_log, FIXTURE_CODE + 0x02, 9);
+	exec_log_event(exec_log, 32, FIXTURE_CODE + 0x07);
+	exec_log_context(exec_log, 0, FIXTURE_CR3);
+	exec_log_time(exec_log, 9000);
+	exec_log_step(exec_log, FIXTURE_CODE + 0x14);
+	exec_log_context(exec_log, 3, FIXTURE_CR3);
+	exec_log_event(exec_log, 32, FIXTURE_CODE + 0x07);
+	exec_log_context(exec_log, 0, FIXTURE_CR3);
+	exec_log_time(exec_log, 20000);
+	exec_log_step(exec_log, FIXTURE_CODE + 0x14);
+	exec_log_context(exec_log, 3, FIXTURE_CR3);
+	exec_log_run(exec_log, FIXTURE_CODE + 0x07, 4);
+	exec_log_run(exec_log, FIXTURE_CODE + 0x07, 4);
+	exec_log_event(exec_log, 32, FIXTURE_CODE + 0x0b);
+	exec_log_context(exec_log, 0, FIXTURE_CR3);
+	exec_log_msr(exec_log, 0x570, 0);
+	exec_log_step(exec_log, FIXTURE_CODE + 0x12);
 	begin_packets(&fixture);
 	fixture_fup(&fixture, FIXTURE_CODE + 0x07);
 	fixture_pgd(&fixture);
@@ -154,15 +154,15 @@ static void
 a_time_beside_no_instruction_is_not_compared(void **state)
 {
 	struct fixture fixture;
-	struct truth *truth;
+	struct exec_log *exec_log;
 
 	(void)state;
-	truth = begin(&fixture, CTL_USER);
-	truth_context(truth, 3, FIXTURE_CR3);
-	truth_event(truth, 32, FIXTURE_CODE + 0x02);
-	truth_context(truth, 0, FIXTURE_CR3);
-	truth_msr(truth, 0x570, 0);
-	truth_step(truth, FIXTURE_CODE + 0x12);
+	exec_log = begin(&fixture, CTL_USER);
+	exec_log_context(exec_log, 3, FIXTURE_CR3);
+	exec_log_event(exec_log, 32, FIXTURE_CODE + 0x02);
+	exec_log_context(exec_log, 0, FIXTURE_CR3);
+	exec_log_msr(exec_log, 0x570, 0);
+	exec_log_step(exec_log, FIXTURE_CODE + 0x12);
 	enable_packets(&fixture);
 	fixture_fup(&fixture, FIXTURE_CODE + 0x02);
 	end_with(&fixture, 2, 0, 0);

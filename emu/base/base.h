@@ -1,0 +1,85 @@
+/*
+ * What every rank may use: bit helpers, the always-on assertion, distinct types
+ * for guest physical and guest linear addresses, faults as the guest sees them
+ * and operating errors as the user sees them.  It models nothing.
+ */
+#ifndef TOPAZ_EMU_BASE_BASE_H
+#define TOPAZ_EMU_BASE_BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TZ_BIT(n)       (UINT64_C(1) << (n))
+#define TZ_ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
+
+/* A guest physical address. */
+struct gpa {
+	uint64_t u;
+};
+
+/* A guest linear (virtual) address. */
+struct gva {
+	uint64_t u;
+};
+
+/* Bits HI..LO of V, shifted down to bit 0; 63 >= HI >= LO. */
+static inline uint64_t
+tz_bits(uint64_t v, unsigned hi, unsigned lo)
+{
+	return (v >> lo) & (~UINT64_C(0) >> (63 - (hi - lo)));
+}
+
+/* Is V canonical for 48-bit linear addresses (bits 63:47 all equal)? */
+static inline bool
+tz_is_canonical(uint64_t v)
+{
+	uint64_t top = v >> 47;
+
+	return top == 0 || top == 0x1ffff;
+}
+
+/* What an access does to the guest; FAULT_NONE is success. */
+enum fault {
+	FAULT_NONE,
+	FAULT_UD, /* #UD */
+	FAULT_NM, /* #NM */
+	FAULT_GP, /* #GP(0) */
+	FAULT_SS, /* #SS(0) */
+	FAULT_PF, /* #PF */
+};
+
+/*
+ * Operating errors: functions return 0 or one of these, negative, and describe
+ * the cause in a struct tz_error.
+ */
+enum tz_errno {
+	TZ_EUSAGE = 1, /* bad input: file, argument, manifest */
+	TZ_EIO,        /* the host refused: file, memory, process */
+	TZ_EFORMAT,    /* a file's content is corrupt or truncated */
+	TZ_EMODEL,     /* the guest did something that the model lacks */
+	TZ_ENOENT,     /* nothing of that name */
+	TZ_ESTOP,      /* the user wanted an end (harness/host/stop.h) */
+	TZ_EBUG,       /* a bug of topaz, which a process of its own met */
+};
+
+struct tz_error {
+	char text[512]; /* one line, no newline; names the input and the place */
+};
+
+/*
+ * Formats the one line of ERR (which may be NULL; control characters of what it
+ * quotes become '?') and returns -CODE, so that a
+ * caller can write `return tz_error(err, TZ_EIO, "%s: no room", path);`.
+ */
+int tz_error(struct tz_error *err, enum tz_errno code, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Says where a bug of topaz itself was met and aborts with SIGABRT. */
+_Noreturn void tz_assert_fail(const char *expr, const char *file, int line);
+
+/* Always on: there is no build of topaz without its assertions. */
+#define TZ_ASSERT(expr) \
+ ((expr) ? (void)0 : tz_assert_fail(#expr, __FILE__, __LINE__))
+
+#endif

@@ -1,0 +1,173 @@
+#include "emu/base/exec_log.h"
+
+#include <stdlib.h>
+
+/* What is remembered of the dictionary, direct-mapped; the rest is defined again. */
+#define EXEC_LOG_KNOWN            16384u
+#define EXEC_LOG_ENTRIES_MAX      (1u << 30)
+#define EXEC_LOG_BUFFER_WORDS     65536u
+#define EXEC_LOG_RECORD_WORDS_MAX 5u
+
+struct exec_log_entry {
+	uint64_t va;
+	uint32_t size;
+	uint32_t n; /* 0: not defined yet */
+};
+
+struct exec_log {
+	struct exec_log_fast fast;
+	exec_log_sink sink;
+	void *arg;
+	int error; /* first that the sink gave, or that there were too many entries */
+	uint32_t n; /* of the entry defined last: none is used twice */
+	struct exec_log_entry known[EXEC_LOG_KNOWN];
+	uint32_t words[EXEC_LOG_BUFFER_WORDS];
+};
+
+struct exec_log *
+exec_log_create(exec_log_sink sink, void *arg)
+{
+	struct exec_log *exec_log;
+
+	TZ_ASSERT(sink != NULL);
+	exec_log = calloc(1, sizeof(*exec_log));
+	if (exec_log == NULL)
+		return NULL;
+	exec_log->sink = sink;
+	exec_log->arg = arg;
+	exec_log->fast.at = exec_log->words;
+	exec_log->fast.full = &exec_log->words[EXEC_LOG_BUFFER_WORDS -
+	    EXEC_LOG_RECORD_WORDS_MAX + 1];
+	return exec_log;
+}
+
+int
+exec_log_flush(struct exec_log *exec_log)
+{
+	size_t count = (size_t)(exec_log->fast.at - exec_log->words);
+
+	if (count != 0 && exec_log->error == 0)
+		exec_log->error = exec_log->sink(
+		    exec_log->arg, exec_log->words, count);
+	exec_log->fast.at = exec_log->words;
+	return exec_log->error;
+}
+
+void
+exec_log_destroy(struct exec_log *exec_log)
+{
+	free(exec_log);
+}
+
+void
+exec_log_make_room(struct exec_log *exec_log)
+{
+	(void)exec_log_flush(exec_log);
+}
+
+/* The record at .at has COUNT words. */
+static void
+exec_log_took(struct exec_log *exec_log, size_t count)
+{
+	TZ_ASSERT(count <= EXEC_LOG_RECORD_WORDS_MAX);
+	exec_log->fast.at += count;
+	if (exec_log->fast.at >= exec_log->fast.full)
+		exec_log_make_room(exec_log);
+}
+
+static void
+exec_log_put_address(uint32_t *words, uint64_t va)
+{
+	words[0] = (uint32_t)va;
+	words[1] = (uint32_t)(va >> 32);
+}
+
+uint32_t
+exec_log_run(struct exec_log *exec_log, uint64_t va, uint32_t size)
+{
+	struct exec_log_entry *known =
+	    &exec_log->known[(uint32_t)(va ^ va >> 14 ^ (uint64_t)size << 5) %
+		EXEC_LOG_KNOWN];
+	uint32_t *words = exec_log->fast.at;
+
+	TZ_ASSERT(size != 0);
+	if (known->n != 0 && known->va == va && known->size == size) {
+		exec_log_again(exec_log, known->n << 2 | EXEC_LOG_RUN);
+		return known->n << 2 | EXEC_LOG_RUN;
+	}
+	if (exec_log->n + 1 == EXEC_LOG_ENTRIES_MAX)
+		exec_log->error = -TZ_EIO;
+	else
+		exec_log->n++;
+	*known = (struct exec_log_entry){ va, size, exec_log->n };
+	words[0] = exec_log->n << 2 | EXEC_LOG_DEFINE;
+	exec_log_put_address(&words[1], va);
+	words[3] = size;
+	exec_log_took(exec_log, 4);
+	return exec_log->n << 2 | EXEC_LOG_RUN;
+}
+
+void
+exec_log_cut(struct exec_log *exec_log, uint64_t rip)
+{
+	uint32_t *words = exec_log->fast.at;
+
+	words[0] = EXEC_LOG_CUT;
+	exec_log_put_address(&words[1], rip);
+	exec_log_took(exec_log, 3);
+}
+
+/* A record of KIND with VALUE behind FIRST, or alone if that is NULL. */
+static void
+exec_log_extra(struct exec_log *exec_log, enum exec_log_extra kind,
+    const uint32_t *first, uint64_t value)
+{
+	uint32_t *words = exec_log->fast.at;
+	size_t count = 1;
+
+	words[0] = (uint32_t)kind << 2 | EXEC_LOG_EXTRA;
+	if (first != NULL)
+		words[count++] = *first;
+	exec_log_put_address(&words[count], value);
+	exec_log_took(exec_log, count + 2);
+}
+
+void
+exec_log_context(struct exec_log *exec_log, uint8_t cpl, uint64_t cr3)
+{
+	const uint32_t first = cpl;
+
+	TZ_ASSERT(cpl <= 3);
+	exec_log_extra(exec_log, EXEC_LOG_CONTEXT, &first, cr3);
+}
+
+void
+exec_log_msr(struct exec_log *exec_log, uint32_t msr, uint64_t value)
+{
+	exec_log_extra(exec_log, EXEC_LOG_MSR, &msr, value);
+}
+
+void
+exec_log_step(struct exec_log *exec_log, uint64_t rip)
+{
+	exec_log_extra(exec_log, EXEC_LOG_STEP, NULL, rip);
+}
+
+void
+exec_log_event(struct exec_log *exec_log, uint32_t vector, uint64_t rip)
+{
+	exec_log_extra(exec_log, EXEC_LOG_EVENT, &vector, rip);
+}
+
+void
+exec_log_stopped(struct exec_log *exec_log)
+{
+	exec_log->fast.at[0] = (uint32_t)EXEC_LOG_STOPPED << 2 | EXEC_LOG_EXTRA;
+	exec_log_took(exec_log, 1);
+}
+
+void
+exec_log_time(struct exec_log *exec_log, uint64_t cycles)
+{
+	exec_log_extra(exec_log, EXEC_LOG_TIME, NULL, cycles);
+}

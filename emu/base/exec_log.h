@@ -1,0 +1,102 @@
+/*
+ * The execution log: which instructions each CPU retired, at which CPL and CR3, and what
+ * it wrote to the trace MSRs.  This is the recording side.  It takes what the
+ * engine reports, as it reports it, and shares no code with the packet generator;
+ * traces/ reads it back and computes from it alone what must decode.
+ *
+ * A CPU's record is a sequence of little-endian 32-bit words:
+ *
+ *   n << 2 | 0                  RUN: the engine entered code of dictionary entry n
+ *   n << 2 | 1, va lo, va hi, size
+ *                               DEFINE entry n as [va, va + size), then RUN it
+ *   2, rip lo, rip hi           CUT: the last RUN was left at rip: the instruction
+ *                               at rip has not retired, those before it in the
+ *                               run have
+ *   k << 2 | 3, arguments       EXTRA of kind k, enum exec_log_extra
+ *
+ * A RUN's instructions, from va up to va + size, retire in order, unless a CUT
+ * is the next word.  A string instruction with a REP prefix at the end of a run retires
+ * only when something other than a RUN at its own address (or a CUT at it)
+ * follows; however often it is entered, it retires once.
+ */
+#ifndef TOPAZ_EMU_BASE_EXEC_LOG_H
+#define TOPAZ_EMU_BASE_EXEC_LOG_H
+
+#include "emu/base/base.h"
+
+enum exec_log_word {
+	EXEC_LOG_RUN = 0,
+	EXEC_LOG_DEFINE = 1,
+	EXEC_LOG_CUT = 2,
+	EXEC_LOG_EXTRA = 3,
+};
+
+enum exec_log_extra {
+	EXEC_LOG_CONTEXT = 1, /* cpl, cr3 lo, cr3 hi: holds from here on */
+	EXEC_LOG_MSR = 2, /* msr, value lo, value hi: written by the instruction
+			      that retires next, before its STEP */
+	EXEC_LOG_STEP =
+	    3, /* rip lo, rip hi: this one instruction has retired (the
+			      machine executed it, not the engine) */
+	EXEC_LOG_EVENT =
+	    4, /* vector, rip lo, rip hi: interrupt or exception taken
+			      with rip as the return address */
+	EXEC_LOG_STOPPED =
+	    5, /* the trace unit stopped by itself (ToPA STOP or error)
+			      after the last retired instruction */
+	EXEC_LOG_TIME = 6, /* cycles lo, hi: what the core clock reads here; each
+			      instruction that retires after it adds one */
+};
+
+struct exec_log;
+
+/*
+ * The part of struct exec_log, its first member, that a RUN needs: there is always room
+ * for the longest record.
+ */
+struct exec_log_fast {
+	uint32_t *at;   /* where the next record goes */
+	uint32_t *full; /* from here on there would be none: flush */
+};
+
+/* Receives finished words; returns 0 or a negative error that is kept. */
+typedef int (*exec_log_sink)(void *arg, const uint32_t *words, size_t count);
+
+/* NULL: out of memory. */
+struct exec_log *exec_log_create(exec_log_sink sink, void *arg);
+
+/* Hands the rest to the sink; returns the first error that it gave, or 0. */
+int exec_log_flush(struct exec_log *exec_log);
+void exec_log_destroy(struct exec_log *exec_log);
+
+/*
+ * The stretch [VA, VA + SIZE) is entered.  The word that says so each time that it
+ * is entered again, for as long as EXEC_LOG stands; never 0.
+ */
+uint32_t exec_log_run(struct exec_log *exec_log, uint64_t va, uint32_t size);
+
+/* exec_log_flush() in the middle; an error is kept. */
+void exec_log_make_room(struct exec_log *exec_log);
+
+/* A stretch is entered again; WORD is what exec_log_run() gave for it. */
+static inline void
+exec_log_again(struct exec_log *exec_log, uint32_t word)
+{
+	struct exec_log_fast *fast = (struct exec_log_fast *)exec_log;
+	uint32_t *at = fast->at;
+
+	*at = word;
+	fast->at = at + 1;
+	if (at + 1 >= fast->full)
+		exec_log_make_room(exec_log);
+}
+
+void exec_log_cut(struct exec_log *exec_log, uint64_t rip);
+void exec_log_context(struct exec_log *exec_log, uint8_t cpl, uint64_t cr3);
+void exec_log_msr(struct exec_log *exec_log, uint32_t msr, uint64_t value);
+void exec_log_step(struct exec_log *exec_log, uint64_t rip);
+void exec_log_event(struct exec_log *exec_log, uint32_t vector, uint64_t rip);
+void exec_log_stopped(struct exec_log *exec_log);
+void exec_log_time(struct exec_log *exec_log, uint64_t cycles);
+
+#endif

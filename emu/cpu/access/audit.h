@@ -1,0 +1,62 @@
+/*
+ * Audited code: each of its loads and stores is reported, and its calls of certain
+ * functions.
+ */
+#ifndef TOPAZ_EMU_CPU_ACCESS_AUDIT_H
+#define TOPAZ_EMU_CPU_ACCESS_AUDIT_H
+
+#include "emu/base/base.h"
+
+/*
+ * A load or store: by an explicit operand, by a string instruction (each time round a
+ * REP) or by XSAVES and XRSTORS (the header and component 8).  Not by hidden operands
+ * of others (of PUSH, CALL, LEAVE and the like on the stack, of XLAT and MASKMOVQ),
+ * nor prefetches and cache control.  Reported after it has happened and before
+ * anything that happens later, in the CPU's order.
+ */
+struct audit_access {
+	unsigned cpu;
+	uint32_t bytes;
+	uint64_t insns; /* that the CPU had retired */
+	uint64_t rip, va;
+	bool write; /* a store; it may load as well */
+};
+
+/* A call of or jump to one of the functions, as it begins. */
+struct audit_call {
+	unsigned cpu;
+	uint64_t insns, rip; /* of the call, as above */
+	uint64_t function;
+	uint64_t arg[3]; /* RDI, RSI, RDX */
+};
+
+/* Where the code is, linear, and the functions' addresses in ascending order. */
+struct audit {
+	uint64_t begin, end;
+	const uint64_t *function;
+	size_t function_count;
+};
+
+static inline bool
+audit_has(const struct audit *audit, uint64_t va)
+{
+	return va >= audit->begin && va < audit->end;
+}
+
+static inline bool
+audit_has_function(const struct audit *audit, uint64_t va)
+{
+	size_t low = 0, high = audit->function_count;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (audit->function[mid] < va)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < audit->function_count && audit->function[low] == va;
+}
+
+#endif

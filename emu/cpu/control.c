@@ -1,0 +1,43 @@
+/*
+ * Stops, pauses and stepping of a CPU.
+ */
+#include "emu/cpu/state.h"
+
+void
+cpu_set_stop(struct cpu *cpu, uint64_t insns)
+{
+	cpu->stop_insns = insns;
+	cpu->step_left = 0;
+}
+
+void
+cpu_pause(struct cpu *cpu)
+{
+	if (cpu->in_step) {
+		cpu->pause_insns = cpu_count_insns(cpu) + 1;
+		return;
+	}
+	cpu->pause = cpu->attention = true;
+	cpu_request_attention(cpu);
+}
+
+void
+cpu_cancel_pause(struct cpu *cpu)
+{
+	cpu->pause = false;
+	cpu->pause_insns = UINT64_MAX;
+}
+
+void
+cpu_set_stepping(
+    struct cpu *cpu, enum cpu_stepping stepping, uint64_t begin, uint64_t end)
+{
+	if (cpu->stepping == stepping && cpu->watched_begin == begin &&
+	    cpu->watched_end == end)
+		return;
+	cpu->stepping = stepping;
+	cpu->watched_begin = begin;
+	cpu->watched_end = end;
+	cpu->step_left = 0;
+	block_cache_forget_edges(cpu->blocks);
+}

@@ -1,0 +1,641 @@
+#include "emu/cpu/engine/block.h"
+
+#include <stdlib.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#define BLOCKS_MAX   32768
+#define BUCKETS      65536
+#define INSNS_MAX    262144  /* of all blocks */
+#define BYTES_MAX    1048576 /* of the writable ones */
+#define ACCESSES_MAX 65536   /* of the audited ones */
+#define STEPS        4096
+#define SPACES_MAX   64
+#define PAGES_MAX    1024
+#define FRAMES_MAX   4096
+#define PAGE_BYTES   4096
+#define KERNEL_SPACE 0
+#define CHANGES_MAX  8
+
+/* A page whose code has been decoded, as it was then. */
+struct code_page {
+	uint64_t va, pa, hash;
+	unsigned frame; /* FRAMES_MAX: not known */
+	uint32_t epoch; /* of .hash: see struct code_written */
+	uint8_t space;
+	bool writable;
+};
+
+/* A frame from which code was decoded, and maybe translated by the engine. */
+struct code_frame {
+	uint64_t pa, hash;
+};
+
+struct block_cache {
+	struct block block[BLOCKS_MAX];
+	struct block *bucket[BUCKETS];
+	struct code_page page[PAGES_MAX];
+	uint64_t cr3[SPACES_MAX]; /* of user halves; 0 is the kernel's half */
+	struct code_frame frame[FRAMES_MAX];
+	unsigned frame_count; /* FRAMES_MAX: there may be others */
+	unsigned block_count, page_count, space_count;
+	uint8_t user_space;
+	bool shared; /* two user spaces have a writable page of code in common */
+	struct code_change change[CHANGES_MAX];
+	unsigned change_count;
+	uint32_t age, epoch;
+	struct block *step[STEPS]; /* of one instruction each, by address */
+	unsigned insn_count, byte_count;
+	struct block_insn insn[INSNS_MAX];
+	uint8_t bytes[BYTES_MAX];
+	struct audit audit;
+	unsigned access_count;
+	struct block_access access[ACCESSES_MAX];
+	struct insn_cache known;
+};
+
+struct block_cache *
+block_cache_create(void)
+{
+	struct block_cache *cache;
+	void *memory = NULL;
+
+	if (posix_memalign(&memory, _Alignof(struct block_cache),
+		sizeof(struct block_cache)) != 0)
+		return NULL;
+	/* What counts say is not used is never read. */
+	cache = memory;
+	cache->user_space = 1;
+	cache->change_count = 0;
+	cache->age = cache->epoch = 0;
+	cache->audit = (struct audit){ 0 };
+	memset(cache->cr3, 0, sizeof(cache->cr3));
+	insn_cache_init(&cache->known);
+	block_cache_forget_code(cache);
+	return cache;
+}
+
+void
+block_cache_destroy(struct block_cache *cache)
+{
+	free(cache);
+}
+
+void
+block_cache_flush(struct block_cache *cache)
+{
+	cache->shared = false;
+	memset(cache->bucket, 0, sizeof(cache->bucket));
+	memset(cache->step, 0, sizeof(cache->step));
+	cache->age++;
+	cache->insn_count = cache->byte_count = cache->access_count = 0;
+	cache->cr3[1] = cache->cr3[cache->user_space];
+	cache->user_space = 1;
+	cache->space_count = 2;
+	cache->block_count = 0;
+	cache->page_count = 0;
+}
+
+void
+block_cache_set_audit(struct block_cache *cache, const struct audit *audit)
+{
+	cache->audit = *audit;
+	block_cache_flush(cache);
+}
+
+uint32_t
+block_cache_age(const struct block_cache *cache)
+{
+	return cache->age;
+}
+
+static uint64_t
+hash_page(const struct walk_space *space, uint64_t pa)
+{
+	if (pa + PAGE_BYTES > space->ram_bytes)
+		return 0;
+	return XXH3_64bits(space->ram + pa, PAGE_BYTES);
+}
+
+/* Is the page of PA as it was when its hash was made or looked at last? */
+static bool
+is_unwritten(const struct code_page *page, const struct code_written *written)
+{
+	uint64_t frame = page->pa / PAGE_BYTES;
+
+	return written->pages != NULL && page->epoch == written->epoch &&
+	    !(written->pages[frame / 64] >> frame % 64 & 1);
+}
+
+/* Kernel text is hashed too: a module may be unloaded and another loaded. */
+static bool
+has_other_bytes(struct code_page *page, const struct walk_space *space,
+    const struct code_written *written)
+{
+	if (page->pa + PAGE_BYTES > space->ram_bytes ||
+	    is_unwritten(page, written))
+		return false;
+	page->epoch = written->epoch;
+	return hash_page(space, page->pa) != page->hash;
+}
+
+static bool
+page_moved(const struct code_page *page, const struct walk_space *space)
+{
+	struct walk walk;
+
+	return !walk_page(space, (struct gva){ page->va }, &walk) ||
+	    walk.pa.u != page->pa || walk.writable != page->writable;
+}
+
+static void
+set_hash(struct block_cache *cache, struct code_page *page, uint64_t hash)
+{
+	page->hash = hash;
+	if (page->frame < FRAMES_MAX)
+		cache->frame[page->frame].hash = hash;
+}
+
+/* The page at VA may hold what its frame at PA did not hold when it was translated. */
+static void
+note_change(struct block_cache *cache, uint64_t va, uint64_t pa)
+{
+	TZ_ASSERT(va % PAGE_BYTES == 0 && pa % PAGE_BYTES == 0);
+	for (unsigned i = 0; i < cache->change_count; i++) {
+		if (cache->change[i].va == va && cache->change[i].pa == pa)
+			return;
+	}
+	TZ_ASSERT(cache->change_count < CHANGES_MAX);
+	cache->change[cache->change_count++] = (struct code_change){ va, pa };
+}
+
+bool
+block_cache_take_change(struct block_cache *cache, struct code_change *change)
+{
+	if (cache->change_count == 0)
+		return false;
+	*change = cache->change[--cache->change_count];
+	return true;
+}
+
+static void
+select_user_space(struct block_cache *cache, uint64_t cr3)
+{
+	/* One translation serves all who share it: each has bytes of its own. */
+	if (cache->shared && cache->cr3[cache->user_space] != cr3)
+		block_cache_flush(cache);
+	for (unsigned i = 1; i < cache->space_count; i++) {
+		if (cache->cr3[i] == cr3) {
+			cache->user_space = (uint8_t)i;
+			return;
+		}
+	}
+	if (cache->space_count == SPACES_MAX)
+		block_cache_flush(cache);
+	cache->user_space = (uint8_t)cache->space_count;
+	cache->cr3[cache->space_count++] = cr3;
+}
+
+/* PAGE holds something else now: what was decoded is forgotten. */
+static void
+replace_code(struct block_cache *cache, const struct walk_space *space,
+    struct code_page *page)
+{
+	note_change(cache, page->va, page->pa);
+	set_hash(cache, page, hash_page(space, page->pa));
+	block_cache_flush(cache);
+}
+
+void
+block_cache_verify(struct block_cache *cache, const struct walk_space *space,
+    const struct code_written *written)
+{
+	cache->epoch = written->epoch;
+	for (unsigned i = 0; i < cache->page_count; i++) {
+		struct code_page *page = &cache->page[i];
+
+		if ((page->space == KERNEL_SPACE ||
+			page->space == cache->user_space) &&
+		    !page->writable && has_other_bytes(page, space, written)) {
+			replace_code(cache, space, page);
+			return;
+		}
+	}
+}
+
+/* WRITTEN NULL: what pages hold has been looked at already. */
+static bool
+select_space(struct block_cache *cache, const struct walk_space *space,
+    const struct code_written *written)
+{
+	unsigned blocks = cache->block_count;
+	bool moved, rewritten = false;
+
+	if (written != NULL)
+		cache->epoch = written->epoch;
+	select_user_space(cache, space->cr3);
+	for (unsigned i = 0; i < cache->page_count; i++) {
+		struct code_page *page = &cache->page[i];
+
+		if (page->space != KERNEL_SPACE &&
+		    page->space != cache->user_space)
+			continue;
+		moved = page_moved(page, space);
+		if (!moved && written != NULL && !page->writable)
+			rewritten = has_other_bytes(page, space, written);
+		if (rewritten)
+			replace_code(cache, space, page);
+		else if (moved)
+			block_cache_flush(cache);
+		if (rewritten || moved)
+			break;
+	}
+	return cache->block_count < blocks;
+}
+
+bool
+block_cache_select(struct block_cache *cache, const struct walk_space *space,
+    const struct code_written *written)
+{
+	return select_space(cache, space, written);
+}
+
+bool
+block_cache_reselect(struct block_cache *cache, const struct walk_space *space)
+{
+	return select_space(cache, space, NULL);
+}
+
+bool
+block_cache_compare(struct block_cache *cache, const struct walk_space *space,
+    const uint64_t *changed, block_forget_fn forget, void *arg)
+{
+	bool any = false;
+
+	for (unsigned i = 0; i < cache->frame_count; i++) {
+		struct code_frame *frame = &cache->frame[i];
+		uint64_t page = frame->pa / PAGE_BYTES, hash;
+
+		if (changed != NULL && !(changed[page / 64] >> page % 64 & 1))
+			continue;
+		hash = hash_page(space, frame->pa);
+		if (hash == frame->hash)
+			continue;
+		frame->hash = hash;
+		forget(arg, frame->pa);
+		any = true;
+	}
+	if (any)
+		block_cache_flush(cache);
+	return cache->frame_count < FRAMES_MAX;
+}
+
+void
+block_cache_forget_code(struct block_cache *cache)
+{
+	block_cache_flush(cache);
+	cache->frame_count = 0;
+}
+
+void
+block_cache_forget_edges(struct block_cache *cache)
+{
+	for (unsigned i = 0; i < cache->block_count; i++) {
+		struct successor *successor = cache->block[i].successor;
+
+		successor[0].key = successor[1].key = EDGE_UNUSED;
+		cache->block[i].word = 0;
+	}
+}
+
+/* Does PAGE hold something else than when its frame was decoded from last? */
+static bool
+is_other(const struct block_cache *cache, const struct code_page *page,
+    uint64_t hash)
+{
+	return page->frame == FRAMES_MAX ||
+	    cache->frame[page->frame].hash != hash;
+}
+
+static unsigned
+find_frame(const struct block_cache *cache, uint64_t pa)
+{
+	unsigned i = 0;
+
+	while (i < cache->frame_count && cache->frame[i].pa != pa)
+		i++;
+	return i < cache->frame_count ? i : FRAMES_MAX;
+}
+
+/*
+ * What is decoded there from now on is what it holds now.  Translations of a writable
+ * frame are as old as the bytes of their blocks, and those have been forgotten.
+ */
+static void
+note_frame(struct block_cache *cache, struct code_page *page)
+{
+	page->frame = find_frame(cache, page->pa);
+	if (page->frame == FRAMES_MAX && cache->frame_count < FRAMES_MAX) {
+		page->frame = cache->frame_count++;
+		cache->frame[page->frame] = (struct code_frame){ .pa = page->pa,
+			.hash = page->hash };
+	} else if (page->writable || is_other(cache, page, page->hash)) {
+		note_change(cache, page->va, page->pa);
+		set_hash(cache, page, page->hash);
+	}
+}
+
+/*
+ * Something more is decoded in PAGE, which may have been written since.  False: so it
+ * was, and its blocks do not know, as they have no bytes of their own.
+ */
+static bool
+look_at_page(struct block_cache *cache, const struct walk_space *space,
+    struct code_page *page)
+{
+	uint64_t hash = hash_page(space, page->pa);
+	bool same = hash == page->hash;
+
+	if (is_other(cache, page, hash))
+		note_change(cache, page->va, page->pa);
+	set_hash(cache, page, hash);
+	return same || page->writable;
+}
+
+static unsigned
+bucket_of(uint64_t va, uint32_t size, uint8_t space)
+{
+	uint64_t key = va ^ ((uint64_t)size << 44) ^ ((uint64_t)space << 56);
+
+	return (unsigned)(key * UINT64_C(0x9e3779b97f4a7c15) >> 48) % BUCKETS;
+}
+
+/* Remembers the page of VA; false: no room for one more, or all must be forgotten. */
+static bool
+note_page(struct block_cache *cache, const struct walk_space *space, uint8_t id,
+    uint64_t va, bool *writable)
+{
+	struct walk walk;
+
+	va -= va % PAGE_BYTES;
+	if (!walk_page(space, (struct gva){ va }, &walk))
+		return true;
+	*writable |= walk.writable;
+	for (unsigned i = 0; i < cache->page_count; i++) {
+		struct code_page *page = &cache->page[i];
+
+		if (page->va == va && page->space == id)
+			return look_at_page(cache, space, page);
+		cache->shared |= page->va == va && page->pa == walk.pa.u &&
+		    walk.writable;
+	}
+	if (cache->page_count == PAGES_MAX)
+		return false;
+	cache->page[cache->page_count++] = (struct code_page){
+		.va = va,
+		.pa = walk.pa.u,
+		.hash = hash_page(space, walk.pa.u),
+		.epoch = cache->epoch,
+		.space = id,
+		.writable = walk.writable,
+	};
+	note_frame(cache, &cache->page[cache->page_count - 1]);
+	return true;
+}
+
+/* Where COUNT bytes at VA, in one page, are in RAM; NULL: nowhere. */
+static const uint8_t *
+code_at(const struct walk_space *space, uint64_t va, uint32_t count)
+{
+	struct walk walk;
+
+	if (!walk_page(space, (struct gva){ va }, &walk) ||
+	    walk.pa.u >= space->ram_bytes ||
+	    count > space->ram_bytes - walk.pa.u)
+		return NULL;
+	return space->ram + walk.pa.u;
+}
+
+/* Remembers what a writable block holds. */
+static void
+keep_bytes(struct block_cache *cache, struct block *block,
+    const struct walk_space *space)
+{
+	uint8_t *bytes = &cache->bytes[cache->byte_count];
+	uint32_t first = PAGE_BYTES - (uint32_t)(block->va % PAGE_BYTES);
+	uint32_t split = first < block->size ? first : block->size;
+	uint32_t rest = block->size - split;
+
+	TZ_ASSERT(rest <= PAGE_BYTES);
+	block->split = (uint16_t)split;
+	block->code[0] = code_at(space, block->va, split);
+	block->code[1] = rest > 0 ? code_at(space, block->va + split, rest)
+				  : NULL;
+	if (block->code[0] == NULL || (rest > 0 && block->code[1] == NULL))
+		return;
+	memcpy(bytes, block->code[0], split);
+	if (rest > 0)
+		memcpy(bytes + split, block->code[1], rest);
+	block->bytes = bytes;
+	cache->byte_count += block->size;
+}
+
+static bool
+refers_to_itself(void *arg, uint64_t va, unsigned index,
+    const struct insn *insn, const uint8_t *bytes)
+{
+	struct block *block = arg;
+
+	(void)index;
+	block->wary |= insn_refers_to(
+	    bytes, insn->length, va, block->va + 1, block->va + block->size);
+	return !block->wary;
+}
+
+static void
+describe(struct block_cache *cache, struct block *block,
+    const struct walk_space *space)
+{
+	block_describe(block, space, &cache->audit, &cache->known,
+	    &cache->insn[cache->insn_count],
+	    &cache->access[cache->access_count]);
+	cache->insn_count += block->insns;
+	cache->access_count += block->access_count;
+	if (block->writable)
+		keep_bytes(cache, block, space);
+	if (block_is_risky(block))
+		block_visit(
+		    block, space, &cache->known, refers_to_itself, block);
+}
+
+/* A block that is looked at as it is entered. */
+struct look {
+	struct block *block;
+	const struct insn_regs *regs;
+};
+
+static bool
+stores_into_itself(void *arg, uint64_t va, unsigned index,
+    const struct insn *insn, const uint8_t *bytes)
+{
+	const struct look *look = arg;
+	struct block *block = look->block;
+	struct insn_extent extent;
+	struct insn_uses uses;
+
+	(void)index;
+	if (!insn->stores)
+		return true;
+	insn_uses(bytes, insn->length, va, &uses);
+	for (unsigned i = 0; i < uses.access_count; i++) {
+		if (!uses.access[i].write)
+			continue;
+		insn_access_extent(&uses.access[i], look->regs, &extent);
+		block->wary |= extent.va < block->va + block->size &&
+		    extent.va + extent.bytes > block->va;
+	}
+	return !block->wary;
+}
+
+void
+block_look_at(struct block *block, const struct walk_space *space,
+    const struct insn_regs *regs)
+{
+	struct look look = { block, regs };
+
+	TZ_ASSERT(block_is_risky(block));
+	block->looked_at = true;
+	for (unsigned i = 0; i < 16; i++)
+		block->wary |= regs->gpr[i] > block->va &&
+		    regs->gpr[i] < block->va + block->size;
+	block_visit(block, space, NULL, stores_into_itself, &look);
+}
+
+/* The byte at AT of a writable block, now. */
+static uint8_t
+byte_at(const struct block *block, uint32_t at)
+{
+	return at < block->split ? block->code[0][at]
+				 : block->code[1][at - block->split];
+}
+
+bool
+block_wrote_itself(const struct block *block)
+{
+	uint32_t at = block->size;
+
+	if (!block_is_risky(block) || !block_is_stale(block))
+		return false;
+	while (at > 0 && byte_at(block, at - 1) == block->bytes[at - 1])
+		at--;
+	/* What the first store is behind has run before it. */
+	return at > block->insn[block->first_store + 1].at;
+}
+
+/* What was translated of BLOCK is old, whatever its pages held in between. */
+static void
+note_stale(struct block_cache *cache, const struct walk_space *space,
+    const struct block *block)
+{
+	uint64_t va = block->va - block->va % PAGE_BYTES;
+
+	TZ_ASSERT(block_is_stale(block));
+	for (unsigned i = 0; i < 2 && block->code[i] != NULL; i++) {
+		uint64_t pa = (uint64_t)(block->code[i] - space->ram);
+
+		note_change(cache, va + i * PAGE_BYTES, pa - pa % PAGE_BYTES);
+	}
+}
+
+struct block *
+block_find(struct block_cache *cache, const struct walk_space *space,
+    uint64_t va, uint32_t size)
+{
+	uint8_t id = va >> 63 ? KERNEL_SPACE : cache->user_space;
+	unsigned bucket = bucket_of(va, size, id);
+	struct block *block;
+	bool writable = false;
+
+	TZ_ASSERT(size > 0);
+	for (block = cache->bucket[bucket]; block != NULL;
+	     block = block->chain) {
+		if (block->va != va || block->size != size ||
+		    block->space != id)
+			continue;
+		if (!block_is_stale(block))
+			return block;
+		note_stale(cache, space, block);
+		return NULL;
+	}
+	if (cache->block_count == BLOCKS_MAX ||
+	    cache->insn_count > INSNS_MAX - BLOCK_BYTES_MAX ||
+	    cache->byte_count > BYTES_MAX - BLOCK_BYTES_MAX ||
+	    cache->access_count > ACCESSES_MAX - 2 * BLOCK_BYTES_MAX ||
+	    !note_page(cache, space, id, va, &writable) ||
+	    (va / PAGE_BYTES != (va + size - 1) / PAGE_BYTES &&
+		!note_page(cache, space, id, va + size - 1, &writable)))
+		return NULL;
+	block = &cache->block[cache->block_count++];
+	*block = (struct block){
+		.va = va,
+		.size = size,
+		.space = id,
+		.writable = writable,
+		.chain = cache->bucket[bucket],
+	};
+	describe(cache, block, space);
+	cache->bucket[bucket] = block;
+	return block;
+}
+
+static unsigned
+step_of(uint64_t va)
+{
+	return (unsigned)(va ^ va >> 12) % STEPS;
+}
+
+bool
+block_decode_insn(struct block_cache *cache, const uint8_t *bytes, size_t count,
+    uint64_t va, struct insn *insn)
+{
+	return insn_cache_decode(&cache->known, bytes, count, va, insn);
+}
+
+struct block *
+block_find_insn(const struct block_cache *cache, uint64_t va)
+{
+	uint8_t id = va >> 63 ? KERNEL_SPACE : cache->user_space;
+	struct block *block = cache->step[step_of(va)];
+
+	return block != NULL && block->va == va && block->space == id ? block
+								      : NULL;
+}
+
+void
+block_note_insn(struct block_cache *cache, struct block *block)
+{
+	cache->step[step_of(block->va)] = block;
+}
+
+unsigned
+block_insns_before(const struct block *block, uint64_t rip)
+{
+	unsigned i = 0;
+
+	while (i < block->insns && block->va + block->insn[i].at < rip)
+		i++;
+	TZ_ASSERT(rip ==
+	    (i < block->insns ? block->va + block->insn[i].at
+			      : block->next_va));
+	return i;
+}
+
+const struct block_insn *
+block_insn_at(const struct block *block, uint64_t va)
+{
+	for (unsigned i = 0; i < block->insns; i++) {
+		if (block->va + block->insn[i].at == va)
+			return &block->insn[i];
+	}
+	return NULL;
+}

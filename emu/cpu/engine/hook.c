@@ -1,0 +1,135 @@
+/*
+ * The instructions that the engine must not run by itself, the conditional branches
+ * whose two ways out are the same address, so that only a look before they run tells
+ * which it was, and the accesses whose addresses only such a look tells.
+ */
+#include "emu/cpu/state.h"
+
+/* The engine is to tell of [VA, LAST_VA]; true: it did not do so yet. */
+static bool
+hook(struct cpu *cpu, uint64_t va, uint64_t last_va)
+{
+	for (size_t i = 0; i < cpu->hooked_count; i++) {
+		if (cpu->hooked[i].va <= va &&
+		    cpu->hooked[i].last_va >= last_va)
+			return false;
+	}
+	if (cpu->hooked_count == HOOKED_MAX) {
+		cpu_end_run(cpu, CPU_OVER_UNMODELLED,
+		    "more than %d blocks with trapped instructions",
+		    HOOKED_MAX);
+		return false;
+	}
+	cpu->hooked[cpu->hooked_count++] = (struct hooked){ va, last_va };
+	engine_hook(cpu->engine, va, last_va);
+	return true;
+}
+
+/* A branch whose way out does not tell which it was. */
+static bool
+is_unclear(const struct block *block, const struct block_insn *insn)
+{
+	return block->ambiguous && block->va + insn->at == block->last_va;
+}
+
+/* Does the engine run it only as long as it does no harm? */
+static bool
+is_looked_at(const struct block_insn *insn)
+{
+	return insn->class >= INSN_SITE_FIRST && insn->class < INSN_TRAP_FIRST;
+}
+
+static bool
+is_site(const struct cpu *cpu, const struct block *block,
+    const struct block_insn *insn)
+{
+	return is_looked_at(insn) || insn->audit_site ||
+	    cpu_is_trapped(cpu, (enum insn_class)insn->class) ||
+	    is_unclear(block, insn);
+}
+
+bool
+cpu_hook_sites(struct cpu *cpu, struct block *block)
+{
+	unsigned last = block->insns;
+
+	if (cpu_is_stepping(cpu))
+		return false;
+	block->hooked = true;
+	while (last > 0 && !is_site(cpu, block, &block->insn[last - 1]))
+		last--;
+	/* From the block's begin on: see engine_hook(). */
+	if (last == 0 ||
+	    (!hook(cpu, block->va, block->va + block->insn[last - 1].at) &&
+		!cpu->over))
+		return false;
+	cpu_forget_code(cpu, block->va, block->size);
+	return true;
+}
+
+/* Which way the branch at VA will go. */
+static void
+look_at_branch(struct cpu *cpu, uint64_t va, uint8_t length)
+{
+	struct insn_regs regs = {
+		.gpr[ENGINE_RCX] = engine_get(cpu->active, ENGINE_RCX),
+		.rflags = engine_get(cpu->active, ENGINE_RFLAGS),
+	};
+	uint8_t bytes[INSN_BYTES_MAX];
+
+	TZ_ASSERT(
+	    walk_read(&cpu->space, (struct gva){ va }, bytes, length, NULL));
+	cpu->cond_known = true;
+	cpu->cond_taken = insn_cond_taken(bytes, length, &regs);
+}
+
+/* Is INSN at VA one that the engine may run, as things are now? */
+static bool
+is_harmless(struct cpu *cpu, uint64_t va, const struct block_insn *insn)
+{
+	uint64_t fault_va;
+
+	switch ((int)insn->class) {
+	case INSN_CHECKED:
+		return cpu_check_insn(cpu, va, insn->length, &fault_va) ==
+		    FAULT_NONE;
+	case INSN_CMPXCHG32:
+		return engine_get(cpu->active, ENGINE_RAX) >> 32 == 0;
+	default:
+		return false;
+	}
+}
+
+/* An instruction that the machine executes, or a branch to look at, is next. */
+void
+cpu_site(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg)
+{
+	struct cpu *cpu = arg;
+	const struct block *block = cpu->block;
+	const struct block_insn *insn = block_insn_at(block, va);
+
+	(void)uc;
+	(void)size;
+	/* Stopped already at this address, or another program's code here. */
+	if (insn == NULL || !is_site(cpu, block, insn))
+		return;
+	if (insn->audit_site)
+		cpu_audit_site(cpu, block, (unsigned)(insn - block->insn));
+	if (is_looked_at(insn)
+		? is_harmless(cpu, va, insn)
+		: !cpu_is_trapped(cpu, (enum insn_class)insn->class)) {
+		if (is_unclear(block, insn))
+			look_at_branch(cpu, va, insn->length);
+		return;
+	}
+	cpu_cut_block(cpu, va);
+	if (cpu->exec_log != NULL)
+		exec_log_cut(cpu->exec_log, va);
+	cpu->trapped = true;
+	cpu->trap_rip = va;
+	cpu->trap_insn = (struct insn){
+		.class = (enum insn_class)insn->class,
+		.length = insn->length,
+	};
+	engine_stop(cpu->active, va);
+}

@@ -1,0 +1,333 @@
+#include "emu/cpu/state.h"
+
+#include <string.h>
+
+#define EFER_WRITABLE       UINT64_C(0x901) /* SCE, LME, NXE */
+#define EFER_LMA            TZ_BIT(10)
+#define APIC_BASE_X2APIC    TZ_BIT(10)
+#define APIC_BASE_FIXED     (TZ_BIT(8) | TZ_BIT(11) | UINT64_C(0xfffffffff000))
+#define MISC_ENABLE_PERFMON TZ_BIT(7)
+#define MISC_ENABLE_NO_BTS  TZ_BIT(11)
+#define MISC_ENABLE_NO_PEBS TZ_BIT(12)
+#define MTRRCAP_SMRR        TZ_BIT(11) /* no fixed nor variable range */
+#define MTRR_WRITE_BACK     6
+#define MTRR_ENABLED        TZ_BIT(11) /* of IA32_MTRR_DEF_TYPE */
+#define SMRR_VALID          TZ_BIT(11) /* of IA32_SMRR_PHYSMASK */
+#define SMRR_MASK_BITS      UINT64_C(0xfffff000)
+#define MSR_MTRRCAP         0xfe
+#define MSR_SMRR_PHYSBASE   0x1f2
+#define MSR_FS_BASE         0xc0000100
+
+struct msr_row {
+	uint32_t index;
+	enum fault (*read)(
+	    struct cpu *cpu, const struct msr_row *row, uint64_t *value);
+	enum fault (*write)(
+	    struct cpu *cpu, const struct msr_row *row, uint64_t value);
+	size_t field; /* offset in struct cpu */
+	bool (*valid)(const struct cpu *cpu, uint64_t value);
+};
+
+static bool
+is_any(const struct cpu *cpu, uint64_t value)
+{
+	(void)cpu;
+	(void)value;
+	return true;
+}
+
+static bool
+is_address(const struct cpu *cpu, uint64_t value)
+{
+	(void)cpu;
+	return tz_is_canonical(value);
+}
+
+static bool
+is_low_half(const struct cpu *cpu, uint64_t value)
+{
+	(void)cpu;
+	return value <= UINT32_MAX;
+}
+
+/* SDM vol. 3, 12.12.2 "IA32_PAT MSR": types 0, 1, 4, 5, 6 and 7. */
+static bool
+is_pat(const struct cpu *cpu, uint64_t value)
+{
+	(void)cpu;
+	for (unsigned i = 0; i < 8; i++) {
+		uint64_t type = tz_bits(value, i * 8 + 7, i * 8);
+
+		if (type > 7 || type == 2 || type == 3)
+			return false;
+	}
+	return true;
+}
+
+/* SDM vol. 4: IA32_XSS exists where CPUID.(0DH,1):EAX[3] is 1. */
+static bool
+has_xss(const struct cpu *cpu)
+{
+	return cpu->config.profile->xsave &&
+	    (cpu->config.profile->xsave1_eax & TZ_BIT(3)) != 0;
+}
+
+/* SDM vol. 1, 13.3: bits beyond CPUID.(0DH,1):EDX:ECX give #GP. */
+static bool
+is_xss(const struct cpu *cpu, uint64_t value)
+{
+	return has_xss(cpu) && (value & ~cpu->config.profile->xss_mask) == 0;
+}
+
+static enum fault
+read_field(struct cpu *cpu, const struct msr_row *row, uint64_t *value)
+{
+	memcpy(value, (const char *)cpu + row->field, sizeof(*value));
+	return FAULT_NONE;
+}
+
+static enum fault
+read_xss(struct cpu *cpu, const struct msr_row *row, uint64_t *value)
+{
+	return has_xss(cpu) ? read_field(cpu, row, value) : FAULT_GP;
+}
+
+static enum fault
+write_field(struct cpu *cpu, const struct msr_row *row, uint64_t value)
+{
+	if (!row->valid(cpu, value))
+		return FAULT_GP;
+	memcpy((char *)cpu + row->field, &value, sizeof(value));
+	return FAULT_NONE;
+}
+
+static enum fault
+read_tsc(struct cpu *cpu, const struct msr_row *row, uint64_t *value)
+{
+	(void)row;
+	*value = cpu_tsc(cpu);
+	return FAULT_NONE;
+}
+
+static enum fault
+read_misc(struct cpu *cpu, const struct msr_row *row, uint64_t *value)
+{
+	(void)cpu;
+	(void)row;
+	*value = MISC_ENABLE_PERFMON | MISC_ENABLE_NO_BTS | MISC_ENABLE_NO_PEBS;
+	return FAULT_NONE;
+}
+
+/* SDM vol. 3, 12.11.1 "MTRR Feature Identification": all of memory is write-back. */
+static enum fault
+read_mtrr(struct cpu *cpu, const struct msr_row *row, uint64_t *value)
+{
+	if (row->index != MSR_MTRRCAP)
+		*value = MTRR_ENABLED | MTRR_WRITE_BACK;
+	else
+		*value = cpu->config.restricted_bytes != 0 ? MTRRCAP_SMRR : 0;
+	return FAULT_NONE;
+}
+
+/*
+ * SDM vol. 3, 12.11.2.4 "System-Management Range Register Interface": where it says
+ * that SMRAM is; its size is a power of two, of which its place is a multiple.
+ */
+static enum fault
+read_smrr(struct cpu *cpu, const struct msr_row *row, uint64_t *value)
+{
+	uint64_t bytes = cpu->config.restricted_bytes;
+
+	if (bytes == 0)
+		return FAULT_GP;
+	if (row->index == MSR_SMRR_PHYSBASE)
+		*value = cpu->config.restricted.u | MTRR_WRITE_BACK;
+	else
+		*value = (~(bytes - 1) & SMRR_MASK_BITS) | SMRR_VALID;
+	return FAULT_NONE;
+}
+
+/* Read-only, or written in SMM alone. */
+static enum fault
+write_never(struct cpu *cpu, const struct msr_row *row, uint64_t value)
+{
+	(void)cpu;
+	(void)row;
+	(void)value;
+	return FAULT_GP;
+}
+
+static void
+refuse_write(struct cpu *cpu, uint32_t index, uint64_t value)
+{
+	cpu_end_run(cpu, CPU_OVER_UNMODELLED, "WRMSR 0x%x = 0x%llx at 0x%llx",
+	    index, (unsigned long long)value,
+	    (unsigned long long)cpu->trap_rip);
+}
+
+static enum fault
+write_refused(struct cpu *cpu, const struct msr_row *row, uint64_t value)
+{
+	refuse_write(cpu, row->index, value);
+	return FAULT_NONE;
+}
+
+/* The page can be neither moved nor disabled, and there is no x2APIC mode. */
+static enum fault
+write_apic_base(struct cpu *cpu, const struct msr_row *row, uint64_t value)
+{
+	if ((value ^ cpu->apic_base) & (APIC_BASE_FIXED | APIC_BASE_X2APIC))
+		refuse_write(cpu, row->index, value);
+	return FAULT_NONE;
+}
+
+static enum fault
+read_engine(struct cpu *cpu, const struct msr_row *row, uint64_t *value)
+{
+	*value = engine_get_msr(cpu->active, row->index);
+	return FAULT_NONE;
+}
+
+/* What the engine uses has to be in its kept ring 0 state, too. */
+static enum fault
+write_efer(struct cpu *cpu, const struct msr_row *row, uint64_t value)
+{
+	uint64_t old = engine_get_msr(cpu->active, row->index);
+
+	if (value & ~(EFER_WRITABLE | EFER_LMA))
+		return FAULT_GP;
+	engine_set_msr(cpu->active, row->index,
+	    (value & EFER_WRITABLE) | (old & EFER_LMA));
+	engine_keep_ring0(cpu->active);
+	return FAULT_NONE;
+}
+
+/* Used by SYSCALL here and by SYSRET in the engine. */
+static enum fault
+write_syscall(struct cpu *cpu, const struct msr_row *row, uint64_t value)
+{
+	if (write_field(cpu, row, value) != FAULT_NONE)
+		return FAULT_GP;
+	engine_set_msr(cpu->active, row->index, value);
+	engine_keep_ring0(cpu->active);
+	return FAULT_NONE;
+}
+
+/* KERNEL_GS_BASE, which SWAPGS exchanges in the engine. */
+static enum fault
+write_swapped(struct cpu *cpu, const struct msr_row *row, uint64_t value)
+{
+	if (!row->valid(cpu, value))
+		return FAULT_GP;
+	engine_set_msr(cpu->active, row->index, value);
+	return FAULT_NONE;
+}
+
+static enum engine_reg
+base_register(const struct msr_row *row)
+{
+	return row->index == MSR_FS_BASE ? ENGINE_FS_BASE : ENGINE_GS_BASE;
+}
+
+static enum fault
+read_base(struct cpu *cpu, const struct msr_row *row, uint64_t *value)
+{
+	*value = engine_get(cpu->active, base_register(row));
+	return FAULT_NONE;
+}
+
+static enum fault
+write_base(struct cpu *cpu, const struct msr_row *row, uint64_t value)
+{
+	if (!row->valid(cpu, value))
+		return FAULT_GP;
+	engine_set(cpu->active, base_register(row), value);
+	return FAULT_NONE;
+}
+
+static const struct msr_row rows[] = {
+#define MSR(index, name, read, write, field, valid) \
+ { index, read, write, offsetof(struct cpu, field), valid },
+#include "emu/cpu/execute/msr.def"
+#undef MSR
+};
+
+static const struct msr_row *
+find_row(uint32_t index)
+{
+	for (size_t i = 0; i < TZ_ARRAY_LEN(rows); i++) {
+		if (rows[i].index == index)
+			return &rows[i];
+	}
+	return NULL;
+}
+
+/* DEVIATION_OLDER, once: while TraceEn is 1, what is read may be what it was. */
+static void
+give_older(struct cpu *cpu, uint32_t index, uint64_t *value)
+{
+	struct pending_faults *pending_faults = &cpu->pending_faults;
+
+	if (!pending_faults->older ||
+	    (index != MSR_RTIT_OUTPUT_MASK_PTRS && index != MSR_RTIT_STATUS))
+		return;
+	*value = index == MSR_RTIT_STATUS ? pending_faults->older_status
+					  : pending_faults->older_position;
+	pending_faults->older = false;
+}
+
+enum fault
+cpu_rdmsr(struct cpu *cpu, uint32_t index, uint64_t *value)
+{
+	const struct msr_row *row = find_row(index);
+	enum fault fault = FAULT_NONE;
+
+	if (pt_unit_owns_msr(index) || pmu_owns_msr(index)) {
+		fault = pt_unit_owns_msr(index)
+		    ? pt_unit_rdmsr(cpu->unit, index, value)
+		    : pmu_rdmsr(&cpu->pmu, index, value);
+		if (fault == FAULT_NONE)
+			give_older(cpu, index, value);
+		if (fault == FAULT_NONE)
+			cpu_emit(
+			    cpu, EVENT_MSR_READ, index, *value, cpu->trap_rip);
+		return fault;
+	}
+	if (row != NULL)
+		return row->read(cpu, row, value);
+	cpu_end_run(cpu, CPU_OVER_UNMODELLED, "RDMSR 0x%x at 0x%llx", index,
+	    (unsigned long long)cpu->trap_rip);
+	return FAULT_NONE;
+}
+
+enum fault
+cpu_wrmsr(struct cpu *cpu, uint32_t index, uint64_t value, uint64_t nlip)
+{
+	const struct msr_row *row = find_row(index);
+	struct pt_context at = cpu_context(cpu, cpu->trap_rip);
+	enum fault fault;
+
+	if (pt_unit_owns_msr(index) && cpu->pending_faults.wrmsr_gp) {
+		cpu->pending_faults.wrmsr_gp = false;
+		return FAULT_GP;
+	}
+	if (pt_unit_owns_msr(index)) {
+		fault = pt_unit_wrmsr(cpu->unit, index, value, &at, nlip);
+		if (fault != FAULT_NONE)
+			return fault;
+		if (cpu->exec_log != NULL)
+			exec_log_msr(cpu->exec_log, index, value);
+		cpu_emit(cpu, EVENT_MSR_WRITE, index, value, 0);
+		return FAULT_NONE;
+	}
+	if (pmu_owns_msr(index)) {
+		fault = pmu_wrmsr(&cpu->pmu, index, value);
+		if (fault == FAULT_NONE)
+			cpu_emit(cpu, EVENT_MSR_WRITE, index, value, 0);
+		return fault;
+	}
+	if (row != NULL)
+		return row->write(cpu, row, value);
+	refuse_write(cpu, index, value);
+	return FAULT_NONE;
+}

@@ -1,0 +1,514 @@
+/*
+ * The instructions that the machine executes itself: those whose result the
+ * engine would take from the host, does not know, or gives no way to watch.
+ */
+#include "emu/cpu/state.h"
+
+#include <string.h>
+
+#define CR4_OSXSAVE    TZ_BIT(18)
+#define CR0_TS         TZ_BIT(3)
+#define EFER_SCE       TZ_BIT(0)
+#define XSTATE_PT      TZ_BIT(8)
+#define XSTATE_X87_SSE UINT64_C(3)
+#define XCOMP_COMPACT  TZ_BIT(63)
+#define XSAVE_HEADER   512
+#define XSAVE_EXTENDED 576
+#define XSAVE1_XSAVES  TZ_BIT(3) /* CPUID.(0DH,1):EAX */
+/* Skylake and later: "about 140 cycles" (Intel optimization manual, PAUSE). */
+#define PAUSE_CYCLES 140
+
+static uint64_t
+get(struct cpu *cpu, enum engine_reg reg)
+{
+	return engine_get(cpu->active, reg);
+}
+
+static void
+set(struct cpu *cpu, enum engine_reg reg, uint64_t value)
+{
+	engine_set(cpu->active, reg, value);
+}
+
+static uint64_t
+edx_eax(struct cpu *cpu)
+{
+	return get(cpu, ENGINE_RDX) << 32 | (uint32_t)get(cpu, ENGINE_RAX);
+}
+
+static void
+set_edx_eax(struct cpu *cpu, uint64_t value)
+{
+	set(cpu, ENGINE_RAX, (uint32_t)value);
+	set(cpu, ENGINE_RDX, value >> 32);
+}
+
+static enum fault
+do_rdmsr(struct cpu *cpu)
+{
+	uint64_t value = 0;
+	enum fault fault;
+
+	if (cpu->cpl != 0)
+		return FAULT_GP;
+	fault = cpu_rdmsr(cpu, (uint32_t)get(cpu, ENGINE_RCX), &value);
+	if (fault == FAULT_NONE)
+		set_edx_eax(cpu, value);
+	return fault;
+}
+
+static enum fault
+do_wrmsr(struct cpu *cpu)
+{
+	if (cpu->cpl != 0)
+		return FAULT_GP;
+	cpu_serialize(cpu);
+	return cpu_wrmsr(cpu, (uint32_t)get(cpu, ENGINE_RCX), edx_eax(cpu),
+	    cpu->trap_rip + cpu->trap_insn.length);
+}
+
+static enum fault
+do_cpuid(struct cpu *cpu)
+{
+	struct profile_cpu about = {
+		.apic_id = cpu->config.id,
+		.cpu_count = cpu->config.cpu_count,
+		.xcr0 = cpu->xcr0,
+		.xss = cpu->xss,
+		.osxsave = (get(cpu, ENGINE_CR4) & CR4_OSXSAVE) != 0,
+	};
+	uint32_t out[4];
+
+	cpu->code_unsure = true; /* it serializes */
+	profile_cpuid(cpu->config.profile, &about,
+	    (uint32_t)get(cpu, ENGINE_RAX), (uint32_t)get(cpu, ENGINE_RCX),
+	    out);
+	set(cpu, ENGINE_RAX, out[0]);
+	set(cpu, ENGINE_RBX, out[1]);
+	set(cpu, ENGINE_RCX, out[2]);
+	set(cpu, ENGINE_RDX, out[3]);
+	return FAULT_NONE;
+}
+
+static enum fault
+do_rdtsc(struct cpu *cpu)
+{
+	set_edx_eax(cpu, cpu_tsc(cpu));
+	return FAULT_NONE;
+}
+
+static enum fault
+do_rdtscp(struct cpu *cpu)
+{
+	set_edx_eax(cpu, cpu_tsc(cpu));
+	set(cpu, ENGINE_RCX, (uint32_t)cpu->tsc_aux);
+	return FAULT_NONE;
+}
+
+static bool
+osxsave(struct cpu *cpu)
+{
+	return (get(cpu, ENGINE_CR4) & CR4_OSXSAVE) != 0;
+}
+
+static enum fault
+do_xgetbv(struct cpu *cpu)
+{
+	if (!osxsave(cpu))
+		return FAULT_UD;
+	if ((uint32_t)get(cpu, ENGINE_RCX) != 0)
+		return FAULT_GP;
+	set_edx_eax(cpu, cpu->xcr0);
+	return FAULT_NONE;
+}
+
+/* x87 always on; SSE with it; nothing else is offered by the profiles. */
+static enum fault
+do_xsetbv(struct cpu *cpu)
+{
+	uint64_t value = edx_eax(cpu);
+
+	if (!osxsave(cpu))
+		return FAULT_UD;
+	if (cpu->cpl != 0 || (uint32_t)get(cpu, ENGINE_RCX) != 0 ||
+	    (value & 1) == 0 || (value & ~XSTATE_X87_SSE) != 0)
+		return FAULT_GP;
+	cpu->xcr0 = value;
+	return FAULT_NONE;
+}
+
+/* The area's address; a fault if the state or the operand forbids the access. */
+static enum fault
+xsave_operand(struct cpu *cpu, uint64_t *area)
+{
+	uint8_t bytes[INSN_BYTES_MAX];
+	struct insn_memory memory;
+	struct insn_regs regs;
+
+	if (!osxsave(cpu) || !cpu->config.profile->xsave ||
+	    !(cpu->config.profile->xsave1_eax & XSAVE1_XSAVES))
+		return FAULT_UD;
+	if (get(cpu, ENGINE_CR0) & CR0_TS)
+		return FAULT_NM;
+	if (cpu->cpl != 0)
+		return FAULT_GP;
+	cpu_read_regs(cpu, &regs);
+	TZ_ASSERT(walk_read(&cpu->space, (struct gva){ cpu->trap_rip }, bytes,
+	    cpu->trap_insn.length, NULL));
+	TZ_ASSERT(insn_memory_operand(
+	    bytes, cpu->trap_insn.length, cpu->trap_rip, &regs, &memory));
+	*area = memory.va;
+	if (memory.va % 64 != 0 || !tz_is_canonical(memory.va))
+		return FAULT_GP;
+	return FAULT_NONE;
+}
+
+/* Only the PT component is modelled; others in the same request are not. */
+static bool
+only_pt(struct cpu *cpu, uint64_t rfbm, const char *insn)
+{
+	if ((rfbm & ~XSTATE_PT) == 0)
+		return true;
+	cpu_end_run(cpu, CPU_OVER_UNMODELLED,
+	    "%s of state components 0x%llx at 0x%llx", insn,
+	    (unsigned long long)rfbm, (unsigned long long)cpu->trap_rip);
+	return false;
+}
+
+/* The machine's own record of what XSAVES and XRSTORS do to trace MSRs. */
+static void
+record_msr(struct cpu *cpu, uint32_t msr, uint64_t value)
+{
+	if (cpu->exec_log != NULL)
+		exec_log_msr(cpu->exec_log, msr, value);
+	cpu_emit(cpu, EVENT_MSR_WRITE, msr, value, 0);
+}
+
+static bool
+area_is_writable(struct cpu *cpu, uint64_t area, size_t bytes, uint64_t *bad)
+{
+	for (uint64_t va = area; va < area + bytes; va = (va | 0xfff) + 1) {
+		struct walk walk;
+
+		if (!walk_page(&cpu->space, (struct gva){ va }, &walk) ||
+		    !walk.writable) {
+			*bad = va;
+			return false;
+		}
+	}
+	return true;
+}
+
+/* SDM vol. 1, 13.11 "Operation of XSAVES". */
+static enum fault
+do_xsaves(struct cpu *cpu, uint64_t *fault_va)
+{
+	uint64_t rfbm = edx_eax(cpu) & (cpu->xcr0 | cpu->xss);
+	uint64_t area, header[2] = { rfbm, rfbm | XCOMP_COMPACT };
+	uint8_t image[PT_XSTATE_BYTES];
+	uint64_t ctl = 0;
+	enum fault fault = xsave_operand(cpu, &area);
+	struct pt_context at = cpu_context(cpu, cpu->trap_rip);
+
+	if (fault != FAULT_NONE)
+		return fault;
+	if (!only_pt(cpu, rfbm, "XSAVES"))
+		return FAULT_NONE;
+	if (!area_is_writable(
+		cpu, area, XSAVE_EXTENDED + sizeof(image), fault_va))
+		return FAULT_PF;
+	TZ_ASSERT(walk_write(&cpu->space, (struct gva){ area + XSAVE_HEADER },
+	    header, sizeof(header), NULL));
+	if (!(rfbm & XSTATE_PT))
+		return FAULT_NONE;
+	TZ_ASSERT(pt_unit_rdmsr(cpu->unit, 0x570, &ctl) == FAULT_NONE);
+	record_msr(cpu, 0x570, ctl & ~UINT64_C(1));
+	pt_unit_xsaves(cpu->unit, image, &at);
+	TZ_ASSERT(walk_write(&cpu->space, (struct gva){ area + XSAVE_EXTENDED },
+	    image, sizeof(image), NULL));
+	for (unsigned i = 0; i < 2; i++) {
+		uint64_t va = area + XSAVE_EXTENDED + i * AREA_PART;
+
+		TZ_ASSERT(
+		    cpu_translate(cpu, (struct gva){ va }, &cpu->xsaves_pa[i]));
+	}
+	cpu_emit(cpu, EVENT_XSAVES, cpu->xsaves_pa[0], ctl, cpu->trap_rip);
+	return FAULT_NONE;
+}
+
+/* SDM vol. 1, 13.12 "Operation of XRSTORS": what of the header gives #GP. */
+static bool
+header_is_valid(const struct cpu *cpu, const uint64_t header[8])
+{
+	uint64_t enabled = cpu->xcr0 | cpu->xss;
+
+	if (!(header[1] & XCOMP_COMPACT) ||
+	    (header[1] & ~XCOMP_COMPACT & ~enabled) != 0 ||
+	    (header[0] & ~header[1]) != 0)
+		return false;
+	for (int i = 2; i < 8; i++) {
+		if (header[i] != 0)
+			return false;
+	}
+	return true;
+}
+
+static void
+record_restored(struct cpu *cpu)
+{
+	static const uint32_t msrs[PT_XSTATE_MSRS] = { 0x560, 0x561, 0x571,
+		0x572, 0x580, 0x581, 0x582, 0x583, 0x570 };
+
+	for (size_t i = 0; i < TZ_ARRAY_LEN(msrs); i++) {
+		uint64_t value = 0;
+
+		if (pt_unit_rdmsr(cpu->unit, msrs[i], &value) == FAULT_NONE)
+			record_msr(cpu, msrs[i], value);
+	}
+}
+
+/* IMAGE NULL: the initial state, whatever the area holds. */
+static void
+note_xrstors(struct cpu *cpu, uint64_t area, const uint8_t *image)
+{
+	uint64_t pa = 0, ctl = 0;
+	bool there = cpu_translate(
+	    cpu, (struct gva){ area + XSAVE_EXTENDED }, &pa);
+
+	TZ_ASSERT(there || image == NULL);
+	if (image != NULL)
+		memcpy(&ctl, image, sizeof(ctl));
+	cpu_emit(cpu, EVENT_XRSTORS, pa, ctl, cpu->trap_rip);
+}
+
+static enum fault
+do_xrstors(struct cpu *cpu, uint64_t *fault_va)
+{
+	uint64_t rfbm = edx_eax(cpu) & (cpu->xcr0 | cpu->xss);
+	uint64_t area, header[8];
+	uint8_t image[PT_XSTATE_BYTES];
+	const uint8_t *loaded = NULL;
+	struct gva bad = { 0 };
+	enum fault fault = xsave_operand(cpu, &area);
+	struct pt_context at = cpu_context(cpu, cpu->trap_rip);
+
+	if (fault != FAULT_NONE)
+		return fault;
+	if (!walk_read(&cpu->space, (struct gva){ area + XSAVE_HEADER }, header,
+		sizeof(header), &bad)) {
+		*fault_va = bad.u;
+		return FAULT_PF;
+	}
+	if (!header_is_valid(cpu, header))
+		return FAULT_GP;
+	if (!only_pt(cpu, rfbm, "XRSTORS") || !(rfbm & XSTATE_PT))
+		return FAULT_NONE;
+	/* The initial state is not in the area: nothing of it is read. */
+	if (header[0] & XSTATE_PT) {
+		if (!walk_read(&cpu->space,
+			(struct gva){ area + XSAVE_EXTENDED }, image,
+			sizeof(image), &bad)) {
+			*fault_va = bad.u;
+			return FAULT_PF;
+		}
+		loaded = image;
+	}
+	if (cpu->pending_faults.xrstors_gp) {
+		cpu->pending_faults.xrstors_gp = false;
+		return FAULT_GP;
+	}
+	fault = pt_unit_xrstors(
+	    cpu->unit, loaded, &at, cpu->trap_rip + cpu->trap_insn.length);
+	if (fault == FAULT_NONE) {
+		record_restored(cpu);
+		note_xrstors(cpu, area, loaded);
+	}
+	return fault;
+}
+
+static enum fault
+do_hlt(struct cpu *cpu)
+{
+	if (cpu->cpl != 0)
+		return FAULT_GP;
+	cpu->halted = true;
+	cpu->kernel_since = cpu_insns(cpu);
+	cpu_tell_halt(cpu);
+	cpu->nmi_wait = 0;
+	cpu_emit(cpu, EVENT_HALT, 0, cpu->trap_rip, 0);
+	return FAULT_NONE;
+}
+
+static enum fault
+do_out(struct cpu *cpu)
+{
+	uint8_t code[INSN_BYTES_MAX];
+	unsigned bytes = 0;
+	int port;
+
+	if (cpu->cpl != 0)
+		return FAULT_GP;
+	TZ_ASSERT(walk_read(&cpu->space, (struct gva){ cpu->trap_rip }, code,
+	    cpu->trap_insn.length, NULL));
+	insn_out_operands(code, cpu->trap_insn.length, &port, &bytes);
+	if (port < 0)
+		port = (uint16_t)get(cpu, ENGINE_RDX);
+	if (!cpu->config.port.out(cpu->config.port.arg, cpu->config.id, port,
+		bytes, (uint32_t)get(cpu, ENGINE_RAX)))
+		cpu_end_run(cpu, CPU_OVER_UNMODELLED,
+		    "OUT of %u bytes to port 0x%x", bytes, (unsigned)port);
+	return FAULT_NONE;
+}
+
+/* SDM vol. 2, "SYSCALL"; the kernel's segments are those of the kept state. */
+static enum fault
+do_syscall(struct cpu *cpu)
+{
+	uint64_t next = cpu->trap_rip + cpu->trap_insn.length;
+	uint64_t rflags = get(cpu, ENGINE_RFLAGS);
+	uint64_t selector = tz_bits(cpu->star, 47, 32) & 0xfffc;
+
+	if (!(engine_get_msr(cpu->active, MSR_EFER) & EFER_SCE))
+		return FAULT_UD;
+	set(cpu, ENGINE_RCX, next);
+	set(cpu, ENGINE_R11, rflags);
+	engine_enter_ring0(cpu->active);
+	set(cpu, ENGINE_RFLAGS, rflags & ~cpu->fmask & ~TZ_BIT(16));
+	if (get(cpu, ENGINE_CS) != selector)
+		cpu_end_run(cpu, CPU_OVER_UNMODELLED,
+		    "SYSCALL into code segment 0x%llx",
+		    (unsigned long long)selector);
+	cpu->cpl = 0;
+	cpu->kernel_since = cpu_insns(cpu);
+	return FAULT_NONE;
+}
+
+static void
+unmodelled(struct cpu *cpu)
+{
+	uint8_t bytes[INSN_BYTES_MAX];
+	char text[96];
+
+	TZ_ASSERT(walk_read(&cpu->space, (struct gva){ cpu->trap_rip }, bytes,
+	    cpu->trap_insn.length, NULL));
+	insn_format(
+	    bytes, cpu->trap_insn.length, cpu->trap_rip, text, sizeof(text));
+	cpu_end_run(cpu, CPU_OVER_UNMODELLED, "instruction '%s' at 0x%llx",
+	    text, (unsigned long long)cpu->trap_rip);
+}
+
+static enum fault
+execute(struct cpu *cpu, uint64_t *fault_va)
+{
+	switch ((int)cpu->trap_insn.class) {
+	case INSN_RDMSR:
+		return do_rdmsr(cpu);
+	case INSN_WRMSR:
+		return do_wrmsr(cpu);
+	case INSN_CPUID:
+		return do_cpuid(cpu);
+	case INSN_RDTSC:
+		return do_rdtsc(cpu);
+	case INSN_RDTSCP:
+		return do_rdtscp(cpu);
+	case INSN_XGETBV:
+		return do_xgetbv(cpu);
+	case INSN_XSETBV:
+		return do_xsetbv(cpu);
+	case INSN_XSAVES:
+		return do_xsaves(cpu, fault_va);
+	case INSN_XRSTORS:
+		return do_xrstors(cpu, fault_va);
+	case INSN_HLT:
+		return do_hlt(cpu);
+	case INSN_OUT:
+		return do_out(cpu);
+	case INSN_SYSCALL:
+		return do_syscall(cpu);
+	case INSN_PTWRITE:
+		return cpu_do_ptwrite(cpu, fault_va);
+	case INSN_CMPXCHG32:
+	case INSN_CMPXCHG32_REG:
+		return cpu_do_cmpxchg32(cpu, fault_va);
+	case INSN_CMPXCHG_PAIR:
+		return cpu_do_cmpxchg_pair(cpu, fault_va);
+	case INSN_CHECKED:
+		return cpu_check_insn(
+		    cpu, cpu->trap_rip, cpu->trap_insn.length, fault_va);
+	case INSN_FLOAT:
+		return cpu_do_float(cpu, fault_va);
+	case INSN_ABSENT:
+		return FAULT_UD;
+	case INSN_CLI:
+		return cpu_do_cli(cpu);
+	case INSN_PAUSE:
+		cpu->yield = true;
+		return FAULT_NONE;
+	default:
+		unmodelled(cpu);
+		return FAULT_NONE;
+	}
+}
+
+/* Can it turn tracing on? */
+static bool
+writes_trace_state(const struct cpu *cpu)
+{
+	return cpu->trap_insn.class == INSN_WRMSR ||
+	    cpu->trap_insn.class == INSN_XRSTORS;
+}
+
+/* The instruction has retired: its step, and SYSCALL's far transfer. */
+static void
+finish(struct cpu *cpu, uint64_t rip)
+{
+	uint64_t next = rip + cpu->trap_insn.length;
+
+	if (cpu->exec_log != NULL)
+		exec_log_step(cpu->exec_log, rip);
+	cpu_retire(cpu, 1);
+	if (cpu->trap_insn.class == INSN_PAUSE)
+		cpu_pass_time(cpu, PAUSE_CYCLES - 1);
+	else if (writes_trace_state(cpu))
+		cpu_pass_time(
+		    cpu, 0); /* so that the execution log knows the time */
+	cpu->shadow = false;
+	cpu->at_boundary = true;
+	if (cpu->trap_insn.class != INSN_SYSCALL) {
+		set(cpu, ENGINE_RIP, next);
+		cpu_tell_resume(cpu, next);
+		if (cpu->trap_insn.class == INSN_CLI)
+			cpu_if_changed(cpu, next);
+		return;
+	}
+	set(cpu, ENGINE_RIP, cpu->lstar);
+	if (cpu->exec_log != NULL)
+		exec_log_context(cpu->exec_log, 0, cpu->space.cr3);
+	cpu_transfer(cpu, PT_TRANSFER_FAR, -1, rip, cpu->lstar);
+}
+
+void
+cpu_trap(struct cpu *cpu)
+{
+	uint64_t rip = cpu->trap_rip;
+	uint64_t fault_va = 0;
+	struct insn_uses uses;
+	enum fault fault;
+
+	TZ_ASSERT(cpu->trapped);
+	cpu->trapped = false;
+	if (cpu->nmi_wait > 0)
+		cpu->nmi_wait--;
+	if (pt_unit_fast(cpu->unit)->timed || writes_trace_state(cpu))
+		cpu_sync_clock(cpu);
+	cpu_audit_trap(cpu, &uses);
+	fault = execute(cpu, &fault_va);
+	if (cpu->over)
+		return;
+	if (fault != FAULT_NONE) {
+		cpu_raise(cpu, fault, rip, fault_va);
+		return;
+	}
+	cpu_audit_trapped(cpu, &uses);
+	finish(cpu, rip);
+}

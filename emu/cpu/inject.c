@@ -1,0 +1,330 @@
+/*
+ * The deviations and faults of emu/base/deviation.def, done to one CPU.
+ */
+#include <string.h>
+
+#include "emu/cpu/state.h"
+
+#define FLIP_TOPA_BITS 64
+#define FLIP_AREA_BITS (PT_XSTATE_MSRS * 64)
+
+bool
+cpu_take_fail(struct cpu *cpu)
+{
+	bool fail = cpu->pending_faults.fail;
+
+	cpu->pending_faults.fail = false;
+	return fail;
+}
+
+/* Each of these does one deviation; false: not possible, and nothing has changed. */
+typedef bool (*inject_fn)(struct cpu *cpu, uint64_t param);
+
+static uint32_t
+low32(uint64_t param)
+{
+	return param > UINT32_MAX ? UINT32_MAX : (uint32_t)param;
+}
+
+static bool
+arm(bool *what)
+{
+	bool was = *what;
+
+	*what = true;
+	return !was;
+}
+
+static bool
+inject_pmi(struct cpu *cpu, uint64_t param)
+{
+	(void)param;
+	return pt_unit_fill_to_pmi(cpu->unit);
+}
+
+/* It is taken here, not at the next control transfer. */
+static bool
+inject_preempt(struct cpu *cpu, uint64_t param)
+{
+	struct apic *apic = &cpu->apic;
+
+	(void)param;
+	if (cpu->nmi_blocked || cpu->shadow ||
+	    cpu_cycles(cpu) < cpu->hold_until ||
+	    !(engine_get(cpu->active, ENGINE_RFLAGS) & RFLAGS_IF) ||
+	    !apic_timer_can_interrupt(apic))
+		return false;
+	if (!apic_timer_fire_early(apic, cpu_cycles(cpu)))
+		apic_accept(apic, (uint8_t)apic->lvt[APIC_LVT_TIMER]);
+	cpu->at_boundary = true;
+	return true;
+}
+
+static bool
+inject_hold(struct cpu *cpu, uint64_t param)
+{
+	if (param == 0 || param > UINT64_MAX / 2)
+		return false;
+	cpu->hold_until = cpu_cycles(cpu) + param;
+	return true;
+}
+
+static bool
+inject_nmi(struct cpu *cpu, uint64_t param)
+{
+	(void)param;
+	if (cpu->nmi_pending && cpu->nmi_wait == 0)
+		return false;
+	cpu_nmi(cpu);
+	return true;
+}
+
+/* The position and how it came there; a later TRACE_OFF makes reads exact again. */
+static bool
+inject_older(struct cpu *cpu, uint64_t param)
+{
+	struct pending_faults *pending_faults = &cpu->pending_faults;
+
+	(void)param;
+	if (!cpu_trace_on(cpu))
+		return false;
+	pending_faults->older = true;
+	pending_faults->older_position = cpu_peek_msr(
+	    cpu, MSR_RTIT_OUTPUT_MASK_PTRS);
+	pending_faults->older_status = cpu_peek_msr(cpu, MSR_RTIT_STATUS);
+	return true;
+}
+
+bool
+cpu_split(struct cpu *cpu)
+{
+	struct split *split = &cpu->split;
+	uint8_t bytes[INSN_BYTES_MAX];
+	struct insn_memory memory;
+	struct insn_regs regs;
+	uint64_t va = cpu_rip(cpu);
+	size_t count = sizeof(bytes);
+	struct walk walk;
+
+	while (count > 0 &&
+	    !walk_read(&cpu->space, (struct gva){ va }, bytes, count, NULL))
+		count--;
+	cpu_read_regs(cpu, &regs);
+	if (!insn_is_split(bytes, count) ||
+	    !insn_memory_operand(bytes, count, va, &regs, &memory) ||
+	    memory.va / CODE_PAGE_BYTES !=
+		(memory.va + memory.bytes - 1) / CODE_PAGE_BYTES ||
+	    !walk_page(&cpu->space, (struct gva){ memory.va }, &walk) ||
+	    walk.pa.u + memory.bytes > cpu->space.ram_bytes)
+		return false;
+	*split = (struct split){ .insns = cpu_count_insns(cpu),
+		.rip = va,
+		.pa = walk.pa.u,
+		.bytes = memory.bytes };
+	memcpy(&split->value, cpu->space.ram + split->pa, split->bytes);
+	return true;
+}
+
+/*
+ * The instruction's store is of what it loaded: nobody sees memory between here and
+ * there.  An interrupt that comes first ends the instruction before it begins.
+ */
+void
+cpu_join(struct cpu *cpu)
+{
+	struct split *split = &cpu->split;
+
+	if (split->insns == cpu_count_insns(cpu) && split->rip == cpu_rip(cpu))
+		memcpy(cpu->space.ram + split->pa, &split->value, split->bytes);
+	split->bytes = 0;
+}
+
+static bool
+inject_late(struct cpu *cpu, uint64_t param)
+{
+	if (param == 0)
+		return false;
+	cpu->pending_faults.late_insns = low32(param);
+	return true;
+}
+
+static bool
+inject_lost(struct cpu *cpu, uint64_t param)
+{
+	(void)param;
+	return arm(&cpu->pending_faults.lost);
+}
+
+static bool
+inject_double(struct cpu *cpu, uint64_t param)
+{
+	(void)param;
+	return arm(&cpu->pending_faults.twice);
+}
+
+static bool
+inject_merge(struct cpu *cpu, uint64_t param)
+{
+	(void)param;
+	return arm(&cpu->pending_faults.merge);
+}
+
+static bool
+inject_spurious(struct cpu *cpu, uint64_t param)
+{
+	(void)param;
+	switch (apic_raise_pmi(&cpu->apic)) {
+	case APIC_PMI_NMI:
+		cpu_nmi(cpu);
+		return true;
+	case APIC_PMI_FIXED:
+		return true;
+	case APIC_PMI_DROPPED:
+	case APIC_PMI_UNMODELLED:
+	default:
+		return false;
+	}
+}
+
+static bool
+inject_bit55(struct cpu *cpu, uint64_t param)
+{
+	(void)param;
+	if (cpu->pmu.global_status & PMU_STATUS_TOPA_PMI)
+		return false;
+	pmu_topa_pmi(&cpu->pmu);
+	return true;
+}
+
+static bool
+inject_stuck(struct cpu *cpu, uint64_t param)
+{
+	if (param == 0)
+		return false;
+	pmu_stick(&cpu->pmu, param);
+	return true;
+}
+
+static bool
+inject_lvt(struct cpu *cpu, uint64_t param)
+{
+	(void)param;
+	return apic_mask_pmi(&cpu->apic);
+}
+
+static bool
+inject_error(struct cpu *cpu, uint64_t param)
+{
+	(void)param;
+	return pt_unit_force_error(cpu->unit);
+}
+
+static bool
+inject_stop(struct cpu *cpu, uint64_t param)
+{
+	(void)param;
+	return pt_unit_force_stop(cpu->unit);
+}
+
+static bool
+inject_overflow(struct cpu *cpu, uint64_t param)
+{
+	return pt_unit_overflow(cpu->unit, low32(param));
+}
+
+static bool
+inject_xrstors(struct cpu *cpu, uint64_t param)
+{
+	(void)param;
+	return arm(&cpu->pending_faults.xrstors_gp);
+}
+
+static bool
+inject_wrmsr(struct cpu *cpu, uint64_t param)
+{
+	(void)param;
+	return arm(&cpu->pending_faults.wrmsr_gp);
+}
+
+static bool
+inject_stale(struct cpu *cpu, uint64_t param)
+{
+	return pt_unit_stale(cpu->unit, low32(param));
+}
+
+static bool
+flip(struct cpu *cpu, uint64_t pa, uint64_t bit)
+{
+	if (pa + bit / 8 >= cpu->space.ram_bytes)
+		return false;
+	cpu->space.ram[pa + bit / 8] ^= (uint8_t)(1u << bit % 8);
+	return true;
+}
+
+static bool
+inject_flip_topa(struct cpu *cpu, uint64_t param)
+{
+	struct gpa pa;
+
+	return param < FLIP_TOPA_BITS && pt_unit_trigger_en(cpu->unit) &&
+	    pt_unit_current_entry(cpu->unit, &pa) && flip(cpu, pa.u, param);
+}
+
+static bool
+inject_flip_area(struct cpu *cpu, uint64_t param)
+{
+	unsigned part = param / 8 >= AREA_PART;
+
+	return param < FLIP_AREA_BITS && cpu->xsaves_pa[part] != 0 &&
+	    flip(cpu, cpu->xsaves_pa[part], param - part * 8 * AREA_PART);
+}
+
+static bool
+inject_fail(struct cpu *cpu, uint64_t param)
+{
+	(void)param;
+	return arm(&cpu->pending_faults.fail);
+}
+
+static const inject_fn deviations[DEVIATION_COUNT] = {
+	[DEVIATION_PMI] = inject_pmi,
+	[DEVIATION_PREEMPT] = inject_preempt,
+	[DEVIATION_HOLD] = inject_hold,
+	[DEVIATION_NMI] = inject_nmi,
+	[DEVIATION_OLDER] = inject_older,
+	[DEVIATION_LATE] = inject_late,
+	[DEVIATION_LOST] = inject_lost,
+	[DEVIATION_DOUBLE] = inject_double,
+	[DEVIATION_MERGE] = inject_merge,
+	[DEVIATION_SPURIOUS] = inject_spurious,
+	[DEVIATION_BIT55] = inject_bit55,
+	[DEVIATION_STUCK] = inject_stuck,
+	[DEVIATION_LVT] = inject_lvt,
+	[DEVIATION_ERROR] = inject_error,
+	[DEVIATION_STOP] = inject_stop,
+	[DEVIATION_OVERFLOW] = inject_overflow,
+	[DEVIATION_XRSTORS_GP] = inject_xrstors,
+	[DEVIATION_WRMSR_GP] = inject_wrmsr,
+	[DEVIATION_STALE] = inject_stale,
+	[DEVIATION_FLIP_TOPA] = inject_flip_topa,
+	[DEVIATION_FLIP_AREA] = inject_flip_area,
+	[DEVIATION_FAIL] = inject_fail,
+};
+
+/* The deviation's event comes before those of what it does: see cpu_emit(). */
+bool
+cpu_inject(struct cpu *cpu, enum deviation_kind kind, uint64_t param)
+{
+	bool done;
+
+	TZ_ASSERT((unsigned)kind < DEVIATION_COUNT && deviations[kind] != NULL);
+	TZ_ASSERT(cpu->block == &cpu->nowhere);
+	if (pt_unit_fast(cpu->unit)->timed)
+		cpu_sync_clock(cpu);
+	cpu->deviation = (struct deviation_note){ true, kind, param };
+	done = deviations[kind](cpu, param);
+	if (done)
+		cpu_note_act(cpu);
+	cpu->deviation.pending = false;
+	return done;
+}

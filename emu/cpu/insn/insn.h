@@ -1,0 +1,232 @@
+/*
+ * What the CPU model needs to know of one instruction, read off its bytes.  Only
+ * its own files know Zydis in emu/.  64-bit mode only.
+ */
+#ifndef TOPAZ_EMU_CPU_INSN_INSN_H
+#define TOPAZ_EMU_CPU_INSN_INSN_H
+
+#include "emu/base/base.h"
+
+#define INSN_BYTES_MAX 15
+
+/*
+ * Classes from INSN_TRAP_FIRST on never run on the engine: the machine executes
+ * them.  INSN_UNMODELLED ones end the run.  INSN_CHECKED ones do, after a look whether
+ * their memory operand faults: where it does, the engine would lose RFLAGS or tags, do
+ * half of a store, or not fault at all.  INSN_CMPXCHG32 ones do, too, unless the engine
+ * might clear bits 63:32 of RAX.
+ */
+enum insn_class {
+	INSN_PLAIN,
+	INSN_REP,  /* string instruction with a REP prefix */
+	INSN_COND, /* Jcc, JrCXZ, LOOPcc */
+	INSN_JMP_DIRECT,
+	INSN_CALL_DIRECT,
+	INSN_JMP_INDIRECT,
+	INSN_CALL_INDIRECT,
+	INSN_RET,
+	INSN_FAR, /* far JMP, CALL, RET */
+	INSN_IRET,
+	INSN_SYSRET,
+	INSN_MOV_CR3,
+	INSN_SYSTEM, /* MOV to CR0 and CR4, LMSW, CLTS */
+	INSN_INVLPG,
+	INSN_STI,
+	INSN_POPF,
+	INSN_SITE_FIRST,
+	INSN_CHECKED = INSN_SITE_FIRST,
+	INSN_CMPXCHG32, /* CMPXCHG of 32 bits of memory */
+	INSN_TRAP_FIRST,
+	INSN_SYSCALL = INSN_TRAP_FIRST,
+	INSN_RDMSR,
+	INSN_WRMSR,
+	INSN_CPUID,
+	INSN_RDTSC,
+	INSN_RDTSCP,
+	INSN_XGETBV,
+	INSN_XSETBV,
+	INSN_XSAVES,
+	INSN_XRSTORS,
+	INSN_HLT,
+	INSN_PAUSE,
+	INSN_OUT,
+	INSN_PTWRITE,
+	INSN_CMPXCHG32_REG, /* of a register */
+	INSN_CMPXCHG_PAIR,  /* CMPXCHG8B, CMPXCHG16B */
+	INSN_FLOAT,         /* x87, MMX, and SSE floating-point arithmetic */
+	INSN_CLI,           /* native where no Event Trace is */
+	INSN_ABSENT,        /* of an extension that no profile announces: #UD */
+	INSN_UNMODELLED,
+	INSN_CLASS_COUNT
+};
+
+struct insn {
+	enum insn_class class;
+	uint8_t length;
+	bool stores;     /* to memory, but for the stack through RSP */
+	uint64_t target; /* direct branches: where it goes when taken */
+};
+
+/*
+ * Decodes the instruction at VA from COUNT bytes.  False: the bytes are no
+ * instruction, or too few.
+ */
+bool insn_decode(
+    const uint8_t *bytes, size_t count, uint64_t va, struct insn *insn);
+
+/* "mov rax, [rbx]" into TEXT, or the bytes in hex where they are no instruction. */
+void insn_format(const uint8_t *bytes, size_t count, uint64_t va, char *text,
+    size_t text_size);
+
+/* Ends a run of sequential instructions: every class of branch. */
+static inline bool insn_is_transfer(enum insn_class class)
+{
+	return class >= INSN_COND && class <= INSN_SYSRET;
+}
+
+/* Register file for effective addresses, in the order of the encoding. */
+struct insn_regs {
+	uint64_t gpr[16];
+	uint64_t fs_base, gs_base;
+	uint64_t rflags;
+};
+
+/* Would the conditional branch at BYTES be taken with that RCX and RFLAGS? */
+bool insn_cond_taken(
+    const uint8_t *bytes, size_t count, const struct insn_regs *regs);
+
+/*
+ * The explicit memory operand of the instruction at BYTES, as its address stands
+ * with REGS: false if it has none, else its address, size and whether the
+ * instruction writes it.
+ */
+struct insn_memory {
+	uint64_t va;
+	unsigned bytes;
+	bool read, written;
+	bool stack;   /* in SS: not canonical is #SS, not #GP */
+	bool aligned; /* #GP unless its address is a multiple of 16 */
+};
+bool insn_memory_operand(const uint8_t *bytes, size_t count, uint64_t va,
+    const struct insn_regs *regs, struct insn_memory *memory);
+
+/*
+ * Uses the instruction at BYTES no memory but through RSP (stack operations, operands
+ * based on RSP), no device, MSR, port or control register, changes it no interrupt
+ * flag but by CLI, and is it no atomic?
+ */
+bool insn_is_local(const uint8_t *bytes, size_t count);
+
+/* Registers by number: 0 to 15 in the order of the encoding, and two more. */
+enum { INSN_REG_FS_BASE = 16, INSN_REG_GS_BASE, INSN_REGS };
+#define INSN_NO_REG       0xff
+#define INSN_RCX          1
+#define INSN_RBP          5
+#define INSN_ACCESSES_MAX 2
+
+/*
+ * A load or store: an explicit operand, or that of a string instruction, of which a
+ * REP accesses one element each time round, and none if RCX is 0.  XSAVES and XRSTORS
+ * access the header and component 8.  Not among them: hidden operands of
+ * others, as those of PUSH, CALL and LEAVE on the stack, of XLAT and MASKMOVQ;
+ * prefetches and cache control, which access nothing.
+ */
+struct insn_access {
+	uint64_t disp;
+	uint32_t bytes;
+	uint8_t base, index, segment; /* registers, or INSN_NO_REG */
+	uint8_t bits;  /* holds a bit number beyond the operand; or that */
+	uint8_t scale; /* of .index */
+	bool write;    /* it stores, and may load as well */
+	bool rep;
+	bool small; /* 32-bit address */
+};
+
+/*
+ * The loads and stores of the instruction at BYTES, and what it does to registers:
+ * .to becomes .from + .add (.from INSN_NO_REG: .add; .to INSN_NO_REG: none is such),
+ * those in .written (one bit each) get another value.
+ */
+struct insn_uses {
+	struct insn_access access[INSN_ACCESSES_MAX];
+	unsigned access_count;
+	uint32_t written;
+	uint8_t to, from;
+	uint64_t add;
+};
+void insn_uses(
+    const uint8_t *bytes, size_t count, uint64_t va, struct insn_uses *uses);
+
+/* The address of ACCESS, whose registers are places in VALUE. */
+uint64_t insn_access_va(
+    const struct insn_access *access, const uint64_t *value);
+
+/* What ACCESS is with REGS, all turns of a REP together. */
+struct insn_extent {
+	uint64_t va, bytes;
+};
+void insn_access_extent(const struct insn_access *access,
+    const struct insn_regs *regs, struct insn_extent *extent);
+
+/*
+ * Does the instruction load and store one operand of 1, 2, 4 or 8 bytes in two steps
+ * that another CPU can come between: no LOCK, no XCHG, no string instruction, not
+ * through RSP?
+ */
+bool insn_is_split(const uint8_t *bytes, size_t count);
+
+/*
+ * What the instruction does to the page of PAGE_VA, hidden operands too: an operand that
+ * it only reads comes before one that it writes (MOVS, PUSH, POP).
+ */
+struct insn_page {
+	bool written;
+	bool read_first;
+};
+struct insn_page insn_page(const uint8_t *bytes, size_t count, uint64_t va,
+    const struct insn_regs *regs, uint64_t page_va);
+
+/*
+ * Does an operand name an address in [begin, end): relative to RIP, absolute, or as
+ * an immediate value?
+ */
+bool insn_refers_to(const uint8_t *bytes, size_t count, uint64_t va,
+    uint64_t begin, uint64_t end);
+
+/*
+ * An INSN_FLOAT in a form that the host's CPU can run anywhere: a memory operand is at
+ * the address in RAX, and a general register, but for AX of FNSTSW, is RCX.
+ */
+struct insn_float {
+	uint8_t code[INSN_BYTES_MAX];
+	unsigned length;
+	int gpr;     /* that is to be in RCX; -1: none */
+	bool memory; /* see insn_memory_operand() */
+	bool x87, sse;
+	bool codes;   /* it defines C0, C2 and C3, or leaves them alone */
+	bool control; /* it reads or writes the x87 control word */
+};
+void insn_float(const uint8_t *bytes, size_t count, struct insn_float *out);
+
+/* The general registers of a CMPXCHG; *DEST -1: that operand is in memory. */
+void insn_cmpxchg_operands(
+    const uint8_t *bytes, size_t count, int *dest, int *source);
+
+/* INT n, INT3, INT1: the vector it raises, else -1. */
+int insn_software_vector(const uint8_t *bytes, size_t count);
+
+/* Is it one of UD0, UD1, UD2: invalid on purpose? */
+bool insn_is_ud(const uint8_t *bytes, size_t count);
+
+/* The memory or immediate operand of OUT: port, or -1 where DX holds it; bytes. */
+void insn_out_operands(
+    const uint8_t *bytes, size_t count, int *port, unsigned *bytes_out);
+
+/*
+ * What the PTWRITE at BYTES writes: the number of a general register, or -1 for its
+ * memory operand; 4 or 8 bytes.  False: a prefix makes it #UD.
+ */
+bool insn_ptwrite_source(
+    const uint8_t *bytes, size_t count, int *gpr, unsigned *bytes_out);
+
+#endif

@@ -1,0 +1,27 @@
+/*
+ * Instructions that have been decoded, by address and bytes: code that is written once
+ * more with the same bytes, as a module that is loaded again is, need not be decoded
+ * again.
+ */
+#ifndef TOPAZ_EMU_CPU_INSN_INSN_CACHE_H
+#define TOPAZ_EMU_CPU_INSN_INSN_CACHE_H
+
+#include "emu/cpu/insn/insn.h"
+
+#define INSN_CACHE_BITS 13
+
+struct insn_cache {
+	struct {
+		uint64_t va;
+		uint8_t bytes[INSN_BYTES_MAX]; /* .insn.length of them */
+		struct insn insn; /* of length 0: the entry is not used */
+	} entry[1u << INSN_CACHE_BITS];
+};
+
+void insn_cache_init(struct insn_cache *cache);
+
+/* The same as insn_decode(). */
+bool insn_cache_decode(struct insn_cache *cache, const uint8_t *bytes,
+    size_t count, uint64_t va, struct insn *insn);
+
+#endif

@@ -1,0 +1,280 @@
+/*
+ * What an instruction does to memory.
+ */
+#include "emu/cpu/insn/insn_zydis.h"
+
+static uint64_t
+register_value(ZydisRegister reg, uint64_t next, const struct insn_regs *regs)
+{
+	ZydisRegister wide;
+	int id;
+
+	if (reg == ZYDIS_REGISTER_NONE)
+		return 0;
+	if (reg == ZYDIS_REGISTER_RIP || reg == ZYDIS_REGISTER_EIP)
+		return next;
+	wide = ZydisRegisterGetLargestEnclosing(
+	    ZYDIS_MACHINE_MODE_LONG_64, reg);
+	id = ZydisRegisterGetId(wide);
+	if (ZydisRegisterGetClass(wide) != ZYDIS_REGCLASS_GPR64 || id < 0 ||
+	    id > 15)
+		return 0;
+	return regs->gpr[id];
+}
+
+static uint64_t
+operand_va(const struct decoded *d, const ZydisDecodedOperand *operand,
+    uint64_t va, const struct insn_regs *regs)
+{
+	uint64_t next = va + d->insn.length;
+	uint64_t ea = (uint64_t)operand->mem.disp.value;
+
+	ea += register_value(operand->mem.base, next, regs);
+	ea += register_value(operand->mem.index, next, regs) *
+	    operand->mem.scale;
+	if (d->insn.address_width == 32)
+		ea = (uint32_t)ea;
+	if (operand->mem.segment == ZYDIS_REGISTER_FS)
+		ea += regs->fs_base;
+	if (operand->mem.segment == ZYDIS_REGISTER_GS)
+		ea += regs->gs_base;
+	return ea;
+}
+
+static bool
+is_written(const ZydisDecodedOperand *operand)
+{
+	return (operand->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0;
+}
+
+static bool
+is_vector(const struct decoded *d)
+{
+	return d->insn.meta.isa_ext == ZYDIS_ISA_EXT_MMX ||
+	    d->insn.meta.isa_ext == ZYDIS_ISA_EXT_SSE ||
+	    d->insn.meta.isa_ext == ZYDIS_ISA_EXT_SSE2 ||
+	    d->insn.meta.isa_ext == ZYDIS_ISA_EXT_SSE3;
+}
+
+/* SDM vol. 1, 4.1.1 "Alignment of Words, Doublewords, Quadwords, and Double
+ * Quadwords": the instructions that need it, and those made for the others. */
+static bool
+is_aligned(const struct decoded *d, const ZydisDecodedOperand *operand)
+{
+	switch ((int)d->insn.mnemonic) {
+	case ZYDIS_MNEMONIC_MOVUPS:
+	case ZYDIS_MNEMONIC_MOVUPD:
+	case ZYDIS_MNEMONIC_MOVDQU:
+	case ZYDIS_MNEMONIC_LDDQU:
+	case ZYDIS_MNEMONIC_MASKMOVDQU:
+		return false;
+	default:
+		return is_vector(d) && operand->size == 128;
+	}
+}
+
+bool
+insn_memory_operand(const uint8_t *bytes, size_t count, uint64_t va,
+    const struct insn_regs *regs, struct insn_memory *memory)
+{
+	struct decoded d;
+
+	if (!insn_zydis_decode(bytes, count, &d))
+		return false;
+	for (int i = 0; i < d.insn.operand_count; i++) {
+		const ZydisDecodedOperand *operand = &d.operand[i];
+
+		if (operand->type != ZYDIS_OPERAND_TYPE_MEMORY ||
+		    operand->mem.type != ZYDIS_MEMOP_TYPE_MEM)
+			continue;
+		*memory = (struct insn_memory){
+			.va = operand_va(&d, operand, va, regs),
+			.bytes = operand->size / 8u,
+			.read = (operand->actions &
+				    ZYDIS_OPERAND_ACTION_MASK_READ) != 0,
+			.written = is_written(operand),
+			.stack = operand->mem.segment == ZYDIS_REGISTER_SS,
+			.aligned = is_aligned(&d, operand),
+		};
+		return true;
+	}
+	return false;
+}
+
+static bool is_local_class(enum insn_class class)
+{
+	return (class <= INSN_RET && class != INSN_REP) || class == INSN_CLI ||
+	    class == INSN_CHECKED || class == INSN_CMPXCHG32 ||
+	    class == INSN_CMPXCHG32_REG;
+}
+
+/* LEA and NOP name memory that they do not touch. */
+static bool
+is_accessed(const ZydisDecodedOperand *operand)
+{
+	return operand->type == ZYDIS_OPERAND_TYPE_MEMORY &&
+	    (operand->mem.type == ZYDIS_MEMOP_TYPE_MEM ||
+		operand->mem.type == ZYDIS_MEMOP_TYPE_VSIB) &&
+	    operand->actions != 0;
+}
+
+static bool
+is_local(const struct decoded *d)
+{
+	if (!is_local_class(insn_zydis_classify(d)) ||
+	    (d->insn.attributes & ZYDIS_ATTRIB_HAS_LOCK))
+		return false;
+	for (int i = 0; i < d->insn.operand_count; i++) {
+		const ZydisDecodedOperand *operand = &d->operand[i];
+
+		if (is_accessed(operand) &&
+		    (operand->mem.base != ZYDIS_REGISTER_RSP ||
+			operand->mem.index != ZYDIS_REGISTER_NONE ||
+			d->insn.mnemonic == ZYDIS_MNEMONIC_XCHG))
+			return false;
+	}
+	return true;
+}
+
+bool
+insn_is_split(const uint8_t *bytes, size_t count)
+{
+	struct decoded d;
+
+	if (!insn_zydis_decode(bytes, count, &d) ||
+	    !is_local_class(insn_zydis_classify(&d)) ||
+	    (d.insn.attributes & ZYDIS_ATTRIB_HAS_LOCK) ||
+	    d.insn.mnemonic == ZYDIS_MNEMONIC_XCHG)
+		return false;
+	for (int i = 0; i < d.insn.operand_count_visible; i++) {
+		const ZydisDecodedOperand *operand = &d.operand[i];
+
+		if (is_accessed(operand) && is_written(operand) &&
+		    (operand->actions & ZYDIS_OPERAND_ACTION_MASK_READ) &&
+		    operand->mem.base != ZYDIS_REGISTER_RSP)
+			return operand->size >= 8 && operand->size <= 64;
+	}
+	return false;
+}
+
+/* Bytes beyond the operand that BTS, BTR and BTC with a register reach. */
+static uint64_t
+bit_offset(const struct decoded *d, uint64_t va, const struct insn_regs *regs)
+{
+	if ((d->insn.mnemonic != ZYDIS_MNEMONIC_BTS &&
+		d->insn.mnemonic != ZYDIS_MNEMONIC_BTR &&
+		d->insn.mnemonic != ZYDIS_MNEMONIC_BTC) ||
+	    d->operand[1].type != ZYDIS_OPERAND_TYPE_REGISTER)
+		return 0;
+	return insn_zydis_bit_offset(d->operand[0].size / 8u,
+	    register_value(d->operand[1].reg.value, va, regs));
+}
+
+bool
+insn_zydis_stores(const struct decoded *d)
+{
+	for (int i = 0; i < d->insn.operand_count; i++) {
+		const ZydisDecodedOperand *operand = &d->operand[i];
+
+		if (is_accessed(operand) && is_written(operand) &&
+		    operand->mem.base != ZYDIS_REGISTER_RSP)
+			return true;
+	}
+	return false;
+}
+
+static bool
+has_mmx(const struct decoded *d)
+{
+	for (int i = 0; i < d->insn.operand_count_visible; i++) {
+		if (d->operand[i].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+		    ZydisRegisterGetClass(d->operand[i].reg.value) ==
+			ZYDIS_REGCLASS_MMX)
+			return true;
+	}
+	return false;
+}
+
+bool
+insn_zydis_is_checked(const struct decoded *d)
+{
+	for (int i = 0; i < d->insn.operand_count_visible; i++) {
+		const ZydisDecodedOperand *operand = &d->operand[i];
+
+		if (!is_accessed(operand))
+			continue;
+		return d->insn.meta.category == ZYDIS_CATEGORY_SETCC ||
+		    d->insn.mnemonic == ZYDIS_MNEMONIC_RCL ||
+		    d->insn.mnemonic == ZYDIS_MNEMONIC_RCR ||
+		    d->insn.mnemonic == ZYDIS_MNEMONIC_CLFLUSH ||
+		    (is_vector(d) && (operand->size == 128 || has_mmx(d)));
+	}
+	return false;
+}
+
+bool
+insn_refers_to(const uint8_t *bytes, size_t count, uint64_t va, uint64_t begin,
+    uint64_t end)
+{
+	static const struct insn_regs none = { .rflags = 0 };
+	struct decoded d;
+
+	if (!insn_zydis_decode(bytes, count, &d))
+		return false;
+	for (int i = 0; i < d.insn.operand_count_visible; i++) {
+		const ZydisDecodedOperand *operand = &d.operand[i];
+		uint64_t at = end;
+
+		if (operand->type == ZYDIS_OPERAND_TYPE_IMMEDIATE &&
+		    !operand->imm.is_relative)
+			at = operand->imm.value.u;
+		else if (operand->type == ZYDIS_OPERAND_TYPE_MEMORY)
+			at = operand_va(&d, operand, va, &none);
+		if (at >= begin && at < end)
+			return true;
+	}
+	return false;
+}
+
+bool
+insn_is_local(const uint8_t *bytes, size_t count)
+{
+	struct decoded d;
+
+	return insn_zydis_decode(bytes, count, &d) && is_local(&d);
+}
+
+struct insn_page
+insn_page(const uint8_t *bytes, size_t count, uint64_t va,
+    const struct insn_regs *regs, uint64_t page_va)
+{
+	struct insn_page page = { .written = false };
+	struct decoded d;
+
+	if (!insn_zydis_decode(bytes, count, &d))
+		return page;
+	for (int i = 0; i < d.insn.operand_count; i++) {
+		const ZydisDecodedOperand *operand = &d.operand[i];
+		uint64_t size = operand->size / 8u;
+		uint64_t start;
+
+		if (!is_accessed(operand) || size == 0)
+			continue;
+		start = operand_va(&d, operand, va, regs);
+		if (i == 0)
+			start += bit_offset(&d, va, regs);
+		/* PUSH and CALL name RSP as it is before they lower it. */
+		if (is_written(operand) &&
+		    operand->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN &&
+		    operand->mem.base == ZYDIS_REGISTER_RSP)
+			start -= size;
+		if (start >> 12 != page_va >> 12 &&
+		    (start + size - 1) >> 12 != page_va >> 12)
+			continue;
+		if (is_written(operand))
+			page.written = true;
+		else
+			page.read_first = true;
+	}
+	return page;
+}

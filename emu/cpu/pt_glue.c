@@ -1,0 +1,155 @@
+/*
+ * The CPU's side of its PT unit: memory, the ToPA PMI, and what the unit shows.
+ */
+#include "emu/cpu/state.h"
+
+static uint8_t *
+pt_window(void *arg, struct gpa pa, uint64_t bytes)
+{
+	struct cpu *cpu = arg;
+
+	if (pa.u >= cpu->space.ram_bytes || bytes > cpu->space.ram_bytes - pa.u)
+		return NULL;
+	return cpu->space.ram + pa.u;
+}
+
+static bool
+pt_read64(void *arg, struct gpa pa, uint64_t *value)
+{
+	const uint8_t *from = pt_window(arg, pa, sizeof(*value));
+
+	if (from == NULL)
+		return false;
+	__builtin_memcpy(value, from, sizeof(*value));
+	return true;
+}
+
+/* The NMI comes after the skid, and as DEVIATION_LATE and DEVIATION_DOUBLE want it. */
+static void
+deliver_pmi(struct cpu *cpu)
+{
+	struct pending_faults *pending_faults = &cpu->pending_faults;
+
+	cpu->nmi_pending = true;
+	cpu->nmi_wait = cpu->config.profile->uarch->pmi_skid_insns;
+	if (pending_faults->late_insns <= UINT32_MAX - cpu->nmi_wait)
+		cpu->nmi_wait += pending_faults->late_insns;
+	pending_faults->late_insns = 0;
+	cpu->nmi_again |= pending_faults->twice;
+	pending_faults->twice = false;
+	/* A CPU that sleeps has no instructions to skid over. */
+	if (cpu->halted)
+		cpu->nmi_wait = 0;
+}
+
+/*
+ * SDM vol. 3, 33.2.7.2 "Table of Physical Addresses (ToPA)", "ToPA PMI": the
+ * status bit is set whatever becomes of the interrupt.
+ */
+static void
+pt_raise_pmi(void *arg)
+{
+	struct cpu *cpu = arg;
+	struct pending_faults *pending_faults = &cpu->pending_faults;
+	enum apic_pmi pmi;
+
+	cpu->pmi_count++;
+	cpu->attention = true;
+	pmu_topa_pmi(&cpu->pmu);
+	if (pending_faults->lost) {
+		pending_faults->lost = false;
+		return;
+	}
+	pmi = apic_raise_pmi(&cpu->apic);
+	if (pending_faults->merging) {
+		pending_faults->merging = false;
+		deliver_pmi(cpu);
+	} else if (pmi == APIC_PMI_NMI && pending_faults->merge) {
+		pending_faults->merge = false;
+		pending_faults->merging = true;
+	} else if (pmi == APIC_PMI_NMI) {
+		deliver_pmi(cpu);
+	} else if (pmi == APIC_PMI_UNMODELLED) {
+		cpu_end_run(cpu, CPU_OVER_UNMODELLED,
+		    "delivery mode of the LVT performance entry: 0x%x",
+		    cpu->apic.lvt[APIC_LVT_PC]);
+	}
+}
+
+static void
+pt_event(void *arg, const struct pt_event *event)
+{
+	struct cpu *cpu = arg;
+
+	switch (event->kind) {
+	case PT_EVENT_PSB:
+		cpu_emit(cpu, EVENT_PSB, 0, 0, event->offset_bytes);
+		break;
+	case PT_EVENT_OUTPUT:
+		cpu->trace_bytes = event->offset_bytes + event->bytes;
+		cpu_emit(cpu, EVENT_OUTPUT, event->pa.u, event->bytes,
+		    event->offset_bytes);
+		break;
+	case PT_EVENT_REGION_FULL:
+		cpu_emit(cpu, EVENT_REGION_FULL, event->pa.u, event->bytes,
+		    event->value);
+		break;
+	case PT_EVENT_PMI:
+		cpu_emit(cpu, EVENT_TOPA_PMI, event->value,
+		    (cpu->apic.lvt[APIC_LVT_PC] & APIC_LVT_MASKED) != 0,
+		    event->offset_bytes);
+		break;
+	case PT_EVENT_STOPPED:
+		cpu->unit_stopped = cpu->attention = true;
+		cpu_emit(cpu, EVENT_STOPPED, 0, 0, event->offset_bytes);
+		break;
+	case PT_EVENT_ERROR:
+		cpu->unit_stopped = cpu->attention = true;
+		cpu->pt_error = event->text;
+		cpu_emit(cpu, EVENT_PT_ERROR, 0, 0, event->offset_bytes);
+		break;
+	case PT_EVENT_TRACE_ON:
+		cpu_emit(
+		    cpu, EVENT_TRACE_ON, event->value, 0, event->offset_bytes);
+		break;
+	case PT_EVENT_TRACE_OFF:
+		cpu->pending_faults.older = false;
+		cpu_emit(
+		    cpu, EVENT_TRACE_OFF, event->value, 0, event->offset_bytes);
+		break;
+	case PT_EVENT_TOPA_ENTRY:
+		cpu_emit(cpu, EVENT_TOPA_ENTRY, event->pa.u, event->value,
+		    event->index);
+		break;
+	case PT_EVENT_OVERFLOW:
+		cpu_emit(
+		    cpu, EVENT_OVERFLOW, event->value, 0, event->offset_bytes);
+		break;
+	case PT_EVENT_UNMODELLED:
+		cpu_end_run(
+		    cpu, CPU_OVER_UNMODELLED, "trace feature: %s", event->text);
+		break;
+	}
+}
+
+static bool
+pt_restricted(void *arg, struct gpa pa, uint64_t bytes)
+{
+	const struct cpu_config *config = &((const struct cpu *)arg)->config;
+
+	return pa.u < config->restricted.u + config->restricted_bytes &&
+	    config->restricted.u < pa.u + bytes;
+}
+
+struct pt_port
+cpu_pt_port(struct cpu *cpu)
+{
+	return (struct pt_port){
+		.arg = cpu,
+		.window = pt_window,
+		.read64 = pt_read64,
+		.raise_pmi = pt_raise_pmi,
+		.event = pt_event,
+		.restricted = pt_restricted,
+	};
+}

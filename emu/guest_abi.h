@@ -1,0 +1,128 @@
+/*
+ * What the host's loader and the guest kernel agree on: memory layout, the state
+ * in which CPUs start, what the host hands over, and the channel to the host.
+ * Included by both sides; needs only <stdint.h>.
+ */
+#ifndef TOPAZ_EMU_GUEST_ABI_H
+#define TOPAZ_EMU_GUEST_ABI_H
+
+#include <stdint.h>
+
+/*
+ * Linear layout of the boot page tables: physical 0.. at ABI_KERNBASE (1 GiB,
+ * 2 MiB pages, read-write-execute) and all RAM at ABI_DMAP (read-write).  The
+ * kernel image is linked at ABI_KERNEL_VA and loaded at ABI_KERNEL_PA; modules
+ * follow it at ABI_KERNBASE + their physical address.  The kernel replaces these
+ * tables by its own, with text read-only.
+ */
+#define ABI_KERNBASE  UINT64_C(0xffffffff80000000)
+#define ABI_DMAP      UINT64_C(0xffff800000000000)
+#define ABI_KERNEL_PA UINT64_C(0x200000)
+#define ABI_KERNEL_VA (ABI_KERNBASE + ABI_KERNEL_PA)
+
+/*
+ * CPU 0 starts at the kernel's ELF entry in 64-bit mode, CPL 0: CR0 = PE MP NE WP
+ * PG, CR4 = PAE OSFXSR OSXMMEXCPT, EFER = LME LMA SCE NXE, RFLAGS = 2, RDI = linear
+ * address of struct abi_boot in the direct map, RSI = CPU number, RSP undefined;
+ * flat CS and SS whose descriptors are in no GDT; x87 state as FNINIT leaves it and
+ * MXCSR 1F80H (model choice: firmware's state, not RESET's).  The other CPUs wait for INIT
+ * and a start-up IPI, and then start in the same state (model choice: no real
+ * mode; the vector of the IPI is ignored).
+ */
+#define ABI_BOOT_MAGIC UINT64_C(0x315a5450544f4f42)
+
+struct abi_boot {
+	uint64_t magic;
+	uint64_t cpu_count;
+	uint64_t ram_bytes; /* RAM is physical [0, ram_bytes), below 4 GiB */
+	uint64_t free_pa;   /* first byte after all that the host loaded */
+	uint64_t tsc_hz;
+	uint64_t cmdline_pa;               /* NUL-terminated words KEY=VALUE */
+	uint64_t module_count, modules_pa; /* struct abi_module[] */
+	uint64_t program_count, programs_pa; /* struct abi_program[] */
+};
+
+/* Permissions of a module's segment. */
+#define ABI_SEG_WRITE 1u
+#define ABI_SEG_EXEC  2u
+
+/* A kernel module (driver, framework), linked and relocated by the host. */
+struct abi_module {
+	char name[32];
+	struct {
+		uint64_t va, bytes; /* page aligned; 0 bytes: absent */
+		uint64_t flags;     /* ABI_SEG_* */
+	} segment[4];
+	/* The section "topaz_modules": pointers to the module's records. */
+	uint64_t set_va, set_bytes;
+};
+
+/* A user program: the ELF file as it is (ET_EXEC, static, page-aligned). */
+struct abi_program {
+	char name[32];
+	uint64_t image_pa, image_bytes;
+};
+
+/* I/O ports (OUT only). */
+#define ABI_PORT_CONSOLE 0xe9  /* 8 bits: one character */
+#define ABI_PORT_CALL    0x5e0 /* 32 bits: physical address of struct abi_call */
+
+enum abi_op {
+	ABI_EXIT = 1,  /* code: the run is over */
+	ABI_PANIC = 2, /* message va, bytes, rip of the instruction to blame, its
+			  rbp: the run is over */
+	ABI_ALLOC = 3, /* va, bytes, caller */
+	ABI_FREE = 4,  /* va, caller */
+	ABI_DRAIN = 5, /* stream (EVENT_STREAM_*), pa, bytes: user space has read
+			  these bytes of a trace buffer, in stream order; within
+			  one page */
+	ABI_LOST = 6,  /* stream, bytes: the driver said that these were lost */
+	ABI_NOTE = 7,  /* code, value: mark in the event log */
+	ABI_BUFFER = 8, /* stream, pa, bytes: user space has mapped this part of
+			   a trace buffer, in the buffer's order; within one
+			   page */
+	ABI_POINT = 9,  /* point (FNV-1a hash of the function's name, 32 bits),
+			   caller: a kernel function that can fail asks whether
+			   it shall; .result: 0 no, 1 yes */
+	ABI_NMI_DONE = 10, /* claims: so many handlers said that the NMI was
+			      theirs */
+	ABI_SCRIPT = 11,   /* pa, bytes: a program waits; what it is to do is to
+			      be written there (harness/guest/user/script.h) */
+	ABI_CALL_BEGIN = 12, /* step, actor, call: an operation begins ... */
+	ABI_CALL_END = 13,   /* step, actor, result: ... and has ended */
+	ABI_STACK = 14,   /* pa, bytes, kind (ABI_STACK_*): the memory below the
+			   stack pointer there is dead */
+	ABI_CLEAR = 15,   /* va, count (to ABI_CLEAR_MAX): an array of physical
+			   addresses of frames (0: none), all of whose bytes
+			   become 0 at once; .result: -1 at the first one that
+			   is no frame of RAM */
+	ABI_DROPPED = 16, /* operation (ABI_DROPPED_*), error, CPU: a driver's
+			     operation failed, and no caller will see the error */
+	ABI_OBJECT_PAGE = 17, /* object (the frame number of its page 0), pa,
+				 index: a page of an object that a device lets user
+				 space map; index by index from 0 */
+	ABI_POSITION =
+	    18, /* stream, bytes: user space has read the position up to
+			      which the buffer is written, and taken all before it */
+	ABI_OWNER_GONE =
+	    19, /* code: the program that was begun first has ended, and
+				its files are closed */
+};
+
+/* Operations whose errors a kernel drops. */
+#define ABI_DROPPED_CONFIGURE 1
+#define ABI_DROPPED_ENABLE    2
+
+#define ABI_CLEAR_MAX         64
+
+#define ABI_STACK_TASK        0 /* a kernel stack of a task */
+#define ABI_STACK_NMI         1 /* a CPU's NMI stack: all dead outside NMIs */
+
+/* 8-byte aligned, within one page. */
+struct abi_call {
+	uint32_t op;    /* enum abi_op */
+	int32_t result; /* written by the host: 0, or -1 for an unknown op */
+	uint64_t arg[4];
+};
+
+#endif
