@@ -13,9 +13,9 @@
 #include "harness/flags.h"
 #include "harness/load/build.h"
 #include "harness/load/paths.h"
-#include "harness/manifest/position.h"
 #include "harness/manifest/schema.h"
 #include "harness/manifest/words.h"
+#include "harness/manifest/yaml_position.h"
 
 struct driver_file {
 	char dir[PATH_MAX];

@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 
 #include "harness/load/text_list.h"
-#include "harness/manifest/position.h"
 #include "harness/manifest/schema.h"
+#include "harness/manifest/yaml_position.h"
 
 static const struct {
 	const char *text;

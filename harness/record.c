@@ -5,8 +5,8 @@
 
 #include "emu/guest_abi.h"
 #include "emu/profile/cpu_set.h"
-#include "harness/load/image.h"
-#include "traces/bundle_write.h"
+#include "harness/load/elf/image.h"
+#include "traces/bundle/bundle_write.h"
 
 /* Output in memory that no later output of the same interval has overwritten. */
 struct span {

@@ -14,13 +14,13 @@
 #include "harness/host/output.h"
 #include "harness/host/stop.h"
 #include "harness/load/boot.h"
-#include "harness/load/elf.h"
-#include "harness/load/symbols.h"
+#include "harness/load/elf/elf.h"
+#include "harness/load/elf/symbols.h"
 #include "harness/manifest/manifest.h"
 #include "harness/plan.h"
 #include "harness/progress.h"
 #include "harness/record.h"
-#include "traces/bundle_write.h"
+#include "traces/bundle/bundle_write.h"
 
 /* All that a run holds; zero members are absent ones. */
 struct run {

@@ -1,6 +1,6 @@
 /*
  * One run from a driver's source to a bundle: build, load, execute, record.  It
- * reports what happened; whether the trace is right is for traces/verify.h.
+ * reports what happened; whether the trace is right is for traces/verify/verify.h.
  */
 #ifndef TOPAZ_HARNESS_RUN_H
 #define TOPAZ_HARNESS_RUN_H
@@ -83,7 +83,7 @@ bool run_was_stopped(const struct run_outcome *outcome);
  * unit, a configuration that the driver refused.  Not judged: it ended at something
  * that the model does not have, at its limit, without memory, by an error of the
  * emulator or because it was stopped, or not one byte of trace was written.  Passed:
- * none of these; whether the trace is right, traces/verify.h says.
+ * none of these; whether the trace is right, traces/verify/verify.h says.
  */
 enum run_verdict {
 	RUN_PASSED,

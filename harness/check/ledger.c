@@ -11,14 +11,14 @@
 static const struct {
 	enum check_id id;
 	const char *text;
-} tallies[TALLY_COUNT] = {
-	[TALLY_UNWRITTEN] = { CHECK_REPORTED_UNWRITTEN,
+} stats_list[STATS_COUNT] = {
+	[STATS_UNWRITTEN] = { CHECK_REPORTED_UNWRITTEN,
 	    "that were never written" },
-	[TALLY_TWICE] = { CHECK_REPORTED_TWICE, "a second time" },
-	[TALLY_ORDER] = { CHECK_REPORTED_ORDER, "while older ones are not" },
-	[TALLY_FOREIGN] = { CHECK_REPORTED_FOREIGN,
+	[STATS_TWICE] = { CHECK_REPORTED_TWICE, "a second time" },
+	[STATS_ORDER] = { CHECK_REPORTED_ORDER, "while older ones are not" },
+	[STATS_FOREIGN] = { CHECK_REPORTED_FOREIGN,
 	    "that are of another buffer" },
-	[TALLY_OVERWRITTEN] = { CHECK_OVERWRITTEN,
+	[STATS_OVERWRITTEN] = { CHECK_OVERWRITTEN,
 	    "in place of older ones, which were overwritten" },
 };
 
@@ -83,15 +83,15 @@ ledger_flush(struct check *check, unsigned index)
 {
 	struct check_stream *stream = &check->core.stream[index];
 
-	for (unsigned i = 0; i < TALLY_COUNT; i++) {
-		if (stream->tally[i].bytes != 0 && !stream->blurred)
-			check_violate(check, tallies[i].id, 0,
-			    &stream->tally[i].at,
+	for (unsigned i = 0; i < STATS_COUNT; i++) {
+		if (stream->stats[i].bytes != 0 && !stream->blurred)
+			check_violate(check, stats_list[i].id, 0,
+			    &stream->stats[i].at,
 			    "stream %" PRIu32 ": %" PRIu64
 			    " bytes are reported %s",
 			    EVENT_STREAM_ID(stream->key),
-			    stream->tally[i].bytes, tallies[i].text);
-		stream->tally[i].bytes = 0;
+			    stream->stats[i].bytes, stats_list[i].text);
+		stream->stats[i].bytes = 0;
 	}
 }
 
@@ -331,7 +331,7 @@ ledger_read(struct check *check, const struct check_page *page, uint32_t begin,
 	if (index == CHECK_STREAMS_MAX)
 		return;
 	if (check->core.stream[page->stream].key != check->core.event.a) {
-		segment_tally(check, index, TALLY_FOREIGN, end - begin);
+		segment_tally(check, index, STATS_FOREIGN, end - begin);
 		return;
 	}
 	index = page->stream;

@@ -157,15 +157,15 @@ segment_write(
 }
 
 void
-segment_tally(struct check *check, unsigned stream, enum check_tally tally,
+segment_tally(struct check *check, unsigned stream, enum check_tally stats,
     uint64_t bytes)
 {
 	struct check_stream *of = &check->core.stream[stream];
 
-	if (of->tally[tally].bytes == 0)
-		of->tally[tally].at = segment_place(
+	if (of->stats[stats].bytes == 0)
+		of->stats[stats].at = segment_place(
 		    check, stream, &of->read_at);
-	of->tally[tally].bytes += bytes;
+	of->stats[stats].bytes += bytes;
 }
 
 /* Bytes [BEGIN, returned) that are in no segment are reported. */
@@ -174,7 +174,7 @@ segment_read_stale(
     struct check *check, unsigned stream_index, uint32_t begin, uint32_t end)
 {
 	const struct check_stream *stream = &check->core.stream[stream_index];
-	enum check_tally tally = TALLY_UNWRITTEN;
+	enum check_tally stats = STATS_UNWRITTEN;
 
 	for (uint32_t i = 0; i < stream->unread.count; i++) {
 		uint32_t next = stream->unread.segment[i].begin;
@@ -183,11 +183,11 @@ segment_read_stale(
 			end = next;
 	}
 	if (begin < stream->high) {
-		tally = TALLY_TWICE;
+		stats = STATS_TWICE;
 		if (end > stream->high)
 			end = stream->high;
 	}
-	segment_tally(check, stream_index, tally, end - begin);
+	segment_tally(check, stream_index, stats, end - begin);
 	return end;
 }
 
@@ -238,8 +238,8 @@ segment_read(
 		if (!segment_is_next(unread, begin))
 			segment_tally(check, stream_index,
 			    unread->overwritten > unread->lost
-				? TALLY_OVERWRITTEN
-				: TALLY_ORDER,
+				? STATS_OVERWRITTEN
+				: STATS_ORDER,
 			    to - begin);
 		else if (!unread->segment[i].old)
 			stream->owed -= stream->owed < to - begin ? stream->owed

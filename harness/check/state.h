@@ -56,12 +56,12 @@ struct check_segment {
 
 /* What was reported wrongly, until the operation that did it ends. */
 enum check_tally {
-	TALLY_UNWRITTEN,
-	TALLY_TWICE,
-	TALLY_ORDER,
-	TALLY_FOREIGN,
-	TALLY_OVERWRITTEN,
-	TALLY_COUNT
+	STATS_UNWRITTEN,
+	STATS_TWICE,
+	STATS_ORDER,
+	STATS_FOREIGN,
+	STATS_OVERWRITTEN,
+	STATS_COUNT
 };
 
 /* What can be reported once more; see check_rereading(). */
@@ -96,7 +96,7 @@ struct check_stream {
 	struct {
 		uint64_t bytes;
 		struct check_place at;
-	} tally[TALLY_COUNT];
+	} stats[STATS_COUNT];
 	/* site.c: where the driver last read the position in the buffer, and
 	 * where TraceEn last fell while the unit wrote to it. */
 	struct check_site read_at, off_at;
@@ -207,7 +207,7 @@ struct check_site site_now(const struct check *check, unsigned cpu);
 struct check_site site_or(const struct check *check, unsigned cpu,
     const struct check_site *first, const struct check_site *second);
 
-/* owner.c */
+/* ownership.c */
 void owner_alloc(struct check *check, const struct event *event);
 void owner_free(struct check *check, const struct event *event);
 void owner_stack(struct check *check, const struct event *event);
@@ -218,7 +218,7 @@ void owner_unloaded(struct check *check);
 const struct check_extent *owner_find(const struct check *check, uint64_t pa);
 bool owner_is_stack(const struct check *check, uint64_t pa);
 
-/* keep.c: WORD goes into HASH. */
+/* snapshot.c: WORD goes into HASH. */
 uint64_t keep_mix(uint64_t hash, uint64_t word);
 
 /* pages.c: NULL: PA is in no trace buffer. */
@@ -256,7 +256,7 @@ void segment_write(
 void segment_read(
     struct check *check, unsigned stream, uint32_t begin, uint32_t end);
 uint64_t segment_bytes(const struct check_stream *stream);
-void segment_tally(struct check *check, unsigned stream, enum check_tally tally,
+void segment_tally(struct check *check, unsigned stream, enum check_tally stats,
     uint64_t bytes);
 
 /* table.c */

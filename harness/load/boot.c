@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "emu/guest_abi.h"
-#include "harness/load/elf.h"
-#include "harness/load/symtab.h"
+#include "harness/load/elf/elf.h"
+#include "harness/load/elf/symtab.h"
 
 /* Below the kernel: tables first, page 0 stays empty. */
 #define BOOT_LOW_PA        UINT64_C(0x1000)

@@ -6,7 +6,7 @@
 #ifndef TOPAZ_HARNESS_LOAD_BOOT_H
 #define TOPAZ_HARNESS_LOAD_BOOT_H
 
-#include "harness/load/image.h"
+#include "harness/load/elf/image.h"
 
 struct symtab;
 
@@ -36,7 +36,7 @@ struct boot {
 };
 
 /*
- * Fills RAM, which must be zero.  Errors as of elf.h, and -TZ_EUSAGE where the
+ * Fills RAM, which must be zero.  Errors as of elf/elf.h, and -TZ_EUSAGE where the
  * arrays or the command line do not fit below the kernel.  BOOT is to be freed
  * also after an error.
  */

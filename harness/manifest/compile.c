@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/manifest/position.h"
 #include "harness/manifest/words.h"
+#include "harness/manifest/yaml_position.h"
 
 int
 compile_error(const struct compiler *compiler, const char *fmt, ...)

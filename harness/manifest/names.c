@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "harness/load/image.h"
-#include "harness/manifest/position.h"
+#include "harness/load/elf/image.h"
 #include "harness/manifest/schema.h"
+#include "harness/manifest/yaml_position.h"
 
 #define NAME_CHARS \
  "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"

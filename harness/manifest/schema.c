@@ -11,7 +11,7 @@
 #include "harness/host/input.h"
 #include "harness/manifest/manifest.h"
 #include "harness/manifest/names.h"
-#include "harness/manifest/position.h"
+#include "harness/manifest/yaml_position.h"
 
 /* Members by name, with what they hold. */
 #define TEXT(key, type, flags) \

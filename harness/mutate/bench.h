@@ -8,11 +8,11 @@
 #include "harness/build_set.h"
 #include "harness/host/scratch.h"
 #include "harness/load/build.h"
-#include "harness/load/elf.h"
+#include "harness/load/elf/elf.h"
 #include "harness/mutate/record.h"
 
 struct bench {
-	struct workshop *workshop; /* of the driver itself */
+	struct build_cache *build_cache; /* of the driver itself */
 	const struct mutate_list *list;
 	const struct mutate_options *options;
 	const struct mutate_baseline *baseline; /* once it is known */
@@ -26,21 +26,21 @@ struct bench {
 	} base[2];
 };
 
-/* find.c: what WORKSHOP's driver is compiled with, but for .dir. */
-int bench_read_build(struct workshop *workshop, struct build_kpi **kpi,
+/* syntax/find.c: what WORKSHOP's driver is compiled with, but for .dir. */
+int bench_read_build(struct build_cache *build_cache, struct build_kpi **kpi,
     char **tree, struct build_options *build, struct tz_error *err);
 
 /*
  * compile.c: compiles the driver, source by source.  Errors as of build_object().  BENCH is to
  * be closed also after an error.
  */
-int bench_open(struct bench *bench, struct workshop *workshop,
+int bench_open(struct bench *bench, struct build_cache *build_cache,
     const struct mutate_list *list, struct tz_error *err);
 void bench_close(struct bench *bench);
 
 /*
  * compile.c: compiles MUTANT in the folder DIR, which is made; *CLASS: equivalent,
- * not compiled, or survived so far: then DIR has all objects, for workshop_config.
+ * not compiled, or survived so far: then DIR has all objects, for build_cache_config.
  */
 int bench_compile(const struct bench *bench, const struct mutant *mutant,
     const char *dir, enum mutate_class *class, struct tz_error *err);

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "harness/explore/workshop.h"
+#include "harness/explore/runner/build_cache.h"
 #include "harness/mutate/bench.h"
 #include "harness/mutate/patch.h"
 
@@ -30,7 +30,7 @@ static int
 compile(const struct bench *bench, const struct build_options *options,
     char *const *sources, char **object, struct tz_error *err)
 {
-	const struct driver *driver = &bench->workshop->plan.driver;
+	const struct driver *driver = &bench->build_cache->plan.driver;
 	const struct build_unit unit = {
 		.name = driver->module, .source = sources, .flag = driver->flags
 	};
@@ -48,8 +48,8 @@ open_base(struct bench *bench, unsigned which, struct build_options *options,
 {
 	struct bench_base *base = &bench->base[which];
 	size_t count = bench->list->source_count;
-	int error = workshop_build(
-	    bench->workshop, which != 0, &base->set, err);
+	int error = build_cache_build(
+	    bench->build_cache, which != 0, &base->set, err);
 
 	base->object = calloc(count + 1, sizeof(*base->object));
 	base->digest = calloc(count + 1, sizeof(*base->digest));
@@ -72,15 +72,15 @@ open_base(struct bench *bench, unsigned which, struct build_options *options,
 }
 
 int
-bench_open(struct bench *bench, struct workshop *workshop,
+bench_open(struct bench *bench, struct build_cache *build_cache,
     const struct mutate_list *list, struct tz_error *err)
 {
 	struct build_options options;
 	int error;
 
-	*bench = (struct bench){ .workshop = workshop, .list = list };
+	*bench = (struct bench){ .build_cache = build_cache, .list = list };
 	error = bench_read_build(
-	    workshop, &bench->kpi, &bench->tree, &options, err);
+	    build_cache, &bench->kpi, &bench->tree, &options, err);
 	if (error == 0)
 		error = scratch_folder(bench->scratch, err);
 	for (unsigned i = 0; error == 0 && i < 2; i++)
@@ -103,7 +103,7 @@ bench_close(struct bench *bench)
 	free(bench->tree);
 	if (bench->scratch[0] != '\0')
 		scratch_drop(bench->scratch);
-	*bench = (struct bench){ .workshop = NULL };
+	*bench = (struct bench){ .build_cache = NULL };
 }
 
 /* The mutated source, which says where the original stands. */
@@ -151,7 +151,8 @@ link_driver(const struct bench *bench, unsigned which, size_t index,
 		return *linked != NULL ? 0
 				       : tz_error(err, TZ_EIO, "out of memory");
 	}
-	error = bench_read_build(bench->workshop, &kpi, &tree, &options, err);
+	error = bench_read_build(
+	    bench->build_cache, &kpi, &tree, &options, err);
 	build_kpi_free(kpi);
 	for (size_t i = 0; i < bench->list->source_count; i++)
 		objects[i] = i == index ? object : base->object[i];
@@ -164,7 +165,7 @@ link_driver(const struct bench *bench, unsigned which, size_t index,
 	return error;
 }
 
-/* DRIVER and the modules that stay as they are, where a workshop finds them. */
+/* DRIVER and the modules that stay as they are, where a build cache finds them. */
 static int
 keep_objects(const struct bench *bench, unsigned which, const char *driver,
     const char *dir, struct tz_error *err)
@@ -204,7 +205,7 @@ compile_one(const struct bench *bench, const struct mutant *mutant,
 	struct build_kpi *kpi;
 	char *tree;
 	int error = bench_read_build(
-	    bench->workshop, &kpi, &tree, &options, err);
+	    bench->build_cache, &kpi, &tree, &options, err);
 
 	build_kpi_free(kpi);
 	snprintf(text, sizeof(text), "%s/source.c", dir);
@@ -260,7 +261,7 @@ bench_compile(const struct bench *bench, const struct mutant *mutant,
 		linked = NULL;
 	}
 	if (error == 0 && !same)
-		error = workshop_keep_sha256(bench->workshop, dir, err);
+		error = build_cache_keep_sha256(bench->build_cache, dir, err);
 	free(object[0]);
 	free(object[1]);
 	return error;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/explore/layout.h"
+#include "harness/explore/runner/layout.h"
 #include "harness/mutate/bench.h"
 
 #define CODE_BYTES (8 * REACH_BYTES)

@@ -8,19 +8,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/explore/workshop.h"
+#include "harness/explore/runner/build_cache.h"
 #include "harness/mutate/bench.h"
 
 /* Did runs of GROUP end before they could be judged? */
 static bool
-is_unjudged(const struct tally_group *group)
+is_unjudged(const struct stats_group *group)
 {
 	return check_info(group->violation.id)->family == FAMILY_UNJUDGED;
 }
 
 /* Does the driver itself not have the cause of GROUP? */
 static bool
-is_new(const struct mutate_baseline *baseline, const struct tally_group *group)
+is_new(const struct mutate_baseline *baseline, const struct stats_group *group)
 {
 	for (size_t i = 0; i < baseline->cause_count; i++) {
 		if (baseline->cause[i] == group->cause)
@@ -33,11 +33,11 @@ is_new(const struct mutate_baseline *baseline, const struct tally_group *group)
 static bool
 kills(void *arg, struct campaign *campaign, uint32_t from)
 {
-	const struct tally *tally = campaign->tally;
+	const struct stats *stats = campaign->stats;
 
-	for (uint32_t i = from; i < tally->group_count; i++) {
-		if (!is_unjudged(&tally->group[i]) &&
-		    is_new(arg, &tally->group[i]))
+	for (uint32_t i = from; i < stats->group_count; i++) {
+		if (!is_unjudged(&stats->group[i]) &&
+		    is_new(arg, &stats->group[i]))
 			return true;
 	}
 	return false;
@@ -49,22 +49,22 @@ count_schedules(const struct campaign *campaign)
 	uint64_t count = 0;
 
 	for (size_t i = 0; i < campaign->area_count; i++)
-		count += campaign->tally->area[i].done;
+		count += campaign->stats->area[i].done;
 	return count;
 }
 
 /* "it-wrap", or "insntrace@2,pages=load+open". */
 static char *
-subject_of(const struct campaign *campaign, const struct tally_group *group)
+subject_of(const struct campaign *campaign, const struct stats_group *group)
 {
 	const struct campaign_entry *entry = campaign_entry_of(campaign, group);
-	const char *driver = workshop_config(campaign->workshop)->driver;
+	const char *driver = build_cache_config(campaign->build_cache)->driver;
 	char steps[TOKEN_TEXT_BYTES];
 	char *text;
 
 	if (entry->name[0] != '\0')
 		return strdup(entry->name);
-	if (!sequence_format(workshop_manifest(campaign->workshop),
+	if (!sequence_format(build_cache_manifest(campaign->build_cache),
 		&entry->sequence, steps, sizeof(steps)))
 		steps[0] = '\0';
 	if (asprintf(&text, "%s@%u%s%s=%s", driver, entry->cpus,
@@ -74,7 +74,7 @@ subject_of(const struct campaign *campaign, const struct tally_group *group)
 }
 
 static void
-describe_kill(const struct campaign *campaign, const struct tally_group *group,
+describe_kill(const struct campaign *campaign, const struct stats_group *group,
     struct mutate_result *result)
 {
 	char kinds[TOKEN_WORDS_BYTES];
@@ -95,8 +95,8 @@ conclude(const struct bench *bench, struct campaign *campaign,
 {
 	result->class = MUTATE_SURVIVED;
 	result->schedules = count_schedules(campaign);
-	for (uint32_t i = 0; i < campaign->tally->group_count; i++) {
-		const struct tally_group *group = &campaign->tally->group[i];
+	for (uint32_t i = 0; i < campaign->stats->group_count; i++) {
+		const struct stats_group *group = &campaign->stats->group[i];
 
 		if (!is_new(bench->baseline, group))
 			continue;
@@ -129,17 +129,18 @@ static bool
 explore(
     const struct bench *bench, const char *dir, struct mutate_result *result)
 {
-	struct workshop_config config = *workshop_config(bench->workshop);
+	struct build_cache_config config = *build_cache_config(
+	    bench->build_cache);
 	struct campaign_options options = bench->options->campaign;
-	struct campaign campaign = { .workshop = NULL };
-	struct workshop *workshop;
+	struct campaign campaign = { .build_cache = NULL };
+	struct build_cache *build_cache;
 	struct tz_error err;
 	bool interrupted;
 	int error;
 
 	config.objects = dir;
 	config.source = config.tree = NULL;
-	error = workshop_open(&config, &workshop, &err);
+	error = build_cache_open(&config, &build_cache, &err);
 	if (error != 0) {
 		conclude_error(-TZ_EIO, err.text, result);
 		return true;
@@ -148,14 +149,14 @@ explore(
 	options.progress = NULL;
 	options.ends_at = kills;
 	options.ends_arg = (void *)(uintptr_t)bench->baseline;
-	error = campaign_run(&campaign, workshop, &options, &err);
+	error = campaign_run(&campaign, build_cache, &options, &err);
 	interrupted = campaign.interrupted;
 	if (error != 0)
 		conclude_error(error, err.text, result);
 	else if (!interrupted)
 		conclude(bench, &campaign, result);
 	campaign_close(&campaign);
-	workshop_close(workshop);
+	build_cache_close(build_cache);
 	return !interrupted;
 }
 
@@ -209,7 +210,7 @@ judge_baseline(const struct bench *bench, struct mutate_baseline *baseline,
     struct mutate_result *result, struct tz_error *err)
 {
 	struct campaign_options options = bench->options->campaign;
-	struct campaign campaign = { .workshop = NULL };
+	struct campaign campaign = { .build_cache = NULL };
 	struct cover *cover = cover_create(bench->list, result);
 	int error;
 
@@ -217,19 +218,19 @@ judge_baseline(const struct bench *bench, struct mutate_baseline *baseline,
 		return tz_error(err, TZ_EIO, "out of memory");
 	options.reached = cover_reached;
 	options.reached_arg = cover;
-	error = campaign_run(&campaign, bench->workshop, &options, err);
+	error = campaign_run(&campaign, bench->build_cache, &options, err);
 	cover_counts(cover, &baseline->scenarios, &baseline->sequences);
 	cover_destroy(cover);
 	if (error == 0) {
 		baseline->schedules = count_schedules(&campaign);
 		baseline->cause = calloc(
-		    campaign.tally->group_count + 1, sizeof(*baseline->cause));
+		    campaign.stats->group_count + 1, sizeof(*baseline->cause));
 		if (baseline->cause == NULL)
 			error = tz_error(err, TZ_EIO, "out of memory");
 	}
-	for (uint32_t i = 0; error == 0 && i < campaign.tally->group_count; i++)
+	for (uint32_t i = 0; error == 0 && i < campaign.stats->group_count; i++)
 		baseline->cause[baseline->cause_count++] =
-		    campaign.tally->group[i].cause;
+		    campaign.stats->group[i].cause;
 	/* An interruption leaves nothing that can be compared with. */
 	baseline->known = error == 0 && !campaign.interrupted;
 	campaign_close(&campaign);

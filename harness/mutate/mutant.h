@@ -1,6 +1,6 @@
 /*
  * A mutant: one small, mechanical change of a driver's source, as a programmer may
- * have made it by mistake.  Operators make them (operator.def).
+ * have made it by mistake.  Operators make them (syntax/operator.def).
  */
 #ifndef TOPAZ_HARNESS_MUTATE_MUTANT_H
 #define TOPAZ_HARNESS_MUTATE_MUTANT_H
@@ -8,13 +8,13 @@
 #include <stdio.h>
 
 #include "harness/manifest/manifest.h"
-#include "harness/mutate/syntax.h"
+#include "harness/mutate/syntax/syntax.h"
 
 #define MUTANT_EDITS_MAX 8
 
 enum mutant_operator {
 #define OPERATOR(id, name, find, text, reason) OPERATOR_##id,
-#include "harness/mutate/operator.def"
+#include "harness/mutate/syntax/operator.def"
 #undef OPERATOR
 	OPERATOR_COUNT,
 };
@@ -59,7 +59,7 @@ void mutant_list_settle(struct mutant_list *list);
 /* The word for CLASS. */
 const char *call_class_name(enum call_class class);
 /*
- * The row for NAME: of OWN (COUNT rows) the first that fits, else of call.def; NULL:
+ * The row for NAME: of OWN (COUNT rows) the first that fits, else of syntax/call.def; NULL:
  * none.
  */
 const struct call_row *call_find(

@@ -10,7 +10,7 @@
 #ifndef TOPAZ_HARNESS_MUTATE_MUTATE_H
 #define TOPAZ_HARNESS_MUTATE_MUTATE_H
 
-#include "harness/explore/campaign.h"
+#include "harness/explore/search/campaign.h"
 #include "harness/mutate/mutant.h"
 
 /* A source of the driver's. */
@@ -39,8 +39,8 @@ void mutate_id(const struct mutate_list *list, const struct mutant *mutant,
  * without libclang; -TZ_EUSAGE: a source cannot be parsed; -TZ_EIO.  LIST is to be freed
  * also after an error.
  */
-int mutate_find(
-    struct workshop *workshop, struct mutate_list *list, struct tz_error *err);
+int mutate_find(struct build_cache *build_cache, struct mutate_list *list,
+    struct tz_error *err);
 void mutate_list_free(struct mutate_list *list);
 
 /*
@@ -56,7 +56,7 @@ int mutate_choose(
 
 enum mutate_class {
 #define CLASS(id, name, text) MUTATE_##id,
-#include "harness/mutate/class.def"
+#include "harness/mutate/syntax/class.def"
 #undef CLASS
 	MUTATE_CLASSES,
 };
@@ -114,7 +114,7 @@ struct mutate_run {
  * another one; the driver does not compile; -TZ_EIO; else as of campaign_run() for the
  * driver itself.  RUN is to be freed also after an error.
  */
-int mutate_run(struct workshop *workshop, const struct mutate_list *list,
+int mutate_run(struct build_cache *build_cache, const struct mutate_list *list,
     const struct mutate_options *options, struct mutate_run *run,
     struct tz_error *err);
 void mutate_run_free(struct mutate_run *run, const struct mutate_list *list);

@@ -13,7 +13,7 @@ static const struct {
 	const char *name, *text;
 } classes[] = {
 #define CLASS(id, name, text) { name, text },
-#include "harness/mutate/class.def"
+#include "harness/mutate/syntax/class.def"
 #undef CLASS
 };
 

@@ -356,7 +356,7 @@ run_all(struct crew *crew, struct tz_error *err)
 }
 
 int
-mutate_run(struct workshop *workshop, const struct mutate_list *list,
+mutate_run(struct build_cache *build_cache, const struct mutate_list *list,
     const struct mutate_options *options, struct mutate_run *run,
     struct tz_error *err)
 {
@@ -372,7 +372,7 @@ mutate_run(struct workshop *workshop, const struct mutate_list *list,
 		free(crew.child);
 		return tz_error(err, TZ_EIO, "out of memory");
 	}
-	error = bench_open(&bench, workshop, list, err);
+	error = bench_open(&bench, build_cache, list, err);
 	bench.options = options;
 	bench.baseline = &run->baseline;
 	if (error == 0 && options->output != NULL)

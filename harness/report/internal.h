@@ -75,8 +75,8 @@ struct json_t *report_json_finding(
     const struct finding_summary *summary, const struct finding *finding);
 struct json_t *report_json_summary(const struct finding_summary *summary);
 
-/* What the page draws of a story. */
-struct json_t *report_json_story(const struct finding_story *story);
+/* What the page draws of a timeline. */
+struct json_t *report_json_timeline(const struct finding_timeline *timeline);
 
 /*
  * PAGE with DATA, which is given up, in its one slot.  In the data '<' is escaped:

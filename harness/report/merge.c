@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/explore/mistakes.h"
+#include "harness/finding/mistakes.h"
 #include "harness/report/internal.h"
 
 static struct finding_coverage *

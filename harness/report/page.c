@@ -26,7 +26,7 @@ links_json(const struct finding_summary *summary, size_t index)
 
 int
 report_page(const char *path, const struct finding_summary *summary,
-    size_t index, const struct finding_story *story, struct tz_error *err)
+    size_t index, const struct finding_timeline *timeline, struct tz_error *err)
 {
 	const struct finding *finding;
 	const struct check_info *check;
@@ -47,6 +47,7 @@ report_page(const char *path, const struct finding_summary *summary,
 		links_json(summary, index), "command",
 		report_json_string(summary->command), "replay_options",
 		report_json_given(report_replay_options(summary)), "story",
-		story == NULL ? json_null() : report_json_story(story)),
+		timeline == NULL ? json_null()
+				 : report_json_timeline(timeline)),
 	    err);
 }

@@ -1,7 +1,7 @@
 /*
  * What is said about findings, and in which form: text for a terminal, one page a
  * finding, an index page, JUnit, SARIF 2.1.0, JSON lines, baselines.  It judges
- * nothing and needs no machine: harness/explore/finding.h is all it reads.
+ * nothing and needs no machine: harness/finding/finding.h is all it reads.
  *
  * Every function that returns int gives 0, or -TZ_EIO where the file or the memory
  * refused, or what is said beside it, with one line that names the file.  Strings
@@ -19,7 +19,7 @@
 
 #include <stdio.h>
 
-#include "harness/explore/finding.h"
+#include "harness/finding/finding.h"
 
 /* A token is printed where its line is at most that long; else its file is. */
 #define REPORT_LINE_CHARS 120
@@ -34,13 +34,13 @@
  * are as many as findings, or NULL: the pages then have no time line.
  */
 int report_write_all(const char *directory,
-    const struct finding_summary *summary, const struct finding_story *stories,
-    struct tz_error *err);
+    const struct finding_summary *summary,
+    const struct finding_timeline *timelines, struct tz_error *err);
 
 /* The same without the pages: report_page() has written them, one by one. */
 int report_write_forms(const char *directory,
-    const struct finding_summary *summary, const struct finding_story *stories,
-    struct tz_error *err);
+    const struct finding_summary *summary,
+    const struct finding_timeline *timelines, struct tz_error *err);
 
 /* "finding-07.html" of the finding of that index, from 0; SUFFIX "html". */
 #define REPORT_NAME_BYTES 40
@@ -86,7 +86,8 @@ void report_text_counts(
  * neighbours and to index.html in the same folder.
  */
 int report_page(const char *path, const struct finding_summary *summary,
-    size_t index, const struct finding_story *story, struct tz_error *err);
+    size_t index, const struct finding_timeline *timeline,
+    struct tz_error *err);
 
 /* index.c: all findings, what was covered and what was not. */
 int report_index(const char *path, const struct finding_summary *summary,
@@ -107,7 +108,7 @@ int report_junit(const char *path, const struct finding_summary *summary,
  * driver's sources are below it.
  */
 int report_sarif(const char *path, const struct finding_summary *summary,
-    const struct finding_story *stories, struct tz_error *err);
+    const struct finding_timeline *timelines, struct tz_error *err);
 
 /*
  * json.c: one object a line with sorted keys: findings ("kind": "finding"); of a
@@ -130,7 +131,7 @@ void report_summary_free(struct finding_summary *summary);
 /*
  * merge.c: FROM into INTO, another shard of the same exploration.  Rows of the
  * coverage with one name are added up; the findings are those that one exploration of
- * the whole has (harness/explore/mistakes.h).  -TZ_EUSAGE: another driver or profile,
+ * the whole has (harness/finding/mistakes.h).  -TZ_EUSAGE: another driver or profile,
  * no shard, or more rows than a summary holds; -TZ_EIO: no memory.
  */
 int report_merge(struct finding_summary *into,

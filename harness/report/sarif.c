@@ -88,10 +88,10 @@ is_step(const struct event *event)
 }
 
 static json_t *
-step_json(const char *folder, const struct finding_story *story, size_t index,
-    unsigned order)
+step_json(const char *folder, const struct finding_timeline *timeline,
+    size_t index, unsigned order)
 {
-	const struct event *event = &story->event[index];
+	const struct event *event = &timeline->event[index];
 	const struct event_info *info = event_info(event->kind);
 	const uint64_t value[] = { event->a, event->b, event->c };
 	char text[256];
@@ -104,7 +104,8 @@ step_json(const char *folder, const struct finding_story *story, size_t index,
 			    info->arg[i], value[i]);
 	return json_pack("{s:o, s:i}", "location",
 	    location_json(folder,
-		story->event_place == NULL ? NULL : &story->event_place[index],
+		timeline->event_place == NULL ? NULL
+					      : &timeline->event_place[index],
 		text),
 	    "executionOrder", (int)order);
 }
@@ -112,27 +113,27 @@ step_json(const char *folder, const struct finding_story *story, size_t index,
 /* One thread flow a CPU that has a step among the last FLOW_EVENTS. */
 static json_t *
 flow_json(const char *folder, const struct finding *finding,
-    const struct finding_story *story)
+    const struct finding_timeline *timeline)
 {
-	size_t end = finding->event < story->event_count
+	size_t end = finding->event < timeline->event_count
 	    ? (size_t)finding->event + 1
-	    : story->event_count;
+	    : timeline->event_count;
 	size_t begin = end, steps = 0;
 	json_t *flows = json_array(), *locations, *id;
 	unsigned order;
 
 	while (begin > 0 && steps < FLOW_EVENTS)
-		steps += is_step(&story->event[--begin]);
-	for (unsigned cpu = 0; cpu < story->cpu_count; cpu++) {
+		steps += is_step(&timeline->event[--begin]);
+	for (unsigned cpu = 0; cpu < timeline->cpu_count; cpu++) {
 		locations = json_array();
 		order = 0;
 		for (size_t i = begin; i < end; i++) {
-			if (!is_step(&story->event[i]))
+			if (!is_step(&timeline->event[i]))
 				continue;
 			order++;
-			if (story->event[i].cpu == cpu)
+			if (timeline->event[i].cpu == cpu)
 				json_array_append_new(locations,
-				    step_json(folder, story, i, order));
+				    step_json(folder, timeline, i, order));
 		}
 		if (json_array_size(locations) == 0) {
 			json_decref(locations);
@@ -166,7 +167,7 @@ message_json(const struct finding_summary *summary,
 
 static json_t *
 result_json(const struct finding_summary *summary,
-    const struct finding *finding, const struct finding_story *story)
+    const struct finding *finding, const struct finding_timeline *timeline)
 {
 	const char *folder = summary->folder;
 	json_t *result, *flow;
@@ -183,7 +184,7 @@ result_json(const struct finding_summary *summary,
 	    report_json_string(finding->scenario), "profile",
 	    report_json_string(finding->profile), "sha256",
 	    report_json_string(finding->sha256));
-	flow = story == NULL ? NULL : flow_json(folder, finding, story);
+	flow = timeline == NULL ? NULL : flow_json(folder, finding, timeline);
 	if (result != NULL && flow != NULL)
 		json_object_set_new(result, "codeFlows", flow);
 	return result;
@@ -287,7 +288,7 @@ invocation_json(const struct finding_summary *summary)
 
 int
 report_sarif(const char *path, const struct finding_summary *summary,
-    const struct finding_story *stories, struct tz_error *err)
+    const struct finding_timeline *timelines, struct tz_error *err)
 {
 	json_t *results = json_array(), *root;
 	FILE *file;
@@ -296,7 +297,7 @@ report_sarif(const char *path, const struct finding_summary *summary,
 	for (size_t i = 0; i < summary->judged_count && error == 0; i++)
 		json_array_append_new(results,
 		    result_json(summary, &summary->finding[i],
-			stories == NULL ? NULL : &stories[i]));
+			timelines == NULL ? NULL : &timelines[i]));
 	root = json_pack("{s:s, s:s, s:[{s:{s:{s:s, s:s, s:s, s:o}}, s:[o], "
 			 "s:o, s:s, s:{s:{s:{s:s}}}}]}",
 	    "version", "2.1.0", "$schema",

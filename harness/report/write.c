@@ -37,7 +37,7 @@ write_token(const char *directory, const char *name, const char *token,
 
 static int
 write_page(const char *directory, const struct finding_summary *summary,
-    size_t index, const struct finding_story *story, struct tz_error *err)
+    size_t index, const struct finding_timeline *timeline, struct tz_error *err)
 {
 	char name[REPORT_NAME_BYTES];
 	char *path;
@@ -45,7 +45,7 @@ write_page(const char *directory, const struct finding_summary *summary,
 
 	report_name(name, index, "html");
 	path = join(directory, name);
-	error = report_page(path, summary, index, story, err);
+	error = report_page(path, summary, index, timeline, err);
 	free(path);
 	return error;
 }
@@ -79,7 +79,7 @@ make_directory(const char *directory, struct tz_error *err)
 
 int
 report_write_forms(const char *directory, const struct finding_summary *summary,
-    const struct finding_story *stories, struct tz_error *err)
+    const struct finding_timeline *timelines, struct tz_error *err)
 {
 	static const struct {
 		const char *name;
@@ -104,20 +104,21 @@ report_write_forms(const char *directory, const struct finding_summary *summary,
 	if (error != 0)
 		return error;
 	path = join(directory, "findings.sarif");
-	error = report_sarif(path, summary, stories, err);
+	error = report_sarif(path, summary, timelines, err);
 	free(path);
 	return error;
 }
 
 int
 report_write_all(const char *directory, const struct finding_summary *summary,
-    const struct finding_story *stories, struct tz_error *err)
+    const struct finding_timeline *timelines, struct tz_error *err)
 {
 	int error = make_directory(directory, err);
 
 	for (size_t i = 0; i < summary->finding_count && error == 0; i++)
 		error = write_page(directory, summary, i,
-		    stories == NULL ? NULL : &stories[i], err);
-	return error == 0 ? report_write_forms(directory, summary, stories, err)
-			  : error;
+		    timelines == NULL ? NULL : &timelines[i], err);
+	return error == 0
+	    ? report_write_forms(directory, summary, timelines, err)
+	    : error;
 }

@@ -1,6 +1,6 @@
 #include "tests/bench/bare.h"
 
-#include "traces/image.h"
+#include "traces/bundle/image.h"
 
 #include <intel-pt.h>
 

@@ -6,7 +6,7 @@
 #ifndef TOPAZ_TESTS_BENCH_BARE_H
 #define TOPAZ_TESTS_BENCH_BARE_H
 
-#include "traces/decode.h"
+#include "traces/decode/decode.h"
 
 /* Decodes the whole trace and drops it.  Returns how many instructions. */
 uint64_t bare_blocks(const struct decode_config *config);

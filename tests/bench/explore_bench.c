@@ -14,8 +14,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "harness/explore/campaign.h"
-#include "harness/explore/setups.h"
+#include "harness/explore/runner/runner_pool.h"
+#include "harness/explore/search/campaign.h"
 
 #define KINDS                                                   \
  (UINT32_C(1) << DEVIATION_PMI | UINT32_C(1) << DEVIATION_NMI | \
@@ -51,8 +51,8 @@ static const struct subject subjects[] = {
 	    "insntrace@2=open+init+allocbuf+allocbuf+start+stop", 2 },
 };
 
-static struct setups *setups, *unaudited;
-static struct workshop *workshop;
+static struct runner_pool *runner_pool, *unaudited;
+static struct build_cache *build_cache;
 
 static double
 seconds(void)
@@ -71,7 +71,7 @@ give_up(const struct tz_error *err)
 }
 
 static void
-open_trial(struct trial *trial, struct setups *where,
+open_trial(struct trial *trial, struct runner_pool *where,
     const struct subject *subject, bool merge)
 {
 	const struct trial_options options = { .kinds = KINDS,
@@ -85,9 +85,9 @@ open_trial(struct trial *trial, struct setups *where,
 
 	if (token_parse_subject(subject->text, &token, &err) != 0 ||
 	    campaign_entry_read(
-		workshop_manifest(workshop), &token, &entry, &err) != 0 ||
-	    setups_get(where, entry.cpus, entry.layout, entry.settings, &runner,
-		&err) != 0)
+		build_cache_manifest(build_cache), &token, &entry, &err) != 0 ||
+	    runner_pool_get(where, entry.cpus, entry.layout, entry.settings,
+		&runner, &err) != 0)
 		give_up(&err);
 	if (where == unaudited)
 		machine_set_audit(
@@ -107,14 +107,14 @@ count_shares(const struct trial *trial, const struct subject *subject)
 
 static double
 time_share(struct trial *trial, const struct subject *subject,
-    const struct trial_share *share, struct tally *tally)
+    const struct trial_share *share, struct stats *stats)
 {
 	double start = seconds();
 
 	if (subject->depth == 2)
-		trial_two(trial, share, tally, 0);
+		trial_two(trial, share, stats, 0);
 	else
-		trial_one(trial, share, tally, 0);
+		trial_one(trial, share, stats, 0);
 	return seconds() - start;
 }
 
@@ -126,27 +126,27 @@ static double
 time_schedules(
     const struct subject *subject, bool merge, uint64_t *merged, uint64_t *done)
 {
-	struct tally *tally = calloc(1, sizeof(*tally));
+	struct stats *stats = calloc(1, sizeof(*stats));
 	struct trial_share share = { .keep = TRIAL_KEEP_ALL };
 	struct trial trial;
 	double time = 0;
 
-	if (tally == NULL)
+	if (stats == NULL)
 		abort();
-	open_trial(&trial, setups, subject, merge);
+	open_trial(&trial, runner_pool, subject, merge);
 	share.workers = count_shares(&trial, subject);
 	while (time < SECONDS_EACH) {
-		time += time_share(&trial, subject, &share, tally);
+		time += time_share(&trial, subject, &share, stats);
 		if (++share.worker == share.workers) {
 			share.worker = 0;
 			trial_close(&trial);
-			open_trial(&trial, setups, subject, merge);
+			open_trial(&trial, runner_pool, subject, merge);
 		}
 	}
-	*done = tally->area[0].done;
-	*merged = tally->area[0].merged;
+	*done = stats->area[0].done;
+	*merged = stats->area[0].merged;
 	trial_close(&trial);
-	free(tally);
+	free(stats);
 	return (double)*done / time;
 }
 
@@ -154,12 +154,12 @@ time_schedules(
 static double
 time_audit(const struct subject *subject)
 {
-	struct setups *const where[] = { setups, unaudited };
+	struct runner_pool *const where[] = { runner_pool, unaudited };
 	struct trial_share share = { .keep = TRIAL_KEEP_ALL };
-	struct tally *tally = calloc(1, sizeof(*tally));
+	struct stats *stats = calloc(1, sizeof(*stats));
 	double time[2] = { 0, 0 };
 
-	if (tally == NULL)
+	if (stats == NULL)
 		abort();
 	while (time[0] + time[1] < 2 * SECONDS_EACH) {
 		struct trial trial[2];
@@ -174,12 +174,12 @@ time_audit(const struct subject *subject)
 
 			for (unsigned i = 0; i < 2; i++)
 				time[first ^ i] += time_share(
-				    &trial[first ^ i], subject, &share, tally);
+				    &trial[first ^ i], subject, &share, stats);
 		}
 		for (unsigned i = 0; i < 2; i++)
 			trial_close(&trial[i]);
 	}
-	free(tally);
+	free(stats);
 	return time[0] / time[1];
 }
 
@@ -202,25 +202,25 @@ time_parts(const struct subject *subject, struct parts *parts)
 	unsigned runs = 0;
 	double at[6];
 
-	open_trial(&trial, setups, subject, false);
+	open_trial(&trial, runner_pool, subject, false);
 	machine = runner_machine(trial.runner);
 	*parts = (struct parts){ .insns = trial.counts.insns_all,
 		.boundaries = trial.list.count,
 		.schedules = trial_count(&trial) };
-	runner_apply(trial.runner, trial.begin);
+	runner_restore(trial.runner, trial.begin);
 	begin = machine_snapshot_take(machine, &err);
 	if (begin == NULL)
 		give_up(&err);
 	while (parts->plain < SECONDS_EACH) {
 		at[0] = seconds();
-		runner_apply(trial.runner, trial.begin);
+		runner_restore(trial.runner, trial.begin);
 		at[1] = seconds();
 		if (runner_go(trial.runner, 0, UINT64_MAX) != RUNNER_OVER)
 			abort();
 		at[2] = seconds();
 		(void)runner_hash(trial.runner);
 		at[3] = seconds();
-		mark = runner_take(trial.runner);
+		mark = runner_save(trial.runner);
 		runner_mark_free(trial.runner, mark);
 		at[4] = seconds();
 		machine_snapshot_apply(machine, begin);
@@ -280,15 +280,15 @@ is_wanted(size_t row, int argc, char **argv)
 int
 main(int argc, char **argv)
 {
-	const struct workshop_config config = { .driver = "insntrace",
+	const struct build_cache_config config = { .driver = "insntrace",
 		.profile = "skylake" };
 	struct tz_error err;
 
-	if (workshop_open(&config, &workshop, &err) != 0)
+	if (build_cache_open(&config, &build_cache, &err) != 0)
 		give_up(&err);
-	setups = setups_create(workshop);
-	unaudited = setups_create(workshop);
-	if (setups == NULL || unaudited == NULL)
+	runner_pool = runner_pool_create(build_cache);
+	unaudited = runner_pool_create(build_cache);
+	if (runner_pool == NULL || unaudited == NULL)
 		abort();
 	printf(
 	    "per second and core, CPU time; plain: the same run by the machine"
@@ -297,8 +297,8 @@ main(int argc, char **argv)
 		if (is_wanted(i, argc, argv))
 			measure(&subjects[i]);
 	}
-	setups_destroy(unaudited);
-	setups_destroy(setups);
-	workshop_close(workshop);
+	runner_pool_destroy(unaudited);
+	runner_pool_destroy(runner_pool);
+	build_cache_close(build_cache);
 	return 0;
 }

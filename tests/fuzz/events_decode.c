@@ -5,7 +5,7 @@
 
 #include "emu/profile/profile.h"
 #include "tests/fuzz/fuzz.h"
-#include "traces/blank.h"
+#include "traces/decode/mask_cfe.h"
 
 /* What the unit fills up with PADs. */
 #define WORD_BYTES 8
@@ -271,7 +271,7 @@ events_check_insns(const struct events_stream *original)
 	struct insns insns = { .stream = stream };
 	struct pt_config config;
 	uint8_t *blanked;
-	bool good = blank_cfes(original->bytes, original->count, &blanked);
+	bool good = mask_cfe_cfes(original->bytes, original->count, &blanked);
 	int status;
 
 	TZ_ASSERT(good);

@@ -17,7 +17,7 @@ sources="$base emu/profile/*.c emu/pt/*.c"
 machine="emu/*.c emu/apic/*.c emu/cpu/*.c emu/pmu/*.c emu/profile/*.c emu/pt/*.c"
 case $target in
 events)
-	sources="$sources traces/blank.c"
+	sources="$sources traces/decode/mask_cfe.c"
 	libs="$libs -lipt"
 	;;
 msrs)
@@ -26,9 +26,9 @@ msrs)
 	;;
 parsers)
 	sources="$machine traces/*.c traces/reencode/*.c harness/manifest/*.c
-	    harness/explore/schedule.c harness/explore/finding.c
+	    harness/explore/runner/schedule.c harness/finding/finding.c
 	    harness/report/baseline.c harness/report/common.c
-	    harness/report/json.c harness/check/*.c harness/cmd/reencode_text.c"
+	    harness/report/json.c harness/check/*.c harness/cmd/trace/reencode_text.c"
 	libs="$libs -lipt -lzstd -ljansson -lcyaml -lyaml -lZydis -lZycore -lunicorn"
 	;;
 esac

@@ -6,9 +6,9 @@
 #include "emu/base/exec_log.h"
 #include "harness/host/tree.h"
 #include "tests/fuzz/parsers.h"
-#include "traces/bundle_write.h"
-#include "traces/manifest.h"
-#include "traces/verify.h"
+#include "traces/bundle/bundle_write.h"
+#include "traces/bundle/manifest.h"
+#include "traces/verify/verify.h"
 
 #include <jansson.h>
 #include <stdlib.h>

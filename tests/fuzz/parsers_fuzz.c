@@ -9,15 +9,15 @@
  */
 #define _GNU_SOURCE /* nftw */
 
-#include "harness/explore/schedule.h"
+#include "harness/explore/runner/schedule.h"
 #include "harness/manifest/manifest.h"
 #include "harness/report/report.h"
 #include "tests/fuzz/parsers.h"
-#include "traces/bundle.h"
-#include "traces/exec_log_read.h"
-#include "traces/manifest.h"
-#include "traces/packets.h"
-#include "traces/zfile.h"
+#include "traces/bundle/bundle.h"
+#include "traces/bundle/exec_log_read.h"
+#include "traces/bundle/manifest.h"
+#include "traces/bundle/zfile.h"
+#include "traces/decode/packets.h"
 
 #include <ftw.h>
 #include <stdio.h>
@@ -192,11 +192,11 @@ read_parts(const uint8_t *data, size_t bytes)
 	if (error == 0)
 		free(words);
 	pack("cpu0.fell", data, bytes);
-	error = bundle_read_fell(bundle, 0, &fell, &err);
+	error = bundle_read_trace_off(bundle, 0, &fell, &err);
 	parsers_check(error, &err, "cpu0.fell");
 	if (error == 0) {
-		fell_copy(&fell, bytes & 15, sizeof(copy), copy);
-		fell_free(&fell);
+		trace_off_copy(&fell, bytes & 15, sizeof(copy), copy);
+		trace_off_free(&fell);
 	}
 	free(bundle);
 }

@@ -8,7 +8,7 @@
 
 #include <jansson.h>
 
-#include "traces/digest.h"
+#include "traces/bundle/digest.h"
 
 #define MANIFEST "bundle/manifest.json"
 

@@ -27,7 +27,7 @@ build() {
 
 mkdir "$dir/rest" "$dir/run"
 for file in emu/base/base.c emu/pt/*.c emu/profile/*.c tests/packets/[!cr]*.c \
-    tests/packets/reader.c tests/unit/pt/*.c traces/clock.c traces/image.c; do
+    tests/packets/reader.c tests/unit/pt/*.c traces/decode/clock.c traces/bundle/image.c; do
 	case $file in
 	*_test.c | */perf_packets.c) continue ;;
 	esac

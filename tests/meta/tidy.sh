@@ -21,7 +21,7 @@ rank() {
 	emu/*) echo 4 ;;
 	harness/guest/* | harness/kpi/* | harness/load/* | harness/host/*) echo 5 ;;
 	traces/*) echo 6 ;;
-	harness/explore/finding.h | harness/explore/mistakes.h | harness/check/* | harness/manifest/*) echo 7 ;;
+	harness/finding/finding.h | harness/finding/mistakes.h | harness/check/* | harness/manifest/*) echo 7 ;;
 	harness/explore/*) echo 9 ;;
 	harness/mutate/*) echo 10 ;;
 	harness/cmd/*) echo 11 ;;
@@ -49,7 +49,7 @@ for file in $sources; do
 done
 
 # What verifies a bundle shares nothing with what made its traces.
-for file in traces/*.[ch]; do
+for file in $(find traces -name '*.[ch]' ! -path '*/reencode/*'); do
 	grep -n -E '^#include "(emu/(pt|cpu)|traces/reencode)/' "$file" /dev/null &&
 	    complain "$file uses the generator"
 done
@@ -75,9 +75,9 @@ only gelf 'harness/load/*'
 only libelf 'harness/load/*'
 only elfutils/ 'harness/load/*'
 only cyaml harness/manifest/schema.c
-only yaml.h harness/manifest/position.c
-only zstd 'traces/zfile.c'
-only clang-c/ harness/mutate/clang.c
+only yaml.h harness/manifest/yaml_position.c
+only zstd 'traces/bundle/zfile.c'
+only clang-c/ harness/mutate/syntax/clang.c
 
 for file in $sources $(find tests -name '*.[ch]'); do
 	grep -n -E '\b(TODO|FIXME|XXX|HACK)\b' "$file" /dev/null && bad=1
@@ -91,7 +91,7 @@ for entry in $(ls -A); do
 	esac
 done
 
-for folder in emu/ emu/*/ emu/*/*/ harness/ harness/*/ traces/ driver/ driver/*/; do
+for folder in emu/ emu/*/ emu/*/*/ harness/ harness/*/ harness/*/*/ traces/ traces/*/ driver/ driver/*/; do
 	case $folder in
 	harness/kpi/ | driver/freebsd-pt/) continue ;;
 	esac

@@ -14,9 +14,9 @@
 
 #include <cmocka.h>
 
-#include "harness/explore/concurrent.h"
-#include "harness/explore/effort.h"
-#include "harness/explore/setups.h"
+#include "harness/explore/runner/runner_pool.h"
+#include "harness/explore/search/concurrent.h"
+#include "harness/explore/search/effort.h"
 #include "tests/whole/campaigns.h"
 
 #define REPLAYS  3
@@ -26,7 +26,7 @@
 static void
 open_campaign(const char *source, struct campaign *campaign)
 {
-	const struct workshop_config config = {
+	const struct build_cache_config config = {
 		.driver = "freebsd-pt",
 		.profile = "skylake",
 		.source = source,
@@ -35,13 +35,13 @@ open_campaign(const char *source, struct campaign *campaign)
 	struct tz_error err = { "" };
 
 	*campaign = (struct campaign){ .options = campaign_defaults() };
-	if (workshop_open(&config, &campaign->workshop, &err) != 0)
+	if (build_cache_open(&config, &campaign->build_cache, &err) != 0)
 		fail_msg("%s", err.text);
-	campaign->setups = setups_create(campaign->workshop);
-	campaign->area = calloc(TALLY_AREAS_MAX, sizeof(*campaign->area));
-	campaign->tally = calloc(1, sizeof(*campaign->tally));
-	assert_true(campaign->setups != NULL && campaign->area != NULL &&
-	    campaign->tally != NULL);
+	campaign->runner_pool = runner_pool_create(campaign->build_cache);
+	campaign->area = calloc(STATS_AREAS_MAX, sizeof(*campaign->area));
+	campaign->stats = calloc(1, sizeof(*campaign->stats));
+	assert_true(campaign->runner_pool != NULL && campaign->area != NULL &&
+	    campaign->stats != NULL);
 	if (concurrent_explore(campaign, budget, &err) != 0)
 		fail_msg("%s", err.text);
 	assert_true(campaign->area_count != 0);
@@ -50,18 +50,18 @@ open_campaign(const char *source, struct campaign *campaign)
 static void
 close_campaign(struct campaign *campaign)
 {
-	struct workshop *workshop = campaign->workshop;
+	struct build_cache *build_cache = campaign->build_cache;
 
 	campaign_close(campaign);
-	workshop_close(workshop);
+	build_cache_close(build_cache);
 }
 
 /* The group whose message is about IA32_RTIT_CTL and ends in WORDS. */
-static const struct tally_group *
+static const struct stats_group *
 find_group(const struct campaign *campaign, const char *words)
 {
-	for (uint32_t i = 0; i < campaign->tally->group_count; i++) {
-		const struct tally_group *group = &campaign->tally->group[i];
+	for (uint32_t i = 0; i < campaign->stats->group_count; i++) {
+		const struct stats_group *group = &campaign->stats->group[i];
 		const char *text = group->violation.text;
 		size_t length = strlen(text), end = strlen(words);
 
@@ -74,7 +74,7 @@ find_group(const struct campaign *campaign, const char *words)
 }
 
 static void
-assert_replays(struct campaign *campaign, const struct tally_group *group)
+assert_replays(struct campaign *campaign, const struct stats_group *group)
 {
 	struct replayed *replayed = calloc(1, sizeof(*replayed));
 	static struct finding finding;
@@ -89,9 +89,9 @@ assert_replays(struct campaign *campaign, const struct tally_group *group)
 	assert_int_equal(finding.class, FINDING_SCHEDULE);
 	assert_string_equal(finding.kinds, "cpu");
 	for (unsigned i = 0; i < REPLAYS; i++) {
-		if (describe_replay(campaign->setups,
-			workshop_manifest(campaign->workshop), &token, NULL,
-			STEPPING_NONE, replayed, &runner, &err) != 0)
+		if (describe_replay(campaign->runner_pool,
+			build_cache_manifest(campaign->build_cache), &token,
+			NULL, STEPPING_NONE, replayed, &runner, &err) != 0)
 			fail_msg("%s", err.text);
 		assert_true(outcome_has(&replayed->outcome, group->cause));
 		assert_int_equal(replayed->state_hash, finding.state_hash);
@@ -103,7 +103,7 @@ static void
 bits_of_the_configuration_before_are_found(void **state)
 {
 	const char *source = whole_freebsd_source();
-	const struct tally_group *group;
+	const struct stats_group *group;
 	struct campaign campaign;
 
 	(void)state;

@@ -122,20 +122,20 @@ broken_path(char path[BROKEN_PATH_BYTES], const char *name)
 	snprintf(path, BROKEN_PATH_BYTES, "%s/%s", folder, name);
 }
 
-struct workshop *
+struct build_cache *
 broken_workshop(void)
 {
-	const struct workshop_config config = {
+	const struct build_cache_config config = {
 		.driver = "insntrace",
 		.profile = "skylake",
 		.drivers = folder,
 	};
-	struct workshop *workshop;
+	struct build_cache *build_cache;
 	struct tz_error err;
 
-	if (workshop_open(&config, &workshop, &err) != 0) {
+	if (build_cache_open(&config, &build_cache, &err) != 0) {
 		fprintf(stderr, "%s\n", err.text);
 		exit(1);
 	}
-	return workshop;
+	return build_cache;
 }

@@ -8,7 +8,7 @@
 #ifndef TOPAZ_TESTS_WHOLE_BROKEN_H
 #define TOPAZ_TESTS_WHOLE_BROKEN_H
 
-#include "harness/explore/runner.h"
+#include "harness/explore/runner/runner.h"
 
 #define BROKEN_PATH_BYTES 256
 
@@ -23,7 +23,7 @@ void broken_init(void);
 const char *broken_folder(void);
 void broken_path(char path[BROKEN_PATH_BYTES], const char *name);
 
-/* A workshop for the broken driver. */
-struct workshop *broken_workshop(void);
+/* A build cache for the broken driver. */
+struct build_cache *broken_workshop(void);
 
 #endif

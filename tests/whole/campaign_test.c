@@ -18,9 +18,9 @@
 
 #include <cmocka.h>
 
-#include "harness/explore/describe.h"
-#include "harness/explore/faults.h"
-#include "harness/explore/setups.h"
+#include "harness/explore/describe/describe.h"
+#include "harness/explore/runner/runner_pool.h"
+#include "harness/explore/search/faults.h"
 #include "harness/host/stop.h"
 #include "harness/report/report.h"
 
@@ -28,7 +28,7 @@
 #define REPLAYS 100
 
 static const char *topaz; /* the program */
-static struct workshop *workshop;
+static struct build_cache *build_cache;
 static struct finding_summary *found; /* by one job, seed 0 */
 
 static void
@@ -44,8 +44,8 @@ open_all(void **state)
 	const struct campaign_options options = campaigns_options(BUDGET);
 
 	(void)state;
-	workshop = broken_workshop();
-	found = campaigns_run(workshop, &options);
+	build_cache = broken_workshop();
+	found = campaigns_run(build_cache, &options);
 	return 0;
 }
 
@@ -54,7 +54,7 @@ close_all(void **state)
 {
 	(void)state;
 	drop(found);
-	workshop_close(workshop);
+	build_cache_close(build_cache);
 	return 0;
 }
 
@@ -85,7 +85,7 @@ jobs_do_not_matter(void **state)
 
 	(void)state;
 	options.jobs = 3;
-	other = campaigns_run(workshop, &options);
+	other = campaigns_run(build_cache, &options);
 	campaigns_assert_equal(found, other);
 	assert_int_equal(found->schedules, other->schedules);
 	drop(other);
@@ -135,7 +135,7 @@ run_shards(struct campaign_options options, unsigned shards)
 
 	options.shards = shards;
 	for (options.shard = shards; options.shard != 0; options.shard--) {
-		other = campaigns_run(workshop, &options);
+		other = campaigns_run(build_cache, &options);
 		if (all == NULL) {
 			all = other;
 			continue;
@@ -156,7 +156,7 @@ shards_together_find_the_same(void **state)
 
 	(void)state;
 	options.kinds |= UINT32_C(1) << DEVIATION_PMI;
-	one = campaigns_run(workshop, &options);
+	one = campaigns_run(build_cache, &options);
 	all = run_shards(options, 3);
 	expected = json_of(one);
 	got = json_of(all);
@@ -172,13 +172,13 @@ static void
 a_second_time_is_the_same(void **state)
 {
 	struct campaign_options options = campaigns_options(BUDGET);
-	struct workshop *again = broken_workshop();
+	struct build_cache *again = broken_workshop();
 	struct finding_summary *one, *other;
 
 	(void)state;
 	options.subject = BROKEN_TWO_CPUS;
 	options.kinds |= UINT32_C(1) << DEVIATION_PMI;
-	one = campaigns_run(workshop, &options);
+	one = campaigns_run(build_cache, &options);
 	other = campaigns_run(again, &options);
 	assert_true(one->finding_count != 0);
 	campaigns_assert_equal(one, other);
@@ -190,7 +190,7 @@ a_second_time_is_the_same(void **state)
 	}
 	drop(one);
 	drop(other);
-	workshop_close(again);
+	build_cache_close(again);
 }
 
 /* The finding of SUMMARY with CAUSE whose deviations are as SCHEDULE says. */
@@ -224,9 +224,9 @@ another_seed_draws_other_schedules(void **state)
 	(void)state;
 	options.subject = BROKEN_TWO_CPUS;
 	options.kinds |= UINT32_C(1) << DEVIATION_PMI;
-	one = campaigns_run(workshop, &options);
+	one = campaigns_run(build_cache, &options);
 	options.seed = 77;
-	other = campaigns_run(workshop, &options);
+	other = campaigns_run(build_cache, &options);
 	for (size_t i = 0; i < one->finding_count; i++) {
 		assert_int_equal(
 		    token_parse(one->finding[i].token, &token, &err), 0);
@@ -240,9 +240,9 @@ another_seed_draws_other_schedules(void **state)
 
 /* TOKEN as often as REPLAYS on runners of OF. */
 static void
-replay_often(struct workshop *of, const struct finding *finding)
+replay_often(struct build_cache *of, const struct finding *finding)
 {
-	struct setups *setups = setups_create(of);
+	struct runner_pool *runner_pool = runner_pool_create(of);
 	struct replayed *replayed = calloc(1, sizeof(*replayed));
 	uint64_t events = 0;
 	struct runner *runner;
@@ -250,16 +250,17 @@ replay_often(struct workshop *of, const struct finding *finding)
 	struct tz_error err = { "" };
 	uint16_t check;
 
-	assert_non_null(setups);
+	assert_non_null(runner_pool);
 	assert_non_null(replayed);
 	assert_int_equal(token_parse(finding->token, &token, &err), 0);
-	assert_int_equal(workshop_check(of, &check, &err), 0);
+	assert_int_equal(build_cache_check(of, &check, &err), 0);
 	assert_int_equal(token.check, check);
 	for (unsigned i = 0; i < REPLAYS; i++) {
 		const struct check_violation *violation = NULL;
 
-		if (describe_replay(setups, workshop_manifest(of), &token, NULL,
-			STEPPING_NONE, replayed, &runner, &err) != 0)
+		if (describe_replay(runner_pool, build_cache_manifest(of),
+			&token, NULL, STEPPING_NONE, replayed, &runner,
+			&err) != 0)
 			fail_msg("%s", err.text);
 		for (unsigned j = 0; j < replayed->outcome.count; j++) {
 			if (replayed->outcome.violation[j].own == finding->own)
@@ -282,7 +283,7 @@ replay_often(struct workshop *of, const struct finding *finding)
 		assert_int_equal(replayed->events, events);
 	}
 	free(replayed);
-	setups_destroy(setups);
+	runner_pool_destroy(runner_pool);
 }
 
 static void
@@ -290,24 +291,25 @@ every_token_replays_each_time(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < found->finding_count; i++)
-		replay_often(workshop, &found->finding[i]);
+		replay_often(build_cache, &found->finding[i]);
 }
 
 static void
 tokens_replay_with_objects_that_were_kept(void **state)
 {
-	struct workshop_config config = *workshop_config(workshop);
-	struct workshop *kept;
+	struct build_cache_config config = *build_cache_config(build_cache);
+	struct build_cache *kept;
 	struct tz_error err = { "" };
 
 	(void)state;
-	assert_int_equal(workshop_keep(workshop, broken_folder(), &err), 0);
+	assert_int_equal(
+	    build_cache_keep(build_cache, broken_folder(), &err), 0);
 	config.objects = broken_folder();
 	config.cc = "/nonexistent/cc";
-	if (workshop_open(&config, &kept, &err) != 0)
+	if (build_cache_open(&config, &kept, &err) != 0)
 		fail_msg("%s", err.text);
 	replay_often(kept, &found->finding[0]);
-	workshop_close(kept);
+	build_cache_close(kept);
 }
 
 /* The exit code of `topaz replay TOKEN`; what it says in SAID. */
@@ -361,16 +363,16 @@ open_campaign(struct campaign *campaign, const struct campaign_options *options)
 {
 	struct tz_error err = { "" };
 
-	if (campaign_run(campaign, workshop, options, &err) != 0)
+	if (campaign_run(campaign, build_cache, options, &err) != 0)
 		fail_msg("%s", err.text);
 }
 
-static const struct tally_group *
+static const struct stats_group *
 find_group(const struct campaign *campaign, enum check_id id)
 {
-	for (uint32_t i = 0; i < campaign->tally->group_count; i++) {
-		if (campaign->tally->group[i].violation.id == id)
-			return &campaign->tally->group[i];
+	for (uint32_t i = 0; i < campaign->stats->group_count; i++) {
+		if (campaign->stats->group[i].violation.id == id)
+			return &campaign->stats->group[i];
 	}
 	fail_msg("no %s", check_info(id)->name);
 	return NULL;
@@ -400,9 +402,9 @@ static void
 a_needless_deviation_is_dropped(void **state)
 {
 	struct campaign_options options = campaigns_options(200);
-	const struct tally_group *lost;
+	const struct stats_group *lost;
 	struct campaign campaign;
-	struct tally_group group;
+	struct stats_group group;
 	static struct finding finding;
 	struct token token;
 	struct tz_error err = { "" };
@@ -457,7 +459,7 @@ faults_are_counted_by_point(void **state)
 		index++;
 	faults_result(&campaign, index, &result);
 	for (size_t i = 0; i < campaign.area_count; i++) {
-		const struct tally_area *area = &campaign.tally->area[i];
+		const struct stats_area *area = &campaign.stats->area[i];
 
 		points += area->done - area->impossible - area->unjudged;
 	}
@@ -485,7 +487,7 @@ pairs_are_about_as_many_as_wanted(void **state)
 	open_campaign(&campaign, &options);
 	for (size_t i = 0; i < campaign.area_count; i++) {
 		if (campaign.area[i].kind == AREA_TWO)
-			pairs += campaign.tally->area[i].done;
+			pairs += campaign.stats->area[i].done;
 	}
 	print_message(
 	    "%lu pairs of %lu\n", (unsigned long)pairs, (unsigned long)wanted);
@@ -516,11 +518,11 @@ an_interrupt_keeps_what_was_found(void **state)
 	options.progress = interrupt_once_something_is_found;
 	open_campaign(&campaign, &options);
 	assert_true(campaign.interrupted);
-	assert_true(campaign.tally->group_count != 0);
+	assert_true(campaign.stats->group_count != 0);
 	assert_in_range(
-	    campaign.tally->area[0].done, 1, campaign.area[0].total - 1);
+	    campaign.stats->area[0].done, 1, campaign.area[0].total - 1);
 	for (size_t i = 1; i < campaign.area_count; i++)
-		assert_int_equal(campaign.tally->area[i].done, 0);
+		assert_int_equal(campaign.stats->area[i].done, 0);
 	campaign_close(&campaign);
 }
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "harness/explore/findings.h"
+#include "harness/explore/describe/findings.h"
 
 struct campaign_options
 campaigns_options(uint64_t budget)
@@ -23,7 +23,8 @@ campaigns_options(uint64_t budget)
 }
 
 struct finding_summary *
-campaigns_run(struct workshop *workshop, const struct campaign_options *options)
+campaigns_run(
+    struct build_cache *build_cache, const struct campaign_options *options)
 {
 	struct finding_summary *summary = calloc(1, sizeof(*summary));
 	struct tz_error err = { "" };
@@ -32,15 +33,15 @@ campaigns_run(struct workshop *workshop, const struct campaign_options *options)
 	bool interrupted = false;
 
 	assert_non_null(summary);
-	if (campaign_run(&campaign, workshop, options, &err) != 0)
+	if (campaign_run(&campaign, build_cache, options, &err) != 0)
 		fail_msg("%s", err.text);
 	assert_false(campaign.interrupted);
 	snprintf(summary->driver, sizeof(summary->driver), "%s",
-	    workshop_config(workshop)->driver);
+	    build_cache_config(build_cache)->driver);
 	snprintf(summary->profile, sizeof(summary->profile), "%s",
-	    workshop_config(workshop)->profile);
+	    build_cache_config(build_cache)->profile);
 	snprintf(summary->sha256, sizeof(summary->sha256), "%s",
-	    workshop_sha256(workshop));
+	    build_cache_sha256(build_cache));
 	describe_coverage(&campaign, summary);
 	if (findings_make(&campaign, summary, &interrupted, &findings, &err) !=
 	    0)
@@ -54,7 +55,7 @@ campaigns_run(struct workshop *workshop, const struct campaign_options *options)
 }
 
 void
-campaigns_describe(struct campaign *campaign, const struct tally_group *group,
+campaigns_describe(struct campaign *campaign, const struct stats_group *group,
     struct finding *finding, struct describe_kept *kept)
 {
 	const struct witness witness = { *campaign_entry_of(campaign, group),

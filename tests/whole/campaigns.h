@@ -5,7 +5,7 @@
 #ifndef TOPAZ_TESTS_WHOLE_CAMPAIGNS_H
 #define TOPAZ_TESTS_WHOLE_CAMPAIGNS_H
 
-#include "harness/explore/describe.h"
+#include "harness/explore/describe/describe.h"
 
 /*
  * The scenarios and some sequences of the broken driver with PMIs and switches
@@ -18,11 +18,11 @@ struct campaign_options campaigns_options(uint64_t budget);
  * not possible.  To be freed by report_summary_free() and free().
  */
 struct finding_summary *campaigns_run(
-    struct workshop *workshop, const struct campaign_options *options);
+    struct build_cache *build_cache, const struct campaign_options *options);
 
 /* Makes FINDING of GROUP, whose violation has to show again; KEPT may be NULL. */
 void campaigns_describe(struct campaign *campaign,
-    const struct tally_group *group, struct finding *finding,
+    const struct stats_group *group, struct finding *finding,
     struct describe_kept *kept);
 
 /* Both have the same findings, in any order, to the token and the message. */

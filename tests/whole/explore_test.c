@@ -14,9 +14,9 @@
 
 #include <cmocka.h>
 
-#include "harness/explore/decoded.h"
-#include "harness/explore/describe.h"
-#include "harness/explore/setups.h"
+#include "harness/explore/describe/describe.h"
+#include "harness/explore/runner/decode_check.h"
+#include "harness/explore/runner/runner_pool.h"
 
 #define KINDS                                                   \
  (UINT32_C(1) << DEVIATION_PMI | UINT32_C(1) << DEVIATION_NMI | \
@@ -32,24 +32,24 @@
 /* One CPU; the buffer is full, so that there is a PMI. */
 #define INTERRUPTED "insntrace=load+open+init+allocbuf+start+work.2"
 
-static struct workshop *workshop;
-static struct setups *setups;
+static struct build_cache *build_cache;
+static struct runner_pool *runner_pool;
 
 static int
 open_all(void **state)
 {
 	(void)state;
-	workshop = broken_workshop();
-	setups = setups_create(workshop);
-	return setups == NULL ? -1 : 0;
+	build_cache = broken_workshop();
+	runner_pool = runner_pool_create(build_cache);
+	return runner_pool == NULL ? -1 : 0;
 }
 
 static int
 close_all(void **state)
 {
 	(void)state;
-	setups_destroy(setups);
-	workshop_close(workshop);
+	runner_pool_destroy(runner_pool);
+	build_cache_close(build_cache);
 	return 0;
 }
 
@@ -65,9 +65,9 @@ open_trial(struct trial *trial, const char *subject,
 
 	if (token_parse_subject(subject, &token, &err) != 0 ||
 	    campaign_entry_read(
-		workshop_manifest(workshop), &token, &entry, &err) != 0 ||
-	    setups_get(setups, entry.cpus, entry.layout, entry.settings,
-		&runner, &err) != 0 ||
+		build_cache_manifest(build_cache), &token, &entry, &err) != 0 ||
+	    runner_pool_get(runner_pool, entry.cpus, entry.layout,
+		entry.settings, &runner, &err) != 0 ||
 	    trial_open(trial, runner, &entry.sequence, options, &err) != 0)
 		fail_msg("%s: %s", subject, err.text);
 }
@@ -115,10 +115,10 @@ a_silent_failure_is_the_operations_wherever_it_stands(void **state)
 
 /* Does GROUP need more kinds of deviation than another of its cause? */
 static bool
-is_larger(const struct tally *tally, const struct tally_group *group)
+is_larger(const struct stats *stats, const struct stats_group *group)
 {
-	for (uint32_t i = 0; i < tally->group_count; i++) {
-		const struct tally_group *other = &tally->group[i];
+	for (uint32_t i = 0; i < stats->group_count; i++) {
+		const struct stats_group *other = &stats->group[i];
 
 		if (other->cause == group->cause &&
 		    other->kinds != group->kinds &&
@@ -129,11 +129,11 @@ is_larger(const struct tally *tally, const struct tally_group *group)
 }
 
 static bool
-has_group(const struct tally *tally, const struct tally_group *group)
+has_group(const struct stats *stats, const struct stats_group *group)
 {
-	for (uint32_t i = 0; i < tally->group_count; i++) {
-		if (tally->group[i].cause == group->cause &&
-		    tally->group[i].kinds == group->kinds)
+	for (uint32_t i = 0; i < stats->group_count; i++) {
+		if (stats->group[i].cause == group->cause &&
+		    stats->group[i].kinds == group->kinds)
 			return true;
 	}
 	return false;
@@ -141,10 +141,10 @@ has_group(const struct tally *tally, const struct tally_group *group)
 
 /* Every group of A that needs no more kinds than another is in B. */
 static void
-assert_groups_in(const struct tally *a, const struct tally *b, const char *how)
+assert_groups_in(const struct stats *a, const struct stats *b, const char *how)
 {
 	for (uint32_t i = 0; i < a->group_count; i++) {
-		const struct tally_group *group = &a->group[i];
+		const struct stats_group *group = &a->group[i];
 
 		if (!is_larger(a, group) && !has_group(b, group))
 			fail_msg("%s: kinds %#x: %s", how, group->kinds,
@@ -153,37 +153,37 @@ assert_groups_in(const struct tally *a, const struct tally *b, const char *how)
 }
 
 /* SUBJECT in one way. */
-static struct tally *
+static struct stats *
 explore(const char *subject, bool merge, bool reduce)
 {
 	const struct trial_options options = {
 		.kinds = KINDS, .merge = merge, .reduce = reduce
 	};
-	struct tally *tally = calloc(1, sizeof(*tally));
+	struct stats *stats = calloc(1, sizeof(*stats));
 	struct trial trial;
 
-	assert_non_null(tally);
+	assert_non_null(stats);
 	open_trial(&trial, subject, &options);
 	assert_int_equal(trial.base.count, 0);
-	trial_one(&trial, &everything, tally, 0);
-	assert_int_equal(tally->area[0].done, trial_count(&trial));
+	trial_one(&trial, &everything, stats, 0);
+	assert_int_equal(stats->area[0].done, trial_count(&trial));
 	print_message("%s, merge %d, reduce %d: %u groups of %lu schedules, "
 		      "%lu merged\n",
-	    subject, merge, reduce, tally->group_count,
-	    (unsigned long)tally->area[0].done,
-	    (unsigned long)tally->area[0].merged);
+	    subject, merge, reduce, stats->group_count,
+	    (unsigned long)stats->area[0].done,
+	    (unsigned long)stats->area[0].merged);
 	trial_close(&trial);
-	return tally;
+	return stats;
 }
 
 static void
 check_ways(const char *subject, uint32_t groups_min, uint64_t merged_percent)
 {
-	struct tally *plain = explore(subject, false, false);
+	struct stats *plain = explore(subject, false, false);
 
 	assert_true(plain->group_count >= groups_min);
 	for (unsigned way = 1; way < 4; way++) {
-		struct tally *other = explore(
+		struct stats *other = explore(
 		    subject, (way & 1) != 0, (way & 2) != 0);
 
 		assert_groups_in(plain, other, "missing");
@@ -218,7 +218,7 @@ two_cpus_show_the_same_in_all_ways(void **state)
  * The pairs of one share of the first deviations, in one way.  Not PRUNED: second
  * deviations are tried after every first one, as in a sample; EACH_MAX of them, 0: all.
  */
-static struct tally *
+static struct stats *
 explore_pairs(unsigned share, bool merge, bool pruned, uint64_t each_max)
 {
 	const struct trial_share pairs = {
@@ -233,40 +233,40 @@ explore_pairs(unsigned share, bool merge, bool pruned, uint64_t each_max)
 		.merge = merge,
 		.reduce = true,
 	};
-	struct tally *tally = calloc(1, sizeof(*tally));
+	struct stats *stats = calloc(1, sizeof(*stats));
 	struct trial trial;
 
-	assert_non_null(tally);
+	assert_non_null(stats);
 	open_trial(&trial, BROKEN_TWO_CPUS, &options);
-	trial_two(&trial, &pairs, tally, 0);
+	trial_two(&trial, &pairs, stats, 0);
 	trial_close(&trial);
 	print_message("share %u, merge %d, pruned %d: %u groups of %lu pairs, "
 		      "%lu merged, %lu failing\n",
-	    share, merge, pruned, tally->group_count,
-	    (unsigned long)tally->area[0].done,
-	    (unsigned long)tally->area[0].merged,
-	    (unsigned long)tally->area[0].failing);
-	return tally;
+	    share, merge, pruned, stats->group_count,
+	    (unsigned long)stats->area[0].done,
+	    (unsigned long)stats->area[0].merged,
+	    (unsigned long)stats->area[0].failing);
+	return stats;
 }
 
 /*
  * The pairs of the first share that has something to compare.  Which it is depends
  * on the code that the compiler makes of guest and driver.
  */
-static struct tally *
+static struct stats *
 choose_share(unsigned *share)
 {
-	struct tally *tally = explore_pairs(0, true, true, 0);
+	struct stats *stats = explore_pairs(0, true, true, 0);
 
-	for (*share = 0; tally->area[0].done < PAIRS_MIN ||
-	     tally->area[0].merged == 0 || tally->area[0].failing == 0;) {
-		free(tally);
+	for (*share = 0; stats->area[0].done < PAIRS_MIN ||
+	     stats->area[0].merged == 0 || stats->area[0].failing == 0;) {
+		free(stats);
 		if (++*share == SHARES)
 			fail_msg("no share has %d pairs of which some fail",
 			    PAIRS_MIN);
-		tally = explore_pairs(*share, true, true, 0);
+		stats = explore_pairs(*share, true, true, 0);
 	}
-	return tally;
+	return stats;
 }
 
 /* Some of the first deviations, each with all second ones, or with few drawn ones. */
@@ -274,10 +274,10 @@ static void
 two_deviations_show_the_same_merged_or_not(void **state)
 {
 	unsigned share;
-	struct tally *pruned = choose_share(&share);
-	struct tally *merged = explore_pairs(share, true, false, 0);
-	struct tally *plain = explore_pairs(share, false, false, 0);
-	struct tally *few = explore_pairs(share, true, false, 4);
+	struct stats *pruned = choose_share(&share);
+	struct stats *merged = explore_pairs(share, true, false, 0);
+	struct stats *plain = explore_pairs(share, false, false, 0);
+	struct stats *few = explore_pairs(share, true, false, 4);
 
 	(void)state;
 	assert_int_equal(plain->area[0].merged, 0);
@@ -303,11 +303,11 @@ static uint64_t
 show(struct trial *trial, const struct schedule *schedule,
     enum machine_stepping stepping, struct outcome *outcome)
 {
-	const struct runner_ear deaf = { .arg = NULL };
+	const struct runner_observer deaf = { .arg = NULL };
 
-	runner_listen(trial->runner, &deaf, stepping);
+	runner_observe(trial->runner, &deaf, stepping);
 	trial_run(trial, schedule, outcome);
-	runner_listen(trial->runner, NULL, STEPPING_NONE);
+	runner_observe(trial->runner, NULL, STEPPING_NONE);
 	return runner_hash(trial->runner);
 }
 
@@ -399,16 +399,17 @@ check_boundaries(const char *subject)
 	const struct trial_options options = { .kinds = KINDS };
 	struct trial trial;
 	struct count count = { .runner = NULL };
-	const struct runner_ear ear = { .arg = &count, .step = count_step };
+	const struct runner_observer observer = { .arg = &count,
+		.step = count_step };
 	struct tz_error err;
 
 	open_trial(&trial, subject, &options);
 	count.runner = trial.runner;
 	count.list = &trial.list;
 	assert_int_equal(runner_begin(trial.runner, &trial.sequence, &err), 0);
-	runner_listen(trial.runner, &ear, STEPPING_ALL);
+	runner_observe(trial.runner, &observer, STEPPING_ALL);
 	assert_int_equal(runner_go(trial.runner, 0, UINT64_MAX), RUNNER_OVER);
-	runner_listen(trial.runner, NULL, STEPPING_NONE);
+	runner_observe(trial.runner, NULL, STEPPING_NONE);
 	print_message("%s: %lu steps\n", subject, (unsigned long)count.steps);
 	assert_true(count.steps > 500);
 	for (; count.next < trial.list.count; count.next++)
@@ -454,7 +455,8 @@ code_that_is_not_stepped_has_places_too(void **state)
 {
 	const struct trial_options options = { .kinds = KINDS };
 	struct meeting meeting = { .next = 0 };
-	const struct runner_ear ear = { .arg = &meeting, .step = meet_step };
+	const struct runner_observer observer = { .arg = &meeting,
+		.step = meet_step };
 	uint64_t last = 0;
 	unsigned ring3 = 0, kernel = 0, before = 0;
 	struct trial trial;
@@ -466,9 +468,9 @@ code_that_is_not_stepped_has_places_too(void **state)
 	meeting.rip = calloc(trial.list.count, sizeof(*meeting.rip));
 	assert_non_null(meeting.rip);
 	assert_int_equal(runner_begin(trial.runner, &trial.sequence, &err), 0);
-	runner_listen(trial.runner, &ear, STEPPING_ALL);
+	runner_observe(trial.runner, &observer, STEPPING_ALL);
 	assert_int_equal(runner_go(trial.runner, 0, UINT64_MAX), RUNNER_OVER);
-	runner_listen(trial.runner, NULL, STEPPING_NONE);
+	runner_observe(trial.runner, NULL, STEPPING_NONE);
 	for (size_t i = 0; i < trial.list.count; i++) {
 		const struct boundary *at = &trial.list.at[i];
 
@@ -510,17 +512,17 @@ many_placements_leave_no_memory_behind(void **state)
 	const struct trial_options options = {
 		.kinds = KINDS, .merge = true, .reduce = true
 	};
-	struct tally *tally = calloc(1, sizeof(*tally));
-	struct tally_area *area;
+	struct stats *stats = calloc(1, sizeof(*stats));
+	struct stats_area *area;
 	struct trial trial;
 	uint64_t before = 0, after;
 
 	(void)state;
-	assert_non_null(tally);
-	area = &tally->area[0];
+	assert_non_null(stats);
+	area = &stats->area[0];
 	open_trial(&trial, BROKEN_TWO_CPUS, &options);
 	while (area->done < WARM_RUNS + MANY_RUNS) {
-		trial_one(&trial, &everything, tally, 0);
+		trial_one(&trial, &everything, stats, 0);
 		if (before == 0 && area->done >= WARM_RUNS)
 			before = resident();
 	}
@@ -529,7 +531,7 @@ many_placements_leave_no_memory_behind(void **state)
 	    (unsigned long)(after >> 10));
 	assert_true(after < before + LEAK_BYTES);
 	trial_close(&trial);
-	free(tally);
+	free(stats);
 }
 
 /* What the unit has put into memory changes there. */
@@ -548,17 +550,19 @@ a_spoilt_trace_does_not_decode(void **state)
 {
 	const struct trial_options options = { .merge = false };
 	const struct schedule none = { .count = 0 };
-	struct runner_ear ear = { .event = spoil };
+	struct runner_observer observer = { .event = spoil };
 	struct outcome outcome;
 	struct trial trial;
 
 	(void)state;
 	open_trial(&trial, BROKEN_ONE_CPU, &options);
-	ear.arg = trial.runner;
-	assert_true(decoded_run(&trial, &none, NULL, STEPPING_NONE, &outcome));
-	assert_false(decoded_differs(&outcome));
-	assert_true(decoded_run(&trial, &none, &ear, STEPPING_NONE, &outcome));
-	assert_true(decoded_differs(&outcome));
+	observer.arg = trial.runner;
+	assert_true(
+	    decode_check_run(&trial, &none, NULL, STEPPING_NONE, &outcome));
+	assert_false(decode_check_differs(&outcome));
+	assert_true(decode_check_run(
+	    &trial, &none, &observer, STEPPING_NONE, &outcome));
+	assert_true(decode_check_differs(&outcome));
 	trial_close(&trial);
 }
 

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "harness/explore/faults.h"
+#include "harness/explore/search/faults.h"
 #include "tests/whole/campaigns.h"
 
 static void
@@ -31,14 +31,14 @@ find_fail(const struct campaign *campaign, struct fault_result *result)
 static void
 a_crash_is_the_drivers_only_where_the_driver_is_at_work(void **state)
 {
-	const struct workshop_config config = {
+	const struct build_cache_config config = {
 		.driver = "freebsd-pt",
 		.profile = "skylake",
 		.source = whole_freebsd_source(),
 	};
 	struct campaign_options options = campaign_defaults();
 	struct fault_result result;
-	struct workshop *workshop;
+	struct build_cache *build_cache;
 	struct campaign campaign;
 	struct tz_error err = { "" };
 	size_t crashes = 0;
@@ -47,14 +47,14 @@ a_crash_is_the_drivers_only_where_the_driver_is_at_work(void **state)
 	options.subject = "hwt-cpu";
 	options.faults = options.kinds_named = true;
 	options.kinds = UINT32_C(1) << DEVIATION_FAIL;
-	if (workshop_open(&config, &workshop, &err) != 0 ||
-	    campaign_run(&campaign, workshop, &options, &err) != 0)
+	if (build_cache_open(&config, &build_cache, &err) != 0 ||
+	    campaign_run(&campaign, build_cache, &options, &err) != 0)
 		fail_msg("%s", err.text);
 	find_fail(&campaign, &result);
 	assert_true(result.framework != 0);
 	assert_true(result.broken != 0);
-	for (uint32_t i = 0; i < campaign.tally->group_count; i++) {
-		const struct tally_group *group = &campaign.tally->group[i];
+	for (uint32_t i = 0; i < campaign.stats->group_count; i++) {
+		const struct stats_group *group = &campaign.stats->group[i];
 		static struct finding finding;
 
 		if (!outcome_is_crash(group->violation.id))
@@ -65,7 +65,7 @@ a_crash_is_the_drivers_only_where_the_driver_is_at_work(void **state)
 	}
 	assert_true(crashes != 0);
 	campaign_close(&campaign);
-	workshop_close(workshop);
+	build_cache_close(build_cache);
 }
 
 /* MTC packets keep states apart that are the same but for their time. */
@@ -76,18 +76,18 @@ what_time_decides_is_said(void **state)
 		const char *config;
 		bool timed;
 	} rows[] = { { "config", false }, { "config.8", true } };
-	const struct workshop_config config = {
+	const struct build_cache_config config = {
 		.driver = "freebsd-pt",
 		.profile = "skylake",
 		.source = whole_freebsd_source(),
 	};
 	struct finding_summary *summary = calloc(1, sizeof(*summary));
-	struct workshop *workshop;
+	struct build_cache *build_cache;
 	struct tz_error err = { "" };
 
 	(void)state;
 	assert_non_null(summary);
-	if (workshop_open(&config, &workshop, &err) != 0)
+	if (build_cache_open(&config, &build_cache, &err) != 0)
 		fail_msg("%s", err.text);
 	for (size_t i = 0; i < TZ_ARRAY_LEN(rows); i++) {
 		struct campaign_options options = campaign_defaults();
@@ -100,7 +100,7 @@ what_time_decides_is_said(void **state)
 		options.subject = subject;
 		options.kinds = UINT32_C(1) << DEVIATION_NMI;
 		options.budget = 400;
-		if (campaign_run(&campaign, workshop, &options, &err) != 0)
+		if (campaign_run(&campaign, build_cache, &options, &err) != 0)
 			fail_msg("%s", err.text);
 		describe_coverage(&campaign, summary);
 		assert_int_equal(summary->coverage_count, 3);
@@ -111,7 +111,7 @@ what_time_decides_is_said(void **state)
 		campaign_close(&campaign);
 	}
 	free(summary);
-	workshop_close(workshop);
+	build_cache_close(build_cache);
 }
 
 int

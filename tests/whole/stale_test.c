@@ -13,39 +13,39 @@
 
 #include <cmocka.h>
 
-#include "harness/explore/campaign.h"
-#include "harness/explore/decoded.h"
-#include "harness/explore/setups.h"
+#include "harness/explore/runner/decode_check.h"
+#include "harness/explore/runner/runner_pool.h"
+#include "harness/explore/search/campaign.h"
 
 #define BEGIN "load+open+take+"
 
 static const char *drivers;
-static struct workshop *workshop;
-static struct setups *setups;
+static struct build_cache *build_cache;
+static struct runner_pool *runner_pool;
 
 static int
 open_all(void **state)
 {
-	const struct workshop_config config = {
+	const struct build_cache_config config = {
 		.driver = "stale", .profile = "skylake", .drivers = drivers
 	};
 	struct tz_error err = { "" };
 
 	(void)state;
-	if (workshop_open(&config, &workshop, &err) != 0) {
+	if (build_cache_open(&config, &build_cache, &err) != 0) {
 		print_error("%s\n", err.text);
 		return -1;
 	}
-	setups = setups_create(workshop);
-	return setups == NULL ? -1 : 0;
+	runner_pool = runner_pool_create(build_cache);
+	return runner_pool == NULL ? -1 : 0;
 }
 
 static int
 close_all(void **state)
 {
 	(void)state;
-	setups_destroy(setups);
-	workshop_close(workshop);
+	runner_pool_destroy(runner_pool);
+	build_cache_close(build_cache);
 	return 0;
 }
 
@@ -67,41 +67,41 @@ open_trial(struct trial *trial, const char *layout, const char *steps,
 	    subject, sizeof(subject), "stale@2%s=" BEGIN "%s", layout, steps);
 	if (token_parse_subject(subject, &token, &err) != 0 ||
 	    campaign_entry_read(
-		workshop_manifest(workshop), &token, &entry, &err) != 0 ||
-	    setups_get(setups, entry.cpus, entry.layout, entry.settings,
-		&runner, &err) != 0 ||
+		build_cache_manifest(build_cache), &token, &entry, &err) != 0 ||
+	    runner_pool_get(runner_pool, entry.cpus, entry.layout,
+		entry.settings, &runner, &err) != 0 ||
 	    trial_open(trial, runner, &entry.sequence, &options, &err) != 0)
 		fail_msg("%s: %s", subject, err.text);
 }
 
 /* All placements of one switch. */
-static struct tally *
+static struct stats *
 explore(struct trial *trial)
 {
 	const struct trial_share everything = { .workers = 1,
 		.keep = TRIAL_KEEP_ALL };
-	struct tally *tally = calloc(1, sizeof(*tally));
+	struct stats *stats = calloc(1, sizeof(*stats));
 
-	assert_non_null(tally);
-	trial_one(trial, &everything, tally, 0);
-	assert_false(tally->overflow);
-	return tally;
+	assert_non_null(stats);
+	trial_one(trial, &everything, stats, 0);
+	assert_false(stats->overflow);
+	return stats;
 }
 
-static const struct tally_group *
-find_group(const struct trial *trial, const struct tally *tally,
+static const struct stats_group *
+find_group(const struct trial *trial, const struct stats *stats,
     enum check_id id, const char *function)
 {
-	for (uint32_t i = 0; i < tally->group_count; i++) {
+	for (uint32_t i = 0; i < stats->group_count; i++) {
 		const struct check_violation *violation =
-		    &tally->group[i].violation;
+		    &stats->group[i].violation;
 		struct symbol_place place;
 
 		symbols_find(runner_symbols(trial->runner), violation->rip,
 		    NULL, &place);
 		if (violation->id == id && place.name != NULL &&
 		    strncmp(place.name, function, strlen(function)) == 0)
-			return &tally->group[i];
+			return &stats->group[i];
 	}
 	return NULL;
 }
@@ -129,14 +129,14 @@ static const struct use {
 static void
 check_use(const struct use *use, bool merge, bool reduce)
 {
-	const struct tally_group *group;
+	const struct stats_group *group;
 	struct trial trial;
-	struct tally *tally;
+	struct stats *stats;
 
 	open_trial(&trial, "", use->steps, merge, reduce);
 	assert_int_equal(trial.base.count, 0);
-	tally = explore(&trial);
-	group = find_group(&trial, tally, use->id, use->function);
+	stats = explore(&trial);
+	group = find_group(&trial, stats, use->id, use->function);
 	if (group == NULL)
 		fail_msg("%s, %s, %s: not found", use->steps,
 		    merge ? "merged" : "whole", reduce ? "reduced" : "all");
@@ -149,7 +149,7 @@ check_use(const struct use *use, bool merge, bool reduce)
 		    strstr(group->violation.text, "freed by stale_ioctl+"));
 	}
 	trial_close(&trial);
-	free(tally);
+	free(stats);
 }
 
 static void
@@ -170,24 +170,24 @@ merging_loses_no_use(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < TZ_ARRAY_LEN(uses); i++) {
-		struct tally *tally[2];
+		struct stats *stats[2];
 
 		for (unsigned merge = 0; merge < 2; merge++) {
 			struct trial trial;
 
 			open_trial(&trial, "", uses[i].steps, merge != 0, true);
-			tally[merge] = explore(&trial);
+			stats[merge] = explore(&trial);
 			trial_close(&trial);
 		}
-		if (tally[0]->area[0].failing != tally[1]->area[0].failing)
+		if (stats[0]->area[0].failing != stats[1]->area[0].failing)
 			fail_msg("%s: %u schedules fail, merged %u",
-			    uses[i].steps, (unsigned)tally[0]->area[0].failing,
-			    (unsigned)tally[1]->area[0].failing);
-		assert_int_equal(tally[0]->group_count, tally[1]->group_count);
-		assert_true(tally[1]->area[0].merged * 2 >
-		    tally[1]->area[0].done - tally[1]->area[0].impossible);
-		free(tally[0]);
-		free(tally[1]);
+			    uses[i].steps, (unsigned)stats[0]->area[0].failing,
+			    (unsigned)stats[1]->area[0].failing);
+		assert_int_equal(stats[0]->group_count, stats[1]->group_count);
+		assert_true(stats[1]->area[0].merged * 2 >
+		    stats[1]->area[0].done - stats[1]->area[0].impossible);
+		free(stats[0]);
+		free(stats[1]);
 	}
 }
 
@@ -232,17 +232,17 @@ each_layout_is_judged(void **state)
 	(void)state;
 	for (size_t i = 0; i < TZ_ARRAY_LEN(rows); i++) {
 		struct trial trial;
-		struct tally *tally;
+		struct stats *stats;
 		bool found = false;
 
 		open_trial(&trial, rows[i].layout, uses[0].steps, true, true);
-		tally = explore(&trial);
-		for (uint32_t j = 0; j < tally->group_count; j++)
-			found |= tally->group[j].violation.id == rows[i].id;
+		stats = explore(&trial);
+		for (uint32_t j = 0; j < stats->group_count; j++)
+			found |= stats->group[j].violation.id == rows[i].id;
 		if (!found)
 			fail_msg("%s: not found", rows[i].layout);
 		trial_close(&trial);
-		free(tally);
+		free(stats);
 	}
 }
 
@@ -252,19 +252,19 @@ a_use_is_the_same_however_it_is_run(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < TZ_ARRAY_LEN(uses); i++) {
-		const struct tally_group *group;
+		const struct stats_group *group;
 		struct trial trial;
-		struct tally *tally;
+		struct stats *stats;
 		struct outcome first, other;
 
 		open_trial(&trial, "", uses[i].steps, false, true);
-		tally = explore(&trial);
-		group = find_group(&trial, tally, uses[i].id, uses[i].function);
+		stats = explore(&trial);
+		group = find_group(&trial, stats, uses[i].id, uses[i].function);
 		assert_non_null(group);
 		trial_run(&trial, &group->schedule, &first);
 		for (int way = STEPPING_NONE; way <= STEPPING_ALL; way++) {
-			assert_true(decoded_run(&trial, &group->schedule, NULL,
-			    (enum machine_stepping)way, &other));
+			assert_true(decode_check_run(&trial, &group->schedule,
+			    NULL, (enum machine_stepping)way, &other));
 			assert_int_equal(first.count, other.count);
 			for (unsigned j = 0; j < first.count; j++) {
 				const struct check_violation *a =
@@ -280,7 +280,7 @@ a_use_is_the_same_however_it_is_run(void **state)
 			}
 		}
 		trial_close(&trial);
-		free(tally);
+		free(stats);
 	}
 }
 

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "harness/explore/campaign.h"
+#include "harness/explore/search/campaign.h"
 
 #define GUEST_EINVAL 22
 
@@ -80,14 +80,14 @@ a_refused_configuration_is_no_pass(void **state)
 static unsigned
 count_findings(const char *scenario, enum check_id check)
 {
-	const struct workshop_config config = {
+	const struct build_cache_config config = {
 		.driver = "newer",
 		.drivers = folder,
 		.tree = tree,
 		.profile = "skylake",
 	};
 	struct campaign_options options = campaign_defaults();
-	struct workshop *workshop;
+	struct build_cache *build_cache;
 	struct campaign campaign;
 	struct tz_error err = { "" };
 	unsigned count = 0;
@@ -95,13 +95,13 @@ count_findings(const char *scenario, enum check_id check)
 	options.subject = scenario;
 	options.kinds = UINT32_C(1) << DEVIATION_NMI;
 	options.budget = 1;
-	if (workshop_open(&config, &workshop, &err) != 0 ||
-	    campaign_run(&campaign, workshop, &options, &err) != 0)
+	if (build_cache_open(&config, &build_cache, &err) != 0 ||
+	    campaign_run(&campaign, build_cache, &options, &err) != 0)
 		fail_msg("%s", err.text);
-	for (uint32_t i = 0; i < campaign.tally->group_count; i++)
-		count += campaign.tally->group[i].violation.id == check;
+	for (uint32_t i = 0; i < campaign.stats->group_count; i++)
+		count += campaign.stats->group[i].violation.id == check;
 	campaign_close(&campaign);
-	workshop_close(workshop);
+	build_cache_close(build_cache);
 	return count;
 }
 

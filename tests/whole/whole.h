@@ -6,7 +6,7 @@
 #define TOPAZ_TESTS_WHOLE_WHOLE_H
 
 #include "harness/run.h"
-#include "traces/verify.h"
+#include "traces/verify/verify.h"
 
 #define WHOLE_PATH_BYTES 256
 

@@ -12,16 +12,16 @@
 
 #include <cmocka.h>
 
-#include "harness/explore/describe.h"
-#include "harness/explore/setups.h"
+#include "harness/explore/describe/describe.h"
+#include "harness/explore/runner/runner_pool.h"
 
 #define TICK_STEP 5 /* of the passing ticks, each so-manieth is run */
 
-static struct workshop *workshop;
+static struct build_cache *build_cache;
 
 /* Does what TICK's token shows agree with its outcome? */
 static void
-assert_tick(struct setups *setups, const struct finding_tick *tick,
+assert_tick(struct runner_pool *runner_pool, const struct finding_tick *tick,
     uint64_t cause, struct replayed *replayed)
 {
 	struct runner *runner;
@@ -30,8 +30,8 @@ assert_tick(struct setups *setups, const struct finding_tick *tick,
 	bool whole;
 
 	assert_int_equal(token_parse(tick->token, &token, &err), 0);
-	if (describe_replay(setups, workshop_manifest(workshop), &token, NULL,
-		STEPPING_NONE, replayed, &runner, &err) != 0)
+	if (describe_replay(runner_pool, build_cache_manifest(build_cache),
+		&token, NULL, STEPPING_NONE, replayed, &runner, &err) != 0)
 		fail_msg("%s", err.text);
 	whole = replayed->outcome.how == OUTCOME_WHOLE;
 	assert_int_equal(tick->outcome != TICK_NONE, whole);
@@ -39,16 +39,16 @@ assert_tick(struct setups *setups, const struct finding_tick *tick,
 	    whole && outcome_has(&replayed->outcome, cause));
 }
 
-static const struct tally_group *
+static const struct stats_group *
 find_pmi_lost(const struct campaign *campaign)
 {
 	uint32_t i = 0;
 
-	while (i < campaign->tally->group_count &&
-	    campaign->tally->group[i].violation.id != CHECK_PMI_LOST)
+	while (i < campaign->stats->group_count &&
+	    campaign->stats->group[i].violation.id != CHECK_PMI_LOST)
 		i++;
-	assert_true(i < campaign->tally->group_count);
-	return &campaign->tally->group[i];
+	assert_true(i < campaign->stats->group_count);
+	return &campaign->stats->group[i];
 }
 
 /* Ticks that were judged with marks and merging are what whole runs show. */
@@ -58,44 +58,44 @@ every_boundary_of_a_window_is_judged(void **state)
 	struct campaign_options options = campaigns_options(400);
 	struct describe_kept *kept = calloc(1, sizeof(*kept));
 	struct replayed *replayed = calloc(1, sizeof(*replayed));
-	struct setups *setups = setups_create(workshop);
-	struct finding_story story = { .cpu_count = 0 }, again = story;
+	struct runner_pool *runner_pool = runner_pool_create(build_cache);
+	struct finding_timeline timeline = { .cpu_count = 0 }, again = timeline;
 	size_t counts[4] = { 0 };
 	struct campaign campaign;
 	static struct finding finding;
 	struct tz_error err = { "" };
 
 	(void)state;
-	assert_true(kept != NULL && replayed != NULL && setups != NULL);
+	assert_true(kept != NULL && replayed != NULL && runner_pool != NULL);
 	options.subject = BROKEN_ONE_CPU;
 	options.kinds |= UINT32_C(1) << DEVIATION_PMI;
-	if (campaign_run(&campaign, workshop, &options, &err) != 0)
+	if (campaign_run(&campaign, build_cache, &options, &err) != 0)
 		fail_msg("%s", err.text);
 	campaigns_describe(&campaign, find_pmi_lost(&campaign), &finding, kept);
-	if (describe_ticks(&campaign, &finding, kept, &story, &err) != 0 ||
+	if (describe_ticks(&campaign, &finding, kept, &timeline, &err) != 0 ||
 	    describe_ticks(&campaign, &finding, NULL, &again, &err) != 0)
 		fail_msg("%s", err.text);
-	assert_int_equal(kept->count, story.tick_count);
-	assert_int_equal(again.tick_count, story.tick_count);
-	for (size_t i = 0; i < story.tick_count; i++) {
-		const struct finding_tick *tick = &story.tick[i];
+	assert_int_equal(kept->count, timeline.tick_count);
+	assert_int_equal(again.tick_count, timeline.tick_count);
+	for (size_t i = 0; i < timeline.tick_count; i++) {
+		const struct finding_tick *tick = &timeline.tick[i];
 
 		assert_int_equal(tick->outcome, again.tick[i].outcome);
 		counts[tick->outcome]++;
 		if (tick->token[0] == '\0')
 			assert_int_equal(tick->outcome, TICK_NONE);
 		else if (i % TICK_STEP == 0 || tick->outcome == TICK_FAIL)
-			assert_tick(setups, tick, finding.own, replayed);
+			assert_tick(runner_pool, tick, finding.own, replayed);
 	}
 	print_message("%zu pass, %zu fail, %zu merged, %zu not\n", counts[0],
 	    counts[1], counts[2], counts[3]);
 	assert_int_equal(finding.window_failing, counts[TICK_FAIL]);
 	assert_int_equal(
-	    finding.window_count, story.tick_count - counts[TICK_NONE]);
+	    finding.window_count, timeline.tick_count - counts[TICK_NONE]);
 	assert_true(counts[TICK_MERGED] != 0);
-	finding_story_free(&story);
-	finding_story_free(&again);
-	setups_destroy(setups);
+	finding_timeline_free(&timeline);
+	finding_timeline_free(&again);
+	runner_pool_destroy(runner_pool);
 	campaign_close(&campaign);
 	free(replayed);
 	free(kept);
@@ -131,8 +131,8 @@ a_place_between_the_boundaries_is_in_its_window(void **state)
 {
 	struct campaign_options options = campaigns_options(200);
 	const struct trial_options once = { .merge = false };
-	struct finding_story story = { .cpu_count = 0 };
-	struct tally_group group;
+	struct finding_timeline timeline = { .cpu_count = 0 };
+	struct stats_group group;
 	struct campaign campaign;
 	static struct finding finding;
 	struct runner *runner;
@@ -144,7 +144,7 @@ a_place_between_the_boundaries_is_in_its_window(void **state)
 	(void)state;
 	options.subject = BROKEN_ONE_CPU;
 	options.kinds = UINT32_C(1) << DEVIATION_PMI;
-	if (campaign_run(&campaign, workshop, &options, &err) != 0)
+	if (campaign_run(&campaign, build_cache, &options, &err) != 0)
 		fail_msg("%s", err.text);
 	group = *find_pmi_lost(&campaign);
 	if (campaign_runner(&campaign, &campaign.entry[0], &runner, &err) !=
@@ -156,24 +156,24 @@ a_place_between_the_boundaries_is_in_its_window(void **state)
 	place = group.schedule.deviation[0].insns;
 	trial_close(&trial);
 	campaigns_describe(&campaign, &group, &finding, NULL);
-	if (describe_ticks(&campaign, &finding, NULL, &story, &err) != 0)
+	if (describe_ticks(&campaign, &finding, NULL, &timeline, &err) != 0)
 		fail_msg("%s", err.text);
 	assert_true(finding.window_failing > 0);
 	assert_true(finding.window_count > finding.window_failing);
 	assert_true(finding.passing[0] != '\0');
-	while (own < story.tick_count &&
-	    (story.tick[own].cpu != group.schedule.deviation[0].cpu ||
-		story.tick[own].insns != place))
+	while (own < timeline.tick_count &&
+	    (timeline.tick[own].cpu != group.schedule.deviation[0].cpu ||
+		timeline.tick[own].insns != place))
 		own++;
-	assert_true(own < story.tick_count);
-	assert_int_equal(story.tick[own].outcome, TICK_FAIL);
-	assert_string_equal(story.tick[own].token, finding.token);
+	assert_true(own < timeline.tick_count);
+	assert_int_equal(timeline.tick[own].outcome, TICK_FAIL);
+	assert_string_equal(timeline.tick[own].token, finding.token);
 	/* In its place: after what this CPU did before. */
 	while (own-- != 0 &&
-	    story.tick[own].cpu != group.schedule.deviation[0].cpu)
+	    timeline.tick[own].cpu != group.schedule.deviation[0].cpu)
 		continue;
-	assert_true(own != SIZE_MAX && story.tick[own].insns == place - 1);
-	finding_story_free(&story);
+	assert_true(own != SIZE_MAX && timeline.tick[own].insns == place - 1);
+	finding_timeline_free(&timeline);
 	campaign_close(&campaign);
 }
 
@@ -183,10 +183,10 @@ a_hurry_leaves_the_window_out(void **state)
 {
 	struct campaign_options options = campaigns_options(200);
 	struct describe_kept *kept = calloc(1, sizeof(*kept));
-	struct finding_story story = { .cpu_count = 0 };
+	struct finding_timeline timeline = { .cpu_count = 0 };
 	const volatile bool hurry = true;
 	struct campaign campaign;
-	struct tally_group group;
+	struct stats_group group;
 	static struct finding finding;
 	struct token token;
 	struct tz_error err = { "" };
@@ -195,7 +195,7 @@ a_hurry_leaves_the_window_out(void **state)
 	assert_non_null(kept);
 	options.subject = BROKEN_ONE_CPU;
 	options.kinds = UINT32_C(1) << DEVIATION_PMI;
-	if (campaign_run(&campaign, workshop, &options, &err) != 0)
+	if (campaign_run(&campaign, build_cache, &options, &err) != 0)
 		fail_msg("%s", err.text);
 	group = *find_pmi_lost(&campaign);
 	assert_int_equal(group.schedule.count, 1);
@@ -206,14 +206,14 @@ a_hurry_leaves_the_window_out(void **state)
 	group.schedule.deviation[0].param = 10;
 	campaign.hurry = &hurry;
 	campaigns_describe(&campaign, &group, &finding, kept);
-	if (describe_ticks(&campaign, &finding, kept, &story, &err) != 0 ||
+	if (describe_ticks(&campaign, &finding, kept, &timeline, &err) != 0 ||
 	    token_parse(finding.token, &token, &err) != 0)
 		fail_msg("%s", err.text);
 	assert_int_equal(token.schedule.count, 2);
 	assert_int_equal(finding.check, CHECK_PMI_LOST);
 	assert_int_equal(finding.window_count, 0);
 	assert_int_equal(kept->count, 0);
-	assert_int_equal(story.tick_count, 0);
+	assert_int_equal(timeline.tick_count, 0);
 	campaign_close(&campaign);
 	free(kept);
 }
@@ -230,8 +230,8 @@ main(void)
 	int failed;
 
 	broken_init();
-	workshop = broken_workshop();
+	build_cache = broken_workshop();
 	failed = cmocka_run_group_tests(tests, NULL, NULL);
-	workshop_close(workshop);
+	build_cache_close(build_cache);
 	return failed;
 }

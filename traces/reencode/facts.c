@@ -1,6 +1,6 @@
 #include "traces/reencode/facts.h"
 
-#include "traces/grow.h"
+#include "traces/decode/vector.h"
 
 #include <assert.h>
 #include <endian.h>

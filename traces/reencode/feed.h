@@ -7,7 +7,7 @@
 
 #include "emu/profile/profile.h"
 #include "emu/pt/sync.h"
-#include "traces/decode.h"
+#include "traces/decode/decode.h"
 #include "traces/reencode/compare.h"
 #include "traces/reencode/infer.h"
 

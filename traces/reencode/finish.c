@@ -1,7 +1,7 @@
 /*
  * Where the flow is no longer known: libipt stops, or the trace ends.
  */
-#include "traces/grow.h"
+#include "traces/decode/vector.h"
 #include "traces/reencode/drive_work.h"
 
 /*

@@ -5,7 +5,7 @@
 #ifndef TOPAZ_TRACES_REENCODE_INFER_H
 #define TOPAZ_TRACES_REENCODE_INFER_H
 
-#include "traces/decode.h"
+#include "traces/decode/decode.h"
 #include "traces/reencode/facts.h"
 
 /* IA32_RTIT_CTL as the packets show it, without ranges and with DisRETC. */

@@ -3,7 +3,7 @@
 #include "traces/reencode/pieces.h"
 
 #include "harness/host/input.h"
-#include "traces/zfile.h"
+#include "traces/bundle/zfile.h"
 
 #include <errno.h>
 #include <fcntl.h>

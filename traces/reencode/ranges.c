@@ -1,7 +1,7 @@
 /*
  * Filter ranges out of a trace's packets.
  */
-#include "traces/grow.h"
+#include "traces/decode/vector.h"
 #include "traces/reencode/infer.h"
 
 #include <inttypes.h>

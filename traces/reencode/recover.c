@@ -1,8 +1,8 @@
 #include "traces/reencode/recover.h"
 
-#include "traces/blank.h"
-#include "traces/image.h"
-#include "traces/stitch.h"
+#include "traces/bundle/image.h"
+#include "traces/decode/concat.h"
+#include "traces/decode/mask_cfe.h"
 
 #include <intel-pt.h>
 #include <stdlib.h>
@@ -48,7 +48,7 @@ recover_create(const struct decode_config *from)
 
 	if (recover == NULL)
 		return NULL;
-	if (!blank_cfes(from->bytes, from->count, &recover->blanked)) {
+	if (!mask_cfe_cfes(from->bytes, from->count, &recover->blanked)) {
 		recover_destroy(recover);
 		return NULL;
 	}
@@ -73,7 +73,7 @@ recover_destroy(struct recover *recover)
 		return;
 	if (recover->decoder != NULL)
 		pt_blk_free_decoder(recover->decoder);
-	stitch_destroy(recover->stitch);
+	concat_destroy(recover->stitch);
 	free(recover->blanked);
 	free(recover);
 }
@@ -103,7 +103,7 @@ recover_sync(struct recover *recover, struct recover_item *item)
 	recover->synced = true;
 	recover->psb_told = true;
 	if (recover->stitch != NULL)
-		stitch_sync(recover->stitch, recover->sync_offset);
+		concat_sync(recover->stitch, recover->sync_offset);
 	item->kind = RECOVER_SYNC;
 	item->offset = recover->sync_offset;
 }
@@ -236,7 +236,7 @@ recover_event(struct recover *recover, struct recover_item *item)
 static bool
 recover_jcc(struct recover *recover, struct recover_item *item)
 {
-	enum stitch_end end;
+	enum concat_end end;
 
 	if ((recover->status != -pte_bad_query &&
 		recover->status != -pte_eos) ||
@@ -244,12 +244,12 @@ recover_jcc(struct recover *recover, struct recover_item *item)
 	    recover->block.iclass != ptic_cond_jump)
 		return false;
 	if (recover->stitch == NULL) {
-		recover->stitch = stitch_create(&recover->config);
+		recover->stitch = concat_create(&recover->config);
 		if (recover->stitch == NULL)
 			return false;
-		stitch_sync(recover->stitch, recover->sync_offset);
+		concat_sync(recover->stitch, recover->sync_offset);
 	}
-	end = stitch_resume(recover->stitch, recover->disables,
+	end = concat_resume(recover->stitch, recover->disables,
 	    &recover->config, &recover->base);
 	if (end == STITCH_REFUSED)
 		return false;

@@ -5,7 +5,7 @@
 #ifndef TOPAZ_TRACES_REENCODE_RECOVER_H
 #define TOPAZ_TRACES_REENCODE_RECOVER_H
 
-#include "traces/decode.h"
+#include "traces/decode/decode.h"
 #include "traces/reencode/walk.h"
 
 struct recover;

@@ -2,7 +2,7 @@
  * Enables behind which IA32_RTIT_CTL is another, as far as the packets show it: what
  * each of them sends says whether TSCEn and MTCEn are 1, what follows it the others.
  */
-#include "traces/grow.h"
+#include "traces/decode/vector.h"
 #include "traces/reencode/reencode_work.h"
 
 #include <stdlib.h>

@@ -5,8 +5,8 @@
 #ifndef TOPAZ_TRACES_REENCODE_SETTINGS_H
 #define TOPAZ_TRACES_REENCODE_SETTINGS_H
 
-#include "traces/account.h"
 #include "traces/reencode/feed.h"
+#include "traces/verify/account.h"
 
 /*
  * The settings of the STREAM-th stream of ACCOUNT, made of the COUNT EVENTS, by rising

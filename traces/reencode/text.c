@@ -1,7 +1,7 @@
 /*
  * The result of a re-encoding as text.
  */
-#include "traces/packets.h"
+#include "traces/decode/packets.h"
 #include "traces/reencode/reencode.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 #include "traces/reencode/walk.h"
 
-#include "traces/grow.h"
+#include "traces/decode/vector.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#include "harness/explore/checkpoint.h"
-#include "harness/explore/effort.h"
+#include "harness/explore/search/checkpoint.h"
+#include "harness/explore/search/effort.h"
 
 #define KEY   77
 #define ITEMS 5000
@@ -28,8 +28,8 @@ make(void)
 
 	assert_non_null(checkpoint);
 	checkpoint->parts = 3;
-	checkpoint->tally.group_count = 2;
-	checkpoint->tally.area[4].done = 99;
+	checkpoint->stats.group_count = 2;
+	checkpoint->stats.area[4].done = 99;
 	checkpoint->seen[7] = 8;
 	checkpoint->results[9] = 10;
 	for (unsigned i = 0; i < ITEMS; i++)
@@ -51,7 +51,7 @@ it_comes_back_for_the_same_exploration(void **state)
 	assert_int_equal(read->parts, 3);
 	assert_int_equal(read->count, ITEMS);
 	assert_memory_equal(read->novel, written->novel, ITEMS);
-	assert_memory_equal(&read->tally, &written->tally, sizeof(read->tally));
+	assert_memory_equal(&read->stats, &written->stats, sizeof(read->stats));
 	assert_memory_equal(read->seen, written->seen, sizeof(read->seen));
 	assert_memory_equal(
 	    read->results, written->results, sizeof(read->results));

@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "harness/explore/faults.h"
-#include "harness/explore/pool.h"
+#include "harness/explore/search/faults.h"
+#include "harness/explore/search/workers.h"
 #include "harness/host/stop.h"
 
 #define JOBS    3
@@ -21,66 +21,66 @@
 
 static void
 count_one(
-    void *arg, unsigned worker, const volatile bool *stop, struct tally *tally)
+    void *arg, unsigned worker, const volatile bool *stop, struct stats *stats)
 {
 	(void)arg;
 	(void)stop;
-	tally->area[worker].done = worker + 1;
-	tally->area[JOBS].done = 1;
+	stats->area[worker].done = worker + 1;
+	stats->area[JOBS].done = 1;
 }
 
 /* What worker 1 does to itself, and the others wait. */
 static void
 raise_one(
-    void *arg, unsigned worker, const volatile bool *stop, struct tally *tally)
+    void *arg, unsigned worker, const volatile bool *stop, struct stats *stats)
 {
 	const int *signal = arg;
 
-	tally->area[worker].done = 1;
+	stats->area[worker].done = 1;
 	if (worker == 1)
 		raise(*signal);
 	for (int i = 0; i < LOOKS && !*stop; i++)
 		usleep(LOOK_US);
-	tally->area[JOBS].done = *stop ? 1 : 0;
+	stats->area[JOBS].done = *stop ? 1 : 0;
 }
 
 static void
 leave_one(
-    void *arg, unsigned worker, const volatile bool *stop, struct tally *tally)
+    void *arg, unsigned worker, const volatile bool *stop, struct stats *stats)
 {
 	(void)arg;
 	(void)stop;
-	(void)tally;
+	(void)stats;
 	if (worker == 0)
 		_exit(3);
 }
 
 static void
-interrupt_here(void *arg, const struct tally *tallies, unsigned jobs)
+interrupt_here(void *arg, const struct stats *stats_list, unsigned jobs)
 {
 	(void)arg;
 	for (unsigned i = 0; i < jobs; i++) {
-		if (tallies[i].area[i].done == 0)
+		if (stats_list[i].area[i].done == 0)
 			return;
 	}
 	raise(SIGINT);
 }
 
 struct run {
-	struct tally *tally;
+	struct stats *stats;
 	bool interrupted;
 	int error;
 	struct tz_error err;
 };
 
 static struct run
-run(pool_work work, pool_progress progress, void *arg)
+run(workers_work work, workers_progress progress, void *arg)
 {
-	struct run run = { .tally = calloc(1, sizeof(struct tally)) };
+	struct run run = { .stats = calloc(1, sizeof(struct stats)) };
 
-	assert_non_null(run.tally);
-	run.error = pool_run(
-	    JOBS, work, progress, arg, run.tally, &run.interrupted, &run.err);
+	assert_non_null(run.stats);
+	run.error = workers_run(
+	    JOBS, work, progress, arg, run.stats, &run.interrupted, &run.err);
 	return run;
 }
 
@@ -93,9 +93,9 @@ all_that_workers_count_is_joined(void **state)
 	assert_int_equal(all.error, 0);
 	assert_false(all.interrupted);
 	for (unsigned i = 0; i < JOBS; i++)
-		assert_int_equal(all.tally->area[i].done, i + 1);
-	assert_int_equal(all.tally->area[JOBS].done, JOBS);
-	free(all.tally);
+		assert_int_equal(all.stats->area[i].done, i + 1);
+	assert_int_equal(all.stats->area[JOBS].done, JOBS);
+	free(all.stats);
 }
 
 static void
@@ -110,9 +110,9 @@ a_worker_that_dies_is_named_by_its_signal(void **state)
 	assert_non_null(strstr(all.err.text, strsignal(SIGKILL)));
 	assert_false(all.interrupted);
 	/* The others ended soon, and what they have is there. */
-	assert_int_equal(all.tally->area[0].done, 1);
-	assert_int_equal(all.tally->area[JOBS].done, JOBS - 1);
-	free(all.tally);
+	assert_int_equal(all.stats->area[0].done, 1);
+	assert_int_equal(all.stats->area[JOBS].done, JOBS - 1);
+	free(all.stats);
 }
 
 static void
@@ -123,7 +123,7 @@ a_worker_that_leaves_is_told(void **state)
 	(void)state;
 	assert_int_equal(all.error, -TZ_EBUG);
 	assert_non_null(strstr(all.err.text, "a worker ended with 3"));
-	free(all.tally);
+	free(all.stats);
 }
 
 /* A signal is heard for good: what hears one is done in a child. */
@@ -143,15 +143,15 @@ in_child(bool (*check)(void))
 }
 
 static bool
-all_were_interrupted(pool_progress progress, int signal)
+all_were_interrupted(workers_progress progress, int signal)
 {
 	struct run all = run(raise_one, progress, &signal);
 	bool good = all.error == 0 && all.interrupted;
 
 	for (unsigned i = 0; i < JOBS; i++)
-		good = good && all.tally->area[i].done == 1;
-	good = good && all.tally->area[JOBS].done == JOBS;
-	free(all.tally);
+		good = good && all.stats->area[i].done == 1;
+	good = good && all.stats->area[JOBS].done == JOBS;
+	free(all.stats);
 	return good;
 }
 
@@ -188,7 +188,7 @@ interrupt_between(void)
 	struct run all = run(count_one, NULL, NULL);
 	bool good = !all.interrupted;
 
-	free(all.tally);
+	free(all.stats);
 	raise(SIGTERM);
 	good = good && all_were_interrupted(NULL, 0);
 	return good && all_were_interrupted(NULL, 0);

@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "harness/explore/processors.h"
-#include "harness/explore/support.h"
+#include "harness/explore/search/processors.h"
+#include "harness/explore/search/support.h"
 
 static const char *drivers;
 

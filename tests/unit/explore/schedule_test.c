@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "harness/explore/schedule.h"
+#include "harness/explore/runner/schedule.h"
 
 static const char *const good[] = {
 	"tz1:hwt-cpu:skylake:0::9c41",

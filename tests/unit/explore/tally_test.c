@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "harness/explore/tally.h"
-#include "harness/explore/visited.h"
+#include "harness/explore/search/stats.h"
+#include "harness/explore/search/visited.h"
 
 static struct outcome
 outcome_of(uint64_t cause, enum check_id id)
@@ -25,21 +25,21 @@ outcome_of(uint64_t cause, enum check_id id)
 }
 
 static void
-add(struct tally *tally, uint32_t area, uint32_t first, uint64_t cause,
+add(struct stats *stats, uint32_t area, uint32_t first, uint64_t cause,
     enum deviation_kind kind)
 {
 	const struct schedule schedule = { 1, { { 0, kind, first, 0 } } };
 	const struct outcome none = outcome_of(0, 0),
 			     one = outcome_of(cause, CHECK_PANIC);
 
-	tally_add(
-	    tally, (struct rank){ area, first, 0 }, &schedule, &one, &none);
+	stats_add(
+	    stats, (struct rank){ area, first, 0 }, &schedule, &one, &none);
 }
 
 static void
 joining_keeps_the_least_rank(void **state)
 {
-	struct tally *a = calloc(3, sizeof(*a)), *b = a + 1, *joined = a + 2;
+	struct stats *a = calloc(3, sizeof(*a)), *b = a + 1, *joined = a + 2;
 
 	(void)state;
 	assert_non_null(a);
@@ -48,9 +48,9 @@ joining_keeps_the_least_rank(void **state)
 	add(b, 0, 4, 77, DEVIATION_PMI);
 	add(b, 0, 4, 77, DEVIATION_NMI);
 	add(b, 0, 2, 88, DEVIATION_PMI);
-	tally_join(joined, a);
-	tally_join(joined, b);
-	tally_sort(joined);
+	stats_join(joined, a);
+	stats_join(joined, b);
+	stats_sort(joined);
 	assert_int_equal(joined->group_count, 3);
 	assert_int_equal(joined->group[0].cause, 88);
 	assert_int_equal(joined->group[1].rank.first, 4);
@@ -58,9 +58,9 @@ joining_keeps_the_least_rank(void **state)
 	assert_int_equal(joined->group[1].schedule.deviation[0].insns, 4);
 	assert_int_equal(joined->group[2].kinds, 1u << DEVIATION_NMI);
 	memset(joined, 0, sizeof(*joined));
-	tally_join(joined, b);
-	tally_join(joined, a);
-	tally_sort(joined);
+	stats_join(joined, b);
+	stats_join(joined, a);
+	stats_sort(joined);
 	assert_int_equal(joined->group_count, 3);
 	assert_int_equal(joined->group[1].rank.first, 4);
 	assert_int_equal(joined->group[1].failing, 3);
@@ -70,7 +70,7 @@ joining_keeps_the_least_rank(void **state)
 static void
 what_the_base_shows_needs_no_deviation(void **state)
 {
-	struct tally *tally = calloc(1, sizeof(*tally));
+	struct stats *stats = calloc(1, sizeof(*stats));
 	const struct schedule schedule = { 1, { { 0, DEVIATION_PMI, 5, 0 } } };
 	const struct outcome base = outcome_of(77, CHECK_PANIC);
 	struct outcome both = outcome_of(77, CHECK_PANIC);
@@ -79,33 +79,33 @@ what_the_base_shows_needs_no_deviation(void **state)
 	both.violation[1] = both.violation[0];
 	both.violation[1].cause = 78;
 	both.count = 2;
-	tally_add(tally, (struct rank){ 0, 1, 0 }, &schedule, &both, &base);
-	assert_int_equal(tally->group_count, 1);
-	assert_int_equal(tally->group[0].cause, 78);
+	stats_add(stats, (struct rank){ 0, 1, 0 }, &schedule, &both, &base);
+	assert_int_equal(stats->group_count, 1);
+	assert_int_equal(stats->group[0].cause, 78);
 	assert_int_equal(outcome_beyond(&both, &base), 1);
-	free(tally);
+	free(stats);
 }
 
 static void
 more_groups_than_room_are_told(void **state)
 {
-	struct tally *tally = calloc(1, sizeof(*tally));
+	struct stats *stats = calloc(1, sizeof(*stats));
 
 	(void)state;
-	for (uint32_t i = 0; i < TALLY_GROUPS_MAX; i++)
-		add(tally, 0, i, 1000 + i, DEVIATION_PMI);
-	assert_false(tally->overflow);
-	add(tally, 0, 0, 999999, DEVIATION_PMI);
-	assert_true(tally->overflow);
-	assert_int_equal(tally->group_count, TALLY_GROUPS_MAX);
-	free(tally);
+	for (uint32_t i = 0; i < STATS_GROUPS_MAX; i++)
+		add(stats, 0, i, 1000 + i, DEVIATION_PMI);
+	assert_false(stats->overflow);
+	add(stats, 0, 0, 999999, DEVIATION_PMI);
+	assert_true(stats->overflow);
+	assert_int_equal(stats->group_count, STATS_GROUPS_MAX);
+	free(stats);
 }
 
 static void
 faults_are_counted_by_what_became_of_them(void **state)
 {
 	static struct outcome none, lost, crash, told, unknown;
-	struct tally_area area = { .done = 0 };
+	struct stats_area area = { .done = 0 };
 
 	(void)state;
 	lost = outcome_of(5, CHECK_OVERWRITTEN_UNREPORTED);
@@ -113,13 +113,13 @@ faults_are_counted_by_what_became_of_them(void **state)
 	unknown = outcome_of(7, CHECK_UNMODELLED);
 	told = none;
 	told.reports = 1;
-	tally_count_fault(&area, &none, &none);
-	tally_count_fault(&area, &lost, &none);
-	tally_count_fault(&area, &crash, &none);
-	tally_count_fault(&area, &told, &none);
-	tally_count_fault(&area, &lost, &lost);
+	stats_count_fault(&area, &none, &none);
+	stats_count_fault(&area, &lost, &none);
+	stats_count_fault(&area, &crash, &none);
+	stats_count_fault(&area, &told, &none);
+	stats_count_fault(&area, &lost, &lost);
 	/* What could not be judged is none of these. */
-	tally_count_fault(&area, &unknown, &none);
+	stats_count_fault(&area, &unknown, &none);
 	assert_int_equal(area.tolerated, 2);
 	assert_int_equal(area.silent, 1);
 	assert_int_equal(area.broken, 1);
@@ -131,27 +131,27 @@ static void
 each_run_has_one_verdict(void **state)
 {
 	static struct outcome none, fails, unknown;
-	struct tally *tally = calloc(1, sizeof(*tally));
+	struct stats *stats = calloc(1, sizeof(*stats));
 
 	(void)state;
-	assert_non_null(tally);
+	assert_non_null(stats);
 	fails = outcome_of(5, CHECK_LEAK);
 	unknown = outcome_of(7, CHECK_UNMODELLED);
 	unknown.unjudged[REASON_ENDED] = TZ_BIT(CHECK_LEAK);
-	tally_count(tally, 3, &none, &none);
-	tally_count(tally, 3, &fails, &none);
-	tally_count(tally, 3, &fails, &fails);
-	tally_count(tally, 3, &unknown, &none);
-	assert_int_equal(tally->area[3].failing, 1);
-	assert_int_equal(tally->area[3].unjudged, 1);
-	assert_int_equal(tally->unjudged[REASON_ENDED][CHECK_LEAK], 1);
-	assert_int_equal(tally->area[3].base_fails, 0);
-	tally_count(tally, 3, &fails, NULL);
-	tally_count(tally, 3, &unknown, NULL);
-	assert_int_equal(tally->area[3].base_fails, 1);
-	assert_int_equal(tally->area[3].base_unjudged, 1);
-	assert_int_equal(tally->area[3].failing, 1);
-	free(tally);
+	stats_count(stats, 3, &none, &none);
+	stats_count(stats, 3, &fails, &none);
+	stats_count(stats, 3, &fails, &fails);
+	stats_count(stats, 3, &unknown, &none);
+	assert_int_equal(stats->area[3].failing, 1);
+	assert_int_equal(stats->area[3].unjudged, 1);
+	assert_int_equal(stats->unjudged[REASON_ENDED][CHECK_LEAK], 1);
+	assert_int_equal(stats->area[3].base_fails, 0);
+	stats_count(stats, 3, &fails, NULL);
+	stats_count(stats, 3, &unknown, NULL);
+	assert_int_equal(stats->area[3].base_fails, 1);
+	assert_int_equal(stats->area[3].base_unjudged, 1);
+	assert_int_equal(stats->area[3].failing, 1);
+	free(stats);
 }
 
 /* What a part of the boundaries has met, the next one does not know. */

@@ -14,7 +14,7 @@
 
 #include "emu/guest_abi.h"
 #include "harness/load/boot.h"
-#include "harness/load/symbols.h"
+#include "harness/load/elf/symbols.h"
 #include "tests/unit/load/fixture.h"
 
 #define RAM_BYTES (UINT64_C(16) << 20)

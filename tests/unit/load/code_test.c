@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "harness/load/elf.h"
+#include "harness/load/elf/elf.h"
 #include "tests/unit/load/fixture.h"
 
 static bool

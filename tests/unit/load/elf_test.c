@@ -13,8 +13,8 @@
 #include <cmocka.h>
 
 #include "emu/guest_abi.h"
-#include "harness/load/elf.h"
-#include "harness/load/symtab.h"
+#include "harness/load/elf/elf.h"
+#include "harness/load/elf/symtab.h"
 #include "tests/unit/load/fixture.h"
 
 #define RAM_BYTES (UINT64_C(8) << 20)

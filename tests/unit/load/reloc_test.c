@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "harness/load/reloc.h"
+#include "harness/load/elf/reloc.h"
 
 #define PLACE  UINT64_C(0xffffffff80400010)
 #define KERNEL UINT64_C(0xffffffff80201234)

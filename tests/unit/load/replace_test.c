@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "harness/load/build.h"
-#include "harness/load/elf.h"
+#include "harness/load/elf/elf.h"
 #include "tests/unit/load/fixture.h"
 
 /* The headers of both folders are there: the nearer one counts, and only it. */

@@ -2,12 +2,12 @@
  * Goal: libipt's time at every TIP is as near to the true time as timing packets
  * allow, and our exact decoder's is right.  Method: jumps at random times, whose
  * gaps fit between packets, straddle them or hold many; the time of each TIP by
- * libipt's event decoder and by traces/clock.h against what the TSC read.
+ * libipt's event decoder and by traces/decode/clock.h against what the TSC read.
  */
 #include "emu/pt/sync.h"
 #include "tests/unit/pt/fake.h"
 #include "tests/unit/pt/tip_times.h"
-#include "traces/times.h"
+#include "traces/decode/decode_time.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -98,7 +98,7 @@ check_tip(const struct row *row, const struct clock_config *config,
 
 	assert_true(exact->known);
 	assert_in_range(now, exact->first, exact->last);
-	assert_in_range(error, 0, times_allowed(config, exact, core));
+	assert_in_range(error, 0, decode_time_allowed(config, exact, core));
 	/* A threshold of one cycle hides nothing. */
 	if (tz_bits(row->ctl, 22, 19) <= 1)
 		assert_in_range(error, 0, demanded(row, config, exact));

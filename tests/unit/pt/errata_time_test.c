@@ -1,10 +1,10 @@
 /*
  * Goal: the errata of which only the time of a trace suffers show as libipt knows
- * them. Method: as in errata_test.c; the exact decoder of traces/clock.h beside it.
+ * them. Method: as in errata_test.c; the exact decoder of traces/decode/clock.h beside it.
  */
 #include "emu/pt/sync.h"
 #include "tests/unit/pt/errata_tell.h"
-#include "traces/clock.h"
+#include "traces/decode/clock.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

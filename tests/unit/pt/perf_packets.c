@@ -12,7 +12,7 @@
 
 #include "emu/pt/inject.h"
 #include "tests/unit/pt/fake.h"
-#include "traces/perf_data.h"
+#include "traces/external/perf_data.h"
 
 #define CTL_PWR_EVT_EN TZ_BIT(4)
 #define CTL_FUP_ON_PTW TZ_BIT(5)

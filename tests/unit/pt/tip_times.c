@@ -1,6 +1,6 @@
 #include "tests/unit/pt/tip_times.h"
 
-#include "traces/image.h"
+#include "traces/bundle/image.h"
 
 #include <intel-pt.h>
 #include <setjmp.h>

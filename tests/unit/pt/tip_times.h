@@ -4,7 +4,7 @@
 #ifndef TOPAZ_TESTS_UNIT_PT_TIP_TIMES_H
 #define TOPAZ_TESTS_UNIT_PT_TIP_TIMES_H
 
-#include "traces/clock.h"
+#include "traces/decode/clock.h"
 
 /*
  * Fills TSC with the times of the TIPs of the stream of CONFIG, MOST of them at most,

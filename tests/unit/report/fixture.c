@@ -15,7 +15,7 @@
 
 /* A run that is being written down. */
 struct writer {
-	struct finding_story *story;
+	struct finding_timeline *timeline;
 	size_t event_room, span_room;
 	unsigned cpu;
 	uint64_t clock[8]; /* cycles of each CPU; one instruction is one */
@@ -46,15 +46,15 @@ at(struct writer *w, const char *function, unsigned offset, int line)
 static void
 add(struct writer *w, enum event_kind kind, uint64_t a, uint64_t b, uint64_t c)
 {
-	struct finding_story *story = w->story;
+	struct finding_timeline *timeline = w->timeline;
 	size_t room = w->event_room;
 
-	story->event = grow(story->event, story->event_count, &w->event_room,
-	    sizeof(struct event));
-	story->event_place = grow(story->event_place, story->event_count, &room,
-	    sizeof(struct finding_place));
-	story->event_place[story->event_count] = w->place;
-	story->event[story->event_count++] = (struct event){
+	timeline->event = grow(timeline->event, timeline->event_count,
+	    &w->event_room, sizeof(struct event));
+	timeline->event_place = grow(timeline->event_place,
+	    timeline->event_count, &room, sizeof(struct finding_place));
+	timeline->event_place[timeline->event_count] = w->place;
+	timeline->event[timeline->event_count++] = (struct event){
 		.kind = (uint16_t)kind,
 		.cpu = (uint16_t)w->cpu,
 		.insns = w->clock[w->cpu],
@@ -85,12 +85,12 @@ static void
 span(struct writer *w, unsigned depth, const char *function, int line,
     uint64_t begin, uint64_t end, unsigned flags)
 {
-	struct finding_story *story = w->story;
+	struct finding_timeline *timeline = w->timeline;
 	struct finding_span *next;
 
-	story->span = grow(story->span, story->span_count, &w->span_room,
-	    sizeof(*story->span));
-	next = &story->span[story->span_count++];
+	timeline->span = grow(timeline->span, timeline->span_count,
+	    &w->span_room, sizeof(*timeline->span));
+	next = &timeline->span[timeline->span_count++];
 	memset(next, 0, sizeof(*next));
 	next->cpu = (uint16_t)w->cpu;
 	next->depth = (uint8_t)depth;
@@ -199,10 +199,10 @@ race_handler(struct writer *w)
 }
 
 static void
-race_story(struct writer *w, struct finding_story *story)
+race_story(struct writer *w, struct finding_timeline *timeline)
 {
-	story->cpu_count = 2;
-	story->buffer_bytes = 4 * REGION_BYTES;
+	timeline->cpu_count = 2;
+	timeline->buffer_bytes = 4 * REGION_BYTES;
 	race_begin(w);
 	race_handler(w);
 	w->clock[0] = 610;
@@ -234,22 +234,22 @@ race_story(struct writer *w, struct finding_story *story)
 	    0xffffffff80a01c18);
 	pass(w, 50);
 	add(w, EVENT_PANIC, 0, 0xffffffff80a01c18, 0xffffc000001f0e80);
-	story->console = strdup("module pt loaded\n"
-				"panic: PT is disabled\n"
-				"cpuid = 1 <b>&amp; not markup</b>\n");
+	timeline->console = strdup("module pt loaded\n"
+				   "panic: PT is disabled\n"
+				   "cpuid = 1 <b>&amp; not markup</b>\n");
 }
 
 /* What the same run does when CPU 1 is left alone: a part of it differs. */
 static void
-race_passing(struct finding_story *story)
+race_passing(struct finding_timeline *timeline)
 {
-	size_t count = story->event_count;
+	size_t count = timeline->event_count;
 	struct event *event = calloc(count + 2, sizeof(*event));
 	size_t used = 0;
 
 	TZ_ASSERT(event != NULL);
 	for (size_t i = 0; i < count; i++) {
-		const struct event *from = &story->event[i];
+		const struct event *from = &timeline->event[i];
 
 		if (from->kind == EVENT_PANIC ||
 		    (from->kind == EVENT_DEVIATION &&
@@ -260,23 +260,23 @@ race_passing(struct finding_story *story)
 			event[used].b |= 1;
 		used++;
 	}
-	event[used] = story->event[count - 1];
+	event[used] = timeline->event[count - 1];
 	event[used].kind = EVENT_TRACE_OFF;
 	event[used].a = CTL_ON;
 	event[used++].c = 16384;
-	story->passing_event = event;
-	story->passing_event_count = used;
+	timeline->passing_event = event;
+	timeline->passing_event_count = used;
 }
 
 static void
-add_ticks(struct finding_story *story, size_t count, size_t first, size_t last,
-    unsigned cpu)
+add_ticks(struct finding_timeline *timeline, size_t count, size_t first,
+    size_t last, unsigned cpu)
 {
-	story->tick = calloc(count, sizeof(*story->tick));
-	story->tick_count = count;
-	TZ_ASSERT(story->tick != NULL);
+	timeline->tick = calloc(count, sizeof(*timeline->tick));
+	timeline->tick_count = count;
+	TZ_ASSERT(timeline->tick != NULL);
 	for (size_t i = 0; i < count; i++) {
-		struct finding_tick *tick = &story->tick[i];
+		struct finding_tick *tick = &timeline->tick[i];
 
 		tick->cpu = (uint16_t)(i * 7 / count % 2 == 0 ? cpu : 0);
 		tick->outcome = i >= first && i <= last ? TICK_FAIL
@@ -291,12 +291,12 @@ add_ticks(struct finding_story *story, size_t count, size_t first, size_t last,
 }
 
 static void
-one_story(struct writer *w, struct finding_story *story)
+one_story(struct writer *w, struct finding_timeline *timeline)
 {
 	uint64_t rounds = 0;
 
-	story->cpu_count = 1;
-	story->buffer_bytes = 8 * REGION_BYTES;
+	timeline->cpu_count = 1;
+	timeline->buffer_bytes = 8 * REGION_BYTES;
 	add(w, EVENT_BUFFER, EVENT_STREAM_THREAD | 5, BASE_PA,
 	    8 * REGION_BYTES);
 	at(w, "insntrace_start", 0x8c, 77);
@@ -333,10 +333,10 @@ one_story(struct writer *w, struct finding_story *story)
 }
 
 static void
-eight_story(struct writer *w, struct finding_story *story)
+eight_story(struct writer *w, struct finding_timeline *timeline)
 {
-	story->cpu_count = 8;
-	story->buffer_bytes = 2 * REGION_BYTES;
+	timeline->cpu_count = 8;
+	timeline->buffer_bytes = 2 * REGION_BYTES;
 	for (unsigned round = 0; round < 6; round++) {
 		for (unsigned cpu = 0; cpu < 8; cpu++) {
 			uint64_t begin;
@@ -366,15 +366,15 @@ eight_story(struct writer *w, struct finding_story *story)
 }
 
 static void
-large_story(struct writer *w, struct finding_story *story)
+large_story(struct writer *w, struct finding_timeline *timeline)
 {
-	story->cpu_count = 2;
-	story->buffer_bytes = 16 * REGION_BYTES;
+	timeline->cpu_count = 2;
+	timeline->buffer_bytes = 16 * REGION_BYTES;
 	switch_on(w, 16);
 	w->cpu = 1;
 	switch_on(w, 16);
-	while (story->event_count < FIXTURE_LARGE_EVENTS - 20) {
-		size_t i = story->event_count;
+	while (timeline->event_count < FIXTURE_LARGE_EVENTS - 20) {
+		size_t i = timeline->event_count;
 		uint64_t begin;
 
 		if (i % 97 < 4)
@@ -393,39 +393,39 @@ large_story(struct writer *w, struct finding_story *story)
 		span(w, (unsigned)(i % 4), "pt_send_buffer_record", 530, begin,
 		    w->clock[w->cpu], i % 9 == 0 ? 1 : 0);
 	}
-	while (story->event_count < FIXTURE_LARGE_EVENTS) {
+	while (timeline->event_count < FIXTURE_LARGE_EVENTS) {
 		pass(w, 10);
 		add(w, EVENT_NOTE, 1, ~UINT64_C(0), 0);
 	}
 }
 
 void
-fixture_story(enum fixture_kind kind, struct finding_story *story)
+fixture_story(enum fixture_kind kind, struct finding_timeline *timeline)
 {
-	struct writer w = { .story = story };
+	struct writer w = { .timeline = timeline };
 
-	memset(story, 0, sizeof(*story));
+	memset(timeline, 0, sizeof(*timeline));
 	switch (kind) {
 	case FIXTURE_RACE:
-		race_story(&w, story);
-		race_passing(story);
-		add_ticks(story, 1180, 760, 773, 1);
+		race_story(&w, timeline);
+		race_passing(timeline);
+		add_ticks(timeline, 1180, 760, 773, 1);
 		break;
 	case FIXTURE_ONE:
-		one_story(&w, story);
-		add_ticks(story, 60, 20, 20, 0);
+		one_story(&w, timeline);
+		add_ticks(timeline, 60, 20, 20, 0);
 		break;
 	case FIXTURE_EIGHT:
-		eight_story(&w, story);
+		eight_story(&w, timeline);
 		break;
 	case FIXTURE_LARGE:
-		large_story(&w, story);
-		add_ticks(story, 9000, 4000, 4004, 1);
+		large_story(&w, timeline);
+		add_ticks(timeline, 9000, 4000, 4004, 1);
 		break;
 	case FIXTURE_EMPTY:
 	case FIXTURE_COUNT:
 	default:
-		story->console = strdup(fixture_hostile);
+		timeline->console = strdup(fixture_hostile);
 		break;
 	}
 }

@@ -22,8 +22,8 @@ enum fixture_kind {
 extern const char fixture_hostile[];
 
 void fixture_finding(enum fixture_kind kind, struct finding *finding);
-/* To be freed by finding_story_free(). */
-void fixture_story(enum fixture_kind kind, struct finding_story *story);
+/* To be freed by finding_timeline_free(). */
+void fixture_story(enum fixture_kind kind, struct finding_timeline *timeline);
 /* All kinds; to be freed by report_summary_free(). */
 void fixture_summary(struct finding_summary *summary);
 

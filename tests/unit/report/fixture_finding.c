@@ -41,7 +41,7 @@ hostile_finding(struct finding *finding)
 void
 fixture_finding(enum fixture_kind kind, struct finding *finding)
 {
-	struct finding_story story;
+	struct finding_timeline timeline;
 
 	memset(finding, 0, sizeof(*finding));
 	finding->check = (enum check_id)((unsigned)kind % CHECK_COUNT);
@@ -93,11 +93,11 @@ fixture_finding(enum fixture_kind kind, struct finding *finding)
 	place(&finding->place, "pt_cpu_toggle_local", 0x18, 239);
 	place(&finding->window_first, "pt_topa_intr", 0x4e, 796);
 	place(&finding->window_last, "pt_topa_intr", 0x97, 812);
-	fixture_story(kind, &story);
-	finding->event = story.event_count - 1;
-	finding->insns = story.event[story.event_count - 1].insns;
-	finding->cycles = story.event[story.event_count - 1].cycles;
-	finding_story_free(&story);
+	fixture_story(kind, &timeline);
+	finding->event = timeline.event_count - 1;
+	finding->insns = timeline.event[timeline.event_count - 1].insns;
+	finding->cycles = timeline.event[timeline.event_count - 1].cycles;
+	finding_timeline_free(&timeline);
 }
 
 void

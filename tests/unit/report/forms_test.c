@@ -14,7 +14,7 @@
 
 struct all {
 	struct finding_summary summary;
-	struct finding_story story[FIXTURE_COUNT];
+	struct finding_timeline timeline[FIXTURE_COUNT];
 };
 
 static struct all *
@@ -25,8 +25,8 @@ write_all(void **state)
 
 	fixture_summary(&all->summary);
 	for (int i = 0; i < FIXTURE_COUNT; i++)
-		fixture_story((enum fixture_kind)i, &all->story[i]);
-	if (report_write_all(*state, &all->summary, all->story, &err) != 0)
+		fixture_story((enum fixture_kind)i, &all->timeline[i]);
+	if (report_write_all(*state, &all->summary, all->timeline, &err) != 0)
 		fail_msg("%s", err.text);
 	return all;
 }
@@ -35,7 +35,7 @@ static void
 free_all(struct all *all)
 {
 	for (int i = 0; i < FIXTURE_COUNT; i++)
-		finding_story_free(&all->story[i]);
+		finding_timeline_free(&all->timeline[i]);
 	report_summary_free(&all->summary);
 	free(all);
 }
@@ -264,21 +264,21 @@ pages_hold_the_whole_story(void **state)
 	char name[REPORT_NAME_BYTES];
 
 	for (size_t i = 0; i < FIXTURE_COUNT; i++) {
-		json_t *data, *story, *links;
+		json_t *data, *timeline, *links;
 
 		report_name(name, i, "html");
 		data = page_data(state, name);
-		story = json_object_get(data, "story");
+		timeline = json_object_get(data, "story");
 		links = json_object_get(data, "links");
 		assert_int_equal(
-		    json_array_size(json_object_get(story, "events")),
-		    all->story[i].event_count);
+		    json_array_size(json_object_get(timeline, "events")),
+		    all->timeline[i].event_count);
 		assert_int_equal(
-		    json_array_size(json_object_get(story, "spans")),
-		    all->story[i].span_count);
+		    json_array_size(json_object_get(timeline, "spans")),
+		    all->timeline[i].span_count);
 		assert_int_equal(
-		    json_array_size(json_object_get(story, "ticks")),
-		    all->story[i].tick_count);
+		    json_array_size(json_object_get(timeline, "ticks")),
+		    all->timeline[i].tick_count);
 		assert_int_equal(
 		    json_is_null(json_object_get(links, "prev")), i == 0);
 		assert_int_equal(json_is_null(json_object_get(links, "next")),

@@ -8,7 +8,7 @@
 int
 main(int argc, char **argv)
 {
-	static struct finding_story story[FIXTURE_COUNT];
+	static struct finding_timeline timeline[FIXTURE_COUNT];
 	static struct finding_summary summary;
 	struct tz_error err;
 	int error;
@@ -19,12 +19,12 @@ main(int argc, char **argv)
 	}
 	fixture_summary(&summary);
 	for (int i = 0; i < FIXTURE_COUNT; i++)
-		fixture_story((enum fixture_kind)i, &story[i]);
-	error = report_write_all(argv[1], &summary, story, &err);
+		fixture_story((enum fixture_kind)i, &timeline[i]);
+	error = report_write_all(argv[1], &summary, timeline, &err);
 	if (error != 0)
 		fprintf(stderr, "%s\n", err.text);
 	for (int i = 0; i < FIXTURE_COUNT; i++)
-		finding_story_free(&story[i]);
+		finding_timeline_free(&timeline[i]);
 	report_summary_free(&summary);
 	return error != 0;
 }

@@ -60,11 +60,12 @@ what_was_written_comes_back(void **state)
 	assert_int_equal(bundle_read_truth(bundle, 0, &words, &count, &err), 0);
 	assert_int_equal(words[0], EXEC_LOG_CONTEXT << 2 | EXEC_LOG_EXTRA);
 	free(words);
-	assert_int_equal(bundle_read_fell(bundle, 0, &fell, &err), 0);
-	assert_int_equal(fell_copy(&fell, 3, 10, copy), 10);
+	assert_int_equal(bundle_read_trace_off(bundle, 0, &fell, &err), 0);
+	assert_int_equal(trace_off_copy(&fell, 3, 10, copy), 10);
 	assert_memory_equal(copy, &fixture.cpu[0].bytes[3], 10);
-	assert_int_equal(fell_copy(&fell, fixture.cpu[0].written, 1, copy), 0);
-	fell_free(&fell);
+	assert_int_equal(
+	    trace_off_copy(&fell, fixture.cpu[0].written, 1, copy), 0);
+	trace_off_free(&fell);
 	bundle_close(bundle);
 	fixture_remove(&fixture);
 }

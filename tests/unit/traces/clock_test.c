@@ -5,8 +5,8 @@
  */
 #include "fixture.h"
 
-#include "traces/clock.h"
-#include "traces/image.h"
+#include "traces/bundle/image.h"
+#include "traces/decode/clock.h"
 
 #include <intel-pt.h>
 

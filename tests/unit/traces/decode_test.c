@@ -5,9 +5,9 @@
 #include "fixture.h"
 
 #include "harness/host/tree.h"
-#include "traces/decode.h"
-#include "traces/image.h"
-#include "traces/packets.h"
+#include "traces/bundle/image.h"
+#include "traces/decode/decode.h"
+#include "traces/decode/packets.h"
 
 #include <intel-pt.h>
 #include <zstd.h>

@@ -5,7 +5,7 @@
  */
 #include "fixture.h"
 
-#include "traces/expect.h"
+#include "traces/verify/expect.h"
 
 #define BASE       UINT64_C(0x400000)
 #define NOPS       256u

@@ -17,8 +17,8 @@
 #include <cmocka.h>
 
 #include "emu/base/exec_log.h"
-#include "traces/bundle_write.h"
-#include "traces/verify.h"
+#include "traces/bundle/bundle_write.h"
+#include "traces/verify/verify.h"
 
 #define FIXTURE_CODE         UINT64_C(0xffffffff80200000)
 #define FIXTURE_CR3          UINT64_C(0x1000)

@@ -7,8 +7,8 @@
 
 #include "emu/profile/profile.h"
 #include "harness/host/tree.h"
-#include "traces/digest.h"
-#include "traces/manifest_model.h"
+#include "traces/bundle/digest.h"
+#include "traces/bundle/manifest_model.h"
 
 #include <jansson.h>
 

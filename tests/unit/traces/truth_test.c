@@ -5,7 +5,7 @@
  */
 #include "fixture.h"
 
-#include "traces/exec_log_read.h"
+#include "traces/bundle/exec_log_read.h"
 
 #define BASE FIXTURE_CODE
 

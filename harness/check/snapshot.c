@@ -1,0 +1,215 @@
+/*
+ * The state as bytes, for snapshots, and as a hash.  What is saved is what is used.
+ * The hash leaves out what merging leaves out: instruction counts, cycles, event
+ * numbers, places; sums of bytes count by their differences.
+ */
+#include "harness/check/state.h"
+
+#include <string.h>
+
+size_t
+check_size(const struct check *check)
+{
+	return sizeof(check->core) +
+	    check->core.extent_count * sizeof(check->extent[0]) +
+	    check->core.page_count * sizeof(check->page[0]) +
+	    check->core.freed_count * sizeof(check->freed[0]);
+}
+
+void
+check_save(const struct check *check, void *state)
+{
+	size_t extents = check->core.extent_count * sizeof(check->extent[0]);
+	size_t pages = check->core.page_count * sizeof(check->page[0]);
+	uint8_t *to = state;
+
+	memcpy(to, &check->core, sizeof(check->core));
+	memcpy(to + sizeof(check->core), check->extent, extents);
+	memcpy(to + sizeof(check->core) + extents, check->page, pages);
+	memcpy(to + sizeof(check->core) + extents + pages, check->freed,
+	    check->core.freed_count * sizeof(check->freed[0]));
+}
+
+void
+check_restore(struct check *check, const void *state)
+{
+	const uint8_t *from = state;
+	size_t extents, pages;
+
+	page_set_frames(check, false);
+	freed_set_heads(check, false);
+	memcpy(&check->core, from, sizeof(check->core));
+	extents = check->core.extent_count * sizeof(check->extent[0]);
+	pages = check->core.page_count * sizeof(check->page[0]);
+	memcpy(check->extent, from + sizeof(check->core), extents);
+	memcpy(check->page, from + sizeof(check->core) + extents, pages);
+	memcpy(check->freed, from + sizeof(check->core) + extents + pages,
+	    check->core.freed_count * sizeof(check->freed[0]));
+	page_set_frames(check, true);
+	freed_set_heads(check, true);
+}
+
+/* Model: the finaliser of splitmix64 over each word. */
+uint64_t
+keep_mix(uint64_t hash, uint64_t word)
+{
+	hash = (hash ^ word) + UINT64_C(0x9e3779b97f4a7c15);
+	hash = (hash ^ hash >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	hash = (hash ^ hash >> 27) * UINT64_C(0x94d049bb133111eb);
+	return hash ^ hash >> 31;
+}
+
+/* COUNT facts as one word. */
+static uint64_t
+keep_bits(const bool *facts, size_t count)
+{
+	uint64_t bits = 0;
+
+	for (size_t i = 0; i < count; i++)
+		bits = bits << 1 | facts[i];
+	return bits;
+}
+
+static uint64_t
+keep_memory(const struct check *check, uint64_t hash)
+{
+	const struct check_core *core = &check->core;
+
+	hash = keep_mix(hash, core->extent_count);
+	for (uint32_t i = 0; i < core->extent_count; i++) {
+		const struct check_extent *extent = &check->extent[i];
+
+		hash = keep_mix(hash, extent->pa ^ extent->bytes << 40);
+		hash = keep_mix(hash, extent->va);
+		hash = keep_mix(hash, extent->caller);
+	}
+	for (uint32_t i = 0; i < core->page_count; i++) {
+		const struct check_page *page = &check->page[i];
+
+		hash = keep_mix(hash,
+		    (uint64_t)page->frame << 32 | (uint64_t)page->index << 8 |
+			page->stream);
+	}
+	hash = keep_mix(hash, core->freed_sum);
+	for (uint32_t i = 0; i < core->stack_count; i++)
+		hash = keep_mix(hash, core->stack[i].pa);
+	for (uint32_t i = 0; i < core->site_count; i++)
+		hash = keep_mix(hash, core->site[i]);
+	for (uint32_t i = 0; i < core->unnamed_count; i++)
+		hash = keep_mix(hash, core->unnamed[i]);
+	return keep_mix(
+	    hash, (uint64_t)core->unnamed_count << 1 | core->unnamed_more);
+}
+
+static uint64_t
+keep_unread(const struct check_unread *unread, uint64_t hash)
+{
+	hash = keep_mix(hash, unread->count);
+	for (uint32_t i = 0; i < unread->count; i++) {
+		const struct check_segment *segment = &unread->segment[i];
+
+		hash = keep_mix(
+		    hash, (uint64_t)segment->begin << 32 | segment->end);
+		hash = keep_mix(hash, segment->old);
+	}
+	return keep_mix(hash, unread->overwritten - unread->lost);
+}
+
+static uint64_t
+keep_stream(const struct check_stream *stream, uint64_t hash)
+{
+	const bool facts[] = { stream->fresh, stream->unsure, stream->blurred,
+		stream->missing, stream->asked, stream->drained, stream->to_end,
+		stream->written, stream->any_int, stream->before.written,
+		stream->current };
+
+	hash = keep_mix(hash, stream->key);
+	hash = keep_mix(hash, stream->context);
+	hash = keep_mix(
+	    hash, (uint64_t)stream->page_count << 32 | stream->cursor);
+	hash = keep_mix(hash, stream->high);
+	hash = keep_unread(&stream->unread, hash);
+	hash = keep_unread(&stream->kept, hash);
+	hash = keep_mix(hash, stream->owed);
+	hash = keep_mix(hash, stream->before.overwritten);
+	hash = keep_mix(hash, stream->before.lost);
+	for (unsigned i = 0; i < STATS_COUNT; i++)
+		hash = keep_mix(hash, stream->stats[i].bytes);
+	return keep_mix(hash, keep_bits(facts, TZ_ARRAY_LEN(facts)));
+}
+
+static uint64_t
+keep_cpu(const struct check_cpu *cpu, uint64_t hash)
+{
+	const bool facts[] = { cpu->on, cpu->first, cpu->psb, cpu->first_start,
+		cpu->on_seen, cpu->nonempty, cpu->worked, cpu->broken,
+		cpu->stopped, cpu->failed, cpu->last_valid, cpu->last_int,
+		cpu->last_stop, cpu->uses_int, cpu->pmi, cpu->foreign,
+		cpu->serving_pmi, cpu->serving_foreign, cpu->serving_bit,
+		cpu->refused };
+
+	hash = keep_mix(hash, keep_bits(facts, TZ_ARRAY_LEN(facts)));
+	hash = keep_mix(hash, cpu->bytes << 16 ^ cpu->psbs);
+	hash = keep_mix(hash,
+	    (uint64_t)cpu->last_end << 32 | (uint64_t)cpu->last_stream << 8 |
+		cpu->stream);
+	hash = keep_mix(hash, cpu->table_pa);
+	hash = keep_mix(hash, cpu->region_pa ^ cpu->region_bytes << 40);
+	return keep_mix(hash, cpu->excused);
+}
+
+static uint64_t
+keep_asked(const struct check_asked *asked, uint64_t hash)
+{
+	hash = keep_mix(hash, (uint64_t)asked->context << 32 | asked->checked);
+	for (uint32_t i = 0; i < asked->count; i++) {
+		hash = keep_mix(hash, asked->row[i].msr);
+		hash = keep_mix(hash, asked->row[i].mask);
+		hash = keep_mix(hash, asked->row[i].value);
+		if (asked->changed >> i & 1)
+			hash = keep_mix(hash, asked->before[i]);
+	}
+	return hash;
+}
+
+static uint64_t
+keep_session(const struct check_core *core, uint64_t hash)
+{
+	hash = keep_mix(hash,
+	    (uint64_t)core->session.open |
+		(uint64_t)core->session.accepted << 1 |
+		(uint64_t)core->session.programs << 2 |
+		(uint64_t)core->session.mask << 16 |
+		(uint64_t)core->session.stopped << 32);
+	for (unsigned i = 0; i < SCRIPT_ACTORS; i++) {
+		const struct check_actor *actor = &core->actor[i];
+
+		hash = keep_mix(hash,
+		    (uint64_t)actor->call << 32 | (uint64_t)actor->step << 16 |
+			(uint64_t)actor->cpu << 8 |
+			(uint64_t)actor->works << 2 |
+			(uint64_t)actor->ages << 1 | actor->active);
+	}
+	hash = keep_mix(hash, core->last_actor);
+	for (uint32_t i = 0; i <= core->asked_count; i++)
+		hash = keep_asked(&core->asked[i], hash);
+	return hash;
+}
+
+uint64_t
+check_hash(const struct check *check)
+{
+	const struct check_core *core = &check->core;
+	uint64_t hash = keep_memory(check, 0);
+
+	for (uint32_t i = 0; i < core->stream_count; i++)
+		hash = keep_stream(&core->stream[i], hash);
+	for (unsigned i = 0; i < check->config.cpu_count; i++)
+		hash = keep_cpu(&core->cpu[i], hash);
+	hash = keep_session(core, hash);
+	for (uint32_t i = 0; i < core->violation_count; i++)
+		hash = keep_mix(hash, core->violation_key[i]);
+	for (unsigned i = 0; i < REASON_COUNT; i++)
+		hash = keep_mix(hash, core->unjudged[i]);
+	return hash;
+}

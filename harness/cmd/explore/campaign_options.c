@@ -1,0 +1,380 @@
+#include "harness/cmd/explore/campaign_options.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "emu/profile/profile.h"
+#include "harness/cmd/cmd.h"
+#include "harness/drivers.h"
+#include "harness/explore/search/faults.h"
+#include "harness/explore/search/workers.h"
+
+enum {
+	OPT_PROFILE = 256,
+	OPT_ERRATA,
+	OPT_DEPTH,
+	OPT_KINDS,
+	OPT_SHARD,
+	OPT_EFFORT,
+	OPT_BUDGET,
+	OPT_LIMIT,
+	OPT_SEED,
+	OPT_NO_MERGE,
+	OPT_NO_REDUCE,
+	OPT_NO_SEQUENCES,
+	OPT_NO_PAGES,
+	OPT_PROGRESS,
+	OPT_BASELINE,
+	OPT_WRITE_BASELINE,
+	OPT_EXHAUSTIVE,
+	OPT_STOP,
+	OPT_JSON,
+};
+
+/* Those that each of the commands takes. */
+static const struct argp_option common_options[] = {
+	{ "profile", OPT_PROFILE, "LIST", 0, CMD_PROFILE_HELP " (skylake)", 0 },
+	{ "errata", OPT_ERRATA, "LIST", 0, CMD_ERRATA_HELP, 0 },
+	{ "kinds", OPT_KINDS, "LIST", 0,
+	    "Deviations by comma, see: topaz list deviations (pmi,cpu,preempt,rmw,older,nmi,fail)",
+	    0 },
+	{ "jobs", 'j', "N", 0, "Processes (the CPUs of this machine)", 0 },
+	{ "effort", OPT_EFFORT, "quick|normal|deep", 0,
+	    "How long: for a push, about a minute on two CPUs; some minutes; "
+	    "an hour (normal, of topaz ci quick)",
+	    0 },
+	{ "budget", OPT_BUDGET, "SCHEDULES", 0,
+	    "How many schedules instead; K and M are understood", 0 },
+	{ "limit", OPT_LIMIT, "N", 0,
+	    "End a schedule after N instructions (the default schedule after "
+	    "10M, others after three times as many as it has)",
+	    0 },
+	{ "seed", OPT_SEED, "N", 0, "Draws what is sampled (0)", 0 },
+	{ "output", 'o', "DIR", 0, "Where the reports go (topaz.findings)", 0 },
+	{ "progress", OPT_PROGRESS, "auto|bar|lines|none", 0,
+	    "Progress on standard error: a bar with rate and time left, a "
+	    "line for each part (auto: a bar on a terminal)",
+	    0 },
+	{ "json", OPT_JSON, NULL, 0, "Print JSON lines instead of text", 0 },
+	{ NULL, 0, NULL, 0, NULL, 0 },
+};
+
+static const struct argp_option search_options[] = {
+	{ "depth", OPT_DEPTH, "1|2", 0,
+	    "Deviations of a schedule that are tried exhaustively (1); "
+	    "pairs are of pmi and cpu unless --kinds names others",
+	    0 },
+	{ "no-sequences", OPT_NO_SEQUENCES, NULL, 0,
+	    "Scenarios only, no generated sequences", 0 },
+	{ "no-reduce", OPT_NO_REDUCE, NULL, 0,
+	    "Also place switches that are equal to later ones", 0 },
+	{ NULL, 0, NULL, 0, NULL, 0 },
+};
+
+static const struct argp_option merge_options[] = {
+	{ "no-merge", OPT_NO_MERGE, NULL, 0, "Do not merge equal states", 0 },
+	{ NULL, 0, NULL, 0, NULL, 0 },
+};
+
+static const struct argp_option pages_options[] = {
+	{ "no-pages", OPT_NO_PAGES, NULL, 0, "Text only, no pages", 0 },
+	{ NULL, 0, NULL, 0, NULL, 0 },
+};
+
+static const struct argp_option report_options[] = {
+	{ "shard", OPT_SHARD, "I/N", 0,
+	    "Do the I-th of N parts; join them with: topaz merge", 0 },
+	{ "baseline", OPT_BASELINE, "FILE", 0,
+	    "Findings that are known: only others count", 0 },
+	{ "write-baseline", OPT_WRITE_BASELINE, "FILE", 0,
+	    "Write the findings as known ones", 0 },
+	{ "require-exhaustive", OPT_EXHAUSTIVE, NULL, 0,
+	    "Exit code 5 if schedules of --depth were sampled or left out", 0 },
+	{ "stop-at-finding", OPT_STOP, NULL, 0,
+	    "End at the first part of the exploration that shows a finding "
+	    "which --baseline lacks; the cheap parts come first",
+	    0 },
+	{ NULL, 0, NULL, 0, NULL, 0 },
+};
+
+static uint32_t
+parse_kinds(const char *text)
+{
+	const char *at = text;
+	uint32_t kinds = 0;
+
+	while (*at != '\0') {
+		size_t length = strcspn(at, ",");
+		enum deviation_kind kind = deviation_find(at, length);
+
+		if (kind == DEVIATION_COUNT)
+			cmd_bad_value("kinds", text,
+			    "not names by comma; see: topaz list deviations");
+		kinds |= UINT32_C(1) << kind;
+		at += length;
+		at += *at == ',';
+	}
+	if (kinds == 0)
+		cmd_bad_value("kinds", text, "empty");
+	return kinds;
+}
+
+static void
+parse_shard(struct campaign_options *to, const char *text)
+{
+	char end;
+
+	if (sscanf(text, "%u/%u%c", &to->shard, &to->shards, &end) != 2 ||
+	    to->shard < 1 || to->shard > to->shards || to->shards > 4096)
+		cmd_bad_value(
+		    "shard", text, "not I/N with 1 <= I <= N <= 4096");
+}
+
+static void
+parse_progress(struct campaign_input *input, const char *text)
+{
+	static const char *const names[] = {
+		[PROGRESS_AUTO] = "auto",
+		[PROGRESS_BAR] = "bar",
+		[PROGRESS_LINES] = "lines",
+		[PROGRESS_NONE] = "none",
+	};
+
+	for (unsigned i = 0; i < TZ_ARRAY_LEN(names); i++) {
+		if (strcmp(text, names[i]) == 0) {
+			input->progress = (enum progress_mode)i;
+			return;
+		}
+	}
+	cmd_bad_value("progress", text, "auto, bar, lines or none");
+}
+
+static void
+parse_jobs(struct campaign_options *to, const char *text)
+{
+	uint64_t jobs = cmd_number("jobs", text, CMD_THINGS);
+
+	if (jobs < 1 || jobs > POOL_JOBS_MAX)
+		cmd_bad_value("jobs", text, "1 to 64 are possible");
+	to->jobs = (unsigned)jobs;
+}
+
+/* Options with a value that is no plain string. */
+static bool
+parse_value(int key, const char *arg, struct campaign_input *input)
+{
+	struct campaign_options *to = &input->options;
+
+	switch (key) {
+	case OPT_DEPTH:
+		if (strcmp(arg, "1") != 0 && strcmp(arg, "2") != 0)
+			cmd_bad_value("depth", arg, "1 or 2");
+		to->depth = (unsigned)(arg[0] - '0');
+		return true;
+	case OPT_KINDS:
+		to->kinds = parse_kinds(arg);
+		to->kinds_named = true;
+		return true;
+	case 'j':
+		parse_jobs(to, arg);
+		return true;
+	case OPT_SHARD:
+		parse_shard(to, arg);
+		return true;
+	case OPT_BUDGET:
+		to->budget = cmd_number("budget", arg, CMD_THINGS);
+		if (to->budget == 0)
+			cmd_bad_value("budget", arg, "at least 1");
+		return true;
+	case OPT_EFFORT:
+		to->effort = effort_find(arg);
+		if (to->effort == EFFORT_COUNT)
+			cmd_bad_value("effort", arg, "quick, normal or deep");
+		return true;
+	case OPT_LIMIT:
+		to->insns_max = cmd_number("limit", arg, CMD_THINGS);
+		if (to->insns_max == 0)
+			cmd_bad_value("limit", arg, "at least 1");
+		return true;
+	case OPT_SEED:
+		to->seed = cmd_number("seed", arg, CMD_THINGS);
+		return true;
+	case OPT_PROGRESS:
+		parse_progress(input, arg);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool
+parse_switch(int key, struct campaign_input *input)
+{
+	switch (key) {
+	case OPT_NO_MERGE:
+		input->options.merge = false;
+		return true;
+	case OPT_NO_REDUCE:
+		input->options.reduce = false;
+		return true;
+	case OPT_NO_SEQUENCES:
+		input->options.sequences = false;
+		return true;
+	case OPT_NO_PAGES:
+		input->pages = false;
+		return true;
+	case OPT_EXHAUSTIVE:
+		input->require_exhaustive = true;
+		return true;
+	case OPT_STOP:
+		input->stop_at_finding = true;
+		return true;
+	case OPT_JSON:
+		input->json = true;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static error_t
+parse_one(int key, char *arg, struct argp_state *state)
+{
+	struct campaign_input *input = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		/* The options of the driver are a child of the common ones. */
+		if (state->child_inputs != NULL)
+			state->child_inputs[0] = &input->from;
+		return 0;
+	case OPT_PROFILE:
+		input->build_cache.profile = arg;
+		return 0;
+	case OPT_ERRATA:
+		input->build_cache.errata = arg;
+		return 0;
+	case 'o':
+		input->output = arg;
+		return 0;
+	case OPT_BASELINE:
+		input->baseline = arg;
+		return 0;
+	case OPT_WRITE_BASELINE:
+		input->write_baseline = arg;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (input->argument != NULL)
+			argp_error(state, "one subject at a time: %s", arg);
+		input->argument = arg;
+		return 0;
+	default:
+		return parse_value(key, arg, input) || parse_switch(key, input)
+		    ? 0
+		    : ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_child driver_children[] = {
+	{ &driver_argp, 0, NULL, 0 }, { NULL, 0, NULL, 0 }
+};
+
+/* What a common option means where it is not what it means to explore; or NULL. */
+static const char *
+own_help(int key, const struct campaign_input *input)
+{
+	if (input->options.faults && key == OPT_KINDS)
+		return "Faults by comma, see: topaz list faults (all)";
+	if (input->options.faults && key == OPT_EXHAUSTIVE)
+		return "Exit code 5 if points were sampled or left out";
+	if (input->output == NULL && key == 'o')
+		return "Keep results.jsonl there (none)";
+	if (input->options.faults && key == 'o')
+		return "Where the reports go (topaz.faults)";
+	return NULL;
+}
+
+static char *
+filter_help(int key, const char *text, void *data)
+{
+	const char *own = data != NULL ? own_help(key, data) : NULL;
+	char *copy = own != NULL ? strdup(own) : NULL;
+
+	/* argp frees the text only if it is another one. */
+	return copy != NULL ? copy : (char *)(uintptr_t)text;
+}
+
+const struct argp campaign_common_argp = { common_options, parse_one, NULL,
+	NULL, driver_children, filter_help, NULL };
+const struct argp campaign_search_argp = { search_options, parse_one, NULL,
+	NULL, NULL, NULL, NULL };
+const struct argp campaign_merge_argp = { merge_options, parse_one, NULL, NULL,
+	NULL, NULL, NULL };
+const struct argp campaign_pages_argp = { pages_options, parse_one, NULL, NULL,
+	NULL, NULL, NULL };
+const struct argp campaign_report_argp = { report_options, parse_one, NULL,
+	NULL, NULL, filter_help, NULL };
+
+error_t
+campaign_hand_on(int key, struct campaign_input *input,
+    const struct argp_child *children, struct argp_state *state)
+{
+	if (key != ARGP_KEY_INIT)
+		return ARGP_ERR_UNKNOWN;
+	for (size_t i = 0; children[i].argp != NULL; i++)
+		state->child_inputs[i] = input;
+	return 0;
+}
+
+struct campaign_input
+campaign_input_defaults(void)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	struct campaign_input input = {
+		.build_cache = { .profile = profile_at(0)->name },
+		.options = campaign_defaults(),
+		.output = "topaz.findings",
+		.pages = true,
+	};
+
+	input.options.jobs = cpus < 1 ? 1 : (unsigned)cpus;
+	if (input.options.jobs > POOL_JOBS_MAX)
+		input.options.jobs = POOL_JOBS_MAX;
+	return input;
+}
+
+/* DRIVER, DRIVER/SCENARIO[@CPUS][,LAYOUT], DRIVER[@CPUS][,LAYOUT]=STEPS. */
+int
+campaign_input_read(struct campaign_input *input, struct tz_error *err)
+{
+	const char *text = input->argument != NULL ? input->argument
+						   : DRIVER_DEFAULT;
+	size_t length = strcspn(text, "/@,=");
+
+	if (length == 0 || length >= sizeof(input->driver) ||
+	    strlen(text) >= sizeof(input->subject))
+		return tz_error(err, TZ_EUSAGE,
+		    "'%s': not DRIVER[/SCENARIO] or DRIVER[@CPUS]=STEPS", text);
+	if (text[length] == '/' && text[length + 1] == '\0')
+		return tz_error(
+		    err, TZ_EUSAGE, "'%s': no scenario after the '/'", text);
+	memcpy(input->driver, text, length);
+	input->driver[length] = '\0';
+	input->build_cache.driver = input->driver;
+	input->build_cache.source = input->from.source;
+	input->build_cache.tree = input->from.tree;
+	input->build_cache.cc = input->from.cc;
+	input->build_cache.cc_seconds = input->from.cc_seconds;
+	input->build_cache.drivers = input->from.drivers;
+	input->build_cache.verbose = input->from.verbose;
+	input->subject[0] = '\0';
+	if (text[length] == '/')
+		strcpy(input->subject, text + length + 1);
+	else if (text[length] != '\0')
+		strcpy(input->subject, text);
+	if (input->subject[0] != '\0')
+		input->options.subject = input->subject;
+	return 0;
+}

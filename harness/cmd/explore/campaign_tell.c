@@ -1,0 +1,129 @@
+/*
+ * Progress on standard error: a line that changes on a terminal, a line for each part
+ * in a log.  It alone looks at the host's clock; no result depends on it.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "harness/cmd/explore/campaign_options.h"
+#include "harness/host/terminal.h"
+
+#define SETTLE_SECONDS 1.0 /* before that a rate means nothing */
+
+static double
+now_seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* The steps after the exploring have counts of their own. */
+static const char *
+step_of(const char *what)
+{
+	static const char *const steps[] = { "telling mistakes apart",
+		"describing findings", "writing pages" };
+
+	for (size_t i = 0; i < TZ_ARRAY_LEN(steps); i++) {
+		if (strcmp(steps[i], what) == 0)
+			return steps[i];
+	}
+	return "exploring";
+}
+
+static void
+print_left(double seconds)
+{
+	uint64_t left = (uint64_t)(seconds + 0.5);
+
+	if (left >= 3600)
+		fprintf(stderr,
+		    "  %" PRIu64 ":%02" PRIu64 ":%02" PRIu64 " left",
+		    left / 3600, left / 60 % 60, left % 60);
+	else
+		fprintf(stderr, "  %" PRIu64 ":%02" PRIu64 " left", left / 60,
+		    left % 60);
+}
+
+/* The share of the step that is done never becomes less, also where TOTAL grows. */
+static void
+print_bar(struct campaign_teller *teller, const char *what, uint64_t done,
+    uint64_t total, uint64_t findings)
+{
+	double seconds = now_seconds() - teller->begin;
+	double rate = (double)(done - teller->done) / seconds;
+	unsigned percent = total == 0 ? 0 : (unsigned)(100 * done / total);
+
+	if (percent > teller->percent)
+		teller->percent = percent > 100 ? 100 : percent;
+	fprintf(stderr, "\r%s %3u %%  %" PRIu64 " / %" PRIu64, teller->step,
+	    teller->percent, done, total);
+	if (seconds >= SETTLE_SECONDS && done > teller->done) {
+		fprintf(stderr, "  %.*f/s", rate < 10 ? 1 : 0, rate);
+		if (total > done)
+			print_left((double)(total - done) / rate);
+	}
+	fprintf(stderr, "  %" PRIu64 " to look at", findings);
+	if (strcmp(teller->step, "exploring") == 0)
+		fprintf(stderr, "  %s", what);
+	fputs("\x1b[K", stderr);
+}
+
+/* One line, as a part begins: what is done before it, and what it is. */
+static void
+print_line(const struct campaign_teller *teller, const char *what,
+    uint64_t done, uint64_t total, uint64_t findings)
+{
+	if (strcmp(teller->step, "exploring") == 0)
+		fprintf(stderr,
+		    "exploring: %" PRIu64 " of %" PRIu64
+		    " schedules done, %" PRIu64 " to look at; next: %s\n",
+		    done, total, findings, what);
+	else
+		fprintf(stderr, "%s: %" PRIu64 "\n", what, total);
+}
+
+static void
+tell(void *arg, const char *what, uint64_t done, uint64_t total,
+    uint64_t findings)
+{
+	struct campaign_teller *teller = arg;
+	const char *step = step_of(what);
+	bool same = strcmp(teller->what, what) == 0;
+
+	if (teller->step == NULL || strcmp(teller->step, step) != 0) {
+		teller->step = step;
+		teller->percent = 0;
+		teller->begin = now_seconds();
+		teller->done = done;
+	}
+	snprintf(teller->what, sizeof(teller->what), "%s", what);
+	if (teller->mode == PROGRESS_BAR)
+		print_bar(teller, what, done, total, findings);
+	else if (!same)
+		print_line(teller, what, done, total, findings);
+}
+
+void
+campaign_tell(struct campaign_input *input, struct campaign_teller *teller)
+{
+	*teller = (struct campaign_teller){ .mode = input->progress };
+	if (teller->mode == PROGRESS_AUTO)
+		teller->mode = terminal_is(stderr) ? PROGRESS_BAR
+						   : PROGRESS_LINES;
+	if (teller->mode == PROGRESS_NONE)
+		return;
+	input->options.progress = tell;
+	input->options.progress_arg = teller;
+}
+
+void
+campaign_tell_end(const struct campaign_teller *teller)
+{
+	if (teller->mode == PROGRESS_BAR && teller->step != NULL)
+		fputc('\n', stderr);
+}

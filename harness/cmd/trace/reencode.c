@@ -1,0 +1,285 @@
+/*
+ * topaz reencode: a trace made again by the PT unit, traces/reencode/.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "harness/cmd/cmd.h"
+#include "harness/cmd/trace/reencode_options.h"
+#include "traces/bundle/bundle.h"
+#include "traces/reencode/settings.h"
+
+#define REENCODE_STACK_BYTES (UINT64_C(64) << 20)
+
+static const char *
+form_name(enum compare_form form)
+{
+	static const char *const names[] = { [COMPARE_CANONICAL] = "canonical",
+		[COMPARE_STRICT] = "strict",
+		[COMPARE_BYTES] = "bytes" };
+
+	return names[form];
+}
+
+/* Re-encodes and prints one trace of NAME. */
+static int
+reencode_bytes(const char *name, const uint8_t *bytes, uint64_t count,
+    struct pieces *pieces, const struct reencode_options *options,
+    struct tz_error *err)
+{
+	struct reencode_result *result = malloc(sizeof(*result));
+	int code = CMD_OK;
+
+	if (result == NULL) {
+		(void)tz_error(err, TZ_EIO, "out of memory");
+		return cmd_fail(err);
+	}
+	printf("%s: %llu bytes, profile %s, compared: %s\n", name,
+	    (unsigned long long)count, options->profile->name,
+	    form_name(options->form));
+	if (reencode_trace(bytes, count, pieces, options, result, err) != 0) {
+		free(result);
+		return cmd_fail(err);
+	}
+	reencode_print(result, bytes, stdout);
+	if (result->nothing)
+		code = CMD_NOTHING;
+	else if (!result->equal)
+		code = CMD_FINDING;
+	reencode_result_free(result);
+	free(result);
+	return code;
+}
+
+static int
+reencode_file(const struct reencode_input *input, struct tz_error *err)
+{
+	struct pieces *pieces = pieces_create();
+	uint8_t *bytes = NULL;
+	uint64_t count = 0;
+	int error = 0, code;
+
+	if (pieces == NULL)
+		error = tz_error(err, TZ_EIO, "out of memory");
+	for (unsigned i = 0; error == 0 && i < input->image_count; i++)
+		error = pieces_add(pieces, input->images[i], err);
+	if (error == 0)
+		error = pieces_read(input->pt, &bytes, &count, err);
+	if (error == 0 && scan_find_psb(bytes, count, 0) == count)
+		error = tz_error(err, TZ_EFORMAT,
+		    "%s: no PSB packet in its %llu bytes", input->pt,
+		    (unsigned long long)count);
+	code = error != 0 ? cmd_fail(err)
+			  : reencode_bytes(input->pt, bytes, count, pieces,
+				&input->options, err);
+	free(bytes);
+	pieces_destroy(pieces);
+	return code;
+}
+
+/* What is read of a bundle before its traces. */
+struct reencode_bundle {
+	struct bundle *bundle;
+	struct pieces *pieces;
+	struct event *events;
+	size_t event_count;
+	struct account account; /* which CPUs a thread was on, and what when */
+	struct reencode_options options;
+};
+
+static int
+bundle_events(struct reencode_bundle *from, struct tz_error *err)
+{
+	int error = bundle_read_events(
+	    from->bundle, &from->events, &from->event_count, err);
+
+	return error != 0 ? error
+			  : account_replay(from->events, from->event_count,
+				&from->account, err);
+}
+
+static int
+bundle_pieces(
+    const struct bundle *bundle, struct pieces *pieces, struct tz_error *err)
+{
+	int error = 0;
+
+	for (size_t i = 0; error == 0 && i < bundle->image_count; i++) {
+		const struct bundle_image *image = &bundle->images[i];
+		char path[4096];
+
+		snprintf(
+		    path, sizeof(path), "%s/%s", bundle->path, image->file);
+		error = pieces_add_file(
+		    pieces, path, image->offset, image->bytes, image->va, err);
+	}
+	return error;
+}
+
+/* The index of STREAM in the account; ACCOUNT_NONE: nothing is known of it. */
+static size_t
+stream_index(
+    const struct reencode_bundle *from, const struct bundle_stream *stream)
+{
+	const struct account *account = &from->account;
+	uint64_t key = stream->id |
+	    (stream->thread ? EVENT_STREAM_THREAD : UINT64_C(0));
+
+	for (size_t i = 0; i < account->stream_count; i++)
+		if (account->streams[i].key == key)
+			return i;
+	return ACCOUNT_NONE;
+}
+
+static uint32_t
+stream_cpus(
+    const struct reencode_bundle *from, const struct bundle_stream *stream)
+{
+	size_t index = stream_index(from, stream);
+
+	return stream->thread && index != ACCOUNT_NONE
+	    ? account_cpus(&from->account, index)
+	    : bundle_stream_cpus(stream);
+}
+
+/* What was traced in it, and where that changed; *SETTINGS is to be freed. */
+static int
+stream_settings(const struct reencode_bundle *from,
+    const struct bundle_stream *stream, struct reencode_options *options,
+    struct feed_setting **settings, struct tz_error *err)
+{
+	size_t index = stream_index(from, stream);
+	int error = 0;
+
+	*settings = NULL;
+	if (index != ACCOUNT_NONE)
+		error = settings_read(from->events, from->event_count,
+		    &from->account, index, settings, &options->setting_count,
+		    err);
+	if (error != 0 || options->setting_count == 0)
+		return error;
+	options->settings = *settings;
+	options->ctl_given = options->filter_given = true;
+	options->ctl = (*settings)->ctl;
+	options->filter = (*settings)->filter;
+	return 0;
+}
+
+/* The processor that a stream is of, unless it was named. */
+static int
+stream_model(const struct reencode_bundle *from,
+    const struct bundle_stream *stream, struct reencode_options *options,
+    struct tz_error *err)
+{
+	struct bundle_model model = bundle_model_of(
+	    from->bundle, stream_cpus(from, stream));
+
+	options->signature = model.signature;
+	options->errata = model.errata;
+	options->errata_given = true;
+	if (options->profile != NULL)
+		return 0;
+	if (model.profile[0] == '\0')
+		return tz_error(err, TZ_EUSAGE,
+		    "%s: %s: CPUs of several models wrote it, one behind the "
+		    "other, and only a trace of one can be made again; "
+		    "--profile NAME says which to take for all of it",
+		    from->bundle->path, stream->file);
+	options->profile = profile_find(model.profile);
+	if (options->profile == NULL)
+		return tz_error(err, TZ_ENOENT,
+		    "%s: profile %s: no such profile", from->bundle->path,
+		    model.profile);
+	return 0;
+}
+
+static int
+reencode_streams(const struct reencode_bundle *from, struct tz_error *err)
+{
+	int code = CMD_NOTHING;
+
+	if (from->bundle->stream_count == 0)
+		fprintf(
+		    stderr, "topaz: %s: no trace in it\n", from->bundle->path);
+	for (size_t i = 0; i < from->bundle->stream_count; i++) {
+		const struct bundle_stream *stream = &from->bundle->streams[i];
+		struct reencode_options options = from->options;
+		struct feed_setting *settings;
+		uint8_t *bytes = NULL;
+		size_t count;
+		int one;
+
+		if (stream_model(from, stream, &options, err) != 0 ||
+		    stream_settings(from, stream, &options, &settings, err) !=
+			0)
+			return cmd_fail(err);
+		one = bundle_read_stream(
+			  from->bundle, i, &bytes, &count, err) != 0
+		    ? cmd_fail(err)
+		    : reencode_bytes(stream->file, bytes, count, from->pieces,
+			  &options, err);
+		free(bytes);
+		free(settings);
+		if (code == CMD_NOTHING || (one > code && one != CMD_NOTHING))
+			code = one;
+	}
+	return code;
+}
+
+static int
+reencode_bundle(struct reencode_input *input, struct tz_error *err)
+{
+	struct reencode_bundle from = { .pieces = pieces_create(),
+		.options = input->options };
+	int code, error = 0;
+
+	if (!input->form_given)
+		from.options.form = COMPARE_BYTES;
+	if (from.pieces == NULL)
+		error = tz_error(err, TZ_EIO, "out of memory");
+	if (error == 0)
+		error = bundle_open(input->bundle, &from.bundle, err);
+	if (error == 0)
+		error = bundle_events(&from, err);
+	if (error == 0)
+		error = bundle_pieces(from.bundle, from.pieces, err);
+	code = error == 0 ? reencode_streams(&from, err) : cmd_fail(err);
+	account_free(&from.account);
+	free(from.events);
+	if (from.bundle != NULL)
+		bundle_close(from.bundle);
+	pieces_destroy(from.pieces);
+	return code;
+}
+
+/*
+ * libipt calls itself for each jump of a block, which has up to 65535: a ring of jumps
+ * needs more of a stack than is usual.
+ */
+static void
+reencode_deepen_stack(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_STACK, &limit) != 0 ||
+	    limit.rlim_cur >= REENCODE_STACK_BYTES)
+		return;
+	limit.rlim_cur = limit.rlim_max < REENCODE_STACK_BYTES
+	    ? limit.rlim_max
+	    : REENCODE_STACK_BYTES;
+	(void)setrlimit(RLIMIT_STACK, &limit);
+}
+
+int
+cmd_reencode(int argc, char **argv)
+{
+	struct reencode_input input = { .pt = NULL };
+	struct tz_error err;
+
+	reencode_deepen_stack();
+	reencode_parse(argc, argv, &input);
+	return input.bundle != NULL ? reencode_bundle(&input, &err)
+				    : reencode_file(&input, &err);
+}

@@ -1,0 +1,162 @@
+#include "harness/cmd/trace/reencode_options.h"
+
+#include <argp.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "harness/cmd/cmd.h"
+#include "harness/cmd/trace/reencode_text.h"
+
+enum {
+	OPT_PT = 256,
+	OPT_CPU,
+	OPT_IMAGE,
+	OPT_CTL,
+	OPT_RANGE,
+	OPT_PROFILE,
+	OPT_STRICT,
+	OPT_BYTES,
+};
+
+static const struct argp_option reencode_argp_options[] = {
+	{ "pt", OPT_PT, "FILE", 0, "The trace, as it was captured", 0 },
+	{ "cpu", OPT_CPU, "F/M/S", 0,
+	    "Family, model and stepping of the processor: 6/94/3, 0x6/0x5e/3",
+	    0 },
+	{ "image", OPT_IMAGE, "SPEC", 0,
+	    "Memory it ran in: DUMP@ADDR, PAGES@ADDRLIST, ELF or ELF@BIAS "
+	    "(again, or more after it, for each further one)",
+	    0 },
+	{ "ctl", OPT_CTL, "HEX", 0,
+	    "IA32_RTIT_CTL (default: what the packets show)", 0 },
+	{ "range", OPT_RANGE, "A-B", 0,
+	    "Filter range, both ends in it (again for each further one; "
+	    "default: what the packets show)",
+	    0 },
+	{ "profile", OPT_PROFILE, "NAME", 0,
+	    "CPU model (default: the one nearest to --cpu)", 0 },
+	{ "strict", OPT_STRICT, NULL, 0,
+	    "Compare IP compression, TNT grouping and places of PSB, too", 0 },
+	{ "bytes", OPT_BYTES, NULL, 0,
+	    "Compare every byte (default for bundles)", 0 },
+	{ NULL, 0, NULL, 0, NULL, 0 },
+};
+
+/* Says what is wrong with the value of an option and ends the process. */
+static _Noreturn void
+refuse(const char *option, const char *arg, const char *text)
+{
+	fprintf(stderr, "topaz: %s %s: %s\n", option, arg, text);
+	exit(CMD_USAGE);
+}
+
+static void
+require(const char *option, const char *arg, const char *refused)
+{
+	if (refused != NULL)
+		refuse(option, arg, refused);
+}
+
+static void
+parse_image(
+    struct reencode_input *input, struct argp_state *state, const char *arg)
+{
+	if (input->image_count == REENCODE_IMAGES_MAX)
+		argp_error(
+		    state, "more than %d images: %s", REENCODE_IMAGES_MAX, arg);
+	input->images[input->image_count++] = arg;
+}
+
+static void
+parse_form(struct reencode_input *input, struct argp_state *state,
+    enum compare_form form)
+{
+	if (input->form_given && input->options.form != form)
+		argp_error(state, "--strict or --bytes, not both");
+	input->form_given = true;
+	input->options.form = form;
+}
+
+static void
+parse_end(struct reencode_input *input, struct argp_state *state)
+{
+	if (input->pt == NULL && input->image_count == 0)
+		argp_error(state, "which trace (--pt) or bundle?");
+	if (input->pt == NULL) {
+		if (input->image_count != 1)
+			argp_error(state, "images, but no trace: --pt FILE");
+		input->bundle = input->images[0];
+		if (input->cpu_given || input->options.ctl_given ||
+		    input->options.filter_given)
+			argp_error(state,
+			    "--cpu, --ctl and --range are for --pt: a bundle "
+			    "knows them");
+		return;
+	}
+	if (input->image_count == 0)
+		argp_error(state, "which memory (--image) did it run in?");
+	if (!input->cpu_given)
+		argp_error(state, "which processor (--cpu)?");
+	if (input->options.profile == NULL)
+		input->options.profile = reencode_nearest(
+		    input->options.signature);
+}
+
+static error_t
+parse_one(int key, char *arg, struct argp_state *state)
+{
+	struct reencode_input *input = state->input;
+
+	switch (key) {
+	case OPT_PT:
+		input->pt = arg;
+		return 0;
+	case OPT_CPU:
+		require(
+		    "--cpu", arg, reencode_cpu(arg, &input->options.signature));
+		input->cpu_given = true;
+		return 0;
+	case OPT_IMAGE:
+	case ARGP_KEY_ARG:
+		parse_image(input, state, arg);
+		return 0;
+	case OPT_CTL:
+		require("--ctl", arg, reencode_hex(arg, &input->options.ctl));
+		input->options.ctl_given = true;
+		return 0;
+	case OPT_RANGE:
+		require("--range", arg,
+		    reencode_range(arg, &input->options.filter));
+		input->options.filter_given = true;
+		return 0;
+	case OPT_PROFILE:
+		input->options.profile = profile_find(arg);
+		if (input->options.profile == NULL)
+			refuse("--profile", arg, "no such profile");
+		return 0;
+	case OPT_STRICT:
+		parse_form(input, state, COMPARE_STRICT);
+		return 0;
+	case OPT_BYTES:
+		parse_form(input, state, COMPARE_BYTES);
+		return 0;
+	case ARGP_KEY_END:
+		parse_end(input, state);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+const struct argp cmd_reencode_argp = { reencode_argp_options, parse_one,
+	"--pt FILE --cpu F/M/S --image SPEC...\nDIR",
+	"Recovers the flow of a trace captured anywhere, or of the "
+	"streams of the bundle DIR, makes its packets again and "
+	"compares them.",
+	NULL, NULL, NULL };
+
+void
+reencode_parse(int argc, char **argv, struct reencode_input *input)
+{
+	cmd_parse(&cmd_reencode_argp, argc, argv, input);
+}

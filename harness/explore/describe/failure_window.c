@@ -1,0 +1,326 @@
+/*
+ * Where a schedule fails and where not: its last deviation at every boundary.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/explore/describe/minimiser.h"
+#include "harness/explore/runner/decode_check.h"
+
+#define BLOCK_BOUNDARIES 16 /* from one mark to the next */
+
+/*
+ * The last deviation at every boundary of the run that has the others: where it
+ * fails, and the nearest place where it does not.
+ */
+struct window {
+	struct boundary_list list;
+	uint8_t *outcome;   /* enum tick_outcome, by boundary */
+	size_t failing;     /* index of the finding's own */
+	size_t first, last; /* of the stretch around it that fails */
+	uint32_t failing_count, count;
+};
+
+static void
+window_free(struct window *window)
+{
+	boundary_free(&window->list);
+	free(window->outcome);
+}
+
+/* The runs of a window are not decoded. */
+static bool
+has_window(const struct minimiser *minimiser)
+{
+	return minimiser->witness.schedule.count != 0 &&
+	    minimiser->witness.id != CHECK_DECODED &&
+	    !minimiser_hurries(minimiser);
+}
+
+/* Could DEVIATION be placed at BOUNDARY as the finding's last one was? */
+static bool
+is_candidate(const struct minimiser *minimiser, const struct boundary *boundary,
+    unsigned cpus, struct deviation *deviation)
+{
+	const struct deviation *last =
+	    &minimiser->witness.schedule
+		 .deviation[minimiser->witness.schedule.count - 1];
+	struct deviation deviations[BOUNDARY_ACTS_MAX];
+	unsigned count = boundary_acts(
+	    boundary, UINT32_C(1) << last->kind, cpus, false, deviations);
+
+	if (boundary->cpu != last->cpu)
+		return false;
+	/* Where it was done it can be, worth a search or not. */
+	if (boundary->insns == last->insns) {
+		*deviation = *last;
+		return true;
+	}
+	for (unsigned i = 0; i < count; i++) {
+		if ((last->kind == DEVIATION_SWITCH ||
+			last->kind == DEVIATION_SPLIT) &&
+		    deviations[i].param != last->param)
+			continue;
+		*deviation = deviations[i];
+		deviation->param = last->param;
+		return true;
+	}
+	return false;
+}
+
+/* The verdict on a run with the last deviation elsewhere. */
+static enum tick_outcome
+tick_of(const struct minimiser *minimiser, const struct outcome *outcome)
+{
+	if (outcome->how != OUTCOME_WHOLE && outcome->how != OUTCOME_MERGED)
+		return TICK_NONE;
+	for (unsigned i = 0; i < outcome->count; i++) {
+		if (outcome->violation[i].own == minimiser->witness.own)
+			return TICK_FAIL;
+	}
+	if (!outcome_is_judged(outcome))
+		return TICK_NONE;
+	return outcome->how == OUTCOME_MERGED ? TICK_MERGED : TICK_PASS;
+}
+
+/*
+ * The last deviation at each boundary where it is legal, from a mark that moves
+ * along; MARK, where the list begins, is given up.
+ */
+static void
+judge_all(struct minimiser *minimiser, struct trial *place,
+    struct window *window, struct runner_mark *mark)
+{
+	struct deviation deviation;
+	struct outcome outcome;
+	size_t block = 0;
+
+	for (size_t i = 0;
+	     i < window->list.count && !minimiser_hurries(minimiser); i++) {
+		const struct boundary *boundary = &window->list.at[i];
+
+		window->outcome[i] = TICK_NONE;
+		if (!is_candidate(minimiser, boundary,
+			runner_cpus(place->runner), &deviation))
+			continue;
+		if (i / BLOCK_BOUNDARIES != block)
+			(void)trial_move(place, boundary, &mark);
+		block = i / BLOCK_BOUNDARIES;
+		trial_from(place, mark, &deviation,
+		    minimiser->witness.schedule.count == 1, &outcome);
+		window->outcome[i] = (uint8_t)tick_of(minimiser, &outcome);
+	}
+	runner_mark_free(place->runner, mark);
+}
+
+static void
+count_ticks(struct window *window)
+{
+	for (size_t i = 0; i < window->list.count; i++) {
+		window->count += window->outcome[i] != TICK_NONE;
+		window->failing_count += window->outcome[i] == TICK_FAIL;
+	}
+}
+
+/* Where the run stands after the deviations but the last; NULL: it does not. */
+static struct runner_mark *
+mark_before_last(struct minimiser *minimiser, struct trial *place)
+{
+	struct runner *runner = place->runner;
+
+	runner_restore(runner, place->begin);
+	for (unsigned i = 0; i + 1 < minimiser->witness.schedule.count; i++) {
+		const struct deviation *deviation =
+		    &minimiser->witness.schedule.deviation[i];
+
+		if (!runner_reach(runner, deviation->cpu, deviation->insns) ||
+		    !runner_inject(runner, deviation))
+			return NULL;
+	}
+	return runner_save(runner);
+}
+
+static bool
+is_pass(const struct window *window, size_t index)
+{
+	return window->outcome[index] == TICK_PASS ||
+	    window->outcome[index] == TICK_MERGED;
+}
+
+static void
+find_stretch(const struct minimiser *minimiser, struct window *window)
+{
+	const struct deviation *last =
+	    &minimiser->witness.schedule
+		 .deviation[minimiser->witness.schedule.count - 1];
+	size_t i = 0;
+
+	while (i < window->list.count &&
+	    (window->list.at[i].cpu != last->cpu ||
+		window->list.at[i].insns != last->insns))
+		i++;
+	window->failing = window->first = window->last = i;
+	for (size_t j = i; j-- > 0 && !is_pass(window, j);) {
+		if (window->outcome[j] == TICK_FAIL)
+			window->first = j;
+	}
+	for (size_t j = i + 1; j < window->list.count && !is_pass(window, j);
+	     j++) {
+		if (window->outcome[j] == TICK_FAIL)
+			window->last = j;
+	}
+}
+
+/* The outcomes: those of KEPT, if it has them, else found and kept there. */
+static void
+fill_outcomes(struct minimiser *minimiser, struct trial *place,
+    struct window *window, struct runner_mark *mark, struct describe_kept *kept)
+{
+	size_t count = window->list.count;
+
+	if (kept != NULL && kept->count == count && count != 0) {
+		memcpy(window->outcome, kept->outcome, count);
+		runner_mark_free(place->runner, mark);
+	} else {
+		judge_all(minimiser, place, window, mark);
+		if (minimiser_hurries(minimiser)) {
+			/* A part of a window is none. */
+			boundary_free(&window->list);
+			return;
+		}
+		if (kept != NULL && count <= DESCRIBE_KEPT_MAX) {
+			memcpy(kept->outcome, window->outcome, count);
+			kept->count = (uint32_t)count;
+		}
+	}
+	count_ticks(window);
+	find_stretch(minimiser, window);
+}
+
+static int
+open_window(struct minimiser *minimiser, struct window *window,
+    struct describe_kept *kept, struct runner **runner, struct tz_error *err)
+{
+	struct trial_options options = { .merge = true,
+		.insns_max = minimiser->campaign->options.insns_max };
+	struct runner_mark *mark;
+	struct trial place;
+	int error = campaign_runner(
+	    minimiser->campaign, &minimiser->witness.entry, runner, err);
+
+	*window = (struct window){ .count = 0 };
+	if (error == 0)
+		error = trial_open(&place, *runner,
+		    &minimiser->witness.entry.sequence, &options, err);
+	if (error != 0)
+		return error;
+	mark = mark_before_last(minimiser, &place);
+	if (mark != NULL &&
+	    boundary_collect_around(*runner,
+		&minimiser->witness.schedule
+		     .deviation[minimiser->witness.schedule.count - 1],
+		&window->list))
+		window->outcome = calloc(window->list.count + 1, 1);
+	if (window->outcome != NULL)
+		fill_outcomes(minimiser, &place, window, mark, kept);
+	else
+		runner_mark_free(*runner, mark);
+	trial_close(&place);
+	return window->outcome != NULL ? 0 : tz_error(err, TZ_EIO, "no window");
+}
+
+/* The nearest boundary that passes, by its distance in the list. */
+static size_t
+nearest_pass(const struct window *window)
+{
+	for (size_t d = 1; d < window->list.count; d++) {
+		size_t below = window->failing - d, above = window->failing + d;
+
+		if (d <= window->failing && is_pass(window, below))
+			return below;
+		if (above < window->list.count && is_pass(window, above))
+			return above;
+	}
+	return SIZE_MAX;
+}
+
+int
+minimiser_window(struct minimiser *minimiser, struct finding *finding,
+    struct describe_kept *kept, struct tz_error *err)
+{
+	struct schedule schedule = minimiser->witness.schedule;
+	struct window window;
+	struct runner *runner;
+	size_t pass;
+	int error;
+
+	if (!has_window(minimiser))
+		return 0;
+	error = open_window(minimiser, &window, kept, &runner, err);
+	if (error == 0 && window.failing < window.list.count) {
+		finding->window_failing = window.failing_count;
+		finding->window_count = window.count;
+		describe_place(runner, window.list.at[window.first].rip,
+		    &finding->window_first);
+		describe_place(runner, window.list.at[window.last].rip,
+		    &finding->window_last);
+		pass = nearest_pass(&window);
+		if (pass != SIZE_MAX &&
+		    is_candidate(minimiser, &window.list.at[pass],
+			runner_cpus(runner),
+			&schedule.deviation[schedule.count - 1]))
+			minimiser_token(minimiser, &schedule, finding->passing,
+			    sizeof(finding->passing));
+	}
+	window_free(&window);
+	return error;
+}
+
+static void
+fill_tick(struct minimiser *minimiser, const struct window *window,
+    size_t index, struct runner *runner, struct finding_tick *tick)
+{
+	const struct boundary *boundary = &window->list.at[index];
+	struct schedule schedule = minimiser->witness.schedule;
+
+	*tick = (struct finding_tick){ .cpu = boundary->cpu,
+		.outcome = window->outcome[index],
+		.insns = boundary->insns,
+		.rip = boundary->rip };
+	if (is_candidate(minimiser, boundary, runner_cpus(runner),
+		&schedule.deviation[schedule.count - 1]))
+		minimiser_token(
+		    minimiser, &schedule, tick->token, sizeof(tick->token));
+}
+
+int
+describe_ticks(struct campaign *campaign, const struct finding *finding,
+    struct describe_kept *kept, struct finding_timeline *timeline,
+    struct tz_error *err)
+{
+	struct minimiser minimiser = { .campaign = campaign,
+		.witness.id = finding->check,
+		.witness.own = finding->own };
+	struct window window;
+	struct runner *runner;
+	struct token token;
+	int error = token_parse(finding->token, &token, err);
+
+	if (error == 0)
+		error = campaign_entry_read(
+		    build_cache_manifest(campaign->build_cache), &token,
+		    &minimiser.witness.entry, err);
+	minimiser.witness.schedule = token.schedule;
+	if (error != 0 || !has_window(&minimiser))
+		return error;
+	error = open_window(&minimiser, &window, kept, &runner, err);
+	if (error == 0)
+		timeline->tick = calloc(
+		    window.list.count + 1, sizeof(*timeline->tick));
+	for (size_t i = 0;
+	     error == 0 && timeline->tick != NULL && i < window.list.count; i++)
+		fill_tick(&minimiser, &window, i, runner,
+		    &timeline->tick[timeline->tick_count++]);
+	window_free(&window);
+	return error;
+}

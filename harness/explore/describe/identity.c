@@ -1,0 +1,412 @@
+#include "harness/explore/describe/identity.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <xxhash.h>
+
+#include "harness/explore/describe/describe.h"
+#include "harness/explore/runner/decode_check.h"
+#include "harness/host/input.h"
+#include "harness/load/build.h"
+#include "harness/progress.h"
+
+#define VECTOR_PF 14
+/* For a run that did not end, beyond its limit. */
+#define LIMIT_INSNS_MAX (8 * PROGRESS_KERNEL_INSNS)
+
+/* A run while it is explained: the driver's last instruction before each violation. */
+struct explainer {
+	struct runner *runner;
+	uint64_t last[MACHINE_CPUS_MAX];
+	uint64_t last_any;
+	uint64_t before[CHECK_VIOLATION_MAX];
+	size_t seen;   /* violations */
+	uint64_t slot; /* from where the last call to nowhere took its target */
+};
+
+/* All that one explained run gives. */
+struct explained {
+	struct explainer explainer;
+	struct outcome outcome;
+};
+
+static void
+note_violations(struct explainer *explainer)
+{
+	const struct check *check = runner_check(explainer->runner);
+
+	for (; explainer->seen < check_count(check); explainer->seen++) {
+		unsigned cpu = check_at(check, explainer->seen)->cpu;
+		uint64_t rip = explainer->last[cpu];
+
+		explainer->before[explainer->seen] = rip != 0
+		    ? rip
+		    : explainer->last_any;
+	}
+}
+
+static void
+hear_event(void *arg, const struct event *event)
+{
+	struct explainer *explainer = arg;
+	struct machine *machine = runner_machine(explainer->runner);
+
+	if (event->kind == EVENT_EXCEPTION && event->a == VECTOR_PF &&
+	    !machine_call_slot(machine, event->cpu, &explainer->slot))
+		explainer->slot = 0;
+	note_violations(arg);
+}
+
+static void
+hear_step(void *arg, const struct machine_step *step)
+{
+	struct explainer *explainer = arg;
+
+	if (!runner_in_driver(explainer->runner, step->rip))
+		return;
+	explainer->last[step->cpu] = explainer->last_any = step->rip;
+}
+
+/* Runs WITNESS, explained; false: errors, or it cannot be run. */
+static bool
+run_explained(struct campaign *campaign, const struct witness *witness,
+    struct explained *run)
+{
+	const struct campaign_entry *entry = &witness->entry;
+	struct trial_options options = { .bare = witness->id != CHECK_NOT_RUN,
+		.must_run = witness->id == CHECK_NOT_RUN,
+		.insns_max = campaign->options.insns_max };
+	struct explainer *explainer = &run->explainer;
+	const struct runner_observer observer = { explainer, hear_event,
+		hear_step };
+	struct runner *runner;
+	struct trial trial;
+	struct tz_error err;
+
+	*explainer = (struct explainer){ .seen = 0 };
+	if (campaign_runner(campaign, entry, &runner, &err) != 0 ||
+	    trial_open(&trial, runner, &entry->sequence, &options, &err) != 0)
+		return false;
+	explainer->runner = runner;
+	runner_explain(runner, true);
+	if (witness->id == CHECK_DECODED) {
+		(void)decode_check_run(&trial, &witness->schedule, &observer,
+		    STEPPING_WATCHED, &run->outcome);
+	} else if (witness->id == CHECK_NOT_RUN) {
+		run->outcome = trial.base;
+	} else {
+		/* A loop of millions of instructions is on the stack. */
+		runner_observe(runner, &observer,
+		    witness->id == CHECK_PROGRESS || witness->id == CHECK_LIMIT
+			? STEPPING_NONE
+			: STEPPING_WATCHED);
+		trial_run(&trial, &witness->schedule, &run->outcome);
+		runner_observe(runner, NULL, STEPPING_NONE);
+	}
+	note_violations(explainer);
+	runner_explain(runner, false);
+	trial_close(&trial);
+	return true;
+}
+
+/* The one of row ID with that OWN; NULL: there is none. */
+static const struct outcome_violation *
+find_violation(const struct outcome *outcome, enum check_id id, uint64_t own)
+{
+	for (unsigned i = 0; i < outcome->count; i++) {
+		const struct outcome_violation *one = &outcome->violation[i];
+
+		if (one->violation.id == id && one->own == own)
+			return one;
+	}
+	return NULL;
+}
+
+/* The violation that ONE follows from; ONE itself if from none. */
+static const struct outcome_violation *
+find_root(const struct outcome *outcome, const struct outcome_violation *one)
+{
+	for (unsigned i = 0; i < outcome->count; i++) {
+		if (outcome->violation[i].own == one->cause)
+			return &outcome->violation[i];
+	}
+	return one;
+}
+
+/* Where the driver went wrong, as well as it is known. */
+static struct check_site
+site_of(const struct explainer *explainer, const struct outcome *outcome,
+    const struct outcome_violation *one)
+{
+	size_t index = (size_t)(one - outcome->violation);
+	uint64_t rip;
+
+	if (one->violation.site.rip != 0)
+		return one->violation.site;
+	if (one->violation.blame.rip != 0)
+		return one->violation.blame;
+	rip = index < explainer->seen ? explainer->before[index]
+				      : explainer->last_any;
+	return (struct check_site){ rip, rip };
+}
+
+void
+identity_place(struct runner *runner, uint64_t rip, struct finding_place *place)
+{
+	struct symbol_place symbol;
+
+	*place = (struct finding_place){ .line = 0 };
+	if (rip == 0)
+		return;
+	(void)runner_place(runner, rip, &symbol);
+	if (symbol.name != NULL) {
+		snprintf(place->function, sizeof(place->function), "%.*s",
+		    (int)strcspn(symbol.name, "."), symbol.name);
+		place->offset_bytes = (uint32_t)symbol.offset_bytes;
+	}
+	if (symbol.file != NULL) {
+		snprintf(place->file, sizeof(place->file), "%s", symbol.file);
+		place->line = symbol.line;
+	}
+}
+
+/* The function that the kernel had called; not one that was inlined there. */
+static void
+fill_entry(struct runner *runner, uint64_t rip, char entry[FINDING_NAME_BYTES])
+{
+	struct symbol_place symbol;
+
+	symbols_find(runner_symbols(runner), rip, NULL, &symbol);
+	if (rip != 0 && symbol.name != NULL)
+		snprintf(entry, FINDING_NAME_BYTES, "%.*s",
+		    (int)strcspn(symbol.name, "."), symbol.name);
+}
+
+/*
+ * Where the kernel ended without a function of the driver: the driver's variable that
+ * led there.  It held the address that was called, or was read after it had gone.
+ */
+static uint64_t
+find_variable(
+    const struct explainer *explainer, const struct check_violation *violation)
+{
+	/* "read from 0x1000", "write to 0x1000" */
+	const char *at = strstr(violation->text, " 0x");
+	uint64_t va = at != NULL ? strtoull(at + 1, NULL, 16) : 0;
+	struct symbol_place place;
+
+	if (violation->id != CHECK_PAGE_FAULT || violation->site.rip != 0)
+		return 0;
+	if (!symbols_find_variable(
+		runner_symbols(explainer->runner), va, &place))
+		va = explainer->slot;
+	return runner_is_driver_data(explainer->runner, va) ? va : 0;
+}
+
+static void
+use_variable(struct runner *runner, uint64_t va, struct identity *identity)
+{
+	struct symbol_place symbol;
+
+	if (!symbols_find_variable(runner_symbols(runner), va, &symbol))
+		return;
+	identity->place = (struct finding_place){ .line = symbol.line };
+	snprintf(identity->place.function, sizeof(identity->place.function),
+	    "%s", symbol.name);
+	if (symbol.file != NULL)
+		snprintf(identity->place.file, sizeof(identity->place.file),
+		    "%s", symbol.file);
+	snprintf(identity->object, sizeof(identity->object),
+	    "variable %.80s+%#" PRIx64, symbol.name, symbol.offset_bytes);
+	identity->entry[0] = '\0';
+	identity->entry_place = identity->own_place = identity->place;
+}
+
+/* The object concerned, in words. */
+static void
+fill_object(struct runner *runner, const struct check_violation *violation,
+    char object[FINDING_NAME_BYTES * 2])
+{
+	struct finding_place place;
+	const char *slash;
+
+	snprintf(object, FINDING_NAME_BYTES * 2, "%s", violation->object);
+	if (violation->object_va == 0)
+		return;
+	identity_place(runner, violation->object_va, &place);
+	slash = strrchr(place.file, '/');
+	if (place.line != 0)
+		snprintf(object, FINDING_NAME_BYTES * 2,
+		    "allocated in %.80s %.60s:%d", place.function,
+		    slash != NULL ? slash + 1 : place.file, place.line);
+	else
+		snprintf(object, FINDING_NAME_BYTES * 2, "%s", place.function);
+}
+
+/* Places, names and families: nothing that differs between builds. */
+static uint64_t
+hash_identity(const struct identity *identity)
+{
+	bool setup = check_info(identity->root.id)->family == FAMILY_SETUP;
+	const uint64_t numbers[] = {
+		outcome_family(identity->root.id),
+		setup ? 0 : (uint64_t)identity->place.line,
+	};
+	const char *const texts[] = {
+		setup ? "" : identity->place.function,
+		setup ? "" : identity->place.file,
+		setup ? "" : identity->entry,
+		identity->object,
+	};
+	uint64_t hash = XXH3_64bits(numbers, sizeof(numbers));
+
+	for (size_t i = 0; i < TZ_ARRAY_LEN(texts); i++)
+		hash = XXH3_64bits_withSeed(texts[i], strlen(texts[i]), hash);
+	return hash;
+}
+
+/*
+ * A run that is only long is run further: a CPU that then still waits, waits for
+ * something that does not come.
+ */
+static void
+judge_limit(struct campaign *campaign, const struct witness *witness,
+    struct check_violation *violation)
+{
+	const struct campaign_entry *entry = &witness->entry;
+	struct trial_options options = { .bare = true };
+	struct machine_result result;
+	struct outcome outcome;
+	struct runner *runner;
+	struct trial trial;
+	struct tz_error err;
+
+	if (campaign->options.insns_max != 0 ||
+	    campaign_runner(campaign, entry, &runner, &err) != 0 ||
+	    trial_open(&trial, runner, &entry->sequence, &options, &err) != 0)
+		return;
+	trial_run(&trial, &witness->schedule, &outcome);
+	if (outcome.end == MACHINE_LIMIT &&
+	    progress_run(runner_machine(runner), runner_cpus(runner),
+		LIMIT_INSNS_MAX, &result)) {
+		violation->id = CHECK_PROGRESS;
+		snprintf(violation->text, sizeof(violation->text),
+		    "the operation waits without end");
+	}
+	trial_close(&trial);
+}
+
+static bool
+find(struct campaign *campaign, const struct witness *witness,
+    struct explained *run, struct identity *identity)
+{
+	const struct outcome_violation *one, *root;
+	struct runner *runner;
+	struct check_site site;
+	uint64_t variable;
+
+	if (!run_explained(campaign, witness, run))
+		return false;
+	one = find_violation(&run->outcome, witness->id, witness->own);
+	if (one == NULL)
+		return false;
+	runner = run->explainer.runner;
+	root = find_root(&run->outcome, one);
+	site = site_of(&run->explainer, &run->outcome, root);
+	*identity = (struct identity){ .violation = one->violation,
+		.root = root->violation,
+		.state_hash = runner_hash(runner) };
+	identity_place(runner, site.rip, &identity->place);
+	identity_place(runner, site.entry, &identity->entry_place);
+	identity_place(runner, site_of(&run->explainer, &run->outcome, one).rip,
+	    &identity->own_place);
+	fill_entry(runner, site.entry, identity->entry);
+	fill_object(runner, &root->violation, identity->object);
+	variable = find_variable(&run->explainer, &root->violation);
+	if (variable != 0)
+		use_variable(runner, variable, identity);
+	return true;
+}
+
+bool
+identity_find(struct campaign *campaign, const struct witness *witness,
+    struct identity *identity)
+{
+	struct explained *run = calloc(1, sizeof(*run));
+	bool found = run != NULL && find(campaign, witness, run, identity);
+
+	free(run);
+	if (!found)
+		return false;
+	if (identity->root.id == CHECK_LIMIT) {
+		judge_limit(campaign, witness, &identity->root);
+		identity->violation = identity->root;
+	}
+	identity->cause = hash_identity(identity);
+	return true;
+}
+
+/* Line NUMBER of the file PATH with white space as one blank; "": there is none. */
+static void
+read_line(const char *path, int number, char *text, size_t text_size)
+{
+	uint8_t *bytes;
+	size_t count, used = 0;
+	const char *at, *end;
+
+	text[0] = '\0';
+	if (input_read(path, INPUT_SOURCE, &bytes, &count, NULL) != 0)
+		return;
+	at = (const char *)bytes;
+	for (int i = 1; i < number && at != NULL; i++) {
+		at = strchr(at, '\n');
+		at = at == NULL ? NULL : at + 1;
+	}
+	end = at == NULL ? NULL : at + strcspn(at, "\n");
+	for (; at < end; at++) {
+		bool blank = strchr(" \t\r", *at) != NULL;
+
+		if (used + 1 < text_size &&
+		    (!blank || (used != 0 && text[used - 1] != ' ')))
+			text[used++] = blank ? ' ' : *at;
+	}
+	text[used] = '\0';
+	free(bytes);
+}
+
+uint64_t
+identity_print(
+    const struct build_cache *build_cache, const struct finding *finding)
+{
+	const struct check_info *info = check_info(finding->check);
+	char *path = build_cache_find_source(build_cache, finding->place.file);
+	char text[512] = "";
+	uint64_t hash;
+
+	if (path != NULL)
+		read_line(path, finding->place.line, text, sizeof(text));
+	free(path);
+	if (text[0] == '\0')
+		snprintf(
+		    text, sizeof(text), "+%u", finding->place.offset_bytes);
+	const char *const texts[] = {
+		info->family == FAMILY_ALONE || info->family == FAMILY_UNJUDGED
+		    ? info->name
+		    : "",
+		finding->place.function,
+		text,
+		finding->entry,
+		info->family == FAMILY_CRASH && finding->class != FINDING_BASE
+		    ? "deviations"
+		    : "",
+	};
+	hash = (uint64_t)info->family;
+	for (size_t i = 0; i < TZ_ARRAY_LEN(texts); i++)
+		hash = XXH3_64bits_withSeed(texts[i], strlen(texts[i]), hash);
+	/* A line of the source is no part of it. */
+	return XXH3_64bits_withSeed(
+	    finding->object, strcspn(finding->object, ":"), hash);
+}

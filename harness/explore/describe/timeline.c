@@ -1,0 +1,277 @@
+/*
+ * The timeline of a finding: its run once more, with everything that can be seen of
+ * it, the outcome at every boundary, and what the nearest passing run did.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/explore/describe/describe.h"
+#include "harness/explore/runner/runner_pool.h"
+
+#define FRAMES_MAX 32 /* nested functions of one CPU */
+
+struct teller {
+	struct runner *runner;
+	struct finding_timeline *timeline;
+	size_t event_room, span_room;
+	bool no_memory;
+	uint64_t idle[MACHINE_CPUS_MAX]; /* cycles less instructions */
+	struct teller_cpu {
+		unsigned depth;
+		size_t span[FRAMES_MAX]; /* indices: the functions on the way */
+		uint64_t function[FRAMES_MAX];
+		uint64_t last_cycles;
+		bool in_nmi, away;
+	} cpu[MACHINE_CPUS_MAX];
+};
+
+/* Room for one more of SIZE bytes; doubles. */
+static bool
+make_room(void **items, size_t count, size_t *room, size_t size)
+{
+	size_t more = *room == 0 ? 256 : 2 * *room;
+	void *grown;
+
+	if (count < *room)
+		return true;
+	grown = realloc(*items, more * size);
+	if (grown == NULL)
+		return false;
+	*items = grown;
+	*room = more;
+	return true;
+}
+
+/* Where a function begins, as its number. */
+static uint64_t
+function_of(struct teller *teller, uint64_t rip)
+{
+	struct symbol_place place;
+
+	symbols_find(runner_symbols(teller->runner), rip, NULL, &place);
+	return place.name != NULL ? rip - place.offset_bytes : rip;
+}
+
+static void
+leave_to(struct teller *teller, struct teller_cpu *cpu, unsigned depth,
+    uint64_t cycles)
+{
+	while (cpu->depth > depth)
+		teller->timeline->span[cpu->span[--cpu->depth]].end_cycles =
+		    cycles;
+}
+
+static void
+hear_event(void *arg, const struct event *event)
+{
+	struct teller *teller = arg;
+	struct finding_timeline *timeline = teller->timeline;
+	void *items = timeline->event;
+
+	teller->idle[event->cpu] = event->cycles - event->insns;
+	/* Ring 3: whatever function was on its way has returned. */
+	if (event->kind == EVENT_CALL_BEGIN || event->kind == EVENT_CALL_END)
+		leave_to(teller, &teller->cpu[event->cpu], 0, event->cycles);
+	teller->no_memory |= !make_room(
+	    &items, timeline->event_count, &teller->event_room, sizeof(*event));
+	timeline->event = items;
+	if (!teller->no_memory)
+		timeline->event[timeline->event_count++] = *event;
+}
+
+static void
+enter(struct teller *teller, const struct machine_step *step, uint64_t function,
+    uint64_t cycles)
+{
+	struct teller_cpu *cpu = &teller->cpu[step->cpu];
+	struct finding_timeline *timeline = teller->timeline;
+	void *items = timeline->span;
+	struct finding_span *span;
+
+	if (cpu->depth == FRAMES_MAX)
+		return;
+	teller->no_memory |= !make_room(
+	    &items, timeline->span_count, &teller->span_room, sizeof(*span));
+	timeline->span = items;
+	if (teller->no_memory)
+		return;
+	cpu->function[cpu->depth] = function;
+	cpu->span[cpu->depth] = timeline->span_count;
+	span = &timeline->span[timeline->span_count++];
+	*span = (struct finding_span){ .cpu = (uint16_t)step->cpu,
+		.depth = (uint8_t)cpu->depth++,
+		.in_nmi = step->in_nmi,
+		.in_interrupt = step->in_nmi,
+		.driver = runner_in_driver(teller->runner, step->rip),
+		.begin_cycles = cycles,
+		.end_cycles = cycles };
+	describe_place(teller->runner, step->rip, &span->place);
+}
+
+/*
+ * A step in another function than the last: a return to one on the way, or a call.
+ * Where the CPU ran code in between that is not told of, it came back to a function
+ * that is still on the way, or calls it anew at its first instruction.
+ */
+static void
+hear_step(void *arg, const struct machine_step *step)
+{
+	struct teller *teller = arg;
+	struct teller_cpu *cpu = &teller->cpu[step->cpu];
+	uint64_t function = function_of(teller, step->rip);
+	uint64_t cycles = step->insns + teller->idle[step->cpu];
+	unsigned depth = cpu->depth;
+
+	if (step->cpl == 3) {
+		leave_to(teller, cpu, 0, cpu->last_cycles);
+		return;
+	}
+	while (depth != 0 && cpu->function[depth - 1] != function)
+		depth--;
+	if (depth != 0 && step->rip == function &&
+	    cpu->last_cycles + 1 != cycles)
+		depth--; /* called again */
+	if (depth == 0 && !step->in_nmi && cpu->in_nmi)
+		leave_to(teller, cpu, 0, cpu->last_cycles);
+	if (depth != 0)
+		leave_to(teller, cpu, depth, cycles);
+	else
+		enter(teller, step, function, cycles);
+	if (cpu->depth != 0)
+		teller->timeline->span[cpu->span[cpu->depth - 1]].end_cycles =
+		    cycles + 1;
+	cpu->last_cycles = cycles;
+	cpu->in_nmi = step->in_nmi;
+}
+
+static void
+close_spans(struct teller *teller)
+{
+	for (unsigned i = 0; i < MACHINE_CPUS_MAX; i++)
+		leave_to(
+		    teller, &teller->cpu[i], 0, teller->cpu[i].last_cycles + 1);
+}
+
+/* Which instruction each event belongs to, where the event says so. */
+static void
+place_events(struct teller *teller)
+{
+	struct finding_timeline *timeline = teller->timeline;
+
+	timeline->event_place = calloc(
+	    timeline->event_count + 1, sizeof(*timeline->event_place));
+	for (size_t i = 0;
+	     timeline->event_place != NULL && i < timeline->event_count; i++) {
+		const struct event *event = &timeline->event[i];
+		const struct event_info *info = event_info(
+		    (enum event_kind)event->kind);
+		const uint64_t value[3] = { event->a, event->b, event->c };
+
+		for (unsigned j = 0; j < 3; j++) {
+			if (strcmp(info->arg[j], "rip") == 0 && value[j] != 0)
+				describe_place(teller->runner, value[j],
+				    &timeline->event_place[i]);
+		}
+	}
+}
+
+/* One run of TOKEN's, heard by TELLER. */
+static int
+tell(struct campaign *campaign, const char *text, struct teller *teller,
+    enum machine_stepping stepping, struct tz_error *err)
+{
+	const struct runner_observer observer = { teller, hear_event,
+		stepping == STEPPING_NONE ? NULL : hear_step };
+	struct campaign_entry entry;
+	struct replayed replayed;
+	struct token token;
+	int error = token_parse(text, &token, err);
+
+	if (error == 0)
+		error = campaign_entry_read(
+		    build_cache_manifest(campaign->build_cache), &token, &entry,
+		    err);
+	if (error == 0)
+		error = campaign_runner(campaign, &entry, &teller->runner, err);
+	if (error == 0)
+		error = describe_replay(campaign->runner_pool,
+		    build_cache_manifest(campaign->build_cache), &token,
+		    &observer, stepping, &replayed, &teller->runner, err);
+	if (error == 0 && teller->no_memory)
+		error = tz_error(err, TZ_EIO, "out of memory");
+	return error;
+}
+
+/* The run of TEXT, a token, as a timeline; to be freed after success only. */
+static int
+tell_story(struct campaign *campaign, const char *text,
+    enum machine_stepping stepping, struct finding_timeline *timeline,
+    struct tz_error *err)
+{
+	struct teller *teller = calloc(1, sizeof(*teller));
+	int error;
+
+	*timeline = (struct finding_timeline){ .cpu_count = 0 };
+	if (teller == NULL)
+		return tz_error(err, TZ_EIO, "out of memory");
+	teller->timeline = timeline;
+	error = tell(campaign, text, teller, stepping, err);
+	if (error == 0) {
+		close_spans(teller);
+		place_events(teller);
+		timeline->cpu_count = runner_cpus(teller->runner);
+		timeline->console = strdup(runner_console(teller->runner));
+	}
+	free(teller);
+	if (error != 0)
+		finding_timeline_free(timeline);
+	return error;
+}
+
+/* Of the nearest passing run the events alone. */
+static int
+tell_passing(struct campaign *campaign, const struct finding *finding,
+    struct finding_timeline *timeline, struct tz_error *err)
+{
+	struct finding_timeline passing;
+	int error;
+
+	if (finding->passing[0] == '\0')
+		return 0;
+	error = tell_story(
+	    campaign, finding->passing, STEPPING_NONE, &passing, err);
+	if (error != 0)
+		return error;
+	timeline->passing_event = passing.event;
+	timeline->passing_event_count = passing.event_count;
+	passing.event = NULL;
+	finding_timeline_free(&passing);
+	return 0;
+}
+
+int
+describe_events(struct campaign *campaign, const struct finding *finding,
+    struct finding_timeline *timeline, struct tz_error *err)
+{
+	return tell_story(
+	    campaign, finding->token, STEPPING_NONE, timeline, err);
+}
+
+int
+describe_timeline(struct campaign *campaign, const struct finding *finding,
+    struct describe_kept *kept, struct finding_timeline *timeline,
+    struct tz_error *err)
+{
+	int error = tell_story(
+	    campaign, finding->token, STEPPING_WATCHED, timeline, err);
+
+	if (error != 0)
+		return error;
+	error = describe_ticks(campaign, finding, kept, timeline, err);
+	if (error == 0)
+		error = tell_passing(campaign, finding, timeline, err);
+	if (error != 0)
+		finding_timeline_free(timeline);
+	return error;
+}

@@ -1,0 +1,303 @@
+/*
+ * What the events of a run say of its operations: which one a CPU is in, what was
+ * configured and of what, what failed.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/explore/runner/runner_internal.h"
+#include "harness/explore/search/support.h"
+
+/*
+ * What a configuration asks for is known when it has been accepted; until then either
+ * the old one holds or the new one.  Of two that were set at once, nobody knows which.
+ */
+static void
+note_configuring(struct runner *runner, unsigned step)
+{
+	unsigned context = sequence_context(
+	    runner->build_cache->manifest, &runner->sequence, step);
+
+	if (runner->now.configuring++ != 0)
+		runner->now.configured = 0;
+	check_configured(runner->check, 0, NULL, 0);
+	if (context != 0)
+		check_configured(runner->check, context, NULL, 0);
+}
+
+/* The configuration of CONTEXT that holds after STEP, plus 1; 0: none is known. */
+static unsigned
+find_configured(struct runner *runner, unsigned context, unsigned step)
+{
+	const struct manifest *manifest = runner->build_cache->manifest;
+	const struct sequence *sequence = &runner->sequence;
+
+	for (unsigned i = step + 1; i-- > 0;) {
+		if ((sequence_flags(manifest, sequence, i) &
+			MANIFEST_CONFIGURES) != 0 &&
+		    sequence_context(manifest, sequence, i) == context &&
+		    (runner->now.failed >> i & 1) == 0)
+			return i + 1;
+	}
+	return 0;
+}
+
+/* What tracing has to be now, in each context and where that is not known. */
+static void
+note_configured(struct runner *runner, unsigned step, bool accepted)
+{
+	const struct manifest *manifest = runner->build_cache->manifest;
+	const struct sequence *sequence = &runner->sequence;
+	struct check_expect expect[CHECK_EXPECT_MAX];
+	struct progress *now = &runner->now;
+	unsigned context = sequence_context(manifest, sequence, step);
+	unsigned own;
+	int rows;
+
+	if (now->configuring == 0)
+		return;
+	if (--now->configuring != 0) {
+		now->configured = 0;
+		now->mixed = true;
+		return;
+	}
+	if (accepted)
+		now->configured = now->mixed ? 0 : (uint8_t)(step + 1);
+	own = context == 0 || now->mixed
+	    ? 0
+	    : find_configured(runner, context, step);
+	now->mixed = false;
+	if (now->configured != 0) {
+		rows = sequence_expect(
+		    manifest, sequence, now->configured - 1u, expect);
+		check_configured(
+		    runner->check, 0, expect, rows > 0 ? (size_t)rows : 0);
+	}
+	if (own != 0) {
+		rows = sequence_expect_own(manifest, sequence, own - 1, expect);
+		check_configured(runner->check, context, expect,
+		    rows > 0 ? (size_t)rows : 0);
+	}
+}
+
+void
+runner_note_trace(struct runner *runner, const struct event *event)
+{
+	struct machine_pt pt;
+
+	if (event->kind == EVENT_OUTPUT) {
+		runner->now.traced[event->cpu].written += event->b;
+		return;
+	}
+	machine_pt(runner->machine, event->cpu, &pt);
+	runner->now.traced[event->cpu].status = pt.status;
+}
+
+/* What is known of the session that was traced last: it is that until something changes. */
+static void
+note_session(struct runner *runner, unsigned flags)
+{
+	if (flags & MANIFEST_STARTS)
+		memset(runner->now.traced, 0, sizeof(runner->now.traced));
+	if (flags & MANIFEST_STARTS ||
+	    (runner->now.session == SESSION_STOPPED &&
+		flags & MANIFEST_CHANGES))
+		runner->now.session = SESSION_UNKNOWN;
+}
+
+/* An operation begins: what the manifest says about it. */
+void
+runner_note_call_begin(struct runner *runner, const struct event *event)
+{
+	unsigned step = (unsigned)event->a;
+	unsigned flags;
+
+	if (step >= runner->sequence.count)
+		return;
+	runner->now.step[event->cpu] = (uint8_t)(step + 1);
+	flags = sequence_flags(
+	    runner->build_cache->manifest, &runner->sequence, step);
+	note_session(runner, flags);
+	if (flags & MANIFEST_CONFIGURES)
+		note_configuring(runner, step);
+	if (flags & MANIFEST_STARTS)
+		check_starting(runner->check);
+	if (flags & MANIFEST_REREADS)
+		check_rereading(runner->check, CHECK_ALL_STREAMS);
+}
+
+/* A function that can fail was made to. */
+void
+runner_note_failure(struct runner *runner, const struct event *event)
+{
+	if (runner->now.faulty == 0)
+		runner->now.faulty = runner->now.step[event->cpu];
+	if (runner->now.failed_site.rip == 0)
+		runner->now.failed_site = runner_site(runner, event->cpu);
+	if (runner_in_driver(runner, event->b))
+		runner->now.failed_driver = true;
+	else
+		runner->now.failed_framework = true;
+}
+
+/* A buffer is mapped: of which context, says the operation that does it. */
+void
+runner_note_buffer(struct runner *runner, const struct event *event)
+{
+	unsigned step = runner->now.step[event->cpu];
+
+	if (event->a < MACHINE_CPUS_MAX)
+		runner->now.started_cpus |= 1u << event->a;
+	check_named(runner->check, event->a,
+	    step == 0 ? 0
+		      : sequence_context(runner->build_cache->manifest,
+			    &runner->sequence, step - 1));
+}
+
+/* Is that what the manifest says that it returns, on these CPUs? */
+static void
+note_answer(struct runner *runner, unsigned step, int64_t result)
+{
+	const struct manifest *manifest = runner->build_cache->manifest;
+	const struct sequence *sequence = &runner->sequence;
+	const char *name = manifest_op_name(manifest, sequence->step[step].op);
+	const char *refused = sequence_refused(manifest, sequence, step);
+	const char *field;
+	enum support support = support_of(
+	    &runner->cpu_set, runner->cpus, manifest, sequence, step, &field);
+	char text[64];
+
+	if (refused != NULL && result >= 0)
+		check_answered_wrongly(runner->check, true, name, refused);
+	else if (support == SUPPORT_NONE && result >= 0 &&
+	    (sequence_flags(manifest, sequence, step) & MANIFEST_REFUSES)) {
+		snprintf(text, sizeof(text), "%s on these CPUs", field);
+		check_answered_wrongly(runner->check, true, name, text);
+	}
+	/* What follows a step that failed may fail, too. */
+	if (result >= 0 || runner->now.deviated || support != SUPPORT_ALL ||
+	    (runner->now.failed & (TZ_BIT(step) - 1)) != 0 ||
+	    !sequence_succeeds(
+		manifest, sequence, runner->cpus, runner->settings, step))
+		return;
+	snprintf(text, sizeof(text), "%" PRId64, result);
+	check_answered_wrongly(runner->check, false, name, text);
+}
+
+/* The BYTES at AT of the block of data that step STEP was handed first. */
+static uint64_t
+filled_in(struct runner *runner, unsigned step, uint32_t at, uint32_t bytes)
+{
+	const struct script *script =
+	    (const void *)(machine_ram(runner->machine) + runner->script_pa);
+	const struct script_arg *arg = script->step[step].arg;
+	uint64_t value = 0;
+	unsigned i = 0;
+
+	while (i < SCRIPT_ARGS && arg[i].kind != SCRIPT_DATA)
+		i++;
+	/* The guest may have written there. */
+	if (i < SCRIPT_ARGS && arg[i].value <= SCRIPT_DATA_MAX &&
+	    arg[i].value + at + bytes <= SCRIPT_DATA_MAX)
+		memcpy(&value, script->data + arg[i].value + at, bytes);
+	return value;
+}
+
+/* What has to be there; false: nobody can say. */
+static bool
+right_answer(struct runner *runner, unsigned step,
+    const struct manifest_answer *answer, uint64_t *right)
+{
+	unsigned cpu = answer->instance;
+	bool stopped = runner->now.session == SESSION_STOPPED &&
+	    !runner->now.faulty_hardware && cpu < runner->cpus;
+	uint64_t per;
+
+	switch (answer->kind) {
+	case ANSWER_UNKNOWN:
+		return false;
+	case ANSWER_NUMBER:
+		*right = answer->number;
+		return true;
+	case ANSWER_STATUS:
+		*right = runner->now.traced[cpu].status;
+		return stopped;
+	case ANSWER_WRITTEN:
+		*right = runner->now.traced[cpu].written;
+		if (answer->per == 0)
+			return stopped;
+		per = filled_in(runner, step, answer->per, 8);
+		*right = per == 0 ? 0 : *right / per;
+		return stopped && per != 0;
+	}
+	return false;
+}
+
+/* Those bits of VALUE that are in MASK, moved down. */
+static uint64_t
+bits_of(uint64_t value, uint64_t mask)
+{
+	return (value & mask) >> __builtin_ctzll(mask);
+}
+
+static void
+note_filled_in(struct runner *runner, unsigned step)
+{
+	const struct manifest *manifest = runner->build_cache->manifest;
+	const struct sequence *sequence = &runner->sequence;
+	struct manifest_answer answer;
+	uint64_t right;
+
+	for (unsigned i = 0; sequence_answer(manifest, sequence, step,
+		 runner->now.failed, runner->cpus, i, &answer);
+	     i++) {
+		if (!right_answer(runner, step, &answer, &right))
+			continue;
+		check_filled_in(runner->check,
+		    manifest_op_name(manifest, sequence->step[step].op),
+		    answer.name,
+		    bits_of(filled_in(runner, step, answer.at, answer.bytes),
+			answer.mask),
+		    bits_of(right, answer.bits));
+	}
+}
+
+/* It has returned. */
+void
+runner_note_call_end(struct runner *runner, const struct event *event)
+{
+	const struct manifest *manifest = runner->build_cache->manifest;
+	unsigned step = (unsigned)event->a;
+	unsigned flags;
+
+	runner->now.results = (runner->now.results ^ event->a << 56 ^
+				  (event->c & 0xffffff)) *
+	    UINT64_C(0x100000001b3);
+	runner->now.reports += (int64_t)event->c < 0;
+	runner->now.step[event->cpu] = 0;
+	if ((int64_t)event->c < 0 && step < 64)
+		runner->now.failed |= TZ_BIT(step);
+	if (step >= runner->sequence.count)
+		return;
+	note_answer(runner, step, (int64_t)event->c);
+	flags = sequence_flags(manifest, &runner->sequence, step);
+	if (flags & MANIFEST_CONFIGURES)
+		note_configured(runner, step, (int64_t)event->c >= 0);
+	if ((int64_t)event->c < 0)
+		return;
+	note_filled_in(runner, step);
+	if (flags & MANIFEST_STARTS) {
+		runner->now.session = SESSION_STARTED;
+		check_started(runner->check, runner->now.started_cpus);
+	}
+	if (flags & MANIFEST_STOPS) {
+		if (runner->now.session == SESSION_STARTED)
+			runner->now.session = SESSION_STOPPED;
+		check_stopped(runner->check, UINT32_MAX);
+	}
+	if (flags & MANIFEST_COLLECTS)
+		check_collected(runner->check, CHECK_ALL_STREAMS);
+	if (flags & MANIFEST_UNLOADS)
+		check_unloaded(runner->check);
+}

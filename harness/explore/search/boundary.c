@@ -1,0 +1,382 @@
+#include "harness/explore/search/boundary.h"
+
+#include <stdlib.h>
+
+struct collector {
+	struct runner *runner;
+	struct boundary_list *list;
+	bool no_memory;
+	/* Of calls: the steps, how many of them run, and the last instruction of
+	 * each CPU that was in a module. */
+	unsigned first, last, running;
+	uint64_t in_module[MACHINE_CPUS_MAX];
+	uint64_t last_insns[MACHINE_CPUS_MAX]; /* of what was added */
+};
+
+static void
+add(struct collector *collector, struct boundary boundary)
+{
+	struct boundary_list *list = collector->list;
+
+	if (list->count == list->room) {
+		size_t room = list->room == 0 ? 1024 : 2 * list->room;
+		struct boundary *at = realloc(list->at, room * sizeof(*at));
+
+		if (at == NULL) {
+			collector->no_memory = true;
+			return;
+		}
+		list->at = at;
+		list->room = room;
+	}
+	collector->last_insns[boundary.cpu] = boundary.insns;
+	list->at[list->count++] = boundary;
+}
+
+static struct boundary
+boundary_of(const struct machine_step *step)
+{
+	return (struct boundary){
+		.insns = step->insns,
+		.rip = step->rip,
+		.cpu = (uint8_t)step->cpu,
+		.flags = (uint16_t)((step->trigger_en ? BOUNDARY_TRIGGER : 0) |
+		    (step->in_nmi ? BOUNDARY_NMI : 0) |
+		    (step->interrupts ? BOUNDARY_IF : 0) |
+		    (step->split ? BOUNDARY_SPLIT : 0) |
+		    (step->local ? BOUNDARY_LOCAL : 0)),
+	};
+}
+
+static void
+on_step(void *arg, const struct machine_step *step)
+{
+	struct collector *collector = arg;
+	struct boundary_list *list = collector->list;
+	struct boundary boundary = boundary_of(step);
+
+	/* A turn that begins here is no boundary of its own. */
+	if (list->count != 0 && list->at[list->count - 1].cpu == boundary.cpu &&
+	    list->at[list->count - 1].insns == boundary.insns)
+		list->count--;
+	add(collector, boundary);
+}
+
+/* Where CPU stands now, in code that is not stepped. */
+static void
+add_unstepped(struct collector *collector, struct boundary boundary)
+{
+	struct machine *machine = runner_machine(collector->runner);
+	struct machine_pt pt;
+
+	boundary.rip = machine_rip(machine, boundary.cpu);
+	machine_pt(machine, boundary.cpu, &pt);
+	if (pt.trigger_en)
+		boundary.flags |= BOUNDARY_TRIGGER;
+	if (!pt.in_nmi)
+		add(collector, boundary);
+}
+
+/*
+ * Just before an interrupt: what is made to happen there is taken with it, as a PMI
+ * that comes with an NMI of another source.
+ */
+static void
+add_before(struct collector *collector, const struct event *event)
+{
+	static const unsigned before[] = { 4, 1 };
+	struct machine *machine = runner_machine(collector->runner);
+	struct machine_pt pt;
+
+	machine_pt(machine, event->cpu, &pt);
+	for (size_t i = 0; i < TZ_ARRAY_LEN(before); i++) {
+		struct boundary boundary = {
+			.insns = event->insns - before[i],
+			.rip = event->b,
+			.cpu = (uint8_t)event->cpu,
+			.flags = (uint16_t)(BOUNDARY_GAP |
+			    (pt.trigger_en ? BOUNDARY_TRIGGER : 0)),
+		};
+
+		if (event->insns > before[i] &&
+		    boundary.insns > collector->last_insns[event->cpu])
+			add(collector, boundary);
+	}
+}
+
+/* Where a turn or an operation of ring 3 begins, and where a function can fail. */
+static void
+on_event(void *arg, const struct event *event)
+{
+	struct collector *collector = arg;
+	struct boundary boundary = {
+		.insns = event->insns,
+		.cpu = (uint8_t)event->cpu,
+		.flags = BOUNDARY_EDGE,
+	};
+
+	if (event->kind == EVENT_NMI || event->kind == EVENT_INTERRUPT)
+		add_before(collector, event);
+	if (event->kind != EVENT_SWITCH && event->kind != EVENT_CALL_BEGIN &&
+	    event->kind != EVENT_CALL_END && event->kind != EVENT_POINT)
+		return;
+	/* An operation's event comes from within an instruction. */
+	if (event->kind == EVENT_POINT)
+		boundary.flags = BOUNDARY_POINT;
+	else if (event->kind != EVENT_SWITCH)
+		boundary.insns++;
+	add_unstepped(collector, boundary);
+}
+
+bool
+boundary_collect(struct runner *runner, struct boundary_list *list,
+    boundary_merged when_merged, void *arg)
+{
+	struct collector collector = { .runner = runner, .list = list };
+	const struct runner_observer observer = { &collector, on_event,
+		on_step };
+	enum runner_end end;
+
+	*list = (struct boundary_list){ .count = 0 };
+	runner_observe(runner, &observer, STEPPING_WATCHED);
+	runner_points(runner, when_merged != NULL);
+	do
+		end = runner_go(runner, 0, UINT64_MAX);
+	while (end == RUNNER_POINT && !when_merged(arg, runner_hash(runner)));
+	runner_points(runner, false);
+	runner_observe(runner, NULL, STEPPING_NONE);
+	if (collector.no_memory)
+		boundary_free(list);
+	return !collector.no_memory;
+}
+
+static void
+on_call_event(void *arg, const struct event *event)
+{
+	struct collector *collector = arg;
+
+	if (event->a < collector->first || event->a > collector->last)
+		return;
+	collector->running += event->kind == EVENT_CALL_BEGIN;
+	collector->running -= event->kind == EVENT_CALL_END;
+}
+
+/*
+ * Between two instructions of a module that are not neighbours, the kernel ran.  Others
+ * are of interest if they touch what CPUs share.
+ */
+static void
+on_call_step(void *arg, const struct machine_step *step)
+{
+	struct collector *collector = arg;
+	struct boundary boundary = boundary_of(step);
+	uint64_t before = collector->in_module[step->cpu];
+
+	if (step->in_nmi || !runner_in_module(collector->runner, step->rip))
+		return;
+	collector->in_module[step->cpu] = step->insns;
+	if (collector->running == 0)
+		return;
+	if (step->insns != before + 1) {
+		/* What comes before the next call is not looked at again. */
+		boundary.flags &= (uint16_t)~BOUNDARY_LOCAL;
+		boundary.flags |= BOUNDARY_CALLED;
+	}
+	if (!(boundary.flags & BOUNDARY_LOCAL))
+		add(collector, boundary);
+}
+
+/* Of LIST, beside places after calls, BOUNDARY_SHARED evenly spaced ones. */
+static void
+thin(struct boundary_list *list)
+{
+	size_t shared = 0, seen = 0, kept = 0;
+
+	for (size_t i = 0; i < list->count; i++)
+		shared += !(list->at[i].flags & BOUNDARY_CALLED);
+	for (size_t i = 0; i < list->count; i++) {
+		bool called = (list->at[i].flags & BOUNDARY_CALLED) != 0;
+
+		if (called || shared <= BOUNDARY_SHARED ||
+		    (seen + 1) * BOUNDARY_SHARED / shared !=
+			seen * BOUNDARY_SHARED / shared)
+			list->at[kept++] = list->at[i];
+		seen += !called;
+	}
+	list->count = kept;
+}
+
+bool
+boundary_collect_calls(struct runner *runner, unsigned first, unsigned last,
+    struct boundary_list *list)
+{
+	struct collector collector = {
+		.runner = runner, .list = list, .first = first, .last = last
+	};
+	const struct runner_observer observer = { &collector, on_call_event,
+		on_call_step };
+
+	*list = (struct boundary_list){ .count = 0 };
+	runner_watch_modules(runner, true);
+	runner_observe(runner, &observer, STEPPING_WATCHED);
+	(void)runner_go(runner, 0, UINT64_MAX);
+	runner_observe(runner, NULL, STEPPING_NONE);
+	runner_watch_modules(runner, false);
+	thin(list);
+	if (collector.no_memory)
+		boundary_free(list);
+	return !collector.no_memory;
+}
+
+static bool
+has_place(const struct boundary_list *list, const struct deviation *deviation)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		if (list->at[i].cpu == deviation->cpu &&
+		    list->at[i].insns == deviation->insns)
+			return true;
+	}
+	return false;
+}
+
+/* As boundary_collect(), and the place of DEVIATION, at which code is not stepped. */
+static bool
+collect_with(struct runner *runner, const struct deviation *deviation,
+    struct boundary_list *list)
+{
+	struct collector collector = { .runner = runner, .list = list };
+	const struct runner_observer observer = { &collector, on_event,
+		on_step };
+
+	*list = (struct boundary_list){ .count = 0 };
+	runner_observe(runner, &observer, STEPPING_WATCHED);
+	if (runner_reach(runner, deviation->cpu, deviation->insns)) {
+		add_unstepped(&collector,
+		    (struct boundary){ .insns = deviation->insns,
+			.cpu = deviation->cpu,
+			.flags = BOUNDARY_EDGE });
+		(void)runner_go(runner, 0, UINT64_MAX);
+	}
+	runner_observe(runner, NULL, STEPPING_NONE);
+	if (collector.no_memory)
+		boundary_free(list);
+	return !collector.no_memory;
+}
+
+bool
+boundary_collect_around(struct runner *runner,
+    const struct deviation *deviation, struct boundary_list *list)
+{
+	struct runner_mark *begin = runner_save(runner);
+	bool done = begin != NULL && boundary_collect(runner, list, NULL, NULL);
+
+	if (done) {
+		runner_restore(runner, begin);
+		done = boundary_add_gaps(runner, list);
+	}
+	if (done && !has_place(list, deviation)) {
+		boundary_free(list);
+		runner_restore(runner, begin);
+		done = boundary_collect_calls(
+		    runner, 0, SCRIPT_STEPS_MAX, list);
+	}
+	if (done && !has_place(list, deviation)) {
+		boundary_free(list);
+		runner_restore(runner, begin);
+		done = collect_with(runner, deviation, list);
+	}
+	runner_mark_free(runner, begin);
+	return done;
+}
+
+void
+boundary_free(struct boundary_list *list)
+{
+	free(list->at);
+	*list = (struct boundary_list){ .count = 0 };
+}
+
+/* Would DEVIATION do anything at BOUNDARY that no later placement does? */
+static bool
+is_worth(const struct boundary *boundary, enum deviation_kind kind, bool reduce)
+{
+	if ((kind == DEVIATION_FAIL) !=
+	    ((boundary->flags & BOUNDARY_POINT) != 0))
+		return false;
+	switch ((int)kind) {
+	case DEVIATION_PMI:
+		return (boundary->flags & BOUNDARY_TRIGGER) != 0;
+	case DEVIATION_PREEMPT:
+		return (boundary->flags & BOUNDARY_IF) != 0;
+	case DEVIATION_NMI:
+	case DEVIATION_SPURIOUS:
+		return (boundary->flags & BOUNDARY_NMI) == 0;
+	case DEVIATION_SWITCH:
+		return !reduce || !(boundary->flags & BOUNDARY_LOCAL);
+	case DEVIATION_SPLIT:
+		return (boundary->flags & BOUNDARY_SPLIT) != 0;
+	case DEVIATION_OLDER:
+		return (boundary->flags & BOUNDARY_TRIGGER) &&
+		    (boundary->flags & (BOUNDARY_EDGE | BOUNDARY_GAP));
+	case DEVIATION_ERROR:
+	case DEVIATION_STOP:
+	case DEVIATION_OVERFLOW:
+	case DEVIATION_STALE:
+	case DEVIATION_FLIP_TOPA:
+		return (boundary->flags & BOUNDARY_TRIGGER) != 0;
+	default:
+		return true;
+	}
+}
+
+/* One parameter each that stands for its kind; tokens may have any. */
+static uint64_t
+usual_param(enum deviation_kind kind)
+{
+	switch ((int)kind) {
+	case DEVIATION_HOLD:
+		return 30000;
+	case DEVIATION_LATE:
+		return 2000;
+	case DEVIATION_STUCK:
+		return 1;
+	case DEVIATION_OVERFLOW:
+		return 16;
+	case DEVIATION_STALE:
+		return 4;
+	case DEVIATION_FLIP_TOPA:
+		return 12; /* the lowest address bit */
+	case DEVIATION_FLIP_AREA:
+		return 0; /* CTL.TraceEn */
+	default:
+		return 0;
+	}
+}
+
+unsigned
+boundary_acts(const struct boundary *boundary, uint32_t kinds,
+    unsigned cpu_count, bool reduce,
+    struct deviation deviation[BOUNDARY_ACTS_MAX])
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < DEVIATION_COUNT; i++) {
+		enum deviation_kind kind = (enum deviation_kind)i;
+		struct deviation one = { boundary->cpu, kind, boundary->insns,
+			usual_param(kind) };
+
+		if (!(kinds >> i & 1) || !is_worth(boundary, kind, reduce))
+			continue;
+		if (kind != DEVIATION_SWITCH && kind != DEVIATION_SPLIT) {
+			deviation[count++] = one;
+			continue;
+		}
+		for (unsigned cpu = 0; cpu < cpu_count; cpu++) {
+			one.param = cpu;
+			if (cpu != boundary->cpu)
+				deviation[count++] = one;
+		}
+	}
+	TZ_ASSERT(count <= BOUNDARY_ACTS_MAX);
+	return count;
+}

@@ -1,0 +1,193 @@
+#include "harness/explore/search/concurrent.h"
+
+#include <stdio.h>
+
+#include "harness/explore/runner/runner_pool.h"
+#include "harness/explore/search/campaign_progress.h"
+#include "harness/explore/search/workers.h"
+
+#define PAIRS_MAX 512
+#define SESSION \
+ (MANIFEST_CONFIGURES | MANIFEST_STARTS | MANIFEST_STOPS | MANIFEST_UNLOADS)
+
+/* The set-ups with two CPUs, in turn. */
+static const struct setup *
+setup_of(size_t number)
+{
+	size_t count = 0, i;
+
+	for (i = 0; setup_at(i) != NULL; i++)
+		count += setup_at(i)->cpus == 2;
+	number %= count;
+	for (i = 0; setup_at(i)->cpus != 2 || number-- != 0; i++)
+		;
+	return setup_at(i);
+}
+
+/* One more pair; false: there is no room for it. */
+static bool
+add_pair(struct campaign *campaign, const struct sequence *sequence,
+    unsigned first, size_t number)
+{
+	const struct setup *setup = setup_of(number);
+	struct campaign_entry entry = { .cpus = setup->cpus,
+		.settings = campaign_settings(
+		    build_cache_manifest(campaign->build_cache), sequence),
+		.sequence = *sequence };
+	struct campaign_area *area;
+	size_t index;
+
+	snprintf(entry.layout, sizeof(entry.layout), "%s", setup->layout);
+	index = campaign_add_entry(campaign, &entry);
+	area = index == SIZE_MAX
+	    ? NULL
+	    : campaign_add_area(campaign, AREA_CALLS, (uint32_t)index);
+	if (area == NULL)
+		return false;
+	/* Each of the two has a CPU of its own: nobody need be preempted. */
+	area->kinds = UINT32_C(1) << DEVIATION_SWITCH;
+	area->first = first;
+	return true;
+}
+
+/* Do both of the pair change the session? */
+static bool
+is_of_session(const struct manifest *manifest, const struct sequence *sequence,
+    unsigned first)
+{
+	return (sequence_flags(manifest, sequence, first) & SESSION) != 0 &&
+	    (sequence_flags(manifest, sequence, first + 1) & SESSION) != 0;
+}
+
+/* The pairs of one life that change the session, or the others, up to MAX in all. */
+static int
+add_pairs(struct campaign *campaign, const char *text, bool of_session,
+    size_t max, size_t *count, struct tz_error *err)
+{
+	const struct manifest *manifest = build_cache_manifest(
+	    campaign->build_cache);
+	struct sequence life, sequence;
+	struct sequence_pairs pairs = { .manifest = manifest, .life = &life };
+	unsigned first;
+	int error = sequence_parse(manifest, text, &life, err);
+
+	while (error == 0 && *count < max &&
+	    sequence_pairs_next(&pairs, &sequence, &first)) {
+		if (is_of_session(manifest, &sequence, first) != of_session)
+			continue;
+		if (!add_pair(campaign, &sequence, first, *count))
+			return tz_error(err, TZ_EIO, "too many pairs");
+		++*count;
+	}
+	return error;
+}
+
+static int
+add_lives(struct campaign *campaign, size_t max, struct tz_error *err)
+{
+	const struct manifest *manifest = build_cache_manifest(
+	    campaign->build_cache);
+	size_t count = 0;
+	const char *text;
+	int error = 0;
+
+	for (unsigned round = 0; round < 2; round++) {
+		for (size_t i = 0;
+		     error == 0 && (text = manifest_life(manifest, i)) != NULL;
+		     i++)
+			error = add_pairs(
+			    campaign, text, round == 0, max, &count, err);
+	}
+	return error;
+}
+
+struct concurrent {
+	struct campaign *campaign;
+	uint32_t begin, end; /* areas */
+};
+
+/* A pair and its schedules, by one worker. */
+static void
+do_pair(struct campaign *campaign, uint32_t number, struct trial_share *share,
+    struct stats *stats)
+{
+	const struct campaign_area *area = &campaign->area[number];
+	const struct campaign_entry *entry = &campaign->entry[area->entry];
+	const struct trial_options options = { .kinds = area->kinds,
+		.merge = campaign->options.merge,
+		.calls = true,
+		.insns_max = campaign->options.insns_max,
+		.first = area->first,
+		.last = area->first };
+	const struct schedule none = { .count = 0 };
+	const struct rank rank = { number, 0, 0 };
+	struct runner *runner;
+	struct trial trial;
+	struct tz_error err;
+	uint64_t total;
+
+	if (campaign_runner(campaign, entry, &runner, &err) != 0 ||
+	    trial_open(&trial, runner, &entry->sequence, &options, &err) != 0)
+		return;
+	total = trial_count(&trial);
+	share->keep = total <= CONCURRENT_SCHEDULES
+	    ? TRIAL_KEEP_ALL
+	    : TRIAL_KEEP_ALL / total * CONCURRENT_SCHEDULES;
+	stats_add(stats, rank, &none, &trial.base, NULL);
+	stats_count(stats, number, &trial.base, NULL);
+	trial_one(&trial, share, stats, number);
+	trial_close(&trial);
+}
+
+static void
+work(void *arg, unsigned worker, const volatile bool *stop, struct stats *stats)
+{
+	const struct concurrent *concurrent = arg;
+	const struct campaign_options *options = &concurrent->campaign->options;
+	struct trial_share share = {
+		.workers = 1, .seed = options->seed, .stop = stop
+	};
+	uint32_t workers = options->shards * options->jobs;
+
+	worker += (options->shard - 1) * options->jobs;
+	for (uint32_t i = concurrent->begin + worker;
+	     i < concurrent->end && !*stop; i += workers)
+		do_pair(concurrent->campaign, i, &share, stats);
+	/* Of a pair that is another worker's, this one's share is nothing. */
+	for (uint32_t i = concurrent->begin; i < concurrent->end; i++)
+		stats->area[i].ended += !*stop;
+}
+
+static void
+tell_progress(void *arg, const struct stats *stats_list, unsigned jobs)
+{
+	const struct concurrent *concurrent = arg;
+
+	campaign_progress_tell(
+	    concurrent->campaign, "two operations at once", stats_list, jobs);
+}
+
+int
+concurrent_explore(
+    struct campaign *campaign, uint64_t budget, struct tz_error *err)
+{
+	struct concurrent concurrent = { .campaign = campaign,
+		.begin = (uint32_t)campaign->area_count };
+	size_t max = budget / CONCURRENT_SCHEDULES;
+	int error;
+
+	if (max > PAIRS_MAX)
+		max = PAIRS_MAX;
+	if (!(campaign->options.kinds >> DEVIATION_SWITCH & 1) ||
+	    campaign_is_over(campaign))
+		return 0;
+	error = add_lives(campaign, max, err);
+	concurrent.end = (uint32_t)campaign->area_count;
+	if (error != 0 || concurrent.begin == concurrent.end)
+		return error;
+	campaign->ahead -= campaign->ahead < budget ? campaign->ahead : budget;
+	for (uint32_t i = concurrent.begin; i < concurrent.end; i++)
+		campaign->area[i].expected = CONCURRENT_SCHEDULES;
+	tell_progress(&concurrent, NULL, 0);
+	return campaign_pool(campaign, work, tell_progress, &concurrent, err);
+}

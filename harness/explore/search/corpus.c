@@ -1,0 +1,541 @@
+#define _GNU_SOURCE
+#include "harness/explore/search/corpus.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "harness/explore/runner/reach.h"
+#include "harness/explore/runner/runner_pool.h"
+#include "harness/explore/search/campaign_progress.h"
+#include "harness/explore/search/processors.h"
+#include "harness/explore/search/workers.h"
+
+#define ROUND_ITEMS  512
+#define FIRST_ITEMS  64 /* of the first round, so that it can be given up soon */
+#define SLICE_ITEMS  64
+#define TURN_ITEMS   8 /* of add_next() at most */
+#define RESULTS_BITS CHECKPOINT_RESULTS_BITS
+#define LIVES_MAX    8
+#define LONG_RANK \
+ 1200 /* of the exhaustive part: after it drawn ones come, too */
+#define COMPLETE_RUNS 2 /* of a sequence with the rest of its life */
+
+/*
+ * Sequences are given up if so many reach their limit, at seconds each, and they are one
+ * in so many of all.
+ */
+#define ENDLESS_MIN   32
+#define ENDLESS_SHARE 4
+
+/* For lives with one operation more: small allocations begin a page, as lives want. */
+static const size_t neighbour_setups[] = { 2, 4, 6 };
+
+/* What one run has reached. */
+struct item_reach {
+	struct reach reach;
+	uint64_t results;
+	bool ran, endless;
+};
+
+/* Of the round's items, shared by the processes that run them. */
+struct round_shared {
+	_Atomic size_t next; /* the item that nobody has begun */
+	struct item_reach reach[ROUND_ITEMS];
+};
+
+struct corpus {
+	struct campaign *campaign;
+	struct generator *generator;
+	uint32_t area;
+	struct campaign_entry *item; /* every run, in order */
+	size_t count, room;
+	size_t *novel; /* indices of items */
+	size_t novel_count, novel_room;
+	size_t round;         /* first item of the round that runs */
+	size_t slice, sliced; /* of its items, those that run now */
+	struct round_shared *shared;
+	uint8_t seen[REACH_BYTES];
+	uint8_t results[RESULTS_BITS / 8];
+	uint64_t rank;    /* the generator's next of the exhaustive part */
+	uint64_t drawn;   /* how many were drawn or changed */
+	uint64_t endless; /* that have reached their limit */
+	struct sequence life[LIVES_MAX];
+	size_t life_count;
+	struct processors processors;
+	struct sequence_neighbours neighbours;
+	size_t turns; /* neighbours and generated ones take turns */
+};
+
+/*
+ * Runs one item in the default schedule.  Every shard runs all, as what comes next depends
+ * on what each has reached; but counts its own only.
+ */
+static void
+run_item(struct corpus *corpus, size_t index, struct stats *stats)
+{
+	const struct campaign_entry *item = &corpus->item[index];
+	struct item_reach *reach =
+	    &corpus->shared->reach[index - corpus->round];
+	struct rank rank = { corpus->area, (uint32_t)index, 0 };
+	struct stats_area *area = &stats->area[corpus->area];
+	const struct schedule none = { .count = 0 };
+	const struct outcome nothing = { .count = 0 };
+	struct outcome outcome;
+	struct runner *runner;
+	struct tz_error err;
+
+	if (campaign_runner(corpus->campaign, item, &runner, &err) != 0 ||
+	    reach_run(runner, &item->sequence,
+		corpus->campaign->options.insns_max, &reach->reach, &err) != 0)
+		return;
+	outcome_read(runner, &outcome);
+	reach->results = outcome.results;
+	reach->ran = true;
+	reach->endless = runner_result(runner)->end == MACHINE_LIMIT;
+	if (campaign_is_own(corpus->campaign, index)) {
+		area->done++;
+		stats_count(stats, corpus->area, &outcome, &nothing);
+	}
+	stats_add(stats, rank, &none, &outcome, NULL);
+}
+
+static void
+work(void *arg, unsigned worker, const volatile bool *stop, struct stats *stats)
+{
+	struct corpus *corpus = arg;
+	size_t i;
+
+	(void)worker;
+	/* Each takes the next, as some take long. */
+	while (!*stop &&
+	    (i = atomic_fetch_add(&corpus->shared->next, 1)) < corpus->sliced)
+		run_item(corpus, i, stats);
+}
+
+static bool
+add_item(struct corpus *corpus, const struct sequence *sequence, unsigned cpus,
+    const char *layout)
+{
+	struct campaign_entry *item;
+
+	if (corpus->count == corpus->room) {
+		size_t room = corpus->room == 0 ? 1024 : 2 * corpus->room;
+
+		item = realloc(corpus->item, room * sizeof(*item));
+		if (item == NULL)
+			return false;
+		corpus->item = item;
+		corpus->room = room;
+	}
+	item = &corpus->item[corpus->count++];
+	*item = (struct campaign_entry){ .cpus = cpus,
+		.settings = campaign_settings(
+		    build_cache_manifest(corpus->campaign->build_cache),
+		    sequence),
+		.sequence = *sequence };
+	snprintf(item->layout, sizeof(item->layout), "%s", layout);
+	return true;
+}
+
+static bool
+add_on(struct corpus *corpus, const struct sequence *sequence, size_t setup)
+{
+	return add_item(
+	    corpus, sequence, setup_at(setup)->cpus, setup_at(setup)->layout);
+}
+
+/* The next of all short sequences. */
+static bool
+next_short(struct corpus *corpus, struct sequence *sequence)
+{
+	uint64_t end = generator_exhaustive(corpus->generator);
+
+	while (corpus->rank < end) {
+		if (generator_at(corpus->generator, corpus->rank++, sequence))
+			return true;
+	}
+	return false;
+}
+
+/* One that is drawn, or a changed copy of one that was new. */
+static void
+next_drawn(struct corpus *corpus, struct sequence *sequence)
+{
+	uint64_t end = generator_exhaustive(corpus->generator);
+	uint64_t seed = (corpus->campaign->options.seed + ++corpus->drawn) *
+	    UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t rank = end + corpus->drawn;
+	size_t novel;
+
+	if (corpus->novel_count != 0 && corpus->drawn % 4 != 0) {
+		novel = corpus->novel[(seed >> 32) % corpus->novel_count];
+		generator_mutate(corpus->generator,
+		    &corpus->item[novel].sequence, seed, sequence);
+		return;
+	}
+	while (!generator_at(corpus->generator, rank, sequence))
+		rank += UINT64_C(1) << 32;
+}
+
+/* How many steps of LIFE, from its begin, SEQUENCE has; the last one it has in LAST. */
+static unsigned
+lived(const struct sequence *life, const struct sequence *sequence,
+    unsigned *last)
+{
+	unsigned count = 0;
+
+	*last = 0;
+	for (unsigned i = 0; i < life->count; i++) {
+		if (!sequence_has_op(sequence, life->step[i].op))
+			continue;
+		count++;
+		*last = i + 1;
+	}
+	return count;
+}
+
+/* The sequence and the rest of the life that it has begun. */
+static void
+complete(const struct corpus *corpus, struct sequence *sequence)
+{
+	unsigned best = 0, from = 0;
+	const struct sequence *chosen = NULL;
+
+	for (size_t i = 0; i < corpus->life_count; i++) {
+		unsigned last;
+		unsigned count = lived(&corpus->life[i], sequence, &last);
+
+		if (chosen != NULL && count <= best)
+			continue;
+		chosen = &corpus->life[i];
+		best = count;
+		from = last;
+	}
+	for (; chosen != NULL && from < chosen->count &&
+	     sequence->count < SCRIPT_STEPS_MAX;
+	     from++)
+		sequence->step[sequence->count++] = chosen->step[from];
+}
+
+/* The next life with more; *ADDED: there was one.  False: no memory. */
+static bool
+add_neighbour(struct corpus *corpus, bool *added)
+{
+	struct sequence sequence;
+
+	*added = sequence_neighbours_next(&corpus->neighbours, &sequence);
+	for (size_t i = 0; *added && i < TZ_ARRAY_LEN(neighbour_setups); i++) {
+		if (!add_on(corpus, &sequence, neighbour_setups[i]))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * The next sequence as it is on one set-up, and with the rest of its life on others.
+ * False: no memory.
+ */
+static bool
+add_next(struct corpus *corpus)
+{
+	size_t begin = corpus->count, runner_pool = 0;
+	struct sequence sequence;
+	bool added = false, is_short;
+	unsigned cpus;
+	char layout[TOKEN_WORDS_BYTES];
+
+	if (processors_next(&corpus->processors, &sequence, &cpus, layout))
+		return add_item(corpus, &sequence, cpus, layout);
+	if (corpus->turns++ % 2 == 0 && !add_neighbour(corpus, &added))
+		return false;
+	if (added)
+		return true;
+	is_short = (corpus->drawn % 2 == 0 || corpus->rank < LONG_RANK) &&
+	    next_short(corpus, &sequence);
+	while (setup_at(runner_pool) != NULL)
+		runner_pool++;
+	if (!is_short)
+		next_drawn(corpus, &sequence);
+	else if (corpus->rank >= LONG_RANK)
+		corpus->drawn++;
+	if (!add_on(corpus, &sequence, corpus->rank % runner_pool))
+		return false;
+	complete(corpus, &sequence);
+	for (size_t i = 0; i < COMPLETE_RUNS; i++) {
+		if (!add_on(corpus, &sequence,
+			(begin + corpus->drawn + i) % runner_pool))
+			return false;
+	}
+	return true;
+}
+
+/* Items of one round; false: no memory. */
+static bool
+fill_round(struct corpus *corpus, uint64_t budget)
+{
+	size_t room = corpus->count == 0 ? FIRST_ITEMS
+					 : ROUND_ITEMS - TURN_ITEMS;
+
+	corpus->round = corpus->count;
+	/* Of a round that is interrupted some do not run. */
+	memset(corpus->shared->reach, 0, sizeof(corpus->shared->reach));
+	while (corpus->count < budget && corpus->count - corpus->round < room) {
+		if (!add_next(corpus))
+			return false;
+	}
+	return true;
+}
+
+static bool
+add_novel(struct corpus *corpus, size_t index)
+{
+	if (corpus->novel_count == corpus->novel_room) {
+		size_t room = corpus->novel_room == 0 ? 256
+						      : 2 * corpus->novel_room;
+		size_t *novel = realloc(corpus->novel, room * sizeof(*novel));
+
+		if (novel == NULL)
+			return false;
+		corpus->novel = novel;
+		corpus->novel_room = room;
+	}
+	corpus->novel[corpus->novel_count++] = index;
+	return true;
+}
+
+/* Tells what an item has reached, if anyone wants to know. */
+static void
+tell_reached(struct corpus *corpus, size_t index)
+{
+	const struct campaign_options *options = &corpus->campaign->options;
+	const struct campaign_entry *item = &corpus->item[index];
+	struct runner *runner;
+	struct tz_error err;
+
+	if (options->reached != NULL &&
+	    campaign_runner(corpus->campaign, item, &runner, &err) == 0)
+		options->reached(options->reached_arg, runner, item,
+		    &corpus->shared->reach[index - corpus->round].reach);
+}
+
+/* Has the run of item INDEX reached what none before it has? */
+static bool
+is_novel(struct corpus *corpus, size_t index)
+{
+	const struct item_reach *reach =
+	    &corpus->shared->reach[index - corpus->round];
+	uint64_t bit = reach->results % RESULTS_BITS;
+	bool is_new = !(corpus->results[bit / 8] >> bit % 8 & 1);
+
+	if (!reach->ran)
+		return false;
+	tell_reached(corpus, index);
+	corpus->results[bit / 8] |= (uint8_t)(1u << bit % 8);
+	for (size_t i = 0; i < REACH_BYTES; i++) {
+		is_new |= (reach->reach.code[i] & ~corpus->seen[i]) != 0;
+		corpus->seen[i] |= reach->reach.code[i];
+	}
+	return is_new;
+}
+
+/* What the sequences that were done before have reached. */
+static void
+recall(struct corpus *corpus, const struct checkpoint *resume)
+{
+	memcpy(corpus->seen, resume->seen, sizeof(corpus->seen));
+	memcpy(corpus->results, resume->results, sizeof(corpus->results));
+	corpus->endless = resume->endless;
+}
+
+static void
+note(struct corpus *corpus)
+{
+	struct checkpoint *checkpoint = corpus->campaign->checkpoint;
+
+	memcpy(checkpoint->seen, corpus->seen, sizeof(corpus->seen));
+	memcpy(checkpoint->results, corpus->results, sizeof(corpus->results));
+	checkpoint->endless = corpus->endless;
+}
+
+/* In the order of items, so that it does not depend on the workers. */
+static bool
+join_round(struct corpus *corpus)
+{
+	struct campaign *campaign = corpus->campaign;
+	const struct checkpoint *resume = campaign->options.resume;
+	bool before = campaign_is_resuming(campaign);
+
+	for (size_t i = corpus->round; i < corpus->count; i++) {
+		bool novel = before ? i < resume->count && resume->novel[i]
+				    : is_novel(corpus, i);
+
+		corpus->endless +=
+		    corpus->shared->reach[i - corpus->round].endless;
+		if (novel && !add_novel(corpus, i))
+			return false;
+		if (!campaign->interrupted &&
+		    !checkpoint_add(campaign->checkpoint, novel))
+			return false;
+	}
+	if (before)
+		recall(corpus, resume);
+	if (!campaign->interrupted)
+		note(corpus);
+	campaign->gave_up = (!before || corpus->count >= resume->count) &&
+	    corpus->endless >= ENDLESS_MIN &&
+	    corpus->endless * ENDLESS_SHARE >= corpus->count;
+	return true;
+}
+
+/* Opens every set-up of the round before the workers part. */
+static int
+open_setups(struct corpus *corpus, struct tz_error *err)
+{
+	struct runner *runner;
+	int error = 0;
+
+	for (size_t i = corpus->round; error == 0 && i < corpus->count; i++)
+		error = campaign_runner(
+		    corpus->campaign, &corpus->item[i], &runner, err);
+	return error;
+}
+
+static int
+read_lives(struct corpus *corpus, struct tz_error *err)
+{
+	const struct manifest *manifest = build_cache_manifest(
+	    corpus->campaign->build_cache);
+	const char *life;
+
+	while (corpus->life_count < LIVES_MAX &&
+	    (life = manifest_life(manifest, corpus->life_count)) != NULL) {
+		int error = sequence_parse(
+		    manifest, life, &corpus->life[corpus->life_count], err);
+
+		if (error != 0)
+			return error;
+		corpus->life_count++;
+	}
+	corpus->neighbours.values =
+	    (struct sequence_values){ .manifest = manifest,
+		    .life = corpus->life,
+		    .life_count = corpus->life_count };
+	processors_begin(&corpus->processors, &corpus->neighbours.values);
+	return 0;
+}
+
+static void
+tell_progress(void *arg, const struct stats *stats_list, unsigned jobs)
+{
+	const struct corpus *corpus = arg;
+
+	campaign_progress_tell(corpus->campaign, "sequences", stats_list, jobs);
+}
+
+/* The round's items: in slices where the exploration may end after any of them. */
+static int
+run_round(struct corpus *corpus, struct tz_error *err)
+{
+	struct campaign *campaign = corpus->campaign;
+	size_t step = campaign->options.ends_at != NULL ? SLICE_ITEMS
+							: ROUND_ITEMS;
+	int error = 0;
+
+	for (corpus->slice = corpus->round; error == 0 &&
+	     corpus->slice < corpus->count && !campaign_is_over(campaign);
+	     corpus->slice = corpus->sliced) {
+		corpus->sliced = corpus->slice + step < corpus->count
+		    ? corpus->slice + step
+		    : corpus->count;
+		atomic_store(&corpus->shared->next, corpus->slice);
+		error = campaign_pool(
+		    campaign, work, tell_progress, corpus, err);
+	}
+	return error;
+}
+
+static int
+run_rounds(struct corpus *corpus, uint64_t budget, struct tz_error *err)
+{
+	struct campaign *campaign = corpus->campaign;
+	int error = 0;
+
+	tell_progress(corpus, NULL, 0);
+	while (error == 0 && corpus->count < budget && !campaign->gave_up &&
+	    !campaign_is_over(campaign)) {
+		if (!fill_round(corpus, budget))
+			return tz_error(err, TZ_EIO, "out of memory");
+		error = open_setups(corpus, err);
+		if (error == 0)
+			error = run_round(corpus, err);
+		if (error == 0 && !join_round(corpus))
+			return tz_error(err, TZ_EIO, "out of memory");
+	}
+	return error;
+}
+
+int
+corpus_run(struct campaign *campaign, uint32_t area, uint64_t budget,
+    struct corpus **out, struct tz_error *err)
+{
+	struct corpus *corpus = calloc(1, sizeof(*corpus));
+	int error;
+
+	*out = corpus;
+	if (corpus == NULL)
+		return tz_error(err, TZ_EIO, "out of memory");
+	corpus->campaign = campaign;
+	corpus->area = area;
+	corpus->generator = generator_create(
+	    build_cache_manifest(campaign->build_cache), 2,
+	    campaign->options.seed);
+	corpus->shared = mmap(NULL, sizeof(*corpus->shared),
+	    PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (corpus->shared == MAP_FAILED)
+		corpus->shared = NULL;
+	if (corpus->generator == NULL || corpus->shared == NULL)
+		return tz_error(err, TZ_EIO, "out of memory");
+	error = read_lives(corpus, err);
+	return error != 0 ? error : run_rounds(corpus, budget, err);
+}
+
+void
+corpus_destroy(struct corpus *corpus)
+{
+	if (corpus == NULL)
+		return;
+	generator_destroy(corpus->generator);
+	if (corpus->shared != NULL)
+		munmap(corpus->shared, sizeof(*corpus->shared));
+	free(corpus->item);
+	free(corpus->novel);
+	free(corpus);
+}
+
+const struct campaign_entry *
+corpus_entry(const struct corpus *corpus, uint32_t first)
+{
+	TZ_ASSERT(first < corpus->count);
+	return &corpus->item[first];
+}
+
+const struct campaign_entry *
+corpus_novel(const struct corpus *corpus, size_t index)
+{
+	return index < corpus->novel_count ? &corpus->item[corpus->novel[index]]
+					   : NULL;
+}
+
+void
+corpus_counts(const struct corpus *corpus, struct corpus_counts *counts)
+{
+	*counts = (struct corpus_counts){ .runs = corpus->count,
+		.exhaustive = corpus->rank,
+		.exhaustive_all = generator_exhaustive(corpus->generator) };
+	for (size_t i = 0; i < REACH_BYTES; i++)
+		counts->code_reached += (uint64_t)__builtin_popcount(
+		    corpus->seen[i]);
+}

@@ -1,0 +1,91 @@
+#include "harness/explore/search/pairs.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Of these are pairs unless the user names others. */
+#define PAIR_KINDS \
+ (UINT32_C(1) << DEVIATION_PMI | UINT32_C(1) << DEVIATION_SWITCH)
+/* To look for the places after a first deviation takes as long as some schedules. */
+#define SECONDS_TO_FIRSTS 4
+/* By how much a sample may be enlarged. */
+#define TIMES_MAX 100
+
+static void
+scale(struct campaign_area *area, double times)
+{
+	double keep = (double)area->keep * times;
+
+	area->keep = keep < (double)TRIAL_KEEP_ALL ? (uint64_t)keep
+						   : TRIAL_KEEP_ALL;
+}
+
+/*
+ * A second deviation is tried only up to where the run merges with another one, and not
+ * each first one has kinds that pairs are of: so pairs are fewer than could be, and how
+ * many, a first sample shows.  Every shard does all of it, as what is kept is to be the
+ * same in each, and nothing of it counts.
+ */
+static int
+fit(struct campaign *campaign, uint32_t begin, uint64_t budget,
+    struct tz_error *err)
+{
+	const struct campaign_options options = campaign->options;
+	struct stats *kept = campaign->stats;
+	struct checkpoint *checkpoint = campaign->checkpoint;
+	uint64_t parts = campaign->parts, done = 1;
+	double times;
+	int error;
+
+	campaign->stats = calloc(1, sizeof(*campaign->stats));
+	if (campaign->stats == NULL) {
+		campaign->stats = kept;
+		return tz_error(err, TZ_EIO, "out of memory");
+	}
+	campaign->options.shard = campaign->options.shards = 1;
+	campaign->options.progress = NULL;
+	campaign->options.ends_at = NULL;
+	campaign->options.resume = NULL;
+	campaign->checkpoint = NULL;
+	error = campaign_run_areas(
+	    campaign, begin, (uint32_t)campaign->area_count, err);
+	for (size_t i = begin; i < campaign->area_count; i++)
+		done += campaign->stats->area[i].done;
+	times = (double)budget / (double)done;
+	for (size_t i = begin; i < campaign->area_count; i++)
+		scale(
+		    &campaign->area[i], times < TIMES_MAX ? times : TIMES_MAX);
+	free(campaign->stats);
+	campaign->stats = kept;
+	campaign->checkpoint = checkpoint;
+	campaign->parts = parts;
+	campaign->options = options;
+	return error;
+}
+
+int
+pairs_add(struct campaign *campaign, uint32_t entries, uint64_t budget,
+    struct tz_error *err)
+{
+	const struct campaign_options *options = &campaign->options;
+	bool all = options->depth != 1 && options->budget == 0;
+	uint32_t begin = (uint32_t)campaign->area_count;
+	double each = (double)budget / entries;
+	double firsts = sqrt(each / SECONDS_TO_FIRSTS);
+
+	for (uint32_t i = 0; i < entries; i++) {
+		struct campaign_area *area = campaign_add_area(
+		    campaign, AREA_TWO, i);
+
+		if (area == NULL)
+			return tz_error(err, TZ_EUSAGE, "too many scenarios");
+		if (!options->kinds_named)
+			area->kinds &= PAIR_KINDS;
+		area->endless = campaign->area[i].endless;
+		if (all)
+			continue;
+		area->each_max = (uint64_t)(firsts * SECONDS_TO_FIRSTS) + 1;
+		scale(area, firsts / (double)(campaign->area[i].total + 1));
+	}
+	return all ? 0 : fit(campaign, begin, budget, err);
+}

@@ -1,0 +1,186 @@
+#include "harness/explore/search/processors.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/explore/search/campaign.h"
+#include "harness/explore/search/support.h"
+
+/* It has every feature that a configuration may ask for. */
+#define COMPLETE "alderlake-n"
+#define CPUS     2
+
+void
+processors_begin(
+    struct processors *processors, const struct sequence_values *values)
+{
+	*processors = (struct processors){ .lives = *values };
+}
+
+/* Adds ",no-FEATURE", with "@CPU" where one CPU alone lacks it. */
+static void
+add_word(struct processors *processors,
+    const struct profile_feature_mask *feature, unsigned cpu)
+{
+	size_t used = strlen(processors->words);
+	char where[16] = "";
+
+	if (cpu != LAYOUT_ALL_CPUS)
+		snprintf(where, sizeof(where), "@%u", cpu);
+	snprintf(processors->words + used, sizeof(processors->words) - used,
+	    ",no-%s%s", feature->name, where);
+}
+
+/*
+ * The processor .number: 0 is the complete one, then come those that lack one feature,
+ * then, for each CPU, those on which it alone lacks all flags (leaf 14H, sub-leaf 0), and
+ * all counts and values (sub-leaf 1): each configuration is refused for one of them.
+ * *END: there are no more.
+ */
+static bool
+open_processor(struct processors *processors, bool *end)
+{
+	const struct profile_feature_mask *feature;
+	size_t number = processors->number, count = 0;
+	struct layout layout;
+	struct tz_error err;
+
+	while (profile_feature_at(count) != NULL)
+		count++;
+	snprintf(
+	    processors->words, sizeof(processors->words), "profile-" COMPLETE);
+	processors->differ = number > count;
+	processors->whole = false;
+	if (processors->differ) {
+		number -= count + 1;
+		*end = number / 2 >= CPUS ||
+		    !manifest_is_hybrid(processors->lives.manifest);
+		for (size_t i = 0; i < count && !*end; i++) {
+			feature = profile_feature_at(i);
+			if (profile_feature_is_optional(feature) &&
+			    feature->subleaf == number % 2)
+				add_word(processors, feature,
+				    (unsigned)(number / 2));
+		}
+	} else if (number != 0) {
+		feature = profile_feature_at(number - 1);
+		processors->whole = !profile_feature_is_optional(feature);
+		add_word(processors, feature, LAYOUT_ALL_CPUS);
+	}
+	processors->values = processors->lives;
+	return !*end && layout_parse(processors->words, &layout, &err) == 0 &&
+	    layout_cpu_set(&layout, CPUS, &processors->cpu_set, &err) == 0;
+}
+
+/* Does that step ask the MSRs for something else than the life's own does? */
+static bool
+asks(const struct sequence_values *values, const struct sequence *sequence)
+{
+	struct check_expect expect[CHECK_EXPECT_MAX], own[CHECK_EXPECT_MAX];
+	const struct sequence *life = &values->life[values->at];
+	int count = sequence_expect_own(
+	    values->manifest, sequence, values->step, expect);
+	int own_count = sequence_expect_own(
+	    values->manifest, life, values->step, own);
+	int same = 0;
+
+	while (same < count && same < own_count &&
+	    expect[same].msr == own[same].msr &&
+	    expect[same].mask == own[same].mask &&
+	    expect[same].value == own[same].value)
+		same++;
+	return count > 0 && (same < count || same < own_count);
+}
+
+/* The first life that has the step's operation stands for all of them. */
+static bool
+is_first(const struct sequence_values *values)
+{
+	size_t op = values->life[values->at].step[values->step].op;
+
+	for (size_t i = 0; i < values->at; i++) {
+		if (sequence_has_op(&values->life[i], op))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Where CPUs differ, a configuration is wanted that some of them support, not all.  Where
+ * all lack a feature, one that asks for it is wanted in each life, the others in one life.
+ */
+static bool
+is_wanted(const struct processors *processors, const struct sequence *sequence)
+{
+	const struct sequence_values *values = &processors->values;
+	enum support support;
+	const char *field;
+
+	if (!(sequence_flags(values->manifest, sequence, values->step) &
+		MANIFEST_CONFIGURES) ||
+	    !asks(values, sequence))
+		return false;
+	support = support_of(&processors->cpu_set, CPUS, values->manifest,
+	    sequence, values->step, &field);
+	if (processors->differ)
+		return support == SUPPORT_SOME;
+	return processors->number == 0 || support == SUPPORT_NONE ||
+	    is_first(values);
+}
+
+/*
+ * On how many CPUs the life's step is to run: on as many as those of a scenario that it is
+ * of, so that it can be judged, and on all where they differ.
+ */
+static unsigned
+cpus_for(const struct processors *processors)
+{
+	const struct sequence_values *values = &processors->values;
+	const struct sequence *life = &values->life[values->at];
+	const char *settings = campaign_settings(values->manifest, life);
+	unsigned cpus = 1;
+
+	while (cpus < CPUS &&
+	    (processors->differ ||
+		!sequence_succeeds(
+		    values->manifest, life, cpus, settings, values->step)))
+		cpus++;
+	return cpus;
+}
+
+/* The next life, whole or with a step's values, in this order; false: no more. */
+static bool
+next_life(struct processors *processors, struct sequence *sequence)
+{
+	struct sequence_values *values = &processors->values;
+
+	if (!processors->whole) {
+		while (sequence_values_next(values, sequence)) {
+			if (is_wanted(processors, sequence))
+				return true;
+		}
+		return false;
+	}
+	if (values->at == values->life_count)
+		return false;
+	*sequence = values->life[values->at++];
+	return true;
+}
+
+bool
+processors_next(struct processors *processors, struct sequence *sequence,
+    unsigned *cpus, char layout[TOKEN_WORDS_BYTES])
+{
+	bool end = false;
+
+	for (; !end; processors->number++, processors->open = false) {
+		if (!processors->open)
+			processors->open = open_processor(processors, &end);
+		if (processors->open && next_life(processors, sequence)) {
+			*cpus = processors->whole ? CPUS : cpus_for(processors);
+			memcpy(layout, processors->words, TOKEN_WORDS_BYTES);
+			return true;
+		}
+	}
+	return false;
+}

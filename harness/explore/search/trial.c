@@ -1,0 +1,526 @@
+#include "harness/explore/search/trial.h"
+
+#include <xxhash.h>
+
+#include "harness/explore/runner/decode_check.h"
+#include "harness/explore/search/visited.h"
+#include "harness/host/stop.h"
+
+#define BLOCK_BOUNDARIES 16 /* from one mark along the base run to the next */
+/*
+ * Runs merge with those of one part of the boundaries and with the default schedule:
+ * so the counts depend on no worker, which does whole parts.
+ */
+#define PART_BLOCKS 8
+#define POINTS_MAX  8 /* at which a run looks whether it merges */
+#define STATES_MAX  (1u << 20)
+#define NEAR_PLACES \
+ 256 /* after a first deviation: about an interrupt handler */
+#define SPARE_INSNS UINT64_C(2000000)
+
+/* The base run's state at AT: an interrupt that does nothing comes back there. */
+static void
+know_boundary(struct trial *trial, const struct deviation *at)
+{
+	if (!trial->options.merge ||
+	    (trial->known_cpu == at->cpu && trial->known_insns == at->insns))
+		return;
+	trial->known_cpu = at->cpu;
+	trial->known_insns = at->insns;
+	visited_know(trial->visited, runner_hash(trial->runner));
+}
+
+/* The end of the current run, at which points it may merge. */
+static void
+finish(struct trial *trial, struct outcome *outcome)
+{
+	struct runner *runner = trial->runner;
+	const struct outcome *known = NULL;
+	enum runner_end end = RUNNER_POINT;
+
+	runner_points(runner, trial->options.merge);
+	for (unsigned i = 0; end == RUNNER_POINT && known == NULL; i++) {
+		if (i == POINTS_MAX)
+			runner_points(runner, false);
+		end = runner_go(runner, 0, UINT64_MAX);
+		if (end == RUNNER_POINT)
+			known = visited_meet(
+			    trial->visited, runner_hash(runner));
+	}
+	runner_points(runner, false);
+	if (known != NULL) {
+		*outcome = *known;
+		outcome->how = OUTCOME_MERGED;
+	} else {
+		outcome_read(runner, outcome);
+		outcome_judge_fault(runner, outcome, &trial->base);
+	}
+	if (trial->options.merge)
+		TZ_ASSERT(visited_end(trial->visited, outcome));
+}
+
+/* From where the runner stands, IN_BASE or not, to DEVIATION, and does it. */
+static bool
+reach_and_act(struct trial *trial, const struct deviation *deviation,
+    bool in_base, struct outcome *outcome)
+{
+	outcome->count = 0;
+	if (!runner_reach(trial->runner, deviation->cpu, deviation->insns)) {
+		outcome->how = OUTCOME_UNREACHED;
+		return false;
+	}
+	if (in_base)
+		know_boundary(trial, deviation);
+	if (!runner_inject(trial->runner, deviation)) {
+		outcome->how = OUTCOME_IMPOSSIBLE;
+		return false;
+	}
+	return true;
+}
+
+/* A state after a first deviation by DEVIATION: groups are told apart by kinds. */
+static uint64_t
+after_act(uint64_t hash, enum deviation_kind kind)
+{
+	return hash ^ (1 + (uint64_t)kind) * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+/* The base run's own states, to merge with. */
+static void
+know_base(struct trial *trial)
+{
+	struct runner *runner = trial->runner;
+
+	runner_restore(runner, trial->begin);
+	runner_points(runner, true);
+	while (runner_go(runner, 0, UINT64_MAX) == RUNNER_POINT) {
+		uint64_t hash = runner_hash(runner);
+
+		(void)visited_meet(trial->visited, hash);
+		for (unsigned i = 0; i < DEVIATION_COUNT; i++)
+			(void)visited_meet(trial->explored,
+			    after_act(hash, (enum deviation_kind)i));
+	}
+	runner_points(runner, false);
+	TZ_ASSERT(visited_end(trial->visited, &trial->base));
+	TZ_ASSERT(visited_end(trial->explored, &trial->base));
+	TZ_ASSERT(visited_keep(trial->visited));
+	TZ_ASSERT(visited_keep(trial->explored));
+}
+
+static bool
+is_concurrent(const struct sequence *sequence)
+{
+	for (unsigned i = 0; i < sequence->count; i++) {
+		if (sequence->step[i].async)
+			return true;
+	}
+	return false;
+}
+
+/* The limit of the default schedule, and of what is not compared with it. */
+static uint64_t
+insns_max(const struct trial_options *options)
+{
+	return options->insns_max != 0 ? options->insns_max : RUNNER_INSNS_MAX;
+}
+
+/* That of a schedule with deviations: by the default schedule's length. */
+static uint64_t
+placed_insns_max(const struct trial *trial)
+{
+	uint64_t insns = 3 * trial->counts.insns_all + SPARE_INSNS;
+
+	return trial->options.insns_max != 0 && insns > trial->options.insns_max
+	    ? trial->options.insns_max
+	    : insns;
+}
+
+/* The driver has not run: nothing that it does was judged. */
+static void
+judge_idle(struct trial *trial)
+{
+	struct check_violation violation = {
+		.id = CHECK_NOT_RUN,
+		.step = CHECK_NO_STEP,
+		.stream = CHECK_NO_STREAM,
+		.text = "no instruction of the driver was executed",
+	};
+
+	outcome_add(trial->runner, &trial->base, &violation);
+}
+
+/*
+ * The default schedule: its outcome, and where deviations can be placed in it.  One
+ * that does not end has no such places: it would have millions.  False: no memory.
+ */
+static bool
+run_base(struct trial *trial)
+{
+	const struct trial_options *options = &trial->options;
+	struct runner *runner = trial->runner;
+	bool done = true;
+
+	(void)runner_go(runner, 0, UINT64_MAX);
+	if (!runner_is_cut(runner) &&
+	    runner_result(runner)->end != MACHINE_LIMIT && !options->bare) {
+		runner_restore(runner, trial->begin);
+		done = options->calls
+		    ? boundary_collect_calls(
+			  runner, options->first, options->last, &trial->list)
+		    : boundary_collect(runner, &trial->list, NULL, NULL);
+	}
+	if (runner_is_cut(runner))
+		return done;
+	outcome_read(runner, &trial->base);
+	runner_counts(runner, &trial->counts);
+	if (trial->base.end != MACHINE_LIMIT && !options->bare &&
+	    options->must_run && !runner_ran_driver(runner))
+		judge_idle(trial);
+	if (done && trial->list.count != 0 && !options->calls) {
+		runner_restore(runner, trial->begin);
+		done = boundary_add_gaps(runner, &trial->list);
+	}
+	return done;
+}
+
+int
+trial_open(struct trial *trial, struct runner *runner,
+    const struct sequence *sequence, const struct trial_options *options,
+    struct tz_error *err)
+{
+	int error;
+
+	*trial = (struct trial){
+		.runner = runner,
+		.sequence = *sequence,
+		.options = *options,
+		.known_insns = UINT64_MAX,
+	};
+	runner_limit(runner, insns_max(options));
+	error = runner_begin(runner, sequence, err);
+	if (error != 0)
+		return error;
+	trial->begin = runner_save(runner);
+	trial->visited = visited_create(STATES_MAX);
+	trial->explored = visited_create(STATES_MAX);
+	if (trial->begin == NULL || trial->visited == NULL ||
+	    trial->explored == NULL || !run_base(trial)) {
+		trial_close(trial);
+		return tz_error(err, TZ_EIO, "out of memory");
+	}
+	if (runner_is_cut(runner)) {
+		trial_close(trial);
+		return stop_error(err);
+	}
+	/* One of two operations at once may fail here and be long elsewhere. */
+	if (!is_concurrent(sequence) && trial->base.end != MACHINE_LIMIT)
+		runner_limit(runner, placed_insns_max(trial));
+	if (options->merge && trial->base.end != MACHINE_LIMIT)
+		know_base(trial);
+	if (!runner_is_cut(runner))
+		return 0;
+	trial_close(trial);
+	return stop_error(err);
+}
+
+void
+trial_close(struct trial *trial)
+{
+	runner_mark_free(trial->runner, trial->begin);
+	visited_destroy(trial->visited);
+	visited_destroy(trial->explored);
+	boundary_free(&trial->list);
+	*trial = (struct trial){ .runner = NULL };
+}
+
+uint64_t
+trial_count(const struct trial *trial)
+{
+	struct deviation deviation[BOUNDARY_ACTS_MAX];
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < trial->list.count; i++)
+		count += boundary_acts(&trial->list.at[i], trial->options.kinds,
+		    runner_cpus(trial->runner), trial->options.reduce,
+		    deviation);
+	return count;
+}
+
+void
+trial_count_outcome(struct trial *trial, struct rank rank,
+    const struct schedule *schedule, const struct outcome *outcome,
+    struct stats *stats)
+{
+	struct stats_area *area = &stats->area[rank.area];
+
+	area->done++;
+	area->timed += runner_take_timed(trial->runner);
+	if (outcome->how == OUTCOME_IMPOSSIBLE ||
+	    outcome->how == OUTCOME_UNREACHED) {
+		area->impossible++;
+		return;
+	}
+	area->merged += outcome->how == OUTCOME_MERGED;
+	stats_count(stats, rank.area, outcome, &trial->base);
+	stats_add(stats, rank, schedule, outcome, &trial->base);
+	stats_count_fault(area, outcome, &trial->base);
+}
+
+static bool
+is_kept(const struct trial_share *share, struct rank rank)
+{
+	const uint32_t key[3] = { rank.area, rank.first, rank.second };
+	uint64_t drawn = XXH3_64bits_withSeed(key, sizeof(key), share->seed) >>
+	    32;
+
+	return drawn >= share->from && drawn < share->keep;
+}
+
+bool
+trial_is_stopped(const struct trial_share *share)
+{
+	return share->stop != NULL && *share->stop;
+}
+
+bool
+trial_move(struct trial *trial, const struct boundary *boundary,
+    struct runner_mark **mark)
+{
+	struct runner_mark *next;
+
+	runner_restore(trial->runner, *mark);
+	if (runner_go(trial->runner, boundary->cpu, boundary->insns) !=
+	    RUNNER_STOP)
+		return false;
+	next = runner_save(trial->runner);
+	TZ_ASSERT(next != NULL);
+	if (*mark != trial->begin)
+		runner_mark_free(trial->runner, *mark);
+	*mark = next;
+	return true;
+}
+
+void
+trial_from(struct trial *trial, const struct runner_mark *mark,
+    const struct deviation *deviation, bool in_base, struct outcome *outcome)
+{
+	runner_restore(trial->runner, mark);
+	if (reach_and_act(trial, deviation, in_base, outcome))
+		finish(trial, outcome);
+}
+
+/* What is done with each first deviation that is kept. */
+typedef void (*trial_each)(struct trial *trial, const struct trial_share *share,
+    const struct runner_mark *mark, const struct deviation *deviation,
+    struct rank rank, struct stats *stats);
+
+/*
+ * Calls EACH for the deviations at the boundaries [BEGIN, END) that are this share's and kept;
+ * MARK moves along to BEGIN if there are any.
+ */
+static void
+do_block(struct trial *trial, const struct trial_share *share, size_t begin,
+    size_t end, struct runner_mark **mark, uint32_t *number, bool mine,
+    trial_each each, struct stats *stats, uint32_t area)
+{
+	struct deviation deviation[BOUNDARY_ACTS_MAX];
+	bool moved = false;
+
+	for (size_t i = begin; i < end; i++) {
+		unsigned count = boundary_acts(&trial->list.at[i],
+		    trial->options.kinds, runner_cpus(trial->runner),
+		    trial->options.reduce, deviation);
+
+		for (unsigned j = 0; j < count; j++) {
+			struct rank rank = { area, ++*number, 0 };
+
+			if (!mine || !is_kept(share, rank) ||
+			    trial_is_stopped(share))
+				continue;
+			if (!moved)
+				(void)trial_move(
+				    trial, &trial->list.at[begin], mark);
+			moved = true;
+			each(trial, share, *mark, &deviation[j], rank, stats);
+		}
+	}
+}
+
+/* Another part begins: its runs merge with none of the last one's. */
+static void
+forget_part(struct trial *trial)
+{
+	if (!trial->options.merge)
+		return;
+	visited_forget(trial->visited);
+	visited_forget(trial->explored);
+	trial->known_insns = UINT64_MAX;
+}
+
+static void
+do_all(struct trial *trial, const struct trial_share *share, trial_each each,
+    struct stats *stats, uint32_t area)
+{
+	struct runner_mark *mark = trial->begin;
+	uint32_t number = 0;
+	size_t block = 0;
+
+	for (size_t i = 0; i < trial->list.count;
+	     i += BLOCK_BOUNDARIES, block++) {
+		bool mine = block / PART_BLOCKS % share->workers ==
+		    share->worker;
+		size_t end = i + BLOCK_BOUNDARIES;
+
+		if (block % PART_BLOCKS == 0)
+			forget_part(trial);
+
+		if (end > trial->list.count)
+			end = trial->list.count;
+		do_block(trial, share, i, end, &mark, &number, mine, each,
+		    stats, area);
+	}
+	if (mark != trial->begin)
+		runner_mark_free(trial->runner, mark);
+}
+
+static void
+each_one(struct trial *trial, const struct trial_share *share,
+    const struct runner_mark *mark, const struct deviation *deviation,
+    struct rank rank, struct stats *stats)
+{
+	struct schedule schedule = { 1, { *deviation } };
+	struct outcome outcome;
+
+	(void)share;
+	trial_from(trial, mark, deviation, true, &outcome);
+	trial_count_outcome(trial, rank, &schedule, &outcome, stats);
+	if (trial->options.decode)
+		decode_check_sample(trial, rank, &schedule, stats);
+}
+
+void
+trial_one(struct trial *trial, const struct trial_share *share,
+    struct stats *stats, uint32_t area)
+{
+	do_all(trial, share, each_one, stats, area);
+}
+
+struct after {
+	struct trial *trial;
+	enum deviation_kind first;
+};
+
+/*
+ * A state from which one more deviation has been tried already, in the base run or
+ * after another first deviation of that kind: what follows is explored there.
+ */
+static bool
+is_explored(void *arg, uint64_t hash)
+{
+	const struct after *after = arg;
+
+	return visited_meet(after->trial->explored,
+		   after_act(hash, after->first)) != NULL;
+}
+
+/* SHARE for the second deviations at the places [BEGIN, END) of LIST: half of all. */
+static struct trial_share
+thin(const struct trial *trial, const struct trial_share *share,
+    const struct boundary_list *list, size_t begin, size_t end)
+{
+	struct deviation deviation[BOUNDARY_ACTS_MAX];
+	struct trial_share thinned = *share;
+	uint64_t count = 0, most = (share->each_max + 1) / 2;
+
+	thinned.from = 0;
+	thinned.keep = TRIAL_KEEP_ALL;
+	for (size_t i = begin; i < end && most != 0; i++)
+		count += boundary_acts(&list->at[i], trial->options.kinds2,
+		    runner_cpus(trial->runner), trial->options.reduce,
+		    deviation);
+	if (count > most)
+		thinned.keep = TRIAL_KEEP_ALL / count * most;
+	return thinned;
+}
+
+/* The second deviations after the first, which has just been done. */
+static void
+second_ones(struct trial *trial, const struct trial_share *share,
+    const struct deviation *first, struct rank rank, struct stats *stats)
+{
+	struct schedule schedule = { 2, { *first } };
+	struct after from = { trial, first->kind };
+	struct runner_mark *after = runner_save(trial->runner);
+	struct deviation deviation[BOUNDARY_ACTS_MAX];
+	/* Of a sample, what is left out here may be tried nowhere else. */
+	bool prunes = trial->options.merge && share->keep >= TRIAL_KEEP_ALL &&
+	    share->each_max == 0;
+	struct trial_share near, far;
+	struct boundary_list list;
+	struct outcome outcome;
+	size_t end;
+
+	TZ_ASSERT(after != NULL);
+	TZ_ASSERT(boundary_collect(
+	    trial->runner, &list, prunes ? is_explored : NULL, &from));
+	TZ_ASSERT(visited_end(trial->explored, &trial->base));
+	end = list.count < NEAR_PLACES ? list.count : NEAR_PLACES;
+	near = thin(trial, share, &list, 0, end);
+	far = thin(trial, share, &list, end, list.count);
+	for (size_t i = 0; i < list.count && !trial_is_stopped(share); i++) {
+		unsigned count = boundary_acts(&list.at[i],
+		    trial->options.kinds2, runner_cpus(trial->runner),
+		    trial->options.reduce, deviation);
+
+		for (unsigned j = 0; j < count; j++) {
+			rank.second++;
+			if (!is_kept(i < end ? &near : &far, rank))
+				continue;
+			schedule.deviation[1] = deviation[j];
+			trial_from(
+			    trial, after, &deviation[j], false, &outcome);
+			trial_count_outcome(
+			    trial, rank, &schedule, &outcome, stats);
+		}
+	}
+	boundary_free(&list);
+	runner_mark_free(trial->runner, after);
+}
+
+static void
+each_two(struct trial *trial, const struct trial_share *share,
+    const struct runner_mark *mark, const struct deviation *deviation,
+    struct rank rank, struct stats *stats)
+{
+	struct outcome outcome;
+
+	runner_restore(trial->runner, mark);
+	if (reach_and_act(trial, deviation, false, &outcome))
+		second_ones(trial, share, deviation, rank, stats);
+}
+
+void
+trial_two(struct trial *trial, const struct trial_share *share,
+    struct stats *stats, uint32_t area)
+{
+	do_all(trial, share, each_two, stats, area);
+}
+
+void
+trial_run(struct trial *trial, const struct schedule *schedule,
+    struct outcome *outcome)
+{
+	bool merge = trial->options.merge;
+	unsigned i;
+
+	runner_restore(trial->runner, trial->begin);
+	for (i = 0; i < schedule->count; i++) {
+		if (!reach_and_act(
+			trial, &schedule->deviation[i], false, outcome))
+			return;
+	}
+	trial->options.merge = false;
+	finish(trial, outcome);
+	trial->options.merge = merge;
+}

@@ -1,0 +1,22 @@
+/*
+ * Names that a module may link against: the kernel's global symbols and those
+ * of the modules before it.
+ */
+#ifndef TOPAZ_HARNESS_LOAD_ELF_SYMTAB_H
+#define TOPAZ_HARNESS_LOAD_ELF_SYMTAB_H
+
+#include "emu/base/base.h"
+
+struct symtab;
+
+/* NULL: out of memory. */
+struct symtab *symtab_create(void);
+void symtab_destroy(struct symtab *symtab);
+
+/* Adds NAME; the first of two equal names stays.  False: out of memory. */
+bool symtab_add(struct symtab *symtab, const char *name, uint64_t va);
+
+/* False: no such name, *va is untouched. */
+bool symtab_find(const struct symtab *symtab, const char *name, uint64_t *va);
+
+#endif

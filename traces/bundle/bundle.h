@@ -1,0 +1,135 @@
+/*
+ * A bundle read back: the directory that `topaz run -o DIR` wrote.  Opening it
+ * checks every file against the manifest's sizes and digests, so whoever reads
+ * on may trust the bytes.  It does not interpret them: that is exec_log_read.h,
+ * ../verify/account.h, ../decode/decode.h and ../verify/verify.h.
+ */
+#ifndef TOPAZ_TRACES_BUNDLE_BUNDLE_H
+#define TOPAZ_TRACES_BUNDLE_BUNDLE_H
+
+#include "emu/base/base.h"
+#include "emu/base/event.h"
+
+#define BUNDLE_VERSION    2
+#define BUNDLE_CPUS_MAX   8
+#define BUNDLE_NAME_BYTES 64
+
+/* What a run was and how it ended.  Nothing of the host: no path, no time. */
+struct bundle_info {
+	char driver[BUNDLE_NAME_BYTES];
+	char source[BUNDLE_NAME_BYTES]; /* file name without its folder */
+	char sha256[65];                /* of the driver's source */
+	uint32_t core_cbr;              /* machine_config's; 0: the profile's */
+	unsigned cpu_count;             /* 1..BUNDLE_CPUS_MAX */
+	struct bundle_model {
+		char profile[BUNDLE_NAME_BYTES];
+		uint32_t signature; /* CPUID.1:EAX */
+		uint32_t errata;    /* that showed: bits by profile_erratum */
+	} model[BUNDLE_CPUS_MAX];   /* of each CPU */
+	char scenario[BUNDLE_NAME_BYTES];
+	char cmdline[512];
+	char end[32]; /* how the run ended: "exit", "panic" ... */
+	int code;
+	char text[256];
+	struct bundle_counters {
+		uint64_t insns, trace_bytes, pmis, nmis;
+	} cpu[BUNDLE_CPUS_MAX];
+};
+
+/* Executable bytes at [va, va + bytes) of the one address space. */
+struct bundle_image {
+	char file[BUNDLE_NAME_BYTES]; /* inside the bundle */
+	char name[BUNDLE_NAME_BYTES];
+	uint64_t va;
+	uint64_t bytes;
+	uint64_t offset; /* of the first of them in the file */
+	uint8_t *code;   /* in memory once the bundle is open */
+};
+
+/* An ELF file, for symbols and lines: linked address + bias = address. */
+struct bundle_object {
+	char file[BUNDLE_NAME_BYTES];
+	char name[BUNDLE_NAME_BYTES];
+	uint64_t bias;
+};
+
+/* What user space drained from one trace buffer, in the order of its stream. */
+struct bundle_stream {
+	char file[BUNDLE_NAME_BYTES];
+	bool thread; /* a thread's buffer, else a CPU's */
+	uint32_t id;
+	uint64_t bytes;
+};
+
+struct bundle {
+	char *path;
+	struct bundle_info info;
+	size_t image_count, object_count, stream_count;
+	struct bundle_image *images;
+	struct bundle_object *objects;
+	struct bundle_stream *streams;
+};
+
+/*
+ * Opens and checks the bundle in directory PATH.  -TZ_ENOENT: no directory or
+ * no manifest there; -TZ_EFORMAT: another version, or a file that is missing,
+ * truncated or corrupt (ERR names file and place); -TZ_EIO.
+ */
+int bundle_open(const char *path, struct bundle **bundle, struct tz_error *err);
+void bundle_close(struct bundle *bundle);
+
+/*
+ * The processor of CPUS, one bit a CPU, none set for all: a member that is not the
+ * same on all of them is "" or 0, but .errata has what shows on any.
+ */
+struct bundle_model bundle_model_of(const struct bundle *bundle, uint32_t cpus);
+
+/* As bundle_model_of(): those of a CPU's stream; a thread may have been on any. */
+uint32_t bundle_stream_cpus(const struct bundle_stream *stream);
+
+/* The bytes of the INDEX-th stream; the caller frees them. */
+int bundle_read_stream(const struct bundle *bundle, size_t index,
+    uint8_t **bytes, size_t *count, struct tz_error *err);
+
+/* All events in global order; the caller frees them. */
+int bundle_read_events(const struct bundle *bundle, struct event **events,
+    size_t *count, struct tz_error *err);
+
+/* The execution log of one CPU, emu/base/exec_log.h; the caller frees it. */
+int bundle_read_truth(const struct bundle *bundle, unsigned cpu,
+    uint32_t **words, size_t *count, struct tz_error *err);
+
+/*
+ * Trace frames of one CPU as they stood when TraceEn fell: records in the order
+ * of their offsets.  A record says which bytes of all that the CPU's PT unit
+ * ever wrote it holds.
+ */
+struct fell_header {
+	uint64_t offset; /* of the first byte in all that the unit wrote */
+	uint64_t pa;
+	uint64_t bytes;
+};
+
+struct fell_record {
+	struct fell_header header;
+	const uint8_t *bytes;
+};
+
+struct fell {
+	size_t count;
+	struct fell_record *records;
+	uint8_t *file;
+};
+
+int bundle_read_trace_off(const struct bundle *bundle, unsigned cpu,
+    struct fell *fell, struct tz_error *err);
+void trace_off_free(struct fell *fell);
+
+/*
+ * Copies the unit's bytes [offset, offset + count) to BYTES; returns how many
+ * it has from OFFSET on without a hole.
+ */
+uint64_t trace_off_copy(
+    const struct fell *fell, uint64_t offset, uint64_t count, uint8_t *bytes);
+
+#endif

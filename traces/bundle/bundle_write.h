@@ -1,0 +1,64 @@
+/*
+ * Writes a bundle into a folder that is empty; harness/host/output.h puts a new folder
+ * in the place of an old one.  After the first error every function does nothing and
+ * returns that error.
+ */
+#ifndef TOPAZ_TRACES_BUNDLE_BUNDLE_WRITE_H
+#define TOPAZ_TRACES_BUNDLE_BUNDLE_WRITE_H
+
+#include "traces/bundle/bundle.h"
+
+struct bundle_writer;
+
+/*
+ * Starts a bundle in the folder PATH, which is made if there is none.  -TZ_EUSAGE: it is
+ * not empty; -TZ_EIO.
+ */
+int bundle_create(const char *path, unsigned cpu_count,
+    struct bundle_writer **writer, struct tz_error *err);
+
+/* Adds COUNT executable bytes at VA. */
+int bundle_add_image(struct bundle_writer *writer, const char *name,
+    uint64_t va, const void *bytes, size_t count);
+
+/* Adds an ELF file. */
+int bundle_add_object(struct bundle_writer *writer, const char *name,
+    uint64_t bias, const void *bytes, size_t count);
+
+/*
+ * A exec_log_sink and its argument: exec_log_create(bundle_truth_sink,
+ * bundle_truth_arg(writer, cpu)).
+ */
+void *bundle_truth_arg(struct bundle_writer *writer, unsigned cpu);
+int bundle_truth_sink(void *arg, const uint32_t *words, size_t count);
+
+/* Appends to the log of events, in global order. */
+int bundle_add_event(struct bundle_writer *writer, const struct event *event);
+
+/* Appends what user space read next of a stream; STREAM as in emu/base/event.h. */
+int bundle_add_stream(struct bundle_writer *writer, uint64_t stream,
+    const void *bytes, size_t count);
+
+/* Appends frames of CPU as they stand when TraceEn falls. */
+int bundle_add_fell(struct bundle_writer *writer, unsigned cpu,
+    const struct fell_header *header, const void *bytes);
+
+/* Adds the text file NAME at the bundle's top, where no file has that name. */
+int bundle_add_text(struct bundle_writer *writer, const char *name,
+    const char *text, size_t count);
+
+/*
+ * Completes the bundle with INFO (its cpu_count is overwritten).  Frees WRITER in any
+ * case; after an error the folder is gone.  Returns the first error of the writer,
+ * -TZ_EIO.
+ */
+int bundle_finish(struct bundle_writer *writer, const struct bundle_info *info,
+    struct tz_error *err);
+
+/* The first error of WRITER, with its text; 0: there is none. */
+int bundle_error(const struct bundle_writer *writer, struct tz_error *err);
+
+/* Removes the folder and frees WRITER (which may be NULL). */
+void bundle_abandon(struct bundle_writer *writer);
+
+#endif

@@ -1,0 +1,486 @@
+#include "traces/bundle/exec_log_read.h"
+
+#include "traces/decode/vector.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define READ_BLOCK_BYTES_MAX 65535u
+#define READ_NO_BLOCK        UINT32_MAX
+/* Of older writers: they have so many entries, and use them again. */
+#define READ_ENTRIES_AGAIN 16384u
+
+struct exec_log_reader {
+	const char *name;
+	struct tz_error *err;
+	int error;
+	struct code *code;
+	struct exec_log_file *log;
+	const uint32_t *words;
+	size_t count, at;
+
+	/* How much room the arrays of the log have, and how much is used. */
+	size_t step_room, block_room, offset_room;
+	size_t context_room, msr_room, event_room, time_room;
+	size_t block_count, offset_count;
+	size_t context_count, msr_count, event_count;
+
+	/* The writer's dictionary: entry -> va, size; size 0: undefined. */
+	struct exec_log_define {
+		uint64_t va;
+		uint32_t size;
+		uint32_t block; /* of the whole run, READ_NO_BLOCK: not yet */
+	} * dict;
+	size_t dict_room, dict_count;
+
+	/* Blocks by va and size: open addressing, a power of two. */
+	uint32_t *hash;
+	size_t hash_size;
+
+	/* A string instruction at the end of the last run, not yet retired. */
+	bool pending;
+	uint64_t pending_ip;
+};
+
+static int
+read_bad(struct exec_log_reader *reader, const char *what)
+{
+	if (reader->error == 0)
+		reader->error = tz_error(reader->err, TZ_EFORMAT,
+		    "%s: word %zu: %s", reader->name, reader->at, what);
+	return reader->error;
+}
+
+static int
+read_no_memory(struct exec_log_reader *reader)
+{
+	if (reader->error == 0)
+		reader->error = tz_error(
+		    reader->err, TZ_EIO, "%s: out of memory", reader->name);
+	return reader->error;
+}
+
+static void
+read_step(
+    struct exec_log_reader *reader, enum exec_log_file_step kind, size_t index)
+{
+	struct exec_log_file *log = reader->log;
+
+	if (!GROW(log->steps, reader->step_room, log->count + 1) ||
+	    index >= UINT32_MAX >> EXEC_LOG_FILE_BITS) {
+		read_no_memory(reader);
+		return;
+	}
+	log->steps[log->count++] = (uint32_t)index << EXEC_LOG_FILE_BITS |
+	    (uint32_t)kind;
+}
+
+static uint64_t
+read_address(const uint32_t *words)
+{
+	return (uint64_t)words[1] << 32 | words[0];
+}
+
+static size_t
+read_hash_slot(const struct exec_log_reader *reader, uint64_t va, uint32_t size)
+{
+	uint64_t key = (va ^ (uint64_t)size << 40) * 0x9e3779b97f4a7c15;
+
+	return (size_t)(key >> 20) & (reader->hash_size - 1);
+}
+
+static bool
+read_hash_grow(struct exec_log_reader *reader)
+{
+	const struct exec_log_file *log = reader->log;
+	size_t size = reader->hash_size == 0 ? 4096 : reader->hash_size * 2;
+	uint32_t *hash;
+
+	if ((reader->block_count + 1) * 2 < reader->hash_size)
+		return true;
+	hash = malloc(size * sizeof(*hash));
+	if (hash == NULL)
+		return false;
+	memset(hash, 0xff, size * sizeof(*hash));
+	free(reader->hash);
+	reader->hash = hash;
+	reader->hash_size = size;
+	for (size_t i = 0; i < reader->block_count; i++) {
+		const struct exec_log_block *block = &log->blocks[i];
+		size_t slot = read_hash_slot(reader, block->va, block->bytes);
+
+		while (hash[slot] != READ_NO_BLOCK)
+			slot = (slot + 1) & (size - 1);
+		hash[slot] = (uint32_t)i;
+	}
+	return true;
+}
+
+/* Decodes the instructions of [va, va + size) into a new block. */
+static int
+read_block_decode(struct exec_log_reader *reader, uint64_t va, uint32_t size)
+{
+	struct exec_log_file *log = reader->log;
+	struct exec_log_block block = { .va = va, .bytes = size };
+	uint32_t offset = 0;
+
+	if (!GROW(log->blocks, reader->block_room, reader->block_count + 1) ||
+	    !GROW(
+		log->offsets, reader->offset_room, reader->offset_count + size))
+		return read_no_memory(reader);
+	block.first = (uint32_t)reader->offset_count;
+	while (offset < size) {
+		struct code_insn insn;
+
+		if (!code_insn_at(reader->code, va + offset, &insn)) {
+			if (reader->error == 0)
+				reader->error = tz_error(reader->err,
+				    TZ_EFORMAT,
+				    "%s: word %zu: no code image has an "
+				    "instruction at 0x%" PRIx64,
+				    reader->name, reader->at, va + offset);
+			return reader->error;
+		}
+		log->offsets[reader->offset_count++] = (uint16_t)offset;
+		block.count++;
+		block.always_jumps = insn.always_jumps;
+		offset += insn.bytes;
+	}
+	if (offset != size)
+		return read_bad(
+		    reader, "run or cut ends within an instruction");
+	log->blocks[reader->block_count++] = block;
+	return 0;
+}
+
+/* The block [va, va + size); READ_NO_BLOCK after an error. */
+static uint32_t
+read_block(struct exec_log_reader *reader, uint64_t va, uint32_t size)
+{
+	size_t slot;
+	uint32_t found;
+
+	if (size == 0 || size > READ_BLOCK_BYTES_MAX) {
+		read_bad(reader, "run of a bad size");
+		return READ_NO_BLOCK;
+	}
+	if (!read_hash_grow(reader)) {
+		read_no_memory(reader);
+		return READ_NO_BLOCK;
+	}
+	slot = read_hash_slot(reader, va, size);
+	while ((found = reader->hash[slot]) != READ_NO_BLOCK) {
+		const struct exec_log_block *block =
+		    &reader->log->blocks[found];
+
+		if (block->va == va && block->bytes == size)
+			return found;
+		slot = (slot + 1) & (reader->hash_size - 1);
+	}
+	if (read_block_decode(reader, va, size) != 0)
+		return READ_NO_BLOCK;
+	found = (uint32_t)(reader->block_count - 1);
+	reader->hash[slot] = found;
+	return found;
+}
+
+/* Appends the block [va, va + size) as retired. */
+static void
+read_retire(struct exec_log_reader *reader, uint64_t va, uint32_t size)
+{
+	uint32_t index = read_block(reader, va, size);
+
+	if (index == READ_NO_BLOCK)
+		return;
+	read_step(reader, EXEC_LOG_FILE_BLOCK, index);
+	reader->log->insns += reader->log->blocks[index].count;
+}
+
+static void
+read_retire_one(struct exec_log_reader *reader, uint64_t ip)
+{
+	struct code_insn insn;
+
+	if (!code_insn_at(reader->code, ip, &insn))
+		read_bad(reader, "no code image has the instruction");
+	else
+		read_retire(reader, ip, insn.bytes);
+}
+
+/* Something other than a repetition follows: the string instruction is over. */
+static void
+read_settle(struct exec_log_reader *reader)
+{
+	if (!reader->pending)
+		return;
+	reader->pending = false;
+	read_retire_one(reader, reader->pending_ip);
+}
+
+/* Where the last instruction of a block is, if it is a REP string one. */
+static bool
+read_ends_in_rep(struct exec_log_reader *reader,
+    const struct exec_log_block *block, uint64_t *ip)
+{
+	struct code_insn insn;
+
+	*ip = exec_log_block_ip(reader->log, block, block->count - 1);
+	return code_insn_at(reader->code, *ip, &insn) && insn.is_rep;
+}
+
+/* A run that was not cut. */
+static void
+read_whole_run(struct exec_log_reader *reader, struct exec_log_define *define)
+{
+	const struct exec_log_block *block;
+	uint64_t rep_ip;
+
+	if (define->block == READ_NO_BLOCK) {
+		define->block = read_block(reader, define->va, define->size);
+		if (define->block == READ_NO_BLOCK)
+			return;
+	}
+	block = &reader->log->blocks[define->block];
+	if (!read_ends_in_rep(reader, block, &rep_ip)) {
+		read_step(reader, EXEC_LOG_FILE_BLOCK, define->block);
+		reader->log->insns += block->count;
+		return;
+	}
+	if (rep_ip != define->va)
+		read_retire(
+		    reader, define->va, (uint32_t)(rep_ip - define->va));
+	reader->pending = true;
+	reader->pending_ip = rep_ip;
+}
+
+static void
+read_run(struct exec_log_reader *reader, uint32_t entry)
+{
+	struct exec_log_define *define = &reader->dict[entry];
+	const uint32_t *next = &reader->words[reader->at];
+	uint64_t rip;
+
+	if (reader->pending && reader->pending_ip == define->va)
+		reader->pending = false;
+	read_settle(reader);
+	if (reader->at == reader->count || next[0] != EXEC_LOG_CUT) {
+		read_whole_run(reader, define);
+		return;
+	}
+	if (reader->count - reader->at < 3) {
+		read_bad(reader, "CUT is truncated");
+		return;
+	}
+	rip = read_address(&next[1]);
+	reader->at += 3;
+	if (rip - define->va > define->size)
+		read_bad(reader, "CUT outside its run");
+	else if (rip - define->va == define->size)
+		read_whole_run(reader, define);
+	else if (rip != define->va)
+		read_retire(reader, define->va, (uint32_t)(rip - define->va));
+}
+
+static void
+read_define(struct exec_log_reader *reader, uint32_t entry)
+{
+	const uint32_t *words = &reader->words[reader->at];
+
+	if (reader->count - reader->at < 3) {
+		read_bad(reader, "DEFINE is truncated");
+		return;
+	}
+	/* Each has a record of its own, but where they are used again. */
+	if (entry >= READ_ENTRIES_AGAIN && entry > reader->at / 4 + 1) {
+		read_bad(reader, "DEFINE skips entries");
+		return;
+	}
+	if (!GROW(reader->dict, reader->dict_room, (size_t)entry + 1)) {
+		read_no_memory(reader);
+		return;
+	}
+	for (; reader->dict_count <= entry; reader->dict_count++)
+		reader->dict[reader->dict_count].size = 0;
+	reader->dict[entry] = (struct exec_log_define){
+		.va = read_address(words),
+		.size = words[2],
+		.block = READ_NO_BLOCK,
+	};
+	reader->at += 3;
+	if (words[2] == 0)
+		read_bad(reader, "DEFINE of size 0");
+	else
+		read_run(reader, entry);
+}
+
+static void
+read_context(struct exec_log_reader *reader, const uint32_t *words)
+{
+	struct exec_log_file *log = reader->log;
+	size_t index = reader->context_count++;
+
+	if (words[0] > 3) {
+		read_bad(reader, "CPL above 3");
+		return;
+	}
+	if (!GROW(log->contexts, reader->context_room, index + 1)) {
+		read_no_memory(reader);
+		return;
+	}
+	log->contexts[index] = (struct exec_log_file_context){
+		.cpl = (uint8_t)words[0],
+		.cr3 = read_address(&words[1]),
+	};
+	read_step(reader, EXEC_LOG_FILE_CONTEXT, index);
+}
+
+static void
+read_msr(struct exec_log_reader *reader, const uint32_t *words)
+{
+	struct exec_log_file *log = reader->log;
+	size_t index = reader->msr_count++;
+
+	if (!GROW(log->msrs, reader->msr_room, index + 1)) {
+		read_no_memory(reader);
+		return;
+	}
+	log->msrs[index] = (struct exec_log_file_msr){
+		.msr = words[0],
+		.value = read_address(&words[1]),
+	};
+	read_step(reader, EXEC_LOG_FILE_MSR, index);
+}
+
+static void
+read_event(struct exec_log_reader *reader, const uint32_t *words)
+{
+	struct exec_log_file *log = reader->log;
+	size_t index = reader->event_count++;
+
+	if (!GROW(log->events, reader->event_room, index + 1)) {
+		read_no_memory(reader);
+		return;
+	}
+	log->events[index] = (struct exec_log_file_event){
+		.vector = words[0],
+		.rip = read_address(&words[1]),
+	};
+	read_step(reader, EXEC_LOG_FILE_EVENT, index);
+}
+
+static void
+read_time(struct exec_log_reader *reader, const uint32_t *words)
+{
+	struct exec_log_file *log = reader->log;
+
+	if (!GROW(log->times, reader->time_room, log->time_count + 1)) {
+		read_no_memory(reader);
+		return;
+	}
+	log->times[log->time_count++] = (struct exec_log_file_time){
+		.insns = log->insns,
+		.cycles = read_address(words),
+	};
+}
+
+static void
+read_extra(struct exec_log_reader *reader, uint32_t kind)
+{
+	static const uint8_t arguments[] = {
+		[EXEC_LOG_CONTEXT] = 3,
+		[EXEC_LOG_MSR] = 3,
+		[EXEC_LOG_STEP] = 2,
+		[EXEC_LOG_EVENT] = 3,
+		[EXEC_LOG_STOPPED] = 0,
+		[EXEC_LOG_TIME] = 2,
+	};
+	const uint32_t *words = &reader->words[reader->at];
+
+	if (kind == 0 || kind >= TZ_ARRAY_LEN(arguments)) {
+		read_bad(reader, "unknown kind of EXTRA");
+		return;
+	}
+	if (reader->count - reader->at < arguments[kind]) {
+		read_bad(reader, "EXTRA is truncated");
+		return;
+	}
+	reader->at += arguments[kind];
+	/* Interrupted again at itself: it has not retired. */
+	if (kind == EXEC_LOG_EVENT && reader->pending &&
+	    reader->pending_ip == read_address(&words[1]))
+		reader->pending = false;
+	read_settle(reader);
+	switch ((enum exec_log_extra)kind) {
+	case EXEC_LOG_CONTEXT:
+		read_context(reader, words);
+		break;
+	case EXEC_LOG_MSR:
+		read_msr(reader, words);
+		break;
+	case EXEC_LOG_STEP:
+		read_retire_one(reader, read_address(words));
+		break;
+	case EXEC_LOG_EVENT:
+		read_event(reader, words);
+		break;
+	case EXEC_LOG_STOPPED:
+		read_step(reader, EXEC_LOG_FILE_STOPPED, 0);
+		break;
+	case EXEC_LOG_TIME:
+		read_time(reader, words);
+		break;
+	}
+}
+
+static void
+read_word(struct exec_log_reader *reader)
+{
+	uint32_t word = reader->words[reader->at++];
+	uint32_t n = word >> 2;
+
+	switch ((enum exec_log_word)(word & 3)) {
+	case EXEC_LOG_RUN:
+		if (n >= reader->dict_count || reader->dict[n].size == 0)
+			read_bad(reader, "RUN of an undefined entry");
+		else
+			read_run(reader, n);
+		break;
+	case EXEC_LOG_DEFINE:
+		read_define(reader, n);
+		break;
+	case EXEC_LOG_CUT:
+		read_bad(reader, "CUT does not follow a run");
+		break;
+	case EXEC_LOG_EXTRA:
+		read_extra(reader, n);
+		break;
+	}
+}
+
+int
+exec_log_read(const char *name, const uint32_t *words, size_t count,
+    struct code *code, struct exec_log_file **out, struct tz_error *err)
+{
+	struct exec_log_reader reader = {
+		.name = name,
+		.err = err,
+		.code = code,
+		.log = calloc(1, sizeof(*reader.log)),
+		.words = words,
+		.count = count,
+	};
+
+	*out = NULL;
+	if (reader.log == NULL)
+		return read_no_memory(&reader);
+	while (reader.at < count && reader.error == 0)
+		read_word(&reader);
+	free(reader.dict);
+	free(reader.hash);
+	if (reader.error != 0) {
+		exec_log_file_free(reader.log);
+		return reader.error;
+	}
+	*out = reader.log;
+	return 0;
+}

@@ -1,0 +1,80 @@
+/*
+ * The execution log of one CPU read back: the words of emu/base/exec_log.h become a list of
+ * steps in which every instruction named has retired.  String instructions that
+ * were interrupted, runs that were cut and redefined entries are settled here.
+ * What of it must decode is decided in ../verify/expect.h.
+ */
+#ifndef TOPAZ_TRACES_BUNDLE_EXEC_LOG_READ_H
+#define TOPAZ_TRACES_BUNDLE_EXEC_LOG_READ_H
+
+#include "emu/base/exec_log.h"
+#include "traces/decode/code.h"
+
+/* Instructions that follow one another in memory. */
+struct exec_log_block {
+	uint64_t va;
+	uint32_t bytes;
+	uint32_t count;    /* of instructions, at least 1 */
+	uint32_t first;    /* their offsets: exec_log_file.offsets[first..] */
+	bool always_jumps; /* the last one transfers in any case */
+};
+
+enum exec_log_file_step {
+	EXEC_LOG_FILE_BLOCK,   /* .index: block: all its instructions retired */
+	EXEC_LOG_FILE_CONTEXT, /* .index: context: holds from here on */
+	EXEC_LOG_FILE_MSR,   /* .index: msr: written by the next instruction */
+	EXEC_LOG_FILE_EVENT, /* .index: event: taken here */
+	EXEC_LOG_FILE_STOPPED, /* the trace unit stopped by itself */
+};
+#define EXEC_LOG_FILE_BITS 3
+
+struct exec_log_file {
+	size_t count;
+	uint32_t
+	    *steps; /* index << EXEC_LOG_FILE_BITS | enum exec_log_file_step */
+	struct exec_log_block *blocks;
+	uint16_t *offsets; /* of instructions from their block's va */
+	struct exec_log_file_context {
+		uint64_t cr3;
+		uint8_t cpl;
+	} * contexts;
+	struct exec_log_file_msr {
+		uint32_t msr;
+		uint64_t value;
+	} * msrs;
+	struct exec_log_file_event {
+		uint32_t vector;
+		uint64_t rip;
+	} * events;
+	struct exec_log_file_time {
+		uint64_t insns;  /* retired before it */
+		uint64_t cycles; /* what the core clock reads then */
+	} * times;               /* in order */
+	size_t time_count;
+	uint64_t insns; /* retired in all */
+};
+
+/*
+ * What the core clock read when INSNS instructions had retired, after all that
+ * passed without one; false: the execution log does not say.
+ */
+bool exec_log_file_cycles(
+    const struct exec_log_file *log, uint64_t insns, uint64_t *cycles);
+
+/*
+ * Reads COUNT words; NAME is for messages.  -TZ_EFORMAT: not the format, or an
+ * address that CODE does not cover; -TZ_EIO: no memory.
+ */
+int exec_log_read(const char *name, const uint32_t *words, size_t count,
+    struct code *code, struct exec_log_file **log, struct tz_error *err);
+void exec_log_file_free(struct exec_log_file *log);
+
+/* Address of the INDEX-th instruction of BLOCK. */
+static inline uint64_t
+exec_log_block_ip(const struct exec_log_file *log,
+    const struct exec_log_block *block, uint32_t index)
+{
+	return block->va + log->offsets[block->first + index];
+}
+
+#endif

@@ -1,0 +1,226 @@
+#include "traces/bundle/zfile.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+#define ZFILE_LEVEL 1
+
+struct zfile_writer {
+	FILE *file;
+	char *path;
+	ZSTD_CCtx *context;
+	size_t count; /* bytes in content */
+	size_t packed_bytes_max;
+	uint8_t *packed;
+	uint8_t content[ZFILE_FRAME_BYTES];
+};
+
+static void
+zfile_free(struct zfile_writer *writer)
+{
+	if (writer == NULL)
+		return;
+	if (writer->file != NULL)
+		fclose(writer->file);
+	ZSTD_freeCCtx(writer->context);
+	free(writer->packed);
+	free(writer->path);
+	free(writer);
+}
+
+int
+zfile_create(const char *path, struct zfile_writer **out, struct tz_error *err)
+{
+	struct zfile_writer *writer = calloc(1, sizeof(*writer));
+
+	*out = NULL;
+	if (writer == NULL)
+		return tz_error(err, TZ_EIO, "%s: out of memory", path);
+	writer->packed_bytes_max = ZSTD_compressBound(ZFILE_FRAME_BYTES);
+	writer->packed = malloc(writer->packed_bytes_max);
+	writer->path = strdup(path);
+	writer->context = ZSTD_createCCtx();
+	if (writer->packed == NULL || writer->path == NULL ||
+	    writer->context == NULL) {
+		zfile_free(writer);
+		return tz_error(err, TZ_EIO, "%s: out of memory", path);
+	}
+	ZSTD_CCtx_setParameter(
+	    writer->context, ZSTD_c_compressionLevel, ZFILE_LEVEL);
+	ZSTD_CCtx_setParameter(writer->context, ZSTD_c_checksumFlag, 1);
+	writer->file = fopen(path, "wxe");
+	if (writer->file == NULL) {
+		zfile_free(writer);
+		return tz_error(err, TZ_EIO, "%s: %s", path, strerror(errno));
+	}
+	*out = writer;
+	return 0;
+}
+
+static int
+zfile_write_frame(struct zfile_writer *writer, struct tz_error *err)
+{
+	size_t packed;
+
+	if (writer->count == 0)
+		return 0;
+	packed = ZSTD_compress2(writer->context, writer->packed,
+	    writer->packed_bytes_max, writer->content, writer->count);
+	TZ_ASSERT(!ZSTD_isError(packed));
+	writer->count = 0;
+	if (fwrite(writer->packed, 1, packed, writer->file) != packed)
+		return tz_error(
+		    err, TZ_EIO, "%s: %s", writer->path, strerror(errno));
+	return 0;
+}
+
+int
+zfile_write(struct zfile_writer *writer, const void *bytes, size_t count,
+    struct tz_error *err)
+{
+	const uint8_t *from = bytes;
+	int error;
+
+	while (count != 0) {
+		size_t room = ZFILE_FRAME_BYTES - writer->count;
+		size_t part = count < room ? count : room;
+
+		memcpy(&writer->content[writer->count], from, part);
+		writer->count += part;
+		from += part;
+		count -= part;
+		if (writer->count < ZFILE_FRAME_BYTES)
+			continue;
+		error = zfile_write_frame(writer, err);
+		if (error != 0)
+			return error;
+	}
+	return 0;
+}
+
+int
+zfile_finish(struct zfile_writer *writer, struct tz_error *err)
+{
+	int error = zfile_write_frame(writer, err);
+	FILE *file = writer->file;
+
+	writer->file = NULL;
+	if (fclose(file) != 0 && error == 0)
+		error = tz_error(
+		    err, TZ_EIO, "%s: %s", writer->path, strerror(errno));
+	zfile_free(writer);
+	return error;
+}
+
+/* Adds up the sizes of the frames' contents, which must all be stated. */
+static int
+zfile_measure(const char *name, const uint8_t *bytes, size_t count,
+    size_t *content_bytes, struct tz_error *err)
+{
+	size_t at = 0, total = 0;
+
+	while (at < count) {
+		unsigned long long size = ZSTD_getFrameContentSize(
+		    &bytes[at], count - at);
+		size_t frame = ZSTD_findFrameCompressedSize(
+		    &bytes[at], count - at);
+
+		if (ZSTD_isError(frame) || size > ZFILE_FRAME_BYTES)
+			return tz_error(err, TZ_EFORMAT,
+			    "%s: no whole zstd frame at byte %zu", name, at);
+		at += frame;
+		total += (size_t)size;
+		if (total > ZFILE_CONTENT_BYTES)
+			return tz_error(err, TZ_EFORMAT,
+			    "%s: its content has more than 4 GiB", name);
+	}
+	*content_bytes = total;
+	return 0;
+}
+
+int
+zfile_decompress(const char *name, const uint8_t *bytes, size_t count,
+    uint8_t **content, size_t *content_bytes, struct tz_error *err)
+{
+	size_t size = 0, done;
+	uint8_t *out;
+	int error;
+
+	*content = NULL;
+	*content_bytes = 0;
+	error = zfile_measure(name, bytes, count, &size, err);
+	if (error != 0)
+		return error;
+	out = malloc(size + 1);
+	if (out == NULL)
+		return tz_error(err, TZ_EIO, "%s: out of memory", name);
+	done = ZSTD_decompress(out, size, bytes, count);
+	if (ZSTD_isError(done) || done != size) {
+		free(out);
+		return tz_error(err, TZ_EFORMAT, "%s: %s", name,
+		    ZSTD_isError(done) ? ZSTD_getErrorName(done)
+				       : "content shorter than stated");
+	}
+	*content = out;
+	*content_bytes = size;
+	return 0;
+}
+
+/* Unpacks with STREAM into memory that grows; sets *CONTENT in any case. */
+static const char *
+zfile_stream(ZSTD_DCtx *stream, ZSTD_inBuffer *in, uint8_t **content,
+    size_t *content_bytes)
+{
+	size_t room = 0, left = 1;
+
+	while (left != 0) {
+		ZSTD_outBuffer out = { .pos = 0 };
+		uint8_t *more;
+
+		if (*content_bytes > ZFILE_CONTENT_BYTES)
+			return "its content has more than 4 GiB";
+		if (*content_bytes == room) {
+			room = room * 2 + ZFILE_FRAME_BYTES;
+			more = realloc(*content, room);
+			if (more == NULL)
+				return "out of memory";
+			*content = more;
+		}
+		out.dst = *content + *content_bytes;
+		out.size = room - *content_bytes;
+		left = ZSTD_decompressStream(stream, &out, in);
+		*content_bytes += out.pos;
+		if (ZSTD_isError(left))
+			return ZSTD_getErrorName(left);
+		/* More frames may follow one that is over. */
+		if (left == 0 && in->pos < in->size)
+			left = 1;
+		else if (left != 0 && in->pos == in->size && out.pos < out.size)
+			return "the end of it is missing";
+	}
+	return NULL;
+}
+
+int
+zfile_unpack(const char *name, const uint8_t *bytes, size_t count,
+    uint8_t **content, size_t *content_bytes, struct tz_error *err)
+{
+	ZSTD_inBuffer in = { .src = bytes, .size = count };
+	ZSTD_DCtx *stream = ZSTD_createDCtx();
+	const char *text;
+
+	*content = NULL;
+	*content_bytes = 0;
+	if (stream == NULL)
+		return tz_error(err, TZ_EIO, "%s: out of memory", name);
+	text = zfile_stream(stream, &in, content, content_bytes);
+	ZSTD_freeDCtx(stream);
+	if (text == NULL)
+		return 0;
+	free(*content);
+	*content = NULL;
+	return tz_error(err, TZ_EFORMAT, "%s: zstd: %s", name, text);
+}

@@ -1,0 +1,41 @@
+/*
+ * Compressed files of a bundle: a sequence of independent zstd frames, each of
+ * at most ZFILE_FRAME_BYTES of content and with a checksum.  The only user of
+ * zstd.  It knows nothing of what the files hold.
+ */
+#ifndef TOPAZ_TRACES_BUNDLE_ZFILE_H
+#define TOPAZ_TRACES_BUNDLE_ZFILE_H
+
+#include "emu/base/base.h"
+
+#define ZFILE_FRAME_BYTES (UINT64_C(1) << 20)
+
+/* The most content that is unpacked: a few packed bytes may state any. */
+#define ZFILE_CONTENT_BYTES (UINT64_C(4) << 30)
+
+struct zfile_writer;
+
+/* Creates the file PATH.  -TZ_EIO. */
+int zfile_create(
+    const char *path, struct zfile_writer **writer, struct tz_error *err);
+
+/* Appends COUNT bytes.  -TZ_EIO. */
+int zfile_write(struct zfile_writer *writer, const void *bytes, size_t count,
+    struct tz_error *err);
+
+/* Writes what is buffered, closes and frees WRITER in any case.  -TZ_EIO. */
+int zfile_finish(struct zfile_writer *writer, struct tz_error *err);
+
+/*
+ * Decompresses the COUNT bytes of a whole file into memory that the caller
+ * frees.  NAME is for messages.  -TZ_EFORMAT (not zstd, truncated, corrupt, more than
+ * ZFILE_CONTENT_BYTES), -TZ_EIO (no memory).
+ */
+int zfile_decompress(const char *name, const uint8_t *bytes, size_t count,
+    uint8_t **content, size_t *content_bytes, struct tz_error *err);
+
+/* The same for any zstd file, of which nothing is demanded. */
+int zfile_unpack(const char *name, const uint8_t *bytes, size_t count,
+    uint8_t **content, size_t *content_bytes, struct tz_error *err);
+
+#endif

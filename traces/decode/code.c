@@ -1,0 +1,133 @@
+#include "traces/decode/code.h"
+
+#include <Zydis/Zydis.h>
+#include <stdlib.h>
+
+/* One byte for each byte of an image: length and flags; 0 = not decoded yet. */
+#define CODE_BYTES 0x0fu
+#define CODE_REP   0x10u
+#define CODE_JUMPS 0x20u
+#define CODE_BAD   0x40u
+
+struct code {
+	ZydisDecoder decoder;
+	const struct bundle_image *images;
+	size_t image_count;
+	size_t last; /* image of the last address: likely that of the next */
+	uint8_t **cache;
+};
+
+struct code *
+code_create(const struct bundle_image *images, size_t count)
+{
+	struct code *code = calloc(1, sizeof(*code));
+
+	if (code == NULL)
+		return NULL;
+	code->images = images;
+	code->cache = calloc(count + 1, sizeof(*code->cache));
+	if (code->cache == NULL) {
+		code_destroy(code);
+		return NULL;
+	}
+	for (size_t i = 0; i < count; i++) {
+		code->cache[i] = calloc(1, images[i].bytes);
+		if (code->cache[i] == NULL) {
+			code_destroy(code);
+			return NULL;
+		}
+		code->image_count++;
+	}
+	ZydisDecoderInit(
+	    &code->decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	return code;
+}
+
+void
+code_destroy(struct code *code)
+{
+	if (code == NULL)
+		return;
+	for (size_t i = 0; i < code->image_count; i++)
+		free(code->cache[i]);
+	free(code->cache);
+	free(code);
+}
+
+static bool
+code_always_jumps(const ZydisDecodedInstruction *insn)
+{
+	switch ((int)insn->meta.category) {
+	case ZYDIS_CATEGORY_CALL:
+	case ZYDIS_CATEGORY_RET:
+	case ZYDIS_CATEGORY_UNCOND_BR:
+	case ZYDIS_CATEGORY_SYSCALL:
+	case ZYDIS_CATEGORY_SYSRET:
+	case ZYDIS_CATEGORY_INTERRUPT:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool
+code_is_rep(const ZydisDecodedInstruction *insn)
+{
+	const ZydisInstructionAttributes rep = ZYDIS_ATTRIB_HAS_REP |
+	    ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE;
+
+	return (insn->attributes & rep) != 0;
+}
+
+static uint8_t
+code_decode(struct code *code, const uint8_t *bytes, uint64_t count)
+{
+	ZydisDecodedInstruction insn;
+	unsigned flags;
+
+	if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(
+		&code->decoder, ZYAN_NULL, bytes, count, &insn)))
+		return CODE_BAD;
+	TZ_ASSERT(insn.length >= 1 && insn.length <= 15);
+	flags = insn.length;
+	flags |= code_is_rep(&insn) ? CODE_REP : 0;
+	flags |= code_always_jumps(&insn) ? CODE_JUMPS : 0;
+	return (uint8_t)flags;
+}
+
+static bool
+code_find_image(struct code *code, uint64_t va, size_t *index)
+{
+	for (size_t tried = 0; tried < code->image_count; tried++) {
+		size_t i = (code->last + tried) % code->image_count;
+
+		if (va - code->images[i].va < code->images[i].bytes) {
+			code->last = i;
+			*index = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool
+code_insn_at(struct code *code, uint64_t va, struct code_insn *insn)
+{
+	const struct bundle_image *image;
+	uint64_t offset;
+	uint8_t *cached;
+	size_t index;
+
+	if (!code_find_image(code, va, &index))
+		return false;
+	image = &code->images[index];
+	offset = va - image->va;
+	cached = &code->cache[index][offset];
+	if (*cached == 0)
+		*cached = code_decode(
+		    code, &image->code[offset], image->bytes - offset);
+	insn->bytes = *cached & CODE_BYTES;
+	insn->is_rep = (*cached & CODE_REP) != 0;
+	insn->always_jumps = (*cached & CODE_JUMPS) != 0;
+	return (*cached & CODE_BAD) == 0;
+}

@@ -1,0 +1,27 @@
+/*
+ * Lengths of instructions at addresses of the bundle's code images, 64-bit
+ * mode, each decoded once.  The only user of Zydis here; it shares nothing with
+ * the engine's side, so that the execution log is read by code of its own.
+ */
+#ifndef TOPAZ_TRACES_DECODE_CODE_H
+#define TOPAZ_TRACES_DECODE_CODE_H
+
+#include "traces/bundle/bundle.h"
+
+struct code;
+
+struct code_insn {
+	uint8_t bytes;     /* 1..15 */
+	bool is_rep;       /* a string instruction with a REP prefix */
+	bool always_jumps; /* unconditional transfer: the next instruction in
+			      memory is not the next one executed */
+};
+
+/* IMAGES must outlive the result.  NULL: out of memory. */
+struct code *code_create(const struct bundle_image *images, size_t count);
+void code_destroy(struct code *code);
+
+/* False: no image covers the instruction at VA, or it is no instruction. */
+bool code_insn_at(struct code *code, uint64_t va, struct code_insn *insn);
+
+#endif

@@ -1,0 +1,238 @@
+#include "traces/verify/expect.h"
+
+#include <string.h>
+
+/* SDM vol. 3, 33.2.8 "IA32_RTIT_* MSRs". */
+#define CTL_TRACE_EN            TZ_BIT(0)
+#define CTL_OS                  TZ_BIT(2)
+#define CTL_USER                TZ_BIT(3)
+#define CTL_CR3_FILTER          TZ_BIT(7)
+#define CTL_BRANCH_EN           TZ_BIT(13)
+#define CTL_ADDR_CFG(ctl, n)    tz_bits(ctl, 35 + 4 * (n), 32 + 4 * (n))
+#define CTL_ADDR_FILTER         1u
+#define STATUS_ERROR_OR_STOPPED (TZ_BIT(4) | TZ_BIT(5))
+
+#define MSR_CTL                 0x570u
+#define MSR_STATUS              0x571u
+#define MSR_CR3_MATCH           0x572u
+#define MSR_ADDR0_A             0x580u
+#define MSR_ADDR3_B             0x587u
+
+void
+expect_start(struct expect *expect, const struct exec_log_file *log)
+{
+	memset(expect, 0, sizeof(*expect));
+	expect->log = log;
+}
+
+static bool
+expect_trace_en(const struct expect *expect)
+{
+	return (expect->msrs.ctl & CTL_TRACE_EN) != 0;
+}
+
+/* Software must clear both bits, and set TraceEn anew, to go on. */
+static bool
+expect_is_stopped(const struct expect *expect)
+{
+	return (expect->msrs.status & STATUS_ERROR_OR_STOPPED) != 0;
+}
+
+/* SDM vol. 3, 33.2.5.3 "Context Enable (ContextEn)". */
+static bool
+expect_context_en(const struct expect *expect)
+{
+	uint64_t ctl = expect->msrs.ctl;
+	uint64_t wanted = expect->cpl == 0 ? CTL_OS : CTL_USER;
+
+	if ((ctl & wanted) == 0)
+		return false;
+	return (ctl & CTL_CR3_FILTER) == 0 ||
+	    expect->cr3 >> 12 == expect->msrs.cr3_match >> 12;
+}
+
+/* SDM vol. 3, 33.2.5.5 "Filter Enable (FilterEn)". */
+static bool
+expect_in_ranges(const struct expect_msrs *msrs, uint64_t ip)
+{
+	bool any = false;
+
+	for (unsigned n = 0; n < EXPECT_RANGES; n++) {
+		if (CTL_ADDR_CFG(msrs->ctl, n) != CTL_ADDR_FILTER)
+			continue;
+		if (ip >= msrs->addr_a[n] && ip <= msrs->addr_b[n])
+			return true;
+		any = true;
+	}
+	return !any;
+}
+
+/*
+ * Must the instruction at IP decode, tracing as it was before it?  FilterEn is
+ * looked at where control was transferred to, not on a fall-through, and holds
+ * while ContextEn is 0.
+ */
+static bool
+expect_packet_en(struct expect *expect, uint64_t ip)
+{
+	if (!expect_trace_en(expect) || expect_is_stopped(expect) ||
+	    !expect_context_en(expect)) {
+		expect->look |= expect->jumped || ip != expect->follows;
+		return false;
+	}
+	if (expect->look || expect->jumped || ip != expect->follows)
+		expect->filter_en = expect_in_ranges(&expect->msrs, ip);
+	expect->look = false;
+	return expect->filter_en && (expect->msrs.ctl & CTL_BRANCH_EN) != 0;
+}
+
+static void
+expect_write_msr(struct expect *expect, const struct exec_log_file_msr *msr)
+{
+	struct expect_msrs *next = &expect->next;
+	unsigned n = (msr->msr - MSR_ADDR0_A) / 2;
+
+	if (!expect->written)
+		*next = expect->msrs;
+	expect->written = true;
+	if (msr->msr == MSR_CTL)
+		next->ctl = msr->value;
+	else if (msr->msr == MSR_STATUS)
+		next->status = msr->value;
+	else if (msr->msr == MSR_CR3_MATCH)
+		next->cr3_match = msr->value;
+	else if (msr->msr >= MSR_ADDR0_A && msr->msr <= MSR_ADDR3_B)
+		*((msr->msr & 1) == 0 ? &next->addr_a[n]
+				      : &next->addr_b[n]) = msr->value;
+}
+
+/* The instruction that wrote MSRs has retired: the new values hold. */
+static void
+expect_commit(struct expect *expect, struct expect_item *item)
+{
+	bool was_on = expect_trace_en(expect);
+
+	expect->written = false;
+	expect->msrs = expect->next;
+	item->count = 0;
+	item->retired = expect->retired;
+	if (!was_on && expect_trace_en(expect)) {
+		item->kind = EXPECT_ON;
+		expect->look = true;
+	} else if (was_on && !expect_trace_en(expect)) {
+		item->kind = EXPECT_OFF;
+	}
+}
+
+/* Passes COUNT instructions of BLOCK from .skip on. */
+static void
+expect_pass(
+    struct expect *expect, const struct exec_log_block *block, uint32_t count)
+{
+	expect->retired += count;
+	expect->skip += count;
+	expect->jumped = false;
+	if (expect->skip < block->count) {
+		expect->follows = exec_log_block_ip(
+		    expect->log, block, expect->skip);
+		return;
+	}
+	expect->skip = 0;
+	expect->at++;
+	expect->follows = block->va + block->bytes;
+	expect->jumped = block->always_jumps;
+}
+
+/*
+ * Takes what is left of a block, or its next instruction alone if that writes
+ * MSRs.  True: ITEM is filled in.
+ */
+static bool
+expect_block(struct expect *expect, const struct exec_log_block *block,
+    struct expect_item *item)
+{
+	uint32_t first = expect->skip;
+	uint32_t count = expect->written ? 1 : block->count - first;
+	uint64_t ip = exec_log_block_ip(expect->log, block, first);
+	bool must = expect_packet_en(expect, ip);
+	bool clears = expect->written && expect_trace_en(expect) &&
+	    (expect->next.ctl & CTL_TRACE_EN) == 0;
+
+	item->kind = EXPECT_RUN;
+	item->block = block;
+	item->first = first;
+	item->count = count;
+	item->retired = expect->retired;
+	if (must && !clears && expect->written) {
+		/* Neither sets nor clears TraceEn: an instruction as any. */
+		expect_pass(expect, block, count);
+		expect->msrs = expect->next;
+		expect->written = false;
+		return true;
+	}
+	expect_pass(expect, block, count);
+	if (!expect->written)
+		return must;
+	item->kind = EXPECT_RUN;
+	expect_commit(expect, item);
+	return item->kind != EXPECT_RUN;
+}
+
+/* One step that is no block.  True: ITEM is filled in. */
+static bool
+expect_step(struct expect *expect, uint32_t step, struct expect_item *item)
+{
+	const struct exec_log_file *log = expect->log;
+	uint32_t index = step >> EXEC_LOG_FILE_BITS;
+
+	expect->at++;
+	switch ((enum exec_log_file_step)(
+	    step & ((1u << EXEC_LOG_FILE_BITS) - 1))) {
+	case EXEC_LOG_FILE_CONTEXT:
+		expect->look |= expect->cpl != log->contexts[index].cpl ||
+		    expect->cr3 != log->contexts[index].cr3;
+		expect->cpl = log->contexts[index].cpl;
+		expect->cr3 = log->contexts[index].cr3;
+		return false;
+	case EXEC_LOG_FILE_MSR:
+		expect_write_msr(expect, &log->msrs[index]);
+		return false;
+	case EXEC_LOG_FILE_EVENT:
+		expect->look = true;
+		return false;
+	case EXEC_LOG_FILE_STOPPED:
+		/* Within a write: setting TraceEn met a bad ToPA. */
+		expect->msrs.status |= STATUS_ERROR_OR_STOPPED;
+		expect->next.status |= STATUS_ERROR_OR_STOPPED;
+		item->kind = EXPECT_STOPPED;
+		item->count = 0;
+		item->retired = expect->retired;
+		return true;
+	case EXEC_LOG_FILE_BLOCK:
+		break;
+	}
+	return false;
+}
+
+void
+expect_next(struct expect *expect, struct expect_item *item)
+{
+	const struct exec_log_file *log = expect->log;
+
+	while (expect->at < log->count) {
+		uint32_t step = log->steps[expect->at];
+		uint32_t index = step >> EXEC_LOG_FILE_BITS;
+
+		if ((step & ((1u << EXEC_LOG_FILE_BITS) - 1)) !=
+		    EXEC_LOG_FILE_BLOCK) {
+			if (expect_step(expect, step, item))
+				return;
+			continue;
+		}
+		if (expect_block(expect, &log->blocks[index], item))
+			return;
+	}
+	memset(item, 0, sizeof(*item));
+	item->kind = EXPECT_END;
+	item->retired = expect->retired;
+}

@@ -1,0 +1,116 @@
+/*
+ * The verdict on a bundle: every trace that user space got is decoded by libipt
+ * and compared, instruction by instruction and in both directions, with what
+ * the execution log says was executed; every byte that was written is accounted for.
+ */
+#ifndef TOPAZ_TRACES_VERIFY_VERIFY_H
+#define TOPAZ_TRACES_VERIFY_VERIFY_H
+
+#include "traces/bundle/bundle.h"
+#include "traces/verify/account.h"
+
+#include <stdio.h>
+
+#define VERIFY_NAME_BYTES 160
+#define VERIFY_TEXT_BYTES 320
+
+/* Says where an address is: "pt_topa_intr+0x9e pt.c:812". */
+struct symbolizer {
+	void *arg;
+	/* False: unknown.  Otherwise TEXT is filled in, NUL-terminated. */
+	bool (*name)(void *arg, uint64_t va, char *text, size_t size);
+};
+
+/* Rows of the accounting that are no finding unless the caller says so. */
+#define VERIFY_ROWS_DEFAULT                                                   \
+ ((1u << ACCOUNT_WRITTEN) | (1u << ACCOUNT_REPORTED) | (1u << ACCOUNT_LOST) | \
+     (1u << ACCOUNT_TAIL))
+
+struct verify_options {
+	const struct symbolizer *symbolizer; /* NULL: addresses only */
+	uint32_t rows; /* bits 1 << ACCOUNT_*: that are no finding */
+};
+
+/* Where decoded and executed part for the first time. */
+struct verify_difference {
+	bool found;
+	uint64_t index;  /* of the instruction among those that must decode */
+	uint64_t offset; /* of the packet in the stream */
+	bool has_executed, has_decoded;
+	uint64_t executed, decoded;
+	char executed_name[VERIFY_NAME_BYTES], decoded_name[VERIFY_NAME_BYTES];
+	char cause[VERIFY_NAME_BYTES];
+};
+
+/* Times of packets, held against what the core clock read in the execution log. */
+struct verify_time {
+	uint64_t compared;
+	uint64_t
+	    exact; /* of them: the decoder of ../decode/clock.h leaves one tick only */
+	uint64_t widest;  /* what it leaves else, in ticks */
+	uint64_t largest; /* error of libipt, in TSC ticks */
+	uint64_t allowed; /* by the rule for it, at that packet */
+	uint64_t wrong;   /* errors beyond what is allowed, of both decoders */
+	bool lost;        /* packets and instructions did not go together */
+};
+
+struct verify_stream {
+	char name[32]; /* "cpu0", "thread7" */
+	bool thread;
+	uint32_t id;
+	uint64_t expected; /* instructions that must decode */
+	uint64_t decoded, matched;
+	uint64_t beyond; /* expected, but in no packet that was left */
+	bool stopped; /* the unit stopped by itself in one of its intervals */
+	bool open;    /* TraceEn was still 1 when the run ended */
+	uint64_t overflows; /* of a bounded internal buffer, each with an OVF */
+	uint64_t overflown; /* expected, but lost to them */
+	uint64_t misled;    /* of them: with SKD010, libipt went on wrongly */
+	uint64_t segments;  /* TIP.PGE decoded */
+	uint64_t jcc_disables; /* TIP.PGD without IP at a conditional branch */
+	uint64_t parts;        /* stretches of bytes without a hole */
+	uint64_t psbs;
+	uint64_t rows[ACCOUNT_ROW_COUNT];
+	struct account_place places[ACCOUNT_ROW_COUNT];
+	struct verify_difference difference;
+	struct verify_time time;
+};
+
+struct verify_finding {
+	char text[VERIFY_TEXT_BYTES];
+};
+
+struct verify_result {
+	size_t stream_count, stream_room;
+	struct verify_stream *streams;
+	size_t finding_count, finding_room;
+	struct verify_finding *findings;
+	bool match;   /* no difference and no finding */
+	bool nothing; /* not one byte of trace: there is nothing to compare */
+};
+
+/*
+ * Verifies BUNDLE.  -TZ_EFORMAT: its execution log, events or frames contradict their
+ * formats; -TZ_EIO: no memory.  A mismatch is a result, not an error.
+ */
+int verify_bundle(const struct bundle *bundle,
+    const struct verify_options *options, struct verify_result *result,
+    struct tz_error *err);
+void verify_result_free(struct verify_result *result);
+
+/*
+ * One word for a stream: "MATCH" (what was decoded is what was executed),
+ * "MISMATCH", or "NOTHING" (instructions should decode, and no packet is left).
+ */
+const char *verify_verdict(const struct verify_stream *stream);
+
+/* "MATCH", "MISMATCH", or "NOT JUDGED": nothing differs, and no byte was written. */
+const char *verify_word(const struct verify_result *result);
+
+/* Prints RESULT as text, one line a stream first. */
+void verify_print(const struct verify_result *result, FILE *file);
+
+/* RESULT as JSON with sorted keys, which the caller frees.  NULL: no memory. */
+char *verify_json(const struct verify_result *result);
+
+#endif

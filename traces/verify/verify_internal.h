@@ -1,0 +1,112 @@
+/*
+ * What the parts of the verification share: the whole bundle (verify.c), one
+ * stream (verify_stream.c), one stretch of bytes (verify_part.c), a list that
+ * another decoder made (../external/external_decoder.c).  For no one else.
+ */
+#ifndef TOPAZ_TRACES_VERIFY_VERIFY_INTERNAL_H
+#define TOPAZ_TRACES_VERIFY_VERIFY_INTERNAL_H
+
+#include "traces/decode/decode.h"
+#include "traces/verify/flow.h"
+#include "traces/verify/verify.h"
+
+/* A PSB+ that the unit said it made. */
+struct verify_psb {
+	uint64_t offset; /* in all that the unit wrote */
+	uint64_t insns;  /* retired when it did */
+};
+
+/* An overflow of the internal buffer that ended with an OVF. */
+struct verify_overflow {
+	uint64_t offset;     /* of the OVF or its padding, like verify_psb's */
+	uint64_t begin, end; /* retired when it began and ended */
+};
+
+struct verify_work {
+	const struct bundle *bundle;
+	const struct verify_options *options;
+	struct verify_result *result;
+	struct tz_error *err;
+	struct account account;
+	struct flow_source source;
+	struct exec_log_file *logs[BUNDLE_CPUS_MAX];
+	struct flow_cpu cpus[BUNDLE_CPUS_MAX];
+	struct fell fell[BUNDLE_CPUS_MAX];
+	struct verify_psbs {
+		size_t count, room;
+		struct verify_psb *psbs; /* by rising offset */
+	} psbs[BUNDLE_CPUS_MAX];
+	struct verify_overflows {
+		size_t count, room;
+		struct verify_overflow *overflows; /* by rising offset */
+	} overflows[BUNDLE_CPUS_MAX];
+	struct pt_image *image;
+};
+
+/* The stream at hand. */
+struct verify_bytes {
+	const struct account_stream *account;
+	struct verify_stream *stream;
+	uint8_t *bytes; /* drained, then the tail; by piece.position */
+	uint64_t count;
+	size_t interval_count;
+	size_t *intervals; /* of the stream, in order */
+};
+
+/* Bytes [begin, end) of a stream that follow one another without a hole. */
+struct verify_part {
+	uint64_t begin, end;
+	size_t first, last; /* pieces */
+	bool complete;      /* ends where TraceEn fell */
+};
+
+/*
+ * Reads the execution log, events, frames and images of .bundle; .err is set.  Errors as of
+ * verify_bundle().  verify_unload() frees them, also after an error.
+ */
+int verify_load(struct verify_work *work);
+void verify_unload(struct verify_work *work);
+
+/* Adds a finding; what does not fit is cut. */
+void verify_add_finding(struct verify_work *work, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Reads and compares stream INDEX of the account. */
+int verify_one_stream(struct verify_work *work, size_t index);
+
+/* Decodes PART and compares it.  False: stop, the stream has its difference. */
+bool verify_one_part(struct verify_work *work, const struct verify_bytes *bytes,
+    const struct verify_part *part);
+
+/*
+ * What the trace of PART says about time is to be compared like this; false: it
+ * says nothing, or the execution log does not.
+ */
+struct decode_time_config;
+bool verify_time_config(const struct verify_work *work,
+    const struct verify_bytes *bytes, const struct verify_part *part,
+    struct decode_time_config *config);
+
+/* An instruction of the execution log. */
+struct verify_step {
+	const struct exec_log_file *log; /* NULL: none */
+	uint64_t retired;                /* before it */
+};
+
+/*
+ * Compares the times in what DECODE gave last: STEPS are its instructions, and
+ * *BEFORE the one before them, which becomes the last of them.
+ */
+void verify_times(struct verify_work *work, const struct verify_bytes *bytes,
+    const struct decode *decode, const struct decode_time_config *config,
+    const struct verify_step *steps, size_t count, struct verify_step *before);
+
+/* The processor that made PART, as of bundle_model_of(). */
+struct bundle_model verify_model(const struct verify_work *work,
+    const struct verify_bytes *bytes, const struct verify_part *part);
+
+/* The filter that holds in an interval; all 0 where there is none. */
+struct decode_filter verify_filter(
+    const struct verify_work *work, size_t interval);
+
+#endif

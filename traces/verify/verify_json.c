@@ -1,0 +1,103 @@
+#include "traces/verify/verify.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+
+static json_t *
+verify_json_count(uint64_t value)
+{
+	return json_integer((json_int_t)value);
+}
+
+static json_t *
+verify_json_address(bool is_valid, uint64_t va, const char *name)
+{
+	char text[24];
+
+	if (!is_valid)
+		return json_null();
+	snprintf(text, sizeof(text), "0x%" PRIx64, va);
+	return json_pack("{s:s, s:s}", "ip", text, "name", name);
+}
+
+static json_t *
+verify_json_difference(const struct verify_difference *difference)
+{
+	if (!difference->found)
+		return json_null();
+	return json_pack("{s:o, s:o, s:o, s:o, s:s}", "index",
+	    verify_json_count(difference->index), "packet",
+	    verify_json_count(difference->offset), "executed",
+	    verify_json_address(difference->has_executed, difference->executed,
+		difference->executed_name),
+	    "decoded",
+	    verify_json_address(difference->has_decoded, difference->decoded,
+		difference->decoded_name),
+	    "cause", difference->cause);
+}
+
+/* Null where the trace holds no time. */
+static json_t *
+verify_json_time(const struct verify_time *time)
+{
+	if (time->compared == 0 && !time->lost)
+		return json_null();
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "compared",
+	    verify_json_count(time->compared), "exact",
+	    verify_json_count(time->exact), "widest",
+	    verify_json_count(time->widest), "largest",
+	    verify_json_count(time->largest), "allowed",
+	    verify_json_count(time->allowed), "wrong",
+	    verify_json_count(time->wrong), "lost", (int)time->lost);
+}
+
+static json_t *
+verify_json_stream(const struct verify_stream *stream)
+{
+	json_t *rows = json_object();
+
+	for (unsigned row = 0; row < ACCOUNT_ROW_COUNT; row++)
+		json_object_set_new(rows,
+		    account_row_name((enum account_row)row),
+		    verify_json_count(stream->rows[row]));
+	return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
+			 "s:s, s:o, s:o, s:b, s:b, s:o, s:o, s:o, s:o}",
+	    "name", stream->name, "kind", stream->thread ? "thread" : "cpu",
+	    "id", verify_json_count(stream->id), "expected",
+	    verify_json_count(stream->expected), "decoded",
+	    verify_json_count(stream->decoded), "matched",
+	    verify_json_count(stream->matched), "beyond",
+	    verify_json_count(stream->beyond), "segments",
+	    verify_json_count(stream->segments), "psbs",
+	    verify_json_count(stream->psbs), "bytes", rows, "verdict",
+	    verify_verdict(stream), "difference",
+	    verify_json_difference(&stream->difference), "jcc_disables",
+	    verify_json_count(stream->jcc_disables), "stopped",
+	    (int)stream->stopped, "open", (int)stream->open, "time",
+	    verify_json_time(&stream->time), "overflows",
+	    verify_json_count(stream->overflows), "overflown",
+	    verify_json_count(stream->overflown), "misled",
+	    verify_json_count(stream->misled));
+}
+
+char *
+verify_json(const struct verify_result *result)
+{
+	json_t *streams = json_array(), *findings = json_array();
+	json_t *root;
+	char *text;
+
+	for (size_t i = 0; i < result->stream_count; i++)
+		json_array_append_new(
+		    streams, verify_json_stream(&result->streams[i]));
+	for (size_t i = 0; i < result->finding_count; i++)
+		json_array_append_new(
+		    findings, json_string(result->findings[i].text));
+	root = json_pack("{s:i, s:s, s:o, s:o}", "topaz", 1, "verdict",
+	    verify_word(result), "streams", streams, "findings", findings);
+	if (root == NULL)
+		return NULL;
+	text = json_dumps(root, JSON_INDENT(1) | JSON_SORT_KEYS);
+	json_decref(root);
+	return text;
+}

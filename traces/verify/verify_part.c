@@ -1,0 +1,416 @@
+#include "traces/verify/verify_part.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PART_ALIGN_INSNS 256 /* that must match for a place to be the place */
+#define PART_CUT_BYTES   16  /* a packet cut at the end of a hole is no error */
+
+static struct decode *
+part_decoder(const struct part_run *run)
+{
+	struct decode_config config = {
+		.bytes = &run->bytes->bytes[run->part->begin],
+		.count = run->part->end - run->part->begin,
+		.signature = run->model.signature,
+		.errata = run->model.errata,
+		.filter = &run->filter,
+		.image = run->work->image,
+		.times = run->timed ? &run->times : NULL,
+	};
+
+	return decode_create(&config);
+}
+
+/* The piece that holds byte OFFSET of the part. */
+static const struct account_piece *
+part_piece(const struct part_run *run, uint64_t offset)
+{
+	const struct account_piece *piece =
+	    &run->bytes->account->pieces[run->part->first];
+	uint64_t position = run->part->begin + offset;
+
+	while (position >= piece->position + piece->bytes)
+		piece++;
+	return piece;
+}
+
+/* Bytes before the first PSB say nothing: another row of the accounting. */
+static void
+part_count_prefix(struct part_run *run, uint64_t bytes)
+{
+	struct verify_stream *stream = run->bytes->stream;
+	const struct account_piece *piece =
+	    &run->bytes->account->pieces[run->part->first];
+
+	if (bytes != 0 && stream->rows[ACCOUNT_PREFIX] == 0)
+		stream->places[ACCOUNT_PREFIX].offset = run->part->begin;
+	for (; bytes != 0; piece++) {
+		uint64_t part = piece->bytes < bytes ? piece->bytes : bytes;
+
+		stream->rows[piece->tail ? ACCOUNT_TAIL : ACCOUNT_REPORTED] -=
+		    part;
+		stream->rows[ACCOUNT_PREFIX] += part;
+		bytes -= part;
+	}
+}
+
+size_t
+part_interval_at(const struct verify_bytes *bytes, size_t interval)
+{
+	size_t low = 0, high = bytes->interval_count;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (bytes->intervals[mid] < interval)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	TZ_ASSERT(low < bytes->interval_count);
+	return low;
+}
+
+/* How many of the first decoded instructions are those of FLOW from FIRST on. */
+static size_t
+part_agreement(const struct part_run *run, struct flow flow, uint64_t first)
+{
+	size_t max = run->count < PART_ALIGN_INSNS ? run->count
+						   : PART_ALIGN_INSNS;
+	uint64_t ip = first;
+	size_t same = 0;
+
+	while (same < max && ip == run->ips[same]) {
+		same++;
+		if (!flow_next(&flow, &ip))
+			break;
+	}
+	return same;
+}
+
+/* What the unit says of the PSB at OFFSET; NULL: nothing. */
+static const struct verify_psb *
+part_find_psb(const struct verify_psbs *psbs, uint64_t offset)
+{
+	size_t low = 0, high = psbs->count;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (psbs->psbs[mid].offset < offset)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (low == psbs->count || psbs->psbs[low].offset != offset)
+		return NULL;
+	return &psbs->psbs[low];
+}
+
+size_t
+part_search(struct part_run *run, size_t at, uint64_t hint)
+{
+	struct flow flow = run->flow, before, best = run->flow;
+	size_t wanted = run->count < PART_ALIGN_INSNS ? run->count
+						      : PART_ALIGN_INSNS;
+	uint64_t distance = UINT64_MAX, ip;
+	size_t agreed = 0;
+
+	for (;;) {
+		uint64_t away = UINT64_MAX, retired;
+		size_t same = 0;
+
+		before = flow;
+		if (!flow_next(&flow, &ip))
+			break;
+		retired = flow_retired(&flow);
+		if (flow.at == at)
+			away = retired > hint ? retired - hint : hint - retired;
+		if (agreed == wanted &&
+		    (flow.at != at || (retired > hint && away >= distance)))
+			break; /* it only gets farther from here */
+		if (ip == run->ips[0])
+			same = part_agreement(run, flow, ip);
+		if (same > agreed || (same == agreed && away < distance)) {
+			agreed = same;
+			distance = away;
+			best = before;
+		}
+	}
+	if (agreed != 0)
+		run->flow = best;
+	return agreed;
+}
+
+/* Nothing is decoded from PSB on: what was executed before it is not asked for. */
+static void
+part_skip(struct part_run *run, size_t at, const struct verify_psb *psb)
+{
+	struct flow flow = run->flow;
+	uint64_t ip;
+
+	do
+		run->flow = flow;
+	while (flow_next(&flow, &ip) && flow.at == at &&
+	    flow_retired(&flow) < psb->insns);
+}
+
+/* Puts the flow where the decoder started. */
+static void
+part_align(struct part_run *run)
+{
+	const struct account_piece *piece = part_piece(run, run->sync_offset);
+	const struct account_piece *last =
+	    &run->bytes->account->pieces[run->part->last];
+	const struct account_interval *interval =
+	    &run->work->account.intervals[piece->interval];
+	uint64_t offset = piece->offset + run->part->begin + run->sync_offset -
+	    piece->position;
+	size_t at = part_interval_at(run->bytes, piece->interval);
+	size_t end = part_interval_at(run->bytes, last->interval) + 1;
+	const struct verify_psb *psb = part_find_psb(
+	    &run->work->psbs[interval->cpu], offset);
+
+	flow_start(
+	    &run->flow, &run->work->source, run->bytes->intervals, at, end);
+	if (offset == interval->begin)
+		return;
+	if (run->count == 0) {
+		if (psb != NULL)
+			part_skip(run, at, psb);
+		return;
+	}
+	if (psb == NULL)
+		verify_add_finding(run->work,
+		    "%s: the unit does not know of the PSB at byte %" PRIu64,
+		    run->bytes->stream->name,
+		    run->part->begin + run->sync_offset);
+	(void)part_search(run, at, psb == NULL ? 0 : psb->insns);
+}
+
+/* Offset of the packet that led to the INDEX-th instruction since the PSB. */
+static uint64_t
+part_packet_offset(const struct part_run *run, uint64_t index)
+{
+	struct decode *decode = part_decoder(run);
+	uint64_t offset = run->sync_offset, ip;
+	size_t count = 1;
+	struct decode_info info;
+
+	if (decode == NULL)
+		return offset;
+	while (decode_sync(decode)) {
+		info = decode_info(decode);
+		if (info.sync_offset == run->sync_offset)
+			break;
+	}
+	for (uint64_t i = 0; i <= index && count == 1; i++) {
+		if (decode_next(decode, &ip, 1, &count) != DECODE_MORE)
+			break;
+	}
+	info = decode_info(decode);
+	decode_destroy(decode);
+	return info.offset;
+}
+
+static void
+part_name(const struct part_run *run, uint64_t va, char *text)
+{
+	const struct symbolizer *symbolizer = run->work->options->symbolizer;
+
+	text[0] = '\0';
+	if (symbolizer != NULL &&
+	    !symbolizer->name(symbolizer->arg, va, text, VERIFY_NAME_BYTES))
+		text[0] = '\0';
+}
+
+/* Notes the stream's difference, at the INDEX-th instruction since the PSB. */
+static void
+part_differ(struct part_run *run, uint64_t index, const uint64_t *executed,
+    const uint64_t *decoded, const char *cause)
+{
+	struct verify_stream *stream = run->bytes->stream;
+	struct verify_difference *difference = &stream->difference;
+
+	difference->found = true;
+	difference->index = stream->matched;
+	difference->offset = run->part->begin + part_packet_offset(run, index);
+	snprintf(difference->cause, sizeof(difference->cause), "%s", cause);
+	if (executed != NULL) {
+		difference->has_executed = true;
+		difference->executed = *executed;
+		part_name(run, *executed, difference->executed_name);
+	}
+	if (decoded != NULL) {
+		difference->has_decoded = true;
+		difference->decoded = *decoded;
+		part_name(run, *decoded, difference->decoded_name);
+	}
+}
+
+/* Compares the batch.  False: there is a difference, or it gave up. */
+static bool
+part_compare(struct part_run *run)
+{
+	struct verify_stream *stream = run->bytes->stream;
+	size_t i;
+
+	stream->decoded += run->count;
+	for (i = 0; i < run->count; i++) {
+		uint64_t ip;
+
+		/* From where packets are lost on, the decoder guesses. */
+		if (run->overflow != NULL && part_is_lost(run)) {
+			memset(&run->steps[i], 0,
+			    (run->count - i) * sizeof(run->steps[0]));
+			break;
+		}
+		if (!flow_next(&run->flow, &ip)) {
+			if (part_gives_up(run))
+				return false;
+			part_differ(run, run->since_sync + i, NULL,
+			    &run->ips[i],
+			    "decoded more than was executed while tracing");
+			return false;
+		}
+		if (ip != run->ips[i]) {
+			stream->overflown += part_gives_up(run);
+			if (run->gave_up)
+				return false;
+			part_differ(run, run->since_sync + i, &ip, &run->ips[i],
+			    "decoded another path");
+			return false;
+		}
+		run->steps[i] = (struct verify_step){ run->flow.expect.log,
+			flow_retired(&run->flow) };
+		stream->matched++;
+	}
+	if (run->timed)
+		verify_times(run->work, run->bytes, run->decode, &run->times,
+		    run->steps, run->count, &run->before);
+	run->since_sync += run->count;
+	return true;
+}
+
+/* The trace is over: was that all?  False: there is a difference. */
+static bool
+part_end(struct part_run *run)
+{
+	struct decode_info info = decode_info(run->decode);
+	uint64_t left = run->part->end - run->part->begin - info.offset;
+	bool cut = !run->part->complete && left < PART_CUT_BYTES;
+	char cause[VERIFY_NAME_BYTES];
+	uint64_t ip;
+	bool more;
+
+	if (run->gave_up)
+		return true;
+	if (run->state == DECODE_ERROR && !cut) {
+		if (part_gives_up(run))
+			return true;
+		more = flow_next(&run->flow, &ip);
+		snprintf(cause, sizeof(cause), "decoder: %s", info.text);
+		part_differ(
+		    run, run->since_sync, more ? &ip : NULL, NULL, cause);
+		return false;
+	}
+	if (!run->part->complete || !flow_next(&run->flow, &ip))
+		return true;
+	run->bytes->stream->overflown += part_gives_up(run);
+	if (run->gave_up)
+		return true;
+	part_differ(run, run->since_sync, &ip, NULL,
+	    info.enabled ? "the trace ends"
+			 : "the decoder sees tracing disabled here");
+	return false;
+}
+
+/* From one PSB to the end or to an overflow.  False: stop. */
+static bool
+part_run_once(struct part_run *run)
+{
+	bool first = true;
+
+	run->since_sync = 0;
+	run->before = (struct verify_step){ 0 };
+	run->sync_offset = decode_info(run->decode).sync_offset;
+	part_begin_overflows(run);
+	for (;;) {
+		struct flow before = run->flow;
+
+		run->state = decode_next(
+		    run->decode, run->ips, PART_BATCH, &run->count);
+		if (first || run->gave_up)
+			part_align(run);
+		first = false;
+		part_take_up(run, before);
+		if (!part_compare(run))
+			return run->gave_up;
+		if (run->state == DECODE_OVERFLOW && run->overflow != NULL)
+			part_skip_overflow(run);
+		else if (run->state != DECODE_MORE)
+			break;
+	}
+	if (run->state == DECODE_OVERFLOW) {
+		verify_add_finding(run->work,
+		    "%s: internal buffer overflow near byte %" PRIu64,
+		    run->bytes->stream->name,
+		    run->part->begin + decode_info(run->decode).offset);
+		return true;
+	}
+	return part_end(run);
+}
+
+static bool
+part_decode(struct part_run *run)
+{
+	uint64_t size = run->part->end - run->part->begin;
+	bool good = true;
+
+	if (!decode_sync(run->decode)) {
+		part_count_prefix(run, size);
+		return true;
+	}
+	part_count_prefix(run, decode_info(run->decode).sync_offset);
+	do {
+		good = part_run_once(run);
+	} while (good && (run->state == DECODE_OVERFLOW || run->gave_up) &&
+	    decode_sync(run->decode));
+	if (good && run->gave_up && run->part->complete)
+		part_lose_rest(run);
+	run->bytes->stream->segments += decode_info(run->decode).enables;
+	run->bytes->stream->jcc_disables +=
+	    decode_info(run->decode).jcc_disables;
+	return good;
+}
+
+bool
+verify_one_part(struct verify_work *work, const struct verify_bytes *bytes,
+    const struct verify_part *part)
+{
+	struct part_run *run = calloc(1, sizeof(*run));
+	bool good = false;
+
+	if (run == NULL) {
+		verify_add_finding(work, "out of memory");
+		return false;
+	}
+	run->work = work;
+	run->bytes = bytes;
+	run->part = part;
+	run->model = verify_model(work, bytes, part);
+	run->filter = verify_filter(
+	    work, bytes->account->pieces[part->first].interval);
+	run->timed = verify_time_config(work, bytes, part, &run->times);
+	run->decode = part_decoder(run);
+	if (run->decode == NULL)
+		verify_add_finding(
+		    work, "%s: libipt refuses the stream", bytes->stream->name);
+	else
+		good = part_decode(run);
+	decode_destroy(run->decode);
+	free(run);
+	return good;
+}

@@ -1,0 +1,299 @@
+#include "traces/verify/verify_internal.h"
+
+#include "traces/decode/vector.h"
+
+#include <inttypes.h>
+
+struct decode_filter
+verify_filter(const struct verify_work *work, size_t interval)
+{
+	const struct flow_interval *found = flow_find(&work->source, interval);
+	struct decode_filter filter = { 0 };
+
+	if (found == NULL)
+		return filter;
+	filter.config = tz_bits(found->start.msrs.ctl, 47, 32);
+	for (size_t n = 0; filter.config != 0 && n < EXPECT_RANGES; n++) {
+		filter.a[n] = found->start.msrs.addr_a[n];
+		filter.b[n] = found->start.msrs.addr_b[n];
+	}
+	return filter;
+}
+
+static struct verify_stream *
+verify_add_stream(
+    struct verify_work *work, const struct account_stream *account)
+{
+	struct verify_result *result = work->result;
+	struct verify_stream *stream;
+
+	if (!GROW(
+		result->streams, result->stream_room, result->stream_count + 1))
+		return NULL;
+	stream = &result->streams[result->stream_count++];
+	memset(stream, 0, sizeof(*stream));
+	stream->thread = (account->key & EVENT_STREAM_THREAD) != 0;
+	stream->id = EVENT_STREAM_ID(account->key);
+	snprintf(stream->name, sizeof(stream->name), "%s%u",
+	    stream->thread ? "thread" : "cpu", stream->id);
+	memcpy(stream->rows, account->rows, sizeof(stream->rows));
+	memcpy(stream->places, account->places, sizeof(stream->places));
+	return stream;
+}
+
+/* Lists the intervals of stream INDEX and adds up what must decode. */
+static bool
+verify_list_intervals(
+    struct verify_work *work, size_t index, struct verify_bytes *bytes)
+{
+	const struct account *account = &work->account;
+	size_t room = 0;
+
+	for (size_t i = 0; i < account->interval_count; i++) {
+		const struct flow_interval *interval = flow_find(
+		    &work->source, i);
+
+		if (account->intervals[i].stream != index)
+			continue;
+		if (!GROW(bytes->intervals, room, bytes->interval_count + 1))
+			return false;
+		bytes->intervals[bytes->interval_count++] = i;
+		bytes->stream->stopped |= account->intervals[i].stopped;
+		bytes->stream->open |= account->intervals[i].open;
+		if (interval != NULL)
+			bytes->stream->expected += interval->insns;
+	}
+	return true;
+}
+
+struct bundle_model
+verify_model(const struct verify_work *work, const struct verify_bytes *bytes,
+    const struct verify_part *part)
+{
+	const struct account_piece *pieces = bytes->account->pieces;
+	uint32_t cpus = 0;
+
+	for (size_t i = part->first; i <= part->last; i++)
+		if (pieces[i].interval != ACCOUNT_NONE)
+			cpus |= UINT32_C(1)
+			    << work->account.intervals[pieces[i].interval].cpu;
+	return bundle_model_of(work->bundle, cpus);
+}
+
+/* Reads the stream's file, as far as events say that it was drained. */
+static int
+verify_read_drained(struct verify_work *work, struct verify_bytes *bytes)
+{
+	const struct bundle *bundle = work->bundle;
+	const struct verify_stream *stream = bytes->stream;
+	uint64_t drained = bytes->account->drained;
+	uint8_t *content = NULL;
+	size_t count = 0;
+	int error;
+
+	for (size_t i = 0; i < bundle->stream_count; i++) {
+		if (bundle->streams[i].thread != stream->thread ||
+		    bundle->streams[i].id != stream->id)
+			continue;
+		error = bundle_read_stream(
+		    bundle, i, &content, &count, work->err);
+		if (error != 0)
+			return error;
+		break;
+	}
+	if (count != drained)
+		verify_add_finding(work,
+		    "%s: its file has %zu bytes, user space read %" PRIu64,
+		    stream->name, count, drained);
+	if (count != 0)
+		memcpy(
+		    bytes->bytes, content, count < drained ? count : drained);
+	free(content);
+	return 0;
+}
+
+/* Takes a tail from the frames, and holds other bytes against them. */
+static void
+verify_fill_piece(struct verify_work *work, struct verify_bytes *bytes,
+    const struct account_piece *piece)
+{
+	const struct account_interval *interval;
+	uint8_t *to = &bytes->bytes[piece->position];
+	uint8_t *frames;
+	uint64_t have;
+
+	if (piece->interval == ACCOUNT_NONE)
+		return;
+	interval = &work->account.intervals[piece->interval];
+	if (piece->tail) {
+		have = trace_off_copy(&work->fell[interval->cpu], piece->offset,
+		    piece->bytes, to);
+		if (have != piece->bytes)
+			verify_add_finding(work,
+			    "%s: cpu%u.fell lacks the tail from offset %" PRIu64
+			    " on",
+			    bytes->stream->name, interval->cpu,
+			    piece->offset + have);
+		return;
+	}
+	frames = malloc(piece->bytes);
+	if (frames == NULL)
+		return; /* a check less */
+	have = trace_off_copy(
+	    &work->fell[interval->cpu], piece->offset, piece->bytes, frames);
+	for (uint64_t i = 0; i < have; i++) {
+		if (frames[i] == to[i])
+			continue;
+		verify_add_finding(work,
+		    "%s: byte %" PRIu64 " is not what cpu%u wrote at offset "
+		    "%" PRIu64,
+		    bytes->stream->name, piece->position + i, interval->cpu,
+		    piece->offset + i);
+		break;
+	}
+	free(frames);
+}
+
+static uint64_t
+verify_logical(
+    const struct verify_work *work, const struct account_piece *piece)
+{
+	const struct account_interval *interval =
+	    &work->account.intervals[piece->interval];
+
+	return interval->logical + piece->offset - interval->begin;
+}
+
+/* Does decoding go on from piece A to piece B as if they were one? */
+static bool
+verify_joins(const struct verify_work *work, const struct account_piece *a,
+    const struct account_piece *b)
+{
+	struct decode_filter before, after;
+
+	if (a->interval == ACCOUNT_NONE || b->interval == ACCOUNT_NONE)
+		return false;
+	if (verify_logical(work, a) + a->bytes != verify_logical(work, b))
+		return false;
+	if (a->interval == b->interval)
+		return true;
+	if (work->account.intervals[a->interval].stopped)
+		return false;
+	before = verify_filter(work, a->interval);
+	after = verify_filter(work, b->interval);
+	return memcmp(&before, &after, sizeof(before)) == 0;
+}
+
+static bool
+verify_is_complete(
+    const struct verify_work *work, const struct account_piece *last)
+{
+	const struct account_interval *interval =
+	    &work->account.intervals[last->interval];
+
+	return last->offset + last->bytes == interval->end &&
+	    !interval->stopped && !interval->open;
+}
+
+static void
+verify_parts(struct verify_work *work, const struct verify_bytes *bytes)
+{
+	const struct account_stream *account = bytes->account;
+	const struct account_piece *pieces = account->pieces;
+	uint64_t reached = 0;
+	bool backwards = false;
+	size_t i = 0;
+
+	while (i < account->piece_count) {
+		struct verify_part part = { .first = i, .last = i };
+
+		if (pieces[i].interval == ACCOUNT_NONE) {
+			i++;
+			continue;
+		}
+		if (verify_logical(work, &pieces[i]) < reached && !backwards) {
+			backwards = true;
+			verify_add_finding(work,
+			    "%s: byte %" PRIu64
+			    " on was written before what stands in front of it",
+			    bytes->stream->name, pieces[i].position);
+		}
+		while (part.last + 1 < account->piece_count &&
+		    verify_joins(
+			work, &pieces[part.last], &pieces[part.last + 1]))
+			part.last++;
+		part.begin = pieces[part.first].position;
+		part.end = pieces[part.last].position + pieces[part.last].bytes;
+		part.complete = verify_is_complete(work, &pieces[part.last]);
+		reached = verify_logical(work, &pieces[part.last]) +
+		    pieces[part.last].bytes;
+		bytes->stream->parts++;
+		if (!verify_one_part(work, bytes, &part))
+			break;
+		i = part.last + 1;
+	}
+}
+
+static int
+verify_fill(struct verify_work *work, size_t index, struct verify_bytes *bytes)
+{
+	const struct account_stream *account = bytes->account;
+	int error;
+
+	bytes->stream = verify_add_stream(work, account);
+	if (bytes->stream == NULL || !verify_list_intervals(work, index, bytes))
+		return tz_error(work->err, TZ_EIO, "stream: out of memory");
+	bytes->count = account->drained + account->rows[ACCOUNT_TAIL];
+	bytes->bytes = calloc(1, bytes->count + 1);
+	if (bytes->bytes == NULL)
+		return tz_error(work->err, TZ_EIO, "%s: out of memory",
+		    bytes->stream->name);
+	error = verify_read_drained(work, bytes);
+	if (error != 0)
+		return error;
+	for (size_t i = 0; i < account->piece_count; i++)
+		verify_fill_piece(work, bytes, &account->pieces[i]);
+	bytes->stream->psbs = decode_count_psbs(bytes->bytes, bytes->count);
+	return 0;
+}
+
+/* Instructions in no packet need a reason: lost bytes, a stop, no flush. */
+static void
+verify_judge_beyond(struct verify_work *work, struct verify_stream *stream)
+{
+	static const enum account_row lossy[] = { ACCOUNT_LOST,
+		ACCOUNT_OVERWRITTEN, ACCOUNT_UNREPORTED, ACCOUNT_PREFIX,
+		ACCOUNT_STALE };
+	uint64_t bytes = 0;
+
+	stream->beyond = stream->expected - stream->matched - stream->overflown;
+	for (size_t i = 0; i < TZ_ARRAY_LEN(lossy); i++)
+		bytes += stream->rows[lossy[i]];
+	if (stream->beyond != 0 && bytes == 0 && !stream->stopped &&
+	    !stream->open)
+		verify_add_finding(work,
+		    "%s: %" PRIu64
+		    " instructions were traced into no packet, and no byte "
+		    "is missing",
+		    stream->name, stream->beyond);
+}
+
+int
+verify_one_stream(struct verify_work *work, size_t index)
+{
+	struct verify_bytes bytes = {
+		.account = &work->account.streams[index],
+	};
+	int error = verify_fill(work, index, &bytes);
+
+	if (error == 0) {
+		struct verify_stream *stream = bytes.stream;
+
+		verify_parts(work, &bytes);
+		if (!stream->difference.found)
+			verify_judge_beyond(work, stream);
+	}
+	free(bytes.bytes);
+	free(bytes.intervals);
+	return error;
+}

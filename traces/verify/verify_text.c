@@ -1,0 +1,139 @@
+#include "traces/verify/verify.h"
+
+#include <inttypes.h>
+
+#include "harness/host/terminal.h"
+
+static void
+verify_print_address(
+    FILE *file, const char *what, uint64_t va, const char *name)
+{
+	fprintf(file, "  %-8s  %016" PRIx64 "%s%s", what, va,
+	    name[0] != '\0' ? " " : "", name);
+}
+
+static void
+verify_print_difference(FILE *file, const struct verify_difference *difference)
+{
+	if (difference->has_executed)
+		verify_print_address(file, "executed", difference->executed,
+		    difference->executed_name);
+	else
+		fprintf(file, "  executed  (nothing more)");
+	fputc('\n', file);
+	if (difference->has_decoded)
+		verify_print_address(file, "decoded", difference->decoded,
+		    difference->decoded_name);
+	else
+		fprintf(file, "  decoded   (end of trace)");
+	fprintf(file, "\n  cause     %s\n", difference->cause);
+}
+
+static void
+verify_print_rows(FILE *file, const struct verify_stream *stream)
+{
+	const char *between = "";
+
+	fprintf(file, "  bytes     ");
+	for (unsigned row = 0; row < ACCOUNT_ROW_COUNT; row++) {
+		if (stream->rows[row] == 0 && row != ACCOUNT_WRITTEN)
+			continue;
+		fprintf(file, "%s%" PRIu64 " %s", between, stream->rows[row],
+		    account_row_name((enum account_row)row));
+		between = row == ACCOUNT_WRITTEN ? " = " : " + ";
+	}
+	fputc('\n', file);
+}
+
+const char *
+verify_verdict(const struct verify_stream *stream)
+{
+	if (stream->difference.found)
+		return "MISMATCH";
+	return stream->decoded == 0 && stream->expected > 0 ? "NOTHING"
+							    : "MATCH";
+}
+
+/* Nothing where the trace holds no time. */
+static void
+verify_print_time(FILE *file, const struct verify_time *time)
+{
+	if (time->compared == 0 && !time->lost)
+		return;
+	fprintf(file,
+	    "  time      %" PRIu64 " packets: libipt off by %" PRIu64
+	    " ticks at most (%" PRIu64 " allowed), exact at %" PRIu64
+	    " packets, else within %" PRIu64 "\n",
+	    time->compared, time->largest, time->allowed, time->exact,
+	    time->widest);
+}
+
+static void
+verify_print_stream(FILE *file, const struct verify_stream *stream)
+{
+	const struct verify_difference *difference = &stream->difference;
+
+	fprintf(file, "%s  %" PRIu64 " instructions  ", stream->name,
+	    stream->expected);
+	terminal_put_verdict(file, verify_verdict(stream));
+	if (difference->found)
+		fprintf(file, " at instruction %" PRIu64 ", packet %08" PRIx64,
+		    difference->index, difference->offset);
+	fprintf(file,
+	    "  (%" PRIu64 " decoded, %" PRIu64 " segments, %" PRIu64
+	    " PSBs, %" PRIu64 " part%s)\n",
+	    stream->decoded, stream->segments, stream->psbs, stream->parts,
+	    stream->parts == 1 ? "" : "s");
+	if (difference->found)
+		verify_print_difference(file, difference);
+	if (stream->beyond != 0)
+		fprintf(file,
+		    "  %" PRIu64
+		    " instructions are in no packet that was left%s%s\n",
+		    stream->beyond,
+		    stream->stopped ? "; the PT unit stopped by itself" : "",
+		    stream->open ? "; TraceEn is still 1" : "");
+	if (stream->overflows != 0)
+		fprintf(file,
+		    "  overflow  %" PRIu64 " of the internal buffer, %" PRIu64
+		    " instructions lost to %s\n",
+		    stream->overflows, stream->overflown,
+		    stream->overflows == 1 ? "it" : "them");
+	if (stream->misled != 0)
+		fprintf(file,
+		    "  skd010    libipt could not go on or went another way "
+		    "behind %" PRIu64 " of them: lost up to the next PSB\n",
+		    stream->misled);
+	verify_print_rows(file, stream);
+	verify_print_time(file, &stream->time);
+}
+
+const char *
+verify_word(const struct verify_result *result)
+{
+	if (!result->match)
+		return "MISMATCH";
+	return result->nothing ? "NOT JUDGED" : "MATCH";
+}
+
+static void
+verify_print_finding(FILE *file, const char *text)
+{
+	terminal_begin(file, TERMINAL_BAD);
+	fputs("FINDING", file);
+	terminal_end(file);
+	fprintf(file, "  %s\n", text);
+}
+
+void
+verify_print(const struct verify_result *result, FILE *file)
+{
+	for (size_t i = 0; i < result->stream_count; i++)
+		verify_print_stream(file, &result->streams[i]);
+	for (size_t i = 0; i < result->finding_count; i++)
+		verify_print_finding(file, result->findings[i].text);
+	if (result->nothing)
+		fprintf(file, "not one byte of trace was written\n");
+	terminal_put_verdict(file, verify_word(result));
+	putc('\n', file);
+}
