@@ -256,9 +256,9 @@ void file_leave(struct file *file);
 void device_release(struct device *device); /* one reference */
 void device_reference(struct device *device);
 
-/* word.c */
-int word_wait(uint64_t user_word, uint32_t value);
-int word_wake(uint64_t user_word);
+/* user_word.c */
+int user_word_wait(uint64_t user_word, uint32_t value);
+int user_word_wake(uint64_t user_word);
 int semaphore_wait(uint64_t number);
 int semaphore_post(uint64_t number);
 

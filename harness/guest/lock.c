@@ -3,7 +3,7 @@
  */
 #include "harness/guest/internal.h"
 
-#include "harness/guest/order.h"
+#include "harness/guest/lock_order.h"
 
 static struct order order;
 static uint32_t order_busy;
@@ -30,7 +30,7 @@ class_of(const char *name)
 
 	intr_disable();
 	order_lock();
-	class = order_class(&order, name, !is_kernel_image(name));
+	class = lock_order_class(&order, name, !is_kernel_image(name));
 	order_unlock();
 	if (enabled)
 		intr_enable();
@@ -48,7 +48,7 @@ learn_order(
 
 	intr_disable();
 	order_lock();
-	fine = order_take(&order, held, next);
+	fine = lock_order_take(&order, held, next);
 	order_unlock();
 	if (enabled)
 		intr_enable();

@@ -109,7 +109,7 @@ sys_thread_exit(const uint64_t *args)
 
 	if (args[0] != 0 &&
 	    copyout(&one, (void *)(uintptr_t)args[0], sizeof(one)) == 0)
-		(void)word_wake(args[0]);
+		(void)user_word_wake(args[0]);
 	process_thread_exit();
 }
 
@@ -282,13 +282,13 @@ sys_munmap(const uint64_t *args)
 static int64_t
 sys_wait_word(const uint64_t *args)
 {
-	return -word_wait(args[0], (uint32_t)args[1]);
+	return -user_word_wait(args[0], (uint32_t)args[1]);
 }
 
 static int64_t
 sys_wake_word(const uint64_t *args)
 {
-	return -word_wake(args[0]);
+	return -user_word_wake(args[0]);
 }
 
 static int64_t

@@ -44,31 +44,31 @@ now(void)
 	return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
-static struct pieces *
+static struct memory_image *
 load(const struct work *work)
 {
-	struct pieces *pieces = pieces_create();
+	struct memory_image *memory_image = memory_image_create();
 	struct tz_error err = { "out of memory" };
-	int error = pieces == NULL ? -TZ_EIO : 0;
+	int error = memory_image == NULL ? -TZ_EIO : 0;
 
 	for (int i = 0; error == 0 && i < work->spec_count; i++)
-		error = pieces_add(pieces, work->specs[i], &err);
-	if (error == 0 && pieces_image(pieces, &err) != NULL)
-		return pieces;
+		error = memory_image_add(memory_image, work->specs[i], &err);
+	if (error == 0 && memory_image_image(memory_image, &err) != NULL)
+		return memory_image;
 	printf("%s\n", err.text);
 	exit(77);
 }
 
 /* Seconds of libipt's decoder over the trace, with PIECES as they are. */
 static __attribute__((noinline)) double
-libipt(const struct work *work, struct pieces *pieces)
+libipt(const struct work *work, struct memory_image *memory_image)
 {
 	struct tz_error err;
 	struct decode_config config = { .bytes = work->bytes,
 		.count = (size_t)work->count,
 		.signature = work->signature,
 		.filter = &work->filter,
-		.image = pieces_image(pieces, &err) };
+		.image = memory_image_image(memory_image, &err) };
 	double start = now();
 
 	if (bare_blocks(&config) == 0)
@@ -77,7 +77,7 @@ libipt(const struct work *work, struct pieces *pieces)
 }
 
 static __attribute__((noinline)) double
-again(const struct work *work, struct pieces *pieces)
+again(const struct work *work, struct memory_image *memory_image)
 {
 	struct reencode_options options = {
 		.profile = reencode_nearest(work->signature),
@@ -93,8 +93,8 @@ again(const struct work *work, struct pieces *pieces)
 	double start = now();
 
 	if (result == NULL ||
-	    reencode_trace(work->bytes, work->count, pieces, &options, result,
-		&err) != 0) {
+	    reencode_trace(work->bytes, work->count, memory_image, &options,
+		result, &err) != 0) {
 		printf("%s\n", err.text);
 		exit(1);
 	}
@@ -110,19 +110,19 @@ again(const struct work *work, struct pieces *pieces)
 
 static double
 run(const struct work *work,
-    double (*way)(const struct work *work, struct pieces *pieces))
+    double (*way)(const struct work *work, struct memory_image *memory_image))
 {
-	struct pieces *pieces = load(work);
-	double seconds = way(work, pieces);
+	struct memory_image *memory_image = load(work);
+	double seconds = way(work, memory_image);
 
-	pieces_destroy(pieces);
+	memory_image_destroy(memory_image);
 	return seconds;
 }
 
 /* The same in a process of its own: none has memory that the other has paid for. */
 static double
 run_apart(const struct work *work,
-    double (*way)(const struct work *work, struct pieces *pieces))
+    double (*way)(const struct work *work, struct memory_image *memory_image))
 {
 	double seconds = 0;
 	int ends[2], status;
@@ -192,7 +192,8 @@ main(int argc, char **argv)
 		usage();
 	work.specs = argv + optind + 1;
 	work.spec_count = argc - optind - 1;
-	if (pieces_read(argv[optind], &work.bytes, &work.count, &err) != 0) {
+	if (memory_image_read(argv[optind], &work.bytes, &work.count, &err) !=
+	    0) {
 		printf("%s\n", err.text);
 		return 77;
 	}

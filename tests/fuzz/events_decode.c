@@ -12,7 +12,7 @@
 
 /* As pt_cpu_errata(), which does not know every processor that has some. */
 static void
-tell_errata(uint32_t errata, struct pt_errata *told)
+event_packets_errata(uint32_t errata, struct pt_errata *told)
 {
 	told->bdm70 = errata >> PROFILE_ERRATUM_BDM70 & 1;
 	told->bdm64 = errata >> PROFILE_ERRATUM_BDM64 & 1;
@@ -38,7 +38,7 @@ configure(const struct events_stream *stream)
 	config.cpu.model = (uint8_t)((stream->signature >> 4 & 0xf) |
 	    (stream->signature >> 12 & 0xf0));
 	config.cpu.stepping = (uint8_t)(stream->signature & 0xf);
-	tell_errata(stream->errata, &config.errata);
+	event_packets_errata(stream->errata, &config.errata);
 	config.begin = (uint8_t *)(uintptr_t)stream->bytes;
 	config.end = config.begin + stream->count;
 	config.cpuid_0x15_eax = stream->cpuid15_eax;

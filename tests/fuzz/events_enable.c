@@ -6,44 +6,44 @@
 #include <string.h>
 
 void
-walk_enable(struct walk *walk)
+code_blocks_enable(struct walk *walk)
 {
 	TZ_ASSERT(!walk->on);
 	pair_pass(&walk->pair, 0);
 	pair_wrmsr(&walk->pair, 0x570, walk->ctl | 1, &walk->at, walk->at.ip);
-	walk_switched(walk, true);
+	code_blocks_switched(walk, true);
 }
 
 void
-walk_disable(struct walk *walk)
+code_blocks_disable(struct walk *walk)
 {
 	TZ_ASSERT(walk->on);
 	pair_pass(&walk->pair, 0);
 	if (walk->losing != 0)
-		walk_resume(walk);
+		code_blocks_resume(walk);
 	pair_wrmsr(&walk->pair, 0x570, walk->ctl & ~UINT64_C(1), &walk->at, 0);
-	walk_look(walk);
-	walk_switched(walk, false);
+	code_blocks_look(walk);
+	code_blocks_switched(walk, false);
 }
 
 void
-walk_xsaves(struct walk *walk, uint8_t image[PT_XSTATE_BYTES])
+code_blocks_xsaves(struct walk *walk, uint8_t image[PT_XSTATE_BYTES])
 {
 	uint8_t other[PT_XSTATE_BYTES];
 
 	pair_pass(&walk->pair, 0);
 	if (walk->losing != 0)
-		walk_resume(walk);
+		code_blocks_resume(walk);
 	pt_unit_xsaves(walk->pair.side[0].unit, image, &walk->at);
 	pt_unit_xsaves(walk->pair.side[1].unit, other, &walk->at);
 	FUZZ_CHECK(memcmp(image, other, sizeof(other)) == 0,
 	    "XSAVES of the two differ");
-	walk_look(walk);
-	walk_switched(walk, false);
+	code_blocks_look(walk);
+	code_blocks_switched(walk, false);
 }
 
 void
-walk_xrstors(struct walk *walk, const uint8_t image[PT_XSTATE_BYTES])
+code_blocks_xrstors(struct walk *walk, const uint8_t image[PT_XSTATE_BYTES])
 {
 	TZ_ASSERT(!walk->on);
 	pair_pass(&walk->pair, 0);
@@ -53,7 +53,7 @@ walk_xrstors(struct walk *walk, const uint8_t image[PT_XSTATE_BYTES])
 
 		FUZZ_CHECK(fault == FAULT_NONE, "XRSTORS of XSAVES faults");
 	}
-	walk_switched(walk, true);
+	code_blocks_switched(walk, true);
 }
 
 /* What the slow side has put out by now. */
@@ -66,7 +66,7 @@ bytes_out(struct walk *walk)
 }
 
 void
-walk_senter(struct walk *walk)
+code_blocks_senter(struct walk *walk)
 {
 	size_t before, after;
 
@@ -82,23 +82,23 @@ walk_senter(struct walk *walk)
 		while (before < after)
 			FUZZ_CHECK(walk->pair.side[0].stream[before++] == 0,
 			    "SENTER sends a packet");
-	walk_look(walk);
+	code_blocks_look(walk);
 	if (walk->losing != 0)
-		walk_resume(walk);
+		code_blocks_resume(walk);
 	walk->broken_off |= walk->on;
-	walk_switched(walk, false);
+	code_blocks_switched(walk, false);
 }
 
 void
-walk_restart(struct walk *walk, bool insns)
+code_blocks_restart(struct walk *walk, bool insns)
 {
-	walk_judge(walk, insns);
+	code_blocks_judge(walk, insns);
 	pair_wrmsr(&walk->pair, 0x571, 0, &walk->at, 0);
-	walk_enable(walk);
+	code_blocks_enable(walk);
 }
 
 void
-walk_acm(struct walk *walk)
+code_blocks_acm(struct walk *walk)
 {
 	size_t before;
 
@@ -109,28 +109,28 @@ walk_acm(struct walk *walk)
 	FUZZ_CHECK(
 	    bytes_out(walk) == before || (walk->on && walk->ctl >> 10 & 1),
 	    "a code module is told of without TSC");
-	walk_look(walk);
+	code_blocks_look(walk);
 }
 
 void
-walk_smi(struct walk *walk)
+code_blocks_smi(struct walk *walk)
 {
 	bool on = pair_rdmsr(&walk->pair, 0x570) & 1;
 
 	pair_pass(&walk->pair, 0);
 	if (walk->losing != 0)
-		walk_resume(walk);
+		code_blocks_resume(walk);
 	for (unsigned s = 0; s < 2; s++)
 		pt_unit_smi(walk->pair.side[s].unit, &walk->at);
-	walk_look(walk);
-	walk_switched(walk, false);
+	code_blocks_look(walk);
+	code_blocks_switched(walk, false);
 	for (unsigned s = 0; s < 2; s++)
 		pt_unit_rsm(walk->pair.side[s].unit, &walk->at, on);
-	walk_switched(walk, on);
+	code_blocks_switched(walk, on);
 }
 
 void
-walk_overflow(struct walk *walk, uint32_t transfers)
+code_blocks_overflow(struct walk *walk, uint32_t transfers)
 {
 	bool did[2];
 
@@ -144,7 +144,7 @@ walk_overflow(struct walk *walk, uint32_t transfers)
 }
 
 void
-walk_judge(struct walk *walk, bool insns)
+code_blocks_judge(struct walk *walk, bool insns)
 {
 	const struct pair_side *side = &walk->pair.side[0];
 	const struct profile *profile = &walk->pair.profile;
@@ -159,7 +159,7 @@ walk_judge(struct walk *walk, bool insns)
 		.errata = profile->errata_on,
 		.filter_cfg = walk->ctl >> 32 & 0xffff,
 		.cut = walk->cut || walk->broken_off,
-		.code = walk_code,
+		.code = code_blocks_code,
 		.exec_log = walk->exec_log,
 		.exec_log_count = walk->exec_log_count,
 		.resume = walk->resume,

@@ -79,8 +79,9 @@ make_ranges(struct events *events)
 		return;
 	for (unsigned n = 0; n < count && n < 4; n++, bits >>= 2) {
 		uint64_t cfg = (bits & 3) == 3 ? 1 : bits & 3;
-		uint64_t a = walk_place(fuzz_take(&events->input, 2));
-		uint64_t b = walk_place(fuzz_take(&events->input, 2)) - 1;
+		uint64_t a = code_blocks_place(fuzz_take(&events->input, 2));
+		uint64_t b = code_blocks_place(fuzz_take(&events->input, 2)) -
+		    1;
 
 		walk->ctl |= cfg << (32 + 4 * n);
 		walk->range_a[n] = a;
@@ -124,9 +125,9 @@ configure(struct events *events)
 	struct walk *walk = &events->walk;
 
 	if (walk->on)
-		walk_disable(walk);
+		code_blocks_disable(walk);
 	pair_compare(&walk->pair);
-	walk_judge(walk, !events->wild);
+	code_blocks_judge(walk, !events->wild);
 	pair_wrmsr(&walk->pair, 0x570, 0, &walk->at, 0);
 	pair_wrmsr(&walk->pair, 0x571, 0, &walk->at, 0);
 	walk->step_cycles = fuzz_take(&events->input, 1);
@@ -137,7 +138,7 @@ configure(struct events *events)
 		walk->cr3_match = 0x1000;
 		pair_wrmsr(&walk->pair, 0x572, 0x1000, &walk->at, 0);
 	}
-	walk_enable(walk);
+	code_blocks_enable(walk);
 }
 
 /* Off for a while, and on again in the same trace, unless it has died. */
@@ -154,19 +155,19 @@ toggle(struct events *events)
 		return;
 	}
 	if (xsaves)
-		walk_xsaves(walk, image);
+		code_blocks_xsaves(walk, image);
 	else
-		walk_disable(walk);
+		code_blocks_disable(walk);
 	if (walk->cut) {
 		configure(events);
 		return;
 	}
 	for (unsigned n = bits >> 1 & 15; n != 0; n--)
-		walk_step(walk);
+		code_blocks_step(walk);
 	if (xsaves)
-		walk_xrstors(walk, image);
+		code_blocks_xrstors(walk, image);
 	else
-		walk_enable(walk);
+		code_blocks_enable(walk);
 }
 
 /* What a program does not see.  False: BYTE is nothing of the kind. */
@@ -179,12 +180,12 @@ hide(struct events *events, unsigned byte)
 	if (byte < 196 || byte > 217)
 		return false;
 	if (byte < 204) {
-		walk_senter(walk);
-		walk_restart(walk, !events->wild);
+		code_blocks_senter(walk);
+		code_blocks_restart(walk, !events->wild);
 	} else if (byte < 211) {
-		walk_smi(walk);
+		code_blocks_smi(walk);
 	} else {
-		walk_acm(walk);
+		code_blocks_acm(walk);
 	}
 	return true;
 }
@@ -216,9 +217,9 @@ steer(struct events *events)
 		else if (what == 8)
 			pt_unit_frequency(unit, 1 + bits % 255);
 	}
-	walk_look(walk);
+	code_blocks_look(walk);
 	if (what > 8)
-		walk_overflow(walk, bits & 7);
+		code_blocks_overflow(walk, bits & 7);
 }
 
 static void
@@ -230,7 +231,7 @@ step(struct events *events)
 	if (events->wild)
 		wild_step(walk, &events->input);
 	else
-		walk_step(walk);
+		code_blocks_step(walk);
 }
 
 static void
@@ -265,12 +266,12 @@ deed(struct events *events)
 	case 3:
 	case 4:
 		if (!events->wild)
-			walk_interrupt(
+			code_blocks_interrupt(
 			    walk, fuzz_below(&events->input, 2) == 1);
 		break;
 	case 5:
 		if (!events->wild)
-			walk_abort_transaction(walk);
+			code_blocks_abort_transaction(walk);
 		break;
 	case 6:
 	case 7:
@@ -281,7 +282,7 @@ deed(struct events *events)
 		break;
 	case 9:
 		pair_pass(&walk->pair, fuzz_take(&events->input, 2));
-		walk_look(walk);
+		code_blocks_look(walk);
 		break;
 	default:
 		run(events);
@@ -375,14 +376,14 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 		pick_buffer(&events);
 	if (bits & 32)
 		pick_errata(&events);
-	walk_create(&events.walk);
+	code_blocks_create(&events.walk);
 	configure(&events);
 	for (unsigned n = 0; n < OPS_MAX && fuzz_more(&events.input); n++)
 		deed(&events);
 	if (events.walk.on)
-		walk_disable(&events.walk);
+		code_blocks_disable(&events.walk);
 	pair_compare(&events.walk.pair);
-	walk_judge(&events.walk, !events.wild);
-	walk_destroy(&events.walk);
+	code_blocks_judge(&events.walk, !events.wild);
+	code_blocks_destroy(&events.walk);
 	return 0;
 }

@@ -120,7 +120,7 @@ region_code(unsigned region)
 }
 
 size_t
-walk_code(uint64_t ip, uint8_t *buffer, size_t size)
+code_blocks_code(uint64_t ip, uint8_t *buffer, size_t size)
 {
 	unsigned region = region_of(ip);
 	uint64_t at, left;
@@ -136,7 +136,7 @@ walk_code(uint64_t ip, uint8_t *buffer, size_t size)
 }
 
 uint64_t
-walk_place(uint64_t random)
+code_blocks_place(uint64_t random)
 {
 	return program_bases[random % 3] + (random >> 8) % SLOTS * SLOT_BYTES;
 }

@@ -9,7 +9,7 @@
 #include "tests/fuzz/fuzz.h"
 
 static uint64_t
-walk_coin(struct walk *walk)
+code_blocks_coin(struct walk *walk)
 {
 	walk->seed ^= walk->seed << 13;
 	walk->seed ^= walk->seed >> 7;
@@ -19,16 +19,16 @@ walk_coin(struct walk *walk)
 
 /* A place at which code for CPL begins. */
 static uint64_t
-walk_base(struct walk *walk, unsigned cpl)
+code_blocks_base(struct walk *walk, unsigned cpl)
 {
-	uint64_t r = walk_coin(walk);
+	uint64_t r = code_blocks_coin(walk);
 
 	return program_bases[cpl == 0 ? 0 : 1 + (r & 1)] +
 	    (r >> 8) % SLOTS * SLOT_BYTES;
 }
 
 void
-walk_create(struct walk *walk)
+code_blocks_create(struct walk *walk)
 {
 	walk->at = (struct pt_context){ .ip = program_bases[0],
 		.cr3 = 0x1000,
@@ -41,7 +41,7 @@ walk_create(struct walk *walk)
 }
 
 void
-walk_destroy(struct walk *walk)
+code_blocks_destroy(struct walk *walk)
 {
 	pair_destroy(&walk->pair);
 	free(walk->exec_log);
@@ -49,23 +49,23 @@ walk_destroy(struct walk *walk)
 
 /* SDM vol. 3, 33.2.6 "Packet Generation Enable Controls", but for FilterEn. */
 static bool
-walk_context_en(const struct walk *walk)
+code_blocks_context_en(const struct walk *walk)
 {
 	return walk->ctl >> (walk->at.cpl == 0 ? 2 : 3) & 1 &&
 	    (!(walk->ctl & 0x80) || walk->at.cr3 == walk->cr3_match);
 }
 
 static bool
-walk_is_traced(const struct walk *walk)
+code_blocks_is_traced(const struct walk *walk)
 {
-	return walk->on && !walk->dead && walk_context_en(walk) &&
+	return walk->on && !walk->dead && code_blocks_context_en(walk) &&
 	    walk->filter_en && (walk->ctl & 0x2000);
 }
 
 static void
-walk_log(struct walk *walk)
+code_blocks_log(struct walk *walk)
 {
-	if (!walk_is_traced(walk))
+	if (!code_blocks_is_traced(walk))
 		return;
 	TZ_ASSERT(walk->exec_log_count < WALK_TRUTH_MAX);
 	walk->exec_log[walk->exec_log_count++] = walk->at.ip;
@@ -73,11 +73,11 @@ walk_log(struct walk *walk)
 
 /* The IP has changed by a taken branch or an event; true: TraceStop. */
 static bool
-walk_filter(struct walk *walk)
+code_blocks_filter(struct walk *walk)
 {
 	bool ranged = false, within = false, stop = false;
 
-	if (!walk->on || walk->dead || !walk_context_en(walk))
+	if (!walk->on || walk->dead || !code_blocks_context_en(walk))
 		return false;
 	for (unsigned n = 0; n < 4; n++) {
 		unsigned cfg = walk->ctl >> (32 + 4 * n) & 15;
@@ -93,7 +93,7 @@ walk_filter(struct walk *walk)
 }
 
 void
-walk_resume(struct walk *walk)
+code_blocks_resume(struct walk *walk)
 {
 	TZ_ASSERT(walk->gap_count < WALK_GAPS_MAX);
 	walk->resume[walk->gap_count++] = walk->exec_log_count;
@@ -101,17 +101,17 @@ walk_resume(struct walk *walk)
 }
 
 void
-walk_resume_told(struct walk *walk)
+code_blocks_resume_told(struct walk *walk)
 {
 	struct pair_side *side = &walk->pair.side[0];
 
 	for (; side->over != 0; side->over--)
-		walk_resume(walk);
+		code_blocks_resume(walk);
 }
 
 /* An overflow is over but for the address at which the trace goes on. */
 static void
-walk_resolve(struct walk *walk)
+code_blocks_resolve(struct walk *walk)
 {
 	bool wants = pt_unit_wants_ip(walk->pair.side[0].unit);
 
@@ -121,30 +121,30 @@ walk_resolve(struct walk *walk)
 		return;
 	for (unsigned s = 0; s < 2; s++)
 		pt_unit_resolve(walk->pair.side[s].unit, walk->at.ip);
-	walk_look(walk);
+	code_blocks_look(walk);
 }
 
 void
-walk_look(struct walk *walk)
+code_blocks_look(struct walk *walk)
 {
 	struct pair_side *side = &walk->pair.side[0];
 
-	walk_resume_told(walk);
+	code_blocks_resume_told(walk);
 	if (side->lost && walk->on)
 		walk->dead = walk->cut = true;
 	side->lost = side->stopped = false;
 	/* Its OVF may be the last that was sent, or not have been. */
 	if (walk->dead && walk->losing != 0)
-		walk_resume(walk);
+		code_blocks_resume(walk);
 }
 
 void
-walk_switched(struct walk *walk, bool on)
+code_blocks_switched(struct walk *walk, bool on)
 {
 	walk->on = on;
 	walk->dead = on && !pt_unit_trigger_en(walk->pair.side[0].unit);
 	if (on && !walk->dead)
-		(void)walk_filter(walk);
+		(void)code_blocks_filter(walk);
 	/* What is sent as tracing goes on or off may fill a region, too. */
 	walk->cut |= walk->pair.side[0].lost;
 	walk->pair.side[0].lost = walk->pair.side[0].stopped = false;
@@ -152,13 +152,13 @@ walk_switched(struct walk *walk, bool on)
 
 /* Would an event that ends at IP leave the filter? */
 static bool
-walk_leaves(struct walk *walk, uint64_t ip)
+code_blocks_leaves(struct walk *walk, uint64_t ip)
 {
 	bool before = walk->filter_en, after;
 	uint64_t from = walk->at.ip;
 
 	walk->at.ip = ip;
-	(void)walk_filter(walk);
+	(void)code_blocks_filter(walk);
 	after = walk->filter_en;
 	walk->at.ip = from;
 	walk->filter_en = before;
@@ -167,7 +167,7 @@ walk_leaves(struct walk *walk, uint64_t ip)
 
 /* Tells of a transfer to TARGET from the present instruction. */
 static void
-walk_transfer(struct walk *walk, enum pt_transfer_kind kind, bool taken,
+code_blocks_transfer(struct walk *walk, enum pt_transfer_kind kind, bool taken,
     uint64_t target, uint64_t nlip)
 {
 	struct pt_transfer transfer = { .kind = kind,
@@ -183,7 +183,7 @@ walk_transfer(struct walk *walk, enum pt_transfer_kind kind, bool taken,
 
 	walk->at.ip = target;
 	transfer.after = walk->at;
-	stop = moved && walk_filter(walk);
+	stop = moved && code_blocks_filter(walk);
 	pair_transfer(&walk->pair, &transfer);
 	if (stop) {
 		/* TraceStop: all up to here is in the stream. */
@@ -191,16 +191,16 @@ walk_transfer(struct walk *walk, enum pt_transfer_kind kind, bool taken,
 		    walk->pair.side[0].stopped || walk->pair.side[0].lost,
 		    "no TraceStop");
 		if (walk->losing != 0)
-			walk_resume(walk);
+			code_blocks_resume(walk);
 		walk->dead = true;
 	}
-	walk_look(walk);
+	code_blocks_look(walk);
 	if (walk->losing != 0 && --walk->losing == 0)
-		walk_resume(walk);
+		code_blocks_resume(walk);
 }
 
 void
-walk_interrupt(struct walk *walk, bool exception)
+code_blocks_interrupt(struct walk *walk, bool exception)
 {
 	struct pt_context from = walk->at;
 
@@ -208,13 +208,13 @@ walk_interrupt(struct walk *walk, bool exception)
 	walk->at.cpl = 0;
 	walk->at.ip = from.ip;
 	walk->tsx = false;
-	walk_transfer(walk,
+	code_blocks_transfer(walk,
 	    exception ? PT_TRANSFER_EXCEPTION : PT_TRANSFER_INTERRUPT, true,
-	    walk_base(walk, 0), 0);
+	    code_blocks_base(walk, 0), 0);
 }
 
 void
-walk_abort_transaction(struct walk *walk)
+code_blocks_abort_transaction(struct walk *walk)
 {
 	/*
 	 * SDM vol. 3, 33.7: an abort out of the filter has no FUP, so no decoder
@@ -223,12 +223,12 @@ walk_abort_transaction(struct walk *walk)
 	if (!walk->tsx || walk->ctl >> 32 != 0)
 		return;
 	walk->tsx = false;
-	walk_transfer(walk, PT_TRANSFER_TSX_ABORT, true,
-	    walk_base(walk, walk->at.cpl), 0);
+	code_blocks_transfer(walk, PT_TRANSFER_TSX_ABORT, true,
+	    code_blocks_base(walk, walk->at.cpl), 0);
 }
 
 static void
-walk_push(struct walk *walk, uint64_t ip)
+code_blocks_push(struct walk *walk, uint64_t ip)
 {
 	unsigned ring = walk->at.cpl != 0;
 
@@ -237,48 +237,49 @@ walk_push(struct walk *walk, uint64_t ip)
 }
 
 static uint64_t
-walk_pop(struct walk *walk)
+code_blocks_pop(struct walk *walk)
 {
 	unsigned ring = walk->at.cpl != 0;
 
-	if (walk->depth[ring] == 0 || walk_coin(walk) % 16 == 0)
-		return walk_base(walk, walk->at.cpl);
+	if (walk->depth[ring] == 0 || code_blocks_coin(walk) % 16 == 0)
+		return code_blocks_base(walk, walk->at.cpl);
 	return walk->stack[ring][--walk->depth[ring]];
 }
 
 /* Near transfers; false where LETTER is none. */
 static bool
-walk_near(struct walk *walk, char letter, uint64_t target, uint64_t nlip)
+code_blocks_near(struct walk *walk, char letter, uint64_t target, uint64_t nlip)
 {
-	bool coin = walk_coin(walk) & 1;
+	bool coin = code_blocks_coin(walk) & 1;
 
 	switch (letter) {
 	case 'j':
 	case 'e':
-		walk_transfer(walk, PT_TRANSFER_COND, coin,
+		code_blocks_transfer(walk, PT_TRANSFER_COND, coin,
 		    coin && letter == 'j' ? target : nlip, nlip);
 		return true;
 	case 'J':
-		walk_transfer(walk, PT_TRANSFER_JMP_DIRECT, true, target, nlip);
+		code_blocks_transfer(
+		    walk, PT_TRANSFER_JMP_DIRECT, true, target, nlip);
 		return true;
 	case 'c':
 	case 'd':
-		walk_push(walk, nlip);
-		walk_transfer(walk, PT_TRANSFER_CALL_DIRECT, true,
+		code_blocks_push(walk, nlip);
+		code_blocks_transfer(walk, PT_TRANSFER_CALL_DIRECT, true,
 		    letter == 'c' ? target : nlip, nlip);
 		return true;
 	case 'I':
-		walk_transfer(walk, PT_TRANSFER_JMP_INDIRECT, true,
-		    walk_base(walk, walk->at.cpl), nlip);
+		code_blocks_transfer(walk, PT_TRANSFER_JMP_INDIRECT, true,
+		    code_blocks_base(walk, walk->at.cpl), nlip);
 		return true;
 	case 'C':
-		walk_push(walk, nlip);
-		walk_transfer(walk, PT_TRANSFER_CALL_INDIRECT, true,
-		    walk_base(walk, walk->at.cpl), nlip);
+		code_blocks_push(walk, nlip);
+		code_blocks_transfer(walk, PT_TRANSFER_CALL_INDIRECT, true,
+		    code_blocks_base(walk, walk->at.cpl), nlip);
 		return true;
 	case 'r':
-		walk_transfer(
-		    walk, PT_TRANSFER_RET, true, walk_pop(walk), nlip);
+		code_blocks_transfer(
+		    walk, PT_TRANSFER_RET, true, code_blocks_pop(walk), nlip);
 		return true;
 	default:
 		return false;
@@ -287,22 +288,23 @@ walk_near(struct walk *walk, char letter, uint64_t target, uint64_t nlip)
 
 /* Far transfers and MOV CR3; false where LETTER is none. */
 static bool
-walk_far(struct walk *walk, char letter, uint64_t nlip)
+code_blocks_far(struct walk *walk, char letter, uint64_t nlip)
 {
 	switch (letter) {
 	case 's':
 		walk->at.cpl = walk->at.cpl == 0 ? 3 : 0;
-		walk_transfer(walk, PT_TRANSFER_FAR, true,
-		    walk_base(walk, walk->at.cpl), nlip);
+		code_blocks_transfer(walk, PT_TRANSFER_FAR, true,
+		    code_blocks_base(walk, walk->at.cpl), nlip);
 		return true;
 	case 'q':
-		walk->at.cpl = walk_coin(walk) & 1 ? 3 : 0;
-		walk_transfer(walk, PT_TRANSFER_IRET, true,
-		    walk_base(walk, walk->at.cpl), nlip);
+		walk->at.cpl = code_blocks_coin(walk) & 1 ? 3 : 0;
+		code_blocks_transfer(walk, PT_TRANSFER_IRET, true,
+		    code_blocks_base(walk, walk->at.cpl), nlip);
 		return true;
 	case '3':
-		walk->at.cr3 = walk_coin(walk) & 1 ? 0x1000 : 0x2000;
-		walk_transfer(walk, PT_TRANSFER_MOV_CR3, true, nlip, nlip);
+		walk->at.cr3 = code_blocks_coin(walk) & 1 ? 0x1000 : 0x2000;
+		code_blocks_transfer(
+		    walk, PT_TRANSFER_MOV_CR3, true, nlip, nlip);
 		return true;
 	default:
 		return false;
@@ -311,7 +313,7 @@ walk_far(struct walk *walk, char letter, uint64_t nlip)
 
 /* What is no transfer but tells the unit something. */
 static void
-walk_other(struct walk *walk, char letter, uint64_t nlip)
+code_blocks_other(struct walk *walk, char letter, uint64_t nlip)
 {
 	const struct pt_power halt = { 0 };
 	struct pt_context clip = walk->at;
@@ -333,11 +335,11 @@ walk_other(struct walk *walk, char letter, uint64_t nlip)
 	}
 	if (letter == 'x' || letter == 'X')
 		walk->tsx = letter == 'x';
-	walk_look(walk);
+	code_blocks_look(walk);
 }
 
 bool
-walk_step(struct walk *walk)
+code_blocks_step(struct walk *walk)
 {
 	unsigned region = region_of(walk->at.ip);
 	uint64_t at = walk->at.ip - program_bases[region % 3];
@@ -348,8 +350,8 @@ walk_step(struct walk *walk)
 	FUZZ_CHECK(region < REGIONS, "the walk is at %llx",
 	    (unsigned long long)walk->at.ip);
 	pair_pass(&walk->pair, walk->step_cycles);
-	walk_look(walk);
-	walk_resolve(walk);
+	code_blocks_look(walk);
+	code_blocks_resolve(walk);
 	kind = kind_of(region, slot);
 	nlip = walk->at.ip + kind->bytes;
 	/*
@@ -357,27 +359,27 @@ walk_step(struct walk *walk)
 	 * 33.7), which libipt does not bind to it: something else happens here.
 	 */
 	if (kind->letter == '3' && at % SLOT_BYTES == 0 &&
-	    walk_leaves(walk, nlip)) {
-		walk_interrupt(walk, true);
+	    code_blocks_leaves(walk, nlip)) {
+		code_blocks_interrupt(walk, true);
 		return true;
 	}
 	/* INT n is not decoded: its FUP names it as what did not retire. */
 	if (kind->letter == 't' && at % SLOT_BYTES == 0) {
 		walk->at.cpl = 0;
-		walk_transfer(
-		    walk, PT_TRANSFER_INT_SW, true, walk_base(walk, 0), nlip);
+		code_blocks_transfer(walk, PT_TRANSFER_INT_SW, true,
+		    code_blocks_base(walk, 0), nlip);
 		return true;
 	}
-	walk_log(walk);
+	code_blocks_log(walk);
 	if (at % SLOT_BYTES != 0) {
 		walk->at.ip = program_bases[region] + (slot + 1) * SLOT_BYTES;
 		return false;
 	}
 	if (kind->relative)
 		target = program_bases[region] + target_of(slot) * SLOT_BYTES;
-	if (walk_near(walk, kind->letter, target, nlip) ||
-	    walk_far(walk, kind->letter, nlip))
+	if (code_blocks_near(walk, kind->letter, target, nlip) ||
+	    code_blocks_far(walk, kind->letter, nlip))
 		return true;
-	walk_other(walk, kind->letter, nlip);
+	code_blocks_other(walk, kind->letter, nlip);
 	return false;
 }

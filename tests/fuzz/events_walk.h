@@ -30,7 +30,7 @@ struct walk {
 	uint32_t losing; /* transfers that an overflow still loses */
 	bool prompt;     /* the end of an overflow waits for no transfer */
 
-	/* Since the last walk_judge(). */
+	/* Since the last code_blocks_judge(). */
 	size_t stream_from; /* in the slow side's stream */
 	uint64_t *exec_log;
 	size_t exec_log_count;
@@ -43,59 +43,60 @@ struct walk {
 };
 
 /* The profile must be there already. */
-void walk_create(struct walk *walk);
-void walk_destroy(struct walk *walk);
+void code_blocks_create(struct walk *walk);
+void code_blocks_destroy(struct walk *walk);
 
 /* Runs one instruction; true if it was a transfer. */
-bool walk_step(struct walk *walk);
+bool code_blocks_step(struct walk *walk);
 
 /* An interrupt, or an exception, instead of the next instruction. */
-void walk_interrupt(struct walk *walk, bool exception);
-void walk_abort_transaction(struct walk *walk);
+void code_blocks_interrupt(struct walk *walk, bool exception);
+void code_blocks_abort_transaction(struct walk *walk);
 
 /* TraceEn 0 -> 1 with .ctl, and 1 -> 0, by WRMSR or by XRSTORS and XSAVES. */
-void walk_enable(struct walk *walk);
-void walk_disable(struct walk *walk);
-void walk_xsaves(struct walk *walk, uint8_t image[PT_XSTATE_BYTES]);
-void walk_xrstors(struct walk *walk, const uint8_t image[PT_XSTATE_BYTES]);
+void code_blocks_enable(struct walk *walk);
+void code_blocks_disable(struct walk *walk);
+void code_blocks_xsaves(struct walk *walk, uint8_t image[PT_XSTATE_BYTES]);
+void code_blocks_xrstors(
+    struct walk *walk, const uint8_t image[PT_XSTATE_BYTES]);
 
 /*
  * SENTER: TraceEn is 0, and the unit sends nothing of it.  The stream must be judged
  * before tracing goes on: it ends where the last packet was.
  */
-void walk_senter(struct walk *walk);
+void code_blocks_senter(struct walk *walk);
 
-/* Judges what there is, as walk_judge(), and begins a trace of its own. */
-void walk_restart(struct walk *walk, bool insns);
+/* Judges what there is, as code_blocks_judge(), and begins a trace of its own. */
+void code_blocks_restart(struct walk *walk, bool insns);
 
 /* An authenticated code module has run: where TSCEn is 0, nothing tells of it. */
-void walk_acm(struct walk *walk);
+void code_blocks_acm(struct walk *walk);
 
 /* SMI, and RSM to the same instruction with TraceEn as it was. */
-void walk_smi(struct walk *walk);
+void code_blocks_smi(struct walk *walk);
 
 /* The internal buffer overflows for TRANSFERS transfers. */
-void walk_overflow(struct walk *walk, uint32_t transfers);
+void code_blocks_overflow(struct walk *walk, uint32_t transfers);
 
-/* The enables after TraceEn 0 -> 1 and 1 -> 0, for walk_enable() and the like. */
-void walk_switched(struct walk *walk, bool on);
+/* The enables after TraceEn 0 -> 1 and 1 -> 0, for code_blocks_enable() and the like. */
+void code_blocks_switched(struct walk *walk, bool on);
 
 /* An overflow that was asked for ends here. */
-void walk_resume(struct walk *walk);
+void code_blocks_resume(struct walk *walk);
 
 /* So do those of the bounded buffer that the units say are over. */
-void walk_resume_told(struct walk *walk);
+void code_blocks_resume_told(struct walk *walk);
 
 /* Copies code at IP: what libipt is given. */
-size_t walk_code(uint64_t ip, uint8_t *buffer, size_t size);
+size_t code_blocks_code(uint64_t ip, uint8_t *buffer, size_t size);
 
 /* After anything that may end the output. */
-void walk_look(struct walk *walk);
+void code_blocks_look(struct walk *walk);
 
 /* Tracing is off: fails unless what was traced decodes, then forgets it. */
-void walk_judge(struct walk *walk, bool insns);
+void code_blocks_judge(struct walk *walk, bool insns);
 
 /* A place in the code: for filter ranges. */
-uint64_t walk_place(uint64_t random);
+uint64_t code_blocks_place(uint64_t random);
 
 #endif

@@ -156,14 +156,14 @@ wild_pause(struct walk *walk, unsigned what)
 {
 	switch (what) {
 	case WILD_SENTER:
-		walk_senter(walk);
-		walk_restart(walk, false);
+		code_blocks_senter(walk);
+		code_blocks_restart(walk, false);
 		return true;
 	case WILD_ACM:
-		walk_acm(walk);
+		code_blocks_acm(walk);
 		return true;
 	case WILD_SMI:
-		walk_smi(walk);
+		code_blocks_smi(walk);
 		return true;
 	default:
 		return false;

@@ -5,7 +5,7 @@
  */
 #include "harness/cmd/trace/reencode_text.h"
 #include "tests/fuzz/parsers.h"
-#include "traces/reencode/pieces.h"
+#include "traces/reencode/input/memory_image.h"
 #include "traces/reencode/reencode.h"
 
 #include <inttypes.h>
@@ -20,19 +20,22 @@
  * can have segments, it may name the same of its bytes.
  */
 static void
-check_pieces(const struct pieces *pieces, uint64_t limit)
+check_pieces(const struct memory_image *memory_image, uint64_t limit)
 {
 	static const uint64_t probes[] = { 0, IMAGE_VA, 0xffffffffffffffff,
 		0xffff800000000000, 0xfffffffffffff000 };
 
-	FUZZ_CHECK(pieces_bytes(pieces) <= limit, "%llu bytes of %llu",
-	    (unsigned long long)pieces_bytes(pieces),
+	FUZZ_CHECK(memory_image_bytes(memory_image) <= limit,
+	    "%llu bytes of %llu",
+	    (unsigned long long)memory_image_bytes(memory_image),
 	    (unsigned long long)limit);
 	for (size_t i = 0; i < TZ_ARRAY_LEN(probes); i++) {
 		uint64_t left = 0;
-		const uint8_t *at = pieces_at(pieces, probes[i], &left);
+		const uint8_t *at = memory_image_at(
+		    memory_image, probes[i], &left);
 
-		FUZZ_CHECK(at == NULL || left <= pieces_bytes(pieces),
+		FUZZ_CHECK(
+		    at == NULL || left <= memory_image_bytes(memory_image),
 		    "%llu bytes at %llx", (unsigned long long)left,
 		    (unsigned long long)probes[i]);
 		if (at != NULL && left != 0)
@@ -51,12 +54,12 @@ read_pieces(const uint8_t *data, size_t bytes)
 	uint64_t limit;
 	const char *pages = parsers_path("pages");
 	const char *list = parsers_path("list");
-	struct pieces *pieces = pieces_create();
+	struct memory_image *memory_image = memory_image_create();
 	struct tz_error err = { "" };
 	char spec[256];
 	int error;
 
-	TZ_ASSERT(pieces != NULL);
+	TZ_ASSERT(memory_image != NULL);
 	left = bytes - input.at;
 	first = first > left ? left : first;
 	parsers_write(list, data + input.at, first);
@@ -92,18 +95,19 @@ read_pieces(const uint8_t *data, size_t bytes)
 	}
 	/* A name of the input's own could be any file. */
 	if ((how & 2) && strpbrk(strrchr(spec, '@'), "/.") != NULL) {
-		pieces_destroy(pieces);
+		memory_image_destroy(memory_image);
 		return;
 	}
 	for (unsigned again = 0; again <= (how >> 3 & 1); again++) {
-		error = pieces_add(pieces, spec, &err);
+		error = memory_image_add(memory_image, spec, &err);
 		parsers_check(error, &err, NULL);
 	}
-	check_pieces(pieces, limit);
+	check_pieces(memory_image, limit);
 	if (error == 0)
 		parsers_check(
-		    pieces_image(pieces, &err) != NULL ? 0 : -1, &err, NULL);
-	pieces_destroy(pieces);
+		    memory_image_image(memory_image, &err) != NULL ? 0 : -1,
+		    &err, NULL);
+	memory_image_destroy(memory_image);
 }
 
 /* A line each: --cpu, --ctl, --range, --range ... */

@@ -4,8 +4,8 @@
  * first error; then this one alone.
  */
 #include "tests/fuzz/parsers.h"
-#include "traces/reencode/infer.h"
-#include "traces/reencode/scan.h"
+#include "traces/reencode/input/packet_parser.h"
+#include "traces/reencode/search/infer.h"
 
 #include <intel-pt.h>
 #include <stdlib.h>
@@ -15,57 +15,61 @@
 
 /* Does libipt's PACKET say what the scanner's says? */
 static bool
-same_packet(const struct scan_packet *mine, const struct pt_packet *packet)
+same_packet(
+    const struct packet_parser_packet *mine, const struct pt_packet *packet)
 {
-	static const enum scan_kind kinds[] = { [ppt_pad] = SCAN_PAD,
-		[ppt_psb] = SCAN_PSB,
-		[ppt_psbend] = SCAN_PSBEND,
-		[ppt_fup] = SCAN_FUP,
-		[ppt_tip] = SCAN_TIP,
-		[ppt_tip_pge] = SCAN_PGE,
-		[ppt_tip_pgd] = SCAN_PGD,
-		[ppt_tnt_8] = SCAN_TNT,
-		[ppt_tnt_64] = SCAN_TNT,
-		[ppt_pip] = SCAN_PIP,
-		[ppt_vmcs] = SCAN_VMCS,
-		[ppt_cbr] = SCAN_CBR,
-		[ppt_tsc] = SCAN_TSC,
-		[ppt_tma] = SCAN_TMA,
-		[ppt_mtc] = SCAN_MTC,
-		[ppt_cyc] = SCAN_CYC,
-		[ppt_stop] = SCAN_STOP,
-		[ppt_ovf] = SCAN_OVF,
-		[ppt_mnt] = SCAN_MNT,
-		[ppt_exstop] = SCAN_EXSTOP,
-		[ppt_mwait] = SCAN_MWAIT,
-		[ppt_pwre] = SCAN_PWRE,
-		[ppt_pwrx] = SCAN_PWRX,
-		[ppt_ptw] = SCAN_PTW,
-		[ppt_cfe] = SCAN_CFE,
-		[ppt_evd] = SCAN_EVD };
+	static const enum packet_parser_kind kinds[] = {
+		[ppt_pad] = PACKET_PARSER_PAD,
+		[ppt_psb] = PACKET_PARSER_PSB,
+		[ppt_psbend] = PACKET_PARSER_PSBEND,
+		[ppt_fup] = PACKET_PARSER_FUP,
+		[ppt_tip] = PACKET_PARSER_TIP,
+		[ppt_tip_pge] = PACKET_PARSER_PGE,
+		[ppt_tip_pgd] = PACKET_PARSER_PGD,
+		[ppt_tnt_8] = PACKET_PARSER_TNT,
+		[ppt_tnt_64] = PACKET_PARSER_TNT,
+		[ppt_pip] = PACKET_PARSER_PIP,
+		[ppt_vmcs] = PACKET_PARSER_VMCS,
+		[ppt_cbr] = PACKET_PARSER_CBR,
+		[ppt_tsc] = PACKET_PARSER_TSC,
+		[ppt_tma] = PACKET_PARSER_TMA,
+		[ppt_mtc] = PACKET_PARSER_MTC,
+		[ppt_cyc] = PACKET_PARSER_CYC,
+		[ppt_stop] = PACKET_PARSER_STOP,
+		[ppt_ovf] = PACKET_PARSER_OVF,
+		[ppt_mnt] = PACKET_PARSER_MNT,
+		[ppt_exstop] = PACKET_PARSER_EXSTOP,
+		[ppt_mwait] = PACKET_PARSER_MWAIT,
+		[ppt_pwre] = PACKET_PARSER_PWRE,
+		[ppt_pwrx] = PACKET_PARSER_PWRX,
+		[ppt_ptw] = PACKET_PARSER_PTW,
+		[ppt_cfe] = PACKET_PARSER_CFE,
+		[ppt_evd] = PACKET_PARSER_EVD
+	};
 
 	if (packet->size != mine->bytes)
 		return false;
 	switch ((int)packet->type) {
 	case ppt_mode:
 		return mine->kind ==
-		    (packet->payload.mode.leaf == pt_mol_exec ? SCAN_EXEC
-							      : SCAN_TSX);
+		    (packet->payload.mode.leaf == pt_mol_exec
+			    ? PACKET_PARSER_EXEC
+			    : PACKET_PARSER_TSX);
 	case ppt_tnt_8:
 	case ppt_tnt_64:
-		return mine->kind == SCAN_TNT &&
+		return mine->kind == PACKET_PARSER_TNT &&
 		    mine->bits == packet->payload.tnt.bit_size;
 	case ppt_cyc:
-		return mine->kind == SCAN_CYC &&
+		return mine->kind == PACKET_PARSER_CYC &&
 		    mine->value == packet->payload.cyc.value;
 	case ppt_mtc:
-		return mine->kind == SCAN_MTC &&
+		return mine->kind == PACKET_PARSER_MTC &&
 		    mine->value == packet->payload.mtc.ctc;
 	case ppt_tsc:
-		return mine->kind == SCAN_TSC &&
+		return mine->kind == PACKET_PARSER_TSC &&
 		    mine->value == packet->payload.tsc.tsc;
 	case ppt_ptw:
-		return mine->kind == SCAN_PTW &&
+		return mine->kind == PACKET_PARSER_PTW &&
 		    mine->value == packet->payload.ptw.payload;
 	default:
 		return (size_t)packet->type < TZ_ARRAY_LEN(kinds) &&
@@ -82,9 +86,9 @@ read_scan(const uint8_t *data, size_t bytes)
 	struct pt_packet_decoder *decoder;
 	struct pt_config config;
 	struct pt_packet packet;
-	struct scan_packet mine;
-	struct facts facts;
-	struct scan scan;
+	struct packet_parser_packet mine;
+	struct trace_stats stats;
+	struct packet_parser parser;
 	bool good;
 
 	TZ_ASSERT(stream != NULL);
@@ -97,11 +101,11 @@ read_scan(const uint8_t *data, size_t bytes)
 	decoder = pt_pkt_alloc_decoder(&config);
 	TZ_ASSERT(decoder != NULL);
 	TZ_ASSERT(pt_pkt_sync_set(decoder, 0) == 0);
-	scan_begin(&scan, stream, count, 0);
+	packet_parser_begin(&parser, stream, count, 0);
 	do {
 		int error = pt_pkt_next(decoder, &packet, sizeof(packet));
 
-		good = scan_next(&scan, &mine);
+		good = packet_parser_next(&parser, &mine);
 		if (error < 0)
 			break;
 		FUZZ_CHECK(good && same_packet(&mine, &packet),
@@ -109,15 +113,15 @@ read_scan(const uint8_t *data, size_t bytes)
 		    (unsigned long long)mine.offset, (int)mine.kind, mine.bytes,
 		    (int)packet.type, packet.size);
 	} while (good);
-	while (good && scan_next(&scan, &mine))
+	while (good && packet_parser_next(&parser, &mine))
 		FUZZ_CHECK(mine.bytes != 0 && mine.bytes <= count &&
 			mine.offset <= count - mine.bytes,
 		    "a packet beyond the end");
 	pt_pkt_free_decoder(decoder);
-	TZ_ASSERT(facts_read(&facts, stream, count));
-	facts_cbr(&facts, count / 2);
-	facts_mark_index(&facts, count / 2, 0);
-	infer_ctl(&facts);
-	facts_free(&facts);
+	TZ_ASSERT(trace_stats_read(&stats, stream, count));
+	trace_stats_cbr(&stats, count / 2);
+	trace_stats_mark_index(&stats, count / 2, 0);
+	infer_ctl(&stats);
+	trace_stats_free(&stats);
 	free(stream);
 }

@@ -3,7 +3,7 @@
  * ends in a result or in a message. Method: the input is options, code, packets.
  */
 #include "tests/fuzz/parsers.h"
-#include "traces/reencode/pieces.h"
+#include "traces/reencode/input/memory_image.h"
 #include "traces/reencode/reencode.h"
 
 #include <stdlib.h>
@@ -49,7 +49,7 @@ read_trace(const uint8_t *data, size_t bytes)
 	struct fuzz_input input = { data, bytes, 0 };
 	struct reencode_options options = { .profile = NULL };
 	struct reencode_result *result = calloc(1, sizeof(*result));
-	struct pieces *pieces = pieces_create();
+	struct memory_image *memory_image = memory_image_create();
 	struct tz_error err = { "" };
 	FILE *null = fopen("/dev/null", "we");
 	const char *code = parsers_path("code");
@@ -57,7 +57,7 @@ read_trace(const uint8_t *data, size_t bytes)
 	uint8_t *stream;
 	int error;
 
-	TZ_ASSERT(result != NULL && pieces != NULL && null != NULL);
+	TZ_ASSERT(result != NULL && memory_image != NULL && null != NULL);
 	take_options(&input, &options);
 	code_bytes = fuzz_below(&input, 256);
 	if (code_bytes > bytes - input.at)
@@ -65,7 +65,8 @@ read_trace(const uint8_t *data, size_t bytes)
 	parsers_write(code, data + input.at, code_bytes);
 	input.at += code_bytes;
 	/* Code may look like a file that zstd compressed. */
-	error = pieces_add_file(pieces, code, 0, code_bytes, TRACE_VA, &err);
+	error = memory_image_add_file(
+	    memory_image, code, 0, code_bytes, TRACE_VA, &err);
 	count = sizeof(psb) + bytes - input.at;
 	stream = malloc(count);
 	TZ_ASSERT(stream != NULL);
@@ -73,17 +74,17 @@ read_trace(const uint8_t *data, size_t bytes)
 	memcpy(stream + sizeof(psb), data + input.at, bytes - input.at);
 	if (error == 0)
 		error = reencode_trace(
-		    stream, count, pieces, &options, result, &err);
+		    stream, count, memory_image, &options, result, &err);
 	parsers_check(error, &err, NULL);
 	if (error == 0) {
 		FUZZ_CHECK(!result->equal || !result->difference.found,
 		    "equal, and a difference");
-		FUZZ_CHECK(result->drive.covered <= count, "covers too much");
+		FUZZ_CHECK(result->replay.covered <= count, "covers too much");
 		reencode_print(result, stream, null);
 		reencode_result_free(result);
 	}
 	fclose(null);
 	free(stream);
 	free(result);
-	pieces_destroy(pieces);
+	memory_image_destroy(memory_image);
 }

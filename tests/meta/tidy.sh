@@ -91,7 +91,7 @@ for entry in $(ls -A); do
 	esac
 done
 
-for folder in emu/ emu/*/ emu/*/*/ harness/ harness/*/ harness/*/*/ traces/ traces/*/ driver/ driver/*/; do
+for folder in emu/ emu/*/ emu/*/*/ harness/ harness/*/ harness/*/*/ traces/ traces/*/ traces/*/*/ driver/ driver/*/; do
 	case $folder in
 	harness/kpi/ | driver/freebsd-pt/) continue ;;
 	esac

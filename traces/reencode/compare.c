@@ -3,16 +3,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COMPARE_TIMING \
- (TZ_BIT(SCAN_TSC) | TZ_BIT(SCAN_TMA) | TZ_BIT(SCAN_MTC) | TZ_BIT(SCAN_CYC))
+#define COMPARE_TIMING                                    \
+ (TZ_BIT(PACKET_PARSER_TSC) | TZ_BIT(PACKET_PARSER_TMA) | \
+     TZ_BIT(PACKET_PARSER_MTC) | TZ_BIT(PACKET_PARSER_CYC))
 
 /* Output that was compared is kept up to so many bytes. */
 #define COMPARE_KEEP_BYTES (UINT64_C(1) << 20)
 
 /* One of the two streams, read packet by packet. */
 struct compare_side {
-	struct scan scan;
-	struct scan_packet packet; /* that the item came from */
+	struct packet_parser parser;
+	struct packet_parser_packet packet; /* that the item came from */
 	uint64_t left_out;
 	unsigned bits; /* outcomes of .packet that are still to come */
 	bool in_psb;   /* between PSB and PSBEND */
@@ -23,7 +24,7 @@ struct compare_side {
 
 /* What is compared. */
 struct compare_item {
-	enum scan_kind kind;
+	enum packet_parser_kind kind;
 	uint64_t value;
 };
 
@@ -101,32 +102,32 @@ compare_is_apart(const struct compare *compare)
 uint64_t
 compare_offset(const struct compare *compare)
 {
-	return compare->apart ? compare->theirs.scan.offset : compare->at;
+	return compare->apart ? compare->theirs.parser.offset : compare->at;
 }
 
 /* Does the canonical form know PACKET?  Keeps what it must remember. */
 static bool
 compare_is_canonical(
-    struct compare_side *side, const struct scan_packet *packet)
+    struct compare_side *side, const struct packet_parser_packet *packet)
 {
 	bool same;
 
 	switch ((int)packet->kind) {
-	case SCAN_PSB:
+	case PACKET_PARSER_PSB:
 		side->in_psb = true;
 		return false;
-	case SCAN_PSBEND:
+	case PACKET_PARSER_PSBEND:
 		side->in_psb = false;
 		return false;
-	case SCAN_OVF:
+	case PACKET_PARSER_OVF:
 		side->in_psb = false;
 		return true;
-	case SCAN_EXEC:
+	case PACKET_PARSER_EXEC:
 		same = side->exec_known && side->exec == packet->value;
 		side->exec = packet->value;
 		side->exec_known = true;
 		return !same && !side->in_psb;
-	case SCAN_CBR:
+	case PACKET_PARSER_CBR:
 		return false;
 	default:
 		return !side->in_psb;
@@ -137,23 +138,23 @@ compare_is_canonical(
 static bool
 compare_counts(struct compare_side *side, enum compare_form form)
 {
-	const struct scan_packet *packet = &side->packet;
+	const struct packet_parser_packet *packet = &side->packet;
 	uint64_t bit = TZ_BIT(packet->kind);
 	uint64_t left_out = side->left_out;
 
 	if (form == COMPARE_BYTES)
 		return true;
-	if (packet->kind == SCAN_PAD)
+	if (packet->kind == PACKET_PARSER_PAD)
 		return false;
 	if (form == COMPARE_CANONICAL)
 		left_out |= COMPARE_TIMING;
-	if (side->drop_fup && packet->kind == SCAN_FUP) {
+	if (side->drop_fup && packet->kind == PACKET_PARSER_FUP) {
 		side->drop_fup = false;
 		return false;
 	}
 	if (left_out & bit) {
 		side->drop_fup = packet->with_ip ||
-		    (packet->kind == SCAN_TSX && !side->in_psb);
+		    (packet->kind == PACKET_PARSER_TSX && !side->in_psb);
 		return false;
 	}
 	return form != COMPARE_CANONICAL || compare_is_canonical(side, packet);
@@ -166,13 +167,13 @@ compare_next(struct compare_side *side, enum compare_form form,
 {
 	if (side->bits == 0) {
 		do {
-			if (!scan_next(&side->scan, &side->packet))
+			if (!packet_parser_next(&side->parser, &side->packet))
 				return false;
 		} while (!compare_counts(side, form));
 	}
 	item->kind = side->packet.kind;
 	item->value = side->packet.value;
-	if (form != COMPARE_CANONICAL || item->kind != SCAN_TNT)
+	if (form != COMPARE_CANONICAL || item->kind != PACKET_PARSER_TNT)
 		return true;
 	if (side->bits == 0)
 		side->bits = side->packet.bits;
@@ -186,8 +187,10 @@ static bool
 compare_is_bare(const struct compare *compare, const struct compare_item *item)
 {
 	return !compare->theirs.packet.with_ip &&
-	    (item->kind == SCAN_PGD || item->kind == SCAN_TIP ||
-		item->kind == SCAN_PGE || item->kind == SCAN_FUP);
+	    (item->kind == PACKET_PARSER_PGD ||
+		item->kind == PACKET_PARSER_TIP ||
+		item->kind == PACKET_PARSER_PGE ||
+		item->kind == PACKET_PARSER_FUP);
 }
 
 /* Are the two packets that were read the same? */
@@ -195,8 +198,8 @@ static bool
 compare_same(const struct compare *compare, const struct compare_item *theirs,
     const struct compare_item *ours)
 {
-	const struct scan_packet *a = &compare->theirs.packet;
-	const struct scan_packet *b = &compare->ours.packet;
+	const struct packet_parser_packet *a = &compare->theirs.packet;
+	const struct packet_parser_packet *b = &compare->ours.packet;
 
 	if (theirs->kind != ours->kind)
 		return false;
@@ -221,8 +224,8 @@ compare_outcome(const struct compare *compare, unsigned pending)
 
 	if (!compare->apart) {
 		side = (struct compare_side){ .bits = 0 };
-		scan_begin(
-		    &side.scan, compare->bytes, compare->count, compare->at);
+		packet_parser_begin(
+		    &side.parser, compare->bytes, compare->count, compare->at);
 	}
 	for (;;) {
 		if (side.bits > skip)
@@ -231,11 +234,11 @@ compare_outcome(const struct compare *compare, unsigned pending)
 			    1);
 		skip -= side.bits;
 		do {
-			if (!scan_next(&side.scan, &side.packet) ||
-			    side.packet.kind == SCAN_TIP ||
-			    side.packet.kind == SCAN_PGD)
+			if (!packet_parser_next(&side.parser, &side.packet) ||
+			    side.packet.kind == PACKET_PARSER_TIP ||
+			    side.packet.kind == PACKET_PARSER_PGD)
 				return -1;
-		} while (side.packet.kind != SCAN_TNT);
+		} while (side.packet.kind != PACKET_PARSER_TNT);
 		side.bits = side.packet.bits;
 	}
 }
@@ -244,14 +247,16 @@ compare_outcome(const struct compare *compare, unsigned pending)
 static bool
 compare_is_psb(const struct compare_side *side)
 {
-	struct scan scan = side->scan;
-	struct scan_packet packet = side->packet;
+	struct packet_parser parser = side->parser;
+	struct packet_parser_packet packet = side->packet;
 
-	if (packet.kind == SCAN_TNT && !scan_next(&scan, &packet))
+	if (packet.kind == PACKET_PARSER_TNT &&
+	    !packet_parser_next(&parser, &packet))
 		return false;
-	while (packet.kind == SCAN_PAD && scan_next(&scan, &packet))
+	while (packet.kind == PACKET_PARSER_PAD &&
+	    packet_parser_next(&parser, &packet))
 		continue;
-	return packet.kind == SCAN_PSB;
+	return packet.kind == PACKET_PARSER_PSB;
 }
 
 /* The packets that were read last are the first that differ. */
@@ -259,7 +264,7 @@ static void
 compare_differ(struct compare *compare, bool ours)
 {
 	struct compare_difference *difference = &compare->difference;
-	const struct scan_packet *packet = &compare->ours.packet;
+	const struct packet_parser_packet *packet = &compare->ours.packet;
 
 	difference->found = true;
 	difference->offset = compare->theirs.packet.offset;
@@ -267,8 +272,8 @@ compare_differ(struct compare *compare, bool ours)
 	if (!ours)
 		return;
 	difference->ours_psb = compare_is_psb(&compare->ours);
-	difference->pad = (compare->theirs.packet.kind == SCAN_PAD) !=
-	    (packet->kind == SCAN_PAD);
+	difference->pad = (compare->theirs.packet.kind == PACKET_PARSER_PAD) !=
+	    (packet->kind == PACKET_PARSER_PAD);
 	difference->ours_bytes = packet->bytes;
 	difference->ours_offset = compare->boundary + packet->offset;
 	memcpy(difference->ours, compare->own + packet->offset, packet->bytes);
@@ -279,7 +284,7 @@ compare_limit(struct compare *compare, uint64_t end)
 {
 	TZ_ASSERT(end <= compare->count);
 	compare->count = end;
-	compare->theirs.scan.count = end;
+	compare->theirs.parser.count = end;
 	compare->limited = true;
 }
 
@@ -292,7 +297,8 @@ compare_packets(struct compare *compare)
 	while (!compare->difference.found) {
 		/* What is cut off now comes with the next bytes. */
 		if (!compare_next(&compare->ours, compare->form, &ours)) {
-			TZ_ASSERT(compare->ours.packet.kind == SCAN_CUT);
+			TZ_ASSERT(
+			    compare->ours.packet.kind == PACKET_PARSER_CUT);
 			return;
 		}
 		if (!compare_next(&compare->theirs, compare->form, &theirs)) {
@@ -309,15 +315,15 @@ compare_packets(struct compare *compare)
 static void
 compare_trim(struct compare *compare)
 {
-	uint64_t done = compare->ours.scan.offset;
+	uint64_t done = compare->ours.parser.offset;
 
 	if (done < COMPARE_KEEP_BYTES)
 		return;
 	compare->own_count -= done;
 	memmove(compare->own, compare->own + done, (size_t)compare->own_count);
 	compare->boundary += done;
-	compare->ours.scan.offset = 0;
-	compare->ours.scan.count = compare->own_count;
+	compare->ours.parser.offset = 0;
+	compare->ours.parser.count = compare->own_count;
 }
 
 static bool
@@ -335,8 +341,8 @@ compare_append(struct compare *compare, const uint8_t *bytes, uint64_t count)
 	if (count != 0)
 		memcpy(compare->own + compare->own_count, bytes, (size_t)count);
 	compare->own_count += count;
-	compare->ours.scan.bytes = compare->own;
-	compare->ours.scan.count = compare->own_count;
+	compare->ours.parser.bytes = compare->own;
+	compare->ours.parser.count = compare->own_count;
 	return true;
 }
 
@@ -349,15 +355,15 @@ compare_part(struct compare *compare)
 
 	/* What both sides know there, from the beginning of this stretch. */
 	*theirs = (struct compare_side){ .left_out = compare->left_out };
-	scan_begin(
-	    &theirs->scan, compare->bytes, compare->boundary, compare->start);
+	packet_parser_begin(
+	    &theirs->parser, compare->bytes, compare->boundary, compare->start);
 	while (compare_next(theirs, COMPARE_CANONICAL, &item))
 		theirs->bits = 0;
 	theirs->drop_fup = false;
 	compare->ours = *theirs;
-	theirs->scan.offset = compare->boundary;
-	theirs->scan.count = compare->count;
-	compare->ours.scan.offset = 0;
+	theirs->parser.offset = compare->boundary;
+	theirs->parser.count = compare->count;
+	compare->ours.parser.offset = 0;
 	compare->ours.left_out = 0;
 	compare->own_count = 0;
 	compare->apart = true;
@@ -404,7 +410,7 @@ compare_stop(struct compare *compare, uint64_t end)
 	if (!compare->apart && !compare_part(compare))
 		return false;
 	compare_packets(compare);
-	compare->theirs.scan.count = end;
+	compare->theirs.parser.count = end;
 	if (!compare->difference.found &&
 	    compare_next(&compare->theirs, compare->form, &item))
 		compare_differ(compare, false);

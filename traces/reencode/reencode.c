@@ -1,4 +1,4 @@
-#include "traces/reencode/reencode_work.h"
+#include "traces/reencode/search/search_internal.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -43,8 +43,8 @@ reencode_nearest(uint32_t signature)
 void
 reencode_result_free(struct reencode_result *result)
 {
-	facts_free(&result->facts);
-	drive_result_free(&result->drive);
+	trace_stats_free(&result->stats);
+	replay_result_free(&result->replay);
 }
 
 /* libipt knows no PEBS blocks: they become PADs in a copy.  NULL: no memory. */
@@ -53,28 +53,30 @@ reencode_blank(const uint8_t *bytes, uint64_t count)
 {
 	uint8_t *copy = malloc((size_t)count);
 	bool blank = false, fup = false;
-	struct scan_packet packet;
-	struct scan scan;
+	struct packet_parser_packet packet;
+	struct packet_parser parser;
 
 	if (copy == NULL)
 		return NULL;
 	memcpy(copy, bytes, (size_t)count);
-	scan_begin(&scan, bytes, count, scan_find_psb(bytes, count, 0));
+	packet_parser_begin(
+	    &parser, bytes, count, packet_parser_find_psb(bytes, count, 0));
 	do {
-		while (scan_next(&scan, &packet)) {
-			blank = packet.kind == SCAN_BBP ||
-			    packet.kind == SCAN_BIP ||
-			    packet.kind == SCAN_BEP ||
-			    (fup && packet.kind == SCAN_FUP);
+		while (packet_parser_next(&parser, &packet)) {
+			blank = packet.kind == PACKET_PARSER_BBP ||
+			    packet.kind == PACKET_PARSER_BIP ||
+			    packet.kind == PACKET_PARSER_BEP ||
+			    (fup && packet.kind == PACKET_PARSER_FUP);
 			if (blank)
 				memset(copy + packet.offset, 0, packet.bytes);
-			if (packet.kind == SCAN_BEP)
+			if (packet.kind == PACKET_PARSER_BEP)
 				fup = packet.with_ip;
-			else if (packet.kind == SCAN_FUP)
+			else if (packet.kind == PACKET_PARSER_FUP)
 				fup = false;
 		}
-		scan.offset = scan_find_psb(bytes, count, packet.offset + 1);
-	} while (packet.kind == SCAN_BAD);
+		parser.offset = packet_parser_find_psb(
+		    bytes, count, packet.offset + 1);
+	} while (packet.kind == PACKET_PARSER_BAD);
 	return copy;
 }
 
@@ -85,7 +87,7 @@ reencode_say_packets(
 	const struct profile *profile = try->options->profile;
 	bool full8 = try->uarch->ip_full == 6;
 	bool defers = try->uarch->deferred_tip;
-	const struct facts *facts = &result->facts;
+	const struct trace_stats *stats = &result->stats;
 
 	if (full8 != (profile->uarch->ip_full == 6))
 		reencode_say(result,
@@ -100,71 +102,72 @@ reencode_say_packets(
 		reencode_say(result, "%s behind TNT bits, %sas with profile %s",
 		    defers ? "TIPs wait" : "no TIP waits", defers ? "not " : "",
 		    profile->name);
-	if (facts->long_tnts != 0)
+	if (stats->long_tnts != 0)
 		reencode_say(
-		    result, "%" PRIu64 " long TNT packets", facts->long_tnts);
-	if (result->drive.clock_jumps != 0)
+		    result, "%" PRIu64 " long TNT packets", stats->long_tnts);
+	if (result->replay.clock_jumps != 0)
 		reencode_say(result,
 		    "%" PRIu64 " times the crystal clock went on without its "
 		    "MTCs",
-		    result->drive.clock_jumps);
+		    result->replay.clock_jumps);
 }
 
 static void
 reencode_say_state(
     struct reencode_result *result, const struct reencode_try *try)
 {
-	const struct infer_count *first = &result->drive.first;
+	const struct infer_count *first = &result->replay.first;
 
 	reencode_say(result, "core:bus ratio %u in the first CBR",
-	    facts_cbr(&result->facts, 0));
-	if (result->facts.psb_count != 0)
+	    trace_stats_cbr(&result->stats, 0));
+	if (result->stats.psb_count != 0)
 		reencode_say(result,
 		    "PacketByteCnt %u at the first PSB, output offset %u "
 		    "modulo 64; %" PRIu64 " PSBs fit at once",
 		    try->choices[0].count,
-		    (unsigned)((result->facts.first_psb + first->phase) % 64),
+		    (unsigned)((result->stats.first_psb + first->phase) % 64),
 		    first->fits);
-	if (result->drive.jcc_ip_known)
+	if (result->replay.jcc_ip_known)
 		reencode_say(result, "TIP.PGD at a conditional branch: %s IP",
-		    result->drive.jcc_ip ? "with" : "without");
-	if (result->drive.skl014)
+		    result->replay.jcc_ip ? "with" : "without");
+	if (result->replay.skl014)
 		reencode_say(result,
 		    "SKL014 shows: TIP.PGD of a direct branch without IP");
-	if (result->drive.apl11)
+	if (result->replay.apl11)
 		reencode_say(result, "APL11 shows: TIP.PGD behind OVF");
-	if (result->drive.apl12)
+	if (result->replay.apl12)
 		reencode_say(
 		    result, "APL12 shows: FUP behind OVF before TIP.PGE");
-	if (result->drive.bdm70)
+	if (result->replay.bdm70)
 		reencode_say(result, "BDM70 shows: FUP in PSB+ before TIP.PGE");
 	if (try->roomless)
 		reencode_say(result,
 		    "no room in the internal buffer: a PSB comes %" PRIu64
 		    " bytes late",
-		    result->drive.psb_late);
-	if (result->drive.toggles != 0)
+		    result->replay.psb_late);
+	if (result->replay.toggles != 0)
 		reencode_say(result, "%" PRIu64 " times TraceEn fell and rose",
-		    result->drive.toggles);
+		    result->replay.toggles);
 }
 
 static void
 reencode_count(struct reencode_result *result)
 {
-	struct drive_result *drive = &result->drive;
-	uint64_t end = result->bytes - result->facts.cut_off;
+	struct replay_result *replay = &result->replay;
+	uint64_t end = result->bytes - result->stats.cut_off;
 
 	if (result->difference.found)
 		end = result->difference.offset;
-	else if (drive->wrong != NULL)
-		end = drive->wrong_offset;
-	drive->covered = end > result->facts.first_psb
-	    ? end - result->facts.first_psb
+	else if (replay->wrong != NULL)
+		end = replay->wrong_offset;
+	replay->covered = end > result->stats.first_psb
+	    ? end - result->stats.first_psb
 	    : 0;
-	for (size_t i = 0; i < drive->gap_count; i++) {
-		uint64_t gap = drive->gaps[i].to - drive->gaps[i].from;
+	for (size_t i = 0; i < replay->gap_count; i++) {
+		uint64_t gap = replay->gaps[i].to - replay->gaps[i].from;
 
-		drive->covered -= gap < drive->covered ? gap : drive->covered;
+		replay->covered -= gap < replay->covered ? gap
+							 : replay->covered;
 	}
 }
 
@@ -176,17 +179,17 @@ static bool
 reencode_lacks_ranges(
     const struct reencode_try *try, const struct reencode_result *result)
 {
-	const struct drive_result *drive = &result->drive;
+	const struct replay_result *replay = &result->replay;
 
 	return !try->options->filter_given && result->filter.config != 0 &&
-	    (drive->skl014 || (drive->jcc_ip_known && !drive->jcc_ip)) &&
+	    (replay->skl014 || (replay->jcc_ip_known && !replay->jcc_ip)) &&
 	    reencode_reach(result) != UINT64_MAX;
 }
 
 int
-reencode_trace(const uint8_t *bytes, uint64_t count, struct pieces *pieces,
-    const struct reencode_options *options, struct reencode_result *result,
-    struct tz_error *err)
+reencode_trace(const uint8_t *bytes, uint64_t count,
+    struct memory_image *memory_image, const struct reencode_options *options,
+    struct reencode_result *result, struct tz_error *err)
 {
 	struct profile_uarch uarch = *options->profile->uarch;
 	struct profile profile = *options->profile;
@@ -195,7 +198,7 @@ reencode_trace(const uint8_t *bytes, uint64_t count, struct pieces *pieces,
 		.profile = &profile,
 		.uarch = &uarch,
 		.options = options,
-		.pieces = pieces,
+		.memory_image = memory_image,
 		.widen_left = REENCODE_WIDEN_BYTES };
 	uint8_t *blanked = NULL;
 	bool contradicted = false;
@@ -204,20 +207,20 @@ reencode_trace(const uint8_t *bytes, uint64_t count, struct pieces *pieces,
 	profile.uarch = &uarch;
 	profile.errata_on = options->errata;
 	*result = (struct reencode_result){ .bytes = count };
-	if (!facts_read(&result->facts, bytes, count))
+	if (!trace_stats_read(&result->stats, bytes, count))
 		return tz_error(err, TZ_EIO, "packets: out of memory");
-	try.count -= result->facts.cut_off;
-	if (result->facts.first_psb >= try.count) {
+	try.count -= result->stats.cut_off;
+	if (result->stats.first_psb >= try.count) {
 		result->nothing = true;
 		return 0;
 	}
-	if (result->facts.ips_full + result->facts.ips_sext48 != 0)
+	if (result->stats.ips_full + result->stats.ips_sext48 != 0)
 		uarch.ip_full =
-		    result->facts.ips_full > result->facts.ips_sext48 ? 6 : 3;
+		    result->stats.ips_full > result->stats.ips_sext48 ? 6 : 3;
 	try.decoded = bytes;
-	if (result->facts.packets[SCAN_BBP] != 0)
+	if (result->stats.packets[PACKET_PARSER_BBP] != 0)
 		try.decoded = blanked = reencode_blank(bytes, count);
-	try.walk = walk_create(pieces);
+	try.walk = code_blocks_create(memory_image);
 	error = try.walk == NULL || try.decoded == NULL
 	    ? tz_error(err, TZ_EIO, "walk: out of memory")
 	    : reencode_config(&try, result, err);
@@ -230,24 +233,24 @@ reencode_trace(const uint8_t *bytes, uint64_t count, struct pieces *pieces,
 	free(blanked);
 	free(try.settings);
 	if (error != 0) {
-		walk_destroy(try.walk);
+		code_blocks_destroy(try.walk);
 		reencode_result_free(result);
 		return error;
 	}
 	reencode_say_packets(result, &try);
 	reencode_say_state(result, &try);
-	result->distinct_blocks = walk_blocks(try.walk);
-	result->distinct_insns = walk_insns(try.walk);
-	walk_destroy(try.walk);
+	result->distinct_blocks = code_blocks(try.walk);
+	result->distinct_insns = code_blocks_insns(try.walk);
+	code_blocks_destroy(try.walk);
 	reencode_count(result);
-	for (size_t i = 0; i < result->drive.gap_count; i++)
+	for (size_t i = 0; i < result->replay.gap_count; i++)
 		contradicted = contradicted ||
-		    (!result->drive.gaps[i].unmapped &&
-			!result->drive.gaps[i].errata);
+		    (!result->replay.gaps[i].unmapped &&
+			!result->replay.gaps[i].errata);
 	/* Event Trace tells of transfers without a branch. */
-	result->nothing = result->drive.blocks == 0 &&
-	    (result->drive.other_events == 0 || result->drive.gap_count != 0);
+	result->nothing = result->replay.blocks == 0 &&
+	    (result->replay.other_events == 0 || result->replay.gap_count != 0);
 	result->equal = !result->difference.found &&
-	    result->drive.wrong == NULL && !contradicted;
+	    result->replay.wrong == NULL && !contradicted;
 	return 0;
 }

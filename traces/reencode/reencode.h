@@ -5,7 +5,7 @@
 #ifndef TOPAZ_TRACES_REENCODE_REENCODE_H
 #define TOPAZ_TRACES_REENCODE_REENCODE_H
 
-#include "traces/reencode/drive.h"
+#include "traces/reencode/replay/replay.h"
 
 #include <stdio.h>
 
@@ -22,7 +22,7 @@ struct reencode_options {
 	 * The same with the offsets from which on, where they change; the first is
 	 * that of .ctl and .filter.  None: they do not.
 	 */
-	const struct feed_setting *settings;
+	const struct unit_driver_setting *settings;
 	size_t setting_count;
 };
 
@@ -37,8 +37,8 @@ struct reencode_result {
 	uint64_t bytes;
 	uint64_t ctl; /* that the unit was driven with */
 	struct decode_filter filter;
-	struct facts facts;
-	struct drive_result drive;
+	struct trace_stats stats;
+	struct replay_result replay;
 	struct compare_difference difference;
 	uint64_t distinct_blocks, distinct_insns;
 	unsigned line_count;
@@ -50,9 +50,9 @@ struct reencode_result {
  * profile refuses IA32_RTIT_CTL or a range; -TZ_EFORMAT: ranges are needed and
  * cannot be inferred; -TZ_EIO.  The result is to be freed after success.
  */
-int reencode_trace(const uint8_t *bytes, uint64_t count, struct pieces *pieces,
-    const struct reencode_options *options, struct reencode_result *result,
-    struct tz_error *err);
+int reencode_trace(const uint8_t *bytes, uint64_t count,
+    struct memory_image *memory_image, const struct reencode_options *options,
+    struct reencode_result *result, struct tz_error *err);
 void reencode_result_free(struct reencode_result *result);
 
 /* Writes RESULT as text. */

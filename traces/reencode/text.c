@@ -15,19 +15,19 @@ static void
 text_context(
     const struct reencode_result *result, const uint8_t *bytes, FILE *file)
 {
-	const struct facts *facts = &result->facts;
+	const struct trace_stats *stats = &result->stats;
 	uint64_t last[TEXT_CONTEXT], end = result->difference.offset;
-	uint64_t from = facts->first_psb;
-	struct scan_packet packet;
+	uint64_t from = stats->first_psb;
+	struct packet_parser_packet packet;
 	unsigned count = 0;
-	struct scan scan;
+	struct packet_parser parser;
 	char text[TEXT_ROOM];
 
-	for (size_t i = 0; i < facts->psb_count && facts->psb[i] < end; i++)
-		from = facts->psb[i];
-	scan_begin(&scan, bytes, result->bytes, from);
-	while (scan_next(&scan, &packet) && packet.offset < end)
-		if (packet.kind != SCAN_PAD)
+	for (size_t i = 0; i < stats->psb_count && stats->psb[i] < end; i++)
+		from = stats->psb[i];
+	packet_parser_begin(&parser, bytes, result->bytes, from);
+	while (packet_parser_next(&parser, &packet) && packet.offset < end)
+		if (packet.kind != PACKET_PARSER_PAD)
 			last[count++ % TEXT_CONTEXT] = packet.offset;
 	for (unsigned i = count < TEXT_CONTEXT ? 0 : count - TEXT_CONTEXT;
 	     i < count; i++) {
@@ -65,38 +65,38 @@ static void
 text_verdict(
     const struct reencode_result *result, const uint8_t *bytes, FILE *file)
 {
-	const struct drive_result *drive = &result->drive;
+	const struct replay_result *replay = &result->replay;
 
 	if (result->nothing) {
 		fprintf(file, "NOTHING: %s\n",
-		    result->facts.psb_count == 0
+		    result->stats.psb_count == 0
 			? "no PSB packet"
 			: "no instruction could be decoded");
 	} else if (result->difference.found) {
 		fprintf(file, "DIFFERS at offset %" PRIu64 " (%#" PRIx64 ")\n",
 		    result->difference.offset, result->difference.offset);
 		text_difference(result, bytes, file);
-		if (result->one_ctl && drive->toggles != 0)
+		if (result->one_ctl && replay->toggles != 0)
 			fprintf(file,
 			    "  IA32_RTIT_CTL and ranges are inferred; what "
 			    "does not show of them is taken to be the same at "
 			    "all enables, and may be why\n");
-	} else if (drive->wrong != NULL) {
+	} else if (replay->wrong != NULL) {
 		char text[TEXT_ROOM];
 
 		packets_describe(bytes, (size_t)result->bytes,
-		    (size_t)drive->wrong_offset, text, sizeof(text));
+		    (size_t)replay->wrong_offset, text, sizeof(text));
 		fprintf(file,
 		    "WRONG at offset %" PRIu64 " (%#" PRIx64
 		    "), %s: at %" PRIx64 ": %s\n",
-		    drive->wrong_offset, drive->wrong_offset, text,
-		    drive->wrong_ip, drive->wrong);
+		    replay->wrong_offset, replay->wrong_offset, text,
+		    replay->wrong_ip, replay->wrong);
 	} else if (!result->equal) {
 		fprintf(
 		    file, "WRONG: what is left out contradicts the image\n");
 	} else {
 		fprintf(file, "EQUAL%s\n",
-		    drive->gap_count == 0 ? "" : ", but for what is left out");
+		    replay->gap_count == 0 ? "" : ", but for what is left out");
 	}
 }
 
@@ -104,11 +104,11 @@ static void
 text_gaps(
     const struct reencode_result *result, const uint8_t *bytes, FILE *file)
 {
-	const struct drive_result *drive = &result->drive;
+	const struct replay_result *replay = &result->replay;
 	char text[TEXT_ROOM];
 
-	for (size_t i = 0; i < drive->gap_count; i++) {
-		const struct drive_gap *gap = &drive->gaps[i];
+	for (size_t i = 0; i < replay->gap_count; i++) {
+		const struct replay_gap *gap = &replay->gaps[i];
 
 		packets_describe(bytes, (size_t)result->bytes, (size_t)gap->at,
 		    text, sizeof(text));
@@ -124,33 +124,33 @@ void
 reencode_print(
     const struct reencode_result *result, const uint8_t *bytes, FILE *file)
 {
-	const struct drive_result *drive = &result->drive;
+	const struct replay_result *replay = &result->replay;
 
 	for (unsigned i = 0; i < result->line_count; i++)
 		fprintf(file, "inferred: %s\n", result->line[i]);
-	if (result->facts.first_psb != 0 && result->facts.psb_count != 0)
+	if (result->stats.first_psb != 0 && result->stats.psb_count != 0)
 		fprintf(file,
 		    "left out: %" PRIu64 " bytes before the first "
 		    "PSB\n",
-		    result->facts.first_psb);
+		    result->stats.first_psb);
 	text_gaps(result, bytes, file);
-	if (drive->tail != 0)
+	if (replay->tail != 0)
 		fprintf(file,
 		    "left out: %" PRIu64 " bytes of 0 at the end, which may "
 		    "never have been written\n",
-		    drive->tail);
-	if (result->facts.cut_off != 0)
+		    replay->tail);
+	if (result->stats.cut_off != 0)
 		fprintf(file,
 		    "left out: %" PRIu64 " bytes at the end, where a packet is "
 		    "cut off\n",
-		    result->facts.cut_off);
+		    result->stats.cut_off);
 	fprintf(file,
 	    "covered: %" PRIu64 " of %" PRIu64 " bytes, %" PRIu64
 	    " instructions in %" PRIu64 " blocks\n",
-	    drive->covered, result->bytes, drive->insns, drive->blocks);
+	    replay->covered, result->bytes, replay->insns, replay->blocks);
 	fprintf(file,
 	    "checked: %" PRIu64 " instructions of the image in %" PRIu64
 	    " distinct blocks; %" PRIu64 " overflows\n",
-	    result->distinct_insns, result->distinct_blocks, drive->overflows);
+	    result->distinct_insns, result->distinct_blocks, replay->overflows);
 	text_verdict(result, bytes, file);
 }

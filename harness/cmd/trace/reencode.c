@@ -9,12 +9,12 @@
 #include "harness/cmd/cmd.h"
 #include "harness/cmd/trace/reencode_options.h"
 #include "traces/bundle/bundle.h"
-#include "traces/reencode/settings.h"
+#include "traces/reencode/input/settings.h"
 
 #define REENCODE_STACK_BYTES (UINT64_C(64) << 20)
 
 static const char *
-form_name(enum compare_form form)
+insn_class_name(enum compare_form form)
 {
 	static const char *const names[] = { [COMPARE_CANONICAL] = "canonical",
 		[COMPARE_STRICT] = "strict",
@@ -26,7 +26,7 @@ form_name(enum compare_form form)
 /* Re-encodes and prints one trace of NAME. */
 static int
 reencode_bytes(const char *name, const uint8_t *bytes, uint64_t count,
-    struct pieces *pieces, const struct reencode_options *options,
+    struct memory_image *memory_image, const struct reencode_options *options,
     struct tz_error *err)
 {
 	struct reencode_result *result = malloc(sizeof(*result));
@@ -38,8 +38,9 @@ reencode_bytes(const char *name, const uint8_t *bytes, uint64_t count,
 	}
 	printf("%s: %llu bytes, profile %s, compared: %s\n", name,
 	    (unsigned long long)count, options->profile->name,
-	    form_name(options->form));
-	if (reencode_trace(bytes, count, pieces, options, result, err) != 0) {
+	    insn_class_name(options->form));
+	if (reencode_trace(bytes, count, memory_image, options, result, err) !=
+	    0) {
 		free(result);
 		return cmd_fail(err);
 	}
@@ -56,33 +57,33 @@ reencode_bytes(const char *name, const uint8_t *bytes, uint64_t count,
 static int
 reencode_file(const struct reencode_input *input, struct tz_error *err)
 {
-	struct pieces *pieces = pieces_create();
+	struct memory_image *memory_image = memory_image_create();
 	uint8_t *bytes = NULL;
 	uint64_t count = 0;
 	int error = 0, code;
 
-	if (pieces == NULL)
+	if (memory_image == NULL)
 		error = tz_error(err, TZ_EIO, "out of memory");
 	for (unsigned i = 0; error == 0 && i < input->image_count; i++)
-		error = pieces_add(pieces, input->images[i], err);
+		error = memory_image_add(memory_image, input->images[i], err);
 	if (error == 0)
-		error = pieces_read(input->pt, &bytes, &count, err);
-	if (error == 0 && scan_find_psb(bytes, count, 0) == count)
+		error = memory_image_read(input->pt, &bytes, &count, err);
+	if (error == 0 && packet_parser_find_psb(bytes, count, 0) == count)
 		error = tz_error(err, TZ_EFORMAT,
 		    "%s: no PSB packet in its %llu bytes", input->pt,
 		    (unsigned long long)count);
 	code = error != 0 ? cmd_fail(err)
-			  : reencode_bytes(input->pt, bytes, count, pieces,
-				&input->options, err);
+			  : reencode_bytes(input->pt, bytes, count,
+				memory_image, &input->options, err);
 	free(bytes);
-	pieces_destroy(pieces);
+	memory_image_destroy(memory_image);
 	return code;
 }
 
 /* What is read of a bundle before its traces. */
 struct reencode_bundle {
 	struct bundle *bundle;
-	struct pieces *pieces;
+	struct memory_image *memory_image;
 	struct event *events;
 	size_t event_count;
 	struct account account; /* which CPUs a thread was on, and what when */
@@ -101,8 +102,8 @@ bundle_events(struct reencode_bundle *from, struct tz_error *err)
 }
 
 static int
-bundle_pieces(
-    const struct bundle *bundle, struct pieces *pieces, struct tz_error *err)
+bundle_pieces(const struct bundle *bundle, struct memory_image *memory_image,
+    struct tz_error *err)
 {
 	int error = 0;
 
@@ -112,8 +113,8 @@ bundle_pieces(
 
 		snprintf(
 		    path, sizeof(path), "%s/%s", bundle->path, image->file);
-		error = pieces_add_file(
-		    pieces, path, image->offset, image->bytes, image->va, err);
+		error = memory_image_add_file(memory_image, path, image->offset,
+		    image->bytes, image->va, err);
 	}
 	return error;
 }
@@ -148,7 +149,7 @@ stream_cpus(
 static int
 stream_settings(const struct reencode_bundle *from,
     const struct bundle_stream *stream, struct reencode_options *options,
-    struct feed_setting **settings, struct tz_error *err)
+    struct unit_driver_setting **settings, struct tz_error *err)
 {
 	size_t index = stream_index(from, stream);
 	int error = 0;
@@ -206,7 +207,7 @@ reencode_streams(const struct reencode_bundle *from, struct tz_error *err)
 	for (size_t i = 0; i < from->bundle->stream_count; i++) {
 		const struct bundle_stream *stream = &from->bundle->streams[i];
 		struct reencode_options options = from->options;
-		struct feed_setting *settings;
+		struct unit_driver_setting *settings;
 		uint8_t *bytes = NULL;
 		size_t count;
 		int one;
@@ -218,8 +219,8 @@ reencode_streams(const struct reencode_bundle *from, struct tz_error *err)
 		one = bundle_read_stream(
 			  from->bundle, i, &bytes, &count, err) != 0
 		    ? cmd_fail(err)
-		    : reencode_bytes(stream->file, bytes, count, from->pieces,
-			  &options, err);
+		    : reencode_bytes(stream->file, bytes, count,
+			  from->memory_image, &options, err);
 		free(bytes);
 		free(settings);
 		if (code == CMD_NOTHING || (one > code && one != CMD_NOTHING))
@@ -231,26 +232,26 @@ reencode_streams(const struct reencode_bundle *from, struct tz_error *err)
 static int
 reencode_bundle(struct reencode_input *input, struct tz_error *err)
 {
-	struct reencode_bundle from = { .pieces = pieces_create(),
+	struct reencode_bundle from = { .memory_image = memory_image_create(),
 		.options = input->options };
 	int code, error = 0;
 
-	if (!input->form_given)
+	if (!input->insn_class_given)
 		from.options.form = COMPARE_BYTES;
-	if (from.pieces == NULL)
+	if (from.memory_image == NULL)
 		error = tz_error(err, TZ_EIO, "out of memory");
 	if (error == 0)
 		error = bundle_open(input->bundle, &from.bundle, err);
 	if (error == 0)
 		error = bundle_events(&from, err);
 	if (error == 0)
-		error = bundle_pieces(from.bundle, from.pieces, err);
+		error = bundle_pieces(from.bundle, from.memory_image, err);
 	code = error == 0 ? reencode_streams(&from, err) : cmd_fail(err);
 	account_free(&from.account);
 	free(from.events);
 	if (from.bundle != NULL)
 		bundle_close(from.bundle);
-	pieces_destroy(from.pieces);
+	memory_image_destroy(from.memory_image);
 	return code;
 }
 

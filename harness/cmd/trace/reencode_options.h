@@ -13,7 +13,7 @@ struct reencode_input {
 	const char *bundle; /* NULL: a file */
 	const char *images[REENCODE_IMAGES_MAX];
 	unsigned image_count;
-	bool cpu_given, form_given;
+	bool cpu_given, insn_class_given;
 	struct reencode_options options;
 };
 

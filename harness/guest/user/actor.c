@@ -16,7 +16,7 @@ static bool slot_fixes; /* there are fixes to be done before every step */
 static _Alignas(16) unsigned char stacks[SCRIPT_ACTORS][STACK_BYTES];
 
 static void
-word_wait(uint32_t *word)
+user_word_wait(uint32_t *word)
 {
 	while (__atomic_load_n(word, __ATOMIC_ACQUIRE) == 0)
 		sys2(SYS_WAIT_WORD, address(word), 0);
@@ -106,8 +106,8 @@ wait_for_turn(uint32_t index)
 	if (index == 0 || !hands_over(index - 1))
 		return;
 	before = &script->step[index - 1];
-	word_wait((before->flags & SCRIPT_ASYNC) != 0 ? &begun[index - 1]
-						      : &ended[index - 1]);
+	user_word_wait((before->flags & SCRIPT_ASYNC) != 0 ? &begun[index - 1]
+							   : &ended[index - 1]);
 }
 
 static uint64_t
@@ -194,7 +194,7 @@ actor_thread(uint64_t actor)
 {
 	pin(actor);
 	word_set(&ready[actor]);
-	word_wait(&go);
+	user_word_wait(&go);
 	run_actor(actor);
 	sys1(SYS_THREAD_EXIT, address(&done[actor]));
 	__builtin_trap();
@@ -223,7 +223,7 @@ create_threads(void)
 		    address(stacks[actor] + STACK_BYTES), actor);
 		if (result < 0)
 			user_fail("thread", result);
-		word_wait(&ready[actor]);
+		user_word_wait(&ready[actor]);
 	}
 }
 
@@ -253,6 +253,6 @@ user_main(const char *args)
 	run_actor(0);
 	for (unsigned i = 1; i < SCRIPT_ACTORS; i++)
 		if (ready[i] != 0)
-			word_wait(&done[i]);
+			user_word_wait(&done[i]);
 	return 0;
 }

@@ -13,7 +13,7 @@
 #define TSC_TICK   154
 #define CYCLE_TICK 1500
 
-struct walk_clock {
+struct code_blocks_clock {
 	struct fake *fake;
 	struct pt_time now;
 	uint64_t dice;
@@ -21,7 +21,7 @@ struct walk_clock {
 
 /* The clocks go on to CYCLES, with an MTC at each edge on the way. */
 static void
-clocks_to(struct walk_clock *clock, uint64_t cycles)
+clocks_to(struct code_blocks_clock *clock, uint64_t cycles)
 {
 	for (;;) {
 		uint64_t due = pt_unit_mtc_due(clock->fake->unit);
@@ -42,7 +42,7 @@ clocks_to(struct walk_clock *clock, uint64_t cycles)
 }
 
 static void
-clocks_on(struct walk_clock *clock)
+clocks_on(struct code_blocks_clock *clock)
 {
 	static const uint64_t spans[] = { 0, 0, 1, 3, 40, 700, 9000 };
 	uint64_t draw = fake_random(&clock->dice);
@@ -53,7 +53,7 @@ clocks_on(struct walk_clock *clock)
 
 /* Event KIND, 0..7, at the walk's place. */
 static void
-happens(struct walk_clock *clock, struct stroll *stroll, unsigned kind)
+happens(struct code_blocks_clock *clock, struct stroll *stroll, unsigned kind)
 {
 	static const struct pt_power power = {
 		.mwait = true, .hints = 0x21, .ext = 1, .cstate = 2, .sub = 1
@@ -107,7 +107,7 @@ clocked_walk(
 {
 	struct fake *fake = fake_create();
 	struct stroll *stroll = stroll_create(fake, seed);
-	struct walk_clock clock = {
+	struct code_blocks_clock clock = {
 		.fake = fake, .now = { .cycles = 5000 }, .dice = seed
 	};
 

@@ -21,8 +21,8 @@
 
 /* A walk whose rounds have overflows; with AT_END each ends in one. */
 static struct fake *
-walked(const struct feed_setting *setting, uint32_t errata, uint64_t seed,
-    bool at_end)
+walked(const struct unit_driver_setting *setting, uint32_t errata,
+    uint64_t seed, bool at_end)
 {
 	struct fake *fake = fake_create();
 	struct stroll *stroll = stroll_create(fake, seed);
@@ -47,7 +47,7 @@ walked(const struct feed_setting *setting, uint32_t errata, uint64_t seed,
 
 /* Fails unless what was not left out of it is EQUAL; returns how often some was. */
 static size_t
-gaps(struct fake *fake, const struct feed_setting *setting,
+gaps(struct fake *fake, const struct unit_driver_setting *setting,
     struct reencode_result *result)
 {
 	size_t count;
@@ -56,16 +56,16 @@ gaps(struct fake *fake, const struct feed_setting *setting,
 	if (!result->equal)
 		reencode_print(result, fake->stream, stderr);
 	assert_true(result->equal);
-	count = result->drive.gap_count;
+	count = result->replay.gap_count;
 	for (size_t i = 0; i < count; i++)
-		assert_true(result->drive.gaps[i].errata);
+		assert_true(result->replay.gaps[i].errata);
 	return count;
 }
 
 static void
 apl11_a_pgd_follows_an_overflow(void **state)
 {
-	const struct feed_setting setting = { .ctl = CTL_PLAIN };
+	const struct unit_driver_setting setting = { .ctl = CTL_PLAIN };
 	struct reencode_result result;
 
 	(void)state;
@@ -73,8 +73,8 @@ apl11_a_pgd_follows_an_overflow(void **state)
 		struct fake *fake = walked(&setting, BIT(APL11), seed, true);
 
 		assert_int_equal(gaps(fake, &setting, &result), 0);
-		assert_true(result.drive.apl11);
-		assert_int_equal(result.drive.overflows, ROUNDS);
+		assert_true(result.replay.apl11);
+		assert_int_equal(result.replay.overflows, ROUNDS);
 		reencode_result_free(&result);
 		fake_destroy(fake);
 	}
@@ -83,7 +83,7 @@ apl11_a_pgd_follows_an_overflow(void **state)
 static void
 apl12_a_fup_follows_one_outside(void **state)
 {
-	const struct feed_setting setting = { .ctl = CTL_PLAIN,
+	const struct unit_driver_setting setting = { .ctl = CTL_PLAIN,
 		.filter = { .config = 1,
 		    .a = { FAKE_NLIP + 0x10 },
 		    .b = { FAKE_NLIP + 0x13 } } };
@@ -95,7 +95,7 @@ apl12_a_fup_follows_one_outside(void **state)
 		struct fake *fake = walked(&setting, BIT(APL12), seed, false);
 
 		assert_int_equal(gaps(fake, &setting, &result), 0);
-		seen += result.drive.apl12;
+		seen += result.replay.apl12;
 		reencode_result_free(&result);
 		fake_destroy(fake);
 	}
@@ -105,7 +105,7 @@ apl12_a_fup_follows_one_outside(void **state)
 static void
 skd010_no_fup_is_left_out(void **state)
 {
-	const struct feed_setting setting = { .ctl = CTL_PLAIN };
+	const struct unit_driver_setting setting = { .ctl = CTL_PLAIN };
 	struct reencode_result result;
 
 	(void)state;
@@ -113,8 +113,8 @@ skd010_no_fup_is_left_out(void **state)
 		struct fake *fake = walked(&setting, BIT(SKD010), seed, false);
 
 		assert_int_equal(gaps(fake, &setting, &result), ROUNDS);
-		assert_true(result.drive.covered > fake->stream_bytes / 2);
-		assert_true(result.drive.covered < fake->stream_bytes);
+		assert_true(result.replay.covered > fake->stream_bytes / 2);
+		assert_true(result.replay.covered < fake->stream_bytes);
 		reencode_result_free(&result);
 		fake_destroy(fake);
 	}
@@ -124,7 +124,7 @@ skd010_no_fup_is_left_out(void **state)
 static void
 skd010_need_not_be_told(void **state)
 {
-	const struct feed_setting setting = { .ctl = CTL_PLAIN };
+	const struct unit_driver_setting setting = { .ctl = CTL_PLAIN };
 	struct reencode_result result;
 
 	(void)state;
@@ -139,9 +139,9 @@ skd010_need_not_be_told(void **state)
 			if (!result.equal)
 				reencode_print(&result, fake->stream, stderr);
 			assert_true(result.equal);
-			assert_int_equal(result.drive.gap_count, ROUNDS);
+			assert_int_equal(result.replay.gap_count, ROUNDS);
 			assert_true(
-			    result.drive.covered > fake->stream_bytes / 2);
+			    result.replay.covered > fake->stream_bytes / 2);
 			reencode_result_free(&result);
 		}
 		fake_destroy(fake);
@@ -178,7 +178,7 @@ an_overflow_that_was_none_differs(void **state)
 
 	(void)state;
 	for (unsigned index = 0; index < 12; index++) {
-		const struct feed_setting setting = { .ctl = CTL_PLAIN };
+		const struct unit_driver_setting setting = { .ctl = CTL_PLAIN };
 		struct fake *fake = walked(&setting, 0, 3, false);
 		struct reencode_result result;
 
@@ -186,7 +186,7 @@ an_overflow_that_was_none_differs(void **state)
 			remake(fake, CTL_PLAIN, 0, COMPARE_BYTES, &result);
 			assert_false(result.equal);
 			assert_true(result.difference.found);
-			assert_int_equal(result.drive.gap_count, 0);
+			assert_int_equal(result.replay.gap_count, 0);
 			reencode_result_free(&result);
 			tried++;
 		}

@@ -97,21 +97,21 @@ an_overflow_lets_a_compressed_fup_through(void **state)
 	struct reencode_options options = { .profile = profile,
 		.signature = profile->signature,
 		.form = COMPARE_CANONICAL };
-	struct pieces *pieces = pieces_create();
+	struct memory_image *memory_image = memory_image_create();
 	struct reencode_result result;
 	struct tz_error err = { "" };
 
 	(void)state;
-	assert_non_null(pieces);
-	remake_put(pieces, jump, sizeof(jump), 0x401000);
-	remake_put(pieces, nops, sizeof(nops), 0x7f0000500000);
-	if (reencode_trace(
-		trace, sizeof(trace), pieces, &options, &result, &err) != 0)
+	assert_non_null(memory_image);
+	remake_put(memory_image, jump, sizeof(jump), 0x401000);
+	remake_put(memory_image, nops, sizeof(nops), 0x7f0000500000);
+	if (reencode_trace(trace, sizeof(trace), memory_image, &options,
+		&result, &err) != 0)
 		fail_msg("%s", err.text);
 	assert_true(result.equal);
-	assert_int_equal(result.drive.gap_count, 0);
+	assert_int_equal(result.replay.gap_count, 0);
 	reencode_result_free(&result);
-	pieces_destroy(pieces);
+	memory_image_destroy(memory_image);
 }
 
 /*
@@ -131,15 +131,15 @@ a_psb_within_a_tip_begins_nothing(void **state)
 	const struct profile *profile = profile_find("skylake");
 	struct reencode_options options = { .profile = profile,
 		.signature = profile->signature };
-	struct pieces *pieces = pieces_create();
+	struct memory_image *memory_image = memory_image_create();
 	struct reencode_result result;
 	struct tz_error err = { "" };
 	uint8_t trace[128] = { 0 };
 	uint8_t *at = trace;
 
 	(void)state;
-	assert_non_null(pieces);
-	remake_put(pieces, nops, sizeof(nops), 0x401000);
+	assert_non_null(memory_image);
+	remake_put(memory_image, nops, sizeof(nops), 0x401000);
 	at = mempcpy(at, psb, sizeof(psb));
 	*at++ = 0xcd;
 	at = mempcpy(at, psb, sizeof(psb));
@@ -148,12 +148,12 @@ a_psb_within_a_tip_begins_nothing(void **state)
 		at = mempcpy(at, psb, sizeof(psb));
 		at = mempcpy(at, end, sizeof(end));
 	}
-	if (reencode_trace(
-		trace, sizeof(trace), pieces, &options, &result, &err) != 0)
+	if (reencode_trace(trace, sizeof(trace), memory_image, &options,
+		&result, &err) != 0)
 		fail_msg("%s", err.text);
 	assert_true(result.nothing);
 	reencode_result_free(&result);
-	pieces_destroy(pieces);
+	memory_image_destroy(memory_image);
 }
 
 int

@@ -50,7 +50,7 @@ the_psb_period_is_longer_than_what_has_none(void **state)
 
 		remake_in_every_form(fake);
 		remake(fake, 0, 0, COMPARE_BYTES, &result);
-		assert_int_equal(result.facts.psb_count, 1);
+		assert_int_equal(result.stats.psb_count, 1);
 		reencode_result_free(&result);
 		fake_destroy(fake);
 	}
@@ -68,7 +68,7 @@ bdm70_is_seen(void **state)
 
 		remake_in_every_form(fake);
 		remake(fake, 0, 0, COMPARE_BYTES, &result);
-		assert_int_equal(result.drive.bdm70, on);
+		assert_int_equal(result.replay.bdm70, on);
 		reencode_result_free(&result);
 		fake_destroy(fake);
 	}
@@ -125,7 +125,7 @@ a_part_of_an_instruction_is_no_contradiction(void **state)
 
 		remake_short(fake, CTL_PLAIN, cut, &result);
 		assert_true(result.equal);
-		assert_int_equal(result.drive.gap_count != 0, cut > 5);
+		assert_int_equal(result.replay.gap_count != 0, cut > 5);
 		reencode_result_free(&result);
 	}
 	fake_destroy(fake);
@@ -149,14 +149,15 @@ remake_bytes(const uint8_t *code, size_t code_bytes, const uint8_t *stream,
 		.signature = 0x506e3,
 		.form = COMPARE_STRICT,
 	};
-	struct pieces *pieces = pieces_create();
+	struct memory_image *memory_image = memory_image_create();
 	struct tz_error err;
 
-	assert_non_null(pieces);
-	remake_put(pieces, code, code_bytes, 0x400000);
+	assert_non_null(memory_image);
+	remake_put(memory_image, code, code_bytes, 0x400000);
 	assert_int_equal(
-	    reencode_trace(stream, bytes, pieces, &options, result, &err), 0);
-	pieces_destroy(pieces);
+	    reencode_trace(stream, bytes, memory_image, &options, result, &err),
+	    0);
+	memory_image_destroy(memory_image);
 }
 
 /* What comes behind a difference is not followed: a ring of jumps, say. */
@@ -178,8 +179,8 @@ nothing_is_far_ahead_of_a_difference(void **state)
 	remake_bytes(code, sizeof(code), stream, sizeof(stream), &result);
 	assert_true(result.difference.found);
 	assert_int_equal(result.difference.offset, sizeof(stream) - 8);
-	assert_true(result.drive.insns >= 6);
-	assert_true(result.drive.insns < UINT64_C(1) << 18);
+	assert_true(result.replay.insns >= 6);
+	assert_true(result.replay.insns < UINT64_C(1) << 18);
 	reencode_result_free(&result);
 }
 
@@ -199,7 +200,7 @@ a_branch_to_what_follows_goes_either_way(void **state)
 	if (!result.equal)
 		reencode_print(&result, stream, stderr);
 	assert_true(result.equal);
-	assert_int_equal(result.drive.insns, 36);
+	assert_int_equal(result.replay.insns, 36);
 	reencode_result_free(&result);
 }
 

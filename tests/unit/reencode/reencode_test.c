@@ -74,10 +74,10 @@ walks_are_made_again(void **state)
 
 			remake(fake, ctls[i], 0, COMPARE_BYTES, &result);
 			assert_true(result.equal);
-			assert_true(result.facts.psb_count > 1);
-			assert_int_equal(result.drive.gap_count, 0);
+			assert_true(result.stats.psb_count > 1);
+			assert_int_equal(result.replay.gap_count, 0);
 			assert_int_equal(
-			    result.drive.covered, fake->stream_bytes);
+			    result.replay.covered, fake->stream_bytes);
 			reencode_result_free(&result);
 			fake_destroy(fake);
 		}
@@ -95,7 +95,7 @@ overflows_are_resumed_where_the_trace_says(void **state)
 		remake(
 		    fake, CTL_PLAIN | CTL_DIS_RETC, 0, COMPARE_BYTES, &result);
 		assert_true(result.equal);
-		assert_int_equal(result.drive.overflows, 60);
+		assert_int_equal(result.replay.overflows, 60);
 		reencode_result_free(&result);
 		fake_destroy(fake);
 	}
@@ -130,7 +130,7 @@ a_trace_may_begin_in_the_middle(void **state)
 		remake(fake, CTL_PLAIN | CTL_DIS_RETC, from, COMPARE_BYTES,
 		    &result);
 		assert_true(result.equal);
-		assert_true(result.drive.covered > 5000);
+		assert_true(result.replay.covered > 5000);
 		reencode_result_free(&result);
 	}
 	fake_destroy(fake);
@@ -156,7 +156,7 @@ a_trace_may_have_no_ratio(void **state)
 	assert_true(blanked > 1);
 	remake(fake, CTL_PLAIN, 0, COMPARE_CANONICAL, &result);
 	assert_true(result.equal);
-	assert_int_equal(result.drive.gap_count, 0);
+	assert_int_equal(result.replay.gap_count, 0);
 	reencode_result_free(&result);
 	fake_destroy(fake);
 }
@@ -180,7 +180,7 @@ a_trace_may_end_anywhere(void **state)
 			remake(fake, ctls[i], 0, (enum compare_form)(n % 3),
 			    &result);
 			assert_true(result.equal || result.nothing);
-			assert_true(result.facts.cut_off <= 80);
+			assert_true(result.stats.cut_off <= 80);
 			reencode_result_free(&result);
 		}
 		fake->stream_bytes = whole;
@@ -212,7 +212,7 @@ a_missing_ip_is_an_erratum(void **state)
 		if (!result.equal)
 			reencode_print(&result, fake->stream, stderr);
 		assert_true(result.equal);
-		assert_int_equal(result.drive.skl014, n);
+		assert_int_equal(result.replay.skl014, n);
 		reencode_result_free(&result);
 		stroll_destroy(stroll);
 		fake_destroy(fake);
@@ -225,15 +225,15 @@ a_changed_byte_is_named(void **state)
 	struct fake *fake = walked(CTL_PLAIN | CTL_DIS_RETC, 5, 2, 0);
 	struct reencode_result result;
 	uint64_t psbs = 0, offset = 0;
-	struct scan_packet packet;
-	struct scan scan;
+	struct packet_parser_packet packet;
+	struct packet_parser parser;
 
 	(void)state;
 	pt_unit_sync_output(fake->unit);
-	scan_begin(&scan, fake->stream, fake->stream_bytes, 0);
-	while (scan_next(&scan, &packet)) {
-		psbs += packet.kind == SCAN_PSB;
-		if (psbs == 2 && packet.kind == SCAN_PIP)
+	packet_parser_begin(&parser, fake->stream, fake->stream_bytes, 0);
+	while (packet_parser_next(&parser, &packet)) {
+		psbs += packet.kind == PACKET_PARSER_PSB;
+		if (psbs == 2 && packet.kind == PACKET_PARSER_PIP)
 			offset = packet.offset;
 	}
 	assert_true(offset != 0);
@@ -271,7 +271,7 @@ remake_capture(enum compare_form form, uint64_t offset, uint8_t mask,
 		    .a = { UINT64_C(0x7ffff7819000) },
 		    .b = { UINT64_C(0x7ffff79ca000) } },
 	};
-	struct pieces *pieces = pieces_create();
+	struct memory_image *memory_image = memory_image_create();
 	char path[4096], spec[9000];
 	struct tz_error err;
 	uint8_t *bytes;
@@ -280,13 +280,14 @@ remake_capture(enum compare_form form, uint64_t offset, uint8_t mask,
 	snprintf(path, sizeof(path), "%s/trace.pt", capture);
 	snprintf(spec, sizeof(spec), "%s/pages.dump.zst@%s/pages.addr", capture,
 	    capture);
-	assert_int_equal(pieces_add(pieces, spec, &err), 0);
-	assert_int_equal(pieces_read(path, &bytes, &count, &err), 0);
+	assert_int_equal(memory_image_add(memory_image, spec, &err), 0);
+	assert_int_equal(memory_image_read(path, &bytes, &count, &err), 0);
 	bytes[offset] ^= mask;
 	assert_int_equal(
-	    reencode_trace(bytes, count, pieces, &options, result, &err), 0);
+	    reencode_trace(bytes, count, memory_image, &options, result, &err),
+	    0);
 	free(bytes);
-	pieces_destroy(pieces);
+	memory_image_destroy(memory_image);
 }
 
 static void
@@ -302,8 +303,8 @@ a_capture_is_made_again_byte_for_byte(void **state)
 
 		remake_capture((enum compare_form)form, 0, 0, &result);
 		assert_true(result.equal);
-		assert_int_equal(result.drive.insns, 117967);
-		assert_int_equal(result.drive.covered, 29344);
+		assert_int_equal(result.replay.insns, 117967);
+		assert_int_equal(result.replay.covered, 29344);
 		reencode_result_free(&result);
 	}
 }

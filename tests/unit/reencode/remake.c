@@ -8,8 +8,8 @@
 #include <cmocka.h>
 
 void
-remake_put(
-    struct pieces *pieces, const uint8_t *code, size_t bytes, uint64_t va)
+remake_put(struct memory_image *memory_image, const uint8_t *code, size_t bytes,
+    uint64_t va)
 {
 	char path[] = "/tmp/topaz-reencode-XXXXXX";
 	struct tz_error err;
@@ -17,22 +17,23 @@ remake_put(
 
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, code, bytes), bytes);
-	assert_int_equal(pieces_add_file(pieces, path, 0, bytes, va, &err), 0);
+	assert_int_equal(
+	    memory_image_add_file(memory_image, path, 0, bytes, va, &err), 0);
 	close(fd);
 	unlink(path);
 }
 
 /* The program of tests/unit/pt/stroll.c, but for its last CUT bytes. */
-static struct pieces *
+static struct memory_image *
 program(size_t cut)
 {
-	struct pieces *pieces = pieces_create();
+	struct memory_image *memory_image = memory_image_create();
 	size_t bytes;
 	const uint8_t *code = stroll_code(&bytes);
 
-	assert_non_null(pieces);
-	remake_put(pieces, code, bytes - cut, FAKE_CLIP);
-	return pieces;
+	assert_non_null(memory_image);
+	remake_put(memory_image, code, bytes - cut, FAKE_CLIP);
+	return memory_image;
 }
 
 static bool
@@ -40,13 +41,13 @@ remake_with(struct fake *fake, const struct reencode_options *options,
     size_t cut, uint64_t from, struct reencode_result *result,
     struct tz_error *err)
 {
-	struct pieces *pieces = program(cut);
+	struct memory_image *memory_image = program(cut);
 	int error;
 
 	pt_unit_sync_output(fake->unit);
 	error = reencode_trace(fake->stream + from, fake->stream_bytes - from,
-	    pieces, options, result, err);
-	pieces_destroy(pieces);
+	    memory_image, options, result, err);
+	memory_image_destroy(memory_image);
 	return error == 0;
 }
 
@@ -71,8 +72,8 @@ try_remake(struct fake *fake, uint64_t ctl, uint64_t from,
 }
 
 void
-remake_set(struct fake *fake, const struct feed_setting *settings, size_t count,
-    enum compare_form form, struct reencode_result *result)
+remake_set(struct fake *fake, const struct unit_driver_setting *settings,
+    size_t count, enum compare_form form, struct reencode_result *result)
 {
 	const struct reencode_options options = { .profile = &fake->profile,
 		.signature = fake->profile.signature,
@@ -124,7 +125,7 @@ remake_equal(struct fake *fake, uint64_t ctl, enum compare_form form)
 	if (!result.equal)
 		reencode_print(&result, fake->stream, stderr);
 	assert_true(result.equal);
-	assert_int_equal(result.drive.gap_count, 0);
-	assert_int_equal(result.drive.covered, fake->stream_bytes);
+	assert_int_equal(result.replay.gap_count, 0);
+	assert_int_equal(result.replay.covered, fake->stream_bytes);
 	reencode_result_free(&result);
 }

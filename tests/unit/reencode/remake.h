@@ -11,8 +11,8 @@
 #define REMAKE_FILTER TZ_BIT(32)
 
 /* The BYTES of CODE lie at VA. */
-void remake_put(
-    struct pieces *pieces, const uint8_t *code, size_t bytes, uint64_t va);
+void remake_put(struct memory_image *memory_image, const uint8_t *code,
+    size_t bytes, uint64_t va);
 
 /*
  * Re-encodes the stream from byte FROM on.  CTL 0: it is to be inferred.  RESULT is
@@ -27,7 +27,7 @@ bool try_remake(struct fake *fake, uint64_t ctl, uint64_t from,
     struct tz_error *err);
 
 /* All of it, traced as SETTINGS say. */
-void remake_set(struct fake *fake, const struct feed_setting *settings,
+void remake_set(struct fake *fake, const struct unit_driver_setting *settings,
     size_t count, enum compare_form form, struct reencode_result *result);
 
 /* All of it, canonical, where the program's last CUT bytes are in no image. */

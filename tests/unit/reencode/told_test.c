@@ -140,7 +140,7 @@ walked(uint64_t ctl, uint64_t seed, unsigned kinds)
 static void
 told(uint64_t ctl, uint64_t seed, unsigned kinds)
 {
-	const struct feed_setting setting = { .ctl = ctl };
+	const struct unit_driver_setting setting = { .ctl = ctl };
 	struct fake *fake = walked(ctl, seed, kinds);
 
 	for (int form = COMPARE_CANONICAL; form <= COMPARE_BYTES; form++) {
@@ -153,7 +153,7 @@ told(uint64_t ctl, uint64_t seed, unsigned kinds)
 			reencode_print(&result, fake->stream, stderr);
 		}
 		assert_true(result.equal);
-		assert_int_equal(result.drive.covered, fake->stream_bytes);
+		assert_int_equal(result.replay.covered, fake->stream_bytes);
 		reencode_result_free(&result);
 	}
 	fake_destroy(fake);
@@ -202,14 +202,15 @@ transfers_are_told_of_without_branches(void **state)
 static void
 a_vm_entry_may_be_left_out(void **state)
 {
-	const struct feed_setting setting = { .ctl = CTL_PLAIN | CTL_EVENT_EN };
+	const struct unit_driver_setting setting = { .ctl = CTL_PLAIN |
+		    CTL_EVENT_EN };
 	struct fake *fake = walked(setting.ctl, 1, 1u << VM_EXITS);
 	struct reencode_result result;
 
 	(void)state;
 	remake_set(fake, &setting, 1, COMPARE_BYTES, &result);
 	assert_true(result.equal);
-	assert_int_not_equal(result.drive.gap_count, 0);
+	assert_int_not_equal(result.replay.gap_count, 0);
 	reencode_result_free(&result);
 	fake_destroy(fake);
 }

@@ -1,0 +1,390 @@
+#include "traces/reencode/input/code_blocks.h"
+
+#include "traces/decode/vector.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Blocks that there is room for at first, and at most; and slots at first. */
+#define WALK_BLOCKS     (UINT32_C(1) << 15)
+#define WALK_BLOCKS_MAX (UINT32_C(1) << 31)
+#define WALK_SLOTS      8192
+
+_Static_assert(
+    sizeof(struct code_block) == 32, "two in a line of the host's cache");
+
+struct walk {
+	struct code_blocks blocks; /* first: see code_blocks_at() */
+	const struct memory_image *memory_image;
+	struct forms *forms;
+	const struct insn_class_table *table; /* of those */
+	uint32_t block_count, block_room;     /* .block[0] counts */
+	uint32_t *slot; /* index of a block, 0: none; a power of two of them */
+	size_t slot_count;
+	/* For each block with direct calls how many, then the addresses after them. */
+	uint64_t *call;
+	size_t call_count, call_room;
+	uint64_t insns;
+	const uint8_t *span; /* memory that was found last */
+	uint64_t span_va, span_bytes;
+};
+
+struct walk *
+code_blocks_create(const struct memory_image *memory_image)
+{
+	struct walk *walk = calloc(1, sizeof(*walk));
+
+	if (walk == NULL)
+		return NULL;
+	walk->memory_image = memory_image;
+	walk->slot_count = WALK_SLOTS;
+	walk->slot = calloc(walk->slot_count, sizeof(*walk->slot));
+	walk->forms = insn_class_create();
+	/* What is not yet used of it costs no memory. */
+	walk->blocks.block = malloc(WALK_BLOCKS * sizeof(struct code_block));
+	walk->block_room = WALK_BLOCKS;
+	walk->block_count = 1;
+	if (walk->blocks.block == NULL || walk->slot == NULL ||
+	    walk->forms == NULL) {
+		code_blocks_destroy(walk);
+		return NULL;
+	}
+	*code_blocks_none(walk) = (struct code_block){ .last = WALK_PLAIN };
+	walk->table = insn_class_table(walk->forms);
+	return walk;
+}
+
+void
+code_blocks_destroy(struct walk *walk)
+{
+	if (walk == NULL)
+		return;
+	free(walk->blocks.block);
+	free(walk->slot);
+	insn_class_destroy(walk->forms);
+	free(walk->call);
+	free(walk);
+}
+
+struct code_block *
+code_blocks_none(struct walk *walk)
+{
+	return code_blocks_at(walk, 0);
+}
+
+/* Bytes at VA, which may lie in two pieces; returns how many of 15. */
+static unsigned
+code_blocks_gather(const struct walk *walk, uint64_t va, uint8_t *bytes)
+{
+	unsigned count = 0;
+
+	while (count < INSN_CLASS_BYTES_MAX) {
+		uint64_t left;
+		const uint8_t *at = memory_image_at(
+		    walk->memory_image, va + count, &left);
+
+		if (at == NULL)
+			break;
+		if (left > INSN_CLASS_BYTES_MAX - count)
+			left = INSN_CLASS_BYTES_MAX - count;
+		memcpy(bytes + count, at, (size_t)left);
+		count += (unsigned)left;
+	}
+	return count;
+}
+
+bool
+code_blocks_is_whole(const struct walk *walk, uint64_t va)
+{
+	uint8_t bytes[INSN_CLASS_BYTES_MAX];
+
+	return code_blocks_gather(walk, va, bytes) == sizeof(bytes);
+}
+
+/*
+ * The memory at VA, *COUNT bytes of it: 15, unless it ends before; in ROOM where it
+ * is in two pieces.
+ */
+static const uint8_t *
+code_blocks_fetch(
+    struct walk *walk, uint64_t va, uint8_t *room, unsigned *count)
+{
+	*count = INSN_CLASS_BYTES_MAX;
+	if (va - walk->span_va < walk->span_bytes &&
+	    walk->span_bytes - (va - walk->span_va) >= INSN_CLASS_BYTES_MAX)
+		return walk->span + (va - walk->span_va);
+	walk->span_va = va;
+	walk->span = memory_image_at(walk->memory_image, va, &walk->span_bytes);
+	if (walk->span == NULL)
+		walk->span_bytes = 0;
+	if (walk->span_bytes >= INSN_CLASS_BYTES_MAX)
+		return walk->span;
+	*count = code_blocks_gather(walk, va, room);
+	return room;
+}
+
+/* Makes the instruction at VA, of which KEPT is known unless 0, the last of BLOCK. */
+static inline const char *
+code_blocks_insn(
+    struct walk *walk, struct code_block *block, uint64_t va, uint64_t kept)
+{
+	uint8_t bits = code_blocks_bits(&block->key);
+	uint8_t room[INSN_CLASS_BYTES_MAX];
+	const uint8_t *bytes;
+	struct insn_class form;
+
+	if (kept != 0) {
+		bytes = walk->span + (va - walk->span_va);
+		form = insn_class_unpack(kept);
+	} else {
+		unsigned count;
+
+		bytes = code_blocks_fetch(walk, va, room, &count);
+		if (count == 0)
+			return "no image has memory there";
+		if (!insn_class_of(walk->forms, bytes, count, bits, &form))
+			return "no instruction";
+	}
+	block->key = code_blocks_key(
+	    block->key.ip, va, code_blocks_count(&block->key), bits);
+	if (code_blocks_end(&block->key) != va)
+		return "a block with jumps over 512 GiB";
+	block->last &= WALK_CALLS_MAX << WALK_CALLS_SHIFT;
+	block->last |= (uint32_t)form.kind | (uint32_t)form.length << 4;
+	block->distance = insn_class_distance(&form, bytes);
+	return NULL;
+}
+
+static bool
+code_blocks_add_call(struct walk *walk, uint64_t value)
+{
+	if (!GROW(walk->call, walk->call_room, walk->call_count + 1))
+		return false;
+	walk->call[walk->call_count++] = value;
+	return true;
+}
+
+/* BLOCK goes on behind a direct call, whose return address is NLIP. */
+static const char *
+code_blocks_call(struct walk *walk, struct code_block *block, uint64_t nlip)
+{
+	if (!code_blocks_has_calls(block)) {
+		if (walk->call_count >= WALK_CALLS_MAX)
+			return "more direct calls than there is room for";
+		if (!code_blocks_add_call(walk, 0))
+			return "out of memory";
+		block->last |= (uint32_t)walk->call_count << WALK_CALLS_SHIFT;
+	}
+	walk->call[(block->last >> WALK_CALLS_SHIFT) - 1]++;
+	return code_blocks_add_call(walk, nlip) ? NULL : "out of memory";
+}
+
+/*
+ * Where the last instruction of BLOCK leads if it is one that a block may run
+ * through; *TEXT where it is not.
+ */
+static uint64_t
+code_blocks_on(struct walk *walk, struct code_block *block, const char **text)
+{
+	switch (code_blocks_kind(block)) {
+	case WALK_PLAIN:
+	case WALK_MOV_CR3:
+		return code_blocks_nlip(block);
+	case WALK_CALL:
+		/* A direct CALL to the next instruction only reads the IP. */
+		if (code_blocks_target(block) != code_blocks_nlip(block))
+			*text = code_blocks_call(
+			    walk, block, code_blocks_nlip(block));
+		return code_blocks_target(block);
+	case WALK_JUMP:
+		return code_blocks_target(block);
+	case WALK_COND:
+	case WALK_JUMP_INDIRECT:
+	case WALK_CALL_INDIRECT:
+	case WALK_RET:
+	case WALK_FAR:
+		break;
+	}
+	*text = "a branch that the decoder ran through";
+	return 0;
+}
+
+/* What is kept of the instruction at VA, if that is in the memory found last; else 0. */
+static inline uint64_t
+code_blocks_kept(const struct walk *walk, uint64_t va, uint8_t bits)
+{
+	uint64_t at = va - walk->span_va;
+
+	if (at >= walk->span_bytes ||
+	    walk->span_bytes - at < INSN_CLASS_BYTES_MAX)
+		return 0;
+	return insn_class_kept(
+	    walk->table, insn_class_first(walk->span + at), bits);
+}
+
+/* Walks BLOCK from its first instruction to its last. */
+static const char *
+code_blocks_through(struct walk *walk, struct code_block *block, uint64_t *at)
+{
+	uint8_t bits = code_blocks_bits(&block->key);
+	const char *text = NULL;
+	uint64_t va = block->key.ip;
+
+	for (unsigned left = code_blocks_count(&block->key);; left--) {
+		uint64_t kept = code_blocks_kept(walk, va, bits);
+
+		while (left > 1 && kept != 0 &&
+		    insn_class_kind(kept) == WALK_PLAIN) {
+			va += insn_class_length(kept);
+			kept = code_blocks_kept(walk, va, bits);
+			left--;
+		}
+		text = code_blocks_insn(walk, block, va, kept);
+		*at = va;
+		if (text != NULL || left <= 1)
+			return text;
+		va = code_blocks_on(walk, block, &text);
+		if (text != NULL)
+			return text;
+	}
+}
+
+static size_t
+code_blocks_hash(const struct walk *walk, const struct code_blocks_key *key)
+{
+	uint64_t hash = (key->ip ^ (uint64_t)code_blocks_count(key) << 48) *
+	    UINT64_C(0x9e3779b97f4a7c15);
+
+	return (size_t)(hash >> 20) & (walk->slot_count - 1);
+}
+
+/* Where the block of KEY is, or would be. */
+static size_t
+code_blocks_slot(const struct walk *walk, const struct code_blocks_key *key)
+{
+	size_t slot = code_blocks_hash(walk, key);
+
+	while (walk->slot[slot] != 0 &&
+	    !code_blocks_is(code_blocks_at(walk, walk->slot[slot]), key))
+		slot = (slot + 1) & (walk->slot_count - 1);
+	return slot;
+}
+
+static bool
+code_blocks_grow(struct walk *walk)
+{
+	size_t count = walk->slot_count * 2;
+	uint32_t *slot = calloc(count, sizeof(*slot));
+
+	if (slot == NULL)
+		return false;
+	free(walk->slot);
+	walk->slot = slot;
+	walk->slot_count = count;
+	for (uint32_t i = 1; i < walk->block_count; i++) {
+		size_t at = code_blocks_slot(
+		    walk, &code_blocks_at(walk, i)->key);
+
+		walk->slot[at] = i;
+	}
+	return true;
+}
+
+/* Makes room for one block more.  False: there is none, and nothing has moved. */
+static bool
+code_blocks_extend(struct walk *walk)
+{
+	struct code_block *block = walk->blocks.block;
+
+	if (walk->block_count < walk->block_room)
+		return true;
+	if (walk->block_room == WALK_BLOCKS_MAX)
+		return false;
+	block = realloc(block, walk->block_room * 2 * sizeof(*block));
+	if (block == NULL)
+		return false;
+	walk->blocks.block = block;
+	walk->block_room *= 2;
+	return true;
+}
+
+/*
+ * Index of a new block, whose slot is SLOT; 0: it cannot be, see code_block().  What can
+ * move blocks comes last.
+ */
+static uint32_t
+code_blocks_add(struct walk *walk, const struct code_blocks_key *wanted,
+    size_t slot, const char **text, uint64_t *at)
+{
+	struct code_block block = { .key = *wanted };
+	size_t call_count = walk->call_count;
+	uint32_t index;
+
+	*text = code_blocks_through(walk, &block, at);
+	if (*text == NULL && block.key.rest != wanted->rest)
+		*text = "the decoder's block ends elsewhere";
+	if (*text != NULL) {
+		walk->call_count = call_count;
+		return 0;
+	}
+	*text = "out of memory";
+	if (walk->block_count * UINT64_C(2) >= walk->slot_count) {
+		if (!code_blocks_grow(walk))
+			return 0;
+		slot = code_blocks_slot(walk, wanted);
+	}
+	if (!code_blocks_extend(walk))
+		return 0;
+	index = walk->block_count++;
+	*code_blocks_at(walk, index) = block;
+	walk->insns += code_blocks_count(&block.key);
+	walk->slot[slot] = index;
+	return index;
+}
+
+static uint32_t
+code_blocks_find(struct walk *walk, const struct code_blocks_key *wanted,
+    const char **text, uint64_t *at)
+{
+	size_t slot = code_blocks_slot(walk, wanted);
+
+	if (walk->slot[slot] != 0)
+		return walk->slot[slot];
+	return code_blocks_add(walk, wanted, slot, text, at);
+}
+
+struct code_block *
+code_block(struct walk *walk, struct code_block *before,
+    const struct code_blocks_key *wanted, const char **text, uint64_t *at)
+{
+	uint32_t from = (uint32_t)(before - code_blocks_at(walk, 0));
+	uint32_t index = code_blocks_find(walk, wanted, text, at);
+
+	if (index == 0)
+		return NULL;
+	before = code_blocks_at(walk, from);
+	before->next[wanted->ip == code_blocks_nlip(before)] = index;
+	return code_blocks_at(walk, index);
+}
+
+const uint64_t *
+code_blocks_calls(
+    const struct walk *walk, const struct code_block *block, size_t *count)
+{
+	uint32_t behind = block->last >> WALK_CALLS_SHIFT;
+
+	*count = behind != 0 ? (size_t)walk->call[behind - 1] : 0;
+	return walk->call + behind;
+}
+
+uint64_t
+code_blocks(const struct walk *walk)
+{
+	return walk->block_count - 1;
+}
+
+uint64_t
+code_blocks_insns(const struct walk *walk)
+{
+	return walk->insns;
+}

@@ -1,0 +1,164 @@
+/*
+ * Blocks of instructions as Zydis sees them in the image: the check on libipt's
+ * decoding, and where the last instruction of each may lead.  A block is walked
+ * once; what was found is kept.
+ */
+#ifndef TOPAZ_TRACES_REENCODE_INPUT_CODE_BLOCKS_H
+#define TOPAZ_TRACES_REENCODE_INPUT_CODE_BLOCKS_H
+
+#include "traces/reencode/input/insn_class.h"
+#include "traces/reencode/input/memory_image.h"
+
+/*
+ * Instructions from IP on, through direct jumps and calls: from its lowest bit, .rest is
+ * how far the last of them is from the first (40 bits, signed), how many they are (16)
+ * and the bits of the mode.
+ */
+struct code_blocks_key {
+	uint64_t ip, rest; /* .rest is 0 where there are none */
+};
+
+#define WALK_REACH_BITS 40
+#define WALK_BITS_SHIFT 56
+
+/* Small, since there are many and they are looked at often: see code_blocks_kind() and so on. */
+struct code_block {
+	struct code_blocks_key key;
+	/*
+	 * Index of what came after it last, 0: nothing; [1]: right behind it in memory.
+	 * Of a conditional branch: where it may lead, see code_block().
+	 */
+	uint32_t next[2];
+	int32_t distance; /* from behind the last instruction to its target */
+	uint32_t
+	    last; /* kind (4 bits), length (4); then for code_blocks_calls() */
+};
+
+struct walk;
+
+/* PIECES must outlive the result.  NULL: out of memory. */
+struct walk *code_blocks_create(const struct memory_image *memory_image);
+void code_blocks_destroy(struct walk *walk);
+
+/* A block without instructions. */
+struct code_block *code_blocks_none(struct walk *walk);
+
+/*
+ * The block that is WANTED, valid up to the next call that returns one; BEFORE is the
+ * one before it, or code_blocks_none() where it is not known to lead there: the two are linked,
+ * and the link is trusted.  NULL where the image's instructions say otherwise: *TEXT says how
+ * (static text), *AT where; BEFORE is then still valid.
+ */
+struct code_block *code_block(struct walk *walk, struct code_block *before,
+    const struct code_blocks_key *wanted, const char **text, uint64_t *at);
+
+/* The COUNT instructions from IP to END_IP; of those that are farther, no block. */
+static inline struct code_blocks_key
+code_blocks_key(uint64_t ip, uint64_t end_ip, uint16_t count, uint8_t bits)
+{
+	uint64_t reach = (end_ip - ip) & (TZ_BIT(WALK_REACH_BITS) - 1);
+
+	return (struct code_blocks_key){ .ip = ip,
+		.rest = reach | (uint64_t)count << WALK_REACH_BITS |
+		    (uint64_t)bits << WALK_BITS_SHIFT };
+}
+
+static inline uint16_t
+code_blocks_count(const struct code_blocks_key *key)
+{
+	return (uint16_t)(key->rest >> WALK_REACH_BITS);
+}
+
+static inline uint8_t
+code_blocks_bits(const struct code_blocks_key *key)
+{
+	return (uint8_t)(key->rest >> WALK_BITS_SHIFT);
+}
+
+/* Room in struct code_block, .last, for code_blocks_calls(). */
+#define WALK_CALLS_SHIFT 8
+#define WALK_CALLS_MAX   (UINT32_MAX >> WALK_CALLS_SHIFT)
+
+/* What the last instruction of BLOCK is. */
+static inline enum code_blocks_kind
+code_blocks_kind(const struct code_block *block)
+{
+	return (enum code_blocks_kind)(block->last & 15);
+}
+
+/* Its address. */
+static inline uint64_t
+code_blocks_end(const struct code_blocks_key *key)
+{
+	return key->ip +
+	    (uint64_t)((int64_t)(key->rest << (64 - WALK_REACH_BITS)) >>
+		(64 - WALK_REACH_BITS));
+}
+
+/* The address after it. */
+static inline uint64_t
+code_blocks_nlip(const struct code_block *block)
+{
+	return code_blocks_end(&block->key) + (block->last >> 4 & 15);
+}
+
+/* Where it leads, if it is COND (then if taken), JUMP or CALL. */
+static inline uint64_t
+code_blocks_target(const struct code_block *block)
+{
+	uint64_t target = code_blocks_nlip(block) +
+	    (uint64_t)(int64_t)block->distance;
+
+	return code_blocks_bits(&block->key) == 32 ? target & UINT32_MAX
+						   : target;
+}
+
+/* Has it direct calls before that? */
+static inline bool
+code_blocks_has_calls(const struct code_block *block)
+{
+	return block->last >> WALK_CALLS_SHIFT != 0;
+}
+
+static inline bool
+code_blocks_is(
+    const struct code_block *block, const struct code_blocks_key *wanted)
+{
+	return ((block->key.ip ^ wanted->ip) |
+		   (block->key.rest ^ wanted->rest)) == 0;
+}
+
+/* The first member of struct walk: what code_blocks_again() needs of it. */
+struct code_blocks {
+	struct code_block *block; /* [0] is none */
+};
+
+static inline struct code_block *
+code_blocks_at(const struct walk *walk, uint32_t index)
+{
+	return &((const struct code_blocks *)walk)->block[index];
+}
+
+/* The same as code_block() where it came after BEFORE last, else NULL. */
+static inline struct code_block *
+code_blocks_again(const struct walk *walk, const struct code_block *before,
+    const struct code_blocks_key *wanted)
+{
+	bool behind = wanted->ip == code_blocks_nlip(before);
+	struct code_block *block = code_blocks_at(walk, before->next[behind]);
+
+	return code_blocks_is(block, wanted) ? block : NULL;
+}
+
+/* Are there as many bytes at VA as an instruction may have? */
+bool code_blocks_is_whole(const struct walk *walk, uint64_t va);
+
+/* The addresses after BLOCK's direct calls before the last instruction, *COUNT. */
+const uint64_t *code_blocks_calls(
+    const struct walk *walk, const struct code_block *block, size_t *count);
+
+/* Distinct blocks, and instructions in them. */
+uint64_t code_blocks(const struct walk *walk);
+uint64_t code_blocks_insns(const struct walk *walk);
+
+#endif

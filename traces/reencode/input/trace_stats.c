@@ -1,0 +1,389 @@
+#include "traces/reencode/input/trace_stats.h"
+
+#include "traces/decode/vector.h"
+
+#include <assert.h>
+#include <endian.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* In the payload of a MODE.Exec. */
+#define FACTS_EXEC_IF 4
+/* The CBR of an enable or a PSB+ comes within so many bytes of its start. */
+#define FACTS_CBR_BYTES 96
+#define FACTS_MTC_BITS  8
+#define FACTS_CTC_BITS  16
+
+void
+trace_stats_free(struct trace_stats *stats)
+{
+	free(stats->psb);
+	free(stats->psb_end);
+	free(stats->cbr);
+	free(stats->mark);
+	*stats = (struct trace_stats){ 0 };
+}
+
+/* What a packet of KIND with IPBytes FORM, and LAST_IP behind it, say. */
+static inline void
+trace_stats_ip(struct trace_stats *stats, enum packet_parser_kind kind,
+    unsigned form, uint64_t last_ip)
+{
+	bool with_ip = form != 0, kernel = last_ip >> 63 != 0;
+
+	stats->traced = kind != PACKET_PARSER_PGD;
+	stats->ips_full += form == 6;
+	stats->ips_sext48 += form == 3;
+	stats->pgd_ips += with_ip & (kind == PACKET_PARSER_PGD);
+	stats->kernel |= with_ip & kernel;
+	stats->user |= with_ip & !kernel;
+}
+
+/* At END, where the next PSB or the trace's end is, so long there was none. */
+static void
+trace_stats_gap(struct trace_stats *stats, uint64_t end)
+{
+	uint64_t gap = 0;
+
+	if (stats->psb_count != 0)
+		gap = end - stats->psb[stats->psb_count - 1];
+	stats->gap_max = gap > stats->gap_max ? gap : stats->gap_max;
+}
+
+static bool
+trace_stats_psb(struct trace_stats *stats, uint64_t offset)
+{
+	trace_stats_gap(stats, offset);
+	if (!GROW(stats->psb, stats->psb_room, stats->psb_count + 1) ||
+	    !GROW(stats->psb_end, stats->psb_end_room, stats->psb_count + 1))
+		return false;
+	stats->in_psb = true;
+	stats->psb_end[stats->psb_count] = UINT64_MAX;
+	stats->psb[stats->psb_count++] = offset;
+	return true;
+}
+
+/* From OFFSET on the counter goes on in another way. */
+static void
+trace_stats_end(struct trace_stats *stats, uint64_t offset)
+{
+	uint64_t *end = &stats->psb_end[stats->psb_count - 1];
+
+	if (*end > offset)
+		*end = offset;
+}
+
+/* The last CYC is none of an OVF, whose counter has no end. */
+static void
+trace_stats_cyc(struct trace_stats_clock *clock)
+{
+	if (!clock->in_cyc)
+		return;
+	clock->in_cyc = false;
+	if (clock->cyc < clock->cyc_min)
+		clock->cyc_min = clock->cyc;
+	if (clock->cyc > clock->cyc_max)
+		clock->cyc_max = clock->cyc;
+}
+
+static void
+trace_stats_time(
+    struct trace_stats_clock *clock, const struct packet_parser_packet *packet)
+{
+	if (packet->kind == PACKET_PARSER_CYC) {
+		clock->in_cyc = true;
+		clock->cyc = packet->value;
+	} else if (packet->kind == PACKET_PARSER_TMA) {
+		clock->tma = true;
+		clock->ctc = packet->value & 0xffff;
+	} else if (packet->kind == PACKET_PARSER_MTC && clock->tma) {
+		clock->tma = false;
+		for (unsigned n = 0; n < FACTS_FREQS; n++) {
+			unsigned known = n < FACTS_MTC_BITS
+			    ? FACTS_MTC_BITS
+			    : FACTS_CTC_BITS - n;
+
+			clock->freq[n] += ((((clock->ctc >> n) + 1) ^
+					       packet->value) &
+					      (TZ_BIT(known) - 1)) == 0;
+		}
+	}
+}
+
+static bool
+trace_stats_packet(
+    struct trace_stats *stats, const struct packet_parser_packet *packet)
+{
+	uint8_t ratio = (uint8_t)packet->value;
+
+	stats->packets[packet->kind]++;
+	if (packet->kind != PACKET_PARSER_PAD &&
+	    packet->kind != PACKET_PARSER_CYC)
+		stats->full_tnt = false;
+	if (packet->kind == PACKET_PARSER_OVF)
+		stats->clock.in_cyc = false;
+	else if (packet->kind != PACKET_PARSER_PAD)
+		trace_stats_cyc(&stats->clock);
+	switch ((int)packet->kind) {
+	case PACKET_PARSER_TSX:
+		stats->tsx += !stats->in_psb;
+		return true;
+	case PACKET_PARSER_CYC:
+	case PACKET_PARSER_TMA:
+	case PACKET_PARSER_MTC:
+		trace_stats_time(&stats->clock, packet);
+		return true;
+	case PACKET_PARSER_PTW:
+		stats->fup_ptws += packet->with_ip;
+		return true;
+	case PACKET_PARSER_EXEC:
+		stats->flagged += (packet->value & FACTS_EXEC_IF) != 0;
+		return true;
+	case PACKET_PARSER_TIP:
+	case PACKET_PARSER_PGE:
+	case PACKET_PARSER_PGD:
+	case PACKET_PARSER_FUP:
+		trace_stats_ip(
+		    stats, packet->kind, packet->bits, packet->value);
+		return true;
+	case PACKET_PARSER_TNT:
+		stats->long_tnts += packet->bytes > 1;
+		return true;
+	case PACKET_PARSER_PSB:
+		return trace_stats_psb(stats, packet->offset);
+	case PACKET_PARSER_PSBEND:
+		stats->in_psb = false;
+		return true;
+	case PACKET_PARSER_OVF:
+		stats->in_psb = false;
+		trace_stats_end(stats, packet->offset);
+		return true;
+	case PACKET_PARSER_CBR:
+		if (!stats->in_psb)
+			trace_stats_end(stats, packet->offset);
+		stats->cbrs += !stats->in_psb && stats->traced;
+		if (!GROW(stats->cbr, stats->cbr_room, stats->cbr_count + 1))
+			return false;
+		stats->cbr[stats->cbr_count++] = (struct trace_stats_cbr){
+			.offset = packet->offset, .ratio = ratio
+		};
+		return true;
+	default:
+		return true;
+	}
+}
+
+static bool
+trace_stats_mark(struct trace_stats *stats, uint64_t offset, uint64_t last_ip)
+{
+	if (!GROW(stats->mark, stats->mark_room, stats->mark_count + 1))
+		return false;
+	stats->mark[stats->mark_count++] =
+	    (struct trace_stats_mark){ .offset = offset, .last_ip = last_ip };
+	return true;
+}
+
+/* All of SCAN's bytes were read: the last packet that is no PAD ended at END. */
+static void
+trace_stats_cut(
+    struct trace_stats *stats, const struct packet_parser *parser, uint64_t end)
+{
+	trace_stats_gap(stats, end);
+	if (stats->in_psb)
+		stats->cut_off = parser->count -
+		    stats->psb[stats->psb_count - 1];
+	else if (parser->offset != parser->count)
+		stats->cut_off = parser->count - end;
+}
+
+/* Goes past the packet of KIND, which may have an IP, at SCAN's place; false: out of memory. */
+static inline bool
+trace_stats_skip(struct trace_stats *stats, struct packet_parser *parser,
+    enum packet_parser_kind kind)
+{
+	const uint8_t *at = parser->bytes + parser->offset;
+	uint64_t last_ip = parser->last_ip, offset = parser->offset;
+	unsigned form = at[0] >> 5;
+
+	trace_stats_cyc(&stats->clock);
+	stats->packets[kind]++;
+	parser->offset += 1u + packet_parser_ip_bytes[form];
+	if (form != 0) {
+		uint64_t whole;
+
+		memcpy(&whole, at + 1, sizeof(whole));
+		parser->last_ip = packet_parser_ip_after(
+		    last_ip, le64toh(whole), form);
+	}
+	trace_stats_ip(stats, kind, form, parser->last_ip);
+	return kind != PACKET_PARSER_PGD ||
+	    trace_stats_mark(stats, offset, last_ip);
+}
+
+/*
+ * PADs, short TNTs and CYCs, and what may have an IP, which most of a trace is, without
+ * making packets of them; *END: see trace_stats_cut().  False: out of memory.
+ */
+static bool
+trace_stats_pass(
+    struct trace_stats *stats, struct packet_parser *parser, uint64_t *end)
+{
+	uint64_t at = parser->offset, count = parser->count, tnts = 0,
+		 split = 0;
+	bool full = stats->full_tnt, good = true;
+
+	/* In a block an even byte may begin a BIP. */
+	if (parser->in_block)
+		return true;
+	while (at < count && good) {
+		uint8_t first = parser->bytes[at];
+		enum packet_parser_kind kind;
+
+		if (first == 0) {
+			at++;
+			continue;
+		}
+		if ((first & 1) == 0 && first != 2) {
+			trace_stats_cyc(&stats->clock);
+			tnts++;
+			split += full;
+			full = first >> 7 != 0;
+			at++;
+			*end = at;
+			continue;
+		}
+		kind = (enum packet_parser_kind)
+		    packet_parser_ip_kinds[first & 0x1f];
+		if (kind != PACKET_PARSER_PAD) {
+			/* 8 bytes of IP are read, whatever it has. */
+			if (count - at <= sizeof(uint64_t) ||
+			    packet_parser_ip_bytes[first >> 5] >
+				sizeof(uint64_t))
+				break;
+			parser->offset = at;
+			good = trace_stats_skip(stats, parser, kind);
+			full = false;
+			at = parser->offset;
+		} else if ((first & PACKET_PARSER_CYC_MASK) ==
+		    PACKET_PARSER_CYC_OPCODE) {
+			trace_stats_cyc(&stats->clock);
+			stats->packets[PACKET_PARSER_CYC]++;
+			stats->clock.in_cyc = true;
+			stats->clock.cyc = first >> 3;
+			at++;
+		} else {
+			break;
+		}
+		*end = at;
+	}
+	parser->offset = at;
+	stats->full_tnt = full;
+	stats->split_tnts += split;
+	stats->packets[PACKET_PARSER_TNT] += tnts;
+	return good;
+}
+
+bool
+trace_stats_read(
+    struct trace_stats *stats, const uint8_t *bytes, uint64_t count)
+{
+	struct packet_parser_packet packet;
+	struct packet_parser parser;
+	uint64_t end;
+
+	*stats = (struct trace_stats){ .clock = { .cyc_min = UINT64_MAX } };
+	stats->first_psb = packet_parser_find_psb(bytes, count, 0);
+	packet_parser_begin(&parser, bytes, count, stats->first_psb);
+	end = stats->first_psb;
+	for (;;) {
+		uint64_t last_ip = parser.last_ip;
+
+		while (packet_parser_next(&parser, &packet)) {
+			if ((packet.kind == PACKET_PARSER_PGD ||
+				packet.kind == PACKET_PARSER_OVF) &&
+			    !trace_stats_mark(stats, packet.offset, last_ip))
+				return false;
+			if (packet.kind != PACKET_PARSER_PAD)
+				end = parser.offset;
+			if (!trace_stats_packet(stats, &packet) ||
+			    !trace_stats_pass(stats, &parser, &end))
+				return false;
+			last_ip = parser.last_ip;
+		}
+		trace_stats_cyc(&stats->clock);
+		if (packet.kind != PACKET_PARSER_BAD) {
+			trace_stats_cut(stats, &parser, end);
+			return true;
+		}
+		stats->bad++;
+		stats->in_psb = false;
+		packet_parser_begin(&parser, bytes, count,
+		    packet_parser_find_psb(bytes, count, packet.offset + 1));
+		end = parser.offset;
+	}
+}
+
+static_assert(offsetof(struct trace_stats_mark, offset) == 0 &&
+	offsetof(struct trace_stats_cbr, offset) == 0,
+    "trace_stats_index() reads it there");
+
+/*
+ * Index of the first of COUNT elements of BYTES, each of which begins with its offset,
+ * that is not before OFFSET.
+ */
+static size_t
+trace_stats_index(
+    const void *array, size_t count, size_t bytes, uint64_t offset)
+{
+	const uint8_t *first = array;
+	size_t low = 0, high = count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		uint64_t there;
+
+		memcpy(&there, first + middle * bytes, sizeof(there));
+		if (there < offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+size_t
+trace_stats_psb_index(const struct trace_stats *stats, uint64_t offset)
+{
+	return trace_stats_index(
+	    stats->psb, stats->psb_count, sizeof(*stats->psb), offset);
+}
+
+size_t
+trace_stats_mark_index(
+    const struct trace_stats *stats, uint64_t offset, size_t near)
+{
+	const struct trace_stats_mark *mark = stats->mark;
+
+	if (near < stats->mark_count && mark[near].offset >= offset &&
+	    (near == 0 || mark[near - 1].offset < offset))
+		return near;
+	return trace_stats_index(
+	    mark, stats->mark_count, sizeof(*mark), offset);
+}
+
+uint8_t
+trace_stats_cbr(const struct trace_stats *stats, uint64_t offset)
+{
+	size_t index = trace_stats_index(
+	    stats->cbr, stats->cbr_count, sizeof(*stats->cbr), offset);
+
+	if (stats->cbr_count == 0)
+		return 0;
+	/* Its own, or else the last one that was told. */
+	if (index == stats->cbr_count ||
+	    (index != 0 &&
+		stats->cbr[index].offset - offset >= FACTS_CBR_BYTES))
+		index--;
+	return stats->cbr[index].ratio;
+}

@@ -1,0 +1,359 @@
+#include "traces/reencode/replay/clock.h"
+
+#define CLOCK_TSC_BITS 56
+#define CLOCK_CTC_BITS 16
+#define CLOCK_FC_MASK  0x1ff
+/* The clocks begin here: what was before them does not make them negative. */
+#define CLOCK_CYCLES (UINT64_C(1) << 48)
+/* Longer ones are told as this one. */
+#define CLOCK_CYC_MAX   (UINT64_C(1) << 40)
+#define CLOCK_MTC_BITS  8
+#define CLOCK_CTL_CYC   TZ_BIT(1)
+#define CLOCK_CTL_MTC   TZ_BIT(9)
+#define CLOCK_CTL_TIME  (CLOCK_CTL_CYC | CLOCK_CTL_MTC | TZ_BIT(10))
+#define CLOCK_FREQ(ctl) ((unsigned)tz_bits(ctl, 17, 14))
+
+static uint64_t
+clock_capped(uint64_t cycles)
+{
+	return cycles < CLOCK_CYC_MAX ? cycles : CLOCK_CYC_MAX;
+}
+
+/* The first value not below LEAST that ends in the BITS bits of VALUE. */
+static uint64_t
+clock_after(uint64_t least, uint64_t value, unsigned bits)
+{
+	uint64_t span = TZ_BIT(bits);
+	uint64_t found = (least & ~(span - 1)) | (value & (span - 1));
+
+	return found < least ? found + span : found;
+}
+
+/* What a status says: TSC, TMA and the CYC before them. */
+struct clock_status {
+	bool cyc, tsc, tma;
+	uint64_t cycles, tsc_value, tma_value;
+};
+
+static struct clock_status
+clock_read(struct packet_parser *parser, bool overflow)
+{
+	struct clock_status status = { 0 };
+	struct packet_parser_packet packet;
+	bool in_psb = false, lost = false, forced = false;
+
+	while (packet_parser_next(parser, &packet)) {
+		switch ((int)packet.kind) {
+		case PACKET_PARSER_PAD:
+			break;
+		case PACKET_PARSER_CBR:
+			/* It ends with that, whatever comes next. */
+			if (!in_psb)
+				return status;
+			break;
+		case PACKET_PARSER_OVF:
+			if (!overflow)
+				return status;
+			overflow = false;
+			lost = true;
+			break;
+		case PACKET_PARSER_PSB:
+			in_psb = true;
+			break;
+		case PACKET_PARSER_CYC:
+			if (lost && status.cyc)
+				return status;
+			if (!status.tsc)
+				status.cycles += clock_capped(packet.value);
+			status.cyc = true;
+			break;
+		case PACKET_PARSER_TSC:
+			status.tsc = true;
+			status.tsc_value = packet.value;
+			break;
+		case PACKET_PARSER_TMA:
+			status.tma = true;
+			status.tma_value = packet.value;
+			break;
+		case PACKET_PARSER_PSBEND:
+			return status;
+		case PACKET_PARSER_TNT:
+			/* What a status forces out stands before it. */
+			if (forced || status.tsc || in_psb)
+				return status;
+			forced = true;
+			break;
+		default:
+			if (!in_psb)
+				return status;
+			break;
+		}
+	}
+	return status;
+}
+
+/* The next MTC behind SCAN; false: there is none. */
+static bool
+clock_next_mtc(struct packet_parser parser, uint64_t *payload)
+{
+	struct packet_parser_packet packet;
+
+	while (packet_parser_next(&parser, &packet))
+		if (packet.kind == PACKET_PARSER_MTC) {
+			*payload = packet.value;
+			return true;
+		}
+	return false;
+}
+
+/*
+ * The crystal clock: its low bits as a TMA has them, what is above so that the next
+ * MTC is the one that comes; without a TMA, one tick before that one.
+ */
+static uint64_t
+clock_crystal(const struct clock *clock, const struct clock_status *status,
+    struct packet_parser behind, unsigned freq)
+{
+	unsigned bits = freq + CLOCK_MTC_BITS;
+	uint64_t art = clock->now.art, payload;
+	bool mtc = clock_next_mtc(behind, &payload);
+
+	if (!status->tma)
+		return mtc ? clock_after(art, (payload << freq) - 1, bits)
+			   : art;
+	art = clock_after(art, status->tma_value, CLOCK_CTC_BITS);
+	for (unsigned n = 0; mtc && n < FACTS_FREQS; n++) {
+		uint64_t found = art + n * TZ_BIT(CLOCK_CTC_BITS);
+
+		if ((((found >> freq) + 1) & 0xff) == payload)
+			return found;
+	}
+	return art;
+}
+
+/* Takes over what STATUS says of TSC and FastCounter. */
+static void
+clock_take(struct clock *clock, const struct clock_status *status)
+{
+	if (status->tsc)
+		clock->now.tsc = clock_after(
+		    clock->now.tsc, status->tsc_value, CLOCK_TSC_BITS);
+	if (status->tma)
+		clock->now.fc = (uint32_t)(status->tma_value >> 24) &
+		    CLOCK_FC_MASK;
+}
+
+void
+clock_start(struct clock *clock, struct unit_driver *feed, uint64_t offset)
+{
+	struct packet_parser parser = clock->look;
+	struct clock_status status;
+
+	clock->timed = (feed->ctl & CLOCK_CTL_TIME) != 0;
+	clock->hides = tz_bits(feed->ctl, 22, 19) > 1;
+	if (clock->now.cycles == 0)
+		clock->now.cycles = CLOCK_CYCLES;
+	if (!clock->timed)
+		return;
+	parser.offset = offset;
+	status = clock_read(&parser, true);
+	clock_take(clock, &status);
+	clock->now.art = clock_crystal(
+	    clock, &status, parser, CLOCK_FREQ(feed->ctl));
+	clock->now.cycles += status.cycles;
+	clock->zero = clock->now.cycles - status.cycles;
+	feed->now = clock->now;
+	feed->cycles = status.cycles;
+	feed->cyc_sent = status.tsc && !status.cyc;
+}
+
+void
+clock_move(struct clock *clock, uint64_t offset)
+{
+	const struct clock_next *next = &clock->next;
+	struct packet_parser_packet packet;
+
+	/* Just what was looked at last, with its CYC, was sent. */
+	if (clock->look.offset < offset &&
+	    clock->looked == clock->look.offset &&
+	    next->behind.offset == offset && next->simple) {
+		clock->look = next->behind;
+		clock->zero += next->cycles;
+		if (clock->zero > clock->now.cycles)
+			clock->now.cycles = clock->zero;
+		return;
+	}
+	while (clock->look.offset < offset &&
+	    packet_parser_next(&clock->look, &packet)) {
+		if (packet.kind == PACKET_PARSER_CYC)
+			clock->zero += clock_capped(packet.value);
+		else if (packet.kind == PACKET_PARSER_OVF)
+			clock->zero = clock->now.cycles;
+		/* A CYC that the unit was not told of. */
+		if (clock->zero > clock->now.cycles)
+			clock->now.cycles = clock->zero;
+	}
+}
+
+static void
+clock_ahead(const struct clock *clock, unsigned pending, uint64_t most,
+    struct clock_next *next)
+{
+	struct packet_parser_packet *packet = &next->packet;
+	/* SDM vol. 3, 33.4.2.14, "CYC-eligible packets": not these, nor the end. */
+	const uint64_t timeless = TZ_BIT(PACKET_PARSER_CUT) |
+	    TZ_BIT(PACKET_PARSER_MNT) | TZ_BIT(PACKET_PARSER_PWRX) |
+	    TZ_BIT(PACKET_PARSER_PSB) | TZ_BIT(PACKET_PARSER_CBR) |
+	    TZ_BIT(PACKET_PARSER_STOP);
+	struct packet_parser parser = clock->look;
+	bool whole = false;
+	uint64_t last = 0;
+
+	next->cycles = 0;
+	next->cyc = next->behind_tnt = false;
+	for (;;) {
+		if (!packet_parser_next(&parser, packet))
+			break;
+		if (packet->kind == PACKET_PARSER_PAD)
+			continue;
+		if (packet->kind == PACKET_PARSER_TNT && pending != 0 &&
+		    !whole && packet->bits == pending && !next->behind_tnt) {
+			next->behind_tnt = true;
+			continue;
+		}
+		/* A counter at its end is told of before it goes on. */
+		if (packet->kind != PACKET_PARSER_CYC || whole)
+			break;
+		next->cyc = true;
+		last = clock_capped(packet->value);
+		next->cycles += last;
+		whole = packet->value != most;
+	}
+	next->simple = packet->kind != PACKET_PARSER_OVF &&
+	    packet->kind != PACKET_PARSER_CYC;
+	/* The last one is that of the OVF: it comes when all else was lost. */
+	if (packet->kind == PACKET_PARSER_OVF && next->cyc) {
+		next->cycles -= last;
+		next->cyc = next->cycles != 0;
+		next->cycles += next->cyc;
+	}
+	next->wraps = next->cyc && !whole;
+	/*
+	 * It went on while outcomes were pending, before what has no CYC, or for
+	 * too short to be told.
+	 */
+	if (next->wraps &&
+	    (clock->hides || (timeless >> packet->kind & 1) != 0 ||
+		(packet->kind == PACKET_PARSER_TNT && pending != 0 &&
+		    !next->behind_tnt))) {
+		next->cycles++;
+		next->simple = false;
+	}
+	next->behind = parser;
+}
+
+const struct clock_next *
+clock_look(struct clock *clock, unsigned pending, uint64_t most)
+{
+	clock->looked = clock->look.offset;
+	clock_ahead(clock, pending, most, &clock->next);
+	return &clock->next;
+}
+
+void
+clock_hand(struct clock *clock, struct unit_driver *feed,
+    const struct clock_next *next)
+{
+	if (!next->cyc || !pt_unit_fast(feed->unit)->timed)
+		return;
+	if (clock->zero + next->cycles > clock->now.cycles)
+		clock->now.cycles = clock->zero + next->cycles;
+	pt_unit_time(feed->unit, &clock->now);
+}
+
+/* The unit's clocks are set anew: what they were does not lead there. */
+static void
+clock_jump(struct clock *clock, struct unit_driver *feed)
+{
+	clock->jumps++;
+	pt_unit_set_time(
+	    feed->unit, &clock->now, clock->now.cycles - clock->zero);
+}
+
+/* The crystal clock reaches DUE, an edge. */
+static void
+clock_reach(struct clock *clock, struct unit_driver *feed, uint64_t due)
+{
+	clock->now.art = due;
+	clock->now.fc = 0;
+	pt_unit_time(feed->unit, &clock->now);
+}
+
+void
+clock_edge_lost(struct clock *clock, struct unit_driver *feed)
+{
+	uint64_t due = pt_unit_mtc_due(feed->unit);
+
+	if (due != UINT64_MAX)
+		clock_reach(clock, feed, due);
+}
+
+void
+clock_edge(struct clock *clock, struct unit_driver *feed,
+    const struct clock_next *next)
+{
+	unsigned freq = CLOCK_FREQ(feed->ctl);
+	uint64_t due = pt_unit_mtc_due(feed->unit);
+
+	if (due == UINT64_MAX || !pt_unit_fast(feed->unit)->timed)
+		return;
+	if ((due >> freq & 0xff) != next->packet.value) {
+		clock->now.art = clock_after(clock->now.art,
+		    (next->packet.value << freq) - 1, freq + CLOCK_MTC_BITS);
+		clock_jump(clock, feed);
+		due = pt_unit_mtc_due(feed->unit);
+	}
+	if (next->cyc && clock->zero + next->cycles > clock->now.cycles)
+		clock->now.cycles = clock->zero + next->cycles;
+	clock_reach(clock, feed, due);
+}
+
+void
+clock_status(
+    struct clock *clock, struct unit_driver *feed, struct packet_parser at)
+{
+	struct clock_status status = clock_read(&at, false);
+	uint64_t art = clock->now.art;
+
+	if (!pt_unit_fast(feed->unit)->timed)
+		return;
+	clock_take(clock, &status);
+	if (clock->zero + status.cycles > clock->now.cycles)
+		clock->now.cycles = clock->zero + status.cycles;
+	if (status.tma)
+		clock->now.art = clock_after(
+		    art, status.tma_value, CLOCK_CTC_BITS);
+	if (clock->now.art >= pt_unit_mtc_due(feed->unit)) {
+		clock->now.art = clock_crystal(
+		    clock, &status, at, CLOCK_FREQ(feed->ctl));
+		clock_jump(clock, feed);
+	}
+	pt_unit_time(feed->unit, &clock->now);
+}
+
+uint64_t
+clock_infer(const struct profile *profile, const struct trace_stats *stats)
+{
+	const struct trace_stats_clock *said = &stats->clock;
+	unsigned threshold = 0, freq = FACTS_FREQS;
+
+	for (unsigned n = 0; n < FACTS_FREQS; n++)
+		if ((profile->pt1_eax >> (16 + n) & 1) != 0 &&
+		    (freq == FACTS_FREQS || said->freq[n] > said->freq[freq]))
+			freq = n;
+	for (unsigned n = 1; n < FACTS_FREQS && said->cyc_max != 0; n++)
+		if ((profile->pt1_ebx >> n & 1) != 0 &&
+		    said->cyc_min >= TZ_BIT(n - 1))
+			threshold = n;
+	return (uint64_t)(freq % FACTS_FREQS) << 14 | (uint64_t)threshold << 19;
+}

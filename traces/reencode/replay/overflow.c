@@ -1,0 +1,303 @@
+/*
+ * Where packets were lost: what comes before an OVF and how the trace goes on.
+ */
+#include "traces/reencode/replay/replay_internal.h"
+
+/*
+ * APL12: does a TIP.PGE come next behind the FUP of an OVF, as SCAN has it?  Then that
+ * says nothing: nothing was traced.
+ */
+static bool
+overflow_is_outside(struct packet_parser parser)
+{
+	const uint64_t flow = TZ_BIT(PACKET_PARSER_TNT) |
+	    TZ_BIT(PACKET_PARSER_TIP) | TZ_BIT(PACKET_PARSER_PGE) |
+	    TZ_BIT(PACKET_PARSER_PGD) | TZ_BIT(PACKET_PARSER_FUP) |
+	    TZ_BIT(PACKET_PARSER_PSB) | TZ_BIT(PACKET_PARSER_OVF);
+	struct packet_parser_packet packet;
+
+	do
+		if (!packet_parser_next(&parser, &packet))
+			return false;
+	while (!(flow >> packet.kind & 1));
+	return packet.kind == PACKET_PARSER_PGE;
+}
+
+/*
+ * SKD010: does a branch come next behind an OVF, as SCAN has it, and nothing that says
+ * where it is?
+ */
+static bool
+overflow_is_nowhere(struct packet_parser parser)
+{
+	const uint64_t place = TZ_BIT(PACKET_PARSER_PGE) |
+	    TZ_BIT(PACKET_PARSER_PGD) | TZ_BIT(PACKET_PARSER_FUP) |
+	    TZ_BIT(PACKET_PARSER_PSB) | TZ_BIT(PACKET_PARSER_OVF);
+	struct packet_parser_packet packet;
+
+	do {
+		if (!packet_parser_next(&parser, &packet) ||
+		    (place >> packet.kind & 1))
+			return false;
+	} while (packet.kind != PACKET_PARSER_TNT &&
+	    packet.kind != PACKET_PARSER_TIP);
+	return true;
+}
+
+/*
+ * Reads what stands behind an OVF: FUP, PSB+ or, where nothing is traced, none.  True:
+ * a PSB+ right behind the FUP.
+ */
+static bool
+overflow_read(
+    struct replay *replay, struct psb_plus *plus, struct pt_resume *resume)
+{
+	const uint64_t timing = TZ_BIT(PACKET_PARSER_PAD) |
+	    TZ_BIT(PACKET_PARSER_CYC) | TZ_BIT(PACKET_PARSER_MTC) |
+	    TZ_BIT(PACKET_PARSER_TSC) | TZ_BIT(PACKET_PARSER_TMA) |
+	    TZ_BIT(PACKET_PARSER_CBR);
+	struct packet_parser parser = replay->guide;
+	struct packet_parser_packet packet;
+	bool good, psb = false;
+
+	replay->traced = false;
+	do {
+		if (!packet_parser_next(&parser, &packet))
+			break;
+	} while (timing >> packet.kind & 1);
+	if (packet.kind == PACKET_PARSER_PGD) {
+		replay->guide = parser;
+		resume->pgd = true;
+		plus->context = false;
+		replay->result->apl11 = true;
+	} else if (packet.kind == PACKET_PARSER_FUP &&
+	    overflow_is_outside(parser)) {
+		replay->guide = parser;
+		resume->fup = true;
+		resume->fup_ip = packet.value;
+		plus->context = unit_driver_range(
+		    replay->feed, FEED_CFG_FILTER, &replay->at.ip);
+		replay->result->apl12 = true;
+	} else if (packet.kind == PACKET_PARSER_FUP) {
+		replay->guide = parser;
+		replay->traced = true;
+		trace_boundary_move(&replay->at, packet.value);
+		edge_peek_cr3(replay);
+		do
+			good = packet_parser_next(&parser, &packet);
+		while (good && packet.kind == PACKET_PARSER_PAD);
+		psb = good && packet.kind == PACKET_PARSER_PSB;
+	} else if (packet.kind == PACKET_PARSER_PSB) {
+		replay->guide = parser;
+		trace_boundary_read_psb(&replay->guide, &packet, plus);
+		trace_boundary_take_state(replay, plus);
+		resume->psb = true;
+		replay->traced = plus->has_fup;
+		if (plus->has_fup)
+			trace_boundary_move(&replay->at, plus->ip);
+	} else {
+		/* Without a range only the context can be why there is none. */
+		plus->context = unit_driver_range(
+		    replay->feed, FEED_CFG_FILTER, &replay->at.ip);
+	}
+	if (!replay->traced)
+		(void)trace_boundary_stand(replay, plus, &replay->at);
+	return psb;
+}
+
+/* Where the CYC begins that belongs to the OVF at OFFSET: the last before it. */
+static uint64_t
+overflow_cyc(const struct replay *replay, uint64_t offset)
+{
+	struct packet_parser parser = replay->clock.look;
+	struct packet_parser_packet packet;
+	uint64_t last = offset;
+
+	while (replay->clock.timed && parser.offset < offset &&
+	    packet_parser_next(&parser, &packet)) {
+		if (packet.kind == PACKET_PARSER_CYC)
+			last = packet.offset;
+		else if (packet.kind != PACKET_PARSER_PAD)
+			last = offset;
+	}
+	return last;
+}
+
+/*
+ * Before END a CYC has another behind it: it is that of an outcome, which was pending
+ * while the counter wrapped or an MTC came, and is lost.
+ */
+static bool
+overflow_loses_outcome(const struct replay *replay, uint64_t end)
+{
+	struct packet_parser parser = replay->clock.look;
+	struct packet_parser_packet packet;
+	unsigned count = 0;
+
+	parser.offset = compare_offset(replay->config.compare);
+	while (count < 2 && packet_parser_next(&parser, &packet) &&
+	    packet.offset < end) {
+		if (packet.kind != PACKET_PARSER_PAD &&
+		    packet.kind != PACKET_PARSER_CYC)
+			return false;
+		/* A wrap of the counter: it comes before what has its own. */
+		if (count == 0 && packet.kind == PACKET_PARSER_CYC &&
+		    packet.value == replay->cyc_most)
+			continue;
+		count += packet.kind == PACKET_PARSER_CYC;
+	}
+	return count == 2;
+}
+
+static void
+overflow_lose_outcome(struct replay *replay)
+{
+	const struct pt_context at = replay->at;
+
+	pending_packets_before(replay, false);
+	replay->has_last = false;
+	replay_report(replay, PT_TRANSFER_COND, 0, &at);
+	pending_packets_before(replay, false);
+}
+
+/* What stands before the OVF of an event whose last packet is lost. */
+struct overflow_cut {
+	uint64_t end; /* of the last of these packets; 0: there are none */
+	bool cyc, fup, pip;
+	bool more;        /* than CYC */
+	uint64_t ip, cr3; /* of them */
+};
+
+static void
+overflow_read_cut(
+    const struct replay *replay, uint64_t end, struct overflow_cut *cut)
+{
+	struct packet_parser parser = replay->clock.look;
+	struct packet_parser_packet packet;
+
+	*cut = (struct overflow_cut){ .end = 0 };
+	parser.offset = compare_offset(replay->config.compare);
+	while (parser.offset < end && packet_parser_next(&parser, &packet)) {
+		if (packet.kind == PACKET_PARSER_PAD)
+			continue;
+		cut->end = parser.offset;
+		cut->cyc |= packet.kind == PACKET_PARSER_CYC;
+		cut->more |= packet.kind != PACKET_PARSER_CYC;
+		if (packet.kind == PACKET_PARSER_FUP) {
+			cut->fup = true;
+			cut->ip = packet.value;
+		} else if (packet.kind == PACKET_PARSER_PIP) {
+			cut->pip = true;
+			cut->cr3 = packet.value;
+		}
+	}
+}
+
+void
+overflow_cut(struct replay *replay, uint64_t end, bool lost)
+{
+	struct pt_context after = replay->at;
+	struct overflow_cut cut;
+	uint64_t inside;
+
+	replay_take(replay);
+	trace_boundary_look(replay, compare_offset(replay->config.compare));
+	overflow_read_cut(replay, end, &cut);
+	if (cut.end == 0 || replay->ended)
+		return;
+	if (!replay->traced &&
+	    unit_driver_range(replay->feed, FEED_CFG_FILTER, &inside))
+		trace_boundary_move(&after, inside);
+	/* Where bytes need not be equal their number says nothing. */
+	if (!lost || compare_is_apart(replay->config.compare))
+		compare_limit(replay->config.compare, end);
+	else
+		pt_unit_lose(
+		    replay->feed->unit, cut.end - replay->feed->offset);
+	pending_packets_before(replay, cut.cyc);
+	if (cut.pip) {
+		edge_set_cr3(&after, cut.cr3);
+		replay->cr3_written = true;
+	}
+	replay->has_last = false;
+	/* Before outcomes to come, and while nothing is traced, it is an MTC's. */
+	if (!cut.more &&
+	    (!replay->traced || pt_unit_tnt_pending(replay->feed->unit) != 0))
+		clock_edge_lost(&replay->clock, replay->feed);
+	replay_report(replay, cut.fup ? PT_TRANSFER_INTERRUPT : PT_TRANSFER_FAR,
+	    cut.ip, &after);
+	replay_take(replay);
+}
+
+/* All that the unit can send before the OVF; false: there is no such packet. */
+static bool
+overflow_begin(struct replay *replay, uint64_t *offset)
+{
+	struct packet_parser before = replay->guide, behind;
+	uint64_t ovf;
+
+	pending_packets_before(replay, false);
+	replay_take(replay);
+	if (!trace_boundary_guide(replay, PACKET_PARSER_OVF, &ovf))
+		return false;
+	behind = replay->guide;
+	replay->guide = before;
+	replay_last(replay, ovf);
+	replay->guide = behind;
+	pending_packets_before(replay, false);
+	replay_take(replay);
+	*offset = overflow_cyc(replay, ovf);
+	if (overflow_loses_outcome(replay, *offset))
+		overflow_lose_outcome(replay);
+	if (replay->ended)
+		return false;
+	overflow_cut(replay, *offset, true);
+	/* PADs that only fill the word are the unit's own. */
+	if (replay->feed->offset <= *offset &&
+	    *offset - replay->feed->offset < 8)
+		*offset = replay->feed->offset;
+	if (!compare_stop(replay->config.compare, *offset))
+		replay_fail(replay);
+	return true;
+}
+
+void
+trace_boundary_overflow(struct replay *replay)
+{
+	struct pt_resume resume = { .overflow = true };
+	struct psb_plus plus = { .context = true };
+	uint64_t offset, lost;
+	bool psb;
+
+	errata_gap_begin(replay);
+	if (!overflow_begin(replay, &offset))
+		return;
+	replay->result->overflows++;
+	if (overflow_is_nowhere(replay->guide)) {
+		errata_gap_skip(replay, offset,
+		    "an overflow without its FUP, as of SKD010");
+		return;
+	}
+	lost = offset > replay->feed->offset ? offset - replay->feed->offset
+					     : 0;
+	psb = overflow_read(replay, &plus, &resume);
+	/* The counter stands still while packets are lost. */
+	resume.count = (uint32_t)(unit_driver_count(replay->feed) + lost) &
+	    0x1ffff;
+	/* Unless the PSB behind the OVF is the one that was due. */
+	resume.close_word = pt_unit_closes_word(replay->feed->unit);
+	resume.due = !resume.psb && pt_unit_psb_due(replay->feed->unit);
+	if (resume.due)
+		replay->late += pt_unit_psb_late(replay->feed->unit) + lost;
+	resume.since_look = (uint32_t)((offset + replay->phase -
+					   replay->look_base) %
+	    PT_LOOK_BYTES);
+	trace_boundary_resume(replay, offset, &resume);
+	/* One that is not due tells of the mode, which may have been lost. */
+	if (psb && !resume.due && !replay->ended) {
+		pending_packets_psb(replay);
+		pt_unit_psb(replay->feed->unit, replay->at.ip);
+	}
+	if (!replay->traced)
+		trace_off_span_drive(replay);
+}

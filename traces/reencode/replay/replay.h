@@ -1,0 +1,81 @@
+/*
+ * From a recovered flow to the unit: every block, branch, asynchronous event,
+ * filter edge and paging event is reported to it in its order.
+ */
+#ifndef TOPAZ_TRACES_REENCODE_REPLAY_REPLAY_H
+#define TOPAZ_TRACES_REENCODE_REPLAY_REPLAY_H
+
+#include "traces/reencode/input/code_blocks.h"
+#include "traces/reencode/input/recover.h"
+#include "traces/reencode/replay/unit_driver.h"
+
+/* What stands between two parts of the trace that were driven. */
+struct replay_gap {
+	uint64_t from, to; /* offsets in the trace */
+	uint64_t at;       /* where libipt stopped */
+	const char *text;  /* why, static */
+	bool unmapped;     /* no image has the memory */
+	bool errata;       /* the processor's errata are why, not libipt */
+};
+
+struct replay_result {
+	uint64_t insns, blocks;
+	uint64_t covered; /* bytes of the trace */
+	uint64_t overflows, toggles;
+	uint64_t syncs;        /* stretches that began at a PSB */
+	uint64_t other_events; /* that are no transfers */
+	uint64_t clock_jumps;  /* of the crystal clock, with no MTC */
+	uint64_t psb_late;     /* bytes from a PSB due to its place, most */
+	uint64_t tail;         /* bytes of 0 at the end, taken as unwritten */
+	uint64_t last_toggle;  /* offset of the last of these enables */
+	uint64_t resets;       /* enables with another setting */
+	bool jcc_ip_known, jcc_ip; /* TIP.PGD at a Jcc has an IP */
+	bool skl014;               /* at a direct branch it has none */
+	bool endless;              /* libipt came to a ring of jumps */
+	bool apl11, apl12; /* TIP.PGD behind OVF; FUP behind one outside */
+	bool bdm70; /* a PSB+ before TIP.PGE has a FUP, which nobody said */
+	struct infer_count first; /* the counter where the trace begins */
+	size_t gap_count, gap_room;
+	struct replay_gap *gaps;
+	/* Zydis or the flow itself contradicts libipt. */
+	const char *wrong;
+	uint64_t wrong_ip, wrong_offset;
+};
+
+/*
+ * PacketByteCnt where a stretch begins at a PSB: the packets behind it leave some
+ * freedom, which later ones may end.
+ */
+struct replay_choice {
+	bool made;
+	uint32_t first, most; /* what may be */
+	uint32_t low, high;   /* and is left of it */
+	uint32_t count;       /* what is tried */
+};
+#define DRIVE_CHOICES 64
+
+struct replay_config {
+	const uint8_t *bytes;
+	uint64_t count;
+	const struct trace_stats *stats;
+	uint32_t phase;   /* output offset minus trace offset; 64: not known */
+	bool free_psbs;   /* PSBs stand where the trace has them */
+	bool watched;     /* it has more than transfers */
+	bool doubts;      /* SKD007 or SKD010 shows */
+	bool knows_bdm70; /* the erratum is known to show */
+	struct recover *recover;
+	struct walk *walk;
+	struct unit_driver *feed;
+	struct compare *compare;
+	struct replay_choice *choices; /* DRIVE_CHOICES, one a sync */
+};
+
+/*
+ * Drives the unit through the trace, up to its end or the first difference.
+ * -TZ_EIO: no memory.
+ */
+int replay_run(const struct replay_config *config, struct replay_result *result,
+    struct tz_error *err);
+void replay_result_free(struct replay_result *result);
+
+#endif

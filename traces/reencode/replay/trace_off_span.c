@@ -1,0 +1,250 @@
+/*
+ * Interludes: what the packets say of the time from where tracing ends, or the flow
+ * is lost, to where it goes on.
+ */
+#include "traces/reencode/replay/replay_internal.h"
+
+/* What the end of tracing is padded to, as in emu/pt/output/layout.c. */
+#define INTERLUDE_FLUSH_BYTES 16
+
+/* Is the unit set up in another way from an enable at OFFSET, or just before, on? */
+static bool
+trace_off_span_is_reset(const struct replay *replay, uint64_t offset)
+{
+	return unit_driver_setting_at(replay->feed, offset) !=
+	    replay->feed->setting;
+}
+
+/* TraceEn fell and rose again: its first packet is at OFFSET. */
+static void
+trace_off_span_toggle(
+    struct replay *replay, uint64_t offset, const struct psb_plus *plus)
+{
+	bool restart = plus != NULL;
+	struct pt_context at;
+
+	replay->result->toggles++;
+	replay->result->last_toggle = offset;
+	if (trace_off_span_is_reset(replay, offset)) {
+		unit_driver_disable(replay->feed, &replay->at);
+		(void)replay_set(replay, offset);
+	}
+	if (restart) {
+		trace_boundary_take_state(replay, plus);
+		at = replay->at;
+		replay->traced = trace_boundary_stand(replay, plus, &at);
+	} else {
+		edge_peek_cr3(replay);
+		at = unit_driver_out_of_context(replay->feed, &replay->at);
+	}
+	replay->at = at;
+	trace_boundary_look(replay, offset);
+	clock_start(&replay->clock, replay->feed, offset);
+	if (!unit_driver_toggle(
+		replay->feed, offset, restart ? &replay->vmx : NULL, &at))
+		replay_fail(replay);
+	replay->look_base = offset + replay->phase -
+	    (offset + replay->phase) % 64;
+}
+
+/*
+ * Does a TIP.PGE that is new in a trace come next: full, with MODE.Exec?  So does the
+ * first behind a PSB+; but an enable, at OFFSET, stands behind a flush.
+ */
+static bool
+trace_off_span_comes_anew(const struct replay *replay, uint64_t offset)
+{
+	struct packet_parser parser = replay->guide;
+	struct packet_parser_packet packet;
+
+	if ((offset + replay->phase) % INTERLUDE_FLUSH_BYTES != 0)
+		return false;
+	while (packet_parser_next(&parser, &packet)) {
+		if (packet.kind == PACKET_PARSER_EXEC)
+			return true;
+		if (packet.kind == PACKET_PARSER_PGE)
+			return packet.bits == 3 || packet.bits == 6;
+		if (packet.kind == PACKET_PARSER_PSB ||
+		    packet.kind == PACKET_PARSER_OVF)
+			return true;
+	}
+	return true;
+}
+
+/*
+ * Where there are ranges, context comes and goes without a packet while the CPU is in
+ * none of them.
+ */
+static bool
+trace_off_span_may_come(const struct replay *replay)
+{
+	uint64_t ip;
+
+	return !replay->traced &&
+	    unit_driver_range(replay->feed, FEED_CFG_FILTER, &ip);
+}
+
+static void
+trace_off_span_come(struct replay *replay, const struct psb_plus *plus)
+{
+	struct pt_context after = replay->at;
+
+	if (!trace_off_span_may_come(replay))
+		return;
+	(void)trace_boundary_stand(replay, plus, &after);
+	if (after.cpl != replay->at.cpl || after.enclave != replay->at.enclave)
+		replay_report(replay, PT_TRANSFER_FAR, 0, &after);
+}
+
+static void
+trace_off_span_psb(
+    struct replay *replay, const struct packet_parser_packet *psb)
+{
+	struct psb_plus plus;
+	bool due;
+
+	/* What makes it due may be no transfer. */
+	pending_packets_before(replay, false);
+	due = pt_unit_psb_due(replay->feed->unit);
+	trace_boundary_read_psb(&replay->guide, psb, &plus);
+	edge_mind_bdm70(replay, &plus);
+	/* Context that nothing but an enable gives back. */
+	if (due && !trace_off_span_is_reset(replay, psb->offset) &&
+	    !(replay->at.enclave && plus.context &&
+		!trace_off_span_may_come(replay))) {
+		pending_packets_psb(replay);
+		trace_off_span_come(replay, &plus);
+		pt_unit_psb(replay->feed->unit, replay->at.ip);
+	} else {
+		trace_off_span_toggle(replay, psb->offset, &plus);
+	}
+}
+
+static void
+trace_off_span_pip(struct replay *replay, uint64_t pip)
+{
+	struct pt_context after = unit_driver_in_context(
+	    replay->feed, &replay->at);
+
+	edge_set_cr3(&after, pip);
+	if (replay->at.enclave || replay->feed->filter.config != 0)
+		after.ip = unit_driver_outside(replay->feed);
+	replay->cr3_written = true;
+	pending_packets_before(replay, true);
+	replay_report(replay, PT_TRANSFER_MOV_CR3, 0, &after);
+}
+
+static void
+trace_off_span_enter(struct replay *replay, uint64_t ip)
+{
+	struct pt_context after = replay->at;
+
+	trace_boundary_move(&after, ip);
+	/* An enable that is traced at once has sent the packet already. */
+	if (replay->traced) {
+		replay->at = after;
+	} else {
+		pending_packets_before(replay, true);
+		replay_report(replay, PT_TRANSFER_FAR, 0, &after);
+	}
+	replay->traced = replay->entered = true;
+}
+
+/* A CBR while nothing is traced; TSC: offset of a TSC before it. */
+static void
+trace_off_span_cbr(
+    struct replay *replay, const struct packet_parser_packet *cbr, uint64_t tsc)
+{
+	uint64_t offset = tsc != UINT64_MAX ? tsc : cbr->offset;
+
+	pending_packets_before(replay, false);
+	/* It was that of a wake. */
+	if (replay->clock.look.offset > cbr->offset)
+		return;
+	if (trace_off_span_is_reset(replay, offset) ||
+	    trace_off_span_comes_anew(replay, offset))
+		trace_off_span_toggle(replay, offset, NULL);
+	else
+		pending_packets_frequency(replay, cbr->value & 0xff);
+}
+
+/* TraceStop, unless a TIP.PGD before it has come with it. */
+static void
+trace_off_span_stop(
+    struct replay *replay, const struct packet_parser_packet *packet)
+{
+	struct pt_context after = replay->at;
+	uint64_t ip;
+
+	pending_packets_before(replay, false);
+	replay_take(replay);
+	if (compare_offset(replay->config.compare) > packet->offset ||
+	    !unit_driver_range(replay->feed, FEED_CFG_STOP, &ip))
+		return;
+	after.enclave = false;
+	trace_boundary_move(&after, ip);
+	replay_report(replay, PT_TRANSFER_FAR, 0, &after);
+}
+
+void
+trace_off_span_drive(struct replay *replay)
+{
+	/* Offset of one that an enable begins with, and of a CYC before it. */
+	uint64_t tsc = UINT64_MAX, cyc = UINT64_MAX;
+	struct packet_parser_packet packet;
+
+	for (;; replay_room(replay)) {
+		struct packet_parser before;
+
+		packet_parser_skip_pads(&replay->guide);
+		before = replay->guide;
+
+		if (!packet_parser_next(&replay->guide, &packet)) {
+			pending_packets_before(replay, true);
+			return;
+		}
+		switch ((int)packet.kind) {
+		case PACKET_PARSER_PGE:
+			trace_off_span_enter(replay, packet.value);
+			return;
+		case PACKET_PARSER_PSB:
+			trace_off_span_psb(replay, &packet);
+			break;
+		case PACKET_PARSER_CBR:
+			trace_off_span_cbr(replay, &packet, tsc);
+			tsc = UINT64_MAX;
+			break;
+		case PACKET_PARSER_CYC:
+			/* Not a wrap of the counter before. */
+			if (packet.value != replay->cyc_most)
+				cyc = packet.offset;
+			continue;
+		case PACKET_PARSER_TSC:
+			tsc = cyc != UINT64_MAX ? cyc : packet.offset;
+			break;
+		case PACKET_PARSER_PIP:
+			trace_off_span_pip(replay, packet.value);
+			break;
+		case PACKET_PARSER_VMCS:
+			pending_packets_before(replay, true);
+			trace_boundary_vmcs(
+			    replay, trace_boundary_vmcs_pa(packet.value));
+			break;
+		case PACKET_PARSER_STOP:
+			trace_off_span_stop(replay, &packet);
+			break;
+		case PACKET_PARSER_EXEC:
+			trace_boundary_mode(&replay->at, packet.value);
+			break;
+		case PACKET_PARSER_OVF:
+		case PACKET_PARSER_TIP:
+		case PACKET_PARSER_TNT:
+		case PACKET_PARSER_PGD:
+			replay->guide = before;
+			return;
+		default:
+			break;
+		}
+		cyc = UINT64_MAX;
+	}
+}

@@ -1,0 +1,375 @@
+#include "traces/reencode/replay/unit_driver.h"
+
+#include "emu/pt/packet/nonbranch.h"
+
+#include <stdlib.h>
+
+/* SDM vol. 3, 33.2.8 "Intel Processor Trace Model Specific Registers". */
+#define FEED_MSR_OUTPUT_BASE 0x560
+#define FEED_MSR_MASK_PTRS   0x561
+#define FEED_MSR_CTL         0x570
+#define FEED_MSR_STATUS      0x571
+#define FEED_MSR_ADDR0_A     0x580
+#define FEED_CTL_TRACE_EN    TZ_BIT(0)
+#define FEED_CTL_TIMING      (TZ_BIT(1) | TZ_BIT(9) | TZ_BIT(10))
+#define FEED_CTL_OS          TZ_BIT(2)
+#define FEED_CTL_USER        TZ_BIT(3)
+/*
+ * A PSB stands in the line that begins where the counter was looked at; timing
+ * packets may come before the event that it belongs to.
+ */
+#define FEED_HOLD_BYTES 64
+/* Where the internal buffer has no room for PSB+, that is not before it has. */
+#define FEED_ROOM_BYTES 1024
+#define FEED_COUNT_MASK UINT64_C(0x1ffff)
+
+/* One region of 1 MiB (entry size 8), and an END entry back to the table. */
+#define FEED_TABLE      UINT64_C(0x1000)
+#define FEED_RING       UINT64_C(0x100000)
+#define FEED_RING_BYTES UINT64_C(0x100000)
+#define FEED_ENTRY_SIZE UINT64_C(0x200)
+#define FEED_ENTRY_END  UINT64_C(1)
+
+static uint8_t *
+unit_driver_window(void *arg, struct gpa pa, uint64_t bytes)
+{
+	struct unit_driver *feed = arg;
+
+	if (pa.u < FEED_RING || pa.u - FEED_RING > FEED_RING_BYTES ||
+	    bytes > FEED_RING_BYTES - (pa.u - FEED_RING))
+		return NULL;
+	return feed->ring + (pa.u - FEED_RING);
+}
+
+static bool
+feed_read64(void *arg, struct gpa pa, uint64_t *value)
+{
+	(void)arg;
+	*value = pa.u == FEED_TABLE ? FEED_RING | FEED_ENTRY_SIZE
+				    : FEED_TABLE | FEED_ENTRY_END;
+	return pa.u == FEED_TABLE || pa.u == FEED_TABLE + 8;
+}
+
+static void
+unit_driver_raise_pmi(void *arg)
+{
+	(void)arg;
+}
+
+/* The CBR of what begins at OFFSET; the profile's in a trace without any. */
+static void
+unit_driver_set_cbr(struct unit_driver *feed, uint64_t offset)
+{
+	uint8_t cbr = trace_stats_cbr(feed->stats, offset);
+
+	if (cbr != 0)
+		pt_unit_set_cbr(feed->unit, cbr);
+}
+
+/* The frequency is an input: the unit's CBR is the one that the trace has. */
+static void
+unit_driver_event(void *arg, const struct pt_event *event)
+{
+	struct unit_driver *feed = arg;
+
+	if (event->kind == PT_EVENT_PSB)
+		unit_driver_set_cbr(feed, feed->zero + event->offset_bytes);
+}
+
+static uint64_t
+unit_driver_position(const struct unit_driver *feed)
+{
+	return pt_unit_position(feed->unit).offset_bytes;
+}
+
+static bool
+unit_driver_wrmsr(struct unit_driver *feed, uint32_t index, uint64_t value)
+{
+	struct pt_context at = { .cs_l = true };
+
+	return pt_unit_wrmsr(feed->unit, index, value, &at, 0) == FAULT_NONE;
+}
+
+/* Sets the output to where the trace's byte OFFSET lies in the ring. */
+static bool
+unit_driver_seek(struct unit_driver *feed, uint64_t offset)
+{
+	uint64_t position = (offset + feed->phase) % 64;
+
+	feed->taken = position;
+	feed->offset = offset;
+	return unit_driver_wrmsr(feed, FEED_MSR_OUTPUT_BASE, FEED_TABLE) &&
+	    unit_driver_wrmsr(feed, FEED_MSR_MASK_PTRS, position << 32);
+}
+
+/* The ranges, and how late a PSB may be. */
+static bool
+unit_driver_write_setting(struct unit_driver *feed)
+{
+	bool good = true;
+
+	if (feed->free_psbs)
+		pt_unit_hold_psb(feed->unit, UINT32_MAX);
+	else if (feed->roomless)
+		pt_unit_hold_psb(feed->unit, FEED_ROOM_BYTES);
+	else
+		pt_unit_hold_psb(feed->unit,
+		    (feed->ctl & FEED_CTL_TIMING) != 0 ? PT_LOOK_BYTES
+						       : FEED_HOLD_BYTES);
+	for (uint32_t n = 0; n < TZ_ARRAY_LEN(feed->filter.a); n++) {
+		if ((feed->filter.config >> (4 * n) & 0xf) == 0)
+			continue;
+		good = good &&
+		    unit_driver_wrmsr(
+			feed, FEED_MSR_ADDR0_A + 2 * n, feed->filter.a[n]) &&
+		    unit_driver_wrmsr(
+			feed, FEED_MSR_ADDR0_A + 2 * n + 1, feed->filter.b[n]);
+	}
+	return good;
+}
+
+/* A unit with everything set but CTL. */
+static bool
+unit_driver_open(struct unit_driver *feed, uint64_t offset)
+{
+	const struct pt_port port = { .arg = feed,
+		.window = unit_driver_window,
+		.read64 = feed_read64,
+		.raise_pmi = unit_driver_raise_pmi,
+		.event = unit_driver_event };
+
+	if (feed->unit != NULL)
+		pt_unit_destroy(feed->unit);
+	feed->unit = pt_unit_create(&feed->profile, &port);
+	if (feed->unit == NULL)
+		return false;
+	feed->zero = offset;
+	unit_driver_set_cbr(feed, offset);
+	return unit_driver_write_setting(feed) &&
+	    unit_driver_seek(feed, offset);
+}
+
+size_t
+unit_driver_setting_at(const struct unit_driver *feed, uint64_t offset)
+{
+	size_t low = 0, high = feed->setting_count;
+
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+
+		if (feed->settings[middle].offset <= offset)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+void
+unit_driver_set(struct unit_driver *feed, size_t setting)
+{
+	const struct unit_driver_setting *from = &feed->settings[setting];
+
+	feed->setting = setting;
+	feed->filter = from->filter;
+	feed->ctl = from->ctl | FEED_CTL_TRACE_EN | from->filter.config << 32;
+}
+
+int
+unit_driver_create(struct unit_driver *feed, const struct profile *profile,
+    const struct unit_driver_setting *settings, size_t count,
+    const struct trace_stats *stats, struct compare *compare,
+    struct tz_error *err)
+{
+	bool good = true;
+
+	TZ_ASSERT(count != 0);
+	*feed = (struct unit_driver){ .uarch = *profile->uarch,
+		.profile = *profile,
+		.settings = settings,
+		.setting_count = count,
+		.stats = stats,
+		.compare = compare };
+	feed->profile.uarch = &feed->uarch;
+	/* What sends VMCS packets traces in VMX operation, whatever is compared. */
+	feed->uarch.vmx_pt = true;
+	feed->ring = malloc(FEED_RING_BYTES);
+	if (feed->ring == NULL)
+		return tz_error(err, TZ_EIO, "ring: out of memory");
+	/* All are tried, the first one last: with that it begins. */
+	while (good && count-- != 0) {
+		unit_driver_set(feed, count);
+		good = unit_driver_open(feed, 0) &&
+		    unit_driver_wrmsr(feed, FEED_MSR_CTL, feed->ctl);
+	}
+	if (good)
+		return 0;
+	unit_driver_destroy(feed);
+	return tz_error(err, TZ_EUSAGE,
+	    "profile %s: it refuses IA32_RTIT_CTL %#llx or a range",
+	    profile->name, (unsigned long long)feed->ctl);
+}
+
+void
+unit_driver_destroy(struct unit_driver *feed)
+{
+	if (feed->unit != NULL)
+		pt_unit_destroy(feed->unit);
+	feed->unit = NULL;
+	free(feed->ring);
+	feed->ring = NULL;
+}
+
+bool
+unit_driver_resume(struct unit_driver *feed, uint64_t offset,
+    const struct pt_resume *resume, const struct unit_driver_state *state)
+{
+	compare_start(feed->compare, offset);
+	if (!unit_driver_open(feed, offset))
+		return false;
+	if (state->in_vmx)
+		pt_unit_vmptrld(feed->unit, state->vmcs);
+	/* Without a packet, while TraceEn is 0. */
+	pt_unit_tsx(feed->unit, &resume->at, state->in_tsx);
+	pt_unit_set_time(feed->unit, &feed->now, feed->cycles);
+	TZ_ASSERT(pt_unit_resume(feed->unit, feed->ctl, resume) == FAULT_NONE);
+	return unit_driver_take(feed);
+}
+
+void
+unit_driver_disable(struct unit_driver *feed, const struct pt_context *at)
+{
+	(void)pt_unit_wrmsr(
+	    feed->unit, FEED_MSR_CTL, feed->ctl & ~FEED_CTL_TRACE_EN, at, 0);
+}
+
+bool
+unit_driver_toggle(struct unit_driver *feed, uint64_t offset,
+    const struct unit_driver_state *state, const struct pt_context *at)
+{
+	static const uint8_t pads[64];
+	uint64_t status = 0;
+
+	unit_driver_disable(feed, at);
+	if (!unit_driver_take(feed))
+		return false;
+	/* Where the next enable begins is an input. */
+	while (feed->offset < offset) {
+		uint64_t left = offset - feed->offset;
+
+		if (left > sizeof(pads))
+			left = sizeof(pads);
+		if (!compare_feed(feed->compare, pads, left, true))
+			return false;
+		feed->offset += left;
+		feed->zero += left;
+	}
+	(void)pt_unit_rdmsr(feed->unit, FEED_MSR_STATUS, &status);
+	status &= FEED_COUNT_MASK << 32;
+	if (state != NULL && state->in_vmx)
+		pt_unit_vmptrld(feed->unit, state->vmcs);
+	if (state != NULL)
+		status = 0;
+	else if ((status >> 32 & FEED_COUNT_MASK) == 0)
+		status |= UINT64_C(1) << 32;
+	unit_driver_set_cbr(feed, offset);
+	pt_unit_set_time(feed->unit, &feed->now, feed->cycles);
+	return unit_driver_write_setting(feed) &&
+	    unit_driver_seek(feed, feed->offset) &&
+	    unit_driver_wrmsr(feed, FEED_MSR_STATUS, status) &&
+	    pt_unit_wrmsr(feed->unit, FEED_MSR_CTL, feed->ctl, at, at->ip) ==
+	    FAULT_NONE &&
+	    unit_driver_take(feed);
+}
+
+bool
+unit_driver_take(struct unit_driver *feed)
+{
+	uint64_t position = unit_driver_position(feed);
+	bool good = true;
+
+	if (position == feed->taken)
+		return true;
+	if (position < feed->taken) {
+		good = compare_feed(feed->compare, feed->ring + feed->taken,
+		    FEED_RING_BYTES - feed->taken, false);
+		feed->offset += FEED_RING_BYTES - feed->taken;
+		feed->taken = 0;
+	}
+	good = good &&
+	    compare_feed(feed->compare, feed->ring + feed->taken,
+		position - feed->taken, true);
+	feed->offset += position - feed->taken;
+	feed->taken = position;
+	return good;
+}
+
+bool
+unit_driver_is_filling(const struct unit_driver *feed)
+{
+	return (unit_driver_position(feed) - feed->taken) % FEED_RING_BYTES >
+	    FEED_RING_BYTES / 4;
+}
+
+uint32_t
+unit_driver_count(const struct unit_driver *feed)
+{
+	uint64_t status = 0;
+
+	(void)pt_unit_rdmsr(feed->unit, FEED_MSR_STATUS, &status);
+	return (uint32_t)(status >> 32 & FEED_COUNT_MASK);
+}
+
+bool
+unit_driver_range(const struct unit_driver *feed, unsigned cfg, uint64_t *ip)
+{
+	for (unsigned n = 0; n < TZ_ARRAY_LEN(feed->filter.a); n++)
+		if ((feed->filter.config >> (4 * n) & 0xf) == cfg) {
+			*ip = feed->filter.a[n];
+			return true;
+		}
+	return false;
+}
+
+uint64_t
+unit_driver_outside(const struct unit_driver *feed)
+{
+	uint64_t ip = 0;
+
+	for (unsigned tried = 0; tried < TZ_ARRAY_LEN(feed->filter.a); tried++)
+		for (unsigned n = 0; n < TZ_ARRAY_LEN(feed->filter.a); n++) {
+			if ((feed->filter.config >> (4 * n) & 0xf) != 0 &&
+			    ip >= feed->filter.a[n] && ip <= feed->filter.b[n])
+				ip = feed->filter.b[n] + 1;
+		}
+	return ip;
+}
+
+struct pt_context
+unit_driver_out_of_context(
+    const struct unit_driver *feed, const struct pt_context *at)
+{
+	struct pt_context out = *at;
+
+	if (!(feed->ctl & FEED_CTL_OS))
+		out.cpl = 0;
+	else if (!(feed->ctl & FEED_CTL_USER))
+		out.cpl = 3;
+	else
+		out.enclave = true;
+	return out;
+}
+
+struct pt_context
+unit_driver_in_context(
+    const struct unit_driver *feed, const struct pt_context *at)
+{
+	struct pt_context in = *at;
+
+	if (!(feed->ctl & FEED_CTL_OS))
+		in.cpl = 3;
+	else if (!(feed->ctl & FEED_CTL_USER))
+		in.cpl = 0;
+	in.enclave = false;
+	return in;
+}

@@ -1,0 +1,112 @@
+/*
+ * The PT unit that a recovered flow is fed to, with the machine around it: a ring
+ * of memory as its output, whose bytes go to the comparison as they come.
+ */
+#ifndef TOPAZ_TRACES_REENCODE_REPLAY_UNIT_DRIVER_H
+#define TOPAZ_TRACES_REENCODE_REPLAY_UNIT_DRIVER_H
+
+#include "emu/profile/profile.h"
+#include "emu/pt/sync.h"
+#include "traces/decode/decode.h"
+#include "traces/reencode/compare.h"
+#include "traces/reencode/search/infer.h"
+
+struct unit_driver {
+	struct pt_unit *unit; /* of this stretch */
+	struct profile_uarch uarch;
+	struct profile profile; /* with .micro-architecture */
+	/* By rising offset, the first of them 0; and the one in force. */
+	const struct unit_driver_setting *settings;
+	size_t setting_count, setting;
+	struct decode_filter filter; /* its */
+	const struct trace_stats *stats;
+	struct compare *compare;
+	uint64_t ctl;    /* with TraceEn */
+	uint32_t phase;  /* output offset minus trace offset, modulo 64 */
+	uint64_t offset; /* in the trace, of the unit's next byte */
+	uint64_t taken;  /* ring position up to which output was compared */
+	uint64_t zero; /* trace offset that the unit's byte count 0 stands for */
+	uint8_t *ring;
+	bool free_psbs;     /* PSBs come where the trace has them alone */
+	bool roomless;      /* PSBs wait for room, as FEED_ROOM_BYTES says */
+	struct pt_time now; /* at the next enable or stretch */
+	uint64_t cycles;    /* what the cycle counter reads then */
+	bool cyc_sent;      /* and a CYC has told of that already */
+};
+
+/* What a unit is set up with where TraceEn rises at .offset of the trace, or behind. */
+struct unit_driver_setting {
+	uint64_t offset;
+	uint64_t ctl; /* IA32_RTIT_CTL without ranges */
+	struct decode_filter filter;
+	/* Where it is inferred: bits of .ctl that are not seen, or that are others. */
+	uint64_t off, flip;
+};
+
+/* VMX operation, as VMCS packets tell of it, and MODE.TSX. */
+struct unit_driver_state {
+	bool in_vmx;
+	uint64_t vmcs; /* or PT_VMCS_NONE */
+	bool in_tsx;   /* in a transaction */
+};
+
+/*
+ * COUNT settings, one at least, which must outlive the feed.  -TZ_EIO: no memory;
+ * -TZ_EUSAGE: the profile refuses CTL or a range.
+ */
+int unit_driver_create(struct unit_driver *feed, const struct profile *profile,
+    const struct unit_driver_setting *settings, size_t count,
+    const struct trace_stats *stats, struct compare *compare,
+    struct tz_error *err);
+void unit_driver_destroy(struct unit_driver *feed);
+
+/* The setting in force at OFFSET; with it, from the next enable on. */
+size_t unit_driver_setting_at(const struct unit_driver *feed, uint64_t offset);
+void unit_driver_set(struct unit_driver *feed, size_t setting);
+
+/*
+ * A new stretch: the unit begins in the middle of a trace, at OFFSET.  False: out
+ * of memory.
+ */
+bool unit_driver_resume(struct unit_driver *feed, uint64_t offset,
+    const struct pt_resume *resume, const struct unit_driver_state *state);
+
+/*
+ * TraceEn 1 -> 0, then 0 -> 1 with the output at trace offset OFFSET and the next
+ * instruction at AT.  With STATE, which is taken over, PacketByteCnt becomes 0.
+ */
+bool unit_driver_toggle(struct unit_driver *feed, uint64_t offset,
+    const struct unit_driver_state *state, const struct pt_context *at);
+
+/* TraceEn 1 -> 0 at AT. */
+void unit_driver_disable(struct unit_driver *feed, const struct pt_context *at);
+
+/* Hands what the unit has sent to the comparison.  False: out of memory. */
+bool unit_driver_take(struct unit_driver *feed);
+
+/* Might the ring soon be full of what was not taken? */
+bool unit_driver_is_filling(const struct unit_driver *feed);
+
+/* PacketByteCnt now. */
+uint32_t unit_driver_count(const struct unit_driver *feed);
+
+/* An address that no range holds; any, where there are no ranges. */
+uint64_t unit_driver_outside(const struct unit_driver *feed);
+
+/* ADDRn_CFG.  SDM vol. 3, 33.2.8.2 "IA32_RTIT_CTL MSR". */
+#define FEED_CFG_FILTER 1
+#define FEED_CFG_STOP   2
+
+/* Where the first range begins whose ADDRn_CFG is CFG; false: there is none. */
+bool unit_driver_range(
+    const struct unit_driver *feed, unsigned cfg, uint64_t *ip);
+
+/* AT, but out of context: ContextEn is 0. */
+struct pt_context unit_driver_out_of_context(
+    const struct unit_driver *feed, const struct pt_context *at);
+
+/* AT, but in context at its CPL or, if that is not traced, at the one that is. */
+struct pt_context unit_driver_in_context(
+    const struct unit_driver *feed, const struct pt_context *at);
+
+#endif

@@ -1,0 +1,146 @@
+/*
+ * Filter ranges out of a trace's packets.
+ */
+#include "traces/decode/vector.h"
+#include "traces/reencode/search/infer.h"
+
+#include <inttypes.h>
+
+#define RANGES_MAX 4
+/* So many addresses are kept before equal ones are dropped. */
+#define RANGES_KEPT 65536
+
+/* An IP that was traced, or the target of a TIP.PGD. */
+struct spot {
+	uint64_t ip;
+	bool out;
+};
+
+struct spots {
+	struct spot *spot;
+	size_t count, room;
+	size_t unique; /* drop equal ones when there are so many */
+};
+
+static int
+ranges_order(const void *left, const void *right)
+{
+	const struct spot *a = left, *b = right;
+
+	if (a->ip != b->ip)
+		return a->ip < b->ip ? -1 : 1;
+	return (a->out ? 1 : 0) - (b->out ? 1 : 0);
+}
+
+static void
+ranges_drop_equal(struct spots *spots)
+{
+	size_t kept = 0;
+
+	if (spots->count != 0)
+		qsort(spots->spot, spots->count, sizeof(*spots->spot),
+		    ranges_order);
+	for (size_t i = 0; i < spots->count; i++) {
+		if (kept != 0 &&
+		    ranges_order(&spots->spot[kept - 1], &spots->spot[i]) == 0)
+			continue;
+		spots->spot[kept++] = spots->spot[i];
+	}
+	spots->count = kept;
+	spots->unique = 2 * kept + RANGES_KEPT;
+}
+
+static bool
+ranges_add(struct spots *spots, const struct packet_parser_packet *packet)
+{
+	struct spot spot = { packet->value, packet->kind == PACKET_PARSER_PGD };
+
+	if (!packet->with_ip ||
+	    (packet->kind != PACKET_PARSER_PGD &&
+		packet->kind != PACKET_PARSER_PGE &&
+		packet->kind != PACKET_PARSER_TIP &&
+		packet->kind != PACKET_PARSER_FUP))
+		return true;
+	if (spots->count >= spots->unique)
+		ranges_drop_equal(spots);
+	if (!GROW(spots->spot, spots->room, spots->count + 1))
+		return false;
+	spots->spot[spots->count++] = spot;
+	return true;
+}
+
+static bool
+ranges_read(struct spots *spots, const uint8_t *bytes, uint64_t count)
+{
+	struct packet_parser_packet packet;
+	struct packet_parser parser;
+
+	packet_parser_begin(
+	    &parser, bytes, count, packet_parser_find_psb(bytes, count, 0));
+	for (;;) {
+		while (packet_parser_next(&parser, &packet))
+			if (!ranges_add(spots, &packet))
+				return false;
+		if (packet.kind != PACKET_PARSER_BAD)
+			return true;
+		packet_parser_begin(&parser, bytes, count,
+		    packet_parser_find_psb(bytes, count, packet.offset + 1));
+	}
+}
+
+/* Adds the range between two spots that lie outside. */
+static bool
+ranges_put(struct decode_filter *filter, unsigned n, uint64_t a, uint64_t b)
+{
+	if (n >= RANGES_MAX)
+		return false;
+	filter->config |= UINT64_C(1) << (4 * n);
+	filter->a[n] = a;
+	filter->b[n] = b;
+	return true;
+}
+
+static bool
+ranges_cut(const struct spots *spots, struct decode_filter *filter)
+{
+	uint64_t from = 0;
+	bool inside = false, fits = true;
+	unsigned n = 0;
+
+	for (size_t i = 0; i < spots->count; i++) {
+		if (!spots->spot[i].out) {
+			inside = true;
+			continue;
+		}
+		if (inside)
+			fits = fits &&
+			    ranges_put(
+				filter, n++, from, spots->spot[i].ip - 1);
+		inside = false;
+		from = spots->spot[i].ip + 1;
+	}
+	if (inside)
+		fits = fits && ranges_put(filter, n, from, UINT64_MAX);
+	return fits;
+}
+
+int
+infer_ranges(struct decode_filter *filter, const uint8_t *bytes, uint64_t count,
+    struct tz_error *err)
+{
+	struct spots spots = { .unique = RANGES_KEPT };
+	int error = 0;
+
+	*filter = (struct decode_filter){ 0 };
+	if (!ranges_read(&spots, bytes, count)) {
+		error = tz_error(err, TZ_EIO, "ranges: out of memory");
+	} else {
+		ranges_drop_equal(&spots);
+		if (!ranges_cut(&spots, filter))
+			error = tz_error(err, TZ_EFORMAT,
+			    "the trace leaves its filter by more addresses "
+			    "than four ranges have between them: give --range");
+	}
+	free(spots.spot);
+	return error;
+}
