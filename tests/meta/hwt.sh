@@ -1,0 +1,48 @@
+#!/bin/sh
+# Goal: drivers on FreeBSD's kernel interface run, verify and are explored where no FreeBSD
+# source is at hand.  Method: the small backend of tests/example/drivers/hwtcpu; and the
+# same with a mistake.
+# usage: hwt.sh TOPAZ SOURCE_ROOT
+topaz=$1
+drivers=$(realpath "$2")/tests/example/drivers
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+bad=0
+
+complain() {
+	echo "hwt: $*"
+	bad=1
+}
+
+"$topaz" run hwtcpu --drivers "$drivers" --cpus 2 -o bundle >text ||
+    { complain "it does not run"; cat text; }
+"$topaz" verify bundle --json >verified || complain "its trace does not verify"
+python3 - <<'EOF' || complain "the verdict"
+import json
+verdict = json.load(open("verified"))
+assert verdict["verdict"] == "MATCH", verdict["verdict"]
+assert len(verdict["streams"]) == 2
+assert all(stream["decoded"] > 100000 for stream in verdict["streams"])
+EOF
+
+"$topaz" explore hwtcpu --drivers "$drivers" --no-sequences --no-pages --budget 4000 \
+    --progress none --json -o good >text || { complain "findings"; cat text; }
+
+# A handler that leaves GLOBAL_STATUS[55] set.
+mkdir mine && cp -r "$drivers/hwtcpu" mine
+sed '/wrmsr(MSR_IA_GLOBAL_STATUS_RESET/d' "$drivers/hwtcpu/hwtcpu.c" \
+    >mine/hwtcpu/hwtcpu.c
+cmp -s mine/hwtcpu/hwtcpu.c "$drivers/hwtcpu/hwtcpu.c" && complain "no such line"
+"$topaz" explore hwtcpu/hwtcpu-trace --drivers mine --no-sequences --no-pages \
+    --budget 300 --progress none --json -o found >text
+[ $? -eq 1 ] || complain "the mistake is not found"
+python3 - <<'EOF' || complain "what is found"
+import json
+lines = [json.loads(line) for line in open("text")]
+found = [line for line in lines if line["kind"] == "finding"]
+assert found and lines[-1]["findings"] == len(found)
+assert all(line["place"]["function"] for line in found)
+assert any(line["check"].startswith(("pmi-", "nmi-")) for line in found), found
+EOF
+exit $bad
