@@ -5,13 +5,13 @@
 enum uarch {
 #define UARCH(name, ip_full, tnt_bits, deferred_tip, ret_pops, psb_look_lines, \
     cyc_bits, pgd_jcc_ip, pmi_early_bytes, vmx_pt, pmi_skid_insns, source)     \
- MANNER_##name,
+ UARCH_##name,
 #include "emu/profile/uarch.def"
 #undef UARCH
-	MANNER_COUNT
+	UARCH_COUNT
 };
 
-static const struct profile_uarch manners[MANNER_COUNT] = {
+static const struct profile_uarch uarchs[UARCH_COUNT] = {
 #define UARCH(name, ip_full, tnt_bits, deferred_tip, ret_pops, psb_look_lines, \
     cyc_bits, pgd_jcc_ip, pmi_early_bytes, vmx_pt, pmi_skid_insns, source)     \
  { ip_full, tnt_bits, deferred_tip, ret_pops, psb_look_lines, cyc_bits,        \
@@ -36,33 +36,33 @@ static const struct {
 };
 
 static const struct profile profiles[] = {
-#define PROFILE(name_, title_, signature_, leaf_max_, core_, native_, manner_, \
-    phy_, ebx_, ecx_, eax1_, ebx1_, den_, num_, ecx15_, crystal_, cbr_,        \
-    xsave1_, xss_, perfmon_eax_, perfmon_edx_, errata_)                        \
- { .name = name_,                                                              \
-	 .title = title_,                                                      \
-	 .signature = signature_,                                              \
-	 .leaf_max = leaf_max_,                                                \
-	 .core_type = core_,                                                   \
-	 .native_model = native_,                                              \
-	 .hybrid = native_ != 0,                                               \
-	 .maxphyaddr = phy_,                                                   \
-	 .pt_ebx = ebx_,                                                       \
-	 .pt_ecx = ecx_,                                                       \
-	 .pt1_eax = eax1_,                                                     \
-	 .pt1_ebx = ebx1_,                                                     \
-	 .tsc_den = den_,                                                      \
-	 .tsc_num = num_,                                                      \
-	 .cpuid15_ecx = ecx15_,                                                \
-	 .crystal_hz = crystal_,                                               \
-	 .cbr = cbr_,                                                          \
-	 .pt = true,                                                           \
-	 .xsave = true,                                                        \
-	 .xsave1_eax = xsave1_,                                                \
-	 .xss_mask = xss_,                                                     \
-	 .perfmon_eax = perfmon_eax_,                                          \
-	 .perfmon_edx = perfmon_edx_,                                          \
-	 .uarch = &manners[MANNER_##manner_],                                  \
+#define PROFILE(name_, title_, signature_, leaf_max_, core_, native_, uarch_, \
+    phy_, ebx_, ecx_, eax1_, ebx1_, den_, num_, ecx15_, crystal_, cbr_,       \
+    xsave1_, xss_, perfmon_eax_, perfmon_edx_, errata_)                       \
+ { .name = name_,                                                             \
+	 .title = title_,                                                     \
+	 .signature = signature_,                                             \
+	 .leaf_max = leaf_max_,                                               \
+	 .core_type = core_,                                                  \
+	 .native_model = native_,                                             \
+	 .hybrid = native_ != 0,                                              \
+	 .maxphyaddr = phy_,                                                  \
+	 .pt_ebx = ebx_,                                                      \
+	 .pt_ecx = ecx_,                                                      \
+	 .pt1_eax = eax1_,                                                    \
+	 .pt1_ebx = ebx1_,                                                    \
+	 .tsc_den = den_,                                                     \
+	 .tsc_num = num_,                                                     \
+	 .cpuid15_ecx = ecx15_,                                               \
+	 .crystal_hz = crystal_,                                              \
+	 .cbr = cbr_,                                                         \
+	 .pt = true,                                                          \
+	 .xsave = true,                                                       \
+	 .xsave1_eax = xsave1_,                                               \
+	 .xss_mask = xss_,                                                    \
+	 .perfmon_eax = perfmon_eax_,                                         \
+	 .perfmon_edx = perfmon_edx_,                                         \
+	 .uarch = &uarchs[UARCH_##uarch_],                                    \
 	 .errata = errata_ },
 #include "emu/profile/profile.def"
 #undef PROFILE

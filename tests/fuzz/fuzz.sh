@@ -13,8 +13,8 @@ mkdir -p "$out/$target"
 
 libs="-lxxhash"
 base="emu/base/deviation.c emu/base/base.c emu/base/event.c emu/base/exec_log.c"
-sources="$base emu/profile/*.c emu/pt/*.c"
-machine="emu/*.c emu/apic/*.c emu/cpu/*.c emu/pmu/*.c emu/profile/*.c emu/pt/*.c"
+sources="$base $(find emu/profile emu/pt -name '*.c' | sort)"
+machine=$(find emu -name '*.c' | sort)
 case $target in
 events)
 	sources="$sources traces/decode/mask_cfe.c"
@@ -25,7 +25,7 @@ msrs)
 	libs="$libs -lZydis -lZycore -lunicorn"
 	;;
 parsers)
-	sources="$machine traces/*.c traces/reencode/*.c harness/manifest/*.c
+	sources="$machine $(find traces -name '*.c' | sort) harness/manifest/*.c
 	    harness/explore/runner/schedule.c harness/finding/finding.c
 	    harness/report/baseline.c harness/report/common.c
 	    harness/report/json.c harness/check/*.c harness/cmd/trace/reencode_text.c"

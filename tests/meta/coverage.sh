@@ -37,7 +37,7 @@ awk -v verbose="$verbose" '
 	/^ *-: *0:Source:/ {
 		name = $0
 		sub(/.*Source:/, "", name)
-		own = name ~ /emu\/pt\/[a-z]*\.c$/
+		own = name ~ /emu\/pt\/[a-z_\/]*\.c$/
 		sub(/.*emu\/pt\//, "emu/pt/", name)
 	}
 	!own { next }

@@ -27,21 +27,21 @@ function tell(name, text) {
 }
 
 BEGIN {
-	object["emu/pt/packet/packet.def"] = "emu/pt/packet"
+	object["emu/pt/packet/packet.def"] = "emu/pt/packet/packet"
 	object["emu/pt/transfer.def"] = "emu/pt/flow"
 	object["emu/pt/msr.def"] = "emu/pt/msr"
-	object["emu/pt/packet/packet.c"] = "emu/pt/packet"
+	object["emu/pt/packet/packet.c"] = "emu/pt/packet/packet"
 	object["emu/pt/xstate.c"] = "emu/pt/xstate"
-	object["emu/pt/packet/cycles.def"] = "emu/pt/buffer emu/pt/drain " \
-	    "emu/pt/overflow emu/pt/timing"
+	object["emu/pt/packet/cycles.def"] = "emu/pt/output/buffer " \
+	    "emu/pt/output/output_queue emu/pt/output/overflow emu/pt/packet/timing"
 	object["emu/profile/uarch.def"] = "emu/profile/profile"
 	object["emu/profile/errata.def"] = "emu/profile/profile"
-	object["emu/profile/feature.def"] = "emu/profile/absent"
+	object["emu/profile/feature.def"] = "emu/profile/feature_mask"
 	split("name ip_full tnt_bits deferred_tip ret_pops psb_look_lines " \
-	    "cyc_bits pgd_jcc_ip pmi_early_bytes vmx_pt", manner, " ")
+	    "cyc_bits pgd_jcc_ip pmi_early_bytes vmx_pt", uarch, " ")
 }
 
-/^(PACKET|TRANSFER|MSR|FIELD|SETTING|FIXED|MANNER|ERRATUM|FEATURE)\(/ {
+/^(PACKET|TRANSFER|MSR|FIELD|SETTING|FIXED|UARCH|ERRATUM|FEATURE)\(/ {
 	macro = substr($0, 1, index($0, "(") - 1)
 	columns = split(substr($0, index($0, "(") + 1), field, ",")
 	for (i = 1; i <= columns; i++)
@@ -54,7 +54,7 @@ BEGIN {
 	say(id ".opcode_bytes", 3, column[3] + 1)
 	say(id ".repeat", 4, column[4] + 1)
 	say(id ".payload_bytes", 5, column[5] + 1)
-	say(id ".place", 6, other(column[6], "PLACE_SMALL", "PLACE_WIDE"))
+	say(id ".place", 6, other(column[6], "LAYOUT_SMALL", "LAYOUT_WIDE"))
 	say(id ".cyc", 7, 1 - column[7])
 }
 
@@ -114,13 +114,13 @@ BEGIN {
 
 # Of a full IP there are two forms; the other columns are exec_logs and counts. The skid of
 # a PMI is the CPU's: vectors with guest code know it, which these mutants are not for.
-/^MANNER\(/ {
-	for (i = 2; i in manner; i++) {
+/^UARCH\(/ {
+	for (i = 2; i in uarch; i++) {
 		if (column[i] ~ /^(true|false)$/)
 			new = other(column[i], "true", "false")
 		else
 			new = i == 2 ? other(column[i], 6, 3) : column[i] + 1
-		say("manner." column[1] "." manner[i], i, new)
+		say("uarch." column[1] "." uarch[i], i, new)
 	}
 }
 

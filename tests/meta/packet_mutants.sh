@@ -13,7 +13,7 @@ readme=$root/tests/packets/README.md
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 cd "$root" || exit 1
-tests="msr cycles manner absent profile errata errata_time"
+tests="msr cycles uarch feature_mask profile errata errata_time"
 [ "$sample" = all ] && step=1 || step=$sample
 
 # build FILE OBJECT FOLDER CC...: FILE with what FOLDER has in place of the tree's.
@@ -26,7 +26,7 @@ build() {
 }
 
 mkdir "$dir/rest" "$dir/run"
-for file in emu/base/base.c emu/pt/*.c emu/profile/*.c tests/packets/[!cr]*.c \
+for file in emu/base/base.c emu/pt/*.c emu/pt/*/*.c emu/profile/*.c tests/packets/[!cr]*.c \
     tests/packets/reader.c tests/unit/pt/*.c traces/decode/clock.c traces/bundle/image.c; do
 	case $file in
 	*_test.c | */perf_packets.c) continue ;;
@@ -60,7 +60,8 @@ mutant() {
 	file=$2
 	sources=$3
 	folder=$dir/run/$name
-	mkdir -p "$folder/emu/pt" "$folder/emu/profile"
+	mkdir -p "$folder/emu/pt/packet" "$folder/emu/pt/output" \
+	    "$folder/emu/profile"
 	awk -v line="$4" -v text="$5" '
 	    NR == line { print text; next } { print }' "$file" >"$folder/$file"
 	shift 5

@@ -151,7 +151,7 @@ a_tip_that_tells_more_does_not_wait(void **state)
 
 /* Walks of all kinds, of which libipt must understand every instruction. */
 static void
-libipt_follows_walks_of_every_manner(void **state)
+libipt_follows_walks_of_every_uarch(void **state)
 {
 	(void)state;
 	for (unsigned n = 0; n < 12; n++) {
@@ -353,7 +353,7 @@ main(void)
 		cmocka_unit_test(a_long_tnt_takes_47_bits),
 		cmocka_unit_test(tips_wait_behind_bits),
 		cmocka_unit_test(a_tip_that_tells_more_does_not_wait),
-		cmocka_unit_test(libipt_follows_walks_of_every_manner),
+		cmocka_unit_test(libipt_follows_walks_of_every_uarch),
 		cmocka_unit_test(the_fast_functions_send_the_same_bytes),
 		cmocka_unit_test(what_waits_is_part_of_the_hash),
 		cmocka_unit_test(a_ret_that_is_sent_pops_or_clears),
