@@ -13,7 +13,7 @@
 #define PT0_ECX_MENTRY      (UINT32_C(1) << 1)
 #define PT1_EAX_RANGE_COUNT UINT32_C(7)
 
-/* SDM vol. 3, 33.2.8.5 "IA32_RTIT_CR3_MATCH MSR": bits 4:0 are reserved. */
+/* SDM vol. 3, 33.2.8.6 "IA32_RTIT_CR3_MATCH MSR": bits 4:0 are reserved. */
 #define CR3_RESERVED UINT64_C(0x1f)
 
 void

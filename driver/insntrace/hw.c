@@ -129,7 +129,7 @@ hw_pmi_acknowledge(void)
 	wrmsr64(MSR_GLOBAL_STATUS_RESET, GLOBAL_STATUS_TOPA_PMI);
 }
 
-/* SDM vol. 3, 10.5.1 "Local Vector Table": delivery of a performance-monitoring
+/* SDM vol. 3, 11.5.1 "Local Vector Table": delivery of a performance-monitoring
  * interrupt sets the mask; software clears it. */
 void
 hw_pmi_unmask(void)

@@ -47,7 +47,7 @@ cpu_tsc(const struct cpu *cpu)
 	return tsc_at(cpu, cpu_cycles(cpu));
 }
 
-/* SDM vol. 3, 18.7.3 "Determining the Processor Base Frequency": CPUID 15H. */
+/* SDM vol. 3, 20.7.3 "Determining the Processor Base Frequency": CPUID 15H. */
 static struct pt_time
 time_at(const struct cpu *cpu, uint64_t cycles)
 {

@@ -32,7 +32,7 @@ bool pt_unit_current_entry(const struct pt_unit *unit, struct gpa *pa);
  * False, and nothing has changed: no output is open, the buffer overflows, or
  * STOP, a bad entry, or a whole pass of the tables comes before any INT.
  *
- * SDM vol. 3, 33.2.7.2, "ToPA PMI"; 33.4.2.25 "PAD Packet".
+ * SDM vol. 3, 33.2.7.2, "ToPA PMI"; 33.4.2.20 "PAD Packet".
  */
 bool pt_unit_fill_to_pmi(struct pt_unit *unit);
 

@@ -23,7 +23,7 @@
 
 /*
  * Interrupt vectors: of two that are pending the higher one is taken first (SDM vol.
- * 3, 10.8.3 "Interrupt, Task, and Processor Priority").  FreeBSD's for amd64
+ * 3, 11.8.3 "Interrupt, Task, and Processor Priority").  FreeBSD's for amd64
  * (sys/x86/include/apicvar.h): APIC_TIMER_INT, APIC_ERROR_INT, IPI_RENDEZVOUS,
  * IPI_BITMAP_VECTOR (IPI_PREEMPT), IPI_SWI.
  */

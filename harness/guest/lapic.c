@@ -1,5 +1,5 @@
 /*
- * The local APIC through its memory-mapped page: SDM vol. 3, 10.4 "Local APIC".
+ * The local APIC through its memory-mapped page: SDM vol. 3, 11.4 "Local APIC".
  * xAPIC mode, physical destinations, APIC id = CPU number.
  */
 #include "harness/guest/internal.h"
@@ -94,7 +94,7 @@ ipi_send_nmi(uint32_t cpu)
 	send(cpu, ICR_NMI);
 }
 
-/* SDM vol. 3, 8.4.4.1 "Typical BSP Initialization Sequence"; the waits of real
+/* SDM vol. 3, 9.4.4.1 "Typical BSP Initialization Sequence"; the waits of real
  * hardware are not needed, nor is a second start-up IPI. */
 void
 lapic_start_cpu(uint32_t number)

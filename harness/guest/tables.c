@@ -12,7 +12,7 @@
 
 enum ist { IST_NONE, IST_NMI, IST_DF, IST_MC, IST_COUNT };
 
-/* SDM vol. 3, 7.7 "Task Management in 64-bit Mode". */
+/* SDM vol. 3, 8.7 "Task Management in 64-bit Mode". */
 struct tss {
 	uint32_t reserved0;
 	uint64_t rsp[3];

@@ -38,7 +38,7 @@ expect_is_stopped(const struct expect *expect)
 	return (expect->msrs.status & STATUS_ERROR_OR_STOPPED) != 0;
 }
 
-/* SDM vol. 3, 33.2.5.3 "Context Enable (ContextEn)". */
+/* SDM vol. 3, 33.2.6.3 "Context Enable (ContextEn)". */
 static bool
 expect_context_en(const struct expect *expect)
 {
@@ -51,7 +51,7 @@ expect_context_en(const struct expect *expect)
 	    expect->cr3 >> 12 == expect->msrs.cr3_match >> 12;
 }
 
-/* SDM vol. 3, 33.2.5.5 "Filter Enable (FilterEn)". */
+/* SDM vol. 3, 33.2.6.5 "Filter Enable (FilterEn)". */
 static bool
 expect_in_ranges(const struct expect_msrs *msrs, uint64_t ip)
 {

@@ -1,7 +1,7 @@
 /*
  * What must decode, computed from the execution log alone: instructions, CPL, CR3 and
  * the writes of the trace MSRs.  A second opinion on the enables of the PT unit
- * (SDM vol. 3, 33.2.5 "Packet Generation Enable Controls"): it shares no line
+ * (SDM vol. 3, 33.2.6 "Packet Generation Enable Controls"): it shares no line
  * with emu/pt.
  *
  * Not modelled: TraceStop ranges end tracing through the execution log's STOPPED only;

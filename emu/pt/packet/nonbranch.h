@@ -110,7 +110,7 @@ void pt_unit_acm(struct pt_unit *unit, const struct pt_context *at);
  */
 void pt_unit_vmxon(struct pt_unit *unit, const struct pt_context *at);
 
-/* A maintenance packet, whose PAYLOAD is the model's own.  33.4.2.18 "MNT". */
+/* A maintenance packet, whose PAYLOAD is the model's own.  33.4.2.19 "MNT Packet". */
 void pt_unit_maintenance(struct pt_unit *unit, uint64_t payload);
 
 /*

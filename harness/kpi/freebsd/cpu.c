@@ -175,7 +175,7 @@ pcint_set(void *arg)
 	lapic_write32(LAPIC_LVT_PC, lvt);
 }
 
-/* SDM vol. 3, 10.4.8 "Local APIC Version Register": bits 23:16 are the number
+/* SDM vol. 3, 11.4.8 "Local APIC Version Register": bits 23:16 are the number
  * of LVT entries less one; the counters' entry is the fifth. */
 static bool
 pcint_present(void)

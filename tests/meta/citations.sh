@@ -1,0 +1,70 @@
+#!/bin/sh
+# Goal: what the tree cites can be found.  Method: in all its text a section title of the
+# SDM has one number, and each file that a document or a vector names exists.
+# usage: citations.sh SOURCE_ROOT
+cd "$1" || exit 1
+exec python3 - <<'EOF'
+import collections, os, re, sys
+
+FOLDERS = ["emu", "harness", "traces", "driver", "tests"]
+DOCUMENTS = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"]
+SECTION = re.compile(r'\b(\d{1,2}(?:\.\d{1,3}){1,4}) "([A-Z][^"]{3,90})"')
+NAMED = re.compile(r'`([a-z][A-Za-z0-9_./-]*/[A-Za-z0-9_.-]+\.'
+                   r'(?:c|h|def|S|md|sh|yaml|json|html|py|ld|1))`')
+SOURCE = re.compile(r'[a-z]+/[A-Za-z0-9_./-]+\.md')
+
+bad = 0
+
+
+def complain(text):
+    global bad
+    print("citations: " + text)
+    bad = 1
+
+
+def texts():
+    yield from (name for name in DOCUMENTS if os.path.exists(name))
+    for folder in FOLDERS:
+        for path, _, names in os.walk(folder):
+            if path.startswith("tests/fuzz/corpus"):
+                continue
+            for name in sorted(names):
+                if name.endswith((".c", ".h", ".def", ".S", ".md", ".ptv")):
+                    yield os.path.join(path, name)
+
+
+def flat(text):
+    """Comments and strings without their line ends, so that titles are whole."""
+    return re.sub(r'\s*\n\s*(?:\*(?!/)|//|#)?\s*', " ", text.replace('\\"', '"'))
+
+
+numbers = collections.defaultdict(dict)
+sections = 0
+for name in texts():
+    text = open(name, encoding="utf-8").read()
+    for number, title in SECTION.findall(flat(text)):
+        numbers[title][number] = name
+        sections += 1
+    folder = os.path.dirname(name)
+    if name.endswith(".md"):
+        for path in NAMED.findall(text):
+            for base in (folder, ""):
+                top = os.path.join(base, path.split("/")[0])
+                if os.path.isdir(top) and "NAME" not in path:
+                    if not os.path.exists(os.path.join(base, path)):
+                        complain("%s names %s: no such file" % (name, path))
+                    break
+    if name.endswith(".ptv"):
+        head = "".join(line for line in text.splitlines(True)
+                       if line.startswith("#"))
+        for path in SOURCE.findall(head):
+            if not os.path.exists(path):
+                complain("%s cites %s: no such file" % (name, path))
+for title, found in sorted(numbers.items()):
+    if len(found) > 1:
+        complain('"%s" is %s' % (title, " and ".join(
+            "%s (%s)" % one for one in sorted(found.items()))))
+if sections < 500:
+    complain("too few sections: %d" % sections)
+sys.exit(bad)
+EOF
