@@ -86,6 +86,7 @@ done
 for entry in $(ls -A); do
 	case $entry in
 	emu | driver | harness | traces | tests | meson.build | README.md) ;;
+	ARCHITECTURE.md | CONTRIBUTING.md | CHANGELOG.md) ;;
 	LICENSE | bootstrap | .* | build* | out) ;;
 	*) complain "$entry does not belong at the top" ;;
 	esac
