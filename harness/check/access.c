@@ -1,6 +1,6 @@
 /*
- * What the driver loads and stores, itself or by a kernel function that it calls: rows
- * foreign-store, store-freed and load-freed.
+ * The driver's loads and stores, its own and those by kernel functions that it calls:
+ * rows foreign-store, store-freed and load-freed.
  */
 #include "emu/guest_abi.h"
 #include "harness/check/state.h"
@@ -12,20 +12,21 @@
 
 #define NONE -1
 
-/* Memory that the driver, at a place of its code, accesses or has accessed. */
+/* Memory that the driver accesses, or accessed, at a place of its code. */
 struct access_range {
 	unsigned cpu;
 	uint64_t insns, rip;
-	const char *by; /* the kernel function that does it; NULL: the driver */
-	unsigned callee; /* its number, plus 1; 0: the driver */
+	/* the kernel function that accesses it; NULL: the driver */
+	const char *by;
+	unsigned callee; /* index of that function, plus 1; 0: the driver */
 	uint64_t va, bytes;
 	bool write;
-	bool open; /* it accesses BYTES and maybe more */
+	bool open; /* it accesses BYTES, perhaps more */
 };
 
 static const struct {
 	const char *name;
-	int pointer, length; /* numbers of arguments */
+	int pointer, length; /* indices of arguments */
 	bool all, write;
 } callees[] = {
 #define ALL   true
@@ -67,7 +68,7 @@ access_meets(const struct check_range range[4], uint64_t va, uint64_t bytes)
 	return false;
 }
 
-/* PLACE has the object and the origin only. */
+/* Records a violation; PLACE has only the object and the blame. */
 static void
 access_violate(struct check *check, const struct access_range *range,
     enum check_id id, const struct check_place *place, uint64_t va,
@@ -111,7 +112,7 @@ access_foreign(
 		    "the kernel's data");
 }
 
-/* Of BYTES at PA, in one page, what was freed and nobody holds; the lowest. */
+/* Of BYTES at PA, in one page: the lowest part that was freed and has no owner. */
 static struct check_freed *
 access_find(struct check *check, uint64_t pa, uint64_t bytes)
 {
@@ -155,7 +156,7 @@ access_freed(struct check *check, const struct access_range *range, uint64_t va,
 	if (freed == NULL || (freed->used & use) != 0)
 		return;
 	freed_use(check, freed, use);
-	/* Not the return addresses, but their calls. */
+	/* The address of the call, from its return address. */
 	place.object_va = freed->made_by - 1;
 	if (check_in(check->config.driver_text, freed->freed_by))
 		place.blame = (struct check_site){ freed->freed_by - 1,
@@ -167,7 +168,7 @@ access_freed(struct check *check, const struct access_range *range, uint64_t va,
 	access_violate(check, range, id, &place, va, what);
 }
 
-/* BYTES at VA, within a page: most is memory in which nothing was freed. */
+/* Checks BYTES at VA, within a page.  In most pages, nothing was freed. */
 static void
 access_page(struct check *check, const struct access_range *range, uint64_t va,
     uint64_t bytes)
@@ -210,7 +211,7 @@ access_judge(struct check *check, const struct access_range *range)
 	}
 }
 
-/* Of most loads and stores there is nothing to say; that must be quick. */
+/* A fast test for most loads and stores, which are correct. */
 static inline bool
 access_is_plain(const struct check *check, uint64_t va, uint64_t bytes)
 {

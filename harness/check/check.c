@@ -1,5 +1,5 @@
 /*
- * The rows, the events' way to those who judge them, and the list of violations.
+ * The rows, the dispatch of events to their handlers, and the list of violations.
  */
 #include "harness/check/state.h"
 
@@ -42,7 +42,7 @@ static const struct {
 #undef SYMPTOM
 };
 
-/* In this order: who asks what a page was comes before who forgets it. */
+/* The order matters: handlers that look up a page precede those that remove it. */
 static const struct {
 	enum event_kind kind;
 	void (*judge)(struct check *check, const struct event *event);
@@ -57,6 +57,9 @@ static const struct {
 	{ EVENT_MSR_WRITE, site_event },
 	{ EVENT_XSAVES, site_event },
 	{ EVENT_XRSTORS, site_event },
+	{ EVENT_INTERRUPT, session_delivered },
+	{ EVENT_NMI, session_delivered },
+	{ EVENT_IRET, session_iret },
 	{ EVENT_PSB, session_psb },
 	{ EVENT_OUTPUT, owner_output },
 	{ EVENT_OUTPUT, session_output },
@@ -294,7 +297,7 @@ check_here(const struct check *check)
 	};
 }
 
-/* One step of FNV-1a, a word at a time. */
+/* One step of FNV-1a, on a whole word. */
 static uint64_t
 key_mix(uint64_t key, uint64_t word)
 {
@@ -302,7 +305,7 @@ key_mix(uint64_t key, uint64_t word)
 	return key ^ key >> 29;
 }
 
-/* Violations with one key are one: of one row, place and object. */
+/* Violations with the same key are one: same row, place and object. */
 static uint64_t
 key_of(const struct check_violation *violation, unsigned sub)
 {
@@ -352,7 +355,7 @@ check_violate(struct check *check, enum check_id id, unsigned sub,
 		return;
 	if ((core->cpu[at->cpu].excused >> id & 1) != 0)
 		return;
-	/* The stack tells nothing about what happened before. */
+	/* The current stack does not show what happened earlier. */
 	if (at->site.rip != 0)
 		violation.site = at->site;
 	else if (at->event == core->event_number)

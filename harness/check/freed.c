@@ -1,7 +1,7 @@
 /*
- * Memory that was allocated, freed and not allocated since, in parts that lie in one
- * page each, chained by page.  It is found, added and taken away without a search, as
- * each load and store of the driver asks.
+ * Memory that was allocated, freed and not allocated since, in parts within one page
+ * each, chained by page.  Lookup, insertion and removal need no search, because they
+ * are done for each load and store of the driver.
  */
 #include "harness/check/state.h"
 
@@ -29,7 +29,7 @@ freed_link(struct check *check, uint32_t index)
 	check->freed_head[freed->page] = (uint16_t)(index + 1);
 }
 
-/* Whatever leads to the part INDEX leads to TO from now on. */
+/* Redirects the links to part INDEX to TO. */
 static void
 freed_replace(struct check *check, uint32_t index, uint16_t to)
 {
@@ -61,7 +61,7 @@ freed_skip(struct check *check)
 		CHECK_ROW(LOAD_FREED));
 }
 
-/* A part like FREED of the page's bytes [BEGIN, END). */
+/* Adds a part like FREED with the page's bytes [BEGIN, END). */
 static void
 freed_put(struct check *check, const struct check_freed *freed, uint64_t begin,
     uint64_t end)
@@ -84,7 +84,7 @@ freed_put(struct check *check, const struct check_freed *freed, uint64_t begin,
 	core->freed_sum += freed_hash(to);
 }
 
-/* Calls EACH for the bytes [begin, end) that [PA, +BYTES) has of each page of RAM. */
+/* Calls EACH for the bytes [begin, end) of [PA, +BYTES) in each page of RAM. */
 static void
 freed_each_page(struct check *check, uint64_t pa, uint64_t bytes,
     void (*each)(struct check *check, const struct check_freed *like,
@@ -124,7 +124,7 @@ freed_reuse_part(struct check *check, const struct check_freed *like,
 		freed_drop(check, at - 1u);
 		freed_put(check, &freed, freed.begin, begin);
 		freed_put(check, &freed, end, freed.end);
-		/* The chain is another one now. */
+		/* The chain has changed. */
 		at = check->freed_head[like->page];
 	}
 }

@@ -1,6 +1,6 @@
 /*
- * Memory that was freed and not allocated since (freed.c), and what the guest kernel
- * says of memory (heap.c).
+ * Memory that was freed and not allocated since (freed.c), and the guest kernel's own
+ * table of memory (heap.c).
  */
 #ifndef TOPAZ_HARNESS_CHECK_FREED_H
 #define TOPAZ_HARNESS_CHECK_FREED_H
@@ -18,30 +18,35 @@ struct check_extent;
 /* Bytes of a page that were allocated, freed, and not allocated since. */
 struct check_freed {
 	uint32_t page;
-	uint16_t begin, end;        /* in the page */
-	uint16_t next;              /* in the chain of its page; 0: none */
-	uint8_t used;               /* in this run: CHECK_FREED_LOADED... */
+	uint16_t begin, end; /* in the page */
+	/* index of the next part of the same page; 0: none */
+	uint16_t next;
+	/* in this run: bits CHECK_FREED_LOADED... */
+	uint8_t used;
 	uint64_t va;                /* of the allocation */
 	uint64_t made_by, freed_by; /* callers */
 };
 
-/* EXTENT was freed by the call before FREED_BY. */
+/* EXTENT was freed by the call before address FREED_BY. */
 void freed_add(
     struct check *check, const struct check_extent *extent, uint64_t freed_by);
-/* [PA, +BYTES) is in use again. */
+/* [PA, +BYTES) is allocated again. */
 void freed_reuse(struct check *check, uint64_t pa, uint64_t bytes);
-/* The part after FREED, or the first, of PA's page, in no order; NULL: no more. */
+/*
+ * Iterates over the parts of PA's page, in no particular order: the part after
+ * FREED, or the first if FREED is NULL; NULL: no more.
+ */
 struct check_freed *freed_next(
     struct check *check, uint64_t pa, const struct check_freed *freed);
-/* USE of it has been reported; a new run begins. */
+/* freed_use(): USE of FREED has been reported.  freed_begin(): a new run begins. */
 void freed_use(struct check *check, struct check_freed *freed, uint8_t use);
 void freed_begin(struct check *check);
 void freed_set_heads(struct check *check, bool on);
 
-/* heap.c: without check_config.frames_pa, nothing is known. */
-/* Does anybody hold the byte at PA, as the guest kernel knows it? */
+/* heap.c.  Without check_config.frames_pa, nothing is known. */
+/* True if, in the guest kernel's table, the byte at PA has an owner. */
 bool heap_holds(const struct check *check, uint64_t pa);
-/* The end of the item of the heap with the byte at PA; PA + 1: of no item. */
+/* The end of the heap item that contains the byte at PA; PA + 1: in no item. */
 uint64_t heap_item_end(const struct check *check, uint64_t pa);
 
 #endif

@@ -1,7 +1,6 @@
 /*
- * What the guest kernel's own table of frames says of memory.  Not every allocation
- * is announced: the kernel takes items for itself without a word, so that memory that
- * was freed may be in use again all the same.
+ * Reads the guest kernel's own table of frames.  Not every allocation has an event: the
+ * kernel allocates items for itself, so memory that was freed may be in use again.
  */
 #include "harness/check/state.h"
 #include "harness/guest/frame.h"
@@ -10,7 +9,7 @@
 
 #define ITEMS_IN_WORD 64
 
-/* A word of the record of PA's frame; false: there is no table. */
+/* Reads a word of the record of PA's frame; false: there is no table. */
 static bool
 heap_word(const struct check *check, uint64_t pa, size_t offset, uint64_t *word)
 {
@@ -22,7 +21,7 @@ heap_word(const struct check *check, uint64_t pa, size_t offset, uint64_t *word)
 	    config->reads.word(config->reads.arg, at, word);
 }
 
-/* The first two members of struct frame, as they are in its first word. */
+/* Reads the first two members of struct frame from its first word. */
 static bool
 heap_kind(
     const struct check *check, uint64_t pa, unsigned *kind, unsigned *bucket)

@@ -1,6 +1,6 @@
 /*
- * Where each byte of a trace buffer ended up: reported, reported lost, overwritten,
- * left over.  Rows reported-*, overwritten, overwritten-unreported, unreported-tail,
+ * Accounts for each byte of a trace buffer: reported, reported as lost, overwritten, or
+ * left.  Rows reported-*, overwritten, overwritten-unreported, unreported-tail,
  * unreported-close and lost-excess.
  */
 #include "harness/check/state.h"
@@ -35,7 +35,10 @@ ledger_is_object(const struct check_stream *stream)
 	return (stream->key & CHECK_OBJECT) != 0;
 }
 
-/* Two contexts may have a buffer of the same number each: the last one named. */
+/*
+ * Two contexts may each have a buffer with the same number: finds the last one
+ * named.
+ */
 unsigned
 ledger_find(const struct check *check, uint64_t key)
 {
@@ -50,7 +53,7 @@ ledger_find(const struct check *check, uint64_t key)
 	return found;
 }
 
-/* A new stream takes the place of an object that is gone before any other. */
+/* Finds or makes the stream of KEY; first reuses one whose object was freed. */
 static unsigned
 ledger_make(struct check *check, uint64_t key)
 {
@@ -129,7 +132,7 @@ ledger_settle(struct check *check, unsigned index, bool final)
 	stream->missing = false;
 }
 
-/* Its frames are named anew, or nobody's. */
+/* Resets a stream; its pages are named again, or belong to no stream. */
 static void
 ledger_reset(struct check *check, unsigned index)
 {
@@ -166,15 +169,17 @@ ledger_close(struct check *check, unsigned index)
 	ledger_reset(check, index);
 }
 
-/* User space maps a buffer from its first page that was made before, or mapped by
- * another name. */
+/*
+ * User space maps a buffer that was made before, or mapped with another key, from
+ * its first page.
+ */
 static void
 ledger_rename(struct check *check, unsigned index, uint64_t key)
 {
 	struct check_core *core = &check->core;
 	unsigned before = ledger_find(check, key);
 
-	/* That of the same name is gone, or another context's. */
+	/* The stream with the same key was freed, or belongs to another context. */
 	if (before != CHECK_STREAMS_MAX) {
 		if (core->stream[before].page_count == 0)
 			core->stream[before].key = CHECK_OBJECT | UINT32_MAX;
@@ -196,7 +201,7 @@ ledger_is_unnamed(const struct check *check, uint64_t pa)
 	return core->unnamed_more;
 }
 
-/* Trace goes to the page of PA, which belongs to no stream that is known. */
+/* Trace was written to the page of PA, which belongs to no known stream. */
 static void
 ledger_note_unnamed(struct check *check, uint64_t pa)
 {
@@ -237,7 +242,7 @@ ledger_buffer(struct check *check, const struct event *event)
 	    check->core.stream[page->stream].key != event->a)
 		ledger_rename(check, page->stream, event->a);
 	if (page != NULL && check->core.stream[page->stream].key == event->a) {
-		/* The same buffer once more, or a part of it. */
+		/* The same buffer is named again, or a part of it. */
 		check->core.stream[page->stream].cursor = page->index + 1u;
 		return;
 	}
@@ -266,12 +271,15 @@ ledger_object_page(struct check *check, const struct event *event)
 		return;
 	if (event->c == 0)
 		ledger_reset(check, index);
-	/* Pages that come in another order are not a buffer. */
+	/* Pages that are named in another order are not a buffer. */
 	if (check->core.stream[index].page_count == event->c)
 		ledger_add_page(check, index, event->b);
 }
 
-/* Calls EACH for the parts of [PA, +BYTES) that lie in pages, or else OTHER. */
+/*
+ * Calls EACH for the parts of [PA, +BYTES) that lie in known pages, and OTHER for
+ * the rest.
+ */
 static void
 ledger_pages(struct check *check, uint64_t pa, uint64_t bytes,
     void (*each)(struct check *check, const struct check_page *page,
@@ -343,7 +351,7 @@ ledger_read(struct check *check, const struct check_page *page, uint32_t begin,
 		table_told(check, index);
 }
 
-/* A buffer that nobody named is not judged. */
+/* A buffer that was never named is not judged. */
 void
 ledger_drain(struct check *check, const struct event *event)
 {
@@ -359,10 +367,10 @@ ledger_lost(struct check *check, const struct event *event)
 	if (index == CHECK_STREAMS_MAX)
 		return;
 	stream = &check->core.stream[index];
-	/* What was written to a buffer that nobody named is not known. */
+	/* The bytes written to a buffer that was never named are unknown. */
 	if (stream->page_count != 0)
 		stream->unread.lost += event->c;
-	/* 0: something is missing, nobody knows how much. */
+	/* 0: bytes are missing, of unknown number. */
 	if (event->c == 0)
 		stream->unsure = true;
 	table_told(check, index);
@@ -415,7 +423,7 @@ ledger_call_end(struct check *check, const struct event *event)
 
 		ledger_flush(check, i);
 		stream->asked = true;
-		/* The start was refused: the session goes on. */
+		/* The start failed: the session continues. */
 		if (actor != NULL && actor->ages && (int64_t)event->c < 0) {
 			ledger_go_on(stream);
 		}
@@ -427,7 +435,7 @@ check_starting(struct check *check)
 {
 	struct check_core *core = &check->core;
 
-	/* One that is on still holds its output: this start will be refused. */
+	/* A session that is on keeps its output: this start will be refused. */
 	if (!session_is_on(check))
 		session_settle(check);
 	core->actor[core->last_actor].ages = true;
@@ -466,7 +474,7 @@ check_rereading(struct check *check, uint64_t key)
 	}
 }
 
-/* What user space has missed of the stream until now. */
+/* Counts the bytes of the stream that user space has missed so far. */
 static void
 ledger_collect(struct check *check, unsigned index, bool all)
 {
@@ -484,7 +492,7 @@ ledger_collect(struct check *check, unsigned index, bool all)
 	    check, stream->owed_at.cpu, &stream->off_at, &stream->read_at);
 }
 
-/* All before the position has been taken: what follows was not reported. */
+/* All bytes before the position were taken: later ones were not reported. */
 void
 ledger_position(struct check *check, const struct event *event)
 {

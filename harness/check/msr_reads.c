@@ -1,4 +1,4 @@
-/* What the invariants read of a real machine. */
+/* The callbacks of the invariants (struct check_reads) for the emulated machine. */
 #include "harness/check/check.h"
 
 static bool

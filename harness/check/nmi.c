@@ -1,6 +1,6 @@
 /*
- * Rows nmi-unclaimed, nmi-stolen and pmi-lost, and what a deviation excuses: only that
- * which is the deviation itself, never a loss that nobody reports.
+ * Rows nmi-unclaimed, nmi-stolen and pmi-lost, and what a deviation excuses: only its
+ * own effect, never a loss that is not reported.
  */
 #include "harness/check/state.h"
 
@@ -16,7 +16,7 @@
  (ROWS_TABLE | ROW(OUTPUT_OWNED) | ROW(OUTPUT_FREED) | ROW(OUTPUT_FOREIGN) | \
      ROW(UNMODELLED))
 
-/* On the CPU of the deviation, to the end of the run. */
+/* Excused on the CPU of the deviation, to the end of the run. */
 static const struct {
 	enum deviation_kind kind;
 	uint64_t rows;
@@ -53,7 +53,7 @@ check_note_deviation(
 	}
 	if (kind == DEVIATION_NMI)
 		of->foreign = true;
-	/* Trace is lost that nobody can count. */
+	/* An unknown number of bytes is lost. */
 	if (kind == DEVIATION_OVERFLOW || kind == DEVIATION_STOP ||
 	    kind == DEVIATION_ERROR) {
 		for (uint32_t i = 0; i < check->core.stream_count; i++)
@@ -69,7 +69,7 @@ nmi_act(struct check *check, const struct event *event)
 		    check, event->cpu, (enum deviation_kind)event->a);
 }
 
-/* A PMI that the LVT entry holds back causes no NMI. */
+/* A PMI that is masked in the LVT entry causes no NMI. */
 void
 nmi_pmi(struct check *check, const struct event *event)
 {
@@ -84,7 +84,7 @@ nmi_bit(const struct check *check, unsigned cpu, struct machine_pt *pt)
 	return (pt->global_status & GLOBAL_STATUS_PMI) != 0;
 }
 
-/* Two causes that meet are one NMI. */
+/* Two causes at the same time are one NMI. */
 void
 nmi_delivered(struct check *check, const struct event *event)
 {
@@ -98,12 +98,13 @@ nmi_delivered(struct check *check, const struct event *event)
 }
 
 /*
- * A PMI was raised while a handler ran for a foreign NMI, and that handler saw its
- * bit, served it and said so: the PMI's own NMI, pending still, finds nothing.  No
- * software can tell the two apart: what it sees is bit 55 in an NMI.  Nor may it
- * claim the next NMI unseen, for that may be a foreign one.  (With SERVING_PMI the
- * LVT entry was masked before the handler ran: a PMI during it means that the
- * handler opened the entry before it cleared the bit, and that is judged.)
+ * True if a PMI was raised while a handler ran for a foreign NMI, and this handler saw
+ * the PMI's bit 55, served it and claimed the NMI: the PMI's own NMI, still pending,
+ * then finds the bit clear.  Software cannot distinguish these NMIs; it only sees bit
+ * 55.  It must not claim the next NMI without the bit either, because that may be
+ * foreign.  (With SERVING_PMI the LVT entry was masked before the handler ran.  A PMI
+ * during the handler then means that it unmasked the entry before it cleared the bit;
+ * that is judged.)
  */
 static bool
 nmi_taken_over(const struct check *check, const struct event *event)
@@ -127,7 +128,7 @@ nmi_done(struct check *check, const struct event *event)
 		    event->cpu,
 		    cpu->serving_bit ? ""
 				     : "; GLOBAL_STATUS[55] was clear already");
-	/* The bit may be set during the NMI: then the claim is right. */
+	/* If the bit was set during the NMI, the claim is correct. */
 	if (cpu->serving_foreign && !cpu->serving_pmi && !cpu->serving_bit &&
 	    !cpu->pmi && event->a != 0)
 		check_violate(check, CHECK_NMI_STOLEN, 0, &at,

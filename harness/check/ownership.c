@@ -1,5 +1,5 @@
 /*
- * Who holds which memory, and rows output-owned, -freed, -foreign and leak.
+ * Ownership of memory, and rows output-owned, -freed, -foreign and leak.
  */
 #include "emu/guest_abi.h"
 #include "harness/check/state.h"
@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* The index of the first extent that ends behind PA. */
+/* The index of the first extent that ends after PA. */
 static uint32_t
 owner_lower(const struct check *check, uint64_t pa)
 {
@@ -35,7 +35,7 @@ owner_find(const struct check *check, uint64_t pa)
 	return &check->extent[at];
 }
 
-/* The extents [FROM, TO) are gone. */
+/* Removes the extents [FROM, TO). */
 static void
 owner_remove(struct check *check, uint32_t from, uint32_t to)
 {
@@ -44,7 +44,7 @@ owner_remove(struct check *check, uint32_t from, uint32_t to)
 	check->core.extent_count -= to - from;
 }
 
-/* What the extent overlaps must have been given back unheard. */
+/* Extents that overlap the new one must have been freed without an event. */
 static void
 owner_insert(struct check *check, const struct check_extent *extent)
 {
@@ -177,7 +177,7 @@ owner_is_stack(const struct check *check, uint64_t pa)
 	return false;
 }
 
-/* The caller that allocated a buffer's page allocates buffers. */
+/* Records a caller that allocated a page of a buffer: it allocates buffers. */
 void
 owner_site(struct check *check, const struct event *event)
 {
@@ -248,7 +248,7 @@ owner_output(struct check *check, const struct event *event)
 	    id == CHECK_OUTPUT_FREED ? " any more" : "");
 }
 
-/* Has an extent before INDEX the same caller? */
+/* True if an extent before INDEX has the same caller. */
 static bool
 owner_is_counted(const struct check *check, uint32_t index)
 {

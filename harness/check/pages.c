@@ -1,12 +1,12 @@
 /*
- * Which page of which trace buffer a frame is: a sorted array.  Freed pages stay in
- * it, as nobody's, until the frame is allocated again: they still hold trace.
+ * Maps frames to pages of trace buffers: a sorted array.  Freed pages stay in it,
+ * without a stream, until the frame is allocated again: they still contain trace.
  */
 #include "harness/check/state.h"
 
 #include <string.h>
 
-/* The index of the first page whose frame is not below FRAME. */
+/* The index of the first page with a frame of FRAME or above. */
 static uint32_t
 page_lower(const struct check *check, uint64_t frame)
 {

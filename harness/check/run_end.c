@@ -1,5 +1,5 @@
 /*
- * How a run ended, as rows: what a panic's text says, and what no panic announces.
+ * Judges how a run ended: by the text of a panic, or without a panic.
  */
 #include "harness/check/state.h"
 
@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The first that fits counts. */
+/* The first row that matches counts. */
 static const struct {
 	const char *text;
-	bool anywhere; /* in the panic's text; else at its beginning */
+	bool anywhere; /* anywhere in the panic's text; false: at its start */
 	enum check_id id;
 } panics[] = {
 	{ "double fault", false, CHECK_DOUBLE_FAULT },
@@ -34,11 +34,11 @@ static const struct {
 	{ "", false, CHECK_PANIC },
 };
 
-/* Panics of the guest kernel that real hardware, with more RAM, would not have. */
+/* Panics of the guest kernel that would not occur with the RAM of real hardware. */
 static const char *const memory_panics[] = { "out of memory", "no memory for ",
 	"pmap_qenter: no memory" };
 
-/* What is judged at the end of a run that ends by itself. */
+/* Rows that are judged at the end of a run that ends by itself. */
 #define END_ROWS                                                           \
  (CHECK_ROW(OVERWRITTEN_UNREPORTED) | CHECK_ROW(UNREPORTED_TAIL) |         \
      CHECK_ROW(UNREPORTED_CLOSE) | CHECK_ROW(LOST_EXCESS) |                \
@@ -72,7 +72,7 @@ ends_panic(const struct check *check, const struct machine_result *result)
 	const char *text = ends_text(result->text);
 	size_t i = 0;
 
-	/* A driver's own panic may say the same. */
+	/* A panic by the driver may have the same text. */
 	if (check_is_memory_panic(result->text) &&
 	    !check_in(check->config.driver_text, result->rip))
 		return CHECK_MEMORY;
@@ -122,7 +122,7 @@ ends_row(
 	return CHECK_COUNT;
 }
 
-/* What that end is, in words. */
+/* Describes that end. */
 static void
 ends_describe(const struct machine_result *result, bool waits,
     char text[CHECK_TEXT_BYTES])
@@ -142,7 +142,7 @@ ends_describe(const struct machine_result *result, bool waits,
 		snprintf(text, CHECK_TEXT_BYTES, "%.180s", result->text);
 }
 
-/* The address after WORDS in TEXT; 0: it has none. */
+/* The address after WORDS in TEXT; 0: none. */
 static uint64_t
 ends_address(const char *text, const char *words)
 {
@@ -151,7 +151,7 @@ ends_address(const char *text, const char *words)
 	return at != NULL ? strtoull(at + strlen(words), NULL, 16) : 0;
 }
 
-/* What a guarded heap says of memory that was freed: see harness/guest. */
+/* Reads what a guarded heap's panic says of freed memory: see harness/guest. */
 static void
 ends_freed(
     const struct check *check, const char *text, struct check_place *place)
@@ -177,7 +177,7 @@ check_end(struct check *check, const struct machine_result *result, bool waits)
 	check->core.event.cpu = (uint16_t)result->cpu;
 	at = check_here(check);
 	at.rip = result->rip;
-	/* What goes on, or never began, is not judged for what is missing. */
+	/* Missing bytes are judged only after a regular end. */
 	for (uint32_t i = 0; i < check->core.stream_count; i++)
 		ledger_settle(check, i, false);
 	if (result->end == MACHINE_EXIT) {
@@ -186,7 +186,7 @@ check_end(struct check *check, const struct machine_result *result, bool waits)
 	}
 	check_skip(check, REASON_ENDED, END_ROWS);
 	ends_describe(result, waits, text);
-	/* What the model does not have is told apart by its name. */
+	/* Unmodelled features are distinguished by their names. */
 	if (id == CHECK_UNMODELLED)
 		at.object = result->text;
 	if (id == CHECK_USE_AFTER_FREE || id == CHECK_BAD_FREE)

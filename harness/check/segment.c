@@ -1,7 +1,7 @@
 /*
- * The bytes of a buffer that were written and not reported, as segments in the order
- * of writing.  A buffer without loss has at most two: up to its end, and from its
- * beginning on.
+ * The bytes of a buffer that were written and not reported, as segments in the order of
+ * writing.  Without loss there are at most two: one up to the buffer's end, and one
+ * from its start.
  */
 #include "harness/check/state.h"
 
@@ -15,7 +15,10 @@ segment_remove(struct check_unread *unread, uint32_t index)
 	unread->count--;
 }
 
-/* Takes [BEGIN, END), which meets segment INDEX; true: the segment is no more. */
+/*
+ * Removes [BEGIN, END) from segment INDEX, which it overlaps; true: the whole
+ * segment was removed.
+ */
 static bool
 segment_cut(struct check *check, unsigned stream, uint32_t index,
     uint32_t begin, uint32_t end)
@@ -63,7 +66,7 @@ segment_bytes(const struct check_stream *stream)
 	return bytes;
 }
 
-/* Here, because of what the driver did at SITE. */
+/* The current place, with the driver's action at SITE as the cause. */
 static struct check_place
 segment_place(
     const struct check *check, unsigned stream, const struct check_site *site)
@@ -75,7 +78,7 @@ segment_place(
 	return at;
 }
 
-/* Bytes are overwritten, because of SITE: where the CPU stands now is chance. */
+/* Bytes are overwritten because of SITE: the CPU's current instruction is unrelated. */
 static void
 segment_note(struct check *check, unsigned index, const struct check_site *site)
 {
@@ -85,7 +88,10 @@ segment_note(struct check *check, unsigned index, const struct check_site *site)
 	stream->overwritten_at.rip = 0;
 }
 
-/* Does the output go on at BEGIN, behind what was written last or around the end? */
+/*
+ * True if the output continues at BEGIN: after the last byte written, or wrapped
+ * around.
+ */
 static bool
 segment_goes_on(const struct check_stream *stream, uint32_t begin)
 {
@@ -98,8 +104,10 @@ segment_goes_on(const struct check_stream *stream, uint32_t begin)
 	    (begin == 0 && last == stream->page_count * CHECK_PAGE_BYTES);
 }
 
-/* Who lets a buffer wrap has read no position in time; who sets the pointer back has
- * turned tracing on with it. */
+/*
+ * If the buffer wrapped, the driver has not read the position in time; if the
+ * pointer was set back, the driver did so before it set TraceEn.
+ */
 static void
 segment_overwrite(
     struct check *check, unsigned stream_index, uint32_t begin, uint32_t end)
@@ -168,7 +176,7 @@ segment_tally(struct check *check, unsigned stream, enum check_tally stats,
 	of->stats[stats].bytes += bytes;
 }
 
-/* Bytes [BEGIN, returned) that are in no segment are reported. */
+/* Bytes from BEGIN to the returned position that are in no segment are reported. */
 static uint32_t
 segment_read_stale(
     struct check *check, unsigned stream_index, uint32_t begin, uint32_t end)
@@ -191,7 +199,7 @@ segment_read_stale(
 	return end;
 }
 
-/* The segment that BEGIN is in, or .count. */
+/* The index of the segment that contains BEGIN, or .count. */
 static uint32_t
 segment_find(const struct check_unread *unread, uint32_t begin)
 {
@@ -204,7 +212,10 @@ segment_find(const struct check_unread *unread, uint32_t begin)
 	return i;
 }
 
-/* Is BEGIN the oldest unreported byte?  What is old may be left out. */
+/*
+ * True if BEGIN is the oldest unreported byte.  Bytes of an earlier session may be
+ * skipped.
+ */
 static bool
 segment_is_next(const struct check_unread *unread, uint32_t begin)
 {
@@ -234,7 +245,7 @@ segment_read(
 		}
 		if (to > unread->segment[i].end)
 			to = unread->segment[i].end;
-		/* Not what was meant: that was overwritten. */
+		/* The report was meant for bytes that have been overwritten. */
 		if (!segment_is_next(unread, begin))
 			segment_tally(check, stream_index,
 			    unread->overwritten > unread->lost

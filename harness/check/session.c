@@ -1,5 +1,5 @@
 /*
- * Whether tracing does what user space asked for: rows config-applied, empty-trace,
+ * Whether tracing does what user space requested: rows config-applied, empty-trace,
  * first-psb, on-after-stop and trace-left-on; and which operations run.
  */
 #include "harness/check/state.h"
@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* The least that a PSB+ out of scope takes, flushed: no packet is beyond it. */
+/* The minimum size of a flushed PSB+ outside the filters: no packet follows it. */
 #define PSB_BYTES     32
 
 #define MASK_PTRS_LOW UINT64_C(0x7f)
@@ -40,7 +40,7 @@ session_msr(const struct machine_pt *pt, uint32_t msr, uint64_t ctl)
 	}
 }
 
-/* Where output will go; 0: not known. */
+/* The region that output will go to; 0: not known. */
 static uint64_t
 session_region(
     const struct check *check, const struct machine_pt *pt, uint64_t ctl)
@@ -70,8 +70,8 @@ session_find_asked(struct check *check, unsigned context)
 }
 
 /*
- * How what is in force differs from what was asked for.  What is ignored and what is
- * left over are a field's; a configuration that came too late did so as a whole.
+ * How the MSRs differ from what was requested.  Values that are ignored or left over
+ * belong to one field; a configuration that is applied too late is late as a whole.
  */
 static const struct session_difference {
 	const char *text;
@@ -128,7 +128,10 @@ session_check_config(
 	}
 }
 
-/* Do filters, all of them of addresses of the kernel, leave out what works? */
+/*
+ * True if all address filters are of kernel addresses, so that they exclude user
+ * work.
+ */
 static bool
 session_leaves_out(const struct machine_pt *pt, uint64_t ctl)
 {
@@ -152,11 +155,11 @@ session_trace_on(struct check *check, const struct event *event)
 
 	check->config.reads.pt(check->config.reads.arg, event->cpu, &pt);
 	cpu->on = cpu->on_seen = cpu->first = true;
-	/* Nothing is in scope, or who works decides. */
+	/* Nothing is in scope, or it depends on which process works. */
 	cpu->broken |= (event->a & CTL_RINGS) == 0 ||
 	    (event->a & CTL_BRANCHEN) == 0 || (event->a & CTL_CR3FILTER) != 0 ||
 	    session_leaves_out(&pt, event->a);
-	cpu->psb = false;
+	cpu->psb = cpu->handler_off = false;
 	cpu->first_start = (pt.mask_ptrs & ~MASK_PTRS_LOW) == 0;
 	session_check_config(check, &pt, event->a);
 	if ((check->core.session.stopped >> event->cpu & 1) == 0)
@@ -169,7 +172,22 @@ session_trace_on(struct check *check, const struct event *event)
 void
 session_trace_off(struct check *check, const struct event *event)
 {
-	check->core.cpu[event->cpu].on = false;
+	struct check_cpu *cpu = &check->core.cpu[event->cpu];
+
+	cpu->on = false;
+	cpu->handler_off = cpu->in_handler;
+}
+
+void
+session_delivered(struct check *check, const struct event *event)
+{
+	check->core.cpu[event->cpu].in_handler = true;
+}
+
+void
+session_iret(struct check *check, const struct event *event)
+{
+	check->core.cpu[event->cpu].in_handler = false;
 }
 
 void
@@ -217,7 +235,10 @@ session_broken(struct check *check, const struct event *event)
 	check->core.cpu[event->cpu].broken = true;
 }
 
-/* The driver has refused: that user space was told of success is the kernel's. */
+/*
+ * The driver refused the start; it was the kernel that reported success to user
+ * space.
+ */
 void
 session_dropped(struct check *check, const struct event *event)
 {
@@ -234,14 +255,13 @@ session_call_begin(struct check *check, const struct event *event)
 	if (event->b >= SCRIPT_ACTORS)
 		return;
 	core->last_actor = (uint16_t)event->b;
-	/* A system call may end the session; where it does not, less is
-	 * judged. */
+	/* A system call may end the session; if it does not, less is judged. */
 	if (event->c < SCRIPT_LOCAL)
 		core->session.open = false;
 	if (event->c == SCRIPT_TARGET_SPAWN && core->session.programs < 2)
 		core->session.programs++;
-	/* Where threads are traced, they are another program's: if there are several,
-	 * it is not known of which. */
+	/* If threads are traced, they belong to another program; if there are
+	 * several programs, it is unknown which. */
 	work = core->session.mask != 0 ? SCRIPT_WORK : SCRIPT_TARGET_WORK;
 	core->actor[event->b] = (struct check_actor){
 		.active = true,
@@ -251,6 +271,34 @@ session_call_begin(struct check *check, const struct event *event)
 		.works = event->c == work && core->session.open &&
 		    core->session.programs <= 1,
 	};
+}
+
+/*
+ * Work has ended on CPU, and no system call has ended the session.  A buffer that is
+ * full to its end is a reason to leave tracing off.
+ */
+static void
+session_judge_off(struct check *check, unsigned index)
+{
+	struct check_core *core = &check->core;
+	const struct check_cpu *cpu = &core->cpu[index];
+	const struct check_stream *stream;
+	struct check_place at;
+
+	if ((core->session.mask >> index & 1) == 0 || cpu->on ||
+	    !cpu->handler_off || cpu->broken || cpu->refused ||
+	    cpu->stream >= CHECK_STREAMS_MAX)
+		return;
+	stream = &core->stream[cpu->stream];
+	if (stream->high >= stream->page_count * CHECK_PAGE_BYTES)
+		return;
+	at = check_here(check);
+	at.cpu = (uint16_t)index;
+	at.blame = site_or(check, index, &cpu->off_at, NULL);
+	check_violate(check, CHECK_TRACE_LEFT_OFF, 0, &at,
+	    "work ran on CPU %u untraced: an interrupt's handler left tracing "
+	    "off",
+	    index);
 }
 
 void
@@ -263,12 +311,14 @@ session_call_end(struct check *check, const struct event *event)
 		return;
 	actor = &core->actor[event->b];
 	actor->active = false;
-	if (actor->works && core->session.open && actor->cpu == event->cpu &&
-	    (int64_t)event->c >= 0)
-		core->cpu[event->cpu].worked = true;
+	if (!actor->works || !core->session.open || actor->cpu != event->cpu ||
+	    (int64_t)event->c < 0)
+		return;
+	core->cpu[event->cpu].worked = true;
+	session_judge_off(check, event->cpu);
 }
 
-/* Row ROW is to be EXPECT; OLD is what was asked for until now. */
+/* Sets row ROW to EXPECT; OLD is what was requested until now. */
 static void
 session_ask(struct check_asked *asked, uint32_t row,
     const struct check_expect *expect, const struct check_asked *old)
@@ -297,7 +347,7 @@ check_configured(struct check *check, unsigned context,
 	struct check_asked old;
 
 	TZ_ASSERT(count <= CHECK_EXPECT_MAX);
-	/* One context too many is not judged. */
+	/* Contexts beyond the maximum are not judged. */
 	if (asked == NULL && core->asked_count == CHECK_CONTEXTS_MAX)
 		return;
 	if (asked == NULL)
@@ -305,7 +355,7 @@ check_configured(struct check *check, unsigned context,
 	asked->context = context;
 	asked->count = (uint32_t)count;
 	asked->checked = 0;
-	/* That nothing is to be judged is no other configuration. */
+	/* A configuration without rows changes nothing. */
 	if (count == 0)
 		return;
 	old = *asked;
@@ -347,7 +397,7 @@ session_is_on(const struct check *check)
 	return core->session.accepted && on;
 }
 
-/* Is a start under way? */
+/* True if an operation that starts a session is in progress. */
 static bool
 session_is_starting(const struct check *check)
 {
@@ -446,7 +496,7 @@ check_stopped(struct check *check, unsigned cpu_mask)
 	struct check_core *core = &check->core;
 	struct check_place at = check_here(check);
 
-	/* A start under way may come after this stop, which had nothing to do. */
+	/* A start in progress may follow this stop, which then had no effect. */
 	for (unsigned i = 0; i < SCRIPT_ACTORS; i++) {
 		if (core->actor[i].active && core->actor[i].ages)
 			return;

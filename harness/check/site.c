@@ -1,6 +1,6 @@
 /*
- * Places in the driver's code: which of its functions run, and where it last did what
- * a violation that shows later can come from.
+ * Places in the driver's code: which of its functions run, and its last actions that
+ * may cause a violation that is observed later.
  */
 #include "harness/check/state.h"
 
@@ -29,7 +29,7 @@ site_or(const struct check *check, unsigned cpu, const struct check_site *first,
 	    : check->core.last_at;
 }
 
-/* Does EVENT show where the driver reads the position in the buffer? */
+/* True if EVENT shows where the driver reads the position in the buffer. */
 static bool
 is_read(const struct event *event)
 {

@@ -1,7 +1,7 @@
 /*
- * The state as bytes, for snapshots, and as a hash.  What is saved is what is used.
- * The hash leaves out what merging leaves out: instruction counts, cycles, event
- * numbers, places; sums of bytes count by their differences.
+ * Saves the state as bytes, for snapshots, and hashes it.  Only the used part of arrays
+ * is saved.  The hash excludes what merging ignores: instruction counts, cycles, event
+ * numbers and places; sums of bytes are included as differences.
  */
 #include "harness/check/state.h"
 
@@ -59,7 +59,7 @@ keep_mix(uint64_t hash, uint64_t word)
 	return hash ^ hash >> 31;
 }
 
-/* COUNT facts as one word. */
+/* Packs COUNT facts into one word. */
 static uint64_t
 keep_bits(const bool *facts, size_t count)
 {

@@ -1,7 +1,6 @@
 /*
- * The state of the invariants, shared by the files of this folder and by nobody
- * else.  Each file's handlers are called for each event of their kind, in the order
- * of check.c's table.
+ * The state of the invariants, for the files of this folder only.  Each file's handlers
+ * are called for each event of their kind, in the order of check.c's table.
  */
 #ifndef TOPAZ_HARNESS_CHECK_STATE_H
 #define TOPAZ_HARNESS_CHECK_STATE_H
@@ -19,12 +18,12 @@
 #define CHECK_STACKS_MAX   64
 #define CHECK_SITES_MAX    8
 #define CHECK_UNNAMED_MAX  32
-#define CHECK_CONTEXTS_MAX 4 /* of which it is known what they ask for */
+#define CHECK_CONTEXTS_MAX 4 /* contexts whose configuration is known */
 
-/* The key of a buffer that user space has not mapped yet: of EVENT_OBJECT_PAGE. */
+/* The key of a buffer that user space has not mapped yet, from EVENT_OBJECT_PAGE. */
 #define CHECK_OBJECT TZ_BIT(63)
 
-/* Where something happened, and what of the driver's it may come from. */
+/* Where something happened, and the driver's action that may have caused it. */
 struct check_place {
 	uint16_t cpu, step;
 	uint8_t stream; /* or CHECK_NO_STREAM */
@@ -34,10 +33,10 @@ struct check_place {
 	struct check_site site, blame; /* site 0: see check_violate() */
 };
 
-/* A part of a live allocation that lies together physically. */
+/* A physically contiguous part of a live allocation. */
 struct check_extent {
 	uint64_t pa, bytes;
-	uint64_t va; /* of the allocation */
+	uint64_t va; /* start of the allocation */
 	uint64_t caller;
 };
 
@@ -45,7 +44,7 @@ struct check_extent {
 struct check_page {
 	uint32_t frame;
 	uint16_t index; /* in its buffer */
-	uint8_t stream; /* CHECK_NO_STREAM: freed, and still holds trace */
+	uint8_t stream; /* CHECK_NO_STREAM: freed, but still contains trace */
 };
 
 /* Bytes [begin, end) of a buffer that were written and not reported. */
@@ -54,7 +53,7 @@ struct check_segment {
 	bool old; /* of an earlier session: may be overwritten */
 };
 
-/* What was reported wrongly, until the operation that did it ends. */
+/* Bytes that were reported wrongly, summed until the operation ends. */
 enum check_tally {
 	STATS_UNWRITTEN,
 	STATS_TWICE,
@@ -64,9 +63,9 @@ enum check_tally {
 	STATS_COUNT
 };
 
-/* What can be reported once more; see check_rereading(). */
+/* Bytes that may be reported again; see check_rereading(). */
 struct check_unread {
-	struct check_segment segment[CHECK_SEGMENTS]; /* as they were written */
+	struct check_segment segment[CHECK_SEGMENTS]; /* in writing order */
 	uint32_t count;
 	uint64_t overwritten, lost; /* bytes */
 };
@@ -74,20 +73,20 @@ struct check_unread {
 struct check_stream {
 	uint64_t key;                /* EVENT_STREAM_*, or with CHECK_OBJECT */
 	uint32_t context;            /* 0: not known */
-	uint32_t page_count, cursor; /* pages named; in the naming going on */
-	uint32_t high;               /* the end of what was ever written */
+	uint32_t page_count, cursor; /* pages named; index of the next */
+	uint32_t high;               /* end of the highest bytes ever written */
 	struct check_unread unread, kept;
-	uint64_t owed; /* unreported bytes that somebody has asked for */
+	uint64_t owed; /* unreported bytes that user space has asked for */
 	struct {
 		uint64_t overwritten, lost;
 		bool written;
-	} before;     /* the start, in case that it is refused */
-	bool current; /* of those with its key the one that was mapped last */
+	} before;     /* state before the start, restored if it fails */
+	bool current; /* the last stream mapped with this key */
 	bool fresh;   /* nothing was written in this session */
-	bool unsure;  /* the unit stopped by itself: bytes are lost uncounted */
-	bool blurred; /* too much at once: not judged any more */
-	bool missing; /* somebody collected after bytes were overwritten */
-	bool asked;   /* user space ran since tracing went off */
+	bool unsure;  /* the unit stopped by itself: losses are not counted */
+	bool blurred; /* too many segments: no longer judged */
+	bool missing; /* user space collected after bytes were overwritten */
+	bool asked;   /* user space ran since tracing was turned off */
 	bool drained;
 	bool to_end;  /* reported up to the buffer's end */
 	bool written; /* since .kept */
@@ -97,32 +96,34 @@ struct check_stream {
 		uint64_t bytes;
 		struct check_place at;
 	} stats[STATS_COUNT];
-	/* site.c: where the driver last read the position in the buffer, and
-	 * where TraceEn last fell while the unit wrote to it. */
+	/* site.c: where the driver last read the position in the buffer, and where
+	 * TraceEn was last cleared while the unit wrote to it. */
 	struct check_site read_at, off_at;
 };
 
 struct check_cpu {
 	bool on; /* TraceEn */
 	/* session.c */
-	bool first, psb;  /* since TraceEn rose: no output yet; a PSB came */
-	bool first_start; /* and the pointers were at the buffer's start */
+	bool first, psb;  /* since TraceEn was set: no output yet; a PSB seen */
+	bool first_start; /* the pointers were at the buffer's start */
 	bool on_seen, nonempty, worked, broken;
-	bool refused; /* the driver said so, and the kernel dropped it */
-	uint64_t bytes, psbs; /* until .nonempty */
+	bool in_handler;  /* of an interrupt or NMI, until the next IRET */
+	bool handler_off; /* TraceEn was cleared in one, and not set since */
+	bool refused; /* the driver returned an error that the kernel dropped */
+	uint64_t bytes, psbs; /* since TraceEn was set, until .nonempty */
 	/* ledger.c: the stream of the last output */
 	uint8_t stream;
 	/* table.c */
-	bool stopped, failed; /* and nobody was told */
+	bool stopped, failed; /* and not reported yet */
 	bool last_valid, last_int, last_stop, uses_int;
 	uint8_t last_stream;
 	uint32_t last_end;
 	uint64_t table_pa, region_pa, region_bytes;
 	struct check_place stopped_at, failed_at;
-	/* nmi.c: what the next NMI, and the one in service, is caused by */
+	/* nmi.c: the causes of the next NMI and of the one in service */
 	bool pmi, foreign, serving_pmi, serving_foreign, serving_bit;
 	uint64_t excused; /* rows; by enum check_id */
-	/* site.c: where TraceEn last rose and fell, and the driver's last
+	/* site.c: where TraceEn was last set and cleared, and the driver's last
 	 * access to trace state */
 	struct check_site on_at, off_at, last_at;
 };
@@ -133,28 +134,28 @@ struct check_actor {
 	uint32_t call;
 };
 
-/* What a configuration asks for; [0] of the list: all of them together. */
+/* The requests of a configuration; element [0] of the list: those common to all. */
 struct check_asked {
-	uint32_t context, count, checked; /* checked: bits */
+	uint32_t context, count, checked; /* .checked: one bit for each row */
 	uint32_t known,
-	    changed; /* rows that were asked for last; bits: .before */
+	    changed; /* rows requested last; valid bits of .before */
 	struct check_expect row[CHECK_EXPECT_MAX];
-	uint64_t before[CHECK_EXPECT_MAX]; /* the last other value of that row */
+	uint64_t before[CHECK_EXPECT_MAX]; /* that row's last other value */
 };
 
 struct check_core {
-	/* Kept by check_begin(). */
+	/* Not reset by check_begin(). */
 	uint32_t extent_count, stack_count, freed_count;
-	uint64_t freed_sum; /* of a hash of each part: their order is no matter */
+	uint64_t freed_sum; /* of a hash of each part, in any order */
 	bool extents_full, freed_full;
 	struct {
 		uint64_t pa, bytes;
 	} stack[CHECK_STACKS_MAX];
-	/* Not kept, but for cpu[].on. */
+	/* Reset by check_begin(), except cpu[].on. */
 	uint32_t page_count, stream_count, site_count, violation_count;
-	uint32_t asked_count; /* contexts, beside [0] */
+	uint32_t asked_count; /* number of contexts, without [0] */
 	uint64_t event_number;
-	struct event event;             /* the last one */
+	struct event event;             /* the last event */
 	uint64_t site[CHECK_SITES_MAX]; /* callers that allocated buffers */
 	struct check_asked asked[1 + CHECK_CONTEXTS_MAX];
 	struct check_cpu cpu[MACHINE_CPUS_MAX];
@@ -162,14 +163,14 @@ struct check_core {
 	uint16_t last_actor;
 	struct {
 		bool open, accepted;
-		uint8_t programs; /* that were begun to be traced */
+		uint8_t programs; /* programs that began to be traced */
 		uint32_t mask, stopped;
 	} session;
 	struct check_stream stream[CHECK_STREAMS_MAX];
-	/* Pages that trace was written to before they belonged to a stream. */
+	/* Pages that were written before they belonged to a stream. */
 	uint64_t unnamed[CHECK_UNNAMED_MAX];
 	uint32_t unnamed_count;
-	bool unnamed_more; /* than there is room for */
+	bool unnamed_more; /* more of them than fit */
 	uint64_t unjudged[REASON_COUNT];
 	struct check_site last_at; /* of any CPU */
 	uint64_t violation_key[CHECK_VIOLATION_MAX];
@@ -182,18 +183,18 @@ struct check {
 	struct check_core core;
 	struct check_extent extent[CHECK_EXTENTS_MAX]; /* sorted by pa */
 	struct check_page page[CHECK_PAGES_MAX];
-	uint64_t *trace_frames; /* follows from .page */
+	uint64_t *trace_frames; /* derived from .page */
 	struct check_freed freed[CHECK_FREED_MAX];
-	uint16_t *freed_head; /* of each page's chain; follows from .freed */
+	uint16_t *freed_head; /* of each page's chain; derived from .freed */
 };
 
-/* check.c: the place of the event that is being judged. */
+/* check.c: the place of the current event. */
 struct check_place check_here(const struct check *check);
-/* A violation; SUB tells violations of one row at one place apart. */
+/* Records a violation; SUB distinguishes violations of one row at one place. */
 void check_violate(struct check *check, enum check_id id, unsigned sub,
     const struct check_place *at, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
-/* ROWS, one bit each, are not judged in this run. */
+/* Marks ROWS, one bit each, as not judged in this run. */
 void check_skip(struct check *check, enum check_reason reason, uint64_t rows);
 #define CHECK_ROW(id) (TZ_BIT(CHECK_##id))
 uint16_t check_step_of(const struct check *check, unsigned cpu);
@@ -201,9 +202,9 @@ bool check_in(const struct check_range range[4], uint64_t address);
 
 /* site.c */
 void site_event(struct check *check, const struct event *event);
-/* The driver's functions on CPU's stack. */
+/* The driver's functions that are on CPU's stack. */
 struct check_site site_now(const struct check *check, unsigned cpu);
-/* The first of FIRST, SECOND, the CPU's last and any CPU's last that is known. */
+/* The first known one of FIRST, SECOND, the CPU's last and any CPU's last access. */
 struct check_site site_or(const struct check *check, unsigned cpu,
     const struct check_site *first, const struct check_site *second);
 
@@ -214,25 +215,25 @@ void owner_stack(struct check *check, const struct event *event);
 void owner_output(struct check *check, const struct event *event);
 void owner_site(struct check *check, const struct event *event);
 void owner_unloaded(struct check *check);
-/* The live extent that PA is in, or NULL. */
+/* The live extent that contains PA, or NULL. */
 const struct check_extent *owner_find(const struct check *check, uint64_t pa);
 bool owner_is_stack(const struct check *check, uint64_t pa);
 
-/* snapshot.c: WORD goes into HASH. */
+/* snapshot.c: mixes WORD into HASH. */
 uint64_t keep_mix(uint64_t hash, uint64_t word);
 
-/* pages.c: NULL: PA is in no trace buffer. */
+/* pages.c.  NULL: PA is in no trace buffer. */
 const struct check_page *page_find(const struct check *check, uint64_t pa);
 void page_name(
     struct check *check, uint64_t pa, unsigned stream, uint32_t index);
-/* All pages of STREAM are nobody's. */
+/* Detaches all pages from STREAM. */
 void page_forget_stream(struct check *check, unsigned stream);
-/* [PA, +BYTES) holds no trace any more. */
+/* [PA, +BYTES) is allocated again and no longer contains trace. */
 void page_reuse(struct check *check, uint64_t pa, uint64_t bytes);
 void page_set_frames(struct check *check, bool on);
 
 /* ledger.c */
-/* The stream of KEY that was named last; CHECK_STREAMS_MAX: there is none. */
+/* The last stream named with KEY; CHECK_STREAMS_MAX: none. */
 unsigned ledger_find(const struct check *check, uint64_t key);
 void ledger_buffer(struct check *check, const struct event *event);
 void ledger_object_page(struct check *check, const struct event *event);
@@ -242,12 +243,12 @@ void ledger_drain(struct check *check, const struct event *event);
 void ledger_lost(struct check *check, const struct event *event);
 void ledger_off(struct check *check, const struct event *event);
 void ledger_call_end(struct check *check, const struct event *event);
-/* STREAM is not judged any more in this run. */
+/* Stops judging STREAM in this run. */
 void ledger_blur(
     struct check *check, unsigned stream, enum check_reason reason);
 /* Frames of STREAM are freed. */
 void ledger_close(struct check *check, unsigned stream);
-/* Judges what stands; all that the run's end says is FINAL. */
+/* Reports bytes that were reported wrongly; if FINAL, judges missing bytes, too. */
 void ledger_settle(struct check *check, unsigned stream, bool final);
 
 /* segment.c: the unreported bytes of a stream. */
@@ -265,7 +266,7 @@ void table_trace_on(struct check *check, const struct event *event);
 void table_error(struct check *check, const struct event *event);
 void table_stopped(struct check *check, const struct event *event);
 void table_call_end(struct check *check, const struct event *event);
-/* STREAM's loss, or all, was said. */
+/* The loss in STREAM, or in all streams, was reported. */
 void table_told(struct check *check, unsigned stream);
 void table_collected(struct check *check, unsigned stream);
 void table_freed(struct check *check, const struct check_extent *extent);
@@ -280,6 +281,8 @@ void nmi_call_end(struct check *check, const struct event *event);
 /* session.c */
 void session_trace_on(struct check *check, const struct event *event);
 void session_trace_off(struct check *check, const struct event *event);
+void session_delivered(struct check *check, const struct event *event);
+void session_iret(struct check *check, const struct event *event);
 void session_psb(struct check *check, const struct event *event);
 void session_output(struct check *check, const struct event *event);
 void session_broken(struct check *check, const struct event *event);
@@ -289,7 +292,7 @@ void session_call_end(struct check *check, const struct event *event);
 void session_owner_gone(struct check *check, const struct event *event);
 void session_exit(struct check *check, const struct event *event);
 void session_settle(struct check *check);
-/* Does a CPU of the session that was accepted last trace? */
+/* True if a CPU of the last accepted session traces. */
 bool session_is_on(const struct check *check);
 void session_left_on(struct check *check, const char *when);
 

@@ -1,6 +1,6 @@
 /*
- * What the units read of their tables and say of themselves: rows table-*, topa-*,
- * wrap-int, stop-int, error-silent, stopped-silent and freed-in-use.
+ * What the trace units read from their tables, and their errors and stops: rows
+ * table-*, topa-*, wrap-int, stop-int, error-silent, stopped-silent and freed-in-use.
  */
 #include "harness/check/state.h"
 
@@ -41,7 +41,7 @@ table_check_place(struct check *check, const struct event *event)
 		    event->c, begin);
 }
 
-/* Is all of [PA, +BYTES) in one live allocation? */
+/* True if all of [PA, +BYTES) is in one live allocation. */
 static bool
 table_is_held(const struct check *check, uint64_t pa, uint64_t bytes)
 {
@@ -51,8 +51,8 @@ table_is_held(const struct check *check, uint64_t pa, uint64_t bytes)
 }
 
 /*
- * REGION follows what CPU filled last.  Of a region that user space maps in part the rest
- * is in no stream.
+ * REGION is the next one after what CPU filled last.  If user space maps a region in
+ * part, the rest is in no stream.
  */
 static void
 table_check_order(struct check *check, const struct event *event,
@@ -125,8 +125,9 @@ table_entry(struct check *check, const struct event *event)
 }
 
 /*
- * The table that a CPU is about to walk, up to its END: a further page of it that
- * another allocation holds, or nobody, was contiguous in linear addresses only.
+ * Checks the table that a CPU is about to walk, up to its END.  If another allocation,
+ * or none, holds a further page of it, the table was contiguous only in linear
+ * addresses.
  */
 static void
 table_look_ahead(struct check *check, unsigned cpu)
@@ -162,7 +163,7 @@ table_look_ahead(struct check *check, unsigned cpu)
 	}
 }
 
-/* Where the driver lets the unit go on is its own business. */
+/* The driver may resume at any position. */
 void
 table_trace_on(struct check *check, const struct event *event)
 {
@@ -205,7 +206,7 @@ table_stopped(struct check *check, const struct event *event)
 		check->core.stream[cpu->stream].unsure = true;
 }
 
-/* A call that fails tells, too. */
+/* A call that fails also reports the loss. */
 void
 table_call_end(struct check *check, const struct event *event)
 {
@@ -234,7 +235,7 @@ table_collected(struct check *check, unsigned stream)
 
 		if (cpu->stream != stream)
 			continue;
-		/* What the driver did last could have seen it. */
+		/* The driver could have detected it when it last changed TraceEn. */
 		cpu->failed_at.blame = cpu->stopped_at.blame = site_or(
 		    check, i, &cpu->off_at, &cpu->on_at);
 		if (cpu->failed)
