@@ -57,7 +57,7 @@ add_modules(struct build_set *set, const struct build_kpi *kpi,
 	return error;
 }
 
-/* The compiler takes anything else for the linker's and drops it. */
+/* The compiler treats any other file as input of the linker and ignores it. */
 static bool
 is_source_name(const char *path)
 {

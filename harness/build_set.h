@@ -1,6 +1,6 @@
 /*
- * The objects of one run: the modules that the OS's kernel interface brings,
- * then the driver, in a temporary folder that goes with them.
+ * The objects of one run: the modules of the OS's kernel interface, then the driver.
+ * They lie in a temporary folder, which build_set_free() removes.
  */
 #ifndef TOPAZ_HARNESS_BUILD_SET_H
 #define TOPAZ_HARNESS_BUILD_SET_H
@@ -20,8 +20,8 @@ struct build_set {
 
 /*
  * Builds what OPTIONS asks for with topaz's own files in ROOT, and puts the
- * SHA-256 of the driver's source into SHA256.  Errors as of
- * harness/load/build.h. SET is to be freed also after an error.
+ * SHA-256 of the driver's source into SHA256.  Errors as in harness/load/build.h.
+ * The caller frees SET also after an error.
  */
 int build_set_make(struct build_set *set, const struct driver *driver,
     const struct run_options *options, const char *root, char sha256[65],

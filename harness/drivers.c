@@ -135,7 +135,7 @@ driver_read(const char *root, const char *name, struct driver *driver,
 	return error;
 }
 
-/* Where KEY is in its driver.yaml, and WHY that is wrong. */
+/* -TZ_EFORMAT with the position of KEY in driver.yaml, and WHY it is wrong. */
 static int
 refuse(const struct driver *driver, const char *key, const char *why,
     struct tz_error *err)
@@ -243,7 +243,7 @@ is_name(const struct dirent *entry)
 	return entry->d_name[0] != '.' && strchr(entry->d_name, '.') == NULL;
 }
 
-/* Other files and folders may be beside the drivers. */
+/* The folder of the drivers may contain other files and folders, too. */
 static bool
 has_manifest(const char *dir, const char *name)
 {

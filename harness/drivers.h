@@ -1,7 +1,7 @@
 /*
- * The drivers that topaz knows how to run: each a folder NAME with a
- * driver.yaml (its format: harness/manifest/README.md).  Here: what building and
- * running one needs; operations and scenarios are manifest.h's.
+ * The drivers that topaz can run: each is a folder NAME with a driver.yaml (format:
+ * harness/manifest/README.md).  This header has what building and running a driver
+ * needs; operations and scenarios are in manifest.h.
  */
 #ifndef TOPAZ_HARNESS_DRIVERS_H
 #define TOPAZ_HARNESS_DRIVERS_H
@@ -14,13 +14,13 @@
 #define DRIVER_DEFAULTS_MAX 16
 
 struct driver {
-	struct schema *schema; /* owns all strings but the sources, path */
+	struct schema *schema; /* owns all strings except .source and .path */
 	char *path;            /* of its driver.yaml */
 	const char *name, *title, *os, *module, *owner;
-	const char *tree_source;              /* relative to it, or "" */
+	const char *tree_source;              /* relative to the tree, or "" */
 	char *source[DRIVER_SOURCES_MAX + 1]; /* absolute, NULL-terminated */
 	size_t source_count;
-	char **flags; /* further ones for the compiler; NULL: none */
+	char **flags; /* additional compiler flags; NULL: none */
 	bool cpu_mode, thread_mode;
 	struct driver_default {
 		const char *key, *value;
@@ -29,32 +29,32 @@ struct driver {
 };
 
 /*
- * Reads the driver NAME in the folder ROOT.  -TZ_ENOENT: there is none; -TZ_EFORMAT: its
- * driver.yaml is wrong; -TZ_EIO.  To be freed also after an error.
+ * Reads the driver NAME in the folder ROOT.  -TZ_ENOENT: no such driver; -TZ_EFORMAT: its
+ * driver.yaml is wrong; -TZ_EIO.  The caller frees DRIVER also after an error.
  */
 int driver_read(const char *root, const char *name, struct driver *driver,
     struct tz_error *err);
 
-/* Who reads the guest's command line in a run of DRIVER. */
+/* The readers of the guest's boot parameters in a run of DRIVER. */
 struct word_readers driver_readers(const struct driver *driver);
 
 struct paths;
 /*
- * Are there the kernel, the programs and the words that DRIVER names?  -TZ_EFORMAT: no,
- * with the place in its driver.yaml; -TZ_EIO.
+ * Checks that the kernel, the programs and the boot parameters that DRIVER names exist.
+ * -TZ_EFORMAT: one does not, with the place in driver.yaml; -TZ_EIO.
  */
 int driver_check(const struct driver *driver, const struct paths *paths,
     struct tz_error *err);
 
 /*
- * Takes the source of a driver that has a "tree_source", and no other, from
- * TREE.  -TZ_EUSAGE: it is not there; -TZ_EIO.
+ * If DRIVER has a "tree_source" and no other source, takes the source from TREE.
+ * -TZ_EUSAGE: TREE does not have it; -TZ_EIO.
  */
 int driver_use_tree(
     struct driver *driver, const char *tree, struct tz_error *err);
 void driver_free(struct driver *driver);
 
-/* Names of all drivers, sorted; the list and each of it are to be freed. */
+/* Names of all drivers, sorted.  The caller frees the list and each name. */
 int driver_names(
     const char *root, char ***names, size_t *count, struct tz_error *err);
 

@@ -24,7 +24,7 @@ static const struct {
 #undef CFLAG
 };
 
-/* Options that -W hands on to other programs. */
+/* Options of -W that pass arguments to other programs. */
 static const char *const handed_on[] = { "-Wa,", "-Wl,", "-Wp," };
 
 struct flags {
@@ -39,7 +39,7 @@ flags_allowed(size_t index)
 	return index < TZ_ARRAY_LEN(allowed) ? allowed[index].text : NULL;
 }
 
-/* What is wrong with entry INDEX of KEY. */
+/* Sets the error of entry INDEX of KEY. */
 static int flags_error(const struct flags *flags, const char *key,
     uint32_t index, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 static int
@@ -76,7 +76,7 @@ is_printable(const char *text)
 	return true;
 }
 
-/* PATH is FOLDER, or lies in it. */
+/* True if PATH is FOLDER, or is in it. */
 static bool
 is_within(const char *path, const char *folder)
 {
@@ -86,7 +86,7 @@ is_within(const char *path, const char *folder)
 	    (path[bytes] == '\0' || path[bytes] == '/');
 }
 
-/* "/..." and "../..." say that they lead out of the driver's folder. */
+/* Paths "/..." and "../..." may lead out of the driver's folder. */
 static bool
 leads_out(const char *text)
 {
@@ -118,7 +118,7 @@ add_include(struct flags *flags, uint32_t index, const char *text)
 		    "\"%s\": not in the driver's folder; a path out of it "
 		    "begins with / or ../",
 		    text);
-	/* The compiler takes what is before the first '=' for the folder. */
+	/* -ffile-prefix-map ends the folder at the first '='. */
 	if (strchr(found, '=') != NULL || !is_printable(found))
 		return flags_error(flags, "include", index,
 		    "\"%s\": a path with '=' or a control character", text);

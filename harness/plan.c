@@ -58,7 +58,7 @@ check_numbers(const struct run_options *options, struct tz_error *err)
 	return 0;
 }
 
-/* Each name of the list is a program w_NAME. */
+/* Checks that there is a program w_NAME for each name of the list. */
 static int
 check_workload(const struct plan *plan, struct tz_error *err)
 {
@@ -105,8 +105,8 @@ say_tree(const char *tree, char *const *files, const char *source,
 }
 
 /*
- * Says which files come from the user's tree, the driver's SOURCE ("": it has
- * another) the last; none of them is an error.
+ * Prints which files come from the user's tree; the driver's SOURCE is the last ("": it is
+ * not from the tree).  It is an error if no file comes from the tree.
  */
 static int
 check_tree(const struct plan *plan, const char *source, struct tz_error *err)
@@ -161,7 +161,7 @@ check_source(struct plan *plan, struct tz_error *err)
 	return options->tree != NULL ? check_tree(plan, source, err) : 0;
 }
 
-/* The rest of its driver.yaml, of which a run needs nothing, is to be right as well. */
+/* Checks also the parts of driver.yaml that a run does not use. */
 static int
 check_rest(const struct plan *plan, struct tz_error *err)
 {
@@ -236,7 +236,7 @@ has_word(const char *line, const char *key)
 	return false;
 }
 
-/* Adds KEY=VALUE unless an earlier word has the key: the first one counts. */
+/* Adds the boot parameter KEY=VALUE unless KEY is there already: the first one counts. */
 static void add_word(struct plan *plan, const char *key, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 static void
@@ -252,12 +252,12 @@ add_word(struct plan *plan, const char *key, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(value, sizeof(value), fmt, ap);
 	va_end(ap);
-	/* What does not fit shows: plan_cmdline looks for a full line. */
+	/* plan_cmdline() detects an overflow by a full line. */
 	snprintf(plan->cmdline + used, left, "%s%s=%s", used != 0 ? " " : "",
 	    key, value);
 }
 
-/* The words of harness/kpi/OS/README.md: what the user set, then the rest. */
+/* The boot parameters of harness/kpi/OS/README.md: those that the user set come first. */
 static int
 plan_cmdline(struct plan *plan, struct tz_error *err)
 {

@@ -1,5 +1,5 @@
 /*
- * What a run will do, from its options: checked before anything is built or
+ * The plan of a run, made from its options and checked before anything is built or
  * written.
  */
 #ifndef TOPAZ_HARNESS_PLAN_H
@@ -19,11 +19,11 @@ struct plan {
 	struct paths paths;
 	struct driver driver;
 	struct cpu_set cpu_set;
-	char cmdline[PLAN_CMDLINE_BYTES]; /* the guest's */
+	char cmdline[PLAN_CMDLINE_BYTES]; /* the guest's boot parameters */
 };
 
 /*
- * Errors as of run_driver.  OPTIONS must outlive PLAN, which is to be freed also
+ * Errors as for run_driver().  OPTIONS must outlive PLAN.  The caller frees PLAN also
  * after an error.
  */
 int plan_make(

@@ -67,7 +67,7 @@ progress_meet(struct progress_states *states, uint64_t hash)
 	return false;
 }
 
-/* One more instruction of CPU; false: the run ended meanwhile. */
+/* Executes one instruction on CPU; false: the run ended meanwhile. */
 static bool
 step(struct machine *machine, unsigned cpu)
 {
@@ -94,7 +94,7 @@ progress_recurs(struct machine *machine, const struct machine_result *result,
 		if (states.count == PROGRESS_STATES_MAX ||
 		    !step(machine, result->cpu))
 			return false;
-		/* A loop comes back to where it was. */
+		/* Hash the state only when the loop returns to its first RIP. */
 		if (machine_rip(machine, result->cpu) == rip &&
 		    progress_meet(&states, hash(arg)))
 			return true;

@@ -26,7 +26,7 @@ struct record {
 	uint64_t ram_bytes;
 	uint64_t buffer_bytes;
 	bool verbose;
-	int error; /* the first */
+	int error; /* the first one */
 	struct record_cpu cpu[MACHINE_CPUS_MAX];
 	size_t console_bytes;
 	char *console;
@@ -39,7 +39,7 @@ record_fail(struct record *record, int error)
 		record->error = error;
 }
 
-/* Room for one more span: shifts what is in use down, or grows. */
+/* Makes room for one more span: moves the used spans down, or grows the array. */
 static bool
 span_room(struct record_cpu *cpu)
 {
@@ -68,7 +68,7 @@ span_room(struct record_cpu *cpu)
 	return true;
 }
 
-/* A buffer wraps over its oldest bytes: they go from the front. */
+/* Removes the overwritten bytes.  A wrap overwrites the oldest ones, which come first. */
 static void
 span_overwrite(struct record_cpu *cpu, uint64_t pa, uint64_t bytes)
 {

@@ -22,7 +22,7 @@
 #include "harness/record.h"
 #include "traces/bundle/bundle_write.h"
 
-/* All that a run holds; zero members are absent ones. */
+/* All resources of a run; a zero member is absent. */
 struct run {
 	const struct run_options *options;
 	struct run_outcome *outcome;
@@ -45,7 +45,7 @@ run_is_stopped(void *arg)
 	return stop_requested();
 }
 
-/* The owner asks what to hand over; what the driver says of it may go no further. */
+/* Passes the configuration to the owner; notes the driver's refusal if the kernel drops it. */
 static void
 run_event(void *arg, const struct event *event)
 {
@@ -184,7 +184,7 @@ keep_frame(void *arg, unsigned level, uint64_t rip)
 	const struct frame_walk *walk = arg;
 	struct run_outcome *outcome = walk->run->outcome;
 
-	/* A return address stands after the call: name the call. */
+	/* A return address is after the call; use an address in the call. */
 	if (level != 0)
 		rip--;
 	symbols_format(walk->symbols, rip, NULL, outcome->frame[level],
@@ -201,14 +201,14 @@ keep_console(struct run *run)
 	size_t bytes, last;
 	const char *console = record_console(run->record, &bytes);
 
-	/* Should the bundle fail, its writer says so when it finishes. */
+	/* The bundle's writer keeps an error and returns it when it finishes. */
 	(void)bundle_add_text(run->writer, "console.txt", console, bytes);
 	last = bytes < RUN_CONSOLE_BYTES ? bytes : RUN_CONSOLE_BYTES - 1;
 	memcpy(run->outcome->console, console + bytes - last, last);
 	run->outcome->console[last] = '\0';
 }
 
-/* What ended the run, in the words of the guest's sources. */
+/* Describes the end of the run by symbols and lines of the guest's sources. */
 static void
 run_explain(struct run *run)
 {
@@ -236,7 +236,7 @@ run_explain(struct run *run)
 	}
 }
 
-/* Executes; what it wrote is in the record, its end in the outcome. */
+/* Executes the guest; the record gets its output, the outcome its end. */
 static int
 run_execute(struct run *run, struct tz_error *err)
 {
@@ -318,7 +318,7 @@ run_finish(struct run *run, struct tz_error *err)
 	return bundle_finish(writer, &info, err);
 }
 
-/* The bundle is whole: it takes its place. */
+/* Moves the complete bundle to the output path. */
 static int
 run_publish(struct run *run, struct tz_error *err)
 {
@@ -345,7 +345,7 @@ run_close(struct run *run)
 	plan_free(&run->plan);
 }
 
-/* A model for a CPU that the machine has not is a mistake. */
+/* There may not be more models than CPUs. */
 static int
 check_mix(const struct run *run, struct tz_error *err)
 {
@@ -400,7 +400,7 @@ run_driver(const struct run_options *options, struct run_outcome *outcome,
 	error = run_open(&run, err);
 	if (error == 0)
 		error = run_execute(&run, err);
-	/* One that was cut at some moment of the host's is no bundle. */
+	/* A run that was stopped ended at an arbitrary instruction: no bundle. */
 	if (error == 0 && !run_was_stopped(outcome)) {
 		error = run_finish(&run, err);
 		if (error == 0)
@@ -418,7 +418,7 @@ run_was_stopped(const struct run_outcome *outcome)
 	return outcome->result.end == MACHINE_STOP;
 }
 
-/* What became of a guest that shut down by itself. */
+/* The verdict on a guest that shut down by itself. */
 static enum run_verdict
 judge_exit(const struct run_outcome *outcome, const char **reason)
 {

@@ -1,6 +1,6 @@
 /*
- * One run from a driver's source to a bundle: build, load, execute, record.  It
- * reports what happened; whether the trace is right is for traces/verify/verify.h.
+ * One run from a driver's source to a bundle: build, load, execute, record.  It reports
+ * what happened; traces/verify/verify.h checks the trace.
  */
 #ifndef TOPAZ_HARNESS_RUN_H
 #define TOPAZ_HARNESS_RUN_H
@@ -17,14 +17,13 @@ struct run_options {
 	const char *source; /* one file; NULL: the driver's own */
 	const char *tree;   /* the OS's own sources, or NULL */
 	const char *cc;     /* NULL: gcc */
-	unsigned
-	    cc_seconds; /* that it may use for a source; 0: as build.h has it */
+	unsigned cc_seconds; /* compiler's limit for a source; 0: BUILD_SECONDS */
 	const char *drivers; /* folder with DRIVER/driver.yaml; NULL: topaz's */
 	const char *output;  /* the bundle */
 	const char *profile; /* of emu/profile/cpu_set.h */
-	const char *errata;  /* further keys by comma that show, or NULL */
+	const char *errata;  /* enabled errata, comma-separated keys, or NULL */
 	const char *workload; /* comma-separated names */
-	const char *settings; /* further words for the guest, or "" */
+	const char *settings; /* additional guest boot parameters, or "" */
 	uint64_t buffer_bytes;
 	uint64_t rounds;
 	uint64_t insns_max; /* at least 1 */
@@ -37,7 +36,7 @@ struct run_options {
 	bool exec_log;
 	bool single_step;
 	bool verbose;
-	bool objects; /* compiled before: no source is needed */
+	bool objects; /* compiled already: no source is needed */
 };
 
 /* The defaults of `topaz run`. */
@@ -45,21 +44,21 @@ struct run_options run_defaults(void);
 
 struct run_outcome {
 	struct machine_result result;
-	bool waits; /* at .result an operation of the kernel waits without end */
+	bool waits; /* at .result a kernel operation waits without end */
 	unsigned cpu_count;
 	struct run_cpu {
 		struct machine_counters counters;
 		uint64_t wraps;
 		uint64_t pt_errors;
-		char pt_error[RUN_LINE_BYTES]; /* why, if there were any */
+		char pt_error[RUN_LINE_BYTES]; /* cause, if .pt_errors is not 0 */
 	} cpu[MACHINE_CPUS_MAX];
-	/* The driver refused the configuration, and the kernel dropped the error:
-	 * how often, the first error, and on which CPU. */
+	/* Configurations that the driver refused while the kernel ignored the error:
+	 * their number, and the CPU and the error of the first one. */
 	uint64_t refused_count, refused_cpu;
 	int refused_error;
-	char models[CPU_SET_TEXT_BYTES]; /* the CPUs': of mix.h */
+	char models[CPU_SET_TEXT_BYTES]; /* of the CPUs: see cpu_set.h */
 	char sha256[65];                 /* of the driver's source */
-	char console[RUN_CONSOLE_BYTES]; /* its end */
+	char console[RUN_CONSOLE_BYTES]; /* the last part of it */
 	char where[RUN_LINE_BYTES];      /* symbol and line of the end */
 	unsigned frame_count;            /* of the backtrace, innermost first */
 	char frame[RUN_FRAMES_MAX][RUN_LINE_BYTES];
@@ -68,22 +67,22 @@ struct run_outcome {
 /*
  * -TZ_EUSAGE: bad option, or a source that is missing or does not compile;
  * -TZ_ENOENT: no such driver or profile, or topaz's own files are missing;
- * -TZ_EFORMAT: an ELF file is corrupt; -TZ_EIO.  After an error the place of
- * the bundle is as it was before.
+ * -TZ_EFORMAT: an ELF file is corrupt; -TZ_EIO.  After an error the output path is
+ * unchanged.
  */
 int run_driver(const struct run_options *options, struct run_outcome *outcome,
     struct tz_error *err);
 
-/* Did a request for an end (harness/host/stop.h) cut it?  Then there is no bundle. */
+/* True if a stop request (harness/host/stop.h) ended the run; then there is no bundle. */
 bool run_was_stopped(const struct run_outcome *outcome);
 
 /*
  * The verdict on a run.  Failed: a panic, an exit code other than 0, a deadlock, a
  * triple fault, an operation that waits without end, an operational error of a trace
- * unit, a configuration that the driver refused.  Not judged: it ended at something
+ * unit, a configuration that the driver refused.  Not judged: the run ended at something
  * that the model does not have, at its limit, without memory, by an error of the
  * emulator or because it was stopped, or not one byte of trace was written.  Passed:
- * none of these; whether the trace is right, traces/verify/verify.h says.
+ * none of these.  traces/verify/verify.h checks the trace.
  */
 enum run_verdict {
 	RUN_PASSED,
@@ -92,7 +91,7 @@ enum run_verdict {
 };
 enum run_verdict run_verdict(const struct run_outcome *outcome);
 
-/* Why a run was not judged, or failed, in words; "": it passed. */
+/* The reason why a run failed or was not judged, as text; "": it passed. */
 const char *run_reason(const struct run_outcome *outcome);
 
 #endif

@@ -59,7 +59,7 @@ is_of_word(char c)
 	return isalnum((unsigned char)c) || c == '_';
 }
 
-/* What replaces the word at AT, which TEXT begins before; NULL: it is none. */
+/* The replacement of the word at AT in TEXT; NULL: the word at AT is not "sample". */
 static const char *
 form_at(const struct forms *forms, const char *text, const char *at)
 {
@@ -73,7 +73,7 @@ form_at(const struct forms *forms, const char *text, const char *at)
 			    : forms->name;
 }
 
-/* TEXT with the name, to be freed; NULL: no memory. */
+/* TEXT with all words replaced; the caller frees it.  NULL: no memory. */
 static char *
 rename_in(const struct forms *forms, const char *text)
 {
@@ -100,7 +100,7 @@ rename_in(const struct forms *forms, const char *text)
 	return renamed;
 }
 
-/* The text of a file, to be freed; NULL: errno says why. */
+/* The text of a file; the caller frees it.  NULL: errno says why. */
 static char *
 read_text(const char *path, mode_t *mode)
 {
@@ -136,7 +136,7 @@ write_text(
 		    : tz_error(err, TZ_EIO, "%s: %s", path, strerror(errno));
 }
 
-/* One file FROM becomes TO, whose name the caller has made. */
+/* Copies the file FROM to TO, with the words in its text replaced. */
 static int
 copy_renamed(const struct forms *forms, const char *from, const char *to,
     struct tz_error *err)
@@ -180,7 +180,7 @@ is_visible(const struct dirent *entry)
 	return entry->d_name[0] != '.';
 }
 
-/* Removes the folder, which this process has made, with the files in it. */
+/* Removes the folder, which this process has created, with its files. */
 static void
 remove_folder(const char *folder)
 {

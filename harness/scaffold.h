@@ -14,8 +14,8 @@
  * scenario's name (small letters, digits and '-').
  *
  * -TZ_EUSAGE: NAME does not begin with a letter, has other characters than letters,
- * digits, '-' and '_', or more than 31; DIR/NAME exists or cannot be made.  -TZ_EIO: a
- * file cannot be read or written.  After an error nothing new is left.
+ * digits, '-' and '_', or more than 31; DIR/NAME exists or cannot be created.  -TZ_EIO: a
+ * file cannot be read or written.  After an error no new file is left.
  */
 int scaffold_driver(const char *sample, const char *dir, const char *name,
     struct tz_error *err);

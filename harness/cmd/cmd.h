@@ -11,7 +11,7 @@
 
 struct json_t;
 
-/* Of the options that say which processors a machine has: run, explore, ... */
+/* Help of the options that choose a machine's processors: run, explore, ... */
 #define CMD_PROFILE_HELP                                                     \
  "CPU model, see: topaz list profiles; on a hybrid machine those of CPU 0, " \
  "CPU 1 ...: NAME[*COUNT] by comma, behind the last the first again"
@@ -24,7 +24,7 @@ enum cmd_exit {
 	CMD_FINDING = 1,  /* a finding or a mismatch */
 	CMD_USAGE = 2,    /* usage or input error */
 	CMD_NOTHING = 3,  /* nothing selected */
-	CMD_DIVERGED = 4, /* a replay went another way, or another driver */
+	CMD_DIVERGED = 4, /* a replay diverged, or its driver is another one */
 	CMD_BUDGET = 5,   /* stopped early, or not exhaustive as required */
 	CMD_UNJUDGED = 6, /* a run could not be judged */
 	CMD_BUG = 70,     /* of topaz itself */
@@ -37,7 +37,7 @@ struct command {
 	int (*run)(int argc, char **argv);
 	const struct argp *argp;
 };
-/* NULL: INDEX is beyond the last. */
+/* NULL: INDEX is too large. */
 const struct command *cmd_at(size_t index);
 
 #define COMMAND(name, text)             \
@@ -49,13 +49,13 @@ const struct command *cmd_at(size_t index);
 /* Parses ARGV for the sub-command argv[0]; ends the process on bad usage. */
 void cmd_parse(const struct argp *argp, int argc, char **argv, void *input);
 
-/* What K stands for in a number: of things, and of bytes. */
+/* The factor of the suffix K: for counts and for bytes. */
 #define CMD_THINGS 1000
 #define CMD_BYTES  1024
 
 /*
- * The value of --OPTION: a number with an optional K or M, KILO or its square; ends
- * the process if TEXT is none.
+ * The value of --OPTION: a number with an optional suffix K (times KILO) or M (times KILO
+ * squared).  Ends the process if TEXT is not such a number.
  */
 uint64_t cmd_number(const char *option, const char *text, unsigned kilo);
 
@@ -64,19 +64,22 @@ _Noreturn void cmd_bad_value(
     const char *option, const char *value, const char *want);
 
 /*
- * "topaz WORD..." of all words of ARGV, quoted for a shell where they need it.
- * -TZ_EUSAGE: there is no room.
+ * "topaz WORD..." with all words of ARGV, quoted for a shell where necessary.
+ * -TZ_EUSAGE: TEXT_SIZE is too small.
  */
 int cmd_quote(int argc, char *const *argv, char *text, size_t text_size,
     struct tz_error *err);
 
-/* "topaz: TEXT" on standard error; CMD_USAGE. */
+/* Prints "topaz: TEXT" to standard error; returns CMD_USAGE. */
 int cmd_fail(const struct tz_error *err);
 
-/* The same for what a function returned: CMD_BUDGET of -TZ_ESTOP, CMD_BUG of -TZ_EBUG. */
+/*
+ * The same, with the exit code for ERROR: CMD_BUDGET for -TZ_ESTOP, CMD_BUG for -TZ_EBUG,
+ * else CMD_USAGE.
+ */
 int cmd_fail_of(int error, const struct tz_error *err);
 
-/* Prints JSON with sorted keys and a newline, and drops it. */
+/* Prints JSON with sorted keys and a newline, and drops the reference. */
 void cmd_print_json(struct json_t *json);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * topaz completion: what completes the command line in a shell, made of the options
- * that argp parses.  The part that is the same for all of them is completion.bash and
- * completion.zsh; names of drivers, deviations, profiles ... are asked of `topaz list` when
- * they are wanted.
+ * topaz completion: scripts that complete the command line in a shell, generated from the
+ * argp options.  completion.bash and completion.zsh have the parts that do not depend on
+ * the options.  The scripts call `topaz list` for names of drivers, deviations,
+ * profiles ...
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -16,11 +16,11 @@ extern const size_t completion_bash_bytes, completion_zsh_bytes;
 #define ARGPS_MAX 8 /* of one command */
 
 enum value_kind {
-	VALUE_ABSENT, /* the option has none */
-	VALUE_ANY,    /* nothing is known of it */
-	VALUE_WORDS,  /* one of the words of a text, between '|' */
+	VALUE_ABSENT, /* the option has no value */
+	VALUE_ANY,    /* cannot be completed */
+	VALUE_WORDS,  /* one of the words of .text, separated by '|' */
 	VALUE_NAMES,  /* one name of a list of topaz list */
-	VALUE_ITEMS,  /* several, by comma */
+	VALUE_ITEMS,  /* several names, comma-separated */
 	VALUE_FILES,
 	VALUE_FOLDERS,
 	VALUE_SUBJECT, /* DRIVER[/SCENARIO], and layouts */
@@ -31,7 +31,7 @@ struct value {
 	char text[256]; /* words, or the list's name */
 };
 
-/* Options whose value has names: lists of topaz list. */
+/* Options whose values are names of a list of topaz list. */
 static const struct {
 	const char *option, *list;
 } named[] = {
@@ -41,7 +41,7 @@ static const struct {
 	{ "workload", "workloads" },
 };
 
-/* "cpu|thread", in brackets or not: words that are typed as they are. */
+/* "cpu|thread", in brackets or not: literal words. */
 static bool
 is_words(const char *text)
 {
@@ -97,7 +97,7 @@ option_value(const struct argp_option *option)
 	return text_value(option->arg);
 }
 
-/* What a command's arguments are, by the words that its usage has for them. */
+/* The kind of a command's arguments, from its usage text. */
 static struct value
 argument_value(const struct argp *argp)
 {
@@ -114,7 +114,7 @@ argument_value(const struct argp *argp)
 
 typedef void option_each(const struct argp_option *option);
 
-/* All options of a command, those that it shares with others last. */
+/* Calls EACH for all options of a command; options shared with other commands are last. */
 static void
 each_option(const struct argp *argp, option_each *each)
 {
@@ -212,7 +212,7 @@ print_bash(void)
 	fwrite(completion_bash, 1, completion_bash_bytes, stdout);
 }
 
-/* TEXT within single quotes, in the description of an option. */
+/* Prints TEXT for the description of an option, within single quotes. */
 static void
 zsh_text(const char *text)
 {
@@ -226,7 +226,7 @@ zsh_text(const char *text)
 	}
 }
 
-/* What completes a value that is described as WHAT. */
+/* Prints the action that completes a value; WHAT describes the value. */
 static void
 zsh_value(const struct value *value, const char *what)
 {
@@ -271,7 +271,7 @@ zsh_option(const struct argp_option *option)
 		    option->name, option->key, equals[0] != '\0' ? "+" : "",
 		    option->name, equals);
 	else
-		/* Which may come again, argp does not know. */
+		/* argp does not know which options may be repeated. */
 		printf("'%s--%s%s[", equals[0] != '\0' ? "*" : "", option->name,
 		    equals);
 	zsh_text(option->doc != NULL ? option->doc : "");

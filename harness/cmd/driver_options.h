@@ -1,6 +1,6 @@
 /*
- * Which driver, and how it is compiled: the options that run, explore, faults, ci
- * and replay share.
+ * The options that choose a driver and how it is compiled: run, explore, faults, ci and
+ * replay share them.
  */
 #ifndef TOPAZ_HARNESS_CMD_DRIVER_OPTIONS_H
 #define TOPAZ_HARNESS_CMD_DRIVER_OPTIONS_H
@@ -12,7 +12,7 @@
 struct driver_input {
 	const char *source, *tree, *cc; /* NULL: the driver's own, none, gcc */
 	const char *drivers; /* folder with DRIVER/driver.yaml; NULL: topaz's */
-	unsigned cc_seconds; /* 0: as build.h has it */
+	unsigned cc_seconds; /* 0: BUILD_SECONDS */
 	bool verbose;
 };
 

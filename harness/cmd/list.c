@@ -1,5 +1,5 @@
 /*
- * topaz list: what the other commands take by name.
+ * topaz list: the names that the other commands accept.
  */
 #include <argp.h>
 #include <stdio.h>
@@ -21,9 +21,9 @@
 #include "harness/manifest/words.h"
 #include "harness/mutate/mutant.h"
 
-#define WORKLOAD_PREFIX "w_" /* of its program */
+#define WORKLOAD_PREFIX "w_" /* of a workload's program */
 
-/* Appends {"name", "text"} of each to ROWS. */
+/* Appends {"name", "text"} of each item to ROWS. */
 typedef int (*list_rows)(
     const struct paths *paths, json_t *rows, struct tz_error *err);
 
@@ -34,7 +34,7 @@ add_row(json_t *rows, const char *name, const char *text)
 	    rows, json_pack("{s:s, s:s}", "name", name, "text", text));
 }
 
-/* Those whose manifests are right; the first that is wrong is the error. */
+/* The drivers whose manifests are valid; the error is that of the first invalid one. */
 static int
 list_drivers(const struct paths *paths, json_t *rows, struct tz_error *err)
 {
@@ -60,7 +60,7 @@ list_drivers(const struct paths *paths, json_t *rows, struct tz_error *err)
 	return error;
 }
 
-/* Those of one driver.  0, or why its manifest is wrong. */
+/* The scenarios of one driver.  Returns 0, or the error of its manifest. */
 static int
 list_scenarios_of(const struct paths *paths, const char *driver, json_t *rows,
     struct tz_error *err)
@@ -105,7 +105,7 @@ list_scenarios(const struct paths *paths, json_t *rows, struct tz_error *err)
 	return error;
 }
 
-/* What a profile's PT can do, and its errata, for a reader. */
+/* A text with the PT features of a profile and its errata. */
 static void
 describe_profile(const struct profile *profile, char *text, size_t bytes)
 {
@@ -274,7 +274,7 @@ add_word(json_t *rows, const struct word *word)
 		word->number ? "number" : "text", "default", word->preset));
 }
 
-/* Those by which `topaz run` changes the configuration of one driver. */
+/* The boot parameters by which `topaz run` changes the configuration of one driver. */
 static int
 list_run_words(const struct paths *paths, const char *name, json_t *rows,
     struct tz_error *err)
@@ -337,7 +337,7 @@ list_operators(const struct paths *paths, json_t *rows, struct tz_error *err)
 }
 
 static const struct {
-	const char *name, *old; /* as earlier versions called it, or NULL */
+	const char *name, *old; /* .old: name in earlier versions, or NULL */
 	list_rows rows;
 	bool by_default;
 } lists[] = {
@@ -363,7 +363,7 @@ is_list(const char *name, size_t index)
 }
 
 struct list_input {
-	const char *what;    /* NULL: those by default */
+	const char *what;    /* NULL: the default lists */
 	const char *drivers; /* NULL: topaz's own */
 	bool json, names;
 };
@@ -424,7 +424,7 @@ print_rows(const char *title, const json_t *rows)
 	}
 }
 
-/* A scenario's name is that of explore's argument: with its driver. */
+/* Scenarios are printed as explore's argument: DRIVER/SCENARIO. */
 static void
 print_names(const json_t *rows)
 {

@@ -1,5 +1,5 @@
 /*
- * topaz COMMAND: finds the sub-command; usage, version, exit code of a bug.
+ * topaz COMMAND: finds the sub-command; usage, version, and the exit code for bugs.
  */
 #define _GNU_SOURCE
 #include <argp.h>
@@ -89,7 +89,7 @@ cmd_print_json(json_t *json)
 	json_decref(json);
 }
 
-/* A result that could not be written is no result. */
+/* Flushes standard output.  If that fails, the exit code is CMD_USAGE and not CODE. */
 static int
 flush_output(int code)
 {
@@ -97,7 +97,7 @@ flush_output(int code)
 
 	if (fflush(stdout) == 0 && !failed)
 		return code;
-	/* Of an earlier failure errno may be anything by now: another one tells. */
+	/* The errno of an earlier failure is lost; write again to get it. */
 	if (failed && write(STDOUT_FILENO, "\n", 1) == 1)
 		errno = EIO;
 	fprintf(stderr, "topaz: standard output: %s\n", strerror(errno));
@@ -105,8 +105,9 @@ flush_output(int code)
 }
 
 /*
- * Not by the end of main().  Unicorn calls exit(1) where it has no memory, which would
- * mean a finding; argp calls exit(0) after it has printed its help.
+ * Handles calls of exit(3) by libraries, before main() ends.  Unicorn calls exit(1) when
+ * it has no memory, which would mean a finding; argp calls exit(0) after it has printed
+ * its help.
  */
 static void
 on_exit_within(int code, void *leaving)
@@ -124,7 +125,7 @@ on_exit_within(int code, void *leaving)
 		_exit(CMD_USAGE);
 }
 
-/* Output that nobody reads and files that grow too large are errors of writing. */
+/* SIGPIPE and SIGXFSZ are ignored, so that write(2) returns an error instead. */
 static void
 prepare(void)
 {
@@ -134,7 +135,7 @@ prepare(void)
 		fputs("topaz: standard output is closed\n", stderr);
 		exit(CMD_USAGE);
 	}
-	/* No file that is opened gets the number of one of these. */
+	/* Occupy closed descriptors, so that open(2) does not return them later. */
 	for (size_t i = 0; i < TZ_ARRAY_LEN(kept); i++) {
 		if (fcntl(kept[i], F_GETFD) < 0 &&
 		    open("/dev/null", O_RDWR) != kept[i])

@@ -1,5 +1,5 @@
 /*
- * topaz new: a driver's folder to begin with.
+ * topaz new: makes a new driver's folder.
  */
 #include <argp.h>
 #include <limits.h>
@@ -11,7 +11,7 @@
 #include "harness/scaffold.h"
 
 struct new_input {
-	const char *name; /* NULL: none */
+	const char *name; /* NULL: not given */
 	const char *dir;
 };
 
@@ -43,7 +43,7 @@ parse_one(int key, char *arg, struct argp_state *state)
 	}
 }
 
-/* What to do next, as the user types it. */
+/* Prints the command lines for the next steps. */
 static int
 print_next(const struct new_input *input, struct tz_error *err)
 {

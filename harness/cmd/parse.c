@@ -1,6 +1,6 @@
 /*
- * Words of a command line: numbers, values that are none, the whole line for a
- * shell.
+ * Arguments of a command line: numbers, errors for invalid values, quoting of the whole
+ * line for a shell.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /*
- * What a timeline holds in memory.
+ * Comparing findings and joining their symptoms.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,7 +59,7 @@ finding_compare(const struct finding *a, const struct finding *b)
 	return strcmp(a->token, b->token);
 }
 
-/* Is each word of FEW, joined by '+', one of MANY? */
+/* True if each word of FEW, joined by '+', is in MANY. */
 static bool
 has_kinds(const char *many, const char *few)
 {
@@ -81,7 +81,7 @@ has_kinds(const char *many, const char *few)
 	return true;
 }
 
-/* Does FEW show at its place what MANY does, with no other kinds of deviations? */
+/* True if FEW has the row and place of MANY and no other kinds of deviations. */
 static bool
 is_enough(const struct finding_symptom *few, const struct finding_symptom *many)
 {
@@ -92,7 +92,7 @@ is_enough(const struct finding_symptom *few, const struct finding_symptom *many)
 		finding_rank_compare(few->rank, many->rank) <= 0);
 }
 
-/* FINDING itself, as a symptom of another. */
+/* Converts FINDING to a symptom of another. */
 static void
 as_symptom(const struct finding *finding, struct finding_symptom *symptom)
 {
@@ -104,7 +104,7 @@ as_symptom(const struct finding *finding, struct finding_symptom *symptom)
 	finding_format_place(&finding->place, symptom->where);
 }
 
-/* Removes what SYMPTOM is enough for. */
+/* Removes the symptoms that SYMPTOM makes redundant. */
 static void
 drop_symptoms(struct finding *finding, const struct finding_symptom *symptom)
 {
@@ -165,7 +165,10 @@ is_crash(const struct finding *finding)
 	return check_info(finding->check)->family == FAMILY_CRASH;
 }
 
-/* The operation that STEP, one of a sequence, names: "1config.5-" is config. */
+/*
+ * Skips the digits at the start of *STEP, a step of a sequence, and returns the
+ * length of the operation's name: "1config.5-" is config.
+ */
 static size_t
 operation_of(const char **step)
 {
@@ -173,7 +176,7 @@ operation_of(const char **step)
 	return strcspn(*step, ".+-");
 }
 
-/* Has SEQUENCE an operation named like the one of LENGTH at NAME? */
+/* True if SEQUENCE contains the operation with the name of LENGTH at NAME. */
 static bool
 has_operation(const char *sequence, const char *name, size_t length)
 {
@@ -189,7 +192,7 @@ has_operation(const char *sequence, const char *name, size_t length)
 	return false;
 }
 
-/* Are all operations of FEW among those of MANY? */
+/* True if all operations of FEW are in MANY. */
 static bool
 is_within(const char *few, const char *many)
 {
@@ -205,7 +208,7 @@ is_within(const char *few, const char *many)
 	return true;
 }
 
-/* The same operations, kinds of deviations and class. */
+/* True for the same operations, kinds of deviations and class. */
 static bool
 is_same_run(const struct finding *one, const struct finding *other)
 {
@@ -214,8 +217,8 @@ is_same_run(const struct finding *one, const struct finding *other)
 }
 
 /*
- * An assertion that fails, and what the code after it does in a build without
- * assertions.
+ * True for an assertion that fails and the failure of the code after it in a build
+ * without assertions.
  */
 static bool
 is_assertion(const struct finding *one, const struct finding *other)
@@ -240,7 +243,7 @@ finding_is_same(const struct finding *one, const struct finding *other)
 	if (one->cause == other->cause &&
 	    (one->class == FINDING_BASE) == (other->class == FINDING_BASE))
 		return true;
-	/* What needs no deviation needs none where more is done. */
+	/* A failure that needs no deviation needs none in a longer sequence either. */
 	if (one->cause == other->cause)
 		return one->class == FINDING_BASE
 		    ? is_within(one->steps, other->steps)

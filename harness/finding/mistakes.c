@@ -12,7 +12,7 @@ is_same_group(const struct finding_group *a, const struct finding_group *b)
 	    a->kinds == b->kinds && a->check == b->check;
 }
 
-/* As finding_is_same(), before they are small. */
+/* As finding_is_same(), before minimisation. */
 static bool
 is_one_mistake(const struct finding_group *a, const struct finding_group *b)
 {
@@ -20,7 +20,7 @@ is_one_mistake(const struct finding_group *a, const struct finding_group *b)
 	    (!a->apart || (a->kinds == 0) == (b->kinds == 0));
 }
 
-/* As of stats_sort(). */
+/* The order of stats_sort(). */
 static int
 compare_groups(const void *a, const void *b)
 {
@@ -40,7 +40,7 @@ compare_groups(const void *a, const void *b)
 	return x->own < y->own ? -1 : x->own > y->own;
 }
 
-/* The group of COUNT that represents the mistake of the one numbered I; or I. */
+/* The index of the group, of COUNT, that represents the mistake of group I; or I. */
 static size_t
 find_first(const struct finding_group *group, size_t count, const size_t *first,
     size_t i)
@@ -70,7 +70,7 @@ mistakes_part(const struct finding_group *group, size_t count, size_t *first)
 	}
 }
 
-/* Another finding that groups are made into; -1: no memory. */
+/* Adds a finding that was made from a group; -1: no memory. */
 static int
 add_made(struct finding_summary *into, const struct finding *from)
 {
@@ -96,7 +96,7 @@ find_group(struct finding_summary *summary, const struct finding_group *like)
 	return NULL;
 }
 
-/* Another group; NULL: no memory. */
+/* Adds a group; NULL: no memory. */
 static struct finding_group *
 add_group(struct finding_summary *into)
 {
@@ -129,7 +129,7 @@ mistakes_join(struct finding_summary *into, const struct finding_summary *from,
 		group->made = made;
 		if (other->made < 0)
 			continue;
-		/* In the place of the one that it is better than. */
+		/* Replaces the finding of the group that this one is preferred to. */
 		if (made >= 0)
 			into->made[made] = from->made[other->made];
 		else
@@ -145,8 +145,8 @@ mistakes_join(struct finding_summary *into, const struct finding_summary *from,
 }
 
 /*
- * The finding that was made of group FIRST's mistake: of a merge perhaps from other
- * violations than one exploration of the whole had made it.
+ * The finding that was made from FIRST's mistake.  In a merge, it may come from other
+ * violations than in one exploration of the whole.
  */
 static int
 find_made(const struct finding_summary *summary, size_t first)
@@ -166,7 +166,7 @@ find_made(const struct finding_summary *summary, size_t first)
 	return -1;
 }
 
-/* One finding for each mistake, those that follow from no other violation first. */
+/* Makes one finding for each mistake, those that are no symptom of another first. */
 static void
 take_findings(struct finding_summary *summary, const size_t *first)
 {
@@ -193,7 +193,7 @@ take_findings(struct finding_summary *summary, const size_t *first)
 	}
 }
 
-/* Findings that turn out to be one mistake now that they are small. */
+/* Joins findings that, after minimisation, are one mistake. */
 static void
 fold_findings(struct finding_summary *summary)
 {
@@ -214,7 +214,7 @@ fold_findings(struct finding_summary *summary)
 }
 
 /*
- * Mistakes in lines of the same text of one function are told apart by the order of
+ * Distinguishes mistakes on lines with the same text in one function by the order of
  * the lines.
  */
 static int

@@ -54,7 +54,7 @@ refuse(const char *path, struct tz_error *err)
 	    path, strerror(errno));
 }
 
-/* To open a device may already do something: its kind is looked at before. */
+/* Opening a device may have side effects, so the file type is checked before. */
 static int
 open_checked(const char *path, enum input_kind kind, int *fd, struct stat *st,
     struct tz_error *err)
@@ -77,7 +77,7 @@ open_checked(const char *path, enum input_kind kind, int *fd, struct stat *st,
 	return error;
 }
 
-/* Reads until COUNT bytes are there or the file ends; -1: errno says why not. */
+/* Reads COUNT bytes, or up to the end of the file; -1: errno says why. */
 static ssize_t
 read_all(int fd, uint8_t *bytes, size_t count)
 {

@@ -1,11 +1,11 @@
 /*
- * The files that topaz reads.  Only regular files are read, and none that is larger
- * than its kind may be (input.def): a FIFO, a device, a socket or a file without end
- * is refused before the first byte, so no input waits or grows without bound.
+ * The files that topaz reads.  Only regular files are read, up to the size limit of their
+ * kind (input.def).  A FIFO, a device, a socket or a file that is too large is refused
+ * before the first byte, so reading never blocks and never uses unbounded memory.
  *
- * Every function returns 0, or with one line that names the file: -TZ_ENOENT where
- * there is no such file, -TZ_EUSAGE where it is not a regular file or is too large,
- * -TZ_EIO where the host refuses.
+ * Every function returns 0, or an error with one line that names the file: -TZ_ENOENT: no
+ * such file; -TZ_EUSAGE: it is not a regular file or is too large; -TZ_EIO: an error of
+ * the host.
  */
 #ifndef TOPAZ_HARNESS_HOST_INPUT_H
 #define TOPAZ_HARNESS_HOST_INPUT_H
@@ -21,12 +21,12 @@ enum input_kind {
 	INPUT_KIND_COUNT
 };
 
-/* The most bytes that a file of KIND may have. */
+/* The size limit of a file of KIND, in bytes. */
 uint64_t input_bytes_max(enum input_kind kind);
 
 /*
- * Reads PATH whole: *COUNT bytes and a NUL after them, to be freed.  Of a file that
- * changes meanwhile at most as many bytes as it had at first.
+ * Reads all of PATH: *COUNT bytes and a NUL; the caller frees *BYTES.  If the file grows
+ * meanwhile, reads only as many bytes as it had when it was opened.
  */
 int input_read(const char *path, enum input_kind kind, uint8_t **bytes,
     size_t *count, struct tz_error *err);

@@ -14,7 +14,7 @@
 #define FIRST_LINE  "topaz 1 %s\n"
 #define BLOCK_BYTES (UINT32_C(1) << 16)
 
-/* The digest of the file PATH; errno says why not. */
+/* The digest of the file PATH; false: errno says why. */
 static bool
 digest_file(const char *path, uint64_t *digest)
 {
@@ -66,7 +66,7 @@ write_entry(void *arg, const char *name, const struct stat *st)
 	return 0;
 }
 
-/* The whole text of the marker, to be freed. */
+/* The whole text of the marker; the caller frees it. */
 static int
 format(const char *path, const char *kind, char **text, struct tz_error *err)
 {
@@ -114,7 +114,7 @@ marker_write(const char *path, const char *kind, struct tz_error *err)
 	    : tz_error(err, TZ_EIO, "%s: %s", file_path, strerror(errno));
 }
 
-/* An entry as the marker has it; NAME lies in the marker's text. */
+/* An entry of the marker; .name points into the marker's text. */
 struct listed {
 	const char *name;
 	bool folder;
@@ -123,7 +123,7 @@ struct listed {
 
 struct marker {
 	char *text;
-	struct listed *listed; /* by name */
+	struct listed *listed; /* sorted by name */
 	size_t count;
 };
 
@@ -151,7 +151,7 @@ parse_entry(char *line, struct listed *listed)
 	return at != 0 && listed->name[0] != '\0';
 }
 
-/* Is TEXT, of BYTES, a marker that nobody has changed?  Cuts its last line off. */
+/* True if TEXT, of BYTES, is an unchanged marker; removes its last line. */
 static bool
 is_whole(char *text, size_t bytes)
 {
@@ -172,7 +172,7 @@ is_whole(char *text, size_t bytes)
 	return true;
 }
 
-/* What the lines after the first list; false: something else, or no memory. */
+/* Parses the lines after the first; false: not a marker's, or no memory. */
 static bool
 parse(struct marker *marker, char *lines)
 {
@@ -240,7 +240,7 @@ read_marker(struct marker *marker, const char *path, const char *name,
 struct checking {
 	const char *top, *name, *kind;
 	struct marker marker;
-	bool read; /* the marker: only if there is any entry */
+	bool read; /* .marker was read: only if there is an entry */
 	struct tz_error *err;
 };
 

@@ -7,7 +7,7 @@
  *   f 15834 0b2c9d0f31a5e6c8 index.html
  *   end 94d3...
  *
- * With it can be said what in the folder is not topaz's.
+ * It shows which entries of the folder topaz did not write.
  */
 #ifndef TOPAZ_HARNESS_HOST_MARKER_H
 #define TOPAZ_HARNESS_HOST_MARKER_H
@@ -20,9 +20,9 @@
 int marker_write(const char *path, const char *kind, struct tz_error *err);
 
 /*
- * Is the folder PATH, which messages call NAME, empty or of KIND, and is everything in
- * it what topaz wrote?  -TZ_EUSAGE: no, and which entry is not; -TZ_ENOENT: there is no
- * folder; -TZ_EIO.
+ * Checks that the folder PATH, NAME in messages, is empty, or is of KIND and holds only
+ * what topaz wrote.  -TZ_EUSAGE: it is not, with the first entry that differs; -TZ_ENOENT:
+ * no such folder; -TZ_EIO.
  */
 int marker_check(
     const char *path, const char *name, const char *kind, struct tz_error *err);

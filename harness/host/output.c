@@ -12,20 +12,20 @@
 #include "harness/host/scratch.h"
 
 #define NEW_NAME       "new"
-#define NAME_CHARS_MAX 200 /* with what is put around it, a file's name */
+#define NAME_CHARS_MAX 200 /* leaves room for what claim() adds */
 #define ASIDES_MAX     1000
 
 struct output {
 	const char *kind;             /* NULL: a file */
-	bool direct;                  /* written where it is: a device */
-	char *given;                  /* as the user named it */
+	bool direct;                  /* written in place: a device */
+	char *given;                  /* the path that the user gave */
 	char target[TREE_PATH_BYTES]; /* absolute */
-	char made[TREE_PATH_BYTES];   /* the new one */
+	char made[TREE_PATH_BYTES];   /* path of the new folder or file */
 	char old[TREE_PATH_BYTES];
 	struct owned *beside;
 };
 
-/* Splits PATH into the folder that it is in, absolute, and its name. */
+/* Splits PATH into its parent folder, as an absolute path, and its name. */
 static int
 split(const char *path, char parent[TREE_PATH_BYTES],
     char name[NAME_CHARS_MAX + 1], struct tz_error *err)
@@ -73,7 +73,7 @@ is_mount(const char *path)
 	    (st.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
 }
 
-/* May what stands in the place be replaced? */
+/* Checks that the target does not exist or may be replaced. */
 static int
 check_target(const struct output *output, struct tz_error *err)
 {
@@ -98,7 +98,7 @@ check_target(const struct output *output, struct tz_error *err)
 	return marker_check(output->target, output->given, output->kind, err);
 }
 
-/* The new folder gets the mode of the one that it will replace. */
+/* Creates the new folder, with the mode of the folder that it will replace. */
 static int
 make_new(const struct output *output, struct tz_error *err)
 {
@@ -111,7 +111,7 @@ make_new(const struct output *output, struct tz_error *err)
 	return tz_error(err, TZ_EIO, "%s: %s", output->given, strerror(errno));
 }
 
-/* Can a file be put in the place of the file PATH? */
+/* True if a file can be renamed to PATH. */
 static bool
 can_rename_to(const char *path)
 {
@@ -129,7 +129,7 @@ join(char to[TREE_PATH_BYTES], const char *folder, const char *before,
 		   after) < TREE_PATH_BYTES;
 }
 
-/* Takes the place beside PATH, which is what the user named or where a link leads. */
+/* Takes the folder beside PATH, which is the user's path or the target of its link. */
 static int
 claim(struct output *output, const char *path, struct tz_error *err)
 {
@@ -142,7 +142,7 @@ claim(struct output *output, const char *path, struct tz_error *err)
 		return error;
 	if (strcmp(parent, "/") == 0)
 		parent[0] = '\0';
-	/* split() has left room for all of them. */
+	/* split() has left room for all of these paths. */
 	TZ_ASSERT(join(output->target, parent, "/", name, "") &&
 	    join(beside, parent, "/.", name, ".topaz") &&
 	    join(output->made, beside, "/", NEW_NAME, "") &&
@@ -161,8 +161,7 @@ claim_folder(struct output *output, struct tz_error *err)
 }
 
 /*
- * A device or a FIFO is written to itself, and so is a file in a folder that is
- * read-only.
+ * A device, a FIFO, and a file in a folder that is not writable are written in place.
  */
 static int
 claim_file(struct output *output, struct tz_error *err)
@@ -190,7 +189,7 @@ claim_file(struct output *output, struct tz_error *err)
 	return error;
 }
 
-/* One that is to be filled in; NULL: no memory. */
+/* A new object without reserved paths; NULL: no memory. */
 static struct output *
 create(const char *path, struct tz_error *err)
 {
@@ -241,9 +240,9 @@ output_new(const struct output *output)
 }
 
 /*
- * Exchanges the new folder for the old one, which then is at output->old; a file system
- * that cannot do it in one step does it in two, and what is between them is made good
- * by scratch_beside().
+ * Moves the new folder to the target and the old one to output->old.  If the file system
+ * cannot exchange them in one step, this takes two steps; scratch_beside() repairs the
+ * state if the process is killed between them.
  */
 static bool
 exchange(struct output *output)
@@ -266,7 +265,7 @@ exchange(struct output *output)
 	return false;
 }
 
-/* Gives FROM the first free name PATH.1 ...; 0: none can be given. */
+/* Renames FROM to the first free name TARGET.1 ...; returns the number, 0: failed. */
 static unsigned
 put_aside(const struct output *output, const char *from)
 {
@@ -281,7 +280,7 @@ put_aside(const struct output *output, const char *from)
 	return 0;
 }
 
-/* It cannot go where it should, for the reason in ERR: nothing is lost all the same. */
+/* Keeps the new folder under another name; ERR has the reason why publishing failed. */
 static int
 publish_aside(const struct output *output, struct tz_error *err)
 {
@@ -312,7 +311,7 @@ publish_folder(struct output *output, struct tz_error *err)
 		    err, TZ_EIO, "%s: %s", output->given, strerror(errno));
 		return publish_aside(output, err);
 	}
-	/* Somebody may have put something into the old one until now. */
+	/* Another process may have added files to the old folder meanwhile. */
 	if (marker_check(output->old, output->given, output->kind, &why) !=
 	    -TZ_EUSAGE)
 		return 0;

@@ -15,7 +15,7 @@
 #define TRIES      50
 #define WAIT_USEC  10000
 
-/* Is FOLDER this user's own, which nobody else can write to? */
+/* True if FOLDER belongs to this user and no other user can write to it. */
 static bool
 is_private(int folder)
 {
@@ -25,7 +25,7 @@ is_private(int folder)
 	    (st.st_mode & 022) == 0;
 }
 
-/* Nothing in FOLDER but, perhaps, the lock? */
+/* True if FOLDER is empty, or has only the lock. */
 static bool
 is_bare(int folder)
 {
@@ -49,7 +49,7 @@ is_bare(int folder)
 	return bare;
 }
 
-/* The text of the lock; a process that has just made it has not written it yet. */
+/* The text of the lock; false: not a lock, or its creator has not written it yet. */
 static bool
 read_lock(int lock, char text[TEXT_BYTES])
 {
@@ -83,7 +83,7 @@ write_lock(int lock)
 	    pwrite(lock, text, (size_t)length, 0) == length;
 }
 
-/* Is LOCK still the file of that name in FOLDER? */
+/* True if LOCK is still the lock file in FOLDER. */
 static bool
 is_current(int folder, int lock)
 {
@@ -94,7 +94,7 @@ is_current(int folder, int lock)
 	    mine.st_ino == there.st_ino && mine.st_dev == there.st_dev;
 }
 
-/* Takes the lock in FOLDER.  OWNED_GONE: somebody is removing it. */
+/* Takes the lock in FOLDER.  OWNED_GONE: another process is removing the folder. */
 static enum owned_result
 take_lock(int folder, bool make, struct owned *owned, pid_t *pid)
 {
@@ -166,7 +166,7 @@ owned_take(const char *path, bool make, struct owned *owned, pid_t *pid)
 	*pid = 0;
 	owned->lock = -1;
 	strcpy(owned->path, path);
-	/* Gone: another process has removed it between two steps. */
+	/* OWNED_GONE: another process removed the folder between two steps. */
 	for (unsigned i = 0; result == OWNED_GONE && i < TRIES; i++) {
 		result = take_folder(path, make, owned, pid);
 		if (!make)
@@ -180,7 +180,7 @@ owned_remove(struct owned *owned)
 {
 	if (owned->lock < 0)
 		return;
-	/* The lock last: without it a folder that is not empty is nobody's. */
+	/* The lock is removed last: a folder with files but no lock is foreign. */
 	if (tree_empty(owned->path, OWNED_LOCK))
 		(void)tree_remove(owned->path);
 	close(owned->lock);

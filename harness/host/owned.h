@@ -1,8 +1,8 @@
 /*
- * A folder that belongs to one living process: it holds the file "lock", which the
- * process keeps locked (flock(2)) and which has its number.  The kernel drops the lock
- * when the process ends, however it ends, so whoever can lock the file knows that the
- * owner is gone.  Processes that were forked do not keep the lock: owned_leave().
+ * A folder that belongs to one running process.  It contains the file "lock", which holds
+ * the process's PID and which the process keeps locked (flock(2)).  The kernel drops the
+ * lock when the process ends, however it ends.  So a process that can lock the file knows
+ * that the owner has ended.  Forked processes do not keep the lock: owned_leave().
  */
 #ifndef TOPAZ_HARNESS_HOST_OWNED_H
 #define TOPAZ_HARNESS_HOST_OWNED_H
@@ -20,23 +20,23 @@ struct owned {
 
 enum owned_result {
 	OWNED_TAKEN,
-	OWNED_BUSY,    /* another process that lives has it */
-	OWNED_FOREIGN, /* it is no folder of this kind, or another user's */
-	OWNED_GONE,    /* there is none, and none was to be made */
+	OWNED_BUSY,    /* another running process has it */
+	OWNED_FOREIGN, /* not a folder of this kind, or another user's */
+	OWNED_GONE,    /* it does not exist, and MAKE is false */
 	OWNED_ERROR,   /* errno says why */
 };
 
 /*
- * Takes the folder PATH, absolute; MAKE: makes it if there is none.  What a dead owner
- * left in it stays there.  *PID is the owner if OWNED_BUSY; 0: not known.
+ * Takes the folder PATH, absolute; MAKE: creates it if it does not exist.  The files of a
+ * former owner are kept.  *PID is the owner if OWNED_BUSY; 0: not known.
  */
 enum owned_result owned_take(
     const char *path, bool make, struct owned *owned, pid_t *pid);
 
-/* Removes the folder with all that is in it and gives up the lock. */
+/* Removes the folder with its content and releases the lock. */
 void owned_remove(struct owned *owned);
 
-/* After fork(2), in the child: the lock is the parent's alone. */
+/* After fork(2), in the child: leaves the lock to the parent. */
 void owned_leave(struct owned *owned);
 
 #endif

@@ -15,10 +15,10 @@
 #define NOTES        "beside"
 #define TRIES        20
 
-/* Of this process, and of one that was forked from it: then without locks. */
+/* The state of this process.  A forked process has a copy, without the locks. */
 static struct scratch {
-	pid_t owner;  /* 0: there is none */
-	bool at_exit; /* atexit(3) knows of it */
+	pid_t owner;  /* 0: no scratch folder */
+	bool at_exit; /* scratch_end() is registered with atexit(3) */
 	struct owned root;
 	struct owned beside[SCRATCH_BESIDE_MAX]; /* "" path: not used */
 	char target[SCRATCH_BESIDE_MAX][TREE_PATH_BYTES];
@@ -30,7 +30,7 @@ is_mine(void)
 	return scratch.owner != 0 && scratch.owner == getpid();
 }
 
-/* What was moved out of TARGET's place goes back if nothing has come there. */
+/* Moves PATH/old back to TARGET if TARGET does not exist. */
 static void
 restore(const char *path, const char *target)
 {
@@ -42,7 +42,7 @@ restore(const char *path, const char *target)
 		(void)rename(old, target);
 }
 
-/* The folders that a dead process noted: pairs of texts with a NUL each. */
+/* Removes the folders in the notes of a dead process: pairs of NUL-terminated strings. */
 static void
 clean_noted(const char *root)
 {
@@ -103,7 +103,7 @@ clean(const char *base)
 			clean_noted(path);
 			owned_remove(&owned);
 			break;
-		case OWNED_GONE: /* killed before it had a lock */
+		case OWNED_GONE: /* its owner was killed before it had a lock */
 			(void)rmdir(path);
 			break;
 		case OWNED_BUSY:
@@ -150,7 +150,7 @@ make_root(struct tz_error *err)
 	if (error != 0)
 		return error;
 	clean(base);
-	/* Whoever cleans may take it before it is locked. */
+	/* A cleaning process may take the new folder before it is locked. */
 	for (unsigned i = 0; i < TRIES; i++) {
 		if (snprintf(path, sizeof(path), "%s/" PREFIX "XXXXXX", base) >=
 			(int)sizeof(path) ||
@@ -190,7 +190,7 @@ scratch_drop(const char *path)
 	(void)tree_remove(path);
 }
 
-/* Writes which folders are noted, whole or not at all. */
+/* Writes the notes, the list of folders beside outputs, atomically. */
 static bool
 write_notes(void)
 {
@@ -253,7 +253,7 @@ scratch_beside(const struct scratch_place *place, struct owned **owned,
 	TZ_ASSERT(i < SCRATCH_BESIDE_MAX);
 	TZ_ASSERT(strlen(place->path) < sizeof(scratch.beside[i].path));
 	TZ_ASSERT(strlen(place->target) < sizeof(scratch.target[i]));
-	/* Noted first: it may be killed at any moment. */
+	/* Notes the folder before creating it: the process may be killed at any time. */
 	strcpy(scratch.beside[i].path, place->path);
 	strcpy(scratch.target[i], place->target);
 	scratch.beside[i].lock = -1;

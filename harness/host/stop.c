@@ -15,17 +15,17 @@
 
 static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
 
-/* What a handler needs to find; .SIGNAL is shared by forked processes. */
+/* The state of the signal handlers; forked processes share *.signal. */
 static struct stop {
-	volatile sig_atomic_t *signal; /* the first; 0: none */
-	volatile sig_atomic_t own;     /* where it is without shared memory */
+	volatile sig_atomic_t *signal; /* the first one; 0: none */
+	volatile sig_atomic_t own;     /* used without shared memory */
 	volatile sig_atomic_t gentle, forked;
-	int64_t first_nsec; /* when the first came to this process */
+	int64_t first_nsec; /* time of the first one in this process */
 	volatile bool *volatile flag;
 	volatile pid_t child[STOP_CHILDREN_MAX]; /* 0: none */
 } stop = { .signal = &stop.own };
 
-/* strsignal(3) is not async-signal-safe, and says "Terminated". */
+/* strsignal(3) is not async-signal-safe, and returns "Terminated". */
 static const char *
 name_of(int number)
 {
@@ -41,7 +41,7 @@ name_of(int number)
 	}
 }
 
-/* Those that were forked only look at what is shared. */
+/* Forked processes read the shared flag; only process groups get the first signal. */
 static void
 signal_children(int number)
 {
@@ -70,7 +70,7 @@ now_nsec(void)
 	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* FIRST: no other has come, so this is an orderly end. */
+/* FIRST: it is the first signal, so the process ends with STOP_EXIT. */
 static _Noreturn void
 end_at_once(int number, bool first)
 {
@@ -86,7 +86,7 @@ end_at_once(int number, bool first)
 	if (!first) {
 		(void)signal(number, SIG_DFL);
 		(void)raise(number);
-		/* It is blocked as long as its handler runs. */
+		/* A signal is blocked while its handler runs. */
 		sigemptyset(&set);
 		sigaddset(&set, number);
 		(void)sigprocmask(SIG_UNBLOCK, &set, NULL);
@@ -114,7 +114,7 @@ on_signal(int number)
 	errno = saved;
 }
 
-/* An assertion has said what is wrong. */
+/* The assertion that failed has printed its message. */
 static void
 on_abort(int number)
 {
@@ -130,7 +130,7 @@ void
 stop_listen(void)
 {
 	struct sigaction action = { .sa_handler = on_signal,
-		/* What is being written is to be written whole. */
+		/* A write(2) in progress is completed. */
 		.sa_flags = SA_RESTART };
 	const struct sigaction aborts = { .sa_handler = on_abort };
 	struct sigaction was;
@@ -200,7 +200,7 @@ stop_add_child(pid_t pid)
 		i++;
 	TZ_ASSERT(i < STOP_CHILDREN_MAX);
 	stop.child[i] = pid;
-	/* It may have come between the fork and here. */
+	/* The signal may have arrived between fork(2) and here. */
 	if (pid < 0 && stop_requested())
 		(void)kill(pid, *stop.signal);
 }

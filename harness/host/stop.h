@@ -1,12 +1,12 @@
 /*
- * SIGINT, SIGTERM and SIGHUP, which all mean the same: the user wants an end.  SIGHUP
- * is left alone where it is ignored at first (nohup).
+ * SIGINT, SIGTERM and SIGHUP: each requests a stop.  SIGHUP stays ignored if it is ignored
+ * at the start (nohup).
  *
- * At first each ends the process at once: what is temporary is removed and the exit
- * code is STOP_EXIT.  After stop_gently() the first one is only noted, for all processes
- * that are forked, and the program ends its work early; a second one ends it at once.
- * Signals within 100 ms are one: timeout(1) sends two.  SIGABRT removes what is
- * temporary, too.
+ * Before stop_gently(), a signal ends the process at once: temporary files are removed and
+ * the exit code is STOP_EXIT.  After stop_gently(), the first signal only sets a flag that
+ * forked processes share, and the program ends its work early; a second signal ends it at
+ * once.  Signals within 100 ms count as one: timeout(1) sends two.  SIGABRT also removes
+ * temporary files.
  */
 #ifndef TOPAZ_HARNESS_HOST_STOP_H
 #define TOPAZ_HARNESS_HOST_STOP_H
@@ -18,42 +18,42 @@
 #define STOP_EXIT 5  /* exit code: stopped before the end */
 #define STOP_BUG  70 /* of SIGABRT: a bug of topaz */
 
-/* Begins to listen; once. */
+/* Installs the signal handlers; called once. */
 void stop_listen(void);
 
-/* From now on the first signal is noted only. */
+/* From now on the first signal only sets the flag. */
 void stop_gently(void);
 
-/* Has the user asked for an end? */
+/* True if a stop was requested. */
 bool stop_requested(void);
 
-/* "SIGTERM": by what; "" if the user has not. */
+/* The name of the signal that requested the stop, "SIGTERM"; "" if there was none. */
 const char *stop_name(void);
 
-/* "stopped by SIGTERM", -TZ_ESTOP. */
+/* Sets ERR to "stopped by SIGTERM" and returns -TZ_ESTOP. */
 int stop_error(struct tz_error *err);
 
-/* As if the first signal had come: for tests. */
+/* Acts as the first signal does: for tests. */
 void stop_request(void);
 
 /*
- * *FLAG becomes true, too, when the first signal comes (at once if one has come).
- * NULL: no flag.
+ * The first signal also sets *FLAG (at once if it has arrived already).  NULL: no flag.
  */
 void stop_share(volatile bool *flag);
 
 /*
- * A child: PID of a forked process, which the second signal kills; or with a minus a
- * process group, which gets the first one, too.  At most STOP_CHILDREN_MAX at a time.
+ * Registers a child.  A positive PID is a forked process, which the second signal kills;
+ * a negative one is a process group, which also gets the first signal.  At most
+ * STOP_CHILDREN_MAX at a time.
  */
 #define STOP_CHILDREN_MAX 72
 void stop_add_child(pid_t pid);
 void stop_remove_child(pid_t pid);
 
-/* After fork(2), in the child: it has no children and nothing to remove. */
+/* After fork(2), in the child: forgets the parent's children and temporary files. */
 void stop_forked(void);
 
-/* Is this process one that was forked? */
+/* True if this process was forked (stop_forked()). */
 bool stop_is_forked(void);
 
 #endif

@@ -10,7 +10,7 @@ bool
 terminal_is(FILE *file)
 {
 	const char *term = getenv("TERM");
-	int fd = fileno(file); /* -1: a stream into memory */
+	int fd = fileno(file); /* -1: a memory stream */
 
 	return fd >= 0 && isatty(fd) && term != NULL &&
 	    strcmp(term, "dumb") != 0;
@@ -46,7 +46,7 @@ terminal_end(FILE *file)
 		fputs("\x1b[m", file);
 }
 
-/* What WORD says; a word that is in neither list leaves it open. */
+/* The style of WORD; TERMINAL_UNSURE for a word that is not in the list. */
 static enum terminal_style
 style_of(const char *word)
 {

@@ -13,7 +13,7 @@
 #define NAME_BYTES  256
 #define BLOCK_BYTES 4096
 
-/* What getdents64(2) gives; readdir(3) is not async-signal-safe. */
+/* An entry of getdents64(2); readdir(3) is not async-signal-safe. */
 struct raw_entry {
 	uint64_t inode;
 	int64_t offset;
@@ -22,7 +22,7 @@ struct raw_entry {
 	char name[];
 };
 
-/* Folders that are open, from the top down. */
+/* The open folders, from the top down. */
 struct removal {
 	int fd[TREE_DEPTH_MAX + 1];
 	char name[TREE_DEPTH_MAX + 1][NAME_BYTES];
@@ -61,7 +61,7 @@ remove_entry(struct removal *removal, const char *name)
 	return STEP_DOWN;
 }
 
-/* Goes through the innermost folder until it is empty or has one of its own. */
+/* Removes entries of the innermost folder until it is empty or a subfolder was opened. */
 static enum step
 remove_entries(struct removal *removal)
 {
@@ -146,7 +146,7 @@ keep_entry(const struct dirent *entry)
 static int walk_folder(
     const struct walk *walk, const char *below, unsigned depth);
 
-/* The entry NAME of the folder BELOW the top. */
+/* Handles the entry NAME of the folder BELOW, which is relative to the top. */
 static int
 walk_entry(const struct walk *walk, const char *below, const char *name,
     unsigned depth)

@@ -1,6 +1,6 @@
 /*
- * A folder with everything in it.  Symbolic links are entries like others: nothing
- * here follows one below the path that it is given.
+ * Operations on a folder with its content.  Symbolic links below the given path are
+ * entries like others; no function follows them.
  */
 #ifndef TOPAZ_HARNESS_HOST_TREE_H
 #define TOPAZ_HARNESS_HOST_TREE_H
@@ -9,29 +9,29 @@
 
 #include "emu/base/base.h"
 
-/* Folders in folders that are looked at; what lies deeper is an error. */
+/* Depth of nested folders; a deeper one is an error. */
 #define TREE_DEPTH_MAX  24
 #define TREE_PATH_BYTES 1024 /* of a path, with its NUL */
 
 /*
- * Removes what is in the folder PATH, but for its entry KEPT (or NULL).  False: something
- * could not be removed, and is there with all that would have come after it.
+ * Removes the content of the folder PATH, except its entry KEPT (or NULL).  False: an
+ * entry could not be removed; it and the entries after it are still there.
  * Async-signal-safe; errno is kept.
  */
 bool tree_empty(const char *path, const char *kept);
 
-/* Removes the folder PATH as well.  The same. */
+/* Like tree_empty(), and removes the folder PATH itself. */
 bool tree_remove(const char *path);
 
 /*
- * Is called with each entry's path below the top, a folder before what is in it.  Not
- * 0: the walk ends and returns that.
+ * Called with the path of each entry relative to the top, a folder before its entries.  A
+ * return value other than 0 ends the walk, which returns it.
  */
 typedef int (*tree_each)(void *arg, const char *name, const struct stat *st);
 
 /*
  * Calls EACH for every entry below PATH, sorted by name in each folder.  -TZ_EIO: a
- * folder cannot be read, or lies too deep; -TZ_ENOENT: there is no folder PATH.
+ * folder cannot be read, or is nested too deeply; -TZ_ENOENT: no folder PATH.
  */
 int tree_walk(
     const char *path, tree_each each, void *arg, struct tz_error *err);

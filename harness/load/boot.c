@@ -7,7 +7,7 @@
 #include "harness/load/elf/elf.h"
 #include "harness/load/elf/symtab.h"
 
-/* Below the kernel: tables first, page 0 stays empty. */
+/* RAM below the kernel: page tables come first; page 0 stays empty. */
 #define BOOT_LOW_PA        UINT64_C(0x1000)
 #define BOOT_LARGE_BYTES   (UINT64_C(2) << 20)
 #define BOOT_TABLE_ENTRIES 512
@@ -36,7 +36,7 @@ table_index(uint64_t va, unsigned level)
 	return (unsigned)tz_bits(va, 12 + 9 * level + 8, 12 + 9 * level);
 }
 
-/* The table that entry INDEX of TABLE points to, made if it is not there. */
+/* The table that entry INDEX of TABLE points to; creates it if it is absent. */
 static int
 table_next(struct boot_state *state, struct gpa table, unsigned index,
     struct gpa *next, struct tz_error *err)
@@ -100,7 +100,7 @@ boot_tables(struct boot_state *state, struct tz_error *err)
 	return error;
 }
 
-/* struct abi_boot, its arrays and the command line, below the kernel. */
+/* Writes struct abi_boot, its arrays and the command line below the kernel. */
 static int
 boot_info(struct boot_state *state, struct tz_error *err)
 {

@@ -1,7 +1,7 @@
 /*
- * What guest RAM holds when the machine starts: boot page tables, struct
- * abi_boot with its arrays, the kernel, the modules in order, the programs.
- * The same input files give the same bytes.
+ * The content of guest RAM at boot: boot page tables, struct abi_boot with its arrays,
+ * the kernel, the modules in order, the programs.  The same input files give the same
+ * bytes.
  */
 #ifndef TOPAZ_HARNESS_LOAD_BOOT_H
 #define TOPAZ_HARNESS_LOAD_BOOT_H
@@ -21,7 +21,7 @@ struct boot_request {
 	size_t module_count;
 	const struct boot_part *program;
 	size_t program_count;
-	const char *cmdline; /* words KEY=VALUE */
+	const char *cmdline; /* boot parameters KEY=VALUE */
 	unsigned cpu_count;
 	uint64_t tsc_hz;
 };
@@ -32,13 +32,13 @@ struct boot {
 	struct gpa cr3;
 	struct image *image; /* the kernel, then modules, then programs */
 	size_t image_count;
-	struct symtab *exports; /* what modules could be linked against */
+	struct symtab *exports; /* symbols that modules may link against */
 };
 
 /*
- * Fills RAM, which must be zero.  Errors as of elf/elf.h, and -TZ_EUSAGE where the
- * arrays or the command line do not fit below the kernel.  BOOT is to be freed
- * also after an error.
+ * Fills RAM, which must be zero.  Errors as in elf/elf.h, and -TZ_EUSAGE if the arrays or
+ * the command line do not fit below the kernel.  The caller frees BOOT also after an
+ * error.
  */
 int boot_load(const struct boot_request *request, uint8_t *ram,
     uint64_t ram_bytes, struct boot *boot, struct tz_error *err);

@@ -15,7 +15,7 @@
 #include "harness/load/spawn.h"
 #include "harness/load/text_list.h"
 
-/* What any code of the guest's kernel is compiled with, whatever its OS. */
+/* Compiler flags for all guest kernel code, for every OS. */
 static const char *const guest_flags[] = { "-std=gnu17", "-O2", "-g",
 	"-gno-record-gcc-switches", "-ffreestanding", "-fno-common", "-fno-pic",
 	"-fno-pie", "-mcmodel=kernel", "-mno-red-zone", "-mgeneral-regs-only",
@@ -23,7 +23,7 @@ static const char *const guest_flags[] = { "-std=gnu17", "-O2", "-g",
 	"-fno-omit-frame-pointer", "-fno-optimize-sibling-calls",
 	"-fcf-protection=none", "-fno-strict-aliasing" };
 
-/* Makes the folders of PATH, which is below DIR_BYTES characters of folder. */
+/* Creates the parent folders of PATH; its first DIR_BYTES characters exist. */
 static int
 make_parents(char *path, size_t dir_bytes)
 {
@@ -38,7 +38,7 @@ make_parents(char *path, size_t dir_bytes)
 	return 0;
 }
 
-/* The regular files of TREE/FOLDER that PATTERN names, sorted, relative to TREE. */
+/* Adds the regular files of TREE/FOLDER that match PATTERN, sorted, relative to TREE. */
 static void
 add_tree_files(struct text_list *list, const char *tree, const char *folder,
     const char *pattern)
@@ -61,7 +61,7 @@ add_tree_files(struct text_list *list, const char *tree, const char *folder,
 	globfree(&found);
 }
 
-/* An empty list is one, too. */
+/* The strings of LIST, also if it is empty; NULL: no memory. */
 static char **
 finish_list(struct text_list *list)
 {
@@ -82,8 +82,8 @@ add_tree_headers(
 }
 
 /*
- * A folder of links to the headers that the user's tree replaces, so that the
- * tree's other headers stay out of sight.
+ * Makes a folder of links to the headers that the user's tree replaces.  The compiler does
+ * not see the tree's other headers.
  */
 static int
 shadow_tree(const struct build_kpi *kpi, const struct build_options *options,
@@ -132,7 +132,7 @@ name_of(const char *path)
 	return slash != NULL ? slash + 1 : path;
 }
 
-/* The file of the list that has PATH's name, or NULL. */
+/* The file in LIST with the same name as PATH, or NULL. */
 static const char *
 find_name(char *const *list, const char *path)
 {
@@ -186,8 +186,8 @@ build_tree_files(const struct build_kpi *kpi, const char *tree)
 }
 
 /*
- * Adds a source by its absolute path and keeps its folder out of the object.  A
- * replacement comes from standard input, to the compiler from the current folder.
+ * Adds a source by its absolute path and keeps its folder out of the object.  The compiler
+ * reads a replacement from standard input and takes its folder to be the current one.
  */
 static int
 add_source(struct text_list *argv, const struct build_options *options,
@@ -218,7 +218,7 @@ add_source(struct text_list *argv, const struct build_options *options,
 	return 0;
 }
 
-/* Keeps the place of a folder, as named and as resolved, out of the object. */
+/* Keeps the path of a folder, as named and as resolved, out of the object. */
 static void
 add_prefix_map(struct text_list *argv, const char *path, const char *as)
 {
@@ -230,7 +230,7 @@ add_prefix_map(struct text_list *argv, const char *path, const char *as)
 	free(resolved);
 }
 
-/* The compiler runs in another folder than this process. */
+/* Adds the compiler, by absolute path if it has a '/': it runs in another folder. */
 static int
 add_compiler(struct text_list *argv, const struct build_options *options,
     struct tz_error *err)
@@ -244,7 +244,7 @@ add_compiler(struct text_list *argv, const struct build_options *options,
 		    err, TZ_EUSAGE, "--cc %s: %s", cc, strerror(errno));
 	text_list_add(argv, "%s", path);
 	free(path);
-	/* It writes to a pipe, which is passed on to the terminal. */
+	/* The compiler writes to a pipe, which topaz copies to the terminal. */
 	if (isatty(STDERR_FILENO) && getenv("NO_COLOR") == NULL)
 		text_list_add(argv, "-fdiagnostics-color=always");
 	return 0;
@@ -301,7 +301,7 @@ build_arguments(const struct build_kpi *kpi,
 	return NULL;
 }
 
-/* In the folder of the source that is replaced, as its own headers are there. */
+/* Runs the compiler; for a replacement, in the replaced source's folder with its headers. */
 static int
 compile(const struct text_list *argv, const struct build_options *options,
     const char *source, struct tz_error *err)
@@ -365,7 +365,7 @@ build_object(const struct build_kpi *kpi, const struct build_options *options,
 	error = add_flags(&argv, kpi, options, unit, err);
 	for (i = 0; error == 0 && sources[i] != NULL; i++)
 		error = add_source(&argv, options, sources[i], err);
-	/* The last that fits counts: this folder may lie in a source's. */
+	/* Last, as the last match counts: this folder may be in a source's folder. */
 	add_prefix_map(&argv, options->dir, ".");
 	if (error == 0 && i == 0)
 		error = tz_error(err, TZ_EUSAGE, "%s: no source", name);

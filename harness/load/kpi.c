@@ -1,12 +1,12 @@
 /*
- * kpi.json: what a driver of one OS is compiled with.
+ * kpi.json: how drivers of one OS are compiled.
  *
  *   "include": folders, relative to the file
  *   "cflags": compiler flags
- *   "modules": [{"name", "sources", "tree"}]: sources relative to the file; of a
- *     tree that the user names, those in its folder "tree" (optional) replace the
- *     ones that have their name, and are added to the others
- *   "tree_include": headers of that tree that come first, as patterns below its
+ *   "modules": [{"name", "sources", "tree"}]: sources relative to the file.  If the user
+ *     names an OS tree, the sources in its folder "tree" (optional) replace those of the
+ *     same name; all others in the folder are added.
+ *   "tree_include": headers of that tree that are searched first, as patterns below its
  *     sys/ (optional)
  */
 #define _GNU_SOURCE
@@ -26,7 +26,7 @@ struct kpi_file {
 	const char *dir;
 };
 
-/* The strings of array KEY, each behind PREFIX; absent only if OPTIONAL. */
+/* The strings of array KEY, with PREFIX before each; it may be absent only if OPTIONAL. */
 static int
 read_strings(const struct kpi_file *file, const json_t *object, const char *key,
     const char *prefix, bool optional, char ***out, struct tz_error *err)

@@ -16,7 +16,7 @@ struct paths_list {
 	char *name;
 };
 
-/* PATH, behind the list's folder unless it is absolute.  NULL: no memory. */
+/* PATH, relative to the list's folder unless it is absolute.  NULL: no memory. */
 static char *
 paths_join(const struct paths_list *list, const char *path)
 {
@@ -96,7 +96,7 @@ paths_read(const struct paths_list *list, FILE *file, struct tz_error *err)
 	return error;
 }
 
-/* Opens the list in FOLDER below DIR.  -TZ_ENOENT: there is none. */
+/* Opens the list in FOLDER below DIR.  -TZ_ENOENT: no list. */
 static int
 paths_open(struct paths_list *list, const char *dir, const char *folder,
     FILE **file, struct tz_error *err)

@@ -1,12 +1,12 @@
 /*
- * Where topaz finds its own files: the list topaz.files, which stands beside
- * the executable in a build folder and under share/topaz once installed.  No
- * environment variable says otherwise.
+ * Where topaz finds its own files: the list topaz.files, which is beside the executable
+ * in a build folder and under share/topaz after installation.  No environment variable
+ * overrides it.
  *
  * Its lines: "source DIR" (holds harness/kpi/ and driver/), "kernel OS FILE"
  * (the guest kernel with that OS's interface), "program NAME FILE" and "tool NAME
- * FILE" (a program of the host); relative to the list where they do not start with a
- * slash.
+ * FILE" (a program of the host).  A path that does not start with a slash is relative to
+ * the list.
  */
 #ifndef TOPAZ_HARNESS_LOAD_PATHS_H
 #define TOPAZ_HARNESS_LOAD_PATHS_H
@@ -29,14 +29,14 @@ struct paths {
 };
 
 /*
- * -TZ_ENOENT: there is no list; -TZ_EFORMAT: a line of it is none of the above;
- * -TZ_EIO: no memory.  To be freed also after an error.
+ * -TZ_ENOENT: no list; -TZ_EFORMAT: a line of the list is none of the above; -TZ_EIO: no
+ * memory.  The caller frees PATHS also after an error.
  */
 int paths_find(struct paths *paths, struct tz_error *err);
 
-/* The kernel for that OS, or NULL. */
+/* The guest kernel for OS, or NULL. */
 const char *paths_kernel(const struct paths *paths, const char *os);
-/* That tool, or NULL: it is not a part of this topaz. */
+/* The path of the tool NAME; NULL: this topaz was built without it. */
 const char *paths_tool(const struct paths *paths, const char *name);
 void paths_free(struct paths *paths);
 

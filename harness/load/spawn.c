@@ -20,7 +20,7 @@
 #define LOOK_MSEC_MAX 16
 #define LAST_LOOKS    16
 
-/* Pipes: what the child prints, what it says, and why it could not be run. */
+/* Pipes: the child's standard output, its standard error, and the errno of execve(2). */
 struct pipes {
 	int output[2], said[2], failure[2];
 };
@@ -34,7 +34,7 @@ limit(int resource, uint64_t value)
 		(void)setrlimit((__rlimit_resource_t)resource, &limit);
 }
 
-/* Between fork(2) and execve(2). */
+/* Runs in the child between fork(2) and execve(2). */
 static _Noreturn void
 become(const struct spawn *spawn, const struct pipes *pipes, pid_t parent)
 {
@@ -51,9 +51,9 @@ become(const struct spawn *spawn, const struct pipes *pipes, pid_t parent)
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	for (size_t i = 0; i < TZ_ARRAY_LEN(signals); i++)
 		(void)signal(signals[i], SIG_DFL);
-	/* A file that grows too large is an error of writing. */
+	/* With SIGXFSZ ignored, write(2) fails for a file that is too large. */
 	(void)signal(SIGXFSZ, SIG_IGN);
-	/* What may need memory comes before the limits. */
+	/* setenv(3) may allocate memory, so it comes before the limits. */
 	ready = spawn->tmpdir == NULL ||
 	    setenv("TMPDIR", spawn->tmpdir, 1) == 0;
 	limit(RLIMIT_CPU, spawn->seconds);
@@ -80,10 +80,10 @@ now_nsec(void)
 	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* What has come through the pipes so far. */
+/* The data that was read from the pipes so far. */
 struct heard {
 	const struct spawn *spawn;
-	struct pollfd from[2]; /* output, said; .fd is -1 once it has ended */
+	struct pollfd from[2]; /* output, said; .fd is -1 after its end */
 	size_t output;         /* bytes that are kept */
 	uint64_t said, left_out;
 };
@@ -112,7 +112,7 @@ pass_on(struct heard *heard, const char *bytes, size_t count)
 	heard->left_out += count - part;
 }
 
-/* Takes what is there, of each pipe so much at a time that nothing else has to wait. */
+/* Reads at most one block from each pipe without blocking, so that wait_for() continues. */
 static void
 hear(struct heard *heard)
 {
@@ -132,7 +132,7 @@ hear(struct heard *heard)
 	}
 }
 
-/* Waits for PID; false: it took too long and was killed. */
+/* Waits for PID; false: it exceeded its time and was killed. */
 static bool
 wait_for(const struct spawn *spawn, const struct pipes *pipes, pid_t pid,
     int *status, struct rusage *usage)
@@ -159,7 +159,7 @@ wait_for(const struct spawn *spawn, const struct pipes *pipes, pid_t pid,
 		if (look_msec < LOOK_MSEC_MAX)
 			look_msec *= 2;
 	} while (ended == 0 || (ended < 0 && errno == EINTR));
-	/* No more than a pipe holds: who else has its end may write on. */
+	/* At most one pipe's capacity: another process may still write to the pipe. */
 	for (unsigned i = 0; i < LAST_LOOKS; i++)
 		hear(&heard);
 	if (heard.left_out != 0)
@@ -194,7 +194,7 @@ open_pipes(const struct spawn *spawn, struct pipes *pipes)
 		    fcntl(pipes->output[0], F_SETFL, O_NONBLOCK) == 0));
 }
 
-/* Rounded. */
+/* Processor time in seconds, rounded. */
 static unsigned
 seconds_of(const struct rusage *usage)
 {
@@ -235,7 +235,7 @@ spawn_run(
 	pipes.output[1] = pipes.said[1] = -1;
 	in_time = wait_for(spawn, &pipes, pid, &how, &usage);
 	stop_remove_child(-pid);
-	/* Nothing of its group outlives it. */
+	/* Kills the remaining processes of the child's group. */
 	(void)kill(-pid, SIGKILL);
 	if (read(pipes.failure[0], &why, sizeof(why)) != sizeof(why))
 		why = 0;

@@ -1,6 +1,6 @@
 /*
- * What a correct driver answers: what it refuses, what succeeds, and what the operations
- * fill in.
+ * The answers of a correct driver: the values that it refuses, the steps that succeed, and
+ * the numbers that operations fill in.
  */
 #include <string.h>
 
@@ -53,7 +53,7 @@ sequence_refused(const struct manifest *manifest,
 	return NULL;
 }
 
-/* Does STEP do what EXPECTED does, with values that are as good? */
+/* True if STEP equals EXPECTED, or has values that the manifest accepts instead. */
 static bool
 is_as_good(const struct manifest *manifest, const struct sequence_step *step,
     const struct sequence_step *expected)
@@ -96,7 +96,10 @@ sequence_succeeds(const struct manifest *manifest,
 	return false;
 }
 
-/* The one step before STEP that has given what row asks for; COUNT: there is none. */
+/*
+ * The one successful step before STEP with the operation NAME; sequence->count: none, or
+ * more than one.
+ */
 static unsigned
 find_giver(const struct manifest *manifest, const struct sequence *sequence,
     unsigned step, uint64_t failed, const char *name)
@@ -114,7 +117,7 @@ find_giver(const struct manifest *manifest, const struct sequence *sequence,
 	return found;
 }
 
-/* Is something done at the same time, or may it be? */
+/* True if neither STEP nor an earlier step may run concurrently with another. */
 static bool
 is_alone(const struct manifest *manifest, const struct sequence *sequence,
     unsigned step)

@@ -1,4 +1,4 @@
-/* The names of what an actor can call: sys.h's and script.h's. */
+/* The names of an actor's calls: those of sys.h and script.h. */
 #include <string.h>
 
 #include "harness/guest/sys.h"

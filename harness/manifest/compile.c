@@ -1,4 +1,4 @@
-/* Names, rows and scenarios; the entry.  Operations: compile_ops.c. */
+/* Compiles names, rows and scenarios; compile_ops.c compiles operations. */
 #define _GNU_SOURCE
 #include "harness/manifest/compile.h"
 
@@ -35,7 +35,7 @@ compile_at(struct compiler *compiler, const char *fmt, ...)
 	va_end(args);
 }
 
-/* NAME with the instance in place of its last character '*'. */
+/* NAME, with a final '*' replaced by the suffix of the instance. */
 static int
 full_name(const struct compiler *compiler, const char *name, char to[64])
 {
@@ -54,7 +54,7 @@ full_name(const struct compiler *compiler, const char *name, char to[64])
 	return 0;
 }
 
-/* The index of NAME in LIST, which it is added to. */
+/* The index of NAME in LIST; adds NAME if it is new. */
 static int
 intern(struct compiler *compiler, const char *name, char **list,
     unsigned *count, unsigned max, unsigned *index)
@@ -104,7 +104,7 @@ compile_known_slot(struct compiler *compiler, const char *name, uint16_t *slot)
 	return error;
 }
 
-/* KNOWN: of those that there are already. */
+/* The mask of the states NAMES; KNOWN: a new state is an error. */
 static int
 add_states(struct compiler *compiler, const char *key, char *const *names,
     unsigned count, bool known, uint64_t *mask)
@@ -147,7 +147,7 @@ compile_known_states(struct compiler *compiler, const char *key,
 	return add_states(compiler, key, names, count, true, mask);
 }
 
-/* The field NAME of an operation that configures: for the rows of MSRs. */
+/* Checks that an operation that configures has the field NAME, which an MSR row uses. */
 static int
 check_msr_field(const struct compiler *compiler, const char *name)
 {
@@ -272,7 +272,7 @@ compile_scenarios(struct compiler *compiler)
 	return error;
 }
 
-/* TEXT is one step. */
+/* Parses TEXT, which must be exactly one step. */
 static int
 compile_step(const struct compiler *compiler, const char *text,
     struct sequence_step *step)
@@ -321,7 +321,7 @@ compile_answers(struct compiler *compiler)
 	return error;
 }
 
-/* What ends a lock has a name; of other calls nothing does. */
+/* A lock has "ends", the call that unlocks; other calls do not have it. */
 static int
 check_calls(struct compiler *compiler)
 {
@@ -370,7 +370,7 @@ compile_prefixes(struct compiler *compiler)
 	return error;
 }
 
-/* The number in a field of the operation that WORD goes to. */
+/* Compiles a boot parameter of "run"; the field that it sets must hold a number. */
 static int
 compile_word(struct compiler *compiler, const struct op *op,
     const struct schema_word *from, struct run_word *to)
@@ -401,7 +401,7 @@ compile_word(struct compiler *compiler, const struct op *op,
 	return 0;
 }
 
-/* The operation by which `topaz run` configures, and the words for it. */
+/* The operation by which `topaz run` configures, and its boot parameters. */
 static int
 compile_run(struct compiler *compiler)
 {
@@ -436,7 +436,7 @@ compile_run(struct compiler *compiler)
 	return error;
 }
 
-/* Words for the guest, where compile_at() says; the driver may have some of its own. */
+/* Checks guest boot parameters at the place of compile_at(); a driver may have its own. */
 static int
 check_settings(const struct compiler *compiler, const char *settings)
 {
@@ -485,7 +485,7 @@ check_lives(struct compiler *compiler)
 	return error;
 }
 
-/* By the table alone: a manifest is read without the judges. */
+/* Uses only the table check.def, so that reading a manifest does not link the checks. */
 static bool
 is_check(const char *name)
 {

@@ -1,4 +1,4 @@
-/* Operations: their values, numbered, and what they refer to. */
+/* Compiles operations: numbers their values and resolves their references. */
 #define _GNU_SOURCE
 #include "harness/manifest/compile.h"
 
@@ -59,7 +59,7 @@ compile_value(struct compiler *compiler, const struct schema_value *from,
 	return 0;
 }
 
-/* Does a value of this kind fit into a field? */
+/* Checks that VALUE fits into the field PLACE. */
 static int
 check_field(const struct compiler *compiler, const struct place *place,
     const struct value *value)
@@ -68,7 +68,7 @@ check_field(const struct compiler *compiler, const struct place *place,
 
 	switch (value->kind) {
 	case VALUE_NUMBER:
-		/* Negative ones, too. */
+		/* A negative number fits if its sign extension does. */
 		if (bits < 64 && value->number >> bits != 0 &&
 		    value->number >> (bits - 1) != UINT64_MAX >> (bits - 1))
 			return compile_error(compiler,
@@ -115,7 +115,7 @@ check_place(const struct compiler *compiler, const struct schema_block *block,
 	return check_field(compiler, place, &place->is);
 }
 
-/* One argument or field with its variants; PATH is where it stands. */
+/* Compiles one argument or field with its variants; PATH is its place in the manifest. */
 static int
 compile_place(struct compiler *compiler, struct op *op, const char *path,
     const struct schema_place *from, const struct schema_block *block,
@@ -233,7 +233,7 @@ position_place(const struct compiler *compiler, const struct op *op,
 	    compiler, "\"%s\": the operation has no such field", name);
 }
 
-/* What the operation fills in, in the first block that it is handed. */
+/* Checks "answers": they must be in the first block that the operation is passed. */
 static int
 check_answers(struct compiler *compiler, const struct op *op, unsigned number)
 {
@@ -331,7 +331,7 @@ check_name(const struct compiler *compiler, const char *name)
 	return 0;
 }
 
-/* Its name, call and result: what others refer to. */
+/* Compiles name, call and result, to which other operations refer. */
 static int
 compile_head(struct compiler *compiler, struct op *op, unsigned number)
 {
@@ -369,7 +369,7 @@ compile_head(struct compiler *compiler, struct op *op, unsigned number)
 			  : error;
 }
 
-/* What it refers to. */
+/* Resolves the operation's references to states, slots and blocks. */
 static int
 compile_rest(struct compiler *compiler, struct op *op, unsigned number)
 {
@@ -394,7 +394,7 @@ compile_rest(struct compiler *compiler, struct op *op, unsigned number)
 	return error;
 }
 
-/* One for each of its instances. */
+/* Adds the operation NUMBER once for each of its instances. */
 static int
 add_ops(struct compiler *compiler, unsigned number)
 {

@@ -1,7 +1,7 @@
 /*
- * What an accepted configuration asks the MSRs to be.  Where more than one is in
- * force, of several instances or of buffers that each have their own, only that
- * is expected in which they agree: the CPU that will trace may follow any.
+ * The MSR values that an accepted configuration requires.  Several configurations may be
+ * in force: of several instances, or of buffers with one each.  Then only the values on
+ * which all of them agree are expected, because a CPU may trace with any of them.
  */
 #include <string.h>
 
@@ -39,7 +39,7 @@ holds(const struct op *op, const struct sequence_step *step,
 	    (number & condition->mask) == condition->equals;
 }
 
-/* What ROW says under the configuration of STEP; false: nothing. */
+/* The value that ROW requires under the configuration of STEP; false: no requirement. */
 static bool
 row_expect(const struct op *op, const struct sequence_step *step,
     const struct schema_msr *row, struct check_expect *expect)
@@ -143,7 +143,7 @@ sequence_expect_own(const struct manifest *manifest,
 	return step_expect(manifest, &sequence->step[step], expect);
 }
 
-/* The slot that STEP hands over first; SCRIPT_NO_SLOT: none. */
+/* The first slot among the values of STEP; SCRIPT_NO_SLOT: none. */
 static unsigned
 slot_of(const struct op *op, const struct sequence_step *step)
 {
@@ -157,8 +157,8 @@ slot_of(const struct op *op, const struct sequence_step *step)
 }
 
 /*
- * The step before STEP whose result is in SLOT then, or STEP: none.  Of several that
- * may run at once it is not known which one was the last: *SURE.
+ * The step before STEP whose result is in SLOT when STEP runs; STEP: none.  *SURE is false
+ * if several such steps may run concurrently: it is not known which one is the last.
  */
 static unsigned
 producer(const struct manifest *manifest, const struct sequence *sequence,
@@ -191,7 +191,7 @@ sequence_context(const struct manifest *manifest,
 		const struct sequence_step *here = &sequence->step[at];
 		const struct op *op = &manifest->op[here->op];
 
-		/* Of buffers that each have their own one is not told. */
+		/* With a configuration for each buffer there is no single context. */
 		if (op->schema->accumulates)
 			return 0;
 		if (op->schema->instances && op->slot != SCRIPT_NO_SLOT)

@@ -1,7 +1,7 @@
 /*
  * Sequences by number.  The exhaustive part is a mixed-radix count: sequences of
- * LENGTH letters, LENGTH ascending, on each prefix; a letter is an operation with
- * no variant or one.  Then every two operations at once, on each prefix.
+ * LENGTH letters, LENGTH ascending, after each prefix; a letter is an operation with at
+ * most one variant.  Then come all pairs of concurrent operations, after each prefix.
  */
 #include "harness/manifest/generator.h"
 
@@ -54,7 +54,7 @@ generator_destroy(struct generator *generator)
 	free(generator);
 }
 
-/* Ranks of sequences of LENGTH letters: on every prefix. */
+/* The number of ranks of sequences of LENGTH letters, over all prefixes. */
 static uint64_t
 length_ranks(const struct generator *generator, unsigned length)
 {
@@ -94,7 +94,6 @@ add_letter(struct sequence *sequence, struct letter letter, uint8_t actor)
 		step->variant[step->variant_count++] = letter.variant;
 }
 
-/* The actor that OP is done by, PREFERRED if it may. */
 uint8_t
 generator_actor(const struct op *op, uint8_t preferred)
 {
@@ -134,7 +133,7 @@ step_equal(const struct sequence_step *a, const struct sequence_step *b)
 		a->variant_count * sizeof(a->variant[0])) == 0;
 }
 
-/* Is STEP one that letters_at() makes? */
+/* True if letters_at() makes such a STEP. */
 static bool
 is_letter(const struct generator *generator, const struct sequence_step *step)
 {
@@ -145,8 +144,8 @@ is_letter(const struct generator *generator, const struct sequence_step *step)
 }
 
 /*
- * The first (length, prefix), as LENGTH * prefixes + prefix, under which the
- * exhaustive part has SEQUENCE; UINT64_MAX: it has not.
+ * The first (length, prefix), as LENGTH * prefixes + prefix, at which the exhaustive part
+ * has SEQUENCE; UINT64_MAX: SEQUENCE is not in the exhaustive part.
  */
 static uint64_t
 first_naming(const struct generator *generator, const struct sequence *sequence)
@@ -178,7 +177,7 @@ first_naming(const struct generator *generator, const struct sequence *sequence)
 	return best;
 }
 
-/* Two operations at once; false: one of them is rare. */
+/* A pair of concurrent operations; false: one of them is rare. */
 static bool
 pair_at(
     const struct generator *generator, uint64_t rank, struct sequence *sequence)

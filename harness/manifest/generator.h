@@ -1,13 +1,13 @@
-/* The generator's parts.  Private to harness/manifest. */
+/* Internals of the sequence generator.  Private to harness/manifest. */
 #ifndef TOPAZ_HARNESS_MANIFEST_GENERATOR_H
 #define TOPAZ_HARNESS_MANIFEST_GENERATOR_H
 
 #include "harness/manifest/model.h"
 
-/* Operations on top of a prefix that are tried in every combination. */
+/* Number of operations after a prefix that are tried in every combination. */
 #define GENERATOR_SHORT_MAX 2u
 
-/* An operation with one variant, or none: 0. */
+/* An operation with one variant; 0: no variant. */
 struct letter {
 	uint16_t op, variant;
 };
@@ -21,10 +21,10 @@ struct generator {
 	struct letter *letter;
 };
 
-/* Who does OP: PREFERRED, or the next actor that may. */
+/* The actor for OP: PREFERRED, or the next one that OP allows. */
 uint8_t generator_actor(const struct op *op, uint8_t preferred);
 
-/* A sequence of up to STEPS_MAX steps on a prefix, by the seed and RANK. */
+/* Draws a sequence of up to STEPS_MAX steps after a prefix, from the seed and RANK. */
 void generator_draw(const struct generator *generator, uint64_t rank,
     unsigned steps_max, struct sequence *sequence);
 

@@ -1,7 +1,7 @@
 /*
- * The manifest of a driver under test, NAME/driver.yaml in the folder ROOT: what it is, which
- * operations it has with which arguments, scenarios, and which MSR values an
- * accepted configuration asks for.  The format: harness/manifest/README.md.
+ * The manifest of a driver under test, NAME/driver.yaml in the folder ROOT: the driver's
+ * properties, its operations with their arguments, scenarios, and the MSR values that an
+ * accepted configuration requires.  Format: harness/manifest/README.md.
  */
 #ifndef TOPAZ_HARNESS_MANIFEST_MANIFEST_H
 #define TOPAZ_HARNESS_MANIFEST_MANIFEST_H
@@ -16,56 +16,56 @@ struct manifest_scenario {
 	const char *name; /* unique across drivers */
 	const char *title;
 	unsigned cpus;
-	const char *settings; /* words for the guest, or "" */
+	const char *settings; /* guest boot parameters, or "" */
 	const char *steps;    /* a sequence, see below */
 };
 
 /*
  * -TZ_ENOENT: no such driver; -TZ_EFORMAT: FILE:LINE:COLUMN and the cause;
- * -TZ_EIO.  MANIFEST is to be freed only after success.
+ * -TZ_EIO.  The caller frees *MANIFEST only after success.
  */
 int manifest_read(const char *root, const char *driver,
     struct manifest **manifest, struct tz_error *err);
 void manifest_free(struct manifest *manifest);
 
 const char *manifest_actor(const struct manifest *manifest); /* program */
-/* Words for the guest under which generated sequences are meant to run. */
+/* Guest boot parameters for generated sequences. */
 const char *manifest_settings(const struct manifest *manifest);
-/* The INDEX-th invariant (its name) that the driver is not judged by, or NULL. */
+/* The name of the INDEX-th invariant that is not checked for the driver, or NULL. */
 const char *manifest_without(const struct manifest *manifest, size_t index);
-/* The INDEX-th whole life of a session, a sequence, or NULL. */
+/* The INDEX-th life (a complete session as a sequence), or NULL. */
 const char *manifest_life(const struct manifest *manifest, size_t index);
 /* What a call in the driver's code does: for `topaz mutate`. */
 enum call_class {
 	CALL_NONE,
-	CALL_ASSERTION, /* says what has to hold: never changed */
-	CALL_MESSAGE,   /* says what happens: never changed */
-	CALL_LOCK,      /* begins what another call ends */
-	CALL_SYNC,      /* orders or waits for what other CPUs do */
-	CALL_PAUSE,     /* makes a waiting loop cheaper */
+	CALL_ASSERTION, /* never mutated */
+	CALL_MESSAGE,   /* prints or logs; never mutated */
+	CALL_LOCK,      /* begins a section that another call ends */
+	CALL_SYNC,      /* orders memory accesses, or waits for other CPUs */
+	CALL_PAUSE,     /* a hint in a waiting loop */
 	CALL_CLASSES,
 };
 struct call_row {
 	enum call_class class;
-	const char *pattern; /* of names: fnmatch(3)'s */
+	const char *pattern; /* for names, as of fnmatch(3) */
 	const char
-	    *partner; /* of CALL_LOCK: the name of what ends it; else NULL */
+	    *partner; /* of CALL_LOCK: name of the unlocking call; else NULL */
 };
-/* The INDEX-th of the manifest's calls; false: there are no more. */
+/* The INDEX-th of the manifest's "calls"; false: no more. */
 bool manifest_call(
     const struct manifest *manifest, size_t index, struct call_row *call);
 size_t manifest_scenario_count(const struct manifest *manifest);
 const struct manifest_scenario *manifest_scenario_at(
     const struct manifest *manifest, size_t index);
-/* NULL: none of that name. */
+/* NULL: no scenario has that name. */
 const struct manifest_scenario *manifest_scenario(
     const struct manifest *manifest, const char *name);
 
 /*
  * A sequence of operations.  As text: steps joined by '+', each
  * [ACTOR]OPERATION[.VARIANT]...[-], where ACTOR is a digit (absent: 0), a VARIANT
- * chooses another value of one argument than the default (the manifest numbers
- * them from 1), and '-' lets the next step begin at once.  Example:
+ * replaces the default value of one argument (the manifest numbers variants from 1), and
+ * '-' lets the next step begin before this one has ended.  Example:
  * "load+open+alloc.2+config+start+work+1work-+stop+close".
  */
 #define SEQUENCE_VARIANTS_MAX 3
@@ -81,41 +81,41 @@ struct sequence {
 	struct sequence_step step[SCRIPT_STEPS_MAX];
 };
 
-/* -TZ_EUSAGE: names the step that is wrong and why. */
+/* -TZ_EUSAGE: a step is wrong; the message names the step and the cause. */
 int sequence_parse(const struct manifest *manifest, const char *text,
     struct sequence *sequence, struct tz_error *err);
-/* Does some step of SEQUENCE do the operation OP? */
+/* True if a step of SEQUENCE does the operation OP. */
 bool sequence_has_op(const struct sequence *sequence, size_t op);
 /* False: TEXT_SIZE is too small. */
 bool sequence_format(const struct manifest *manifest,
     const struct sequence *sequence, char *text, size_t text_size);
 
-/* The program's orders.  -TZ_EUSAGE: too much for one script. */
+/* Makes the script that the guest program runs.  -TZ_EUSAGE: too large for one script. */
 int sequence_script(const struct manifest *manifest,
     const struct sequence *sequence, unsigned cpu_count, struct script *script,
     struct tz_error *err);
 
 /*
- * What `topaz run` hands over as the configuration: one step, as the manifest's key
- * "run" says, with the values of the words (KEY=VALUE, separated by spaces; the first
- * of a key counts) in its fields.  No step: the manifest says nothing.  -TZ_EUSAGE: a
- * word's value is no number, or too large for its field.
+ * The configuration of `topaz run` as a script of one step: the operation of the
+ * manifest's key "run", with its fields set from the boot parameters WORDS (KEY=VALUE,
+ * separated by spaces; the first of a key counts).  The script has no step if the manifest
+ * has no "run".  -TZ_EUSAGE: a value is not a number, or too large for its field.
  */
 int manifest_run_script(const struct manifest *manifest, const char *words,
     unsigned cpu_count, struct script *script, struct tz_error *err);
-/* The INDEX-th word that it takes, or NULL. */
+/* The INDEX-th boot parameter that manifest_run_script() uses, or NULL. */
 const char *manifest_run_word(const struct manifest *manifest, size_t index);
 
-/* Does the driver support CPUs of which one lacks what another has? */
+/* True if the driver supports CPUs with different features. */
 bool manifest_is_hybrid(const struct manifest *manifest);
 
-/* Is there an operation that returns a position in a buffer? */
+/* True if an operation returns a position in a buffer. */
 bool manifest_has_positions(const struct manifest *manifest);
 
 /*
- * If step STEP configures tracing (and has succeeded), what the MSRs have to be:
- * the number of rows; else -1.  Where the sequence has configured other contexts
- * or buffers before, only what holds for all of them.
+ * If step STEP configures tracing and has succeeded: the required MSR values.  Returns
+ * the number of rows; -1: the step does not configure.  If the sequence has configured
+ * other contexts or buffers before, only the rows that hold for all of them.
  */
 int sequence_expect(const struct manifest *manifest,
     const struct sequence *sequence, unsigned step,
@@ -126,51 +126,52 @@ int sequence_expect_own(const struct manifest *manifest,
     const struct sequence *sequence, unsigned step,
     struct check_expect expect[CHECK_EXPECT_MAX]);
 /*
- * The context that step STEP works on, or makes: the number, from 1, of the step
- * that has made what its slot refers to, back to the first operation with instances.
- * 0: none, or it depends on the order of steps that run at once.
+ * The context that step STEP uses or makes.  A context is the number, from 1, of the step
+ * that made the object in the slot, followed through slots back to the first operation
+ * with instances.  0: no context, or it depends on the order of concurrent steps.
  */
 unsigned sequence_context(const struct manifest *manifest,
     const struct sequence *sequence, unsigned step);
 
-/* What step STEP means to the judges of a run, if it succeeds. */
+/* Flags of step STEP for the checks of a run; they apply if the step succeeds. */
 #define MANIFEST_CONFIGURES 1u /* see sequence_expect() */
 #define MANIFEST_STARTS     2u /* tracing of the configured session */
 #define MANIFEST_STOPS      4u
-#define MANIFEST_UNLOADS    8u /* the driver is gone */
+#define MANIFEST_UNLOADS    8u /* unloads the driver */
 #define MANIFEST_REREADS \
- 16u /* reports what a buffer holds, as often as asked */
-#define MANIFEST_COLLECTS 32u  /* takes all that the driver reports */
+ 16u /* reports a buffer's content; may report the same bytes again */
+#define MANIFEST_COLLECTS 32u  /* collects all trace that the driver reports */
 #define MANIFEST_CHANGES  64u  /* gives or takes a state */
-#define MANIFEST_REFUSES  128u /* invalid values, always */
+#define MANIFEST_REFUSES  128u /* always refuses invalid values */
 unsigned sequence_flags(const struct manifest *manifest,
     const struct sequence *sequence, unsigned step);
 
 /*
- * The name of a value of step STEP for which a correct driver refuses it ("": an argument
- * without a name, or several); NULL: there is none, or the operation need not look at it.
+ * The name of a value in step STEP that a correct driver refuses; "": an argument without
+ * a name, or several values.  NULL: no such value, or the operation need not check it.
  */
 const char *sequence_refused(const struct manifest *manifest,
     const struct sequence *sequence, unsigned step);
 /*
- * Does step STEP succeed with a correct driver, where no other schedule than the default
- * is run?  It does where all steps so far are those of a scenario on so many CPUs with these
- * SETTINGS, with its values or others that the manifest says are accepted.
+ * True if step STEP must succeed with a correct driver in the default schedule.  This
+ * holds if all steps so far are those of a scenario on CPU_COUNT CPUs with these SETTINGS,
+ * each with the scenario's values or with values that the manifest "accepts".
  */
 bool sequence_succeeds(const struct manifest *manifest,
     const struct sequence *sequence, unsigned cpu_count, const char *settings,
     unsigned step);
 
 /*
- * What step STEP fills in, and has to: the BYTES at AT of its first block of data, of which
- * MASK counts, moved down; of the right number that are BITS.
+ * A number that step STEP fills in, and its required value.  The answer is the .bytes at
+ * .at of the step's first block of data, masked with .mask and shifted down to bit 0.  It
+ * has to equal the required number, masked with .bits and shifted down likewise.
  */
 enum answer_kind {
-	ANSWER_UNKNOWN, /* nothing can be said */
+	ANSWER_UNKNOWN, /* the required value is not known */
 	ANSWER_NUMBER,  /* .number */
-	ANSWER_STATUS, /* IA32_RTIT_STATUS of CPU .instance when tracing went off */
-	ANSWER_WRITTEN, /* its bytes since the start; if .per is not 0 divided by the
-			   8 bytes there */
+	ANSWER_STATUS, /* IA32_RTIT_STATUS of CPU .instance when TraceEn was cleared */
+	ANSWER_WRITTEN, /* bytes that CPU .instance wrote since the start; if .per is not
+			   0, divided by the 8 bytes at .per */
 };
 struct manifest_answer {
 	const char *name;
@@ -179,7 +180,7 @@ struct manifest_answer {
 	uint32_t at, bytes, per;
 	uint64_t number, mask, bits;
 };
-/* Row INDEX; FAILED: steps before that failed, one bit each.  False: there is no more. */
+/* Row INDEX; FAILED: bit mask of earlier steps that failed.  False: no more rows. */
 bool sequence_answer(const struct manifest *manifest,
     const struct sequence *sequence, unsigned step, uint64_t failed,
     unsigned cpu_count, unsigned index, struct manifest_answer *answer);
@@ -190,77 +191,82 @@ const char *manifest_op_title(const struct manifest *manifest, size_t op);
 unsigned manifest_op_variants(const struct manifest *manifest, size_t op);
 
 /*
- * Generated sequences, a function of RANK (and SEED beyond the exhaustive part)
- * alone: first every sequence of up to two operations, each with no variant or
- * one, on top of each of the manifest's prefixes, allowed or not; then every two
- * operations at once; then drawn ones by seed, mostly allowed ones.
+ * Generated sequences.  A sequence depends only on RANK, and beyond the exhaustive part
+ * also on SEED.  First come all sequences of up to two operations after each of the
+ * manifest's prefixes, each operation with at most one variant, whether its states allow
+ * it or not; then all pairs of concurrent operations; then random sequences, in most of
+ * which the states allow each operation.
  */
 struct generator;
 struct generator *generator_create(
     const struct manifest *manifest, unsigned cpu_count, uint64_t seed);
 void generator_destroy(struct generator *generator);
-/* How many ranks are the exhaustive part. */
+/* The number of ranks in the exhaustive part. */
 uint64_t generator_exhaustive(const struct generator *generator);
 /*
- * False: RANK names a sequence that an earlier rank names, too, or one that cannot
- * be run.  Among the drawn ones repeats are possible, though rare.
+ * False: the sequence of RANK is that of an earlier rank, or cannot be run.  Random
+ * sequences may repeat, but rarely do.
  */
 bool generator_at(
     struct generator *generator, uint64_t rank, struct sequence *sequence);
-/* A changed copy of FROM, by SEED: for guidance by coverage. */
+/* A mutated copy of FROM, by SEED: for coverage-guided search. */
 void generator_mutate(struct generator *generator, const struct sequence *from,
     uint64_t seed, struct sequence *to);
 
 /*
- * Whole lives in which two operations are done at once, by two actors: a step of
- * the life, and before it, without waiting, an operation of the same instance that
- * takes a result that the step takes, too, or ends the program; with no variant, or
- * a valid one if it configures.  Only what the step needs or gives is needed of the states.
+ * Lives with a pair of concurrent operations by two actors.  One is a step of the life.
+ * The other is inserted before it, without waiting for its end: an operation of the same
+ * instance that uses a result which the step also uses, or that ends the program.  It has
+ * no variant, or a valid one if it configures.  The states that hold after the step must
+ * include the states that the operation needs.
  */
 struct sequence_pairs {
 	const struct manifest *manifest;
-	const struct sequence *life; /* the caller's, valid all the time */
-	unsigned step;               /* the next to be tried ... */
+	const struct sequence *life; /* owned by the caller */
+	unsigned step;               /* the next pair to try */
 	size_t op;
 	unsigned variant;
 };
-/* The next one; the two are steps FIRST and FIRST + 1.  False: there is no more. */
+/* The next one; the pair is steps FIRST and FIRST + 1.  False: no more. */
 bool sequence_pairs_next(
     struct sequence_pairs *pairs, struct sequence *sequence, unsigned *first);
 
-/* Whole lives with one step's values changed, to each single variant and to each that the
- * manifest accepts or refuses. */
+/*
+ * Lives with one step's values changed: to each single variant, and to each entry of the
+ * manifest's "accepts" and "refuses".
+ */
 struct sequence_values {
 	const struct manifest *manifest;
-	const struct sequence *life; /* the caller's, valid all the time */
+	const struct sequence *life; /* owned by the caller */
 	size_t life_count;
-	size_t at; /* the life, and its step, of the last one: */
-	unsigned step;
-	size_t value; /* the next to be tried */
+	size_t at;     /* index of the life of the last result */
+	unsigned step; /* its step that was changed */
+	size_t value;  /* the next value to try */
 };
-/* The next one.  False: there is no more. */
+/* The next one.  False: no more. */
 bool sequence_values_next(
     struct sequence_values *values, struct sequence *sequence);
 
 /*
- * Whole lives that have more: first one after another, without the step that ends the
- * program in between; then with an operation that it has not, with each of its single
- * values, where that is allowed first; then each with one step's values changed; then each
- * with one operation more, at each place, allowed there or not.
+ * Lives that are extended or changed, in this order: two lives one after the other,
+ * without the step between them that ends the program; a life with an operation that it
+ * does not contain, with each of its single values, at the first place where the states
+ * allow it; a life with one step's values changed; a life with one more operation, at each
+ * place, whether the states allow it or not.
  */
 struct sequence_neighbours {
 	struct sequence_values values; /* of these lives */
-	size_t joined;                 /* the next to be tried ... */
+	size_t joined;                 /* the next pair of lives to try */
 	size_t foreign_life, foreign_op, foreign_value;
-	size_t first; /* ... of operations more */
+	size_t first; /* the next additional operation to try: its life */
 	unsigned position;
 	size_t op;
 };
-/* The next one.  False: there is no more. */
+/* The next one.  False: no more. */
 bool sequence_neighbours_next(
     struct sequence_neighbours *neighbours, struct sequence *sequence);
 
-/* The sequence without step STEP and what depends on its results. */
+/* FROM without step STEP and without the steps that use its results. */
 void sequence_drop(const struct manifest *manifest, const struct sequence *from,
     unsigned step, struct sequence *to);
 

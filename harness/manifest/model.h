@@ -1,6 +1,6 @@
 /*
- * A manifest with its names resolved: operations, one for each instance, whose
- * values are numbered.  Private to harness/manifest.
+ * A manifest with its names resolved.  Each instance has its own copy of an operation;
+ * the values of an operation are numbered.  Private to harness/manifest.
  */
 #ifndef TOPAZ_HARNESS_MANIFEST_MODEL_H
 #define TOPAZ_HARNESS_MANIFEST_MODEL_H
@@ -53,7 +53,7 @@ struct op {
 	uint32_t call;
 	unsigned instance;
 	uint16_t slot;                /* of the result, or SCRIPT_NO_SLOT */
-	uint8_t actors;               /* mask of who may do it */
+	uint8_t actors;               /* mask of the actors that may do it */
 	uint64_t needs, gives, takes; /* masks of states */
 	unsigned variant_count;
 	unsigned place_count;
@@ -61,7 +61,7 @@ struct op {
 	struct op_position position;
 };
 
-/* A word of the guest's command line and the place of the operation that it is for. */
+/* A guest boot parameter, and the place of the operation that it sets. */
 struct run_word {
 	const char *word;
 	uint16_t place;
@@ -86,38 +86,38 @@ struct manifest {
 	unsigned word_count;
 };
 
-/* The variant NUMBER of OP, or NULL; and the place that it is of. */
+/* The variant NUMBER of OP, or NULL; *PLACE: the place of the variant. */
 const struct value *op_variant(
     const struct op *op, unsigned number, unsigned *place);
 
-/* What STEP puts into a place of its operation. */
+/* The value that STEP puts into PLACE of its operation. */
 const struct value *step_value(
     const struct op *op, const struct sequence_step *step, unsigned place);
-/* expect.c: the number in the field NAME of STEP's data; false: there is none. */
+/* expect.c: the number in the field NAME of STEP's data; false: no number. */
 bool step_number(const struct op *op, const struct sequence_step *step,
     const char *name, uint64_t *number);
-/* Is the block that PLACE lies in handed over at all? */
+/* True if STEP passes the block that contains PLACE to the call. */
 bool step_reaches(
     const struct op *op, const struct sequence_step *step, unsigned place);
-/* Does STEP take the result in SLOT? */
+/* True if STEP uses the result in SLOT. */
 bool step_uses(
     const struct op *op, const struct sequence_step *step, uint16_t slot);
-/* Does it hold a value that a correct driver refuses? */
+/* True if STEP has a value that a correct driver refuses. */
 bool step_is_invalid(const struct op *op, const struct sequence_step *step);
 
-/* The states after STEP, as far as the manifest says. */
+/* The states after STEP, if STATES held before it. */
 uint64_t step_states(const struct manifest *manifest,
     const struct sequence_step *step, uint64_t states);
 
 /*
- * Removes what cannot be done where it stands: strict operations without what
- * they need, steps after an operation that ends the program.  The number of
- * steps removed.
+ * Removes steps that cannot be done at their place: strict operations without the states
+ * that they need, and steps after an operation that ends the program.  Returns the number
+ * of steps removed.
  */
 unsigned sequence_repair(
     const struct manifest *manifest, struct sequence *sequence);
 
-/* The number of the call NAME of the actor's; 0: there is none. */
+/* The number of the actor's call NAME; 0: no such call. */
 uint32_t call_number(const char *name);
 
 #endif

@@ -16,7 +16,7 @@ struct names {
 	struct tz_error *err;
 };
 
-/* What is at KEY, which is "KEY/INDEX" in a list, is wrong: WHY. */
+/* -TZ_EFORMAT for VALUE at the path KEY ("KEY/INDEX" in a list); WHY is the cause. */
 static int
 refuse(const struct names *names, const char *key, const char *value,
     const char *why)
@@ -27,7 +27,7 @@ refuse(const struct names *names, const char *key, const char *value,
 	    names->path, at.line, at.column, value, why);
 }
 
-/* The name of a module, a program, a folder. */
+/* Checks the name of a module, a program or a folder. */
 static int
 check_plain(const struct names *names, const char *key, const char *value)
 {
@@ -44,7 +44,7 @@ check_plain(const struct names *names, const char *key, const char *value)
 	return 0;
 }
 
-/* Has PATH a part ".."? */
+/* True if PATH has a component "..". */
 static bool
 goes_up(const char *path)
 {
@@ -59,7 +59,7 @@ goes_up(const char *path)
 	return false;
 }
 
-/* A file below a folder. */
+/* Checks the path of a file below a folder. */
 static int
 check_file(const struct names *names, const char *key, const char *value)
 {
@@ -77,7 +77,7 @@ check_file(const struct names *names, const char *key, const char *value)
 	return 0;
 }
 
-/* The name is the folder's: that is how it is asked for. */
+/* Checks that NAME is the folder's name, by which users name the driver. */
 static int
 check_folder(const struct names *names, const char *name)
 {

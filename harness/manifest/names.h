@@ -1,6 +1,6 @@
 /*
- * Names in a manifest that become names of files, folders, modules and programs: none of
- * them may lead out of the folder that it is looked for in.
+ * Checks names in a manifest that become names of files, folders, modules and programs:
+ * no name may lead out of the folder in which it is looked up.
  */
 #ifndef TOPAZ_HARNESS_MANIFEST_NAMES_H
 #define TOPAZ_HARNESS_MANIFEST_NAMES_H
@@ -10,8 +10,8 @@
 struct schema;
 
 /*
- * Checks SCHEMA, which TEXT in PATH said, PATH being FOLDER/driver.yaml.  -TZ_EFORMAT:
- * PATH:LINE:COLUMN and the cause.
+ * Checks SCHEMA, which was read from TEXT, the content of PATH (FOLDER/driver.yaml).
+ * -TZ_EFORMAT: PATH:LINE:COLUMN and the cause.
  */
 int names_check(const struct schema *schema, const char *path, const char *text,
     size_t text_bytes, struct tz_error *err);

@@ -1,9 +1,9 @@
-/* Whole lives with more: one operation, with other values, another life. */
+/* Changed lives: with one more operation, with other values, joined with another life. */
 #include <string.h>
 
 #include "harness/manifest/model.h"
 
-/* LIFE with OP before step POSITION. */
+/* Inserts OP into LIFE before step POSITION. */
 static void
 insert(const struct manifest *manifest, const struct sequence *life,
     unsigned position, uint16_t op, struct sequence *sequence)
@@ -19,7 +19,7 @@ insert(const struct manifest *manifest, const struct sequence *life,
 		step->actor++;
 }
 
-/* The next life with one operation more; false: there is no more. */
+/* The next life with one more operation; false: no more. */
 static bool
 next_inserted(struct sequence_neighbours *at, struct sequence *sequence)
 {
@@ -39,7 +39,7 @@ next_inserted(struct sequence_neighbours *at, struct sequence *sequence)
 					continue;
 				insert(
 				    manifest, life, at->position, op, sequence);
-				/* What comes after the end is dropped. */
+				/* Drops the steps after the end of the program. */
 				(void)sequence_repair(manifest, sequence);
 				if (at->position < sequence->count &&
 				    sequence->step[at->position].op == op)
@@ -50,7 +50,7 @@ next_inserted(struct sequence_neighbours *at, struct sequence *sequence)
 	return false;
 }
 
-/* One life up to its end, then the whole of another. */
+/* The next pair of lives: one without the step that ends the program, then another. */
 static bool
 next_joined(struct sequence_neighbours *at, struct sequence *sequence)
 {
@@ -75,13 +75,16 @@ next_joined(struct sequence_neighbours *at, struct sequence *sequence)
 	return false;
 }
 
-/* Of STEPS the LEFT-th of STEP's operation with several variants; false: there is none. */
+/*
+ * Takes the values of the LEFT-th entry of STEPS that has STEP's operation and several
+ * variants; false: no such entry.
+ */
 static bool
 take_values(const struct sequence_step *steps, size_t count, size_t *left,
     struct sequence_step *step)
 {
 	for (size_t i = 0; i < count; i++) {
-		/* The others are there already. */
+		/* Entries with one variant are covered by change_values(). */
 		if (steps[i].op != step->op || steps[i].variant_count < 2 ||
 		    (*left)-- != 0)
 			continue;
@@ -92,7 +95,10 @@ take_values(const struct sequence_step *steps, size_t count, size_t *left,
 	return false;
 }
 
-/* Values number NUMBER: a variant, or an accepted or a refused step's; false: no more. */
+/*
+ * Changes STEP to values number NUMBER: a single variant, or the values of an accepted or
+ * a refused step; false: no more.
+ */
 static bool
 change_values(
     const struct manifest *manifest, size_t number, struct sequence_step *step)
@@ -129,7 +135,7 @@ sequence_values_next(struct sequence_values *values, struct sequence *sequence)
 	return false;
 }
 
-/* Where OP has, in LIFE, what it needs for the first time; behind LIFE: nowhere. */
+/* The first step of LIFE before which the states allow OP; life->count: none. */
 static unsigned
 first_place(
     const struct manifest *manifest, const struct sequence *life, size_t op)
@@ -142,7 +148,7 @@ first_place(
 	return i;
 }
 
-/* The next life with an operation that it lacks, with other values; false: no more. */
+/* The next life with an operation that it does not contain, and its values; false: no more. */
 static bool
 next_foreign(struct sequence_neighbours *at, struct sequence *sequence)
 {

@@ -1,11 +1,11 @@
 /*
- * Two operations of one object at once.
+ * Pairs of concurrent operations on one object.
  */
 #include <string.h>
 
 #include "harness/manifest/generator.h"
 
-/* The states when step STEP of the life is over. */
+/* The states after step STEP of the life. */
 static uint64_t
 states_after(const struct sequence_pairs *pairs, unsigned step)
 {
@@ -18,7 +18,7 @@ states_after(const struct sequence_pairs *pairs, unsigned step)
 	return states;
 }
 
-/* The actor that does OP while STEP runs; STEP's own: nobody may. */
+/* The actor that does OP while STEP runs; STEP's actor: no other actor is allowed. */
 static uint8_t
 other_actor(const struct op *op, const struct sequence_step *step)
 {
@@ -26,7 +26,7 @@ other_actor(const struct op *op, const struct sequence_step *step)
 	    op, (uint8_t)((step->actor + 1) % SCRIPT_ACTORS));
 }
 
-/* Have the operation and the step that come next to do with one object? */
+/* True if the next operation and the next step use the same object. */
 static bool
 is_of_one_object(const struct sequence_pairs *pairs)
 {
@@ -62,7 +62,7 @@ is_valid(const struct op *op, unsigned variant)
 	return !value->invalid && step_reaches(op, &plain, place);
 }
 
-/* The life with OP, in its VARIANT, before step STEP. */
+/* Inserts the next operation, with VARIANT, into the life before the next step. */
 static void
 insert(const struct sequence_pairs *pairs, unsigned variant,
     struct sequence *sequence)
@@ -82,7 +82,7 @@ insert(const struct sequence_pairs *pairs, unsigned variant,
 		step->variant[step->variant_count++] = (uint16_t)variant;
 }
 
-/* Has SEQUENCE, of which some has been removed, the two still? */
+/* True if SEQUENCE still has both operations after sequence_repair(). */
 static bool
 has_both(const struct sequence_pairs *pairs, const struct sequence *sequence)
 {

@@ -1,4 +1,4 @@
-/* Sequences by chance, and changed ones: mostly what the states allow. */
+/* Random and mutated sequences; most of their operations are allowed by the states. */
 #include <string.h>
 
 #include "harness/manifest/generator.h"
@@ -27,7 +27,7 @@ one_in(uint64_t *state, unsigned n)
 	return below(state, n) == 0;
 }
 
-/* An operation for STATES; one time in eight any, allowed or not. */
+/* Draws an operation that STATES allow; one time in eight, any operation. */
 static uint16_t
 draw_op(const struct manifest *manifest, uint64_t states, uint64_t *random)
 {
@@ -39,7 +39,7 @@ draw_op(const struct manifest *manifest, uint64_t states, uint64_t *random)
 		op = (uint16_t)below(random, manifest->op_count);
 		if (manifest->op[op].schema->rare)
 			continue;
-		/* What comes after the end is lost. */
+		/* Steps after the end of the program would be lost. */
 		if (manifest->op[op].schema->ends && !one_in(random, 8))
 			continue;
 		if ((manifest->op[op].needs & ~states) == 0)
@@ -50,7 +50,7 @@ draw_op(const struct manifest *manifest, uint64_t states, uint64_t *random)
 	return op;
 }
 
-/* Adds a variant of a value that has none yet; three in four are valid. */
+/* Adds a variant for a value that has none yet; three in four are valid. */
 static void
 draw_variant(const struct op *op, struct sequence_step *step, uint64_t *random)
 {
@@ -125,7 +125,7 @@ generator_draw(const struct generator *generator, uint64_t rank,
 	uint64_t states = manifest->initial;
 	unsigned count, i;
 
-	/* Two rounds, so that neighbours have nothing in common. */
+	/* Two rounds, so that adjacent ranks give unrelated sequences. */
 	random = next(&random) ^ rank;
 	random = next(&random);
 	*sequence = manifest->prefix[below(&random, generator->prefix_count)];
@@ -170,7 +170,7 @@ insert_step(const struct generator *generator, struct sequence *sequence,
 	    states_before(generator->manifest, sequence, at), random);
 }
 
-/* One change, of a sequence that may be empty. */
+/* Makes one change; SEQUENCE may be empty. */
 static void
 change(const struct generator *generator, struct sequence *sequence,
     uint64_t *random)

@@ -13,7 +13,7 @@
 #include "harness/manifest/names.h"
 #include "harness/manifest/yaml_position.h"
 
-/* Members by name, with what they hold. */
+/* Members by name and type. */
 #define TEXT(key, type, flags) \
  CYAML_FIELD_STRING_PTR(       \
      #key, (flags) | CYAML_FLAG_POINTER, struct type, key, 0, SCHEMA_TEXT_MAX)
@@ -53,7 +53,7 @@ static const cyaml_schema_value_t text_entry = { CYAML_VALUE_STRING(
 static const cyaml_schema_value_t number_entry = { CYAML_VALUE_UINT(
     CYAML_FLAG_DEFAULT, uint32_t) };
 
-/* The members of a value, which lies in STRUCTURE at PREFIX. */
+/* The members of a value that is the member PREFIX of a structure. */
 #define VALUE_MEMBERS(type, prefix)                                           \
  CYAML_FIELD_UINT_PTR("value", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,      \
      struct type, prefix value),                                              \
@@ -295,7 +295,7 @@ static const cyaml_schema_field_t top_fields[] = {
 static const cyaml_schema_value_t top = { CYAML_VALUE_MAPPING(
     CYAML_FLAG_POINTER, struct schema, top_fields) };
 
-/* What the library says on the way: its first line, and the first place. */
+/* The library's log: its first message and the first position. */
 struct report {
 	char text[256];
 	struct position at;
@@ -338,7 +338,7 @@ configuration(struct report *report, cyaml_config_t *config)
 	return config;
 }
 
-/* The library's words and ours, where a name follows. */
+/* Messages of the library, and the text before and after the name in topaz's message. */
 static const struct {
 	const char *said, *before, *after;
 } phrases[] = {
@@ -382,7 +382,7 @@ complain(const char *path, const char *text, size_t text_bytes,
 		said += bytes;
 		before = phrases[i].before;
 		after = phrases[i].after;
-		/* The library's place is the last value's before these. */
+		/* For an unexpected key, the library gives the value before it. */
 		if (i == 0)
 			at = position_key(text, text_bytes, said, at);
 		if (strncmp(report->text, "libyaml: ", 9) == 0)

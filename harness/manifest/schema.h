@@ -1,7 +1,7 @@
 /*
- * driver/NAME/driver.yaml as it is written, member for member: the format is
- * README.md's.  Names are still text and refer to nothing yet; only the types,
- * the keys and the numbers of entries are checked here.
+ * The content of driver/NAME/driver.yaml, one member for each key; README.md has the
+ * format.  Names are not resolved; only types, keys and numbers of entries are checked
+ * here.
  */
 #ifndef TOPAZ_HARNESS_MANIFEST_SCHEMA_H
 #define TOPAZ_HARNESS_MANIFEST_SCHEMA_H
@@ -11,17 +11,17 @@
 
 enum schema_cpus {
 	SCHEMA_CPUS_NONE,
-	SCHEMA_CPUS_ALL,    /* a mask: all CPUs of the machine */
-	SCHEMA_CPUS_ABSENT, /* a mask: the first CPU that it does not have */
-	SCHEMA_CPUS_COUNT,  /* how many it has */
+	SCHEMA_CPUS_ALL, /* a mask: all CPUs of the machine */
+	SCHEMA_CPUS_ABSENT, /* a mask: the first CPU that the machine does not have */
+	SCHEMA_CPUS_COUNT, /* the number of CPUs */
 };
 
-/* What is put in a place: one of these, and "invalid" beside it. */
+/* The value of a place: exactly one of these, and optionally "invalid". */
 struct schema_value {
 	uint64_t *value;
-	char *slot; /* what an operation's result: named so */
+	char *slot; /* the last result of the operation with this "result" */
 	char *data; /* the address of the block of that name */
-	char *text; /* its address; in a field: the characters */
+	char *text; /* the address of the text; in a field: its characters */
 	enum schema_cpus cpus;
 	bool instance; /* the number of the operation's instance */
 	bool invalid;  /* a correct driver refuses it */
@@ -43,28 +43,28 @@ struct schema_block {
 	uint32_t fields_count;
 };
 
-/* Where an operation leaves the position in a buffer: see script.h. */
+/* The fields in which an operation returns the position in a buffer: see script.h. */
 struct schema_at {
 	char *page, *offset; /* fields */
-	uint64_t *mapped;    /* or a byte of the mapped buffer */
+	uint64_t *mapped;    /* or an offset in the mapped buffer */
 };
 
-/* What a number that an operation fills in has to be. */
+/* The required value of a number that an operation fills in. */
 enum schema_is {
 	SCHEMA_IS_VALUE,   /* .value */
-	SCHEMA_IS_CPUS,    /* how many the machine has */
-	SCHEMA_IS_GIVEN,   /* the field .name that the operation .of got */
-	SCHEMA_IS_STATUS,  /* IA32_RTIT_STATUS when tracing went off */
+	SCHEMA_IS_CPUS,    /* the number of the machine's CPUs */
+	SCHEMA_IS_GIVEN,   /* the field .name passed to the operation .of */
+	SCHEMA_IS_STATUS,  /* IA32_RTIT_STATUS when TraceEn was cleared */
 	SCHEMA_IS_WRITTEN, /* bytes of trace since the start */
 };
 struct schema_answer {
 	char *name, *of;
 	uint32_t at, bytes,
-	    per; /* .per: divided by the 8 bytes there, if not 0 */
+	    per; /* .per: divided by the 8 bytes at .per, if not 0 */
 	enum schema_is is;
 	uint64_t value;
 	uint64_t *mask,
-	    *bits; /* of the answer, of what it has to be; NULL: all */
+	    *bits; /* .mask: of the answer, .bits: of its value; NULL: all */
 };
 
 struct schema_operation {
@@ -104,7 +104,7 @@ struct schema_default {
 	char *key, *value;
 };
 
-/* A word for the guest, and the bits of the configuration that it sets. */
+/* A guest boot parameter, and the bits of the configuration that it sets. */
 struct schema_word {
 	char *word, *field;
 	uint64_t *mask; /* absent: the whole field */
@@ -149,7 +149,7 @@ struct schema {
 	uint32_t calls_count;
 };
 
-/* Entries that a manifest may have. */
+/* The largest numbers of entries in a manifest. */
 #define SCHEMA_SOURCES_MAX    32
 #define SCHEMA_INCLUDE_MAX    16
 #define SCHEMA_DEFINES_MAX    64
@@ -174,14 +174,15 @@ struct schema {
 #define SCHEMA_TEXT_MAX       512
 
 /*
- * The content of the file PATH, to be freed.  NULL: it cannot be read, and ERR
+ * The content of the file PATH; the caller frees it.  NULL: it cannot be read, and ERR
  * says why.
  */
 char *schema_text(const char *path, size_t *text_bytes, struct tz_error *err);
 
 /*
- * TEXT, which is in PATH, NAME/driver.yaml.  -TZ_EFORMAT: it is not as README.md says;
- * PATH:LINE:COLUMN and why.  Freed by schema_free after success only.
+ * Reads TEXT, the content of PATH (NAME/driver.yaml).  -TZ_EFORMAT: it is not in the
+ * format of README.md, with PATH:LINE:COLUMN and the cause.  The caller frees *SCHEMA with
+ * schema_free(), only after success.
  */
 int schema_load(const char *path, const char *text, size_t text_bytes,
     struct schema **schema, struct tz_error *err);

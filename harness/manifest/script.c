@@ -1,4 +1,4 @@
-/* From a sequence to the program's orders: arguments, data, what is fixed up. */
+/* Makes a script from a sequence: arguments, data, and the fix-ups of the data. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,10 +12,10 @@ struct builder {
 	unsigned cpu_count, data_used;
 	bool full;
 	struct script *script;
-	const uint64_t *numbers; /* instead of those of the places; or NULL */
+	const uint64_t *numbers; /* replace the places' numbers; or NULL */
 };
 
-/* Room for BYTES of data; 0 and .full if there is none. */
+/* Allocates BYTES of data; returns 0 and sets .full if there is no room. */
 static unsigned
 take_data(struct builder *builder, size_t bytes)
 {
@@ -53,7 +53,7 @@ cpus_value(const struct builder *builder, enum value_kind kind)
 	return TZ_BIT(builder->cpu_count) - 1;
 }
 
-/* VALUE as an argument or a pointer; BLOCK is where its block of data is. */
+/* VALUE as an argument or a pointer; BLOCK is the offset of its block of data. */
 static struct script_arg
 argument(struct builder *builder, const struct value *value, unsigned block)
 {
@@ -89,7 +89,7 @@ argument(struct builder *builder, const struct value *value, unsigned block)
 	return arg;
 }
 
-/* The field PLACE at AT of the data; .full is not set yet. */
+/* Writes the field PLACE at offset AT of the data; .full must not be set. */
 static void
 put_field(struct builder *builder, const struct place *place,
     const struct value *value, unsigned at, unsigned block)
@@ -111,7 +111,7 @@ put_field(struct builder *builder, const struct place *place,
 		data[i] = (uint8_t)(arg.value >> (8 * i));
 }
 
-/* Where the number of place INDEX lies after the call; 0 bytes: nowhere. */
+/* The offset and size of the number of place INDEX after the call; 0 bytes: absent. */
 static void
 position_part(const struct builder *builder, const struct op *op,
     const struct sequence_step *from, uint16_t index,
@@ -138,7 +138,7 @@ position_part(const struct builder *builder, const struct op *op,
 	}
 }
 
-/* Without what the position is behind, the step returns none. */
+/* If a part of the position is absent in this step, the step returns no position. */
 static void
 put_position(const struct builder *builder, const struct op *op,
     const struct sequence_step *from, const unsigned block[MODEL_PLACES_MAX],
@@ -227,7 +227,7 @@ sequence_script(const struct manifest *manifest,
 	return 0;
 }
 
-/* The text of the word KEY of WORDS, and how many characters it has; or NULL. */
+/* The value of the parameter KEY in WORDS; *BYTES: its length.  NULL: KEY is absent. */
 static const char *
 find_word(const char *words, const char *key, size_t *bytes)
 {
@@ -246,7 +246,7 @@ find_word(const char *words, const char *key, size_t *bytes)
 	return NULL;
 }
 
-/* The word's value into the bits of NUMBER that are its. */
+/* Writes the parameter's value into its bits of *NUMBER. */
 static int
 apply_word(const struct run_word *word, const struct place *place,
     const char *text, size_t text_bytes, uint64_t *number, struct tz_error *err)

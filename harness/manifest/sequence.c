@@ -1,4 +1,4 @@
-/* Sequences: as text, what their steps need, and what is left without one. */
+/* Sequences: their text form, the states of their steps, removal of steps. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -108,7 +108,7 @@ find_op(const struct manifest *manifest, const char *name, size_t bytes)
 	return i;
 }
 
-/* TEXT[0..BYTES) is one step: what of it is wrong, or NULL. */
+/* Parses TEXT[0..BYTES) as one step; returns the cause of an error, or NULL. */
 static const char *
 parse_step(const struct manifest *manifest, const char *text, size_t bytes,
     struct sequence_step *step)
@@ -249,7 +249,7 @@ sequence_repair(const struct manifest *manifest, struct sequence *sequence)
 			removed++;
 			continue;
 		}
-		/* Without waiting, one more step races with the end. */
+		/* If the end is asynchronous, one more step races with it. */
 		over = (op->schema->ends && !step->async) ||
 		    (i != 0 && sequence->step[i - 1].async &&
 			manifest->op[sequence->step[i - 1].op].schema->ends);
@@ -274,7 +274,7 @@ step_uses(const struct op *op, const struct sequence_step *step, uint16_t slot)
 	return false;
 }
 
-/* Is there a slot that STEP takes of which the last result is GONE? */
+/* True if STEP uses a slot of which all earlier results are GONE. */
 static bool
 depends(const struct manifest *manifest, const struct sequence *sequence,
     unsigned step, const bool *gone)

@@ -41,7 +41,7 @@ reads(const struct word_readers *readers, const char *reader)
 	return false;
 }
 
-/* As the guest reads one: decimal, or 0x and small letters. */
+/* True for a number as the guest reads it: decimal, or 0x with lower-case digits. */
 static bool
 is_number(const char *text, size_t length)
 {
@@ -68,7 +68,7 @@ is_own(const struct word_readers *readers, const char *key, size_t length)
 	return false;
 }
 
-/* Is KEY a word by which `topaz run` changes the configuration? */
+/* True if KEY is a parameter by which `topaz run` changes the configuration. */
 static bool
 is_of_run(const struct schema_run *run, const char *key, size_t length)
 {

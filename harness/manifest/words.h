@@ -1,6 +1,5 @@
 /*
- * Words of the guest's command line (harness/guest/words.def): which there are, and who
- * reads them.
+ * The guest's boot parameters (harness/guest/words.def) and their readers.
  */
 #ifndef TOPAZ_HARNESS_MANIFEST_WORDS_H
 #define TOPAZ_HARNESS_MANIFEST_WORDS_H
@@ -13,21 +12,22 @@ struct word {
 	bool number;
 };
 
-/* The INDEX-th row; NULL: there are no more. */
+/* The INDEX-th row; NULL: no more rows. */
 const struct word *word_at(size_t index);
 
-/* Who reads a command line, beside the kernel; NULL: nobody more. */
+/* The readers of a boot command line, apart from the kernel; NULL: no reader. */
 struct word_readers {
 	const char *os;
 	const char *program[2];
-	char *const *own; /* words that the driver reads itself */
+	char *const *own; /* parameters that the driver reads itself */
 	size_t own_count;
-	const struct schema_run *run; /* whose words are numbers; NULL: none */
+	const struct schema_run *run; /* its words are numbers; NULL: none */
 };
 
 /*
- * Checks LINE, words KEY=VALUE with blanks between them.  -TZ_EUSAGE: one is none of the
- * READERS', or its value is no number where one is wanted; the text names the word.
+ * Checks LINE: boot parameters KEY=VALUE, separated by blanks.  -TZ_EUSAGE: none of the
+ * READERS reads a parameter, or a value is not a number where a number is required; the
+ * message names the parameter.
  */
 int words_check(
     const char *line, const struct word_readers *readers, struct tz_error *err);

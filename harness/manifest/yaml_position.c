@@ -28,7 +28,7 @@ scalar_is(const yaml_node_t *node, const char *text, size_t bytes)
 	    memcmp(node->data.scalar.value, text, bytes) == 0;
 }
 
-/* What is below NODE under the part KEY of a path, or NULL. */
+/* The child of NODE for the path component KEY, or NULL. */
 static yaml_node_t *
 descend(yaml_document_t *document, const yaml_node_t *node, const char *key,
     size_t bytes)
@@ -92,7 +92,7 @@ is_before(struct position a, struct position b)
 	return a.line != b.line ? a.line < b.line : a.column < b.column;
 }
 
-/* A text that ends in the middle of a mapping still has tokens up to there. */
+/* Uses tokens, which are available also if the text ends within a mapping. */
 struct position
 position_key(
     const char *text, size_t text_bytes, const char *key, struct position from)

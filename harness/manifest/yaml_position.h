@@ -1,6 +1,6 @@
 /*
- * Where something stands in a YAML text, for messages about what the text means
- * (what it is made of, schema.c's library says itself).
+ * The line and column of an item in a YAML text, for messages about the meaning of the
+ * text.  For errors of syntax and types, the library of schema.c gives the place itself.
  */
 #ifndef TOPAZ_HARNESS_MANIFEST_YAML_POSITION_H
 #define TOPAZ_HARNESS_MANIFEST_YAML_POSITION_H
@@ -12,17 +12,17 @@ struct position {
 };
 
 /*
- * PATH: keys and indices from the top, joined by '/': "scenarios/3/steps".
- * Where it ends in nothing, the place that it got to.
+ * PATH: keys and indices from the top, joined by '/': "scenarios/3/steps".  If an item
+ * does not exist, the position of its nearest parent that does.
  */
 struct position position_find(
     const char *text, size_t text_bytes, const char *path);
 
-/* The first mapping's key KEY that is not before FROM; else FROM itself. */
+/* The first mapping key KEY at or after FROM; FROM if there is none. */
 struct position position_key(
     const char *text, size_t text_bytes, const char *key, struct position from);
 
-/* Where TEXT stops being YAML; 1:1 if it does not. */
+/* The first syntax error in TEXT; 1:1 if TEXT is valid YAML. */
 struct position position_problem(const char *text, size_t text_bytes);
 
 #endif

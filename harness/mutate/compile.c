@@ -1,7 +1,7 @@
 #define _GNU_SOURCE
 /*
- * From a mutant to the objects of a driver: its source compiled in the original's place,
- * the other sources as they are.
+ * Compiles a mutant to the objects of a driver: the mutated source replaces the original,
+ * the other sources are unchanged.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include "harness/mutate/bench.h"
 #include "harness/mutate/patch.h"
 
-/* As objects.c names them. */
+/* The folder names of objects.c. */
 static const char *const kinds[] = { "plain", "invariants" };
 
 static int
@@ -25,7 +25,7 @@ make_folder(const char *path, struct tz_error *err)
 	return 0;
 }
 
-/* One source, or objects to be linked, into DIR, which is made. */
+/* Compiles one source, or links objects, into DIR, which is created. */
 static int
 compile(const struct bench *bench, const struct build_options *options,
     char *const *sources, char **object, struct tz_error *err)
@@ -106,7 +106,7 @@ bench_close(struct bench *bench)
 	*bench = (struct bench){ .build_cache = NULL };
 }
 
-/* The mutated source, which says where the original stands. */
+/* Writes the mutated source to PATH, with the path of the original in it. */
 static int
 write_source(const struct mutate_source *source, const struct mutant *mutant,
     const char *path, struct tz_error *err)
@@ -134,7 +134,7 @@ write_source(const struct mutate_source *source, const struct mutant *mutant,
 		    : tz_error(err, TZ_EIO, "%s: %s", path, strerror(errno));
 }
 
-/* The driver's object of that kind, from OBJECT in the place of source INDEX. */
+/* Links the driver's object of kind WHICH, with OBJECT in place of source INDEX. */
 static int
 link_driver(const struct bench *bench, unsigned which, size_t index,
     char *object, const char *dir, char **linked, struct tz_error *err)
@@ -165,7 +165,7 @@ link_driver(const struct bench *bench, unsigned which, size_t index,
 	return error;
 }
 
-/* DRIVER and the modules that stay as they are, where a build cache finds them. */
+/* Links DRIVER and the unchanged modules into the folder where a build cache finds them. */
 static int
 keep_objects(const struct bench *bench, unsigned which, const char *driver,
     const char *dir, struct tz_error *err)
@@ -192,7 +192,7 @@ keep_objects(const struct bench *bench, unsigned which, const char *driver,
 	return error;
 }
 
-/* MUTANT's source as one object of that kind. */
+/* Compiles MUTANT's source to one object of kind WHICH. */
 static int
 compile_one(const struct bench *bench, const struct mutant *mutant,
     unsigned which, const char *dir, char **object, struct tz_error *err)

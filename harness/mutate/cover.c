@@ -1,6 +1,6 @@
 /*
- * Which scenarios and sequences execute the lines that mutants change: of the driver
- * itself, in the default schedule.
+ * The scenarios and sequences that execute the lines which mutants change: with the
+ * driver itself, in the default schedule.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,14 +10,14 @@
 
 #define CODE_BYTES (8 * REACH_BYTES)
 
-/* Of an offset in the driver's code: which source's which line. */
+/* The source and line of an offset in the driver's code. */
 struct spot {
 	bool known;
 	uint16_t source; /* UINT16_MAX: none */
 	uint32_t line;
 };
 
-/* Lines, both of them in it. */
+/* A range of lines, inclusive. */
 struct span {
 	uint32_t first, last;
 };
@@ -125,7 +125,7 @@ base_name(const char *path)
 	return slash != NULL ? slash + 1 : path;
 }
 
-/* Objects name a source by its own folder: the last part of its path. */
+/* Objects name a source relative to its folder, so only file names are compared. */
 static void
 find_spot(const struct cover *cover, struct runner *runner, size_t offset,
     struct spot *spot)
@@ -149,7 +149,7 @@ find_spot(const struct cover *cover, struct runner *runner, size_t offset,
 	}
 }
 
-/* Of the lines that the mutant drawn as INDEX changes, is any seen? */
+/* True if a line that the mutant drawn as INDEX changes is seen. */
 static bool
 is_seen(const struct cover *cover, size_t index)
 {
@@ -182,8 +182,8 @@ mark(struct cover *cover, const struct spot *spot)
 }
 
 /*
- * The rest of a statement has no line of its own in the object: in a function, it is
- * the nearest line before that has code.
+ * An object has no line of its own for the rest of a statement: in a function, the nearest
+ * earlier line with code is used.
  */
 static void
 widen(struct cover *cover, size_t index)
@@ -200,7 +200,7 @@ widen(struct cover *cover, size_t index)
 		span->first = line;
 }
 
-/* Lines that have code in this object, executed or not. */
+/* Notes the lines that have code in this object, executed or not. */
 static void
 note_code(struct cover *cover, struct runner *runner, struct spot *spot)
 {

@@ -1,5 +1,5 @@
 /*
- * Which mutants are run: a stratified sample.
+ * Draws the mutants to run: a stratified sample.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "harness/mutate/mutate.h"
 
 struct ticket {
-	uint64_t number; /* drawn by the seed */
+	uint64_t number; /* random, from the seed */
 	bool taken;
 };
 
@@ -30,7 +30,7 @@ is_same_owner(const struct mutant *a, const struct mutant *b)
 	return a->source == b->source && strcmp(a->owner, b->owner) == 0;
 }
 
-/* How many mutants of the operator and the owner of INDEX have been taken. */
+/* The number of mutants taken that have the operator and the owner of INDEX. */
 static size_t
 taken_of(
     const struct mutate_list *list, const struct ticket *ticket, size_t index)
@@ -47,7 +47,7 @@ taken_of(
 	return count;
 }
 
-/* The next of operator OP: of the owner with the fewest so far.  False: none. */
+/* Takes a mutant of OP whose owner has the fewest taken so far.  False: none left. */
 static bool
 take_next(const struct mutate_list *list, struct ticket *ticket,
     enum mutant_operator op)

@@ -1,7 +1,7 @@
 #define _GNU_SOURCE
 /*
- * One exploration: of the driver itself, or of a mutant up to what the driver itself
- * does not show.
+ * One exploration: of the driver itself, or of a mutant up to the first finding that the
+ * driver itself does not have.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,14 +11,14 @@
 #include "harness/explore/runner/build_cache.h"
 #include "harness/mutate/bench.h"
 
-/* Did runs of GROUP end before they could be judged? */
+/* True if the runs of GROUP ended before they could be judged. */
 static bool
 is_unjudged(const struct stats_group *group)
 {
 	return check_info(group->violation.id)->family == FAMILY_UNJUDGED;
 }
 
-/* Does the driver itself not have the cause of GROUP? */
+/* True if the driver itself does not have the cause of GROUP. */
 static bool
 is_new(const struct mutate_baseline *baseline, const struct stats_group *group)
 {
@@ -29,7 +29,7 @@ is_new(const struct mutate_baseline *baseline, const struct stats_group *group)
 	return true;
 }
 
-/* As campaign_options.ends_at. */
+/* For campaign_options.ends_at: true if a finding kills the mutant. */
 static bool
 kills(void *arg, struct campaign *campaign, uint32_t from)
 {
@@ -88,7 +88,7 @@ describe_kill(const struct campaign *campaign, const struct stats_group *group,
 	result->subject = subject_of(campaign, group);
 }
 
-/* What a campaign that went to its end, or to a kill, means for the mutant. */
+/* The result of a mutant whose campaign was completed or ended by a kill. */
 static void
 conclude(const struct bench *bench, struct campaign *campaign,
     struct mutate_result *result)
@@ -110,7 +110,7 @@ conclude(const struct bench *bench, struct campaign *campaign,
 	}
 }
 
-/* The guest does not even boot with the mutant, or the model ends that. */
+/* The result of a mutant with which the guest does not boot, or which the model lacks. */
 static void
 conclude_error(int error, const char *text, struct mutate_result *result)
 {
@@ -124,7 +124,7 @@ conclude_error(int error, const char *text, struct mutate_result *result)
 	result->message = strdup(text);
 }
 
-/* The objects in DIR, explored. */
+/* Explores the objects in DIR. */
 static bool
 explore(
     const struct bench *bench, const char *dir, struct mutate_result *result)
@@ -160,7 +160,7 @@ explore(
 	return !interrupted;
 }
 
-/* The compiler's first error, from what this process has said in DIR/stderr. */
+/* The compiler's first error in DIR/stderr, the standard error of this process. */
 static char *
 read_complaint(const char *dir)
 {
@@ -231,7 +231,7 @@ judge_baseline(const struct bench *bench, struct mutate_baseline *baseline,
 	for (uint32_t i = 0; error == 0 && i < campaign.stats->group_count; i++)
 		baseline->cause[baseline->cause_count++] =
 		    campaign.stats->group[i].cause;
-	/* An interruption leaves nothing that can be compared with. */
+	/* An interrupted exploration cannot be compared with. */
 	baseline->known = error == 0 && !campaign.interrupted;
 	campaign_close(&campaign);
 	return error;

@@ -1,5 +1,5 @@
 /*
- * Lists of mutants: in source order, each change once.
+ * Lists of mutants: in source order, without duplicate changes.
  */
 #include "harness/mutate/mutant.h"
 
@@ -76,7 +76,7 @@ compare(const void *a, const void *b)
 	return compare_edits(x, y);
 }
 
-/* Has one of the mutants before LAST made the same change?  They are sorted. */
+/* True if a mutant before LAST makes the same change.  The mutants are sorted. */
 static bool
 is_repeated(const struct mutant *first, const struct mutant *last)
 {

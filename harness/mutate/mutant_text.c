@@ -1,7 +1,7 @@
 /*
- * Lists of mutants as bytes.  For each a line "mutant OPERATOR LINE NUMBER EDITS CODE
- * OWNER", CODE 1 in a function, and for each edit "edit BEGIN END BYTES", a newline, the
- * bytes and a newline; at the end "end COUNT".
+ * Lists of mutants as bytes.  A mutant is a line "mutant OPERATOR LINE NUMBER EDITS CODE
+ * OWNER", with CODE 1 in a function.  Each of its edits follows: "edit BEGIN END BYTES", a
+ * newline, the bytes and a newline.  The last line is "end COUNT".
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -55,7 +55,7 @@ read_edit(FILE *file, struct edit *edit)
 	    strlen(edit->text) == bytes && getc(file) == '\n';
 }
 
-/* The rest of a line that began with "mutant". */
+/* Parses the rest of a line after "mutant". */
 static bool
 read_one(FILE *file, struct mutant *mutant)
 {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define CONTEXT_LINES 3
-#define SIDE_CHARS    45 /* of a line "OLD -> NEW" */
+#define SIDE_CHARS    45 /* limit of OLD and of NEW in "OLD -> NEW" */
 
 char *
 patch_apply(
@@ -37,9 +37,9 @@ patch_apply(
 
 /* The lines of a text, without their newlines. */
 struct lines {
-	const char **begin; /* one more than there are lines */
+	const char **begin; /* .count + 1 pointers */
 	size_t count;
-	bool ended; /* the last one has a newline */
+	bool ended; /* the last line has a newline */
 };
 
 static bool
@@ -88,7 +88,7 @@ put_line(FILE *file, char mark, const struct lines *lines, size_t index)
 		fputs("\\ No newline at end of file\n", file);
 }
 
-/* Lines [BEGIN, END), which both have. */
+/* Prints the hunk of the lines [BEGIN, END) of both texts. */
 static void
 put_hunk(FILE *file, const struct lines *old, const struct lines *new,
     size_t begin, size_t end)
@@ -164,12 +164,12 @@ patch_diff(const char *path, const char *text, size_t bytes,
 	return NULL;
 }
 
-/* BYTES of TEXT with single spaces, cut after SIDE_CHARS. */
+/* Prints BYTES of TEXT with single spaces, truncated at SIDE_CHARS. */
 static void
 put_side(FILE *file, const char *text, size_t bytes)
 {
 	unsigned chars = 0;
-	unsigned space = 0; /* 1: before what follows */
+	unsigned space = 0; /* 1: before the next character */
 
 	for (size_t i = 0; i < bytes; i++) {
 		if (isspace((unsigned char)text[i])) {

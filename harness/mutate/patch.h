@@ -1,5 +1,5 @@
 /*
- * A mutant as text: the mutated source, a diff, one line.
+ * A mutant as text: the mutated source, a diff, a one-line summary.
  */
 #ifndef TOPAZ_HARNESS_MUTATE_PATCH_H
 #define TOPAZ_HARNESS_MUTATE_PATCH_H
@@ -10,9 +10,7 @@
 char *patch_apply(
     const char *text, size_t bytes, const struct mutant *mutant, size_t *size);
 
-/*
- * The unified diff of the source PATH (relative), for patch -p1; NULL: no memory.
- */
+/* The unified diff of the source PATH (relative), for patch -p1; NULL: no memory. */
 char *patch_diff(const char *path, const char *text, size_t bytes,
     const struct mutant *mutant);
 

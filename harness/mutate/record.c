@@ -39,7 +39,7 @@ mutate_class_find(const char *name)
 	return (enum mutate_class)i;
 }
 
-/* A source may have bytes that are no UTF-8: they become '?'. */
+/* Bytes of a source that are not valid UTF-8 become '?'. */
 static json_t *
 text_of(const char *text)
 {

@@ -1,5 +1,5 @@
 /*
- * Results as JSON: a line of results.jsonl and of --json each.
+ * Results as JSON: each is a line of results.jsonl and of the output of --json.
  */
 #ifndef TOPAZ_HARNESS_MUTATE_RECORD_H
 #define TOPAZ_HARNESS_MUTATE_RECORD_H

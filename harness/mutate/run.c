@@ -1,6 +1,6 @@
 #define _GNU_SOURCE
 /*
- * All mutants of a run, some at a time, each in a process of its own.
+ * Runs all mutants, several at a time, each in its own process.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +21,7 @@
 #define BASELINE  SIZE_MAX
 
 struct child {
-	pid_t pid; /* of the process and of its group; 0: none */
+	pid_t pid; /* of the process and of its group; 0: no process */
 	size_t index;
 	time_t begin;
 };
@@ -30,7 +30,7 @@ struct crew {
 	const struct bench *bench;
 	struct mutate_run *run;
 	struct store *store;
-	struct child *child; /* .options.jobs */
+	struct child *child; /* array of options.jobs children */
 	size_t next, done;
 };
 
@@ -77,7 +77,7 @@ read_json(const char *dir)
 	return json_load_file(path, 0, NULL);
 }
 
-/* The last line that a process which failed has said. */
+/* The last line of standard error of a process that failed. */
 static char *
 last_words(const char *dir)
 {
@@ -99,7 +99,7 @@ last_words(const char *dir)
 	return last;
 }
 
-/* What a process has to say when it fails: its standard error is there, too. */
+/* Appends the error of a process that fails to the file of its standard error. */
 static void
 write_words(const char *dir, const char *text)
 {
@@ -114,7 +114,7 @@ write_words(const char *dir, const char *text)
 	fclose(file);
 }
 
-/* What the child process does; its exit code. */
+/* The work of the child process; returns its exit code. */
 static int
 work(struct crew *crew, size_t index, const char *dir)
 {
@@ -166,7 +166,7 @@ start(
 		*child = (struct child){ pid, index, now() };
 		return 0;
 	}
-	/* Its own group: what it starts ends with it. */
+	/* A group of its own, so that its children are killed with it. */
 	setpgid(0, 0);
 	stop_forked();
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -201,7 +201,7 @@ end_baseline(struct crew *crew, const char *dir, struct tz_error *err)
 	    err);
 }
 
-/* Takes the result of CHILD, which has ended or was ended. */
+/* Takes the result of CHILD, which has ended or was killed. */
 static int
 finish(struct crew *crew, struct child *child, bool timed_out,
     struct tz_error *err)
@@ -256,7 +256,7 @@ kill_all(struct crew *crew)
 	}
 }
 
-/* Looks once at every child; *RUNNING: those that go on. */
+/* Polls every child once; *RUNNING: the number of children that have not ended. */
 static int
 look(struct crew *crew, unsigned *running, struct tz_error *err)
 {
@@ -281,7 +281,7 @@ look(struct crew *crew, unsigned *running, struct tz_error *err)
 	return error;
 }
 
-/* The next mutant that is not known yet; drawn_count: none. */
+/* The next mutant without a result; drawn_count: none. */
 static size_t
 next_mutant(struct crew *crew)
 {

@@ -1,7 +1,7 @@
 #define _GNU_SOURCE
 /*
- * The file of results, DIR/results.jsonl: what the command was, the driver itself, then
- * a line a mutant as they end.  At the end it is written once more, in order.
+ * The file of results, DIR/results.jsonl: the command, the driver itself, then a line for
+ * each mutant when it ends.  At the end the file is rewritten in order.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,10 +22,10 @@
 
 struct store {
 	char *path;
-	FILE *file; /* appends; locked */
+	FILE *file; /* in append mode, locked */
 };
 
-/* What all mutants are made of: other operators would make others of one name. */
+/* A digest of all edits: with other operators, an id may name another mutant. */
 static uint64_t
 digest_of(const struct mutate_list *list)
 {
@@ -72,7 +72,7 @@ fail(const struct store *store, struct tz_error *err)
 	return tz_error(err, TZ_EIO, "%s: %s", store->path, strerror(errno));
 }
 
-/* The first key in which the command of the file differs from this one. */
+/* -TZ_EUSAGE: names the first key in which the file's command differs from this one. */
 static int
 compare_headers(const struct store *store, const json_t *file, json_t *own,
     struct tz_error *err)
@@ -108,7 +108,7 @@ struct reading {
 	unsigned line;
 };
 
-/* What topaz is to blame for is tried again. */
+/* A mutant that timed out or failed in topaz is run again. */
 static bool
 read_mutant(const json_t *json, const struct mutate_list *list,
     struct mutate_result *result)
@@ -157,7 +157,7 @@ read_line(struct reading *reading, const json_t *json, struct tz_error *err)
 		  reading->store->path, reading->line);
 }
 
-/* All whole lines; what a process that was killed has left of one goes. */
+/* Reads all complete lines; removes an incomplete one, which a killed process left. */
 static int
 read_all(struct reading *reading, struct tz_error *err)
 {

@@ -1,5 +1,5 @@
 /*
- * The findings that are known, and what changed since.
+ * Known findings, and the comparison of a summary with them.
  */
 #include <jansson.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /*
- * What the formats share; internal.h.
+ * Helpers that the formats share; see internal.h.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -7,7 +7,7 @@
 
 #include "harness/report/internal.h"
 
-/* Follow-up bytes of LEAD, and the least and greatest first one of them. */
+/* The number of continuation bytes after LEAD, and the range of the first of them. */
 static size_t
 utf8_rest(unsigned char lead, unsigned char *low, unsigned char *high)
 {
@@ -134,7 +134,7 @@ report_open(const char *path, FILE **file, struct tz_error *err)
 int
 report_close(FILE *file, const char *path, struct tz_error *err)
 {
-	/* Nothing between a write that fails and here sets it anew. */
+	/* errno is still that of the write that failed. */
 	int why = ferror(file) != 0 ? errno : 0;
 
 	if (fclose(file) != 0 && why == 0)

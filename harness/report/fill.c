@@ -1,5 +1,5 @@
 /*
- * A built-in page with data in its one slot.
+ * Writes a built-in page with data in its one slot.
  */
 #include <jansson.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 static const char slot[] = "@DATA@";
 
-/* '<' stands only in strings: as an escape it can begin no tag or comment. */
+/* '<' occurs only in strings; as an escape it cannot begin a tag or comment. */
 static int
 write_escaped(const char *text, size_t bytes, void *arg)
 {
@@ -30,7 +30,7 @@ write_escaped(const char *text, size_t bytes, void *arg)
 	return ferror(file) != 0 ? -1 : 0;
 }
 
-/* Where the slot begins. */
+/* The offset of the slot. */
 static size_t
 find_slot(const unsigned char *page, size_t page_bytes)
 {

@@ -1,5 +1,5 @@
 /*
- * The page of all findings: index.html with the summary as JSON.
+ * The index page: index.html with the summary as JSON.
  */
 #include <jansson.h>
 

@@ -1,5 +1,5 @@
 /*
- * Findings and summaries as JSON objects, and as one object a line.
+ * Findings and summaries as JSON objects, and as JSON lines.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -9,7 +9,7 @@
 
 #include "harness/report/internal.h"
 
-/* Integers up to here are exact as a double. */
+/* Integers up to this value are exact as a double. */
 #define EXACT_MAX (UINT64_C(1) << 53)
 
 json_t *
@@ -25,7 +25,8 @@ report_json_string(const char *text)
 		size_t bytes = report_utf8(text);
 
 		if (bytes == 0) {
-			/* Not U+FFFD: what is read back must fit again. */
+			/* Not U+FFFD: a string that is read back must fit in the
+			 * same number of bytes. */
 			clean[used++] = '?';
 			text++;
 			continue;
@@ -145,7 +146,7 @@ report_json_finding(
 	return root;
 }
 
-/* What the shards of an exploration are joined by. */
+/* The data by which the shards of an exploration are joined. */
 static json_t *
 group_json(
     const struct finding_summary *summary, const struct finding_group *group)
@@ -197,8 +198,8 @@ unjudged_json(const struct finding_summary *summary)
 }
 
 /*
- * Of how many shards, and the numbers, from 1, of those that are in it and of those
- * that were not run to the end.
+ * The number of shards, and the numbers, from 1, of those that are included and of
+ * those that were not run to the end.
  */
 static json_t *
 shards_json(const struct finding_summary *summary)
@@ -243,7 +244,7 @@ report_json_summary(const struct finding_summary *summary)
 	    report_json_u64(summary->tsc_hz), "exit_code", summary->exit_code);
 }
 
-/* Gives up JSON. */
+/* Takes ownership of JSON. */
 static int
 write_line(FILE *file, json_t *json, struct tz_error *err)
 {
@@ -291,7 +292,7 @@ report_json_write(const char *path, const struct finding_summary *summary,
 	if (error != 0)
 		return error;
 	error = report_json(file, summary, err);
-	/* It names the file, where that is what went wrong. */
+	/* The error of report_close() names the file. */
 	close_error = report_close(file, path, err);
 	return error != 0 ? error : close_error;
 }

@@ -1,5 +1,5 @@
 /*
- * JUnit's XML, as Jenkins, GitLab and others read it.
+ * JUnit XML, as Jenkins, GitLab and others read it.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "harness/report/internal.h"
 
-/* Is the character at TEXT, of that many bytes, one of XML 1.0? */
+/* True if the character at TEXT, BYTES long, is a valid XML 1.0 character. */
 static bool
 is_xml(const char *text, size_t bytes)
 {
@@ -20,7 +20,7 @@ is_xml(const char *text, size_t bytes)
 	    memcmp(text, "\xef\xbf\xbf", bytes < 3 ? bytes : 3) != 0;
 }
 
-/* TEXT as content or as the value of an attribute in double quotes. */
+/* Writes TEXT as content or as an attribute value in double quotes. */
 static void
 put_xml(FILE *file, const char *text)
 {
@@ -37,7 +37,7 @@ put_xml(FILE *file, const char *text)
 	}
 }
 
-/* NAME="VALUE" with a space before it. */
+/* Writes NAME="VALUE", preceded by a space. */
 static void
 put_attribute(FILE *file, const char *name, const char *value)
 {
@@ -46,7 +46,7 @@ put_attribute(FILE *file, const char *name, const char *value)
 	putc('"', file);
 }
 
-/* How many findings before INDEX have its scenario and profile. */
+/* The number of findings before INDEX with the same scenario and profile. */
 static unsigned
 earlier(const struct finding_summary *summary, size_t index)
 {
@@ -110,7 +110,7 @@ put_replay(FILE *file, const struct finding_summary *summary, const char *token)
 	free(line);
 }
 
-/* The time of a case is the machine's: from the run's begin to the violation. */
+/* The time of a case is virtual: from the run's start to the violation. */
 static void
 put_virtual(FILE *file, const struct finding_summary *summary,
     const struct finding *finding)
@@ -123,7 +123,7 @@ put_virtual(FILE *file, const struct finding_summary *summary,
 		    finding->cycles % hz * 1000000000 / hz);
 }
 
-/* The time of the suite is the host's: all else is the same on every run. */
+/* The time of the suite is wall time; everything else is the same on every run. */
 static void
 put_host(FILE *file, const struct finding_summary *summary)
 {

@@ -1,5 +1,5 @@
 /*
- * Shards of one exploration into one summary.
+ * Merges the shards of one exploration into one summary.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +41,7 @@ merge_row(struct finding_summary *into, const struct finding_coverage *from,
 	row->cut |= from->cut;
 	if (from->total > row->total)
 		row->total = from->total;
-	/* Where a shard knows of its own schedules only. */
+	/* A shard may only know the total of its own schedules. */
 	if (row->done > row->total)
 		row->total = row->done;
 	return 0;
@@ -73,7 +73,7 @@ compare_unjudged(const void *a, const void *b)
 	return one->check < other->check ? -1 : one->check > other->check;
 }
 
-/* What was not judged, and which shards they are. */
+/* Merges the rows that were not judged, and the lists of shards. */
 static int
 merge_rest(struct finding_summary *into, const struct finding_summary *from,
     struct tz_error *err)

@@ -1,11 +1,11 @@
 /*
- * One page a finding: page.html with the finding and its run as JSON.
+ * The page of a finding: page.html with the finding and its run as JSON.
  */
 #include <jansson.h>
 
 #include "harness/report/internal.h"
 
-/* Names of the neighbours' pages; null: there is none. */
+/* Names of the neighbours' pages; null: none. */
 static json_t *
 links_json(const struct finding_summary *summary, size_t index)
 {

@@ -1,5 +1,5 @@
 /*
- * JSON lines back into a summary.
+ * Reads a summary from JSON lines.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -9,7 +9,7 @@
 #include "harness/host/input.h"
 #include "harness/report/internal.h"
 
-/* The text of KEY; false: there is none, or it does not fit. */
+/* Copies the text of KEY; false: missing, or too long. */
 static bool
 get_text(const json_t *json, const char *key, char *text, size_t bytes)
 {
@@ -143,7 +143,7 @@ get_symptoms(const json_t *json, struct finding *finding)
 	return true;
 }
 
-/* What files of an older topaz lack stays empty, or 0. */
+/* Keys that are missing in files of an older topaz stay empty, or 0. */
 static bool
 has(const json_t *json, const char *key)
 {
@@ -262,7 +262,7 @@ get_unjudged(const json_t *json, struct finding_summary *summary)
 	return true;
 }
 
-/* The numbers of shards in LIST, from 1, as bits from 0. */
+/* Reads the numbers of shards in LIST, from 1, as bits from 0. */
 static bool
 get_bits(const json_t *list, uint32_t count, uint8_t *bits)
 {
@@ -296,7 +296,7 @@ get_shards(const json_t *json, struct finding_summary *summary)
 	return true;
 }
 
-/* What a replay needs, and how the exploration ended. */
+/* Reads the options of a replay, and how the exploration ended. */
 static bool
 get_again(const json_t *json, struct finding_summary *summary)
 {
@@ -326,7 +326,7 @@ get_summary(const json_t *json, struct finding_summary *summary)
 	    get_u64(json, "schedules", &summary->schedules);
 }
 
-/* One more at the end of ARRAY, which has COUNT, all 0; NULL: no memory. */
+/* Appends an element to ARRAY, which has COUNT, and clears it; NULL: no memory. */
 static void *
 add_one(void **array, size_t count, size_t bytes)
 {
@@ -351,7 +351,7 @@ add_finding(const json_t *json, struct finding_summary *summary)
 	return true;
 }
 
-/* What was made of GROUP, if it was. */
+/* Reads the finding that was made of GROUP, if any. */
 static bool
 add_made(const json_t *json, struct finding_summary *summary,
     struct finding_group *group)
@@ -392,7 +392,7 @@ add_group(const json_t *json, struct finding_summary *summary)
 	    add_made(json_object_get(json, "finding"), summary, group);
 }
 
-/* One line; *DONE once the summary was read, after which nothing comes. */
+/* Reads one line; *DONE: it was the summary, which is the last line. */
 static const char *
 read_object(const json_t *json, struct finding_summary *summary, bool *done)
 {

@@ -1,5 +1,5 @@
 /*
- * The command that runs one schedule again: what every form of a report prints.
+ * The replay command of a schedule, as all formats print it.
  */
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 #define _GNU_SOURCE
 /*
- * SARIF 2.1.0 (OASIS standard, 2020): what code hosts and editors show beside the
+ * SARIF 2.1.0 (OASIS standard, 2020), which code hosts and editors show beside the
  * source.
  */
 #include <inttypes.h>
@@ -11,12 +11,12 @@
 #include "harness/report/internal.h"
 #include "topaz_version.h"
 
-/* Events up to the violation that a flow holds: viewers choke on more. */
+/* Maximum number of events in a flow, up to the violation: viewers fail with more. */
 #define FLOW_EVENTS 400
 
 /*
- * 3.4.3: a relative URI reference, no "..", percent-encoded.  The compiler has called
- * the FOLDER of the driver's sources ".".
+ * 3.4.3: a relative URI reference, no "..", percent-encoded.  "." in the compiler's
+ * paths is the FOLDER of the driver's sources.
  */
 static json_t *
 uri_json(const char *folder, const char *file)
@@ -30,7 +30,7 @@ uri_json(const char *folder, const char *file)
 	const char *path = joined;
 	size_t used = 0;
 
-	/* Deeper down are topaz's own. */
+	/* Paths with further folders are topaz's own sources. */
 	if (strncmp(file, "./", 2) == 0 && strchr(file + 2, '/') == NULL &&
 	    folder[0] != '\0')
 		snprintf(joined, sizeof(joined), "%s/%s", folder, file + 2);
@@ -78,7 +78,7 @@ location_json(
 	return location;
 }
 
-/* Trace output and bookkeeping are no steps of a flow. */
+/* Trace output and bookkeeping events are omitted from flows. */
 static bool
 is_step(const struct event *event)
 {
@@ -110,7 +110,7 @@ step_json(const char *folder, const struct finding_timeline *timeline,
 	    "executionOrder", (int)order);
 }
 
-/* One thread flow a CPU that has a step among the last FLOW_EVENTS. */
+/* One thread flow for each CPU that has a step among the last FLOW_EVENTS. */
 static json_t *
 flow_json(const char *folder, const struct finding *finding,
     const struct finding_timeline *timeline)
@@ -150,7 +150,7 @@ flow_json(const char *folder, const struct finding *finding,
 	return json_pack("[{s:o}]", "threadFlows", flows);
 }
 
-/* What is said of FINDING, after BEFORE, and how it runs again. */
+/* The message of FINDING, preceded by BEFORE, and the command that replays it. */
 static json_t *
 message_json(const struct finding_summary *summary,
     const struct finding *finding, const char *before)
@@ -218,7 +218,7 @@ unjudged_json(
 	    (int)finding->check);
 }
 
-/* A check that some schedules were not judged by. */
+/* A check that was not judged in some schedules. */
 static json_t *
 reason_json(
     const struct finding_summary *summary, const struct finding_unjudged *row)
@@ -267,7 +267,10 @@ notifications_json(const struct finding_summary *summary)
 	return all;
 }
 
-/* How the exploration went: whether it ended, and all runs could be judged. */
+/*
+ * The result of the exploration: whether it ended, and whether all runs could be
+ * judged.
+ */
 static json_t *
 invocation_json(const struct finding_summary *summary)
 {
@@ -276,7 +279,7 @@ invocation_json(const struct finding_summary *summary)
 		!report_is_cut(summary),
 	    "toolExecutionNotifications", notifications_json(summary));
 
-	/* Of many shards the command may be too long to be kept. */
+	/* With many shards, the command may be too long to be kept. */
 	if (json != NULL && summary->command[0] != '\0')
 		json_object_set_new(
 		    json, "commandLine", report_json_string(summary->command));

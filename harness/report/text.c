@@ -9,7 +9,7 @@
 #include "harness/host/terminal.h"
 #include "harness/report/internal.h"
 
-/* TEXT with nothing in it that a terminal obeys; its width in columns. */
+/* Prints TEXT with control characters escaped; returns its width in columns. */
 static int
 put(FILE *file, const char *text)
 {
@@ -87,7 +87,7 @@ put_window(FILE *file, const struct finding *finding)
 bool
 report_is_long(const char *token)
 {
-	/* What put_replay() puts before it. */
+	/* put_replay() prints this text before the token. */
 	return strlen("      replay:  topaz replay ") + strlen(token) >
 	    REPORT_LINE_CHARS;
 }
@@ -109,7 +109,7 @@ put_replay(FILE *file, const struct finding_summary *summary, const char *token,
 	free(named);
 }
 
-/* What leads to the place, and the object concerned. */
+/* The call path to the place, and the object concerned. */
 static void
 put_cause(FILE *file, const struct finding *finding)
 {
@@ -129,7 +129,7 @@ put_cause(FILE *file, const struct finding *finding)
 	putc('\n', file);
 }
 
-/* What else the mistake causes, and how to see it. */
+/* Other violations that the mistake causes, and tokens that show them. */
 static void
 put_symptoms(FILE *file, const struct finding *finding)
 {
@@ -156,7 +156,7 @@ put_symptoms(FILE *file, const struct finding *finding)
 	}
 }
 
-/* The line that says all, in colours where there are any. */
+/* The headline, in colours if enabled. */
 static void
 put_header(FILE *file, const struct finding *finding)
 {
@@ -220,7 +220,7 @@ digits(uint64_t value)
 	return snprintf(NULL, 0, "%" PRIu64, value);
 }
 
-/* How many traces were decoded, and whether they are what was executed. */
+/* How many traces were decoded, and whether they match the execution log. */
 static void
 put_decoded(FILE *file, const struct finding_summary *summary)
 {
@@ -235,7 +235,7 @@ put_decoded(FILE *file, const struct finding_summary *summary)
 	    differ == 0 ? "all match" : "not all match");
 }
 
-/* What became of the schedules of ROW. */
+/* The results of the schedules of ROW. */
 static void
 put_verdict(FILE *file, const struct finding_coverage *row)
 {
@@ -255,8 +255,8 @@ put_verdict(FILE *file, const struct finding_coverage *row)
 }
 
 /*
- * Which shard this is, or, of several, which are missing and which of the others were
- * not run to the end.
+ * The number of this shard; or, of several, which are missing and which were not run to
+ * the end.
  */
 static void
 put_shards(FILE *file, const struct finding_summary *summary)
@@ -277,7 +277,7 @@ put_shards(FILE *file, const struct finding_summary *summary)
 	}
 }
 
-/* The rows of checks that some schedules were not judged by, a reason a line. */
+/* Checks that were not judged in some schedules, one line for each reason. */
 static void
 put_unjudged(FILE *file, const struct finding_summary *summary)
 {
@@ -339,7 +339,7 @@ report_text_coverage(
 	return report_flush(file, err);
 }
 
-/* NUMBER and WORD, in STYLE unless it is none. */
+/* Prints NUMBER and WORD, in STYLE unless NUMBER is 0. */
 static void
 put_count(
     FILE *file, size_t number, const char *word, enum terminal_style style)

@@ -1,6 +1,6 @@
 /*
- * A finding's whole run as the page's data: events, places, spans and boundaries as
- * rows of numbers, and the tables that name the numbers.
+ * A finding's run as the page's data: events, places, spans and boundaries as rows of
+ * numbers, and the tables that give the numbers names.
  */
 #include <inttypes.h>
 #include <jansson.h>
@@ -11,7 +11,7 @@
 #include "emu/pt/msr.h"
 #include "harness/report/internal.h"
 
-/* Places, each once: an array, and the index of each by its text. */
+/* Unique places: an array, and the index of each by its text. */
 struct places {
 	json_t *array, *index;
 };
@@ -27,7 +27,7 @@ place_index(struct places *places, const struct finding_place *place)
 		return -1;
 	snprintf(key, sizeof(key), "%s+%" PRIu32 " %s:%d", place->function,
 	    place->offset_bytes, place->file, place->line);
-	/* A key that is no UTF-8 finds nothing, then: it is added again. */
+	/* A key that is invalid UTF-8 is not found, so the place is added again. */
 	index = json_object_get(places->index, key);
 	if (index == NULL) {
 		index = json_integer(
@@ -40,7 +40,7 @@ place_index(struct places *places, const struct finding_place *place)
 	return json_integer_value(index);
 }
 
-/* Clocks are relative to the run's begin: one that stands before it is negative. */
+/* Clocks are relative to the run's start; earlier ones are negative. */
 static json_t *
 clock_json(uint64_t clock)
 {
@@ -140,7 +140,7 @@ acts_json(void)
 	return array;
 }
 
-/* What the events name beside the trace MSRs: no fields of theirs are told. */
+/* MSRs in events other than the trace MSRs; listed without fields. */
 static const struct {
 	uint32_t index;
 	const char *name;
@@ -150,7 +150,7 @@ static const struct {
 	{ 0xda0, "XSS" },
 };
 
-/* By number in decimal: { name, fields: [[high, low, name]] }. */
+/* By decimal number: { name, fields: [[high, low, name]] }. */
 static json_t *
 msrs_json(void)
 {

@@ -1,5 +1,5 @@
 /*
- * Every form of a report into one folder.
+ * Writes all formats to one folder.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -50,7 +50,7 @@ write_page(const char *directory, const struct finding_summary *summary,
 	return error;
 }
 
-/* The tokens that are too long for a line. */
+/* Writes the tokens that are too long for a line. */
 static int
 write_tokens(const char *directory, const struct finding_summary *summary,
     struct tz_error *err)

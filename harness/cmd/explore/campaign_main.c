@@ -5,9 +5,9 @@
 #include "harness/cmd/explore/campaign_options.h"
 
 /*
- * Is AREA of the depth that was asked for: all schedules with that many deviations
- * of what the user named, or of each scenario?  Generated sequences and random
- * schedules are beyond, always a sample.
+ * True if AREA belongs to the requested depth: all schedules with up to that many
+ * deviations, of the subject that the user named or of each scenario.  Generated sequences
+ * and random schedules do not belong to it; they are always a sample.
  */
 static bool
 is_asked(const struct campaign *campaign, const struct campaign_area *area)
@@ -70,7 +70,7 @@ campaign_main(const struct argp *argp, int argc, char **argv,
 	struct tz_error err;
 	int error, code;
 
-	/* Before the parser puts the words into another order. */
+	/* Before the parser reorders the arguments. */
 	error = cmd_quote(
 	    argc, argv, input->command, sizeof(input->command), &err);
 	if (error != 0)

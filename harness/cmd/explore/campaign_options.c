@@ -33,7 +33,7 @@ enum {
 	OPT_JSON,
 };
 
-/* Those that each of the commands takes. */
+/* The options that all of the commands have. */
 static const struct argp_option common_options[] = {
 	{ "profile", OPT_PROFILE, "LIST", 0, CMD_PROFILE_HELP " (skylake)", 0 },
 	{ "errata", OPT_ERRATA, "LIST", 0, CMD_ERRATA_HELP, 0 },
@@ -161,7 +161,7 @@ parse_jobs(struct campaign_options *to, const char *text)
 	to->jobs = (unsigned)jobs;
 }
 
-/* Options with a value that is no plain string. */
+/* Options whose value is not a plain string. */
 static bool
 parse_value(int key, const char *arg, struct campaign_input *input)
 {
@@ -281,7 +281,7 @@ static const struct argp_child driver_children[] = {
 	{ &driver_argp, 0, NULL, 0 }, { NULL, 0, NULL, 0 }
 };
 
-/* What a common option means where it is not what it means to explore; or NULL. */
+/* The help of a common option that has another meaning than in explore; else NULL. */
 static const char *
 own_help(int key, const struct campaign_input *input)
 {
@@ -302,7 +302,7 @@ filter_help(int key, const char *text, void *data)
 	const char *own = data != NULL ? own_help(key, data) : NULL;
 	char *copy = own != NULL ? strdup(own) : NULL;
 
-	/* argp frees the text only if it is another one. */
+	/* argp frees the returned text only if it differs from TEXT. */
 	return copy != NULL ? copy : (char *)(uintptr_t)text;
 }
 

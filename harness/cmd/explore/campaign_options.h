@@ -1,5 +1,5 @@
 /*
- * The options that explore, faults, ci and replay share, and what they do with a
+ * The options that explore, faults, ci and replay share, and the handling of a
  * campaign's results.
  */
 #ifndef TOPAZ_HARNESS_CMD_EXPLORE_CAMPAIGN_OPTIONS_H
@@ -26,88 +26,89 @@ struct campaign_input {
 	char driver[64];
 	char subject[1024]; /* "": everything */
 	const char *output;
-	const char *made; /* the folder that is written, until it is put there */
+	const char *made; /* the temporary folder that becomes .output */
 	const char *baseline, *write_baseline; /* or NULL */
 	enum progress_mode progress;
 	bool json, require_exhaustive, pages, stop_at_finding;
 };
 
 /*
- * Their options, for the children of a command's argp: common to all; how deep to look;
- * whether equal states are merged; pages; shards, baselines and exit codes.  The input
- * of each is a struct campaign_input.  An option that means nothing to a command is not
- * among its children, so that it is refused.
+ * Children of a command's argp: options common to all; depth of the search; merging of
+ * equal states; pages; shards, baselines and exit codes.  The input of each is a struct
+ * campaign_input.  A command has only the children that apply to it, so that it refuses
+ * all other options.
  */
 extern const struct argp campaign_common_argp, campaign_search_argp,
     campaign_merge_argp, campaign_pages_argp, campaign_report_argp;
-/* Above the common options in --help. */
+/* Headings of the option groups in --help. */
 #define CAMPAIGN_COMMON_HELP \
  "Shared by explore, faults, ci and mutate; topaz(1) has more, at explore:"
 #define CAMPAIGN_REPORT_HELP "Parts, known findings and the exit code:"
-/* What the parser of a command with these CHILDREN does with a KEY of no option. */
+/* The argp parser of a command without own options: hands INPUT on to CHILDREN. */
 error_t campaign_hand_on(int key, struct campaign_input *input,
     const struct argp_child *children, struct argp_state *state);
 
 struct campaign_input campaign_input_defaults(void);
 
-/* What the words meant: driver, subject, build cache.  -TZ_EUSAGE. */
+/* Resolves the options: driver, subject, build cache.  -TZ_EUSAGE. */
 int campaign_input_read(struct campaign_input *input, struct tz_error *err);
 
-/* What was said last of a campaign's progress. */
+/* The progress of a campaign that was printed last. */
 struct campaign_teller {
 	enum progress_mode mode;
 	char what[64];
-	const char *step; /* that what belongs to, or NULL */
+	const char *step; /* that .what belongs to, or NULL */
 	unsigned percent; /* of the step */
 	double begin;     /* of the step, by the host's clock */
-	uint64_t done;    /* then: of an exploration that goes on */
+	uint64_t done;    /* at .begin, of a resumed exploration */
 };
 
-/* Progress of INPUT's campaign goes to standard error, as --progress says. */
+/* Prints the progress of INPUT's campaign to standard error, as --progress says. */
 void campaign_tell(
     struct campaign_input *input, struct campaign_teller *teller);
-/* The line that changes is at its end. */
+/* Ends the progress line. */
 void campaign_tell_end(const struct campaign_teller *teller);
 
-/* What a campaign gave, ready to be printed. */
+/* The results of a campaign, ready to be printed. */
 struct campaign_report {
 	struct finding_summary *summary;
 	struct findings *findings;         /* or NULL */
 	struct finding_timeline *timeline; /* of each finding */
-	unsigned unshown; /* findings that did not show again: a bug of topaz */
-	bool interrupted; /* while they were described */
+	unsigned
+	    unshown; /* findings that did not recur in a replay: a bug of topaz */
+	bool interrupted; /* while the findings were described */
 	struct report_baseline baseline;
 };
 
 /*
- * Runs the campaign and describes what it found; the reports are in the output
- * folder afterwards.  CAMPAIGN and REPORT are to be closed also after an error.
+ * Runs the campaign, describes its findings and writes the reports to the output folder.
+ * The caller closes CAMPAIGN and frees REPORT also after an error.
  */
 int campaign_do(struct campaign_input *input, struct build_cache **build_cache,
     struct campaign *campaign, struct campaign_report *report,
     struct tz_error *err);
 void campaign_report_free(struct campaign_report *report);
 
-/* The blocks of all findings, coverage, what the baseline lacks, the last line. */
+/* Prints all findings, coverage, the comparison with the baseline and the last line. */
 int campaign_print(const struct campaign_input *input,
     const struct campaign_report *report, struct tz_error *err);
 
-/* Is there a finding that the baseline, if one was given, does not know? */
+/* True if there is a finding that is not in the baseline, if a baseline was given. */
 bool campaign_found(
     const struct campaign_input *input, const struct campaign_report *report);
 
-/* The exit code of the command, once the findings are described. */
+/* The exit code of the command, after the findings were described. */
 int campaign_exit_code(const struct campaign_input *input,
     const struct campaign *campaign, const struct campaign_report *report);
 
-/* What is new, fixed and known, as text or as a line of JSON. */
+/* Prints the new, fixed and known findings, as text or as a line of JSON. */
 int campaign_print_comparison(const struct report_baseline *baseline,
     const struct finding_summary *summary, bool json, struct tz_error *err);
 
-/* What a command makes of its options, once they are read; or NULL. */
+/* Adjusts the options of a command after they were read; or NULL. */
 typedef int (*campaign_choose)(
     struct campaign_input *input, struct tz_error *err);
-/* What it prints before the findings, as text or JSON lines; or NULL. */
+/* Prints the command's own results before the findings, as text or JSON; or NULL. */
 typedef void (*campaign_before)(const struct campaign *campaign,
     const struct campaign_report *report, bool json);
 

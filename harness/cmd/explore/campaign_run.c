@@ -27,11 +27,12 @@ struct paging {
 	struct campaign *campaign;
 	const struct campaign_input *input;
 	struct campaign_report *report;
-	struct tz_error *err; /* one a finding, shared; "" if all went well */
-	bool interrupted;     /* the rest without their time lines */
+	struct tz_error
+	    *err; /* one for each finding, shared memory; "": no error */
+	bool interrupted; /* the remaining pages have no timeline */
 };
 
-/* The page of the finding numbered I, with its timeline if there is TIME. */
+/* Writes the page of finding I; TIME: with its timeline. */
 static int
 write_page(struct paging *all, uint32_t i, bool time, struct tz_error *err)
 {
@@ -114,7 +115,7 @@ write_pages(struct campaign *campaign, const struct campaign_input *input,
 	return error;
 }
 
-/* SARIF tells what each CPU did: the events are enough for it. */
+/* Makes the timelines for SARIF, which contains only the events of each CPU. */
 static int
 tell_events(struct campaign *campaign, struct campaign_report *report,
     struct tz_error *err)
@@ -131,7 +132,7 @@ tell_events(struct campaign *campaign, struct campaign_report *report,
 	return error;
 }
 
-/* Findings of all groups, in order, and their pages. */
+/* Describes the findings of all groups, in order, and writes their pages. */
 static int
 describe_all(struct campaign *campaign, const struct campaign_input *input,
     struct campaign_report *report, struct tz_error *err)
@@ -141,7 +142,7 @@ describe_all(struct campaign *campaign, const struct campaign_input *input,
 
 	if (error != 0)
 		return error;
-	/* Bugs of topaz, which may not hide the findings. */
+	/* These are bugs of topaz; the other findings are still reported. */
 	for (size_t i = 0; i < findings_unshown(report->findings); i++)
 		fprintf(stderr,
 		    "topaz: bug: '%s' does not show again: please report "
@@ -156,8 +157,8 @@ describe_all(struct campaign *campaign, const struct campaign_input *input,
 }
 
 /*
- * The folder of the driver's sources as code hosts want it: below the one in which
- * topaz is called.  "" if they are elsewhere.
+ * The folder of the driver's sources, relative to the current folder, as code hosting
+ * sites expect it in SARIF.  "" if the sources are not below the current folder.
  */
 static void
 find_folder(
@@ -193,7 +194,7 @@ find_key(const struct campaign_input *input, struct build_cache *build_cache,
 	return error;
 }
 
-/* Of an exploration that was interrupted, so that the same command can go on. */
+/* If the exploration was interrupted, writes a checkpoint to resume from. */
 static int
 write_checkpoint(const struct campaign_input *input,
     struct build_cache *build_cache, const struct campaign *campaign,
@@ -210,7 +211,7 @@ write_checkpoint(const struct campaign_input *input,
 	return checkpoint_write(path, key, campaign->checkpoint, err);
 }
 
-/* Goes on where the exploration of the same command was interrupted. */
+/* Resumes an interrupted exploration of the same command. */
 static int
 read_checkpoint(struct campaign_input *input, struct build_cache *build_cache,
     struct checkpoint **checkpoint, struct tz_error *err)
@@ -252,7 +253,7 @@ write_baseline(const struct output *output,
 	return error;
 }
 
-/* Does the baseline know the finding that GROUP is? */
+/* True if the finding of GROUP is in the baseline. */
 static bool
 is_known(const struct report_baseline *baseline, struct campaign *campaign,
     const struct stats_group *group)
@@ -274,7 +275,7 @@ is_known(const struct report_baseline *baseline, struct campaign *campaign,
 	return known;
 }
 
-/* Of --stop-at-finding: a finding that the baseline, if there is one, does not have. */
+/* For --stop-at-finding: true if a finding is not in the baseline, if there is one. */
 static bool
 has_new(void *arg, struct campaign *campaign, uint32_t from)
 {
@@ -299,13 +300,13 @@ host_seconds(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* What was explored, and what a replay needs of the options. */
+/* The explored driver, and the options that a replay needs. */
 static void
 fill_summary(const struct campaign_input *input,
     struct build_cache *build_cache, struct finding_summary *summary)
 {
 	const struct driver_input *from = &input->from;
-	/* Where nothing is said of them the driver's own are found again. */
+	/* Without these options, a replay builds the driver's own sources. */
 	bool built = from->source != NULL || from->tree != NULL ||
 	    from->cc != NULL || from->cc_seconds != 0;
 
@@ -323,7 +324,7 @@ fill_summary(const struct campaign_input *input,
 	find_folder(build_cache, summary->folder, sizeof(summary->folder));
 }
 
-/* From the first schedule to the reports in the folder that is written. */
+/* The campaign, from the first schedule to the reports in the new folder. */
 static int
 explore_and_report(struct campaign_input *input,
     struct build_cache *build_cache, struct campaign *campaign,
@@ -372,7 +373,7 @@ campaign_do(struct campaign_input *input, struct build_cache **build_cache,
 	int error = build_cache_open(&input->build_cache, build_cache, err);
 
 	stop_gently();
-	/* What cannot be read or written is to be said before the work. */
+	/* Errors of input and output files are reported before the exploration. */
 	if (error == 0 && input->baseline != NULL)
 		error = report_baseline_read(
 		    input->baseline, &report->baseline, err);

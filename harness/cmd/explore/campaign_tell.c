@@ -1,6 +1,6 @@
 /*
- * Progress on standard error: a line that changes on a terminal, a line for each part
- * in a log.  It alone looks at the host's clock; no result depends on it.
+ * Progress on standard error: on a terminal one line that is updated, in a log one line
+ * for each part.  Only this file reads the host's clock; no result depends on it.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "harness/cmd/explore/campaign_options.h"
 #include "harness/host/terminal.h"
 
-#define SETTLE_SECONDS 1.0 /* before that a rate means nothing */
+#define SETTLE_SECONDS 1.0 /* before that, the rate is not reliable */
 
 static double
 now_seconds(void)
@@ -21,7 +21,7 @@ now_seconds(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* The steps after the exploring have counts of their own. */
+/* The step of WHAT.  The steps after the exploration have their own counts. */
 static const char *
 step_of(const char *what)
 {
@@ -49,7 +49,7 @@ print_left(double seconds)
 		    left % 60);
 }
 
-/* The share of the step that is done never becomes less, also where TOTAL grows. */
+/* The percentage of the step never decreases, even if TOTAL grows. */
 static void
 print_bar(struct campaign_teller *teller, const char *what, uint64_t done,
     uint64_t total, uint64_t findings)
@@ -73,7 +73,7 @@ print_bar(struct campaign_teller *teller, const char *what, uint64_t done,
 	fputs("\x1b[K", stderr);
 }
 
-/* One line, as a part begins: what is done before it, and what it is. */
+/* One line when a part begins: the schedules done so far, and the part's name. */
 static void
 print_line(const struct campaign_teller *teller, const char *what,
     uint64_t done, uint64_t total, uint64_t findings)

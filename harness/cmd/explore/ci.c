@@ -1,6 +1,6 @@
 /*
- * topaz ci: all scenarios, every schedule of one deviation, generated sequences, for
- * a driver's own repository: fails on what the baseline does not know.
+ * topaz ci: for a driver's own repository: explores all scenarios, every schedule with one
+ * deviation, and generated sequences.  Fails on findings that are not in the baseline.
  */
 #include "harness/cmd/cmd.h"
 #include "harness/cmd/explore/campaign_options.h"

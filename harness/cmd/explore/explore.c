@@ -1,5 +1,5 @@
 /*
- * topaz explore: schedules and sequences, findings and their reports.
+ * topaz explore: explores schedules and sequences; reports findings.
  */
 #include "harness/cmd/cmd.h"
 #include "harness/cmd/explore/campaign_options.h"

@@ -1,5 +1,5 @@
 /*
- * topaz faults: what becomes of every fault at every point.
+ * topaz faults: the result of every fault at every point.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "harness/explore/describe/describe.h"
 #include "harness/explore/search/faults.h"
 
-/* The token of the finding that GROUP became; "" where it is described no more. */
+/* The token of the finding of GROUP; "": GROUP was not described as a finding. */
 static const char *
 token_of(const struct campaign_report *report, const struct stats_group *group)
 {
@@ -90,7 +90,7 @@ print_json(
 	}
 }
 
-/* All faults, unless the user names some. */
+/* Selects all faults, unless the user names some. */
 static int
 choose_faults(struct campaign_input *input, struct tz_error *err)
 {

@@ -1,6 +1,6 @@
 /*
- * topaz merge: the shards of one exploration become one; topaz report: other forms
- * of what was found, and what is new since another time.
+ * topaz merge: joins the shards of an exploration.  topaz report: prints findings in other
+ * formats, and compares them with earlier findings.
  */
 #include <argp.h>
 #include <errno.h>
@@ -28,7 +28,7 @@ struct merge_input {
 	const char *folder[SHARDS_MAX];
 	size_t count;
 	bool json;
-	bool joined; /* topaz merge of any number of folders */
+	bool joined; /* topaz merge, or more than one folder */
 };
 
 static error_t
@@ -66,8 +66,8 @@ parse_one(int key, char *arg, struct argp_state *state)
 }
 
 /*
- * The folder whose objects a replay takes: the one that is written, else the first of
- * those that are read; none where nobody kept them.
+ * The folder whose objects a replay uses: the output folder, else the first input folder
+ * with objects; "" if no input folder has objects.
  */
 static int
 find_objects(const struct merge_input *input, struct finding_summary *summary,
@@ -89,7 +89,7 @@ find_objects(const struct merge_input *input, struct finding_summary *summary,
 	return 0;
 }
 
-/* FOLDER is one that explore has written, or a findings.jsonl. */
+/* FOLDER is an output folder of explore, or a findings.jsonl. */
 static int
 read_folder(
     const char *folder, struct finding_summary *summary, struct tz_error *err)
@@ -162,7 +162,7 @@ print_all(
 	return error == 0 ? report_text_last(stdout, summary, err) : error;
 }
 
-/* What is new, fixed and still there since the findings in another folder. */
+/* Prints which findings are new, fixed or unchanged since those in another folder. */
 static int
 print_diff(const struct finding_summary *now, const char *folder, bool json,
     struct tz_error *err)
@@ -190,7 +190,7 @@ write_sarif(const char *path, const struct finding_summary *summary,
 	return report_sarif(path, summary, NULL, err);
 }
 
-/* Writes to what the user named, if anything. */
+/* Writes the findings with WRITE to PATH; NULL: the user named no file. */
 static int
 write_form(const char *path, const struct finding_summary *summary,
     int (*write)(const char *path, const struct finding_summary *summary,
@@ -223,11 +223,11 @@ write_forms(const struct merge_input *input,
 	return error == 0 ? print_all(summary, input->json, err) : error;
 }
 
-/* What a command does with the findings of all its folders. */
+/* Processes the findings of all folders: the second half of a command. */
 typedef int (*merge_finish)(const struct merge_input *input,
     const struct finding_summary *summary, struct tz_error *err);
 
-/* What is joined was made by COMMAND, not by that of one shard. */
+/* The command of joined findings is COMMAND, not that of one shard. */
 static struct finding_summary *
 named(struct finding_summary *summary, const struct merge_input *input,
     const char *command)
@@ -238,7 +238,7 @@ named(struct finding_summary *summary, const struct merge_input *input,
 	return summary;
 }
 
-/* The whole command: reads the folders, and what FINISH does. */
+/* The whole command: reads the folders, then calls FINISH. */
 static int
 read_and(merge_finish finish, const struct argp *argp, int argc, char **argv)
 {
@@ -248,7 +248,7 @@ read_and(merge_finish finish, const struct argp *argp, int argc, char **argv)
 	struct tz_error err;
 	int code;
 
-	/* With many folders it may be too long to be kept. */
+	/* With many folders the command may be too long; then it is not kept. */
 	if (cmd_quote(argc, argv, command, sizeof(command), &err) != 0)
 		command[0] = '\0';
 	if (input == NULL || summary == NULL) {

@@ -1,6 +1,6 @@
 #define _GNU_SOURCE
 /*
- * topaz mutate: what an exploration of the driver would miss.
+ * topaz mutate: finds mutants of the driver that an exploration does not kill.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -22,7 +22,7 @@ struct mutate_input {
 	size_t count; /* 0: all */
 	const char *only;
 	unsigned timeout_seconds;
-	int score_tenths; /* that is wanted; -1: any */
+	int score_tenths; /* required score; -1: any */
 	bool list;
 };
 
@@ -101,7 +101,7 @@ check_input(const struct mutate_input *input, struct tz_error *err)
 	return 0;
 }
 
-/* Whatever results depend on, beside the mutants themselves. */
+/* All inputs of the results except the mutants. */
 struct settings {
 	struct mutate_setting at[SETTINGS_MAX + 1];
 	char *text[SETTINGS_MAX];

@@ -54,7 +54,7 @@ mutate_print_list(const struct mutate_list *list, bool json)
 		    list->mutants.count);
 }
 
-/* "pmi-lost, pmi, it-wrap: message", as much of it as there is. */
+/* Prints "pmi-lost, pmi, it-wrap: message", without the parts that are absent. */
 static void
 print_why(FILE *file, const struct mutate_result *result)
 {
@@ -88,7 +88,7 @@ mutate_print_progress(FILE *file, const struct mutate_list *list, size_t done,
 	}
 }
 
-/* How much of the exploration has executed what the mutant changes. */
+/* How many scenarios and sequences execute the lines that the mutant changes. */
 static void
 print_covered(
     const struct mutate_baseline *baseline, const struct mutate_result *result)
@@ -154,7 +154,7 @@ print_operators(const struct mutate_list *list, const struct mutate_run *run)
 	}
 }
 
-/* Classes that few mutants have are named only where there are any. */
+/* Rare classes are printed only if they are not empty. */
 static void
 print_totals(const struct mutate_score *score)
 {

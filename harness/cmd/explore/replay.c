@@ -1,5 +1,5 @@
 /*
- * topaz replay: one schedule, exactly.
+ * topaz replay: runs the schedule of a token exactly.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -69,8 +69,8 @@ parse_one(int key, char *arg, struct argp_state *state)
 }
 
 /*
- * The driver that has the scenario NAME, or is called so.  A manifest that is wrong is an
- * error only where no other one has it.
+ * The driver NAME, or the driver that has the scenario NAME.  An invalid manifest is an
+ * error only if no valid one has NAME.
  */
 static int
 find_driver(
@@ -139,7 +139,7 @@ print_event(void *arg, const struct event *event)
 	printf("  %s\n", where);
 }
 
-/* The rows that were not judged, and why. */
+/* Prints the checks that were not judged, with the reasons. */
 static void
 print_unjudged(const struct replayed *replayed)
 {
@@ -197,7 +197,7 @@ print_outcome(const struct replayed *replayed)
 	printf("state %016" PRIx64 "\n", replayed->state_hash);
 }
 
-/* Do both show the same, to the event and the state? */
+/* True if both runs end alike: the same violations at the same events, the same state. */
 static bool
 is_same(const struct replayed *a, const struct replayed *b)
 {
@@ -223,7 +223,7 @@ replay(const struct replay_input *input, struct build_cache *build_cache,
 	struct runner_pool *runner_pool = runner_pool_create(build_cache);
 	const struct runner_observer observer = { .event = print_event };
 	struct replayed *first = calloc(2, sizeof(*first));
-	/* As it was found: stores are judged in the default schedule only. */
+	/* As in an exploration: only the default schedule watches stores. */
 	enum machine_stepping stepping = token->schedule.count == 0
 	    ? STEPPING_WATCHED
 	    : STEPPING_NONE;
@@ -267,7 +267,7 @@ replay(const struct replay_input *input, struct build_cache *build_cache,
 	return code;
 }
 
-/* The token's driver must be this one, to the byte. */
+/* The driver must be, byte for byte, the one that the token was recorded with. */
 static int
 check_token(struct build_cache *build_cache, const struct token *token,
     const char *driver, bool from, struct tz_error *err)
@@ -287,7 +287,7 @@ check_token(struct build_cache *build_cache, const struct token *token,
 	return CMD_DIVERGED;
 }
 
-/* Does DEVIATION name a CPU that a guest of CPUS has not? */
+/* -TZ_EUSAGE: DEVIATION names a CPU that a guest with CPUS CPUs does not have. */
 static int
 check_deviation(
     const struct deviation *deviation, unsigned cpus, struct tz_error *err)
@@ -309,8 +309,8 @@ check_deviation(
 }
 
 /*
- * Scenario, operations, layout and CPUs must be there: whether the token is of this
- * driver is asked later.
+ * Checks that the token's scenario, operations, layout and CPUs exist.  check_token()
+ * compares the driver later.
  */
 static int
 check_subject(struct build_cache *build_cache, const struct token *token,

@@ -1,5 +1,5 @@
 /*
- * Names for addresses of a bundle, from the ELF files that it keeps.
+ * Symbol names for addresses of a bundle, from the ELF files in the bundle.
  */
 #ifndef TOPAZ_HARNESS_CMD_TRACE_BUNDLE_SYMBOLS_H
 #define TOPAZ_HARNESS_CMD_TRACE_BUNDLE_SYMBOLS_H
@@ -9,7 +9,7 @@
 
 struct bundle_symbols;
 
-/* BUNDLE must outlive it.  -TZ_EFORMAT: an ELF file is corrupt; -TZ_EIO. */
+/* BUNDLE must outlive *SYMBOLS.  -TZ_EFORMAT: an ELF file is corrupt; -TZ_EIO. */
 int bundle_symbols_open(const struct bundle *bundle,
     struct bundle_symbols **symbols, struct tz_error *err);
 void bundle_symbols_close(struct bundle_symbols *symbols);

@@ -96,7 +96,7 @@ print_insns(const uint64_t *ips, size_t count, struct bundle_symbols *symbols)
 	}
 }
 
-/* Prints from PSB to PSB; true: libipt refused something. */
+/* Prints the instructions, synchronising at PSBs; true: libipt reported an error. */
 static bool
 print_decoded(struct decode *decode, struct bundle_symbols *symbols)
 {

@@ -1,5 +1,5 @@
 /*
- * topaz export: a bundle in the form of another tool.
+ * topaz export: writes a bundle in the format of another tool.
  */
 #include <argp.h>
 #include <inttypes.h>
@@ -59,7 +59,7 @@ const struct argp cmd_export_argp = { export_argp_options, parse_one, "DIR",
 	"Writes the traces of the bundle DIR for another tool.", NULL, NULL,
 	NULL };
 
-/* The default name is one that perf record uses, too. */
+/* perf record also writes perf.data, so an existing one is not replaced by default. */
 static int
 claim(struct export_input *input, struct output **output, struct tz_error *err)
 {

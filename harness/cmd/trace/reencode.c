@@ -1,5 +1,5 @@
 /*
- * topaz reencode: a trace made again by the PT unit, traces/reencode/.
+ * topaz reencode: the PT unit re-encodes a trace (traces/reencode/).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,13 +80,13 @@ reencode_file(const struct reencode_input *input, struct tz_error *err)
 	return code;
 }
 
-/* What is read of a bundle before its traces. */
+/* The parts of a bundle that are read before its traces. */
 struct reencode_bundle {
 	struct bundle *bundle;
 	struct memory_image *memory_image;
 	struct event *events;
 	size_t event_count;
-	struct account account; /* which CPUs a thread was on, and what when */
+	struct account account; /* the CPUs and the settings of each stream */
 	struct reencode_options options;
 };
 
@@ -119,7 +119,7 @@ bundle_pieces(const struct bundle *bundle, struct memory_image *memory_image,
 	return error;
 }
 
-/* The index of STREAM in the account; ACCOUNT_NONE: nothing is known of it. */
+/* The index of STREAM in the account; ACCOUNT_NONE: the account does not have it. */
 static size_t
 stream_index(
     const struct reencode_bundle *from, const struct bundle_stream *stream)
@@ -145,7 +145,7 @@ stream_cpus(
 	    : bundle_stream_cpus(stream);
 }
 
-/* What was traced in it, and where that changed; *SETTINGS is to be freed. */
+/* The trace settings of STREAM and where they changed; the caller frees *SETTINGS. */
 static int
 stream_settings(const struct reencode_bundle *from,
     const struct bundle_stream *stream, struct reencode_options *options,
@@ -168,7 +168,7 @@ stream_settings(const struct reencode_bundle *from,
 	return 0;
 }
 
-/* The processor that a stream is of, unless it was named. */
+/* The processor model of STREAM, unless --profile names one. */
 static int
 stream_model(const struct reencode_bundle *from,
     const struct bundle_stream *stream, struct reencode_options *options,
@@ -256,8 +256,8 @@ reencode_bundle(struct reencode_input *input, struct tz_error *err)
 }
 
 /*
- * libipt calls itself for each jump of a block, which has up to 65535: a ring of jumps
- * needs more of a stack than is usual.
+ * libipt recurses for each jump in a block, which has up to 65535 of them: a ring of jumps
+ * needs more than the usual stack.
  */
 static void
 reencode_deepen_stack(void)

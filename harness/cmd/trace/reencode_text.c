@@ -4,13 +4,13 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* A number at *TEXT that ends at STOP; *TEXT moves behind it. */
+/* Parses the number at *TEXT, which ends at STOP; moves *TEXT past STOP. */
 static bool
 parse_number(const char **text, int base, char stop, uint64_t *value)
 {
 	char *end;
 
-	/* strtoull() would take blanks and a sign, too. */
+	/* strtoull() would also accept blanks and a sign. */
 	if (!isxdigit((unsigned char)**text))
 		return false;
 	errno = 0;

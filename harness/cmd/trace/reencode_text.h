@@ -1,6 +1,6 @@
 /*
- * Values of the options of topaz reencode, out of their text.  Each function returns
- * NULL or, where nothing was changed, why TEXT is refused (static).
+ * Parsers for the option values of topaz reencode.  Each function returns NULL, or a
+ * static string: the reason why TEXT is refused.  Then no result was changed.
  */
 #ifndef TOPAZ_HARNESS_CMD_TRACE_REENCODE_TEXT_H
 #define TOPAZ_HARNESS_CMD_TRACE_REENCODE_TEXT_H
@@ -10,7 +10,7 @@
 /* FAMILY/MODEL/STEPPING, decimal or 0x, as CPUID.1:EAX has it. */
 const char *reencode_cpu(const char *text, uint32_t *signature);
 
-/* A-B, hexadecimal, both in it: the next range of FILTER, which has 4 at most. */
+/* A-B, hexadecimal, inclusive: adds a range to FILTER, which holds at most 4. */
 const char *reencode_range(const char *text, struct decode_filter *filter);
 
 /* A hexadecimal number of up to 64 bits. */

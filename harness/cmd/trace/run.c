@@ -267,7 +267,7 @@ verdict_word(const struct run_outcome *outcome)
 	return run_was_stopped(outcome) ? "STOP" : words[run_verdict(outcome)];
 }
 
-/* Is the run's failure an operational error, which is printed with its CPU? */
+/* True if the run failed by an operational error, which is printed with its CPU. */
 static bool
 has_pt_error(const struct run_outcome *outcome)
 {
@@ -279,7 +279,7 @@ has_pt_error(const struct run_outcome *outcome)
 	    outcome->result.code == 0;
 }
 
-/* What a run that did not pass ended at, and where. */
+/* For a run that did not pass: prints the reason and the place of its end. */
 static void
 print_end(const struct run_outcome *outcome)
 {
@@ -302,7 +302,7 @@ print_end(const struct run_outcome *outcome)
 		printf("      #%-2u %s\n", i, outcome->frame[i]);
 }
 
-/* What the driver refused, and no caller in the guest saw. */
+/* Prints the driver's errors that the kernel dropped. */
 static void
 print_refused(const struct run_outcome *outcome)
 {
@@ -313,7 +313,7 @@ print_refused(const struct run_outcome *outcome)
 		    outcome->refused_count);
 }
 
-/* The console says what a failed program had to say. */
+/* The console has the messages of a program that failed. */
 static void
 print_console(const struct run_outcome *outcome)
 {

@@ -1,6 +1,6 @@
 /*
  * topaz verify: the verdict of traces/verify/verify.h on a bundle, or that of
- * traces/external/external_decoder.h on what another decoder made of it.
+ * traces/external/external_decoder.h on the output of another decoder.
  */
 #include <argp.h>
 #include <errno.h>
@@ -46,7 +46,7 @@ static const struct argp_option verify_argp_options[] = {
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
 
-/* Options of the list make no sense without it, nor others with it. */
+/* Checks that options for --decoded are given only with it, and other options without. */
 static void
 check_input(const struct verify_input *input, struct argp_state *state)
 {
@@ -133,7 +133,7 @@ print_result(const struct verify_input *input,
 	return result->nothing ? CMD_UNJUDGED : CMD_OK;
 }
 
-/* A bundle of `topaz run --no-truth` leaves nothing to compare with. */
+/* A bundle of `topaz run --no-truth` has no execution log to compare with. */
 static int
 check_truth(const struct bundle *bundle, struct tz_error *err)
 {
@@ -156,7 +156,7 @@ check_truth(const struct bundle *bundle, struct tz_error *err)
 	return error;
 }
 
-/* Compares the list that another decoder made. */
+/* Compares the list of another decoder with the execution log. */
 static int
 verify_list(const struct verify_input *input, const struct bundle *bundle,
     const struct symbolizer *symbolizer, struct tz_error *err)
@@ -185,7 +185,7 @@ verify_list(const struct verify_input *input, const struct bundle *bundle,
 	return code;
 }
 
-/* Compares what libipt makes of the traces. */
+/* Compares libipt's decoding of the traces with the execution log. */
 static int
 verify_traces(const struct verify_input *input, const struct bundle *bundle,
     const struct symbolizer *symbolizer, struct tz_error *err)

@@ -1,5 +1,5 @@
 /*
- * What a campaign covered, and what it did not, in lines.
+ * Coverage lines: what a campaign ran, and what it did not.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -31,11 +31,11 @@ name_of(const struct campaign *campaign, const struct campaign_area *area,
 }
 
 /*
- * How many schedules of trial_random() there are, on average, for one with exactly a
- * given PMI and d - 1 given switches, d = .changes - 1, at most.  One in two has d
- * deviations; one in two is spread; d of the boundaries^d that are drawn, in any of
- * d! orders, are the given ones; one in d has the PMI at the right one; and one in
- * .cpus the right CPU at each switch.
+ * Upper bound of the mean number of schedules of trial_random() per schedule that has
+ * exactly a given PMI and d - 1 given switches, d = .changes - 1.  One in two schedules
+ * has d deviations; one in two is spread; of the boundaries^d possible draws, d! orders
+ * are the given deviations; one in d has the PMI at the right one; and each switch has
+ * the right CPU with probability 1/.cpus.
  */
 static double
 random_inverse(
@@ -88,7 +88,7 @@ describe_how(const struct campaign *campaign, const struct campaign_area *area,
 		snprintf(how, FINDING_NAME_BYTES, "exhaustive");
 		return;
 	case AREA_RANDOM:
-		/* A PMI and a switch after or before it, if .changes is 3. */
+		/* A PMI and one switch, in either order, if .changes is 3. */
 		snprintf(how, FINDING_NAME_BYTES,
 		    "sampled at random; each of %u given deviations: 1 in "
 		    "%.2g",
@@ -126,7 +126,7 @@ kind_name(const struct campaign_area *area)
 	return names[area->kind];
 }
 
-/* Sequences are many: their areas share a line. */
+/* The areas of generated sequences share one line, because they are many. */
 static struct finding_coverage *
 line_of(struct finding_summary *summary, const char *what)
 {
@@ -144,7 +144,7 @@ line_of(struct finding_summary *summary, const char *what)
 	return line;
 }
 
-/* The counts of the first area of the same entry: of its default schedule. */
+/* The counts of the default schedule of the same entry. */
 static const struct stats_area *
 base_of(const struct campaign *campaign, size_t index)
 {
@@ -170,7 +170,7 @@ add_unjudged(struct finding_summary *summary, enum check_id check,
 	    (struct finding_unjudged){ check, reason, schedules };
 }
 
-/* The rows that were not judged in every schedule, by reason. */
+/* Adds the rows that were not judged, by reason. */
 static void
 describe_unjudged(
     const struct campaign *campaign, struct finding_summary *summary)
@@ -189,7 +189,7 @@ describe_unjudged(
 		: 0);
 }
 
-/* A shard of which a part was not run to its end. */
+/* Marks a shard of which a part was not run to its end. */
 static void
 describe_cut(struct finding_summary *summary)
 {
@@ -201,7 +201,7 @@ describe_cut(struct finding_summary *summary)
 	}
 }
 
-/* Why some of what belongs to the exploration was not done. */
+/* The reason why a part of the exploration was not completed. */
 static const char *
 cut_reason(const struct campaign *campaign)
 {
@@ -237,7 +237,7 @@ describe_coverage(
 		line->unjudged += stats->unjudged;
 		line->base_fails |= base_of(campaign, i)->base_fails != 0;
 		line->base_unjudged |= base_of(campaign, i)->base_unjudged != 0;
-		/* Where areas share a line, it is no more than the least of them. */
+		/* If areas share a line, it describes the least complete of them. */
 		if (!campaign_ended(campaign, i)) {
 			line->cut = true;
 			snprintf(line->how, sizeof(line->how), "%s",
@@ -256,7 +256,7 @@ describe_coverage(
 	summary->shards = campaign->options.shards;
 	summary->shard[(campaign->options.shard - 1) / 8] |= (uint8_t)(1u
 	    << (campaign->options.shard - 1) % 8);
-	/* Parts that were not even begun. */
+	/* Lists parts that were not begun. */
 	if (campaign->ended_early || campaign->gave_up) {
 		struct finding_coverage *line = line_of(summary, "all else");
 

@@ -28,7 +28,7 @@ describe_place(struct runner *runner, uint64_t va, struct finding_place *place)
 	}
 }
 
-/* Has OUTCOME the violation that becomes a finding? */
+/* True if OUTCOME has the violation that becomes a finding. */
 static bool
 has_own(const struct minimiser *minimiser, const struct outcome *outcome)
 {
@@ -41,7 +41,7 @@ has_own(const struct minimiser *minimiser, const struct outcome *outcome)
 	return false;
 }
 
-/* Where the place was not known at once, another mistake may show the same. */
+/* If the place was not known at once, another mistake may cause the same violation. */
 static bool
 is_same_mistake(struct minimiser *minimiser, const struct campaign_entry *entry,
     const struct schedule *schedule)
@@ -56,7 +56,7 @@ is_same_mistake(struct minimiser *minimiser, const struct campaign_entry *entry,
 	    identity.cause == minimiser->identity.cause;
 }
 
-/* Does SCHEDULE on ENTRY show the same?  Errors count as no. */
+/* True if SCHEDULE on ENTRY shows the same violation.  Errors count as false. */
 static bool
 shows(struct minimiser *minimiser, const struct campaign_entry *entry,
     const struct schedule *schedule)
@@ -85,7 +85,7 @@ shows(struct minimiser *minimiser, const struct campaign_entry *entry,
 	return shown && is_same_mistake(minimiser, entry, schedule);
 }
 
-/* LAYOUT without its word number INDEX; false: it has no such word. */
+/* Copies LAYOUT without word number INDEX; false: no such word. */
 static bool
 drop_word(const char *layout, unsigned index, char shorter[TOKEN_WORDS_BYTES])
 {
@@ -109,7 +109,7 @@ drop_word(const char *layout, unsigned index, char shorter[TOKEN_WORDS_BYTES])
 	return true;
 }
 
-/* The plainest set-up: likewise. */
+/* Removes layout words that are not needed. */
 static void
 drop_words(struct minimiser *minimiser)
 {
@@ -127,7 +127,7 @@ drop_words(struct minimiser *minimiser)
 	}
 }
 
-/* Fewest operations: only without deviations, whose places would move. */
+/* Removes operations, if there are no deviations: their places would change. */
 static void
 drop_steps(struct minimiser *minimiser)
 {
@@ -153,7 +153,7 @@ drop_steps(struct minimiser *minimiser)
 	}
 }
 
-/* Fewest deviations. */
+/* Removes deviations that are not needed. */
 static void
 drop_deviations(struct minimiser *minimiser)
 {
@@ -211,7 +211,7 @@ class_of(const struct schedule *schedule)
 	return class;
 }
 
-/* MESSAGE: what VIOLATION says, and in which operation of SEQUENCE. */
+/* Formats the text of VIOLATION and the operation of SEQUENCE in which it occurred. */
 static void
 format_message(const struct manifest *manifest, const struct sequence *sequence,
     const struct check_violation *violation, char message[FINDING_TEXT_BYTES])
@@ -334,7 +334,10 @@ describe_finding(struct campaign *campaign, const struct stats_group *group,
 	return error;
 }
 
-/* Where the driver was at the first violation, or else where the run ended. */
+/*
+ * Finds where the driver was at the first violation, or, without one, where the run
+ * ended.
+ */
 static void
 find_where(struct runner *runner, struct replayed *replayed)
 {

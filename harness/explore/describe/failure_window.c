@@ -1,5 +1,6 @@
 /*
- * Where a schedule fails and where not: its last deviation at every boundary.
+ * Determines where a schedule fails and where it passes, with its last deviation at
+ * every boundary.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,14 +11,14 @@
 #define BLOCK_BOUNDARIES 16 /* from one mark to the next */
 
 /*
- * The last deviation at every boundary of the run that has the others: where it
- * fails, and the nearest place where it does not.
+ * The last deviation at every boundary of the run with the other deviations: where it
+ * fails, and the nearest boundary where it passes.
  */
 struct window {
 	struct boundary_list list;
 	uint8_t *outcome;   /* enum tick_outcome, by boundary */
-	size_t failing;     /* index of the finding's own */
-	size_t first, last; /* of the stretch around it that fails */
+	size_t failing;     /* index of the finding's own boundary */
+	size_t first, last; /* of the contiguous failing range around it */
 	uint32_t failing_count, count;
 };
 
@@ -28,7 +29,7 @@ window_free(struct window *window)
 	free(window->outcome);
 }
 
-/* The runs of a window are not decoded. */
+/* Windows are not determined for check "decoded": their runs are not decoded. */
 static bool
 has_window(const struct minimiser *minimiser)
 {
@@ -37,7 +38,7 @@ has_window(const struct minimiser *minimiser)
 	    !minimiser_hurries(minimiser);
 }
 
-/* Could DEVIATION be placed at BOUNDARY as the finding's last one was? */
+/* True if DEVIATION can be placed at BOUNDARY in place of the finding's last one. */
 static bool
 is_candidate(const struct minimiser *minimiser, const struct boundary *boundary,
     unsigned cpus, struct deviation *deviation)
@@ -51,7 +52,7 @@ is_candidate(const struct minimiser *minimiser, const struct boundary *boundary,
 
 	if (boundary->cpu != last->cpu)
 		return false;
-	/* Where it was done it can be, worth a search or not. */
+	/* The finding's own place is valid, whether a search would try it or not. */
 	if (boundary->insns == last->insns) {
 		*deviation = *last;
 		return true;
@@ -68,7 +69,7 @@ is_candidate(const struct minimiser *minimiser, const struct boundary *boundary,
 	return false;
 }
 
-/* The verdict on a run with the last deviation elsewhere. */
+/* The verdict on a run with the last deviation at another boundary. */
 static enum tick_outcome
 tick_of(const struct minimiser *minimiser, const struct outcome *outcome)
 {
@@ -84,8 +85,8 @@ tick_of(const struct minimiser *minimiser, const struct outcome *outcome)
 }
 
 /*
- * The last deviation at each boundary where it is legal, from a mark that moves
- * along; MARK, where the list begins, is given up.
+ * Runs the last deviation at each boundary where it is legal, from a mark that moves
+ * forward; takes ownership of MARK, where the list begins.
  */
 static void
 judge_all(struct minimiser *minimiser, struct trial *place,
@@ -122,7 +123,7 @@ count_ticks(struct window *window)
 	}
 }
 
-/* Where the run stands after the deviations but the last; NULL: it does not. */
+/* A mark after all deviations but the last; NULL: not reached. */
 static struct runner_mark *
 mark_before_last(struct minimiser *minimiser, struct trial *place)
 {
@@ -171,7 +172,10 @@ find_stretch(const struct minimiser *minimiser, struct window *window)
 	}
 }
 
-/* The outcomes: those of KEPT, if it has them, else found and kept there. */
+/*
+ * The outcomes: those of KEPT, if present; if not, determines them and saves them
+ * there.
+ */
 static void
 fill_outcomes(struct minimiser *minimiser, struct trial *place,
     struct window *window, struct runner_mark *mark, struct describe_kept *kept)
@@ -184,7 +188,7 @@ fill_outcomes(struct minimiser *minimiser, struct trial *place,
 	} else {
 		judge_all(minimiser, place, window, mark);
 		if (minimiser_hurries(minimiser)) {
-			/* A part of a window is none. */
+			/* An incomplete window is not reported. */
 			boundary_free(&window->list);
 			return;
 		}
@@ -229,7 +233,7 @@ open_window(struct minimiser *minimiser, struct window *window,
 	return window->outcome != NULL ? 0 : tz_error(err, TZ_EIO, "no window");
 }
 
-/* The nearest boundary that passes, by its distance in the list. */
+/* The nearest boundary that passes, by distance in the list. */
 static size_t
 nearest_pass(const struct window *window)
 {

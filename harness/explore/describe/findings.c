@@ -9,17 +9,17 @@
 #include "harness/explore/search/workers.h"
 #include "harness/finding/mistakes.h"
 
-/* A group, once one of its runs has been done again. */
+/* A group and the identity that a repeated run of it has given. */
 struct identified {
 	struct identity identity;
 	bool shown;
 };
 
-/* What is made of the group that represents a mistake. */
+/* The finding made from the group that represents a mistake. */
 struct described {
 	uint32_t tallied; /* index of the group */
 	struct finding finding;
-	struct tz_error err; /* "" if all went well */
+	struct tz_error err; /* "" for success */
 	struct describe_kept kept;
 };
 
@@ -33,7 +33,7 @@ struct findings {
 	size_t unshown_count;
 	char (*unshown)[CHECK_TEXT_BYTES];
 	bool interrupted;
-	/* The step that runs, for progress. */
+	/* The current step, for progress. */
 	const char *step;
 	uint32_t total;
 };
@@ -44,7 +44,7 @@ group_at(const struct findings *findings, uint32_t index)
 	return &findings->campaign->stats->group[index];
 }
 
-/* Each of them, hurry or not: a finding may not get lost. */
+/* Identifies every group even if the user is in a hurry: no finding may be lost. */
 static void
 identify_share(
     void *arg, unsigned worker, const volatile bool *stop, struct stats *stats)
@@ -128,7 +128,10 @@ add_unshown(struct findings *findings, const char *text)
 	    "%.190s", text);
 }
 
-/* What group I, which was identified, is to those who sum up. */
+/*
+ * Fills in the data of group I, which was identified, for
+ * harness/finding/mistakes.h.
+ */
 static void
 fill_group(
     const struct findings *findings, uint32_t i, struct finding_group *group)
@@ -150,7 +153,7 @@ fill_group(
 	describe_symptom(findings->campaign, from, identity, &group->symptom);
 }
 
-/* SUMMARY's groups, in the order of the campaign's; TALLIED: the index of each. */
+/* Fills in SUMMARY's groups, in the campaign's order; TALLIED: the index of each. */
 static void
 fill_groups(struct findings *findings, struct finding_summary *summary,
     uint32_t *tallied)
@@ -167,7 +170,7 @@ fill_groups(struct findings *findings, struct finding_summary *summary,
 	}
 }
 
-/* Of each mistake the group that represents it is to be described. */
+/* Selects, for each mistake, the group that represents it, to be described. */
 static int
 choose_groups(struct findings *findings, struct finding_summary *summary,
     struct tz_error *err)
@@ -196,7 +199,7 @@ choose_groups(struct findings *findings, struct finding_summary *summary,
 	return 0;
 }
 
-/* What was described, as SUMMARY's. */
+/* Copies the described findings to SUMMARY. */
 static int
 take_described(struct findings *findings, struct finding_summary *summary,
     struct tz_error *err)

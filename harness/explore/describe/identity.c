@@ -14,20 +14,21 @@
 #include "harness/progress.h"
 
 #define VECTOR_PF 14
-/* For a run that did not end, beyond its limit. */
+/* For a run that did not end: continues beyond its limit. */
 #define LIMIT_INSNS_MAX (8 * PROGRESS_KERNEL_INSNS)
 
-/* A run while it is explained: the driver's last instruction before each violation. */
+/* Observes a run: the driver's last instruction before each violation. */
 struct explainer {
 	struct runner *runner;
 	uint64_t last[MACHINE_CPUS_MAX];
 	uint64_t last_any;
 	uint64_t before[CHECK_VIOLATION_MAX];
-	size_t seen;   /* violations */
-	uint64_t slot; /* from where the last call to nowhere took its target */
+	size_t seen; /* violations so far */
+	/* address from which the last call to an invalid target loaded it */
+	uint64_t slot;
 };
 
-/* All that one explained run gives. */
+/* The results of one explained run. */
 struct explained {
 	struct explainer explainer;
 	struct outcome outcome;
@@ -70,7 +71,7 @@ hear_step(void *arg, const struct machine_step *step)
 	explainer->last[step->cpu] = explainer->last_any = step->rip;
 }
 
-/* Runs WITNESS, explained; false: errors, or it cannot be run. */
+/* Runs WITNESS with explanations; false: an error, or it cannot be run. */
 static bool
 run_explained(struct campaign *campaign, const struct witness *witness,
     struct explained *run)
@@ -98,7 +99,8 @@ run_explained(struct campaign *campaign, const struct witness *witness,
 	} else if (witness->id == CHECK_NOT_RUN) {
 		run->outcome = trial.base;
 	} else {
-		/* A loop of millions of instructions is on the stack. */
+		/* In an endless loop, the function is still on the stack; stepping
+		 * would be slow. */
 		runner_observe(runner, &observer,
 		    witness->id == CHECK_PROGRESS || witness->id == CHECK_LIMIT
 			? STEPPING_NONE
@@ -112,7 +114,7 @@ run_explained(struct campaign *campaign, const struct witness *witness,
 	return true;
 }
 
-/* The one of row ID with that OWN; NULL: there is none. */
+/* The violation of row ID with own cause OWN; NULL: none. */
 static const struct outcome_violation *
 find_violation(const struct outcome *outcome, enum check_id id, uint64_t own)
 {
@@ -125,7 +127,7 @@ find_violation(const struct outcome *outcome, enum check_id id, uint64_t own)
 	return NULL;
 }
 
-/* The violation that ONE follows from; ONE itself if from none. */
+/* The violation that ONE is a symptom of; ONE itself if it is none. */
 static const struct outcome_violation *
 find_root(const struct outcome *outcome, const struct outcome_violation *one)
 {
@@ -136,7 +138,7 @@ find_root(const struct outcome *outcome, const struct outcome_violation *one)
 	return one;
 }
 
-/* Where the driver went wrong, as well as it is known. */
+/* The best known place where the driver went wrong. */
 static struct check_site
 site_of(const struct explainer *explainer, const struct outcome *outcome,
     const struct outcome_violation *one)
@@ -173,7 +175,7 @@ identity_place(struct runner *runner, uint64_t rip, struct finding_place *place)
 	}
 }
 
-/* The function that the kernel had called; not one that was inlined there. */
+/* The function that the kernel had called, not one that was inlined there. */
 static void
 fill_entry(struct runner *runner, uint64_t rip, char entry[FINDING_NAME_BYTES])
 {
@@ -186,8 +188,9 @@ fill_entry(struct runner *runner, uint64_t rip, char entry[FINDING_NAME_BYTES])
 }
 
 /*
- * Where the kernel ended without a function of the driver: the driver's variable that
- * led there.  It held the address that was called, or was read after it had gone.
+ * The driver's variable that caused a crash of the kernel with no driver function on
+ * the stack: it held the address that was called, or was read after its module was
+ * unloaded.
  */
 static uint64_t
 find_variable(
@@ -225,7 +228,7 @@ use_variable(struct runner *runner, uint64_t va, struct identity *identity)
 	identity->entry_place = identity->own_place = identity->place;
 }
 
-/* The object concerned, in words. */
+/* Describes the object concerned. */
 static void
 fill_object(struct runner *runner, const struct check_violation *violation,
     char object[FINDING_NAME_BYTES * 2])
@@ -246,7 +249,7 @@ fill_object(struct runner *runner, const struct check_violation *violation,
 		snprintf(object, FINDING_NAME_BYTES * 2, "%s", place.function);
 }
 
-/* Places, names and families: nothing that differs between builds. */
+/* Hashes places, names and families: nothing that differs between builds. */
 static uint64_t
 hash_identity(const struct identity *identity)
 {
@@ -269,8 +272,8 @@ hash_identity(const struct identity *identity)
 }
 
 /*
- * A run that is only long is run further: a CPU that then still waits, waits for
- * something that does not come.
+ * Continues a run that reached its limit: if a CPU still waits after that, it waits for
+ * an event that cannot occur.
  */
 static void
 judge_limit(struct campaign *campaign, const struct witness *witness,
@@ -349,7 +352,10 @@ identity_find(struct campaign *campaign, const struct witness *witness,
 	return true;
 }
 
-/* Line NUMBER of the file PATH with white space as one blank; "": there is none. */
+/*
+ * Reads line NUMBER of the file PATH, white space reduced to one blank; "": no such
+ * line.
+ */
 static void
 read_line(const char *path, int number, char *text, size_t text_size)
 {
@@ -406,7 +412,7 @@ identity_print(
 	hash = (uint64_t)info->family;
 	for (size_t i = 0; i < TZ_ARRAY_LEN(texts); i++)
 		hash = XXH3_64bits_withSeed(texts[i], strlen(texts[i]), hash);
-	/* A line of the source is no part of it. */
+	/* The line number of the source is not hashed. */
 	return XXH3_64bits_withSeed(
 	    finding->object, strcspn(finding->object, ":"), hash);
 }

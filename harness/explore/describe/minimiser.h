@@ -1,24 +1,23 @@
 /*
- * One cause while it becomes a finding, shared by describe.c and failure_window.c and by
- * nobody else.
+ * Minimisation of one finding, for describe.c and failure_window.c only.
  */
 #ifndef TOPAZ_HARNESS_EXPLORE_DESCRIBE_MINIMISER_H
 #define TOPAZ_HARNESS_EXPLORE_DESCRIBE_MINIMISER_H
 
 #include "harness/explore/describe/describe.h"
 
-/* One cause in one sequence, while it becomes smaller. */
+/* One cause in one sequence, while it is minimised. */
 struct minimiser {
 	struct campaign *campaign;
 	struct witness witness;
 	struct identity identity;
 };
 
-/* The token of SMALL's entry under SCHEDULE; "" where it does not fit. */
+/* The token of SMALL's entry under SCHEDULE; "" if it does not fit. */
 void minimiser_token(const struct minimiser *minimiser,
     const struct schedule *schedule, char *text, size_t text_size);
 
-/* Is the user in a hurry? */
+/* True if the user wants the findings at once. */
 static inline bool
 minimiser_hurries(const struct minimiser *minimiser)
 {

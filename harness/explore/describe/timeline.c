@@ -1,6 +1,6 @@
 /*
- * The timeline of a finding: its run once more, with everything that can be seen of
- * it, the outcome at every boundary, and what the nearest passing run did.
+ * The timeline of a finding: repeats its run and records all observable events, the
+ * outcome at every boundary, and the events of the nearest passing run.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,17 +16,18 @@ struct teller {
 	struct finding_timeline *timeline;
 	size_t event_room, span_room;
 	bool no_memory;
-	uint64_t idle[MACHINE_CPUS_MAX]; /* cycles less instructions */
+	uint64_t idle[MACHINE_CPUS_MAX]; /* cycles minus instructions */
 	struct teller_cpu {
 		unsigned depth;
-		size_t span[FRAMES_MAX]; /* indices: the functions on the way */
+		/* indices of the functions on the call stack */
+		size_t span[FRAMES_MAX];
 		uint64_t function[FRAMES_MAX];
 		uint64_t last_cycles;
 		bool in_nmi, away;
 	} cpu[MACHINE_CPUS_MAX];
 };
 
-/* Room for one more of SIZE bytes; doubles. */
+/* Makes room for one more item of SIZE bytes; doubles the array. */
 static bool
 make_room(void **items, size_t count, size_t *room, size_t size)
 {
@@ -43,7 +44,7 @@ make_room(void **items, size_t count, size_t *room, size_t size)
 	return true;
 }
 
-/* Where a function begins, as its number. */
+/* The start address of RIP's function, which identifies the function. */
 static uint64_t
 function_of(struct teller *teller, uint64_t rip)
 {
@@ -70,7 +71,7 @@ hear_event(void *arg, const struct event *event)
 	void *items = timeline->event;
 
 	teller->idle[event->cpu] = event->cycles - event->insns;
-	/* Ring 3: whatever function was on its way has returned. */
+	/* In ring 3, all kernel functions have returned. */
 	if (event->kind == EVENT_CALL_BEGIN || event->kind == EVENT_CALL_END)
 		leave_to(teller, &teller->cpu[event->cpu], 0, event->cycles);
 	teller->no_memory |= !make_room(
@@ -110,9 +111,9 @@ enter(struct teller *teller, const struct machine_step *step, uint64_t function,
 }
 
 /*
- * A step in another function than the last: a return to one on the way, or a call.
- * Where the CPU ran code in between that is not told of, it came back to a function
- * that is still on the way, or calls it anew at its first instruction.
+ * Handles a step in another function than the previous one: a return to a caller, or a
+ * call.  If code that is not reported ran in between, the CPU returned to a function
+ * that is still on the call stack, or calls it again at its first instruction.
  */
 static void
 hear_step(void *arg, const struct machine_step *step)
@@ -131,7 +132,7 @@ hear_step(void *arg, const struct machine_step *step)
 		depth--;
 	if (depth != 0 && step->rip == function &&
 	    cpu->last_cycles + 1 != cycles)
-		depth--; /* called again */
+		depth--; /* called again, not returned to */
 	if (depth == 0 && !step->in_nmi && cpu->in_nmi)
 		leave_to(teller, cpu, 0, cpu->last_cycles);
 	if (depth != 0)
@@ -153,7 +154,7 @@ close_spans(struct teller *teller)
 		    teller, &teller->cpu[i], 0, teller->cpu[i].last_cycles + 1);
 }
 
-/* Which instruction each event belongs to, where the event says so. */
+/* Sets the instruction of each event that has one. */
 static void
 place_events(struct teller *teller)
 {
@@ -176,7 +177,7 @@ place_events(struct teller *teller)
 	}
 }
 
-/* One run of TOKEN's, heard by TELLER. */
+/* Runs TOKEN once, observed by TELLER. */
 static int
 tell(struct campaign *campaign, const char *text, struct teller *teller,
     enum machine_stepping stepping, struct tz_error *err)
@@ -203,7 +204,7 @@ tell(struct campaign *campaign, const char *text, struct teller *teller,
 	return error;
 }
 
-/* The run of TEXT, a token, as a timeline; to be freed after success only. */
+/* Makes a timeline of the run of TEXT, a token; to be freed after success only. */
 static int
 tell_story(struct campaign *campaign, const char *text,
     enum machine_stepping stepping, struct finding_timeline *timeline,
@@ -229,7 +230,7 @@ tell_story(struct campaign *campaign, const char *text,
 	return error;
 }
 
-/* Of the nearest passing run the events alone. */
+/* Records only the events of the nearest passing run. */
 static int
 tell_passing(struct campaign *campaign, const struct finding *finding,
     struct finding_timeline *timeline, struct tz_error *err)

@@ -11,7 +11,7 @@
 
 #include "harness/host/input.h"
 
-/* The folder that has the driver's. */
+/* The folder of the driver's manifest. */
 static const char *
 drivers_of(const struct build_cache *build_cache)
 {
@@ -111,7 +111,7 @@ build_cache_source(const struct build_cache *build_cache)
 	return driver->source_count != 0 ? driver->source[0] : NULL;
 }
 
-/* FOLDER of PATH and NAME, if there is such a file. */
+/* NAME in the folder of PATH, if such a file exists; to be freed. */
 static char *
 find_beside(const char *path, const char *name)
 {
@@ -184,7 +184,7 @@ hash_file(XXH3_state_t *state, const char *path, enum input_kind kind,
 	return error;
 }
 
-/* What may not change for a token to mean the same. */
+/* Hashes everything that determines the meaning of a token. */
 static int
 hash_all(const struct build_cache *build_cache, const struct build_set *set,
     XXH3_state_t *state, struct tz_error *err)
@@ -223,7 +223,7 @@ build_cache_check(
 	int error;
 
 	*check = build_cache->check;
-	/* A page has a token for each of thousands of boundaries. */
+	/* A page of a finding has a token for each of thousands of boundaries. */
 	if (build_cache->checked)
 		return 0;
 	error = build_cache_build(build_cache, true, &set, err);

@@ -1,5 +1,5 @@
 /*
- * The inside of a build cache, for runner.c: objects that are compiled once.
+ * Internals of a build cache, for the runner's files: objects are compiled once.
  */
 #ifndef TOPAZ_HARNESS_EXPLORE_RUNNER_BUILD_CACHE_H
 #define TOPAZ_HARNESS_EXPLORE_RUNNER_BUILD_CACHE_H
@@ -18,24 +18,24 @@ struct build_cache {
 	bool built[2];
 	char sha256[65];
 	bool checked;
-	uint16_t check; /* of tokens, once .checked */
+	uint16_t check; /* the CHECK field of tokens; valid if .checked */
 	bool cuts;      /* build_cache_cut() */
 };
 
-/* The objects of a driver, compiled at the first call. */
+/* The objects of a driver; the first call compiles them. */
 int build_cache_build(struct build_cache *build_cache, bool invariants,
     const struct build_set **set, struct tz_error *err);
 
 /*
- * objects.c: writes DIRECTORY/objects/sha256 alone, beside objects that somebody else
- * has put there.  -TZ_EIO.
+ * objects.c: writes only DIRECTORY/objects/sha256, for objects that are already there.
+ * -TZ_EIO.
  */
 int build_cache_keep_sha256(const struct build_cache *build_cache,
     const char *directory, struct tz_error *err);
 
 /*
- * objects.c: the objects that build_cache_keep() has put away.  -TZ_ENOENT: there are
- * none of that kind.
+ * objects.c: loads the objects that build_cache_keep() saved.  -TZ_ENOENT: no objects
+ * with, or without, INVARIANTS as requested.
  */
 int build_cache_load(
     struct build_cache *build_cache, bool invariants, struct tz_error *err);

@@ -15,15 +15,15 @@
 #include "traces/bundle/bundle_write.h"
 #include "traces/verify/verify.h"
 
-/* A run while it is recorded. */
+/* A run that is being recorded. */
 struct recording {
 	struct runner *runner;
 	struct bundle_writer *writer;
 	struct record *record;
 	struct machine_observer observer;
 	struct exec_log *exec_log[MACHINE_CPUS_MAX];
-	struct runner_observer also; /* the caller's */
-	char path[TREE_PATH_BYTES];  /* "": there is none yet */
+	struct runner_observer also; /* the caller's observer */
+	char path[TREE_PATH_BYTES];  /* folder of the bundle; "": none yet */
 };
 
 static void
@@ -81,7 +81,7 @@ begin_recording(struct recording *recording)
 	return error == 0;
 }
 
-/* No recording stays in the machine; what it holds is in the bundle. */
+/* Stops recording: the bundle on disk has the data. */
 static void
 end_recording(struct recording *recording)
 {
@@ -138,11 +138,11 @@ add_difference(struct runner *runner, struct outcome *outcome,
 	outcome_add(runner, outcome, &violation);
 }
 
-/* The bundle read back, and compared. */
+/* Reads the bundle back and compares it. */
 static bool
 compare(struct recording *recording, struct outcome *outcome)
 {
-	/* Every row of the accounting has rows of its own in check.def. */
+	/* Every row of the byte accounting has its own rows in check.def. */
 	const struct verify_options options = { .rows = UINT32_MAX };
 	struct bundle_info info = { .driver = "explored" };
 	const struct cpu_set *cpu_set = runner_cpu_set(recording->runner);

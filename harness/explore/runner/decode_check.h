@@ -1,30 +1,30 @@
 /*
- * Check row "decoded": a run once more, with the execution log recorded; what libipt decodes
- * of its traces is compared with what was executed (traces/verify/verify.h).  Where bytes
- * went is judged by other rows: lost, overwritten and unreported ones only end what
- * can be compared.
+ * Check row "decoded": repeats a run with the execution log recorded, decodes its
+ * traces with libipt and compares the result with the execution log
+ * (traces/verify/verify.h).  Other rows judge where trace bytes went; here, lost,
+ * overwritten and unreported bytes only end the part that can be compared.
  */
 #ifndef TOPAZ_HARNESS_EXPLORE_RUNNER_DECODE_CHECK_H
 #define TOPAZ_HARNESS_EXPLORE_RUNNER_DECODE_CHECK_H
 
 #include "harness/explore/search/trial.h"
 
-/* Of so many schedules one is decoded; drawn by its rank. */
+/* One of this many schedules is decoded, selected by its rank. */
 #define DECODER_LINE_EVERY 512
 
 /*
- * Runs SCHEDULE, told to EAR (or NULL), as trial_run() does, and adds what does not
- * decode to OUTCOME.  True: it was compared; false: the run did not end by
- * itself, or there is no room for its record.
+ * Runs SCHEDULE as trial_run() does, with OBSERVER (or NULL) attached, and adds
+ * decoding differences to OUTCOME.  True if the trace was compared; false if the run
+ * did not end by itself or if its execution log does not fit.
  */
 bool decode_check_run(struct trial *trial, const struct schedule *schedule,
     const struct runner_observer *observer, enum machine_stepping stepping,
     struct outcome *outcome);
 
-/* Has OUTCOME a violation of that row? */
+/* True if OUTCOME has a violation of row "decoded". */
 bool decode_check_differs(const struct outcome *outcome);
 
-/* Decodes SCHEDULE of RANK if it is one of the sample, and counts it in TALLY. */
+/* Decodes SCHEDULE of RANK if it is in the sample, and counts it in STATS. */
 void decode_check_sample(struct trial *trial, struct rank rank,
     const struct schedule *schedule, struct stats *stats);
 

@@ -34,7 +34,7 @@ add_setting(struct layout *layout, const char *key, const char *value)
 		   used != 0 ? " " : "", key, value) < (int)room;
 }
 
-/* FEATURE, or FEATURE@CPU. */
+/* Adds "FEATURE" or "FEATURE@CPU". */
 static bool
 add_absent(struct layout *layout, const char *text)
 {

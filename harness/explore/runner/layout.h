@@ -1,5 +1,5 @@
 /*
- * How a guest is set up for a run: words joined by ',' (a table in layout.c).
+ * Layout: how the guest of a run is set up, as words joined by ',' (table in layout.c).
  */
 #ifndef TOPAZ_HARNESS_EXPLORE_RUNNER_LAYOUT_H
 #define TOPAZ_HARNESS_EXPLORE_RUNNER_LAYOUT_H
@@ -12,27 +12,28 @@
 
 struct layout {
 	bool invariants; /* the driver is compiled with INVARIANTS */
-	char settings[LAYOUT_SETTINGS_BYTES]; /* words for the guest */
-	const struct profile *profile; /* of all CPUs; NULL: as the user says */
+	char settings[LAYOUT_SETTINGS_BYTES]; /* guest boot parameters */
+	/* of all CPUs; NULL: as the user chose */
+	const struct profile *profile;
 	struct layout_absent {
 		const struct profile_feature_mask *feature;
-		unsigned cpu; /* that lacks it, or LAYOUT_ALL_CPUS */
+		unsigned cpu; /* without that feature, or LAYOUT_ALL_CPUS */
 	} absent[LAYOUT_ABSENT_MAX];
 	size_t absent_count;
 };
 
-/* -TZ_EUSAGE: names the word that is none. */
+/* -TZ_EUSAGE: unknown word, named in ERR. */
 int layout_parse(
     const char *words, struct layout *layout, struct tz_error *err);
 
 /*
- * MIX, what the user says, as LAYOUT has it on CPU_COUNT CPUs.  -TZ_EUSAGE: a CPU that
- * there is not.
+ * Applies LAYOUT to CPU_SET, the user's choice, for CPU_COUNT CPUs.  -TZ_EUSAGE: LAYOUT
+ * names a CPU that does not exist.
  */
 int layout_cpu_set(const struct layout *layout, unsigned cpu_count,
     struct cpu_set *cpu_set, struct tz_error *err);
 
-/* The words that there are, for lists: NULL past the last. */
+/* All layout words, for lists; NULL after the last. */
 struct layout_word {
 	const char *word, *text;
 };

@@ -1,6 +1,6 @@
 #define _GNU_SOURCE
 /*
- * Compiled objects, put away beside findings and taken from there:
+ * Saves and loads compiled objects in a folder of findings:
  * DIRECTORY/objects/{plain,invariants}/NN-NAME.o and DIRECTORY/objects/sha256.
  */
 #include <dirent.h>
@@ -121,7 +121,7 @@ is_object(const struct dirent *entry)
 	    dot != NULL && strcmp(dot, ".o") == 0;
 }
 
-/* The objects of FROM, as far as TO has none of that name. */
+/* Copies the objects of FROM that TO does not have. */
 static int
 copy_set(const char *from, const char *to, struct tz_error *err)
 {
@@ -187,7 +187,7 @@ objects_are_in(const char *folder)
 	    access(path, F_OK) == 0;
 }
 
-/* "00-hwt.o" becomes the part "hwt". */
+/* Adds the object "00-hwt.o" as part "hwt". */
 static bool
 add_part(struct build_set *set, const char *folder, const char *file)
 {

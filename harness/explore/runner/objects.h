@@ -1,17 +1,17 @@
 /*
- * Compiled objects beside findings, as build_cache_keep() puts them away: from the folders
- * of shards into the one that joins them.
+ * The compiled objects in a folder of findings, saved by build_cache_keep(), and
+ * copying them from the folders of shards to the merged folder.
  */
 #ifndef TOPAZ_HARNESS_EXPLORE_RUNNER_OBJECTS_H
 #define TOPAZ_HARNESS_EXPLORE_RUNNER_OBJECTS_H
 
 #include "emu/base/base.h"
 
-/* Has FOLDER objects for `topaz replay --from`? */
+/* True if FOLDER has objects for `topaz replay --from`. */
 bool objects_are_in(const char *folder);
 
 /*
- * Copies what FROM has of them to TO, but nothing that TO has already.  -TZ_EIO;
+ * Copies the objects of FROM to TO; does not overwrite files in TO.  -TZ_EIO;
  * -TZ_EUSAGE: a path is too long.
  */
 int objects_copy(const char *from, const char *to, struct tz_error *err);

@@ -62,7 +62,10 @@ outcome_cause(struct runner *runner, const struct check_violation *violation)
 	    violation->object, strlen(violation->object), hash);
 }
 
-/* What the violation numbered INDEX follows from: the first that explains it. */
+/*
+ * The cause that the violation numbered INDEX is a symptom of: the first that
+ * explains it.
+ */
 static uint64_t
 root_of(const struct outcome *outcome, unsigned index)
 {
@@ -106,7 +109,7 @@ outcome_read(struct runner *runner, struct outcome *outcome)
 	    &outcome->failed, &outcome->faulty);
 }
 
-/* An operation that succeeded in spite of it: was that right? */
+/* Checks an operation that succeeded although a kernel function failed. */
 static void
 judge_silence(
     struct runner *runner, struct outcome *outcome, const struct outcome *base)
@@ -122,7 +125,7 @@ judge_silence(
 	if (outcome->faulty == 0 ||
 	    (outcome->failed >> (outcome->faulty - 1) & 1) != 0)
 		return;
-	/* In two steps: the 64th operation has none after it. */
+	/* Two shifts, because a shift by 64, for the 64th operation, is undefined. */
 	later = later >> (outcome->faulty - 1) >> 1;
 	if (later == 0)
 		return;
@@ -134,9 +137,9 @@ judge_silence(
 }
 
 /*
- * With no function of the driver running, a panic is another module's where only its
- * calls were made to fail, and a wait without end is one's where any was: the driver had
- * returned.  Not where BASE ends so, too.
+ * Without a driver function on the stack, a panic is another module's if only that
+ * module's calls were made to fail, and an endless wait is another module's if any call
+ * was: the driver had returned.  Not if BASE ends in the same way.
  */
 static void
 drop_framework(struct outcome *outcome, const struct outcome *base)

@@ -1,10 +1,10 @@
 /*
  * The verdict on a run, in a form that is compared and grouped: violations by cause.
  *
- * A cause is the place where the driver went wrong: function and line of the
- * innermost of the driver's functions, the function that the kernel had called, and
- * the object concerned.  Where no function of the driver was running, it is the
- * operation in which the violation showed; ../describe/identity.h then finds the place.
+ * A cause is the place where the driver went wrong: function and line of the innermost
+ * driver function, the driver function that the kernel had called, and the object
+ * concerned.  If no driver function was running, the cause is the operation during
+ * which the violation was observed; ../describe/identity.h then finds the place.
  */
 #ifndef TOPAZ_HARNESS_EXPLORE_RUNNER_OUTCOME_H
 #define TOPAZ_HARNESS_EXPLORE_RUNNER_OUTCOME_H
@@ -14,9 +14,10 @@
 #define OUTCOME_MAX CHECK_VIOLATION_MAX
 
 enum outcome_how {
-	OUTCOME_WHOLE,      /* to its end */
-	OUTCOME_MERGED,     /* from an equal state on as the run before */
-	OUTCOME_IMPOSSIBLE, /* a deviation is not possible there */
+	OUTCOME_WHOLE, /* ran to its end */
+	/* reached a state of an earlier run, and ended there */
+	OUTCOME_MERGED,
+	OUTCOME_IMPOSSIBLE, /* a deviation is not possible at its boundary */
 	OUTCOME_UNREACHED,  /* the run ended before a deviation */
 };
 
@@ -25,51 +26,55 @@ struct outcome {
 	enum machine_end end; /* excused or not */
 	unsigned count;
 	struct outcome_violation {
-		uint64_t cause; /* of the violation that it follows from */
-		uint64_t own;   /* its own; .cause: it follows from none */
+		/* cause of the violation that this one is a symptom of */
+		uint64_t cause;
+		/* its own cause; equal to .cause if it is no symptom */
+		uint64_t own;
 		struct check_violation violation;
 	} violation[OUTCOME_MAX];
 	uint64_t unjudged[REASON_COUNT]; /* rows, one bit each */
-	bool framework;   /* a module that is not the driver panicked because a
-			   call of its own was made to fail: not judged */
-	uint64_t failed;  /* operations that returned an error, one bit each */
-	unsigned faulty;  /* in which a kernel function failed, plus 1 */
+	/* another module than the driver panicked because its own call was made to
+	 * fail: not judged */
+	bool framework;
+	uint64_t failed; /* operations that returned an error, one bit each */
+	/* operation in which a kernel function failed, plus 1 */
+	unsigned faulty;
 	uint64_t results; /* hash of what the operations returned */
-	unsigned reports; /* how often it reported a loss or an error */
+	unsigned reports; /* losses or errors that the driver reported */
 };
 
 /* The verdict on the run that has just ended. */
 void outcome_read(struct runner *runner, struct outcome *outcome);
 
-/* The cause of VIOLATION alone, whatever it follows from. */
+/* The own cause of VIOLATION, also if it is a symptom of another. */
 uint64_t outcome_cause(
     struct runner *runner, const struct check_violation *violation);
 
-/* A number for the family of row ID, or for the row where its family joins none. */
+/* A number for the family of row ID, or for the row itself if its family is ALONE. */
 uint64_t outcome_family(enum check_id id);
 
-/* Adds a violation that no event shows; it follows from none. */
+/* Adds a violation that no event shows; it is a symptom of no other. */
 void outcome_add(struct runner *runner, struct outcome *outcome,
     const struct check_violation *violation);
 
-/* Is VIOLATION a reason why the run could not be judged? */
+/* True if VIOLATION is a reason why the run could not be judged. */
 bool outcome_is_unjudged(const struct check_violation *violation);
-/* Could the run be judged to its end? */
+/* True if the run could be judged to its end. */
 bool outcome_is_judged(const struct outcome *outcome);
 
-/* Does a violation of ID mean that the kernel or the driver cannot go on? */
+/* True if the kernel or the driver cannot continue after a violation of ID. */
 bool outcome_is_crash(enum check_id id);
 
 /*
- * Removes a panic that is the framework's own; see struct outcome.  Adds a violation
- * where an operation succeeded in which a kernel function was made to fail, and a
- * later one fails that succeeds in BASE.
+ * Removes a panic of the framework itself; see struct outcome.  Adds a violation if an
+ * operation succeeded although a kernel function was made to fail in it, and a later
+ * operation fails that succeeds in BASE.
  */
 void outcome_judge_fault(
     struct runner *runner, struct outcome *outcome, const struct outcome *base);
 
 bool outcome_has(const struct outcome *outcome, uint64_t cause);
-/* Violations of OUTCOME that BASE does not have, whatever they follow from. */
+/* The number of violations of OUTCOME that BASE does not have, symptoms included. */
 unsigned outcome_beyond(
     const struct outcome *outcome, const struct outcome *base);
 

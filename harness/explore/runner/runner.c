@@ -206,8 +206,8 @@ runner_hash(struct runner *runner)
 {
 	const struct progress *now = &runner->now;
 	/*
-	 * What the driver has told so far is part of what the run will show, and
-	 * an outcome is also judged by what failed, and whose call it was.
+	 * The driver's reports so far are part of the outcome, and an outcome is also
+	 * judged by which call failed and which module made it.
 	 */
 	const uint64_t words[] = {
 		machine_hash(
@@ -218,7 +218,7 @@ runner_hash(struct runner *runner)
 		    (uint64_t)now->failed_driver << 1 |
 		    (uint64_t)now->failed_framework,
 		now->failed_site.rip,
-		/* What will be expected decides, too. */
+		/* Later values that are expected depend on this, too. */
 		(uint64_t)now->configuring << 16 |
 		    (uint64_t)now->configured << 8 | now->mixed,
 	};

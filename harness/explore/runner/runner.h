@@ -1,7 +1,7 @@
 /*
- * A driver built, loaded and booted up to where its actor program waits for a
- * script; from there any script is run under any schedule, again and again, each
- * time judged by the invariants.  One runner is one machine of one layout.
+ * A driver that is built, loaded and booted up to the point where its actor program
+ * waits for a script.  From there any script can be run repeatedly under any schedule;
+ * the invariants judge each run.  One runner is one machine of one layout.
  */
 #ifndef TOPAZ_HARNESS_EXPLORE_RUNNER_RUNNER_H
 #define TOPAZ_HARNESS_EXPLORE_RUNNER_RUNNER_H
@@ -14,18 +14,18 @@
 struct boot;
 struct build_cache;
 
-/* What stays the same for all runners of a driver. */
+/* Configuration that all runners of a driver share. */
 struct build_cache_config {
 	const char *driver;
-	const char *source, *tree, *cc; /* NULL: the driver's own, none, gcc */
-	unsigned cc_seconds; /* that gcc may use; 0: as build.h has it */
+	const char *source, *tree, *cc; /* NULL: the driver's own; none; gcc */
+	unsigned cc_seconds; /* time limit for gcc; 0: the default of build.h */
 	const char *drivers; /* folder with DRIVER/driver.yaml; NULL: topaz's */
-	const char *profile; /* of emu/profile/cpu_set.h */
-	const char *errata;  /* further keys by comma that show, or NULL */
+	const char *profile; /* as in emu/profile/cpu_set.h */
+	const char *errata;  /* further errata keys, comma-separated, or NULL */
 	const char
-	    *objects; /* a folder that build_cache_keep() has filled: nothing
-				is compiled; or NULL */
-	bool verbose; /* the guest's console to standard error */
+	    /* a folder that build_cache_keep() filled: nothing is compiled; or NULL */
+	    *objects;
+	bool verbose; /* copies the guest's console to standard error */
 };
 
 /* Compiles nothing yet.  Errors as of run_driver (harness/run.h). */
@@ -36,121 +36,136 @@ const struct manifest *build_cache_manifest(
     const struct build_cache *build_cache);
 const struct build_cache_config *build_cache_config(
     const struct build_cache *build_cache);
-/* The models of the CPUs and their errata, as tokens and reports have them. */
+/* The CPU models and their errata, as in tokens and reports. */
 const char *build_cache_models(const struct build_cache *build_cache);
 const char *build_cache_sha256(const struct build_cache *build_cache);
-/* What the TSC of its machine counts in a second. */
+/* The frequency of the machine's TSC in Hz. */
 uint64_t build_cache_tsc_hz(const struct build_cache *build_cache);
-/* The path of the driver's first source; NULL: it has none, compiled before. */
+/* The path of the driver's first source; NULL: precompiled, without sources. */
 const char *build_cache_source(const struct build_cache *build_cache);
-/* The path of the driver's file that was compiled as NAME ("./grab.c"), to be freed;
- * NULL: there is none. */
+/*
+ * The path of the driver's file that was compiled as NAME ("./grab.c"); the caller
+ * frees it.  NULL: no such file.
+ */
 char *build_cache_find_source(
     const struct build_cache *build_cache, const char *name);
-/* The check of tokens: over objects, manifest and events.  Compiles. */
+/*
+ * The CHECK field of tokens: a checksum of objects, manifest and event definitions.
+ * Compiles.
+ */
 int build_cache_check(
     struct build_cache *build_cache, uint16_t *check, struct tz_error *err);
 
 /*
- * Keeps the compiled objects in DIRECTORY/objects, so that what was found there
- * can be replayed where the compiler is another one.  -TZ_EIO.
+ * Saves the compiled objects in DIRECTORY/objects, so that findings can be replayed
+ * where the compiler is another one.  -TZ_EIO.
  */
 int build_cache_keep(const struct build_cache *build_cache,
     const char *directory, struct tz_error *err);
 
 /*
- * From now on, or no longer, a request for an end (harness/host/stop.h) cuts a run that
- * is under way.  A process that was forked ends there: what it has found is in memory
- * that it shares.  Of the others runner_is_cut() says so.
+ * If ON, a requested end (harness/host/stop.h) also interrupts a run in progress.  A
+ * forked process exits at that point; its results are in shared memory.  In other
+ * processes, runner_is_cut() reports the interruption.
  */
 void build_cache_cut(struct build_cache *build_cache, bool on);
 
 struct runner;
 
 /*
- * CPUS 1..8; LAYOUT as layout.h says; SETTINGS further words for the guest.
- * -TZ_EFORMAT also where the guest does not get as far as the script; -TZ_EMODEL: as it
- * does something that the model lacks; -TZ_ESTOP: an end was requested.
+ * CPUS 1..8; LAYOUT as in layout.h; SETTINGS are further guest boot parameters.
+ * -TZ_EFORMAT also if the guest does not reach the script; -TZ_EMODEL: the guest used
+ * something that is not modelled; -TZ_ESTOP: an end was requested.
  */
 int runner_open(struct build_cache *build_cache, unsigned cpus,
     const char *layout, const char *settings, struct runner **runner,
     struct tz_error *err);
 void runner_close(struct runner *runner);
 
-/* Why runner_go() came back. */
+/* Why runner_go() returned. */
 enum runner_end {
-	RUNNER_STOP,  /* at the stop */
-	RUNNER_POINT, /* at a merge point, if asked for */
-	RUNNER_OVER,  /* the run is over: check_end() has been called */
+	RUNNER_STOP,  /* at INSNS */
+	RUNNER_POINT, /* at a merge point; see runner_points() */
+	RUNNER_OVER,  /* the run ended: check_end() has been called */
 };
 
 /*
- * Goes back to the waiting program and gives it SEQUENCE's script.
- * -TZ_EUSAGE: too much for a script.
+ * Restores the state in which the actor program waits, and gives it SEQUENCE's script.
+ * -TZ_EUSAGE: too long for a script.
  */
 int runner_begin(struct runner *runner, const struct sequence *sequence,
     struct tz_error *err);
 
 /*
- * Goes on until CPU has retired INSNS instructions since the run's begin
- * (UINT64_MAX: to the end).
+ * Runs until CPU has retired INSNS instructions since the run's start (UINT64_MAX: to
+ * the end).
  */
 enum runner_end runner_go(struct runner *runner, unsigned cpu, uint64_t insns);
 
 /*
- * Goes on, if it is not there, until CPU has retired INSNS instructions.  False: it
- * is past them, or the run ends before.
+ * Runs until CPU has retired INSNS instructions, if it has not yet.  False: CPU has
+ * retired more, or the run ends before.
  */
 bool runner_reach(struct runner *runner, unsigned cpu, uint64_t insns);
 
-/* False: not possible here. */
+/* False: not possible at this boundary. */
 bool runner_inject(struct runner *runner, const struct deviation *deviation);
 
 /*
- * At most so many instructions of all CPUs in a run.  A run that reaches them, and
- * whose state does not recur (harness/progress.h), is not judged.
+ * Limits a run to INSNS instructions, all CPUs together.  A run that reaches the limit
+ * is not judged, unless its state recurs (harness/progress.h).
  */
 #define RUNNER_INSNS_MAX UINT64_C(10000000) /* the default */
 void runner_limit(struct runner *runner, uint64_t insns);
-/* From the next run on violations name what they come from: check_explain(). */
+/* From the next run on, violations have a .blame: check_explain(). */
 void runner_explain(struct runner *runner, bool on);
 
-/* Stop at merge points (IRET, end of an operation) from now on. */
+/* If ON, runner_go() also returns at merge points (IRET, end of an operation). */
 void runner_points(struct runner *runner, bool on);
 
-/* A hash of all that decides what comes: machine and monitors. */
+/* A hash of all state that determines the rest of the run: machine and monitors. */
 uint64_t runner_hash(struct runner *runner);
 
-/* machine_is_timed() at some runner_hash() since this was asked last? */
+/* True if machine_is_timed() was true at any runner_hash() since the last call. */
 bool runner_take_timed(struct runner *runner);
 
-/* The state between two calls of runner_go(); NULL: no memory. */
+/* A saved state of a run, taken between two calls of runner_go(); NULL: no memory. */
 struct runner_mark;
 struct runner_mark *runner_save(struct runner *runner);
 void runner_restore(struct runner *runner, const struct runner_mark *mark);
 void runner_mark_free(struct runner *runner, struct runner_mark *mark);
 
-/* Has the run executed an instruction of the driver?  Known where it is stepped. */
+/* True if the run has executed an instruction of the driver.  Valid only if stepped. */
 bool runner_ran_driver(const struct runner *runner);
 
-/* What observers of a run hear; members may be NULL. */
+/* Callbacks of an observer of a run; members may be NULL. */
 struct runner_observer {
 	void *arg;
-	void (*event)(void *arg, const struct event *event);      /* relative */
-	void (*step)(void *arg, const struct machine_step *step); /* relative */
+	/* counts relative to the run's start */
+	void (*event)(void *arg, const struct event *event);
+	/* counts relative to the run's start */
+	void (*step)(void *arg, const struct machine_step *step);
 };
-/* STEPPING as machine_set_stepping().  NULL: nobody listens. */
+/* STEPPING as in machine_set_stepping().  NULL: removes the observer. */
 void runner_observe(struct runner *runner,
     const struct runner_observer *observer, enum machine_stepping stepping);
-/* STEPPING_WATCHED means the code of all modules, or the driver's alone (at first). */
+/*
+ * Selects what STEPPING_WATCHED steps: the code of all modules, or, the default,
+ * only the driver's.
+ */
 void runner_watch_modules(struct runner *runner, bool all);
-/* Is VA in a module's own code? */
+/* True if VA is in the code of a module. */
 bool runner_in_module(const struct runner *runner, uint64_t va);
-/* Kernel functions that can fail are counted; the one numbered INDEX (from 0,
- * since the run's begin) fails.  UINT64_MAX: none. */
+/*
+ * Kernel functions that can fail are counted from 0 at the run's start; the one
+ * numbered INDEX fails.  UINT64_MAX: none.
+ */
 void runner_fail_point(struct runner *runner, uint64_t index);
 
-/* After RUNNER_OVER: was it cut?  Then it shows nothing. */
+/*
+ * After RUNNER_OVER: true if the run was interrupted.  Its outcome is then
+ * meaningless.
+ */
 bool runner_is_cut(const struct runner *runner);
 
 /* After RUNNER_OVER. */
@@ -162,25 +177,28 @@ struct runner_counts {
 };
 void runner_counts(const struct runner *runner, struct runner_counts *counts);
 
-/* A hash of what the operations returned; how often the driver told of a loss or an
- * error: LOST, or an operation that failed; which ones failed, one bit each; and in
- * which a kernel function was made to fail, plus 1. */
+/*
+ * RESULTS: a hash of what the operations returned.  REPORTS: how often the driver
+ * reported a loss or an error: LOST, or an operation that failed.  FAILED: which
+ * operations failed, one bit each.  FAULTY: the operation in which a kernel function
+ * was made to fail, plus 1.
+ */
 void runner_report(const struct runner *runner, uint64_t *results,
     unsigned *reports, uint64_t *failed, unsigned *faulty);
 
-/* Was a call made to fail? */
+/* True if a call was made to fail. */
 bool runner_function_failed(const struct runner *runner);
-/* And only such as another module than the driver does? */
+/* True if such calls were made only by modules other than the driver. */
 bool runner_framework_failed(const struct runner *runner);
-/* The driver's call that was made to fail first; 0: none was. */
+/* The driver's first call that was made to fail; 0: none. */
 struct check_site runner_failed_site(const struct runner *runner);
-/* The name of the sequence's operation STEP; "": there is none. */
+/* The name of operation STEP of the sequence; "": no such step. */
 const char *runner_step_name(const struct runner *runner, unsigned step);
 
-/* An absolute count of CPU's instructions, since the run's begin. */
+/* Converts an absolute count of CPU's instructions to one since the run's start. */
 uint64_t runner_relative(
     const struct runner *runner, unsigned cpu, uint64_t insns);
-/* The same of virtual time; 0: before it. */
+/* The same for virtual time; 0: before the run's start. */
 uint64_t runner_relative_cycles(const struct runner *runner, uint64_t cycles);
 
 /* What was loaded at boot. */
@@ -192,24 +210,24 @@ struct symbols *runner_symbols(struct runner *runner);
 const struct build_cache *runner_workshop(const struct runner *runner);
 const char *runner_layout(const struct runner *runner);
 /*
- * A line of the driver's sources: that of RIP, or, where a header's function was
- * inlined there, of its call.  .name is the function without the compiler's suffixes
- * (".part.0"), in .offset_bytes nothing.  False: RIP is not in the driver, or has no
- * line; *place is then what symbols_find() gives.
+ * The source line in the driver of RIP or, if a header's function was inlined there, of
+ * its call.  .name is the function without compiler suffixes (".part.0"), .offset_bytes
+ * is 0.  False: RIP is not in the driver, or has no line; *place is then the result of
+ * symbols_find().
  */
 bool runner_place(
     struct runner *runner, uint64_t rip, struct symbol_place *place);
 /*
- * A number for the line that VA is of, in any build of the same source, or for the
- * variable that VA is in; 0 for 0.
+ * A number that identifies the line at VA, or the variable that contains VA, in any
+ * build of the same source; 0 for 0.
  */
 uint64_t runner_place_key(struct runner *runner, uint64_t va);
-/* A number for the function that RIP is in; 0 for 0. */
+/* A number that identifies the function that contains RIP; 0 for 0. */
 uint64_t runner_function_key(struct runner *runner, uint64_t rip);
 
-/* Is VA in the driver's own code? */
+/* True if VA is in the driver's code. */
 bool runner_in_driver(const struct runner *runner, uint64_t va);
-/* Is VA in the driver's variables? */
+/* True if VA is in the driver's variables. */
 bool runner_is_driver_data(const struct runner *runner, uint64_t va);
 uint64_t runner_driver_base(const struct runner *runner);
 const char *runner_console(const struct runner *runner);

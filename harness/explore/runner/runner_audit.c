@@ -1,5 +1,5 @@
 /*
- * The driver's loads, stores and calls that the monitors are told of.
+ * Selects the driver's loads, stores and calls that are reported to the monitors.
  */
 #include <stdlib.h>
 
@@ -16,7 +16,7 @@ compare_addresses(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-/* The functions of CONFIG in ascending order, each once. */
+/* Lists the functions of CONFIG in ascending order, without duplicates. */
 static void
 list_callees(struct runner *runner, const struct check_config *config)
 {

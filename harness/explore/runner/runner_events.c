@@ -1,6 +1,6 @@
 /*
- * What the events of a run say of its operations: which one a CPU is in, what was
- * configured and of what, what failed.
+ * Tracks the operations of a run from its events: which operation a CPU is in, what was
+ * configured for which context, what failed.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,8 +10,8 @@
 #include "harness/explore/search/support.h"
 
 /*
- * What a configuration asks for is known when it has been accepted; until then either
- * the old one holds or the new one.  Of two that were set at once, nobody knows which.
+ * A configuration is valid once accepted; until then either the old or the new one may
+ * be in use.  If two operations configure at the same time, the result is unknown.
  */
 static void
 note_configuring(struct runner *runner, unsigned step)
@@ -26,7 +26,7 @@ note_configuring(struct runner *runner, unsigned step)
 		check_configured(runner->check, context, NULL, 0);
 }
 
-/* The configuration of CONTEXT that holds after STEP, plus 1; 0: none is known. */
+/* The operation that configured CONTEXT last, after STEP, plus 1; 0: unknown. */
 static unsigned
 find_configured(struct runner *runner, unsigned context, unsigned step)
 {
@@ -43,7 +43,10 @@ find_configured(struct runner *runner, unsigned context, unsigned step)
 	return 0;
 }
 
-/* What tracing has to be now, in each context and where that is not known. */
+/*
+ * Sets the expected MSR values of each context, and those where the context is
+ * unknown.
+ */
 static void
 note_configured(struct runner *runner, unsigned step, bool accepted)
 {
@@ -94,7 +97,7 @@ runner_note_trace(struct runner *runner, const struct event *event)
 	runner->now.traced[event->cpu].status = pt.status;
 }
 
-/* What is known of the session that was traced last: it is that until something changes. */
+/* Keeps the state of the last traced session, until an operation changes it. */
 static void
 note_session(struct runner *runner, unsigned flags)
 {
@@ -106,7 +109,7 @@ note_session(struct runner *runner, unsigned flags)
 		runner->now.session = SESSION_UNKNOWN;
 }
 
-/* An operation begins: what the manifest says about it. */
+/* An operation begins: applies what the manifest says about it. */
 void
 runner_note_call_begin(struct runner *runner, const struct event *event)
 {
@@ -127,7 +130,7 @@ runner_note_call_begin(struct runner *runner, const struct event *event)
 		check_rereading(runner->check, CHECK_ALL_STREAMS);
 }
 
-/* A function that can fail was made to. */
+/* A kernel function was made to fail. */
 void
 runner_note_failure(struct runner *runner, const struct event *event)
 {
@@ -141,7 +144,7 @@ runner_note_failure(struct runner *runner, const struct event *event)
 		runner->now.failed_framework = true;
 }
 
-/* A buffer is mapped: of which context, says the operation that does it. */
+/* A buffer is mapped; the operation that maps it determines the context. */
 void
 runner_note_buffer(struct runner *runner, const struct event *event)
 {
@@ -155,7 +158,10 @@ runner_note_buffer(struct runner *runner, const struct event *event)
 			    &runner->sequence, step - 1));
 }
 
-/* Is that what the manifest says that it returns, on these CPUs? */
+/*
+ * Compares RESULT with what the manifest says that the operation returns on these
+ * CPUs.
+ */
 static void
 note_answer(struct runner *runner, unsigned step, int64_t result)
 {
@@ -175,7 +181,7 @@ note_answer(struct runner *runner, unsigned step, int64_t result)
 		snprintf(text, sizeof(text), "%s on these CPUs", field);
 		check_answered_wrongly(runner->check, true, name, text);
 	}
-	/* What follows a step that failed may fail, too. */
+	/* After an operation that failed, later ones may fail, too. */
 	if (result >= 0 || runner->now.deviated || support != SUPPORT_ALL ||
 	    (runner->now.failed & (TZ_BIT(step) - 1)) != 0 ||
 	    !sequence_succeeds(
@@ -185,7 +191,7 @@ note_answer(struct runner *runner, unsigned step, int64_t result)
 	check_answered_wrongly(runner->check, false, name, text);
 }
 
-/* The BYTES at AT of the block of data that step STEP was handed first. */
+/* Reads BYTES at AT in the first data block that was passed to step STEP. */
 static uint64_t
 filled_in(struct runner *runner, unsigned step, uint32_t at, uint32_t bytes)
 {
@@ -197,14 +203,14 @@ filled_in(struct runner *runner, unsigned step, uint32_t at, uint32_t bytes)
 
 	while (i < SCRIPT_ARGS && arg[i].kind != SCRIPT_DATA)
 		i++;
-	/* The guest may have written there. */
+	/* The guest may have changed the offset. */
 	if (i < SCRIPT_ARGS && arg[i].value <= SCRIPT_DATA_MAX &&
 	    arg[i].value + at + bytes <= SCRIPT_DATA_MAX)
 		memcpy(&value, script->data + arg[i].value + at, bytes);
 	return value;
 }
 
-/* What has to be there; false: nobody can say. */
+/* The expected value of ANSWER in RIGHT; false: unknown. */
 static bool
 right_answer(struct runner *runner, unsigned step,
     const struct manifest_answer *answer, uint64_t *right)
@@ -234,7 +240,7 @@ right_answer(struct runner *runner, unsigned step,
 	return false;
 }
 
-/* Those bits of VALUE that are in MASK, moved down. */
+/* The bits of VALUE in MASK, shifted to bit 0. */
 static uint64_t
 bits_of(uint64_t value, uint64_t mask)
 {
@@ -263,7 +269,7 @@ note_filled_in(struct runner *runner, unsigned step)
 	}
 }
 
-/* It has returned. */
+/* An operation returned. */
 void
 runner_note_call_end(struct runner *runner, const struct event *event)
 {

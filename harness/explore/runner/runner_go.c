@@ -1,12 +1,13 @@
 /*
- * A run from where it is to a stop, its end or its limit; and whether one that does
- * not end waits for something that does not come.
+ * Runs to a stop, to the run's end or to its limit, and detects a run that does not end
+ * because it waits for an event that cannot occur.
  */
 #include "harness/explore/runner/runner_internal.h"
 #include "harness/progress.h"
 
-#define RECUR_INSNS UINT64_C(2000000) /* at most, to see turns recur */
-#define SLICE_INSNS UINT64_C(1000000) /* without an operation: does it wait? */
+#define RECUR_INSNS UINT64_C(2000000) /* maximum, to detect recurring turns */
+/* without an operation, before a check for waiting */
+#define SLICE_INSNS UINT64_C(1000000)
 
 static uint64_t
 insns_left(const struct runner *runner)
@@ -24,7 +25,7 @@ hash_state(void *arg)
 	return runner_hash(arg);
 }
 
-/* Does the state recur from one turn of a CPU to another? */
+/* True if the state recurs from one turn of a CPU to another. */
 static bool
 recurs_by_turns(struct runner *runner)
 {
@@ -41,7 +42,7 @@ recurs_by_turns(struct runner *runner)
 	return states.count < PROGRESS_STATES_MAX && result.end == MACHINE_STOP;
 }
 
-/* The machine came to its end, or to the limit. */
+/* The machine stopped, at the run's end or at the limit. */
 static void
 end_run(struct runner *runner, bool waits)
 {
@@ -62,7 +63,7 @@ insns_done(const struct runner *runner)
 	return insns_left(runner) - runner->limit + counts.insns_all;
 }
 
-/* Looks whether the run will end, and goes on from where it is. */
+/* Runs ahead to test whether the state recurs, then restores the current state. */
 static bool
 will_recur(struct runner *runner)
 {
@@ -74,7 +75,7 @@ will_recur(struct runner *runner)
 	waits = progress_recurs(
 	    runner->machine, &runner->result, hash_state, runner);
 	if (!waits) {
-		/* It may have come to its end: that is not looked at here. */
+		/* The end of the run, if it was reached, is handled later. */
 		runner_restore(runner, mark);
 		waits = recurs_by_turns(runner);
 	}
@@ -86,8 +87,8 @@ will_recur(struct runner *runner)
 }
 
 /*
- * Runs up to a stop, the end or the limit; true: it came to a state that recurs,
- * looked for where no operation begins or ends for long.
+ * Runs to a stop, the end or the limit; true: the state recurs.  Tests for that when no
+ * operation has begun or ended for SLICE_INSNS.
  */
 static bool
 run_slices(struct runner *runner)

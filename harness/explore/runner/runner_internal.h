@@ -1,5 +1,5 @@
 /*
- * The inside of a runner, shared by the files runner*.c and by nobody else.
+ * Internals of a runner, for the files runner*.c only.
  */
 #ifndef TOPAZ_HARNESS_EXPLORE_RUNNER_RUNNER_INTERNAL_H
 #define TOPAZ_HARNESS_EXPLORE_RUNNER_RUNNER_INTERNAL_H
@@ -11,7 +11,7 @@
 #define RUNNER_RAM_BYTES      (UINT64_C(64) << 20)
 #define RUNNER_SETTINGS_BYTES 128
 
-/* What a mark keeps beside the machine and the monitors. */
+/* The state that a mark saves in addition to the machine and the monitors. */
 struct progress {
 	uint64_t events, points;
 	uint64_t calls;   /* operations that began or ended */
@@ -19,29 +19,36 @@ struct progress {
 	bool over;
 	unsigned reports;
 	uint64_t failed; /* operations that returned an error, one bit each */
-	uint8_t step[MACHINE_CPUS_MAX]; /* the CPU is in, plus 1 */
-	uint8_t faulty;        /* in which a kernel function failed, plus 1 */
-	bool failed_driver;    /* a call of the driver's was made to fail */
-	bool failed_framework; /* one of somebody else's was */
-	bool deviated;         /* from the default schedule */
-	bool faulty_hardware;  /* by a deviation of class FAULT */
-	bool ran_driver;       /* a step was in the driver's code */
-	struct check_site failed_site; /* the call that was made to fail first */
-	uint8_t configuring;   /* operations that run and may configure */
-	uint8_t configured;    /* by which step, plus 1; 0: not known */
-	bool mixed;            /* another one ran at the same time */
-	unsigned started_cpus; /* whose buffers are mapped, one bit each */
+	/* operation that runs on the CPU, plus 1 */
+	uint8_t step[MACHINE_CPUS_MAX];
+	/* operation in which a kernel function failed, plus 1 */
+	uint8_t faulty;
+	/* a kernel function that the driver called was made to fail */
+	bool failed_driver;
+	/* one that another module called was made to fail */
+	bool failed_framework;
+	bool deviated;        /* the run differs from the default schedule */
+	bool faulty_hardware; /* a deviation of class FAULT occurred */
+	bool ran_driver;      /* driver code was executed */
+	/* the first call that was made to fail */
+	struct check_site failed_site;
+	uint8_t configuring; /* operations in progress that may configure */
+	/* operation that configured, plus 1; 0: unknown */
+	uint8_t configured;
+	bool mixed;            /* another operation ran at the same time */
+	unsigned started_cpus; /* CPUs whose buffers are mapped, one bit each */
 	unsigned console_bytes;
-	/* For what operations fill in: of each CPU, from the start on.  No part of
-	 * runner_hash(): a run that has traced otherwise has other registers. */
+	/* For the values that operations fill in: of each CPU, since the start.  Not
+	 * part of runner_hash(): a run with another trace has other registers. */
 	enum { SESSION_UNKNOWN, SESSION_STARTED, SESSION_STOPPED } session;
 	struct {
 		uint64_t written; /* bytes */
-		uint64_t status;  /* IA32_RTIT_STATUS when TraceEn fell */
+		/* IA32_RTIT_STATUS when TraceEn was cleared */
+		uint64_t status;
 	} traced[MACHINE_CPUS_MAX];
 };
 
-/* Keys of places that have been asked for; a direct-mapped cache by address. */
+/* Cached keys of places; a direct-mapped cache, by address. */
 #define PLACE_CACHE 1024
 struct place_keys {
 	uint64_t va, key;
@@ -51,20 +58,21 @@ struct runner {
 	struct build_cache *build_cache;
 	const struct build_set *set;
 	struct layout layout;
-	struct cpu_set cpu_set; /* the CPUs */
+	struct cpu_set cpu_set;
 	char layout_text[TOKEN_WORDS_BYTES];
-	char settings[RUNNER_SETTINGS_BYTES]; /* words of the manifest */
+	/* the manifest's guest boot parameters */
+	char settings[RUNNER_SETTINGS_BYTES];
 	unsigned cpus;
 	struct machine *machine;
 	struct boot boot;
 	struct symbols *symbols;
 	struct check *check;
-	struct runner_mark *ready;                /* at the script */
-	uint64_t insns[MACHINE_CPUS_MAX], cycles; /* at the script */
-	uint64_t script_pa, script_bytes;         /* 0: not there yet */
+	struct runner_mark *ready;                /* where the script begins */
+	uint64_t insns[MACHINE_CPUS_MAX], cycles; /* where the script begins */
+	uint64_t script_pa, script_bytes;         /* 0: not known yet */
 	uint64_t driver_begin, driver_end;
 	struct check_range driver_data[4];
-	uint64_t modules_begin, modules_end; /* nothing else runs in there */
+	uint64_t modules_begin, modules_end; /* code of all modules */
 	uint64_t callee[CHECK_CALLEES_MAX];  /* see machine_set_audit() */
 	size_t callee_count;
 	struct sequence sequence;
@@ -91,27 +99,27 @@ struct runner_mark {
 };
 
 /*
- * runner_audit.c: makes the machine report what the driver, whose ranges are known,
- * loads, stores and calls; fills in what the monitors need for it.
+ * runner_audit.c: makes the machine report the loads, stores and calls of the driver,
+ * whose address ranges are known; fills in CONFIG for the monitors.
  */
 void runner_audit(struct runner *runner, struct check_config *config);
 /* runner_site.c: the driver's functions on CPU's stack, for check_config. */
 struct check_site runner_site(void *arg, unsigned cpu);
 struct check_site runner_access_site(void *arg, unsigned cpu, uint64_t rip);
 
-/* runner.c: what the machine tells. */
+/* runner.c: the callbacks for the machine's events. */
 struct machine_observer runner_observer(struct runner *runner);
 
 /*
- * runner_events.c: keeps in NOW, and tells the monitors, what EVENT of a running script
- * says: an operation begins or has returned, a buffer is mapped, a function that can
- * fail was made to.
+ * runner_events.c: record EVENT of a running script in RUNNER->now and pass it to the
+ * monitors: an operation began or returned, a buffer was mapped, a kernel function was
+ * made to fail.
  */
 void runner_note_call_begin(struct runner *runner, const struct event *event);
 void runner_note_call_end(struct runner *runner, const struct event *event);
 void runner_note_buffer(struct runner *runner, const struct event *event);
 void runner_note_failure(struct runner *runner, const struct event *event);
-/* The same of trace output and of TraceEn 1 to 0. */
+/* Records trace output and TraceEn changing from 1 to 0. */
 void runner_note_trace(struct runner *runner, const struct event *event);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * From a build cache to a guest that waits for a script.
+ * Starts a guest from a build cache, up to the point where it waits for a script.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ add_range(const struct image_segment *segment, uint64_t range[2])
 	range[1] = segment->va + segment->bytes + segment->zero_bytes;
 }
 
-/* Modules lie one behind the other. */
+/* Modules are loaded at consecutive addresses. */
 static void
 note_module(struct runner *runner, const struct image *image)
 {
@@ -38,7 +38,7 @@ note_module(struct runner *runner, const struct image *image)
 	}
 }
 
-/* Where the driver's and the kernel's code and data lie. */
+/* Finds the ranges of the driver's and the kernel's code and data. */
 static void
 find_ranges(struct runner *runner, struct check_config *config)
 {
@@ -106,7 +106,8 @@ load(struct runner *runner, const char *settings, struct tz_error *err)
 		.tsc_hz = profile_tsc_hz(cpu_set_of(&runner->cpu_set, 0)),
 	};
 
-	/* The first of a word counts: a layout that was asked for is kept. */
+	/* The first occurrence of a word counts: a setting of the layout takes
+	 * precedence. */
 	snprintf(cmdline, sizeof(cmdline), "init=%s cpus=%u %s %s slice=0",
 	    manifest_actor(runner->build_cache->manifest), runner->cpus,
 	    runner->layout.settings, settings);
@@ -114,7 +115,7 @@ load(struct runner *runner, const char *settings, struct tz_error *err)
 	    RUNNER_RAM_BYTES, &runner->boot, err);
 }
 
-/* The invariants that the manifest says are not the driver's, or says nothing of. */
+/* Disables the invariants that the manifest excludes or has no data for. */
 static int
 leave_out(const struct runner *runner, struct check_config *config,
     struct tz_error *err)
@@ -133,7 +134,7 @@ leave_out(const struct runner *runner, struct check_config *config,
 			    runner->build_cache->config.driver, name);
 		config->enabled &= ~TZ_BIT(id);
 	}
-	/* What a driver supports elsewhere the manifest does not say. */
+	/* The manifest does not say what a driver supports on other machines. */
 	if (!support_is_usual(&runner->cpu_set, runner->cpus) ||
 	    (runner->cpu_set.count != 1 && !manifest_is_hybrid(manifest)))
 		config->enabled &= ~TZ_BIT(CHECK_VALID_REFUSED);
@@ -174,7 +175,7 @@ make_check(struct runner *runner, struct tz_error *err)
 	return 0;
 }
 
-/* Up to the script, and the state that every run begins with. */
+/* Boots up to the script, and saves the state that every run begins with. */
 static int
 boot(struct runner *runner, struct tz_error *err)
 {

@@ -1,5 +1,5 @@
 /*
- * Addresses as places in the driver's sources: the same in every build of them.
+ * Maps addresses to places in the driver's sources that are the same in every build.
  */
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +15,7 @@ runner_place(struct runner *runner, uint64_t rip, struct symbol_place *place)
 	return symbols_find_own(runner->symbols, rip, BUILD_OWN_PREFIX, place);
 }
 
-/* A function's name without ".part.0", ".constprop.1" and the like. */
+/* Hashes a function's name without ".part.0", ".constprop.1" and the like. */
 static uint64_t
 hash_name(const char *name, uint64_t seed)
 {
@@ -37,7 +37,7 @@ find_key(struct runner *runner, uint64_t va)
 		key = XXH3_64bits_withSeed(
 		    &place.line, sizeof(place.line), key);
 	}
-	/* An address without a name is itself. */
+	/* An address without a name is its own key. */
 	return place.name == NULL && place.file == NULL ? va : key;
 }
 

@@ -18,8 +18,8 @@ struct runner_pool {
 };
 
 /*
- * One CPU and two; the heap with neighbours and without; small allocations that
- * begin a page and others; with the driver's assertions and without.
+ * One or two CPUs; the heap with or without neighbouring allocations; small allocations
+ * at the start of a page or not; with or without the driver's assertions.
  */
 static const struct setup table[] = {
 	{ 2, "" },

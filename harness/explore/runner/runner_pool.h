@@ -1,5 +1,5 @@
 /*
- * Runners of a build cache by set-up of the guest, each opened once.
+ * The runners of one build cache, one for each guest set-up, each opened once.
  */
 #ifndef TOPAZ_HARNESS_EXPLORE_RUNNER_RUNNER_POOL_H
 #define TOPAZ_HARNESS_EXPLORE_RUNNER_RUNNER_POOL_H
@@ -18,7 +18,7 @@ int runner_pool_get(struct runner_pool *runner_pool, unsigned cpus,
     const char *layout, const char *settings, struct runner **runner,
     struct tz_error *err);
 
-/* The set-ups on which generated sequences run, in turn: NULL past the last. */
+/* The guest set-ups on which generated sequences run, in order; NULL after the last. */
 struct setup {
 	unsigned cpus;
 	const char *layout;

@@ -1,5 +1,5 @@
 /*
- * The driver's functions on a CPU's stack.
+ * Finds the driver's functions on a CPU's stack.
  */
 #include <string.h>
 
@@ -10,9 +10,10 @@
 struct site_walk {
 	struct runner *runner;
 	unsigned cpu;
-	uint64_t inner; /* the frame before: what the current one has called */
+	/* address in the inner frame, which the current one called */
+	uint64_t inner;
 	struct check_site site;
-	bool left; /* the outermost of the driver's frames has been seen */
+	bool left; /* the outermost of the driver's frames was passed */
 };
 
 static bool
@@ -24,7 +25,7 @@ read_guest(void *arg, uint64_t va, void *bytes, size_t count)
 	    walk->runner->machine, walk->cpu, (struct gva){ va }, bytes, count);
 }
 
-/* Is RIP in the kernel's entry code for interrupts and exceptions? */
+/* True if RIP is in the kernel's entry code for interrupts and exceptions. */
 static bool
 is_interrupt_entry(struct runner *runner, uint64_t rip)
 {
@@ -43,8 +44,8 @@ look_at_frame(void *arg, unsigned level, uint64_t rip)
 	bool own = runner_in_driver(walk->runner, rip);
 
 	if (own && !walk->left) {
-		/* A return address is that of the instruction after the call;
-		 * an interrupted one is itself. */
+		/* A return address is after the call; an interrupted RIP is the
+		 * instruction itself. */
 		if (level != 0 &&
 		    !is_interrupt_entry(walk->runner, walk->inner))
 			rip--;
@@ -78,7 +79,7 @@ runner_site(void *arg, unsigned cpu)
 	    machine_rbp(runner->machine, cpu));
 }
 
-/* A block that has just returned left its frame where it was. */
+/* A block that has just returned has left its frame on the stack. */
 struct check_site
 runner_access_site(void *arg, unsigned cpu, uint64_t rip)
 {

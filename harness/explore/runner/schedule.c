@@ -52,7 +52,7 @@ schedule_format(const struct schedule *schedule, char *text, size_t text_size)
 	return fits;
 }
 
-/* A decimal number at *AT, which moves behind it. */
+/* Parses a decimal number at *AT and advances *AT. */
 static bool
 parse_number(const char **at, uint64_t *value)
 {
@@ -66,7 +66,7 @@ parse_number(const char **at, uint64_t *value)
 	return errno == 0;
 }
 
-/* "1@4182=pmi", at *AT, which moves behind it. */
+/* Parses "1@4182=pmi" at *AT and advances *AT. */
 static bool
 parse_deviation(const char **at, struct deviation *deviation)
 {
@@ -184,7 +184,7 @@ token_parse_subject(const char *text, struct token *token, struct tz_error *err)
 	return 0;
 }
 
-/* The first line of FILE. */
+/* Reads the first line of FILE. */
 static int
 read_file(const char *file, char *text, size_t text_size, struct tz_error *err)
 {

@@ -1,17 +1,18 @@
 /*
- * A schedule: what a run does otherwise than the default schedule, and the token, one
- * line that names such a run exactly.
+ * A schedule: where a run deviates from the default schedule; and the token, one line
+ * that identifies such a run.
  *
  *   tz1:SUBJECT:PROFILE:SEED:DEVIATIONS:CHECK
  *
- * SUBJECT is SCENARIO or DRIVER, @CPUS (absent: the scenario's, or 1), ,LAYOUT for
- * each word of how the guest is set up (layout.h), and =STEPS for a sequence of a
- * driver's operations (harness/manifest/manifest.h).  DEVIATIONS are joined by ',',
- * each CPU@INSNS=WORD[+PARAMETER], where INSNS counts what that CPU has retired
- * since the script began, WORD is a deviation's (emu/base/deviation.def), and "cpu2" is "cpu" with
- * parameter 2.  PROFILE is what emu/profile/cpu_set.h says: "skylake+skl014" with an
- * erratum, "alderlake-p,alderlake-e" on a hybrid machine.  CHECK is four hexadecimal
- * digits over all that the run depends on.  All of it is of [A-Za-z0-9:@=,.+-].
+ * SUBJECT is SCENARIO or DRIVER, then @CPUS (default: the scenario's, or 1), ,LAYOUT
+ * for each layout word (layout.h), and =STEPS for a sequence of the driver's operations
+ * (harness/manifest/manifest.h).  DEVIATIONS are joined by ','; each is
+ * CPU@INSNS=WORD[+PARAMETER].  INSNS counts the instructions that this CPU has retired
+ * since the script began, WORD names a deviation (emu/base/deviation.def), and "cpu2"
+ * is "cpu" with parameter 2.  PROFILE is as in emu/profile/cpu_set.h: "skylake+skl014"
+ * with an erratum, "alderlake-p,alderlake-e" on a hybrid machine.  CHECK is four
+ * hexadecimal digits, a checksum of everything that the run depends on.  All characters
+ * are of [A-Za-z0-9:@=,.+-].
  */
 #ifndef TOPAZ_HARNESS_EXPLORE_RUNNER_SCHEDULE_H
 #define TOPAZ_HARNESS_EXPLORE_RUNNER_SCHEDULE_H
@@ -31,7 +32,7 @@ struct deviation {
 	uint64_t param;
 };
 
-/* In the order in which they are done. */
+/* In the order in which they occur. */
 struct schedule {
 	unsigned count;
 	struct deviation deviation[SCHEDULE_MAX];
@@ -39,19 +40,19 @@ struct schedule {
 
 struct token {
 	char name[64];                    /* scenario or driver */
-	unsigned cpus;                    /* 0: the scenario's own, or 1 */
+	unsigned cpus;                    /* 0: the scenario's, or 1 */
 	char layout[TOKEN_WORDS_BYTES];   /* words joined by ',' */
 	char steps[TOKEN_TEXT_BYTES];     /* "": a scenario */
-	char profile[CPU_SET_TEXT_BYTES]; /* of emu/profile/cpu_set.h */
+	char profile[CPU_SET_TEXT_BYTES]; /* as in emu/profile/cpu_set.h */
 	uint64_t seed;
 	struct schedule schedule;
 	uint16_t check;
 };
 
-/* The deviations alone, as in a token; "" for none.  False: no room. */
+/* Formats the deviations as in a token; "" for none.  False if TEXT is too small. */
 bool schedule_format(
     const struct schedule *schedule, char *text, size_t text_size);
-/* -TZ_EUSAGE: says what is wrong and where. */
+/* -TZ_EUSAGE: syntax error; ERR has the text and the column. */
 int schedule_parse(
     const char *text, struct schedule *schedule, struct tz_error *err);
 
@@ -59,7 +60,7 @@ bool token_format(const struct token *token, char *text, size_t text_size);
 /* TEXT may also be @FILE, whose first line is the token.  -TZ_EUSAGE, -TZ_EIO. */
 int token_parse(const char *text, struct token *token, struct tz_error *err);
 
-/* The part SUBJECT alone. */
+/* Parses a SUBJECT. */
 int token_parse_subject(
     const char *text, struct token *token, struct tz_error *err);
 

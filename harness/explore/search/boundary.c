@@ -6,11 +6,11 @@ struct collector {
 	struct runner *runner;
 	struct boundary_list *list;
 	bool no_memory;
-	/* Of calls: the steps, how many of them run, and the last instruction of
-	 * each CPU that was in a module. */
+	/* For boundaries at calls: the steps, how many of them run, and the last
+	 * instruction of each CPU that was in a module. */
 	unsigned first, last, running;
 	uint64_t in_module[MACHINE_CPUS_MAX];
-	uint64_t last_insns[MACHINE_CPUS_MAX]; /* of what was added */
+	uint64_t last_insns[MACHINE_CPUS_MAX]; /* of the boundary added last */
 };
 
 static void
@@ -55,14 +55,14 @@ on_step(void *arg, const struct machine_step *step)
 	struct boundary_list *list = collector->list;
 	struct boundary boundary = boundary_of(step);
 
-	/* A turn that begins here is no boundary of its own. */
+	/* A turn that begins at the previous boundary is not a boundary of its own. */
 	if (list->count != 0 && list->at[list->count - 1].cpu == boundary.cpu &&
 	    list->at[list->count - 1].insns == boundary.insns)
 		list->count--;
 	add(collector, boundary);
 }
 
-/* Where CPU stands now, in code that is not stepped. */
+/* Adds the current boundary of a CPU in code that is not stepped. */
 static void
 add_unstepped(struct collector *collector, struct boundary boundary)
 {
@@ -78,8 +78,8 @@ add_unstepped(struct collector *collector, struct boundary boundary)
 }
 
 /*
- * Just before an interrupt: what is made to happen there is taken with it, as a PMI
- * that comes with an NMI of another source.
+ * Adds boundaries just before an interrupt: an event injected there is delivered
+ * together with it, such as a PMI together with an NMI of another source.
  */
 static void
 add_before(struct collector *collector, const struct event *event)
@@ -104,7 +104,10 @@ add_before(struct collector *collector, const struct event *event)
 	}
 }
 
-/* Where a turn or an operation of ring 3 begins, and where a function can fail. */
+/*
+ * Adds boundaries where a turn or a ring 3 operation begins, and where a function
+ * can fail.
+ */
 static void
 on_event(void *arg, const struct event *event)
 {
@@ -120,7 +123,7 @@ on_event(void *arg, const struct event *event)
 	if (event->kind != EVENT_SWITCH && event->kind != EVENT_CALL_BEGIN &&
 	    event->kind != EVENT_CALL_END && event->kind != EVENT_POINT)
 		return;
-	/* An operation's event comes from within an instruction. */
+	/* The event of an operation occurs within an instruction. */
 	if (event->kind == EVENT_POINT)
 		boundary.flags = BOUNDARY_POINT;
 	else if (event->kind != EVENT_SWITCH)
@@ -162,8 +165,8 @@ on_call_event(void *arg, const struct event *event)
 }
 
 /*
- * Between two instructions of a module that are not neighbours, the kernel ran.  Others
- * are of interest if they touch what CPUs share.
+ * Between two instructions of a module that are not adjacent, the kernel ran.  Other
+ * instructions are boundaries if they access memory shared by CPUs.
  */
 static void
 on_call_step(void *arg, const struct machine_step *step)
@@ -178,7 +181,7 @@ on_call_step(void *arg, const struct machine_step *step)
 	if (collector->running == 0)
 		return;
 	if (step->insns != before + 1) {
-		/* What comes before the next call is not looked at again. */
+		/* Instructions up to the next call are not examined again. */
 		boundary.flags &= (uint16_t)~BOUNDARY_LOCAL;
 		boundary.flags |= BOUNDARY_CALLED;
 	}
@@ -186,7 +189,7 @@ on_call_step(void *arg, const struct machine_step *step)
 		add(collector, boundary);
 }
 
-/* Of LIST, beside places after calls, BOUNDARY_SHARED evenly spaced ones. */
+/* Reduces LIST to the places after calls and BOUNDARY_SHARED evenly spaced others. */
 static void
 thin(struct boundary_list *list)
 {
@@ -239,7 +242,10 @@ has_place(const struct boundary_list *list, const struct deviation *deviation)
 	return false;
 }
 
-/* As boundary_collect(), and the place of DEVIATION, at which code is not stepped. */
+/*
+ * As boundary_collect(), but adds the place of DEVIATION, in code that is not
+ * stepped.
+ */
 static bool
 collect_with(struct runner *runner, const struct deviation *deviation,
     struct boundary_list *list)
@@ -296,7 +302,7 @@ boundary_free(struct boundary_list *list)
 	*list = (struct boundary_list){ .count = 0 };
 }
 
-/* Would DEVIATION do anything at BOUNDARY that no later placement does? */
+/* True if DEVIATION at BOUNDARY has an effect that no later placement has. */
 static bool
 is_worth(const struct boundary *boundary, enum deviation_kind kind, bool reduce)
 {
@@ -329,7 +335,7 @@ is_worth(const struct boundary *boundary, enum deviation_kind kind, bool reduce)
 	}
 }
 
-/* One parameter each that stands for its kind; tokens may have any. */
+/* One representative parameter for each kind; tokens may have any. */
 static uint64_t
 usual_param(enum deviation_kind kind)
 {

@@ -1,17 +1,18 @@
 /*
- * Boundaries where nothing is stepped: in ring 3, in the kernel and in the framework,
- * evenly spaced between two that are known, and just before an interrupt is taken.
+ * Boundaries in code that is not stepped: in ring 3, in the kernel and in the
+ * framework, evenly spaced between two known ones, and just before an interrupt is
+ * delivered.
  */
 #include <stdlib.h>
 
 #include "harness/explore/search/boundary.h"
 
-#define SPACE_INSNS 200 /* between two places, at least */
+#define SPACE_INSNS 200 /* minimum distance between two places */
 #define PLACES_MAX  8   /* between two boundaries */
-#define GAPS_MAX    192 /* of a list: the others are left out evenly */
+#define GAPS_MAX    192 /* of a list; the rest is thinned evenly */
 #define RING0_BEGIN (UINT64_C(1) << 63)
 
-/* Where one goes, and after which of the list. */
+/* A new boundary, and the entry of the list that it follows. */
 struct gap {
 	struct boundary boundary;
 	size_t after;
@@ -38,7 +39,7 @@ add(struct gaps *gaps, struct boundary boundary, size_t after)
 	return true;
 }
 
-/* The CPU went from A, which is at INDEX, to B without anything in between. */
+/* Adds boundaries between A, at INDEX, and B, the next one of the same CPU. */
 static bool
 add_between(struct gaps *gaps, const struct boundary *a,
     const struct boundary *b, size_t index)
@@ -91,7 +92,10 @@ compare(const void *a, const void *b)
 	return x->boundary.insns < y->boundary.insns ? -1 : 1;
 }
 
-/* What is so where RUNNER stands; false: there nothing can be placed. */
+/*
+ * Fills in the state at RUNNER's current instruction; false: no deviation can be
+ * placed.
+ */
 static bool
 fill(struct runner *runner, struct boundary *boundary)
 {
@@ -107,7 +111,7 @@ fill(struct runner *runner, struct boundary *boundary)
 	return !pt.in_nmi;
 }
 
-/* Goes to each of GAPS; those that cannot be reached are left out. */
+/* Runs to each of GAPS; those that cannot be reached are omitted. */
 static void
 visit(struct runner *runner, struct gaps *gaps)
 {
@@ -116,7 +120,7 @@ visit(struct runner *runner, struct gaps *gaps)
 	for (size_t i = 0; i < gaps->count; i++) {
 		struct gap gap = gaps->at[i];
 
-		/* Every so many of them, if they are too many. */
+		/* If there are too many, an even selection is kept. */
 		if (gaps->count > GAPS_MAX &&
 		    i * GAPS_MAX / gaps->count ==
 			(i + 1) * GAPS_MAX / gaps->count)

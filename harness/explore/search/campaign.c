@@ -16,7 +16,10 @@
 
 #define NO_ENTRY       UINT32_MAX
 #define RANDOM_CHANGES 3
-/* Of schedules with one deviation, so many of 2^32 come first if they may be the last. */
+/*
+ * If the exploration may end early, this fraction (of 2^32) of the schedules with
+ * one deviation runs first.
+ */
 #define KEEP_FIRST (TRIAL_KEEP_ALL / 64)
 
 struct campaign_options
@@ -143,7 +146,8 @@ static struct trial_options
 trial_options_of(
     const struct campaign *campaign, const struct campaign_area *area)
 {
-	/* What the user named, or wrote down, is meant to run the driver. */
+	/* An entry that the user or the manifest names is expected to run the
+	 * driver. */
 	bool named = campaign->entry[area->entry].name[0] != '\0' ||
 	    campaign->options.subject != NULL;
 
@@ -156,7 +160,7 @@ trial_options_of(
 		.reduce = campaign->options.reduce };
 }
 
-/* An area's entry in the default schedule, ready for placements. */
+/* Runs an area's entry in the default schedule, ready for placements. */
 static int
 open_area(struct campaign *campaign, const struct campaign_area *area,
     struct trial *place, struct tz_error *err)
@@ -172,8 +176,8 @@ open_area(struct campaign *campaign, const struct campaign_area *area,
 }
 
 /*
- * Whether the default schedule's trace decodes, which each shard has to know: its
- * schedules are sampled only then.
+ * Decodes the default schedule's trace.  Each shard needs the result: schedules are
+ * sampled only if it decodes.
  */
 static void
 decode_base(struct campaign *campaign, uint32_t number, struct trial *place)
@@ -209,7 +213,7 @@ tell_reached(struct campaign *campaign, const struct campaign_entry *entry,
 	return error;
 }
 
-/* What the default schedule alone shows; how many schedules there are. */
+/* Runs the default schedule and counts the schedules of the area. */
 int
 campaign_survey(
     struct campaign *campaign, uint32_t number, struct tz_error *err)
@@ -235,7 +239,7 @@ campaign_survey(
 	    : tell_reached(campaign, &campaign->entry[area->entry], err);
 }
 
-/* Which of an area's schedules are done: before others, after them, all. */
+/* Which of an area's schedules to run: those that come first, the rest, or all. */
 enum part { PART_FIRST, PART_REST, PART_ALL };
 
 struct share_work {
@@ -288,7 +292,7 @@ work(void *arg, unsigned worker, const volatile bool *stop, struct stats *stats)
 	}
 }
 
-/* What the areas of a part have in common, in words. */
+/* A description of the areas of a part. */
 static const char *
 part_name(const struct campaign *campaign, uint32_t begin)
 {
@@ -313,7 +317,10 @@ tell_progress(void *arg, const struct stats *stats_list, unsigned jobs)
 	    campaign, part_name(campaign, share_work->begin), stats_list, jobs);
 }
 
-/* How many of COUNT areas make a part: few if each may be the last, or takes long. */
+/*
+ * How many of COUNT areas make a part: few if the exploration may end after each, or
+ * if each takes long.
+ */
 static uint32_t
 part_areas(const struct campaign *campaign, uint32_t count)
 {
@@ -325,7 +332,7 @@ part_areas(const struct campaign *campaign, uint32_t count)
 								      : count;
 }
 
-/* PART of areas [BEGIN, END): all at once, or some at a time. */
+/* Runs PART of areas [BEGIN, END): all at once, or some at a time. */
 static int
 run_part(struct campaign *campaign, uint32_t begin, uint32_t end,
     enum part part, struct tz_error *err)
@@ -352,7 +359,10 @@ campaign_run_areas(struct campaign *campaign, uint32_t begin, uint32_t end,
 	return run_part(campaign, begin, end, PART_ALL, err);
 }
 
-/* Each entry in the default schedule; what is kept of its schedules with one deviation. */
+/*
+ * Runs each entry in the default schedule and selects its schedules with one
+ * deviation.
+ */
 static int
 survey_entries(struct campaign *campaign, uint64_t budget, struct tz_error *err)
 {
@@ -401,7 +411,7 @@ explore_sequences(
 	return error;
 }
 
-/* Placements in sequences that reached something new. */
+/* Runs placements in sequences that reached something new. */
 static int
 explore_novel(struct campaign *campaign, const struct effort_parts *parts,
     struct tz_error *err)
@@ -437,7 +447,7 @@ explore_novel(struct campaign *campaign, const struct effort_parts *parts,
 				(uint32_t)campaign->area_count, err);
 }
 
-/* Pairs and random schedules of the first ENTRIES. */
+/* Runs pairs and random schedules of the first ENTRIES. */
 static int
 explore_deeper(struct campaign *campaign, uint32_t entries,
     const struct effort_parts *parts, struct tz_error *err)
@@ -451,7 +461,8 @@ explore_deeper(struct campaign *campaign, uint32_t entries,
 	campaign->ahead = 0;
 	for (uint32_t i = begin; i < campaign->area_count; i++) {
 		area = &campaign->area[i];
-		/* Of all pairs nobody knows how many merge: half at least. */
+		/* The number of pairs that merge is not known in advance: at least
+		 * half. */
 		area->expected = area->keep == TRIAL_KEEP_ALL &&
 			area->each_max == 0
 		    ? campaign->area[i - begin].total *
@@ -472,8 +483,8 @@ explore_deeper(struct campaign *campaign, uint32_t entries,
 }
 
 /*
- * Entries and sequences in the default schedule, then one deviation in each entry.  Where
- * the exploration may end early, some of those come before the sequences.
+ * Runs entries and sequences in the default schedule, then one deviation in each entry.
+ * If the exploration may end early, some of the latter run before the sequences.
  */
 static int
 explore_shallow(struct campaign *campaign, bool sequences,
@@ -493,7 +504,7 @@ explore_shallow(struct campaign *campaign, bool sequences,
 	return error;
 }
 
-/* A scenario that is explored alone has the part that it has among the others. */
+/* A scenario that is explored alone gets the share that it has among all scenarios. */
 static struct effort_parts
 parts_of(const struct campaign *campaign, bool sequences)
 {
@@ -528,7 +539,7 @@ explore(struct campaign *campaign, struct tz_error *err)
 	if (error == 0)
 		error = explore_shallow(
 		    campaign, sequences, parts.sequences, err);
-	/* What is made of sequences and lives would not end, either. */
+	/* What is derived from sequences and life cycles would not end, either. */
 	if (error == 0 && sequences && !campaign->gave_up)
 		error = concurrent_explore(campaign, parts.calls, err);
 	if (error == 0 && sequences)
@@ -540,7 +551,7 @@ explore(struct campaign *campaign, struct tz_error *err)
 	return error;
 }
 
-/* Has anything been run that can be reported? */
+/* True if anything was run that can be reported. */
 static bool
 has_begun(const struct campaign *campaign)
 {

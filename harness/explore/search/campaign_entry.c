@@ -1,4 +1,4 @@
-/* What a campaign explores: scenarios, and sequences that have no name. */
+/* The entries of a campaign: scenarios, and sequences without a name. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,7 +79,6 @@ read_entry(
 	return error;
 }
 
-/* The one that the user named, or all scenarios. */
 int
 campaign_make_entries(struct campaign *campaign, struct tz_error *err)
 {

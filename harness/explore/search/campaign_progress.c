@@ -1,6 +1,6 @@
 #include "harness/explore/search/campaign_progress.h"
 
-/* How many schedules of this shard AREA has, as far as that is known. */
+/* The number of schedules of AREA in this shard, as far as known. */
 static uint64_t
 expected(const struct campaign *campaign, const struct campaign_area *area)
 {
@@ -34,7 +34,7 @@ campaign_progress_tell(const struct campaign *campaign, const char *part,
 		if (have < want && !campaign_ended(campaign, i))
 			left += want - have;
 	}
-	/* Workers may have found the same: this many at least. */
+	/* Workers may have found the same groups: this is a lower bound. */
 	for (unsigned j = 0; j < jobs; j++) {
 		if (stats_list[j].group_count > groups)
 			groups = stats_list[j].group_count;

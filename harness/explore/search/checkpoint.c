@@ -11,10 +11,10 @@
 
 #define MAGIC "topaz checkpoint 1\n"
 
-/* What the file begins with; then struct checkpoint and its .novel. */
+/* File header; struct checkpoint and its .novel follow. */
 struct head {
 	char magic[sizeof(MAGIC)];
-	uint64_t key, bytes, digest; /* of what follows */
+	uint64_t key, bytes, digest; /* of the data after the header */
 };
 
 bool
@@ -54,7 +54,7 @@ checkpoint_write(const char *path, uint64_t key,
 
 	if (copy == NULL)
 		return tz_error(err, TZ_EIO, "out of memory");
-	/* No address gets into a file. */
+	/* Pointers are not written to the file. */
 	memcpy(copy, checkpoint, sizeof(*copy));
 	copy->novel = NULL;
 	copy->room = 0;
@@ -71,7 +71,7 @@ checkpoint_write(const char *path, uint64_t key,
 		    : tz_error(err, TZ_EIO, "%s: %s", path, strerror(errno));
 }
 
-/* BYTES, COUNT of them, have a head and what it says. */
+/* True if BYTES, COUNT of them, have a valid header and digest. */
 static bool
 is_whole(const uint8_t *bytes, size_t count)
 {

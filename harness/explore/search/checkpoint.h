@@ -1,7 +1,7 @@
 /*
- * Where an exploration was interrupted, so that the same command goes on there: which of
- * its parts were done, what they gave, and which generated sequences reached something
- * new.  A part that was interrupted is done again.
+ * The state of an interrupted exploration, from which the same command resumes: the
+ * completed parts, their results, and which generated sequences reached something new.
+ * An interrupted part is repeated.
  */
 #ifndef TOPAZ_HARNESS_EXPLORE_SEARCH_CHECKPOINT_H
 #define TOPAZ_HARNESS_EXPLORE_SEARCH_CHECKPOINT_H
@@ -12,29 +12,30 @@
 #define CHECKPOINT_RESULTS_BITS 65536
 
 struct checkpoint {
-	uint64_t parts; /* that are done, in order */
+	uint64_t parts; /* completed parts; they are completed in order */
 	struct stats stats;
-	/* Of the generated sequences that are done: did it reach something new? */
+	/* For each completed generated sequence: whether it reached something new. */
 	uint8_t *novel;
 	size_t count, room;
 	uint8_t seen[REACH_BYTES];
 	uint8_t results[CHECKPOINT_RESULTS_BITS / 8];
-	uint64_t endless; /* of those sequences, how many reached their limit */
+	/* number of those sequences that reached their limit */
+	uint64_t endless;
 };
 
-/* Notes the next generated sequence.  False: no memory. */
+/* Adds the result of the next generated sequence.  False: no memory. */
 bool checkpoint_add(struct checkpoint *checkpoint, bool novel);
 
 /*
- * Writes CHECKPOINT, of an exploration that KEY stands for (everything that decides what
- * it finds), to the file PATH.  -TZ_EIO.
+ * Writes CHECKPOINT to the file PATH.  KEY identifies the exploration: a hash of
+ * everything that determines its results.  -TZ_EIO.
  */
 int checkpoint_write(const char *path, uint64_t key,
     const struct checkpoint *checkpoint, struct tz_error *err);
 
 /*
- * Reads one.  -TZ_ENOENT: there is none, or it is of another exploration; -TZ_EFORMAT: it
- * is damaged, with a line; errors of harness/host/input.h.
+ * Reads a checkpoint.  -TZ_ENOENT: no file, or of another exploration; -TZ_EFORMAT:
+ * damaged, with the line number; errors of harness/host/input.h.
  */
 int checkpoint_read(const char *path, uint64_t key,
     struct checkpoint **checkpoint, struct tz_error *err);

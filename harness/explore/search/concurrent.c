@@ -10,7 +10,7 @@
 #define SESSION \
  (MANIFEST_CONFIGURES | MANIFEST_STARTS | MANIFEST_STOPS | MANIFEST_UNLOADS)
 
-/* The set-ups with two CPUs, in turn. */
+/* The set-ups with two CPUs, cyclically. */
 static const struct setup *
 setup_of(size_t number)
 {
@@ -24,7 +24,7 @@ setup_of(size_t number)
 	return setup_at(i);
 }
 
-/* One more pair; false: there is no room for it. */
+/* Adds a pair; false: no room for it. */
 static bool
 add_pair(struct campaign *campaign, const struct sequence *sequence,
     unsigned first, size_t number)
@@ -44,13 +44,13 @@ add_pair(struct campaign *campaign, const struct sequence *sequence,
 	    : campaign_add_area(campaign, AREA_CALLS, (uint32_t)index);
 	if (area == NULL)
 		return false;
-	/* Each of the two has a CPU of its own: nobody need be preempted. */
+	/* Each operation has a CPU of its own: no preemption is needed. */
 	area->kinds = UINT32_C(1) << DEVIATION_SWITCH;
 	area->first = first;
 	return true;
 }
 
-/* Do both of the pair change the session? */
+/* True if both operations of the pair change the session. */
 static bool
 is_of_session(const struct manifest *manifest, const struct sequence *sequence,
     unsigned first)
@@ -59,7 +59,10 @@ is_of_session(const struct manifest *manifest, const struct sequence *sequence,
 	    (sequence_flags(manifest, sequence, first + 1) & SESSION) != 0;
 }
 
-/* The pairs of one life that change the session, or the others, up to MAX in all. */
+/*
+ * Adds the pairs of one life cycle that change the session, or the others, up to MAX
+ * in total.
+ */
 static int
 add_pairs(struct campaign *campaign, const char *text, bool of_session,
     size_t max, size_t *count, struct tz_error *err)
@@ -106,7 +109,7 @@ struct concurrent {
 	uint32_t begin, end; /* areas */
 };
 
-/* A pair and its schedules, by one worker. */
+/* One worker runs a pair and all its schedules. */
 static void
 do_pair(struct campaign *campaign, uint32_t number, struct trial_share *share,
     struct stats *stats)
@@ -153,7 +156,7 @@ work(void *arg, unsigned worker, const volatile bool *stop, struct stats *stats)
 	for (uint32_t i = concurrent->begin + worker;
 	     i < concurrent->end && !*stop; i += workers)
 		do_pair(concurrent->campaign, i, &share, stats);
-	/* Of a pair that is another worker's, this one's share is nothing. */
+	/* A pair of another worker adds nothing to this one's share. */
 	for (uint32_t i = concurrent->begin; i < concurrent->end; i++)
 		stats->area[i].ended += !*stop;
 }

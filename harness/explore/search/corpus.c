@@ -13,36 +13,40 @@
 #include "harness/explore/search/processors.h"
 #include "harness/explore/search/workers.h"
 
-#define ROUND_ITEMS  512
-#define FIRST_ITEMS  64 /* of the first round, so that it can be given up soon */
+#define ROUND_ITEMS 512
+/* short first round, so that an endless driver is detected soon */
+#define FIRST_ITEMS  64
 #define SLICE_ITEMS  64
-#define TURN_ITEMS   8 /* of add_next() at most */
+#define TURN_ITEMS   8 /* maximum for add_next() */
 #define RESULTS_BITS CHECKPOINT_RESULTS_BITS
 #define LIVES_MAX    8
 #define LONG_RANK \
- 1200 /* of the exhaustive part: after it drawn ones come, too */
-#define COMPLETE_RUNS 2 /* of a sequence with the rest of its life */
+ 1200 /* runs of the exhaustive part; then random ones are mixed in */
+#define COMPLETE_RUNS 2 /* runs of a sequence completed to a life cycle */
 
 /*
- * Sequences are given up if so many reach their limit, at seconds each, and they are one
- * in so many of all.
+ * Sequences are given up if at least ENDLESS_MIN reach their limit (seconds each), and
+ * these are 1/ENDLESS_SHARE of all.
  */
 #define ENDLESS_MIN   32
 #define ENDLESS_SHARE 4
 
-/* For lives with one operation more: small allocations begin a page, as lives want. */
+/*
+ * Set-ups for life cycles with one more operation, which need small allocations to
+ * begin a page.
+ */
 static const size_t neighbour_setups[] = { 2, 4, 6 };
 
-/* What one run has reached. */
+/* What one run reached. */
 struct item_reach {
 	struct reach reach;
 	uint64_t results;
 	bool ran, endless;
 };
 
-/* Of the round's items, shared by the processes that run them. */
+/* State of the round, shared by the worker processes. */
 struct round_shared {
-	_Atomic size_t next; /* the item that nobody has begun */
+	_Atomic size_t next; /* first item that no worker has taken */
 	struct item_reach reach[ROUND_ITEMS];
 };
 
@@ -52,26 +56,27 @@ struct corpus {
 	uint32_t area;
 	struct campaign_entry *item; /* every run, in order */
 	size_t count, room;
-	size_t *novel; /* indices of items */
+	size_t *novel; /* indices of items that reached something new */
 	size_t novel_count, novel_room;
-	size_t round;         /* first item of the round that runs */
-	size_t slice, sliced; /* of its items, those that run now */
+	size_t round;         /* index of the first item of the current round */
+	size_t slice, sliced; /* range of the round's items that run now */
 	struct round_shared *shared;
 	uint8_t seen[REACH_BYTES];
 	uint8_t results[RESULTS_BITS / 8];
-	uint64_t rank;    /* the generator's next of the exhaustive part */
-	uint64_t drawn;   /* how many were drawn or changed */
-	uint64_t endless; /* that have reached their limit */
+	uint64_t rank;    /* next rank of the exhaustive generator */
+	uint64_t drawn;   /* random and mutated sequences so far */
+	uint64_t endless; /* runs that reached their limit */
 	struct sequence life[LIVES_MAX];
 	size_t life_count;
 	struct processors processors;
 	struct sequence_neighbours neighbours;
-	size_t turns; /* neighbours and generated ones take turns */
+	/* selects neighbours and generated sequences alternately */
+	size_t turns;
 };
 
 /*
- * Runs one item in the default schedule.  Every shard runs all, as what comes next depends
- * on what each has reached; but counts its own only.
+ * Runs one item in the default schedule.  Every shard runs all items, because the next
+ * ones depend on what each has reached; but it counts only its own.
  */
 static void
 run_item(struct corpus *corpus, size_t index, struct stats *stats)
@@ -109,7 +114,7 @@ work(void *arg, unsigned worker, const volatile bool *stop, struct stats *stats)
 	size_t i;
 
 	(void)worker;
-	/* Each takes the next, as some take long. */
+	/* Workers take the next item when free, because some items take long. */
 	while (!*stop &&
 	    (i = atomic_fetch_add(&corpus->shared->next, 1)) < corpus->sliced)
 		run_item(corpus, i, stats);
@@ -147,7 +152,7 @@ add_on(struct corpus *corpus, const struct sequence *sequence, size_t setup)
 	    corpus, sequence, setup_at(setup)->cpus, setup_at(setup)->layout);
 }
 
-/* The next of all short sequences. */
+/* The next short sequence. */
 static bool
 next_short(struct corpus *corpus, struct sequence *sequence)
 {
@@ -160,7 +165,7 @@ next_short(struct corpus *corpus, struct sequence *sequence)
 	return false;
 }
 
-/* One that is drawn, or a changed copy of one that was new. */
+/* A random sequence, or a mutated copy of one that reached something new. */
 static void
 next_drawn(struct corpus *corpus, struct sequence *sequence)
 {
@@ -180,7 +185,10 @@ next_drawn(struct corpus *corpus, struct sequence *sequence)
 		rank += UINT64_C(1) << 32;
 }
 
-/* How many steps of LIFE, from its begin, SEQUENCE has; the last one it has in LAST. */
+/*
+ * The number of steps of LIFE, from its start, that SEQUENCE contains; LAST: index
+ * of the last of them.
+ */
 static unsigned
 lived(const struct sequence *life, const struct sequence *sequence,
     unsigned *last)
@@ -197,7 +205,7 @@ lived(const struct sequence *life, const struct sequence *sequence,
 	return count;
 }
 
-/* The sequence and the rest of the life that it has begun. */
+/* Appends the rest of the life cycle that the sequence has begun. */
 static void
 complete(const struct corpus *corpus, struct sequence *sequence)
 {
@@ -220,7 +228,10 @@ complete(const struct corpus *corpus, struct sequence *sequence)
 		sequence->step[sequence->count++] = chosen->step[from];
 }
 
-/* The next life with more; *ADDED: there was one.  False: no memory. */
+/*
+ * Adds the next life cycle with one more operation; *ADDED: there was one.  False:
+ * no memory.
+ */
 static bool
 add_neighbour(struct corpus *corpus, bool *added)
 {
@@ -235,8 +246,8 @@ add_neighbour(struct corpus *corpus, bool *added)
 }
 
 /*
- * The next sequence as it is on one set-up, and with the rest of its life on others.
- * False: no memory.
+ * Adds the next sequence, unchanged on one set-up and completed to a life cycle on
+ * others. False: no memory.
  */
 static bool
 add_next(struct corpus *corpus)
@@ -272,7 +283,7 @@ add_next(struct corpus *corpus)
 	return true;
 }
 
-/* Items of one round; false: no memory. */
+/* Adds the items of one round; false: no memory. */
 static bool
 fill_round(struct corpus *corpus, uint64_t budget)
 {
@@ -280,7 +291,7 @@ fill_round(struct corpus *corpus, uint64_t budget)
 					 : ROUND_ITEMS - TURN_ITEMS;
 
 	corpus->round = corpus->count;
-	/* Of a round that is interrupted some do not run. */
+	/* In an interrupted round, some items do not run. */
 	memset(corpus->shared->reach, 0, sizeof(corpus->shared->reach));
 	while (corpus->count < budget && corpus->count - corpus->round < room) {
 		if (!add_next(corpus))
@@ -306,7 +317,7 @@ add_novel(struct corpus *corpus, size_t index)
 	return true;
 }
 
-/* Tells what an item has reached, if anyone wants to know. */
+/* Calls .reached, if set, with the code that an item reached. */
 static void
 tell_reached(struct corpus *corpus, size_t index)
 {
@@ -321,7 +332,7 @@ tell_reached(struct corpus *corpus, size_t index)
 		    &corpus->shared->reach[index - corpus->round].reach);
 }
 
-/* Has the run of item INDEX reached what none before it has? */
+/* True if the run of item INDEX reached something that none before it reached. */
 static bool
 is_novel(struct corpus *corpus, size_t index)
 {
@@ -341,7 +352,7 @@ is_novel(struct corpus *corpus, size_t index)
 	return is_new;
 }
 
-/* What the sequences that were done before have reached. */
+/* Restores what the sequences completed before the interruption reached. */
 static void
 recall(struct corpus *corpus, const struct checkpoint *resume)
 {
@@ -360,7 +371,7 @@ note(struct corpus *corpus)
 	checkpoint->endless = corpus->endless;
 }
 
-/* In the order of items, so that it does not depend on the workers. */
+/* Joins in the order of items, so that the result does not depend on the workers. */
 static bool
 join_round(struct corpus *corpus)
 {
@@ -390,7 +401,7 @@ join_round(struct corpus *corpus)
 	return true;
 }
 
-/* Opens every set-up of the round before the workers part. */
+/* Opens every set-up of the round before the workers are forked. */
 static int
 open_setups(struct corpus *corpus, struct tz_error *err)
 {
@@ -435,7 +446,7 @@ tell_progress(void *arg, const struct stats *stats_list, unsigned jobs)
 	campaign_progress_tell(corpus->campaign, "sequences", stats_list, jobs);
 }
 
-/* The round's items: in slices where the exploration may end after any of them. */
+/* Runs the round's items; in slices if the exploration may end after any of them. */
 static int
 run_round(struct corpus *corpus, struct tz_error *err)
 {

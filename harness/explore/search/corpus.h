@@ -1,7 +1,7 @@
 /*
- * Generated sequences of operations, run in the default schedule, in rounds: what reaches
- * code of the driver that none before it reached, or makes the operations return
- * what none made them, is kept and changed further.
+ * Generated sequences of operations, run in the default schedule, in rounds.  A
+ * sequence that reaches driver code that no earlier one reached, or makes the
+ * operations return new results, is kept and mutated.
  */
 #ifndef TOPAZ_HARNESS_EXPLORE_SEARCH_CORPUS_H
 #define TOPAZ_HARNESS_EXPLORE_SEARCH_CORPUS_H
@@ -11,26 +11,27 @@
 struct corpus;
 
 /*
- * Runs sequences until BUDGET runs are done, their violations into AREA of the
+ * Runs sequences until BUDGET runs are done, and counts their violations in AREA of the
  * campaign's statistics.  Errors as of runner_open() and workers_run().
  */
 int corpus_run(struct campaign *campaign, uint32_t area, uint64_t budget,
     struct corpus **corpus, struct tz_error *err);
 void corpus_destroy(struct corpus *corpus);
 
-/* What ran as number FIRST of a rank. */
+/* The entry whose rank has FIRST as its first number. */
 const struct campaign_entry *corpus_entry(
     const struct corpus *corpus, uint32_t first);
 
-/* Those that reached something new, in order; NULL past the last. */
+/* The sequences that reached something new, in order; NULL after the last. */
 const struct campaign_entry *corpus_novel(
     const struct corpus *corpus, size_t index);
 
 struct corpus_counts {
 	uint64_t runs;           /* sequences run, on all set-ups */
-	uint64_t exhaustive;     /* short sequences that were among them ... */
-	uint64_t exhaustive_all; /* ... of so many that there are */
-	uint64_t code_reached;   /* instructions of the driver */
+	uint64_t exhaustive;     /* short sequences among them ... */
+	uint64_t exhaustive_all; /* ... and all short sequences that exist */
+	/* instructions of the driver that were executed */
+	uint64_t code_reached;
 };
 void corpus_counts(const struct corpus *corpus, struct corpus_counts *counts);
 

@@ -2,12 +2,15 @@
 
 #include <string.h>
 
-/* Of a budget, for what is not one deviation in a scenario; and of that: */
+/*
+ * Shares of a budget, in percent: all but schedules with one deviation in a
+ * scenario; of these, sequences and placements in them.
+ */
 #define BEYOND_PERCENT    50
 #define SEQUENCES_PERCENT 25
 #define NOVEL_PERCENT     50
 #define NOVEL_EACH        200
-#define CALLS_PERCENT     6 /* on top of all */
+#define CALLS_PERCENT     6 /* in addition */
 
 static const struct effort_info infos[EFFORT_COUNT] = {
 #define EFFORT(                                                         \

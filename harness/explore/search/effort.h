@@ -1,6 +1,6 @@
 /*
- * How many schedules each part of an exploration has: by an effort (effort.def) or by a
- * budget of schedules.
+ * The number of schedules of each part of an exploration, from an effort (effort.def)
+ * or from a budget of schedules.
  */
 #ifndef TOPAZ_HARNESS_EXPLORE_SEARCH_EFFORT_H
 #define TOPAZ_HARNESS_EXPLORE_SEARCH_EFFORT_H
@@ -23,14 +23,17 @@ struct effort_parts {
 
 struct effort_info {
 	const char *name, *text;
-	struct effort_parts parts; /* .one: all */
+	struct effort_parts parts; /* .one UINT64_MAX: all */
 };
 const struct effort_info *effort_info(enum effort effort);
 
-/* The one of that NAME; EFFORT_COUNT: there is none. */
+/* The effort with that NAME; EFFORT_COUNT: none. */
 enum effort effort_find(const char *name);
 
-/* BUDGET schedules, divided; without SEQUENCES their parts go to pairs and random ones. */
+/*
+ * Divides BUDGET schedules among the parts; without SEQUENCES, the share of the
+ * sequences goes to pairs and random schedules.
+ */
 struct effort_parts effort_of_budget(uint64_t budget, bool sequences);
 
 #endif

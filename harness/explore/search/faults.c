@@ -10,7 +10,7 @@
 
 #define DEVIATION_ROWS (DEVIATION_COUNT - DEVIATION_NMI)
 
-/* Faults of how the guest is set up, beside the CPU's features. */
+/* Faults in the guest's set-up, in addition to missing CPU features. */
 static const struct fault_row layouts[] = {
 	{ "guard", FAULT_LAYOUT, DEVIATION_COUNT, "boot",
 	    "table memory is aligned no more than the OS promises",
@@ -22,7 +22,7 @@ static const struct fault_row layouts[] = {
 	    "SDM vol. 3, 33.2.7.2 \"Table of Physical Addresses (ToPA)\"" },
 };
 
-/* Operations that come from elsewhere, at a bad time. */
+/* Operations by another process at an unexpected time. */
 static const struct fault_row steps[] = {
 	{ "offline", FAULT_STEP, DEVIATION_COUNT, "each operation",
 	    "the other CPU goes offline", "FreeBSD smp(4)" },
@@ -79,7 +79,7 @@ fault_at(size_t index, struct fault_row *row)
 	return true;
 }
 
-/* The layout word of a row: a feature's name with "no-" before it. */
+/* The layout word of a row: the feature's name with prefix "no-". */
 static void
 layout_word(const struct fault_row *row, char word[TOKEN_WORDS_BYTES])
 {
@@ -91,7 +91,10 @@ layout_word(const struct fault_row *row, char word[TOKEN_WORDS_BYTES])
 	    word, TOKEN_WORDS_BYTES, "%s%s", plain ? "" : "no-", row->name);
 }
 
-/* One area a row and entry, in that order: so an area says its row. */
+/*
+ * Adds one area for each row and entry, in that order, so that an area determines
+ * its row.
+ */
 static int
 add_deviation_areas(struct campaign *campaign, enum deviation_kind kind,
     uint32_t entries, uint64_t share, struct tz_error *err)
@@ -114,7 +117,10 @@ add_deviation_areas(struct campaign *campaign, enum deviation_kind kind,
 	return 0;
 }
 
-/* Runs ENTRY in the default schedule, compared with what BASE is in its. */
+/*
+ * Runs ENTRY in the default schedule and compares it with BASE, its run without the
+ * fault.
+ */
 static void
 try_entry(struct campaign *campaign, const struct campaign_entry *entry,
     struct runner *runner, const struct outcome *base, uint32_t area)
@@ -129,7 +135,7 @@ try_entry(struct campaign *campaign, const struct campaign_entry *entry,
 	struct trial place;
 	struct tz_error err;
 
-	/* Every shard has all entries, as a rank tells their number. */
+	/* Every shard adds all entries, because a rank refers to an entry by number. */
 	if (number == SIZE_MAX || !campaign_is_own(campaign, number) ||
 	    trial_open(&place, runner, &entry->sequence, &options, &err) != 0)
 		return;
@@ -162,7 +168,7 @@ base_of(struct campaign *campaign, uint32_t number, struct outcome *base,
 	return 0;
 }
 
-/* The guest set up otherwise, for each scenario. */
+/* Runs each scenario with the guest set up with the fault. */
 static int
 try_layout(struct campaign *campaign, const struct fault_row *row,
     uint32_t entries, uint32_t area, struct tz_error *err)
@@ -178,7 +184,7 @@ try_layout(struct campaign *campaign, const struct fault_row *row,
 
 		if (error != 0)
 			return error;
-		/* It would be too long only where a user names many words. */
+		/* Too long only if a user names many layout words. */
 		if (entry.layout[0] == '\0')
 			snprintf(
 			    entry.layout, sizeof(entry.layout), "%s", word);
@@ -195,7 +201,10 @@ try_layout(struct campaign *campaign, const struct fault_row *row,
 	return 0;
 }
 
-/* Loads the driver by an operation, if the manifest has one, not at boot. */
+/*
+ * Makes the driver be loaded by an operation, if the manifest has one, and not at
+ * boot.
+ */
 static void
 load_first(const struct manifest *manifest, struct campaign_entry *entry)
 {
@@ -213,7 +222,7 @@ load_first(const struct manifest *manifest, struct campaign_entry *entry)
 	entry->settings = manifest_settings(manifest);
 }
 
-/* STEP before the one numbered AT of ENTRY's. */
+/* Runs ENTRY with STEP inserted before step AT. */
 static int
 try_at(struct campaign *campaign, const struct campaign_entry *from,
     unsigned at, const struct sequence_step *step, const struct outcome *base,
@@ -234,7 +243,7 @@ try_at(struct campaign *campaign, const struct campaign_entry *from,
 	return 0;
 }
 
-/* An operation more, before each of the others and at the end. */
+/* Runs with an additional operation, before each of the others and at the end. */
 static int
 try_step(struct campaign *campaign, const struct fault_row *row,
     uint32_t entries, uint32_t area, struct tz_error *err)
@@ -243,7 +252,7 @@ try_step(struct campaign *campaign, const struct fault_row *row,
 	    campaign->build_cache);
 	struct sequence one;
 
-	/* A driver's manifest need not have the operation. */
+	/* A driver's manifest may not have the operation. */
 	if (sequence_parse(manifest, row->name, &one, err) != 0)
 		return 0;
 	for (uint32_t i = 0; i < entries; i++) {
@@ -252,7 +261,7 @@ try_step(struct campaign *campaign, const struct fault_row *row,
 		int error = base_of(campaign, i, &base, err);
 
 		with.name[0] = '\0';
-		/* Only what was loaded so can be unloaded. */
+		/* The driver can be unloaded only if an operation loaded it. */
 		if (strcmp(row->name, "unload") == 0)
 			load_first(manifest, &with);
 		for (unsigned at = 1; error == 0 && at <= with.sequence.count;
@@ -275,7 +284,7 @@ faults_acts(uint32_t kinds)
 	return count;
 }
 
-/* How many schedules one deviation in one entry gets. */
+/* The number of schedules of one deviation in one entry. */
 static uint64_t
 share_of(const struct campaign_options *options, uint32_t entries)
 {
@@ -296,7 +305,7 @@ faults_explore(struct campaign *campaign, struct tz_error *err)
 	struct fault_row row;
 	int error = 0;
 
-	/* The first area is the default schedule: what needs no fault. */
+	/* The first areas are the default schedule: failures that need no fault. */
 	for (size_t i = 0;
 	     error == 0 && fault_at(i, &row) && !campaign_is_over(campaign);
 	     i++) {
@@ -316,7 +325,7 @@ faults_explore(struct campaign *campaign, struct tz_error *err)
 			  (uint32_t)campaign->area_count - 1, err)
 		    : try_step(campaign, &row, entries,
 			  (uint32_t)campaign->area_count - 1, err);
-		/* It is done by this process, for all jobs. */
+		/* This process did it for all jobs. */
 		if (error == 0 && !stop_requested())
 			campaign->stats->area[campaign->area_count - 1].ended =
 			    campaign->options.jobs;
@@ -326,7 +335,7 @@ faults_explore(struct campaign *campaign, struct tz_error *err)
 				(uint32_t)campaign->area_count, err);
 }
 
-/* Does AREA belong to ROW, which has number INDEX? */
+/* True if AREA belongs to ROW, which has number INDEX. */
 static bool
 is_of(
     const struct campaign_area *area, const struct fault_row *row, size_t index)

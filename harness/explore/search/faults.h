@@ -1,37 +1,38 @@
 /*
- * The fault campaign: every fault of the table at every point of every scenario,
- * and what becomes of it.
+ * The fault campaign: runs every fault of the table at every point of every scenario
+ * and classifies the result.
  */
 #ifndef TOPAZ_HARNESS_EXPLORE_SEARCH_FAULTS_H
 #define TOPAZ_HARNESS_EXPLORE_SEARCH_FAULTS_H
 
 #include "harness/explore/search/campaign.h"
 
-/* Schedules of all faults together, if no budget is given. */
+/* Default budget: schedules of all faults together. */
 #define FAULTS_BUDGET_DEFAULT 60000
 
 enum fault_kind {
 	FAULT_DEVIATION, /* a deviation, at each boundary where it is possible */
-	FAULT_LAYOUT,    /* a guest that is set up so */
-	FAULT_STEP,      /* an operation more, before each of the sequence's */
+	FAULT_LAYOUT,    /* a layout: a guest set up with the fault */
+	/* an additional operation, before each of the sequence's */
+	FAULT_STEP,
 };
 
 struct fault_row {
 	const char *name;
 	enum fault_kind kind;
 	enum deviation_kind deviation; /* FAULT_DEVIATION */
-	const char *point;             /* where it is caused */
+	const char *point;             /* place where it is injected */
 	const char *text, *citation;
 };
 
-/* The INDEX-th row; false past the last.  Strings are static. */
+/* The INDEX-th row; false after the last.  Strings are static. */
 bool fault_at(size_t index, struct fault_row *row);
 
 /*
- * Detected: the driver reports it, and nothing is lost without a word; tolerated:
- * nothing is lost; silent: something is, without a word; broken: the kernel or the
- * driver comes to grief; framework: another module does, by the failure of a call of
- * its own, with the driver not at work.
+ * Detected: the driver reports it, and every loss is reported.  Tolerated: nothing is
+ * lost.  Silent: a loss is not reported.  Broken: the kernel or the driver crashes.
+ * Framework: another module crashes because its own call was made to fail, while no
+ * driver code was running.
  */
 struct fault_result {
 	char name[32];
@@ -39,12 +40,12 @@ struct fault_result {
 	const struct stats_group *first_silent, *first_broken; /* or NULL */
 };
 
-/* The faults among KINDS, one bit a deviation_kind. */
+/* The number of faults among KINDS, one bit for each deviation_kind. */
 unsigned faults_acts(uint32_t kinds);
 
 /*
- * Called by campaign_run() for .faults: the budget in equal parts for the deviations of
- * .kinds and the entries.
+ * Called by campaign_run() if .faults: divides the budget equally among the deviations
+ * of .kinds and the entries.
  */
 int faults_explore(struct campaign *campaign, struct tz_error *err);
 

@@ -3,12 +3,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Of these are pairs unless the user names others. */
+/* The kinds that pairs consist of, unless the user names others. */
 #define PAIR_KINDS \
  (UINT32_C(1) << DEVIATION_PMI | UINT32_C(1) << DEVIATION_SWITCH)
-/* To look for the places after a first deviation takes as long as some schedules. */
+/* Finding the places after a first deviation takes as long as this many schedules. */
 #define SECONDS_TO_FIRSTS 4
-/* By how much a sample may be enlarged. */
+/* The maximum factor by which a sample is enlarged. */
 #define TIMES_MAX 100
 
 static void
@@ -21,10 +21,11 @@ scale(struct campaign_area *area, double times)
 }
 
 /*
- * A second deviation is tried only up to where the run merges with another one, and not
- * each first one has kinds that pairs are of: so pairs are fewer than could be, and how
- * many, a first sample shows.  Every shard does all of it, as what is kept is to be the
- * same in each, and nothing of it counts.
+ * Estimates how many pairs there are with a first sample, and scales the sample to
+ * BUDGET. A second deviation is tried only up to where the run merges with another one,
+ * and not every first deviation has kinds that pairs consist of, so there are fewer
+ * pairs than the product.  Every shard runs the whole first sample, because all must
+ * select the same pairs; its results are not counted.
  */
 static int
 fit(struct campaign *campaign, uint32_t begin, uint64_t budget,

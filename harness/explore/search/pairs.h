@@ -1,5 +1,6 @@
 /*
- * Which pairs of deviations are tried: all, or a sample of about so many schedules.
+ * Selects which pairs of deviations are run: all, or a sample of about a given number
+ * of schedules.
  */
 #ifndef TOPAZ_HARNESS_EXPLORE_SEARCH_PAIRS_H
 #define TOPAZ_HARNESS_EXPLORE_SEARCH_PAIRS_H
@@ -7,9 +8,9 @@
 #include "harness/explore/search/campaign.h"
 
 /*
- * Adds an area of pairs for each of the first ENTRIES of CAMPAIGN, which have been surveyed:
- * of about BUDGET schedules in all, or of every pair if the user wants that and names no
- * budget.  -TZ_EUSAGE: too many areas; errors as of campaign_run_areas().
+ * Adds an area of pairs for each of the first ENTRIES of CAMPAIGN, which have been
+ * surveyed: about BUDGET schedules in total, or every pair if the user requests that
+ * and gives no budget.  -TZ_EUSAGE: too many areas; errors as of campaign_run_areas().
  */
 int pairs_add(struct campaign *campaign, uint32_t entries, uint64_t budget,
     struct tz_error *err);

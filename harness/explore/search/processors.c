@@ -6,7 +6,7 @@
 #include "harness/explore/search/campaign.h"
 #include "harness/explore/search/support.h"
 
-/* It has every feature that a configuration may ask for. */
+/* A profile with every feature that a configuration may use. */
 #define COMPLETE "alderlake-n"
 #define CPUS     2
 
@@ -17,7 +17,7 @@ processors_begin(
 	*processors = (struct processors){ .lives = *values };
 }
 
-/* Adds ",no-FEATURE", with "@CPU" where one CPU alone lacks it. */
+/* Adds ",no-FEATURE", with "@CPU" if only that CPU does not have it. */
 static void
 add_word(struct processors *processors,
     const struct profile_feature_mask *feature, unsigned cpu)
@@ -32,10 +32,10 @@ add_word(struct processors *processors,
 }
 
 /*
- * The processor .number: 0 is the complete one, then come those that lack one feature,
- * then, for each CPU, those on which it alone lacks all flags (leaf 14H, sub-leaf 0), and
- * all counts and values (sub-leaf 1): each configuration is refused for one of them.
- * *END: there are no more.
+ * Sets up processor .number.  0 has all features; then follow those without one
+ * feature; then, for each CPU, those where only that CPU has no flags (leaf 14H,
+ * sub-leaf 0), and no counts and values (sub-leaf 1): each configuration is refused for
+ * one of them. *END: there are no more.
  */
 static bool
 open_processor(struct processors *processors, bool *end)
@@ -72,7 +72,7 @@ open_processor(struct processors *processors, bool *end)
 	    layout_cpu_set(&layout, CPUS, &processors->cpu_set, &err) == 0;
 }
 
-/* Does that step ask the MSRs for something else than the life's own does? */
+/* True if that step requests other MSR values than the life cycle's own step. */
 static bool
 asks(const struct sequence_values *values, const struct sequence *sequence)
 {
@@ -92,7 +92,10 @@ asks(const struct sequence_values *values, const struct sequence *sequence)
 	return count > 0 && (same < count || same < own_count);
 }
 
-/* The first life that has the step's operation stands for all of them. */
+/*
+ * True if this is the first life cycle with the step's operation; it represents all
+ * of them.
+ */
 static bool
 is_first(const struct sequence_values *values)
 {
@@ -106,8 +109,9 @@ is_first(const struct sequence_values *values)
 }
 
 /*
- * Where CPUs differ, a configuration is wanted that some of them support, not all.  Where
- * all lack a feature, one that asks for it is wanted in each life, the others in one life.
+ * If CPUs differ, only configurations that some of them support, but not all, are run.
+ * If all CPUs have the same missing feature, a configuration that requests it is run in
+ * each life cycle, the others in one.
  */
 static bool
 is_wanted(const struct processors *processors, const struct sequence *sequence)
@@ -129,8 +133,8 @@ is_wanted(const struct processors *processors, const struct sequence *sequence)
 }
 
 /*
- * On how many CPUs the life's step is to run: on as many as those of a scenario that it is
- * of, so that it can be judged, and on all where they differ.
+ * The number of CPUs to run the life cycle's step on: as many as in its scenario, so
+ * that it can be judged; all if the CPUs differ.
  */
 static unsigned
 cpus_for(const struct processors *processors)
@@ -148,7 +152,10 @@ cpus_for(const struct processors *processors)
 	return cpus;
 }
 
-/* The next life, whole or with a step's values, in this order; false: no more. */
+/*
+ * The next life cycle, unchanged or with a step's values, in this order; false: no
+ * more.
+ */
 static bool
 next_life(struct processors *processors, struct sequence *sequence)
 {

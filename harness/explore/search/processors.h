@@ -1,9 +1,9 @@
 /*
- * Processors that differ in what a configuration may ask for: each configuration of the
- * manifest on a processor with every feature, and on ones that lack a feature each; where
- * the driver supports hybrid parts, also where one CPU alone lacks several.  What a
- * driver may need of any processor, Intel PT itself, ToPA or XSAVES, it has to look for:
- * each life comes where that is lacking.
+ * Processors that differ in features that a configuration may use.  Each configuration
+ * of the manifest runs on a processor with every feature and on processors without one
+ * of them; if the driver supports hybrid parts, also with several features missing on
+ * one CPU only.  Intel PT itself, ToPA and XSAVES are features that the driver has to
+ * detect: each life cycle also runs without each of them.
  */
 #ifndef TOPAZ_HARNESS_EXPLORE_SEARCH_PROCESSORS_H
 #define TOPAZ_HARNESS_EXPLORE_SEARCH_PROCESSORS_H
@@ -13,23 +13,25 @@
 #include "harness/manifest/manifest.h"
 
 struct processors {
-	struct sequence_values lives; /* none tried */
-	size_t number;                /* of the processor */
-	bool open;                    /* of it: */
-	bool whole;                   /* lives come as they are */
-	bool differ;                  /* its CPUs do */
+	/* life cycles to run, each from its first values */
+	struct sequence_values lives;
+	size_t number; /* index of the processor */
+	/* that processor is in use; the next two are valid */
+	bool open;
+	bool whole;  /* life cycles run unchanged */
+	bool differ; /* its CPUs differ */
 	char words[TOKEN_WORDS_BYTES];
 	struct cpu_set cpu_set;
 	struct sequence_values values;
 };
 
-/* VALUES: of which none has been tried. */
+/* Starts with VALUES, none of which has been tried. */
 void processors_begin(
     struct processors *processors, const struct sequence_values *values);
 
 /*
- * The next life, with the step's values that it is there for, on CPUS CPUs with LAYOUT.
- * False: there is no more.
+ * Gives the next life cycle, with the values of the step that it is to test, on CPUS
+ * CPUs with LAYOUT.  False: there are no more.
  */
 bool processors_next(struct processors *processors, struct sequence *sequence,
     unsigned *cpus, char layout[TOKEN_WORDS_BYTES]);

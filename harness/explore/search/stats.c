@@ -118,14 +118,14 @@ compare_groups(const void *a, const void *b)
 	const struct stats_group *x = a, *y = b;
 	int by_rank = rank_compare(&x->rank, &y->rank);
 
-	/* What needs no fault is the better witness. */
+	/* A violation that needs no fault represents the group better. */
 	if (stats_needs_fault(x) != stats_needs_fault(y))
 		return stats_needs_fault(x) ? 1 : -1;
 	if (by_rank != 0)
 		return by_rank;
 	if (x->kinds != y->kinds)
 		return x->kinds < y->kinds ? -1 : 1;
-	/* In one run the order of the violations. */
+	/* Within one run, in the order of the violations. */
 	if (x->violation.event != y->violation.event)
 		return x->violation.event < y->violation.event ? -1 : 1;
 	if (x->violation.id != y->violation.id)

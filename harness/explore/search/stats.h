@@ -1,6 +1,7 @@
 /*
- * What one worker of an exploration has counted and found, in memory that it shares
- * with the process that joins: no pointers.  Joining depends on no order.
+ * The counts and groups of one worker of an exploration, without pointers, in memory
+ * that it shares with the process that joins them.  The result of joining does not
+ * depend on the order.
  */
 #ifndef TOPAZ_HARNESS_EXPLORE_SEARCH_STATS_H
 #define TOPAZ_HARNESS_EXPLORE_SEARCH_STATS_H
@@ -11,18 +12,19 @@
 #define STATS_AREAS_MAX  1024
 
 /*
- * The place of a schedule in the order of all: lower is simpler.  A group is
- * represented by its lowest.
+ * The rank of a schedule among all schedules: lower is simpler.  A group is represented
+ * by its schedule of lowest rank.
  */
 struct rank {
-	uint32_t area;   /* what was explored, in order */
+	uint32_t area;   /* index of the area, in order of exploration */
 	uint32_t first;  /* number of the first deviation */
 	uint32_t second; /* of the second, or 0 */
 };
 
 /*
- * Violations that are taken for the same while exploring: of one row and cause, with
- * the same kinds of deviations.  ../describe/identity.h says later which groups are one finding.
+ * Violations that are treated as one while exploring: same row and cause, and the same
+ * kinds of deviations.  ../describe/identity.h later decides which groups are one
+ * finding.
  */
 struct stats_group {
 	uint64_t cause, own; /* as in struct outcome_violation */
@@ -39,17 +41,18 @@ struct stats_area {
 	uint64_t failing; /* with a violation that the default schedule does not
 			     have */
 	uint64_t unjudged;
-	uint64_t timed;   /* time decided: nothing to merge with */
-	uint64_t decoded; /* and compared with what was executed */
+	uint64_t timed;   /* not merged, because the state depends on time */
+	uint64_t decoded; /* decoded and compared with the execution log */
 	uint64_t detected, tolerated, silent, broken; /* of faults */
-	uint64_t ended;     /* workers that did all of their share */
-	uint64_t framework; /* another module's own: ../runner/outcome.h */
-	uint64_t base_fails, base_unjudged; /* 1: the default schedule */
+	uint64_t ended;     /* workers that completed their share */
+	uint64_t framework; /* crashes of another module: ../runner/outcome.h */
+	/* 1: the default schedule fails, or is not judged */
+	uint64_t base_fails, base_unjudged;
 };
 
 struct stats {
 	uint32_t group_count;
-	bool overflow; /* more groups than there is room for */
+	bool overflow; /* some groups did not fit */
 	struct stats_group group[STATS_GROUPS_MAX];
 	struct stats_area area[STATS_AREAS_MAX];
 	/* Schedules in which a row was not judged, by reason. */
@@ -61,8 +64,8 @@ void stats_add(struct stats *stats, struct rank rank,
     const struct schedule *schedule, const struct outcome *outcome,
     const struct outcome *base);
 /*
- * Counts the run of OUTCOME, done in AREA: whether it fails beyond BASE (NULL: it is
- * the default schedule itself), whether it was judged, and which rows were not.
+ * Counts the run of OUTCOME in AREA: whether it fails beyond BASE (NULL: it is the
+ * default schedule itself), whether it was judged, and which rows were not.
  */
 void stats_count(struct stats *stats, uint32_t area,
     const struct outcome *outcome, const struct outcome *base);
@@ -71,9 +74,9 @@ void stats_count_fault(struct stats_area *area, const struct outcome *outcome,
     const struct outcome *base);
 /* Adds all of FROM to TO. */
 void stats_join(struct stats *to, const struct stats *from);
-/* Is one of GROUP's deviations a fault? */
+/* True if one of GROUP's deviations is a fault. */
 bool stats_needs_fault(const struct stats_group *group);
-/* Groups in order of rank; those that need a fault last. */
+/* Sorts groups by rank; those that need a fault last. */
 void stats_sort(struct stats *stats);
 
 int rank_compare(const struct rank *a, const struct rank *b);

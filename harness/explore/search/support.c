@@ -2,7 +2,7 @@
 
 #include "emu/pt/msr.h"
 
-/* Does WRMSR take what EXPECT says, on a CPU of PROFILE? */
+/* True if WRMSR accepts the values of EXPECT on a CPU of PROFILE. */
 static bool
 takes(const struct profile *profile, const struct check_expect *expect)
 {

@@ -6,19 +6,25 @@
 #include "harness/explore/search/visited.h"
 #include "harness/host/stop.h"
 
-#define BLOCK_BOUNDARIES 16 /* from one mark along the base run to the next */
+/* boundaries that one mark moves through, in the default schedule */
+#define BLOCK_BOUNDARIES 16
 /*
- * Runs merge with those of one part of the boundaries and with the default schedule:
- * so the counts depend on no worker, which does whole parts.
+ * Runs merge with runs of the same part of the boundaries and with the default
+ * schedule. A worker does whole parts, so the counts do not depend on the number of
+ * workers.
  */
 #define PART_BLOCKS 8
-#define POINTS_MAX  8 /* at which a run looks whether it merges */
-#define STATES_MAX  (1u << 20)
+/* merge points at which a run is compared with earlier states */
+#define POINTS_MAX 8
+#define STATES_MAX (1u << 20)
 #define NEAR_PLACES \
- 256 /* after a first deviation: about an interrupt handler */
+ 256 /* second deviations close to the first: about one interrupt handler */
 #define SPARE_INSNS UINT64_C(2000000)
 
-/* The base run's state at AT: an interrupt that does nothing comes back there. */
+/*
+ * Records the default schedule's state at AT: an interrupt without effect returns to
+ * it.
+ */
 static void
 know_boundary(struct trial *trial, const struct deviation *at)
 {
@@ -30,7 +36,7 @@ know_boundary(struct trial *trial, const struct deviation *at)
 	visited_know(trial->visited, runner_hash(trial->runner));
 }
 
-/* The end of the current run, at which points it may merge. */
+/* Runs to the end or to a merge point with a known state. */
 static void
 finish(struct trial *trial, struct outcome *outcome)
 {
@@ -59,7 +65,10 @@ finish(struct trial *trial, struct outcome *outcome)
 		TZ_ASSERT(visited_end(trial->visited, outcome));
 }
 
-/* From where the runner stands, IN_BASE or not, to DEVIATION, and does it. */
+/*
+ * Runs to DEVIATION, from a state of the default schedule if IN_BASE, and injects
+ * it.
+ */
 static bool
 reach_and_act(struct trial *trial, const struct deviation *deviation,
     bool in_base, struct outcome *outcome)
@@ -78,14 +87,14 @@ reach_and_act(struct trial *trial, const struct deviation *deviation,
 	return true;
 }
 
-/* A state after a first deviation by DEVIATION: groups are told apart by kinds. */
+/* A state after a first deviation of KIND: groups are distinguished by kinds. */
 static uint64_t
 after_act(uint64_t hash, enum deviation_kind kind)
 {
 	return hash ^ (1 + (uint64_t)kind) * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-/* The base run's own states, to merge with. */
+/* Records the default schedule's states, to merge with. */
 static void
 know_base(struct trial *trial)
 {
@@ -118,14 +127,14 @@ is_concurrent(const struct sequence *sequence)
 	return false;
 }
 
-/* The limit of the default schedule, and of what is not compared with it. */
+/* The limit of the default schedule, and of runs that are not compared with it. */
 static uint64_t
 insns_max(const struct trial_options *options)
 {
 	return options->insns_max != 0 ? options->insns_max : RUNNER_INSNS_MAX;
 }
 
-/* That of a schedule with deviations: by the default schedule's length. */
+/* The limit of a schedule with deviations, from the default schedule's length. */
 static uint64_t
 placed_insns_max(const struct trial *trial)
 {
@@ -136,7 +145,7 @@ placed_insns_max(const struct trial *trial)
 	    : insns;
 }
 
-/* The driver has not run: nothing that it does was judged. */
+/* If the driver was not executed, nothing was judged: adds that as a violation. */
 static void
 judge_idle(struct trial *trial)
 {
@@ -151,8 +160,8 @@ judge_idle(struct trial *trial)
 }
 
 /*
- * The default schedule: its outcome, and where deviations can be placed in it.  One
- * that does not end has no such places: it would have millions.  False: no memory.
+ * Runs the default schedule: its outcome, and the boundaries for deviations.  A
+ * schedule that does not end gets none: it would have millions.  False: no memory.
  */
 static bool
 run_base(struct trial *trial)
@@ -213,7 +222,8 @@ trial_open(struct trial *trial, struct runner *runner,
 		trial_close(trial);
 		return stop_error(err);
 	}
-	/* One of two operations at once may fail here and be long elsewhere. */
+	/* Of two concurrent operations, one may fail early here and run long
+	 * elsewhere. */
 	if (!is_concurrent(sequence) && trial->base.end != MACHINE_LIMIT)
 		runner_limit(runner, placed_insns_max(trial));
 	if (options->merge && trial->base.end != MACHINE_LIMIT)
@@ -310,14 +320,14 @@ trial_from(struct trial *trial, const struct runner_mark *mark,
 		finish(trial, outcome);
 }
 
-/* What is done with each first deviation that is kept. */
+/* Called for each first deviation that is selected. */
 typedef void (*trial_each)(struct trial *trial, const struct trial_share *share,
     const struct runner_mark *mark, const struct deviation *deviation,
     struct rank rank, struct stats *stats);
 
 /*
- * Calls EACH for the deviations at the boundaries [BEGIN, END) that are this share's and kept;
- * MARK moves along to BEGIN if there are any.
+ * Calls EACH for the selected deviations of this share at the boundaries [BEGIN, END);
+ * MARK moves forward to BEGIN if there are any.
  */
 static void
 do_block(struct trial *trial, const struct trial_share *share, size_t begin,
@@ -347,7 +357,7 @@ do_block(struct trial *trial, const struct trial_share *share, size_t begin,
 	}
 }
 
-/* Another part begins: its runs merge with none of the last one's. */
+/* Begins another part: its runs do not merge with those of the previous part. */
 static void
 forget_part(struct trial *trial)
 {
@@ -412,8 +422,8 @@ struct after {
 };
 
 /*
- * A state from which one more deviation has been tried already, in the base run or
- * after another first deviation of that kind: what follows is explored there.
+ * True if the next deviation was already tried from this state, in the default schedule
+ * or after another first deviation of the same kind: what follows is explored there.
  */
 static bool
 is_explored(void *arg, uint64_t hash)
@@ -424,7 +434,10 @@ is_explored(void *arg, uint64_t hash)
 		   after_act(hash, after->first)) != NULL;
 }
 
-/* SHARE for the second deviations at the places [BEGIN, END) of LIST: half of all. */
+/*
+ * The part of SHARE for the second deviations at the places [BEGIN, END) of LIST:
+ * half of the total.
+ */
 static struct trial_share
 thin(const struct trial *trial, const struct trial_share *share,
     const struct boundary_list *list, size_t begin, size_t end)
@@ -444,7 +457,7 @@ thin(const struct trial *trial, const struct trial_share *share,
 	return thinned;
 }
 
-/* The second deviations after the first, which has just been done. */
+/* Tries the second deviations after FIRST, which has just been injected. */
 static void
 second_ones(struct trial *trial, const struct trial_share *share,
     const struct deviation *first, struct rank rank, struct stats *stats)
@@ -453,7 +466,7 @@ second_ones(struct trial *trial, const struct trial_share *share,
 	struct after from = { trial, first->kind };
 	struct runner_mark *after = runner_save(trial->runner);
 	struct deviation deviation[BOUNDARY_ACTS_MAX];
-	/* Of a sample, what is left out here may be tried nowhere else. */
+	/* In a sample, a place that is skipped here may not be tried elsewhere. */
 	bool prunes = trial->options.merge && share->keep >= TRIAL_KEEP_ALL &&
 	    share->each_max == 0;
 	struct trial_share near, far;

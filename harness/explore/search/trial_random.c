@@ -1,10 +1,13 @@
-/* Random schedules: what is drawn, trial.h says. */
+/* Random schedules, as trial.h describes them. */
 #include <stdlib.h>
 
 #include "harness/explore/search/trial.h"
 
-/* How near: among so many instructions, or twice, four or eight times as many.  The last
- * is an interrupt handler with the kernel's part of it. */
+/*
+ * Maximum distance of near deviations: NEAR_INSNS, or 2, 4 or 8 times as many
+ * instructions.  The largest covers an interrupt handler including the kernel's
+ * part.
+ */
 #define NEAR_INSNS  UINT64_C(256)
 #define NEAR_SCALES 4
 #define PMI_TRIES   8
@@ -28,7 +31,10 @@ compare_boundaries(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-/* A PMI at AT, or else a change of who runs; of the kinds that are wanted. */
+/*
+ * A PMI at AT, or a switch of CPU or task instead; only kinds that the user
+ * selected.
+ */
 static struct deviation
 draw_act(const struct trial *trial, const struct boundary *at, bool pmi,
     uint64_t *state)
@@ -60,7 +66,7 @@ draw_boundary(const struct trial *trial, uint64_t *state)
 	return &trial->list.at[draw(state, trial->list.count)];
 }
 
-/* Anywhere, in their order. */
+/* Deviations at random boundaries, in order. */
 static void
 draw_spread(const struct trial *trial, unsigned changes, uint64_t *state,
     struct schedule *schedule)
@@ -77,7 +83,7 @@ draw_spread(const struct trial *trial, unsigned changes, uint64_t *state,
 		    trial, at[i], i == pmi, state);
 }
 
-/* A PMI, and points near it: they are in its handler. */
+/* A PMI, and deviations soon after it, in its handler. */
 static void
 draw_near(const struct trial *trial, unsigned changes, uint64_t *state,
     struct schedule *schedule)
@@ -97,7 +103,6 @@ draw_near(const struct trial *trial, unsigned changes, uint64_t *state,
 	}
 }
 
-/* See trial.h. */
 static void
 draw_schedule(const struct trial *trial, unsigned changes, uint64_t seed,
     struct schedule *schedule)
@@ -124,7 +129,8 @@ trial_random(struct trial *trial, const struct trial_share *share,
 	     i += share->workers) {
 		struct rank rank = { area, (uint32_t)i + 1, 0 };
 
-		/* With 2 changes every other time: those bugs are common. */
+		/* Every second schedule has CHANGES - 1 deviations: bugs that need
+		 * only 2 are common. */
 		draw_schedule(trial, changes - (unsigned)(i & 1),
 		    share->seed ^ (i + 1) * UINT64_C(0xd1342543de82ef95),
 		    &schedule);

@@ -5,23 +5,24 @@
 
 struct state {
 	uint64_t hash;
-	uint32_t run; /* 0: the place is free; else number of a run */
+	uint32_t run; /* 0: the slot is free; else number of a run */
 };
 
 #define ROOM_FIRST 1024
 
-/* It begins small: each page of it that is new costs RAM's owner a look at its own. */
+/* Begins small: each newly touched page costs a page fault. */
 struct table {
 	size_t room, states; /* room: a power of two */
 	struct state *state;
 };
 
 struct visited {
-	struct table kept; /* by visited_keep(); .room 0: nothing is */
+	struct table kept; /* by visited_keep(); .room 0: nothing kept */
 	struct table table;
 	size_t states_max;
-	size_t states_ended; /* of .table, of runs that have ended */
-	uint32_t *run; /* [number - 1] of those that have ended: its .outcome */
+	size_t states_ended; /* of .table, by runs that have ended */
+	/* [number - 1] of runs that have ended: index of the outcome */
+	uint32_t *run;
 	uint32_t ended, run_room;
 	struct outcome *outcome;
 	uint32_t outcomes, outcome_room;
@@ -63,7 +64,7 @@ visited_destroy(struct visited *visited)
 	free(visited);
 }
 
-/* The state of that HASH, or the free place where it belongs. */
+/* The slot of the state with HASH, or the free slot where it belongs. */
 static struct state *
 table_find(const struct table *table, uint64_t hash)
 {
@@ -74,7 +75,7 @@ table_find(const struct table *table, uint64_t hash)
 	return &table->state[at];
 }
 
-/* The state of that HASH, of those that are kept or of the others; or NULL. */
+/* The state with HASH, kept or not; or NULL. */
 static const struct state *
 find_state(const struct visited *visited, uint64_t hash)
 {
@@ -89,7 +90,10 @@ find_state(const struct visited *visited, uint64_t hash)
 	return state->run != 0 ? state : NULL;
 }
 
-/* At most half of the places are taken; false: no room for one more state. */
+/*
+ * Grows the table so that at most half of it is used; false: no room for one more
+ * state.
+ */
 static bool
 make_room(struct visited *visited)
 {
@@ -114,7 +118,7 @@ make_room(struct visited *visited)
 	return true;
 }
 
-/* False: nothing more is remembered. */
+/* False: no further states are recorded. */
 static bool
 add_state(struct visited *visited, uint64_t hash, uint32_t run)
 {
@@ -176,7 +180,7 @@ visited_know(struct visited *visited, uint64_t hash)
 		visited->states_ended++;
 }
 
-/* Of those with no violation: they are most, and alike. */
+/* Compares outcomes without violations: they are most, and often equal. */
 static bool
 is_same(const struct outcome *a, const struct outcome *b)
 {
@@ -187,7 +191,7 @@ is_same(const struct outcome *a, const struct outcome *b)
 	    memcmp(a->unjudged, b->unjudged, sizeof(a->unjudged)) == 0;
 }
 
-/* Finds a place for OUTCOME; false: memory. */
+/* Finds or adds an entry for OUTCOME; false: no memory. */
 static bool
 keep_outcome(
     struct visited *visited, const struct outcome *outcome, uint32_t *at)
@@ -214,7 +218,7 @@ keep_outcome(
 bool
 visited_end(struct visited *visited, const struct outcome *outcome)
 {
-	/* A run that was in no new state will never be asked for. */
+	/* A run that recorded no new state will never be looked up. */
 	if (visited->table.states == visited->states_ended)
 		return true;
 	if (visited->ended == visited->run_room) {

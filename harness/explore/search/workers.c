@@ -35,17 +35,17 @@ start_worker(struct pool *pool, unsigned worker, workers_work work, void *arg)
 	if (pid != 0)
 		return pid;
 	stop_forked();
-	/* A worker does not outlive the one that waits for it. */
+	/* A worker must not outlive the waiting process. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(STOP_BUG);
 	work(arg, worker, &pool->stop, &pool->stats[worker]);
-	/* What is temporary is the parent's, or it had none when this one began. */
+	/* Removes only this process's temporary files, not the parent's. */
 	scratch_end();
 	_exit(0);
 }
 
-/* Waits for all; the number that did not end well, and how in STATUS. */
+/* Waits for all workers; returns the number that failed, and how in STATUS. */
 static unsigned
 wait_for_all(struct pool *pool, unsigned started, unsigned jobs,
     workers_progress progress, void *arg, int *status)

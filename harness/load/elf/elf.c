@@ -15,7 +15,7 @@ segment_flags(uint32_t elf_flags)
 	    (elf_flags & PF_X ? ABI_SEG_EXEC : 0);
 }
 
-/* Where a loadable segment goes and whether it may go there. */
+/* Checks and loads a segment; *PA: its place in RAM. */
 typedef int (*segment_place)(const struct elf_file *file,
     const GElf_Phdr *header, struct image_ram *ram, struct gpa *pa,
     struct tz_error *err);
@@ -43,7 +43,7 @@ place_kernel(const struct elf_file *file, const GElf_Phdr *header,
 	return 0;
 }
 
-/* The file already stands at ram->next_pa. */
+/* The file is already at ram->next_pa. */
 static int
 place_program(const struct elf_file *file, const GElf_Phdr *header,
     struct image_ram *ram, struct gpa *pa, struct tz_error *err)

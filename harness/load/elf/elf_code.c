@@ -1,5 +1,5 @@
 /*
- * Whether two objects are the same once they are loaded.
+ * Digests of the loaded parts of objects, to compare them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +33,7 @@ add_name(struct code *code, size_t strings, size_t at)
 	XXH3_128bits_update(code->state, name, strlen(name) + 1);
 }
 
-/* The section of that index by its name; special ones by their number. */
+/* Adds the name of the section INDEX, or INDEX itself for a special section. */
 static void
 add_section_name(struct code *code, size_t index)
 {

@@ -1,6 +1,6 @@
 /*
- * ELF files as a bundle keeps them: ET_EXEC as they are, ET_REL with the
- * addresses of their sections; and back.
+ * Writes and reads ELF files of a bundle: ET_EXEC unchanged, ET_REL with the addresses of
+ * their sections.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "harness/load/elf/elf.h"
 #include "harness/load/elf/elf_file.h"
 
-/* Writes the addresses into the copy's section headers. */
+/* Writes the load addresses into the section headers of the copy. */
 static int
 stamp_sections(const struct elf_file *file, const struct image *image,
     struct tz_error *err)
@@ -49,7 +49,7 @@ elf_object_bytes(const struct image *image, uint8_t **bytes, size_t *count,
 	return error;
 }
 
-/* One segment a loaded section. */
+/* Makes one segment for each loaded section. */
 static int
 describe_sections(
     const struct elf_file *file, struct image *image, struct tz_error *err)

@@ -1,6 +1,6 @@
 /*
- * What the host put into guest RAM: kernel, modules and user programs as images
- * of segments, and the RAM they go to.  It models nothing; it reads no file.
+ * The kernel, modules and user programs that the host loads into guest RAM, as images of
+ * segments; and that RAM.  It models nothing and reads no file.
  */
 #ifndef TOPAZ_HARNESS_LOAD_ELF_IMAGE_H
 #define TOPAZ_HARNESS_LOAD_ELF_IMAGE_H
@@ -13,15 +13,15 @@
 
 enum image_kind {
 	IMAGE_KERNEL,  /* ET_EXEC, runs where it was loaded */
-	IMAGE_MODULE,  /* ET_REL, linked by us */
+	IMAGE_MODULE,  /* ET_REL, linked by link.c */
 	IMAGE_PROGRAM, /* ET_EXEC for ring 3; the guest kernel maps it */
 };
 
 struct image_segment {
 	uint64_t va;         /* where the guest runs it */
-	struct gpa pa;       /* where its bytes stand in RAM at boot */
+	struct gpa pa;       /* where its bytes are in RAM at boot */
 	uint64_t bytes;      /* in RAM at pa */
-	uint64_t zero_bytes; /* that follow them there, at first 0 */
+	uint64_t zero_bytes; /* that follow, 0 at boot */
 	uint32_t flags;      /* ABI_SEG_* */
 };
 
@@ -37,14 +37,14 @@ struct image {
 	uint64_t set_va, set_bytes; /* modules: section "topaz_modules" */
 };
 
-/* RAM that the loader fills from below. */
+/* RAM that the loader fills from the lowest address up. */
 struct image_ram {
 	uint8_t *bytes; /* physical address 0 is the first */
 	uint64_t size_bytes;
 	uint64_t next_pa; /* first byte not taken */
 };
 
-/* Starts IMAGE.  -TZ_EUSAGE: NAME is too long; -TZ_EIO: no memory. */
+/* Initialises IMAGE.  -TZ_EUSAGE: NAME is too long; -TZ_EIO: no memory. */
 int image_init(struct image *image, enum image_kind kind, const char *name,
     const char *path, struct tz_error *err);
 void image_free(struct image *image);
@@ -54,8 +54,8 @@ const struct image_segment *image_segment_at(
     const struct image *image, uint64_t va);
 
 /*
- * Takes BYTES zeroed bytes on a page boundary.  -TZ_EUSAGE: RAM is too small;
- * the message names WHAT.
+ * Allocates BYTES zeroed bytes on a page boundary.  -TZ_EUSAGE: RAM is too small; the
+ * message names WHAT.
  */
 int image_ram_take(struct image_ram *ram, uint64_t bytes, const char *what,
     struct gpa *pa, struct tz_error *err);

@@ -1,5 +1,5 @@
 /*
- * A module: ET_REL sections into RAM by permission, its relocations applied.
+ * Links a module: loads its ET_REL sections by permission and applies its relocations.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,14 +19,14 @@ struct link {
 	struct image *image;
 	struct image_ram *ram;
 	struct symtab *exports;
-	size_t names; /* section of the section names */
+	size_t names; /* index of the section with the section names */
 	Elf_Data *symbols;
 	size_t symbol_count, strings;
 	char missing[400]; /* unresolved names so far, comma-separated */
 	size_t missing_count;
 };
 
-/* The segment, by index, that a section goes to. */
+/* The segments of a module, in order. */
 enum { SEGMENT_TEXT, SEGMENT_RODATA, SEGMENT_DATA, SEGMENT_COUNT };
 static const uint32_t link_flags[SEGMENT_COUNT] = { ABI_SEG_EXEC, 0,
 	ABI_SEG_WRITE };
@@ -39,7 +39,7 @@ section_segment(const GElf_Shdr *header)
 	return header->sh_flags & SHF_WRITE ? SEGMENT_DATA : SEGMENT_RODATA;
 }
 
-/* A section of the driver's own, however large, is nothing corrupt. */
+/* A section of the driver that is too large for RAM is not a corrupt file. */
 static int
 refuse_size(
     const struct link *link, const GElf_Shdr *header, struct tz_error *err)
@@ -173,7 +173,7 @@ link_copy(struct link *link, struct tz_error *err)
 	return 0;
 }
 
-/* The function of the section that OFFSET lies in, or NULL. */
+/* The name of the function of SECTION that contains OFFSET, or NULL. */
 static const char *
 function_at(const struct link *link, size_t section, uint64_t offset)
 {
@@ -234,14 +234,14 @@ note_missing(struct link *link, const char *name, size_t index)
 	snprintf(text, sizeof(text), "%s%s%s%s", name,
 	    user != NULL ? " (used in " : "", user != NULL ? user : "",
 	    user != NULL ? ")" : "");
-	/* A name that does not fit whole is counted, not cut. */
+	/* A name that does not fit is left out; .missing_count includes it. */
 	if (strlen(text) + 3 <= left)
 		snprintf(link->missing + used, left, "%s%s",
 		    used != 0 ? ", " : "", text);
 	link->missing_count++;
 }
 
-/* What an undefined symbol stands for; 0 with a note where nothing does. */
+/* The address of an undefined symbol; 0 and a note if it is not exported. */
 static int
 resolve_name(struct link *link, const GElf_Sym *symbol, size_t index,
     uint64_t *va, struct tz_error *err)
@@ -331,7 +331,7 @@ apply_one(struct link *link, size_t target, uint64_t target_bytes,
 	return 0;
 }
 
-/* Applies the relocations of SECTION, if it holds any for a loaded one. */
+/* Applies the relocations of SECTION, if they are for a loaded section. */
 static int
 apply_section(struct link *link, Elf_Scn *section, const uint64_t *values,
     struct tz_error *err)

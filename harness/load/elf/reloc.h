@@ -1,5 +1,5 @@
 /*
- * The x86-64 relocations of statically linked kernel code, one at a time (System
+ * Applies the x86-64 relocations of statically linked kernel code, one at a time (System
  * V ABI, AMD64 supplement, table "Relocation Types").  It reads no file.
  */
 #ifndef TOPAZ_HARNESS_LOAD_ELF_RELOC_H
@@ -16,7 +16,7 @@ enum reloc_result {
 /* "R_X86_64_PC32", or NULL for a type that reloc_apply does not know. */
 const char *reloc_name(uint32_t type);
 
-/* Bytes that TYPE changes: 0, 4 or 8; 0 also where it is not known. */
+/* Bytes that TYPE changes: 0, 4 or 8; 0 also if TYPE is unknown. */
 size_t reloc_size(uint32_t type);
 
 /*

@@ -41,7 +41,7 @@ find_elf(Dwfl_Module *module, void **userdata, const char *name,
 				  : open(image->path, O_RDONLY | O_CLOEXEC);
 }
 
-/* No search for separate debug files: the loaded file has what there is. */
+/* Separate debug files are not searched for: all data is in the loaded file. */
 static int
 find_debuginfo(Dwfl_Module *module, void **userdata, const char *name,
     Dwarf_Addr base, const char *file_name, const char *debuglink,
@@ -58,7 +58,7 @@ find_debuginfo(Dwfl_Module *module, void **userdata, const char *name,
 	return -1;
 }
 
-/* libdwfl relocates an ET_REL file: to where link.c put its sections. */
+/* libdwfl relocates an ET_REL file; returns the address that link.c gave a section. */
 static int
 section_address(Dwfl_Module *module, void **userdata, const char *name,
     Dwarf_Addr base, const char *section, GElf_Word index,
@@ -83,7 +83,7 @@ static const Dwfl_Callbacks symbols_callbacks = {
 	.section_address = section_address,
 };
 
-/* Where the image starts and ends, page by page. */
+/* The address range of the image, in whole pages. */
 static void
 image_range(const struct image *image, uint64_t *start, uint64_t *end)
 {
@@ -215,7 +215,7 @@ is_own(const char *file, const char *prefix)
 	return file != NULL && strncmp(file, prefix, strlen(prefix)) == 0;
 }
 
-/* Where SCOPE, an inlined function of UNIT, is called. */
+/* The file and line of the call of SCOPE, an inlined function of UNIT. */
 static bool
 find_call(Dwarf_Die *unit, Dwarf_Die *scope, struct symbol_place *place)
 {
@@ -244,8 +244,8 @@ is_function(Dwarf_Die *scope)
 }
 
 /*
- * Goes outwards through the COUNT scopes of one address, from the innermost, until
- * the line is of an own file.  *NAME: the function that the line belongs to.
+ * Walks the COUNT scopes of one address from the innermost outwards until the line is in
+ * a file with PREFIX.  *NAME: the function that contains the line.
  */
 static bool
 leave_inlined(Dwarf_Die *unit, Dwarf_Die *scopes, int count, const char *prefix,
@@ -299,7 +299,7 @@ symbols_find_own(struct symbols *symbols, uint64_t va, const char *prefix,
 	return true;
 }
 
-/* The line of the variable NAME among the outermost ones of UNIT; 0: none. */
+/* The line of the file-scope variable NAME of UNIT; 0: no such variable. */
 static int
 find_definition(Dwarf_Die *unit, const char *name, const char **file)
 {

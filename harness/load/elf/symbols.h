@@ -1,6 +1,6 @@
 /*
- * Addresses back to names: symbol and offset, file and line, a backtrace. Reads
- * the symbol tables and DWARF of the images that were loaded.
+ * Maps addresses to names: symbol and offset, file and line; makes backtraces.  Reads the
+ * symbol tables and DWARF of the images that were loaded.
  */
 #ifndef TOPAZ_HARNESS_LOAD_ELF_SYMBOLS_H
 #define TOPAZ_HARNESS_LOAD_ELF_SYMBOLS_H
@@ -10,7 +10,7 @@
 struct symbols;
 
 struct symbol_place {
-	const char *image; /* name of the image; NULL: in none */
+	const char *image; /* name of the image; NULL: in no image */
 	const char *name;  /* NULL: unknown */
 	uint64_t offset_bytes;
 	const char *file; /* NULL: unknown; path as compiled */
@@ -18,15 +18,14 @@ struct symbol_place {
 };
 
 /*
- * IMAGES must outlive the result; nothing is read before it is needed.  NULL:
- * out of memory.
+ * IMAGES must outlive the result; files are read on first use.  NULL: out of memory.
  */
 struct symbols *symbols_create(const struct image *images, size_t count);
 void symbols_destroy(struct symbols *symbols);
 
 /*
- * What stands at VA.  Programs share addresses: PROGRAM names the one that runs
- * (NULL: the first that has VA).  The strings of *place belong to SYMBOLS.
+ * The symbol and line at VA.  Programs share addresses: PROGRAM names the one that runs
+ * (NULL: the first that has VA).  SYMBOLS owns the strings of *place.
  */
 void symbols_find(struct symbols *symbols, uint64_t va, const char *program,
     struct symbol_place *place);
@@ -44,7 +43,7 @@ bool symbols_find_own(struct symbols *symbols, uint64_t va, const char *prefix,
 
 /*
  * The variable that VA is in, and the line of its definition; .offset_bytes counts
- * from its begin.  False: VA is in no named variable.
+ * from its start.  False: VA is in no named variable.
  */
 bool symbols_find_variable(
     struct symbols *symbols, uint64_t va, struct symbol_place *place);
@@ -53,13 +52,13 @@ bool symbols_find_variable(
 void symbols_format(struct symbols *symbols, uint64_t va, const char *program,
     char *text, size_t text_size);
 
-/* Reads guest memory; false where there is none. */
+/* Reads guest memory; false: VA is not mapped. */
 typedef bool (*symbols_read)(void *arg, uint64_t va, void *bytes, size_t count);
 typedef void (*symbols_frame)(void *arg, unsigned level, uint64_t rip);
 
 /*
- * Calls FRAME for RIP and the callers found on the chain of frame pointers from
- * RBP, at most LEVELS; ends where memory or the order of frames does.
+ * Calls FRAME for RIP and for the callers on the chain of frame pointers from RBP, at most
+ * LEVELS times.  Ends at a frame that cannot be read or is not above the one before.
  */
 void symbols_backtrace(uint64_t rip, uint64_t rbp, unsigned levels,
     symbols_read read, symbols_frame frame, void *arg);

@@ -1,6 +1,6 @@
 /*
- * Names that a module may link against: the kernel's global symbols and those
- * of the modules before it.
+ * The symbols that a module may link against: the global symbols of the kernel and of the
+ * modules loaded before it.
  */
 #ifndef TOPAZ_HARNESS_LOAD_ELF_SYMTAB_H
 #define TOPAZ_HARNESS_LOAD_ELF_SYMTAB_H
@@ -13,7 +13,7 @@ struct symtab;
 struct symtab *symtab_create(void);
 void symtab_destroy(struct symtab *symtab);
 
-/* Adds NAME; the first of two equal names stays.  False: out of memory. */
+/* Adds NAME; of two equal names, the first is kept.  False: out of memory. */
 bool symtab_add(struct symtab *symtab, const char *name, uint64_t va);
 
 /* False: no such name, *va is untouched. */

@@ -1,5 +1,5 @@
 /*
- * What a call does, by its name.
+ * The classes of calls, by name.
  */
 #include <fnmatch.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /*
- * From libclang's cursors to struct syntax: the one user of libclang.
+ * Converts libclang's cursors to struct syntax.  Only this file uses libclang.
  */
 #include <clang-c/Index.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #define DEPTH_MAX     512 /* of nested cursors */
 #define ARGUMENTS_MAX 256
 
-/* What is being built, and the way from the root to the cursor visited last. */
+/* The syntax being built, and the path from the root to the cursor visited last. */
 struct build {
 	struct syntax *syntax;
 	CXTranslationUnit unit;
@@ -20,10 +20,10 @@ struct build {
 		CXCursor cursor;
 		uint32_t node;
 	} path[DEPTH_MAX];
-	bool failed; /* no memory, or nested too deep */
+	bool failed; /* no memory, or nested too deeply */
 };
 
-/* The preprocessor's arguments: a prefix, and whether a word may follow it. */
+/* The arguments to keep: a prefix; .word: its value may be the next argument. */
 static const struct {
 	const char *prefix;
 	bool word;
@@ -73,7 +73,7 @@ take_string(CXString string)
 	return copy;
 }
 
-/* False: RANGE is not in the file that is parsed. */
+/* Converts RANGE to offsets; false: it is not in the file that is parsed. */
 static bool
 locate(const struct build *build, CXSourceRange range, struct range *at)
 {
@@ -131,7 +131,7 @@ kind_of(CXCursor cursor)
 	return NODE_OTHER;
 }
 
-/* FNV-1a of the type's name, without qualifiers at its top. */
+/* FNV-1a of the type's name, without top-level qualifiers. */
 static uint64_t
 type_of(CXCursor cursor)
 {
@@ -166,7 +166,7 @@ add_macro(struct macro **list, uint32_t *count, uint32_t *room,
 	return true;
 }
 
-/* Invocations, and the bodies of macros that take no arguments. */
+/* Adds a macro invocation, or the body of a macro without arguments. */
 static void
 note_macro(struct build *build, CXCursor cursor)
 {
@@ -194,7 +194,7 @@ note_macro(struct build *build, CXCursor cursor)
 		free(macro.name);
 }
 
-/* What stands at the file's top: a function with a body, data, or of no concern. */
+/* The kind of a top-level declaration: a function with a body, or data; false: another. */
 static bool
 top_kind(CXCursor cursor, enum node_kind *kind)
 {
@@ -292,7 +292,7 @@ read_tokens(struct build *build)
 	return syntax->token != NULL;
 }
 
-/* The first error that clang has met. */
+/* The first error of clang. */
 static int
 check_errors(CXTranslationUnit unit, const char *path, struct tz_error *err)
 {
@@ -324,8 +324,9 @@ check_errors(CXTranslationUnit unit, const char *path, struct tz_error *err)
 }
 
 /*
- * Where a macro's body ends with another macro's argument, libclang gives the begin
- * of the invocation for an end.  No expression ends where an invocation begins.
+ * If a macro's body ends with another macro's argument, libclang gives the start of the
+ * invocation as the end of the expression.  No expression ends where an invocation
+ * starts, so the end is corrected.
  */
 static void
 settle_ends(struct syntax *syntax)
@@ -333,7 +334,7 @@ settle_ends(struct syntax *syntax)
 	for (uint32_t i = 0; i < syntax->use_count; i++) {
 		struct macro *use = &syntax->use[i];
 
-		/* Invocations in a macro's body have no place of their own. */
+		/* Invocations within a macro's body have no range of their own. */
 		if (!syntax_is_whole(syntax, use->at))
 			use->at.end = use->at.begin;
 	}

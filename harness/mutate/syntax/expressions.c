@@ -22,7 +22,7 @@ static const struct {
 	{ "!=", "==" },
 };
 
-/* The index in comparisons of what NODE compares by; their number: none. */
+/* The index in comparisons of NODE's operator; TZ_ARRAY_LEN(comparisons): none. */
 static size_t
 comparison_of(const struct finder *finder, uint32_t node)
 {
@@ -83,7 +83,7 @@ find_negate_condition(struct finder *finder, uint32_t number)
 	     child = syntax->node[child].next) {
 		uint32_t operand = strip_parens(syntax, child);
 
-		/* Of these, comparison and and-or make the same, or more. */
+		/* comparison and and-or already mutate the other operands. */
 		if (!is_logical(finder, operand) &&
 		    comparison_of(finder, operand) == TZ_ARRAY_LEN(comparisons))
 			negate(finder, syntax->node[child].at);
@@ -104,7 +104,7 @@ find_and_or(struct finder *finder, uint32_t node)
 	    strdup(is_and ? "||" : "&&"));
 }
 
-/* Is NODE all of a condition?  Then its negation is another operator's. */
+/* True if NODE is a whole condition, which negate-condition mutates. */
 static bool
 is_condition(const struct finder *finder, uint32_t node)
 {
@@ -139,7 +139,7 @@ find_comparison(struct finder *finder, uint32_t node)
 	    strdup(to));
 }
 
-/* The integer literal AT plus BY, in its base, with its suffix; NULL: it is none. */
+/* The integer literal AT plus BY, in its base, with its suffix; NULL: not a literal. */
 static char *
 shifted(const struct finder *finder, struct range at, int by)
 {
@@ -172,7 +172,7 @@ shifted(const struct finder *finder, struct range at, int by)
 	return written < 0 ? NULL : text;
 }
 
-/* An octal literal becomes a decimal one: only 0 is common. */
+/* An octal literal becomes a decimal one: of octal literals, only 0 is common. */
 static void
 shift_token(struct finder *finder, uint32_t token, int by)
 {
@@ -187,7 +187,7 @@ shift_token(struct finder *finder, uint32_t token, int by)
 		finder_add(finder, syntax->token[token].at, text);
 }
 
-/* Literals in the macros that the file defines, and its true and false. */
+/* Shifts literals, true and false in the bodies of the file's macros. */
 static void
 shift_macros(struct finder *finder, int by)
 {
@@ -272,7 +272,7 @@ find_drop_complement(struct finder *finder, uint32_t number)
 		    strdup(""));
 }
 
-/* Two operands that follow each other, swapped. */
+/* Swaps two operands that follow each other. */
 static void
 swap(struct finder *finder, struct range one, struct range other)
 {

@@ -41,7 +41,7 @@ read_text(struct mutate_source *source, struct tz_error *err)
 	return 0;
 }
 
-/* Names below the folder that holds all sources. */
+/* Names the sources relative to the common folder of all sources. */
 static bool
 name_sources(struct mutate_list *list)
 {
@@ -112,7 +112,7 @@ bench_read_build(struct build_cache *build_cache, struct build_kpi **kpi,
 	    build_cache->plan.driver.os, kpi, err);
 }
 
-/* The helper's command line: words of the manifest, then the compiler's arguments. */
+/* The helper's command line: the manifest's calls, then the compiler's arguments. */
 static bool
 helper_words(struct text_list *argv, const struct manifest *manifest,
     char *const *arguments)
@@ -146,7 +146,7 @@ read_list(const char *path, uint32_t source, struct mutant_list *list,
 	return error;
 }
 
-/* The mutants of one source, by the helper. */
+/* Runs the helper, which finds the mutants of one source. */
 static int
 find_of(struct build_cache *build_cache, const char *folder,
     char *const *arguments, uint32_t index, struct mutate_list *list,
@@ -202,7 +202,7 @@ find_all(struct build_cache *build_cache, const char *folder,
 	char *tree;
 	int error = bench_read_build(build_cache, &kpi, &tree, &build, err);
 
-	/* Assertions are code, too: they are seen, and left alone. */
+	/* With INVARIANTS, so that assertions are recognised and not mutated. */
 	build.invariants = true;
 	build.dir = folder;
 	if (error == 0) {

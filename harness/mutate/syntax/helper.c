@@ -1,6 +1,6 @@
 /*
- * topaz-mutants: the mutants of one C source, for topaz mutate.  A program of its own,
- * as a compiler is: libclang is not a part of topaz itself.
+ * topaz-mutants: finds the mutants of one C source, for topaz mutate.  It is a separate
+ * program so that topaz itself does not link libclang.
  *
  * usage: topaz-mutants OUTPUT SOURCE [CLASS:PATTERN[:PARTNER]]... -- ARGUMENT...
  */
@@ -14,7 +14,7 @@
 #define USAGE    2
 #define ROWS_MAX 64
 
-/* "lock:my_lock:my_unlock"; TEXT is cut. */
+/* Parses "lock:my_lock:my_unlock"; splits TEXT in place. */
 static bool
 read_row(char *text, struct call_row *row)
 {

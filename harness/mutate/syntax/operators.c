@@ -40,7 +40,10 @@ is_within(struct range inner, struct range outer)
 	return inner.begin >= outer.begin && inner.end <= outer.end;
 }
 
-/* Does AT begin in one?  A statement ends after it, by its semicolon. */
+/*
+ * True if AT begins in an assertion or a message.  A statement ends after it, because it
+ * includes the semicolon.
+ */
 static bool
 is_quiet(const struct finder *finder, struct range at)
 {
@@ -52,7 +55,7 @@ is_quiet(const struct finder *finder, struct range at)
 	return false;
 }
 
-/* The function, data or macro that AT is in; NULL: none. */
+/* The name of the function, data or macro that contains AT; NULL: none. */
 static const char *
 owner_of(const struct syntax *syntax, struct range at, bool *in_function)
 {
@@ -153,7 +156,7 @@ finder_blank(const struct finder *finder, struct range at, const char *text)
 bool
 finder_is_statement(const struct finder *finder, uint32_t number)
 {
-	/* Of what a statement is a part, and as which of its children. */
+	/* The parents of a statement, and which of their children are statements. */
 	static const struct {
 		enum node_kind kind;
 		bool first, between, last;
@@ -177,7 +180,7 @@ finder_is_statement(const struct finder *finder, uint32_t number)
 	for (size_t i = 0; i < TZ_ARRAY_LEN(places); i++) {
 		if (places[i].kind != parent->kind)
 			continue;
-		/* A default has its statement alone. */
+		/* The only child of a default is its statement. */
 		if (parent->last == number && places[i].last)
 			return true;
 		return parent->first == number
@@ -242,7 +245,7 @@ finder_is_assignment(const struct finder *finder, uint32_t number)
 		    syntax_token_is(syntax, after - 1, "--")));
 }
 
-/* NODE without transparent ones and a cast to void. */
+/* NODE without transparent nodes and a cast to void. */
 static uint32_t
 strip_void(const struct syntax *syntax, uint32_t number)
 {
@@ -253,7 +256,7 @@ strip_void(const struct syntax *syntax, uint32_t number)
 	return number;
 }
 
-/* Are the tokens of AT those of NAME(...) and no more?  Built-ins and macros, too. */
+/* True if the tokens of AT are exactly NAME(...), also of a built-in or a macro. */
 static bool
 is_invocation(const struct syntax *syntax, struct range at)
 {
@@ -325,7 +328,7 @@ finder_has_keyword(
 	    syntax->token[token].at.begin == begin;
 }
 
-/* Between the first and the second semicolon in the parentheses of a for. */
+/* The range between the first and the second semicolon in the parentheses of a for. */
 static bool
 for_condition(
     const struct finder *finder, uint32_t node, struct range *condition)
@@ -358,7 +361,7 @@ finder_condition(const struct finder *finder, uint32_t number, struct range *at)
 {
 	static const struct {
 		enum node_kind kind;
-		const char *keyword; /* with which it begins; NULL: none */
+		const char *keyword; /* at its start; NULL: none */
 	} kinds[] = {
 		{ NODE_IF, "if" },
 		{ NODE_WHILE, "while" },
@@ -379,7 +382,7 @@ finder_condition(const struct finder *finder, uint32_t number, struct range *at)
 	if (node->kind == NODE_FOR)
 		return for_condition(finder, number, at);
 	*at = finder->syntax->node[condition].at;
-	/* A condition that a macro made is as large as what it is of. */
+	/* If a macro made the condition, it has the range of the whole node. */
 	return at->begin != node->at.begin || at->end != node->at.end;
 }
 
@@ -394,7 +397,7 @@ add_quiet(struct finder *finder, const char *name, struct range at)
 		finder->quiet[finder->quiet_count++] = at;
 }
 
-/* Assertions and messages: as macros and as functions. */
+/* Finds the assertions and messages: macros and functions. */
 static bool
 find_quiet(struct finder *finder)
 {

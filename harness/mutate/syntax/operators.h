@@ -1,6 +1,6 @@
 /*
- * What mutation operators share: the source they look at, and how they add a
- * mutant.  Private to harness/mutate.
+ * Common parts of the mutation operators: the source, and functions to query it and to
+ * add a mutant.  Private to harness/mutate.
  */
 #ifndef TOPAZ_HARNESS_MUTATE_SYNTAX_OPERATORS_H
 #define TOPAZ_HARNESS_MUTATE_SYNTAX_OPERATORS_H
@@ -9,13 +9,12 @@
 
 struct finder {
 	const struct syntax *syntax;
-	const struct call_row *own; /* further names of calls */
+	const struct call_row *own; /* the manifest's rows for calls */
 	size_t own_count;
-	struct range
-	    *quiet; /* assertions and messages: nothing in them changes */
+	struct range *quiet; /* assertions and messages: they are not mutated */
 	uint32_t quiet_count;
 	struct mutant_list *list;
-	enum mutant_operator op; /* that is at work */
+	enum mutant_operator op; /* that is being applied */
 };
 
 #define OPERATOR(id, name, find, text, reason) \
@@ -24,9 +23,9 @@ struct finder {
 #undef OPERATOR
 
 /*
- * Adds a mutant of one edit: the bytes AT become TEXT, which the list then owns (NULL:
- * no memory).  Nothing is added where AT is not whole tokens, in an assertion or a
- * message, or in neither a function nor data.
+ * Adds a mutant of one edit: the bytes AT become TEXT, which the list then owns (NULL: no
+ * memory).  Nothing is added if AT is not whole tokens, is in an assertion or a message,
+ * or is outside functions and data.
  */
 void finder_add(struct finder *finder, struct range at, char *text);
 /* The same for several edits, in order. */
@@ -36,31 +35,31 @@ void finder_add_edits(
 /* PREFIX, the bytes AT of the source, SUFFIX; NULL: no memory. */
 char *finder_text(const struct finder *finder, const char *prefix,
     struct range at, const char *suffix);
-/* TEXT and the newlines of AT: what is left where AT goes away; NULL: no memory. */
+/* TEXT and the newlines of AT: replaces AT and keeps line numbers.  NULL: no memory. */
 char *finder_blank(
     const struct finder *finder, struct range at, const char *text);
 
-/* Is NODE a statement, not a part of one? */
+/* True if NODE is a statement, not a part of one. */
 bool finder_is_statement(const struct finder *finder, uint32_t node);
-/* NODE, a statement, with its semicolon.  False: the file shows none. */
+/* *AT: NODE, a statement, with its semicolon.  False: the file has no semicolon there. */
 bool finder_statement(
     const struct finder *finder, uint32_t node, struct range *at);
-/* Is NODE an assignment, or ++ or --? */
+/* True if NODE is an assignment, ++ or --. */
 bool finder_is_assignment(const struct finder *finder, uint32_t node);
 /*
- * Is NODE, a statement, a call and nothing else?  Then NAME, to be freed, is the
- * function's or the macro's; "": it is called through a pointer.
+ * True if NODE, a statement, is only a call.  Then *NAME is the name of the function or
+ * macro, or "" for a call through a pointer; the caller frees it.
  */
 bool finder_is_call(const struct finder *finder, uint32_t node, char **name);
-/* The class of the call that NODE, a statement, is; CALL_NONE: none of call.def. */
+/* The class of NODE, a statement that is a call; CALL_NONE: no row matches. */
 enum call_class finder_class(const struct finder *finder, uint32_t node);
-/* Does the source have KEYWORD where NODE begins?  Else a macro made it. */
+/* True if the source has KEYWORD at the start of NODE; false: a macro made NODE. */
 bool finder_has_keyword(
     const struct finder *finder, uint32_t node, const char *keyword);
-/* The condition that if, while, do, for or ?: NODE has.  False: none, or a macro's. */
+/* The condition of NODE: if, while, do, for or ?:.  False: none, or a macro made it. */
 bool finder_condition(
     const struct finder *finder, uint32_t node, struct range *at);
-/* The token between the two operands of NODE; token_count: a macro made it. */
+/* The token between the two operands of NODE; token_count: a macro made NODE. */
 uint32_t finder_operator(const struct finder *finder, uint32_t node);
 
 #endif

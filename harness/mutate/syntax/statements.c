@@ -1,12 +1,12 @@
 /*
- * Operators on statements: what is deleted, dropped or done in another order.
+ * Operators on statements: they delete, drop or reorder statements.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "harness/mutate/syntax/operators.h"
 
-/* Only the semicolon of the statement NODE is left. */
+/* Deletes the statement NODE except its semicolon. */
 static void
 delete_statement(struct finder *finder, uint32_t node)
 {
@@ -26,7 +26,7 @@ is_call(const struct finder *finder, uint32_t node)
 	return is;
 }
 
-/* Without a pause nothing but time changes. */
+/* Pauses are not deleted: only the timing would change. */
 void
 find_delete_call(struct finder *finder, uint32_t node)
 {
@@ -53,7 +53,7 @@ find_delete_assignment(struct finder *finder, uint32_t node)
 		delete_statement(finder, node);
 }
 
-/* Is NODE the last statement of a function?  Without it nothing is left to return. */
+/* True if NODE is the last statement of a function; deleting its return changes nothing. */
 static bool
 is_last(const struct syntax *syntax, uint32_t number)
 {
@@ -134,7 +134,7 @@ find_delete_field(struct finder *finder, uint32_t number)
 	finder_add(finder, at, finder_blank(finder, at, ""));
 }
 
-/* What stands between the parentheses of the call that NODE is. */
+/* The range of the arguments of the call NODE, from its '('. */
 static struct range
 arguments_of(const struct syntax *syntax, uint32_t node)
 {
@@ -183,7 +183,7 @@ find_drop_lock(struct finder *finder, uint32_t node)
 	free(name);
 	if (row == NULL || row->class != CALL_LOCK)
 		return;
-	/* Nodes of one function follow each other. */
+	/* The nodes of a function are contiguous. */
 	for (uint32_t i = node; i < syntax->node_count &&
 	     syntax_owner(syntax, i) == owner && count < MUTANT_EDITS_MAX;
 	     i++) {
@@ -202,7 +202,7 @@ find_drop_lock(struct finder *finder, uint32_t node)
 		free(edit[0].text);
 }
 
-/* A statement that a loop can do while it waits: nothing, or a pause. */
+/* True for a statement of a waiting loop: empty, or a pause. */
 static bool
 is_idle(const struct finder *finder, uint32_t number)
 {
@@ -294,14 +294,14 @@ find_skip_cleanup(struct finder *finder, uint32_t number)
 	finder_add(finder, name, finder_text(finder, "", label, ""));
 }
 
-/* Is a call a part of NODE, or all of it? */
+/* True if NODE is or contains a call. */
 static bool
 has_call(const struct finder *finder, uint32_t number)
 {
 	const struct syntax *syntax = finder->syntax;
 	uint32_t end = syntax->node[number].at.end;
 
-	/* What a node has follows it. */
+	/* The descendants of a node follow it. */
 	for (uint32_t i = number;
 	     i < syntax->node_count && syntax->node[i].at.begin < end; i++) {
 		if (syntax->node[i].kind == NODE_CALL)
@@ -310,7 +310,7 @@ has_call(const struct finder *finder, uint32_t number)
 	return is_call(finder, number);
 }
 
-/* Can NODE stand in another place?  A call or an assignment, no declaration. */
+/* True if NODE may be moved: a call or an assignment, not a declaration. */
 static bool
 is_movable(const struct finder *finder, uint32_t node, struct range *at)
 {
@@ -322,7 +322,7 @@ is_movable(const struct finder *finder, uint32_t node, struct range *at)
 	    finder_statement(finder, node, at);
 }
 
-/* Does the source have the bytes of PART anywhere in WHOLE? */
+/* True if the bytes of PART occur in WHOLE. */
 static bool
 has_text(const struct syntax *syntax, struct range whole, struct range part)
 {
@@ -337,8 +337,8 @@ has_text(const struct syntax *syntax, struct range whole, struct range part)
 }
 
 /*
- * Two plain assignments of which neither has what the other assigns to are equal in
- * any order.
+ * True if the order of two assignments does not matter: neither contains the target of
+ * the other, and neither contains a call.
  */
 static bool
 is_order_free(const struct finder *finder, uint32_t one, uint32_t other)

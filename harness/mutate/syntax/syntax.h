@@ -1,8 +1,8 @@
 /*
- * The syntax of one C source, as far as mutation operators need it: tokens, a tree
- * of statements and expressions, the invocations of macros.  All places are byte
- * offsets in the file.  Code of other files and bodies of macros are not in it;
- * a node that a macro made covers the macro's whole invocation.
+ * The syntax of one C source, as far as mutation operators need it: tokens, a tree of
+ * statements and expressions, the invocations of macros.  All positions are byte offsets
+ * in the file.  Code of other files and macro bodies are not in the tree; a node that a
+ * macro made covers the macro's whole invocation.
  */
 #ifndef TOPAZ_HARNESS_MUTATE_SYNTAX_SYNTAX_H
 #define TOPAZ_HARNESS_MUTATE_SYNTAX_SYNTAX_H
@@ -45,7 +45,7 @@ enum node_kind {
 	NODE_INITIALISERS, /* { ... } */
 	NODE_PAREN,
 	NODE_CAST,
-	NODE_OTHER, /* any other; transparent where it has one child of its size */
+	NODE_OTHER, /* any other; transparent if its one child has the same range */
 };
 
 #define SYNTAX_NONE UINT32_MAX
@@ -68,7 +68,7 @@ struct node {
 };
 
 struct macro {
-	struct range at; /* the invocation; of a definition its body */
+	struct range at; /* the invocation; for a definition, the body */
 	char *name;
 };
 
@@ -76,7 +76,7 @@ struct syntax {
 	char *text; /* the file */
 	uint32_t text_bytes;
 	struct syntax_token
-	    *token; /* in order, also of code that is not compiled */
+	    *token; /* in order, including code that is not compiled */
 	uint32_t token_count;
 	struct node *node; /* parents before children */
 	uint32_t node_count, node_room;
@@ -87,32 +87,31 @@ struct syntax {
 };
 
 /*
- * Parses PATH with the compiler's arguments ARGUMENT (NULL-terminated; those that
- * are not the preprocessor's are left out).  -TZ_EUSAGE: it cannot be read or has
- * errors, with place; -TZ_EIO: no memory.  SYNTAX is to be freed also after an
- * error.
+ * Parses PATH with the compiler's arguments ARGUMENT (NULL-terminated; only arguments of
+ * the preprocessor are used).  -TZ_EUSAGE: the file cannot be read or has errors, with
+ * their place; -TZ_EIO: no memory.  The caller frees SYNTAX also after an error.
  */
 int syntax_parse(const char *path, const char *const *argument,
     struct syntax *syntax, struct tz_error *err);
 void syntax_free(struct syntax *syntax);
 
-/* Adds a node as the last child of PARENT; its number.  -1: no memory. */
+/* Adds a node as the last child of PARENT; returns its number.  -1: no memory. */
 int64_t syntax_add(
     struct syntax *syntax, uint32_t parent, const struct node *node);
 
 /* Child INDEX of NODE, or SYNTAX_NONE. */
 uint32_t syntax_child(
     const struct syntax *syntax, uint32_t node, uint32_t index);
-/* Its number of children. */
+/* The number of children of NODE. */
 uint32_t syntax_children(const struct syntax *syntax, uint32_t node);
-/* NODE, or below transparent nodes the first that is none. */
+/* NODE, or if NODE is transparent the first node below it that is not. */
 uint32_t syntax_strip(const struct syntax *syntax, uint32_t node);
-/* The function, or data, that NODE is in; SYNTAX_NONE: neither. */
+/* The function or data that contains NODE; SYNTAX_NONE: neither. */
 uint32_t syntax_owner(const struct syntax *syntax, uint32_t node);
 
 /* The first token that begins at OFFSET or after it; token_count: none. */
 uint32_t syntax_token(const struct syntax *syntax, uint32_t offset);
-/* The next one after token INDEX that is no comment; token_count: none. */
+/* The next token after INDEX that is not a comment; token_count: none. */
 uint32_t syntax_next_token(const struct syntax *syntax, uint32_t index);
 bool syntax_token_is(
     const struct syntax *syntax, uint32_t index, const char *text);
@@ -121,7 +120,7 @@ bool syntax_token_is(
  * between its operands.  token_count: none, or several.
  */
 uint32_t syntax_only_token(const struct syntax *syntax, struct range range);
-/* Do BEGIN and END fall on the begin and the end of tokens? */
+/* True if RANGE begins at the start of a token and ends at the end of one. */
 bool syntax_is_whole(const struct syntax *syntax, struct range range);
 
 uint32_t syntax_line(const struct syntax *syntax, uint32_t offset);
