@@ -1,44 +1,32 @@
 /*
- * The deviations and faults of emu/base/deviation.def, done to a machine.
+ * The deviations of emu/base/deviation.def, done to a machine.
  */
 #include "emu/machine_state.h"
 
-/* Of a split instruction the rest comes later; the default schedule goes on: see sched.c. */
 static bool
-inject_switch(struct machine *machine, unsigned cpu, enum deviation_kind kind,
-    uint64_t param)
+can_switch(struct machine *machine, uint64_t to)
 {
-	struct event event = {
-		.kind = EVENT_DEVIATION,
-		.cpu = (uint16_t)cpu,
-		.insns = cpu_insns(machine->slot[cpu].cpu),
-		.cycles = cpu_cycles(machine->slot[cpu].cpu),
-		.a = kind,
-		.b = param,
-		.c = cpu_rip(machine->slot[cpu].cpu),
-	};
-
-	if (param >= machine->config.cpu_count || param == machine->turn.cpu ||
-	    machine->slot[param].parked ||
-	    machine_ready_time(machine, (unsigned)param) == MACHINE_NEVER ||
-	    (kind == DEVIATION_SPLIT && !cpu_split(machine->slot[cpu].cpu)))
-		return false;
-	machine_emit(machine, &event);
-	machine->turn.broken = false;
-	machine->turn.forced = (int)param + 1;
-	return true;
+	return to < machine->config.cpu_count && to != machine->turn.cpu &&
+	    !machine->slot[to].parked &&
+	    machine_ready_time(machine, (unsigned)to) != MACHINE_NEVER;
 }
 
 bool
 machine_inject(struct machine *machine, unsigned cpu, enum deviation_kind kind,
     uint64_t param)
 {
+	bool switches = deviation_info(kind)->usual == DEVIATION_EACH_CPU;
+
 	TZ_ASSERT(machine->result == NULL);
 	TZ_ASSERT(cpu < machine->config.cpu_count);
-	TZ_ASSERT((unsigned)kind < DEVIATION_COUNT);
-	if (machine->slot[cpu].parked)
+	if (machine->slot[cpu].parked ||
+	    (switches && !can_switch(machine, param)) ||
+	    !cpu_inject(machine->slot[cpu].cpu, kind, param))
 		return false;
-	if (kind == DEVIATION_SWITCH || kind == DEVIATION_SPLIT)
-		return inject_switch(machine, cpu, kind, param);
-	return cpu_inject(machine->slot[cpu].cpu, kind, param);
+	if (switches) {
+		/* The default schedule continues after that: see sched.c. */
+		machine->turn.broken = false;
+		machine->turn.forced = (int)param + 1;
+	}
+	return true;
 }

@@ -53,11 +53,11 @@ struct machine_step {
 	uint64_t insns; /* that the CPU has retired */
 	uint64_t rip;
 	uint8_t cpl;
-	bool trigger_en; /* STATUS.TriggerEn: an DEVIATION_PMI is possible */
+	bool trigger_en; /* STATUS.TriggerEn: a DEVIATION_PMI is possible */
 	bool in_nmi;     /* NMIs are blocked */
 	bool interrupts; /* RFLAGS.IF */
 	bool local;      /* touches neither memory but its stack nor a device */
-	bool split; /* loads and stores without LOCK: an DEVIATION_SPLIT is possible */
+	bool split; /* loads and stores without LOCK: a DEVIATION_SPLIT is possible */
 };
 
 /*

@@ -199,12 +199,12 @@ cpu_emit(
 	};
 
 	if (cpu->deviation.pending)
-		cpu_note_act(cpu);
+		cpu_emit_deviation(cpu);
 	cpu->config.port.event(cpu->config.port.arg, &event);
 }
 
 void
-cpu_note_act(struct cpu *cpu)
+cpu_emit_deviation(struct cpu *cpu)
 {
 	if (!cpu->deviation.pending)
 		return;

@@ -176,17 +176,11 @@ void cpu_set_audit(struct cpu *cpu, const struct audit *audit);
 uint64_t cpu_audit_frame(struct cpu *cpu);
 
 /*
- * Any deviation but DEVIATION_SWITCH, between two calls of cpu_run(): false, with nothing
- * changed, where it is not possible.
+ * Does a deviation, between two calls of cpu_run().  False: it is impossible here, and
+ * nothing has changed.  Of a deviation whose parameter is another CPU this is the part
+ * of this CPU: machine_inject() does the rest.
  */
 bool cpu_inject(struct cpu *cpu, enum deviation_kind kind, uint64_t param);
-
-/*
- * DEVIATION_SPLIT, between two calls of cpu_run(): the load of the next instruction is done
- * here, and the rest when the CPU goes on.  False: it does not load and store a
- * location in RAM without LOCK.
- */
-bool cpu_split(struct cpu *cpu);
 
 /* Was DEVIATION_FAIL asked for?  It is used up. */
 bool cpu_take_fail(struct cpu *cpu);

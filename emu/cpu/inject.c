@@ -1,5 +1,6 @@
 /*
- * The deviations and faults of emu/base/deviation.def, done to one CPU.
+ * The deviations of emu/base/deviation.def, done to one CPU.  What waits for its
+ * occasion is in struct pending_faults.
  */
 #include <string.h>
 
@@ -17,7 +18,10 @@ cpu_take_fail(struct cpu *cpu)
 	return fail;
 }
 
-/* Each of these does one deviation; false: not possible, and nothing has changed. */
+/*
+ * Each of these does one deviation, by the word of its row; false: it is impossible
+ * here, and nothing has changed.
+ */
 typedef bool (*inject_fn)(struct cpu *cpu, uint64_t param);
 
 static uint32_t
@@ -95,8 +99,18 @@ inject_older(struct cpu *cpu, uint64_t param)
 	return true;
 }
 
-bool
-cpu_split(struct cpu *cpu)
+/* The other CPU's turn is the machine's part: emu/inject.c. */
+static bool
+inject_cpu(struct cpu *cpu, uint64_t param)
+{
+	(void)cpu;
+	(void)param;
+	return true;
+}
+
+/* Does the load of the next instruction; cpu_join() does the rest. */
+static bool
+inject_rmw(struct cpu *cpu, uint64_t param)
 {
 	struct split *split = &cpu->split;
 	uint8_t bytes[INSN_BYTES_MAX];
@@ -106,6 +120,7 @@ cpu_split(struct cpu *cpu)
 	size_t count = sizeof(bytes);
 	struct walk walk;
 
+	(void)param;
 	while (count > 0 &&
 	    !walk_read(&cpu->space, (struct gva){ va }, bytes, count, NULL))
 		count--;
@@ -227,7 +242,7 @@ inject_stop(struct cpu *cpu, uint64_t param)
 }
 
 static bool
-inject_overflow(struct cpu *cpu, uint64_t param)
+inject_ovf(struct cpu *cpu, uint64_t param)
 {
 	return pt_unit_overflow(cpu->unit, low32(param));
 }
@@ -262,7 +277,7 @@ flip(struct cpu *cpu, uint64_t pa, uint64_t bit)
 }
 
 static bool
-inject_flip_topa(struct cpu *cpu, uint64_t param)
+inject_fliptopa(struct cpu *cpu, uint64_t param)
 {
 	struct gpa pa;
 
@@ -271,7 +286,7 @@ inject_flip_topa(struct cpu *cpu, uint64_t param)
 }
 
 static bool
-inject_flip_area(struct cpu *cpu, uint64_t param)
+inject_fliparea(struct cpu *cpu, uint64_t param)
 {
 	unsigned part = param / 8 >= AREA_PART;
 
@@ -286,29 +301,10 @@ inject_fail(struct cpu *cpu, uint64_t param)
 	return arm(&cpu->pending_faults.fail);
 }
 
-static const inject_fn deviations[DEVIATION_COUNT] = {
-	[DEVIATION_PMI] = inject_pmi,
-	[DEVIATION_PREEMPT] = inject_preempt,
-	[DEVIATION_HOLD] = inject_hold,
-	[DEVIATION_NMI] = inject_nmi,
-	[DEVIATION_OLDER] = inject_older,
-	[DEVIATION_LATE] = inject_late,
-	[DEVIATION_LOST] = inject_lost,
-	[DEVIATION_DOUBLE] = inject_double,
-	[DEVIATION_MERGE] = inject_merge,
-	[DEVIATION_SPURIOUS] = inject_spurious,
-	[DEVIATION_BIT55] = inject_bit55,
-	[DEVIATION_STUCK] = inject_stuck,
-	[DEVIATION_LVT] = inject_lvt,
-	[DEVIATION_ERROR] = inject_error,
-	[DEVIATION_STOP] = inject_stop,
-	[DEVIATION_OVERFLOW] = inject_overflow,
-	[DEVIATION_XRSTORS_GP] = inject_xrstors,
-	[DEVIATION_WRMSR_GP] = inject_wrmsr,
-	[DEVIATION_STALE] = inject_stale,
-	[DEVIATION_FLIP_TOPA] = inject_flip_topa,
-	[DEVIATION_FLIP_AREA] = inject_flip_area,
-	[DEVIATION_FAIL] = inject_fail,
+static const inject_fn functions[DEVIATION_COUNT] = {
+#define DEVIATION(id, word, ...) [DEVIATION_##id] = inject_##word,
+#include "emu/base/deviation.def"
+#undef DEVIATION
 };
 
 /* The deviation's event comes before those of what it does: see cpu_emit(). */
@@ -317,14 +313,14 @@ cpu_inject(struct cpu *cpu, enum deviation_kind kind, uint64_t param)
 {
 	bool done;
 
-	TZ_ASSERT((unsigned)kind < DEVIATION_COUNT && deviations[kind] != NULL);
+	TZ_ASSERT((unsigned)kind < DEVIATION_COUNT);
 	TZ_ASSERT(cpu->block == &cpu->nowhere);
 	if (pt_unit_fast(cpu->unit)->timed)
 		cpu_sync_clock(cpu);
 	cpu->deviation = (struct deviation_note){ true, kind, param };
-	done = deviations[kind](cpu, param);
+	done = functions[kind](cpu, param);
 	if (done)
-		cpu_note_act(cpu);
+		cpu_emit_deviation(cpu);
 	cpu->deviation.pending = false;
 	return done;
 }

@@ -1,5 +1,6 @@
 /*
- * What deviations (emu/base/deviation.def) leave in a CPU until their occasion comes.  Private to emu/cpu.
+ * What deviations (emu/base/deviation.def) leave in a CPU until their occasion comes.
+ * Private to emu/cpu.
  */
 #ifndef TOPAZ_EMU_CPU_PENDING_FAULTS_H
 #define TOPAZ_EMU_CPU_PENDING_FAULTS_H

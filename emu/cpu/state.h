@@ -155,7 +155,7 @@ struct pt_port cpu_pt_port(struct cpu *cpu);
 /* cpu.c */
 void cpu_emit(
     struct cpu *cpu, enum event_kind kind, uint64_t a, uint64_t b, uint64_t c);
-void cpu_note_act(struct cpu *cpu);
+void cpu_emit_deviation(struct cpu *cpu);
 void cpu_end_run(struct cpu *cpu, enum cpu_over why, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 struct pt_context cpu_context(const struct cpu *cpu, uint64_t ip);

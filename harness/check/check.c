@@ -72,7 +72,7 @@ static const struct {
 	{ EVENT_TOPA_ENTRY, table_entry },
 	{ EVENT_NMI, nmi_delivered },
 	{ EVENT_NMI_DONE, nmi_done },
-	{ EVENT_DEVIATION, nmi_act },
+	{ EVENT_DEVIATION, nmi_deviation },
 	{ EVENT_DRAIN, ledger_drain },
 	{ EVENT_LOST, ledger_lost },
 	{ EVENT_ALLOC, site_event },

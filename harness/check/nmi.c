@@ -8,34 +8,23 @@
 #define LVT_MASKED        TZ_BIT(16)
 
 #define ROW(id)           CHECK_ROW(id)
-#define ROWS_NMI          (ROW(NMI_UNCLAIMED) | ROW(NMI_STOLEN))
-#define ROWS_TABLE                                                        \
- (ROW(TABLE_OWNED) | ROW(TABLE_WHOLE) | ROW(TOPA_ORDER) | ROW(WRAP_INT) | \
-     ROW(STOP_INT) | ROW(TOPA_ERROR))
-#define ROWS_FLIP                                                            \
- (ROWS_TABLE | ROW(OUTPUT_OWNED) | ROW(OUTPUT_FREED) | ROW(OUTPUT_FOREIGN) | \
-     ROW(UNMODELLED))
 
 /* Excused on the CPU of the deviation, to the end of the run. */
 static const struct {
-	enum deviation_kind kind;
+	uint32_t effect; /* DEVIATION_MAY_* */
 	uint64_t rows;
 } excuses[] = {
-	{ DEVIATION_LATE, ROW(PMI_LOST) },
-	{ DEVIATION_LOST, ROWS_NMI | ROW(PMI_LOST) },
-	{ DEVIATION_DOUBLE, ROWS_NMI },
-	{ DEVIATION_MERGE, ROW(PMI_LOST) },
-	{ DEVIATION_SPURIOUS, ROWS_NMI },
-	{ DEVIATION_BIT55, ROWS_NMI | ROW(PMI_LOST) },
-	{ DEVIATION_STUCK, ROWS_NMI | ROW(PMI_LOST) },
-	{ DEVIATION_LVT, ROW(PMI_LOST) },
-	{ DEVIATION_ERROR, ROW(TOPA_ERROR) },
-	{ DEVIATION_STALE, ROWS_TABLE },
-	{ DEVIATION_FLIP_TOPA, ROWS_FLIP },
-	{ DEVIATION_FLIP_AREA,
-	    ROWS_FLIP | ROW(CONFIG_APPLIED) | ROW(GP_FAULT) | ROW(FIRST_PSB) },
-	{ DEVIATION_XRSTORS_GP, ROW(GP_FAULT) },
-	{ DEVIATION_WRMSR_GP, ROW(GP_FAULT) },
+	{ DEVIATION_MAY_CONFUSE_NMI, ROW(NMI_UNCLAIMED) | ROW(NMI_STOLEN) },
+	{ DEVIATION_MAY_LOSE_PMI, ROW(PMI_LOST) },
+	{ DEVIATION_MAY_ERROR, ROW(TOPA_ERROR) },
+	{ DEVIATION_MAY_MISREAD_TABLE,
+	    ROW(TABLE_OWNED) | ROW(TABLE_WHOLE) | ROW(TOPA_ORDER) |
+		ROW(WRAP_INT) | ROW(STOP_INT) },
+	{ DEVIATION_MAY_WRITE_ELSEWHERE,
+	    ROW(OUTPUT_OWNED) | ROW(OUTPUT_FREED) | ROW(OUTPUT_FOREIGN) |
+		ROW(UNMODELLED) },
+	{ DEVIATION_MAY_MISCONFIGURE, ROW(CONFIG_APPLIED) | ROW(FIRST_PSB) },
+	{ DEVIATION_MAY_GP, ROW(GP_FAULT) },
 };
 
 void
@@ -43,26 +32,28 @@ check_note_deviation(
     struct check *check, unsigned cpu, enum deviation_kind kind)
 {
 	struct check_cpu *of = &check->core.cpu[cpu];
+	uint32_t effects = deviation_info(kind)->effects;
+	uint64_t rows = 0;
 
 	TZ_ASSERT(cpu < MACHINE_CPUS_MAX);
 	for (size_t i = 0; i < TZ_ARRAY_LEN(excuses); i++) {
-		if (excuses[i].kind != kind)
-			continue;
-		of->excused |= excuses[i].rows;
-		check_skip(check, REASON_EXCUSED, excuses[i].rows);
+		if (excuses[i].effect & effects)
+			rows |= excuses[i].rows;
 	}
-	if (kind == DEVIATION_NMI)
+	if (rows != 0) {
+		of->excused |= rows;
+		check_skip(check, REASON_EXCUSED, rows);
+	}
+	if (effects & DEVIATION_MAY_SEND_NMI)
 		of->foreign = true;
-	/* An unknown number of bytes is lost. */
-	if (kind == DEVIATION_OVERFLOW || kind == DEVIATION_STOP ||
-	    kind == DEVIATION_ERROR) {
+	if (effects & DEVIATION_MAY_LOSE_BYTES) {
 		for (uint32_t i = 0; i < check->core.stream_count; i++)
 			check->core.stream[i].unsure = true;
 	}
 }
 
 void
-nmi_act(struct check *check, const struct event *event)
+nmi_deviation(struct check *check, const struct event *event)
 {
 	if (event->a < DEVIATION_COUNT)
 		check_note_deviation(

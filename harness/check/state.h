@@ -275,7 +275,7 @@ void table_freed(struct check *check, const struct check_extent *extent);
 void nmi_pmi(struct check *check, const struct event *event);
 void nmi_delivered(struct check *check, const struct event *event);
 void nmi_done(struct check *check, const struct event *event);
-void nmi_act(struct check *check, const struct event *event);
+void nmi_deviation(struct check *check, const struct event *event);
 void nmi_call_end(struct check *check, const struct event *event);
 
 /* session.c */

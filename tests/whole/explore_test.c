@@ -345,9 +345,9 @@ a_schedule_shows_the_same_stepped_or_not(void **state)
 	open_trial(&trial, BROKEN_TWO_CPUS, &options);
 	for (size_t i = 0; i < trial.list.count; i += STRIDE) {
 		struct schedule schedule = { .count = 1 };
-		struct deviation deviations[BOUNDARY_ACTS_MAX];
+		struct deviation deviations[BOUNDARY_DEVIATIONS_MAX];
 		struct outcome outcome;
-		unsigned count = boundary_acts(
+		unsigned count = boundary_deviations(
 		    &trial.list.at[i], KINDS, 2, true, deviations);
 
 		for (unsigned j = 0; j < count; j++) {

@@ -95,8 +95,8 @@ static int
 choose_faults(struct campaign_input *input, struct tz_error *err)
 {
 	if (!input->options.kinds_named)
-		input->options.kinds = UINT32_MAX << DEVIATION_NMI;
-	if (faults_acts(input->options.kinds) == 0)
+		input->options.kinds = deviation_kinds(DEVIATION_IN_FAULTS);
+	if (faults_deviations(input->options.kinds) == 0)
 		return tz_error(err, TZ_EUSAGE,
 		    "--kinds: no fault among them; see: topaz list faults");
 	return 0;

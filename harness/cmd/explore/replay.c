@@ -297,8 +297,7 @@ check_deviation(
 	char text[64];
 
 	if (cpu < cpus &&
-	    (deviation->kind == DEVIATION_SWITCH ||
-		deviation->kind == DEVIATION_SPLIT))
+	    deviation_info(deviation->kind)->usual == DEVIATION_EACH_CPU)
 		cpu = deviation->param;
 	if (cpu < cpus)
 		return 0;

@@ -46,8 +46,8 @@ is_candidate(const struct minimiser *minimiser, const struct boundary *boundary,
 	const struct deviation *last =
 	    &minimiser->witness.schedule
 		 .deviation[minimiser->witness.schedule.count - 1];
-	struct deviation deviations[BOUNDARY_ACTS_MAX];
-	unsigned count = boundary_acts(
+	struct deviation deviations[BOUNDARY_DEVIATIONS_MAX];
+	unsigned count = boundary_deviations(
 	    boundary, UINT32_C(1) << last->kind, cpus, false, deviations);
 
 	if (boundary->cpu != last->cpu)
@@ -58,8 +58,7 @@ is_candidate(const struct minimiser *minimiser, const struct boundary *boundary,
 		return true;
 	}
 	for (unsigned i = 0; i < count; i++) {
-		if ((last->kind == DEVIATION_SWITCH ||
-			last->kind == DEVIATION_SPLIT) &&
+		if (deviation_info(last->kind)->usual == DEVIATION_EACH_CPU &&
 		    deviations[i].param != last->param)
 			continue;
 		*deviation = deviations[i];

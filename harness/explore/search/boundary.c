@@ -302,78 +302,53 @@ boundary_free(struct boundary_list *list)
 	*list = (struct boundary_list){ .count = 0 };
 }
 
-/* True if DEVIATION at BOUNDARY has an effect that no later placement has. */
+/* True if a deviation at BOUNDARY has an effect that no later placement has. */
 static bool
-is_worth(const struct boundary *boundary, enum deviation_kind kind, bool reduce)
+is_worth(const struct boundary *boundary, enum deviation_when when, bool reduce)
 {
-	if ((kind == DEVIATION_FAIL) !=
-	    ((boundary->flags & BOUNDARY_POINT) != 0))
+	unsigned flags = boundary->flags;
+
+	if ((when == DEVIATION_WHEN_FALLIBLE_CALL) !=
+	    ((flags & BOUNDARY_POINT) != 0))
 		return false;
-	switch ((int)kind) {
-	case DEVIATION_PMI:
-		return (boundary->flags & BOUNDARY_TRIGGER) != 0;
-	case DEVIATION_PREEMPT:
-		return (boundary->flags & BOUNDARY_IF) != 0;
-	case DEVIATION_NMI:
-	case DEVIATION_SPURIOUS:
-		return (boundary->flags & BOUNDARY_NMI) == 0;
-	case DEVIATION_SWITCH:
-		return !reduce || !(boundary->flags & BOUNDARY_LOCAL);
-	case DEVIATION_SPLIT:
-		return (boundary->flags & BOUNDARY_SPLIT) != 0;
-	case DEVIATION_OLDER:
-		return (boundary->flags & BOUNDARY_TRIGGER) &&
-		    (boundary->flags & (BOUNDARY_EDGE | BOUNDARY_GAP));
-	case DEVIATION_ERROR:
-	case DEVIATION_STOP:
-	case DEVIATION_OVERFLOW:
-	case DEVIATION_STALE:
-	case DEVIATION_FLIP_TOPA:
-		return (boundary->flags & BOUNDARY_TRIGGER) != 0;
+	switch (when) {
+	case DEVIATION_WHEN_TRIGGER_EN:
+		return (flags & BOUNDARY_TRIGGER) != 0;
+	case DEVIATION_WHEN_POSITION:
+		return (flags & BOUNDARY_TRIGGER) &&
+		    (flags & (BOUNDARY_EDGE | BOUNDARY_GAP));
+	case DEVIATION_WHEN_INTERRUPTS:
+		return (flags & BOUNDARY_IF) != 0;
+	case DEVIATION_WHEN_NO_NMI:
+		return (flags & BOUNDARY_NMI) == 0;
+	case DEVIATION_WHEN_SHARED:
+		return !reduce || !(flags & BOUNDARY_LOCAL);
+	case DEVIATION_WHEN_SPLIT:
+		return (flags & BOUNDARY_SPLIT) != 0;
+	case DEVIATION_WHEN_ANY:
+	case DEVIATION_WHEN_FALLIBLE_CALL:
 	default:
 		return true;
 	}
 }
 
-/* One representative parameter for each kind; tokens may have any. */
-static uint64_t
-usual_param(enum deviation_kind kind)
-{
-	switch ((int)kind) {
-	case DEVIATION_HOLD:
-		return 30000;
-	case DEVIATION_LATE:
-		return 2000;
-	case DEVIATION_STUCK:
-		return 1;
-	case DEVIATION_OVERFLOW:
-		return 16;
-	case DEVIATION_STALE:
-		return 4;
-	case DEVIATION_FLIP_TOPA:
-		return 12; /* the lowest address bit */
-	case DEVIATION_FLIP_AREA:
-		return 0; /* CTL.TraceEn */
-	default:
-		return 0;
-	}
-}
-
 unsigned
-boundary_acts(const struct boundary *boundary, uint32_t kinds,
+boundary_deviations(const struct boundary *boundary, uint32_t kinds,
     unsigned cpu_count, bool reduce,
-    struct deviation deviation[BOUNDARY_ACTS_MAX])
+    struct deviation deviation[BOUNDARY_DEVIATIONS_MAX])
 {
 	unsigned count = 0;
 
 	for (unsigned i = 0; i < DEVIATION_COUNT; i++) {
 		enum deviation_kind kind = (enum deviation_kind)i;
+		const struct deviation_info *info = deviation_info(kind);
 		struct deviation one = { boundary->cpu, kind, boundary->insns,
-			usual_param(kind) };
+			info->usual };
 
-		if (!(kinds >> i & 1) || !is_worth(boundary, kind, reduce))
+		if (!(kinds >> i & 1) ||
+		    !is_worth(boundary, info->when, reduce))
 			continue;
-		if (kind != DEVIATION_SWITCH && kind != DEVIATION_SPLIT) {
+		if (info->usual != DEVIATION_EACH_CPU) {
 			deviation[count++] = one;
 			continue;
 		}
@@ -383,6 +358,6 @@ boundary_acts(const struct boundary *boundary, uint32_t kinds,
 				deviation[count++] = one;
 		}
 	}
-	TZ_ASSERT(count <= BOUNDARY_ACTS_MAX);
+	TZ_ASSERT(count <= BOUNDARY_DEVIATIONS_MAX);
 	return count;
 }

@@ -64,13 +64,13 @@ bool boundary_collect_around(struct runner *runner,
 void boundary_free(struct boundary_list *list);
 
 /*
- * Fills DEVIATION (at least BOUNDARY_ACTS_MAX elements) with the deviations of KINDS
+ * Fills DEVIATION (at least BOUNDARY_DEVIATIONS_MAX elements) with the deviations of KINDS
  * (one bit for each deviation_kind) to place at BOUNDARY; returns their number.  REDUCE
  * omits those that are equivalent to a later placement.
  */
-#define BOUNDARY_ACTS_MAX 40
-unsigned boundary_acts(const struct boundary *boundary, uint32_t kinds,
+#define BOUNDARY_DEVIATIONS_MAX 40
+unsigned boundary_deviations(const struct boundary *boundary, uint32_t kinds,
     unsigned cpu_count, bool reduce,
-    struct deviation deviation[BOUNDARY_ACTS_MAX]);
+    struct deviation deviation[BOUNDARY_DEVIATIONS_MAX]);
 
 #endif

@@ -26,13 +26,7 @@ struct campaign_options
 campaign_defaults(void)
 {
 	return (struct campaign_options){
-		.kinds = UINT32_C(1) << DEVIATION_PMI |
-		    UINT32_C(1) << DEVIATION_NMI |
-		    UINT32_C(1) << DEVIATION_SWITCH |
-		    UINT32_C(1) << DEVIATION_PREEMPT |
-		    UINT32_C(1) << DEVIATION_SPLIT |
-		    UINT32_C(1) << DEVIATION_OLDER |
-		    UINT32_C(1) << DEVIATION_FAIL,
+		.kinds = deviation_kinds(DEVIATION_IN_EXPLORE),
 		.depth = 1,
 		.effort = EFFORT_NORMAL,
 		.jobs = 1,

@@ -8,8 +8,6 @@
 #include "harness/explore/runner/runner_pool.h"
 #include "harness/host/stop.h"
 
-#define DEVIATION_ROWS (DEVIATION_COUNT - DEVIATION_NMI)
-
 /* Faults in the guest's set-up, in addition to missing CPU features. */
 static const struct fault_row layouts[] = {
 	{ "guard", FAULT_LAYOUT, DEVIATION_COUNT, "boot",
@@ -47,19 +45,19 @@ feature_count(void)
 bool
 fault_at(size_t index, struct fault_row *row)
 {
-	if (index < DEVIATION_ROWS) {
-		enum deviation_kind kind = (enum deviation_kind)(
-		    DEVIATION_NMI + index);
+	for (unsigned i = 0; i < DEVIATION_COUNT; i++) {
+		enum deviation_kind kind = (enum deviation_kind)i;
+		const struct deviation_info *info = deviation_info(kind);
 
-		*row = (struct fault_row){ deviation_info(kind)->word,
-			FAULT_DEVIATION, kind,
-			kind == DEVIATION_FAIL ? "each call that can fail"
-					       : "each boundary",
-			deviation_info(kind)->text,
-			deviation_info(kind)->citation };
+		if (!(info->searches & DEVIATION_IN_FAULTS) || index-- != 0)
+			continue;
+		*row = (struct fault_row){ info->word, FAULT_DEVIATION, kind,
+			info->when == DEVIATION_WHEN_FALLIBLE_CALL
+			    ? "each call that can fail"
+			    : "each boundary",
+			info->text, info->citation };
 		return true;
 	}
-	index -= DEVIATION_ROWS;
 	if (index < TZ_ARRAY_LEN(layouts)) {
 		*row = layouts[index];
 		return true;
@@ -275,13 +273,10 @@ try_step(struct campaign *campaign, const struct fault_row *row,
 }
 
 unsigned
-faults_acts(uint32_t kinds)
+faults_deviations(uint32_t kinds)
 {
-	unsigned count = 0;
-
-	for (unsigned i = 0; i < DEVIATION_ROWS; i++)
-		count += kinds >> (DEVIATION_NMI + i) & 1;
-	return count;
+	kinds &= deviation_kinds(DEVIATION_IN_FAULTS);
+	return (unsigned)__builtin_popcount(kinds);
 }
 
 /* The number of schedules of one deviation in one entry. */
@@ -290,7 +285,7 @@ share_of(const struct campaign_options *options, uint32_t entries)
 {
 	uint64_t budget = options->budget != 0 ? options->budget
 					       : FAULTS_BUDGET_DEFAULT;
-	uint64_t parts = (uint64_t)faults_acts(options->kinds) * entries;
+	uint64_t parts = (uint64_t)faults_deviations(options->kinds) * entries;
 
 	if (options->each_point)
 		return UINT64_MAX;

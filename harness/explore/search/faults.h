@@ -40,8 +40,8 @@ struct fault_result {
 	const struct stats_group *first_silent, *first_broken; /* or NULL */
 };
 
-/* The number of faults among KINDS, one bit for each deviation_kind. */
-unsigned faults_acts(uint32_t kinds);
+/* The number of deviations among KINDS that fault campaigns try, one bit for each deviation_kind. */
+unsigned faults_deviations(uint32_t kinds);
 
 /*
  * Called by campaign_run() if .faults: divides the budget equally among the deviations

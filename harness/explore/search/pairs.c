@@ -3,9 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The kinds that pairs consist of, unless the user names others. */
-#define PAIR_KINDS \
- (UINT32_C(1) << DEVIATION_PMI | UINT32_C(1) << DEVIATION_SWITCH)
 /* Finding the places after a first deviation takes as long as this many schedules. */
 #define SECONDS_TO_FIRSTS 4
 /* The maximum factor by which a sample is enlarged. */
@@ -81,7 +78,7 @@ pairs_add(struct campaign *campaign, uint32_t entries, uint64_t budget,
 		if (area == NULL)
 			return tz_error(err, TZ_EUSAGE, "too many scenarios");
 		if (!options->kinds_named)
-			area->kinds &= PAIR_KINDS;
+			area->kinds &= deviation_kinds(DEVIATION_IN_PAIRS);
 		area->endless = campaign->area[i].endless;
 		if (all)
 			continue;

@@ -70,7 +70,7 @@ finish(struct trial *trial, struct outcome *outcome)
  * it.
  */
 static bool
-reach_and_act(struct trial *trial, const struct deviation *deviation,
+reach_and_inject(struct trial *trial, const struct deviation *deviation,
     bool in_base, struct outcome *outcome)
 {
 	outcome->count = 0;
@@ -89,7 +89,7 @@ reach_and_act(struct trial *trial, const struct deviation *deviation,
 
 /* A state after a first deviation of KIND: groups are distinguished by kinds. */
 static uint64_t
-after_act(uint64_t hash, enum deviation_kind kind)
+after_deviation(uint64_t hash, enum deviation_kind kind)
 {
 	return hash ^ (1 + (uint64_t)kind) * UINT64_C(0x9e3779b97f4a7c15);
 }
@@ -108,7 +108,7 @@ know_base(struct trial *trial)
 		(void)visited_meet(trial->visited, hash);
 		for (unsigned i = 0; i < DEVIATION_COUNT; i++)
 			(void)visited_meet(trial->explored,
-			    after_act(hash, (enum deviation_kind)i));
+			    after_deviation(hash, (enum deviation_kind)i));
 	}
 	runner_points(runner, false);
 	TZ_ASSERT(visited_end(trial->visited, &trial->base));
@@ -247,13 +247,13 @@ trial_close(struct trial *trial)
 uint64_t
 trial_count(const struct trial *trial)
 {
-	struct deviation deviation[BOUNDARY_ACTS_MAX];
+	struct deviation deviation[BOUNDARY_DEVIATIONS_MAX];
 	uint64_t count = 0;
 
 	for (size_t i = 0; i < trial->list.count; i++)
-		count += boundary_acts(&trial->list.at[i], trial->options.kinds,
-		    runner_cpus(trial->runner), trial->options.reduce,
-		    deviation);
+		count += boundary_deviations(&trial->list.at[i],
+		    trial->options.kinds, runner_cpus(trial->runner),
+		    trial->options.reduce, deviation);
 	return count;
 }
 
@@ -316,7 +316,7 @@ trial_from(struct trial *trial, const struct runner_mark *mark,
     const struct deviation *deviation, bool in_base, struct outcome *outcome)
 {
 	runner_restore(trial->runner, mark);
-	if (reach_and_act(trial, deviation, in_base, outcome))
+	if (reach_and_inject(trial, deviation, in_base, outcome))
 		finish(trial, outcome);
 }
 
@@ -334,11 +334,11 @@ do_block(struct trial *trial, const struct trial_share *share, size_t begin,
     size_t end, struct runner_mark **mark, uint32_t *number, bool mine,
     trial_each each, struct stats *stats, uint32_t area)
 {
-	struct deviation deviation[BOUNDARY_ACTS_MAX];
+	struct deviation deviation[BOUNDARY_DEVIATIONS_MAX];
 	bool moved = false;
 
 	for (size_t i = begin; i < end; i++) {
-		unsigned count = boundary_acts(&trial->list.at[i],
+		unsigned count = boundary_deviations(&trial->list.at[i],
 		    trial->options.kinds, runner_cpus(trial->runner),
 		    trial->options.reduce, deviation);
 
@@ -431,7 +431,7 @@ is_explored(void *arg, uint64_t hash)
 	const struct after *after = arg;
 
 	return visited_meet(after->trial->explored,
-		   after_act(hash, after->first)) != NULL;
+		   after_deviation(hash, after->first)) != NULL;
 }
 
 /*
@@ -442,16 +442,16 @@ static struct trial_share
 thin(const struct trial *trial, const struct trial_share *share,
     const struct boundary_list *list, size_t begin, size_t end)
 {
-	struct deviation deviation[BOUNDARY_ACTS_MAX];
+	struct deviation deviation[BOUNDARY_DEVIATIONS_MAX];
 	struct trial_share thinned = *share;
 	uint64_t count = 0, most = (share->each_max + 1) / 2;
 
 	thinned.from = 0;
 	thinned.keep = TRIAL_KEEP_ALL;
 	for (size_t i = begin; i < end && most != 0; i++)
-		count += boundary_acts(&list->at[i], trial->options.kinds2,
-		    runner_cpus(trial->runner), trial->options.reduce,
-		    deviation);
+		count += boundary_deviations(&list->at[i],
+		    trial->options.kinds2, runner_cpus(trial->runner),
+		    trial->options.reduce, deviation);
 	if (count > most)
 		thinned.keep = TRIAL_KEEP_ALL / count * most;
 	return thinned;
@@ -465,7 +465,7 @@ second_ones(struct trial *trial, const struct trial_share *share,
 	struct schedule schedule = { 2, { *first } };
 	struct after from = { trial, first->kind };
 	struct runner_mark *after = runner_save(trial->runner);
-	struct deviation deviation[BOUNDARY_ACTS_MAX];
+	struct deviation deviation[BOUNDARY_DEVIATIONS_MAX];
 	/* In a sample, a place that is skipped here may not be tried elsewhere. */
 	bool prunes = trial->options.merge && share->keep >= TRIAL_KEEP_ALL &&
 	    share->each_max == 0;
@@ -482,7 +482,7 @@ second_ones(struct trial *trial, const struct trial_share *share,
 	near = thin(trial, share, &list, 0, end);
 	far = thin(trial, share, &list, end, list.count);
 	for (size_t i = 0; i < list.count && !trial_is_stopped(share); i++) {
-		unsigned count = boundary_acts(&list.at[i],
+		unsigned count = boundary_deviations(&list.at[i],
 		    trial->options.kinds2, runner_cpus(trial->runner),
 		    trial->options.reduce, deviation);
 
@@ -509,7 +509,7 @@ each_two(struct trial *trial, const struct trial_share *share,
 	struct outcome outcome;
 
 	runner_restore(trial->runner, mark);
-	if (reach_and_act(trial, deviation, false, &outcome))
+	if (reach_and_inject(trial, deviation, false, &outcome))
 		second_ones(trial, share, deviation, rank, stats);
 }
 
@@ -529,7 +529,7 @@ trial_run(struct trial *trial, const struct schedule *schedule,
 
 	runner_restore(trial->runner, trial->begin);
 	for (i = 0; i < schedule->count; i++) {
-		if (!reach_and_act(
+		if (!reach_and_inject(
 			trial, &schedule->deviation[i], false, outcome))
 			return;
 	}

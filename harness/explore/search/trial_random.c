@@ -36,7 +36,7 @@ compare_boundaries(const void *a, const void *b)
  * selected.
  */
 static struct deviation
-draw_act(const struct trial *trial, const struct boundary *at, bool pmi,
+draw_deviation(const struct trial *trial, const struct boundary *at, bool pmi,
     uint64_t *state)
 {
 	unsigned cpus = runner_cpus(trial->runner);
@@ -79,7 +79,7 @@ draw_spread(const struct trial *trial, unsigned changes, uint64_t *state,
 	pmi = draw(state, changes);
 	qsort(at, changes, sizeof(at[0]), compare_boundaries);
 	for (unsigned i = 0; i < changes; i++)
-		schedule->deviation[i] = draw_act(
+		schedule->deviation[i] = draw_deviation(
 		    trial, at[i], i == pmi, state);
 }
 
@@ -93,13 +93,14 @@ draw_near(const struct trial *trial, unsigned changes, uint64_t *state,
 	for (unsigned i = 0; i < PMI_TRIES && !(near.flags & BOUNDARY_TRIGGER);
 	     i++)
 		near = *draw_boundary(trial, state);
-	schedule->deviation[0] = draw_act(trial, &near, true, state);
+	schedule->deviation[0] = draw_deviation(trial, &near, true, state);
 	near.flags = 0;
 	for (unsigned i = 1; i < changes; i++) {
 		uint64_t scale = draw(state, NEAR_SCALES);
 
 		near.insns += 1 + draw(state, NEAR_INSNS << scale);
-		schedule->deviation[i] = draw_act(trial, &near, false, state);
+		schedule->deviation[i] = draw_deviation(
+		    trial, &near, false, state);
 	}
 }
 
