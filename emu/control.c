@@ -1,7 +1,9 @@
 /*
  * What a search does to a machine between and during its runs.
  */
+#include "emu/base/rtit.h"
 #include "emu/machine_state.h"
+#include "emu/pmu/pmu.h"
 
 void
 machine_set_stop(struct machine *machine, unsigned cpu, uint64_t insns)
@@ -104,19 +106,19 @@ machine_pt(struct machine *machine, unsigned cpu, struct machine_pt *pt)
 
 	TZ_ASSERT(cpu < machine->config.cpu_count);
 	*pt = (struct machine_pt){
-		.ctl = cpu_peek_msr(from, 0x570),
-		.status = cpu_peek_msr(from, 0x571),
-		.output_base = cpu_peek_msr(from, 0x560),
-		.mask_ptrs = cpu_peek_msr(from, 0x561),
-		.cr3_match = cpu_peek_msr(from, 0x572),
-		.global_status = cpu_peek_msr(from, 0x38e),
+		.ctl = cpu_peek_msr(from, MSR_RTIT_CTL),
+		.status = cpu_peek_msr(from, MSR_RTIT_STATUS),
+		.output_base = cpu_peek_msr(from, MSR_RTIT_OUTPUT_BASE),
+		.mask_ptrs = cpu_peek_msr(from, MSR_RTIT_OUTPUT_MASK_PTRS),
+		.cr3_match = cpu_peek_msr(from, MSR_RTIT_CR3_MATCH),
+		.global_status = cpu_peek_msr(from, PMU_MSR_GLOBAL_STATUS),
 		.lvt_pc = cpu_lvt_pc(from),
 		.trigger_en = cpu_trigger_en(from),
 		.in_nmi = cpu_in_nmi(from),
 		.nmi_pending = cpu_nmi_pending(from),
 	};
 	for (uint32_t i = 0; i < TZ_ARRAY_LEN(pt->addr_a); i++) {
-		pt->addr_a[i] = cpu_peek_msr(from, 0x580 + 2 * i);
-		pt->addr_b[i] = cpu_peek_msr(from, 0x581 + 2 * i);
+		pt->addr_a[i] = cpu_peek_msr(from, MSR_RTIT_ADDR_A(i));
+		pt->addr_b[i] = cpu_peek_msr(from, MSR_RTIT_ADDR_B(i));
 	}
 }

@@ -537,7 +537,8 @@ cpu_trace_on(const struct cpu *cpu)
 	uint64_t ctl = 0;
 
 	/* A CPU without PT has no such MSR. */
-	return pt_unit_rdmsr(cpu->unit, 0x570, &ctl) == FAULT_NONE && (ctl & 1);
+	return pt_unit_rdmsr(cpu->unit, MSR_RTIT_CTL, &ctl) == FAULT_NONE &&
+	    (ctl & CTL_TRACE_EN);
 }
 
 uint64_t

@@ -6,6 +6,7 @@
 
 #include "emu/apic/apic.h"
 #include "emu/base/exec_log.h"
+#include "emu/base/rtit.h"
 #include "emu/cpu/access/audit_state.h"
 #include "emu/cpu/access/walk.h"
 #include "emu/cpu/cpu.h"
@@ -126,12 +127,8 @@ struct cpu {
 	bool tlb_unsure;  /* the engine's TLB must be empty when it runs next */
 };
 
-#define HOOKED_MAX 4096
-/* SDM vol. 4, Table 2-2 */
-#define MSR_RTIT_OUTPUT_MASK_PTRS 0x561
-#define MSR_RTIT_STATUS           0x571
-
-#define CODE_PAGE_BYTES           4096
+#define HOOKED_MAX      4096
+#define CODE_PAGE_BYTES 4096
 
 /* Bytes of component 8 that are in one page for sure: areas are 64-aligned. */
 #define AREA_PART 64

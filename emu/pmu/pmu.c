@@ -2,22 +2,19 @@
 
 #include <xxhash.h>
 
-#define GLOBAL_STATUS       0x38e
-#define GLOBAL_STATUS_RESET 0x390
-#define GLOBAL_STATUS_SET   0x391
-
 bool
 pmu_owns_msr(uint32_t index)
 {
-	return index == GLOBAL_STATUS || index == GLOBAL_STATUS_RESET ||
-	    index == GLOBAL_STATUS_SET;
+	return index == PMU_MSR_GLOBAL_STATUS ||
+	    index == PMU_MSR_GLOBAL_STATUS_RESET ||
+	    index == PMU_MSR_GLOBAL_STATUS_SET;
 }
 
 enum fault
 pmu_rdmsr(const struct pmu *pmu, uint32_t index, uint64_t *value)
 {
 	TZ_ASSERT(pmu_owns_msr(index));
-	*value = index == GLOBAL_STATUS ? pmu->global_status : 0;
+	*value = index == PMU_MSR_GLOBAL_STATUS ? pmu->global_status : 0;
 	return FAULT_NONE;
 }
 
@@ -25,9 +22,10 @@ enum fault
 pmu_wrmsr(struct pmu *pmu, uint32_t index, uint64_t value)
 {
 	TZ_ASSERT(pmu_owns_msr(index));
-	if (index == GLOBAL_STATUS || (value & ~PMU_STATUS_TOPA_PMI) != 0)
+	if (index == PMU_MSR_GLOBAL_STATUS ||
+	    (value & ~PMU_STATUS_TOPA_PMI) != 0)
 		return FAULT_GP;
-	if (index == GLOBAL_STATUS_SET) {
+	if (index == PMU_MSR_GLOBAL_STATUS_SET) {
 		pmu->global_status |= value;
 	} else if (value != 0 && pmu->stuck_resets != 0) {
 		TZ_ASSERT(value == PMU_STATUS_TOPA_PMI);

@@ -11,7 +11,10 @@
 
 #include "emu/base/base.h"
 
-#define PMU_STATUS_TOPA_PMI TZ_BIT(55)
+#define PMU_MSR_GLOBAL_STATUS       UINT32_C(0x38e)
+#define PMU_MSR_GLOBAL_STATUS_RESET UINT32_C(0x390)
+#define PMU_MSR_GLOBAL_STATUS_SET   UINT32_C(0x391)
+#define PMU_STATUS_TOPA_PMI         TZ_BIT(55)
 
 struct pmu {
 	uint64_t global_status;

@@ -9,8 +9,10 @@
  * SDM vol. 1, 13.5.6 "PT State": the order in the component.  IA32_RTIT_CTL is
  * first in memory and last to take effect.
  */
-static const uint32_t xstate_msrs[] = { 0x570, 0x560, 0x561, 0x571, 0x572,
-	0x580, 0x581, 0x582, 0x583 };
+static const uint32_t xstate_msrs[] = { MSR_RTIT_CTL, MSR_RTIT_OUTPUT_BASE,
+	MSR_RTIT_OUTPUT_MASK_PTRS, MSR_RTIT_STATUS, MSR_RTIT_CR3_MATCH,
+	MSR_RTIT_ADDR_A(0), MSR_RTIT_ADDR_B(0), MSR_RTIT_ADDR_A(1),
+	MSR_RTIT_ADDR_B(1) };
 
 static_assert(TZ_ARRAY_LEN(xstate_msrs) == PT_XSTATE_MSRS,
     "one MSR a slot of the component");

@@ -69,7 +69,7 @@ struct check_site {
 /* What a trace MSR has to be when TraceEn is set: (msr & mask) == value. */
 #define CHECK_EXPECT_MAX 24
 struct check_expect {
-	uint32_t msr; /* 0x570 CTL, 0x572 CR3_MATCH, 0x580.. ADDRn */
+	uint32_t msr; /* MSR_RTIT_* */
 	uint64_t mask, value;
 	const char *field; /* field of the configuration, for the message */
 };

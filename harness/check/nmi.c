@@ -2,12 +2,12 @@
  * Rows nmi-unclaimed, nmi-stolen and pmi-lost, and what a deviation excuses: only its
  * own effect, never a loss that is not reported.
  */
+#include "emu/pmu/pmu.h"
 #include "harness/check/state.h"
 
-#define GLOBAL_STATUS_PMI TZ_BIT(55)
-#define LVT_MASKED        TZ_BIT(16)
+#define LVT_MASKED TZ_BIT(16)
 
-#define ROW(id)           CHECK_ROW(id)
+#define ROW(id)    CHECK_ROW(id)
 
 /* Excused on the CPU of the deviation, to the end of the run. */
 static const struct {
@@ -72,7 +72,7 @@ static bool
 nmi_bit(const struct check *check, unsigned cpu, struct machine_pt *pt)
 {
 	check->config.reads.pt(check->config.reads.arg, cpu, pt);
-	return (pt->global_status & GLOBAL_STATUS_PMI) != 0;
+	return (pt->global_status & PMU_STATUS_TOPA_PMI) != 0;
 }
 
 /* Two causes at the same time are one NMI. */

@@ -8,34 +8,27 @@
 #include <stdio.h>
 
 /* The minimum size of a flushed PSB+ outside the filters: no packet follows it. */
-#define PSB_BYTES     32
-
-#define MASK_PTRS_LOW UINT64_C(0x7f)
-/* SDM vol. 3, 33.2.7.2, table "ToPA Table Entry Fields". */
-#define CTL_RINGS     (TZ_BIT(2) | TZ_BIT(3)) /* OS, User */
-#define CTL_CR3FILTER TZ_BIT(7)
-#define CTL_BRANCHEN  TZ_BIT(13)
-#define CTL_TOPA      TZ_BIT(8)
-#define ENTRY_END     TZ_BIT(0)
+#define PSB_BYTES 32
 
 static uint64_t
 session_msr(const struct machine_pt *pt, uint32_t msr, uint64_t ctl)
 {
-	unsigned range = (msr - 0x580) / 2;
+	unsigned range = (msr - MSR_RTIT_ADDR_A(0)) / 2;
 
 	switch (msr) {
-	case 0x560:
+	case MSR_RTIT_OUTPUT_BASE:
 		return pt->output_base;
-	case 0x561:
+	case MSR_RTIT_OUTPUT_MASK_PTRS:
 		return pt->mask_ptrs;
-	case 0x570:
+	case MSR_RTIT_CTL:
 		return ctl;
-	case 0x571:
+	case MSR_RTIT_STATUS:
 		return pt->status;
-	case 0x572:
+	case MSR_RTIT_CR3_MATCH:
 		return pt->cr3_match;
 	default:
-		TZ_ASSERT(msr >= 0x580 && range < TZ_ARRAY_LEN(pt->addr_a));
+		TZ_ASSERT(msr >= MSR_RTIT_ADDR_A(0) &&
+		    range < TZ_ARRAY_LEN(pt->addr_a));
 		return msr % 2 == 0 ? pt->addr_a[range] : pt->addr_b[range];
 	}
 }
@@ -52,7 +45,7 @@ session_region(
 	if ((ctl & CTL_TOPA) == 0)
 		return pt->output_base;
 	if (!reads->word(reads->arg, pt->output_base + 8 * index, &entry) ||
-	    (entry & ENTRY_END) != 0)
+	    (entry & TOPA_ENTRY_END) != 0)
 		return 0;
 	return entry & ~(CHECK_PAGE_BYTES - 1);
 }
@@ -156,8 +149,9 @@ session_trace_on(struct check *check, const struct event *event)
 	check->config.reads.pt(check->config.reads.arg, event->cpu, &pt);
 	cpu->on = cpu->on_seen = cpu->first = true;
 	/* Nothing is in scope, or it depends on which process works. */
-	cpu->broken |= (event->a & CTL_RINGS) == 0 ||
-	    (event->a & CTL_BRANCHEN) == 0 || (event->a & CTL_CR3FILTER) != 0 ||
+	cpu->broken |= (event->a & (CTL_OS | CTL_USER)) == 0 ||
+	    (event->a & CTL_BRANCH_EN) == 0 ||
+	    (event->a & CTL_CR3_FILTER) != 0 ||
 	    session_leaves_out(&pt, event->a);
 	cpu->psb = cpu->handler_off = false;
 	cpu->first_start = (pt.mask_ptrs & ~MASK_PTRS_LOW) == 0;

@@ -4,8 +4,6 @@
  */
 #include "harness/check/state.h"
 
-#define MSR_OUTPUT_MASK_PTRS 0x561
-
 struct check_site
 site_now(const struct check *check, unsigned cpu)
 {
@@ -34,7 +32,8 @@ static bool
 is_read(const struct event *event)
 {
 	return event->kind == EVENT_XSAVES ||
-	    (event->kind == EVENT_MSR_READ && event->a == MSR_OUTPUT_MASK_PTRS);
+	    (event->kind == EVENT_MSR_READ &&
+		event->a == MSR_RTIT_OUTPUT_MASK_PTRS);
 }
 
 void

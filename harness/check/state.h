@@ -5,6 +5,7 @@
 #ifndef TOPAZ_HARNESS_CHECK_STATE_H
 #define TOPAZ_HARNESS_CHECK_STATE_H
 
+#include "emu/base/rtit.h"
 #include "harness/check/check.h"
 #include "harness/check/freed.h"
 #include "harness/guest/user/script.h"

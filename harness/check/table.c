@@ -7,12 +7,7 @@
 #include <inttypes.h>
 
 /* SDM vol. 3, 33.2.7.2, table "ToPA Table Entry Fields". */
-#define CTL_TOPA           TZ_BIT(8)
 #define TABLE_ENTRIES_MAX  65536
-#define ENTRY_END          TZ_BIT(0)
-#define ENTRY_INT          TZ_BIT(2)
-#define ENTRY_STOP         TZ_BIT(4)
-#define ENTRY_PA(entry)    ((entry) & ~UINT64_C(0xfff))
 #define ENTRY_BYTES(entry) (CHECK_PAGE_BYTES << tz_bits((entry), 9, 6))
 
 /* Rows table-owned and table-whole. */
@@ -62,7 +57,7 @@ table_check_order(struct check *check, const struct event *event,
 	const struct check_stream *stream = &check->core.stream[page->stream];
 	uint64_t size = stream->page_count * CHECK_PAGE_BYTES;
 	uint64_t begin = page->index * CHECK_PAGE_BYTES;
-	uint64_t pa = ENTRY_PA(event->b);
+	uint64_t pa = TOPA_ENTRY_ADDRESS(event->b);
 	const struct check_page *last = page_find(check, pa + bytes - 1);
 	struct check_place at = check_here(check);
 
@@ -96,32 +91,34 @@ table_entry(struct check *check, const struct event *event)
 	struct check_cpu *cpu = &check->core.cpu[event->cpu];
 	uint64_t entry = event->b;
 	uint64_t bytes = ENTRY_BYTES(entry);
-	const struct check_page *page = page_find(check, ENTRY_PA(entry));
+	const struct check_page *page = page_find(
+	    check, TOPA_ENTRY_ADDRESS(entry));
 	struct check_place at;
 
 	table_check_place(check, event);
-	if ((entry & ENTRY_END) != 0)
+	if ((entry & TOPA_ENTRY_END) != 0)
 		return;
-	cpu->region_pa = ENTRY_PA(entry);
+	cpu->region_pa = TOPA_ENTRY_ADDRESS(entry);
 	cpu->region_bytes = bytes;
-	if ((entry & ENTRY_STOP) != 0 && (entry & ENTRY_INT) == 0) {
+	if ((entry & TOPA_ENTRY_STOP) != 0 && (entry & TOPA_ENTRY_INTR) == 0) {
 		at = check_here(check);
 		at.blame = cpu->on_at;
 		check_violate(check, CHECK_STOP_INT, 0, &at,
 		    "entry %" PRIu64 " has STOP without INT", event->c);
 	}
-	cpu->uses_int |= (entry & ENTRY_INT) != 0;
+	cpu->uses_int |= (entry & TOPA_ENTRY_INTR) != 0;
 	if (page == NULL) {
 		cpu->last_valid = false;
 		return;
 	}
-	check->core.stream[page->stream].any_int |= (entry & ENTRY_INT) != 0;
+	check->core.stream[page->stream].any_int |= (entry & TOPA_ENTRY_INTR) !=
+	    0;
 	table_check_order(check, event, page, bytes);
 	cpu->last_valid = true;
 	cpu->last_stream = page->stream;
 	cpu->last_end = (uint32_t)(page->index * CHECK_PAGE_BYTES + bytes);
-	cpu->last_int = (entry & ENTRY_INT) != 0;
-	cpu->last_stop = (entry & ENTRY_STOP) != 0;
+	cpu->last_int = (entry & TOPA_ENTRY_INTR) != 0;
+	cpu->last_stop = (entry & TOPA_ENTRY_STOP) != 0;
 }
 
 /*
@@ -158,7 +155,7 @@ table_look_ahead(struct check *check, unsigned cpu)
 			return;
 		}
 		if (!reads->word(reads->arg, pa, &entry) ||
-		    (entry & ENTRY_END) != 0)
+		    (entry & TOPA_ENTRY_END) != 0)
 			return;
 	}
 }

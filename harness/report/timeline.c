@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "emu/base/deviation.h"
+#include "emu/pmu/pmu.h"
 #include "emu/pt/msr.h"
 #include "harness/report/internal.h"
 
@@ -145,8 +146,8 @@ static const struct {
 	uint32_t index;
 	const char *name;
 } other_msr[] = {
-	{ 0x38e, "GLOBAL_STATUS" },
-	{ 0x390, "GLOBAL_STATUS_RESET" },
+	{ PMU_MSR_GLOBAL_STATUS, "GLOBAL_STATUS" },
+	{ PMU_MSR_GLOBAL_STATUS_RESET, "GLOBAL_STATUS_RESET" },
 	{ 0xda0, "XSS" },
 };
 

@@ -1,14 +1,11 @@
 #include "traces/decode/clock.h"
 
+#include "emu/base/rtit.h"
 #include "traces/bundle/image.h"
 
 #include <intel-pt.h>
 #include <stdlib.h>
 
-/* SDM vol. 3, 33.2.8.2 "IA32_RTIT_CTL MSR". */
-#define CLOCK_CYC_EN   TZ_BIT(1)
-#define CLOCK_MTC_EN   TZ_BIT(9)
-#define CLOCK_TSC_EN   TZ_BIT(10)
 #define CLOCK_TSC_BITS 56
 #define CLOCK_MTC_MASK 0xffu
 #define CLOCK_TMA_BITS 16
@@ -46,7 +43,7 @@ struct clock {
 bool
 clock_is_timed(uint64_t ctl)
 {
-	return (ctl & (CLOCK_CYC_EN | CLOCK_MTC_EN | CLOCK_TSC_EN)) != 0;
+	return (ctl & (CTL_TIMING)) != 0;
 }
 
 struct clock *
@@ -247,10 +244,10 @@ latest(const struct clock *clock)
 {
 	uint64_t last = UINT64_MAX, edge;
 
-	if (clock->config.ctl & CLOCK_CYC_EN)
+	if (clock->config.ctl & CTL_CYC_EN)
 		last = later(
 		    clock->cyc.last, silent_cycles(clock) * clock->cycle);
-	if ((clock->config.ctl & CLOCK_MTC_EN) == 0 || !clock->crystal)
+	if ((clock->config.ctl & CTL_MTC_EN) == 0 || !clock->crystal)
 		return last;
 	edge = ((clock->art_at >> mtc_shift(clock)) + 1) << mtc_shift(clock);
 	edge = crystal_span(clock, edge).last + clock->cycle - 1;

@@ -1,13 +1,10 @@
 #include "traces/decode/decode_time.h"
 
+#include "emu/base/rtit.h"
 #include "traces/bundle/image.h"
 
 #include <intel-pt.h>
 #include <stdlib.h>
-
-/* SDM vol. 3, 33.2.8.2 "IA32_RTIT_CTL MSR". */
-#define TIMES_CYC_EN TZ_BIT(1)
-#define TIMES_MTC_EN TZ_BIT(9)
 
 /* The part of a time that libipt, which keeps ratios in 256ths, may be off by. */
 #define TIMES_PART 128
@@ -284,7 +281,7 @@ mismeasured(const struct clock_config *clock, uint64_t hidden, uint32_t core,
 	uint64_t cycles = mtc_ticks(clock) * core / clock->cbr;
 	uint64_t seen = cycles > 2 * hidden ? cycles - hidden : hidden;
 
-	if (!(clock->ctl & TIMES_MTC_EN) || hidden == 0)
+	if (!(clock->ctl & CTL_MTC_EN) || hidden == 0)
 		return 0;
 	return (ticks * hidden + seen - 1) / seen;
 }
@@ -310,7 +307,7 @@ decode_time_allowed(const struct clock_config *clock,
 	uint64_t hidden = threshold == 0 ? 0
 					 : (UINT64_C(1) << (threshold - 1)) - 1;
 
-	if (clock->ctl & TIMES_CYC_EN) {
+	if (clock->ctl & CTL_CYC_EN) {
 		if (hidden == 0 && core == clock->cbr)
 			return 1;
 		return cut_off(clock, exact->since, core) + 1 +
@@ -319,7 +316,7 @@ decode_time_allowed(const struct clock_config *clock,
 			clock, hidden, core, exact->since + exact->overlap) +
 		    ((hidden + 1) * clock->cbr + core - 1) / core;
 	}
-	if (clock->ctl & TIMES_MTC_EN)
+	if (clock->ctl & CTL_MTC_EN)
 		return mtc_ticks(clock);
 	return UINT64_MAX;
 }

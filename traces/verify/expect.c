@@ -2,21 +2,10 @@
 
 #include <string.h>
 
-/* SDM vol. 3, 33.2.8 "IA32_RTIT_* MSRs". */
-#define CTL_TRACE_EN            TZ_BIT(0)
-#define CTL_OS                  TZ_BIT(2)
-#define CTL_USER                TZ_BIT(3)
-#define CTL_CR3_FILTER          TZ_BIT(7)
-#define CTL_BRANCH_EN           TZ_BIT(13)
-#define CTL_ADDR_CFG(ctl, n)    tz_bits(ctl, 35 + 4 * (n), 32 + 4 * (n))
-#define CTL_ADDR_FILTER         1u
-#define STATUS_ERROR_OR_STOPPED (TZ_BIT(4) | TZ_BIT(5))
+#include "emu/base/rtit.h"
 
-#define MSR_CTL                 0x570u
-#define MSR_STATUS              0x571u
-#define MSR_CR3_MATCH           0x572u
-#define MSR_ADDR0_A             0x580u
-#define MSR_ADDR3_B             0x587u
+/* SDM vol. 3, 33.2.8.2 "IA32_RTIT_CTL MSR": of ADDRn_CFG. */
+#define CTL_ADDR_FILTER 1u
 
 void
 expect_start(struct expect *expect, const struct exec_log_file *log)
@@ -35,7 +24,7 @@ expect_trace_en(const struct expect *expect)
 static bool
 expect_is_stopped(const struct expect *expect)
 {
-	return (expect->msrs.status & STATUS_ERROR_OR_STOPPED) != 0;
+	return (expect->msrs.status & (STATUS_ERROR | STATUS_STOPPED)) != 0;
 }
 
 /* SDM vol. 3, 33.2.6.3 "Context Enable (ContextEn)". */
@@ -90,18 +79,19 @@ static void
 expect_write_msr(struct expect *expect, const struct exec_log_file_msr *msr)
 {
 	struct expect_msrs *next = &expect->next;
-	unsigned n = (msr->msr - MSR_ADDR0_A) / 2;
+	unsigned n = (msr->msr - MSR_RTIT_ADDR_A(0)) / 2;
 
 	if (!expect->written)
 		*next = expect->msrs;
 	expect->written = true;
-	if (msr->msr == MSR_CTL)
+	if (msr->msr == MSR_RTIT_CTL)
 		next->ctl = msr->value;
-	else if (msr->msr == MSR_STATUS)
+	else if (msr->msr == MSR_RTIT_STATUS)
 		next->status = msr->value;
-	else if (msr->msr == MSR_CR3_MATCH)
+	else if (msr->msr == MSR_RTIT_CR3_MATCH)
 		next->cr3_match = msr->value;
-	else if (msr->msr >= MSR_ADDR0_A && msr->msr <= MSR_ADDR3_B)
+	else if (msr->msr >= MSR_RTIT_ADDR_A(0) &&
+	    msr->msr <= MSR_RTIT_ADDR_B(3))
 		*((msr->msr & 1) == 0 ? &next->addr_a[n]
 				      : &next->addr_b[n]) = msr->value;
 }
@@ -202,8 +192,8 @@ expect_step(struct expect *expect, uint32_t step, struct expect_item *item)
 		return false;
 	case EXEC_LOG_FILE_STOPPED:
 		/* Within a write: setting TraceEn met a bad ToPA. */
-		expect->msrs.status |= STATUS_ERROR_OR_STOPPED;
-		expect->next.status |= STATUS_ERROR_OR_STOPPED;
+		expect->msrs.status |= (STATUS_ERROR | STATUS_STOPPED);
+		expect->next.status |= (STATUS_ERROR | STATUS_STOPPED);
 		item->kind = EXPECT_STOPPED;
 		item->count = 0;
 		item->retired = expect->retired;

@@ -221,8 +221,8 @@ do_xsaves(struct cpu *cpu, uint64_t *fault_va)
 	    header, sizeof(header), NULL));
 	if (!(rfbm & XSTATE_PT))
 		return FAULT_NONE;
-	TZ_ASSERT(pt_unit_rdmsr(cpu->unit, 0x570, &ctl) == FAULT_NONE);
-	record_msr(cpu, 0x570, ctl & ~UINT64_C(1));
+	TZ_ASSERT(pt_unit_rdmsr(cpu->unit, MSR_RTIT_CTL, &ctl) == FAULT_NONE);
+	record_msr(cpu, MSR_RTIT_CTL, ctl & ~CTL_TRACE_EN);
 	pt_unit_xsaves(cpu->unit, image, &at);
 	TZ_ASSERT(walk_write(&cpu->space, (struct gva){ area + XSAVE_EXTENDED },
 	    image, sizeof(image), NULL));
@@ -256,8 +256,10 @@ header_is_valid(const struct cpu *cpu, const uint64_t header[8])
 static void
 record_restored(struct cpu *cpu)
 {
-	static const uint32_t msrs[PT_XSTATE_MSRS] = { 0x560, 0x561, 0x571,
-		0x572, 0x580, 0x581, 0x582, 0x583, 0x570 };
+	static const uint32_t msrs[PT_XSTATE_MSRS] = { MSR_RTIT_OUTPUT_BASE,
+		MSR_RTIT_OUTPUT_MASK_PTRS, MSR_RTIT_STATUS, MSR_RTIT_CR3_MATCH,
+		MSR_RTIT_ADDR_A(0), MSR_RTIT_ADDR_B(0), MSR_RTIT_ADDR_A(1),
+		MSR_RTIT_ADDR_B(1), MSR_RTIT_CTL };
 
 	for (size_t i = 0; i < TZ_ARRAY_LEN(msrs); i++) {
 		uint64_t value = 0;

@@ -8,18 +8,13 @@
 #define TOPAZ_EMU_PT_OUTPUT_TOPA_ENTRY_H
 
 #include "emu/base/base.h"
+#include "emu/base/rtit.h"
 
 struct profile;
 struct pt_unit;
 
 /* Entries of the longest table: MaskOrTableOffset has 25 bits. */
 #define TOPA_ENTRY_ENTRIES_MAX UINT32_C(0x2000000)
-
-/* SDM vol. 3, table "ToPA Table Entry Fields". */
-#define TOPA_ENTRY_END            TZ_BIT(0)
-#define TOPA_ENTRY_INTR           TZ_BIT(2)
-#define TOPA_ENTRY_STOP           TZ_BIT(4)
-#define TOPA_ENTRY_ADDRESS(entry) ((entry) & ~UINT64_C(0xfff))
 
 /* A place in the tables. */
 struct topa_entry_spot {

@@ -1,22 +1,20 @@
 #include "traces/reencode/input/settings.h"
 
+#include "emu/base/rtit.h"
 #include "traces/decode/vector.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* SDM vol. 3, 33.2.8 "Intel Processor Trace Model Specific Registers". */
-#define SETTINGS_ADDR0_A 0x580
-#define SETTINGS_ADDR3_B 0x587
-#define SETTINGS_CPUS    8 /* as a machine may have */
+#define SETTINGS_CPUS 8 /* as a machine may have */
 
 /* The range registers of a CPU. */
 static void
 settings_write(struct decode_filter *filter, const struct event *event)
 {
-	uint64_t range = (event->a - SETTINGS_ADDR0_A) / 2;
+	uint64_t range = (event->a - MSR_RTIT_ADDR_A(0)) / 2;
 
-	if (event->a < SETTINGS_ADDR0_A || event->a > SETTINGS_ADDR3_B)
+	if (event->a < MSR_RTIT_ADDR_A(0) || event->a > MSR_RTIT_ADDR_B(3))
 		return;
 	if (event->a % 2 == 0)
 		filter->a[range] = event->b;

@@ -1,19 +1,11 @@
 #include "traces/reencode/replay/unit_driver.h"
 
+#include "emu/base/rtit.h"
 #include "emu/pt/packet/nonbranch.h"
 
 #include <stdlib.h>
 
 /* SDM vol. 3, 33.2.8 "Intel Processor Trace Model Specific Registers". */
-#define FEED_MSR_OUTPUT_BASE 0x560
-#define FEED_MSR_MASK_PTRS   0x561
-#define FEED_MSR_CTL         0x570
-#define FEED_MSR_STATUS      0x571
-#define FEED_MSR_ADDR0_A     0x580
-#define FEED_CTL_TRACE_EN    TZ_BIT(0)
-#define FEED_CTL_TIMING      (TZ_BIT(1) | TZ_BIT(9) | TZ_BIT(10))
-#define FEED_CTL_OS          TZ_BIT(2)
-#define FEED_CTL_USER        TZ_BIT(3)
 /*
  * A PSB stands in the line that begins where the counter was looked at; timing
  * packets may come before the event that it belongs to.
@@ -21,14 +13,12 @@
 #define FEED_HOLD_BYTES 64
 /* Where the internal buffer has no room for PSB+, that is not before it has. */
 #define FEED_ROOM_BYTES 1024
-#define FEED_COUNT_MASK UINT64_C(0x1ffff)
 
 /* One region of 1 MiB (entry size 8), and an END entry back to the table. */
 #define FEED_TABLE      UINT64_C(0x1000)
 #define FEED_RING       UINT64_C(0x100000)
 #define FEED_RING_BYTES UINT64_C(0x100000)
 #define FEED_ENTRY_SIZE UINT64_C(0x200)
-#define FEED_ENTRY_END  UINT64_C(1)
 
 static uint8_t *
 unit_driver_window(void *arg, struct gpa pa, uint64_t bytes)
@@ -46,7 +36,7 @@ feed_read64(void *arg, struct gpa pa, uint64_t *value)
 {
 	(void)arg;
 	*value = pa.u == FEED_TABLE ? FEED_RING | FEED_ENTRY_SIZE
-				    : FEED_TABLE | FEED_ENTRY_END;
+				    : FEED_TABLE | TOPA_ENTRY_END;
 	return pa.u == FEED_TABLE || pa.u == FEED_TABLE + 8;
 }
 
@@ -98,8 +88,8 @@ unit_driver_seek(struct unit_driver *feed, uint64_t offset)
 
 	feed->taken = position;
 	feed->offset = offset;
-	return unit_driver_wrmsr(feed, FEED_MSR_OUTPUT_BASE, FEED_TABLE) &&
-	    unit_driver_wrmsr(feed, FEED_MSR_MASK_PTRS, position << 32);
+	return unit_driver_wrmsr(feed, MSR_RTIT_OUTPUT_BASE, FEED_TABLE) &&
+	    unit_driver_wrmsr(feed, MSR_RTIT_OUTPUT_MASK_PTRS, position << 32);
 }
 
 /* The ranges, and how late a PSB may be. */
@@ -114,16 +104,16 @@ unit_driver_write_setting(struct unit_driver *feed)
 		pt_unit_hold_psb(feed->unit, FEED_ROOM_BYTES);
 	else
 		pt_unit_hold_psb(feed->unit,
-		    (feed->ctl & FEED_CTL_TIMING) != 0 ? PT_LOOK_BYTES
-						       : FEED_HOLD_BYTES);
+		    (feed->ctl & CTL_TIMING) != 0 ? PT_LOOK_BYTES
+						  : FEED_HOLD_BYTES);
 	for (uint32_t n = 0; n < TZ_ARRAY_LEN(feed->filter.a); n++) {
 		if ((feed->filter.config >> (4 * n) & 0xf) == 0)
 			continue;
 		good = good &&
 		    unit_driver_wrmsr(
-			feed, FEED_MSR_ADDR0_A + 2 * n, feed->filter.a[n]) &&
+			feed, MSR_RTIT_ADDR_A(n), feed->filter.a[n]) &&
 		    unit_driver_wrmsr(
-			feed, FEED_MSR_ADDR0_A + 2 * n + 1, feed->filter.b[n]);
+			feed, MSR_RTIT_ADDR_B(n), feed->filter.b[n]);
 	}
 	return good;
 }
@@ -172,7 +162,7 @@ unit_driver_set(struct unit_driver *feed, size_t setting)
 
 	feed->setting = setting;
 	feed->filter = from->filter;
-	feed->ctl = from->ctl | FEED_CTL_TRACE_EN | from->filter.config << 32;
+	feed->ctl = from->ctl | CTL_TRACE_EN | from->filter.config << 32;
 }
 
 int
@@ -200,7 +190,7 @@ unit_driver_create(struct unit_driver *feed, const struct profile *profile,
 	while (good && count-- != 0) {
 		unit_driver_set(feed, count);
 		good = unit_driver_open(feed, 0) &&
-		    unit_driver_wrmsr(feed, FEED_MSR_CTL, feed->ctl);
+		    unit_driver_wrmsr(feed, MSR_RTIT_CTL, feed->ctl);
 	}
 	if (good)
 		return 0;
@@ -240,7 +230,7 @@ void
 unit_driver_disable(struct unit_driver *feed, const struct pt_context *at)
 {
 	(void)pt_unit_wrmsr(
-	    feed->unit, FEED_MSR_CTL, feed->ctl & ~FEED_CTL_TRACE_EN, at, 0);
+	    feed->unit, MSR_RTIT_CTL, feed->ctl & ~CTL_TRACE_EN, at, 0);
 }
 
 bool
@@ -264,20 +254,20 @@ unit_driver_toggle(struct unit_driver *feed, uint64_t offset,
 		feed->offset += left;
 		feed->zero += left;
 	}
-	(void)pt_unit_rdmsr(feed->unit, FEED_MSR_STATUS, &status);
-	status &= FEED_COUNT_MASK << 32;
+	(void)pt_unit_rdmsr(feed->unit, MSR_RTIT_STATUS, &status);
+	status &= STATUS_COUNT_MASK << 32;
 	if (state != NULL && state->in_vmx)
 		pt_unit_vmptrld(feed->unit, state->vmcs);
 	if (state != NULL)
 		status = 0;
-	else if ((status >> 32 & FEED_COUNT_MASK) == 0)
+	else if ((status >> 32 & STATUS_COUNT_MASK) == 0)
 		status |= UINT64_C(1) << 32;
 	unit_driver_set_cbr(feed, offset);
 	pt_unit_set_time(feed->unit, &feed->now, feed->cycles);
 	return unit_driver_write_setting(feed) &&
 	    unit_driver_seek(feed, feed->offset) &&
-	    unit_driver_wrmsr(feed, FEED_MSR_STATUS, status) &&
-	    pt_unit_wrmsr(feed->unit, FEED_MSR_CTL, feed->ctl, at, at->ip) ==
+	    unit_driver_wrmsr(feed, MSR_RTIT_STATUS, status) &&
+	    pt_unit_wrmsr(feed->unit, MSR_RTIT_CTL, feed->ctl, at, at->ip) ==
 	    FAULT_NONE &&
 	    unit_driver_take(feed);
 }
@@ -316,8 +306,8 @@ unit_driver_count(const struct unit_driver *feed)
 {
 	uint64_t status = 0;
 
-	(void)pt_unit_rdmsr(feed->unit, FEED_MSR_STATUS, &status);
-	return (uint32_t)(status >> 32 & FEED_COUNT_MASK);
+	(void)pt_unit_rdmsr(feed->unit, MSR_RTIT_STATUS, &status);
+	return (uint32_t)(status >> 32 & STATUS_COUNT_MASK);
 }
 
 bool
@@ -351,9 +341,9 @@ unit_driver_out_of_context(
 {
 	struct pt_context out = *at;
 
-	if (!(feed->ctl & FEED_CTL_OS))
+	if (!(feed->ctl & CTL_OS))
 		out.cpl = 0;
-	else if (!(feed->ctl & FEED_CTL_USER))
+	else if (!(feed->ctl & CTL_USER))
 		out.cpl = 3;
 	else
 		out.enclave = true;
@@ -366,9 +356,9 @@ unit_driver_in_context(
 {
 	struct pt_context in = *at;
 
-	if (!(feed->ctl & FEED_CTL_OS))
+	if (!(feed->ctl & CTL_OS))
 		in.cpl = 3;
-	else if (!(feed->ctl & FEED_CTL_USER))
+	else if (!(feed->ctl & CTL_USER))
 		in.cpl = 0;
 	in.enclave = false;
 	return in;
