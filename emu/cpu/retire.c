@@ -57,13 +57,13 @@ fast_near(
 		break;
 	case EDGE_CALL_TIP:
 		pt_unit_fast_call(unit, from->next_va);
-		pt_unit_fast_tip(unit, va);
+		pt_unit_steady_tip(unit, va);
 		break;
 	case EDGE_RET:
 		pt_unit_fast_ret(unit, va);
 		break;
 	case EDGE_TIP:
-		pt_unit_fast_tip(unit, va);
+		pt_unit_steady_tip(unit, va);
 		break;
 	default:
 		if (from->last.class == INSN_COND)
@@ -424,13 +424,13 @@ follow_successor(struct pt_unit *unit, const struct successor *successor,
 		break;
 	case EDGE_CALL_TIP:
 		pt_unit_fast_call(unit, next);
-		pt_unit_fast_tip(unit, va);
+		pt_unit_steady_tip(unit, va);
 		break;
 	case EDGE_RET:
 		pt_unit_fast_ret(unit, va);
 		break;
 	default:
-		pt_unit_fast_tip(unit, va);
+		pt_unit_steady_tip(unit, va);
 		break;
 	}
 }

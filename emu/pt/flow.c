@@ -65,7 +65,7 @@ flow_call(struct pt_unit *unit, const struct pt_transfer *transfer)
 	if (transfer->kind == PT_TRANSFER_CALL_DIRECT &&
 	    transfer->after.ip == transfer->nlip)
 		return;
-	pt_unit_fast_call(unit, transfer->nlip);
+	pt_fast_push(&unit->fast, transfer->nlip);
 }
 
 /*
@@ -78,13 +78,10 @@ flow_ret_whole(struct pt_unit *unit, uint64_t target)
 {
 	struct pt_fast *fast = &unit->fast;
 
-	if (!unit->profile->uarch->ret_pops) {
+	if (unit->profile->uarch->ret_pops)
+		pt_fast_pop(fast);
+	else
 		fast->ret_count = 0;
-	} else if (fast->ret_count != 0) {
-		fast->ret_top = (fast->ret_top + PT_RETURN_STACK_ENTRIES - 1) %
-		    PT_RETURN_STACK_ENTRIES;
-		fast->ret_count--;
-	}
 	tnt_flush(unit);
 	emit_tip(unit, PACKET_TIP, target);
 }
@@ -94,16 +91,10 @@ static bool
 flow_ret(struct pt_unit *unit, uint64_t target)
 {
 	struct pt_fast *fast = &unit->fast;
-	uint32_t top = (fast->ret_top + PT_RETURN_STACK_ENTRIES - 1) %
-	    PT_RETURN_STACK_ENTRIES;
 
 	TZ_ASSERT(fast->ret_count <= PT_RETURN_STACK_ENTRIES);
 	TZ_ASSERT(fast->ret_top < PT_RETURN_STACK_ENTRIES);
-	/* SDM vol. 3, 33.4.2.2, "RET Compression". */
-	if (fast->compress_ret && fast->ret_count != 0 &&
-	    fast->ret_stack[top] == target) {
-		fast->ret_top = top;
-		fast->ret_count--;
+	if (pt_fast_compress(fast, target)) {
 		tnt_add(unit, true);
 		return true;
 	}
@@ -331,23 +322,7 @@ flow_settle(struct pt_unit *unit, bool due, uint64_t ip)
 }
 
 void
-pt_unit_fast_tip(struct pt_unit *unit, uint64_t target)
-{
-	TZ_ASSERT(unit->fast.fast || unit->fast.within);
-	pt_unit_steady_tip(unit, target);
-}
-
-void
-pt_unit_fast_ret_whole(struct pt_unit *unit, uint64_t target)
-{
-	TZ_ASSERT(unit->fast.fast || unit->fast.within);
-	TZ_ASSERT(unit->gate.packet_en);
-	flow_ret_whole(unit, target);
-	flow_settle(unit, true, target);
-}
-
-void
-pt_unit_steady_outcome(struct pt_unit *unit, bool taken)
+pt_unit_steady_cond_slow(struct pt_unit *unit, bool taken)
 {
 	TZ_ASSERT(unit->fast.steady && unit->gate.packet_en);
 	tnt_add(unit, taken);

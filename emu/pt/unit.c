@@ -56,12 +56,10 @@ unit_refresh(struct pt_unit *unit)
 	fast->timed = output_queue_is_busy(unit) ||
 	    (gate->trigger_en && (unit->msrs.ctl & CTL_TIMING) != 0);
 	waits |= (unit->msrs.ctl & CTL_DIS_TNT) != 0;
-	fast->fast = gate->packet_en && unit->ranges == UNIT_NO_RANGES &&
-	    !waits && !fast->timed;
-	fast->within = gate->packet_en && unit->ranges == UNIT_FILTERS &&
-	    !waits && !fast->timed;
 	fast->steady = gate->packet_en && unit->ranges != UNIT_STOPS &&
 	    !waits && !output_queue_is_busy(unit);
+	fast->fast = fast->steady && !fast->timed &&
+	    unit->ranges == UNIT_NO_RANGES;
 	fast->off = !fast->timed &&
 	    (!gate->trigger_en ||
 		(!gate->packet_en && !waits &&

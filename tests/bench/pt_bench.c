@@ -87,17 +87,22 @@ do_fast(struct bench *bench, uint64_t event)
 {
 	const struct pt_transfer *t = &bench->plan[event % BENCH_PLANS];
 	struct pt_unit *unit = bench->fake->unit;
+	bool fast = pt_unit_fast(unit)->fast;
 
-	if (!pt_unit_fast(unit)->fast && !pt_unit_fast(unit)->within)
+	if (!pt_unit_fast(unit)->steady)
 		do_full(bench, event);
-	else if (t->kind == PT_TRANSFER_COND)
+	else if (t->kind == PT_TRANSFER_COND && fast)
 		pt_unit_fast_cond(unit, t->taken);
+	else if (t->kind == PT_TRANSFER_COND)
+		pt_unit_steady_cond(unit, t->taken);
 	else if (t->kind == PT_TRANSFER_CALL_DIRECT)
 		pt_unit_fast_call(unit, t->nlip);
-	else if (t->kind == PT_TRANSFER_RET)
+	else if (t->kind == PT_TRANSFER_RET && fast)
 		pt_unit_fast_ret(unit, t->after.ip);
+	else if (t->kind == PT_TRANSFER_RET)
+		pt_unit_steady_ret(unit, t->after.ip);
 	else
-		pt_unit_fast_tip(unit, t->after.ip);
+		pt_unit_steady_tip(unit, t->after.ip);
 }
 
 /* The least CPU time of BENCH_ROUNDS; *BYTES: what one of them wrote. */

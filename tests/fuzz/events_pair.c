@@ -137,21 +137,23 @@ pair_transfer_fast(struct pt_unit *unit, const struct pt_transfer *transfer)
 
 	if (near && fast->off)
 		return true;
-	if (!near ||
-	    (!fast->fast &&
-		!(fast->within && target >= fast->low && target <= fast->high)))
+	if (!near || !fast->steady || target < fast->low || target > fast->high)
 		return false;
-	if (transfer->kind == PT_TRANSFER_COND)
+	if (transfer->kind == PT_TRANSFER_COND && fast->fast)
 		pt_unit_fast_cond(unit, transfer->taken);
+	else if (transfer->kind == PT_TRANSFER_COND)
+		pt_unit_steady_cond(unit, transfer->taken);
 	if (transfer->kind == PT_TRANSFER_CALL_INDIRECT ||
 	    (transfer->kind == PT_TRANSFER_CALL_DIRECT &&
 		target != transfer->nlip))
 		pt_unit_fast_call(unit, transfer->nlip);
 	if (transfer->kind == PT_TRANSFER_CALL_INDIRECT ||
 	    transfer->kind == PT_TRANSFER_JMP_INDIRECT)
-		pt_unit_fast_tip(unit, target);
-	if (transfer->kind == PT_TRANSFER_RET)
+		pt_unit_steady_tip(unit, target);
+	if (transfer->kind == PT_TRANSFER_RET && fast->fast)
 		pt_unit_fast_ret(unit, target);
+	else if (transfer->kind == PT_TRANSFER_RET)
+		pt_unit_steady_ret(unit, target);
 	return true;
 }
 

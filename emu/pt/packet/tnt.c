@@ -114,8 +114,7 @@ tnt_add(struct pt_unit *unit, bool taken)
 	/* SDM vol. 3, 33.4.2.14: a CYC tells when the first one happened. */
 	if ((unit->msrs.ctl & CTL_CYC_EN) != 0 && tnt_is_empty(unit))
 		timing_cyc(unit);
-	unit->fast.tnt = unit->fast.tnt << 1 | taken;
-	if (unit->fast.tnt >> PACKET_TNT_BITS_MAX != 0)
+	if (pt_fast_add(&unit->fast, taken))
 		tnt_full(unit);
 }
 

@@ -95,9 +95,9 @@ report_fast(struct pt_unit *unit, const struct pt_transfer *t)
 			pt_unit_fast_call(unit, t->nlip);
 	} else if (t->kind == PT_TRANSFER_CALL_INDIRECT) {
 		pt_unit_fast_call(unit, t->nlip);
-		pt_unit_fast_tip(unit, t->after.ip);
+		pt_unit_steady_tip(unit, t->after.ip);
 	} else if (t->kind == PT_TRANSFER_JMP_INDIRECT) {
-		pt_unit_fast_tip(unit, t->after.ip);
+		pt_unit_steady_tip(unit, t->after.ip);
 	} else if (t->kind == PT_TRANSFER_RET) {
 		pt_unit_fast_ret(unit, t->after.ip);
 	} else {
@@ -447,9 +447,11 @@ the_stream_means_what_was_fed(void **state)
 	fake_destroy(fake);
 }
 
+enum { FAST = 1, STEADY = 2, OFF = 4 };
+
 /*
  * With CTL and the ranges that A and B begin: which of the ways that do without
- * pt_unit_transfer() are open, as bits, from .fast on.
+ * pt_unit_transfer() are open, as bits.
  */
 static unsigned
 ways(struct fake *fake, uint64_t ctl, uint64_t a, uint64_t b)
@@ -462,9 +464,9 @@ ways(struct fake *fake, uint64_t ctl, uint64_t a, uint64_t b)
 	fake_wrmsr(fake, 0x582, b);
 	fake_wrmsr(fake, 0x583, b + 0xfff);
 	fake_start(fake, CTL_PLAIN | ctl);
-	open = (fast->fast ? 1u : 0) | (fast->within ? 2u : 0) |
-	    (fast->steady ? 4u : 0) | (fast->off ? 8u : 0);
-	if (fast->within) {
+	open = (fast->fast ? FAST : 0) | (fast->steady ? STEADY : 0) |
+	    (fast->off ? OFF : 0);
+	if (open == STEADY) {
 		assert_int_equal(fast->low, a);
 		assert_int_equal(fast->high, a + 0xfff);
 	}
@@ -481,14 +483,14 @@ ranges_close_ways(void **state)
 	struct fake *fake = fake_create();
 
 	(void)state;
-	assert_int_equal(ways(fake, 0, 0, 0), 1 | 4);
-	assert_int_equal(ways(fake, TZ_BIT(32), here, 0), 2 | 4);
+	assert_int_equal(ways(fake, 0, 0, 0), FAST | STEADY);
+	assert_int_equal(ways(fake, TZ_BIT(32), here, 0), STEADY);
 	assert_int_equal(ways(fake, TZ_BIT(33), 0x1000, 0), 0);
 	assert_int_equal(ways(fake, TZ_BIT(32) | TZ_BIT(37), here, 0x1000), 0);
 	assert_int_equal(
-	    ways(fake, TZ_BIT(32) | TZ_BIT(36), here, 0x1000), 2 | 4);
+	    ways(fake, TZ_BIT(32) | TZ_BIT(36), here, 0x1000), STEADY);
 	assert_int_equal(ways(fake, TZ_BIT(32), 0x1000, 0), 0);
-	assert_int_equal(ways(fake, 0, 0, 0), 1 | 4);
+	assert_int_equal(ways(fake, 0, 0, 0), FAST | STEADY);
 	fake_destroy(fake);
 }
 

@@ -194,7 +194,7 @@ run(struct fake *fake, bool fast, uint64_t seed)
 				fake_transfer(fake, PT_TRANSFER_RET, target);
 		} else {
 			if (inlined)
-				pt_unit_fast_tip(fake->unit, target);
+				pt_unit_steady_tip(fake->unit, target);
 			else
 				jump(fake, target);
 		}

@@ -73,15 +73,14 @@ replay_last_outcome(struct replay *replay, bool taken)
 {
 	const struct code_block *last = replay->last;
 	const struct pt_fast *fast = pt_unit_fast(replay->feed->unit);
-	uint32_t top = (fast->ret_top + PT_RETURN_STACK_ENTRIES - 1) %
-	    PT_RETURN_STACK_ENTRIES;
+	uint64_t compressed;
 
 	if (code_blocks_kind(last) == WALK_COND)
 		replay_resolve(replay,
 		    taken ? code_blocks_target(last) : code_blocks_nlip(last));
-	else if (code_blocks_kind(last) == WALK_RET && fast->compress_ret &&
-	    fast->ret_count != 0)
-		replay_resolve(replay, fast->ret_stack[top]);
+	else if (code_blocks_kind(last) == WALK_RET &&
+	    pt_fast_ret_target(fast, &compressed))
+		replay_resolve(replay, compressed);
 }
 
 void

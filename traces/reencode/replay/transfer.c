@@ -130,14 +130,13 @@ replay_outcome(struct replay *replay)
 static bool
 replay_sends(const struct replay *replay, uint64_t ip)
 {
-	const struct pt_fast *fast = pt_unit_fast(replay->feed->unit);
-	uint32_t top = (fast->ret_top + PT_RETURN_STACK_ENTRIES - 1) %
-	    PT_RETURN_STACK_ENTRIES;
+	uint64_t compressed;
 
 	switch (code_blocks_kind(replay->last)) {
 	case WALK_RET:
-		return !fast->compress_ret || fast->ret_count == 0 ||
-		    fast->ret_stack[top] != ip;
+		return !pt_fast_ret_target(
+			   pt_unit_fast(replay->feed->unit), &compressed) ||
+		    compressed != ip;
 	case WALK_JUMP_INDIRECT:
 	case WALK_CALL_INDIRECT:
 	case WALK_FAR:
