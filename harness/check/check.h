@@ -214,6 +214,9 @@ void check_started(struct check *check, unsigned cpu_mask);
  */
 void check_answered_wrongly(struct check *check, bool succeeded,
     const char *operation, const char *value);
+/* At EVENT_CALL_END: OPERATION succeeded although STATE, which guards it, does not hold. */
+void check_answered_unguarded(
+    struct check *check, const char *operation, const char *state);
 /* At EVENT_CALL_END: OPERATION returned FOUND in FIELD; the correct value is RIGHT. */
 void check_filled_in(struct check *check, const char *operation,
     const char *field, uint64_t found, uint64_t right);

@@ -469,6 +469,20 @@ check_answered_wrongly(struct check *check, bool succeeded,
 }
 
 void
+check_answered_unguarded(
+    struct check *check, const char *operation, const char *state)
+{
+	struct check_place at = check_here(check);
+	char object[CHECK_OBJECT_BYTES];
+
+	snprintf(object, sizeof(object), "%.30s, %.30s", operation, state);
+	at.object = object;
+	check_violate(check, CHECK_INVALID_ACCEPTED, 0, &at,
+	    "%s succeeds although the state \"%s\" does not hold", operation,
+	    state);
+}
+
+void
 check_filled_in(struct check *check, const char *operation, const char *field,
     uint64_t found, uint64_t right)
 {

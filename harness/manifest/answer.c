@@ -53,6 +53,44 @@ sequence_refused(const struct manifest *manifest,
 	return NULL;
 }
 
+/* True if neither STEP nor an earlier step may run concurrently with another. */
+static bool
+is_alone(const struct manifest *manifest, const struct sequence *sequence,
+    unsigned step)
+{
+	for (unsigned i = 0; i <= step; i++) {
+		if (sequence->step[i].async &&
+		    manifest->op[sequence->step[i].op].call < SCRIPT_LOCAL)
+			return false;
+	}
+	return true;
+}
+
+const char *
+sequence_guard(const struct manifest *manifest, const struct sequence *sequence,
+    unsigned step, uint64_t failed)
+{
+	const struct sequence_step *at = &sequence->step[step];
+	uint64_t states = manifest->initial;
+	uint64_t guards = manifest->op[at->op].guards;
+
+	if (guards == 0 || step >= 64 || !is_alone(manifest, sequence, step))
+		return NULL;
+	for (unsigned i = 0; i < step; i++) {
+		const struct op *op = &manifest->op[sequence->step[i].op];
+
+		if (op->call < SCRIPT_LOCAL &&
+		    sequence->step[i].actor != at->actor)
+			return NULL;
+		if (!(failed >> i & 1))
+			states = (states & ~op->takes) | op->gives;
+		else if (op->call >= SCRIPT_LOCAL)
+			states |= op->gives; /* perhaps, by its first calls */
+	}
+	guards &= ~states;
+	return guards == 0 ? NULL : manifest->state[__builtin_ctzll(guards)];
+}
+
 /* True if STEP equals EXPECTED, or has values that the manifest accepts instead. */
 static bool
 is_as_good(const struct manifest *manifest, const struct sequence_step *step,
@@ -115,19 +153,6 @@ find_giver(const struct manifest *manifest, const struct sequence *sequence,
 		found = i;
 	}
 	return found;
-}
-
-/* True if neither STEP nor an earlier step may run concurrently with another. */
-static bool
-is_alone(const struct manifest *manifest, const struct sequence *sequence,
-    unsigned step)
-{
-	for (unsigned i = 0; i <= step; i++) {
-		if (sequence->step[i].async &&
-		    manifest->op[sequence->step[i].op].call < SCRIPT_LOCAL)
-			return false;
-	}
-	return true;
 }
 
 bool

@@ -382,6 +382,9 @@ compile_rest(struct compiler *compiler, struct op *op, unsigned number)
 	if (error == 0)
 		error = compile_known_states(compiler, "takes", from->takes,
 		    from->takes_count, &op->takes);
+	if (error == 0)
+		error = compile_known_states(compiler, "guards", from->guards,
+		    from->guards_count, &op->guards);
 	compile_at(compiler, "operations/%u/actors", number);
 	if (error == 0)
 		error = compile_actors(compiler, op);

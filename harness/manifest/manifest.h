@@ -153,6 +153,14 @@ unsigned sequence_flags(const struct manifest *manifest,
 const char *sequence_refused(const struct manifest *manifest,
     const struct sequence *sequence, unsigned step);
 /*
+ * The name of a state that guards the operation of step STEP and does not hold there:
+ * a correct driver refuses the step.  FAILED has a bit for each earlier step that failed.
+ * NULL: no such state, or it depends on other actors, or on a call of several system
+ * calls that failed.
+ */
+const char *sequence_guard(const struct manifest *manifest,
+    const struct sequence *sequence, unsigned step, uint64_t failed);
+/*
  * True if step STEP must succeed with a correct driver in the default schedule.  This
  * holds if all steps so far are those of a scenario on CPU_COUNT CPUs with these SETTINGS,
  * each with the scenario's values or with values that the manifest "accepts".

@@ -52,9 +52,9 @@ struct op {
 	const struct schema_operation *schema;
 	uint32_t call;
 	unsigned instance;
-	uint16_t slot;                /* of the result, or SCRIPT_NO_SLOT */
-	uint8_t actors;               /* mask of the actors that may do it */
-	uint64_t needs, gives, takes; /* masks of states */
+	uint16_t slot;  /* of the result, or SCRIPT_NO_SLOT */
+	uint8_t actors; /* mask of the actors that may do it */
+	uint64_t needs, gives, takes, guards; /* masks of states */
 	unsigned variant_count;
 	unsigned place_count;
 	struct place *place; /* arguments first */

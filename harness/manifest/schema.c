@@ -18,7 +18,7 @@
  CYAML_FIELD_STRING_PTR(       \
      #key, (flags) | CYAML_FLAG_POINTER, struct type, key, 0, SCHEMA_TEXT_MAX)
 #define NUMBER(key, type, flags) CYAML_FIELD_UINT(#key, flags, struct type, key)
-#define EXEC_LOG(key, type)                                                   \
+#define FLAG(key, type)                                                       \
  CYAML_FIELD_ENUM(#key, CYAML_FLAG_STRICT | CYAML_FLAG_OPTIONAL, struct type, \
      key, exec_logs, TZ_ARRAY_LEN(exec_logs))
 #define LIST(key, type, flags, entry, low, high) \
@@ -70,7 +70,7 @@ static const cyaml_schema_value_t number_entry = { CYAML_VALUE_UINT(
 
 static const cyaml_schema_field_t variant_fields[] = {
 	VALUE_MEMBERS(schema_value, ),
-	EXEC_LOG(invalid, schema_value),
+	FLAG(invalid, schema_value),
 	CYAML_FIELD_END,
 };
 static const cyaml_schema_value_t variant_entry = { CYAML_VALUE_MAPPING(
@@ -147,6 +147,8 @@ static const cyaml_schema_field_t operation_fields[] = {
 	    SCHEMA_STATES_MAX),
 	LIST(takes, schema_operation, CYAML_FLAG_OPTIONAL, &text_entry, 0,
 	    SCHEMA_STATES_MAX),
+	LIST(guards, schema_operation, CYAML_FLAG_OPTIONAL, &text_entry, 0,
+	    SCHEMA_STATES_MAX),
 	LIST(answers, schema_operation, CYAML_FLAG_OPTIONAL, &answer_entry, 0,
 	    SCHEMA_ANSWERS_MAX),
 	LIST(actors, schema_operation, CYAML_FLAG_OPTIONAL, &number_entry, 1,
@@ -154,18 +156,18 @@ static const cyaml_schema_field_t operation_fields[] = {
 	CYAML_FIELD_MAPPING_PTR("position",
 	    CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct schema_operation,
 	    position, at_fields),
-	EXEC_LOG(instances, schema_operation),
-	EXEC_LOG(strict, schema_operation),
-	EXEC_LOG(ends, schema_operation),
-	EXEC_LOG(configures, schema_operation),
-	EXEC_LOG(accumulates, schema_operation),
-	EXEC_LOG(starts, schema_operation),
-	EXEC_LOG(stops, schema_operation),
-	EXEC_LOG(unloads, schema_operation),
-	EXEC_LOG(rereads, schema_operation),
-	EXEC_LOG(collects, schema_operation),
-	EXEC_LOG(rare, schema_operation),
-	EXEC_LOG(refuses, schema_operation),
+	FLAG(instances, schema_operation),
+	FLAG(strict, schema_operation),
+	FLAG(ends, schema_operation),
+	FLAG(configures, schema_operation),
+	FLAG(accumulates, schema_operation),
+	FLAG(starts, schema_operation),
+	FLAG(stops, schema_operation),
+	FLAG(unloads, schema_operation),
+	FLAG(rereads, schema_operation),
+	FLAG(collects, schema_operation),
+	FLAG(rare, schema_operation),
+	FLAG(refuses, schema_operation),
 	CYAML_FIELD_END,
 };
 static const cyaml_schema_value_t operation_entry = { CYAML_VALUE_MAPPING(
@@ -260,7 +262,7 @@ static const cyaml_schema_field_t top_fields[] = {
 	LIST(cflags, schema, CYAML_FLAG_OPTIONAL, &text_entry, 0,
 	    SCHEMA_CFLAGS_MAX),
 	LIST(modes, schema, CYAML_FLAG_OPTIONAL, &text_entry, 0, 2),
-	EXEC_LOG(hybrid, schema),
+	FLAG(hybrid, schema),
 	LIST(instances, schema, CYAML_FLAG_OPTIONAL, &text_entry, 1,
 	    SCHEMA_INSTANCES_MAX),
 	LIST(initial, schema, CYAML_FLAG_OPTIONAL, &text_entry, 0,

@@ -169,7 +169,7 @@ note_answer(struct runner *runner, unsigned step, int64_t result)
 	const struct sequence *sequence = &runner->sequence;
 	const char *name = manifest_op_name(manifest, sequence->step[step].op);
 	const char *refused = sequence_refused(manifest, sequence, step);
-	const char *field;
+	const char *field, *guard;
 	enum support support = support_of(
 	    &runner->cpu_set, runner->cpus, manifest, sequence, step, &field);
 	char text[64];
@@ -181,6 +181,9 @@ note_answer(struct runner *runner, unsigned step, int64_t result)
 		snprintf(text, sizeof(text), "%s on these CPUs", field);
 		check_answered_wrongly(runner->check, true, name, text);
 	}
+	guard = sequence_guard(manifest, sequence, step, runner->now.failed);
+	if (guard != NULL && result >= 0 && !runner->now.deviated)
+		check_answered_unguarded(runner->check, name, guard);
 	/* After an operation that failed, later ones may fail, too. */
 	if (result >= 0 || runner->now.deviated || support != SUPPORT_ALL ||
 	    (runner->now.failed & (TZ_BIT(step) - 1)) != 0 ||

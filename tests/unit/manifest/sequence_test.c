@@ -217,6 +217,34 @@ an_invalid_value_is_refused_where_the_manifest_says_so(void **state)
 	manifest_free(other);
 }
 
+static void
+a_guard_holds_from_a_success_on(void **state)
+{
+	struct sequence sequence;
+	struct manifest *other;
+	const char *said;
+
+	(void)state;
+	assert_int_equal(fixture_read(fixture_with("configures: true",
+					  "configures: true, guards: [open*]"),
+			     &other, &said),
+	    0);
+	sequence = fixture_sequence(other, "set+open+set+openb+setb");
+	assert_string_equal(sequence_guard(other, &sequence, 0, 0), "open");
+	assert_null(sequence_guard(other, &sequence, 1, 0));
+	assert_null(sequence_guard(other, &sequence, 2, 0));
+	/* The open failed. */
+	assert_string_equal(sequence_guard(other, &sequence, 2, 2), "open");
+	assert_null(sequence_guard(other, &sequence, 4, 2));
+	assert_string_equal(sequence_guard(other, &sequence, 4, 8), "openb");
+	/* Another actor's open, or one beside: it depends on the order. */
+	sequence = fixture_sequence(other, "1open+set");
+	assert_null(sequence_guard(other, &sequence, 1, 0));
+	sequence = fixture_sequence(other, "open-+set");
+	assert_null(sequence_guard(other, &sequence, 1, 2));
+	manifest_free(other);
+}
+
 /* The number that row INDEX of the last step of TEXT has to be; -1: nobody can say. */
 static int64_t
 right_number(const struct manifest *of, const char *text, uint64_t failed,
@@ -267,6 +295,7 @@ main(void)
 		cmocka_unit_test(an_answer_is_what_was_given),
 		cmocka_unit_test(
 		    an_invalid_value_is_refused_where_the_manifest_says_so),
+		cmocka_unit_test(a_guard_holds_from_a_success_on),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
