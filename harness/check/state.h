@@ -7,7 +7,7 @@
 
 #include "emu/base/rtit.h"
 #include "harness/check/check.h"
-#include "harness/check/freed.h"
+#include "harness/check/memory/freed.h"
 #include "harness/guest/user/script.h"
 
 #define CHECK_PAGE_BYTES   UINT64_C(4096)
@@ -209,7 +209,7 @@ struct check_site site_now(const struct check *check, unsigned cpu);
 struct check_site site_or(const struct check *check, unsigned cpu,
     const struct check_site *first, const struct check_site *second);
 
-/* ownership.c */
+/* memory/ownership.c */
 void owner_alloc(struct check *check, const struct event *event);
 void owner_free(struct check *check, const struct event *event);
 void owner_stack(struct check *check, const struct event *event);
@@ -223,7 +223,7 @@ bool owner_is_stack(const struct check *check, uint64_t pa);
 /* snapshot.c: mixes WORD into HASH. */
 uint64_t keep_mix(uint64_t hash, uint64_t word);
 
-/* pages.c.  NULL: PA is in no trace buffer. */
+/* memory/pages.c.  NULL: PA is in no trace buffer. */
 const struct check_page *page_find(const struct check *check, uint64_t pa);
 void page_name(
     struct check *check, uint64_t pa, unsigned stream, uint32_t index);

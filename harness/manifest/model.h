@@ -93,7 +93,7 @@ const struct value *op_variant(
 /* The value that STEP puts into PLACE of its operation. */
 const struct value *step_value(
     const struct op *op, const struct sequence_step *step, unsigned place);
-/* expect.c: the number in the field NAME of STEP's data; false: no number. */
+/* sequence/expect.c: the number in the field NAME of STEP's data; false: no number. */
 bool step_number(const struct op *op, const struct sequence_step *step,
     const char *name, uint64_t *number);
 /* True if STEP passes the block that contains PLACE to the call. */

@@ -25,10 +25,10 @@ msrs)
 	libs="$libs -lZydis -lZycore -lunicorn"
 	;;
 parsers)
-	sources="$machine $(find traces -name '*.c' | sort) harness/manifest/*.c
+	sources="$machine $(find traces -name '*.c' | sort) $(find harness/manifest harness/check -name "*.c" | sort)
 	    harness/explore/runner/schedule.c harness/finding/finding.c
 	    harness/report/baseline.c harness/report/common.c
-	    harness/report/json.c harness/check/*.c harness/cmd/trace/reencode_text.c"
+	    harness/report/json.c harness/cmd/trace/reencode_text.c"
 	libs="$libs -lipt -lzstd -ljansson -lcyaml -lyaml -lZydis -lZycore -lunicorn"
 	;;
 esac

@@ -35,7 +35,7 @@ static const struct {
 #define LOAD  false
 #define CALLEE(name, pointer, length, extent, access) \
  { name, pointer, length, extent, access },
-#include "harness/check/callee.def"
+#include "harness/check/memory/callee.def"
 #undef CALLEE
 #undef ALL
 #undef FIRST

@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "harness/manifest/generator.h"
+#include "harness/manifest/sequence/generator.h"
 
 /* The states after step STEP of the life. */
 static uint64_t

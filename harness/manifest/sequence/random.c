@@ -1,7 +1,7 @@
 /* Random and mutated sequences; most of their operations are allowed by the states. */
 #include <string.h>
 
-#include "harness/manifest/generator.h"
+#include "harness/manifest/sequence/generator.h"
 
 /* SplitMix64 (Steele, Lea, Flood: "Fast Splittable Pseudorandom Number
  * Generators", 2014). */

@@ -1,6 +1,6 @@
 /* Internals of the sequence generator.  Private to harness/manifest. */
-#ifndef TOPAZ_HARNESS_MANIFEST_GENERATOR_H
-#define TOPAZ_HARNESS_MANIFEST_GENERATOR_H
+#ifndef TOPAZ_HARNESS_MANIFEST_SEQUENCE_GENERATOR_H
+#define TOPAZ_HARNESS_MANIFEST_SEQUENCE_GENERATOR_H
 
 #include "harness/manifest/model.h"
 

@@ -3,7 +3,7 @@
  * LENGTH letters, LENGTH ascending, after each prefix; a letter is an operation with at
  * most one variant.  Then come all pairs of concurrent operations, after each prefix.
  */
-#include "harness/manifest/generator.h"
+#include "harness/manifest/sequence/generator.h"
 
 #include <stdlib.h>
 #include <string.h>

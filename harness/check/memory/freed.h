@@ -2,8 +2,8 @@
  * Memory that was freed and not allocated since (freed.c), and the guest kernel's own
  * table of memory (heap.c).
  */
-#ifndef TOPAZ_HARNESS_CHECK_FREED_H
-#define TOPAZ_HARNESS_CHECK_FREED_H
+#ifndef TOPAZ_HARNESS_CHECK_MEMORY_FREED_H
+#define TOPAZ_HARNESS_CHECK_MEMORY_FREED_H
 
 #include "emu/base/base.h"
 
