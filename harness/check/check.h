@@ -110,7 +110,7 @@ struct check_config {
 	unsigned cpu_count;
 	uint64_t ram_bytes;
 	struct check_range driver_text[4], driver_data[4], kernel_data[4];
-	/* The guest kernel's table of frames (harness/guest/frame.h); 0: none, and
+	/* The guest kernel's table of frames (harness/guest/memory/frame.h); 0: none, and
 	 * freed memory is known only from events. */
 	uint64_t frames_pa;
 	/* The address of check_callee_name(i); 0: none. */

@@ -213,7 +213,7 @@ intr_wait_end:
 	ret
 
 	/* int copy_user(void *to, const void *from, size_t bytes): 0, or KE_FAULT when
-	 * a page fault hits between begin and end (trap.c). */
+	 * a page fault hits between begin and end (interrupt/trap.c). */
 	.globl	copy_user, copy_user_begin, copy_user_end, copy_user_fault
 	.type	copy_user, @function
 copy_user:

@@ -5,13 +5,13 @@
 #define TOPAZ_HARNESS_GUEST_INTERNAL_H
 
 #include "harness/guest/cpu.h"
-#include "harness/guest/frame.h"
 #include "harness/guest/lib.h"
-#include "harness/guest/lock.h"
-#include "harness/guest/mem.h"
-#include "harness/guest/process.h"
+#include "harness/guest/memory/frame.h"
+#include "harness/guest/memory/mem.h"
+#include "harness/guest/process/process.h"
 #include "harness/guest/sys.h"
-#include "harness/guest/task.h"
+#include "harness/guest/task/lock.h"
+#include "harness/guest/task/task.h"
 
 /* Segment selectors; the order is what SYSCALL and SYSRET want (SDM vol. 3,
  * 5.8.8 "Fast System Calls in 64-Bit Mode"). */
@@ -61,21 +61,21 @@ void task_switch_stack(uint64_t *save_rsp, uint64_t rsp);
 _Noreturn void return_to_user(struct trap_frame *frame);
 int copy_user(void *to, const void *from, size_t bytes);
 
-/* task.c, boot.c: entry.S calls them */
+/* task/task.c, boot.c: entry.S calls them */
 _Noreturn void task_main(void);
 _Noreturn void boot_cpu(const struct abi_boot *boot, uint64_t number);
 
-/* tables.c */
+/* interrupt/tables.c */
 void cpu_tables_init(struct cpu *cpu);
 void cpu_set_kernel_stack(struct cpu *cpu, uint64_t top);
 
-/* trap.c, syscall.c: entry.S calls them */
+/* interrupt/trap.c, process/syscall.c: entry.S calls them */
 void trap_handle(struct trap_frame *frame);
 void trap_paranoid(struct trap_frame *frame);
 bool syscall_handle(struct trap_frame *frame);
 void trap_leave_to_user(void);
 
-/* nmi.c */
+/* interrupt/nmi.c */
 unsigned nmi_dispatch(struct trap_frame *frame); /* how many claim it */
 
 /* host.c */
@@ -84,18 +84,18 @@ void host_script(uint64_t pa, uint64_t bytes);
 void host_stack(uint64_t pa, uint64_t bytes, uint64_t kind);
 void host_clear(const uint64_t *pas, uint64_t count); /* frames */
 
-/* lapic.c */
+/* interrupt/lapic.c */
 void lapic_init(struct cpu *cpu);
 void lapic_start_cpu(uint32_t number);
 void ipi_send(uint32_t cpu, uint32_t vector);
 /* One interrupt at TSC value WHEN; 0: none. */
 void lapic_timer_set(uint64_t when);
 
-/* ipi.c */
+/* interrupt/ipi.c */
 void ipi_rendezvous_handle(void);
 void ipi_soft_handle(void);
 
-/* frame.c */
+/* memory/frame.c */
 void frame_init(void);
 struct frame *frame_of(uint64_t pa); /* NULL: not RAM */
 /* Panics where a process maps FRAME, which is about to be freed. */
@@ -106,7 +106,7 @@ void frame_assert_unmapped(const struct frame *frame);
  * from another. */
 void frame_retire(const uint64_t *pas, uint64_t count);
 
-/* paging.c */
+/* memory/paging.c */
 extern uint64_t kernel_cr3;
 bool is_kernel_text(uint64_t va); /* of the kernel's own image */
 bool is_kernel_image(const void *at);
@@ -129,10 +129,10 @@ void cpu_load_space(uint64_t cr3); /* into CR3 of the caller's CPU */
 int module_load(const char *name);
 int module_unload(const char *name);
 
-/* heap.c, kva.c */
+/* memory/heap.c, memory/kva.c */
 void heap_init(void);
 
-/* heap_guard.c */
+/* memory/heap_guard.c */
 /* ALIGN: a power of two, at most a page; NULL: no memory. */
 void *guard_alloc(size_t bytes, size_t align, const void *caller);
 void guard_free(void *va, const void *caller);
@@ -140,7 +140,7 @@ size_t guard_usable_bytes(const void *va);
 /* What is wrong with a use of VA; false: it is not of this heap. */
 bool guard_describe(uint64_t va, char *text, size_t bytes);
 
-/* lock.c */
+/* task/lock.c */
 void mutex_forget(
     const struct mutex *lock); /* the current task lets go of it */
 /* No mutex of those that keep from sleeping is held, but for EXCEPT. */
@@ -148,7 +148,7 @@ void assert_no_wait_lock(const char *what, const struct mutex *except);
 /* At the return to ring 3 (WHERE) a task holds nothing. */
 void lock_assert_none(const char *where);
 
-/* sched.c */
+/* task/sched.c */
 extern struct spin sched_lock;
 bool sched_without_slices(void); /* slice=0 */
 /* KE_INVAL: no such CPU, the caller's own, or offline already. */
@@ -167,14 +167,14 @@ _Noreturn void sched_idle(void);
 void spin_acquire_raw(struct spin *lock);
 void spin_release_raw(struct spin *lock);
 
-/* sleep.c */
+/* task/sleep.c */
 void sleep_for_mutex(const struct mutex *lock); /* until it looks free */
 /* With sched_lock held: */
 void sleep_wake_locked(struct task *task, int result);
 void sleep_expire_locked(struct cpu *cpu);
 void sleep_wake_channel_locked(const void *channel, bool one);
 
-/* task.c */
+/* task/task.c */
 struct task *task_new(struct process *process, const char *name,
     void (*entry)(void *), void *arg);
 void task_link(struct task *task);
@@ -184,7 +184,7 @@ void task_recycle_locked(struct task *task);
 void task_init_idle(struct cpu *cpu, uint64_t stack_top);
 void task_mark_stack(const struct task *task, uint64_t rsp); /* 0: it runs */
 
-/* process.c */
+/* process/process.c */
 extern struct mutex process_list_lock;
 extern struct process *process_list;
 _Noreturn void process_leave(void); /* a killed task at its return to ring 3 */
@@ -198,7 +198,7 @@ int process_exec(
     const char *program, const char *args, struct trap_frame *frame);
 int64_t process_thread_create(uint64_t entry, uint64_t stack, uint64_t arg);
 
-/* program.c */
+/* process/program.c */
 #define ARGS_MAX 1024
 /*
  * Makes SPACE and fills it with a program: its segments, a stack and the argument
@@ -211,7 +211,7 @@ int program_load(struct space *space, const char *program, const char *args,
 int program_map(struct space *space, const struct abi_program *program,
     uint64_t *entry, uint64_t *base, uint64_t *stack_pages);
 const struct abi_program *program_find(const char *name);
-/* region.c: the process's lock is held, or nobody else knows the space */
+/* process/region.c: the process's lock is held, or nobody else knows the space */
 enum region_kind {
 	REGION_OWNED, /* frames are freed with it */
 	REGION_IMAGE, /* frames of a program's file */
@@ -241,7 +241,7 @@ int64_t region_map_device(struct space *space, struct device *device,
     uint64_t offset, uint64_t bytes, int prot);
 int region_unmap(struct space *space, uint64_t va, uint64_t bytes);
 
-/* device.c */
+/* process/device.c */
 /* Of the current process; a descriptor, or a negative kerr. */
 int64_t device_open_file(const char *name, int flags);
 int device_close_file(uint64_t fd);
@@ -256,7 +256,7 @@ void file_leave(struct file *file);
 void device_release(struct device *device); /* one reference */
 void device_reference(struct device *device);
 
-/* user_word.c */
+/* process/user_word.c */
 int user_word_wait(uint64_t user_word, uint32_t value);
 int user_word_wake(uint64_t user_word);
 int semaphore_wait(uint64_t number);

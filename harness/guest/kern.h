@@ -9,11 +9,11 @@
 #include "emu/guest_abi.h"
 #include "harness/guest/cpu.h"
 #include "harness/guest/lib.h"
-#include "harness/guest/lock.h"
-#include "harness/guest/mem.h"
-#include "harness/guest/process.h"
+#include "harness/guest/memory/mem.h"
+#include "harness/guest/process/process.h"
 #include "harness/guest/sys.h"
-#include "harness/guest/task.h"
+#include "harness/guest/task/lock.h"
+#include "harness/guest/task/task.h"
 
 /*
  * Supplied by the kernel interface; the guest kernel's own weak ones do nothing.

@@ -19,11 +19,12 @@ read_by() {
 }
 
 found=$(
-	read_by kernel harness/guest/*.c
+	read_by kernel harness/guest/*.c harness/guest/interrupt/*.c harness/guest/memory/*.c \
+	    harness/guest/process/*.c harness/guest/task/*.c
 	read_by freebsd harness/kpi/freebsd/*.c harness/kpi/freebsd/hwt/*.c
 	read_by native harness/kpi/native/*.c
 	read_by init harness/guest/user/init.c
-	read_by tracer harness/guest/user/trace.c harness/guest/user/tracer.c
+	read_by tracer harness/kpi/freebsd/user/trace.c harness/kpi/freebsd/user/tracer.c
 	read_by tracer_device harness/guest/user/tracer_device.c
 	read_by insntrace driver/insntrace/user/*.c
 )

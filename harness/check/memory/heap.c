@@ -3,7 +3,7 @@
  * kernel allocates items for itself, so memory that was freed may be in use again.
  */
 #include "harness/check/state.h"
-#include "harness/guest/frame.h"
+#include "harness/guest/memory/frame.h"
 
 #include <stddef.h>
 

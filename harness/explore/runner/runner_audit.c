@@ -5,7 +5,7 @@
 
 #include "emu/guest_abi.h"
 #include "harness/explore/runner/runner_internal.h"
-#include "harness/guest/frame.h"
+#include "harness/guest/memory/frame.h"
 #include "harness/load/elf/symtab.h"
 
 static int

@@ -7,8 +7,8 @@
 #include <sys/systm.h>
 
 #include "harness/guest/lib.h"
-#include "harness/guest/lock.h"
-#include "harness/guest/mem.h"
+#include "harness/guest/memory/mem.h"
+#include "harness/guest/task/lock.h"
 #include "harness/kpi/freebsd/kpi.h"
 
 struct contig {

@@ -11,9 +11,9 @@
 #include <vm/vm_page.h>
 
 #include "harness/guest/lib.h"
-#include "harness/guest/lock.h"
-#include "harness/guest/process.h"
-#include "harness/guest/task.h"
+#include "harness/guest/process/process.h"
+#include "harness/guest/task/lock.h"
+#include "harness/guest/task/task.h"
 #include "harness/kpi/freebsd/kpi.h"
 
 static MALLOC_DEFINE(M_CDEV, "cdev", "Character devices");

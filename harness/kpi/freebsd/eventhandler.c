@@ -4,7 +4,7 @@
 #include <sys/queue.h>
 #include <sys/systm.h>
 
-#include "harness/guest/lock.h"
+#include "harness/guest/task/lock.h"
 #include "harness/kpi/freebsd/kpi.h"
 
 static MALLOC_DEFINE(M_EVENTHANDLER, "eventhandler", "Event handlers");

@@ -4,8 +4,8 @@
 #include <sys/systm.h>
 
 #include "harness/guest/lib.h"
-#include "harness/guest/lock.h"
-#include "harness/guest/process.h"
+#include "harness/guest/process/process.h"
+#include "harness/guest/task/lock.h"
 #include "harness/kpi/freebsd/kpi.h"
 
 #define EVENTS_MAX 16

@@ -2,8 +2,8 @@
 #include <sys/mutex.h>
 #include <sys/systm.h>
 
-#include "harness/guest/lock.h"
-#include "harness/guest/task.h"
+#include "harness/guest/task/lock.h"
+#include "harness/guest/task/task.h"
 #include "harness/kpi/freebsd/kpi.h"
 
 _Static_assert(sizeof(struct mutex) <= sizeof(((struct mtx *)0)->mtx_guest) &&

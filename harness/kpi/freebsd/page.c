@@ -14,8 +14,8 @@
 #undef kva_alloc
 #undef kva_free
 #include "harness/guest/lib.h"
-#include "harness/guest/mem.h"
-#include "harness/guest/process.h"
+#include "harness/guest/memory/mem.h"
+#include "harness/guest/process/process.h"
 
 #define QENTER_AT_ONCE 32
 

@@ -9,8 +9,8 @@
 #include <sys/proc.h>
 #include <sys/systm.h>
 
-#include "harness/guest/process.h"
-#include "harness/guest/task.h"
+#include "harness/guest/process/process.h"
+#include "harness/guest/task/task.h"
 #include "harness/kpi/freebsd/kpi.h"
 
 _Static_assert(sizeof(struct proc) <= PROCESS_KPI_BYTES &&

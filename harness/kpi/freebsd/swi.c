@@ -9,8 +9,8 @@
 
 #include "harness/guest/cpu.h"
 #include "harness/guest/lib.h"
-#include "harness/guest/lock.h"
-#include "harness/guest/task.h"
+#include "harness/guest/task/lock.h"
+#include "harness/guest/task/task.h"
 #include "harness/kpi/freebsd/kpi.h"
 
 static MALLOC_DEFINE(M_ITHREAD, "ithread", "Interrupt Threads");

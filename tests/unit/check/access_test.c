@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "harness/guest/frame.h"
+#include "harness/guest/memory/frame.h"
 
 #define GOOD      CHECK_COUNT
 #define STEPS_MAX 12

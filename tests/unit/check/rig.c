@@ -1,5 +1,5 @@
 #include "tests/unit/check/rig.h"
-#include "harness/guest/frame.h"
+#include "harness/guest/memory/frame.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
  * Goal: two orders of the same locks are found whatever lies between them, and only
  * those. Method: the table alone, without locks.
  */
-#include "harness/guest/lock_order.h"
+#include "harness/guest/task/lock_order.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

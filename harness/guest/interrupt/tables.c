@@ -1,6 +1,6 @@
 /*
  * Descriptor tables of a CPU: GDT, TSS with its interrupt stacks, IDT; and the
- * registers that SYSCALL uses.  SDM vol. 3, chapters 3, 6 and 7.
+ * registers that SYSCALL uses.  SDM vol. 3, chapters 3, 6 and 8.
  */
 #include "harness/guest/internal.h"
 

@@ -2,7 +2,7 @@
  * Branches that look alike taken or not, or count: Jcc to the next instruction,
  * LOOP and its kind, JRCXZ, calls to the next instruction, far-off conditions.
  */
-#include "harness/guest/user/work.h"
+#include "harness/guest/user/work/work.h"
 
 #define PASSES 630
 

@@ -3,7 +3,7 @@
  * (waits for the tracer), linger=1 (spins at the end, until killed).
  */
 #include "harness/guest/user/user.h"
-#include "harness/guest/user/work.h"
+#include "harness/guest/user/work/work.h"
 
 static int64_t pinned = -1;
 

@@ -1,6 +1,6 @@
 /*
  * Copies between the kernel and ring 3.  A page fault inside copy_user ends it
- * with KE_FAULT (trap.c); everything else is a range check.
+ * with KE_FAULT (../interrupt/trap.c); everything else is a range check.
  */
 #include "harness/guest/internal.h"
 

@@ -1,5 +1,5 @@
 /* Sorting and hashing: data-dependent conditional branches, few calls. */
-#include "harness/guest/user/work.h"
+#include "harness/guest/user/work/work.h"
 
 #include <stddef.h>
 

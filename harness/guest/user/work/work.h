@@ -3,8 +3,8 @@
  * wrong emulation shows.  A round of each is about 100,000 instructions.  They
  * differ in the control flow that they make a trace of.
  */
-#ifndef TOPAZ_HARNESS_GUEST_USER_WORK_H
-#define TOPAZ_HARNESS_GUEST_USER_WORK_H
+#ifndef TOPAZ_HARNESS_GUEST_USER_WORK_WORK_H
+#define TOPAZ_HARNESS_GUEST_USER_WORK_WORK_H
 
 #include <stdint.h>
 

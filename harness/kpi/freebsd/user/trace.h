@@ -2,8 +2,8 @@
  * The tracer's parts: the session with the tracing framework, and the buffers
  * that it drains.
  */
-#ifndef TOPAZ_HARNESS_GUEST_USER_TRACE_H
-#define TOPAZ_HARNESS_GUEST_USER_TRACE_H
+#ifndef TOPAZ_HARNESS_KPI_FREEBSD_USER_TRACE_H
+#define TOPAZ_HARNESS_KPI_FREEBSD_USER_TRACE_H
 
 #include <sys/event.h>
 #include <sys/hwt.h>

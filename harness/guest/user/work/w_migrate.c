@@ -3,7 +3,7 @@
  * opposite directions; and two threads that share one CPU.
  */
 #include "harness/guest/user/user.h"
-#include "harness/guest/user/work.h"
+#include "harness/guest/user/work/work.h"
 
 #define STACK_BYTES 8192
 #define CHUNKS      4

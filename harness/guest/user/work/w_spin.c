@@ -1,5 +1,5 @@
 /* Ordinary integer code: random numbers, CRC, sieve, matrix product. */
-#include "harness/guest/user/work.h"
+#include "harness/guest/user/work/work.h"
 
 #include <stddef.h>
 

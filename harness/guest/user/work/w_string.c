@@ -2,7 +2,7 @@
  * Long REP strings, which interrupts break in the middle: an instruction that
  * is begun several times is one.
  */
-#include "harness/guest/user/work.h"
+#include "harness/guest/user/work/work.h"
 
 #include <stddef.h>
 

@@ -1,7 +1,7 @@
 /* System calls, and faults that the program handles: page, invalid opcode,
  * divide. */
 #include "harness/guest/user/user.h"
-#include "harness/guest/user/work.h"
+#include "harness/guest/user/work/work.h"
 
 #define VECTOR_DIVIDE 0
 #define VECTOR_OPCODE 6

@@ -3,7 +3,7 @@
  * never stops the trace: its exit closes it.  Everything is drained on the word
  * of the driver's records; what they never mention stays in the buffer.
  */
-#include "harness/guest/user/trace.h"
+#include "harness/kpi/freebsd/user/trace.h"
 
 #define STACK_BYTES  16384
 #define LAST_FETCHES 256 /* some thousand bytes of kernel trace */

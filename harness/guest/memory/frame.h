@@ -3,8 +3,8 @@
  * addresses, from the first page boundary after all that the host loaded.  The host
  * reads it to see which memory is in use; nothing here depends on the guest.
  */
-#ifndef TOPAZ_HARNESS_GUEST_FRAME_H
-#define TOPAZ_HARNESS_GUEST_FRAME_H
+#ifndef TOPAZ_HARNESS_GUEST_MEMORY_FRAME_H
+#define TOPAZ_HARNESS_GUEST_MEMORY_FRAME_H
 
 #include <stdint.h>
 

@@ -3,8 +3,8 @@
  * in, first out, in two priorities; a task runs on any CPU of its mask, is
  * preempted at the end of its slice, also in the kernel, and may go on elsewhere.
  */
-#ifndef TOPAZ_HARNESS_GUEST_TASK_H
-#define TOPAZ_HARNESS_GUEST_TASK_H
+#ifndef TOPAZ_HARNESS_GUEST_TASK_TASK_H
+#define TOPAZ_HARNESS_GUEST_TASK_TASK_H
 
 #include <stdbool.h>
 #include <stddef.h>

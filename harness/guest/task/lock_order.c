@@ -1,4 +1,4 @@
-#include "harness/guest/lock_order.h"
+#include "harness/guest/task/lock_order.h"
 
 #include "harness/guest/lib.h"
 

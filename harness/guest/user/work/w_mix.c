@@ -3,7 +3,7 @@
  * each. Code with indirect branches gets the larger part, for the sake of the
  * trace's volume.
  */
-#include "harness/guest/user/work.h"
+#include "harness/guest/user/work/work.h"
 
 #include <stddef.h>
 

@@ -3,7 +3,7 @@
  * handed over as a configuration comes from the host (script.h): this program knows
  * no backend.
  */
-#include "harness/guest/user/trace.h"
+#include "harness/kpi/freebsd/user/trace.h"
 
 #include <dev/hwt/hwt_event.h>
 

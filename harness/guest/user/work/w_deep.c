@@ -2,7 +2,7 @@
  * Recursion far deeper than the 64 calls whose returns a decoder compresses,
  * and returns that match no call.
  */
-#include "harness/guest/user/work.h"
+#include "harness/guest/user/work/work.h"
 
 #define DEPTH 900
 

@@ -6,8 +6,8 @@
  * end; frames that a module takes by frame_alloc() are nobody's.  No swapping, no
  * memory above 4 GiB.
  */
-#ifndef TOPAZ_HARNESS_GUEST_MEM_H
-#define TOPAZ_HARNESS_GUEST_MEM_H
+#ifndef TOPAZ_HARNESS_GUEST_MEMORY_MEM_H
+#define TOPAZ_HARNESS_GUEST_MEMORY_MEM_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,7 +3,7 @@
  */
 #include "harness/guest/internal.h"
 
-#include "harness/guest/lock_order.h"
+#include "harness/guest/task/lock_order.h"
 
 static struct order order;
 static uint32_t order_busy;

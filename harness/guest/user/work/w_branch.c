@@ -1,5 +1,5 @@
 /* Indirect calls through a table and a byte-code interpreter's jump table. */
-#include "harness/guest/user/work.h"
+#include "harness/guest/user/work/work.h"
 
 #include <stddef.h>
 

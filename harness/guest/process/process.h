@@ -4,11 +4,11 @@
  * program that the host loaded) and may exec another; there is no fork, no
  * demand paging and no signal but the fault handler (sys.h).
  */
-#ifndef TOPAZ_HARNESS_GUEST_PROCESS_H
-#define TOPAZ_HARNESS_GUEST_PROCESS_H
+#ifndef TOPAZ_HARNESS_GUEST_PROCESS_PROCESS_H
+#define TOPAZ_HARNESS_GUEST_PROCESS_PROCESS_H
 
-#include "harness/guest/lock.h"
-#include "harness/guest/task.h"
+#include "harness/guest/task/lock.h"
+#include "harness/guest/task/task.h"
 
 #define PROCESS_FILES_MAX 32
 

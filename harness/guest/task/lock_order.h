@@ -3,8 +3,8 @@
  * comes after class A once a B was taken while an A was held, also by way of others.
  * Pure: no locking, no kernel.  Locks of one class among themselves are not judged.
  */
-#ifndef TOPAZ_HARNESS_GUEST_LOCK_ORDER_H
-#define TOPAZ_HARNESS_GUEST_LOCK_ORDER_H
+#ifndef TOPAZ_HARNESS_GUEST_TASK_LOCK_ORDER_H
+#define TOPAZ_HARNESS_GUEST_TASK_LOCK_ORDER_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -6,8 +6,8 @@
  * a lock that is still held at the return to ring 3 or at the end of a thread.  No
  * reader-writer locks, no priority inheritance.
  */
-#ifndef TOPAZ_HARNESS_GUEST_LOCK_H
-#define TOPAZ_HARNESS_GUEST_LOCK_H
+#ifndef TOPAZ_HARNESS_GUEST_TASK_LOCK_H
+#define TOPAZ_HARNESS_GUEST_TASK_LOCK_H
 
 #include <stdbool.h>
 #include <stdint.h>
