@@ -1,6 +1,6 @@
 /*
- * The host's end of emu/guest_abi.h's channel: console, and calls by which the
- * guest kernel ends the run or reports what only it can know.
+ * The host's end of the channel of emu/guest_abi.h: the console, and calls by which
+ * the guest kernel ends the run or reports what only the guest knows.
  */
 #ifndef TOPAZ_EMU_CHANNEL_H
 #define TOPAZ_EMU_CHANNEL_H
@@ -12,7 +12,7 @@ struct machine_observer;
 
 #define STACKS_MAX 64
 
-/* Kernel stacks that the guest has told of (ABI_STACK). */
+/* A kernel stack that the guest has reported (ABI_STACK). */
 struct stack {
 	uint64_t pa, bytes;
 	uint32_t kind; /* ABI_STACK_* */
@@ -20,7 +20,7 @@ struct stack {
 
 struct stacks {
 	struct stack item[STACKS_MAX];
-	unsigned count; /* what is beyond STACKS_MAX is not kept */
+	unsigned count; /* stacks beyond STACKS_MAX are not kept */
 };
 
 struct channel {
@@ -42,7 +42,7 @@ struct channel_end {
 	char text[256];
 };
 
-/* OUT to PORT; false: no such port, size or call block.  END is always set. */
+/* OUT to PORT.  False: no such port, size or call block.  END is always set. */
 bool channel_out(const struct channel *channel, int port, unsigned bytes,
     uint32_t value, struct channel_end *end);
 

@@ -1,6 +1,4 @@
-/*
- * What a search does to a machine between and during its runs.
- */
+/* How a search controls a machine, between and during its runs. */
 #include "emu/base/rtit.h"
 #include "emu/machine_state.h"
 #include "emu/pmu/pmu.h"
@@ -12,7 +10,7 @@ machine_set_stop(struct machine *machine, unsigned cpu, uint64_t insns)
 	cpu_set_stop(machine->slot[cpu].cpu, insns);
 }
 
-/* Outside of a CPU's run it is the next one's to stop at once. */
+/* Called while no CPU runs, it stops the next CPU at once. */
 void
 machine_pause(struct machine *machine)
 {

@@ -1,6 +1,7 @@
 /*
- * Which pages of a private mapping have become its own: the host's page tables know
- * it.  They are read only when the thread has taken a fault since they were.
+ * Finds the pages of a private mapping that were copied on write, from the host's
+ * page tables.  These are read only if the thread has taken a page fault since the
+ * last read.
  */
 #define _GNU_SOURCE
 #include "emu/memory.h"
@@ -126,7 +127,7 @@ count_faults(void)
 	return usage.ru_minflt + usage.ru_majflt;
 }
 
-/* The file shows the process that opened it. */
+/* The file shows the page tables of the process that opened it. */
 void
 memory_open_pagemap(struct memory *memory)
 {
@@ -158,7 +159,8 @@ memory_find_hot(struct memory *memory)
 {
 	pid_t thread = gettid();
 
-	/* A child's thread is another one: no need to ask for the process. */
+	/* A child has another thread ID, so that the process need not be
+	 * compared. */
 	if (memory->counts_faults && memory->thread == thread &&
 	    memory->faults == count_faults())
 		return true;

@@ -1,6 +1,6 @@
 /*
- * What the host's loader and the guest kernel agree on: memory layout, the state
- * in which CPUs start, what the host hands over, and the channel to the host.
+ * The interface between the host's loader and the guest kernel: memory layout, the
+ * state in which CPUs start, the boot information, and the channel to the host.
  * Included by both sides; needs only <stdint.h>.
  */
 #ifndef TOPAZ_EMU_GUEST_ABI_H
@@ -9,11 +9,11 @@
 #include <stdint.h>
 
 /*
- * Linear layout of the boot page tables: physical 0.. at ABI_KERNBASE (1 GiB,
- * 2 MiB pages, read-write-execute) and all RAM at ABI_DMAP (read-write).  The
- * kernel image is linked at ABI_KERNEL_VA and loaded at ABI_KERNEL_PA; modules
- * follow it at ABI_KERNBASE + their physical address.  The kernel replaces these
- * tables by its own, with text read-only.
+ * Linear layout of the boot page tables: physical 0.. at ABI_KERNBASE (1 GiB, 2 MiB
+ * pages, read-write-execute) and all RAM at ABI_DMAP (read-write).  The kernel
+ * image is linked at ABI_KERNEL_VA and loaded at ABI_KERNEL_PA; modules follow it
+ * at ABI_KERNBASE + their physical address.  The kernel replaces these tables with
+ * its own, which map text read-only.
  */
 #define ABI_KERNBASE  UINT64_C(0xffffffff80000000)
 #define ABI_DMAP      UINT64_C(0xffff800000000000)
@@ -35,7 +35,8 @@ struct abi_boot {
 	uint64_t magic;
 	uint64_t cpu_count;
 	uint64_t ram_bytes; /* RAM is physical [0, ram_bytes), below 4 GiB */
-	uint64_t free_pa;   /* first byte after all that the host loaded */
+	uint64_t free_pa;   /* first byte after everything that the host
+			       loaded */
 	uint64_t tsc_hz;
 	uint64_t cmdline_pa;               /* NUL-terminated words KEY=VALUE */
 	uint64_t module_count, modules_pa; /* struct abi_module[] */
@@ -68,48 +69,50 @@ struct abi_program {
 #define ABI_PORT_CALL    0x5e0 /* 32 bits: physical address of struct abi_call */
 
 enum abi_op {
-	ABI_EXIT = 1,  /* code: the run is over */
-	ABI_PANIC = 2, /* message va, bytes, rip of the instruction to blame, its
-			  rbp: the run is over */
+	ABI_EXIT = 1,  /* code: the guest shuts down */
+	ABI_PANIC = 2, /* message va, bytes, rip of the failing instruction, its
+			  rbp: the run ends */
 	ABI_ALLOC = 3, /* va, bytes, caller */
 	ABI_FREE = 4,  /* va, caller */
 	ABI_DRAIN = 5, /* stream (EVENT_STREAM_*), pa, bytes: user space has read
 			  these bytes of a trace buffer, in stream order; within
 			  one page */
-	ABI_LOST = 6,  /* stream, bytes: the driver said that these were lost */
+	ABI_LOST = 6,  /* stream, bytes: the driver reported them as lost */
 	ABI_NOTE = 7,  /* code, value: mark in the event log */
 	ABI_BUFFER = 8, /* stream, pa, bytes: user space has mapped this part of
 			   a trace buffer, in the buffer's order; within one
 			   page */
 	ABI_POINT = 9,  /* point (FNV-1a hash of the function's name, 32 bits),
 			   caller: a kernel function that can fail asks whether
-			   it shall; .result: 0 no, 1 yes */
-	ABI_NMI_DONE = 10, /* claims: so many handlers said that the NMI was
-			      theirs */
-	ABI_SCRIPT = 11,   /* pa, bytes: a program waits; what it is to do is to
-			      be written there (harness/guest/user/script.h) */
+			   to fail; .result: 0 no, 1 yes */
+	ABI_NMI_DONE = 10,   /* claims: the number of handlers that claimed the
+				NMI */
+	ABI_SCRIPT = 11,     /* pa, bytes: a program waits for the host to write
+				its next operation there
+				(harness/guest/user/script.h) */
 	ABI_CALL_BEGIN = 12, /* step, actor, call: an operation begins ... */
 	ABI_CALL_END = 13,   /* step, actor, result: ... and has ended */
-	ABI_STACK = 14,   /* pa, bytes, kind (ABI_STACK_*): the memory below the
-			   stack pointer there is dead */
+	ABI_STACK = 14,   /* pa, bytes, kind (ABI_STACK_*): its memory below the
+			     stack pointer is dead */
 	ABI_CLEAR = 15,   /* va, count (to ABI_CLEAR_MAX): an array of physical
-			   addresses of frames (0: none), all of whose bytes
-			   become 0 at once; .result: -1 at the first one that
-			   is no frame of RAM */
+			     addresses of frames (0: none), which are all zeroed
+			     at once; .result: -1 if one is not a frame of RAM,
+			     and those after it are not zeroed */
 	ABI_DROPPED = 16, /* operation (ABI_DROPPED_*), error, CPU: a driver's
-			     operation failed, and no caller will see the error */
+			     operation failed, and no caller will see the
+			     error */
 	ABI_OBJECT_PAGE = 17, /* object (the frame number of its page 0), pa,
-				 index: a page of an object that a device lets user
-				 space map; index by index from 0 */
+				 index: a page of an object that a device lets
+				 user space map; index by index from 0 */
 	ABI_POSITION =
-	    18, /* stream, bytes: user space has read the position up to
-			      which the buffer is written, and taken all before it */
+	    18, /* stream, bytes: user space has read the buffer's write position
+		   and consumed all bytes before it */
 	ABI_OWNER_GONE =
-	    19, /* code: the program that was begun first has ended, and
-				its files are closed */
+	    19, /* code: the program that started first has ended, and its files
+		   are closed */
 };
 
-/* Operations whose errors a kernel drops. */
+/* Operations whose errors a kernel does not report to the caller. */
 #define ABI_DROPPED_CONFIGURE 1
 #define ABI_DROPPED_ENABLE    2
 

@@ -1,6 +1,4 @@
-/*
- * What decides a machine's future, as one number.
- */
+/* A hash of everything that decides what a machine does next. */
 #include "emu/guest_abi.h"
 #include "emu/machine_state.h"
 
@@ -9,7 +7,7 @@
 
 #define ALIGN_STACK 8
 
-/* Never is never. */
+/* MACHINE_NEVER stays MACHINE_NEVER. */
 static uint64_t
 ahead(uint64_t cycles, uint64_t base)
 {
@@ -18,7 +16,7 @@ ahead(uint64_t cycles, uint64_t base)
 	return cycles > base ? cycles - base : 0;
 }
 
-/* The earliest time at which anything can happen: all others are after it. */
+/* The earliest time at which anything can happen. */
 static uint64_t
 base_time(struct machine *machine)
 {
@@ -56,7 +54,7 @@ hash_slot(struct machine *machine, unsigned id, uint64_t base)
 	return XXH3_64bits(words, count * sizeof(words[0]));
 }
 
-/* Where STACK is in use down to, by a CPU's RSP; 0: by none. */
+/* The lowest address in use of STACK, from a CPU's RSP; 0: no CPU uses it. */
 static uint64_t
 stack_top(struct machine *machine, const struct stack *stack)
 {
@@ -76,7 +74,7 @@ stack_top(struct machine *machine, const struct stack *stack)
 	return 0;
 }
 
-/* Is a CPU in an NMI but on a stack that is none for NMIs? */
+/* True if a CPU is in an NMI but not on an NMI stack. */
 static bool
 is_nmi_elsewhere(struct machine *machine)
 {
@@ -93,7 +91,7 @@ is_nmi_elsewhere(struct machine *machine)
 	return in_nmi > on_stack;
 }
 
-/* What of the announced stacks nobody will read before writing it. */
+/* The parts of the announced stacks that will be written before they are read. */
 static size_t
 find_dead(struct machine *machine, struct memory_range dead[STACKS_MAX])
 {

@@ -27,7 +27,7 @@ emit(const struct channel *channel, enum event_kind kind, uint64_t a,
 		channel->observer->event(channel->observer->arg, &event);
 }
 
-/* What the units wrote until now stands before the event. */
+/* Output that the units wrote before the event is reported before it. */
 static void
 emit_after_output(
     const struct channel *channel, enum event_kind kind, const uint64_t *arg)
@@ -53,7 +53,7 @@ do_panic(const struct channel *channel, const struct abi_call *call,
 	emit(channel, EVENT_PANIC, 0, end->rip, end->rbp);
 }
 
-/* A stack at the place of another one replaces it. */
+/* A stack at the address of another one replaces it. */
 static void
 add_stack(struct stacks *stacks, const uint64_t *arg)
 {
@@ -68,7 +68,10 @@ add_stack(struct stacks *stacks, const uint64_t *arg)
 		stacks->count++;
 }
 
-/* No CPU's store: whoever runs code of such a frame later maps it anew before. */
+/*
+ * Not a CPU's store, so code caches are not notified: a frame is mapped anew before
+ * code in it runs.
+ */
 static int
 do_clear(const struct channel *channel, const uint64_t *arg)
 {
@@ -101,7 +104,7 @@ do_point(const struct channel *channel, const uint64_t *arg)
 	return fail;
 }
 
-/* Events of which nobody but the observer makes anything. */
+/* Calls that are only reported to the observer as an event. */
 static enum event_kind
 event_of(uint32_t op)
 {

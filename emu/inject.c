@@ -1,6 +1,4 @@
-/*
- * The deviations of emu/base/deviation.def, done to a machine.
- */
+/* The deviations of emu/base/deviation.def that affect the machine. */
 #include "emu/machine_state.h"
 
 static bool
@@ -24,7 +22,7 @@ machine_inject(struct machine *machine, unsigned cpu, enum deviation_kind kind,
 	    !cpu_inject(machine->slot[cpu].cpu, kind, param))
 		return false;
 	if (switches) {
-		/* The default schedule continues after that: see sched.c. */
+		/* The default schedule continues afterwards: see sched.c. */
 		machine->turn.broken = false;
 		machine->turn.forced = (int)param + 1;
 	}

@@ -1,6 +1,4 @@
-/*
- * Interprocessor interrupts: what the ICR asks for, and its arrival.
- */
+/* Interprocessor interrupts: the request in the ICR, and its arrival. */
 #include "emu/machine_state.h"
 
 /* Delivery modes of the ICR (SDM vol. 3, 11.6.1 "Interrupt Command Register"). */
@@ -95,7 +93,7 @@ machine_start_cpu(struct machine *machine, unsigned id, uint64_t at)
 	cpu_idle_until(slot->cpu, at);
 }
 
-/* The rest stays in order of sending. */
+/* Interrupts that are not due stay in the order of sending. */
 void
 machine_deliver_due(struct machine *machine, unsigned id)
 {

@@ -1,6 +1,6 @@
 /*
- * The inside of a machine, shared by machine.c, ipi.c, sched.c, control.c, hash.c and
- * snapshot.c and by nobody else.
+ * The private state of a machine, shared only by machine.c, ipi.c, sched.c,
+ * control.c, hash.c and snapshot.c.
  */
 #ifndef TOPAZ_EMU_MACHINE_STATE_H
 #define TOPAZ_EMU_MACHINE_STATE_H
@@ -14,7 +14,10 @@
 #define IPIS_MAX      64
 #define MACHINE_NEVER UINT64_MAX
 
-/* An interrupt on its way: seen at the later of its due time and the target's. */
+/*
+ * An interrupt in flight.  The target receives it at the later of its due time and
+ * the target's own time.
+ */
 struct ipi {
 	uint64_t due;
 	uint8_t mode, vector;
@@ -27,7 +30,10 @@ struct slot {
 	bool parked; /* in wait-for-SIPI */
 };
 
-/* Whose turn it is, and until when, in cycles; BROKEN off, not ended. */
+/*
+ * The CPU whose turn it is, and until when, in cycles.  BROKEN: the turn was
+ * interrupted and has not ended.
+ */
 struct machine_turn {
 	unsigned cpu;
 	bool broken;
@@ -38,7 +44,7 @@ struct machine_turn {
 struct machine {
 	struct machine_config config;
 	struct machine_observer observer;
-	struct cpu_set cpu_set; /* config.mix points here */
+	struct cpu_set cpu_set; /* config.cpu_set points here */
 	struct slot slot[MACHINE_CPUS_MAX];
 	struct memory memory;
 	uint64_t entry, boot_info;
@@ -54,7 +60,7 @@ struct machine {
 void machine_emit(struct machine *machine, const struct event *event);
 void machine_describe_end(struct machine *machine, enum machine_end end,
     unsigned cpu, int code, const char *text);
-/* The run is over: no CPU goes on. */
+/* Ends the run: no CPU executes any more. */
 void machine_end_run(struct machine *machine, enum machine_end end,
     unsigned cpu, int code, const char *text);
 
@@ -62,10 +68,12 @@ void machine_end_run(struct machine *machine, enum machine_end end,
 void machine_on_ipi(void *arg, unsigned cpu, uint32_t icr_low,
     uint32_t icr_high, uint64_t cycles);
 void machine_start_cpu(struct machine *machine, unsigned id, uint64_t at);
-/* Gives CPU ID the interrupts that are due. */
+/* Delivers the interrupts that are due to CPU ID. */
 void machine_deliver_due(struct machine *machine, unsigned id);
 
-/* sched.c: when CPU ID can go on; MACHINE_NEVER if nothing in sight wakes it. */
+/*
+ * sched.c: when CPU ID can run again; MACHINE_NEVER if no pending event wakes it.
+ */
 uint64_t machine_ready_time(struct machine *machine, unsigned id);
 
 #endif

@@ -8,17 +8,17 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-/* With more hot pages than this, going back to the image is cheaper. */
+/* With more hot pages than this, restoring from the image is cheaper. */
 #define HOT_PAGES_MAX 4096
 
 struct page_copy {
 	uint8_t bytes[MEMORY_PAGE_BYTES];
 	uint32_t refs;
-	uint64_t hash; /* of .bytes as hash_bytes() says; 0: not known yet */
-	struct page_copy *next; /* of those that are spare */
+	uint64_t hash;          /* hash_bytes() of .bytes; 0: not known yet */
+	struct page_copy *next; /* next spare copy */
 };
 
-/* .page: a page that differs from the image, or once did. */
+/* .page: a page that differs from the image, or did once. */
 struct memory_copy {
 	uint32_t generation;
 	size_t count;
@@ -85,7 +85,7 @@ make_copy(struct memory *memory, const uint8_t *bytes)
 	return copy;
 }
 
-/* A private mapping of FD, at AT or anywhere if that is NULL; NULL: refused. */
+/* A private mapping of FD, at AT or anywhere if AT is NULL.  NULL: the host refuses. */
 static uint8_t *
 map_private(int fd, uint64_t bytes, void *at)
 {
@@ -143,7 +143,7 @@ forget_hot(struct memory *memory)
 static void
 unmap_image(struct memory *memory)
 {
-	/* The mapping is ours, whatever it points to. */
+	/* This process made the mapping, so it may be changed. */
 	if (memory->image != NULL)
 		munmap((void *)(uintptr_t)memory->image, memory->bytes);
 	memory->image = NULL;
@@ -185,7 +185,7 @@ write_out(const struct memory *memory, int fd, uint64_t at, uint64_t bytes)
 	return true;
 }
 
-/* RAM as it is, into FD: what the old image holds, and what is hot. */
+/* Writes the current RAM to FD: the old image with the hot pages. */
 static bool
 write_image(const struct memory *memory, int fd)
 {
@@ -211,7 +211,7 @@ write_image(const struct memory *memory, int fd)
 	return true;
 }
 
-/* A file of its own, as other processes may still use the old one. */
+/* Makes a new file, because other processes may still use the old one. */
 static bool
 make_image(struct memory *memory)
 {
@@ -239,7 +239,10 @@ make_image(struct memory *memory)
 	return true;
 }
 
-/* What the page holds, as a copy that others share; false: no memory. */
+/*
+ * Copies the content of the page, for several copies of RAM to share; false: no
+ * memory.
+ */
 static bool
 copy_page(struct memory *memory, struct hot_page *hot)
 {
@@ -308,7 +311,7 @@ put_back(struct memory *memory, struct hot_page *hot, struct page_copy *copy)
 	remember(memory, hot, copy);
 }
 
-/* The hot pages of the copy are those of now, but for the last ones. */
+/* The copy's hot pages are the first of the current hot pages. */
 static void
 apply_in_order(struct memory *memory, const struct memory_copy *copy)
 {
@@ -343,7 +346,7 @@ memory_apply(struct memory *memory, const struct memory_copy *copy)
 	return in_order ? memory->hot_bits : NULL;
 }
 
-/* A page is hot from the first time that it is written in a generation. */
+/* A page is hot from its first write in a generation. */
 const uint64_t *
 memory_written(struct memory *memory, uint32_t *epoch)
 {
@@ -375,7 +378,7 @@ has_dead(uint64_t at, const struct memory_range *dead, size_t count)
 	return false;
 }
 
-/* Is all of the page at AT dead? */
+/* True if the whole page at AT is dead. */
 static bool
 is_dead(uint64_t at, const struct memory_range *dead, size_t count)
 {
@@ -394,8 +397,8 @@ hash_bytes(const uint8_t *bytes, uint64_t page)
 }
 
 /*
- * 0: the page is as in the image.  To compare costs less than to hash, and most
- * pages are what they were when copied or put back last.
+ * 0: the page equals the image.  Comparing costs less than hashing, and most pages
+ * are unchanged since they were last copied or restored.
  */
 static uint64_t
 hash_whole(const struct memory *memory, const struct hot_page *hot)
@@ -413,7 +416,7 @@ hash_whole(const struct memory *memory, const struct hot_page *hot)
 	    : hash_bytes(now, hot->page);
 }
 
-/* The same of a page with bytes in DEAD: 0 where it is as in the image but there. */
+/* The same for a page with bytes in DEAD: 0 if it equals the image except there. */
 static uint64_t
 hash_living(const struct memory *memory, uint64_t page,
     const struct memory_range *dead, size_t dead_count)

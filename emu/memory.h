@@ -1,11 +1,12 @@
 /*
- * Guest RAM, and copies of it that cost what has changed.  RAM is a private mapping
- * of a file in memory, the image: what RAM was when the first of the present copies
- * was taken.  Pages that became the mapping's own since are hot; a copy holds hot
- * pages, and shares those that did not change with the copy before it.
+ * Guest RAM, and copies of it whose cost is the number of changed pages.  RAM is a
+ * private mapping of a memory file, the image, which holds RAM as it was when the
+ * first of the existing copies was taken.  Pages that were written since (copied on
+ * write) are hot.  A copy holds the hot pages, and shares unchanged ones with the
+ * copy before it.
  *
- * A process that forks goes on with RAM and copies of its own: an image is not
- * written once it is one.  To be used by one thread at a time.
+ * After a fork, each process has RAM and copies of its own: a finished image is
+ * never written.  Not thread-safe.
  */
 #ifndef TOPAZ_EMU_MEMORY_H
 #define TOPAZ_EMU_MEMORY_H
@@ -18,7 +19,9 @@
 
 struct page_copy;
 
-/* .copy: what the page held when copied or put back last; NULL: the image's. */
+/*
+ * .copy: content of the page when last copied or restored; NULL: that of the image.
+ */
 struct hot_page {
 	uint32_t page;
 	struct page_copy *copy;
@@ -28,23 +31,23 @@ struct memory {
 	uint8_t *ram;
 	uint64_t bytes;
 	int fd;               /* the image */
-	const uint8_t *image; /* mapped; NULL: there is none yet */
+	const uint8_t *image; /* mapped; NULL before the first copy */
 	struct hot_page *hot; /* in the order in which they were found */
 	size_t hot_count, hot_max;
 	uint64_t *hot_bits;  /* one bit a page */
-	uint32_t generation; /* of the order of .hot */
-	size_t copies;       /* that exist */
+	uint32_t generation; /* changes with the order of .hot */
+	size_t copies;       /* number of existing copies */
 	struct page_copy *spare;
 
 	/* Finding hot pages. */
 	int pagemap;
-	pid_t process, thread; /* that used it last */
-	long faults;           /* of that thread, then */
+	pid_t process, thread; /* the last users */
+	long faults;           /* page faults of that thread at that time */
 	bool counts_faults; /* the host counts the faults that make pages hot */
-	bool scans;         /* the host can list them by itself */
+	bool scans;         /* the host can list hot pages */
 };
 
-/* False: the host refuses; nothing is to be destroyed then. */
+/* False: the host refuses; there is then nothing to destroy. */
 bool memory_create(struct memory *memory, uint64_t bytes);
 void memory_destroy(struct memory *memory);
 
@@ -54,15 +57,15 @@ struct memory_copy *memory_take(struct memory *memory);
 void memory_free(struct memory *memory, struct memory_copy *copy);
 
 /*
- * Makes RAM what it was when COPY was taken.  The answer has a bit set for each page
- * that may have changed; NULL: any may.
+ * Restores RAM to COPY.  Returns one bit for each page, set if the page may have
+ * changed; NULL: any page may have.
  */
 const uint64_t *memory_apply(
     struct memory *memory, const struct memory_copy *copy);
 
 /*
  * The pages that may have been written since EPOCH began, one bit each; NULL: any
- * may have been.
+ * page may have been.
  */
 const uint64_t *memory_written(struct memory *memory, uint32_t *epoch);
 
@@ -72,17 +75,19 @@ struct memory_range {
 };
 
 /*
- * A hash of how RAM differs from the image, without the pages that HIDDEN (one bit a
- * page, or NULL) and the bytes that DEAD say.  Needs a copy to exist.
+ * A hash of how RAM differs from the image, without the pages in HIDDEN (one bit a
+ * page, or NULL) and the bytes in DEAD.  A copy must exist.
  */
 uint64_t memory_hash(struct memory *memory, const uint64_t *hidden,
     const struct memory_range *dead, size_t dead_count);
 
-/* dirty_pages.c: puts pages that have become hot at the end of .hot; false: no memory. */
+/* dirty_pages.c: appends pages that have become hot to .hot; false: no memory. */
 bool memory_find_hot(struct memory *memory);
 void memory_open_pagemap(struct memory *memory);
 bool memory_add_hot(struct memory *memory, uint64_t page);
-/* Faults so far were the host's own doing. */
+/*
+ * Page faults up to now were caused by the host: do not count them as guest writes.
+ */
 void memory_ignore_faults(struct memory *memory);
 
 #endif

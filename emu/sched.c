@@ -1,6 +1,4 @@
-/*
- * Who runs when: the default schedule of the CPUs, and the run itself.
- */
+/* The default schedule of the CPUs, and the main loop. */
 #include "emu/machine_state.h"
 
 uint64_t
@@ -20,15 +18,15 @@ machine_ready_time(struct machine *machine, unsigned id)
 		return now;
 	if (cpu_wake_due(slot->cpu) < due)
 		due = cpu_wake_due(slot->cpu);
-	/* Others are not to run past the PMI by which its trace may wake it. */
+	/* Other CPUs must not run past a PMI with which its trace may wake it. */
 	if (cpu_trace_wake_due(slot->cpu) < due)
 		due = cpu_trace_wake_due(slot->cpu);
 	return due > now ? due : now;
 }
 
 /*
- * The CPU that is ready first, or that DEVIATION_SWITCH has chosen, and when the first
- * other one is.
+ * The CPU that is ready first, or that DEVIATION_SWITCH has chosen, and the time at
+ * which the first other CPU is ready.
  */
 static unsigned
 choose_cpu(struct machine *machine, uint64_t *first, uint64_t *second)
@@ -85,7 +83,7 @@ total_insns(const struct machine *machine)
 	return total;
 }
 
-/* Begins the next turn; false: nobody can go on. */
+/* Begins the next turn; false: no CPU can run. */
 static bool
 begin_turn(struct machine *machine)
 {
@@ -101,7 +99,8 @@ begin_turn(struct machine *machine)
 	machine_deliver_due(machine, id);
 	note_switch(machine, id);
 	machine->turn.limit = MACHINE_NEVER;
-	/* One that is ahead of the others, by DEVIATION_SWITCH, gets on all the same. */
+	/* A CPU that DEVIATION_SWITCH has put ahead of the others still gets a full
+	 * quantum. */
 	if (second != MACHINE_NEVER)
 		machine->turn.limit = (second > first ? second : first) +
 		    machine->config.quantum_cycles;
@@ -113,9 +112,9 @@ begin_turn(struct machine *machine)
 }
 
 /*
- * Runs one CPU for as long as the default schedule lets it, INSNS_LEFT or look_cycles at the
- * most: then its turn is broken off, and goes on with the next call.  False: the
- * run is over.
+ * Runs one CPU to the end of its turn in the default schedule, but at most
+ * INSNS_LEFT instructions or look_cycles cycles.  An interrupted turn continues at
+ * the next call.  False: the run is over.
  */
 static bool
 run_turn(struct machine *machine, uint64_t insns_left)
@@ -169,7 +168,7 @@ machine_run(
 			break;
 		}
 	}
-	/* A stop is to change nothing, not even where reports are cut. */
+	/* A stop must change nothing, not even where reports are split. */
 	if (result->end != MACHINE_STOP && result->end != MACHINE_LIMIT)
 		machine_sync_output(machine);
 	machine->result = NULL;

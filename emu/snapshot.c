@@ -1,6 +1,4 @@
-/*
- * Snapshots of a whole machine.  The engines keep what they have translated.
- */
+/* Snapshots of a whole machine.  The engines keep their translations. */
 #include "emu/machine_state.h"
 
 #include <stdlib.h>

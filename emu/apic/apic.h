@@ -1,8 +1,9 @@
 /*
  * The local APIC of one logical CPU, xAPIC mode: registers of the memory-mapped
- * page, IRR and ISR, the timer, the LVT, and what it makes of a performance
- * monitoring interrupt.  It holds no clock: time is handed in, in cycles of the
- * CPU.  IPIs are handed out: the machine knows the other CPUs.
+ * page, IRR and ISR, the timer, the LVT, and the handling of a performance
+ * monitoring interrupt.  It has no clock: the caller passes in the time, in cycles
+ * of the CPU.  The caller sends the IPIs, because the APIC does not know the other
+ * CPUs.
  *
  * Not modelled: x2APIC mode, TSC deadline, logical destinations, lowest priority,
  * remote read, level-triggered and external interrupts.
@@ -35,14 +36,14 @@ struct apic {
 	uint32_t lvt[APIC_LVT_COUNT];
 	uint32_t irr[8], isr[8];
 	uint32_t timer_initial, timer_divide;
-	uint64_t timer_start; /* cycles, when the timer was loaded */
+	uint64_t timer_start; /* cycles: when the timer was loaded */
 	uint64_t timer_due;   /* cycles, or APIC_NEVER */
 };
 
-/* What a register access asks of its surroundings. */
+/* What the caller of a register access has to do. */
 enum apic_effect {
 	APIC_OK,
-	APIC_SEND,       /* icr_low and icr_high say what IPI to send */
+	APIC_SEND,       /* send the IPI in icr_low and icr_high */
 	APIC_UNMODELLED, /* no such register, size or value in this model */
 };
 
@@ -65,40 +66,40 @@ enum apic_effect apic_write(
 /* A fixed interrupt arrives. */
 void apic_accept(struct apic *apic, uint8_t vector);
 
-/* The vector to deliver next, or -1 where none is above the processor's priority. */
+/* The vector to deliver next, or -1 if none is above the processor's priority. */
 int apic_pending(const struct apic *apic);
 
-/* The CPU takes VECTOR: from IRR to ISR. */
+/* The CPU takes VECTOR: moves it from IRR to ISR. */
 void apic_take(struct apic *apic, uint8_t vector);
 
-/* The timer's due time has come: puts its vector into the IRR, reloads. */
+/* At the timer's due time: sets its vector in the IRR, reloads. */
 void apic_timer_fire(struct apic *apic);
 
-/* Would its interrupt be taken now, by a CPU with RFLAGS.IF = 1? */
+/* True if a CPU with RFLAGS.IF = 1 would take the timer's interrupt now. */
 bool apic_timer_can_interrupt(const struct apic *apic);
 
 /*
- * The timer fires at NOW, before its due time; a periodic one starts afresh.
- * False, and nothing has changed: it does not run, or its LVT entry is masked.
+ * The timer fires at NOW, before its due time; a periodic timer restarts.  False,
+ * with nothing changed: the timer does not run, or its LVT entry is masked.
  */
 bool apic_timer_fire_early(struct apic *apic, uint64_t now);
 
 /*
- * SDM vol. 3, 11.5.1 "Local Vector Table": accepting a PMI sets the mask bit.  With
- * nothing filled, this is a spurious PMI.
+ * SDM vol. 3, 11.5.1 "Local Vector Table": accepting a PMI sets the mask bit.
+ * Without a filled region, this is a spurious PMI.
  */
 enum apic_pmi apic_raise_pmi(struct apic *apic);
 
-/* The same without doing it. */
+/* The result of apic_raise_pmi(), without raising the PMI. */
 enum apic_pmi apic_pmi_mode(const struct apic *apic);
 
 /*
- * Someone else than the driver masks the LVT performance entry.  False: it is
- * masked already.
+ * Masks the LVT performance entry, as an agent other than the driver would.  False:
+ * it is already masked.
  */
 bool apic_mask_pmi(struct apic *apic);
 
-/* A hash of all that decides what the APIC does from NOW on. */
+/* A hash of everything that decides what the APIC does from NOW on. */
 uint64_t apic_hash(const struct apic *apic, uint64_t now);
 
 #endif

@@ -14,7 +14,7 @@ tz_error(struct tz_error *err, enum tz_errno code, const char *fmt, ...)
 		va_start(ap, fmt);
 		vsnprintf(err->text, sizeof(err->text), fmt, ap);
 		va_end(ap);
-		/* Input that is quoted must not break the line. */
+		/* Quoted input must not break the line. */
 		for (char *c = err->text; *c != '\0'; c++) {
 			if ((unsigned char)*c < ' ' || *c == 0x7f)
 				*c = '?';

@@ -1,7 +1,7 @@
 /*
- * What every rank may use: bit helpers, the always-on assertion, distinct types
- * for guest physical and guest linear addresses, faults as the guest sees them
- * and operating errors as the user sees them.  It models nothing.
+ * Helpers for every layer of the tree: bit helpers, the always-on assertion,
+ * distinct types for guest physical and guest linear addresses, faults as the guest
+ * sees them and operating errors as the user sees them.  Models nothing.
  */
 #ifndef TOPAZ_EMU_BASE_BASE_H
 #define TOPAZ_EMU_BASE_BASE_H
@@ -30,7 +30,7 @@ tz_bits(uint64_t v, unsigned hi, unsigned lo)
 	return (v >> lo) & (~UINT64_C(0) >> (63 - (hi - lo)));
 }
 
-/* Is V canonical for 48-bit linear addresses (bits 63:47 all equal)? */
+/* True if V is canonical for 48-bit linear addresses (bits 63:47 all equal). */
 static inline bool
 tz_is_canonical(uint64_t v)
 {
@@ -39,7 +39,7 @@ tz_is_canonical(uint64_t v)
 	return top == 0 || top == 0x1ffff;
 }
 
-/* What an access does to the guest; FAULT_NONE is success. */
+/* The exception that an access raises in the guest; FAULT_NONE is success. */
 enum fault {
 	FAULT_NONE,
 	FAULT_UD, /* #UD */
@@ -57,10 +57,10 @@ enum tz_errno {
 	TZ_EUSAGE = 1, /* bad input: file, argument, manifest */
 	TZ_EIO,        /* the host refused: file, memory, process */
 	TZ_EFORMAT,    /* a file's content is corrupt or truncated */
-	TZ_EMODEL,     /* the guest did something that the model lacks */
-	TZ_ENOENT,     /* nothing of that name */
-	TZ_ESTOP,      /* the user wanted an end (harness/host/stop.h) */
-	TZ_EBUG,       /* a bug of topaz, which a process of its own met */
+	TZ_EMODEL,     /* the guest used something that is not modelled */
+	TZ_ENOENT,     /* no object of that name */
+	TZ_ESTOP,      /* the user asked to stop (harness/host/stop.h) */
+	TZ_EBUG,       /* a bug of topaz, found in a child process */
 };
 
 struct tz_error {
@@ -68,17 +68,17 @@ struct tz_error {
 };
 
 /*
- * Formats the one line of ERR (which may be NULL; control characters of what it
- * quotes become '?') and returns -CODE, so that a
- * caller can write `return tz_error(err, TZ_EIO, "%s: no room", path);`.
+ * Formats the one line of ERR, which may be NULL, and returns -CODE.  Control
+ * characters in the arguments become '?'.  A caller can write `return tz_error(err,
+ * TZ_EIO, "%s: no room", path);`.
  */
 int tz_error(struct tz_error *err, enum tz_errno code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Says where a bug of topaz itself was met and aborts with SIGABRT. */
+/* Prints the place of a bug of topaz itself and aborts with SIGABRT. */
 _Noreturn void tz_assert_fail(const char *expr, const char *file, int line);
 
-/* Always on: there is no build of topaz without its assertions. */
+/* Always on: every build of topaz has its assertions. */
 #define TZ_ASSERT(expr) \
  ((expr) ? (void)0 : tz_assert_fail(#expr, __FILE__, __LINE__))
 

@@ -1,5 +1,6 @@
 /*
- * The deviations of deviation.def: what a running machine may be made to do.
+ * The deviations of deviation.def: events that a search can force on a running
+ * machine.
  */
 #ifndef TOPAZ_EMU_BASE_DEVIATION_H
 #define TOPAZ_EMU_BASE_DEVIATION_H
@@ -8,15 +9,17 @@
 
 enum deviation_class { DEVIATION_CLASS_SCHEDULE, DEVIATION_CLASS_FAULT };
 
-/* Searches that try a deviation, if the user names no kinds; bits. */
+/* Searches that try a deviation if the user names no kinds; bits. */
 enum {
 	DEVIATION_IN_EXPLORE = 1,
 	DEVIATION_IN_PAIRS = 2, /* two deviations in a schedule */
 	DEVIATION_IN_FAULTS = 4,
 };
 
-/* Where a search tries a deviation: elsewhere it is impossible, or has no effect
- * that it has not at a later place. */
+/*
+ * Where a search tries a deviation.  Elsewhere the deviation is impossible, or has
+ * the same effect as at a later place.
+ */
 enum deviation_when {
 	DEVIATION_WHEN_ANY,
 	DEVIATION_WHEN_TRIGGER_EN, /* STATUS.TriggerEn is 1 */
@@ -28,13 +31,16 @@ enum deviation_when {
 	DEVIATION_WHEN_FALLIBLE_CALL, /* a kernel function that can fail is called */
 };
 
-/* What a deviation may cause by itself, on its CPU and to the end of the run; bits. */
+/*
+ * What a deviation may cause by itself, on its CPU and until the end of the run;
+ * bits.
+ */
 enum {
-	DEVIATION_MAY_SEND_NMI = 1, /* one that is not the unit's */
+	DEVIATION_MAY_SEND_NMI = 1, /* an NMI that the PT unit did not raise */
 	DEVIATION_MAY_CONFUSE_NMI =
 	    2,                      /* an NMI without bit 55, or the opposite */
 	DEVIATION_MAY_LOSE_PMI = 4, /* a PMI without its NMI, or too late */
-	DEVIATION_MAY_LOSE_BYTES = 8, /* a number that nobody can know */
+	DEVIATION_MAY_LOSE_BYTES = 8, /* trace bytes, in unknown number */
 	DEVIATION_MAY_ERROR = 0x10,   /* ToPA operational error */
 	DEVIATION_MAY_MISREAD_TABLE = 0x20,
 	DEVIATION_MAY_WRITE_ELSEWHERE = 0x40,
@@ -42,7 +48,7 @@ enum {
 	DEVIATION_MAY_GP = 0x100,
 };
 
-/* As .usual: the number of each CPU but the deviation's. */
+/* Value of .usual: the number of each CPU except the deviation's own. */
 #define DEVIATION_EACH_CPU UINT64_MAX
 
 enum deviation_kind {
@@ -63,10 +69,12 @@ struct deviation_info {
 };
 const struct deviation_info *deviation_info(enum deviation_kind kind);
 
-/* The kinds in any of SEARCHES (DEVIATION_IN_*): bit 1 << kind each. */
+/* The kinds that any of SEARCHES (DEVIATION_IN_*) tries, as bits 1 << kind. */
 uint32_t deviation_kinds(uint32_t searches);
 
-/* The deviation with that WORD of LENGTH characters; DEVIATION_COUNT: there is none. */
+/*
+ * The deviation named WORD, of LENGTH characters; DEVIATION_COUNT if there is none.
+ */
 enum deviation_kind deviation_find(const char *word, size_t length);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * The one record of everything observable.  Producers fill it in, observers
- * (event log of a bundle, invariants, reports) read it.  Rows: emu/base/event.def.
+ * The record of every observable event.  Producers fill it in; observers (a
+ * bundle's event log, invariants, reports) read it.  Rows: emu/base/event.def.
  */
 #ifndef TOPAZ_EMU_BASE_EVENT_H
 #define TOPAZ_EMU_BASE_EVENT_H

@@ -2,7 +2,10 @@
 
 #include <stdlib.h>
 
-/* What is remembered of the dictionary, direct-mapped; the rest is defined again. */
+/*
+ * Size of the direct-mapped cache of the dictionary; an entry that is not in it is
+ * defined again.
+ */
 #define EXEC_LOG_KNOWN            16384u
 #define EXEC_LOG_ENTRIES_MAX      (1u << 30)
 #define EXEC_LOG_BUFFER_WORDS     65536u
@@ -18,8 +21,9 @@ struct exec_log {
 	struct exec_log_fast fast;
 	exec_log_sink sink;
 	void *arg;
-	int error; /* first that the sink gave, or that there were too many entries */
-	uint32_t n; /* of the entry defined last: none is used twice */
+	int error;  /* the sink's first error, or too many entries */
+	uint32_t n; /* number of the entry defined last; no number is used
+		       twice */
 	struct exec_log_entry known[EXEC_LOG_KNOWN];
 	uint32_t words[EXEC_LOG_BUFFER_WORDS];
 };
@@ -117,7 +121,7 @@ exec_log_cut(struct exec_log *exec_log, uint64_t rip)
 	exec_log_took(exec_log, 3);
 }
 
-/* A record of KIND with VALUE behind FIRST, or alone if that is NULL. */
+/* A record of KIND with VALUE after FIRST, or alone if FIRST is NULL. */
 static void
 exec_log_extra(struct exec_log *exec_log, enum exec_log_extra kind,
     const uint32_t *first, uint64_t value)

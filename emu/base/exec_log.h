@@ -1,8 +1,9 @@
 /*
- * The execution log: which instructions each CPU retired, at which CPL and CR3, and what
- * it wrote to the trace MSRs.  This is the recording side.  It takes what the
- * engine reports, as it reports it, and shares no code with the packet generator;
- * traces/ reads it back and computes from it alone what must decode.
+ * The execution log: which instructions each CPU retired, at which CPL and CR3, and
+ * what it wrote to the trace MSRs.  This is the recording side.  It records what
+ * the engine reports, without interpretation, and shares no code with the packet
+ * generator.  traces/ reads the log and computes from it alone what a trace must
+ * decode to.
  *
  * A CPU's record is a sequence of little-endian 32-bit words:
  *
@@ -32,53 +33,55 @@ enum exec_log_word {
 };
 
 enum exec_log_extra {
-	EXEC_LOG_CONTEXT = 1, /* cpl, cr3 lo, cr3 hi: holds from here on */
+	EXEC_LOG_CONTEXT = 1, /* cpl, cr3 lo, cr3 hi: valid from here on */
 	EXEC_LOG_MSR = 2, /* msr, value lo, value hi: written by the instruction
-			      that retires next, before its STEP */
+			     that retires next, before its STEP */
 	EXEC_LOG_STEP =
-	    3, /* rip lo, rip hi: this one instruction has retired (the
-			      machine executed it, not the engine) */
+	    3, /* rip lo, rip hi: this one instruction has retired (the machine
+		  executed it, not the engine) */
 	EXEC_LOG_EVENT =
-	    4, /* vector, rip lo, rip hi: interrupt or exception taken
-			      with rip as the return address */
+	    4, /* vector, rip lo, rip hi: interrupt or exception taken with rip
+		  as the return address */
 	EXEC_LOG_STOPPED =
-	    5, /* the trace unit stopped by itself (ToPA STOP or error)
-			      after the last retired instruction */
-	EXEC_LOG_TIME = 6, /* cycles lo, hi: what the core clock reads here; each
-			      instruction that retires after it adds one */
+	    5, /* the trace unit stopped by itself (ToPA STOP or error) after the
+		  last retired instruction */
+	EXEC_LOG_TIME = 6, /* cycles lo, hi: the core clock here; each
+			      instruction that retires afterwards adds one */
 };
 
 struct exec_log;
 
 /*
- * The part of struct exec_log, its first member, that a RUN needs: there is always room
- * for the longest record.
+ * The first member of struct exec_log, which the inline path of a RUN uses.  There
+ * is always room for the longest record.
  */
 struct exec_log_fast {
 	uint32_t *at;   /* where the next record goes */
-	uint32_t *full; /* from here on there would be none: flush */
+	uint32_t *full; /* at or after this address: flush */
 };
 
-/* Receives finished words; returns 0 or a negative error that is kept. */
+/* Receives finished words.  Returns 0 or a negative error, which the log keeps. */
 typedef int (*exec_log_sink)(void *arg, const uint32_t *words, size_t count);
 
 /* NULL: out of memory. */
 struct exec_log *exec_log_create(exec_log_sink sink, void *arg);
 
-/* Hands the rest to the sink; returns the first error that it gave, or 0. */
+/* Passes the remaining words to the sink.  Returns the sink's first error, or 0. */
 int exec_log_flush(struct exec_log *exec_log);
 void exec_log_destroy(struct exec_log *exec_log);
 
 /*
- * The stretch [VA, VA + SIZE) is entered.  The word that says so each time that it
- * is entered again, for as long as EXEC_LOG stands; never 0.
+ * Records that the code [VA, VA + SIZE) is entered.  Returns the word that records
+ * each later entry of the same code; never 0, valid as long as EXEC_LOG exists.
  */
 uint32_t exec_log_run(struct exec_log *exec_log, uint64_t va, uint32_t size);
 
-/* exec_log_flush() in the middle; an error is kept. */
+/* exec_log_flush() during recording; an error is kept. */
 void exec_log_make_room(struct exec_log *exec_log);
 
-/* A stretch is entered again; WORD is what exec_log_run() gave for it. */
+/*
+ * Records that code is entered again; WORD is what exec_log_run() returned for it.
+ */
 static inline void
 exec_log_again(struct exec_log *exec_log, uint32_t word)
 {

@@ -1,6 +1,7 @@
 /*
- * The numbers of Intel PT: addresses of its MSRs, their bits, and those of a ToPA
- * entry.  Numbers only: who verifies a trace shares no rule with who makes it.
+ * The numbers of Intel PT: addresses and bits of its MSRs, bits of a ToPA entry.
+ * Only numbers, so that the verifier of a trace shares no rule with the packet
+ * generator.
  *
  * Source: SDM vol. 3, 33.2.8 "Enabling and Configuration MSRs"; 33.2.7.2 "Table of
  * Physical Addresses (ToPA)"; vol. 4, table 2-2.
@@ -42,7 +43,7 @@
 #define CTL_ADDR_CFG(ctl, n) \
  ((unsigned)tz_bits(ctl, 35 + 4 * (n), 32 + 4 * (n)))
 
-/* What TSC, MTC and CYC packets depend on. */
+/* The bits that enable TSC, MTC and CYC packets. */
 #define CTL_TIMING          (CTL_TSC_EN | CTL_MTC_EN | CTL_CYC_EN)
 #define CTL_MTC_FREQ(ctl)   ((unsigned)tz_bits(ctl, 17, 14))
 #define CTL_CYC_THRESH(ctl) ((unsigned)tz_bits(ctl, 22, 19))

@@ -1,10 +1,11 @@
 /*
- * The clocks of a CPU: cycles of the core, which everything is scheduled by, and
- * what derives from them exactly, TSC and crystal.  All of them begin at 0.
+ * The clocks of a CPU: the core clock, by which everything is scheduled, and the
+ * TSC and the crystal clock, which are computed from it exactly.  All of them begin
+ * at 0.
  *
  * Model choices: the core clock runs at one ratio to the TSC, that of the CBR
- * values, and does not stop while the CPU is halted: HLT is C1, and SDM vol. 3, 33.8.3
- * "Performance Monitoring and Timing" lets it stop in deep C-states.
+ * values, and does not stop while the CPU is halted: HLT is C1, and by SDM vol. 3,
+ * 33.8.3 "Performance Monitoring and Timing" clocks stop in deep C-states.
  */
 #include "emu/cpu/state.h"
 
@@ -17,7 +18,7 @@ cpu_cycles(const struct cpu *cpu)
 	return cpu_count_insns(cpu) + cpu->idle_cycles;
 }
 
-/* FACTOR / DIVISOR of COUNT, rounded down. */
+/* COUNT * FACTOR / DIVISOR, rounded down. */
 static uint64_t
 scale(uint64_t count, uint64_t factor, uint64_t divisor)
 {
@@ -26,7 +27,7 @@ scale(uint64_t count, uint64_t factor, uint64_t divisor)
 	return count * factor / divisor;
 }
 
-/* The first value of a clock at which FACTOR / DIVISOR of it is COUNT. */
+/* The first value of a clock at which its product with FACTOR / DIVISOR reaches COUNT. */
 static uint64_t
 scale_back(uint64_t count, uint64_t factor, uint64_t divisor)
 {
@@ -84,7 +85,7 @@ next_mtc(const struct cpu *cpu)
 	    : cycle_of_art(cpu, art);
 }
 
-/* The cycle at which the unit does something next; UINT64_MAX: none. */
+/* The cycle of the unit's next action; UINT64_MAX: none. */
 static uint64_t
 next_edge(const struct cpu *cpu)
 {
@@ -132,7 +133,7 @@ cpu_idle_until(struct cpu *cpu, uint64_t cycles)
 
 	if (cycles <= now)
 		return;
-	/* The trace goes on; a PMI of its own may end the sleep. */
+	/* The trace continues; its own PMI may end the sleep. */
 	while (pt_unit_fast(cpu->unit)->timed && cpu_is_asleep(cpu) &&
 	    (successor = next_edge(cpu)) < cycles) {
 		now = cpu_cycles(cpu);
@@ -146,7 +147,7 @@ cpu_idle_until(struct cpu *cpu, uint64_t cycles)
 	cpu_pass_time(cpu, cycles - cpu_cycles(cpu));
 }
 
-/* Would a PMI wake it? */
+/* True if a PMI wakes the CPU. */
 static bool
 hears_pmi(const struct cpu *cpu)
 {
@@ -166,8 +167,8 @@ hears_pmi(const struct cpu *cpu)
 }
 
 /*
- * Bytes that one MTC of a sleeping CPU comes to at most: itself with a CYC and their
- * padding, and the CYCs of a counter that wraps.
+ * Upper bound, in bytes, of the output for one MTC of a sleeping CPU: MTC and CYC
+ * with padding, and the CYCs of a counter that wraps.
  */
 static uint64_t
 bytes_an_edge(const struct cpu *cpu, uint64_t period)
@@ -194,6 +195,6 @@ cpu_trace_wake_due(struct cpu *cpu)
 		mtc = cycle_of_art(cpu, art + successors * period);
 		due = mtc < due ? mtc : due;
 	}
-	/* Until then, and what happens in that cycle, is told. */
+	/* The interval includes that cycle itself. */
 	return due == UINT64_MAX ? due : due + 1;
 }

@@ -97,7 +97,7 @@ cpu_destroy(struct cpu *cpu)
 	free(cpu);
 }
 
-/* What the active engine is to translate anew, while it does not run. */
+/* Drops pending translations of the active engine, which must not be running. */
 static void
 forget_code(struct cpu *cpu)
 {
@@ -153,7 +153,7 @@ cpu_verify_code(struct cpu *cpu)
 	cpu_forget_changes(cpu);
 }
 
-/* Code is looked for behind the page tables as they are now. */
+/* Updates the block cache to the current page tables. */
 static void
 select_code(struct cpu *cpu)
 {
@@ -245,7 +245,7 @@ cpu_context(const struct cpu *cpu, uint64_t ip)
 		.cpl = cpu->cpl,
 		.cs_l = true,
 		.cs_d = false,
-		/* Only Event Trace tells it; to read it costs time. */
+		/* Only Event Trace uses it, and reading it is slow. */
 		.if_flag = cpu_has_event_trace(cpu) &&
 		    (engine_get(cpu->active, ENGINE_RFLAGS) & RFLAGS_IF) != 0,
 	};
@@ -323,7 +323,7 @@ cpu_request_attention(struct cpu *cpu)
 	cpu->left = 0;
 }
 
-/* The limit is in cycles; the fast path counts instructions down to it. */
+/* The limit is in cycles; the fast path counts down instructions. */
 static void
 set_limit(struct cpu *cpu, uint64_t limit_cycles)
 {
@@ -382,7 +382,7 @@ run_engine(struct cpu *cpu)
 	cpu->block = &cpu->nowhere;
 }
 
-/* Delivers what may be delivered now; true: something was. */
+/* Delivers an event that can be delivered now; true if there was one. */
 static bool
 take_interrupt(struct cpu *cpu)
 {
@@ -394,7 +394,7 @@ take_interrupt(struct cpu *cpu)
 		cpu->nmi_again = false;
 		cpu->nmi_blocked = true;
 		cpu->nmi_count++;
-		/* SDM vol. 3, 33.4.2.25: an NMI is no "external interrupt". */
+		/* SDM vol. 3, 33.4.2.25: an NMI is not an "external interrupt". */
 		cpu_wake(cpu, 0);
 		cpu_emit(cpu, EVENT_NMI, 0, cpu_rip(cpu), 0);
 		cpu_deliver(
@@ -491,7 +491,7 @@ cpu_nmi(struct cpu *cpu)
 void
 cpu_set_truth(struct cpu *cpu, struct exec_log *exec_log)
 {
-	/* The words of its stretches are another's. */
+	/* The words of successors belong to the previous log. */
 	if (exec_log != cpu->exec_log)
 		block_cache_forget_edges(cpu->blocks);
 	cpu->exec_log = exec_log;
@@ -505,7 +505,7 @@ cpu_set_truth(struct cpu *cpu, struct exec_log *exec_log)
 uint64_t
 cpu_rip(struct cpu *cpu)
 {
-	/* In the middle of a block the engine's RIP is behind. */
+	/* In the middle of a block the engine's RIP is out of date. */
 	return cpu->access_va != 0 ? cpu->access_va
 				   : engine_get(cpu->active, ENGINE_RIP);
 }
@@ -536,7 +536,7 @@ cpu_trace_on(const struct cpu *cpu)
 {
 	uint64_t ctl = 0;
 
-	/* A CPU without PT has no such MSR. */
+	/* On a CPU without PT the MSR does not exist. */
 	return pt_unit_rdmsr(cpu->unit, MSR_RTIT_CTL, &ctl) == FAULT_NONE &&
 	    (ctl & CTL_TRACE_EN);
 }

@@ -1,12 +1,12 @@
 /*
- * One logical CPU: an engine that executes, a PT unit, a local APIC, and what
- * joins them: which instructions retired, what each control transfer means to PT,
- * delivery of interrupts and exceptions through the guest's IDT, and the
- * instructions that the engine must not execute itself.
+ * One logical CPU: an execution engine, a PT unit, a local APIC, and the code that
+ * connects them.  That code determines which instructions retired, reports control
+ * transfers to PT, delivers interrupts and exceptions through the guest's IDT, and
+ * executes the instructions that the engine must not.
  *
- * Everything is a function of the instructions that retire: never of where the
- * engine cuts blocks.  Time is one cycle an instruction (model choice), and what
- * HLT and PAUSE add.
+ * All results are a function of the retired instructions, never of where the engine
+ * cuts blocks.  Time is one cycle an instruction (model choice), plus the time of
+ * HLT and PAUSE.
  */
 #ifndef TOPAZ_EMU_CPU_CPU_H
 #define TOPAZ_EMU_CPU_CPU_H
@@ -21,13 +21,14 @@ struct cpu;
 struct profile;
 struct exec_log;
 
-/* Why cpu_run() came back. */
+/* Why cpu_run() returned. */
 enum cpu_end {
 	CPU_LIMIT,   /* its time reached the limit */
 	CPU_YIELD,   /* it spins (PAUSE), or touched its local APIC */
 	CPU_HALTED,  /* HLT, with nothing to wake it now */
-	CPU_STOPPED, /* cpu_set_stop(), cpu_pause(): it may be anywhere */
-	CPU_OVER,    /* the run is over: port.over has been called */
+	CPU_STOPPED, /* cpu_set_stop() or cpu_pause(), between any two
+			instructions */
+	CPU_OVER,    /* the run has ended: port.over was called */
 };
 
 enum cpu_over {
@@ -43,18 +44,18 @@ struct cpu_step {
 	uint8_t cpl;
 };
 
-/* Which instructions are told to port.step. */
+/* The instructions that are reported to port.step. */
 enum cpu_stepping {
 	CPU_STEPPING_NONE,
 	CPU_STEPPING_WATCHED, /* the watched ones, NMI and interrupt handlers */
 	CPU_STEPPING_ALL,
 };
 
-/* What a CPU needs of its machine. */
+/* A CPU's interface to its machine. */
 struct cpu_port {
 	void *arg;
 	void (*event)(void *arg, const struct event *event);
-	/* ICR as written; delivery is the machine's business. */
+	/* ICR as written; the machine delivers the IPI. */
 	void (*ipi)(void *arg, unsigned cpu, uint32_t icr_low,
 	    uint32_t icr_high, uint64_t cycles);
 	/* OUT; false: no such port or size. */
@@ -79,7 +80,7 @@ struct cpu_config {
 	uint64_t ram_bytes;
 	bool single_step;
 	uint32_t core_cbr; /* core:bus ratio, 1..255; 0: the profile's */
-	struct pt_cycles pt_cycles; /* that pass pt_cycles_check() */
+	struct pt_cycles pt_cycles; /* accepted by pt_cycles_check() */
 	/* Memory that trace output and ToPA tables must not touch (SDM vol. 3,
 	 * 33.2.7.4 "Restricted Memory Access"); 0 bytes: there is none. */
 	struct gpa restricted;
@@ -87,7 +88,7 @@ struct cpu_config {
 	struct cpu_port port;
 };
 
-/* NULL and a description in ERR: no memory, or no usable engine. */
+/* Returns NULL, with a description in ERR, if there is no memory or no usable engine. */
 struct cpu *cpu_create(const struct cpu_config *config, struct tz_error *err);
 void cpu_destroy(struct cpu *cpu);
 
@@ -96,27 +97,28 @@ void cpu_start(
     struct cpu *cpu, uint64_t rip, uint64_t rdi, uint64_t rsi, uint64_t cr3);
 
 /*
- * Runs until the CPU's time reaches LIMIT_CYCLES (it stops at the end of the
- * first control transfer at or after it), or it has nothing to do.
+ * Runs until the CPU's time reaches LIMIT_CYCLES, or until the CPU has nothing to
+ * do.  It stops at the end of the first control transfer at or after LIMIT_CYCLES.
  */
 enum cpu_end cpu_run(struct cpu *cpu, uint64_t limit_cycles);
 
 /*
- * To be called when another CPU has run since this one did.  The rule of the TLB: it
- * is empty when a CPU's turn begins and when an interrupt or an NMI is delivered, and
- * holds nothing that INVLPG or a load of CR3 drops (all of it, global pages too, for
- * CR3).  So what a CPU sees of the page tables is what they hold, but for an entry
- * that the same CPU has changed and uses before any of these, which no correct
- * program does.  Hardware may do all of that (SDM vol. 3, 4.10.2.3 "Details of TLB
- * Use"), and it shows every use of a page that is gone.
+ * To be called when another CPU has run since this one did.  The TLB is emptied
+ * when a CPU's turn begins, when an interrupt or an NMI is delivered, and at a load
+ * of CR3 (global pages, too); INVLPG drops its page.  A CPU therefore sees the
+ * current page tables, except an entry that the same CPU has changed and uses
+ * before any of these, which no correct program does.  Hardware may do all of that
+ * (SDM vol. 3, 4.10.2.3 "Details of TLB Use"), and it reveals every use of an
+ * unmapped page.
  */
 void cpu_see_tables(struct cpu *cpu);
 
 /*
- * To be called when the host has written code.  What a page holds that the guest may not
- * write is looked at then, at CPUID, and when CR0, CR3, CR4 or a TLB entry changes: SDM
- * vol. 3, 9.1.3 "Handling Self- and Cross-Modifying Code" has a CPU synchronize before
- * it runs such code.  Pages that the guest may write are looked at each time.
+ * To be called when the host has written code.  The content of code pages that the
+ * guest may not write is checked then, at CPUID, and when CR0, CR3, CR4 or a TLB
+ * entry changes: SDM vol. 3, 9.1.3 "Handling Self- and Cross-Modifying Code"
+ * requires a CPU to synchronize before it runs such code.  Pages that the guest may
+ * write are checked at each entry.
  */
 void cpu_see_writes(struct cpu *cpu);
 
@@ -125,24 +127,27 @@ uint64_t cpu_cycles(const struct cpu *cpu); /* of the core clock */
 uint64_t cpu_tsc(const struct cpu *cpu);
 
 /*
- * Lets time pass up to CYCLES without executing: a halted CPU, or one late; less
- * where its own trace wakes it before.
+ * Lets time pass up to CYCLES without executing, for a CPU that is halted or late;
+ * ends early if the CPU's own trace wakes it.
  */
 void cpu_idle_until(struct cpu *cpu, uint64_t cycles);
 
-/* Is it halted with neither an NMI nor an interrupt to take? */
+/* True if the CPU is halted with neither an NMI nor an interrupt to take. */
 bool cpu_is_asleep(struct cpu *cpu);
 
-/* When this CPU wakes by itself, if it sleeps; UINT64_MAX never. */
+/* The cycle in which a sleeping CPU wakes by itself; UINT64_MAX: never. */
 uint64_t cpu_wake_due(const struct cpu *cpu);
 
 /*
- * The cycle up to which it has to sleep first, before its own trace can wake it: a
- * lower bound, as near as is known now.  UINT64_MAX: the trace never does.
+ * The earliest cycle in which the CPU's own trace can wake it: a lower bound, from
+ * what is known now.  UINT64_MAX: the trace never wakes it.
  */
 uint64_t cpu_trace_wake_due(struct cpu *cpu);
 
-/* Interrupts arrive (IPIs, PMIs): latched, delivered when they may be. */
+/*
+ * An interrupt (IPI, PMI) arrives: it is latched, and delivered when the CPU can
+ * take it.
+ */
 void cpu_interrupt(struct cpu *cpu, uint8_t vector);
 void cpu_nmi(struct cpu *cpu);
 
@@ -150,64 +155,65 @@ void cpu_set_truth(struct cpu *cpu, struct exec_log *exec_log);
 void cpu_stop_run(struct cpu *cpu); /* cpu_run() returns CPU_OVER soon */
 
 /*
- * cpu_run() returns CPU_STOPPED, once, when INSNS instructions have retired, before
- * anything else happens; UINT64_MAX: never.
+ * cpu_run() returns CPU_STOPPED, once, right after INSNS instructions have retired;
+ * UINT64_MAX: never.
  */
 void cpu_set_stop(struct cpu *cpu, uint64_t insns);
 
 /*
- * From an observer: cpu_run() returns CPU_STOPPED after the instruction that goes
- * on if that is one that step was called for, or that the machine executes; else
- * at the end of the control transfer that goes on or comes next.
+ * From an observer: cpu_run() returns CPU_STOPPED after the current instruction, if
+ * it was reported to port.step or the machine executes it; else at the end of the
+ * current or next control transfer.
  */
 void cpu_pause(struct cpu *cpu);
 void cpu_cancel_pause(struct cpu *cpu);
 
-/* Watched code is linear [BEGIN, END).  Changes nothing but the speed. */
+/* Watched code is linear [BEGIN, END).  Changes only the speed. */
 void cpu_set_stepping(
     struct cpu *cpu, enum cpu_stepping stepping, uint64_t begin, uint64_t end);
 
 /*
- * The code whose accesses and calls are reported; its functions must stay.  Between
- * two calls of cpu_run().  Changes nothing but the speed.
+ * Sets the code whose accesses and calls are reported; the array of functions is
+ * not copied.  To be called between two calls of cpu_run().  Changes only the
+ * speed.
  */
 void cpu_set_audit(struct cpu *cpu, const struct audit *audit);
 /* From port.access and .call: RBP before the instruction. */
 uint64_t cpu_audit_frame(struct cpu *cpu);
 
 /*
- * Does a deviation, between two calls of cpu_run().  False: it is impossible here, and
- * nothing has changed.  Of a deviation whose parameter is another CPU this is the part
- * of this CPU: machine_inject() does the rest.
+ * Applies a deviation, between two calls of cpu_run().  False: it is impossible
+ * here, and nothing has changed.  If the deviation's parameter is another CPU, this
+ * is the part of this CPU; machine_inject() does the rest.
  */
 bool cpu_inject(struct cpu *cpu, enum deviation_kind kind, uint64_t param);
 
-/* Was DEVIATION_FAIL asked for?  It is used up. */
+/* True if DEVIATION_FAIL is pending; clears it. */
 bool cpu_take_fail(struct cpu *cpu);
 
 /*
- * The whole state of a CPU that does not run, without its execution log; NULL: no memory.
- * It may be put back any number of times, RAM first; the execution log that is being
- * recorded then goes on from there.
+ * The whole state of a CPU that is not running, without its execution log; NULL: no
+ * memory.  It can be restored any number of times, after RAM.  The execution log
+ * being recorded then continues from there.
  */
 struct cpu_snapshot;
 struct cpu_snapshot *cpu_snapshot_take(struct cpu *cpu);
-/* CHANGED: one bit for each page of RAM that may be another now; NULL: any. */
+/* CHANGED: one bit for each page of RAM that may have changed; NULL: any may have. */
 void cpu_snapshot_apply(struct cpu *cpu, const struct cpu_snapshot *snapshot,
     const uint64_t *changed);
 void cpu_snapshot_free(struct cpu_snapshot *snapshot);
 
 /*
- * A hash of all that decides what the CPU does next, with times relative to BASE
- * cycles, a time at which it runs or after which it may wake.  Its turn goes on
- * until LIMIT cycles; 0: it is over.
+ * A hash of everything that decides what the CPU does next.  Times are relative to
+ * BASE cycles, a time at which it runs or after which it may wake.  Its turn lasts
+ * until LIMIT cycles; 0: its turn is over.
  */
 uint64_t cpu_hash(struct cpu *cpu, uint64_t base, uint64_t limit);
 
-/* Does its trace hold time, so that absolute time decides what it does? */
+/* True if its trace contains time, so that absolute time affects what it does. */
 bool cpu_is_timed(const struct cpu *cpu);
 
-/* Trace MSRs, GLOBAL_STATUS and the LVT performance entry as they are. */
+/* Reads a trace MSR, GLOBAL_STATUS or the LVT performance entry without side effects. */
 uint64_t cpu_peek_msr(const struct cpu *cpu, uint32_t msr);
 uint32_t cpu_lvt_pc(const struct cpu *cpu);
 bool cpu_trigger_en(const struct cpu *cpu);
@@ -222,7 +228,7 @@ bool cpu_call_slot(struct cpu *cpu, uint64_t *va); /* machine_call_slot() */
 bool cpu_read(struct cpu *cpu, struct gva va, void *bytes, size_t count);
 void cpu_sync_output(struct cpu *cpu);
 bool cpu_trace_on(const struct cpu *cpu);
-/* Retired since it last left ring 3 or halted; 0 in ring 3. */
+/* Instructions retired since it last left ring 3 or halted; 0 in ring 3. */
 uint64_t cpu_kernel_insns(const struct cpu *cpu);
 uint64_t cpu_trace_bytes(const struct cpu *cpu); /* as of the last sync */
 uint64_t cpu_pmi_count(const struct cpu *cpu);

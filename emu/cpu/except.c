@@ -4,7 +4,7 @@
  *
  * Model choices: SS keeps the kernel's data selector after a change of privilege
  * (the architecture loads a null one); #GP raised by the engine has error code 0;
- * RF in the saved RFLAGS is as it was.
+ * RF in the saved RFLAGS is unchanged.
  */
 #include "emu/cpu/state.h"
 
@@ -22,7 +22,7 @@
 #define PF_U           TZ_BIT(2)
 #define PF_I           TZ_BIT(4)
 
-/* An exception that a delivery met. */
+/* An exception raised by a delivery. */
 struct exception {
 	uint8_t vector;
 	uint64_t error, cr2;
@@ -42,7 +42,7 @@ has_error_code(unsigned vector)
 	    vector == 21;
 }
 
-/* Fails with #PF for a supervisor access to VA; memory that is not RAM as well. */
+/* Fails with #PF for a supervisor access to VA, also if VA is not RAM. */
 static bool
 fail_page(
     struct cpu *cpu, struct gva va, bool write, struct exception *exception)
@@ -167,7 +167,7 @@ pt_kind(enum delivery kind)
 	}
 }
 
-/* The CPU is in the handler now; FROM is what PT names as the source. */
+/* Enters the handler; FROM is the source address that PT reports. */
 static void
 enter_handler(struct cpu *cpu, const struct gate *gate, uint64_t rsp,
     enum delivery kind, uint8_t vector, uint64_t from)
@@ -178,7 +178,7 @@ enter_handler(struct cpu *cpu, const struct gate *gate, uint64_t rsp,
 	rflags &= ~RFLAGS_CLEARED;
 	if (gate->type == GATE_INTERRUPT)
 		rflags &= ~RFLAGS_IF;
-	/* An interrupt of the kernel changes no segment. */
+	/* An interrupt in the kernel changes no segment. */
 	if (kind != DELIVER_INTERRUPT || !engine_is_ring0(cpu->active))
 		engine_enter_ring0(cpu->active);
 	engine_set(cpu->active, ENGINE_RSP, rsp);
@@ -207,8 +207,8 @@ is_contributory(uint8_t vector)
 }
 
 /*
- * SDM vol. 3, table 6-5 "Conditions for Generating a Double Fault": what a failure
- * to deliver FIRST with SECOND comes to; 0: shutdown.
+ * SDM vol. 3, table 6-5 "Conditions for Generating a Double Fault": the vector to
+ * deliver if SECOND is raised while FIRST is delivered; 0: shutdown.
  */
 static uint8_t
 combine(uint8_t first, uint8_t second)
@@ -230,7 +230,7 @@ retire_software(struct cpu *cpu, uint64_t rip)
 	cpu_retire(cpu, 1);
 }
 
-/* Handlers that fault at their first instruction would go on for ever. */
+/* True if deliveries repeat without end: each handler faults at its first instruction. */
 static bool
 is_endless(struct cpu *cpu)
 {
@@ -296,7 +296,7 @@ read_insn(struct cpu *cpu, uint64_t rip, uint8_t bytes[INSN_BYTES_MAX])
 	return count;
 }
 
-/* Was it the fetch of the instruction at RIP that faulted at CR2? */
+/* True if the fetch of the instruction at RIP faulted at CR2. */
 static bool
 is_fetch_fault(struct cpu *cpu, uint64_t rip, uint64_t cr2)
 {
@@ -307,7 +307,7 @@ is_fetch_fault(struct cpu *cpu, uint64_t rip, uint64_t cr2)
 
 	if (cr2 < rip || cr2 - rip >= INSN_BYTES_MAX)
 		return false;
-	/* An instruction that ends before the page of CR2 was fetched. */
+	/* An instruction that ends before the page of CR2 has been fetched. */
 	if (cr2 >> 12 != rip >> 12 && count < INSN_BYTES_MAX &&
 	    walk_read(&cpu->space, (struct gva){ rip }, bytes, count, NULL) &&
 	    insn_decode(bytes, count, rip, &insn))
@@ -317,7 +317,7 @@ is_fetch_fault(struct cpu *cpu, uint64_t rip, uint64_t cr2)
 	return !walk.executable || (cpu->cpl == 3 && !walk.user);
 }
 
-/* SDM vol. 3, 4.7 "Page-Fault Exceptions": the engine does not tell the code. */
+/* SDM vol. 3, 4.7 "Page-Fault Exceptions": the engine does not report the error code. */
 static uint64_t
 page_fault_code(struct cpu *cpu, uint64_t rip, uint64_t cr2, bool fetch)
 {
@@ -343,7 +343,7 @@ page_fault_code(struct cpu *cpu, uint64_t rip, uint64_t cr2, bool fetch)
 	return code;
 }
 
-/* The instruction of BLOCK that ends at NEXT if it raises VECTOR; else NULL. */
+/* The instruction of BLOCK that ends at NEXT, if it raises VECTOR; else NULL. */
 static const struct block_insn *
 find_int(
     struct cpu *cpu, const struct block *block, uint64_t next, unsigned vector)
@@ -366,8 +366,9 @@ find_int(
 }
 
 /*
- * Was it INT n?  The engine stands behind it then.  It never goes on there by
- * itself, so a block that holds it is not left for the next instruction.
+ * Handles INT n: the engine reports it with RIP after the instruction.  The engine
+ * never continues there by itself, so a block that holds INT n is not left for the
+ * next instruction.
  */
 static bool
 take_software_interrupt(struct cpu *cpu, uint64_t rip, unsigned vector)
@@ -386,7 +387,10 @@ take_software_interrupt(struct cpu *cpu, uint64_t rip, unsigned vector)
 	return true;
 }
 
-/* #UD: the guest meant it, or the engine lacks what a real CPU has. */
+/*
+ * After #UD: true, and ends the run, if the engine does not know the instruction;
+ * false for UD0, UD1 and UD2.
+ */
 static bool
 is_lack_of_engine(struct cpu *cpu, uint64_t rip)
 {

@@ -1,12 +1,13 @@
 /*
- * What decides a CPU's future, as one number, and what is shown of it.
+ * A hash of everything that decides what a CPU does next, and functions that read a
+ * CPU's state.
  */
 #include "emu/cpu/state.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-/* A time as it matters from BASE on: what is past is past. */
+/* A time relative to BASE; 0 if it is in the past. */
 static uint64_t
 ahead(uint64_t cycles, uint64_t base)
 {
@@ -14,8 +15,9 @@ ahead(uint64_t cycles, uint64_t base)
 }
 
 /*
- * May the CPU be left where it is, and would it be?  Else it goes on, however it
- * came there: by a transfer or in the middle of straight code.
+ * True if cpu_run() would stop or deliver an interrupt at this place.  If not, the
+ * CPU continues in the same way after a transfer and in the middle of straight
+ * code.
  */
 static bool
 is_left(const struct cpu *cpu, uint64_t limit)
@@ -49,7 +51,7 @@ cpu_hash(struct cpu *cpu, uint64_t base, uint64_t limit)
 {
 	uint64_t now = cpu_cycles(cpu);
 	bool asleep = cpu_is_asleep(cpu);
-	/* Nobody sees the time of a sleeper before it wakes. */
+	/* The time of a sleeping CPU has no effect before it wakes. */
 	uint64_t clock = asleep ? ahead(now, base) : now - base;
 	uint64_t words[] = {
 		engine_hash(cpu->active),

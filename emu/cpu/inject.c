@@ -1,6 +1,6 @@
 /*
- * The deviations of emu/base/deviation.def, done to one CPU.  What waits for its
- * occasion is in struct pending_faults.
+ * The deviations of emu/base/deviation.def that affect one CPU.  Those that wait
+ * for a later event are in struct pending_faults.
  */
 #include <string.h>
 
@@ -19,8 +19,8 @@ cpu_take_fail(struct cpu *cpu)
 }
 
 /*
- * Each of these does one deviation, by the word of its row; false: it is impossible
- * here, and nothing has changed.
+ * Each of these functions applies the deviation whose word it has in its name.
+ * False: the deviation is impossible here, and nothing has changed.
  */
 typedef bool (*inject_fn)(struct cpu *cpu, uint64_t param);
 
@@ -46,7 +46,7 @@ inject_pmi(struct cpu *cpu, uint64_t param)
 	return pt_unit_fill_to_pmi(cpu->unit);
 }
 
-/* It is taken here, not at the next control transfer. */
+/* The CPU takes the interrupt here, not at the next control transfer. */
 static bool
 inject_preempt(struct cpu *cpu, uint64_t param)
 {
@@ -83,7 +83,7 @@ inject_nmi(struct cpu *cpu, uint64_t param)
 	return true;
 }
 
-/* The position and how it came there; a later TRACE_OFF makes reads exact again. */
+/* Keeps the position and STATUS; a later TRACE_OFF makes reads exact again. */
 static bool
 inject_older(struct cpu *cpu, uint64_t param)
 {
@@ -99,7 +99,7 @@ inject_older(struct cpu *cpu, uint64_t param)
 	return true;
 }
 
-/* The other CPU's turn is the machine's part: emu/inject.c. */
+/* emu/inject.c starts the other CPU's turn. */
 static bool
 inject_cpu(struct cpu *cpu, uint64_t param)
 {
@@ -108,7 +108,7 @@ inject_cpu(struct cpu *cpu, uint64_t param)
 	return true;
 }
 
-/* Does the load of the next instruction; cpu_join() does the rest. */
+/* Does the load of the next instruction; cpu_join() does the store. */
 static bool
 inject_rmw(struct cpu *cpu, uint64_t param)
 {
@@ -141,8 +141,9 @@ inject_rmw(struct cpu *cpu, uint64_t param)
 }
 
 /*
- * The instruction's store is of what it loaded: nobody sees memory between here and
- * there.  An interrupt that comes first ends the instruction before it begins.
+ * Restores the value that the split load has read, so that the instruction now
+ * computes with it; no other access comes in between.  If an interrupt is delivered
+ * first, the split is dropped, and the instruction runs as a whole later.
  */
 void
 cpu_join(struct cpu *cpu)
@@ -307,7 +308,7 @@ static const inject_fn functions[DEVIATION_COUNT] = {
 #undef DEVIATION
 };
 
-/* The deviation's event comes before those of what it does: see cpu_emit(). */
+/* The deviation's event is emitted before the events that it causes: see cpu_emit(). */
 bool
 cpu_inject(struct cpu *cpu, enum deviation_kind kind, uint64_t param)
 {

@@ -1,6 +1,6 @@
 /*
- * What deviations (emu/base/deviation.def) leave in a CPU until their occasion comes.
- * Private to emu/cpu.
+ * State of deviations (emu/base/deviation.def) that wait in a CPU for the event
+ * that they affect.  Private to emu/cpu.
  */
 #ifndef TOPAZ_EMU_CPU_PENDING_FAULTS_H
 #define TOPAZ_EMU_CPU_PENDING_FAULTS_H
@@ -8,23 +8,23 @@
 #include "emu/base/base.h"
 #include "emu/base/deviation.h"
 
-/* Deviations that wait for their occasion (deviation.def). */
+/* Deviations that wait for the event that they affect (deviation.def). */
 struct pending_faults {
-	uint32_t late_insns; /* LATE: beyond the skid */
+	uint32_t late_insns; /* LATE: delay in addition to the skid */
 	bool lost, twice, merge;
 	bool merging; /* MERGE: a PMI was held back */
 	bool xrstors_gp, wrmsr_gp, fail;
-	bool older; /* OLDER: what the next read gives */
+	bool older; /* OLDER: the values that the next read returns */
 	uint64_t older_position, older_status;
 };
 
-/* An instruction whose load is done; .bytes 0: there is none. */
+/* An instruction that has done its load but not its store; .bytes 0: none. */
 struct split {
 	uint64_t insns, rip, pa, value;
 	unsigned bytes;
 };
 
-/* The deviation that is being done, while its event has not been emitted. */
+/* The deviation in progress, until its event has been emitted. */
 struct deviation_note {
 	bool pending;
 	enum deviation_kind kind;

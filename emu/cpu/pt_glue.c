@@ -1,5 +1,5 @@
 /*
- * The CPU's side of its PT unit: memory, the ToPA PMI, and what the unit shows.
+ * The CPU's side of its PT unit: memory, the ToPA PMI, and the unit's events.
  */
 #include "emu/cpu/state.h"
 
@@ -24,7 +24,10 @@ pt_read64(void *arg, struct gpa pa, uint64_t *value)
 	return true;
 }
 
-/* The NMI comes after the skid, and as DEVIATION_LATE and DEVIATION_DOUBLE want it. */
+/*
+ * Schedules the NMI after the skid, with the effects of DEVIATION_LATE and
+ * DEVIATION_DOUBLE.
+ */
 static void
 deliver_pmi(struct cpu *cpu)
 {
@@ -37,14 +40,14 @@ deliver_pmi(struct cpu *cpu)
 	pending_faults->late_insns = 0;
 	cpu->nmi_again |= pending_faults->twice;
 	pending_faults->twice = false;
-	/* A CPU that sleeps has no instructions to skid over. */
+	/* A sleeping CPU has no skid, because it retires no instructions. */
 	if (cpu->halted)
 		cpu->nmi_wait = 0;
 }
 
 /*
- * SDM vol. 3, 33.2.7.2 "Table of Physical Addresses (ToPA)", "ToPA PMI": the
- * status bit is set whatever becomes of the interrupt.
+ * SDM vol. 3, 33.2.7.2 "Table of Physical Addresses (ToPA)", "ToPA PMI": the status
+ * bit is set, whether the interrupt is delivered or not.
  */
 static void
 pt_raise_pmi(void *arg)

@@ -1,13 +1,13 @@
 /*
- * From what the engine announces to what retired: the fast path.
+ * Turns the engine's announcements into retired instructions: the fast path.
  *
- * The engine says "[va, va + size) runs next".  That also says how the stretch
- * before it ended: at VA.  cpu_enter() looks for that way out among the successors
- * that it has learnt; everything else is the slow path, which learns.
+ * The engine announces "[va, va + size) runs next".  This also means that the
+ * stretch before it ended at VA.  cpu_enter() looks for that exit among the cached
+ * successors; in any other case the slow path runs, which adds a successor.
  */
 #include "emu/cpu/state.h"
 
-/* What a near transfer looks like as a successor. */
+/* The kind of successor for each class of instruction. */
 static const uint8_t successor_kinds[INSN_CLASS_COUNT] = {
 	[INSN_PLAIN] = EDGE_BIT,
 	[INSN_REP] = EDGE_BIT,
@@ -32,7 +32,7 @@ static const enum pt_transfer_kind transfer_kinds[INSN_CLASS_COUNT] = {
 	[INSN_MOV_CR3] = PT_TRANSFER_MOV_CR3,
 };
 
-/* Can leaving by this class be a successor: no state but the position changes? */
+/* True if an exit by this class can be a successor: it changes no state except RIP. */
 static bool is_edge_class(enum insn_class class)
 {
 	return class <= INSN_RET;
@@ -72,7 +72,7 @@ fast_near(
 	}
 }
 
-/* Tells the PT unit how FROM was left. */
+/* Reports the exit of FROM to the PT unit. */
 static void
 trace_transfer(
     struct cpu *cpu, const struct block *from, bool taken, uint64_t va)
@@ -118,7 +118,7 @@ cpu_transfer(struct cpu *cpu, enum pt_transfer_kind kind, int vector,
 	pt_unit_transfer(cpu->unit, &transfer);
 }
 
-/* What the last instruction did beside branching. */
+/* Effects of the last instruction besides branching. */
 static void
 after_effects(struct cpu *cpu, const struct block *from, uint64_t va)
 {
@@ -171,7 +171,7 @@ was_taken(struct cpu *cpu, const struct block *from, uint64_t va)
 	return cpu->cond_taken;
 }
 
-/* Could FROM have been left for VA at all?  If not, the model is wrong. */
+/* True if FROM can be followed by VA.  If not, the model is wrong. */
 static bool
 is_way_out(const struct block *from, uint64_t va)
 {
@@ -201,8 +201,8 @@ cpu_is_again(const struct block *from, uint64_t va, uint32_t size)
 	if (cpu_is_rep_again(from, va))
 		return true;
 	/*
-	 * An engine that finds a store into the code that it runs goes back
-	 * to the store, and runs it alone.
+	 * If the engine detects a store into the code that it runs, it goes back to
+	 * the store and runs it alone.
 	 */
 	insn = block_insn_at(from, va);
 	if (insn == NULL || insn->length != size)
@@ -211,7 +211,10 @@ cpu_is_again(const struct block *from, uint64_t va, uint32_t size)
 	    from->last.class == INSN_CALL_INDIRECT;
 }
 
-/* What has run may not be what memory held: never silently. */
+/*
+ * The instructions that ran may differ from those in memory: end the run with a
+ * message.
+ */
 static void
 check_self(struct cpu *cpu, const struct block *block)
 {
@@ -226,7 +229,7 @@ check_self(struct cpu *cpu, const struct block *block)
 void
 cpu_leave_block(struct cpu *cpu, uint64_t va)
 {
-	/* It may be forgotten here, but nothing is put in its place. */
+	/* The descriptor may be dropped below, but its memory is not reused. */
 	const struct block *from = cpu->block;
 
 	cpu->block = &cpu->nowhere;
@@ -273,7 +276,7 @@ cpu_cut_block(struct cpu *cpu, uint64_t rip)
 	cpu->cond_known = false;
 }
 
-/* Must the engine be left here, before the code at VA runs? */
+/* True if the engine must be stopped here, before the code at VA runs. */
 static bool
 must_stop(struct cpu *cpu)
 {
@@ -285,7 +288,7 @@ must_stop(struct cpu *cpu)
 	return cpu->left <= 0 || cpu->yield || cpu_takeable_vector(cpu) >= 0;
 }
 
-/* REP_AGAIN: what was left is a string instruction that has not retired. */
+/* REP_AGAIN: the code before ends with a string instruction that has not retired. */
 static void
 stop_at(struct cpu *cpu, uint64_t va, bool rep_again)
 {
@@ -349,7 +352,7 @@ enter_true(struct exec_log *exec_log, struct block *block)
 		block->word = exec_log_run(exec_log, block->va, block->size);
 }
 
-/* The engine's code at VA is not to run yet: it has to be left for its sake. */
+/* True if the engine must be stopped because of BLOCK, which must not run yet. */
 static bool
 is_unfit(struct cpu *cpu, struct block *block)
 {
@@ -364,7 +367,7 @@ is_unfit(struct cpu *cpu, struct block *block)
 	    (block->has_sites && !block->hooked && cpu_hook_sites(cpu, block));
 }
 
-/* What was announced last has run up to VA, where it ended or was begun again. */
+/* The block announced last has run up to VA, where it ended or was restarted. */
 static void
 end_block(struct cpu *cpu, uint64_t va, uint32_t size)
 {
@@ -380,7 +383,7 @@ end_block(struct cpu *cpu, uint64_t va, uint32_t size)
 		exec_log_cut(cpu->exec_log, va);
 }
 
-/* The slow path: everything that is not a known successor far from any limit. */
+/* The slow path: for all but a cached successor far from any limit. */
 __attribute__((noinline)) void
 cpu_enter_slow(struct cpu *cpu, uint64_t va, uint32_t size)
 {
@@ -402,7 +405,7 @@ cpu_enter_slow(struct cpu *cpu, uint64_t va, uint32_t size)
 	}
 	if (cpu->exec_log != NULL)
 		enter_true(cpu->exec_log, block);
-	/* A flush in between leaves an empty or another block at FROM. */
+	/* After a flush, FROM is an empty or another block. */
 	if (!cpu_is_stepping(cpu) && (is_left || rep_again) &&
 	    block_cache_age(cpu->blocks) == age)
 		learn_successor(from, block, va != from->next_va);
@@ -435,7 +438,7 @@ follow_successor(struct pt_unit *unit, const struct successor *successor,
 	}
 }
 
-/* EDGE was taken: time and the PT unit know. */
+/* Continues with SUCCESSOR, after time and the PT unit were updated. */
 static inline void
 go_on(struct cpu *cpu, const struct successor *successor)
 {
@@ -444,26 +447,26 @@ go_on(struct cpu *cpu, const struct successor *successor)
 		exec_log_again(cpu->exec_log, successor->word);
 }
 
-/* A successor that makes a packet, of a full TNT or of its own. */
+/* A successor that generates a packet: a full TNT or a packet of its own. */
 static __attribute__((noinline)) void
 enter_packet(struct cpu *cpu, const struct successor *successor, uint64_t va,
     uint32_t size)
 {
-	/* First: what the unit has to say happens now. */
+	/* First, so that the unit's events have the current time. */
 	cpu->left -= successor->insns;
 	follow_successor(cpu->unit, successor, va, cpu->block->next_va);
 	if (!cpu->attention) {
 		go_on(cpu, successor);
 		return;
 	}
-	/* It has filled a region, or the unit wants to be heard. */
+	/* It has filled a region, or the unit requested attention. */
 	cpu->block = &cpu->nowhere;
 	cpu->shadow = false;
 	cpu->at_boundary = true;
 	cpu_enter_slow(cpu, va, size);
 }
 
-/* Takes EDGE, which leads to VA. */
+/* Takes SUCCESSOR, which leads to VA. */
 static inline void
 take_successor(struct cpu *cpu, const struct successor *successor, uint64_t va,
     uint32_t size)
@@ -495,7 +498,7 @@ find_successor(const struct block *from, uint64_t key)
 	return successor + (successor->key != key);
 }
 
-/* The same as cpu_enter() where code may have been written over or is audited. */
+/* The same as cpu_enter() for code that may have been overwritten or is audited. */
 static __attribute__((noinline)) void
 enter_checked(struct cpu *cpu, uint64_t va, uint32_t size)
 {
@@ -508,7 +511,7 @@ enter_checked(struct cpu *cpu, uint64_t va, uint32_t size)
 		cpu_enter_slow(cpu, va, size);
 		return;
 	}
-	/* Before anything else is told of the way out. */
+	/* Before anything else is reported of this exit. */
 	cpu_audit_end(cpu, va);
 	take_successor(cpu, successor, va, size);
 	if (to->audited && cpu->block == to && cpu->audit.block == NULL)
@@ -516,9 +519,9 @@ enter_checked(struct cpu *cpu, uint64_t va, uint32_t size)
 }
 
 /*
- * The choice between the successors is arithmetic: it goes the way of the guest's
- * branches, which the host predicts once already.  Everything that is not wanted
- * each time is a tail call, so that this function saves no registers.
+ * The choice between the successors is arithmetic, not a branch: it depends on the
+ * guest's branch, which the host already predicts elsewhere.  All rare work is a
+ * tail call, so that this function saves no registers.
  */
 void
 cpu_enter(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg)

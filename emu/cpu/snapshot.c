@@ -1,6 +1,6 @@
 /*
- * A CPU's state, taken and put back.  What the engine has translated and what was
- * learnt of the code stays, unless the code behind it is another one now.
+ * Saves and restores a CPU's state.  The engine's translations and the block cache
+ * are kept, except where the code has changed.
  */
 #include "emu/cpu/state.h"
 

@@ -1,10 +1,10 @@
 /*
- * One instruction at a time: which engine is to run what comes, the stops and
- * pauses that need an exact place, and what the step observer is told.
+ * Single-stepping: the choice of the engine for the next code, the stops and pauses
+ * that need an exact place, and the reports to the step observer.
  */
 #include "emu/cpu/state.h"
 
-/* So near a stop the block engine need not be tried. */
+/* This close to a stop, the step engine is chosen at once. */
 #define STOP_NEAR_INSNS 16
 
 bool
@@ -13,7 +13,7 @@ cpu_is_watched(const struct cpu *cpu, uint64_t begin, uint64_t end)
 	return begin < cpu->watched_end && end > cpu->watched_begin;
 }
 
-/* Is code of [BEGIN, END) to be told to the step observer? */
+/* True if code of [BEGIN, END) is to be reported to the step observer. */
 static bool
 is_stepped(const struct cpu *cpu, uint64_t begin, uint64_t end)
 {
@@ -50,7 +50,7 @@ cpu_until_stop(const struct cpu *cpu)
 	return stop < pause ? stop : pause;
 }
 
-/* Is the step engine needed before anything is known of what comes? */
+/* True if the step engine is needed before the next block is known. */
 static bool
 wants_step(struct cpu *cpu)
 {
@@ -103,7 +103,8 @@ cpu_is_wrong_engine(struct cpu *cpu, const struct block *block)
 		return false;
 	step = is_counting_down(cpu) || cpu_until_stop(cpu) < block->insns ||
 	    block->wary || is_stepped(cpu, block->va, block->va + block->size);
-	/* All of it, so that the next choice is not the same again. */
+	/* Step through the whole block, so that the next choice is not the block
+	 * engine again. */
 	if (step && cpu->active != cpu->stepper &&
 	    cpu->step_left < block->insns)
 		cpu->step_left = block->insns;
@@ -128,7 +129,7 @@ cpu_reached_stop(struct cpu *cpu)
 	return true;
 }
 
-/* What is always so of the instruction that BLOCK is. */
+/* The constant properties of BLOCK, a single instruction: EFFECT_*. */
 static uint8_t
 find_effect(struct cpu *cpu, const struct block *block)
 {
@@ -143,7 +144,7 @@ find_effect(struct cpu *cpu, const struct block *block)
 	    (insn_is_split(bytes, block->size) ? EFFECT_SPLIT : 0);
 }
 
-/* The instruction that is about to run is a block of its own. */
+/* The block of the single instruction that is about to run. */
 static void
 report(struct cpu *cpu, struct block *block)
 {
@@ -165,7 +166,7 @@ report(struct cpu *cpu, struct block *block)
 	cpu->in_step = false;
 }
 
-/* The length of the instruction at VA; 1: its bytes are none. */
+/* The length of the instruction at VA; 1 if the bytes are not an instruction. */
 static uint32_t
 find_length(struct cpu *cpu, uint64_t va)
 {
@@ -196,8 +197,8 @@ cpu_step_enter(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg)
 }
 
 /*
- * The engine translates some instructions at once.  Each of them is looked at when it
- * is its turn: an instruction before it may have written it.
+ * The engine translates several instructions at once.  Each of them is checked when
+ * it is about to run, because an instruction before it may have overwritten it.
  */
 bool
 cpu_is_translation_old(struct cpu *cpu, uint64_t va, uint32_t size)
@@ -226,7 +227,7 @@ cpu_step(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg)
 	bool round, last;
 
 	size = find_length(cpu, va);
-	/* The engine may look at a string instruction once more when RCX is 0. */
+	/* The engine may announce a string instruction again when RCX is 0. */
 	round = from->insns > 0 && cpu_is_again(from, va, size);
 	last = round && cpu_is_rep_again(from, va) &&
 	    engine_get(cpu->active, ENGINE_RCX) == 0;

@@ -1,8 +1,8 @@
 /*
  * The global performance-monitoring MSRs as far as Intel PT needs them: bit 55,
  * Trace_ToPA_PMI, of IA32_PERF_GLOBAL_STATUS (38EH), its reset (390H) and set
- * (391H).  There are no counters here yet: any other MSR of the PMU, and any other
- * bit of these, is not owned.
+ * (391H).  Not modelled: counters, any other MSR of the PMU, and any other bit of
+ * these MSRs.
  *
  * Source: SDM vol. 3, 20.2.4 "Architectural Performance Monitoring Version 4".
  */
@@ -18,7 +18,7 @@
 
 struct pmu {
 	uint64_t global_status;
-	uint64_t stuck_resets; /* resets of bit 55 that are still to fail */
+	uint64_t stuck_resets; /* resets of bit 55 that will still fail */
 };
 
 bool pmu_owns_msr(uint32_t index);
@@ -31,15 +31,15 @@ enum fault pmu_rdmsr(const struct pmu *pmu, uint32_t index, uint64_t *value);
 enum fault pmu_wrmsr(struct pmu *pmu, uint32_t index, uint64_t value);
 
 /*
- * A ToPA region with INT was filled, or a broken part says so; the bit is sticky,
- * whatever the LVT says.
+ * A ToPA region with INT was filled, or a faulty part reports so.  The bit is
+ * sticky, whether the LVT entry is masked or not.
  */
 void pmu_topa_pmi(struct pmu *pmu);
 
-/* A broken part: the next RESETS writes of bit 55 to 390H do not clear it. */
+/* A fault: the next RESETS writes of bit 55 to 390H do not clear it. */
 void pmu_stick(struct pmu *pmu, uint64_t resets);
 
-/* A hash of all that decides what these MSRs do next. */
+/* A hash of everything that decides what these MSRs do next. */
 uint64_t pmu_hash(const struct pmu *pmu);
 
 #endif

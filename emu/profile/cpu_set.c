@@ -6,14 +6,14 @@
 #define MIX_NAME_BYTES 32
 #define MIX_BAD_COUNT  0
 
-/* A word of LENGTH bytes as text of its own; too long a one is no name either. */
+/* Copies a word of LENGTH bytes; a word that is too long is not a name either. */
 static void
 cpu_set_word(char word[MIX_NAME_BYTES], const char *from, size_t length)
 {
 	snprintf(word, MIX_NAME_BYTES, "%.*s", (int)length, from);
 }
 
-/* What stands behind the '*' in [AT, AT + LENGTH): one digit, or MIX_BAD_COUNT. */
+/* The count after the '*' in [AT, AT + LENGTH): one digit, or MIX_BAD_COUNT. */
 static unsigned
 cpu_set_count(const char *at, size_t length)
 {
@@ -59,7 +59,7 @@ cpu_set_add_item(struct cpu_set *cpu_set, const char *text, const char *item,
 	return 0;
 }
 
-/* Does the list say no more than its first PERIOD names do? */
+/* True if the list is a repetition of its first PERIOD names. */
 static bool
 cpu_set_repeats(const struct cpu_set *cpu_set, unsigned period)
 {
@@ -70,7 +70,7 @@ cpu_set_repeats(const struct cpu_set *cpu_set, unsigned period)
 	return cpu_set->count % period == 0;
 }
 
-/* One crystal clock, and one TSC that all CPUs read. */
+/* All CPUs must have the same crystal clock and the same TSC frequency. */
 static int
 cpu_set_check_clocks(
     const struct cpu_set *cpu_set, const char *text, struct tz_error *err)
@@ -123,7 +123,7 @@ cpu_set_read_list(
 	return cpu_set_check_clocks(cpu_set, text, err);
 }
 
-/* The text so far is the list of names. */
+/* At this point the text is the list of names. */
 static int
 cpu_set_add_erratum(
     struct cpu_set *cpu_set, const char *key, struct tz_error *err)
@@ -147,7 +147,7 @@ cpu_set_add_erratum(
 		  cpu_set->text);
 }
 
-/* Keys at LIST, each but the first behind SEPARATOR. */
+/* Adds the keys in LIST, which are separated by SEPARATOR. */
 static int
 cpu_set_add_errata(struct cpu_set *cpu_set, const char *list, char separator,
     struct tz_error *err)
@@ -168,14 +168,14 @@ cpu_set_add_errata(struct cpu_set *cpu_set, const char *list, char separator,
 	return error;
 }
 
-/* Adds to the text: SEPARATOR, if it is not '\0', and WORD. */
+/* Appends SEPARATOR, if it is not '\0', and WORD to the text. */
 static void
 cpu_set_append(struct cpu_set *cpu_set, char separator, const char *word)
 {
 	size_t used = strlen(cpu_set->text);
 	const char before[] = { separator, '\0' };
 
-	/* All names and keys of the tables together have room. */
+	/* The text has room for all names and keys of the tables together. */
 	TZ_ASSERT(used + strlen(word) + 2 <= sizeof(cpu_set->text));
 	snprintf(cpu_set->text + used, sizeof(cpu_set->text) - used, "%s%s",
 	    before, word);

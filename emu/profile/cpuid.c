@@ -3,11 +3,11 @@
 #include <string.h>
 
 /*
- * What every profile shows beside its PT leaves: a 64-bit processor with SSE2
- * state, FSGSBASE, x2APIC and XSAVES, and nothing that the machine does not
- * execute.  Not shown: MCA, VMX, SMX, Debug Store, AVX, 1-GiB pages.
+ * CPUID leaves that all profiles have besides those of PT: a 64-bit processor with
+ * SSE2 state, FSGSBASE, x2APIC and XSAVES, and nothing that the machine does not
+ * execute.  Not reported: MCA, VMX, SMX, Debug Store, AVX, 1-GiB pages.
  *
- * Source: SDM vol. 2A, "CPUID - CPU Identification", and what Skylake reads.
+ * Source: SDM vol. 2A, "CPUID - CPU Identification", and the values of Skylake.
  */
 
 #define CPUID_BASIC_MAX    PROFILE_LEAF_HYBRID
@@ -24,7 +24,7 @@ typedef void cpuid_fn(const struct profile *profile,
     const struct profile_cpu *cpu, uint32_t leaf, uint32_t subleaf,
     uint32_t out[4]);
 
-/* Bits that an APIC ID needs to number COUNT logical processors. */
+/* Bits of an APIC ID that number COUNT logical processors. */
 static uint32_t
 cpuid_id_bits(uint32_t count)
 {
@@ -112,7 +112,7 @@ cpuid_caches(const struct profile *profile, const struct profile_cpu *cpu,
 	if (subleaf >= TZ_ARRAY_LEN(caches))
 		return;
 	out[EAX] = caches[subleaf][0] | (cores & 0x3f) << 26;
-	/* The last level is shared by all. */
+	/* All CPUs share the last level. */
 	if (subleaf == 3)
 		out[EAX] |= (cores & 0xfff) << 14;
 	out[EBX] = caches[subleaf][1];
@@ -310,7 +310,7 @@ static cpuid_fn *const cpuid_leaves[CPUID_BASIC_MAX + 1] = {
 	[PROFILE_LEAF_HYBRID] = cpuid_hybrid,
 };
 
-/* Does LEAF answer by sub-leaf? */
+/* True if LEAF has sub-leaves. */
 static bool
 cpuid_has_subleaves(uint32_t leaf)
 {
@@ -318,7 +318,7 @@ cpuid_has_subleaves(uint32_t leaf)
 	    leaf == 0x14 || leaf == 0x1a;
 }
 
-/* Takes out what the profile is made to lack. */
+/* Hides the features that the profile was made without. */
 static void
 cpuid_hide(const struct profile *profile, uint32_t leaf, uint32_t subleaf,
     uint32_t out[4])

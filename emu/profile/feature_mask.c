@@ -1,5 +1,5 @@
 /*
- * Processors that lack something: what goes with a part that is taken away.
+ * Processors without some feature: hides everything that depends on the feature.
  */
 #include "emu/profile/profile.h"
 
@@ -15,7 +15,7 @@ static const struct profile_feature_mask features[] = {
 #undef FEATURE
 };
 
-/* What the architecture makes 0 where something else is. */
+/* Values that the architecture defines as 0 if another value is 0. */
 static void
 feature_mask_follow(struct profile *copy)
 {

@@ -1,14 +1,14 @@
 /*
- * CPU profiles: what distinguishes one processor model from another, as data.
- * A profile says which CPUID leaves the guest sees and which choices the PT unit
- * makes where the architecture leaves one.  It holds no state.
+ * CPU profiles: what distinguishes one processor model from another, as data.  A
+ * profile holds the CPUID leaves that the guest sees and the choices of the PT unit
+ * where the architecture leaves one.  It holds no state.
  */
 #ifndef TOPAZ_EMU_PROFILE_PROFILE_H
 #define TOPAZ_EMU_PROFILE_PROFILE_H
 
 #include "emu/base/base.h"
 
-/* Parts of CPUID that a copy of a profile may lack. */
+/* Most parts of CPUID that a copy of a profile may be without. */
 #define PROFILE_ABSENT_MAX 16
 
 /* The highest basic leaf that any model answers: SDM vol. 2A, "CPUID". */
@@ -18,32 +18,36 @@
 enum profile_reg { PROFILE_EAX, PROFILE_EBX, PROFILE_ECX, PROFILE_EDX };
 
 /*
- * Bits of CPUID that are not shown: MASK of a register reads as VALUE, which lies
- * within MASK and is 0 but for counts, of which there are then fewer.
+ * Bits of CPUID that are hidden: the bits MASK of a register read as VALUE.  VALUE
+ * lies within MASK; it is 0 except for a count, which it lowers.
  */
 struct profile_feature_mask {
 	uint32_t leaf, subleaf;
 	unsigned reg; /* enum profile_reg */
 	uint32_t mask, value;
-	const char *name; /* as in a manifest: "ipfilt"; for the user, or NULL */
-	const char *text; /* what is missing; NULL as the name */
+	const char *name; /* as in a manifest: "ipfilt"; NULL: users cannot name
+			     it */
+	const char *text; /* what is missing; NULL if .name is NULL */
 	const char *citation;
 };
 
-/* What a family does where the architecture leaves a choice: uarch.def. */
+/* The choices of a processor family where the architecture leaves one: uarch.def. */
 struct profile_uarch {
-	unsigned ip_full;        /* IPBytes of an uncompressed IP: 3 or 6 */
-	unsigned tnt_bits;       /* in a full TNT: 6 or 47 */
-	bool deferred_tip;       /* TNT bits gather on over TIPs */
-	bool ret_pops;           /* an uncompressed RET pops; else it clears */
-	unsigned psb_look_lines; /* PacketByteCnt is looked at so often: 64 B */
-	unsigned cyc_bits;       /* of the cycle counter; 0 without CYC */
-	bool pgd_jcc_ip;         /* TIP.PGD at a Jcc carries the IP */
-	unsigned pmi_early_bytes; /* single-entry ToPA: PMI before the end */
+	unsigned ip_full;         /* IPBytes of an uncompressed IP: 3 or 6 */
+	unsigned tnt_bits;        /* TNT bits in a full TNT: 6 or 47 */
+	bool deferred_tip;        /* TNT bits keep accumulating after a TIP */
+	bool ret_pops;            /* an uncompressed RET pops the return stack;
+				     else it clears it */
+	unsigned psb_look_lines;  /* PacketByteCnt is checked every so many
+				     64-byte lines */
+	unsigned cyc_bits;        /* of the cycle counter; 0 without CYC */
+	bool pgd_jcc_ip;          /* TIP.PGD at a Jcc carries the IP */
+	unsigned pmi_early_bytes; /* single-entry ToPA: the PMI is so many bytes
+				     before the end */
 	bool vmx_pt;              /* IA32_VMX_MISC[14]: PT in VMX operation */
 	uint32_t pmi_skid_insns;  /* from a filled INT region to the PMI's
-				    delivery: instructions (REP iterations
-				    count) */
+				     delivery: instructions (REP iterations
+				     count) */
 };
 
 /* The errata that can be switched on, one bit each: errata.def. */
@@ -76,8 +80,8 @@ struct profile {
 	uint32_t perfmon_eax, perfmon_edx; /* CPUID leaf 0AH */
 
 	const struct profile_uarch *uarch;
-	uint32_t errata;    /* that the model has: bits by profile_erratum */
-	uint32_t errata_on; /* those that show; none unless asked for */
+	uint32_t errata;    /* errata of the model: bits by profile_erratum */
+	uint32_t errata_on; /* errata switched on; none by default */
 
 	struct profile_feature_mask absent[PROFILE_ABSENT_MAX];
 	size_t absent_count;
@@ -105,25 +109,25 @@ struct profile {
 #define PROFILE_XSAVE1_XGETBV TZ_BIT(2)
 #define PROFILE_XSAVE1_XSAVES TZ_BIT(3)
 
-/* The profile of that name, or NULL. */
+/* The profile named NAME, or NULL. */
 const struct profile *profile_find(const char *name);
 
 /* The INDEX-th profile, or NULL past the last: for listing. */
 const struct profile *profile_at(size_t index);
 
 /*
- * Makes PROFILE that of a core of a hybrid part, as the rows of such parts are from
- * the beginning: CPUID says so, and leaf 1AH exists.
+ * Makes PROFILE that of a core of a hybrid part: CPUID reports a hybrid part, and
+ * leaf 1AH exists.  Rows of hybrid parts already are.
  */
 void profile_set_hybrid(struct profile *profile);
 
 /*
- * What the TSC counts in a second: by leaf 15H or, on processors without it, at the
- * ratio of 100 MHz.
+ * The TSC's frequency in Hz: from leaf 15H or, on processors without it, the ratio
+ * times 100 MHz.
  */
 uint64_t profile_tsc_hz(const struct profile *profile);
 
-/* What CPUID depends on beside the profile. */
+/* What CPUID depends on besides the profile. */
 struct profile_cpu {
 	uint32_t apic_id;
 	uint32_t cpu_count; /* logical processors of the machine */
@@ -141,16 +145,16 @@ void profile_cpuid(const struct profile *profile, const struct profile_cpu *cpu,
     uint32_t leaf, uint32_t subleaf, uint32_t out[4]);
 
 /*
- * Makes COPY the processor FROM without what ABSENT names (PROFILE_ABSENT_MAX in
- * all at most): CPUID does not show it, and what CPUID says elsewhere of the same
- * part goes with it (without IP filtering no ranges, without XSAVES no component
- * 8).  The PT unit of COPY behaves accordingly; XSAVE instructions and IA32_XSS
- * are the CPU's business, by .xsave and .xsave1_eax.
+ * Makes COPY the processor FROM without the feature ABSENT (at most
+ * PROFILE_ABSENT_MAX in all).  CPUID hides the feature and everything that depends
+ * on it (without IP filtering no ranges, without XSAVES no component 8).  The PT
+ * unit of COPY behaves accordingly; the CPU handles XSAVE instructions and
+ * IA32_XSS, by .xsave and .xsave1_eax.
  */
 void profile_without(struct profile *copy, const struct profile *from,
     const struct profile_feature_mask *absent, size_t count);
 
-/* WORD as it reads without ABSENT: a count only falls. */
+/* WORD with ABSENT hidden.  A count is only ever lowered. */
 static inline uint32_t
 profile_feature_mask_word(
     uint32_t word, const struct profile_feature_mask *absent)
@@ -160,26 +164,26 @@ profile_feature_mask_word(
 	return (word & ~absent->mask) | absent->value;
 }
 
-/* An erratum's key ("skl014") and what it does.  INDEX < PROFILE_ERRATUM_COUNT. */
+/* An erratum's key ("skl014") and its text.  INDEX < PROFILE_ERRATUM_COUNT. */
 const char *profile_erratum_name(enum profile_erratum erratum);
 const char *profile_erratum_text(enum profile_erratum erratum);
 
-/* The erratum of that key, or PROFILE_ERRATUM_COUNT. */
+/* The erratum with that key, or PROFILE_ERRATUM_COUNT. */
 enum profile_erratum profile_erratum_find(const char *name);
 
-/* The INDEX-th feature that a processor may lack, or NULL past the last. */
+/* The INDEX-th optional feature, or NULL past the last. */
 const struct profile_feature_mask *profile_feature_at(size_t index);
 
 /* The feature of that name, or NULL. */
 const struct profile_feature_mask *profile_feature_find(const char *name);
 
-/* Has PROFILE that feature, or some of what it counts? */
+/* True if PROFILE has the feature; for a count, if any part of it is left. */
 bool profile_has(
     const struct profile *profile, const struct profile_feature_mask *feature);
 
 /*
- * Does a configuration ask for the feature or not?  Software that traces can do
- * without it, where the others decide whether, or how, it can trace at all.
+ * True if a trace configuration may use the feature or not.  Other features decide
+ * whether, or how, software can trace at all.
  */
 bool profile_feature_is_optional(const struct profile_feature_mask *feature);
 

@@ -1,5 +1,5 @@
 /*
- * TraceEn rises and falls, and TraceStop: the packets of both ends of a trace.
+ * TraceEn 0 -> 1 and 1 -> 0, and TraceStop: the packets at both ends of a trace.
  */
 #include "emu/pt/flow.h"
 #include "emu/pt/output/layout.h"
@@ -16,7 +16,7 @@ flow_stop(struct pt_unit *unit, bool lost)
 	struct pt_event event = { .kind = PT_EVENT_STOPPED };
 
 	TZ_ASSERT(!unit->gate.packet_en);
-	/* The output ended by STOP or an error before TraceStop came. */
+	/* STOP or an error has ended the output before the TraceStop. */
 	if (!gate_trigger_en(&unit->msrs))
 		return;
 	/* SDM vol. 3, 33.4.2.9 "TraceStop Packet". */
@@ -48,7 +48,7 @@ flow_enable(struct pt_unit *unit, const struct pt_context *at, uint64_t nlip,
 	/* SDM vol. 3, 33.3.7: PSB+ on enable where PacketByteCnt is 0. */
 	if (count == 0 || !(unit->profile->pt_ebx & PROFILE_PT_EBX_PSB) ||
 	    unit_injects(unit, STATUS_PEND_PSB)) {
-		/* BDM70: PSB+ may say that PacketEn is 1 already. */
+		/* BDM70: PSB+ may show PacketEn 1 too early. */
 		emit_psb(unit,
 		    unit->gate.packet_en &&
 			unit_erratum(unit, PROFILE_ERRATUM_BDM70),

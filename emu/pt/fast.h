@@ -1,5 +1,5 @@
 /*
- * The part of a unit that its users work on directly, always the first member of
+ * The part of a unit that its users access directly, always the first member of
  * struct pt_unit.  A near transfer, or a branch not taken, that changes neither CPL
  * nor CR3 nor mode may be reported with an inline function instead of
  * pt_unit_transfer(); the packets are the same (tests/unit/pt/fast_test.c).  Which
@@ -33,7 +33,7 @@ struct pt_fast {
 	uint32_t ret_top;   /* next free slot, modulo the entries */
 	uint32_t ret_count; /* valid entries */
 	uint64_t low,
-	    high; /* of the filter range in use, both in it; else all */
+	    high; /* filter range in use, inclusive; else all addresses */
 	uint64_t ret_stack[PT_RETURN_STACK_ENTRIES];
 };
 
@@ -43,7 +43,7 @@ pt_unit_fast(struct pt_unit *unit)
 	return (struct pt_fast *)unit;
 }
 
-/* Adds a TNT bit.  True: 6 are pending, which pt_unit_tnt_full() must take. */
+/* Adds a TNT bit.  True: 6 are pending; call pt_unit_tnt_full(). */
 static inline bool
 pt_fast_add(struct pt_fast *fast, bool taken)
 {
@@ -72,7 +72,7 @@ pt_fast_pop(struct pt_fast *fast)
 }
 
 /*
- * The only target of which a near RET is compressed now.  False: of none.
+ * The only target for which a near RET is now compressed.  False: there is none.
  * SDM vol. 3, 33.4.2.2 "RET Compression".
  */
 static inline bool
@@ -96,7 +96,10 @@ pt_fast_compress(struct pt_fast *fast, uint64_t target)
 	return true;
 }
 
-/* Takes 6 TNT bits: a packet or a part of a long one.  They start afresh. */
+/*
+ * Moves the 6 pending TNT bits to a short TNT packet or to a part of a long one;
+ * none is pending afterwards.
+ */
 void pt_unit_tnt_full(struct pt_unit *unit);
 
 /*
@@ -112,7 +115,8 @@ pt_unit_steady_cond(struct pt_unit *unit, bool taken)
 {
 	struct pt_fast *fast = pt_unit_fast(unit);
 
-	/* Between a packet's first outcome, which has a time, and its last. */
+	/* Neither the first outcome of the packet, which sets its time, nor the
+	 * last. */
 	if (fast->tnt > 1 && fast->tnt < 0x20)
 		(void)pt_fast_add(fast, taken);
 	else

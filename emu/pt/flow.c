@@ -9,11 +9,11 @@
 
 #define VECTOR_PF 14
 
-/* What kinds of transfer differ in, beside what they add to TNT. */
+/* The differences between kinds of transfer, besides their TNT bits. */
 struct flow_row {
 	enum flow_fup {
 		FUP_NEVER,
-		FUP_ON, /* where the stream goes on */
+		FUP_ON, /* if tracing continues */
 		FUP_ALWAYS,
 	} fup;
 	enum packet_cfe cfe;
@@ -70,8 +70,8 @@ flow_call(struct pt_unit *unit, const struct pt_transfer *transfer)
 
 /*
  * Sends a near RET that is not compressed.  SDM vol. 3, 33.4.2.3 "Deferred TIPs":
- * it is never deferred.  Model choice, for decoders differ on what it pops: the
- * return stack empties, unless the micro-architecture's .ret_pops says otherwise.
+ * it is never deferred.  Model choice, because decoders differ on what it pops: the
+ * return stack empties, unless the micro-architecture's .ret_pops is set.
  */
 static void
 flow_ret_whole(struct pt_unit *unit, uint64_t target)
@@ -102,7 +102,7 @@ flow_ret(struct pt_unit *unit, uint64_t target)
 	return false;
 }
 
-/* PIP, where the event wrote CR3 and the new context may know. */
+/* PIP, if the event wrote CR3 and ContextEn is 1 in the new context. */
 static void
 flow_pip(struct pt_unit *unit, const struct pt_transfer *transfer)
 {
@@ -116,11 +116,10 @@ flow_pip(struct pt_unit *unit, const struct pt_transfer *transfer)
 }
 
 /*
- * CFE with its event data, where an event of Event Trace goes with TRANSFER; BEFORE
- * are the gates before it.
- * SDM vol. 3, 33.2.4 "Event Trace".  Model choices: the event is told where it is
- * in context before or after; the CFE has a FUP of its own where no other follows
- * that tells where it came from.
+ * CFE with its event data, if TRANSFER is an event of Event Trace; BEFORE are the
+ * gates before it.  SDM vol. 3, 33.2.4 "Event Trace".  Model choices: the event is
+ * sent if ContextEn is 1 before or after it; the CFE has a FUP of its own if no
+ * other FUP with the source address follows.
  */
 static void
 flow_cfe(struct pt_unit *unit, const struct pt_transfer *transfer,
@@ -161,7 +160,7 @@ flow_abort(struct pt_unit *unit)
 	unit->flow.tsx = 0;
 	if (!unit->gate.context_en || !(unit->msrs.ctl & CTL_BRANCH_EN))
 		return;
-	/* BDM64: the outcome of the branch just before is wrong. */
+	/* BDM64: the packet for the branch just before has the wrong outcome. */
 	if (unit_erratum(unit, PROFILE_ERRATUM_BDM64) && !tnt_is_empty(unit))
 		unit->fast.tnt ^= 1;
 	tnt_flush(unit);
@@ -169,8 +168,8 @@ flow_abort(struct pt_unit *unit)
 }
 
 /*
- * An event with PacketEn 1 before and after; true if all it did was to add to
- * the pending TNT bits.
+ * An event with PacketEn 1 before and after; true if it only added to the pending
+ * TNT bits.
  */
 static bool
 flow_stay(struct pt_unit *unit, const struct pt_transfer *transfer)
@@ -304,15 +303,15 @@ pt_unit_transfer(struct pt_unit *unit, const struct pt_transfer *transfer)
 		return;
 	}
 	/*
-	 * Model choice: a PSB that a TNT packet made due comes after the event
-	 * that follows; any other comes after the event that made it due.
+	 * Model choice: a PSB that a TNT packet made due is sent after the next
+	 * event; any other PSB is sent after the event that made it due.
 	 */
 	flow_end(unit, quiet ? due : unit->place.psb_due, transfer->after.ip);
 }
 
 /*
- * After a near transfer while .steady: but for a PSB that has become due, or an
- * output that has come to its end, what unit_refresh() derives is as it was.
+ * After a near transfer while .steady: the state that unit_refresh() derives is
+ * unchanged, unless a PSB has become due or the output has ended.
  */
 static void
 flow_settle(struct pt_unit *unit, bool due, uint64_t ip)

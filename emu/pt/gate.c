@@ -72,7 +72,10 @@ gate_has_ranges(const struct gate_config *config)
 	return (config->ctl & CTL_ADDR_CFGS) != 0;
 }
 
-/* Is a range configured for CFG?  Each is a bit of its own: 3 and more are reserved. */
+/*
+ * True if a range is configured for CFG.  Only one bit of a field may be set: 3 and
+ * more are reserved.
+ */
 static bool
 gate_has(const struct gate_config *config, unsigned cfg)
 {
@@ -88,7 +91,7 @@ gate_next(const struct gate_config *config, struct gate before,
 
 	*stop = false;
 	gate.trigger_en = gate_trigger_en(config);
-	/* SDM vol. 3, 33.2.8.4: they move under TriggerEn only. */
+	/* SDM vol. 3, 33.2.8.4: they change only while TriggerEn is 1. */
 	if (gate.trigger_en) {
 		gate.context_en = gate_context_en(config, at);
 		/* SDM vol. 3, 33.2.6.5 "Filter Enable (FilterEn)". */

@@ -1,7 +1,7 @@
 /*
  * The enables that decide whether packets are generated: TriggerEn, ContextEn,
- * FilterEn and, from them, PacketEn.  Pure functions of the MSRs and of where
- * the CPU stands.
+ * FilterEn and, from them, PacketEn.  Pure functions of the MSRs and of the CPU's
+ * context.
  *
  * Source: SDM vol. 3, 33.2.6 "Packet Generation Enable Controls".
  */
@@ -32,27 +32,26 @@ struct gate {
 /* TraceEn && !Stopped && !Error. */
 bool gate_trigger_en(const struct gate_config *config);
 
-/* May the CPU at AT be traced by its privilege level and its CR3? */
+/* True if the privilege level and CR3 of AT allow tracing. */
 bool gate_context_en(
     const struct gate_config *config, const struct pt_context *at);
 
-/* Is IP in a range that is configured for CFG (1: FilterEn, 2: TraceStop)? */
+/* True if IP is in a range that is configured for CFG (1: FilterEn, 2: TraceStop). */
 bool gate_in_range(const struct gate_config *config, unsigned cfg, uint64_t ip);
 
 /*
- * The first range that is configured for FilterEn.  False: there is none, or there
- * is one for TraceStop beside it.
+ * The first range that is configured for FilterEn.  False: there is none, or a
+ * range for TraceStop is configured as well.
  */
 bool gate_filter(const struct gate_config *config, uint64_t *a, uint64_t *b);
 
-/* Is any address range in use? */
+/* True if any address range is in use. */
 bool gate_has_ranges(const struct gate_config *config);
 
 /*
- * The gates after an event that left the CPU at AT, from the gates before.
- * MOVED says whether the event is one at which FilterEn is looked at: anything
- * but a conditional branch not taken.  Sets *STOP where AT lies in a TraceStop
- * range that is to stop the trace.
+ * The gates after an event that left the CPU at AT, computed from the gates BEFORE.
+ * MOVED: the event evaluates FilterEn, as all do except a conditional branch not
+ * taken.  Sets *STOP where AT lies in a TraceStop range that stops the trace.
  */
 struct gate gate_next(const struct gate_config *config, struct gate before,
     const struct pt_context *at, bool moved, bool *stop);

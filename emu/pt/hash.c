@@ -14,7 +14,7 @@
 
 #define HASH_WORDS_MAX 320
 
-/* What is hashed: values only, so that no padding and no pointer is. */
+/* The values to be hashed, collected so that neither padding nor pointers are hashed. */
 struct hash_words {
 	size_t count;
 	uint64_t word[HASH_WORDS_MAX];
@@ -34,7 +34,7 @@ hash_add_msrs(struct hash_words *words, const struct pt_unit *unit)
 	const struct gate *gate = &unit->gate;
 	uint64_t status = msrs->status;
 
-	/* While TraceEn is 1, PacketByteCnt is output/layout.c's. */
+	/* While TraceEn is 1, output/layout.c keeps PacketByteCnt. */
 	if (msrs->ctl & CTL_TRACE_EN)
 		status &= ~(STATUS_COUNT_MASK << STATUS_COUNT_SHIFT);
 	hash_add(words, msrs->ctl);
@@ -124,7 +124,7 @@ hash_add_flow(struct hash_words *words, const struct pt_unit *unit)
 			PT_RETURN_STACK_ENTRIES]);
 }
 
-/* Absolute time: what comes next depends on it. */
+/* Absolute time: the next packets depend on it. */
 static void
 hash_add_timing(struct hash_words *words, const struct pt_unit *unit)
 {

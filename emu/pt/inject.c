@@ -24,7 +24,7 @@ pt_unit_current_entry(const struct pt_unit *unit, struct gpa *pa)
 	return true;
 }
 
-/* May output be added? */
+/* True if output can be added. */
 static bool
 inject_is_open(const struct pt_unit *unit)
 {

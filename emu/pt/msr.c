@@ -73,9 +73,9 @@ rule_ecx(const struct profile *profile, uint64_t value, uint64_t arg)
 }
 
 /*
- * Is VALUE one of the encodings that BITMAP enumerates?
- * Model choice: 0, the reset value, is always accepted, also where a hypervisor
- * or firmware zeroed the bitmap.
+ * True if VALUE is one of the encodings that BITMAP enumerates.  Model choice: 0,
+ * the reset value, is always accepted, also where a hypervisor or firmware zeroed
+ * the bitmap.
  */
 static bool
 msr_in_bitmap(uint64_t value, uint32_t bitmap)
@@ -173,7 +173,7 @@ msr_exists(const struct profile *profile, enum msr_id id)
 	return msr_rows[id].exists(profile, msr_rows[id].arg);
 }
 
-/* The conditions of IA32_RTIT_CTL that a single field does not decide. */
+/* The conditions of IA32_RTIT_CTL that involve more than one field. */
 static bool
 msr_accepts_ctl(const struct profile *profile, uint64_t ctl, uint64_t value)
 {
@@ -189,7 +189,8 @@ msr_accepts_ctl(const struct profile *profile, uint64_t ctl, uint64_t value)
 	if (!(value & (CTL_TOPA | CTL_FABRIC_EN)) &&
 	    !(profile->pt_ecx & PROFILE_PT_ECX_SINGLE))
 		return false;
-	/* SDM vol. 3, 33.2.8.2, BranchEn: Broadwell needs it (BDM106). */
+	/* SDM vol. 3, 33.2.8.2, BranchEn: Broadwell requires it to be 1
+	 * (BDM106). */
 	return (value & CTL_BRANCH_EN) != 0 ||
 	    (profile->pt_ebx & PROFILE_PT_EBX_MTC) != 0;
 }

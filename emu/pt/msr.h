@@ -1,7 +1,7 @@
 /*
- * The trace MSRs as values and rules: which exist on a profile, what WRMSR
- * accepts. What a write sets off (packets, output) is the business
- * of msr_access.c and enable.c.
+ * The trace MSRs as values and rules: which exist on a profile, which values WRMSR
+ * accepts.  The effects of a write (packets, output) are in msr_access.c and
+ * enable.c.
  */
 #ifndef TOPAZ_EMU_PT_MSR_H
 #define TOPAZ_EMU_PT_MSR_H
@@ -17,20 +17,20 @@ enum msr_id {
 	MSR_COUNT
 };
 
-/* MSR_COUNT where INDEX is no trace MSR. */
+/* The trace MSR at INDEX, or MSR_COUNT if INDEX is not a trace MSR. */
 enum msr_id msr_find(uint32_t index);
 
-/* Can the MSR be read and written at all on this profile? */
+/* True if the MSR exists on this profile; else RDMSR and WRMSR are #GP. */
 bool msr_exists(const struct profile *profile, enum msr_id id);
 
 /*
- * May VALUE be written where CTL is the present IA32_RTIT_CTL?  Covers every
- * #GP condition but CPL, and is true for the write of CTL's own value.
+ * True if VALUE may be written while IA32_RTIT_CTL is CTL.  Covers every #GP
+ * condition except CPL; always true for a write of CTL's current value.
  */
 bool msr_accepts(const struct profile *profile, enum msr_id id, uint64_t ctl,
     uint64_t value);
 
-/* What the MSR holds after an accepted write of VALUE over OLD. */
+/* The MSR's value after an accepted write of VALUE over OLD. */
 uint64_t msr_merge(enum msr_id id, uint64_t old, uint64_t value);
 
 /* Address ranges that the profile has (CPUID.(14H,1):EAX[2:0]). */

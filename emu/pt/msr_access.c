@@ -44,7 +44,7 @@ msr_access_read(const struct pt_unit *unit, enum msr_id id)
 						     : msrs->range_b[range];
 }
 
-/* Stores an accepted VALUE in any MSR but IA32_RTIT_CTL. */
+/* Stores an accepted VALUE in any MSR except IA32_RTIT_CTL. */
 static void
 msr_access_store(struct pt_unit *unit, enum msr_id id, uint64_t value)
 {

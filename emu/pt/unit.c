@@ -17,9 +17,9 @@
 static_assert(
     offsetof(struct pt_unit, fast) == 0, "pt_unit_fast() converts the pointer");
 
-/* What IA32_RTIT_CTL can ask for that is not modelled. */
+/* A setting of IA32_RTIT_CTL that is not modelled. */
 struct unit_lack {
-	uint64_t mask, value; /* lacking where (ctl & mask) == value */
+	uint64_t mask, value; /* not modelled if (ctl & mask) == value */
 	const char *text;
 };
 
@@ -49,9 +49,9 @@ unit_refresh(struct pt_unit *unit)
 	}
 	if (!gate->packet_en)
 		fast->ret_count = 0;
-	/* Whatever transfer comes next sends more than its own packets. */
+	/* The next transfer sends more than its own packets. */
 	waits = unit->place.psb_due || unit->overflow.on;
-	/* SDM vol. 3, 33.2.8.2, DisTNT: with no TNT no RET is compressed. */
+	/* SDM vol. 3, 33.2.8.2, DisTNT: without TNT no RET is compressed. */
 	fast->compress_ret = !(unit->msrs.ctl & (CTL_DIS_RETC | CTL_DIS_TNT));
 	fast->timed = output_queue_is_busy(unit) ||
 	    (gate->trigger_en && (unit->msrs.ctl & CTL_TIMING) != 0);
@@ -139,7 +139,7 @@ unit_trace_off(struct pt_unit *unit)
 	TZ_ASSERT(!unit->gate.trigger_en);
 }
 
-/* What the ranges are, none of which can be changed until TraceEn is 0 again. */
+/* The kinds of ranges in use, which cannot change until TraceEn is 0 again. */
 static void
 unit_range(struct pt_unit *unit)
 {
@@ -155,7 +155,7 @@ unit_range(struct pt_unit *unit)
 		unit->ranges = UNIT_STOPS;
 }
 
-/* TraceEn 0 -> 1, but for its packets: IA32_RTIT_CTL is the new one. */
+/* TraceEn 0 -> 1 without its packets; IA32_RTIT_CTL has its new value. */
 static void
 unit_open(struct pt_unit *unit)
 {
@@ -201,8 +201,8 @@ pt_unit_reset(struct pt_unit *unit, bool warm)
 {
 	TZ_ASSERT(unit != NULL);
 	/*
-	 * SDM vol. 3, 33.3.4 "Warm Reset".  Model choice: what the unit still
-	 * holds (TNT bits) is lost and no packet marks the end.
+	 * SDM vol. 3, 33.3.4 "Warm Reset".  Model choice: TNT bits that the unit
+	 * still holds are lost, and no packet marks the end.
 	 */
 	if (unit->msrs.ctl & CTL_TRACE_EN)
 		unit_trace_off(unit);

@@ -1,12 +1,12 @@
 /*
  * The Intel PT unit of one logical processor: MSRs, enables, packet generation,
  * ToPA output, XSAVES component 8.  Events that are no control transfers are in
- * packet/nonbranch.h.  Pure C: it knows no engine and no machine,
- * and speaks to them through struct pt_port.  It never looks at guest code: the
- * CPU tells it of each control transfer after the fact.
+ * packet/nonbranch.h.  Pure C: it depends on no engine and no machine, and calls
+ * them through struct pt_port.  It never reads guest code: the CPU reports each
+ * control transfer after it has happened.
  *
- * Not modelled here: the local APIC (the port's raise_pmi decides what becomes
- * of a PMI), GLOBAL_STATUS (emu/pmu).  Time is handed in by the CPU.
+ * Not modelled here: the local APIC (the port's raise_pmi delivers a PMI),
+ * GLOBAL_STATUS (emu/pmu).  The CPU passes in the time.
  *
  * Source of behaviour: SDM vol. 3, chapter 33 "Intel Processor Trace".
  */
@@ -27,7 +27,7 @@ struct pt_unit;
 #define PT_XSTATE_BYTES 128
 #define PT_XSTATE_MSRS  9
 
-/* Where the CPU stands: what ContextEn and FilterEn are computed from. */
+/* The CPU's context, from which ContextEn and FilterEn are computed. */
 struct pt_context {
 	uint64_t ip;   /* RIP of the next instruction (after the event) */
 	uint64_t cr3;  /* whole register, bit 63 clear */
@@ -54,7 +54,8 @@ struct pt_transfer {
 	enum pt_transfer_kind kind;
 	bool taken;       /* PT_TRANSFER_COND only */
 	bool cr3_written; /* the event loaded CR3 (MOV CR3, task switch) */
-	bool has_vector; /* .vector counts: interrupt, exception, SIPI, VM exit */
+	bool has_vector;  /* .vector is valid: interrupt, exception, SIPI, VM
+			     exit */
 	uint8_t vector;
 	bool trace_off;   /* VM entry and exit: the MSR list clears TraceEn */
 	uint64_t ip_from; /* FUP payload: CLIP or NLIP by kind */
@@ -64,45 +65,46 @@ struct pt_transfer {
 	struct pt_context after;
 };
 
-/* What an observer may see of a unit, in the order in which it happens. */
+/* Events that a unit reports to its observer, in the order in which they happen. */
 enum pt_event_kind {
 	PT_EVENT_PSB,    /* a PSB+ begins; .offset_bytes is its first byte */
 	PT_EVENT_OUTPUT, /* bytes now in memory: .pa, .bytes */
 	/* .pa region, .bytes its size, .value entry index; 0: a single range */
 	PT_EVENT_REGION_FULL,
 	PT_EVENT_PMI, /* raised, by an INT region or pending; .value its index */
-	PT_EVENT_STOPPED,   /* STATUS.Stopped was set */
-	PT_EVENT_ERROR,     /* STATUS.Error was set; .text says why */
-	PT_EVENT_TRACE_ON,  /* TraceEn 0 -> 1; .value CTL */
-	PT_EVENT_TRACE_OFF, /* TraceEn 1 -> 0; .value CTL before */
-	PT_EVENT_UNMODELLED, /* the guest asked for what the model lacks: .text */
+	PT_EVENT_STOPPED,    /* STATUS.Stopped was set */
+	PT_EVENT_ERROR,      /* STATUS.Error was set; .text is the cause */
+	PT_EVENT_TRACE_ON,   /* TraceEn 0 -> 1; .value CTL */
+	PT_EVENT_TRACE_OFF,  /* TraceEn 1 -> 0; .value CTL before */
+	PT_EVENT_UNMODELLED, /* the guest used something not modelled: .text */
 	PT_EVENT_TOPA_ENTRY, /* a ToPA entry was read: .pa, .value, .index */
-	PT_EVENT_OVERFLOW, /* .value 1: the buffer overflows by itself from here
-			      on; 0: OVF comes next, at .offset_bytes */
+	PT_EVENT_OVERFLOW,   /* .value 1: the bounded buffer overflows from here
+				on; 0: OVF is the next packet, at
+				.offset_bytes */
 };
 
 struct pt_event {
 	enum pt_event_kind kind;
 	struct gpa pa;
 	uint64_t bytes;
-	uint64_t offset_bytes; /* bytes that the unit wrote since its creation */
+	uint64_t offset_bytes; /* bytes written since the unit's creation */
 	uint64_t value;
 	uint32_t index;   /* of a ToPA entry in its table */
 	const char *text; /* NULL or static text */
 };
 
 /*
- * The unit's way to its machine.  Every member but .restricted must be set.
+ * A unit's interface to its machine.  Every member except .restricted must be set.
  *
  * window: host memory that backs guest physical [pa, pa + bytes), or NULL where
  *   that is not wholly RAM; the unit writes trace output through it.  A region
  *   without a window loses its output (SDM is silent; model choice: drop).
  * read64: reads 8 bytes of a ToPA table; false where there is no RAM.
- * raise_pmi: an INT region was filled.  Must only note the fact.
+ * raise_pmi: an INT region was filled.  Must only record the fact.
  * event: observer; must not call back into the unit.
- * restricted: is a byte of [pa, pa + bytes) memory that trace output and ToPA
- *   tables must not touch (SDM vol. 3, 33.2.7.4 "Restricted Memory Access")?  NULL:
- *   there is none.
+ * restricted: true if any byte of [pa, pa + bytes) is memory that trace output and
+ *   ToPA tables must not use (SDM vol. 3, 33.2.7.4 "Restricted Memory Access").
+ *   NULL: there is no such memory.
  */
 struct pt_port {
 	void *arg;
@@ -124,13 +126,13 @@ void pt_unit_destroy(struct pt_unit *unit);
  */
 void pt_unit_reset(struct pt_unit *unit, bool warm);
 
-/* Is INDEX one of the trace MSRs (560H, 561H, 570H..572H, 580H..587H)? */
+/* True if INDEX is a trace MSR (560H, 561H, 570H..572H, 580H..587H). */
 bool pt_unit_owns_msr(uint32_t index);
 
 /*
- * RDMSR and WRMSR of a trace MSR.  AT says where the CPU stands: .ip is the IP
- * of the instruction itself for TraceEn 1 -> 0 (FUP CLIP), NLIP is the address
- * after it for 0 -> 1 (TIP.PGE).  FAULT_GP with no state changed, else FAULT_NONE.
+ * RDMSR and WRMSR of a trace MSR.  AT is the CPU's context: .ip is the IP of the
+ * instruction itself for TraceEn 1 -> 0 (FUP CLIP), NLIP is the address after it
+ * for 0 -> 1 (TIP.PGE).  Returns FAULT_NONE, or FAULT_GP with no state changed.
  */
 enum fault pt_unit_rdmsr(
     const struct pt_unit *unit, uint32_t index, uint64_t *value);
@@ -146,15 +148,15 @@ void pt_unit_xsaves(struct pt_unit *unit, uint8_t image[PT_XSTATE_BYTES],
     const struct pt_context *at);
 
 /*
- * XRSTORS of component 8 from IMAGE, or to its initial state (all zero) where
- * IMAGE is NULL.  FAULT_GP before any change if TraceEn = 1; FAULT_GP on a value
- * that WRMSR would refuse or non-zero reserved bytes: then other PT MSRs may have
- * changed, TraceEn not.
+ * XRSTORS of component 8 from IMAGE, or to its initial state (all zero) where IMAGE
+ * is NULL.  FAULT_GP before any change if TraceEn = 1.  FAULT_GP also on a value
+ * that WRMSR would refuse, and on non-zero reserved bytes: other PT MSRs may then
+ * have changed, but not TraceEn.
  */
 enum fault pt_unit_xrstors(struct pt_unit *unit, const uint8_t *image,
     const struct pt_context *at, uint64_t nlip);
 
-/* What the clocks of a CPU read, all of them at the same moment. */
+/* The clocks of a CPU, all read at the same moment. */
 struct pt_time {
 	uint64_t cycles; /* core clock: what CYC counts */
 	uint64_t tsc;    /* as RDTSC returns */
@@ -163,44 +165,50 @@ struct pt_time {
 };
 
 /*
- * Hands the time in: before TraceEn 0 -> 1 and, while .timed of struct pt_fast is
- * true, before each event and RDMSR, at each crystal edge that pt_unit_mtc_due()
- * names and in each cycle that pt_unit_due() names, exactly then.  No clock may go
- * back, and an edge must not be passed over.
+ * Passes in the time.  To be called before TraceEn 0 -> 1 and, while .timed of
+ * struct pt_fast is true, before each event and RDMSR, and exactly at each crystal
+ * edge of pt_unit_mtc_due() and in each cycle of pt_unit_due().  No clock may go
+ * back, and no edge may be skipped.
  */
 void pt_unit_time(struct pt_unit *unit, const struct pt_time *now);
 
-/* The value of the crystal clock at which an MTC is due; UINT64_MAX: none is. */
+/* The value of the crystal clock at which the next MTC is due; UINT64_MAX: none is. */
 uint64_t pt_unit_mtc_due(const struct pt_unit *unit);
 
-/* Ticks of it between two MTCs. */
+/* Crystal ticks between two MTCs. */
 uint64_t pt_unit_mtc_period(const struct pt_unit *unit);
 
 /* The ratio of core clock to bus clock (100 MHz), 1..255, is now CBR. */
 void pt_unit_frequency(struct pt_unit *unit, uint32_t cbr);
 /*
- * VMPTRLD has made the VMCS at VMCS_PA the current one: VMCS packet now, if
- * ContextEn, and in every PSB+ from here on.  PT_VMCS_NONE: VMX operation without
- * a current VMCS.  A unit that was never told is outside VMX operation.
+ * VMPTRLD has made the VMCS at VMCS_PA the current one: a VMCS packet is sent now,
+ * if ContextEn, and in every PSB+ from here on.  PT_VMCS_NONE: VMX operation
+ * without a current VMCS.  Without any such call the unit is outside VMX operation.
  */
 #define PT_VMCS_NONE UINT64_MAX
 void pt_unit_vmptrld(struct pt_unit *unit, uint64_t vmcs_pa);
 
-/* Tells the unit of a control transfer that has just happened. */
+/* Reports a control transfer that has just happened to the unit. */
 void pt_unit_transfer(struct pt_unit *unit, const struct pt_transfer *transfer);
 
-/* Reports as PT_EVENT_OUTPUT, else at a region's end, what is in memory by now. */
+/*
+ * Reports the bytes in memory as PT_EVENT_OUTPUT now; without a call, that happens
+ * at a region's end.
+ */
 void pt_unit_sync_output(struct pt_unit *unit);
 
 /*
  * Snapshot support: the unit's whole state is one block of pt_unit_size() bytes
- * that holds no pointer into itself but its window, which restore re-derives.
+ * that holds no pointer; a restore derives the unit's window anew.
  */
 size_t pt_unit_size(const struct pt_unit *unit);
 void pt_unit_save(const struct pt_unit *unit, void *state);
 void pt_unit_restore(struct pt_unit *unit, const void *state);
 
-/* Where the next byte goes.  Single range: .table its base, .entry bits 31:7 of its mask. */
+/*
+ * The position of the next output byte.  Single range: .table is its base, .entry
+ * bits 31:7 of its mask.
+ */
 struct pt_output_position {
 	struct gpa table;
 	uint32_t entry;

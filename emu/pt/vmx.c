@@ -38,8 +38,8 @@ vmx_allows(const struct pt_unit *unit)
 {
 	/*
 	 * SDM vol. 3, 24.8 "Restrictions on VMX Operation" and appendix A.6
-	 * "Miscellaneous Data": any write of IA32_RTIT_CTL is #GP, be it a write
-	 * that changes nothing.  Editions up to 2017 said: one that sets TraceEn.
+	 * "Miscellaneous Data": any write of IA32_RTIT_CTL is #GP, even one that
+	 * changes nothing.  In editions up to 2017, only a write that sets TraceEn.
 	 */
 	return !unit->vmx.on || unit->profile->uarch->vmx_pt;
 }

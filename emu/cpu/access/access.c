@@ -51,7 +51,7 @@ run_insn(struct access_flow *flow, const struct insn_uses *uses)
 {
 	struct access_value from = { .symbol = NO_SYMBOL };
 
-	/* The sum is of the old value, which may be overwritten as well. */
+	/* The sum uses the old value of .from, which the loop may overwrite. */
 	if (uses->to != INSN_NO_REG && uses->from != INSN_NO_REG)
 		from = flow->reg[uses->from];
 	for (uint8_t i = 0; i < INSN_REGS; i++) {
@@ -77,9 +77,10 @@ access_flow_insn(struct access_flow *flow, const uint8_t *bytes, size_t count,
 }
 
 /*
- * Where PART of ACCESS can be found.  At the block's end, if it has been there ever
- * since the instruction, as the block may be left anywhere after it: one look for
- * all; else at its begin.  False: nowhere.
+ * Finds a place for PART of ACCESS: the registers at the block's end, if the value
+ * has not changed since the instruction; else those at its begin.  The end is
+ * preferred because the block may be left anywhere after the instruction, and one
+ * read then serves all accesses.  False: neither place has the value.
  */
 static bool
 find_sum(const struct access_flow *flow, const struct block_access *access,
@@ -103,7 +104,7 @@ find_sum(const struct access_flow *flow, const struct block_access *access,
 	return symbol < INSN_REGS;
 }
 
-/* False: only the registers just before the instruction do. */
+/* False: only the registers just before the instruction have all values. */
 static bool
 find_parts(const struct access_flow *flow, struct block_access *access)
 {
@@ -114,7 +115,7 @@ find_parts(const struct access_flow *flow, struct block_access *access)
 		if (!find_sum(flow, access, (enum access_part)i, &sum[i]))
 			return false;
 	}
-	/* No part of a sum: a number of bits. */
+	/* A bit number cannot be a sum. */
 	if (sum[ACCESS_BITS].add != 0)
 		return false;
 	at->disp += sum[ACCESS_BASE].add + sum[ACCESS_INDEX].add * at->scale +

@@ -1,8 +1,8 @@
 /*
- * What audited code loads and stores, and whom it calls: reported when a block is
- * left, for as much of it as has run, in the order of its instructions.  Registers
- * are read as the block begins, as it is left and, where neither tells, just before
- * an instruction (access.h); so it costs nothing elsewhere.
+ * Reports loads, stores and calls of audited code when a block is left, for the
+ * part of it that has run, in the order of its instructions.  Registers are read at
+ * the begin and the end of the block and, if neither has the values, just before an
+ * instruction (access.h), so that other code has no cost.
  */
 #include "emu/cpu/state.h"
 
@@ -10,7 +10,7 @@
 
 static_assert((int)INSN_RBP == (int)ENGINE_RBP, "the order of the encoding");
 
-/* By its number in struct insn_access. */
+/* Reads a register by its number in struct insn_access. */
 static inline uint64_t
 read_reg(struct cpu *cpu, unsigned reg)
 {
@@ -21,7 +21,7 @@ read_reg(struct cpu *cpu, unsigned reg)
 	return engine_get(cpu->active, (enum engine_reg)reg);
 }
 
-/* As VALUE[REGISTER], what REGS has, one bit each. */
+/* Reads the registers in REGS, one bit each, into VALUE[register]. */
 static inline void
 read_regs(struct cpu *cpu, uint32_t regs, uint64_t *value)
 {
@@ -173,7 +173,7 @@ cpu_audit_end(struct cpu *cpu, uint64_t va)
 		report_call(cpu, block, va);
 }
 
-/* Can an instruction of CLASS, which the machine executes, access memory? */
+/* True if an instruction of CLASS, which the machine executes, can access memory. */
 static bool has_memory(enum insn_class class)
 {
 	return class == INSN_XSAVES || class == INSN_XRSTORS ||

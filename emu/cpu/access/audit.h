@@ -8,21 +8,21 @@
 #include "emu/base/base.h"
 
 /*
- * A load or store: by an explicit operand, by a string instruction (each time round a
- * REP) or by XSAVES and XRSTORS (the header and component 8).  Not by hidden operands
- * of others (of PUSH, CALL, LEAVE and the like on the stack, of XLAT and MASKMOVQ),
- * nor prefetches and cache control.  Reported after it has happened and before
- * anything that happens later, in the CPU's order.
+ * A load or store: by an explicit operand, by a string instruction (each iteration
+ * of a REP) or by XSAVES and XRSTORS (the header and component 8).  Hidden operands
+ * of other instructions (PUSH, CALL, LEAVE and the like on the stack, XLAT,
+ * MASKMOVQ), prefetches and cache control are not included.  An access is reported
+ * after it has happened and before any later event, in the CPU's order.
  */
 struct audit_access {
 	unsigned cpu;
 	uint32_t bytes;
-	uint64_t insns; /* that the CPU had retired */
+	uint64_t insns; /* retired by the CPU before it */
 	uint64_t rip, va;
 	bool write; /* a store; it may load as well */
 };
 
-/* A call of or jump to one of the functions, as it begins. */
+/* A call of or jump to one of the functions, reported when it begins. */
 struct audit_call {
 	unsigned cpu;
 	uint64_t insns, rip; /* of the call, as above */
@@ -30,7 +30,7 @@ struct audit_call {
 	uint64_t arg[3]; /* RDI, RSI, RDX */
 };
 
-/* Where the code is, linear, and the functions' addresses in ascending order. */
+/* The linear range of the code, and the functions' addresses in ascending order. */
 struct audit {
 	uint64_t begin, end;
 	const uint64_t *function;

@@ -1,6 +1,6 @@
 /*
- * Memory operands of the instructions that the machine executes, and of those that the
- * engine runs only where they do not fault: INSN_CHECKED.
+ * Memory operands of the instructions that the machine executes, and of those that
+ * the engine runs only if they do not fault: INSN_CHECKED.
  */
 #include "emu/cpu/state.h"
 

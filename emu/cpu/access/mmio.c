@@ -1,8 +1,8 @@
 /*
  * The local APIC's page.  The engine calls in the middle of a block and does not
- * say which instruction accesses the page; as time is exact, that is found here: the
- * one instruction of the block whose memory operand, as the registers stand, is that
- * access.  Where two could be meant the run stops.
+ * report which instruction accesses the page.  Because time is exact, the
+ * instruction is found here: the only one of the block whose memory operand, with
+ * the current registers, is that access.  If two match, the run ends.
  */
 #include "emu/cpu/state.h"
 
@@ -13,9 +13,9 @@ struct find_access {
 	unsigned bytes;
 	bool write;
 	unsigned matches;
-	unsigned index; /* of the match in its block */
+	unsigned index; /* of the matching instruction in its block */
 	uint64_t va;    /* and its address */
-	/* The engine splits what is wider than 4 bytes. */
+	/* The engine splits accesses wider than 4 bytes. */
 	unsigned insn_bytes;
 };
 
@@ -42,7 +42,7 @@ match_access(void *arg, uint64_t va, unsigned index, const struct insn *insn,
 	return true;
 }
 
-/* The time at which the access happens; false: cannot say, the run is over. */
+/* The time of the access.  False: it cannot be determined, and the run is over. */
 static bool
 access_time(struct cpu *cpu, uint64_t offset, unsigned *bytes, bool write,
     uint64_t *now)
@@ -73,7 +73,7 @@ access_time(struct cpu *cpu, uint64_t offset, unsigned *bytes, bool write,
 	return true;
 }
 
-/* If the run is over, the instruction that accesses does not retire. */
+/* If the run is over, the accessing instruction does not retire. */
 static void
 end_access(struct cpu *cpu)
 {

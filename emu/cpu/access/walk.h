@@ -1,8 +1,9 @@
 /*
  * Linear to physical: 4-level paging as the CPU does it (SDM vol. 3, 4.5 "4-Level
- * Paging and 5-Level Paging"), for what the machine itself reads and writes in the
- * guest's name: descriptor tables, stacks of exceptions, XSAVE areas, code bytes.
- * Copies set the dirty flag on a write and no accessed flag; walk_access() sets both.
+ * Paging and 5-Level Paging"), for the accesses that the machine makes on behalf of
+ * the guest: descriptor tables, stacks of exceptions, XSAVE areas, code bytes.
+ * Copies set the dirty flag on a write and no accessed flag; walk_access() sets
+ * both.
  */
 #ifndef TOPAZ_EMU_CPU_ACCESS_WALK_H
 #define TOPAZ_EMU_CPU_ACCESS_WALK_H
@@ -17,18 +18,18 @@ struct walk_space {
 
 struct walk {
 	struct gpa pa;
-	bool writable, user, executable; /* of all levels together */
+	bool writable, user, executable; /* combined over all levels */
 	uint64_t entry_pa;               /* the last level's entry */
 };
 
-/* False: no page, not canonical, or tables outside RAM. */
+/* False: not mapped, not canonical, or tables outside RAM. */
 bool walk_page(
     const struct walk_space *space, struct gva va, struct walk *walk);
 
 /*
- * Copies from or to guest linear memory as a supervisor access; false, with what
- * was copied before lost, where a page is missing, read-only or no RAM.  FAULT_VA,
- * if not NULL, gets the first byte that failed.
+ * Copies from or to guest linear memory as a supervisor access.  False: a page is
+ * missing, read-only or not RAM; bytes may have been copied already.  FAULT_VA, if
+ * not NULL, gets the address of the first byte that failed.
  */
 bool walk_read(const struct walk_space *space, struct gva va, void *bytes,
     size_t count, struct gva *fault_va);
@@ -50,7 +51,7 @@ struct walk_bytes {
 enum walk_end {
 	WALK_DONE,
 	WALK_FAULT,  /* #PF; FAULT_VA is the address for CR2 */
-	WALK_NO_RAM, /* the memory is no RAM */
+	WALK_NO_RAM, /* the memory is not RAM */
 };
 
 /*

@@ -17,7 +17,7 @@
 #define KERNEL_SPACE 0
 #define CHANGES_MAX  8
 
-/* A page whose code has been decoded, as it was then. */
+/* A page whose code has been decoded, with its state at that time. */
 struct code_page {
 	uint64_t va, pa, hash;
 	unsigned frame; /* FRAMES_MAX: not known */
@@ -35,7 +35,8 @@ struct block_cache {
 	struct block block[BLOCKS_MAX];
 	struct block *bucket[BUCKETS];
 	struct code_page page[PAGES_MAX];
-	uint64_t cr3[SPACES_MAX]; /* of user halves; 0 is the kernel's half */
+	uint64_t cr3[SPACES_MAX]; /* of the user halves; index 0 is the kernel's
+				     half */
 	struct code_frame frame[FRAMES_MAX];
 	unsigned frame_count; /* FRAMES_MAX: there may be others */
 	unsigned block_count, page_count, space_count;
@@ -63,7 +64,7 @@ block_cache_create(void)
 	if (posix_memalign(&memory, _Alignof(struct block_cache),
 		sizeof(struct block_cache)) != 0)
 		return NULL;
-	/* What counts say is not used is never read. */
+	/* Elements beyond the counts are never read. */
 	cache = memory;
 	cache->user_space = 1;
 	cache->change_count = 0;
@@ -117,7 +118,7 @@ hash_page(const struct walk_space *space, uint64_t pa)
 	return XXH3_64bits(space->ram + pa, PAGE_BYTES);
 }
 
-/* Is the page of PA as it was when its hash was made or looked at last? */
+/* True if PAGE was not written since its hash was last computed or checked. */
 static bool
 is_unwritten(const struct code_page *page, const struct code_written *written)
 {
@@ -127,7 +128,7 @@ is_unwritten(const struct code_page *page, const struct code_written *written)
 	    !(written->pages[frame / 64] >> frame % 64 & 1);
 }
 
-/* Kernel text is hashed too: a module may be unloaded and another loaded. */
+/* Kernel text is hashed, too: a module may be unloaded and another one loaded. */
 static bool
 has_other_bytes(struct code_page *page, const struct walk_space *space,
     const struct code_written *written)
@@ -156,7 +157,7 @@ set_hash(struct block_cache *cache, struct code_page *page, uint64_t hash)
 		cache->frame[page->frame].hash = hash;
 }
 
-/* The page at VA may hold what its frame at PA did not hold when it was translated. */
+/* The frame PA of the page at VA may have changed since it was translated. */
 static void
 note_change(struct block_cache *cache, uint64_t va, uint64_t pa)
 {
@@ -181,7 +182,8 @@ block_cache_take_change(struct block_cache *cache, struct code_change *change)
 static void
 select_user_space(struct block_cache *cache, uint64_t cr3)
 {
-	/* One translation serves all who share it: each has bytes of its own. */
+	/* All spaces that share the page share one translation, but each has its
+	 * own copy of the bytes. */
 	if (cache->shared && cache->cr3[cache->user_space] != cr3)
 		block_cache_flush(cache);
 	for (unsigned i = 1; i < cache->space_count; i++) {
@@ -196,7 +198,7 @@ select_user_space(struct block_cache *cache, uint64_t cr3)
 	cache->cr3[cache->space_count++] = cr3;
 }
 
-/* PAGE holds something else now: what was decoded is forgotten. */
+/* The content of PAGE has changed: drop all descriptors. */
 static void
 replace_code(struct block_cache *cache, const struct walk_space *space,
     struct code_page *page)
@@ -223,7 +225,7 @@ block_cache_verify(struct block_cache *cache, const struct walk_space *space,
 	}
 }
 
-/* WRITTEN NULL: what pages hold has been looked at already. */
+/* WRITTEN NULL: the content of pages has been checked already. */
 static bool
 select_space(struct block_cache *cache, const struct walk_space *space,
     const struct code_written *written)
@@ -308,7 +310,7 @@ block_cache_forget_edges(struct block_cache *cache)
 	}
 }
 
-/* Does PAGE hold something else than when its frame was decoded from last? */
+/* True if the content of PAGE differs from when code of its frame was last decoded. */
 static bool
 is_other(const struct block_cache *cache, const struct code_page *page,
     uint64_t hash)
@@ -328,8 +330,8 @@ find_frame(const struct block_cache *cache, uint64_t pa)
 }
 
 /*
- * What is decoded there from now on is what it holds now.  Translations of a writable
- * frame are as old as the bytes of their blocks, and those have been forgotten.
+ * Code decoded there from now on has the current content.  Translations of a
+ * writable frame are as old as the bytes of their blocks, which have been dropped.
  */
 static void
 note_frame(struct block_cache *cache, struct code_page *page)
@@ -346,8 +348,9 @@ note_frame(struct block_cache *cache, struct code_page *page)
 }
 
 /*
- * Something more is decoded in PAGE, which may have been written since.  False: so it
- * was, and its blocks do not know, as they have no bytes of their own.
+ * More code is decoded in PAGE, which may have been written since.  False: it was
+ * written, and its blocks cannot detect that, because they have no copy of their
+ * bytes.
  */
 static bool
 look_at_page(struct block_cache *cache, const struct walk_space *space,
@@ -370,7 +373,7 @@ bucket_of(uint64_t va, uint32_t size, uint8_t space)
 	return (unsigned)(key * UINT64_C(0x9e3779b97f4a7c15) >> 48) % BUCKETS;
 }
 
-/* Remembers the page of VA; false: no room for one more, or all must be forgotten. */
+/* Records the page of VA; false: no room for another page, or all must be dropped. */
 static bool
 note_page(struct block_cache *cache, const struct walk_space *space, uint8_t id,
     uint64_t va, bool *writable)
@@ -403,7 +406,7 @@ note_page(struct block_cache *cache, const struct walk_space *space, uint8_t id,
 	return true;
 }
 
-/* Where COUNT bytes at VA, in one page, are in RAM; NULL: nowhere. */
+/* The place in RAM of COUNT bytes at VA, which lie in one page; NULL: not in RAM. */
 static const uint8_t *
 code_at(const struct walk_space *space, uint64_t va, uint32_t count)
 {
@@ -416,7 +419,7 @@ code_at(const struct walk_space *space, uint64_t va, uint32_t count)
 	return space->ram + walk.pa.u;
 }
 
-/* Remembers what a writable block holds. */
+/* Copies the bytes of a writable block. */
 static void
 keep_bytes(struct block_cache *cache, struct block *block,
     const struct walk_space *space)
@@ -468,7 +471,7 @@ describe(struct block_cache *cache, struct block *block,
 		    block, space, &cache->known, refers_to_itself, block);
 }
 
-/* A block that is looked at as it is entered. */
+/* A block that is checked at its entry. */
 struct look {
 	struct block *block;
 	const struct insn_regs *regs;
@@ -511,7 +514,7 @@ block_look_at(struct block *block, const struct walk_space *space,
 	block_visit(block, space, NULL, stores_into_itself, &look);
 }
 
-/* The byte at AT of a writable block, now. */
+/* The current byte at AT of a writable block. */
 static uint8_t
 byte_at(const struct block *block, uint32_t at)
 {
@@ -528,11 +531,11 @@ block_wrote_itself(const struct block *block)
 		return false;
 	while (at > 0 && byte_at(block, at - 1) == block->bytes[at - 1])
 		at--;
-	/* What the first store is behind has run before it. */
+	/* Instructions up to the first store have run before it. */
 	return at > block->insn[block->first_store + 1].at;
 }
 
-/* What was translated of BLOCK is old, whatever its pages held in between. */
+/* The translation of BLOCK is old, even if its pages have been restored since. */
 static void
 note_stale(struct block_cache *cache, const struct walk_space *space,
     const struct block *block)

@@ -1,11 +1,12 @@
 /*
  * Descriptors of the code that the engine runs, one for each stretch [va, va +
  * size) that it announces, so that a stretch is decoded once.  How the engine cuts
- * code into stretches reaches no result: a descriptor only counts instructions and
- * knows its last one.
+ * code into stretches affects no result: a descriptor only counts instructions and
+ * identifies its last one.
  *
- * A successor is a remembered way out: where control went, how many instructions that
- * retired, and what the PT unit is to be told, in a form that needs no decision.
+ * A successor is a cached exit of a block: the block that followed, the number of
+ * instructions retired, and what to report to the PT unit, in a form that needs no
+ * decision.
  */
 #ifndef TOPAZ_EMU_CPU_ENGINE_BLOCK_H
 #define TOPAZ_EMU_CPU_ENGINE_BLOCK_H
@@ -31,7 +32,7 @@ struct block;
 struct successor {
 	uint64_t key; /* edge_key() of .to, or EDGE_UNUSED */
 	struct block *to;
-	uint32_t insns; /* retired by leaving this way */
+	uint32_t insns; /* retired when this exit is taken */
 	uint32_t need;  /* .insns and the instructions of .to */
 	uint32_t word;  /* block.word of .to */
 	uint8_t kind;
@@ -39,25 +40,25 @@ struct successor {
 	uint8_t bit;   /* EDGE_BIT: the bit; else EDGE_PACKET */
 };
 
-/* Where a full TNT has its stop bit: the successor makes a packet now. */
+/* The stop bit of a full TNT: the successor generates a packet now. */
 #define EDGE_PACKET 0x40
 
 /*
- * In the key of a successor from or to code that the guest may write or that is audited:
- * it is followed after a look at that code.  No other key is the same: bits 63:62 of
- * edge_key() are alike.
+ * Set in the key of a successor from or to code that the guest may write or that is
+ * audited: that code is checked before the successor is followed.  No other key has
+ * the same value, because bits 63:62 of edge_key() equal each other.
  */
 #define EDGE_CHECKED TZ_BIT(63)
 
 /* One instruction of a block, as it was decoded. */
 struct block_insn {
-	uint16_t at; /* bytes from the block's begin */
+	uint16_t at; /* offset in the block, in bytes */
 	uint8_t length;
 	uint8_t class;   /* enum insn_class */
-	bool audit_site; /* registers must be looked at just before it */
+	bool audit_site; /* registers must be read just before it */
 };
 
-/* What a single instruction's observer is told, as far as it is always so. */
+/* Constant properties of a single instruction that are reported to its observer. */
 #define EFFECT_KNOWN 0x1
 #define EFFECT_LOCAL 0x2
 #define EFFECT_SPLIT 0x4
@@ -75,18 +76,18 @@ struct block {
 	bool ambiguous; /* last: conditional, target = next instruction */
 	bool writable;  /* code that the guest may write: see block_is_stale */
 	bool audited;   /* has accesses, or may call a function of the audit */
-	bool calls;     /* the latter */
-	bool wary; /* it seems to write over itself: to be run one instruction
-		      at a time */
+	bool calls;     /* it may call a function of the audit */
+	bool wary; /* it seems to overwrite itself: run it one instruction at a
+		      time */
 	bool looked_at; /* block_look_at() was called */
 	uint8_t effect; /* of a block of one instruction; 0: not known yet */
 	uint16_t first_store; /* index of an instruction; .insns: none stores */
 	uint16_t split; /* bytes of a writable block before its second page */
 	const struct block_insn *insn; /* .insns of them */
 	const uint8_t *code[2];        /* a writable block in RAM, by page */
-	const uint8_t *bytes; /* what it held; NULL: it is not in RAM */
+	const uint8_t *bytes; /* content when decoded; NULL: not in RAM */
 	const struct block_access *access; /* .access_count, in order */
-	/* Registers that they need as the block begins and as it is left. */
+	/* Registers that .access needs at the begin and at the end of the block. */
 	uint32_t reads_first, reads_last;
 	uint16_t access_count;
 	struct insn last;
@@ -102,7 +103,7 @@ void block_cache_destroy(struct block_cache *cache);
 
 /*
  * The pages of RAM that may have been written since EPOCH began, one bit each.
- * PAGES NULL: any may have been, at any time.
+ * PAGES NULL: any page may have been, at any time.
  */
 struct code_written {
 	const uint64_t *pages;
@@ -110,85 +111,84 @@ struct code_written {
 };
 
 /*
- * To be called when CR3 was loaded or a translation dropped: forgets every
- * descriptor if the code behind a known page has moved or changed, or may be
- * written now and could not before, or the other way round.  True: all descriptors
- * are gone, and pointers to them with them.
+ * To be called when CR3 was loaded or a translation dropped: drops every descriptor
+ * if the code of a known page has moved or changed, or has become writable or
+ * read-only.  True: all descriptors were dropped, and pointers to them are invalid.
  */
 bool block_cache_select(struct block_cache *cache,
     const struct walk_space *space, const struct code_written *written);
 
 /*
- * Looks only at what pages of the selected space hold that the guest may not write:
- * another mapping, another CPU or the host may have written them.
+ * Checks only the content of pages of the selected space that the guest may not
+ * write: another mapping, another CPU or the host may have written them.
  */
 void block_cache_verify(struct block_cache *cache,
     const struct walk_space *space, const struct code_written *written);
 
 /*
- * A page whose frame may hold other code than what the engines have translated of it, as
- * they do not notice each store.
+ * A page whose frame may hold code that differs from what the engines have
+ * translated, because they do not notice every store.
  */
 struct code_change {
 	uint64_t va, pa; /* of the page; VA leads to PA in the selected space */
 };
 
-/* The next of them; false: there is none (any more). */
+/* Takes the next change; false: there is none left. */
 bool block_cache_take_change(
     struct block_cache *cache, struct code_change *change);
 
 /*
- * The same as block_cache_select() where block_cache_compare() was called, or nothing
- * has been written: where pages are is looked at, not what they hold.
+ * Like block_cache_select(), but checks only where pages are mapped, not their
+ * content.  For use after block_cache_compare(), or if nothing was written.
  */
 bool block_cache_reselect(
     struct block_cache *cache, const struct walk_space *space);
 
 /*
- * RAM was changed behind the guest's back.  CHANGED: one bit for each page of RAM that
- * may be another than it was; NULL: any page.  Calls FORGET with each frame that holds
- * other code than was decoded there, and forgets every descriptor if there is one.
- * False: there may be more of them than are known.
+ * The host has changed RAM.  CHANGED: one bit for each page of RAM that may have
+ * changed; NULL: any page.  Calls FORGET for each frame whose code differs from
+ * what was decoded there, and drops every descriptor if there is such a frame.
+ * False: there may be more such frames than are known.
  */
 typedef void (*block_forget_fn)(void *arg, uint64_t pa);
 bool block_cache_compare(struct block_cache *cache,
     const struct walk_space *space, const uint64_t *changed,
     block_forget_fn forget, void *arg);
 
-/* No code was decoded anywhere: what the engine has translated is gone, too. */
+/* Drops the record of all decoded code; the engine's translations are gone, too. */
 void block_cache_forget_code(struct block_cache *cache);
 
-/* Forgets every successor and every .word, so that each is looked at anew. */
+/* Drops every successor and every .word, so that each is computed anew. */
 void block_cache_forget_edges(struct block_cache *cache);
 
-/* Forgets every descriptor. */
+/* Drops every descriptor. */
 void block_cache_flush(struct block_cache *cache);
 
-/* The code whose accesses and calls descriptors hold from now on; none at first. */
+/* Sets the code whose accesses and calls descriptors hold from now on; initially none. */
 void block_cache_set_audit(
     struct block_cache *cache, const struct audit *audit);
 
-/* Another number than before: descriptors have been forgotten in between. */
+/* A number that changes whenever descriptors were dropped. */
 uint32_t block_cache_age(const struct block_cache *cache);
 
 /*
  * The descriptor of [VA, VA + SIZE) in the selected space, decoded now if it is
- * new.  NULL: memory for descriptors is used up, or its page was written (flush, then
- * ask again).  Bytes that are no instruction end a block early.
+ * new.  NULL: memory for descriptors is used up, or its page was written; flush,
+ * then call again.  Bytes that are not an instruction end a block early.
  */
 struct block *block_find(struct block_cache *cache,
     const struct walk_space *space, uint64_t va, uint32_t size);
 
-/* The same as insn_decode(), of code that has maybe been decoded before. */
+/* The same as insn_decode(), but uses the cache of decoded instructions. */
 bool block_decode_insn(struct block_cache *cache, const uint8_t *bytes,
     size_t count, uint64_t va, struct insn *insn);
 
-/* The block of the single instruction at VA, if block_note_insn() knew it last. */
+/* The block of the single instruction at VA, if block_note_insn() recorded it last. */
 struct block *block_find_insn(const struct block_cache *cache, uint64_t va);
 void block_note_insn(struct block_cache *cache, struct block *block);
 
 /*
- * Can BLOCK write over instructions of its own that come later?  The engine may not
+ * True if BLOCK can overwrite later instructions of its own.  The engine may not
  * notice.
  */
 static inline bool
@@ -198,52 +198,52 @@ block_is_risky(const struct block *block)
 }
 
 /*
- * Makes a risky block wary if a register points into it, or a store leads into it, as
- * REGS are when it is entered.
+ * Sets .wary of a risky block if, with the registers REGS at its entry, a register
+ * or a store points into it.
  */
 void block_look_at(struct block *block, const struct walk_space *space,
     const struct insn_regs *regs);
 
 /*
- * Of a block that has run: was an instruction written over that came after a store of
- * the block?  What has run then may be the old one.
+ * For a block that has run: true if an instruction after a store of the block was
+ * overwritten.  The engine may then have run the old instruction.
  */
 bool block_wrote_itself(const struct block *block);
 
 /* Number of instructions of BLOCK before RIP; asserts that RIP is a boundary. */
 unsigned block_insns_before(const struct block *block, uint64_t rip);
 
-/* The instruction at VA; NULL: none of BLOCK begins there. */
+/* The instruction at VA; NULL: no instruction of BLOCK begins there. */
 const struct block_insn *block_insn_at(const struct block *block, uint64_t va);
 
 /*
- * describe.c: fills in what follows from the bytes of BLOCK, whose .va and .size are
- * set.  INSN and ACCESS, which BLOCK keeps, have room for a block of any kind.
+ * describe.c: fills in the members that follow from the bytes of BLOCK, whose .va
+ * and .size are set.  INSN and ACCESS, which BLOCK keeps, have room for any block.
  */
 void block_describe(struct block *block, const struct walk_space *space,
     const struct audit *audit, struct insn_cache *known,
     struct block_insn *insn, struct block_access *access);
 
 /*
- * Calls VISIT for each instruction that BLOCK holds now until it returns false.  KNOWN:
- * those that have been decoded before, or NULL.
+ * Calls VISIT for each instruction that BLOCK holds now until it returns false.
+ * KNOWN: instructions that have been decoded before, or NULL.
  */
 typedef bool (*block_visit_fn)(void *arg, uint64_t va, unsigned index,
     const struct insn *insn, const uint8_t *bytes);
 void block_visit(const struct block *block, const struct walk_space *space,
     struct insn_cache *known, block_visit_fn visit, void *arg);
 
-#define EDGE_UNUSED     0 /* a block has a size */
+#define EDGE_UNUSED     0 /* no block has size 0 */
 #define BLOCK_BYTES_MAX 8192
 
-/* One number for a stretch: bits 63:48 of a canonical address say nothing new. */
+/* One number for a stretch: bits 63:48 of a canonical address carry no information. */
 static inline uint64_t
 successor_key(uint64_t va, uint32_t size)
 {
 	return va ^ (uint64_t)size << 48;
 }
 
-/* Has the guest written over BLOCK since it was decoded?  Writable ones only. */
+/* True if the guest has overwritten BLOCK since it was decoded.  Writable blocks only. */
 static inline bool
 block_is_stale(const struct block *block)
 {
@@ -257,7 +257,7 @@ block_is_stale(const struct block *block)
 		    block->size - split) != 0);
 }
 
-/* The same of its bytes [begin, end). */
+/* The same for its bytes [begin, end). */
 static inline bool
 block_is_part_stale(const struct block *block, uint32_t begin, uint32_t end)
 {

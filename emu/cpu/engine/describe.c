@@ -1,14 +1,15 @@
 /*
- * From the bytes of a stretch of code to its descriptor: its instructions and, where
- * it is audited, its loads and stores.
+ * Builds the descriptor of a stretch of code from its bytes: its instructions and,
+ * if it is audited, its loads and stores.
  */
 #include "emu/cpu/engine/block.h"
 
 #define PAGE_BYTES 4096
 
 /*
- * Code bytes of [va, va + size) and what of one more instruction follows on the
- * page: an engine that does not know an instruction may announce a part of it only.
+ * Reads the code bytes of [va, va + size) and up to one more instruction on the
+ * same page: an engine that does not know an instruction may announce only a part
+ * of it.
  */
 static size_t
 read_code(const struct walk_space *space, uint64_t va, uint32_t size,
@@ -56,7 +57,7 @@ struct describe {
 	struct block_insn *insn;
 	struct block_access *access; /* NULL: it is not audited */
 	struct access_flow flow;
-	bool cut; /* no more of it runs */
+	bool cut; /* the rest of it does not run */
 };
 
 static void
@@ -66,7 +67,7 @@ describe_accesses(struct describe *describe, uint64_t va,
 	struct block *block = describe->block;
 	struct block_access *access = &describe->access[block->access_count];
 
-	/* What the machine executes ends the block when it comes there. */
+	/* An instruction that the machine executes ends the block. */
 	describe->cut |= insn->class >= INSN_TRAP_FIRST &&
 	    insn->class != INSN_CLI;
 	if (!describe->cut)
@@ -99,7 +100,7 @@ describe_insn(void *arg, uint64_t va, unsigned index, const struct insn *insn,
 	return true;
 }
 
-/* All accesses are known: what has to be done for them, and when. */
+/* All accesses are known: decides which registers are read for them, and when. */
 static void
 end_accesses(struct describe *describe, const struct audit *audit)
 {
@@ -113,7 +114,7 @@ end_accesses(struct describe *describe, const struct audit *audit)
 			describe->insn[access[i].insn].audit_site = true;
 		else
 			places |= access_places(&access[i]);
-		/* Who wants to know looks at the others as the block is left. */
+		/* For other accesses, RBP is read when the block is left. */
 		if (!access[i].site && access[i].frame.place < INSN_REGS)
 			places |= TZ_BIT(access[i].frame.place);
 		block->has_sites |= access[i].site;

@@ -17,7 +17,7 @@
 #define MMIO_BYTES 0x1000
 #define PAGE_BYTES 0x1000
 
-/* What a program sees and a change of privilege must not lose. */
+/* State of the program that a change of privilege must keep. */
 #define VECTOR_REGS        16
 #define X87_REGS           8
 #define TABLE_REGS         4
@@ -25,7 +25,7 @@
 #define MSR_KERNEL_GS_BASE 0xc0000102u
 
 struct program_state {
-	uint64_t reg[ENGINE_REG_COUNT + 1]; /* EFER, where it is wanted */
+	uint64_t reg[ENGINE_REG_COUNT + 1]; /* the last is EFER, if used */
 	uc_x86_mmr table[TABLE_REGS];
 	uc_x86_msr kernel_gs_base;
 	uint32_t mxcsr;
@@ -34,8 +34,10 @@ struct program_state {
 	uint8_t x87[X87_REGS][16];
 };
 
-/* Registers of a program_state by their places in a list: those that are written
- * back as they are come first. */
+/*
+ * Order of the registers in the lists below: those that are written back unchanged
+ * come first.
+ */
 #define KEPT_REGS    7 /* RIP, CS, SS, CR0, CR2, CR3, CR4 */
 #define LISTED_REGS  (ENGINE_REG_COUNT + 5 + TABLE_REGS + VECTOR_REGS + X87_REGS)
 #define WRITTEN_REGS (LISTED_REGS - KEPT_REGS)
@@ -45,7 +47,7 @@ struct engine {
 	uc_context *ring0;   /* kept at CPL 0 */
 	uc_context *scratch; /* for copies */
 	struct engine_ops ops;
-	struct program_state program; /* as it was asked for last */
+	struct program_state program; /* as read last */
 	int ids[LISTED_REGS];         /* the engine's name of each register */
 	void *at[LISTED_REGS];        /* and its place in .program */
 	unsigned vector;
@@ -59,7 +61,7 @@ static const int reg_ids[ENGINE_REG_COUNT] = {
 };
 #undef ENGINE_REG
 
-/* LGDT and the like end no block, so nobody notices them when they run. */
+/* LGDT and the like do not end a block, so their execution is not noticed. */
 static const int table_ids[TABLE_REGS] = { UC_X86_REG_GDTR, UC_X86_REG_IDTR,
 	UC_X86_REG_LDTR, UC_X86_REG_TR };
 
@@ -126,7 +128,7 @@ on_exception(uc_engine *uc, uint32_t vector, void *arg)
 	uc_emu_stop(uc);
 }
 
-/* Engines before 2.1.4 report vector 6 as well; both ways end up here. */
+/* Engines before 2.1.4 report vector 6 as well; both cases end up here. */
 static bool
 on_invalid(uc_engine *uc, void *arg)
 {
@@ -157,7 +159,7 @@ on_mmio_write(
 	engine->ops.mmio_write(engine->ops.arg, offset, bytes, value);
 }
 
-/* Unicorn takes callbacks as object pointers; POSIX makes the two alike. */
+/* Unicorn takes callbacks as object pointers; POSIX permits the conversion. */
 typedef void (*callback)(void);
 
 static bool
@@ -259,7 +261,7 @@ engine_get_general(struct engine *engine, uint64_t gpr[16], uint64_t *fs_base,
 {
 	const uint64_t *reg = engine->program.reg;
 
-	/* They are the first of the list. */
+	/* These are the first registers of the list. */
 	TZ_ASSERT(uc_reg_read_batch(engine->uc, engine->ids, engine->at,
 		      ENGINE_REG_COUNT - KEPT_REGS) == UC_ERR_OK);
 	memcpy(gpr, &reg[ENGINE_RAX], 16 * sizeof(gpr[0]));
@@ -275,12 +277,12 @@ engine_set(struct engine *engine, enum engine_reg reg, uint64_t value)
 
 	TZ_ASSERT(reg < ENGINE_REG_COUNT);
 	TZ_ASSERT(uc_reg_write(engine->uc, reg_ids[reg], &value) == UC_ERR_OK);
-	/* 2.1.1 puts what is written to CR2 into CR3 as well. */
+	/* 2.1.1 writes a value for CR2 to CR3 as well. */
 	if (reg == ENGINE_CR2 && engine_get(engine, ENGINE_CR3) != cr3)
 		engine_set(engine, ENGINE_CR3, cr3);
 }
 
-/* SDM vol. 1, 10.5.1.1 "x87 State": a bit a physical register, 1: not empty. */
+/* SDM vol. 1, 10.5.1.1 "x87 State": one bit for each physical register, 1: not empty. */
 static uint8_t
 short_tags(uint16_t tags)
 {
@@ -435,7 +437,10 @@ engine_keep_ring0(struct engine *engine)
 	TZ_ASSERT(uc_context_save(engine->uc, engine->ring0) == UC_ERR_OK);
 }
 
-/* After the ring 0 copy came back: all but what makes the privilege level. */
+/*
+ * After the ring 0 copy was restored: writes all registers except those that make
+ * the privilege level.
+ */
 static void
 write_program(struct engine *engine)
 {
@@ -443,14 +448,15 @@ write_program(struct engine *engine)
 
 	TZ_ASSERT(uc_reg_write_batch(engine->uc, engine->ids, engine->at,
 		      WRITTEN_REGS) == UC_ERR_OK);
-	/* Control registers flush what the engine has cached. */
+	/* Writing control registers flushes the engine's caches, so write only
+	 * changed ones. */
 	for (int r = ENGINE_CR0; r <= ENGINE_CR4; r++) {
 		if (engine_get(engine, (enum engine_reg)r) != state->reg[r])
 			engine_set(engine, (enum engine_reg)r, state->reg[r]);
 	}
 }
 
-/* Going back also clears the engine's memory of an exception (old_exception). */
+/* Restoring also clears the engine's record of an exception (old_exception). */
 void
 engine_enter_ring0(struct engine *engine)
 {
@@ -491,7 +497,8 @@ engine_copy(struct engine *to, struct engine *from)
 
 	TZ_ASSERT(uc_context_save(from->uc, to->scratch) == UC_ERR_OK);
 	TZ_ASSERT(uc_context_restore(to->uc, to->scratch) == UC_ERR_OK);
-	/* Contexts belong to no engine: the copies may change owners. */
+	/* A context is not bound to an engine, so the engines can exchange
+	 * theirs. */
 	to->ring0 = from->ring0;
 	from->ring0 = kept;
 }
@@ -510,7 +517,8 @@ engine_forget(struct engine *engine, uint64_t va, uint64_t size)
 	uint64_t end = va + size;
 
 	TZ_ASSERT(size > 0);
-	/* It takes what follows the first page for the next frame. */
+	/* The call assumes that the next page is in the next frame, so call it page
+	 * by page. */
 	for (uint64_t next; va < end; va = next) {
 		next = (va | (PAGE_BYTES - 1)) + 1;
 		TZ_ASSERT(uc_ctl_remove_cache(engine->uc, va,
@@ -560,7 +568,7 @@ engine_snapshot_take(struct engine *engine)
 		engine_snapshot_free(snapshot);
 		return NULL;
 	}
-	/* A context is copied by way of the engine. */
+	/* A context can only be copied through the engine. */
 	TZ_ASSERT(uc_context_save(engine->uc, snapshot->state) == UC_ERR_OK);
 	TZ_ASSERT(uc_context_restore(engine->uc, engine->ring0) == UC_ERR_OK);
 	TZ_ASSERT(uc_context_save(engine->uc, snapshot->ring0) == UC_ERR_OK);

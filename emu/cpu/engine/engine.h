@@ -1,7 +1,7 @@
 /*
- * One execution engine: the only file that knows Unicorn.  It runs guest code
- * until something stops it and says what; it delivers nothing, models no device
- * and decides nothing.  Every difference between engine versions stays here.
+ * One execution engine: the only file that knows Unicorn.  It runs guest code until
+ * something stops it, and reports the cause; it delivers nothing, models no device
+ * and decides nothing.  Every difference between engine versions is handled here.
  */
 #ifndef TOPAZ_EMU_CPU_ENGINE_ENGINE_H
 #define TOPAZ_EMU_CPU_ENGINE_ENGINE_H
@@ -23,19 +23,19 @@ enum engine_table { ENGINE_GDTR, ENGINE_IDTR, ENGINE_TR };
 /*
  * Code that is about to run.  In a block engine [va, va + size) is what runs next
  * without interruption, as the engine cuts it; in a step engine it is one
- * instruction.  It has not run yet: engine_stop() leaves it alone.
+ * instruction.  It has not run yet, and after engine_stop() it does not run.
  */
 typedef void (*engine_code_fn)(
     struct uc_struct *uc, uint64_t va, uint32_t size, void *arg);
 
 struct engine_ops {
 	void *arg;
-	engine_code_fn code;  /* every block (block engine), instruction (step);
-				NULL: nothing is announced */
-	engine_code_fn enter; /* what a step engine has translated as one, before
-				 .code of its first instruction */
+	engine_code_fn code;  /* every block (block engine) or instruction (step
+				 engine); NULL: nothing is announced */
+	engine_code_fn enter; /* code that a step engine has translated as one
+				 unit, before .code of its first instruction */
 	engine_code_fn site;  /* an address given to engine_hook() */
-	/* The local APIC's page: 32-bit accesses and others as they come. */
+	/* Accesses to the local APIC's page, of 32 bits and of any other size. */
 	uint64_t (*mmio_read)(void *arg, uint64_t offset, unsigned bytes);
 	void (*mmio_write)(
 	    void *arg, uint64_t offset, unsigned bytes, uint64_t value);
@@ -43,15 +43,16 @@ struct engine_ops {
 
 enum engine_end {
 	ENGINE_STOPPED,   /* engine_stop() was called */
-	ENGINE_EXCEPTION, /* engine_vector() says which; RIP is the instruction;
-			     #UD also where only the engine lacks it */
+	ENGINE_EXCEPTION, /* engine_vector() returns which; RIP is the
+			     instruction; #UD also for an instruction that only
+			     the engine does not know */
 	ENGINE_ERROR,     /* anything else: engine_text() */
 };
 
 /*
  * RAM becomes physical [0, ram_bytes); a page at MMIO_PA goes to the callbacks.
- * STEP makes an engine that calls .code before every instruction.  Returns NULL
- * and describes the cause: no memory, or an engine older than 2.1.1.
+ * STEP makes an engine that calls .code before every instruction.  Returns NULL and
+ * describes the cause: no memory, or an engine older than 2.1.1.
  */
 struct engine *engine_create(uint8_t *ram, uint64_t ram_bytes, uint64_t mmio_pa,
     const struct engine_ops *ops, bool step, struct tz_error *err);
@@ -61,18 +62,18 @@ enum engine_end engine_run(struct engine *engine);
 unsigned engine_vector(const struct engine *engine);
 const char *engine_text(const struct engine *engine);
 
-/* From a callback only: ends engine_run() with RIP at RIP. */
+/* Only from a callback: ends engine_run() with RIP = RIP. */
 void engine_stop(struct engine *engine, uint64_t rip);
 
 uint64_t engine_get(struct engine *engine, enum engine_reg reg);
 void engine_set(struct engine *engine, enum engine_reg reg, uint64_t value);
-/* RAX to R15 and what goes with them in an effective address, and RFLAGS. */
+/* RAX to R15, the segment bases of effective addresses, and RFLAGS. */
 void engine_get_general(struct engine *engine, uint64_t gpr[16],
     uint64_t *fs_base, uint64_t *gs_base, uint64_t *rflags);
 void engine_get_table(struct engine *engine, enum engine_table table,
     uint64_t *base, uint32_t *limit);
 
-/* x87, MMX, SSE state as FXSAVE64 lays it out, without pointers and opcode. */
+/* x87, MMX and SSE state in the layout of FXSAVE64, without pointers and opcode. */
 #define ENGINE_FX_BYTES 512
 void engine_get_fx(struct engine *engine, uint8_t image[ENGINE_FX_BYTES]);
 void engine_set_fx(struct engine *engine, const uint8_t image[ENGINE_FX_BYTES]);
@@ -81,30 +82,30 @@ void engine_set_fx(struct engine *engine, const uint8_t image[ENGINE_FX_BYTES]);
 uint64_t engine_get_msr(struct engine *engine, uint32_t msr);
 void engine_set_msr(struct engine *engine, uint32_t msr, uint64_t value);
 
-/* Long mode with paging at CPL 0, flat segments, as emu/guest_abi.h says. */
+/* Long mode with paging at CPL 0 and flat segments: see emu/guest_abi.h. */
 void engine_reset(struct engine *engine, uint64_t cr3);
 
 /*
  * The engine cannot raise its privilege by writing CS.  engine_keep_ring0(), to be
  * called while at CPL 0 and after each change of the system registers, keeps a copy
- * of the whole state; engine_enter_ring0() goes back to it and takes along all that
- * a program sees (general, flag, control and vector registers, FS, GS).
+ * of the whole state.  engine_enter_ring0() restores that copy, except all that a
+ * program sees (general, flag, control and vector registers, FS, GS).
  */
 void engine_keep_ring0(struct engine *engine);
 void engine_enter_ring0(struct engine *engine);
-/* Are the code and stack segments those of the copy already? */
+/* True if the code and stack segments already are those of the copy. */
 bool engine_is_ring0(struct engine *engine);
 
 /*
- * Makes TO's architectural state equal to FROM's, kept ring 0 copy included.  Here
- * and where a snapshot is taken or applied, the TLB stays as it was: flush it.
+ * Makes TO's architectural state equal to FROM's, kept ring 0 copy included.  The
+ * TLB is not changed, here and when a snapshot is taken or applied: flush it.
  */
 void engine_copy(struct engine *to, struct engine *from);
 
-/* A hash of all that a program and the system registers hold. */
+/* A hash of all registers, those of programs and the system registers. */
 uint64_t engine_hash(struct engine *engine);
 
-/* The architectural state, to be put back; NULL: no memory. */
+/* The architectural state, to be restored later; NULL: no memory. */
 struct engine_snapshot;
 struct engine_snapshot *engine_snapshot_take(struct engine *engine);
 void engine_snapshot_apply(
@@ -112,18 +113,18 @@ void engine_snapshot_apply(
 void engine_snapshot_free(struct engine_snapshot *snapshot);
 
 /*
- * Calls .site before each execution of an instruction in [VA, LAST_VA].  RFLAGS is what
- * it should be only if each instruction of the block up to there is hooked, too: of
- * two hooks with others in between, 2.1.1 may not bring the flags up to date for the
- * second one.
+ * Calls .site before each execution of an instruction in [VA, LAST_VA].  RFLAGS is
+ * correct only if each instruction of the block up to there is hooked, too: with
+ * unhooked instructions between two hooks, 2.1.1 may not update the flags for the
+ * second hook.
  */
 void engine_hook(struct engine *engine, uint64_t va, uint64_t last_va);
 
-/* Forgets translations of [va, va + size), so that new hooks take effect. */
+/* Drops translations of [va, va + size), so that new hooks take effect. */
 void engine_forget(struct engine *engine, uint64_t va, uint64_t size);
-/* The same of the frame at PA; the TLB is empty afterwards. */
+/* The same for the frame at PA; the TLB is empty afterwards. */
 void engine_forget_frame(struct engine *engine, uint64_t pa);
-/* The same of all: takes up to a second. */
+/* The same for all code: takes up to a second. */
 void engine_forget_all(struct engine *engine);
 void engine_flush_tlb(struct engine *engine);
 

@@ -1,11 +1,11 @@
 /*
- * The instructions that the engine must not run by itself, the conditional branches
- * whose two ways out are the same address, so that only a look before they run tells
- * which it was, and the accesses whose addresses only such a look tells.
+ * Hooks for the instructions that the engine must not run by itself, for
+ * conditional branches whose target is the next instruction, so that their outcome
+ * is known only before they run, and for accesses whose address is known only then.
  */
 #include "emu/cpu/state.h"
 
-/* The engine is to tell of [VA, LAST_VA]; true: it did not do so yet. */
+/* Makes the engine report [VA, LAST_VA]; true: it did not do so before. */
 static bool
 hook(struct cpu *cpu, uint64_t va, uint64_t last_va)
 {
@@ -25,14 +25,14 @@ hook(struct cpu *cpu, uint64_t va, uint64_t last_va)
 	return true;
 }
 
-/* A branch whose way out does not tell which it was. */
+/* A branch whose outcome does not follow from the next address. */
 static bool
 is_unclear(const struct block *block, const struct block_insn *insn)
 {
 	return block->ambiguous && block->va + insn->at == block->last_va;
 }
 
-/* Does the engine run it only as long as it does no harm? */
+/* True if the engine may run the instruction only after a check. */
 static bool
 is_looked_at(const struct block_insn *insn)
 {
@@ -67,7 +67,7 @@ cpu_hook_sites(struct cpu *cpu, struct block *block)
 	return true;
 }
 
-/* Which way the branch at VA will go. */
+/* Determines the outcome of the branch at VA before it runs. */
 static void
 look_at_branch(struct cpu *cpu, uint64_t va, uint8_t length)
 {
@@ -83,7 +83,7 @@ look_at_branch(struct cpu *cpu, uint64_t va, uint8_t length)
 	cpu->cond_taken = insn_cond_taken(bytes, length, &regs);
 }
 
-/* Is INSN at VA one that the engine may run, as things are now? */
+/* True if the engine may run INSN at VA in the current state. */
 static bool
 is_harmless(struct cpu *cpu, uint64_t va, const struct block_insn *insn)
 {
@@ -100,7 +100,7 @@ is_harmless(struct cpu *cpu, uint64_t va, const struct block_insn *insn)
 	}
 }
 
-/* An instruction that the machine executes, or a branch to look at, is next. */
+/* The next instruction is one that the machine executes, or a branch to check. */
 void
 cpu_site(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg)
 {
@@ -110,7 +110,7 @@ cpu_site(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg)
 
 	(void)uc;
 	(void)size;
-	/* Stopped already at this address, or another program's code here. */
+	/* Already stopped at this address, or other code is mapped here now. */
 	if (insn == NULL || !is_site(cpu, block, insn))
 		return;
 	if (insn->audit_site)

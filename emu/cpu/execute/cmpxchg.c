@@ -1,9 +1,10 @@
 /*
- * CMPXCHG8B, CMPXCHG16B and some of CMPXCHG.  The engine does not execute them.  SDM
- * vol. 2, "CMPXCHG8B/CMPXCHG16B - Compare and Exchange Bytes": Unicorn 2.1.1 leaves
- * garbage in RFLAGS, DF included, where an arithmetic instruction precedes in the
- * same block.  SDM vol. 2, "CMPXCHG - Compare and Exchange": with 32 bits it clears
- * bits 63:32 of RAX where RAX is not written, and of a register that keeps its value.
+ * CMPXCHG8B, CMPXCHG16B and some of CMPXCHG.  The engine does not execute them.
+ * SDM vol. 2, "CMPXCHG8B/CMPXCHG16B - Compare and Exchange Bytes": Unicorn 2.1.1
+ * leaves garbage in RFLAGS, DF included, where an arithmetic instruction precedes
+ * in the same block.  SDM vol. 2, "CMPXCHG - Compare and Exchange": with 32 bits
+ * the engine clears bits 63:32 of RAX when RAX is not written, and those of a
+ * destination register that keeps its value.
  */
 #include "emu/cpu/state.h"
 
@@ -17,7 +18,7 @@
 #define RFLAGS_OF    TZ_BIT(11)
 #define RFLAGS_ARITH UINT64_C(0x8d5)
 
-/* Half of the operand, a word, is 4 or 8 bytes. */
+/* The operand's two halves, 4 or 8 bytes each. */
 struct pair {
 	uint64_t low, high;
 };
@@ -59,7 +60,8 @@ find_operand(struct cpu *cpu, const struct insn_regs *regs,
 		return;
 	TZ_ASSERT(
 	    insn_memory_operand(code, length, cpu->trap_rip, regs, memory));
-	/* It is written whatever the comparison says: its page must allow it. */
+	/* The operand is written whether or not the comparison succeeds: its page
+	 * must be writable. */
 	TZ_ASSERT(memory->written);
 }
 

@@ -1,10 +1,10 @@
 /*
- * x87, MMX and SSE floating-point instructions, executed by the host's own CPU on the
- * guest's state: the engine raises no exception flag, propagates other NaNs, and knows
- * neither DAZ nor an x87 stack fault.  What AMD and Intel do differently is not left to
- * the host: undefined condition codes become 0, the pointers and the opcode of the last
- * x87 instruction are 0, and instructions whose result is an approximation (RCPPS, FSIN
- * and others) do not get here.
+ * x87, MMX and SSE floating-point instructions, executed by the host's own CPU on
+ * the guest's state: the engine raises no exception flag, propagates other NaNs,
+ * and knows neither DAZ nor an x87 stack fault.  Where AMD and Intel differ, the
+ * result does not depend on the host: undefined condition codes become 0, the
+ * pointers and the opcode of the last x87 instruction are 0, and instructions whose
+ * result is an approximation (RCPPS, FSIN and others) are not executed here.
  */
 #include "emu/cpu/state.h"
 
@@ -28,7 +28,7 @@
 #define STATUS_ES        0x80u
 #define STATUS_C0_C2_C3  0x4500u
 
-/* What the host's CPU works on. */
+/* The operands of the host's CPU. */
 struct host_call {
 	uint8_t fx[ENGINE_FX_BYTES];   /* the guest's */
 	uint8_t kept[ENGINE_FX_BYTES]; /* the host's */
@@ -38,7 +38,7 @@ struct host_call {
 } __attribute__((aligned(64)));
 
 #ifdef __x86_64__
-/* The stack pointer goes below the red zone, as flags are pushed. */
+/* The stack pointer is moved below the red zone, because flags are pushed. */
 static void
 call_host(struct host_call *call)
 {
@@ -124,7 +124,7 @@ set_masks(uint8_t *fx, uint16_t control, uint32_t mxcsr)
 	memcpy(fx + FX_MXCSR, &mxcsr, sizeof(mxcsr));
 }
 
-/* Was an exception flag raised that was clear and not masked? */
+/* True if an exception flag was raised that was clear and not masked. */
 static bool
 has_raised(const uint8_t *old, const uint8_t *now)
 {
@@ -138,8 +138,9 @@ has_raised(const uint8_t *old, const uint8_t *now)
 }
 
 /*
- * The host's CPU runs INSN, with RAX as the operand's address if it has one, and with
- * all exceptions masked: they would be the host's own.  False: one was raised.
+ * The host's CPU runs INSN, with RAX as the operand's address if it has one, and
+ * with all exceptions masked, because they would be raised in topaz itself.  False:
+ * an exception was raised.
  */
 static bool
 run(struct cpu *cpu, const struct insn_float *insn, struct host_call *call)
@@ -181,7 +182,7 @@ refuse(struct cpu *cpu)
 	return FAULT_NONE;
 }
 
-/* Guest registers and flags, but for those in CALL's image. */
+/* Guest registers and flags, except those in CALL's image. */
 static void
 set_registers(struct cpu *cpu, const struct insn_float *insn,
     const struct host_call *call, const struct insn_regs *old)

@@ -9,7 +9,7 @@
 #define MISC_ENABLE_PERFMON TZ_BIT(7)
 #define MISC_ENABLE_NO_BTS  TZ_BIT(11)
 #define MISC_ENABLE_NO_PEBS TZ_BIT(12)
-#define MTRRCAP_SMRR        TZ_BIT(11) /* no fixed nor variable range */
+#define MTRRCAP_SMRR        TZ_BIT(11) /* no fixed or variable ranges */
 #define MTRR_WRITE_BACK     6
 #define MTRR_ENABLED        TZ_BIT(11) /* of IA32_MTRR_DEF_TYPE */
 #define SMRR_VALID          TZ_BIT(11) /* of IA32_SMRR_PHYSMASK */
@@ -130,8 +130,8 @@ read_mtrr(struct cpu *cpu, const struct msr_row *row, uint64_t *value)
 }
 
 /*
- * SDM vol. 3, 12.11.2.4 "System-Management Range Register Interface": where it says
- * that SMRAM is; its size is a power of two, of which its place is a multiple.
+ * SDM vol. 3, 12.11.2.4 "System-Management Range Register Interface": the range of
+ * SMRAM.  Its size is a power of two, and its address a multiple of the size.
  */
 static enum fault
 read_smrr(struct cpu *cpu, const struct msr_row *row, uint64_t *value)
@@ -147,7 +147,7 @@ read_smrr(struct cpu *cpu, const struct msr_row *row, uint64_t *value)
 	return FAULT_NONE;
 }
 
-/* Read-only, or written in SMM alone. */
+/* Read-only, or writable only in SMM. */
 static enum fault
 write_never(struct cpu *cpu, const struct msr_row *row, uint64_t value)
 {
@@ -188,7 +188,7 @@ read_engine(struct cpu *cpu, const struct msr_row *row, uint64_t *value)
 	return FAULT_NONE;
 }
 
-/* What the engine uses has to be in its kept ring 0 state, too. */
+/* An MSR that the engine uses must be in its kept ring 0 state, too. */
 static enum fault
 write_efer(struct cpu *cpu, const struct msr_row *row, uint64_t value)
 {
@@ -262,7 +262,7 @@ find_row(uint32_t index)
 	return NULL;
 }
 
-/* DEVIATION_OLDER, once: while TraceEn is 1, what is read may be what it was. */
+/* DEVIATION_OLDER, once: while TraceEn is 1, a read may return an older value. */
 static void
 give_older(struct cpu *cpu, uint32_t index, uint64_t *value)
 {

@@ -1,6 +1,6 @@
 /*
- * The instructions that only the PT unit makes special: PTWRITE, which the engine
- * does not know, and CLI, whose flag Event Trace tells of.
+ * Instructions that need special handling only because of the PT unit: PTWRITE,
+ * which the engine does not know, and CLI, whose flag Event Trace reports.
  */
 #include "emu/cpu/state.h"
 #include "emu/pt/packet/nonbranch.h"

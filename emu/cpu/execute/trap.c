@@ -1,6 +1,7 @@
 /*
- * The instructions that the machine executes itself: those whose result the
- * engine would take from the host, does not know, or gives no way to watch.
+ * The instructions that the machine executes itself: those whose result the engine
+ * would take from the host, those that it does not know, and those that it cannot
+ * report.
  */
 #include "emu/cpu/state.h"
 
@@ -122,7 +123,7 @@ do_xgetbv(struct cpu *cpu)
 	return FAULT_NONE;
 }
 
-/* x87 always on; SSE with it; nothing else is offered by the profiles. */
+/* Only x87, always on, and SSE: the profiles offer no other components. */
 static enum fault
 do_xsetbv(struct cpu *cpu)
 {
@@ -163,7 +164,7 @@ xsave_operand(struct cpu *cpu, uint64_t *area)
 	return FAULT_NONE;
 }
 
-/* Only the PT component is modelled; others in the same request are not. */
+/* Only the PT component is modelled; a request for others as well is not. */
 static bool
 only_pt(struct cpu *cpu, uint64_t rfbm, const char *insn)
 {
@@ -175,7 +176,10 @@ only_pt(struct cpu *cpu, uint64_t rfbm, const char *insn)
 	return false;
 }
 
-/* The machine's own record of what XSAVES and XRSTORS do to trace MSRs. */
+/*
+ * Records a trace MSR that XSAVES or XRSTORS has changed, in the execution log and
+ * as an event.
+ */
 static void
 record_msr(struct cpu *cpu, uint32_t msr, uint64_t value)
 {
@@ -236,7 +240,7 @@ do_xsaves(struct cpu *cpu, uint64_t *fault_va)
 	return FAULT_NONE;
 }
 
-/* SDM vol. 1, 13.12 "Operation of XRSTORS": what of the header gives #GP. */
+/* SDM vol. 1, 13.12 "Operation of XRSTORS": headers that raise #GP. */
 static bool
 header_is_valid(const struct cpu *cpu, const uint64_t header[8])
 {
@@ -305,7 +309,7 @@ do_xrstors(struct cpu *cpu, uint64_t *fault_va)
 		return FAULT_GP;
 	if (!only_pt(cpu, rfbm, "XRSTORS") || !(rfbm & XSTATE_PT))
 		return FAULT_NONE;
-	/* The initial state is not in the area: nothing of it is read. */
+	/* The initial state is not in the area: nothing of the area is read. */
 	if (header[0] & XSTATE_PT) {
 		if (!walk_read(&cpu->space,
 			(struct gva){ area + XSAVE_EXTENDED }, image,
@@ -452,7 +456,7 @@ execute(struct cpu *cpu, uint64_t *fault_va)
 	}
 }
 
-/* Can it turn tracing on? */
+/* True if the instruction can turn tracing on. */
 static bool
 writes_trace_state(const struct cpu *cpu)
 {

@@ -9,7 +9,7 @@
 #define RFLAGS_SF TZ_BIT(7)
 #define RFLAGS_OF TZ_BIT(11)
 
-/* Mnemonic to class; branches, string and MOV instructions are told apart below. */
+/* Mnemonic to class; branches, string and MOV instructions are classified below. */
 static const struct {
 	ZydisMnemonic mnemonic;
 	enum insn_class class;
@@ -71,7 +71,8 @@ static const struct {
 
 /*
  * SDM vol. 2, table 2-3 "32-Bit Addressing Forms with the SIB Byte": base 101B with
- * mod 00B is a displacement alone, whatever REX.B says.  Zydis 4.0.0 takes R13 then.
+ * mod 00B is a displacement alone, whatever REX.B says.  Zydis 4.0.0 wrongly uses
+ * R13.
  */
 static void
 drop_base(struct decoded *d)
@@ -92,8 +93,8 @@ drop_base(struct decoded *d)
 }
 
 /*
- * SDM vol. 2, "CLFLUSH - Flush Cache Line": it faults as the load of a byte does.  To
- * Zydis it is an access to a line.
+ * SDM vol. 2, "CLFLUSH - Flush Cache Line": it faults like the load of one byte.
+ * Zydis treats it as an access to a cache line.
  */
 static void
 make_load(struct decoded *d)
@@ -152,7 +153,7 @@ classify_mov(const struct decoded *d)
 }
 
 /*
- * Of an extension whose instructions the model lacks, whatever they do; Zydis counts
+ * True for an extension none of whose instructions is modelled; Zydis counts
  * XBEGIN, XEND and XABORT among the branches.
  */
 static bool
@@ -402,7 +403,8 @@ insn_out_operands(
 	struct decoded d;
 
 	*port = -1;
-	/* OUT DX,AL and OUT DX,EAX without a prefix: nearly all there are. */
+	/* OUT DX,AL and OUT DX,EAX without a prefix: nearly all OUT
+	 * instructions. */
 	if (count == 1 && (bytes[0] == 0xee || bytes[0] == 0xef)) {
 		*bytes_out = bytes[0] == 0xee ? 1 : 4;
 		return;

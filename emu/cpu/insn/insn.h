@@ -1,6 +1,6 @@
 /*
- * What the CPU model needs to know of one instruction, read off its bytes.  Only
- * its own files know Zydis in emu/.  64-bit mode only.
+ * The properties of one instruction that the CPU model needs, decoded from its
+ * bytes.  In emu/, only the files of this folder use Zydis. 64-bit mode only.
  */
 #ifndef TOPAZ_EMU_CPU_INSN_INSN_H
 #define TOPAZ_EMU_CPU_INSN_INSN_H
@@ -11,10 +11,10 @@
 
 /*
  * Classes from INSN_TRAP_FIRST on never run on the engine: the machine executes
- * them.  INSN_UNMODELLED ones end the run.  INSN_CHECKED ones do, after a look whether
- * their memory operand faults: where it does, the engine would lose RFLAGS or tags, do
- * half of a store, or not fault at all.  INSN_CMPXCHG32 ones do, too, unless the engine
- * might clear bits 63:32 of RAX.
+ * them.  INSN_UNMODELLED ends the run.  INSN_CHECKED runs on the engine if its
+ * memory operand does not fault: on a fault, the engine would lose RFLAGS or tags,
+ * do half of a store, or not fault at all.  INSN_CMPXCHG32 also runs on the engine,
+ * unless the engine might clear bits 63:32 of RAX.
  */
 enum insn_class {
 	INSN_PLAIN,
@@ -51,11 +51,12 @@ enum insn_class {
 	INSN_PAUSE,
 	INSN_OUT,
 	INSN_PTWRITE,
-	INSN_CMPXCHG32_REG, /* of a register */
+	INSN_CMPXCHG32_REG, /* CMPXCHG of a 32-bit register */
 	INSN_CMPXCHG_PAIR,  /* CMPXCHG8B, CMPXCHG16B */
 	INSN_FLOAT,         /* x87, MMX, and SSE floating-point arithmetic */
-	INSN_CLI,           /* native where no Event Trace is */
-	INSN_ABSENT,        /* of an extension that no profile announces: #UD */
+	INSN_CLI,           /* runs on the engine unless Event Trace exists */
+	INSN_ABSENT,        /* from an extension that no profile announces:
+			       #UD */
 	INSN_UNMODELLED,
 	INSN_CLASS_COUNT
 };
@@ -63,22 +64,22 @@ enum insn_class {
 struct insn {
 	enum insn_class class;
 	uint8_t length;
-	bool stores;     /* to memory, but for the stack through RSP */
-	uint64_t target; /* direct branches: where it goes when taken */
+	bool stores;     /* to memory other than the stack through RSP */
+	uint64_t target; /* direct branches: the address when taken */
 };
 
 /*
- * Decodes the instruction at VA from COUNT bytes.  False: the bytes are no
+ * Decodes the instruction at VA from COUNT bytes.  False: the bytes are not an
  * instruction, or too few.
  */
 bool insn_decode(
     const uint8_t *bytes, size_t count, uint64_t va, struct insn *insn);
 
-/* "mov rax, [rbx]" into TEXT, or the bytes in hex where they are no instruction. */
+/* Writes "mov rax, [rbx]" to TEXT, or the bytes in hex if they are not an instruction. */
 void insn_format(const uint8_t *bytes, size_t count, uint64_t va, char *text,
     size_t text_size);
 
-/* Ends a run of sequential instructions: every class of branch. */
+/* True if the class ends a run of sequential instructions: every class of branch. */
 static inline bool insn_is_transfer(enum insn_class class)
 {
 	return class >= INSN_COND && class <= INSN_SYSRET;
@@ -91,14 +92,13 @@ struct insn_regs {
 	uint64_t rflags;
 };
 
-/* Would the conditional branch at BYTES be taken with that RCX and RFLAGS? */
+/* True if the conditional branch at BYTES is taken with the RCX and RFLAGS of REGS. */
 bool insn_cond_taken(
     const uint8_t *bytes, size_t count, const struct insn_regs *regs);
 
 /*
- * The explicit memory operand of the instruction at BYTES, as its address stands
- * with REGS: false if it has none, else its address, size and whether the
- * instruction writes it.
+ * The explicit memory operand of the instruction at BYTES, with the registers REGS:
+ * its address, its size and whether the instruction writes it.  False: it has none.
  */
 struct insn_memory {
 	uint64_t va;
@@ -111,13 +111,13 @@ bool insn_memory_operand(const uint8_t *bytes, size_t count, uint64_t va,
     const struct insn_regs *regs, struct insn_memory *memory);
 
 /*
- * Uses the instruction at BYTES no memory but through RSP (stack operations, operands
- * based on RSP), no device, MSR, port or control register, changes it no interrupt
- * flag but by CLI, and is it no atomic?
+ * True if the instruction at BYTES uses no memory except through RSP (stack
+ * operations, operands based on RSP), no device, MSR, port or control register,
+ * changes the interrupt flag only by CLI, and is not atomic.
  */
 bool insn_is_local(const uint8_t *bytes, size_t count);
 
-/* Registers by number: 0 to 15 in the order of the encoding, and two more. */
+/* Numbers of registers: 0 to 15 in the order of the encoding, and two more. */
 enum { INSN_REG_FS_BASE = 16, INSN_REG_GS_BASE, INSN_REGS };
 #define INSN_NO_REG       0xff
 #define INSN_RCX          1
@@ -125,27 +125,28 @@ enum { INSN_REG_FS_BASE = 16, INSN_REG_GS_BASE, INSN_REGS };
 #define INSN_ACCESSES_MAX 2
 
 /*
- * A load or store: an explicit operand, or that of a string instruction, of which a
- * REP accesses one element each time round, and none if RCX is 0.  XSAVES and XRSTORS
- * access the header and component 8.  Not among them: hidden operands of
- * others, as those of PUSH, CALL and LEAVE on the stack, of XLAT and MASKMOVQ;
- * prefetches and cache control, which access nothing.
+ * A load or store: an explicit operand, or the operand of a string instruction.  A
+ * REP accesses one element each iteration, and none if RCX is 0. XSAVES and XRSTORS
+ * access the header and component 8. Not included: hidden operands of other
+ * instructions (PUSH, CALL and LEAVE on the stack, XLAT, MASKMOVQ); prefetches and
+ * cache control, which access nothing.
  */
 struct insn_access {
 	uint64_t disp;
 	uint32_t bytes;
 	uint8_t base, index, segment; /* registers, or INSN_NO_REG */
-	uint8_t bits;  /* holds a bit number beyond the operand; or that */
+	uint8_t bits; /* register with a bit number that may exceed the operand,
+			 or INSN_NO_REG */
 	uint8_t scale; /* of .index */
-	bool write;    /* it stores, and may load as well */
+	bool write;    /* a store; it may load as well */
 	bool rep;
 	bool small; /* 32-bit address */
 };
 
 /*
  * The loads and stores of the instruction at BYTES, and what it does to registers:
- * .to becomes .from + .add (.from INSN_NO_REG: .add; .to INSN_NO_REG: none is such),
- * those in .written (one bit each) get another value.
+ * .to becomes .from + .add (.from INSN_NO_REG: .add; .to INSN_NO_REG: no such
+ * register); those in .written (one bit each) get an unknown value.
  */
 struct insn_uses {
 	struct insn_access access[INSN_ACCESSES_MAX];
@@ -157,11 +158,11 @@ struct insn_uses {
 void insn_uses(
     const uint8_t *bytes, size_t count, uint64_t va, struct insn_uses *uses);
 
-/* The address of ACCESS, whose registers are places in VALUE. */
+/* The address of ACCESS, whose registers are indexes of VALUE. */
 uint64_t insn_access_va(
     const struct insn_access *access, const uint64_t *value);
 
-/* What ACCESS is with REGS, all turns of a REP together. */
+/* The memory of ACCESS with the registers REGS, over all iterations of a REP. */
 struct insn_extent {
 	uint64_t va, bytes;
 };
@@ -169,15 +170,15 @@ void insn_access_extent(const struct insn_access *access,
     const struct insn_regs *regs, struct insn_extent *extent);
 
 /*
- * Does the instruction load and store one operand of 1, 2, 4 or 8 bytes in two steps
- * that another CPU can come between: no LOCK, no XCHG, no string instruction, not
- * through RSP?
+ * True if the instruction loads and stores one operand of 1, 2, 4 or 8 bytes in two
+ * steps between which another CPU can access it: no LOCK, no XCHG, no string
+ * instruction, not through RSP.
  */
 bool insn_is_split(const uint8_t *bytes, size_t count);
 
 /*
- * What the instruction does to the page of PAGE_VA, hidden operands too: an operand that
- * it only reads comes before one that it writes (MOVS, PUSH, POP).
+ * The instruction's access to the page of PAGE_VA, hidden operands included.  An
+ * operand that is only read comes before one that is written (MOVS, PUSH, POP).
  */
 struct insn_page {
 	bool written;
@@ -187,23 +188,23 @@ struct insn_page insn_page(const uint8_t *bytes, size_t count, uint64_t va,
     const struct insn_regs *regs, uint64_t page_va);
 
 /*
- * Does an operand name an address in [begin, end): relative to RIP, absolute, or as
- * an immediate value?
+ * True if an operand refers to an address in [begin, end): relative to RIP,
+ * absolute, or as an immediate value.
  */
 bool insn_refers_to(const uint8_t *bytes, size_t count, uint64_t va,
     uint64_t begin, uint64_t end);
 
 /*
- * An INSN_FLOAT in a form that the host's CPU can run anywhere: a memory operand is at
- * the address in RAX, and a general register, but for AX of FNSTSW, is RCX.
+ * An INSN_FLOAT in a form that the host's CPU can run anywhere: a memory operand is
+ * at the address in RAX, and a general register, except AX of FNSTSW, is RCX.
  */
 struct insn_float {
 	uint8_t code[INSN_BYTES_MAX];
 	unsigned length;
-	int gpr;     /* that is to be in RCX; -1: none */
+	int gpr;     /* register whose value RCX holds; -1: none */
 	bool memory; /* see insn_memory_operand() */
 	bool x87, sse;
-	bool codes;   /* it defines C0, C2 and C3, or leaves them alone */
+	bool codes;   /* it defines C0, C2 and C3, or does not change them */
 	bool control; /* it reads or writes the x87 control word */
 };
 void insn_float(const uint8_t *bytes, size_t count, struct insn_float *out);
@@ -215,10 +216,10 @@ void insn_cmpxchg_operands(
 /* INT n, INT3, INT1: the vector it raises, else -1. */
 int insn_software_vector(const uint8_t *bytes, size_t count);
 
-/* Is it one of UD0, UD1, UD2: invalid on purpose? */
+/* True for UD0, UD1 and UD2, which are invalid by definition. */
 bool insn_is_ud(const uint8_t *bytes, size_t count);
 
-/* The memory or immediate operand of OUT: port, or -1 where DX holds it; bytes. */
+/* The operands of OUT: the port, or -1 if DX holds it, and the size in bytes. */
 void insn_out_operands(
     const uint8_t *bytes, size_t count, int *port, unsigned *bytes_out);
 

@@ -1,6 +1,6 @@
 /*
- * The loads and stores of an instruction, by the registers that make their addresses,
- * and what it leaves in the registers.
+ * The loads and stores of an instruction, with the registers of their addresses,
+ * and the instruction's effect on registers.
  */
 #include "emu/cpu/insn/insn_zydis.h"
 
@@ -18,7 +18,7 @@
 #define XSAVE_HEADER 512
 #define XSAVE_BYTES  (64 + 128)
 
-/* The number of REG in struct insn_access; INSN_NO_REG: it has none. */
+/* The number of REG in struct insn_access; INSN_NO_REG if it has none. */
 static uint8_t
 reg_number(ZydisRegister reg)
 {
@@ -35,7 +35,7 @@ reg_number(ZydisRegister reg)
 	return (uint8_t)ZydisRegisterGetId(wide);
 }
 
-/* Instructions that name memory without loading or storing there. */
+/* Instructions with a memory operand that they neither load nor store. */
 static bool
 names_only(const struct decoded *d)
 {
@@ -77,7 +77,7 @@ is_access(const struct decoded *d, const ZydisDecodedOperand *operand)
 		is_string(d));
 }
 
-/* BT, BTS, BTR and BTC with a register reach beyond their operand. */
+/* BT, BTS, BTR and BTC with a register can access memory beyond their operand. */
 static void
 add_bits(const struct decoded *d, struct insn_access *access)
 {
@@ -122,7 +122,7 @@ add_access(const struct decoded *d, const ZydisDecodedOperand *operand,
 	    operand->mem.segment == ZYDIS_REGISTER_GS)
 		access->segment = reg_number(operand->mem.segment);
 	add_bits(d, access);
-	/* It names RSP as it is after it raised it. */
+	/* POP computes the address of its operand after it increments RSP. */
 	if (d->insn.mnemonic == ZYDIS_MNEMONIC_POP && access->base == RSP)
 		access->disp += access->bytes;
 	if (insn_zydis_classify(d) == INSN_XSAVES ||
@@ -148,7 +148,7 @@ find_written(const struct decoded *d)
 		if (reg != INSN_NO_REG)
 			written |= UINT32_C(1) << reg;
 	}
-	/* The decoder does not name all of them. */
+	/* The decoder does not list all of them. */
 	if (is_string(d))
 		written |= UINT32_C(1) << RCX | UINT32_C(1) << RSI |
 		    UINT32_C(1) << RDI;
@@ -303,7 +303,7 @@ insn_zydis_bit_offset(uint32_t bytes, uint64_t bit)
 	    : width == 32        ? (int32_t)bit
 				 : (int64_t)bit;
 
-	/* Towards minus infinity. */
+	/* Rounds towards minus infinity. */
 	return (uint64_t)((at - (at & (width - 1))) / 8);
 }
 

@@ -16,7 +16,7 @@ insn_cache_decode(struct insn_cache *cache, const uint8_t *bytes, size_t count,
 	    (64 - INSN_CACHE_BITS);
 	uint8_t length = cache->entry[slot].insn.length;
 
-	/* What comes after an instruction does not matter to it. */
+	/* Bytes after the instruction are not compared. */
 	if (length != 0 && length <= count && cache->entry[slot].va == va &&
 	    memcmp(cache->entry[slot].bytes, bytes, length) == 0) {
 		*insn = cache->entry[slot].insn;

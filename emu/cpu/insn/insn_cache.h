@@ -1,7 +1,6 @@
 /*
- * Instructions that have been decoded, by address and bytes: code that is written once
- * more with the same bytes, as a module that is loaded again is, need not be decoded
- * again.
+ * Decoded instructions by address and bytes.  Code that is written again with the
+ * same bytes, as when a module is loaded again, need not be decoded again.
  */
 #ifndef TOPAZ_EMU_CPU_INSN_INSN_CACHE_H
 #define TOPAZ_EMU_CPU_INSN_INSN_CACHE_H
@@ -14,7 +13,7 @@ struct insn_cache {
 	struct {
 		uint64_t va;
 		uint8_t bytes[INSN_BYTES_MAX]; /* .insn.length of them */
-		struct insn insn; /* of length 0: the entry is not used */
+		struct insn insn; /* length 0: the entry is not used */
 	} entry[1u << INSN_CACHE_BITS];
 };
 

@@ -1,7 +1,8 @@
 /*
- * Instructions that the engine must not run because it gets them wrong: what the
- * differential test (tests/differential) has found in Unicorn 2.1.1, and extensions
- * that no profile announces but the engine executes, or takes for something else.
+ * Instructions that the engine must not run because it gets them wrong: those that
+ * the differential test (tests/differential) has found in Unicorn 2.1.1, and
+ * extensions that no profile announces but the engine executes, or decodes as
+ * another instruction.
  */
 #include "emu/cpu/insn/insn_zydis.h"
 
@@ -33,7 +34,7 @@ takes_spl_for_ah(const struct decoded *d)
 	    (d->insn.attributes & ZYDIS_ATTRIB_HAS_REX);
 }
 
-/* LOCK NEG leaves SF and PF of another value. */
+/* After LOCK NEG, SF and PF are those of another value. */
 static bool
 is_locked_neg(const struct decoded *d)
 {
@@ -41,7 +42,10 @@ is_locked_neg(const struct decoded *d)
 	    (d->insn.attributes & ZYDIS_ATTRIB_HAS_LOCK);
 }
 
-/* SHLD and SHRD by an immediate count: RIP is taken for one less. */
+/*
+ * SHLD and SHRD by an immediate count: the engine computes with a RIP that is too
+ * low by one.
+ */
 static bool
 misses_by_one(const struct decoded *d)
 {
@@ -53,7 +57,7 @@ misses_by_one(const struct decoded *d)
 		d->operand[0].mem.base == ZYDIS_REGISTER_EIP);
 }
 
-/* 66H goes before F2H and F3H, and F3H before F2H, wherever they are. */
+/* The engine gives 66H precedence over F2H and F3H, and F3H over F2H, in any order. */
 static bool
 takes_other_prefix(const struct decoded *d)
 {
@@ -83,8 +87,9 @@ is_transcendental(const struct decoded *d)
 }
 
 /*
- * SDM vol. 2, "CPUID - CPU Identification": an instruction of an extension that CPUID
- * does not show raises #UD.  The engine knows VEX only for BMI: it takes AVX for SSE.
+ * SDM vol. 2, "CPUID - CPU Identification": an instruction of an extension that
+ * CPUID does not show raises #UD.  The engine knows VEX only for BMI: it decodes
+ * AVX as SSE.
  */
 static bool
 is_unannounced(const struct decoded *d)
@@ -125,7 +130,7 @@ is_unannounced(const struct decoded *d)
 		if (d->insn.meta.isa_ext == absent[i])
 			return true;
 	}
-	/* Without BMI1, TZCNT is BSF: the engine's model lacks it, too. */
+	/* Without BMI1, TZCNT is BSF: the engine's CPU model has no BMI1 either. */
 	return d->insn.meta.isa_ext == ZYDIS_ISA_EXT_BMI1 &&
 	    d->insn.mnemonic != ZYDIS_MNEMONIC_TZCNT;
 }

@@ -1,5 +1,6 @@
 /*
- * Which instructions the host's CPU executes for the guest, and how they look there.
+ * The instructions that the host's CPU executes for the guest, and their encoding
+ * for the host.
  */
 #include "emu/cpu/insn/insn_zydis.h"
 
@@ -11,7 +12,7 @@
 static bool
 is_sse_arithmetic(const struct decoded *d)
 {
-	/* The string instruction of this name has no isa_ext of SSE2. */
+	/* The string instruction of the same name is not an SSE2 instruction. */
 	if (d->insn.meta.isa_ext == ZYDIS_ISA_EXT_BASE)
 		return false;
 	switch ((int)d->insn.mnemonic) {
@@ -93,7 +94,7 @@ class_of(const ZydisDecodedOperand *operand)
 	    : ZYDIS_REGCLASS_INVALID;
 }
 
-/* MASKMOVQ stores where RDI says: the engine does it. */
+/* MASKMOVQ stores at the address in RDI: the engine executes it. */
 static bool
 is_mmx(const struct decoded *d)
 {
@@ -116,7 +117,7 @@ insn_zydis_is_float(const struct decoded *d)
 
 /*
  * SDM vol. 2, "FPU Flags Affected" of each: comparisons and FXAM define C0, C2, C3;
- * FCOMI and those that are no x87 instructions leave them alone.
+ * FCOMI and instructions other than x87 do not change them.
  */
 static bool
 has_codes(const struct decoded *d)
@@ -168,7 +169,10 @@ has_control(const struct decoded *d)
 	}
 }
 
-/* Prefixes but for the address's and LOCK; REX of the registers that stay. */
+/*
+ * Copies prefixes except address prefixes and LOCK; REX for the registers that are
+ * kept.
+ */
 static unsigned
 copy_prefixes(const struct decoded *d, bool memory, bool rm_gpr, bool reg_gpr,
     uint8_t *code)

@@ -1,6 +1,4 @@
-/*
- * What an instruction does to memory.
- */
+/* The memory accesses of an instruction. */
 #include "emu/cpu/insn/insn_zydis.h"
 
 static uint64_t
@@ -56,8 +54,11 @@ is_vector(const struct decoded *d)
 	    d->insn.meta.isa_ext == ZYDIS_ISA_EXT_SSE3;
 }
 
-/* SDM vol. 1, 4.1.1 "Alignment of Words, Doublewords, Quadwords, and Double
- * Quadwords": the instructions that need it, and those made for the others. */
+/*
+ * SDM vol. 1, 4.1.1 "Alignment of Words, Doublewords, Quadwords, and Double
+ * Quadwords": the instructions that require alignment, and those for unaligned
+ * operands.
+ */
 static bool
 is_aligned(const struct decoded *d, const ZydisDecodedOperand *operand)
 {
@@ -108,7 +109,7 @@ static bool is_local_class(enum insn_class class)
 	    class == INSN_CMPXCHG32_REG;
 }
 
-/* LEA and NOP name memory that they do not touch. */
+/* LEA and NOP have a memory operand that they do not access. */
 static bool
 is_accessed(const ZydisDecodedOperand *operand)
 {
@@ -157,7 +158,10 @@ insn_is_split(const uint8_t *bytes, size_t count)
 	return false;
 }
 
-/* Bytes beyond the operand that BTS, BTR and BTC with a register reach. */
+/*
+ * Offset in bytes from the operand to the word that BTS, BTR and BTC with a
+ * register access.
+ */
 static uint64_t
 bit_offset(const struct decoded *d, uint64_t va, const struct insn_regs *regs)
 {
@@ -263,7 +267,8 @@ insn_page(const uint8_t *bytes, size_t count, uint64_t va,
 		start = operand_va(&d, operand, va, regs);
 		if (i == 0)
 			start += bit_offset(&d, va, regs);
-		/* PUSH and CALL name RSP as it is before they lower it. */
+		/* For PUSH and CALL, the operand's address uses RSP before it is
+		 * decremented. */
 		if (is_written(operand) &&
 		    operand->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN &&
 		    operand->mem.base == ZYDIS_REGISTER_RSP)

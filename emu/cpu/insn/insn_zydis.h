@@ -1,6 +1,4 @@
-/*
- * A decoded instruction, shared by insn.c and insn_memory.c and by nobody else.
- */
+/* A decoded instruction of Zydis, shared only by the files of this folder. */
 #ifndef TOPAZ_EMU_CPU_INSN_INSN_ZYDIS_H
 #define TOPAZ_EMU_CPU_INSN_INSN_ZYDIS_H
 
@@ -13,21 +11,26 @@ struct decoded {
 	ZydisDecodedOperand operand[ZYDIS_MAX_OPERAND_COUNT];
 };
 
-/* False: the bytes are no instruction, or too few. */
+/* False: the bytes are not an instruction, or too few. */
 bool insn_zydis_decode(const uint8_t *bytes, size_t count, struct decoded *out);
 enum insn_class insn_zydis_classify(const struct decoded *d);
 /* See struct insn. */
 bool insn_zydis_stores(const struct decoded *d);
-/* Bytes from an operand of BYTES to the word that has bit number BIT of it. */
+/*
+ * Offset in bytes, from the start of an operand of BYTES bytes, of the word that
+ * holds its bit BIT.
+ */
 uint64_t insn_zydis_bit_offset(uint32_t bytes, uint64_t bit);
 /* See INSN_CHECKED. */
 bool insn_zydis_is_checked(const struct decoded *d);
 
-/* insn_float.c: is it an INSN_FLOAT? */
+/* insn_float.c: true for an INSN_FLOAT. */
 bool insn_zydis_is_float(const struct decoded *d);
 
-/* insn_engine.c: how an instruction that the engine gets wrong is to be treated;
- * INSN_PLAIN: it gets it right. */
+/*
+ * insn_engine.c: the class for an instruction that the engine gets wrong;
+ * INSN_PLAIN: the engine gets it right.
+ */
 enum insn_class insn_zydis_distrust(const struct decoded *d);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Operands in memory of instructions that the machine executes itself.  Private to
+ * Memory operands of instructions that the machine executes itself.  Private to
  * emu/cpu.
  */
 #ifndef TOPAZ_EMU_CPU_INSN_OPERAND_H
@@ -11,14 +11,14 @@
 struct cpu;
 
 /*
- * check.c: makes an access to MEMORY as the guest's code would.  BYTES is where it is in
- * RAM; .part[0] NULL: it is no RAM, which ends the run for cpu_access_ram().
+ * check.c: makes an access to MEMORY as the guest's code would.  BYTES is its place
+ * in RAM; .part[0] NULL: it is not RAM, which makes cpu_access_ram() end the run.
  */
 enum fault cpu_access_memory(struct cpu *cpu, const struct insn_memory *memory,
     struct walk_bytes *bytes, uint64_t *fault_va);
 enum fault cpu_access_ram(struct cpu *cpu, const struct insn_memory *memory,
     struct walk_bytes *bytes, uint64_t *fault_va);
-/* COUNT bytes of an operand out of RAM, or into it. */
+/* Copies COUNT bytes of an operand from RAM, or to RAM. */
 void cpu_load_operand(
     const struct walk_bytes *bytes, void *operand, size_t count);
 void cpu_store_operand(

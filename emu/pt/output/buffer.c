@@ -1,6 +1,6 @@
 #include "emu/pt/output/buffer.h"
 
-/* What one SETTING row allows. */
+/* The limits of one SETTING row. */
 struct cycles_row {
 	const char *name;
 	size_t offset;

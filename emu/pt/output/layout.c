@@ -49,7 +49,7 @@ layout_next(uint64_t position, bool close_word, const struct packet *packet)
 	return step;
 }
 
-/* The byte counter is looked at once in this many bytes. */
+/* Interval, in bytes, at which the byte counter is checked. */
 static uint64_t
 layout_look_step(const struct pt_unit *unit)
 {
@@ -78,8 +78,9 @@ layout_period_bytes(const struct pt_unit *unit)
 }
 
 /*
- * Model choice, from captures: the counter is looked at every so many lines (15), and the
- * period is subtracted from it, so that the mean distance is the period.
+ * Model choice, from captures: the counter is checked every .psb_look_lines lines
+ * (15), and the period is subtracted from it, so that the mean distance is the
+ * period.
  */
 static void
 layout_check_psb_counter(struct pt_unit *unit)
@@ -161,7 +162,10 @@ layout_pad(struct pt_unit *unit, unsigned bytes)
 	output_queue_put(unit, pads, bytes);
 }
 
-/* Writes what ends within the region, before any mark and any look at the counter. */
+/*
+ * Writes bytes that end within the region, and before any PMI position and the next
+ * check of the counter.
+ */
 static void
 layout_free(
     struct pt_unit *unit, const struct packet *packet, unsigned pad_bytes)
@@ -186,7 +190,8 @@ layout_emit(struct pt_unit *unit, const struct packet *packet)
 
 	TZ_ASSERT(packet->bytes >= 1);
 	TZ_ASSERT(packet->bytes <= PACKET_BYTES_MAX);
-	/* What else belongs to an event of which a packet was lost is lost, too. */
+	/* Once a packet of an event was lost, the other packets of the event are
+	 * lost, too. */
 	if (unit->overflow.on)
 		return;
 	if (unit->buffer == NULL &&

@@ -68,7 +68,7 @@ output_queue_put(struct pt_unit *unit, const uint8_t *data, size_t bytes)
 		    data, bytes);
 }
 
-/* Writes the oldest BYTES held bytes; all the others are lost if output ends. */
+/* Writes the oldest BYTES held bytes; the others are lost if output ends. */
 static void
 output_queue_write(struct pt_unit *unit, uint64_t bytes)
 {
@@ -87,7 +87,7 @@ output_queue_write(struct pt_unit *unit, uint64_t bytes)
 		buffer_forget(unit->buffer);
 }
 
-/* What a filled region with INT comes to, now. */
+/* Raises the PMI of a filled region with INT now. */
 static void
 output_queue_pmi(struct pt_unit *unit, uint32_t index)
 {
@@ -113,7 +113,8 @@ output_queue_raise_pmi(struct pt_unit *unit, uint32_t index)
 		output_queue_pmi(unit, index);
 		return;
 	}
-	/* Model choice: one PMI is on its way; a second fill hurries it up. */
+	/* Model choice: only one PMI is delayed at a time; a second full region
+	 * raises the delayed one at once. */
 	if (unit->late_pmi.on)
 		output_queue_late_pmi(unit);
 	unit->late_pmi = (struct late_pmi){ .on = true,

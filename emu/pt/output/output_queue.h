@@ -1,7 +1,7 @@
 /*
  * A unit's output on its way through the internal buffer (buffer.h), if it has one:
- * what enters, what reaches memory, what does not fit, and PMIs that take time.
- * Without one every byte goes straight to topa.h.
+ * what enters, what reaches memory, what does not fit, and delayed PMIs.  Without a
+ * buffer every byte goes straight to topa.h.
  */
 #ifndef TOPAZ_EMU_PT_OUTPUT_OUTPUT_QUEUE_H
 #define TOPAZ_EMU_PT_OUTPUT_OUTPUT_QUEUE_H
@@ -10,37 +10,37 @@
 
 struct pt_unit;
 
-/* Bytes that were made and are not in memory. */
+/* Bytes generated that are not in memory yet. */
 uint64_t output_queue_held(const struct pt_unit *unit);
 
-/* Is there room for BYTES more now? */
+/* True if there is room for BYTES more bytes now. */
 bool output_queue_fits(const struct pt_unit *unit, size_t bytes);
 
-/* Puts BYTES bytes of DATA, which must fit, on their way. */
+/* Queues BYTES bytes of DATA, which must fit. */
 void output_queue_put(struct pt_unit *unit, const uint8_t *data, size_t bytes);
 
-/* Writes what has arrived in memory by now, and raises a PMI that is due. */
+/* Writes the bytes that have arrived in memory by now, and raises a PMI that is due. */
 void output_queue_run(struct pt_unit *unit);
 
 /*
- * Writes all that is held.  Model choice: it takes no time; a PMI that this leads to
- * takes its own.
+ * Writes all held bytes.  Model choice: this takes no time; a PMI that it causes
+ * has its usual delay.
  */
 void output_queue_flush(struct pt_unit *unit);
 
-/* The buffer overflows: what comes is lost until it is empty (model choice). */
+/* The buffer overflows: all packets are lost until it is empty (model choice). */
 void output_queue_overflow(struct pt_unit *unit);
 
-/* Is an overflow that output_queue_overflow() began over, by the state of the buffer? */
+/* True if the buffer's state ends an overflow that output_queue_overflow() began. */
 bool output_queue_is_over(const struct pt_unit *unit);
 
-/* Region INDEX of the table, which has INT, is full: raises the PMI, in time. */
+/* Region INDEX of the table, which has INT, is full: raises the PMI after its delay. */
 void output_queue_raise_pmi(struct pt_unit *unit, uint32_t index);
 
-/* Does time matter to what is held or waits, whatever the enables are? */
+/* True if held bytes or a delayed PMI depend on time, whatever the enables are. */
 bool output_queue_is_busy(const struct pt_unit *unit);
 
-/* Tells the observer that the OVF of such an overflow comes next. */
+/* Reports to the observer that the OVF of such an overflow is the next packet. */
 void output_queue_tell_over(struct pt_unit *unit);
 
 #endif

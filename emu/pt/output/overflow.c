@@ -11,8 +11,8 @@
 #include <assert.h>
 
 /*
- * The most that a packet and the padding before it have: a wide one closes the word
- * before and ends another with its header (layout.c).
+ * Upper bound, in bytes, of a packet and the padding before it: a wide packet
+ * closes the word before and ends another with its header (layout.c).
  */
 #define OVERFLOW_PLACED(bytes) ((bytes) + 2 * (LAYOUT_WORD_BYTES - 1))
 
@@ -22,12 +22,12 @@ static_assert(OVERFLOW_PLACED(8) + OVERFLOW_PLACED(1 + PACKET_OVF_BYTES) +
 	CYCLES_RESERVE,
     "the end of an overflow fits its reserve");
 
-/* OVF; what follows, which has the reserve to itself, does not lean on the past. */
+/* Sends OVF.  Packets after it use the reserve, and do not depend on earlier packets. */
 static void
 overflow_send(struct pt_unit *unit)
 {
 	TZ_ASSERT(unit->overflow.on);
-	/* The event in which it began may have left something behind. */
+	/* The event in which it began may have left bits pending. */
 	tnt_forget(unit);
 	unit->fast.ret_count = 0;
 	if (unit->overflow.full)
@@ -53,14 +53,14 @@ overflow_resolve(struct pt_unit *unit, uint64_t ip)
 	    unit->flow.exec_sent == unit->flow.exec;
 
 	overflow_send(unit);
-	/* SKD010: the FUP may be missing; APL12: or be there wrongly. */
+	/* SKD010: the FUP may be missing; APL12: or be sent wrongly. */
 	if (unit->gate.packet_en ? !unit_erratum(unit, PROFILE_ERRATUM_SKD010)
 				 : !unit->gate.filter_en &&
 		    unit_erratum(unit, PROFILE_ERRATUM_APL12))
 		emit_fup(unit, ip);
 	/*
-	 * A FUP says nothing of the mode.  Model choice: where a decoder could not
-	 * know it, PSB+ follows, as captures have it after OVF.
+	 * A FUP does not contain the mode.  Model choice: if a decoder could not
+	 * know the mode, PSB+ follows, as it does after OVF in captures.
 	 */
 	if (unit->gate.packet_en && !told) {
 		unit->place.psb_due = false;
@@ -69,7 +69,10 @@ overflow_resolve(struct pt_unit *unit, uint64_t ip)
 	unit->overflow.reserve = false;
 }
 
-/* The same for one that came by itself: without PacketEn, PSB+ follows at once. */
+/*
+ * The same for an overflow that was not forced: without PacketEn, PSB+ follows at
+ * once.
+ */
 static void
 overflow_resolve_full(struct pt_unit *unit, uint64_t ip)
 {
@@ -97,7 +100,7 @@ pt_unit_resolve(struct pt_unit *unit, uint64_t ip)
 	overflow_resolve_full(unit, ip);
 }
 
-/* Does the overflow go on after one more transfer? */
+/* True if the overflow continues after one more transfer. */
 static bool
 overflow_goes_on(struct overflow *overflow)
 {
@@ -121,7 +124,7 @@ overflow_lose(struct pt_unit *unit, uint64_t ip, bool stop)
 		return;
 	}
 	overflow_resolve(unit, ip);
-	/* Model choice: the TraceStop packet is among what was lost. */
+	/* Model choice: the TraceStop packet is lost, too. */
 	if (stop)
 		flow_stop(unit, true);
 	flow_end(unit, unit->place.psb_due, ip);

@@ -1,6 +1,6 @@
 /*
- * The end of an overflow of the internal buffer, and what is lost until then.  When
- * one begins is output_queue.c's business, or ../inject.h's.
+ * The end of an overflow of the internal buffer, and the packets lost until then.
+ * output_queue.c and ../inject.h begin an overflow.
  *
  * Source: SDM vol. 3, 33.3.8 "Internal Buffer Overflow".
  */
@@ -10,8 +10,8 @@
 #include "emu/pt/unit.h"
 
 /*
- * OVF, then the address IP where the trace resumes; what follows does not lean on
- * what was lost.
+ * OVF, then the address IP where the trace resumes.  Packets after it do not depend
+ * on lost ones.
  */
 void overflow_resolve(struct pt_unit *unit, uint64_t ip);
 
@@ -23,7 +23,7 @@ void overflow_lose(struct pt_unit *unit, uint64_t ip, bool stop);
 
 /*
  * The buffer was drained up to now: an overflow that it began may be over.  While
- * PacketEn is 1 the address at which tracing resumes is to come: see
+ * PacketEn is 1, its end waits for the address at which tracing resumes: see
  * pt_unit_wants_ip().
  */
 void overflow_drained(struct pt_unit *unit);

@@ -11,8 +11,8 @@ struct pt_unit;
 
 /*
  * Starts to fill the range of OUTPUT_BASE and OUTPUT_MASK_PTRS at its offset, at
- * TraceEn 0 -> 1 and each time that the range is full (with offset 0).  Returns NULL
- * or what is wrong with them, as static text.
+ * TraceEn 0 -> 1 and each time that the range is full (with offset 0).  Returns
+ * NULL, or static text that names the fault of these MSRs.
  */
 const char *single_open(struct pt_unit *unit);
 

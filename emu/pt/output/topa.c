@@ -20,7 +20,7 @@ topa_error(struct pt_unit *unit, const char *text)
 	    unit, (struct pt_event){ .kind = PT_EVENT_ERROR, .text = text });
 }
 
-/* Offset of the next byte at which more than a byte is to be written. */
+/* Offset of the next byte that needs more than a plain write. */
 static uint64_t
 topa_next_mark(const struct topa *topa)
 {
@@ -77,15 +77,15 @@ topa_begin_region(struct pt_unit *unit)
 
 	TZ_ASSERT(topa->offset_bytes < topa->region_bytes);
 	/*
-	 * SDM vol. 3, 33.2.7.4 "Restricted Memory Access".  Model choice: output
-	 * that reaches into it is an operational error at its region's start.
+	 * SDM vol. 3, 33.2.7.4 "Restricted Memory Access".  Model choice: a region
+	 * that overlaps it is an operational error when the region is opened.
 	 */
 	if (topa_entry_is_restricted(unit, topa->region_pa, topa->region_bytes))
 		return "trace output in restricted memory";
 	/*
 	 * SDM vol. 3, 33.3.1 "Detection of Intel PT", MENTRY = 0: the PMI comes
-	 * before the region is full.  Model choice: where the output starts
-	 * behind that place, it comes at the end as elsewhere.
+	 * before the region is full.  Model choice: if the output starts after that
+	 * position, the PMI comes at the end, as on other processors.
 	 */
 	if (!(unit->profile->pt_ecx & PROFILE_PT_ECX_MENTRY))
 		early_bytes = unit->profile->uarch->pmi_early_bytes;
@@ -99,7 +99,7 @@ topa_begin_region(struct pt_unit *unit)
 	return NULL;
 }
 
-/* Stands on entry .index: opens its region.  Returns NULL or why it cannot. */
+/* Opens the region of entry .index.  Returns NULL, or the reason why it cannot. */
 static const char *
 topa_open_entry(struct pt_unit *unit)
 {
@@ -188,7 +188,7 @@ topa_report_output(struct pt_unit *unit)
 	event.pa.u = topa->region_pa + topa->told_bytes;
 	event.offset_bytes = topa->written - bytes;
 	topa->told_bytes = topa->offset_bytes;
-	/* Bytes for a region without memory are lost: nothing to report. */
+	/* Bytes for a region without memory are lost and not reported. */
 	if (unit->window != NULL)
 		unit->port.event(unit->port.arg, &event);
 }
@@ -212,7 +212,7 @@ topa_pmi(struct pt_unit *unit)
 	output_queue_raise_pmi(unit, unit->topa.index);
 }
 
-/* The region is full: STOP, then INT, then on to the next entry. */
+/* The region is full: STOP, then INT, then the next entry. */
 static void
 topa_region_full(struct pt_unit *unit)
 {
@@ -243,7 +243,7 @@ topa_region_full(struct pt_unit *unit)
 	if (!(unit->msrs.ctl & CTL_TOPA)) {
 		fault = single_open(unit);
 	} else {
-		/* Model choice: the pointers move on at once. */
+		/* Model choice: the pointers advance at once. */
 		topa->index = (topa->index + 1) % TOPA_ENTRY_ENTRIES_MAX;
 		fault = topa_open_entry(unit);
 	}

@@ -1,7 +1,7 @@
 /*
  * Trace output through a table of physical addresses (ToPA): from region to region,
- * INT, STOP and operational errors.  What of it a single range (single.h) shares: the
- * region that is being filled, and the writing.  Not modelled: trace transport.
+ * INT, STOP and operational errors.  A single range (single.h) shares the region
+ * that is being filled, and the writing.  Not modelled: trace transport.
  *
  * Source: SDM vol. 3, 33.2.7.2 "Table of Physical Addresses (ToPA)".
  */
@@ -19,9 +19,9 @@ struct pt_unit;
 void topa_open(struct pt_unit *unit);
 
 /*
- * Starts to fill the region that .region_pa, .region_bytes, .region_stop and
- * .region_intr say, at .offset_bytes, which lies in it.  Returns NULL or why it
- * cannot, as static text.
+ * Starts to fill the region described by .region_pa, .region_bytes, .region_stop
+ * and .region_intr, at .offset_bytes, which lies in it.  Returns NULL, or static
+ * text with the reason why it cannot.
  */
 const char *topa_begin_region(struct pt_unit *unit);
 
@@ -32,25 +32,25 @@ void topa_pmi(struct pt_unit *unit);
 void topa_close(struct pt_unit *unit);
 
 /*
- * Writes BYTES bytes of DATA.  They are lost while no region is open, and from
- * where STOP or an error ends the output.
+ * Writes BYTES bytes of DATA.  They are lost while no region is open, and after
+ * STOP or an error has ended the output.
  */
 void topa_write(struct pt_unit *unit, const uint8_t *data, size_t bytes);
 
 /* topa_write() returns to layout_check_psb_counter() no later than at WRITTEN bytes. */
 void topa_set_look(struct pt_unit *unit, uint64_t written);
 
-/* Derives the window and what depends on it again, after a restore. */
+/* Derives the window and what depends on it anew, after a restore. */
 void topa_rewindow(struct pt_unit *unit);
 
 /*
- * Does output that goes on from here fill a region with INT, before STOP or an
- * error ends it, a whole pass is over or PT_FILL_ENTRIES_MAX entries were seen?
- * *BYTES are then those up to that region's end.
+ * True if output from here on fills a region with INT before STOP or an error ends
+ * it, within one pass of the tables and PT_FILL_ENTRIES_MAX entries.  *BYTES is
+ * then the number of bytes up to that region's end.
  */
 bool topa_leads_to_intr(struct pt_unit *unit, uint64_t *bytes);
 
-/* An operational error, TEXT, without a cause in the tables. */
+/* An operational error without a cause in the tables; TEXT describes it. */
 void topa_fail(struct pt_unit *unit, const char *text);
 
 /* Reports bytes that are in memory and were not reported yet. */

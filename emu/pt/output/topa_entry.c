@@ -45,7 +45,7 @@ topa_entry_is_restricted(
 	    unit->port.restricted(unit->port.arg, at, bytes);
 }
 
-/* The remembered entry at AT that was not used yet; the maximum: none. */
+/* The slot of the cached, unused entry for AT; PT_STALE_ENTRIES_MAX: there is none. */
 static uint32_t
 topa_entry_stale_slot(const struct pt_unit *unit, struct topa_entry_spot at)
 {
@@ -60,9 +60,9 @@ topa_entry_stale_slot(const struct pt_unit *unit, struct topa_entry_spot at)
 }
 
 /*
- * Gets the entry at AT, from memory or from what is remembered; USE: for good,
- * not only to look ahead.  False where no entry can be read.
- * Model choice: a table outside RAM is an operational error.
+ * Reads the entry at AT, from memory or from the cache.  USE: a cached entry is
+ * consumed; false: look ahead only.  Returns false if no entry can be read.  Model
+ * choice: a table outside RAM is an operational error.
  */
 static bool
 topa_entry_fetch(

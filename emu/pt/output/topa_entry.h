@@ -1,6 +1,6 @@
 /*
- * Tables of physical addresses (ToPA): their entries, what is wrong with them, and
- * which entry comes next.
+ * Tables of physical addresses (ToPA): their entries, the entries' errors, and the
+ * order of entries.
  *
  * Source: SDM vol. 3, 33.2.7.2 "Table of Physical Addresses (ToPA)".
  */
@@ -25,23 +25,23 @@ struct topa_entry_spot {
 /* Bytes of the output region that ENTRY describes: 4 KiB to 128 MiB. */
 uint64_t topa_entry_region_bytes(uint64_t entry);
 
-/* What is wrong with ENTRY at INDEX of a table, as static text, or NULL. */
+/* Static text that names the error of ENTRY at INDEX of a table, or NULL. */
 const char *topa_entry_fault(
     const struct profile *profile, uint64_t entry, uint32_t index);
 
-/* Is a byte of [PA, PA + BYTES) closed to the unit?  BYTES is not 0. */
+/* True if the unit may not access some byte of [PA, PA + BYTES).  BYTES is not 0. */
 bool topa_entry_is_restricted(
     const struct pt_unit *unit, uint64_t pa, uint64_t bytes);
 
 /*
- * The output entry that AT leads to: follows one END entry, moving AT, and checks
- * what it finds.  USE: for good, not only to look ahead.  Returns NULL or what is
- * wrong with it, as static text.
+ * The output entry that AT leads to.  Follows one END entry, moving AT, and checks
+ * each entry read.  USE: the entry is consumed; false: look ahead only.  Returns
+ * NULL, or static text that names the entry's error.
  */
 const char *topa_entry_settle(struct pt_unit *unit, struct topa_entry_spot *at,
     bool use, uint64_t *entry);
 
-/* Reads ENTRIES entries from the current one on, for pt_unit_stale(). */
+/* Caches ENTRIES entries from the current one on, for pt_unit_stale(). */
 void topa_entry_remember(struct pt_unit *unit, uint32_t entries);
 
 #endif

@@ -37,7 +37,7 @@ emit_exec(uint64_t ctl, const struct pt_context *at)
 	return (at->cs_d ? PACKET_MODE_EXEC_CS_D : 0) | flag;
 }
 
-/* Sends PACKET as what happens now: its time first, where it may be told. */
+/* Sends PACKET, after a CYC with its time if PACKET is CYC-eligible. */
 static void
 emit_timed(struct pt_unit *unit, const struct packet *packet)
 {
@@ -54,7 +54,7 @@ emit_packet(struct pt_unit *unit, enum packet_kind kind, uint64_t payload)
 	emit_timed(unit, &packet);
 }
 
-/* Sends MAIN, with MODE.Exec before it where its bits are not known yet. */
+/* Sends MAIN, with MODE.Exec before it if the decoder does not know the mode yet. */
 static void
 emit_moded(struct pt_unit *unit, const struct packet *main)
 {
@@ -84,8 +84,8 @@ emit_moded(struct pt_unit *unit, const struct packet *main)
 }
 
 /*
- * Writes a packet of KIND with 2 or 4 bytes of IP where nothing but its place is to be
- * minded.  False: it is for the general way.
+ * Writes a packet of KIND with 2 or 4 bytes of IP if only its position has to be
+ * checked.  False: use the general path.
  */
 static bool
 emit_short_tip(struct pt_unit *unit, enum packet_ip_kind kind, uint64_t ip)
@@ -152,7 +152,7 @@ emit_fup(struct pt_unit *unit, uint64_t ip)
 
 	TZ_ASSERT(tnt_is_empty(unit));
 	/*
-	 * Every decoder takes its last IP from a FUP too.  Model choice: the
+	 * Every decoder updates its last IP from a FUP, too.  Model choice: the
 	 * first TIP after PSB+ is full even if a FUP came in between.
 	 */
 	unit->flow.last_ip = ip;
@@ -199,7 +199,7 @@ emit_pip(struct pt_unit *unit)
 
 /*
  * MODE.TSX, MODE.Exec and FUP of PSB+, each where its condition holds.  Model
- * choice, from captures: a CYC in PSB+ stands before TSC, not before these.
+ * choice, from captures: a CYC in PSB+ comes before TSC, not before these.
  */
 static void
 emit_psb_status(struct pt_unit *unit, bool packet_en, uint64_t ip)
@@ -228,7 +228,7 @@ emit_psb_status(struct pt_unit *unit, bool packet_en, uint64_t ip)
 unsigned
 emit_psb_most(const struct pt_unit *unit)
 {
-	/* Each TIP has its 9 bytes and is padded to the next word but one. */
+	/* Each TIP has 9 bytes, and takes two words with its padding. */
 	return EMIT_PSB_BYTES + unit->tnt.tips * 2 * LAYOUT_WORD_BYTES;
 }
 

@@ -1,5 +1,6 @@
 /*
- * Packets with the memory that they need: last IP, MODE.Exec and the status that PSB+ repeats.  When a packet is due is flow.c's business.
+ * Emits packets and keeps the state that their content depends on: last IP,
+ * MODE.Exec and the status that PSB+ repeats.  flow.c decides when a packet is due.
  *
  * Source: SDM vol. 3, 33.4.2 "Packet Definitions".
  */
@@ -12,25 +13,25 @@
 #define EMIT_TNT_EMPTY 1
 
 /*
- * A PSB+ with all that may stand in it, its padding and the TNT before it is not longer,
- * but for the TIPs that wait: emit_psb_most().
+ * Upper bound, in bytes, of a PSB+ with its padding and the TNT before it, without
+ * deferred TIPs: see emit_psb_most().
  */
 #define EMIT_PSB_BYTES 128
 
 /*
- * The IPBytes for IP where the last IP was LAST, which counts only if VALID.  FULL8
- * says that the micro-architecture's .ip_full is 6.
+ * The IPBytes for IP after the last IP LAST, which is ignored unless VALID.  FULL8:
+ * the micro-architecture's .ip_full is 6.
  */
 enum packet_ip_bytes emit_ip_bytes(
     uint64_t ip, uint64_t last, bool valid, bool full8);
 
-/* What MODE.Exec says, under IA32_RTIT_CTL CTL, of a CPU that stands at AT. */
+/* The payload of MODE.Exec for the context AT and IA32_RTIT_CTL = CTL. */
 uint8_t emit_exec(uint64_t ctl, const struct pt_context *at);
 
 /* A packet of fixed layout. */
 void emit_packet(struct pt_unit *unit, enum packet_kind kind, uint64_t payload);
 
-/* TIP, TIP.PGE or TIP.PGD to IP; before TIP and TIP.PGE MODE.Exec if needed. */
+/* TIP, TIP.PGE or TIP.PGD to IP; MODE.Exec before TIP and TIP.PGE if needed. */
 void emit_tip(struct pt_unit *unit, enum packet_ip_kind kind, uint64_t ip);
 
 /* TIP.PGD without IP. */
@@ -38,7 +39,7 @@ void emit_pgd_bare(struct pt_unit *unit);
 
 void emit_fup(struct pt_unit *unit, uint64_t ip);
 
-/* MODE.Exec of the present mode, which the decoder then knows. */
+/* MODE.Exec of the current mode, which the decoder then knows. */
 void emit_mode_exec(struct pt_unit *unit);
 
 /* An event data packet. */
@@ -48,7 +49,7 @@ void emit_evd(struct pt_unit *unit, enum packet_evd type, uint64_t data);
 void emit_bip(
     struct pt_unit *unit, uint8_t id, unsigned payload_bytes, uint64_t payload);
 
-/* PIP with the present CR3. */
+/* PIP with the current CR3. */
 void emit_pip(struct pt_unit *unit);
 
 /*
@@ -56,7 +57,7 @@ void emit_pip(struct pt_unit *unit);
  * the traced state there (an enable sends PSB+ before its TIP.PGE: false).
  */
 void emit_psb(struct pt_unit *unit, bool packet_en, uint64_t ip);
-/* What emit_psb() writes now is not longer, in bytes. */
+/* Upper bound, in bytes, of what emit_psb() would write now. */
 unsigned emit_psb_most(const struct pt_unit *unit);
 
 #endif

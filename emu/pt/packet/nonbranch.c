@@ -7,11 +7,11 @@
 #include "emu/pt/packet/tnt.h"
 #include "emu/pt/state.h"
 
-#define PWRE_HW TZ_BIT(7) /* SDM and perf; libipt looks at bit 3 */
+#define PWRE_HW TZ_BIT(7) /* SDM and perf; libipt reads bit 3 */
 
 /*
- * An event at AT begins: false where the unit has nothing to say.  Pending TNT bits
- * go out first.
+ * Begins an event at AT.  False: the unit sends nothing.  Pending TNT bits are sent
+ * first.
  */
 static bool
 nonbranch_begin(struct pt_unit *unit)
@@ -30,8 +30,9 @@ nonbranch_end(struct pt_unit *unit, const struct pt_context *at)
 }
 
 /*
- * The end of an event whose address is that of an instruction that is over: where the
- * CPU goes on is not known here, so a PSB+ that is due waits for the next event.
+ * Ends an event whose address is that of a retired instruction.  The address of the
+ * next instruction is not known here, so a PSB+ that is due waits for the next
+ * event.
  */
 static void
 nonbranch_end_clip(struct pt_unit *unit)
@@ -77,7 +78,7 @@ pt_unit_if_changed(struct pt_unit *unit, const struct pt_context *at)
 	nonbranch_end(unit, at);
 }
 
-/* EXSTOP, with the address where the context may know it. */
+/* EXSTOP, with the address if ContextEn is 1. */
 static void
 nonbranch_exstop(struct pt_unit *unit, const struct pt_context *at)
 {
@@ -189,7 +190,7 @@ pt_unit_smi(struct pt_unit *unit, const struct pt_context *at)
 		flow_send_cfe(unit, CFE_SMI, own_fup, 0);
 		if (own_fup)
 			emit_fup(unit, at->ip);
-		/* They may have ended the output. */
+		/* These packets may have ended the output. */
 		unit_refresh(unit);
 	}
 	flow_disable(unit, at->ip);

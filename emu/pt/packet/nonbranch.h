@@ -1,14 +1,14 @@
 /*
- * What happens on a logical processor, beside control transfers, that its PT unit
- * tells of: PTWRITE, power events, changes of RFLAGS.IF, transactions, system
- * management mode, VMX, PEBS records.  Each function is called after the fact; AT
- * says where the CPU stands, its .ip is what a FUP would carry.
+ * Packets for non-branch events: PTWRITE, power events, changes of RFLAGS.IF,
+ * transactions, system management mode, VMX, PEBS records.  Each function is called
+ * after the event.  AT is the CPU's context; AT.ip is the payload of a FUP.
  *
- * Where AT.ip is the address of an instruction that is over (PTWRITE, XBEGIN, a PEBS
- * record), a PSB+ that is due waits for the next event: it names what comes next.
+ * Where AT.ip is the address of the instruction that has retired (PTWRITE, XBEGIN,
+ * a PEBS record), a PSB+ that is due waits for the next event, because PSB+ carries
+ * the address of the next instruction.
  *
  * A unit whose TriggerEn is 0, or whose internal buffer overflows, sends nothing.
- * Not modelled: what makes these events happen.
+ * Not modelled: the causes of these events.
  *
  * Source: SDM vol. 3, 33.7 "Packet Generation Scenarios", by the rows' names.
  */
@@ -32,43 +32,45 @@ void pt_unit_ptwrite(struct pt_unit *unit, const struct pt_context *at,
 void pt_unit_if_changed(struct pt_unit *unit, const struct pt_context *at);
 
 /*
- * The processor shuts down at AT: a triple fault, or a VMX abort, of whose VM exit no
- * packet is sent (33.7 lets TIP be missing: model choice).  CFE; PWRE as at HLT.
+ * The processor shuts down at AT: a triple fault, or a VMX abort, whose VM exit
+ * sends no packet (model choice: 33.7 permits a missing TIP).  Sends CFE, and PWRE
+ * as at HLT.
  */
 void pt_unit_shutdown(struct pt_unit *unit, const struct pt_context *at);
-/* The CFE of it alone. */
+/* Only the CFE of a shutdown. */
 void pt_unit_shutdown_cfe(struct pt_unit *unit, const struct pt_context *at);
 
 /*
- * Execution stops for a C-state.  HINTS and EXT are those of MWAIT; without MWAIT
- * (HLT, INIT, hardware duty cycling) they are 0.  CSTATE and SUB are encoded as in
- * MWAIT's hints: 0 is C1.  33.2.3 "Power Event Tracing".
+ * Execution stops for a C-state.  .hints and .ext are those of MWAIT; without MWAIT
+ * (HLT, INIT, hardware duty cycling) they are 0.  .cstate and .sub are encoded as in
+ * MWAIT's hints: 0 is C1. 33.2.3 "Power Event Tracing".
  */
 struct pt_power {
-	bool mwait;         /* by MWAIT: an MWAIT packet, too */
-	bool hw;            /* entered by hardware, not asked for by software */
+	bool mwait;         /* by MWAIT: sends an MWAIT packet, too */
+	bool hw;            /* entered by hardware, not requested by software */
 	uint8_t hints, ext; /* MWAIT's EAX[7:0] and ECX[1:0] */
 	uint8_t cstate, sub; /* 0..15 */
 };
 void pt_unit_power_enter(struct pt_unit *unit, const struct pt_context *at,
     const struct pt_power *power);
 
-/* What ended a C-state: PWRX, "Wake Reason". */
+/* Causes of a wake from a C-state: PWRX, "Wake Reason". */
 #define PT_WAKE_INTERRUPT 1
 #define PT_WAKE_STORE     4
 #define PT_WAKE_HW        8
 
 /*
- * Execution goes on: LAST and DEEPEST core C-state (0..15) and what ended it
- * (PT_WAKE_*, 0 for an interrupt that is no INTR: SMI, NMI, #MC).  TSC, TMA and
- * CBR where TSCEn or PwrEvtEn is 1, PWRX where PwrEvtEn is.
+ * Execution resumes: LAST and DEEPEST core C-state (0..15) and the cause of the
+ * wake (PT_WAKE_*; 0 for SMI, NMI, #MC).  TSC, TMA and CBR where TSCEn or PwrEvtEn
+ * is 1, PWRX where PwrEvtEn is.
  */
 void pt_unit_power_exit(struct pt_unit *unit, const struct pt_context *at,
     uint8_t last, uint8_t deepest, uint8_t reason);
 
 /*
- * Execution stops within C0, for a change of frequency or for thermal reasons; AT.ip
- * is the NLIP.  EXSTOP, where PwrEvtEn is 1; the CBR is pt_unit_frequency()'s.
+ * Execution stops within C0, for a change of frequency or for thermal reasons;
+ * AT.ip is the NLIP.  EXSTOP, where PwrEvtEn is 1; pt_unit_frequency() sends the
+ * CBR.
  */
 void pt_unit_exstop(struct pt_unit *unit, const struct pt_context *at);
 
@@ -81,41 +83,48 @@ void pt_unit_tsx(
     struct pt_unit *unit, const struct pt_context *at, bool begins);
 
 /*
- * SMI: TraceEn is cleared, by the packets of a disable; AT.ip is what SMRAM holds.
- * RSM: TraceEn becomes TRACE_EN (as SMRAM holds it), as by a WRMSR that enables.
- * 33.2.8.3 "Enabling and Disabling Packet Generation with TraceEn".
+ * SMI: TraceEn is cleared, with the packets of a disable; AT.ip is the address
+ * saved in SMRAM.  RSM: TraceEn becomes TRACE_EN, the value saved in SMRAM, with
+ * the packets of a WRMSR that enables. 33.2.8.3 "Enabling and Disabling Packet
+ * Generation with TraceEn".
  */
 void pt_unit_smi(struct pt_unit *unit, const struct pt_context *at);
 void pt_unit_rsm(
     struct pt_unit *unit, const struct pt_context *at, bool trace_en);
 
 /*
- * GETSEC[SENTER], on any logical processor, or GETSEC[ENTERACCS]: TraceEn is cleared,
- * without a packet; branches that are pending are lost (model choice, as at a warm
- * reset: 33.2.9.4 "SENTER/ENTERACCS and ACM" lets more be lost, too).
+ * GETSEC[SENTER], on any logical processor, or GETSEC[ENTERACCS]: TraceEn is
+ * cleared, without a packet; pending branches are lost (model choice, as at a warm
+ * reset: 33.2.9.4 "SENTER/ENTERACCS and ACM" permits the loss of more).
  */
 void pt_unit_senter(struct pt_unit *unit);
 
 /*
- * An authenticated code module has run, for which TraceEn was 0: neither its end nor
- * its beginning is told; TSC and CBR are, where TSCEn is 1 (33.2.9.4: they may be).
+ * An authenticated code module has run, with TraceEn 0.  No packet marks its
+ * beginning or its end; TSC and CBR are sent where TSCEn is 1 (model choice:
+ * 33.2.9.4 permits them).
  */
 void pt_unit_acm(struct pt_unit *unit, const struct pt_context *at);
 
 /*
- * VMXON: VMX operation begins, without a current VMCS; AT.ip is the CLIP.  Where the
- * micro-architecture's .vmx_pt (IA32_VMX_MISC[14]) is 0, TraceEn is cleared by the packets of a
- * disable and every write of IA32_RTIT_CTL is #GP until a reset.  33.5.1 "VMX-Specific
- * Packets and VMCS Controls"; 24.8 "Restrictions on VMX Operation".
+ * VMXON: VMX operation begins, without a current VMCS; AT.ip is the CLIP.  Where
+ * the micro-architecture's .vmx_pt (IA32_VMX_MISC[14]) is 0, TraceEn is cleared
+ * with the packets of a disable, and every write of IA32_RTIT_CTL is #GP until a
+ * reset. 33.5.1 "VMX-Specific Packets and VMCS Controls"; 24.8 "Restrictions on VMX
+ * Operation".
  */
 void pt_unit_vmxon(struct pt_unit *unit, const struct pt_context *at);
 
-/* A maintenance packet, whose PAYLOAD is the model's own.  33.4.2.19 "MNT Packet". */
+/*
+ * A maintenance packet; PAYLOAD is specific to the processor model. 33.4.2.19 "MNT
+ * Packet".
+ */
 void pt_unit_maintenance(struct pt_unit *unit, uint64_t payload);
 
 /*
- * A PEBS record goes to the trace: blocks of items, each 8 bytes, or 4 bytes all
- * where .narrow; WITH_IP: a FUP of AT.ip ends it.  33.4.2.26 "Block Begin Packet".
+ * Writes a PEBS record to the trace as blocks of items: each item has 8 bytes, or 4
+ * in a block with .narrow.  WITH_IP: a FUP of AT.ip ends the record. 33.4.2.26
+ * "Block Begin Packet".
  */
 struct pt_block_item {
 	uint8_t id; /* 0..31 */

@@ -25,8 +25,8 @@ static_assert(
     TZ_ARRAY_LEN(packet_layouts) == PACKET_KINDS, "one layout a packet kind");
 
 /*
- * Appends the low BYTES bytes of VALUE, least significant first; what follows them in
- * .data is nothing.
+ * Appends the low BYTES bytes of VALUE, least significant first.  May overwrite
+ * .data beyond them, which is not part of the packet.
  */
 static inline void
 packet_append(struct packet *packet, uint64_t value, unsigned bytes)

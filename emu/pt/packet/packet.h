@@ -1,13 +1,13 @@
 /*
- * Trace packets: from values to bytes and nothing else.  Whether and when a
- * packet is due is flow.c's business, where its bytes go is ../output/layout.c's.
+ * Encodes trace packets: values to bytes.  flow.c decides whether and when a packet
+ * is due, ../output/layout.c where its bytes go.
  */
 #ifndef TOPAZ_EMU_PT_PACKET_PACKET_H
 #define TOPAZ_EMU_PT_PACKET_PACKET_H
 
 #include "emu/base/base.h"
 
-/* How a packet is laid into the 8-byte words of the output (../output/layout.c). */
+/* How a packet is placed in the 8-byte words of the output (../output/layout.c). */
 enum layout_class {
 	LAYOUT_SMALL, /* lies within one word */
 	LAYOUT_WIDE,  /* its header ends a word, its payload starts the next */
@@ -18,7 +18,7 @@ enum layout_class {
 
 struct packet {
 	enum layout_class place;
-	bool cyc; /* a CYC packet may go before it */
+	bool cyc; /* a CYC packet may precede it */
 	uint8_t header_bytes;
 	uint8_t bytes; /* header and payload */
 	uint8_t data[PACKET_BYTES_MAX];
@@ -96,19 +96,19 @@ enum packet_evd {
 struct packet packet_fixed(enum packet_kind kind, uint64_t payload);
 
 /*
- * A TNT from STACK: a stop bit, then 1 to 47 outcomes, oldest first (so that an
- * empty one would be 1).  It is a short one up to 6.
+ * A TNT from STACK: a stop bit, then 1 to 47 outcomes, oldest first (an empty STACK
+ * would be 1).  Up to 6 outcomes make a short TNT.
  */
 struct packet packet_tnt(uint64_t stack);
 
-/* TIP, TIP.PGE, TIP.PGD or FUP with as much of IP as BYTES says. */
+/* TIP, TIP.PGE, TIP.PGD or FUP with the part of IP that BYTES selects. */
 struct packet packet_ip(
     enum packet_ip_kind kind, enum packet_ip_bytes bytes, uint64_t ip);
 
 /* The most cycles that a CYC of one byte holds. */
 #define PACKET_CYC_BYTE_MAX 31
 
-/* The first byte of a CYC: 5 bits, Exp where there are more, and the opcode. */
+/* The first byte of a CYC: 5 bits of the count, Exp if more follow, and the opcode. */
 static inline uint8_t
 packet_cyc_first(uint64_t cycles)
 {
@@ -125,7 +125,7 @@ struct packet packet_evd(uint8_t type, uint64_t data);
 /* A block item: identifier 0..31 and a payload of 4 or 8 bytes. */
 struct packet packet_bip(uint8_t id, unsigned payload_bytes, uint64_t payload);
 
-/* PREFIX made part of MAIN's header: they are placed as one packet. */
+/* Makes PREFIX a part of MAIN's header: both are placed as one packet. */
 struct packet packet_join(
     const struct packet *prefix, const struct packet *main);
 

@@ -41,7 +41,7 @@ timing_threshold(const struct pt_unit *unit)
 	return value == 0 ? 0 : UINT64_C(1) << (value - 1);
 }
 
-/* What the cycle counter reads. */
+/* The value of the cycle counter. */
 static uint64_t
 timing_count(const struct pt_unit *unit)
 {
@@ -56,7 +56,7 @@ timing_put_cyc(struct pt_unit *unit, uint64_t count)
 
 	unit->timing.cyc_zero += count;
 	unit->timing.cyc_sent = true;
-	/* Most are a byte. */
+	/* Most CYCs have one byte. */
 	if (count <= PACKET_CYC_BYTE_MAX &&
 	    unit_put_byte(unit, unit->topa.free_limit, packet_cyc_first(count)))
 		return;
@@ -100,7 +100,7 @@ timing_cyc(struct pt_unit *unit)
 
 	if (!timing_has_cyc(unit) || count < threshold)
 		return;
-	/* "At most one CYC in a core cycle": the packets of one share it. */
+	/* "At most one CYC in a core cycle": all packets of a cycle share it. */
 	if (count < CYCLES_CYC && unit->timing.cyc_sent)
 		return;
 	timing_put_cyc(unit, count);
@@ -115,8 +115,8 @@ timing_tma(struct pt_unit *unit)
 
 	/*
 	 * SKZ84: in a VMX guest with TSC offset or scaling, which every guest has
-	 * here, TMA is corrupt and a byte follows it.  Model choice: reserved
-	 * bits, by which a decoder can tell.
+	 * here, TMA is corrupt and a byte follows it.  Model choice: reserved bits
+	 * are set, so that a decoder can detect it.
 	 */
 	if (unit->flow.non_root && unit_erratum(unit, PROFILE_ERRATUM_SKZ84))
 		emit_packet(unit, PACKET_TMA_SKZ84, payload | TZ_BIT(16));
@@ -138,7 +138,7 @@ timing_status(struct pt_unit *unit)
 	emit_packet(unit, PACKET_CBR, unit->timing.cbr & 0xff);
 }
 
-/* SKD007: OVF stands where the rest of a longer CYC should.  True: it was sent. */
+/* SKD007: OVF replaces the rest of a longer CYC.  True: it was sent. */
 static bool
 timing_cut_cyc(struct pt_unit *unit)
 {
@@ -159,10 +159,10 @@ void
 timing_overflow(struct pt_unit *unit)
 {
 	/*
-	 * SDM vol. 3, 33.4.2.16 "Overflow (OVF) Packet": a CYC before it tells
-	 * how long it was.  Model choice: one CYC, also where the counter has
-	 * wrapped: several would be the more the longer the overflow was, and make
-	 * the next one.
+	 * SDM vol. 3, 33.4.2.16 "Overflow (OVF) Packet": a CYC before it has the
+	 * overflow's duration.  Model choice: one CYC, even if the counter has
+	 * wrapped: their number would grow with the duration, and they would cause
+	 * the next overflow.
 	 */
 	if (!timing_cut_cyc(unit))
 		emit_packet(unit, PACKET_OVF, 0);
@@ -234,7 +234,7 @@ timing_resync(struct pt_unit *unit)
 {
 	if (!unit->gate.trigger_en || unit->overflow.on)
 		return;
-	/* Branches before a TSC are told before it. */
+	/* Branches before a TSC are sent before it. */
 	if (unit->msrs.ctl & CTL_TSC_EN)
 		tnt_flush(unit);
 	timing_status(unit);

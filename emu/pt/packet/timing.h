@@ -1,7 +1,7 @@
 /*
- * Timing packets: TSC, TMA, MTC, CBR and CYC, from the clocks that
- * pt_unit_time() hands in.  Not modelled: a clock that stops with the PT logic in
- * a deep C-state, VMX TSC offset and scaling.
+ * Timing packets: TSC, TMA, MTC, CBR and CYC, from the clocks passed to
+ * pt_unit_time().  Not modelled: a clock that stops with the PT logic in a deep
+ * C-state, VMX TSC offset and scaling.
  *
  * Source: SDM vol. 3, 33.8.3 "Performance Monitoring and Timing", and the packets'
  * sections in 33.4.2.
@@ -11,7 +11,7 @@
 
 struct pt_unit;
 
-/* TraceEn went 0 -> 1: the cycle counter starts at 0, the first MTC is ahead. */
+/* TraceEn went 0 -> 1: the cycle counter starts at 0, and the first MTC is scheduled. */
 void timing_begin(struct pt_unit *unit);
 
 /*
@@ -20,10 +20,10 @@ void timing_begin(struct pt_unit *unit);
  */
 void timing_cyc(struct pt_unit *unit);
 
-/* TSC and TMA, where they are on, then CBR: of PSB+, an enable, a wake. */
+/* TSC and TMA, if enabled, then CBR: for PSB+, an enable, a wake. */
 void timing_status(struct pt_unit *unit);
 
-/* The end of an overflow: CYC says how long it was, then OVF. */
+/* The end of an overflow: a CYC with its duration, then OVF. */
 void timing_overflow(struct pt_unit *unit);
 
 #endif

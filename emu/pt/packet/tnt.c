@@ -6,12 +6,12 @@
 #include "emu/pt/state.h"
 #include "emu/pt/sync.h"
 
-/* Whole sixes of a long TNT. */
+/* TNT bits of a long TNT that come in whole groups of 6. */
 #define TNT_SIXES_BITS 42
 
 /*
- * In a long TNT the last part has one bit less than 6, so that 47 bits are full:
- * its stop bit starts one place further up.
+ * The last group of a long TNT has 5 bits instead of 6, so that it is full at 47
+ * bits: its stop bit starts one position higher.
  */
 static uint32_t
 tnt_start(const struct pt_unit *unit)
@@ -50,7 +50,7 @@ pt_unit_tnt_pending(const struct pt_unit *unit)
 	return unit->tnt.count + tnt_fast_bits(unit);
 }
 
-/* Moves the bits of struct pt_fast to the others. */
+/* Moves the bits of struct pt_fast to struct tnt. */
 static void
 tnt_gather(struct pt_unit *unit)
 {
@@ -64,11 +64,11 @@ tnt_gather(struct pt_unit *unit)
 	TZ_ASSERT(tnt->count <= PACKET_TNT64_BITS_MAX);
 }
 
-/* Writes the bits as one byte where that needs no look.  False: it may not. */
+/* Writes the bits as one byte if no other check is needed.  False: not possible. */
 static bool
 tnt_put_byte(struct pt_unit *unit)
 {
-	/* The limit is 0 where a TNT packet is no byte of 6 bits. */
+	/* The limit is 0 if a TNT packet is not one byte with 6 bits. */
 	if (!unit_put_byte(
 		unit, unit->topa.fast_limit, (uint8_t)(unit->fast.tnt << 1)))
 		return false;
@@ -111,7 +111,7 @@ tnt_add(struct pt_unit *unit, bool taken)
 {
 	TZ_ASSERT(unit->fast.tnt >> PACKET_TNT_BITS_MAX == 0);
 	TZ_ASSERT(unit->gate.packet_en);
-	/* SDM vol. 3, 33.4.2.14: a CYC tells when the first one happened. */
+	/* SDM vol. 3, 33.4.2.14: a CYC has the time of the first one. */
 	if ((unit->msrs.ctl & CTL_CYC_EN) != 0 && tnt_is_empty(unit))
 		timing_cyc(unit);
 	if (pt_fast_add(&unit->fast, taken))
@@ -119,8 +119,9 @@ tnt_add(struct pt_unit *unit, bool taken)
 }
 
 /*
- * May a TIP wait?  Only behind bits that wait already, and where it needs no
- * MODE.Exec.  Model choice: not while packets tell the time, which it would lose.
+ * True if a TIP may be deferred: only after pending TNT bits, and if it needs no
+ * MODE.Exec.  Model choice: not while timing packets are on, because its time would
+ * be lost.
  */
 static bool
 tnt_defers(const struct pt_unit *unit)
