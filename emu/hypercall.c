@@ -1,4 +1,4 @@
-#include "emu/channel.h"
+#include "emu/hypercall.h"
 
 #include "emu/base/event.h"
 #include "emu/cpu/cpu.h"
@@ -10,35 +10,35 @@
 #define FRAME_BYTES 4096
 
 static void
-emit(const struct channel *channel, enum event_kind kind, uint64_t a,
+emit(const struct hypercall *hypercall, enum event_kind kind, uint64_t a,
     uint64_t b, uint64_t c)
 {
 	struct event event = {
 		.kind = (uint16_t)kind,
-		.cpu = (uint16_t)channel->cpu_id,
-		.insns = cpu_insns(channel->cpu),
-		.cycles = cpu_cycles(channel->cpu),
+		.cpu = (uint16_t)hypercall->cpu_id,
+		.insns = cpu_insns(hypercall->cpu),
+		.cycles = cpu_cycles(hypercall->cpu),
 		.a = a,
 		.b = b,
 		.c = c,
 	};
 
-	if (channel->observer->event != NULL)
-		channel->observer->event(channel->observer->arg, &event);
+	if (hypercall->observer->event != NULL)
+		hypercall->observer->event(hypercall->observer->arg, &event);
 }
 
 /* Output that the units wrote before the event is reported before it. */
 static void
-emit_after_output(
-    const struct channel *channel, enum event_kind kind, const uint64_t *arg)
+emit_after_output(const struct hypercall *hypercall, enum event_kind kind,
+    const uint64_t *arg)
 {
-	channel->sync_output(channel->arg);
-	emit(channel, kind, arg[0], arg[1], arg[2]);
+	hypercall->sync_output(hypercall->arg);
+	emit(hypercall, kind, arg[0], arg[1], arg[2]);
 }
 
 static void
-do_panic(const struct channel *channel, const struct abi_call *call,
-    struct channel_end *end)
+do_panic(const struct hypercall *hypercall, const struct abi_call *call,
+    struct hypercall_end *end)
 {
 	size_t count = call->arg[1];
 
@@ -48,9 +48,9 @@ do_panic(const struct channel *channel, const struct abi_call *call,
 	if (count > sizeof(end->text) - 1)
 		count = sizeof(end->text) - 1;
 	if (!cpu_read(
-		channel->cpu, (struct gva){ call->arg[0] }, end->text, count))
+		hypercall->cpu, (struct gva){ call->arg[0] }, end->text, count))
 		strcpy(end->text, "(message not readable)");
-	emit(channel, EVENT_PANIC, 0, end->rip, end->rbp);
+	emit(hypercall, EVENT_PANIC, 0, end->rip, end->rbp);
 }
 
 /* A stack at the address of another one replaces it. */
@@ -73,7 +73,7 @@ add_stack(struct stacks *stacks, const uint64_t *arg)
  * code in it runs.
  */
 static int
-do_clear(const struct channel *channel, const uint64_t *arg)
+do_clear(const struct hypercall *hypercall, const uint64_t *arg)
 {
 	uint64_t pa;
 
@@ -82,25 +82,25 @@ do_clear(const struct channel *channel, const uint64_t *arg)
 	for (uint64_t i = 0; i < arg[1]; i++) {
 		struct gva at = { arg[0] + i * sizeof(pa) };
 
-		if (!cpu_read(channel->cpu, at, &pa, sizeof(pa)) ||
-		    pa % FRAME_BYTES != 0 || pa >= channel->ram_bytes)
+		if (!cpu_read(hypercall->cpu, at, &pa, sizeof(pa)) ||
+		    pa % FRAME_BYTES != 0 || pa >= hypercall->ram_bytes)
 			return -1;
 		if (pa != 0)
-			memset(channel->ram + pa, 0, FRAME_BYTES);
+			memset(hypercall->ram + pa, 0, FRAME_BYTES);
 	}
 	return 0;
 }
 
 static int
-do_point(const struct channel *channel, const uint64_t *arg)
+do_point(const struct hypercall *hypercall, const uint64_t *arg)
 {
-	const struct machine_observer *observer = channel->observer;
-	bool fail = cpu_take_fail(channel->cpu);
+	const struct machine_observer *observer = hypercall->observer;
+	bool fail = cpu_take_fail(hypercall->cpu);
 
 	if (!fail && observer->point != NULL)
 		fail = observer->point(
-		    observer->arg, channel->cpu_id, arg[0], arg[1]);
-	emit(channel, EVENT_POINT, arg[0], arg[1], fail);
+		    observer->arg, hypercall->cpu_id, arg[0], arg[1]);
+	emit(hypercall, EVENT_POINT, arg[0], arg[1], fail);
 	return fail;
 }
 
@@ -129,8 +129,8 @@ event_of(uint32_t op)
 }
 
 static int
-do_call(const struct channel *channel, const struct abi_call *call,
-    struct channel_end *end)
+do_call(const struct hypercall *hypercall, const struct abi_call *call,
+    struct hypercall_end *end)
 {
 	const uint64_t *arg = call->arg;
 
@@ -138,66 +138,66 @@ do_call(const struct channel *channel, const struct abi_call *call,
 	case ABI_EXIT:
 		end->ended = true;
 		end->code = (int)arg[0];
-		emit(channel, EVENT_EXIT, arg[0], 0, 0);
+		emit(hypercall, EVENT_EXIT, arg[0], 0, 0);
 		return 0;
 	case ABI_PANIC:
-		do_panic(channel, call, end);
+		do_panic(hypercall, call, end);
 		return 0;
 	case ABI_ALLOC:
-		emit(channel, EVENT_ALLOC, arg[0], arg[1], arg[2]);
+		emit(hypercall, EVENT_ALLOC, arg[0], arg[1], arg[2]);
 		return 0;
 	case ABI_FREE:
-		emit(channel, EVENT_FREE, arg[0], 0, arg[1]);
+		emit(hypercall, EVENT_FREE, arg[0], 0, arg[1]);
 		return 0;
 	case ABI_DRAIN:
-		emit_after_output(channel, EVENT_DRAIN, arg);
+		emit_after_output(hypercall, EVENT_DRAIN, arg);
 		return 0;
 	case ABI_LOST:
-		emit(channel, EVENT_LOST, arg[0], 0, arg[1]);
+		emit(hypercall, EVENT_LOST, arg[0], 0, arg[1]);
 		return 0;
 	case ABI_NOTE:
-		emit(channel, EVENT_NOTE, arg[0], arg[1], 0);
+		emit(hypercall, EVENT_NOTE, arg[0], arg[1], 0);
 		return 0;
 	case ABI_BUFFER:
-		emit_after_output(channel, EVENT_BUFFER, arg);
+		emit_after_output(hypercall, EVENT_BUFFER, arg);
 		return 0;
 	case ABI_POSITION:
-		emit_after_output(channel, EVENT_POSITION, arg);
+		emit_after_output(hypercall, EVENT_POSITION, arg);
 		return 0;
 	case ABI_POINT:
-		return do_point(channel, arg);
+		return do_point(hypercall, arg);
 	case ABI_CLEAR:
-		return do_clear(channel, arg);
+		return do_clear(hypercall, arg);
 	case ABI_STACK:
-		add_stack(channel->stacks, arg);
-		emit(channel, EVENT_STACK, arg[0], arg[1], arg[2]);
+		add_stack(hypercall->stacks, arg);
+		emit(hypercall, EVENT_STACK, arg[0], arg[1], arg[2]);
 		return 0;
 	default:
 		if (event_of(call->op) == EVENT_KIND_COUNT)
 			return -1;
-		emit(channel, event_of(call->op), arg[0], arg[1], arg[2]);
+		emit(hypercall, event_of(call->op), arg[0], arg[1], arg[2]);
 		return 0;
 	}
 }
 
 bool
-channel_out(const struct channel *channel, int port, unsigned bytes,
-    uint32_t value, struct channel_end *end)
+hypercall_out(const struct hypercall *hypercall, int port, unsigned bytes,
+    uint32_t value, struct hypercall_end *end)
 {
 	struct abi_call call;
 
-	*end = (struct channel_end){ 0 };
+	*end = (struct hypercall_end){ 0 };
 	if (port == ABI_PORT_CONSOLE && bytes == 1) {
-		if (channel->observer->console != NULL)
-			channel->observer->console(
-			    channel->observer->arg, (char)value);
+		if (hypercall->observer->console != NULL)
+			hypercall->observer->console(
+			    hypercall->observer->arg, (char)value);
 		return true;
 	}
 	if (port != ABI_PORT_CALL || bytes != 4 ||
-	    value > channel->ram_bytes - sizeof(call) || value % 8 != 0)
+	    value > hypercall->ram_bytes - sizeof(call) || value % 8 != 0)
 		return false;
-	memcpy(&call, channel->ram + value, sizeof(call));
-	call.result = do_call(channel, &call, end);
-	memcpy(channel->ram + value, &call, sizeof(call));
+	memcpy(&call, hypercall->ram + value, sizeof(call));
+	call.result = do_call(hypercall, &call, end);
+	memcpy(hypercall->ram + value, &call, sizeof(call));
 	return true;
 }

@@ -1,4 +1,4 @@
-#include "emu/channel.h"
+#include "emu/hypercall.h"
 #include "emu/machine_state.h"
 #include "emu/profile/cpu_set.h"
 
@@ -115,7 +115,7 @@ static bool
 on_out(void *arg, unsigned cpu, int port, unsigned bytes, uint32_t value)
 {
 	struct machine *machine = arg;
-	struct channel channel = {
+	struct hypercall hypercall = {
 		.ram = machine->memory.ram,
 		.ram_bytes = machine->config.ram_bytes,
 		.cpu = machine->slot[cpu].cpu,
@@ -125,9 +125,9 @@ on_out(void *arg, unsigned cpu, int port, unsigned bytes, uint32_t value)
 		.sync_output = sync_output,
 		.arg = machine,
 	};
-	struct channel_end end;
+	struct hypercall_end end;
 
-	if (!channel_out(&channel, port, bytes, value, &end))
+	if (!hypercall_out(&hypercall, port, bytes, value, &end))
 		return false;
 	if (end.ended) {
 		machine_end_run(machine,
@@ -238,11 +238,11 @@ machine_wrote_code(struct machine *machine)
 }
 
 void
-machine_set_truth(
+machine_set_exec_log(
     struct machine *machine, unsigned cpu, struct exec_log *exec_log)
 {
 	TZ_ASSERT(cpu < machine->config.cpu_count);
-	cpu_set_truth(machine->slot[cpu].cpu, exec_log);
+	cpu_set_exec_log(machine->slot[cpu].cpu, exec_log);
 }
 
 void

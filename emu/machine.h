@@ -119,7 +119,7 @@ uint8_t *machine_ram(struct machine *machine);
 void machine_wrote_code(struct machine *machine);
 
 /* Records what CPU executes from here on; NULL ends the recording. */
-void machine_set_truth(
+void machine_set_exec_log(
     struct machine *machine, unsigned cpu, struct exec_log *exec_log);
 
 /*

@@ -5,8 +5,8 @@
 #ifndef TOPAZ_EMU_MACHINE_STATE_H
 #define TOPAZ_EMU_MACHINE_STATE_H
 
-#include "emu/channel.h"
 #include "emu/cpu/cpu.h"
+#include "emu/hypercall.h"
 #include "emu/machine.h"
 #include "emu/memory.h"
 #include "emu/profile/cpu_set.h"

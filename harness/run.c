@@ -149,17 +149,17 @@ add_image(struct run *run, const struct image *image, struct tz_error *err)
 }
 
 static int
-run_truth(struct run *run, struct tz_error *err)
+run_exec_log(struct run *run, struct tz_error *err)
 {
 	unsigned i;
 
 	for (i = 0; run->options->exec_log && i < run->options->cpu_count;
 	     i++) {
 		run->exec_log[i] = exec_log_create(
-		    bundle_truth_sink, bundle_truth_arg(run->writer, i));
+		    bundle_exec_log_sink, bundle_exec_log_arg(run->writer, i));
 		if (run->exec_log[i] == NULL)
 			return tz_error(err, TZ_EIO, "out of memory");
-		machine_set_truth(run->machine, i, run->exec_log[i]);
+		machine_set_exec_log(run->machine, i, run->exec_log[i]);
 	}
 	return 0;
 }
@@ -242,7 +242,7 @@ run_execute(struct run *run, struct tz_error *err)
 {
 	struct run_outcome *outcome = run->outcome;
 	size_t i;
-	int error = run_truth(run, err);
+	int error = run_exec_log(run, err);
 
 	for (i = 0; error == 0 && i < run->boot.image_count; i++)
 		error = add_image(run, &run->boot.image[i], err);

@@ -489,7 +489,7 @@ cpu_nmi(struct cpu *cpu)
 }
 
 void
-cpu_set_truth(struct cpu *cpu, struct exec_log *exec_log)
+cpu_set_exec_log(struct cpu *cpu, struct exec_log *exec_log)
 {
 	/* The words of successors belong to the previous log. */
 	if (exec_log != cpu->exec_log)

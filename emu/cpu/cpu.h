@@ -151,7 +151,7 @@ uint64_t cpu_trace_wake_due(struct cpu *cpu);
 void cpu_interrupt(struct cpu *cpu, uint8_t vector);
 void cpu_nmi(struct cpu *cpu);
 
-void cpu_set_truth(struct cpu *cpu, struct exec_log *exec_log);
+void cpu_set_exec_log(struct cpu *cpu, struct exec_log *exec_log);
 void cpu_stop_run(struct cpu *cpu); /* cpu_run() returns CPU_OVER soon */
 
 /*

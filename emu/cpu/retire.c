@@ -344,7 +344,7 @@ learn_successor(struct block *from, struct block *to, bool taken)
 }
 
 static void
-enter_true(struct exec_log *exec_log, struct block *block)
+log_entry(struct exec_log *exec_log, struct block *block)
 {
 	if (block->word != 0)
 		exec_log_again(exec_log, block->word);
@@ -404,7 +404,7 @@ cpu_enter_slow(struct cpu *cpu, uint64_t va, uint32_t size)
 		return;
 	}
 	if (cpu->exec_log != NULL)
-		enter_true(cpu->exec_log, block);
+		log_entry(cpu->exec_log, block);
 	/* After a flush, FROM is an empty or another block. */
 	if (!cpu_is_stepping(cpu) && (is_left || rep_again) &&
 	    block_cache_age(cpu->blocks) == age)

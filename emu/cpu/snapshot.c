@@ -84,5 +84,5 @@ cpu_snapshot_apply(struct cpu *cpu, const struct cpu_snapshot *snapshot,
 	}
 	block_cache_reselect(cpu->blocks, &cpu->space);
 	cpu->exec_log = old.exec_log;
-	cpu_set_truth(cpu, old.exec_log);
+	cpu_set_exec_log(cpu, old.exec_log);
 }

@@ -29,7 +29,7 @@
 enum way { WAY_BARE, WAY_PACKETS, WAY_TRUTH, WAY_COUNT };
 
 static const char *const way_names[] = { "bare engine", "packets on",
-	"packets and truth on" };
+	"packets and log on" };
 
 struct program {
 	uint8_t bytes[65536];
@@ -156,7 +156,7 @@ drop_words(void *arg, const uint32_t *words, size_t count)
 }
 
 static double
-time_machine(const struct program *program, unsigned cpus, bool with_truth,
+time_machine(const struct program *program, unsigned cpus, bool with_exec_log,
     uint64_t *insns)
 {
 	struct cpu_set cpu_set;
@@ -176,9 +176,9 @@ time_machine(const struct program *program, unsigned cpus, bool with_truth,
 	if (machine_create(&config, &observer, &machine, NULL) != 0)
 		abort();
 	fill_ram(machine_ram(machine), program);
-	for (unsigned cpu = 0; with_truth && cpu < cpus; cpu++) {
+	for (unsigned cpu = 0; with_exec_log && cpu < cpus; cpu++) {
 		exec_log[cpu] = exec_log_create(drop_words, &words);
-		machine_set_truth(machine, cpu, exec_log[cpu]);
+		machine_set_exec_log(machine, cpu, exec_log[cpu]);
 	}
 	machine_boot(machine, CODE_VA, 1, (struct gpa){ CR3 });
 	start = seconds();

@@ -26,7 +26,7 @@ now_us(void)
 static void
 measure(void **state)
 {
-	struct guest_options options = { .param = 5, .no_truth = true };
+	struct guest_options options = { .param = 5, .no_exec_log = true };
 	struct machine_snapshot *base, *other;
 	struct machine_counters counters;
 	double take = 0, apply = 0, run = 0, hash = 0;

@@ -44,8 +44,8 @@ write_bundle(const char *path, const struct parts *parts)
 	TZ_ASSERT(bundle_create(path, 2, &writer, &err) == 0);
 	bundle_add_image(
 	    writer, "code", BUNDLE_VA, parts->code, parts->code_bytes);
-	bundle_truth_sink(
-	    bundle_truth_arg(writer, 0), parts->words, parts->word_count);
+	bundle_exec_log_sink(
+	    bundle_exec_log_arg(writer, 0), parts->words, parts->word_count);
 	for (size_t i = 0; i < parts->event_count; i++)
 		bundle_add_event(writer, &parts->events[i]);
 	bundle_add_stream(writer, parts->thread ? EVENT_STREAM_THREAD | 7 : 0,

@@ -108,7 +108,7 @@ read_manifest(const uint8_t *data, size_t bytes)
 }
 
 static void
-read_truth(const uint8_t *data, size_t bytes)
+read_exec_log(const uint8_t *data, size_t bytes)
 {
 	static uint8_t nops[4096];
 	struct bundle_image image = {
@@ -187,7 +187,7 @@ read_parts(const uint8_t *data, size_t bytes)
 	if (error == 0)
 		free(events);
 	pack("truth-cpu0.zst", data, bytes);
-	error = bundle_read_truth(bundle, 0, &words, &count, &err);
+	error = bundle_read_exec_log(bundle, 0, &words, &count, &err);
 	parsers_check(error, &err, "truth-cpu0.zst");
 	if (error == 0)
 		free(words);
@@ -328,8 +328,8 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
 	static void (*const readers[])(
-	    const uint8_t *, size_t) = { read_manifest, read_truth, read_zstd,
-		read_parts, read_token, read_driver, read_sequence,
+	    const uint8_t *, size_t) = { read_manifest, read_exec_log,
+		read_zstd, read_parts, read_token, read_driver, read_sequence,
 		read_baseline, read_packets, read_pieces, read_options,
 		read_signed_manifest, read_bundle, read_scan, read_trace };
 

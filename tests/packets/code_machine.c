@@ -235,7 +235,7 @@ code_create(struct vector *vector, const char *folder, bool single_step,
 	for (unsigned cpu = 0; cpu < vector->cpus && !single_step; cpu++) {
 		run->exec_log[cpu] = exec_log_create(
 		    on_words, &run->guest.exec_log[cpu]);
-		machine_set_truth(run->guest.machine, cpu, run->exec_log[cpu]);
+		machine_set_exec_log(run->guest.machine, cpu, run->exec_log[cpu]);
 	}
 	machine_boot(
 	    run->guest.machine, CODE_PRELUDE, 0, (struct gpa){ CODE_PML4 });
@@ -247,7 +247,7 @@ code_finish(struct code_run *run)
 	for (unsigned cpu = 0; cpu < CODE_CPUS_MAX; cpu++) {
 		if (run->exec_log[cpu] == NULL)
 			continue;
-		machine_set_truth(run->guest.machine, cpu, NULL);
+		machine_set_exec_log(run->guest.machine, cpu, NULL);
 		TZ_ASSERT(exec_log_flush(run->exec_log[cpu]) == 0);
 		exec_log_destroy(run->exec_log[cpu]);
 		run->exec_log[cpu] = NULL;

@@ -343,8 +343,8 @@ bundle_read_events(const struct bundle *bundle, struct event **events,
 }
 
 int
-bundle_read_truth(const struct bundle *bundle, unsigned cpu, uint32_t **words,
-    size_t *count, struct tz_error *err)
+bundle_read_exec_log(const struct bundle *bundle, unsigned cpu,
+    uint32_t **words, size_t *count, struct tz_error *err)
 {
 	char name[BUNDLE_NAME_BYTES];
 	uint8_t *content;

@@ -96,7 +96,7 @@ int bundle_read_events(const struct bundle *bundle, struct event **events,
     size_t *count, struct tz_error *err);
 
 /* The execution log of one CPU, emu/base/exec_log.h; the caller frees it. */
-int bundle_read_truth(const struct bundle *bundle, unsigned cpu,
+int bundle_read_exec_log(const struct bundle *bundle, unsigned cpu,
     uint32_t **words, size_t *count, struct tz_error *err);
 
 /*

@@ -13,7 +13,7 @@
 #define BUNDLE_STREAMS_MAX 1024
 #define BUNDLE_PARTS_MAX   256 /* images, objects */
 
-struct bundle_truth {
+struct bundle_exec_log {
 	struct bundle_writer *writer;
 	struct zfile_writer *file;
 };
@@ -24,7 +24,7 @@ struct bundle_writer {
 	int error; /* the first, with its text */
 	struct tz_error err;
 	struct zfile_writer *events;
-	struct bundle_truth exec_log[BUNDLE_CPUS_MAX];
+	struct bundle_exec_log exec_log[BUNDLE_CPUS_MAX];
 	FILE *fell[BUNDLE_CPUS_MAX];
 	FILE *drained[BUNDLE_STREAMS_MAX];
 	struct bundle bundle;
@@ -307,16 +307,16 @@ bundle_add_text(struct bundle_writer *writer, const char *name,
 }
 
 void *
-bundle_truth_arg(struct bundle_writer *writer, unsigned cpu)
+bundle_exec_log_arg(struct bundle_writer *writer, unsigned cpu)
 {
 	TZ_ASSERT(cpu < writer->cpu_count);
 	return &writer->exec_log[cpu];
 }
 
 int
-bundle_truth_sink(void *arg, const uint32_t *words, size_t count)
+bundle_exec_log_sink(void *arg, const uint32_t *words, size_t count)
 {
-	struct bundle_truth *exec_log = arg;
+	struct bundle_exec_log *exec_log = arg;
 	struct bundle_writer *writer = exec_log->writer;
 
 	if (writer->error == 0)

@@ -26,11 +26,11 @@ int bundle_add_object(struct bundle_writer *writer, const char *name,
     uint64_t bias, const void *bytes, size_t count);
 
 /*
- * A exec_log_sink and its argument: exec_log_create(bundle_truth_sink,
- * bundle_truth_arg(writer, cpu)).
+ * A exec_log_sink and its argument: exec_log_create(bundle_exec_log_sink,
+ * bundle_exec_log_arg(writer, cpu)).
  */
-void *bundle_truth_arg(struct bundle_writer *writer, unsigned cpu);
-int bundle_truth_sink(void *arg, const uint32_t *words, size_t count);
+void *bundle_exec_log_arg(struct bundle_writer *writer, unsigned cpu);
+int bundle_exec_log_sink(void *arg, const uint32_t *words, size_t count);
 
 /* Appends to the log of events, in global order. */
 int bundle_add_event(struct bundle_writer *writer, const struct event *event);

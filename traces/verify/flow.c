@@ -21,7 +21,8 @@ flow_cpu_create(
 			continue;
 		if (!GROW(cpu->intervals, cpu->room, cpu->count + 1)) {
 			flow_cpu_destroy(cpu);
-			return tz_error(err, TZ_EIO, "truth: out of memory");
+			return tz_error(
+			    err, TZ_EIO, "execution log: out of memory");
 		}
 		cpu->intervals[cpu->count++] =
 		    (struct flow_interval){ .start = expect };

@@ -23,7 +23,7 @@ verify_add_finding(struct verify_work *work, const char *fmt, ...)
 }
 
 static int
-verify_load_truth(struct verify_work *work, unsigned cpu, struct code *code)
+verify_load_exec_log(struct verify_work *work, unsigned cpu, struct code *code)
 {
 	char name[BUNDLE_NAME_BYTES];
 	uint32_t *words;
@@ -31,7 +31,8 @@ verify_load_truth(struct verify_work *work, unsigned cpu, struct code *code)
 	int error;
 
 	snprintf(name, sizeof(name), "truth-cpu%u.zst", cpu);
-	error = bundle_read_truth(work->bundle, cpu, &words, &count, work->err);
+	error = bundle_read_exec_log(
+	    work->bundle, cpu, &words, &count, work->err);
 	if (error != 0)
 		return error;
 	error = exec_log_read(
@@ -120,7 +121,7 @@ verify_load(struct verify_work *work)
 		return tz_error(work->err, TZ_EIO, "code: out of memory");
 	for (unsigned cpu = 0; cpu < bundle->info.cpu_count && error == 0;
 	     cpu++) {
-		error = verify_load_truth(work, cpu, code);
+		error = verify_load_exec_log(work, cpu, code);
 		if (error == 0)
 			error = bundle_read_trace_off(
 			    bundle, cpu, &work->fell[cpu], work->err);
@@ -170,7 +171,7 @@ verify_check_intervals(struct verify_work *work)
 	for (unsigned cpu = 0; cpu < work->bundle->info.cpu_count; cpu++) {
 		if (counts[cpu] != work->cpus[cpu].count)
 			verify_add_finding(work,
-			    "cpu%u: TraceEn rose %zu times by the truth, %zu "
+			    "cpu%u: TraceEn rose %zu times by the execution log, %zu "
 			    "times by the PT unit",
 			    cpu, work->cpus[cpu].count, counts[cpu]);
 	}

@@ -37,7 +37,7 @@ enum {
 	OPT_USER,
 	OPT_NO_USER,
 	OPT_NO_INVARIANTS,
-	OPT_NO_TRUTH,
+	OPT_NO_EXEC_LOG,
 	OPT_PROFILE,
 	OPT_ERRATA,
 	OPT_SET,
@@ -66,8 +66,9 @@ static const struct argp_option run_argp_options[] = {
 	{ "no-user", OPT_NO_USER, NULL, 0, "Do not", 0 },
 	{ "no-invariants", OPT_NO_INVARIANTS, NULL, 0,
 	    "Compile the driver without INVARIANTS: KASSERT does nothing", 0 },
-	{ "no-truth", OPT_NO_TRUTH, NULL, 0,
-	    "Do not record what is executed: faster, cannot be verified", 0 },
+	{ "no-exec-log", OPT_NO_EXEC_LOG, NULL, 0,
+	    "Keep no execution log: faster, cannot be verified", 0 },
+	{ "no-truth", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 0 },
 	{ "profile", OPT_PROFILE, "LIST", 0, CMD_PROFILE_HELP " (skylake)", 0 },
 	{ "errata", OPT_ERRATA, "LIST", 0, CMD_ERRATA_HELP, 0 },
 	{ "set", OPT_SET, "KEY=VALUE", 0,
@@ -172,7 +173,7 @@ parse_plain(int key, const char *arg, struct run_input *input)
 	case OPT_NO_INVARIANTS:
 		options->invariants = false;
 		return true;
-	case OPT_NO_TRUTH:
+	case OPT_NO_EXEC_LOG:
 		options->exec_log = false;
 		return true;
 	case OPT_SINGLE_STEP:

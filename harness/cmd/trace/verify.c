@@ -133,9 +133,9 @@ print_result(const struct verify_input *input,
 	return result->nothing ? CMD_UNJUDGED : CMD_OK;
 }
 
-/* A bundle of `topaz run --no-truth` has no execution log to compare with. */
+/* A bundle of `topaz run --no-exec-log` has none to compare with. */
 static int
-check_truth(const struct bundle *bundle, struct tz_error *err)
+check_exec_log(const struct bundle *bundle, struct tz_error *err)
 {
 	size_t count = 0;
 	unsigned i;
@@ -145,13 +145,13 @@ check_truth(const struct bundle *bundle, struct tz_error *err)
 	     i++) {
 		uint32_t *words;
 
-		error = bundle_read_truth(bundle, i, &words, &count, err);
+		error = bundle_read_exec_log(bundle, i, &words, &count, err);
 		if (error == 0)
 			free(words);
 	}
 	if (error == 0 && count == 0)
 		error = tz_error(err, TZ_EUSAGE,
-		    "%s: it holds no truth (topaz run --no-truth)",
+		    "%s: it holds no execution log (topaz run --no-exec-log)",
 		    bundle->path);
 	return error;
 }
@@ -221,7 +221,7 @@ cmd_verify(int argc, char **argv)
 	cmd_parse(&cmd_verify_argp, argc, argv, &input);
 	error = bundle_open(input.dir, &bundle, &err);
 	if (error == 0)
-		error = check_truth(bundle, &err);
+		error = check_exec_log(bundle, &err);
 	if (error == 0)
 		error = bundle_symbols_open(bundle, &symbols, &err);
 	symbolizer.arg = symbols;

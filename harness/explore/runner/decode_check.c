@@ -72,11 +72,11 @@ begin_recording(struct recording *recording)
 		error = record_code(
 		    recording->writer, &boot->image[i], machine_ram(machine));
 	for (unsigned i = 0; error == 0 && i < runner_cpus(runner); i++) {
-		recording->exec_log[i] = exec_log_create(
-		    bundle_truth_sink, bundle_truth_arg(recording->writer, i));
+		recording->exec_log[i] = exec_log_create(bundle_exec_log_sink,
+		    bundle_exec_log_arg(recording->writer, i));
 		if (recording->exec_log[i] == NULL)
 			return false;
-		machine_set_truth(machine, i, recording->exec_log[i]);
+		machine_set_exec_log(machine, i, recording->exec_log[i]);
 	}
 	return error == 0;
 }
@@ -86,7 +86,8 @@ static void
 end_recording(struct recording *recording)
 {
 	for (unsigned i = 0; i < runner_cpus(recording->runner); i++) {
-		machine_set_truth(runner_machine(recording->runner), i, NULL);
+		machine_set_exec_log(
+		    runner_machine(recording->runner), i, NULL);
 		if (recording->exec_log[i] != NULL)
 			(void)exec_log_flush(recording->exec_log[i]);
 		exec_log_destroy(recording->exec_log[i]);

@@ -286,7 +286,7 @@ static void
 check_rows(uint64_t param, const struct row *rows, size_t count)
 {
 	const struct guest_options options = {
-		.param = param, .profile = "alderlake-n", .no_truth = true
+		.param = param, .profile = "alderlake-n", .no_exec_log = true
 	};
 	struct reports reports = make_reports();
 	struct guest guest;
@@ -326,7 +326,7 @@ what_the_machine_executes_is_reported(void **state)
 static void
 the_frame_is_that_of_the_instruction(void **state)
 {
-	const struct guest_options options = { .no_truth = true };
+	const struct guest_options options = { .no_exec_log = true };
 	struct reports reports = make_reports();
 	struct guest guest;
 
@@ -358,7 +358,7 @@ calls_are_reported_with_their_arguments(void **state)
 			.access = on_access,
 			.call = on_call,
 			.arg = &reports,
-			.no_truth = true };
+			.no_exec_log = true };
 		struct guest guest;
 
 		guest_load("accesses", &options, &guest);
@@ -405,7 +405,7 @@ a_snapshot_keeps_the_audit(void **state)
 	struct reports first = make_reports(), again = make_reports();
 	struct reports reports = make_reports();
 	struct guest_options options = {
-		.access = on_access, .arg = &reports, .no_truth = true
+		.access = on_access, .arg = &reports, .no_exec_log = true
 	};
 	struct machine_snapshot *snapshot;
 	struct guest guest;
@@ -446,7 +446,7 @@ several_cpus_are_audited(void **state)
 {
 	struct reports first = make_reports(), other = make_reports();
 	const struct guest_options options = {
-		.cpus = 4, .param = 4, .no_truth = true
+		.cpus = 4, .param = 4, .no_exec_log = true
 	};
 	unsigned cpus = 0;
 	struct guest guest;

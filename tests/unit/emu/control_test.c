@@ -54,7 +54,7 @@ check_stops(const char *name, struct guest_options options, uint64_t from,
 	struct guest whole, guest;
 	unsigned seed = 1;
 
-	options.no_truth = true;
+	options.no_exec_log = true;
 	guest_run(name, &options, &whole);
 	guest_load(name, &options, &guest);
 	for (uint64_t at = from; at < until;) {
@@ -143,14 +143,14 @@ to_look_and_to_stop_there_changes_nothing(void **state)
 
 		check_looks("pmi",
 		    (struct guest_options){
-			.param = 5, .no_truth = true, .single_step = step });
+			.param = 5, .no_exec_log = true, .single_step = step });
 		check_looks("interrupts",
 		    (struct guest_options){
-			.no_truth = true, .single_step = step });
+			.no_exec_log = true, .single_step = step });
 		check_looks("smp",
 		    (struct guest_options){ .cpus = 4,
 			.param = 4,
-			.no_truth = true,
+			.no_exec_log = true,
 			.single_step = step });
 	}
 }
@@ -280,7 +280,7 @@ check_many(const char *name, struct guest_options options, uint64_t stride)
 	pid_t child;
 	int status;
 
-	options.no_truth = true;
+	options.no_exec_log = true;
 	guest_load(name, &options, &guest);
 	for (unsigned i = 0; i < SNAPSHOTS; i++) {
 		outcome[i].at = 1000 + i * stride;
@@ -324,7 +324,7 @@ many_snapshots_in_any_order(void **state)
 static void
 equal_states_have_equal_hashes(void **state)
 {
-	struct guest_options options = { .param = 5, .no_truth = true };
+	struct guest_options options = { .param = 5, .no_exec_log = true };
 	struct machine_snapshot *base;
 	struct guest guest;
 	uint64_t hash[40];
@@ -375,7 +375,7 @@ stacks_known(const struct guest_options *options)
 static void
 dead_stack_is_left_out(void **state)
 {
-	struct guest_options options = { .param = 1, .no_truth = true };
+	struct guest_options options = { .param = 1, .no_exec_log = true };
 	uint64_t at = stacks_known(&options) + 2, end = at + 70;
 	uint64_t hidden[GUEST_RAM_BYTES / 4096 / 64] = { 0 };
 	uint64_t hash[2], bare[2];

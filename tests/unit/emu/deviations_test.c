@@ -26,7 +26,7 @@ go_to(struct guest *guest, unsigned cpu, uint64_t insns)
 static void
 load_pmi(struct guest *guest)
 {
-	struct guest_options options = { .param = 5, .no_truth = true };
+	struct guest_options options = { .param = 5, .no_exec_log = true };
 	struct machine_pt pt;
 
 	guest_load("pmi", &options, guest);
@@ -265,7 +265,7 @@ a_write_of_a_trace_msr_faults_once(void **state)
 static void
 trace_state_in_memory(void **state)
 {
-	struct guest_options options = { .param = 2, .no_truth = true };
+	struct guest_options options = { .param = 2, .no_exec_log = true };
 	struct event saved, restored, read;
 	struct guest guest;
 	uint64_t rip;
@@ -302,7 +302,7 @@ trace_state_in_memory(void **state)
 static void
 a_kernel_function_fails_once(void **state)
 {
-	struct guest_options options = { .param = 1, .no_truth = true };
+	struct guest_options options = { .param = 1, .no_exec_log = true };
 	struct guest guest;
 
 	(void)state;
@@ -318,7 +318,7 @@ static void
 another_cpu_runs(void **state)
 {
 	struct guest_options options = {
-		.cpus = 2, .param = 2, .no_truth = true
+		.cpus = 2, .param = 2, .no_exec_log = true
 	};
 	struct event event;
 	struct guest guest;
@@ -349,7 +349,7 @@ another_cpu_runs(void **state)
 static void
 another_cpu_runs_within_an_instruction(void **state)
 {
-	struct guest_options options = { .cpus = 2, .no_truth = true };
+	struct guest_options options = { .cpus = 2, .no_exec_log = true };
 	struct machine_snapshot *begin;
 	struct tz_error err;
 	unsigned splits = 0;
@@ -396,7 +396,7 @@ static uint64_t
 read_positions(uint64_t at, uint64_t position[3])
 {
 	uint64_t begin;
-	struct guest_options options = { .no_truth = true };
+	struct guest_options options = { .no_exec_log = true };
 	struct guest guest;
 
 	guest_load("older", &options, &guest);
@@ -437,7 +437,7 @@ a_position_may_be_older_while_tracing(void **state)
 static void
 interrupts_early_and_late(void **state)
 {
-	struct guest_options options = { .no_truth = true };
+	struct guest_options options = { .no_exec_log = true };
 	struct event whole, event;
 	struct machine_snapshot *snapshot;
 	struct guest guest;

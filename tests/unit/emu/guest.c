@@ -207,11 +207,11 @@ guest_go(struct guest *guest, uint64_t insns_max)
 	guest->event_count = 0;
 	for (unsigned i = 0; i < guest->options.cpus; i++) {
 		guest->exec_log[i].count = 0;
-		if (guest->options.no_truth)
+		if (guest->options.no_exec_log)
 			continue;
 		exec_log[i] = exec_log_create(on_words, &guest->exec_log[i]);
 		assert_non_null(exec_log[i]);
-		machine_set_truth(guest->machine, i, exec_log[i]);
+		machine_set_exec_log(guest->machine, i, exec_log[i]);
 	}
 	machine_run(guest->machine, insns_max, &guest->result);
 	for (unsigned i = 0; i < guest->options.cpus; i++) {
@@ -219,7 +219,7 @@ guest_go(struct guest *guest, uint64_t insns_max)
 		if (exec_log[i] == NULL)
 			continue;
 		assert_int_equal(exec_log_flush(exec_log[i]), 0);
-		machine_set_truth(guest->machine, i, NULL);
+		machine_set_exec_log(guest->machine, i, NULL);
 		exec_log_destroy(exec_log[i]);
 	}
 }
@@ -326,7 +326,7 @@ guest_assert_same(const struct guest *a, const struct guest *b)
 		assert_int_equal(p->pmis, q->pmis);
 		assert_int_equal(p->nmis, q->nmis);
 		assert_int_equal(p->trace_on, q->trace_on);
-		if (!a->options.no_truth && !b->options.no_truth)
+		if (!a->options.no_exec_log && !b->options.no_exec_log)
 			assert_same_retired(a, b, i);
 	}
 	assert_int_equal(a->result.rip, b->result.rip);
@@ -362,7 +362,7 @@ guest_run_all_ways(
 	guest_assert_same(guest, &second);
 	guest_free(&second);
 	other.single_step = false;
-	other.no_truth = true;
+	other.no_exec_log = true;
 	guest_run(name, &other, &second);
 	guest_assert_same(guest, &second);
 	guest_free(&second);

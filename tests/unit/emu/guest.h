@@ -16,7 +16,7 @@
 
 struct guest_options {
 	unsigned cpus; /* 0: 1 */
-	bool single_step, no_truth;
+	bool single_step, no_exec_log;
 	bool no_decode; /* the guest's code changes: no decoder can know it */
 	const char *profile; /* as of emu/profile/cpu_set.h; NULL: skylake */
 	uint64_t param;      /* what the guest finds in `param` */

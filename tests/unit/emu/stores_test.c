@@ -101,7 +101,7 @@ stores_are_reported(void **state)
 	struct guest_options options = { .step = on_step,
 		.access = on_store,
 		.arg = &stores,
-		.no_truth = true };
+		.no_exec_log = true };
 
 	(void)state;
 	guest_load("control", &options, &guest);
@@ -156,7 +156,7 @@ the_host_answers(void **state)
 static void
 the_host_clears_frames(void **state)
 {
-	struct guest_options options = { .param = 1, .no_truth = true };
+	struct guest_options options = { .param = 1, .no_exec_log = true };
 	static const uint64_t other[] = { 0, 0x2000000, 0x2002000, 0x2004000,
 		0x2005000 };
 	struct guest guest;

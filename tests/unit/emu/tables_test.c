@@ -120,7 +120,7 @@ load(const struct script *script, bool single_step, struct guest *guest)
 		.quantum_cycles = 300,
 		.single_step = single_step,
 		.step = ignore_step,
-		.no_truth = true,
+		.no_exec_log = true,
 	};
 	struct machine_snapshot *first;
 

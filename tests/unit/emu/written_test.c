@@ -107,7 +107,7 @@ static void
 check_host(bool single_step)
 {
 	struct guest_options options = {
-		.param = 3, .no_truth = true, .single_step = single_step
+		.param = 3, .no_exec_log = true, .single_step = single_step
 	};
 	struct machine_snapshot *first, *snapshot;
 	struct guest guest;

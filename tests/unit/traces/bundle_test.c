@@ -57,7 +57,8 @@ what_was_written_comes_back(void **state)
 	assert_int_equal(bundle_read_events(bundle, &events, &count, &err), 0);
 	assert_int_equal(events[0].kind, EVENT_TRACE_ON);
 	free(events);
-	assert_int_equal(bundle_read_truth(bundle, 0, &words, &count, &err), 0);
+	assert_int_equal(
+	    bundle_read_exec_log(bundle, 0, &words, &count, &err), 0);
 	assert_int_equal(words[0], EXEC_LOG_CONTEXT << 2 | EXEC_LOG_EXTRA);
 	free(words);
 	assert_int_equal(bundle_read_trace_off(bundle, 0, &fell, &err), 0);

@@ -28,8 +28,8 @@ fixture_start(struct fixture *fixture)
 	for (unsigned i = 0; i < 2; i++) {
 		fixture->cpu[i].bytes = calloc(1, FIXTURE_BYTES);
 		fixture->cpu[i].ring = calloc(1, FIXTURE_RING_BYTES);
-		fixture->cpu[i].exec_log = exec_log_create(
-		    bundle_truth_sink, bundle_truth_arg(fixture->writer, i));
+		fixture->cpu[i].exec_log = exec_log_create(bundle_exec_log_sink,
+		    bundle_exec_log_arg(fixture->writer, i));
 		assert_non_null(fixture->cpu[i].exec_log);
 		exec_log_context(fixture->cpu[i].exec_log, 0, FIXTURE_CR3);
 	}
@@ -288,7 +288,7 @@ fixture_drain(
 }
 
 void
-fixture_truth(struct fixture *fixture, enum fixture_fault fault)
+fixture_exec_log(struct fixture *fixture, enum fixture_fault fault)
 {
 	struct exec_log *exec_log = fixture_cpu(fixture)->exec_log;
 
@@ -315,7 +315,7 @@ fixture_session(
 {
 	struct fixture_cpu *cpu = fixture_cpu(fixture);
 
-	fixture_truth(fixture, fault);
+	fixture_exec_log(fixture, fault);
 	fixture_on(fixture);
 	if (with_psb)
 		fixture_psb(fixture, 0);

@@ -102,7 +102,7 @@ enum fixture_fault {
 	FIXTURE_EXTRA_INSN, /* the execution log has a NOP that never ran */
 };
 /* The execution log alone of one pass. */
-void fixture_truth(struct fixture *fixture, enum fixture_fault fault);
+void fixture_exec_log(struct fixture *fixture, enum fixture_fault fault);
 
 /* One pass of the program with its packets. */
 void fixture_session(

@@ -298,7 +298,7 @@ entries_may_be_many(void **state)
 }
 
 static void
-words_that_are_no_truth_are_refused_with_their_place(void **state)
+words_that_are_no_log_are_refused_with_their_place(void **state)
 {
 	const uint32_t base = (uint32_t)BASE, high = (uint32_t)(BASE >> 32);
 	const uint32_t undefined[] = { 7 << 2 };
@@ -349,7 +349,7 @@ main(void)
 		cmocka_unit_test(the_first_error_of_a_sink_is_kept),
 		cmocka_unit_test(entries_may_be_many),
 		cmocka_unit_test(
-		    words_that_are_no_truth_are_refused_with_their_place),
+		    words_that_are_no_log_are_refused_with_their_place),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

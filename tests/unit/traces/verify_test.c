@@ -118,7 +118,7 @@ an_inverted_tnt_bit_is_found_where_the_paths_part(void **state)
 }
 
 static void
-an_instruction_missing_in_the_truth_is_found(void **state)
+an_instruction_missing_in_the_log_is_found(void **state)
 {
 	const uint64_t executed = FIXTURE_CODE + 0x10;
 	const uint64_t decoded = FIXTURE_CODE + 0x15;
@@ -145,7 +145,7 @@ a_trace_that_lacks_its_end_is_a_mismatch(void **state)
 
 	(void)state;
 	fixture_start(&fixture);
-	fixture_truth(&fixture, FIXTURE_GOOD);
+	fixture_exec_log(&fixture, FIXTURE_GOOD);
 	fixture_on(&fixture);
 	fixture_psb(&fixture, 0);
 	fixture_mode(&fixture);
@@ -172,7 +172,7 @@ a_stopped_unit_leaves_instructions_beyond_the_trace(void **state)
 
 	(void)state;
 	fixture_start(&fixture);
-	fixture_truth(&fixture, FIXTURE_GOOD);
+	fixture_exec_log(&fixture, FIXTURE_GOOD);
 	fixture_on(&fixture);
 	fixture_psb(&fixture, 0);
 	fixture_mode(&fixture);
@@ -279,7 +279,7 @@ what_was_executed_before_the_first_psb_is_not_asked_for(void **state)
 
 	(void)state;
 	fixture_start(&fixture);
-	fixture_truth(&fixture, FIXTURE_GOOD);
+	fixture_exec_log(&fixture, FIXTURE_GOOD);
 	fixture_on(&fixture);
 	fixture_mode(&fixture);
 	fixture_pge(&fixture, FIXTURE_CODE + 0x02);
@@ -423,7 +423,7 @@ main(void)
 		    a_dropped_tnt_bit_is_found_where_the_paths_part),
 		cmocka_unit_test(
 		    an_inverted_tnt_bit_is_found_where_the_paths_part),
-		cmocka_unit_test(an_instruction_missing_in_the_truth_is_found),
+		cmocka_unit_test(an_instruction_missing_in_the_log_is_found),
 		cmocka_unit_test(an_instruction_that_did_not_decode_is_found),
 		cmocka_unit_test(a_trace_that_lacks_its_end_is_a_mismatch),
 		cmocka_unit_test(

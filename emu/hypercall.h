@@ -2,8 +2,8 @@
  * The host's end of the channel of emu/guest_abi.h: the console, and calls by which
  * the guest kernel ends the run or reports what only the guest knows.
  */
-#ifndef TOPAZ_EMU_CHANNEL_H
-#define TOPAZ_EMU_CHANNEL_H
+#ifndef TOPAZ_EMU_HYPERCALL_H
+#define TOPAZ_EMU_HYPERCALL_H
 
 #include "emu/base/base.h"
 
@@ -23,7 +23,7 @@ struct stacks {
 	unsigned count; /* stacks beyond STACKS_MAX are not kept */
 };
 
-struct channel {
+struct hypercall {
 	uint8_t *ram;
 	uint64_t ram_bytes;
 	struct cpu *cpu;
@@ -35,7 +35,7 @@ struct channel {
 	void *arg;
 };
 
-struct channel_end {
+struct hypercall_end {
 	bool ended, panic;
 	int code;
 	uint64_t rip, rbp;
@@ -43,7 +43,7 @@ struct channel_end {
 };
 
 /* OUT to PORT.  False: no such port, size or call block.  END is always set. */
-bool channel_out(const struct channel *channel, int port, unsigned bytes,
-    uint32_t value, struct channel_end *end);
+bool hypercall_out(const struct hypercall *hypercall, int port, unsigned bytes,
+    uint32_t value, struct hypercall_end *end);
 
 #endif
