@@ -3,7 +3,7 @@
 # source is at hand.  Method: the small backend of tests/example/drivers/hwtcpu; and the
 # same with a mistake.
 # usage: hwt.sh TOPAZ SOURCE_ROOT
-topaz=$1
+topaz=$(realpath "$1")
 drivers=$(realpath "$2")/tests/example/drivers
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT

@@ -235,7 +235,8 @@ code_create(struct vector *vector, const char *folder, bool single_step,
 	for (unsigned cpu = 0; cpu < vector->cpus && !single_step; cpu++) {
 		run->exec_log[cpu] = exec_log_create(
 		    on_words, &run->guest.exec_log[cpu]);
-		machine_set_exec_log(run->guest.machine, cpu, run->exec_log[cpu]);
+		machine_set_exec_log(
+		    run->guest.machine, cpu, run->exec_log[cpu]);
 	}
 	machine_boot(
 	    run->guest.machine, CODE_PRELUDE, 0, (struct gpa){ CODE_PML4 });
