@@ -75,12 +75,25 @@ assert_nmi(const struct guest *guest, uint64_t after, uint64_t latest)
 	assert_in_range(event_at(guest, EVENT_NMI, 0).insns, after, latest);
 }
 
+/* The rows of deviation.def that a test has done. */
+static bool row_seen[DEVIATION_COUNT];
+
+static bool
+inject(
+    struct guest *guest, unsigned cpu, enum deviation_kind what, uint64_t param)
+{
+	bool done = machine_inject(guest->machine, cpu, what, param);
+
+	row_seen[what] |= done;
+	return done;
+}
+
 static void
 kind(struct guest *guest, enum deviation_kind what, uint64_t param)
 {
 	size_t before = guest->event_count;
 
-	assert_true(machine_inject(guest->machine, 0, what, param));
+	assert_true(inject(guest, 0, what, param));
 	assert_true(guest->event_count > before);
 	assert_int_equal(guest->event[before].kind, EVENT_DEVIATION);
 	assert_int_equal(guest->event[before].a, what);
@@ -94,7 +107,7 @@ refuse(struct guest *guest, enum deviation_kind what, uint64_t param)
 {
 	size_t before = guest->event_count;
 
-	assert_false(machine_inject(guest->machine, 0, what, param));
+	assert_false(inject(guest, 0, what, param));
 	assert_int_equal(guest->event_count, before);
 }
 
@@ -328,9 +341,9 @@ another_cpu_runs(void **state)
 	refuse(&guest, DEVIATION_SWITCH, 1);
 	go_to(&guest, 1, 400);
 	guest.event_count = 0;
-	assert_false(machine_inject(guest.machine, 1, DEVIATION_SWITCH, 1));
-	assert_false(machine_inject(guest.machine, 1, DEVIATION_SWITCH, 2));
-	assert_true(machine_inject(guest.machine, 1, DEVIATION_SWITCH, 0));
+	assert_false(inject(&guest, 1, DEVIATION_SWITCH, 1));
+	assert_false(inject(&guest, 1, DEVIATION_SWITCH, 2));
+	assert_true(inject(&guest, 1, DEVIATION_SWITCH, 0));
 	machine_set_stop(guest.machine, 1, 401);
 	machine_run(guest.machine, 0, &guest.result);
 	event = event_at(&guest, EVENT_SWITCH, 0);
@@ -371,13 +384,11 @@ another_cpu_runs_within_an_instruction(void **state)
 		machine_snapshot_apply(guest.machine, begin);
 		guest.event_count = 0;
 		go_to(&guest, 1, middle + 1 + i);
-		assert_false(
-		    machine_inject(guest.machine, 1, DEVIATION_SPLIT, 1));
-		split = machine_inject(guest.machine, 1, DEVIATION_SPLIT, 0);
+		assert_false(inject(&guest, 1, DEVIATION_SPLIT, 1));
+		split = inject(&guest, 1, DEVIATION_SPLIT, 0);
 		splits += split;
 		if (!split)
-			assert_true(machine_inject(
-			    guest.machine, 1, DEVIATION_SWITCH, 0));
+			assert_true(inject(&guest, 1, DEVIATION_SWITCH, 0));
 		machine_run(guest.machine, 0, &guest.result);
 		assert_int_equal(guest.result.end, MACHINE_EXIT);
 		assert_int_equal(guest_note(&guest, 2, 0), 400);
@@ -445,10 +456,10 @@ interrupts_early_and_late(void **state)
 
 	(void)state;
 	guest_run("interrupts", &options, &guest);
-	for (size_t i = 0;; i++) {
+	/* One of the periodic timer, between two of its ticks. */
+	for (size_t i = 0, ticks = 0; ticks < 20; i++) {
 		whole = event_at(&guest, EVENT_INTERRUPT, i);
-		if (whole.a == 0x20)
-			break;
+		ticks += whole.a == 0x20;
 	}
 	at = whole.insns - 20;
 	guest_free(&guest);
@@ -458,10 +469,9 @@ interrupts_early_and_late(void **state)
 	go_to(&guest, 0, at);
 	snapshot = machine_snapshot_take(guest.machine, NULL);
 	guest.event_count = 0;
-	if (machine_inject(guest.machine, 0, DEVIATION_PREEMPT, 0)) {
-		go_to(&guest, 0, at + 5);
-		assert_event(&guest, EVENT_INTERRUPT, 0, at);
-	}
+	kind(&guest, DEVIATION_PREEMPT, 0);
+	go_to(&guest, 0, at + 5);
+	assert_event(&guest, EVENT_INTERRUPT, 0, at);
 	machine_snapshot_apply(guest.machine, snapshot);
 	guest.event_count = 0;
 	kind(&guest, DEVIATION_HOLD, 200);
@@ -472,6 +482,16 @@ interrupts_early_and_late(void **state)
 	assert_true(event.cycles < guest.event[0].cycles + 220);
 	machine_snapshot_free(guest.machine, snapshot);
 	guest_free(&guest);
+}
+
+static void
+every_row_is_done(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < DEVIATION_COUNT; i++)
+		if (!row_seen[i])
+			fail_msg("no test does deviation %s",
+			    deviation_info((enum deviation_kind)i)->word);
 }
 
 int
@@ -489,6 +509,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(another_cpu_runs_within_an_instruction),
 		cmocka_unit_test(a_position_may_be_older_while_tracing),
 		cmocka_unit_test(interrupts_early_and_late),
+		cmocka_unit_test(every_row_is_done),
 	};
 
 	if (argc > 1)
