@@ -112,7 +112,7 @@ BEGIN {
 	say("cycles." column[1], 3, column[3] + 1)
 }
 
-# Of a full IP there are two forms; the other columns are exec_logs and counts. The skid of
+# Of a full IP there are two forms; the other columns are true, false or counts. The skid of
 # a PMI is the CPU's: vectors with guest code know it, which these mutants are not for.
 /^UARCH\(/ {
 	for (i = 2; i in uarch; i++) {

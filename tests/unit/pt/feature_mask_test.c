@@ -5,6 +5,8 @@
  */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -58,6 +60,28 @@ writes(const char *name, uint32_t index, uint64_t value)
 	return fault;
 }
 
+/* The citation names the leaf, the register and the bits that the row has. */
+static void
+assert_cited(const struct profile_feature_mask *row)
+{
+	static const char *const names[] = { "EAX", "EBX", "ECX", "EDX" };
+	char want[48];
+	const char *leaf = strstr(row->citation, "CPUID.");
+	const char *bits = strchr(row->citation, '[');
+
+	if (row->leaf == 1)
+		snprintf(want, sizeof(want), "CPUID.1:%s[", names[row->reg]);
+	else
+		snprintf(want, sizeof(want), "CPUID.(%s%X%s,%u):%s[",
+		    row->leaf > 9 && row->leaf < 16 ? "0" : "", row->leaf,
+		    row->leaf > 9 ? "H" : "", row->subleaf, names[row->reg]);
+	assert_non_null(leaf);
+	assert_memory_equal(leaf, want, strlen(want));
+	if (strchr(bits, ':') != NULL)
+		bits = strchr(bits, ':');
+	assert_int_equal(atoi(bits + 1), __builtin_ctz(row->mask));
+}
+
 static void
 every_feature_is_shown_and_can_be_hidden(void **state)
 {
@@ -73,7 +97,7 @@ every_feature_is_shown_and_can_be_hidden(void **state)
 
 		assert_ptr_equal(profile_feature_find(row->name), row);
 		assert_true(strlen(row->text) > 0);
-		assert_true(strlen(row->citation) > 0);
+		assert_cited(row);
 		assert_int_equal(row->value & ~row->mask, 0);
 		assert_int_not_equal(was & row->mask, row->value);
 		assert_int_equal(is & row->mask, row->value);
