@@ -121,12 +121,12 @@ keep_frames(struct record *record, unsigned index)
 
 	for (; cpu->first < cpu->end; cpu->first++) {
 		const struct span *span = &cpu->spans[cpu->first];
-		const struct fell_header header = { .offset = span->offset,
+		const struct trace_off_header header = { .offset = span->offset,
 			.pa = span->pa,
 			.bytes = span->bytes };
 
 		record_fail(record,
-		    bundle_add_fell(record->writer, index, &header,
+		    bundle_add_trace_off(record->writer, index, &header,
 			record->ram + span->pa));
 	}
 	cpu->on = false;

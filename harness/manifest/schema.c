@@ -20,12 +20,12 @@
 #define NUMBER(key, type, flags) CYAML_FIELD_UINT(#key, flags, struct type, key)
 #define FLAG(key, type)                                                       \
  CYAML_FIELD_ENUM(#key, CYAML_FLAG_STRICT | CYAML_FLAG_OPTIONAL, struct type, \
-     key, exec_logs, TZ_ARRAY_LEN(exec_logs))
+     key, booleans, TZ_ARRAY_LEN(booleans))
 #define LIST(key, type, flags, entry, low, high) \
  CYAML_FIELD_SEQUENCE(                           \
      #key, (flags) | CYAML_FLAG_POINTER, struct type, key, entry, low, high)
 
-static const cyaml_strval_t exec_logs[] = { { "false", 0 }, { "true", 1 } };
+static const cyaml_strval_t booleans[] = { { "false", 0 }, { "true", 1 } };
 static const cyaml_strval_t cpu_masks[] = {
 	{ "all", SCHEMA_CPUS_ALL },
 	{ "absent", SCHEMA_CPUS_ABSENT },
@@ -66,7 +66,7 @@ static const cyaml_schema_value_t number_entry = { CYAML_VALUE_UINT(
      CYAML_FIELD_ENUM("cpus", CYAML_FLAG_STRICT | CYAML_FLAG_OPTIONAL,        \
 	 struct type, prefix cpus, cpu_masks, TZ_ARRAY_LEN(cpu_masks)),       \
      CYAML_FIELD_ENUM("instance", CYAML_FLAG_STRICT | CYAML_FLAG_OPTIONAL,    \
-	 struct type, prefix instance, exec_logs, TZ_ARRAY_LEN(exec_logs))
+	 struct type, prefix instance, booleans, TZ_ARRAY_LEN(booleans))
 
 static const cyaml_schema_field_t variant_fields[] = {
 	VALUE_MEMBERS(schema_value, ),

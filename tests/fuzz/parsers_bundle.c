@@ -18,8 +18,8 @@
 
 /* What the files of a bundle hold, part by part. */
 struct parts {
-	const uint8_t *code, *stream, *fell;
-	size_t code_bytes, stream_bytes, fell_bytes;
+	const uint8_t *code, *stream, *trace_off;
+	size_t code_bytes, stream_bytes, trace_off_bytes;
 	const uint32_t *words;
 	size_t word_count;
 	const struct event *events;
@@ -50,9 +50,9 @@ write_bundle(const char *path, const struct parts *parts)
 		bundle_add_event(writer, &parts->events[i]);
 	bundle_add_stream(writer, parts->thread ? EVENT_STREAM_THREAD | 7 : 0,
 	    parts->stream, parts->stream_bytes);
-	if (parts->fell_bytes != 0)
-		bundle_add_text(writer, "cpu0.fell", (const char *)parts->fell,
-		    parts->fell_bytes);
+	if (parts->trace_off_bytes != 0)
+		bundle_add_text(writer, "cpu0.trace-off",
+		    (const char *)parts->trace_off, parts->trace_off_bytes);
 	FUZZ_CHECK(
 	    bundle_finish(writer, &info, &err) == 0, "finish: %s", err.text);
 }
@@ -169,7 +169,7 @@ read_bundle(const uint8_t *data, size_t bytes)
 		parts.code_bytes = 1;
 	}
 	parts.stream = take_part(&input, &parts.stream_bytes);
-	parts.fell = take_part(&input, &parts.fell_bytes);
+	parts.trace_off = take_part(&input, &parts.trace_off_bytes);
 	part = take_part(&input, &word_bytes);
 	words = malloc(word_bytes + 4);
 	TZ_ASSERT(words != NULL);

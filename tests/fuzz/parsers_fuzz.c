@@ -172,7 +172,7 @@ read_parts(const uint8_t *data, size_t bytes)
 	struct bundle *bundle = calloc(1, sizeof(*bundle));
 	struct tz_error err = { "" };
 	struct event *events;
-	struct fell fell = { 0 };
+	struct trace_off trace_off = { 0 };
 	uint32_t *words;
 	uint8_t copy[64];
 	size_t count;
@@ -191,12 +191,12 @@ read_parts(const uint8_t *data, size_t bytes)
 	parsers_check(error, &err, "truth-cpu0.zst");
 	if (error == 0)
 		free(words);
-	pack("cpu0.fell", data, bytes);
-	error = bundle_read_trace_off(bundle, 0, &fell, &err);
-	parsers_check(error, &err, "cpu0.fell");
+	pack("cpu0.trace-off", data, bytes);
+	error = bundle_read_trace_off(bundle, 0, &trace_off, &err);
+	parsers_check(error, &err, "cpu0.trace-off");
 	if (error == 0) {
-		trace_off_copy(&fell, bytes & 15, sizeof(copy), copy);
-		trace_off_free(&fell);
+		trace_off_copy(&trace_off, bytes & 15, sizeof(copy), copy);
+		trace_off_free(&trace_off);
 	}
 	free(bundle);
 }

@@ -104,32 +104,32 @@ int bundle_read_exec_log(const struct bundle *bundle, unsigned cpu,
  * of their offsets.  A record says which bytes of all that the CPU's PT unit
  * ever wrote it holds.
  */
-struct fell_header {
+struct trace_off_header {
 	uint64_t offset; /* of the first byte in all that the unit wrote */
 	uint64_t pa;
 	uint64_t bytes;
 };
 
-struct fell_record {
-	struct fell_header header;
+struct trace_off_record {
+	struct trace_off_header header;
 	const uint8_t *bytes;
 };
 
-struct fell {
+struct trace_off {
 	size_t count;
-	struct fell_record *records;
+	struct trace_off_record *records;
 	uint8_t *file;
 };
 
 int bundle_read_trace_off(const struct bundle *bundle, unsigned cpu,
-    struct fell *fell, struct tz_error *err);
-void trace_off_free(struct fell *fell);
+    struct trace_off *trace_off, struct tz_error *err);
+void trace_off_free(struct trace_off *trace_off);
 
 /*
  * Copies the unit's bytes [offset, offset + count) to BYTES; returns how many
  * it has from OFFSET on without a hole.
  */
-uint64_t trace_off_copy(
-    const struct fell *fell, uint64_t offset, uint64_t count, uint8_t *bytes);
+uint64_t trace_off_copy(const struct trace_off *trace_off, uint64_t offset,
+    uint64_t count, uint8_t *bytes);
 
 #endif

@@ -25,7 +25,7 @@ struct bundle_writer {
 	struct tz_error err;
 	struct zfile_writer *events;
 	struct bundle_exec_log exec_log[BUNDLE_CPUS_MAX];
-	FILE *fell[BUNDLE_CPUS_MAX];
+	FILE *trace_off[BUNDLE_CPUS_MAX];
 	FILE *drained[BUNDLE_STREAMS_MAX];
 	struct bundle bundle;
 	struct manifest_files files;
@@ -107,7 +107,7 @@ bundle_close_files(struct bundle_writer *writer)
 	bundle_packed_close(writer, &writer->events);
 	for (unsigned cpu = 0; cpu < BUNDLE_CPUS_MAX; cpu++) {
 		bundle_packed_close(writer, &writer->exec_log[cpu].file);
-		bundle_file_close(writer, &writer->fell[cpu]);
+		bundle_file_close(writer, &writer->trace_off[cpu]);
 	}
 	for (size_t i = 0; i < BUNDLE_STREAMS_MAX; i++)
 		bundle_file_close(writer, &writer->drained[i]);
@@ -372,25 +372,25 @@ bundle_add_stream(struct bundle_writer *writer, uint64_t stream,
 }
 
 int
-bundle_add_fell(struct bundle_writer *writer, unsigned cpu,
-    const struct fell_header *header, const void *bytes)
+bundle_add_trace_off(struct bundle_writer *writer, unsigned cpu,
+    const struct trace_off_header *header, const void *bytes)
 {
 	char name[BUNDLE_NAME_BYTES];
 
 	TZ_ASSERT(cpu < writer->cpu_count);
 	if (writer->error != 0)
 		return writer->error;
-	snprintf(name, sizeof(name), "cpu%u.fell", cpu);
-	if (writer->fell[cpu] == NULL) {
-		writer->fell[cpu] = bundle_file_create(writer, name);
-		if (writer->fell[cpu] == NULL)
+	snprintf(name, sizeof(name), "cpu%u.trace-off", cpu);
+	if (writer->trace_off[cpu] == NULL) {
+		writer->trace_off[cpu] = bundle_file_create(writer, name);
+		if (writer->trace_off[cpu] == NULL)
 			return writer->error;
 		bundle_list_file(writer, name);
 	}
 	bundle_file_write(
-	    writer, writer->fell[cpu], name, header, sizeof(*header));
+	    writer, writer->trace_off[cpu], name, header, sizeof(*header));
 	bundle_file_write(
-	    writer, writer->fell[cpu], name, bytes, header->bytes);
+	    writer, writer->trace_off[cpu], name, bytes, header->bytes);
 	return writer->error;
 }
 

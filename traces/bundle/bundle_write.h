@@ -40,8 +40,8 @@ int bundle_add_stream(struct bundle_writer *writer, uint64_t stream,
     const void *bytes, size_t count);
 
 /* Appends frames of CPU as they stand when TraceEn falls. */
-int bundle_add_fell(struct bundle_writer *writer, unsigned cpu,
-    const struct fell_header *header, const void *bytes);
+int bundle_add_trace_off(struct bundle_writer *writer, unsigned cpu,
+    const struct trace_off_header *header, const void *bytes);
 
 /* Adds the text file NAME at the bundle's top, where no file has that name. */
 int bundle_add_text(struct bundle_writer *writer, const char *name,

@@ -124,7 +124,7 @@ verify_load(struct verify_work *work)
 		error = verify_load_exec_log(work, cpu, code);
 		if (error == 0)
 			error = bundle_read_trace_off(
-			    bundle, cpu, &work->fell[cpu], work->err);
+			    bundle, cpu, &work->trace_off[cpu], work->err);
 	}
 	code_destroy(code);
 	if (error == 0)
@@ -142,7 +142,7 @@ verify_unload(struct verify_work *work)
 	for (unsigned cpu = 0; cpu < BUNDLE_CPUS_MAX; cpu++) {
 		flow_cpu_destroy(&work->cpus[cpu]);
 		exec_log_file_free(work->logs[cpu]);
-		trace_off_free(&work->fell[cpu]);
+		trace_off_free(&work->trace_off[cpu]);
 		free(work->psbs[cpu].psbs);
 		free(work->overflows[cpu].overflows);
 	}

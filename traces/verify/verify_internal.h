@@ -31,7 +31,7 @@ struct verify_work {
 	struct flow_source source;
 	struct exec_log_file *logs[BUNDLE_CPUS_MAX];
 	struct flow_cpu cpus[BUNDLE_CPUS_MAX];
-	struct fell fell[BUNDLE_CPUS_MAX];
+	struct trace_off trace_off[BUNDLE_CPUS_MAX];
 	struct verify_psbs {
 		size_t count, room;
 		struct verify_psb *psbs; /* by rising offset */

@@ -126,11 +126,11 @@ verify_fill_piece(struct verify_work *work, struct verify_bytes *bytes,
 		return;
 	interval = &work->account.intervals[piece->interval];
 	if (piece->tail) {
-		have = trace_off_copy(&work->fell[interval->cpu], piece->offset,
-		    piece->bytes, to);
+		have = trace_off_copy(&work->trace_off[interval->cpu],
+		    piece->offset, piece->bytes, to);
 		if (have != piece->bytes)
 			verify_add_finding(work,
-			    "%s: cpu%u.fell lacks the tail from offset %" PRIu64
+			    "%s: cpu%u.trace-off lacks the tail from offset %" PRIu64
 			    " on",
 			    bytes->stream->name, interval->cpu,
 			    piece->offset + have);
@@ -139,8 +139,8 @@ verify_fill_piece(struct verify_work *work, struct verify_bytes *bytes,
 	frames = malloc(piece->bytes);
 	if (frames == NULL)
 		return; /* a check less */
-	have = trace_off_copy(
-	    &work->fell[interval->cpu], piece->offset, piece->bytes, frames);
+	have = trace_off_copy(&work->trace_off[interval->cpu], piece->offset,
+	    piece->bytes, frames);
 	for (uint64_t i = 0; i < have; i++) {
 		if (frames[i] == to[i])
 			continue;

@@ -7,6 +7,7 @@
 #include "harness/host/tree.h"
 
 #include <dirent.h>
+#include <limits.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,12 +26,22 @@ make(struct fixture *fixture)
 }
 
 static void
+rename_part(const struct fixture *fixture, const char *from, const char *to)
+{
+	char old[PATH_MAX], new[PATH_MAX];
+
+	snprintf(old, sizeof(old), "%s/%s", fixture->dir, from);
+	snprintf(new, sizeof(new), "%s/%s", fixture->dir, to);
+	assert_int_equal(rename(old, new), 0);
+}
+
+static void
 what_was_written_comes_back(void **state)
 {
 	struct fixture fixture;
 	struct bundle *bundle;
 	struct event *events;
-	struct fell fell;
+	struct trace_off trace_off;
 	struct tz_error err;
 	uint32_t *words;
 	uint8_t *bytes, copy[64];
@@ -61,12 +72,19 @@ what_was_written_comes_back(void **state)
 	    bundle_read_exec_log(bundle, 0, &words, &count, &err), 0);
 	assert_int_equal(words[0], EXEC_LOG_CONTEXT << 2 | EXEC_LOG_EXTRA);
 	free(words);
-	assert_int_equal(bundle_read_trace_off(bundle, 0, &fell, &err), 0);
-	assert_int_equal(trace_off_copy(&fell, 3, 10, copy), 10);
-	assert_memory_equal(copy, &fixture.cpu[0].bytes[3], 10);
-	assert_int_equal(
-	    trace_off_copy(&fell, fixture.cpu[0].written, 1, copy), 0);
-	trace_off_free(&fell);
+	/* By its name, then by the name that older bundles have. */
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(
+		    bundle_read_trace_off(bundle, 0, &trace_off, &err), 0);
+		assert_int_equal(trace_off_copy(&trace_off, 3, 10, copy), 10);
+		assert_memory_equal(copy, &fixture.cpu[0].bytes[3], 10);
+		assert_int_equal(
+		    trace_off_copy(&trace_off, fixture.cpu[0].written, 1, copy),
+		    0);
+		trace_off_free(&trace_off);
+		if (i == 0)
+			rename_part(&fixture, "cpu0.trace-off", "cpu0.fell");
+	}
 	bundle_close(bundle);
 	fixture_remove(&fixture);
 }

@@ -249,7 +249,7 @@ fixture_off(struct fixture *fixture)
 		from = cpu->written - FIXTURE_RING_BYTES;
 	while (from < cpu->written) {
 		uint64_t at = from % FIXTURE_RING_BYTES;
-		struct fell_header header = {
+		struct trace_off_header header = {
 			.offset = from,
 			.pa = FIXTURE_RING_PA(fixture->at) + at,
 			.bytes = FIXTURE_RING_BYTES - at,
@@ -257,8 +257,8 @@ fixture_off(struct fixture *fixture)
 
 		if (header.bytes > cpu->written - from)
 			header.bytes = cpu->written - from;
-		assert_int_equal(bundle_add_fell(fixture->writer, fixture->at,
-				     &header, &cpu->ring[at]),
+		assert_int_equal(bundle_add_trace_off(fixture->writer,
+				     fixture->at, &header, &cpu->ring[at]),
 		    0);
 		from += header.bytes;
 	}
