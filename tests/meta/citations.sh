@@ -11,6 +11,7 @@ DOCUMENTS = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"]
 SECTION = re.compile(r'\b(\d{1,2}(?:\.\d{1,3}){1,4}) "([A-Z][^"]{3,90})"')
 NAMED = re.compile(r'`([a-z][A-Za-z0-9_./-]*/[A-Za-z0-9_.-]+\.'
                    r'(?:c|h|def|S|md|sh|yaml|json|html|py|ld|1))`')
+PLACEHOLDER = re.compile(r'\b(?:NAME|OS|FORMAT|COMMAND)\b')
 SOURCE = re.compile(r'[a-z]+/[A-Za-z0-9_./-]+\.md')
 
 bad = 0
@@ -50,7 +51,7 @@ for name in texts():
         for path in NAMED.findall(text):
             for base in (folder, ""):
                 top = os.path.join(base, path.split("/")[0])
-                if os.path.isdir(top) and "NAME" not in path:
+                if os.path.isdir(top) and not PLACEHOLDER.search(path):
                     if not os.path.exists(os.path.join(base, path)):
                         complain("%s names %s: no such file" % (name, path))
                     break
