@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Of all files of a bundle together: each is read. */
+/* Limit of the sum of all files: bundle_open() reads each of them. */
 #define BUNDLE_BYTES_MAX (UINT64_C(8) << 30)
 
 static int
@@ -36,7 +36,7 @@ bundle_load(const char *dir, const char *name, uint8_t **bytes, size_t *count,
 			  : input_read(path, INPUT_PART, bytes, count, err);
 }
 
-/* A file's name stays inside the bundle and has nothing for a shell. */
+/* True if NAME stays inside the bundle and has no characters special to a shell. */
 static bool
 bundle_name_is_safe(const char *name)
 {
@@ -48,7 +48,7 @@ bundle_name_is_safe(const char *name)
 	    strspn(name, allowed) == strlen(name) && strstr(name, "..") == NULL;
 }
 
-/* Before it is read: a hole in a file costs no room, but the reader's time. */
+/* Called before reading: a sparse file takes no disk space, but time to read. */
 static int
 bundle_check_size(
     const char *dir, const struct manifest_file *file, struct tz_error *err)
@@ -107,7 +107,7 @@ bundle_check_file(
 	return error;
 }
 
-/* The checked file of that name, or NULL. */
+/* The entry of the checked file NAME, or NULL. */
 static const struct manifest_file *
 bundle_find_file(const struct manifest_files *files, const char *name)
 {
@@ -118,7 +118,7 @@ bundle_find_file(const struct manifest_files *files, const char *name)
 	return NULL;
 }
 
-/* Does the manifest list every file that a reader will ask for? */
+/* Checks that the manifest lists every file that the functions below read. */
 static int
 bundle_check_parts(const struct bundle *bundle,
     const struct manifest_files *files, struct tz_error *err)

@@ -1,8 +1,8 @@
 /*
  * A bundle read back: the directory that `topaz run -o DIR` wrote.  Opening it
- * checks every file against the manifest's sizes and digests, so whoever reads
- * on may trust the bytes.  It does not interpret them: that is exec_log_read.h,
- * ../verify/account.h, ../decode/decode.h and ../verify/verify.h.
+ * checks every file against the manifest's sizes and digests, so that later
+ * readers may trust the bytes.  It does not interpret them: that is done in
+ * exec_log_read.h, ../verify/account.h, ../decode/decode.h and ../verify/verify.h.
  */
 #ifndef TOPAZ_TRACES_BUNDLE_BUNDLE_H
 #define TOPAZ_TRACES_BUNDLE_BUNDLE_H
@@ -14,13 +14,13 @@
 #define BUNDLE_CPUS_MAX   8
 #define BUNDLE_NAME_BYTES 64
 
-/* What a run was and how it ended.  Nothing of the host: no path, no time. */
+/* Identity and result of a run.  Nothing in it depends on the host: no path, no time. */
 struct bundle_info {
 	char driver[BUNDLE_NAME_BYTES];
 	char source[BUNDLE_NAME_BYTES]; /* file name without its folder */
 	char sha256[65];                /* of the driver's source */
-	uint32_t core_cbr;              /* machine_config's; 0: the profile's */
-	unsigned cpu_count;             /* 1..BUNDLE_CPUS_MAX */
+	uint32_t core_cbr;  /* of machine_config; 0: the profile's */
+	unsigned cpu_count; /* 1..BUNDLE_CPUS_MAX */
 	struct bundle_model {
 		char profile[BUNDLE_NAME_BYTES];
 		uint32_t signature; /* CPUID.1:EAX */
@@ -53,10 +53,10 @@ struct bundle_object {
 	uint64_t bias;
 };
 
-/* What user space drained from one trace buffer, in the order of its stream. */
+/* The bytes that user space read from one trace buffer, in the order of its stream. */
 struct bundle_stream {
 	char file[BUNDLE_NAME_BYTES];
-	bool thread; /* a thread's buffer, else a CPU's */
+	bool thread; /* true: a thread's buffer; false: a CPU's */
 	uint32_t id;
 	uint64_t bytes;
 };
@@ -79,12 +79,12 @@ int bundle_open(const char *path, struct bundle **bundle, struct tz_error *err);
 void bundle_close(struct bundle *bundle);
 
 /*
- * The processor of CPUS, one bit a CPU, none set for all: a member that is not the
- * same on all of them is "" or 0, but .errata has what shows on any.
+ * The common model of the CPUs in CPUS, one bit for each CPU; no bit set: all CPUs.
+ * A member that is not the same on all of them is "" or 0.  .errata is the union.
  */
 struct bundle_model bundle_model_of(const struct bundle *bundle, uint32_t cpus);
 
-/* As bundle_model_of(): those of a CPU's stream; a thread may have been on any. */
+/* CPUS for bundle_model_of(): the CPU of a CPU's stream; 0, all, for a thread's. */
 uint32_t bundle_stream_cpus(const struct bundle_stream *stream);
 
 /* The bytes of the INDEX-th stream; the caller frees them. */
@@ -100,12 +100,11 @@ int bundle_read_exec_log(const struct bundle *bundle, unsigned cpu,
     uint32_t **words, size_t *count, struct tz_error *err);
 
 /*
- * Trace frames of one CPU as they stood when TraceEn fell: records in the order
- * of their offsets.  A record says which bytes of all that the CPU's PT unit
- * ever wrote it holds.
+ * Contents of one CPU's trace frames each time TraceEn fell: records in the order of
+ * their offsets.  An offset counts all bytes that the CPU's PT unit ever wrote.
  */
 struct trace_off_header {
-	uint64_t offset; /* of the first byte in all that the unit wrote */
+	uint64_t offset; /* of the first byte, in all output of the unit */
 	uint64_t pa;
 	uint64_t bytes;
 };
@@ -126,8 +125,8 @@ int bundle_read_trace_off(const struct bundle *bundle, unsigned cpu,
 void trace_off_free(struct trace_off *trace_off);
 
 /*
- * Copies the unit's bytes [offset, offset + count) to BYTES; returns how many
- * it has from OFFSET on without a hole.
+ * Copies the unit's bytes [offset, offset + count) to BYTES, up to the first hole.
+ * Returns the number of bytes copied.
  */
 uint64_t trace_off_copy(const struct trace_off *trace_off, uint64_t offset,
     uint64_t count, uint8_t *bytes);

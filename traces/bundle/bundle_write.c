@@ -21,7 +21,7 @@ struct bundle_exec_log {
 struct bundle_writer {
 	char *path;
 	unsigned cpu_count;
-	int error; /* the first, with its text */
+	int error; /* the first error, with its text */
 	struct tz_error err;
 	struct zfile_writer *events;
 	struct bundle_exec_log exec_log[BUNDLE_CPUS_MAX];
@@ -82,7 +82,7 @@ bundle_packed_close(struct bundle_writer *writer, struct zfile_writer **file)
 	*file = NULL;
 }
 
-/* Notes that the file NAME is part of the bundle. */
+/* Adds the file NAME to the manifest's list. */
 static void
 bundle_list_file(struct bundle_writer *writer, const char *name)
 {
@@ -160,7 +160,7 @@ refuse_entry(void *arg, const char *name, const struct stat *st)
 	return -TZ_EUSAGE;
 }
 
-/* The folder and those in it. */
+/* Creates the bundle's folder and the folders in it. */
 static int
 bundle_make_folders(const char *path, struct tz_error *err)
 {
@@ -236,7 +236,7 @@ bundle_put_file(struct bundle_writer *writer, const char *name,
 	return writer->error;
 }
 
-/* A part's file: its number and the letters and digits of its name. */
+/* The file name of an image or object: its number, then the letters and digits of NAME. */
 static void
 bundle_part_name(const char *folder, size_t index, const char *name,
     char out[BUNDLE_NAME_BYTES])
@@ -394,7 +394,7 @@ bundle_add_trace_off(struct bundle_writer *writer, unsigned cpu,
 	return writer->error;
 }
 
-/* Fills in FILE's size and digests from what is on disk. */
+/* Fills in FILE's size and digests from the file on disk. */
 static void
 bundle_digest_file(struct bundle_writer *writer, struct manifest_file *file)
 {

@@ -1,6 +1,6 @@
 /*
- * Writes a bundle into a folder that is empty; harness/host/output.h puts a new folder
- * in the place of an old one.  After the first error every function does nothing and
+ * Writes a bundle into an empty folder; harness/host/output.h replaces an old folder with
+ * a new one.  After the first error every function does nothing and
  * returns that error.
  */
 #ifndef TOPAZ_TRACES_BUNDLE_BUNDLE_WRITE_H
@@ -26,7 +26,7 @@ int bundle_add_object(struct bundle_writer *writer, const char *name,
     uint64_t bias, const void *bytes, size_t count);
 
 /*
- * A exec_log_sink and its argument: exec_log_create(bundle_exec_log_sink,
+ * An exec_log_sink and its argument: exec_log_create(bundle_exec_log_sink,
  * bundle_exec_log_arg(writer, cpu)).
  */
 void *bundle_exec_log_arg(struct bundle_writer *writer, unsigned cpu);
@@ -35,27 +35,27 @@ int bundle_exec_log_sink(void *arg, const uint32_t *words, size_t count);
 /* Appends to the log of events, in global order. */
 int bundle_add_event(struct bundle_writer *writer, const struct event *event);
 
-/* Appends what user space read next of a stream; STREAM as in emu/base/event.h. */
+/* Appends the next bytes that user space read; STREAM as in emu/base/event.h. */
 int bundle_add_stream(struct bundle_writer *writer, uint64_t stream,
     const void *bytes, size_t count);
 
-/* Appends frames of CPU as they stand when TraceEn falls. */
+/* Appends the contents of CPU's trace frames at the fall of TraceEn. */
 int bundle_add_trace_off(struct bundle_writer *writer, unsigned cpu,
     const struct trace_off_header *header, const void *bytes);
 
-/* Adds the text file NAME at the bundle's top, where no file has that name. */
+/* Adds the text file NAME at the bundle's top level; no file may have that name yet. */
 int bundle_add_text(struct bundle_writer *writer, const char *name,
     const char *text, size_t count);
 
 /*
- * Completes the bundle with INFO (its cpu_count is overwritten).  Frees WRITER in any
- * case; after an error the folder is gone.  Returns the first error of the writer,
+ * Completes the bundle with INFO (its cpu_count is overwritten).  Always frees WRITER.
+ * After an error the folder is removed.  Returns the first error of the writer, or
  * -TZ_EIO.
  */
 int bundle_finish(struct bundle_writer *writer, const struct bundle_info *info,
     struct tz_error *err);
 
-/* The first error of WRITER, with its text; 0: there is none. */
+/* The first error of WRITER, with its text; 0: no error. */
 int bundle_error(const struct bundle_writer *writer, struct tz_error *err);
 
 /* Removes the folder and frees WRITER (which may be NULL). */

@@ -1,7 +1,7 @@
 /*
  * Checks of a bundle's files: one XXH3-128 for every DIGEST_BLOCK_BYTES, so
  * that a damaged file is reported with the place of the damage.  The only user
- * of xxhash.  It is a check against accidents, not against forgery.
+ * of xxhash.  It detects accidental damage, not forgery.
  */
 #ifndef TOPAZ_TRACES_BUNDLE_DIGEST_H
 #define TOPAZ_TRACES_BUNDLE_DIGEST_H
@@ -15,7 +15,7 @@
 void digest_bytes(
     const void *bytes, size_t count, char text[DIGEST_TEXT_BYTES]);
 
-/* How many blocks a file of COUNT bytes has. */
+/* Number of blocks of a file of COUNT bytes. */
 static inline size_t
 digest_blocks(uint64_t count)
 {

@@ -23,7 +23,7 @@ exec_log_file_cycles(
 {
 	size_t low = 0, high = log->time_count;
 
-	/* The last one at or before INSNS. */
+	/* The last record at or before INSNS. */
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
 

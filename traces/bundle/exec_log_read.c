@@ -7,7 +7,7 @@
 
 #define READ_BLOCK_BYTES_MAX 65535u
 #define READ_NO_BLOCK        UINT32_MAX
-/* Of older writers: they have so many entries, and use them again. */
+/* Dictionary size of older writers, which reuse their entries. */
 #define READ_ENTRIES_AGAIN 16384u
 
 struct exec_log_reader {
@@ -19,7 +19,7 @@ struct exec_log_reader {
 	const uint32_t *words;
 	size_t count, at;
 
-	/* How much room the arrays of the log have, and how much is used. */
+	/* Allocated and used elements of the log's arrays. */
 	size_t step_room, block_room, offset_room;
 	size_t context_room, msr_room, event_room, time_room;
 	size_t block_count, offset_count;
@@ -29,7 +29,7 @@ struct exec_log_reader {
 	struct exec_log_define {
 		uint64_t va;
 		uint32_t size;
-		uint32_t block; /* of the whole run, READ_NO_BLOCK: not yet */
+		uint32_t block; /* of the whole run; READ_NO_BLOCK: none yet */
 	} * dict;
 	size_t dict_room, dict_count;
 
@@ -207,7 +207,7 @@ read_retire_one(struct exec_log_reader *reader, uint64_t ip)
 		read_retire(reader, ip, insn.bytes);
 }
 
-/* Something other than a repetition follows: the string instruction is over. */
+/* No repetition follows: the pending string instruction has retired. */
 static void
 read_settle(struct exec_log_reader *reader)
 {
@@ -217,7 +217,7 @@ read_settle(struct exec_log_reader *reader)
 	read_retire_one(reader, reader->pending_ip);
 }
 
-/* Where the last instruction of a block is, if it is a REP string one. */
+/* True if BLOCK's last instruction is a REP string instruction; *IP is its address. */
 static bool
 read_ends_in_rep(struct exec_log_reader *reader,
     const struct exec_log_block *block, uint64_t *ip)
@@ -228,7 +228,7 @@ read_ends_in_rep(struct exec_log_reader *reader,
 	return code_insn_at(reader->code, *ip, &insn) && insn.is_rep;
 }
 
-/* A run that was not cut. */
+/* A run that was not cut short. */
 static void
 read_whole_run(struct exec_log_reader *reader, struct exec_log_define *define)
 {
@@ -290,7 +290,7 @@ read_define(struct exec_log_reader *reader, uint32_t entry)
 		read_bad(reader, "DEFINE is truncated");
 		return;
 	}
-	/* Each has a record of its own, but where they are used again. */
+	/* Each entry takes a record of its own, except reused ones. */
 	if (entry >= READ_ENTRIES_AGAIN && entry > reader->at / 4 + 1) {
 		read_bad(reader, "DEFINE skips entries");
 		return;
@@ -405,7 +405,7 @@ read_extra(struct exec_log_reader *reader, uint32_t kind)
 		return;
 	}
 	reader->at += arguments[kind];
-	/* Interrupted again at itself: it has not retired. */
+	/* Interrupted again at the same instruction: it has not retired. */
 	if (kind == EXEC_LOG_EVENT && reader->pending &&
 	    reader->pending_ip == read_address(&words[1]))
 		reader->pending = false;

@@ -1,8 +1,8 @@
 /*
  * The execution log of one CPU read back: the words of emu/base/exec_log.h become a list of
- * steps in which every instruction named has retired.  String instructions that
- * were interrupted, runs that were cut and redefined entries are settled here.
- * What of it must decode is decided in ../verify/expect.h.
+ * steps.  Every instruction in a step has retired.  Interrupted string instructions,
+ * runs that were cut short and redefined entries are resolved here.
+ * ../verify/expect.h decides which instructions must decode.
  */
 #ifndef TOPAZ_TRACES_BUNDLE_EXEC_LOG_READ_H
 #define TOPAZ_TRACES_BUNDLE_EXEC_LOG_READ_H
@@ -10,13 +10,13 @@
 #include "emu/base/exec_log.h"
 #include "traces/decode/code.h"
 
-/* Instructions that follow one another in memory. */
+/* Consecutive instructions in memory. */
 struct exec_log_block {
 	uint64_t va;
 	uint32_t bytes;
 	uint32_t count;    /* of instructions, at least 1 */
 	uint32_t first;    /* their offsets: exec_log_file.offsets[first..] */
-	bool always_jumps; /* the last one transfers in any case */
+	bool always_jumps; /* the last one is an unconditional transfer */
 };
 
 enum exec_log_file_step {
@@ -48,21 +48,21 @@ struct exec_log_file {
 	} * events;
 	struct exec_log_file_time {
 		uint64_t insns;  /* retired before it */
-		uint64_t cycles; /* what the core clock reads then */
+		uint64_t cycles; /* core clock at that point */
 	} * times;               /* in order */
 	size_t time_count;
 	uint64_t insns; /* retired in all */
 };
 
 /*
- * What the core clock read when INSNS instructions had retired, after all that
- * passed without one; false: the execution log does not say.
+ * *CYCLES: the core clock when INSNS instructions had retired, including the cycles that
+ * passed before the next one without an instruction.  False: not in the execution log.
  */
 bool exec_log_file_cycles(
     const struct exec_log_file *log, uint64_t insns, uint64_t *cycles);
 
 /*
- * Reads COUNT words; NAME is for messages.  -TZ_EFORMAT: not the format, or an
+ * Reads COUNT words; NAME is for messages.  -TZ_EFORMAT: a format error, or an
  * address that CODE does not cover; -TZ_EIO: no memory.
  */
 int exec_log_read(const char *name, const uint32_t *words, size_t count,

@@ -16,17 +16,17 @@ struct frames_page {
 	uint64_t owner, first_owner;
 	uint64_t before, after; /* numbers of its neighbours in the buffer */
 	size_t count, room;
-	struct frames_extent *extents; /* sorted, apart */
+	struct frames_extent *extents; /* sorted, disjoint */
 	bool used;
 };
 
 struct frames {
 	struct frames_page *pages; /* open addressing, a power of two */
 	size_t size, used;
-	size_t last; /* slot of the last page asked for */
-	/* What was named last. */
+	size_t last; /* slot of the page looked up last */
+	/* Owner and page of the last frames_name(). */
 	uint64_t named_owner, named_page;
-	/* The page's next extents while they are made. */
+	/* The new extents of a page while they are built. */
 	struct frames_extent *next;
 	size_t next_count, next_room;
 	bool failed;
@@ -61,7 +61,7 @@ frames_destroy(struct frames *frames)
 	free(frames);
 }
 
-/* The slot of page NUMBER: its own, or the free one where it would go. */
+/* The slot of page NUMBER, or the free slot for it. */
 static size_t
 frames_slot(const struct frames_page *pages, size_t size, uint64_t number)
 {
@@ -125,7 +125,7 @@ frames_give(struct frames_page *page, uint64_t owner)
 		page->first_owner = owner;
 }
 
-/* Appends to the page's next extents, joined with the last where possible. */
+/* Appends EXTENT to the new extents; merges it with the last one if possible. */
 static void
 frames_put(struct frames *frames, struct frames_extent extent)
 {
@@ -180,7 +180,7 @@ frames_show(uint64_t number, const struct frames_extent *extent, bool written,
 		visit(arg, &span);
 }
 
-/* The next extents become the page's; the old array serves the next ones. */
+/* Swaps in the new extents; the page's old array is reused for the next ones. */
 static void
 frames_commit(struct frames *frames, struct frames_page *page)
 {
@@ -321,7 +321,7 @@ frames_name(struct frames *frames, uint64_t pa, uint64_t owner)
 	return true;
 }
 
-/* The page of PA; NULL: nothing is known of it. */
+/* The page of PA; NULL: not recorded. */
 static const struct frames_page *
 frames_find(const struct frames *frames, uint64_t pa)
 {

@@ -38,7 +38,7 @@ image_destroy(struct pt_image *image)
 	pt_image_free(image);
 }
 
-/* Lets libipt mind what shows in the trace, whatever the processor. */
+/* Switches on libipt's workarounds for errata that show, for any processor. */
 static void
 image_add_errata(struct pt_errata *to, uint32_t errata)
 {
@@ -81,8 +81,8 @@ image_config(struct pt_config *config, const uint8_t *bytes, size_t count,
 	/* An unknown processor has no errata that libipt could work around. */
 	(void)pt_cpu_errata(&config->errata, &config->cpu);
 	/*
-	 * SKD007, OVF in place of the rest of a CYC, only where it shows: libipt's
-	 * remedy takes two CYCs (.. 02, F3) for one and an OVF.
+	 * SKD007 (OVF replaces the rest of a CYC) only if it shows: libipt's workaround
+	 * decodes two CYCs (.. 02, F3) as one CYC and an OVF.
 	 */
 	config->errata.skd007 = 0;
 	image_add_errata(&config->errata, errata);

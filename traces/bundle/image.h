@@ -1,6 +1,7 @@
 /*
- * The code images of a bundle as libipt sees them, and the CPU that libipt is
- * told.  Shared by the two users of libipt, ../decode/decode.c and ../decode/packets.c.
+ * The code images of a bundle in libipt's form, and libipt's configuration for a
+ * processor.  Shared by the two users of libipt, ../decode/decode.c and
+ * ../decode/packets.c.
  */
 #ifndef TOPAZ_TRACES_BUNDLE_IMAGE_H
 #define TOPAZ_TRACES_BUNDLE_IMAGE_H
@@ -12,7 +13,7 @@ struct pt_config;
 struct pt_image;
 
 /*
- * Maps the images' files of BUNDLE into one address space; the files must stay.
+ * Maps the images' files of BUNDLE into one address space; the files must not be removed.
  * -TZ_EFORMAT: libipt refuses one; -TZ_EIO: no memory.
  */
 int image_create(
@@ -20,14 +21,14 @@ int image_create(
 void image_destroy(struct pt_image *image);
 
 /*
- * Fills CONFIG for COUNT bytes of trace from the processor of SIGNATURE
- * (CPUID.1:EAX), with the errata that libipt knows of it; 0: no processor.  ERRATA
- * are those that do show, bits by profile_erratum: libipt minds them in any case.
+ * Fills CONFIG for COUNT bytes of trace.  SIGNATURE is the processor's CPUID.1:EAX, 0
+ * if unknown: libipt works around the errata that it lists for it.  ERRATA are those
+ * that show in the trace, bits by profile_erratum: libipt always works around them.
  */
 void image_config(struct pt_config *config, const uint8_t *bytes, size_t count,
     uint32_t signature, uint32_t errata);
 
-/* Tells libipt of the filter ranges. */
+/* Puts the filter ranges into CONFIG. */
 void image_filter(struct pt_config *config, const struct decode_filter *filter);
 
 #endif

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* 64-bit numbers are hexadecimal text: JSON's integers end at 2^63. */
+/* 64-bit numbers are hexadecimal text: JSON integers are limited to 2^63 - 1. */
 static json_t *
 manifest_hex(uint64_t value)
 {
@@ -24,7 +24,7 @@ manifest_integer(uint64_t value)
 	return json_integer((json_int_t)value);
 }
 
-/* Text that need not be UTF-8 (a guest's message): other bytes become '?'. */
+/* TEXT may be no UTF-8 (a guest's message): invalid bytes become '?'. */
 static json_t *
 manifest_text(const char *text)
 {
@@ -172,7 +172,7 @@ manifest_format(const struct bundle *bundle, const struct manifest_files *files)
 	return text;
 }
 
-/* Reading: one context carries the first complaint. */
+/* Context of reading; it keeps the first error. */
 struct manifest_reader {
 	struct tz_error *err;
 	unsigned version;

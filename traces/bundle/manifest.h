@@ -1,5 +1,5 @@
 /*
- * The manifest of a bundle as JSON text, sorted keys.  It carries a digest of
+ * The manifest of a bundle as JSON text with sorted keys.  It carries a digest of
  * its own content and one digest for each block of every other file.
  */
 #ifndef TOPAZ_TRACES_BUNDLE_MANIFEST_H
@@ -19,13 +19,13 @@ struct manifest_files {
 	struct manifest_file *files;
 };
 
-/* Text of the manifest, which the caller frees.  NULL: out of memory. */
+/* The manifest's text, which the caller frees.  NULL: out of memory. */
 char *manifest_format(
     const struct bundle *bundle, const struct manifest_files *files);
 
 /*
  * Fills BUNDLE (all but its path and the images' code) and FILES from TEXT.
- * -TZ_EFORMAT: not JSON, another version, a member missing or of a bad value.
+ * -TZ_EFORMAT: not JSON, another version, a member is missing or has a bad value.
  */
 int manifest_parse(const char *text, size_t bytes, struct bundle *bundle,
     struct manifest_files *files, struct tz_error *err);

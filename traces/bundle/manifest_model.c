@@ -51,7 +51,7 @@ model_get_signature(const json_t *row, uint32_t *signature)
 	return end != text + 2;
 }
 
-/* None is the same as an empty list. */
+/* A missing member means an empty list. */
 static bool
 model_get_errata(const json_t *row, uint32_t *errata)
 {
@@ -74,7 +74,7 @@ model_get_errata(const json_t *row, uint32_t *errata)
 	return true;
 }
 
-/* NULL: MODEL is what ROW says; else the member that is missing or bad. */
+/* Fills MODEL from ROW.  NULL: success; otherwise the missing or bad member. */
 static const char *
 model_parse(const json_t *row, struct bundle_model *model)
 {

@@ -1,8 +1,8 @@
 /*
- * The models of the CPUs in the manifest, a row of "models" in its "cpu" for each:
- * "profile", "signature" and, where some show, "errata", a list of the keys that
- * topaz list errata has.  Version 1 had one model for all, in "cpu" itself, and did
- * not say what showed.
+ * The CPU models in the manifest: "models" in its "cpu" has one row for each CPU, with
+ * "profile", "signature" and, if any erratum showed, "errata", a list of the keys of
+ * `topaz list errata`.  Version 1 had one model for all CPUs, in "cpu" itself, and no
+ * list of errata.
  */
 #ifndef TOPAZ_TRACES_BUNDLE_MANIFEST_MODEL_H
 #define TOPAZ_TRACES_BUNDLE_MANIFEST_MODEL_H
@@ -15,8 +15,8 @@ struct json_t;
 struct json_t *manifest_models_format(const struct bundle_info *info);
 
 /*
- * Reads "cpu" of a manifest of VERSION into INFO, whose CPUs are counted already.
- * Not NULL: the member that is missing or bad.
+ * Reads "cpu" of a manifest of VERSION into INFO, whose cpu_count is set.  NULL: success.
+ * Otherwise the name of the member that is missing or bad.
  */
 const char *manifest_models_parse(
     const struct json_t *cpu, unsigned version, struct bundle_info *info);

@@ -16,7 +16,7 @@ trace_off_compare(const void *a, const void *b)
 	    (left->header.offset < right->header.offset);
 }
 
-/* Finds the records in FILE; with records NULL only counts them. */
+/* Finds the records in the file; if .records is NULL, only counts them. */
 static int
 trace_off_scan(struct trace_off *trace_off, const char *name, size_t bytes,
     struct tz_error *err)
@@ -51,7 +51,7 @@ int
 bundle_read_trace_off(const struct bundle *bundle, unsigned cpu,
     struct trace_off *trace_off, struct tz_error *err)
 {
-	/* The second is the name in older bundles. */
+	/* "fell" is the ending in older bundles. */
 	static const char *const endings[] = { "trace-off", "fell" };
 	char path[4096], name[32];
 	size_t size;

@@ -115,7 +115,7 @@ zfile_finish(struct zfile_writer *writer, struct tz_error *err)
 	return error;
 }
 
-/* Adds up the sizes of the frames' contents, which must all be stated. */
+/* Adds up the content sizes of the frames; each frame must state its own. */
 static int
 zfile_measure(const char *name, const uint8_t *bytes, size_t count,
     size_t *content_bytes, struct tz_error *err)
@@ -169,7 +169,7 @@ zfile_decompress(const char *name, const uint8_t *bytes, size_t count,
 	return 0;
 }
 
-/* Unpacks with STREAM into memory that grows; sets *CONTENT in any case. */
+/* Unpacks with STREAM into growing memory; always sets *CONTENT. */
 static const char *
 zfile_stream(ZSTD_DCtx *stream, ZSTD_inBuffer *in, uint8_t **content,
     size_t *content_bytes)
@@ -195,7 +195,7 @@ zfile_stream(ZSTD_DCtx *stream, ZSTD_inBuffer *in, uint8_t **content,
 		*content_bytes += out.pos;
 		if (ZSTD_isError(left))
 			return ZSTD_getErrorName(left);
-		/* More frames may follow one that is over. */
+		/* A frame is complete; more may follow. */
 		if (left == 0 && in->pos < in->size)
 			left = 1;
 		else if (left != 0 && in->pos == in->size && out.pos < out.size)

@@ -1,7 +1,7 @@
 /*
  * Compressed files of a bundle: a sequence of independent zstd frames, each of
  * at most ZFILE_FRAME_BYTES of content and with a checksum.  The only user of
- * zstd.  It knows nothing of what the files hold.
+ * zstd.  It does not interpret the contents.
  */
 #ifndef TOPAZ_TRACES_BUNDLE_ZFILE_H
 #define TOPAZ_TRACES_BUNDLE_ZFILE_H
@@ -10,7 +10,7 @@
 
 #define ZFILE_FRAME_BYTES (UINT64_C(1) << 20)
 
-/* The most content that is unpacked: a few packed bytes may state any. */
+/* Limit of unpacked content: a few packed bytes may state any size. */
 #define ZFILE_CONTENT_BYTES (UINT64_C(4) << 30)
 
 struct zfile_writer;
@@ -23,7 +23,7 @@ int zfile_create(
 int zfile_write(struct zfile_writer *writer, const void *bytes, size_t count,
     struct tz_error *err);
 
-/* Writes what is buffered, closes and frees WRITER in any case.  -TZ_EIO. */
+/* Writes buffered content.  Always closes and frees WRITER.  -TZ_EIO. */
 int zfile_finish(struct zfile_writer *writer, struct tz_error *err);
 
 /*
@@ -34,7 +34,7 @@ int zfile_finish(struct zfile_writer *writer, struct tz_error *err);
 int zfile_decompress(const char *name, const uint8_t *bytes, size_t count,
     uint8_t **content, size_t *content_bytes, struct tz_error *err);
 
-/* The same for any zstd file, of which nothing is demanded. */
+/* The same for any zstd file: frames of any size, with or without a checksum. */
 int zfile_unpack(const char *name, const uint8_t *bytes, size_t count,
     uint8_t **content, size_t *content_bytes, struct tz_error *err);
 

@@ -11,8 +11,8 @@
 #define CLOCK_TMA_BITS 16
 
 /* OVF, 02 F3, as CYCs: 33.4.2.14 "Cycle Count (CYC) Packet". */
-#define CLOCK_CYC_FIRST  32 /* the first byte holds so many values */
-#define CLOCK_OVF_FIRST  1  /* what a second byte 02 adds of them */
+#define CLOCK_CYC_FIRST  32 /* number of values of the first byte */
+#define CLOCK_OVF_FIRST  1  /* a second byte 02 adds it times that number */
 #define CLOCK_OVF_CYCLES 30
 
 /* An interval of time; .last UINT64_MAX: no upper bound. */
@@ -23,20 +23,20 @@ struct span {
 struct clock {
 	struct clock_config config;
 	struct pt_packet_decoder *decoder;
-	uint64_t tick;     /* parts of a TSC tick */
-	uint64_t cycle;    /* parts of a core cycle */
-	struct span now;   /* at or after which the next packet was made */
-	struct span cyc;   /* of the last CYC, or of what stands for it */
+	uint64_t tick;   /* length of a TSC tick, in parts */
+	uint64_t cycle;  /* length of a core cycle, in parts */
+	struct span now; /* the next packet was made then or later */
+	struct span cyc; /* of the last CYC, or of the packet that replaces it */
 	struct span since; /* of the last TSC or MTC */
 	uint64_t cyc_count;
-	uint64_t overlap; /* parts that the first of them counts before .since */
+	uint64_t overlap; /* parts of the first CYC before .since */
 	bool known;
-	/* The crystal: its tick ART was at BASE_TSC. */
+	/* Crystal clock: its tick .art was at TSC .base_tsc. */
 	bool crystal;
 	uint64_t art, base_tsc;
-	uint64_t art_at;       /* of the last MTC, or of TMA */
-	uint32_t payload;      /* what an MTC at ART_AT says */
-	uint32_t payload_mask; /* bits of it that are known */
+	uint64_t art_at;       /* crystal tick of the last MTC, or of TMA */
+	uint32_t payload;      /* payload of an MTC at .art_at */
+	uint32_t payload_mask; /* known bits of .payload */
 	bool cut;              /* the packet before may be a CYC cut by OVF */
 };
 
@@ -77,7 +77,7 @@ bool
 clock_sync(struct clock *clock, uint64_t offset)
 {
 	clock->known = clock->crystal = false;
-	/* Until CBR says otherwise. */
+	/* Until the first CBR. */
 	clock->tick = clock->cycle = 1;
 	return pt_pkt_sync_set(clock->decoder, offset) >= 0;
 }
@@ -100,7 +100,7 @@ greatest_divisor(uint64_t a, uint64_t b)
 	return a;
 }
 
-/* SPAN in parts of TICK as it is in parts of another: nothing is cut off. */
+/* Converts SPAN from TICK parts a tick to OTHER; it never becomes narrower. */
 static void
 rescale(struct span *span, uint64_t tick, uint64_t other)
 {
@@ -109,7 +109,7 @@ rescale(struct span *span, uint64_t tick, uint64_t other)
 	span->first = span->first * other / tick;
 }
 
-/* The core clock has another ratio from here on. */
+/* The ratio of the core clock changes. */
 static void
 take_cbr(struct clock *clock, uint32_t ratio)
 {
@@ -127,7 +127,7 @@ take_cbr(struct clock *clock, uint32_t ratio)
 	rescale(&clock->since, tick, clock->tick);
 }
 
-/* Cycles that may pass without a CYC although there are packets. */
+/* Cycles that may pass without a CYC although packets are sent: the threshold. */
 static uint64_t
 silent_cycles(const struct clock *clock)
 {
@@ -136,13 +136,13 @@ silent_cycles(const struct clock *clock)
 	return threshold == 0 ? 0 : (UINT64_C(1) << (threshold - 1)) - 1;
 }
 
-/* The time lies within SPAN, by the packet that is at hand. */
+/* The current packet says that the time is within SPAN. */
 static void
 narrow(struct clock *clock, struct span span)
 {
 	const struct span *now = &clock->now;
 
-	/* What cycles told before may be finer. */
+	/* The interval from earlier CYCs may be narrower. */
 	if (clock->known && now->first > span.first && now->first <= span.last)
 		span.first = now->first;
 	if (clock->known && now->last < span.last && now->last >= span.first)
@@ -159,7 +159,7 @@ take_tsc(struct clock *clock, uint64_t tsc)
 	uint64_t silent = silent_cycles(clock) * clock->cycle;
 
 	narrow(clock, span);
-	/* The last CYC is not longer ago, or one would stand here. */
+	/* The last CYC is at most that long ago: if not, there would be one here. */
 	clock->cyc = clock->now;
 	clock->cyc.first -= silent < clock->cyc.first ? silent : 0;
 	clock->known = true;
@@ -188,7 +188,7 @@ take_tma(struct clock *clock, uint32_t ctc, uint32_t fc)
 	    (shift > CLOCK_TMA_BITS - 8 ? shift - (CLOCK_TMA_BITS - 8) : 0);
 }
 
-/* The time at crystal tick ART: within one tick if the ratio is no integer. */
+/* The time at crystal tick ART; two TSC ticks wide if the ratio is no integer. */
 static struct span
 crystal_span(const struct clock *clock, uint64_t art)
 {
@@ -232,7 +232,7 @@ take_cyc(struct clock *clock, uint64_t cycles)
 		return;
 	if (clock->cyc_count++ == 0 && clock->since.last > clock->cyc.first)
 		clock->overlap = clock->since.last - clock->cyc.first;
-	/* An MTC without a CYC may have told more. */
+	/* An MTC without a CYC may have given a later lower bound. */
 	if (clock->now.first > span.first && clock->now.first <= span.last)
 		span.first = clock->now.first;
 	clock->now = clock->cyc = span;
@@ -269,7 +269,7 @@ tell(const struct clock *clock, struct clock_time *time)
 	time->overlap = (clock->overlap + clock->tick - 1) / clock->tick;
 }
 
-/* Edges were lost: what is known begins with the next TSC. */
+/* Crystal edges were lost: the time is unknown until the next TSC. */
 static void
 take_ovf(struct clock *clock)
 {
@@ -277,8 +277,8 @@ take_ovf(struct clock *clock)
 }
 
 /*
- * SKD007: the second byte of OVF, alone, is a CYC of 30 cycles, and the first one the
- * end of a CYC of two bytes.
+ * SKD007: the first byte of OVF looks like the end of a CYC of two bytes, and the second
+ * byte alone like a CYC of 30 cycles.
  */
 static void
 take_cut_cyc(struct clock *clock, uint64_t cycles)
@@ -293,7 +293,7 @@ take_cut_cyc(struct clock *clock, uint64_t cycles)
 	take_cyc(clock, cycles);
 }
 
-/* Takes a timing packet in.  True: PACKET is one that clock_next() gives. */
+/* Evaluates a timing packet.  True: PACKET is one of enum clock_packet. */
 static bool
 take_packet(struct clock *clock, const struct pt_packet *packet,
     enum clock_packet *kind)

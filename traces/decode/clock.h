@@ -1,11 +1,11 @@
 /*
- * What time it is at each packet of a trace, computed exactly: every timing packet
- * narrows an interval in which the time lies, and nothing is estimated.  An opinion
- * of its own, beside libipt's (decode_time.h): of libipt it uses the packet layer alone,
- * and of the PT unit nothing.
+ * The time at each packet of a trace as an interval that surely holds it: every timing
+ * packet narrows the interval, and nothing is estimated.  It is independent of libipt's
+ * time (decode_time.h): it uses only libipt's packet layer, and nothing of the PT unit.
  *
- * Time is kept in parts of a TSC tick so small that a core cycle, too, is a whole
- * number of them.  Source: SDM vol. 3, 33.8.3.
+ * Time is counted in fractions of a TSC tick that also divide a core cycle.
+ *
+ * Source: SDM vol. 3, 33.8.3.
  */
 #ifndef TOPAZ_TRACES_DECODE_CLOCK_H
 #define TOPAZ_TRACES_DECODE_CLOCK_H
@@ -20,7 +20,7 @@ struct clock_config {
 	uint64_t ctl;              /* IA32_RTIT_CTL that made them */
 	uint32_t tsc_num, tsc_den; /* CPUID.15H:EBX and EAX */
 	uint32_t cbr; /* core:bus ratio at which a cycle is a TSC tick */
-	bool cut_cyc; /* SKD007 shows: OVF in place of the rest of a CYC */
+	bool cut_cyc; /* SKD007 shows: OVF may replace the rest of a CYC */
 };
 
 enum clock_packet {
@@ -33,24 +33,24 @@ enum clock_packet {
 struct clock_time {
 	enum clock_packet packet;
 	uint64_t offset;      /* of the packet */
-	bool known;           /* there was a TSC packet */
+	bool known;           /* a TSC packet came before it */
 	uint64_t first, last; /* TSC lies in [first, last]; UINT64_MAX: open */
-	uint64_t since;       /* ticks since the last TSC or MTC, at most */
-	uint64_t cyc_count;   /* CYC packets since then */
-	uint64_t overlap; /* ticks before it that the first of them counts */
+	uint64_t since;     /* upper bound of ticks since the last TSC or MTC */
+	uint64_t cyc_count; /* CYC packets since then */
+	uint64_t overlap; /* ticks before that packet in the first CYC after it */
 };
 
-/* Does what CTL asks for hold time? */
+/* True if CTL enables packets from which this clock gets the time. */
 bool clock_is_timed(uint64_t ctl);
 
 /* NULL: out of memory. */
 struct clock *clock_create(const struct clock_config *config);
 void clock_destroy(struct clock *clock);
 
-/* Starts at the PSB at OFFSET.  False: libipt does not find it. */
+/* Starts at the PSB at OFFSET.  False: libipt finds no PSB there. */
 bool clock_sync(struct clock *clock, uint64_t offset);
 
-/* The next TIP, TIP.PGE or TIP.PGD.  False: none is left that can be read. */
+/* The time at the next TIP, TIP.PGE or TIP.PGD.  False: no readable one is left. */
 bool clock_next(struct clock *clock, struct clock_time *time);
 
 #endif

@@ -3,7 +3,7 @@
 #include <Zydis/Zydis.h>
 #include <stdlib.h>
 
-/* One byte for each byte of an image: length and flags; 0 = not decoded yet. */
+/* Cache: one byte for each byte of an image, length and flags; 0: not decoded yet. */
 #define CODE_BYTES 0x0fu
 #define CODE_REP   0x10u
 #define CODE_JUMPS 0x20u
@@ -13,7 +13,7 @@ struct code {
 	ZydisDecoder decoder;
 	const struct bundle_image *images;
 	size_t image_count;
-	size_t last; /* image of the last address: likely that of the next */
+	size_t last; /* image of the last address: tried first */
 	uint8_t **cache;
 };
 

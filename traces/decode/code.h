@@ -1,7 +1,7 @@
 /*
  * Lengths of instructions at addresses of the bundle's code images, 64-bit
- * mode, each decoded once.  The only user of Zydis here; it shares nothing with
- * the engine's side, so that the execution log is read by code of its own.
+ * mode, each decoded once.  The only user of Zydis in this folder.  It shares no code with
+ * emu/, so that the execution log is read independently of the code that wrote it.
  */
 #ifndef TOPAZ_TRACES_DECODE_CODE_H
 #define TOPAZ_TRACES_DECODE_CODE_H
@@ -21,7 +21,7 @@ struct code_insn {
 struct code *code_create(const struct bundle_image *images, size_t count);
 void code_destroy(struct code *code);
 
-/* False: no image covers the instruction at VA, or it is no instruction. */
+/* False: no image covers VA, or the bytes there are not an instruction. */
 bool code_insn_at(struct code *code, uint64_t va, struct code_insn *insn);
 
 #endif

@@ -3,7 +3,7 @@
 #include <intel-pt.h>
 #include <stdlib.h>
 
-/* In front of the copy: room for what is put before the first TIP.PGE. */
+/* Room before the copied bytes for the PSB+ and TIP.PGE that are inserted. */
 #define STITCH_HEAD_BYTES 64
 
 struct stitch {
@@ -86,7 +86,7 @@ concat_update_ip(struct stitch *stitch, const struct pt_packet_ip *packet)
 	stitch->last_ip = (stitch->last_ip & ~mask) | (packet->ip & mask);
 }
 
-/* The next packet, with the last IP kept up to date.  False: none. */
+/* Reads the next packet and updates the last IP.  False: there is none. */
 static bool
 concat_next_packet(struct stitch *stitch, struct pt_packet *packet)
 {
@@ -108,7 +108,7 @@ concat_next_packet(struct stitch *stitch, struct pt_packet *packet)
 	return true;
 }
 
-/* Puts a PSB+ and a full TIP.PGE so that they end before byte END. */
+/* Writes a PSB+ and a full TIP.PGE that end just before byte END. */
 static bool
 concat_put_head(struct stitch *stitch, uint64_t end, size_t *begin)
 {

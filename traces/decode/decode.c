@@ -17,15 +17,15 @@ struct decode {
 	struct decode_info info;
 	int status;            /* of libipt's last call */
 	int64_t base;          /* to be added to libipt's offsets */
-	uint64_t disables;     /* before the PSB that it started at */
-	struct stitch *stitch; /* NULL until it is needed */
+	uint64_t disables;     /* TIP.PGD before the PSB that it started at */
+	struct stitch *stitch; /* NULL until needed */
 	struct times *times;   /* NULL: none */
 	struct decode_time_mark *marks;
 	size_t mark_count, mark_room;
-	uint8_t *blanked; /* the trace without what misleads libipt, or NULL */
+	uint8_t *blanked; /* copy by mask_cfe_cfes(), or NULL */
 };
 
-/* A decoder for what the configuration says, in place of the last one. */
+/* Replaces the decoder with one for the current configuration. */
 static bool
 decode_open(struct decode *decode)
 {
@@ -91,7 +91,7 @@ decode_sync(struct decode *decode)
 		decode->status = pt_insn_sync_forward(decode->decoder);
 		if (decode->status == -pte_eos)
 			return false;
-	} while (decode->status < 0); /* a damaged PSB+: on to the next */
+	} while (decode->status < 0); /* a damaged PSB+: try the next PSB */
 	(void)pt_insn_get_sync_offset(decode->decoder, &offset);
 	decode->info.sync_offset = (uint64_t)((int64_t)offset + decode->base);
 	decode->disables = decode->info.disables;
@@ -102,7 +102,7 @@ decode_sync(struct decode *decode)
 	return true;
 }
 
-/* Takes note of what an event says about tracing.  True: packets were lost. */
+/* Updates the tracing state from an event.  True: packets were lost. */
 static bool
 decode_note_event(struct decode *decode, const struct pt_event *event)
 {
@@ -137,7 +137,7 @@ decode_fail(struct decode *decode)
 	return DECODE_ERROR;
 }
 
-/* Takes note of the time of INSN or EVENT, DONE instructions on. */
+/* Records the time of INSN or EVENT after DONE instructions. */
 static void
 decode_note_time(struct decode *decode, const struct pt_insn *insn,
     const struct pt_event *event, size_t done)
@@ -148,12 +148,12 @@ decode_note_time(struct decode *decode, const struct pt_insn *insn,
 	    !(insn != NULL ? decode_time_insn(decode->times, insn, &mark)
 			   : decode_time_event(decode->times, event, &mark)))
 		return;
-	/* Without memory there is a time less to check. */
+	/* Out of memory: this time is not checked. */
 	if (GROW(decode->marks, decode->mark_room, decode->mark_count + 1))
 		decode->marks[decode->mark_count++] = mark;
 }
 
-/* Takes pending events.  DECODE_MORE: an instruction may follow. */
+/* Handles pending events.  DECODE_MORE: an instruction may follow. */
 static enum decode_state
 decode_take_events(struct decode *decode, size_t done)
 {
@@ -173,7 +173,7 @@ decode_take_events(struct decode *decode, size_t done)
 	return (decode->status & pts_eos) != 0 ? DECODE_END : DECODE_MORE;
 }
 
-/* Where the conditional branch INSN leads if it is taken. */
+/* The target of the conditional branch INSN if it is taken. */
 static uint64_t
 decode_taken_target(const struct pt_insn *insn)
 {
@@ -189,7 +189,7 @@ decode_taken_target(const struct pt_insn *insn)
 	return insn->ip + insn->size + (uint64_t)distance;
 }
 
-/* Is IP outside all ranges, there being any? */
+/* True if there are ranges and IP is outside all of them. */
 static bool
 decode_is_filtered(const struct decode_filter *filter, uint64_t ip)
 {
@@ -206,9 +206,8 @@ decode_is_filtered(const struct decode_filter *filter, uint64_t ip)
 }
 
 /*
- * libipt finds no answer for INSN.  If that is a conditional branch which
- * leaves the ranges with a TIP.PGD that has no IP, decoding goes on at the next
- * TIP.PGE.
+ * libipt finds no packet for INSN.  If INSN is a conditional branch that leaves the
+ * ranges with a TIP.PGD without an IP, decoding continues at the next TIP.PGE.
  */
 static enum decode_state
 decode_leave_at_jcc(struct decode *decode, const struct pt_insn *insn)
@@ -260,7 +259,7 @@ decode_next(struct decode *decode, uint64_t *ips, size_t max, size_t *count)
 		insn.iclass = ptic_unknown;
 		decode->status = pt_insn_next(
 		    decode->decoder, &insn, sizeof(insn));
-		/* Also with an error the instruction may be a good one. */
+		/* The instruction may be valid even if the call failed. */
 		if (insn.iclass != ptic_unknown) {
 			ips[done++] = insn.ip;
 			decode_note_time(decode, &insn, NULL, done);

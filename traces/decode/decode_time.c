@@ -6,10 +6,10 @@
 #include <intel-pt.h>
 #include <stdlib.h>
 
-/* The part of a time that libipt, which keeps ratios in 256ths, may be off by. */
+/* libipt keeps ratios in 256ths: it may be off by a 128th of a time. */
 #define TIMES_PART 128
 
-/* The ticks of a core cycle, as libipt keeps them: what is less is cut off. */
+/* libipt truncates the ticks of a core cycle to a multiple of a 256th. */
 #define TIMES_RATIO_PARTS 256
 
 struct times {
@@ -17,10 +17,10 @@ struct times {
 	struct clock *clock;
 	struct pt_event event; /* the next one, if .loaded */
 	bool loaded;
-	unsigned branches; /* bits of the last TNT that are left */
-	uint64_t passed; /* packets before this offset have no event any more */
+	unsigned branches; /* unused bits of the last TNT */
+	uint64_t passed;   /* packets before this offset have no event left */
 	bool lost;
-	bool began; /* TIMES_ON or TIMES_ASYNC came, and no instruction since */
+	bool began; /* TIMES_ON or TIMES_ASYNC, and no instruction since */
 };
 
 struct times *
@@ -74,7 +74,7 @@ decode_time_is_lost(const struct times *times)
 	return times->lost;
 }
 
-/* What EVENT is here; false: nothing that has a packet of clock.h. */
+/* The kind of EVENT; false: it has no packet of enum clock_packet. */
 static bool
 kind_of(const struct pt_event *event, enum decode_time_kind *kind)
 {
@@ -99,7 +99,7 @@ kind_of(const struct pt_event *event, enum decode_time_kind *kind)
 	}
 }
 
-/* Goes to the next event with a packet, or with branches.  False: none. */
+/* Loads the next event that is a TNT, an overflow or in kind_of().  False: none. */
 static bool
 load(struct times *times)
 {
@@ -116,7 +116,7 @@ load(struct times *times)
 	return true;
 }
 
-/* The next packet that has an event. */
+/* The time at the next packet that has an event. */
 static bool
 next_packet(struct times *times, struct clock_time *exact)
 {
@@ -127,7 +127,7 @@ next_packet(struct times *times, struct clock_time *exact)
 	return true;
 }
 
-/* Uses up the event at hand, which must be of KIND. */
+/* Consumes the next event, which must be of KIND. */
 static bool
 take(struct times *times, enum decode_time_kind kind,
     struct decode_time_mark *mark)
@@ -155,7 +155,7 @@ take(struct times *times, enum decode_time_kind kind,
 	return mark->exact.known && times->event.has_tsc;
 }
 
-/* Is the next that the trace says of branches a bit of a TNT packet? */
+/* True if the next branch packet is a TNT: consumes one bit of it. */
 static bool
 take_branch(struct times *times)
 {
@@ -170,13 +170,13 @@ take_branch(struct times *times)
 	return true;
 }
 
-/* Near CALL or JMP: by way of a register or of memory (FF /2, FF /4)? */
+/* True if the near CALL or JMP is indirect, by register or memory (FF /2, FF /4). */
 static bool
 is_indirect(const struct pt_insn *insn)
 {
 	unsigned at = 0;
 
-	/* Segment, operand size, address size and REP prefixes, and REX. */
+	/* Skip segment, operand size, address size and REP prefixes, and REX. */
 	while (at < insn->size &&
 	    (insn->raw[at] == 0x66 || insn->raw[at] == 0x67 ||
 		insn->raw[at] == 0x2e || insn->raw[at] == 0x3e ||
@@ -194,7 +194,7 @@ decode_time_insn(struct times *times, const struct pt_insn *insn,
 	times->began = false;
 	switch ((int)insn->iclass) {
 	case ptic_cond_jump:
-		/* Where there is no bit, tracing ends here. */
+		/* Without a TNT bit tracing ends here. */
 		(void)take_branch(times);
 		return false;
 	case ptic_call:
@@ -213,14 +213,14 @@ decode_time_insn(struct times *times, const struct pt_insn *insn,
 	default:
 		return false;
 	}
-	/* With a TIP.PGD or a TIP that belongs to an event: not here. */
+	/* Its packet is a TIP.PGD or the TIP of an event: decode_time_event() has it. */
 	if (times->lost || times->branches > 0 || !load(times) ||
 	    times->event.type != ptev_tip)
 		return false;
 	return take(times, TIMES_TIP, mark);
 }
 
-/* Nothing before it counts any more. */
+/* Discards all events and packets before the overflow. */
 static void
 take_overflow(struct times *times)
 {
@@ -230,7 +230,7 @@ take_overflow(struct times *times)
 	    !times->lost && load(times) && times->event.type != ptev_overflow)
 		times->lost = true;
 	times->loaded = false;
-	/* SKD010, APL11: libipt may have used up a packet to know where it is. */
+	/* SKD010, APL11: libipt may have consumed a packet to find the IP. */
 	(void)pt_evt_get_offset(times->decoder, &times->passed);
 }
 
@@ -259,7 +259,7 @@ decode_time_leave(struct times *times)
 	(void)take(times, TIMES_OFF, &mark);
 }
 
-/* Ticks from one MTC to the next, at most. */
+/* Upper bound of TSC ticks from one MTC to the next. */
 static uint64_t
 mtc_ticks(const struct clock_config *clock)
 {
@@ -270,9 +270,9 @@ mtc_ticks(const struct clock_config *clock)
 }
 
 /*
- * libipt measures the core clock by the CYCs between two MTCs: the threshold hides up
- * to HIDDEN cycles of what lies there from it, or adds as many from before.  TICKS of
- * what it makes of CYCs are wrong by so much then.
+ * libipt measures the core clock by the CYCs between two MTCs.  The threshold hides up to
+ * HIDDEN of these cycles, or adds as many from before.  Returns the resulting error in a
+ * time of TICKS that libipt computes from CYCs.
  */
 static uint64_t
 mismeasured(const struct clock_config *clock, uint64_t hidden, uint32_t core,
@@ -287,8 +287,8 @@ mismeasured(const struct clock_config *clock, uint64_t hidden, uint32_t core,
 }
 
 /*
- * Of SINCE ticks: what is cut off of the ticks of each cycle. A core at more than
- * twice the TSC's ratio has so many cycles that it comes to more than TIMES_PART.
+ * libipt's error in SINCE ticks from truncating the ticks of each cycle.  For a core at
+ * more than twice the TSC's ratio it exceeds a TIMES_PART-th of the time.
  */
 static uint64_t
 cut_off(const struct clock_config *clock, uint64_t since, uint32_t core)

@@ -4,14 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Header and type of the CFE of an IRET without a FUP; of the two first, the rarer. */
+/* Header and type of the CFE of an IRET without a FUP; index of the rarer header byte. */
 static const uint8_t blank_iret[] = { 0x02, 0x13, pt_cfe_iret };
 #define BLANK_RARE      1
 
 #define BLANK_CFE_BYTES 4
 #define BLANK_NONE      UINT64_MAX
 
-/* May PACKET stand between the CFE of an IRET and its TIP? */
+/* True if PACKET may come between the CFE of an IRET and its TIP. */
 static bool
 mask_cfe_may_follow(const struct pt_packet *packet)
 {
@@ -31,7 +31,7 @@ mask_cfe_may_follow(const struct pt_packet *packet)
 	}
 }
 
-/* Offset of the CFE that is waiting for its TIP, behind PACKET at OFFSET. */
+/* Offset of the CFE that waits for its TIP after PACKET, which is at OFFSET. */
 static uint64_t
 mask_cfe_waiting(
     const struct pt_packet *packet, uint64_t offset, uint64_t before)
@@ -44,7 +44,7 @@ mask_cfe_waiting(
 	return mask_cfe_may_follow(packet) ? before : BLANK_NONE;
 }
 
-/* Makes PADs of each such CFE from where DECODER is to what it cannot read. */
+/* Replaces each such CFE by PADs, from DECODER's position to the first bad packet. */
 static void
 mask_cfe_stretch(struct pt_packet_decoder *decoder, uint8_t *bytes)
 {
@@ -61,7 +61,7 @@ mask_cfe_stretch(struct pt_packet_decoder *decoder, uint8_t *bytes)
 	}
 }
 
-/* May there be one in BYTES? */
+/* True if BYTES may have such a CFE. */
 static bool
 mask_cfe_has(const uint8_t *bytes, size_t count)
 {

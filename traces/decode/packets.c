@@ -58,7 +58,7 @@ packets_format_ip(const struct pt_packet_ip *packet, char *text)
 		    (int)digits[mode], packet->ip);
 }
 
-/* Taken is '!', not taken '.', the oldest branch first. */
+/* '!' for taken, '.' for not taken; the oldest branch first. */
 static void
 packets_format_tnt(const struct pt_packet_tnt *packet, char *text)
 {
@@ -141,7 +141,7 @@ packets_format(const struct pt_packet *packet, char *text)
 	}
 }
 
-/* The packet's name and, ten columns on, its payload. */
+/* The packet's name and, ten columns to the right, its payload. */
 static void
 packets_line(const struct pt_packet *packet, char *line, size_t room)
 {

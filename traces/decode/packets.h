@@ -1,6 +1,6 @@
 /*
  * The packets of a stream as lines of text, in ptdump's columns: offset, name,
- * payload.  Its own use of libipt's packet layer; nothing is interpreted.
+ * payload.  It uses libipt's packet layer directly and interprets nothing.
  */
 #ifndef TOPAZ_TRACES_DECODE_PACKETS_H
 #define TOPAZ_TRACES_DECODE_PACKETS_H
@@ -11,9 +11,9 @@
 
 /*
  * Prints the packets of COUNT bytes from the first PSB on.  SIGNATURE and ERRATA
- * as of image_config().  PADs are left out unless WITH_PADS.  After a
- * packet that libipt refuses goes on at the next PSB; returns how many it
- * refused, or -TZ_EIO (no memory).
+ * as of image_config().  PADs are left out unless WITH_PADS.  After a packet that libipt
+ * refuses, printing continues at the next PSB.  Returns the number of refused packets, or
+ * -TZ_EIO (no memory).
  */
 int packets_print(const uint8_t *bytes, size_t count, uint32_t signature,
     uint32_t errata, bool with_pads, FILE *file);

@@ -1,6 +1,5 @@
 /*
- * Arrays that grow by doubling: one function, so that the arithmetic is in one
- * place.
+ * Arrays that grow by doubling.
  */
 #ifndef TOPAZ_TRACES_DECODE_VECTOR_H
 #define TOPAZ_TRACES_DECODE_VECTOR_H
@@ -12,7 +11,7 @@
 
 /*
  * Makes room in the array whose pointer is at POINTER for COUNT elements of
- * SIZE bytes; *ROOM is for how many it has.  False: out of memory, nothing
+ * SIZE bytes; *ROOM is the number it has room for.  False: out of memory, nothing
  * changed.
  */
 static inline bool

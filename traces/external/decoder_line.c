@@ -13,7 +13,7 @@ static const char *const format_names[DECODER_LINE_FORMATS] = {
 	[DECODER_LINE_PLAIN] = "plain",
 };
 
-/* A word of a line, and how many blanks stand before it. */
+/* A word of a line, and the number of blanks before it. */
 struct word {
 	const char *text;
 	size_t length, blanks;
@@ -36,7 +36,7 @@ decoder_line_format_find(const char *name)
 	return (enum decoder_line_format)format;
 }
 
-/* The word at *AT, which moves past it.  False: none is left. */
+/* The word at *AT; moves *AT past it.  False: none is left. */
 static bool
 next_word(const char **at, struct word *word)
 {
@@ -56,7 +56,7 @@ word_is(const struct word *word, const char *text)
 	    memcmp(word->text, text, word->length) == 0;
 }
 
-/* Is WORD 1 to 16 hexadecimal digits, after 0x or not? */
+/* True if WORD is 1 to 16 hexadecimal digits, with or without 0x. */
 static bool
 word_is_address(const struct word *word, uint64_t *value)
 {
@@ -105,7 +105,7 @@ is_blank(const char *text)
 	return *text == '\0' || *text == '#';
 }
 
-/* perf and perf's error lines in other lists: "... cpu 2 pid ..." */
+/* perf's error lines, also in lists of other formats: "... cpu 2 pid ..." */
 static bool
 parse_error_line(const char *text, struct decoder_line *line)
 {
@@ -122,7 +122,7 @@ parse_error_line(const char *text, struct decoder_line *line)
 	return true;
 }
 
-/* Does a word that ends with ':' name an event, as "branches:u:"? */
+/* True if WORD, which ends with ':', names another event, such as "branches:u:". */
 static bool
 is_other_event(const struct word *word)
 {
@@ -137,10 +137,9 @@ is_other_event(const struct word *word)
 }
 
 /*
- * The address is the first number after what ends with ':' (time, event) and
- * after the CPU.  Where neither is printed a number may be a tid: perf prints
- * addresses right-aligned in 16 columns and nothing else so behind the comm, so
- * that a number that fills them comes first.
+ * The address is the first number after the CPU and the words that end with ':' (time,
+ * event).  If none of these is printed, a number may be a tid.  After the comm, perf
+ * right-aligns only addresses in 16 columns: a number that fills them is preferred.
  */
 static struct decoder_line
 parse_perf(const char *text)

@@ -1,10 +1,10 @@
 /*
- * Instruction lists that other decoders print, one line at a time: what a line
- * says.  Nothing is kept between lines.
+ * Parses the instruction lists of other decoders, one line at a time.  No state is kept
+ * between lines.
  *
  * perf:  `perf script` with instruction samples in any choice of fields (comm,
  *        tid, [cpu], time, event, symbol, dso, insn, =>).  Lines of other events
- *        say nothing; "instruction trace error" is a gap.
+ *        are ignored; "instruction trace error" is a gap.
  * ptxed: an address in 16 digits and the instruction; with --offset the second
  *        number counts.  Lines in brackets are events; an error and an overflow
  *        are gaps.  `topaz decode --insns` prints this, too.
@@ -18,7 +18,7 @@
 #include "emu/base/base.h"
 
 enum decoder_line_format {
-	DECODER_LINE_ANY, /* not known */
+	DECODER_LINE_ANY, /* unknown */
 	DECODER_LINE_PERF,
 	DECODER_LINE_PTXED,
 	DECODER_LINE_PLAIN,
@@ -26,9 +26,9 @@ enum decoder_line_format {
 };
 
 enum decoder_line_kind {
-	DECODER_LINE_NOTHING, /* the line says nothing about instructions */
+	DECODER_LINE_NOTHING, /* the line is not about instructions */
 	DECODER_LINE_INSN,
-	DECODER_LINE_GAP, /* the decoder lost its way here, or something is lost */
+	DECODER_LINE_GAP, /* an error of the decoder, or lost packets */
 	DECODER_LINE_BAD, /* not a line of the format: .cause */
 };
 
@@ -41,16 +41,16 @@ struct decoder_line {
 	const char *cause; /* static text */
 };
 
-/* "perf", "ptxed", "plain"; "any". */
+/* "perf", "ptxed", "plain" or "any". */
 const char *decoder_line_format_name(enum decoder_line_format format);
 
-/* The format of that name; DECODER_LINE_FORMATS: there is none. */
+/* The format with NAME; DECODER_LINE_FORMATS: none. */
 enum decoder_line_format decoder_line_format_find(const char *name);
 
-/* The format that TEXT is a line of; DECODER_LINE_ANY: it may be of several. */
+/* The format of the line TEXT; DECODER_LINE_ANY: it fits several. */
 enum decoder_line_format decoder_line_recognise(const char *text);
 
-/* What TEXT, a line without its newline, says; FORMAT is not DECODER_LINE_ANY. */
+/* Parses TEXT, a line without its newline; FORMAT is not DECODER_LINE_ANY. */
 struct decoder_line decoder_line_parse(
     enum decoder_line_format format, const char *text);
 

@@ -18,7 +18,7 @@ struct external_decoder_work {
 	struct external_decoder_walk *walks; /* of .result->streams */
 };
 
-/* Lists the intervals of stream INDEX and what its trace cannot tell. */
+/* Lists the intervals of stream INDEX; sets .expected and .excused. */
 static bool
 external_decoder_intervals(const struct verify_work *exec_log, size_t index,
     struct external_decoder_walk *walk, struct external_decoder_stream *stream)
@@ -72,7 +72,7 @@ external_decoder_add_stream(struct external_decoder_work *work,
 	    external_decoder_start(walk, &exec_log->source);
 }
 
-/* Makes a walk for each stream that is to be compared. */
+/* Creates a walk for each stream to compare. */
 static int
 external_decoder_open(
     struct external_decoder_work *work, const struct verify_work *exec_log)
@@ -106,8 +106,8 @@ external_decoder_complain(const struct external_decoder_work *work,
 }
 
 /*
- * Is a line of STREAM that names CPU?  Of a single thread every line is: where it
- * ran does not matter.  Several threads go by their numbers, as in an export.
+ * True if a line that names CPU belongs to STREAM.  With a single thread every line does,
+ * on any CPU.  With several threads CPU is the thread's number, as in perf_export.h.
  */
 static bool
 external_decoder_is_of(const struct external_decoder_result *result,
@@ -118,7 +118,7 @@ external_decoder_is_of(const struct external_decoder_result *result,
 	return cpu == stream->id;
 }
 
-/* Whose LINE is: *WALK, NULL: of none that is compared. */
+/* *WALK: the walk of LINE's stream; NULL: that stream is not compared. */
 static int
 external_decoder_find(const struct external_decoder_work *work,
     const struct decoder_line *line, struct external_decoder_walk **walk)
@@ -145,7 +145,7 @@ external_decoder_find(const struct external_decoder_work *work,
 	return external_decoder_complain(work, TZ_EUSAGE, cause);
 }
 
-/* A gap that names no CPU is one of all. */
+/* A gap without a CPU applies to all streams. */
 static bool
 external_decoder_gaps(struct external_decoder_work *work, uint32_t cpu)
 {
@@ -174,7 +174,7 @@ external_decoder_line(struct external_decoder_work *work, const char *text)
 	result->lines++;
 	if (result->format == DECODER_LINE_ANY)
 		result->format = decoder_line_recognise(text);
-	/* What comes before is a comment or an error. */
+	/* Until the format is recognised a line is a comment or an error. */
 	line = decoder_line_parse(result->format == DECODER_LINE_ANY
 		? DECODER_LINE_PLAIN
 		: result->format,

@@ -1,5 +1,5 @@
 /*
- * One stream's instructions held against a list, one address after the other.
+ * Compares one stream's instructions with a list, one address after the other.
  * Only for external_decoder.c.
  */
 #ifndef TOPAZ_TRACES_EXTERNAL_EXTERNAL_DECODER_INTERNAL_H
@@ -10,10 +10,10 @@
 
 struct verify_work;
 
-#define EXTERNAL_DECODER_WINDOW 256 /* that must agree for a place to be one */
+#define EXTERNAL_DECODER_WINDOW 256 /* instructions that must agree */
 /*
- * An overflow loses the branches that wait for a TNT, too: 47 at most, and direct
- * jumps stand between them.
+ * An overflow also loses the branches that wait for a TNT packet: 47 at most, with direct
+ * jumps between them.
  */
 #define EXTERNAL_DECODER_DOUBTFUL_BLOCKS 64
 
@@ -22,8 +22,9 @@ struct external_decoder_place {
 	struct flow flow;
 	uint64_t index; /* expected instructions before it */
 	/*
-	 * Instructions behind gaps that no overflow has lost: found to be so, and
-	 * those of which the next one decides, in so many blocks.
+	 * Instructions in gaps that no overflow lost: .own are certain.  Whether an
+	 * overflow lost .doubtful is open until the next instruction or
+	 * EXTERNAL_DECODER_DOUBTFUL_BLOCKS blocks.
 	 */
 	uint64_t own, doubtful;
 	unsigned doubtful_blocks;
@@ -33,18 +34,18 @@ struct external_decoder_place {
 	} own_first, doubtful_first;
 };
 
-/* How one stream stands. */
+/* State of the comparison of one stream. */
 struct external_decoder_walk {
 	struct external_decoder_stream *stream;
 	const struct symbolizer *symbolizer;
-	const struct verify_work *exec_log; /* whose overflows count */
+	const struct verify_work *exec_log; /* with the overflows */
 	size_t *intervals;                  /* of the stream */
 	size_t interval_count;
-	/* By rising index; one but after a gap. */
+	/* By rising index; more than one only after a gap. */
 	size_t layout_count, place_room;
 	struct external_decoder_place *places;
-	bool crowded; /* there were more places than are followed */
-	bool in_gap;  /* .window gathers what came since the gap */
+	bool crowded; /* there were more places than can be followed */
+	bool in_gap;  /* .window collects the instructions since the gap */
 	uint64_t gap_line;
 	size_t window_count;
 	struct external_decoder_item {

@@ -14,7 +14,7 @@ walk_name(const struct external_decoder_walk *walk, uint64_t va, char *text)
 		text[0] = '\0';
 }
 
-/* Notes the difference at INDEX; NULL: nothing is left on that side. */
+/* Records the difference at INDEX; NULL: no instruction is left on that side. */
 static void
 walk_differ(struct external_decoder_walk *walk, uint64_t index,
     const uint64_t *executed, const struct external_decoder_item *item,
@@ -52,7 +52,7 @@ external_decoder_start(
 	return true;
 }
 
-/* Did an overflow lose what FLOW gave last? */
+/* True if an overflow lost the instruction that FLOW gave last. */
 static bool
 walk_is_lost(const struct external_decoder_walk *walk, const struct flow *flow)
 {
@@ -73,7 +73,7 @@ walk_is_lost(const struct external_decoder_walk *walk, const struct flow *flow)
 	return low < list->count && list->overflows[low].begin <= retired;
 }
 
-/* No overflow has lost what was doubtful at PLACE. */
+/* No overflow lost the doubtful instructions of PLACE: moves them to .own. */
 static void
 walk_own(struct external_decoder_place *place)
 {
@@ -84,7 +84,7 @@ walk_own(struct external_decoder_place *place)
 	place->doubtful_blocks = 0;
 }
 
-/* PLACE leaves an instruction behind, in the gap.  False: none is left. */
+/* PLACE skips an instruction, which is in the gap.  False: none is left. */
 static bool
 walk_skip(const struct external_decoder_walk *walk,
     struct external_decoder_place *place)
@@ -110,7 +110,7 @@ walk_skip(const struct external_decoder_walk *walk,
 	return true;
 }
 
-/* How far the window agrees with PLACE, which moves as far. */
+/* How many instructions of the window agree with PLACE; moves PLACE past them. */
 static size_t
 walk_agreement(const struct external_decoder_walk *walk,
     struct external_decoder_place *place)
@@ -132,7 +132,7 @@ walk_agreement(const struct external_decoder_walk *walk,
 	return same;
 }
 
-/* PLACE agrees with the window but for its end: says so. */
+/* Records a difference: PLACE agrees with the window only in the first SAME. */
 static void
 walk_refuse(struct external_decoder_walk *walk,
     struct external_decoder_place place, size_t same)
@@ -146,17 +146,17 @@ walk_refuse(struct external_decoder_walk *walk,
 		      : "behind a gap: nowhere executed like this");
 }
 
-/* Where the window agrees: after the places of before, in a list of its own. */
+/* Search for the places with which the window agrees, from the previous places on. */
 struct search {
 	struct external_decoder_place from; /* goes through the execution log */
-	size_t passed;                      /* of the places of before */
-	struct external_decoder_place best; /* that agrees the furthest */
+	size_t passed;                      /* number of previous places used */
+	struct external_decoder_place best; /* the place that agrees furthest */
 	size_t agreed;
 };
 
 /*
- * Goes on from one of the places of before, once it is reached, if less is behind
- * gaps there that no overflow has lost.
+ * When the search reaches a previous place, continues from that place if it has fewer
+ * instructions in gaps that no overflow lost.
  */
 static void
 walk_pass(const struct external_decoder_walk *walk, struct search *search)
@@ -238,7 +238,7 @@ walk_search(struct external_decoder_walk *walk)
 	return true;
 }
 
-/* Goes one instruction on at every place, and drops those that disagree. */
+/* Advances every place by one instruction; drops the places that disagree. */
 static void
 walk_step(struct external_decoder_walk *walk,
     const struct external_decoder_item *item)
@@ -297,7 +297,7 @@ external_decoder_gap(struct external_decoder_walk *walk, uint64_t line)
 	return true;
 }
 
-/* What is behind gaps must be lost, there or to bytes that are missing. */
+/* Instructions in gaps must be lost to an overflow there or to missing bytes. */
 static void
 walk_judge_gaps(struct external_decoder_walk *walk,
     const struct external_decoder_place *last)

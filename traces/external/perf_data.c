@@ -16,11 +16,11 @@
 
 #define ID_PT             1
 #define ID_DUMMY          2
-#define PMU_TYPE          8 /* any number that is not taken */
+#define PMU_TYPE          8 /* any unused number */
 #define TYPE_SOFTWARE     1
 #define CONFIG_DUMMY      9
 
-/* enum perf_event_sample_format: what follows each record. */
+/* enum perf_event_sample_format: fields after each record. */
 #define SAMPLE_IP         TZ_BIT(0)
 #define SAMPLE_TID        TZ_BIT(1)
 #define SAMPLE_TIME       TZ_BIT(2)
@@ -63,7 +63,7 @@ enum record {
 #define FEATURE_AUXTRACE   18
 #define FEATURE_NAME_ALIGN 64
 
-/* IA32_RTIT_CTL, SDM vol. 3, 33.2.8.2; perf's formats use the same places. */
+/* IA32_RTIT_CTL, SDM vol. 3, 33.2.8.2; perf's formats use the same bits. */
 #define CTL_CYC_EN   TZ_BIT(1)
 #define CTL_OS       TZ_BIT(2)
 #define CTL_USER     TZ_BIT(3)
@@ -71,7 +71,7 @@ enum record {
 #define CTL_TSC_EN   TZ_BIT(10)
 #define CTL_DIS_RETC TZ_BIT(11)
 #define CTL_MTC_FREQ UINT64_C(0x3c000)
-/* TraceEn, OS, User, FabricEn, CR3Filter, ToPA, ADDRn_CFG: not perf's. */
+/* TraceEn, OS, User, FabricEn, CR3Filter, ToPA, ADDRn_CFG: not in perf's config. */
 #define CTL_NOT_PERFS UINT64_C(0x0000ffff000001cd)
 
 #define KERNEL_START  TZ_BIT(63)
@@ -87,7 +87,7 @@ struct buffer {
 
 struct perf_data {
 	struct perf_data_config config;
-	bool memory; /* false: there was none */
+	bool memory; /* false: an allocation failed */
 	struct buffer records;
 	struct buffer index; /* of the AUXTRACE records */
 	uint32_t traces;
@@ -124,7 +124,7 @@ put32(
 	put64(data, buffer, (uint64_t)high << 32 | low);
 }
 
-/* COUNT bytes and zeroes up to a multiple of ALIGN, one at least. */
+/* COUNT bytes and zeroes up to a multiple of ALIGN. */
 static void
 put_padded(struct perf_data *data, struct buffer *buffer, const void *bytes,
     size_t count, size_t align)
@@ -164,12 +164,12 @@ end_record(struct perf_data *data, size_t at)
 	data->records.bytes[at + 7] = (uint8_t)(bytes >> 8);
 }
 
-/* What .sample_type says of a record that is no sample. */
+/* The .sample_type fields of a record other than a sample. */
 static void
 put_sample_id(struct perf_data *data, uint64_t id, uint32_t cpu)
 {
 	put32(data, &data->records, GUEST_PID, GUEST_PID);
-	put64(data, &data->records, 0); /* before everything in the traces */
+	put64(data, &data->records, 0); /* time: before all traces */
 	put32(data, &data->records, cpu, 0);
 	put64(data, &data->records, id);
 }
@@ -240,7 +240,7 @@ perf_data_destroy(struct perf_data *data)
 	free(data);
 }
 
-/* perf takes what lies above KERNEL_START with a file's name for a module. */
+/* perf treats a map above KERNEL_START with a file name as a module. */
 void
 perf_data_map(struct perf_data *data, const struct perf_data_map *map)
 {
@@ -257,7 +257,7 @@ perf_data_map(struct perf_data *data, const struct perf_data_map *map)
 	if (!kernel) {
 		put64(data, out, 0);    /* device */
 		put64(data, out, 0);    /* inode */
-		put64(data, out, 0);    /* its generation */
+		put64(data, out, 0);    /* inode generation */
 		put32(data, out, 5, 2); /* PROT_READ | PROT_EXEC, MAP_PRIVATE */
 	}
 	put_text(data, out, map->name);
@@ -287,7 +287,7 @@ perf_data_trace(struct perf_data *data, const struct perf_data_trace *trace)
 	at = begin_record(data, RECORD_AUXTRACE, 0);
 	put64(data, out, bytes);
 	put64(data, out, 0);
-	/* Without a time perf does not look at TSC packets. */
+	/* With time 0 perf ignores TSC packets. */
 	put64(data, out, trace->tsc != 0 ? trace->tsc : 1);
 	put32(data, out, data->traces++, GUEST_PID);
 	put32(data, out, trace->cpu, 0);
@@ -295,7 +295,7 @@ perf_data_trace(struct perf_data *data, const struct perf_data_trace *trace)
 	put_padded(data, out, trace->bytes, trace->count, 8);
 }
 
-/* One struct perf_event_attr, and where its id is. */
+/* One struct perf_event_attr, and the place of its id. */
 static void
 put_attr(struct perf_data *data, struct buffer *out, uint64_t id)
 {
@@ -347,7 +347,7 @@ put_cpuid(struct perf_data *data, struct buffer *out)
 	put_feature_text(data, out, text);
 }
 
-/* In the order of their numbers; returns the bits of those that there are. */
+/* The feature sections, by rising number. */
 static const unsigned features[] = { FEATURE_HOSTNAME, FEATURE_OSRELEASE,
 	FEATURE_ARCH, FEATURE_NRCPUS, FEATURE_CPUID, FEATURE_AUXTRACE };
 
@@ -370,7 +370,7 @@ put_feature(struct perf_data *data, struct buffer *out, unsigned feature)
 	}
 }
 
-/* A table of where each is comes first. */
+/* The table of offsets and sizes, then the sections. */
 static void
 put_features(struct perf_data *data, struct buffer *out)
 {

@@ -1,7 +1,7 @@
 /*
- * Writes a perf.data, as `perf record -e intel_pt//` of Linux 6.1 does: its file
- * header, one event of the PMU intel_pt, one dummy event for what comes beside, the
- * maps of the code, and the traces.  It interprets no trace byte.
+ * Writes a perf.data, as `perf record -e intel_pt//` of Linux 6.1 does: the file header,
+ * one event of the PMU intel_pt, one dummy event for the other records, the maps of the
+ * code, and the traces.  It interprets no trace byte.
  *
  * Format: Linux, tools/perf/Documentation/perf.data-file-format.txt, and struct
  * perf_event_attr and enum perf_event_type of include/uapi/linux/perf_event.h.
@@ -19,12 +19,12 @@ struct perf_data_config {
 	unsigned cpu_count;
 	uint32_t tsc_num, tsc_den; /* CPUID.15H:EBX and EAX; 0: none */
 	uint64_t tsc_hz;           /* not 0 */
-	const char *filter; /* perf's words for address filters; "": none */
+	const char *filter; /* address filters in perf's syntax; "": none */
 };
 
-/* Code of a file at an address; perf looks for the file below --symfs. */
+/* Code of a file at an address; perf searches the file under --symfs. */
 struct perf_data_map {
-	const char *name; /* with '/' first */
+	const char *name; /* begins with '/' */
 	uint64_t va, bytes;
 	uint64_t offset; /* of the first of them in the file; kernel: 0 */
 };
@@ -33,11 +33,11 @@ struct perf_data_trace {
 	uint32_t cpu;
 	const uint8_t *bytes; /* copied */
 	size_t count;
-	uint64_t tsc; /* when it was read; perf wants it not to be 0 */
+	uint64_t tsc; /* time at which it was read; not 0, for perf */
 	bool lost;    /* some of it is missing */
 };
 
-/* NULL: out of memory, as later in perf_data_write(). */
+/* NULL: out of memory.  perf_data_write() reports a lack of memory in later calls. */
 struct perf_data *perf_data_create(const struct perf_data_config *config);
 void perf_data_destroy(struct perf_data *data);
 

@@ -14,7 +14,7 @@
 #define MSR_ADDR3_B     0x587u
 #define KERNEL_START    TZ_BIT(63)
 #define CTL_ADDR_FILTER 1u
-/* ADDRn_CFG and all that perf keeps once for all traces: not TraceEn. */
+/* Bits of IA32_RTIT_CTL that a perf.data has once for all traces: all but TraceEn. */
 #define CTL_SETTINGS (~UINT64_C(1))
 
 struct export
@@ -28,7 +28,7 @@ struct export
 	char filter[FILTER_BYTES];
 };
 
-/* TraceEn rises with CTL and the ranges in ADDR: are they as ever? */
+/* TraceEn rises with CTL and the ranges in ADDR: true if both equal the first ones. */
 static bool
 export_is_same(struct export *export, uint64_t ctl, const uint64_t *addr)
 {
@@ -44,7 +44,7 @@ export_is_same(struct export *export, uint64_t ctl, const uint64_t *addr)
 		memcmp(export->addr, addr, sizeof(export->addr)) == 0);
 }
 
-/* CTL and ranges of all that was traced. */
+/* Finds the CTL and ranges of all traces; several settings are an error. */
 static int
 export_settings(struct export *export)
 {
@@ -54,7 +54,7 @@ export_settings(struct export *export)
 		const struct event *event = &export->events[i];
 
 		if (event->cpu >= BUNDLE_CPUS_MAX)
-			continue; /* ../verify/account.c complains of such a bundle */
+			continue; /* ../verify/account.c reports such a bundle */
 		if (event->kind == EVENT_MSR_WRITE && event->a >= MSR_ADDR0_A &&
 		    event->a <= MSR_ADDR3_B)
 			addr[event->cpu][event->a - MSR_ADDR0_A] = event->b;
@@ -71,7 +71,7 @@ export_settings(struct export *export)
 		  export->bundle->path);
 }
 
-/* The cores of a hybrid part read the same signature. */
+/* All CPUs need the same signature; those of a hybrid processor have it. */
 static int
 export_models(const struct export *export)
 {
@@ -88,7 +88,7 @@ export_models(const struct export *export)
 	return 0;
 }
 
-/* Adds one filter to what perf reads: "filter START/SIZE@FILE". */
+/* Appends a filter in perf's syntax: "filter START/SIZE@FILE". */
 static bool
 export_add_filter(
     struct export *export, uint64_t start, uint64_t bytes, const char *file)
@@ -102,7 +102,7 @@ export_add_filter(
 		   file == NULL ? "" : file) < room;
 }
 
-/* The part of [A, B] that lies in a program, as an offset in its file. */
+/* Adds a filter for the part of [A, B] in a program, by its offset in the file. */
 static bool
 export_filter_program(struct export *export, const struct bundle_image *image,
     uint64_t a, uint64_t b)
@@ -117,7 +117,7 @@ export_filter_program(struct export *export, const struct bundle_image *image,
 	    export, a - image->va + image->offset, b - a + 1, image->file);
 }
 
-/* perf must know where a TIP.PGD without an IP may be. */
+/* perf needs the filters to interpret a TIP.PGD without an IP. */
 static int
 export_filters(struct export *export)
 {
@@ -169,7 +169,7 @@ export_create(struct export *export)
 	return data;
 }
 
-/* A kernel map has no offset: it begins with the file. */
+/* A kernel map must have offset 0: extends it to the start of the file. */
 static void
 export_map(struct perf_data *data, const struct bundle_image *image)
 {

@@ -3,8 +3,8 @@
  * the code images by their names in the bundle, which is what perf needs:
  * `perf script -i PATH --symfs BUNDLE --itrace=i0ns`.
  *
- * A thread's trace stands there as that of the CPU with the thread's number.  A
- * trace that lacks bytes is one without them: perf says that data were lost.
+ * A thread's trace is stored as that of the CPU with the thread's number.  Missing bytes
+ * are left out, and the trace is flagged: perf reports that data were lost.
  */
 #ifndef TOPAZ_TRACES_EXTERNAL_PERF_EXPORT_H
 #define TOPAZ_TRACES_EXTERNAL_PERF_EXPORT_H
@@ -17,9 +17,9 @@ struct perf_export_result {
 };
 
 /*
- * Writes BUNDLE to the file PATH.  -TZ_EUSAGE: no trace in it, or its traces were
- * made with settings of IA32_RTIT_CTL, or by processors of other signatures, that
- * perf has only one of; -TZ_ENOENT: its profile is not known; -TZ_EFORMAT; -TZ_EIO.
+ * Writes BUNDLE to the file PATH.  -TZ_EUSAGE: it has no trace, or its traces have
+ * several settings of IA32_RTIT_CTL or several processor signatures, of which perf.data
+ * has one only; -TZ_ENOENT: its profile is unknown; -TZ_EFORMAT; -TZ_EIO.
  */
 int perf_export(const struct bundle *bundle, const char *path,
     struct perf_export_result *result, struct tz_error *err);

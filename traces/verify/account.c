@@ -59,7 +59,7 @@ account_add_interval(struct account_work *work, const struct event *event)
 	cpu->intervals[cpu->count++] = account->interval_count++;
 }
 
-/* First pass: the intervals, from what the units say of themselves. */
+/* First pass: the intervals, from the units' own events. */
 static void
 account_find_intervals(
     struct account_work *work, const struct event *events, size_t count)
@@ -98,7 +98,7 @@ account_find_intervals(
 	}
 }
 
-/* The interval in which CPU's unit wrote byte OFFSET, ACCOUNT_NONE. */
+/* The interval in which CPU's unit wrote byte OFFSET, or ACCOUNT_NONE. */
 static size_t
 account_find(const struct account_work *work, unsigned cpu, uint64_t offset)
 {
@@ -139,7 +139,7 @@ account_split(
 	return span;
 }
 
-/* What new output replaces: lost to the reader, if he had not read it. */
+/* New output replaces old bytes: they are lost if user space had not read them. */
 static void
 account_overwrite(void *arg, const struct frames_span *old)
 {
@@ -158,7 +158,7 @@ account_overwrite(void *arg, const struct frames_span *old)
 	}
 }
 
-/* RAM is below 4 GiB (emu/guest_abi.h): is [PA, PA + BYTES)? */
+/* True if [PA, PA + BYTES) is below 4 GiB, where RAM is (emu/guest_abi.h). */
 static bool
 account_in_ram(
     struct account_work *work, uint64_t pa, uint64_t bytes, size_t at)
@@ -227,7 +227,7 @@ account_add_piece(struct account_work *work, struct account_stream *stream,
 		stream->pieces[stream->piece_count++] = piece;
 }
 
-/* What user space read: new trace, or bytes that were none. */
+/* A span that user space read: new trace, or stale bytes. */
 static void
 account_drain_span(void *arg, const struct frames_span *old)
 {
@@ -289,7 +289,7 @@ account_drain(struct account_work *work, const struct event *event, size_t at)
 	stream->drained += event->c;
 }
 
-/* User space says whose buffer a frame is in. */
+/* User space names the stream whose buffer a frame is in. */
 static void
 account_name(struct account_work *work, const struct event *event, size_t at)
 {

@@ -1,20 +1,20 @@
 /*
- * Where each byte that the PT units wrote ended up: the events of a run
- * replayed in global order over physical memory.  It looks at no trace byte,
- * only at who wrote where and who read what when.
+ * Accounts for every byte that the PT units wrote.  The events of a run are replayed in
+ * global order over physical memory.  Trace bytes are not read: only the writes of the
+ * units and the reads of user space count.
  *
- * An interval is what one CPU traced from TraceEn 0-to-1 to the next one.  A
- * stream is what went to one trace buffer.  An interval belongs to who read of
- * it first; if nobody did, to whose buffer the frame of its first byte was then
- * (as user space had named it, the newest name counts), or came to be first.
- * The bytes of a stream's intervals, one interval after the other in global
- * order, are its logical bytes: a driver that loses nothing delivers them from
- * 0 on without a hole.
+ * An interval is what one CPU traced from TraceEn 0-to-1 to the next one.  A stream is
+ * what went to one trace buffer.  An interval belongs to the stream that first read from
+ * it.  If none did, it belongs to the stream in whose buffer the frame of its first byte
+ * was when it began (the newest name that user space gave), or else was named first
+ * afterwards.  The bytes of a stream's intervals, one interval after the other in global
+ * order, are its logical bytes: a driver that loses nothing delivers them from 0 on
+ * without a hole.
  *
- * The tail is what stands behind the last report without a hole up to the end
- * of the stream's last interval with output.  Earlier intervals take part only
- * as far as the next one's output went on in the buffer where theirs ended: what
- * lies behind a position that was set back is never reported.
+ * The tail is the bytes after the last report, without a hole, up to the end of the
+ * stream's last interval with output.  Earlier intervals are part of it only as far as
+ * the next one's output continued in the buffer where theirs ended: bytes after a
+ * position that was set back are never reported.
  */
 #ifndef TOPAZ_TRACES_VERIFY_ACCOUNT_H
 #define TOPAZ_TRACES_VERIFY_ACCOUNT_H
@@ -46,30 +46,30 @@ enum account_row {
 
 struct account_interval {
 	unsigned cpu;
-	uint64_t begin, end; /* offsets in all that the CPU's unit wrote */
-	uint64_t nth;        /* of its CPU, from 0 */
-	size_t stream;       /* index, ACCOUNT_NONE: nobody's */
+	uint64_t begin, end; /* offsets in all output of the CPU's unit */
+	uint64_t nth;        /* number among its CPU's intervals, from 0 */
+	size_t stream;       /* index; ACCOUNT_NONE: of no stream */
 	uint64_t logical;    /* of its first byte in its stream */
 	bool stopped;        /* the unit stopped by itself */
 	bool open;           /* TraceEn was still 1 when the run ended */
 };
 
-/* Bytes of a stream that lie together everywhere. */
+/* Bytes that are contiguous in the stream's file and in the unit's output. */
 struct account_piece {
 	uint64_t bytes;
 	uint64_t position; /* in the stream's file; of a tail: past its end */
 	size_t interval;   /* ACCOUNT_NONE: stale */
-	uint64_t offset;   /* of the first byte in all that the unit wrote */
+	uint64_t offset;   /* of the first byte, in all output of the unit */
 	bool tail;
 };
 
 struct account_stream {
 	uint64_t key;     /* as in the events: EVENT_STREAM_* */
 	uint64_t drained; /* bytes in its file */
-	uint64_t claimed; /* bytes that the driver said were lost */
+	uint64_t claimed; /* bytes that the driver reported lost */
 	uint64_t logical; /* bytes of its intervals */
 	uint64_t rows[ACCOUNT_ROW_COUNT];
-	/* Where the first byte of a row is: CPU and offset; valid if rows[]. */
+	/* Place of a row's first byte; valid if its rows[] is not 0. */
 	struct account_place {
 		unsigned cpu;
 		uint64_t offset;
@@ -87,15 +87,15 @@ struct account {
 	struct account_place nobodys_place;
 };
 
-/* Replays COUNT events.  -TZ_EFORMAT: they contradict themselves; -TZ_EIO. */
+/* Replays COUNT events.  -TZ_EFORMAT: events contradict each other; -TZ_EIO. */
 int account_replay(const struct event *events, size_t count,
     struct account *account, struct tz_error *err);
 void account_free(struct account *account);
 
-/* The CPUs that wrote the intervals of the STREAM-th stream, one bit each. */
+/* The CPUs that wrote the intervals of stream STREAM (an index), one bit each. */
 uint32_t account_cpus(const struct account *account, size_t stream);
 
-/* "reported", "reported to user space". */
+/* Name and text of a row in ACCOUNT_ROWS. */
 const char *account_row_name(enum account_row row);
 const char *account_row_text(enum account_row row);
 

@@ -1,7 +1,7 @@
 #include "traces/decode/vector.h"
 #include "traces/verify/account_internal.h"
 
-/* Gives the intervals of which nothing was read to their streams. */
+/* Assigns the intervals from which nothing was read to their streams. */
 static void
 account_own_intervals(struct account_work *work)
 {
@@ -34,7 +34,7 @@ account_compare_streams(const void *a, const void *b)
 	return (left->key > right->key) - (left->key < right->key);
 }
 
-/* Sorts the streams; what refers to them by index follows. */
+/* Sorts the streams and updates the indices that refer to them. */
 static void
 account_sort_streams(struct account_work *work)
 {
@@ -60,7 +60,7 @@ account_sort_streams(struct account_work *work)
 	free(keys);
 }
 
-/* Lays the intervals out in their streams and adds up their rows. */
+/* Sets the intervals' logical offsets in their streams and adds up the rows. */
 static void
 account_lay_out(struct account_work *work)
 {
@@ -126,8 +126,8 @@ account_compare(const void *a, const void *b)
 /* The end of a stream; offsets are logical. */
 struct account_end {
 	const struct account_sums *last; /* interval with output */
-	uint64_t floor; /* from here on output went on in the buffer */
-	uint64_t start; /* of what is known to be tail */
+	uint64_t floor; /* from here on output continued in the buffer */
+	uint64_t start; /* of the bytes known to be tail */
 };
 
 static void
@@ -151,7 +151,7 @@ account_find_floors(const struct account_work *work, struct account_end *ends)
 	}
 }
 
-/* Marks what reaches, without a hole, up to the end of its stream. */
+/* Marks the spans that reach, without a hole, up to the end of their stream. */
 static bool
 account_mark_tails(struct account_work *work)
 {
@@ -184,7 +184,7 @@ account_mark_tails(struct account_work *work)
 	return true;
 }
 
-/* What nobody read: the tails become pieces, the rest a row. */
+/* Bytes that were never read: tails become pieces, the others the row UNREPORTED. */
 static void
 account_close_rows(struct account_work *work)
 {
@@ -224,7 +224,7 @@ account_close_rows(struct account_work *work)
 	}
 }
 
-/* What the driver admits to have lost is no silent loss. */
+/* Moves the bytes that the driver reported lost to the row LOST. */
 static void
 account_settle_claims(struct account *account)
 {

@@ -1,6 +1,6 @@
 /*
- * What the two halves of the accounting share: replay (account.c) and closing
- * (account_finish.c).  For no one else.
+ * State shared by the two parts of the accounting: replay (account.c) and closing
+ * (account_finish.c).  Not for other files.
  */
 #ifndef TOPAZ_TRACES_VERIFY_ACCOUNT_INTERNAL_H
 #define TOPAZ_TRACES_VERIFY_ACCOUNT_INTERNAL_H
@@ -10,20 +10,20 @@
 
 #define ACCOUNT_CPUS_MAX 8
 
-/* Bytes of one interval that lie together; .tail once that is known. */
+/* Contiguous bytes of one interval; .tail is set when the tails are known. */
 struct account_span {
 	size_t interval;
 	uint64_t offset, bytes;
 	bool tail;
 };
 
-/* What is known of an interval before its stream is. */
+/* Sums over an interval, kept until its stream is known. */
 struct account_sums {
 	uint64_t written, overwritten;
 	uint64_t overwritten_offset; /* of the first such byte */
 	uint64_t pa, end_pa;         /* of its first byte, after its last */
-	uint64_t owner;              /* of the frame at .pa, then */
-	uint64_t taken;              /* read by a stream that is not its own */
+	uint64_t owner; /* of the frame at .pa at the first write */
+	uint64_t taken; /* bytes read by another stream */
 };
 
 struct account_work {
@@ -31,25 +31,25 @@ struct account_work {
 	struct frames *frames;
 	struct tz_error *err;
 	int error;
-	struct account_sums *sums; /* one an interval */
+	struct account_sums *sums; /* one for each interval */
 	struct account_cpu {
 		size_t count, room;
 		size_t *intervals; /* indices, by rising offset */
 	} cpus[ACCOUNT_CPUS_MAX];
-	struct account_stream *reader; /* of the DRAIN at hand */
+	struct account_stream *reader; /* of the current DRAIN event */
 	uint64_t position;             /* of its next byte in its file */
 	size_t span_count, span_room;
 	struct account_span *spans; /* unreported at the end */
 	bool any_thread;            /* a thread's stream exists */
 };
 
-/* Keeps the error "out of memory", unless there is one already. */
+/* Sets the error "out of memory" unless an error is set already. */
 void account_no_memory(struct account_work *work);
 
-/* The stream of that key, made if new; NULL: out of memory. */
+/* The stream with KEY, created if new; NULL: out of memory. */
 struct account_stream *account_stream(struct account_work *work, uint64_t key);
 
-/* The part of a span that is in the interval of its first byte. */
+/* The part of a span that is in the same interval as its first byte. */
 struct account_span account_split(
     struct account_work *work, unsigned cpu, uint64_t offset, uint64_t bytes);
 
@@ -57,7 +57,7 @@ struct account_span account_split(
 void account_add_piece(struct account_work *work, struct account_stream *stream,
     struct account_piece piece);
 
-/* After the replay: who owns what, the tails, the rows. */
+/* After the replay: assigns intervals to streams, finds the tails, fills the rows. */
 void account_finish(struct account_work *work);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "emu/base/rtit.h"
 
-/* SDM vol. 3, 33.2.8.2 "IA32_RTIT_CTL MSR": of ADDRn_CFG. */
+/* A value of ADDRn_CFG.  SDM vol. 3, 33.2.8.2 "IA32_RTIT_CTL MSR". */
 #define CTL_ADDR_FILTER 1u
 
 void
@@ -20,7 +20,7 @@ expect_trace_en(const struct expect *expect)
 	return (expect->msrs.ctl & CTL_TRACE_EN) != 0;
 }
 
-/* Software must clear both bits, and set TraceEn anew, to go on. */
+/* To continue, software must clear both bits and set TraceEn again. */
 static bool
 expect_is_stopped(const struct expect *expect)
 {
@@ -57,9 +57,9 @@ expect_in_ranges(const struct expect_msrs *msrs, uint64_t ip)
 }
 
 /*
- * Must the instruction at IP decode, tracing as it was before it?  FilterEn is
- * looked at where control was transferred to, not on a fall-through, and holds
- * while ContextEn is 0.
+ * True if the instruction at IP must decode, with the trace MSRs as they were before it.
+ * FilterEn is evaluated at the target of a transfer, not on a fall-through, and keeps its
+ * value while ContextEn is 0.
  */
 static bool
 expect_packet_en(struct expect *expect, uint64_t ip)
@@ -96,7 +96,7 @@ expect_write_msr(struct expect *expect, const struct exec_log_file_msr *msr)
 				      : &next->addr_b[n]) = msr->value;
 }
 
-/* The instruction that wrote MSRs has retired: the new values hold. */
+/* The instruction that wrote MSRs has retired: the new values take effect. */
 static void
 expect_commit(struct expect *expect, struct expect_item *item)
 {
@@ -134,8 +134,8 @@ expect_pass(
 }
 
 /*
- * Takes what is left of a block, or its next instruction alone if that writes
- * MSRs.  True: ITEM is filled in.
+ * Takes the rest of a block, or only its next instruction if that writes MSRs.  True:
+ * ITEM is filled in.
  */
 static bool
 expect_block(struct expect *expect, const struct exec_log_block *block,
@@ -154,7 +154,7 @@ expect_block(struct expect *expect, const struct exec_log_block *block,
 	item->count = count;
 	item->retired = expect->retired;
 	if (must && !clears && expect->written) {
-		/* Neither sets nor clears TraceEn: an instruction as any. */
+		/* The write leaves TraceEn 1: treated like any other instruction. */
 		expect_pass(expect, block, count);
 		expect->msrs = expect->next;
 		expect->written = false;
@@ -168,7 +168,7 @@ expect_block(struct expect *expect, const struct exec_log_block *block,
 	return item->kind != EXPECT_RUN;
 }
 
-/* One step that is no block.  True: ITEM is filled in. */
+/* One step other than a block.  True: ITEM is filled in. */
 static bool
 expect_step(struct expect *expect, uint32_t step, struct expect_item *item)
 {
@@ -191,7 +191,7 @@ expect_step(struct expect *expect, uint32_t step, struct expect_item *item)
 		expect->look = true;
 		return false;
 	case EXEC_LOG_FILE_STOPPED:
-		/* Within a write: setting TraceEn met a bad ToPA. */
+		/* If within a write: setting TraceEn found a bad ToPA. */
 		expect->msrs.status |= (STATUS_ERROR | STATUS_STOPPED);
 		expect->next.status |= (STATUS_ERROR | STATUS_STOPPED);
 		item->kind = EXPECT_STOPPED;

@@ -1,11 +1,11 @@
 /*
- * What must decode, computed from the execution log alone: instructions, CPL, CR3 and
- * the writes of the trace MSRs.  A second opinion on the enables of the PT unit
- * (SDM vol. 3, 33.2.6 "Packet Generation Enable Controls"): it shares no line
- * with emu/pt.
+ * The instructions that must decode, computed from the execution log alone: from its
+ * instructions, CPL, CR3 and writes of the trace MSRs.  It implements the PT enables
+ * (SDM vol. 3, 33.2.6 "Packet Generation Enable Controls") independently of emu/pt, with
+ * no shared code.
  *
  * Not modelled: TraceStop ranges end tracing through the execution log's STOPPED only;
- * production enclaves; PAE paging's finer CR3 compare.
+ * production enclaves; the finer CR3 comparison of PAE paging.
  */
 #ifndef TOPAZ_TRACES_VERIFY_EXPECT_H
 #define TOPAZ_TRACES_VERIFY_EXPECT_H
@@ -29,8 +29,8 @@ struct expect {
 	uint64_t follows; /* address after the last instruction */
 	uint64_t cr3;
 	uint8_t cpl;
-	bool jumped; /* the next instruction was transferred to for sure */
-	bool look;   /* FilterEn is due to be looked at */
+	bool jumped; /* the next instruction is surely the target of a transfer */
+	bool look;   /* FilterEn is to be evaluated at the next instruction */
 	bool filter_en;
 	bool written; /* .next holds: the next instruction writes MSRs */
 	struct expect_msrs msrs;
@@ -54,7 +54,7 @@ struct expect_item {
 
 void expect_start(struct expect *expect, const struct exec_log_file *log);
 
-/* The next item; stays at EXPECT_END. */
+/* The next item; after the last one, always EXPECT_END. */
 void expect_next(struct expect *expect, struct expect_item *item);
 
 #endif

@@ -47,7 +47,7 @@ flow_find(const struct flow_source *source, size_t interval)
 	return of->nth < cpu->count ? &cpu->intervals[of->nth] : NULL;
 }
 
-/* Stands before the first item of the interval at hand, if there is one. */
+/* Moves before the first item of the current interval, if there is one. */
 static void
 flow_enter(struct flow *flow)
 {

@@ -1,6 +1,6 @@
 /*
  * The instructions that must decode from one stream: those of its intervals,
- * one interval after the other, whichever CPU traced them.
+ * one interval after the other, even if different CPUs traced them.
  */
 #ifndef TOPAZ_TRACES_VERIFY_FLOW_H
 #define TOPAZ_TRACES_VERIFY_FLOW_H
@@ -8,12 +8,12 @@
 #include "traces/verify/account.h"
 #include "traces/verify/expect.h"
 
-/* One CPU's execution log, cut where TraceEn rises. */
+/* One CPU's execution log, split at each rise of TraceEn. */
 struct flow_cpu {
 	size_t count, room;
 	struct flow_interval {
-		struct expect start; /* after what set TraceEn */
-		uint64_t insns;      /* that must decode */
+		struct expect start; /* after the instruction that set TraceEn */
+		uint64_t insns;      /* instructions that must decode */
 	} * intervals;
 };
 
@@ -22,7 +22,7 @@ int flow_cpu_create(const struct exec_log_file *log, struct flow_cpu *cpu,
     struct tz_error *err);
 void flow_cpu_destroy(struct flow_cpu *cpu);
 
-/* What streams are made of. */
+/* The account and the CPUs' intervals that streams refer to. */
 struct flow_source {
 	const struct account *account;
 	const struct flow_cpu *cpus;
@@ -32,7 +32,7 @@ struct flow_source {
 struct flow {
 	const struct flow_source *source;
 	const size_t *intervals; /* of the stream, indices into the account */
-	size_t at, end;          /* the interval at hand; one past the last */
+	size_t at, end;          /* the current interval; one past the last */
 	struct expect expect;
 	struct expect_item item;
 	uint32_t taken; /* instructions of .item already taken */
@@ -45,7 +45,7 @@ void flow_start(struct flow *flow, const struct flow_source *source,
 /* The next instruction's address.  False: none is left. */
 bool flow_next(struct flow *flow, uint64_t *ip);
 
-/* Retired instructions of its CPU before the one that flow_next gave last. */
+/* Instructions that its CPU retired before the one that flow_next() gave last. */
 uint64_t flow_retired(const struct flow *flow);
 
 /* The execution log's interval that belongs to an interval of the account, or NULL. */

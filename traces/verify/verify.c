@@ -63,7 +63,7 @@ verify_note_psbs(
 	return 0;
 }
 
-/* Pairs what the units say of when overflows began and ended. */
+/* Pairs the units' events of the begin and end of overflows. */
 static int
 verify_note_overflows(
     struct verify_work *work, const struct event *events, size_t count)
@@ -151,7 +151,7 @@ verify_unload(struct verify_work *work)
 		image_destroy(work->image);
 }
 
-/* Do the execution log and the units agree on how often TraceEn rose? */
+/* Compares how often TraceEn rose: by the execution log and by the units. */
 static void
 verify_check_intervals(struct verify_work *work)
 {
@@ -187,7 +187,7 @@ verify_check_intervals(struct verify_work *work)
 		    homeless);
 }
 
-/* Is ROW something that the caller must hear of? */
+/* True if ROW is a finding. */
 static bool
 verify_is_finding(const struct verify_work *work,
     const struct verify_stream *stream, unsigned row)
@@ -196,7 +196,7 @@ verify_is_finding(const struct verify_work *work,
 
 	if (rows[row] == 0 || (work->options->rows & 1u << row) != 0)
 		return false;
-	/* What follows a hole is told by the hole. */
+	/* A prefix is a finding only if no hole explains it. */
 	return row != ACCOUNT_PREFIX ||
 	    (rows[ACCOUNT_LOST] | rows[ACCOUNT_OVERWRITTEN] |
 		rows[ACCOUNT_UNREPORTED] | rows[ACCOUNT_STALE]) == 0;
@@ -244,7 +244,7 @@ verify_judge_rows(struct verify_work *work, const struct verify_stream *stream,
 		    account->claimed - account->rows[ACCOUNT_LOST]);
 }
 
-/* Files of streams that no event mentions hold bytes from nowhere. */
+/* A file with bytes of a stream that no event mentions is a finding. */
 static void
 verify_check_files(struct verify_work *work)
 {

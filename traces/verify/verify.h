@@ -1,7 +1,7 @@
 /*
- * The verdict on a bundle: every trace that user space got is decoded by libipt
- * and compared, instruction by instruction and in both directions, with what
- * the execution log says was executed; every byte that was written is accounted for.
+ * The verdict on a bundle: every trace that user space read is decoded by libipt and
+ * compared with the execution log, instruction by instruction and in both directions.
+ * Every byte that was written is accounted for.
  */
 #ifndef TOPAZ_TRACES_VERIFY_VERIFY_H
 #define TOPAZ_TRACES_VERIFY_VERIFY_H
@@ -14,24 +14,24 @@
 #define VERIFY_NAME_BYTES 160
 #define VERIFY_TEXT_BYTES 320
 
-/* Says where an address is: "pt_topa_intr+0x9e pt.c:812". */
+/* Names an address: "pt_topa_intr+0x9e pt.c:812". */
 struct symbolizer {
 	void *arg;
-	/* False: unknown.  Otherwise TEXT is filled in, NUL-terminated. */
+	/* False: unknown.  True: TEXT is filled in, NUL-terminated. */
 	bool (*name)(void *arg, uint64_t va, char *text, size_t size);
 };
 
-/* Rows of the accounting that are no finding unless the caller says so. */
+/* The default of verify_options.rows: these rows are not findings. */
 #define VERIFY_ROWS_DEFAULT                                                   \
  ((1u << ACCOUNT_WRITTEN) | (1u << ACCOUNT_REPORTED) | (1u << ACCOUNT_LOST) | \
      (1u << ACCOUNT_TAIL))
 
 struct verify_options {
 	const struct symbolizer *symbolizer; /* NULL: addresses only */
-	uint32_t rows; /* bits 1 << ACCOUNT_*: that are no finding */
+	uint32_t rows; /* bits 1 << ACCOUNT_*: rows that are not findings */
 };
 
-/* Where decoded and executed part for the first time. */
+/* The first difference between decoded and executed instructions. */
 struct verify_difference {
 	bool found;
 	uint64_t index;  /* of the instruction among those that must decode */
@@ -42,16 +42,16 @@ struct verify_difference {
 	char cause[VERIFY_NAME_BYTES];
 };
 
-/* Times of packets, held against what the core clock read in the execution log. */
+/* Times of packets, compared with the core clock of the execution log. */
 struct verify_time {
 	uint64_t compared;
 	uint64_t
-	    exact; /* of them: the decoder of ../decode/clock.h leaves one tick only */
-	uint64_t widest;  /* what it leaves else, in ticks */
-	uint64_t largest; /* error of libipt, in TSC ticks */
-	uint64_t allowed; /* by the rule for it, at that packet */
-	uint64_t wrong;   /* errors beyond what is allowed, of both decoders */
-	bool lost;        /* packets and instructions did not go together */
+	    exact; /* of these: ../decode/clock.h leaves an interval of one tick */
+	uint64_t widest;  /* widest interval of ../decode/clock.h, in ticks */
+	uint64_t largest; /* greatest error of libipt, in TSC ticks */
+	uint64_t allowed; /* error that the rule allows libipt at that packet */
+	uint64_t wrong;   /* times of either decoder beyond what is allowed */
+	bool lost;        /* packets and instructions did not match */
 };
 
 struct verify_stream {
@@ -60,15 +60,15 @@ struct verify_stream {
 	uint32_t id;
 	uint64_t expected; /* instructions that must decode */
 	uint64_t decoded, matched;
-	uint64_t beyond; /* expected, but in no packet that was left */
+	uint64_t beyond; /* expected, but after the last packet */
 	bool stopped; /* the unit stopped by itself in one of its intervals */
 	bool open;    /* TraceEn was still 1 when the run ended */
 	uint64_t overflows; /* of a bounded internal buffer, each with an OVF */
-	uint64_t overflown; /* expected, but lost to them */
-	uint64_t misled;    /* of them: with SKD010, libipt went on wrongly */
+	uint64_t overflown; /* expected, but lost to overflows */
+	uint64_t misled;    /* overflows that misled libipt (SKD010) */
 	uint64_t segments;  /* TIP.PGE decoded */
 	uint64_t jcc_disables; /* TIP.PGD without IP at a conditional branch */
-	uint64_t parts;        /* stretches of bytes without a hole */
+	uint64_t parts;        /* byte ranges without a hole */
 	uint64_t psbs;
 	uint64_t rows[ACCOUNT_ROW_COUNT];
 	struct account_place places[ACCOUNT_ROW_COUNT];
@@ -86,7 +86,7 @@ struct verify_result {
 	size_t finding_count, finding_room;
 	struct verify_finding *findings;
 	bool match;   /* no difference and no finding */
-	bool nothing; /* not one byte of trace: there is nothing to compare */
+	bool nothing; /* no byte of trace: there is nothing to compare */
 };
 
 /*
@@ -99,12 +99,12 @@ int verify_bundle(const struct bundle *bundle,
 void verify_result_free(struct verify_result *result);
 
 /*
- * One word for a stream: "MATCH" (what was decoded is what was executed),
- * "MISMATCH", or "NOTHING" (instructions should decode, and no packet is left).
+ * One word for a stream: "MATCH" (decoded and executed are equal), "MISMATCH", or
+ * "NOTHING" (instructions should decode, but there is no packet).
  */
 const char *verify_verdict(const struct verify_stream *stream);
 
-/* "MATCH", "MISMATCH", or "NOT JUDGED": nothing differs, and no byte was written. */
+/* "MATCH", "MISMATCH", or "NOT JUDGED": no difference, but no byte was written. */
 const char *verify_word(const struct verify_result *result);
 
 /* Prints RESULT as text, one line a stream first. */

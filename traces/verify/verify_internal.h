@@ -1,7 +1,7 @@
 /*
- * What the parts of the verification share: the whole bundle (verify.c), one
- * stream (verify_stream.c), one stretch of bytes (verify_part.c), a list that
- * another decoder made (../external/external_decoder.c).  For no one else.
+ * State shared by the levels of the verification: the whole bundle (verify.c), one
+ * stream (verify_stream.c), one part without a hole (verify_part.c), and another
+ * decoder's list (../external/external_decoder.c).  Not for other files.
  */
 #ifndef TOPAZ_TRACES_VERIFY_VERIFY_INTERNAL_H
 #define TOPAZ_TRACES_VERIFY_VERIFY_INTERNAL_H
@@ -10,16 +10,16 @@
 #include "traces/verify/flow.h"
 #include "traces/verify/verify.h"
 
-/* A PSB+ that the unit said it made. */
+/* A PSB+ that the unit reported. */
 struct verify_psb {
-	uint64_t offset; /* in all that the unit wrote */
-	uint64_t insns;  /* retired when it did */
+	uint64_t offset; /* in all output of the unit */
+	uint64_t insns;  /* instructions retired before it */
 };
 
 /* An overflow of the internal buffer that ended with an OVF. */
 struct verify_overflow {
 	uint64_t offset;     /* of the OVF or its padding, like verify_psb's */
-	uint64_t begin, end; /* retired when it began and ended */
+	uint64_t begin, end; /* instructions retired when it began and ended */
 };
 
 struct verify_work {
@@ -43,7 +43,7 @@ struct verify_work {
 	struct pt_image *image;
 };
 
-/* The stream at hand. */
+/* The stream that is verified. */
 struct verify_bytes {
 	const struct account_stream *account;
 	struct verify_stream *stream;
@@ -53,11 +53,11 @@ struct verify_bytes {
 	size_t *intervals; /* of the stream, in order */
 };
 
-/* Bytes [begin, end) of a stream that follow one another without a hole. */
+/* Bytes [begin, end) of a stream without a hole. */
 struct verify_part {
 	uint64_t begin, end;
 	size_t first, last; /* pieces */
-	bool complete;      /* ends where TraceEn fell */
+	bool complete;      /* it ends where TraceEn fell */
 };
 
 /*
@@ -67,7 +67,7 @@ struct verify_part {
 int verify_load(struct verify_work *work);
 void verify_unload(struct verify_work *work);
 
-/* Adds a finding; what does not fit is cut. */
+/* Adds a finding; text that does not fit is cut off. */
 void verify_add_finding(struct verify_work *work, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -79,8 +79,8 @@ bool verify_one_part(struct verify_work *work, const struct verify_bytes *bytes,
     const struct verify_part *part);
 
 /*
- * What the trace of PART says about time is to be compared like this; false: it
- * says nothing, or the execution log does not.
+ * The configuration for comparing the times in PART.  False: the trace or the execution
+ * log has no times.
  */
 struct decode_time_config;
 bool verify_time_config(const struct verify_work *work,
@@ -90,12 +90,12 @@ bool verify_time_config(const struct verify_work *work,
 /* An instruction of the execution log. */
 struct verify_step {
 	const struct exec_log_file *log; /* NULL: none */
-	uint64_t retired;                /* before it */
+	uint64_t retired;                /* instructions before it */
 };
 
 /*
- * Compares the times in what DECODE gave last: STEPS are its instructions, and
- * *BEFORE the one before them, which becomes the last of them.
+ * Compares the times of the instructions that DECODE gave last.  STEPS are these
+ * instructions; *BEFORE is the one before them, and is set to the last of them.
  */
 void verify_times(struct verify_work *work, const struct verify_bytes *bytes,
     const struct decode *decode, const struct decode_time_config *config,
@@ -105,7 +105,7 @@ void verify_times(struct verify_work *work, const struct verify_bytes *bytes,
 struct bundle_model verify_model(const struct verify_work *work,
     const struct verify_bytes *bytes, const struct verify_part *part);
 
-/* The filter that holds in an interval; all 0 where there is none. */
+/* The filter in force in an interval; all 0 if there is none. */
 struct decode_filter verify_filter(
     const struct verify_work *work, size_t interval);
 

@@ -36,7 +36,7 @@ verify_json_difference(const struct verify_difference *difference)
 	    "cause", difference->cause);
 }
 
-/* Null where the trace holds no time. */
+/* null if the trace has no times. */
 static json_t *
 verify_json_time(const struct verify_time *time)
 {

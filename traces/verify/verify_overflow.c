@@ -2,7 +2,7 @@
 
 #include "emu/profile/profile.h"
 
-/* The first overflow of which the unit tells from byte POSITION on; or NULL. */
+/* Sets .overflow: the first one that the unit reported from byte POSITION on, or NULL. */
 static void
 part_find_overflow(struct part_run *run, uint64_t position)
 {
@@ -31,7 +31,10 @@ part_find_overflow(struct part_run *run, uint64_t position)
 	}
 }
 
-/* Was what the flow gave last retired before ITS of the next overflow? */
+/*
+ * True if the flow's last instruction comes before the point in .overflow_interval at
+ * which ITS instructions had retired.
+ */
 static bool
 part_is_before(const struct part_run *run, uint64_t its)
 {
@@ -54,7 +57,7 @@ part_is_lost(struct part_run *run)
 	return lost;
 }
 
-/* SKD010 shows: the trace may not say where an overflow ended. */
+/* SKD010 shows: the IP at which an overflow ended may be missing. */
 static bool
 part_may_guess(const struct part_run *run)
 {
@@ -66,7 +69,7 @@ part_begin_overflows(struct part_run *run)
 {
 	uint64_t begin = run->part->begin + run->sync_offset;
 
-	/* Those of which nothing was said on the way to this PSB. */
+	/* Count the overflows that were skipped on the way to this PSB. */
 	while (
 	    run->gave_up && run->overflow != NULL && run->overflow_at < begin) {
 		run->bytes->stream->overflows++;
@@ -78,8 +81,8 @@ part_begin_overflows(struct part_run *run)
 }
 
 /*
- * What comes next may be a packet that belongs to the instruction before where the
- * overflow ended: there, and not at the last one that was decoded.
+ * The next packet may belong to the instruction just before the end of the overflow, and
+ * not to the last one that was decoded.
  */
 static struct verify_step
 part_step_before_end(const struct part_run *run)
@@ -126,7 +129,7 @@ part_place(struct flow flow, struct verify_place *place)
 	return true;
 }
 
-/* What lies between FROM and the flow is lost. */
+/* Counts the instructions from FROM to the flow as lost. */
 static void
 part_lose(struct part_run *run, struct flow from)
 {
@@ -143,8 +146,9 @@ part_lose(struct part_run *run, struct flow from)
 }
 
 /*
- * The PSB+ that the unit sent where the overflow ended or, as the first one, later:
- * it has a FUP of its own, and no RET behind it is compressed whose CALL was before.
+ * Instructions retired before the first PSB+ that the unit sent at or after the end of
+ * the overflow.  That PSB+ has its own FUP, and no RET after it is compressed if its CALL
+ * was before it.
  */
 static uint64_t
 part_next_psb(const struct part_run *run)
@@ -159,7 +163,7 @@ part_next_psb(const struct part_run *run)
 	return UINT64_MAX;
 }
 
-/* Goes to where the decoder has chosen to go on. */
+/* Moves the flow to the place at which the decoder chose to continue. */
 static void
 part_follow(struct part_run *run)
 {
@@ -168,7 +172,7 @@ part_follow(struct part_run *run)
 
 	run->guessed = false;
 	run->doubt_end = part_next_psb(run);
-	/* A TIP is of an instruction behind: its target is not the end itself. */
+	/* A TIP comes from an instruction after the end: its target is not the end. */
 	if (run->doubt_end != run->guess.retired)
 		(void)flow_next(&run->flow, &ip);
 	if (part_search(run, run->guess.at, run->guess.retired) == 0)
@@ -189,7 +193,7 @@ part_take_up(struct part_run *run, struct flow before)
 	}
 }
 
-/* Does the decoder stand where it may be wrong about calls, or about the place? */
+/* True where the decoder may be wrong about the place or about pending CALLs. */
 static bool
 part_doubts(const struct part_run *run)
 {

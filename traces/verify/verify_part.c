@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PART_ALIGN_INSNS 256 /* that must match for a place to be the place */
-#define PART_CUT_BYTES   16  /* a packet cut at the end of a hole is no error */
+#define PART_ALIGN_INSNS 256 /* instructions compared to find a place */
+#define PART_CUT_BYTES   16  /* a packet may be cut off this close to a hole */
 
 static struct decode *
 part_decoder(const struct part_run *run)
@@ -36,7 +36,7 @@ part_piece(const struct part_run *run, uint64_t offset)
 	return piece;
 }
 
-/* Bytes before the first PSB say nothing: another row of the accounting. */
+/* Moves the bytes before the first PSB, which cannot be decoded, to the row PREFIX. */
 static void
 part_count_prefix(struct part_run *run, uint64_t bytes)
 {
@@ -73,7 +73,7 @@ part_interval_at(const struct verify_bytes *bytes, size_t interval)
 	return low;
 }
 
-/* How many of the first decoded instructions are those of FLOW from FIRST on. */
+/* How many of the first decoded instructions equal those of FLOW from FIRST on. */
 static size_t
 part_agreement(const struct part_run *run, struct flow flow, uint64_t first)
 {
@@ -90,7 +90,7 @@ part_agreement(const struct part_run *run, struct flow flow, uint64_t first)
 	return same;
 }
 
-/* What the unit says of the PSB at OFFSET; NULL: nothing. */
+/* The unit's record of the PSB at OFFSET, or NULL. */
 static const struct verify_psb *
 part_find_psb(const struct verify_psbs *psbs, uint64_t offset)
 {
@@ -130,7 +130,7 @@ part_search(struct part_run *run, size_t at, uint64_t hint)
 			away = retired > hint ? retired - hint : hint - retired;
 		if (agreed == wanted &&
 		    (flow.at != at || (retired > hint && away >= distance)))
-			break; /* it only gets farther from here */
+			break; /* the distance only grows from here */
 		if (ip == run->ips[0])
 			same = part_agreement(run, flow, ip);
 		if (same > agreed || (same == agreed && away < distance)) {
@@ -144,7 +144,7 @@ part_search(struct part_run *run, size_t at, uint64_t hint)
 	return agreed;
 }
 
-/* Nothing is decoded from PSB on: what was executed before it is not asked for. */
+/* Nothing decodes after PSB: skips the instructions that were executed before it. */
 static void
 part_skip(struct part_run *run, size_t at, const struct verify_psb *psb)
 {
@@ -157,7 +157,7 @@ part_skip(struct part_run *run, size_t at, const struct verify_psb *psb)
 	    flow_retired(&flow) < psb->insns);
 }
 
-/* Puts the flow where the decoder started. */
+/* Moves the flow to the place at which the decoder started. */
 static void
 part_align(struct part_run *run)
 {
@@ -226,7 +226,7 @@ part_name(const struct part_run *run, uint64_t va, char *text)
 		text[0] = '\0';
 }
 
-/* Notes the stream's difference, at the INDEX-th instruction since the PSB. */
+/* Records the stream's difference, at the INDEX-th instruction since the PSB. */
 static void
 part_differ(struct part_run *run, uint64_t index, const uint64_t *executed,
     const uint64_t *decoded, const char *cause)
@@ -250,7 +250,7 @@ part_differ(struct part_run *run, uint64_t index, const uint64_t *executed,
 	}
 }
 
-/* Compares the batch.  False: there is a difference, or it gave up. */
+/* Compares the batch.  False: a difference, or .gave_up. */
 static bool
 part_compare(struct part_run *run)
 {
@@ -261,7 +261,7 @@ part_compare(struct part_run *run)
 	for (i = 0; i < run->count; i++) {
 		uint64_t ip;
 
-		/* From where packets are lost on, the decoder guesses. */
+		/* After lost packets the decoder's instructions are guesses. */
 		if (run->overflow != NULL && part_is_lost(run)) {
 			memset(&run->steps[i], 0,
 			    (run->count - i) * sizeof(run->steps[0]));
@@ -294,7 +294,7 @@ part_compare(struct part_run *run)
 	return true;
 }
 
-/* The trace is over: was that all?  False: there is a difference. */
+/* At the end of the trace: checks that no instruction is left.  False: a difference. */
 static bool
 part_end(struct part_run *run)
 {
@@ -327,7 +327,7 @@ part_end(struct part_run *run)
 	return false;
 }
 
-/* From one PSB to the end or to an overflow.  False: stop. */
+/* Decodes and compares from one PSB to the end or to an overflow.  False: stop. */
 static bool
 part_run_once(struct part_run *run)
 {

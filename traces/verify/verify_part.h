@@ -1,6 +1,6 @@
 /*
- * One stretch of a stream without a hole, decoded and compared: what verify_part.c
- * and verify_overflow.c share.
+ * Decoding and comparing one part, the bytes of a stream without a hole: state shared by
+ * verify_part.c and verify_overflow.c.
  */
 #ifndef TOPAZ_TRACES_VERIFY_VERIFY_PART_H
 #define TOPAZ_TRACES_VERIFY_VERIFY_PART_H
@@ -10,7 +10,7 @@
 
 #define PART_BATCH 4096
 
-/* An instruction of a part: the interval of the stream's, and what retired before. */
+/* An instruction: the index in the stream's intervals, and instructions retired before. */
 struct verify_place {
 	size_t at;
 	uint64_t retired;
@@ -35,52 +35,52 @@ struct part_run {
 	const struct verify_overflow *overflow; /* the next one, or NULL */
 	size_t overflow_interval;               /* of the account */
 	uint64_t overflow_at;                   /* byte of the stream */
-	bool gave_up; /* after an overflow: nothing is said up to the next PSB */
-	bool guessed; /* the decoder itself chose where to go on after one */
+	bool gave_up; /* after an overflow: not compared up to the next PSB */
+	bool guessed; /* the decoder itself chose where to continue after one */
 	struct verify_place guess; /* where the overflow ended */
-	uint64_t doubt_end; /* of guess.at's: from there on it knows all calls */
-	struct verify_step before; /* the last instruction of the batch before */
+	uint64_t doubt_end; /* retired in .guess.at: all CALLs known from there */
+	struct verify_step before; /* last instruction of the previous batch */
 	struct verify_step steps[PART_BATCH];
 };
 
-/* Place of the account's INTERVAL in the stream's list. */
+/* Index in the stream's list of the account's INTERVAL. */
 size_t part_interval_at(const struct verify_bytes *bytes, size_t interval);
 
 /*
- * Puts the flow, from where it is on, at the place where the first instructions
- * decoded agree best with the execution log, and of equal places at the one nearest to HINT
- * instructions retired in interval AT of the stream's.  What follows is compared as
- * strictly as ever.  How many agree; 0: the flow stays.
+ * Moves the flow forward to the place in the execution log that agrees with the most of
+ * the first decoded instructions.  Of equal places, it takes the one nearest to HINT
+ * retired instructions in interval AT of the stream.  The comparison that follows does
+ * not rely on the place.  Returns how many agree; 0: the flow is not moved.
  */
 size_t part_search(struct part_run *run, size_t at, uint64_t hint);
 
-/* A run of the decoder begins at .sync_offset: the overflow that comes first. */
+/* Finds the first overflow after .sync_offset, where a run of the decoder begins. */
 void part_begin_overflows(struct part_run *run);
 
-/* May the next instruction be lost to the next overflow? */
+/* True if the next instruction may be lost to the next overflow. */
 bool part_is_lost(struct part_run *run);
 
 /*
- * Goes on behind an overflow that the unit told of, at the instruction at which it
- * ended: those in between are lost.
+ * Continues after an overflow that the unit reported, at the instruction at which it
+ * ended.  The instructions in between are lost.
  */
 void part_skip_overflow(struct part_run *run);
 
 /*
- * SKD010, the FUP that says where an overflow ended is missing.  libipt then goes on
- * at the target of a TIP that comes next, and what lies before that is lost as well:
- * the flow, which was BEFORE until a batch was decoded, goes there.
+ * SKD010: the FUP with the IP at which an overflow ended is missing.  If a TIP comes
+ * next, libipt continues at its target, and the instructions before that are lost as
+ * well.  Moves the flow there; BEFORE is the flow before the batch was decoded.
  */
 void part_take_up(struct part_run *run, struct flow before);
 
 /*
- * Where a TNT comes next, libipt cannot go on; where a FUP comes next, or there was
- * a call in between whose RET is compressed, it goes wrong: is the error or the
- * difference at hand of that kind?  Then all up to the next PSB is lost.
+ * SKD010: if a TNT comes next, libipt cannot continue.  If a FUP comes next, or if a CALL
+ * in between has a compressed RET, it may decode a wrong flow.  True if the current error
+ * or difference may come from that: all instructions up to the next PSB are then lost.
  */
 bool part_gives_up(struct part_run *run);
 
-/* The same where no PSB follows and the part is .complete. */
+/* As above, if no PSB follows and the part is .complete: the rest of it is lost. */
 void part_lose_rest(struct part_run *run);
 
 #endif

@@ -80,7 +80,7 @@ verify_model(const struct verify_work *work, const struct verify_bytes *bytes,
 	return bundle_model_of(work->bundle, cpus);
 }
 
-/* Reads the stream's file, as far as events say that it was drained. */
+/* Reads the stream's file, up to the number of bytes that the events drained. */
 static int
 verify_read_drained(struct verify_work *work, struct verify_bytes *bytes)
 {
@@ -112,7 +112,7 @@ verify_read_drained(struct verify_work *work, struct verify_bytes *bytes)
 	return 0;
 }
 
-/* Takes a tail from the frames, and holds other bytes against them. */
+/* Fills a tail from the frames; compares drained bytes with them. */
 static void
 verify_fill_piece(struct verify_work *work, struct verify_bytes *bytes,
     const struct account_piece *piece)
@@ -138,7 +138,7 @@ verify_fill_piece(struct verify_work *work, struct verify_bytes *bytes,
 	}
 	frames = malloc(piece->bytes);
 	if (frames == NULL)
-		return; /* a check less */
+		return; /* not checked */
 	have = trace_off_copy(&work->trace_off[interval->cpu], piece->offset,
 	    piece->bytes, frames);
 	for (uint64_t i = 0; i < have; i++) {
@@ -164,7 +164,7 @@ verify_logical(
 	return interval->logical + piece->offset - interval->begin;
 }
 
-/* Does decoding go on from piece A to piece B as if they were one? */
+/* True if A and B can be decoded as one: no hole, no stop, the same filter. */
 static bool
 verify_joins(const struct verify_work *work, const struct account_piece *a,
     const struct account_piece *b)
@@ -257,7 +257,7 @@ verify_fill(struct verify_work *work, size_t index, struct verify_bytes *bytes)
 	return 0;
 }
 
-/* Instructions in no packet need a reason: lost bytes, a stop, no flush. */
+/* Missing instructions need a reason: lost bytes, a stop, or TraceEn still 1. */
 static void
 verify_judge_beyond(struct verify_work *work, struct verify_stream *stream)
 {

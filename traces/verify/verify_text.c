@@ -54,7 +54,7 @@ verify_verdict(const struct verify_stream *stream)
 							    : "MATCH";
 }
 
-/* Nothing where the trace holds no time. */
+/* Prints nothing if the trace has no times. */
 static void
 verify_print_time(FILE *file, const struct verify_time *time)
 {

@@ -1,6 +1,6 @@
 /*
- * Is the time that a trace tells the time that it was?  The execution log knows what the
- * core clock read after each instruction; the trace has packets at some of them.
+ * Compares the times of packets with the execution log, which has the core clock after
+ * each instruction.
  */
 #include "emu/profile/profile.h"
 #include "traces/decode/decode_time.h"
@@ -8,14 +8,14 @@
 
 #include <inttypes.h>
 
-/* SDM vol. 3, 33.2.8.2 "IA32_RTIT_CTL MSR": what of it decides about time. */
+/* Timing bits and fields.  SDM vol. 3, 33.2.8.2 "IA32_RTIT_CTL MSR". */
 #define TIME_CYC_EN   TZ_BIT(1)
 #define TIME_MTC_EN   TZ_BIT(9)
 #define TIME_TSC_EN   TZ_BIT(10)
 #define TIME_FREQS    (UINT64_C(0xf) << 14 | UINT64_C(0xf) << 19)
 #define TIME_CTL_MASK (TIME_CYC_EN | TIME_MTC_EN | TIME_TSC_EN | TIME_FREQS)
 
-/* A machine has one TSC and one crystal clock: those of its CPU 0. */
+/* The profile of CPU 0: its TSC and crystal clock are the whole machine's. */
 static const struct profile *
 time_profile(const struct verify_work *work)
 {
@@ -67,14 +67,14 @@ time_core_cbr(const struct verify_work *work)
 	return cbr != 0 ? cbr : time_profile(work)->cbr;
 }
 
-/* What RDTSC returns when the core clock reads CYCLES. */
+/* The TSC at core clock CYCLES. */
 static uint64_t
 time_tsc(const struct verify_work *work, uint64_t cycles)
 {
 	return cycles * time_profile(work)->cbr / time_core_cbr(work);
 }
 
-/* What the TSC was: [first, last]. */
+/* The true TSC lies in [first, last]. */
 struct time_span {
 	uint64_t first, last;
 };
@@ -85,7 +85,7 @@ time_is_within(const struct clock_time *exact, struct time_span tsc)
 	return tsc.last >= exact->first && tsc.first <= exact->last;
 }
 
-/* How far TIME lies from TSC. */
+/* Distance of TIME from TSC, in ticks. */
 static uint64_t
 time_error(uint64_t time, struct time_span tsc)
 {
@@ -112,7 +112,7 @@ time_add_wrong(struct verify_work *work, struct verify_stream *stream,
 	    allowed, mark->exact.first, mark->exact.last);
 }
 
-/* Holds the two times of MARK against TSC, which is right. */
+/* Compares the two times of MARK with TSC, the ground truth. */
 static void
 time_judge(struct verify_work *work, const struct verify_bytes *bytes,
     const struct decode_time_config *config,
@@ -145,7 +145,7 @@ time_is_after(const struct decode_time_mark *mark)
 	return mark->kind == TIMES_TIP || mark->kind == TIMES_OFF;
 }
 
-/* The core clock when RETIRED more had than before STEP.  False: unknown. */
+/* The core clock RETIRED instructions after the begin of STEP.  False: unknown. */
 static bool
 time_of_step(const struct verify_step *step, uint64_t retired, uint64_t *cycles)
 {
@@ -154,9 +154,8 @@ time_of_step(const struct verify_step *step, uint64_t retired, uint64_t *cycles)
 }
 
 /*
- * Tracing goes on and ends, and no instruction retires between: MARK, one of the two,
- * lies somewhere after BEFORE and before what follows.  Where neither is known, nothing
- * can be said of it.
+ * Tracing resumes and ends again with no instruction retired between.  MARK, one of the
+ * two, lies after BEFORE and before NEXT.  If neither time is known, MARK is not judged.
  */
 static void
 time_mark_empty(struct verify_work *work, const struct verify_bytes *bytes,
@@ -201,7 +200,7 @@ time_mark(struct verify_work *work, const struct verify_bytes *bytes,
 	time_judge(work, bytes, config, mark, tsc);
 }
 
-/* Is MARKS[I] of tracing that goes on and ends without an instruction? */
+/* True if MARKS[I] is of tracing that resumes and ends with no instruction between. */
 static bool
 time_is_empty(const struct decode_time_mark *marks, size_t count, size_t i)
 {
