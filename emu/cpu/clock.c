@@ -85,9 +85,8 @@ next_mtc(const struct cpu *cpu)
 	    : cycle_of_art(cpu, art);
 }
 
-/* The cycle of the unit's next action; UINT64_MAX: none. */
-static uint64_t
-next_edge(const struct cpu *cpu)
+uint64_t
+cpu_next_edge(const struct cpu *cpu)
 {
 	uint64_t mtc = next_mtc(cpu), due = pt_unit_due(cpu->unit);
 
@@ -100,7 +99,7 @@ cpu_sync_clock(struct cpu *cpu)
 	uint64_t now = cpu_cycles(cpu), successor;
 	struct pt_time time;
 
-	while ((successor = next_edge(cpu)) <= now) {
+	while ((successor = cpu_next_edge(cpu)) <= now) {
 		time = time_at(cpu, successor);
 		pt_unit_time(cpu->unit, &time);
 	}
@@ -124,27 +123,6 @@ cpu_pass_time(struct cpu *cpu, uint64_t cycles)
 	cpu->idle_cycles += cycles;
 	if (cpu->exec_log != NULL && pt_unit_fast(cpu->unit)->timed)
 		exec_log_time(cpu->exec_log, cpu_cycles(cpu));
-}
-
-void
-cpu_idle_until(struct cpu *cpu, uint64_t cycles)
-{
-	uint64_t now = cpu_cycles(cpu), successor;
-
-	if (cycles <= now)
-		return;
-	/* The trace continues; its own PMI may end the sleep. */
-	while (pt_unit_fast(cpu->unit)->timed && cpu_is_asleep(cpu) &&
-	    (successor = next_edge(cpu)) < cycles) {
-		now = cpu_cycles(cpu);
-		if (successor > now)
-			cpu_pass_time(cpu, successor - now);
-		cpu_sync_clock(cpu);
-		cpu_tell_resume(cpu, cpu_rip(cpu));
-		if (!cpu_is_asleep(cpu))
-			return;
-	}
-	cpu_pass_time(cpu, cycles - cpu_cycles(cpu));
 }
 
 /* True if a PMI wakes the CPU. */

@@ -41,3 +41,38 @@ cpu_set_stepping(
 	cpu->step_left = 0;
 	block_cache_forget_edges(cpu->blocks);
 }
+
+uint64_t
+cpu_until_stop(const struct cpu *cpu)
+{
+	uint64_t insns = cpu_count_insns(cpu);
+	uint64_t stop = cpu->stop_insns - insns;
+	uint64_t pause = cpu->pause_insns - insns;
+
+	return stop < pause ? stop : pause;
+}
+
+bool
+cpu_is_at_stop(const struct cpu *cpu)
+{
+	return cpu_until_stop(cpu) == 0 || (cpu->pause && cpu->at_boundary);
+}
+
+bool
+cpu_reached_stop(struct cpu *cpu)
+{
+	if (!cpu_is_at_stop(cpu))
+		return false;
+	if (cpu->stop_insns == cpu_count_insns(cpu))
+		cpu->stop_insns = UINT64_MAX;
+	cpu->step_left = 0;
+	cpu_cancel_pause(cpu);
+	return true;
+}
+
+void
+cpu_stop_run(struct cpu *cpu)
+{
+	cpu->over = true;
+	cpu->attention = true;
+}

@@ -1,16 +1,12 @@
 #include "emu/cpu/state.h"
 #include "emu/pt/packet/nonbranch.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define APIC_BASE_ENABLED TZ_BIT(11)
 #define APIC_BASE_BSP     TZ_BIT(8)
 #define PAT_RESET         UINT64_C(0x0007040600070406)
-#define SELECTOR_BYTES    8
-#define DESCRIPTOR_L      TZ_BIT(53)
 
 static int
 make_engines(struct cpu *cpu, struct tz_error *err)
@@ -97,72 +93,6 @@ cpu_destroy(struct cpu *cpu)
 	free(cpu);
 }
 
-/* Drops pending translations of the active engine, which must not be running. */
-static void
-forget_code(struct cpu *cpu)
-{
-	for (unsigned i = 0; i < cpu->forget_count; i++)
-		engine_forget(
-		    cpu->active, cpu->forget[i].va, cpu->forget[i].bytes);
-	cpu->forget_count = 0;
-}
-
-void
-cpu_forget_code(struct cpu *cpu, uint64_t va, uint64_t bytes)
-{
-	TZ_ASSERT(cpu->forget_count < FORGET_MAX);
-	cpu->forget[cpu->forget_count].va = va;
-	cpu->forget[cpu->forget_count++].bytes = bytes;
-}
-
-bool
-cpu_forget_changes(struct cpu *cpu)
-{
-	struct engine *other = cpu->active == cpu->stepper ? cpu->engine
-							   : cpu->stepper;
-	struct code_change change;
-	bool any = false;
-
-	while (block_cache_take_change(cpu->blocks, &change)) {
-		cpu_forget_code(cpu, change.va, CODE_PAGE_BYTES);
-		if (other != NULL)
-			engine_forget_frame(other, change.pa);
-		any = true;
-	}
-	return any;
-}
-
-static struct code_written
-what_was_written(struct cpu *cpu)
-{
-	struct code_written written = { .pages = NULL };
-
-	if (cpu->config.port.written != NULL)
-		written.pages = cpu->config.port.written(
-		    cpu->config.port.arg, &written.epoch);
-	return written;
-}
-
-void
-cpu_verify_code(struct cpu *cpu)
-{
-	struct code_written written = what_was_written(cpu);
-
-	cpu->code_unsure = cpu->others_ran = false;
-	block_cache_verify(cpu->blocks, &cpu->space, &written);
-	cpu_forget_changes(cpu);
-}
-
-/* Updates the block cache to the current page tables. */
-static void
-select_code(struct cpu *cpu)
-{
-	struct code_written written = what_was_written(cpu);
-
-	block_cache_select(cpu->blocks, &cpu->space, &written);
-	cpu_forget_changes(cpu);
-}
-
 void
 cpu_start(
     struct cpu *cpu, uint64_t rip, uint64_t rdi, uint64_t rsi, uint64_t cr3)
@@ -179,148 +109,9 @@ cpu_start(
 	cpu->cpl = 0;
 	cpu->at_boundary = true;
 	cpu->space.cr3 = cr3;
-	select_code(cpu);
+	cpu_select_code(cpu);
 	if (cpu->exec_log != NULL)
 		exec_log_context(cpu->exec_log, 0, cr3);
-}
-
-void
-cpu_emit(
-    struct cpu *cpu, enum event_kind kind, uint64_t a, uint64_t b, uint64_t c)
-{
-	struct event event = {
-		.kind = (uint16_t)kind,
-		.cpu = (uint16_t)cpu->config.id,
-		.insns = cpu_count_insns(cpu),
-		.cycles = cpu_cycles(cpu),
-		.a = a,
-		.b = b,
-		.c = c,
-	};
-
-	if (cpu->deviation.pending)
-		cpu_emit_deviation(cpu);
-	cpu->config.port.event(cpu->config.port.arg, &event);
-}
-
-void
-cpu_emit_deviation(struct cpu *cpu)
-{
-	if (!cpu->deviation.pending)
-		return;
-	cpu->deviation.pending = false;
-	cpu_emit(cpu, EVENT_DEVIATION, (uint64_t)cpu->deviation.kind,
-	    cpu->deviation.param, cpu_rip(cpu));
-}
-
-void
-cpu_end_run(struct cpu *cpu, enum cpu_over why, const char *fmt, ...)
-{
-	char text[256];
-	va_list ap;
-
-	cpu->attention = true;
-	if (cpu->over)
-		return;
-	cpu->over = true;
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	cpu->config.port.over(cpu->config.port.arg, cpu->config.id, why, text);
-}
-
-void
-cpu_stop_run(struct cpu *cpu)
-{
-	cpu->over = true;
-	cpu->attention = true;
-}
-
-struct pt_context
-cpu_context(const struct cpu *cpu, uint64_t ip)
-{
-	return (struct pt_context){
-		.ip = ip,
-		.cr3 = cpu->space.cr3,
-		.cpl = cpu->cpl,
-		.cs_l = true,
-		.cs_d = false,
-		/* Only Event Trace uses it, and reading it is slow. */
-		.if_flag = cpu_has_event_trace(cpu) &&
-		    (engine_get(cpu->active, ENGINE_RFLAGS) & RFLAGS_IF) != 0,
-	};
-}
-
-void
-cpu_read_regs(struct cpu *cpu, struct insn_regs *regs)
-{
-	engine_get_general(cpu->active, regs->gpr, &regs->fs_base,
-	    &regs->gs_base, &regs->rflags);
-}
-
-/* Only 64-bit code segments are modelled. */
-static void
-check_code_segment(struct cpu *cpu, uint64_t selector)
-{
-	uint64_t base, descriptor;
-	uint32_t limit;
-
-	engine_get_table(cpu->active, ENGINE_GDTR, &base, &limit);
-	if (!walk_read(&cpu->space,
-		(struct gva){ base + (selector & ~UINT64_C(7)) }, &descriptor,
-		SELECTOR_BYTES, NULL))
-		return;
-	if (!(descriptor & DESCRIPTOR_L))
-		cpu_end_run(cpu, CPU_OVER_UNMODELLED,
-		    "code segment 0x%llx is not a 64-bit one",
-		    (unsigned long long)selector);
-}
-
-void
-cpu_sync_context(struct cpu *cpu, bool space_changed)
-{
-	uint64_t cs = engine_get(cpu->active, ENGINE_CS);
-	uint64_t cr3 = engine_get(cpu->active, ENGINE_CR3);
-	bool changed = (cs & 3) != cpu->cpl || cr3 != cpu->space.cr3;
-
-	if ((cs & 3) != cpu->cpl)
-		check_code_segment(cpu, cs);
-	cpu->cpl = cs & 3;
-	cpu->space.cr3 = cr3;
-	if (space_changed)
-		select_code(cpu);
-	if (changed && cpu->exec_log != NULL)
-		exec_log_context(cpu->exec_log, cpu->cpl, cr3);
-}
-
-bool
-cpu_can_take_nmi(const struct cpu *cpu)
-{
-	return cpu->nmi_pending && !cpu->nmi_blocked && cpu->nmi_wait == 0;
-}
-
-int
-cpu_takeable_vector(struct cpu *cpu)
-{
-	int vector = apic_pending(&cpu->apic);
-
-	if (vector < 0 || cpu->shadow || cpu_cycles(cpu) < cpu->hold_until ||
-	    !(engine_get(cpu->active, ENGINE_RFLAGS) & RFLAGS_IF))
-		return -1;
-	return vector;
-}
-
-void
-cpu_retire(struct cpu *cpu, unsigned insns)
-{
-	cpu->left -= (int64_t)insns;
-}
-
-void
-cpu_request_attention(struct cpu *cpu)
-{
-	cpu->limit_insns -= (uint64_t)cpu->left;
-	cpu->left = 0;
 }
 
 /* The limit is in cycles; the fast path counts down instructions. */
@@ -344,13 +135,6 @@ set_limit(struct cpu *cpu, uint64_t limit_cycles)
 	cpu->limit_cycles = limit_cycles;
 }
 
-void
-cpu_fire_timer(struct cpu *cpu, uint64_t now)
-{
-	while (cpu->apic.timer_due <= now)
-		apic_timer_fire(&cpu->apic);
-}
-
 static void
 run_engine(struct cpu *cpu)
 {
@@ -363,9 +147,9 @@ run_engine(struct cpu *cpu)
 	if (cpu->unit_stopped && cpu->exec_log != NULL)
 		exec_log_stopped(cpu->exec_log);
 	cpu->unit_stopped = false;
-	forget_code(cpu);
+	cpu_drop_translations(cpu);
 	end = engine_run(cpu->active);
-	forget_code(cpu);
+	cpu_drop_translations(cpu);
 	switch (end) {
 	case ENGINE_STOPPED:
 		if (cpu->trapped)
@@ -442,52 +226,6 @@ cpu_run(struct cpu *cpu, uint64_t limit_cycles)
 	}
 }
 
-uint64_t
-cpu_insns(const struct cpu *cpu)
-{
-	return cpu_count_insns(cpu);
-}
-
-bool
-cpu_is_asleep(struct cpu *cpu)
-{
-	return cpu->halted && !cpu_can_take_nmi(cpu) &&
-	    cpu_takeable_vector(cpu) < 0;
-}
-
-uint64_t
-cpu_wake_due(const struct cpu *cpu)
-{
-	uint64_t due = APIC_NEVER;
-
-	if (!(engine_get(cpu->active, ENGINE_RFLAGS) & RFLAGS_IF))
-		return APIC_NEVER;
-	if (apic_timer_can_interrupt(&cpu->apic))
-		due = cpu->apic.timer_due;
-	if (apic_pending(&cpu->apic) >= 0)
-		due = 0;
-	return due < cpu->hold_until ? cpu->hold_until : due;
-}
-
-void
-cpu_interrupt(struct cpu *cpu, uint8_t vector)
-{
-	apic_accept(&cpu->apic, vector);
-}
-
-void
-cpu_see_writes(struct cpu *cpu)
-{
-	cpu->code_unsure = true;
-}
-
-void
-cpu_nmi(struct cpu *cpu)
-{
-	cpu->nmi_pending = true;
-	cpu->nmi_wait = 0;
-}
-
 void
 cpu_set_exec_log(struct cpu *cpu, struct exec_log *exec_log)
 {
@@ -500,49 +238,4 @@ cpu_set_exec_log(struct cpu *cpu, struct exec_log *exec_log)
 	exec_log_context(exec_log, cpu->cpl, cpu->space.cr3);
 	if (pt_unit_fast(cpu->unit)->timed)
 		exec_log_time(exec_log, cpu_cycles(cpu));
-}
-
-uint64_t
-cpu_rip(struct cpu *cpu)
-{
-	/* In the middle of a block the engine's RIP is out of date. */
-	return cpu->access_va != 0 ? cpu->access_va
-				   : engine_get(cpu->active, ENGINE_RIP);
-}
-
-bool
-cpu_read(struct cpu *cpu, struct gva va, void *bytes, size_t count)
-{
-	return walk_read(&cpu->space, va, bytes, count, NULL);
-}
-
-void
-cpu_sync_output(struct cpu *cpu)
-{
-	pt_unit_sync_output(cpu->unit);
-}
-
-uint64_t
-cpu_kernel_insns(const struct cpu *cpu)
-{
-	if (cpu->cpl != 0 || cpu->halted)
-		return 0;
-	TZ_ASSERT(cpu_insns(cpu) >= cpu->kernel_since);
-	return cpu_insns(cpu) - cpu->kernel_since;
-}
-
-bool
-cpu_trace_on(const struct cpu *cpu)
-{
-	uint64_t ctl = 0;
-
-	/* On a CPU without PT the MSR does not exist. */
-	return pt_unit_rdmsr(cpu->unit, MSR_RTIT_CTL, &ctl) == FAULT_NONE &&
-	    (ctl & CTL_TRACE_EN);
-}
-
-uint64_t
-cpu_trace_bytes(const struct cpu *cpu)
-{
-	return cpu->trace_bytes;
 }

@@ -31,4 +31,8 @@ struct deviation_note {
 	uint64_t param;
 };
 
+struct cpu;
+/* inject.c: completes the instruction whose load the deviation has done. */
+void cpu_join(struct cpu *cpu);
+
 #endif

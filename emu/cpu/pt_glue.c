@@ -2,6 +2,7 @@
  * The CPU's side of its PT unit: memory, the ToPA PMI, and the unit's events.
  */
 #include "emu/cpu/state.h"
+#include "emu/pt/packet/nonbranch.h"
 
 static uint8_t *
 pt_window(void *arg, struct gpa pa, uint64_t bytes)
@@ -25,27 +26,6 @@ pt_read64(void *arg, struct gpa pa, uint64_t *value)
 }
 
 /*
- * Schedules the NMI after the skid, with the effects of DEVIATION_LATE and
- * DEVIATION_DOUBLE.
- */
-static void
-deliver_pmi(struct cpu *cpu)
-{
-	struct pending_faults *pending_faults = &cpu->pending_faults;
-
-	cpu->nmi_pending = true;
-	cpu->nmi_wait = cpu->config.profile->uarch->pmi_skid_insns;
-	if (pending_faults->late_insns <= UINT32_MAX - cpu->nmi_wait)
-		cpu->nmi_wait += pending_faults->late_insns;
-	pending_faults->late_insns = 0;
-	cpu->nmi_again |= pending_faults->twice;
-	pending_faults->twice = false;
-	/* A sleeping CPU has no skid, because it retires no instructions. */
-	if (cpu->halted)
-		cpu->nmi_wait = 0;
-}
-
-/*
  * SDM vol. 3, 33.2.7.2 "Table of Physical Addresses (ToPA)", "ToPA PMI": the status
  * bit is set, whether the interrupt is delivered or not.
  */
@@ -66,12 +46,12 @@ pt_raise_pmi(void *arg)
 	pmi = apic_raise_pmi(&cpu->apic);
 	if (pending_faults->merging) {
 		pending_faults->merging = false;
-		deliver_pmi(cpu);
+		cpu_nmi_after_skid(cpu);
 	} else if (pmi == APIC_PMI_NMI && pending_faults->merge) {
 		pending_faults->merge = false;
 		pending_faults->merging = true;
 	} else if (pmi == APIC_PMI_NMI) {
-		deliver_pmi(cpu);
+		cpu_nmi_after_skid(cpu);
 	} else if (pmi == APIC_PMI_UNMODELLED) {
 		cpu_end_run(cpu, CPU_OVER_UNMODELLED,
 		    "delivery mode of the LVT performance entry: 0x%x",
@@ -155,4 +135,21 @@ cpu_pt_port(struct cpu *cpu)
 		.event = pt_event,
 		.restricted = pt_restricted,
 	};
+}
+
+void
+cpu_if_changed(struct cpu *cpu, uint64_t next)
+{
+	struct pt_context at;
+
+	if (!cpu_has_event_trace(cpu))
+		return;
+	at = cpu_context(cpu, next);
+	pt_unit_if_changed(cpu->unit, &at);
+}
+
+void
+cpu_sync_output(struct cpu *cpu)
+{
+	pt_unit_sync_output(cpu->unit);
 }

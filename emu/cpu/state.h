@@ -1,4 +1,7 @@
-/* The private state of a CPU, shared only by the files of emu/cpu. */
+/*
+ * The private state of a CPU, shared only by the files of emu/cpu, and what all of
+ * them may call.
+ */
 #ifndef TOPAZ_EMU_CPU_STATE_H
 #define TOPAZ_EMU_CPU_STATE_H
 
@@ -7,30 +10,29 @@
 #include "emu/base/rtit.h"
 #include "emu/cpu/access/audit_state.h"
 #include "emu/cpu/access/walk.h"
+#include "emu/cpu/control.h"
 #include "emu/cpu/cpu.h"
 #include "emu/cpu/engine/block.h"
+#include "emu/cpu/engine/code.h"
 #include "emu/cpu/engine/engine.h"
+#include "emu/cpu/execute/execute.h"
 #include "emu/cpu/insn/insn.h"
 #include "emu/cpu/insn/operand.h"
+#include "emu/cpu/interrupt.h"
 #include "emu/cpu/pending_faults.h"
+#include "emu/cpu/pt_glue.h"
+#include "emu/cpu/retire.h"
 #include "emu/pmu/pmu.h"
 #include "emu/profile/profile.h"
 #include "emu/pt/inject.h"
 #include "emu/pt/unit.h"
 
 #define RFLAGS_IF  TZ_BIT(9)
-#define VECTOR_NMI 2
 #define FORGET_MAX 8
-#define VECTOR_DF  8
-#define VECTOR_TS  10
-#define VECTOR_NP  11
-#define VECTOR_SS  12
-#define VECTOR_GP  13
-#define VECTOR_PF  14
-#define MSR_EFER   0xc0000080u
-#define MSR_STAR   0xc0000081u
-#define MSR_LSTAR  0xc0000082u
-#define MSR_FMASK  0xc0000084u
+#define HOOKED_MAX 4096
+
+/* Bytes of component 8 that cannot cross a page: areas are 64-aligned. */
+#define AREA_PART 64
 
 /* Instructions [va, last_va]. */
 struct hooked {
@@ -130,16 +132,25 @@ struct cpu {
 	bool tlb_unsure;  /* the engine's TLB must be empty when it runs next */
 };
 
-#define HOOKED_MAX      4096
-#define CODE_PAGE_BYTES 4096
-
-/* Bytes of component 8 that cannot cross a page: areas are 64-aligned. */
-#define AREA_PART 64
-
+/* Instructions retired so far. */
 static inline uint64_t
 cpu_count_insns(const struct cpu *cpu)
 {
 	return cpu->limit_insns - (uint64_t)cpu->left;
+}
+
+static inline void
+cpu_retire(struct cpu *cpu, unsigned insns)
+{
+	cpu->left -= (int64_t)insns;
+}
+
+/* Leave the fast path, so that the next boundary checks interrupts and yield. */
+static inline void
+cpu_request_attention(struct cpu *cpu)
+{
+	cpu->limit_insns -= (uint64_t)cpu->left;
+	cpu->left = 0;
 }
 
 /* True if the active engine announces single instructions. */
@@ -149,145 +160,32 @@ cpu_is_stepping(const struct cpu *cpu)
 	return cpu->config.single_step || cpu->active == cpu->stepper;
 }
 
-/* pt_glue.c */
-struct pt_port cpu_pt_port(struct cpu *cpu);
-
-/* cpu.c */
-void cpu_emit(
-    struct cpu *cpu, enum event_kind kind, uint64_t a, uint64_t b, uint64_t c);
-void cpu_emit_deviation(struct cpu *cpu);
-void cpu_end_run(struct cpu *cpu, enum cpu_over why, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
-struct pt_context cpu_context(const struct cpu *cpu, uint64_t ip);
-void cpu_read_regs(struct cpu *cpu, struct insn_regs *regs);
-/* CPL, CR3 and the mapped code may have changed. */
-void cpu_sync_context(struct cpu *cpu, bool space_changed);
-bool cpu_can_take_nmi(const struct cpu *cpu);
-void cpu_fire_timer(struct cpu *cpu, uint64_t now);
-int cpu_takeable_vector(struct cpu *cpu); /* or -1 */
-void cpu_retire(struct cpu *cpu, unsigned insns);
-/* Leave the fast path, so that the next boundary checks interrupts and yield. */
-void cpu_request_attention(struct cpu *cpu);
-
-/* clock.c */
-/*
- * Passes the time to the PT unit: before its MSRs change and, while it is timed,
- * before each event.
- */
-void cpu_sync_clock(struct cpu *cpu);
-/* While the unit's buffer overflows: the next instruction is at NEXT. */
-void cpu_tell_resume(struct cpu *cpu, uint64_t next);
-/* CYCLES pass without an instruction. */
-void cpu_pass_time(struct cpu *cpu, uint64_t cycles);
-
-/* step.c */
-void cpu_step(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg);
-/* The step engine enters code that it has translated as one unit. */
-void cpu_step_enter(
-    struct uc_struct *uc, uint64_t va, uint32_t size, void *arg);
-/* True if the instruction of SIZE bytes at VA was written since it was translated. */
-bool cpu_is_translation_old(struct cpu *cpu, uint64_t va, uint32_t size);
-/* Continues in ENGINE, with the state of the active engine. */
-void cpu_use_engine(struct cpu *cpu, struct engine *engine);
-/* Makes the engine that runs next the active one, and flushes its TLB if needed. */
-void cpu_choose_engine(struct cpu *cpu);
-/* True if BLOCK must run in the other engine. */
-bool cpu_is_wrong_engine(struct cpu *cpu, const struct block *block);
-/* Instructions until the next stop; without a stop, more than can ever run. */
-uint64_t cpu_until_stop(const struct cpu *cpu);
-/* True if a stop or pause was reached; clears it. */
-bool cpu_reached_stop(struct cpu *cpu);
-/* inject.c: completes the instruction that cpu_split() began. */
-void cpu_join(struct cpu *cpu);
-bool cpu_is_at_stop(const struct cpu *cpu);
-bool cpu_is_watched(const struct cpu *cpu, uint64_t begin, uint64_t end);
-
-/* retire.c */
-void cpu_enter(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg);
-/* cpu_enter() without its fast path. */
-void cpu_enter_slow(struct cpu *cpu, uint64_t va, uint32_t size);
-/* The current descriptor of announced code; finding it may flush others. */
-struct block *cpu_find_block(struct cpu *cpu, uint64_t va, uint32_t size);
-/* True if FROM ends with a string instruction at VA that repeats: it has not retired. */
-bool cpu_is_rep_again(const struct block *from, uint64_t va);
-/* The same, or an instruction that the engine restarted before it did anything. */
-bool cpu_is_again(const struct block *from, uint64_t va, uint32_t size);
-/* The code of cpu->block has run to its end and continues at VA. */
-void cpu_leave_block(struct cpu *cpu, uint64_t va);
-/* cpu->block was left at RIP, whose instruction has not retired. */
-void cpu_cut_block(struct cpu *cpu, uint64_t rip);
-/* VECTOR is the event's vector, or -1. */
-void cpu_transfer(struct cpu *cpu, enum pt_transfer_kind kind, int vector,
-    uint64_t from, uint64_t to);
-
-/* Makes the active engine drop its translation of [VA, VA + BYTES) when it is stopped. */
-void cpu_forget_code(struct cpu *cpu, uint64_t va, uint64_t bytes);
-/* The engines drop what block_cache_take_change() reports.  True: there was a change. */
-bool cpu_forget_changes(struct cpu *cpu);
-void cpu_verify_code(struct cpu *cpu); /* see cpu_see_writes() */
-/*
- * A serializing instruction: code that other CPUs have written takes effect from
- * now on.
- */
-static inline void
-cpu_serialize(struct cpu *cpu)
-{
-	if (cpu->others_ran)
-		cpu_verify_code(cpu);
-}
-
-/* execute/trace_insn.c */
 /* True if the guest can set EventEn at all. */
 static inline bool
 cpu_has_event_trace(const struct cpu *cpu)
 {
 	return (cpu->config.profile->pt_ebx & PROFILE_PT_EBX_EVENT) != 0;
 }
+
 /* True if the machine executes instructions of CLASS. */
-bool cpu_is_trapped(const struct cpu *cpu, enum insn_class class);
-enum fault cpu_do_ptwrite(struct cpu *cpu, uint64_t *fault_va);
-enum fault cpu_do_cli(struct cpu *cpu);
-/* An instruction before NEXT may have changed RFLAGS.IF. */
-void cpu_if_changed(struct cpu *cpu, uint64_t next);
-/* HLT has stopped the CPU; an event (PT_WAKE_*) has woken it, if it was halted. */
-void cpu_tell_halt(struct cpu *cpu);
-void cpu_wake(struct cpu *cpu, uint8_t reason);
+static inline bool
+cpu_is_trapped(const struct cpu *cpu, enum insn_class class)
+{
+	if (class == INSN_CLI)
+		return cpu_has_event_trace(cpu);
+	return class >= INSN_TRAP_FIRST;
+}
 
-/* engine/hook.c */
-void cpu_site(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg);
-/*
- * Makes the engine report the instructions in BLOCK that it must not run.  True:
- * the engine must be stopped, because it has to translate the block anew.
- */
-bool cpu_hook_sites(struct cpu *cpu, struct block *block);
+/* report.c */
+void cpu_emit(
+    struct cpu *cpu, enum event_kind kind, uint64_t a, uint64_t b, uint64_t c);
+void cpu_emit_deviation(struct cpu *cpu);
+void cpu_end_run(struct cpu *cpu, enum cpu_over why, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 
-/* except.c */
-enum delivery {
-	DELIVER_INTERRUPT, /* INTR, NMI */
-	DELIVER_SOFTWARE,  /* INT n */
-	DELIVER_FAULT,
-};
-void cpu_deliver(struct cpu *cpu, uint8_t vector, enum delivery kind,
-    uint64_t error, uint64_t rip);
-void cpu_exception(struct cpu *cpu, unsigned vector);
-void cpu_raise(struct cpu *cpu, enum fault fault, uint64_t rip, uint64_t va);
-
-/* execute/trap.c */
-void cpu_trap(struct cpu *cpu);
-
-/* execute/float.c: executable memory of the host; NULL: the host refuses. */
-uint8_t *cpu_float_create(void);
-void cpu_float_destroy(uint8_t *code);
-enum fault cpu_do_float(struct cpu *cpu, uint64_t *fault_va);
-
-/* execute/cmpxchg.c */
-enum fault cpu_do_cmpxchg32(struct cpu *cpu, uint64_t *fault_va);
-enum fault cpu_do_cmpxchg_pair(struct cpu *cpu, uint64_t *fault_va);
-
-/* execute/msr.c */
-enum fault cpu_rdmsr(struct cpu *cpu, uint32_t index, uint64_t *value);
-enum fault cpu_wrmsr(
-    struct cpu *cpu, uint32_t index, uint64_t value, uint64_t nlip);
+/* query.c */
+struct pt_context cpu_context(const struct cpu *cpu, uint64_t ip);
+void cpu_read_regs(struct cpu *cpu, struct insn_regs *regs);
 
 /* access/mmio.c */
 uint64_t cpu_mmio_read(void *arg, uint64_t offset, unsigned bytes);

@@ -1,133 +1,8 @@
 /*
- * Single-stepping: the choice of the engine for the next code, the stops and pauses
- * that need an exact place, and the reports to the step observer.
+ * Single-stepping: the step engine's announcements, and the reports to the step
+ * observer.
  */
 #include "emu/cpu/state.h"
-
-/* This close to a stop, the step engine is chosen at once. */
-#define STOP_NEAR_INSNS 16
-
-bool
-cpu_is_watched(const struct cpu *cpu, uint64_t begin, uint64_t end)
-{
-	return begin < cpu->watched_end && end > cpu->watched_begin;
-}
-
-/* True if code of [BEGIN, END) is to be reported to the step observer. */
-static bool
-is_stepped(const struct cpu *cpu, uint64_t begin, uint64_t end)
-{
-	switch (cpu->stepping) {
-	case CPU_STEPPING_ALL:
-		return true;
-	case CPU_STEPPING_WATCHED:
-		return cpu->nmi_blocked || cpu->in_interrupt ||
-		    cpu_is_watched(cpu, begin, end);
-	case CPU_STEPPING_NONE:
-	default:
-		return false;
-	}
-}
-
-/*
- * The step engine counts down to a late NMI, even a blocked one, and to the
- * instruction at which an overflow is over.
- */
-static bool
-is_counting_down(const struct cpu *cpu)
-{
-	return cpu->step_left > 0 || (cpu->nmi_pending && cpu->nmi_wait > 0) ||
-	    pt_unit_overflows(cpu->unit);
-}
-
-uint64_t
-cpu_until_stop(const struct cpu *cpu)
-{
-	uint64_t insns = cpu_count_insns(cpu);
-	uint64_t stop = cpu->stop_insns - insns;
-	uint64_t pause = cpu->pause_insns - insns;
-
-	return stop < pause ? stop : pause;
-}
-
-/* True if the step engine is needed before the next block is known. */
-static bool
-wants_step(struct cpu *cpu)
-{
-	uint64_t rip;
-
-	if (cpu_until_stop(cpu) <= STOP_NEAR_INSNS)
-		cpu->step_left = cpu_until_stop(cpu);
-	if (is_counting_down(cpu))
-		return true;
-	if (cpu->stepping == CPU_STEPPING_NONE)
-		return false;
-	rip = engine_get(cpu->active, ENGINE_RIP);
-	return is_stepped(cpu, rip, rip + 1);
-}
-
-void
-cpu_use_engine(struct cpu *cpu, struct engine *engine)
-{
-	engine_copy(engine, cpu->active);
-	cpu->active = engine;
-	cpu->tlb_unsure = true;
-}
-
-void
-cpu_choose_engine(struct cpu *cpu)
-{
-	bool step = cpu->stepper != NULL && wants_step(cpu);
-	struct engine *next = step ? cpu->stepper : cpu->engine;
-
-	if (next != cpu->active)
-		cpu_use_engine(cpu, next);
-	if (cpu->tlb_unsure)
-		engine_flush_tlb(cpu->active);
-	cpu->tlb_unsure = false;
-}
-
-void
-cpu_see_tables(struct cpu *cpu)
-{
-	cpu->tlb_unsure = true;
-	block_cache_reselect(cpu->blocks, &cpu->space);
-}
-
-bool
-cpu_is_wrong_engine(struct cpu *cpu, const struct block *block)
-{
-	bool step;
-
-	if (cpu->stepper == NULL)
-		return false;
-	step = is_counting_down(cpu) || cpu_until_stop(cpu) < block->insns ||
-	    block->wary || is_stepped(cpu, block->va, block->va + block->size);
-	/* Step through the whole block, so that the next choice is not the block
-	 * engine again. */
-	if (step && cpu->active != cpu->stepper &&
-	    cpu->step_left < block->insns)
-		cpu->step_left = block->insns;
-	return step != (cpu->active == cpu->stepper);
-}
-
-bool
-cpu_is_at_stop(const struct cpu *cpu)
-{
-	return cpu_until_stop(cpu) == 0 || (cpu->pause && cpu->at_boundary);
-}
-
-bool
-cpu_reached_stop(struct cpu *cpu)
-{
-	if (!cpu_is_at_stop(cpu))
-		return false;
-	if (cpu->stop_insns == cpu_count_insns(cpu))
-		cpu->stop_insns = UINT64_MAX;
-	cpu->step_left = 0;
-	cpu_cancel_pause(cpu);
-	return true;
-}
 
 /* The constant properties of BLOCK, a single instruction: EFFECT_*. */
 static uint8_t
@@ -185,39 +60,6 @@ find_length(struct cpu *cpu, uint64_t va)
 	    : 1;
 }
 
-void
-cpu_step_enter(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg)
-{
-	struct cpu *cpu = arg;
-
-	(void)uc;
-	cpu->entered.va = va;
-	cpu->entered.size = size;
-	cpu->entered.block = NULL;
-}
-
-/*
- * The engine translates several instructions at once.  Each of them is checked when
- * it is about to run, because an instruction before it may have overwritten it.
- */
-bool
-cpu_is_translation_old(struct cpu *cpu, uint64_t va, uint32_t size)
-{
-	uint64_t begin = cpu->entered.va;
-	const struct block *block = cpu->entered.block;
-
-	TZ_ASSERT(va >= begin && va < begin + cpu->entered.size);
-	if (block == NULL) {
-		cpu->entered.block = cpu_find_block(
-		    cpu, begin, cpu->entered.size);
-		cpu->entered.age = block_cache_age(cpu->blocks);
-		return false;
-	}
-	return cpu->entered.age != block_cache_age(cpu->blocks) ||
-	    block_is_part_stale(
-		block, (uint32_t)(va - begin), (uint32_t)(va - begin) + size);
-}
-
 /* The step engine announces every instruction; a REP, every iteration. */
 void
 cpu_step(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg)
@@ -240,7 +82,7 @@ cpu_step(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg)
 		block_note_insn(cpu->blocks, cpu->block);
 	if (!round) {
 		cpu->step_left -= cpu->step_left > 0;
-		if (is_stepped(cpu, va, va + 1))
+		if (cpu_is_observed(cpu, va, va + 1))
 			report(cpu, cpu->block);
 	}
 	if (cpu->block->has_sites)

@@ -7,14 +7,6 @@
 
 #define RFLAGS_IOPL (UINT64_C(3) << 12)
 
-bool
-cpu_is_trapped(const struct cpu *cpu, enum insn_class class)
-{
-	if (class == INSN_CLI)
-		return cpu_has_event_trace(cpu);
-	return class >= INSN_TRAP_FIRST;
-}
-
 /* Reads COUNT bytes at VA with the CPU's privilege. */
 static bool
 read_operand(struct cpu *cpu, uint64_t va, uint64_t *value, unsigned count,
@@ -84,38 +76,4 @@ cpu_do_cli(struct cpu *cpu)
 		return FAULT_GP;
 	engine_set(cpu->active, ENGINE_RFLAGS, rflags & ~RFLAGS_IF);
 	return FAULT_NONE;
-}
-
-void
-cpu_if_changed(struct cpu *cpu, uint64_t next)
-{
-	struct pt_context at;
-
-	if (!cpu_has_event_trace(cpu))
-		return;
-	at = cpu_context(cpu, next);
-	pt_unit_if_changed(cpu->unit, &at);
-}
-
-void
-cpu_tell_halt(struct cpu *cpu)
-{
-	static const struct pt_power c1 = { 0 };
-	struct pt_context at = cpu_context(cpu, cpu->trap_rip);
-
-	pt_unit_power_enter(cpu->unit, &at, &c1);
-}
-
-void
-cpu_wake(struct cpu *cpu, uint8_t reason)
-{
-	struct pt_context at;
-
-	if (!cpu->halted)
-		return;
-	cpu->halted = false;
-	if (pt_unit_fast(cpu->unit)->timed)
-		cpu_sync_clock(cpu);
-	at = cpu_context(cpu, cpu_rip(cpu));
-	pt_unit_power_exit(cpu->unit, &at, 0, 0, reason);
 }

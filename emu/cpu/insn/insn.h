@@ -79,6 +79,12 @@ bool insn_decode(
 void insn_format(const uint8_t *bytes, size_t count, uint64_t va, char *text,
     size_t text_size);
 
+/* True if CLASS changes no state of the CPU except its registers and RIP. */
+static inline bool insn_is_simple(enum insn_class class)
+{
+	return class <= INSN_RET;
+}
+
 /* True if the class ends a run of sequential instructions: every class of branch. */
 static inline bool insn_is_transfer(enum insn_class class)
 {

@@ -1,0 +1,136 @@
+/*
+ * Translated code: what the engines have translated must be what memory holds.
+ * The engines miss writes to code, so blocks are compared with memory, and where
+ * they differ both engines translate the page anew.
+ */
+#include "emu/cpu/state.h"
+
+void
+cpu_forget_code(struct cpu *cpu, uint64_t va, uint64_t bytes)
+{
+	TZ_ASSERT(cpu->forget_count < FORGET_MAX);
+	cpu->forget[cpu->forget_count].va = va;
+	cpu->forget[cpu->forget_count++].bytes = bytes;
+}
+
+void
+cpu_drop_translations(struct cpu *cpu)
+{
+	for (unsigned i = 0; i < cpu->forget_count; i++)
+		engine_forget(
+		    cpu->active, cpu->forget[i].va, cpu->forget[i].bytes);
+	cpu->forget_count = 0;
+}
+
+bool
+cpu_forget_changes(struct cpu *cpu)
+{
+	struct engine *other = cpu->active == cpu->stepper ? cpu->engine
+							   : cpu->stepper;
+	struct code_change change;
+	bool any = false;
+
+	while (block_cache_take_change(cpu->blocks, &change)) {
+		cpu_forget_code(cpu, change.va, CODE_PAGE_BYTES);
+		if (other != NULL)
+			engine_forget_frame(other, change.pa);
+		any = true;
+	}
+	return any;
+}
+
+static struct code_written
+what_was_written(struct cpu *cpu)
+{
+	struct code_written written = { .pages = NULL };
+
+	if (cpu->config.port.written != NULL)
+		written.pages = cpu->config.port.written(
+		    cpu->config.port.arg, &written.epoch);
+	return written;
+}
+
+void
+cpu_verify_code(struct cpu *cpu)
+{
+	struct code_written written = what_was_written(cpu);
+
+	cpu->code_unsure = cpu->others_ran = false;
+	block_cache_verify(cpu->blocks, &cpu->space, &written);
+	cpu_forget_changes(cpu);
+}
+
+void
+cpu_serialize(struct cpu *cpu)
+{
+	if (cpu->others_ran)
+		cpu_verify_code(cpu);
+}
+
+void
+cpu_select_code(struct cpu *cpu)
+{
+	struct code_written written = what_was_written(cpu);
+
+	block_cache_select(cpu->blocks, &cpu->space, &written);
+	cpu_forget_changes(cpu);
+}
+
+void
+cpu_see_writes(struct cpu *cpu)
+{
+	cpu->code_unsure = true;
+}
+
+void
+cpu_see_tables(struct cpu *cpu)
+{
+	cpu->tlb_unsure = true;
+	block_cache_reselect(cpu->blocks, &cpu->space);
+}
+
+struct block *
+cpu_find_block(struct cpu *cpu, uint64_t va, uint32_t size)
+{
+	struct block *block = block_find(cpu->blocks, &cpu->space, va, size);
+
+	if (block == NULL) {
+		block_cache_flush(cpu->blocks);
+		block = block_find(cpu->blocks, &cpu->space, va, size);
+		TZ_ASSERT(block != NULL);
+	}
+	return block;
+}
+
+void
+cpu_step_enter(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg)
+{
+	struct cpu *cpu = arg;
+
+	(void)uc;
+	cpu->entered.va = va;
+	cpu->entered.size = size;
+	cpu->entered.block = NULL;
+}
+
+/*
+ * The engine translates several instructions at once.  Each of them is checked when
+ * it is about to run, because an instruction before it may have overwritten it.
+ */
+bool
+cpu_is_translation_old(struct cpu *cpu, uint64_t va, uint32_t size)
+{
+	uint64_t begin = cpu->entered.va;
+	const struct block *block = cpu->entered.block;
+
+	TZ_ASSERT(va >= begin && va < begin + cpu->entered.size);
+	if (block == NULL) {
+		cpu->entered.block = cpu_find_block(
+		    cpu, begin, cpu->entered.size);
+		cpu->entered.age = block_cache_age(cpu->blocks);
+		return false;
+	}
+	return cpu->entered.age != block_cache_age(cpu->blocks) ||
+	    block_is_part_stale(
+		block, (uint32_t)(va - begin), (uint32_t)(va - begin) + size);
+}

@@ -1,0 +1,124 @@
+/*
+ * Interrupts and NMIs that wait for the CPU, and HLT, which waits for them.
+ */
+#include "emu/cpu/state.h"
+#include "emu/pt/packet/nonbranch.h"
+
+bool
+cpu_can_take_nmi(const struct cpu *cpu)
+{
+	return cpu->nmi_pending && !cpu->nmi_blocked && cpu->nmi_wait == 0;
+}
+
+int
+cpu_takeable_vector(struct cpu *cpu)
+{
+	int vector = apic_pending(&cpu->apic);
+
+	if (vector < 0 || cpu->shadow || cpu_cycles(cpu) < cpu->hold_until ||
+	    !(engine_get(cpu->active, ENGINE_RFLAGS) & RFLAGS_IF))
+		return -1;
+	return vector;
+}
+
+void
+cpu_fire_timer(struct cpu *cpu, uint64_t now)
+{
+	while (cpu->apic.timer_due <= now)
+		apic_timer_fire(&cpu->apic);
+}
+
+void
+cpu_interrupt(struct cpu *cpu, uint8_t vector)
+{
+	apic_accept(&cpu->apic, vector);
+}
+
+void
+cpu_nmi(struct cpu *cpu)
+{
+	cpu->nmi_pending = true;
+	cpu->nmi_wait = 0;
+}
+
+void
+cpu_nmi_after_skid(struct cpu *cpu)
+{
+	struct pending_faults *pending_faults = &cpu->pending_faults;
+
+	cpu->nmi_pending = true;
+	cpu->nmi_wait = cpu->config.profile->uarch->pmi_skid_insns;
+	if (pending_faults->late_insns <= UINT32_MAX - cpu->nmi_wait)
+		cpu->nmi_wait += pending_faults->late_insns;
+	pending_faults->late_insns = 0;
+	cpu->nmi_again |= pending_faults->twice;
+	pending_faults->twice = false;
+	/* A sleeping CPU has no skid, because it retires no instructions. */
+	if (cpu->halted)
+		cpu->nmi_wait = 0;
+}
+
+void
+cpu_tell_halt(struct cpu *cpu)
+{
+	static const struct pt_power c1 = { 0 };
+	struct pt_context at = cpu_context(cpu, cpu->trap_rip);
+
+	pt_unit_power_enter(cpu->unit, &at, &c1);
+}
+
+void
+cpu_wake(struct cpu *cpu, uint8_t reason)
+{
+	struct pt_context at;
+
+	if (!cpu->halted)
+		return;
+	cpu->halted = false;
+	if (pt_unit_fast(cpu->unit)->timed)
+		cpu_sync_clock(cpu);
+	at = cpu_context(cpu, cpu_rip(cpu));
+	pt_unit_power_exit(cpu->unit, &at, 0, 0, reason);
+}
+
+bool
+cpu_is_asleep(struct cpu *cpu)
+{
+	return cpu->halted && !cpu_can_take_nmi(cpu) &&
+	    cpu_takeable_vector(cpu) < 0;
+}
+
+uint64_t
+cpu_wake_due(const struct cpu *cpu)
+{
+	uint64_t due = APIC_NEVER;
+
+	if (!(engine_get(cpu->active, ENGINE_RFLAGS) & RFLAGS_IF))
+		return APIC_NEVER;
+	if (apic_timer_can_interrupt(&cpu->apic))
+		due = cpu->apic.timer_due;
+	if (apic_pending(&cpu->apic) >= 0)
+		due = 0;
+	return due < cpu->hold_until ? cpu->hold_until : due;
+}
+
+void
+cpu_idle_until(struct cpu *cpu, uint64_t cycles)
+{
+	uint64_t now = cpu_cycles(cpu), successor;
+
+	if (cycles <= now)
+		return;
+	/* The trace continues; its own PMI may end the sleep. */
+	while (pt_unit_fast(cpu->unit)->timed && cpu_is_asleep(cpu) &&
+	    (successor = cpu_next_edge(cpu)) < cycles) {
+		now = cpu_cycles(cpu);
+		if (successor > now)
+			cpu_pass_time(cpu, successor - now);
+		cpu_sync_clock(cpu);
+		cpu_tell_resume(cpu, cpu_rip(cpu));
+		if (!cpu_is_asleep(cpu))
+			return;
+	}
+	cpu_pass_time(cpu, cycles - cpu_cycles(cpu));
+}

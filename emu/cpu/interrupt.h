@@ -1,0 +1,45 @@
+/*
+ * Interrupts, NMIs and exceptions of a CPU: what is pending, and its delivery.
+ * Private to emu/cpu.
+ */
+#ifndef TOPAZ_EMU_CPU_INTERRUPT_H
+#define TOPAZ_EMU_CPU_INTERRUPT_H
+
+#include "emu/base/base.h"
+#include "emu/base/rtit.h"
+
+struct cpu;
+
+#define VECTOR_NMI 2
+#define VECTOR_DF  8
+#define VECTOR_TS  10
+#define VECTOR_NP  11
+#define VECTOR_SS  12
+#define VECTOR_GP  13
+#define VECTOR_PF  14
+
+/* interrupt.c */
+bool cpu_can_take_nmi(const struct cpu *cpu);
+int cpu_takeable_vector(struct cpu *cpu); /* or -1 */
+/* The NMI of a PMI: after the skid, with the effects of deviations LATE and DOUBLE. */
+void cpu_nmi_after_skid(struct cpu *cpu);
+void cpu_fire_timer(struct cpu *cpu, uint64_t now);
+/* HLT has stopped the CPU; an event (PT_WAKE_*) has woken it, if it was halted. */
+void cpu_tell_halt(struct cpu *cpu);
+void cpu_wake(struct cpu *cpu, uint8_t reason);
+
+/* except.c */
+enum delivery {
+	DELIVER_INTERRUPT, /* INTR, NMI */
+	DELIVER_SOFTWARE,  /* INT n */
+	DELIVER_FAULT,
+};
+/* RIP is pushed; kind DELIVER_SOFTWARE also retires the instruction. */
+void cpu_deliver(struct cpu *cpu, uint8_t vector, enum delivery kind,
+    uint64_t error, uint64_t rip);
+/* The engine has stopped with an exception. */
+void cpu_exception(struct cpu *cpu, unsigned vector);
+/* An instruction at RIP that the CPU executes itself has raised FAULT. */
+void cpu_raise(struct cpu *cpu, enum fault fault, uint64_t rip, uint64_t va);
+
+#endif

@@ -1,0 +1,27 @@
+/* A CPU's PT unit: its port, its time, its PMI.  Private to emu/cpu. */
+#ifndef TOPAZ_EMU_CPU_PT_GLUE_H
+#define TOPAZ_EMU_CPU_PT_GLUE_H
+
+#include "emu/pt/unit.h"
+
+struct cpu;
+
+/* pt_glue.c */
+struct pt_port cpu_pt_port(struct cpu *cpu);
+/* An instruction before NEXT may have changed RFLAGS.IF. */
+void cpu_if_changed(struct cpu *cpu, uint64_t next);
+
+/* clock.c */
+/*
+ * Passes the time to the PT unit: before its MSRs change and, while it is timed,
+ * before each event.
+ */
+void cpu_sync_clock(struct cpu *cpu);
+/* While the unit's buffer overflows: the next instruction is at NEXT. */
+void cpu_tell_resume(struct cpu *cpu, uint64_t next);
+/* CYCLES pass without an instruction. */
+void cpu_pass_time(struct cpu *cpu, uint64_t cycles);
+/* The cycle of the unit's next action; UINT64_MAX: none. */
+uint64_t cpu_next_edge(const struct cpu *cpu);
+
+#endif

@@ -1,0 +1,52 @@
+/*
+ * What a CPU reports to its machine: events, and that the run is over.
+ */
+#include "emu/cpu/state.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+void
+cpu_emit(
+    struct cpu *cpu, enum event_kind kind, uint64_t a, uint64_t b, uint64_t c)
+{
+	struct event event = {
+		.kind = (uint16_t)kind,
+		.cpu = (uint16_t)cpu->config.id,
+		.insns = cpu_count_insns(cpu),
+		.cycles = cpu_cycles(cpu),
+		.a = a,
+		.b = b,
+		.c = c,
+	};
+
+	if (cpu->deviation.pending)
+		cpu_emit_deviation(cpu);
+	cpu->config.port.event(cpu->config.port.arg, &event);
+}
+
+void
+cpu_emit_deviation(struct cpu *cpu)
+{
+	if (!cpu->deviation.pending)
+		return;
+	cpu->deviation.pending = false;
+	cpu_emit(cpu, EVENT_DEVIATION, (uint64_t)cpu->deviation.kind,
+	    cpu->deviation.param, cpu_rip(cpu));
+}
+
+void
+cpu_end_run(struct cpu *cpu, enum cpu_over why, const char *fmt, ...)
+{
+	char text[256];
+	va_list ap;
+
+	cpu->attention = true;
+	if (cpu->over)
+		return;
+	cpu->over = true;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	cpu->config.port.over(cpu->config.port.arg, cpu->config.id, why, text);
+}
