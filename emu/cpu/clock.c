@@ -15,7 +15,7 @@
 uint64_t
 cpu_cycles(const struct cpu *cpu)
 {
-	return cpu_count_insns(cpu) + cpu->idle_cycles;
+	return cpu_count_insns(cpu) + cpu->time.idle_cycles;
 }
 
 /* COUNT * FACTOR / DIVISOR, rounded down. */
@@ -120,7 +120,7 @@ cpu_tell_resume(struct cpu *cpu, uint64_t next)
 void
 cpu_pass_time(struct cpu *cpu, uint64_t cycles)
 {
-	cpu->idle_cycles += cycles;
+	cpu->time.idle_cycles += cycles;
 	if (cpu->exec_log != NULL && pt_unit_fast(cpu->unit)->timed)
 		exec_log_time(cpu->exec_log, cpu_cycles(cpu));
 }
@@ -133,7 +133,7 @@ hears_pmi(const struct cpu *cpu)
 
 	switch (apic_pmi_mode(&cpu->apic)) {
 	case APIC_PMI_NMI:
-		return !cpu->nmi_blocked;
+		return !cpu->interrupts.nmi_blocked;
 	case APIC_PMI_FIXED:
 		return (rflags & RFLAGS_IF) != 0;
 	case APIC_PMI_UNMODELLED:

@@ -6,48 +6,48 @@
 void
 cpu_set_stop(struct cpu *cpu, uint64_t insns)
 {
-	cpu->stop_insns = insns;
-	cpu->step_left = 0;
+	cpu->stop.insns = insns;
+	cpu->engines.step_left = 0;
 }
 
 void
 cpu_pause(struct cpu *cpu)
 {
-	if (cpu->in_step) {
-		cpu->pause_insns = cpu_count_insns(cpu) + 1;
+	if (cpu->observer.called) {
+		cpu->stop.pause_insns = cpu_count_insns(cpu) + 1;
 		return;
 	}
-	cpu->pause = cpu->attention = true;
+	cpu->stop.pause = cpu->attention = true;
 	cpu_request_attention(cpu);
 }
 
 void
 cpu_cancel_pause(struct cpu *cpu)
 {
-	cpu->pause = false;
-	cpu->pause_insns = UINT64_MAX;
+	cpu->stop.pause = false;
+	cpu->stop.pause_insns = UINT64_MAX;
 }
 
 void
 cpu_set_stepping(
     struct cpu *cpu, enum cpu_stepping stepping, uint64_t begin, uint64_t end)
 {
-	if (cpu->stepping == stepping && cpu->watched_begin == begin &&
-	    cpu->watched_end == end)
+	if (cpu->observer.stepping == stepping &&
+	    cpu->observer.begin == begin && cpu->observer.end == end)
 		return;
-	cpu->stepping = stepping;
-	cpu->watched_begin = begin;
-	cpu->watched_end = end;
-	cpu->step_left = 0;
-	block_cache_forget_edges(cpu->blocks);
+	cpu->observer.stepping = stepping;
+	cpu->observer.begin = begin;
+	cpu->observer.end = end;
+	cpu->engines.step_left = 0;
+	block_cache_forget_edges(cpu->code.blocks);
 }
 
 uint64_t
 cpu_until_stop(const struct cpu *cpu)
 {
 	uint64_t insns = cpu_count_insns(cpu);
-	uint64_t stop = cpu->stop_insns - insns;
-	uint64_t pause = cpu->pause_insns - insns;
+	uint64_t stop = cpu->stop.insns - insns;
+	uint64_t pause = cpu->stop.pause_insns - insns;
 
 	return stop < pause ? stop : pause;
 }
@@ -55,7 +55,8 @@ cpu_until_stop(const struct cpu *cpu)
 bool
 cpu_is_at_stop(const struct cpu *cpu)
 {
-	return cpu_until_stop(cpu) == 0 || (cpu->pause && cpu->at_boundary);
+	return cpu_until_stop(cpu) == 0 ||
+	    (cpu->stop.pause && cpu->mode.at_boundary);
 }
 
 bool
@@ -63,9 +64,9 @@ cpu_reached_stop(struct cpu *cpu)
 {
 	if (!cpu_is_at_stop(cpu))
 		return false;
-	if (cpu->stop_insns == cpu_count_insns(cpu))
-		cpu->stop_insns = UINT64_MAX;
-	cpu->step_left = 0;
+	if (cpu->stop.insns == cpu_count_insns(cpu))
+		cpu->stop.insns = UINT64_MAX;
+	cpu->engines.step_left = 0;
 	cpu_cancel_pause(cpu);
 	return true;
 }
@@ -73,6 +74,6 @@ cpu_reached_stop(struct cpu *cpu)
 void
 cpu_stop_run(struct cpu *cpu)
 {
-	cpu->over = true;
+	cpu->stop.over = true;
 	cpu->attention = true;
 }

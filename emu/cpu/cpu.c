@@ -4,10 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define APIC_BASE_ENABLED TZ_BIT(11)
-#define APIC_BASE_BSP     TZ_BIT(8)
-#define PAT_RESET         UINT64_C(0x0007040600070406)
-
 static int
 make_engines(struct cpu *cpu, struct tz_error *err)
 {
@@ -21,17 +17,17 @@ make_engines(struct cpu *cpu, struct tz_error *err)
 		.mmio_write = cpu_mmio_write,
 	};
 
-	cpu->engine = engine_create(config->ram, config->ram_bytes, APIC_PA,
-	    &ops, config->single_step, err);
-	if (cpu->engine == NULL)
+	cpu->engines.main = engine_create(config->ram, config->ram_bytes,
+	    APIC_PA, &ops, config->single_step, err);
+	if (cpu->engines.main == NULL)
 		return -TZ_EIO;
-	cpu->active = cpu->engine;
+	cpu->active = cpu->engines.main;
 	if (config->single_step)
 		return 0;
 	ops.code = cpu_step;
-	cpu->stepper = engine_create(
+	cpu->engines.stepper = engine_create(
 	    config->ram, config->ram_bytes, APIC_PA, &ops, true, err);
-	return cpu->stepper == NULL ? -TZ_EIO : 0;
+	return cpu->engines.stepper == NULL ? -TZ_EIO : 0;
 }
 
 struct cpu *
@@ -56,15 +52,15 @@ cpu_create(const struct cpu_config *config, struct tz_error *err)
 	cpu->nowhere.successor[0].key = cpu->nowhere.successor[1].key =
 	    EDGE_UNUSED;
 	cpu->block = &cpu->nowhere;
-	cpu->stop_insns = cpu->pause_insns = UINT64_MAX;
-	cpu->blocks = block_cache_create();
+	cpu->stop.insns = cpu->stop.pause_insns = UINT64_MAX;
+	cpu->code.blocks = block_cache_create();
 	cpu->unit = pt_unit_create(config->profile, &port);
 	if (cpu->unit != NULL)
 		pt_unit_frequency(cpu->unit, cpu->config.core_cbr);
-	cpu->hooked = calloc(HOOKED_MAX, sizeof(*cpu->hooked));
-	cpu->float_code = cpu_float_create();
-	if (cpu->blocks == NULL || cpu->unit == NULL || cpu->hooked == NULL ||
-	    cpu->float_code == NULL ||
+	cpu->sites.hooked = calloc(HOOKED_MAX, sizeof(*cpu->sites.hooked));
+	cpu->trap.float_code = cpu_float_create();
+	if (cpu->code.blocks == NULL || cpu->unit == NULL ||
+	    cpu->sites.hooked == NULL || cpu->trap.float_code == NULL ||
 	    pt_unit_set_cycles(cpu->unit, &config->pt_cycles) != 0)
 		goto no_memory;
 	if (make_engines(cpu, err) != 0) {
@@ -83,13 +79,13 @@ cpu_destroy(struct cpu *cpu)
 {
 	if (cpu == NULL)
 		return;
-	engine_destroy(cpu->stepper);
-	engine_destroy(cpu->engine);
+	engine_destroy(cpu->engines.stepper);
+	engine_destroy(cpu->engines.main);
 	if (cpu->unit != NULL)
 		pt_unit_destroy(cpu->unit);
-	block_cache_destroy(cpu->blocks);
-	cpu_float_destroy(cpu->float_code);
-	free(cpu->hooked);
+	block_cache_destroy(cpu->code.blocks);
+	cpu_float_destroy(cpu->trap.float_code);
+	free(cpu->sites.hooked);
 	free(cpu);
 }
 
@@ -97,17 +93,14 @@ void
 cpu_start(
     struct cpu *cpu, uint64_t rip, uint64_t rdi, uint64_t rsi, uint64_t cr3)
 {
-	engine_reset(cpu->engine, cr3);
-	engine_set(cpu->engine, ENGINE_RDI, rdi);
-	engine_set(cpu->engine, ENGINE_RSI, rsi);
-	engine_set(cpu->engine, ENGINE_RIP, rip);
+	engine_reset(cpu->engines.main, cr3);
+	engine_set(cpu->engines.main, ENGINE_RDI, rdi);
+	engine_set(cpu->engines.main, ENGINE_RSI, rsi);
+	engine_set(cpu->engines.main, ENGINE_RIP, rip);
 	apic_reset(&cpu->apic, cpu->config.id);
-	cpu->apic_base = APIC_PA | APIC_BASE_ENABLED |
-	    (cpu->config.id == 0 ? APIC_BASE_BSP : 0);
-	cpu->pat = PAT_RESET;
-	cpu->xcr0 = 1;
-	cpu->cpl = 0;
-	cpu->at_boundary = true;
+	cpu_reset_msrs(cpu);
+	cpu->mode.cpl = 0;
+	cpu->mode.at_boundary = true;
 	cpu->space.cr3 = cr3;
 	cpu_select_code(cpu);
 	if (cpu->exec_log != NULL)
@@ -125,14 +118,14 @@ set_limit(struct cpu *cpu, uint64_t limit_cycles)
 	uint64_t end = due < limit_cycles ? due : limit_cycles;
 	uint64_t left;
 
-	if (cpu->hold_until > now && cpu->hold_until < end)
-		end = cpu->hold_until;
+	if (cpu->interrupts.hold_until > now &&
+	    cpu->interrupts.hold_until < end)
+		end = cpu->interrupts.hold_until;
 	left = end > now ? end - now : 0;
 	if (cpu_until_stop(cpu) < left)
 		left = cpu_until_stop(cpu);
-	cpu->left = (int64_t)left;
-	cpu->limit_insns = insns + (uint64_t)cpu->left;
-	cpu->limit_cycles = limit_cycles;
+	cpu->time.left = (int64_t)left;
+	cpu->time.limit_insns = insns + (uint64_t)cpu->time.left;
 }
 
 static void
@@ -142,17 +135,17 @@ run_engine(struct cpu *cpu)
 
 	cpu_choose_engine(cpu);
 	cpu->block = &cpu->nowhere;
-	if (cpu->code_unsure)
+	if (cpu->code.unsure)
 		cpu_verify_code(cpu);
-	if (cpu->unit_stopped && cpu->exec_log != NULL)
+	if (cpu->trace.stopped && cpu->exec_log != NULL)
 		exec_log_stopped(cpu->exec_log);
-	cpu->unit_stopped = false;
+	cpu->trace.stopped = false;
 	cpu_drop_translations(cpu);
 	end = engine_run(cpu->active);
 	cpu_drop_translations(cpu);
 	switch (end) {
 	case ENGINE_STOPPED:
-		if (cpu->trapped)
+		if (cpu->trap.pending)
 			cpu_trap(cpu);
 		break;
 	case ENGINE_EXCEPTION:
@@ -173,11 +166,11 @@ take_interrupt(struct cpu *cpu)
 	int vector;
 
 	if (cpu_can_take_nmi(cpu)) {
-		cpu->tlb_unsure = true;
-		cpu->nmi_pending = cpu->nmi_again;
-		cpu->nmi_again = false;
-		cpu->nmi_blocked = true;
-		cpu->nmi_count++;
+		cpu->engines.tlb_unsure = true;
+		cpu->interrupts.nmi_pending = cpu->interrupts.nmi_again;
+		cpu->interrupts.nmi_again = false;
+		cpu->interrupts.nmi_blocked = true;
+		cpu->interrupts.nmi_count++;
 		/* SDM vol. 3, 33.4.2.25: an NMI is not an "external interrupt". */
 		cpu_wake(cpu, 0);
 		cpu_emit(cpu, EVENT_NMI, 0, cpu_rip(cpu), 0);
@@ -185,15 +178,15 @@ take_interrupt(struct cpu *cpu)
 		    cpu, VECTOR_NMI, DELIVER_INTERRUPT, 0, cpu_rip(cpu));
 		return true;
 	}
-	if (!cpu->at_boundary && !cpu->halted)
+	if (!cpu->mode.at_boundary && !cpu->mode.halted)
 		return false;
 	vector = cpu_takeable_vector(cpu);
 	if (vector < 0)
 		return false;
-	cpu->tlb_unsure = true;
+	cpu->engines.tlb_unsure = true;
 	apic_take(&cpu->apic, (uint8_t)vector);
 	cpu_wake(cpu, PT_WAKE_INTERRUPT);
-	cpu->in_interrupt = true;
+	cpu->interrupts.in_handler = true;
 	cpu_emit(cpu, EVENT_INTERRUPT, (uint64_t)vector, cpu_rip(cpu), 0);
 	cpu_deliver(cpu, (uint8_t)vector, DELIVER_INTERRUPT, 0, cpu_rip(cpu));
 	return true;
@@ -202,9 +195,9 @@ take_interrupt(struct cpu *cpu)
 enum cpu_end
 cpu_run(struct cpu *cpu, uint64_t limit_cycles)
 {
-	cpu->others_ran |= cpu->config.cpu_count > 1;
+	cpu->code.others_ran |= cpu->config.cpu_count > 1;
 	for (;;) {
-		if (cpu->over)
+		if (cpu->stop.over)
 			return CPU_OVER;
 		if (cpu_reached_stop(cpu))
 			return CPU_STOPPED;
@@ -212,15 +205,15 @@ cpu_run(struct cpu *cpu, uint64_t limit_cycles)
 		set_limit(cpu, limit_cycles);
 		if (take_interrupt(cpu))
 			continue;
-		if (cpu->halted)
+		if (cpu->mode.halted)
 			return CPU_HALTED;
-		if (cpu->at_boundary && cpu->yield) {
-			cpu->yield = false;
+		if (cpu->mode.at_boundary && cpu->stop.yield) {
+			cpu->stop.yield = false;
 			return CPU_YIELD;
 		}
-		if (cpu->at_boundary && cpu_cycles(cpu) >= limit_cycles)
+		if (cpu->mode.at_boundary && cpu_cycles(cpu) >= limit_cycles)
 			return CPU_LIMIT;
-		if (cpu->split.bytes != 0)
+		if (cpu->faults.split.bytes != 0)
 			cpu_join(cpu);
 		run_engine(cpu);
 	}
@@ -231,11 +224,11 @@ cpu_set_exec_log(struct cpu *cpu, struct exec_log *exec_log)
 {
 	/* The words of successors belong to the previous log. */
 	if (exec_log != cpu->exec_log)
-		block_cache_forget_edges(cpu->blocks);
+		block_cache_forget_edges(cpu->code.blocks);
 	cpu->exec_log = exec_log;
 	if (exec_log == NULL)
 		return;
-	exec_log_context(exec_log, cpu->cpl, cpu->space.cr3);
+	exec_log_context(exec_log, cpu->mode.cpl, cpu->space.cr3);
 	if (pt_unit_fast(cpu->unit)->timed)
 		exec_log_time(exec_log, cpu_cycles(cpu));
 }

@@ -96,7 +96,7 @@ read_gate(struct cpu *cpu, uint8_t vector, enum delivery kind,
 		.present = tz_bits(word[0], 47, 47),
 	};
 	if ((gate->type != GATE_INTERRUPT && gate->type != GATE_TRAP) ||
-	    (kind == DELIVER_SOFTWARE && gate->dpl < cpu->cpl))
+	    (kind == DELIVER_SOFTWARE && gate->dpl < cpu->mode.cpl))
 		return fail_selector(VECTOR_GP, error, exception);
 	if (!gate->present)
 		return fail_selector(VECTOR_NP, error, exception);
@@ -116,7 +116,7 @@ new_stack(struct cpu *cpu, const struct gate *gate, uint64_t *rsp,
 	struct gva bad;
 
 	*rsp = engine_get(cpu->active, ENGINE_RSP);
-	if (gate->ist == 0 && cpu->cpl == 0)
+	if (gate->ist == 0 && cpu->mode.cpl == 0)
 		return true;
 	if (gate->ist != 0)
 		offset = TSS_IST1 + (gate->ist - 1u) * 8u;
@@ -173,7 +173,7 @@ enter_handler(struct cpu *cpu, const struct gate *gate, uint64_t rsp,
     enum delivery kind, uint8_t vector, uint64_t from)
 {
 	uint64_t rflags = engine_get(cpu->active, ENGINE_RFLAGS);
-	bool changed = cpu->cpl != 0;
+	bool changed = cpu->mode.cpl != 0;
 
 	rflags &= ~RFLAGS_CLEARED;
 	if (gate->type == GATE_INTERRUPT)
@@ -189,11 +189,11 @@ enter_handler(struct cpu *cpu, const struct gate *gate, uint64_t rsp,
 		    "gate with code segment 0x%x, the kernel runs in 0x%llx",
 		    gate->selector,
 		    (unsigned long long)engine_get(cpu->active, ENGINE_CS));
-	cpu->cpl = 0;
+	cpu->mode.cpl = 0;
 	if (changed)
-		cpu->kernel_since = cpu_insns(cpu);
-	cpu->at_boundary = true;
-	cpu->shadow = false;
+		cpu->mode.kernel_since = cpu_insns(cpu);
+	cpu->mode.at_boundary = true;
+	cpu->mode.shadow = false;
 	if (changed && cpu->exec_log != NULL)
 		exec_log_context(cpu->exec_log, 0, cpu->space.cr3);
 	cpu_transfer(cpu, pt_kind(kind), vector, from, gate->handler);
@@ -234,11 +234,11 @@ retire_software(struct cpu *cpu, uint64_t rip)
 static bool
 is_endless(struct cpu *cpu)
 {
-	if (cpu->delivery_insns != cpu_count_insns(cpu)) {
-		cpu->delivery_insns = cpu_count_insns(cpu);
-		cpu->delivery_repeats = 0;
+	if (cpu->delivery.insns != cpu_count_insns(cpu)) {
+		cpu->delivery.insns = cpu_count_insns(cpu);
+		cpu->delivery.repeats = 0;
 	}
-	return ++cpu->delivery_repeats > REPEATS_MAX;
+	return ++cpu->delivery.repeats > REPEATS_MAX;
 }
 
 void
@@ -314,7 +314,7 @@ is_fetch_fault(struct cpu *cpu, uint64_t rip, uint64_t cr2)
 		return false;
 	if (!walk_page(&cpu->space, (struct gva){ cr2 }, &walk))
 		return true;
-	return !walk.executable || (cpu->cpl == 3 && !walk.user);
+	return !walk.executable || (cpu->mode.cpl == 3 && !walk.user);
 }
 
 /* SDM vol. 3, 4.7 "Page-Fault Exceptions": the engine does not report the error code. */
@@ -331,8 +331,8 @@ page_fault_code(struct cpu *cpu, uint64_t rip, uint64_t cr2, bool fetch)
 
 	if (readable)
 		code |= PF_P;
-	readable &= cpu->cpl != 3 || walk.user;
-	if (cpu->cpl == 3)
+	readable &= cpu->mode.cpl != 3 || walk.user;
+	if (cpu->mode.cpl == 3)
 		code |= PF_U;
 	if (fetch)
 		return code | PF_I;
@@ -425,7 +425,7 @@ cpu_exception(struct cpu *cpu, unsigned vector)
 		if (cpu->exec_log != NULL)
 			exec_log_cut(cpu->exec_log, rip);
 	}
-	if (cpu->over || (vector == 6 && is_lack_of_engine(cpu, rip)))
+	if (cpu->stop.over || (vector == 6 && is_lack_of_engine(cpu, rip)))
 		return;
 	if (vector == VECTOR_PF)
 		error = page_fault_code(cpu, rip, cr2, fetch);

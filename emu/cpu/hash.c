@@ -21,22 +21,23 @@ is_left(const struct cpu *cpu, uint64_t limit)
 {
 	uint64_t now = cpu_cycles(cpu);
 
-	return cpu->at_boundary &&
-	    (now >= limit || cpu->yield || cpu->apic.timer_due <= now ||
+	return cpu->mode.at_boundary &&
+	    (now >= limit || cpu->stop.yield || cpu->apic.timer_due <= now ||
 		apic_pending(&cpu->apic) >= 0);
 }
 
 static uint64_t
 flags(const struct cpu *cpu, uint64_t limit)
 {
-	const struct pending_faults *pending_faults = &cpu->pending_faults;
-	const bool flag[] = { is_left(cpu, limit), cpu->shadow, cpu->halted,
-		cpu->yield, cpu->nmi_pending, cpu->nmi_blocked, cpu->nmi_again,
+	const struct pending_faults *pending_faults = &cpu->faults;
+	const bool flag[] = { is_left(cpu, limit), cpu->mode.shadow,
+		cpu->mode.halted, cpu->stop.yield, cpu->interrupts.nmi_pending,
+		cpu->interrupts.nmi_blocked, cpu->interrupts.nmi_again,
 		pending_faults->lost, pending_faults->twice,
 		pending_faults->merge, pending_faults->merging,
 		pending_faults->xrstors_gp, pending_faults->wrmsr_gp,
 		pending_faults->fail, pending_faults->older };
-	uint64_t bits = cpu->cpl;
+	uint64_t bits = cpu->mode.cpl;
 
 	for (size_t i = 0; i < TZ_ARRAY_LEN(flag); i++)
 		bits = bits << 1 | flag[i];
@@ -54,27 +55,25 @@ cpu_hash(struct cpu *cpu, uint64_t base, uint64_t limit)
 		engine_hash(cpu->active),
 		flags(cpu, limit),
 		clock,
-		cpu->nmi_pending ? cpu->nmi_wait : 0,
-		ahead(cpu->hold_until, now),
-		cpu->pending_faults.late_insns,
-		cpu->pending_faults.older ? cpu->pending_faults.older_position
-					  : 0,
-		cpu->pending_faults.older ? cpu->pending_faults.older_status
-					  : 0,
-		cpu->split.bytes,
-		cpu->split.bytes != 0 ? cpu->split.pa : 0,
-		cpu->split.bytes != 0 ? cpu->split.value : 0,
-		cpu->xsaves_pa[0],
-		cpu->xsaves_pa[1],
-		cpu->xcr0,
-		cpu->xss,
-		cpu->apic_base,
-		cpu->pat,
-		cpu->tsc_aux,
-		cpu->star,
-		cpu->lstar,
-		cpu->cstar,
-		cpu->fmask,
+		cpu->interrupts.nmi_pending ? cpu->interrupts.nmi_wait : 0,
+		ahead(cpu->interrupts.hold_until, now),
+		cpu->faults.late_insns,
+		cpu->faults.older ? cpu->faults.older_position : 0,
+		cpu->faults.older ? cpu->faults.older_status : 0,
+		cpu->faults.split.bytes,
+		cpu->faults.split.bytes != 0 ? cpu->faults.split.pa : 0,
+		cpu->faults.split.bytes != 0 ? cpu->faults.split.value : 0,
+		cpu->faults.xsaves_pa[0],
+		cpu->faults.xsaves_pa[1],
+		cpu->msrs.xcr0,
+		cpu->msrs.xss,
+		cpu->msrs.apic_base,
+		cpu->msrs.pat,
+		cpu->msrs.tsc_aux,
+		cpu->msrs.star,
+		cpu->msrs.lstar,
+		cpu->msrs.cstar,
+		cpu->msrs.fmask,
 		apic_hash(&cpu->apic, asleep && now < base ? base : now),
 		pmu_hash(&cpu->pmu),
 		pt_unit_hash(cpu->unit),

@@ -12,9 +12,9 @@
 bool
 cpu_take_fail(struct cpu *cpu)
 {
-	bool fail = cpu->pending_faults.fail;
+	bool fail = cpu->faults.fail;
 
-	cpu->pending_faults.fail = false;
+	cpu->faults.fail = false;
 	return fail;
 }
 
@@ -53,14 +53,14 @@ inject_preempt(struct cpu *cpu, uint64_t param)
 	struct apic *apic = &cpu->apic;
 
 	(void)param;
-	if (cpu->nmi_blocked || cpu->shadow ||
-	    cpu_cycles(cpu) < cpu->hold_until ||
+	if (cpu->interrupts.nmi_blocked || cpu->mode.shadow ||
+	    cpu_cycles(cpu) < cpu->interrupts.hold_until ||
 	    !(engine_get(cpu->active, ENGINE_RFLAGS) & RFLAGS_IF) ||
 	    !apic_timer_can_interrupt(apic))
 		return false;
 	if (!apic_timer_fire_early(apic, cpu_cycles(cpu)))
 		apic_accept(apic, (uint8_t)apic->lvt[APIC_LVT_TIMER]);
-	cpu->at_boundary = true;
+	cpu->mode.at_boundary = true;
 	return true;
 }
 
@@ -69,7 +69,7 @@ inject_hold(struct cpu *cpu, uint64_t param)
 {
 	if (param == 0 || param > UINT64_MAX / 2)
 		return false;
-	cpu->hold_until = cpu_cycles(cpu) + param;
+	cpu->interrupts.hold_until = cpu_cycles(cpu) + param;
 	return true;
 }
 
@@ -77,7 +77,7 @@ static bool
 inject_nmi(struct cpu *cpu, uint64_t param)
 {
 	(void)param;
-	if (cpu->nmi_pending && cpu->nmi_wait == 0)
+	if (cpu->interrupts.nmi_pending && cpu->interrupts.nmi_wait == 0)
 		return false;
 	cpu_nmi(cpu);
 	return true;
@@ -87,7 +87,7 @@ inject_nmi(struct cpu *cpu, uint64_t param)
 static bool
 inject_older(struct cpu *cpu, uint64_t param)
 {
-	struct pending_faults *pending_faults = &cpu->pending_faults;
+	struct pending_faults *pending_faults = &cpu->faults;
 
 	(void)param;
 	if (!cpu_trace_on(cpu))
@@ -112,7 +112,7 @@ inject_cpu(struct cpu *cpu, uint64_t param)
 static bool
 inject_rmw(struct cpu *cpu, uint64_t param)
 {
-	struct split *split = &cpu->split;
+	struct split *split = &cpu->faults.split;
 	uint8_t bytes[INSN_BYTES_MAX];
 	struct insn_memory memory;
 	struct insn_regs regs;
@@ -148,7 +148,7 @@ inject_rmw(struct cpu *cpu, uint64_t param)
 void
 cpu_join(struct cpu *cpu)
 {
-	struct split *split = &cpu->split;
+	struct split *split = &cpu->faults.split;
 
 	if (split->insns == cpu_count_insns(cpu) && split->rip == cpu_rip(cpu))
 		memcpy(cpu->space.ram + split->pa, &split->value, split->bytes);
@@ -160,7 +160,7 @@ inject_late(struct cpu *cpu, uint64_t param)
 {
 	if (param == 0)
 		return false;
-	cpu->pending_faults.late_insns = low32(param);
+	cpu->faults.late_insns = low32(param);
 	return true;
 }
 
@@ -168,21 +168,21 @@ static bool
 inject_lost(struct cpu *cpu, uint64_t param)
 {
 	(void)param;
-	return arm(&cpu->pending_faults.lost);
+	return arm(&cpu->faults.lost);
 }
 
 static bool
 inject_double(struct cpu *cpu, uint64_t param)
 {
 	(void)param;
-	return arm(&cpu->pending_faults.twice);
+	return arm(&cpu->faults.twice);
 }
 
 static bool
 inject_merge(struct cpu *cpu, uint64_t param)
 {
 	(void)param;
-	return arm(&cpu->pending_faults.merge);
+	return arm(&cpu->faults.merge);
 }
 
 static bool
@@ -252,14 +252,14 @@ static bool
 inject_xrstors(struct cpu *cpu, uint64_t param)
 {
 	(void)param;
-	return arm(&cpu->pending_faults.xrstors_gp);
+	return arm(&cpu->faults.xrstors_gp);
 }
 
 static bool
 inject_wrmsr(struct cpu *cpu, uint64_t param)
 {
 	(void)param;
-	return arm(&cpu->pending_faults.wrmsr_gp);
+	return arm(&cpu->faults.wrmsr_gp);
 }
 
 static bool
@@ -291,15 +291,16 @@ inject_fliparea(struct cpu *cpu, uint64_t param)
 {
 	unsigned part = param / 8 >= AREA_PART;
 
-	return param < FLIP_AREA_BITS && cpu->xsaves_pa[part] != 0 &&
-	    flip(cpu, cpu->xsaves_pa[part], param - part * 8 * AREA_PART);
+	return param < FLIP_AREA_BITS && cpu->faults.xsaves_pa[part] != 0 &&
+	    flip(
+		cpu, cpu->faults.xsaves_pa[part], param - part * 8 * AREA_PART);
 }
 
 static bool
 inject_fail(struct cpu *cpu, uint64_t param)
 {
 	(void)param;
-	return arm(&cpu->pending_faults.fail);
+	return arm(&cpu->faults.fail);
 }
 
 static const inject_fn functions[DEVIATION_COUNT] = {
@@ -318,10 +319,10 @@ cpu_inject(struct cpu *cpu, enum deviation_kind kind, uint64_t param)
 	TZ_ASSERT(cpu->block == &cpu->nowhere);
 	if (pt_unit_fast(cpu->unit)->timed)
 		cpu_sync_clock(cpu);
-	cpu->deviation = (struct deviation_note){ true, kind, param };
+	cpu->faults.note = (struct deviation_note){ true, kind, param };
 	done = functions[kind](cpu, param);
 	if (done)
 		cpu_emit_deviation(cpu);
-	cpu->deviation.pending = false;
+	cpu->faults.note.pending = false;
 	return done;
 }

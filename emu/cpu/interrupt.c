@@ -7,7 +7,8 @@
 bool
 cpu_can_take_nmi(const struct cpu *cpu)
 {
-	return cpu->nmi_pending && !cpu->nmi_blocked && cpu->nmi_wait == 0;
+	return cpu->interrupts.nmi_pending && !cpu->interrupts.nmi_blocked &&
+	    cpu->interrupts.nmi_wait == 0;
 }
 
 int
@@ -15,7 +16,8 @@ cpu_takeable_vector(struct cpu *cpu)
 {
 	int vector = apic_pending(&cpu->apic);
 
-	if (vector < 0 || cpu->shadow || cpu_cycles(cpu) < cpu->hold_until ||
+	if (vector < 0 || cpu->mode.shadow ||
+	    cpu_cycles(cpu) < cpu->interrupts.hold_until ||
 	    !(engine_get(cpu->active, ENGINE_RFLAGS) & RFLAGS_IF))
 		return -1;
 	return vector;
@@ -37,32 +39,32 @@ cpu_interrupt(struct cpu *cpu, uint8_t vector)
 void
 cpu_nmi(struct cpu *cpu)
 {
-	cpu->nmi_pending = true;
-	cpu->nmi_wait = 0;
+	cpu->interrupts.nmi_pending = true;
+	cpu->interrupts.nmi_wait = 0;
 }
 
 void
 cpu_nmi_after_skid(struct cpu *cpu)
 {
-	struct pending_faults *pending_faults = &cpu->pending_faults;
+	struct pending_faults *pending_faults = &cpu->faults;
 
-	cpu->nmi_pending = true;
-	cpu->nmi_wait = cpu->config.profile->uarch->pmi_skid_insns;
-	if (pending_faults->late_insns <= UINT32_MAX - cpu->nmi_wait)
-		cpu->nmi_wait += pending_faults->late_insns;
+	cpu->interrupts.nmi_pending = true;
+	cpu->interrupts.nmi_wait = cpu->config.profile->uarch->pmi_skid_insns;
+	if (pending_faults->late_insns <= UINT32_MAX - cpu->interrupts.nmi_wait)
+		cpu->interrupts.nmi_wait += pending_faults->late_insns;
 	pending_faults->late_insns = 0;
-	cpu->nmi_again |= pending_faults->twice;
+	cpu->interrupts.nmi_again |= pending_faults->twice;
 	pending_faults->twice = false;
 	/* A sleeping CPU has no skid, because it retires no instructions. */
-	if (cpu->halted)
-		cpu->nmi_wait = 0;
+	if (cpu->mode.halted)
+		cpu->interrupts.nmi_wait = 0;
 }
 
 void
 cpu_tell_halt(struct cpu *cpu)
 {
 	static const struct pt_power c1 = { 0 };
-	struct pt_context at = cpu_context(cpu, cpu->trap_rip);
+	struct pt_context at = cpu_context(cpu, cpu->trap.rip);
 
 	pt_unit_power_enter(cpu->unit, &at, &c1);
 }
@@ -72,9 +74,9 @@ cpu_wake(struct cpu *cpu, uint8_t reason)
 {
 	struct pt_context at;
 
-	if (!cpu->halted)
+	if (!cpu->mode.halted)
 		return;
-	cpu->halted = false;
+	cpu->mode.halted = false;
 	if (pt_unit_fast(cpu->unit)->timed)
 		cpu_sync_clock(cpu);
 	at = cpu_context(cpu, cpu_rip(cpu));
@@ -84,7 +86,7 @@ cpu_wake(struct cpu *cpu, uint8_t reason)
 bool
 cpu_is_asleep(struct cpu *cpu)
 {
-	return cpu->halted && !cpu_can_take_nmi(cpu) &&
+	return cpu->mode.halted && !cpu_can_take_nmi(cpu) &&
 	    cpu_takeable_vector(cpu) < 0;
 }
 
@@ -99,7 +101,8 @@ cpu_wake_due(const struct cpu *cpu)
 		due = cpu->apic.timer_due;
 	if (apic_pending(&cpu->apic) >= 0)
 		due = 0;
-	return due < cpu->hold_until ? cpu->hold_until : due;
+	return due < cpu->interrupts.hold_until ? cpu->interrupts.hold_until
+						: due;
 }
 
 void

@@ -18,6 +18,26 @@ struct cpu;
 #define VECTOR_GP  13
 #define VECTOR_PF  14
 
+/*
+ * The NMI and what holds interrupts back; which interrupts are pending is in the
+ * APIC.  Owner: interrupt.c.
+ */
+struct cpu_interrupts {
+	bool nmi_pending, nmi_blocked;
+	bool nmi_again;    /* DOUBLE: one more NMI follows the next one */
+	uint32_t nmi_wait; /* instructions until a pending NMI may be taken */
+	uint64_t nmi_count;
+	bool in_handler; /* no IRET since the last interrupt, except an NMI's */
+	uint64_t hold_until; /* cycles before which no interrupt is taken */
+};
+
+/* Deliveries that repeat without end are recognized by this.  Owner: except.c. */
+struct cpu_delivery {
+	uint64_t insns;   /* retired at the last delivery */
+	unsigned repeats; /* deliveries since then without a retired
+				instruction */
+};
+
 /* interrupt.c */
 bool cpu_can_take_nmi(const struct cpu *cpu);
 int cpu_takeable_vector(struct cpu *cpu); /* or -1 */

@@ -119,16 +119,16 @@ sync_context(struct cpu *cpu, bool space_changed)
 {
 	uint64_t cs = engine_get(cpu->active, ENGINE_CS);
 	uint64_t cr3 = engine_get(cpu->active, ENGINE_CR3);
-	bool changed = (cs & 3) != cpu->cpl || cr3 != cpu->space.cr3;
+	bool changed = (cs & 3) != cpu->mode.cpl || cr3 != cpu->space.cr3;
 
-	if ((cs & 3) != cpu->cpl)
+	if ((cs & 3) != cpu->mode.cpl)
 		check_code_segment(cpu, cs);
-	cpu->cpl = cs & 3;
+	cpu->mode.cpl = cs & 3;
 	cpu->space.cr3 = cr3;
 	if (space_changed)
 		cpu_select_code(cpu);
 	if (changed && cpu->exec_log != NULL)
-		exec_log_context(cpu->exec_log, cpu->cpl, cr3);
+		exec_log_context(cpu->exec_log, cpu->mode.cpl, cr3);
 }
 
 /* Effects of the last instruction besides branching. */
@@ -139,15 +139,15 @@ after_effects(struct cpu *cpu, const struct block *from, uint64_t va)
 		cpu_request_attention(cpu);
 	switch ((int)from->last.class) {
 	case INSN_IRET:
-		cpu->in_interrupt &= cpu->nmi_blocked;
-		cpu->nmi_blocked = false;
+		cpu->interrupts.in_handler &= cpu->interrupts.nmi_blocked;
+		cpu->interrupts.nmi_blocked = false;
 		sync_context(cpu, false);
 		cpu_serialize(cpu);
 		cpu_emit(cpu, EVENT_IRET, 0, va, 0);
 		break;
 	case INSN_FAR:
 		sync_context(cpu, false);
-		if (cpu->cpl == 0)
+		if (cpu->mode.cpl == 0)
 			engine_keep_ring0(cpu->active);
 		break;
 	case INSN_SYSRET:
@@ -161,7 +161,7 @@ after_effects(struct cpu *cpu, const struct block *from, uint64_t va)
 			engine_keep_ring0(cpu->active);
 		break;
 	case INSN_STI:
-		cpu->shadow = true;
+		cpu->mode.shadow = true;
 		cpu_if_changed(cpu, va);
 		break;
 	case INSN_POPF:
@@ -179,9 +179,9 @@ was_taken(struct cpu *cpu, const struct block *from, uint64_t va)
 		return false;
 	if (!from->ambiguous)
 		return va != from->next_va;
-	TZ_ASSERT(cpu->cond_known);
-	cpu->cond_known = false;
-	return cpu->cond_taken;
+	TZ_ASSERT(cpu->sites.cond_known);
+	cpu->sites.cond_known = false;
+	return cpu->sites.cond_taken;
 }
 
 /* True if FROM can be followed by VA.  If not, the model is wrong. */
@@ -250,10 +250,10 @@ cpu_leave_block(struct cpu *cpu, uint64_t va)
 		return;
 	check_self(cpu, from);
 	cpu_audit_end(cpu, va);
-	cpu->shadow = false;
+	cpu->mode.shadow = false;
 	if (cpu_is_rep_again(from, va)) {
 		cpu_retire(cpu, from->insns - 1u);
-		cpu->at_boundary = false;
+		cpu->mode.at_boundary = false;
 		return;
 	}
 	if (!is_way_out(from, va)) {
@@ -263,11 +263,11 @@ cpu_leave_block(struct cpu *cpu, uint64_t va)
 		return;
 	}
 	cpu_retire(cpu, from->insns);
-	cpu->at_boundary = insn_is_transfer(from->last.class);
-	if (!cpu->at_boundary && from->last.class != INSN_MOV_CR3)
+	cpu->mode.at_boundary = insn_is_transfer(from->last.class);
+	if (!cpu->mode.at_boundary && from->last.class != INSN_MOV_CR3)
 		cpu_tell_resume(cpu, va);
 	after_effects(cpu, from, va);
-	if (cpu->at_boundary || from->last.class == INSN_MOV_CR3)
+	if (cpu->mode.at_boundary || from->last.class == INSN_MOV_CR3)
 		trace_transfer(cpu, from, was_taken(cpu, from, va), va);
 }
 
@@ -285,6 +285,6 @@ cpu_cut_block(struct cpu *cpu, uint64_t rip)
 	cpu_audit_cut(cpu, before);
 	cpu_retire(cpu, before);
 	if (before > 0)
-		cpu->shadow = cpu->at_boundary = false;
-	cpu->cond_known = false;
+		cpu->mode.shadow = cpu->mode.at_boundary = false;
+	cpu->sites.cond_known = false;
 }

@@ -33,10 +33,10 @@ static void
 pt_raise_pmi(void *arg)
 {
 	struct cpu *cpu = arg;
-	struct pending_faults *pending_faults = &cpu->pending_faults;
+	struct pending_faults *pending_faults = &cpu->faults;
 	enum apic_pmi pmi;
 
-	cpu->pmi_count++;
+	cpu->trace.pmi_count++;
 	cpu->attention = true;
 	pmu_topa_pmi(&cpu->pmu);
 	if (pending_faults->lost) {
@@ -69,7 +69,7 @@ pt_event(void *arg, const struct pt_event *event)
 		cpu_emit(cpu, EVENT_PSB, 0, 0, event->offset_bytes);
 		break;
 	case PT_EVENT_OUTPUT:
-		cpu->trace_bytes = event->offset_bytes + event->bytes;
+		cpu->trace.bytes = event->offset_bytes + event->bytes;
 		cpu_emit(cpu, EVENT_OUTPUT, event->pa.u, event->bytes,
 		    event->offset_bytes);
 		break;
@@ -83,12 +83,12 @@ pt_event(void *arg, const struct pt_event *event)
 		    event->offset_bytes);
 		break;
 	case PT_EVENT_STOPPED:
-		cpu->unit_stopped = cpu->attention = true;
+		cpu->trace.stopped = cpu->attention = true;
 		cpu_emit(cpu, EVENT_STOPPED, 0, 0, event->offset_bytes);
 		break;
 	case PT_EVENT_ERROR:
-		cpu->unit_stopped = cpu->attention = true;
-		cpu->pt_error = event->text;
+		cpu->trace.stopped = cpu->attention = true;
+		cpu->trace.error = event->text;
 		cpu_emit(cpu, EVENT_PT_ERROR, 0, 0, event->offset_bytes);
 		break;
 	case PT_EVENT_TRACE_ON:
@@ -96,7 +96,7 @@ pt_event(void *arg, const struct pt_event *event)
 		    cpu, EVENT_TRACE_ON, event->value, 0, event->offset_bytes);
 		break;
 	case PT_EVENT_TRACE_OFF:
-		cpu->pending_faults.older = false;
+		cpu->faults.older = false;
 		cpu_emit(
 		    cpu, EVENT_TRACE_OFF, event->value, 0, event->offset_bytes);
 		break;

@@ -6,6 +6,25 @@
 
 struct cpu;
 
+/*
+ * The clock: one cycle an instruction, and the cycles that pass without one.  The
+ * instructions are counted down to a limit, so that the fast path has one number to
+ * compare.  Owner: clock.c.
+ */
+struct cpu_time {
+	int64_t left;         /* instructions until the limit */
+	uint64_t limit_insns; /* retired so far = limit_insns - left */
+	uint64_t idle_cycles;
+};
+
+/* What the PT unit has reported to its CPU.  Owner: pt_glue.c. */
+struct cpu_trace {
+	bool stopped;   /* it stopped itself; not in the execution log yet */
+	uint64_t bytes; /* reported as EVENT_OUTPUT */
+	uint64_t pmi_count;
+	const char *error; /* the last one; NULL: there was none */
+};
+
 /* pt_glue.c */
 struct pt_port cpu_pt_port(struct cpu *cpu);
 /* An instruction before NEXT may have changed RFLAGS.IF. */

@@ -13,7 +13,7 @@ cpu_context(const struct cpu *cpu, uint64_t ip)
 	return (struct pt_context){
 		.ip = ip,
 		.cr3 = cpu->space.cr3,
-		.cpl = cpu->cpl,
+		.cpl = cpu->mode.cpl,
 		.cs_l = true,
 		.cs_d = false,
 		/* Only Event Trace uses it, and reading it is slow. */
@@ -39,8 +39,8 @@ uint64_t
 cpu_rip(struct cpu *cpu)
 {
 	/* In the middle of a block the engine's RIP is out of date. */
-	return cpu->access_va != 0 ? cpu->access_va
-				   : engine_get(cpu->active, ENGINE_RIP);
+	return cpu->sites.access_va != 0 ? cpu->sites.access_va
+					 : engine_get(cpu->active, ENGINE_RIP);
 }
 
 bool
@@ -75,10 +75,10 @@ cpu_translate(struct cpu *cpu, struct gva va, uint64_t *pa)
 uint64_t
 cpu_kernel_insns(const struct cpu *cpu)
 {
-	if (cpu->cpl != 0 || cpu->halted)
+	if (cpu->mode.cpl != 0 || cpu->mode.halted)
 		return 0;
-	TZ_ASSERT(cpu_insns(cpu) >= cpu->kernel_since);
-	return cpu_insns(cpu) - cpu->kernel_since;
+	TZ_ASSERT(cpu_insns(cpu) >= cpu->mode.kernel_since);
+	return cpu_insns(cpu) - cpu->mode.kernel_since;
 }
 
 bool
@@ -94,7 +94,7 @@ cpu_trace_on(const struct cpu *cpu)
 uint64_t
 cpu_trace_bytes(const struct cpu *cpu)
 {
-	return cpu->trace_bytes;
+	return cpu->trace.bytes;
 }
 
 uint64_t
@@ -130,31 +130,31 @@ cpu_is_timed(const struct cpu *cpu)
 bool
 cpu_in_nmi(const struct cpu *cpu)
 {
-	return cpu->nmi_blocked;
+	return cpu->interrupts.nmi_blocked;
 }
 
 bool
 cpu_nmi_pending(const struct cpu *cpu)
 {
-	return cpu->nmi_pending;
+	return cpu->interrupts.nmi_pending;
 }
 
 uint64_t
 cpu_pmi_count(const struct cpu *cpu)
 {
-	return cpu->pmi_count;
+	return cpu->trace.pmi_count;
 }
 
 uint64_t
 cpu_nmi_count(const struct cpu *cpu)
 {
-	return cpu->nmi_count;
+	return cpu->interrupts.nmi_count;
 }
 
 const char *
 cpu_pt_error(const struct cpu *cpu)
 {
-	return cpu->pt_error;
+	return cpu->trace.error;
 }
 
 bool

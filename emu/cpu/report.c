@@ -20,7 +20,7 @@ cpu_emit(
 		.c = c,
 	};
 
-	if (cpu->deviation.pending)
+	if (cpu->faults.note.pending)
 		cpu_emit_deviation(cpu);
 	cpu->config.port.event(cpu->config.port.arg, &event);
 }
@@ -28,11 +28,11 @@ cpu_emit(
 void
 cpu_emit_deviation(struct cpu *cpu)
 {
-	if (!cpu->deviation.pending)
+	if (!cpu->faults.note.pending)
 		return;
-	cpu->deviation.pending = false;
-	cpu_emit(cpu, EVENT_DEVIATION, (uint64_t)cpu->deviation.kind,
-	    cpu->deviation.param, cpu_rip(cpu));
+	cpu->faults.note.pending = false;
+	cpu_emit(cpu, EVENT_DEVIATION, (uint64_t)cpu->faults.note.kind,
+	    cpu->faults.note.param, cpu_rip(cpu));
 }
 
 void
@@ -42,9 +42,9 @@ cpu_end_run(struct cpu *cpu, enum cpu_over why, const char *fmt, ...)
 	va_list ap;
 
 	cpu->attention = true;
-	if (cpu->over)
+	if (cpu->stop.over)
 		return;
-	cpu->over = true;
+	cpu->stop.over = true;
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);

@@ -7,6 +7,11 @@
  */
 #include "emu/cpu/state.h"
 
+#include <assert.h>
+
+static_assert(
+    offsetof(struct cpu, nowhere) == 64, "the fast path uses one cache line");
+
 /* The kind of successor for each class of instruction. */
 static const uint8_t successor_kinds[INSN_CLASS_COUNT] = {
 	[INSN_PLAIN] = EDGE_BIT,
@@ -23,12 +28,14 @@ static const uint8_t successor_kinds[INSN_CLASS_COUNT] = {
 static bool
 must_stop(struct cpu *cpu)
 {
-	if (cpu->over || cpu->unit_stopped || cpu->forget_count > 0 ||
-	    cpu_can_take_nmi(cpu) || cpu_is_at_stop(cpu))
+	if (cpu->stop.over || cpu->trace.stopped ||
+	    cpu->code.forget_count > 0 || cpu_can_take_nmi(cpu) ||
+	    cpu_is_at_stop(cpu))
 		return true;
-	if (!cpu->at_boundary)
+	if (!cpu->mode.at_boundary)
 		return false;
-	return cpu->left <= 0 || cpu->yield || cpu_takeable_vector(cpu) >= 0;
+	return cpu->time.left <= 0 || cpu->stop.yield ||
+	    cpu_takeable_vector(cpu) >= 0;
 }
 
 /* REP_AGAIN: the code before ends with a string instruction that has not retired. */
@@ -93,7 +100,7 @@ is_unfit(struct cpu *cpu, struct block *block)
 		cpu_read_regs(cpu, &regs);
 		block_look_at(block, &cpu->space, &regs);
 	}
-	return cpu->forget_count > 0 || cpu_is_wrong_engine(cpu, block) ||
+	return cpu->code.forget_count > 0 || cpu_is_wrong_engine(cpu, block) ||
 	    (block->has_sites && !block->hooked && cpu_hook_sites(cpu, block));
 }
 
@@ -120,7 +127,7 @@ cpu_enter_slow(struct cpu *cpu, uint64_t va, uint32_t size)
 	struct block *from = cpu->block;
 	bool is_left = from->insns > 0 && !cpu_is_again(from, va, size);
 	bool rep_again = from->insns > 0 && cpu_is_rep_again(from, va);
-	uint32_t age = block_cache_age(cpu->blocks);
+	uint32_t age = block_cache_age(cpu->code.blocks);
 	struct block *block;
 	bool old;
 
@@ -137,7 +144,7 @@ cpu_enter_slow(struct cpu *cpu, uint64_t va, uint32_t size)
 		log_entry(cpu->exec_log, block);
 	/* After a flush, FROM is an empty or another block. */
 	if (!cpu_is_stepping(cpu) && (is_left || rep_again) &&
-	    block_cache_age(cpu->blocks) == age)
+	    block_cache_age(cpu->code.blocks) == age)
 		learn_successor(from, block, va != from->next_va);
 	cpu->block = block;
 	if (block->audited)
@@ -183,7 +190,7 @@ enter_packet(struct cpu *cpu, const struct successor *successor, uint64_t va,
     uint32_t size)
 {
 	/* First, so that the unit's events have the current time. */
-	cpu->left -= successor->insns;
+	cpu->time.left -= successor->insns;
 	follow_successor(cpu->unit, successor, va, cpu->block->next_va);
 	if (!cpu->attention) {
 		go_on(cpu, successor);
@@ -191,8 +198,8 @@ enter_packet(struct cpu *cpu, const struct successor *successor, uint64_t va,
 	}
 	/* It has filled a region, or the unit requested attention. */
 	cpu->block = &cpu->nowhere;
-	cpu->shadow = false;
-	cpu->at_boundary = true;
+	cpu->mode.shadow = false;
+	cpu->mode.at_boundary = true;
 	cpu_enter_slow(cpu, va, size);
 }
 
@@ -215,7 +222,7 @@ take_successor(struct cpu *cpu, const struct successor *successor, uint64_t va,
 		cpu_enter_slow(cpu, va, size);
 		return;
 	}
-	cpu->left -= successor->insns;
+	cpu->time.left -= successor->insns;
 	go_on(cpu, successor);
 }
 
@@ -236,7 +243,7 @@ enter_checked(struct cpu *cpu, uint64_t va, uint32_t size)
 	const struct successor *successor = find_successor(cpu->block, key);
 	const struct block *to = successor->to;
 
-	if (successor->key != key || cpu->left < successor->need ||
+	if (successor->key != key || cpu->time.left < successor->need ||
 	    block_is_stale(to) || block_wrote_itself(cpu->block)) {
 		cpu_enter_slow(cpu, va, size);
 		return;
@@ -261,7 +268,7 @@ cpu_enter(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg)
 	const struct successor *successor = find_successor(cpu->block, key);
 
 	(void)uc;
-	if (successor->key != key || cpu->left < successor->need)
+	if (successor->key != key || cpu->time.left < successor->need)
 		enter_checked(cpu, va, size);
 	else
 		take_successor(cpu, successor, va, size);

@@ -8,6 +8,21 @@
 struct cpu;
 struct uc_struct;
 
+/*
+ * The state between two instructions that is not in a register of the engine: the
+ * SDM's privilege level, activity state (HLT) and interrupt shadow (STI).  Owner:
+ * leave.c; what transfers control outside the engine sets it, too.
+ */
+struct cpu_mode {
+	uint8_t cpl;
+	bool at_boundary; /* the last retired instruction was a transfer, or ran
+			     outside the engine: the CPU may be left here */
+	bool shadow;      /* STI has just run */
+	bool halted;
+	uint64_t kernel_since; /* instructions retired when the CPU last left
+				  ring 3 or halted */
+};
+
 /* leave.c */
 /* True if FROM ends with a string instruction at VA that repeats: it has not retired. */
 static inline bool

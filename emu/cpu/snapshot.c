@@ -20,16 +20,16 @@ cpu_snapshot_take(struct cpu *cpu)
 	void *memory = NULL;
 
 	TZ_ASSERT(cpu->block == &cpu->nowhere);
-	TZ_ASSERT(cpu->audit.block == NULL && !cpu->trapped);
+	TZ_ASSERT(cpu->audit.block == NULL && !cpu->trap.pending);
 	if (posix_memalign(
 		&memory, _Alignof(struct cpu_snapshot), sizeof(*snapshot)) != 0)
 		return NULL;
 	snapshot = memset(memory, 0, sizeof(*snapshot));
-	if (cpu->active != cpu->engine)
-		cpu_use_engine(cpu, cpu->engine);
-	cpu->tlb_unsure = true;
+	if (cpu->active != cpu->engines.main)
+		cpu_use_engine(cpu, cpu->engines.main);
+	cpu->engines.tlb_unsure = true;
 	snapshot->cpu = *cpu;
-	snapshot->engine = engine_snapshot_take(cpu->engine);
+	snapshot->engine = engine_snapshot_take(cpu->engines.main);
 	snapshot->unit = malloc(pt_unit_size(cpu->unit));
 	if (snapshot->engine == NULL || snapshot->unit == NULL) {
 		cpu_snapshot_free(snapshot);
@@ -54,9 +54,9 @@ forget_frame(void *arg, uint64_t pa)
 {
 	struct cpu *cpu = arg;
 
-	engine_forget_frame(cpu->engine, pa);
-	if (cpu->stepper != NULL)
-		engine_forget_frame(cpu->stepper, pa);
+	engine_forget_frame(cpu->engines.main, pa);
+	if (cpu->engines.stepper != NULL)
+		engine_forget_frame(cpu->engines.stepper, pa);
 }
 
 void
@@ -65,24 +65,22 @@ cpu_snapshot_apply(struct cpu *cpu, const struct cpu_snapshot *snapshot,
 {
 	struct cpu old = *cpu;
 
-	TZ_ASSERT(old.forget_count == 0);
+	TZ_ASSERT(old.code.forget_count == 0);
 	*cpu = snapshot->cpu;
-	cpu->hooked_count = old.hooked_count;
-	cpu->stepping = old.stepping;
-	cpu->watched_begin = old.watched_begin;
-	cpu->watched_end = old.watched_end;
-	cpu->audited = old.audited;
-	cpu->step_left = 0;
+	cpu->sites.hooked_count = old.sites.hooked_count;
+	cpu->observer = old.observer;
+	cpu->audit.code = old.audit.code;
+	cpu->engines.step_left = 0;
 	pt_unit_restore(cpu->unit, snapshot->unit);
-	engine_snapshot_apply(cpu->engine, snapshot->engine);
+	engine_snapshot_apply(cpu->engines.main, snapshot->engine);
 	if (!block_cache_compare(
-		cpu->blocks, &cpu->space, changed, forget_frame, cpu)) {
-		block_cache_forget_code(cpu->blocks);
-		engine_forget_all(cpu->engine);
-		if (cpu->stepper != NULL)
-			engine_forget_all(cpu->stepper);
+		cpu->code.blocks, &cpu->space, changed, forget_frame, cpu)) {
+		block_cache_forget_code(cpu->code.blocks);
+		engine_forget_all(cpu->engines.main);
+		if (cpu->engines.stepper != NULL)
+			engine_forget_all(cpu->engines.stepper);
 	}
-	block_cache_reselect(cpu->blocks, &cpu->space);
+	block_cache_reselect(cpu->code.blocks, &cpu->space);
 	cpu->exec_log = old.exec_log;
 	cpu_set_exec_log(cpu, old.exec_log);
 }

@@ -27,137 +27,72 @@
 #include "emu/pt/inject.h"
 #include "emu/pt/unit.h"
 
-#define RFLAGS_IF  TZ_BIT(9)
-#define FORGET_MAX 8
-#define HOOKED_MAX 4096
+#define RFLAGS_IF TZ_BIT(9)
 
 /* Bytes of component 8 that cannot cross a page: areas are 64-aligned. */
 #define AREA_PART 64
 
-/* Instructions [va, last_va]. */
-struct hooked {
-	uint64_t va, last_va;
-};
-
+/*
+ * The engine holds the registers; all other state of a CPU is here.  Each group is
+ * described where it is declared, in the header of the file that owns it.
+ */
 struct cpu {
-	/* The members that the fast path uses, together. */
+	/* What the fast path of cpu_enter() uses: one cache line. */
 	struct block *block; /* announced last by the engine; may have run in
 				part */
 	struct pt_unit *unit;
-	int64_t left; /* instructions until the limit */
-	struct exec_log *exec_log;
+	struct cpu_time time;      /* clock.c */
+	struct exec_log *exec_log; /* NULL: none is recorded */
+	struct engine *active;     /* the one that holds the registers */
 	bool attention; /* something happened: handle it at this boundary */
 
-	uint64_t limit_insns; /* retired so far = limit_insns - left */
-	uint64_t idle_cycles; /* time that passed without an instruction */
-	uint64_t limit_cycles;
-
 	struct block nowhere; /* stands for no block, after a start */
-	struct block_cache *blocks;
-	struct engine *engine;  /* runs blocks; in single-step, instructions */
-	struct engine *stepper; /* runs instructions; NULL in single-step */
-	struct engine *active;  /* the one that holds the state */
-	struct walk_space space;
 	struct cpu_config config;
+	struct walk_space space; /* RAM and CR3 */
 	struct apic apic;
 	struct pmu pmu;
 
-	uint64_t kernel_since; /* instructions retired when the CPU last left
-				  ring 3 or halted */
-	uint8_t cpl;
-	bool at_boundary; /* the last retired instruction was a transfer, or ran
-			     outside the engine: the CPU may be left here */
-	bool shadow;      /* STI has just run */
-	bool halted, yield, over;
-	bool unit_stopped; /* the PT unit stopped itself; not in the execution
-			      log yet */
-	bool nmi_pending, nmi_blocked;
-	uint32_t nmi_wait; /* instructions until a pending NMI may be taken */
-	bool cond_known, cond_taken; /* ambiguous branch, seen before it ran */
-	bool trapped;
-	uint64_t trap_rip;
-	struct insn trap_insn;
-
-	bool nmi_again; /* DOUBLE: one more NMI follows the next one */
-	struct pending_faults pending_faults;
-	struct split split;
-	uint64_t hold_until;   /* cycles before which no interrupt is taken */
-	uint64_t xsaves_pa[2]; /* the last area's component 8: its first 64 bytes
-				  and the others; 0: there was none */
-
-	uint64_t stop_insns;  /* UINT64_MAX: none */
-	uint64_t pause_insns; /* the same, for cpu_pause() */
-	uint64_t step_left;   /* instructions for the step engine, at least */
-	bool pause;           /* at the next boundary */
-	bool in_step;         /* the step observer is being called */
-	bool in_interrupt;    /* no IRET since the last interrupt, except an
-				 NMI's */
-	struct deviation_note deviation;
-	enum cpu_stepping stepping;
-	uint64_t watched_begin, watched_end;
-	struct audit audited;
-	struct cpu_audit audit;
-
-	uint64_t none; /* for MSRs without a member here */
-	uint64_t xcr0, xss, apic_base, pat, tsc_aux, misc_enable;
-	uint64_t star, lstar, cstar, fmask;
-	uint64_t pmi_count, nmi_count;
-	uint64_t access_va;      /* of the current access to the APIC; else 0 */
-	uint64_t delivery_insns; /* retired at the last delivery */
-	unsigned delivery_repeats; /* deliveries since then without a retired
-				      instruction */
-	uint64_t trace_bytes;      /* reported as EVENT_OUTPUT */
-	const char *pt_error;
-
-	uint8_t *float_code;   /* see cpu_float_create() */
-	struct hooked *hooked; /* given to engine_hook() */
-	size_t hooked_count;
-	/* Code that the active engine must translate anew when it is stopped. */
-	struct {
-		uint64_t va, bytes;
-	} forget[FORGET_MAX];
-	unsigned forget_count;
-	/*
-	 * The code that the step engine runs was translated when it entered VA, or
-	 * before.  BLOCK has the bytes (NULL: just entered); AGE is the cache's age
-	 * at that time.
-	 */
-	struct {
-		uint64_t va;
-		const struct block *block;
-		uint32_t size, age;
-	} entered;
-	bool code_unsure; /* see cpu_see_writes() */
-	bool others_ran;  /* other CPUs have run since code was last checked */
-	bool tlb_unsure;  /* the engine's TLB must be empty when it runs next */
+	struct cpu_mode mode;             /* leave.c: CPL, HLT, STI */
+	struct cpu_interrupts interrupts; /* interrupt.c: NMI */
+	struct cpu_delivery delivery;     /* except.c */
+	struct cpu_trace trace;           /* pt_glue.c: from the PT unit */
+	struct cpu_stop stop;             /* control.c: why a run ends */
+	struct cpu_observer observer;     /* step.c: who sees each step */
+	struct cpu_engines engines;       /* engine/choice.c */
+	struct cpu_code code;             /* engine/code.c: translated code */
+	struct cpu_sites sites;           /* engine/hook.c: within a block */
+	struct cpu_trap trap;   /* execute/trap.c: the CPU's own instruction */
+	struct cpu_msrs msrs;   /* execute/msr.c */
+	struct cpu_audit audit; /* access/audit.c: loads and stores */
+	struct pending_faults faults; /* inject.c: deviations */
 };
 
 /* Instructions retired so far. */
 static inline uint64_t
 cpu_count_insns(const struct cpu *cpu)
 {
-	return cpu->limit_insns - (uint64_t)cpu->left;
+	return cpu->time.limit_insns - (uint64_t)cpu->time.left;
 }
 
 static inline void
 cpu_retire(struct cpu *cpu, unsigned insns)
 {
-	cpu->left -= (int64_t)insns;
+	cpu->time.left -= (int64_t)insns;
 }
 
 /* Leave the fast path, so that the next boundary checks interrupts and yield. */
 static inline void
 cpu_request_attention(struct cpu *cpu)
 {
-	cpu->limit_insns -= (uint64_t)cpu->left;
-	cpu->left = 0;
+	cpu->time.limit_insns -= (uint64_t)cpu->time.left;
+	cpu->time.left = 0;
 }
 
 /* True if the active engine announces single instructions. */
 static inline bool
 cpu_is_stepping(const struct cpu *cpu)
 {
-	return cpu->config.single_step || cpu->active == cpu->stepper;
+	return cpu->config.single_step || cpu->active == cpu->engines.stepper;
 }
 
 /* True if the guest can set EventEn at all. */

@@ -25,9 +25,9 @@ report(struct cpu *cpu, struct block *block)
 {
 	struct cpu_step step = {
 		.rip = block->va,
-		.cpl = cpu->cpl,
+		.cpl = cpu->mode.cpl,
 		.trigger_en = pt_unit_trigger_en(cpu->unit),
-		.in_nmi = cpu->nmi_blocked,
+		.in_nmi = cpu->interrupts.nmi_blocked,
 		.interrupts = engine_get(cpu->active, ENGINE_RFLAGS) &
 		    RFLAGS_IF,
 	};
@@ -36,16 +36,16 @@ report(struct cpu *cpu, struct block *block)
 		block->effect = find_effect(cpu, block);
 	step.local = block->effect & EFFECT_LOCAL;
 	step.split = block->effect & EFFECT_SPLIT;
-	cpu->in_step = true;
+	cpu->observer.called = true;
 	cpu->config.port.step(cpu->config.port.arg, cpu->config.id, &step);
-	cpu->in_step = false;
+	cpu->observer.called = false;
 }
 
 /* The length of the instruction at VA; 1 if the bytes are not an instruction. */
 static uint32_t
 find_length(struct cpu *cpu, uint64_t va)
 {
-	const struct block *known = block_find_insn(cpu->blocks, va);
+	const struct block *known = block_find_insn(cpu->code.blocks, va);
 	uint8_t bytes[INSN_BYTES_MAX];
 	size_t count = sizeof(bytes);
 	struct insn insn;
@@ -55,7 +55,7 @@ find_length(struct cpu *cpu, uint64_t va)
 	while (count > 0 &&
 	    !walk_read(&cpu->space, (struct gva){ va }, bytes, count, NULL))
 		count--;
-	return block_decode_insn(cpu->blocks, bytes, count, va, &insn)
+	return block_decode_insn(cpu->code.blocks, bytes, count, va, &insn)
 	    ? insn.length
 	    : 1;
 }
@@ -73,15 +73,15 @@ cpu_step(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg)
 	round = from->insns > 0 && cpu_is_again(from, va, size);
 	last = round && cpu_is_rep_again(from, va) &&
 	    engine_get(cpu->active, ENGINE_RCX) == 0;
-	if (from->insns > 0 && !last && cpu->nmi_wait > 0)
-		cpu->nmi_wait--;
+	if (from->insns > 0 && !last && cpu->interrupts.nmi_wait > 0)
+		cpu->interrupts.nmi_wait--;
 	cpu_enter_slow(cpu, va, size);
 	if (cpu->block == &cpu->nowhere)
 		return;
 	if (cpu->block->insns == 1)
-		block_note_insn(cpu->blocks, cpu->block);
+		block_note_insn(cpu->code.blocks, cpu->block);
 	if (!round) {
-		cpu->step_left -= cpu->step_left > 0;
+		cpu->engines.step_left -= cpu->engines.step_left > 0;
 		if (cpu_is_observed(cpu, va, va + 1))
 			report(cpu, cpu->block);
 	}

@@ -169,7 +169,7 @@ cpu_audit_end(struct cpu *cpu, uint64_t va)
 	if (block == NULL)
 		return;
 	cpu_audit_cut(cpu, block->insns);
-	if (block->calls && audit_has_function(&cpu->audited, va))
+	if (block->calls && audit_has_function(&cpu->audit.code, va))
 		report_call(cpu, block, va);
 }
 
@@ -187,12 +187,12 @@ cpu_audit_trap(struct cpu *cpu, struct insn_uses *uses)
 	uint8_t bytes[INSN_BYTES_MAX];
 
 	uses->access_count = 0;
-	if (!has_memory(cpu->trap_insn.class) ||
-	    !audit_has(&cpu->audited, cpu->trap_rip))
+	if (!has_memory(cpu->trap.insn.class) ||
+	    !audit_has(&cpu->audit.code, cpu->trap.rip))
 		return;
-	TZ_ASSERT(walk_read(&cpu->space, (struct gva){ cpu->trap_rip }, bytes,
-	    cpu->trap_insn.length, NULL));
-	insn_uses(bytes, cpu->trap_insn.length, cpu->trap_rip, uses);
+	TZ_ASSERT(walk_read(&cpu->space, (struct gva){ cpu->trap.rip }, bytes,
+	    cpu->trap.insn.length, NULL));
+	insn_uses(bytes, cpu->trap.insn.length, cpu->trap.rip, uses);
 	read_regs(cpu, (UINT32_C(1) << INSN_REGS) - 1, cpu->audit.value);
 }
 
@@ -205,7 +205,7 @@ cpu_audit_trapped(struct cpu *cpu, const struct insn_uses *uses)
 			.cpu = cpu->config.id,
 			.bytes = at->bytes,
 			.insns = cpu_count_insns(cpu),
-			.rip = cpu->trap_rip,
+			.rip = cpu->trap.rip,
 			.va = insn_access_va(at, cpu->audit.value),
 			.write = at->write,
 		};
@@ -219,6 +219,6 @@ void
 cpu_set_audit(struct cpu *cpu, const struct audit *audit)
 {
 	TZ_ASSERT(cpu->block == &cpu->nowhere && cpu->audit.block == NULL);
-	cpu->audited = *audit;
-	block_cache_set_audit(cpu->blocks, audit);
+	cpu->audit.code = *audit;
+	block_cache_set_audit(cpu->code.blocks, audit);
 }

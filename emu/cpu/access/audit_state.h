@@ -6,8 +6,9 @@
 
 struct cpu;
 
-/* The accesses of a block that have not been reported yet. */
+/* The audit, and the accesses of a block that have not been reported yet. */
 struct cpu_audit {
+	struct audit code;         /* what is audited: cpu_set_audit() */
 	const struct block *block; /* NULL: none is outstanding */
 	unsigned next;             /* access */
 	uint64_t value[ACCESS_VALUES];

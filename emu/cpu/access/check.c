@@ -14,7 +14,7 @@ cpu_access_memory(struct cpu *cpu, const struct insn_memory *memory,
 {
 	struct walk_access access = {
 		.write = memory->written,
-		.user = cpu->cpl == 3,
+		.user = cpu->mode.cpl == 3,
 		.protect = engine_get(cpu->active, ENGINE_CR0) & CR0_WP,
 	};
 	struct gva bad;
@@ -47,7 +47,7 @@ cpu_access_ram(struct cpu *cpu, const struct insn_memory *memory,
 	if (fault == FAULT_NONE && bytes->part[0] == NULL)
 		cpu_end_run(cpu, CPU_OVER_UNMODELLED,
 		    "access of %u bytes to a device register at 0x%llx",
-		    memory->bytes, (unsigned long long)cpu->trap_rip);
+		    memory->bytes, (unsigned long long)cpu->trap.rip);
 	return fault;
 }
 

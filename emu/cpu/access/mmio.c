@@ -56,7 +56,7 @@ access_time(struct cpu *cpu, uint64_t offset, unsigned *bytes, bool write,
 
 	cpu_read_regs(cpu, &find.regs);
 	block_visit(cpu->block, &cpu->space, NULL, match_access, &find);
-	cpu->access_va = find.matches == 1 ? find.va : cpu->block->va;
+	cpu->sites.access_va = find.matches == 1 ? find.va : cpu->block->va;
 	if (find.matches != 1) {
 		cpu_end_run(cpu, CPU_OVER_UNMODELLED,
 		    "%u-byte %s local APIC register 0x%llx in the block at "
@@ -77,10 +77,10 @@ access_time(struct cpu *cpu, uint64_t offset, unsigned *bytes, bool write,
 static void
 end_access(struct cpu *cpu)
 {
-	uint64_t va = cpu->access_va;
+	uint64_t va = cpu->sites.access_va;
 
-	cpu->access_va = 0;
-	if (!cpu->over)
+	cpu->sites.access_va = 0;
+	if (!cpu->stop.over)
 		return;
 	cpu_cut_block(cpu, va);
 	if (cpu->exec_log != NULL)
@@ -104,7 +104,7 @@ cpu_mmio_read(void *arg, uint64_t offset, unsigned bytes)
 	uint32_t value = 0;
 	uint64_t now;
 
-	if (cpu->over)
+	if (cpu->stop.over)
 		return 0;
 	if (access_time(cpu, offset, &bytes, false, &now) &&
 	    (bytes != 4 ||
@@ -121,7 +121,7 @@ cpu_mmio_write(void *arg, uint64_t offset, unsigned bytes, uint64_t value)
 	enum apic_effect effect = APIC_UNMODELLED;
 	uint64_t now;
 
-	if (cpu->over)
+	if (cpu->stop.over)
 		return;
 	if (access_time(cpu, offset, &bytes, true, &now)) {
 		if (bytes == 4)
@@ -134,8 +134,8 @@ cpu_mmio_write(void *arg, uint64_t offset, unsigned bytes, uint64_t value)
 		cpu->config.port.ipi(cpu->config.port.arg, cpu->config.id,
 		    cpu->apic.icr_low, cpu->apic.icr_high, now);
 	end_access(cpu);
-	if (cpu->over)
+	if (cpu->stop.over)
 		return;
-	cpu->yield |= effect == APIC_SEND;
+	cpu->stop.yield |= effect == APIC_SEND;
 	cpu_request_attention(cpu);
 }

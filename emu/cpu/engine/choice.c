@@ -10,18 +10,18 @@
 static bool
 is_watched(const struct cpu *cpu, uint64_t begin, uint64_t end)
 {
-	return begin < cpu->watched_end && end > cpu->watched_begin;
+	return begin < cpu->observer.end && end > cpu->observer.begin;
 }
 
 bool
 cpu_is_observed(const struct cpu *cpu, uint64_t begin, uint64_t end)
 {
-	switch (cpu->stepping) {
+	switch (cpu->observer.stepping) {
 	case CPU_STEPPING_ALL:
 		return true;
 	case CPU_STEPPING_WATCHED:
-		return cpu->nmi_blocked || cpu->in_interrupt ||
-		    is_watched(cpu, begin, end);
+		return cpu->interrupts.nmi_blocked ||
+		    cpu->interrupts.in_handler || is_watched(cpu, begin, end);
 	case CPU_STEPPING_NONE:
 	default:
 		return false;
@@ -35,7 +35,8 @@ cpu_is_observed(const struct cpu *cpu, uint64_t begin, uint64_t end)
 static bool
 is_counting_down(const struct cpu *cpu)
 {
-	return cpu->step_left > 0 || (cpu->nmi_pending && cpu->nmi_wait > 0) ||
+	return cpu->engines.step_left > 0 ||
+	    (cpu->interrupts.nmi_pending && cpu->interrupts.nmi_wait > 0) ||
 	    pt_unit_overflows(cpu->unit);
 }
 
@@ -46,10 +47,10 @@ wants_step(struct cpu *cpu)
 	uint64_t rip;
 
 	if (cpu_until_stop(cpu) <= STOP_NEAR_INSNS)
-		cpu->step_left = cpu_until_stop(cpu);
+		cpu->engines.step_left = cpu_until_stop(cpu);
 	if (is_counting_down(cpu))
 		return true;
-	if (cpu->stepping == CPU_STEPPING_NONE)
+	if (cpu->observer.stepping == CPU_STEPPING_NONE)
 		return false;
 	rip = engine_get(cpu->active, ENGINE_RIP);
 	return cpu_is_observed(cpu, rip, rip + 1);
@@ -60,20 +61,20 @@ cpu_use_engine(struct cpu *cpu, struct engine *engine)
 {
 	engine_copy(engine, cpu->active);
 	cpu->active = engine;
-	cpu->tlb_unsure = true;
+	cpu->engines.tlb_unsure = true;
 }
 
 void
 cpu_choose_engine(struct cpu *cpu)
 {
-	bool step = cpu->stepper != NULL && wants_step(cpu);
-	struct engine *next = step ? cpu->stepper : cpu->engine;
+	bool step = cpu->engines.stepper != NULL && wants_step(cpu);
+	struct engine *next = step ? cpu->engines.stepper : cpu->engines.main;
 
 	if (next != cpu->active)
 		cpu_use_engine(cpu, next);
-	if (cpu->tlb_unsure)
+	if (cpu->engines.tlb_unsure)
 		engine_flush_tlb(cpu->active);
-	cpu->tlb_unsure = false;
+	cpu->engines.tlb_unsure = false;
 }
 
 bool
@@ -81,15 +82,15 @@ cpu_is_wrong_engine(struct cpu *cpu, const struct block *block)
 {
 	bool step;
 
-	if (cpu->stepper == NULL)
+	if (cpu->engines.stepper == NULL)
 		return false;
 	step = is_counting_down(cpu) || cpu_until_stop(cpu) < block->insns ||
 	    block->wary ||
 	    cpu_is_observed(cpu, block->va, block->va + block->size);
 	/* Step through the whole block, so that the next choice is not the block
 	 * engine again. */
-	if (step && cpu->active != cpu->stepper &&
-	    cpu->step_left < block->insns)
-		cpu->step_left = block->insns;
-	return step != (cpu->active == cpu->stepper);
+	if (step && cpu->active != cpu->engines.stepper &&
+	    cpu->engines.step_left < block->insns)
+		cpu->engines.step_left = block->insns;
+	return step != (cpu->active == cpu->engines.stepper);
 }

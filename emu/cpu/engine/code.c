@@ -8,29 +8,30 @@
 void
 cpu_forget_code(struct cpu *cpu, uint64_t va, uint64_t bytes)
 {
-	TZ_ASSERT(cpu->forget_count < FORGET_MAX);
-	cpu->forget[cpu->forget_count].va = va;
-	cpu->forget[cpu->forget_count++].bytes = bytes;
+	TZ_ASSERT(cpu->code.forget_count < FORGET_MAX);
+	cpu->code.forget[cpu->code.forget_count].va = va;
+	cpu->code.forget[cpu->code.forget_count++].bytes = bytes;
 }
 
 void
 cpu_drop_translations(struct cpu *cpu)
 {
-	for (unsigned i = 0; i < cpu->forget_count; i++)
-		engine_forget(
-		    cpu->active, cpu->forget[i].va, cpu->forget[i].bytes);
-	cpu->forget_count = 0;
+	for (unsigned i = 0; i < cpu->code.forget_count; i++)
+		engine_forget(cpu->active, cpu->code.forget[i].va,
+		    cpu->code.forget[i].bytes);
+	cpu->code.forget_count = 0;
 }
 
 bool
 cpu_forget_changes(struct cpu *cpu)
 {
-	struct engine *other = cpu->active == cpu->stepper ? cpu->engine
-							   : cpu->stepper;
+	struct engine *other = cpu->active == cpu->engines.stepper
+	    ? cpu->engines.main
+	    : cpu->engines.stepper;
 	struct code_change change;
 	bool any = false;
 
-	while (block_cache_take_change(cpu->blocks, &change)) {
+	while (block_cache_take_change(cpu->code.blocks, &change)) {
 		cpu_forget_code(cpu, change.va, CODE_PAGE_BYTES);
 		if (other != NULL)
 			engine_forget_frame(other, change.pa);
@@ -55,15 +56,15 @@ cpu_verify_code(struct cpu *cpu)
 {
 	struct code_written written = what_was_written(cpu);
 
-	cpu->code_unsure = cpu->others_ran = false;
-	block_cache_verify(cpu->blocks, &cpu->space, &written);
+	cpu->code.unsure = cpu->code.others_ran = false;
+	block_cache_verify(cpu->code.blocks, &cpu->space, &written);
 	cpu_forget_changes(cpu);
 }
 
 void
 cpu_serialize(struct cpu *cpu)
 {
-	if (cpu->others_ran)
+	if (cpu->code.others_ran)
 		cpu_verify_code(cpu);
 }
 
@@ -72,31 +73,32 @@ cpu_select_code(struct cpu *cpu)
 {
 	struct code_written written = what_was_written(cpu);
 
-	block_cache_select(cpu->blocks, &cpu->space, &written);
+	block_cache_select(cpu->code.blocks, &cpu->space, &written);
 	cpu_forget_changes(cpu);
 }
 
 void
 cpu_see_writes(struct cpu *cpu)
 {
-	cpu->code_unsure = true;
+	cpu->code.unsure = true;
 }
 
 void
 cpu_see_tables(struct cpu *cpu)
 {
-	cpu->tlb_unsure = true;
-	block_cache_reselect(cpu->blocks, &cpu->space);
+	cpu->engines.tlb_unsure = true;
+	block_cache_reselect(cpu->code.blocks, &cpu->space);
 }
 
 struct block *
 cpu_find_block(struct cpu *cpu, uint64_t va, uint32_t size)
 {
-	struct block *block = block_find(cpu->blocks, &cpu->space, va, size);
+	struct block *block = block_find(
+	    cpu->code.blocks, &cpu->space, va, size);
 
 	if (block == NULL) {
-		block_cache_flush(cpu->blocks);
-		block = block_find(cpu->blocks, &cpu->space, va, size);
+		block_cache_flush(cpu->code.blocks);
+		block = block_find(cpu->code.blocks, &cpu->space, va, size);
 		TZ_ASSERT(block != NULL);
 	}
 	return block;
@@ -108,9 +110,9 @@ cpu_step_enter(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg)
 	struct cpu *cpu = arg;
 
 	(void)uc;
-	cpu->entered.va = va;
-	cpu->entered.size = size;
-	cpu->entered.block = NULL;
+	cpu->code.entered.va = va;
+	cpu->code.entered.size = size;
+	cpu->code.entered.block = NULL;
 }
 
 /*
@@ -120,17 +122,17 @@ cpu_step_enter(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg)
 bool
 cpu_is_translation_old(struct cpu *cpu, uint64_t va, uint32_t size)
 {
-	uint64_t begin = cpu->entered.va;
-	const struct block *block = cpu->entered.block;
+	uint64_t begin = cpu->code.entered.va;
+	const struct block *block = cpu->code.entered.block;
 
-	TZ_ASSERT(va >= begin && va < begin + cpu->entered.size);
+	TZ_ASSERT(va >= begin && va < begin + cpu->code.entered.size);
 	if (block == NULL) {
-		cpu->entered.block = cpu_find_block(
-		    cpu, begin, cpu->entered.size);
-		cpu->entered.age = block_cache_age(cpu->blocks);
+		cpu->code.entered.block = cpu_find_block(
+		    cpu, begin, cpu->code.entered.size);
+		cpu->code.entered.age = block_cache_age(cpu->code.blocks);
 		return false;
 	}
-	return cpu->entered.age != block_cache_age(cpu->blocks) ||
+	return cpu->code.entered.age != block_cache_age(cpu->code.blocks) ||
 	    block_is_part_stale(
 		block, (uint32_t)(va - begin), (uint32_t)(va - begin) + size);
 }

@@ -11,6 +11,60 @@
 struct cpu;
 
 #define CODE_PAGE_BYTES 4096
+#define FORGET_MAX      8
+#define HOOKED_MAX      4096
+
+/*
+ * Two engines over the same RAM.  .main runs blocks, .stepper single instructions;
+ * cpu->active is the one of them that holds the registers.  With
+ * cpu_config.single_step, .main runs single instructions and .stepper is NULL.
+ * Owner: choice.c.
+ */
+struct cpu_engines {
+	struct engine *main, *stepper;
+	uint64_t step_left; /* instructions for .stepper, at least */
+	bool tlb_unsure;    /* the TLB must be empty when an engine runs next */
+};
+
+/*
+ * What is known of the code that was decoded and translated.  Owner: code.c.
+ */
+struct cpu_code {
+	struct block_cache *blocks;
+	/* Code that the active engine must translate anew when it is stopped. */
+	struct {
+		uint64_t va, bytes;
+	} forget[FORGET_MAX];
+	unsigned forget_count;
+	/*
+	 * The code that the step engine runs was translated when it entered VA, or
+	 * before.  BLOCK has the bytes (NULL: just entered); AGE is the cache's age
+	 * at that time.
+	 */
+	struct {
+		uint64_t va;
+		const struct block *block;
+		uint32_t size, age;
+	} entered;
+	bool unsure;     /* check all code before an engine runs next */
+	bool others_ran; /* other CPUs have run since code was last checked */
+};
+
+/* Instructions [va, last_va]. */
+struct hooked {
+	uint64_t va, last_va;
+};
+
+/*
+ * The places where an engine calls back in the middle of a block, and what was seen
+ * there.  Owner: hook.c; .access_va: access/mmio.c.
+ */
+struct cpu_sites {
+	struct hooked *hooked; /* given to engine_hook() */
+	size_t hooked_count;
+	bool cond_known, cond_taken; /* ambiguous branch, seen before it ran */
+	uint64_t access_va; /* of the current access to the APIC; else 0 */
+};
 
 /* code.c */
 /* Makes the active engine drop its translation of [VA, VA + BYTES) when it is stopped. */

@@ -9,19 +9,20 @@
 static bool
 hook(struct cpu *cpu, uint64_t va, uint64_t last_va)
 {
-	for (size_t i = 0; i < cpu->hooked_count; i++) {
-		if (cpu->hooked[i].va <= va &&
-		    cpu->hooked[i].last_va >= last_va)
+	for (size_t i = 0; i < cpu->sites.hooked_count; i++) {
+		if (cpu->sites.hooked[i].va <= va &&
+		    cpu->sites.hooked[i].last_va >= last_va)
 			return false;
 	}
-	if (cpu->hooked_count == HOOKED_MAX) {
+	if (cpu->sites.hooked_count == HOOKED_MAX) {
 		cpu_end_run(cpu, CPU_OVER_UNMODELLED,
 		    "more than %d blocks with trapped instructions",
 		    HOOKED_MAX);
 		return false;
 	}
-	cpu->hooked[cpu->hooked_count++] = (struct hooked){ va, last_va };
-	engine_hook(cpu->engine, va, last_va);
+	cpu->sites.hooked[cpu->sites.hooked_count++] = (struct hooked){ va,
+		last_va };
+	engine_hook(cpu->engines.main, va, last_va);
 	return true;
 }
 
@@ -61,7 +62,7 @@ cpu_hook_sites(struct cpu *cpu, struct block *block)
 	/* From the block's begin on: see engine_hook(). */
 	if (last == 0 ||
 	    (!hook(cpu, block->va, block->va + block->insn[last - 1].at) &&
-		!cpu->over))
+		!cpu->stop.over))
 		return false;
 	cpu_forget_code(cpu, block->va, block->size);
 	return true;
@@ -79,8 +80,8 @@ look_at_branch(struct cpu *cpu, uint64_t va, uint8_t length)
 
 	TZ_ASSERT(
 	    walk_read(&cpu->space, (struct gva){ va }, bytes, length, NULL));
-	cpu->cond_known = true;
-	cpu->cond_taken = insn_cond_taken(bytes, length, &regs);
+	cpu->sites.cond_known = true;
+	cpu->sites.cond_taken = insn_cond_taken(bytes, length, &regs);
 }
 
 /* True if the engine may run INSN at VA in the current state. */
@@ -125,9 +126,9 @@ cpu_site(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg)
 	cpu_cut_block(cpu, va);
 	if (cpu->exec_log != NULL)
 		exec_log_cut(cpu->exec_log, va);
-	cpu->trapped = true;
-	cpu->trap_rip = va;
-	cpu->trap_insn = (struct insn){
+	cpu->trap.pending = true;
+	cpu->trap.rip = va;
+	cpu->trap.insn = (struct insn){
 		.class = (enum insn_class)insn->class,
 		.length = insn->length,
 	};

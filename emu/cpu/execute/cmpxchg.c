@@ -52,14 +52,14 @@ static void
 find_operand(struct cpu *cpu, const struct insn_regs *regs,
     uint8_t code[INSN_BYTES_MAX], struct insn_memory *memory)
 {
-	size_t length = cpu->trap_insn.length;
+	size_t length = cpu->trap.insn.length;
 
 	TZ_ASSERT(walk_read(
-	    &cpu->space, (struct gva){ cpu->trap_rip }, code, length, NULL));
-	if (cpu->trap_insn.class == INSN_CMPXCHG32_REG)
+	    &cpu->space, (struct gva){ cpu->trap.rip }, code, length, NULL));
+	if (cpu->trap.insn.class == INSN_CMPXCHG32_REG)
 		return;
 	TZ_ASSERT(
-	    insn_memory_operand(code, length, cpu->trap_rip, regs, memory));
+	    insn_memory_operand(code, length, cpu->trap.rip, regs, memory));
 	/* The operand is written whether or not the comparison succeeds: its page
 	 * must be writable. */
 	TZ_ASSERT(memory->written);
@@ -92,11 +92,11 @@ cpu_do_cmpxchg32(struct cpu *cpu, uint64_t *fault_va)
 
 	cpu_read_regs(cpu, &regs);
 	find_operand(cpu, &regs, code, &memory);
-	insn_cmpxchg_operands(code, cpu->trap_insn.length, &dest, &source);
+	insn_cmpxchg_operands(code, cpu->trap.insn.length, &dest, &source);
 	new = (uint32_t)regs.gpr[source];
 	if (dest < 0) {
 		fault = cpu_access_ram(cpu, &memory, &bytes, fault_va);
-		if (fault != FAULT_NONE || cpu->over)
+		if (fault != FAULT_NONE || cpu->stop.over)
 			return fault;
 		cpu_load_operand(&bytes, &old, sizeof(old));
 	} else {
@@ -131,7 +131,7 @@ cpu_do_cmpxchg_pair(struct cpu *cpu, uint64_t *fault_va)
 	TZ_ASSERT(memory.bytes == 8 || memory.bytes == 16);
 	memory.aligned = memory.bytes == 16;
 	fault = cpu_access_ram(cpu, &memory, &bytes, fault_va);
-	if (fault != FAULT_NONE || cpu->over)
+	if (fault != FAULT_NONE || cpu->stop.over)
 		return fault;
 	mask = memory.bytes == 16 ? UINT64_MAX : UINT32_MAX;
 	old = load_pair(&bytes, memory.bytes);

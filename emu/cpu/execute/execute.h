@@ -8,12 +8,34 @@
 
 struct cpu;
 
+/*
+ * The instruction that the CPU executes itself, at which the engine was stopped.
+ * Owner: trap.c; hook.c sets it.
+ */
+struct cpu_trap {
+	bool pending;
+	uint64_t rip;
+	struct insn insn;    /* its class and length only */
+	uint8_t *float_code; /* see cpu_float_create() */
+};
+
+/*
+ * MSRs that neither the engine, the APIC, the PMU nor the PT unit holds; XCR0.
+ * Owner: msr.c; XCR0: trap.c.
+ */
+struct cpu_msrs {
+	uint64_t none; /* for rows of msr.def without a member here */
+	uint64_t xcr0, xss, apic_base, pat, tsc_aux;
+	uint64_t star, lstar, cstar, fmask;
+};
+
 #define MSR_EFER 0xc0000080u
 
 /* trap.c: executes the instruction at which the engine was stopped. */
 void cpu_trap(struct cpu *cpu);
 
 /* msr.c */
+void cpu_reset_msrs(struct cpu *cpu);
 enum fault cpu_rdmsr(struct cpu *cpu, uint32_t index, uint64_t *value);
 enum fault cpu_wrmsr(
     struct cpu *cpu, uint32_t index, uint64_t value, uint64_t nlip);

@@ -152,9 +152,9 @@ run(struct cpu *cpu, const struct insn_float *insn, struct host_call *call)
 	if (!insn->control)
 		set_masks(call->fx, get_word(old, FX_CONTROL) | EXCEPTIONS,
 		    get_mxcsr(old) | EXCEPTIONS << MXCSR_MASK_SHIFT);
-	memcpy(cpu->float_code, insn->code, insn->length);
-	cpu->float_code[insn->length] = OPCODE_RET;
-	call->code = cpu->float_code;
+	memcpy(cpu->trap.float_code, insn->code, insn->length);
+	cpu->trap.float_code[insn->length] = OPCODE_RET;
+	call->code = cpu->trap.float_code;
 	if (insn->memory)
 		call->rax = (uint64_t)(uintptr_t)call->operand;
 	call_host(call);
@@ -178,7 +178,7 @@ refuse(struct cpu *cpu)
 {
 	cpu_end_run(cpu, CPU_OVER_UNMODELLED,
 	    "floating-point exception that is not masked, at 0x%llx",
-	    (unsigned long long)cpu->trap_rip);
+	    (unsigned long long)cpu->trap.rip);
 	return FAULT_NONE;
 }
 
@@ -202,7 +202,7 @@ set_registers(struct cpu *cpu, const struct insn_float *insn,
 enum fault
 cpu_do_float(struct cpu *cpu, uint64_t *fault_va)
 {
-	size_t length = cpu->trap_insn.length;
+	size_t length = cpu->trap.insn.length;
 	uint8_t code[INSN_BYTES_MAX];
 	struct insn_memory memory;
 	struct insn_float insn;
@@ -212,7 +212,7 @@ cpu_do_float(struct cpu *cpu, uint64_t *fault_va)
 	enum fault fault;
 
 	TZ_ASSERT(walk_read(
-	    &cpu->space, (struct gva){ cpu->trap_rip }, code, length, NULL));
+	    &cpu->space, (struct gva){ cpu->trap.rip }, code, length, NULL));
 	insn_float(code, length, &insn);
 	fault = check_enabled(cpu, &insn);
 	if (fault != FAULT_NONE)
@@ -223,10 +223,10 @@ cpu_do_float(struct cpu *cpu, uint64_t *fault_va)
 	cpu_read_regs(cpu, &regs);
 	if (insn.memory) {
 		TZ_ASSERT(insn_memory_operand(
-		    code, length, cpu->trap_rip, &regs, &memory));
+		    code, length, cpu->trap.rip, &regs, &memory));
 		TZ_ASSERT(memory.bytes <= OPERAND_MAX);
 		fault = cpu_access_ram(cpu, &memory, &bytes, fault_va);
-		if (fault != FAULT_NONE || cpu->over)
+		if (fault != FAULT_NONE || cpu->stop.over)
 			return fault;
 		cpu_load_operand(&bytes, call.operand, memory.bytes);
 	}

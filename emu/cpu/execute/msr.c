@@ -2,10 +2,14 @@
 
 #include <string.h>
 
-#define EFER_WRITABLE       UINT64_C(0x901) /* SCE, LME, NXE */
-#define EFER_LMA            TZ_BIT(10)
-#define APIC_BASE_X2APIC    TZ_BIT(10)
-#define APIC_BASE_FIXED     (TZ_BIT(8) | TZ_BIT(11) | UINT64_C(0xfffffffff000))
+#define EFER_WRITABLE     UINT64_C(0x901) /* SCE, LME, NXE */
+#define EFER_LMA          TZ_BIT(10)
+#define APIC_BASE_X2APIC  TZ_BIT(10)
+#define APIC_BASE_BSP     TZ_BIT(8)
+#define APIC_BASE_ENABLED TZ_BIT(11)
+#define APIC_BASE_FIXED \
+ (APIC_BASE_BSP | APIC_BASE_ENABLED | UINT64_C(0xfffffffff000))
+#define PAT_RESET           UINT64_C(0x0007040600070406)
 #define MISC_ENABLE_PERFMON TZ_BIT(7)
 #define MISC_ENABLE_NO_BTS  TZ_BIT(11)
 #define MISC_ENABLE_NO_PEBS TZ_BIT(12)
@@ -24,7 +28,7 @@ struct msr_row {
 	    struct cpu *cpu, const struct msr_row *row, uint64_t *value);
 	enum fault (*write)(
 	    struct cpu *cpu, const struct msr_row *row, uint64_t value);
-	size_t field; /* offset in struct cpu */
+	size_t field; /* offset in struct cpu_msrs */
 	bool (*valid)(const struct cpu *cpu, uint64_t value);
 };
 
@@ -82,7 +86,7 @@ is_xss(const struct cpu *cpu, uint64_t value)
 static enum fault
 read_field(struct cpu *cpu, const struct msr_row *row, uint64_t *value)
 {
-	memcpy(value, (const char *)cpu + row->field, sizeof(*value));
+	memcpy(value, (const char *)&cpu->msrs + row->field, sizeof(*value));
 	return FAULT_NONE;
 }
 
@@ -97,7 +101,7 @@ write_field(struct cpu *cpu, const struct msr_row *row, uint64_t value)
 {
 	if (!row->valid(cpu, value))
 		return FAULT_GP;
-	memcpy((char *)cpu + row->field, &value, sizeof(value));
+	memcpy((char *)&cpu->msrs + row->field, &value, sizeof(value));
 	return FAULT_NONE;
 }
 
@@ -162,7 +166,7 @@ refuse_write(struct cpu *cpu, uint32_t index, uint64_t value)
 {
 	cpu_end_run(cpu, CPU_OVER_UNMODELLED, "WRMSR 0x%x = 0x%llx at 0x%llx",
 	    index, (unsigned long long)value,
-	    (unsigned long long)cpu->trap_rip);
+	    (unsigned long long)cpu->trap.rip);
 }
 
 static enum fault
@@ -176,7 +180,8 @@ write_refused(struct cpu *cpu, const struct msr_row *row, uint64_t value)
 static enum fault
 write_apic_base(struct cpu *cpu, const struct msr_row *row, uint64_t value)
 {
-	if ((value ^ cpu->apic_base) & (APIC_BASE_FIXED | APIC_BASE_X2APIC))
+	if ((value ^ cpu->msrs.apic_base) &
+	    (APIC_BASE_FIXED | APIC_BASE_X2APIC))
 		refuse_write(cpu, row->index, value);
 	return FAULT_NONE;
 }
@@ -247,7 +252,7 @@ write_base(struct cpu *cpu, const struct msr_row *row, uint64_t value)
 
 static const struct msr_row rows[] = {
 #define MSR(index, name, read, write, field, valid) \
- { index, read, write, offsetof(struct cpu, field), valid },
+ { index, read, write, offsetof(struct cpu_msrs, field), valid },
 #include "emu/cpu/execute/msr.def"
 #undef MSR
 };
@@ -266,7 +271,7 @@ find_row(uint32_t index)
 static void
 give_older(struct cpu *cpu, uint32_t index, uint64_t *value)
 {
-	struct pending_faults *pending_faults = &cpu->pending_faults;
+	struct pending_faults *pending_faults = &cpu->faults;
 
 	if (!pending_faults->older ||
 	    (index != MSR_RTIT_OUTPUT_MASK_PTRS && index != MSR_RTIT_STATUS))
@@ -274,6 +279,15 @@ give_older(struct cpu *cpu, uint32_t index, uint64_t *value)
 	*value = index == MSR_RTIT_STATUS ? pending_faults->older_status
 					  : pending_faults->older_position;
 	pending_faults->older = false;
+}
+
+void
+cpu_reset_msrs(struct cpu *cpu)
+{
+	cpu->msrs.apic_base = APIC_PA | APIC_BASE_ENABLED |
+	    (cpu->config.id == 0 ? APIC_BASE_BSP : 0);
+	cpu->msrs.pat = PAT_RESET;
+	cpu->msrs.xcr0 = 1;
 }
 
 enum fault
@@ -290,13 +304,13 @@ cpu_rdmsr(struct cpu *cpu, uint32_t index, uint64_t *value)
 			give_older(cpu, index, value);
 		if (fault == FAULT_NONE)
 			cpu_emit(
-			    cpu, EVENT_MSR_READ, index, *value, cpu->trap_rip);
+			    cpu, EVENT_MSR_READ, index, *value, cpu->trap.rip);
 		return fault;
 	}
 	if (row != NULL)
 		return row->read(cpu, row, value);
 	cpu_end_run(cpu, CPU_OVER_UNMODELLED, "RDMSR 0x%x at 0x%llx", index,
-	    (unsigned long long)cpu->trap_rip);
+	    (unsigned long long)cpu->trap.rip);
 	return FAULT_NONE;
 }
 
@@ -304,11 +318,11 @@ enum fault
 cpu_wrmsr(struct cpu *cpu, uint32_t index, uint64_t value, uint64_t nlip)
 {
 	const struct msr_row *row = find_row(index);
-	struct pt_context at = cpu_context(cpu, cpu->trap_rip);
+	struct pt_context at = cpu_context(cpu, cpu->trap.rip);
 	enum fault fault;
 
-	if (pt_unit_owns_msr(index) && cpu->pending_faults.wrmsr_gp) {
-		cpu->pending_faults.wrmsr_gp = false;
+	if (pt_unit_owns_msr(index) && cpu->faults.wrmsr_gp) {
+		cpu->faults.wrmsr_gp = false;
 		return FAULT_GP;
 	}
 	if (pt_unit_owns_msr(index)) {

@@ -15,7 +15,7 @@ read_operand(struct cpu *cpu, uint64_t va, uint64_t *value, unsigned count,
 	struct gva bad = { va };
 	struct walk walk;
 
-	if (cpu->cpl == 3) {
+	if (cpu->mode.cpl == 3) {
 		for (unsigned i = 0; i < count; i++) {
 			if (walk_page(
 				&cpu->space, (struct gva){ va + i }, &walk) &&
@@ -35,16 +35,16 @@ read_operand(struct cpu *cpu, uint64_t va, uint64_t *value, unsigned count,
 enum fault
 cpu_do_ptwrite(struct cpu *cpu, uint64_t *fault_va)
 {
-	struct pt_context at = cpu_context(cpu, cpu->trap_rip);
+	struct pt_context at = cpu_context(cpu, cpu->trap.rip);
 	uint8_t code[INSN_BYTES_MAX];
-	unsigned length = cpu->trap_insn.length, bytes;
+	unsigned length = cpu->trap.insn.length, bytes;
 	struct insn_memory memory;
 	struct insn_regs regs;
 	uint64_t value = 0;
 	int source;
 
 	TZ_ASSERT(walk_read(
-	    &cpu->space, (struct gva){ cpu->trap_rip }, code, length, NULL));
+	    &cpu->space, (struct gva){ cpu->trap.rip }, code, length, NULL));
 	if (!(cpu->config.profile->pt_ebx & PROFILE_PT_EBX_PTWRITE) ||
 	    !insn_ptwrite_source(code, length, &source, &bytes))
 		return FAULT_UD;
@@ -53,7 +53,7 @@ cpu_do_ptwrite(struct cpu *cpu, uint64_t *fault_va)
 		value = regs.gpr[source];
 	} else {
 		TZ_ASSERT(insn_memory_operand(
-		    code, length, cpu->trap_rip, &regs, &memory));
+		    code, length, cpu->trap.rip, &regs, &memory));
 		if (!tz_is_canonical(memory.va))
 			return FAULT_GP;
 		if (!read_operand(cpu, memory.va, &value, bytes, fault_va))
@@ -72,7 +72,7 @@ cpu_do_cli(struct cpu *cpu)
 	uint64_t rflags = engine_get(cpu->active, ENGINE_RFLAGS);
 
 	TZ_ASSERT(cpu_has_event_trace(cpu));
-	if (cpu->cpl > (rflags & RFLAGS_IOPL) >> 12)
+	if (cpu->mode.cpl > (rflags & RFLAGS_IOPL) >> 12)
 		return FAULT_GP;
 	engine_set(cpu->active, ENGINE_RFLAGS, rflags & ~RFLAGS_IF);
 	return FAULT_NONE;

@@ -50,7 +50,7 @@ do_rdmsr(struct cpu *cpu)
 	uint64_t value = 0;
 	enum fault fault;
 
-	if (cpu->cpl != 0)
+	if (cpu->mode.cpl != 0)
 		return FAULT_GP;
 	fault = cpu_rdmsr(cpu, (uint32_t)get(cpu, ENGINE_RCX), &value);
 	if (fault == FAULT_NONE)
@@ -61,11 +61,11 @@ do_rdmsr(struct cpu *cpu)
 static enum fault
 do_wrmsr(struct cpu *cpu)
 {
-	if (cpu->cpl != 0)
+	if (cpu->mode.cpl != 0)
 		return FAULT_GP;
 	cpu_serialize(cpu);
 	return cpu_wrmsr(cpu, (uint32_t)get(cpu, ENGINE_RCX), edx_eax(cpu),
-	    cpu->trap_rip + cpu->trap_insn.length);
+	    cpu->trap.rip + cpu->trap.insn.length);
 }
 
 static enum fault
@@ -74,13 +74,13 @@ do_cpuid(struct cpu *cpu)
 	struct profile_cpu about = {
 		.apic_id = cpu->config.id,
 		.cpu_count = cpu->config.cpu_count,
-		.xcr0 = cpu->xcr0,
-		.xss = cpu->xss,
+		.xcr0 = cpu->msrs.xcr0,
+		.xss = cpu->msrs.xss,
 		.osxsave = (get(cpu, ENGINE_CR4) & CR4_OSXSAVE) != 0,
 	};
 	uint32_t out[4];
 
-	cpu->code_unsure = true; /* it serializes */
+	cpu->code.unsure = true; /* it serializes */
 	profile_cpuid(cpu->config.profile, &about,
 	    (uint32_t)get(cpu, ENGINE_RAX), (uint32_t)get(cpu, ENGINE_RCX),
 	    out);
@@ -102,7 +102,7 @@ static enum fault
 do_rdtscp(struct cpu *cpu)
 {
 	set_edx_eax(cpu, cpu_tsc(cpu));
-	set(cpu, ENGINE_RCX, (uint32_t)cpu->tsc_aux);
+	set(cpu, ENGINE_RCX, (uint32_t)cpu->msrs.tsc_aux);
 	return FAULT_NONE;
 }
 
@@ -119,7 +119,7 @@ do_xgetbv(struct cpu *cpu)
 		return FAULT_UD;
 	if ((uint32_t)get(cpu, ENGINE_RCX) != 0)
 		return FAULT_GP;
-	set_edx_eax(cpu, cpu->xcr0);
+	set_edx_eax(cpu, cpu->msrs.xcr0);
 	return FAULT_NONE;
 }
 
@@ -131,10 +131,10 @@ do_xsetbv(struct cpu *cpu)
 
 	if (!osxsave(cpu))
 		return FAULT_UD;
-	if (cpu->cpl != 0 || (uint32_t)get(cpu, ENGINE_RCX) != 0 ||
+	if (cpu->mode.cpl != 0 || (uint32_t)get(cpu, ENGINE_RCX) != 0 ||
 	    (value & 1) == 0 || (value & ~XSTATE_X87_SSE) != 0)
 		return FAULT_GP;
-	cpu->xcr0 = value;
+	cpu->msrs.xcr0 = value;
 	return FAULT_NONE;
 }
 
@@ -151,13 +151,13 @@ xsave_operand(struct cpu *cpu, uint64_t *area)
 		return FAULT_UD;
 	if (get(cpu, ENGINE_CR0) & CR0_TS)
 		return FAULT_NM;
-	if (cpu->cpl != 0)
+	if (cpu->mode.cpl != 0)
 		return FAULT_GP;
 	cpu_read_regs(cpu, &regs);
-	TZ_ASSERT(walk_read(&cpu->space, (struct gva){ cpu->trap_rip }, bytes,
-	    cpu->trap_insn.length, NULL));
+	TZ_ASSERT(walk_read(&cpu->space, (struct gva){ cpu->trap.rip }, bytes,
+	    cpu->trap.insn.length, NULL));
 	TZ_ASSERT(insn_memory_operand(
-	    bytes, cpu->trap_insn.length, cpu->trap_rip, &regs, &memory));
+	    bytes, cpu->trap.insn.length, cpu->trap.rip, &regs, &memory));
 	*area = memory.va;
 	if (memory.va % 64 != 0 || !tz_is_canonical(memory.va))
 		return FAULT_GP;
@@ -172,7 +172,7 @@ only_pt(struct cpu *cpu, uint64_t rfbm, const char *insn)
 		return true;
 	cpu_end_run(cpu, CPU_OVER_UNMODELLED,
 	    "%s of state components 0x%llx at 0x%llx", insn,
-	    (unsigned long long)rfbm, (unsigned long long)cpu->trap_rip);
+	    (unsigned long long)rfbm, (unsigned long long)cpu->trap.rip);
 	return false;
 }
 
@@ -207,12 +207,12 @@ area_is_writable(struct cpu *cpu, uint64_t area, size_t bytes, uint64_t *bad)
 static enum fault
 do_xsaves(struct cpu *cpu, uint64_t *fault_va)
 {
-	uint64_t rfbm = edx_eax(cpu) & (cpu->xcr0 | cpu->xss);
+	uint64_t rfbm = edx_eax(cpu) & (cpu->msrs.xcr0 | cpu->msrs.xss);
 	uint64_t area, header[2] = { rfbm, rfbm | XCOMP_COMPACT };
 	uint8_t image[PT_XSTATE_BYTES];
 	uint64_t ctl = 0;
 	enum fault fault = xsave_operand(cpu, &area);
-	struct pt_context at = cpu_context(cpu, cpu->trap_rip);
+	struct pt_context at = cpu_context(cpu, cpu->trap.rip);
 
 	if (fault != FAULT_NONE)
 		return fault;
@@ -233,10 +233,11 @@ do_xsaves(struct cpu *cpu, uint64_t *fault_va)
 	for (unsigned i = 0; i < 2; i++) {
 		uint64_t va = area + XSAVE_EXTENDED + i * AREA_PART;
 
-		TZ_ASSERT(
-		    cpu_translate(cpu, (struct gva){ va }, &cpu->xsaves_pa[i]));
+		TZ_ASSERT(cpu_translate(
+		    cpu, (struct gva){ va }, &cpu->faults.xsaves_pa[i]));
 	}
-	cpu_emit(cpu, EVENT_XSAVES, cpu->xsaves_pa[0], ctl, cpu->trap_rip);
+	cpu_emit(
+	    cpu, EVENT_XSAVES, cpu->faults.xsaves_pa[0], ctl, cpu->trap.rip);
 	return FAULT_NONE;
 }
 
@@ -244,7 +245,7 @@ do_xsaves(struct cpu *cpu, uint64_t *fault_va)
 static bool
 header_is_valid(const struct cpu *cpu, const uint64_t header[8])
 {
-	uint64_t enabled = cpu->xcr0 | cpu->xss;
+	uint64_t enabled = cpu->msrs.xcr0 | cpu->msrs.xss;
 
 	if (!(header[1] & XCOMP_COMPACT) ||
 	    (header[1] & ~XCOMP_COMPACT & ~enabled) != 0 ||
@@ -284,19 +285,19 @@ note_xrstors(struct cpu *cpu, uint64_t area, const uint8_t *image)
 	TZ_ASSERT(there || image == NULL);
 	if (image != NULL)
 		memcpy(&ctl, image, sizeof(ctl));
-	cpu_emit(cpu, EVENT_XRSTORS, pa, ctl, cpu->trap_rip);
+	cpu_emit(cpu, EVENT_XRSTORS, pa, ctl, cpu->trap.rip);
 }
 
 static enum fault
 do_xrstors(struct cpu *cpu, uint64_t *fault_va)
 {
-	uint64_t rfbm = edx_eax(cpu) & (cpu->xcr0 | cpu->xss);
+	uint64_t rfbm = edx_eax(cpu) & (cpu->msrs.xcr0 | cpu->msrs.xss);
 	uint64_t area, header[8];
 	uint8_t image[PT_XSTATE_BYTES];
 	const uint8_t *loaded = NULL;
 	struct gva bad = { 0 };
 	enum fault fault = xsave_operand(cpu, &area);
-	struct pt_context at = cpu_context(cpu, cpu->trap_rip);
+	struct pt_context at = cpu_context(cpu, cpu->trap.rip);
 
 	if (fault != FAULT_NONE)
 		return fault;
@@ -319,12 +320,12 @@ do_xrstors(struct cpu *cpu, uint64_t *fault_va)
 		}
 		loaded = image;
 	}
-	if (cpu->pending_faults.xrstors_gp) {
-		cpu->pending_faults.xrstors_gp = false;
+	if (cpu->faults.xrstors_gp) {
+		cpu->faults.xrstors_gp = false;
 		return FAULT_GP;
 	}
 	fault = pt_unit_xrstors(
-	    cpu->unit, loaded, &at, cpu->trap_rip + cpu->trap_insn.length);
+	    cpu->unit, loaded, &at, cpu->trap.rip + cpu->trap.insn.length);
 	if (fault == FAULT_NONE) {
 		record_restored(cpu);
 		note_xrstors(cpu, area, loaded);
@@ -335,13 +336,13 @@ do_xrstors(struct cpu *cpu, uint64_t *fault_va)
 static enum fault
 do_hlt(struct cpu *cpu)
 {
-	if (cpu->cpl != 0)
+	if (cpu->mode.cpl != 0)
 		return FAULT_GP;
-	cpu->halted = true;
-	cpu->kernel_since = cpu_insns(cpu);
+	cpu->mode.halted = true;
+	cpu->mode.kernel_since = cpu_insns(cpu);
 	cpu_tell_halt(cpu);
-	cpu->nmi_wait = 0;
-	cpu_emit(cpu, EVENT_HALT, 0, cpu->trap_rip, 0);
+	cpu->interrupts.nmi_wait = 0;
+	cpu_emit(cpu, EVENT_HALT, 0, cpu->trap.rip, 0);
 	return FAULT_NONE;
 }
 
@@ -352,11 +353,11 @@ do_out(struct cpu *cpu)
 	unsigned bytes = 0;
 	int port;
 
-	if (cpu->cpl != 0)
+	if (cpu->mode.cpl != 0)
 		return FAULT_GP;
-	TZ_ASSERT(walk_read(&cpu->space, (struct gva){ cpu->trap_rip }, code,
-	    cpu->trap_insn.length, NULL));
-	insn_out_operands(code, cpu->trap_insn.length, &port, &bytes);
+	TZ_ASSERT(walk_read(&cpu->space, (struct gva){ cpu->trap.rip }, code,
+	    cpu->trap.insn.length, NULL));
+	insn_out_operands(code, cpu->trap.insn.length, &port, &bytes);
 	if (port < 0)
 		port = (uint16_t)get(cpu, ENGINE_RDX);
 	if (!cpu->config.port.out(cpu->config.port.arg, cpu->config.id, port,
@@ -370,22 +371,22 @@ do_out(struct cpu *cpu)
 static enum fault
 do_syscall(struct cpu *cpu)
 {
-	uint64_t next = cpu->trap_rip + cpu->trap_insn.length;
+	uint64_t next = cpu->trap.rip + cpu->trap.insn.length;
 	uint64_t rflags = get(cpu, ENGINE_RFLAGS);
-	uint64_t selector = tz_bits(cpu->star, 47, 32) & 0xfffc;
+	uint64_t selector = tz_bits(cpu->msrs.star, 47, 32) & 0xfffc;
 
 	if (!(engine_get_msr(cpu->active, MSR_EFER) & EFER_SCE))
 		return FAULT_UD;
 	set(cpu, ENGINE_RCX, next);
 	set(cpu, ENGINE_R11, rflags);
 	engine_enter_ring0(cpu->active);
-	set(cpu, ENGINE_RFLAGS, rflags & ~cpu->fmask & ~TZ_BIT(16));
+	set(cpu, ENGINE_RFLAGS, rflags & ~cpu->msrs.fmask & ~TZ_BIT(16));
 	if (get(cpu, ENGINE_CS) != selector)
 		cpu_end_run(cpu, CPU_OVER_UNMODELLED,
 		    "SYSCALL into code segment 0x%llx",
 		    (unsigned long long)selector);
-	cpu->cpl = 0;
-	cpu->kernel_since = cpu_insns(cpu);
+	cpu->mode.cpl = 0;
+	cpu->mode.kernel_since = cpu_insns(cpu);
 	return FAULT_NONE;
 }
 
@@ -395,18 +396,18 @@ unmodelled(struct cpu *cpu)
 	uint8_t bytes[INSN_BYTES_MAX];
 	char text[96];
 
-	TZ_ASSERT(walk_read(&cpu->space, (struct gva){ cpu->trap_rip }, bytes,
-	    cpu->trap_insn.length, NULL));
+	TZ_ASSERT(walk_read(&cpu->space, (struct gva){ cpu->trap.rip }, bytes,
+	    cpu->trap.insn.length, NULL));
 	insn_format(
-	    bytes, cpu->trap_insn.length, cpu->trap_rip, text, sizeof(text));
+	    bytes, cpu->trap.insn.length, cpu->trap.rip, text, sizeof(text));
 	cpu_end_run(cpu, CPU_OVER_UNMODELLED, "instruction '%s' at 0x%llx",
-	    text, (unsigned long long)cpu->trap_rip);
+	    text, (unsigned long long)cpu->trap.rip);
 }
 
 static enum fault
 execute(struct cpu *cpu, uint64_t *fault_va)
 {
-	switch ((int)cpu->trap_insn.class) {
+	switch ((int)cpu->trap.insn.class) {
 	case INSN_RDMSR:
 		return do_rdmsr(cpu);
 	case INSN_WRMSR:
@@ -440,7 +441,7 @@ execute(struct cpu *cpu, uint64_t *fault_va)
 		return cpu_do_cmpxchg_pair(cpu, fault_va);
 	case INSN_CHECKED:
 		return cpu_check_insn(
-		    cpu, cpu->trap_rip, cpu->trap_insn.length, fault_va);
+		    cpu, cpu->trap.rip, cpu->trap.insn.length, fault_va);
 	case INSN_FLOAT:
 		return cpu_do_float(cpu, fault_va);
 	case INSN_ABSENT:
@@ -448,7 +449,7 @@ execute(struct cpu *cpu, uint64_t *fault_va)
 	case INSN_CLI:
 		return cpu_do_cli(cpu);
 	case INSN_PAUSE:
-		cpu->yield = true;
+		cpu->stop.yield = true;
 		return FAULT_NONE;
 	default:
 		unmodelled(cpu);
@@ -460,56 +461,56 @@ execute(struct cpu *cpu, uint64_t *fault_va)
 static bool
 writes_trace_state(const struct cpu *cpu)
 {
-	return cpu->trap_insn.class == INSN_WRMSR ||
-	    cpu->trap_insn.class == INSN_XRSTORS;
+	return cpu->trap.insn.class == INSN_WRMSR ||
+	    cpu->trap.insn.class == INSN_XRSTORS;
 }
 
 /* The instruction has retired: its step, and SYSCALL's far transfer. */
 static void
 finish(struct cpu *cpu, uint64_t rip)
 {
-	uint64_t next = rip + cpu->trap_insn.length;
+	uint64_t next = rip + cpu->trap.insn.length;
 
 	if (cpu->exec_log != NULL)
 		exec_log_step(cpu->exec_log, rip);
 	cpu_retire(cpu, 1);
-	if (cpu->trap_insn.class == INSN_PAUSE)
+	if (cpu->trap.insn.class == INSN_PAUSE)
 		cpu_pass_time(cpu, PAUSE_CYCLES - 1);
 	else if (writes_trace_state(cpu))
 		cpu_pass_time(
 		    cpu, 0); /* so that the execution log knows the time */
-	cpu->shadow = false;
-	cpu->at_boundary = true;
-	if (cpu->trap_insn.class != INSN_SYSCALL) {
+	cpu->mode.shadow = false;
+	cpu->mode.at_boundary = true;
+	if (cpu->trap.insn.class != INSN_SYSCALL) {
 		set(cpu, ENGINE_RIP, next);
 		cpu_tell_resume(cpu, next);
-		if (cpu->trap_insn.class == INSN_CLI)
+		if (cpu->trap.insn.class == INSN_CLI)
 			cpu_if_changed(cpu, next);
 		return;
 	}
-	set(cpu, ENGINE_RIP, cpu->lstar);
+	set(cpu, ENGINE_RIP, cpu->msrs.lstar);
 	if (cpu->exec_log != NULL)
 		exec_log_context(cpu->exec_log, 0, cpu->space.cr3);
-	cpu_transfer(cpu, PT_TRANSFER_FAR, -1, rip, cpu->lstar);
+	cpu_transfer(cpu, PT_TRANSFER_FAR, -1, rip, cpu->msrs.lstar);
 }
 
 void
 cpu_trap(struct cpu *cpu)
 {
-	uint64_t rip = cpu->trap_rip;
+	uint64_t rip = cpu->trap.rip;
 	uint64_t fault_va = 0;
 	struct insn_uses uses;
 	enum fault fault;
 
-	TZ_ASSERT(cpu->trapped);
-	cpu->trapped = false;
-	if (cpu->nmi_wait > 0)
-		cpu->nmi_wait--;
+	TZ_ASSERT(cpu->trap.pending);
+	cpu->trap.pending = false;
+	if (cpu->interrupts.nmi_wait > 0)
+		cpu->interrupts.nmi_wait--;
 	if (pt_unit_fast(cpu->unit)->timed || writes_trace_state(cpu))
 		cpu_sync_clock(cpu);
 	cpu_audit_trap(cpu, &uses);
 	fault = execute(cpu, &fault_va);
-	if (cpu->over)
+	if (cpu->stop.over)
 		return;
 	if (fault != FAULT_NONE) {
 		cpu_raise(cpu, fault, rip, fault_va);
