@@ -56,7 +56,7 @@ bool
 cpu_is_at_stop(const struct cpu *cpu)
 {
 	return cpu_until_stop(cpu) == 0 ||
-	    (cpu->stop.pause && cpu->mode.at_boundary);
+	    (cpu->stop.pause && cpu->mode.place == PLACE_BOUNDARY);
 }
 
 bool

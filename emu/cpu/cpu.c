@@ -100,7 +100,7 @@ cpu_start(
 	apic_reset(&cpu->apic, cpu->config.id);
 	cpu_reset_msrs(cpu);
 	cpu->mode.cpl = 0;
-	cpu->mode.at_boundary = true;
+	cpu->mode.place = PLACE_BOUNDARY;
 	cpu->space.cr3 = cr3;
 	cpu_select_code(cpu);
 	if (cpu->exec_log != NULL)
@@ -167,8 +167,7 @@ take_interrupt(struct cpu *cpu)
 
 	if (cpu_can_take_nmi(cpu)) {
 		cpu->engines.tlb_unsure = true;
-		cpu->interrupts.nmi_pending = cpu->interrupts.nmi_again;
-		cpu->interrupts.nmi_again = false;
+		cpu->interrupts.nmis--;
 		cpu->interrupts.nmi_blocked = true;
 		cpu->interrupts.nmi_count++;
 		/* SDM vol. 3, 33.4.2.25: an NMI is not an "external interrupt". */
@@ -178,7 +177,7 @@ take_interrupt(struct cpu *cpu)
 		    cpu, VECTOR_NMI, DELIVER_INTERRUPT, 0, cpu_rip(cpu));
 		return true;
 	}
-	if (!cpu->mode.at_boundary && !cpu->mode.halted)
+	if (cpu->mode.place != PLACE_BOUNDARY && !cpu->mode.halted)
 		return false;
 	vector = cpu_takeable_vector(cpu);
 	if (vector < 0)
@@ -207,11 +206,12 @@ cpu_run(struct cpu *cpu, uint64_t limit_cycles)
 			continue;
 		if (cpu->mode.halted)
 			return CPU_HALTED;
-		if (cpu->mode.at_boundary && cpu->stop.yield) {
+		if (cpu->mode.place == PLACE_BOUNDARY && cpu->stop.yield) {
 			cpu->stop.yield = false;
 			return CPU_YIELD;
 		}
-		if (cpu->mode.at_boundary && cpu_cycles(cpu) >= limit_cycles)
+		if (cpu->mode.place == PLACE_BOUNDARY &&
+		    cpu_cycles(cpu) >= limit_cycles)
 			return CPU_LIMIT;
 		if (cpu->faults.split.bytes != 0)
 			cpu_join(cpu);

@@ -192,8 +192,7 @@ enter_handler(struct cpu *cpu, const struct gate *gate, uint64_t rsp,
 	cpu->mode.cpl = 0;
 	if (changed)
 		cpu->mode.kernel_since = cpu_insns(cpu);
-	cpu->mode.at_boundary = true;
-	cpu->mode.shadow = false;
+	cpu->mode.place = PLACE_BOUNDARY;
 	if (changed && cpu->exec_log != NULL)
 		exec_log_context(cpu->exec_log, 0, cpu->space.cr3);
 	cpu_transfer(cpu, pt_kind(kind), vector, from, gate->handler);

@@ -21,7 +21,7 @@ is_left(const struct cpu *cpu, uint64_t limit)
 {
 	uint64_t now = cpu_cycles(cpu);
 
-	return cpu->mode.at_boundary &&
+	return cpu->mode.place == PLACE_BOUNDARY &&
 	    (now >= limit || cpu->stop.yield || cpu->apic.timer_due <= now ||
 		apic_pending(&cpu->apic) >= 0);
 }
@@ -30,9 +30,10 @@ static uint64_t
 flags(const struct cpu *cpu, uint64_t limit)
 {
 	const struct pending_faults *pending_faults = &cpu->faults;
-	const bool flag[] = { is_left(cpu, limit), cpu->mode.shadow,
-		cpu->mode.halted, cpu->stop.yield, cpu->interrupts.nmi_pending,
-		cpu->interrupts.nmi_blocked, cpu->interrupts.nmi_again,
+	const bool flag[] = { is_left(cpu, limit),
+		cpu->mode.place == PLACE_AFTER_STI, cpu->mode.halted,
+		cpu->stop.yield, cpu->interrupts.nmis > 0,
+		cpu->interrupts.nmi_blocked, cpu->interrupts.nmis > 1,
 		pending_faults->lost, pending_faults->twice,
 		pending_faults->merge, pending_faults->merging,
 		pending_faults->xrstors_gp, pending_faults->wrmsr_gp,
@@ -55,7 +56,7 @@ cpu_hash(struct cpu *cpu, uint64_t base, uint64_t limit)
 		engine_hash(cpu->active),
 		flags(cpu, limit),
 		clock,
-		cpu->interrupts.nmi_pending ? cpu->interrupts.nmi_wait : 0,
+		cpu->interrupts.nmis > 0 ? cpu->interrupts.nmi_wait : 0,
 		ahead(cpu->interrupts.hold_until, now),
 		cpu->faults.late_insns,
 		cpu->faults.older ? cpu->faults.older_position : 0,

@@ -53,14 +53,14 @@ inject_preempt(struct cpu *cpu, uint64_t param)
 	struct apic *apic = &cpu->apic;
 
 	(void)param;
-	if (cpu->interrupts.nmi_blocked || cpu->mode.shadow ||
+	if (cpu->interrupts.nmi_blocked || cpu->mode.place == PLACE_AFTER_STI ||
 	    cpu_cycles(cpu) < cpu->interrupts.hold_until ||
 	    !(engine_get(cpu->active, ENGINE_RFLAGS) & RFLAGS_IF) ||
 	    !apic_timer_can_interrupt(apic))
 		return false;
 	if (!apic_timer_fire_early(apic, cpu_cycles(cpu)))
 		apic_accept(apic, (uint8_t)apic->lvt[APIC_LVT_TIMER]);
-	cpu->mode.at_boundary = true;
+	cpu->mode.place = PLACE_BOUNDARY;
 	return true;
 }
 
@@ -77,7 +77,7 @@ static bool
 inject_nmi(struct cpu *cpu, uint64_t param)
 {
 	(void)param;
-	if (cpu->interrupts.nmi_pending && cpu->interrupts.nmi_wait == 0)
+	if (cpu->interrupts.nmis > 0 && cpu->interrupts.nmi_wait == 0)
 		return false;
 	cpu_nmi(cpu);
 	return true;

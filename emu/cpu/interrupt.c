@@ -7,7 +7,7 @@
 bool
 cpu_can_take_nmi(const struct cpu *cpu)
 {
-	return cpu->interrupts.nmi_pending && !cpu->interrupts.nmi_blocked &&
+	return cpu->interrupts.nmis > 0 && !cpu->interrupts.nmi_blocked &&
 	    cpu->interrupts.nmi_wait == 0;
 }
 
@@ -16,7 +16,7 @@ cpu_takeable_vector(struct cpu *cpu)
 {
 	int vector = apic_pending(&cpu->apic);
 
-	if (vector < 0 || cpu->mode.shadow ||
+	if (vector < 0 || cpu->mode.place == PLACE_AFTER_STI ||
 	    cpu_cycles(cpu) < cpu->interrupts.hold_until ||
 	    !(engine_get(cpu->active, ENGINE_RFLAGS) & RFLAGS_IF))
 		return -1;
@@ -39,25 +39,29 @@ cpu_interrupt(struct cpu *cpu, uint8_t vector)
 void
 cpu_nmi(struct cpu *cpu)
 {
-	cpu->interrupts.nmi_pending = true;
+	if (cpu->interrupts.nmis == 0)
+		cpu->interrupts.nmis = 1;
 	cpu->interrupts.nmi_wait = 0;
 }
 
 void
 cpu_nmi_after_skid(struct cpu *cpu)
 {
-	struct pending_faults *pending_faults = &cpu->faults;
+	struct cpu_interrupts *interrupts = &cpu->interrupts;
+	struct pending_faults *faults = &cpu->faults;
 
-	cpu->interrupts.nmi_pending = true;
-	cpu->interrupts.nmi_wait = cpu->config.profile->uarch->pmi_skid_insns;
-	if (pending_faults->late_insns <= UINT32_MAX - cpu->interrupts.nmi_wait)
-		cpu->interrupts.nmi_wait += pending_faults->late_insns;
-	pending_faults->late_insns = 0;
-	cpu->interrupts.nmi_again |= pending_faults->twice;
-	pending_faults->twice = false;
+	if (faults->twice)
+		interrupts->nmis = 2;
+	else if (interrupts->nmis == 0)
+		interrupts->nmis = 1;
+	faults->twice = false;
+	interrupts->nmi_wait = cpu->config.profile->uarch->pmi_skid_insns;
+	if (faults->late_insns <= UINT32_MAX - interrupts->nmi_wait)
+		interrupts->nmi_wait += faults->late_insns;
+	faults->late_insns = 0;
 	/* A sleeping CPU has no skid, because it retires no instructions. */
 	if (cpu->mode.halted)
-		cpu->interrupts.nmi_wait = 0;
+		interrupts->nmi_wait = 0;
 }
 
 void

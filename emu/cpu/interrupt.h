@@ -23,8 +23,8 @@ struct cpu;
  * APIC.  Owner: interrupt.c.
  */
 struct cpu_interrupts {
-	bool nmi_pending, nmi_blocked;
-	bool nmi_again;    /* DOUBLE: one more NMI follows the next one */
+	uint8_t nmis;      /* pending; 2: the deviation DOUBLE has added one */
+	bool nmi_blocked;  /* an NMI's handler runs */
 	uint32_t nmi_wait; /* instructions until a pending NMI may be taken */
 	uint64_t nmi_count;
 	bool in_handler; /* no IRET since the last interrupt, except an NMI's */

@@ -161,7 +161,7 @@ after_effects(struct cpu *cpu, const struct block *from, uint64_t va)
 			engine_keep_ring0(cpu->active);
 		break;
 	case INSN_STI:
-		cpu->mode.shadow = true;
+		cpu->mode.place = PLACE_AFTER_STI;
 		cpu_if_changed(cpu, va);
 		break;
 	case INSN_POPF:
@@ -175,13 +175,16 @@ after_effects(struct cpu *cpu, const struct block *from, uint64_t va)
 static bool
 was_taken(struct cpu *cpu, const struct block *from, uint64_t va)
 {
+	enum cond_outcome outcome;
+
 	if (from->last.class != INSN_COND)
 		return false;
 	if (!from->ambiguous)
 		return va != from->next_va;
-	TZ_ASSERT(cpu->sites.cond_known);
-	cpu->sites.cond_known = false;
-	return cpu->sites.cond_taken;
+	outcome = cpu->sites.outcome;
+	TZ_ASSERT(outcome != COND_UNKNOWN);
+	cpu->sites.outcome = COND_UNKNOWN;
+	return outcome == COND_TAKEN;
 }
 
 /* True if FROM can be followed by VA.  If not, the model is wrong. */
@@ -244,16 +247,16 @@ cpu_leave_block(struct cpu *cpu, uint64_t va)
 {
 	/* The descriptor may be dropped below, but its memory is not reused. */
 	const struct block *from = cpu->block;
+	bool is_transfer = insn_is_transfer(from->last.class);
 
 	cpu->block = &cpu->nowhere;
 	if (from->insns == 0)
 		return;
 	check_self(cpu, from);
 	cpu_audit_end(cpu, va);
-	cpu->mode.shadow = false;
 	if (cpu_is_rep_again(from, va)) {
 		cpu_retire(cpu, from->insns - 1u);
-		cpu->mode.at_boundary = false;
+		cpu->mode.place = PLACE_INSIDE;
 		return;
 	}
 	if (!is_way_out(from, va)) {
@@ -263,11 +266,11 @@ cpu_leave_block(struct cpu *cpu, uint64_t va)
 		return;
 	}
 	cpu_retire(cpu, from->insns);
-	cpu->mode.at_boundary = insn_is_transfer(from->last.class);
-	if (!cpu->mode.at_boundary && from->last.class != INSN_MOV_CR3)
+	cpu->mode.place = is_transfer ? PLACE_BOUNDARY : PLACE_INSIDE;
+	if (!is_transfer && from->last.class != INSN_MOV_CR3)
 		cpu_tell_resume(cpu, va);
 	after_effects(cpu, from, va);
-	if (cpu->mode.at_boundary || from->last.class == INSN_MOV_CR3)
+	if (is_transfer || from->last.class == INSN_MOV_CR3)
 		trace_transfer(cpu, from, was_taken(cpu, from, va), va);
 }
 
@@ -285,6 +288,6 @@ cpu_cut_block(struct cpu *cpu, uint64_t rip)
 	cpu_audit_cut(cpu, before);
 	cpu_retire(cpu, before);
 	if (before > 0)
-		cpu->mode.shadow = cpu->mode.at_boundary = false;
-	cpu->sites.cond_known = false;
+		cpu->mode.place = PLACE_INSIDE;
+	cpu->sites.outcome = COND_UNKNOWN;
 }

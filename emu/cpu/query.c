@@ -136,7 +136,7 @@ cpu_in_nmi(const struct cpu *cpu)
 bool
 cpu_nmi_pending(const struct cpu *cpu)
 {
-	return cpu->interrupts.nmi_pending;
+	return cpu->interrupts.nmis > 0;
 }
 
 uint64_t

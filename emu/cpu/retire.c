@@ -32,7 +32,7 @@ must_stop(struct cpu *cpu)
 	    cpu->code.forget_count > 0 || cpu_can_take_nmi(cpu) ||
 	    cpu_is_at_stop(cpu))
 		return true;
-	if (!cpu->mode.at_boundary)
+	if (cpu->mode.place != PLACE_BOUNDARY)
 		return false;
 	return cpu->time.left <= 0 || cpu->stop.yield ||
 	    cpu_takeable_vector(cpu) >= 0;
@@ -198,8 +198,7 @@ enter_packet(struct cpu *cpu, const struct successor *successor, uint64_t va,
 	}
 	/* It has filled a region, or the unit requested attention. */
 	cpu->block = &cpu->nowhere;
-	cpu->mode.shadow = false;
-	cpu->mode.at_boundary = true;
+	cpu->mode.place = PLACE_BOUNDARY;
 	cpu_enter_slow(cpu, va, size);
 }
 

@@ -8,17 +8,24 @@
 struct cpu;
 struct uc_struct;
 
+/* The place between two instructions where the CPU is. */
+enum cpu_place {
+	PLACE_INSIDE,    /* straight code: a stop or an NMI is taken here */
+	PLACE_AFTER_STI, /* the same; STI has just run */
+	PLACE_BOUNDARY,  /* after a transfer, or an instruction that the CPU
+			    executed itself: interrupts are taken here, too, and
+			    cpu_run() may return */
+};
+
 /*
  * The state between two instructions that is not in a register of the engine: the
- * SDM's privilege level, activity state (HLT) and interrupt shadow (STI).  Owner:
- * leave.c; what transfers control outside the engine sets it, too.
+ * SDM's privilege level and activity state (HLT).  Owner: leave.c; what transfers
+ * control outside the engine sets it, too.
  */
 struct cpu_mode {
 	uint8_t cpl;
-	bool at_boundary; /* the last retired instruction was a transfer, or ran
-			     outside the engine: the CPU may be left here */
-	bool shadow;      /* STI has just run */
 	bool halted;
+	enum cpu_place place;
 	uint64_t kernel_since; /* instructions retired when the CPU last left
 				  ring 3 or halted */
 };

@@ -36,7 +36,7 @@ static bool
 is_counting_down(const struct cpu *cpu)
 {
 	return cpu->engines.step_left > 0 ||
-	    (cpu->interrupts.nmi_pending && cpu->interrupts.nmi_wait > 0) ||
+	    (cpu->interrupts.nmis > 0 && cpu->interrupts.nmi_wait > 0) ||
 	    pt_unit_overflows(cpu->unit);
 }
 

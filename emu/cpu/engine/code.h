@@ -55,6 +55,9 @@ struct hooked {
 	uint64_t va, last_va;
 };
 
+/* What was seen of an ambiguous branch before it ran. */
+enum cond_outcome { COND_UNKNOWN, COND_NOT_TAKEN, COND_TAKEN };
+
 /*
  * The places where an engine calls back in the middle of a block, and what was seen
  * there.  Owner: hook.c; .access_va: access/mmio.c.
@@ -62,7 +65,7 @@ struct hooked {
 struct cpu_sites {
 	struct hooked *hooked; /* given to engine_hook() */
 	size_t hooked_count;
-	bool cond_known, cond_taken; /* ambiguous branch, seen before it ran */
+	enum cond_outcome outcome;
 	uint64_t access_va; /* of the current access to the APIC; else 0 */
 };
 

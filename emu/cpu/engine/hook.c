@@ -80,8 +80,9 @@ look_at_branch(struct cpu *cpu, uint64_t va, uint8_t length)
 
 	TZ_ASSERT(
 	    walk_read(&cpu->space, (struct gva){ va }, bytes, length, NULL));
-	cpu->sites.cond_known = true;
-	cpu->sites.cond_taken = insn_cond_taken(bytes, length, &regs);
+	cpu->sites.outcome = insn_cond_taken(bytes, length, &regs)
+	    ? COND_TAKEN
+	    : COND_NOT_TAKEN;
 }
 
 /* True if the engine may run INSN at VA in the current state. */

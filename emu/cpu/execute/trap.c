@@ -479,8 +479,7 @@ finish(struct cpu *cpu, uint64_t rip)
 	else if (writes_trace_state(cpu))
 		cpu_pass_time(
 		    cpu, 0); /* so that the execution log knows the time */
-	cpu->mode.shadow = false;
-	cpu->mode.at_boundary = true;
+	cpu->mode.place = PLACE_BOUNDARY;
 	if (cpu->trap.insn.class != INSN_SYSCALL) {
 		set(cpu, ENGINE_RIP, next);
 		cpu_tell_resume(cpu, next);
