@@ -1,3 +1,7 @@
+/*
+ * The loop of a CPU: deliver what is pending, choose an engine, run it, and handle
+ * what stopped it.
+ */
 #include "emu/cpu/state.h"
 #include "emu/pt/packet/nonbranch.h"
 

@@ -4,7 +4,6 @@
 
 #include "emu/base/rtit.h"
 #include "emu/cpu/insn/insn.h"
-#include "emu/cpu/insn/operand.h"
 
 struct cpu;
 

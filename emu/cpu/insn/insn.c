@@ -69,57 +69,6 @@ static const struct {
 	{ ZYDIS_MNEMONIC_SYSEXIT, INSN_UNMODELLED },
 };
 
-/*
- * SDM vol. 2, table 2-3 "32-Bit Addressing Forms with the SIB Byte": base 101B with
- * mod 00B is a displacement alone, whatever REX.B says.  Zydis 4.0.0 wrongly uses
- * R13.
- */
-static void
-drop_base(struct decoded *d)
-{
-	if (!(d->insn.attributes & ZYDIS_ATTRIB_HAS_SIB) ||
-	    d->insn.raw.modrm.mod != 0 || d->insn.raw.sib.base != 5)
-		return;
-	for (int i = 0; i < d->insn.operand_count; i++) {
-		ZydisDecodedOperand *operand = &d->operand[i];
-
-		if (operand->type != ZYDIS_OPERAND_TYPE_MEMORY ||
-		    operand->encoding != ZYDIS_OPERAND_ENCODING_MODRM_RM)
-			continue;
-		operand->mem.base = ZYDIS_REGISTER_NONE;
-		operand->mem.disp.has_displacement = true;
-		operand->mem.disp.value = d->insn.raw.disp.value;
-	}
-}
-
-/*
- * SDM vol. 2, "CLFLUSH - Flush Cache Line": it faults like the load of one byte.
- * Zydis treats it as an access to a cache line.
- */
-static void
-make_load(struct decoded *d)
-{
-	if (d->insn.mnemonic != ZYDIS_MNEMONIC_CLFLUSH)
-		return;
-	d->operand[0].actions = ZYDIS_OPERAND_ACTION_READ;
-	d->operand[0].size = 8;
-}
-
-bool
-insn_zydis_decode(const uint8_t *bytes, size_t count, struct decoded *out)
-{
-	ZydisDecoder decoder;
-
-	ZydisDecoderInit(
-	    &decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-	if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(
-		&decoder, bytes, count, &out->insn, out->operand)))
-		return false;
-	drop_base(out);
-	make_load(out);
-	return true;
-}
-
 static bool
 is_far(const struct decoded *d)
 {

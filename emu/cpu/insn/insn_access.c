@@ -296,18 +296,6 @@ insn_uses(
 }
 
 uint64_t
-insn_zydis_bit_offset(uint32_t bytes, uint64_t bit)
-{
-	int64_t width = bytes * INT64_C(8);
-	int64_t at = width == 16 ? (int16_t)bit
-	    : width == 32        ? (int32_t)bit
-				 : (int64_t)bit;
-
-	/* Rounds towards minus infinity. */
-	return (uint64_t)((at - (at & (width - 1))) / 8);
-}
-
-uint64_t
 insn_access_va(const struct insn_access *access, const uint64_t *value)
 {
 	uint64_t va = access->disp;

@@ -39,21 +39,6 @@ operand_va(const struct decoded *d, const ZydisDecodedOperand *operand,
 	return ea;
 }
 
-static bool
-is_written(const ZydisDecodedOperand *operand)
-{
-	return (operand->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0;
-}
-
-static bool
-is_vector(const struct decoded *d)
-{
-	return d->insn.meta.isa_ext == ZYDIS_ISA_EXT_MMX ||
-	    d->insn.meta.isa_ext == ZYDIS_ISA_EXT_SSE ||
-	    d->insn.meta.isa_ext == ZYDIS_ISA_EXT_SSE2 ||
-	    d->insn.meta.isa_ext == ZYDIS_ISA_EXT_SSE3;
-}
-
 /*
  * SDM vol. 1, 4.1.1 "Alignment of Words, Doublewords, Quadwords, and Double
  * Quadwords": the instructions that require alignment, and those for unaligned
@@ -70,7 +55,7 @@ is_aligned(const struct decoded *d, const ZydisDecodedOperand *operand)
 	case ZYDIS_MNEMONIC_MASKMOVDQU:
 		return false;
 	default:
-		return is_vector(d) && operand->size == 128;
+		return insn_zydis_is_vector(d) && operand->size == 128;
 	}
 }
 
@@ -93,7 +78,7 @@ insn_memory_operand(const uint8_t *bytes, size_t count, uint64_t va,
 			.bytes = operand->size / 8u,
 			.read = (operand->actions &
 				    ZYDIS_OPERAND_ACTION_MASK_READ) != 0,
-			.written = is_written(operand),
+			.written = insn_zydis_is_written(operand),
 			.stack = operand->mem.segment == ZYDIS_REGISTER_SS,
 			.aligned = is_aligned(&d, operand),
 		};
@@ -109,16 +94,6 @@ static bool is_local_class(enum insn_class class)
 	    class == INSN_CMPXCHG32_REG;
 }
 
-/* LEA and NOP have a memory operand that they do not access. */
-static bool
-is_accessed(const ZydisDecodedOperand *operand)
-{
-	return operand->type == ZYDIS_OPERAND_TYPE_MEMORY &&
-	    (operand->mem.type == ZYDIS_MEMOP_TYPE_MEM ||
-		operand->mem.type == ZYDIS_MEMOP_TYPE_VSIB) &&
-	    operand->actions != 0;
-}
-
 static bool
 is_local(const struct decoded *d)
 {
@@ -128,7 +103,7 @@ is_local(const struct decoded *d)
 	for (int i = 0; i < d->insn.operand_count; i++) {
 		const ZydisDecodedOperand *operand = &d->operand[i];
 
-		if (is_accessed(operand) &&
+		if (insn_zydis_is_accessed(operand) &&
 		    (operand->mem.base != ZYDIS_REGISTER_RSP ||
 			operand->mem.index != ZYDIS_REGISTER_NONE ||
 			d->insn.mnemonic == ZYDIS_MNEMONIC_XCHG))
@@ -150,7 +125,8 @@ insn_is_split(const uint8_t *bytes, size_t count)
 	for (int i = 0; i < d.insn.operand_count_visible; i++) {
 		const ZydisDecodedOperand *operand = &d.operand[i];
 
-		if (is_accessed(operand) && is_written(operand) &&
+		if (insn_zydis_is_accessed(operand) &&
+		    insn_zydis_is_written(operand) &&
 		    (operand->actions & ZYDIS_OPERAND_ACTION_MASK_READ) &&
 		    operand->mem.base != ZYDIS_REGISTER_RSP)
 			return operand->size >= 8 && operand->size <= 64;
@@ -172,48 +148,6 @@ bit_offset(const struct decoded *d, uint64_t va, const struct insn_regs *regs)
 		return 0;
 	return insn_zydis_bit_offset(d->operand[0].size / 8u,
 	    register_value(d->operand[1].reg.value, va, regs));
-}
-
-bool
-insn_zydis_stores(const struct decoded *d)
-{
-	for (int i = 0; i < d->insn.operand_count; i++) {
-		const ZydisDecodedOperand *operand = &d->operand[i];
-
-		if (is_accessed(operand) && is_written(operand) &&
-		    operand->mem.base != ZYDIS_REGISTER_RSP)
-			return true;
-	}
-	return false;
-}
-
-static bool
-has_mmx(const struct decoded *d)
-{
-	for (int i = 0; i < d->insn.operand_count_visible; i++) {
-		if (d->operand[i].type == ZYDIS_OPERAND_TYPE_REGISTER &&
-		    ZydisRegisterGetClass(d->operand[i].reg.value) ==
-			ZYDIS_REGCLASS_MMX)
-			return true;
-	}
-	return false;
-}
-
-bool
-insn_zydis_is_checked(const struct decoded *d)
-{
-	for (int i = 0; i < d->insn.operand_count_visible; i++) {
-		const ZydisDecodedOperand *operand = &d->operand[i];
-
-		if (!is_accessed(operand))
-			continue;
-		return d->insn.meta.category == ZYDIS_CATEGORY_SETCC ||
-		    d->insn.mnemonic == ZYDIS_MNEMONIC_RCL ||
-		    d->insn.mnemonic == ZYDIS_MNEMONIC_RCR ||
-		    d->insn.mnemonic == ZYDIS_MNEMONIC_CLFLUSH ||
-		    (is_vector(d) && (operand->size == 128 || has_mmx(d)));
-	}
-	return false;
 }
 
 bool
@@ -262,21 +196,21 @@ insn_page(const uint8_t *bytes, size_t count, uint64_t va,
 		uint64_t size = operand->size / 8u;
 		uint64_t start;
 
-		if (!is_accessed(operand) || size == 0)
+		if (!insn_zydis_is_accessed(operand) || size == 0)
 			continue;
 		start = operand_va(&d, operand, va, regs);
 		if (i == 0)
 			start += bit_offset(&d, va, regs);
 		/* For PUSH and CALL, the operand's address uses RSP before it is
 		 * decremented. */
-		if (is_written(operand) &&
+		if (insn_zydis_is_written(operand) &&
 		    operand->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN &&
 		    operand->mem.base == ZYDIS_REGISTER_RSP)
 			start -= size;
 		if (start >> 12 != page_va >> 12 &&
 		    (start + size - 1) >> 12 != page_va >> 12)
 			continue;
-		if (is_written(operand))
+		if (insn_zydis_is_written(operand))
 			page.written = true;
 		else
 			page.read_first = true;

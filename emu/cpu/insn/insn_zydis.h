@@ -13,7 +13,11 @@ struct decoded {
 
 /* False: the bytes are not an instruction, or too few. */
 bool insn_zydis_decode(const uint8_t *bytes, size_t count, struct decoded *out);
-enum insn_class insn_zydis_classify(const struct decoded *d);
+/* LEA and NOP have a memory operand that they do not access. */
+bool insn_zydis_is_accessed(const ZydisDecodedOperand *operand);
+bool insn_zydis_is_written(const ZydisDecodedOperand *operand);
+/* True for MMX, SSE, SSE2 and SSE3. */
+bool insn_zydis_is_vector(const struct decoded *d);
 /* See struct insn. */
 bool insn_zydis_stores(const struct decoded *d);
 /*
@@ -32,5 +36,8 @@ bool insn_zydis_is_float(const struct decoded *d);
  * INSN_PLAIN: the engine gets it right.
  */
 enum insn_class insn_zydis_distrust(const struct decoded *d);
+
+/* insn.c */
+enum insn_class insn_zydis_classify(const struct decoded *d);
 
 #endif

@@ -2,8 +2,8 @@
  * Memory operands of instructions that the machine executes itself.  Private to
  * emu/cpu.
  */
-#ifndef TOPAZ_EMU_CPU_INSN_OPERAND_H
-#define TOPAZ_EMU_CPU_INSN_OPERAND_H
+#ifndef TOPAZ_EMU_CPU_ACCESS_CHECK_H
+#define TOPAZ_EMU_CPU_ACCESS_CHECK_H
 
 #include "emu/cpu/access/walk.h"
 #include "emu/cpu/insn/insn.h"
@@ -11,8 +11,8 @@
 struct cpu;
 
 /*
- * check.c: makes an access to MEMORY as the guest's code would.  BYTES is its place
- * in RAM; .part[0] NULL: it is not RAM, which makes cpu_access_ram() end the run.
+ * Makes an access to MEMORY as the guest's code would.  BYTES is its place in RAM;
+ * .part[0] NULL: it is not RAM, which makes cpu_access_ram() end the run.
  */
 enum fault cpu_access_memory(struct cpu *cpu, const struct insn_memory *memory,
     struct walk_bytes *bytes, uint64_t *fault_va);
