@@ -118,6 +118,13 @@ cpu_tell_resume(struct cpu *cpu, uint64_t next)
 }
 
 void
+cpu_set_limit(struct cpu *cpu, uint64_t insns)
+{
+	cpu->time.limit_insns = cpu_count_insns(cpu) + insns;
+	cpu->time.left = (int64_t)insns;
+}
+
+void
 cpu_pass_time(struct cpu *cpu, uint64_t cycles)
 {
 	cpu->time.idle_cycles += cycles;

@@ -3,7 +3,6 @@
  * what stopped it.
  */
 #include "emu/cpu/state.h"
-#include "emu/pt/packet/nonbranch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -115,7 +114,6 @@ cpu_start(
 static void
 set_limit(struct cpu *cpu, uint64_t limit_cycles)
 {
-	uint64_t insns = cpu_count_insns(cpu);
 	uint64_t now = cpu_cycles(cpu);
 	uint64_t due = apic_pending(&cpu->apic) < 0 ? cpu->apic.timer_due
 						    : APIC_NEVER;
@@ -128,8 +126,7 @@ set_limit(struct cpu *cpu, uint64_t limit_cycles)
 	left = end > now ? end - now : 0;
 	if (cpu_until_stop(cpu) < left)
 		left = cpu_until_stop(cpu);
-	cpu->time.left = (int64_t)left;
-	cpu->time.limit_insns = insns + (uint64_t)cpu->time.left;
+	cpu_set_limit(cpu, left);
 }
 
 static void
@@ -139,11 +136,8 @@ run_engine(struct cpu *cpu)
 
 	cpu_choose_engine(cpu);
 	cpu->block = &cpu->nowhere;
-	if (cpu->code.unsure)
-		cpu_verify_code(cpu);
-	if (cpu->trace.stopped && cpu->exec_log != NULL)
-		exec_log_stopped(cpu->exec_log);
-	cpu->trace.stopped = false;
+	cpu_check_code(cpu);
+	cpu_log_stop(cpu);
 	cpu_drop_translations(cpu);
 	end = engine_run(cpu->active);
 	cpu_drop_translations(cpu);
@@ -171,11 +165,7 @@ take_interrupt(struct cpu *cpu)
 
 	if (cpu_can_take_nmi(cpu)) {
 		cpu->engines.tlb_unsure = true;
-		cpu->interrupts.nmis--;
-		cpu->interrupts.nmi_blocked = true;
-		cpu->interrupts.nmi_count++;
-		/* SDM vol. 3, 33.4.2.25: an NMI is not an "external interrupt". */
-		cpu_wake(cpu, 0);
+		cpu_take_nmi(cpu);
 		cpu_emit(cpu, EVENT_NMI, 0, cpu_rip(cpu), 0);
 		cpu_deliver(
 		    cpu, VECTOR_NMI, DELIVER_INTERRUPT, 0, cpu_rip(cpu));
@@ -187,9 +177,7 @@ take_interrupt(struct cpu *cpu)
 	if (vector < 0)
 		return false;
 	cpu->engines.tlb_unsure = true;
-	apic_take(&cpu->apic, (uint8_t)vector);
-	cpu_wake(cpu, PT_WAKE_INTERRUPT);
-	cpu->interrupts.in_handler = true;
+	cpu_take_vector(cpu, (uint8_t)vector);
 	cpu_emit(cpu, EVENT_INTERRUPT, (uint64_t)vector, cpu_rip(cpu), 0);
 	cpu_deliver(cpu, (uint8_t)vector, DELIVER_INTERRUPT, 0, cpu_rip(cpu));
 	return true;
@@ -198,7 +186,8 @@ take_interrupt(struct cpu *cpu)
 enum cpu_end
 cpu_run(struct cpu *cpu, uint64_t limit_cycles)
 {
-	cpu->code.others_ran |= cpu->config.cpu_count > 1;
+	if (cpu->config.cpu_count > 1)
+		cpu_see_others(cpu);
 	for (;;) {
 		if (cpu->stop.over)
 			return CPU_OVER;

@@ -65,16 +65,27 @@ cpu_nmi_after_skid(struct cpu *cpu)
 }
 
 void
-cpu_tell_halt(struct cpu *cpu)
+cpu_count_down_nmi(struct cpu *cpu)
+{
+	if (cpu->interrupts.nmi_wait > 0)
+		cpu->interrupts.nmi_wait--;
+}
+
+void
+cpu_halt(struct cpu *cpu)
 {
 	static const struct pt_power c1 = { 0 };
 	struct pt_context at = cpu_context(cpu, cpu->trap.rip);
 
+	cpu->mode.halted = true;
+	cpu->mode.kernel_since = cpu_insns(cpu);
 	pt_unit_power_enter(cpu->unit, &at, &c1);
+	cpu->interrupts.nmi_wait = 0;
 }
 
-void
-cpu_wake(struct cpu *cpu, uint8_t reason)
+/* An event (PT_WAKE_*) wakes the CPU, if it is halted. */
+static void
+wake(struct cpu *cpu, uint8_t reason)
 {
 	struct pt_context at;
 
@@ -85,6 +96,31 @@ cpu_wake(struct cpu *cpu, uint8_t reason)
 		cpu_sync_clock(cpu);
 	at = cpu_context(cpu, cpu_rip(cpu));
 	pt_unit_power_exit(cpu->unit, &at, 0, 0, reason);
+}
+
+void
+cpu_take_nmi(struct cpu *cpu)
+{
+	cpu->interrupts.nmis--;
+	cpu->interrupts.nmi_blocked = true;
+	cpu->interrupts.nmi_count++;
+	/* SDM vol. 3, 33.4.2.25: an NMI is not an "external interrupt". */
+	wake(cpu, 0);
+}
+
+void
+cpu_take_vector(struct cpu *cpu, uint8_t vector)
+{
+	apic_take(&cpu->apic, vector);
+	wake(cpu, PT_WAKE_INTERRUPT);
+	cpu->interrupts.in_handler = true;
+}
+
+void
+cpu_end_handler(struct cpu *cpu)
+{
+	cpu->interrupts.in_handler &= cpu->interrupts.nmi_blocked;
+	cpu->interrupts.nmi_blocked = false;
 }
 
 bool

@@ -44,9 +44,15 @@ int cpu_takeable_vector(struct cpu *cpu); /* or -1 */
 /* The NMI of a PMI: after the skid, with the effects of deviations LATE and DOUBLE. */
 void cpu_nmi_after_skid(struct cpu *cpu);
 void cpu_fire_timer(struct cpu *cpu, uint64_t now);
-/* HLT has stopped the CPU; an event (PT_WAKE_*) has woken it, if it was halted. */
-void cpu_tell_halt(struct cpu *cpu);
-void cpu_wake(struct cpu *cpu, uint8_t reason);
+/* One instruction of a pending NMI's skid has run. */
+void cpu_count_down_nmi(struct cpu *cpu);
+/* HLT stops the CPU. */
+void cpu_halt(struct cpu *cpu);
+/* What can be taken is taken: it is no longer pending, and wakes the CPU. */
+void cpu_take_nmi(struct cpu *cpu);
+void cpu_take_vector(struct cpu *cpu, uint8_t vector);
+/* IRET. */
+void cpu_end_handler(struct cpu *cpu);
 
 /* except.c */
 enum delivery {

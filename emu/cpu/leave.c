@@ -139,8 +139,7 @@ after_effects(struct cpu *cpu, const struct block *from, uint64_t va)
 		cpu_request_attention(cpu);
 	switch ((int)from->last.class) {
 	case INSN_IRET:
-		cpu->interrupts.in_handler &= cpu->interrupts.nmi_blocked;
-		cpu->interrupts.nmi_blocked = false;
+		cpu_end_handler(cpu);
 		sync_context(cpu, false);
 		cpu_serialize(cpu);
 		cpu_emit(cpu, EVENT_IRET, 0, va, 0);

@@ -149,6 +149,14 @@ cpu_if_changed(struct cpu *cpu, uint64_t next)
 }
 
 void
+cpu_log_stop(struct cpu *cpu)
+{
+	if (cpu->trace.stopped && cpu->exec_log != NULL)
+		exec_log_stopped(cpu->exec_log);
+	cpu->trace.stopped = false;
+}
+
+void
 cpu_sync_output(struct cpu *cpu)
 {
 	pt_unit_sync_output(cpu->unit);

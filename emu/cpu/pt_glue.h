@@ -29,6 +29,8 @@ struct cpu_trace {
 struct pt_port cpu_pt_port(struct cpu *cpu);
 /* An instruction before NEXT may have changed RFLAGS.IF. */
 void cpu_if_changed(struct cpu *cpu, uint64_t next);
+/* Writes into the execution log that the unit has stopped itself, if it has. */
+void cpu_log_stop(struct cpu *cpu);
 
 /* clock.c */
 /*
@@ -38,6 +40,8 @@ void cpu_if_changed(struct cpu *cpu, uint64_t next);
 void cpu_sync_clock(struct cpu *cpu);
 /* While the unit's buffer overflows: the next instruction is at NEXT. */
 void cpu_tell_resume(struct cpu *cpu, uint64_t next);
+/* The fast path is left after INSNS instructions. */
+void cpu_set_limit(struct cpu *cpu, uint64_t insns);
 /* CYCLES pass without an instruction. */
 void cpu_pass_time(struct cpu *cpu, uint64_t cycles);
 /* The cycle of the unit's next action; UINT64_MAX: none. */

@@ -73,8 +73,8 @@ cpu_step(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg)
 	round = from->insns > 0 && cpu_is_again(from, va, size);
 	last = round && cpu_is_rep_again(from, va) &&
 	    engine_get(cpu->active, ENGINE_RCX) == 0;
-	if (from->insns > 0 && !last && cpu->interrupts.nmi_wait > 0)
-		cpu->interrupts.nmi_wait--;
+	if (from->insns > 0 && !last)
+		cpu_count_down_nmi(cpu);
 	cpu_enter_slow(cpu, va, size);
 	if (cpu->block == &cpu->nowhere)
 		return;

@@ -51,8 +51,8 @@ what_was_written(struct cpu *cpu)
 	return written;
 }
 
-void
-cpu_verify_code(struct cpu *cpu)
+static void
+verify_code(struct cpu *cpu)
 {
 	struct code_written written = what_was_written(cpu);
 
@@ -62,10 +62,23 @@ cpu_verify_code(struct cpu *cpu)
 }
 
 void
+cpu_check_code(struct cpu *cpu)
+{
+	if (cpu->code.unsure)
+		verify_code(cpu);
+}
+
+void
+cpu_see_others(struct cpu *cpu)
+{
+	cpu->code.others_ran = true;
+}
+
+void
 cpu_serialize(struct cpu *cpu)
 {
 	if (cpu->code.others_ran)
-		cpu_verify_code(cpu);
+		verify_code(cpu);
 }
 
 void

@@ -76,7 +76,10 @@ void cpu_forget_code(struct cpu *cpu, uint64_t va, uint64_t bytes);
 void cpu_drop_translations(struct cpu *cpu);
 /* The engines drop what block_cache_take_change() reports.  True: there was a change. */
 bool cpu_forget_changes(struct cpu *cpu);
-void cpu_verify_code(struct cpu *cpu); /* see cpu_see_writes() */
+/* An engine runs next: code is verified if cpu_see_writes() was called. */
+void cpu_check_code(struct cpu *cpu);
+/* Other CPUs have run. */
+void cpu_see_others(struct cpu *cpu);
 /* A serializing instruction: code that other CPUs have written takes effect now. */
 void cpu_serialize(struct cpu *cpu);
 /* Updates the block cache to the current page tables. */

@@ -80,7 +80,7 @@ do_cpuid(struct cpu *cpu)
 	};
 	uint32_t out[4];
 
-	cpu->code.unsure = true; /* it serializes */
+	cpu_see_writes(cpu); /* it serializes */
 	profile_cpuid(cpu->config.profile, &about,
 	    (uint32_t)get(cpu, ENGINE_RAX), (uint32_t)get(cpu, ENGINE_RCX),
 	    out);
@@ -338,10 +338,7 @@ do_hlt(struct cpu *cpu)
 {
 	if (cpu->mode.cpl != 0)
 		return FAULT_GP;
-	cpu->mode.halted = true;
-	cpu->mode.kernel_since = cpu_insns(cpu);
-	cpu_tell_halt(cpu);
-	cpu->interrupts.nmi_wait = 0;
+	cpu_halt(cpu);
 	cpu_emit(cpu, EVENT_HALT, 0, cpu->trap.rip, 0);
 	return FAULT_NONE;
 }
@@ -503,8 +500,7 @@ cpu_trap(struct cpu *cpu)
 
 	TZ_ASSERT(cpu->trap.pending);
 	cpu->trap.pending = false;
-	if (cpu->interrupts.nmi_wait > 0)
-		cpu->interrupts.nmi_wait--;
+	cpu_count_down_nmi(cpu);
 	if (pt_unit_fast(cpu->unit)->timed || writes_trace_state(cpu))
 		cpu_sync_clock(cpu);
 	cpu_audit_trap(cpu, &uses);
