@@ -23,11 +23,17 @@ struct cpu;
  * APIC.  Owner: interrupt.c.
  */
 struct cpu_interrupts {
-	uint8_t nmis;      /* pending; 2: the deviation DOUBLE has added one */
-	bool nmi_blocked;  /* an NMI's handler runs */
-	uint32_t nmi_wait; /* instructions until a pending NMI may be taken */
-	uint64_t nmi_count;
-	bool in_handler; /* no IRET since the last interrupt, except an NMI's */
+	uint8_t nmis;       /* pending; 2: the deviation DOUBLE has added one */
+	uint32_t nmi_wait;  /* instructions until a pending NMI may be taken */
+	uint64_t nmi_count; /* taken so far */
+	/*
+	 * in_handler nmi_blocked
+	 *     0          0       no handler runs
+	 *     1          0       an interrupt's
+	 *     0          1       an NMI's
+	 *     1          1       an NMI's, which has interrupted an interrupt's
+	 */
+	bool in_handler, nmi_blocked; /* IRET ends the inner one */
 	uint64_t hold_until; /* cycles before which no interrupt is taken */
 };
 

@@ -26,9 +26,7 @@ struct cpu_engines {
 	bool tlb_unsure;    /* the TLB must be empty when an engine runs next */
 };
 
-/*
- * What is known of the code that was decoded and translated.  Owner: code.c.
- */
+/* What is known of the code that was decoded and translated.  Owner: code.c. */
 struct cpu_code {
 	struct block_cache *blocks;
 	/* Code that the active engine must translate anew when it is stopped. */
@@ -46,8 +44,14 @@ struct cpu_code {
 		const struct block *block;
 		uint32_t size, age;
 	} entered;
-	bool unsure;     /* check all code before an engine runs next */
-	bool others_ran; /* other CPUs have run since code was last checked */
+	/*
+	 * unsure others_ran
+	 *    0       0      code is as it was checked last
+	 *    0       1      other CPUs have run since: check at the next
+	 *                   serializing instruction
+	 *    1      any     check before an engine runs next
+	 */
+	bool unsure, others_ran;
 };
 
 /* Instructions [va, last_va]. */
