@@ -45,7 +45,10 @@ run_is_stopped(void *arg)
 	return stop_requested();
 }
 
-/* Passes the configuration to the owner; notes the driver's refusal if the kernel drops it. */
+/*
+ * Passes the configuration to the owner; notes the driver's refusal if the kernel drops
+ * it, and counters that stand still.
+ */
 static void
 run_event(void *arg, const struct event *event)
 {
@@ -61,6 +64,9 @@ run_event(void *arg, const struct event *event)
 		outcome->refused_error = (int)(int64_t)event->b;
 		outcome->refused_cpu = event->c;
 	}
+	if (event->kind == EVENT_COUNTER_UNKNOWN &&
+	    outcome->cpu[event->cpu].uncounted++ == 0)
+		outcome->cpu[event->cpu].uncounted_select = event->b;
 	run->recorder.event(run->recorder.arg, event);
 }
 

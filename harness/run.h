@@ -51,6 +51,9 @@ struct run_outcome {
 		uint64_t wraps;
 		uint64_t pt_errors;
 		char pt_error[RUN_LINE_BYTES]; /* cause, if .pt_errors is not 0 */
+		/* Performance counters that were enabled for an event without a
+		 * model, and IA32_PERFEVTSELx of the first: they stand still. */
+		uint64_t uncounted, uncounted_select;
 	} cpu[MACHINE_CPUS_MAX];
 	/* Configurations that the driver refused while the kernel ignored the error:
 	 * their number, and the CPU and the error of the first one. */

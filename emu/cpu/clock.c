@@ -128,6 +128,8 @@ void
 cpu_pass_time(struct cpu *cpu, uint64_t cycles)
 {
 	cpu->time.idle_cycles += cycles;
+	if (cpu->mode.halted)
+		cpu->counters.halted_cycles += cycles;
 	if (cpu->exec_log != NULL && pt_unit_fast(cpu->unit)->timed)
 		exec_log_time(cpu->exec_log, cpu_cycles(cpu));
 }
@@ -182,4 +184,37 @@ cpu_trace_wake_due(struct cpu *cpu)
 	}
 	/* The interval includes that cycle itself. */
 	return due == UINT64_MAX ? due : due + 1;
+}
+
+uint64_t
+cpu_awake_cycles(const struct cpu *cpu)
+{
+	return cpu_cycles(cpu) - cpu->counters.halted_cycles;
+}
+
+/* Ticks of the TSC in CYCLES of the core, and of the bus clock, 100 MHz. */
+static uint64_t
+reference(const struct cpu *cpu, uint64_t cycles)
+{
+	return cycles * cpu->config.profile->cbr / cpu->config.core_cbr;
+}
+
+static uint64_t
+bus(const struct cpu *cpu, uint64_t cycles)
+{
+	return cycles / cpu->config.core_cbr;
+}
+
+struct pmu_slice
+cpu_unreported(const struct cpu *cpu)
+{
+	uint64_t from = cpu->counters.cycles, to = cpu_awake_cycles(cpu);
+	struct pmu_slice slice = { { 0 } };
+
+	slice.count[PMU_INSTRUCTIONS] = cpu_count_insns(cpu) -
+	    cpu->counters.insns;
+	slice.count[PMU_CYCLES] = to - from;
+	slice.count[PMU_REFERENCE] = reference(cpu, to) - reference(cpu, from);
+	slice.count[PMU_BUS] = bus(cpu, to) - bus(cpu, from);
+	return slice;
 }

@@ -52,6 +52,15 @@ cpu_until_stop(const struct cpu *cpu)
 	return stop < pause ? stop : pause;
 }
 
+uint64_t
+cpu_until_look(const struct cpu *cpu)
+{
+	uint64_t stop = cpu_until_stop(cpu);
+	uint64_t due = cpu->counters.due_insns - cpu_count_insns(cpu);
+
+	return cpu->counters.due_insns != UINT64_MAX && due < stop ? due : stop;
+}
+
 bool
 cpu_is_at_stop(const struct cpu *cpu)
 {

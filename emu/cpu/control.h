@@ -28,6 +28,8 @@ struct cpu_observer {
 /* control.c */
 /* Instructions until the next stop; without a stop, more than can ever run. */
 uint64_t cpu_until_stop(const struct cpu *cpu);
+/* The same until the next stop or until a performance counter may overflow. */
+uint64_t cpu_until_look(const struct cpu *cpu);
 bool cpu_is_at_stop(const struct cpu *cpu);
 /* True if a stop or pause was reached; clears it. */
 bool cpu_reached_stop(struct cpu *cpu);

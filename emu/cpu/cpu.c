@@ -66,6 +66,7 @@ cpu_create(const struct cpu_config *config, struct tz_error *err)
 	    cpu->sites.hooked == NULL || cpu->trap.float_code == NULL ||
 	    pt_unit_set_cycles(cpu->unit, &config->pt_cycles) != 0)
 		goto no_memory;
+	cpu_counters_reset(cpu);
 	if (make_engines(cpu, err) != 0) {
 		cpu_destroy(cpu);
 		return NULL;
@@ -102,6 +103,7 @@ cpu_start(
 	engine_set(cpu->engines.main, ENGINE_RIP, rip);
 	apic_reset(&cpu->apic, cpu->config.id);
 	cpu_reset_msrs(cpu);
+	cpu_counters_reset(cpu);
 	cpu->mode.cpl = 0;
 	cpu->mode.place = PLACE_BOUNDARY;
 	cpu->space.cr3 = cr3;
@@ -124,8 +126,8 @@ set_limit(struct cpu *cpu, uint64_t limit_cycles)
 	    cpu->interrupts.hold_until < end)
 		end = cpu->interrupts.hold_until;
 	left = end > now ? end - now : 0;
-	if (cpu_until_stop(cpu) < left)
-		left = cpu_until_stop(cpu);
+	if (cpu_until_look(cpu) < left)
+		left = cpu_until_look(cpu);
 	cpu_set_limit(cpu, left);
 }
 
@@ -166,6 +168,8 @@ take_interrupt(struct cpu *cpu)
 	if (cpu_can_take_nmi(cpu)) {
 		cpu->engines.tlb_unsure = true;
 		cpu_take_nmi(cpu);
+		if (cpu->counters.branches)
+			cpu_counters_interrupt(cpu);
 		cpu_emit(cpu, EVENT_NMI, 0, cpu_rip(cpu), 0);
 		cpu_deliver(
 		    cpu, VECTOR_NMI, DELIVER_INTERRUPT, 0, cpu_rip(cpu));
@@ -178,6 +182,8 @@ take_interrupt(struct cpu *cpu)
 		return false;
 	cpu->engines.tlb_unsure = true;
 	cpu_take_vector(cpu, (uint8_t)vector);
+	if (cpu->counters.branches)
+		cpu_counters_interrupt(cpu);
 	cpu_emit(cpu, EVENT_INTERRUPT, (uint64_t)vector, cpu_rip(cpu), 0);
 	cpu_deliver(cpu, (uint8_t)vector, DELIVER_INTERRUPT, 0, cpu_rip(cpu));
 	return true;
@@ -191,6 +197,10 @@ cpu_run(struct cpu *cpu, uint64_t limit_cycles)
 	for (;;) {
 		if (cpu->stop.over)
 			return CPU_OVER;
+		if (cpu->counters.due_insns <= cpu_count_insns(cpu)) {
+			cpu->engines.step_left = 0;
+			cpu_counters_sync(cpu);
+		}
 		if (cpu_reached_stop(cpu))
 			return CPU_STOPPED;
 		cpu_fire_timer(cpu, cpu_cycles(cpu));

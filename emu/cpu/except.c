@@ -192,6 +192,7 @@ enter_handler(struct cpu *cpu, const struct gate *gate, uint64_t rsp,
 	cpu->mode.cpl = 0;
 	if (changed)
 		cpu->mode.kernel_since = cpu_insns(cpu);
+	cpu_counters_ring(cpu);
 	cpu->mode.place = PLACE_BOUNDARY;
 	if (changed && cpu->exec_log != NULL)
 		exec_log_context(cpu->exec_log, 0, cpu->space.cr3);
@@ -227,6 +228,8 @@ retire_software(struct cpu *cpu, uint64_t rip)
 	if (cpu->exec_log != NULL)
 		exec_log_step(cpu->exec_log, rip);
 	cpu_retire(cpu, 1);
+	if (cpu->counters.branches)
+		cpu_counters_branch(cpu, INSN_FAR, true);
 }
 
 /* True if deliveries repeat without end: each handler faults at its first instruction. */

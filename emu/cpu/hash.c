@@ -50,6 +50,7 @@ cpu_hash(struct cpu *cpu, uint64_t base, uint64_t limit)
 {
 	uint64_t now = cpu_cycles(cpu);
 	bool asleep = cpu_is_asleep(cpu);
+	struct pmu pmu = cpu_counters_now(cpu);
 	/* The time of a sleeping CPU has no effect before it wakes. */
 	uint64_t clock = asleep ? ahead(now, base) : now - base;
 	uint64_t words[] = {
@@ -76,7 +77,8 @@ cpu_hash(struct cpu *cpu, uint64_t base, uint64_t limit)
 		cpu->msrs.cstar,
 		cpu->msrs.fmask,
 		apic_hash(&cpu->apic, asleep && now < base ? base : now),
-		pmu_hash(&cpu->pmu),
+		pmu_hash(&pmu),
+		cpu->msrs.debugctl,
 		pt_unit_hash(cpu->unit),
 	};
 

@@ -47,6 +47,11 @@ struct cpu_delivery {
 /* interrupt.c */
 bool cpu_can_take_nmi(const struct cpu *cpu);
 int cpu_takeable_vector(struct cpu *cpu); /* or -1 */
+/*
+ * A performance-monitoring interrupt, by the LVT performance entry, with the effects of
+ * deviations LOST and MERGE.  Its cause is in IA32_PERF_GLOBAL_STATUS.
+ */
+void cpu_raise_pmi(struct cpu *cpu);
 /* The NMI of a PMI: after the skid, with the effects of deviations LATE and DOUBLE. */
 void cpu_nmi_after_skid(struct cpu *cpu);
 void cpu_fire_timer(struct cpu *cpu, uint64_t now);

@@ -127,6 +127,7 @@ sync_context(struct cpu *cpu, bool space_changed)
 	cpu->space.cr3 = cr3;
 	if (space_changed)
 		cpu_select_code(cpu);
+	cpu_counters_ring(cpu);
 	if (changed && cpu->exec_log != NULL)
 		exec_log_context(cpu->exec_log, cpu->mode.cpl, cr3);
 }
@@ -241,12 +242,19 @@ check_self(struct cpu *cpu, const struct block *block)
 		    (unsigned long long)block->va);
 }
 
+/* True if CLASS is a branch instruction that the engine runs. */
+static bool is_branch(enum insn_class class)
+{
+	return class >= INSN_COND && class <= INSN_SYSRET;
+}
+
 void
 cpu_leave_block(struct cpu *cpu, uint64_t va)
 {
 	/* The descriptor may be dropped below, but its memory is not reused. */
 	const struct block *from = cpu->block;
 	bool is_transfer = insn_is_transfer(from->last.class);
+	bool taken;
 
 	cpu->block = &cpu->nowhere;
 	if (from->insns == 0)
@@ -265,12 +273,15 @@ cpu_leave_block(struct cpu *cpu, uint64_t va)
 		return;
 	}
 	cpu_retire(cpu, from->insns);
+	taken = was_taken(cpu, from, va);
+	if (cpu->counters.branches && is_branch(from->last.class))
+		cpu_counters_branch(cpu, from->last.class, taken);
 	cpu->mode.place = is_transfer ? PLACE_BOUNDARY : PLACE_INSIDE;
 	if (!is_transfer && from->last.class != INSN_MOV_CR3)
 		cpu_tell_resume(cpu, va);
 	after_effects(cpu, from, va);
 	if (is_transfer || from->last.class == INSN_MOV_CR3)
-		trace_transfer(cpu, from, was_taken(cpu, from, va), va);
+		trace_transfer(cpu, from, taken, va);
 }
 
 void

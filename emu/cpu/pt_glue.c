@@ -33,30 +33,11 @@ static void
 pt_raise_pmi(void *arg)
 {
 	struct cpu *cpu = arg;
-	struct pending_faults *pending_faults = &cpu->faults;
-	enum apic_pmi pmi;
 
 	cpu->trace.pmi_count++;
-	cpu->attention = true;
 	pmu_topa_pmi(&cpu->pmu);
-	if (pending_faults->lost) {
-		pending_faults->lost = false;
-		return;
-	}
-	pmi = apic_raise_pmi(&cpu->apic);
-	if (pending_faults->merging) {
-		pending_faults->merging = false;
-		cpu_nmi_after_skid(cpu);
-	} else if (pmi == APIC_PMI_NMI && pending_faults->merge) {
-		pending_faults->merge = false;
-		pending_faults->merging = true;
-	} else if (pmi == APIC_PMI_NMI) {
-		cpu_nmi_after_skid(cpu);
-	} else if (pmi == APIC_PMI_UNMODELLED) {
-		cpu_end_run(cpu, CPU_OVER_UNMODELLED,
-		    "delivery mode of the LVT performance entry: 0x%x",
-		    cpu->apic.lvt[APIC_LVT_PC]);
-	}
+	cpu_counters_pmi(cpu);
+	cpu_raise_pmi(cpu);
 }
 
 static void

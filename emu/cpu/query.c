@@ -97,14 +97,27 @@ cpu_trace_bytes(const struct cpu *cpu)
 	return cpu->trace.bytes;
 }
 
+struct pmu
+cpu_counters_now(const struct cpu *cpu)
+{
+	struct pmu_slice slice = cpu_unreported(cpu);
+	struct pmu pmu = cpu->pmu;
+	bool pmi;
+
+	pmu_count(&pmu, cpu->counters.user, &slice, false, &pmi);
+	return pmu;
+}
+
 uint64_t
 cpu_peek_msr(const struct cpu *cpu, uint32_t msr)
 {
 	uint64_t value = 0;
 
+	struct pmu pmu = cpu_counters_now(cpu);
+
 	if (pmu_owns_msr(msr))
-		TZ_ASSERT(pmu_rdmsr(&cpu->pmu, msr, &value) == FAULT_NONE);
-	else if (pt_unit_rdmsr(cpu->unit, msr, &value) != FAULT_NONE)
+		return pmu_rdmsr(&pmu, msr, &value) == FAULT_NONE ? value : 0;
+	if (pt_unit_rdmsr(cpu->unit, msr, &value) != FAULT_NONE)
 		return 0;
 	return value;
 }

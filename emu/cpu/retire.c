@@ -28,6 +28,8 @@ static const uint8_t successor_kinds[INSN_CLASS_COUNT] = {
 static bool
 must_stop(struct cpu *cpu)
 {
+	if (cpu->counters.due_insns <= cpu_count_insns(cpu))
+		return true;
 	if (cpu->stop.over || cpu->trace.stopped ||
 	    cpu->code.forget_count > 0 || cpu_can_take_nmi(cpu) ||
 	    cpu_is_at_stop(cpu))
@@ -207,7 +209,7 @@ static inline void
 take_successor(struct cpu *cpu, const struct successor *successor, uint64_t va,
     uint32_t size)
 {
-	struct pt_fast *fast = pt_unit_fast(cpu->unit);
+	struct pt_fast *fast = cpu->route;
 
 	if (fast->fast) {
 		uint32_t tnt = fast->tnt << successor->shift | successor->bit;

@@ -12,6 +12,7 @@
 #include "emu/cpu/access/check.h"
 #include "emu/cpu/access/walk.h"
 #include "emu/cpu/control.h"
+#include "emu/cpu/counters.h"
 #include "emu/cpu/cpu.h"
 #include "emu/cpu/engine/block.h"
 #include "emu/cpu/engine/code.h"
@@ -41,12 +42,14 @@ struct cpu {
 	struct block *block; /* announced last by the engine; may have run in
 				part */
 	struct pt_unit *unit;
-	struct cpu_time time;      /* clock.c */
+	struct pt_fast *route; /* how near transfers may be reported: the unit's,
+				  or none, while each one is counted */
+	struct cpu_time time;  /* clock.c */
 	struct exec_log *exec_log; /* NULL: none is recorded */
-	struct engine *active;     /* the one that holds the registers */
 	bool attention; /* something happened: handle it at this boundary */
 
-	struct block nowhere; /* stands for no block, after a start */
+	struct block nowhere;  /* stands for no block, after a start */
+	struct engine *active; /* the one that holds the registers */
 	struct cpu_config config;
 	struct walk_space space; /* RAM and CR3 */
 	struct apic apic;
@@ -61,9 +64,10 @@ struct cpu {
 	struct cpu_engines engines;       /* engine/choice.c */
 	struct cpu_code code;             /* engine/code.c: translated code */
 	struct cpu_sites sites;           /* engine/hook.c: within a block */
-	struct cpu_trap trap;   /* execute/trap.c: the CPU's own instruction */
-	struct cpu_msrs msrs;   /* execute/msr.c */
-	struct cpu_audit audit; /* access/audit.c: loads and stores */
+	struct cpu_trap trap; /* execute/trap.c: the CPU's own instruction */
+	struct cpu_msrs msrs; /* execute/msr.c */
+	struct cpu_counters counters; /* counters.c: what pmu was told */
+	struct cpu_audit audit;       /* access/audit.c: loads and stores */
 	struct pending_faults faults; /* inject.c: deviations */
 };
 

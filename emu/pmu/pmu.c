@@ -1,39 +1,250 @@
+/*
+ * What counters count, and when they overflow.
+ *
+ * Each core cycle has at most one event of each signal (model choice), so a threshold
+ * (CMASK) of 1 changes nothing, a higher one is never reached, and the complement
+ * (INV) counts the cycles without an event.
+ */
 #include "emu/pmu/pmu.h"
 
+#include <string.h>
 #include <xxhash.h>
 
-bool
-pmu_owns_msr(uint32_t index)
+#include "emu/pmu/state.h"
+
+struct event {
+	uint32_t select, umask;
+	uint32_t families;
+	enum pmu_signal signal;
+};
+
+#define CORE  TZ_BIT(PROFILE_EVENTS_CORE)
+#define COVE  TZ_BIT(PROFILE_EVENTS_COVE)
+#define ATOM  TZ_BIT(PROFILE_EVENTS_ATOM)
+#define BOTH  (CORE | COVE)
+#define EVERY (BOTH | ATOM)
+
+static const struct event events[] = {
+#define EVENT(select, umask, families, signal, text, citation) \
+ { select, umask, families, PMU_##signal },
+#include "emu/pmu/event.def"
+#undef EVENT
+};
+
+/* Of the fixed counters; slots, which the fourth counts, have no model. */
+static const enum pmu_signal fixed_signals[PMU_FIXED_MAX] = { PMU_INSTRUCTIONS,
+	PMU_CYCLES, PMU_REFERENCE, PMU_SIGNALS };
+
+static enum pmu_signal
+event_signal(const struct profile *profile, uint64_t select)
 {
-	return index == PMU_MSR_GLOBAL_STATUS ||
-	    index == PMU_MSR_GLOBAL_STATUS_RESET ||
-	    index == PMU_MSR_GLOBAL_STATUS_SET;
+	uint32_t family = (uint32_t)TZ_BIT(profile->uarch->events);
+
+	for (size_t i = 0; i < TZ_ARRAY_LEN(events); i++)
+		if (events[i].select == SELECT_EVENT(select) &&
+		    events[i].umask == SELECT_UMASK(select) &&
+		    (events[i].families & family) != 0)
+			return events[i].signal;
+	return PMU_SIGNALS;
 }
 
-enum fault
-pmu_rdmsr(const struct pmu *pmu, uint32_t index, uint64_t *value)
+/* Edge detection has no model: it needs the signals of each single cycle. */
+static enum pmu_rule
+select_rule(uint64_t select, enum pmu_signal signal)
 {
-	TZ_ASSERT(pmu_owns_msr(index));
-	*value = index == PMU_MSR_GLOBAL_STATUS ? pmu->global_status : 0;
-	return FAULT_NONE;
+	uint32_t threshold = SELECT_CMASK(select);
+
+	if (signal == PMU_SIGNALS || (select & SELECT_EDGE) != 0)
+		return PMU_RULE_NONE;
+	if (threshold == 0)
+		return PMU_RULE_EVENTS;
+	if ((select & SELECT_INV) == 0)
+		return threshold == 1 ? PMU_RULE_EVENTS : PMU_RULE_NONE;
+	return threshold == 1 ? PMU_RULE_WITHOUT : PMU_RULE_CYCLES;
 }
 
-enum fault
-pmu_wrmsr(struct pmu *pmu, uint32_t index, uint64_t value)
+static bool
+is_counting(const struct pmu *pmu, unsigned number)
 {
-	TZ_ASSERT(pmu_owns_msr(index));
-	if (index == PMU_MSR_GLOBAL_STATUS ||
-	    (value & ~PMU_STATUS_TOPA_PMI) != 0)
-		return FAULT_GP;
-	if (index == PMU_MSR_GLOBAL_STATUS_SET) {
-		pmu->global_status |= value;
-	} else if (value != 0 && pmu->stuck_resets != 0) {
-		TZ_ASSERT(value == PMU_STATUS_TOPA_PMI);
-		pmu->stuck_resets--;
-	} else {
-		pmu->global_status &= ~value;
+	bool frozen = pmu_version(pmu->profile) >= 4 &&
+	    (pmu->global_status & PMU_STATUS_CTR_FRZ) != 0;
+
+	return !frozen && (pmu->global_ctrl & pmu_counter_bit(number)) != 0;
+}
+
+static void
+decide_gp(struct pmu *pmu, unsigned gp)
+{
+	struct pmu_counter *counter = &pmu->counter[gp];
+	uint64_t select = pmu->select[gp];
+	enum pmu_rule rule = PMU_RULE_NONE;
+
+	counter->signal = event_signal(pmu->profile, select);
+	if ((select & SELECT_EN) != 0 && is_counting(pmu, gp))
+		rule = select_rule(select, counter->signal);
+	counter->rule[0] = (select & SELECT_OS) != 0 ? rule : PMU_RULE_NONE;
+	counter->rule[1] = (select & SELECT_USR) != 0 ? rule : PMU_RULE_NONE;
+	counter->interrupts = (select & SELECT_INT) != 0;
+}
+
+static void
+decide_fixed(struct pmu *pmu, unsigned fixed)
+{
+	struct pmu_counter *counter = &pmu->counter[PMU_GP_MAX + fixed];
+	unsigned field = (unsigned)(pmu->fixed_ctrl >> (4 * fixed));
+	enum pmu_rule rule = PMU_RULE_NONE;
+
+	counter->signal = fixed_signals[fixed];
+	if (counter->signal != PMU_SIGNALS &&
+	    is_counting(pmu, PMU_GP_MAX + fixed))
+		rule = PMU_RULE_EVENTS;
+	counter->rule[0] = (field & FIXED_OS) != 0 ? rule : PMU_RULE_NONE;
+	counter->rule[1] = (field & FIXED_USR) != 0 ? rule : PMU_RULE_NONE;
+	counter->interrupts = (field & FIXED_PMI) != 0;
+}
+
+void
+pmu_decide(struct pmu *pmu)
+{
+	for (unsigned i = 0; i < pmu_gp_count(pmu->profile); i++)
+		decide_gp(pmu, i);
+	for (unsigned i = 0; i < pmu_fixed_count(pmu->profile); i++)
+		decide_fixed(pmu, i);
+	pmu->wanted = 0;
+	for (size_t i = 0; i < TZ_ARRAY_LEN(pmu->counter); i++) {
+		const struct pmu_counter *counter = &pmu->counter[i];
+
+		for (unsigned user = 0; user < 2; user++) {
+			if (counter->rule[user] == PMU_RULE_NONE)
+				continue;
+			pmu->wanted |= (uint32_t)TZ_BIT(PMU_CYCLES);
+			if (counter->rule[user] != PMU_RULE_CYCLES)
+				pmu->wanted |= (uint32_t)TZ_BIT(
+				    counter->signal);
+		}
 	}
-	return FAULT_NONE;
+}
+
+void
+pmu_reset(struct pmu *pmu, const struct profile *profile)
+{
+	memset(pmu, 0, sizeof(*pmu));
+	pmu->profile = profile;
+	pmu_decide(pmu);
+}
+
+static uint64_t
+mask_of(const struct pmu *pmu, unsigned number)
+{
+	return pmu_value_mask(pmu->profile, number >= PMU_GP_MAX);
+}
+
+static uint64_t
+increment(
+    const struct pmu_counter *counter, bool user, const struct pmu_slice *slice)
+{
+	uint64_t cycles = slice->count[PMU_CYCLES];
+
+	switch (counter->rule[user]) {
+	case PMU_RULE_EVENTS:
+		return slice->count[counter->signal];
+	case PMU_RULE_WITHOUT:
+		return cycles < slice->count[counter->signal]
+		    ? 0
+		    : cycles - slice->count[counter->signal];
+	case PMU_RULE_CYCLES:
+		return cycles;
+	case PMU_RULE_NONE:
+		break;
+	}
+	return 0;
+}
+
+uint64_t
+pmu_count(struct pmu *pmu, bool user, const struct pmu_slice *slice,
+    bool freeze, bool *pmi)
+{
+	uint64_t overflows = 0;
+
+	*pmi = false;
+	for (unsigned i = 0; i < TZ_ARRAY_LEN(pmu->counter); i++) {
+		struct pmu_counter *counter = &pmu->counter[i];
+		uint64_t mask, value;
+
+		if (counter->rule[user] == PMU_RULE_NONE)
+			continue;
+		mask = mask_of(pmu, i);
+		value = counter->value + increment(counter, user, slice);
+		if (value > mask) {
+			overflows |= pmu_counter_bit(i);
+			*pmi |= counter->interrupts;
+		}
+		counter->value = value & mask;
+	}
+	pmu->global_status |= overflows;
+	if (*pmi && freeze)
+		pmu_freeze(pmu);
+	return overflows;
+}
+
+/* SDM vol. 3, 20.2.4.1 "Enhancement in IA32_PERF_GLOBAL_STATUS", 17.4.7 "Freezing". */
+void
+pmu_freeze(struct pmu *pmu)
+{
+	if (pmu_version(pmu->profile) >= 4)
+		pmu->global_status |= PMU_STATUS_CTR_FRZ;
+	else
+		pmu->global_ctrl = 0;
+	pmu_decide(pmu);
+}
+
+/* The most that COUNTER advances with an instruction; 0: not by the clock. */
+static uint64_t
+steps(const struct pmu_counter *counter, bool user, uint64_t ticks)
+{
+	switch (counter->rule[user]) {
+	case PMU_RULE_EVENTS:
+		if (counter->signal == PMU_REFERENCE)
+			return ticks;
+		return counter->signal <= PMU_BUS ? 1 : 0;
+	case PMU_RULE_WITHOUT:
+	case PMU_RULE_CYCLES:
+		return 1;
+	case PMU_RULE_NONE:
+		break;
+	}
+	return 0;
+}
+
+uint64_t
+pmu_room(const struct pmu *pmu, bool user, uint64_t ticks)
+{
+	uint64_t room = UINT64_MAX;
+
+	TZ_ASSERT(ticks > 0);
+	for (unsigned i = 0; i < TZ_ARRAY_LEN(pmu->counter); i++) {
+		const struct pmu_counter *counter = &pmu->counter[i];
+		uint64_t step = steps(counter, user, ticks), left;
+
+		if (step == 0)
+			continue;
+		left = mask_of(pmu, i) - counter->value + 1;
+		left = (left + step - 1) / step;
+		if (left < room)
+			room = left;
+	}
+	return room;
+}
+
+bool
+pmu_is_unknown_event(const struct pmu *pmu, unsigned gp)
+{
+	uint64_t select = pmu->select[gp];
+
+	TZ_ASSERT(gp < PMU_GP_MAX);
+	return (select & SELECT_EN) != 0 &&
+	    (event_signal(pmu->profile, select) == PMU_SIGNALS ||
+		(select & SELECT_EDGE) != 0);
 }
 
 void
@@ -51,8 +262,17 @@ pmu_stick(struct pmu *pmu, uint64_t resets)
 uint64_t
 pmu_hash(const struct pmu *pmu)
 {
-	uint64_t words[] = { pmu->global_status, pmu->stuck_resets };
+	uint64_t words[2 * PMU_GP_MAX + PMU_FIXED_MAX + 4];
+	size_t count = 0;
 
-	TZ_ASSERT((pmu->global_status & ~PMU_STATUS_TOPA_PMI) == 0);
+	for (size_t i = 0; i < TZ_ARRAY_LEN(pmu->counter); i++)
+		words[count++] = pmu->counter[i].value;
+	for (size_t i = 0; i < PMU_GP_MAX; i++)
+		words[count++] = pmu->select[i];
+	words[count++] = pmu->fixed_ctrl;
+	words[count++] = pmu->global_ctrl;
+	words[count++] = pmu->global_status;
+	words[count++] = pmu->stuck_resets;
+	TZ_ASSERT(count == TZ_ARRAY_LEN(words));
 	return XXH3_64bits(words, sizeof(words));
 }

@@ -1,34 +1,115 @@
 /*
- * The global performance-monitoring MSRs as far as Intel PT needs them: bit 55,
- * Trace_ToPA_PMI, of IA32_PERF_GLOBAL_STATUS (38EH), its reset (390H) and set
- * (391H).  Not modelled: counters, any other MSR of the PMU, and any other bit of
- * these MSRs.
+ * The performance-monitoring unit of one logical CPU: general-purpose and fixed
+ * counters of architectural performance monitoring, versions 2 to 5, their control
+ * and status, and bit 55, Trace_ToPA_PMI, which they share with Intel PT.
  *
- * Source: SDM vol. 3, 20.2.4 "Architectural Performance Monitoring Version 4".
+ * The CPU reports signals (signal.def) in the order in which they happen; the unit
+ * counts those that an enabled counter selects, and says when one overflows.  It
+ * never reads guest code and knows no engine.
+ *
+ * Not modelled: the events of caches, TLBs and mispredictions, which CPUID.0AH:EBX
+ * announces as not available; precise event-based sampling; last-branch records.
+ *
+ * Source: SDM vol. 3, 20.2 "Architectural Performance Monitoring".
  */
 #ifndef TOPAZ_EMU_PMU_PMU_H
 #define TOPAZ_EMU_PMU_PMU_H
 
 #include "emu/base/base.h"
+#include "emu/profile/profile.h"
 
+#define PMU_GP_MAX                  8
+#define PMU_FIXED_MAX               4
+
+#define PMU_MSR_SELECT              UINT32_C(0x186)
 #define PMU_MSR_GLOBAL_STATUS       UINT32_C(0x38e)
+#define PMU_MSR_GLOBAL_CTRL         UINT32_C(0x38f)
 #define PMU_MSR_GLOBAL_STATUS_RESET UINT32_C(0x390)
 #define PMU_MSR_GLOBAL_STATUS_SET   UINT32_C(0x391)
-#define PMU_STATUS_TOPA_PMI         TZ_BIT(55)
 
-struct pmu {
-	uint64_t global_status;
-	uint64_t stuck_resets; /* resets of bit 55 that will still fail */
+#define PMU_STATUS_TOPA_PMI         TZ_BIT(55)
+#define PMU_STATUS_CTR_FRZ          TZ_BIT(59)
+
+enum pmu_signal {
+#define SIGNAL(name, text) PMU_##name,
+#include "emu/pmu/signal.def"
+#undef SIGNAL
+	PMU_SIGNALS
 };
+
+/* What a CPU did in one privilege level since the last report: counts by signal. */
+struct pmu_slice {
+	uint64_t count[PMU_SIGNALS];
+};
+
+/* How the value of a counter follows from its signal, see pmu_counter_rule(). */
+enum pmu_rule {
+	PMU_RULE_NONE,    /* nothing is counted */
+	PMU_RULE_EVENTS,  /* the signal */
+	PMU_RULE_WITHOUT, /* cycles in which the signal is absent */
+	PMU_RULE_CYCLES,  /* every cycle */
+};
+
+struct pmu_counter {
+	uint64_t value;
+	enum pmu_rule rule[2]; /* by privilege level: 0 ring 0, 1 rings 1 to 3 */
+	enum pmu_signal signal;
+	bool interrupts; /* an overflow requests a PMI */
+};
+
+/* General-purpose counter i is number i, fixed counter i number PMU_GP_MAX + i. */
+struct pmu {
+	const struct profile *profile;
+	struct pmu_counter counter[PMU_GP_MAX + PMU_FIXED_MAX];
+	uint64_t select[PMU_GP_MAX]; /* IA32_PERFEVTSELx */
+	uint64_t fixed_ctrl, global_ctrl, global_status;
+	uint64_t stuck_resets; /* resets of bit 55 that will still fail */
+	uint32_t wanted;       /* signals that a counter counts now: bits */
+};
+
+/* Counters and controls after power-up or RESET; PROFILE must outlive PMU. */
+void pmu_reset(struct pmu *pmu, const struct profile *profile);
 
 bool pmu_owns_msr(uint32_t index);
 
 /*
- * 38EH is read-only: WRMSR gives FAULT_GP.  390H and 391H read as 0; writing a bit
- * other than 55 gives FAULT_GP.
+ * RDMSR and WRMSR of an MSR that the unit owns.  FAULT_GP: the processor has no such
+ * MSR, it is read-only, or VALUE sets a reserved bit; nothing changes then.  The CPU
+ * has reported everything that happened before.
  */
 enum fault pmu_rdmsr(const struct pmu *pmu, uint32_t index, uint64_t *value);
 enum fault pmu_wrmsr(struct pmu *pmu, uint32_t index, uint64_t value);
+
+/*
+ * RDPMC of the counter that ECX names; FAULT_GP: no such counter.  Whether the
+ * privilege level allows RDPMC is the CPU's to check.
+ */
+enum fault pmu_rdpmc(const struct pmu *pmu, uint32_t ecx, uint64_t *value);
+
+/*
+ * Counts SLICE, which the CPU executed in ring 0 or, if USER, outside it.  Returns the
+ * counters that have overflowed, by their bits of IA32_PERF_GLOBAL_STATUS.  *PMI: one
+ * of them interrupts, and the CPU raises one PMI.  FREEZE:
+ * IA32_DEBUGCTL.Freeze_PerfMon_On_PMI is set.
+ */
+uint64_t pmu_count(struct pmu *pmu, bool user, const struct pmu_slice *slice,
+    bool freeze, bool *pmi);
+
+/* A PMI of another cause arrives: freezes the counters as an overflow would. */
+void pmu_freeze(struct pmu *pmu);
+
+/*
+ * Instructions that can retire in ring 0 or, if USER, outside it before a counter of
+ * instructions or of cycles may overflow, if each takes one cycle; UINT64_MAX: any
+ * number.  TICKS: the most that REFERENCE or BUS advances in a cycle, at least 1.
+ */
+uint64_t pmu_room(const struct pmu *pmu, bool user, uint64_t ticks);
+
+/*
+ * The event that general-purpose counter GP selects is none that the unit has: the
+ * counter stands still, although it is enabled.
+ */
+bool pmu_is_unknown_event(const struct pmu *pmu, unsigned gp);
 
 /*
  * A ToPA region with INT was filled, or a faulty part reports so.  The bit is
@@ -39,7 +120,7 @@ void pmu_topa_pmi(struct pmu *pmu);
 /* A fault: the next RESETS writes of bit 55 to 390H do not clear it. */
 void pmu_stick(struct pmu *pmu, uint64_t resets);
 
-/* A hash of everything that decides what these MSRs do next. */
+/* A hash of everything that decides what the unit does next. */
 uint64_t pmu_hash(const struct pmu *pmu);
 
 #endif

@@ -62,8 +62,10 @@ cpuid_features(const struct profile *profile, const struct profile_cpu *cpu,
 	out[EBX] = (cpu->apic_id & 0xff) << 24 |
 	    (UINT32_C(1) << cpuid_id_bits(cpu->cpu_count) & 0xff) << 16 |
 	    8 << 8; /* CLFLUSH: 8 * 8 bytes */
-	/* SSE3, CMPXCHG16B, x2APIC; XSAVE; OSXSAVE mirrors CR4. */
+	/* SSE3, CMPXCHG16B, x2APIC; PDCM; XSAVE; OSXSAVE mirrors CR4. */
 	out[ECX] = TZ_BIT(0) | TZ_BIT(13) | TZ_BIT(21);
+	if (tz_bits(profile->perfmon_eax, 7, 0) >= 2)
+		out[ECX] |= TZ_BIT(15);
 	if (profile->xsave)
 		out[ECX] |= TZ_BIT(26);
 	if (cpu->osxsave)
@@ -146,6 +148,12 @@ cpuid_extended_features(const struct profile *profile,
 		out[EDX] = TZ_BIT(15);
 }
 
+/*
+ * Architectural events that are not available: references to the last-level cache,
+ * its misses, mispredicted branches, and, where the vector has an eighth bit, slots.
+ */
+#define PERFMON_ABSENT (TZ_BIT(3) | TZ_BIT(4) | TZ_BIT(6) | TZ_BIT(7))
+
 static void
 cpuid_perfmon(const struct profile *profile, const struct profile_cpu *cpu,
     uint32_t leaf, uint32_t subleaf, uint32_t out[4])
@@ -155,6 +163,14 @@ cpuid_perfmon(const struct profile *profile, const struct profile_cpu *cpu,
 	(void)subleaf;
 	out[EAX] = profile->perfmon_eax;
 	out[EDX] = profile->perfmon_edx;
+	if (tz_bits(profile->perfmon_eax, 7, 0) == 0)
+		return;
+	out[EBX] = PERFMON_ABSENT &
+	    ((UINT32_C(1) << tz_bits(profile->perfmon_eax, 31, 24)) - 1);
+	/* From version 5 on, a bit for each fixed counter. */
+	if (tz_bits(profile->perfmon_eax, 7, 0) >= 5)
+		out[ECX] =
+		    (UINT32_C(1) << tz_bits(profile->perfmon_edx, 4, 0)) - 1;
 }
 
 static void

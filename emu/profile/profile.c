@@ -4,7 +4,8 @@
 
 enum uarch {
 #define UARCH(name, ip_full, tnt_bits, deferred_tip, ret_pops, psb_look_lines, \
-    cyc_bits, pgd_jcc_ip, pmi_early_bytes, vmx_pt, pmi_skid_insns, source)     \
+    cyc_bits, pgd_jcc_ip, pmi_early_bytes, vmx_pt, pmi_skid_insns, events,     \
+    source)                                                                    \
  UARCH_##name,
 #include "emu/profile/uarch.def"
 #undef UARCH
@@ -13,9 +14,11 @@ enum uarch {
 
 static const struct profile_uarch uarchs[UARCH_COUNT] = {
 #define UARCH(name, ip_full, tnt_bits, deferred_tip, ret_pops, psb_look_lines, \
-    cyc_bits, pgd_jcc_ip, pmi_early_bytes, vmx_pt, pmi_skid_insns, source)     \
+    cyc_bits, pgd_jcc_ip, pmi_early_bytes, vmx_pt, pmi_skid_insns, events,     \
+    source)                                                                    \
  { ip_full, tnt_bits, deferred_tip, ret_pops, psb_look_lines, cyc_bits,        \
-	 pgd_jcc_ip, pmi_early_bytes, vmx_pt, pmi_skid_insns },
+	 pgd_jcc_ip, pmi_early_bytes, vmx_pt, pmi_skid_insns,                  \
+	 PROFILE_EVENTS_##events },
 #include "emu/profile/uarch.def"
 #undef UARCH
 };

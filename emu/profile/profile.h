@@ -31,6 +31,13 @@ struct profile_feature_mask {
 	const char *citation;
 };
 
+/* Whose performance-monitoring events a family has: emu/pmu/event.def. */
+enum profile_events {
+	PROFILE_EVENTS_CORE, /* Broadwell, Skylake */
+	PROFILE_EVENTS_COVE, /* from Ice Lake on */
+	PROFILE_EVENTS_ATOM
+};
+
 /* The choices of a processor family where the architecture leaves one: uarch.def. */
 struct profile_uarch {
 	unsigned ip_full;         /* IPBytes of an uncompressed IP: 3 or 6 */
@@ -48,6 +55,7 @@ struct profile_uarch {
 	uint32_t pmi_skid_insns;  /* from a filled INT region to the PMI's
 				     delivery: instructions (REP iterations
 				     count) */
+	enum profile_events events;
 };
 
 /* The errata that can be switched on, one bit each: errata.def. */

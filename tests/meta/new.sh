@@ -103,6 +103,14 @@ planted running trace-left-on /x-exit <<'EOF'
 s/(void)x_stop();//
 EOF
 
+# A counter of an event that has no model is named, and the run goes on.
+mkdir counted && cp -r drivers/x counted
+sed 's/wrmsr64(MSR_STATUS, 0);/&\n	wrmsr64(0x186, 0x434f2e);/' drivers/x/x.c \
+    >counted/x/x.c
+cmp -s drivers/x/x.c counted/x/x.c && complain "counted: no change"
+expect 0 "not counted: event 0x2e, unit mask 0x4f" 0 run x --drivers counted \
+    -o counted/bundle
+
 # Headers, macros and flags; a token's check covers them, and no path.
 mkdir -p drivers/x/include common
 cat >>drivers/x/driver.yaml <<'EOF'

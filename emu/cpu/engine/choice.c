@@ -46,8 +46,8 @@ wants_step(struct cpu *cpu)
 {
 	uint64_t rip;
 
-	if (cpu_until_stop(cpu) <= STOP_NEAR_INSNS)
-		cpu->engines.step_left = cpu_until_stop(cpu);
+	if (cpu_until_look(cpu) <= STOP_NEAR_INSNS)
+		cpu->engines.step_left = cpu_until_look(cpu);
 	if (is_counting_down(cpu))
 		return true;
 	if (cpu->observer.stepping == CPU_STEPPING_NONE)
@@ -84,7 +84,7 @@ cpu_is_wrong_engine(struct cpu *cpu, const struct block *block)
 
 	if (cpu->engines.stepper == NULL)
 		return false;
-	step = is_counting_down(cpu) || cpu_until_stop(cpu) < block->insns ||
+	step = is_counting_down(cpu) || cpu_until_look(cpu) < block->insns ||
 	    block->wary ||
 	    cpu_is_observed(cpu, block->va, block->va + block->size);
 	/* Step through the whole block, so that the next choice is not the block

@@ -9,18 +9,19 @@
 #define APIC_BASE_ENABLED TZ_BIT(11)
 #define APIC_BASE_FIXED \
  (APIC_BASE_BSP | APIC_BASE_ENABLED | UINT64_C(0xfffffffff000))
-#define PAT_RESET           UINT64_C(0x0007040600070406)
-#define MISC_ENABLE_PERFMON TZ_BIT(7)
-#define MISC_ENABLE_NO_BTS  TZ_BIT(11)
-#define MISC_ENABLE_NO_PEBS TZ_BIT(12)
-#define MTRRCAP_SMRR        TZ_BIT(11) /* no fixed or variable ranges */
-#define MTRR_WRITE_BACK     6
-#define MTRR_ENABLED        TZ_BIT(11) /* of IA32_MTRR_DEF_TYPE */
-#define SMRR_VALID          TZ_BIT(11) /* of IA32_SMRR_PHYSMASK */
-#define SMRR_MASK_BITS      UINT64_C(0xfffff000)
-#define MSR_MTRRCAP         0xfe
-#define MSR_SMRR_PHYSBASE   0x1f2
-#define MSR_FS_BASE         0xc0000100
+#define PAT_RESET               UINT64_C(0x0007040600070406)
+#define MISC_ENABLE_PERFMON     TZ_BIT(7)
+#define MISC_ENABLE_NO_BTS      TZ_BIT(11)
+#define MISC_ENABLE_NO_PEBS     TZ_BIT(12)
+#define MTRRCAP_SMRR            TZ_BIT(11) /* no fixed or variable ranges */
+#define MTRR_WRITE_BACK         6
+#define MTRR_ENABLED            TZ_BIT(11) /* of IA32_MTRR_DEF_TYPE */
+#define SMRR_VALID              TZ_BIT(11) /* of IA32_SMRR_PHYSMASK */
+#define SMRR_MASK_BITS          UINT64_C(0xfffff000)
+#define DEBUGCTL_FREEZE_PERFMON TZ_BIT(12)
+#define MSR_MTRRCAP             0xfe
+#define MSR_SMRR_PHYSBASE       0x1f2
+#define MSR_FS_BASE             0xc0000100
 
 struct msr_row {
 	uint32_t index;
@@ -186,6 +187,16 @@ write_apic_base(struct cpu *cpu, const struct msr_row *row, uint64_t value)
 	return FAULT_NONE;
 }
 
+/* Freeze_PerfMon_On_PMI alone: LBRs, BTF, BTS and SMM have no model. */
+static enum fault
+write_debugctl(struct cpu *cpu, const struct msr_row *row, uint64_t value)
+{
+	if ((value & ~DEBUGCTL_FREEZE_PERFMON) != 0)
+		refuse_write(cpu, row->index, value);
+	cpu->msrs.debugctl = value;
+	return FAULT_NONE;
+}
+
 static enum fault
 read_engine(struct cpu *cpu, const struct msr_row *row, uint64_t *value)
 {
@@ -296,6 +307,8 @@ cpu_rdmsr(struct cpu *cpu, uint32_t index, uint64_t *value)
 	const struct msr_row *row = find_row(index);
 	enum fault fault = FAULT_NONE;
 
+	if (pmu_owns_msr(index))
+		cpu_counters_sync(cpu);
 	if (pt_unit_owns_msr(index) || pmu_owns_msr(index)) {
 		fault = pt_unit_owns_msr(index)
 		    ? pt_unit_rdmsr(cpu->unit, index, value)
@@ -312,6 +325,16 @@ cpu_rdmsr(struct cpu *cpu, uint32_t index, uint64_t *value)
 	cpu_end_run(cpu, CPU_OVER_UNMODELLED, "RDMSR 0x%x at 0x%llx", index,
 	    (unsigned long long)cpu->trap.rip);
 	return FAULT_NONE;
+}
+
+/* Reports a counter that its new control lets stand still. */
+static void
+tell_unknown_event(struct cpu *cpu, uint32_t index, uint64_t value)
+{
+	unsigned gp = index - PMU_MSR_SELECT;
+
+	if (gp < PMU_GP_MAX && pmu_is_unknown_event(&cpu->pmu, gp))
+		cpu_emit(cpu, EVENT_COUNTER_UNKNOWN, gp, value, cpu->trap.rip);
 }
 
 enum fault
@@ -335,7 +358,11 @@ cpu_wrmsr(struct cpu *cpu, uint32_t index, uint64_t value, uint64_t nlip)
 		return FAULT_NONE;
 	}
 	if (pmu_owns_msr(index)) {
+		cpu_counters_sync(cpu);
 		fault = pmu_wrmsr(&cpu->pmu, index, value);
+		cpu_counters_changed(cpu);
+		if (fault == FAULT_NONE)
+			tell_unknown_event(cpu, index, value);
 		if (fault == FAULT_NONE)
 			cpu_emit(cpu, EVENT_MSR_WRITE, index, value, 0);
 		return fault;

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#define CR4_PCE        TZ_BIT(8)
 #define CR4_OSXSAVE    TZ_BIT(18)
 #define CR0_TS         TZ_BIT(3)
 #define EFER_SCE       TZ_BIT(0)
@@ -104,6 +105,22 @@ do_rdtscp(struct cpu *cpu)
 	set_edx_eax(cpu, cpu_tsc(cpu));
 	set(cpu, ENGINE_RCX, (uint32_t)cpu->msrs.tsc_aux);
 	return FAULT_NONE;
+}
+
+/* SDM vol. 2, "RDPMC". */
+static enum fault
+do_rdpmc(struct cpu *cpu)
+{
+	enum fault fault;
+	uint64_t value;
+
+	if (cpu->mode.cpl != 0 && (get(cpu, ENGINE_CR4) & CR4_PCE) == 0)
+		return FAULT_GP;
+	cpu_counters_sync(cpu);
+	fault = pmu_rdpmc(&cpu->pmu, (uint32_t)get(cpu, ENGINE_RCX), &value);
+	if (fault == FAULT_NONE)
+		set_edx_eax(cpu, value);
+	return fault;
 }
 
 static bool
@@ -415,6 +432,8 @@ execute(struct cpu *cpu, uint64_t *fault_va)
 		return do_rdtsc(cpu);
 	case INSN_RDTSCP:
 		return do_rdtscp(cpu);
+	case INSN_RDPMC:
+		return do_rdpmc(cpu);
 	case INSN_XGETBV:
 		return do_xgetbv(cpu);
 	case INSN_XSETBV:
@@ -471,9 +490,11 @@ finish(struct cpu *cpu, uint64_t rip)
 	if (cpu->exec_log != NULL)
 		exec_log_step(cpu->exec_log, rip);
 	cpu_retire(cpu, 1);
-	if (cpu->trap.insn.class == INSN_PAUSE)
+	if (cpu->trap.insn.class == INSN_PAUSE) {
 		cpu_pass_time(cpu, PAUSE_CYCLES - 1);
-	else if (writes_trace_state(cpu))
+		if (cpu->pmu.wanted != 0)
+			cpu_counters_sync(cpu);
+	} else if (writes_trace_state(cpu))
 		cpu_pass_time(
 		    cpu, 0); /* so that the execution log knows the time */
 	cpu->mode.place = PLACE_BOUNDARY;
@@ -485,6 +506,9 @@ finish(struct cpu *cpu, uint64_t rip)
 		return;
 	}
 	set(cpu, ENGINE_RIP, cpu->msrs.lstar);
+	if (cpu->counters.branches)
+		cpu_counters_branch(cpu, INSN_FAR, true);
+	cpu_counters_ring(cpu);
 	if (cpu->exec_log != NULL)
 		exec_log_context(cpu->exec_log, 0, cpu->space.cr3);
 	cpu_transfer(cpu, PT_TRANSFER_FAR, -1, rip, cpu->msrs.lstar);

@@ -332,6 +332,16 @@ print_pt_error(unsigned number, const struct run_cpu *cpu)
 }
 
 static void
+print_uncounted(unsigned number, const struct run_cpu *cpu)
+{
+	printf("not counted: event 0x%02x, unit mask 0x%02x has no model, a "
+	       "counter of cpu%u stands still (%" PRIu64 ")\n",
+	    (unsigned)(cpu->uncounted_select & 0xff),
+	    (unsigned)(cpu->uncounted_select >> 8 & 0xff), number,
+	    cpu->uncounted);
+}
+
+static void
 print_text(const struct run_options *options, const struct run_outcome *outcome)
 {
 	enum run_verdict verdict = run_verdict(outcome);
@@ -350,6 +360,8 @@ print_text(const struct run_options *options, const struct run_outcome *outcome)
 		    cpu->counters.trace_bytes, cpu->wraps);
 		if (cpu->pt_errors != 0)
 			print_pt_error(i, cpu);
+		if (cpu->uncounted != 0)
+			print_uncounted(i, cpu);
 	}
 	print_end(outcome);
 	print_refused(outcome);
@@ -374,10 +386,11 @@ print_json(const struct run_options *options, const struct run_outcome *outcome)
 		const struct run_cpu *cpu = &outcome->cpu[i];
 
 		json_array_append_new(cpus,
-		    json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:s}", "insns",
-			(json_int_t)cpu->counters.insns, "nmis",
+		    json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s}",
+			"insns", (json_int_t)cpu->counters.insns, "nmis",
 			(json_int_t)cpu->counters.nmis, "pmis",
-			(json_int_t)cpu->counters.pmis, "pt_errors",
+			(json_int_t)cpu->counters.pmis, "uncounted",
+			(json_int_t)cpu->uncounted, "pt_errors",
 			(json_int_t)cpu->pt_errors, "trace_bytes",
 			(json_int_t)cpu->counters.trace_bytes, "wraps",
 			(json_int_t)cpu->wraps, "pt_error", cpu->pt_error));

@@ -19,7 +19,7 @@ static const struct {
 	const char *text; /* must be part of the result's */
 } expected[] = {
 	{ MACHINE_UNMODELLED, "rdrand eax" },
-	{ MACHINE_UNMODELLED, "rdpmc" },
+	{ MACHINE_UNMODELLED, "rdseed eax" },
 	{ MACHINE_UNMODELLED, "RDMSR 0x1234" },
 	{ MACHINE_UNMODELLED, "WRMSR 0x1235 = 0x7" },
 	{ MACHINE_UNMODELLED, "in al, 0x60" },

@@ -79,7 +79,7 @@ static const struct row rows[] = {
 	ROW("\xee", OUT, 0),
 	ROW("\xec", UNMODELLED, 0),
 	ROW("\xf3\x6e", UNMODELLED, 0),
-	ROW("\x0f\x33", UNMODELLED, 0),
+	ROW("\x0f\x33", RDPMC, 0),
 	ROW("\x0f\xc7\xf0", UNMODELLED, 0),
 	ROW("\x0f\xae\x21", UNMODELLED, 0),
 	ROW("\x0f\xae\x39", CHECKED, 0),

@@ -17,7 +17,7 @@ main:
 
 	.balign 4
 table:	row e_rdrand
-	row e_rdpmc
+	row e_rdseed
 	row e_rdmsr
 	row e_wrmsr
 	row e_in
@@ -43,8 +43,8 @@ table:	row e_rdrand
 e_rdrand:
 	nop
 	rdrand eax
-e_rdpmc:
-	rdpmc
+e_rdseed:
+	rdseed eax
 e_rdmsr:
 	mov ecx, 0x1234
 	rdmsr

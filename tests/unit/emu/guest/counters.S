@@ -1,0 +1,251 @@
+/*
+ * Performance counters.  Byte 0 of `param` says what is counted; the values are noted
+ * as 10 + i (general-purpose counter i) and 20 + i (fixed counter i).  Byte 1 is a part
+ * of the case, as each says.
+ */
+#include "start.inc"
+
+#define ALL 0x70000000f
+
+	.macro read_counter code, index
+	mov ecx, \index
+	rdmsr
+	shl rdx, 32
+	lea rsi, [rax + rdx]
+	mov edi, \code
+	call note
+	.endm
+
+main:
+	lea rax, [rip + on_nmi]
+	mov [rip + hooks + 2 * 8], rax
+	mov dword ptr [APIC + 0xf0], 0x1ff
+	mov dword ptr [APIC + 0x340], 0x400
+	call trace_on
+	movzx eax, byte ptr [rip + param]
+	lea rdx, [rip + cases]
+	movsxd rax, dword ptr [rdx + rax * 4]
+	add rax, rdx
+	jmp rax
+
+	.balign 4
+cases:	.long loops - cases, kinds - cases, overflow - cases, privilege - cases
+	.long halted - cases, rdpmcs - cases, freezes - cases, rewritten - cases
+
+read_all:
+	wr 0x38f, 0
+read_values:
+	read_counter 10, 0xc1
+	read_counter 11, 0xc2
+	read_counter 12, 0xc3
+	read_counter 13, 0xc4
+	read_counter 20, 0x309
+	read_counter 21, 0x30a
+	read_counter 22, 0x30b
+	ret
+
+	/* 1,000 rounds of 10 instructions. */
+loops:	wr 0x186, 0x4300c0
+	wr 0x187, 0x4300c4
+	wr 0x188, 0x4310c4
+	wr 0x189, 0x4320c4
+	wr 0x38d, 0x333
+	wr 0x38f, ALL
+	mov ecx, 1000
+1:	.fill 8, 1, 0x90
+	dec ecx
+	jnz 1b
+	wr 0x38f, 0
+	call read_values
+	ret
+
+	/* Every kind of branch; byte 1: which four events. */
+kinds:	movzx ebx, byte ptr [rip + param + 1]
+	shl ebx, 4
+	lea rdx, [rip + events]
+	add rbx, rdx
+	mov r12d, 0x186
+1:	mov ecx, r12d
+	mov eax, [rbx]
+	xor edx, edx
+	wrmsr
+	add rbx, 4
+	inc r12d
+	cmp r12d, 0x18a
+	jne 1b
+	wr 0x38d, 0x333
+	wr 0x38f, ALL
+	mov r12d, 300
+2:	call near_ones
+	mov ecx, r12d
+	and ecx, 7
+	inc ecx
+	lea rdi, [rip + buffer]
+	mov al, 3
+	rep stosb
+	test r12d, 3
+	jz 3f
+	lea rax, [rip + near_ones]
+	call rax
+3:	pause
+	dec r12d
+	jnz 2b
+	mov r12d, 5
+4:	lea rax, [rip + 5f]
+	push 8
+	push rax
+	lretq
+5:	dec r12d
+	jnz 4b
+	call read_all
+	ret
+
+	.balign 16
+events:	.long 0x4301c4, 0x4302c4, 0x4308c4, 0x4340c4
+	.long 0x4300c0, 0x4300c4, 0x4310c4, 0x4320c4
+	.long 0x1c300c0, 0x1c300c4, 0x2c300c4, 0x10c300c0
+	.long 0x14300c4, 0x24300c4, 0x43003c, 0x43013c
+
+near_ones:
+	lea rax, [rip + 1f]
+	jmp rax
+	ud2
+1:	jmp 2f
+	ud2
+2:	test r12d, 1
+	jz 3f
+	nop
+3:	xor ecx, ecx
+	jrcxz 4f
+	nop
+4:	ret
+
+	/* Counter 0 overflows after byte 1 instructions, its WRMSR the first. */
+overflow:
+	wr 0x186, 0x5300c0
+	movzx eax, byte ptr [rip + param + 1]
+	neg rax
+	wr 0xc1, rax
+	wr 0x38d, 0x333
+	wr 0x38f, ALL
+nops:	.fill 300, 1, 0x90
+	call read_all
+	ret
+
+	/* The handler's view, and byte 2: it lets the counter overflow again. */
+on_nmi:	push rsi
+	push rdi
+	read_counter 1, 0x38e
+	read_counter 2, 0xc1
+	read_counter 3, 0x38f
+	wr 0x390, 0x0800000000000001
+	mov dword ptr [APIC + 0x340], 0x400
+	pop rdi
+	pop rsi
+	ret
+
+	/* GP 0 ring 0, GP 1 ring 3, FX 0 ring 0, FX 1 ring 3. */
+privilege:
+	wr 0x186, 0x4200c0
+	wr 0x187, 0x4100c0
+	wr 0x188, 0x4200c4
+	wr 0x189, 0x4100c4
+	wr 0x38d, 0x321
+	lea r14, [rip + 1f]
+	wr 0x38f, ALL
+	to_user user_code
+1:	call read_all
+	xor eax, eax
+	jmp exit
+
+user_code:
+	mov ecx, 50
+1:	nop
+	loop 1b
+	int 0x30
+
+	/* Counters stand still in HLT, not in PAUSE. */
+halted:	wr 0x186, 0x4300c0
+	wr 0x187, 0x43003c
+	wr 0x188, 0x4301cb
+	wr 0x38d, 0x333
+	mov dword ptr [APIC + 0x3e0], 11
+	mov dword ptr [APIC + 0x320], 0x20
+	mov dword ptr [APIC + 0x380], 5000
+	wr 0x38f, ALL
+	sti
+	hlt
+	cli
+	pause
+	call read_all
+	ret
+
+	/* Byte 1: CR4.PCE. */
+rdpmcs:	wr 0x186, 0x4300c0
+	wr 0x38d, 0x333
+	mov rax, cr4
+	movzx edx, byte ptr [rip + param + 1]
+	shl edx, 8
+	or rax, rdx
+	mov cr4, rax
+	wr 0xc1, 0x7fffffff
+	wr 0x4c2, 0x123456789abc
+	wr 0x38f, ALL
+	mov rax, -1
+	mov rdx, -1
+	xor ecx, ecx
+	rdpmc
+	shl rdx, 32
+	lea rsi, [rax + rdx]
+	mov edi, 30
+	call note
+	mov ecx, 1
+	rdpmc
+	shl rdx, 32
+	lea rsi, [rax + rdx]
+	mov edi, 31
+	call note
+	recover 1f
+	mov ecx, 64
+	rdpmc
+1:	recover 2f
+	mov ecx, 0x40000003
+	rdpmc
+2:	lea r14, [rip + 3f]
+	to_user user_rdpmc
+3:	mov rsi, r13
+	mov edi, 32
+	call note
+	xor eax, eax
+	jmp exit
+
+user_rdpmc:
+	user_address r15, 1f
+	xor r13d, r13d
+	mov ecx, 1
+	rdpmc
+	mov r13d, eax
+1:	int 0x30
+
+	/* A PMI stops all counters: IA32_DEBUGCTL[12]. */
+freezes:
+	wr 0x1d9, 0x1000
+	jmp overflow
+
+	/* A write while the counter counts, and a preset that overflows at once. */
+rewritten:
+	wr 0x186, 0x4300c0
+	wr 0x38f, ALL
+	.fill 20, 1, 0x90
+	wr 0xc1, 100
+	.fill 10, 1, 0x90
+	read_counter 40, 0xc1
+	wr 0xc1, -1
+	nop
+	read_counter 41, 0x38e
+	read_counter 42, 0xc1
+	call read_all
+	ret
+
+	.data
+buffer:	.fill 16, 1, 0
