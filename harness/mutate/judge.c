@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "harness/explore/runner/build_cache.h"
+#include "harness/explore/search/faults.h"
 #include "harness/mutate/bench.h"
 
 /* True if the runs of GROUP ended before they could be judged. */
@@ -94,7 +95,7 @@ conclude(const struct bench *bench, struct campaign *campaign,
     struct mutate_result *result)
 {
 	result->class = MUTATE_SURVIVED;
-	result->schedules = count_schedules(campaign);
+	result->schedules += count_schedules(campaign);
 	for (uint32_t i = 0; i < campaign->stats->group_count; i++) {
 		const struct stats_group *group = &campaign->stats->group[i];
 
@@ -124,27 +125,43 @@ conclude_error(int error, const char *text, struct mutate_result *result)
 	result->message = strdup(text);
 }
 
-/* Explores the objects in DIR. */
-static bool
-explore(
-    const struct bench *bench, const char *dir, struct mutate_result *result)
+/*
+ * The campaigns that judge a driver: the exploration, then the faults, which show what
+ * the driver does about hardware that fails.
+ */
+enum part { PART_EXPLORE, PART_FAULTS, PARTS };
+
+static struct campaign_options
+part_options(const struct bench *bench, enum part part)
 {
-	struct build_cache_config config = *build_cache_config(
-	    bench->build_cache);
 	struct campaign_options options = bench->options->campaign;
+
+	if (part == PART_FAULTS) {
+		options.faults = true;
+		options.kinds = deviation_kinds(DEVIATION_IN_FAULTS);
+		if (options.budget == 0 && options.effort == EFFORT_QUICK)
+			options.budget = FAULTS_BUDGET_DEFAULT / 8;
+	}
+	return options;
+}
+
+static unsigned
+part_count(const struct bench *bench)
+{
+	return bench->options->faults ? PARTS : PART_FAULTS;
+}
+
+/* One campaign with a mutant; false: it was interrupted. */
+static bool
+run_part(const struct bench *bench, enum part part,
+    struct build_cache *build_cache, struct mutate_result *result)
+{
+	struct campaign_options options = part_options(bench, part);
 	struct campaign campaign = { .build_cache = NULL };
-	struct build_cache *build_cache;
 	struct tz_error err;
 	bool interrupted;
 	int error;
 
-	config.objects = dir;
-	config.source = config.tree = NULL;
-	error = build_cache_open(&config, &build_cache, &err);
-	if (error != 0) {
-		conclude_error(-TZ_EIO, err.text, result);
-		return true;
-	}
 	options.jobs = 1;
 	options.progress = NULL;
 	options.ends_at = kills;
@@ -156,8 +173,35 @@ explore(
 	else if (!interrupted)
 		conclude(bench, &campaign, result);
 	campaign_close(&campaign);
-	build_cache_close(build_cache);
 	return !interrupted;
+}
+
+/* Explores the objects in DIR. */
+static bool
+explore(
+    const struct bench *bench, const char *dir, struct mutate_result *result)
+{
+	struct build_cache_config config = *build_cache_config(
+	    bench->build_cache);
+	struct build_cache *build_cache;
+	struct tz_error err;
+	bool whole = true;
+	int error;
+
+	config.objects = dir;
+	config.source = config.tree = NULL;
+	error = build_cache_open(&config, &build_cache, &err);
+	if (error != 0) {
+		conclude_error(-TZ_EIO, err.text, result);
+		return true;
+	}
+	for (unsigned part = 0; whole && part < part_count(bench); part++) {
+		whole = run_part(bench, (enum part)part, build_cache, result);
+		if (result->class != MUTATE_SURVIVED)
+			break;
+	}
+	build_cache_close(build_cache);
+	return whole;
 }
 
 /* The compiler's first error in DIR/stderr, the standard error of this process. */
@@ -205,34 +249,55 @@ judge_mutant(const struct bench *bench, size_t index, const char *dir,
 	return result->class != MUTATE_SURVIVED || explore(bench, dir, result);
 }
 
+/* Adds the causes that CAMPAIGN has found. */
+static int
+note_causes(struct mutate_baseline *baseline, const struct campaign *campaign,
+    struct tz_error *err)
+{
+	uint32_t count = campaign->stats->group_count;
+	uint64_t *cause = realloc(baseline->cause,
+	    (baseline->cause_count + count + 1) * sizeof(*cause));
+
+	if (cause == NULL)
+		return tz_error(err, TZ_EIO, "out of memory");
+	baseline->cause = cause;
+	for (uint32_t i = 0; i < count; i++)
+		cause[baseline->cause_count++] =
+		    campaign->stats->group[i].cause;
+	baseline->schedules += count_schedules(campaign);
+	return 0;
+}
+
 int
 judge_baseline(const struct bench *bench, struct mutate_baseline *baseline,
     struct mutate_result *result, struct tz_error *err)
 {
-	struct campaign_options options = bench->options->campaign;
-	struct campaign campaign = { .build_cache = NULL };
 	struct cover *cover = cover_create(bench->list, result);
-	int error;
+	bool whole = true;
+	int error = 0;
 
 	if (cover == NULL)
 		return tz_error(err, TZ_EIO, "out of memory");
-	options.reached = cover_reached;
-	options.reached_arg = cover;
-	error = campaign_run(&campaign, bench->build_cache, &options, err);
+	for (unsigned part = 0; error == 0 && whole && part < part_count(bench);
+	     part++) {
+		struct campaign_options options = part_options(
+		    bench, (enum part)part);
+		struct campaign campaign = { .build_cache = NULL };
+
+		if (part == PART_EXPLORE) {
+			options.reached = cover_reached;
+			options.reached_arg = cover;
+		}
+		error = campaign_run(
+		    &campaign, bench->build_cache, &options, err);
+		if (error == 0)
+			error = note_causes(baseline, &campaign, err);
+		/* An interrupted exploration cannot be compared with. */
+		whole = !campaign.interrupted;
+		campaign_close(&campaign);
+	}
 	cover_counts(cover, &baseline->scenarios, &baseline->sequences);
 	cover_destroy(cover);
-	if (error == 0) {
-		baseline->schedules = count_schedules(&campaign);
-		baseline->cause = calloc(
-		    campaign.stats->group_count + 1, sizeof(*baseline->cause));
-		if (baseline->cause == NULL)
-			error = tz_error(err, TZ_EIO, "out of memory");
-	}
-	for (uint32_t i = 0; error == 0 && i < campaign.stats->group_count; i++)
-		baseline->cause[baseline->cause_count++] =
-		    campaign.stats->group[i].cause;
-	/* An interrupted exploration cannot be compared with. */
-	baseline->known = error == 0 && !campaign.interrupted;
-	campaign_close(&campaign);
+	baseline->known = error == 0 && whole;
 	return error;
 }

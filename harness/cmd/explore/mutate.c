@@ -23,10 +23,17 @@ struct mutate_input {
 	const char *only;
 	unsigned timeout_seconds;
 	int score_tenths; /* required score; -1: any */
-	bool list;
+	bool list, faults;
 };
 
-enum { OPT_COUNT = 512, OPT_LIST, OPT_ONLY, OPT_SCORE, OPT_TIMEOUT };
+enum {
+	OPT_COUNT = 512,
+	OPT_LIST,
+	OPT_NO_FAULTS,
+	OPT_ONLY,
+	OPT_SCORE,
+	OPT_TIMEOUT,
+};
 
 static const struct argp_option options[] = {
 	{ "count", OPT_COUNT, "N", 0,
@@ -36,6 +43,10 @@ static const struct argp_option options[] = {
 	{ "only", OPT_ONLY, "ID", 0, "These mutants, by comma; see: --list",
 	    0 },
 	{ "list", OPT_LIST, NULL, 0, "Print the mutants, run none", 0 },
+	{ "no-faults", OPT_NO_FAULTS, NULL, 0,
+	    "Do not run what the exploration leaves alive with faults of the "
+	    "hardware (also if --kinds is given)",
+	    0 },
 	{ "require-score", OPT_SCORE, "PERCENT", 0,
 	    "Exit code 1 if the score is less", 0 },
 	{ "timeout", OPT_TIMEOUT, "SECONDS", 0,
@@ -78,6 +89,9 @@ parse_one(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_LIST:
 		input->list = true;
+		return 0;
+	case OPT_NO_FAULTS:
+		input->faults = false;
 		return 0;
 	case OPT_SCORE:
 		input->score_tenths = parse_score(arg);
@@ -149,6 +163,7 @@ make_settings(const struct mutate_input *input, struct build_cache *build_cache,
 	add_setting(settings, "merge", "%d", campaign->merge);
 	add_setting(settings, "reduce", "%d", campaign->reduce);
 	add_setting(settings, "sequences", "%d", campaign->sequences);
+	add_setting(settings, "faults", "%d", input->faults);
 	return 0;
 }
 
@@ -217,6 +232,7 @@ run_all(struct mutate_input *input, struct build_cache *build_cache,
 		run_options.progress_arg = &teller;
 	}
 	run_options.campaign = campaign->options;
+	run_options.faults = input->faults;
 	run_options.setting = settings.at;
 	error = mutate_run(build_cache, list, &run_options, &run, err);
 	if (teller.bar)
@@ -267,8 +283,8 @@ mutate(struct mutate_input *input, int *code, struct tz_error *err)
 
 const struct argp cmd_mutate_argp = { options, parse_one, "[DRIVER[/SCENARIO]]",
 	"Makes small, mechanical changes of DRIVER's (insntrace) sources, "
-	"one at a time, explores each as topaz explore does and says which "
-	"ones the exploration does not notice.\v"
+	"one at a time, explores each as topaz explore does, runs what is left "
+	"as topaz faults does, and says which ones nobody notices.\v"
 	"-o DIR keeps results.jsonl there (none): the same command goes on "
 	"where it was interrupted.  -j is the number of mutants at once.",
 	children, NULL, NULL };
@@ -278,12 +294,14 @@ cmd_mutate(int argc, char **argv)
 {
 	struct mutate_input input = { .campaign = campaign_input_defaults(),
 		.timeout_seconds = TIMEOUT_DEFAULT,
+		.faults = true,
 		.score_tenths = -1 };
 	struct tz_error err;
 	int code = CMD_OK, error;
 
 	input.campaign.output = NULL;
 	cmd_parse(&cmd_mutate_argp, argc, argv, &input);
+	input.faults &= !input.campaign.options.kinds_named;
 	stop_gently();
 	error = mutate(&input, &code, &err);
 	return error != 0 ? cmd_fail_of(error, &err) : code;
