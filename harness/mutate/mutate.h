@@ -92,8 +92,8 @@ struct mutate_options {
 	struct campaign_options campaign; /* .jobs: of the baseline alone */
 	/* What the exploration leaves alive is also run with every fault. */
 	bool faults;
-	unsigned jobs;                    /* mutants at once */
-	unsigned seconds_max;             /* of one exploration */
+	unsigned jobs;        /* mutants at once */
+	unsigned seconds_max; /* of one exploration */
 	/* All other inputs of the results; a run resumes only if they are equal. */
 	const struct mutate_setting {
 		const char *name, *value;
