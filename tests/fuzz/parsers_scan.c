@@ -4,7 +4,7 @@
  * first error; then this one alone.
  */
 #include "tests/fuzz/parsers.h"
-#include "traces/reencode/input/packet_parser.h"
+#include "traces/reencode/input/pkt.h"
 #include "traces/reencode/search/infer.h"
 
 #include <intel-pt.h>
@@ -15,61 +15,57 @@
 
 /* Does libipt's PACKET say what the scanner's says? */
 static bool
-same_packet(
-    const struct packet_parser_packet *mine, const struct pt_packet *packet)
+same_packet(const struct pkt *mine, const struct pt_packet *packet)
 {
-	static const enum packet_parser_kind kinds[] = {
-		[ppt_pad] = PACKET_PARSER_PAD,
-		[ppt_psb] = PACKET_PARSER_PSB,
-		[ppt_psbend] = PACKET_PARSER_PSBEND,
-		[ppt_fup] = PACKET_PARSER_FUP,
-		[ppt_tip] = PACKET_PARSER_TIP,
-		[ppt_tip_pge] = PACKET_PARSER_PGE,
-		[ppt_tip_pgd] = PACKET_PARSER_PGD,
-		[ppt_tnt_8] = PACKET_PARSER_TNT,
-		[ppt_tnt_64] = PACKET_PARSER_TNT,
-		[ppt_pip] = PACKET_PARSER_PIP,
-		[ppt_vmcs] = PACKET_PARSER_VMCS,
-		[ppt_cbr] = PACKET_PARSER_CBR,
-		[ppt_tsc] = PACKET_PARSER_TSC,
-		[ppt_tma] = PACKET_PARSER_TMA,
-		[ppt_mtc] = PACKET_PARSER_MTC,
-		[ppt_cyc] = PACKET_PARSER_CYC,
-		[ppt_stop] = PACKET_PARSER_STOP,
-		[ppt_ovf] = PACKET_PARSER_OVF,
-		[ppt_mnt] = PACKET_PARSER_MNT,
-		[ppt_exstop] = PACKET_PARSER_EXSTOP,
-		[ppt_mwait] = PACKET_PARSER_MWAIT,
-		[ppt_pwre] = PACKET_PARSER_PWRE,
-		[ppt_pwrx] = PACKET_PARSER_PWRX,
-		[ppt_ptw] = PACKET_PARSER_PTW,
-		[ppt_cfe] = PACKET_PARSER_CFE,
-		[ppt_evd] = PACKET_PARSER_EVD
-	};
+	static const enum pkt_kind kinds[] = { [ppt_pad] = PKT_PAD,
+		[ppt_psb] = PKT_PSB,
+		[ppt_psbend] = PKT_PSBEND,
+		[ppt_fup] = PKT_FUP,
+		[ppt_tip] = PKT_TIP,
+		[ppt_tip_pge] = PKT_PGE,
+		[ppt_tip_pgd] = PKT_PGD,
+		[ppt_tnt_8] = PKT_TNT,
+		[ppt_tnt_64] = PKT_TNT,
+		[ppt_pip] = PKT_PIP,
+		[ppt_vmcs] = PKT_VMCS,
+		[ppt_cbr] = PKT_CBR,
+		[ppt_tsc] = PKT_TSC,
+		[ppt_tma] = PKT_TMA,
+		[ppt_mtc] = PKT_MTC,
+		[ppt_cyc] = PKT_CYC,
+		[ppt_stop] = PKT_STOP,
+		[ppt_ovf] = PKT_OVF,
+		[ppt_mnt] = PKT_MNT,
+		[ppt_exstop] = PKT_EXSTOP,
+		[ppt_mwait] = PKT_MWAIT,
+		[ppt_pwre] = PKT_PWRE,
+		[ppt_pwrx] = PKT_PWRX,
+		[ppt_ptw] = PKT_PTW,
+		[ppt_cfe] = PKT_CFE,
+		[ppt_evd] = PKT_EVD };
 
 	if (packet->size != mine->bytes)
 		return false;
 	switch ((int)packet->type) {
 	case ppt_mode:
 		return mine->kind ==
-		    (packet->payload.mode.leaf == pt_mol_exec
-			    ? PACKET_PARSER_EXEC
-			    : PACKET_PARSER_TSX);
+		    (packet->payload.mode.leaf == pt_mol_exec ? PKT_EXEC
+							      : PKT_TSX);
 	case ppt_tnt_8:
 	case ppt_tnt_64:
-		return mine->kind == PACKET_PARSER_TNT &&
+		return mine->kind == PKT_TNT &&
 		    mine->bits == packet->payload.tnt.bit_size;
 	case ppt_cyc:
-		return mine->kind == PACKET_PARSER_CYC &&
+		return mine->kind == PKT_CYC &&
 		    mine->value == packet->payload.cyc.value;
 	case ppt_mtc:
-		return mine->kind == PACKET_PARSER_MTC &&
+		return mine->kind == PKT_MTC &&
 		    mine->value == packet->payload.mtc.ctc;
 	case ppt_tsc:
-		return mine->kind == PACKET_PARSER_TSC &&
+		return mine->kind == PKT_TSC &&
 		    mine->value == packet->payload.tsc.tsc;
 	case ppt_ptw:
-		return mine->kind == PACKET_PARSER_PTW &&
+		return mine->kind == PKT_PTW &&
 		    mine->value == packet->payload.ptw.payload;
 	default:
 		return (size_t)packet->type < TZ_ARRAY_LEN(kinds) &&
@@ -86,9 +82,9 @@ read_scan(const uint8_t *data, size_t bytes)
 	struct pt_packet_decoder *decoder;
 	struct pt_config config;
 	struct pt_packet packet;
-	struct packet_parser_packet mine;
+	struct pkt mine;
 	struct trace_stats stats;
-	struct packet_parser parser;
+	struct pkt_parser parser;
 	bool good;
 
 	TZ_ASSERT(stream != NULL);
@@ -101,11 +97,11 @@ read_scan(const uint8_t *data, size_t bytes)
 	decoder = pt_pkt_alloc_decoder(&config);
 	TZ_ASSERT(decoder != NULL);
 	TZ_ASSERT(pt_pkt_sync_set(decoder, 0) == 0);
-	packet_parser_begin(&parser, stream, count, 0);
+	pkt_begin(&parser, stream, count, 0);
 	do {
 		int error = pt_pkt_next(decoder, &packet, sizeof(packet));
 
-		good = packet_parser_next(&parser, &mine);
+		good = pkt_next(&parser, &mine);
 		if (error < 0)
 			break;
 		FUZZ_CHECK(good && same_packet(&mine, &packet),
@@ -113,7 +109,7 @@ read_scan(const uint8_t *data, size_t bytes)
 		    (unsigned long long)mine.offset, (int)mine.kind, mine.bytes,
 		    (int)packet.type, packet.size);
 	} while (good);
-	while (good && packet_parser_next(&parser, &mine))
+	while (good && pkt_next(&parser, &mine))
 		FUZZ_CHECK(mine.bytes != 0 && mine.bytes <= count &&
 			mine.offset <= count - mine.bytes,
 		    "a packet beyond the end");

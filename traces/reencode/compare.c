@@ -3,17 +3,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COMPARE_TIMING                                    \
- (TZ_BIT(PACKET_PARSER_TSC) | TZ_BIT(PACKET_PARSER_TMA) | \
-     TZ_BIT(PACKET_PARSER_MTC) | TZ_BIT(PACKET_PARSER_CYC))
+#define COMPARE_TIMING \
+ (TZ_BIT(PKT_TSC) | TZ_BIT(PKT_TMA) | TZ_BIT(PKT_MTC) | TZ_BIT(PKT_CYC))
 
 /* Output that was compared is kept up to so many bytes. */
 #define COMPARE_KEEP_BYTES (UINT64_C(1) << 20)
 
 /* One of the two streams, read packet by packet. */
 struct compare_side {
-	struct packet_parser parser;
-	struct packet_parser_packet packet; /* that the item came from */
+	struct pkt_parser parser;
+	struct pkt packet; /* that the item came from */
 	uint64_t left_out;
 	unsigned bits; /* outcomes of .packet that are still to come */
 	bool in_psb;   /* between PSB and PSBEND */
@@ -24,7 +23,7 @@ struct compare_side {
 
 /* What is compared. */
 struct compare_item {
-	enum packet_parser_kind kind;
+	enum pkt_kind kind;
 	uint64_t value;
 };
 
@@ -107,27 +106,26 @@ compare_offset(const struct compare *compare)
 
 /* Does the canonical form know PACKET?  Keeps what it must remember. */
 static bool
-compare_is_canonical(
-    struct compare_side *side, const struct packet_parser_packet *packet)
+compare_is_canonical(struct compare_side *side, const struct pkt *packet)
 {
 	bool same;
 
 	switch ((int)packet->kind) {
-	case PACKET_PARSER_PSB:
+	case PKT_PSB:
 		side->in_psb = true;
 		return false;
-	case PACKET_PARSER_PSBEND:
+	case PKT_PSBEND:
 		side->in_psb = false;
 		return false;
-	case PACKET_PARSER_OVF:
+	case PKT_OVF:
 		side->in_psb = false;
 		return true;
-	case PACKET_PARSER_EXEC:
+	case PKT_EXEC:
 		same = side->exec_known && side->exec == packet->value;
 		side->exec = packet->value;
 		side->exec_known = true;
 		return !same && !side->in_psb;
-	case PACKET_PARSER_CBR:
+	case PKT_CBR:
 		return false;
 	default:
 		return !side->in_psb;
@@ -138,23 +136,23 @@ compare_is_canonical(
 static bool
 compare_counts(struct compare_side *side, enum compare_form form)
 {
-	const struct packet_parser_packet *packet = &side->packet;
+	const struct pkt *packet = &side->packet;
 	uint64_t bit = TZ_BIT(packet->kind);
 	uint64_t left_out = side->left_out;
 
 	if (form == COMPARE_BYTES)
 		return true;
-	if (packet->kind == PACKET_PARSER_PAD)
+	if (packet->kind == PKT_PAD)
 		return false;
 	if (form == COMPARE_CANONICAL)
 		left_out |= COMPARE_TIMING;
-	if (side->drop_fup && packet->kind == PACKET_PARSER_FUP) {
+	if (side->drop_fup && packet->kind == PKT_FUP) {
 		side->drop_fup = false;
 		return false;
 	}
 	if (left_out & bit) {
 		side->drop_fup = packet->with_ip ||
-		    (packet->kind == PACKET_PARSER_TSX && !side->in_psb);
+		    (packet->kind == PKT_TSX && !side->in_psb);
 		return false;
 	}
 	return form != COMPARE_CANONICAL || compare_is_canonical(side, packet);
@@ -167,13 +165,13 @@ compare_next(struct compare_side *side, enum compare_form form,
 {
 	if (side->bits == 0) {
 		do {
-			if (!packet_parser_next(&side->parser, &side->packet))
+			if (!pkt_next(&side->parser, &side->packet))
 				return false;
 		} while (!compare_counts(side, form));
 	}
 	item->kind = side->packet.kind;
 	item->value = side->packet.value;
-	if (form != COMPARE_CANONICAL || item->kind != PACKET_PARSER_TNT)
+	if (form != COMPARE_CANONICAL || item->kind != PKT_TNT)
 		return true;
 	if (side->bits == 0)
 		side->bits = side->packet.bits;
@@ -187,10 +185,8 @@ static bool
 compare_is_bare(const struct compare *compare, const struct compare_item *item)
 {
 	return !compare->theirs.packet.with_ip &&
-	    (item->kind == PACKET_PARSER_PGD ||
-		item->kind == PACKET_PARSER_TIP ||
-		item->kind == PACKET_PARSER_PGE ||
-		item->kind == PACKET_PARSER_FUP);
+	    (item->kind == PKT_PGD || item->kind == PKT_TIP ||
+		item->kind == PKT_PGE || item->kind == PKT_FUP);
 }
 
 /* Are the two packets that were read the same? */
@@ -198,8 +194,8 @@ static bool
 compare_same(const struct compare *compare, const struct compare_item *theirs,
     const struct compare_item *ours)
 {
-	const struct packet_parser_packet *a = &compare->theirs.packet;
-	const struct packet_parser_packet *b = &compare->ours.packet;
+	const struct pkt *a = &compare->theirs.packet;
+	const struct pkt *b = &compare->ours.packet;
 
 	if (theirs->kind != ours->kind)
 		return false;
@@ -224,7 +220,7 @@ compare_outcome(const struct compare *compare, unsigned pending)
 
 	if (!compare->apart) {
 		side = (struct compare_side){ .bits = 0 };
-		packet_parser_begin(
+		pkt_begin(
 		    &side.parser, compare->bytes, compare->count, compare->at);
 	}
 	for (;;) {
@@ -234,11 +230,11 @@ compare_outcome(const struct compare *compare, unsigned pending)
 			    1);
 		skip -= side.bits;
 		do {
-			if (!packet_parser_next(&side.parser, &side.packet) ||
-			    side.packet.kind == PACKET_PARSER_TIP ||
-			    side.packet.kind == PACKET_PARSER_PGD)
+			if (!pkt_next(&side.parser, &side.packet) ||
+			    side.packet.kind == PKT_TIP ||
+			    side.packet.kind == PKT_PGD)
 				return -1;
-		} while (side.packet.kind != PACKET_PARSER_TNT);
+		} while (side.packet.kind != PKT_TNT);
 		side.bits = side.packet.bits;
 	}
 }
@@ -247,16 +243,14 @@ compare_outcome(const struct compare *compare, unsigned pending)
 static bool
 compare_is_psb(const struct compare_side *side)
 {
-	struct packet_parser parser = side->parser;
-	struct packet_parser_packet packet = side->packet;
+	struct pkt_parser parser = side->parser;
+	struct pkt packet = side->packet;
 
-	if (packet.kind == PACKET_PARSER_TNT &&
-	    !packet_parser_next(&parser, &packet))
+	if (packet.kind == PKT_TNT && !pkt_next(&parser, &packet))
 		return false;
-	while (packet.kind == PACKET_PARSER_PAD &&
-	    packet_parser_next(&parser, &packet))
+	while (packet.kind == PKT_PAD && pkt_next(&parser, &packet))
 		continue;
-	return packet.kind == PACKET_PARSER_PSB;
+	return packet.kind == PKT_PSB;
 }
 
 /* The packets that were read last are the first that differ. */
@@ -264,7 +258,7 @@ static void
 compare_differ(struct compare *compare, bool ours)
 {
 	struct compare_difference *difference = &compare->difference;
-	const struct packet_parser_packet *packet = &compare->ours.packet;
+	const struct pkt *packet = &compare->ours.packet;
 
 	difference->found = true;
 	difference->offset = compare->theirs.packet.offset;
@@ -272,8 +266,8 @@ compare_differ(struct compare *compare, bool ours)
 	if (!ours)
 		return;
 	difference->ours_psb = compare_is_psb(&compare->ours);
-	difference->pad = (compare->theirs.packet.kind == PACKET_PARSER_PAD) !=
-	    (packet->kind == PACKET_PARSER_PAD);
+	difference->pad = (compare->theirs.packet.kind == PKT_PAD) !=
+	    (packet->kind == PKT_PAD);
 	difference->ours_bytes = packet->bytes;
 	difference->ours_offset = compare->boundary + packet->offset;
 	memcpy(difference->ours, compare->own + packet->offset, packet->bytes);
@@ -297,8 +291,7 @@ compare_packets(struct compare *compare)
 	while (!compare->difference.found) {
 		/* What is cut off now comes with the next bytes. */
 		if (!compare_next(&compare->ours, compare->form, &ours)) {
-			TZ_ASSERT(
-			    compare->ours.packet.kind == PACKET_PARSER_CUT);
+			TZ_ASSERT(compare->ours.packet.kind == PKT_CUT);
 			return;
 		}
 		if (!compare_next(&compare->theirs, compare->form, &theirs)) {
@@ -355,7 +348,7 @@ compare_part(struct compare *compare)
 
 	/* What both sides know there, from the beginning of this stretch. */
 	*theirs = (struct compare_side){ .left_out = compare->left_out };
-	packet_parser_begin(
+	pkt_begin(
 	    &theirs->parser, compare->bytes, compare->boundary, compare->start);
 	while (compare_next(theirs, COMPARE_CANONICAL, &item))
 		theirs->bits = 0;

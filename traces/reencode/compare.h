@@ -6,7 +6,7 @@
 #ifndef TOPAZ_TRACES_REENCODE_COMPARE_H
 #define TOPAZ_TRACES_REENCODE_COMPARE_H
 
-#include "traces/reencode/input/packet_parser.h"
+#include "traces/reencode/input/pkt.h"
 
 enum compare_form {
 	/*
@@ -36,7 +36,7 @@ struct compare_difference {
 struct compare;
 
 /*
- * LEFT_OUT: bit n set: packets of kind n (enum packet_parser_kind) are in the trace but not
+ * LEFT_OUT: bit n set: packets of kind n (enum pkt_kind) are in the trace but not
  * what the unit was asked for; ignored in every form but bytes.  NULL: out of
  * memory.
  */

@@ -53,30 +53,27 @@ reencode_blank(const uint8_t *bytes, uint64_t count)
 {
 	uint8_t *copy = malloc((size_t)count);
 	bool blank = false, fup = false;
-	struct packet_parser_packet packet;
-	struct packet_parser parser;
+	struct pkt packet;
+	struct pkt_parser parser;
 
 	if (copy == NULL)
 		return NULL;
 	memcpy(copy, bytes, (size_t)count);
-	packet_parser_begin(
-	    &parser, bytes, count, packet_parser_find_psb(bytes, count, 0));
+	pkt_begin(&parser, bytes, count, pkt_find_psb(bytes, count, 0));
 	do {
-		while (packet_parser_next(&parser, &packet)) {
-			blank = packet.kind == PACKET_PARSER_BBP ||
-			    packet.kind == PACKET_PARSER_BIP ||
-			    packet.kind == PACKET_PARSER_BEP ||
-			    (fup && packet.kind == PACKET_PARSER_FUP);
+		while (pkt_next(&parser, &packet)) {
+			blank = packet.kind == PKT_BBP ||
+			    packet.kind == PKT_BIP || packet.kind == PKT_BEP ||
+			    (fup && packet.kind == PKT_FUP);
 			if (blank)
 				memset(copy + packet.offset, 0, packet.bytes);
-			if (packet.kind == PACKET_PARSER_BEP)
+			if (packet.kind == PKT_BEP)
 				fup = packet.with_ip;
-			else if (packet.kind == PACKET_PARSER_FUP)
+			else if (packet.kind == PKT_FUP)
 				fup = false;
 		}
-		parser.offset = packet_parser_find_psb(
-		    bytes, count, packet.offset + 1);
-	} while (packet.kind == PACKET_PARSER_BAD);
+		parser.offset = pkt_find_psb(bytes, count, packet.offset + 1);
+	} while (packet.kind == PKT_BAD);
 	return copy;
 }
 
@@ -187,9 +184,9 @@ reencode_lacks_ranges(
 }
 
 int
-reencode_trace(const uint8_t *bytes, uint64_t count,
-    struct memory_image *memory_image, const struct reencode_options *options,
-    struct reencode_result *result, struct tz_error *err)
+reencode_trace(const uint8_t *bytes, uint64_t count, struct memory_image *image,
+    const struct reencode_options *options, struct reencode_result *result,
+    struct tz_error *err)
 {
 	struct profile_uarch uarch = *options->profile->uarch;
 	struct profile profile = *options->profile;
@@ -198,7 +195,7 @@ reencode_trace(const uint8_t *bytes, uint64_t count,
 		.profile = &profile,
 		.uarch = &uarch,
 		.options = options,
-		.memory_image = memory_image,
+		.image = image,
 		.widen_left = REENCODE_WIDEN_BYTES };
 	uint8_t *blanked = NULL;
 	bool contradicted = false;
@@ -218,9 +215,9 @@ reencode_trace(const uint8_t *bytes, uint64_t count,
 		uarch.ip_full =
 		    result->stats.ips_full > result->stats.ips_sext48 ? 6 : 3;
 	try.decoded = bytes;
-	if (result->stats.packets[PACKET_PARSER_BBP] != 0)
+	if (result->stats.packets[PKT_BBP] != 0)
 		try.decoded = blanked = reencode_blank(bytes, count);
-	try.walk = code_blocks_create(memory_image);
+	try.walk = code_blocks_create(image);
 	error = try.walk == NULL || try.decoded == NULL
 	    ? tz_error(err, TZ_EIO, "walk: out of memory")
 	    : reencode_config(&try, result, err);

@@ -46,12 +46,12 @@ struct reencode_result {
 };
 
 /*
- * Re-encodes COUNT bytes that ran in the memory of PIECES.  -TZ_EUSAGE: the
+ * Re-encodes COUNT bytes that ran in the memory of IMAGE.  -TZ_EUSAGE: the
  * profile refuses IA32_RTIT_CTL or a range; -TZ_EFORMAT: ranges are needed and
  * cannot be inferred; -TZ_EIO.  The result is to be freed after success.
  */
 int reencode_trace(const uint8_t *bytes, uint64_t count,
-    struct memory_image *memory_image, const struct reencode_options *options,
+    struct memory_image *image, const struct reencode_options *options,
     struct reencode_result *result, struct tz_error *err);
 void reencode_result_free(struct reencode_result *result);
 

@@ -18,16 +18,16 @@ text_context(
 	const struct trace_stats *stats = &result->stats;
 	uint64_t last[TEXT_CONTEXT], end = result->difference.offset;
 	uint64_t from = stats->first_psb;
-	struct packet_parser_packet packet;
+	struct pkt packet;
 	unsigned count = 0;
-	struct packet_parser parser;
+	struct pkt_parser parser;
 	char text[TEXT_ROOM];
 
 	for (size_t i = 0; i < stats->psb_count && stats->psb[i] < end; i++)
 		from = stats->psb[i];
-	packet_parser_begin(&parser, bytes, result->bytes, from);
-	while (packet_parser_next(&parser, &packet) && packet.offset < end)
-		if (packet.kind != PACKET_PARSER_PAD)
+	pkt_begin(&parser, bytes, result->bytes, from);
+	while (pkt_next(&parser, &packet) && packet.offset < end)
+		if (packet.kind != PKT_PAD)
 			last[count++ % TEXT_CONTEXT] = packet.offset;
 	for (unsigned i = count < TEXT_CONTEXT ? 0 : count - TEXT_CONTEXT;
 	     i < count; i++) {

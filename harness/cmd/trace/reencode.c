@@ -68,7 +68,7 @@ reencode_file(const struct reencode_input *input, struct tz_error *err)
 		error = memory_image_add(memory_image, input->images[i], err);
 	if (error == 0)
 		error = memory_image_read(input->pt, &bytes, &count, err);
-	if (error == 0 && packet_parser_find_psb(bytes, count, 0) == count)
+	if (error == 0 && pkt_find_psb(bytes, count, 0) == count)
 		error = tz_error(err, TZ_EFORMAT,
 		    "%s: no PSB packet in its %llu bytes", input->pt,
 		    (unsigned long long)count);

@@ -240,8 +240,7 @@ write_cr3(uint64_t writes, uint64_t once)
 	}
 	fake_stop(fake);
 	remake_set(fake, &setting, 1, COMPARE_BYTES, &result);
-	assert_in_range(
-	    result.stats.packets[PACKET_PARSER_PIP], writes, 2 * writes);
+	assert_in_range(result.stats.packets[PKT_PIP], writes, 2 * writes);
 	expect_equal(fake, &result);
 	reencode_result_free(&result);
 	fake_destroy(fake);

@@ -105,14 +105,14 @@ a_jump_of_the_crystal_clock_is_told(void **state)
 	    CTL_MTC_FREQ(3);
 	struct fake *fake = clocked_walk(ctl, 2, 0, NULL);
 	struct reencode_result result;
-	struct packet_parser_packet packet;
-	struct packet_parser parser;
+	struct pkt packet;
+	struct pkt_parser parser;
 	unsigned seen = 0;
 
 	(void)state;
-	packet_parser_begin(&parser, fake->stream, fake->stream_bytes, 0);
-	while (seen < 20 && packet_parser_next(&parser, &packet))
-		seen += packet.kind == PACKET_PARSER_MTC;
+	pkt_begin(&parser, fake->stream, fake->stream_bytes, 0);
+	while (seen < 20 && pkt_next(&parser, &packet))
+		seen += packet.kind == PKT_MTC;
 	assert_int_equal(seen, 20);
 	fake->stream[packet.offset + 1] ^= 0x40;
 	remake(fake, ctl, 0, COMPARE_BYTES, &result);

@@ -225,15 +225,15 @@ a_changed_byte_is_named(void **state)
 	struct fake *fake = walked(CTL_PLAIN | CTL_DIS_RETC, 5, 2, 0);
 	struct reencode_result result;
 	uint64_t psbs = 0, offset = 0;
-	struct packet_parser_packet packet;
-	struct packet_parser parser;
+	struct pkt packet;
+	struct pkt_parser parser;
 
 	(void)state;
 	pt_unit_sync_output(fake->unit);
-	packet_parser_begin(&parser, fake->stream, fake->stream_bytes, 0);
-	while (packet_parser_next(&parser, &packet)) {
-		psbs += packet.kind == PACKET_PARSER_PSB;
-		if (psbs == 2 && packet.kind == PACKET_PARSER_PIP)
+	pkt_begin(&parser, fake->stream, fake->stream_bytes, 0);
+	while (pkt_next(&parser, &packet)) {
+		psbs += packet.kind == PKT_PSB;
+		if (psbs == 2 && packet.kind == PKT_PIP)
 			offset = packet.offset;
 	}
 	assert_true(offset != 0);

@@ -15,7 +15,7 @@ _Static_assert(
 
 struct walk {
 	struct code_blocks blocks; /* first: see code_blocks_at() */
-	const struct memory_image *memory_image;
+	const struct memory_image *image;
 	struct forms *forms;
 	const struct insn_class_table *table; /* of those */
 	uint32_t block_count, block_room;     /* .block[0] counts */
@@ -30,13 +30,13 @@ struct walk {
 };
 
 struct walk *
-code_blocks_create(const struct memory_image *memory_image)
+code_blocks_create(const struct memory_image *image)
 {
 	struct walk *walk = calloc(1, sizeof(*walk));
 
 	if (walk == NULL)
 		return NULL;
-	walk->memory_image = memory_image;
+	walk->image = image;
 	walk->slot_count = WALK_SLOTS;
 	walk->slot = calloc(walk->slot_count, sizeof(*walk->slot));
 	walk->forms = insn_class_create();
@@ -81,7 +81,7 @@ code_blocks_gather(const struct walk *walk, uint64_t va, uint8_t *bytes)
 	while (count < INSN_CLASS_BYTES_MAX) {
 		uint64_t left;
 		const uint8_t *at = memory_image_at(
-		    walk->memory_image, va + count, &left);
+		    walk->image, va + count, &left);
 
 		if (at == NULL)
 			break;
@@ -114,7 +114,7 @@ code_blocks_fetch(
 	    walk->span_bytes - (va - walk->span_va) >= INSN_CLASS_BYTES_MAX)
 		return walk->span + (va - walk->span_va);
 	walk->span_va = va;
-	walk->span = memory_image_at(walk->memory_image, va, &walk->span_bytes);
+	walk->span = memory_image_at(walk->image, va, &walk->span_bytes);
 	if (walk->span == NULL)
 		walk->span_bytes = 0;
 	if (walk->span_bytes >= INSN_CLASS_BYTES_MAX)

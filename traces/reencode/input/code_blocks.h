@@ -36,8 +36,8 @@ struct code_block {
 
 struct walk;
 
-/* PIECES must outlive the result.  NULL: out of memory. */
-struct walk *code_blocks_create(const struct memory_image *memory_image);
+/* IMAGE must outlive the result.  NULL: out of memory. */
+struct walk *code_blocks_create(const struct memory_image *image);
 void code_blocks_destroy(struct walk *walk);
 
 /* A block without instructions. */

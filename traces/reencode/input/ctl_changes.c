@@ -44,20 +44,20 @@ ctl_changes_begin(struct resets *resets, uint64_t offset)
 
 /* Which of the bits PACKET shows. */
 static uint64_t
-ctl_changes_bits(const struct packet_parser_packet *packet)
+ctl_changes_bits(const struct pkt *packet)
 {
 	switch ((int)packet->kind) {
-	case PACKET_PARSER_CYC:
+	case PKT_CYC:
 		return RESETS_CYC_EN;
-	case PACKET_PARSER_TMA:
-	case PACKET_PARSER_MTC:
+	case PKT_TMA:
+	case PKT_MTC:
 		return RESETS_MTC_EN;
-	case PACKET_PARSER_TSC:
+	case PKT_TSC:
 		return RESETS_TSC_EN;
-	case PACKET_PARSER_CFE:
-	case PACKET_PARSER_EVD:
+	case PKT_CFE:
+	case PKT_EVD:
 		return RESETS_EVENT_EN;
-	case PACKET_PARSER_EXEC:
+	case PKT_EXEC:
 		return (packet->value & RESETS_IF) != 0 ? RESETS_EVENT_EN : 0;
 	default:
 		return 0;
@@ -65,27 +65,22 @@ ctl_changes_bits(const struct packet_parser_packet *packet)
 }
 
 static void
-ctl_changes_packet(
-    struct resets *resets, const struct packet_parser_packet *packet)
+ctl_changes_packet(struct resets *resets, const struct pkt *packet)
 {
-	const uint64_t flow = TZ_BIT(PACKET_PARSER_TNT) |
-	    TZ_BIT(PACKET_PARSER_TIP) | TZ_BIT(PACKET_PARSER_PGE) |
-	    TZ_BIT(PACKET_PARSER_FUP);
-	bool status = packet->kind == PACKET_PARSER_CYC ||
-	    packet->kind == PACKET_PARSER_TSC ||
-	    packet->kind == PACKET_PARSER_TMA ||
-	    packet->kind == PACKET_PARSER_CBR;
+	const uint64_t flow = TZ_BIT(PKT_TNT) | TZ_BIT(PKT_TIP) |
+	    TZ_BIT(PKT_PGE) | TZ_BIT(PKT_FUP);
+	bool status = packet->kind == PKT_CYC || packet->kind == PKT_TSC ||
+	    packet->kind == PKT_TMA || packet->kind == PKT_CBR;
 
-	if (packet->kind == PACKET_PARSER_PSB) {
+	if (packet->kind == PKT_PSB) {
 		if (!resets->traced || resets->count == 0)
 			ctl_changes_begin(resets, packet->offset);
 		resets->in_psb = true;
-	} else if (packet->kind == PACKET_PARSER_PSBEND ||
-	    packet->kind == PACKET_PARSER_OVF) {
+	} else if (packet->kind == PKT_PSBEND || packet->kind == PKT_OVF) {
 		resets->in_psb = false;
 	} else if (!resets->in_psb && flow >> packet->kind & 1) {
 		resets->traced = true;
-	} else if (packet->kind == PACKET_PARSER_PGD) {
+	} else if (packet->kind == PKT_PGD) {
 		resets->traced = false;
 	}
 	/* It was none's. */
@@ -98,8 +93,7 @@ ctl_changes_packet(
 	else if (resets->status == UINT64_MAX)
 		resets->status = packet->offset;
 	resets->bits |= ctl_changes_bits(packet);
-	if (packet->kind == PACKET_PARSER_TSC ||
-	    packet->kind == PACKET_PARSER_CBR)
+	if (packet->kind == PKT_TSC || packet->kind == PKT_CBR)
 		if (!resets->traced && resets->status != UINT64_MAX) {
 			ctl_changes_begin(resets, resets->status);
 			resets->traced = true;
@@ -128,13 +122,13 @@ int
 reencode_resets(struct reencode_try *try, struct tz_error *err)
 {
 	struct resets resets = { .good = true, .status = UINT64_MAX };
-	struct packet_parser_packet packet;
-	struct packet_parser parser;
+	struct pkt packet;
+	struct pkt_parser parser;
 
-	packet_parser_begin(&parser, try->bytes, try->count,
-	    packet_parser_find_psb(try->bytes, try->count, 0));
-	while (resets.good && packet_parser_next(&parser, &packet))
-		if (packet.kind != PACKET_PARSER_PAD)
+	pkt_begin(&parser, try->bytes, try->count,
+	    pkt_find_psb(try->bytes, try->count, 0));
+	while (resets.good && pkt_next(&parser, &packet))
+		if (packet.kind != PKT_PAD)
 			ctl_changes_packet(&resets, &packet);
 	if (!resets.good || !ctl_changes_join(&resets)) {
 		free(resets.list);

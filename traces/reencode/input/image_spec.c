@@ -12,7 +12,7 @@
 
 /* PATH, of PAGE_BYTES, holds pages whose addresses LIST has. */
 static int
-spec_add_pages(struct memory_image *memory_image, const char *path,
+spec_add_pages(struct memory_image *image, const char *path,
     uint64_t page_bytes, const char *list, struct tz_error *err)
 {
 	uint64_t pages = page_bytes / SPEC_PAGE_BYTES;
@@ -39,7 +39,7 @@ spec_add_pages(struct memory_image *memory_image, const char *path,
 		for (unsigned i = 0; i < 8; i++)
 			va |= (uint64_t)addresses[8 * n + i] << (8 * i);
 		if (va % SPEC_PAGE_BYTES == 0)
-			error = memory_image_put(memory_image, path, va,
+			error = memory_image_put(image, path, va,
 			    n * SPEC_PAGE_BYTES, SPEC_PAGE_BYTES, err);
 	}
 	free(addresses);
@@ -48,8 +48,8 @@ spec_add_pages(struct memory_image *memory_image, const char *path,
 
 /* PATH holds the COUNT BYTES of an ELF file that lies BIAS from where it says. */
 static int
-spec_add_elf(struct memory_image *memory_image, const char *path,
-    const uint8_t *bytes, uint64_t count, uint64_t bias, struct tz_error *err)
+spec_add_elf(struct memory_image *image, const char *path, const uint8_t *bytes,
+    uint64_t count, uint64_t bias, struct tz_error *err)
 {
 	Elf64_Ehdr header;
 	int error = 0;
@@ -77,9 +77,8 @@ spec_add_elf(struct memory_image *memory_image, const char *path,
 		    count - segment.p_offset < segment.p_filesz)
 			return tz_error(err, TZ_EFORMAT,
 			    "%s: segment %u lies beyond its end", path, n);
-		error = memory_image_put(memory_image, path,
-		    segment.p_vaddr + bias, segment.p_offset, segment.p_filesz,
-		    err);
+		error = memory_image_put(image, path, segment.p_vaddr + bias,
+		    segment.p_offset, segment.p_filesz, err);
 	}
 	return error;
 }
@@ -97,7 +96,7 @@ spec_address(const char *text, uint64_t *value)
 
 int
 memory_image_add(
-    struct memory_image *memory_image, const char *spec, struct tz_error *err)
+    struct memory_image *image, const char *spec, struct tz_error *err)
 {
 	const char *at = strrchr(spec, '@');
 	char *path = at == NULL ? strdup(spec)
@@ -110,18 +109,17 @@ memory_image_add(
 	if (path == NULL)
 		return tz_error(err, TZ_EIO, "%s: out of memory", spec);
 	number = at != NULL && spec_address(at + 1, &va);
-	error = memory_image_load(memory_image, path, &bytes, &count, err);
+	error = memory_image_load(image, path, &bytes, &count, err);
 	if (error == 0) {
 		elf = count >= SELFMAG && memcmp(bytes, ELFMAG, SELFMAG) == 0;
 		if (elf && (at == NULL || number))
 			error = spec_add_elf(
-			    memory_image, path, bytes, count, va, err);
+			    image, path, bytes, count, va, err);
 		else if (number)
 			error = memory_image_put(
-			    memory_image, path, va, 0, count, err);
+			    image, path, va, 0, count, err);
 		else if (at != NULL)
-			error = spec_add_pages(
-			    memory_image, path, count, at + 1, err);
+			error = spec_add_pages(image, path, count, at + 1, err);
 		else
 			error = tz_error(err, TZ_EUSAGE,
 			    "%s: not an ELF file, and no @ADDR or @ADDRLIST "
@@ -133,17 +131,16 @@ memory_image_add(
 }
 
 int
-memory_image_add_file(struct memory_image *memory_image, const char *file,
+memory_image_add_file(struct memory_image *image, const char *file,
     uint64_t offset, uint64_t count, uint64_t va, struct tz_error *err)
 {
 	const uint8_t *bytes;
 	uint64_t file_bytes;
-	int error = memory_image_load(
-	    memory_image, file, &bytes, &file_bytes, err);
+	int error = memory_image_load(image, file, &bytes, &file_bytes, err);
 
 	if (error != 0)
 		return error;
 	if (offset > file_bytes || file_bytes - offset < count)
 		return tz_error(err, TZ_EFORMAT, "%s: too short", file);
-	return memory_image_put(memory_image, file, va, offset, count, err);
+	return memory_image_put(image, file, va, offset, count, err);
 }

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PIECES_CACHE_BYTES (UINT64_C(1) << 32)
+#define IMAGE_CACHE_BYTES (UINT64_C(1) << 32)
 
 /* A file's content, in memory and in a file of memory for libipt. */
 struct content {
@@ -36,7 +36,7 @@ struct memory_image {
 	struct content *content;
 	size_t content_count;
 	struct pt_image_section_cache *cache;
-	struct pt_image *image;
+	struct pt_image *libipt;
 };
 
 struct memory_image *
@@ -46,23 +46,23 @@ memory_image_create(void)
 }
 
 void
-memory_image_destroy(struct memory_image *memory_image)
+memory_image_destroy(struct memory_image *image)
 {
-	if (memory_image == NULL)
+	if (image == NULL)
 		return;
-	if (memory_image->image != NULL)
-		pt_image_free(memory_image->image);
-	if (memory_image->cache != NULL)
-		pt_iscache_free(memory_image->cache);
-	for (size_t i = 0; i < memory_image->content_count; i++) {
-		if (memory_image->content[i].count != 0)
-			munmap(memory_image->content[i].bytes,
-			    (size_t)memory_image->content[i].count);
-		close(memory_image->content[i].fd);
+	if (image->libipt != NULL)
+		pt_image_free(image->libipt);
+	if (image->cache != NULL)
+		pt_iscache_free(image->cache);
+	for (size_t i = 0; i < image->content_count; i++) {
+		if (image->content[i].count != 0)
+			munmap(image->content[i].bytes,
+			    (size_t)image->content[i].count);
+		close(image->content[i].fd);
 	}
-	free(memory_image->content);
-	free(memory_image->piece);
-	free(memory_image);
+	free(image->content);
+	free(image->piece);
+	free(image);
 }
 
 int
@@ -89,17 +89,17 @@ memory_image_read(
 
 /* Puts BYTES into a file of memory; the piece's content is mapped from it. */
 static int
-memory_image_keep(struct memory_image *memory_image, const char *path,
+memory_image_keep(struct memory_image *image, const char *path,
     const uint8_t *bytes, uint64_t count, struct tz_error *err)
 {
-	struct content *content = realloc(memory_image->content,
-	    (memory_image->content_count + 1) * sizeof(*content));
+	struct content *content = realloc(
+	    image->content, (image->content_count + 1) * sizeof(*content));
 	struct content new = { .fd = memfd_create("topaz", MFD_CLOEXEC),
 		.count = count };
 	uint64_t done = 0;
 
 	if (content != NULL)
-		memory_image->content = content;
+		image->content = content;
 	if (content == NULL || new.fd < 0)
 		return tz_error(err, TZ_EIO, "%s: out of memory", path);
 	while (done < count) {
@@ -117,23 +117,21 @@ memory_image_keep(struct memory_image *memory_image, const char *path,
 		close(new.fd);
 		return tz_error(err, TZ_EIO, "%s: out of memory", path);
 	}
-	memory_image->content[memory_image->content_count++] = new;
+	image->content[image->content_count++] = new;
 	return 0;
 }
 
 int
-memory_image_load(struct memory_image *memory_image, const char *path,
+memory_image_load(struct memory_image *image, const char *path,
     const uint8_t **bytes, uint64_t *count, struct tz_error *err)
 {
 	uint8_t *read = NULL;
 	int error = memory_image_read(path, &read, count, err);
 
 	if (error == 0)
-		error = memory_image_keep(
-		    memory_image, path, read, *count, err);
+		error = memory_image_keep(image, path, read, *count, err);
 	if (error == 0)
-		*bytes = memory_image->content[memory_image->content_count - 1]
-			     .bytes;
+		*bytes = image->content[image->content_count - 1].bytes;
 	free(read);
 	return error;
 }
@@ -141,34 +139,34 @@ memory_image_load(struct memory_image *memory_image, const char *path,
 /* Makes room for one more at INDEX. */
 static bool
 memory_image_insert(
-    struct memory_image *memory_image, size_t index, struct piece piece)
+    struct memory_image *image, size_t index, struct piece piece)
 {
-	if (memory_image->piece_count == memory_image->piece_room) {
-		size_t room = memory_image->piece_room * 2 + 64;
+	if (image->piece_count == image->piece_room) {
+		size_t room = image->piece_room * 2 + 64;
 		struct piece *more = realloc(
-		    memory_image->piece, room * sizeof(*more));
+		    image->piece, room * sizeof(*more));
 
 		if (more == NULL)
 			return false;
-		memory_image->piece = more;
-		memory_image->piece_room = room;
+		image->piece = more;
+		image->piece_room = room;
 	}
-	memmove(&memory_image->piece[index + 1], &memory_image->piece[index],
-	    (memory_image->piece_count - index) * sizeof(piece));
-	memory_image->piece[index] = piece;
-	memory_image->piece_count++;
+	memmove(&image->piece[index + 1], &image->piece[index],
+	    (image->piece_count - index) * sizeof(piece));
+	image->piece[index] = piece;
+	image->piece_count++;
 	return true;
 }
 
 /* The first piece that ends after VA. */
 static size_t
-memory_image_find(const struct memory_image *memory_image, uint64_t va)
+memory_image_find(const struct memory_image *image, uint64_t va)
 {
-	size_t low = 0, high = memory_image->piece_count;
+	size_t low = 0, high = image->piece_count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		const struct piece *piece = &memory_image->piece[middle];
+		const struct piece *piece = &image->piece[middle];
 
 		if (piece->va + (piece->bytes - 1) < va)
 			low = middle + 1;
@@ -180,40 +178,38 @@ memory_image_find(const struct memory_image *memory_image, uint64_t va)
 
 /* Removes [VA, LAST] from what is there. */
 static bool
-memory_image_cut(struct memory_image *memory_image, uint64_t va, uint64_t last)
+memory_image_cut(struct memory_image *image, uint64_t va, uint64_t last)
 {
-	size_t i = memory_image_find(memory_image, va);
+	size_t i = memory_image_find(image, va);
 
-	while (i < memory_image->piece_count &&
-	    memory_image->piece[i].va <= last) {
-		struct piece old = memory_image->piece[i];
+	while (i < image->piece_count && image->piece[i].va <= last) {
+		struct piece old = image->piece[i];
 		uint64_t old_last = old.va + (old.bytes - 1);
 
 		if (old.va < va) {
-			memory_image->piece[i++].bytes = va - old.va;
+			image->piece[i++].bytes = va - old.va;
 		} else {
-			memory_image->piece_count--;
-			memmove(&memory_image->piece[i],
-			    &memory_image->piece[i + 1],
-			    (memory_image->piece_count - i) * sizeof(old));
+			image->piece_count--;
+			memmove(&image->piece[i], &image->piece[i + 1],
+			    (image->piece_count - i) * sizeof(old));
 		}
 		if (old_last <= last)
 			continue;
 		old.offset += last + 1 - old.va;
 		old.va = last + 1;
 		old.bytes = old_last - last;
-		return memory_image_insert(memory_image, i, old);
+		return memory_image_insert(image, i, old);
 	}
 	return true;
 }
 
 int
-memory_image_put(struct memory_image *memory_image, const char *path,
-    uint64_t va, uint64_t offset, uint64_t bytes, struct tz_error *err)
+memory_image_put(struct memory_image *image, const char *path, uint64_t va,
+    uint64_t offset, uint64_t bytes, struct tz_error *err)
 {
 	struct piece piece = { .va = va,
 		.bytes = bytes,
-		.content = memory_image->content_count - 1,
+		.content = image->content_count - 1,
 		.offset = offset };
 	struct piece *before;
 	size_t index;
@@ -224,10 +220,10 @@ memory_image_put(struct memory_image *memory_image, const char *path,
 		return tz_error(err, TZ_EFORMAT,
 		    "%s: %#llx bytes at %#llx go beyond the last address", path,
 		    (unsigned long long)bytes, (unsigned long long)va);
-	if (!memory_image_cut(memory_image, va, va + (bytes - 1)))
+	if (!memory_image_cut(image, va, va + (bytes - 1)))
 		return tz_error(err, TZ_EIO, "%s: out of memory", path);
-	index = memory_image_find(memory_image, va);
-	before = index != 0 ? &memory_image->piece[index - 1] : NULL;
+	index = memory_image_find(image, va);
+	before = index != 0 ? &image->piece[index - 1] : NULL;
 	/* Pages that follow one another become one section of libipt's. */
 	if (before != NULL && before->va + before->bytes == va &&
 	    before->content == piece.content &&
@@ -235,74 +231,68 @@ memory_image_put(struct memory_image *memory_image, const char *path,
 		before->bytes += bytes;
 		return 0;
 	}
-	if (!memory_image_insert(memory_image, index, piece))
+	if (!memory_image_insert(image, index, piece))
 		return tz_error(err, TZ_EIO, "%s: out of memory", path);
 	return 0;
 }
 
 uint64_t
-memory_image_bytes(const struct memory_image *memory_image)
+memory_image_bytes(const struct memory_image *image)
 {
 	uint64_t bytes = 0;
 
-	for (size_t i = 0; i < memory_image->piece_count; i++)
-		bytes += memory_image->piece[i].bytes;
+	for (size_t i = 0; i < image->piece_count; i++)
+		bytes += image->piece[i].bytes;
 	return bytes;
 }
 
 const uint8_t *
-memory_image_at(
-    const struct memory_image *memory_image, uint64_t va, uint64_t *left)
+memory_image_at(const struct memory_image *image, uint64_t va, uint64_t *left)
 {
-	size_t index = memory_image_find(memory_image, va);
+	size_t index = memory_image_find(image, va);
 	const struct piece *piece;
 
-	if (index == memory_image->piece_count ||
-	    va < memory_image->piece[index].va)
+	if (index == image->piece_count || va < image->piece[index].va)
 		return NULL;
-	piece = &memory_image->piece[index];
+	piece = &image->piece[index];
 	*left = piece->bytes - (va - piece->va);
-	return memory_image->content[piece->content].bytes + piece->offset +
+	return image->content[piece->content].bytes + piece->offset +
 	    (va - piece->va);
 }
 
 /* One section of libipt's cache, so that it keeps what it decoded of it. */
 static int
-memory_image_add_section(
-    struct memory_image *memory_image, const struct piece *piece)
+memory_image_add_section(struct memory_image *image, const struct piece *piece)
 {
 	char path[64];
 	int isid;
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d",
-	    memory_image->content[piece->content].fd);
+	    image->content[piece->content].fd);
 	isid = pt_iscache_add_file(
-	    memory_image->cache, path, piece->offset, piece->bytes, piece->va);
+	    image->cache, path, piece->offset, piece->bytes, piece->va);
 	if (isid < 0)
 		return isid;
-	return pt_image_add_cached(
-	    memory_image->image, memory_image->cache, isid, NULL);
+	return pt_image_add_cached(image->libipt, image->cache, isid, NULL);
 }
 
 struct pt_image *
-memory_image_image(struct memory_image *memory_image, struct tz_error *err)
+memory_image_image(struct memory_image *image, struct tz_error *err)
 {
 	int status = 0;
 
-	if (memory_image->image != NULL)
-		return memory_image->image;
-	memory_image->image = pt_image_alloc(NULL);
-	memory_image->cache = pt_iscache_alloc(NULL);
-	if (memory_image->image == NULL || memory_image->cache == NULL)
+	if (image->libipt != NULL)
+		return image->libipt;
+	image->libipt = pt_image_alloc(NULL);
+	image->cache = pt_iscache_alloc(NULL);
+	if (image->libipt == NULL || image->cache == NULL)
 		status = -pte_nomem;
 	else
-		status = pt_iscache_set_limit(
-		    memory_image->cache, PIECES_CACHE_BYTES);
-	for (size_t i = 0; status >= 0 && i < memory_image->piece_count; i++)
-		status = memory_image_add_section(
-		    memory_image, &memory_image->piece[i]);
+		status = pt_iscache_set_limit(image->cache, IMAGE_CACHE_BYTES);
+	for (size_t i = 0; status >= 0 && i < image->piece_count; i++)
+		status = memory_image_add_section(image, &image->piece[i]);
 	if (status >= 0)
-		return memory_image->image;
+		return image->libipt;
 	(void)tz_error(err, TZ_EFORMAT, "images: libipt refuses them: %s",
 	    pt_errstr(pt_errcode(status)));
 	return NULL;

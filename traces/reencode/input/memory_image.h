@@ -21,7 +21,7 @@ int memory_image_read(
 
 /* NULL: out of memory. */
 struct memory_image *memory_image_create(void);
-void memory_image_destroy(struct memory_image *memory_image);
+void memory_image_destroy(struct memory_image *image);
 
 /*
  * Adds what SPEC names: DUMP@ADDR (bytes from a hexadecimal address on),
@@ -32,30 +32,30 @@ void memory_image_destroy(struct memory_image *memory_image);
  * -TZ_EIO.
  */
 int memory_image_add(
-    struct memory_image *memory_image, const char *spec, struct tz_error *err);
+    struct memory_image *image, const char *spec, struct tz_error *err);
 
 /* Adds COUNT bytes of FILE from OFFSET on at VA.  Errors as memory_image_add(). */
-int memory_image_add_file(struct memory_image *memory_image, const char *file,
+int memory_image_add_file(struct memory_image *image, const char *file,
     uint64_t offset, uint64_t count, uint64_t va, struct tz_error *err);
 
 /*
  * The two steps of these: reads the file PATH, whose COUNT BYTES are there as long as
- * PIECES; puts BYTES of the one that was read last, from OFFSET on, which it has, at VA.
+ * IMAGE; puts BYTES of the one that was read last, from OFFSET on, which it has, at VA.
  */
-int memory_image_load(struct memory_image *memory_image, const char *path,
+int memory_image_load(struct memory_image *image, const char *path,
     const uint8_t **bytes, uint64_t *count, struct tz_error *err);
-int memory_image_put(struct memory_image *memory_image, const char *path,
-    uint64_t va, uint64_t offset, uint64_t bytes, struct tz_error *err);
+int memory_image_put(struct memory_image *image, const char *path, uint64_t va,
+    uint64_t offset, uint64_t bytes, struct tz_error *err);
 
 /* Bytes in all of them. */
-uint64_t memory_image_bytes(const struct memory_image *memory_image);
+uint64_t memory_image_bytes(const struct memory_image *image);
 
 /* The memory at VA and in *LEFT how much of it follows.  NULL: there is none. */
 const uint8_t *memory_image_at(
-    const struct memory_image *memory_image, uint64_t va, uint64_t *left);
+    const struct memory_image *image, uint64_t va, uint64_t *left);
 
-/* The same memory for libipt, which PIECES owns.  NULL, with ERR set. */
+/* The same memory for libipt, which IMAGE owns.  NULL, with ERR set. */
 struct pt_image *memory_image_image(
-    struct memory_image *memory_image, struct tz_error *err);
+    struct memory_image *image, struct tz_error *err);
 
 #endif

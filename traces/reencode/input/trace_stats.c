@@ -27,15 +27,15 @@ trace_stats_free(struct trace_stats *stats)
 
 /* What a packet of KIND with IPBytes FORM, and LAST_IP behind it, say. */
 static inline void
-trace_stats_ip(struct trace_stats *stats, enum packet_parser_kind kind,
-    unsigned form, uint64_t last_ip)
+trace_stats_ip(struct trace_stats *stats, enum pkt_kind kind, unsigned form,
+    uint64_t last_ip)
 {
 	bool with_ip = form != 0, kernel = last_ip >> 63 != 0;
 
-	stats->traced = kind != PACKET_PARSER_PGD;
+	stats->traced = kind != PKT_PGD;
 	stats->ips_full += form == 6;
 	stats->ips_sext48 += form == 3;
-	stats->pgd_ips += with_ip & (kind == PACKET_PARSER_PGD);
+	stats->pgd_ips += with_ip & (kind == PKT_PGD);
 	stats->kernel |= with_ip & kernel;
 	stats->user |= with_ip & !kernel;
 }
@@ -88,16 +88,15 @@ trace_stats_cyc(struct trace_stats_clock *clock)
 }
 
 static void
-trace_stats_time(
-    struct trace_stats_clock *clock, const struct packet_parser_packet *packet)
+trace_stats_time(struct trace_stats_clock *clock, const struct pkt *packet)
 {
-	if (packet->kind == PACKET_PARSER_CYC) {
+	if (packet->kind == PKT_CYC) {
 		clock->in_cyc = true;
 		clock->cyc = packet->value;
-	} else if (packet->kind == PACKET_PARSER_TMA) {
+	} else if (packet->kind == PKT_TMA) {
 		clock->tma = true;
 		clock->ctc = packet->value & 0xffff;
-	} else if (packet->kind == PACKET_PARSER_MTC && clock->tma) {
+	} else if (packet->kind == PKT_MTC && clock->tma) {
 		clock->tma = false;
 		for (unsigned n = 0; n < FACTS_FREQS; n++) {
 			unsigned known = n < FACTS_MTC_BITS
@@ -112,54 +111,52 @@ trace_stats_time(
 }
 
 static bool
-trace_stats_packet(
-    struct trace_stats *stats, const struct packet_parser_packet *packet)
+trace_stats_packet(struct trace_stats *stats, const struct pkt *packet)
 {
 	uint8_t ratio = (uint8_t)packet->value;
 
 	stats->packets[packet->kind]++;
-	if (packet->kind != PACKET_PARSER_PAD &&
-	    packet->kind != PACKET_PARSER_CYC)
+	if (packet->kind != PKT_PAD && packet->kind != PKT_CYC)
 		stats->full_tnt = false;
-	if (packet->kind == PACKET_PARSER_OVF)
+	if (packet->kind == PKT_OVF)
 		stats->clock.in_cyc = false;
-	else if (packet->kind != PACKET_PARSER_PAD)
+	else if (packet->kind != PKT_PAD)
 		trace_stats_cyc(&stats->clock);
 	switch ((int)packet->kind) {
-	case PACKET_PARSER_TSX:
+	case PKT_TSX:
 		stats->tsx += !stats->in_psb;
 		return true;
-	case PACKET_PARSER_CYC:
-	case PACKET_PARSER_TMA:
-	case PACKET_PARSER_MTC:
+	case PKT_CYC:
+	case PKT_TMA:
+	case PKT_MTC:
 		trace_stats_time(&stats->clock, packet);
 		return true;
-	case PACKET_PARSER_PTW:
+	case PKT_PTW:
 		stats->fup_ptws += packet->with_ip;
 		return true;
-	case PACKET_PARSER_EXEC:
+	case PKT_EXEC:
 		stats->flagged += (packet->value & FACTS_EXEC_IF) != 0;
 		return true;
-	case PACKET_PARSER_TIP:
-	case PACKET_PARSER_PGE:
-	case PACKET_PARSER_PGD:
-	case PACKET_PARSER_FUP:
+	case PKT_TIP:
+	case PKT_PGE:
+	case PKT_PGD:
+	case PKT_FUP:
 		trace_stats_ip(
 		    stats, packet->kind, packet->bits, packet->value);
 		return true;
-	case PACKET_PARSER_TNT:
+	case PKT_TNT:
 		stats->long_tnts += packet->bytes > 1;
 		return true;
-	case PACKET_PARSER_PSB:
+	case PKT_PSB:
 		return trace_stats_psb(stats, packet->offset);
-	case PACKET_PARSER_PSBEND:
+	case PKT_PSBEND:
 		stats->in_psb = false;
 		return true;
-	case PACKET_PARSER_OVF:
+	case PKT_OVF:
 		stats->in_psb = false;
 		trace_stats_end(stats, packet->offset);
 		return true;
-	case PACKET_PARSER_CBR:
+	case PKT_CBR:
 		if (!stats->in_psb)
 			trace_stats_end(stats, packet->offset);
 		stats->cbrs += !stats->in_psb && stats->traced;
@@ -187,7 +184,7 @@ trace_stats_mark(struct trace_stats *stats, uint64_t offset, uint64_t last_ip)
 /* All of SCAN's bytes were read: the last packet that is no PAD ended at END. */
 static void
 trace_stats_cut(
-    struct trace_stats *stats, const struct packet_parser *parser, uint64_t end)
+    struct trace_stats *stats, const struct pkt_parser *parser, uint64_t end)
 {
 	trace_stats_gap(stats, end);
 	if (stats->in_psb)
@@ -199,8 +196,8 @@ trace_stats_cut(
 
 /* Goes past the packet of KIND, which may have an IP, at SCAN's place; false: out of memory. */
 static inline bool
-trace_stats_skip(struct trace_stats *stats, struct packet_parser *parser,
-    enum packet_parser_kind kind)
+trace_stats_skip(
+    struct trace_stats *stats, struct pkt_parser *parser, enum pkt_kind kind)
 {
 	const uint8_t *at = parser->bytes + parser->offset;
 	uint64_t last_ip = parser->last_ip, offset = parser->offset;
@@ -208,17 +205,15 @@ trace_stats_skip(struct trace_stats *stats, struct packet_parser *parser,
 
 	trace_stats_cyc(&stats->clock);
 	stats->packets[kind]++;
-	parser->offset += 1u + packet_parser_ip_bytes[form];
+	parser->offset += 1u + pkt_ip_bytes[form];
 	if (form != 0) {
 		uint64_t whole;
 
 		memcpy(&whole, at + 1, sizeof(whole));
-		parser->last_ip = packet_parser_ip_after(
-		    last_ip, le64toh(whole), form);
+		parser->last_ip = pkt_ip_after(last_ip, le64toh(whole), form);
 	}
 	trace_stats_ip(stats, kind, form, parser->last_ip);
-	return kind != PACKET_PARSER_PGD ||
-	    trace_stats_mark(stats, offset, last_ip);
+	return kind != PKT_PGD || trace_stats_mark(stats, offset, last_ip);
 }
 
 /*
@@ -227,7 +222,7 @@ trace_stats_skip(struct trace_stats *stats, struct packet_parser *parser,
  */
 static bool
 trace_stats_pass(
-    struct trace_stats *stats, struct packet_parser *parser, uint64_t *end)
+    struct trace_stats *stats, struct pkt_parser *parser, uint64_t *end)
 {
 	uint64_t at = parser->offset, count = parser->count, tnts = 0,
 		 split = 0;
@@ -238,7 +233,7 @@ trace_stats_pass(
 		return true;
 	while (at < count && good) {
 		uint8_t first = parser->bytes[at];
-		enum packet_parser_kind kind;
+		enum pkt_kind kind;
 
 		if (first == 0) {
 			at++;
@@ -253,22 +248,19 @@ trace_stats_pass(
 			*end = at;
 			continue;
 		}
-		kind = (enum packet_parser_kind)
-		    packet_parser_ip_kinds[first & 0x1f];
-		if (kind != PACKET_PARSER_PAD) {
+		kind = (enum pkt_kind)pkt_ip_kinds[first & 0x1f];
+		if (kind != PKT_PAD) {
 			/* 8 bytes of IP are read, whatever it has. */
 			if (count - at <= sizeof(uint64_t) ||
-			    packet_parser_ip_bytes[first >> 5] >
-				sizeof(uint64_t))
+			    pkt_ip_bytes[first >> 5] > sizeof(uint64_t))
 				break;
 			parser->offset = at;
 			good = trace_stats_skip(stats, parser, kind);
 			full = false;
 			at = parser->offset;
-		} else if ((first & PACKET_PARSER_CYC_MASK) ==
-		    PACKET_PARSER_CYC_OPCODE) {
+		} else if ((first & PKT_CYC_MASK) == PKT_CYC_OPCODE) {
 			trace_stats_cyc(&stats->clock);
-			stats->packets[PACKET_PARSER_CYC]++;
+			stats->packets[PKT_CYC]++;
 			stats->clock.in_cyc = true;
 			stats->clock.cyc = first >> 3;
 			at++;
@@ -280,7 +272,7 @@ trace_stats_pass(
 	parser->offset = at;
 	stats->full_tnt = full;
 	stats->split_tnts += split;
-	stats->packets[PACKET_PARSER_TNT] += tnts;
+	stats->packets[PKT_TNT] += tnts;
 	return good;
 }
 
@@ -288,23 +280,23 @@ bool
 trace_stats_read(
     struct trace_stats *stats, const uint8_t *bytes, uint64_t count)
 {
-	struct packet_parser_packet packet;
-	struct packet_parser parser;
+	struct pkt packet;
+	struct pkt_parser parser;
 	uint64_t end;
 
 	*stats = (struct trace_stats){ .clock = { .cyc_min = UINT64_MAX } };
-	stats->first_psb = packet_parser_find_psb(bytes, count, 0);
-	packet_parser_begin(&parser, bytes, count, stats->first_psb);
+	stats->first_psb = pkt_find_psb(bytes, count, 0);
+	pkt_begin(&parser, bytes, count, stats->first_psb);
 	end = stats->first_psb;
 	for (;;) {
 		uint64_t last_ip = parser.last_ip;
 
-		while (packet_parser_next(&parser, &packet)) {
-			if ((packet.kind == PACKET_PARSER_PGD ||
-				packet.kind == PACKET_PARSER_OVF) &&
+		while (pkt_next(&parser, &packet)) {
+			if ((packet.kind == PKT_PGD ||
+				packet.kind == PKT_OVF) &&
 			    !trace_stats_mark(stats, packet.offset, last_ip))
 				return false;
-			if (packet.kind != PACKET_PARSER_PAD)
+			if (packet.kind != PKT_PAD)
 				end = parser.offset;
 			if (!trace_stats_packet(stats, &packet) ||
 			    !trace_stats_pass(stats, &parser, &end))
@@ -312,14 +304,14 @@ trace_stats_read(
 			last_ip = parser.last_ip;
 		}
 		trace_stats_cyc(&stats->clock);
-		if (packet.kind != PACKET_PARSER_BAD) {
+		if (packet.kind != PKT_BAD) {
 			trace_stats_cut(stats, &parser, end);
 			return true;
 		}
 		stats->bad++;
 		stats->in_psb = false;
-		packet_parser_begin(&parser, bytes, count,
-		    packet_parser_find_psb(bytes, count, packet.offset + 1));
+		pkt_begin(&parser, bytes, count,
+		    pkt_find_psb(bytes, count, packet.offset + 1));
 		end = parser.offset;
 	}
 }

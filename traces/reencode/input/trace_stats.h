@@ -5,7 +5,7 @@
 #ifndef TOPAZ_TRACES_REENCODE_INPUT_TRACE_STATS_H
 #define TOPAZ_TRACES_REENCODE_INPUT_TRACE_STATS_H
 
-#include "traces/reencode/input/packet_parser.h"
+#include "traces/reencode/input/pkt.h"
 
 /* A CBR packet whose ratio is not that of the one before. */
 struct trace_stats_cbr {
@@ -33,7 +33,7 @@ struct trace_stats_clock {
 
 struct trace_stats {
 	struct trace_stats_clock clock;
-	uint64_t packets[PACKET_PARSER_KINDS];
+	uint64_t packets[PKT_KINDS];
 	uint64_t bad;       /* bytes where no packet starts; on at a PSB */
 	uint64_t first_psb; /* offset; the size of the trace if none */
 	/* Bytes at the end, where a packet or a PSB+ is not whole, PADs before. */

@@ -36,48 +36,48 @@ struct clock_status {
 };
 
 static struct clock_status
-clock_read(struct packet_parser *parser, bool overflow)
+clock_read(struct pkt_parser *parser, bool overflow)
 {
 	struct clock_status status = { 0 };
-	struct packet_parser_packet packet;
+	struct pkt packet;
 	bool in_psb = false, lost = false, forced = false;
 
-	while (packet_parser_next(parser, &packet)) {
+	while (pkt_next(parser, &packet)) {
 		switch ((int)packet.kind) {
-		case PACKET_PARSER_PAD:
+		case PKT_PAD:
 			break;
-		case PACKET_PARSER_CBR:
+		case PKT_CBR:
 			/* It ends with that, whatever comes next. */
 			if (!in_psb)
 				return status;
 			break;
-		case PACKET_PARSER_OVF:
+		case PKT_OVF:
 			if (!overflow)
 				return status;
 			overflow = false;
 			lost = true;
 			break;
-		case PACKET_PARSER_PSB:
+		case PKT_PSB:
 			in_psb = true;
 			break;
-		case PACKET_PARSER_CYC:
+		case PKT_CYC:
 			if (lost && status.cyc)
 				return status;
 			if (!status.tsc)
 				status.cycles += clock_capped(packet.value);
 			status.cyc = true;
 			break;
-		case PACKET_PARSER_TSC:
+		case PKT_TSC:
 			status.tsc = true;
 			status.tsc_value = packet.value;
 			break;
-		case PACKET_PARSER_TMA:
+		case PKT_TMA:
 			status.tma = true;
 			status.tma_value = packet.value;
 			break;
-		case PACKET_PARSER_PSBEND:
+		case PKT_PSBEND:
 			return status;
-		case PACKET_PARSER_TNT:
+		case PKT_TNT:
 			/* What a status forces out stands before it. */
 			if (forced || status.tsc || in_psb)
 				return status;
@@ -94,12 +94,12 @@ clock_read(struct packet_parser *parser, bool overflow)
 
 /* The next MTC behind SCAN; false: there is none. */
 static bool
-clock_next_mtc(struct packet_parser parser, uint64_t *payload)
+clock_next_mtc(struct pkt_parser parser, uint64_t *payload)
 {
-	struct packet_parser_packet packet;
+	struct pkt packet;
 
-	while (packet_parser_next(&parser, &packet))
-		if (packet.kind == PACKET_PARSER_MTC) {
+	while (pkt_next(&parser, &packet))
+		if (packet.kind == PKT_MTC) {
 			*payload = packet.value;
 			return true;
 		}
@@ -112,7 +112,7 @@ clock_next_mtc(struct packet_parser parser, uint64_t *payload)
  */
 static uint64_t
 clock_crystal(const struct clock *clock, const struct clock_status *status,
-    struct packet_parser behind, unsigned freq)
+    struct pkt_parser behind, unsigned freq)
 {
 	unsigned bits = freq + CLOCK_MTC_BITS;
 	uint64_t art = clock->now.art, payload;
@@ -146,7 +146,7 @@ clock_take(struct clock *clock, const struct clock_status *status)
 void
 clock_start(struct clock *clock, struct unit_driver *feed, uint64_t offset)
 {
-	struct packet_parser parser = clock->look;
+	struct pkt_parser parser = clock->look;
 	struct clock_status status;
 
 	clock->timed = (feed->ctl & CLOCK_CTL_TIME) != 0;
@@ -171,7 +171,7 @@ void
 clock_move(struct clock *clock, uint64_t offset)
 {
 	const struct clock_next *next = &clock->next;
-	struct packet_parser_packet packet;
+	struct pkt packet;
 
 	/* Just what was looked at last, with its CYC, was sent. */
 	if (clock->look.offset < offset &&
@@ -183,11 +183,10 @@ clock_move(struct clock *clock, uint64_t offset)
 			clock->now.cycles = clock->zero;
 		return;
 	}
-	while (clock->look.offset < offset &&
-	    packet_parser_next(&clock->look, &packet)) {
-		if (packet.kind == PACKET_PARSER_CYC)
+	while (clock->look.offset < offset && pkt_next(&clock->look, &packet)) {
+		if (packet.kind == PKT_CYC)
 			clock->zero += clock_capped(packet.value);
-		else if (packet.kind == PACKET_PARSER_OVF)
+		else if (packet.kind == PKT_OVF)
 			clock->zero = clock->now.cycles;
 		/* A CYC that the unit was not told of. */
 		if (clock->zero > clock->now.cycles)
@@ -199,40 +198,38 @@ static void
 clock_ahead(const struct clock *clock, unsigned pending, uint64_t most,
     struct clock_next *next)
 {
-	struct packet_parser_packet *packet = &next->packet;
+	struct pkt *packet = &next->packet;
 	/* SDM vol. 3, 33.4.2.14, "CYC-eligible packets": not these, nor the end. */
-	const uint64_t timeless = TZ_BIT(PACKET_PARSER_CUT) |
-	    TZ_BIT(PACKET_PARSER_MNT) | TZ_BIT(PACKET_PARSER_PWRX) |
-	    TZ_BIT(PACKET_PARSER_PSB) | TZ_BIT(PACKET_PARSER_CBR) |
-	    TZ_BIT(PACKET_PARSER_STOP);
-	struct packet_parser parser = clock->look;
+	const uint64_t timeless = TZ_BIT(PKT_CUT) | TZ_BIT(PKT_MNT) |
+	    TZ_BIT(PKT_PWRX) | TZ_BIT(PKT_PSB) | TZ_BIT(PKT_CBR) |
+	    TZ_BIT(PKT_STOP);
+	struct pkt_parser parser = clock->look;
 	bool whole = false;
 	uint64_t last = 0;
 
 	next->cycles = 0;
 	next->cyc = next->behind_tnt = false;
 	for (;;) {
-		if (!packet_parser_next(&parser, packet))
+		if (!pkt_next(&parser, packet))
 			break;
-		if (packet->kind == PACKET_PARSER_PAD)
+		if (packet->kind == PKT_PAD)
 			continue;
-		if (packet->kind == PACKET_PARSER_TNT && pending != 0 &&
-		    !whole && packet->bits == pending && !next->behind_tnt) {
+		if (packet->kind == PKT_TNT && pending != 0 && !whole &&
+		    packet->bits == pending && !next->behind_tnt) {
 			next->behind_tnt = true;
 			continue;
 		}
 		/* A counter at its end is told of before it goes on. */
-		if (packet->kind != PACKET_PARSER_CYC || whole)
+		if (packet->kind != PKT_CYC || whole)
 			break;
 		next->cyc = true;
 		last = clock_capped(packet->value);
 		next->cycles += last;
 		whole = packet->value != most;
 	}
-	next->simple = packet->kind != PACKET_PARSER_OVF &&
-	    packet->kind != PACKET_PARSER_CYC;
+	next->simple = packet->kind != PKT_OVF && packet->kind != PKT_CYC;
 	/* The last one is that of the OVF: it comes when all else was lost. */
-	if (packet->kind == PACKET_PARSER_OVF && next->cyc) {
+	if (packet->kind == PKT_OVF && next->cyc) {
 		next->cycles -= last;
 		next->cyc = next->cycles != 0;
 		next->cycles += next->cyc;
@@ -244,7 +241,7 @@ clock_ahead(const struct clock *clock, unsigned pending, uint64_t most,
 	 */
 	if (next->wraps &&
 	    (clock->hides || (timeless >> packet->kind & 1) != 0 ||
-		(packet->kind == PACKET_PARSER_TNT && pending != 0 &&
+		(packet->kind == PKT_TNT && pending != 0 &&
 		    !next->behind_tnt))) {
 		next->cycles++;
 		next->simple = false;
@@ -320,7 +317,7 @@ clock_edge(struct clock *clock, struct unit_driver *feed,
 
 void
 clock_status(
-    struct clock *clock, struct unit_driver *feed, struct packet_parser at)
+    struct clock *clock, struct unit_driver *feed, struct pkt_parser at)
 {
 	struct clock_status status = clock_read(&at, false);
 	uint64_t art = clock->now.art;

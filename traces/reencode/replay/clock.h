@@ -13,18 +13,17 @@
 
 /* What stands next in the trace. */
 struct clock_next {
-	struct packet_parser_packet
-	    packet;                  /* the first that is no CYC and no PAD */
-	struct packet_parser behind; /* it; valid until the trace is at an end */
-	uint64_t cycles;             /* of the CYC before it */
-	bool cyc;                    /* there is one */
+	struct pkt packet;        /* the first that is no CYC and no PAD */
+	struct pkt_parser behind; /* it; valid until the trace is at an end */
+	uint64_t cycles;          /* of the CYC before it */
+	bool cyc;                 /* there is one */
 	bool wraps; /* it and those before it are of a counter at its end */
 	bool behind_tnt; /* that the unit has yet to send */
 	bool simple; /* with it .cycles go by, and nothing else is to be known */
 };
 
 struct clock {
-	struct packet_parser look; /* up to where the output has come */
+	struct pkt_parser look; /* up to where the output has come */
 	struct pt_time now;
 	uint64_t zero;  /* .now.cycles at the last CYC */
 	uint64_t jumps; /* of the crystal clock, over MTCs that are not there */
@@ -61,7 +60,7 @@ void clock_hand(struct clock *clock, struct unit_driver *feed,
 
 /* PSB+, or TSC and what goes with it, stands next behind AT. */
 void clock_status(
-    struct clock *clock, struct unit_driver *feed, struct packet_parser at);
+    struct clock *clock, struct unit_driver *feed, struct pkt_parser at);
 
 /*
  * IA32_RTIT_CTL's MTCFreq and CycThresh, as far as the packets tell them, within

@@ -15,20 +15,19 @@
 /* Where the CPU stands: at the FUP that is next, if one is. */
 static struct pt_context
 event_packets_at(
-    const struct replay *replay, struct packet_parser *parser, bool with_ip)
+    const struct replay *replay, struct pkt_parser *parser, bool with_ip)
 {
 	struct pt_context at = replay->at;
-	struct packet_parser_packet fup;
+	struct pkt fup;
 
-	if (with_ip &&
-	    packet_parser_take_event(parser, PACKET_PARSER_FUP, &fup))
+	if (with_ip && pkt_take_event(parser, PKT_FUP, &fup))
 		at.ip = fup.value;
 	return at;
 }
 
 static void
-event_packets_ptwrite(struct replay *replay,
-    const struct packet_parser_packet *ptw, struct packet_parser *behind)
+event_packets_ptwrite(
+    struct replay *replay, const struct pkt *ptw, struct pkt_parser *behind)
 {
 	struct pt_context at = event_packets_at(replay, behind, ptw->with_ip);
 
@@ -40,13 +39,12 @@ event_packets_ptwrite(struct replay *replay,
  * Does an OVF come next behind what is there of an event?  Then the rest of it is lost.
  */
 static bool
-event_packets_lose(struct replay *replay, struct packet_parser behind)
+event_packets_lose(struct replay *replay, struct pkt_parser behind)
 {
 	uint64_t end = behind.offset;
-	struct packet_parser_packet ovf;
+	struct pkt ovf;
 
-	if (!packet_parser_next_event(&behind, &ovf) ||
-	    ovf.kind != PACKET_PARSER_OVF ||
+	if (!pkt_next_event(&behind, &ovf) || ovf.kind != PKT_OVF ||
 	    compare_is_apart(replay->config.compare) ||
 	    end <= replay->feed->offset)
 		return false;
@@ -56,29 +54,27 @@ event_packets_lose(struct replay *replay, struct packet_parser behind)
 
 /* MWAIT, PWRE and EXSTOP, of which FIRST is the first. */
 static void
-event_packets_power_enter(struct replay *replay,
-    const struct packet_parser_packet *first, struct packet_parser *behind)
+event_packets_power_enter(
+    struct replay *replay, const struct pkt *first, struct pkt_parser *behind)
 {
-	struct pt_power power = { .mwait = first->kind == PACKET_PARSER_MWAIT };
-	struct packet_parser_packet packet = *first;
+	struct pt_power power = { .mwait = first->kind == PKT_MWAIT };
+	struct pkt packet = *first;
 	struct pt_context at;
-	bool enters = first->kind != PACKET_PARSER_EXSTOP;
+	bool enters = first->kind != PKT_EXSTOP;
 
 	if (power.mwait) {
 		power.hints = (uint8_t)packet.value;
 		power.ext = (uint8_t)(packet.value >> 32 & 3);
-		(void)packet_parser_take_event(
-		    behind, PACKET_PARSER_PWRE, &packet);
+		(void)pkt_take_event(behind, PKT_PWRE, &packet);
 	}
-	if (packet.kind == PACKET_PARSER_PWRE) {
+	if (packet.kind == PKT_PWRE) {
 		power.hw = (packet.value >> 7 & 1) != 0;
 		power.sub = (uint8_t)(packet.value >> 8 & 0xf);
 		power.cstate = (uint8_t)(packet.value >> 12 & 0xf);
-		(void)packet_parser_take_event(
-		    behind, PACKET_PARSER_EXSTOP, &packet);
+		(void)pkt_take_event(behind, PKT_EXSTOP, &packet);
 	}
-	at = event_packets_at(replay, behind,
-	    packet.kind == PACKET_PARSER_EXSTOP && packet.with_ip);
+	at = event_packets_at(
+	    replay, behind, packet.kind == PKT_EXSTOP && packet.with_ip);
 	(void)event_packets_lose(replay, *behind);
 	if (enters)
 		pt_unit_power_enter(replay->feed->unit, &at, &power);
@@ -92,17 +88,15 @@ event_packets_power_enter(struct replay *replay,
  */
 static bool
 event_packets_status(struct replay *replay, const struct clock_next *next,
-    struct packet_parser *behind)
+    struct pkt_parser *behind)
 {
-	struct packet_parser_packet cbr = next->packet, other;
-	struct packet_parser before = *behind;
+	struct pkt cbr = next->packet, other;
+	struct pkt_parser before = *behind;
 	bool wakes;
 
-	if (cbr.kind == PACKET_PARSER_TSC) {
-		(void)packet_parser_take_event(
-		    behind, PACKET_PARSER_TMA, &other);
-		if (!packet_parser_take_event(
-			behind, PACKET_PARSER_CBR, &cbr)) {
+	if (cbr.kind == PKT_TSC) {
+		(void)pkt_take_event(behind, PKT_TMA, &other);
+		if (!pkt_take_event(behind, PKT_CBR, &cbr)) {
 			if (!replay->traced ||
 			    !event_packets_lose(replay, *behind))
 				return false;
@@ -113,7 +107,7 @@ event_packets_status(struct replay *replay, const struct clock_next *next,
 			return true;
 		}
 	}
-	wakes = packet_parser_take_event(behind, PACKET_PARSER_PWRX, &other);
+	wakes = pkt_take_event(behind, PKT_PWRX, &other);
 	if (!wakes && !replay->traced) {
 		*behind = before;
 		return false;
@@ -135,25 +129,24 @@ event_packets_status(struct replay *replay, const struct clock_next *next,
 
 /* MODE.TSX or MODE.Exec and a FUP.  False: they belong to a transfer. */
 static bool
-event_packets_mode(struct replay *replay,
-    const struct packet_parser_packet *mode, struct packet_parser *behind)
+event_packets_mode(
+    struct replay *replay, const struct pkt *mode, struct pkt_parser *behind)
 {
-	struct packet_parser_packet fup;
+	struct pkt fup;
 	struct pt_context at = replay->at;
-	struct packet_parser parser = *behind;
-	bool with_ip = packet_parser_take_event(
-	    &parser, PACKET_PARSER_FUP, &fup);
+	struct pkt_parser parser = *behind;
+	bool with_ip = pkt_take_event(&parser, PKT_FUP, &fup);
 
-	if (mode->kind == PACKET_PARSER_TSX) {
-		if (mode->value & PACKET_PARSER_TSX_ABORT)
+	if (mode->kind == PKT_TSX) {
+		if (mode->value & PKT_TSX_ABORT)
 			return false;
 		if (with_ip && replay->traced) {
 			*behind = parser;
 			at.ip = fup.value;
 		}
-		replay->vmx.in_tsx = (mode->value & PACKET_PARSER_TSX_IN) != 0;
-		pt_unit_tsx(replay->feed->unit, &at,
-		    (mode->value & PACKET_PARSER_TSX_IN) != 0);
+		replay->vmx.in_tsx = (mode->value & PKT_TSX_IN) != 0;
+		pt_unit_tsx(
+		    replay->feed->unit, &at, (mode->value & PKT_TSX_IN) != 0);
 		return true;
 	}
 	if (!with_ip || !replay->told)
@@ -168,25 +161,24 @@ event_packets_mode(struct replay *replay,
 
 /* The blocks of a PEBS record, from a BBP on. */
 static void
-event_packets_pebs(struct replay *replay,
-    const struct packet_parser_packet *bbp, struct packet_parser *behind)
+event_packets_pebs(
+    struct replay *replay, const struct pkt *bbp, struct pkt_parser *behind)
 {
 	struct pt_block_item items[TELL_ITEMS];
 	struct pt_block blocks[TELL_BLOCKS];
-	struct packet_parser_packet packet = *bbp;
+	struct pkt packet = *bbp;
 	size_t count = 0, used = 0;
 	struct pt_context at;
 
 	do {
 		struct pt_block *block;
 
-		if (packet.kind == PACKET_PARSER_BBP && count < TELL_BLOCKS) {
+		if (packet.kind == PKT_BBP && count < TELL_BLOCKS) {
 			blocks[count++] =
 			    (struct pt_block){ .type = packet.value & 0x1f,
 				    .narrow = (packet.value & 0x80) != 0,
 				    .items = &items[used] };
-		} else if (packet.kind == PACKET_PARSER_BIP &&
-		    used < TELL_ITEMS) {
+		} else if (packet.kind == PKT_BIP && used < TELL_ITEMS) {
 			block = &blocks[count - 1];
 			block->count++;
 			items[used++] = (struct pt_block_item){
@@ -195,9 +187,9 @@ event_packets_pebs(struct replay *replay,
 		} else {
 			break;
 		}
-	} while (packet_parser_next_event(behind, &packet));
+	} while (pkt_next_event(behind, &packet));
 	at = event_packets_at(
-	    replay, behind, packet.kind == PACKET_PARSER_BEP && packet.with_ip);
+	    replay, behind, packet.kind == PKT_BEP && packet.with_ip);
 	pt_unit_pebs(replay->feed->unit, &at, blocks, count, packet.with_ip);
 }
 
@@ -206,15 +198,14 @@ event_packets_pebs(struct replay *replay,
  * a transfer, whose first packet is FIRST.
  */
 static void
-event_packets_alone(struct replay *replay,
-    const struct packet_parser_packet *first, struct packet_parser *behind)
+event_packets_alone(
+    struct replay *replay, const struct pkt *first, struct pkt_parser *behind)
 {
 	const struct pt_context at = replay->at;
 	bool cr3_written = replay->cr3_written;
-	struct packet_parser_packet packet = *first;
+	struct pkt packet = *first;
 
-	while (packet.kind == PACKET_PARSER_EVD &&
-	    packet_parser_next_event(behind, &packet))
+	while (packet.kind == PKT_EVD && pkt_next_event(behind, &packet))
 		continue;
 	(void)event_packets_at(replay, behind, packet.with_ip);
 	/* A PIP is reported by itself. */
@@ -224,15 +215,13 @@ event_packets_alone(struct replay *replay,
 }
 
 bool
-event_packets_is_event(const struct packet_parser_packet *packet)
+event_packets_is_event(const struct pkt *packet)
 {
-	const uint64_t kinds = TZ_BIT(PACKET_PARSER_MTC) |
-	    TZ_BIT(PACKET_PARSER_TSC) | TZ_BIT(PACKET_PARSER_CBR) |
-	    TZ_BIT(PACKET_PARSER_TSX) | TZ_BIT(PACKET_PARSER_EXEC) |
-	    TZ_BIT(PACKET_PARSER_PTW) | TZ_BIT(PACKET_PARSER_MWAIT) |
-	    TZ_BIT(PACKET_PARSER_PWRE) | TZ_BIT(PACKET_PARSER_EXSTOP) |
-	    TZ_BIT(PACKET_PARSER_MNT) | TZ_BIT(PACKET_PARSER_BBP) |
-	    TZ_BIT(PACKET_PARSER_CFE) | TZ_BIT(PACKET_PARSER_EVD);
+	const uint64_t kinds = TZ_BIT(PKT_MTC) | TZ_BIT(PKT_TSC) |
+	    TZ_BIT(PKT_CBR) | TZ_BIT(PKT_TSX) | TZ_BIT(PKT_EXEC) |
+	    TZ_BIT(PKT_PTW) | TZ_BIT(PKT_MWAIT) | TZ_BIT(PKT_PWRE) |
+	    TZ_BIT(PKT_EXSTOP) | TZ_BIT(PKT_MNT) | TZ_BIT(PKT_BBP) |
+	    TZ_BIT(PKT_CFE) | TZ_BIT(PKT_EVD);
 
 	return (kinds >> packet->kind & 1) != 0;
 }
@@ -240,37 +229,37 @@ event_packets_is_event(const struct packet_parser_packet *packet)
 bool
 event_packets_event(struct replay *replay, struct clock_next *next)
 {
-	const struct packet_parser_packet *packet = &next->packet;
-	struct packet_parser *behind = &next->behind;
+	const struct pkt *packet = &next->packet;
+	struct pkt_parser *behind = &next->behind;
 	struct clock_next timed;
 	struct pt_context at;
 
 	switch ((int)packet->kind) {
-	case PACKET_PARSER_MTC:
+	case PKT_MTC:
 		if (next->behind_tnt)
 			return false;
 		clock_edge(&replay->clock, replay->feed, next);
 		return true;
-	case PACKET_PARSER_TSC:
-	case PACKET_PARSER_CBR:
+	case PKT_TSC:
+	case PKT_CBR:
 		return event_packets_status(replay, next, behind);
-	case PACKET_PARSER_TSX:
-	case PACKET_PARSER_EXEC:
+	case PKT_TSX:
+	case PKT_EXEC:
 		clock_hand(&replay->clock, replay->feed, next);
 		return event_packets_mode(replay, packet, behind);
-	case PACKET_PARSER_PTW:
+	case PKT_PTW:
 		clock_hand(&replay->clock, replay->feed, next);
 		event_packets_ptwrite(replay, packet, behind);
 		return true;
-	case PACKET_PARSER_MWAIT:
-	case PACKET_PARSER_PWRE:
-	case PACKET_PARSER_EXSTOP:
+	case PKT_MWAIT:
+	case PKT_PWRE:
+	case PKT_EXSTOP:
 		timed = pending_packets_behind(replay, next);
 		clock_hand(&replay->clock, replay->feed, &timed);
 		event_packets_power_enter(replay, packet, behind);
 		return true;
-	case PACKET_PARSER_EVD:
-	case PACKET_PARSER_CFE:
+	case PKT_EVD:
+	case PKT_CFE:
 		if (!(replay->feed->ctl & TELL_CTL_BRANCH_EN) &&
 		    (packet->value & 0x1f) != CFE_SHUTDOWN) {
 			clock_hand(&replay->clock, replay->feed, next);
@@ -283,11 +272,11 @@ event_packets_event(struct replay *replay, struct clock_next *next)
 		at = event_packets_at(replay, behind, packet->with_ip);
 		pt_unit_shutdown_cfe(replay->feed->unit, &at);
 		return true;
-	case PACKET_PARSER_MNT:
+	case PKT_MNT:
 		clock_hand(&replay->clock, replay->feed, next);
 		pt_unit_maintenance(replay->feed->unit, packet->value);
 		return true;
-	case PACKET_PARSER_BBP:
+	case PKT_BBP:
 		clock_hand(&replay->clock, replay->feed, next);
 		event_packets_pebs(replay, packet, behind);
 		return true;

@@ -8,19 +8,18 @@
  * says nothing: nothing was traced.
  */
 static bool
-overflow_is_outside(struct packet_parser parser)
+overflow_is_outside(struct pkt_parser parser)
 {
-	const uint64_t flow = TZ_BIT(PACKET_PARSER_TNT) |
-	    TZ_BIT(PACKET_PARSER_TIP) | TZ_BIT(PACKET_PARSER_PGE) |
-	    TZ_BIT(PACKET_PARSER_PGD) | TZ_BIT(PACKET_PARSER_FUP) |
-	    TZ_BIT(PACKET_PARSER_PSB) | TZ_BIT(PACKET_PARSER_OVF);
-	struct packet_parser_packet packet;
+	const uint64_t flow = TZ_BIT(PKT_TNT) | TZ_BIT(PKT_TIP) |
+	    TZ_BIT(PKT_PGE) | TZ_BIT(PKT_PGD) | TZ_BIT(PKT_FUP) |
+	    TZ_BIT(PKT_PSB) | TZ_BIT(PKT_OVF);
+	struct pkt packet;
 
 	do
-		if (!packet_parser_next(&parser, &packet))
+		if (!pkt_next(&parser, &packet))
 			return false;
 	while (!(flow >> packet.kind & 1));
-	return packet.kind == PACKET_PARSER_PGE;
+	return packet.kind == PKT_PGE;
 }
 
 /*
@@ -28,19 +27,16 @@ overflow_is_outside(struct packet_parser parser)
  * where it is?
  */
 static bool
-overflow_is_nowhere(struct packet_parser parser)
+overflow_is_nowhere(struct pkt_parser parser)
 {
-	const uint64_t place = TZ_BIT(PACKET_PARSER_PGE) |
-	    TZ_BIT(PACKET_PARSER_PGD) | TZ_BIT(PACKET_PARSER_FUP) |
-	    TZ_BIT(PACKET_PARSER_PSB) | TZ_BIT(PACKET_PARSER_OVF);
-	struct packet_parser_packet packet;
+	const uint64_t place = TZ_BIT(PKT_PGE) | TZ_BIT(PKT_PGD) |
+	    TZ_BIT(PKT_FUP) | TZ_BIT(PKT_PSB) | TZ_BIT(PKT_OVF);
+	struct pkt packet;
 
 	do {
-		if (!packet_parser_next(&parser, &packet) ||
-		    (place >> packet.kind & 1))
+		if (!pkt_next(&parser, &packet) || (place >> packet.kind & 1))
 			return false;
-	} while (packet.kind != PACKET_PARSER_TNT &&
-	    packet.kind != PACKET_PARSER_TIP);
+	} while (packet.kind != PKT_TNT && packet.kind != PKT_TIP);
 	return true;
 }
 
@@ -52,42 +48,40 @@ static bool
 overflow_read(
     struct replay *replay, struct psb_plus *plus, struct pt_resume *resume)
 {
-	const uint64_t timing = TZ_BIT(PACKET_PARSER_PAD) |
-	    TZ_BIT(PACKET_PARSER_CYC) | TZ_BIT(PACKET_PARSER_MTC) |
-	    TZ_BIT(PACKET_PARSER_TSC) | TZ_BIT(PACKET_PARSER_TMA) |
-	    TZ_BIT(PACKET_PARSER_CBR);
-	struct packet_parser parser = replay->guide;
-	struct packet_parser_packet packet;
+	const uint64_t timing = TZ_BIT(PKT_PAD) | TZ_BIT(PKT_CYC) |
+	    TZ_BIT(PKT_MTC) | TZ_BIT(PKT_TSC) | TZ_BIT(PKT_TMA) |
+	    TZ_BIT(PKT_CBR);
+	struct pkt_parser parser = replay->guide;
+	struct pkt packet;
 	bool good, psb = false;
 
 	replay->traced = false;
 	do {
-		if (!packet_parser_next(&parser, &packet))
+		if (!pkt_next(&parser, &packet))
 			break;
 	} while (timing >> packet.kind & 1);
-	if (packet.kind == PACKET_PARSER_PGD) {
+	if (packet.kind == PKT_PGD) {
 		replay->guide = parser;
 		resume->pgd = true;
 		plus->context = false;
 		replay->result->apl11 = true;
-	} else if (packet.kind == PACKET_PARSER_FUP &&
-	    overflow_is_outside(parser)) {
+	} else if (packet.kind == PKT_FUP && overflow_is_outside(parser)) {
 		replay->guide = parser;
 		resume->fup = true;
 		resume->fup_ip = packet.value;
 		plus->context = unit_driver_range(
 		    replay->feed, FEED_CFG_FILTER, &replay->at.ip);
 		replay->result->apl12 = true;
-	} else if (packet.kind == PACKET_PARSER_FUP) {
+	} else if (packet.kind == PKT_FUP) {
 		replay->guide = parser;
 		replay->traced = true;
 		trace_boundary_move(&replay->at, packet.value);
 		edge_peek_cr3(replay);
 		do
-			good = packet_parser_next(&parser, &packet);
-		while (good && packet.kind == PACKET_PARSER_PAD);
-		psb = good && packet.kind == PACKET_PARSER_PSB;
-	} else if (packet.kind == PACKET_PARSER_PSB) {
+			good = pkt_next(&parser, &packet);
+		while (good && packet.kind == PKT_PAD);
+		psb = good && packet.kind == PKT_PSB;
+	} else if (packet.kind == PKT_PSB) {
 		replay->guide = parser;
 		trace_boundary_read_psb(&replay->guide, &packet, plus);
 		trace_boundary_take_state(replay, plus);
@@ -109,15 +103,15 @@ overflow_read(
 static uint64_t
 overflow_cyc(const struct replay *replay, uint64_t offset)
 {
-	struct packet_parser parser = replay->clock.look;
-	struct packet_parser_packet packet;
+	struct pkt_parser parser = replay->clock.look;
+	struct pkt packet;
 	uint64_t last = offset;
 
 	while (replay->clock.timed && parser.offset < offset &&
-	    packet_parser_next(&parser, &packet)) {
-		if (packet.kind == PACKET_PARSER_CYC)
+	    pkt_next(&parser, &packet)) {
+		if (packet.kind == PKT_CYC)
 			last = packet.offset;
-		else if (packet.kind != PACKET_PARSER_PAD)
+		else if (packet.kind != PKT_PAD)
 			last = offset;
 	}
 	return last;
@@ -130,21 +124,19 @@ overflow_cyc(const struct replay *replay, uint64_t offset)
 static bool
 overflow_loses_outcome(const struct replay *replay, uint64_t end)
 {
-	struct packet_parser parser = replay->clock.look;
-	struct packet_parser_packet packet;
+	struct pkt_parser parser = replay->clock.look;
+	struct pkt packet;
 	unsigned count = 0;
 
 	parser.offset = compare_offset(replay->config.compare);
-	while (count < 2 && packet_parser_next(&parser, &packet) &&
-	    packet.offset < end) {
-		if (packet.kind != PACKET_PARSER_PAD &&
-		    packet.kind != PACKET_PARSER_CYC)
+	while (count < 2 && pkt_next(&parser, &packet) && packet.offset < end) {
+		if (packet.kind != PKT_PAD && packet.kind != PKT_CYC)
 			return false;
 		/* A wrap of the counter: it comes before what has its own. */
-		if (count == 0 && packet.kind == PACKET_PARSER_CYC &&
+		if (count == 0 && packet.kind == PKT_CYC &&
 		    packet.value == replay->cyc_most)
 			continue;
-		count += packet.kind == PACKET_PARSER_CYC;
+		count += packet.kind == PKT_CYC;
 	}
 	return count == 2;
 }
@@ -172,21 +164,21 @@ static void
 overflow_read_cut(
     const struct replay *replay, uint64_t end, struct overflow_cut *cut)
 {
-	struct packet_parser parser = replay->clock.look;
-	struct packet_parser_packet packet;
+	struct pkt_parser parser = replay->clock.look;
+	struct pkt packet;
 
 	*cut = (struct overflow_cut){ .end = 0 };
 	parser.offset = compare_offset(replay->config.compare);
-	while (parser.offset < end && packet_parser_next(&parser, &packet)) {
-		if (packet.kind == PACKET_PARSER_PAD)
+	while (parser.offset < end && pkt_next(&parser, &packet)) {
+		if (packet.kind == PKT_PAD)
 			continue;
 		cut->end = parser.offset;
-		cut->cyc |= packet.kind == PACKET_PARSER_CYC;
-		cut->more |= packet.kind != PACKET_PARSER_CYC;
-		if (packet.kind == PACKET_PARSER_FUP) {
+		cut->cyc |= packet.kind == PKT_CYC;
+		cut->more |= packet.kind != PKT_CYC;
+		if (packet.kind == PKT_FUP) {
 			cut->fup = true;
 			cut->ip = packet.value;
-		} else if (packet.kind == PACKET_PARSER_PIP) {
+		} else if (packet.kind == PKT_PIP) {
 			cut->pip = true;
 			cut->cr3 = packet.value;
 		}
@@ -233,12 +225,12 @@ overflow_cut(struct replay *replay, uint64_t end, bool lost)
 static bool
 overflow_begin(struct replay *replay, uint64_t *offset)
 {
-	struct packet_parser before = replay->guide, behind;
+	struct pkt_parser before = replay->guide, behind;
 	uint64_t ovf;
 
 	pending_packets_before(replay, false);
 	replay_take(replay);
-	if (!trace_boundary_guide(replay, PACKET_PARSER_OVF, &ovf))
+	if (!trace_boundary_guide(replay, PKT_OVF, &ovf))
 		return false;
 	behind = replay->guide;
 	replay->guide = before;

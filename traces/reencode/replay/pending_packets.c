@@ -18,19 +18,17 @@ pending_packets_behind(
 {
 	struct clock ahead = replay->clock;
 	struct clock_next found = *next;
-	enum packet_parser_kind kind = found.packet.kind;
+	enum pkt_kind kind = found.packet.kind;
 
 	while ((!found.cyc || found.wraps) &&
-	    (kind == PACKET_PARSER_FUP || kind == PACKET_PARSER_EVD ||
-		kind == PACKET_PARSER_PWRE)) {
+	    (kind == PKT_FUP || kind == PKT_EVD || kind == PKT_PWRE)) {
 		uint64_t before = found.cycles;
 
 		ahead.look = found.behind;
 		found = *clock_look(&ahead, 0, replay->cyc_most);
 		found.cycles += before;
 		found.cyc |= before != 0;
-		if (kind == PACKET_PARSER_PWRE &&
-		    found.packet.kind != PACKET_PARSER_EXSTOP)
+		if (kind == PKT_PWRE && found.packet.kind != PKT_EXSTOP)
 			return *next;
 		kind = found.packet.kind;
 	}
@@ -41,45 +39,42 @@ void
 pending_packets_told(
     const struct replay *replay, struct pending_packets_event *event)
 {
-	struct packet_parser parser = replay->clock.look;
+	struct pkt_parser parser = replay->clock.look;
 	unsigned pending = pending_packets_pending(replay);
-	struct packet_parser_packet packet;
+	struct pkt packet;
 
 	*event = (struct pending_packets_event){ .type = 0 };
-	while (packet_parser_next_event(&parser, &packet)) {
-		if (packet.kind == PACKET_PARSER_TNT && packet.bits == pending)
+	while (pkt_next_event(&parser, &packet)) {
+		if (packet.kind == PKT_TNT && packet.bits == pending)
 			pending = 0;
-		else if (packet.kind == PACKET_PARSER_EVD &&
-		    (packet.value & 0x3f) == 0)
+		else if (packet.kind == PKT_EVD && (packet.value & 0x3f) == 0)
 			event->cr2 = packet.extra;
-		else if (packet.kind == PACKET_PARSER_EVD)
+		else if (packet.kind == PKT_EVD)
 			event->exit[(packet.value & 0x3f) != 1] = packet.extra;
 		else
 			break;
 	}
-	if (packet.kind == PACKET_PARSER_TSX)
-		event->aborts = (packet.value & PACKET_PARSER_TSX_ABORT) != 0;
-	if (packet.kind != PACKET_PARSER_CFE)
+	if (packet.kind == PKT_TSX)
+		event->aborts = (packet.value & PKT_TSX_ABORT) != 0;
+	if (packet.kind != PKT_CFE)
 		return;
 	event->type = packet.value & 0x1f;
 	event->vector = (uint8_t)(packet.value >> 8);
-	if (packet.with_ip &&
-	    packet_parser_take_event(&parser, PACKET_PARSER_FUP, &packet))
+	if (packet.with_ip && pkt_take_event(&parser, PKT_FUP, &packet))
 		event->ip = packet.value;
 }
 
 bool
 pending_packets_is_entry(const struct replay *replay, uint64_t end)
 {
-	struct packet_parser parser = replay->guide;
-	struct packet_parser_packet packet;
+	struct pkt_parser parser = replay->guide;
+	struct pkt packet;
 	bool entry = false;
 
 	parser.offset = compare_offset(replay->config.compare);
-	while (parser.offset < end && packet_parser_next(&parser, &packet))
-		if (packet.kind != PACKET_PARSER_PAD &&
-		    packet.kind != PACKET_PARSER_CYC)
-			entry = packet.kind == PACKET_PARSER_CFE &&
+	while (parser.offset < end && pkt_next(&parser, &packet))
+		if (packet.kind != PKT_PAD && packet.kind != PKT_CYC)
+			entry = packet.kind == PKT_CFE &&
 			    (packet.value & 0x1f) == CFE_VMENTRY;
 	return entry;
 }
@@ -122,14 +117,12 @@ pending_packets_before(struct replay *replay, bool sends)
 		told = *next;
 		if (!event_packets_event(replay, &told))
 			break;
-		replay->result->other_events += told.packet.kind !=
-		    PACKET_PARSER_MTC;
+		replay->result->other_events += told.packet.kind != PKT_MTC;
 		clock_move(clock, told.behind.offset);
 	}
 	pending_packets_time(replay, next, sends);
-	if (!sends && next->packet.kind == PACKET_PARSER_TNT &&
-	    !next->behind_tnt && !(next->cyc && pending != 0) &&
-	    next->packet.bits > pending)
+	if (!sends && next->packet.kind == PKT_TNT && !next->behind_tnt &&
+	    !(next->cyc && pending != 0) && next->packet.bits > pending)
 		replay->quiet = next->packet.bits - pending;
 }
 
@@ -162,7 +155,7 @@ pending_packets_psb(struct replay *replay)
 		next = *clock_look(&replay->clock,
 		    pending_packets_pending(replay), replay->cyc_most);
 	}
-	if (!replay->ended && next.packet.kind == PACKET_PARSER_PSB) {
+	if (!replay->ended && next.packet.kind == PKT_PSB) {
 		next.behind.offset = next.packet.offset;
 		clock_status(&replay->clock, replay->feed, next.behind);
 	}

@@ -145,7 +145,7 @@ replay_leave(struct replay *replay, const struct recover_item *item)
 	}
 	replay->has_last = false;
 	replay->traced = false;
-	if (trace_boundary_guide(replay, PACKET_PARSER_PGD, &pgd))
+	if (trace_boundary_guide(replay, PKT_PGD, &pgd))
 		trace_off_span_drive(replay);
 	replay_take(replay);
 }

@@ -21,7 +21,7 @@ struct replay {
 	bool cr3_peeked;  /* of the last event, before libipt tells of it */
 	bool failed;      /* out of memory; .ended then */
 	bool ended;       /* nothing more can be driven */
-	struct packet_parser
+	struct pkt_parser
 	    guide; /* packets up to the last event that needed them */
 	size_t
 	    next_mark; /* behind the one that it was led to last, to be tried */
@@ -65,7 +65,7 @@ struct clock_next pending_packets_behind(
     const struct replay *replay, const struct clock_next *next);
 
 /* May PACKET be an event that is no transfer? */
-bool event_packets_is_event(const struct packet_parser_packet *packet);
+bool event_packets_is_event(const struct pkt *packet);
 
 /* Tells the unit of what NEXT is.  False: that is a transfer, or is its. */
 bool event_packets_event(struct replay *replay, struct clock_next *next);
@@ -99,12 +99,12 @@ struct psb_plus {
 };
 
 /* Reads on behind the PSB at PACKET, up to its PSBEND or what cuts it off. */
-void trace_boundary_read_psb(struct packet_parser *parser,
-    const struct packet_parser_packet *psb, struct psb_plus *plus);
+void trace_boundary_read_psb(
+    struct pkt_parser *parser, const struct pkt *psb, struct psb_plus *plus);
 
 /* Leads the guide past the next packet of KIND, TIP.PGD or OVF; false: none. */
 bool trace_boundary_guide(
-    struct replay *replay, enum packet_parser_kind kind, uint64_t *offset);
+    struct replay *replay, enum pkt_kind kind, uint64_t *offset);
 
 /*
  * The last block's last instruction, where nothing that was executed after it is

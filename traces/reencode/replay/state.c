@@ -48,41 +48,41 @@ trace_boundary_vmcs(struct replay *replay, uint64_t pa)
 }
 
 void
-trace_boundary_read_psb(struct packet_parser *parser,
-    const struct packet_parser_packet *psb, struct psb_plus *plus)
+trace_boundary_read_psb(
+    struct pkt_parser *parser, const struct pkt *psb, struct psb_plus *plus)
 {
-	struct packet_parser_packet packet;
-	struct packet_parser before = *parser;
+	struct pkt packet;
+	struct pkt_parser before = *parser;
 
 	*plus = (struct psb_plus){ .offset = psb->offset };
-	while (packet_parser_next(parser, &packet)) {
+	while (pkt_next(parser, &packet)) {
 		switch ((int)packet.kind) {
-		case PACKET_PARSER_PSBEND:
+		case PKT_PSBEND:
 			return;
-		case PACKET_PARSER_FUP:
+		case PKT_FUP:
 			plus->has_fup = true;
 			plus->ip = packet.value;
 			break;
-		case PACKET_PARSER_EXEC:
+		case PKT_EXEC:
 			plus->has_exec = true;
 			plus->exec = packet.value;
 			break;
-		case PACKET_PARSER_TSX:
+		case PKT_TSX:
 			plus->context = true;
 			plus->in_tsx = (packet.value & 1) != 0;
 			break;
-		case PACKET_PARSER_PIP:
+		case PKT_PIP:
 			plus->context = true;
 			plus->has_pip = true;
 			plus->cr3 = edge_cr3(packet.value);
 			plus->non_root = (packet.value & 1) != 0;
 			break;
-		case PACKET_PARSER_VMCS:
+		case PKT_VMCS:
 			plus->context = true;
 			plus->has_vmcs = true;
 			plus->vmcs = trace_boundary_vmcs_pa(packet.value);
 			break;
-		case PACKET_PARSER_OVF:
+		case PKT_OVF:
 			*parser = before;
 			return;
 		default:
@@ -111,17 +111,16 @@ trace_boundary_take_state(struct replay *replay, const struct psb_plus *plus)
 void
 state_peek_cr3(struct replay *replay, struct pt_context *after)
 {
-	const uint64_t ends = TZ_BIT(PACKET_PARSER_TIP) |
-	    TZ_BIT(PACKET_PARSER_PGD) | TZ_BIT(PACKET_PARSER_PGE) |
-	    TZ_BIT(PACKET_PARSER_PSB) | TZ_BIT(PACKET_PARSER_OVF);
-	struct packet_parser parser = replay->guide;
-	struct packet_parser_packet packet;
+	const uint64_t ends = TZ_BIT(PKT_TIP) | TZ_BIT(PKT_PGD) |
+	    TZ_BIT(PKT_PGE) | TZ_BIT(PKT_PSB) | TZ_BIT(PKT_OVF);
+	struct pkt_parser parser = replay->guide;
+	struct pkt packet;
 
 	replay_take(replay);
 	parser.offset = compare_offset(replay->config.compare);
-	while (!replay->ended && packet_parser_next(&parser, &packet) &&
+	while (!replay->ended && pkt_next(&parser, &packet) &&
 	    !(ends >> packet.kind & 1)) {
-		if (packet.kind != PACKET_PARSER_PIP)
+		if (packet.kind != PKT_PIP)
 			continue;
 		edge_set_cr3(after, packet.value);
 		replay->cr3_written = replay->cr3_peeked = true;

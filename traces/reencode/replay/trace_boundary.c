@@ -6,13 +6,13 @@
 
 bool
 trace_boundary_guide(
-    struct replay *replay, enum packet_parser_kind kind, uint64_t *offset)
+    struct replay *replay, enum pkt_kind kind, uint64_t *offset)
 {
 	const struct trace_stats *stats = replay->config.stats;
-	struct packet_parser *guide = &replay->guide;
-	struct packet_parser_packet packet;
+	struct pkt_parser *guide = &replay->guide;
+	struct pkt packet;
 
-	TZ_ASSERT(kind == PACKET_PARSER_PGD || kind == PACKET_PARSER_OVF);
+	TZ_ASSERT(kind == PKT_PGD || kind == PKT_OVF);
 	do {
 		size_t mark = trace_stats_mark_index(
 		    stats, guide->offset, replay->next_mark);
@@ -22,7 +22,7 @@ trace_boundary_guide(
 		replay->next_mark = mark + 1;
 		guide->offset = stats->mark[mark].offset;
 		guide->last_ip = stats->mark[mark].last_ip;
-		if (!packet_parser_next(guide, &packet))
+		if (!pkt_next(guide, &packet))
 			return false;
 	} while (packet.kind != kind);
 	*offset = packet.offset;
@@ -33,22 +33,22 @@ trace_boundary_guide(
 static bool
 trace_boundary_peek_pge(const struct replay *replay, struct pt_context *at)
 {
-	struct packet_parser parser = replay->guide;
-	struct packet_parser_packet packet;
+	struct pkt_parser parser = replay->guide;
+	struct pkt packet;
 
-	while (packet_parser_next(&parser, &packet)) {
+	while (pkt_next(&parser, &packet)) {
 		switch ((int)packet.kind) {
-		case PACKET_PARSER_EXEC:
+		case PKT_EXEC:
 			trace_boundary_mode(at, packet.value);
 			break;
-		case PACKET_PARSER_PGE:
+		case PKT_PGE:
 			trace_boundary_move(at, packet.value);
 			return true;
-		case PACKET_PARSER_OVF:
-		case PACKET_PARSER_TIP:
-		case PACKET_PARSER_TNT:
-		case PACKET_PARSER_PGD:
-		case PACKET_PARSER_PSB:
+		case PKT_OVF:
+		case PKT_TIP:
+		case PKT_TNT:
+		case PKT_PGD:
+		case PKT_PSB:
 			return false;
 		default:
 			break;
@@ -79,12 +79,12 @@ trace_boundary_look(struct replay *replay, uint64_t offset)
 {
 	const struct trace_stats *stats = replay->config.stats;
 	size_t behind = trace_stats_psb_index(stats, offset + 1);
-	struct packet_parser *look = &replay->clock.look;
+	struct pkt_parser *look = &replay->clock.look;
 
 	if (!replay->watched && behind != 0 &&
 	    stats->psb[behind - 1] > look->offset)
-		packet_parser_begin(look, replay->config.bytes,
-		    replay->config.count, stats->psb[behind - 1]);
+		pkt_begin(look, replay->config.bytes, replay->config.count,
+		    stats->psb[behind - 1]);
 	clock_move(&replay->clock, offset);
 }
 
@@ -139,17 +139,15 @@ void
 edge_mind_bdm70(struct replay *replay, struct psb_plus *plus)
 {
 	const uint32_t bdm70 = UINT32_C(1) << PROFILE_ERRATUM_BDM70;
-	struct packet_parser parser = replay->guide;
-	struct packet_parser_packet packet;
+	struct pkt_parser parser = replay->guide;
+	struct pkt packet;
 
 	do {
-		if (!packet_parser_next(&parser, &packet))
+		if (!pkt_next(&parser, &packet))
 			return;
-	} while (packet.kind == PACKET_PARSER_PAD ||
-	    packet.kind == PACKET_PARSER_CYC ||
-	    packet.kind == PACKET_PARSER_MTC ||
-	    packet.kind == PACKET_PARSER_CBR);
-	if (packet.kind != PACKET_PARSER_PGE)
+	} while (packet.kind == PKT_PAD || packet.kind == PKT_CYC ||
+	    packet.kind == PKT_MTC || packet.kind == PKT_CBR);
+	if (packet.kind != PKT_PGE)
 		return;
 	if (!plus->has_fup) {
 		replay->feed->profile.errata_on &= ~bdm70;
@@ -166,21 +164,20 @@ trace_boundary_sync(struct replay *replay, uint64_t offset)
 	const struct trace_stats *stats = replay->config.stats;
 	size_t index = trace_stats_psb_index(stats, offset);
 	struct pt_resume resume = { .psb = true };
-	struct packet_parser_packet psb;
+	struct pkt psb;
 	struct infer_count count;
 	struct psb_plus plus;
 
 	trace_boundary_close_gap(replay, offset);
 	errata_gap_end(replay);
-	packet_parser_begin(
+	pkt_begin(
 	    &replay->guide, replay->config.bytes, replay->config.count, offset);
 	/*
 	 * In a damaged trace it may lie within what is a packet to trace_stats_read(): what
 	 * libipt finds behind it is not driven.
 	 */
-	if (!packet_parser_next(&replay->guide, &psb) ||
-	    psb.kind != PACKET_PARSER_PSB || index == stats->psb_count ||
-	    stats->psb[index] != offset) {
+	if (!pkt_next(&replay->guide, &psb) || psb.kind != PKT_PSB ||
+	    index == stats->psb_count || stats->psb[index] != offset) {
 		replay_add_gap(replay,
 		    &(struct replay_gap){ .from = offset,
 			.at = offset,
@@ -188,7 +185,7 @@ trace_boundary_sync(struct replay *replay, uint64_t offset)
 		return;
 	}
 	(void)replay_set(replay, offset);
-	packet_parser_begin(&replay->clock.look, replay->config.bytes,
+	pkt_begin(&replay->clock.look, replay->config.bytes,
 	    replay->config.count, offset);
 	trace_boundary_read_psb(&replay->guide, &psb, &plus);
 	edge_mind_bdm70(replay, &plus);
@@ -218,20 +215,18 @@ trace_boundary_sync(struct replay *replay, uint64_t offset)
 void
 edge_peek_cr3(struct replay *replay)
 {
-	struct packet_parser parser = replay->guide;
-	struct packet_parser_packet packet;
+	struct pkt_parser parser = replay->guide;
+	struct pkt packet;
 	bool in_psb = false;
 
-	while (packet_parser_next(&parser, &packet)) {
-		if (packet.kind == PACKET_PARSER_PSB ||
-		    packet.kind == PACKET_PARSER_PSBEND)
-			in_psb = packet.kind == PACKET_PARSER_PSB;
-		if (packet.kind == PACKET_PARSER_PIP && in_psb) {
+	while (pkt_next(&parser, &packet)) {
+		if (packet.kind == PKT_PSB || packet.kind == PKT_PSBEND)
+			in_psb = packet.kind == PKT_PSB;
+		if (packet.kind == PKT_PIP && in_psb) {
 			edge_set_cr3(&replay->at, packet.value);
 		}
-		if (packet.kind == PACKET_PARSER_PIP ||
-		    packet.kind == PACKET_PARSER_OVF ||
-		    (packet.kind == PACKET_PARSER_CBR && !in_psb))
+		if (packet.kind == PKT_PIP || packet.kind == PKT_OVF ||
+		    (packet.kind == PKT_CBR && !in_psb))
 			return;
 	}
 }

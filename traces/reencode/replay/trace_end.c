@@ -88,22 +88,19 @@ replay_last(struct replay *replay, uint64_t end)
 {
 	const struct code_block *last = replay->last;
 	uint64_t at = compare_offset(replay->config.compare);
-	struct packet_parser parser = replay->guide;
-	struct packet_parser_packet packet,
-	    found = { .kind = PACKET_PARSER_PAD };
+	struct pkt_parser parser = replay->guide;
+	struct pkt packet, found = { .kind = PKT_PAD };
 
-	while (packet_parser_next(&parser, &packet) && packet.offset < end)
+	while (pkt_next(&parser, &packet) && packet.offset < end)
 		if (packet.offset >= at &&
-		    (packet.kind == PACKET_PARSER_TIP ||
-			packet.kind == PACKET_PARSER_TNT))
+		    (packet.kind == PKT_TIP || packet.kind == PKT_TNT))
 			found = packet;
 	if (!replay->has_last)
 		return;
-	if (found.kind == PACKET_PARSER_TIP &&
-	    code_blocks_kind(last) != WALK_COND &&
+	if (found.kind == PKT_TIP && code_blocks_kind(last) != WALK_COND &&
 	    code_blocks_kind(last) != WALK_PLAIN)
 		replay_resolve(replay, found.value);
-	else if (found.kind == PACKET_PARSER_TNT &&
+	else if (found.kind == PKT_TNT &&
 	    found.bits == pt_unit_tnt_pending(replay->feed->unit) + 1)
 		/* One outcome more than the unit still holds is this one's. */
 		replay_last_outcome(replay, (found.value & 1) != 0);
@@ -113,13 +110,13 @@ replay_last(struct replay *replay, uint64_t end)
 static uint64_t
 replay_end(const struct replay *replay)
 {
-	struct packet_parser parser = replay->guide;
-	struct packet_parser_packet packet;
+	struct pkt_parser parser = replay->guide;
+	struct pkt packet;
 	uint64_t end;
 
 	end = parser.offset = compare_offset(replay->config.compare);
-	while (packet_parser_next(&parser, &packet))
-		if (packet.kind != PACKET_PARSER_PAD)
+	while (pkt_next(&parser, &packet))
+		if (packet.kind != PKT_PAD)
 			end = parser.offset;
 	return end;
 }

@@ -54,18 +54,17 @@ trace_off_span_toggle(
 static bool
 trace_off_span_comes_anew(const struct replay *replay, uint64_t offset)
 {
-	struct packet_parser parser = replay->guide;
-	struct packet_parser_packet packet;
+	struct pkt_parser parser = replay->guide;
+	struct pkt packet;
 
 	if ((offset + replay->phase) % INTERLUDE_FLUSH_BYTES != 0)
 		return false;
-	while (packet_parser_next(&parser, &packet)) {
-		if (packet.kind == PACKET_PARSER_EXEC)
+	while (pkt_next(&parser, &packet)) {
+		if (packet.kind == PKT_EXEC)
 			return true;
-		if (packet.kind == PACKET_PARSER_PGE)
+		if (packet.kind == PKT_PGE)
 			return packet.bits == 3 || packet.bits == 6;
-		if (packet.kind == PACKET_PARSER_PSB ||
-		    packet.kind == PACKET_PARSER_OVF)
+		if (packet.kind == PKT_PSB || packet.kind == PKT_OVF)
 			return true;
 	}
 	return true;
@@ -97,8 +96,7 @@ trace_off_span_come(struct replay *replay, const struct psb_plus *plus)
 }
 
 static void
-trace_off_span_psb(
-    struct replay *replay, const struct packet_parser_packet *psb)
+trace_off_span_psb(struct replay *replay, const struct pkt *psb)
 {
 	struct psb_plus plus;
 	bool due;
@@ -152,8 +150,7 @@ trace_off_span_enter(struct replay *replay, uint64_t ip)
 
 /* A CBR while nothing is traced; TSC: offset of a TSC before it. */
 static void
-trace_off_span_cbr(
-    struct replay *replay, const struct packet_parser_packet *cbr, uint64_t tsc)
+trace_off_span_cbr(struct replay *replay, const struct pkt *cbr, uint64_t tsc)
 {
 	uint64_t offset = tsc != UINT64_MAX ? tsc : cbr->offset;
 
@@ -170,8 +167,7 @@ trace_off_span_cbr(
 
 /* TraceStop, unless a TIP.PGD before it has come with it. */
 static void
-trace_off_span_stop(
-    struct replay *replay, const struct packet_parser_packet *packet)
+trace_off_span_stop(struct replay *replay, const struct pkt *packet)
 {
 	struct pt_context after = replay->at;
 	uint64_t ip;
@@ -191,55 +187,55 @@ trace_off_span_drive(struct replay *replay)
 {
 	/* Offset of one that an enable begins with, and of a CYC before it. */
 	uint64_t tsc = UINT64_MAX, cyc = UINT64_MAX;
-	struct packet_parser_packet packet;
+	struct pkt packet;
 
 	for (;; replay_room(replay)) {
-		struct packet_parser before;
+		struct pkt_parser before;
 
-		packet_parser_skip_pads(&replay->guide);
+		pkt_skip_pads(&replay->guide);
 		before = replay->guide;
 
-		if (!packet_parser_next(&replay->guide, &packet)) {
+		if (!pkt_next(&replay->guide, &packet)) {
 			pending_packets_before(replay, true);
 			return;
 		}
 		switch ((int)packet.kind) {
-		case PACKET_PARSER_PGE:
+		case PKT_PGE:
 			trace_off_span_enter(replay, packet.value);
 			return;
-		case PACKET_PARSER_PSB:
+		case PKT_PSB:
 			trace_off_span_psb(replay, &packet);
 			break;
-		case PACKET_PARSER_CBR:
+		case PKT_CBR:
 			trace_off_span_cbr(replay, &packet, tsc);
 			tsc = UINT64_MAX;
 			break;
-		case PACKET_PARSER_CYC:
+		case PKT_CYC:
 			/* Not a wrap of the counter before. */
 			if (packet.value != replay->cyc_most)
 				cyc = packet.offset;
 			continue;
-		case PACKET_PARSER_TSC:
+		case PKT_TSC:
 			tsc = cyc != UINT64_MAX ? cyc : packet.offset;
 			break;
-		case PACKET_PARSER_PIP:
+		case PKT_PIP:
 			trace_off_span_pip(replay, packet.value);
 			break;
-		case PACKET_PARSER_VMCS:
+		case PKT_VMCS:
 			pending_packets_before(replay, true);
 			trace_boundary_vmcs(
 			    replay, trace_boundary_vmcs_pa(packet.value));
 			break;
-		case PACKET_PARSER_STOP:
+		case PKT_STOP:
 			trace_off_span_stop(replay, &packet);
 			break;
-		case PACKET_PARSER_EXEC:
+		case PKT_EXEC:
 			trace_boundary_mode(&replay->at, packet.value);
 			break;
-		case PACKET_PARSER_OVF:
-		case PACKET_PARSER_TIP:
-		case PACKET_PARSER_TNT:
-		case PACKET_PARSER_PGD:
+		case PKT_OVF:
+		case PKT_TIP:
+		case PKT_TNT:
+		case PKT_PGD:
 			replay->guide = before;
 			return;
 		default:

@@ -39,32 +39,29 @@ infer_ctl(const struct trace_stats *stats)
 	const uint64_t *packets = stats->packets;
 	uint64_t ctl = INFER_TOPA | INFER_DIS_RETC | infer_psb_freq(stats);
 
-	if (packets[PACKET_PARSER_TIP] + packets[PACKET_PARSER_TNT] +
-		packets[PACKET_PARSER_PGE] + packets[PACKET_PARSER_PGD] +
-		packets[PACKET_PARSER_EXEC] + packets[PACKET_PARSER_TSX] !=
+	if (packets[PKT_TIP] + packets[PKT_TNT] + packets[PKT_PGE] +
+		packets[PKT_PGD] + packets[PKT_EXEC] + packets[PKT_TSX] !=
 	    0)
 		ctl |= INFER_BRANCH_EN;
-	if (stats->kernel || packets[PACKET_PARSER_PIP] != 0)
+	if (stats->kernel || packets[PKT_PIP] != 0)
 		ctl |= INFER_OS;
 	if (stats->user || !(ctl & INFER_OS))
 		ctl |= INFER_USER;
-	if (packets[PACKET_PARSER_CYC] != 0)
+	if (packets[PKT_CYC] != 0)
 		ctl |= INFER_CYC_EN;
-	if (packets[PACKET_PARSER_MTC] != 0 || packets[PACKET_PARSER_TMA] != 0)
+	if (packets[PKT_MTC] != 0 || packets[PKT_TMA] != 0)
 		ctl |= INFER_MTC_EN;
-	if (packets[PACKET_PARSER_TSC] != 0)
+	if (packets[PKT_TSC] != 0)
 		ctl |= INFER_TSC_EN;
-	if (packets[PACKET_PARSER_PTW] != 0)
+	if (packets[PKT_PTW] != 0)
 		ctl |= INFER_PTW_EN;
 	if (stats->fup_ptws != 0)
 		ctl |= INFER_FUP_ON_PTW;
-	if (packets[PACKET_PARSER_PWRE] + packets[PACKET_PARSER_PWRX] +
-		packets[PACKET_PARSER_EXSTOP] + packets[PACKET_PARSER_MWAIT] !=
+	if (packets[PKT_PWRE] + packets[PKT_PWRX] + packets[PKT_EXSTOP] +
+		packets[PKT_MWAIT] !=
 	    0)
 		ctl |= INFER_PWR_EVT_EN;
-	if (packets[PACKET_PARSER_CFE] + packets[PACKET_PARSER_EVD] +
-		stats->flagged !=
-	    0)
+	if (packets[PKT_CFE] + packets[PKT_EVD] + stats->flagged != 0)
 		ctl |= INFER_EVENT_EN;
 	return ctl;
 }

@@ -51,15 +51,13 @@ ranges_drop_equal(struct spots *spots)
 }
 
 static bool
-ranges_add(struct spots *spots, const struct packet_parser_packet *packet)
+ranges_add(struct spots *spots, const struct pkt *packet)
 {
-	struct spot spot = { packet->value, packet->kind == PACKET_PARSER_PGD };
+	struct spot spot = { packet->value, packet->kind == PKT_PGD };
 
 	if (!packet->with_ip ||
-	    (packet->kind != PACKET_PARSER_PGD &&
-		packet->kind != PACKET_PARSER_PGE &&
-		packet->kind != PACKET_PARSER_TIP &&
-		packet->kind != PACKET_PARSER_FUP))
+	    (packet->kind != PKT_PGD && packet->kind != PKT_PGE &&
+		packet->kind != PKT_TIP && packet->kind != PKT_FUP))
 		return true;
 	if (spots->count >= spots->unique)
 		ranges_drop_equal(spots);
@@ -72,19 +70,18 @@ ranges_add(struct spots *spots, const struct packet_parser_packet *packet)
 static bool
 ranges_read(struct spots *spots, const uint8_t *bytes, uint64_t count)
 {
-	struct packet_parser_packet packet;
-	struct packet_parser parser;
+	struct pkt packet;
+	struct pkt_parser parser;
 
-	packet_parser_begin(
-	    &parser, bytes, count, packet_parser_find_psb(bytes, count, 0));
+	pkt_begin(&parser, bytes, count, pkt_find_psb(bytes, count, 0));
 	for (;;) {
-		while (packet_parser_next(&parser, &packet))
+		while (pkt_next(&parser, &packet))
 			if (!ranges_add(spots, &packet))
 				return false;
-		if (packet.kind != PACKET_PARSER_BAD)
+		if (packet.kind != PKT_BAD)
 			return true;
-		packet_parser_begin(&parser, bytes, count,
-		    packet_parser_find_psb(bytes, count, packet.offset + 1));
+		pkt_begin(&parser, bytes, count,
+		    pkt_find_psb(bytes, count, packet.offset + 1));
 	}
 }
 

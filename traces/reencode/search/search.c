@@ -24,8 +24,7 @@ reencode_doubts(const struct reencode_try *try, const struct trace_stats *stats)
 	uint32_t errata = options->errata_given ? options->errata
 						: options->profile->errata;
 
-	return stats->packets[PACKET_PARSER_OVF] != 0 &&
-	    (errata & REENCODE_DOUBTS) != 0;
+	return stats->packets[PKT_OVF] != 0 && (errata & REENCODE_DOUBTS) != 0;
 }
 
 static int
@@ -38,7 +37,7 @@ reencode_drive(struct reencode_try *try, struct reencode_result *result,
 		/* A trace in which it does not show has nothing like it. */
 		.errata = try->options->errata | REENCODE_BDM70,
 		.filter = &result->filter,
-		.image = memory_image_image(try->memory_image, err) };
+		.image = memory_image_image(try->image, err) };
 	struct replay_config replay = { .bytes = try->bytes,
 		.count = try->count,
 		.stats = &result->stats,
@@ -109,8 +108,7 @@ reencode_room(struct reencode_try *try, struct reencode_result *result,
 	try->roomless = false;
 	error = reencode_phases(try, result, err);
 	if (error != 0 || !reencode_psb_differs(result) ||
-	    !result->difference.ours_psb ||
-	    result->stats.packets[PACKET_PARSER_OVF] == 0)
+	    !result->difference.ours_psb || result->stats.packets[PKT_OVF] == 0)
 		return error;
 	try->roomless = true;
 	return reencode_phases(try, result, err);

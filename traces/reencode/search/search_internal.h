@@ -18,17 +18,16 @@ struct reencode_try {
 	const struct profile *profile;
 	struct profile_uarch *uarch; /* that of .profile */
 	const struct reencode_options *options;
-	struct memory_image *memory_image;
+	struct memory_image *image;
 	struct walk *walk;
 	uint64_t ctl;
 	/* The first with .ctl and the result's filter, further ones as given. */
 	struct unit_driver_setting *settings;
 	size_t setting_count;
-	bool inferred; /* all of them: of .ctl, each without its .off */
-	uint64_t
-	    left_out; /* packets that the profile has not, by packet_parser_kind */
-	bool watched;   /* there is more than transfers */
-	bool roomless;  /* PSBs wait for room in the internal buffer */
+	bool inferred;     /* all of them: of .ctl, each without its .off */
+	uint64_t left_out; /* packets that the profile has not, by pkt_kind */
+	bool watched;      /* there is more than transfers */
+	bool roomless;     /* PSBs wait for room in the internal buffer */
 	uint32_t phase; /* output offset minus trace offset; 64: to be found */
 	bool endless;   /* the flow comes to a ring of jumps */
 	uint64_t widen_left; /* bytes that may still be driven to widen choices */

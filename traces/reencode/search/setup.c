@@ -39,18 +39,17 @@ static const struct {
 	const char *text;
 } reencode_lacks[] = {
 	{ PROFILE_PT_EBX_PSB, REENCODE_CTL_CYC_EN | REENCODE_CTL_THRESH,
-	    TZ_BIT(PACKET_PARSER_CYC), "CYC" },
+	    TZ_BIT(PKT_CYC), "CYC" },
 	{ PROFILE_PT_EBX_MTC, REENCODE_CTL_MTC_EN | REENCODE_CTL_FREQ,
-	    TZ_BIT(PACKET_PARSER_MTC) | TZ_BIT(PACKET_PARSER_TMA), "MTC" },
+	    TZ_BIT(PKT_MTC) | TZ_BIT(PKT_TMA), "MTC" },
 	{ PROFILE_PT_EBX_PTWRITE, REENCODE_CTL_PTW_EN | REENCODE_CTL_FUP_PTW,
-	    TZ_BIT(PACKET_PARSER_PTW), "PTWRITE" },
+	    TZ_BIT(PKT_PTW), "PTWRITE" },
 	{ PROFILE_PT_EBX_PWR, REENCODE_CTL_PWR,
-	    TZ_BIT(PACKET_PARSER_EXSTOP) | TZ_BIT(PACKET_PARSER_MWAIT) |
-		TZ_BIT(PACKET_PARSER_PWRE) | TZ_BIT(PACKET_PARSER_PWRX),
+	    TZ_BIT(PKT_EXSTOP) | TZ_BIT(PKT_MWAIT) | TZ_BIT(PKT_PWRE) |
+		TZ_BIT(PKT_PWRX),
 	    "power event" },
 	{ PROFILE_PT_EBX_EVENT, REENCODE_CTL_EVENT_EN,
-	    TZ_BIT(PACKET_PARSER_CFE) | TZ_BIT(PACKET_PARSER_EVD),
-	    "Event Trace" },
+	    TZ_BIT(PKT_CFE) | TZ_BIT(PKT_EVD), "Event Trace" },
 };
 
 void
@@ -140,10 +139,8 @@ reencode_lack(struct reencode_try *try, struct reencode_result *result)
 static void
 reencode_watch(struct reencode_try *try, const struct trace_stats *stats)
 {
-	static const enum packet_parser_kind kinds[] = { PACKET_PARSER_PTW,
-		PACKET_PARSER_EXSTOP, PACKET_PARSER_MWAIT, PACKET_PARSER_PWRE,
-		PACKET_PARSER_PWRX, PACKET_PARSER_CFE, PACKET_PARSER_EVD,
-		PACKET_PARSER_BBP, PACKET_PARSER_MNT };
+	static const enum pkt_kind kinds[] = { PKT_PTW, PKT_EXSTOP, PKT_MWAIT,
+		PKT_PWRE, PKT_PWRX, PKT_CFE, PKT_EVD, PKT_BBP, PKT_MNT };
 
 	uint64_t ctl = try->ctl;
 

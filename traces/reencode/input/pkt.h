@@ -1,0 +1,141 @@
+/*
+ * Packets of a trace, one after another, with their IPs and payloads as values.
+ * A reader of its own: libipt's packet decoder neither keeps the last IP nor is
+ * it fast enough to be run beside libipt's block decoder.
+ *
+ * Source: SDM vol. 3, 33.4.2 "Packet Definitions".
+ */
+#ifndef TOPAZ_TRACES_REENCODE_INPUT_PKT_H
+#define TOPAZ_TRACES_REENCODE_INPUT_PKT_H
+
+#include "emu/base/base.h"
+
+enum pkt_kind {
+	PKT_PAD,
+	PKT_TNT,
+	PKT_TIP,
+	PKT_PGE,
+	PKT_PGD,
+	PKT_FUP,
+	PKT_EXEC, /* MODE.Exec */
+	PKT_TSX,  /* MODE.TSX */
+	PKT_PIP,
+	PKT_VMCS,
+	PKT_CBR,
+	PKT_TSC,
+	PKT_TMA,
+	PKT_MTC,
+	PKT_CYC,
+	PKT_PSB,
+	PKT_PSBEND,
+	PKT_OVF,
+	PKT_STOP,
+	PKT_MNT,
+	PKT_PTW,
+	PKT_EXSTOP,
+	PKT_MWAIT,
+	PKT_PWRE,
+	PKT_PWRX,
+	PKT_CFE,
+	PKT_EVD,
+	PKT_BBP,
+	PKT_BIP,
+	PKT_BEP,
+	PKT_BAD, /* no packet: a byte that starts none */
+	PKT_CUT, /* the bytes end within it */
+	PKT_KINDS
+};
+
+struct pkt {
+	enum pkt_kind kind;
+	uint8_t bytes;   /* in the trace; 0 for BAD and CUT */
+	uint8_t bits;    /* TNT: outcomes; IP packets: IPBytes; BIP: its ID */
+	bool with_ip;    /* IP packets: it has one; PTW ...: a FUP follows */
+	uint64_t offset; /* in the bytes */
+	uint64_t value; /* the IP, expanded; else the payload, 8 bytes at most */
+	uint64_t extra; /* EVD: its data; .value is the type */
+};
+
+struct pkt_parser {
+	const uint8_t *bytes;
+	uint64_t count;
+	uint64_t offset; /* of the next packet */
+	uint64_t last_ip;
+	bool in_block; /* between BBP and BEP */
+	bool narrow;   /* and BIPs are of 4 bytes */
+};
+
+/* Starts at OFFSET, which is where a packet begins. */
+void pkt_begin(struct pkt_parser *parser, const uint8_t *bytes, uint64_t count,
+    uint64_t offset);
+
+/* The next packet, whatever it is.  False: there are no more bytes, BAD or CUT. */
+bool pkt_any(struct pkt_parser *parser, struct pkt *packet);
+
+/* Goes past the PADs at SCAN's place. */
+static inline void
+pkt_skip_pads(struct pkt_parser *parser)
+{
+	while (parser->offset < parser->count &&
+	    parser->bytes[parser->offset] == 0)
+		parser->offset++;
+}
+
+/* First byte of a CYC of one byte. */
+#define PKT_CYC_MASK   0x07
+#define PKT_CYC_OPCODE 0x03
+
+/* The next packet; most are CYC or TNT of one byte.  False: as pkt_any(). */
+static inline bool
+pkt_next(struct pkt_parser *parser, struct pkt *packet)
+{
+	uint8_t first = parser->offset < parser->count
+	    ? parser->bytes[parser->offset]
+	    : 0;
+	bool cyc = (first & PKT_CYC_MASK) == PKT_CYC_OPCODE;
+	unsigned stop;
+
+	if (!cyc && (first < 4 || (first & 1) != 0 || parser->in_block))
+		return pkt_any(parser, packet);
+	stop = cyc ? 0 : 30u - (unsigned)__builtin_clz(first);
+	*packet = (struct pkt){ .kind = cyc ? PKT_CYC : PKT_TNT,
+		.bytes = 1,
+		.bits = (uint8_t)stop,
+		.offset = parser->offset++,
+		.value = cyc ? first >> 3 : first >> 1 & ((1u << stop) - 1) };
+	return true;
+}
+
+/* The next packet that is neither PAD nor CYC. */
+bool pkt_next_event(struct pkt_parser *parser, struct pkt *packet);
+
+/* Goes past a packet of KIND if that is the next one of these. */
+bool pkt_take_event(
+    struct pkt_parser *parser, enum pkt_kind kind, struct pkt *packet);
+
+/* Payload of MODE.TSX: SDM vol. 3, 33.4.2.8 "MODE Packets". */
+#define PKT_TSX_IN    TZ_BIT(0)
+#define PKT_TSX_ABORT TZ_BIT(1)
+
+/* Bytes of an IP, by IPBytes; more than 8: reserved. */
+extern const uint8_t pkt_ip_bytes[8];
+/* What may have an IP, by the lower 5 bits of its first byte; else PKT_PAD. */
+extern const uint8_t pkt_ip_kinds[32];
+
+/*
+ * The IP behind LAST of which WHOLE has the lowest bytes, by IPBytes FORM, not 0: SDM
+ * vol. 3, 33.4.2.2, table "FUP/TIP IP Reconstruction".
+ */
+static inline uint64_t
+pkt_ip_after(uint64_t last, uint64_t whole, unsigned form)
+{
+	uint64_t mask = ~UINT64_C(0) >> (64 - 8 * pkt_ip_bytes[form]);
+
+	return form == 3 ? (uint64_t)((int64_t)(whole << 16) >> 16)
+			 : (last & ~mask) | (whole & mask);
+}
+
+/* Offset of the first PSB at or after FROM; COUNT if there is none. */
+uint64_t pkt_find_psb(const uint8_t *bytes, uint64_t count, uint64_t from);
+
+#endif
