@@ -5,7 +5,7 @@
  */
 #include "tests/fuzz/parsers.h"
 #include "traces/reencode/input/pkt.h"
-#include "traces/reencode/search/infer.h"
+#include "traces/reencode/input/trace_stats.h"
 
 #include <intel-pt.h>
 #include <stdlib.h>
@@ -117,7 +117,6 @@ read_scan(const uint8_t *data, size_t bytes)
 	TZ_ASSERT(trace_stats_read(&stats, stream, count));
 	trace_stats_cbr(&stats, count / 2);
 	trace_stats_mark_index(&stats, count / 2, 0);
-	infer_ctl(&stats);
 	trace_stats_free(&stats);
 	free(stream);
 }

@@ -1,4 +1,4 @@
-#include "traces/reencode/search/search_internal.h"
+#include "traces/reencode/reencode.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -52,120 +52,125 @@ static uint8_t *
 reencode_blank(const uint8_t *bytes, uint64_t count)
 {
 	uint8_t *copy = malloc((size_t)count);
-	bool blank = false, fup = false;
-	struct pkt packet;
 	struct pkt_parser parser;
+	struct pkt packet;
+	bool fup = false;
 
 	if (copy == NULL)
 		return NULL;
 	memcpy(copy, bytes, (size_t)count);
-	pkt_begin(&parser, bytes, count, pkt_find_psb(bytes, count, 0));
-	do {
-		while (pkt_next(&parser, &packet)) {
-			blank = packet.kind == PKT_BBP ||
-			    packet.kind == PKT_BIP || packet.kind == PKT_BEP ||
-			    (fup && packet.kind == PKT_FUP);
-			if (blank)
-				memset(copy + packet.offset, 0, packet.bytes);
-			if (packet.kind == PKT_BEP)
-				fup = packet.with_ip;
-			else if (packet.kind == PKT_FUP)
-				fup = false;
-		}
-		parser.offset = pkt_find_psb(bytes, count, packet.offset + 1);
-	} while (packet.kind == PKT_BAD);
+	pkt_begin_psb(&parser, bytes, count, 0);
+	while (pkt_next_good(&parser, &packet)) {
+		if (pkt_is(
+			&packet, PKT_BIT(BBP) | PKT_BIT(BIP) | PKT_BIT(BEP)) ||
+		    (fup && packet.kind == PKT_FUP))
+			memset(copy + packet.offset, 0, packet.bytes);
+		if (packet.kind == PKT_BEP)
+			fup = packet.with_ip;
+		else if (packet.kind == PKT_FUP)
+			fup = false;
+	}
 	return copy;
 }
 
+/* What was inferred of how the processor sends packets. */
 static void
-reencode_say_packets(
-    struct reencode_result *result, const struct reencode_try *try)
+reencode_say_packets(struct search *search)
 {
-	const struct profile *profile = try->options->profile;
-	bool full8 = try->uarch->ip_full == 6;
-	bool defers = try->uarch->deferred_tip;
-	const struct trace_stats *stats = &result->stats;
+	const struct profile *profile = search->options->profile;
+	const struct profile_uarch *uarch = &search->uarch;
+	const struct reencode_result *result = search->result;
+	bool full8 = uarch->ip_full == 6, defers = uarch->deferred_tip;
 
 	if (full8 != (profile->uarch->ip_full == 6))
-		reencode_say(result,
+		search_say(search,
 		    "uncompressed IPs have %d bytes, not %d as profile %s",
 		    full8 ? 8 : 6, full8 ? 6 : 8, profile->name);
-	if (try->uarch->tnt_bits != profile->uarch->tnt_bits)
-		reencode_say(result,
+	if (uarch->tnt_bits != profile->uarch->tnt_bits)
+		search_say(search,
 		    "a full TNT has %u outcomes, not %u as profile %s",
-		    try->uarch->tnt_bits, profile->uarch->tnt_bits,
-		    profile->name);
+		    uarch->tnt_bits, profile->uarch->tnt_bits, profile->name);
 	if (profile->uarch->deferred_tip != defers)
-		reencode_say(result, "%s behind TNT bits, %sas with profile %s",
+		search_say(search, "%s behind TNT bits, %sas with profile %s",
 		    defers ? "TIPs wait" : "no TIP waits", defers ? "not " : "",
 		    profile->name);
-	if (stats->long_tnts != 0)
-		reencode_say(
-		    result, "%" PRIu64 " long TNT packets", stats->long_tnts);
+	if (result->stats.long_tnts != 0)
+		search_say(search, "%" PRIu64 " long TNT packets",
+		    result->stats.long_tnts);
 	if (result->replay.clock_jumps != 0)
-		reencode_say(result,
+		search_say(search,
 		    "%" PRIu64 " times the crystal clock went on without its "
 		    "MTCs",
 		    result->replay.clock_jumps);
 }
 
+/* And of its state and its errata. */
 static void
-reencode_say_state(
-    struct reencode_result *result, const struct reencode_try *try)
+reencode_say_state(struct search *search)
 {
-	const struct infer_count *first = &result->replay.first;
+	const struct trace_stats *stats = &search->result->stats;
+	const struct replay_result *replay = &search->result->replay;
+	const struct psb_count *first = &replay->first;
 
-	reencode_say(result, "core:bus ratio %u in the first CBR",
-	    trace_stats_cbr(&result->stats, 0));
-	if (result->stats.psb_count != 0)
-		reencode_say(result,
+	search_say(search, "core:bus ratio %u in the first CBR",
+	    trace_stats_cbr(stats, 0));
+	if (stats->psb_count != 0)
+		search_say(search,
 		    "PacketByteCnt %u at the first PSB, output offset %u "
 		    "modulo 64; %" PRIu64 " PSBs fit at once",
-		    try->choices[0].count,
-		    (unsigned)((result->stats.first_psb + first->phase) % 64),
+		    search->choices[0].count,
+		    (unsigned)((stats->first_psb + first->phase) % 64),
 		    first->fits);
-	if (result->replay.jcc_ip_known)
-		reencode_say(result, "TIP.PGD at a conditional branch: %s IP",
-		    result->replay.jcc_ip ? "with" : "without");
-	if (result->replay.skl014)
-		reencode_say(result,
+	if (replay->jcc_ip_known)
+		search_say(search, "TIP.PGD at a conditional branch: %s IP",
+		    replay->jcc_ip ? "with" : "without");
+	if (replay->skl014)
+		search_say(search,
 		    "SKL014 shows: TIP.PGD of a direct branch without IP");
-	if (result->replay.apl11)
-		reencode_say(result, "APL11 shows: TIP.PGD behind OVF");
-	if (result->replay.apl12)
-		reencode_say(
-		    result, "APL12 shows: FUP behind OVF before TIP.PGE");
-	if (result->replay.bdm70)
-		reencode_say(result, "BDM70 shows: FUP in PSB+ before TIP.PGE");
-	if (try->roomless)
-		reencode_say(result,
+	if (replay->apl11)
+		search_say(search, "APL11 shows: TIP.PGD behind OVF");
+	if (replay->apl12)
+		search_say(
+		    search, "APL12 shows: FUP behind OVF before TIP.PGE");
+	if (replay->bdm70)
+		search_say(search, "BDM70 shows: FUP in PSB+ before TIP.PGE");
+	if (search->roomless)
+		search_say(search,
 		    "no room in the internal buffer: a PSB comes %" PRIu64
 		    " bytes late",
-		    result->replay.psb_late);
-	if (result->replay.toggles != 0)
-		reencode_say(result, "%" PRIu64 " times TraceEn fell and rose",
-		    result->replay.toggles);
+		    replay->psb_late);
+	if (replay->toggles != 0)
+		search_say(search, "%" PRIu64 " times TraceEn fell and rose",
+		    replay->toggles);
 }
 
+/* How much was driven, and whether that is all of it and equal. */
 static void
-reencode_count(struct reencode_result *result)
+reencode_judge(struct search *search)
 {
+	struct reencode_result *result = search->result;
 	struct replay_result *replay = &result->replay;
-	uint64_t end = result->bytes - result->stats.cut_off;
+	uint64_t reach = search_reach(search), covered;
 
-	if (result->difference.found)
-		end = result->difference.offset;
-	else if (replay->wrong != NULL)
-		end = replay->wrong_offset;
-	replay->covered = end > result->stats.first_psb
-	    ? end - result->stats.first_psb
+	if (reach == UINT64_MAX)
+		reach = search->count;
+	covered = reach > result->stats.first_psb
+	    ? reach - result->stats.first_psb
 	    : 0;
+	result->equal = search_reach(search) == UINT64_MAX;
 	for (size_t i = 0; i < replay->gap_count; i++) {
-		uint64_t gap = replay->gaps[i].to - replay->gaps[i].from;
+		const struct replay_gap *at = &replay->gaps[i];
+		uint64_t gap = at->to - at->from;
 
-		replay->covered -= gap < replay->covered ? gap
-							 : replay->covered;
+		covered -= gap < covered ? gap : covered;
+		result->equal = result->equal && (at->unmapped || at->errata);
 	}
+	replay->covered = covered;
+	result->distinct_blocks = code_blocks(search->walk);
+	result->distinct_insns = code_blocks_insns(search->walk);
+	/* Event Trace tells of transfers without a branch. */
+	result->nothing = replay->blocks == 0 &&
+	    (replay->other_events == 0 || replay->gap_count != 0);
 }
 
 /*
@@ -173,14 +178,50 @@ reencode_count(struct reencode_result *result)
  * out of the packets are but as wide as may be.
  */
 static bool
-reencode_lacks_ranges(
-    const struct reencode_try *try, const struct reencode_result *result)
+reencode_lacks_ranges(const struct search *search)
 {
-	const struct replay_result *replay = &result->replay;
+	const struct replay_result *replay = &search->result->replay;
 
-	return !try->options->filter_given && result->filter.config != 0 &&
+	return !search->options->filter_given &&
+	    search->result->filter.config != 0 &&
 	    (replay->skl014 || (replay->jcc_ip_known && !replay->jcc_ip)) &&
-	    reencode_reach(result) != UINT64_MAX;
+	    search_reach(search) != UINT64_MAX;
+}
+
+/* Sets SEARCH up and runs it; .error. */
+static void
+reencode_run(struct search *search)
+{
+	const struct trace_stats *stats = &search->result->stats;
+	uint8_t *blanked = NULL;
+
+	if (stats->ips_full + stats->ips_sext48 != 0)
+		search->uarch.ip_full = stats->ips_full > stats->ips_sext48 ? 6
+									    : 3;
+	search->decoded = search->bytes;
+	if (stats->packets[PKT_BBP] != 0)
+		search->decoded = blanked = reencode_blank(
+		    search->bytes, search->result->bytes);
+	search->walk = code_blocks_create(search->image);
+	if (search->walk == NULL || search->decoded == NULL)
+		search->error = tz_error(
+		    search->err, TZ_EIO, "walk: out of memory");
+	else
+		setup_run(search);
+	if (search->error == 0)
+		search_run(search);
+	if (search->error == 0 && reencode_lacks_ranges(search))
+		search->error = tz_error(search->err, TZ_EFORMAT,
+		    "branches leave a range with a TIP.PGD that has no IP, and "
+		    "the packets do not say where its ends are: give --range");
+	if (search->error == 0) {
+		reencode_say_packets(search);
+		reencode_say_state(search);
+		reencode_judge(search);
+	}
+	free(blanked);
+	free(search->settings);
+	code_blocks_destroy(search->walk);
 }
 
 int
@@ -188,66 +229,27 @@ reencode_trace(const uint8_t *bytes, uint64_t count, struct memory_image *image,
     const struct reencode_options *options, struct reencode_result *result,
     struct tz_error *err)
 {
-	struct profile_uarch uarch = *options->profile->uarch;
-	struct profile profile = *options->profile;
-	struct reencode_try try = { .bytes = bytes,
+	struct search search = { .bytes = bytes,
 		.count = count,
-		.profile = &profile,
-		.uarch = &uarch,
 		.options = options,
 		.image = image,
+		.result = result,
+		.err = err,
+		.profile = *options->profile,
+		.uarch = *options->profile->uarch,
 		.widen_left = REENCODE_WIDEN_BYTES };
-	uint8_t *blanked = NULL;
-	bool contradicted = false;
-	int error;
 
-	profile.uarch = &uarch;
-	profile.errata_on = options->errata;
+	search.profile.uarch = &search.uarch;
+	search.profile.errata_on = options->errata;
 	*result = (struct reencode_result){ .bytes = count };
 	if (!trace_stats_read(&result->stats, bytes, count))
 		return tz_error(err, TZ_EIO, "packets: out of memory");
-	try.count -= result->stats.cut_off;
-	if (result->stats.first_psb >= try.count) {
-		result->nothing = true;
+	search.count -= result->stats.cut_off;
+	result->nothing = result->stats.first_psb >= search.count;
+	if (result->nothing)
 		return 0;
-	}
-	if (result->stats.ips_full + result->stats.ips_sext48 != 0)
-		uarch.ip_full =
-		    result->stats.ips_full > result->stats.ips_sext48 ? 6 : 3;
-	try.decoded = bytes;
-	if (result->stats.packets[PKT_BBP] != 0)
-		try.decoded = blanked = reencode_blank(bytes, count);
-	try.walk = code_blocks_create(image);
-	error = try.walk == NULL || try.decoded == NULL
-	    ? tz_error(err, TZ_EIO, "walk: out of memory")
-	    : reencode_config(&try, result, err);
-	if (error == 0)
-		error = reencode_tries(&try, result, err);
-	if (error == 0 && reencode_lacks_ranges(&try, result))
-		error = tz_error(err, TZ_EFORMAT,
-		    "branches leave a range with a TIP.PGD that has no IP, and "
-		    "the packets do not say where its ends are: give --range");
-	free(blanked);
-	free(try.settings);
-	if (error != 0) {
-		code_blocks_destroy(try.walk);
+	reencode_run(&search);
+	if (search.error != 0)
 		reencode_result_free(result);
-		return error;
-	}
-	reencode_say_packets(result, &try);
-	reencode_say_state(result, &try);
-	result->distinct_blocks = code_blocks(try.walk);
-	result->distinct_insns = code_blocks_insns(try.walk);
-	code_blocks_destroy(try.walk);
-	reencode_count(result);
-	for (size_t i = 0; i < result->replay.gap_count; i++)
-		contradicted = contradicted ||
-		    (!result->replay.gaps[i].unmapped &&
-			!result->replay.gaps[i].errata);
-	/* Event Trace tells of transfers without a branch. */
-	result->nothing = result->replay.blocks == 0 &&
-	    (result->replay.other_events == 0 || result->replay.gap_count != 0);
-	result->equal = !result->difference.found &&
-	    result->replay.wrong == NULL && !contradicted;
-	return 0;
+	return search.error;
 }

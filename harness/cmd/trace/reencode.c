@@ -149,7 +149,7 @@ stream_cpus(
 static int
 stream_settings(const struct reencode_bundle *from,
     const struct bundle_stream *stream, struct reencode_options *options,
-    struct unit_driver_setting **settings, struct tz_error *err)
+    struct setting **settings, struct tz_error *err)
 {
 	size_t index = stream_index(from, stream);
 	int error = 0;
@@ -207,7 +207,7 @@ reencode_streams(const struct reencode_bundle *from, struct tz_error *err)
 	for (size_t i = 0; i < from->bundle->stream_count; i++) {
 		const struct bundle_stream *stream = &from->bundle->streams[i];
 		struct reencode_options options = from->options;
-		struct unit_driver_setting *settings;
+		struct setting *settings;
 		uint8_t *bytes = NULL;
 		size_t count;
 		int one;

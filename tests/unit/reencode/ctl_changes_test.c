@@ -20,7 +20,7 @@
 
 /* Of ROUNDS settings one each, drawn from DICE; OFF: bits that are never set. */
 static void
-draw(struct unit_driver_setting *setting, uint64_t *dice, uint64_t off)
+draw(struct setting *setting, uint64_t *dice, uint64_t off)
 {
 	static const uint64_t bits[] = { CTL_DIS_RETC, CTL_TSC_EN, CTL_CYC_EN,
 		CTL_MTC_EN, UINT64_C(1) << 24, TZ_BIT(32) };
@@ -44,7 +44,7 @@ draw(struct unit_driver_setting *setting, uint64_t *dice, uint64_t off)
 
 /* A walk of ROUNDS parts, with SETTINGS that are drawn. */
 static struct fake *
-walked(uint64_t seed, uint64_t off, struct unit_driver_setting *settings)
+walked(uint64_t seed, uint64_t off, struct setting *settings)
 {
 	struct fake *fake = fake_create();
 	struct stroll *stroll = stroll_create(fake, seed);
@@ -93,7 +93,7 @@ expect_equal(struct fake *fake, const struct reencode_result *result)
 static void
 settings_are_followed(void **state)
 {
-	struct unit_driver_setting settings[ROUNDS] = { 0 };
+	struct setting settings[ROUNDS] = { 0 };
 	uint64_t resets = 0;
 
 	(void)state;
@@ -118,7 +118,7 @@ static void
 settings_are_inferred(void **state)
 {
 	const uint64_t off = UINT64_C(1) << 24 | TZ_BIT(32);
-	struct unit_driver_setting settings[ROUNDS] = { 0 };
+	struct setting settings[ROUNDS] = { 0 };
 
 	(void)state;
 	for (unsigned seed = 2; seed < 6; seed += 2)
@@ -152,7 +152,7 @@ settings_come_from_events(void **state)
 		{ .kind = EVENT_TRACE_OFF, .a = 0x10000290d, .c = 300 },
 		{ .kind = EVENT_DRAIN, .b = 0x5000, .c = 300 },
 	};
-	struct unit_driver_setting *settings;
+	struct setting *settings;
 	struct account account;
 	struct tz_error err;
 	size_t count;
@@ -177,7 +177,7 @@ settings_come_from_events(void **state)
 
 /* Traced as SETTING says, but nothing of it is in the range yet. */
 static struct fake *
-outside(const struct unit_driver_setting *setting)
+outside(const struct setting *setting)
 {
 	struct fake *fake = fake_create();
 
@@ -191,8 +191,8 @@ outside(const struct unit_driver_setting *setting)
 static void
 context_may_come_without_a_packet(void **state)
 {
-	const struct unit_driver_setting setting = { .ctl = CTL_USER |
-		    CTL_TOPA | CTL_BRANCH_EN | CTL_MTC_EN | CTL_TSC_EN,
+	const struct setting setting = { .ctl = CTL_USER | CTL_TOPA |
+		    CTL_BRANCH_EN | CTL_MTC_EN | CTL_TSC_EN,
 		.filter = { .config = 1, .a = { 0x1000 }, .b = { 0x1fff } } };
 	struct fake *fake = outside(&setting);
 	struct reencode_result result;
@@ -221,7 +221,7 @@ context_may_come_without_a_packet(void **state)
 static void
 write_cr3(uint64_t writes, uint64_t once)
 {
-	const struct unit_driver_setting setting = { .ctl = CTL_OS | CTL_TOPA |
+	const struct setting setting = { .ctl = CTL_OS | CTL_TOPA |
 		    CTL_BRANCH_EN,
 		.filter = { .config = 1, .a = { 0x1000 }, .b = { 0x1fff } } };
 	struct pt_transfer transfer = { .kind = PT_TRANSFER_MOV_CR3,

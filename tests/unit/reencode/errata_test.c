@@ -21,8 +21,8 @@
 
 /* A walk whose rounds have overflows; with AT_END each ends in one. */
 static struct fake *
-walked(const struct unit_driver_setting *setting, uint32_t errata,
-    uint64_t seed, bool at_end)
+walked(
+    const struct setting *setting, uint32_t errata, uint64_t seed, bool at_end)
 {
 	struct fake *fake = fake_create();
 	struct stroll *stroll = stroll_create(fake, seed);
@@ -47,7 +47,7 @@ walked(const struct unit_driver_setting *setting, uint32_t errata,
 
 /* Fails unless what was not left out of it is EQUAL; returns how often some was. */
 static size_t
-gaps(struct fake *fake, const struct unit_driver_setting *setting,
+gaps(struct fake *fake, const struct setting *setting,
     struct reencode_result *result)
 {
 	size_t count;
@@ -65,7 +65,7 @@ gaps(struct fake *fake, const struct unit_driver_setting *setting,
 static void
 apl11_a_pgd_follows_an_overflow(void **state)
 {
-	const struct unit_driver_setting setting = { .ctl = CTL_PLAIN };
+	const struct setting setting = { .ctl = CTL_PLAIN };
 	struct reencode_result result;
 
 	(void)state;
@@ -83,7 +83,7 @@ apl11_a_pgd_follows_an_overflow(void **state)
 static void
 apl12_a_fup_follows_one_outside(void **state)
 {
-	const struct unit_driver_setting setting = { .ctl = CTL_PLAIN,
+	const struct setting setting = { .ctl = CTL_PLAIN,
 		.filter = { .config = 1,
 		    .a = { FAKE_NLIP + 0x10 },
 		    .b = { FAKE_NLIP + 0x13 } } };
@@ -105,7 +105,7 @@ apl12_a_fup_follows_one_outside(void **state)
 static void
 skd010_no_fup_is_left_out(void **state)
 {
-	const struct unit_driver_setting setting = { .ctl = CTL_PLAIN };
+	const struct setting setting = { .ctl = CTL_PLAIN };
 	struct reencode_result result;
 
 	(void)state;
@@ -124,7 +124,7 @@ skd010_no_fup_is_left_out(void **state)
 static void
 skd010_need_not_be_told(void **state)
 {
-	const struct unit_driver_setting setting = { .ctl = CTL_PLAIN };
+	const struct setting setting = { .ctl = CTL_PLAIN };
 	struct reencode_result result;
 
 	(void)state;
@@ -178,7 +178,7 @@ an_overflow_that_was_none_differs(void **state)
 
 	(void)state;
 	for (unsigned index = 0; index < 12; index++) {
-		const struct unit_driver_setting setting = { .ctl = CTL_PLAIN };
+		const struct setting setting = { .ctl = CTL_PLAIN };
 		struct fake *fake = walked(&setting, 0, 3, false);
 		struct reencode_result result;
 

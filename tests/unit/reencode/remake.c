@@ -72,8 +72,8 @@ try_remake(struct fake *fake, uint64_t ctl, uint64_t from,
 }
 
 void
-remake_set(struct fake *fake, const struct unit_driver_setting *settings,
-    size_t count, enum compare_form form, struct reencode_result *result)
+remake_set(struct fake *fake, const struct setting *settings, size_t count,
+    enum compare_form form, struct reencode_result *result)
 {
 	const struct reencode_options options = { .profile = &fake->profile,
 		.signature = fake->profile.signature,

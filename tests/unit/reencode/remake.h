@@ -27,8 +27,8 @@ bool try_remake(struct fake *fake, uint64_t ctl, uint64_t from,
     struct tz_error *err);
 
 /* All of it, traced as SETTINGS say. */
-void remake_set(struct fake *fake, const struct unit_driver_setting *settings,
-    size_t count, enum compare_form form, struct reencode_result *result);
+void remake_set(struct fake *fake, const struct setting *settings, size_t count,
+    enum compare_form form, struct reencode_result *result);
 
 /* All of it, canonical, where the program's last CUT bytes are in no image. */
 void remake_short(struct fake *fake, uint64_t ctl, size_t cut,

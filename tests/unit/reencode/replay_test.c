@@ -72,8 +72,8 @@ follow(struct side *side, const uint64_t *ip, size_t count,
     struct replay_result *result)
 {
 	static struct recover_batch batch;
-	static struct replay_choice choices[DRIVE_CHOICES];
-	const struct unit_driver_setting setting = { .ctl = CTL_PLAIN };
+	static struct replay_choice choices[REPLAY_CHOICES];
+	const struct setting setting = { .ctl = CTL_PLAIN };
 	struct recover_item *item = batch.item;
 	struct trace_stats stats;
 	struct tz_error err;
@@ -81,22 +81,13 @@ follow(struct side *side, const uint64_t *ip, size_t count,
 	    COMPARE_CANONICAL, stream, sizeof(stream), 0);
 	struct unit_driver feed;
 	unsigned pending;
-	struct replay replay = { .config = { .bytes = stream,
-				     .count = sizeof(stream),
-				     .stats = &stats,
-				     .phase = 64,
-				     .free_psbs = true,
-				     .walk = side->walk,
-				     .feed = &feed,
-				     .compare = compare,
-				     .choices = choices },
-		.last = code_blocks_none(side->walk),
-		.result = result,
+	const struct replay_config config = { .bytes = stream,
+		.count = sizeof(stream),
+		.walk = side->walk,
 		.feed = &feed,
-		.phase = 64,
-		.psb_period_bytes = 2048 };
+		.choices = choices };
+	struct replay replay;
 
-	*result = (struct replay_result){ 0 };
 	memset(&batch, 0, sizeof(batch));
 	memset(choices, 0, sizeof(choices));
 	assert_non_null(compare);
@@ -104,6 +95,9 @@ follow(struct side *side, const uint64_t *ip, size_t count,
 	assert_int_equal(unit_driver_create(&feed, reencode_nearest(0x506e3),
 			     &setting, 1, &stats, compare, &err),
 	    0);
+	feed.phase = 64;
+	feed.free_psbs = true;
+	replay_begin(&replay, &config, result);
 	put_sync(&batch, &item, 0);
 	for (size_t n = 0; n < count; n++)
 		if (ip[n] < FROM)

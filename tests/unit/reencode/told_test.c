@@ -140,7 +140,7 @@ walked(uint64_t ctl, uint64_t seed, unsigned kinds)
 static void
 told(uint64_t ctl, uint64_t seed, unsigned kinds)
 {
-	const struct unit_driver_setting setting = { .ctl = ctl };
+	const struct setting setting = { .ctl = ctl };
 	struct fake *fake = walked(ctl, seed, kinds);
 
 	for (int form = COMPARE_CANONICAL; form <= COMPARE_BYTES; form++) {
@@ -202,8 +202,7 @@ transfers_are_told_of_without_branches(void **state)
 static void
 a_vm_entry_may_be_left_out(void **state)
 {
-	const struct unit_driver_setting setting = { .ctl = CTL_PLAIN |
-		    CTL_EVENT_EN };
+	const struct setting setting = { .ctl = CTL_PLAIN | CTL_EVENT_EN };
 	struct fake *fake = walked(setting.ctl, 1, 1u << VM_EXITS);
 	struct reencode_result result;
 

@@ -67,15 +67,19 @@ pkt_begin(struct pkt_parser *parser, const uint8_t *bytes, uint64_t count,
 uint64_t
 pkt_find_psb(const uint8_t *bytes, uint64_t count, uint64_t from)
 {
-	while (from < count) {
-		const uint8_t *found = memmem(bytes + from,
-		    (size_t)(count - from), pkt_psb, PKT_PSB_BYTES);
+	const uint8_t *found = from < count
+	    ? memmem(
+		  bytes + from, (size_t)(count - from), pkt_psb, PKT_PSB_BYTES)
+	    : NULL;
 
-		if (found == NULL)
-			return count;
-		return (uint64_t)(found - bytes);
-	}
-	return count;
+	return found != NULL ? (uint64_t)(found - bytes) : count;
+}
+
+void
+pkt_begin_psb(struct pkt_parser *parser, const uint8_t *bytes, uint64_t count,
+    uint64_t from)
+{
+	pkt_begin(parser, bytes, count, pkt_find_psb(bytes, count, from));
 }
 
 /* BYTES bytes at AT, least significant first. */
@@ -306,13 +310,19 @@ pkt_any(struct pkt_parser *parser, struct pkt *packet)
 }
 
 bool
-pkt_next_event(struct pkt_parser *parser, struct pkt *packet)
+pkt_next_of(struct pkt_parser *parser, struct pkt *packet, uint64_t kinds)
 {
-	do {
+	do
 		if (!pkt_next(parser, packet))
 			return false;
-	} while (packet->kind == PKT_PAD || packet->kind == PKT_CYC);
+	while (!pkt_is(packet, kinds));
 	return true;
+}
+
+bool
+pkt_next_event(struct pkt_parser *parser, struct pkt *packet)
+{
+	return pkt_next_of(parser, packet, ~(PKT_BIT(PAD) | PKT_BIT(CYC)));
 }
 
 bool
@@ -324,5 +334,17 @@ pkt_take_event(
 	if (!pkt_next_event(&behind, packet) || packet->kind != kind)
 		return false;
 	*parser = behind;
+	return true;
+}
+
+bool
+pkt_next_good(struct pkt_parser *parser, struct pkt *packet)
+{
+	while (!pkt_next(parser, packet)) {
+		if (packet->kind != PKT_BAD)
+			return false;
+		pkt_begin_psb(
+		    parser, parser->bytes, parser->count, packet->offset + 1);
+	}
 	return true;
 }

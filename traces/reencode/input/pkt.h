@@ -46,6 +46,11 @@ enum pkt_kind {
 	PKT_KINDS
 };
 
+/* A set of them. */
+#define PKT_BIT(kind) TZ_BIT(PKT_##kind)
+/* Those that may have an IP. */
+#define PKT_IPS (PKT_BIT(TIP) | PKT_BIT(PGE) | PKT_BIT(PGD) | PKT_BIT(FUP))
+
 struct pkt {
 	enum pkt_kind kind;
 	uint8_t bytes;   /* in the trace; 0 for BAD and CUT */
@@ -55,6 +60,13 @@ struct pkt {
 	uint64_t value; /* the IP, expanded; else the payload, 8 bytes at most */
 	uint64_t extra; /* EVD: its data; .value is the type */
 };
+
+/* Is PACKET of one of KINDS, a set? */
+static inline bool
+pkt_is(const struct pkt *packet, uint64_t kinds)
+{
+	return (kinds >> packet->kind & 1) != 0;
+}
 
 struct pkt_parser {
 	const uint8_t *bytes;
@@ -106,6 +118,9 @@ pkt_next(struct pkt_parser *parser, struct pkt *packet)
 	return true;
 }
 
+/* The next packet of KINDS, a set.  False: as pkt_any(), before there is one. */
+bool pkt_next_of(struct pkt_parser *parser, struct pkt *packet, uint64_t kinds);
+
 /* The next packet that is neither PAD nor CYC. */
 bool pkt_next_event(struct pkt_parser *parser, struct pkt *packet);
 
@@ -137,5 +152,12 @@ pkt_ip_after(uint64_t last, uint64_t whole, unsigned form)
 
 /* Offset of the first PSB at or after FROM; COUNT if there is none. */
 uint64_t pkt_find_psb(const uint8_t *bytes, uint64_t count, uint64_t from);
+
+/* Starts there. */
+void pkt_begin_psb(struct pkt_parser *parser, const uint8_t *bytes,
+    uint64_t count, uint64_t from);
+
+/* The next packet; where the bytes are none, on at the next PSB.  False: there is none. */
+bool pkt_next_good(struct pkt_parser *parser, struct pkt *packet);
 
 #endif

@@ -167,10 +167,6 @@ recover_state_event(struct recover_item *item, const struct pt_event *event)
 		item->kind = RECOVER_VMCS;
 		item->value = event->variant.vmcs.base;
 		return true;
-	case ptev_cbr:
-		item->kind = RECOVER_CBR;
-		item->value = event->variant.cbr.ratio;
-		return true;
 	default:
 		return false;
 	}

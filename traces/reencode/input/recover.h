@@ -22,8 +22,7 @@ enum recover_kind {
 	RECOVER_OVERFLOW,       /* resumes at .ip unless .no_ip */
 	RECOVER_MODE,           /* .bits from .ip on */
 	RECOVER_VMCS,           /* .value the address */
-	RECOVER_CBR,            /* .value the ratio */
-	RECOVER_OTHER, /* an event that does not move the flow: .text */
+	RECOVER_OTHER,          /* an event that says nothing of the flow */
 	/*
 	 * libipt stops at .offset: .text; .flag: no memory there; .endless: in a ring
 	 * of jumps; .value: no instruction, at .ip if .insns is 0, else behind or at

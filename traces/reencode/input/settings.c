@@ -24,8 +24,7 @@ settings_write(struct decode_filter *filter, const struct event *event)
 
 /* Takes the ranges in use out of FILTER, which has all of them. */
 static void
-settings_close(
-    struct unit_driver_setting *setting, const struct decode_filter *filter)
+settings_close(struct setting *setting, const struct decode_filter *filter)
 {
 	setting->filter.config = tz_bits(setting->ctl, 47, 32);
 	for (unsigned n = 0; n < TZ_ARRAY_LEN(filter->a); n++) {
@@ -43,10 +42,10 @@ settings_close(
  */
 static void
 settings_of_intervals(const struct event *events, size_t count,
-    const struct account *account, struct unit_driver_setting *of)
+    const struct account *account, struct setting *of)
 {
 	struct decode_filter filters[SETTINGS_CPUS] = { 0 };
-	struct unit_driver_setting *open[SETTINGS_CPUS] = { NULL };
+	struct setting *open[SETTINGS_CPUS] = { NULL };
 	size_t interval = 0;
 
 	for (size_t i = 0; i < count; i++) {
@@ -71,8 +70,7 @@ settings_of_intervals(const struct event *events, size_t count,
 }
 
 static bool
-settings_same(
-    const struct unit_driver_setting *a, const struct unit_driver_setting *b)
+settings_same(const struct setting *a, const struct setting *b)
 {
 	return a->ctl == b->ctl &&
 	    memcmp(&a->filter, &b->filter, sizeof(a->filter)) == 0;
@@ -80,12 +78,11 @@ settings_same(
 
 int
 settings_read(const struct event *events, size_t count,
-    const struct account *account, size_t stream,
-    struct unit_driver_setting **settings, size_t *setting_count,
-    struct tz_error *err)
+    const struct account *account, size_t stream, struct setting **settings,
+    size_t *setting_count, struct tz_error *err)
 {
 	const struct account_stream *of = &account->streams[stream];
-	struct unit_driver_setting *each, *list = NULL;
+	struct setting *each, *list = NULL;
 	size_t used = 0, room = 0;
 	bool good;
 

@@ -1,21 +1,28 @@
 /*
- * With which IA32_RTIT_CTL and which ranges each part of a bundle's stream was
- * traced: what its events say, where its account finds the bytes.
+ * With which IA32_RTIT_CTL and which ranges each part of a stream was traced.
  */
 #ifndef TOPAZ_TRACES_REENCODE_INPUT_SETTINGS_H
 #define TOPAZ_TRACES_REENCODE_INPUT_SETTINGS_H
 
-#include "traces/reencode/replay/unit_driver.h"
+#include "traces/decode/decode.h"
 #include "traces/verify/account.h"
 
+/* What a unit is set up with where TraceEn rises at .offset of the trace, or behind. */
+struct setting {
+	uint64_t offset;
+	uint64_t ctl; /* IA32_RTIT_CTL without ranges */
+	struct decode_filter filter;
+	/* Where it is inferred: bits of .ctl that are not seen, or that are others. */
+	uint64_t off, flip;
+};
+
 /*
- * The settings of the STREAM-th stream of ACCOUNT, made of the COUNT EVENTS, by rising
- * offset in its file, one wherever they change; *SETTINGS is to be freed.  A stream of
- * which nothing was traced has none.  -TZ_EIO: out of memory.
+ * The settings of the STREAM-th stream of a bundle with ACCOUNT, made of its COUNT
+ * EVENTS, by rising offset in its file, one wherever they change; *SETTINGS is to be
+ * freed.  A stream of which nothing was traced has none.  -TZ_EIO: out of memory.
  */
 int settings_read(const struct event *events, size_t count,
-    const struct account *account, size_t stream,
-    struct unit_driver_setting **settings, size_t *setting_count,
-    struct tz_error *err);
+    const struct account *account, size_t stream, struct setting **settings,
+    size_t *setting_count, struct tz_error *err);
 
 #endif

@@ -9,11 +9,11 @@
 #include <string.h>
 
 /* In the payload of a MODE.Exec. */
-#define FACTS_EXEC_IF 4
+#define TRACE_STATS_EXEC_IF 4
 /* The CBR of an enable or a PSB+ comes within so many bytes of its start. */
-#define FACTS_CBR_BYTES 96
-#define FACTS_MTC_BITS  8
-#define FACTS_CTC_BITS  16
+#define TRACE_STATS_CBR_BYTES 96
+#define TRACE_STATS_MTC_BITS  8
+#define TRACE_STATS_CTC_BITS  16
 
 void
 trace_stats_free(struct trace_stats *stats)
@@ -98,10 +98,10 @@ trace_stats_time(struct trace_stats_clock *clock, const struct pkt *packet)
 		clock->ctc = packet->value & 0xffff;
 	} else if (packet->kind == PKT_MTC && clock->tma) {
 		clock->tma = false;
-		for (unsigned n = 0; n < FACTS_FREQS; n++) {
-			unsigned known = n < FACTS_MTC_BITS
-			    ? FACTS_MTC_BITS
-			    : FACTS_CTC_BITS - n;
+		for (unsigned n = 0; n < TRACE_STATS_FREQS; n++) {
+			unsigned known = n < TRACE_STATS_MTC_BITS
+			    ? TRACE_STATS_MTC_BITS
+			    : TRACE_STATS_CTC_BITS - n;
 
 			clock->freq[n] += ((((clock->ctc >> n) + 1) ^
 					       packet->value) &
@@ -135,7 +135,7 @@ trace_stats_packet(struct trace_stats *stats, const struct pkt *packet)
 		stats->fup_ptws += packet->with_ip;
 		return true;
 	case PKT_EXEC:
-		stats->flagged += (packet->value & FACTS_EXEC_IF) != 0;
+		stats->flagged += (packet->value & TRACE_STATS_EXEC_IF) != 0;
 		return true;
 	case PKT_TIP:
 	case PKT_PGE:
@@ -375,7 +375,7 @@ trace_stats_cbr(const struct trace_stats *stats, uint64_t offset)
 	/* Its own, or else the last one that was told. */
 	if (index == stats->cbr_count ||
 	    (index != 0 &&
-		stats->cbr[index].offset - offset >= FACTS_CBR_BYTES))
+		stats->cbr[index].offset - offset >= TRACE_STATS_CBR_BYTES))
 		index--;
 	return stats->cbr[index].ratio;
 }

@@ -19,10 +19,10 @@ struct trace_stats_mark {
 };
 
 /* What the clocks' packets say of MTCFreq and CycThresh. */
-#define FACTS_FREQS 16
+#define TRACE_STATS_FREQS 16
 
 struct trace_stats_clock {
-	uint64_t freq[FACTS_FREQS]; /* MTCs that follow a TMA as with it */
+	uint64_t freq[TRACE_STATS_FREQS]; /* MTCs that follow a TMA as with it */
 	/* CYC payloads, but for those of OVFs; least above most: no CYC. */
 	uint64_t cyc_min, cyc_max;
 	uint64_t cyc; /* while reading: of the last packet, if it was one */

@@ -1,22 +1,28 @@
 #include "traces/reencode/replay/clock.h"
 
+#include "emu/base/rtit.h"
+
 #define CLOCK_TSC_BITS 56
 #define CLOCK_CTC_BITS 16
 #define CLOCK_FC_MASK  0x1ff
 /* The clocks begin here: what was before them does not make them negative. */
 #define CLOCK_CYCLES (UINT64_C(1) << 48)
 /* Longer ones are told as this one. */
-#define CLOCK_CYC_MAX   (UINT64_C(1) << 40)
-#define CLOCK_MTC_BITS  8
-#define CLOCK_CTL_CYC   TZ_BIT(1)
-#define CLOCK_CTL_MTC   TZ_BIT(9)
-#define CLOCK_CTL_TIME  (CLOCK_CTL_CYC | CLOCK_CTL_MTC | TZ_BIT(10))
-#define CLOCK_FREQ(ctl) ((unsigned)tz_bits(ctl, 17, 14))
+#define CLOCK_CYC_MAX  (UINT64_C(1) << 40)
+#define CLOCK_MTC_BITS 8
 
 static uint64_t
 clock_capped(uint64_t cycles)
 {
 	return cycles < CLOCK_CYC_MAX ? cycles : CLOCK_CYC_MAX;
+}
+
+/* CYCLES, at least, have gone by since the last CYC. */
+static void
+clock_pass(struct clock *clock, uint64_t cycles)
+{
+	if (clock->zero + cycles > clock->now.cycles)
+		clock->now.cycles = clock->zero + cycles;
 }
 
 /* The first value not below LEAST that ends in the BITS bits of VALUE. */
@@ -122,7 +128,7 @@ clock_crystal(const struct clock *clock, const struct clock_status *status,
 		return mtc ? clock_after(art, (payload << freq) - 1, bits)
 			   : art;
 	art = clock_after(art, status->tma_value, CLOCK_CTC_BITS);
-	for (unsigned n = 0; mtc && n < FACTS_FREQS; n++) {
+	for (unsigned n = 0; mtc && n < TRACE_STATS_FREQS; n++) {
 		uint64_t found = art + n * TZ_BIT(CLOCK_CTC_BITS);
 
 		if ((((found >> freq) + 1) & 0xff) == payload)
@@ -144,13 +150,13 @@ clock_take(struct clock *clock, const struct clock_status *status)
 }
 
 void
-clock_start(struct clock *clock, struct unit_driver *feed, uint64_t offset)
+clock_start(struct clock *clock, uint64_t offset)
 {
 	struct pkt_parser parser = clock->look;
 	struct clock_status status;
 
-	clock->timed = (feed->ctl & CLOCK_CTL_TIME) != 0;
-	clock->hides = tz_bits(feed->ctl, 22, 19) > 1;
+	clock->timed = (clock->feed->ctl & CTL_TIMING) != 0;
+	clock->hides = CTL_CYC_THRESH(clock->feed->ctl) > 1;
 	if (clock->now.cycles == 0)
 		clock->now.cycles = CLOCK_CYCLES;
 	if (!clock->timed)
@@ -159,12 +165,12 @@ clock_start(struct clock *clock, struct unit_driver *feed, uint64_t offset)
 	status = clock_read(&parser, true);
 	clock_take(clock, &status);
 	clock->now.art = clock_crystal(
-	    clock, &status, parser, CLOCK_FREQ(feed->ctl));
+	    clock, &status, parser, CTL_MTC_FREQ(clock->feed->ctl));
 	clock->now.cycles += status.cycles;
 	clock->zero = clock->now.cycles - status.cycles;
-	feed->now = clock->now;
-	feed->cycles = status.cycles;
-	feed->cyc_sent = status.tsc && !status.cyc;
+	clock->feed->now = clock->now;
+	clock->feed->cycles = status.cycles;
+	clock->feed->cyc_sent = status.tsc && !status.cyc;
 }
 
 void
@@ -179,8 +185,7 @@ clock_move(struct clock *clock, uint64_t offset)
 	    next->behind.offset == offset && next->simple) {
 		clock->look = next->behind;
 		clock->zero += next->cycles;
-		if (clock->zero > clock->now.cycles)
-			clock->now.cycles = clock->zero;
+		clock_pass(clock, 0);
 		return;
 	}
 	while (clock->look.offset < offset && pkt_next(&clock->look, &packet)) {
@@ -189,20 +194,18 @@ clock_move(struct clock *clock, uint64_t offset)
 		else if (packet.kind == PKT_OVF)
 			clock->zero = clock->now.cycles;
 		/* A CYC that the unit was not told of. */
-		if (clock->zero > clock->now.cycles)
-			clock->now.cycles = clock->zero;
+		clock_pass(clock, 0);
 	}
 }
 
 static void
-clock_ahead(const struct clock *clock, unsigned pending, uint64_t most,
-    struct clock_next *next)
+clock_ahead(
+    const struct clock *clock, unsigned pending, struct clock_next *next)
 {
 	struct pkt *packet = &next->packet;
 	/* SDM vol. 3, 33.4.2.14, "CYC-eligible packets": not these, nor the end. */
-	const uint64_t timeless = TZ_BIT(PKT_CUT) | TZ_BIT(PKT_MNT) |
-	    TZ_BIT(PKT_PWRX) | TZ_BIT(PKT_PSB) | TZ_BIT(PKT_CBR) |
-	    TZ_BIT(PKT_STOP);
+	const uint64_t timeless = PKT_BIT(CUT) | PKT_BIT(MNT) | PKT_BIT(PWRX) |
+	    PKT_BIT(PSB) | PKT_BIT(CBR) | PKT_BIT(STOP);
 	struct pkt_parser parser = clock->look;
 	bool whole = false;
 	uint64_t last = 0;
@@ -225,7 +228,7 @@ clock_ahead(const struct clock *clock, unsigned pending, uint64_t most,
 		next->cyc = true;
 		last = clock_capped(packet->value);
 		next->cycles += last;
-		whole = packet->value != most;
+		whole = packet->value != clock->most;
 	}
 	next->simple = packet->kind != PKT_OVF && packet->kind != PKT_CYC;
 	/* The last one is that of the OVF: it comes when all else was lost. */
@@ -240,7 +243,7 @@ clock_ahead(const struct clock *clock, unsigned pending, uint64_t most,
 	 * too short to be told.
 	 */
 	if (next->wraps &&
-	    (clock->hides || (timeless >> packet->kind & 1) != 0 ||
+	    (clock->hides || pkt_is(packet, timeless) ||
 		(packet->kind == PKT_TNT && pending != 0 &&
 		    !next->behind_tnt))) {
 		next->cycles++;
@@ -250,107 +253,85 @@ clock_ahead(const struct clock *clock, unsigned pending, uint64_t most,
 }
 
 const struct clock_next *
-clock_look(struct clock *clock, unsigned pending, uint64_t most)
+clock_look(struct clock *clock, unsigned pending)
 {
 	clock->looked = clock->look.offset;
-	clock_ahead(clock, pending, most, &clock->next);
+	clock_ahead(clock, pending, &clock->next);
 	return &clock->next;
 }
 
 void
-clock_hand(struct clock *clock, struct unit_driver *feed,
-    const struct clock_next *next)
+clock_hand(struct clock *clock, const struct clock_next *next)
 {
-	if (!next->cyc || !pt_unit_fast(feed->unit)->timed)
+	if (!next->cyc || !pt_unit_fast(clock->feed->unit)->timed)
 		return;
-	if (clock->zero + next->cycles > clock->now.cycles)
-		clock->now.cycles = clock->zero + next->cycles;
-	pt_unit_time(feed->unit, &clock->now);
+	clock_pass(clock, next->cycles);
+	pt_unit_time(clock->feed->unit, &clock->now);
 }
 
 /* The unit's clocks are set anew: what they were does not lead there. */
 static void
-clock_jump(struct clock *clock, struct unit_driver *feed)
+clock_jump(struct clock *clock)
 {
 	clock->jumps++;
 	pt_unit_set_time(
-	    feed->unit, &clock->now, clock->now.cycles - clock->zero);
+	    clock->feed->unit, &clock->now, clock->now.cycles - clock->zero);
 }
 
 /* The crystal clock reaches DUE, an edge. */
 static void
-clock_reach(struct clock *clock, struct unit_driver *feed, uint64_t due)
+clock_reach(struct clock *clock, uint64_t due)
 {
 	clock->now.art = due;
 	clock->now.fc = 0;
-	pt_unit_time(feed->unit, &clock->now);
+	pt_unit_time(clock->feed->unit, &clock->now);
 }
 
 void
-clock_edge_lost(struct clock *clock, struct unit_driver *feed)
+clock_edge_lost(struct clock *clock)
 {
-	uint64_t due = pt_unit_mtc_due(feed->unit);
+	uint64_t due = pt_unit_mtc_due(clock->feed->unit);
 
 	if (due != UINT64_MAX)
-		clock_reach(clock, feed, due);
+		clock_reach(clock, due);
 }
 
 void
-clock_edge(struct clock *clock, struct unit_driver *feed,
-    const struct clock_next *next)
+clock_edge(struct clock *clock, const struct clock_next *next)
 {
-	unsigned freq = CLOCK_FREQ(feed->ctl);
-	uint64_t due = pt_unit_mtc_due(feed->unit);
+	unsigned freq = CTL_MTC_FREQ(clock->feed->ctl);
+	uint64_t due = pt_unit_mtc_due(clock->feed->unit);
 
-	if (due == UINT64_MAX || !pt_unit_fast(feed->unit)->timed)
+	if (due == UINT64_MAX || !pt_unit_fast(clock->feed->unit)->timed)
 		return;
 	if ((due >> freq & 0xff) != next->packet.value) {
 		clock->now.art = clock_after(clock->now.art,
 		    (next->packet.value << freq) - 1, freq + CLOCK_MTC_BITS);
-		clock_jump(clock, feed);
-		due = pt_unit_mtc_due(feed->unit);
+		clock_jump(clock);
+		due = pt_unit_mtc_due(clock->feed->unit);
 	}
-	if (next->cyc && clock->zero + next->cycles > clock->now.cycles)
-		clock->now.cycles = clock->zero + next->cycles;
-	clock_reach(clock, feed, due);
+	if (next->cyc)
+		clock_pass(clock, next->cycles);
+	clock_reach(clock, due);
 }
 
 void
-clock_status(
-    struct clock *clock, struct unit_driver *feed, struct pkt_parser at)
+clock_status(struct clock *clock, struct pkt_parser at)
 {
 	struct clock_status status = clock_read(&at, false);
 	uint64_t art = clock->now.art;
 
-	if (!pt_unit_fast(feed->unit)->timed)
+	if (!pt_unit_fast(clock->feed->unit)->timed)
 		return;
 	clock_take(clock, &status);
-	if (clock->zero + status.cycles > clock->now.cycles)
-		clock->now.cycles = clock->zero + status.cycles;
+	clock_pass(clock, status.cycles);
 	if (status.tma)
 		clock->now.art = clock_after(
 		    art, status.tma_value, CLOCK_CTC_BITS);
-	if (clock->now.art >= pt_unit_mtc_due(feed->unit)) {
+	if (clock->now.art >= pt_unit_mtc_due(clock->feed->unit)) {
 		clock->now.art = clock_crystal(
-		    clock, &status, at, CLOCK_FREQ(feed->ctl));
-		clock_jump(clock, feed);
+		    clock, &status, at, CTL_MTC_FREQ(clock->feed->ctl));
+		clock_jump(clock);
 	}
-	pt_unit_time(feed->unit, &clock->now);
-}
-
-uint64_t
-clock_infer(const struct profile *profile, const struct trace_stats *stats)
-{
-	const struct trace_stats_clock *said = &stats->clock;
-	unsigned threshold = 0, freq = FACTS_FREQS;
-
-	for (unsigned n = 0; n < FACTS_FREQS; n++)
-		if ((profile->pt1_eax >> (16 + n) & 1) != 0 &&
-		    (freq == FACTS_FREQS || said->freq[n] > said->freq[freq]))
-			freq = n;
-	for (unsigned n = 1; n < FACTS_FREQS && said->cyc_max != 0; n++)
-		if ((profile->pt1_ebx >> n & 1) != 0 &&
-		    said->cyc_min >= TZ_BIT(n - 1))
-			threshold = n;
-	return (uint64_t)(freq % FACTS_FREQS) << 14 | (uint64_t)threshold << 19;
+	pt_unit_time(clock->feed->unit, &clock->now);
 }

@@ -23,6 +23,8 @@ struct clock_next {
 };
 
 struct clock {
+	struct unit_driver *feed;
+	uint64_t most;          /* the end of the cycle counter */
 	struct pkt_parser look; /* up to where the output has come */
 	struct pt_time now;
 	uint64_t zero;  /* .now.cycles at the last CYC */
@@ -34,39 +36,27 @@ struct clock {
 };
 
 /* A stretch begins at OFFSET, by a PSB+ or by the status of an enable. */
-void clock_start(
-    struct clock *clock, struct unit_driver *feed, uint64_t offset);
+void clock_start(struct clock *clock, uint64_t offset);
 
 /* Goes on to OFFSET. */
 void clock_move(struct clock *clock, uint64_t offset);
 
 /*
- * Looks ahead with PENDING outcomes not sent; MOST: the cycle counter's end.  The
- * result is CLOCK's, valid until it is looked at or moved again.
+ * Looks ahead with PENDING outcomes not sent.  The result is CLOCK's, valid until it is
+ * looked at or moved again.
  */
-const struct clock_next *clock_look(
-    struct clock *clock, unsigned pending, uint64_t most);
+const struct clock_next *clock_look(struct clock *clock, unsigned pending);
 
 /* The unit reaches the edge of the MTC that NEXT is. */
-void clock_edge(struct clock *clock, struct unit_driver *feed,
-    const struct clock_next *next);
+void clock_edge(struct clock *clock, const struct clock_next *next);
 
 /* It reaches an edge now, of whose packets all but a CYC are lost. */
-void clock_edge_lost(struct clock *clock, struct unit_driver *feed);
+void clock_edge_lost(struct clock *clock);
 
 /* What comes next has its CYC, the first before an eligible packet, in NEXT. */
-void clock_hand(struct clock *clock, struct unit_driver *feed,
-    const struct clock_next *next);
+void clock_hand(struct clock *clock, const struct clock_next *next);
 
 /* PSB+, or TSC and what goes with it, stands next behind AT. */
-void clock_status(
-    struct clock *clock, struct unit_driver *feed, struct pkt_parser at);
-
-/*
- * IA32_RTIT_CTL's MTCFreq and CycThresh, as far as the packets tell them, within
- * what PROFILE has.
- */
-uint64_t clock_infer(
-    const struct profile *profile, const struct trace_stats *stats);
+void clock_status(struct clock *clock, struct pkt_parser at);
 
 #endif

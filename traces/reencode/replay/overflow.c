@@ -3,41 +3,23 @@
  */
 #include "traces/reencode/replay/replay_internal.h"
 
-/*
- * APL12: does a TIP.PGE come next behind the FUP of an OVF, as SCAN has it?  Then that
- * says nothing: nothing was traced.
- */
-static bool
-overflow_is_outside(struct pkt_parser parser)
-{
-	const uint64_t flow = TZ_BIT(PKT_TNT) | TZ_BIT(PKT_TIP) |
-	    TZ_BIT(PKT_PGE) | TZ_BIT(PKT_PGD) | TZ_BIT(PKT_FUP) |
-	    TZ_BIT(PKT_PSB) | TZ_BIT(PKT_OVF);
-	struct pkt packet;
-
-	do
-		if (!pkt_next(&parser, &packet))
-			return false;
-	while (!(flow >> packet.kind & 1));
-	return packet.kind == PKT_PGE;
-}
+/* What says where the flow is. */
+#define OVERFLOW_PLACE \
+ (PKT_BIT(PGE) | PKT_BIT(PGD) | PKT_BIT(FUP) | PKT_BIT(PSB) | PKT_BIT(OVF))
 
 /*
- * SKD010: does a branch come next behind an OVF, as SCAN has it, and nothing that says
- * where it is?
+ * The first packet behind PARSER that says where the flow is, or is a branch.  APL12:
+ * TIP.PGE behind the FUP of an OVF; then that says nothing, nothing was traced.  SKD010: a
+ * branch behind an OVF.
  */
 static bool
-overflow_is_nowhere(struct pkt_parser parser)
+overflow_comes(struct pkt_parser parser, uint64_t kinds)
 {
-	const uint64_t place = TZ_BIT(PKT_PGE) | TZ_BIT(PKT_PGD) |
-	    TZ_BIT(PKT_FUP) | TZ_BIT(PKT_PSB) | TZ_BIT(PKT_OVF);
+	const uint64_t branch = PKT_BIT(TNT) | PKT_BIT(TIP);
 	struct pkt packet;
 
-	do {
-		if (!pkt_next(&parser, &packet) || (place >> packet.kind & 1))
-			return false;
-	} while (packet.kind != PKT_TNT && packet.kind != PKT_TIP);
-	return true;
+	return pkt_next_of(&parser, &packet, OVERFLOW_PLACE | branch) &&
+	    pkt_is(&packet, kinds);
 }
 
 /*
@@ -48,42 +30,35 @@ static bool
 overflow_read(
     struct replay *replay, struct psb_plus *plus, struct pt_resume *resume)
 {
-	const uint64_t timing = TZ_BIT(PKT_PAD) | TZ_BIT(PKT_CYC) |
-	    TZ_BIT(PKT_MTC) | TZ_BIT(PKT_TSC) | TZ_BIT(PKT_TMA) |
-	    TZ_BIT(PKT_CBR);
+	const uint64_t timing = PKT_BIT(PAD) | PKT_BIT(CYC) | PKT_BIT(MTC) |
+	    PKT_BIT(TSC) | PKT_BIT(TMA) | PKT_BIT(CBR);
 	struct pkt_parser parser = replay->guide;
 	struct pkt packet;
-	bool good, psb = false;
+	bool psb = false;
 
 	replay->traced = false;
-	do {
-		if (!pkt_next(&parser, &packet))
-			break;
-	} while (timing >> packet.kind & 1);
-	if (packet.kind == PKT_PGD) {
+	(void)pkt_next_of(&parser, &packet, ~timing);
+	if (pkt_is(&packet, PKT_BIT(PGD) | PKT_BIT(FUP) | PKT_BIT(PSB)))
 		replay->guide = parser;
+	if (packet.kind == PKT_PGD) {
 		resume->pgd = true;
 		plus->context = false;
 		replay->result->apl11 = true;
-	} else if (packet.kind == PKT_FUP && overflow_is_outside(parser)) {
-		replay->guide = parser;
+	} else if (packet.kind == PKT_FUP &&
+	    overflow_comes(parser, PKT_BIT(PGE))) {
 		resume->fup = true;
 		resume->fup_ip = packet.value;
 		plus->context = unit_driver_range(
 		    replay->feed, FEED_CFG_FILTER, &replay->at.ip);
 		replay->result->apl12 = true;
 	} else if (packet.kind == PKT_FUP) {
-		replay->guide = parser;
 		replay->traced = true;
 		trace_boundary_move(&replay->at, packet.value);
-		edge_peek_cr3(replay);
-		do
-			good = pkt_next(&parser, &packet);
-		while (good && packet.kind == PKT_PAD);
-		psb = good && packet.kind == PKT_PSB;
+		trace_boundary_peek_cr3(replay);
+		psb = pkt_next_of(&parser, &packet, ~PKT_BIT(PAD)) &&
+		    packet.kind == PKT_PSB;
 	} else if (packet.kind == PKT_PSB) {
-		replay->guide = parser;
-		trace_boundary_read_psb(&replay->guide, &packet, plus);
+		trace_boundary_read_psb(&replay->guide, plus);
 		trace_boundary_take_state(replay, plus);
 		resume->psb = true;
 		replay->traced = plus->has_fup;
@@ -128,13 +103,13 @@ overflow_loses_outcome(const struct replay *replay, uint64_t end)
 	struct pkt packet;
 	unsigned count = 0;
 
-	parser.offset = compare_offset(replay->config.compare);
+	parser.offset = replay_offset(replay);
 	while (count < 2 && pkt_next(&parser, &packet) && packet.offset < end) {
 		if (packet.kind != PKT_PAD && packet.kind != PKT_CYC)
 			return false;
 		/* A wrap of the counter: it comes before what has its own. */
 		if (count == 0 && packet.kind == PKT_CYC &&
-		    packet.value == replay->cyc_most)
+		    packet.value == replay->clock.most)
 			continue;
 		count += packet.kind == PKT_CYC;
 	}
@@ -168,7 +143,7 @@ overflow_read_cut(
 	struct pkt packet;
 
 	*cut = (struct overflow_cut){ .end = 0 };
-	parser.offset = compare_offset(replay->config.compare);
+	parser.offset = replay_offset(replay);
 	while (parser.offset < end && pkt_next(&parser, &packet)) {
 		if (packet.kind == PKT_PAD)
 			continue;
@@ -193,7 +168,7 @@ overflow_cut(struct replay *replay, uint64_t end, bool lost)
 	uint64_t inside;
 
 	replay_take(replay);
-	trace_boundary_look(replay, compare_offset(replay->config.compare));
+	trace_boundary_look(replay, replay_offset(replay));
 	overflow_read_cut(replay, end, &cut);
 	if (cut.end == 0 || replay->ended)
 		return;
@@ -201,21 +176,21 @@ overflow_cut(struct replay *replay, uint64_t end, bool lost)
 	    unit_driver_range(replay->feed, FEED_CFG_FILTER, &inside))
 		trace_boundary_move(&after, inside);
 	/* Where bytes need not be equal their number says nothing. */
-	if (!lost || compare_is_apart(replay->config.compare))
-		compare_limit(replay->config.compare, end);
+	if (!lost || compare_is_apart(replay->feed->compare))
+		compare_limit(replay->feed->compare, end);
 	else
 		pt_unit_lose(
 		    replay->feed->unit, cut.end - replay->feed->offset);
 	pending_packets_before(replay, cut.cyc);
 	if (cut.pip) {
-		edge_set_cr3(&after, cut.cr3);
+		trace_boundary_pip(&after, cut.cr3);
 		replay->cr3_written = true;
 	}
 	replay->has_last = false;
 	/* Before outcomes to come, and while nothing is traced, it is an MTC's. */
 	if (!cut.more &&
 	    (!replay->traced || pt_unit_tnt_pending(replay->feed->unit) != 0))
-		clock_edge_lost(&replay->clock, replay->feed);
+		clock_edge_lost(&replay->clock);
 	replay_report(replay, cut.fup ? PT_TRANSFER_INTERRUPT : PT_TRANSFER_FAR,
 	    cut.ip, &after);
 	replay_take(replay);
@@ -234,7 +209,7 @@ overflow_begin(struct replay *replay, uint64_t *offset)
 		return false;
 	behind = replay->guide;
 	replay->guide = before;
-	replay_last(replay, ovf);
+	trace_end_last(replay, ovf);
 	replay->guide = behind;
 	pending_packets_before(replay, false);
 	replay_take(replay);
@@ -248,25 +223,25 @@ overflow_begin(struct replay *replay, uint64_t *offset)
 	if (replay->feed->offset <= *offset &&
 	    *offset - replay->feed->offset < 8)
 		*offset = replay->feed->offset;
-	if (!compare_stop(replay->config.compare, *offset))
+	if (!compare_stop(replay->feed->compare, *offset))
 		replay_fail(replay);
 	return true;
 }
 
 void
-trace_boundary_overflow(struct replay *replay)
+overflow_drive(struct replay *replay)
 {
 	struct pt_resume resume = { .overflow = true };
 	struct psb_plus plus = { .context = true };
 	uint64_t offset, lost;
 	bool psb;
 
-	errata_gap_begin(replay);
+	trace_end_doubt(replay);
 	if (!overflow_begin(replay, &offset))
 		return;
 	replay->result->overflows++;
-	if (overflow_is_nowhere(replay->guide)) {
-		errata_gap_skip(replay, offset,
+	if (overflow_comes(replay->guide, PKT_BIT(TNT) | PKT_BIT(TIP))) {
+		trace_end_skip(replay, offset,
 		    "an overflow without its FUP, as of SKD010");
 		return;
 	}
@@ -281,7 +256,7 @@ trace_boundary_overflow(struct replay *replay)
 	resume.due = !resume.psb && pt_unit_psb_due(replay->feed->unit);
 	if (resume.due)
 		replay->late += pt_unit_psb_late(replay->feed->unit) + lost;
-	resume.since_look = (uint32_t)((offset + replay->phase -
+	resume.since_look = (uint32_t)((offset + replay->feed->phase -
 					   replay->look_base) %
 	    PT_LOOK_BYTES);
 	trace_boundary_resume(replay, offset, &resume);

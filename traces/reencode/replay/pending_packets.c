@@ -1,9 +1,19 @@
 /*
- * What happens between two transfers: packets that stand where the unit's output
- * has come to are told of to the unit before anything else is.
+ * What happens between two transfers: packets that stand where the unit's output has
+ * come to are told of to the unit, as what happened, before anything else is.
  */
-#include "emu/pt/packet/packet.h"
+#include "emu/base/rtit.h"
+#include "emu/pt/packet/nonbranch.h"
 #include "traces/reencode/replay/replay_internal.h"
+
+/* What may be an event that is no transfer. */
+#define PENDING_PACKETS_EVENTS                                                \
+ (PKT_BIT(MTC) | PKT_BIT(TSC) | PKT_BIT(CBR) | PKT_BIT(TSX) | PKT_BIT(EXEC) | \
+     PKT_BIT(PTW) | PKT_BIT(MWAIT) | PKT_BIT(PWRE) | PKT_BIT(EXSTOP) |        \
+     PKT_BIT(MNT) | PKT_BIT(BBP) | PKT_BIT(CFE) | PKT_BIT(EVD))
+
+#define PENDING_PACKETS_ITEMS  64
+#define PENDING_PACKETS_BLOCKS 8
 
 /* Outcomes that the unit has not sent. */
 static unsigned
@@ -12,7 +22,72 @@ pending_packets_pending(const struct replay *replay)
 	return pt_unit_tnt_pending(replay->feed->unit);
 }
 
-struct clock_next
+enum packet_cfe
+pending_packets_told(const struct replay *replay, struct pt_transfer *transfer)
+{
+	static const enum pt_transfer_kind kinds[] = {
+		[CFE_IRET] = PT_TRANSFER_IRET,
+		[CFE_SIPI] = PT_TRANSFER_SIPI,
+		[CFE_INIT] = PT_TRANSFER_INIT,
+		[CFE_VMENTRY] = PT_TRANSFER_VM_ENTRY,
+		[CFE_VMEXIT] = PT_TRANSFER_VM_EXIT,
+		[CFE_VMEXIT_INTR] = PT_TRANSFER_VM_EXIT,
+	};
+	struct pkt_parser parser = replay->clock.look;
+	unsigned pending = pending_packets_pending(replay);
+	enum packet_cfe type;
+	struct pkt packet;
+
+	while (pkt_next_event(&parser, &packet)) {
+		if (packet.kind == PKT_TNT && packet.bits == pending)
+			pending = 0;
+		else if (packet.kind == PKT_EVD &&
+		    (packet.value & 0x3f) == EVD_CR2)
+			transfer->cr2 = packet.extra;
+		else if (packet.kind == PKT_EVD)
+			transfer->exit[(packet.value & 0x3f) !=
+			    EVD_EXIT_QUALIFICATION] = packet.extra;
+		else
+			break;
+	}
+	if (packet.kind == PKT_TSX && (packet.value & PACKET_MODE_TSX_ABORT))
+		transfer->kind = PT_TRANSFER_TSX_ABORT;
+	if (packet.kind != PKT_CFE)
+		return CFE_NONE;
+	type = (enum packet_cfe)(packet.value & 0x1f);
+	transfer->vector = (uint8_t)(packet.value >> 8);
+	transfer->has_vector = type == CFE_INTR || type == CFE_VMEXIT_INTR ||
+	    type == CFE_SIPI;
+	if (type < TZ_ARRAY_LEN(kinds) && kinds[type] != 0)
+		transfer->kind = kinds[type];
+	if (type == CFE_INTR && transfer->vector == 14)
+		transfer->kind = PT_TRANSFER_EXCEPTION;
+	if (packet.with_ip && pkt_take_event(&parser, PKT_FUP, &packet) &&
+	    packet.value != 0)
+		transfer->ip_from = packet.value;
+	return type;
+}
+
+bool
+pending_packets_is_entry(const struct replay *replay, uint64_t end)
+{
+	struct pkt_parser parser = replay->guide;
+	struct pkt packet;
+	bool entry = false;
+
+	parser.offset = replay_offset(replay);
+	while (parser.offset < end && pkt_next(&parser, &packet))
+		if (packet.kind != PKT_PAD && packet.kind != PKT_CYC)
+			entry = packet.kind == PKT_CFE &&
+			    (packet.value & 0x1f) == CFE_VMENTRY;
+	return entry;
+}
+
+/*
+ * NEXT, or where it has no CYC, since its packet is none that may have one, that of
+ * what the same event sends behind it.
+ */
+static struct clock_next
 pending_packets_behind(
     const struct replay *replay, const struct clock_next *next)
 {
@@ -25,7 +100,7 @@ pending_packets_behind(
 		uint64_t before = found.cycles;
 
 		ahead.look = found.behind;
-		found = *clock_look(&ahead, 0, replay->cyc_most);
+		found = *clock_look(&ahead, 0);
 		found.cycles += before;
 		found.cyc |= before != 0;
 		if (kind == PKT_PWRE && found.packet.kind != PKT_EXSTOP)
@@ -35,48 +110,251 @@ pending_packets_behind(
 	return found;
 }
 
-void
-pending_packets_told(
-    const struct replay *replay, struct pending_packets_event *event)
+/* Where the CPU stands: at the FUP that is next, if one is. */
+static struct pt_context
+pending_packets_at(
+    const struct replay *replay, struct pkt_parser *parser, bool with_ip)
 {
-	struct pkt_parser parser = replay->clock.look;
-	unsigned pending = pending_packets_pending(replay);
-	struct pkt packet;
+	struct pt_context at = replay->at;
+	struct pkt fup;
 
-	*event = (struct pending_packets_event){ .type = 0 };
-	while (pkt_next_event(&parser, &packet)) {
-		if (packet.kind == PKT_TNT && packet.bits == pending)
-			pending = 0;
-		else if (packet.kind == PKT_EVD && (packet.value & 0x3f) == 0)
-			event->cr2 = packet.extra;
-		else if (packet.kind == PKT_EVD)
-			event->exit[(packet.value & 0x3f) != 1] = packet.extra;
-		else
-			break;
-	}
-	if (packet.kind == PKT_TSX)
-		event->aborts = (packet.value & PKT_TSX_ABORT) != 0;
-	if (packet.kind != PKT_CFE)
-		return;
-	event->type = packet.value & 0x1f;
-	event->vector = (uint8_t)(packet.value >> 8);
-	if (packet.with_ip && pkt_take_event(&parser, PKT_FUP, &packet))
-		event->ip = packet.value;
+	if (with_ip && pkt_take_event(parser, PKT_FUP, &fup))
+		at.ip = fup.value;
+	return at;
 }
 
-bool
-pending_packets_is_entry(const struct replay *replay, uint64_t end)
+/*
+ * Does an OVF come next behind what is there of an event?  Then the rest of it is lost.
+ */
+static bool
+pending_packets_lose(struct replay *replay, struct pkt_parser behind)
 {
-	struct pkt_parser parser = replay->guide;
-	struct pkt packet;
-	bool entry = false;
+	uint64_t end = behind.offset;
+	struct pkt ovf;
 
-	parser.offset = compare_offset(replay->config.compare);
-	while (parser.offset < end && pkt_next(&parser, &packet))
-		if (packet.kind != PKT_PAD && packet.kind != PKT_CYC)
-			entry = packet.kind == PKT_CFE &&
-			    (packet.value & 0x1f) == CFE_VMENTRY;
-	return entry;
+	if (!pkt_next_event(&behind, &ovf) || ovf.kind != PKT_OVF ||
+	    compare_is_apart(replay->feed->compare) ||
+	    end <= replay->feed->offset)
+		return false;
+	pt_unit_lose(replay->feed->unit, end - replay->feed->offset);
+	return true;
+}
+
+/* MWAIT, PWRE and EXSTOP, of which FIRST is the first. */
+static void
+pending_packets_power_enter(
+    struct replay *replay, const struct pkt *first, struct pkt_parser *behind)
+{
+	struct pt_power power = { .mwait = first->kind == PKT_MWAIT };
+	struct pkt packet = *first;
+	struct pt_context at;
+	bool enters = first->kind != PKT_EXSTOP;
+
+	if (power.mwait) {
+		power.hints = (uint8_t)packet.value;
+		power.ext = (uint8_t)(packet.value >> 32 & 3);
+		(void)pkt_take_event(behind, PKT_PWRE, &packet);
+	}
+	if (packet.kind == PKT_PWRE) {
+		power.hw = (packet.value >> 7 & 1) != 0;
+		power.sub = (uint8_t)(packet.value >> 8 & 0xf);
+		power.cstate = (uint8_t)(packet.value >> 12 & 0xf);
+		(void)pkt_take_event(behind, PKT_EXSTOP, &packet);
+	}
+	at = pending_packets_at(
+	    replay, behind, packet.kind == PKT_EXSTOP && packet.with_ip);
+	(void)pending_packets_lose(replay, *behind);
+	if (enters)
+		pt_unit_power_enter(replay->feed->unit, &at, &power);
+	else
+		pt_unit_exstop(replay->feed->unit, &at);
+}
+
+/*
+ * TSC, TMA and CBR outside of PSB+: of a wake, or of a change of frequency.  False:
+ * of an enable, maybe.
+ */
+static bool
+pending_packets_status(
+    struct replay *replay, const struct pkt *first, struct pkt_parser *behind)
+{
+	struct pkt cbr = *first, other;
+	struct pkt_parser before = *behind;
+	bool wakes;
+
+	if (cbr.kind == PKT_TSC) {
+		(void)pkt_take_event(behind, PKT_TMA, &other);
+		if (!pkt_take_event(behind, PKT_CBR, &cbr)) {
+			if (!replay->traced ||
+			    !pending_packets_lose(replay, *behind))
+				return false;
+			clock_status(&replay->clock, replay->clock.look);
+			pt_unit_power_exit(
+			    replay->feed->unit, &replay->at, 0, 0, 0);
+			return true;
+		}
+	}
+	wakes = pkt_take_event(behind, PKT_PWRX, &other);
+	if (!wakes && !replay->traced) {
+		*behind = before;
+		return false;
+	}
+	if ((cbr.value & 0xff) == 0)
+		return true;
+	clock_status(&replay->clock, replay->clock.look);
+	if (wakes) {
+		pt_unit_set_cbr(replay->feed->unit, cbr.value & 0xff);
+		pt_unit_power_exit(replay->feed->unit, &replay->at,
+		    (uint8_t)(other.value >> 4 & 0xf),
+		    (uint8_t)(other.value & 0xf),
+		    (uint8_t)(other.value >> 8 & 0xf));
+	} else {
+		pt_unit_frequency(replay->feed->unit, cbr.value & 0xff);
+	}
+	return true;
+}
+
+/* MODE.TSX or MODE.Exec and a FUP.  False: they belong to a transfer. */
+static bool
+pending_packets_mode(
+    struct replay *replay, const struct pkt *mode, struct pkt_parser *behind)
+{
+	bool tsx = mode->kind == PKT_TSX;
+	bool begins = (mode->value & PACKET_MODE_TSX_IN) != 0;
+	struct pt_context at = replay->at;
+	struct pkt_parser parser = *behind;
+	struct pkt fup;
+	bool with_ip = pkt_take_event(&parser, PKT_FUP, &fup);
+
+	if (tsx ? (mode->value & PACKET_MODE_TSX_ABORT) != 0
+		: !with_ip || !replay_told(replay))
+		return false;
+	if (with_ip && (!tsx || replay->traced)) {
+		*behind = parser;
+		at.ip = fup.value;
+	}
+	if (tsx) {
+		replay->vmx.in_tsx = begins;
+		pt_unit_tsx(replay->feed->unit, &at, begins);
+	} else {
+		at.if_flag = (mode->value & PACKET_MODE_EXEC_IF) != 0;
+		replay->at.if_flag = at.if_flag;
+		pt_unit_if_changed(replay->feed->unit, &at);
+	}
+	return true;
+}
+
+/* The blocks of a PEBS record, from a BBP on. */
+static void
+pending_packets_pebs(
+    struct replay *replay, const struct pkt *bbp, struct pkt_parser *behind)
+{
+	struct pt_block_item items[PENDING_PACKETS_ITEMS];
+	struct pt_block blocks[PENDING_PACKETS_BLOCKS];
+	struct pkt packet = *bbp;
+	size_t count = 0, used = 0;
+	struct pt_context at;
+
+	do {
+		if (packet.kind == PKT_BBP && count < PENDING_PACKETS_BLOCKS) {
+			blocks[count++] =
+			    (struct pt_block){ .type = packet.value & 0x1f,
+				    .narrow = (packet.value & 0x80) != 0,
+				    .items = &items[used] };
+		} else if (packet.kind == PKT_BIP &&
+		    used < PENDING_PACKETS_ITEMS) {
+			blocks[count - 1].count++;
+			items[used++] = (struct pt_block_item){
+				.id = packet.bits, .value = packet.value
+			};
+		} else {
+			break;
+		}
+	} while (pkt_next_event(behind, &packet));
+	at = pending_packets_at(
+	    replay, behind, packet.kind == PKT_BEP && packet.with_ip);
+	pt_unit_pebs(replay->feed->unit, &at, blocks, count, packet.with_ip);
+}
+
+/*
+ * Without branches in the trace CFE, the EVDs before it and its FUP are all there is of
+ * a transfer, whose first packet is FIRST.
+ */
+static void
+pending_packets_alone(
+    struct replay *replay, const struct pkt *first, struct pkt_parser *behind)
+{
+	const struct pt_context at = replay->at;
+	bool cr3_written = replay->cr3_written;
+	struct pkt packet = *first;
+
+	while (packet.kind == PKT_EVD && pkt_next_event(behind, &packet))
+		continue;
+	(void)pending_packets_at(replay, behind, packet.with_ip);
+	/* A PIP is reported by itself. */
+	replay->cr3_written = false;
+	replay_report(replay, PT_TRANSFER_INTERRUPT, 0, &at);
+	replay->cr3_written = cr3_written;
+}
+
+/* Tells the unit of what NEXT is.  False: that is a transfer, or is its. */
+static bool
+pending_packets_event(struct replay *replay, struct clock_next *next)
+{
+	struct pt_unit *unit = replay->feed->unit;
+	const struct pkt *packet = &next->packet;
+	struct pkt_parser *behind = &next->behind;
+	bool shuts = (packet->value & 0x1f) == CFE_SHUTDOWN;
+	struct clock_next timed = *next;
+	struct pt_context at;
+
+	if (pkt_is(packet, PKT_BIT(CFE) | PKT_BIT(EVD)) && !shuts &&
+	    (replay->feed->ctl & CTL_BRANCH_EN))
+		return false;
+	if (packet->kind == PKT_MTC && next->behind_tnt)
+		return false;
+	if (packet->kind == PKT_PWRE)
+		timed = pending_packets_behind(replay, next);
+	if (!pkt_is(packet, PKT_BIT(MTC) | PKT_BIT(TSC) | PKT_BIT(CBR)))
+		clock_hand(&replay->clock, &timed);
+	switch ((int)packet->kind) {
+	case PKT_MTC:
+		clock_edge(&replay->clock, next);
+		return true;
+	case PKT_TSC:
+	case PKT_CBR:
+		return pending_packets_status(replay, packet, behind);
+	case PKT_TSX:
+	case PKT_EXEC:
+		return pending_packets_mode(replay, packet, behind);
+	case PKT_PTW:
+		at = pending_packets_at(replay, behind, packet->with_ip);
+		pt_unit_ptwrite(
+		    unit, &at, packet->value, packet->bytes == 10 ? 8 : 4);
+		return true;
+	case PKT_MWAIT:
+	case PKT_PWRE:
+	case PKT_EXSTOP:
+		pending_packets_power_enter(replay, packet, behind);
+		return true;
+	case PKT_EVD:
+	case PKT_CFE:
+		if (!shuts) {
+			pending_packets_alone(replay, packet, behind);
+			return true;
+		}
+		at = pending_packets_at(replay, behind, packet->with_ip);
+		pt_unit_shutdown_cfe(unit, &at);
+		return true;
+	case PKT_MNT:
+		pt_unit_maintenance(unit, packet->value);
+		return true;
+	case PKT_BBP:
+		pending_packets_pebs(replay, packet, behind);
+		return true;
+	default:
+		return false;
+	}
 }
 
 /* Hands the clock what NEXT, which no event is told of by, says of the time. */
@@ -88,9 +366,9 @@ pending_packets_time(
 
 	if (sends && (!next->cyc || next->wraps)) {
 		behind = pending_packets_behind(replay, next);
-		clock_hand(&replay->clock, replay->feed, &behind);
+		clock_hand(&replay->clock, &behind);
 	} else if (sends || !next->behind_tnt) {
-		clock_hand(&replay->clock, replay->feed, next);
+		clock_hand(&replay->clock, next);
 	}
 }
 
@@ -103,19 +381,19 @@ pending_packets_before(struct replay *replay, bool sends)
 	unsigned pending;
 
 	replay->quiet = 0;
-	if (!replay->watched || replay->ended)
+	if (!replay->config.watched || replay->ended)
 		return;
 	for (;;) {
 		replay_take(replay);
 		if (replay->ended)
 			return;
-		clock_move(clock, compare_offset(replay->config.compare));
+		clock_move(clock, replay_offset(replay));
 		pending = pending_packets_pending(replay);
-		next = clock_look(clock, pending, replay->cyc_most);
-		if (!event_packets_is_event(&next->packet))
+		next = clock_look(clock, pending);
+		if (!pkt_is(&next->packet, PENDING_PACKETS_EVENTS))
 			break;
 		told = *next;
-		if (!event_packets_event(replay, &told))
+		if (!pending_packets_event(replay, &told))
 			break;
 		replay->result->other_events += told.packet.kind != PKT_MTC;
 		clock_move(clock, told.behind.offset);
@@ -132,7 +410,7 @@ pending_packets_frequency(struct replay *replay, uint32_t ratio)
 	pending_packets_before(replay, true);
 	if (replay->ended || ratio == 0)
 		return;
-	clock_status(&replay->clock, replay->feed, replay->clock.look);
+	clock_status(&replay->clock, replay->clock.look);
 	pt_unit_frequency(replay->feed->unit, ratio & 0xff);
 }
 
@@ -141,22 +419,20 @@ pending_packets_psb(struct replay *replay)
 {
 	struct clock_next next;
 
-	if (!replay->watched)
+	if (!replay->config.watched)
 		return;
 	pending_packets_before(replay, false);
-	next = *clock_look(
-	    &replay->clock, pending_packets_pending(replay), replay->cyc_most);
+	next = *clock_look(&replay->clock, pending_packets_pending(replay));
 	/* The counter was at its end before the PSB forced outcomes out. */
 	if (!replay->ended && next.wraps) {
-		clock_hand(&replay->clock, replay->feed, &next);
+		clock_hand(&replay->clock, &next);
 		replay_take(replay);
-		clock_move(
-		    &replay->clock, compare_offset(replay->config.compare));
-		next = *clock_look(&replay->clock,
-		    pending_packets_pending(replay), replay->cyc_most);
+		clock_move(&replay->clock, replay_offset(replay));
+		next = *clock_look(
+		    &replay->clock, pending_packets_pending(replay));
 	}
 	if (!replay->ended && next.packet.kind == PKT_PSB) {
 		next.behind.offset = next.packet.offset;
-		clock_status(&replay->clock, replay->feed, next.behind);
+		clock_status(&replay->clock, next.behind);
 	}
 }

@@ -9,6 +9,9 @@
 #include "traces/reencode/input/recover.h"
 #include "traces/reencode/replay/unit_driver.h"
 
+/* The PSB period: SDM vol. 3, 33.2.8.2 "IA32_RTIT_CTL MSR", PSBFreq. */
+#define REPLAY_PSB_PERIOD(psb_freq) (UINT64_C(2048) << (psb_freq))
+
 /* What stands between two parts of the trace that were driven. */
 struct replay_gap {
 	uint64_t from, to; /* offsets in the trace */
@@ -16,6 +19,15 @@ struct replay_gap {
 	const char *text;  /* why, static */
 	bool unmapped;     /* no image has the memory */
 	bool errata;       /* the processor's errata are why, not libipt */
+};
+
+/* PacketByteCnt and what goes with it, at a PSB. */
+struct psb_count {
+	uint32_t phase;      /* output offset minus trace offset, modulo 64 */
+	uint32_t count;      /* PacketByteCnt: the least that fits */
+	uint32_t most;       /* and the most */
+	uint32_t since_look; /* bytes since it was looked at last */
+	uint64_t fits;       /* PSBs after this one that come where they must */
 };
 
 struct replay_result {
@@ -34,7 +46,7 @@ struct replay_result {
 	bool endless;              /* libipt came to a ring of jumps */
 	bool apl11, apl12; /* TIP.PGD behind OVF; FUP behind one outside */
 	bool bdm70; /* a PSB+ before TIP.PGE has a FUP, which nobody said */
-	struct infer_count first; /* the counter where the trace begins */
+	struct psb_count first; /* the counter where the trace begins */
 	size_t gap_count, gap_room;
 	struct replay_gap *gaps;
 	/* Zydis or the flow itself contradicts libipt. */
@@ -52,22 +64,18 @@ struct replay_choice {
 	uint32_t low, high;   /* and is left of it */
 	uint32_t count;       /* what is tried */
 };
-#define DRIVE_CHOICES 64
+#define REPLAY_CHOICES 64
 
 struct replay_config {
 	const uint8_t *bytes;
 	uint64_t count;
-	const struct trace_stats *stats;
-	uint32_t phase;   /* output offset minus trace offset; 64: not known */
-	bool free_psbs;   /* PSBs stand where the trace has them */
 	bool watched;     /* it has more than transfers */
 	bool doubts;      /* SKD007 or SKD010 shows */
 	bool knows_bdm70; /* the erratum is known to show */
 	struct recover *recover;
 	struct walk *walk;
-	struct unit_driver *feed;
-	struct compare *compare;
-	struct replay_choice *choices; /* DRIVE_CHOICES, one a sync */
+	struct unit_driver *feed;      /* .phase 64: not known */
+	struct replay_choice *choices; /* REPLAY_CHOICES, one a sync */
 };
 
 /*

@@ -1,14 +1,125 @@
 /*
- * Where tracing begins, ends and is interrupted: read from the packets, since
- * no flow says what happens there.
+ * Where tracing begins, ends and is interrupted, and the processor's state there: read
+ * from the packets, since no flow says what happens there.
  */
+#include "emu/base/rtit.h"
 #include "traces/reencode/replay/replay_internal.h"
+
+void
+trace_boundary_move(struct pt_context *at, uint64_t ip)
+{
+	at->ip = ip;
+	at->cpl = ip >> 63 != 0 ? 0 : 3;
+	at->enclave = false;
+}
+
+void
+trace_boundary_mode(struct pt_context *at, uint64_t exec)
+{
+	at->cs_l = (exec & 1) != 0;
+	at->cs_d = (exec & 2) != 0;
+}
+
+/* SDM vol. 3, 33.4.2.7: CR3[51:5] above NR. */
+void
+trace_boundary_pip(struct pt_context *at, uint64_t pip)
+{
+	at->cr3 = pip >> 1 << 5;
+	at->non_root = (pip & 1) != 0;
+}
+
+/* SDM vol. 3, 33.4.2.15: bits 51:12 of the address. */
+uint64_t
+trace_boundary_vmcs_pa(uint64_t payload)
+{
+	return payload == TZ_BIT(40) - 1 ? PT_VMCS_NONE : payload << 12;
+}
+
+void
+trace_boundary_vmcs(struct replay *replay, uint64_t pa)
+{
+	replay->vmx.in_vmx = true;
+	replay->vmx.vmcs = pa;
+	pt_unit_vmptrld(replay->feed->unit, pa);
+}
+
+void
+trace_boundary_read_psb(struct pkt_parser *parser, struct psb_plus *plus)
+{
+	struct pkt packet;
+	struct pkt_parser before = *parser;
+
+	*plus = (struct psb_plus){ .context = false };
+	while (pkt_next(parser, &packet)) {
+		switch ((int)packet.kind) {
+		case PKT_PSBEND:
+			return;
+		case PKT_FUP:
+			plus->has_fup = true;
+			plus->ip = packet.value;
+			break;
+		case PKT_EXEC:
+			plus->has_exec = true;
+			plus->exec = packet.value;
+			break;
+		case PKT_TSX:
+			plus->context = true;
+			plus->vmx.in_tsx = (packet.value & 1) != 0;
+			break;
+		case PKT_PIP:
+			plus->context = true;
+			plus->has_pip = true;
+			plus->pip = packet.value;
+			break;
+		case PKT_VMCS:
+			plus->context = true;
+			plus->vmx.in_vmx = true;
+			plus->vmx.vmcs = trace_boundary_vmcs_pa(packet.value);
+			break;
+		case PKT_OVF:
+			*parser = before;
+			return;
+		default:
+			break;
+		}
+		before = *parser;
+	}
+}
+
+void
+trace_boundary_take_state(struct replay *replay, const struct psb_plus *plus)
+{
+	if (plus->has_exec)
+		trace_boundary_mode(&replay->at, plus->exec);
+	if (plus->has_pip)
+		trace_boundary_pip(&replay->at, plus->pip);
+	if (plus->context)
+		replay->vmx = plus->vmx;
+}
+
+void
+trace_boundary_peek_pip(struct replay *replay, struct pt_context *after)
+{
+	const uint64_t ends = PKT_BIT(TIP) | PKT_BIT(PGD) | PKT_BIT(PGE) |
+	    PKT_BIT(PSB) | PKT_BIT(OVF);
+	struct pkt_parser parser = replay->guide;
+	struct pkt packet;
+
+	replay_take(replay);
+	parser.offset = replay_offset(replay);
+	while (!replay->ended &&
+	    pkt_next_of(&parser, &packet, ends | PKT_BIT(PIP)) &&
+	    packet.kind == PKT_PIP) {
+		trace_boundary_pip(after, packet.value);
+		replay->cr3_written = replay->cr3_peeked = true;
+	}
+}
 
 bool
 trace_boundary_guide(
     struct replay *replay, enum pkt_kind kind, uint64_t *offset)
 {
-	const struct trace_stats *stats = replay->config.stats;
+	const struct trace_stats *stats = replay->feed->stats;
 	struct pkt_parser *guide = &replay->guide;
 	struct pkt packet;
 
@@ -33,28 +144,17 @@ trace_boundary_guide(
 static bool
 trace_boundary_peek_pge(const struct replay *replay, struct pt_context *at)
 {
+	const uint64_t ends = PKT_BIT(PGE) | PKT_BIT(OVF) | PKT_BIT(TIP) |
+	    PKT_BIT(TNT) | PKT_BIT(PGD) | PKT_BIT(PSB);
 	struct pkt_parser parser = replay->guide;
 	struct pkt packet;
 
-	while (pkt_next(&parser, &packet)) {
-		switch ((int)packet.kind) {
-		case PKT_EXEC:
-			trace_boundary_mode(at, packet.value);
-			break;
-		case PKT_PGE:
-			trace_boundary_move(at, packet.value);
-			return true;
-		case PKT_OVF:
-		case PKT_TIP:
-		case PKT_TNT:
-		case PKT_PGD:
-		case PKT_PSB:
-			return false;
-		default:
-			break;
-		}
-	}
-	return false;
+	while (pkt_next_of(&parser, &packet, ends | PKT_BIT(EXEC)) &&
+	    packet.kind == PKT_EXEC)
+		trace_boundary_mode(at, packet.value);
+	if (packet.kind == PKT_PGE)
+		trace_boundary_move(at, packet.value);
+	return packet.kind == PKT_PGE;
 }
 
 bool
@@ -77,11 +177,11 @@ trace_boundary_stand(
 void
 trace_boundary_look(struct replay *replay, uint64_t offset)
 {
-	const struct trace_stats *stats = replay->config.stats;
+	const struct trace_stats *stats = replay->feed->stats;
 	size_t behind = trace_stats_psb_index(stats, offset + 1);
 	struct pkt_parser *look = &replay->clock.look;
 
-	if (!replay->watched && behind != 0 &&
+	if (!replay->config.watched && behind != 0 &&
 	    stats->psb[behind - 1] > look->offset)
 		pkt_begin(look, replay->config.bytes, replay->config.count,
 		    stats->psb[behind - 1]);
@@ -93,13 +193,12 @@ trace_boundary_resume(
     struct replay *replay, uint64_t offset, struct pt_resume *resume)
 {
 	resume->at = replay->at;
-	replay->feed->phase = replay->phase;
 	replay->has_last = false;
 	replay->running = true;
 	replay->cr3_written = false;
 	replay->quiet = 0;
 	trace_boundary_look(replay, offset);
-	clock_start(&replay->clock, replay->feed, offset);
+	clock_start(&replay->clock, offset);
 	resume->cyc_sent = replay->feed->cyc_sent;
 	if (!unit_driver_resume(replay->feed, offset, resume, &replay->vmx))
 		replay_fail(replay);
@@ -117,37 +216,34 @@ trace_boundary_close_gap(struct replay *replay, uint64_t offset)
 
 /* The count to be tried at this sync. */
 static uint32_t
-trace_boundary_choose(struct replay *replay, const struct infer_count *count)
+trace_boundary_choose(struct replay *replay, const struct psb_count *count)
 {
 	uint64_t index = replay->result->syncs++;
 	struct replay_choice *choice;
 
-	if (index >= DRIVE_CHOICES)
+	if (index >= REPLAY_CHOICES)
 		return count->count;
 	choice = &replay->config.choices[index];
 	if (!choice->made)
 		*choice = (struct replay_choice){ .made = true,
 			.first = count->count,
-			.most = count->count_max,
+			.most = count->most,
 			.low = count->count,
-			.high = count->count_max,
+			.high = count->most,
 			.count = count->count };
 	return choice->count;
 }
 
 void
-edge_mind_bdm70(struct replay *replay, struct psb_plus *plus)
+trace_boundary_mind_bdm70(struct replay *replay, struct psb_plus *plus)
 {
 	const uint32_t bdm70 = UINT32_C(1) << PROFILE_ERRATUM_BDM70;
+	const uint64_t timing = PKT_BIT(PAD) | PKT_BIT(CYC) | PKT_BIT(MTC) |
+	    PKT_BIT(CBR);
 	struct pkt_parser parser = replay->guide;
 	struct pkt packet;
 
-	do {
-		if (!pkt_next(&parser, &packet))
-			return;
-	} while (packet.kind == PKT_PAD || packet.kind == PKT_CYC ||
-	    packet.kind == PKT_MTC || packet.kind == PKT_CBR);
-	if (packet.kind != PKT_PGE)
+	if (!pkt_next_of(&parser, &packet, ~timing) || packet.kind != PKT_PGE)
 		return;
 	if (!plus->has_fup) {
 		replay->feed->profile.errata_on &= ~bdm70;
@@ -161,15 +257,15 @@ edge_mind_bdm70(struct replay *replay, struct psb_plus *plus)
 void
 trace_boundary_sync(struct replay *replay, uint64_t offset)
 {
-	const struct trace_stats *stats = replay->config.stats;
+	const struct trace_stats *stats = replay->feed->stats;
 	size_t index = trace_stats_psb_index(stats, offset);
 	struct pt_resume resume = { .psb = true };
 	struct pkt psb;
-	struct infer_count count;
+	struct psb_count count;
 	struct psb_plus plus;
 
 	trace_boundary_close_gap(replay, offset);
-	errata_gap_end(replay);
+	replay->doubt.open = false;
 	pkt_begin(
 	    &replay->guide, replay->config.bytes, replay->config.count, offset);
 	/*
@@ -178,25 +274,26 @@ trace_boundary_sync(struct replay *replay, uint64_t offset)
 	 */
 	if (!pkt_next(&replay->guide, &psb) || psb.kind != PKT_PSB ||
 	    index == stats->psb_count || stats->psb[index] != offset) {
-		replay_add_gap(replay,
+		trace_end_add_gap(replay,
 		    &(struct replay_gap){ .from = offset,
 			.at = offset,
 			.text = "a PSB inside another packet" });
 		return;
 	}
-	(void)replay_set(replay, offset);
+	replay_set(replay, offset);
 	pkt_begin(&replay->clock.look, replay->config.bytes,
 	    replay->config.count, offset);
-	trace_boundary_read_psb(&replay->guide, &psb, &plus);
-	edge_mind_bdm70(replay, &plus);
+	trace_boundary_read_psb(&replay->guide, &plus);
+	trace_boundary_mind_bdm70(replay, &plus);
 	replay->at.cs_l = true;
 	replay->at.cs_d = false;
 	trace_boundary_take_state(replay, &plus);
-	count = infer_count(stats, index, replay->psb_period_bytes,
-	    replay->phase, !plus.has_fup);
+	count = psb_count_infer(stats, index,
+	    REPLAY_PSB_PERIOD(CTL_PSB_FREQ(replay->feed->ctl)),
+	    replay->feed->phase, !plus.has_fup);
 	if (replay->result->syncs == 0)
 		replay->result->first = count;
-	replay->phase = count.phase;
+	replay->feed->phase = count.phase;
 	resume.count = trace_boundary_choose(replay, &count);
 	resume.since_look = count.since_look;
 	replay->look_base = offset + count.phase - count.since_look;
@@ -213,7 +310,7 @@ trace_boundary_sync(struct replay *replay, uint64_t offset)
 }
 
 void
-edge_peek_cr3(struct replay *replay)
+trace_boundary_peek_cr3(struct replay *replay)
 {
 	struct pkt_parser parser = replay->guide;
 	struct pkt packet;
@@ -223,7 +320,7 @@ edge_peek_cr3(struct replay *replay)
 		if (packet.kind == PKT_PSB || packet.kind == PKT_PSBEND)
 			in_psb = packet.kind == PKT_PSB;
 		if (packet.kind == PKT_PIP && in_psb) {
-			edge_set_cr3(&replay->at, packet.value);
+			trace_boundary_pip(&replay->at, packet.value);
 		}
 		if (packet.kind == PKT_PIP || packet.kind == PKT_OVF ||
 		    (packet.kind == PKT_CBR && !in_psb))

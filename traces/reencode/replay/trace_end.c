@@ -1,5 +1,6 @@
 /*
- * Where the flow is no longer known: libipt stops, or the trace ends.
+ * Where the flow is no longer known: libipt stops, errata of overflows make it doubtful,
+ * or the trace ends.
  */
 #include "traces/decode/vector.h"
 #include "traces/reencode/replay/replay_internal.h"
@@ -9,7 +10,7 @@
  * Where it must begin: behind the last block or where its last instruction leads.
  */
 static bool
-replay_is_part(const struct replay *replay, const struct recover_item *item)
+trace_end_is_part(const struct replay *replay, const struct recover_item *item)
 {
 	const struct walk *walk = replay->config.walk;
 	const struct code_block *last = replay->last;
@@ -26,7 +27,7 @@ replay_is_part(const struct replay *replay, const struct recover_item *item)
 }
 
 void
-replay_add_gap(struct replay *replay, const struct replay_gap *gap)
+trace_end_add_gap(struct replay *replay, const struct replay_gap *gap)
 {
 	struct replay_result *result = replay->result;
 
@@ -39,10 +40,60 @@ replay_add_gap(struct replay *replay, const struct replay_gap *gap)
 	result->gaps[result->gap_count++].to = replay->config.count;
 }
 
+/*
+ * SKD010 leaves out where tracing goes on, SKD007 hides that there was an overflow.
+ * libipt then finds a flow that is none, up to the next PSB, and `topaz verify` takes
+ * that for lost as well.
+ */
 void
-replay_gap(struct replay *replay, const struct recover_item *item)
+trace_end_doubt(struct replay *replay)
 {
-	bool part = replay_is_part(replay, item);
+	if (!replay->config.doubts || replay->doubt.open)
+		return;
+	replay->doubt.open = true;
+	replay->doubt.from = replay_offset(replay);
+}
+
+/* Is the packet at OFFSET, at which libipt stops, an OVF that may be in doubt? */
+static bool
+trace_end_is_ovf(const struct replay *replay, uint64_t offset)
+{
+	const struct replay_config *config = &replay->config;
+
+	return config->doubts && offset + 2 <= config->count &&
+	    config->bytes[offset] == 0x02 && config->bytes[offset + 1] == 0xf3;
+}
+
+void
+trace_end_skip(struct replay *replay, uint64_t from, const char *text)
+{
+	replay->doubt.open = false;
+	trace_end_add_gap(replay,
+	    &(struct replay_gap){
+		.from = from, .at = from, .text = text, .errata = true });
+	recover_resync(replay->config.recover);
+}
+
+void
+trace_end_forgive(struct replay *replay)
+{
+	struct replay_result *result = replay->result;
+
+	if (!replay->ended || replay->failed || result->endless ||
+	    (result->wrong == NULL &&
+		!compare_difference(replay->feed->compare)->found))
+		return;
+	replay->ended = false;
+	result->wrong = NULL;
+	compare_forgive(replay->feed->compare);
+	trace_end_skip(replay, replay->doubt.from,
+	    "what is behind an overflow with SKD007 or SKD010");
+}
+
+void
+trace_end_gap(struct replay *replay, const struct recover_item *item)
+{
+	bool part = trace_end_is_part(replay, item);
 	bool entry = pending_packets_is_entry(replay, item->offset);
 
 	if (item->endless)
@@ -51,15 +102,14 @@ replay_gap(struct replay *replay, const struct recover_item *item)
 	if (!replay->running)
 		return;
 	if (!item->endless &&
-	    (replay->doubts || errata_gap_is_ovf(replay, item->offset))) {
-		errata_gap_begin(replay);
+	    (replay->doubt.open || trace_end_is_ovf(replay, item->offset))) {
+		trace_end_doubt(replay);
 		replay_wrong(replay, item->text, replay->at.ip);
 		return;
 	}
 	replay_take(replay);
-	replay_add_gap(replay,
-	    &(struct replay_gap){
-		.from = compare_offset(replay->config.compare),
+	trace_end_add_gap(replay,
+	    &(struct replay_gap){ .from = replay_offset(replay),
 		.at = item->offset,
 		.text = part ? "only a part of the instruction is mapped"
 		    : entry  ? "it takes no CFE of a VM entry"
@@ -69,7 +119,7 @@ replay_gap(struct replay *replay, const struct recover_item *item)
 
 /* The last block's last instruction, if it is one that may, gives an outcome. */
 static void
-replay_last_outcome(struct replay *replay, bool taken)
+trace_end_outcome(struct replay *replay, bool taken)
 {
 	const struct code_block *last = replay->last;
 	const struct pt_fast *fast = pt_unit_fast(replay->feed->unit);
@@ -84,10 +134,10 @@ replay_last_outcome(struct replay *replay, bool taken)
 }
 
 void
-replay_last(struct replay *replay, uint64_t end)
+trace_end_last(struct replay *replay, uint64_t end)
 {
 	const struct code_block *last = replay->last;
-	uint64_t at = compare_offset(replay->config.compare);
+	uint64_t at = replay_offset(replay);
 	struct pkt_parser parser = replay->guide;
 	struct pkt packet, found = { .kind = PKT_PAD };
 
@@ -103,18 +153,18 @@ replay_last(struct replay *replay, uint64_t end)
 	else if (found.kind == PKT_TNT &&
 	    found.bits == pt_unit_tnt_pending(replay->feed->unit) + 1)
 		/* One outcome more than the unit still holds is this one's. */
-		replay_last_outcome(replay, (found.value & 1) != 0);
+		trace_end_outcome(replay, (found.value & 1) != 0);
 }
 
 /* Where the last packet ends that is no PAD. */
 static uint64_t
-replay_end(const struct replay *replay)
+trace_end_packets(const struct replay *replay)
 {
 	struct pkt_parser parser = replay->guide;
 	struct pkt packet;
 	uint64_t end;
 
-	end = parser.offset = compare_offset(replay->config.compare);
+	end = parser.offset = replay_offset(replay);
 	while (pkt_next(&parser, &packet))
 		if (packet.kind != PKT_PAD)
 			end = parser.offset;
@@ -123,23 +173,23 @@ replay_end(const struct replay *replay)
 
 /* The trace ends at END outside of all that is traced: at most a flush follows. */
 static void
-replay_flush(struct replay *replay, uint64_t *end)
+trace_end_flush(struct replay *replay, uint64_t *end)
 {
-	uint64_t at = compare_offset(replay->config.compare);
+	uint64_t at = replay_offset(replay);
 
 	unit_driver_disable(replay->feed, &replay->at);
-	if (*end == at && replay->config.stats->cut_off == 0) {
-		*end = at + (16 - (at + replay->phase) % 16) % 16;
+	if (*end == at && replay->feed->stats->cut_off == 0) {
+		*end = at + (16 - (at + replay->feed->phase) % 16) % 16;
 		if (*end > replay->config.count)
 			*end = replay->config.count;
 	}
-	compare_limit(replay->config.compare, *end);
+	compare_limit(replay->feed->compare, *end);
 	if (!unit_driver_take(replay->feed))
 		replay_fail(replay);
 }
 
 void
-replay_finish(struct replay *replay)
+trace_end_finish(struct replay *replay)
 {
 	struct replay_result *result = replay->result;
 	uint64_t end;
@@ -151,19 +201,19 @@ replay_finish(struct replay *replay)
 		return;
 	if (replay->has_last && code_blocks_kind(replay->last) == WALK_PLAIN)
 		replay->at.ip = code_blocks_nlip(replay->last);
-	replay_last(replay, replay->config.count);
+	trace_end_last(replay, replay->config.count);
 	replay_take(replay);
 	if (replay->ended)
 		return;
-	end = replay_end(replay);
+	end = trace_end_packets(replay);
 	if (!replay->traced)
 		pending_packets_before(replay, true);
 	replay_take(replay);
-	if (replay->traced || compare_offset(replay->config.compare) < end)
+	if (replay->traced || replay_offset(replay) < end)
 		overflow_cut(replay, end, false);
 	else
-		replay_flush(replay, &end);
-	if (!compare_stop(replay->config.compare, end))
+		trace_end_flush(replay, &end);
+	if (!compare_stop(replay->feed->compare, end))
 		replay_fail(replay);
 	result->tail = replay->config.count - end;
 }

@@ -7,14 +7,6 @@
 /* What the end of tracing is padded to, as in emu/pt/output/layout.c. */
 #define INTERLUDE_FLUSH_BYTES 16
 
-/* Is the unit set up in another way from an enable at OFFSET, or just before, on? */
-static bool
-trace_off_span_is_reset(const struct replay *replay, uint64_t offset)
-{
-	return unit_driver_setting_at(replay->feed, offset) !=
-	    replay->feed->setting;
-}
-
 /* TraceEn fell and rose again: its first packet is at OFFSET. */
 static void
 trace_off_span_toggle(
@@ -25,26 +17,26 @@ trace_off_span_toggle(
 
 	replay->result->toggles++;
 	replay->result->last_toggle = offset;
-	if (trace_off_span_is_reset(replay, offset)) {
+	if (unit_driver_is_reset(replay->feed, offset)) {
 		unit_driver_disable(replay->feed, &replay->at);
-		(void)replay_set(replay, offset);
+		replay_set(replay, offset);
 	}
 	if (restart) {
 		trace_boundary_take_state(replay, plus);
 		at = replay->at;
 		replay->traced = trace_boundary_stand(replay, plus, &at);
 	} else {
-		edge_peek_cr3(replay);
+		trace_boundary_peek_cr3(replay);
 		at = unit_driver_out_of_context(replay->feed, &replay->at);
 	}
 	replay->at = at;
 	trace_boundary_look(replay, offset);
-	clock_start(&replay->clock, replay->feed, offset);
+	clock_start(&replay->clock, offset);
 	if (!unit_driver_toggle(
 		replay->feed, offset, restart ? &replay->vmx : NULL, &at))
 		replay_fail(replay);
-	replay->look_base = offset + replay->phase -
-	    (offset + replay->phase) % 64;
+	replay->look_base = offset + replay->feed->phase -
+	    (offset + replay->feed->phase) % 64;
 }
 
 /*
@@ -54,20 +46,14 @@ trace_off_span_toggle(
 static bool
 trace_off_span_comes_anew(const struct replay *replay, uint64_t offset)
 {
+	const uint64_t anew = PKT_BIT(EXEC) | PKT_BIT(PSB) | PKT_BIT(OVF);
 	struct pkt_parser parser = replay->guide;
 	struct pkt packet;
 
-	if ((offset + replay->phase) % INTERLUDE_FLUSH_BYTES != 0)
+	if ((offset + replay->feed->phase) % INTERLUDE_FLUSH_BYTES != 0)
 		return false;
-	while (pkt_next(&parser, &packet)) {
-		if (packet.kind == PKT_EXEC)
-			return true;
-		if (packet.kind == PKT_PGE)
-			return packet.bits == 3 || packet.bits == 6;
-		if (packet.kind == PKT_PSB || packet.kind == PKT_OVF)
-			return true;
-	}
-	return true;
+	return !pkt_next_of(&parser, &packet, anew | PKT_BIT(PGE)) ||
+	    packet.kind != PKT_PGE || packet.bits == 3 || packet.bits == 6;
 }
 
 /*
@@ -104,10 +90,10 @@ trace_off_span_psb(struct replay *replay, const struct pkt *psb)
 	/* What makes it due may be no transfer. */
 	pending_packets_before(replay, false);
 	due = pt_unit_psb_due(replay->feed->unit);
-	trace_boundary_read_psb(&replay->guide, psb, &plus);
-	edge_mind_bdm70(replay, &plus);
+	trace_boundary_read_psb(&replay->guide, &plus);
+	trace_boundary_mind_bdm70(replay, &plus);
 	/* Context that nothing but an enable gives back. */
-	if (due && !trace_off_span_is_reset(replay, psb->offset) &&
+	if (due && !unit_driver_is_reset(replay->feed, psb->offset) &&
 	    !(replay->at.enclave && plus.context &&
 		!trace_off_span_may_come(replay))) {
 		pending_packets_psb(replay);
@@ -124,7 +110,7 @@ trace_off_span_pip(struct replay *replay, uint64_t pip)
 	struct pt_context after = unit_driver_in_context(
 	    replay->feed, &replay->at);
 
-	edge_set_cr3(&after, pip);
+	trace_boundary_pip(&after, pip);
 	if (replay->at.enclave || replay->feed->filter.config != 0)
 		after.ip = unit_driver_outside(replay->feed);
 	replay->cr3_written = true;
@@ -158,7 +144,7 @@ trace_off_span_cbr(struct replay *replay, const struct pkt *cbr, uint64_t tsc)
 	/* It was that of a wake. */
 	if (replay->clock.look.offset > cbr->offset)
 		return;
-	if (trace_off_span_is_reset(replay, offset) ||
+	if (unit_driver_is_reset(replay->feed, offset) ||
 	    trace_off_span_comes_anew(replay, offset))
 		trace_off_span_toggle(replay, offset, NULL);
 	else
@@ -174,7 +160,7 @@ trace_off_span_stop(struct replay *replay, const struct pkt *packet)
 
 	pending_packets_before(replay, false);
 	replay_take(replay);
-	if (compare_offset(replay->config.compare) > packet->offset ||
+	if (replay_offset(replay) > packet->offset ||
 	    !unit_driver_range(replay->feed, FEED_CFG_STOP, &ip))
 		return;
 	after.enclave = false;
@@ -212,7 +198,7 @@ trace_off_span_drive(struct replay *replay)
 			break;
 		case PKT_CYC:
 			/* Not a wrap of the counter before. */
-			if (packet.value != replay->cyc_most)
+			if (packet.value != replay->clock.most)
 				cyc = packet.offset;
 			continue;
 		case PKT_TSC:

@@ -139,7 +139,7 @@ unit_driver_open(struct unit_driver *feed, uint64_t offset)
 	    unit_driver_seek(feed, offset);
 }
 
-size_t
+static size_t
 unit_driver_setting_at(const struct unit_driver *feed, uint64_t offset)
 {
 	size_t low = 0, high = feed->setting_count;
@@ -155,19 +155,31 @@ unit_driver_setting_at(const struct unit_driver *feed, uint64_t offset)
 	return low;
 }
 
-void
-unit_driver_set(struct unit_driver *feed, size_t setting)
+bool
+unit_driver_is_reset(const struct unit_driver *feed, uint64_t offset)
 {
-	const struct unit_driver_setting *from = &feed->settings[setting];
+	return unit_driver_setting_at(feed, offset) != feed->setting;
+}
+
+static void
+unit_driver_choose(struct unit_driver *feed, size_t setting)
+{
+	const struct setting *from = &feed->settings[setting];
 
 	feed->setting = setting;
 	feed->filter = from->filter;
 	feed->ctl = from->ctl | CTL_TRACE_EN | from->filter.config << 32;
 }
 
+void
+unit_driver_set(struct unit_driver *feed, uint64_t offset)
+{
+	unit_driver_choose(feed, unit_driver_setting_at(feed, offset));
+}
+
 int
 unit_driver_create(struct unit_driver *feed, const struct profile *profile,
-    const struct unit_driver_setting *settings, size_t count,
+    const struct setting *settings, size_t count,
     const struct trace_stats *stats, struct compare *compare,
     struct tz_error *err)
 {
@@ -188,7 +200,7 @@ unit_driver_create(struct unit_driver *feed, const struct profile *profile,
 		return tz_error(err, TZ_EIO, "ring: out of memory");
 	/* All are tried, the first one last: with that it begins. */
 	while (good && count-- != 0) {
-		unit_driver_set(feed, count);
+		unit_driver_choose(feed, count);
 		good = unit_driver_open(feed, 0) &&
 		    unit_driver_wrmsr(feed, MSR_RTIT_CTL, feed->ctl);
 	}

@@ -7,16 +7,16 @@
 
 #include "emu/profile/profile.h"
 #include "emu/pt/sync.h"
-#include "traces/decode/decode.h"
 #include "traces/reencode/compare.h"
-#include "traces/reencode/search/infer.h"
+#include "traces/reencode/input/settings.h"
+#include "traces/reencode/input/trace_stats.h"
 
 struct unit_driver {
 	struct pt_unit *unit; /* of this stretch */
 	struct profile_uarch uarch;
 	struct profile profile; /* with .micro-architecture */
 	/* By rising offset, the first of them 0; and the one in force. */
-	const struct unit_driver_setting *settings;
+	const struct setting *settings;
 	size_t setting_count, setting;
 	struct decode_filter filter; /* its */
 	const struct trace_stats *stats;
@@ -34,15 +34,6 @@ struct unit_driver {
 	bool cyc_sent;      /* and a CYC has told of that already */
 };
 
-/* What a unit is set up with where TraceEn rises at .offset of the trace, or behind. */
-struct unit_driver_setting {
-	uint64_t offset;
-	uint64_t ctl; /* IA32_RTIT_CTL without ranges */
-	struct decode_filter filter;
-	/* Where it is inferred: bits of .ctl that are not seen, or that are others. */
-	uint64_t off, flip;
-};
-
 /* VMX operation, as VMCS packets tell of it, and MODE.TSX. */
 struct unit_driver_state {
 	bool in_vmx;
@@ -55,14 +46,14 @@ struct unit_driver_state {
  * -TZ_EUSAGE: the profile refuses CTL or a range.
  */
 int unit_driver_create(struct unit_driver *feed, const struct profile *profile,
-    const struct unit_driver_setting *settings, size_t count,
+    const struct setting *settings, size_t count,
     const struct trace_stats *stats, struct compare *compare,
     struct tz_error *err);
 void unit_driver_destroy(struct unit_driver *feed);
 
-/* The setting in force at OFFSET; with it, from the next enable on. */
-size_t unit_driver_setting_at(const struct unit_driver *feed, uint64_t offset);
-void unit_driver_set(struct unit_driver *feed, size_t setting);
+/* Is another setting in force at OFFSET?  Takes that one, from the next enable on. */
+bool unit_driver_is_reset(const struct unit_driver *feed, uint64_t offset);
+void unit_driver_set(struct unit_driver *feed, uint64_t offset);
 
 /*
  * A new stretch: the unit begins in the middle of a trace, at OFFSET.  False: out

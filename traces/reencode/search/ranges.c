@@ -2,9 +2,7 @@
  * Filter ranges out of a trace's packets.
  */
 #include "traces/decode/vector.h"
-#include "traces/reencode/search/infer.h"
-
-#include <inttypes.h>
+#include "traces/reencode/search/search.h"
 
 #define RANGES_MAX 4
 /* So many addresses are kept before equal ones are dropped. */
@@ -53,36 +51,28 @@ ranges_drop_equal(struct spots *spots)
 static bool
 ranges_add(struct spots *spots, const struct pkt *packet)
 {
-	struct spot spot = { packet->value, packet->kind == PKT_PGD };
-
-	if (!packet->with_ip ||
-	    (packet->kind != PKT_PGD && packet->kind != PKT_PGE &&
-		packet->kind != PKT_TIP && packet->kind != PKT_FUP))
+	if (!packet->with_ip || !pkt_is(packet, PKT_IPS))
 		return true;
 	if (spots->count >= spots->unique)
 		ranges_drop_equal(spots);
 	if (!GROW(spots->spot, spots->room, spots->count + 1))
 		return false;
-	spots->spot[spots->count++] = spot;
+	spots->spot[spots->count++] = (struct spot){ packet->value,
+		packet->kind == PKT_PGD };
 	return true;
 }
 
 static bool
-ranges_read(struct spots *spots, const uint8_t *bytes, uint64_t count)
+ranges_read(struct spots *spots, const struct search *search)
 {
-	struct pkt packet;
 	struct pkt_parser parser;
+	struct pkt packet;
 
-	pkt_begin(&parser, bytes, count, pkt_find_psb(bytes, count, 0));
-	for (;;) {
-		while (pkt_next(&parser, &packet))
-			if (!ranges_add(spots, &packet))
-				return false;
-		if (packet.kind != PKT_BAD)
-			return true;
-		pkt_begin(&parser, bytes, count,
-		    pkt_find_psb(bytes, count, packet.offset + 1));
-	}
+	pkt_begin_psb(&parser, search->bytes, search->count, 0);
+	while (pkt_next_good(&parser, &packet))
+		if (!ranges_add(spots, &packet))
+			return false;
+	return true;
 }
 
 /* Adds the range between two spots that lie outside. */
@@ -122,19 +112,17 @@ ranges_cut(const struct spots *spots, struct decode_filter *filter)
 }
 
 int
-infer_ranges(struct decode_filter *filter, const uint8_t *bytes, uint64_t count,
-    struct tz_error *err)
+ranges_infer(struct search *search)
 {
 	struct spots spots = { .unique = RANGES_KEPT };
 	int error = 0;
 
-	*filter = (struct decode_filter){ 0 };
-	if (!ranges_read(&spots, bytes, count)) {
-		error = tz_error(err, TZ_EIO, "ranges: out of memory");
+	if (!ranges_read(&spots, search)) {
+		error = tz_error(search->err, TZ_EIO, "ranges: out of memory");
 	} else {
 		ranges_drop_equal(&spots);
-		if (!ranges_cut(&spots, filter))
-			error = tz_error(err, TZ_EFORMAT,
+		if (!ranges_cut(&spots, &search->result->filter))
+			error = tz_error(search->err, TZ_EFORMAT,
 			    "the trace leaves its filter by more addresses "
 			    "than four ranges have between them: give --range");
 	}

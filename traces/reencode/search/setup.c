@@ -1,208 +1,263 @@
 /*
  * How a unit is set up to make a trace again: given, or out of the packets.
  */
-#include "traces/reencode/search/search_internal.h"
+#include "traces/reencode/search/search.h"
 
-#include "traces/reencode/replay/clock.h"
+#include "emu/base/rtit.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdlib.h>
 
-/* As emu/pt/msr.h has them; SDM vol. 3, 33.2.8.2 "IA32_RTIT_CTL MSR". */
-#define REENCODE_CTL_CYC_EN   TZ_BIT(1)
-#define REENCODE_CTL_PWR      TZ_BIT(4)
-#define REENCODE_CTL_FUP_PTW  TZ_BIT(5)
-#define REENCODE_CTL_FABRIC   TZ_BIT(6)
-#define REENCODE_CTL_CR3      TZ_BIT(7)
-#define REENCODE_CTL_TOPA     TZ_BIT(8)
-#define REENCODE_CTL_MTC_EN   TZ_BIT(9)
-#define REENCODE_CTL_TSC_EN   TZ_BIT(10)
-#define REENCODE_CTL_PTW_EN   TZ_BIT(12)
-#define REENCODE_CTL_EVENT_EN TZ_BIT(31)
-#define REENCODE_CTL_FREQ     (UINT64_C(0xf) << 14)
-#define REENCODE_CTL_THRESH   (UINT64_C(0xf) << 19)
-#define REENCODE_CTL_RANGES   (UINT64_C(0xffff) << 32)
+/* MTCFreq and CycThresh. */
+#define SETUP_FREQ(n)   ((uint64_t)(n) << 14)
+#define SETUP_THRESH(n) ((uint64_t)(n) << 19)
+
+/* A PSB comes so late behind the look at the counter, at most. */
+#define SETUP_LATE_BYTES 64
+#define SETUP_PSB_FREQS  16
 
 /* A cycle counter is not wider. */
-#define REENCODE_CYC_BITS 40
+#define SETUP_CYC_BITS 40
 
-/* What re-encoding does without. */
-#define REENCODE_CTL_LEFT_OUT (REENCODE_CTL_FABRIC | REENCODE_CTL_CR3)
-#define REENCODE_CTL_TIMING \
- (REENCODE_CTL_CYC_EN | REENCODE_CTL_MTC_EN | REENCODE_CTL_TSC_EN)
+/* Outcomes of a full TNT packet, long and short. */
+#define SETUP_TNT_LONG  47
+#define SETUP_TNT_SHORT 6
 
-/* What a profile may lack: its bits of IA32_RTIT_CTL and their packets. */
-static const struct {
-	uint32_t ebx; /* CPUID.14H:EBX */
-	uint64_t ctl, packets;
+/* Which packets there are only with which bits of IA32_RTIT_CTL. */
+static const struct setup_row {
+	uint64_t kinds, ctl;
+	/* Of what a profile may lack: its bit in CPUID.14H:EBX, all its bits. */
+	uint32_t ebx;
+	uint64_t all;
 	const char *text;
-} reencode_lacks[] = {
-	{ PROFILE_PT_EBX_PSB, REENCODE_CTL_CYC_EN | REENCODE_CTL_THRESH,
-	    TZ_BIT(PKT_CYC), "CYC" },
-	{ PROFILE_PT_EBX_MTC, REENCODE_CTL_MTC_EN | REENCODE_CTL_FREQ,
-	    TZ_BIT(PKT_MTC) | TZ_BIT(PKT_TMA), "MTC" },
-	{ PROFILE_PT_EBX_PTWRITE, REENCODE_CTL_PTW_EN | REENCODE_CTL_FUP_PTW,
-	    TZ_BIT(PKT_PTW), "PTWRITE" },
-	{ PROFILE_PT_EBX_PWR, REENCODE_CTL_PWR,
-	    TZ_BIT(PKT_EXSTOP) | TZ_BIT(PKT_MWAIT) | TZ_BIT(PKT_PWRE) |
-		TZ_BIT(PKT_PWRX),
-	    "power event" },
-	{ PROFILE_PT_EBX_EVENT, REENCODE_CTL_EVENT_EN,
-	    TZ_BIT(PKT_CFE) | TZ_BIT(PKT_EVD), "Event Trace" },
+} setup_rows[] = {
+	{ PKT_BIT(CYC), CTL_CYC_EN, PROFILE_PT_EBX_PSB,
+	    CTL_CYC_EN | SETUP_THRESH(0xf), "CYC" },
+	{ PKT_BIT(MTC) | PKT_BIT(TMA), CTL_MTC_EN, PROFILE_PT_EBX_MTC,
+	    CTL_MTC_EN | SETUP_FREQ(0xf), "MTC" },
+	{ PKT_BIT(PTW), CTL_PTW_EN, PROFILE_PT_EBX_PTWRITE,
+	    CTL_PTW_EN | CTL_FUP_ON_PTW, "PTWRITE" },
+	{ PKT_BIT(EXSTOP) | PKT_BIT(MWAIT) | PKT_BIT(PWRE) | PKT_BIT(PWRX),
+	    CTL_PWR_EVT_EN, PROFILE_PT_EBX_PWR, CTL_PWR_EVT_EN, "power event" },
+	{ PKT_BIT(CFE) | PKT_BIT(EVD), CTL_EVENT_EN, PROFILE_PT_EBX_EVENT,
+	    CTL_EVENT_EN, "Event Trace" },
+	{ .kinds = PKT_BIT(TSC), .ctl = CTL_TSC_EN },
+	{ .kinds = PKT_BIT(PIP), .ctl = CTL_OS },
+	{ .kinds = PKT_BIT(TIP) | PKT_BIT(TNT) | PKT_BIT(PGE) | PKT_BIT(PGD) |
+		PKT_BIT(EXEC) | PKT_BIT(TSX),
+	    .ctl = CTL_BRANCH_EN },
 };
 
-void
-reencode_say(struct reencode_result *result, const char *format, ...)
+uint64_t
+setup_shown(uint64_t kinds)
 {
-	va_list args;
+	uint64_t ctl = 0;
 
-	if (result->line_count == REENCODE_LINES)
-		return;
-	va_start(args, format);
-	vsnprintf(result->line[result->line_count++], REENCODE_LINE_BYTES,
-	    format, args);
-	va_end(args);
+	for (size_t i = 0; i < TZ_ARRAY_LEN(setup_rows); i++)
+		if ((setup_rows[i].kinds & kinds) != 0)
+			ctl |= setup_rows[i].ctl;
+	return ctl;
 }
 
-/* What the unit is to have of *CTL. */
-static void
-reencode_make(uint64_t *ctl)
-{
-	*ctl = (*ctl & ~(REENCODE_CTL_LEFT_OUT | REENCODE_CTL_RANGES)) |
-	    REENCODE_CTL_TOPA;
-}
-
-/* What only timing packets tell, and how far the cycle counter counts. */
-static void
-reencode_timing(struct reencode_try *try, struct reencode_result *result)
-{
-	uint64_t cyc_max = result->stats.clock.cyc_max;
-	uint64_t ctl = clock_infer(try->profile, &result->stats);
-	unsigned *bits = &try->uarch->cyc_bits;
-
-	if (!try->options->ctl_given && (try->ctl & REENCODE_CTL_MTC_EN) != 0)
-		try->ctl |= ctl & REENCODE_CTL_FREQ;
-	if (!try->options->ctl_given && (try->ctl & REENCODE_CTL_CYC_EN) != 0)
-		try->ctl |= ctl & REENCODE_CTL_THRESH;
-	if (*bits == 0 || cyc_max < TZ_BIT(*bits))
-		return;
-	while (*bits < REENCODE_CYC_BITS && cyc_max >= TZ_BIT(*bits))
-		++*bits;
-	reencode_say(result, "the cycle counter has %u bits or more", *bits);
-}
-
-/* How many outcomes a full TNT has, where nobody tells: long ones show, split ones, too. */
-static void
-reencode_tnts(struct reencode_try *try, const struct trace_stats *stats)
-{
-	unsigned *bits = &try->uarch->tnt_bits;
-
-	if (try->options->errata_given)
-		return;
-	if (stats->long_tnts != 0)
-		*bits = REENCODE_TNT_LONG;
-	else if (stats->split_tnts != 0)
-		*bits = REENCODE_TNT_SHORT;
-}
-
-/* Takes what cannot be made again out of CTL; returns the bits that were. */
+/* The kinds of packets in the trace, a set. */
 static uint64_t
-reencode_take_out(uint64_t *ctl, uint64_t bits)
+setup_kinds(const struct trace_stats *stats)
 {
-	bits &= *ctl;
-	*ctl &= ~bits;
-	return bits;
+	uint64_t kinds = 0;
+
+	for (unsigned n = 0; n < PKT_KINDS; n++)
+		if (stats->packets[n] != 0)
+			kinds |= TZ_BIT(n);
+	return kinds;
+}
+
+/* PSBFreq as the longest way from PSB to PSB shows it. */
+static uint64_t
+setup_psb_freq(const struct trace_stats *stats)
+{
+	uint64_t n = 0;
+
+	while (n + 1 < SETUP_PSB_FREQS &&
+	    stats->gap_max >
+		REPLAY_PSB_PERIOD(n) + PT_LOOK_BYTES + 2 * SETUP_LATE_BYTES)
+		n++;
+	return n << 24;
+}
+
+/* MTCFreq and CycThresh, as far as the packets tell them, within what the profile has. */
+static uint64_t
+setup_clocks(const struct search *search)
+{
+	const struct trace_stats_clock *said = &search->result->stats.clock;
+	const struct profile *profile = &search->profile;
+	unsigned threshold = 0, freq = TRACE_STATS_FREQS;
+
+	for (unsigned n = 0; n < TRACE_STATS_FREQS; n++)
+		if ((profile->pt1_eax >> (16 + n) & 1) != 0 &&
+		    (freq == TRACE_STATS_FREQS ||
+			said->freq[n] > said->freq[freq]))
+			freq = n;
+	for (unsigned n = 1; n < TRACE_STATS_FREQS && said->cyc_max != 0; n++)
+		if ((profile->pt1_ebx >> n & 1) != 0 &&
+		    said->cyc_min >= TZ_BIT(n - 1))
+			threshold = n;
+	return SETUP_FREQ(freq % TRACE_STATS_FREQS) | SETUP_THRESH(threshold);
+}
+
+/* IA32_RTIT_CTL as the packets show it, without ranges and with DisRETC. */
+static uint64_t
+setup_infer(const struct search *search)
+{
+	const struct trace_stats *stats = &search->result->stats;
+	uint64_t clocks = setup_clocks(search);
+	uint64_t ctl = CTL_TOPA | CTL_DIS_RETC | setup_psb_freq(stats) |
+	    setup_shown(setup_kinds(stats));
+
+	if (stats->kernel)
+		ctl |= CTL_OS;
+	if (stats->user || !(ctl & CTL_OS))
+		ctl |= CTL_USER;
+	if (stats->fup_ptws != 0)
+		ctl |= CTL_FUP_ON_PTW;
+	if (stats->flagged != 0)
+		ctl |= CTL_EVENT_EN;
+	if (ctl & CTL_MTC_EN)
+		ctl |= clocks & SETUP_FREQ(0xf);
+	if (ctl & CTL_CYC_EN)
+		ctl |= clocks & SETUP_THRESH(0xf);
+	return ctl;
+}
+
+/* What the unit is to have of CTL: not what re-encoding does without. */
+static uint64_t
+setup_usable(uint64_t ctl)
+{
+	return (ctl & ~(CTL_FABRIC_EN | CTL_CR3_FILTER | CTL_ADDR_CFGS)) |
+	    CTL_TOPA;
+}
+
+/*
+ * How far the cycle counter counts, and how many outcomes a full TNT has, where nobody
+ * tells: long ones show, split ones, too.
+ */
+static void
+setup_uarch(struct search *search)
+{
+	const struct trace_stats *stats = &search->result->stats;
+	uint64_t cyc_max = stats->clock.cyc_max;
+	struct profile_uarch *uarch = &search->uarch;
+
+	if (!search->options->errata_given && stats->long_tnts != 0)
+		uarch->tnt_bits = SETUP_TNT_LONG;
+	else if (!search->options->errata_given && stats->split_tnts != 0)
+		uarch->tnt_bits = SETUP_TNT_SHORT;
+	if (uarch->cyc_bits == 0 || cyc_max < TZ_BIT(uarch->cyc_bits))
+		return;
+	while (uarch->cyc_bits < SETUP_CYC_BITS &&
+	    cyc_max >= TZ_BIT(uarch->cyc_bits))
+		uarch->cyc_bits++;
+	search_say(
+	    search, "the cycle counter has %u bits or more", uarch->cyc_bits);
 }
 
 /* Leaves out what the profile has not. */
 static void
-reencode_lack(struct reencode_try *try, struct reencode_result *result)
+setup_lack(struct search *search)
 {
-	for (size_t i = 0; i < TZ_ARRAY_LEN(reencode_lacks); i++) {
-		uint64_t bits = reencode_lacks[i].ctl, taken;
+	for (size_t i = 0; i < TZ_ARRAY_LEN(setup_rows); i++) {
+		const struct setup_row *row = &setup_rows[i];
+		uint64_t taken = search->ctl & row->all;
 
-		if ((try->profile->pt_ebx & reencode_lacks[i].ebx) != 0)
+		if ((search->profile.pt_ebx & row->ebx) != 0)
 			continue;
-		taken = reencode_take_out(&try->ctl, bits);
-		for (size_t n = 1; n < try->setting_count; n++)
-			taken |= reencode_take_out(&try->settings[n].ctl, bits);
+		search->ctl &= ~row->all;
+		for (size_t n = 1; n < search->setting_count; n++) {
+			taken |= search->settings[n].ctl & row->all;
+			search->settings[n].ctl &= ~row->all;
+		}
 		if (taken == 0)
 			continue;
-		try->left_out |= reencode_lacks[i].packets;
-		reencode_say(result,
+		search->left_out |= row->kinds;
+		search_say(search,
 		    "%s packets, which profile %s has not, are left out",
-		    reencode_lacks[i].text, try->profile->name);
+		    row->text, search->profile.name);
 	}
 }
 
-static void
-reencode_watch(struct reencode_try *try, const struct trace_stats *stats)
+/* Is there more than transfers? */
+static bool
+setup_is_watched(const struct search *search)
 {
-	static const enum pkt_kind kinds[] = { PKT_PTW, PKT_EXSTOP, PKT_MWAIT,
-		PKT_PWRE, PKT_PWRX, PKT_CFE, PKT_EVD, PKT_BBP, PKT_MNT };
+	const struct trace_stats *stats = &search->result->stats;
+	const uint64_t kinds = PKT_BIT(PTW) | PKT_BIT(EXSTOP) | PKT_BIT(MWAIT) |
+	    PKT_BIT(PWRE) | PKT_BIT(PWRX) | PKT_BIT(CFE) | PKT_BIT(EVD) |
+	    PKT_BIT(BBP) | PKT_BIT(MNT);
+	uint64_t ctl = search->ctl;
 
-	uint64_t ctl = try->ctl;
-
-	for (size_t i = 1; i < try->setting_count; i++)
-		ctl |= try->settings[i].ctl;
-	try->watched = (ctl & REENCODE_CTL_TIMING) != 0 ||
+	for (size_t i = 1; i < search->setting_count; i++)
+		ctl |= search->settings[i].ctl;
+	return (ctl & CTL_TIMING) != 0 || (setup_kinds(stats) & kinds) != 0 ||
 	    stats->tsx + stats->cbrs + stats->flagged != 0;
-	for (size_t i = 0; i < TZ_ARRAY_LEN(kinds); i++)
-		try->watched |= stats->packets[kinds[i]] != 0;
 }
 
 /* Makes room for the first setting and takes over the others. */
 static bool
-reencode_settings(struct reencode_try *try)
+setup_settings(struct search *search)
 {
-	const struct reencode_options *options = try->options;
+	const struct reencode_options *options = search->options;
 	size_t count = options->setting_count;
 
-	try->setting_count = count != 0 ? count : 1;
-	try->settings = calloc(try->setting_count, sizeof(*try->settings));
-	if (try->settings == NULL)
+	search->setting_count = count != 0 ? count : 1;
+	search->settings = calloc(
+	    search->setting_count, sizeof(*search->settings));
+	if (search->settings == NULL)
 		return false;
 	for (size_t i = 1; i < count; i++) {
-		try->settings[i] = options->settings[i];
-		reencode_make(&try->settings[i].ctl);
+		search->settings[i] = options->settings[i];
+		search->settings[i].ctl = setup_usable(
+		    options->settings[i].ctl);
 	}
 	return true;
 }
 
-int
-reencode_config(struct reencode_try *try, struct reencode_result *result,
-    struct tz_error *err)
+static void
+setup_ranges(struct search *search)
 {
-	const struct reencode_options *options = try->options;
-	int error = 0;
+	const struct decode_filter *filter = &search->result->filter;
 
-	try->ctl = options->ctl_given ? options->ctl
-				      : infer_ctl(&result->stats);
-	reencode_timing(try, result);
-	reencode_tnts(try, &result->stats);
+	search->error = ranges_infer(search);
+	for (unsigned n = 0; search->error == 0 && n < 4; n++)
+		if (CTL_ADDR_CFG(filter->config << 32, n) != 0)
+			search_say(search,
+			    "range %" PRIx64 "-%" PRIx64
+			    ", as wide as it may be",
+			    filter->a[n], filter->b[n]);
+}
+
+void
+setup_run(struct search *search)
+{
+	const struct reencode_options *options = search->options;
+	struct reencode_result *result = search->result;
+
+	search->ctl = options->ctl_given ? options->ctl : setup_infer(search);
+	setup_uarch(search);
 	if (!options->ctl_given)
-		reencode_say(result,
+		search_say(search,
 		    "IA32_RTIT_CTL %#" PRIx64
 		    " out of the packets; longest way from PSB to PSB %" PRIu64
 		    " bytes",
-		    try->ctl | 1, result->stats.gap_max);
-	reencode_make(&try->ctl);
-	if (!reencode_settings(try))
-		return tz_error(err, TZ_EIO, "settings: out of memory");
-	reencode_lack(try, result);
-	reencode_watch(try, &result->stats);
-	if (options->filter_given) {
-		result->filter = options->filter;
-	} else if (result->stats.pgd_ips != 0) {
-		error = infer_ranges(
-		    &result->filter, try->bytes, try->count, err);
-		for (unsigned n = 0; error == 0 && n < 4; n++)
-			if ((result->filter.config >> (4 * n) & 0xf) != 0)
-				reencode_say(result,
-				    "range %" PRIx64 "-%" PRIx64
-				    ", as wide as it may be",
-				    result->filter.a[n], result->filter.b[n]);
+		    search->ctl | CTL_TRACE_EN, result->stats.gap_max);
+	search->ctl = setup_usable(search->ctl);
+	if (!setup_settings(search)) {
+		search->error = tz_error(
+		    search->err, TZ_EIO, "settings: out of memory");
+		return;
 	}
-	return error;
+	setup_lack(search);
+	search->watched = setup_is_watched(search);
+	if (options->filter_given)
+		result->filter = options->filter;
+	else if (result->stats.pgd_ips != 0)
+		setup_ranges(search);
 }
