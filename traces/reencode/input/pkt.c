@@ -2,21 +2,24 @@
 
 #include "traces/reencode/input/pkt.h"
 
-#include <endian.h>
 #include <string.h>
 
 #define PKT_PSB_BYTES 16
 
-/* Packets whose first byte is 02, by their second: a header and a payload. */
-struct pkt_extended {
-	uint8_t opcode;
+/* Packets of one form: a header and a payload. */
+struct pkt_row {
+	uint8_t
+	    opcode; /* its byte; with a header of more than one its second, behind 02 */
 	uint8_t kind; /* enum pkt_kind */
 	uint8_t header_bytes;
 	uint8_t payload_bytes;
 	bool with_ip;
 };
 
-static const struct pkt_extended pkt_extended[] = {
+static const struct pkt_row pkt_rows[] = {
+	{ 0x59, PKT_MTC, 1, 1, false },
+	{ 0x19, PKT_TSC, 1, 7, false },
+	{ 0x99, PKT_EXEC, 1, 1, false },
 	{ 0xa3, PKT_TNT, 2, 6, false },
 	{ 0x43, PKT_PIP, 2, 6, false },
 	{ 0x03, PKT_CBR, 2, 2, false },
@@ -42,9 +45,11 @@ static const struct pkt_extended pkt_extended[] = {
 	{ 0xb3, PKT_BEP, 2, 0, true },
 };
 
-const uint8_t pkt_ip_bytes[8] = { 0, 2, 4, 6, 6, 9, 8, 9 };
+/* Bytes of an IP, by IPBytes; more than 8: reserved. */
+static const uint8_t pkt_ip_bytes[8] = { 0, 2, 4, 6, 6, 9, 8, 9 };
 
-const uint8_t pkt_ip_kinds[32] = {
+/* What may have an IP, by the lower 5 bits of its first byte; else PKT_PAD. */
+static const uint8_t pkt_ip_kinds[32] = {
 	[0x01] = PKT_PGD,
 	[0x0d] = PKT_TIP,
 	[0x11] = PKT_PGE,
@@ -88,21 +93,9 @@ pkt_value(const uint8_t *at, unsigned bytes)
 {
 	uint64_t value = 0;
 
-	for (unsigned i = 0; i < bytes; i++)
-		value |= (uint64_t)at[i] << (8 * i);
+	while (bytes-- != 0)
+		value = value << 8 | at[bytes];
 	return value;
-}
-
-/* The same for an IP, or with more than BYTES where there are 8 of them. */
-static uint64_t
-pkt_ip_value(const uint8_t *at, unsigned bytes, uint64_t left)
-{
-	uint64_t whole;
-
-	if (left < sizeof(whole))
-		return pkt_value(at, bytes);
-	memcpy(&whole, at, sizeof(whole));
-	return le64toh(whole);
 }
 
 /* Makes PACKET one of BYTES bytes, if there are so many. */
@@ -118,6 +111,19 @@ pkt_take(struct pkt_parser *parser, struct pkt *packet, enum pkt_kind kind,
 	packet->bytes = (uint8_t)bytes;
 	parser->offset += bytes;
 	return true;
+}
+
+/*
+ * The IP behind LAST of which VALUE has the lowest bytes, by IPBytes FORM, not 0: SDM
+ * vol. 3, 33.4.2.2, table "FUP/TIP IP Reconstruction".
+ */
+static uint64_t
+pkt_ip_after(uint64_t last, uint64_t value, unsigned form)
+{
+	uint64_t mask = ~UINT64_C(0) >> (64 - 8 * pkt_ip_bytes[form]);
+
+	return form == 3 ? (uint64_t)((int64_t)(value << 16) >> 16)
+			 : (last & ~mask) | value;
 }
 
 static bool
@@ -136,10 +142,8 @@ pkt_ip(struct pkt_parser *parser, struct pkt *packet, enum pkt_kind kind)
 	packet->bits = (uint8_t)form;
 	packet->with_ip = form != 0;
 	if (form != 0)
-		parser->last_ip = pkt_ip_after(parser->last_ip,
-		    pkt_ip_value(
-			at + 1, bytes, parser->count - packet->offset - 1),
-		    form);
+		parser->last_ip = pkt_ip_after(
+		    parser->last_ip, pkt_value(at + 1, bytes), form);
 	packet->value = parser->last_ip;
 	return true;
 }
@@ -156,34 +160,64 @@ pkt_tnt(struct pkt *packet, uint64_t payload)
 		packet->kind = PKT_BAD;
 }
 
+/* A PSB, of which LEFT bytes are there. */
 static bool
-pkt_two(struct pkt_parser *parser, struct pkt *packet)
+pkt_psb_at(struct pkt_parser *parser, struct pkt *packet, uint64_t left)
 {
-	const uint8_t *at = parser->bytes + parser->offset;
-	uint64_t left = parser->count - parser->offset;
+	size_t known = left < PKT_PSB_BYTES ? (size_t)left : PKT_PSB_BYTES;
 
 	packet->kind = PKT_BAD;
-	if (left < 2) {
+	if (memcmp(parser->bytes + parser->offset, pkt_psb, known) != 0 ||
+	    !pkt_take(parser, packet, PKT_PSB, PKT_PSB_BYTES))
+		return false;
+	parser->last_ip = 0;
+	parser->in_block = false;
+	return true;
+}
+
+/* What is in ROW and in AT, its bytes, beyond a payload. */
+static bool
+pkt_finish(struct pkt_parser *parser, struct pkt *packet,
+    const struct pkt_row *row, const uint8_t *at)
+{
+	packet->with_ip = row->with_ip;
+	if (row->kind == PKT_EXEC && packet->value >> 5 == 1)
+		packet->kind = PKT_TSX;
+	if (row->kind == PKT_CFE)
+		packet->with_ip = (packet->value & 0x80) != 0;
+	if (row->kind == PKT_TNT)
+		pkt_tnt(packet, packet->value);
+	if (row->kind == PKT_EVD) {
+		packet->extra = packet->value;
+		packet->value = at[2];
+	}
+	if (pkt_is(packet, PKT_BIT(BBP) | PKT_BIT(BEP) | PKT_BIT(OVF)))
+		parser->in_block = row->kind == PKT_BBP;
+	if (row->header_bytes != 1)
+		parser->narrow = parser->in_block &&
+		    (packet->value & 0x80) != 0;
+	return packet->kind != PKT_BAD;
+}
+
+/* A packet of pkt_rows, or a PSB. */
+static bool
+pkt_fixed(struct pkt_parser *parser, struct pkt *packet)
+{
+	uint64_t left = parser->count - parser->offset;
+	const uint8_t *at = parser->bytes + parser->offset;
+	bool two = at[0] == 2;
+
+	if (left <= two) {
 		packet->kind = PKT_CUT;
 		return false;
 	}
-	if (at[1] == 0x82) {
-		uint64_t known = left < PKT_PSB_BYTES ? left : PKT_PSB_BYTES;
+	if (two && at[1] == 0x82)
+		return pkt_psb_at(parser, packet, left);
+	packet->kind = PKT_BAD;
+	for (size_t i = 0; i < TZ_ARRAY_LEN(pkt_rows); i++) {
+		const struct pkt_row *row = &pkt_rows[i];
 
-		if (memcmp(at, pkt_psb, (size_t)known) != 0)
-			return false;
-		if (!pkt_take(parser, packet, PKT_PSB, PKT_PSB_BYTES))
-			return false;
-		parser->last_ip = 0;
-		parser->in_block = false;
-		return true;
-	}
-	if (at[1] == 0xf3)
-		parser->in_block = false;
-	for (size_t i = 0; i < TZ_ARRAY_LEN(pkt_extended); i++) {
-		const struct pkt_extended *row = &pkt_extended[i];
-
-		if (row->opcode != at[1])
+		if (row->opcode != at[two] || (row->header_bytes != 1) != two)
 			continue;
 		if (row->kind == PKT_MNT && left >= 3 && at[2] != 0x88)
 			return false;
@@ -192,20 +226,7 @@ pkt_two(struct pkt_parser *parser, struct pkt *packet)
 			return false;
 		packet->value = pkt_value(
 		    at + row->header_bytes, row->payload_bytes);
-		packet->with_ip = row->with_ip;
-		if (row->kind == PKT_CFE)
-			packet->with_ip = (packet->value & 0x80) != 0;
-		if (row->kind == PKT_TNT)
-			pkt_tnt(packet, packet->value);
-		if (row->kind == PKT_EVD) {
-			packet->extra = packet->value;
-			packet->value = at[2];
-		}
-		if (row->kind == PKT_BBP || row->kind == PKT_BEP)
-			parser->in_block = row->kind == PKT_BBP;
-		parser->narrow = parser->in_block &&
-		    (packet->value & 0x80) != 0;
-		return packet->kind != PKT_BAD;
+		return pkt_finish(parser, packet, row, at);
 	}
 	return false;
 }
@@ -239,41 +260,18 @@ pkt_cyc(struct pkt_parser *parser, struct pkt *packet)
 	return pkt_take(parser, packet, PKT_CYC, bytes);
 }
 
+/* An item of a block. */
 static bool
-pkt_payload(struct pkt_parser *parser, struct pkt *packet, enum pkt_kind kind,
-    unsigned bytes)
+pkt_bip(struct pkt_parser *parser, struct pkt *packet)
 {
 	const uint8_t *at = parser->bytes + parser->offset;
+	unsigned bytes = parser->narrow ? 4 : 8;
 
-	if (!pkt_take(parser, packet, kind, 1 + bytes))
+	if (!pkt_take(parser, packet, PKT_BIP, 1 + bytes))
 		return false;
 	packet->value = pkt_value(at + 1, bytes);
+	packet->bits = at[0] >> 3;
 	return true;
-}
-
-static bool
-pkt_odd(struct pkt_parser *parser, struct pkt *packet, uint8_t first)
-{
-	if ((first & 3) == 3)
-		return pkt_cyc(parser, packet);
-	if (pkt_ip_kinds[first & 0x1f] != 0)
-		return pkt_ip(
-		    parser, packet, (enum pkt_kind)pkt_ip_kinds[first & 0x1f]);
-	switch (first) {
-	case 0x99:
-		if (!pkt_payload(parser, packet, PKT_EXEC, 1))
-			return false;
-		if (packet->value >> 5 == 1)
-			packet->kind = PKT_TSX;
-		return true;
-	case 0x19:
-		return pkt_payload(parser, packet, PKT_TSC, 7);
-	case 0x59:
-		return pkt_payload(parser, packet, PKT_MTC, 1);
-	default:
-		packet->kind = PKT_BAD;
-		return false;
-	}
 }
 
 bool
@@ -281,30 +279,22 @@ pkt_any(struct pkt_parser *parser, struct pkt *packet)
 {
 	uint8_t first;
 
-	packet->kind = PKT_CUT;
-	packet->bytes = 0;
-	packet->bits = 0;
-	packet->with_ip = false;
-	packet->offset = parser->offset;
-	packet->value = 0;
+	*packet = (struct pkt){ .kind = PKT_CUT, .offset = parser->offset };
 	if (parser->offset >= parser->count)
 		return false;
 	first = parser->bytes[parser->offset];
-	if (first & 1)
-		return pkt_odd(parser, packet, first);
+	if (pkt_ip_kinds[first & 0x1f] != 0)
+		return pkt_ip(
+		    parser, packet, (enum pkt_kind)pkt_ip_kinds[first & 0x1f]);
 	if (first == 0)
 		return pkt_take(parser, packet, PKT_PAD, 1);
-	if (first == 2)
-		return pkt_two(parser, packet);
-	if (parser->in_block && (first & 7) == 4) {
-		if (!pkt_payload(
-			parser, packet, PKT_BIP, parser->narrow ? 4 : 8))
-			return false;
-		packet->bits = first >> 3;
-		return true;
-	}
-	if (!pkt_take(parser, packet, PKT_TNT, 1))
-		return false;
+	if ((first & 3) == 3)
+		return pkt_cyc(parser, packet);
+	if ((first & 1) != 0 || first == 2)
+		return pkt_fixed(parser, packet);
+	if (parser->in_block && (first & 7) == 4)
+		return pkt_bip(parser, packet);
+	(void)pkt_take(parser, packet, PKT_TNT, 1);
 	pkt_tnt(packet, first >> 1);
 	return true;
 }

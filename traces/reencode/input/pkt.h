@@ -118,7 +118,15 @@ pkt_next(struct pkt_parser *parser, struct pkt *packet)
 	return true;
 }
 
-/* The next packet of KINDS, a set.  False: as pkt_any(), before there is one. */
+/* The next packet that is no PAD.  False: as pkt_any(), before there is one. */
+static inline bool
+pkt_next_full(struct pkt_parser *parser, struct pkt *packet)
+{
+	pkt_skip_pads(parser);
+	return pkt_next(parser, packet);
+}
+
+/* The next packet of KINDS, a set.  False: the same. */
 bool pkt_next_of(struct pkt_parser *parser, struct pkt *packet, uint64_t kinds);
 
 /* The next packet that is neither PAD nor CYC. */
@@ -131,24 +139,6 @@ bool pkt_take_event(
 /* Payload of MODE.TSX: SDM vol. 3, 33.4.2.8 "MODE Packets". */
 #define PKT_TSX_IN    TZ_BIT(0)
 #define PKT_TSX_ABORT TZ_BIT(1)
-
-/* Bytes of an IP, by IPBytes; more than 8: reserved. */
-extern const uint8_t pkt_ip_bytes[8];
-/* What may have an IP, by the lower 5 bits of its first byte; else PKT_PAD. */
-extern const uint8_t pkt_ip_kinds[32];
-
-/*
- * The IP behind LAST of which WHOLE has the lowest bytes, by IPBytes FORM, not 0: SDM
- * vol. 3, 33.4.2.2, table "FUP/TIP IP Reconstruction".
- */
-static inline uint64_t
-pkt_ip_after(uint64_t last, uint64_t whole, unsigned form)
-{
-	uint64_t mask = ~UINT64_C(0) >> (64 - 8 * pkt_ip_bytes[form]);
-
-	return form == 3 ? (uint64_t)((int64_t)(whole << 16) >> 16)
-			 : (last & ~mask) | (whole & mask);
-}
 
 /* Offset of the first PSB at or after FROM; COUNT if there is none. */
 uint64_t pkt_find_psb(const uint8_t *bytes, uint64_t count, uint64_t from);

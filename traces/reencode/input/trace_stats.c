@@ -3,7 +3,6 @@
 #include "traces/decode/vector.h"
 
 #include <assert.h>
-#include <endian.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,19 +24,18 @@ trace_stats_free(struct trace_stats *stats)
 	*stats = (struct trace_stats){ 0 };
 }
 
-/* What a packet of KIND with IPBytes FORM, and LAST_IP behind it, say. */
-static inline void
-trace_stats_ip(struct trace_stats *stats, enum pkt_kind kind, unsigned form,
-    uint64_t last_ip)
+/* What PACKET, which may have an IP, says. */
+static void
+trace_stats_ip(struct trace_stats *stats, const struct pkt *packet)
 {
-	bool with_ip = form != 0, kernel = last_ip >> 63 != 0;
+	bool kernel = packet->value >> 63 != 0;
 
-	stats->traced = kind != PKT_PGD;
-	stats->ips_full += form == 6;
-	stats->ips_sext48 += form == 3;
-	stats->pgd_ips += with_ip & (kind == PKT_PGD);
-	stats->kernel |= with_ip & kernel;
-	stats->user |= with_ip & !kernel;
+	stats->traced = packet->kind != PKT_PGD;
+	stats->ips_full += packet->bits == 6;
+	stats->ips_sext48 += packet->bits == 3;
+	stats->pgd_ips += packet->with_ip && packet->kind == PKT_PGD;
+	stats->kernel |= packet->with_ip && kernel;
+	stats->user |= packet->with_ip && !kernel;
 }
 
 /* At END, where the next PSB or the trace's end is, so long there was none. */
@@ -111,16 +109,36 @@ trace_stats_time(struct trace_stats_clock *clock, const struct pkt *packet)
 }
 
 static bool
-trace_stats_packet(struct trace_stats *stats, const struct pkt *packet)
+trace_stats_mark(struct trace_stats *stats, uint64_t offset, uint64_t last_ip)
 {
-	uint8_t ratio = (uint8_t)packet->value;
+	if (!GROW(stats->mark, stats->mark_room, stats->mark_count + 1))
+		return false;
+	stats->mark[stats->mark_count++] =
+	    (struct trace_stats_mark){ .offset = offset, .last_ip = last_ip };
+	return true;
+}
 
-	stats->packets[packet->kind]++;
-	if (packet->kind != PKT_PAD && packet->kind != PKT_CYC)
+/* A TNT of one byte, where an even byte is one: not in a block. */
+static void
+trace_stats_tnt(struct trace_stats *stats, const struct pkt *packet)
+{
+	stats->split_tnts += stats->full_tnt;
+	stats->full_tnt = packet->bits == 6;
+}
+
+/* LAST_IP: before PACKET, no PAD, which lies in a block if IN_BLOCK.  False: out of memory. */
+static bool
+trace_stats_packet(struct trace_stats *stats, const struct pkt *packet,
+    uint64_t last_ip, bool in_block)
+{
+	if (packet->kind == PKT_TNT && packet->bytes == 1 && !in_block)
+		trace_stats_tnt(stats, packet);
+	else if (packet->kind != PKT_CYC)
 		stats->full_tnt = false;
+	stats->packets[packet->kind]++;
 	if (packet->kind == PKT_OVF)
 		stats->clock.in_cyc = false;
-	else if (packet->kind != PKT_PAD)
+	else
 		trace_stats_cyc(&stats->clock);
 	switch ((int)packet->kind) {
 	case PKT_TSX:
@@ -141,9 +159,9 @@ trace_stats_packet(struct trace_stats *stats, const struct pkt *packet)
 	case PKT_PGE:
 	case PKT_PGD:
 	case PKT_FUP:
-		trace_stats_ip(
-		    stats, packet->kind, packet->bits, packet->value);
-		return true;
+		trace_stats_ip(stats, packet);
+		return packet->kind != PKT_PGD ||
+		    trace_stats_mark(stats, packet->offset, last_ip);
 	case PKT_TNT:
 		stats->long_tnts += packet->bytes > 1;
 		return true;
@@ -155,30 +173,20 @@ trace_stats_packet(struct trace_stats *stats, const struct pkt *packet)
 	case PKT_OVF:
 		stats->in_psb = false;
 		trace_stats_end(stats, packet->offset);
-		return true;
+		return trace_stats_mark(stats, packet->offset, last_ip);
 	case PKT_CBR:
 		if (!stats->in_psb)
 			trace_stats_end(stats, packet->offset);
 		stats->cbrs += !stats->in_psb && stats->traced;
 		if (!GROW(stats->cbr, stats->cbr_room, stats->cbr_count + 1))
 			return false;
-		stats->cbr[stats->cbr_count++] = (struct trace_stats_cbr){
-			.offset = packet->offset, .ratio = ratio
-		};
+		stats->cbr[stats->cbr_count++] =
+		    (struct trace_stats_cbr){ .offset = packet->offset,
+			    .ratio = (uint8_t)packet->value };
 		return true;
 	default:
 		return true;
 	}
-}
-
-static bool
-trace_stats_mark(struct trace_stats *stats, uint64_t offset, uint64_t last_ip)
-{
-	if (!GROW(stats->mark, stats->mark_room, stats->mark_count + 1))
-		return false;
-	stats->mark[stats->mark_count++] =
-	    (struct trace_stats_mark){ .offset = offset, .last_ip = last_ip };
-	return true;
 }
 
 /* All of SCAN's bytes were read: the last packet that is no PAD ended at END. */
@@ -194,112 +202,21 @@ trace_stats_cut(
 		stats->cut_off = parser->count - end;
 }
 
-/* Goes past the packet of KIND, which may have an IP, at SCAN's place; false: out of memory. */
-static inline bool
-trace_stats_skip(
-    struct trace_stats *stats, struct pkt_parser *parser, enum pkt_kind kind)
-{
-	const uint8_t *at = parser->bytes + parser->offset;
-	uint64_t last_ip = parser->last_ip, offset = parser->offset;
-	unsigned form = at[0] >> 5;
-
-	trace_stats_cyc(&stats->clock);
-	stats->packets[kind]++;
-	parser->offset += 1u + pkt_ip_bytes[form];
-	if (form != 0) {
-		uint64_t whole;
-
-		memcpy(&whole, at + 1, sizeof(whole));
-		parser->last_ip = pkt_ip_after(last_ip, le64toh(whole), form);
-	}
-	trace_stats_ip(stats, kind, form, parser->last_ip);
-	return kind != PKT_PGD || trace_stats_mark(stats, offset, last_ip);
-}
-
-/*
- * PADs, short TNTs and CYCs, and what may have an IP, which most of a trace is, without
- * making packets of them; *END: see trace_stats_cut().  False: out of memory.
- */
-static bool
-trace_stats_pass(
-    struct trace_stats *stats, struct pkt_parser *parser, uint64_t *end)
-{
-	uint64_t at = parser->offset, count = parser->count, tnts = 0,
-		 split = 0;
-	bool full = stats->full_tnt, good = true;
-
-	/* In a block an even byte may begin a BIP. */
-	if (parser->in_block)
-		return true;
-	while (at < count && good) {
-		uint8_t first = parser->bytes[at];
-		enum pkt_kind kind;
-
-		if (first == 0) {
-			at++;
-			continue;
-		}
-		if ((first & 1) == 0 && first != 2) {
-			trace_stats_cyc(&stats->clock);
-			tnts++;
-			split += full;
-			full = first >> 7 != 0;
-			at++;
-			*end = at;
-			continue;
-		}
-		kind = (enum pkt_kind)pkt_ip_kinds[first & 0x1f];
-		if (kind != PKT_PAD) {
-			/* 8 bytes of IP are read, whatever it has. */
-			if (count - at <= sizeof(uint64_t) ||
-			    pkt_ip_bytes[first >> 5] > sizeof(uint64_t))
-				break;
-			parser->offset = at;
-			good = trace_stats_skip(stats, parser, kind);
-			full = false;
-			at = parser->offset;
-		} else if ((first & PKT_CYC_MASK) == PKT_CYC_OPCODE) {
-			trace_stats_cyc(&stats->clock);
-			stats->packets[PKT_CYC]++;
-			stats->clock.in_cyc = true;
-			stats->clock.cyc = first >> 3;
-			at++;
-		} else {
-			break;
-		}
-		*end = at;
-	}
-	parser->offset = at;
-	stats->full_tnt = full;
-	stats->split_tnts += split;
-	stats->packets[PKT_TNT] += tnts;
-	return good;
-}
-
 bool
 trace_stats_read(
     struct trace_stats *stats, const uint8_t *bytes, uint64_t count)
 {
-	struct pkt packet;
 	struct pkt_parser parser;
-	uint64_t end;
+	struct pkt packet;
+	uint64_t end, last_ip = 0;
 
 	*stats = (struct trace_stats){ .clock = { .cyc_min = UINT64_MAX } };
-	stats->first_psb = pkt_find_psb(bytes, count, 0);
-	pkt_begin(&parser, bytes, count, stats->first_psb);
-	end = stats->first_psb;
+	pkt_begin_psb(&parser, bytes, count, 0);
+	stats->first_psb = end = parser.offset;
 	for (;;) {
-		uint64_t last_ip = parser.last_ip;
-
-		while (pkt_next(&parser, &packet)) {
-			if ((packet.kind == PKT_PGD ||
-				packet.kind == PKT_OVF) &&
-			    !trace_stats_mark(stats, packet.offset, last_ip))
-				return false;
-			if (packet.kind != PKT_PAD)
-				end = parser.offset;
-			if (!trace_stats_packet(stats, &packet) ||
-			    !trace_stats_pass(stats, &parser, &end))
+		for (; pkt_next_full(&parser, &packet); end = parser.offset) {
+			if (!trace_stats_packet(
+				stats, &packet, last_ip, parser.in_block))
 				return false;
 			last_ip = parser.last_ip;
 		}
@@ -310,9 +227,9 @@ trace_stats_read(
 		}
 		stats->bad++;
 		stats->in_psb = false;
-		pkt_begin(&parser, bytes, count,
-		    pkt_find_psb(bytes, count, packet.offset + 1));
+		pkt_begin_psb(&parser, bytes, count, packet.offset + 1);
 		end = parser.offset;
+		last_ip = 0;
 	}
 }
 
