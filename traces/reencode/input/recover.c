@@ -108,67 +108,66 @@ recover_sync(struct recover *recover, struct recover_item *item)
 	item->offset = recover->sync_offset;
 }
 
-/* An event that says where tracing goes on or ends. */
-static bool
-recover_flow_event(struct recover_item *item, const struct pt_event *event)
+/* Makes ITEM of EVENT. */
+static void
+recover_convert(struct recover_item *item, const struct pt_event *event)
 {
 	item->no_ip = event->ip_suppressed != 0;
 	switch ((int)event->type) {
 	case ptev_enabled:
 		item->kind = RECOVER_ENABLED;
 		item->ip = event->variant.enabled.ip;
-		return true;
+		return;
 	case ptev_disabled:
 		item->kind = RECOVER_DISABLED;
 		item->to = event->variant.disabled.ip;
-		return true;
+		return;
 	case ptev_async_disabled:
 		item->kind = RECOVER_ASYNC_DISABLED;
 		item->ip = event->variant.async_disabled.at;
 		item->to = event->variant.async_disabled.ip;
-		return true;
+		return;
 	case ptev_async_branch:
 		item->kind = RECOVER_ASYNC_BRANCH;
 		item->ip = event->variant.async_branch.from;
 		item->to = event->variant.async_branch.to;
-		return true;
+		return;
 	case ptev_overflow:
 		item->kind = RECOVER_OVERFLOW;
 		item->ip = event->variant.overflow.ip;
-		return true;
-	default:
-		return false;
-	}
-}
-
-/* An event that changes what the packets say of the processor. */
-static bool
-recover_state_event(struct recover_item *item, const struct pt_event *event)
-{
-	switch ((int)event->type) {
+		return;
 	case ptev_paging:
 		item->kind = RECOVER_PAGING;
 		item->value = event->variant.paging.cr3;
 		item->flag = event->variant.paging.non_root != 0;
-		return true;
+		return;
 	case ptev_async_paging:
 		item->kind = RECOVER_ASYNC_PAGING;
 		item->ip = event->variant.async_paging.ip;
 		item->value = event->variant.async_paging.cr3;
 		item->flag = event->variant.async_paging.non_root != 0;
-		return true;
+		return;
 	case ptev_exec_mode:
 		item->kind = RECOVER_MODE;
 		item->ip = event->variant.exec_mode.ip;
 		item->bits = recover_bits(event->variant.exec_mode.mode);
-		return true;
+		return;
 	case ptev_vmcs:
-	case ptev_async_vmcs:
 		item->kind = RECOVER_VMCS;
 		item->value = event->variant.vmcs.base;
-		return true;
+		return;
+	case ptev_async_vmcs:
+		item->kind = RECOVER_VMCS;
+		item->ip = event->variant.async_vmcs.ip;
+		item->value = event->variant.async_vmcs.base;
+		return;
+	case ptev_tsx:
+		item->kind = RECOVER_OTHER;
+		item->ip = event->variant.tsx.ip;
+		return;
 	default:
-		return false;
+		item->kind = RECOVER_OTHER;
+		return;
 	}
 }
 
@@ -179,24 +178,10 @@ recover_psb(struct recover *recover, struct recover_item *item,
 {
 	bool told = recover->psb_told;
 
-	item->kind = RECOVER_PSB;
-	item->no_ip = event->ip_suppressed != 0;
-	switch ((int)event->type) {
-	case ptev_exec_mode:
-		item->ip = event->variant.exec_mode.ip;
-		break;
-	case ptev_tsx:
-		item->ip = event->variant.tsx.ip;
-		break;
-	case ptev_async_paging:
-		item->ip = event->variant.async_paging.ip;
-		break;
-	case ptev_async_vmcs:
-		item->ip = event->variant.async_vmcs.ip;
-		break;
-	default:
+	if (event->type != ptev_exec_mode && event->type != ptev_tsx &&
+	    event->type != ptev_async_paging && event->type != ptev_async_vmcs)
 		return false;
-	}
+	item->kind = RECOVER_PSB;
 	recover->psb_told = true;
 	return !told && !item->no_ip;
 }
@@ -210,19 +195,12 @@ recover_event(struct recover *recover, struct recover_item *item)
 	recover->status = pt_blk_event(recover->decoder, &event, sizeof(event));
 	if (recover->status < 0)
 		return false;
+	recover_convert(item, &event);
 	if (event.status_update != 0)
 		return recover_psb(recover, item, &event);
-	if (recover_flow_event(item, &event)) {
-		recover->disables += item->kind == RECOVER_DISABLED ||
-		    item->kind == RECOVER_ASYNC_DISABLED;
-		return true;
-	}
-	if (recover_state_event(item, &event))
-		return true;
-	if (event.type == ptev_tick)
-		return false;
-	item->kind = RECOVER_OTHER;
-	return true;
+	recover->disables += item->kind == RECOVER_DISABLED ||
+	    item->kind == RECOVER_ASYNC_DISABLED;
+	return event.type != ptev_tick;
 }
 
 /*
