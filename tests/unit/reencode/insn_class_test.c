@@ -50,39 +50,39 @@ fill(uint8_t *bytes, uint64_t *dice)
 
 /* What Zydis itself says. */
 static void
-check(const ZydisDecoder *decoder, const struct insn_class *form,
-    const uint8_t *bytes, unsigned count)
+check(const ZydisDecoder *decoder, uint64_t class, const uint8_t *bytes,
+    unsigned count)
 {
 	ZydisDecodedInstruction insn;
 	bool good = ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(
 	    decoder, ZYAN_NULL, bytes, count, &insn));
 
-	assert_int_equal(form != NULL, good);
+	assert_int_equal(class != 0, good);
 	if (!good)
 		return;
-	assert_int_equal(form->length, insn.length);
-	assert_int_equal(insn_class_distance(form, bytes),
+	assert_int_equal(insn_class_length(class), insn.length);
+	assert_int_equal(insn_class_distance(class, bytes),
 	    insn.raw.imm[0].is_relative ? insn.raw.imm[0].value.s : 0);
-	assert_int_equal(form->kind == WALK_COND,
+	assert_int_equal(insn_class_kind(class) == WALK_COND,
 	    insn.meta.category == ZYDIS_CATEGORY_COND_BR &&
 		insn.mnemonic != ZYDIS_MNEMONIC_XBEGIN);
-	assert_int_equal(
-	    form->kind == WALK_CALL || form->kind == WALK_CALL_INDIRECT,
+	assert_int_equal(insn_class_kind(class) == WALK_CALL ||
+		insn_class_kind(class) == WALK_CALL_INDIRECT,
 	    insn.meta.category == ZYDIS_CATEGORY_CALL &&
 		insn.meta.branch_type != ZYDIS_BRANCH_TYPE_FAR);
-	assert_int_equal(
-	    form->kind == WALK_JUMP || form->kind == WALK_JUMP_INDIRECT,
+	assert_int_equal(insn_class_kind(class) == WALK_JUMP ||
+		insn_class_kind(class) == WALK_JUMP_INDIRECT,
 	    insn.meta.category == ZYDIS_CATEGORY_UNCOND_BR &&
 		insn.meta.branch_type != ZYDIS_BRANCH_TYPE_FAR);
-	assert_int_equal(form->kind == WALK_RET,
+	assert_int_equal(insn_class_kind(class) == WALK_RET,
 	    insn.mnemonic == ZYDIS_MNEMONIC_RET &&
 		insn.meta.branch_type != ZYDIS_BRANCH_TYPE_FAR);
-	assert_int_equal(form->kind == WALK_MOV_CR3,
+	assert_int_equal(insn_class_kind(class) == WALK_MOV_CR3,
 	    insn.mnemonic == ZYDIS_MNEMONIC_MOV &&
 		insn.opcode_map == ZYDIS_OPCODE_MAP_0F && insn.opcode == 0x22 &&
 		insn.raw.modrm.reg == 3);
 	if (insn.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR)
-		assert_int_equal(form->kind, WALK_FAR);
+		assert_int_equal(insn_class_kind(class), WALK_FAR);
 }
 
 static void
@@ -90,13 +90,13 @@ a_head_says_what_zydis_says(void **state)
 {
 	(void)state;
 	for (size_t mode = 0; mode < TZ_ARRAY_LEN(modes); mode++) {
-		struct forms *forms = insn_class_create();
+		struct insn_class_table *table = calloc(1, sizeof(*table));
 		uint64_t dice = 1 + mode;
 		ZydisDecoder decoder;
 		uint8_t bytes[INSN_CLASS_BYTES_MAX];
-		struct insn_class form;
 
-		assert_non_null(forms);
+		assert_non_null(table);
+		insn_class_init(table);
 		ZydisDecoderInit(&decoder, modes[mode].mode, modes[mode].width);
 		for (unsigned n = 0; n < INSNS; n++) {
 			unsigned count = n % 16 != 0 ? INSN_CLASS_BYTES_MAX
@@ -105,12 +105,10 @@ a_head_says_what_zydis_says(void **state)
 			fill(bytes, &dice);
 			check(&decoder,
 			    insn_class_of(
-				forms, bytes, count, modes[mode].bits, &form)
-				? &form
-				: NULL,
+				table, bytes, count, modes[mode].bits),
 			    bytes, count);
 		}
-		insn_class_destroy(forms);
+		free(table);
 	}
 }
 
@@ -139,24 +137,23 @@ sweep(size_t mode, uint8_t prefix, bool two)
 {
 	static const uint8_t rexes[] = { 0, 0x41, 0x44, 0x48, 0x4f };
 	size_t count = modes[mode].bits == 64 ? TZ_ARRAY_LEN(rexes) : 1;
-	struct forms *forms = insn_class_create();
+	struct insn_class_table *table = calloc(1, sizeof(*table));
 	uint8_t bytes[INSN_CLASS_BYTES_MAX];
 	uint64_t dice = 1u + prefix;
 	ZydisDecoder decoder;
-	struct insn_class form;
-	bool good;
 
-	assert_non_null(forms);
+	assert_non_null(table);
+	insn_class_init(table);
 	ZydisDecoderInit(&decoder, modes[mode].mode, modes[mode].width);
 	for (unsigned n = 0; n < 256 * 256 * count; n++) {
 		put(bytes, &dice, prefix, rexes[n % count], two,
 		    n / (unsigned)count >> 8, n / (unsigned)count & 0xff);
-		good = insn_class_of(forms, bytes, INSN_CLASS_BYTES_MAX,
-		    modes[mode].bits, &form);
-		check(
-		    &decoder, good ? &form : NULL, bytes, INSN_CLASS_BYTES_MAX);
+		check(&decoder,
+		    insn_class_of(
+			table, bytes, INSN_CLASS_BYTES_MAX, modes[mode].bits),
+		    bytes, INSN_CLASS_BYTES_MAX);
 	}
-	insn_class_destroy(forms);
+	free(table);
 }
 
 static void
@@ -177,20 +174,20 @@ static void
 modes_are_told_apart(void **state)
 {
 	static const uint8_t bytes[INSN_CLASS_BYTES_MAX] = { 0xe8 };
-	struct forms *forms = insn_class_create();
-	struct insn_class form;
+	struct insn_class_table *table = calloc(1, sizeof(*table));
 
 	(void)state;
-	assert_non_null(forms);
+	assert_non_null(table);
+	insn_class_init(table);
 	for (unsigned n = 0; n < 4; n++) {
-		assert_true(insn_class_of(
-		    forms, bytes, INSN_CLASS_BYTES_MAX, 16, &form));
-		assert_int_equal(form.length, 3);
-		assert_true(insn_class_of(
-		    forms, bytes, INSN_CLASS_BYTES_MAX, 64, &form));
-		assert_int_equal(form.length, 5);
+		assert_int_equal(insn_class_length(insn_class_of(
+				     table, bytes, INSN_CLASS_BYTES_MAX, 16)),
+		    3);
+		assert_int_equal(insn_class_length(insn_class_of(
+				     table, bytes, INSN_CLASS_BYTES_MAX, 64)),
+		    5);
 	}
-	insn_class_destroy(forms);
+	free(table);
 }
 
 int

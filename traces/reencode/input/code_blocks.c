@@ -16,9 +16,8 @@ _Static_assert(
 struct walk {
 	struct code_blocks blocks; /* first: see code_blocks_at() */
 	const struct memory_image *image;
-	struct forms *forms;
-	const struct insn_class_table *table; /* of those */
-	uint32_t block_count, block_room;     /* .block[0] counts */
+	struct insn_class_table table;
+	uint32_t block_count, block_room; /* .block[0] counts */
 	uint32_t *slot; /* index of a block, 0: none; a power of two of them */
 	size_t slot_count;
 	/* For each block with direct calls how many, then the addresses after them. */
@@ -39,18 +38,16 @@ code_blocks_create(const struct memory_image *image)
 	walk->image = image;
 	walk->slot_count = WALK_SLOTS;
 	walk->slot = calloc(walk->slot_count, sizeof(*walk->slot));
-	walk->forms = insn_class_create();
+	insn_class_init(&walk->table);
 	/* What is not yet used of it costs no memory. */
 	walk->blocks.block = malloc(WALK_BLOCKS * sizeof(struct code_block));
 	walk->block_room = WALK_BLOCKS;
 	walk->block_count = 1;
-	if (walk->blocks.block == NULL || walk->slot == NULL ||
-	    walk->forms == NULL) {
+	if (walk->blocks.block == NULL || walk->slot == NULL) {
 		code_blocks_destroy(walk);
 		return NULL;
 	}
 	*code_blocks_none(walk) = (struct code_block){ .last = WALK_PLAIN };
-	walk->table = insn_class_table(walk->forms);
 	return walk;
 }
 
@@ -61,7 +58,6 @@ code_blocks_destroy(struct walk *walk)
 		return;
 	free(walk->blocks.block);
 	free(walk->slot);
-	insn_class_destroy(walk->forms);
 	free(walk->call);
 	free(walk);
 }
@@ -131,18 +127,17 @@ code_blocks_insn(
 	uint8_t bits = code_blocks_bits(&block->key);
 	uint8_t room[INSN_CLASS_BYTES_MAX];
 	const uint8_t *bytes;
-	struct insn_class form;
 
 	if (kept != 0) {
 		bytes = walk->span + (va - walk->span_va);
-		form = insn_class_unpack(kept);
 	} else {
 		unsigned count;
 
 		bytes = code_blocks_fetch(walk, va, room, &count);
 		if (count == 0)
 			return "no image has memory there";
-		if (!insn_class_of(walk->forms, bytes, count, bits, &form))
+		kept = insn_class_of(&walk->table, bytes, count, bits);
+		if (kept == 0)
 			return "no instruction";
 	}
 	block->key = code_blocks_key(
@@ -150,8 +145,9 @@ code_blocks_insn(
 	if (code_blocks_end(&block->key) != va)
 		return "a block with jumps over 512 GiB";
 	block->last &= WALK_CALLS_MAX << WALK_CALLS_SHIFT;
-	block->last |= (uint32_t)form.kind | (uint32_t)form.length << 4;
-	block->distance = insn_class_distance(&form, bytes);
+	block->last |= (uint32_t)insn_class_kind(kept) |
+	    insn_class_length(kept) << 4;
+	block->distance = insn_class_distance(kept, bytes);
 	return NULL;
 }
 
@@ -219,7 +215,7 @@ code_blocks_kept(const struct walk *walk, uint64_t va, uint8_t bits)
 	    walk->span_bytes - at < INSN_CLASS_BYTES_MAX)
 		return 0;
 	return insn_class_kept(
-	    walk->table, insn_class_first(walk->span + at), bits);
+	    &walk->table, insn_class_first(walk->span + at), bits);
 }
 
 /* Walks BLOCK from its first instruction to its last. */

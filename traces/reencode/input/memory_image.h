@@ -38,15 +38,6 @@ int memory_image_add(
 int memory_image_add_file(struct memory_image *image, const char *file,
     uint64_t offset, uint64_t count, uint64_t va, struct tz_error *err);
 
-/*
- * The two steps of these: reads the file PATH, whose COUNT BYTES are there as long as
- * IMAGE; puts BYTES of the one that was read last, from OFFSET on, which it has, at VA.
- */
-int memory_image_load(struct memory_image *image, const char *path,
-    const uint8_t **bytes, uint64_t *count, struct tz_error *err);
-int memory_image_put(struct memory_image *image, const char *path, uint64_t va,
-    uint64_t offset, uint64_t bytes, struct tz_error *err);
-
 /* Bytes in all of them. */
 uint64_t memory_image_bytes(const struct memory_image *image);
 
