@@ -9,62 +9,21 @@
 /* Output that was compared is kept up to so many bytes. */
 #define COMPARE_KEEP_BYTES (UINT64_C(1) << 20)
 
-/* One of the two streams, read packet by packet. */
-struct compare_side {
-	struct pkt_parser parser;
-	struct pkt packet; /* that the item came from */
-	uint64_t left_out;
-	unsigned bits; /* outcomes of .packet that are still to come */
-	bool in_psb;   /* between PSB and PSBEND */
-	bool drop_fup; /* the next FUP belongs to what is left out */
-	uint64_t exec; /* payload of the last MODE.Exec */
-	bool exec_known;
-};
-
-/* What is compared. */
-struct compare_item {
-	enum pkt_kind kind;
-	uint64_t value;
-};
-
-struct compare {
-	enum compare_form form;
-	const uint8_t *bytes;
-	uint64_t count, whole; /* up to a limit; all of them */
-	uint64_t left_out;
-	uint64_t start;    /* of this stretch in the trace */
-	uint64_t at;       /* in the trace: equal up to here, byte for byte */
-	uint64_t boundary; /* a packet ends there, not after .at */
-	bool apart;        /* the bytes are not equal: packets are compared */
-	bool limited;      /* output behind .count is not compared */
-	struct compare_side theirs, ours;
-	uint8_t *own; /* output from .boundary on, while apart */
-	uint64_t own_count, own_room;
-	struct compare_difference difference;
-};
-
-struct compare *
-compare_create(enum compare_form form, const uint8_t *bytes, uint64_t count,
-    uint64_t left_out)
+void
+compare_begin(struct compare *compare, enum compare_form form,
+    const uint8_t *bytes, uint64_t count, uint64_t left_out)
 {
-	struct compare *compare = calloc(1, sizeof(*compare));
-
-	if (compare == NULL)
-		return NULL;
-	compare->form = form;
-	compare->bytes = bytes;
-	compare->count = compare->whole = count;
-	compare->left_out = form == COMPARE_BYTES ? 0 : left_out;
-	return compare;
+	*compare = (struct compare){ .form = form,
+		.bytes = bytes,
+		.count = count,
+		.whole = count,
+		.left_out = form == COMPARE_BYTES ? 0 : left_out };
 }
 
 void
-compare_destroy(struct compare *compare)
+compare_end(struct compare *compare)
 {
-	if (compare == NULL)
-		return;
 	free(compare->own);
-	free(compare);
 }
 
 void
@@ -78,24 +37,6 @@ compare_start(struct compare *compare, uint64_t offset)
 	compare->boundary = offset;
 	compare->apart = false;
 	compare->own_count = 0;
-}
-
-const struct compare_difference *
-compare_difference(const struct compare *compare)
-{
-	return &compare->difference;
-}
-
-void
-compare_forgive(struct compare *compare)
-{
-	compare->difference = (struct compare_difference){ .found = false };
-}
-
-bool
-compare_is_apart(const struct compare *compare)
-{
-	return compare->apart;
 }
 
 uint64_t
@@ -158,10 +99,9 @@ compare_counts(struct compare_side *side, enum compare_form form)
 	return form != COMPARE_CANONICAL || compare_is_canonical(side, packet);
 }
 
-/* The next item.  False: there is none, or the bytes end within it. */
+/* Goes on to the next item.  False: there is none, or the bytes end within it. */
 static bool
-compare_next(struct compare_side *side, enum compare_form form,
-    struct compare_item *item)
+compare_next(struct compare_side *side, enum compare_form form)
 {
 	if (side->bits == 0) {
 		do {
@@ -169,41 +109,31 @@ compare_next(struct compare_side *side, enum compare_form form,
 				return false;
 		} while (!compare_counts(side, form));
 	}
-	item->kind = side->packet.kind;
-	item->value = side->packet.value;
-	if (form != COMPARE_CANONICAL || item->kind != PKT_TNT)
+	side->value = side->packet.value;
+	if (form != COMPARE_CANONICAL || side->packet.kind != PKT_TNT)
 		return true;
 	if (side->bits == 0)
 		side->bits = side->packet.bits;
 	side->bits--;
-	item->value = side->packet.value >> side->bits & 1;
+	side->value = side->packet.value >> side->bits & 1;
 	return true;
 }
 
-/* Is ITEM, of the packet that the trace has, one that may have an IP but has none? */
+/* Are the two items that were read the same? */
 static bool
-compare_is_bare(const struct compare *compare, const struct compare_item *item)
+compare_same(const struct compare *compare)
 {
-	return !compare->theirs.packet.with_ip &&
-	    (item->kind == PKT_PGD || item->kind == PKT_TIP ||
-		item->kind == PKT_PGE || item->kind == PKT_FUP);
-}
+	const struct compare_side *theirs = &compare->theirs;
+	const struct compare_side *ours = &compare->ours;
+	const struct pkt *a = &theirs->packet, *b = &ours->packet;
 
-/* Are the two packets that were read the same? */
-static bool
-compare_same(const struct compare *compare, const struct compare_item *theirs,
-    const struct compare_item *ours)
-{
-	const struct pkt *a = &compare->theirs.packet;
-	const struct pkt *b = &compare->ours.packet;
-
-	if (theirs->kind != ours->kind)
+	if (a->kind != b->kind)
 		return false;
 	/* Without an IP its value is the last one, which PSB+ and lost ones forget. */
 	if (compare->form == COMPARE_CANONICAL)
 		return a->with_ip == b->with_ip &&
 		    (theirs->value == ours->value ||
-			compare_is_bare(compare, theirs));
+			(!a->with_ip && pkt_is(a, PKT_IPS)));
 	if (compare->form == COMPARE_BYTES &&
 	    a->offset - compare->boundary != b->offset)
 		return false;
@@ -215,6 +145,7 @@ compare_same(const struct compare *compare, const struct compare_item *theirs,
 int
 compare_outcome(const struct compare *compare, unsigned pending)
 {
+	const uint64_t ends = PKT_BIT(TNT) | PKT_BIT(TIP) | PKT_BIT(PGD);
 	struct compare_side side = compare->theirs;
 	unsigned skip = pending;
 
@@ -229,12 +160,9 @@ compare_outcome(const struct compare *compare, unsigned pending)
 			    int)(side.packet.value >> (side.bits - 1 - skip) &
 			    1);
 		skip -= side.bits;
-		do {
-			if (!pkt_next(&side.parser, &side.packet) ||
-			    side.packet.kind == PKT_TIP ||
-			    side.packet.kind == PKT_PGD)
-				return -1;
-		} while (side.packet.kind != PKT_TNT);
+		if (!pkt_next_of(&side.parser, &side.packet, ends) ||
+		    side.packet.kind != PKT_TNT)
+			return -1;
 		side.bits = side.packet.bits;
 	}
 }
@@ -248,8 +176,8 @@ compare_is_psb(const struct compare_side *side)
 
 	if (packet.kind == PKT_TNT && !pkt_next(&parser, &packet))
 		return false;
-	while (packet.kind == PKT_PAD && pkt_next(&parser, &packet))
-		continue;
+	if (packet.kind == PKT_PAD)
+		(void)pkt_next_of(&parser, &packet, ~PKT_BIT(PAD));
 	return packet.kind == PKT_PSB;
 }
 
@@ -286,19 +214,17 @@ compare_limit(struct compare *compare, uint64_t end)
 static void
 compare_packets(struct compare *compare)
 {
-	struct compare_item theirs, ours;
-
 	while (!compare->difference.found) {
 		/* What is cut off now comes with the next bytes. */
-		if (!compare_next(&compare->ours, compare->form, &ours)) {
+		if (!compare_next(&compare->ours, compare->form)) {
 			TZ_ASSERT(compare->ours.packet.kind == PKT_CUT);
 			return;
 		}
-		if (!compare_next(&compare->theirs, compare->form, &theirs)) {
+		if (!compare_next(&compare->theirs, compare->form)) {
 			if (compare->limited)
 				return;
 			compare_differ(compare, true);
-		} else if (!compare_same(compare, &theirs, &ours)) {
+		} else if (!compare_same(compare)) {
 			compare_differ(compare, true);
 		}
 	}
@@ -344,13 +270,11 @@ static bool
 compare_part(struct compare *compare)
 {
 	struct compare_side *theirs = &compare->theirs;
-	struct compare_item item;
-
 	/* What both sides know there, from the beginning of this stretch. */
 	*theirs = (struct compare_side){ .left_out = compare->left_out };
 	pkt_begin(
 	    &theirs->parser, compare->bytes, compare->boundary, compare->start);
-	while (compare_next(theirs, COMPARE_CANONICAL, &item))
+	while (compare_next(theirs, COMPARE_CANONICAL))
 		theirs->bits = 0;
 	theirs->drop_fup = false;
 	compare->ours = *theirs;
@@ -394,8 +318,6 @@ compare_feed(
 bool
 compare_stop(struct compare *compare, uint64_t end)
 {
-	struct compare_item item;
-
 	if (compare->difference.found)
 		return true;
 	if (!compare->apart && compare->at >= end)
@@ -405,7 +327,7 @@ compare_stop(struct compare *compare, uint64_t end)
 	compare_packets(compare);
 	compare->theirs.parser.count = end;
 	if (!compare->difference.found &&
-	    compare_next(&compare->theirs, compare->form, &item))
+	    compare_next(&compare->theirs, compare->form))
 		compare_differ(compare, false);
 	return true;
 }

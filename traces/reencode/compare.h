@@ -33,16 +33,42 @@ struct compare_difference {
 	bool pad; /* one of the two packets is a PAD */
 };
 
-struct compare;
+/* One of the two streams, read packet by packet. */
+struct compare_side {
+	struct pkt_parser parser;
+	struct pkt packet; /* the last one */
+	uint64_t left_out;
+	unsigned bits;  /* outcomes of .packet that are still to come */
+	uint64_t value; /* of .packet, or that of the last outcome */
+	bool in_psb;    /* between PSB and PSBEND */
+	bool drop_fup;  /* the next FUP belongs to what is left out */
+	uint64_t exec;  /* payload of the last MODE.Exec */
+	bool exec_known;
+};
+
+struct compare {
+	enum compare_form form;
+	const uint8_t *bytes;
+	uint64_t count, whole; /* up to a limit; all of them */
+	uint64_t left_out;
+	uint64_t start;    /* of this stretch in the trace */
+	uint64_t at;       /* in the trace: equal up to here, byte for byte */
+	uint64_t boundary; /* a packet ends there, not after .at */
+	bool apart;        /* the bytes are not equal: packets are compared */
+	bool limited;      /* output behind .count is not compared */
+	struct compare_side theirs, ours;
+	uint8_t *own; /* output from .boundary on, while apart */
+	uint64_t own_count, own_room;
+	struct compare_difference difference;
+};
 
 /*
- * LEFT_OUT: bit n set: packets of kind n (enum pkt_kind) are in the trace but not
- * what the unit was asked for; ignored in every form but bytes.  NULL: out of
- * memory.
+ * LEFT_OUT: a set of kinds (enum pkt_kind) that are in the trace but not what the unit
+ * was asked for; ignored in every form but bytes.
  */
-struct compare *compare_create(enum compare_form form, const uint8_t *bytes,
-    uint64_t count, uint64_t left_out);
-void compare_destroy(struct compare *compare);
+void compare_begin(struct compare *compare, enum compare_form form,
+    const uint8_t *bytes, uint64_t count, uint64_t left_out);
+void compare_end(struct compare *compare);
 
 /* The unit's output goes on where the trace is at OFFSET. */
 void compare_start(struct compare *compare, uint64_t offset);
@@ -69,16 +95,7 @@ bool compare_stop(struct compare *compare, uint64_t end);
  */
 int compare_outcome(const struct compare *compare, unsigned pending);
 
-/* Has the output been another, byte for byte, than the trace since compare_start()? */
-bool compare_is_apart(const struct compare *compare);
-
-/* There was no difference: a new stretch follows. */
-void compare_forgive(struct compare *compare);
-
 /* Where in the trace the output has come to, as far as it is equal. */
 uint64_t compare_offset(const struct compare *compare);
-
-const struct compare_difference *compare_difference(
-    const struct compare *compare);
 
 #endif

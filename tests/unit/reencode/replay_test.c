@@ -77,8 +77,7 @@ follow(struct side *side, const uint64_t *ip, size_t count,
 	struct recover_item *item = batch.item;
 	struct trace_stats stats;
 	struct tz_error err;
-	struct compare *compare = compare_create(
-	    COMPARE_CANONICAL, stream, sizeof(stream), 0);
+	struct compare compare;
 	struct unit_driver feed;
 	unsigned pending;
 	const struct replay_config config = { .bytes = stream,
@@ -90,10 +89,10 @@ follow(struct side *side, const uint64_t *ip, size_t count,
 
 	memset(&batch, 0, sizeof(batch));
 	memset(choices, 0, sizeof(choices));
-	assert_non_null(compare);
+	compare_begin(&compare, COMPARE_CANONICAL, stream, sizeof(stream), 0);
 	assert_true(trace_stats_read(&stats, stream, sizeof(stream)));
 	assert_int_equal(unit_driver_create(&feed, reencode_nearest(0x506e3),
-			     &setting, 1, &stats, compare, &err),
+			     &setting, 1, &stats, &compare, &err),
 	    0);
 	feed.phase = 64;
 	feed.free_psbs = true;
@@ -109,7 +108,7 @@ follow(struct side *side, const uint64_t *ip, size_t count,
 	assert_false(replay.failed);
 	pending = pt_unit_tnt_pending(feed.unit);
 	unit_driver_destroy(&feed);
-	compare_destroy(compare);
+	compare_end(&compare);
 	trace_stats_free(&stats);
 	return pending;
 }

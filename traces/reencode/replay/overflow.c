@@ -176,7 +176,7 @@ overflow_cut(struct replay *replay, uint64_t end, bool lost)
 	    unit_driver_range(replay->feed, FEED_CFG_FILTER, &inside))
 		trace_boundary_move(&after, inside);
 	/* Where bytes need not be equal their number says nothing. */
-	if (!lost || compare_is_apart(replay->feed->compare))
+	if (!lost || replay->feed->compare->apart)
 		compare_limit(replay->feed->compare, end);
 	else
 		pt_unit_lose(

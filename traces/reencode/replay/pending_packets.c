@@ -133,8 +133,7 @@ pending_packets_lose(struct replay *replay, struct pkt_parser behind)
 	struct pkt ovf;
 
 	if (!pkt_next_event(&behind, &ovf) || ovf.kind != PKT_OVF ||
-	    compare_is_apart(replay->feed->compare) ||
-	    end <= replay->feed->offset)
+	    replay->feed->compare->apart || end <= replay->feed->offset)
 		return false;
 	pt_unit_lose(replay->feed->unit, end - replay->feed->offset);
 	return true;

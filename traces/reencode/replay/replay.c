@@ -50,7 +50,7 @@ replay_take(struct replay *replay)
 	replay->doubt.untaken = 0;
 	if (!unit_driver_take(replay->feed))
 		replay_fail(replay);
-	if (compare_difference(replay->feed->compare)->found)
+	if (replay->feed->compare->difference.found)
 		replay->ended = true;
 }
 

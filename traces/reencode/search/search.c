@@ -117,19 +117,14 @@ static void
 search_once(struct search *search)
 {
 	struct reencode_result *result = search->result;
-	struct compare *compare;
+	struct compare compare;
 	struct unit_driver feed;
 
 	/* A ring takes as long as millions of instructions: not once a choice. */
 	if (search->error != 0 || search->endless)
 		return;
-	compare = compare_create(search->options->form, search->bytes,
+	compare_begin(&compare, search->options->form, search->bytes,
 	    search->count, search->left_out);
-	if (compare == NULL) {
-		search->error = tz_error(
-		    search->err, TZ_EIO, "compare: out of memory");
-		return;
-	}
 	for (size_t i = 0; i < (search->inferred ? search->setting_count : 1);
 	     i++) {
 		struct setting *setting = &search->settings[i];
@@ -138,7 +133,7 @@ search_once(struct search *search)
 		setting->filter = result->filter;
 	}
 	search->error = unit_driver_create(&feed, &search->profile,
-	    search->settings, search->setting_count, &result->stats, compare,
+	    search->settings, search->setting_count, &result->stats, &compare,
 	    search->err);
 	if (search->error == 0) {
 		feed.phase = search->phase;
@@ -147,10 +142,10 @@ search_once(struct search *search)
 		search->error = search_drive(search, &feed);
 		unit_driver_destroy(&feed);
 	}
-	result->difference = *compare_difference(compare);
+	result->difference = compare.difference;
 	result->ctl = search->ctl;
 	search->endless = result->replay.endless;
-	compare_destroy(compare);
+	compare_end(&compare);
 }
 
 /* Takes another count where a PSB came too early or too late.  False: none. */
