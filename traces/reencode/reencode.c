@@ -166,8 +166,8 @@ reencode_judge(struct search *search)
 		result->equal = result->equal && (at->unmapped || at->errata);
 	}
 	replay->covered = covered;
-	result->distinct_blocks = code_blocks(search->walk);
-	result->distinct_insns = code_blocks_insns(search->walk);
+	result->distinct_blocks = search->walk->block_count - 1;
+	result->distinct_insns = search->walk->insns;
 	/* Event Trace tells of transfers without a branch. */
 	result->nothing = replay->blocks == 0 &&
 	    (replay->other_events == 0 || replay->gap_count != 0);

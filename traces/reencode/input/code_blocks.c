@@ -13,21 +13,6 @@
 _Static_assert(
     sizeof(struct code_block) == 32, "two in a line of the host's cache");
 
-struct walk {
-	struct code_blocks blocks; /* first: see code_blocks_at() */
-	const struct memory_image *image;
-	struct insn_class_table table;
-	uint32_t block_count, block_room; /* .block[0] counts */
-	uint32_t *slot; /* index of a block, 0: none; a power of two of them */
-	size_t slot_count;
-	/* For each block with direct calls how many, then the addresses after them. */
-	uint64_t *call;
-	size_t call_count, call_room;
-	uint64_t insns;
-	const uint8_t *span; /* memory that was found last */
-	uint64_t span_va, span_bytes;
-};
-
 struct walk *
 code_blocks_create(const struct memory_image *image)
 {
@@ -40,10 +25,10 @@ code_blocks_create(const struct memory_image *image)
 	walk->slot = calloc(walk->slot_count, sizeof(*walk->slot));
 	insn_class_init(&walk->table);
 	/* What is not yet used of it costs no memory. */
-	walk->blocks.block = malloc(WALK_BLOCKS * sizeof(struct code_block));
+	walk->block = malloc(WALK_BLOCKS * sizeof(struct code_block));
 	walk->block_room = WALK_BLOCKS;
 	walk->block_count = 1;
-	if (walk->blocks.block == NULL || walk->slot == NULL) {
+	if (walk->block == NULL || walk->slot == NULL) {
 		code_blocks_destroy(walk);
 		return NULL;
 	}
@@ -56,16 +41,10 @@ code_blocks_destroy(struct walk *walk)
 {
 	if (walk == NULL)
 		return;
-	free(walk->blocks.block);
+	free(walk->block);
 	free(walk->slot);
 	free(walk->call);
 	free(walk);
-}
-
-struct code_block *
-code_blocks_none(struct walk *walk)
-{
-	return code_blocks_at(walk, 0);
 }
 
 /* Bytes at VA, which may lie in two pieces; returns how many of 15. */
@@ -245,20 +224,13 @@ code_blocks_through(struct walk *walk, struct code_block *block, uint64_t *at)
 	}
 }
 
-static size_t
-code_blocks_hash(const struct walk *walk, const struct code_blocks_key *key)
-{
-	uint64_t hash = (key->ip ^ (uint64_t)code_blocks_count(key) << 48) *
-	    UINT64_C(0x9e3779b97f4a7c15);
-
-	return (size_t)(hash >> 20) & (walk->slot_count - 1);
-}
-
 /* Where the block of KEY is, or would be. */
 static size_t
 code_blocks_slot(const struct walk *walk, const struct code_blocks_key *key)
 {
-	size_t slot = code_blocks_hash(walk, key);
+	uint64_t hash = (key->ip ^ (uint64_t)code_blocks_count(key) << 48) *
+	    UINT64_C(0x9e3779b97f4a7c15);
+	size_t slot = (size_t)(hash >> 20) & (walk->slot_count - 1);
 
 	while (walk->slot[slot] != 0 &&
 	    !code_blocks_is(code_blocks_at(walk, walk->slot[slot]), key))
@@ -290,7 +262,7 @@ code_blocks_grow(struct walk *walk)
 static bool
 code_blocks_extend(struct walk *walk)
 {
-	struct code_block *block = walk->blocks.block;
+	struct code_block *block = walk->block;
 
 	if (walk->block_count < walk->block_room)
 		return true;
@@ -299,7 +271,7 @@ code_blocks_extend(struct walk *walk)
 	block = realloc(block, walk->block_room * 2 * sizeof(*block));
 	if (block == NULL)
 		return false;
-	walk->blocks.block = block;
+	walk->block = block;
 	walk->block_room *= 2;
 	return true;
 }
@@ -338,24 +310,16 @@ code_blocks_add(struct walk *walk, const struct code_blocks_key *wanted,
 	return index;
 }
 
-static uint32_t
-code_blocks_find(struct walk *walk, const struct code_blocks_key *wanted,
-    const char **text, uint64_t *at)
-{
-	size_t slot = code_blocks_slot(walk, wanted);
-
-	if (walk->slot[slot] != 0)
-		return walk->slot[slot];
-	return code_blocks_add(walk, wanted, slot, text, at);
-}
-
 struct code_block *
 code_block(struct walk *walk, struct code_block *before,
     const struct code_blocks_key *wanted, const char **text, uint64_t *at)
 {
 	uint32_t from = (uint32_t)(before - code_blocks_at(walk, 0));
-	uint32_t index = code_blocks_find(walk, wanted, text, at);
+	size_t slot = code_blocks_slot(walk, wanted);
+	uint32_t index = walk->slot[slot];
 
+	if (index == 0)
+		index = code_blocks_add(walk, wanted, slot, text, at);
 	if (index == 0)
 		return NULL;
 	before = code_blocks_at(walk, from);
@@ -371,16 +335,4 @@ code_blocks_calls(
 
 	*count = behind != 0 ? (size_t)walk->call[behind - 1] : 0;
 	return walk->call + behind;
-}
-
-uint64_t
-code_blocks(const struct walk *walk)
-{
-	return walk->block_count - 1;
-}
-
-uint64_t
-code_blocks_insns(const struct walk *walk)
-{
-	return walk->insns;
 }

@@ -34,14 +34,37 @@ struct code_block {
 	    last; /* kind (4 bits), length (4); then for code_blocks_calls() */
 };
 
-struct walk;
+struct walk {
+	struct code_block *block;         /* [0] is none */
+	uint32_t block_count, block_room; /* [0] counts */
+	const struct memory_image *image;
+	struct insn_class_table table;
+	uint32_t *slot; /* index of a block, 0: none; a power of two of them */
+	size_t slot_count;
+	/* For each block with direct calls how many, then the addresses after them. */
+	uint64_t *call;
+	size_t call_count, call_room;
+	uint64_t insns;      /* in all blocks */
+	const uint8_t *span; /* memory that was found last */
+	uint64_t span_va, span_bytes;
+};
+
+static inline struct code_block *
+code_blocks_at(const struct walk *walk, uint32_t index)
+{
+	return &walk->block[index];
+}
+
+/* A block without instructions. */
+static inline struct code_block *
+code_blocks_none(const struct walk *walk)
+{
+	return code_blocks_at(walk, 0);
+}
 
 /* IMAGE must outlive the result.  NULL: out of memory. */
 struct walk *code_blocks_create(const struct memory_image *image);
 void code_blocks_destroy(struct walk *walk);
-
-/* A block without instructions. */
-struct code_block *code_blocks_none(struct walk *walk);
 
 /*
  * The block that is WANTED, valid up to the next call that returns one; BEFORE is the
@@ -128,17 +151,6 @@ code_blocks_is(
 		   (block->key.rest ^ wanted->rest)) == 0;
 }
 
-/* The first member of struct walk: what code_blocks_again() needs of it. */
-struct code_blocks {
-	struct code_block *block; /* [0] is none */
-};
-
-static inline struct code_block *
-code_blocks_at(const struct walk *walk, uint32_t index)
-{
-	return &((const struct code_blocks *)walk)->block[index];
-}
-
 /* The same as code_block() where it came after BEFORE last, else NULL. */
 static inline struct code_block *
 code_blocks_again(const struct walk *walk, const struct code_block *before,
@@ -156,9 +168,5 @@ bool code_blocks_is_whole(const struct walk *walk, uint64_t va);
 /* The addresses after BLOCK's direct calls before the last instruction, *COUNT. */
 const uint64_t *code_blocks_calls(
     const struct walk *walk, const struct code_block *block, size_t *count);
-
-/* Distinct blocks, and instructions in them. */
-uint64_t code_blocks(const struct walk *walk);
-uint64_t code_blocks_insns(const struct walk *walk);
 
 #endif

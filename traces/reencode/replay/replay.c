@@ -54,13 +54,6 @@ replay_take(struct replay *replay)
 		replay->ended = true;
 }
 
-void
-replay_room(struct replay *replay)
-{
-	if (unit_driver_is_filling(replay->feed))
-		replay_take(replay);
-}
-
 /*
  * Tells the unit of TRANSFER, by the last block's last instruction or behind it; TELLS:
  * packets before it may say what it is.
@@ -396,7 +389,7 @@ replay_leave_bare(
 	if (!replay->has_last || replay->feed->filter.config == 0 ||
 	    (kind != PT_TRANSFER_COND && kind != PT_TRANSFER_JMP_DIRECT &&
 		kind != PT_TRANSFER_CALL_DIRECT)) {
-		*after = unit_driver_out_of_context(replay->feed, after);
+		*after = unit_driver_context(replay->feed, after, false);
 		return;
 	}
 	after->ip = code_blocks_target(replay->last);

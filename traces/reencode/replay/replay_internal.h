@@ -62,9 +62,6 @@ void replay_set(struct replay *replay, uint64_t offset);
 /* Hands the unit's output to the comparison. */
 void replay_take(struct replay *replay);
 
-/* The same where there might be no room for much more. */
-void replay_room(struct replay *replay);
-
 /* The last block's last instruction led to IP: may it, and what was it? */
 void replay_resolve(struct replay *replay, uint64_t ip);
 

@@ -164,12 +164,12 @@ trace_boundary_stand(
 	uint64_t ip;
 
 	if (!plus->context) {
-		*at = unit_driver_out_of_context(replay->feed, at);
+		*at = unit_driver_context(replay->feed, at, false);
 		return false;
 	}
 	if (!unit_driver_range(replay->feed, FEED_CFG_FILTER, &ip))
 		return trace_boundary_peek_pge(replay, at);
-	*at = unit_driver_in_context(replay->feed, at);
+	*at = unit_driver_context(replay->feed, at, true);
 	at->ip = unit_driver_outside(replay->feed);
 	return false;
 }

@@ -27,7 +27,7 @@ trace_off_span_toggle(
 		replay->traced = trace_boundary_stand(replay, plus, &at);
 	} else {
 		trace_boundary_peek_cr3(replay);
-		at = unit_driver_out_of_context(replay->feed, &replay->at);
+		at = unit_driver_context(replay->feed, &replay->at, false);
 	}
 	replay->at = at;
 	trace_boundary_look(replay, offset);
@@ -107,8 +107,8 @@ trace_off_span_psb(struct replay *replay, const struct pkt *psb)
 static void
 trace_off_span_pip(struct replay *replay, uint64_t pip)
 {
-	struct pt_context after = unit_driver_in_context(
-	    replay->feed, &replay->at);
+	struct pt_context after = unit_driver_context(
+	    replay->feed, &replay->at, true);
 
 	trace_boundary_pip(&after, pip);
 	if (replay->at.enclave || replay->feed->filter.config != 0)
@@ -168,6 +168,14 @@ trace_off_span_stop(struct replay *replay, const struct pkt *packet)
 	replay_report(replay, PT_TRANSFER_FAR, 0, &after);
 }
 
+/* Takes the unit's output where there might be no room for much more. */
+static void
+trace_off_span_make_room(struct replay *replay)
+{
+	if (unit_driver_is_filling(replay->feed))
+		replay_take(replay);
+}
+
 void
 trace_off_span_drive(struct replay *replay)
 {
@@ -175,12 +183,11 @@ trace_off_span_drive(struct replay *replay)
 	uint64_t tsc = UINT64_MAX, cyc = UINT64_MAX;
 	struct pkt packet;
 
-	for (;; replay_room(replay)) {
+	for (;; trace_off_span_make_room(replay)) {
 		struct pkt_parser before;
 
 		pkt_skip_pads(&replay->guide);
 		before = replay->guide;
-
 		if (!pkt_next(&replay->guide, &packet)) {
 			pending_packets_before(replay, true);
 			return;

@@ -107,7 +107,7 @@ unit_driver_write_setting(struct unit_driver *feed)
 		    (feed->ctl & CTL_TIMING) != 0 ? PT_LOOK_BYTES
 						  : FEED_HOLD_BYTES);
 	for (uint32_t n = 0; n < TZ_ARRAY_LEN(feed->filter.a); n++) {
-		if ((feed->filter.config >> (4 * n) & 0xf) == 0)
+		if (CTL_ADDR_CFG(feed->ctl, n) == 0)
 			continue;
 		good = good &&
 		    unit_driver_wrmsr(
@@ -245,12 +245,21 @@ unit_driver_disable(struct unit_driver *feed, const struct pt_context *at)
 	    feed->unit, MSR_RTIT_CTL, feed->ctl & ~CTL_TRACE_EN, at, 0);
 }
 
+uint32_t
+unit_driver_count(const struct unit_driver *feed)
+{
+	uint64_t status = 0;
+
+	(void)pt_unit_rdmsr(feed->unit, MSR_RTIT_STATUS, &status);
+	return (uint32_t)(status >> STATUS_COUNT_SHIFT & STATUS_COUNT_MASK);
+}
+
 bool
 unit_driver_toggle(struct unit_driver *feed, uint64_t offset,
     const struct unit_driver_state *state, const struct pt_context *at)
 {
 	static const uint8_t pads[64];
-	uint64_t status = 0;
+	uint64_t count;
 
 	unit_driver_disable(feed, at);
 	if (!unit_driver_take(feed))
@@ -266,19 +275,18 @@ unit_driver_toggle(struct unit_driver *feed, uint64_t offset,
 		feed->offset += left;
 		feed->zero += left;
 	}
-	(void)pt_unit_rdmsr(feed->unit, MSR_RTIT_STATUS, &status);
-	status &= STATUS_COUNT_MASK << 32;
+	/* A counter of 0 would be that of an enable with PSB+. */
+	count = unit_driver_count(feed);
 	if (state != NULL && state->in_vmx)
 		pt_unit_vmptrld(feed->unit, state->vmcs);
-	if (state != NULL)
-		status = 0;
-	else if ((status >> 32 & STATUS_COUNT_MASK) == 0)
-		status |= UINT64_C(1) << 32;
+	if (state != NULL || count == 0)
+		count = state == NULL;
 	unit_driver_set_cbr(feed, offset);
 	pt_unit_set_time(feed->unit, &feed->now, feed->cycles);
 	return unit_driver_write_setting(feed) &&
 	    unit_driver_seek(feed, feed->offset) &&
-	    unit_driver_wrmsr(feed, MSR_RTIT_STATUS, status) &&
+	    unit_driver_wrmsr(
+		feed, MSR_RTIT_STATUS, count << STATUS_COUNT_SHIFT) &&
 	    pt_unit_wrmsr(feed->unit, MSR_RTIT_CTL, feed->ctl, at, at->ip) ==
 	    FAULT_NONE &&
 	    unit_driver_take(feed);
@@ -313,20 +321,11 @@ unit_driver_is_filling(const struct unit_driver *feed)
 	    FEED_RING_BYTES / 4;
 }
 
-uint32_t
-unit_driver_count(const struct unit_driver *feed)
-{
-	uint64_t status = 0;
-
-	(void)pt_unit_rdmsr(feed->unit, MSR_RTIT_STATUS, &status);
-	return (uint32_t)(status >> 32 & STATUS_COUNT_MASK);
-}
-
 bool
 unit_driver_range(const struct unit_driver *feed, unsigned cfg, uint64_t *ip)
 {
 	for (unsigned n = 0; n < TZ_ARRAY_LEN(feed->filter.a); n++)
-		if ((feed->filter.config >> (4 * n) & 0xf) == cfg) {
+		if (CTL_ADDR_CFG(feed->ctl, n) == cfg) {
 			*ip = feed->filter.a[n];
 			return true;
 		}
@@ -340,7 +339,7 @@ unit_driver_outside(const struct unit_driver *feed)
 
 	for (unsigned tried = 0; tried < TZ_ARRAY_LEN(feed->filter.a); tried++)
 		for (unsigned n = 0; n < TZ_ARRAY_LEN(feed->filter.a); n++) {
-			if ((feed->filter.config >> (4 * n) & 0xf) != 0 &&
+			if (CTL_ADDR_CFG(feed->ctl, n) != 0 &&
 			    ip >= feed->filter.a[n] && ip <= feed->filter.b[n])
 				ip = feed->filter.b[n] + 1;
 		}
@@ -348,30 +347,18 @@ unit_driver_outside(const struct unit_driver *feed)
 }
 
 struct pt_context
-unit_driver_out_of_context(
-    const struct unit_driver *feed, const struct pt_context *at)
+unit_driver_context(
+    const struct unit_driver *feed, const struct pt_context *at, bool in)
 {
-	struct pt_context out = *at;
+	struct pt_context context = *at;
 
 	if (!(feed->ctl & CTL_OS))
-		out.cpl = 0;
+		context.cpl = in ? 3 : 0;
 	else if (!(feed->ctl & CTL_USER))
-		out.cpl = 3;
+		context.cpl = in ? 0 : 3;
 	else
-		out.enclave = true;
-	return out;
-}
-
-struct pt_context
-unit_driver_in_context(
-    const struct unit_driver *feed, const struct pt_context *at)
-{
-	struct pt_context in = *at;
-
-	if (!(feed->ctl & CTL_OS))
-		in.cpl = 3;
-	else if (!(feed->ctl & CTL_USER))
-		in.cpl = 0;
-	in.enclave = false;
-	return in;
+		context.enclave = !in;
+	if (in)
+		context.enclave = false;
+	return context;
 }

@@ -92,12 +92,11 @@ uint64_t unit_driver_outside(const struct unit_driver *feed);
 bool unit_driver_range(
     const struct unit_driver *feed, unsigned cfg, uint64_t *ip);
 
-/* AT, but out of context: ContextEn is 0. */
-struct pt_context unit_driver_out_of_context(
-    const struct unit_driver *feed, const struct pt_context *at);
-
-/* AT, but in context at its CPL or, if that is not traced, at the one that is. */
-struct pt_context unit_driver_in_context(
-    const struct unit_driver *feed, const struct pt_context *at);
+/*
+ * AT, but in context at its CPL or, if that is not traced, at the one that is; not IN:
+ * out of context, ContextEn is 0.
+ */
+struct pt_context unit_driver_context(
+    const struct unit_driver *feed, const struct pt_context *at, bool in);
 
 #endif
