@@ -1,7 +1,6 @@
 #include "traces/reencode/compare.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include "traces/decode/vector.h"
 
 #define COMPARE_TIMING \
  (TZ_BIT(PKT_TSC) | TZ_BIT(PKT_TMA) | TZ_BIT(PKT_MTC) | TZ_BIT(PKT_CYC))
@@ -245,31 +244,28 @@ compare_trim(struct compare *compare)
 	compare->ours.parser.count = compare->own_count;
 }
 
-static bool
+static void
 compare_append(struct compare *compare, const uint8_t *bytes, uint64_t count)
 {
-	if (compare->own_room - compare->own_count < count) {
-		uint64_t room = (compare->own_count + count) * 2 + 4096;
-		uint8_t *more = realloc(compare->own, (size_t)room);
+	size_t wanted = (size_t)(compare->own_count + count);
 
-		if (more == NULL)
-			return false;
-		compare->own = more;
-		compare->own_room = room;
+	if (!GROW(compare->own, compare->own_room, wanted)) {
+		compare->failed = true;
+		return;
 	}
 	if (count != 0)
 		memcpy(compare->own + compare->own_count, bytes, (size_t)count);
 	compare->own_count += count;
 	compare->ours.parser.bytes = compare->own;
 	compare->ours.parser.count = compare->own_count;
-	return true;
 }
 
 /* The bytes are no longer equal: packets are, up to the boundary. */
-static bool
+static void
 compare_part(struct compare *compare)
 {
 	struct compare_side *theirs = &compare->theirs;
+
 	/* What both sides know there, from the beginning of this stretch. */
 	*theirs = (struct compare_side){ .left_out = compare->left_out };
 	pkt_begin(
@@ -284,16 +280,16 @@ compare_part(struct compare *compare)
 	compare->ours.left_out = 0;
 	compare->own_count = 0;
 	compare->apart = true;
-	return compare_append(compare, compare->bytes + compare->boundary,
+	compare_append(compare, compare->bytes + compare->boundary,
 	    compare->at - compare->boundary);
 }
 
-bool
+void
 compare_feed(
     struct compare *compare, const uint8_t *bytes, uint64_t count, bool whole)
 {
-	if (compare->difference.found)
-		return true;
+	if (compare->difference.found || compare->failed)
+		return;
 	if (!compare->apart) {
 		if (compare->limited && count > compare->count - compare->at)
 			count = compare->count - compare->at;
@@ -303,31 +299,30 @@ compare_feed(
 			compare->at += count;
 			if (whole)
 				compare->boundary = compare->at;
-			return true;
+			return;
 		}
-		if (!compare_part(compare))
-			return false;
+		compare_part(compare);
 	}
-	if (!compare_append(compare, bytes, count))
-		return false;
+	compare_append(compare, bytes, count);
+	if (compare->failed)
+		return;
 	compare_packets(compare);
 	compare_trim(compare);
-	return true;
 }
 
-bool
+void
 compare_stop(struct compare *compare, uint64_t end)
 {
-	if (compare->difference.found)
-		return true;
-	if (!compare->apart && compare->at >= end)
-		return true;
-	if (!compare->apart && !compare_part(compare))
-		return false;
+	if (compare->difference.found || compare->failed ||
+	    (!compare->apart && compare->at >= end))
+		return;
+	if (!compare->apart)
+		compare_part(compare);
+	if (compare->failed)
+		return;
 	compare_packets(compare);
 	compare->theirs.parser.count = end;
 	if (!compare->difference.found &&
 	    compare_next(&compare->theirs, compare->form))
 		compare_differ(compare, false);
-	return true;
 }

@@ -58,7 +58,9 @@ struct compare {
 	bool limited;      /* output behind .count is not compared */
 	struct compare_side theirs, ours;
 	uint8_t *own; /* output from .boundary on, while apart */
-	uint64_t own_count, own_room;
+	uint64_t own_count;
+	size_t own_room;
+	bool failed; /* out of memory: nothing is compared any more */
 	struct compare_difference difference;
 };
 
@@ -73,21 +75,15 @@ void compare_end(struct compare *compare);
 /* The unit's output goes on where the trace is at OFFSET. */
 void compare_start(struct compare *compare, uint64_t offset);
 
-/*
- * COUNT bytes more of output; WHOLE: they end where a packet ends.  False: out of
- * memory.
- */
-bool compare_feed(
+/* COUNT bytes more of output; WHOLE: they end where a packet ends. */
+void compare_feed(
     struct compare *compare, const uint8_t *bytes, uint64_t count, bool whole);
 
 /* Until compare_start(): the output is not compared with what is behind END. */
 void compare_limit(struct compare *compare, uint64_t end);
 
-/*
- * The output of this stretch is over: so must be the trace up to END.  False: out
- * of memory.
- */
-bool compare_stop(struct compare *compare, uint64_t end);
+/* The output of this stretch is over: so must be the trace up to END. */
+void compare_stop(struct compare *compare, uint64_t end);
 
 /*
  * The outcome in the trace, 0 or 1, of the branch that comes after PENDING ones

@@ -10,6 +10,16 @@
 /* Packets before the first that differs. */
 #define TEXT_CONTEXT 3
 
+/* The packet at OFFSET of the trace. */
+static const char *
+text_packet(const struct reencode_result *result, const uint8_t *bytes,
+    uint64_t offset, char text[TEXT_ROOM])
+{
+	packets_describe(
+	    bytes, (size_t)result->bytes, (size_t)offset, text, TEXT_ROOM);
+	return text;
+}
+
 /* The packets before the one that differs, from the PSB before it on. */
 static void
 text_context(
@@ -18,13 +28,14 @@ text_context(
 	const struct trace_stats *stats = &result->stats;
 	uint64_t last[TEXT_CONTEXT], end = result->difference.offset;
 	uint64_t from = stats->first_psb;
+	size_t psbs = trace_stats_psb_index(stats, end);
 	struct pkt packet;
 	unsigned count = 0;
 	struct pkt_parser parser;
 	char text[TEXT_ROOM];
 
-	for (size_t i = 0; i < stats->psb_count && stats->psb[i] < end; i++)
-		from = stats->psb[i];
+	if (psbs != 0)
+		from = stats->psb[psbs - 1].offset;
 	pkt_begin(&parser, bytes, result->bytes, from);
 	while (pkt_next(&parser, &packet) && packet.offset < end)
 		if (packet.kind != PKT_PAD)
@@ -33,9 +44,8 @@ text_context(
 	     i < count; i++) {
 		uint64_t offset = last[i % TEXT_CONTEXT];
 
-		packets_describe(bytes, (size_t)result->bytes, (size_t)offset,
-		    text, sizeof(text));
-		fprintf(file, "  both   %016" PRIx64 "  %s\n", offset, text);
+		fprintf(file, "  both   %016" PRIx64 "  %s\n", offset,
+		    text_packet(result, bytes, offset, text));
 	}
 }
 
@@ -47,10 +57,8 @@ text_difference(
 	char text[TEXT_ROOM];
 
 	text_context(result, bytes, file);
-	packets_describe(bytes, (size_t)result->bytes,
-	    (size_t)difference->offset, text, sizeof(text));
-	fprintf(
-	    file, "  trace  %016" PRIx64 "  %s\n", difference->offset, text);
+	fprintf(file, "  trace  %016" PRIx64 "  %s\n", difference->offset,
+	    text_packet(result, bytes, difference->offset, text));
 	if (difference->ours_bytes == 0) {
 		fprintf(file, "  unit                     nothing\n");
 		return;
@@ -84,12 +92,11 @@ text_verdict(
 	} else if (replay->wrong != NULL) {
 		char text[TEXT_ROOM];
 
-		packets_describe(bytes, (size_t)result->bytes,
-		    (size_t)replay->wrong_offset, text, sizeof(text));
 		fprintf(file,
 		    "WRONG at offset %" PRIu64 " (%#" PRIx64
 		    "), %s: at %" PRIx64 ": %s\n",
-		    replay->wrong_offset, replay->wrong_offset, text,
+		    replay->wrong_offset, replay->wrong_offset,
+		    text_packet(result, bytes, replay->wrong_offset, text),
 		    replay->wrong_ip, replay->wrong);
 	} else if (!result->equal) {
 		fprintf(
@@ -110,13 +117,12 @@ text_gaps(
 	for (size_t i = 0; i < replay->gap_count; i++) {
 		const struct replay_gap *gap = &replay->gaps[i];
 
-		packets_describe(bytes, (size_t)result->bytes, (size_t)gap->at,
-		    text, sizeof(text));
 		fprintf(file,
 		    "left out: %" PRIu64 " bytes from %#" PRIx64
 		    ": %s%s, at %#" PRIx64 ", %s\n",
 		    gap->to - gap->from, gap->from,
-		    gap->errata ? "" : "libipt: ", gap->text, gap->at, text);
+		    gap->errata ? "" : "libipt: ", gap->text, gap->at,
+		    text_packet(result, bytes, gap->at, text));
 	}
 }
 

@@ -18,7 +18,6 @@ void
 trace_stats_free(struct trace_stats *stats)
 {
 	free(stats->psb);
-	free(stats->psb_end);
 	free(stats->cbr);
 	free(stats->mark);
 	*stats = (struct trace_stats){ 0 };
@@ -45,7 +44,7 @@ trace_stats_gap(struct trace_stats *stats, uint64_t end)
 	uint64_t gap = 0;
 
 	if (stats->psb_count != 0)
-		gap = end - stats->psb[stats->psb_count - 1];
+		gap = end - stats->psb[stats->psb_count - 1].offset;
 	stats->gap_max = gap > stats->gap_max ? gap : stats->gap_max;
 }
 
@@ -53,12 +52,11 @@ static bool
 trace_stats_psb(struct trace_stats *stats, uint64_t offset)
 {
 	trace_stats_gap(stats, offset);
-	if (!GROW(stats->psb, stats->psb_room, stats->psb_count + 1) ||
-	    !GROW(stats->psb_end, stats->psb_end_room, stats->psb_count + 1))
+	if (!GROW(stats->psb, stats->psb_room, stats->psb_count + 1))
 		return false;
 	stats->in_psb = true;
-	stats->psb_end[stats->psb_count] = UINT64_MAX;
-	stats->psb[stats->psb_count++] = offset;
+	stats->psb[stats->psb_count++] =
+	    (struct trace_stats_psb){ .offset = offset, .end = UINT64_MAX };
 	return true;
 }
 
@@ -66,7 +64,7 @@ trace_stats_psb(struct trace_stats *stats, uint64_t offset)
 static void
 trace_stats_end(struct trace_stats *stats, uint64_t offset)
 {
-	uint64_t *end = &stats->psb_end[stats->psb_count - 1];
+	uint64_t *end = &stats->psb[stats->psb_count - 1].end;
 
 	if (*end > offset)
 		*end = offset;
@@ -197,7 +195,7 @@ trace_stats_cut(
 	trace_stats_gap(stats, end);
 	if (stats->in_psb)
 		stats->cut_off = parser->count -
-		    stats->psb[stats->psb_count - 1];
+		    stats->psb[stats->psb_count - 1].offset;
 	else if (parser->offset != parser->count)
 		stats->cut_off = parser->count - end;
 }
@@ -234,6 +232,7 @@ trace_stats_read(
 }
 
 static_assert(offsetof(struct trace_stats_mark, offset) == 0 &&
+	offsetof(struct trace_stats_psb, offset) == 0 &&
 	offsetof(struct trace_stats_cbr, offset) == 0,
     "trace_stats_index() reads it there");
 

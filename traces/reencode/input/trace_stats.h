@@ -7,6 +7,11 @@
 
 #include "traces/reencode/input/pkt.h"
 
+/* A PSB, and where the first CBR outside PSB+ (an enable) or OVF behind it is. */
+struct trace_stats_psb {
+	uint64_t offset, end; /* UINT64_MAX: none before the next PSB */
+};
+
 /* A CBR packet whose ratio is not that of the one before. */
 struct trace_stats_cbr {
 	uint64_t offset;
@@ -52,14 +57,11 @@ struct trace_stats {
 	uint64_t cbrs;     /* where branches are traced, outside PSB+ */
 	bool traced;       /* while reading: behind a TIP.PGE or so */
 	bool in_psb;       /* while reading: between PSB and PSBEND */
-	/* The first CBR outside PSB+ (an enable) or OVF behind each PSB. */
-	uint64_t *psb_end;
-	size_t psb_end_room;
 	size_t psb_count, psb_room;
 	size_t cbr_count, cbr_room;
 	size_t mark_count, mark_room;
 	struct trace_stats_mark *mark;
-	uint64_t *psb; /* their offsets */
+	struct trace_stats_psb *psb;
 	struct trace_stats_cbr *cbr;
 };
 

@@ -129,10 +129,9 @@ overflow_lose_outcome(struct replay *replay)
 
 /* What stands before the OVF of an event whose last packet is lost. */
 struct overflow_cut {
-	uint64_t end; /* of the last of these packets; 0: there are none */
-	bool cyc, fup, pip;
-	bool more;        /* than CYC */
-	uint64_t ip, cr3; /* of them */
+	uint64_t end;   /* of the last of these packets; 0: there are none */
+	uint64_t kinds; /* of them, a set */
+	uint64_t ip, pip;
 };
 
 static void
@@ -148,15 +147,11 @@ overflow_read_cut(
 		if (packet.kind == PKT_PAD)
 			continue;
 		cut->end = parser.offset;
-		cut->cyc |= packet.kind == PKT_CYC;
-		cut->more |= packet.kind != PKT_CYC;
-		if (packet.kind == PKT_FUP) {
-			cut->fup = true;
+		cut->kinds |= TZ_BIT(packet.kind);
+		if (packet.kind == PKT_FUP)
 			cut->ip = packet.value;
-		} else if (packet.kind == PKT_PIP) {
-			cut->pip = true;
-			cut->cr3 = packet.value;
-		}
+		else if (packet.kind == PKT_PIP)
+			cut->pip = packet.value;
 	}
 }
 
@@ -181,17 +176,18 @@ overflow_cut(struct replay *replay, uint64_t end, bool lost)
 	else
 		pt_unit_lose(
 		    replay->feed->unit, cut.end - replay->feed->offset);
-	pending_packets_before(replay, cut.cyc);
-	if (cut.pip) {
-		trace_boundary_pip(&after, cut.cr3);
+	pending_packets_before(replay, (cut.kinds & PKT_BIT(CYC)) != 0);
+	if (cut.kinds & PKT_BIT(PIP)) {
+		trace_boundary_pip(&after, cut.pip);
 		replay->cr3_written = true;
 	}
 	replay->has_last = false;
 	/* Before outcomes to come, and while nothing is traced, it is an MTC's. */
-	if (!cut.more &&
+	if (cut.kinds == PKT_BIT(CYC) &&
 	    (!replay->traced || pt_unit_tnt_pending(replay->feed->unit) != 0))
 		clock_edge_lost(&replay->clock);
-	replay_report(replay, cut.fup ? PT_TRANSFER_INTERRUPT : PT_TRANSFER_FAR,
+	replay_report(replay,
+	    cut.kinds & PKT_BIT(FUP) ? PT_TRANSFER_INTERRUPT : PT_TRANSFER_FAR,
 	    cut.ip, &after);
 	replay_take(replay);
 }
@@ -223,8 +219,7 @@ overflow_begin(struct replay *replay, uint64_t *offset)
 	if (replay->feed->offset <= *offset &&
 	    *offset - replay->feed->offset < 8)
 		*offset = replay->feed->offset;
-	if (!compare_stop(replay->feed->compare, *offset))
-		replay_fail(replay);
+	compare_stop(replay->feed->compare, *offset);
 	return true;
 }
 

@@ -16,19 +16,19 @@ static uint64_t
 psb_count_fit(const struct trace_stats *stats, size_t index, int64_t period,
     uint32_t phase, struct psb_count_zero *zero)
 {
-	int64_t first = (int64_t)(stats->psb[index] + phase);
+	int64_t first = (int64_t)(stats->psb[index].offset + phase);
 	int64_t line = first - first % PSB_COUNT_LINE;
 	int64_t before = 0; /* the look that found the PSB before */
 	uint64_t fits = 0;
 
 	for (size_t i = index + 1; i < stats->psb_count; i++) {
-		int64_t at = (int64_t)(stats->psb[i] + phase);
+		int64_t at = (int64_t)(stats->psb[i].offset + phase);
 		int64_t look = at - at % PSB_COUNT_LINE - line;
 		int64_t due = (int64_t)(i - index) * period;
 		struct psb_count_zero both = *zero;
 		int64_t apart;
 
-		if (stats->psb_end[i - 1] != UINT64_MAX)
+		if (stats->psb[i - 1].end != UINT64_MAX)
 			break;
 		if (look % PT_LOOK_BYTES != 0)
 			break;
@@ -54,7 +54,7 @@ static struct psb_count
 psb_count_try(const struct trace_stats *stats, size_t index, int64_t period,
     uint32_t phase, bool enabled)
 {
-	uint32_t since = (uint32_t)((stats->psb[index] + phase) % 64);
+	uint32_t since = (uint32_t)((stats->psb[index].offset + phase) % 64);
 	struct psb_count_zero zero = { 0, 0 };
 	struct psb_count count = { .phase = phase, .since_look = since };
 
@@ -78,7 +78,7 @@ psb_count_infer(const struct trace_stats *stats, size_t index,
     uint64_t period_bytes, uint32_t phase, bool enabled)
 {
 	/* A PSB starts a word of 8 bytes. */
-	uint32_t word = (uint32_t)-stats->psb[index] % 8;
+	uint32_t word = (uint32_t)-stats->psb[index].offset % 8;
 	uint32_t from = phase < 64 ? phase : word;
 	uint32_t to = phase < 64 ? phase : word + 56;
 	int64_t period = (int64_t)period_bytes;

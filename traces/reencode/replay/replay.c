@@ -48,9 +48,9 @@ void
 replay_take(struct replay *replay)
 {
 	replay->doubt.untaken = 0;
-	if (!unit_driver_take(replay->feed))
-		replay_fail(replay);
-	if (replay->feed->compare->difference.found)
+	unit_driver_take(replay->feed);
+	if (replay->feed->compare->difference.found ||
+	    replay->feed->compare->failed)
 		replay->ended = true;
 }
 
@@ -623,7 +623,7 @@ replay_run(const struct replay_config *config, struct replay_result *result,
 			trace_end_forgive(&replay);
 	}
 	result->clock_jumps = replay.clock.jumps;
-	if (replay.failed)
+	if (replay.failed || config->feed->compare->failed)
 		return tz_error(err, TZ_EIO, "reencode: out of memory");
 	return 0;
 }

@@ -182,9 +182,9 @@ trace_boundary_look(struct replay *replay, uint64_t offset)
 	struct pkt_parser *look = &replay->clock.look;
 
 	if (!replay->config.watched && behind != 0 &&
-	    stats->psb[behind - 1] > look->offset)
+	    stats->psb[behind - 1].offset > look->offset)
 		pkt_begin(look, replay->config.bytes, replay->config.count,
-		    stats->psb[behind - 1]);
+		    stats->psb[behind - 1].offset);
 	clock_move(&replay->clock, offset);
 }
 
@@ -273,7 +273,7 @@ trace_boundary_sync(struct replay *replay, uint64_t offset)
 	 * libipt finds behind it is not driven.
 	 */
 	if (!pkt_next(&replay->guide, &psb) || psb.kind != PKT_PSB ||
-	    index == stats->psb_count || stats->psb[index] != offset) {
+	    index == stats->psb_count || stats->psb[index].offset != offset) {
 		trace_end_add_gap(replay,
 		    &(struct replay_gap){ .from = offset,
 			.at = offset,

@@ -235,7 +235,8 @@ unit_driver_resume(struct unit_driver *feed, uint64_t offset,
 	pt_unit_tsx(feed->unit, &resume->at, state->in_tsx);
 	pt_unit_set_time(feed->unit, &feed->now, feed->cycles);
 	TZ_ASSERT(pt_unit_resume(feed->unit, feed->ctl, resume) == FAULT_NONE);
-	return unit_driver_take(feed);
+	unit_driver_take(feed);
+	return true;
 }
 
 void
@@ -262,16 +263,14 @@ unit_driver_toggle(struct unit_driver *feed, uint64_t offset,
 	uint64_t count;
 
 	unit_driver_disable(feed, at);
-	if (!unit_driver_take(feed))
-		return false;
+	unit_driver_take(feed);
 	/* Where the next enable begins is an input. */
 	while (feed->offset < offset) {
 		uint64_t left = offset - feed->offset;
 
 		if (left > sizeof(pads))
 			left = sizeof(pads);
-		if (!compare_feed(feed->compare, pads, left, true))
-			return false;
+		compare_feed(feed->compare, pads, left, true);
 		feed->offset += left;
 		feed->zero += left;
 	}
@@ -283,35 +282,34 @@ unit_driver_toggle(struct unit_driver *feed, uint64_t offset,
 		count = state == NULL;
 	unit_driver_set_cbr(feed, offset);
 	pt_unit_set_time(feed->unit, &feed->now, feed->cycles);
-	return unit_driver_write_setting(feed) &&
-	    unit_driver_seek(feed, feed->offset) &&
-	    unit_driver_wrmsr(
-		feed, MSR_RTIT_STATUS, count << STATUS_COUNT_SHIFT) &&
-	    pt_unit_wrmsr(feed->unit, MSR_RTIT_CTL, feed->ctl, at, at->ip) ==
-	    FAULT_NONE &&
-	    unit_driver_take(feed);
+	if (!unit_driver_write_setting(feed) ||
+	    !unit_driver_seek(feed, feed->offset) ||
+	    !unit_driver_wrmsr(
+		feed, MSR_RTIT_STATUS, count << STATUS_COUNT_SHIFT) ||
+	    pt_unit_wrmsr(feed->unit, MSR_RTIT_CTL, feed->ctl, at, at->ip) !=
+		FAULT_NONE)
+		return false;
+	unit_driver_take(feed);
+	return true;
 }
 
-bool
+void
 unit_driver_take(struct unit_driver *feed)
 {
 	uint64_t position = unit_driver_position(feed);
-	bool good = true;
 
 	if (position == feed->taken)
-		return true;
+		return;
 	if (position < feed->taken) {
-		good = compare_feed(feed->compare, feed->ring + feed->taken,
+		compare_feed(feed->compare, feed->ring + feed->taken,
 		    FEED_RING_BYTES - feed->taken, false);
 		feed->offset += FEED_RING_BYTES - feed->taken;
 		feed->taken = 0;
 	}
-	good = good &&
-	    compare_feed(feed->compare, feed->ring + feed->taken,
-		position - feed->taken, true);
+	compare_feed(feed->compare, feed->ring + feed->taken,
+	    position - feed->taken, true);
 	feed->offset += position - feed->taken;
 	feed->taken = position;
-	return good;
 }
 
 bool

@@ -72,8 +72,8 @@ bool unit_driver_toggle(struct unit_driver *feed, uint64_t offset,
 /* TraceEn 1 -> 0 at AT. */
 void unit_driver_disable(struct unit_driver *feed, const struct pt_context *at);
 
-/* Hands what the unit has sent to the comparison.  False: out of memory. */
-bool unit_driver_take(struct unit_driver *feed);
+/* Hands what the unit has sent to the comparison. */
+void unit_driver_take(struct unit_driver *feed);
 
 /* Might the ring soon be full of what was not taken? */
 bool unit_driver_is_filling(const struct unit_driver *feed);

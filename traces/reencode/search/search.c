@@ -189,7 +189,8 @@ search_may_widen(const struct search *search)
 
 	return search_psb_differs(search) &&
 	    search->result->replay.syncs - 1 < REPLAY_CHOICES &&
-	    reach - (psbs != 0 ? stats->psb[psbs - 1] : 0) < SEARCH_NEAR_BYTES;
+	    reach - (psbs != 0 ? stats->psb[psbs - 1].offset : 0) <
+	    SEARCH_NEAR_BYTES;
 }
 
 /* Tries CHOICE at sync number INDEX, and afresh at those behind it. */
