@@ -76,6 +76,18 @@ code_blocks_is_whole(const struct walk *walk, uint64_t va)
 	return code_blocks_gather(walk, va, bytes) == sizeof(bytes);
 }
 
+/* The memory at VA, if 15 bytes of it lie in what was found last; else NULL. */
+static inline const uint8_t *
+code_blocks_near(const struct walk *walk, uint64_t va)
+{
+	uint64_t at = va - walk->span_va;
+
+	return at < walk->span_bytes &&
+		walk->span_bytes - at >= INSN_CLASS_BYTES_MAX
+	    ? walk->span + at
+	    : NULL;
+}
+
 /*
  * The memory at VA, *COUNT bytes of it: 15, unless it ends before; in ROOM where it
  * is in two pieces.
@@ -85,48 +97,41 @@ code_blocks_fetch(
     struct walk *walk, uint64_t va, uint8_t *room, unsigned *count)
 {
 	*count = INSN_CLASS_BYTES_MAX;
-	if (va - walk->span_va < walk->span_bytes &&
-	    walk->span_bytes - (va - walk->span_va) >= INSN_CLASS_BYTES_MAX)
-		return walk->span + (va - walk->span_va);
-	walk->span_va = va;
-	walk->span = memory_image_at(walk->image, va, &walk->span_bytes);
-	if (walk->span == NULL)
+	if (code_blocks_near(walk, va) == NULL) {
+		walk->span_va = va;
 		walk->span_bytes = 0;
-	if (walk->span_bytes >= INSN_CLASS_BYTES_MAX)
-		return walk->span;
+		walk->span = memory_image_at(
+		    walk->image, va, &walk->span_bytes);
+	}
+	if (code_blocks_near(walk, va) != NULL)
+		return code_blocks_near(walk, va);
 	*count = code_blocks_gather(walk, va, room);
 	return room;
 }
 
-/* Makes the instruction at VA, of which KEPT is known unless 0, the last of BLOCK. */
-static inline const char *
-code_blocks_insn(
-    struct walk *walk, struct code_block *block, uint64_t va, uint64_t kept)
+/* Makes the instruction at VA the last of BLOCK. */
+static const char *
+code_blocks_insn(struct walk *walk, struct code_block *block, uint64_t va)
 {
 	uint8_t bits = code_blocks_bits(&block->key);
 	uint8_t room[INSN_CLASS_BYTES_MAX];
-	const uint8_t *bytes;
+	unsigned count;
+	const uint8_t *bytes = code_blocks_fetch(walk, va, room, &count);
+	uint64_t class;
 
-	if (kept != 0) {
-		bytes = walk->span + (va - walk->span_va);
-	} else {
-		unsigned count;
-
-		bytes = code_blocks_fetch(walk, va, room, &count);
-		if (count == 0)
-			return "no image has memory there";
-		kept = insn_class_of(&walk->table, bytes, count, bits);
-		if (kept == 0)
-			return "no instruction";
-	}
+	if (count == 0)
+		return "no image has memory there";
+	class = insn_class_of(&walk->table, bytes, count, bits);
+	if (class == 0)
+		return "no instruction";
 	block->key = code_blocks_key(
 	    block->key.ip, va, code_blocks_count(&block->key), bits);
 	if (code_blocks_end(&block->key) != va)
 		return "a block with jumps over 512 GiB";
 	block->last &= WALK_CALLS_MAX << WALK_CALLS_SHIFT;
-	block->last |= (uint32_t)insn_class_kind(kept) |
-	    insn_class_length(kept) << 4;
-	block->distance = insn_class_distance(kept, bytes);
+	block->last |= (uint32_t)insn_class_kind(class) |
+	    insn_class_length(class) << 4;
+	block->distance = insn_class_distance(class, bytes);
 	return NULL;
 }
 
@@ -161,40 +166,37 @@ code_blocks_call(struct walk *walk, struct code_block *block, uint64_t nlip)
 static uint64_t
 code_blocks_on(struct walk *walk, struct code_block *block, const char **text)
 {
-	switch (code_blocks_kind(block)) {
-	case WALK_PLAIN:
-	case WALK_MOV_CR3:
-		return code_blocks_nlip(block);
-	case WALK_CALL:
-		/* A direct CALL to the next instruction only reads the IP. */
-		if (code_blocks_target(block) != code_blocks_nlip(block))
-			*text = code_blocks_call(
-			    walk, block, code_blocks_nlip(block));
-		return code_blocks_target(block);
-	case WALK_JUMP:
-		return code_blocks_target(block);
-	case WALK_COND:
-	case WALK_JUMP_INDIRECT:
-	case WALK_CALL_INDIRECT:
-	case WALK_RET:
-	case WALK_FAR:
-		break;
-	}
-	*text = "a branch that the decoder ran through";
-	return 0;
+	enum code_blocks_kind kind = code_blocks_kind(block);
+	uint64_t nlip = code_blocks_nlip(block);
+	uint64_t target = code_blocks_target(block);
+
+	if (kind == WALK_PLAIN || kind == WALK_MOV_CR3)
+		return nlip;
+	if (kind != WALK_CALL && kind != WALK_JUMP)
+		*text = "a branch that the decoder ran through";
+	/* A direct CALL to the next instruction only reads the IP. */
+	else if (kind == WALK_CALL && target != nlip)
+		*text = code_blocks_call(walk, block, nlip);
+	return target;
 }
 
-/* What is kept of the instruction at VA, if that is in the memory found last; else 0. */
-static inline uint64_t
-code_blocks_kept(const struct walk *walk, uint64_t va, uint8_t bits)
+/* Goes past instructions at *VA that are known to be no transfers, up to the last of LEFT. */
+static inline unsigned
+code_blocks_past(
+    const struct walk *walk, uint64_t *va, uint8_t bits, unsigned left)
 {
-	uint64_t at = va - walk->span_va;
+	for (; left > 1; left--) {
+		const uint8_t *bytes = code_blocks_near(walk, *va);
+		uint64_t kept = bytes == NULL
+		    ? 0
+		    : insn_class_kept(
+			  &walk->table, insn_class_first(bytes), bits);
 
-	if (at >= walk->span_bytes ||
-	    walk->span_bytes - at < INSN_CLASS_BYTES_MAX)
-		return 0;
-	return insn_class_kept(
-	    &walk->table, insn_class_first(walk->span + at), bits);
+		if (kept == 0 || insn_class_kind(kept) != WALK_PLAIN)
+			break;
+		*va += insn_class_length(kept);
+	}
+	return left;
 }
 
 /* Walks BLOCK from its first instruction to its last. */
@@ -206,15 +208,8 @@ code_blocks_through(struct walk *walk, struct code_block *block, uint64_t *at)
 	uint64_t va = block->key.ip;
 
 	for (unsigned left = code_blocks_count(&block->key);; left--) {
-		uint64_t kept = code_blocks_kept(walk, va, bits);
-
-		while (left > 1 && kept != 0 &&
-		    insn_class_kind(kept) == WALK_PLAIN) {
-			va += insn_class_length(kept);
-			kept = code_blocks_kept(walk, va, bits);
-			left--;
-		}
-		text = code_blocks_insn(walk, block, va, kept);
+		left = code_blocks_past(walk, &va, bits, left);
+		text = code_blocks_insn(walk, block, va);
 		*at = va;
 		if (text != NULL || left <= 1)
 			return text;

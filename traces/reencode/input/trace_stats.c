@@ -116,28 +116,24 @@ trace_stats_mark(struct trace_stats *stats, uint64_t offset, uint64_t last_ip)
 	return true;
 }
 
-/* A TNT of one byte, where an even byte is one: not in a block. */
-static void
-trace_stats_tnt(struct trace_stats *stats, const struct pkt *packet)
-{
-	stats->split_tnts += stats->full_tnt;
-	stats->full_tnt = packet->bits == 6;
-}
-
 /* LAST_IP: before PACKET, no PAD, which lies in a block if IN_BLOCK.  False: out of memory. */
-static bool
+static inline bool
 trace_stats_packet(struct trace_stats *stats, const struct pkt *packet,
     uint64_t last_ip, bool in_block)
 {
-	if (packet->kind == PKT_TNT && packet->bytes == 1 && !in_block)
-		trace_stats_tnt(stats, packet);
-	else if (packet->kind != PKT_CYC)
-		stats->full_tnt = false;
 	stats->packets[packet->kind]++;
 	if (packet->kind == PKT_OVF)
 		stats->clock.in_cyc = false;
 	else
 		trace_stats_cyc(&stats->clock);
+	/* Most are. */
+	if (packet->kind == PKT_TNT && packet->bytes == 1 && !in_block) {
+		stats->split_tnts += stats->full_tnt;
+		stats->full_tnt = packet->bits == 6;
+		return true;
+	}
+	if (packet->kind != PKT_CYC)
+		stats->full_tnt = false;
 	switch ((int)packet->kind) {
 	case PKT_TSX:
 		stats->tsx += !stats->in_psb;
