@@ -7,6 +7,7 @@
 #include "traces/decode/vector.h"
 
 #include <elf.h>
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <intel-pt.h>
@@ -37,7 +38,7 @@ struct memory_image {
 	struct piece *piece; /* by address, without overlap */
 	size_t piece_count, piece_room;
 	struct content *content;
-	size_t content_count;
+	size_t content_count, content_room;
 	struct pt_image_section_cache *cache;
 	struct pt_image *libipt;
 };
@@ -90,38 +91,30 @@ memory_image_read(
 	return error;
 }
 
-/* Puts BYTES into a file of memory; the piece's content is mapped from it. */
-static int
-memory_image_keep(struct memory_image *image, const char *path,
-    const uint8_t *bytes, uint64_t count, struct tz_error *err)
+/* Puts the COUNT bytes of READ into a file of memory, from which NEW is mapped. */
+static bool
+memory_image_keep(struct content *new, const uint8_t *read, uint64_t count)
 {
-	struct content *content = realloc(
-	    image->content, (image->content_count + 1) * sizeof(*content));
-	struct content new = { .fd = memfd_create("topaz", MFD_CLOEXEC),
-		.count = count };
 	uint64_t done = 0;
 
-	if (content != NULL)
-		image->content = content;
-	if (content == NULL || new.fd < 0)
-		return tz_error(err, TZ_EIO, "%s: out of memory", path);
-	while (done < count) {
+	*new = (struct content){ .fd = memfd_create("topaz", MFD_CLOEXEC),
+		.count = count };
+	while (new->fd >= 0 && done < count) {
 		ssize_t one = write(
-		    new.fd, bytes + done, (size_t)(count - done));
+		    new->fd, read + done, (size_t)(count - done));
 
 		if (one <= 0)
 			break;
 		done += (uint64_t)one;
 	}
 	if (done == count && count != 0)
-		new.bytes = mmap(
-		    NULL, (size_t)count, PROT_READ, MAP_SHARED, new.fd, 0);
-	if (done != count || new.bytes == MAP_FAILED) {
-		close(new.fd);
-		return tz_error(err, TZ_EIO, "%s: out of memory", path);
-	}
-	image->content[image->content_count++] = new;
-	return 0;
+		new->bytes = mmap(
+		    NULL, (size_t)count, PROT_READ, MAP_SHARED, new->fd, 0);
+	if (new->fd >= 0 && done == count &&new->bytes != MAP_FAILED)
+		return true;
+	if (new->fd >= 0)
+		close(new->fd);
+	return false;
 }
 
 /* Reads PATH, whose COUNT BYTES are there as long as IMAGE. */
@@ -132,10 +125,15 @@ memory_image_load(struct memory_image *image, const char *path,
 	uint8_t *read = NULL;
 	int error = memory_image_read(path, &read, count, err);
 
-	if (error == 0)
-		error = memory_image_keep(image, path, read, *count, err);
-	if (error == 0)
-		*bytes = image->content[image->content_count - 1].bytes;
+	if (error != 0)
+		return error;
+	if (GROW(image->content, image->content_room,
+		image->content_count + 1) &&
+	    memory_image_keep(
+		&image->content[image->content_count], read, *count))
+		*bytes = image->content[image->content_count++].bytes;
+	else
+		error = tz_error(err, TZ_EIO, "%s: out of memory", path);
 	free(read);
 	return error;
 }
@@ -281,10 +279,10 @@ memory_image_add_pages(struct memory_image *image, const char *path,
 		    (unsigned long long)(count / 8), path,
 		    (unsigned long long)pages);
 	for (uint64_t n = 0; error == 0 && n < pages; n++) {
-		uint64_t va = 0;
+		uint64_t va;
 
-		for (unsigned i = 0; i < 8; i++)
-			va |= (uint64_t)addresses[8 * n + i] << (8 * i);
+		memcpy(&va, addresses + 8 * n, sizeof(va));
+		va = le64toh(va);
 		if (va % MEMORY_IMAGE_PAGE == 0)
 			error = memory_image_put(image, path, va,
 			    n * MEMORY_IMAGE_PAGE, MEMORY_IMAGE_PAGE, err);

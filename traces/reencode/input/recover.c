@@ -41,17 +41,11 @@ recover_open(struct recover *recover)
 	    pt_blk_set_image(recover->decoder, recover->image) >= 0;
 }
 
-struct recover *
-recover_create(const struct decode_config *from)
+static bool
+recover_setup(struct recover *recover, const struct decode_config *from)
 {
-	struct recover *recover = calloc(1, sizeof(*recover));
-
-	if (recover == NULL)
-		return NULL;
-	if (!mask_cfe_cfes(from->bytes, from->count, &recover->blanked)) {
-		recover_destroy(recover);
-		return NULL;
-	}
+	if (!mask_cfe_cfes(from->bytes, from->count, &recover->blanked))
+		return false;
 	image_config(&recover->config,
 	    recover->blanked != NULL ? recover->blanked : from->bytes,
 	    from->count, from->signature, from->errata);
@@ -59,11 +53,18 @@ recover_create(const struct decode_config *from)
 		image_filter(&recover->config, from->filter);
 	recover->image = from->image;
 	recover->status = -pte_nosync;
-	if (!recover_open(recover)) {
-		recover_destroy(recover);
-		return NULL;
-	}
-	return recover;
+	return recover_open(recover);
+}
+
+struct recover *
+recover_create(const struct decode_config *from)
+{
+	struct recover *recover = calloc(1, sizeof(*recover));
+
+	if (recover == NULL || recover_setup(recover, from))
+		return recover;
+	recover_destroy(recover);
+	return NULL;
 }
 
 void

@@ -48,10 +48,8 @@ clock_read(struct pkt_parser *parser, bool overflow)
 	struct pkt packet;
 	bool in_psb = false, lost = false, forced = false;
 
-	while (pkt_next(parser, &packet)) {
+	while (pkt_next_full(parser, &packet)) {
 		switch ((int)packet.kind) {
-		case PKT_PAD:
-			break;
 		case PKT_CBR:
 			/* It ends with that, whatever comes next. */
 			if (!in_psb)
@@ -98,20 +96,6 @@ clock_read(struct pkt_parser *parser, bool overflow)
 	return status;
 }
 
-/* The next MTC behind SCAN; false: there is none. */
-static bool
-clock_next_mtc(struct pkt_parser parser, uint64_t *payload)
-{
-	struct pkt packet;
-
-	while (pkt_next(&parser, &packet))
-		if (packet.kind == PKT_MTC) {
-			*payload = packet.value;
-			return true;
-		}
-	return false;
-}
-
 /*
  * The crystal clock: its low bits as a TMA has them, what is above so that the next
  * MTC is the one that comes; without a TMA, one tick before that one.
@@ -121,17 +105,18 @@ clock_crystal(const struct clock *clock, const struct clock_status *status,
     struct pkt_parser behind, unsigned freq)
 {
 	unsigned bits = freq + CLOCK_MTC_BITS;
-	uint64_t art = clock->now.art, payload;
-	bool mtc = clock_next_mtc(behind, &payload);
+	uint64_t art = clock->now.art;
+	struct pkt next;
+	bool mtc = pkt_next_of(&behind, &next, PKT_BIT(MTC));
 
 	if (!status->tma)
-		return mtc ? clock_after(art, (payload << freq) - 1, bits)
+		return mtc ? clock_after(art, (next.value << freq) - 1, bits)
 			   : art;
 	art = clock_after(art, status->tma_value, CLOCK_CTC_BITS);
 	for (unsigned n = 0; mtc && n < TRACE_STATS_FREQS; n++) {
 		uint64_t found = art + n * TZ_BIT(CLOCK_CTC_BITS);
 
-		if ((((found >> freq) + 1) & 0xff) == payload)
+		if ((((found >> freq) + 1) & 0xff) == next.value)
 			return found;
 	}
 	return art;
@@ -198,10 +183,10 @@ clock_move(struct clock *clock, uint64_t offset)
 	}
 }
 
-static void
-clock_ahead(
-    const struct clock *clock, unsigned pending, struct clock_next *next)
+const struct clock_next *
+clock_look(struct clock *clock, unsigned pending)
 {
+	struct clock_next *next = &clock->next;
 	struct pkt *packet = &next->packet;
 	/* SDM vol. 3, 33.4.2.14, "CYC-eligible packets": not these, nor the end. */
 	const uint64_t timeless = PKT_BIT(CUT) | PKT_BIT(MNT) | PKT_BIT(PWRX) |
@@ -210,13 +195,10 @@ clock_ahead(
 	bool whole = false;
 	uint64_t last = 0;
 
+	clock->looked = clock->look.offset;
 	next->cycles = 0;
 	next->cyc = next->behind_tnt = false;
-	for (;;) {
-		if (!pkt_next(&parser, packet))
-			break;
-		if (packet->kind == PKT_PAD)
-			continue;
+	while (pkt_next_full(&parser, packet)) {
 		if (packet->kind == PKT_TNT && pending != 0 && !whole &&
 		    packet->bits == pending && !next->behind_tnt) {
 			next->behind_tnt = true;
@@ -250,14 +232,7 @@ clock_ahead(
 		next->simple = false;
 	}
 	next->behind = parser;
-}
-
-const struct clock_next *
-clock_look(struct clock *clock, unsigned pending)
-{
-	clock->looked = clock->look.offset;
-	clock_ahead(clock, pending, &clock->next);
-	return &clock->next;
+	return next;
 }
 
 void

@@ -312,18 +312,19 @@ trace_boundary_sync(struct replay *replay, uint64_t offset)
 void
 trace_boundary_peek_cr3(struct replay *replay)
 {
+	const uint64_t kinds = PKT_BIT(PSB) | PKT_BIT(PSBEND) | PKT_BIT(PIP) |
+	    PKT_BIT(OVF) | PKT_BIT(CBR);
 	struct pkt_parser parser = replay->guide;
 	struct pkt packet;
 	bool in_psb = false;
 
-	while (pkt_next(&parser, &packet)) {
-		if (packet.kind == PKT_PSB || packet.kind == PKT_PSBEND)
-			in_psb = packet.kind == PKT_PSB;
-		if (packet.kind == PKT_PIP && in_psb) {
+	while (pkt_next_of(&parser, &packet, kinds)) {
+		if (packet.kind == PKT_PIP && in_psb)
 			trace_boundary_pip(&replay->at, packet.value);
-		}
-		if (packet.kind == PKT_PIP || packet.kind == PKT_OVF ||
+		if (pkt_is(&packet, PKT_BIT(PIP) | PKT_BIT(OVF)) ||
 		    (packet.kind == PKT_CBR && !in_psb))
 			return;
+		if (packet.kind != PKT_CBR)
+			in_psb = packet.kind == PKT_PSB;
 	}
 }

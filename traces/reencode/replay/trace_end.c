@@ -117,27 +117,13 @@ trace_end_gap(struct replay *replay, const struct recover_item *item)
 		.unmapped = item->flag || part || entry });
 }
 
-/* The last block's last instruction, if it is one that may, gives an outcome. */
-static void
-trace_end_outcome(struct replay *replay, bool taken)
-{
-	const struct code_block *last = replay->last;
-	const struct pt_fast *fast = pt_unit_fast(replay->feed->unit);
-	uint64_t compressed;
-
-	if (code_blocks_kind(last) == WALK_COND)
-		replay_resolve(replay,
-		    taken ? code_blocks_target(last) : code_blocks_nlip(last));
-	else if (code_blocks_kind(last) == WALK_RET &&
-	    pt_fast_ret_target(fast, &compressed))
-		replay_resolve(replay, compressed);
-}
-
 void
 trace_end_last(struct replay *replay, uint64_t end)
 {
 	const struct code_block *last = replay->last;
-	uint64_t at = replay_offset(replay);
+	const struct pt_fast *fast = pt_unit_fast(replay->feed->unit);
+	enum code_blocks_kind kind = code_blocks_kind(last);
+	uint64_t at = replay_offset(replay), to;
 	struct pkt_parser parser = replay->guide;
 	struct pkt packet, found = { .kind = PKT_PAD };
 
@@ -147,13 +133,18 @@ trace_end_last(struct replay *replay, uint64_t end)
 			found = packet;
 	if (!replay->has_last)
 		return;
-	if (found.kind == PKT_TIP && code_blocks_kind(last) != WALK_COND &&
-	    code_blocks_kind(last) != WALK_PLAIN)
+	if (found.kind == PKT_TIP && kind != WALK_COND && kind != WALK_PLAIN)
 		replay_resolve(replay, found.value);
-	else if (found.kind == PKT_TNT &&
-	    found.bits == pt_unit_tnt_pending(replay->feed->unit) + 1)
-		/* One outcome more than the unit still holds is this one's. */
-		trace_end_outcome(replay, (found.value & 1) != 0);
+	/* One outcome more than the unit still holds is this one's. */
+	if (found.kind != PKT_TNT ||
+	    found.bits != pt_unit_tnt_pending(replay->feed->unit) + 1)
+		return;
+	if (kind == WALK_COND)
+		replay_resolve(replay,
+		    found.value & 1 ? code_blocks_target(last)
+				    : code_blocks_nlip(last));
+	else if (kind == WALK_RET && pt_fast_ret_target(fast, &to))
+		replay_resolve(replay, to);
 }
 
 /* Where the last packet ends that is no PAD. */
