@@ -8,7 +8,6 @@
  */
 #include "emu/cpu/state.h"
 
-#define DEBUGCTL_FREEZE TZ_BIT(12)
 #define CLOCKS                                                            \
  (TZ_BIT(PMU_INSTRUCTIONS) | TZ_BIT(PMU_CYCLES) | TZ_BIT(PMU_REFERENCE) | \
      TZ_BIT(PMU_BUS))
@@ -32,8 +31,7 @@ void
 cpu_counters_changed(struct cpu *cpu)
 {
 	cpu->counters.branches = (cpu->pmu.wanted & ~CLOCKS) != 0;
-	cpu->route = cpu->counters.branches ? &cpu->counters.slow
-					    : pt_unit_fast(cpu->unit);
+	cpu_choose_route(cpu);
 	set_due(cpu);
 }
 
@@ -42,7 +40,7 @@ report(struct cpu *cpu, const struct pmu_slice *slice)
 {
 	bool pmi;
 	uint64_t overflows = pmu_count(&cpu->pmu, cpu->counters.user, slice,
-	    (cpu->msrs.debugctl & DEBUGCTL_FREEZE) != 0, &pmi);
+	    (cpu->ds.debugctl & DS_DEBUGCTL_FREEZE_PERFMON) != 0, &pmi);
 
 	cpu->counters.insns = cpu_count_insns(cpu);
 	cpu->counters.cycles = cpu_awake_cycles(cpu);
@@ -138,7 +136,7 @@ cpu_counters_interrupt(struct cpu *cpu)
 void
 cpu_counters_pmi(struct cpu *cpu)
 {
-	if ((cpu->msrs.debugctl & DEBUGCTL_FREEZE) == 0)
+	if ((cpu->ds.debugctl & DS_DEBUGCTL_FREEZE_PERFMON) == 0)
 		return;
 	cpu_counters_sync(cpu);
 	pmu_freeze(&cpu->pmu);

@@ -66,6 +66,7 @@ cpu_create(const struct cpu_config *config, struct tz_error *err)
 	    cpu->sites.hooked == NULL || cpu->trap.float_code == NULL ||
 	    pt_unit_set_cycles(cpu->unit, &config->pt_cycles) != 0)
 		goto no_memory;
+	ds_reset(&cpu->ds, config->profile);
 	cpu_counters_reset(cpu);
 	if (make_engines(cpu, err) != 0) {
 		cpu_destroy(cpu);
@@ -103,6 +104,7 @@ cpu_start(
 	engine_set(cpu->engines.main, ENGINE_RIP, rip);
 	apic_reset(&cpu->apic, cpu->config.id);
 	cpu_reset_msrs(cpu);
+	ds_reset(&cpu->ds, cpu->config.profile);
 	cpu_counters_reset(cpu);
 	cpu->mode.cpl = 0;
 	cpu->mode.place = PLACE_BOUNDARY;
@@ -203,6 +205,10 @@ cpu_run(struct cpu *cpu, uint64_t limit_cycles)
 		}
 		if (cpu_reached_stop(cpu))
 			return CPU_STOPPED;
+		if (cpu->debug_store.faulted) {
+			cpu_debug_store_fault(cpu);
+			continue;
+		}
 		cpu_fire_timer(cpu, cpu_cycles(cpu));
 		set_limit(cpu, limit_cycles);
 		if (take_interrupt(cpu))

@@ -6,6 +6,7 @@
  * (the architecture loads a null one); #GP raised by the engine has error code 0;
  * RF in the saved RFLAGS is unchanged.
  */
+#include "emu/cpu/branch.h"
 #include "emu/cpu/state.h"
 
 #include <string.h>
@@ -192,7 +193,8 @@ enter_handler(struct cpu *cpu, const struct gate *gate, uint64_t rsp,
 	cpu->mode.cpl = 0;
 	if (changed)
 		cpu->mode.kernel_since = cpu_insns(cpu);
-	cpu_counters_ring(cpu);
+	cpu_branch_event(cpu, from, gate->handler);
+	cpu_cpl_changed(cpu);
 	cpu->mode.place = PLACE_BOUNDARY;
 	if (changed && cpu->exec_log != NULL)
 		exec_log_context(cpu->exec_log, 0, cpu->space.cr3);
@@ -433,6 +435,18 @@ cpu_exception(struct cpu *cpu, unsigned vector)
 		error = page_fault_code(cpu, rip, cr2, fetch);
 	cpu_emit(cpu, EVENT_EXCEPTION, vector, rip, error);
 	cpu_deliver(cpu, (uint8_t)vector, DELIVER_FAULT, error, rip);
+}
+
+void
+cpu_debug_store_fault(struct cpu *cpu)
+{
+	uint64_t rip = cpu_rip(cpu), error = cpu->debug_store.fault_code;
+
+	cpu->debug_store.faulted = false;
+	cpu->debug_store.branches = false; /* of this exception */
+	engine_set(cpu->active, ENGINE_CR2, cpu->debug_store.fault_va);
+	cpu_emit(cpu, EVENT_EXCEPTION, VECTOR_PF, rip, error);
+	cpu_deliver(cpu, VECTOR_PF, DELIVER_FAULT, error, rip);
 }
 
 void

@@ -78,7 +78,10 @@ cpu_hash(struct cpu *cpu, uint64_t base, uint64_t limit)
 		cpu->msrs.fmask,
 		apic_hash(&cpu->apic, asleep && now < base ? base : now),
 		pmu_hash(&pmu),
-		cpu->msrs.debugctl,
+		ds_hash(&cpu->ds),
+		cpu->debug_store.faulted,
+		cpu->debug_store.faulted ? cpu->debug_store.fault_va : 0,
+		cpu->debug_store.faulted ? cpu->debug_store.fault_code : 0,
 		pt_unit_hash(cpu->unit),
 	};
 

@@ -76,6 +76,8 @@ void cpu_deliver(struct cpu *cpu, uint8_t vector, enum delivery kind,
     uint64_t error, uint64_t rip);
 /* The engine has stopped with an exception. */
 void cpu_exception(struct cpu *cpu, unsigned vector);
+/* Delivers the pending page fault of the Debug Store. */
+void cpu_debug_store_fault(struct cpu *cpu);
 /* An instruction at RIP that the CPU executes itself has raised FAULT. */
 void cpu_raise(struct cpu *cpu, enum fault fault, uint64_t rip, uint64_t va);
 

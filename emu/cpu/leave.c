@@ -2,6 +2,7 @@
  * The end of a block: which of its instructions have retired, and what its last one
  * means for the PT unit, the context and the interrupts.
  */
+#include "emu/cpu/branch.h"
 #include "emu/cpu/state.h"
 
 #define SELECTOR_BYTES 8
@@ -127,7 +128,7 @@ sync_context(struct cpu *cpu, bool space_changed)
 	cpu->space.cr3 = cr3;
 	if (space_changed)
 		cpu_select_code(cpu);
-	cpu_counters_ring(cpu);
+	cpu_cpl_changed(cpu);
 	if (changed && cpu->exec_log != NULL)
 		exec_log_context(cpu->exec_log, cpu->mode.cpl, cr3);
 }
@@ -274,8 +275,8 @@ cpu_leave_block(struct cpu *cpu, uint64_t va)
 	}
 	cpu_retire(cpu, from->insns);
 	taken = was_taken(cpu, from, va);
-	if (cpu->counters.branches && is_branch(from->last.class))
-		cpu_counters_branch(cpu, from->last.class, taken);
+	if (cpu_sees_branches(cpu) && is_branch(from->last.class))
+		cpu_branch(cpu, from->last.class, taken, from->last_va, va);
 	cpu->mode.place = is_transfer ? PLACE_BOUNDARY : PLACE_INSIDE;
 	if (!is_transfer && from->last.class != INSN_MOV_CR3)
 		cpu_tell_resume(cpu, va);

@@ -73,11 +73,13 @@ pt_event(void *arg, const struct pt_event *event)
 		cpu_emit(cpu, EVENT_PT_ERROR, 0, 0, event->offset_bytes);
 		break;
 	case PT_EVENT_TRACE_ON:
+		cpu_debug_store_changed(cpu);
 		cpu_emit(
 		    cpu, EVENT_TRACE_ON, event->value, 0, event->offset_bytes);
 		break;
 	case PT_EVENT_TRACE_OFF:
 		cpu->faults.older = false;
+		cpu_debug_store_changed(cpu);
 		cpu_emit(
 		    cpu, EVENT_TRACE_OFF, event->value, 0, event->offset_bytes);
 		break;

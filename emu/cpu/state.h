@@ -14,6 +14,7 @@
 #include "emu/cpu/control.h"
 #include "emu/cpu/counters.h"
 #include "emu/cpu/cpu.h"
+#include "emu/cpu/debug_store.h"
 #include "emu/cpu/engine/block.h"
 #include "emu/cpu/engine/code.h"
 #include "emu/cpu/engine/engine.h"
@@ -54,6 +55,7 @@ struct cpu {
 	struct walk_space space; /* RAM and CR3 */
 	struct apic apic;
 	struct pmu pmu;
+	struct ds ds;
 
 	struct cpu_mode mode;             /* leave.c: CPL, HLT, STI */
 	struct cpu_interrupts interrupts; /* interrupt.c: NMI */
@@ -66,7 +68,8 @@ struct cpu {
 	struct cpu_sites sites;           /* engine/hook.c: within a block */
 	struct cpu_trap trap; /* execute/trap.c: the CPU's own instruction */
 	struct cpu_msrs msrs; /* execute/msr.c */
-	struct cpu_counters counters; /* counters.c: what pmu was told */
+	struct cpu_counters counters;       /* counters.c: what pmu was told */
+	struct cpu_debug_store debug_store; /* debug_store.c */
 	struct cpu_audit audit;       /* access/audit.c: loads and stores */
 	struct pending_faults faults; /* inject.c: deviations */
 };
@@ -97,6 +100,20 @@ static inline bool
 cpu_is_stepping(const struct cpu *cpu)
 {
 	return cpu->config.single_step || cpu->active == cpu->engines.stepper;
+}
+
+/* True if each branch is to be reported by cpu_branch(). */
+static inline bool
+cpu_sees_branches(const struct cpu *cpu)
+{
+	return cpu->counters.branches || cpu->debug_store.branches;
+}
+
+static inline void
+cpu_choose_route(struct cpu *cpu)
+{
+	cpu->route = cpu_sees_branches(cpu) ? &cpu->counters.slow
+					    : pt_unit_fast(cpu->unit);
 }
 
 /* True if the guest can set EventEn at all. */

@@ -5,7 +5,7 @@
 /*
  * CPUID leaves that all profiles have besides those of PT: a 64-bit processor with
  * SSE2 state, FSGSBASE, x2APIC and XSAVES, and nothing that the machine does not
- * execute.  Not reported: MCA, VMX, SMX, Debug Store, AVX, 1-GiB pages.
+ * execute.  Not reported: MCA, VMX, SMX, AVX, 1-GiB pages.
  *
  * Source: SDM vol. 2A, "CPUID - CPU Identification", and the values of Skylake.
  */
@@ -66,6 +66,10 @@ cpuid_features(const struct profile *profile, const struct profile_cpu *cpu,
 	out[ECX] = TZ_BIT(0) | TZ_BIT(13) | TZ_BIT(21);
 	if (tz_bits(profile->perfmon_eax, 7, 0) >= 2)
 		out[ECX] |= TZ_BIT(15);
+	if (profile->ds)
+		out[ECX] |= TZ_BIT(2);
+	if (profile->ds && profile->ds_cpl)
+		out[ECX] |= TZ_BIT(4);
 	if (profile->xsave)
 		out[ECX] |= TZ_BIT(26);
 	if (cpu->osxsave)
@@ -77,6 +81,8 @@ cpuid_features(const struct profile *profile, const struct profile_cpu *cpu,
 	/* CLFLUSH, MMX, FXSR, SSE, SSE2; HTT: the count above is valid. */
 	out[EDX] |= TZ_BIT(19) | TZ_BIT(23) | TZ_BIT(24) | TZ_BIT(25) |
 	    TZ_BIT(26);
+	if (profile->ds)
+		out[EDX] |= TZ_BIT(21);
 	if (cpu->cpu_count > 1)
 		out[EDX] |= TZ_BIT(28);
 }

@@ -59,6 +59,8 @@ static const struct profile profiles[] = {
 	 .cpuid15_ecx = ecx15_,                                               \
 	 .crystal_hz = crystal_,                                              \
 	 .cbr = cbr_,                                                         \
+	 .ds = true,                                                          \
+	 .ds_cpl = true,                                                      \
 	 .pt = true,                                                          \
 	 .xsave = true,                                                       \
 	 .xsave1_eax = xsave1_,                                               \
@@ -131,4 +133,16 @@ profile_erratum_find(const char *name)
 	    strcmp(errata[erratum].name, name) != 0)
 		erratum++;
 	return erratum;
+}
+
+bool
+profile_trace_excludes_branch_records(const struct profile *profile)
+{
+	static const uint32_t models[] = { 0x306d0, 0x40670, 0x406e0, 0x406f0,
+		0x50660, 0x506e0 };
+
+	for (size_t i = 0; i < TZ_ARRAY_LEN(models); i++)
+		if ((profile->signature & ~UINT32_C(15)) == models[i])
+			return true;
+	return false;
 }

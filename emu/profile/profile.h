@@ -81,6 +81,8 @@ struct profile {
 	/* CPUID leaf 15H; crystal_hz also where ECX reads 0. */
 	uint32_t tsc_den, tsc_num, cpuid15_ecx, crystal_hz;
 	uint32_t cbr; /* core:bus ratio at the fixed frequency, 100 MHz units */
+	bool ds;      /* CPUID.1:EDX[21], and DTES64, CPUID.1:ECX[2] */
+	bool ds_cpl;  /* CPUID.1:ECX[4] */
 	bool pt;      /* CPUID.(7,0):EBX[25] */
 	bool xsave;   /* CPUID.1:ECX[26]; without it leaf 0DH reads as 0 */
 	uint32_t xsave1_eax;               /* CPUID.(0DH,1):EAX */
@@ -134,6 +136,12 @@ void profile_set_hybrid(struct profile *profile);
  * times 100 MHz.
  */
 uint64_t profile_tsc_hz(const struct profile *profile);
+
+/*
+ * True if LBRs and BTS stand still while TraceEn is 1: SDM vol. 3, 33.3.1.2 "Model
+ * Specific Capability Restrictions".
+ */
+bool profile_trace_excludes_branch_records(const struct profile *profile);
 
 /* What CPUID depends on besides the profile. */
 struct profile_cpu {

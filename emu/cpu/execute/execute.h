@@ -24,7 +24,7 @@ struct cpu_trap {
  */
 struct cpu_msrs {
 	uint64_t none; /* for rows of msr.def without a member here */
-	uint64_t xcr0, xss, apic_base, pat, tsc_aux, debugctl;
+	uint64_t xcr0, xss, apic_base, pat, tsc_aux;
 	uint64_t star, lstar, cstar, fmask;
 };
 

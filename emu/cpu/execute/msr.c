@@ -9,19 +9,18 @@
 #define APIC_BASE_ENABLED TZ_BIT(11)
 #define APIC_BASE_FIXED \
  (APIC_BASE_BSP | APIC_BASE_ENABLED | UINT64_C(0xfffffffff000))
-#define PAT_RESET               UINT64_C(0x0007040600070406)
-#define MISC_ENABLE_PERFMON     TZ_BIT(7)
-#define MISC_ENABLE_NO_BTS      TZ_BIT(11)
-#define MISC_ENABLE_NO_PEBS     TZ_BIT(12)
-#define MTRRCAP_SMRR            TZ_BIT(11) /* no fixed or variable ranges */
-#define MTRR_WRITE_BACK         6
-#define MTRR_ENABLED            TZ_BIT(11) /* of IA32_MTRR_DEF_TYPE */
-#define SMRR_VALID              TZ_BIT(11) /* of IA32_SMRR_PHYSMASK */
-#define SMRR_MASK_BITS          UINT64_C(0xfffff000)
-#define DEBUGCTL_FREEZE_PERFMON TZ_BIT(12)
-#define MSR_MTRRCAP             0xfe
-#define MSR_SMRR_PHYSBASE       0x1f2
-#define MSR_FS_BASE             0xc0000100
+#define PAT_RESET           UINT64_C(0x0007040600070406)
+#define MISC_ENABLE_PERFMON TZ_BIT(7)
+#define MISC_ENABLE_NO_BTS  TZ_BIT(11)
+#define MISC_ENABLE_NO_PEBS TZ_BIT(12)
+#define MTRRCAP_SMRR        TZ_BIT(11) /* no fixed or variable ranges */
+#define MTRR_WRITE_BACK     6
+#define MTRR_ENABLED        TZ_BIT(11) /* of IA32_MTRR_DEF_TYPE */
+#define SMRR_VALID          TZ_BIT(11) /* of IA32_SMRR_PHYSMASK */
+#define SMRR_MASK_BITS      UINT64_C(0xfffff000)
+#define MSR_MTRRCAP         0xfe
+#define MSR_SMRR_PHYSBASE   0x1f2
+#define MSR_FS_BASE         0xc0000100
 
 struct msr_row {
 	uint32_t index;
@@ -117,9 +116,10 @@ read_tsc(struct cpu *cpu, const struct msr_row *row, uint64_t *value)
 static enum fault
 read_misc(struct cpu *cpu, const struct msr_row *row, uint64_t *value)
 {
-	(void)cpu;
 	(void)row;
-	*value = MISC_ENABLE_PERFMON | MISC_ENABLE_NO_BTS | MISC_ENABLE_NO_PEBS;
+	*value = MISC_ENABLE_PERFMON | MISC_ENABLE_NO_PEBS;
+	if (!cpu->config.profile->ds)
+		*value |= MISC_ENABLE_NO_BTS;
 	return FAULT_NONE;
 }
 
@@ -184,16 +184,6 @@ write_apic_base(struct cpu *cpu, const struct msr_row *row, uint64_t value)
 	if ((value ^ cpu->msrs.apic_base) &
 	    (APIC_BASE_FIXED | APIC_BASE_X2APIC))
 		refuse_write(cpu, row->index, value);
-	return FAULT_NONE;
-}
-
-/* Freeze_PerfMon_On_PMI alone: LBRs, BTF, BTS and SMM have no model. */
-static enum fault
-write_debugctl(struct cpu *cpu, const struct msr_row *row, uint64_t value)
-{
-	if ((value & ~DEBUGCTL_FREEZE_PERFMON) != 0)
-		refuse_write(cpu, row->index, value);
-	cpu->msrs.debugctl = value;
 	return FAULT_NONE;
 }
 
@@ -301,6 +291,14 @@ cpu_reset_msrs(struct cpu *cpu)
 	cpu->msrs.xcr0 = 1;
 }
 
+/* True for the MSRs of the PT unit, the PMU and the Debug Store. */
+static bool
+is_of_unit(uint32_t index)
+{
+	return pt_unit_owns_msr(index) || pmu_owns_msr(index) ||
+	    ds_owns_msr(index);
+}
+
 enum fault
 cpu_rdmsr(struct cpu *cpu, uint32_t index, uint64_t *value)
 {
@@ -309,10 +307,13 @@ cpu_rdmsr(struct cpu *cpu, uint32_t index, uint64_t *value)
 
 	if (pmu_owns_msr(index))
 		cpu_counters_sync(cpu);
-	if (pt_unit_owns_msr(index) || pmu_owns_msr(index)) {
-		fault = pt_unit_owns_msr(index)
-		    ? pt_unit_rdmsr(cpu->unit, index, value)
-		    : pmu_rdmsr(&cpu->pmu, index, value);
+	if (is_of_unit(index)) {
+		if (pt_unit_owns_msr(index))
+			fault = pt_unit_rdmsr(cpu->unit, index, value);
+		else if (pmu_owns_msr(index))
+			fault = pmu_rdmsr(&cpu->pmu, index, value);
+		else
+			fault = ds_rdmsr(&cpu->ds, index, value);
 		if (fault == FAULT_NONE)
 			give_older(cpu, index, value);
 		if (fault == FAULT_NONE)
@@ -337,6 +338,33 @@ tell_unknown_event(struct cpu *cpu, uint32_t index, uint64_t value)
 		cpu_emit(cpu, EVENT_COUNTER_UNKNOWN, gp, value, cpu->trap.rip);
 }
 
+static enum fault
+write_pmu(struct cpu *cpu, uint32_t index, uint64_t value)
+{
+	enum fault fault;
+
+	cpu_counters_sync(cpu);
+	fault = pmu_wrmsr(&cpu->pmu, index, value);
+	cpu_counters_changed(cpu);
+	if (fault == FAULT_NONE)
+		tell_unknown_event(cpu, index, value);
+	return fault;
+}
+
+static enum fault
+write_ds(struct cpu *cpu, uint32_t index, uint64_t value)
+{
+	enum fault fault = ds_wrmsr(&cpu->ds, index, value);
+
+	if (fault == FAULT_NONE && index == DS_MSR_DEBUGCTL &&
+	    ds_unmodelled(value) != 0)
+		refuse_write(cpu, index, value);
+	cpu_debug_store_changed(cpu);
+	if (fault == FAULT_NONE && cpu->exec_log != NULL)
+		exec_log_msr(cpu->exec_log, index, value);
+	return fault;
+}
+
 enum fault
 cpu_wrmsr(struct cpu *cpu, uint32_t index, uint64_t value, uint64_t nlip)
 {
@@ -357,12 +385,9 @@ cpu_wrmsr(struct cpu *cpu, uint32_t index, uint64_t value, uint64_t nlip)
 		cpu_emit(cpu, EVENT_MSR_WRITE, index, value, 0);
 		return FAULT_NONE;
 	}
-	if (pmu_owns_msr(index)) {
-		cpu_counters_sync(cpu);
-		fault = pmu_wrmsr(&cpu->pmu, index, value);
-		cpu_counters_changed(cpu);
-		if (fault == FAULT_NONE)
-			tell_unknown_event(cpu, index, value);
+	if (is_of_unit(index)) {
+		fault = pmu_owns_msr(index) ? write_pmu(cpu, index, value)
+					    : write_ds(cpu, index, value);
 		if (fault == FAULT_NONE)
 			cpu_emit(cpu, EVENT_MSR_WRITE, index, value, 0);
 		return fault;

@@ -3,6 +3,7 @@
  * would take from the host, those that it does not know, and those that it cannot
  * report.
  */
+#include "emu/cpu/branch.h"
 #include "emu/cpu/state.h"
 
 #include <string.h>
@@ -506,9 +507,9 @@ finish(struct cpu *cpu, uint64_t rip)
 		return;
 	}
 	set(cpu, ENGINE_RIP, cpu->msrs.lstar);
-	if (cpu->counters.branches)
-		cpu_counters_branch(cpu, INSN_FAR, true);
-	cpu_counters_ring(cpu);
+	if (cpu_sees_branches(cpu))
+		cpu_branch(cpu, INSN_FAR, true, rip, cpu->msrs.lstar);
+	cpu_cpl_changed(cpu);
 	if (cpu->exec_log != NULL)
 		exec_log_context(cpu->exec_log, 0, cpu->space.cr3);
 	cpu_transfer(cpu, PT_TRANSFER_FAR, -1, rip, cpu->msrs.lstar);

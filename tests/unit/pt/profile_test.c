@@ -51,8 +51,8 @@ identification_leaves_are_skylakes(void **state)
 
 	(void)state;
 	expect(&plain, 0, 0, "16 756e6547 6c65746e 49656e69");
-	expect(&plain, 1, 0, "506e3 10800 420a001 789bb7d");
-	expect(&second, 1, 0, "506e3 1020800 c20a001 1789bb7d");
+	expect(&plain, 1, 0, "506e3 10800 420a015 7a9bb7d");
+	expect(&second, 1, 0, "506e3 1020800 c20a015 17a9bb7d");
 	expect(&second, 0xb, 0, "0 1 100 1");
 	expect(&second, 0xb, 1, "1 2 201 1");
 	expect(&second, 0xb, 2, "0 0 2 1");

@@ -1,0 +1,40 @@
+/* Branches, interrupts and exceptions, as others record and count them. */
+#include "emu/cpu/branch.h"
+
+#include "emu/cpu/state.h"
+
+/* SDM vol. 3, 17.4.9.5 "Writing the DS Interrupt Service Routine". */
+static void
+record(struct cpu *cpu, uint64_t from, uint64_t to)
+{
+	if (!cpu_debug_store_branch(cpu, from, to))
+		return;
+	cpu_emit(cpu, EVENT_BTS_PMI,
+	    (cpu->apic.lvt[APIC_LVT_PC] & APIC_LVT_MASKED) != 0, to, 0);
+	cpu_counters_pmi(cpu);
+	cpu_raise_pmi(cpu);
+}
+
+void
+cpu_branch(struct cpu *cpu, enum insn_class class, bool taken, uint64_t from,
+    uint64_t to)
+{
+	if (cpu->counters.branches)
+		cpu_counters_branch(cpu, class, taken);
+	if (cpu->debug_store.branches && (class != INSN_COND || taken))
+		record(cpu, from, to);
+}
+
+void
+cpu_branch_event(struct cpu *cpu, uint64_t from, uint64_t to)
+{
+	if (cpu->debug_store.branches)
+		record(cpu, from, to);
+}
+
+void
+cpu_cpl_changed(struct cpu *cpu)
+{
+	cpu_counters_ring(cpu);
+	cpu_debug_store_changed(cpu);
+}

@@ -1,0 +1,148 @@
+/*
+ * The Debug Store of a CPU: its memory, and page faults of its records.
+ *
+ * Model choices, where the SDM is silent: a record is a supervisor access; a record
+ * that faults is skipped, and #PF is delivered before the next instruction, with the
+ * result of the branch kept; that #PF has no record.
+ */
+#include "emu/cpu/state.h"
+
+#define CR0_WP      TZ_BIT(16)
+#define PF_P        TZ_BIT(0)
+#define PF_W        TZ_BIT(1)
+#define CHUNK_BYTES 128 /* what walk_access() takes */
+
+/* Ends the run: a record or the save area is in memory that is not RAM. */
+static void
+no_ram(struct cpu *cpu, struct gva va)
+{
+	cpu_end_run(cpu, CPU_OVER_UNMODELLED,
+	    "the Debug Store uses 0x%llx, which is not RAM",
+	    (unsigned long long)va.u);
+}
+
+/* Finds COUNT bytes at VA; the same chunk is looked up before and for the copy. */
+static bool
+find(struct cpu *cpu, struct gva va, size_t count, bool write,
+    struct walk_bytes *bytes, struct gva *fault)
+{
+	struct walk_access access = {
+		.write = write,
+		.protect = (engine_get(cpu->active, ENGINE_CR0) & CR0_WP) != 0,
+	};
+
+	switch (walk_access(&cpu->space, va, count, &access, bytes, fault)) {
+	case WALK_DONE:
+		return true;
+	case WALK_NO_RAM:
+		no_ram(cpu, va);
+		*fault = va;
+		return false;
+	case WALK_FAULT:
+	default:
+		return false;
+	}
+}
+
+static size_t
+chunk(size_t done, size_t count)
+{
+	return count - done < CHUNK_BYTES ? count - done : CHUNK_BYTES;
+}
+
+static bool
+find_all(
+    struct cpu *cpu, struct gva va, size_t count, bool write, struct gva *fault)
+{
+	struct walk_bytes bytes;
+
+	for (size_t done = 0; done < count; done += chunk(done, count))
+		if (!find(cpu, (struct gva){ va.u + done }, chunk(done, count),
+			write, &bytes, fault))
+			return false;
+	return true;
+}
+
+static bool
+ds_read(void *arg, struct gva va, void *to, size_t count, struct gva *fault)
+{
+	if (!find_all(arg, va, count, false, fault))
+		return false;
+	return walk_read(&((struct cpu *)arg)->space, va, to, count, fault);
+}
+
+static bool
+ds_write(
+    void *arg, struct gva va, const void *from, size_t count, struct gva *fault)
+{
+	struct cpu *cpu = arg;
+
+	if (!find_all(cpu, va, count, true, fault))
+		return false;
+	for (size_t done = 0; done < count; done += chunk(done, count)) {
+		const char *part = (const char *)from + done;
+		size_t size = chunk(done, count);
+		struct walk_bytes bytes;
+
+		TZ_ASSERT(find(cpu, (struct gva){ va.u + done }, size, true,
+		    &bytes, fault));
+		memcpy(bytes.part[0], part, bytes.split);
+		memcpy(bytes.part[1], part + bytes.split, size - bytes.split);
+	}
+	return true;
+}
+
+/*
+ * SDM vol. 3, 33.3.1.2 "Model Specific Capability Restrictions": on some processors no branch records are stored while
+ * TraceEn is 1.
+ */
+static bool
+is_excluded(const struct cpu *cpu)
+{
+	return profile_trace_excludes_branch_records(cpu->config.profile) &&
+	    cpu_trace_on(cpu);
+}
+
+void
+cpu_debug_store_changed(struct cpu *cpu)
+{
+	cpu->debug_store.branches = ds_records_branches(
+					&cpu->ds, cpu->mode.cpl != 0) &&
+	    !is_excluded(cpu);
+	cpu_choose_route(cpu);
+}
+
+/* Makes the page fault of a record pending; the first one of an instruction counts. */
+static void
+fault(struct cpu *cpu, const struct ds_result *result)
+{
+	struct walk walk;
+
+	if (cpu->debug_store.faulted || cpu->stop.over)
+		return;
+	cpu->debug_store.faulted = true;
+	cpu->debug_store.fault_va = result->fault.u;
+	cpu->debug_store.fault_code = result->end == DS_WRITE_FAULT ? PF_W : 0;
+	if (walk_page(&cpu->space, result->fault, &walk))
+		cpu->debug_store.fault_code |= PF_P;
+}
+
+bool
+cpu_debug_store_branch(struct cpu *cpu, uint64_t from, uint64_t to)
+{
+	const struct ds_port port = {
+		.arg = cpu, .read = ds_read, .write = ds_write
+	};
+	const struct ds_branch branch = { .from = from, .to = to };
+	struct ds_result result;
+
+	ds_store_branch(&cpu->ds, &port, &branch, &result);
+	if (result.end == DS_STORED) {
+		cpu_emit(cpu, EVENT_BTS_RECORD, from, to, result.record.u);
+		return result.pmi;
+	}
+	cpu_emit(cpu, EVENT_BTS_LOST, from, to, result.record.u);
+	if (result.end != DS_FULL)
+		fault(cpu, &result);
+	return false;
+}

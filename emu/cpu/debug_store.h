@@ -1,0 +1,29 @@
+/* The CPU's side of its Debug Store (emu/ds).  Private to emu/cpu. */
+#ifndef TOPAZ_EMU_CPU_DEBUG_STORE_H
+#define TOPAZ_EMU_CPU_DEBUG_STORE_H
+
+#include "emu/ds/ds.h"
+
+struct cpu;
+
+/*
+ * Which branches are recorded, and a page fault of a record that is still to be
+ * delivered.  Owner: debug_store.c.
+ */
+struct cpu_debug_store {
+	bool branches; /* branches from here on are recorded */
+	bool faulted;  /* deliver #PF before the next instruction */
+	uint64_t fault_va, fault_code;
+};
+
+/* debug_store.c */
+/* IA32_DEBUGCTL, TraceEn or CPL may have changed: decides .branches. */
+void cpu_debug_store_changed(struct cpu *cpu);
+
+/*
+ * Stores the record of a branch, interrupt or exception.  True: its PMI is due.  A page
+ * fault becomes pending.
+ */
+bool cpu_debug_store_branch(struct cpu *cpu, uint64_t from, uint64_t to);
+
+#endif
