@@ -20,7 +20,7 @@ cpu_branch(struct cpu *cpu, enum insn_class class, bool taken, uint64_t from,
     uint64_t to)
 {
 	if (cpu->counters.branches)
-		cpu_counters_branch(cpu, class, taken);
+		cpu_counters_branch(cpu, class, taken, from, to);
 	if (cpu->debug_store.branches && (class != INSN_COND || taken))
 		record(cpu, from, to);
 }

@@ -35,23 +35,60 @@ cpu_counters_changed(struct cpu *cpu)
 	set_due(cpu);
 }
 
+/* A PMI that is not an overflow's: the counters freeze if they are to. */
 static void
-report(struct cpu *cpu, const struct pmu_slice *slice)
+freeze(struct cpu *cpu)
 {
+	if ((cpu->ds.debugctl & DS_DEBUGCTL_FREEZE_PERFMON) != 0)
+		pmu_freeze(&cpu->pmu);
+}
+
+/* The PEBS record of COUNTERS; true: the PMI of one of them is due. */
+static bool
+sample(struct cpu *cpu, uint64_t counters, uint64_t from, uint64_t to)
+{
+	uint64_t reset[PMU_GP_MAX + PMU_FIXED_MAX] = { 0 };
+	enum cpu_sample end = cpu_debug_store_sample(
+	    cpu, counters, from, to, reset);
 	bool pmi;
-	uint64_t overflows = pmu_count(&cpu->pmu, cpu->counters.user, slice,
-	    (cpu->ds.debugctl & DS_DEBUGCTL_FREEZE_PERFMON) != 0, &pmi);
+
+	if (end == CPU_SAMPLE_LOST) {
+		pmu_pebs_lost(&cpu->pmu, counters);
+		return false;
+	}
+	pmi = pmu_pebs_done(&cpu->pmu, counters, reset);
+	if (end == CPU_SAMPLE_THRESHOLD) {
+		pmu_ds_overflow(&cpu->pmu);
+		cpu_emit(cpu, EVENT_PEBS_PMI,
+		    (cpu->apic.lvt[APIC_LVT_PC] & APIC_LVT_MASKED) != 0, to, 0);
+		freeze(cpu);
+		cpu_raise_pmi(cpu);
+	}
+	if (pmi)
+		freeze(cpu);
+	return pmi;
+}
+
+/* FROM is the last instruction, TO the next one. */
+static void
+report(
+    struct cpu *cpu, const struct pmu_slice *slice, uint64_t from, uint64_t to)
+{
+	struct pmu_outcome outcome = pmu_count(&cpu->pmu, cpu->counters.user,
+	    slice, (cpu->ds.debugctl & DS_DEBUGCTL_FREEZE_PERFMON) != 0);
 
 	cpu->counters.insns = cpu_count_insns(cpu);
 	cpu->counters.cycles = cpu_awake_cycles(cpu);
-	for (unsigned i = 0; overflows >> i != 0; i++)
-		if (overflows >> i & 1)
+	for (unsigned i = 0; outcome.overflows >> i != 0; i++)
+		if (outcome.overflows >> i & 1)
 			cpu_emit(
-			    cpu, EVENT_COUNTER_OVERFLOW, i, pmi, cpu_rip(cpu));
-	if (pmi) {
+			    cpu, EVENT_COUNTER_OVERFLOW, i, outcome.pmi, to);
+	if (outcome.pebs != 0)
+		outcome.pmi |= sample(cpu, outcome.pebs, from, to);
+	if (outcome.pmi || outcome.pebs != 0)
 		cpu_counters_changed(cpu);
+	if (outcome.pmi)
 		cpu_raise_pmi(cpu);
-	}
 }
 
 void
@@ -59,7 +96,7 @@ cpu_counters_sync(struct cpu *cpu)
 {
 	struct pmu_slice slice = cpu_unreported(cpu);
 
-	report(cpu, &slice);
+	report(cpu, &slice, cpu->counters.last_va, cpu_rip(cpu));
 	set_due(cpu);
 }
 
@@ -86,7 +123,8 @@ cpu_counters_ring(struct cpu *cpu)
 }
 
 void
-cpu_counters_branch(struct cpu *cpu, enum insn_class class, bool taken)
+cpu_counters_branch(struct cpu *cpu, enum insn_class class, bool taken,
+    uint64_t from, uint64_t to)
 {
 	struct pmu_slice slice = cpu_unreported(cpu);
 	uint64_t *count = slice.count;
@@ -119,7 +157,7 @@ cpu_counters_branch(struct cpu *cpu, enum insn_class class, bool taken)
 	}
 	count[PMU_BRANCHES] = 1;
 	count[PMU_NEAR_TAKEN] = !far && (class != INSN_COND || taken);
-	report(cpu, &slice);
+	report(cpu, &slice, from, to);
 	set_due(cpu);
 }
 
@@ -129,7 +167,7 @@ cpu_counters_interrupt(struct cpu *cpu)
 	struct pmu_slice slice = cpu_unreported(cpu);
 
 	slice.count[PMU_INTERRUPTS] = 1;
-	report(cpu, &slice);
+	report(cpu, &slice, cpu->counters.last_va, cpu_rip(cpu));
 	set_due(cpu);
 }
 

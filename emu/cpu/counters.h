@@ -18,6 +18,8 @@ struct cpu_counters {
 	uint64_t halted_cycles; /* passed while halted, reported or not */
 	uint64_t due_insns; /* retired when a counter may overflow; UINT64_MAX:
 			       never */
+	uint64_t last_va;   /* the instruction that has retired last, where the
+			     fast path has been left */
 	bool user;     /* what is reported next was not executed in ring 0 */
 	bool branches; /* a counter counts branches or interrupts */
 	struct pt_fast slow; /* all false: each transfer takes the slow path */
@@ -35,8 +37,12 @@ void cpu_counters_changed(struct cpu *cpu);
 /* CPL may have changed.  The instruction that has changed it has retired. */
 void cpu_counters_ring(struct cpu *cpu);
 
-/* A branch of CLASS has retired; a hardware interrupt or an NMI is delivered. */
-void cpu_counters_branch(struct cpu *cpu, enum insn_class class, bool taken);
+/*
+ * A branch of CLASS at FROM has retired, and TO is the next instruction; a hardware
+ * interrupt or an NMI is delivered.
+ */
+void cpu_counters_branch(struct cpu *cpu, enum insn_class class, bool taken,
+    uint64_t from, uint64_t to);
 void cpu_counters_interrupt(struct cpu *cpu);
 
 /* A PMI is raised for another cause: the counters freeze if they are to. */

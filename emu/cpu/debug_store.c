@@ -127,12 +127,17 @@ fault(struct cpu *cpu, const struct ds_result *result)
 		cpu->debug_store.fault_code |= PF_P;
 }
 
+static struct ds_port
+port_of(struct cpu *cpu)
+{
+	return (
+	    struct ds_port){ .arg = cpu, .read = ds_read, .write = ds_write };
+}
+
 bool
 cpu_debug_store_branch(struct cpu *cpu, uint64_t from, uint64_t to)
 {
-	const struct ds_port port = {
-		.arg = cpu, .read = ds_read, .write = ds_write
-	};
+	const struct ds_port port = port_of(cpu);
 	const struct ds_branch branch = { .from = from, .to = to };
 	struct ds_result result;
 
@@ -145,4 +150,56 @@ cpu_debug_store_branch(struct cpu *cpu, uint64_t from, uint64_t to)
 	if (result.end != DS_FULL)
 		fault(cpu, &result);
 	return false;
+}
+
+/* Register values, by number of the encoding. */
+static const enum ds_value registers[] = { DS_RAX, DS_RCX, DS_RDX, DS_RBX,
+	DS_RSP, DS_RBP, DS_RSI, DS_RDI, DS_R8, DS_R9, DS_R10, DS_R11, DS_R12,
+	DS_R13, DS_R14, DS_R15 };
+
+static bool
+read_resets(struct cpu *cpu, const struct ds_port *port, uint64_t counters,
+    uint64_t *reset, struct gva *fault)
+{
+	for (unsigned i = 0; i < PMU_GP_MAX; i++)
+		if ((counters >> i & 1) != 0 &&
+		    !ds_reset_value(&cpu->ds, port, i, false, &reset[i], fault))
+			return false;
+	for (unsigned i = 0; i < PMU_FIXED_MAX; i++)
+		if ((counters >> (32 + i) & 1) != 0 &&
+		    !ds_reset_value(
+			&cpu->ds, port, i, true, &reset[PMU_GP_MAX + i], fault))
+			return false;
+	return true;
+}
+
+enum cpu_sample
+cpu_debug_store_sample(struct cpu *cpu, uint64_t counters, uint64_t from,
+    uint64_t to, uint64_t *reset)
+{
+	const struct ds_port port = port_of(cpu);
+	struct ds_result result = { .end = DS_READ_FAULT };
+	struct ds_sample sample = { { 0 } };
+	struct insn_regs regs;
+
+	cpu_read_regs(cpu, &regs);
+	for (size_t i = 0; i < TZ_ARRAY_LEN(registers); i++)
+		sample.value[registers[i]] = regs.gpr[i];
+	sample.value[DS_RFLAGS] = regs.rflags;
+	sample.value[DS_IP] = to;
+	sample.value[DS_EVENTING_IP] = from;
+	sample.value[DS_STATUS] = cpu->pmu.global_status;
+	sample.value[DS_COUNTERS] = counters;
+	sample.value[DS_TSC] = cpu_tsc(cpu);
+	if (read_resets(cpu, &port, counters, reset, &result.fault))
+		ds_store_sample(&cpu->ds, &port, &sample,
+		    pmu_pebs_groups(&cpu->pmu, counters), &result);
+	cpu_emit(cpu,
+	    result.end == DS_STORED ? EVENT_PEBS_RECORD : EVENT_PEBS_LOST, from,
+	    counters, result.record.u);
+	if (result.end != DS_STORED && result.end != DS_FULL)
+		fault(cpu, &result);
+	if (result.end != DS_STORED)
+		return CPU_SAMPLE_LOST;
+	return result.pmi ? CPU_SAMPLE_THRESHOLD : CPU_SAMPLE_STORED;
 }

@@ -21,6 +21,19 @@ struct cpu_debug_store {
 void cpu_debug_store_changed(struct cpu *cpu);
 
 /*
+ * Stores the PEBS record of COUNTERS, by their bits of IA32_PERF_GLOBAL_STATUS: FROM is
+ * the instruction that it is about, TO the next one.  RESET gets the new values of the
+ * counters, by number of the counter.
+ */
+enum cpu_sample {
+	CPU_SAMPLE_LOST,
+	CPU_SAMPLE_STORED,
+	CPU_SAMPLE_THRESHOLD, /* stored; the PMI of the buffer is due */
+};
+enum cpu_sample cpu_debug_store_sample(struct cpu *cpu, uint64_t counters,
+    uint64_t from, uint64_t to, uint64_t *reset);
+
+/*
  * Stores the record of a branch, interrupt or exception.  True: its PMI is due.  A page
  * fault becomes pending.
  */

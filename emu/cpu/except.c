@@ -230,8 +230,9 @@ retire_software(struct cpu *cpu, uint64_t rip)
 	if (cpu->exec_log != NULL)
 		exec_log_step(cpu->exec_log, rip);
 	cpu_retire(cpu, 1);
+	cpu->counters.last_va = rip;
 	if (cpu->counters.branches)
-		cpu_counters_branch(cpu, INSN_FAR, true);
+		cpu_counters_branch(cpu, INSN_FAR, true, rip, cpu_rip(cpu));
 }
 
 /* True if deliveries repeat without end: each handler faults at its first instruction. */

@@ -264,6 +264,9 @@ cpu_leave_block(struct cpu *cpu, uint64_t va)
 	cpu_audit_end(cpu, va);
 	if (cpu_is_rep_again(from, va)) {
 		cpu_retire(cpu, from->insns - 1u);
+		if (from->insns > 1)
+			cpu->counters.last_va = from->va +
+			    from->insn[from->insns - 2].at;
 		cpu->mode.place = PLACE_INSIDE;
 		return;
 	}
@@ -274,6 +277,7 @@ cpu_leave_block(struct cpu *cpu, uint64_t va)
 		return;
 	}
 	cpu_retire(cpu, from->insns);
+	cpu->counters.last_va = from->last_va;
 	taken = was_taken(cpu, from, va);
 	if (cpu_sees_branches(cpu) && is_branch(from->last.class))
 		cpu_branch(cpu, from->last.class, taken, from->last_va, va);
@@ -298,7 +302,9 @@ cpu_cut_block(struct cpu *cpu, uint64_t rip)
 	before = block_insns_before(from, rip);
 	cpu_audit_cut(cpu, before);
 	cpu_retire(cpu, before);
-	if (before > 0)
+	if (before > 0) {
 		cpu->mode.place = PLACE_INSIDE;
+		cpu->counters.last_va = from->va + from->insn[before - 1].at;
+	}
 	cpu->sites.outcome = COND_UNKNOWN;
 }

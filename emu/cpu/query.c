@@ -102,9 +102,8 @@ cpu_counters_now(const struct cpu *cpu)
 {
 	struct pmu_slice slice = cpu_unreported(cpu);
 	struct pmu pmu = cpu->pmu;
-	bool pmi;
 
-	pmu_count(&pmu, cpu->counters.user, &slice, false, &pmi);
+	pmu_count(&pmu, cpu->counters.user, &slice, false);
 	return pmu;
 }
 

@@ -91,6 +91,91 @@ ds_store_branch(const struct ds *ds, const struct ds_port *port,
 	result->pmi &= interrupts;
 }
 
+struct field {
+	unsigned offset, first, last;
+	enum ds_value value;
+};
+
+static const struct field fields[] = {
+#define RECORD(offset, first, last, value) { offset, first, last, DS_##value },
+#include "emu/ds/record.def"
+#undef RECORD
+};
+
+enum group { GROUP_BASIC, GROUP_MEMORY, GROUP_GPR };
+
+static const struct {
+	enum group group;
+	unsigned index;
+	enum ds_value value;
+} adaptive[] = {
+#define ADAPTIVE(group, index, value) { GROUP_##group, index, DS_##value },
+#include "emu/ds/adaptive.def"
+#undef ADAPTIVE
+};
+
+#define RECORD_WORDS_MAX 64
+
+/* The words of a record in a format before 4; returns their number. */
+static size_t
+fill_fixed(unsigned format, const struct ds_sample *sample, uint64_t *record)
+{
+	size_t words = 0;
+
+	for (size_t i = 0; i < TZ_ARRAY_LEN(fields); i++) {
+		const struct field *field = &fields[i];
+		size_t at = field->offset / WORD_BYTES;
+
+		if (format < field->first || format > field->last)
+			continue;
+		record[at] = sample->value[field->value];
+		words = at + 1;
+	}
+	return words;
+}
+
+static size_t
+fill_adaptive(uint64_t groups, const struct ds_sample *sample, uint64_t *record)
+{
+	size_t words = 0;
+
+	for (size_t i = 0; i < TZ_ARRAY_LEN(adaptive); i++) {
+		enum group group = adaptive[i].group;
+
+		if (group == GROUP_BASIC || (groups >> (group - 1) & 1) != 0)
+			record[words++] = sample->value[adaptive[i].value];
+	}
+	record[0] = groups | words * WORD_BYTES << 48;
+	return words;
+}
+
+void
+ds_store_sample(const struct ds *ds, const struct ds_port *port,
+    const struct ds_sample *sample, uint64_t groups, struct ds_result *result)
+{
+	unsigned format = profile_pebs_format(ds->profile);
+	uint64_t record[RECORD_WORDS_MAX];
+	struct ds_sample known = *sample;
+	size_t words;
+
+	known.value[DS_ZERO] = 0;
+	words = format < 4 ? fill_fixed(format, &known, record)
+			   : fill_adaptive(groups, &known, record);
+	store_record(ds, port, DS_AREA_PEBS_BASE, false, record,
+	    words * WORD_BYTES, result);
+}
+
+/* Linux, struct debug_store: with format 4, eight general-purpose counters come first. */
+bool
+ds_reset_value(const struct ds *ds, const struct ds_port *port,
+    unsigned counter, bool fixed, uint64_t *value, struct gva *fault)
+{
+	struct gva at = field(ds, DS_AREA_PEBS_RESET);
+
+	at.u += (counter + (fixed ? 8 : 0)) * WORD_BYTES;
+	return port->read(port->arg, at, value, sizeof(*value), fault);
+}
+
 uint64_t
 ds_hash(const struct ds *ds)
 {

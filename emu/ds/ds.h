@@ -35,6 +35,18 @@ struct ds_branch {
 	uint64_t flags;    /* bit 4, predicted, of older processors: 0 */
 };
 
+enum ds_value {
+#define VALUE(name, text) DS_##name,
+#include "emu/ds/value.def"
+#undef VALUE
+	DS_VALUES
+};
+
+/* What a PEBS record is made of; DS_ZERO and DS_FORMAT are ignored. */
+struct ds_sample {
+	uint64_t value[DS_VALUES];
+};
+
 struct ds {
 	const struct profile *profile;
 	uint64_t debugctl, area; /* the MSRs */
@@ -93,6 +105,20 @@ bool ds_records_branches(const struct ds *ds, bool user);
 /* Stores a record in the BTS buffer; only if ds_records_branches(). */
 void ds_store_branch(const struct ds *ds, const struct ds_port *port,
     const struct ds_branch *branch, struct ds_result *result);
+
+/*
+ * Stores a PEBS record in the PEBS buffer.  GROUPS: those of an adaptive record, PMU_PEBS_*
+ * of emu/pmu/pmu.h; ignored by formats before 4.
+ */
+void ds_store_sample(const struct ds *ds, const struct ds_port *port,
+    const struct ds_sample *sample, uint64_t groups, struct ds_result *result);
+
+/*
+ * The counter reset value of a general-purpose or, if FIXED, fixed counter.  False: a
+ * page fault at *FAULT.
+ */
+bool ds_reset_value(const struct ds *ds, const struct ds_port *port,
+    unsigned counter, bool fixed, uint64_t *value, struct gva *fault);
 
 /* A hash of everything that decides what the unit does next. */
 uint64_t ds_hash(const struct ds *ds);

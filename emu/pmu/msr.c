@@ -3,16 +3,36 @@
 #include "emu/pmu/state.h"
 
 #define STATUS_UNCORE   TZ_BIT(61)
-#define STATUS_DS       TZ_BIT(62)
 #define STATUS_CHANGED  TZ_BIT(63)
 #define STATUS_V4       (TZ_BIT(58) | PMU_STATUS_CTR_FRZ | TZ_BIT(60))
 #define CAPABILITY_FULL TZ_BIT(13)
+#define CAPABILITY_TRAP TZ_BIT(6)  /* a PEBS record is after the event */
+#define CAPABILITY_REGS TZ_BIT(7)  /* PEBS records have registers */
+#define CAPABILITY_BASE TZ_BIT(14) /* PEBS baseline */
+#define LOAD_LATENCY    UINT64_C(0xf00000000)
+#define CONFIG_XMM      TZ_BIT(2)
+#define CONFIG_LBR      TZ_BIT(3)
+#define CONFIG_LBRS     UINT64_C(0xff000000)
 #define INUSE_PMI       TZ_BIT(63)
 
 /* An access to the INDEX-th MSR of a row. */
 typedef enum fault (*read_fn)(
     const struct pmu *pmu, unsigned index, uint64_t *value);
 typedef enum fault (*write_fn)(struct pmu *pmu, unsigned index, uint64_t value);
+
+/* Of Nehalem to Skylake: four counters. */
+static bool
+has_load_latency(const struct pmu *pmu)
+{
+	return profile_pebs_counters(pmu->profile) == 15;
+}
+
+static bool
+has_baseline(const struct pmu *pmu)
+{
+	return profile_pebs_counters(pmu->profile) != 0 &&
+	    profile_pebs_format(pmu->profile) >= 4;
+}
 
 static enum fault
 store(uint64_t *where, uint64_t value, uint64_t accepted)
@@ -112,6 +132,8 @@ pmu_select_write(struct pmu *pmu, unsigned index, uint64_t value)
 		return FAULT_GP;
 	if (!pmu_has_any_thread(pmu->profile))
 		accepted &= ~SELECT_ANY;
+	if (has_baseline(pmu))
+		accepted |= SELECT_ADAPTIVE;
 	return store(&pmu->select[index], value, accepted);
 }
 
@@ -131,8 +153,11 @@ pmu_fixed_ctrl_write(struct pmu *pmu, unsigned index, uint64_t value)
 	(void)index;
 	if (pmu_has_any_thread(pmu->profile) && pmu_version(pmu->profile) >= 3)
 		field |= FIXED_ANY;
-	for (unsigned i = 0; i < pmu_fixed_count(pmu->profile); i++)
+	for (unsigned i = 0; i < pmu_fixed_count(pmu->profile); i++) {
 		accepted |= field << (4 * i);
+		if (has_baseline(pmu))
+			accepted |= FIXED_ADAPTIVE(i);
+	}
 	return store(&pmu->fixed_ctrl, value, accepted);
 }
 
@@ -154,9 +179,13 @@ pmu_global_ctrl_write(struct pmu *pmu, unsigned index, uint64_t value)
 static enum fault
 pmu_capabilities_read(const struct pmu *pmu, unsigned index, uint64_t *value)
 {
-	(void)pmu;
 	(void)index;
 	*value = CAPABILITY_FULL;
+	if (profile_pebs_counters(pmu->profile) != 0)
+		*value |= CAPABILITY_TRAP | CAPABILITY_REGS |
+		    (uint64_t)profile_pebs_format(pmu->profile) << 8;
+	if (has_baseline(pmu))
+		*value |= CAPABILITY_BASE;
 	return FAULT_NONE;
 }
 
@@ -175,7 +204,7 @@ pmu_status_read(const struct pmu *pmu, unsigned index, uint64_t *value)
 static uint64_t
 status_bits(const struct profile *profile)
 {
-	return pmu_counter_bits(profile) | STATUS_UNCORE | STATUS_DS |
+	return pmu_counter_bits(profile) | STATUS_UNCORE | PMU_STATUS_OVF_DS |
 	    STATUS_CHANGED | (profile->pt ? PMU_STATUS_TOPA_PMI : 0) |
 	    (pmu_version(profile) >= 4 ? STATUS_V4 : 0);
 }
@@ -227,10 +256,69 @@ pmu_inuse_read(const struct pmu *pmu, unsigned index, uint64_t *value)
 		if ((field & FIXED_PMI) != 0)
 			*value |= INUSE_PMI;
 	}
+	if (pmu->pebs_enable != 0)
+		*value |= INUSE_PMI;
 	return FAULT_NONE;
 }
 
 #define pmu_inuse_write refuse
+
+static enum fault
+pmu_pebs_enable_read(const struct pmu *pmu, unsigned index, uint64_t *value)
+{
+	(void)index;
+	if (profile_pebs_counters(pmu->profile) == 0)
+		return FAULT_GP;
+	*value = pmu->pebs_enable;
+	return FAULT_NONE;
+}
+
+static enum fault
+pmu_pebs_enable_write(struct pmu *pmu, unsigned index, uint64_t value)
+{
+	uint64_t accepted = profile_pebs_counters(pmu->profile);
+	enum fault fault;
+
+	(void)index;
+	if (accepted == 0)
+		return FAULT_GP;
+	if (has_load_latency(pmu))
+		accepted |= LOAD_LATENCY;
+	fault = store(&pmu->pebs_enable, value, accepted);
+	pmu->pebs_armed &= pmu->pebs_enable;
+	return fault;
+}
+
+static enum fault
+pmu_pebs_config_read(const struct pmu *pmu, unsigned index, uint64_t *value)
+{
+	(void)index;
+	if (!has_baseline(pmu))
+		return FAULT_GP;
+	*value = pmu->pebs_config;
+	return FAULT_NONE;
+}
+
+static enum fault
+pmu_pebs_config_write(struct pmu *pmu, unsigned index, uint64_t value)
+{
+	(void)index;
+	if (!has_baseline(pmu))
+		return FAULT_GP;
+	return store(&pmu->pebs_config, value,
+	    PMU_PEBS_MEMORY | PMU_PEBS_GPR | CONFIG_XMM | CONFIG_LBR |
+		CONFIG_LBRS);
+}
+
+uint64_t
+pmu_unmodelled(const struct pmu *pmu, uint32_t index, uint64_t value)
+{
+	if (index == PMU_MSR_PEBS_ENABLE && has_load_latency(pmu))
+		return value & LOAD_LATENCY;
+	return index == PMU_MSR_PEBS_DATA_CFG
+	    ? value & (CONFIG_XMM | CONFIG_LBR | CONFIG_LBRS)
+	    : 0;
+}
 
 static const struct pmu_msr {
 	uint32_t first, count;

@@ -160,31 +160,80 @@ increment(
 	return 0;
 }
 
-uint64_t
-pmu_count(struct pmu *pmu, bool user, const struct pmu_slice *slice,
-    bool freeze, bool *pmi)
+struct pmu_outcome
+pmu_count(
+    struct pmu *pmu, bool user, const struct pmu_slice *slice, bool freeze)
 {
-	uint64_t overflows = 0;
+	struct pmu_outcome outcome = { 0 };
 
-	*pmi = false;
 	for (unsigned i = 0; i < TZ_ARRAY_LEN(pmu->counter); i++) {
 		struct pmu_counter *counter = &pmu->counter[i];
-		uint64_t mask, value;
+		uint64_t bit = pmu_counter_bit(i), mask, value;
 
 		if (counter->rule[user] == PMU_RULE_NONE)
 			continue;
 		mask = mask_of(pmu, i);
 		value = counter->value + increment(counter, user, slice);
+		if ((pmu->pebs_armed & bit) != 0 && value != counter->value)
+			outcome.pebs |= bit;
 		if (value > mask) {
-			overflows |= pmu_counter_bit(i);
-			*pmi |= counter->interrupts;
+			outcome.overflows |= bit;
+			if ((pmu->pebs_enable & bit) != 0)
+				pmu->pebs_armed |= bit;
+			else
+				outcome.pmi |= counter->interrupts;
 		}
 		counter->value = value & mask;
 	}
-	pmu->global_status |= overflows;
-	if (*pmi && freeze)
+	pmu->global_status |= outcome.overflows;
+	if (outcome.pmi && freeze)
 		pmu_freeze(pmu);
-	return overflows;
+	return outcome;
+}
+
+bool
+pmu_pebs_done(struct pmu *pmu, uint64_t counters, const uint64_t *reset)
+{
+	bool interrupts = false;
+
+	for (unsigned i = 0; i < TZ_ARRAY_LEN(pmu->counter); i++) {
+		struct pmu_counter *counter = &pmu->counter[i];
+
+		if ((counters & pmu_counter_bit(i)) == 0)
+			continue;
+		counter->value = reset[i] & mask_of(pmu, i);
+		interrupts |= counter->interrupts;
+	}
+	pmu->pebs_armed &= ~counters;
+	pmu->global_status &= ~counters;
+	return interrupts;
+}
+
+void
+pmu_pebs_lost(struct pmu *pmu, uint64_t counters)
+{
+	pmu->pebs_armed &= ~counters;
+}
+
+/* A counter without the flag has the basic group alone. */
+uint64_t
+pmu_pebs_groups(const struct pmu *pmu, uint64_t counters)
+{
+	for (unsigned i = 0; i < PMU_GP_MAX; i++)
+		if ((counters & pmu_counter_bit(i)) != 0 &&
+		    (pmu->select[i] & SELECT_ADAPTIVE) != 0)
+			return pmu->pebs_config;
+	for (unsigned i = 0; i < PMU_FIXED_MAX; i++)
+		if ((counters & pmu_counter_bit(PMU_GP_MAX + i)) != 0 &&
+		    (pmu->fixed_ctrl & FIXED_ADAPTIVE(i)) != 0)
+			return pmu->pebs_config;
+	return 0;
+}
+
+void
+pmu_ds_overflow(struct pmu *pmu)
+{
+	pmu->global_status |= PMU_STATUS_OVF_DS;
 }
 
 /* SDM vol. 3, 20.2.4.1 "Enhancement in IA32_PERF_GLOBAL_STATUS", 17.4.7 "Freezing". */
@@ -230,6 +279,8 @@ pmu_room(const struct pmu *pmu, bool user, uint64_t ticks)
 			continue;
 		left = mask_of(pmu, i) - counter->value + 1;
 		left = (left + step - 1) / step;
+		if ((pmu->pebs_armed & pmu_counter_bit(i)) != 0)
+			left = 1;
 		if (left < room)
 			room = left;
 	}
@@ -262,7 +313,7 @@ pmu_stick(struct pmu *pmu, uint64_t resets)
 uint64_t
 pmu_hash(const struct pmu *pmu)
 {
-	uint64_t words[2 * PMU_GP_MAX + PMU_FIXED_MAX + 4];
+	uint64_t words[2 * PMU_GP_MAX + PMU_FIXED_MAX + 7];
 	size_t count = 0;
 
 	for (size_t i = 0; i < TZ_ARRAY_LEN(pmu->counter); i++)
@@ -273,6 +324,9 @@ pmu_hash(const struct pmu *pmu)
 	words[count++] = pmu->global_ctrl;
 	words[count++] = pmu->global_status;
 	words[count++] = pmu->stuck_resets;
+	words[count++] = pmu->pebs_enable;
+	words[count++] = pmu->pebs_config;
+	words[count++] = pmu->pebs_armed;
 	TZ_ASSERT(count == TZ_ARRAY_LEN(words));
 	return XXH3_64bits(words, sizeof(words));
 }

@@ -1,14 +1,15 @@
 /*
  * The performance-monitoring unit of one logical CPU: general-purpose and fixed
  * counters of architectural performance monitoring, versions 2 to 5, their control
- * and status, and bit 55, Trace_ToPA_PMI, which they share with Intel PT.
+ * and status, and bit 55, Trace_ToPA_PMI, which they share with Intel PT; which of
+ * them precise event-based sampling (PEBS) uses.
  *
  * The CPU reports signals (signal.def) in the order in which they happen; the unit
  * counts those that an enabled counter selects, and says when one overflows.  It
  * never reads guest code and knows no engine.
  *
  * Not modelled: the events of caches, TLBs and mispredictions, which CPUID.0AH:EBX
- * announces as not available; precise event-based sampling; last-branch records.
+ * announces as not available; last-branch records.
  *
  * Source: SDM vol. 3, 20.2 "Architectural Performance Monitoring".
  */
@@ -27,8 +28,12 @@
 #define PMU_MSR_GLOBAL_STATUS_RESET UINT32_C(0x390)
 #define PMU_MSR_GLOBAL_STATUS_SET   UINT32_C(0x391)
 
+#define PMU_MSR_PEBS_ENABLE         UINT32_C(0x3f1)
+#define PMU_MSR_PEBS_DATA_CFG       UINT32_C(0x3f2)
+
 #define PMU_STATUS_TOPA_PMI         TZ_BIT(55)
 #define PMU_STATUS_CTR_FRZ          TZ_BIT(59)
+#define PMU_STATUS_OVF_DS           TZ_BIT(62)
 
 enum pmu_signal {
 #define SIGNAL(name, text) PMU_##name,
@@ -63,6 +68,9 @@ struct pmu {
 	struct pmu_counter counter[PMU_GP_MAX + PMU_FIXED_MAX];
 	uint64_t select[PMU_GP_MAX]; /* IA32_PERFEVTSELx */
 	uint64_t fixed_ctrl, global_ctrl, global_status;
+	uint64_t pebs_enable, pebs_config; /* IA32_PEBS_ENABLE, PEBS_DATA_CFG */
+	uint64_t pebs_armed;   /* counters that have overflowed: the next event
+				  of each makes a PEBS record */
 	uint64_t stuck_resets; /* resets of bit 55 that will still fail */
 	uint32_t wanted;       /* signals that a counter counts now: bits */
 };
@@ -86,14 +94,41 @@ enum fault pmu_wrmsr(struct pmu *pmu, uint32_t index, uint64_t value);
  */
 enum fault pmu_rdpmc(const struct pmu *pmu, uint32_t ecx, uint64_t *value);
 
+/* Groups of an adaptive PEBS record: MSR_PEBS_DATA_CFG. */
+#define PMU_PEBS_MEMORY TZ_BIT(0)
+#define PMU_PEBS_GPR    TZ_BIT(1)
+
+/* What a slice has caused: counters by their bits of IA32_PERF_GLOBAL_STATUS. */
+struct pmu_outcome {
+	uint64_t overflows;
+	uint64_t pebs; /* a PEBS record is due for these: pmu_pebs_done() */
+	bool pmi;      /* one of .overflows interrupts: raise one PMI */
+};
+
 /*
- * Counts SLICE, which the CPU executed in ring 0 or, if USER, outside it.  Returns the
- * counters that have overflowed, by their bits of IA32_PERF_GLOBAL_STATUS.  *PMI: one
- * of them interrupts, and the CPU raises one PMI.  FREEZE:
+ * Counts SLICE, which the CPU executed in ring 0 or, if USER, outside it.  FREEZE:
  * IA32_DEBUGCTL.Freeze_PerfMon_On_PMI is set.
  */
-uint64_t pmu_count(struct pmu *pmu, bool user, const struct pmu_slice *slice,
-    bool freeze, bool *pmi);
+struct pmu_outcome pmu_count(
+    struct pmu *pmu, bool user, const struct pmu_slice *slice, bool freeze);
+
+/*
+ * The record for COUNTERS was written, and the counters start again from RESET, by
+ * number of the counter.  True: one of them interrupts, too.
+ */
+bool pmu_pebs_done(struct pmu *pmu, uint64_t counters, const uint64_t *reset);
+
+/* The record for COUNTERS could not be written: they go on without one. */
+void pmu_pebs_lost(struct pmu *pmu, uint64_t counters);
+
+/* The groups of an adaptive record (MSR_PEBS_DATA_CFG) for COUNTERS. */
+uint64_t pmu_pebs_groups(const struct pmu *pmu, uint64_t counters);
+
+/*
+ * The bits of VALUE, written to an MSR of the unit, that processors have but that have
+ * no model: load latency, and XMM and LBR groups of a PEBS record.
+ */
+uint64_t pmu_unmodelled(const struct pmu *pmu, uint32_t index, uint64_t value);
 
 /* A PMI of another cause arrives: freezes the counters as an overflow would. */
 void pmu_freeze(struct pmu *pmu);
@@ -110,6 +145,9 @@ uint64_t pmu_room(const struct pmu *pmu, bool user, uint64_t ticks);
  * counter stands still, although it is enabled.
  */
 bool pmu_is_unknown_event(const struct pmu *pmu, unsigned gp);
+
+/* The PEBS index is at or beyond its threshold: OvfDSBuffer. */
+void pmu_ds_overflow(struct pmu *pmu);
 
 /*
  * A ToPA region with INT was filled, or a faulty part reports so.  The bit is

@@ -15,6 +15,7 @@
 #define SELECT_ANY          TZ_BIT(21)
 #define SELECT_EN           TZ_BIT(22)
 #define SELECT_INV          TZ_BIT(23)
+#define SELECT_ADAPTIVE     TZ_BIT(34)
 #define SELECT_CMASK(value) ((uint32_t)tz_bits(value, 31, 24))
 
 /* A counter's field of IA32_FIXED_CTR_CTRL. */
@@ -22,6 +23,8 @@
 #define FIXED_USR 2u
 #define FIXED_ANY 4u
 #define FIXED_PMI 8u
+/* A PEBS record of fixed counter I has the groups of MSR_PEBS_DATA_CFG. */
+#define FIXED_ADAPTIVE(i) TZ_BIT(32 + 4 * (i))
 
 /* CPUID leaf 0AH. */
 static inline unsigned

@@ -5,7 +5,7 @@
 enum uarch {
 #define UARCH(name, ip_full, tnt_bits, deferred_tip, ret_pops, psb_look_lines, \
     cyc_bits, pgd_jcc_ip, pmi_early_bytes, vmx_pt, pmi_skid_insns, events,     \
-    source)                                                                    \
+    pebs, pebs_gp, source)                                                     \
  UARCH_##name,
 #include "emu/profile/uarch.def"
 #undef UARCH
@@ -15,10 +15,10 @@ enum uarch {
 static const struct profile_uarch uarchs[UARCH_COUNT] = {
 #define UARCH(name, ip_full, tnt_bits, deferred_tip, ret_pops, psb_look_lines, \
     cyc_bits, pgd_jcc_ip, pmi_early_bytes, vmx_pt, pmi_skid_insns, events,     \
-    source)                                                                    \
+    pebs, pebs_gp, source)                                                     \
  { ip_full, tnt_bits, deferred_tip, ret_pops, psb_look_lines, cyc_bits,        \
 	 pgd_jcc_ip, pmi_early_bytes, vmx_pt, pmi_skid_insns,                  \
-	 PROFILE_EVENTS_##events },
+	 PROFILE_EVENTS_##events, pebs, pebs_gp },
 #include "emu/profile/uarch.def"
 #undef UARCH
 };
@@ -145,4 +145,31 @@ profile_trace_excludes_branch_records(const struct profile *profile)
 		if ((profile->signature & ~UINT32_C(15)) == models[i])
 			return true;
 	return false;
+}
+
+/* With architectural version 5, all counters do: SDM vol. 3, "Extended PEBS". */
+#define PEBS_BASELINE_VERSION 5
+
+unsigned
+profile_pebs_format(const struct profile *profile)
+{
+	return tz_bits(profile->perfmon_eax, 7, 0) >= PEBS_BASELINE_VERSION
+	    ? 4
+	    : profile->uarch->pebs_format;
+}
+
+uint64_t
+profile_pebs_counters(const struct profile *profile)
+{
+	unsigned gp = (unsigned)tz_bits(profile->perfmon_eax, 15, 8);
+	unsigned fixed = (unsigned)tz_bits(profile->perfmon_edx, 4, 0);
+
+	if (!profile->ds || tz_bits(profile->perfmon_eax, 7, 0) < 2)
+		return 0;
+	if (profile_pebs_format(profile) >= 4)
+		return ((UINT64_C(1) << gp) - 1) |
+		    ((UINT64_C(1) << fixed) - 1) << 32;
+	if (profile->uarch->pebs_gp < gp)
+		gp = profile->uarch->pebs_gp;
+	return (UINT64_C(1) << gp) - 1;
 }

@@ -56,6 +56,9 @@ struct profile_uarch {
 				     delivery: instructions (REP iterations
 				     count) */
 	enum profile_events events;
+	unsigned pebs_format; /* IA32_PERF_CAPABILITIES[11:8] before
+				 architectural version 5 */
+	unsigned pebs_gp;     /* general-purpose counters that PEBS can use */
 };
 
 /* The errata that can be switched on, one bit each: errata.def. */
@@ -142,6 +145,13 @@ uint64_t profile_tsc_hz(const struct profile *profile);
  * Specific Capability Restrictions".
  */
 bool profile_trace_excludes_branch_records(const struct profile *profile);
+
+/*
+ * IA32_PERF_CAPABILITIES.PEBS_REC_FMT, and the counters that PEBS can use, by their bits
+ * of IA32_PEBS_ENABLE; 0: there is no PEBS.
+ */
+unsigned profile_pebs_format(const struct profile *profile);
+uint64_t profile_pebs_counters(const struct profile *profile);
 
 /* What CPUID depends on besides the profile. */
 struct profile_cpu {

@@ -117,9 +117,11 @@ static enum fault
 read_misc(struct cpu *cpu, const struct msr_row *row, uint64_t *value)
 {
 	(void)row;
-	*value = MISC_ENABLE_PERFMON | MISC_ENABLE_NO_PEBS;
+	*value = MISC_ENABLE_PERFMON;
 	if (!cpu->config.profile->ds)
 		*value |= MISC_ENABLE_NO_BTS;
+	if (profile_pebs_counters(cpu->config.profile) == 0)
+		*value |= MISC_ENABLE_NO_PEBS;
 	return FAULT_NONE;
 }
 
@@ -348,6 +350,8 @@ write_pmu(struct cpu *cpu, uint32_t index, uint64_t value)
 	cpu_counters_changed(cpu);
 	if (fault == FAULT_NONE)
 		tell_unknown_event(cpu, index, value);
+	if (fault == FAULT_NONE && pmu_unmodelled(&cpu->pmu, index, value) != 0)
+		refuse_write(cpu, index, value);
 	return fault;
 }
 

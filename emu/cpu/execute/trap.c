@@ -491,6 +491,7 @@ finish(struct cpu *cpu, uint64_t rip)
 	if (cpu->exec_log != NULL)
 		exec_log_step(cpu->exec_log, rip);
 	cpu_retire(cpu, 1);
+	cpu->counters.last_va = rip;
 	if (cpu->trap.insn.class == INSN_PAUSE) {
 		cpu_pass_time(cpu, PAUSE_CYCLES - 1);
 		if (cpu->pmu.wanted != 0)
