@@ -17,7 +17,9 @@ set_due(struct cpu *cpu)
 {
 	uint64_t ticks = 1 +
 	    (uint64_t)cpu->config.profile->cbr / cpu->config.core_cbr;
-	uint64_t room = pmu_room(&cpu->pmu, cpu->counters.user, ticks);
+	uint64_t room = cpu_debug_store_looks_ahead(cpu)
+	    ? 1
+	    : pmu_room(&cpu->pmu, cpu->counters.user, ticks);
 
 	cpu->counters.due_insns = room == UINT64_MAX
 	    ? UINT64_MAX

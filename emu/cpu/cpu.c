@@ -224,6 +224,8 @@ cpu_run(struct cpu *cpu, uint64_t limit_cycles)
 			return CPU_LIMIT;
 		if (cpu->faults.split.bytes != 0)
 			cpu_join(cpu);
+		if (cpu_debug_store_looks_ahead(cpu))
+			cpu_debug_store_note(cpu);
 		run_engine(cpu);
 	}
 }

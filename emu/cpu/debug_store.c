@@ -173,6 +173,31 @@ read_resets(struct cpu *cpu, const struct ds_port *port, uint64_t counters,
 	return true;
 }
 
+static void
+fill_registers(struct cpu *cpu, struct ds_sample *sample, uint64_t rip)
+{
+	struct insn_regs regs;
+
+	cpu_read_regs(cpu, &regs);
+	for (size_t i = 0; i < TZ_ARRAY_LEN(registers); i++)
+		sample->value[registers[i]] = regs.gpr[i];
+	sample->value[DS_RFLAGS] = regs.rflags;
+	sample->value[DS_IP] = rip;
+}
+
+bool
+cpu_debug_store_looks_ahead(const struct cpu *cpu)
+{
+	return cpu->pmu.pebs_armed != 0 &&
+	    !profile_pebs_is_trap(cpu->config.profile);
+}
+
+void
+cpu_debug_store_note(struct cpu *cpu)
+{
+	fill_registers(cpu, &cpu->debug_store.before, cpu_rip(cpu));
+}
+
 enum cpu_sample
 cpu_debug_store_sample(struct cpu *cpu, uint64_t counters, uint64_t from,
     uint64_t to, uint64_t *reset)
@@ -180,13 +205,11 @@ cpu_debug_store_sample(struct cpu *cpu, uint64_t counters, uint64_t from,
 	const struct ds_port port = port_of(cpu);
 	struct ds_result result = { .end = DS_READ_FAULT };
 	struct ds_sample sample = { { 0 } };
-	struct insn_regs regs;
 
-	cpu_read_regs(cpu, &regs);
-	for (size_t i = 0; i < TZ_ARRAY_LEN(registers); i++)
-		sample.value[registers[i]] = regs.gpr[i];
-	sample.value[DS_RFLAGS] = regs.rflags;
-	sample.value[DS_IP] = to;
+	if (cpu_debug_store_looks_ahead(cpu))
+		sample = cpu->debug_store.before;
+	else
+		fill_registers(cpu, &sample, to);
 	sample.value[DS_EVENTING_IP] = from;
 	sample.value[DS_STATUS] = cpu->pmu.global_status;
 	sample.value[DS_COUNTERS] = counters;

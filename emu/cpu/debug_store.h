@@ -14,11 +14,19 @@ struct cpu_debug_store {
 	bool branches; /* branches from here on are recorded */
 	bool faulted;  /* deliver #PF before the next instruction */
 	uint64_t fault_va, fault_code;
+	struct ds_sample before; /* registers before the next instruction, if
+				    it may be the event of a fault-like record */
 };
 
 /* debug_store.c */
 /* IA32_DEBUGCTL, TraceEn or CPL may have changed: decides .branches. */
 void cpu_debug_store_changed(struct cpu *cpu);
+
+/* True if the next instruction may be the event of a record with the state before it. */
+bool cpu_debug_store_looks_ahead(const struct cpu *cpu);
+
+/* Notes that state: before each instruction, if it looks ahead. */
+void cpu_debug_store_note(struct cpu *cpu);
 
 /*
  * Stores the PEBS record of COUNTERS, by their bits of IA32_PERF_GLOBAL_STATUS: FROM is

@@ -120,8 +120,8 @@ pmu_select_read(const struct pmu *pmu, unsigned index, uint64_t *value)
 }
 
 /*
- * Model choice: pin control is reserved, as on Skylake; AnyThread where CPUID says
- * that it is deprecated.
+ * Model choice: pin control is reserved, as on Skylake, but not on Core 2; AnyThread
+ * before version 3, and where CPUID says that it is deprecated.
  */
 static enum fault
 pmu_select_write(struct pmu *pmu, unsigned index, uint64_t value)
@@ -130,6 +130,12 @@ pmu_select_write(struct pmu *pmu, unsigned index, uint64_t value)
 
 	if (index >= pmu_gp_count(pmu->profile))
 		return FAULT_GP;
+	if (pmu_is_p6(pmu->profile)) {
+		pmu->select[index] = value & UINT32_MAX;
+		return FAULT_NONE;
+	}
+	if (pmu_version(pmu->profile) < 3)
+		accepted |= SELECT_PIN;
 	if (!pmu_has_any_thread(pmu->profile))
 		accepted &= ~SELECT_ANY;
 	if (has_baseline(pmu))
@@ -151,7 +157,7 @@ pmu_fixed_ctrl_write(struct pmu *pmu, unsigned index, uint64_t value)
 	uint64_t field = FIXED_OS | FIXED_USR | FIXED_PMI, accepted = 0;
 
 	(void)index;
-	if (pmu_has_any_thread(pmu->profile) && pmu_version(pmu->profile) >= 3)
+	if (pmu_has_any_thread(pmu->profile))
 		field |= FIXED_ANY;
 	for (unsigned i = 0; i < pmu_fixed_count(pmu->profile); i++) {
 		accepted |= field << (4 * i);
@@ -180,9 +186,11 @@ static enum fault
 pmu_capabilities_read(const struct pmu *pmu, unsigned index, uint64_t *value)
 {
 	(void)index;
-	*value = CAPABILITY_FULL;
+	*value = pmu_version(pmu->profile) >= 3 ? CAPABILITY_FULL : 0;
+	if (profile_pebs_is_trap(pmu->profile))
+		*value |= CAPABILITY_TRAP;
 	if (profile_pebs_counters(pmu->profile) != 0)
-		*value |= CAPABILITY_TRAP | CAPABILITY_REGS |
+		*value |= CAPABILITY_REGS |
 		    (uint64_t)profile_pebs_format(pmu->profile) << 8;
 	if (has_baseline(pmu))
 		*value |= CAPABILITY_BASE;
@@ -204,8 +212,9 @@ pmu_status_read(const struct pmu *pmu, unsigned index, uint64_t *value)
 static uint64_t
 status_bits(const struct profile *profile)
 {
-	return pmu_counter_bits(profile) | STATUS_UNCORE | PMU_STATUS_OVF_DS |
-	    STATUS_CHANGED | (profile->pt ? PMU_STATUS_TOPA_PMI : 0) |
+	return pmu_counter_bits(profile) | PMU_STATUS_OVF_DS |
+	    (pmu_version(profile) >= 3 ? STATUS_UNCORE : 0) | STATUS_CHANGED |
+	    (profile->pt ? PMU_STATUS_TOPA_PMI : 0) |
 	    (pmu_version(profile) >= 4 ? STATUS_V4 : 0);
 }
 
@@ -353,7 +362,7 @@ pmu_rdmsr(const struct pmu *pmu, uint32_t index, uint64_t *value)
 	const struct pmu_msr *msr = find(index);
 
 	TZ_ASSERT(msr != NULL);
-	if (pmu_version(pmu->profile) < msr->version)
+	if (pmu_level(pmu->profile) < msr->version)
 		return FAULT_GP;
 	return msr->read(pmu, index - msr->first, value);
 }
@@ -365,7 +374,7 @@ pmu_wrmsr(struct pmu *pmu, uint32_t index, uint64_t value)
 	enum fault fault;
 
 	TZ_ASSERT(msr != NULL);
-	if (pmu_version(pmu->profile) < msr->version)
+	if (pmu_level(pmu->profile) < msr->version)
 		return FAULT_GP;
 	fault = msr->write(pmu, index - msr->first, value);
 	if (fault == FAULT_NONE)

@@ -22,7 +22,8 @@ struct event {
 #define COVE  TZ_BIT(PROFILE_EVENTS_COVE)
 #define ATOM  TZ_BIT(PROFILE_EVENTS_ATOM)
 #define BOTH  (CORE | COVE)
-#define EVERY (BOTH | ATOM)
+#define P6    TZ_BIT(PROFILE_EVENTS_P6)
+#define EVERY (BOTH | ATOM | TZ_BIT(PROFILE_EVENTS_CORE2))
 
 static const struct event events[] = {
 #define EVENT(select, umask, families, signal, text, citation) \
@@ -66,10 +67,20 @@ select_rule(uint64_t select, enum pmu_signal signal)
 static bool
 is_counting(const struct pmu *pmu, unsigned number)
 {
+	/* SDM vol. 3, 20.6.8: one flag for both. */
+	if (pmu_is_p6(pmu->profile))
+		return (pmu->select[0] & SELECT_EN) != 0;
 	bool frozen = pmu_version(pmu->profile) >= 4 &&
 	    (pmu->global_status & PMU_STATUS_CTR_FRZ) != 0;
 
 	return !frozen && (pmu->global_ctrl & pmu_counter_bit(number)) != 0;
+}
+
+/* The flag of the counter itself. */
+static bool
+is_enabled(const struct pmu *pmu, unsigned gp)
+{
+	return pmu_is_p6(pmu->profile) || (pmu->select[gp] & SELECT_EN) != 0;
 }
 
 static void
@@ -80,7 +91,7 @@ decide_gp(struct pmu *pmu, unsigned gp)
 	enum pmu_rule rule = PMU_RULE_NONE;
 
 	counter->signal = event_signal(pmu->profile, select);
-	if ((select & SELECT_EN) != 0 && is_counting(pmu, gp))
+	if (is_enabled(pmu, gp) && is_counting(pmu, gp))
 		rule = select_rule(select, counter->signal);
 	counter->rule[0] = (select & SELECT_OS) != 0 ? rule : PMU_RULE_NONE;
 	counter->rule[1] = (select & SELECT_USR) != 0 ? rule : PMU_RULE_NONE;
@@ -293,7 +304,7 @@ pmu_is_unknown_event(const struct pmu *pmu, unsigned gp)
 	uint64_t select = pmu->select[gp];
 
 	TZ_ASSERT(gp < PMU_GP_MAX);
-	return (select & SELECT_EN) != 0 &&
+	return is_enabled(pmu, gp) && SELECT_EVENT(select) != 0 &&
 	    (event_signal(pmu->profile, select) == PMU_SIGNALS ||
 		(select & SELECT_EDGE) != 0);
 }

@@ -33,10 +33,26 @@ pmu_version(const struct profile *profile)
 	return (unsigned)tz_bits(profile->perfmon_eax, 7, 0);
 }
 
+/* Two counters of the P6 family: SDM vol. 3, 20.6.8. */
+static inline bool
+pmu_is_p6(const struct profile *profile)
+{
+	return profile->uarch->events == PROFILE_EVENTS_P6;
+}
+
+/* The version from which on an MSR of msr.def exists: those of P6 have version 1's. */
+static inline unsigned
+pmu_level(const struct profile *profile)
+{
+	return pmu_is_p6(profile) ? 1 : pmu_version(profile);
+}
+
 static inline unsigned
 pmu_gp_count(const struct profile *profile)
 {
-	unsigned count = (unsigned)tz_bits(profile->perfmon_eax, 15, 8);
+	unsigned count = pmu_is_p6(profile)
+	    ? 2
+	    : (unsigned)tz_bits(profile->perfmon_eax, 15, 8);
 
 	return count < PMU_GP_MAX ? count : PMU_GP_MAX;
 }
@@ -53,8 +69,9 @@ pmu_fixed_count(const struct profile *profile)
 static inline uint64_t
 pmu_value_mask(const struct profile *profile, bool fixed)
 {
-	uint64_t width = fixed ? tz_bits(profile->perfmon_edx, 12, 5)
-			       : tz_bits(profile->perfmon_eax, 23, 16);
+	uint64_t width = pmu_is_p6(profile) ? 40
+	    : fixed ? tz_bits(profile->perfmon_edx, 12, 5)
+		    : tz_bits(profile->perfmon_eax, 23, 16);
 
 	return (UINT64_C(1) << width) - 1;
 }
@@ -62,7 +79,8 @@ pmu_value_mask(const struct profile *profile, bool fixed)
 static inline bool
 pmu_has_any_thread(const struct profile *profile)
 {
-	return (profile->perfmon_edx & TZ_BIT(15)) == 0;
+	return pmu_version(profile) >= 3 &&
+	    (profile->perfmon_edx & TZ_BIT(15)) == 0;
 }
 
 /* Bits of GLOBAL_CTRL, and of the same place in GLOBAL_STATUS. */

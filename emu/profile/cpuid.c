@@ -66,10 +66,8 @@ cpuid_features(const struct profile *profile, const struct profile_cpu *cpu,
 	out[ECX] = TZ_BIT(0) | TZ_BIT(13) | TZ_BIT(21);
 	if (tz_bits(profile->perfmon_eax, 7, 0) >= 2)
 		out[ECX] |= TZ_BIT(15);
-	if (profile->ds)
-		out[ECX] |= TZ_BIT(2);
 	if (profile->ds && profile->ds_cpl)
-		out[ECX] |= TZ_BIT(4);
+		out[ECX] |= TZ_BIT(2) | TZ_BIT(4);
 	if (profile->xsave)
 		out[ECX] |= TZ_BIT(26);
 	if (cpu->osxsave)
@@ -145,7 +143,7 @@ cpuid_extended_features(const struct profile *profile,
 {
 	(void)cpu;
 	(void)leaf;
-	if (subleaf != 0)
+	if (subleaf != 0 || profile->leaf_max < 0x0d)
 		return;
 	out[EBX] = TZ_BIT(0); /* FSGSBASE */
 	if (profile->pt)

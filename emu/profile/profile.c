@@ -60,9 +60,9 @@ static const struct profile profiles[] = {
 	 .crystal_hz = crystal_,                                              \
 	 .cbr = cbr_,                                                         \
 	 .ds = true,                                                          \
-	 .ds_cpl = true,                                                      \
-	 .pt = true,                                                          \
-	 .xsave = true,                                                       \
+	 .ds_cpl = perfmon_eax_ != 0,                                         \
+	 .pt = ecx_ != 0,                                                     \
+	 .xsave = xsave1_ != 0,                                               \
 	 .xsave1_eax = xsave1_,                                               \
 	 .xss_mask = xss_,                                                    \
 	 .perfmon_eax = perfmon_eax_,                                         \
@@ -172,4 +172,11 @@ profile_pebs_counters(const struct profile *profile)
 	if (profile->uarch->pebs_gp < gp)
 		gp = profile->uarch->pebs_gp;
 	return (UINT64_C(1) << gp) - 1;
+}
+
+bool
+profile_pebs_is_trap(const struct profile *profile)
+{
+	return profile_pebs_counters(profile) != 0 &&
+	    profile_pebs_format(profile) > 0;
 }

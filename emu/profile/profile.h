@@ -35,7 +35,9 @@ struct profile_feature_mask {
 enum profile_events {
 	PROFILE_EVENTS_CORE, /* Broadwell, Skylake */
 	PROFILE_EVENTS_COVE, /* from Ice Lake on */
-	PROFILE_EVENTS_ATOM
+	PROFILE_EVENTS_ATOM,
+	PROFILE_EVENTS_CORE2, /* architectural ones alone */
+	PROFILE_EVENTS_P6,    /* of the P6 family: no architectural ones */
 };
 
 /* The choices of a processor family where the architecture leaves one: uarch.def. */
@@ -84,8 +86,8 @@ struct profile {
 	/* CPUID leaf 15H; crystal_hz also where ECX reads 0. */
 	uint32_t tsc_den, tsc_num, cpuid15_ecx, crystal_hz;
 	uint32_t cbr; /* core:bus ratio at the fixed frequency, 100 MHz units */
-	bool ds;      /* CPUID.1:EDX[21], and DTES64, CPUID.1:ECX[2] */
-	bool ds_cpl;  /* CPUID.1:ECX[4] */
+	bool ds;      /* CPUID.1:EDX[21] */
+	bool ds_cpl;  /* CPUID.1:ECX[4], DS-CPL, and [2], DTES64 */
 	bool pt;      /* CPUID.(7,0):EBX[25] */
 	bool xsave;   /* CPUID.1:ECX[26]; without it leaf 0DH reads as 0 */
 	uint32_t xsave1_eax;               /* CPUID.(0DH,1):EAX */
@@ -152,6 +154,9 @@ bool profile_trace_excludes_branch_records(const struct profile *profile);
  */
 unsigned profile_pebs_format(const struct profile *profile);
 uint64_t profile_pebs_counters(const struct profile *profile);
+
+/* True if a record has the state after the event; false: before it, as on 06_0FH. */
+bool profile_pebs_is_trap(const struct profile *profile);
 
 /* What CPUID depends on besides the profile. */
 struct profile_cpu {

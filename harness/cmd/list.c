@@ -124,7 +124,13 @@ describe_profile(const struct profile *profile, char *text, size_t bytes)
 		{ PROFILE_PT_EBX_EVENT, 0, "event trace" },
 		{ PROFILE_PT_EBX_DISTNT, 0, "TNT disable" },
 	};
-	size_t used = (size_t)snprintf(text, bytes, "%s; 14H %x-%x, %x-%x; %s",
+	size_t used;
+
+	if (!profile->pt) {
+		snprintf(text, bytes, "%s; no Intel PT", profile->title);
+		return;
+	}
+	used = (size_t)snprintf(text, bytes, "%s; 14H %x-%x, %x-%x; %s",
 	    profile->title, profile->pt_ebx, profile->pt_ecx, profile->pt1_eax,
 	    profile->pt1_ebx,
 	    profile->pt_ecx & PROFILE_PT_ECX_MENTRY

@@ -298,7 +298,7 @@ pick_profile(struct events *events)
 	unsigned index = fuzz_below(&events->input, 256);
 	size_t count = 0;
 
-	while (profile_at(count) != NULL)
+	while (profile_at(count) != NULL && profile_at(count)->pt)
 		count++;
 	pair->profile = *profile_at(index % count);
 	pair->uarch = *pair->profile.uarch;

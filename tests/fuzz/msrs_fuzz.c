@@ -421,7 +421,7 @@ pick_profile(struct msrs *msrs)
 	struct profile_feature_mask absent[3];
 	size_t profiles = 0, features = 0;
 
-	while (profile_at(profiles) != NULL)
+	while (profile_at(profiles) != NULL && profile_at(profiles)->pt)
 		profiles++;
 	while (profile_feature_at(features) != NULL)
 		features++;

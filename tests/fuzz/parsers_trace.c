@@ -18,7 +18,7 @@ take_options(struct fuzz_input *input, struct reencode_options *options)
 	unsigned how = fuzz_below(input, 256), n = fuzz_below(input, 256);
 	size_t profiles = 0;
 
-	while (profile_at(profiles) != NULL)
+	while (profile_at(profiles) != NULL && profile_at(profiles)->pt)
 		profiles++;
 	options->profile = profile_at(n % profiles);
 	options->signature = how & 1 ? options->profile->signature : 0;

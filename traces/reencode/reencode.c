@@ -31,6 +31,8 @@ reencode_nearest(uint32_t signature)
 		unsigned distance = other < model ? model - other
 						  : other - model;
 
+		if (!profile->pt)
+			continue;
 		distance += other_family == family ? 0 : 0x10000;
 		if (distance < best_distance) {
 			best_distance = distance;

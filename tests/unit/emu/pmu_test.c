@@ -58,26 +58,29 @@ accepted_bits(const struct profile *profile, uint32_t index, bool *exists)
 	unsigned version = profile->perfmon_eax & 0xff;
 	unsigned gp = profile->perfmon_eax >> 8 & 0xff;
 	unsigned fixed = profile->perfmon_edx & 0x1f;
-	bool any = (profile->perfmon_edx & BIT(15)) == 0;
+	bool any = version >= 3 && (profile->perfmon_edx & BIT(15)) == 0;
+	uint64_t width = version >= 3 ? WIDTH_MASK : BIT(40) - 1;
 	uint64_t counters = (BIT(gp) - 1) | (BIT(fixed) - 1) << 32;
 	uint64_t fields = 0;
 
 	*exists = true;
 	if (index >= 0xc1 && index < 0xc1 + gp)
 		return UINT64_MAX;
-	if (index >= 0x4c1 && index < 0x4c1 + gp)
-		return WIDTH_MASK;
+	if (index >= 0x4c1 && index < 0x4c1 + gp && version >= 3)
+		return width;
 	if (index >= 0x186 && index < 0x186 + gp)
-		return (0xfff7ffff & ~(any ? 0 : BIT(21))) |
+		return ((version >= 3 ? 0xfff7ffff : UINT32_MAX) &
+			   ~(any ? 0 : BIT(21))) |
 		    (version >= 5 ? BIT(34) : 0);
 	if (index >= 0x309 && index < 0x309 + fixed)
-		return WIDTH_MASK;
+		return width;
 	for (unsigned i = 0; i < fixed; i++)
 		fields |= (any ? 0xfull : 0xbull) << 4 * i |
 		    (version >= 5 ? BIT(32 + 4 * i) : 0);
 	if (index == STATUS_SET || index == STATUS_RESET) {
 		*exists = index == STATUS_RESET || version >= 4;
-		return counters | 0xe080000000000000 |
+		return counters | 0xc000000000000000 |
+		    (version >= 3 ? BIT(61) : 0) | (profile->pt ? BIT(55) : 0) |
 		    (version >= 4 ? 0x1c00000000000000 : 0);
 	}
 	switch (index) {
@@ -94,7 +97,8 @@ accepted_bits(const struct profile *profile, uint32_t index, bool *exists)
 	case 0x3f1:
 		if (version >= 5)
 			return counters;
-		return profile->uarch->events == PROFILE_EVENTS_ATOM
+		return version < 3 ||
+			profile->uarch->events == PROFILE_EVENTS_ATOM
 		    ? 1
 		    : 0xf0000000f;
 	case 0x3f2:
@@ -119,6 +123,8 @@ each_bit_of_each_register(void **state)
 	for (size_t n = 0; (profile = profile_at(n)) != NULL; n++) {
 		struct pmu pmu;
 
+		if (profile->perfmon_eax == 0) /* the_p6_family_has_two */
+			continue;
 		pmu_reset(&pmu, profile);
 		for (uint32_t index = 0; index < 0x1000; index++) {
 			bool owned = false, exists;
@@ -573,11 +579,56 @@ the_hash_has_all_of_the_state(void **state)
 	assert_int_not_equal(pmu_hash(&pmu), plain);
 }
 
+/* EN of the first one enables both; there is nothing else of architectural ones. */
+static void
+the_p6_family_has_two(void **state)
+{
+	struct pmu_slice slice = { { 0 } };
+	struct pmu pmu = made("pentium-m");
+	uint64_t value;
+
+	(void)state;
+	for (uint32_t index = 0xc1; index < 0x500; index++) {
+		bool exists = index == 0xc1 || index == 0xc2 ||
+		    index == 0x186 || index == 0x187;
+
+		if (pmu_owns_msr(index))
+			assert_int_equal(pmu_rdmsr(&pmu, index, &value),
+			    exists ? FAULT_NONE : FAULT_GP);
+	}
+	write_msr(&pmu, 0xc1, 0xffffffff80000000);
+	assert_int_equal(read_msr(&pmu, 0xc1), 0xff80000000);
+	write_msr(&pmu, 0xc1, 0);
+	write_msr(&pmu, 0x187, 0xffffffff000300c4);
+	assert_int_equal(read_msr(&pmu, 0x187), 0x300c4);
+	slice.count[PMU_INSTRUCTIONS] = 10;
+	slice.count[PMU_BRANCHES] = 3;
+	slice.count[PMU_CYCLES] = 10;
+	pmu_count(&pmu, false, &slice, false);
+	assert_int_equal(read_msr(&pmu, 0xc2), 0);
+	/* Event 0 counts nothing, and is none that has to be reported. */
+	write_msr(&pmu, 0x186, BIT(22));
+	assert_false(pmu_is_unknown_event(&pmu, 0));
+	pmu_count(&pmu, false, &slice, false);
+	assert_int_equal(read_msr(&pmu, 0xc1), 0);
+	assert_int_equal(read_msr(&pmu, 0xc2), 3);
+	write_msr(&pmu, 0x186, 0x5300c0);
+	write_msr(&pmu, 0xc1, 0xfffffff8);
+	assert_int_equal(read_msr(&pmu, 0xc1), 0xfffffffff8);
+	assert_true(pmu_count(&pmu, false, &slice, false).pmi);
+	assert_int_equal(read_msr(&pmu, 0xc1), 2);
+	assert_int_equal(pmu_rdpmc(&pmu, 1, &value), FAULT_NONE);
+	assert_int_equal(value, 6);
+	assert_int_equal(pmu_rdpmc(&pmu, 2, &value), FAULT_GP);
+	assert_int_equal(pmu_rdpmc(&pmu, 0x40000000, &value), FAULT_GP);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_bit_of_each_register),
+		cmocka_unit_test(the_p6_family_has_two),
 		cmocka_unit_test(values_have_the_counters_width),
 		cmocka_unit_test(what_is_in_use),
 		cmocka_unit_test(an_overflow_comes_at_its_event),

@@ -229,7 +229,7 @@ each_model_can_run_what_its_leaves_promise(void **state)
 		const struct profile_uarch *uarch = profile->uarch;
 		bool cyc = (profile->pt_ebx & PROFILE_PT_EBX_PSB) != 0;
 
-		assert_in_range(profile->maxphyaddr, 39, 52);
+		assert_in_range(profile->maxphyaddr, 36, 52);
 		assert_true(uarch->ip_full == 3 || uarch->ip_full == 6);
 		assert_true(uarch->tnt_bits == 6 || uarch->tnt_bits == 47);
 		assert_int_equal(uarch->cyc_bits != 0, cyc);

@@ -103,7 +103,7 @@ the_end_of_an_overflow_fits_its_reserve(void **state)
 	uint64_t most = 0;
 
 	(void)state;
-	for (size_t p = 0; profile_at(p) != NULL; p++)
+	for (size_t p = 0; profile_at(p) != NULL && profile_at(p)->pt; p++)
 		for (size_t e = 0; e < TZ_ARRAY_LEN(errata); e++)
 			for (uint64_t held = 241; held <= 256; held++) {
 				uint64_t bytes = end_bytes(

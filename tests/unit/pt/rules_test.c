@@ -21,13 +21,13 @@ static const uint32_t slots[PT_XSTATE_MSRS] = { 0x570, 0x560, 0x561, 0x571,
 
 static const uint64_t fields[] = { 14, 19, 24, 32, 36, 40, 44 };
 
-/* The INDEX-th profile with a table in memory; NULL: there is none. */
+/* The INDEX-th profile that has PT, with a table in memory; NULL: there is none. */
 static struct fake *
 fake_of(size_t index)
 {
 	struct fake *fake;
 
-	if (profile_at(index) == NULL)
+	if (profile_at(index) == NULL || !profile_at(index)->pt)
 		return NULL;
 	fake = fake_create();
 	fake->profile = *profile_at(index);

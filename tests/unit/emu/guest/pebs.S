@@ -77,7 +77,13 @@ main:
 	xor eax, eax
 	xor edx, edx
 	wrmsr
-	ret
+	/* Not by `exit`: it stops tracing, and not every processor has that. */
+	mov rdi, KERN + CALL_PA
+	mov dword ptr [rdi], 1
+	mov qword ptr [rdi + 8], 0
+	mov eax, CALL_PA
+	mov dx, 0x5e0
+	out dx, eax
 
 	/* Select of counter 0 (64 bits), of counter 1, IA32_PEBS_ENABLE. */
 	.balign 16
@@ -88,6 +94,7 @@ cases:	.long 0x4300c0, 0, 0, 1
 	.long 0x4300c0, 4, 0, 1
 	.long 0x5300c0, 0, 0, 1
 	.long 0x43fec4, 0, 0, 1
+	.long 0x4300c4, 0, 0, 1
 
 on_nmi:	push rsi
 	push rdi
