@@ -5,7 +5,7 @@
 
 #include "harness/guest/internal.h"
 
-/* What entry.S and cpu.h's accessors take for granted. */
+/* Offsets that entry.S and the accessors in cpu.h assume. */
 _Static_assert(offsetof(struct cpu, self) == 0, "GS offset");
 _Static_assert(offsetof(struct cpu, current) == 8, "GS offset");
 _Static_assert(offsetof(struct cpu, kernel_rsp) == 16, "GS offset");
@@ -107,7 +107,7 @@ boot_first_cpu(struct cpu *cpu)
 		kpanic("no memory for the first task");
 }
 
-/* In the boot page tables; the stack is the CPU's idle task's from here on. */
+/* Runs on the boot page tables. Its stack becomes that of the idle task. */
 _Noreturn void
 boot_cpu(const struct abi_boot *boot, uint64_t number)
 {

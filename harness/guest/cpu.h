@@ -1,7 +1,7 @@
 /*
  * Logical CPUs: per-CPU data (GS base), traps, the NMI handler chain, and calls
- * between CPUs.  No CPU hotplug but SYS_CPU_OFFLINE, no interrupt vectors of a
- * module's own: a PMI comes as an NMI.
+ * between CPUs.  No CPU hotplug except SYS_CPU_OFFLINE.  A module has no
+ * interrupt vectors of its own: a PMI is delivered as an NMI.
  */
 #ifndef TOPAZ_HARNESS_GUEST_CPU_H
 #define TOPAZ_HARNESS_GUEST_CPU_H
@@ -19,8 +19,8 @@
 struct spin;
 struct task;
 
-/* What entry.S pushes; the layout of the last five is the hardware's (SDM vol. 3,
- * 6.14.2 "64-Bit Mode Stack Frame"). */
+/* Pushed by entry.S; the CPU defines the layout of the last five fields (SDM
+ * vol. 3, 6.14.2 "64-Bit Mode Stack Frame"). */
 struct trap_frame {
 	uint64_t r15, r14, r13, r12, r11, r10, r9, r8;
 	uint64_t rdi, rsi, rbp, rbx, rdx, rcx, rax;
@@ -34,7 +34,7 @@ trap_from_user(const struct trap_frame *frame)
 	return (frame->cs & 3) != 0;
 }
 
-/* One CPU as the kernel sees it; modules read, and write nothing. */
+/* Per-CPU data.  Modules may read it and must not write it. */
 struct cpu {
 	struct cpu *self;     /* entry.S: offset 0 */
 	struct task *current; /* 8 */
@@ -47,10 +47,10 @@ struct cpu {
 	uint32_t intr_depth; /* nonzero: in an interrupt handler */
 	bool need_resched;
 	bool online;
-	bool offline; /* runs no tasks any more, but takes interrupts */
+	bool offline; /* runs no more tasks, but takes interrupts */
 	bool timer_armed;
 	struct task *idle, *previous;
-	struct task *chosen; /* current, or what the switch under way leads to */
+	struct task *chosen; /* current, or the task that it is switching to */
 	struct task *timeouts; /* sleepers with a deadline, earliest first */
 	uint64_t slice_end;    /* TSC */
 	uint64_t cr3;          /* set before the register is: cpu_load_space */
@@ -62,8 +62,8 @@ struct cpu {
 /* CPUs are numbered 0 to cpu_count - 1 (at most CPUS_MAX); constant after boot. */
 extern uint32_t cpu_count;
 
-/* The caller's CPU.  Any context; what it returns is out of date as soon as the caller
- * may be moved: in a task, outside of spin_enter() and critical_enter(). */
+/* The caller's CPU.  Any context.  A task outside spin_enter() and
+ * critical_enter() can migrate at any time; the result is then out of date. */
 static inline struct cpu *
 cpu_self(void)
 {
@@ -73,7 +73,7 @@ cpu_self(void)
 	return cpu;
 }
 
-/* Its number, under the same condition. */
+/* The number of the caller's CPU, with the same restriction. */
 static inline uint32_t
 cpu_number(void)
 {
@@ -83,12 +83,12 @@ cpu_number(void)
 	return number;
 }
 
-/* The CPU of that number, below CPUS_MAX (else panic).  Any context. */
+/* The CPU of that number; panics if it is not below CPUS_MAX.  Any context. */
 struct cpu *cpu_at(uint32_t number);
 
-/* Of the caller's CPU in one instruction, so that a caller that may be moved to
- * another CPU at any time never sees that one's: in an NMI handler; in an interrupt
- * handler; within spin_enter. */
+/* Whether the caller's CPU is in an NMI handler, in an interrupt handler, or
+ * within spin_enter.  One instruction reads the state, so a caller that can
+ * migrate at any time never sees that of another CPU. */
 static inline bool
 cpu_in_nmi(void)
 {
@@ -122,7 +122,7 @@ cpu_in_spin(void)
 	return depth != 0;
 }
 
-/* Any of the three. */
+/* True if one of the three functions above returns true. */
 static inline bool
 cpu_in_special(void)
 {
@@ -137,7 +137,7 @@ cpu_in_special(void)
 	return depths != 0;
 }
 
-/* task_self() without a call. */
+/* task_self(), inlined. */
 static inline struct task *
 current_task(void)
 {
@@ -148,9 +148,9 @@ current_task(void)
 }
 
 /*
- * Local APIC registers by offset: SDM vol. 3, table 11-1 "Local APIC Register Address
- * Map".  At boot LAPIC_LVT_PC is masked, delivery mode NMI; delivery of a PMI sets its
- * mask again, software clears it (11.5.1 "Local Vector Table").
+ * Local APIC registers by offset: SDM vol. 3, table 11-1 "Local APIC Register
+ * Address Map".  At boot LAPIC_LVT_PC is masked, delivery mode NMI; delivery of
+ * a PMI sets its mask bit, software clears it (11.5.1 "Local Vector Table").
  */
 #define LAPIC_ID            0x20u
 #define LAPIC_VERSION       0x30u
@@ -170,44 +170,44 @@ current_task(void)
 #define LAPIC_TIMER_DIVIDE  0x3e0u
 #define LAPIC_LVT_MASKED    (1u << 16)
 #define LAPIC_MODE_NMI      (4u << 8)
-/* The register REG of the caller's CPU, in one 32-bit MOV.  Any context, NMI too; a
- * register that the model lacks ends the run by name. */
+/* Register REG of the caller's CPU, in one 32-bit MOV.  Any context, also NMI.
+ * A register that is not modelled ends the run with its name. */
 uint32_t lapic_read32(uint32_t reg);
 void lapic_write32(uint32_t reg, uint32_t value);
 
-/* Sends CPU (a number, also the caller's) an NMI.  Any context, NMI too. */
+/* Sends an NMI to CPU (a number, also the caller's).  Any context, also NMI. */
 void ipi_send_nmi(uint32_t cpu);
 
 /*
  * Runs SETUP, then ACTION, then TEARDOWN (each may be NULL) with ARG and
- * interrupts off on every CPU of MASK (bit N: CPU N; CPU_MASK_ALL: all); each phase
- * starts when all have ended the one before, and the caller returns when all are
- * through.  NMIs come in between.  The caller has interrupts on and holds no spin
- * lock (else panic "sleep: "), mutexes are fine; the functions may neither sleep nor
- * take a spin lock that the caller's CPU could hold.  FreeBSD's
- * smp_rendezvous_cpus(9).
+ * interrupts off on every CPU of MASK (bit N: CPU N; CPU_MASK_ALL: all).  A
+ * phase starts when all CPUs have ended the phase before it; the caller returns
+ * when all have ended the last one.  NMIs are delivered meanwhile.  The caller
+ * has interrupts on and holds no spin lock (else panic "sleep: "); it may hold
+ * mutexes.  The functions may neither sleep nor take a spin lock that the
+ * caller's CPU could hold.  Same semantics as FreeBSD's smp_rendezvous_cpus(9).
  */
 void rendezvous(uint64_t mask, void (*setup)(void *), void (*action)(void *),
     void (*teardown)(void *), void *arg);
 
 /*
- * NMI handlers: all are called on the CPU that takes the NMI, on its NMI stack, and the
- * host is told how many claimed it (returned nonzero): checks nmi-unclaimed and
- * nmi-stolen.  FRAME is what was interrupted, which may be any instruction, also of a
- * section with interrupts off.  A handler takes no lock, allocates, frees and wakes
- * nothing: soft_event_raise() is for that.
+ * NMI handlers.  The CPU that takes an NMI calls all of them on its NMI stack
+ * and reports to the host how many claimed it (returned nonzero): checks
+ * nmi-unclaimed and nmi-stolen.  FRAME is the interrupted state, at any
+ * instruction, also with interrupts off.  A handler takes no lock, allocates,
+ * frees and wakes nothing; it uses soft_event_raise() instead.
  */
-/* KE_NOMEM: 16 handlers are registered.  Any context but NMI. */
+/* KE_NOMEM: 16 handlers are already registered.  Any context but NMI. */
 int nmi_register(int (*handler)(struct trap_frame *frame));
-/* Returns when no CPU is inside the handler any more; HANDLER is not registered: panic.
- * A task with interrupts on. */
+/* Removes HANDLER; on return no CPU executes it.  Panics if HANDLER is not
+ * registered.  Called by a task with interrupts on. */
 void nmi_remove(int (*handler)(struct trap_frame *frame));
 
 /*
- * Work that an NMI handler cannot do itself: soft_event_raise() marks the event and
- * sends this CPU an interrupt in which .fire is called (interrupts off; it may wake
- * tasks and take spin locks, not sleep).  Raises before .fire runs count as one.  The
- * caller sets .fire and .arg and keeps the structure until it is removed.
+ * Work that an NMI handler cannot do.  soft_event_raise() marks the event and
+ * sends this CPU an interrupt that calls .fire (interrupts off; it may wake
+ * tasks and take spin locks, not sleep).  Raises before .fire runs count as
+ * one.  The caller sets .fire and .arg, and keeps the struct until its removal.
  */
 struct soft_event {
 	void (*fire)(struct soft_event *event);
@@ -215,12 +215,12 @@ struct soft_event {
 	uint32_t pending;
 	struct soft_event *next;
 };
-/* Once for each event.  Any context but NMI. */
+/* Call once for each event.  Any context but NMI. */
 void soft_event_register(struct soft_event *event);
-/* Any context, NMI too. */
+/* Any context, also NMI. */
 void soft_event_raise(struct soft_event *event);
-/* On return .fire does not run and is not called any more; nothing may raise it
- * meanwhile.  EVENT is not registered: panic.  As rendezvous(). */
+/* On return .fire does not run and is not called any more; EVENT must not be
+ * raised meanwhile.  Panics if not registered.  Context as for rendezvous(). */
 void soft_event_remove(struct soft_event *event);
 
 #endif

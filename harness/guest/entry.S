@@ -1,16 +1,16 @@
 /*
- * Where the CPU enters the kernel: start, traps, SYSCALL; and the stack switch.
+ * Entry points of the kernel: start, traps, SYSCALL; and the stack switch.
  *
- * GS: in the kernel GS base points at struct cpu, which lies in the upper half;
- * ring 3's base is in the lower half (it can only load selectors, and those give
- * bases below 4 GiB).  An ordinary trap tells by CS whether it came from ring 3 and
- * swaps then; it cannot hit between SWAPGS and the change of ring, because
- * interrupts are off there and nothing there faults.  An NMI, a double fault and a
- * machine check can: they have stacks of their own (IST) and tell by the sign of
- * IA32_GS_BASE, which is right at every instruction.
+ * GS: in the kernel the GS base points at struct cpu, in the upper half; ring
+ * 3's base is in the lower half (ring 3 can only load selectors, whose bases
+ * are below 4 GiB).  An ordinary trap tests CS to learn whether it came from
+ * ring 3, and then does SWAPGS.  It cannot occur between SWAPGS and the change
+ * of ring: interrupts are off there and nothing there faults.  An NMI, a double
+ * fault or a machine check can.  They have stacks of their own (IST) and test
+ * the sign of IA32_GS_BASE, which is right at every instruction.
  *
  * Every entry links a frame record {interrupted RBP, interrupted RIP} into the
- * frame-pointer chain, so that a walk passes through traps.
+ * frame-pointer chain, so that a stack walk passes through traps.
  */
 
 #define FRAME_CS 144
@@ -55,7 +55,7 @@
 	addq	$16, %rsp
 	.endm
 
-	/* RDI = the trap frame; 16 bytes to drop afterwards. */
+	/* Sets RDI to the trap frame; pushes 16 bytes, to be dropped later. */
 	.macro LINK_FRAME
 	movq	%rsp, %rdi
 	pushq	FRAME_RIP(%rdi)
@@ -65,7 +65,7 @@
 
 	.text
 
-	/* RDI = struct abi_boot *, RSI = CPU number (abi.h). */
+	/* RDI = struct abi_boot *, RSI = CPU number (emu/guest_abi.h). */
 	.globl	kernel_start
 	.type	kernel_start, @function
 kernel_start:
@@ -145,8 +145,8 @@ trap_paranoid_entry:
 	iretq
 	.size	trap_paranoid_entry, . - trap_paranoid_entry
 
-	/* SDM vol. 2B, "SYSCALL": RCX = RIP, R11 = RFLAGS, RSP is still ring 3's;
-	 * IA32_FMASK has turned interrupts off. */
+	/* SDM vol. 2B, "SYSCALL": RCX = RIP, R11 = RFLAGS, RSP is still ring
+	 * 3's; IA32_FMASK has turned interrupts off. */
 	.globl	syscall_entry
 	.type	syscall_entry, @function
 syscall_entry:
@@ -195,7 +195,7 @@ task_switch_stack:
 	ret
 	.size	task_switch_stack, . - task_switch_stack
 
-	/* The first return of a new task's stack. */
+	/* The first return address on the stack of a new task. */
 	.globl	task_trampoline
 	.type	task_trampoline, @function
 task_trampoline:
@@ -212,8 +212,8 @@ intr_wait_halt:
 intr_wait_end:
 	ret
 
-	/* int copy_user(void *to, const void *from, size_t bytes): 0, or KE_FAULT when
-	 * a page fault hits between begin and end (interrupt/trap.c). */
+	/* int copy_user(void *to, const void *from, size_t bytes): 0, or
+	 * KE_FAULT on a page fault between begin and end (interrupt/trap.c). */
 	.globl	copy_user, copy_user_begin, copy_user_end, copy_user_fault
 	.type	copy_user, @function
 copy_user:

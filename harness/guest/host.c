@@ -1,8 +1,8 @@
 /*
- * The channel to the host (abi.h): console, calls, panic, and what the host gave
- * at boot.  A call block belongs to its CPU and is used with interrupts off; NMI
- * context has a block of its own, so that an NMI between filling a block and the
- * OUT does no harm.
+ * The channel to the host (emu/guest_abi.h): console, calls, panic, and the
+ * boot information.  A call block belongs to its CPU and is used with
+ * interrupts off.  NMI context has a block of its own, so an NMI between the
+ * filling of a block and the OUT does not overwrite it.
  */
 #include "harness/guest/internal.h"
 
@@ -40,7 +40,7 @@ console_write(const char *s, size_t bytes)
 		intr_enable();
 }
 
-/* The block is empty between calls: the past is not to be seen in memory. */
+/* Clears the block after the call, so that equal states have equal memory. */
 static int32_t
 host_call(enum abi_op op, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
 {
@@ -83,7 +83,7 @@ host_free(const void *va, const void *caller)
 	host_call(ABI_FREE, (uintptr_t)va, (uintptr_t)caller, 0, 0);
 }
 
-/* A call for each page of [VA, +BYTES). */
+/* Makes one call for each page of [VA, VA + BYTES). */
 static int
 host_pages(enum abi_op op, uint64_t stream, uint64_t va, uint64_t bytes)
 {
@@ -216,7 +216,7 @@ kern_fault_point(const char *function, const void *caller)
 	return fault_point_of(point_hash(function, strlen(function)), caller);
 }
 
-/* RIP is in the instruction to blame: for a caller, its call. */
+/* RIP: an address in the instruction to report; for a caller, in its call. */
 static _Noreturn __attribute__((format(printf, 3, 0))) void
 panic_at(uint64_t rip, uint64_t rbp, const char *fmt, va_list args)
 {
@@ -287,7 +287,7 @@ parse_number(const char *s)
 	}
 }
 
-/* What stands behind KEY= on the command line; NULL: nowhere. */
+/* The value of KEY= on the command line; NULL: KEY is absent. */
 static const char *
 find_word(const char *key)
 {

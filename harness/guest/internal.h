@@ -1,5 +1,5 @@
 /*
- * What the guest kernel's own files share and no kernel interface may use.
+ * Declarations for the guest kernel's own files, not for kernel interfaces.
  */
 #ifndef TOPAZ_HARNESS_GUEST_INTERNAL_H
 #define TOPAZ_HARNESS_GUEST_INTERNAL_H
@@ -13,7 +13,7 @@
 #include "harness/guest/task/lock.h"
 #include "harness/guest/task/task.h"
 
-/* Segment selectors; the order is what SYSCALL and SYSRET want (SDM vol. 3,
+/* Segment selectors, in the order that SYSCALL and SYSRET require (SDM vol. 3,
  * 5.8.8 "Fast System Calls in 64-Bit Mode"). */
 #define SEL_KERNEL_CS 0x08u
 #define SEL_KERNEL_SS 0x10u
@@ -22,10 +22,10 @@
 #define SEL_TSS       0x28u
 
 /*
- * Interrupt vectors: of two that are pending the higher one is taken first (SDM vol.
- * 3, 11.8.3 "Interrupt, Task, and Processor Priority").  FreeBSD's for amd64
- * (sys/x86/include/apicvar.h): APIC_TIMER_INT, APIC_ERROR_INT, IPI_RENDEZVOUS,
- * IPI_BITMAP_VECTOR (IPI_PREEMPT), IPI_SWI.
+ * Interrupt vectors.  Of two pending vectors the higher one is taken first (SDM
+ * vol. 3, 11.8.3 "Interrupt, Task, and Processor Priority").  The values are
+ * FreeBSD's for amd64 (sys/x86/include/apicvar.h): APIC_TIMER_INT,
+ * APIC_ERROR_INT, IPI_RENDEZVOUS, IPI_BITMAP_VECTOR (IPI_PREEMPT), IPI_SWI.
  */
 #define VECTOR_TIMER      0xefu
 #define VECTOR_APIC_ERROR 0xf0u
@@ -42,14 +42,14 @@
 #define GUARD_BASE        KVA_END /* the guard heap's 4 GiB */
 
 #define TASK_STACK_PAGES  4u
-#define BOOT_STACK_BYTES  UINT64_C(16384) /* entry.S; aligned to it, too */
+#define BOOT_STACK_BYTES  UINT64_C(16384) /* as in entry.S; and the alignment */
 
 /* entry.S */
-extern const char trap_stubs[]; /* 256 of 16 bytes */
+extern const char trap_stubs[]; /* 256 stubs of 16 bytes */
 /*
- * entry.S: lets interrupts in and waits for one.  An NMI may come between the two
- * instructions and end the shadow of STI: the interrupt that comes then returns behind the
- * wait, not to it.
+ * entry.S: turns interrupts on and waits for one.  An NMI between the two
+ * instructions ends the interrupt shadow of STI; the next interrupt then
+ * returns to the instruction after the wait, not to the wait.
  */
 void intr_wait(void);
 extern const char intr_wait_halt[], intr_wait_end[];
@@ -76,7 +76,7 @@ bool syscall_handle(struct trap_frame *frame);
 void trap_leave_to_user(void);
 
 /* interrupt/nmi.c */
-unsigned nmi_dispatch(struct trap_frame *frame); /* how many claim it */
+unsigned nmi_dispatch(struct trap_frame *frame); /* the number of claims */
 
 /* host.c */
 void host_nmi_done(unsigned claims);
@@ -88,7 +88,7 @@ void host_clear(const uint64_t *pas, uint64_t count); /* frames */
 void lapic_init(struct cpu *cpu);
 void lapic_start_cpu(uint32_t number);
 void ipi_send(uint32_t cpu, uint32_t vector);
-/* One interrupt at TSC value WHEN; 0: none. */
+/* Requests one interrupt at TSC value WHEN; 0: none. */
 void lapic_timer_set(uint64_t when);
 
 /* interrupt/ipi.c */
@@ -98,12 +98,12 @@ void ipi_soft_handle(void);
 /* memory/frame.c */
 void frame_init(void);
 struct frame *frame_of(uint64_t pa); /* NULL: not RAM */
-/* Panics where a process maps FRAME, which is about to be freed. */
+/* Panics if a process maps FRAME, which is about to be freed. */
 void frame_assert_unmapped(const struct frame *frame);
 
-/* Frees COUNT frames, up to ABI_CLEAR_MAX (FRAME_NONE: no frame).  Without time slices
- * they are cleared first, so that memory in use alone tells one state of the machine
- * from another. */
+/* Frees COUNT frames, at most ABI_CLEAR_MAX (FRAME_NONE: no frame).  Without
+ * time slices they are cleared first, so that only memory in use distinguishes
+ * states of the machine. */
 void frame_retire(const uint64_t *pas, uint64_t count);
 
 /* memory/paging.c */
@@ -112,15 +112,15 @@ bool is_kernel_text(uint64_t va); /* of the kernel's own image */
 bool is_kernel_image(const void *at);
 void paging_map_segment(const struct abi_module *module, unsigned segment);
 void paging_init(void);
-/* An address space with the kernel's half; 0: no memory. */
+/* Creates an address space with the kernel's half; 0: no memory. */
 uint64_t space_create(void);
-/* Frees the tables; what they map in the user half is left alone. */
+/* Frees the page tables, not the frames that the user half maps. */
 void space_destroy(uint64_t cr3);
-/* Removes COUNT pages without telling other CPUs; PAS: what they mapped, or 0. */
+/* Unmaps COUNT pages without a TLB flush; PAS: the frames they mapped, or 0. */
 void space_clear(uint64_t cr3, uint64_t va, uint64_t count, uint64_t *pas);
-/* Removes the page at VA if it is the frame PA. */
+/* Unmaps the page at VA if it maps the frame PA. */
 bool space_clear_frame(uint64_t cr3, uint64_t va, uint64_t pa);
-/* The kernel's half: on all CPUs; a space's: on those that use it. */
+/* Flush TLBs: kernel addresses on all CPUs, a space on the CPUs that use it. */
 void flush_all_cpus(uint64_t va, uint64_t count);
 void flush_space(uint64_t cr3, uint64_t va, uint64_t count);
 void cpu_load_space(uint64_t cr3); /* into CR3 of the caller's CPU */
@@ -137,15 +137,15 @@ void heap_init(void);
 void *guard_alloc(size_t bytes, size_t align, const void *caller);
 void guard_free(void *va, const void *caller);
 size_t guard_usable_bytes(const void *va);
-/* What is wrong with a use of VA; false: it is not of this heap. */
+/* Describes a wrong use of VA; false: VA is not of this heap. */
 bool guard_describe(uint64_t va, char *text, size_t bytes);
 
 /* task/lock.c */
 void mutex_forget(
-    const struct mutex *lock); /* the current task lets go of it */
-/* No mutex of those that keep from sleeping is held, but for EXCEPT. */
+    const struct mutex *lock); /* no longer held by the current task */
+/* Panics if a mutex with .no_sleep other than EXCEPT is held. */
 void assert_no_wait_lock(const char *what, const struct mutex *except);
-/* At the return to ring 3 (WHERE) a task holds nothing. */
+/* Panics if the current task holds a lock; WHERE is part of the message. */
 void lock_assert_none(const char *where);
 
 /* task/sched.c */
@@ -168,7 +168,7 @@ void spin_acquire_raw(struct spin *lock);
 void spin_release_raw(struct spin *lock);
 
 /* task/sleep.c */
-void sleep_for_mutex(const struct mutex *lock); /* until it looks free */
+void sleep_for_mutex(const struct mutex *lock); /* until it seems free */
 /* With sched_lock held: */
 void sleep_wake_locked(struct task *task, int result);
 void sleep_expire_locked(struct cpu *cpu);
@@ -179,21 +179,21 @@ struct task *task_new(struct process *process, const char *name,
     void (*entry)(void *), void *arg);
 void task_link(struct task *task);
 void task_queue(struct task *task);
-void task_interrupt(struct task *task); /* sets .killed, ends its sleep */
+void task_interrupt(struct task *task); /* sets .killed and ends its sleep */
 void task_recycle_locked(struct task *task);
 void task_init_idle(struct cpu *cpu, uint64_t stack_top);
-void task_mark_stack(const struct task *task, uint64_t rsp); /* 0: it runs */
+void task_mark_stack(const struct task *task, uint64_t rsp); /* 0: running */
 
 /* process/process.c */
 extern struct mutex process_list_lock;
 extern struct process *process_list;
-_Noreturn void process_leave(void); /* a killed task at its return to ring 3 */
+_Noreturn void process_leave(void); /* killed task at its return to ring 3 */
 /* Runs a task of a user process at the frame on top of its stack. */
 void user_task_entry(void *arg);
 struct trap_frame *user_frame(const struct task *task);
-/* The current task's end; the process's, if it is the last. */
+/* Ends the current task, and its process if the task is the last one. */
 _Noreturn void process_thread_exit(void);
-/* FRAME becomes the state in which the program starts. */
+/* Replaces the program; FRAME receives the initial state. */
 int process_exec(
     const char *program, const char *args, struct trap_frame *frame);
 int64_t process_thread_create(uint64_t entry, uint64_t stack, uint64_t arg);
@@ -201,17 +201,17 @@ int64_t process_thread_create(uint64_t entry, uint64_t stack, uint64_t arg);
 /* process/program.c */
 #define ARGS_MAX 1024
 /*
- * Makes SPACE and fills it with a program: its segments, a stack and the argument
- * string; FRAME becomes the state in which it starts, BASE its lowest address.
+ * Creates SPACE and loads a program into it: segments, stack and argument
+ * string.  FRAME receives the initial state, BASE the lowest address.
  */
 int program_load(struct space *space, const char *program, const char *args,
     struct trap_frame *frame, uint64_t *base);
-/* Adds the program's segments to a space; *BASE is their lowest address,
- * *STACK_PAGES what it wants for a stack. */
+/* Adds the program's segments to a space; *BASE receives their lowest address,
+ * *STACK_PAGES the size of the stack that the program asks for. */
 int program_map(struct space *space, const struct abi_program *program,
     uint64_t *entry, uint64_t *base, uint64_t *stack_pages);
 const struct abi_program *program_find(const char *name);
-/* process/region.c: the process's lock is held, or nobody else knows the space */
+/* process/region.c: the process's lock is held, or the space is still unused */
 enum region_kind {
 	REGION_OWNED, /* frames are freed with it */
 	REGION_IMAGE, /* frames of a program's file */
@@ -224,33 +224,33 @@ struct region {
 	struct device *device;
 	uint64_t offset; /* device: where in it the region begins */
 };
-/* KE_EXIST: overlaps another; KE_NOMEM. */
+/* KE_EXIST: overlaps another region; KE_NOMEM. */
 int region_add(struct space *space, uint64_t va, uint64_t pages,
     enum region_kind kind, struct region **region);
-/* Maps zeroed frames into all of it; MAP_* flags. */
+/* Maps zeroed frames into the whole region; MAP_* flags. */
 int region_fill(
     struct space *space, const struct region *region, unsigned flags);
-/* Unmaps it, and frees what it owns. */
+/* Unmaps the region and frees the frames that it owns. */
 void region_remove(struct space *space, struct region *region);
-/* All regions and the tables, of a space that no CPU uses any more. */
+/* Frees all regions and the tables of a space that no CPU uses any more. */
 void space_release(struct space *space);
 int64_t region_map_anon(struct space *space, uint64_t bytes);
-/* The same, in one run of frames that begins at *PA. */
+/* The same, with contiguous frames that begin at *PA. */
 int64_t region_map_run(struct space *space, uint64_t bytes, uint64_t *pa);
 int64_t region_map_device(struct space *space, struct device *device,
     uint64_t offset, uint64_t bytes, int prot);
 int region_unmap(struct space *space, uint64_t va, uint64_t bytes);
 
 /* process/device.c */
-/* Of the current process; a descriptor, or a negative kerr. */
+/* Opens a device for the current process: a descriptor, or a negative kerr. */
 int64_t device_open_file(const char *name, int flags);
 int device_close_file(uint64_t fd);
 /* An open file: a successful open operation. */
 struct file {
 	struct device *device;
-	uint32_t references; /* operations under way, and 1 while it is open */
+	uint32_t references; /* operations in progress, plus 1 while open */
 };
-/* The file FD for one operation, until file_leave; NULL: *ERROR. */
+/* Takes file FD for one operation, until file_leave; NULL: see *ERROR. */
 struct file *file_enter(uint64_t fd, int *error);
 void file_leave(struct file *file);
 void device_release(struct device *device); /* one reference */

@@ -1,7 +1,7 @@
 /*
- * The guest kernel's interface for kernel interfaces built on it: everything that
- * harness/kpi/<os>/ may use.  Names that an OS has as well (struct thread, malloc,
- * panic, PAGE_SIZE ...) are left to it; memcpy and the like are shared.
+ * The guest kernel's interface for the kernel interfaces built on it: all that
+ * harness/kpi/<os>/ may use.  It avoids names that an OS also has (struct
+ * thread, malloc, panic, PAGE_SIZE ...); memcpy and the like are shared.
  */
 #ifndef TOPAZ_HARNESS_GUEST_KERN_H
 #define TOPAZ_HARNESS_GUEST_KERN_H
@@ -16,9 +16,9 @@
 #include "harness/guest/task/task.h"
 
 /*
- * Supplied by the kernel interface; the guest kernel's own weak ones do nothing.
- * Both run in a kernel task on CPU 0, interrupts on: kpi_init before the first
- * user program starts, kpi_fini after it has ended.
+ * Supplied by the kernel interface; the guest kernel's weak definitions do
+ * nothing.  Both run in a kernel task on CPU 0 with interrupts on: kpi_init
+ * before the first user program starts, kpi_fini after it has ended.
  */
 void kpi_init(void);
 void kpi_fini(void);
@@ -31,14 +31,14 @@ int kpi_module_load(const char *name);
 int kpi_module_unload(const char *name);
 void kpi_cpu_offline(uint32_t cpu);
 
-/* Is NAME one of the modules of the word manual=NAME,..., which kpi_init does not
- * load? */
+/* True if the boot parameter manual=NAME,... lists module NAME; kpi_init does
+ * not load these modules. */
 bool module_is_manual(const char *name);
 /*
- * A module that is not loaded has neither code nor data: who calls it or holds a
- * pointer into it faults.  module_keep notes its data as it is at boot, before any
- * of it runs, and takes text and data away; the first module_show brings them back,
- * data as noted, and the last module_hide takes them away again.  Constants stay.
+ * A module that is not loaded has neither code nor data: a call or access
+ * through a stale pointer faults.  module_keep saves its data as at boot,
+ * before its code first runs, and unmaps text and data.  The first module_show
+ * maps them, data as saved; the last module_hide unmaps them.  Constants stay.
  */
 void module_keep(const struct abi_module *module);
 void module_hide(const struct abi_module *module);

@@ -1,17 +1,17 @@
 /*
- * Memory and string functions.  The compiler may call the first four by itself.
+ * Memory and string functions.  The compiler may call the first four itself.
  */
 #include "harness/guest/lib.h"
 
-/* Words at any address, as the processor takes them. */
+/* A word at any address: the processor permits unaligned accesses. */
 typedef uint64_t __attribute__((aligned(1), may_alias)) word;
 
-/* Keeps the compiler from making the loop around it a call of this very function. */
+/* Keeps the compiler from turning the loop into a call of this function. */
 #define KEEP_LOOP() __asm__ volatile("" : : : "memory")
 
 /*
- * No REP: an emulated processor is slow at each of its iterations.  Eight words a
- * turn, then words, then bytes.
+ * Does not use REP, which is slow for each iteration on an emulated processor.
+ * Copies eight words at a time, then words, then bytes.
  */
 void *
 memcpy(void *restrict to, const void *restrict from, size_t bytes)

@@ -1,7 +1,7 @@
 /*
- * What freestanding code lacks: memory and string functions, formatted console
- * output, panic, and the channel to the host (abi.h).  Nothing here sleeps or
- * takes a lock; all of it works in any context, NMI included.
+ * Replacements for a C library: memory and string functions, formatted console
+ * output, panic, and the channel to the host (emu/guest_abi.h).  No function
+ * here sleeps or takes a lock of lock.h; all work in any context, NMI included.
  */
 #ifndef TOPAZ_HARNESS_GUEST_LIB_H
 #define TOPAZ_HARNESS_GUEST_LIB_H
@@ -40,7 +40,7 @@ enum kerr {
 	KE_NOSYS = 78,
 };
 
-/* As in C. */
+/* As in standard C. */
 void *memcpy(void *restrict to, const void *restrict from, size_t bytes);
 void *memmove(void *to, const void *from, size_t bytes);
 void *memset(void *to, int value, size_t bytes);
@@ -59,16 +59,16 @@ int kvsnprintf(char *to, size_t bytes, const char *fmt, va_list args)
     __attribute__((format(printf, 3, 0)));
 int ksnprintf(char *to, size_t bytes, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* To the console (`topaz run -v`, console.txt of a bundle).  One call's output is one
- * piece, up to 512 characters. */
+/* To the console (`topaz run -v`, console.txt of a bundle).  The output of one
+ * call, at most 512 characters, is not mixed with that of another CPU. */
 int kvprintf(const char *fmt, va_list args)
     __attribute__((format(printf, 1, 0)));
 int kprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void console_write(const char *s, size_t bytes);
 
 /*
- * Ends the run with a message (ABI_PANIC).  The place that the host shows is the
- * caller's; kpanic_frame's is where the trap happened.
+ * Ends the run with a message (ABI_PANIC).  The host reports the place of the
+ * caller; for kpanic_frame, the place of the trap.
  */
 _Noreturn void kvpanic(const char *fmt, va_list args)
     __attribute__((format(printf, 1, 0)));
@@ -91,26 +91,26 @@ int host_buffer(uint64_t stream, uint64_t va, uint64_t bytes);
 void host_lost(uint64_t stream, uint64_t bytes);
 void host_position(uint64_t stream, uint64_t bytes);
 void host_object_page(uint64_t object, uint64_t pa, uint64_t index);
-/* The program that was begun first has ended (ABI_OWNER_GONE). */
+/* The first program has ended (ABI_OWNER_GONE). */
 void host_owner_gone(int code);
 void host_note(uint64_t code, uint64_t value);
 
-/* An error of a driver's operation that no caller will see (ABI_DROPPED). */
+/* An error of a driver's operation that no caller receives (ABI_DROPPED). */
 void kern_dropped_configure(int error, uint64_t cpu);
 void kern_dropped_enable(int error, uint64_t cpu);
 void host_call_begin(uint64_t step, uint64_t actor, uint64_t call);
 void host_call_end(uint64_t step, uint64_t actor, uint64_t result);
 
 /*
- * Asked at the entry of every function that can fail and that a module calls:
- * true, and it fails as it would for want of what it needs (ABI_POINT).  FUNCTION
- * is its name, CALLER its return address.  Calls from the kernel's own image are
- * not asked, nor is anything in an NMI handler.  Functions that sleep instead of
- * failing (HEAP_WAITOK, M_WAITOK) do not ask.
+ * Called at the entry of every function that can fail and that a module calls.
+ * True: the function must fail as for lack of a resource (ABI_POINT).  FUNCTION
+ * is its name, CALLER its return address.  False, without a host call, for
+ * calls from the kernel's own image and in an NMI handler.  Functions that
+ * sleep instead of failing (HEAP_WAITOK, M_WAITOK) do not call it.
  */
 bool kern_fault_point(const char *function, const void *caller);
 
-/* The same for the kernel: FUNCTION is a constant, hashed by the compiler. */
+/* The same for the kernel: POINT is the hash of a constant name. */
 bool fault_point_of(uint32_t point, const void *caller);
 
 static inline __attribute__((always_inline)) uint32_t
@@ -131,12 +131,12 @@ fault_point(const char *function, const void *caller)
 	    point_hash(function, __builtin_strlen(function)), caller);
 }
 
-/* What the host gave at boot. */
+/* Boot information from the host. */
 extern const struct abi_boot *boot_info;
-/* The word KEY=VALUE of the command line as a number (0x..: hexadecimal), or
- * FALLBACK; and the whole line. */
+/* The value of the boot parameter KEY=VALUE as a number (0x..: hexadecimal), or
+ * FALLBACK if it is absent; boot_cmdline() is the whole line. */
 uint64_t boot_option(const char *key, uint64_t fallback);
-/* Its text, cut to fit; false (and "") if there is no such word. */
+/* Its value as text, truncated to fit; false (and "") if KEY is absent. */
 bool boot_text(const char *key, char *to, size_t bytes);
 const char *boot_cmdline(void);
 

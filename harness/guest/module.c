@@ -1,6 +1,6 @@
 /*
- * Modules that are loaded and unloaded while the machine runs: their memory comes
- * and goes with them.
+ * Modules that are loaded and unloaded while the machine runs (manual=): their
+ * memory is mapped only while they are loaded.
  */
 #include "harness/guest/kern.h"
 

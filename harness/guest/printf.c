@@ -6,7 +6,7 @@
 
 struct sink {
 	char *to;
-	size_t bytes, length; /* length counts what did not fit, too */
+	size_t bytes, length; /* length includes what did not fit */
 };
 
 struct spec {
@@ -103,7 +103,7 @@ parse_flags(const char *fmt, struct spec *spec)
 	}
 }
 
-/* A decimal number, or '*' for the next argument. */
+/* Parses a decimal number, or '*' for the next argument. */
 static const char *
 parse_count(const char *fmt, int *count, va_list *args)
 {

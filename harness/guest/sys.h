@@ -1,7 +1,7 @@
 /*
- * System calls, for the kernel and for ring 3: the number in RAX, arguments in
- * RDI, RSI, RDX, R10, R8; RCX and R11 are lost.  RAX returns a value, or an error
- * (enum kerr of lib.h, FreeBSD's numbers) as a negative number.
+ * System calls, for the kernel and for ring 3.  RAX: the number; RDI, RSI, RDX,
+ * R10, R8: arguments; RCX and R11 are clobbered.  RAX returns a value, or an
+ * error (enum kerr of lib.h, FreeBSD's numbers) as a negative number.
  */
 #ifndef TOPAZ_HARNESS_GUEST_SYS_H
 #define TOPAZ_HARNESS_GUEST_SYS_H
@@ -32,24 +32,24 @@ enum sys_number {
 	SYS_MAP_PROGRAM,   /* program: maps its segments; its lowest address */
 	SYS_MUNMAP,        /* address (of a whole mapping), bytes */
 	SYS_WAIT_WORD,  /* uint32_t *word, value: sleeps while *word == value */
-	SYS_WAKE_WORD,  /* uint32_t *word: wakes who waits on it */
+	SYS_WAKE_WORD,  /* uint32_t *word: wakes its waiters */
 	SYS_SEM_WAIT,   /* 0..63: machine-wide semaphores, 0 at boot */
 	SYS_SEM_POST,   /* 0..63 */
 	SYS_KILL,       /* pid: as if it had exited with code 128 + 9 */
 	SYS_NOTE,       /* code, value: ABI_NOTE */
-	SYS_DRAIN,      /* stream, address, bytes: ABI_DRAIN a page */
-	SYS_BUFFER,     /* stream, address, bytes: ABI_BUFFER a page */
+	SYS_DRAIN,      /* stream, address, bytes: ABI_DRAIN for each page */
+	SYS_BUFFER,     /* stream, address, bytes: ABI_BUFFER for each page */
 	SYS_LOST,       /* stream, bytes: ABI_LOST */
 	SYS_POSITION,   /* stream, bytes: ABI_POSITION */
 	SYS_SHUTDOWN,   /* code: ABI_EXIT at once */
-	SYS_SCRIPT,     /* 0, bytes: maps so much zeroed memory in one run of
-			  frames, ABI_SCRIPT; its address, when the host goes
-			  on */
+	SYS_SCRIPT,     /* 0, bytes: maps BYTES of zeroed memory in contiguous
+			  frames, ABI_SCRIPT; its address, when the host
+			  continues */
 	SYS_CALL_BEGIN, /* step, actor, call: ABI_CALL_BEGIN */
 	SYS_CALL_END,   /* step, actor, result: ABI_CALL_END */
 	SYS_MODULE_LOAD,   /* name: of a module that boot left out (manual=) */
 	SYS_MODULE_UNLOAD, /* name: of such a module */
-	SYS_CPU_OFFLINE,   /* CPU: its tasks move away and none runs there any
+	SYS_CPU_OFFLINE,   /* CPU: its tasks migrate and no task runs there any
 			      more; it idles, takes interrupts and takes part
 			      in rendezvous.  Not the caller's CPU */
 	SYS_COUNT,
@@ -61,8 +61,8 @@ enum sys_number {
 
 /*
  * A fault handler is entered as handler(struct sys_fault *fault, arg), on the
- * stack of the thread that faulted, below its red zone, and ends with
- * SYS_FAULT_RETURN, which takes every register from *fault.
+ * stack of the thread that faulted, below its red zone.  It ends with
+ * SYS_FAULT_RETURN, which loads every register from *fault.
  */
 struct sys_fault {
 	uint64_t vector, error, address;

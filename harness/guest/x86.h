@@ -1,6 +1,6 @@
 /*
  * The instructions, registers and constants of the CPU that the guest kernel
- * uses, one inline function an instruction.  No policy, no state.
+ * uses, with one inline function for each instruction.  No policy, no state.
  */
 #ifndef TOPAZ_HARNESS_GUEST_X86_H
 #define TOPAZ_HARNESS_GUEST_X86_H
@@ -18,7 +18,7 @@
 #define RFLAGS_DF    (UINT64_C(1) << 10)
 #define RFLAGS_NT    (UINT64_C(1) << 14)
 #define RFLAGS_AC    (UINT64_C(1) << 18)
-/* What ring 3 may hold: CF PF AF ZF SF TF OF DF AC ID. */
+/* Flags that ring 3 may set: CF PF AF ZF SF TF OF DF AC ID. */
 #define RFLAGS_USER        UINT64_C(0x240dd5)
 
 #define MSR_EFER           0xc0000080u
@@ -61,8 +61,8 @@ cpuid_read(uint32_t leaf, uint32_t subleaf)
 	return regs;
 }
 
-/* RDMSR and WRMSR: a bit or a register that the CPU model lacks is #GP, check gp-fault;
- * an MSR that topaz does not model ends the run by name. */
+/* RDMSR and WRMSR.  A bit or register that the CPU model does not have is #GP,
+ * check gp-fault; an MSR that topaz does not model ends the run by name. */
 static inline uint64_t
 rdmsr64(uint32_t msr)
 {
@@ -100,7 +100,7 @@ read_rflags(void)
 	return flags;
 }
 
-/* The caller's CPU, not nested: spin_enter() is. */
+/* On the caller's CPU.  Does not nest; spin_enter() does. */
 static inline void
 intr_disable(void)
 {
@@ -119,15 +119,15 @@ intr_enabled(void)
 	return (read_rflags() & RFLAGS_IF) != 0;
 }
 
-/* For loops that wait: the machine lets another CPU run. */
+/* For wait loops: lets the machine run another CPU. */
 static inline void
 cpu_pause(void)
 {
 	__asm__ volatile("pause" : : : "memory");
 }
 
-/* With interrupts off: takes those that are pending.  STI lets them in only after
- * the instruction that follows it (SDM vol. 2B, "STI"), here the NOP. */
+/* Called with interrupts off: takes pending interrupts.  STI enables them only
+ * after the instruction that follows it (SDM vol. 2B, "STI"), here the NOP. */
 static inline void
 intr_window(void)
 {

@@ -5,8 +5,8 @@
 
 static struct spin rendezvous_lock = SPIN_INIT("rendezvous");
 
-/* One rendezvous is under way at a time; its fields are written before the IPIs
- * go out and stay until the last CPU has counted itself in .done. */
+/* One rendezvous is in progress at a time. Its fields are set before the IPIs
+ * are sent and stay valid until the last CPU has incremented .done. */
 static struct {
 	void (*setup)(void *);
 	void (*action)(void *);
@@ -26,7 +26,7 @@ wait_for_all(uint32_t *count, uint32_t cpus)
 		cpu_pause();
 }
 
-/* Interrupts off. */
+/* Called with interrupts off. */
 void
 ipi_rendezvous_handle(void)
 {
@@ -102,7 +102,7 @@ flush_here(void *arg)
 		invlpg(flush->va + i * PAGE_BYTES);
 }
 
-/* On the caller's CPU, and on those of MASK by a rendezvous if there are others. */
+/* Flushes this CPU, and by a rendezvous those of MASK if there are others. */
 static void
 flush_on(uint64_t mask, struct flush *flush)
 {
@@ -132,7 +132,7 @@ flush_all_cpus(uint64_t va, uint64_t count)
 	flush_on((UINT64_C(1) << cpu_count) - 1, &flush);
 }
 
-/* A CPU that is not seen here loads CR3, and with it what the tables hold now. */
+/* A CPU that is not seen here loads CR3 later, and so uses the new tables. */
 void
 flush_space(uint64_t cr3, uint64_t va, uint64_t count)
 {
@@ -170,7 +170,7 @@ soft_event_remove(struct soft_event *event)
 		kpanic("soft event %p is not registered", (void *)event);
 	__atomic_store_n(link, event->next, __ATOMIC_RELEASE);
 	spin_unlock(&soft_lock);
-	/* A CPU that has found it is in an interrupt handler: the others wait. */
+	/* A CPU that found EVENT is in an interrupt handler: wait for it. */
 	rendezvous(CPU_MASK_ALL, NULL, NULL, NULL, NULL);
 }
 

@@ -58,8 +58,8 @@ wait_icr(void)
 }
 
 /*
- * An NMI handler may have interrupted another sender between its two writes: it
- * puts the destination back and leaves only when its own interrupt is away.
+ * An NMI handler may interrupt another sender between its two writes: it
+ * restores the destination, and returns only after its own interrupt is sent.
  */
 static void
 send(uint32_t cpu, uint32_t command)
@@ -94,8 +94,8 @@ ipi_send_nmi(uint32_t cpu)
 	send(cpu, ICR_NMI);
 }
 
-/* SDM vol. 3, 9.4.4.1 "Typical BSP Initialization Sequence"; the waits of real
- * hardware are not needed, nor is a second start-up IPI. */
+/* SDM vol. 3, 9.4.4.1 "Typical BSP Initialization Sequence", without the waits
+ * and the second start-up IPI, which real hardware needs. */
 void
 lapic_start_cpu(uint32_t number)
 {

@@ -1,7 +1,7 @@
 /*
- * The chain of NMI handlers.  A slot counts the CPUs that look at it; a reader
- * counts itself before it reads the pointer, and removal clears the pointer before
- * it waits for the count to fall to 0.
+ * The chain of NMI handlers.  A slot counts the CPUs that read it.  A reader
+ * increments the count before it reads the pointer; removal clears the pointer
+ * before it waits until the count is 0.
  */
 #include "harness/guest/internal.h"
 

@@ -1,6 +1,6 @@
 /*
- * Exceptions and interrupts: who handles which vector, faults of ring 3, and
- * what is done on the way back to ring 3.
+ * Exceptions and interrupts: dispatch by vector, faults of ring 3, and the work
+ * before a return to ring 3.
  */
 #include "harness/guest/internal.h"
 
@@ -56,7 +56,7 @@ panic_exception(const struct trap_frame *frame, uint64_t address)
 	    exception_name(frame->vector), frame->error, cpu_number());
 }
 
-/* The kernel's side of a copy has to be good. */
+/* Recovers from faults at user addresses only; kernel addresses are valid. */
 static bool
 recover_copy(struct trap_frame *frame, uint64_t address)
 {
@@ -165,10 +165,10 @@ trap_handle(struct trap_frame *frame)
 	if (trap_from_user(frame))
 		trap_leave_to_user();
 	else if ((frame->rflags & RFLAGS_IF) != 0 && !current_task()->idle)
-		sched_preempt(); /* an idle task looks itself, after the IRET */
+		sched_preempt(); /* an idle task checks after the IRET */
 }
 
-/* NMI, double fault, machine check: on stacks of their own. */
+/* Handles NMI, double fault and machine check, on stacks of their own. */
 void
 trap_paranoid(struct trap_frame *frame)
 {
@@ -179,11 +179,11 @@ trap_paranoid(struct trap_frame *frame)
 		panic_exception(frame, 0);
 	}
 	cpu->nmi_depth++;
-	host_nmi_done(nmi_dispatch(frame)); /* who judges unclaimed ones */
+	host_nmi_done(nmi_dispatch(frame)); /* the host judges unclaimed NMIs */
 	cpu->nmi_depth--;
 }
 
-/* Interrupts off on entry, at return, and from the last look on. */
+/* Interrupts are off on entry, at return, and after the last check. */
 void
 trap_leave_to_user(void)
 {

@@ -1,7 +1,7 @@
 /*
- * Physical pages.  Single frames come from a stack that is filled in the order of a
- * fixed permutation, so that two allocations in a row are not neighbours; freed
- * ones are used again first.  Runs come from a zone of their own at the end of RAM.
+ * Physical pages.  Single frames come from a stack, filled in the order of a
+ * fixed permutation, so that consecutive allocations are not adjacent; freed
+ * ones are reused first.  Runs come from a separate zone at the end of RAM.
  */
 #include "harness/guest/internal.h"
 
@@ -44,8 +44,8 @@ push(uint32_t number)
 	free_count++;
 }
 
-/* Pushes [FIRST, +COUNT): i * stride mod COUNT runs through all of them when the
- * two have no common factor. */
+/* Pushes frames [FIRST, FIRST + COUNT).  i * stride mod COUNT takes all values
+ * below COUNT if stride and COUNT are coprime. */
 static void
 fill_stack(uint64_t first, uint64_t count)
 {
@@ -100,7 +100,7 @@ frame_alloc(void)
 	return number * PAGE_BYTES;
 }
 
-/* COUNT frames, of which the first has a number that is a multiple of ALIGN. */
+/* Takes COUNT contiguous frames; the first number is a multiple of ALIGN. */
 static uint64_t
 take_run(uint64_t count, uint64_t align)
 {
@@ -186,7 +186,7 @@ frame_free(uint64_t pa)
 void
 frame_retire(const uint64_t *pas, uint64_t count)
 {
-	/* By the host: to a guest it would be most of a program's end. */
+	/* The host clears them: the guest would spend most of an exit on it. */
 	if (sched_without_slices())
 		host_clear(pas, count);
 	spin_lock(&frame_lock);

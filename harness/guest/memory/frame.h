@@ -1,7 +1,7 @@
 /*
  * The guest kernel's table of frames, one record each in the order of physical
- * addresses, from the first page boundary after all that the host loaded.  The host
- * reads it to see which memory is in use; nothing here depends on the guest.
+ * addresses, from the first page boundary after all that the host loaded.  The
+ * host reads it to find the memory in use; nothing here depends on the guest.
  */
 #ifndef TOPAZ_HARNESS_GUEST_MEMORY_FRAME_H
 #define TOPAZ_HARNESS_GUEST_MEMORY_FRAME_H
@@ -13,8 +13,8 @@ struct frame {
 	uint8_t bucket;
 	uint16_t used;     /* slab: items in use */
 	uint32_t next;     /* free stack, or slabs with room: frame number */
-	uint64_t taken[4]; /* slab: one bit an item */
-	uint64_t mapped;   /* how often, by processes */
+	uint64_t taken[4]; /* slab: one bit for each item */
+	uint64_t mapped;   /* number of mappings by processes */
 };
 enum frame_kind { FRAME_RESERVED, FRAME_FREE, FRAME_TAKEN, FRAME_SLAB };
 _Static_assert(sizeof(struct frame) == 48, "the host reads it");
@@ -26,7 +26,7 @@ frame_item_bytes(unsigned bucket)
 	return UINT64_C(16) << bucket;
 }
 
-/* Where the table begins; FREE_PA as in struct abi_boot. */
+/* Address of the table; FREE_PA as in struct abi_boot. */
 static inline uint64_t
 frame_table_pa(uint64_t free_pa)
 {

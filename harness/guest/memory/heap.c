@@ -1,14 +1,14 @@
 /*
- * The heap in FreeBSD's placement.  Small sizes: buckets of 16..4096 bytes, each
- * item aligned to its size, several in a page (slab); the first free item of the
- * slab that has had room for the shortest time.  At boot some items of every
- * bucket are taken, as on a running system (heap_seed=N).  Larger sizes: single
- * frames behind linear addresses of their own.
+ * The heap, with FreeBSD's placement.  Small sizes: buckets of 16..4096 bytes,
+ * each item aligned to its size, several in a page (slab); the first free item
+ * of the slab that became non-full last.  At boot some items of every bucket
+ * are taken, as on a running system (heap_seed=N).  Larger sizes: single
+ * frames, mapped at linear addresses of their own.
  *
- * heap=pages: no size is smaller than a page, so that each allocation begins a page,
- * as with FreeBSD's memguard(9).
+ * heap=pages: no size is smaller than a page, so that each allocation begins a
+ * page, as with FreeBSD's memguard(9).
  *
- * Memory that is handed out for the first time is filled with 0xa5.
+ * Memory that is allocated for the first time is filled with 0xa5.
  */
 #include "harness/guest/internal.h"
 
@@ -112,7 +112,7 @@ bucket_alloc(size_t bytes)
 	return item;
 }
 
-/* The slab that VA is an item of, and which; NULL: none, or the item is free. */
+/* The slab of VA and the index of the item; NULL: no slab, or a free item. */
 static struct frame *
 find_item(const void *va, unsigned *item)
 {
@@ -153,7 +153,7 @@ bucket_free(void *va)
 	spin_unlock(&heap_lock);
 }
 
-/* Unmaps and frees what is mapped of [VA, +COUNT pages), and the addresses. */
+/* Unmaps [VA, +COUNT pages) and frees the mapped frames and the addresses. */
 static void
 release_pages(uint64_t va, uint64_t count)
 {
@@ -240,7 +240,7 @@ free_if_large(const void *va)
 	return true;
 }
 
-/* What malloc(9) gives, and no more: a bucket's size, at most a page. */
+/* The alignment that malloc(9) promises: the bucket's size, at most a page. */
 static size_t
 promised_alignment(size_t bytes)
 {
@@ -320,7 +320,7 @@ module_free(void *va)
 	heap_free(va, __builtin_return_address(0));
 }
 
-/* The host hears of it first: afterwards another CPU may get the same memory. */
+/* Reports to the host first: after the free another CPU may get the memory. */
 void
 heap_free(void *va, const void *caller)
 {

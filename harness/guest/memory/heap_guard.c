@@ -1,9 +1,9 @@
 /*
- * The heap that finds wrong use (heap=guard).  Every allocation has pages of its
- * own, with an unmapped one on each side, and ends where they end, as far as its
- * alignment (that of a bucket of malloc(9)) allows; the bytes that are left over are
- * looked at when it is freed.
- * Freed pages are unmapped, and their addresses are never used again.
+ * The heap that detects wrong use (heap=guard).  Every allocation has pages of
+ * its own, with an unmapped page on each side, and ends at the end of its last
+ * page, as far as its alignment (that of a bucket of malloc(9)) permits; the
+ * bytes that are left over are checked when it is freed.  Freed pages are
+ * unmapped, and their addresses are never used again.
  */
 #include "harness/guest/internal.h"
 
@@ -19,7 +19,7 @@ struct guard {
 
 static struct guard **chunks[GUARD_PAGES / CHUNK_PAGES];
 static uint64_t next_page = 1;
-static uint32_t unflushed; /* frames that a CPU may still reach, linked */
+static uint32_t unflushed; /* frames that a TLB may still map, linked */
 static struct spin guard_lock = SPIN_INIT("guard heap");
 
 static uint64_t
@@ -28,7 +28,7 @@ page_va(uint64_t page)
 	return GUARD_BASE + page * PAGE_BYTES;
 }
 
-/* Whose PAGE is; NULL: nobody's. */
+/* The allocation that owns PAGE; NULL: none. */
 static struct guard *
 guard_at(uint64_t page)
 {
@@ -74,7 +74,7 @@ reserve(struct guard *guard)
 	return done;
 }
 
-/* A failure leaves the pages before it mapped: memory is at its end. */
+/* On failure the earlier pages stay mapped: the machine is out of memory. */
 static bool
 map(const struct guard *guard)
 {
@@ -160,7 +160,7 @@ retire_unflushed(void)
 	}
 }
 
-/* Where no other CPU may be waited for, the frames stay out of use until later. */
+/* In contexts that cannot wait for other CPUs, the frames are freed later. */
 static void
 unmap(const struct guard *guard)
 {

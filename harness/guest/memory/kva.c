@@ -1,6 +1,6 @@
 /*
- * Linear addresses for mappings of the kernel: ranges in use, by address; first
- * fit, and at least one page stays unmapped after each.
+ * Linear addresses for mappings of the kernel: a list of ranges in use, sorted
+ * by address; first fit, with at least one unmapped page after each range.
  */
 #include "harness/guest/internal.h"
 

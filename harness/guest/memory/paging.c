@@ -1,7 +1,7 @@
 /*
- * Page tables: the kernel's own, whose upper half every address space shares, and
- * walks.  SDM vol. 3, 4.5 "4-Level Paging".  Tables of the upper half are never
- * freed.
+ * Page tables: the kernel's own, whose upper half is shared by all address
+ * spaces, and page walks.  SDM vol. 3, 4.5 "4-Level Paging".  Tables of the
+ * upper half are never freed.
  */
 #include "harness/guest/internal.h"
 
@@ -93,7 +93,7 @@ find_entry(uint64_t cr3, uint64_t va, unsigned *level)
 	}
 }
 
-/* Nobody asks who was there: set from the begin, the bits tell no past. */
+/* No code reads these bits.  Set at once, they do not distinguish states. */
 static uint64_t
 entry_bits(unsigned flags)
 {
@@ -104,7 +104,7 @@ entry_bits(unsigned flags)
 	    ((flags & MAP_EXEC) != 0 ? 0 : PTE_NX);
 }
 
-/* With paging_lock held: what ENTRY maps into a process. */
+/* Adds CHANGE to the mapping count of ENTRY's frame.  paging_lock is held. */
 static void
 count_mapping(uint64_t entry, int change)
 {
@@ -123,7 +123,7 @@ space_map_all(uint64_t cr3, uint64_t va, const uint64_t *pas, uint64_t count,
 
 	spin_lock(&paging_lock);
 	for (uint64_t i = 0; i < count; i++, va += PAGE_BYTES) {
-		/* The next entry of the same table, or a walk. */
+		/* Takes the next entry of the same table, or walks again. */
 		if (entry == NULL || index_of(va, 0) == 0)
 			entry = make_entry(cr3, va, 0);
 		else
@@ -166,7 +166,7 @@ space_clear(uint64_t cr3, uint64_t va, uint64_t count, uint64_t *pas)
 
 	spin_lock(&paging_lock);
 	for (uint64_t i = 0; i < count; i++, va += PAGE_BYTES) {
-		/* The next entry of the same table, or a walk. */
+		/* Takes the next entry of the same table, or walks again. */
 		if (entry == NULL || index_of(va, 0) == 0) {
 			entry = find_entry(cr3, va, &level);
 			KERN_ASSERT(entry == NULL || level == 0);
@@ -288,7 +288,7 @@ map_direct(void)
 	}
 }
 
-/* Runs on the boot tables, whose direct map it uses. */
+/* Runs on the boot page tables and uses their direct map. */
 void
 paging_init(void)
 {
@@ -332,7 +332,7 @@ next_entry(const uint64_t *from, const uint64_t *end)
 	return all_zero ? end : from - 1;
 }
 
-/* One level of the user half: what its entries lead to goes first. */
+/* Frees the tables that the entries of the table at PA point to. */
 static void
 free_level_1(uint64_t pa)
 {

@@ -1,7 +1,7 @@
 /*
- * Devices and the files that are open on them.  A device lives as long as a file
- * or a mapping refers to it; its operations end when it is destroyed.  A file lives
- * until it is closed and no operation on it is under way.
+ * Devices and the files that are open on them.  A device exists as long as a
+ * file or a mapping refers to it; destroying it ends its operations.  A file
+ * exists until it is closed and no operation on it is in progress.
  */
 #include "harness/guest/internal.h"
 
@@ -75,7 +75,7 @@ device_release(struct device *device)
 		bucket_free(device);
 }
 
-/* One operation, with a reference of its own; device_lock is held. */
+/* Begins an operation and takes a reference for it; device_lock is held. */
 static int
 enter(struct device *device)
 {
@@ -86,7 +86,7 @@ enter(struct device *device)
 	return 0;
 }
 
-/* It has ended. */
+/* Ends an operation. */
 static void
 leave(struct device *device)
 {
@@ -98,7 +98,7 @@ leave(struct device *device)
 	device_release(device);
 }
 
-/* The close operation, unless the driver has destroyed the device. */
+/* Calls the close operation, unless the driver has destroyed the device. */
 static void
 call_close(struct device *device)
 {
@@ -114,7 +114,7 @@ call_close(struct device *device)
 	leave(device);
 }
 
-/* One reference to the file; the last one closes it. */
+/* Drops one reference to the file; the last one closes it. */
 static void
 file_release(struct file *file)
 {
@@ -172,7 +172,7 @@ install_file(struct process *process, struct file *file)
 	return fd;
 }
 
-/* The device of that name within an operation, or NULL. */
+/* Begins an operation on the device called NAME; NULL: there is none. */
 static struct device *
 enter_by_name(const char *name)
 {

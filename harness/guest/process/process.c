@@ -105,7 +105,7 @@ process_spawn(const char *program, const char *args)
 	return process->pid;
 }
 
-/* Tasks that are gone from the process may be in their last switch still. */
+/* Tasks that have left the process may still be in their last switch. */
 static void
 wait_for_others(const struct process *process)
 {
@@ -113,7 +113,7 @@ wait_for_others(const struct process *process)
 		cpu_pause();
 }
 
-/* Puts SPACE in the place of the current process's and returns that. */
+/* Replaces the address space of the current process and returns the old one. */
 static struct space
 exchange_space(struct process *process, struct space space)
 {
@@ -219,7 +219,7 @@ become_single(struct process *process, int code)
 	return true;
 }
 
-/* Gives the children away and wakes the parent. */
+/* Makes the kernel the parent of the children, and wakes the old parent. */
 static void
 become_zombie(struct process *process)
 {
@@ -284,7 +284,7 @@ is_child(const struct process *process, uint32_t pid)
 	    (pid == 0 || process->pid == pid);
 }
 
-/* The last task may still be on its way out of its last switch. */
+/* The last task may still be in its last switch. */
 static void
 free_process(struct process *process)
 {

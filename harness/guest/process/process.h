@@ -1,8 +1,8 @@
 /*
- * Processes: an address space, tasks, open devices; and devices, which give ring
- * 3 open, ioctl and mmap.  A process comes from spawn (a new one running a
- * program that the host loaded) and may exec another; there is no fork, no
- * demand paging and no signal but the fault handler (sys.h).
+ * Processes: an address space, tasks, open devices; and devices, which offer
+ * open, ioctl and mmap to ring 3.  SYS_SPAWN creates a process that runs a
+ * program loaded by the host; a process may exec another program.  There is no
+ * fork, no demand paging and no signal except the fault handler (sys.h).
  */
 #ifndef TOPAZ_HARNESS_GUEST_PROCESS_PROCESS_H
 #define TOPAZ_HARNESS_GUEST_PROCESS_PROCESS_H
@@ -43,58 +43,58 @@ struct process {
 
 extern struct process process_kernel; /* pid 0 */
 
-/* The current task's. */
+/* The process of the current task. */
 struct process *process_self(void);
-/* The process with its lock held, or NULL (also for a zombie). */
+/* Finds PID and takes the process's lock; NULL if absent or a zombie. */
 struct process *process_find_locked(uint32_t pid);
-/* Makes the process exit with CODE: each task goes at its next return to ring 3,
- * and interruptible sleeps end.  KE_SRCH: no such process. */
+/* Makes the process exit with CODE: each task ends at its next return to ring
+ * 3; interruptible sleeps end at once.  KE_SRCH: no such process. */
 int process_kill(uint32_t pid, int code);
 
-/* A new process running PROGRAM; its pid, or a negative kerr. */
+/* Creates a process that runs PROGRAM: its pid, or a negative kerr. */
 int64_t process_spawn(const char *program, const char *args);
-/* Waits for a child (0: any) to end and frees it; its pid or a negative kerr. */
+/* Waits for a child (0: any) to end, frees it: its pid, or a negative kerr. */
 int64_t process_wait(uint32_t pid, int *exit_code);
-/* Ends the current process: others of its tasks go first, then process_exiting
- * is called, then devices are closed and memory is freed. */
+/* Ends the current process: its other tasks end first, then process_exiting is
+ * called, then devices are closed and memory is freed. */
 _Noreturn void process_exit(int code);
 
-/* Copies BYTES between the current process's memory and the kernel's.  KE_FAULT unless
- * all of it is user memory that is mapped, to be written for copyout; a part may have been
- * copied then.  A task; mutexes may be held. */
+/* Copies BYTES between the current process's memory and the kernel's.  KE_FAULT
+ * unless the whole user range is mapped (writable for copyout); a part may have
+ * been copied then.  Called by a task, which may hold mutexes. */
 int copyin(const void *user, void *kernel, size_t bytes);
 int copyout(const void *kernel, void *user, size_t bytes);
-/* A string with its NUL, which is looked for in BYTES.  KE_FAULT; KE_NAMETOOLONG: there
- * is none.  *DONE (may be NULL): bytes copied, the NUL counted. */
+/* Copies a string with its NUL, at most BYTES bytes.  KE_FAULT; KE_NAMETOOLONG:
+ * no NUL in BYTES.  *DONE (may be NULL): bytes copied, including the NUL. */
 int copyinstr(const void *user, char *kernel, size_t bytes, size_t *done);
 
 /*
- * What a device does; each member may be NULL.  All of them run in a task that may
- * sleep, several at the same time on different CPUs, and return 0 or an error (enum
- * kerr, or a number above 200 of the driver's own), which the system call returns
- * negated.  A lock that is still held on return is a panic.  The model is FreeBSD's
- * cdevsw(9), with a close for each open (D_TRACKCLOSE).
+ * The operations of a device; each member may be NULL.  All run in a task that
+ * may sleep, several at the same time on different CPUs, and return 0 or an
+ * error (enum kerr, or a number above 200 that the driver defines), which the
+ * system call returns negated.  A lock that is still held on return is a panic.
+ * The model is FreeBSD's cdevsw(9), with a close for each open (D_TRACKCLOSE).
  */
 struct device_ops {
 	/* SYS_OPEN with FLAGS.  NULL: every open succeeds. */
 	int (*open)(struct device *device, int flags);
 	/*
-	 * Once for each open that succeeded: the file was closed, or its process
-	 * has ended, and no operation on the file is under way.  Mappings may still
-	 * exist.  Not after device_destroy().
+	 * Called once for each open that succeeded, when the file was closed or
+	 * its process has ended and no operation on it is in progress.
+	 * Mappings may still exist.  Not called after device_destroy().
 	 */
 	void (*close)(struct device *device);
 	/* SYS_IOCTL; USER_ARG is a number, or an address for copyin() and copyout().
 	 * NULL: KE_NOTTY. */
 	int (*ioctl)(
 	    struct device *device, uint64_t command, uint64_t user_arg);
-	/* SYS_MMAP of [OFFSET, +BYTES), whole pages; PROT: SYS_PROT_*.  May refuse,
-	 * before any page is asked for.  NULL: KE_NODEV. */
+	/* SYS_MMAP of [OFFSET, +BYTES), whole pages; PROT: SYS_PROT_*.  Called
+	 * before any .page; may refuse.  NULL: KE_NODEV. */
 	int (*mmap)(
 	    struct device *device, uint64_t offset, uint64_t bytes, int prot);
-	/* *PA: the frame at OFFSET, a multiple of 4096.  Once for each page of a
-	 * mapping, with the process's lock held: no process_unmap_frame() may wait
-	 * for a lock that this takes. */
+	/* Sets *PA to the frame at OFFSET, a multiple of 4096.  Called once for
+	 * each page of a mapping, with the process's lock held: no caller of
+	 * process_unmap_frame() may hold a lock that this takes. */
 	int (*page)(struct device *device, uint64_t offset, uint64_t *pa);
 };
 
@@ -103,33 +103,33 @@ struct device {
 	char name[64]; /* as opened: "/dev/hwt" */
 	const struct device_ops *ops;
 	void *arg;
-	uint32_t references; /* files and mappings, and 1 while it exists */
-	uint32_t calls;      /* of its operations, under way */
+	uint32_t references; /* files and mappings, plus 1 while it exists */
+	uint32_t calls;      /* operations in progress */
 	bool gone;
 };
 
 /*
- * A device that SYS_OPEN finds by NAME ("/dev/x"); ARG is kept in device->arg.
- * Operations may come before it returns.  KE_EXIST: there is one of that name;
- * KE_NOMEM; KE_NAMETOOLONG: 64 characters or more.  Sleeps.
+ * Creates a device that SYS_OPEN finds by NAME ("/dev/x") and stores ARG in
+ * device->arg.  Operations may be called before it returns.  KE_EXIST: NAME is
+ * in use; KE_NOMEM; KE_NAMETOOLONG: 64 characters or more.  Sleeps.
  */
 int device_create(const char *name, const struct device_ops *ops, void *arg,
     struct device **device);
 /*
- * No new open; ioctl and mmap on open files fail with KE_NXIO from now on, close is
- * not called any more, and operations under way have ended on return.  Sleeps: call
+ * From now on every open fails, ioctl and mmap on open files fail with KE_NXIO,
+ * and close is not called; on return no operation is in progress.  Sleeps: call
  * it without a lock that an operation takes.
  */
 void device_destroy(struct device *device);
 /*
- * Takes the frame PA, which devices map at OFFSET, out of every process: before a
- * frame that .page has given is freed.  Sleeps, takes each process's lock: call it
- * without a lock that .page takes.
+ * Unmaps the frame PA, which devices map at OFFSET, from every process; to be
+ * called before a frame that .page has returned is freed.  Sleeps and takes
+ * each process's lock: call it without a lock that .page takes.
  */
 void process_unmap_frame(uint64_t pa, uint64_t offset);
 
-/* Called when not NULL, in the context of the process that they are about,
- * sleepable and without locks, unless said otherwise. */
+/* Callbacks, called when not NULL, in the context of the process that they
+ * concern; they may sleep and no lock is held, unless stated otherwise. */
 struct process_hooks {
 	void (*process_made)(struct process *process);    /* by its parent */
 	void (*process_freed)(struct process *process);   /* by its parent */
@@ -143,9 +143,9 @@ struct process_hooks {
 extern struct process_hooks process_hooks;
 
 /*
- * Sets .process_exiting, for a driver; returns what it was before (may be NULL), which
- * the new one has to call, and which the driver sets again when it is unloaded.  A
- * device's close operation is simpler where the device is all that matters.
+ * Sets .process_exiting, for a driver, and returns the previous callback (may
+ * be NULL).  The new callback must call it; the driver restores it when it is
+ * unloaded.  If only the device matters, its close operation is simpler.
  */
 void (*process_set_exiting(void (*exiting)(struct process *process)))(
     struct process *process);

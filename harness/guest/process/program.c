@@ -1,11 +1,11 @@
 /*
- * Programs: static ELF files (ET_EXEC) that the host put into memory.  Pages that
- * ring 3 may not write are those of the file itself, for all processes; writable
+ * Programs: static ELF files (ET_EXEC) that the host loaded.  Pages that ring 3
+ * may not write are those of the file and shared by all processes; writable
  * ones are copies.  System V ABI, chapter 4 "Object Files".
  */
 #include "harness/guest/internal.h"
 
-#define STACK_PAGES 32 /* of a program that does not say (PT_GNU_STACK) */
+#define STACK_PAGES 32 /* if PT_GNU_STACK has no size */
 #define PT_LOAD     1
 #define PT_STACK    UINT32_C(0x6474e551)
 #define PF_X        1
@@ -54,7 +54,7 @@ segment_is_sane(
 	    segment->memsz < SYS_IMAGE_MAX - segment->vaddr;
 }
 
-/* Copies the file's part of a segment into the frames behind it. */
+/* Copies the file's bytes of a segment into the frames mapped for them. */
 static void
 copy_segment(
     struct space *space, const char *image, const struct elf_segment *segment)

@@ -1,10 +1,10 @@
 /*
- * Ranges of user addresses and what is behind them.  Everything is mapped when the
- * range is made; a page fault of ring 3 never adds a page.
+ * Ranges of user addresses and the frames that they map.  Everything is mapped
+ * when the range is created; a page fault of ring 3 never adds a page.
  */
 #include "harness/guest/internal.h"
 
-/* Where the kernel places ranges itself. */
+/* The lowest address of ranges that the kernel places. */
 #define PLACE_BEGIN UINT64_C(0x100000000000)
 #define MAP_AT_ONCE 32 /* pages */
 
@@ -29,7 +29,7 @@ region_add(struct space *space, uint64_t va, uint64_t pages,
 	return 0;
 }
 
-/* Above all that the kernel placed; one page stays free below. */
+/* First fit from PLACE_BEGIN on; one page stays unmapped between ranges. */
 static uint64_t
 find_place(const struct space *space, uint64_t pages)
 {
@@ -45,7 +45,7 @@ find_place(const struct space *space, uint64_t pages)
 	return va;
 }
 
-/* Frames that are not mapped are given back. */
+/* On failure, frees the frames that are not mapped. */
 static int
 fill_part(struct space *space, uint64_t va, uint64_t count, unsigned flags)
 {
@@ -85,7 +85,7 @@ region_fill(struct space *space, const struct region *region, unsigned flags)
 	return error;
 }
 
-/* The frames are noted first and freed when no CPU can reach them any more. */
+/* Collects the frames first, and frees them when no CPU can reach them. */
 static void
 clear_pages(
     struct space *space, uint64_t va, uint64_t pages, bool owned, bool flush)
@@ -161,7 +161,7 @@ region_map_anon(struct space *space, uint64_t bytes)
 	return (int64_t)region->va;
 }
 
-/* Frames that are not mapped yet are given back here, the others by the region. */
+/* Frames that are not mapped yet are freed here, the others with the region. */
 static int
 map_run(struct space *space, const struct region *region, uint64_t pa)
 {
@@ -205,7 +205,7 @@ region_map_run(struct space *space, uint64_t bytes, uint64_t *pa)
 	return (int64_t)region->va;
 }
 
-/* At most MAP_AT_ONCE of COUNT pages, from the region's page FIRST on. */
+/* Maps at most MAP_AT_ONCE of COUNT pages, from the region's page FIRST on. */
 static int
 map_device_part(struct space *space, const struct region *region,
     uint64_t first, uint64_t count, unsigned flags)
@@ -282,7 +282,7 @@ unmap_frame_in(struct space *space, uint64_t pa, uint64_t offset)
 	}
 }
 
-/* A mapping that is being made counts before it asks for its first frame. */
+/* A mapping in progress is counted before it asks for its first frame. */
 void
 process_unmap_frame(uint64_t pa, uint64_t offset)
 {

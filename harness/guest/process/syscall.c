@@ -452,8 +452,8 @@ static int64_t (*const handlers[SYS_COUNT])(const uint64_t *args) = {
 };
 
 /*
- * True: every register is in FRAME (exec, return from a fault handler) and IRET has
- * to load it; SYSRET does otherwise.
+ * True: FRAME has all registers (exec, return from a fault handler) and the
+ * caller must return by IRET; SYSRET does not restore all of them.
  */
 bool
 syscall_handle(struct trap_frame *frame)

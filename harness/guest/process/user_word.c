@@ -1,6 +1,6 @@
 /*
- * What threads and processes wait for each other with: words in user memory, by
- * their physical address, and a few semaphores for the whole machine.
+ * Waiting between threads and processes: on words in user memory, identified by
+ * their physical address, and on a few semaphores for the whole machine.
  */
 #include "harness/guest/internal.h"
 
@@ -9,7 +9,7 @@
 static struct spin word_lock = SPIN_INIT("words");
 static uint32_t semaphores[SEMAPHORES];
 
-/* The word through the direct map, which is also what waiters sleep on. */
+/* The word in the direct map; waiters sleep on this address. */
 static const uint32_t *
 find_word(uint64_t user_word)
 {

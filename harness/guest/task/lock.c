@@ -8,7 +8,7 @@
 static struct order order;
 static uint32_t order_busy;
 
-/* With interrupts off: no lock of this file can be used for it. */
+/* Called with interrupts off. The locks of this file depend on it. */
 static void
 order_lock(void)
 {
@@ -100,7 +100,7 @@ spin_check_order(struct cpu *cpu, struct spin *lock)
 		lock->class = class_of(lock->name);
 	if (cpu->held_count != 0)
 		check_held_spins(cpu, lock->class, lock->name);
-	/* A handler's locks have nothing to do with the task it interrupts. */
+	/* A handler's locks are unordered with the interrupted task's. */
 	if (cpu->intr_depth == 0 && cpu->current->held_count != 0)
 		check_held_mutexes(cpu->current, lock->class, lock->name);
 }
@@ -173,8 +173,8 @@ spin_take(struct cpu *cpu, struct spin *lock)
 	    cpu->number + 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
-/* Who waits without another spin lock lets interrupts in meanwhile: the holder may
- * wait for this CPU in a rendezvous. */
+/* A waiter that holds no other spin lock takes interrupts meanwhile: the holder
+ * may wait for this CPU in a rendezvous. */
 static __attribute__((noinline)) void
 spin_wait(struct cpu *cpu, struct spin *lock)
 {
@@ -210,7 +210,7 @@ release(struct cpu *cpu, struct spin *lock)
 	__atomic_store_n(&lock->holder, 0, __ATOMIC_RELEASE);
 }
 
-/* With interrupts off. */
+/* Called with interrupts off. */
 void
 spin_acquire_raw(struct spin *lock)
 {
@@ -249,7 +249,7 @@ spin_try(struct spin *lock)
 void
 spin_unlock(struct spin *lock)
 {
-	/* A lock that is held keeps the CPU; one that is not, panics. */
+	/* With a lock the task does not migrate; without, release() panics. */
 	release(cpu_self(), lock);
 	leave(cpu_self());
 }
@@ -266,8 +266,8 @@ spin_held(const struct spin *lock)
 	return held;
 }
 
-/* Whoever may not sleep stays on its CPU; for another it does not matter whose the
- * depths are, between two of which it may have moved: they are 0. */
+/* A context that may not sleep does not migrate. A task that may sleep can
+ * migrate between the reads, but the depths it reads are 0 on every CPU. */
 static inline bool
 is_sleepable(const struct task *task)
 {
@@ -329,7 +329,7 @@ lock_assert_none(const char *where)
 {
 	const struct task *task = current_task();
 
-	/* Interrupts are off while there is any: no other CPU's are meant. */
+	/* Interrupts are off while a spin lock is held: the CPU is this one. */
 	if (cpu_in_spin()) {
 		const struct cpu *cpu = cpu_self();
 
@@ -359,7 +359,7 @@ mutex_take(struct task *self, struct mutex *lock)
 		return false;
 	if (self->held_count == TASK_MUTEXES_MAX)
 		kpanic("lock: %u mutexes at once", self->held_count);
-	/* An interrupt that preempts looks at what is counted: first the lock. */
+	/* Preemption reads all counted entries: store the lock first. */
 	self->held[self->held_count] = lock;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	self->held_count++;
@@ -374,7 +374,7 @@ forget(struct task *self, const struct mutex *lock)
 	while (i != 0 && self->held[i - 1] != lock)
 		i--;
 	KERN_ASSERT(i != 0);
-	self->held_count--; /* first, as mutex_take() does it last */
+	self->held_count--; /* first: mutex_take() does it last */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	for (; i <= self->held_count; i++)
 		self->held[i - 1] = self->held[i];
@@ -431,7 +431,7 @@ mutex_lock(struct mutex *lock)
 }
 
 /* The waiters' count is read after the owner is cleared; a waiter counts itself
- * first and looks at the owner afterwards: one of the two sees the other. */
+ * before it reads the owner. So at least one of the two sees the other. */
 void
 mutex_unlock(struct mutex *lock)
 {

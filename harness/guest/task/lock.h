@@ -1,10 +1,10 @@
 /*
- * Spin locks, sleep mutexes and critical sections, with FreeBSD's meaning: while
- * a spin lock is held interrupts are off and sleeping is a panic; a mutex's owner
- * may sleep unless it says otherwise.  Wrong use panics: recursion, unlock by
- * another, sleep where that is not allowed, locks of two names taken in both orders,
- * a lock that is still held at the return to ring 3 or at the end of a thread.  No
- * reader-writer locks, no priority inheritance.
+ * Spin locks, sleep mutexes and critical sections, with FreeBSD's semantics:
+ * while a spin lock is held, interrupts are off and sleeping is a panic; the
+ * owner of a mutex may sleep unless .no_sleep is set.  Wrong use panics:
+ * recursion, unlock by another task, sleep where it is not allowed, locks of
+ * two names taken in both orders, a lock that is held at the return to ring 3
+ * or at the end of a thread.  No reader-writer locks, no priority inheritance.
  */
 #ifndef TOPAZ_HARNESS_GUEST_TASK_LOCK_H
 #define TOPAZ_HARNESS_GUEST_TASK_LOCK_H
@@ -37,45 +37,45 @@ struct mutex {
   .name = (text)         \
  }
 
-/* Interrupts off, nested; the outermost exit restores them and reschedules when
- * that was asked for meanwhile.  Tasks and interrupt handlers. */
+/* Turns interrupts off, nested; the outermost exit restores them and
+ * reschedules if requested meanwhile.  Tasks and interrupt handlers. */
 void spin_enter(void);
 void spin_exit(void);
 
 /*
- * Spin locks: tasks and interrupt handlers; an NMI handler panics.  NAME is the class in
- * the order of locks and is kept as a pointer.  spin_lock() includes spin_enter(), while
- * it waits it lets interrupts in if no other spin lock is held.  At most 16 at once.
+ * Spin locks: tasks and interrupt handlers; an NMI handler panics.  NAME is the
+ * class in the lock order, kept as a pointer.  spin_lock() includes
+ * spin_enter(); a wait without another spin lock takes interrupts.  At most 16.
  */
 void spin_init(struct spin *lock, const char *name);
 void spin_lock(struct spin *lock);
-/* False: another has it.  Not judged by the order of locks. */
+/* False: another CPU has it.  The lock order is not checked. */
 bool spin_try(struct spin *lock);
 void spin_unlock(struct spin *lock);
 bool spin_held(const struct spin *lock); /* by this CPU */
 
 /*
- * Mutexes: tasks only, with interrupts on (a wait for one sleeps); at most 16 at once.
- * NAME as above.  There is nothing to be freed.
+ * Mutexes: for tasks with interrupts on (a wait for one sleeps); at most 16 at
+ * once.  NAME as above.  A mutex needs no function that destroys it.
  */
 void mutex_init(struct mutex *lock, const char *name);
 void mutex_lock(struct mutex *lock);
-/* False: another has it.  Does not sleep. */
+/* False: another task has it.  Does not sleep. */
 bool mutex_try(struct mutex *lock);
 void mutex_unlock(struct mutex *lock);
 bool mutex_held(const struct mutex *lock); /* by the current task */
 
-/* No preemption, no migration, nested; interrupts stay as they are.  Sleeping within is
- * a panic.  Tasks. */
+/* Disables preemption and migration, nested; interrupts are unchanged.
+ * Sleeping inside is a panic.  Tasks only. */
 void critical_enter(void);
 void critical_exit(void);
 
 /* Panics unless the current context may sleep: a task with interrupts on, without spin
  * lock and critical section.  WHAT names the caller in the message. */
 void assert_can_sleep(const char *what);
-bool can_sleep(void); /* the same as a question */
-/* For any wait but that for a mutex: no mutex with .no_sleep is held, except EXCEPT
- * (may be NULL). */
+bool can_sleep(void); /* false instead of a panic */
+/* For any wait except for a mutex: panics if a mutex with .no_sleep other than
+ * EXCEPT (may be NULL) is held. */
 void assert_can_wait(const char *what, const struct mutex *except);
 
 #endif

@@ -1,10 +1,10 @@
 /*
  * The scheduler: one queue for all CPUs in two priorities, first in, first out.
  *
- * A task is in the queue exactly when it is runnable and not on a CPU.  One that is
- * made runnable while its CPU is still switching away from it is queued by the end
- * of that switch (.on_cpu), so that no CPU ever runs on a stack in use.
- * .chosen of a CPU is what it is committed to run; it changes with sched_lock held.
+ * A task is in the queue exactly when it is runnable and not on a CPU. A task
+ * made runnable while its CPU still switches away from it is queued at the end
+ * of that switch (.on_cpu), so that no CPU runs on a stack in use. .chosen of a
+ * CPU is the task that it will run; it changes with sched_lock held.
  */
 #include "harness/guest/internal.h"
 
@@ -48,8 +48,8 @@ ask_reschedule(struct cpu *cpu)
 		ipi_send(cpu->number, VECTOR_RESCHED);
 }
 
-/* Tells a CPU that TASK waits in the queue: an idle one, its last if that is
- * idle; else, for a task of high priority, one that runs a normal one. */
+/* Notifies a CPU that TASK is queued: an idle one, TASK's last if that is idle;
+ * else, for a task of high priority, a CPU that runs a normal one. */
 void
 sched_kick(const struct task *task)
 {
@@ -91,7 +91,7 @@ sched_enqueue(struct task *task)
 	sched_kick(task);
 }
 
-/* The link to the first task that CPU may run, of a priority not below LOWEST. */
+/* The link to the first task that CPU may run, of priority LOWEST or higher. */
 static struct task **
 find_next(const struct cpu *cpu, enum task_priority lowest)
 {
@@ -105,7 +105,7 @@ find_next(const struct cpu *cpu, enum task_priority lowest)
 	return NULL;
 }
 
-/* Whom the CPU runs next; OLD is the current task. */
+/* The task that CPU runs next; OLD is the current task. */
 static struct task *
 choose(struct cpu *cpu, struct task *old)
 {
@@ -194,7 +194,7 @@ sched_switch_locked(void)
 	sched_finish_switch();
 }
 
-/* On the new task's stack, maybe on another CPU than where it was left. */
+/* Runs on the new task's stack, possibly on another CPU than before. */
 void
 sched_finish_switch(void)
 {
@@ -228,7 +228,7 @@ sched_preempt(void)
 	spin_exit();
 }
 
-/* Without slices, whatever the timer interrupts has had its share. */
+/* Without slices a timer interrupt always ends the share of the task. */
 void
 sched_timer_interrupt(void)
 {
@@ -246,7 +246,7 @@ sched_timer_interrupt(void)
 	spin_unlock(&sched_lock);
 }
 
-/* Of the CPUs that started, those that run tasks. */
+/* The mask of the started CPUs that run tasks. */
 uint64_t
 sched_online_mask(void)
 {
@@ -257,8 +257,8 @@ sched_online_mask(void)
 	return mask;
 }
 
-/* With sched_lock held: a task that no CPU may run any more may run on all; whoever
- * waits for the CPU that went is offered to the others. */
+/* With sched_lock held. A task that may run on no online CPU may now run on
+ * all; a waiting task whose CPU went offline is offered to the others. */
 static void
 find_other_cpu(struct task *task, void *arg)
 {
@@ -305,7 +305,7 @@ sched_idle(void)
 {
 	for (;;) {
 		intr_disable();
-		/* A task that was woken during a switch asks for another. */
+		/* A task woken during a switch requests another switch. */
 		while (cpu_self()->need_resched)
 			sched_preempt();
 		intr_wait();

@@ -1,7 +1,7 @@
 /*
- * Sleep and wakeup.  All sleepers are in one list in the order in which they went
- * to sleep; those with a deadline also in a list of the CPU on which they did,
- * whose timer ends their sleep.
+ * Sleep and wakeup.  All sleepers are in one list, in the order in which they
+ * went to sleep.  Those with a deadline are also in a list of the CPU on which
+ * they went to sleep; its timer ends their sleep.
  */
 #include "harness/guest/internal.h"
 

@@ -1,6 +1,6 @@
 /*
- * Making and ending tasks.  The structures, with their stacks, are never freed but
- * used again, the last first: a stale pointer to a task soon names another one.
+ * Creation and end of tasks.  Structures and stacks are never freed but reused,
+ * the last one first, so a stale pointer to a task soon names another task.
  */
 #include "harness/guest/internal.h"
 
@@ -51,7 +51,7 @@ map_stack(struct task *task)
 
 	if (va == 0 || pa == FRAME_NONE)
 		return false;
-	task->stack_va = va + PAGE_BYTES; /* below it: nothing is mapped */
+	task->stack_va = va + PAGE_BYTES; /* the page below is not mapped */
 	task->stack_top = task->stack_va + TASK_STACK_PAGES * PAGE_BYTES;
 	for (unsigned i = 0; i < TASK_STACK_PAGES; i++) {
 		if (kva_map(task->stack_va + i * PAGE_BYTES,
@@ -62,7 +62,7 @@ map_stack(struct task *task)
 	return true;
 }
 
-/* A failure leaks: without memory for a stack the machine is at its end. */
+/* Leaks on failure: without memory for a stack the machine cannot go on. */
 static struct task *
 take_structure(void)
 {
@@ -197,7 +197,7 @@ task_create(const char *name, void (*entry)(void *arg), void *arg,
 	return task;
 }
 
-/* entry.S: the first code of a new task, in the end of the switch to it. */
+/* The first code of a new task; entry.S calls it at the end of the switch. */
 _Noreturn void
 task_main(void)
 {
@@ -248,7 +248,7 @@ task_exit(void)
 	kpanic("a dead task runs");
 }
 
-/* All three run with interrupts off: a rendezvous waits for those that do. */
+/* All three hooks run with interrupts off, so a rendezvous waits for them. */
 void
 task_set_switch_hooks(const struct task_hooks *hooks)
 {
@@ -284,7 +284,7 @@ task_join(const uint32_t *done)
 	spin_unlock(&join_lock);
 }
 
-/* The last switch from TASK is over: nothing uses its stack and CR3 any more. */
+/* The last switch from TASK has ended: its stack and CR3 are unused. */
 void
 task_recycle_locked(struct task *task)
 {

@@ -1,6 +1,6 @@
 /*
- * Runs a script: a thread for each actor that has a step, which are all there
- * before the first step.  Words: cpus=N; actor I is pinned to CPU I % N.
+ * Runs a script: one thread for each actor that has a step; all exist before
+ * the first step.  Arguments: cpus=N; actor I is pinned to CPU I % N.
  */
 #include "harness/guest/user/actor.h"
 
@@ -12,7 +12,7 @@ static uint64_t cpus;
 static int64_t slots[SCRIPT_SLOTS];
 static uint32_t begun[SCRIPT_STEPS_MAX], ended[SCRIPT_STEPS_MAX];
 static uint32_t ready[SCRIPT_ACTORS], done[SCRIPT_ACTORS], go;
-static bool slot_fixes; /* there are fixes to be done before every step */
+static bool slot_fixes; /* some fixes are applied before every step */
 static _Alignas(16) unsigned char stacks[SCRIPT_ACTORS][STACK_BYTES];
 
 static void
@@ -44,7 +44,7 @@ value_of(const struct script_arg *arg)
 	}
 }
 
-/* Those of slots, or all others. */
+/* Applies the fixes of kind SCRIPT_SLOT, or all others. */
 static void
 do_fixes(bool of_slots)
 {
@@ -86,7 +86,7 @@ call(uint32_t number, const uint64_t *args)
 	}
 }
 
-/* Another actor has the step after INDEX, so that it is to be woken. */
+/* True if another actor has the step after INDEX and must be woken. */
 static bool
 hands_over(uint32_t index)
 {
@@ -95,8 +95,8 @@ hands_over(uint32_t index)
 }
 
 /*
- * The step before is over, or has begun if it is asynchronous.  One's own step
- * before is over anyway.
+ * Waits until the previous step has ended or, if it is asynchronous, has begun.
+ * A previous step of the same actor has ended anyway.
  */
 static void
 wait_for_turn(uint32_t index)
@@ -121,7 +121,7 @@ data_number(uint32_t at, uint8_t bytes)
 	return number;
 }
 
-/* The call, and what it says of a buffer's position. */
+/* Makes the call, and takes the bytes before the position that it returns. */
 static int64_t
 call_and_take(const struct script_step *step, const uint64_t *args)
 {

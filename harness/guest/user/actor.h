@@ -1,6 +1,6 @@
 /*
- * Programs that do what the host's script says (script.h): the common part, and
- * what each of them adds.
+ * Programs that run the host's script (script.h): the common part, and the
+ * functions that each program supplies.
  */
 #ifndef TOPAZ_HARNESS_GUEST_USER_ACTOR_H
 #define TOPAZ_HARNESS_GUEST_USER_ACTOR_H
@@ -12,15 +12,15 @@
 #define ACTOR_INVAL (-22) /* -KE_INVAL */
 
 /*
- * The program's own calls, those that depend on a kernel interface.  False: CALL
- * is none of them.
+ * The calls of this program that depend on a kernel interface.  False: CALL is
+ * not one of them.
  */
 bool actor_call(uint32_t call, const uint64_t *args, int64_t *result);
 
 /*
- * Of a step whose call, with these arguments, returns a position: before the call,
- * what was reported until then is taken; after it, all before the position, BYTES
- * into the buffer or, MAPPED, the number there.  A negative result is the step's.
+ * For a step whose call with ARGS returns a position.  Before it: takes what
+ * was reported.  After it: takes all before the position: BYTES or, if MAPPED,
+ * the number at BYTES in the buffer.  A negative result is the step's.
  */
 void actor_position_begin(const uint64_t *args);
 int64_t actor_position(const uint64_t *args, uint64_t bytes, bool mapped);
@@ -28,14 +28,14 @@ int64_t actor_position(const uint64_t *args, uint64_t bytes, bool mapped);
 /* Calls on targets, from SCRIPT_TARGET_SPAWN on. */
 int64_t actor_target(uint32_t call, const uint64_t *args);
 
-/* N turns of a loop, each with an indirect call and a conditional branch. */
+/* Runs about N turns: an indirect jump and two conditional branches each. */
 void actor_branch(uint64_t n);
 
 /* Semaphores of the target INDEX. */
 #define TARGETS_MAX           8
 #define TARGET_WORK(index)    (8 + (index))  /* posted: do a round */
-#define TARGET_DONE(index)    (16 + (index)) /* posted by it: done */
-#define TARGET_THREAD(index)  (24 + (index)) /* posted: make a thread */
-#define TARGET_CREATED(index) (32 + (index)) /* posted by it: done */
+#define TARGET_DONE(index)    (16 + (index)) /* posted by the target: done */
+#define TARGET_THREAD(index)  (24 + (index)) /* posted: create a thread */
+#define TARGET_CREATED(index) (32 + (index)) /* posted by the target: done */
 
 #endif

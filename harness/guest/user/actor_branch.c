@@ -1,6 +1,6 @@
 /*
- * Control flow that makes much trace of few instructions: each turn has an indirect
- * jump and two conditional branches, a TIP packet and TNT bits.
+ * Control flow that generates much trace from few instructions: each turn is an
+ * indirect jump and two conditional branches, a TIP packet and TNT bits.
  */
 #include "harness/guest/user/actor.h"
 
@@ -8,7 +8,7 @@ typedef void turn(uint64_t n);
 
 static turn *const volatile turns[4];
 
-/* The compiler makes a jump of a call that comes last. */
+/* The call is last, so that the compiler makes it a jump. */
 static inline __attribute__((always_inline)) void
 next_turn(uint64_t n, uint64_t bit, unsigned next)
 {

@@ -1,4 +1,4 @@
-/* The calls on a device that has the operations of harness/kpi/native/trace.h. */
+/* The calls on a device with the operations of harness/kpi/native/trace.h. */
 #include "harness/guest/user/actor.h"
 #include "harness/guest/user/device.h"
 
@@ -9,7 +9,7 @@ set_up(uint64_t fd, uint64_t config_at, uint64_t cpus)
 	    (const struct trace_config *)(uintptr_t)config_at, (uint32_t)cpus);
 }
 
-/* Goes on after an error: the last one is the result. */
+/* Continues after an error; returns the last error. */
 static int64_t
 read_all(uint64_t fd, uint64_t cpus)
 {

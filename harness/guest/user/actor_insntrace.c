@@ -1,4 +1,4 @@
-/* The calls on /dev/insntrace: buffers by descriptor, which is the CPU. */
+/* The calls on /dev/insntrace. A buffer's descriptor is its CPU number. */
 #include "driver/insntrace/insntrace.h"
 #include "harness/guest/user/actor.h"
 
@@ -8,7 +8,7 @@ request(uint64_t fd, enum insntrace_command command, volatile void *argument)
 	return sys3(SYS_IOCTL, fd, command, address(argument));
 }
 
-/* Maps a whole buffer, or BYTES of it: its address, or an error. */
+/* Maps a whole buffer, or *BYTES of it; returns its address or an error. */
 static int64_t
 map(uint64_t fd, uint64_t descriptor, uint64_t *bytes)
 {
@@ -47,7 +47,7 @@ drain(uint64_t stream, uint64_t from, uint64_t bytes)
 	return bytes == 0 ? 0 : sys3(SYS_DRAIN, stream, from, bytes);
 }
 
-/* All that the buffer holds, in the order in which it was written. */
+/* Drains all that the buffer holds, in the order in which it was written. */
 static int64_t
 drain_all(const struct insntrace_buffer_state *state, uint64_t base)
 {
@@ -81,7 +81,7 @@ read_buffer(uint64_t fd, uint64_t descriptor)
 	if (state.written_bytes > state.size_bytes)
 		sys2(SYS_LOST, descriptor,
 		    state.written_bytes - state.size_bytes);
-	/* Stopped, or an error: something is missing, nobody knows how much. */
+	/* Stopped, or an error: an unknown number of bytes is missing. */
 	if (state.flags != 0)
 		sys2(SYS_LOST, descriptor, 0);
 	result = drain_all(&state, (uint64_t)base);
@@ -89,7 +89,7 @@ read_buffer(uint64_t fd, uint64_t descriptor)
 	return result;
 }
 
-/* Goes on after an error: the last one is the result. */
+/* Continues after an error; returns the last error. */
 static int64_t
 read_all(uint64_t fd, uint64_t cpus)
 {

@@ -1,6 +1,6 @@
 /*
- * Programs that an actor traces.  A target that is killed while an actor waits
- * for it is answered for: whoever takes .waiting back, waits or posts no more.
+ * Programs that an actor traces.  A kill posts the answer that an actor waits
+ * for, unless the actor clears .waiting first and does not wait.
  */
 #include "harness/guest/user/actor.h"
 
@@ -43,7 +43,7 @@ target_find(uint64_t pid)
 	return NULL;
 }
 
-/* Posts ORDER and waits for ANSWER, or for the target's death. */
+/* Posts ORDER and waits for ANSWER, or for the kill of the target. */
 static int64_t
 target_ask(
     struct target *target, unsigned what, uint64_t order, uint64_t answer)

@@ -51,7 +51,7 @@ drain(uint32_t cpu, uint64_t from, uint64_t to)
 	return from == to ? 0 : sys3(SYS_DRAIN, cpu, from, to - from);
 }
 
-/* The buffer at BASE. */
+/* Drains the buffer that is mapped at BASE. */
 static int64_t
 drain_mapped(const struct trace_state *state, uint64_t base)
 {

@@ -1,8 +1,8 @@
 /*
- * The first program: starts the workloads, which wait at a gate, and the tracer
- * (or the program that owner= names), whose exit is what closes the trace;
- * reaps them all.  Its arguments are the kernel's command line; README.md lists
- * the words.
+ * The first program.  It starts the workloads, which wait at a gate, and the
+ * tracer (or the program of owner=), whose exit closes the trace; then it reaps
+ * all of them.  Its arguments are the kernel's command line;
+ * harness/guest/words.def lists the words.
  */
 #include "harness/guest/user/user.h"
 
@@ -42,7 +42,7 @@ make_plan(const char *args)
 		if (!list_item(list, i, item, sizeof(item))) {
 			if (plan.thread_mode)
 				break;
-			/* The list begins again. */
+			/* The first workload fills the rest. */
 			user_format(
 			    plan.job[i].name, 32, "%s", plan.job[0].name);
 			continue;
@@ -65,7 +65,7 @@ rounds_of(const char *args)
 	return rounds != 0 ? rounds : 1;
 }
 
-/* The CPU that a workload is pinned to, or -1 for any. */
+/* The CPU that a workload is pinned to; -1: any. */
 static int64_t
 cpu_of(const char *args, unsigned index)
 {
@@ -95,7 +95,7 @@ start_workloads(const char *args)
 	}
 }
 
-/* Without a tracer the workloads run all the same, for comparison. */
+/* The workloads also run without a tracer, for comparison. */
 static int
 run_untraced(void)
 {
@@ -123,7 +123,7 @@ run_tracer(const char *args)
 	return code;
 }
 
-/* Those that linger, or that a failed tracer left at the gate, are killed. */
+/* Kills workloads that linger, or that a failed tracer left at the gate. */
 static int
 reap_workloads(const char *args, bool kill)
 {

@@ -1,13 +1,13 @@
 /*
- * What an actor program is told to do: calls, one after the other, prepared by the
- * host and written into the program's memory.  Shared with the host; needs only
+ * The script of an actor program: a sequence of calls, which the host prepares
+ * and writes into the program's memory.  Shared with the host; needs only
  * <stdint.h>.
  *
- * An actor is a thread of the program; actor 0 is its first one.  A step begins when
- * the step before it has ended, unless that one is SCRIPT_ASYNC: then it begins as
- * soon as that one has begun.  An actor begins a step only when its own last one has
- * ended.  After the last step the actors wait for each other and the program exits
- * with code 0, whatever the calls' results were.
+ * An actor is a thread of the program; actor 0 is the first thread.  A step
+ * begins when the previous step has ended or, if that one is SCRIPT_ASYNC, has
+ * begun.  An actor begins a step only when its own previous step has ended.
+ * After the last step the actors wait for each other and the program exits with
+ * code 0, whatever the calls returned.
  */
 #ifndef TOPAZ_HARNESS_GUEST_USER_SCRIPT_H
 #define TOPAZ_HARNESS_GUEST_USER_SCRIPT_H
@@ -17,7 +17,7 @@
 #define SCRIPT_ACTORS    4
 #define SCRIPT_STEPS_MAX 64
 #define SCRIPT_ARGS      5
-#define SCRIPT_SLOTS     64 /* results that later steps refer to; 0 at first */
+#define SCRIPT_SLOTS     64 /* results that later steps refer to; initially 0 */
 #define SCRIPT_FIXES_MAX 64
 #define SCRIPT_DATA_MAX  16384
 
@@ -31,8 +31,8 @@ enum script_kind {
 #define SCRIPT_NO_SLOT 0xffffu /* the result is not kept */
 
 /*
- * Calls below SCRIPT_LOCAL are system calls (sys.h); those from it on are done by
- * the program itself, an actor program that does not know one fails with KE_NOSYS.
+ * Calls below SCRIPT_LOCAL are system calls (sys.h); the program executes those
+ * from SCRIPT_LOCAL on itself.  KE_NOSYS: the program has no such call.
  */
 #define SCRIPT_LOCAL 0x1000u
 enum script_local {
@@ -40,11 +40,11 @@ enum script_local {
 	SCRIPT_READ_WORD,           /* address: the 32-bit word there */
 	/* hwt (FreeBSD): SESSION is 0..3, the actor program's own number. */
 	SCRIPT_HWT_MAP,   /* session, ident, id, bytes, stream: opens node
-			     /dev/hwt_IDENT_ID, maps BYTES (0: all) of it, tells
-			     the host whose frames these are (SYS_BUFFER, STREAM +
-			     ID); the node's fd */
-	SCRIPT_HWT_FETCH, /* takes the records that are there, of all sessions,
-			     and drains what they report; number of records */
+			     /dev/hwt_IDENT_ID, maps BYTES (0: all) of it,
+			     reports its frames to the host (SYS_BUFFER, STREAM
+			     + ID); the node's fd */
+	SCRIPT_HWT_FETCH, /* takes all present records of all sessions,
+			     and drains what they report; their number */
 	/* insntrace: of the file /dev/insntrace */
 	SCRIPT_INSNTRACE_MAP,  /* fd, descriptor, bytes (0: all): SYS_BUFFER of
 				 its frames */
@@ -53,12 +53,12 @@ enum script_local {
 	/* hwt again: the session remembers the buffer's size. */
 	SCRIPT_HWT_ALLOC, /* session, fd, struct hwt_alloc: the context's ident,
 			     which replaces .ident */
-	SCRIPT_HWT_UNMAP, /* session, id: of what HWT_MAP mapped; its fd stays */
+	SCRIPT_HWT_UNMAP, /* session, id: of HWT_MAP's mapping; its fd stays */
 	/* Programs to be traced; the first TARGETS_MAX of a script. */
 	SCRIPT_TARGET_SPAWN,  /* CPU or -1, branches a round, threads at first:
 				 its pid */
 	SCRIPT_TARGET_WORK,   /* pid: one of its threads does a round */
-	SCRIPT_TARGET_THREAD, /* pid: it makes a thread, which does a round */
+	SCRIPT_TARGET_THREAD, /* pid: it creates a thread, which does a round */
 	SCRIPT_TARGET_KILL,   /* pid */
 	/* Devices with the operations of harness/kpi/native/trace.h. */
 	SCRIPT_TRACE_SETUP, /* fd, struct trace_config, CPUs: TRACE_SETUP, then
@@ -72,8 +72,8 @@ struct script_arg {
 	uint64_t value;
 };
 
-/* Where a call that succeeds leaves the position in a buffer: bytes from its
- * beginning.  The program takes all before it. */
+/* Where a successful call leaves a position in a buffer, in bytes from its
+ * beginning.  The program takes all bytes before the position. */
 enum script_position_kind {
 	SCRIPT_NO_POSITION,
 	SCRIPT_POSITION_DATA, /* data + .offset_at, and 4096 times the number at
@@ -100,7 +100,7 @@ struct script_fix {
 };
 
 /*
- * Fixes of kind SCRIPT_SLOT are done anew before every step; the others once.
+ * Fixes of kind SCRIPT_SLOT are applied before every step; the others once.
  */
 struct script {
 	uint32_t step_count, fix_count;

@@ -1,8 +1,8 @@
 /*
- * A program to be traced: each of its threads does a round of branches when one
- * is asked for, until the program is killed.  Words: index=N (whose semaphores:
- * actor.h), cpu=N (pinned, -1: not), rounds=N (branches in a round), threads=2: a
- * second one makes further threads when asked to.
+ * A program to be traced: each of its threads does a round of branches on
+ * request, until the program is killed.  Arguments: index=N (selects its
+ * semaphores: actor.h), cpu=N (pinned, -1: not), rounds=N (branches in a
+ * round), threads=2: a second thread creates further threads on request.
  */
 #include "harness/guest/user/actor.h"
 
@@ -32,7 +32,7 @@ work_loop(void)
 	}
 }
 
-/* Its first round is its birth's. */
+/* A new thread does its first round at once, and then reports its creation. */
 static void
 worker(uint64_t thread)
 {

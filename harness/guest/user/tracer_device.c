@@ -1,8 +1,8 @@
 /*
- * The owner of a session of the device that the word device= names, which has the
- * operations of harness/kpi/native/trace.h: traces every CPU while the workloads run,
- * and after TRACE_STOP hands every byte that the buffers hold to the host.  The words
- * are listed in harness/kpi/native/README.md.
+ * The owner of a session of the device that the boot parameter device= names,
+ * which has the operations of harness/kpi/native/trace.h.  It traces every CPU
+ * while the workloads run, and after TRACE_STOP drains every byte of the
+ * buffers to the host. harness/kpi/native/README.md lists its boot parameters.
  */
 #include "harness/guest/user/device.h"
 

@@ -3,7 +3,7 @@
 
 #include <stdarg.h>
 
-/* The kernel's entry: ARGS is the argument string. */
+/* The entry point; ARGS is the argument string. */
 _Noreturn void user_start(const char *args);
 
 void
@@ -19,7 +19,7 @@ user_exit(int code)
 	__builtin_trap();
 }
 
-/* Not loops, which a compiler may turn into calls of these very functions. */
+/* Not loops: a compiler may turn loops into calls of these very functions. */
 void *
 memcpy(void *restrict to, const void *restrict from, size_t bytes)
 {
@@ -160,7 +160,7 @@ user_fail(const char *what, int64_t result)
 	user_exit(1);
 }
 
-/* Where the value of KEY begins, or NULL. */
+/* The value of KEY in ARGS, or NULL. */
 static const char *
 arg_find(const char *args, const char *key)
 {

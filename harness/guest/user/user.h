@@ -1,5 +1,5 @@
 /*
- * What a ring-3 program has instead of a C library: system calls, KEY=VALUE
+ * Replacements for a C library in ring-3 programs: system calls, KEY=VALUE
  * arguments, console output.  No heap, no floating point, no errno: a system
  * call returns a value or a negative error (harness/guest/sys.h).
  */
@@ -12,7 +12,7 @@
 
 #include "harness/guest/sys.h"
 
-/* Each program's; its result is the exit code. */
+/* Defined by each program; the result is the exit code. */
 int user_main(const char *args);
 
 static inline int64_t
@@ -64,19 +64,19 @@ _Noreturn void user_exit(int code);
 /* Prints the message and exits with code 1. */
 _Noreturn void user_fail(const char *what, int64_t result);
 
-/* %s %d %u %x (64-bit values, always) and %%. */
+/* Conversions: %s %d %u %x (always 64-bit values) and %%. */
 void user_printf(const char *fmt, ...);
 size_t user_format(char *to, size_t bytes, const char *fmt, ...);
 
-/* The value of the word KEY=VALUE, decimal or 0x..., or FALLBACK. */
+/* The value of the word KEY=VALUE, decimal or 0x..., or FALLBACK if absent. */
 uint64_t arg_number(const char *args, const char *key, uint64_t fallback);
-/* Its text, copied and cut to fit; false (and "") if there is none. */
+/* Its text, truncated to fit; false (and "") if it is absent. */
 bool arg_text(const char *args, const char *key, char *to, size_t bytes);
 /* Item INDEX of a comma-separated text; false if there are fewer. */
 bool list_item(const char *list, unsigned index, char *to, size_t bytes);
 uint64_t text_number(const char *text);
 
-/* Semaphores by which init, the tracer and the workloads keep step. */
+/* Semaphores that synchronise init, the tracer and the workloads. */
 #define SEM_GATE 1 /* posted once for each workload when tracing has begun */
 #define SEM_DONE 2 /* posted by each workload at its end */
 /* Opens the gate for JOBS workloads and waits until they have ended. */

@@ -1,6 +1,6 @@
 /*
- * Recursion far deeper than the 64 calls whose returns a decoder compresses,
- * and returns that match no call.
+ * Recursion much deeper than the 64 calls whose returns can be compressed, and
+ * returns that match no call.
  */
 #include "harness/guest/user/work/work.h"
 
@@ -27,7 +27,7 @@ ackermann(uint64_t m, uint64_t n)
 	return ackermann(m - 1, ackermann(m, n - 1));
 }
 
-/* A return to an address that was pushed, not called from. */
+/* A return to an address that was pushed, not saved by a call. */
 __attribute__((noinline)) static uint64_t
 return_unmatched(uint64_t value)
 {

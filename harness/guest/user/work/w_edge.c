@@ -1,12 +1,12 @@
 /*
- * Branches that look alike taken or not, or count: Jcc to the next instruction,
- * LOOP and its kind, JRCXZ, calls to the next instruction, far-off conditions.
+ * Branches with one target either way, or that count: Jcc to the next
+ * instruction, LOOP*, JRCXZ, calls to the next instruction, far conditions.
  */
 #include "harness/guest/user/work/work.h"
 
 #define PASSES 630
 
-/* Each Jcc goes to the next instruction, whichever way. */
+/* Both outcomes of each Jcc lead to the next instruction. */
 static uint64_t
 jcc_to_next(uint64_t value)
 {
@@ -64,8 +64,8 @@ jrcxz(uint64_t value)
 	return value;
 }
 
-/* A call to the next instruction is not a call to a trace, nor is its return
- * address returned to. */
+/* PT does not treat a call to the next instruction as a call, and no RET uses
+ * its return address. */
 static uint64_t
 call_next(uint64_t value)
 {

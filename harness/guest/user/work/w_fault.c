@@ -12,7 +12,7 @@
 
 static uint64_t fault_sum;
 
-/* Goes on behind the faulting instruction, whose length is in RCX. */
+/* Continues after the faulting instruction, whose length is in RCX. */
 static void
 handle(struct sys_fault *fault, uint64_t arg)
 {

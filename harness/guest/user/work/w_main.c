@@ -1,6 +1,6 @@
 /*
- * A workload as a program.  Words: rounds=N, cpu=N (pinned; -1: any), gate=1
- * (waits for the tracer), linger=1 (spins at the end, until killed).
+ * A workload as a program.  Arguments: rounds=N, cpu=N (pinned; -1: any),
+ * gate=1 (waits for the tracer), linger=1 (spins at the end, until killed).
  */
 #include "harness/guest/user/user.h"
 #include "harness/guest/user/work/work.h"

@@ -1,5 +1,5 @@
 /*
- * Threads that change CPUs: two threads of a process go round all CPUs, in
+ * Threads that change CPUs: two threads of a process visit all CPUs, in
  * opposite directions; and two threads that share one CPU.
  */
 #include "harness/guest/user/user.h"
@@ -11,7 +11,7 @@
 
 struct walk {
 	uint64_t rounds, sum;
-	unsigned cpus, step; /* step: CPUs to go on by, modulo cpus */
+	unsigned cpus, step; /* step: CPUs to advance by, modulo cpus */
 	unsigned at;
 	volatile uint32_t done;
 };
@@ -59,7 +59,7 @@ second(uint64_t arg)
 	sys1(SYS_THREAD_EXIT, address(&walk->done));
 }
 
-/* The machine's CPUs: those that a thread may be sent to. */
+/* The number of CPUs of the machine that a thread can be pinned to. */
 static unsigned
 count_cpus(void)
 {

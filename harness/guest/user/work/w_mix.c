@@ -1,7 +1,7 @@
 /*
- * All workloads in turn, round by round, so that any length of it has some of
- * each. Code with indirect branches gets the larger part, for the sake of the
- * trace's volume.
+ * All workloads in turn, round by round, so that any length contains some of
+ * each. Code with indirect branches has the largest share, because it generates
+ * the most trace.
  */
 #include "harness/guest/user/work/work.h"
 

@@ -1,6 +1,6 @@
 /*
- * Long REP strings, which interrupts break in the middle: an instruction that
- * is begun several times is one.
+ * Long REP strings, which interrupts split: an instruction that starts several
+ * times retires once.
  */
 #include "harness/guest/user/work/work.h"
 
@@ -38,7 +38,7 @@ rep_stosb(void *t, unsigned char value, size_t count)
 			 : "memory");
 }
 
-/* The bytes left when VALUE was found. */
+/* The number of bytes left when VALUE was found. */
 static size_t
 repne_scasb(const void *at, unsigned char value, size_t count)
 {

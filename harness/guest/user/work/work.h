@@ -1,7 +1,7 @@
 /*
  * Workloads: deterministic computations whose result is a checksum, so that a
- * wrong emulation shows.  A round of each is about 100,000 instructions.  They
- * differ in the control flow that they make a trace of.
+ * wrong emulation is detected.  A round of each is about 100,000 instructions.
+ * They differ in the control flow that they generate a trace of.
  */
 #ifndef TOPAZ_HARNESS_GUEST_USER_WORK_WORK_H
 #define TOPAZ_HARNESS_GUEST_USER_WORK_WORK_H
@@ -19,13 +19,13 @@ uint64_t work_pair(uint64_t rounds);    /* two threads on one CPU */
 uint64_t work_spin(uint64_t rounds);    /* compiled integer code */
 uint64_t work_mix(uint64_t rounds);     /* all but pair, in turn */
 
-/* The program's own, one of these (named by the linker). */
+/* The workload of the program, one of these (selected by the linker). */
 uint64_t work_main(uint64_t rounds);
 
 /* The CPU that the program was pinned to, or -1. */
 int64_t work_cpu(void);
 
-/* xorshift64: never 0 for a state that is not. */
+/* xorshift64: the state must not be 0 and never becomes 0. */
 static inline uint64_t
 work_random(uint64_t *state)
 {
