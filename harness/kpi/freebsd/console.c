@@ -1,5 +1,5 @@
-/* Formatted output, panic and the string functions that the guest kernel lacks.
- */
+/* Formatted output, panic and the string functions that the guest kernel does
+ * not have. */
 #include <sys/systm.h>
 
 #include "harness/guest/lib.h"
@@ -35,7 +35,7 @@ uprintf(const char *fmt, ...)
 	return (length);
 }
 
-/* The caller's buffer has room, as with C's function of that name. */
+/* The caller's buffer must be large enough, as for C's sprintf. */
 int
 sprintf(char *to, const char *fmt, ...)
 {

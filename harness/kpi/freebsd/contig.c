@@ -1,6 +1,6 @@
 /*
- * contigmalloc(9): runs of frames, mapped alone between unmapped pages, so that
- * going beyond one or using it after it is freed faults under every heap.
+ * contigmalloc(9): runs of frames, each mapped between unmapped pages, so that
+ * an access beyond it or after its free faults with every heap.
  */
 #include <sys/malloc.h>
 #include <sys/queue.h>
@@ -19,7 +19,7 @@ struct contig {
 static LIST_HEAD(, contig) contigs = LIST_HEAD_INITIALIZER(contigs);
 static struct spin contigs_lock = SPIN_INIT("contigmalloc");
 
-/* PAGES frames from a multiple of ALIGN pages; those around them go back. */
+/* Takes PAGES frames at a multiple of ALIGN pages; frees those around them. */
 static uint64_t
 take_frames(uint64_t pages, uint64_t align)
 {

@@ -32,7 +32,7 @@ static u_int pcint_users;
 
 int (*hwt_intr)(struct trapframe *tf);
 
-/* The handler that older versions set without a call. */
+/* Calls the handler that older versions store in hwt_intr. */
 static int
 call_hwt_intr(struct trap_frame *frame)
 {
@@ -66,8 +66,8 @@ kpi_cpu_init(void)
 		panic("no room for an NMI handler");
 }
 
-/* FreeBSD's halted CPU: of all_cpus still, interrupts and rendezvous reach it, and
- * nothing is scheduled there. */
+/* As FreeBSD's halted CPU: it stays in all_cpus and takes interrupts and
+ * rendezvous, but no thread is scheduled on it. */
 void
 kpi_cpu_offline(uint32_t cpu)
 {
@@ -148,8 +148,8 @@ smp_rendezvous(void (*setup)(void *), void (*action)(void *),
 }
 
 /*
- * FreeBSD's trap frame is opaque to a handler, so that the guest kernel's
- * serves for it.
+ * FreeBSD's trap frame is opaque to a handler, so the guest kernel's is passed
+ * instead.
  */
 void
 nmi_register_handler(int (*handler)(struct trapframe *))
@@ -213,7 +213,7 @@ lapic_disable_pcint(void)
 	mutex_unlock(&pcint_lock);
 }
 
-/* Older versions have no count of users, and a call on each CPU. */
+/* Older versions do not count users; they call this on each CPU. */
 void
 lapic_enable_pt_pmi(void)
 {

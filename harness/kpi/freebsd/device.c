@@ -1,6 +1,6 @@
 /*
- * Character devices on the guest kernel's: argument copying by the ioctl's
- * number, mapping of VM objects, and destruction that is put off to a task.
+ * Character devices, on the guest kernel's: copying of arguments by the ioctl's
+ * number, mapping of VM objects, and destruction deferred to a task.
  */
 #include <sys/conf.h>
 #include <sys/ioccom.h>

@@ -56,7 +56,7 @@ kpi_eventhandler_deregister(const char *event, eventhandler_tag tag)
 	free(tag, M_EVENTHANDLER);
 }
 
-/* The lock is not held in a handler; the list changes as modules (un)load. */
+/* Handlers run without the lock; modules that (un)load change the list. */
 void
 kpi_eventhandler_process_exit(struct proc *p)
 {

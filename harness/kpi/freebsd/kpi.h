@@ -1,6 +1,6 @@
 /*
- * What the files of this folder share and no driver sees: how they start and
- * end, and the guest objects behind FreeBSD's.  Included after FreeBSD's
+ * Declarations for the files of this folder, not for drivers: their start and
+ * end, and FreeBSD's form of guest objects.  Included after FreeBSD's
  * headers.
  */
 #ifndef TOPAZ_HARNESS_KPI_FREEBSD_KPI_H
@@ -13,7 +13,7 @@ struct process;
 struct task;
 struct thread;
 
-/* In this order, before the modules; the ends in reverse, after them. */
+/* Called in this order before the modules load; the ends in reverse, after. */
 void kpi_cpu_init(void);
 void kpi_swi_init(void);
 void kpi_kqueue_init(void);
@@ -23,26 +23,26 @@ void kpi_process_fini(void);
 void kpi_device_fini(void);
 void kpi_swi_fini(void);
 
-/* The FreeBSD form of a guest object; filled at its first use. */
+/* The FreeBSD form of a guest object, initialised at its first use. */
 struct thread *kpi_thread_of(struct task *task);
 struct proc *kpi_proc_of(struct process *process);
 
-/* To the current thread's td_critnest. */
+/* Adds BY to the current thread's td_critnest. */
 void kpi_critnest_add(u_int by);
 
-/* A kernel thread of high priority; its function ends in kpi_thread_end().  False:
- * no memory. */
+/* Starts a kernel thread of high priority; its function ends with
+ * kpi_thread_end().  False: no memory. */
 bool kpi_thread_start(const char *name, void (*main)(void *arg), void *arg);
 void kpi_thread_end(void) __dead2;
 
-/* The events of a process that ends. */
+/* Removes the events of a process that ends. */
 void kpi_kqueue_forget(struct proc *p);
 
-/* A function that may take a mutex whatever its flags are panics where it must
- * not be called. */
+/* Panics where malloc(9) and free(9) must not be called: they may take a mutex,
+ * whatever the flags. */
 void kpi_malloc_check(const char *function);
 
-/* False: contigmalloc(9) did not return it. */
+/* False: ADDR is not from contigmalloc(9). */
 bool kpi_contig_free(void *addr, const void *caller);
 
 /* Calls the handlers of process_exit for P. */

@@ -48,7 +48,7 @@ add(pid_t pid, const struct kevent *kev)
 	return (0);
 }
 
-/* EAGAIN: none is triggered. */
+/* Takes a triggered event of the process; EAGAIN: there is none. */
 static int
 take(pid_t pid, struct kevent *kev)
 {
@@ -107,7 +107,7 @@ kpi_kqueue_forget(struct proc *p)
 	spin_unlock(&events_lock);
 }
 
-/* Which file a process has open on its one queue does not matter. */
+/* A process has one queue; any open file of it is accepted as FD. */
 static bool
 is_open(int fd, struct thread *td)
 {
@@ -118,7 +118,7 @@ is_open(int fd, struct thread *td)
 	    fd >= 0 && fd < PROCESS_FILES_MAX && process->files[fd] != NULL);
 }
 
-/* How the flags of KEV change those of an event. */
+/* Applies the fflags of a kevent to those of an event. */
 static u_int
 merge_flags(u_int old, u_int fflags)
 {

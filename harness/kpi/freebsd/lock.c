@@ -43,7 +43,7 @@ mtx_init(struct mtx *m, const char *name, const char *type, int opts)
 	m->lock_object.lo_name = name;
 	m->lock_object.lo_flags = (u_int)opts | KPI_LOCK_READY;
 	if (type != NULL)
-		name = type; /* what the lock order knows it by */
+		name = type; /* its name in the lock order */
 	if ((opts & MTX_SPIN) != 0) {
 		spin_init((struct spin *)(void *)m->mtx_guest, name);
 	} else {

@@ -1,5 +1,5 @@
 /*
- * Loading and unloading of the modules that the host handed over.  A module's
+ * Loading and unloading of the modules that the host passed.  A module's
  * declarations come from its section topaz_modules; SI_SUB_*, SI_ORDER_* and
  * MODULE_DEPEND give the order.  Versions of dependencies are not compared.
  */
@@ -33,7 +33,7 @@ static struct {
 } inits[RECORDS_MAX];
 static size_t init_count;
 
-/* Those loaded, in the order of loading. */
+/* The loaded modules, in the order of loading. */
 static struct loadable *loaded[RECORDS_MAX];
 static size_t loaded_count;
 
@@ -87,7 +87,7 @@ starts_before(
 	return (a->order < b->order);
 }
 
-/* Of those not visited, the first by SI_*; of equals, the host's first. */
+/* The first module not visited, by SI_*, then by the host's order. */
 static struct loadable *
 next_loadable(void)
 {
@@ -103,7 +103,7 @@ next_loadable(void)
 	return (best);
 }
 
-/* NAME is a module's own or that of the file that it is in. */
+/* NAME is the module's own name or that of its file. */
 static struct loadable *
 find_loadable(const char *name)
 {
@@ -119,8 +119,8 @@ find_loadable(const char *name)
 static bool load_one(struct loadable *self);
 
 /*
- * Needs that no module satisfies fail, as kldload does.  What else can fail on the
- * way to a module's own code counts as a need that was not found.
+ * A dependency that no module satisfies fails, as in kldload.  Any other
+ * failure before the module's own code counts as a missing dependency.
  */
 static bool
 load_needs(const char *name)
@@ -144,8 +144,8 @@ load_needs(const char *name)
 }
 
 /*
- * The functions of KIND of the module's image that come before its MOD_LOAD, or
- * after it, each the first of those left: O(n^2), of a handful.
+ * Runs the functions of KIND of the module's image that come before (or after)
+ * its MOD_LOAD, in order.  O(n^2), for few functions.
  */
 static void
 run_inits(const struct loadable *self, enum kpi_module_kind kind, bool before)
@@ -181,7 +181,7 @@ run_uninits(const struct loadable *self)
 	run_inits(self, KPI_MODULE_SYSUNINIT, true);
 }
 
-/* A module that does not load gets MOD_UNLOAD, as in FreeBSD. */
+/* If MOD_LOAD fails, the module gets MOD_UNLOAD, as in FreeBSD. */
 static bool
 start(struct loadable *self)
 {
@@ -212,8 +212,8 @@ load_one(struct loadable *self)
 	return (load_needs(self->declare->name) && start(self));
 }
 
-/* By its name, as kldload does; what it needs and is loaded by name, too, has to be
- * there already. */
+/* Loads by name, as kldload does.  Dependencies that are loaded by name, too,
+ * must be loaded already. */
 int
 kpi_module_load(const char *name)
 {
@@ -258,7 +258,7 @@ forget(const struct loadable *self)
 	loaded_count = count;
 }
 
-/* As kldunload without force: the module may refuse twice. */
+/* As kldunload without force: MOD_QUIESCE and MOD_UNLOAD may refuse. */
 int
 kpi_module_unload(const char *name)
 {

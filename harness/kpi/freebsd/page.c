@@ -1,7 +1,7 @@
 /*
  * Physical pages, device objects and kernel mappings.  Pages come one by one
- * from the guest kernel, which hands them out in no order of addresses; every
- * page is told to the host as an allocation at its address in the direct map.
+ * from the guest kernel, in no order of addresses; each page is reported to the
+ * host as an allocation at its address in the direct map.
  */
 #include <sys/malloc.h>
 #include <sys/systm.h>
@@ -52,7 +52,7 @@ vm_page_alloc_noobj_contig(int req, u_long npages, vm_paddr_t low,
 	return (m);
 }
 
-/* There is nothing to reclaim: who asks again gets the same answer. */
+/* There is nothing to reclaim; a retry has the same result. */
 bool
 vm_page_reclaim_contig(int req __unused, u_long npages __unused,
     vm_paddr_t low __unused, vm_paddr_t high __unused,
@@ -74,7 +74,7 @@ vm_page_insert(vm_page_t m, vm_object_t object, vm_pindex_t pindex)
 	object->pages[pindex] = m;
 	m->object = object;
 	m->pindex = pindex;
-	/* What is written to it before user space maps it counts, too. */
+	/* Output to it before user space maps it belongs to the buffer. */
 	if (object->pages[0] != NULL)
 		host_object_page(
 		    atop(object->pages[0]->phys_addr), m->phys_addr, pindex);
@@ -181,7 +181,7 @@ kpi_object_unlock(vm_object_t object)
 		object_free(object);
 }
 
-/* A range of no bytes has an address, too. */
+/* An empty range also has an address. */
 static uint64_t
 kva_pages(vm_size_t bytes)
 {

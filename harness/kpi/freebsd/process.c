@@ -149,7 +149,7 @@ groupmember(gid_t gid, const struct ucred *cr)
 	return (0);
 }
 
-/* Switches and exits come with a spin lock held: td_critnest counts it. */
+/* Switch and exit hooks run with a spin lock held: td_critnest counts it. */
 static void
 hook_switch_out(struct task *task)
 {
@@ -180,7 +180,7 @@ hook_thread_exit(struct task *task)
 	kpi_critnest_add(-1u);
 }
 
-/* Only for a traced process is a record worth building. */
+/* A record is built only for a traced process. */
 static bool
 hook_wanted(struct process *process)
 {
@@ -188,7 +188,7 @@ hook_wanted(struct process *process)
 	    (kpi_proc_of(process)->p_flag2 & P2_HWT) != 0);
 }
 
-/* A static executable is not moved: both of its offsets are 0. */
+/* A static executable is not relocated: both of its offsets are 0. */
 static void
 hook_exec(struct process *process, const char *path, uint64_t base __unused)
 {

@@ -1,6 +1,6 @@
 /*
  * Software interrupts: one interrupt thread, shared by all handlers of
- * clk_intr_event.  A handler has one mark; marks set before it runs merge.
+ * clk_intr_event.  Several marks of a handler before it runs count as one.
  */
 #include <sys/interrupt.h>
 #include <sys/malloc.h>
@@ -51,7 +51,7 @@ event_fire(struct soft_event *soft)
 	event_schedule(soft->arg);
 }
 
-/* A handler may add no handler and remove none. */
+/* A handler must not add or remove handlers. */
 static void
 event_run(struct intr_event *event)
 {
@@ -86,7 +86,7 @@ ithread_main(void *arg)
 	task_exit();
 }
 
-/* ithread_cpu=N of the command line pins the thread. */
+/* The boot parameter ithread_cpu=N pins the thread. */
 void
 kpi_swi_init(void)
 {
@@ -154,8 +154,8 @@ swi_sched(void *cookie, int flags)
 		event_schedule(ih->event);
 }
 
-/* The list's lock is held while handlers run: whoever has it sees none running.
- */
+/* The list's lock is held while handlers run, so none runs while this function
+ * holds it. */
 int
 swi_remove(void *cookie)
 {

@@ -1,4 +1,4 @@
-/* taskqueue(9): one thread a queue. */
+/* taskqueue(9): one thread for each queue. */
 #include <sys/taskqueue.h>
 
 #include <sys/malloc.h>
@@ -139,7 +139,7 @@ taskqueue_free(struct taskqueue *queue)
 	free(queue, M_TASKQUEUE);
 }
 
-/* Behind those of the same priority and above. */
+/* Inserts after the tasks of the same or a higher priority. */
 static void
 insert(struct taskqueue *queue, struct task *task)
 {

@@ -1,4 +1,4 @@
-/* Where the parts of an XSAVE area lie, by CPUID leaf 0Dh. */
+/* The offsets of the parts of an XSAVE area, from CPUID leaf 0Dh. */
 #include <machine/fpu.h>
 #include <machine/specialreg.h>
 #include <sys/systm.h>
@@ -40,8 +40,8 @@ xsave_area_hdr_offset(void)
 }
 
 /*
- * The offset of the feature with that number, or the end of the area when there
- * is none above.  The standard form has fixed offsets (EBX); the compact one
+ * The offset of feature number UNTIL, or the end of the area if there is no
+ * feature above.  The standard form has fixed offsets (EBX); the compact one
  * packs the features of the set in order.
  */
 static size_t

@@ -1,6 +1,6 @@
 /*
- * Loads the modules that the host handed over before the first program starts,
- * but for those of the word manual=, and unloads what is loaded after it has ended.
+ * Before the first program starts, loads the modules that the host passed,
+ * except those of manual=; after it has ended, unloads the loaded ones.
  */
 #include "harness/kpi/native/module.h"
 
@@ -8,7 +8,7 @@
 
 #define MODULES_MAX 32
 
-/* A record, with what is asked of one that is not loaded. */
+/* A record and the state of its module. */
 static struct loadable {
 	const struct native_module *record;
 	const struct abi_module *image;
@@ -18,7 +18,7 @@ static struct loadable {
 static unsigned loadable_count;
 static uint32_t loaded_count;
 
-/* NAME is a module's own or that of the file that it is in. */
+/* NAME is the module's own name or that of its file. */
 static struct loadable *
 find(const char *name)
 {
@@ -108,7 +108,7 @@ kpi_module_unload(const char *name)
 	return 0;
 }
 
-/* The last loaded goes first. */
+/* Unloads the last loaded module first. */
 void
 kpi_fini(void)
 {

@@ -1,12 +1,12 @@
 /*
- * Operations of a tracing device that topaz's own ring-3 programs know: a driver that
- * has them can be traced with by tracer_device (`topaz run`) and by the calls
- * trace_setup and trace_read of its scenarios (actor_device).  A driver with other
- * operations needs none of this: its scenarios call them by number.  Shared with
- * ring 3; needs only <stdint.h>.
+ * Operations of a tracing device that topaz's own ring-3 programs use.  A
+ * driver that has them can be traced by tracer_device (`topaz run`) and by the
+ * calls trace_setup and trace_read of its scenarios (actor_device).  A driver
+ * with other operations does not need them: its scenarios call its own by
+ * number.  Shared with ring 3; needs only <stdint.h>.
  *
- * Models the least that a reader has to know: one buffer for each CPU, and how far it
- * was written.  No threads, no records, no reading while tracing is on.
+ * Models the minimum that a reader needs: one buffer for each CPU, and how far
+ * it was written.  No threads, no records, no reading while tracing is on.
  */
 #ifndef TOPAZ_HARNESS_KPI_NATIVE_TRACE_H
 #define TOPAZ_HARNESS_KPI_NATIVE_TRACE_H
@@ -15,8 +15,8 @@
 
 /* Commands of SYS_IOCTL; a driver may have further errors.  KE_BUSY: tracing is on. */
 enum trace_command {
-	/* struct trace_config *: makes the buffers, which live until the file is
-	 * closed.  KE_EXIST: there are some. */
+	/* struct trace_config *: allocates the buffers, which exist until the
+	 * file is closed.  KE_EXIST: they are allocated already. */
 	TRACE_SETUP = 0x5401,
 	/* 0: every CPU traces from the beginning of its buffer.  KE_BUSY. */
 	TRACE_START,
@@ -34,18 +34,18 @@ struct trace_config {
 };
 
 /*
- * One CPU's buffer as tracing left it.  It holds the last min(written_bytes,
+ * One CPU's buffer after tracing.  It holds the last min(written_bytes,
  * size_bytes) bytes; the oldest of them is at offset 0 if written_bytes <=
  * size_bytes, else at written_bytes % size_bytes.
  */
 struct trace_state {
-	uint32_t cpu;  /* in: which */
-	uint32_t lost; /* 1: further bytes are missing, how many is not known */
+	uint32_t cpu;  /* in: its number */
+	uint32_t lost; /* 1: an unknown number of further bytes is missing */
 	uint64_t size_bytes;
-	uint64_t written_bytes; /* since TRACE_START, with those overwritten */
+	uint64_t written_bytes; /* since TRACE_START, also overwritten ones */
 };
 
-/* SYS_MMAP: the buffer of CPU N is [N << TRACE_MAP_SHIFT, + size_bytes), to be read. */
+/* SYS_MMAP: CPU N's buffer, read-only: [N << TRACE_MAP_SHIFT, + size_bytes). */
 #define TRACE_MAP_SHIFT 32
 
 #endif

@@ -1,11 +1,11 @@
 /*
- * What every source of the framework includes.  Names, files and interfaces are
- * FreeBSD's (sys/dev/hwt), so that a tree's source or header can stand for the one
- * of ours that has its name.
+ * Included by every source of the framework.  Names, files and interfaces are
+ * FreeBSD's (sys/dev/hwt), so that a source or header of a FreeBSD tree can
+ * replace ours of the same name.
  *
  * Locks, each taken alone: the backend list's, the idents', the owners', an
  * owner's (all sleep mutexes), the context hash's and a context's (spin).  No
- * backend is called with one held.
+ * backend is called with one of them held.
  */
 #ifndef TOPAZ_HARNESS_KPI_FREEBSD_HWT_HWT_H
 #define TOPAZ_HARNESS_KPI_FREEBSD_HWT_HWT_H
@@ -45,9 +45,9 @@
 #include <dev/hwt/hwt_ioctl.h>
 #include <dev/hwt/hwt_record.h>
 
-/* The guest kernel's (harness/guest/lib.h): shall FUNCTION fail here? */
+/* From harness/guest/lib.h.  True: FUNCTION must fail. */
 bool kern_fault_point(const char *function, const void *caller);
-/* Its, too: an error of the backend that no caller will see. */
+/* Also from there: an error of the backend that no caller receives. */
 void kern_dropped_configure(int error, uint64_t cpu);
 void kern_dropped_enable(int error, uint64_t cpu);
 

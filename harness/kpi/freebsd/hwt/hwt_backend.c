@@ -1,7 +1,7 @@
 /*
- * The list of backends, and the calls of their operations.  A backend found may be
- * unregistered while it is in use.  Of the operations only enable_smp,
- * thread_alloc and thread_free are tested for NULL.
+ * The list of backends, and the calls of their operations.  A backend may be
+ * unregistered while a lookup's result is in use.  Of the operations, only
+ * enable_smp, thread_alloc and thread_free are tested for NULL.
  */
 #include "hwt.h"
 
@@ -100,7 +100,7 @@ hwt_backend_deinit(struct hwt_context *ctx)
 	(void)ops_of(ctx)->hwt_backend_deinit(ctx);
 }
 
-/* Both callers drop the error: the host is the only one to see it. */
+/* Both callers drop the error; only the host receives it. */
 int
 hwt_backend_configure(struct hwt_context *ctx, int cpu_id, int thread_id)
 {

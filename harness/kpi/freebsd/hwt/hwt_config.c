@@ -4,8 +4,8 @@
 static MALLOC_DEFINE(M_HWT_CONFIG, "hwt_config", "HWT configurations");
 
 /*
- * Size 0 keeps what is there.  The old configuration is freed at once: a hook
- * may still be reading it.
+ * Size 0 keeps the old configuration.  Otherwise it is freed at once, although
+ * a hook may still be reading it.
  */
 int
 hwt_config_set(struct thread *td __unused, struct hwt_context *ctx,

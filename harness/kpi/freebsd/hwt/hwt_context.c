@@ -1,4 +1,4 @@
-/* Contexts: idents, making and freeing. */
+/* Contexts: idents, allocation and free. */
 #include "hwt.h"
 
 #include <sys/bitstring.h>
@@ -24,7 +24,7 @@ hwt_ctx_unload(void)
 	free(idents, M_HWT_CTX);
 }
 
-/* The lowest free one, or -1. */
+/* Takes the lowest free ident; -1: none is free. */
 static int
 ident_take(void)
 {
@@ -48,7 +48,7 @@ ident_give(int ident)
 	mtx_unlock(&idents_mtx);
 }
 
-/* Without an ident the memory stays behind, as in FreeBSD. */
+/* If no ident is free the memory leaks, as in FreeBSD. */
 int
 hwt_ctx_alloc(struct hwt_context **ctx0)
 {

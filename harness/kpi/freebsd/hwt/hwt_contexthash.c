@@ -46,7 +46,7 @@ hwt_contexthash_remove(struct hwt_context *ctx)
 	HWT_CTXHASH_UNLOCK();
 }
 
-/* A hit holds a reference. */
+/* The caller gets a reference. */
 struct hwt_context *
 hwt_contexthash_lookup(struct proc *p)
 {

@@ -15,7 +15,7 @@ hwt_cpu_free(struct hwt_cpu *cpu)
 	free(cpu, M_HWT_CPU);
 }
 
-/* The context is locked, here and below, and has a CPU. */
+/* Here and below the context is locked. It must have a CPU. */
 struct hwt_cpu *
 hwt_cpu_first(struct hwt_context *ctx)
 {

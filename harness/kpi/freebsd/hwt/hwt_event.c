@@ -1,4 +1,4 @@
-/* Events of older backends: a queue of tasks, and the one for new records. */
+/* Events of older backends: a task queue, and the event for new records. */
 #include "hwt.h"
 
 #include <sys/event.h>
@@ -6,7 +6,7 @@
 
 #include <dev/hwt/hwt_event.h>
 
-/* It lives as long as the module, whoever's hwt.c that has. */
+/* Exists as long as the module, also with the hwt.c of a FreeBSD tree. */
 TASKQUEUE_DEFINE_THREAD(hwt);
 
 static void

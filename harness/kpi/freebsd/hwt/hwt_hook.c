@@ -1,13 +1,13 @@
 /*
- * The kernel's hook, for processes that a context traces.  Switches come with
- * interrupts off, thread exit with the process locked; the others may sleep.
+ * The kernel's hook, for processes that a context traces.  Switch hooks run
+ * with interrupts off, exit hooks with the process locked; others may sleep.
  */
 #include "hwt.h"
 
 #define NODE_NAME_BYTES 32
 
-/* The context in that process's name if it runs and knows the thread,
- * referenced. */
+/* The running context of the thread's process that knows the thread, with a
+ * reference; or NULL. */
 static struct hwt_context *
 running_context(struct thread *td, struct hwt_thread **thr)
 {
@@ -23,7 +23,7 @@ running_context(struct thread *td, struct hwt_thread **thr)
 	return (NULL);
 }
 
-/* Configuration comes with every switch-in; enabling does not depend on it. */
+/* Every switch-in configures; enabling does not depend on its result. */
 static void
 switch_in(struct thread *td)
 {
@@ -74,9 +74,9 @@ thread_exiting(struct thread *td)
 }
 
 /*
- * The context is not held while memory is waited for.  Where the backend fails,
- * the reference of the second lookup is kept, as in FreeBSD: the owner's exit
- * then never ends.
+ * No reference to the context is held while memory is allocated.  If the
+ * backend fails, the reference of the second lookup is kept, as in FreeBSD: the
+ * owner's exit then never ends.
  */
 static void
 thread_created(struct thread *td)
@@ -124,7 +124,7 @@ thread_created(struct thread *td)
 	hwt_ctx_put(ctx);
 }
 
-/* A thread of a context that asked for it sleeps until its node's WAKEUP. */
+/* If the context asks for it, sleeps until WAKEUP on the thread's node. */
 static void
 pause_thread(struct thread *td)
 {

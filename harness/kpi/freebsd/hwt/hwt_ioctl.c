@@ -1,4 +1,4 @@
-/* The ioctl of /dev/hwt, which makes contexts. */
+/* The ioctl of /dev/hwt, which creates contexts. */
 #include "hwt.h"
 
 #define BUFFER_BYTES_MAX (32UL << 30)
@@ -65,8 +65,8 @@ add_cpu(struct hwt_context *ctx, int cpu_id)
 }
 
 /*
- * The set's size is cut to 32 bits, as min() does in FreeBSD.  The set is not
- * compared with the CPUs that exist or are traced already.
+ * The set's size is truncated to 32 bits, as by min() in FreeBSD. The set is
+ * not compared with the CPUs that exist or are already traced.
  */
 static int
 read_cpu_map(const struct hwt_alloc *request, cpuset_t *map)
@@ -84,7 +84,7 @@ read_cpu_map(const struct hwt_alloc *request, cpuset_t *map)
 	return (CPU_EMPTY(map) ? ENODEV : 0);
 }
 
-/* A context whose backend failed to start is freed without its deinit. */
+/* If the backend fails to start, the context is freed without its deinit. */
 static int
 alloc_cpus(struct thread *td, struct hwt_owner *owner,
     struct hwt_backend *backend, const struct hwt_alloc *request)
@@ -116,7 +116,7 @@ alloc_cpus(struct thread *td, struct hwt_owner *owner,
 	return (0);
 }
 
-/* The target is locked: its credentials must be within the owner's. */
+/* The target is locked. Its credentials must be within the owner's. */
 static int
 may_trace(struct proc *owner, struct proc *target)
 {
@@ -138,7 +138,7 @@ may_trace(struct proc *owner, struct proc *target)
 	return (0);
 }
 
-/* The threads of the process, as they are now; it is locked. */
+/* Lists the present threads of the process, which is locked. */
 static int
 list_threads(struct proc *p, struct thread ***result, int *count)
 {
@@ -184,7 +184,7 @@ find_target(struct hwt_context *ctx, struct thread *td, pid_t pid,
 	return (error);
 }
 
-/* A thread whose backend part fails stays behind with its buffer and node. */
+/* If the backend fails, the thread stays allocated with buffer and node. */
 static int
 add_thread(struct hwt_context *ctx, struct thread *td)
 {

@@ -1,4 +1,4 @@
-/* Owners of contexts, and what happens when one exits. */
+/* Owners of contexts, and their exit. */
 #include "hwt.h"
 
 static MALLOC_DEFINE(M_HWT_OWNER, "hwt_owner", "HWT owners");
@@ -30,8 +30,8 @@ hwt_owner_alloc(struct proc *p)
 }
 
 /*
- * No operation stops the context: the backend's deinit is the only call. In
- * CPU mode nothing holds references, and so nothing is waited for.
+ * No operation stops the context: only the backend's deinit is called. In CPU
+ * mode nothing holds references, so there is no wait.
  */
 static void
 shutdown_context(struct hwt_context *ctx)

@@ -43,7 +43,7 @@ hwt_ownerhash_lookup(struct proc *p)
 	return (ho);
 }
 
-/* Nothing tests that its process has none yet: two threads may make two. */
+/* No test for an owner of the same process: two threads may insert two. */
 void
 hwt_ownerhash_insert(struct hwt_owner *ho)
 {

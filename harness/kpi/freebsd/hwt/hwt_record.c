@@ -128,7 +128,7 @@ hwt_record_free_all(struct hwt_context *ctx)
 		hwt_record_entry_free(entry);
 }
 
-/* Each at the head of the list: the last object comes first. */
+/* Inserts each at the head of the list, so the last object comes first. */
 void
 hwt_record_kernel_objects(struct hwt_context *ctx)
 {
@@ -192,7 +192,7 @@ record_wait(struct hwt_context *ctx)
 	mtx_unlock(&ctx->rec_mtx);
 }
 
-/* A failed copyout loses what was taken off the list. */
+/* If copyout fails, the records taken off the list are lost. */
 int
 hwt_record_send(struct hwt_context *ctx, struct hwt_record_get *get)
 {

@@ -23,7 +23,7 @@ hwt_thread_alloc(
 	return (0);
 }
 
-/* The buffer goes first, then the backend's part. */
+/* Frees the buffer first, then the backend's part. */
 void
 hwt_thread_free(struct hwt_thread *thr)
 {
@@ -33,7 +33,7 @@ hwt_thread_free(struct hwt_thread *thr)
 	free(thr, M_HWT_THREAD);
 }
 
-/* The context is locked, here and below. */
+/* Here and below the context is locked. */
 void
 hwt_thread_insert(struct hwt_context *ctx, struct hwt_thread *thr,
     struct hwt_record_entry *entry)

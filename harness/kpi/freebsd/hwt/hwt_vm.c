@@ -1,8 +1,8 @@
 /*
- * Trace buffers: pages allocated one at a time, wherever they lie, an object for
- * mappings and, where the backend asks, a mapping in the kernel.  Then the node
- * /dev/hwt_<ident>_<number> of each: mapping it, and the ioctls of its context.
- * Calls are not serialised; an unknown ioctl succeeds.
+ * Trace buffers: pages allocated one at a time at any physical address, an
+ * object for mappings and, if the backend asks for it, a mapping in the kernel.
+ * Also each buffer's node /dev/hwt_<ident>_<number>: its mapping, and the
+ * ioctls of its context.  Calls are not serialised; an unknown ioctl succeeds.
  */
 #include "hwt.h"
 
@@ -10,7 +10,7 @@
 
 static MALLOC_DEFINE(M_HWT_VM, "hwt_vm", "HWT buffers");
 
-/* All pages are in the object from the start: a fault finds none to add. */
+/* All pages are in the object from the start, so a fault adds none. */
 static int
 pager_fault(vm_object_t object __unused, vm_ooffset_t offset __unused,
     int prot __unused, vm_page_t *mres __unused)
@@ -55,7 +55,7 @@ page_create(void)
 	}
 }
 
-/* What was taken before a failure stays taken, as in FreeBSD. */
+/* After a failure the pages taken before are kept, as in FreeBSD. */
 static int
 pages_create(struct hwt_vm *vm, int kva_req)
 {
@@ -95,7 +95,7 @@ node_open(struct cdev *dev __unused, int flags __unused, int type __unused,
 	return (0);
 }
 
-/* Whoever may open the node may map it, in any state. */
+/* Any process that may open the node may map it, in any state. */
 static int
 node_mmap(struct cdev *dev, vm_ooffset_t *offset, vm_size_t size __unused,
     struct vm_object **object, int prot)
@@ -109,7 +109,7 @@ node_mmap(struct cdev *dev, vm_ooffset_t *offset, vm_size_t size __unused,
 	return (0);
 }
 
-/* The backend's error is dropped: a CPU that failed is enabled all the same. */
+/* The backend's error is dropped: a CPU that failed is enabled as well. */
 static void
 start_cpus(struct hwt_context *ctx)
 {
@@ -147,7 +147,7 @@ node_start(struct hwt_context *ctx)
 	return (0);
 }
 
-/* The operation may be missing; FreeBSD does not look. */
+/* The operation may be NULL; FreeBSD does not test it. */
 static int
 node_stop(struct hwt_context *ctx)
 {
@@ -181,8 +181,8 @@ node_wakeup(struct hwt_context *ctx, struct hwt_vm *vm)
 	return (0);
 }
 
-/* Allowed in any state.  What the backend leaves unset is what was on the
- * stack. */
+/* Allowed in any state.  Fields that the backend does not set are uninitialised
+ * stack memory. */
 static int
 node_bufptr_get(struct hwt_context *ctx, struct hwt_vm *vm,
     const struct hwt_bufptr_get *get)
@@ -220,7 +220,7 @@ node_svc_buf(struct hwt_context *ctx, const struct hwt_svc_buf *svc)
 	return (error);
 }
 
-/* The context is read before the caller is checked: it may be NULL or gone. */
+/* The context is read before the caller is checked: it may be NULL or freed. */
 static int
 node_ioctl(struct cdev *dev, u_long cmd, caddr_t data, int flags __unused,
     struct thread *td)
@@ -278,8 +278,8 @@ node_create(struct hwt_vm *vm, const char *name)
 }
 
 /*
- * The node goes later than the pages.  Where the node could not be made, the
- * context is not set yet and this dereferences NULL, as in FreeBSD.
+ * The node is destroyed after the pages.  If its creation failed, the context
+ * is not set and this dereferences NULL, as in FreeBSD.
  */
 void
 hwt_vm_free(struct hwt_vm *vm)

@@ -1,6 +1,6 @@
 /*
- * What topaz's guest programs pass to the framework, which were compiled before a
- * user's tree was known: a tree whose headers lay it out differently ends here.
+ * The structures that topaz's guest programs pass to the framework. These are
+ * compiled with our headers: a tree with another layout fails here.
  */
 #include <sys/hwt.h>
 
@@ -8,7 +8,7 @@
  _Static_assert(__offsetof(struct type, field) == (offset), \
      "topaz's programs pass struct " #type "'s " #field " elsewhere")
 
-/* The numbers hold the structures' sizes. */
+/* The numbers contain the sizes of the structures. */
 _Static_assert(HWT_IOC_ALLOC == 0x80404200, "HWT_IOC_ALLOC");
 _Static_assert(HWT_IOC_START == 0x80104201, "HWT_IOC_START");
 _Static_assert(HWT_IOC_STOP == 0x80104202, "HWT_IOC_STOP");

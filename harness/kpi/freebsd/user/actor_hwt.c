@@ -1,7 +1,7 @@
 /*
- * The calls on FreeBSD's hwt: sessions by number, whose records say what is
- * drained.  Nothing that the driver reports ends the program: what makes no
- * sense is an error.
+ * The calls on FreeBSD's hwt.  Sessions have numbers; their records determine
+ * what is drained.  No report of the driver ends the program: an invalid one is
+ * an error.
  */
 #include <sys/hwt.h>
 
@@ -19,7 +19,7 @@ struct buffer {
 };
 
 struct session {
-	uint64_t bytes; /* as the last context was asked for */
+	uint64_t bytes; /* of the last requested context */
 	int64_t fd;     /* a node's, for records */
 	uint64_t stream;
 	int64_t ident;
@@ -46,7 +46,7 @@ buffer_find(struct session *session, uint64_t id)
 	return NULL;
 }
 
-/* Where the description of buffer ID goes: NULL if there are too many. */
+/* The slot for the description of buffer ID; NULL: there are too many. */
 static struct buffer *
 buffer_slot(struct session *session, uint64_t id)
 {
@@ -92,7 +92,7 @@ buffer_map(struct session *session, struct buffer *buffer, uint64_t bytes)
 	return sys3(SYS_BUFFER, buffer->stream, buffer->base, bytes);
 }
 
-/* The same context's buffer, mapped anew, goes on where it was drained to. */
+/* A buffer of the same context, mapped again, continues at its position. */
 static int64_t
 session_map(struct session *session, int64_t ident, uint64_t id, uint64_t bytes,
     uint64_t stream)
@@ -145,7 +145,7 @@ drain(const struct buffer *buffer, uint64_t from, uint64_t to)
 	return sys3(SYS_DRAIN, buffer->stream, buffer->base + from, to - from);
 }
 
-/* The driver reports positions only: a lower one than before means a wrap. */
+/* The driver reports only positions: one below the last means a wrap. */
 static int64_t
 drain_to(struct buffer *buffer, uint64_t position)
 {
@@ -184,7 +184,7 @@ handle(struct session *session, const struct hwt_record_user_entry *entry)
 	buffer = buffer_find(session, (uint32_t)entry->buf_id);
 	if (buffer == NULL || !buffer->mapped || entry->curpage < 0)
 		return ACTOR_INVAL;
-	/* Something is missing, nobody knows how much. */
+	/* An unknown number of bytes is missing. */
 	if (entry->record_type == HWT_RECORD_OVERFLOW)
 		return sys2(SYS_LOST, buffer->stream, 0);
 	return drain_to(
@@ -217,7 +217,7 @@ session_fetch(struct session *session)
 	return worst < 0 ? worst : total;
 }
 
-/* Goes on after an error: the last one is the result. */
+/* Continues after an error; returns the last error. */
 static int64_t
 fetch_all(void)
 {
@@ -260,7 +260,7 @@ actor_call(uint32_t call, const uint64_t *args, int64_t *result)
 	}
 }
 
-/* The session and the buffer of the node that a call is on; NULL: none is mapped. */
+/* The session and the buffer of node FD; NULL: the node is not mapped. */
 static struct buffer *
 find_node(uint64_t fd, struct session **session)
 {
@@ -276,7 +276,7 @@ find_node(uint64_t fd, struct session **session)
 	return NULL;
 }
 
-/* A position that is read later lies behind those of all records of before. */
+/* A position that is read later is after those of all earlier records. */
 void
 actor_position_begin(const uint64_t *args)
 {

@@ -1,7 +1,7 @@
 /*
- * The session with the tracing framework: context, configuration, start.  What is
- * handed over as a configuration comes from the host (script.h): this program knows
- * no backend.
+ * The session with the tracing framework: context, configuration, start.  The
+ * configuration comes from the host (script.h): this program does not depend on
+ * a backend.
  */
 #include "harness/kpi/freebsd/user/trace.h"
 
@@ -26,7 +26,7 @@ buffer_stream(
 	return session->thread_mode ? stream | UINT64_C(1) << 32 : stream;
 }
 
-/* Its frames are named at once: it may never be read. */
+/* Reports the frames at once: the buffer may never be read. */
 static void
 buffer_map(const struct trace_session *session, struct trace_buffer *buffer)
 {
@@ -62,7 +62,7 @@ buffer_open(struct trace_session *session, int id)
 		buffer_map(session, buffer);
 }
 
-/* The event by which older versions report a position; -1: there is no queue. */
+/* Queues the event by which older versions report a position; -1: no queue. */
 static int64_t
 open_queue(struct trace_session *session)
 {
@@ -77,7 +77,7 @@ open_queue(struct trace_session *session)
 	return session->queue;
 }
 
-/* CPUs [0, cpus), or those of the mask map=. */
+/* Traces CPUs [0, cpus), or those of the mask map=. */
 void
 trace_open(struct trace_session *session, const char *args)
 {
@@ -105,7 +105,7 @@ trace_open(struct trace_session *session, const char *args)
 	if (result < 0)
 		user_fail("HWT_IOC_ALLOC", result);
 	if (session->thread_mode) {
-		/* Further threads' buffers come with their records. */
+		/* Further threads' buffers are opened with their records. */
 		buffer_open(session, 0);
 		return;
 	}
@@ -114,7 +114,7 @@ trace_open(struct trace_session *session, const char *args)
 			buffer_open(session, cpu);
 }
 
-/* FD: the node, which is what any slot of the script stands for here. */
+/* FD: the node, which is the value of every slot of the script here. */
 static uint64_t
 script_value(
     const struct script *script, const struct script_arg *arg, int64_t fd)
@@ -209,7 +209,7 @@ drain_range(const struct trace_session *session, struct trace_buffer *buffer,
 	buffer->drained_bytes += to - from;
 }
 
-/* The driver reports positions only: a lower one than before means a wrap. */
+/* The driver reports only positions: one below the last means a wrap. */
 static void
 drain_to(struct trace_session *session, struct trace_buffer *buffer,
     uint64_t position)

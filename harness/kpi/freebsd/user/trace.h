@@ -1,6 +1,6 @@
 /*
- * The tracer's parts: the session with the tracing framework, and the buffers
- * that it drains.
+ * The parts of the tracer: the session with the tracing framework, and the
+ * buffers that it drains.
  */
 #ifndef TOPAZ_HARNESS_KPI_FREEBSD_USER_TRACE_H
 #define TOPAZ_HARNESS_KPI_FREEBSD_USER_TRACE_H
@@ -40,22 +40,22 @@ struct trace_batch {
 	struct kevent event;
 };
 
-/* Makes the context, opens and maps its buffers.  Exits on failure. */
+/* Creates the context, opens and maps its buffers.  Exits on failure. */
 void trace_open(struct trace_session *session, const char *args);
-/* As the host says; exits on failure. */
+/* Uses the host's configuration; exits on failure. */
 void trace_configure(struct trace_session *session);
 void trace_start(struct trace_session *session);
-/* An error is returned (negative), or 0. */
+/* Returns 0, or a negative error. */
 int64_t trace_stop(struct trace_session *session);
 int64_t trace_read_position(struct trace_session *session);
 
-/* Takes what each buffer holds up to the position that the driver says it has. */
+/* Takes the bytes of each buffer up to the position that the driver reports. */
 void trace_take_positions(struct trace_session *session);
 
-/* Fetches records; with WAIT sleeps until there are some (or for nothing). */
+/* Fetches records; with WAIT sleeps until some come (or for nothing). */
 void trace_fetch(
     const struct trace_session *session, struct trace_batch *batch, bool wait);
-/* Drains what the records report, no more.  In the order of fetching. */
+/* Drains exactly what the records report, in the order of fetching. */
 void trace_handle(
     struct trace_session *session, const struct trace_batch *batch);
 void trace_print(const struct trace_session *session);

@@ -1,7 +1,7 @@
 /*
- * The owner of the trace: what FreeBSD's hwt(8) does with the framework.  It
- * never stops the trace: its exit closes it.  Everything is drained on the word
- * of the driver's records; what they never mention stays in the buffer.
+ * The owner of the trace, as FreeBSD's hwt(8).  It never stops the trace: its
+ * exit closes it.  It drains the buffers up to the positions in the driver's
+ * records; what they do not report stays in the buffer.
  */
 #include "harness/kpi/freebsd/user/trace.h"
 
@@ -38,7 +38,7 @@ handling_unlock(void)
 	__atomic_store_n(&handling, 0, __ATOMIC_RELEASE);
 }
 
-/* Does the batch report on buffer ID? */
+/* True if the batch reports on buffer ID. */
 static bool
 reports(const struct trace_batch *from, int id)
 {
@@ -51,9 +51,9 @@ reports(const struct trace_batch *from, int id)
 }
 
 /*
- * Records left when the workloads have ended, then the end.  Where something is
- * still traced, this program's own CPU or a thread that spins until the end, the
- * end comes right after a record of it: so no further one is queued and never read.
+ * Handles the records left after the workloads, then exits.  Where something is
+ * still traced (this CPU, or a thread that spins until the end), it exits right
+ * after a record of it, so that none is queued later and never read.
  */
 static _Noreturn void
 finish(const char *args)
@@ -87,9 +87,9 @@ finish(const char *args)
 
 /*
  * A second thread waits for the workloads, since the reader may sleep for
- * records that never come.  After a pause, in which the reader ends what it is
- * at, it reads the rest itself.  Both run on one CPU: who has fetched records
- * takes the lock before the other comes to run.
+ * records that never come.  After a pause, in which the reader finishes its
+ * work, it reads the rest itself.  Both run on one CPU: the thread that has
+ * fetched records takes the lock before the other one runs.
  */
 static void
 waiter(uint64_t arg)
@@ -105,7 +105,7 @@ waiter(uint64_t arg)
 	sys1(SYS_THREAD_EXIT, 0);
 }
 
-/* wait=1 sleeps in the kernel until records come; wait=0 looks every poll=
+/* wait=1 sleeps in the kernel until records come; wait=0 polls every poll=
  * cycles. */
 static _Noreturn void
 read_records(const char *args)

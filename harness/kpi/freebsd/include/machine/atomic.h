@@ -47,7 +47,7 @@ atomic_subtract_int(volatile u_int *p, u_int v)
 	atomic_add_int(p, 0u - v);
 }
 
-/* Nonzero if *p was the expected value and is now the other. */
+/* Nonzero if *p had the expected value and was replaced. */
 static __inline int
 atomic_cmpset_int(volatile u_int *p, u_int expect, u_int value)
 {

@@ -33,11 +33,11 @@ xrstors(uint8_t *area, uint64_t mask)
 		       : "memory");
 }
 
-/* One feature at a time; what CPUID says of it as user or supervisor state. */
+/* True if CPUID reports the one feature as user or supervisor state. */
 bool xsave_extfeature_supported(uint64_t feature, bool supervisor);
 bool xsave_extension_supported(uint64_t extension);
 
-/* Bytes; the features must be those of the set. */
+/* In bytes; each feature must be in the set. */
 size_t xsave_area_hdr_offset(void);
 size_t xsave_area_offset(
     uint64_t xstate_bv, uint64_t feature, bool compact, bool supervisor);

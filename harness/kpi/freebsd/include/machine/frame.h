@@ -1,4 +1,4 @@
-/* What an interrupt leaves on the stack: an NMI handler only passes it on. */
+/* The stack frame of an interrupt; opaque to an NMI handler. */
 #ifndef _MACHINE_FRAME_H_
 #define _MACHINE_FRAME_H_
 

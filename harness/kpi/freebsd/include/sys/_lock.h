@@ -1,4 +1,4 @@
-/* What all locks begin with. */
+/* The common first part of all locks. */
 #ifndef _SYS__LOCK_H_
 #define _SYS__LOCK_H_
 

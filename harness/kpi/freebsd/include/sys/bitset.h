@@ -31,8 +31,8 @@ kpi_bits_count(const long *words, unsigned long word_count)
 #define BIT_COUNT(s, p)   kpi_bits_count((p)->__bits, __bitset_words(s))
 
 /*
- * The variable is the caller's, is assigned once more when a word runs out of
- * bits, and so ends as the number before the first bit after the last word.
+ * Assigns the caller's variable, also when a word has no more bits; after the
+ * loop it is the number before the first bit after the last word.
  */
 #define BIT_FOREACH_ISSET(s, i, p)                                        \
  for (unsigned long __w = 0; __w < __bitset_words(s); __w++)              \

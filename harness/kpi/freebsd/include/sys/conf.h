@@ -65,12 +65,12 @@ struct make_dev_args {
 void kpi_make_dev_args_init(struct make_dev_args *args, size_t bytes);
 #define make_dev_args_init(a) kpi_make_dev_args_init((a), sizeof(*(a)))
 
-/* EEXIST for a name in use, also by a node whose destruction is pending. */
+/* EEXIST: the name is in use, also by a node whose destruction is pending. */
 int make_dev_s(struct make_dev_args *args, struct cdev **dev, const char *fmt,
     ...) __printflike(3, 4);
 void destroy_dev(struct cdev *dev);
 
-/* The node goes later, from another thread. */
+/* Another thread destroys the node later. */
 int destroy_dev_sched(struct cdev *dev);
 
 #endif

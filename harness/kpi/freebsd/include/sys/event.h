@@ -52,8 +52,8 @@ struct kevent {
 struct thread;
 
 /*
- * Triggers the event of the queue FD of TD's process: a second one before user space
- * takes the first replaces it.  EBADF: FD is not open; ENOENT: the event was not added.
+ * Triggers the event of queue FD of TD's process; replaces one that was not
+ * taken yet.  EBADF: FD is not open; ENOENT: the event was not added.
  */
 int kqfd_register(int fd, struct kevent *kev, struct thread *td, int mflag);
 #endif

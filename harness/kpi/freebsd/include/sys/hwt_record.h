@@ -1,4 +1,4 @@
-/* What the tracing framework tells user space about a context. */
+/* The records of a context that the tracing framework reports to user space. */
 #ifndef _SYS_HWT_RECORD_H_
 #define _SYS_HWT_RECORD_H_
 
@@ -18,7 +18,7 @@ enum hwt_record_type {
 };
 
 #ifdef _KERNEL
-/* The union's arm is chosen by the type, as in the user's form of a record. */
+/* record_type selects the member of the union, as in the user's record. */
 struct hwt_record_entry {
 	TAILQ_ENTRY(hwt_record_entry) next;
 	enum hwt_record_type record_type;

@@ -22,11 +22,11 @@ enum intr_type_flags {
 
 extern struct intr_event *clk_intr_event;
 
-/* EINVAL without a handler or with a foreign event. */
+/* EINVAL: no handler, or a foreign event. */
 int swi_add(struct intr_event **event, const char *name, driver_intr_t handler,
     void *arg, int priority, int flags, void **cookie);
 
-/* Marks the handler; marks before it runs merge.  SWI_FROMNMI takes no lock. */
+/* Marks the handler; marks before it runs merge.  SWI_FROMNMI: no lock. */
 void swi_sched(void *cookie, int flags);
 
 /* Waits until the handler is not running. */

@@ -1,4 +1,4 @@
-/* How FreeBSD makes the number of an ioctl. */
+/* FreeBSD's encoding of ioctl numbers. */
 #ifndef _SYS_IOCCOM_H_
 #define _SYS_IOCCOM_H_
 

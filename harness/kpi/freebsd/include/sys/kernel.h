@@ -1,4 +1,4 @@
-/* The order in which the parts of modules start, and what they declare. */
+/* The order in which parts of modules start, and module declarations. */
 #ifndef _SYS_KERNEL_H_
 #define _SYS_KERNEL_H_
 
@@ -25,8 +25,8 @@ enum sysinit_elem_order {
 
 extern int hz;
 
-/* What a module declares: a pointer to each record is in section topaz_modules,
- * from which the guest loads, starts and ends it. */
+/* Declarations of a module. Section topaz_modules has a pointer to each record;
+ * the guest loads, starts and unloads the module by them. */
 enum kpi_module_kind {
 	KPI_MODULE_DECLARE = 1,
 	KPI_MODULE_DEPEND = 2,
@@ -53,8 +53,8 @@ struct kpi_module_record {
  static const struct kpi_module_record *const unique##_ptr __used __section( \
      "topaz_modules") = &unique
 
-/* Called in the order of SI_*, among them the module's MOD_LOAD; and in reverse
- * after its MOD_UNLOAD. */
+/* Called in the order of SI_*, which includes the module's MOD_LOAD; SYSUNINIT
+ * in reverse, after MOD_UNLOAD. */
 #define SYSINIT(unique, si_sub, si_order, function, ident)        \
  KPI_MODULE_RECORD(kpi_init_##unique, .kind = KPI_MODULE_SYSINIT, \
      .name = #unique, .sub = (si_sub), .order = (si_order),       \

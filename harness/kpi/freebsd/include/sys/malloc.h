@@ -1,7 +1,7 @@
 /*
- * malloc(9).  The alignment of what it returns is FreeBSD's: powers of two up
- * to a page are aligned to their size, larger ones to a page and contiguous in
- * virtual addresses only.
+ * malloc(9), with FreeBSD's alignment: powers of two up to a page are aligned
+ * to their size, larger sizes to a page and contiguous in virtual addresses
+ * only.
  */
 #ifndef _SYS_MALLOC_H_
 #define _SYS_MALLOC_H_
@@ -37,15 +37,15 @@ void free(void *addr, struct malloc_type *type);
 void zfree(void *addr, struct malloc_type *type);
 
 /*
- * Whole pages that lie together physically, within [low, high], at the alignment
- * and across no multiple of the boundary (0: any).  NULL also with M_WAITOK: after
- * three tries FreeBSD gives up.  free(9) frees it, too.
+ * Whole pages, physically contiguous, within [low, high], at the alignment and
+ * across no multiple of the boundary (0: any).  NULL also with M_WAITOK:
+ * FreeBSD gives up after three tries. free(9) also frees it.
  */
 void *contigmalloc(u_long bytes, struct malloc_type *type, int flags,
     vm_paddr_t low, vm_paddr_t high, u_long alignment, vm_paddr_t boundary);
 void contigfree(void *addr, u_long bytes, struct malloc_type *type);
 
-/* A table of list heads; *mask is written with its size less one. */
+/* A table of list heads; *mask receives its size minus 1. */
 void *hashinit(int elements, struct malloc_type *type, u_long *mask);
 void hashdestroy(void *table, struct malloc_type *type, u_long mask);
 

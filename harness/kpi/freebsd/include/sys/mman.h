@@ -2,7 +2,7 @@
 #ifndef _SYS_MMAN_H_
 #define _SYS_MMAN_H_
 
-/* As in FreeBSD, where sources of hwt get vm_page_t and vm_object_t by it. */
+/* As in FreeBSD: sources of hwt get vm_page_t and vm_object_t from it. */
 #ifdef _KERNEL
 # include <vm/vm.h>
 #endif

@@ -1,7 +1,7 @@
 /*
- * Mutexes.  MTX_SPIN holds interrupts off and busy-waits; MTX_DEF sleeps.  The
- * guest panics where FreeBSD's assertions would: recursion, wrong owner,
- * sleeping with a spin mutex held.
+ * Mutexes.  MTX_SPIN keeps interrupts off and busy-waits; MTX_DEF sleeps.  The
+ * guest panics where FreeBSD's assertions would: recursion, wrong owner, sleep
+ * with a spin mutex held.
  */
 #ifndef _SYS_MUTEX_H_
 #define _SYS_MUTEX_H_

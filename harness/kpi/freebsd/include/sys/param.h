@@ -1,4 +1,4 @@
-/* Sizes and small arithmetic that most of FreeBSD's kernel assumes. */
+/* Sizes and small arithmetic that most of FreeBSD's kernel uses. */
 #ifndef _SYS_PARAM_H_
 #define _SYS_PARAM_H_
 

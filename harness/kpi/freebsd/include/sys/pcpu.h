@@ -1,4 +1,4 @@
-/* What a CPU knows about itself; the guest kernel keeps the storage. */
+/* Per-CPU data; the guest kernel has the storage. */
 #ifndef _SYS_PCPU_H_
 #define _SYS_PCPU_H_
 

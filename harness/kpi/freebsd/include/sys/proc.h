@@ -1,6 +1,6 @@
 /*
- * Processes and threads as FreeBSD's sources see them: each lies inside the
- * guest kernel's own and has only the fields that tracing code uses.
+ * Processes and threads in FreeBSD's form. Each is part of the guest kernel's
+ * structure and has only the fields that tracing code uses.
  */
 #ifndef _SYS_PROC_H_
 #define _SYS_PROC_H_

@@ -1,4 +1,4 @@
-/* Reference counts; a release tells whether it was the last. */
+/* Reference counts; a release returns whether it was the last. */
 #ifndef _SYS_REFCOUNT_H_
 #define _SYS_REFCOUNT_H_
 

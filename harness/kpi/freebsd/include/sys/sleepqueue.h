@@ -1,4 +1,4 @@
-/* Queues of sleepers: drivers sleep by msleep(9), and use nothing of these. */
+/* Sleep queues: drivers sleep with msleep(9) and do not use them. */
 #ifndef _SYS_SLEEPQUEUE_H_
 #define _SYS_SLEEPQUEUE_H_
 

@@ -1,4 +1,4 @@
-/* CPUs as a set, and running a function on several of them at once. */
+/* CPU sets, and running a function on several CPUs at once. */
 #ifndef _SYS_SMP_H_
 #define _SYS_SMP_H_
 
@@ -18,9 +18,9 @@ extern cpuset_t hlt_cpus_mask;
   if (!CPU_ABSENT(i))
 
 /*
- * Run setup, action and teardown on every CPU of the set with interrupts off
- * there, each step beginning when the one before has ended everywhere; NULL
- * steps are skipped.  Returns when all are done.  May not be called with
+ * Runs setup, action and teardown on every CPU of the set with interrupts off
+ * there.  A step begins when the previous one has ended on all CPUs; NULL steps
+ * are skipped.  Returns when all have ended.  Must not be called with
  * interrupts off.
  */
 void smp_rendezvous_cpus(cpuset_t map, void (*setup)(void *),

@@ -1,6 +1,6 @@
 /*
  * The kernel services that every FreeBSD source uses: assertions, console,
- * memory, access to user space, sleeping.
+ * memory, access to user space, sleep.
  */
 #ifndef _SYS_SYSTM_H_
 #define _SYS_SYSTM_H_
@@ -30,15 +30,15 @@ int vprintf(const char *, __builtin_va_list) __printflike(1, 0);
 int vsnprintf(char *, size_t, const char *, __builtin_va_list)
     __printflike(3, 0);
 
-/* User addresses are checked: EFAULT, and ENAMETOOLONG for a string. */
+/* User addresses are checked: EFAULT, or ENAMETOOLONG for a string. */
 int copyin(const void *uaddr, void *kaddr, size_t bytes);
 int copyout(const void *kaddr, void *uaddr, size_t bytes);
 int copyinstr(const void *uaddr, char *kaddr, size_t bytes_max, size_t *done);
 
 /*
- * Sleep on a channel, giving the mutex up; 0 when woken, EINTR when PCATCH is
- * set and the thread is told to die.  Time limits are in ticks; the guest has
- * none, and a caller that asks for one stops the run.
+ * Sleeps on a channel with the mutex released; 0 when woken, EINTR when PCATCH
+ * is set and the process is killed.  Time limits are in ticks; the guest has
+ * none, and a call with a time limit ends the run.
  */
 int _sleep(const void *chan, struct lock_object *lock, int priority,
     const char *wmesg, long timo);
@@ -51,7 +51,7 @@ int _sleep(const void *chan, struct lock_object *lock, int priority,
 void wakeup(const void *chan);
 void wakeup_one(const void *chan);
 
-/* The guest kernel has functions of these names, without td_critnest. */
+/* The guest kernel's functions of these names do not count td_critnest. */
 void critical_enter(void) __asm__("kpi_critical_enter");
 void critical_exit(void) __asm__("kpi_critical_exit");
 void spinlock_enter(void);

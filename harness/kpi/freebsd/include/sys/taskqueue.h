@@ -33,11 +33,11 @@ struct taskqueue *taskqueue_create(
 struct taskqueue *taskqueue_create_fast(
     const char *name, int mflags, taskqueue_enqueue_fn enqueue, void *context);
 
-/* The guest has one thread a queue, whatever the count. */
+/* The guest creates one thread for each queue, whatever the count. */
 int taskqueue_start_threads(struct taskqueue **queue, int count, int priority,
     const char *name, ...) __printflike(4, 5);
 
-/* Runs what is queued, and ends its thread. */
+/* Runs all queued tasks, and ends the thread. */
 void taskqueue_free(struct taskqueue *queue);
 
 /* EEXIST, with TASKQUEUE_FAIL_IF_PENDING: the task is queued already. */
@@ -45,7 +45,7 @@ int taskqueue_enqueue(struct taskqueue *queue, struct task *task);
 int taskqueue_enqueue_flags(
     struct taskqueue *queue, struct task *task, int flags);
 
-/* EBUSY: the task runs; *pending (may be NULL) gets how often it was queued. */
+/* EBUSY: the task runs; *pending (may be NULL): how often it was queued. */
 int taskqueue_cancel(
     struct taskqueue *queue, struct task *task, u_int *pending);
 
@@ -58,7 +58,7 @@ void taskqueue_thread_enqueue(void *context);
 
 #define TASKQUEUE_DECLARE(name) extern struct taskqueue *taskqueue_##name
 
-/* A queue that lives as long as the module. */
+/* A queue that exists as long as the module. */
 #define KPI_TASKQUEUE(name, create)                                    \
  struct taskqueue *taskqueue_##name;                                   \
  static void kpi_taskqueue_make_##name(void *arg)                      \

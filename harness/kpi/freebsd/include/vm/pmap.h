@@ -8,7 +8,7 @@
 void pmap_qenter(void *va, vm_page_t *pages, int count);
 void pmap_qremove(void *va, int count);
 
-/* The physical address of this very address; 0 where nothing is mapped. */
+/* The physical address of VA, to the byte; 0: not mapped. */
 vm_paddr_t pmap_kextract(vm_offset_t va);
 #define vtophys(va) pmap_kextract((vm_offset_t)(va))
 

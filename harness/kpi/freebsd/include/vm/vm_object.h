@@ -20,7 +20,7 @@ struct vm_object {
 #define VM_OBJECT_WLOCK(o)   mtx_lock(&(o)->lock)
 #define VM_OBJECT_WUNLOCK(o) kpi_object_unlock(o)
 
-/* Frees the object if its last reference has gone meanwhile. */
+/* Frees the object if its last reference was dropped meanwhile. */
 void kpi_object_unlock(vm_object_t object);
 void vm_object_reference(vm_object_t object);
 

@@ -1,4 +1,4 @@
-/* Physical pages: allocation one by one, and what a driver may read of them. */
+/* Physical pages: allocation one by one, and the fields that a driver reads. */
 #ifndef _VM_VM_PAGE_H_
 #define _VM_VM_PAGE_H_
 
@@ -37,7 +37,7 @@ struct vm_page {
 
 #define VM_PAGE_TO_PHYS(m)     ((m)->phys_addr)
 
-/* NULL if there is none; pages come in no order of addresses. */
+/* NULL: no page is free. Pages come in no order of addresses. */
 vm_page_t vm_page_alloc_noobj_contig(int req, u_long npages, vm_paddr_t low,
     vm_paddr_t high, u_long alignment, vm_paddr_t boundary,
     vm_memattr_t memattr);

@@ -22,10 +22,10 @@ vm_object_t cdev_pager_allocate(void *handle, enum obj_type type,
     const struct cdev_pager_ops *ops, vm_ooffset_t size, vm_prot_t prot,
     vm_ooffset_t foff, struct ucred *cred);
 
-/* Takes the page from the object and out of every mapping. */
+/* Removes the page from the object and from every mapping. */
 void cdev_pager_free_page(vm_object_t object, vm_page_t m);
 
-/* Drops a reference to the object, which is locked and stays so. */
+/* Drops a reference to the object, which is locked and stays locked. */
 void vm_pager_deallocate(vm_object_t object);
 
 #endif

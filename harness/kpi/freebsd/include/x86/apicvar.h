@@ -5,8 +5,8 @@
 #include <sys/types.h>
 
 /*
- * Users are counted; the first unmasks the LVT entry on all CPUs, as an NMI;
- * the last masks it.  enable returns 0 where there is no such entry, else 1.
+ * Users are counted: the first unmasks the LVT entry, as an NMI, on all CPUs;
+ * the last masks it. enable returns 0 without such an entry, else 1.
  */
 int lapic_enable_pcint(void);
 void lapic_disable_pcint(void);
@@ -19,7 +19,7 @@ void lapic_reenable_pcint(void);
 #define lapic_disable_pmc()  lapic_disable_pcint()
 #define lapic_reenable_pmc() lapic_reenable_pcint()
 
-/* Of older ones: the calling CPU's entry alone, without a count. */
+/* Of older versions: only the calling CPU's entry, without a count. */
 void lapic_enable_pt_pmi(void);
 void lapic_disable_pt_pmi(void);
 void lapic_reenable_pt_pmi(void);

@@ -1,4 +1,4 @@
-/* The same by FreeBSD's installed path. */
+/* The same header at FreeBSD's installed path. */
 #ifndef _X86_SPECIALREG_H_
 #define _X86_SPECIALREG_H_
 

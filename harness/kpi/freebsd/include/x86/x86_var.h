@@ -1,4 +1,4 @@
-/* What the kernel knows of the CPU, and its list of NMI handlers. */
+/* Identification of the CPU, and the list of NMI handlers. */
 #ifndef _X86_X86_VAR_H_
 #define _X86_X86_VAR_H_
 
@@ -13,8 +13,8 @@ extern u_int cpu_high;           /* CPUID 0: EAX */
 extern u_int cpu_id;             /* CPUID 1: EAX */
 
 /*
- * Every handler is called for every NMI that is not an IPI; if none returns
- * nonzero the kernel panics.  Removing one that was never registered panics.
+ * Every handler is called for every NMI that is not an IPI; the host judges an
+ * unclaimed one.  Panics for a handler that was never registered.
  */
 void nmi_register_handler(int (*handler)(struct trapframe *));
 void nmi_remove_handler(int (*handler)(struct trapframe *));

@@ -1,4 +1,4 @@
-/* The configuration that user space hands to the processor trace backend. */
+/* The configuration that user space passes to the processor trace backend. */
 #ifndef _AMD64_PT_PT_H_
 #define _AMD64_PT_PT_H_
 

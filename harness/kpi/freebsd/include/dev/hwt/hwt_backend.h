@@ -1,4 +1,4 @@
-/* What a tracing backend gives the framework. */
+/* The interface of a tracing backend to the framework. */
 #ifndef _DEV_HWT_HWT_BACKEND_H_
 #define _DEV_HWT_HWT_BACKEND_H_
 
@@ -10,7 +10,7 @@ struct hwt_vm;
 
 /*
  * The framework tests only enable_smp, thread_alloc and thread_free for NULL;
- * it never calls disable_smp and dump.
+ * it never calls disable_smp or dump.
  */
 struct hwt_backend_ops {
 	int (*hwt_backend_init)(struct hwt_context *ctx);
@@ -44,13 +44,13 @@ struct hwt_backend {
 	bool kva_req; /* buffers are mapped in the kernel */
 };
 
-/* EINVAL when a part is missing; of equal names the newest is found. */
+/* EINVAL: a part is missing. Of equal names a lookup finds the newest. */
 int hwt_backend_register(struct hwt_backend *backend);
 
-/* EINVAL for NULL, ENOENT; contexts that use the backend are not looked for. */
+/* EINVAL: NULL; ENOENT. Contexts that use the backend are not checked. */
 int hwt_backend_unregister(struct hwt_backend *backend);
 
-/* The framework's own: NULL, none of that name; then the operations. */
+/* For the framework only. hwt_backend_lookup: NULL if there is none. */
 struct hwt_backend *hwt_backend_lookup(const char *name);
 void hwt_backend_load(void);
 void hwt_backend_unload(void);
@@ -70,7 +70,7 @@ int hwt_backend_svc_buf(
 int hwt_backend_thread_alloc(struct hwt_context *ctx, struct hwt_thread *thr);
 void hwt_backend_thread_free(struct hwt_thread *thr);
 
-/* The mutex is hwt_backend.c's. */
+/* The mutex is in hwt_backend.c. */
 #define HWT_BACKEND_LOCK()   mtx_lock(&hwt_backend_mtx)
 #define HWT_BACKEND_UNLOCK() mtx_unlock(&hwt_backend_mtx)
 

@@ -1,4 +1,4 @@
-/* A context's configuration: it lies in struct hwt_context. */
+/* A context's configuration, which is in struct hwt_context. */
 #ifndef _DEV_HWT_HWT_CONFIG_H_
 #define _DEV_HWT_HWT_CONFIG_H_
 

@@ -31,7 +31,7 @@ struct hwt_context {
 	int ident;
 
 	int kqueue_fd;
-	struct thread *hwt_td; /* that asked for the context */
+	struct thread *hwt_td; /* that requested the context */
 
 	/* CPU mode; in thread mode the map is the backend's. */
 	cpuset_t cpu_map;
@@ -56,7 +56,7 @@ struct hwt_context {
 	struct mtx mtx;     /* spin: lists, config, state */
 	struct mtx rec_mtx; /* sleep: waiting for records */
 	enum hwt_ctx_state state;
-	u_int refcnt; /* hooks at work; starts at 0 */
+	u_int refcnt; /* hooks in progress; starts at 0 */
 };
 
 #define HWT_CTX_LOCK(ctx)          mtx_lock_spin(&(ctx)->mtx)

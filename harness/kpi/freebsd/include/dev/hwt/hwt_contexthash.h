@@ -5,14 +5,14 @@
 struct hwt_context;
 struct proc;
 
-/* A hit holds a reference, which hwt_ctx_put() gives back. */
+/* The result has a reference, which hwt_ctx_put() drops; NULL: none. */
 struct hwt_context *hwt_contexthash_lookup(struct proc *p);
 void hwt_contexthash_insert(struct hwt_context *ctx);
 void hwt_contexthash_remove(struct hwt_context *ctx);
 void hwt_contexthash_load(void);
 void hwt_contexthash_unload(void);
 
-/* Spin: taken in the scheduler's switch.  The mutex is hwt_contexthash.c's. */
+/* Spin: taken in the scheduler's switch.  The mutex is in hwt_contexthash.c. */
 #define HWT_CTXHASH_LOCK()   mtx_lock_spin(&hwt_contexthash_mtx)
 #define HWT_CTXHASH_UNLOCK() mtx_unlock_spin(&hwt_contexthash_mtx)
 

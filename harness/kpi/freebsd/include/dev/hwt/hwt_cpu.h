@@ -16,7 +16,7 @@ struct hwt_cpu {
 struct hwt_cpu *hwt_cpu_alloc(void);
 void hwt_cpu_free(struct hwt_cpu *cpu);
 
-/* The context is locked; it has a CPU; NULL: not of the context. */
+/* The context is locked and has a CPU. hwt_cpu_get: NULL if not in it. */
 struct hwt_cpu *hwt_cpu_first(struct hwt_context *ctx);
 struct hwt_cpu *hwt_cpu_get(struct hwt_context *ctx, int cpu_id);
 void hwt_cpu_insert(struct hwt_context *ctx, struct hwt_cpu *cpu);

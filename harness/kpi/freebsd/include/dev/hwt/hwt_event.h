@@ -9,12 +9,12 @@
 #ifdef _KERNEL
 # include <sys/_task.h>
 
-/* Queues the task, which the call initialises; ARG is handed to the handler, and
- * for HWT_KQ_NEW_RECORD_EV has to be the context. */
+/* Initialises and queues the task; the handler gets ARG, which must be the
+ * context for HWT_KQ_NEW_RECORD_EV. */
 int hwt_event_send(
     int ev_type, struct task *task, task_fn_t *handler, void *arg);
 
-/* Waits until all that was sent has been handled. */
+/* Waits until all sent events have been handled. */
 void hwt_event_drain_all(void);
 #endif
 

@@ -14,7 +14,7 @@ struct thread;
 #define HWT_MMAP            6
 #define HWT_EXEC            7
 
-/* The kernel's; the framework sets it. */
+/* Defined by the kernel, set by the framework. */
 extern void (*hwt_hook)(struct thread *td, int func, void *arg);
 
 #define HWT_HOOK_INSTALLED (hwt_hook != NULL)
@@ -24,7 +24,7 @@ extern void (*hwt_hook)(struct thread *td, int func, void *arg);
    (hwt_hook)((td), (func), (arg));  \
  } while (0)
 
-/* The framework's own. */
+/* For the framework only. */
 void hwt_hook_load(void);
 void hwt_hook_unload(void);
 

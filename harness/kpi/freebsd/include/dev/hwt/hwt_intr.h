@@ -4,7 +4,7 @@
 
 #include <machine/frame.h>
 
-/* The kernel's; called for every NMI while it is not NULL; nonzero: it was its. */
+/* Defined by the kernel. If set, called for every NMI; nonzero: claimed. */
 extern int (*hwt_intr)(struct trapframe *tf);
 
 #endif

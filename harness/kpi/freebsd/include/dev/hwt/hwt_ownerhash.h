@@ -11,7 +11,7 @@ void hwt_ownerhash_remove(struct hwt_owner *ho);
 void hwt_ownerhash_load(void);
 void hwt_ownerhash_unload(void);
 
-/* The mutex is hwt_ownerhash.c's. */
+/* The mutex is in hwt_ownerhash.c. */
 #define HWT_OWNERHASH_LOCK()   mtx_lock(&hwt_ownerhash_mtx)
 #define HWT_OWNERHASH_UNLOCK() mtx_unlock(&hwt_ownerhash_mtx)
 

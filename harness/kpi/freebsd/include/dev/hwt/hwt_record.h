@@ -9,13 +9,13 @@ struct hwt_record_get;
 struct thread;
 
 /*
- * Queues a copy of the entry, allocated with those flags (without memory it is
- * lost), and wakes readers.  Not from an NMI and not with a spin mutex held.
+ * Queues a copy of the entry, allocated with the given flags (without memory it
+ * is lost), and wakes readers.  Not from an NMI and not with a spin mutex held.
  */
 void hwt_record_ctx(
     struct hwt_context *ctx, struct hwt_record_entry *entry, int flags);
 
-/* The framework's own. */
+/* For the framework only. */
 void hwt_record_load(void);
 void hwt_record_unload(void);
 void hwt_record_td(
