@@ -1,7 +1,7 @@
 /*
  * A trace buffer: its configuration, its chunks and tables in the guest's
- * frames, and what the last Stop found in it.  Only frames that tracing is off
- * for may be freed; who calls sees to that.
+ * frames, and its state after the last Stop.  Frames may be freed only while
+ * tracing into them is off; the caller ensures this.
  */
 #ifndef TOPAZ_DRIVER_INSNTRACE_BUFFER_H
 #define TOPAZ_DRIVER_INSNTRACE_BUFFER_H
@@ -10,13 +10,13 @@
 #include "driver/insntrace/topa.h"
 
 struct buffer {
-	struct buffer *next; /* on its way to buffer_destroy_all */
+	struct buffer *next; /* in a list for buffer_destroy_all */
 	uint32_t descriptor;
 	struct insntrace_config config;
 	struct topa topa;
-	bool mapped; /* a user mapping was made of it */
+	bool mapped; /* a process has mapped it */
 	struct insntrace_buffer_state state;
-	enum insntrace_status state_status; /* what GetBufferState gives */
+	enum insntrace_status state_status; /* the result of GetBufferState */
 };
 
 /* CONFIG has passed config_check.  NULL: no memory. */
@@ -24,12 +24,12 @@ struct buffer *buffer_create(
     uint32_t descriptor, const struct insntrace_config *config);
 
 /*
- * Frees a list of buffers; their frames leave all user mappings first, for
- * which the processes are locked: the caller holds no lock.
+ * Frees a list of buffers.  Their frames are first unmapped from all processes,
+ * which locks each process: the caller holds no lock.
  */
 void buffer_destroy_all(struct buffer *list);
 
-/* Where OFFSET of the buffer is among the device's mappings. */
+/* The offset in the device's mappings of OFFSET in the buffer. */
 uint64_t buffer_map_offset(const struct buffer *buffer, uint64_t offset);
 
 /* The frame at OFFSET, below the buffer's size. */

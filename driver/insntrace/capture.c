@@ -16,7 +16,7 @@ capture_look(struct capture_progress *progress, const struct topa *topa,
 		progress->unsure = true;
 		return;
 	}
-	/* The end is the beginning. */
+	/* The end of the buffer is the same position as its beginning. */
 	position %= topa_bytes(topa);
 	if (position < progress->position)
 		progress->wraps++;
@@ -30,8 +30,8 @@ flags_of(uint64_t status)
 	    ((status & STATUS_ERROR) != 0 ? INSNTRACE_STATE_ERROR : 0);
 }
 
-/* Stopped at its end, the CPU stands there or, where it has followed the END
- * entry, at the beginning again: then there was a PMI. */
+/* After a stop at the end, the position is the end or, if the CPU has followed
+ * the END entry, the beginning: then there was a PMI. */
 static bool
 is_full(const struct topa *topa, const struct capture_progress *progress,
     const struct hw_capture *last, uint64_t position)

@@ -66,7 +66,7 @@ range_last(const struct insntrace_range *range)
 	return range->start + range->bytes - 1;
 }
 
-/* The bits of IA32_RTIT_CTL that may be asked for. */
+/* The bits of IA32_RTIT_CTL that a configuration may set. */
 static uint64_t
 ctl_allowed(const struct caps *caps)
 {
@@ -95,8 +95,8 @@ ctl_field(uint64_t ctl, uint64_t mask)
 	return (uint32_t)((ctl & mask) / (mask & -mask));
 }
 
-/* SDM vol. 3, 33.2.8.2: a value that its bitmap lacks is #GP, whether or not
- * the packet is enabled; 0 is what a CPU without the field has. */
+/* SDM vol. 3, 33.2.8.2: a value that is not in its bitmap is #GP, even if the
+ * packet is disabled. A CPU without the field permits only 0. */
 static bool
 frequency_allowed(uint64_t ctl, uint64_t mask, uint32_t map)
 {
@@ -131,7 +131,7 @@ canonical(uint64_t address)
 	return top == 0 || top == 0x1ffff;
 }
 
-/* Not empty and without a hole in it, if it is used; else left out. */
+/* If used: not empty and within one canonical half; if unused: all 0. */
 static bool
 range_good(const struct insntrace_range *range, uint32_t cfg)
 {
@@ -149,7 +149,7 @@ filters_good(const struct insntrace_config *config)
 {
 	bool cr3 = (config->ctl & RTIT_CTL_CR3FILTER) != 0;
 
-	/* No address space is at 0: such a filter would match nothing. */
+	/* CR3 is never 0: such a filter would match nothing. */
 	if (cr3 == (config->cr3_match == 0) ||
 	    (config->cr3_match & CR3_RESERVED) != 0)
 		return false;
@@ -178,11 +178,11 @@ config_check(const struct caps *caps, const struct insntrace_config *config)
 	if (!size_good(config) || config->stop_on_full > 1 ||
 	    config->reserved != 0)
 		return INSNTRACE_INVALID_ARGS;
-	/* Where a chunk more is a round more, wraps cannot be told. */
+	/* With fewer chunks the number of wraps is ambiguous. */
 	if (config->stop_on_full == 0 &&
 	    config->chunk_count < INSNTRACE_CIRCULAR_CHUNKS_MIN)
 		return INSNTRACE_INVALID_ARGS;
-	/* One output entry and the END entry is all that such a CPU takes. */
+	/* Such a CPU permits only one output entry and the END entry. */
 	if (!caps->topa_multi && config->chunk_count > 1)
 		return INSNTRACE_NOT_SUPPORTED;
 	if (!ctl_good(caps, config->ctl) || !filters_good(config))

@@ -1,8 +1,8 @@
 /*
- * What a CPU can do (CPUID leaf 14H) and whether a buffer's configuration
- * keeps to that and to the driver's limits.  Pure: no CPUID, no MSR.  A
- * configuration that passes can be written to the MSRs without #GP, and has
- * something to trace.
+ * The capabilities of a CPU (CPUID leaf 14H), and the check of a buffer's
+ * configuration against them and the driver's limits.  Pure: no CPUID, no MSR.
+ * A configuration that passes can be written to the MSRs without #GP, and
+ * enables something to trace.
  */
 #ifndef TOPAZ_DRIVER_INSNTRACE_CONFIG_H
 #define TOPAZ_DRIVER_INSNTRACE_CONFIG_H
@@ -52,15 +52,15 @@ struct caps {
 
 void caps_decode(const struct cpuid_words *words, struct caps *caps);
 
-/* Takes out of CAPS what OTHER has not: the cores of a hybrid part differ. */
+/* Removes from CAPS what OTHER does not have: hybrid CPUs differ. */
 void caps_meet(struct caps *caps, const struct caps *other);
 
-/* The last byte of a range, which ADDRn_B holds: the hardware's is inclusive.
- */
+/* The last byte of a range, for ADDRn_B: the hardware's range includes
+ * it. */
 uint64_t range_last(const struct insntrace_range *range);
 
-/* INVALID_ARGS, or NOT_SUPPORTED: more chunks than the CPU's tables can have.
- */
+/* INVALID_ARGS; NOT_SUPPORTED: more chunks than the CPU's tables
+ * permit. */
 enum insntrace_status config_check(
     const struct caps *caps, const struct insntrace_config *config);
 

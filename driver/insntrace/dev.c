@@ -1,6 +1,6 @@
 /*
- * The module and its device: ioctls are copied in and out here and nowhere
- * else.
+ * The module and its device. Only this file copies the arguments of ioctls in
+ * and out.
  */
 #include "driver/insntrace/ops.h"
 #include "harness/guest/kern.h"
@@ -17,7 +17,7 @@ struct command {
 	enum insntrace_command number;
 	enum op op;
 	size_t bytes; /* of the argument */
-	bool answers; /* it is written back */
+	bool answers; /* the argument is written back */
 };
 
 static const struct command commands[] = {
@@ -52,7 +52,7 @@ find_command(uint64_t number)
 	return NULL;
 }
 
-/* An answer that cannot be written is found out before anything is done. */
+/* Finds out that the result cannot be written before the operation starts. */
 static int
 device_ioctl(struct device *device, uint64_t number, uint64_t user_arg)
 {
@@ -103,7 +103,7 @@ static const struct device_ops device_ops = {
 static struct device *insntrace_device;
 static void (*next_process_exiting)(struct process *process);
 
-/* An owner that dies leaves no CPU tracing. */
+/* If the owner exits, no CPU continues to trace. */
 static void
 process_exiting(struct process *process)
 {

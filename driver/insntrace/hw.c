@@ -61,8 +61,8 @@ hw_start(const struct caps *caps, const struct hw_setup *setup)
 {
 	wrmsr64(MSR_RTIT_OUTPUT_BASE, setup->output_base);
 	wrmsr64(MSR_RTIT_MASK_PTRS, 0);
-	/* Stopped and Error would keep it off, and a PacketByteCnt left over
-	 * would put off the first PSB: SDM vol. 3, 33.2.8.4. */
+	/* Stopped and Error would keep tracing off, and an old PacketByteCnt
+	 * would delay the first PSB: SDM vol. 3, 33.2.8.4. */
 	wrmsr64(MSR_RTIT_STATUS, 0);
 	write_filters(caps, setup);
 	hw_pmi_acknowledge();
@@ -110,8 +110,8 @@ hw_pause(void)
 void
 hw_resume(uint64_t ctl)
 {
-	/* SDM vol. 3, 33.2.7.2, "ToPA STOP": the offset stands at the region's
-	 * size, where output cannot go on. */
+	/* SDM vol. 3, 33.2.7.2, "ToPA STOP": the offset equals the region's
+	 * size, and output cannot continue there. */
 	if ((ctl & RTIT_CTL_TRACEEN) != 0 &&
 	    (rdmsr64(MSR_RTIT_STATUS) & STATUS_STOPPED) == 0)
 		wrmsr64(MSR_RTIT_CTL, ctl);

@@ -1,14 +1,14 @@
 /*
- * The tracing hardware of the CPU that calls: CPUID, the IA32_RTIT_* MSRs, the
- * PMI's status bit and its LVT entry.  The order of the writes is all the
- * policy here.  No XSAVES.
+ * The tracing hardware of the calling CPU: CPUID, the IA32_RTIT_* MSRs, the
+ * PMI's status bit and its LVT entry.  The only policy here is the order of the
+ * writes.  No XSAVES.
  */
 #ifndef TOPAZ_DRIVER_INSNTRACE_HW_H
 #define TOPAZ_DRIVER_INSNTRACE_HW_H
 
 #include "driver/insntrace/config.h"
 
-/* What a CPU traces with: each field is a register's value. */
+/* The setup of a CPU's trace: each field is the value of a register. */
 struct hw_setup {
 	uint64_t ctl; /* TraceEn and ToPA included */
 	uint64_t output_base;
@@ -16,26 +16,26 @@ struct hw_setup {
 	uint64_t addr_a[INSNTRACE_RANGES_MAX], addr_b[INSNTRACE_RANGES_MAX];
 };
 
-/* Registers as tracing left them. */
+/* The registers after tracing. */
 struct hw_capture {
 	uint64_t status, output_base, mask_ptrs;
 };
 
-/* Of the CPU that calls only: others may differ. */
+/* Reads those of the calling CPU only; other CPUs may differ. */
 void hw_read_caps(struct caps *caps);
 
-/* Tracing runs from the beginning of the tables when it returns. */
+/* On return tracing runs, from the beginning of the tables. */
 void hw_start(const struct caps *caps, const struct hw_setup *setup);
 /* TraceEn = 0; everything written is in memory. */
 void hw_stop(const struct hw_setup *setup);
-/* With TraceEn = 0: what the registers hold; and clears all of them. */
+/* Call with TraceEn = 0.  Reads the registers; clears all of them. */
 void hw_capture(struct hw_capture *capture);
 void hw_clear(const struct caps *caps);
 
 /*
- * For the PMI's handler: stops tracing for as long as it runs, and lets it go
- * on as it was.  pause returns what resume wants; resume of a CPU that did not
- * trace, or whose tracing has stopped by itself, leaves it off.
+ * For the PMI handler: stops tracing while the handler runs, and resumes it
+ * unchanged.  hw_pause returns the argument of hw_resume.  A CPU that did not
+ * trace, or whose tracing has stopped by itself, stays off.
  */
 uint64_t hw_pause(void);
 void hw_resume(uint64_t ctl);

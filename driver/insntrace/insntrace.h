@@ -1,7 +1,7 @@
 /*
- * /dev/insntrace as ring 3 sees it: the operations of Zircon's insntrace
- * controller as ioctls, and its status codes.  No thread mode.  Needs only
- * <stdint.h>; every structure is the same in both rings.
+ * The interface of /dev/insntrace to ring 3: the operations of Zircon's
+ * insntrace controller as ioctls, and its status codes.  No thread mode.  Needs
+ * only <stdint.h>; every structure has the same layout in both rings.
  */
 #ifndef TOPAZ_DRIVER_INSNTRACE_INSNTRACE_H
 #define TOPAZ_DRIVER_INSNTRACE_INSNTRACE_H
@@ -11,37 +11,37 @@
 #define INSNTRACE_PATH "/dev/insntrace"
 
 /*
- * What an ioctl fails with, beside the kernel's own errors (a bad address, a
- * bad file, an unknown command): all above those.  An operation that fails has
- * changed nothing.
+ * Errors of an ioctl, in addition to the kernel's own (a bad address, a bad
+ * file, an unknown command), and all greater than those.  An operation that
+ * fails has changed nothing.
  */
 enum insntrace_status {
 	INSNTRACE_OK = 0,
-	INSNTRACE_BAD_STATE = 201, /* not in this state: see README.md */
+	INSNTRACE_BAD_STATE = 201, /* wrong state, see README.md */
 	INSNTRACE_INVALID_ARGS =
-	    202, /* outside limits, or the CPU's abilities */
+	    202, /* beyond the limits or the CPU's features */
 	INSNTRACE_NO_RESOURCES = 203,  /* every trace has its buffer already */
 	INSNTRACE_NOT_SUPPORTED = 204, /* thread mode, or the CPU cannot */
 	INSNTRACE_NO_MEMORY = 205,
-	INSNTRACE_INTERNAL = 206,  /* the hardware's position is in no table,
-				      or a table has changed */
-	INSNTRACE_DATA_LOSS = 207, /* PMIs were lost: how much was written and
-				      where it begins, nobody knows */
+	INSNTRACE_INTERNAL = 206,  /* the position is in no table, or a
+				      table has changed */
+	INSNTRACE_DATA_LOSS = 207, /* PMIs were lost: the number of bytes
+				      and their beginning are unknown */
 };
 
 /* An ioctl's command and the structure that its argument points to. */
 enum insntrace_command {
-	INSNTRACE_INITIALIZE = 0x4901,  /* insntrace_allocation */
-	INSNTRACE_TERMINATE,            /* no argument */
-	INSNTRACE_GET_ALLOCATION,       /* insntrace_allocation */
-	INSNTRACE_ALLOCATE_BUFFER,      /* insntrace_buffer: gives descriptor */
-	INSNTRACE_FREE_BUFFER,          /* insntrace_buffer: takes descriptor */
-	INSNTRACE_GET_BUFFER_CONFIG,    /* insntrace_buffer */
-	INSNTRACE_GET_BUFFER_STATE,     /* insntrace_buffer_state */
-	INSNTRACE_GET_CHUNK,            /* insntrace_chunk */
-	INSNTRACE_START,                /* no argument */
-	INSNTRACE_STOP,                 /* no argument */
-	INSNTRACE_ASSIGN_THREAD_BUFFER, /* no argument: NOT_SUPPORTED */
+	INSNTRACE_INITIALIZE = 0x4901,   /* insntrace_allocation */
+	INSNTRACE_TERMINATE,             /* no argument */
+	INSNTRACE_GET_ALLOCATION,        /* insntrace_allocation */
+	INSNTRACE_ALLOCATE_BUFFER,       /* insntrace_buffer: out: descriptor */
+	INSNTRACE_FREE_BUFFER,           /* insntrace_buffer: in: descriptor */
+	INSNTRACE_GET_BUFFER_CONFIG,     /* insntrace_buffer */
+	INSNTRACE_GET_BUFFER_STATE,      /* insntrace_buffer_state */
+	INSNTRACE_GET_CHUNK,             /* insntrace_chunk */
+	INSNTRACE_START,                 /* no argument */
+	INSNTRACE_STOP,                  /* no argument */
+	INSNTRACE_ASSIGN_THREAD_BUFFER,  /* no argument: NOT_SUPPORTED */
 	INSNTRACE_RELEASE_THREAD_BUFFER, /* no argument: NOT_SUPPORTED */
 };
 
@@ -62,7 +62,7 @@ struct insntrace_allocation {
 	uint32_t trace_count; /* CPU mode: the number of CPUs */
 };
 
-/* All bytes of [START, START + BYTES); ADDRn_CFG of ctl says what for. */
+/* All bytes of [START, START + BYTES); ADDRn_CFG of ctl gives the purpose. */
 struct insntrace_range {
 	uint64_t start, bytes;
 };
@@ -78,7 +78,7 @@ struct insntrace_config {
 };
 
 struct insntrace_buffer {
-	uint32_t descriptor; /* CPU mode: the CPU whose trace it takes */
+	uint32_t descriptor; /* CPU mode: the CPU that traces into it */
 	uint32_t reserved;   /* 0 */
 	struct insntrace_config config;
 };
@@ -87,22 +87,22 @@ struct insntrace_buffer {
 #define INSNTRACE_STATE_ERROR   2u /* STATUS.Error: an operational error */
 
 /*
- * As the last Stop left it.  The buffer holds the last min(written, size)
+ * The state after the last Stop.  The buffer holds the last min(written, size)
  * bytes; the oldest of them is at 0 if written <= size, else at POSITION.
  */
 struct insntrace_buffer_state {
 	uint32_t descriptor;
 	uint32_t flags;         /* INSNTRACE_STATE_* */
 	uint64_t size_bytes;    /* of the buffer */
-	uint64_t written_bytes; /* since Start, those overwritten included */
-	uint64_t position;      /* where the next byte would go */
+	uint64_t written_bytes; /* since Start, overwritten ones included */
+	uint64_t position;      /* of the next byte */
 	uint64_t wraps;         /* rounds; stop_on_full: 1 if it is full */
 	uint64_t status;        /* IA32_RTIT_STATUS */
 };
 
 /*
- * Where to map a chunk.  A buffer's chunks follow each other, so that a mapping
- * may take any whole pages of one buffer; it is read-only.
+ * The offset for mapping a chunk.  A buffer's chunks are adjacent, so a mapping
+ * may cover any whole pages of one buffer; it is read-only.
  */
 struct insntrace_chunk {
 	uint32_t descriptor;

@@ -3,12 +3,12 @@
 #include "harness/guest/kern.h"
 
 /*
- * How often intr_end looks for a PMI's handler to have run.  Model choice: SDM
+ * How often intr_end polls for the PMI handler to have run.  Model choice: SDM
  * vol. 3, 33.2.7.2, "ToPA PMI" calls the skid small and gives no number.
  */
 #define LOOKS_MAX 10000u
 
-/* While active, the handler's; else intr_begin's and intr_end's. */
+/* While active, used by the handler; else by intr_begin and intr_end. */
 struct intr_cpu {
 	bool active;
 	const struct topa *topa;
@@ -25,7 +25,7 @@ intr_self(void)
 
 /*
  * Tracing is off from before the position is read until the LVT entry is
- * unmasked: a chunk filled in between would set a bit that is about to be
+ * unmasked: a chunk that fills meanwhile would set a bit that is about to be
  * cleared, or raise a PMI that the mask drops (SDM vol. 3, 33.2.7.2, "ToPA
  * PMI").
  */
@@ -55,7 +55,7 @@ intr_handle(struct trap_frame *frame)
 		return 1;
 	}
 	/* A PMI without its bit: no chunk was filled, but the entry is masked
-	 * and would drop those to come. */
+	 * and would drop later PMIs. */
 	if (hw_pmi_masked())
 		hw_pmi_unmask();
 	return 0;
@@ -84,9 +84,9 @@ intr_begin(const struct topa *topa)
 }
 
 /*
- * A chunk may have been filled just before tracing stopped; its PMI is on its
- * way to the handler.  One that never comes was dropped: harmless, as Stop
- * looks too, unless the entry is masked.  Then so were all those since.
+ * A chunk may have filled just before tracing stopped, with its PMI still
+ * pending.  A PMI that never comes was dropped: harmless, since Stop reads the
+ * position, too, unless the entry is masked; then all later PMIs were dropped.
  */
 void
 intr_end(struct capture_progress *progress)

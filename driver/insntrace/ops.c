@@ -4,8 +4,8 @@
 #include "harness/guest/kern.h"
 
 /*
- * The lock is taken inside a process's (ops_map_frame): under it no process is
- * locked.  Buffers are therefore taken out under it and freed after it.
+ * ops_map_frame takes the lock with a process's lock held, so it is never held
+ * when a process is locked.  Buffers are removed under it and freed after it.
  */
 struct session {
 	struct mutex lock;
@@ -18,7 +18,7 @@ struct session {
 
 static struct session session = { .lock = MUTEX_INIT("insntrace") };
 static struct caps cpu_caps[CPUS_MAX]; /* of each CPU */
-static struct caps caps;               /* that all of them have */
+static struct caps caps;               /* common to all CPUs */
 
 static struct buffer *
 find_buffer(uint32_t descriptor)
@@ -187,7 +187,7 @@ static enum insntrace_status (*const handlers[OP_COUNT])(void *args) = {
 	[OP_THREAD_BUFFER] = op_thread_buffer,
 };
 
-/* Ends what holds the lock. */
+/* Releases the lock and frees the removed buffers. */
 static void
 unlock(void)
 {
@@ -205,7 +205,7 @@ read_caps_here(void *arg)
 	hw_read_caps(&cpu_caps[cpu_number()]);
 }
 
-/* One configuration is for all CPUs, so it asks what every one of them can do. */
+/* One configuration is for all CPUs, so only common features are permitted. */
 void
 ops_init(void)
 {
@@ -215,7 +215,7 @@ ops_init(void)
 		caps_meet(&caps, &cpu_caps[i]);
 }
 
-/* The lock is held. */
+/* Called with the lock held. */
 static enum insntrace_status
 run_locked(enum op op, void *args)
 {
@@ -242,7 +242,7 @@ ops_run(enum op op, void *args)
 	return status;
 }
 
-/* The buffer that all of [OFFSET, +BYTES) is in; the lock is held. */
+/* The buffer that contains all of [OFFSET, +BYTES).  The lock is held. */
 static enum insntrace_status
 find_mapped(uint64_t offset, uint64_t bytes, struct buffer **buffer)
 {

@@ -15,7 +15,7 @@ static const unsigned char table[OP_COUNT][STATE_COUNT] = {
 	[OP_ALLOCATE_BUFFER] = { [STATE_ALLOCATED] = ALLOCATED },
 	[OP_FREE_BUFFER] = { [STATE_ALLOCATED] = ALLOCATED },
 	[OP_GET_BUFFER_CONFIG] = { ABSENT, ALLOCATED, ACTIVE },
-	/* Of a buffer that is being written nothing is handed out. */
+	/* State and chunks are not available while the buffers are written. */
 	[OP_GET_BUFFER_STATE] = { [STATE_ALLOCATED] = ALLOCATED },
 	[OP_GET_CHUNK] = { [STATE_ALLOCATED] = ALLOCATED },
 	[OP_START] = { [STATE_ALLOCATED] = ACTIVE },

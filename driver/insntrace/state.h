@@ -11,7 +11,7 @@
 
 enum state {
 	STATE_CLOSED,    /* no traces */
-	STATE_ALLOCATED, /* traces, with buffers or without */
+	STATE_ALLOCATED, /* traces, with or without buffers */
 	STATE_ACTIVE,    /* every CPU traces into its buffer */
 	STATE_COUNT,
 };

@@ -4,8 +4,8 @@
 
 /*
  * SDM vol. 3, 33.2.7.2 "Table of Physical Addresses (ToPA)", table "ToPA Table
- * Entry Fields": the base is a page's number at bit 12; a region is aligned to
- * its size; an END entry's base is that of the next table.
+ * Entry Fields": the base is a page number at bit 12; a region is aligned to
+ * its size; the base of an END entry is that of the next table.
  */
 #define ENTRY_END        (UINT64_C(1) << 0)
 #define ENTRY_INT        (UINT64_C(1) << 2)
@@ -13,8 +13,8 @@
 #define ENTRY_SIZE_SHIFT 6
 #define ENTRY_BASE_SHIFT 12
 
-/* SDM vol. 3, 33.2.8.8 "IA32_RTIT_OUTPUT_MASK_PTRS MSR": the entry's number at
- * bit 7, the offset in its region at bit 32. */
+/* SDM vol. 3, 33.2.8.8 "IA32_RTIT_OUTPUT_MASK_PTRS MSR": the number of the
+ * entry at bit 7, the offset in its region at bit 32. */
 #define PTRS_ENTRY_SHIFT  7
 #define PTRS_ENTRY_MASK   UINT64_C(0x1ffffff)
 #define PTRS_OFFSET_SHIFT 32
@@ -67,8 +67,8 @@ topa_bytes(const struct topa *topa)
 	return topa->chunk_count * topa_chunk_bytes(topa);
 }
 
-/* The own tables are the list of the chunks: what is freed and mapped does not
- * depend on memory that the hardware works with. */
+/* The private copies list the chunks: freeing and mapping do not depend on
+ * memory that the hardware uses. */
 static uint64_t *
 chunk_entry(const struct topa *topa, uint32_t index)
 {
@@ -222,7 +222,7 @@ free_table(
 	    memory->arg, memory->va_to_pa(memory->arg, table->own), pages);
 }
 
-/* Also of what was built in part: tables are zeroed, no chunk is at 0. */
+/* Also frees a partial build: tables are zeroed, and no chunk is at 0. */
 void
 topa_free(struct topa *topa, const struct topa_memory *memory)
 {
@@ -237,7 +237,7 @@ topa_position(const struct topa *topa, uint64_t base, uint64_t mask_ptrs,
 {
 	uint64_t index = mask_ptrs >> PTRS_ENTRY_SHIFT & PTRS_ENTRY_MASK;
 	uint64_t offset = mask_ptrs >> PTRS_OFFSET_SHIFT;
-	uint64_t before = 0; /* chunks in the tables before */
+	uint64_t before = 0; /* chunks in the previous tables */
 
 	for (uint32_t i = 0; i < topa->table_count; i++) {
 		const struct topa_table *table = &topa->table[i];
@@ -246,8 +246,8 @@ topa_position(const struct topa *topa, uint64_t base, uint64_t mask_ptrs,
 			before += table->chunk_count;
 			continue;
 		}
-		/* Hardware may stand on the END entry, about to follow it; it
-		 * has filled no part of that. */
+		/* The hardware may point at the END entry before it follows it;
+		 * no byte is written there. */
 		if (index > table->chunk_count ||
 		    offset > topa_chunk_bytes(topa) ||
 		    (index == table->chunk_count && offset != 0))

@@ -1,13 +1,13 @@
 /*
  * The Table of Physical Addresses of one trace buffer: its chunks, the chained
- * tables that name them to the hardware, and the way back from the hardware's
+ * tables that give them to the hardware, and the conversion of the hardware's
  * pointers to a position.  Pure: memory comes from the caller, no MSR is
- * touched.
+ * accessed.
  *
- * The chain is always a circle.  Where tracing is to stop when the buffer is
- * full, the last chunk stops it and raises a PMI.  Else the last chunk of each
- * quarter raises one, so that the driver sees the position four times a round:
- * fewer than four of them may merge before it takes a round for none.
+ * The chain is always a ring.  If tracing is to stop when the buffer is full,
+ * the last chunk stops it and raises a PMI.  Else the last chunk of each
+ * quarter raises a PMI, so that the driver reads the position four times a
+ * round: it misses a round only if four of them merge.
  */
 #ifndef TOPAZ_DRIVER_INSNTRACE_TOPA_H
 #define TOPAZ_DRIVER_INSNTRACE_TOPA_H
@@ -20,14 +20,14 @@
 #define TOPA_TABLE_CHUNKS  (TOPA_TABLE_ENTRIES - 1)
 #define TOPA_CHUNKS_MAX    4096u
 #define TOPA_ORDER_MAX     8u
-#define TOPA_PMIS          4u /* a round */
+#define TOPA_PMIS          4u /* in each round */
 #define TOPA_TABLES_MAX \
  ((TOPA_CHUNKS_MAX + TOPA_TABLE_CHUNKS - 1) / TOPA_TABLE_CHUNKS)
 
 struct topa_memory {
 	void *arg;
-	/* PAGES in a row, physically, aligned to ALIGN_PAGES, zeroed; NULL when
-	 * there are none. */
+	/* PAGES contiguous physical pages, aligned to ALIGN_PAGES, zeroed;
+	 * NULL: none. */
 	void *(*alloc)(void *arg, uint64_t pages, uint64_t align_pages);
 	void (*free)(void *arg, uint64_t pa, uint64_t pages);
 	uint64_t (*va_to_pa)(void *arg, const void *va);
@@ -37,22 +37,22 @@ struct topa {
 	uint32_t chunk_count, chunk_order;
 	uint32_t table_count;
 	struct topa_table {
-		uint64_t *entry; /* the hardware's */
-		uint64_t *own;   /* the same, for no one else's eyes */
+		uint64_t *entry; /* read by the hardware */
+		uint64_t *own;   /* private copy */
 		uint64_t pa;
-		uint32_t chunk_count; /* its own; the END entry follows them */
+		uint32_t chunk_count; /* of this table; the END entry follows */
 	} table[TOPA_TABLES_MAX];
 };
 
 /*
  * Allocates CHUNK_COUNT (1..TOPA_CHUNKS_MAX) chunks of 1 << ORDER pages and the
- * tables.  False: no memory; all is freed again.
+ * tables.  False: no memory; nothing stays allocated.
  */
 bool topa_build(struct topa *topa, uint32_t chunk_count, uint32_t chunk_order,
     bool stop_on_full, const struct topa_memory *memory);
 void topa_free(struct topa *topa, const struct topa_memory *memory);
 
-/* Is every entry as it was built? */
+/* True if every entry is as it was built. */
 bool topa_intact(const struct topa *topa);
 
 uint64_t topa_chunk_bytes(const struct topa *topa);
@@ -61,8 +61,8 @@ uint64_t topa_bytes(const struct topa *topa);
 uint64_t topa_chunk_pa(const struct topa *topa, uint32_t index);
 
 /*
- * The position, 0..topa_bytes, that IA32_RTIT_OUTPUT_BASE and _MASK_PTRS stand
- * for, read with TraceEn = 0.  False: they point to no place in these tables.
+ * Converts IA32_RTIT_OUTPUT_BASE and _MASK_PTRS, read with TraceEn = 0, to a
+ * position in 0..topa_bytes.  False: they are not in these tables.
  */
 bool topa_position(const struct topa *topa, uint64_t base, uint64_t mask_ptrs,
     uint64_t *position);

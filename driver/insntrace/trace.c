@@ -4,8 +4,8 @@
 #include "driver/insntrace/intr.h"
 #include "harness/guest/kern.h"
 
-/* Written before a rendezvous begins and read after it has ended; inside it
- * each CPU has its own. */
+/* Written before a rendezvous begins and read after it has ended; during it
+ * each CPU uses its own element. */
 struct trace_cpu {
 	struct buffer *buffer;
 	struct hw_setup setup;
@@ -16,7 +16,7 @@ struct trace_cpu {
 static struct trace_cpu trace_cpus[CPUS_MAX];
 static struct caps trace_caps;
 
-/* All of it from the configuration: nothing is left of an earlier session. */
+/* Sets all fields from the configuration; none is left from before. */
 static void
 stage(struct trace_cpu *cpu, struct buffer *buffer)
 {

@@ -8,11 +8,11 @@
 #include "driver/insntrace/buffer.h"
 #include "driver/insntrace/hw.h"
 
-/* BUFFERS: one for each CPU, none missing, untouched until trace_stop returns.
- * False: no place for the NMI handler; nothing has started. */
+/* BUFFERS: one for each CPU, not NULL, unchanged until trace_stop returns.
+ * False: no slot for the NMI handler; nothing has started. */
 bool trace_start(const struct caps *caps, struct buffer *const *buffers);
 
-/* No CPU traces when it returns, and each buffer's state says what it holds. */
+/* On return no CPU traces, and each buffer's state is filled in. */
 void trace_stop(void);
 
 #endif

@@ -1,10 +1,10 @@
 /*
- * An Intel PT driver in one file: each CPU traces into a buffer of its own, until that
- * is full.  One user at a time; its close ends the session.
+ * An Intel PT driver in one file: each CPU traces into a buffer of its own
+ * until the buffer is full.  One user at a time; its close ends the session.
  *
- * Written on topaz's guest kernel: harness/kpi/native/README.md describes what is
- * called here, harness/kpi/native/trace.h the ioctls.  Citations: SDM vol. 3, chapter
- * 33 "Intel Processor Trace".
+ * Written for topaz's guest kernel: harness/kpi/native/README.md describes the
+ * functions called here, harness/kpi/native/trace.h the ioctls.  Citations: SDM
+ * vol. 3, chapter 33 "Intel Processor Trace".
  */
 #include "harness/guest/kern.h"
 #include "harness/kpi/native/module.h"
@@ -39,17 +39,17 @@
 /* 33.2.7.2, "ToPA PMI": Trace_ToPA_PMI of IA32_PERF_GLOBAL_STATUS. */
 #define GLOBAL_STATUS_TOPA_PMI (UINT64_C(1) << 55)
 
-/* Regions of one table; its last entry leads back to its beginning. */
+/* Regions of one table; its last entry points to its beginning. */
 #define PAGES_MAX (PAGE_BYTES / sizeof(uint64_t) - 1)
 
 struct buffer {
 	unsigned char *pages; /* NULL: there is no buffer */
 	uint64_t *table;      /* ToPA */
-	bool active;          /* what the CPU's NMI handler looks at */
+	bool active;          /* read by the CPU's NMI handler */
 	struct trace_state state;
 };
 
-static struct mutex lock = MUTEX_INIT("sample"); /* of all below */
+static struct mutex lock = MUTEX_INIT("sample"); /* for all variables below */
 static bool is_open, is_active;
 static uint64_t ctl;
 static struct buffer buffers[CPUS_MAX]; /* by CPU */
@@ -57,7 +57,7 @@ static struct buffer buffers[CPUS_MAX]; /* by CPU */
 static struct device *device;
 static bool pt_is_missing;
 
-/* One CPU, with interrupts off. */
+/* On one CPU, with interrupts off. */
 
 static struct buffer *
 sample_here(void)
@@ -76,13 +76,13 @@ sample_start_here(void *arg)
 	/* Stopped and Error of an earlier session would keep tracing off. */
 	wrmsr64(MSR_STATUS, 0);
 	wrmsr64(MSR_GLOBAL_STATUS_RESET, GLOBAL_STATUS_TOPA_PMI);
-	/* From here on the handler unmasks the entry when an NMI has masked it. */
+	/* From here on the handler unmasks an entry that an NMI has masked. */
 	__atomic_store_n(&buffer->active, true, __ATOMIC_SEQ_CST);
 	lapic_write32(LAPIC_LVT_PC, LAPIC_MODE_NMI);
 	wrmsr64(MSR_CTL, ctl | CTL_TOPA | CTL_TRACEEN);
 }
 
-/* The region with INT was filled: its PMI comes a few instructions later. */
+/* If the region with INT was filled, its PMI comes a few instructions later. */
 static void
 sample_wait_for_pmi(void)
 {
@@ -165,7 +165,7 @@ sample_free_buffers(struct buffer *doomed)
 	}
 }
 
-/* Without the lock, which sample_page() takes inside of a process's. */
+/* Called without the lock: sample_page() takes it inside a process's lock. */
 static void
 sample_unmap_buffers(const struct buffer *doomed)
 {

@@ -1,8 +1,8 @@
 /*
  * The owner of a session of /dev/insntrace, and its reader: allocates a buffer
- * for each CPU, traces while the workloads run, and after Stop hands every byte
- * that the buffers hold to the host, the oldest first.  What wraps overwrote is
- * reported as lost.  Its words are listed in driver/insntrace/README.md.
+ * for each CPU, traces while the workloads run, and after Stop drains all bytes
+ * of the buffers to the host, the oldest first.  Bytes that wraps overwrote are
+ * reported as lost. driver/insntrace/README.md lists its boot parameters.
  */
 #include "driver/insntrace/insntrace.h"
 #include "harness/guest/user/user.h"
@@ -83,7 +83,7 @@ configured_ctl(const char *args)
 	return arg_number(args, "ctl", ctl);
 }
 
-/* Words range0a= and range0b=: the first and the last byte. */
+/* Boot parameters range0a= and range0b=: the first and the last byte. */
 static void
 configure_ranges(const char *args, struct insntrace_config *config)
 {
@@ -125,7 +125,7 @@ unmap_buffer(uint64_t base, uint64_t bytes)
 		user_fail("unmapping a buffer", result);
 }
 
-/* Tells the host whose frames they are: a session may end without reading. */
+/* Reports the frames to the host: a session may end without reading. */
 static void
 name_buffer(uint32_t descriptor, uint64_t bytes)
 {
@@ -182,7 +182,7 @@ drain(uint32_t stream, uint64_t from, uint64_t bytes)
 		user_fail("drain", result);
 }
 
-/* All that the buffer holds, in the order in which it was written. */
+/* Drains all that the buffer holds, in the order in which it was written. */
 static void
 drain_buffer(const struct insntrace_buffer_state *state)
 {
@@ -221,7 +221,7 @@ report(uint32_t descriptor)
 		any_error = true;
 }
 
-/* The workloads run in the last session; those before trace a pause. */
+/* The workloads run in the last session; earlier sessions trace none. */
 static void
 run_sessions(const char *args)
 {
