@@ -1,20 +1,20 @@
 #!/bin/sh
-# One exploration as a Slurm job array: N shards, and a job after them that merges what
-# they found and names the shards that are lost. On the submitting machine:
+# One exploration as a Slurm job array: N shards, and then a job that merges their
+# findings and names the lost shards. On the submitting machine:
 #
 #   sh slurm.sh FOLDER N SUBJECT [OPTION...]
 #   sh slurm.sh /shared/out 16 insntrace --effort deep
 #
-# FOLDER, a new one, and topaz have to be on a file system that all nodes share. What is
-# found does not depend on N, on the nodes or on the CPUs of each. The same command with
-# LOST=3 (or 3,7) in the environment runs these shards again, those that were cut from
-# where they were, and merges all.
+# FOLDER, a new one, and topaz must be on a file system that all nodes share. The
+# findings do not depend on N, on the nodes or on the CPUs of each. The same command with
+# LOST=3 (or 3,7) in the environment runs these shards again, interrupted ones from
+# where they stopped, and merges all.
 #
 #SBATCH --job-name=topaz
 #SBATCH --ntasks=1
 topaz=${TOPAZ:-topaz}       # the program, as the nodes see it
 cpus=${CPUS:-4}             # of each shard
-limit=${LIMIT:-8:00:00}     # wall clock of each shard, which is cut after it
+limit=${LIMIT:-8:00:00}     # wall-clock limit of each shard
 
 case $1 in
 --shard) # a task of the array
@@ -22,7 +22,7 @@ case $1 in
 	shard=$SLURM_ARRAY_TASK_ID
 	count=$3
 	shift 3
-	trap : TERM # stay until topaz has written what it has
+	trap : TERM # wait until topaz has written its results so far
 	"$topaz" explore "$@" --shard "$shard/$count" --jobs "$cpus" --no-pages \
 	    --progress lines -o "$folder/shard-$shard"
 	code=$?

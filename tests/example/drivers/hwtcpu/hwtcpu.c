@@ -1,8 +1,8 @@
 /*
- * A small backend of FreeBSD's hwt(4) for Intel Processor Trace: CPU mode only, by plain
- * writes of the MSRs.  Each CPU of a context has a ToPA table of single pages, which is
- * a ring; each filled page raises a PMI, whose handler notes the position and has a
- * software interrupt send a record.
+ * A small backend of FreeBSD's hwt(4) for Intel Processor Trace: CPU mode only,
+ * with plain writes of the MSRs.  Each CPU of a context has a ToPA table of
+ * single pages, which is a ring.  Each filled page raises a PMI; its handler
+ * stores the position and makes a software interrupt send a record.
  */
 #include <sys/bus.h>
 #include <sys/hwt.h>
@@ -38,7 +38,7 @@
 #define PT_TOPA         (1U << 0) /* leaf 14H, ECX */
 #define PT_TOPA_ENTRIES (1U << 1)
 
-/* What a configuration may ask for. */
+/* The bits that a configuration may set. */
 #define CTL_SUPPORTED (RTIT_CTL_OS | RTIT_CTL_USER | RTIT_CTL_BRANCHEN)
 
 static MALLOC_DEFINE(M_HWTCPU, "hwtcpu", "Intel PT of hwt(4), by CPU");
@@ -49,14 +49,14 @@ static struct hwtcpu {
 	uint64_t *topa;
 	u_long topa_bytes;
 	uint64_t ctl;    /* without TraceEn */
-	int tracing;     /* should TraceEn be 1? */
-	u_long position; /* in the buffer, when it was last looked at */
+	int tracing;     /* TraceEn is to be 1 */
+	u_long position; /* in the buffer, as last read */
 	void *swi;
 } * hwtcpu;
 
 static u_int contexts;
 
-/* The position out of the MSRs, while TraceEn is 0: pages of one size, in order. */
+/* Reads the position from the MSRs while TraceEn is 0; pages have one size. */
 static void
 note_position(struct hwtcpu *cpu)
 {
@@ -89,7 +89,7 @@ stop_here(void *arg)
 
 	if (cpu->ctx != arg || cpu->tracing == 0)
 		return;
-	/* A PMI's handler that comes from here on leaves the trace off. */
+	/* From here on a PMI handler leaves tracing off. */
 	cpu->tracing = 0;
 	wrmsr(MSR_IA32_RTIT_CTL, 0);
 	note_position(cpu);
