@@ -14,9 +14,9 @@ struct json_t;
 /* Help of the options that choose a machine's processors: run, explore, ... */
 #define CMD_PROFILE_HELP                                                     \
  "CPU model, see: topaz list profiles; on a hybrid machine those of CPU 0, " \
- "CPU 1 ...: NAME[*COUNT] by comma, behind the last the first again"
+ "CPU 1 ...: comma-separated NAME[*COUNT]; the list repeats"
 #define CMD_ERRATA_HELP \
- "Errata of the models that show, see: topaz list errata (none)"
+ "Comma-separated errata that the models show, see: topaz list errata (none)"
 
 /* Exit codes, the same for every command. */
 enum cmd_exit {
@@ -24,7 +24,7 @@ enum cmd_exit {
 	CMD_FINDING = 1,  /* a finding or a mismatch */
 	CMD_USAGE = 2,    /* usage or input error */
 	CMD_NOTHING = 3,  /* nothing selected */
-	CMD_DIVERGED = 4, /* a replay diverged, or its driver is another one */
+	CMD_DIVERGED = 4, /* a replay diverged, or its driver has changed */
 	CMD_BUDGET = 5,   /* stopped early, or not exhaustive as required */
 	CMD_UNJUDGED = 6, /* a run could not be judged */
 	CMD_BUG = 70,     /* of topaz itself */

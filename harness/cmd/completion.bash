@@ -1,5 +1,5 @@
 
-# The names of a list (topaz list); drivers are looked for where the command line says.
+# The names of a list (topaz list), with the folder of --drivers if the command line has it.
 _topaz_names()
 {
 	local i drivers=()
@@ -11,7 +11,7 @@ _topaz_names()
 	"${COMP_WORDS[0]/#\~/$HOME}" list "$1" --names "${drivers[@]}" 2>/dev/null
 }
 
-# The lines of standard input that begin as the word does; BEFORE stays in front.
+# The lines of standard input, with the prefix BEFORE, that match the current word.
 _topaz_reply()
 {
 	local line before=$1
@@ -21,7 +21,7 @@ _topaz_reply()
 	done
 }
 
-# The same for the last item of a list by commas.
+# The same for the last item of a comma-separated list.
 _topaz_reply_item()
 {
 	_topaz_reply "${cur%"${cur##*,}"}"
@@ -62,7 +62,7 @@ _topaz()
 		_topaz_reply < <(printf '%s\n' $(_topaz_commands))
 		return
 	fi
-	# bash takes --option=value for three words.
+	# bash splits --option=value into three words.
 	if [[ $cur == = ]]; then
 		cur=
 		option=$prev

@@ -1,5 +1,5 @@
 
-# The names of a list (topaz list); drivers are looked for where the command line says.
+# The names of a list (topaz list), with the folder of --drivers if the command line has it.
 _topaz_list()
 {
 	local -a drivers
@@ -13,7 +13,7 @@ _topaz_list()
 	reply=(${(f)"$($_topaz_program list $1 --names $drivers 2>/dev/null)"})
 }
 
-# Each of these has what _arguments hands over for compadd before its own argument.
+# The arguments of each are those that _arguments passes for compadd, then its own.
 _topaz_names()
 {
 	local -a reply
@@ -21,7 +21,7 @@ _topaz_names()
 	compadd "${@[1,-2]}" -a reply
 }
 
-# The last item of a list by commas.
+# The last item of a comma-separated list.
 _topaz_items()
 {
 	local -a reply
@@ -53,7 +53,7 @@ _topaz()
 	(($+functions[_topaz_of_$command])) && _topaz_of_$command
 }
 
-# Read as the function _topaz out of fpath, or by eval.
+# Autoloaded from fpath as the function _topaz, or evaluated.
 if [[ $funcstack[1] == _topaz ]]; then
 	_topaz "$@"
 else

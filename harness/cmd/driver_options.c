@@ -6,11 +6,11 @@
 enum { OPT_SOURCE = 256, OPT_TREE, OPT_CC, OPT_CC_SECONDS, OPT_DRIVERS };
 
 static const struct argp_option options[] = {
-	{ "source", OPT_SOURCE, "FILE", 0, "The driver's source, read as it is",
-	    0 },
+	{ "source", OPT_SOURCE, "FILE", 0,
+	    "The driver's source, compiled unmodified", 0 },
 	{ "freebsd-tree", OPT_TREE, "DIR", 0,
-	    "A FreeBSD source tree: its hwt and pt files come first", 0 },
-	{ "cc", OPT_CC, "COMPILER", 0, "Compile the driver with it (gcc)", 0 },
+	    "A FreeBSD source tree: its hwt and pt files replace topaz's", 0 },
+	{ "cc", OPT_CC, "COMPILER", 0, "Compiler of the driver (gcc)", 0 },
 	{ "cc-seconds", OPT_CC_SECONDS, "N", 0,
 	    "Processor time that the compiler may use for one source (5)", 0 },
 	{ "drivers", OPT_DRIVERS, "DIR", 0,

@@ -379,7 +379,8 @@ enum { OPT_JSON = 256, OPT_NAMES, OPT_DRIVERS };
 static const struct argp_option list_argp_options[] = {
 	{ "json", OPT_JSON, NULL, 0, "Print the lists as JSON", 0 },
 	{ "names", OPT_NAMES, NULL, 0,
-	    "Print names alone, a line each, as other commands take them", 0 },
+	    "Print only names, one per line, as other commands accept them",
+	    0 },
 	{ "drivers", OPT_DRIVERS, "DIR", 0,
 	    "List the drivers and scenarios of DIR: DIR/DRIVER/driver.yaml",
 	    0 },
@@ -474,8 +475,8 @@ list_all(const struct list_input *input, const struct paths *paths,
 const struct argp cmd_list_argp = { list_argp_options, parse_one,
 	"[drivers|scenarios|profiles|workloads|events|deviations|faults|"
 	"checks|layouts|errata|words]",
-	"Lists what the other commands take by name; without an "
-	"argument the first four.",
+	"Lists the names that the other commands accept; without an "
+	"argument the first four lists.",
 	NULL, NULL, NULL };
 
 int

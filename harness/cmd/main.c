@@ -43,9 +43,9 @@ usage(FILE *file)
 	fprintf(file,
 	    "\ntopaz COMMAND --help describes a command; topaz --version.\n"
 	    "Exit codes: 0 nothing found, 1 finding or mismatch, 2 usage or "
-	    "input error,\n3 nothing selected, 4 the replay went another way, 5 "
-	    "stopped before the end, or\nnot exhaustive as required, 6 the "
-	    "driver did what the model lacks, 70 bug of topaz.\n");
+	    "input error,\n3 nothing selected, 4 the replay diverged, 5 "
+	    "stopped before the end, or not\nexhaustive as required, 6 a run "
+	    "could not be judged, 70 bug of topaz.\n");
 }
 
 void
@@ -115,8 +115,8 @@ on_exit_within(int code, void *leaving)
 	if (*(const bool *)leaving)
 		return;
 	if (code == CMD_FINDING) {
-		fputs("topaz: a library gave up, most likely for want of "
-		      "memory\n",
+		fputs("topaz: a library ended the process, most likely "
+		      "without memory\n",
 		    stderr);
 		scratch_end();
 		_exit(CMD_BUG);

@@ -62,10 +62,10 @@ print_next(const struct new_input *input, struct tz_error *err)
 }
 
 const struct argp cmd_new_argp = { new_argp_options, parse_one, "NAME",
-	"Makes a folder NAME with a small Intel PT driver that works, "
-	"to be changed: its source on the native kernel interface, "
+	"Makes a folder NAME with a small, working Intel PT driver to "
+	"start from: its source on the native kernel interface, "
 	"driver.yaml with operations and scenarios, a test for CI and a "
-	"README.  Nothing that exists is overwritten.",
+	"README.  Existing files are not overwritten.",
 	NULL, NULL, NULL };
 
 int

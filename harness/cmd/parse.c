@@ -63,7 +63,7 @@ cmd_quote(int argc, char *const *argv, char *text, size_t text_size,
 	free(line);
 	if (!fits)
 		return tz_error(err, TZ_EUSAGE,
-		    "the command is too long to be kept with what it finds: "
+		    "the command is too long to be stored with the findings: "
 		    "%zu bytes, not %zu",
 		    bytes, text_size - 1);
 	return 0;

@@ -38,21 +38,23 @@ static const struct argp_option common_options[] = {
 	{ "profile", OPT_PROFILE, "LIST", 0, CMD_PROFILE_HELP " (skylake)", 0 },
 	{ "errata", OPT_ERRATA, "LIST", 0, CMD_ERRATA_HELP, 0 },
 	{ "kinds", OPT_KINDS, "LIST", 0,
-	    "Deviations by comma, see: topaz list deviations (pmi,cpu,preempt,rmw,older,nmi,fail)",
+	    "Comma-separated deviations, see: topaz list deviations "
+	    "(pmi,cpu,preempt,rmw,older,nmi,fail)",
 	    0 },
 	{ "jobs", 'j', "N", 0, "Processes (the CPUs of this machine)", 0 },
 	{ "effort", OPT_EFFORT, "quick|normal|deep", 0,
-	    "How long: for a push, about a minute on two CPUs; some minutes; "
-	    "an hour (normal, of topaz ci quick)",
+	    "Duration on two CPUs: about a minute, for CI; some minutes; an "
+	    "hour (normal; topaz ci: quick)",
 	    0 },
 	{ "budget", OPT_BUDGET, "SCHEDULES", 0,
-	    "How many schedules instead; K and M are understood", 0 },
+	    "Number of schedules instead of --effort; suffixes K and M", 0 },
 	{ "limit", OPT_LIMIT, "N", 0,
-	    "End a schedule after N instructions (the default schedule after "
-	    "10M, others after three times as many as it has)",
+	    "End a schedule after N instructions (the default schedule: 10M; "
+	    "others: three times the length of the default schedule)",
 	    0 },
-	{ "seed", OPT_SEED, "N", 0, "Draws what is sampled (0)", 0 },
-	{ "output", 'o', "DIR", 0, "Where the reports go (topaz.findings)", 0 },
+	{ "seed", OPT_SEED, "N", 0, "Seed of all samples (0)", 0 },
+	{ "output", 'o', "DIR", 0, "Folder for the reports (topaz.findings)",
+	    0 },
 	{ "progress", OPT_PROGRESS, "auto|bar|lines|none", 0,
 	    "Progress on standard error: a bar with rate and time left, a "
 	    "line for each part (auto: a bar on a terminal)",
@@ -87,14 +89,14 @@ static const struct argp_option report_options[] = {
 	{ "shard", OPT_SHARD, "I/N", 0,
 	    "Do the I-th of N parts; join them with: topaz merge", 0 },
 	{ "baseline", OPT_BASELINE, "FILE", 0,
-	    "Findings that are known: only others count", 0 },
+	    "Known findings: only others affect the exit code", 0 },
 	{ "write-baseline", OPT_WRITE_BASELINE, "FILE", 0,
-	    "Write the findings as known ones", 0 },
+	    "Write the findings to FILE as known findings", 0 },
 	{ "require-exhaustive", OPT_EXHAUSTIVE, NULL, 0,
 	    "Exit code 5 if schedules of --depth were sampled or left out", 0 },
 	{ "stop-at-finding", OPT_STOP, NULL, 0,
 	    "End at the first part of the exploration that shows a finding "
-	    "which --baseline lacks; the cheap parts come first",
+	    "that is not in --baseline; the cheap parts come first",
 	    0 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
@@ -111,7 +113,8 @@ parse_kinds(const char *text)
 
 		if (kind == DEVIATION_COUNT)
 			cmd_bad_value("kinds", text,
-			    "not names by comma; see: topaz list deviations");
+			    "not names separated by commas; "
+			    "see: topaz list deviations");
 		kinds |= UINT32_C(1) << kind;
 		at += length;
 		at += *at == ',';
@@ -286,13 +289,13 @@ static const char *
 own_help(int key, const struct campaign_input *input)
 {
 	if (input->options.faults && key == OPT_KINDS)
-		return "Faults by comma, see: topaz list faults (all)";
+		return "Comma-separated, see: topaz list faults (all)";
 	if (input->options.faults && key == OPT_EXHAUSTIVE)
 		return "Exit code 5 if points were sampled or left out";
 	if (input->output == NULL && key == 'o')
-		return "Keep results.jsonl there (none)";
+		return "Folder for results.jsonl (none)";
 	if (input->options.faults && key == 'o')
-		return "Where the reports go (topaz.faults)";
+		return "Folder for the reports (topaz.faults)";
 	return NULL;
 }
 

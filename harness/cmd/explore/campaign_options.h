@@ -44,7 +44,7 @@ extern const struct argp campaign_common_argp, campaign_search_argp,
 #define CAMPAIGN_COMMON_HELP \
  "Shared by explore, faults, ci and mutate; topaz(1) has more, at explore:"
 #define CAMPAIGN_REPORT_HELP "Parts, known findings and the exit code:"
-/* The argp parser of a command without own options: hands INPUT on to CHILDREN. */
+/* The argp parser of a command without own options: passes INPUT to CHILDREN. */
 error_t campaign_hand_on(int key, struct campaign_input *input,
     const struct argp_child *children, struct argp_state *state);
 
@@ -63,7 +63,7 @@ struct campaign_teller {
 	uint64_t done;    /* at .begin, of a resumed exploration */
 };
 
-/* Prints the progress of INPUT's campaign to standard error, as --progress says. */
+/* Prints the progress of INPUT's campaign to standard error, as --progress requires. */
 void campaign_tell(
     struct campaign_input *input, struct campaign_teller *teller);
 /* Ends the progress line. */

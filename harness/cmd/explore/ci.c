@@ -24,7 +24,7 @@ parse_one(int key, char *arg, struct argp_state *state)
 const struct argp cmd_ci_argp = { NULL, parse_one, "[DRIVER]",
 	"Explores DRIVER (insntrace) within a budget of schedules and "
 	"writes findings.jsonl, junit.xml and findings.sarif.  With "
-	"--baseline FILE only findings that FILE lacks make it fail.",
+	"--baseline FILE it fails only on findings that are not in FILE.",
 	children, NULL, NULL };
 
 int

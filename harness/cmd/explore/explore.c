@@ -24,7 +24,7 @@ const struct argp cmd_explore_argp = { NULL, parse_one,
 	"[DRIVER[/SCENARIO]|DRIVER[@CPUS][,LAYOUT]=STEPS]",
 	"Runs DRIVER (insntrace) under every schedule with one deviation "
 	"from the default schedule, or two, and generated sequences of its "
-	"operations; judges every run and reports what fails.",
+	"operations; judges every run and reports failures.",
 	children, NULL, NULL };
 
 int

@@ -116,7 +116,7 @@ enum { OPT_POINTS = 512 };
 
 static const struct argp_option options[] = {
 	{ "each-point", OPT_POINTS, NULL, 0,
-	    "At every point, whatever the budget", 0 },
+	    "Try every point, whatever the budget", 0 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
 
@@ -141,11 +141,11 @@ parse_one(int key, char *arg, struct argp_state *state)
 
 const struct argp cmd_faults_argp = { options, parse_one,
 	"[DRIVER[/SCENARIO]|DRIVER[@CPUS][,LAYOUT]=STEPS]",
-	"Causes every fault (topaz list faults) at every point of "
+	"Injects every fault (topaz list faults) at every point of "
 	"DRIVER's (insntrace) scenarios, or at a sample of the points "
 	"within the budget: detected, tolerated, silent, broken, or the "
-	"framework's own.  --kinds chooses faults, --each-point leaves "
-	"no point out.",
+	"framework's own.  --kinds selects faults, --each-point selects "
+	"every point.",
 	children, NULL, NULL };
 
 int

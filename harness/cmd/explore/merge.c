@@ -299,7 +299,7 @@ write_joined(const struct merge_input *input,
 }
 
 static const struct argp_option merge_options[] = {
-	{ "output", 'o', "DIR", 0, "Where the joined reports go", 0 },
+	{ "output", 'o', "DIR", 0, "Folder for the joined reports", 0 },
 	{ JSON_ROW },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
@@ -319,12 +319,12 @@ static const struct argp_option report_options[] = {
 	{ "sarif", OPT_SARIF, "FILE", 0, "Write SARIF 2.1.0", 0 },
 	{ JSON_ROW },
 	{ "diff", OPT_DIFF, "DIR", 0,
-	    "Compare with the findings in DIR, an earlier time", 0 },
+	    "Compare with the earlier findings in DIR", 0 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
 
 const struct argp cmd_report_argp = { report_options, parse_one, "DIR",
-	"Prints what an exploration found, or writes it in other forms.", NULL,
+	"Prints the findings of an exploration, or writes other formats.", NULL,
 	NULL, NULL };
 
 int

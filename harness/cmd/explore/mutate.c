@@ -37,20 +37,20 @@ enum {
 
 static const struct argp_option options[] = {
 	{ "count", OPT_COUNT, "N", 0,
-	    "How many mutants, drawn by --seed over all operators and functions "
-	    "(all)",
+	    "Number of mutants, drawn by --seed over all operators and "
+	    "functions (all)",
 	    0 },
-	{ "only", OPT_ONLY, "ID", 0, "These mutants, by comma; see: --list",
+	{ "only", OPT_ONLY, "ID", 0, "Comma-separated mutant IDs, see: --list",
 	    0 },
-	{ "list", OPT_LIST, NULL, 0, "Print the mutants, run none", 0 },
+	{ "list", OPT_LIST, NULL, 0, "Print the mutants, do not run them", 0 },
 	{ "no-faults", OPT_NO_FAULTS, NULL, 0,
-	    "Do not run what the exploration leaves alive with faults of the "
-	    "hardware (also if --kinds is given)",
+	    "Do not run surviving mutants with faults of the hardware (also "
+	    "if --kinds is given)",
 	    0 },
 	{ "require-score", OPT_SCORE, "PERCENT", 0,
 	    "Exit code 1 if the score is less", 0 },
 	{ "timeout", OPT_TIMEOUT, "SECONDS", 0,
-	    "End a mutant's exploration, in case that topaz hangs (21600)", 0 },
+	    "Time limit of a mutant's exploration, if topaz hangs (21600)", 0 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
 
@@ -283,9 +283,9 @@ mutate(struct mutate_input *input, int *code, struct tz_error *err)
 
 const struct argp cmd_mutate_argp = { options, parse_one, "[DRIVER[/SCENARIO]]",
 	"Makes small, mechanical changes of DRIVER's (insntrace) sources, "
-	"one at a time, explores each as topaz explore does, runs what is left "
-	"as topaz faults does, and says which ones nobody notices.\v"
-	"-o DIR keeps results.jsonl there (none): the same command goes on "
+	"one at a time, explores each as topaz explore does, runs survivors as "
+	"topaz faults does, and reports the changes that no check notices.\v"
+	"-o DIR keeps results.jsonl there (none): the same command continues "
 	"where it was interrupted.  -j is the number of mutants at once.",
 	children, NULL, NULL };
 

@@ -29,8 +29,9 @@ enum { OPT_FROM = 256, OPT_TIMES, OPT_LOG };
 
 static const struct argp_option options[] = {
 	{ "from", OPT_FROM, "DIR", 0,
-	    "Take the compiled objects from that folder of findings", 0 },
-	{ "times", OPT_TIMES, "N", 0, "Run it N times and compare (1)", 0 },
+	    "Use the compiled objects of the findings folder DIR", 0 },
+	{ "times", OPT_TIMES, "N", 0,
+	    "Run the schedule N times and compare (1)", 0 },
 	{ "log", OPT_LOG, NULL, 0, "Print every event of the run", 0 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };

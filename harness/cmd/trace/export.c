@@ -19,11 +19,11 @@ enum { OPT_PERF_DATA = 256 };
 
 static const struct argp_option export_argp_options[] = {
 	{ "perf-data", OPT_PERF_DATA, NULL, 0,
-	    "As a perf.data, which perf script --itrace decodes with the code "
-	    "in DIR: perf script -i FILE --symfs DIR --itrace=i0ns",
+	    "Write a perf.data, decoded with the code in DIR by: perf "
+	    "script -i FILE --symfs DIR --itrace=i0ns",
 	    0 },
 	{ "output", 'o', "FILE", 0,
-	    "Where it goes (perf.data, which must not be there yet)", 0 },
+	    "The file to write (perf.data, which must not exist)", 0 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
 

@@ -184,9 +184,9 @@ stream_model(const struct reencode_bundle *from,
 		return 0;
 	if (model.profile[0] == '\0')
 		return tz_error(err, TZ_EUSAGE,
-		    "%s: %s: CPUs of several models wrote it, one behind the "
-		    "other, and only a trace of one can be made again; "
-		    "--profile NAME says which to take for all of it",
+		    "%s: %s: CPUs of several models wrote it, one after the "
+		    "other, and only the trace of one can be re-encoded; "
+		    "--profile NAME selects the model for all of it",
 		    from->bundle->path, stream->file);
 	options->profile = profile_find(model.profile);
 	if (options->profile == NULL)

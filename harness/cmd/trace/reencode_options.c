@@ -19,30 +19,31 @@ enum {
 };
 
 static const struct argp_option reencode_argp_options[] = {
-	{ "pt", OPT_PT, "FILE", 0, "The trace, as it was captured", 0 },
+	{ "pt", OPT_PT, "FILE", 0, "The captured trace", 0 },
 	{ "cpu", OPT_CPU, "F/M/S", 0,
 	    "Family, model and stepping of the processor: 6/94/3, 0x6/0x5e/3",
 	    0 },
 	{ "image", OPT_IMAGE, "SPEC", 0,
-	    "Memory it ran in: DUMP@ADDR, PAGES@ADDRLIST, ELF or ELF@BIAS "
-	    "(again, or more after it, for each further one)",
+	    "Memory of the traced code: DUMP@ADDR, PAGES@ADDRLIST, ELF or "
+	    "ELF@BIAS (repeatable, or several SPECs after one --image)",
 	    0 },
 	{ "ctl", OPT_CTL, "HEX", 0,
-	    "IA32_RTIT_CTL (default: what the packets show)", 0 },
+	    "IA32_RTIT_CTL (default: inferred from the packets)", 0 },
 	{ "range", OPT_RANGE, "A-B", 0,
-	    "Filter range, both ends in it (again for each further one; "
-	    "default: what the packets show)",
+	    "Filter range, both ends included (repeatable; default: inferred "
+	    "from the packets)",
 	    0 },
 	{ "profile", OPT_PROFILE, "NAME", 0,
 	    "CPU model (default: the one nearest to --cpu)", 0 },
 	{ "strict", OPT_STRICT, NULL, 0,
-	    "Compare IP compression, TNT grouping and places of PSB, too", 0 },
+	    "Also compare IP compression, TNT grouping and positions of PSB",
+	    0 },
 	{ "bytes", OPT_BYTES, NULL, 0,
 	    "Compare every byte (default for bundles)", 0 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
 
-/* Says what is wrong with the value of an option and ends the process. */
+/* Prints why the value of an option is refused, and ends the process. */
 static _Noreturn void
 refuse(const char *option, const char *arg, const char *text)
 {
@@ -90,7 +91,7 @@ parse_end(struct reencode_input *input, struct argp_state *state)
 		    input->options.filter_given)
 			argp_error(state,
 			    "--cpu, --ctl and --range are for --pt: a bundle "
-			    "knows them");
+			    "contains them");
 		return;
 	}
 	if (input->image_count == 0)
@@ -150,9 +151,9 @@ parse_one(int key, char *arg, struct argp_state *state)
 
 const struct argp cmd_reencode_argp = { reencode_argp_options, parse_one,
 	"--pt FILE --cpu F/M/S --image SPEC...\nDIR",
-	"Recovers the flow of a trace captured anywhere, or of the "
-	"streams of the bundle DIR, makes its packets again and "
-	"compares them.",
+	"Recovers the control flow of a captured trace, or of the "
+	"streams of the bundle DIR, re-encodes it and compares the "
+	"packets.",
 	NULL, NULL, NULL };
 
 void

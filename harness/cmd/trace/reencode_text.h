@@ -7,7 +7,7 @@
 
 #include "traces/decode/decode.h"
 
-/* FAMILY/MODEL/STEPPING, decimal or 0x, as CPUID.1:EAX has it. */
+/* FAMILY/MODEL/STEPPING, decimal or 0x, as in CPUID.1:EAX. */
 const char *reencode_cpu(const char *text, uint32_t *signature);
 
 /* A-B, hexadecimal, inclusive: adds a range to FILTER, which holds at most 4. */

@@ -48,22 +48,22 @@ enum {
 };
 
 static const struct argp_option run_argp_options[] = {
-	{ "output", 'o', "DIR", 0, "Where the bundle goes (topaz.out)", 0 },
+	{ "output", 'o', "DIR", 0, "Folder for the bundle (topaz.out)", 0 },
 	{ "cpus", OPT_CPUS, "N", 0, "Logical CPUs, 1 to 8 (1)", 0 },
 	{ "mode", OPT_MODE, "cpu|thread", 0,
 	    "Trace CPUs, or the first workload's threads (cpu)", 0 },
 	{ "buffer", OPT_BUFFER, "BYTES", 0,
-	    "Size of each trace buffer; K and M are understood (1M)", 0 },
+	    "Size of each trace buffer; suffixes K and M (1M)", 0 },
 	{ "workload", OPT_WORKLOAD, "LIST", 0,
-	    "Names by comma, see: topaz list workloads (mix)", 0 },
+	    "Comma-separated names, see: topaz list workloads (mix)", 0 },
 	{ "rounds", OPT_ROUNDS, "N", 0,
 	    "Rounds of each workload, 100,000 instructions or so each (1)", 0 },
 	{ "limit", OPT_LIMIT, "N", 0,
 	    "End the run after N instructions (100,000,000,000)", 0 },
 	{ "kernel", OPT_KERNEL, NULL, 0, "Trace ring 0 (default)", 0 },
-	{ "no-kernel", OPT_NO_KERNEL, NULL, 0, "Do not", 0 },
+	{ "no-kernel", OPT_NO_KERNEL, NULL, 0, "Do not trace ring 0", 0 },
 	{ "user", OPT_USER, NULL, 0, "Trace ring 3 (default)", 0 },
-	{ "no-user", OPT_NO_USER, NULL, 0, "Do not", 0 },
+	{ "no-user", OPT_NO_USER, NULL, 0, "Do not trace ring 3", 0 },
 	{ "no-invariants", OPT_NO_INVARIANTS, NULL, 0,
 	    "Compile the driver without INVARIANTS: KASSERT does nothing", 0 },
 	{ "no-exec-log", OPT_NO_EXEC_LOG, NULL, 0,
@@ -72,16 +72,17 @@ static const struct argp_option run_argp_options[] = {
 	{ "profile", OPT_PROFILE, "LIST", 0, CMD_PROFILE_HELP " (skylake)", 0 },
 	{ "errata", OPT_ERRATA, "LIST", 0, CMD_ERRATA_HELP, 0 },
 	{ "set", OPT_SET, "KEY=VALUE", 0,
-	    "A word for the guest (again for each further one)", 0 },
+	    "A guest boot parameter, see: topaz list words (repeatable)", 0 },
 	{ "single-step", OPT_SINGLE_STEP, NULL, 0,
 	    "One instruction at a time: slow, same traces", 0 },
 	{ "core-ratio", OPT_CORE_RATIO, "N", 0,
 	    "Core:bus ratio, 1 to 255 (the profile's: a cycle is a TSC tick)",
 	    0 },
 	{ "pt-buffer", OPT_PT_BUFFER, "BYTES,DRAIN,LATENCY[,PMI]", 0,
-	    "Bound the unit's internal buffer: its size, bytes drained a cycle "
-	    "(N or N/CYCLES), cycles from there into memory, and from a filled "
-	    "INT region to the PMI (none: every byte is in memory at once)",
+	    "Bound the unit's internal buffer: its size, bytes drained in a "
+	    "cycle (N or N/CYCLES), cycles from there into memory, and from a "
+	    "filled INT region to the PMI (none: every byte is in memory at "
+	    "once)",
 	    0 },
 	{ "json", OPT_JSON, NULL, 0, "Print the summary as JSON", 0 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
@@ -104,8 +105,7 @@ parse_set(struct run_input *input, const char *text)
 	if (equals == NULL || equals == text || strchr(text, ' ') != NULL ||
 	    used + strlen(text) + 2 > sizeof(input->settings)) {
 		fprintf(stderr,
-		    "topaz: --set '%s': not KEY=VALUE, or too much of it\n",
-		    text);
+		    "topaz: --set '%s': not KEY=VALUE, or too long\n", text);
 		exit(CMD_USAGE);
 	}
 	snprintf(input->settings + used, sizeof(input->settings) - used, "%s%s",

@@ -29,19 +29,19 @@ static const struct argp_option verify_argp_options[] = {
 	{ "json", OPT_JSON, NULL, 0, "Print the result as JSON", 0 },
 	{ "expect", OPT_EXPECT, "ROW", 0,
 	    "Bytes in this row of the accounting are no finding: overwritten, "
-	    "unreported, prefix, stale (again for each further one)",
+	    "unreported, prefix, stale (repeatable)",
 	    0 },
 	{ "decoded", OPT_DECODED, "FILE", 0,
 	    "Compare the instructions that another decoder printed into FILE "
 	    "(-: standard input) with what was executed, in place of libipt's",
 	    0 },
 	{ "format", OPT_FORMAT, "perf|ptxed|plain", 0,
-	    "Of that list: perf (perf script, instruction samples), ptxed, "
-	    "plain (an address a line); recognised if not given",
+	    "Format of that list: perf (perf script, instruction samples), "
+	    "ptxed, plain (one address per line); detected if not given",
 	    0 },
 	{ "cpu", OPT_CPU, "N", 0,
-	    "Lines of that list that name no CPU are of CPU N (thread N, where "
-	    "threads were traced), and only it is compared",
+	    "Lines of that list without a CPU belong to CPU N (thread N, where "
+	    "threads were traced); only CPU N is compared",
 	    0 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
@@ -133,7 +133,7 @@ print_result(const struct verify_input *input,
 	return result->nothing ? CMD_UNJUDGED : CMD_OK;
 }
 
-/* A bundle of `topaz run --no-exec-log` has none to compare with. */
+/* A bundle of `topaz run --no-exec-log` has no execution log to compare with. */
 static int
 check_exec_log(const struct bundle *bundle, struct tz_error *err)
 {
