@@ -23,10 +23,21 @@ ds_records_branches(const struct ds *ds, bool user)
 	return (ds->debugctl & on) == on && (ds->debugctl & off) == 0;
 }
 
-/* The four fields of a buffer in the save area. */
+/* The fields of a buffer in the save area, and where they are. */
 struct buffer {
 	uint64_t base, index, maximum, threshold;
 };
+
+struct place {
+	enum ds_area base, index, maximum, threshold;
+};
+
+static const struct place bts = { DS_AREA_BTS_BASE, DS_AREA_BTS_INDEX,
+	DS_AREA_BTS_MAXIMUM, DS_AREA_BTS_THRESHOLD };
+static const struct place pebs = { DS_AREA_PEBS_BASE, DS_AREA_PEBS_INDEX,
+	DS_AREA_PEBS_MAXIMUM, DS_AREA_PEBS_THRESHOLD };
+
+#define BUFFER_FIELDS 4
 
 static struct gva
 field(const struct ds *ds, enum ds_area at)
@@ -42,20 +53,38 @@ has_room(const struct buffer *buffer, uint64_t bytes)
 	    buffer->maximum - buffer->index >= bytes;
 }
 
+static bool
+read_buffer(const struct ds *ds, const struct ds_port *port,
+    const struct place *place, struct buffer *buffer, struct gva *fault)
+{
+	uint64_t word[BUFFER_FIELDS];
+
+	if (!port->read(
+		port->arg, field(ds, place->base), word, sizeof(word), fault))
+		return false;
+	*buffer = (struct buffer){
+		.base = word[0],
+		.index = word[place->index - place->base],
+		.maximum = word[place->maximum - place->base],
+		.threshold = word[place->threshold - place->base],
+	};
+	return true;
+}
+
 /*
  * Writes a record at the index and moves the index behind it.  CIRCULAR: to the base
  * instead if there is no room for another one.
  */
 static void
-store_record(const struct ds *ds, const struct ds_port *port, enum ds_area at,
-    bool circular, const void *record, size_t bytes, struct ds_result *result)
+store_record(const struct ds *ds, const struct ds_port *port,
+    const struct place *place, bool circular, const void *record, size_t bytes,
+    struct ds_result *result)
 {
 	struct buffer buffer;
 	uint64_t index;
 
 	memset(result, 0, sizeof(*result));
-	if (!port->read(port->arg, field(ds, at), &buffer, sizeof(buffer),
-		&result->fault)) {
+	if (!read_buffer(ds, port, place, &buffer, &result->fault)) {
 		result->end = DS_READ_FAULT;
 		return;
 	}
@@ -73,8 +102,8 @@ store_record(const struct ds *ds, const struct ds_port *port, enum ds_area at,
 		index = buffer.base;
 	if (port->write(
 		port->arg, result->record, record, bytes, &result->fault) &&
-	    port->write(port->arg, field(ds, at + 1), &index, sizeof(index),
-		&result->fault))
+	    port->write(port->arg, field(ds, place->index), &index,
+		sizeof(index), &result->fault))
 		return;
 	result->end = DS_WRITE_FAULT;
 	result->pmi = false;
@@ -86,8 +115,8 @@ ds_store_branch(const struct ds *ds, const struct ds_port *port,
 {
 	bool interrupts = (ds->debugctl & DS_DEBUGCTL_BTINT) != 0;
 
-	store_record(ds, port, DS_AREA_BTS_BASE, !interrupts, branch,
-	    sizeof(*branch), result);
+	store_record(
+	    ds, port, &bts, !interrupts, branch, sizeof(*branch), result);
 	result->pmi &= interrupts;
 }
 
@@ -121,6 +150,7 @@ static size_t
 fill_fixed(unsigned format, const struct ds_sample *sample, uint64_t *record)
 {
 	size_t words = 0;
+	uint64_t filled = 0;
 
 	for (size_t i = 0; i < TZ_ARRAY_LEN(fields); i++) {
 		const struct field *field = &fields[i];
@@ -129,8 +159,10 @@ fill_fixed(unsigned format, const struct ds_sample *sample, uint64_t *record)
 		if (format < field->first || format > field->last)
 			continue;
 		record[at] = sample->value[field->value];
+		filled |= TZ_BIT(at);
 		words = at + 1;
 	}
+	TZ_ASSERT(filled == TZ_BIT(words) - 1);
 	return words;
 }
 
@@ -161,8 +193,8 @@ ds_store_sample(const struct ds *ds, const struct ds_port *port,
 	known.value[DS_ZERO] = 0;
 	words = format < 4 ? fill_fixed(format, &known, record)
 			   : fill_adaptive(groups, &known, record);
-	store_record(ds, port, DS_AREA_PEBS_BASE, false, record,
-	    words * WORD_BYTES, result);
+	store_record(
+	    ds, port, &pebs, false, record, words * WORD_BYTES, result);
 }
 
 /* Linux, struct debug_store: with format 4, eight general-purpose counters come first. */

@@ -113,8 +113,10 @@ BEGIN {
 }
 
 # Of a full IP there are two forms; the other columns are true, false or counts. The skid of
-# a PMI is the CPU's: vectors with guest code know it, which these mutants are not for.
+# # CORE2 and P6 have no PT.
 /^UARCH\(/ {
+	if (column[1] == "CORE2" || column[1] == "P6")
+		next
 	for (i = 2; i in uarch; i++) {
 		if (column[i] ~ /^(true|false)$/)
 			new = other(column[i], "true", "false")
