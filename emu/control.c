@@ -10,7 +10,10 @@ machine_set_stop(struct machine *machine, unsigned cpu, uint64_t insns)
 	cpu_set_stop(machine->slot[cpu].cpu, insns);
 }
 
-/* Called while no CPU runs, it stops the next CPU at once. */
+/*
+ * Between the turns of two CPUs it stops the next one at once; outside machine_run() it
+ * does nothing.
+ */
 void
 machine_pause(struct machine *machine)
 {

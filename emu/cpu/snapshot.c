@@ -59,6 +59,10 @@ forget_frame(void *arg, uint64_t pa)
 		engine_forget_frame(cpu->engines.stepper, pa);
 }
 
+/*
+ * What depends on the engine's translations or on the caller is not part of the state
+ * and stays as it is: the hooks, the observer, the audited code, the log.
+ */
 void
 cpu_snapshot_apply(struct cpu *cpu, const struct cpu_snapshot *snapshot,
     const uint64_t *changed)
@@ -81,6 +85,7 @@ cpu_snapshot_apply(struct cpu *cpu, const struct cpu_snapshot *snapshot,
 			engine_forget_all(cpu->engines.stepper);
 	}
 	block_cache_reselect(cpu->code.blocks, &cpu->space);
+	/* The same log as before: the next line forgets no successors. */
 	cpu->exec_log = old.exec_log;
 	cpu_set_exec_log(cpu, old.exec_log);
 }

@@ -1,10 +1,12 @@
 /*
- * CMPXCHG8B, CMPXCHG16B and some of CMPXCHG.  The engine does not execute them.
- * SDM vol. 2, "CMPXCHG8B/CMPXCHG16B - Compare and Exchange Bytes": Unicorn 2.1.1
- * leaves garbage in RFLAGS, DF included, where an arithmetic instruction precedes
- * in the same block.  SDM vol. 2, "CMPXCHG - Compare and Exchange": with 32 bits
- * the engine clears bits 63:32 of RAX when RAX is not written, and those of a
- * destination register that keeps its value.
+ * CMPXCHG8B, CMPXCHG16B and those CMPXCHG of 32 bits that Unicorn 2.1.1 executes
+ * wrongly.  SDM vol. 2, "CMPXCHG8B/CMPXCHG16B - Compare and Exchange Bytes" and
+ * "CMPXCHG - Compare and Exchange".  What Unicorn does:
+ *
+ * CMPXCHG8B and CMPXCHG16B leave garbage in RFLAGS, DF included, where an arithmetic
+ * instruction precedes in the same block.  CMPXCHG of 32 bits clears bits 63:32 of RAX
+ * where it must not write RAX, and those of a destination register that keeps its
+ * value.
  */
 #include "emu/cpu/state.h"
 
@@ -47,7 +49,7 @@ store_pair(const struct walk_bytes *to, size_t count, struct pair pair)
 	cpu_store_operand(to, bytes, count);
 }
 
-/* The bytes of the instruction, and its memory operand. */
+/* The bytes of the instruction, and its memory operand if it has one. */
 static void
 find_operand(struct cpu *cpu, const struct insn_regs *regs,
     uint8_t code[INSN_BYTES_MAX], struct insn_memory *memory)
@@ -88,7 +90,7 @@ cpu_do_cmpxchg32(struct cpu *cpu, uint64_t *fault_va)
 	struct insn_regs regs;
 	enum fault fault;
 	uint32_t old, new;
-	int dest, source;
+	int dest, source; /* numbers of registers; DEST -1: memory */
 
 	cpu_read_regs(cpu, &regs);
 	find_operand(cpu, &regs, code, &memory);

@@ -29,7 +29,7 @@ uint64_t topa_entry_region_bytes(uint64_t entry);
 const char *topa_entry_fault(
     const struct profile *profile, uint64_t entry, uint32_t index);
 
-/* True if the unit may not access some byte of [PA, PA + BYTES).  BYTES is not 0. */
+/* True if [PA, PA + BYTES) has a byte that the unit must not access.  BYTES > 0. */
 bool topa_entry_is_restricted(
     const struct pt_unit *unit, uint64_t pa, uint64_t bytes);
 

@@ -1,6 +1,7 @@
 /*
- * Goal: each deviation does what deviation.def says, at once and nothing else. Method: guests are stopped in the middle of traced work, acted on, and what follows is
- * read off the events and the machine's state.
+ * Goal: each deviation does what deviation.def says, at once and nothing else.  Method:
+ * guests are stopped in the middle of traced work, acted on, and what follows is read
+ * off the events and the machine's state.
  */
 #include "guest.h"
 
