@@ -171,14 +171,14 @@ void check_event(struct check *check, const struct event *event);
 void check_access(struct check *check, const struct audit_access *access);
 void check_call(struct check *check, const struct audit_call *call);
 /*
- * A deviation was injected: its effects are excused.  EVENT_DEVIATION means the
- * same; both may occur.
+ * A deviation was injected: its effects are excused.  EVENT_DEVIATION does the same;
+ * to be told twice changes nothing.
  */
 void check_note_deviation(
     struct check *check, unsigned cpu, enum deviation_kind kind);
 /*
- * The run ended.  WAITS: at its instruction limit, with a driver operation in progress
- * that does not end; false: the run is only long.
+ * The run ended.  WAITS, where it ended at its instruction limit: an operation of the
+ * driver is in progress and does not end; false: the run is only long.
  */
 void check_end(
     struct check *check, const struct machine_result *result, bool waits);
@@ -228,9 +228,9 @@ void check_stopped(struct check *check, unsigned cpu_mask);
  */
 void check_rereading(struct check *check, uint64_t stream);
 /*
- * At EVENT_CALL_END of success: user space has taken all records that the driver
- * delivers of STREAM (or CHECK_ALL_STREAMS) by itself; positions that are requested are
- * not included.
+ * At EVENT_CALL_END of success: user space has taken all records of STREAM (or
+ * CHECK_ALL_STREAMS) that the driver delivers without being asked.  A position is
+ * delivered only on request, so it is not one of them.
  */
 void check_collected(struct check *check, uint64_t stream);
 /* At EVENT_CALL_END of success: the driver is unloaded. */

@@ -94,7 +94,11 @@ is_current(int folder, int lock)
 	    mine.st_ino == there.st_ino && mine.st_dev == there.st_dev;
 }
 
-/* Takes the lock in FOLDER.  OWNED_GONE: another process is removing the folder. */
+/*
+ * Takes the lock in FOLDER.  OWNED_GONE: another process is removing the folder.  An
+ * empty lock in a folder without other files was left by a process that ended before
+ * it wrote its number; it is taken, too.
+ */
 static enum owned_result
 take_lock(int folder, bool make, struct owned *owned, pid_t *pid)
 {

@@ -21,7 +21,7 @@ now_seconds(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* The step of WHAT.  The steps after the exploration have their own counts. */
+/* WHAT is the name of a step after the exploration, or a part of the exploration. */
 static const char *
 step_of(const char *what)
 {

@@ -1,6 +1,6 @@
 /*
- * Determines where a schedule fails and where it passes, with its last deviation at
- * every boundary.
+ * Moves the last deviation of a failing schedule to every other boundary, and notes
+ * where the schedule fails and where it passes.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +11,8 @@
 #define BLOCK_BOUNDARIES 16 /* from one mark to the next */
 
 /*
- * The last deviation at every boundary of the run with the other deviations: where it
- * fails, and the nearest boundary where it passes.
+ * The boundaries of the run with all deviations but the last, and the outcome with the
+ * last one at each of them.
  */
 struct window {
 	struct boundary_list list;
@@ -29,7 +29,7 @@ window_free(struct window *window)
 	free(window->outcome);
 }
 
-/* Windows are not determined for check "decoded": their runs are not decoded. */
+/* Check "decoded" has no window: runs that are made for one are not decoded. */
 static bool
 has_window(const struct minimiser *minimiser)
 {
@@ -38,7 +38,7 @@ has_window(const struct minimiser *minimiser)
 	    !minimiser_hurries(minimiser);
 }
 
-/* True if DEVIATION can be placed at BOUNDARY in place of the finding's last one. */
+/* True if the last deviation can be moved to BOUNDARY; *DEVIATION: it, moved. */
 static bool
 is_candidate(const struct minimiser *minimiser, const struct boundary *boundary,
     unsigned cpus, struct deviation *deviation)
@@ -103,6 +103,7 @@ judge_all(struct minimiser *minimiser, struct trial *place,
 		if (!is_candidate(minimiser, boundary,
 			runner_cpus(place->runner), &deviation))
 			continue;
+		/* The first candidate of a block of boundaries moves the mark. */
 		if (i / BLOCK_BOUNDARIES != block)
 			(void)trial_move(place, boundary, &mark);
 		block = i / BLOCK_BOUNDARIES;
@@ -147,6 +148,10 @@ is_pass(const struct window *window, size_t index)
 	    window->outcome[index] == TICK_MERGED;
 }
 
+/*
+ * The stretch around the finding's own boundary without a pass; boundaries without a
+ * verdict neither end nor extend it.
+ */
 static void
 find_stretch(const struct minimiser *minimiser, struct window *window)
 {
@@ -172,7 +177,7 @@ find_stretch(const struct minimiser *minimiser, struct window *window)
 }
 
 /*
- * The outcomes: those of KEPT, if present; if not, determines them and saves them
+ * Takes the outcomes from KEPT if it has them; if not, determines them and saves them
  * there.
  */
 static void

@@ -10,7 +10,7 @@
 struct site_walk {
 	struct runner *runner;
 	unsigned cpu;
-	/* address in the inner frame, which the current one called */
+	/* RIP of the frame looked at before, which the current one called */
 	uint64_t inner;
 	struct check_site site;
 	bool left; /* the outermost of the driver's frames was passed */
@@ -79,7 +79,10 @@ runner_site(void *arg, unsigned cpu)
 	    machine_rbp(runner->machine, cpu));
 }
 
-/* A block that has just returned has left its frame on the stack. */
+/*
+ * Accesses are reported at the end of their block, which may have returned since: RBP
+ * is that of the access.
+ */
 struct check_site
 runner_access_site(void *arg, unsigned cpu, uint64_t rip)
 {

@@ -20,8 +20,8 @@ const char *reloc_name(uint32_t type);
 size_t reloc_size(uint32_t type);
 
 /*
- * Writes S + A (or S + A - P) to FIELD, which has reloc_size(TYPE) bytes; FIELD
- * is untouched unless RELOC_OK is returned.
+ * Writes SYMBOL + ADDEND, less PLACE if TYPE is relative, to FIELD, which has
+ * reloc_size(TYPE) bytes; FIELD is untouched unless RELOC_OK is returned.
  */
 enum reloc_result reloc_apply(uint32_t type, uint8_t *field, uint64_t place,
     uint64_t symbol, int64_t addend);

@@ -27,7 +27,10 @@ one_in(uint64_t *state, unsigned n)
 	return below(state, n) == 0;
 }
 
-/* Draws an operation that STATES allow; one time in eight, any operation. */
+/*
+ * Draws an operation that STATES allow; one time in eight perhaps one that they do not,
+ * unless it is strict.  If 64 tries find none, the last one.
+ */
 static uint16_t
 draw_op(const struct manifest *manifest, uint64_t states, uint64_t *random)
 {
@@ -50,7 +53,10 @@ draw_op(const struct manifest *manifest, uint64_t states, uint64_t *random)
 	return op;
 }
 
-/* Adds a variant for a value that has none yet; three in four are valid. */
+/*
+ * Adds a variant for a value that has none yet; three in four are valid.  If 16 tries
+ * find none, adds nothing.
+ */
 static void
 draw_variant(const struct op *op, struct sequence_step *step, uint64_t *random)
 {
