@@ -1,6 +1,6 @@
 /*
- * The module and its device. Only this file copies the arguments of ioctls in
- * and out.
+ * The module and its device.  The arguments of ioctls are copied in and out here
+ * and nowhere else.
  */
 #include "driver/insntrace/ops.h"
 #include "harness/guest/kern.h"
@@ -52,7 +52,7 @@ find_command(uint64_t number)
 	return NULL;
 }
 
-/* Finds out that the result cannot be written before the operation starts. */
+/* The first copyout only tries: a bad address fails before anything is done. */
 static int
 device_ioctl(struct device *device, uint64_t number, uint64_t user_arg)
 {
@@ -103,7 +103,7 @@ static const struct device_ops device_ops = {
 static struct device *insntrace_device;
 static void (*next_process_exiting)(struct process *process);
 
-/* If the owner exits, no CPU continues to trace. */
+/* When an owner dies, its tracing is turned off. */
 static void
 process_exiting(struct process *process)
 {

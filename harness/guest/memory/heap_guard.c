@@ -1,9 +1,9 @@
 /*
- * The heap that detects wrong use (heap=guard).  Every allocation has pages of
- * its own, with an unmapped page on each side, and ends at the end of its last
- * page, as far as its alignment (that of a bucket of malloc(9)) permits; the
- * bytes that are left over are checked when it is freed.  Freed pages are
- * unmapped, and their addresses are never used again.
+ * The heap that finds wrong use (heap=guard).  Every allocation has pages of its
+ * own, with an unmapped one on each side.  It ends at the end of its pages, or as
+ * close to it as its alignment (that of a bucket of malloc(9)) allows.  A free looks
+ * whether the other bytes of the pages have changed.
+ * Freed pages are unmapped, and their addresses are never used again.
  */
 #include "harness/guest/internal.h"
 
@@ -28,7 +28,7 @@ page_va(uint64_t page)
 	return GUARD_BASE + page * PAGE_BYTES;
 }
 
-/* The allocation that owns PAGE; NULL: none. */
+/* The allocation that PAGE belongs to; NULL: none. */
 static struct guard *
 guard_at(uint64_t page)
 {
@@ -74,7 +74,7 @@ reserve(struct guard *guard)
 	return done;
 }
 
-/* On failure the earlier pages stay mapped: the machine is out of memory. */
+/* False: no memory; the pages that were mapped until then stay mapped. */
 static bool
 map(const struct guard *guard)
 {
@@ -160,7 +160,7 @@ retire_unflushed(void)
 	}
 }
 
-/* In contexts that cannot wait for other CPUs, the frames are freed later. */
+/* If this CPU must not wait for others now, a later free gives the frames back. */
 static void
 unmap(const struct guard *guard)
 {

@@ -9,7 +9,7 @@
 _Static_assert(sizeof(struct mutex) <= sizeof(((struct mtx *)0)->mtx_guest) &&
 	sizeof(struct spin) <= sizeof(((struct mtx *)0)->mtx_guest),
     "a mutex has room for the guest kernel's");
-
+/* The guest kernel's; <sys/systm.h> gives the functions of FreeBSD other symbols. */
 void guest_critical_enter(void) __asm__("critical_enter");
 void guest_critical_exit(void) __asm__("critical_exit");
 

@@ -128,7 +128,7 @@ hwt_record_free_all(struct hwt_context *ctx)
 		hwt_record_entry_free(entry);
 }
 
-/* Inserts each at the head of the list, so the last object comes first. */
+/* Each is put at the head of the list, so the last object comes first. */
 void
 hwt_record_kernel_objects(struct hwt_context *ctx)
 {
