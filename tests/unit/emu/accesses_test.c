@@ -294,7 +294,7 @@ check_rows(uint64_t param, const struct row *rows, size_t count)
 	for (size_t i = 0; i < TZ_ARRAY_LEN(ways); i++) {
 		run_way("accesses", options, &ways[i], CODE, CODE + 0x1000,
 		    &guest, &reports);
-		assert_int_equal(guest.result.end, MACHINE_EXIT);
+		guest_assert_exit(&guest);
 		assert_rows(&reports, rows, count);
 		guest_free(&guest);
 	}
@@ -367,7 +367,7 @@ calls_are_reported_with_their_arguments(void **state)
 		machine_set_audit(guest.machine,
 		    &(struct audit){ CODE, CODE + 0x1000, functions, 2 });
 		go(&guest, ways[way].stop_every);
-		assert_int_equal(guest.result.end, MACHINE_EXIT);
+		guest_assert_exit(&guest);
 		assert_int_equal(reports.count, 0);
 		assert_int_equal(reports.calls, TZ_ARRAY_LEN(want));
 		for (size_t i = 0; i < reports.calls; i++) {

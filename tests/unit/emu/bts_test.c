@@ -48,8 +48,7 @@ run(struct guest *guest, uint64_t value, const char *profile)
 	struct guest_options options = { .param = value, .profile = profile };
 
 	guest_run_all_ways("bts", &options, guest);
-	if (guest->result.end != MACHINE_EXIT)
-		fail_msg("%s", guest->result.text);
+	guest_assert_exit(guest);
 }
 
 static void

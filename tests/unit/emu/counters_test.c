@@ -149,7 +149,7 @@ run(struct guest *guest, uint64_t param, const char *profile, uint32_t cbr)
 	};
 
 	guest_run_all_ways("counters", &options, guest);
-	assert_int_equal(guest->result.end, MACHINE_EXIT);
+	guest_assert_exit(guest);
 }
 
 static void

@@ -268,7 +268,7 @@ a_write_of_a_trace_msr_faults_once(void **state)
 	load_pmi(&guest);
 	kind(&guest, DEVIATION_WRMSR_GP, 0);
 	machine_run(guest.machine, 0, &guest.result);
-	assert_int_equal(guest.result.end, MACHINE_EXIT);
+	guest_assert_exit(&guest);
 	fault = event_at(&guest, EVENT_EXCEPTION, 0);
 	assert_int_equal(fault.a, 13);
 	assert_int_equal(fault.c, 0);
@@ -287,7 +287,7 @@ trace_state_in_memory(void **state)
 
 	(void)state;
 	guest_run("control", &options, &guest);
-	assert_int_equal(guest.result.end, MACHINE_EXIT);
+	guest_assert_exit(&guest);
 	saved = event_at(&guest, EVENT_XSAVES, 0);
 	restored = event_at(&guest, EVENT_XRSTORS, 0);
 	assert_int_equal(saved.a, 0x40a000 + 576);
@@ -304,7 +304,7 @@ trace_state_in_memory(void **state)
 	kind(&guest, DEVIATION_XRSTORS_GP, 0);
 	/* It faults once, and is done again. */
 	machine_run(guest.machine, 0, &guest.result);
-	assert_int_equal(guest.result.end, MACHINE_EXIT);
+	guest_assert_exit(&guest);
 	assert_int_equal(event_at(&guest, EVENT_EXCEPTION, 0).a, 13);
 	assert_int_equal(event_at(&guest, EVENT_EXCEPTION, 0).b, rip);
 	byte = guest.ram[0x40a000 + 576 + 65];
@@ -351,7 +351,7 @@ another_cpu_runs(void **state)
 	assert_int_equal(event.cpu, 0);
 	assert_int_equal(guest.result.end, MACHINE_STOP);
 	machine_run(guest.machine, 0, &guest.result);
-	assert_int_equal(guest.result.end, MACHINE_EXIT);
+	guest_assert_exit(&guest);
 	assert_int_equal(guest_note(&guest, 1, 0), 1000);
 	guest_free(&guest);
 }
@@ -391,7 +391,7 @@ another_cpu_runs_within_an_instruction(void **state)
 		if (!split)
 			assert_true(inject(&guest, 1, DEVIATION_SWITCH, 0));
 		machine_run(guest.machine, 0, &guest.result);
-		assert_int_equal(guest.result.end, MACHINE_EXIT);
+		guest_assert_exit(&guest);
 		assert_int_equal(guest_note(&guest, 2, 0), 400);
 		if (split)
 			assert_in_range(guest_note(&guest, 1, 0), 200, 399);
@@ -418,7 +418,7 @@ read_positions(uint64_t at, uint64_t position[3])
 		kind(&guest, DEVIATION_OLDER, 0);
 	}
 	machine_run(guest.machine, 0, &guest.result);
-	assert_int_equal(guest.result.end, MACHINE_EXIT);
+	guest_assert_exit(&guest);
 	for (unsigned i = 0; i < 3; i++)
 		position[i] = guest_note(&guest, i + 1, 0);
 	begin = event_at(&guest, EVENT_TRACE_ON, 0).insns;

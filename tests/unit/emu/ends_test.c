@@ -99,7 +99,7 @@ what_is_of_an_absent_extension_is_named(void **state)
 	}
 	/* UD0, UD1 and UD2 are #UD. */
 	guest_run_all_ways("refused", &options, &guest);
-	assert_int_equal(guest.result.end, MACHINE_EXIT);
+	guest_assert_exit(&guest);
 	assert_int_equal(guest_record_count(&guest, 0), 3);
 	for (size_t i = 0; i < 3; i++)
 		assert_int_equal(guest_record(&guest, 0, i).vector, 6);
@@ -121,7 +121,7 @@ a_missing_gate_is_a_fault_of_its_own(void **state)
 
 	(void)state;
 	guest_run_all_ways("ends", &options, &guest);
-	assert_int_equal(guest.result.end, MACHINE_EXIT);
+	guest_assert_exit(&guest);
 	assert_int_equal(guest_record_count(&guest, 0), 3);
 	for (size_t i = 0; i < 3; i++) {
 		assert_int_equal(
@@ -148,7 +148,7 @@ data_behind_the_instruction_is_no_fetch(void **state)
 
 	(void)state;
 	guest_run_all_ways("ends", &options, &guest);
-	assert_int_equal(guest.result.end, MACHINE_EXIT);
+	guest_assert_exit(&guest);
 	for (size_t i = 0; i < 3; i++) {
 		struct guest_record record = guest_record(&guest, 0, i);
 

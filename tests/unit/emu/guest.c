@@ -233,6 +233,13 @@ guest_run(
 }
 
 void
+guest_assert_exit(const struct guest *guest)
+{
+	if (guest->result.end != MACHINE_EXIT)
+		fail_msg("the guest ended otherwise: %s", guest->result.text);
+}
+
+void
 guest_free(struct guest *guest)
 {
 	machine_destroy(guest->machine);

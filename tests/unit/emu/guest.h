@@ -64,6 +64,9 @@ void guest_run(
     const char *name, const struct guest_options *options, struct guest *guest);
 void guest_free(struct guest *guest);
 
+/* Fails with the reason unless the guest has shut down by itself. */
+void guest_assert_exit(const struct guest *guest);
+
 /* Fails unless two runs recorded the same: events, counters, memory, execution log. */
 void guest_assert_same(const struct guest *a, const struct guest *b);
 

@@ -31,7 +31,7 @@ run(const char *models, struct guest *guest)
 	};
 
 	guest_run_all_ways("hybrid", &options, guest);
-	assert_int_equal(guest->result.end, MACHINE_EXIT);
+	guest_assert_exit(guest);
 }
 
 /* CPU is of the kind and has the LIP bit and the thresholds. */

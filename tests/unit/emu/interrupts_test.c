@@ -35,7 +35,7 @@ static void
 the_guest_comes_to_its_end(void **state)
 {
 	(void)state;
-	assert_int_equal(guest.result.end, MACHINE_EXIT);
+	guest_assert_exit(&guest);
 	assert_int_equal(guest.result.code, 0);
 }
 

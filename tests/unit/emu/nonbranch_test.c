@@ -108,7 +108,7 @@ run(const char *name, uint32_t ctl, struct guest *guest, struct heard *heard)
 		.param = PARAM(ctl) };
 
 	guest_run_all_ways(name, &options, guest);
-	assert_int_equal(guest->result.end, MACHINE_EXIT);
+	guest_assert_exit(guest);
 	listen(guest, heard);
 }
 

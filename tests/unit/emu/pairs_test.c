@@ -67,7 +67,7 @@ pairs_are_exchanged_as_the_sdm_says(void **state)
 	(void)state;
 	guest_run_all_ways("pairs", &options, &guest);
 	assert_string_equal(guest.result.text, "");
-	assert_int_equal(guest.result.end, MACHINE_EXIT);
+	guest_assert_exit(&guest);
 	for (size_t i = 0; i < TZ_ARRAY_LEN(expected); i++) {
 		assert_int_equal(
 		    guest_note(&guest, 1, i) & FLAGS_SEEN, expected[i].flags);

@@ -59,8 +59,7 @@ run(struct guest *guest, const struct format *format, unsigned what,
 	    (uint64_t)threshold << 24 | (uint64_t)format->config << 32 |
 	    (uint64_t)(format->bytes / 8) << 40;
 	guest_run_all_ways("pebs", &options, guest);
-	if (guest->result.end != MACHINE_EXIT)
-		fail_msg("%s", guest->result.text);
+	guest_assert_exit(guest);
 }
 
 static const uint8_t *

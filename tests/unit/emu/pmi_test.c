@@ -18,7 +18,7 @@
 static void
 assert_work_is_right(const struct guest *guest)
 {
-	assert_int_equal(guest->result.end, MACHINE_EXIT);
+	guest_assert_exit(guest);
 	assert_int_equal(guest->result.code, 0);
 	/* x87 and vector registers outlive the change of engines. */
 	assert_int_equal(guest_note(guest, 1, 0), 2);
@@ -102,7 +102,7 @@ the_pmi_of_broadwell_leaves_room(void **state)
 		uint64_t pmis, wraps;
 
 		guest_run_all_ways("single", &options, &guest);
-		assert_int_equal(guest.result.end, MACHINE_EXIT);
+		guest_assert_exit(&guest);
 		assert_int_equal(guest.result.code, 0);
 		pmis = guest.counters[0].nmis;
 		wraps = guest_count_events(&guest, EVENT_REGION_FULL);

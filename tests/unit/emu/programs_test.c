@@ -19,7 +19,7 @@ branches_to_the_next_instruction_keep_their_bits(void **state)
 	(void)state;
 	/* Decoding fails if one bit is wrong: every later branch would be, too. */
 	guest_run_all_ways("branches", &options, &guest);
-	assert_int_equal(guest.result.end, MACHINE_EXIT);
+	guest_assert_exit(&guest);
 	guest_free(&guest);
 }
 
@@ -31,7 +31,7 @@ changed_code_is_seen_at_once(void **state)
 
 	(void)state;
 	guest_run_all_ways("changes", &options, &guest);
-	assert_int_equal(guest.result.end, MACHINE_EXIT);
+	guest_assert_exit(&guest);
 	for (size_t round = 0; round < 3; round++) {
 		/* Written over: 1 + 16, 5 + 16, then the JMP falls through. */
 		assert_int_equal(guest_note(&guest, 1, round), 17 + 21 + 21);
@@ -56,7 +56,7 @@ xsaves_and_xrstors_follow_their_rules(void **state)
 
 	(void)state;
 	guest_run_all_ways("xstate", &options, &guest);
-	assert_int_equal(guest.result.end, MACHINE_EXIT);
+	guest_assert_exit(&guest);
 	assert_int_equal(guest_record_count(&guest, 0), TZ_ARRAY_LEN(vectors));
 	for (size_t i = 0; i < TZ_ARRAY_LEN(vectors); i++)
 		assert_int_equal(guest_record(&guest, 0, i).vector, vectors[i]);

@@ -53,7 +53,7 @@ every_exception_is_reported_as_the_hardware_does(void **state)
 
 	(void)state;
 	guest_run("rings", &options, &guest);
-	assert_int_equal(guest.result.end, MACHINE_EXIT);
+	guest_assert_exit(&guest);
 	assert_int_equal(guest.result.code, 0);
 	assert_int_equal(guest_record_count(&guest, 0), 3 * ROUND);
 	for (size_t i = 0; i < 3 * ROUND; i++) {

@@ -15,7 +15,7 @@
 static void
 assert_sums(const struct guest *guest, unsigned cpus)
 {
-	assert_int_equal(guest->result.end, MACHINE_EXIT);
+	guest_assert_exit(guest);
 	assert_int_equal(guest_note(guest, 1, 0), 500 * cpus);
 	assert_int_equal(guest_note(guest, 3, 0), cpus - 1);
 	assert_true(guest_note(guest, 2, 0) > 0);

@@ -27,7 +27,7 @@ the_guest_learns_where_smram_is(void **state)
 
 	(void)state;
 	guest_run_all_ways("smrr", &options, &guest);
-	assert_int_equal(guest.result.end, MACHINE_EXIT);
+	guest_assert_exit(&guest);
 	assert_true(guest_note(&guest, NOTE_CPUID, 0) & CPUID_MTRR);
 	/* Neither fixed nor variable ranges: all is write-back. */
 	assert_int_equal(guest_note(&guest, NOTE_CAP, 0), MTRRCAP_SMRR);

@@ -110,7 +110,7 @@ stores_are_reported(void **state)
 		.begin = GUEST_KERN + 0x200000, .end = GUEST_KERN + 0x300000 });
 	machine_set_stepping(guest.machine, STEPPING_ALL);
 	machine_run(guest.machine, 0, &guest.result);
-	assert_int_equal(guest.result.end, MACHINE_EXIT);
+	guest_assert_exit(&guest);
 	assert_int_equal(stores.any, 26);
 	assert_int_equal(stores.partly, 2);
 	guest_free(&guest);
@@ -166,7 +166,7 @@ the_host_clears_frames(void **state)
 	memset(guest.ram + 0x2000000, 0x5a, 0x6000);
 	memset(guest.ram, 0x5a, 4096);
 	guest_go(&guest, 100000);
-	assert_int_equal(guest.result.end, MACHINE_EXIT);
+	guest_assert_exit(&guest);
 	assert_int_equal(guest_note(&guest, 15, 0), 0);
 	for (unsigned i = 1; i < 5; i++)
 		assert_int_equal(guest_note(&guest, 15, i), UINT64_MAX);

@@ -151,7 +151,7 @@ struct outcome {
 static void
 finish(struct guest *guest, struct outcome *outcome)
 {
-	assert_int_equal(guest->result.end, MACHINE_EXIT);
+	guest_assert_exit(guest);
 	memset(outcome, 0, sizeof(*outcome));
 	outcome->hash = machine_hash(guest->machine, NULL);
 	for (unsigned i = 0; i < guest->options.cpus; i++)

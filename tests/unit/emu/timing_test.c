@@ -50,7 +50,7 @@ run_and_count(uint32_t ctl, uint32_t core_cbr, const struct pt_cycles *cycles,
 		struct guest guest;
 
 		guest_run_all_ways(rows[i].name, &options, &guest);
-		assert_int_equal(guest.result.end, MACHINE_EXIT);
+		guest_assert_exit(&guest);
 		count += guest_count_events(&guest, kind);
 		guest_free(&guest);
 	}
@@ -135,7 +135,7 @@ a_trace_wakes_its_cpu(void **state)
 		size_t index = 0;
 
 		guest_run_all_ways("sleeper", &options, &guest);
-		assert_int_equal(guest.result.end, MACHINE_EXIT);
+		guest_assert_exit(&guest);
 		assert_int_equal(guest.counters[0].nmis, 3);
 		/* Nothing runs in between: not a cycle is lost. */
 		at = cycle_of(&guest, EVENT_TOPA_PMI, &index);
@@ -157,7 +157,7 @@ so_it_does_while_another_works(void **state)
 
 	(void)state;
 	guest_run_all_ways("sleeper", &options, &guest);
-	assert_int_equal(guest.result.end, MACHINE_EXIT);
+	guest_assert_exit(&guest);
 	assert_int_equal(guest.counters[0].nmis, 1);
 	at = cycle_of(&guest, EVENT_TOPA_PMI, &index);
 	assert_int_equal(cycle_of(&guest, EVENT_NMI, &index), at);

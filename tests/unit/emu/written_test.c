@@ -27,7 +27,7 @@ a_cpu_sees_what_it_has_written(void **state)
 	(void)state;
 	guest_run_all_ways("written", &options, &guest);
 	assert_string_equal(guest.result.text, "");
-	assert_int_equal(guest.result.end, MACHINE_EXIT);
+	guest_assert_exit(&guest);
 	for (size_t round = 0; round < 3; round++) {
 		assert_int_equal(guest_note(&guest, 1, round), 0x202);
 		assert_int_equal(guest_note(&guest, 2, round), 8);
@@ -49,7 +49,7 @@ check_another_cpu(uint64_t param)
 	struct guest guest;
 
 	guest_run_all_ways("written", &options, &guest);
-	assert_int_equal(guest.result.end, MACHINE_EXIT);
+	guest_assert_exit(&guest);
 	assert_int_equal(guest_note(&guest, 6, 0), 0x605);
 	guest_free(&guest);
 }
