@@ -3,7 +3,8 @@
  *
  * Model choices, where the SDM is silent: a record is a supervisor access; a record
  * that faults is skipped, and #PF is delivered before the next instruction, with the
- * result of the branch kept; that #PF has no record.
+ * result of the branch kept; that #PF has no record.  If records fault in the handler of
+ * that #PF, too, which would not end, the run ends by name.
  */
 #include "emu/cpu/state.h"
 
@@ -120,6 +121,13 @@ fault(struct cpu *cpu, const struct ds_result *result)
 
 	if (cpu->debug_store.faulted || cpu->stop.over)
 		return;
+	if (cpu->debug_store.handling) {
+		cpu_end_run(cpu, CPU_OVER_UNMODELLED,
+		    "a record of the Debug Store faults at 0x%llx in the "
+		    "handler of the page fault of another record",
+		    (unsigned long long)result->fault.u);
+		return;
+	}
 	cpu->debug_store.faulted = true;
 	cpu->debug_store.fault_va = result->fault.u;
 	cpu->debug_store.fault_code = result->end == DS_WRITE_FAULT ? PF_W : 0;

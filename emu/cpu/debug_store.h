@@ -13,6 +13,7 @@ struct cpu;
 struct cpu_debug_store {
 	bool branches; /* branches from here on are recorded */
 	bool faulted;  /* deliver #PF before the next instruction */
+	bool handling; /* it was delivered; no IRET since */
 	uint64_t fault_va, fault_code;
 	struct ds_sample before; /* registers before the next instruction, if
 				    it may be the event of a fault-like record */

@@ -444,6 +444,7 @@ cpu_debug_store_fault(struct cpu *cpu)
 	uint64_t rip = cpu_rip(cpu), error = cpu->debug_store.fault_code;
 
 	cpu->debug_store.faulted = false;
+	cpu->debug_store.handling = true;
 	cpu->debug_store.branches = false; /* of this exception */
 	engine_set(cpu->active, ENGINE_CR2, cpu->debug_store.fault_va);
 	cpu_emit(cpu, EVENT_EXCEPTION, VECTOR_PF, rip, error);

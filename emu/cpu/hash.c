@@ -80,6 +80,7 @@ cpu_hash(struct cpu *cpu, uint64_t base, uint64_t limit)
 		pmu_hash(&pmu),
 		ds_hash(&cpu->ds),
 		cpu->debug_store.faulted,
+		cpu->debug_store.handling,
 		cpu->debug_store.faulted ? cpu->debug_store.fault_va : 0,
 		cpu->debug_store.faulted ? cpu->debug_store.fault_code : 0,
 		pt_unit_hash(cpu->unit),

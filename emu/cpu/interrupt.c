@@ -146,6 +146,7 @@ cpu_take_vector(struct cpu *cpu, uint8_t vector)
 void
 cpu_end_handler(struct cpu *cpu)
 {
+	cpu->debug_store.handling = false;
 	cpu->interrupts.in_handler &= cpu->interrupts.nmi_blocked;
 	cpu->interrupts.nmi_blocked = false;
 }

@@ -230,7 +230,7 @@ int bad_event(module_t, int, void *);
 int bad_event(module_t module, int what, void *arg)
 {
 	KASSERT(what != MOD_LOAD, ("meant to fail"));
-	wrmsr(0x1d9, 0x1c0);
+	wrmsr(0x1d9, 1);
 	return 0;
 }
 static moduledata_t bad = { "bad", bad_event, 0 };

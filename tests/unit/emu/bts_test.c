@@ -347,6 +347,21 @@ a_record_may_fault(void **state)
 	}
 }
 
+/* The handler of such a fault is recorded, too, and it would go on for ever. */
+static void
+a_fault_in_the_faults_handler_ends_the_run(void **state)
+{
+	struct guest_options options = { .param = param(
+					     NO_AREA, TR | BTS, 1, 1) };
+	struct guest guest;
+
+	(void)state;
+	guest_run_all_ways("bts", &options, &guest);
+	assert_int_equal(guest.result.end, MACHINE_UNMODELLED);
+	assert_non_null(strstr(guest.result.text, "Debug Store"));
+	guest_free(&guest);
+}
+
 static void
 wrmsr_refuses(void **state)
 {
@@ -392,6 +407,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(the_threshold_interrupts),
 		cmocka_unit_test(a_full_buffer_loses),
 		cmocka_unit_test(a_record_may_fault),
+		cmocka_unit_test(a_fault_in_the_faults_handler_ends_the_run),
 		cmocka_unit_test(wrmsr_refuses),
 		cmocka_unit_test(tracing_may_exclude_it),
 	};

@@ -58,6 +58,7 @@ static const struct range deciding[] = {
 	RANGE(ds.debugctl),
 	RANGE(ds.area),
 	RANGE(debug_store.faulted),
+	RANGE(debug_store.handling),
 	RANGE(debug_store.fault_va),
 	RANGE(debug_store.fault_code),
 	RANGE(pmu.select),
