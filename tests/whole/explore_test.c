@@ -558,9 +558,9 @@ a_spoilt_trace_does_not_decode(void **state)
 	open_trial(&trial, BROKEN_ONE_CPU, &options);
 	observer.arg = trial.runner;
 	assert_true(
-	    decode_check_run(&trial, &none, NULL, STEPPING_NONE, &outcome));
+	    trial_run_decoded(&trial, &none, NULL, STEPPING_NONE, &outcome));
 	assert_false(decode_check_differs(&outcome));
-	assert_true(decode_check_run(
+	assert_true(trial_run_decoded(
 	    &trial, &none, &observer, STEPPING_NONE, &outcome));
 	assert_true(decode_check_differs(&outcome));
 	trial_close(&trial);

@@ -13,7 +13,6 @@
 
 #include <cmocka.h>
 
-#include "harness/explore/runner/decode_check.h"
 #include "harness/explore/runner/runner_pool.h"
 #include "harness/explore/search/campaign.h"
 
@@ -263,7 +262,7 @@ a_use_is_the_same_however_it_is_run(void **state)
 		assert_non_null(group);
 		trial_run(&trial, &group->schedule, &first);
 		for (int way = STEPPING_NONE; way <= STEPPING_ALL; way++) {
-			assert_true(decode_check_run(&trial, &group->schedule,
+			assert_true(trial_run_decoded(&trial, &group->schedule,
 			    NULL, (enum machine_stepping)way, &other));
 			assert_int_equal(first.count, other.count);
 			for (unsigned j = 0; j < first.count; j++) {

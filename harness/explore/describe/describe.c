@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "harness/explore/describe/minimiser.h"
-#include "harness/explore/runner/decode_check.h"
 #include "harness/explore/runner/runner_pool.h"
 
 void
@@ -76,7 +75,7 @@ shows(struct minimiser *minimiser, const struct campaign_entry *entry,
 		return false;
 	outcome = place.base;
 	if (minimiser->witness.id == CHECK_DECODED)
-		(void)decode_check_run(
+		(void)trial_run_decoded(
 		    &place, schedule, NULL, STEPPING_NONE, &outcome);
 	else if (schedule->count != 0)
 		trial_run(&place, schedule, &outcome);
@@ -373,7 +372,7 @@ describe_replay(struct runner_pool *runner_pool,
 	if (error != 0)
 		return error;
 	runner_explain(*runner, true);
-	replayed->compared = decode_check_run(
+	replayed->compared = trial_run_decoded(
 	    &place, &token->schedule, observer, stepping, &replayed->outcome);
 	runner_explain(*runner, false);
 	replayed->result = *runner_result(*runner);

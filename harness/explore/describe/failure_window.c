@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "harness/explore/describe/minimiser.h"
-#include "harness/explore/runner/decode_check.h"
 
 #define BLOCK_BOUNDARIES 16 /* from one mark to the next */
 

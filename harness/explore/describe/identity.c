@@ -8,7 +8,6 @@
 #include <xxhash.h>
 
 #include "harness/explore/describe/describe.h"
-#include "harness/explore/runner/decode_check.h"
 #include "harness/host/input.h"
 #include "harness/load/build.h"
 #include "harness/progress.h"
@@ -94,7 +93,7 @@ run_explained(struct campaign *campaign, const struct witness *witness,
 	explainer->runner = runner;
 	runner_explain(runner, true);
 	if (witness->id == CHECK_DECODED) {
-		(void)decode_check_run(&trial, &witness->schedule, &observer,
+		(void)trial_run_decoded(&trial, &witness->schedule, &observer,
 		    STEPPING_WATCHED, &run->outcome);
 	} else if (witness->id == CHECK_NOT_RUN) {
 		run->outcome = trial.base;

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <xxhash.h>
-
 #include "emu/base/exec_log.h"
 #include "harness/explore/runner/runner_internal.h"
 #include "harness/host/scratch.h"
@@ -15,8 +13,7 @@
 #include "traces/bundle/bundle_write.h"
 #include "traces/verify/verify.h"
 
-/* A run that is being recorded. */
-struct recording {
+struct decode_check {
 	struct runner *runner;
 	struct bundle_writer *writer;
 	struct record *record;
@@ -24,83 +21,81 @@ struct recording {
 	struct exec_log *exec_log[MACHINE_CPUS_MAX];
 	struct runner_observer also; /* the caller's observer */
 	char path[TREE_PATH_BYTES];  /* folder of the bundle; "": none yet */
+	bool recorded;               /* the recording began without error */
 };
 
 static void
 hear_event(void *arg, const struct event *event)
 {
-	struct recording *recording = arg;
+	struct decode_check *check = arg;
 
-	recording->observer.event(recording->observer.arg, event);
-	if (recording->also.event != NULL)
-		recording->also.event(recording->also.arg, event);
+	check->observer.event(check->observer.arg, event);
+	if (check->also.event != NULL)
+		check->also.event(check->also.arg, event);
 }
 
 static void
 hear_step(void *arg, const struct machine_step *step)
 {
-	struct recording *recording = arg;
+	struct decode_check *check = arg;
 
-	if (recording->also.step != NULL)
-		recording->also.step(recording->also.arg, step);
+	if (check->also.step != NULL)
+		check->also.step(check->also.arg, step);
 }
 
 static bool
-begin_recording(struct recording *recording)
+begin_recording(struct decode_check *check)
 {
-	struct runner *runner = recording->runner;
+	struct runner *runner = check->runner;
 	struct machine *machine = runner_machine(runner);
 	const struct boot *boot = runner_boot(runner);
 	struct tz_error err;
 	int error;
 
-	if (scratch_folder(recording->path, &err) != 0) {
-		recording->path[0] = '\0';
+	if (scratch_folder(check->path, &err) != 0) {
+		check->path[0] = '\0';
 		return false;
 	}
 	error = bundle_create(
-	    recording->path, runner_cpus(runner), &recording->writer, &err);
-	recording->record = error != 0
-	    ? NULL
-	    : record_create(recording->writer, 1, false);
-	if (recording->record == NULL)
+	    check->path, runner_cpus(runner), &check->writer, &err);
+	check->record = error != 0 ? NULL
+				   : record_create(check->writer, 1, false);
+	if (check->record == NULL)
 		return false;
-	record_set_ram(
-	    recording->record, machine_ram(machine), RUNNER_RAM_BYTES);
-	recording->observer = record_observer(recording->record);
+	record_set_ram(check->record, machine_ram(machine), RUNNER_RAM_BYTES);
+	check->observer = record_observer(check->record);
 	for (size_t i = 0; error == 0 && i < boot->image_count; i++)
 		error = record_code(
-		    recording->writer, &boot->image[i], machine_ram(machine));
+		    check->writer, &boot->image[i], machine_ram(machine));
 	for (unsigned i = 0; error == 0 && i < runner_cpus(runner); i++) {
-		recording->exec_log[i] = exec_log_create(bundle_exec_log_sink,
-		    bundle_exec_log_arg(recording->writer, i));
-		if (recording->exec_log[i] == NULL)
+		check->exec_log[i] = exec_log_create(bundle_exec_log_sink,
+		    bundle_exec_log_arg(check->writer, i));
+		if (check->exec_log[i] == NULL)
 			return false;
-		machine_set_exec_log(machine, i, recording->exec_log[i]);
+		machine_set_exec_log(machine, i, check->exec_log[i]);
 	}
 	return error == 0;
 }
 
 /* Stops recording: the bundle on disk has the data. */
 static void
-end_recording(struct recording *recording)
+end_recording(struct decode_check *check)
 {
-	for (unsigned i = 0; i < runner_cpus(recording->runner); i++) {
-		machine_set_exec_log(
-		    runner_machine(recording->runner), i, NULL);
-		if (recording->exec_log[i] != NULL)
-			(void)exec_log_flush(recording->exec_log[i]);
-		exec_log_destroy(recording->exec_log[i]);
+	for (unsigned i = 0; i < runner_cpus(check->runner); i++) {
+		machine_set_exec_log(runner_machine(check->runner), i, NULL);
+		if (check->exec_log[i] != NULL)
+			(void)exec_log_flush(check->exec_log[i]);
+		exec_log_destroy(check->exec_log[i]);
 	}
 }
 
 static void
-remove_recording(struct recording *recording)
+remove_recording(struct decode_check *check)
 {
-	bundle_abandon(recording->writer);
-	record_destroy(recording->record);
-	if (recording->path[0] != '\0')
-		scratch_drop(recording->path);
+	bundle_abandon(check->writer);
+	record_destroy(check->record);
+	if (check->path[0] != '\0')
+		scratch_drop(check->path);
 }
 
 bool
@@ -141,72 +136,61 @@ add_difference(struct runner *runner, struct outcome *outcome,
 
 /* Reads the bundle back and compares it. */
 static bool
-compare(struct recording *recording, struct outcome *outcome)
+compare(struct decode_check *check, struct outcome *outcome)
 {
 	/* Every row of the byte accounting has its own rows in check.def. */
 	const struct verify_options options = { .rows = UINT32_MAX };
 	struct bundle_info info = { .driver = "explored" };
-	const struct cpu_set *cpu_set = runner_cpu_set(recording->runner);
+	const struct cpu_set *cpu_set = runner_cpu_set(check->runner);
 	struct verify_result result;
 	struct bundle *bundle;
 	struct tz_error err;
-	int error = record_end(recording->record);
+	int error = record_end(check->record);
 
 	record_models(&info, cpu_set);
 	if (error == 0)
-		error = bundle_finish(recording->writer, &info, &err);
-	recording->writer = NULL;
-	if (error != 0 || bundle_open(recording->path, &bundle, &err) != 0)
+		error = bundle_finish(check->writer, &info, &err);
+	check->writer = NULL;
+	if (error != 0 || bundle_open(check->path, &bundle, &err) != 0)
 		return false;
 	error = verify_bundle(bundle, &options, &result, &err);
 	if (error == 0) {
 		for (size_t i = 0; i < result.stream_count; i++)
 			add_difference(
-			    recording->runner, outcome, &result.streams[i]);
+			    check->runner, outcome, &result.streams[i]);
 		verify_result_free(&result);
 	}
 	bundle_close(bundle);
 	return error == 0;
 }
 
-bool
-decode_check_run(struct trial *trial, const struct schedule *schedule,
-    const struct runner_observer *observer, enum machine_stepping stepping,
-    struct outcome *outcome)
+struct decode_check *
+decode_check_begin(struct runner *runner,
+    const struct runner_observer *observer, enum machine_stepping stepping)
 {
-	struct recording *recording = calloc(1, sizeof(*recording));
-	const struct runner_observer both = { recording, hear_event,
-		hear_step };
-	bool compared = false;
+	struct decode_check *check = calloc(1, sizeof(*check));
+	const struct runner_observer both = { check, hear_event, hear_step };
 
-	if (recording == NULL)
-		return false;
-	recording->runner = trial->runner;
+	if (check == NULL)
+		return NULL;
+	check->runner = runner;
 	if (observer != NULL)
-		recording->also = *observer;
-	compared = begin_recording(recording);
-	runner_observe(trial->runner, compared ? &both : observer, stepping);
-	trial_run(trial, schedule, outcome);
-	runner_observe(trial->runner, NULL, STEPPING_NONE);
-	end_recording(recording);
-	compared = compared && outcome->how == OUTCOME_WHOLE &&
-	    outcome->end == MACHINE_EXIT && compare(recording, outcome);
-	remove_recording(recording);
-	free(recording);
-	return compared;
+		check->also = *observer;
+	check->recorded = begin_recording(check);
+	runner_observe(runner, check->recorded ? &both : observer, stepping);
+	return check;
 }
 
-void
-decode_check_sample(struct trial *trial, struct rank rank,
-    const struct schedule *schedule, struct stats *stats)
+bool
+decode_check_end(struct decode_check *check, struct outcome *outcome)
 {
-	const uint32_t key[3] = { rank.area, rank.first, rank.second };
-	struct outcome outcome;
+	bool compared;
 
-	if (XXH3_64bits(key, sizeof(key)) % DECODER_LINE_EVERY != 0 ||
-	    !decode_check_run(trial, schedule, NULL, STEPPING_NONE, &outcome))
-		return;
-	stats->area[rank.area].decoded++;
-	if (decode_check_differs(&outcome))
-		stats_add(stats, rank, schedule, &outcome, &trial->base);
+	runner_observe(check->runner, NULL, STEPPING_NONE);
+	end_recording(check);
+	compared = check->recorded && outcome->how == OUTCOME_WHOLE &&
+	    outcome->end == MACHINE_EXIT && compare(check, outcome);
+	remove_recording(check);
+	free(check);
+	return compared;
 }

@@ -7,25 +7,26 @@
 #ifndef TOPAZ_HARNESS_EXPLORE_RUNNER_DECODE_CHECK_H
 #define TOPAZ_HARNESS_EXPLORE_RUNNER_DECODE_CHECK_H
 
-#include "harness/explore/search/trial.h"
+#include "harness/explore/runner/outcome.h"
 
-/* One of this many schedules is decoded, selected by its rank. */
-#define DECODER_LINE_EVERY 512
+/* A run that is recorded. */
+struct decode_check;
 
 /*
- * Runs SCHEDULE as trial_run() does, with OBSERVER (or NULL) attached, and adds
- * decoding differences to OUTCOME.  True if the trace was compared; false if the run
- * did not end by itself or if its execution log does not fit.
+ * Records the next run of RUNNER, with OBSERVER (or NULL) attached; STEPPING as in
+ * runner_observe().  NULL: no memory.
  */
-bool decode_check_run(struct trial *trial, const struct schedule *schedule,
-    const struct runner_observer *observer, enum machine_stepping stepping,
-    struct outcome *outcome);
+struct decode_check *decode_check_begin(struct runner *runner,
+    const struct runner_observer *observer, enum machine_stepping stepping);
+
+/*
+ * The run has ended with OUTCOME: adds decoding differences to it, and frees CHECK.
+ * True if the trace was compared; false if the run did not end by itself or if its
+ * execution log does not fit.
+ */
+bool decode_check_end(struct decode_check *check, struct outcome *outcome);
 
 /* True if OUTCOME has a violation of row "decoded". */
 bool decode_check_differs(const struct outcome *outcome);
-
-/* Decodes SCHEDULE of RANK if it is in the sample, and counts it in STATS. */
-void decode_check_sample(struct trial *trial, struct rank rank,
-    const struct schedule *schedule, struct stats *stats);
 
 #endif

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "harness/explore/runner/runner_internal.h"
-#include "harness/explore/search/support.h"
+#include "harness/explore/runner/support.h"
 
 /*
  * A configuration is valid once accepted; until then either the old or the new one may

@@ -9,7 +9,7 @@
 #include "emu/guest_abi.h"
 #include "emu/profile/cpu_set.h"
 #include "harness/explore/runner/runner_internal.h"
-#include "harness/explore/search/support.h"
+#include "harness/explore/runner/support.h"
 #include "harness/host/stop.h"
 
 #define BOOT_INSNS_MAX UINT64_C(200000000)

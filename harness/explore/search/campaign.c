@@ -181,7 +181,7 @@ decode_base(struct campaign *campaign, uint32_t number, struct trial *place)
 	struct campaign_area *area = &campaign->area[number];
 	struct outcome base;
 
-	if (!decode_check_run(place, &none, NULL, STEPPING_NONE, &base))
+	if (!trial_run_decoded(place, &none, NULL, STEPPING_NONE, &base))
 		return;
 	area->decodes = !decode_check_differs(&base);
 	if (campaign_is_own(campaign, number))

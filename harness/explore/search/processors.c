@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "harness/explore/runner/support.h"
 #include "harness/explore/search/campaign.h"
-#include "harness/explore/search/support.h"
 
 /* A profile with every feature that a configuration may use. */
 #define COMPLETE "alderlake-n"

@@ -394,6 +394,22 @@ do_all(struct trial *trial, const struct trial_share *share, trial_each each,
 		runner_mark_free(trial->runner, mark);
 }
 
+/* Decodes SCHEDULE of RANK if it is in the sample. */
+static void
+decode_sample(struct trial *trial, struct rank rank,
+    const struct schedule *schedule, struct stats *stats)
+{
+	const uint32_t key[3] = { rank.area, rank.first, rank.second };
+	struct outcome outcome;
+
+	if (XXH3_64bits(key, sizeof(key)) % TRIAL_DECODE_EVERY != 0 ||
+	    !trial_run_decoded(trial, schedule, NULL, STEPPING_NONE, &outcome))
+		return;
+	stats->area[rank.area].decoded++;
+	if (decode_check_differs(&outcome))
+		stats_add(stats, rank, schedule, &outcome, &trial->base);
+}
+
 static void
 each_one(struct trial *trial, const struct trial_share *share,
     const struct runner_mark *mark, const struct deviation *deviation,
@@ -406,7 +422,7 @@ each_one(struct trial *trial, const struct trial_share *share,
 	trial_from(trial, mark, deviation, true, &outcome);
 	trial_count_outcome(trial, rank, &schedule, &outcome, stats);
 	if (trial->options.decode)
-		decode_check_sample(trial, rank, &schedule, stats);
+		decode_sample(trial, rank, &schedule, stats);
 }
 
 void
@@ -536,4 +552,18 @@ trial_run(struct trial *trial, const struct schedule *schedule,
 	trial->options.merge = false;
 	finish(trial, outcome);
 	trial->options.merge = merge;
+}
+
+bool
+trial_run_decoded(struct trial *trial, const struct schedule *schedule,
+    const struct runner_observer *observer, enum machine_stepping stepping,
+    struct outcome *outcome)
+{
+	struct decode_check *check = decode_check_begin(
+	    trial->runner, observer, stepping);
+
+	if (check == NULL)
+		return false;
+	trial_run(trial, schedule, outcome);
+	return decode_check_end(check, outcome);
 }

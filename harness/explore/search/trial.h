@@ -9,11 +9,14 @@
 
 struct visited;
 
+/* One of this many schedules is decoded, selected by its rank. */
+#define TRIAL_DECODE_EVERY 512
+
 struct trial_options {
 	uint32_t kinds;  /* of the first deviation, one bit a deviation_kind */
 	uint32_t kinds2; /* of the second */
 	bool merge, reduce;
-	bool decode;   /* decodes a sample: ../runner/decode_check.h */
+	bool decode;   /* decodes one in TRIAL_DECODE_EVERY schedules */
 	bool must_run; /* a run that executes no driver code is not judged */
 	bool bare;     /* no deviation will be placed: .list stays empty */
 	uint64_t insns_max; /* limit of a run; 0: the default */
@@ -108,6 +111,15 @@ void trial_from(struct trial *trial, const struct runner_mark *mark,
 
 /* Runs SCHEDULE from the start; the runner stays at the end of that run. */
 void trial_run(struct trial *trial, const struct schedule *schedule,
+    struct outcome *outcome);
+
+/*
+ * As trial_run(), with OBSERVER (or NULL) attached; decodes the run's trace and adds
+ * decoding differences to OUTCOME (../runner/decode_check.h).  True if the trace was
+ * compared.
+ */
+bool trial_run_decoded(struct trial *trial, const struct schedule *schedule,
+    const struct runner_observer *observer, enum machine_stepping stepping,
     struct outcome *outcome);
 
 /*

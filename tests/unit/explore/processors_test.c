@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "harness/explore/search/processors.h"
-#include "harness/explore/search/support.h"
+#include "harness/explore/runner/support.h"
 
 static const char *drivers;
 

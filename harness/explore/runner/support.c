@@ -1,4 +1,4 @@
-#include "harness/explore/search/support.h"
+#include "harness/explore/runner/support.h"
 
 #include "emu/pt/msr.h"
 

@@ -2,8 +2,8 @@
  * Whether the CPUs of a machine support the configuration of a step of a sequence:
  * whether WRMSR accepts, on each CPU, the values that the manifest says are written.
  */
-#ifndef TOPAZ_HARNESS_EXPLORE_SEARCH_SUPPORT_H
-#define TOPAZ_HARNESS_EXPLORE_SEARCH_SUPPORT_H
+#ifndef TOPAZ_HARNESS_EXPLORE_RUNNER_SUPPORT_H
+#define TOPAZ_HARNESS_EXPLORE_RUNNER_SUPPORT_H
 
 #include "emu/profile/cpu_set.h"
 #include "harness/manifest/manifest.h"
