@@ -2,6 +2,12 @@
 
 #include <stdlib.h>
 
+/* Of the evenly spaced boundaries in code that is not stepped: */
+#define SPACE_INSNS 200 /* minimum distance between two places */
+#define PLACES_MAX  8   /* between two boundaries */
+#define GAPS_MAX    192 /* of a list; the rest is thinned evenly */
+#define RING0_BEGIN (UINT64_C(1) << 63)
+
 struct collector {
 	struct runner *runner;
 	struct boundary_list *list;
@@ -62,18 +68,27 @@ on_step(void *arg, const struct machine_step *step)
 	add(collector, boundary);
 }
 
-/* Adds the current boundary of a CPU in code that is not stepped. */
+/*
+ * Fills in RUNNER's state at BOUNDARY, in code that is not stepped.  False: no
+ * deviation can be placed there.
+ */
+static bool
+fill_unstepped(struct runner *runner, struct boundary *boundary)
+{
+	struct machine *machine = runner_machine(runner);
+	struct machine_pt pt;
+
+	boundary->rip = machine_rip(machine, boundary->cpu);
+	machine_pt(machine, boundary->cpu, &pt);
+	if (pt.trigger_en)
+		boundary->flags |= BOUNDARY_TRIGGER;
+	return !pt.in_nmi;
+}
+
 static void
 add_unstepped(struct collector *collector, struct boundary boundary)
 {
-	struct machine *machine = runner_machine(collector->runner);
-	struct machine_pt pt;
-
-	boundary.rip = machine_rip(machine, boundary.cpu);
-	machine_pt(machine, boundary.cpu, &pt);
-	if (pt.trigger_en)
-		boundary.flags |= BOUNDARY_TRIGGER;
-	if (!pt.in_nmi)
+	if (fill_unstepped(collector->runner, &boundary))
 		add(collector, boundary);
 }
 
@@ -131,6 +146,16 @@ on_event(void *arg, const struct event *event)
 	add_unstepped(collector, boundary);
 }
 
+/* The end of a collection.  False: out of memory; the list is then empty. */
+static bool
+end_list(struct collector *collector)
+{
+	runner_observe(collector->runner, NULL, STEPPING_NONE);
+	if (collector->no_memory)
+		boundary_free(collector->list);
+	return !collector->no_memory;
+}
+
 bool
 boundary_collect(struct runner *runner, struct boundary_list *list,
     boundary_merged when_merged, void *arg)
@@ -147,10 +172,7 @@ boundary_collect(struct runner *runner, struct boundary_list *list,
 		end = runner_go(runner, 0, UINT64_MAX);
 	while (end == RUNNER_POINT && !when_merged(arg, runner_hash(runner)));
 	runner_points(runner, false);
-	runner_observe(runner, NULL, STEPPING_NONE);
-	if (collector.no_memory)
-		boundary_free(list);
-	return !collector.no_memory;
+	return end_list(&collector);
 }
 
 static void
@@ -223,12 +245,149 @@ boundary_collect_calls(struct runner *runner, unsigned first, unsigned last,
 	runner_watch_modules(runner, true);
 	runner_observe(runner, &observer, STEPPING_WATCHED);
 	(void)runner_go(runner, 0, UINT64_MAX);
-	runner_observe(runner, NULL, STEPPING_NONE);
 	runner_watch_modules(runner, false);
 	thin(list);
-	if (collector.no_memory)
+	return end_list(&collector);
+}
+
+/* A new boundary, and the entry of the list that it follows. */
+struct gap {
+	struct boundary boundary;
+	size_t after;
+};
+
+struct gaps {
+	struct gap *at;
+	size_t count, room;
+};
+
+static bool
+add_gap(struct gaps *gaps, struct boundary boundary, size_t after)
+{
+	if (gaps->count == gaps->room) {
+		size_t room = gaps->room == 0 ? 256 : 2 * gaps->room;
+		struct gap *at = realloc(gaps->at, room * sizeof(*at));
+
+		if (at == NULL)
+			return false;
+		gaps->at = at;
+		gaps->room = room;
+	}
+	gaps->at[gaps->count++] = (struct gap){ boundary, after };
+	return true;
+}
+
+/* Adds boundaries between A, at INDEX, and B, the next one of the same CPU. */
+static bool
+add_between(struct gaps *gaps, const struct boundary *a,
+    const struct boundary *b, size_t index)
+{
+	uint64_t insns = b->insns - a->insns;
+	uint64_t places = insns / SPACE_INSNS;
+
+	if (places > PLACES_MAX)
+		places = PLACES_MAX;
+	for (uint64_t i = 1; i <= places; i++) {
+		struct boundary boundary = {
+			.insns = a->insns + insns * i / (places + 1),
+			.cpu = a->cpu,
+			.flags = BOUNDARY_GAP |
+			    ((a->flags | b->flags) & BOUNDARY_IF),
+		};
+
+		if (!add_gap(gaps, boundary, index))
+			return false;
+	}
+	return true;
+}
+
+static bool
+find_gaps(const struct boundary_list *list, struct gaps *gaps)
+{
+	size_t last[MACHINE_CPUS_MAX]; /* 1 + index; 0: none */
+
+	for (size_t i = 0; i < TZ_ARRAY_LEN(last); i++)
+		last[i] = 0;
+	for (size_t i = 0; i < list->count; i++) {
+		const struct boundary *b = &list->at[i];
+		size_t before = last[b->cpu];
+
+		if (before != 0 &&
+		    !add_between(gaps, &list->at[before - 1], b, before - 1))
+			return false;
+		last[b->cpu] = i + 1;
+	}
+	return true;
+}
+
+static int
+compare_gaps(const void *a, const void *b)
+{
+	const struct gap *x = a, *y = b;
+
+	if (x->after != y->after)
+		return x->after < y->after ? -1 : 1;
+	return x->boundary.insns < y->boundary.insns ? -1 : 1;
+}
+
+/* Runs to each of GAPS; those that cannot be reached are omitted. */
+static void
+visit_gaps(struct runner *runner, struct gaps *gaps)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < gaps->count; i++) {
+		struct gap gap = gaps->at[i];
+
+		/* If there are too many, an even selection is kept. */
+		if (gaps->count > GAPS_MAX &&
+		    i * GAPS_MAX / gaps->count ==
+			(i + 1) * GAPS_MAX / gaps->count)
+			continue;
+		if (!runner_reach(
+			runner, gap.boundary.cpu, gap.boundary.insns) ||
+		    !fill_unstepped(runner, &gap.boundary))
+			continue;
+		if (gap.boundary.rip < RING0_BEGIN)
+			gap.boundary.flags |= BOUNDARY_IF;
+		gaps->at[kept++] = gap;
+	}
+	gaps->count = kept;
+}
+
+static bool
+merge_gaps(struct boundary_list *list, const struct gaps *gaps)
+{
+	size_t count = list->count + gaps->count, to = 0, next = 0;
+	struct boundary *at = malloc((count + 1) * sizeof(*at));
+
+	if (at == NULL)
+		return false;
+	for (size_t i = 0; i < list->count; i++) {
+		at[to++] = list->at[i];
+		for (; next < gaps->count && gaps->at[next].after == i; next++)
+			at[to++] = gaps->at[next].boundary;
+	}
+	free(list->at);
+	*list = (struct boundary_list){ at, to, count + 1 };
+	return true;
+}
+
+bool
+boundary_add_gaps(struct runner *runner, struct boundary_list *list)
+{
+	struct gaps gaps = { .at = NULL };
+	bool done = find_gaps(list, &gaps);
+
+	if (done && gaps.count != 0) {
+		qsort(gaps.at, gaps.count, sizeof(*gaps.at), compare_gaps);
+		visit_gaps(runner, &gaps);
+		done = merge_gaps(list, &gaps);
+	}
+	free(gaps.at);
+	if (!done)
 		boundary_free(list);
-	return !collector.no_memory;
+	return done;
 }
 
 static bool
@@ -263,10 +422,7 @@ collect_with(struct runner *runner, const struct deviation *deviation,
 			.flags = BOUNDARY_EDGE });
 		(void)runner_go(runner, 0, UINT64_MAX);
 	}
-	runner_observe(runner, NULL, STEPPING_NONE);
-	if (collector.no_memory)
-		boundary_free(list);
-	return !collector.no_memory;
+	return end_list(&collector);
 }
 
 bool

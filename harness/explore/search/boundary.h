@@ -41,7 +41,7 @@ typedef bool (*boundary_merged)(void *arg, uint64_t hash);
 bool boundary_collect(struct runner *runner, struct boundary_list *list,
     boundary_merged when_merged, void *arg);
 /*
- * boundary_gaps.c: adds evenly spaced boundaries in code that is not stepped: in ring
+ * Adds evenly spaced boundaries in code that is not stepped: in ring
  * 3, in the kernel and in the framework.  RUNNER is in the state before
  * boundary_collect(). False: out of memory.
  */
