@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "emu/base/exec_log.h"
-#include "harness/explore/runner/runner_internal.h"
+#include "harness/explore/runner/runner.h"
 #include "harness/host/scratch.h"
 #include "harness/load/boot.h"
 #include "harness/record.h"

@@ -43,8 +43,9 @@ outcome_family(enum check_id id)
 	return UINT64_C(256) + id;
 }
 
-uint64_t
-outcome_cause(struct runner *runner, const struct check_violation *violation)
+/* The own cause of VIOLATION, also if it is a symptom of another. */
+static uint64_t
+cause_of(struct runner *runner, const struct check_violation *violation)
 {
 	const char *step = "";
 	uint64_t words[] = {
@@ -89,7 +90,7 @@ outcome_add(struct runner *runner, struct outcome *outcome,
 	}
 	to = &outcome->violation[outcome->count];
 	to->violation = *violation;
-	to->own = outcome_cause(runner, violation);
+	to->own = cause_of(runner, violation);
 	to->cause = root_of(outcome, outcome->count++);
 }
 

@@ -46,10 +46,6 @@ struct outcome {
 /* The verdict on the run that has just ended. */
 void outcome_read(struct runner *runner, struct outcome *outcome);
 
-/* The own cause of VIOLATION, also if it is a symptom of another. */
-uint64_t outcome_cause(
-    struct runner *runner, const struct check_violation *violation);
-
 /* A number for the family of row ID, or for the row itself if its family is ALONE. */
 uint64_t outcome_family(enum check_id id);
 

@@ -9,56 +9,51 @@
 
 #include "harness/explore/runner/runner_internal.h"
 #include "harness/host/stop.h"
+#include "harness/progress.h"
 
-static void
-relate(const struct runner *runner, uint16_t cpu, uint64_t *insns)
-{
-	*insns -= runner->insns[cpu];
-}
+#define RECUR_INSNS UINT64_C(2000000) /* maximum, to detect recurring turns */
+/* without an operation, before a check for waiting */
+#define SLICE_INSNS UINT64_C(1000000)
+
+struct runner_mark {
+	struct machine_snapshot *machine;
+	struct runner_progress now;
+	char check[]; /* check_size() bytes */
+};
 
 static void
 on_event(void *arg, const struct event *event)
 {
 	struct runner *runner = arg;
+	enum runner_phase phase = runner->control.phase;
+	const struct runner_settings *settings = &runner->settings;
 	struct event relative = *event;
 
-	if (event->kind == EVENT_SCRIPT && !runner->running) {
-		runner->script_pa = event->a;
-		runner->script_bytes = event->b;
+	if (event->kind == EVENT_SCRIPT && phase == RUNNER_BOOTS) {
+		runner->control.script_pa = event->a;
+		runner->control.script_bytes = event->b;
 		machine_pause(runner->machine);
 	}
-	if (runner->turns) {
+	if (phase == RUNNER_PROBES) {
 		if (event->kind == EVENT_SWITCH)
 			machine_pause(runner->machine);
 		return;
 	}
 	check_event(runner->check, event);
-	if (!runner->running)
+	if (phase == RUNNER_BOOTS)
 		return;
 	runner->now.events++;
-	runner->now.calls += event->kind == EVENT_CALL_BEGIN ||
-	    event->kind == EVENT_CALL_END;
-	if (event->kind == EVENT_CALL_BEGIN)
-		runner_note_call_begin(runner, event);
-	if (event->kind == EVENT_CALL_END)
-		runner_note_call_end(runner, event);
-	if (event->kind == EVENT_POINT && event->c != 0)
-		runner_note_failure(runner, event);
-	if (event->kind == EVENT_LOST)
-		runner->now.reports++;
-	if (event->kind == EVENT_BUFFER)
-		runner_note_buffer(runner, event);
-	if (event->kind == EVENT_OUTPUT || event->kind == EVENT_TRACE_OFF)
-		runner_note_trace(runner, event);
-	if (runner->points &&
+	runner_operations_note(runner, event);
+	if (settings->points &&
 	    (event->kind == EVENT_IRET || event->kind == EVENT_CALL_END)) {
-		runner->at_point = true;
+		if (runner->control.pause != RUNNER_CUT)
+			runner->control.pause = RUNNER_AT_POINT;
 		machine_pause(runner->machine);
 	}
-	if (runner->observer.event != NULL) {
-		relate(runner, event->cpu, &relative.insns);
-		relative.cycles -= runner->cycles;
-		runner->observer.event(runner->observer.arg, &relative);
+	if (settings->observer.event != NULL) {
+		relative.insns -= runner->start.insns[event->cpu];
+		relative.cycles -= runner->start.cycles;
+		settings->observer.event(settings->observer.arg, &relative);
 	}
 }
 
@@ -66,13 +61,14 @@ static void
 on_step(void *arg, const struct machine_step *step)
 {
 	struct runner *runner = arg;
+	const struct runner_observer *observer = &runner->settings.observer;
 	struct machine_step relative = *step;
 
 	runner->now.ran_driver |= runner_in_driver(runner, step->rip);
-	if (runner->observer.step == NULL || !runner->running)
+	if (observer->step == NULL || runner->control.phase == RUNNER_BOOTS)
 		return;
-	relate(runner, (uint16_t)step->cpu, &relative.insns);
-	runner->observer.step(runner->observer.arg, &relative);
+	relative.insns -= runner->start.insns[step->cpu];
+	observer->step(observer->arg, &relative);
 }
 
 static void
@@ -110,7 +106,8 @@ on_point(void *arg, unsigned cpu, uint64_t id, uint64_t caller)
 	(void)cpu;
 	(void)id;
 	(void)caller;
-	return runner->running && runner->now.points++ == runner->fail_index;
+	runner->now.points += runner->control.phase != RUNNER_BOOTS;
+	return false;
 }
 
 static bool
@@ -122,7 +119,7 @@ on_look(void *arg)
 		return false;
 	if (stop_is_forked())
 		_exit(0);
-	runner->cut = true;
+	runner->control.pause = RUNNER_CUT;
 	return true;
 }
 
@@ -153,15 +150,142 @@ runner_begin(struct runner *runner, const struct sequence *sequence,
 	error = sequence_script(
 	    runner->build_cache->manifest, sequence, runner->cpus, script, err);
 	if (error == 0) {
-		runner_restore(runner, runner->ready);
-		memcpy(machine_ram(runner->machine) + runner->script_pa, script,
-		    sizeof(*script));
+		runner_restore(runner, runner->start.mark);
+		memcpy(machine_ram(runner->machine) + runner->control.script_pa,
+		    script, sizeof(*script));
 		runner->sequence = *sequence;
 		check_begin(runner->check);
-		runner->running = true;
+		runner->control.phase = RUNNER_RUNS;
 	}
 	free(script);
 	return error;
+}
+
+static uint64_t
+insns_left(const struct runner *runner)
+{
+	uint64_t total = runner->settings.insns_max;
+
+	for (unsigned i = 0; i < runner->cpus; i++)
+		total += runner->start.insns[i];
+	return total;
+}
+
+static uint64_t
+hash_state(void *arg)
+{
+	return runner_hash(arg);
+}
+
+/* True if the state recurs from one turn of a CPU to another. */
+static bool
+recurs_by_turns(struct runner *runner)
+{
+	struct progress_states states = { .count = 0 };
+	struct machine_result result = { .end = MACHINE_STOP };
+
+	runner->control.phase = RUNNER_PROBES;
+	while (states.count < PROGRESS_STATES_MAX &&
+	    result.end == MACHINE_STOP &&
+	    !progress_meet(&states, runner_hash(runner)))
+		machine_run(
+		    runner->machine, insns_left(runner) + RECUR_INSNS, &result);
+	runner->control.phase = RUNNER_RUNS;
+	return states.count < PROGRESS_STATES_MAX && result.end == MACHINE_STOP;
+}
+
+/* The machine stopped, at the run's end or at the limit. */
+static void
+end_run(struct runner *runner, bool waits)
+{
+	runner->now.over = true;
+	if (runner->control.result.end == MACHINE_LIMIT)
+		machine_sync_output(runner->machine);
+	runner->control.phase = RUNNER_ENDS;
+	check_end(runner->check, &runner->control.result, waits);
+	runner->control.phase = RUNNER_RUNS;
+}
+
+static uint64_t
+insns_done(const struct runner *runner)
+{
+	struct runner_counts counts;
+
+	runner_counts(runner, &counts);
+	return insns_left(runner) - runner->settings.insns_max +
+	    counts.insns_all;
+}
+
+/* Runs ahead to test whether the state recurs, then restores the current state. */
+static bool
+will_recur(struct runner *runner)
+{
+	struct machine_result result = runner->control.result;
+	struct runner_mark *mark = runner_save(runner);
+	bool waits;
+
+	TZ_ASSERT(mark != NULL);
+	waits = progress_recurs(
+	    runner->machine, &runner->control.result, hash_state, runner);
+	if (!waits) {
+		/* The end of the run, if it was reached, is handled later. */
+		runner_restore(runner, mark);
+		waits = recurs_by_turns(runner);
+	}
+	waits = waits && !runner_is_cut(runner);
+	runner_restore(runner, mark);
+	runner_mark_free(runner, mark);
+	runner->control.result = result;
+	return waits;
+}
+
+/*
+ * Runs to a stop, the end or the limit; true: the state recurs.  Tests for that when no
+ * operation has begun or ended for SLICE_INSNS.
+ */
+static bool
+run_slices(struct runner *runner)
+{
+	uint64_t limit = insns_left(runner), end;
+	bool waits = false;
+
+	do {
+		uint64_t calls = runner->now.operations.calls;
+
+		end = insns_done(runner) + SLICE_INSNS;
+		if (end > limit)
+			end = limit;
+		machine_run(runner->machine, end, &runner->control.result);
+		if (runner->control.result.end != MACHINE_LIMIT)
+			return false;
+		waits = (end == limit ||
+			    runner->now.operations.calls == calls) &&
+		    will_recur(runner);
+	} while (!waits && !runner_is_cut(runner) && end < limit);
+	return waits;
+}
+
+enum runner_end
+runner_go(struct runner *runner, unsigned cpu, uint64_t insns)
+{
+	bool waits;
+
+	TZ_ASSERT(!runner->now.over);
+	runner->control.pause = RUNNER_NOT_PAUSED;
+	machine_set_stop(runner->machine, cpu,
+	    insns == UINT64_MAX ? UINT64_MAX
+				: insns + runner->start.insns[cpu]);
+	waits = run_slices(runner);
+	machine_set_stop(runner->machine, cpu, UINT64_MAX);
+	if (runner_is_cut(runner)) {
+		runner->now.over = true;
+		return RUNNER_OVER;
+	}
+	if (runner->control.result.end == MACHINE_STOP)
+		return runner->control.pause == RUNNER_AT_POINT ? RUNNER_POINT
+								: RUNNER_STOP;
+	end_run(runner, waits);
+	return RUNNER_OVER;
 }
 
 bool
@@ -183,28 +307,29 @@ runner_inject(struct runner *runner, const struct deviation *deviation)
 		deviation->param))
 		return false;
 	check_note_deviation(runner->check, deviation->cpu, deviation->kind);
-	runner->now.deviated = true;
-	runner->now.faulty_hardware |= deviation_info(deviation->kind)->class ==
-	    DEVIATION_CLASS_FAULT;
+	if (deviation_info(deviation->kind)->class == DEVIATION_CLASS_FAULT)
+		runner->now.deviated = DEVIATED_FAULT;
+	else if (runner->now.deviated == DEVIATED_NOT)
+		runner->now.deviated = DEVIATED_SCHEDULE;
 	return true;
 }
 
 void
 runner_limit(struct runner *runner, uint64_t insns)
 {
-	runner->limit = insns;
+	runner->settings.insns_max = insns;
 }
 
 void
 runner_points(struct runner *runner, bool on)
 {
-	runner->points = on;
+	runner->settings.points = on;
 }
 
 uint64_t
 runner_hash(struct runner *runner)
 {
-	const struct progress *now = &runner->now;
+	const struct runner_operations *now = &runner->now.operations;
 	/*
 	 * The driver's reports so far are part of the outcome, and an outcome is also
 	 * judged by which call failed and which module made it.
@@ -214,10 +339,10 @@ runner_hash(struct runner *runner)
 		    runner->machine, check_trace_frames(runner->check)),
 		check_hash(runner->check),
 		now->failed,
-		(uint64_t)now->reports << 8 | (uint64_t)now->faulty << 2 |
-		    (uint64_t)now->failed_driver << 1 |
-		    (uint64_t)now->failed_framework,
-		now->failed_site.rip,
+		(uint64_t)now->reports << 8 | (uint64_t)now->fault.step << 2 |
+		    (uint64_t)now->fault.driver << 1 |
+		    (uint64_t)now->fault.framework,
+		now->fault.site.rip,
 		/* Later values that are expected depend on this, too. */
 		(uint64_t)now->configuring << 16 |
 		    (uint64_t)now->configured << 8 | now->mixed,
@@ -276,28 +401,22 @@ void
 runner_observe(struct runner *runner, const struct runner_observer *observer,
     enum machine_stepping stepping)
 {
-	runner->observer = observer != NULL
+	runner->settings.observer = observer != NULL
 	    ? *observer
 	    : (struct runner_observer){ .arg = NULL };
 	machine_set_stepping(runner->machine, stepping);
 }
 
-void
-runner_fail_point(struct runner *runner, uint64_t index)
-{
-	runner->fail_index = index;
-}
-
 bool
 runner_is_cut(const struct runner *runner)
 {
-	return runner->cut;
+	return runner->control.pause == RUNNER_CUT;
 }
 
 const struct machine_result *
 runner_result(const struct runner *runner)
 {
-	return &runner->result;
+	return &runner->control.result;
 }
 
 const struct check *
@@ -315,7 +434,7 @@ runner_counts(const struct runner *runner, struct runner_counts *counts)
 		.points = runner->now.points };
 	for (unsigned i = 0; i < runner->cpus; i++) {
 		machine_counters(runner->machine, i, &cpu);
-		counts->insns[i] = cpu.insns - runner->insns[i];
+		counts->insns[i] = cpu.insns - runner->start.insns[i];
 		counts->insns_all += counts->insns[i];
 	}
 }
@@ -324,28 +443,30 @@ void
 runner_report(const struct runner *runner, uint64_t *results, unsigned *reports,
     uint64_t *failed, unsigned *faulty)
 {
-	*results = runner->now.results;
-	*reports = runner->now.reports;
-	*failed = runner->now.failed;
-	*faulty = (unsigned)runner->now.faulty;
+	*results = runner->now.operations.results;
+	*reports = runner->now.operations.reports;
+	*failed = runner->now.operations.failed;
+	*faulty = (unsigned)runner->now.operations.fault.step;
 }
 
 bool
 runner_function_failed(const struct runner *runner)
 {
-	return runner->now.failed_framework || runner->now.failed_driver;
+	return runner->now.operations.fault.framework ||
+	    runner->now.operations.fault.driver;
 }
 
 bool
 runner_framework_failed(const struct runner *runner)
 {
-	return runner->now.failed_framework && !runner->now.failed_driver;
+	return runner->now.operations.fault.framework &&
+	    !runner->now.operations.fault.driver;
 }
 
 struct check_site
 runner_failed_site(const struct runner *runner)
 {
-	return runner->now.failed_site;
+	return runner->now.operations.fault.site;
 }
 
 bool
@@ -372,13 +493,14 @@ runner_step_name(const struct runner *runner, unsigned step)
 uint64_t
 runner_relative(const struct runner *runner, unsigned cpu, uint64_t insns)
 {
-	return insns - runner->insns[cpu];
+	return insns - runner->start.insns[cpu];
 }
 
 uint64_t
 runner_relative_cycles(const struct runner *runner, uint64_t cycles)
 {
-	return cycles > runner->cycles ? cycles - runner->cycles : 0;
+	return cycles > runner->start.cycles ? cycles - runner->start.cycles
+					     : 0;
 }
 
 const struct boot *
@@ -408,56 +530,7 @@ runner_cpus(const struct runner *runner)
 struct symbols *
 runner_symbols(struct runner *runner)
 {
-	return runner->symbols;
-}
-
-const struct build_cache *
-runner_workshop(const struct runner *runner)
-{
-	return runner->build_cache;
-}
-
-const char *
-runner_layout(const struct runner *runner)
-{
-	return runner->layout_text;
-}
-
-bool
-runner_in_driver(const struct runner *runner, uint64_t va)
-{
-	return va >= runner->driver_begin && va < runner->driver_end;
-}
-
-bool
-runner_is_driver_data(const struct runner *runner, uint64_t va)
-{
-	for (size_t i = 0; i < TZ_ARRAY_LEN(runner->driver_data); i++) {
-		if (va >= runner->driver_data[i].begin &&
-		    va < runner->driver_data[i].end)
-			return true;
-	}
-	return false;
-}
-
-bool
-runner_in_module(const struct runner *runner, uint64_t va)
-{
-	return va >= runner->modules_begin && va < runner->modules_end;
-}
-
-void
-runner_watch_modules(struct runner *runner, bool all)
-{
-	machine_set_watched(runner->machine,
-	    all ? runner->modules_begin : runner->driver_begin,
-	    all ? runner->modules_end : runner->driver_end);
-}
-
-uint64_t
-runner_driver_base(const struct runner *runner)
-{
-	return runner->driver_begin;
+	return runner->code.symbols;
 }
 
 const char *

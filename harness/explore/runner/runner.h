@@ -72,6 +72,8 @@ void build_cache_cut(struct build_cache *build_cache, bool on);
 
 struct runner;
 
+#define RUNNER_RAM_BYTES (UINT64_C(64) << 20) /* of the guest */
+
 /*
  * CPUS 1..8; LAYOUT as in layout.h; SETTINGS are further guest boot parameters.
  * -TZ_EFORMAT also if the guest does not reach the script; -TZ_EMODEL: the guest used
@@ -157,12 +159,6 @@ void runner_watch_modules(struct runner *runner, bool all);
 /* True if VA is in the code of a module. */
 bool runner_in_module(const struct runner *runner, uint64_t va);
 /*
- * Kernel functions that can fail are counted from 0 at the run's start; the one
- * numbered INDEX fails.  UINT64_MAX: none.
- */
-void runner_fail_point(struct runner *runner, uint64_t index);
-
-/*
  * After RUNNER_OVER: true if the run was interrupted.  Its outcome is then
  * meaningless.
  */
@@ -207,8 +203,6 @@ struct machine *runner_machine(struct runner *runner);
 unsigned runner_cpus(const struct runner *runner);
 const struct cpu_set *runner_cpu_set(const struct runner *runner);
 struct symbols *runner_symbols(struct runner *runner);
-const struct build_cache *runner_workshop(const struct runner *runner);
-const char *runner_layout(const struct runner *runner);
 /*
  * The source line in the driver of RIP or, if a header's function was inlined there, of
  * its call.  .name is the function without compiler suffixes (".part.0"), .offset_bytes

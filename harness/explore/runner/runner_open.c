@@ -10,72 +10,11 @@
 #include "emu/profile/cpu_set.h"
 #include "harness/explore/runner/runner_internal.h"
 #include "harness/explore/runner/support.h"
+#include "harness/guest/memory/frame.h"
 #include "harness/host/stop.h"
+#include "harness/load/elf/symtab.h"
 
 #define BOOT_INSNS_MAX UINT64_C(200000000)
-
-static void
-add_range(const struct image_segment *segment, uint64_t range[2])
-{
-	range[0] = segment->va;
-	range[1] = segment->va + segment->bytes + segment->zero_bytes;
-}
-
-/* Modules are loaded at consecutive addresses. */
-static void
-note_module(struct runner *runner, const struct image *image)
-{
-	for (size_t i = 0; i < image->segment_count; i++) {
-		uint64_t range[2];
-
-		if (!(image->segment[i].flags & ABI_SEG_EXEC))
-			continue;
-		add_range(&image->segment[i], range);
-		if (range[0] < runner->modules_begin)
-			runner->modules_begin = range[0];
-		if (range[1] > runner->modules_end)
-			runner->modules_end = range[1];
-	}
-}
-
-/* Finds the ranges of the driver's and the kernel's code and data. */
-static void
-find_ranges(struct runner *runner, struct check_config *config)
-{
-	const char *driver = runner->build_cache->plan.driver.module;
-	unsigned text = 0, data = 0, kernel = 0;
-
-	runner->modules_begin = UINT64_MAX;
-	for (size_t i = 0; i < runner->boot.image_count; i++) {
-		const struct image *image = &runner->boot.image[i];
-		bool is_driver = strcmp(image->name, driver) == 0;
-
-		if (image->kind == IMAGE_PROGRAM)
-			continue;
-		if (image->kind == IMAGE_MODULE)
-			note_module(runner, image);
-		for (size_t j = 0; j < image->segment_count; j++) {
-			const struct image_segment *segment =
-			    &image->segment[j];
-			uint64_t range[2];
-
-			add_range(segment, range);
-			if (is_driver && (segment->flags & ABI_SEG_EXEC)) {
-				config->driver_text[text].begin = range[0];
-				config->driver_text[text++].end = range[1];
-				runner->driver_begin = range[0];
-				runner->driver_end = range[1];
-			} else if (is_driver) {
-				config->driver_data[data].begin = range[0];
-				config->driver_data[data++].end = range[1];
-			} else if ((segment->flags & ABI_SEG_WRITE) &&
-			    kernel < TZ_ARRAY_LEN(config->kernel_data)) {
-				config->kernel_data[kernel].begin = range[0];
-				config->kernel_data[kernel++].end = range[1];
-			}
-		}
-	}
-}
 
 static int
 make_machine(struct runner *runner, struct tz_error *err)
@@ -91,14 +30,15 @@ make_machine(struct runner *runner, struct tz_error *err)
 }
 
 static int
-load(struct runner *runner, const char *settings, struct tz_error *err)
+load(struct runner *runner, const struct layout *layout,
+    const struct build_set *set, struct tz_error *err)
 {
 	const struct plan *plan = &runner->build_cache->plan;
 	char cmdline[PLAN_CMDLINE_BYTES];
 	const struct boot_request request = {
 		.kernel = paths_kernel(&plan->paths, plan->driver.os),
-		.module = runner->set->part,
-		.module_count = runner->set->count,
+		.module = set->part,
+		.module_count = set->count,
 		.program = plan->paths.program,
 		.program_count = plan->paths.program_count,
 		.cmdline = cmdline,
@@ -110,7 +50,7 @@ load(struct runner *runner, const char *settings, struct tz_error *err)
 	 * precedence. */
 	snprintf(cmdline, sizeof(cmdline), "init=%s cpus=%u %s %s slice=0",
 	    manifest_actor(runner->build_cache->manifest), runner->cpus,
-	    runner->layout.settings, settings);
+	    layout->settings, runner->boot_settings);
 	return boot_load(&request, machine_ram(runner->machine),
 	    RUNNER_RAM_BYTES, &runner->boot, err);
 }
@@ -142,12 +82,74 @@ leave_out(const struct runner *runner, struct check_config *config,
 }
 
 static int
+compare_addresses(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+/*
+ * Lists the functions of CONFIG in ascending order, without duplicates; returns their
+ * number.
+ */
+static size_t
+list_callees(struct runner *runner, const struct check_config *config)
+{
+	uint64_t *callee = runner->callee;
+	size_t count = 0, kept = 0;
+
+	for (size_t i = 0; i < check_callee_count(); i++) {
+		if (config->callee[i] != 0)
+			callee[count++] = config->callee[i];
+	}
+	qsort(callee, count, sizeof(callee[0]), compare_addresses);
+	for (size_t i = 0; i < count; i++) {
+		if (i == 0 || callee[i] != callee[kept - 1])
+			callee[kept++] = callee[i];
+	}
+	return kept;
+}
+
+static void
+name_place(void *arg, uint64_t va, char *text, size_t size)
+{
+	struct runner *runner = arg;
+
+	symbols_format(runner->code.symbols, va, NULL, text, size);
+}
+
+/*
+ * Makes the machine report the loads, stores and calls of the driver to the monitors;
+ * fills in CONFIG for them.
+ */
+static void
+audit_driver(struct runner *runner, struct check_config *config)
+{
+	const struct abi_boot *info = (const void *)(machine_ram(
+							 runner->machine) +
+	    (runner->boot.info_va - ABI_DMAP));
+
+	for (size_t i = 0; i < check_callee_count(); i++) {
+		if (!symtab_find(runner->boot.exports, check_callee_name(i),
+			&config->callee[i]))
+			config->callee[i] = 0;
+	}
+	config->frames_pa = frame_table_pa(info->free_pa);
+	config->name = name_place;
+	config->name_arg = runner;
+	machine_set_audit(runner->machine,
+	    &(struct audit){ runner->code.driver.begin, runner->code.driver.end,
+		runner->callee, list_callees(runner, config) });
+}
+
+static int
 make_check(struct runner *runner, struct tz_error *err)
 {
 	struct check_config config = {
 		.reads = check_reads_machine(runner->machine),
-		.site = runner_site,
-		.access_site = runner_access_site,
+		.site = runner_code_site,
+		.access_site = runner_code_access_site,
 		.site_arg = runner,
 		.cpu_count = runner->cpus,
 		.ram_bytes = RUNNER_RAM_BYTES,
@@ -157,18 +159,13 @@ make_check(struct runner *runner, struct tz_error *err)
 	};
 	int error;
 
-	runner->symbols = symbols_create(
-	    runner->boot.image, runner->boot.image_count);
-	if (runner->symbols == NULL)
+	if (!runner_code_find(runner, &config))
 		return tz_error(err, TZ_EIO, "out of memory");
-	find_ranges(runner, &config);
-	memcpy(runner->driver_data, config.driver_data,
-	    sizeof(runner->driver_data));
 	error = leave_out(runner, &config, err);
 	if (error != 0)
 		return error;
 	runner_watch_modules(runner, false);
-	runner_audit(runner, &config);
+	audit_driver(runner, &config);
 	runner->check = check_create(&config);
 	if (runner->check == NULL)
 		return tz_error(err, TZ_EIO, "out of memory");
@@ -179,64 +176,66 @@ make_check(struct runner *runner, struct tz_error *err)
 static int
 boot(struct runner *runner, struct tz_error *err)
 {
+	struct machine_result result;
+	struct runner_start *start = &runner->start;
 	struct machine_counters counters;
 
 	machine_boot(runner->machine, runner->boot.entry, runner->boot.info_va,
 	    runner->boot.cr3);
-	machine_run(runner->machine, BOOT_INSNS_MAX, &runner->result);
-	if (runner->cut)
+	machine_run(runner->machine, BOOT_INSNS_MAX, &result);
+	if (runner_is_cut(runner))
 		return stop_error(err);
-	if (runner->result.end != MACHINE_STOP || runner->script_pa == 0)
+	if (result.end != MACHINE_STOP || runner->control.script_pa == 0)
 		return tz_error(err,
-		    runner->result.end == MACHINE_UNMODELLED ? TZ_EMODEL
-							     : TZ_EFORMAT,
+		    result.end == MACHINE_UNMODELLED ? TZ_EMODEL : TZ_EFORMAT,
 		    "%s: the guest does not get as far as the script: %s",
-		    runner->build_cache->config.driver, runner->result.text);
-	if (runner->script_bytes < sizeof(struct script))
+		    runner->build_cache->config.driver, result.text);
+	if (runner->control.script_bytes < sizeof(struct script))
 		return tz_error(err, TZ_EFORMAT,
 		    "%s: the actor program takes scripts of %" PRIu64
 		    " bytes only",
-		    runner->build_cache->config.driver, runner->script_bytes);
+		    runner->build_cache->config.driver,
+		    runner->control.script_bytes);
 	for (unsigned i = 0; i < runner->cpus; i++) {
 		machine_counters(runner->machine, i, &counters);
-		runner->insns[i] = counters.insns;
-		if (counters.cycles > runner->cycles)
-			runner->cycles = counters.cycles;
+		start->insns[i] = counters.insns;
+		if (counters.cycles > start->cycles)
+			start->cycles = counters.cycles;
 	}
-	runner->ready = runner_save(runner);
-	if (runner->ready == NULL)
+	start->mark = runner_save(runner);
+	if (start->mark == NULL)
 		return tz_error(err, TZ_EIO, "out of memory for a snapshot");
 	return 0;
 }
 
 int
-runner_open(struct build_cache *build_cache, unsigned cpus, const char *layout,
-    const char *settings, struct runner **out, struct tz_error *err)
+runner_open(struct build_cache *build_cache, unsigned cpus,
+    const char *layout_words, const char *settings, struct runner **out,
+    struct tz_error *err)
 {
 	struct runner *runner = calloc(1, sizeof(*runner));
+	const struct build_set *set;
+	struct layout layout;
 	int error;
 
 	if (runner == NULL)
 		return tz_error(err, TZ_EIO, "out of memory");
 	runner->build_cache = build_cache;
 	runner->cpus = cpus;
-	runner->limit = RUNNER_INSNS_MAX;
-	runner->fail_index = UINT64_MAX;
-	snprintf(
-	    runner->layout_text, sizeof(runner->layout_text), "%s", layout);
-	snprintf(runner->settings, sizeof(runner->settings), "%s", settings);
+	runner_limit(runner, RUNNER_INSNS_MAX);
+	snprintf(runner->boot_settings, sizeof(runner->boot_settings), "%s",
+	    settings);
 	runner->cpu_set = build_cache->plan.cpu_set;
-	error = layout_parse(layout, &runner->layout, err);
+	error = layout_parse(layout_words, &layout, err);
 	if (error == 0)
-		error = layout_cpu_set(
-		    &runner->layout, cpus, &runner->cpu_set, err);
+		error = layout_cpu_set(&layout, cpus, &runner->cpu_set, err);
 	if (error == 0)
 		error = build_cache_build(
-		    build_cache, runner->layout.invariants, &runner->set, err);
+		    build_cache, layout.invariants, &set, err);
 	if (error == 0)
 		error = make_machine(runner, err);
 	if (error == 0)
-		error = load(runner, settings, err);
+		error = load(runner, &layout, set, err);
 	if (error == 0)
 		error = make_check(runner, err);
 	if (error == 0)
@@ -254,8 +253,8 @@ runner_close(struct runner *runner)
 {
 	if (runner == NULL)
 		return;
-	runner_mark_free(runner, runner->ready);
-	symbols_destroy(runner->symbols);
+	runner_mark_free(runner, runner->start.mark);
+	symbols_destroy(runner->code.symbols);
 	check_destroy(runner->check);
 	boot_free(&runner->boot);
 	machine_destroy(runner->machine);

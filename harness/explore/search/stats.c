@@ -12,8 +12,8 @@ kinds_of(const struct schedule *schedule)
 	return kinds;
 }
 
-int
-rank_compare(const struct rank *a, const struct rank *b)
+static int
+compare_ranks(const struct rank *a, const struct rank *b)
 {
 	if (a->area != b->area)
 		return a->area < b->area ? -1 : 1;
@@ -53,7 +53,7 @@ add_group(struct stats *stats, const struct stats_group *from)
 		return;
 	}
 	failing += group->failing;
-	if (rank_compare(&from->rank, &group->rank) < 0)
+	if (compare_ranks(&from->rank, &group->rank) < 0)
 		*group = *from;
 	group->failing = failing;
 }
@@ -116,7 +116,7 @@ static int
 compare_groups(const void *a, const void *b)
 {
 	const struct stats_group *x = a, *y = b;
-	int by_rank = rank_compare(&x->rank, &y->rank);
+	int by_rank = compare_ranks(&x->rank, &y->rank);
 
 	/* A violation that needs no fault represents the group better. */
 	if (stats_needs_fault(x) != stats_needs_fault(y))

@@ -79,6 +79,4 @@ bool stats_needs_fault(const struct stats_group *group);
 /* Sorts groups by rank; those that need a fault last. */
 void stats_sort(struct stats *stats);
 
-int rank_compare(const struct rank *a, const struct rank *b);
-
 #endif

@@ -19,8 +19,8 @@ note_configuring(struct runner *runner, unsigned step)
 	unsigned context = sequence_context(
 	    runner->build_cache->manifest, &runner->sequence, step);
 
-	if (runner->now.configuring++ != 0)
-		runner->now.configured = 0;
+	if (runner->now.operations.configuring++ != 0)
+		runner->now.operations.configured = 0;
 	check_configured(runner->check, 0, NULL, 0);
 	if (context != 0)
 		check_configured(runner->check, context, NULL, 0);
@@ -37,7 +37,7 @@ find_configured(struct runner *runner, unsigned context, unsigned step)
 		if ((sequence_flags(manifest, sequence, i) &
 			MANIFEST_CONFIGURES) != 0 &&
 		    sequence_context(manifest, sequence, i) == context &&
-		    (runner->now.failed >> i & 1) == 0)
+		    (runner->now.operations.failed >> i & 1) == 0)
 			return i + 1;
 	}
 	return 0;
@@ -53,7 +53,7 @@ note_configured(struct runner *runner, unsigned step, bool accepted)
 	const struct manifest *manifest = runner->build_cache->manifest;
 	const struct sequence *sequence = &runner->sequence;
 	struct check_expect expect[CHECK_EXPECT_MAX];
-	struct progress *now = &runner->now;
+	struct runner_operations *now = &runner->now.operations;
 	unsigned context = sequence_context(manifest, sequence, step);
 	unsigned own;
 	int rows;
@@ -84,17 +84,17 @@ note_configured(struct runner *runner, unsigned step, bool accepted)
 	}
 }
 
-void
-runner_note_trace(struct runner *runner, const struct event *event)
+static void
+note_trace(struct runner *runner, const struct event *event)
 {
 	struct machine_pt pt;
 
 	if (event->kind == EVENT_OUTPUT) {
-		runner->now.traced[event->cpu].written += event->b;
+		runner->now.operations.traced[event->cpu].written += event->b;
 		return;
 	}
 	machine_pt(runner->machine, event->cpu, &pt);
-	runner->now.traced[event->cpu].status = pt.status;
+	runner->now.operations.traced[event->cpu].status = pt.status;
 }
 
 /* Keeps the state of the last traced session, until an operation changes it. */
@@ -102,23 +102,24 @@ static void
 note_session(struct runner *runner, unsigned flags)
 {
 	if (flags & MANIFEST_STARTS)
-		memset(runner->now.traced, 0, sizeof(runner->now.traced));
+		memset(runner->now.operations.traced, 0,
+		    sizeof(runner->now.operations.traced));
 	if (flags & MANIFEST_STARTS ||
-	    (runner->now.session == SESSION_STOPPED &&
+	    (runner->now.operations.session == SESSION_STOPPED &&
 		flags & MANIFEST_CHANGES))
-		runner->now.session = SESSION_UNKNOWN;
+		runner->now.operations.session = SESSION_UNKNOWN;
 }
 
 /* An operation begins: applies what the manifest says about it. */
-void
-runner_note_call_begin(struct runner *runner, const struct event *event)
+static void
+note_call_begin(struct runner *runner, const struct event *event)
 {
 	unsigned step = (unsigned)event->a;
 	unsigned flags;
 
 	if (step >= runner->sequence.count)
 		return;
-	runner->now.step[event->cpu] = (uint8_t)(step + 1);
+	runner->now.operations.step[event->cpu] = (uint8_t)(step + 1);
 	flags = sequence_flags(
 	    runner->build_cache->manifest, &runner->sequence, step);
 	note_session(runner, flags);
@@ -131,27 +132,29 @@ runner_note_call_begin(struct runner *runner, const struct event *event)
 }
 
 /* A kernel function was made to fail. */
-void
-runner_note_failure(struct runner *runner, const struct event *event)
+static void
+note_failure(struct runner *runner, const struct event *event)
 {
-	if (runner->now.faulty == 0)
-		runner->now.faulty = runner->now.step[event->cpu];
-	if (runner->now.failed_site.rip == 0)
-		runner->now.failed_site = runner_site(runner, event->cpu);
+	struct runner_operations *now = &runner->now.operations;
+
+	if (now->fault.step == 0)
+		now->fault.step = now->step[event->cpu];
+	if (now->fault.site.rip == 0)
+		now->fault.site = runner_code_site(runner, event->cpu);
 	if (runner_in_driver(runner, event->b))
-		runner->now.failed_driver = true;
+		now->fault.driver = true;
 	else
-		runner->now.failed_framework = true;
+		now->fault.framework = true;
 }
 
 /* A buffer is mapped; the operation that maps it determines the context. */
-void
-runner_note_buffer(struct runner *runner, const struct event *event)
+static void
+note_buffer(struct runner *runner, const struct event *event)
 {
-	unsigned step = runner->now.step[event->cpu];
+	unsigned step = runner->now.operations.step[event->cpu];
 
 	if (event->a < MACHINE_CPUS_MAX)
-		runner->now.started_cpus |= 1u << event->a;
+		runner->now.operations.started_cpus |= 1u << event->a;
 	check_named(runner->check, event->a,
 	    step == 0 ? 0
 		      : sequence_context(runner->build_cache->manifest,
@@ -181,14 +184,17 @@ note_answer(struct runner *runner, unsigned step, int64_t result)
 		snprintf(text, sizeof(text), "%s on these CPUs", field);
 		check_answered_wrongly(runner->check, true, name, text);
 	}
-	guard = sequence_guard(manifest, sequence, step, runner->now.failed);
-	if (guard != NULL && result >= 0 && !runner->now.deviated)
+	guard = sequence_guard(
+	    manifest, sequence, step, runner->now.operations.failed);
+	if (guard != NULL && result >= 0 &&
+	    runner->now.deviated == DEVIATED_NOT)
 		check_answered_unguarded(runner->check, name, guard);
 	/* After an operation that failed, later ones may fail, too. */
-	if (result >= 0 || runner->now.deviated || support != SUPPORT_ALL ||
-	    (runner->now.failed & (TZ_BIT(step) - 1)) != 0 ||
+	if (result >= 0 || runner->now.deviated != DEVIATED_NOT ||
+	    support != SUPPORT_ALL ||
+	    (runner->now.operations.failed & (TZ_BIT(step) - 1)) != 0 ||
 	    !sequence_succeeds(
-		manifest, sequence, runner->cpus, runner->settings, step))
+		manifest, sequence, runner->cpus, runner->boot_settings, step))
 		return;
 	snprintf(text, sizeof(text), "%" PRId64, result);
 	check_answered_wrongly(runner->check, false, name, text);
@@ -198,8 +204,9 @@ note_answer(struct runner *runner, unsigned step, int64_t result)
 static uint64_t
 filled_in(struct runner *runner, unsigned step, uint32_t at, uint32_t bytes)
 {
-	const struct script *script =
-	    (const void *)(machine_ram(runner->machine) + runner->script_pa);
+	const struct script *script = (const void *)(machine_ram(
+							 runner->machine) +
+	    runner->control.script_pa);
 	const struct script_arg *arg = script->step[step].arg;
 	uint64_t value = 0;
 	unsigned i = 0;
@@ -219,8 +226,8 @@ right_answer(struct runner *runner, unsigned step,
     const struct manifest_answer *answer, uint64_t *right)
 {
 	unsigned cpu = answer->instance;
-	bool stopped = runner->now.session == SESSION_STOPPED &&
-	    !runner->now.faulty_hardware && cpu < runner->cpus;
+	bool stopped = runner->now.operations.session == SESSION_STOPPED &&
+	    runner->now.deviated != DEVIATED_FAULT && cpu < runner->cpus;
 	uint64_t per;
 
 	switch (answer->kind) {
@@ -230,10 +237,10 @@ right_answer(struct runner *runner, unsigned step,
 		*right = answer->number;
 		return true;
 	case ANSWER_STATUS:
-		*right = runner->now.traced[cpu].status;
+		*right = runner->now.operations.traced[cpu].status;
 		return stopped;
 	case ANSWER_WRITTEN:
-		*right = runner->now.traced[cpu].written;
+		*right = runner->now.operations.traced[cpu].written;
 		if (answer->per == 0)
 			return stopped;
 		per = filled_in(runner, step, answer->per, 8);
@@ -259,7 +266,7 @@ note_filled_in(struct runner *runner, unsigned step)
 	uint64_t right;
 
 	for (unsigned i = 0; sequence_answer(manifest, sequence, step,
-		 runner->now.failed, runner->cpus, i, &answer);
+		 runner->now.operations.failed, runner->cpus, i, &answer);
 	     i++) {
 		if (!right_answer(runner, step, &answer, &right))
 			continue;
@@ -273,20 +280,21 @@ note_filled_in(struct runner *runner, unsigned step)
 }
 
 /* An operation returned. */
-void
-runner_note_call_end(struct runner *runner, const struct event *event)
+static void
+note_call_end(struct runner *runner, const struct event *event)
 {
 	const struct manifest *manifest = runner->build_cache->manifest;
 	unsigned step = (unsigned)event->a;
 	unsigned flags;
 
-	runner->now.results = (runner->now.results ^ event->a << 56 ^
-				  (event->c & 0xffffff)) *
+	runner->now.operations.results = (runner->now.operations.results ^
+					     event->a << 56 ^
+					     (event->c & 0xffffff)) *
 	    UINT64_C(0x100000001b3);
-	runner->now.reports += (int64_t)event->c < 0;
-	runner->now.step[event->cpu] = 0;
+	runner->now.operations.reports += (int64_t)event->c < 0;
+	runner->now.operations.step[event->cpu] = 0;
 	if ((int64_t)event->c < 0 && step < 64)
-		runner->now.failed |= TZ_BIT(step);
+		runner->now.operations.failed |= TZ_BIT(step);
 	if (step >= runner->sequence.count)
 		return;
 	note_answer(runner, step, (int64_t)event->c);
@@ -297,16 +305,48 @@ runner_note_call_end(struct runner *runner, const struct event *event)
 		return;
 	note_filled_in(runner, step);
 	if (flags & MANIFEST_STARTS) {
-		runner->now.session = SESSION_STARTED;
-		check_started(runner->check, runner->now.started_cpus);
+		runner->now.operations.session = SESSION_STARTED;
+		check_started(
+		    runner->check, runner->now.operations.started_cpus);
 	}
 	if (flags & MANIFEST_STOPS) {
-		if (runner->now.session == SESSION_STARTED)
-			runner->now.session = SESSION_STOPPED;
+		if (runner->now.operations.session == SESSION_STARTED)
+			runner->now.operations.session = SESSION_STOPPED;
 		check_stopped(runner->check, UINT32_MAX);
 	}
 	if (flags & MANIFEST_COLLECTS)
 		check_collected(runner->check, CHECK_ALL_STREAMS);
 	if (flags & MANIFEST_UNLOADS)
 		check_unloaded(runner->check);
+}
+
+void
+runner_operations_note(struct runner *runner, const struct event *event)
+{
+	switch (event->kind) {
+	case EVENT_CALL_BEGIN:
+		runner->now.operations.calls++;
+		note_call_begin(runner, event);
+		return;
+	case EVENT_CALL_END:
+		runner->now.operations.calls++;
+		note_call_end(runner, event);
+		return;
+	case EVENT_POINT:
+		if (event->c != 0)
+			note_failure(runner, event);
+		return;
+	case EVENT_LOST:
+		runner->now.operations.reports++;
+		return;
+	case EVENT_BUFFER:
+		note_buffer(runner, event);
+		return;
+	case EVENT_OUTPUT:
+	case EVENT_TRACE_OFF:
+		note_trace(runner, event);
+		return;
+	default:
+		return;
+	}
 }
