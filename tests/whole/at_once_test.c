@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "harness/explore/describe/replay.h"
 #include "harness/explore/runner/runner_pool.h"
 #include "harness/explore/search/concurrent.h"
 #include "harness/explore/search/effort.h"
@@ -89,7 +90,7 @@ assert_replays(struct campaign *campaign, const struct stats_group *group)
 	assert_int_equal(finding.class, FINDING_SCHEDULE);
 	assert_string_equal(finding.kinds, "cpu");
 	for (unsigned i = 0; i < REPLAYS; i++) {
-		if (describe_replay(campaign->runner_pool,
+		if (replay_token(campaign->runner_pool,
 			build_cache_manifest(campaign->build_cache), &token,
 			NULL, STEPPING_NONE, replayed, &runner, &err) != 0)
 			fail_msg("%s", err.text);

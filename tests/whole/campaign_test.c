@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-#include "harness/explore/describe/describe.h"
+#include "harness/explore/describe/replay.h"
 #include "harness/explore/runner/runner_pool.h"
 #include "harness/explore/search/faults.h"
 #include "harness/host/stop.h"
@@ -258,9 +258,8 @@ replay_often(struct build_cache *of, const struct finding *finding)
 	for (unsigned i = 0; i < REPLAYS; i++) {
 		const struct check_violation *violation = NULL;
 
-		if (describe_replay(runner_pool, build_cache_manifest(of),
-			&token, NULL, STEPPING_NONE, replayed, &runner,
-			&err) != 0)
+		if (replay_token(runner_pool, build_cache_manifest(of), &token,
+			NULL, STEPPING_NONE, replayed, &runner, &err) != 0)
 			fail_msg("%s", err.text);
 		for (unsigned j = 0; j < replayed->outcome.count; j++) {
 			if (replayed->outcome.violation[j].own == finding->own)

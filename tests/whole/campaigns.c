@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "harness/explore/describe/coverage.h"
 #include "harness/explore/describe/findings.h"
 
 struct campaign_options
@@ -42,7 +43,7 @@ campaigns_run(
 	    build_cache_config(build_cache)->profile);
 	snprintf(summary->sha256, sizeof(summary->sha256), "%s",
 	    build_cache_sha256(build_cache));
-	describe_coverage(&campaign, summary);
+	coverage_fill(&campaign, summary);
 	if (findings_make(&campaign, summary, &interrupted, &findings, &err) !=
 	    0)
 		fail_msg("%s", err.text);
@@ -56,7 +57,7 @@ campaigns_run(
 
 void
 campaigns_describe(struct campaign *campaign, const struct stats_group *group,
-    struct finding *finding, struct describe_kept *kept)
+    struct finding *finding, struct failure_window *kept)
 {
 	const struct witness witness = { *campaign_entry_of(campaign, group),
 		group->schedule, group->violation.id, group->own };

@@ -23,7 +23,7 @@ struct finding_summary *campaigns_run(
 /* Makes FINDING of GROUP, whose violation has to show again; KEPT may be NULL. */
 void campaigns_describe(struct campaign *campaign,
     const struct stats_group *group, struct finding *finding,
-    struct describe_kept *kept);
+    struct failure_window *kept);
 
 /* Both have the same findings, in any order, to the token and the message. */
 void campaigns_assert_equal(

@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "harness/explore/describe/coverage.h"
 #include "harness/explore/search/faults.h"
 #include "tests/whole/campaigns.h"
 
@@ -102,7 +103,7 @@ what_time_decides_is_said(void **state)
 		options.budget = 400;
 		if (campaign_run(&campaign, build_cache, &options, &err) != 0)
 			fail_msg("%s", err.text);
-		describe_coverage(&campaign, summary);
+		coverage_fill(&campaign, summary);
 		assert_int_equal(summary->coverage_count, 3);
 		assert_int_equal(strstr(summary->coverage[0].how,
 				     ", timed: fewer merged") != NULL,

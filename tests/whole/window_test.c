@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "harness/explore/describe/describe.h"
+#include "harness/explore/describe/replay.h"
 #include "harness/explore/runner/runner_pool.h"
 
 #define TICK_STEP 5 /* of the passing ticks, each so-manieth is run */
@@ -30,8 +30,8 @@ assert_tick(struct runner_pool *runner_pool, const struct finding_tick *tick,
 	bool whole;
 
 	assert_int_equal(token_parse(tick->token, &token, &err), 0);
-	if (describe_replay(runner_pool, build_cache_manifest(build_cache),
-		&token, NULL, STEPPING_NONE, replayed, &runner, &err) != 0)
+	if (replay_token(runner_pool, build_cache_manifest(build_cache), &token,
+		NULL, STEPPING_NONE, replayed, &runner, &err) != 0)
 		fail_msg("%s", err.text);
 	whole = replayed->outcome.how == OUTCOME_WHOLE;
 	assert_int_equal(tick->outcome != TICK_NONE, whole);
@@ -56,7 +56,7 @@ static void
 every_boundary_of_a_window_is_judged(void **state)
 {
 	struct campaign_options options = campaigns_options(400);
-	struct describe_kept *kept = calloc(1, sizeof(*kept));
+	struct failure_window *kept = calloc(1, sizeof(*kept));
 	struct replayed *replayed = calloc(1, sizeof(*replayed));
 	struct runner_pool *runner_pool = runner_pool_create(build_cache);
 	struct finding_timeline timeline = { .cpu_count = 0 }, again = timeline;
@@ -72,8 +72,9 @@ every_boundary_of_a_window_is_judged(void **state)
 	if (campaign_run(&campaign, build_cache, &options, &err) != 0)
 		fail_msg("%s", err.text);
 	campaigns_describe(&campaign, find_pmi_lost(&campaign), &finding, kept);
-	if (describe_ticks(&campaign, &finding, kept, &timeline, &err) != 0 ||
-	    describe_ticks(&campaign, &finding, NULL, &again, &err) != 0)
+	if (failure_window_ticks(&campaign, &finding, kept, &timeline, &err) !=
+		0 ||
+	    failure_window_ticks(&campaign, &finding, NULL, &again, &err) != 0)
 		fail_msg("%s", err.text);
 	assert_int_equal(kept->count, timeline.tick_count);
 	assert_int_equal(again.tick_count, timeline.tick_count);
@@ -156,7 +157,8 @@ a_place_between_the_boundaries_is_in_its_window(void **state)
 	place = group.schedule.deviation[0].insns;
 	trial_close(&trial);
 	campaigns_describe(&campaign, &group, &finding, NULL);
-	if (describe_ticks(&campaign, &finding, NULL, &timeline, &err) != 0)
+	if (failure_window_ticks(&campaign, &finding, NULL, &timeline, &err) !=
+	    0)
 		fail_msg("%s", err.text);
 	assert_true(finding.window_failing > 0);
 	assert_true(finding.window_count > finding.window_failing);
@@ -182,7 +184,7 @@ static void
 a_hurry_leaves_the_window_out(void **state)
 {
 	struct campaign_options options = campaigns_options(200);
-	struct describe_kept *kept = calloc(1, sizeof(*kept));
+	struct failure_window *kept = calloc(1, sizeof(*kept));
 	struct finding_timeline timeline = { .cpu_count = 0 };
 	const volatile bool hurry = true;
 	struct campaign campaign;
@@ -206,7 +208,8 @@ a_hurry_leaves_the_window_out(void **state)
 	group.schedule.deviation[0].param = 10;
 	campaign.hurry = &hurry;
 	campaigns_describe(&campaign, &group, &finding, kept);
-	if (describe_ticks(&campaign, &finding, kept, &timeline, &err) != 0 ||
+	if (failure_window_ticks(&campaign, &finding, kept, &timeline, &err) !=
+		0 ||
 	    token_parse(finding.token, &token, &err) != 0)
 		fail_msg("%s", err.text);
 	assert_int_equal(token.schedule.count, 2);

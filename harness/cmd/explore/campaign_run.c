@@ -14,7 +14,9 @@
 #include <jansson.h>
 
 #include "harness/cmd/explore/campaign_options.h"
+#include "harness/explore/describe/coverage.h"
 #include "harness/explore/describe/findings.h"
+#include "harness/explore/describe/timeline.h"
 #include "harness/explore/search/workers.h"
 #include "harness/host/output.h"
 #include "harness/host/stop.h"
@@ -45,8 +47,8 @@ write_page(struct paging *all, uint32_t i, bool time, struct tz_error *err)
 	snprintf(path, sizeof(path), "%s/%s", all->input->made, name);
 	if (!time)
 		return report_page(path, summary, i, NULL, err);
-	error = describe_timeline(all->campaign, &summary->finding[i],
-	    findings_kept(all->report->findings, i), &timeline, err);
+	error = timeline_make(all->campaign, &summary->finding[i],
+	    findings_window(all->report->findings, i), &timeline, err);
 	if (error != 0)
 		return error;
 	error = report_page(path, summary, i, &timeline, err);
@@ -127,8 +129,8 @@ tell_events(struct campaign *campaign, struct campaign_report *report,
 	if (report->timeline == NULL)
 		return tz_error(err, TZ_EIO, "out of memory");
 	for (size_t i = 0; error == 0 && i < count; i++)
-		error = describe_events(campaign, &report->summary->finding[i],
-		    &report->timeline[i], err);
+		error = timeline_make_events(campaign,
+		    &report->summary->finding[i], &report->timeline[i], err);
 	return error;
 }
 
@@ -346,7 +348,7 @@ explore_and_report(struct campaign_input *input,
 	if (error != 0)
 		return error;
 	fill_summary(input, build_cache, report->summary);
-	describe_coverage(campaign, report->summary);
+	coverage_fill(campaign, report->summary);
 	error = describe_all(campaign, input, report, err);
 	campaign_tell_end(&teller);
 	if (report->interrupted)

@@ -9,7 +9,6 @@
 
 #include "harness/cmd/cmd.h"
 #include "harness/cmd/explore/campaign_options.h"
-#include "harness/explore/describe/describe.h"
 #include "harness/explore/search/faults.h"
 
 /* The token of the finding of GROUP; "": GROUP was not described as a finding. */

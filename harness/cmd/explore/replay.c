@@ -11,9 +11,10 @@
 #include "harness/cmd/cmd.h"
 #include "harness/cmd/driver_options.h"
 #include "harness/drivers.h"
-#include "harness/explore/describe/describe.h"
+#include "harness/explore/describe/replay.h"
 #include "harness/explore/runner/layout.h"
 #include "harness/explore/runner/runner_pool.h"
+#include "harness/explore/search/campaign.h"
 #include "harness/host/terminal.h"
 #include "harness/load/paths.h"
 
@@ -235,7 +236,7 @@ replay(const struct replay_input *input, struct build_cache *build_cache,
 	for (uint64_t i = 0; first != NULL && runner_pool != NULL &&
 	     code == CMD_OK && i < input->times;
 	     i++) {
-		if (describe_replay(runner_pool, manifest, token,
+		if (replay_token(runner_pool, manifest, token,
 			input->log && i == 0 ? &observer : NULL, stepping,
 			&first[i == 0 ? 0 : 1], &runner, err) != 0)
 			code = cmd_fail(err);

@@ -1,11 +1,9 @@
-/*
- * Coverage lines: what a campaign ran, and what it did not.
- */
+#include "harness/explore/describe/coverage.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "harness/explore/describe/describe.h"
 #include "harness/explore/search/concurrent.h"
 #include "harness/explore/search/corpus.h"
 
@@ -50,7 +48,7 @@ random_inverse(
 }
 
 static void
-describe_how(const struct campaign *campaign, const struct campaign_area *area,
+format_how(const struct campaign *campaign, const struct campaign_area *area,
     char how[FINDING_NAME_BYTES])
 {
 	struct corpus_counts counts;
@@ -172,8 +170,7 @@ add_unjudged(struct finding_summary *summary, enum check_id check,
 
 /* Adds the rows that were not judged, by reason. */
 static void
-describe_unjudged(
-    const struct campaign *campaign, struct finding_summary *summary)
+fill_unjudged(const struct campaign *campaign, struct finding_summary *summary)
 {
 	const struct stats *stats = campaign->stats;
 
@@ -191,7 +188,7 @@ describe_unjudged(
 
 /* Marks a shard of which a part was not run to its end. */
 static void
-describe_cut(struct finding_summary *summary)
+mark_cut(struct finding_summary *summary)
 {
 	memset(summary->shard_cut, 0, sizeof(summary->shard_cut));
 	for (size_t i = 0; i < summary->coverage_count; i++) {
@@ -215,8 +212,7 @@ cut_reason(const struct campaign *campaign)
 }
 
 void
-describe_coverage(
-    const struct campaign *campaign, struct finding_summary *summary)
+coverage_fill(const struct campaign *campaign, struct finding_summary *summary)
 {
 	char what[FINDING_NAME_BYTES], text[FINDING_NAME_BYTES];
 
@@ -244,7 +240,7 @@ describe_coverage(
 			    cut_reason(campaign));
 		} else if (!line->cut &&
 		    (line->how[0] == '\0' || is_sampled(area))) {
-			describe_how(campaign, area, line->how);
+			format_how(campaign, area, line->how);
 			if (stats->timed != 0 && campaign->options.merge)
 				strncat(line->how, ", timed: fewer merged",
 				    sizeof(line->how) - strlen(line->how) - 1);
@@ -252,7 +248,7 @@ describe_coverage(
 		summary->schedules += stats->done;
 		summary->decoded += stats->decoded;
 	}
-	describe_unjudged(campaign, summary);
+	fill_unjudged(campaign, summary);
 	summary->shards = campaign->options.shards;
 	summary->shard[(campaign->options.shard - 1) / 8] |= (uint8_t)(1u
 	    << (campaign->options.shard - 1) % 8);
@@ -264,5 +260,5 @@ describe_coverage(
 		snprintf(
 		    line->how, sizeof(line->how), "%s", cut_reason(campaign));
 	}
-	describe_cut(summary);
+	mark_cut(summary);
 }

@@ -6,196 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/explore/describe/minimiser.h"
-#include "harness/explore/runner/runner_pool.h"
-
-void
-describe_place(struct runner *runner, uint64_t va, struct finding_place *place)
-{
-	struct symbol_place symbol;
-
-	*place = (struct finding_place){ .line = 0 };
-	symbols_find(runner_symbols(runner), va, NULL, &symbol);
-	if (symbol.name != NULL) {
-		snprintf(place->function, sizeof(place->function), "%s",
-		    symbol.name);
-		place->offset_bytes = (uint32_t)symbol.offset_bytes;
-	}
-	if (symbol.file != NULL) {
-		snprintf(place->file, sizeof(place->file), "%s", symbol.file);
-		place->line = symbol.line;
-	}
-}
-
-/* True if OUTCOME has the violation that becomes a finding. */
-static bool
-has_own(const struct minimiser *minimiser, const struct outcome *outcome)
-{
-	for (unsigned i = 0; i < outcome->count; i++) {
-		if (outcome->violation[i].violation.id ==
-			minimiser->witness.id &&
-		    outcome->violation[i].own == minimiser->witness.own)
-			return true;
-	}
-	return false;
-}
-
-/* If the place was not known at once, another mistake may cause the same violation. */
-static bool
-is_same_mistake(struct minimiser *minimiser, const struct campaign_entry *entry,
-    const struct schedule *schedule)
-{
-	const struct witness witness = { *entry, *schedule,
-		minimiser->witness.id, minimiser->witness.own };
-	struct identity identity;
-
-	if (minimiser->identity.root.site.rip != 0)
-		return true;
-	return identity_find(minimiser->campaign, &witness, &identity) &&
-	    identity.cause == minimiser->identity.cause;
-}
-
-/* True if SCHEDULE on ENTRY shows the same violation.  Errors count as false. */
-static bool
-shows(struct minimiser *minimiser, const struct campaign_entry *entry,
-    const struct schedule *schedule)
-{
-	struct trial_options options = { .bare = minimiser->witness.id !=
-		    CHECK_NOT_RUN,
-		.must_run = minimiser->witness.id == CHECK_NOT_RUN,
-		.insns_max = minimiser->campaign->options.insns_max };
-	struct trial place;
-	struct runner *runner;
-	struct outcome outcome;
-	struct tz_error err;
-	bool shown;
-
-	if (campaign_runner(minimiser->campaign, entry, &runner, &err) != 0 ||
-	    trial_open(&place, runner, &entry->sequence, &options, &err) != 0)
-		return false;
-	outcome = place.base;
-	if (minimiser->witness.id == CHECK_DECODED)
-		(void)trial_run_decoded(
-		    &place, schedule, NULL, STEPPING_NONE, &outcome);
-	else if (schedule->count != 0)
-		trial_run(&place, schedule, &outcome);
-	shown = has_own(minimiser, &outcome);
-	trial_close(&place);
-	return shown && is_same_mistake(minimiser, entry, schedule);
-}
-
-/* Copies LAYOUT without word number INDEX; false: no such word. */
-static bool
-drop_word(const char *layout, unsigned index, char shorter[TOKEN_WORDS_BYTES])
-{
-	const char *at = layout;
-	size_t before, length;
-
-	for (; index != 0 && *at != '\0'; index--) {
-		at += strcspn(at, ",");
-		at += *at == ',';
-	}
-	if (*at == '\0')
-		return false;
-	before = (size_t)(at - layout);
-	length = strcspn(at, ",");
-	length += at[length] == ',';
-	snprintf(shorter, TOKEN_WORDS_BYTES, "%.*s%s", (int)before, layout,
-	    at + length);
-	before = strlen(shorter);
-	if (before != 0 && shorter[before - 1] == ',')
-		shorter[before - 1] = '\0';
-	return true;
-}
-
-/* Removes layout words that are not needed. */
-static void
-drop_words(struct minimiser *minimiser)
-{
-	struct campaign_entry entry = minimiser->witness.entry;
-	unsigned index = 0;
-
-	if (minimiser->witness.schedule.count != 0 || entry.name[0] != '\0')
-		return;
-	while (!minimiser_hurries(minimiser) &&
-	    drop_word(minimiser->witness.entry.layout, index, entry.layout)) {
-		if (shows(minimiser, &entry, &minimiser->witness.schedule))
-			minimiser->witness.entry = entry;
-		else
-			index++;
-	}
-}
-
-/* Removes operations, if there are no deviations: their places would change. */
-static void
-drop_steps(struct minimiser *minimiser)
-{
-	const struct manifest *manifest = build_cache_manifest(
-	    minimiser->campaign->build_cache);
-
-	if (minimiser->witness.schedule.count != 0 ||
-	    minimiser->witness.entry.name[0] != '\0')
-		return;
-	for (unsigned i = minimiser->witness.entry.sequence.count; i-- > 0;) {
-		struct campaign_entry entry = minimiser->witness.entry;
-
-		if (i >= minimiser->witness.entry.sequence.count ||
-		    minimiser_hurries(minimiser))
-			continue;
-		sequence_drop(manifest, &minimiser->witness.entry.sequence, i,
-		    &entry.sequence);
-		entry.settings = campaign_settings(manifest, &entry.sequence);
-		if (entry.sequence.count <
-			minimiser->witness.entry.sequence.count &&
-		    shows(minimiser, &entry, &minimiser->witness.schedule))
-			minimiser->witness.entry = entry;
-	}
-}
-
-/* Removes deviations that are not needed. */
-static void
-drop_deviations(struct minimiser *minimiser)
-{
-	for (unsigned i = minimiser->witness.schedule.count;
-	     i-- > 0 && !minimiser_hurries(minimiser);) {
-		struct schedule schedule = minimiser->witness.schedule;
-
-		memmove(&schedule.deviation[i], &schedule.deviation[i + 1],
-		    (schedule.count - i - 1) * sizeof(schedule.deviation[0]));
-		schedule.count--;
-		if (shows(minimiser, &minimiser->witness.entry, &schedule))
-			minimiser->witness.schedule = schedule;
-	}
-}
-
-void
-minimiser_token(const struct minimiser *minimiser,
-    const struct schedule *schedule, char *text, size_t text_size)
-{
-	struct build_cache *build_cache = minimiser->campaign->build_cache;
-	const struct campaign_entry *entry = &minimiser->witness.entry;
-	struct token token = { .seed = minimiser->campaign->options.seed,
-		.schedule = *schedule };
-	struct tz_error err;
-
-	if (build_cache_check(build_cache, &token.check, &err) != 0)
-		token.check = 0;
-	memcpy(token.layout, entry->layout, sizeof(token.layout));
-	snprintf(token.profile, sizeof(token.profile), "%s",
-	    build_cache_models(build_cache));
-	if (entry->name[0] != '\0') {
-		snprintf(token.name, sizeof(token.name), "%s", entry->name);
-	} else {
-		snprintf(token.name, sizeof(token.name), "%s",
-		    build_cache_config(build_cache)->driver);
-		token.cpus = entry->cpus;
-		sequence_format(build_cache_manifest(build_cache),
-		    &entry->sequence, token.steps, sizeof(token.steps));
-	}
-	if (!token_format(&token, text, text_size))
-		text[0] = '\0';
-}
-
 static enum finding_class
 class_of(const struct schedule *schedule)
 {
@@ -262,7 +72,8 @@ fill_finding(const struct minimiser *minimiser, struct finding *finding)
 	    minimiser->witness.entry.name[0] != '\0'
 		? minimiser->witness.entry.name
 		: "sequence");
-	minimiser_token(minimiser, &minimiser->witness.schedule, finding->token,
+	minimiser_token(minimiser->campaign, &minimiser->witness.entry,
+	    &minimiser->witness.schedule, finding->token,
 	    sizeof(finding->token));
 	if (campaign_runner(minimiser->campaign, &minimiser->witness.entry,
 		&runner, &err) == 0) {
@@ -281,27 +92,24 @@ void
 describe_symptom(struct campaign *campaign, const struct stats_group *group,
     const struct identity *identity, struct finding_symptom *symptom)
 {
-	struct minimiser minimiser = { .campaign = campaign,
-		.witness.entry = *campaign_entry_of(campaign, group),
-		.witness.schedule = group->schedule };
+	const struct campaign_entry *entry = campaign_entry_of(campaign, group);
 
 	*symptom = (struct finding_symptom){ .check = identity->violation.id,
 		.rank = {
 		    group->rank.area, group->rank.first, group->rank.second } };
 	schedule_kinds(
 	    &group->schedule, symptom->kinds, sizeof(symptom->kinds));
-	minimiser_token(&minimiser, &group->schedule, symptom->token,
+	minimiser_token(campaign, entry, &group->schedule, symptom->token,
 	    sizeof(symptom->token));
 	format_message(build_cache_manifest(campaign->build_cache),
-	    &minimiser.witness.entry.sequence, &identity->violation,
-	    symptom->message);
+	    &entry->sequence, &identity->violation, symptom->message);
 	finding_format_place(&identity->own_place, symptom->where);
 }
 
 int
 describe_finding(struct campaign *campaign, const struct stats_group *group,
     const struct identity *identity, struct finding *finding,
-    struct describe_kept *kept, struct tz_error *err)
+    struct failure_window *known, struct tz_error *err)
 {
 	struct minimiser *minimiser = calloc(1, sizeof(*minimiser));
 	int error;
@@ -314,72 +122,17 @@ describe_finding(struct campaign *campaign, const struct stats_group *group,
 	minimiser->witness.id = group->violation.id;
 	minimiser->witness.own = group->own;
 	minimiser->identity = *identity;
-	drop_deviations(minimiser);
-	drop_words(minimiser);
-	drop_steps(minimiser);
-	if (!identity_find(
-		campaign, &minimiser->witness, &minimiser->identity)) {
-		free(minimiser);
-		return tz_error(err, TZ_EFORMAT,
+	if (minimiser_run(minimiser)) {
+		fill_finding(minimiser, finding);
+		finding->rank[0] = group->rank.area;
+		finding->rank[1] = group->rank.first;
+		finding->rank[2] = group->rank.second;
+		error = failure_window_find(minimiser, finding, known, err);
+	} else {
+		error = tz_error(err, TZ_EFORMAT,
 		    "'%s' does not show again: please report this",
 		    group->violation.text);
 	}
-	fill_finding(minimiser, finding);
-	finding->rank[0] = group->rank.area;
-	finding->rank[1] = group->rank.first;
-	finding->rank[2] = group->rank.second;
-	error = minimiser_window(minimiser, finding, kept, err);
 	free(minimiser);
 	return error;
-}
-
-/*
- * Finds where the driver was at the first violation, or, without one, where the run
- * ended.
- */
-static void
-find_where(struct runner *runner, struct replayed *replayed)
-{
-	const struct check_violation *first =
-	    &replayed->outcome.violation[0].violation;
-	uint64_t rip = replayed->result.rip;
-
-	if (replayed->outcome.count != 0 && first->blame.rip != 0)
-		rip = first->blame.rip;
-	if (replayed->outcome.count != 0 && first->site.rip != 0)
-		rip = first->site.rip;
-	identity_place(runner, rip, &replayed->where);
-}
-
-int
-describe_replay(struct runner_pool *runner_pool,
-    const struct manifest *manifest, const struct token *token,
-    const struct runner_observer *observer, enum machine_stepping stepping,
-    struct replayed *replayed, struct runner **runner, struct tz_error *err)
-{
-	struct campaign_entry entry;
-	struct trial_options options = { .merge = false };
-	struct runner_counts counts;
-	struct trial place;
-	int error = campaign_entry_read(manifest, token, &entry, err);
-
-	if (error == 0)
-		error = runner_pool_get(runner_pool, entry.cpus, entry.layout,
-		    entry.settings, runner, err);
-	if (error == 0)
-		error = trial_open(
-		    &place, *runner, &entry.sequence, &options, err);
-	if (error != 0)
-		return error;
-	runner_explain(*runner, true);
-	replayed->compared = trial_run_decoded(
-	    &place, &token->schedule, observer, stepping, &replayed->outcome);
-	runner_explain(*runner, false);
-	replayed->result = *runner_result(*runner);
-	replayed->state_hash = runner_hash(*runner);
-	runner_counts(*runner, &counts);
-	replayed->events = counts.events;
-	find_where(*runner, replayed);
-	trial_close(&place);
-	return 0;
 }

@@ -2,10 +2,12 @@
  * Moves the last deviation of a failing schedule to every other boundary, and notes
  * where the schedule fails and where it passes.
  */
+#include "harness/explore/describe/failure_window.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/explore/describe/minimiser.h"
+#include "harness/explore/describe/place.h"
 
 #define BLOCK_BOUNDARIES 16 /* from one mark to the next */
 
@@ -176,17 +178,18 @@ find_stretch(const struct minimiser *minimiser, struct window *window)
 }
 
 /*
- * Takes the outcomes from KEPT if it has them; if not, determines them and saves them
+ * The outcomes: those of KNOWN, if present; if not, determines them and saves them
  * there.
  */
 static void
 fill_outcomes(struct minimiser *minimiser, struct trial *place,
-    struct window *window, struct runner_mark *mark, struct describe_kept *kept)
+    struct window *window, struct runner_mark *mark,
+    struct failure_window *known)
 {
 	size_t count = window->list.count;
 
-	if (kept != NULL && kept->count == count && count != 0) {
-		memcpy(window->outcome, kept->outcome, count);
+	if (known != NULL && known->count == count && count != 0) {
+		memcpy(window->outcome, known->outcome, count);
 		runner_mark_free(place->runner, mark);
 	} else {
 		judge_all(minimiser, place, window, mark);
@@ -195,9 +198,9 @@ fill_outcomes(struct minimiser *minimiser, struct trial *place,
 			boundary_free(&window->list);
 			return;
 		}
-		if (kept != NULL && count <= DESCRIBE_KEPT_MAX) {
-			memcpy(kept->outcome, window->outcome, count);
-			kept->count = (uint32_t)count;
+		if (known != NULL && count <= FAILURE_WINDOW_MAX) {
+			memcpy(known->outcome, window->outcome, count);
+			known->count = (uint32_t)count;
 		}
 	}
 	count_ticks(window);
@@ -206,7 +209,7 @@ fill_outcomes(struct minimiser *minimiser, struct trial *place,
 
 static int
 open_window(struct minimiser *minimiser, struct window *window,
-    struct describe_kept *kept, struct runner **runner, struct tz_error *err)
+    struct failure_window *known, struct runner **runner, struct tz_error *err)
 {
 	struct trial_options options = { .merge = true,
 		.insns_max = minimiser->campaign->options.insns_max };
@@ -229,7 +232,7 @@ open_window(struct minimiser *minimiser, struct window *window,
 		&window->list))
 		window->outcome = calloc(window->list.count + 1, 1);
 	if (window->outcome != NULL)
-		fill_outcomes(minimiser, &place, window, mark, kept);
+		fill_outcomes(minimiser, &place, window, mark, known);
 	else
 		runner_mark_free(*runner, mark);
 	trial_close(&place);
@@ -252,8 +255,8 @@ nearest_pass(const struct window *window)
 }
 
 int
-minimiser_window(struct minimiser *minimiser, struct finding *finding,
-    struct describe_kept *kept, struct tz_error *err)
+failure_window_find(struct minimiser *minimiser, struct finding *finding,
+    struct failure_window *known, struct tz_error *err)
 {
 	struct schedule schedule = minimiser->witness.schedule;
 	struct window window;
@@ -263,21 +266,22 @@ minimiser_window(struct minimiser *minimiser, struct finding *finding,
 
 	if (!has_window(minimiser))
 		return 0;
-	error = open_window(minimiser, &window, kept, &runner, err);
+	error = open_window(minimiser, &window, known, &runner, err);
 	if (error == 0 && window.failing < window.list.count) {
 		finding->window_failing = window.failing_count;
 		finding->window_count = window.count;
-		describe_place(runner, window.list.at[window.first].rip,
+		place_find(runner, window.list.at[window.first].rip,
 		    &finding->window_first);
-		describe_place(runner, window.list.at[window.last].rip,
+		place_find(runner, window.list.at[window.last].rip,
 		    &finding->window_last);
 		pass = nearest_pass(&window);
 		if (pass != SIZE_MAX &&
 		    is_candidate(minimiser, &window.list.at[pass],
 			runner_cpus(runner),
 			&schedule.deviation[schedule.count - 1]))
-			minimiser_token(minimiser, &schedule, finding->passing,
-			    sizeof(finding->passing));
+			minimiser_token(minimiser->campaign,
+			    &minimiser->witness.entry, &schedule,
+			    finding->passing, sizeof(finding->passing));
 	}
 	window_free(&window);
 	return error;
@@ -296,13 +300,13 @@ fill_tick(struct minimiser *minimiser, const struct window *window,
 		.rip = boundary->rip };
 	if (is_candidate(minimiser, boundary, runner_cpus(runner),
 		&schedule.deviation[schedule.count - 1]))
-		minimiser_token(
-		    minimiser, &schedule, tick->token, sizeof(tick->token));
+		minimiser_token(minimiser->campaign, &minimiser->witness.entry,
+		    &schedule, tick->token, sizeof(tick->token));
 }
 
 int
-describe_ticks(struct campaign *campaign, const struct finding *finding,
-    struct describe_kept *kept, struct finding_timeline *timeline,
+failure_window_ticks(struct campaign *campaign, const struct finding *finding,
+    struct failure_window *known, struct finding_timeline *timeline,
     struct tz_error *err)
 {
 	struct minimiser minimiser = { .campaign = campaign,
@@ -320,7 +324,7 @@ describe_ticks(struct campaign *campaign, const struct finding *finding,
 	minimiser.witness.schedule = token.schedule;
 	if (error != 0 || !has_window(&minimiser))
 		return error;
-	error = open_window(&minimiser, &window, kept, &runner, err);
+	error = open_window(&minimiser, &window, known, &runner, err);
 	if (error == 0)
 		timeline->tick = calloc(
 		    window.list.count + 1, sizeof(*timeline->tick));

@@ -20,7 +20,7 @@ struct described {
 	uint32_t tallied; /* index of the group */
 	struct finding finding;
 	struct tz_error err; /* "" for success */
-	struct describe_kept kept;
+	struct failure_window window;
 };
 
 struct findings {
@@ -80,7 +80,7 @@ describe_share(
 
 		if (describe_finding(campaign, group_at(findings, one->tallied),
 			&findings->identified[one->tallied].identity,
-			&one->finding, &one->kept, &one->err) == 0)
+			&one->finding, &one->window, &one->err) == 0)
 			one->err.text[0] = '\0';
 		stats->area[0].done++;
 	}
@@ -308,8 +308,9 @@ findings_unshown_text(const struct findings *findings, size_t index)
 	return findings->unshown[index];
 }
 
-struct describe_kept *
-findings_kept(struct findings *findings, size_t index)
+struct failure_window *
+findings_window(struct findings *findings, size_t index)
 {
-	return &findings->described[findings->summary->finding[index].made].kept;
+	return &findings->described[findings->summary->finding[index].made]
+		    .window;
 }

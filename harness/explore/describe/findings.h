@@ -28,6 +28,6 @@ const char *findings_unshown_text(
     const struct findings *findings, size_t index);
 
 /* The known outcomes of the window of SUMMARY's finding INDEX. */
-struct describe_kept *findings_kept(struct findings *findings, size_t index);
+struct failure_window *findings_window(struct findings *findings, size_t index);
 
 #endif

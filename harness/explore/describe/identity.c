@@ -7,7 +7,7 @@
 
 #include <xxhash.h>
 
-#include "harness/explore/describe/describe.h"
+#include "harness/explore/describe/place.h"
 #include "harness/host/input.h"
 #include "harness/load/build.h"
 #include "harness/progress.h"
@@ -154,26 +154,6 @@ site_of(const struct explainer *explainer, const struct outcome *outcome,
 	return (struct check_site){ rip, rip };
 }
 
-void
-identity_place(struct runner *runner, uint64_t rip, struct finding_place *place)
-{
-	struct symbol_place symbol;
-
-	*place = (struct finding_place){ .line = 0 };
-	if (rip == 0)
-		return;
-	(void)runner_place(runner, rip, &symbol);
-	if (symbol.name != NULL) {
-		snprintf(place->function, sizeof(place->function), "%.*s",
-		    (int)strcspn(symbol.name, "."), symbol.name);
-		place->offset_bytes = (uint32_t)symbol.offset_bytes;
-	}
-	if (symbol.file != NULL) {
-		snprintf(place->file, sizeof(place->file), "%s", symbol.file);
-		place->line = symbol.line;
-	}
-}
-
 /* The function that the kernel had called, not one that was inlined there. */
 static void
 fill_entry(struct runner *runner, uint64_t rip, char entry[FINDING_NAME_BYTES])
@@ -238,7 +218,7 @@ fill_object(struct runner *runner, const struct check_violation *violation,
 	snprintf(object, FINDING_NAME_BYTES * 2, "%s", violation->object);
 	if (violation->object_va == 0)
 		return;
-	identity_place(runner, violation->object_va, &place);
+	place_find_own(runner, violation->object_va, &place);
 	slash = strrchr(place.file, '/');
 	if (place.line != 0)
 		snprintf(object, FINDING_NAME_BYTES * 2,
@@ -321,9 +301,9 @@ find(struct campaign *campaign, const struct witness *witness,
 	*identity = (struct identity){ .violation = one->violation,
 		.root = root->violation,
 		.state_hash = runner_hash(runner) };
-	identity_place(runner, site.rip, &identity->place);
-	identity_place(runner, site.entry, &identity->entry_place);
-	identity_place(runner, site_of(&run->explainer, &run->outcome, one).rip,
+	place_find_own(runner, site.rip, &identity->place);
+	place_find_own(runner, site.entry, &identity->entry_place);
+	place_find_own(runner, site_of(&run->explainer, &run->outcome, one).rip,
 	    &identity->own_place);
 	fill_entry(runner, site.entry, identity->entry);
 	fill_object(runner, &root->violation, identity->object);

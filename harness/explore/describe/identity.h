@@ -37,10 +37,6 @@ struct witness {
 bool identity_find(struct campaign *campaign, const struct witness *witness,
     struct identity *identity);
 
-/* The line of the driver's own sources that RIP belongs to; PLACE is empty for 0. */
-void identity_place(
-    struct runner *runner, uint64_t rip, struct finding_place *place);
-
 /*
  * The fingerprint of FINDING: a hash of the function, the text of the source line, the
  * function called, and the object.  Findings with equal texts are not yet told apart.

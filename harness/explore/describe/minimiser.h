@@ -1,10 +1,11 @@
 /*
- * Minimisation of one finding, for describe.c and failure_window.c only.
+ * Minimisation of one finding: removes the deviations, layout words and operations that
+ * the violation does not need.
  */
 #ifndef TOPAZ_HARNESS_EXPLORE_DESCRIBE_MINIMISER_H
 #define TOPAZ_HARNESS_EXPLORE_DESCRIBE_MINIMISER_H
 
-#include "harness/explore/describe/describe.h"
+#include "harness/explore/describe/identity.h"
 
 /* One cause in one sequence, while it is minimised. */
 struct minimiser {
@@ -13,9 +14,11 @@ struct minimiser {
 	struct identity identity;
 };
 
-/* The token of SMALL's entry under SCHEDULE; "" if it does not fit. */
-void minimiser_token(const struct minimiser *minimiser,
-    const struct schedule *schedule, char *text, size_t text_size);
+/*
+ * Minimises .witness, and finds .identity again.  False: the violation does not occur
+ * again (a bug of topaz).
+ */
+bool minimiser_run(struct minimiser *minimiser);
 
 /* True if the user wants the findings at once. */
 static inline bool
@@ -25,8 +28,9 @@ minimiser_hurries(const struct minimiser *minimiser)
 	    *minimiser->campaign->hurry;
 }
 
-/* failure_window.c: the finding's window, and the nearest schedule that passes. */
-int minimiser_window(struct minimiser *minimiser, struct finding *finding,
-    struct describe_kept *kept, struct tz_error *err);
+/* The token of CAMPAIGN's ENTRY under SCHEDULE; "" if it does not fit. */
+void minimiser_token(const struct campaign *campaign,
+    const struct campaign_entry *entry, const struct schedule *schedule,
+    char *text, size_t text_size);
 
 #endif

@@ -1,13 +1,11 @@
-/*
- * The timeline of a finding: repeats its run and records all observable events, the
- * outcome at every boundary, and the events of the nearest passing run.
- */
+#include "harness/explore/describe/timeline.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/explore/describe/describe.h"
-#include "harness/explore/runner/runner_pool.h"
+#include "harness/explore/describe/place.h"
+#include "harness/explore/describe/replay.h"
 
 #define FRAMES_MAX 32 /* nested functions of one CPU */
 
@@ -107,7 +105,7 @@ enter(struct teller *teller, const struct machine_step *step, uint64_t function,
 		.driver = runner_in_driver(teller->runner, step->rip),
 		.begin_cycles = cycles,
 		.end_cycles = cycles };
-	describe_place(teller->runner, step->rip, &span->place);
+	place_find(teller->runner, step->rip, &span->place);
 }
 
 /*
@@ -171,7 +169,7 @@ place_events(struct teller *teller)
 
 		for (unsigned j = 0; j < 3; j++) {
 			if (strcmp(info->arg[j], "rip") == 0 && value[j] != 0)
-				describe_place(teller->runner, value[j],
+				place_find(teller->runner, value[j],
 				    &timeline->event_place[i]);
 		}
 	}
@@ -196,7 +194,7 @@ tell(struct campaign *campaign, const char *text, struct teller *teller,
 	if (error == 0)
 		error = campaign_runner(campaign, &entry, &teller->runner, err);
 	if (error == 0)
-		error = describe_replay(campaign->runner_pool,
+		error = replay_token(campaign->runner_pool,
 		    build_cache_manifest(campaign->build_cache), &token,
 		    &observer, stepping, &replayed, &teller->runner, err);
 	if (error == 0 && teller->no_memory)
@@ -252,7 +250,7 @@ tell_passing(struct campaign *campaign, const struct finding *finding,
 }
 
 int
-describe_events(struct campaign *campaign, const struct finding *finding,
+timeline_make_events(struct campaign *campaign, const struct finding *finding,
     struct finding_timeline *timeline, struct tz_error *err)
 {
 	return tell_story(
@@ -260,8 +258,8 @@ describe_events(struct campaign *campaign, const struct finding *finding,
 }
 
 int
-describe_timeline(struct campaign *campaign, const struct finding *finding,
-    struct describe_kept *kept, struct finding_timeline *timeline,
+timeline_make(struct campaign *campaign, const struct finding *finding,
+    struct failure_window *known, struct finding_timeline *timeline,
     struct tz_error *err)
 {
 	int error = tell_story(
@@ -269,7 +267,7 @@ describe_timeline(struct campaign *campaign, const struct finding *finding,
 
 	if (error != 0)
 		return error;
-	error = describe_ticks(campaign, finding, kept, timeline, err);
+	error = failure_window_ticks(campaign, finding, known, timeline, err);
 	if (error == 0)
 		error = tell_passing(campaign, finding, timeline, err);
 	if (error != 0)

@@ -155,6 +155,13 @@ int campaign_entry_read(const struct manifest *manifest,
     struct tz_error *err);
 
 /*
+ * The reverse: fills in the subject, the profile and the check of TOKEN, which is
+ * empty.
+ */
+void campaign_entry_write(struct build_cache *build_cache,
+    const struct campaign_entry *entry, struct token *token);
+
+/*
  * The next part of the exploration: runs WORK in all jobs, as workers_run() does,
  * unless it was completed before the exploration was interrupted.
  */

@@ -66,6 +66,28 @@ campaign_entry_read(const struct manifest *manifest, const struct token *token,
 	return sequence_parse(manifest, scenario->steps, &entry->sequence, err);
 }
 
+void
+campaign_entry_write(struct build_cache *build_cache,
+    const struct campaign_entry *entry, struct token *token)
+{
+	struct tz_error err;
+
+	if (build_cache_check(build_cache, &token->check, &err) != 0)
+		token->check = 0;
+	memcpy(token->layout, entry->layout, sizeof(token->layout));
+	snprintf(token->profile, sizeof(token->profile), "%s",
+	    build_cache_models(build_cache));
+	if (entry->name[0] != '\0') {
+		snprintf(token->name, sizeof(token->name), "%s", entry->name);
+		return;
+	}
+	snprintf(token->name, sizeof(token->name), "%s",
+	    build_cache_config(build_cache)->driver);
+	token->cpus = entry->cpus;
+	sequence_format(build_cache_manifest(build_cache), &entry->sequence,
+	    token->steps, sizeof(token->steps));
+}
+
 static int
 read_entry(
     struct campaign *campaign, const struct token *token, struct tz_error *err)
