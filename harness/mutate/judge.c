@@ -167,7 +167,7 @@ run_part(const struct bench *bench, enum part part,
 	options.ends_at = kills;
 	options.ends_arg = (void *)(uintptr_t)bench->baseline;
 	error = campaign_run(&campaign, build_cache, &options, &err);
-	interrupted = campaign.interrupted;
+	interrupted = campaign.parts.interrupted;
 	if (error != 0)
 		conclude_error(error, err.text, result);
 	else if (!interrupted)
@@ -293,7 +293,7 @@ judge_baseline(const struct bench *bench, struct mutate_baseline *baseline,
 		if (error == 0)
 			error = note_causes(baseline, &campaign, err);
 		/* An interrupted exploration cannot be compared with. */
-		whole = !campaign.interrupted;
+		whole = !campaign.parts.interrupted;
 		campaign_close(&campaign);
 	}
 	cover_counts(cover, &baseline->scenarios, &baseline->sequences);

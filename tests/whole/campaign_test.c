@@ -516,7 +516,7 @@ an_interrupt_keeps_what_was_found(void **state)
 	options.merge = false;
 	options.progress = interrupt_once_something_is_found;
 	open_campaign(&campaign, &options);
-	assert_true(campaign.interrupted);
+	assert_true(campaign.parts.interrupted);
 	assert_true(campaign.stats->group_count != 0);
 	assert_in_range(
 	    campaign.stats->area[0].done, 1, campaign.area[0].total - 1);

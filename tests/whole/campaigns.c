@@ -36,7 +36,7 @@ campaigns_run(
 	assert_non_null(summary);
 	if (campaign_run(&campaign, build_cache, options, &err) != 0)
 		fail_msg("%s", err.text);
-	assert_false(campaign.interrupted);
+	assert_false(campaign.parts.interrupted);
 	snprintf(summary->driver, sizeof(summary->driver), "%s",
 	    build_cache_config(build_cache)->driver);
 	snprintf(summary->profile, sizeof(summary->profile), "%s",

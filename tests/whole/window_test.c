@@ -148,10 +148,10 @@ a_place_between_the_boundaries_is_in_its_window(void **state)
 	if (campaign_run(&campaign, build_cache, &options, &err) != 0)
 		fail_msg("%s", err.text);
 	group = *find_pmi_lost(&campaign);
-	if (campaign_runner(&campaign, &campaign.entry[0], &runner, &err) !=
-		0 ||
-	    trial_open(
-		&trial, runner, &campaign.entry[0].sequence, &once, &err) != 0)
+	if (campaign_entry_runner(
+		&campaign, &campaign.entries.at[0], &runner, &err) != 0 ||
+	    trial_open(&trial, runner, &campaign.entries.at[0].sequence, &once,
+		&err) != 0)
 		fail_msg("%s", err.text);
 	move_between(&trial, group.cause, &group.schedule);
 	place = group.schedule.deviation[0].insns;

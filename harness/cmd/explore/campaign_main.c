@@ -3,6 +3,7 @@
  */
 #include "harness/cmd/cmd.h"
 #include "harness/cmd/explore/campaign_options.h"
+#include "harness/explore/search/campaign_progress.h"
 
 /*
  * True if AREA belongs to the requested depth: all schedules with up to that many
@@ -18,7 +19,7 @@ is_asked(const struct campaign *campaign, const struct campaign_area *area)
 	    (area->kind != AREA_TWO || campaign->options.depth < 2))
 		return false;
 	return campaign->options.subject != NULL ||
-	    campaign->entry[area->entry].name[0] != '\0';
+	    campaign->entries.at[area->entry].name[0] != '\0';
 }
 
 static bool
@@ -33,7 +34,7 @@ is_exhaustive(const struct campaign *campaign)
 			continue;
 		asked++;
 		if (area->keep < TRIAL_KEEP_ALL || area->each_max != 0 ||
-		    !campaign_ended(campaign, i))
+		    !campaign_progress_ended(campaign, i))
 			return false;
 	}
 	return asked != 0 && !campaign->stats->overflow;
@@ -47,7 +48,7 @@ campaign_exit_code(const struct campaign_input *input,
 
 	if (report->unshown != 0)
 		return CMD_BUG;
-	if (campaign->interrupted)
+	if (campaign->parts.interrupted)
 		return CMD_BUDGET;
 	if (summary->finding_count != summary->judged_count)
 		return CMD_UNJUDGED;

@@ -207,10 +207,10 @@ write_checkpoint(const struct campaign_input *input,
 	int error = find_key(input, build_cache, &key, err);
 
 	snprintf(path, sizeof(path), "%s/" CHECKPOINT_NAME, input->made);
-	if (error != 0 || !campaign->interrupted ||
-	    campaign->checkpoint->parts == 0)
+	if (error != 0 || !campaign->parts.interrupted ||
+	    campaign->parts.checkpoint->parts == 0)
 		return error;
-	return checkpoint_write(path, key, campaign->checkpoint, err);
+	return checkpoint_write(path, key, campaign->parts.checkpoint, err);
 }
 
 /* Resumes an interrupted exploration of the same command. */

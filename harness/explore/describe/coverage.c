@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "harness/explore/search/campaign_progress.h"
 #include "harness/explore/search/concurrent.h"
 #include "harness/explore/search/corpus.h"
 
@@ -19,7 +20,7 @@ name_of(const struct campaign *campaign, const struct campaign_area *area,
 		return "faults of set-up and surroundings";
 	if (area->kind == AREA_CALLS)
 		return "two operations at once";
-	entry = &campaign->entry[area->entry];
+	entry = &campaign->entries.at[area->entry];
 	if (entry->name[0] != '\0')
 		return entry->name;
 	sequence_format(build_cache_manifest(campaign->build_cache),
@@ -39,7 +40,7 @@ static double
 random_inverse(
     const struct campaign *campaign, const struct campaign_area *area)
 {
-	double cpus = campaign->entry[area->entry].cpus;
+	double cpus = campaign->entries.at[area->entry].cpus;
 	double inverse = 4 * (double)area->boundaries;
 
 	for (unsigned i = 1; i + 1 < area->changes; i++)
@@ -202,11 +203,11 @@ mark_cut(struct finding_summary *summary)
 static const char *
 cut_reason(const struct campaign *campaign)
 {
-	if (campaign->interrupted)
+	if (campaign->parts.interrupted)
 		return "interrupted";
-	if (campaign->ended_early)
+	if (campaign->parts.ended_early)
 		return "ended at a finding";
-	if (campaign->gave_up)
+	if (corpus_gave_up(campaign->corpus))
 		return "given up: many sequences reach their limit";
 	return "did not run";
 }
@@ -234,7 +235,7 @@ coverage_fill(const struct campaign *campaign, struct finding_summary *summary)
 		line->base_fails |= base_of(campaign, i)->base_fails != 0;
 		line->base_unjudged |= base_of(campaign, i)->base_unjudged != 0;
 		/* If areas share a line, it describes the least complete of them. */
-		if (!campaign_ended(campaign, i)) {
+		if (!campaign_progress_ended(campaign, i)) {
 			line->cut = true;
 			snprintf(line->how, sizeof(line->how), "%s",
 			    cut_reason(campaign));
@@ -253,7 +254,7 @@ coverage_fill(const struct campaign *campaign, struct finding_summary *summary)
 	summary->shard[(campaign->options.shard - 1) / 8] |= (uint8_t)(1u
 	    << (campaign->options.shard - 1) % 8);
 	/* Lists parts that were not begun. */
-	if (campaign->ended_early || campaign->gave_up) {
+	if (campaign->parts.ended_early || corpus_gave_up(campaign->corpus)) {
 		struct finding_coverage *line = line_of(summary, "all else");
 
 		line->cut = true;

@@ -75,8 +75,8 @@ fill_finding(const struct minimiser *minimiser, struct finding *finding)
 	minimiser_token(minimiser->campaign, &minimiser->witness.entry,
 	    &minimiser->witness.schedule, finding->token,
 	    sizeof(finding->token));
-	if (campaign_runner(minimiser->campaign, &minimiser->witness.entry,
-		&runner, &err) == 0) {
+	if (campaign_entry_runner(minimiser->campaign,
+		&minimiser->witness.entry, &runner, &err) == 0) {
 		finding->insns = runner_relative(
 		    runner, violation->cpu, violation->insns);
 		finding->cycles = runner_relative_cycles(

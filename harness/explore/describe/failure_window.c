@@ -215,7 +215,7 @@ open_window(struct minimiser *minimiser, struct window *window,
 		.insns_max = minimiser->campaign->options.insns_max };
 	struct runner_mark *mark;
 	struct trial place;
-	int error = campaign_runner(
+	int error = campaign_entry_runner(
 	    minimiser->campaign, &minimiser->witness.entry, runner, err);
 
 	*window = (struct window){ .count = 0 };

@@ -87,7 +87,7 @@ run_explained(struct campaign *campaign, const struct witness *witness,
 	struct tz_error err;
 
 	*explainer = (struct explainer){ .seen = 0 };
-	if (campaign_runner(campaign, entry, &runner, &err) != 0 ||
+	if (campaign_entry_runner(campaign, entry, &runner, &err) != 0 ||
 	    trial_open(&trial, runner, &entry->sequence, &options, &err) != 0)
 		return false;
 	explainer->runner = runner;
@@ -267,7 +267,7 @@ judge_limit(struct campaign *campaign, const struct witness *witness,
 	struct tz_error err;
 
 	if (campaign->options.insns_max != 0 ||
-	    campaign_runner(campaign, entry, &runner, &err) != 0 ||
+	    campaign_entry_runner(campaign, entry, &runner, &err) != 0 ||
 	    trial_open(&trial, runner, &entry->sequence, &options, &err) != 0)
 		return;
 	trial_run(&trial, &witness->schedule, &outcome);

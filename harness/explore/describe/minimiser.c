@@ -46,7 +46,8 @@ shows(struct minimiser *minimiser, const struct campaign_entry *entry,
 	struct tz_error err;
 	bool shown;
 
-	if (campaign_runner(minimiser->campaign, entry, &runner, &err) != 0 ||
+	if (campaign_entry_runner(minimiser->campaign, entry, &runner, &err) !=
+		0 ||
 	    trial_open(&place, runner, &entry->sequence, &options, &err) != 0)
 		return false;
 	outcome = place.base;
@@ -120,7 +121,8 @@ drop_steps(struct minimiser *minimiser)
 			continue;
 		sequence_drop(manifest, &minimiser->witness.entry.sequence, i,
 		    &entry.sequence);
-		entry.settings = campaign_settings(manifest, &entry.sequence);
+		entry.settings = campaign_entry_settings(
+		    manifest, &entry.sequence);
 		if (entry.sequence.count <
 			minimiser->witness.entry.sequence.count &&
 		    shows(minimiser, &entry, &minimiser->witness.schedule))

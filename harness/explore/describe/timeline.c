@@ -192,7 +192,8 @@ tell(struct campaign *campaign, const char *text, struct teller *teller,
 		    build_cache_manifest(campaign->build_cache), &token, &entry,
 		    err);
 	if (error == 0)
-		error = campaign_runner(campaign, &entry, &teller->runner, err);
+		error = campaign_entry_runner(
+		    campaign, &entry, &teller->runner, err);
 	if (error == 0)
 		error = replay_token(campaign->runner_pool,
 		    build_cache_manifest(campaign->build_cache), &token,

@@ -1,26 +1,20 @@
 #include "harness/explore/search/campaign.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <xxhash.h>
 
-#include "harness/explore/runner/decode_check.h"
-#include "harness/explore/runner/runner_pool.h"
-#include "harness/explore/search/campaign_progress.h"
+#include "harness/explore/search/campaign_area.h"
+#include "harness/explore/search/campaign_part.h"
 #include "harness/explore/search/concurrent.h"
 #include "harness/explore/search/corpus.h"
 #include "harness/explore/search/faults.h"
 #include "harness/explore/search/pairs.h"
-#include "harness/explore/search/workers.h"
 
 #define NO_ENTRY       UINT32_MAX
 #define RANDOM_CHANGES 3
-/*
- * If the exploration may end early, this fraction (of 2^32) of the schedules with
- * one deviation runs first.
- */
-#define KEEP_FIRST (TRIAL_KEEP_ALL / 64)
 
 struct campaign_options
 campaign_defaults(void)
@@ -36,58 +30,6 @@ campaign_defaults(void)
 		.reduce = true,
 		.sequences = true,
 	};
-}
-
-int
-campaign_runner(struct campaign *campaign, const struct campaign_entry *entry,
-    struct runner **runner, struct tz_error *err)
-{
-	return runner_pool_get(campaign->runner_pool, entry->cpus,
-	    entry->layout, entry->settings, runner, err);
-}
-
-bool
-campaign_is_over(struct campaign *campaign)
-{
-	const struct campaign_options *options = &campaign->options;
-	uint32_t from = campaign->asked;
-
-	if (options->ends_at != NULL && !campaign->ended_early &&
-	    from != campaign->stats->group_count) {
-		campaign->asked = campaign->stats->group_count;
-		campaign->ended_early = options->ends_at(
-		    options->ends_arg, campaign, from);
-	}
-	return campaign->interrupted || campaign->ended_early;
-}
-
-bool
-campaign_is_resuming(const struct campaign *campaign)
-{
-	const struct checkpoint *resume = campaign->options.resume;
-
-	return resume != NULL && campaign->parts <= resume->parts;
-}
-
-int
-campaign_pool(struct campaign *campaign, workers_work work,
-    workers_progress progress, void *arg, struct tz_error *err)
-{
-	const struct campaign_options *options = &campaign->options;
-	struct checkpoint *checkpoint = campaign->checkpoint;
-	int error = 0;
-
-	campaign->parts++;
-	if (!campaign_is_resuming(campaign))
-		error = workers_run(options->jobs, work, progress, arg,
-		    campaign->stats, &campaign->interrupted, err);
-	else if (campaign->parts == options->resume->parts)
-		*campaign->stats = options->resume->stats;
-	if (error == 0 && !campaign->interrupted && checkpoint != NULL) {
-		checkpoint->parts = campaign->parts;
-		checkpoint->stats = *campaign->stats;
-	}
-	return error;
 }
 
 uint64_t
@@ -114,243 +56,48 @@ campaign_key(struct build_cache *build_cache,
 	return key;
 }
 
-bool
-campaign_is_own(const struct campaign *campaign, uint64_t index)
-{
-	return index % campaign->options.shards == campaign->options.shard - 1;
-}
-
-struct campaign_area *
-campaign_add_area(
-    struct campaign *campaign, enum area_kind kind, uint32_t entry)
-{
-	struct campaign_area *area;
-
-	if (campaign->area_count == STATS_AREAS_MAX)
-		return NULL;
-	area = &campaign->area[campaign->area_count++];
-	*area = (struct campaign_area){ .kind = kind,
-		.entry = entry,
-		.kinds = campaign->options.kinds,
-		.keep = TRIAL_KEEP_ALL };
-	return area;
-}
-
-static struct trial_options
-trial_options_of(
-    const struct campaign *campaign, const struct campaign_area *area)
-{
-	/* An entry that the user or the manifest names is expected to run the
-	 * driver. */
-	bool named = campaign->entry[area->entry].name[0] != '\0' ||
-	    campaign->options.subject != NULL;
-
-	return (struct trial_options){ .decode = area->decodes,
-		.must_run = named,
-		.insns_max = campaign->options.insns_max,
-		.kinds = area->kinds,
-		.kinds2 = area->kinds,
-		.merge = campaign->options.merge,
-		.reduce = campaign->options.reduce };
-}
-
-/* Runs an area's entry in the default schedule, ready for placements. */
 static int
-open_area(struct campaign *campaign, const struct campaign_area *area,
-    struct trial *place, struct tz_error *err)
+read_entry(
+    struct campaign *campaign, const struct token *token, struct tz_error *err)
 {
-	const struct campaign_entry *entry = &campaign->entry[area->entry];
-	struct trial_options options = trial_options_of(campaign, area);
-	struct runner *runner;
-	int error = campaign_runner(campaign, entry, &runner, err);
+	struct campaign_entry entry;
+	int error = campaign_entry_read(
+	    build_cache_manifest(campaign->build_cache), token, &entry, err);
 
-	if (error != 0)
-		return error;
-	return trial_open(place, runner, &entry->sequence, &options, err);
-}
-
-/*
- * Decodes the default schedule's trace.  Each shard needs the result: schedules are
- * sampled only if it decodes.
- */
-static void
-decode_base(struct campaign *campaign, uint32_t number, struct trial *place)
-{
-	const struct rank rank = { number, 0, 0 };
-	const struct schedule none = { .count = 0 };
-	struct campaign_area *area = &campaign->area[number];
-	struct outcome base;
-
-	if (!trial_run_decoded(place, &none, NULL, STEPPING_NONE, &base))
-		return;
-	area->decodes = !decode_check_differs(&base);
-	if (campaign_is_own(campaign, number))
-		campaign->stats->area[number].decoded++;
-	stats_add(campaign->stats, rank, &none, &base, &place->base);
-	campaign->stats->area[number].base_fails |= !area->decodes;
-}
-
-static int
-tell_reached(struct campaign *campaign, const struct campaign_entry *entry,
-    struct tz_error *err)
-{
-	struct runner *runner;
-	struct reach reach;
-	int error = campaign_runner(campaign, entry, &runner, err);
-
-	if (error == 0)
-		error = reach_run(runner, &entry->sequence,
-		    campaign->options.insns_max, &reach, err);
-	if (error == 0)
-		campaign->options.reached(
-		    campaign->options.reached_arg, runner, entry, &reach);
+	if (error == 0 &&
+	    campaign_entry_add(&campaign->entries, &entry) == SIZE_MAX)
+		error = tz_error(err, TZ_EIO, "out of memory");
 	return error;
 }
 
-/* Runs the default schedule and counts the schedules of the area. */
-int
-campaign_survey(
-    struct campaign *campaign, uint32_t number, struct tz_error *err)
-{
-	struct campaign_area *area = &campaign->area[number];
-	const struct rank rank = { number, 0, 0 };
-	const struct schedule none = { .count = 0 };
-	struct trial place;
-	int error = open_area(campaign, area, &place, err);
-
-	if (error != 0)
-		return error;
-	area->total = area->kind == AREA_ONE ? trial_count(&place) : 0;
-	area->boundaries = place.list.count;
-	area->endless = place.base.end == MACHINE_LIMIT;
-	stats_add(campaign->stats, rank, &none, &place.base, NULL);
-	stats_count(campaign->stats, number, &place.base, NULL);
-	if (area->kind == AREA_ONE)
-		decode_base(campaign, number, &place);
-	trial_close(&place);
-	return campaign->options.reached == NULL
-	    ? 0
-	    : tell_reached(campaign, &campaign->entry[area->entry], err);
-}
-
-/* Which of an area's schedules to run: those that come first, the rest, or all. */
-enum part { PART_FIRST, PART_REST, PART_ALL };
-
-struct share_work {
-	struct campaign *campaign;
-	uint32_t begin, end; /* areas */
-	enum part part;
-};
-
-/* A worker's share of some areas. */
-static void
-work(void *arg, unsigned worker, const volatile bool *stop, struct stats *stats)
-{
-	const struct share_work *share_work = arg;
-	struct campaign *campaign = share_work->campaign;
-	const struct campaign_options *options = &campaign->options;
-	struct trial_share share = {
-		.worker = (options->shard - 1) * options->jobs + worker,
-		.workers = options->shards * options->jobs,
-		.seed = options->seed,
-		.stop = stop,
-	};
-	struct tz_error err;
-
-	for (uint32_t i = share_work->begin; i < share_work->end && !*stop;
-	     i++) {
-		const struct campaign_area *area = &campaign->area[i];
-		struct trial place;
-
-		if (area->kind == AREA_FAULT || area->kind == AREA_SEQUENCES)
-			continue;
-		if (area->endless ||
-		    open_area(campaign, area, &place, &err) != 0)
-			continue;
-		share.each_max = area->each_max;
-		share.from = share_work->part == PART_REST ? KEEP_FIRST : 0;
-		share.keep = share_work->part == PART_FIRST &&
-			area->keep > KEEP_FIRST
-		    ? KEEP_FIRST
-		    : area->keep;
-		if (area->kind == AREA_ONE)
-			trial_one(&place, &share, stats, i);
-		else if (area->kind == AREA_TWO)
-			trial_two(&place, &share, stats, i);
-		else
-			trial_random(&place, &share, area->changes, area->total,
-			    stats, i);
-		trial_close(&place);
-		stats->area[i].ended += !*stop &&
-		    share_work->part != PART_FIRST;
-	}
-}
-
-/* A description of the areas of a part. */
-static const char *
-part_name(const struct campaign *campaign, uint32_t begin)
-{
-	const struct campaign_area *area = &campaign->area[begin];
-
-	if (campaign->options.faults)
-		return "placements of faults";
-	if (area->kind != AREA_ONE)
-		return "placements of two, and random schedules";
-	return campaign->corpus == NULL || begin < campaign->entry_surveyed
-	    ? "placements of one deviation"
-	    : "placements in sequences with new code";
-}
-
-static void
-tell_progress(void *arg, const struct stats *stats_list, unsigned jobs)
-{
-	const struct share_work *share_work = arg;
-	const struct campaign *campaign = share_work->campaign;
-
-	campaign_progress_tell(
-	    campaign, part_name(campaign, share_work->begin), stats_list, jobs);
-}
-
 /*
- * How many of COUNT areas make a part: few if the exploration may end after each, or
- * if each takes long.
+ * Adds the subject that the user named, or all scenarios.  -TZ_ENOENT: no such
+ * scenario; -TZ_EUSAGE: invalid steps; -TZ_EIO: no memory.
  */
-static uint32_t
-part_areas(const struct campaign *campaign, uint32_t count)
-{
-	const struct campaign_options *options = &campaign->options;
-
-	if (options->ends_at != NULL)
-		return 1;
-	return options->effort == EFFORT_DEEP && options->budget == 0 ? 2
-								      : count;
-}
-
-/* Runs PART of areas [BEGIN, END): all at once, or some at a time. */
 static int
-run_part(struct campaign *campaign, uint32_t begin, uint32_t end,
-    enum part part, struct tz_error *err)
+make_entries(struct campaign *campaign, struct tz_error *err)
 {
-	uint32_t step = part_areas(campaign, end - begin);
+	const struct manifest *manifest = build_cache_manifest(
+	    campaign->build_cache);
+	struct token token = { .cpus = 0 };
 	int error = 0;
 
-	for (uint32_t i = begin;
-	     error == 0 && i < end && !campaign_is_over(campaign); i += step) {
-		struct share_work share_work = { campaign, i,
-			end - i < step ? end : i + step, part };
-
-		tell_progress(&share_work, NULL, 0);
-		error = campaign_pool(
-		    campaign, work, tell_progress, &share_work, err);
+	if (campaign->options.subject != NULL) {
+		error = token_parse_subject(
+		    campaign->options.subject, &token, err);
+		return error != 0 ? error : read_entry(campaign, &token, err);
 	}
+	for (size_t i = 0; error == 0 && i < manifest_scenario_count(manifest);
+	     i++) {
+		snprintf(token.name, sizeof(token.name), "%s",
+		    manifest_scenario_at(manifest, i)->name);
+		error = read_entry(campaign, &token, err);
+	}
+	if (error == 0 && campaign->entries.count == 0 &&
+	    !campaign->options.sequences)
+		error = tz_error(err, TZ_ENOENT, "%s: there is no scenario",
+		    build_cache_config(campaign->build_cache)->driver);
 	return error;
-}
-
-int
-campaign_run_areas(struct campaign *campaign, uint32_t begin, uint32_t end,
-    struct tz_error *err)
-{
-	return run_part(campaign, begin, end, PART_ALL, err);
 }
 
 /*
@@ -363,15 +110,15 @@ survey_entries(struct campaign *campaign, uint64_t budget, struct tz_error *err)
 	uint64_t total = 0;
 	int error = 0;
 
-	for (uint32_t i = 0; error == 0 && i < campaign->entry_count &&
-	     !campaign_is_over(campaign);
+	for (uint32_t i = 0; error == 0 && i < campaign->entries.count &&
+	     !campaign_part_is_over(campaign);
 	     i++) {
-		struct campaign_area *area = campaign_add_area(
+		struct campaign_area *area = campaign_area_add(
 		    campaign, AREA_ONE, i);
 
 		if (area == NULL)
 			return tz_error(err, TZ_EUSAGE, "too many scenarios");
-		error = campaign_survey(
+		error = campaign_area_survey(
 		    campaign, (uint32_t)campaign->area_count - 1, err);
 		total += area->total;
 	}
@@ -384,7 +131,7 @@ static int
 explore_sequences(
     struct campaign *campaign, uint64_t budget, struct tz_error *err)
 {
-	struct campaign_area *area = campaign_add_area(
+	struct campaign_area *area = campaign_area_add(
 	    campaign, AREA_SEQUENCES, NO_ENTRY);
 	struct corpus_counts counts;
 	int error;
@@ -399,10 +146,22 @@ explore_sequences(
 		if (counts.runs > budget)
 			area->total = counts.runs;
 	}
-	if (error == 0 && !campaign->gave_up && !campaign_is_over(campaign))
+	if (error == 0 && !corpus_gave_up(campaign->corpus) &&
+	    !campaign_part_is_over(campaign))
 		campaign->stats->area[campaign->area_count - 1].ended =
 		    campaign->options.jobs;
 	return error;
+}
+
+/* Runs the areas from number BEGIN on, which were just added. */
+static int
+run_new(struct campaign *campaign, uint32_t begin, const char *name,
+    struct tz_error *err)
+{
+	const struct campaign_areas areas = { name, begin,
+		(uint32_t)campaign->area_count, CAMPAIGN_AREA_ALL };
+
+	return campaign_area_run(campaign, &areas, err);
 }
 
 /* Runs placements in sequences that reached something new. */
@@ -417,18 +176,18 @@ explore_novel(struct campaign *campaign, const struct effort_parts *parts,
 
 	campaign->ahead -= parts->novel;
 	for (size_t i = 0; error == 0 && spent < parts->novel &&
-	     !campaign_is_over(campaign) &&
+	     !campaign_part_is_over(campaign) &&
 	     (novel = corpus_novel(campaign->corpus, i)) != NULL;
 	     i++) {
-		size_t entry = campaign_add_entry(campaign, novel);
+		size_t entry = campaign_entry_add(&campaign->entries, novel);
 		struct campaign_area *area;
 
 		if (entry == SIZE_MAX)
 			return tz_error(err, TZ_EIO, "out of memory");
-		area = campaign_add_area(campaign, AREA_ONE, (uint32_t)entry);
+		area = campaign_area_add(campaign, AREA_ONE, (uint32_t)entry);
 		if (area == NULL)
 			break;
-		error = campaign_survey(
+		error = campaign_area_survey(
 		    campaign, (uint32_t)campaign->area_count - 1, err);
 		if (area->total > parts->novel_each)
 			area->keep = TRIAL_KEEP_ALL / area->total *
@@ -437,8 +196,8 @@ explore_novel(struct campaign *campaign, const struct effort_parts *parts,
 							 : area->total;
 	}
 	return error != 0 ? error
-			  : campaign_run_areas(campaign, begin,
-				(uint32_t)campaign->area_count, err);
+			  : run_new(campaign, begin,
+				"placements in sequences with new code", err);
 }
 
 /* Runs pairs and random schedules of the first ENTRIES. */
@@ -464,7 +223,7 @@ explore_deeper(struct campaign *campaign, uint32_t entries,
 		    : parts->pairs / entries;
 	}
 	for (uint32_t i = 0; i < entries; i++) {
-		area = campaign_add_area(campaign, AREA_RANDOM, i);
+		area = campaign_area_add(campaign, AREA_RANDOM, i);
 		if (area == NULL)
 			return tz_error(err, TZ_EUSAGE, "too many scenarios");
 		area->changes = RANDOM_CHANGES;
@@ -472,8 +231,8 @@ explore_deeper(struct campaign *campaign, uint32_t entries,
 		area->total = area->endless ? 0 : parts->random / entries;
 		area->boundaries = campaign->area[i].boundaries;
 	}
-	return campaign_run_areas(
-	    campaign, begin, (uint32_t)campaign->area_count, err);
+	return run_new(
+	    campaign, begin, "placements of two, and random schedules", err);
 }
 
 /*
@@ -484,18 +243,19 @@ static int
 explore_shallow(struct campaign *campaign, bool sequences,
     uint64_t sequence_part, struct tz_error *err)
 {
-	uint32_t entries = (uint32_t)campaign->area_count;
+	struct campaign_areas areas = { .name = "placements of one deviation",
+		.end = (uint32_t)campaign->area_count };
 	bool early = campaign->options.ends_at != NULL;
 	int error = 0;
 
-	if (early)
-		error = run_part(campaign, 0, entries, PART_FIRST, err);
-	if (error == 0 && sequences && !campaign_is_over(campaign))
+	if (early) {
+		areas.which = CAMPAIGN_AREA_FIRST;
+		error = campaign_area_run(campaign, &areas, err);
+		areas.which = CAMPAIGN_AREA_REST;
+	}
+	if (error == 0 && sequences && !campaign_part_is_over(campaign))
 		error = explore_sequences(campaign, sequence_part, err);
-	if (error == 0)
-		error = run_part(
-		    campaign, 0, entries, early ? PART_REST : PART_ALL, err);
-	return error;
+	return error != 0 ? error : campaign_area_run(campaign, &areas, err);
 }
 
 /* A scenario that is explored alone gets the share that it has among all scenarios. */
@@ -523,24 +283,24 @@ explore(struct campaign *campaign, struct tz_error *err)
 {
 	const struct campaign_options *options = &campaign->options;
 	bool sequences = options->sequences && options->subject == NULL;
-	uint32_t entries = (uint32_t)campaign->entry_count;
+	uint32_t entries = (uint32_t)campaign->entries.count;
 	const struct effort_parts parts = parts_of(campaign, sequences);
 	int error = survey_entries(campaign, parts.one, err);
 
-	campaign->entry_surveyed = (uint32_t)campaign->area_count;
+	campaign->surveyed = (uint32_t)campaign->area_count;
 	campaign->ahead = parts.sequences + parts.calls + parts.novel +
 	    parts.pairs + parts.random;
 	if (error == 0)
 		error = explore_shallow(
 		    campaign, sequences, parts.sequences, err);
-	/* What is derived from sequences and life cycles would not end, either. */
-	if (error == 0 && sequences && !campaign->gave_up)
-		error = concurrent_explore(campaign, parts.calls, err);
 	if (error == 0 && sequences)
 		campaign->ahead = parts.novel + parts.pairs + parts.random;
-	if (error == 0 && sequences && !campaign->gave_up)
+	/* What is derived from sequences and life cycles would not end, either. */
+	if (error == 0 && sequences && !corpus_gave_up(campaign->corpus))
+		error = concurrent_explore(campaign, parts.calls, err);
+	if (error == 0 && sequences && !corpus_gave_up(campaign->corpus))
 		error = explore_novel(campaign, &parts, err);
-	if (error == 0 && entries != 0 && !campaign_is_over(campaign))
+	if (error == 0 && entries != 0 && !campaign_part_is_over(campaign))
 		error = explore_deeper(campaign, entries, &parts, err);
 	return error;
 }
@@ -549,7 +309,7 @@ explore(struct campaign *campaign, struct tz_error *err)
 static bool
 has_begun(const struct campaign *campaign)
 {
-	uint64_t done = campaign->stats->group_count + campaign->entry_surveyed;
+	uint64_t done = campaign->stats->group_count + campaign->surveyed;
 
 	for (size_t i = 0; i < campaign->area_count; i++)
 		done += campaign->stats->area[i].done;
@@ -567,30 +327,24 @@ campaign_run(struct campaign *campaign, struct build_cache *build_cache,
 	campaign->runner_pool = runner_pool_create(build_cache);
 	campaign->area = calloc(STATS_AREAS_MAX, sizeof(*campaign->area));
 	campaign->stats = calloc(1, sizeof(*campaign->stats));
-	campaign->checkpoint = calloc(1, sizeof(*campaign->checkpoint));
+	campaign->parts.checkpoint = calloc(
+	    1, sizeof(*campaign->parts.checkpoint));
 	if (campaign->runner_pool == NULL || campaign->area == NULL ||
-	    campaign->stats == NULL || campaign->checkpoint == NULL)
+	    campaign->stats == NULL || campaign->parts.checkpoint == NULL)
 		return tz_error(err, TZ_EIO, "out of memory");
-	error = campaign_make_entries(campaign, err);
+	error = make_entries(campaign, err);
 	build_cache_cut(build_cache, true);
 	if (error == 0)
 		error = options->faults ? faults_explore(campaign, err)
 					: explore(campaign, err);
 	build_cache_cut(build_cache, false);
 	if (error == -TZ_ESTOP && has_begun(campaign)) {
-		campaign->interrupted = true;
+		campaign_part_interrupt(campaign);
 		error = 0;
 	}
 	if (error == 0)
 		stats_sort(campaign->stats);
 	return error;
-}
-
-bool
-campaign_ended(const struct campaign *campaign, size_t area)
-{
-	return campaign->area[area].endless ||
-	    campaign->stats->area[area].ended == campaign->options.jobs;
 }
 
 void
@@ -599,20 +353,8 @@ campaign_close(struct campaign *campaign)
 	corpus_destroy(campaign->corpus);
 	runner_pool_destroy(campaign->runner_pool);
 	free(campaign->area);
-	checkpoint_free(campaign->checkpoint);
+	checkpoint_free(campaign->parts.checkpoint);
 	free(campaign->stats);
-	free(campaign->entry);
-}
-
-const struct campaign_entry *
-campaign_entry_of(
-    const struct campaign *campaign, const struct stats_group *group)
-{
-	const struct campaign_area *area = &campaign->area[group->rank.area];
-
-	if (area->kind == AREA_SEQUENCES)
-		return corpus_entry(campaign->corpus, group->rank.first);
-	/* A fault that is no deviation has entries of its own. */
-	return &campaign->entry[area->kind == AREA_FAULT ? group->rank.first
-							 : area->entry];
+	free(campaign->entries.at);
+	free(campaign->generated.at);
 }

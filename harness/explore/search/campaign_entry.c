@@ -1,32 +1,51 @@
-/* The entries of a campaign: scenarios, and sequences without a name. */
+#include "harness/explore/search/campaign_entry.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/explore/search/campaign.h"
-
 size_t
-campaign_add_entry(
-    struct campaign *campaign, const struct campaign_entry *entry)
+campaign_entry_add(
+    struct campaign_entries *entries, const struct campaign_entry *entry)
 {
-	if (campaign->entry_count == campaign->entry_room) {
-		size_t room = campaign->entry_room == 0
-		    ? 64
-		    : 2 * campaign->entry_room;
+	if (entries->count == entries->room) {
+		size_t room = entries->room == 0 ? 64 : 2 * entries->room;
 		struct campaign_entry *more = realloc(
-		    campaign->entry, room * sizeof(*more));
+		    entries->at, room * sizeof(*more));
 
 		if (more == NULL)
 			return SIZE_MAX;
-		campaign->entry = more;
-		campaign->entry_room = room;
+		entries->at = more;
+		entries->room = room;
 	}
-	campaign->entry[campaign->entry_count] = *entry;
-	return campaign->entry_count++;
+	entries->at[entries->count] = *entry;
+	return entries->count++;
+}
+
+const struct campaign_entry *
+campaign_entry_of(
+    const struct campaign *campaign, const struct stats_group *group)
+{
+	const struct campaign_area *area = &campaign->area[group->rank.area];
+
+	if (area->kind == AREA_SEQUENCES)
+		return &campaign->generated.at[group->rank.first];
+	/* A fault that is no deviation has entries of its own. */
+	return &campaign->entries.at[area->kind == AREA_FAULT ? group->rank.first
+							      : area->entry];
+}
+
+int
+campaign_entry_runner(struct campaign *campaign,
+    const struct campaign_entry *entry, struct runner **runner,
+    struct tz_error *err)
+{
+	return runner_pool_get(campaign->runner_pool, entry->cpus,
+	    entry->layout, entry->settings, runner, err);
 }
 
 const char *
-campaign_settings(
+campaign_entry_settings(
     const struct manifest *manifest, const struct sequence *sequence)
 {
 	for (unsigned i = 0; i < sequence->count; i++) {
@@ -51,7 +70,8 @@ campaign_entry_read(const struct manifest *manifest, const struct token *token,
 		    manifest, token->steps, &entry->sequence, err);
 
 		entry->cpus = token->cpus != 0 ? token->cpus : 1;
-		entry->settings = campaign_settings(manifest, &entry->sequence);
+		entry->settings = campaign_entry_settings(
+		    manifest, &entry->sequence);
 		return error;
 	}
 	scenario = manifest_scenario(manifest, token->name);
@@ -86,43 +106,4 @@ campaign_entry_write(struct build_cache *build_cache,
 	token->cpus = entry->cpus;
 	sequence_format(build_cache_manifest(build_cache), &entry->sequence,
 	    token->steps, sizeof(token->steps));
-}
-
-static int
-read_entry(
-    struct campaign *campaign, const struct token *token, struct tz_error *err)
-{
-	struct campaign_entry entry;
-	int error = campaign_entry_read(
-	    build_cache_manifest(campaign->build_cache), token, &entry, err);
-
-	if (error == 0 && campaign_add_entry(campaign, &entry) == SIZE_MAX)
-		error = tz_error(err, TZ_EIO, "out of memory");
-	return error;
-}
-
-int
-campaign_make_entries(struct campaign *campaign, struct tz_error *err)
-{
-	const struct manifest *manifest = build_cache_manifest(
-	    campaign->build_cache);
-	struct token token = { .cpus = 0 };
-	int error = 0;
-
-	if (campaign->options.subject != NULL) {
-		error = token_parse_subject(
-		    campaign->options.subject, &token, err);
-		return error != 0 ? error : read_entry(campaign, &token, err);
-	}
-	for (size_t i = 0; error == 0 && i < manifest_scenario_count(manifest);
-	     i++) {
-		snprintf(token.name, sizeof(token.name), "%s",
-		    manifest_scenario_at(manifest, i)->name);
-		error = read_entry(campaign, &token, err);
-	}
-	if (error == 0 && campaign->entry_count == 0 &&
-	    !campaign->options.sequences)
-		error = tz_error(err, TZ_ENOENT, "%s: there is no scenario",
-		    build_cache_config(campaign->build_cache)->driver);
-	return error;
 }

@@ -14,6 +14,13 @@ expected(const struct campaign *campaign, const struct campaign_area *area)
 	return all / campaign->options.shards;
 }
 
+bool
+campaign_progress_ended(const struct campaign *campaign, size_t area)
+{
+	return campaign->area[area].endless ||
+	    campaign->stats->area[area].ended == campaign->options.jobs;
+}
+
 void
 campaign_progress_tell(const struct campaign *campaign, const char *part,
     const struct stats *stats_list, unsigned jobs)
@@ -31,7 +38,7 @@ campaign_progress_tell(const struct campaign *campaign, const char *part,
 		for (unsigned j = 0; j < jobs; j++)
 			have += stats_list[j].area[i].done;
 		done += have;
-		if (have < want && !campaign_ended(campaign, i))
+		if (have < want && !campaign_progress_ended(campaign, i))
 			left += want - have;
 	}
 	/* Workers may have found the same groups: this is a lower bound. */

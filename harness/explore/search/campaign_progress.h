@@ -6,7 +6,10 @@
 #ifndef TOPAZ_HARNESS_EXPLORE_SEARCH_CAMPAIGN_PROGRESS_H
 #define TOPAZ_HARNESS_EXPLORE_SEARCH_CAMPAIGN_PROGRESS_H
 
-#include "harness/explore/search/campaign.h"
+#include "harness/explore/search/campaign_state.h"
+
+/* True if AREA finished; false if it was interrupted. */
+bool campaign_progress_ended(const struct campaign *campaign, size_t area);
 
 /*
  * Calls the progress function of CAMPAIGN, if there is one, while PART runs; STATS_LIST

@@ -2,9 +2,9 @@
 
 #include <stdio.h>
 
-#include "harness/explore/runner/runner_pool.h"
-#include "harness/explore/search/campaign_progress.h"
-#include "harness/explore/search/workers.h"
+#include "harness/explore/search/campaign_area.h"
+#include "harness/explore/search/campaign_entry.h"
+#include "harness/explore/search/campaign_part.h"
 
 #define PAIRS_MAX 512
 #define SESSION \
@@ -31,17 +31,17 @@ add_pair(struct campaign *campaign, const struct sequence *sequence,
 {
 	const struct setup *setup = setup_of(number);
 	struct campaign_entry entry = { .cpus = setup->cpus,
-		.settings = campaign_settings(
+		.settings = campaign_entry_settings(
 		    build_cache_manifest(campaign->build_cache), sequence),
 		.sequence = *sequence };
 	struct campaign_area *area;
 	size_t index;
 
 	snprintf(entry.layout, sizeof(entry.layout), "%s", setup->layout);
-	index = campaign_add_entry(campaign, &entry);
+	index = campaign_entry_add(&campaign->entries, &entry);
 	area = index == SIZE_MAX
 	    ? NULL
-	    : campaign_add_area(campaign, AREA_CALLS, (uint32_t)index);
+	    : campaign_area_add(campaign, AREA_CALLS, (uint32_t)index);
 	if (area == NULL)
 		return false;
 	/* Each operation has a CPU of its own: no preemption is needed. */
@@ -115,7 +115,7 @@ do_pair(struct campaign *campaign, uint32_t number, struct trial_share *share,
     struct stats *stats)
 {
 	const struct campaign_area *area = &campaign->area[number];
-	const struct campaign_entry *entry = &campaign->entry[area->entry];
+	const struct campaign_entry *entry = &campaign->entries.at[area->entry];
 	const struct trial_options options = { .kinds = area->kinds,
 		.merge = campaign->options.merge,
 		.calls = true,
@@ -129,7 +129,7 @@ do_pair(struct campaign *campaign, uint32_t number, struct trial_share *share,
 	struct tz_error err;
 	uint64_t total;
 
-	if (campaign_runner(campaign, entry, &runner, &err) != 0 ||
+	if (campaign_entry_runner(campaign, entry, &runner, &err) != 0 ||
 	    trial_open(&trial, runner, &entry->sequence, &options, &err) != 0)
 		return;
 	total = trial_count(&trial);
@@ -161,15 +161,6 @@ work(void *arg, unsigned worker, const volatile bool *stop, struct stats *stats)
 		stats->area[i].ended += !*stop;
 }
 
-static void
-tell_progress(void *arg, const struct stats *stats_list, unsigned jobs)
-{
-	const struct concurrent *concurrent = arg;
-
-	campaign_progress_tell(
-	    concurrent->campaign, "two operations at once", stats_list, jobs);
-}
-
 int
 concurrent_explore(
     struct campaign *campaign, uint64_t budget, struct tz_error *err)
@@ -182,15 +173,14 @@ concurrent_explore(
 	if (max > PAIRS_MAX)
 		max = PAIRS_MAX;
 	if (!(campaign->options.kinds >> DEVIATION_SWITCH & 1) ||
-	    campaign_is_over(campaign))
+	    campaign_part_is_over(campaign))
 		return 0;
 	error = add_lives(campaign, max, err);
 	concurrent.end = (uint32_t)campaign->area_count;
 	if (error != 0 || concurrent.begin == concurrent.end)
 		return error;
-	campaign->ahead -= campaign->ahead < budget ? campaign->ahead : budget;
 	for (uint32_t i = concurrent.begin; i < concurrent.end; i++)
 		campaign->area[i].expected = CONCURRENT_SCHEDULES;
-	tell_progress(&concurrent, NULL, 0);
-	return campaign_pool(campaign, work, tell_progress, &concurrent, err);
+	return campaign_part_run(
+	    campaign, "two operations at once", work, &concurrent, err);
 }

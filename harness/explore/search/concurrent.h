@@ -7,11 +7,11 @@
 #ifndef TOPAZ_HARNESS_EXPLORE_SEARCH_CONCURRENT_H
 #define TOPAZ_HARNESS_EXPLORE_SEARCH_CONCURRENT_H
 
-#include "harness/explore/search/campaign.h"
+#include "harness/explore/search/campaign_state.h"
 
 #define CONCURRENT_SCHEDULES 16 /* of each pair, approximately */
 
-/* Runs about BUDGET schedules.  Errors as of campaign_runner() and workers_run(). */
+/* Runs about BUDGET schedules.  Errors as of campaign_entry_runner() and workers_run(). */
 int concurrent_explore(
     struct campaign *campaign, uint64_t budget, struct tz_error *err);
 

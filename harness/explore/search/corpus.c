@@ -7,11 +7,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "harness/explore/runner/reach.h"
-#include "harness/explore/runner/runner_pool.h"
-#include "harness/explore/search/campaign_progress.h"
+#include "harness/explore/search/campaign_entry.h"
+#include "harness/explore/search/campaign_part.h"
 #include "harness/explore/search/processors.h"
-#include "harness/explore/search/workers.h"
 
 #define ROUND_ITEMS 512
 /* short first round, so that an endless driver is detected soon */
@@ -54,8 +52,8 @@ struct corpus {
 	struct campaign *campaign;
 	struct generator *generator;
 	uint32_t area;
-	struct campaign_entry *item; /* every run, in order */
-	size_t count, room;
+	/* every run, in order: the campaign's .generated */
+	struct campaign_entries *items;
 	size_t *novel; /* indices of items that reached something new */
 	size_t novel_count, novel_room;
 	size_t round;         /* index of the first item of the current round */
@@ -66,6 +64,7 @@ struct corpus {
 	uint64_t rank;    /* next rank of the exhaustive generator */
 	uint64_t drawn;   /* random and mutated sequences so far */
 	uint64_t endless; /* runs that reached their limit */
+	bool gave_up;     /* too many of them */
 	struct sequence life[LIVES_MAX];
 	size_t life_count;
 	struct processors processors;
@@ -81,7 +80,7 @@ struct corpus {
 static void
 run_item(struct corpus *corpus, size_t index, struct stats *stats)
 {
-	const struct campaign_entry *item = &corpus->item[index];
+	const struct campaign_entry *item = &corpus->items->at[index];
 	struct item_reach *reach =
 	    &corpus->shared->reach[index - corpus->round];
 	struct rank rank = { corpus->area, (uint32_t)index, 0 };
@@ -92,7 +91,7 @@ run_item(struct corpus *corpus, size_t index, struct stats *stats)
 	struct runner *runner;
 	struct tz_error err;
 
-	if (campaign_runner(corpus->campaign, item, &runner, &err) != 0 ||
+	if (campaign_entry_runner(corpus->campaign, item, &runner, &err) != 0 ||
 	    reach_run(runner, &item->sequence,
 		corpus->campaign->options.insns_max, &reach->reach, &err) != 0)
 		return;
@@ -100,7 +99,7 @@ run_item(struct corpus *corpus, size_t index, struct stats *stats)
 	reach->results = outcome.results;
 	reach->ran = true;
 	reach->endless = runner_result(runner)->end == MACHINE_LIMIT;
-	if (campaign_is_own(corpus->campaign, index)) {
+	if (campaign_part_is_own(corpus->campaign, index)) {
 		area->done++;
 		stats_count(stats, corpus->area, &outcome, &nothing);
 	}
@@ -124,25 +123,14 @@ static bool
 add_item(struct corpus *corpus, const struct sequence *sequence, unsigned cpus,
     const char *layout)
 {
-	struct campaign_entry *item;
-
-	if (corpus->count == corpus->room) {
-		size_t room = corpus->room == 0 ? 1024 : 2 * corpus->room;
-
-		item = realloc(corpus->item, room * sizeof(*item));
-		if (item == NULL)
-			return false;
-		corpus->item = item;
-		corpus->room = room;
-	}
-	item = &corpus->item[corpus->count++];
-	*item = (struct campaign_entry){ .cpus = cpus,
-		.settings = campaign_settings(
+	struct campaign_entry item = { .cpus = cpus,
+		.settings = campaign_entry_settings(
 		    build_cache_manifest(corpus->campaign->build_cache),
 		    sequence),
 		.sequence = *sequence };
-	snprintf(item->layout, sizeof(item->layout), "%s", layout);
-	return true;
+
+	snprintf(item.layout, sizeof(item.layout), "%s", layout);
+	return campaign_entry_add(corpus->items, &item) != SIZE_MAX;
 }
 
 static bool
@@ -178,7 +166,7 @@ next_drawn(struct corpus *corpus, struct sequence *sequence)
 	if (corpus->novel_count != 0 && corpus->drawn % 4 != 0) {
 		novel = corpus->novel[(seed >> 32) % corpus->novel_count];
 		generator_mutate(corpus->generator,
-		    &corpus->item[novel].sequence, seed, sequence);
+		    &corpus->items->at[novel].sequence, seed, sequence);
 		return;
 	}
 	while (!generator_at(corpus->generator, rank, sequence))
@@ -252,7 +240,7 @@ add_neighbour(struct corpus *corpus, bool *added)
 static bool
 add_next(struct corpus *corpus)
 {
-	size_t begin = corpus->count, runner_pool = 0;
+	size_t begin = corpus->items->count, runner_pool = 0;
 	struct sequence sequence;
 	bool added = false, is_short;
 	unsigned cpus;
@@ -287,13 +275,14 @@ add_next(struct corpus *corpus)
 static bool
 fill_round(struct corpus *corpus, uint64_t budget)
 {
-	size_t room = corpus->count == 0 ? FIRST_ITEMS
-					 : ROUND_ITEMS - TURN_ITEMS;
+	size_t room = corpus->items->count == 0 ? FIRST_ITEMS
+						: ROUND_ITEMS - TURN_ITEMS;
 
-	corpus->round = corpus->count;
+	corpus->round = corpus->items->count;
 	/* In an interrupted round, some items do not run. */
 	memset(corpus->shared->reach, 0, sizeof(corpus->shared->reach));
-	while (corpus->count < budget && corpus->count - corpus->round < room) {
+	while (corpus->items->count < budget &&
+	    corpus->items->count - corpus->round < room) {
 		if (!add_next(corpus))
 			return false;
 	}
@@ -322,12 +311,12 @@ static void
 tell_reached(struct corpus *corpus, size_t index)
 {
 	const struct campaign_options *options = &corpus->campaign->options;
-	const struct campaign_entry *item = &corpus->item[index];
+	const struct campaign_entry *item = &corpus->items->at[index];
 	struct runner *runner;
 	struct tz_error err;
 
 	if (options->reached != NULL &&
-	    campaign_runner(corpus->campaign, item, &runner, &err) == 0)
+	    campaign_entry_runner(corpus->campaign, item, &runner, &err) == 0)
 		options->reached(options->reached_arg, runner, item,
 		    &corpus->shared->reach[index - corpus->round].reach);
 }
@@ -364,7 +353,7 @@ recall(struct corpus *corpus, const struct checkpoint *resume)
 static void
 note(struct corpus *corpus)
 {
-	struct checkpoint *checkpoint = corpus->campaign->checkpoint;
+	struct checkpoint *checkpoint = corpus->campaign->parts.checkpoint;
 
 	memcpy(checkpoint->seen, corpus->seen, sizeof(corpus->seen));
 	memcpy(checkpoint->results, corpus->results, sizeof(corpus->results));
@@ -377,9 +366,9 @@ join_round(struct corpus *corpus)
 {
 	struct campaign *campaign = corpus->campaign;
 	const struct checkpoint *resume = campaign->options.resume;
-	bool before = campaign_is_resuming(campaign);
+	bool before = campaign_part_is_resuming(campaign);
 
-	for (size_t i = corpus->round; i < corpus->count; i++) {
+	for (size_t i = corpus->round; i < corpus->items->count; i++) {
 		bool novel = before ? i < resume->count && resume->novel[i]
 				    : is_novel(corpus, i);
 
@@ -387,17 +376,17 @@ join_round(struct corpus *corpus)
 		    corpus->shared->reach[i - corpus->round].endless;
 		if (novel && !add_novel(corpus, i))
 			return false;
-		if (!campaign->interrupted &&
-		    !checkpoint_add(campaign->checkpoint, novel))
+		if (!campaign->parts.interrupted &&
+		    !checkpoint_add(campaign->parts.checkpoint, novel))
 			return false;
 	}
 	if (before)
 		recall(corpus, resume);
-	if (!campaign->interrupted)
+	if (!campaign->parts.interrupted)
 		note(corpus);
-	campaign->gave_up = (!before || corpus->count >= resume->count) &&
+	corpus->gave_up = (!before || corpus->items->count >= resume->count) &&
 	    corpus->endless >= ENDLESS_MIN &&
-	    corpus->endless * ENDLESS_SHARE >= corpus->count;
+	    corpus->endless * ENDLESS_SHARE >= corpus->items->count;
 	return true;
 }
 
@@ -408,9 +397,10 @@ open_setups(struct corpus *corpus, struct tz_error *err)
 	struct runner *runner;
 	int error = 0;
 
-	for (size_t i = corpus->round; error == 0 && i < corpus->count; i++)
-		error = campaign_runner(
-		    corpus->campaign, &corpus->item[i], &runner, err);
+	for (size_t i = corpus->round; error == 0 && i < corpus->items->count;
+	     i++)
+		error = campaign_entry_runner(
+		    corpus->campaign, &corpus->items->at[i], &runner, err);
 	return error;
 }
 
@@ -438,14 +428,6 @@ read_lives(struct corpus *corpus, struct tz_error *err)
 	return 0;
 }
 
-static void
-tell_progress(void *arg, const struct stats *stats_list, unsigned jobs)
-{
-	const struct corpus *corpus = arg;
-
-	campaign_progress_tell(corpus->campaign, "sequences", stats_list, jobs);
-}
-
 /* Runs the round's items; in slices if the exploration may end after any of them. */
 static int
 run_round(struct corpus *corpus, struct tz_error *err)
@@ -455,15 +437,16 @@ run_round(struct corpus *corpus, struct tz_error *err)
 							: ROUND_ITEMS;
 	int error = 0;
 
-	for (corpus->slice = corpus->round; error == 0 &&
-	     corpus->slice < corpus->count && !campaign_is_over(campaign);
+	for (corpus->slice = corpus->round;
+	     error == 0 && corpus->slice < corpus->items->count &&
+	     !campaign_part_is_over(campaign);
 	     corpus->slice = corpus->sliced) {
-		corpus->sliced = corpus->slice + step < corpus->count
+		corpus->sliced = corpus->slice + step < corpus->items->count
 		    ? corpus->slice + step
-		    : corpus->count;
+		    : corpus->items->count;
 		atomic_store(&corpus->shared->next, corpus->slice);
-		error = campaign_pool(
-		    campaign, work, tell_progress, corpus, err);
+		error = campaign_part_run(
+		    campaign, "sequences", work, corpus, err);
 	}
 	return error;
 }
@@ -474,9 +457,8 @@ run_rounds(struct corpus *corpus, uint64_t budget, struct tz_error *err)
 	struct campaign *campaign = corpus->campaign;
 	int error = 0;
 
-	tell_progress(corpus, NULL, 0);
-	while (error == 0 && corpus->count < budget && !campaign->gave_up &&
-	    !campaign_is_over(campaign)) {
+	while (error == 0 && corpus->items->count < budget &&
+	    !corpus->gave_up && !campaign_part_is_over(campaign)) {
 		if (!fill_round(corpus, budget))
 			return tz_error(err, TZ_EIO, "out of memory");
 		error = open_setups(corpus, err);
@@ -499,6 +481,7 @@ corpus_run(struct campaign *campaign, uint32_t area, uint64_t budget,
 	if (corpus == NULL)
 		return tz_error(err, TZ_EIO, "out of memory");
 	corpus->campaign = campaign;
+	corpus->items = &campaign->generated;
 	corpus->area = area;
 	corpus->generator = generator_create(
 	    build_cache_manifest(campaign->build_cache), 2,
@@ -521,29 +504,28 @@ corpus_destroy(struct corpus *corpus)
 	generator_destroy(corpus->generator);
 	if (corpus->shared != NULL)
 		munmap(corpus->shared, sizeof(*corpus->shared));
-	free(corpus->item);
 	free(corpus->novel);
 	free(corpus);
 }
 
-const struct campaign_entry *
-corpus_entry(const struct corpus *corpus, uint32_t first)
+bool
+corpus_gave_up(const struct corpus *corpus)
 {
-	TZ_ASSERT(first < corpus->count);
-	return &corpus->item[first];
+	return corpus != NULL && corpus->gave_up;
 }
 
 const struct campaign_entry *
 corpus_novel(const struct corpus *corpus, size_t index)
 {
-	return index < corpus->novel_count ? &corpus->item[corpus->novel[index]]
-					   : NULL;
+	return index < corpus->novel_count
+	    ? &corpus->items->at[corpus->novel[index]]
+	    : NULL;
 }
 
 void
 corpus_counts(const struct corpus *corpus, struct corpus_counts *counts)
 {
-	*counts = (struct corpus_counts){ .runs = corpus->count,
+	*counts = (struct corpus_counts){ .runs = corpus->items->count,
 		.exhaustive = corpus->rank,
 		.exhaustive_all = generator_exhaustive(corpus->generator) };
 	for (size_t i = 0; i < REACH_BYTES; i++)

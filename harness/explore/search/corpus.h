@@ -6,21 +6,23 @@
 #ifndef TOPAZ_HARNESS_EXPLORE_SEARCH_CORPUS_H
 #define TOPAZ_HARNESS_EXPLORE_SEARCH_CORPUS_H
 
-#include "harness/explore/search/campaign.h"
+#include "harness/explore/search/campaign_state.h"
 
 struct corpus;
 
 /*
  * Runs sequences until BUDGET runs are done, and counts their violations in AREA of the
- * campaign's statistics.  Errors as of runner_open() and workers_run().
+ * campaign's statistics; the runs are added to its .generated.  Errors as of runner_open() and workers_run().
  */
 int corpus_run(struct campaign *campaign, uint32_t area, uint64_t budget,
     struct corpus **corpus, struct tz_error *err);
 void corpus_destroy(struct corpus *corpus);
 
-/* The entry whose rank has FIRST as its first number. */
-const struct campaign_entry *corpus_entry(
-    const struct corpus *corpus, uint32_t first);
+/*
+ * True if the rest was given up, because too many sequences reached their limit.
+ * CORPUS or NULL.
+ */
+bool corpus_gave_up(const struct corpus *corpus);
 
 /* The sequences that reached something new, in order; NULL after the last. */
 const struct campaign_entry *corpus_novel(

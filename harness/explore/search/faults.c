@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "emu/profile/profile.h"
-#include "harness/explore/runner/runner_pool.h"
+#include "harness/explore/search/campaign_area.h"
+#include "harness/explore/search/campaign_entry.h"
+#include "harness/explore/search/campaign_part.h"
 #include "harness/host/stop.h"
 
 /* Faults in the guest's set-up, in addition to missing CPU features. */
@@ -98,14 +100,14 @@ add_deviation_areas(struct campaign *campaign, enum deviation_kind kind,
     uint32_t entries, uint64_t share, struct tz_error *err)
 {
 	for (uint32_t i = 0; i < entries; i++) {
-		struct campaign_area *area = campaign_add_area(
+		struct campaign_area *area = campaign_area_add(
 		    campaign, AREA_ONE, i);
 		int error;
 
 		if (area == NULL)
 			return tz_error(err, TZ_EUSAGE, "too many scenarios");
 		area->kinds = UINT32_C(1) << kind;
-		error = campaign_survey(
+		error = campaign_area_survey(
 		    campaign, (uint32_t)campaign->area_count - 1, err);
 		if (error != 0)
 			return error;
@@ -127,14 +129,14 @@ try_entry(struct campaign *campaign, const struct campaign_entry *entry,
 		.insns_max = campaign->options.insns_max
 	};
 	const struct schedule none = { .count = 0 };
-	size_t number = campaign_add_entry(campaign, entry);
+	size_t number = campaign_entry_add(&campaign->entries, entry);
 	struct stats_area *counts = &campaign->stats->area[area];
 	struct rank rank = { area, (uint32_t)number, 0 };
 	struct trial place;
 	struct tz_error err;
 
 	/* Every shard adds all entries, because a rank refers to an entry by number. */
-	if (number == SIZE_MAX || !campaign_is_own(campaign, number) ||
+	if (number == SIZE_MAX || !campaign_part_is_own(campaign, number) ||
 	    trial_open(&place, runner, &entry->sequence, &options, &err) != 0)
 		return;
 	counts->done++;
@@ -153,12 +155,12 @@ base_of(struct campaign *campaign, uint32_t number, struct outcome *base,
 	};
 	struct trial place;
 	struct runner *runner;
-	int error = campaign_runner(
-	    campaign, &campaign->entry[number], &runner, err);
+	int error = campaign_entry_runner(
+	    campaign, &campaign->entries.at[number], &runner, err);
 
 	if (error == 0)
 		error = trial_open(&place, runner,
-		    &campaign->entry[number].sequence, &options, err);
+		    &campaign->entries.at[number].sequence, &options, err);
 	if (error != 0)
 		return error;
 	*base = place.base;
@@ -175,7 +177,7 @@ try_layout(struct campaign *campaign, const struct fault_row *row,
 
 	layout_word(row, word);
 	for (uint32_t i = 0; i < entries; i++) {
-		struct campaign_entry entry = campaign->entry[i];
+		struct campaign_entry entry = campaign->entries.at[i];
 		struct runner *runner;
 		struct outcome base;
 		int error = base_of(campaign, i, &base, err);
@@ -209,7 +211,7 @@ load_first(const struct manifest *manifest, struct campaign_entry *entry)
 	struct sequence load;
 	struct tz_error err;
 
-	if (campaign_settings(manifest, &entry->sequence)[0] != '\0' ||
+	if (campaign_entry_settings(manifest, &entry->sequence)[0] != '\0' ||
 	    entry->sequence.count == SCRIPT_STEPS_MAX ||
 	    sequence_parse(manifest, "load", &load, &err) != 0)
 		return;
@@ -229,7 +231,7 @@ try_at(struct campaign *campaign, const struct campaign_entry *from,
 	struct campaign_entry entry = *from;
 	struct sequence *sequence = &entry.sequence;
 	struct runner *runner;
-	int error = campaign_runner(campaign, from, &runner, err);
+	int error = campaign_entry_runner(campaign, from, &runner, err);
 
 	if (error != 0 || sequence->count == SCRIPT_STEPS_MAX)
 		return error;
@@ -254,7 +256,7 @@ try_step(struct campaign *campaign, const struct fault_row *row,
 	if (sequence_parse(manifest, row->name, &one, err) != 0)
 		return 0;
 	for (uint32_t i = 0; i < entries; i++) {
-		struct campaign_entry with = campaign->entry[i];
+		struct campaign_entry with = campaign->entries.at[i];
 		struct outcome base;
 		int error = base_of(campaign, i, &base, err);
 
@@ -295,14 +297,15 @@ share_of(const struct campaign_options *options, uint32_t entries)
 int
 faults_explore(struct campaign *campaign, struct tz_error *err)
 {
-	uint32_t entries = (uint32_t)campaign->entry_count;
+	uint32_t entries = (uint32_t)campaign->entries.count;
 	uint64_t share = share_of(&campaign->options, entries);
+	struct campaign_areas areas = { .name = "placements of faults" };
 	struct fault_row row;
 	int error = 0;
 
 	/* The first areas are the default schedule: failures that need no fault. */
-	for (size_t i = 0;
-	     error == 0 && fault_at(i, &row) && !campaign_is_over(campaign);
+	for (size_t i = 0; error == 0 && fault_at(i, &row) &&
+	     !campaign_part_is_over(campaign);
 	     i++) {
 		if (row.kind == FAULT_DEVIATION) {
 			if (campaign->options.kinds >> row.deviation & 1)
@@ -312,7 +315,7 @@ faults_explore(struct campaign *campaign, struct tz_error *err)
 		}
 		if (campaign->options.kinds_named)
 			continue;
-		if (campaign_add_area(campaign, AREA_FAULT, (uint32_t)i) ==
+		if (campaign_area_add(campaign, AREA_FAULT, (uint32_t)i) ==
 		    NULL)
 			return tz_error(err, TZ_EUSAGE, "too many scenarios");
 		error = row.kind == FAULT_LAYOUT
@@ -325,9 +328,8 @@ faults_explore(struct campaign *campaign, struct tz_error *err)
 			campaign->stats->area[campaign->area_count - 1].ended =
 			    campaign->options.jobs;
 	}
-	return error != 0 ? error
-			  : campaign_run_areas(campaign, 0,
-				(uint32_t)campaign->area_count, err);
+	areas.end = (uint32_t)campaign->area_count;
+	return error != 0 ? error : campaign_area_run(campaign, &areas, err);
 }
 
 /* True if AREA belongs to ROW, which has number INDEX. */

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "harness/explore/search/campaign_area.h"
+
 /* Finding the places after a first deviation takes as long as this many schedules. */
 #define SECONDS_TO_FIRSTS 4
 /* The maximum factor by which a sample is enlarged. */
@@ -28,36 +30,22 @@ static int
 fit(struct campaign *campaign, uint32_t begin, uint64_t budget,
     struct tz_error *err)
 {
-	const struct campaign_options options = campaign->options;
-	struct stats *kept = campaign->stats;
-	struct checkpoint *checkpoint = campaign->checkpoint;
-	uint64_t parts = campaign->parts, done = 1;
+	struct stats *stats = calloc(1, sizeof(*stats));
+	uint32_t end = (uint32_t)campaign->area_count;
+	uint64_t done = 1;
 	double times;
 	int error;
 
-	campaign->stats = calloc(1, sizeof(*campaign->stats));
-	if (campaign->stats == NULL) {
-		campaign->stats = kept;
+	if (stats == NULL)
 		return tz_error(err, TZ_EIO, "out of memory");
-	}
-	campaign->options.shard = campaign->options.shards = 1;
-	campaign->options.progress = NULL;
-	campaign->options.ends_at = NULL;
-	campaign->options.resume = NULL;
-	campaign->checkpoint = NULL;
-	error = campaign_run_areas(
-	    campaign, begin, (uint32_t)campaign->area_count, err);
-	for (size_t i = begin; i < campaign->area_count; i++)
-		done += campaign->stats->area[i].done;
+	error = campaign_area_try(campaign, begin, end, stats, err);
+	for (uint32_t i = begin; i < end; i++)
+		done += stats->area[i].done;
+	free(stats);
 	times = (double)budget / (double)done;
-	for (size_t i = begin; i < campaign->area_count; i++)
+	for (uint32_t i = begin; i < end; i++)
 		scale(
 		    &campaign->area[i], times < TIMES_MAX ? times : TIMES_MAX);
-	free(campaign->stats);
-	campaign->stats = kept;
-	campaign->checkpoint = checkpoint;
-	campaign->parts = parts;
-	campaign->options = options;
 	return error;
 }
 
@@ -72,7 +60,7 @@ pairs_add(struct campaign *campaign, uint32_t entries, uint64_t budget,
 	double firsts = sqrt(each / SECONDS_TO_FIRSTS);
 
 	for (uint32_t i = 0; i < entries; i++) {
-		struct campaign_area *area = campaign_add_area(
+		struct campaign_area *area = campaign_area_add(
 		    campaign, AREA_TWO, i);
 
 		if (area == NULL)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "harness/explore/runner/support.h"
-#include "harness/explore/search/campaign.h"
+#include "harness/explore/search/campaign_entry.h"
 
 /* A profile with every feature that a configuration may use. */
 #define COMPLETE "alderlake-n"
@@ -141,7 +141,7 @@ cpus_for(const struct processors *processors)
 {
 	const struct sequence_values *values = &processors->values;
 	const struct sequence *life = &values->life[values->at];
-	const char *settings = campaign_settings(values->manifest, life);
+	const char *settings = campaign_entry_settings(values->manifest, life);
 	unsigned cpus = 1;
 
 	while (cpus < CPUS &&

@@ -1,0 +1,31 @@
+/*
+ * The parts of a campaign, which run one after another, each in all jobs.  After each
+ * one, the campaign can end, or be resumed from.
+ */
+#ifndef TOPAZ_HARNESS_EXPLORE_SEARCH_CAMPAIGN_PART_H
+#define TOPAZ_HARNESS_EXPLORE_SEARCH_CAMPAIGN_PART_H
+
+#include "harness/explore/search/campaign_state.h"
+#include "harness/explore/search/workers.h"
+
+/*
+ * The next part: runs WORK in all jobs, as workers_run() does, and reports progress
+ * under NAME; does nothing if the part was completed before the exploration was
+ * interrupted.  Errors as of workers_run().
+ */
+int campaign_part_run(struct campaign *campaign, const char *name,
+    workers_work work, void *arg, struct tz_error *err);
+
+/* The user requested an end: no new part begins. */
+void campaign_part_interrupt(struct campaign *campaign);
+
+/* True if the campaign was interrupted or .ends_at ended it: no new part begins. */
+bool campaign_part_is_over(struct campaign *campaign);
+
+/* True if the next part, or the last one, was completed before the interruption. */
+bool campaign_part_is_resuming(const struct campaign *campaign);
+
+/* True if run number INDEX, of those that are not placements, belongs to this shard. */
+bool campaign_part_is_own(const struct campaign *campaign, uint64_t index);
+
+#endif
