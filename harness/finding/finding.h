@@ -48,7 +48,7 @@ struct finding_symptom {
 };
 
 /*
- * Violations that are treated as one while exploring (../explore/search/stats.h), with
+ * Violations that are treated as one while exploring (../explore/trial/stats.h), with
  * details of the lowest-ranked run.
  */
 struct finding_group {

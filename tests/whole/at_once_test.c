@@ -15,9 +15,9 @@
 #include <cmocka.h>
 
 #include "harness/explore/describe/replay.h"
+#include "harness/explore/parts/effort.h"
 #include "harness/explore/runner/runner_pool.h"
 #include "harness/explore/search/concurrent.h"
-#include "harness/explore/search/effort.h"
 #include "tests/whole/campaigns.h"
 
 #define REPLAYS  3

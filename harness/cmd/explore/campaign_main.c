@@ -3,7 +3,7 @@
  */
 #include "harness/cmd/cmd.h"
 #include "harness/cmd/explore/campaign_options.h"
-#include "harness/explore/search/campaign_progress.h"
+#include "harness/explore/parts/campaign_progress.h"
 
 /*
  * True if AREA belongs to the requested depth: all schedules with up to that many

@@ -8,8 +8,8 @@
 #include "emu/profile/profile.h"
 #include "harness/cmd/cmd.h"
 #include "harness/drivers.h"
+#include "harness/explore/parts/workers.h"
 #include "harness/explore/search/faults.h"
-#include "harness/explore/search/workers.h"
 
 enum {
 	OPT_PROFILE = 256,

@@ -17,7 +17,7 @@
 #include "harness/explore/describe/coverage.h"
 #include "harness/explore/describe/findings.h"
 #include "harness/explore/describe/timeline.h"
-#include "harness/explore/search/workers.h"
+#include "harness/explore/parts/workers.h"
 #include "harness/host/output.h"
 #include "harness/host/stop.h"
 #include "harness/report/report.h"

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "harness/explore/search/campaign_progress.h"
+#include "harness/explore/parts/campaign_progress.h"
 #include "harness/explore/search/concurrent.h"
 #include "harness/explore/search/corpus.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "harness/explore/search/workers.h"
+#include "harness/explore/parts/workers.h"
 #include "harness/finding/mistakes.h"
 
 /* A group and the identity that a repeated run of it has given. */

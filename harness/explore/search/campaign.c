@@ -6,8 +6,8 @@
 
 #include <xxhash.h>
 
-#include "harness/explore/search/campaign_area.h"
-#include "harness/explore/search/campaign_part.h"
+#include "harness/explore/parts/campaign_area.h"
+#include "harness/explore/parts/campaign_part.h"
 #include "harness/explore/search/concurrent.h"
 #include "harness/explore/search/corpus.h"
 #include "harness/explore/search/faults.h"

@@ -7,7 +7,7 @@
 #ifndef TOPAZ_HARNESS_EXPLORE_SEARCH_CAMPAIGN_H
 #define TOPAZ_HARNESS_EXPLORE_SEARCH_CAMPAIGN_H
 
-#include "harness/explore/search/campaign_entry.h"
+#include "harness/explore/parts/campaign_entry.h"
 
 /* The default options of `topaz explore`. */
 struct campaign_options campaign_defaults(void);

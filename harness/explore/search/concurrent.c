@@ -2,9 +2,9 @@
 
 #include <stdio.h>
 
-#include "harness/explore/search/campaign_area.h"
-#include "harness/explore/search/campaign_entry.h"
-#include "harness/explore/search/campaign_part.h"
+#include "harness/explore/parts/campaign_area.h"
+#include "harness/explore/parts/campaign_entry.h"
+#include "harness/explore/parts/campaign_part.h"
 
 #define PAIRS_MAX 512
 #define SESSION \

@@ -7,7 +7,7 @@
 #ifndef TOPAZ_HARNESS_EXPLORE_SEARCH_CONCURRENT_H
 #define TOPAZ_HARNESS_EXPLORE_SEARCH_CONCURRENT_H
 
-#include "harness/explore/search/campaign_state.h"
+#include "harness/explore/parts/campaign_state.h"
 
 #define CONCURRENT_SCHEDULES 16 /* of each pair, approximately */
 

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "harness/explore/search/campaign_entry.h"
-#include "harness/explore/search/campaign_part.h"
+#include "harness/explore/parts/campaign_entry.h"
+#include "harness/explore/parts/campaign_part.h"
 #include "harness/explore/search/processors.h"
 
 #define ROUND_ITEMS 512

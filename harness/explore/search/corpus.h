@@ -6,7 +6,7 @@
 #ifndef TOPAZ_HARNESS_EXPLORE_SEARCH_CORPUS_H
 #define TOPAZ_HARNESS_EXPLORE_SEARCH_CORPUS_H
 
-#include "harness/explore/search/campaign_state.h"
+#include "harness/explore/parts/campaign_state.h"
 
 struct corpus;
 

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "emu/profile/profile.h"
-#include "harness/explore/search/campaign_area.h"
-#include "harness/explore/search/campaign_entry.h"
-#include "harness/explore/search/campaign_part.h"
+#include "harness/explore/parts/campaign_area.h"
+#include "harness/explore/parts/campaign_entry.h"
+#include "harness/explore/parts/campaign_part.h"
 #include "harness/host/stop.h"
 
 /* Faults in the guest's set-up, in addition to missing CPU features. */

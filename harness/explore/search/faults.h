@@ -5,7 +5,7 @@
 #ifndef TOPAZ_HARNESS_EXPLORE_SEARCH_FAULTS_H
 #define TOPAZ_HARNESS_EXPLORE_SEARCH_FAULTS_H
 
-#include "harness/explore/search/campaign_state.h"
+#include "harness/explore/parts/campaign_state.h"
 
 /* Default budget: schedules of all faults together. */
 #define FAULTS_BUDGET_DEFAULT 60000

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "harness/explore/search/campaign_area.h"
+#include "harness/explore/parts/campaign_area.h"
 
 /* Finding the places after a first deviation takes as long as this many schedules. */
 #define SECONDS_TO_FIRSTS 4

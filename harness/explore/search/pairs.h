@@ -5,7 +5,7 @@
 #ifndef TOPAZ_HARNESS_EXPLORE_SEARCH_PAIRS_H
 #define TOPAZ_HARNESS_EXPLORE_SEARCH_PAIRS_H
 
-#include "harness/explore/search/campaign_state.h"
+#include "harness/explore/parts/campaign_state.h"
 
 /*
  * Adds an area of pairs for each of the first ENTRIES of CAMPAIGN, which have been

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "harness/explore/parts/campaign_entry.h"
 #include "harness/explore/runner/support.h"
-#include "harness/explore/search/campaign_entry.h"
 
 /* A profile with every feature that a configuration may use. */
 #define COMPLETE "alderlake-n"

@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#include "harness/explore/search/checkpoint.h"
-#include "harness/explore/search/effort.h"
+#include "harness/explore/parts/checkpoint.h"
+#include "harness/explore/parts/effort.h"
 
 #define KEY   77
 #define ITEMS 5000

@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
+#include "harness/explore/parts/workers.h"
 #include "harness/explore/search/faults.h"
-#include "harness/explore/search/workers.h"
 #include "harness/host/stop.h"
 
 #define JOBS    3

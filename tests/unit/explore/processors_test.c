@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "harness/explore/search/processors.h"
 #include "harness/explore/runner/support.h"
+#include "harness/explore/search/processors.h"
 
 static const char *drivers;
 

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "harness/explore/search/stats.h"
-#include "harness/explore/search/visited.h"
+#include "harness/explore/trial/stats.h"
+#include "harness/explore/trial/visited.h"
 
 static struct outcome
 outcome_of(uint64_t cause, enum check_id id)

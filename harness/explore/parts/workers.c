@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "harness/explore/search/workers.h"
+#include "harness/explore/parts/workers.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-#include "harness/explore/search/visited.h"
+#include "harness/explore/trial/visited.h"
 
 #include <stdlib.h>
 #include <string.h>

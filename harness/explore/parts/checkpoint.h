@@ -3,11 +3,11 @@
  * completed parts, their results, and which generated sequences reached something new.
  * An interrupted part is repeated.
  */
-#ifndef TOPAZ_HARNESS_EXPLORE_SEARCH_CHECKPOINT_H
-#define TOPAZ_HARNESS_EXPLORE_SEARCH_CHECKPOINT_H
+#ifndef TOPAZ_HARNESS_EXPLORE_PARTS_CHECKPOINT_H
+#define TOPAZ_HARNESS_EXPLORE_PARTS_CHECKPOINT_H
 
 #include "harness/explore/runner/reach.h"
-#include "harness/explore/search/stats.h"
+#include "harness/explore/trial/stats.h"
 
 #define CHECKPOINT_RESULTS_BITS 65536
 

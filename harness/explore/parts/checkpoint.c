@@ -1,4 +1,4 @@
-#include "harness/explore/search/checkpoint.h"
+#include "harness/explore/parts/checkpoint.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
-#include "harness/explore/search/campaign_area.h"
+#include "harness/explore/parts/campaign_area.h"
 
+#include "harness/explore/parts/campaign_entry.h"
+#include "harness/explore/parts/campaign_part.h"
 #include "harness/explore/runner/decode_check.h"
-#include "harness/explore/search/campaign_entry.h"
-#include "harness/explore/search/campaign_part.h"
 
 /*
  * If the exploration may end early, this fraction (of 2^32) of the schedules with

@@ -2,11 +2,11 @@
  * The entries of a campaign: one sequence on one set-up of the guest each, from
  * scenarios, tokens and generators.
  */
-#ifndef TOPAZ_HARNESS_EXPLORE_SEARCH_CAMPAIGN_ENTRY_H
-#define TOPAZ_HARNESS_EXPLORE_SEARCH_CAMPAIGN_ENTRY_H
+#ifndef TOPAZ_HARNESS_EXPLORE_PARTS_CAMPAIGN_ENTRY_H
+#define TOPAZ_HARNESS_EXPLORE_PARTS_CAMPAIGN_ENTRY_H
 
+#include "harness/explore/parts/campaign_state.h"
 #include "harness/explore/runner/runner_pool.h"
-#include "harness/explore/search/campaign_state.h"
 
 /* Adds a copy and returns its index, or SIZE_MAX: no memory. */
 size_t campaign_entry_add(

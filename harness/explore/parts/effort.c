@@ -1,4 +1,4 @@
-#include "harness/explore/search/effort.h"
+#include "harness/explore/parts/effort.h"
 
 #include <string.h>
 
@@ -17,7 +17,7 @@ static const struct effort_info infos[EFFORT_COUNT] = {
     id, name, text, sequences, calls, novel, novel_each, pairs, random) \
  [EFFORT_##id] = { name, text,                                          \
 	 { UINT64_MAX, sequences, calls, novel, novel_each, pairs, random } },
-#include "harness/explore/search/effort.def"
+#include "harness/explore/parts/effort.def"
 #undef EFFORT
 };
 

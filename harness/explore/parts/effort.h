@@ -2,14 +2,14 @@
  * The number of schedules of each part of an exploration, from an effort (effort.def)
  * or from a budget of schedules.
  */
-#ifndef TOPAZ_HARNESS_EXPLORE_SEARCH_EFFORT_H
-#define TOPAZ_HARNESS_EXPLORE_SEARCH_EFFORT_H
+#ifndef TOPAZ_HARNESS_EXPLORE_PARTS_EFFORT_H
+#define TOPAZ_HARNESS_EXPLORE_PARTS_EFFORT_H
 
 #include "emu/base/base.h"
 
 enum effort {
 #define EFFORT(id, ...) EFFORT_##id,
-#include "harness/explore/search/effort.def"
+#include "harness/explore/parts/effort.def"
 #undef EFFORT
 	EFFORT_COUNT
 };

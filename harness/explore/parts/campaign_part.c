@@ -1,6 +1,6 @@
-#include "harness/explore/search/campaign_part.h"
+#include "harness/explore/parts/campaign_part.h"
 
-#include "harness/explore/search/campaign_progress.h"
+#include "harness/explore/parts/campaign_progress.h"
 
 bool
 campaign_part_is_over(struct campaign *campaign)

@@ -2,10 +2,10 @@
  * The areas of a campaign: one scenario or sequence at one depth each; they are
  * surveyed in the default schedule, and run in parts.
  */
-#ifndef TOPAZ_HARNESS_EXPLORE_SEARCH_CAMPAIGN_AREA_H
-#define TOPAZ_HARNESS_EXPLORE_SEARCH_CAMPAIGN_AREA_H
+#ifndef TOPAZ_HARNESS_EXPLORE_PARTS_CAMPAIGN_AREA_H
+#define TOPAZ_HARNESS_EXPLORE_PARTS_CAMPAIGN_AREA_H
 
-#include "harness/explore/search/campaign_state.h"
+#include "harness/explore/parts/campaign_state.h"
 
 /* Adds an area; NULL: too many. */
 struct campaign_area *campaign_area_add(

@@ -1,7 +1,7 @@
 /* Random schedules, as trial.h describes them. */
 #include <stdlib.h>
 
-#include "harness/explore/search/trial.h"
+#include "harness/explore/trial/trial.h"
 
 /*
  * Maximum distance of near deviations: NEAR_INSNS, or 2, 4 or 8 times as many

@@ -1,4 +1,4 @@
-#include "harness/explore/search/boundary.h"
+#include "harness/explore/trial/boundary.h"
 
 #include <stdlib.h>
 

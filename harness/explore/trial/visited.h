@@ -2,8 +2,8 @@
  * States that earlier runs have been in, by hash, and the outcomes of those runs: a run
  * that reaches one of them can end there.
  */
-#ifndef TOPAZ_HARNESS_EXPLORE_SEARCH_VISITED_H
-#define TOPAZ_HARNESS_EXPLORE_SEARCH_VISITED_H
+#ifndef TOPAZ_HARNESS_EXPLORE_TRIAL_VISITED_H
+#define TOPAZ_HARNESS_EXPLORE_TRIAL_VISITED_H
 
 #include "harness/explore/runner/outcome.h"
 

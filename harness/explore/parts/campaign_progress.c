@@ -1,4 +1,4 @@
-#include "harness/explore/search/campaign_progress.h"
+#include "harness/explore/parts/campaign_progress.h"
 
 /* The number of schedules of AREA in this shard, as far as known. */
 static uint64_t

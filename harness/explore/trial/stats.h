@@ -3,8 +3,8 @@
  * that it shares with the process that joins them.  The result of joining does not
  * depend on the order.
  */
-#ifndef TOPAZ_HARNESS_EXPLORE_SEARCH_STATS_H
-#define TOPAZ_HARNESS_EXPLORE_SEARCH_STATS_H
+#ifndef TOPAZ_HARNESS_EXPLORE_TRIAL_STATS_H
+#define TOPAZ_HARNESS_EXPLORE_TRIAL_STATS_H
 
 #include "harness/explore/runner/outcome.h"
 

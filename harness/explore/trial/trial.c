@@ -1,9 +1,9 @@
-#include "harness/explore/search/trial.h"
+#include "harness/explore/trial/trial.h"
 
 #include <xxhash.h>
 
 #include "harness/explore/runner/decode_check.h"
-#include "harness/explore/search/visited.h"
+#include "harness/explore/trial/visited.h"
 #include "harness/host/stop.h"
 
 /* boundaries that one mark moves through, in the default schedule */

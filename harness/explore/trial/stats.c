@@ -1,4 +1,4 @@
-#include "harness/explore/search/stats.h"
+#include "harness/explore/trial/stats.h"
 
 #include <stdlib.h>
 

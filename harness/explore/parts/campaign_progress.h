@@ -3,10 +3,10 @@
  * not begun is counted by its budget, so the total decreases if the part turns out to
  * be smaller.
  */
-#ifndef TOPAZ_HARNESS_EXPLORE_SEARCH_CAMPAIGN_PROGRESS_H
-#define TOPAZ_HARNESS_EXPLORE_SEARCH_CAMPAIGN_PROGRESS_H
+#ifndef TOPAZ_HARNESS_EXPLORE_PARTS_CAMPAIGN_PROGRESS_H
+#define TOPAZ_HARNESS_EXPLORE_PARTS_CAMPAIGN_PROGRESS_H
 
-#include "harness/explore/search/campaign_state.h"
+#include "harness/explore/parts/campaign_state.h"
 
 /* True if AREA finished; false if it was interrupted. */
 bool campaign_progress_ended(const struct campaign *campaign, size_t area);

@@ -1,11 +1,11 @@
 /*
  * One sequence of operations under every placement of one or two deviations.
  */
-#ifndef TOPAZ_HARNESS_EXPLORE_SEARCH_TRIAL_H
-#define TOPAZ_HARNESS_EXPLORE_SEARCH_TRIAL_H
+#ifndef TOPAZ_HARNESS_EXPLORE_TRIAL_TRIAL_H
+#define TOPAZ_HARNESS_EXPLORE_TRIAL_TRIAL_H
 
-#include "harness/explore/search/boundary.h"
-#include "harness/explore/search/stats.h"
+#include "harness/explore/trial/boundary.h"
+#include "harness/explore/trial/stats.h"
 
 struct visited;
 

@@ -2,13 +2,13 @@
  * The data of a campaign, which is an exploration of one driver.  README.md has a table:
  * which file changes which group of members.
  */
-#ifndef TOPAZ_HARNESS_EXPLORE_SEARCH_CAMPAIGN_STATE_H
-#define TOPAZ_HARNESS_EXPLORE_SEARCH_CAMPAIGN_STATE_H
+#ifndef TOPAZ_HARNESS_EXPLORE_PARTS_CAMPAIGN_STATE_H
+#define TOPAZ_HARNESS_EXPLORE_PARTS_CAMPAIGN_STATE_H
 
+#include "harness/explore/parts/checkpoint.h"
+#include "harness/explore/parts/effort.h"
 #include "harness/explore/runner/reach.h"
-#include "harness/explore/search/checkpoint.h"
-#include "harness/explore/search/effort.h"
-#include "harness/explore/search/trial.h"
+#include "harness/explore/trial/trial.h"
 
 struct campaign;
 struct campaign_entry;

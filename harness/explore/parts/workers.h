@@ -2,10 +2,10 @@
  * Worker processes: each is a fork of this one, does its share of the work and leaves
  * its results in shared statistics.
  */
-#ifndef TOPAZ_HARNESS_EXPLORE_SEARCH_WORKERS_H
-#define TOPAZ_HARNESS_EXPLORE_SEARCH_WORKERS_H
+#ifndef TOPAZ_HARNESS_EXPLORE_PARTS_WORKERS_H
+#define TOPAZ_HARNESS_EXPLORE_PARTS_WORKERS_H
 
-#include "harness/explore/search/stats.h"
+#include "harness/explore/trial/stats.h"
 
 #define POOL_JOBS_MAX 64
 

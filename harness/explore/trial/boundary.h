@@ -3,8 +3,8 @@
  * driver's code and in interrupt handlers, where a CPU's turn begins, just before an
  * interrupt is delivered, and a sample of all other code.
  */
-#ifndef TOPAZ_HARNESS_EXPLORE_SEARCH_BOUNDARY_H
-#define TOPAZ_HARNESS_EXPLORE_SEARCH_BOUNDARY_H
+#ifndef TOPAZ_HARNESS_EXPLORE_TRIAL_BOUNDARY_H
+#define TOPAZ_HARNESS_EXPLORE_TRIAL_BOUNDARY_H
 
 #include "harness/explore/runner/runner.h"
 

@@ -2,11 +2,11 @@
  * The parts of a campaign, which run one after another, each in all jobs.  After each
  * one, the campaign can end, or be resumed from.
  */
-#ifndef TOPAZ_HARNESS_EXPLORE_SEARCH_CAMPAIGN_PART_H
-#define TOPAZ_HARNESS_EXPLORE_SEARCH_CAMPAIGN_PART_H
+#ifndef TOPAZ_HARNESS_EXPLORE_PARTS_CAMPAIGN_PART_H
+#define TOPAZ_HARNESS_EXPLORE_PARTS_CAMPAIGN_PART_H
 
-#include "harness/explore/search/campaign_state.h"
-#include "harness/explore/search/workers.h"
+#include "harness/explore/parts/campaign_state.h"
+#include "harness/explore/parts/workers.h"
 
 /*
  * The next part: runs WORK in all jobs, as workers_run() does, and reports progress

@@ -1,4 +1,4 @@
-#include "harness/explore/search/campaign_entry.h"
+#include "harness/explore/parts/campaign_entry.h"
 
 #include <stdio.h>
 #include <stdlib.h>
