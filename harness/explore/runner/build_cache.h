@@ -1,43 +1,66 @@
 /*
- * Internals of a build cache, for the runner's files: objects are compiled once.
+ * A driver: its manifest, its CPU models, and its objects, which are compiled once.
  */
 #ifndef TOPAZ_HARNESS_EXPLORE_RUNNER_BUILD_CACHE_H
 #define TOPAZ_HARNESS_EXPLORE_RUNNER_BUILD_CACHE_H
 
-#include "harness/build_set.h"
-#include "harness/explore/runner/runner.h"
-#include "harness/plan.h"
-#include "harness/run.h"
+#include "harness/manifest/manifest.h"
 
-struct build_cache {
-	struct build_cache_config config;
-	struct run_options options;
-	struct plan plan;
-	struct manifest *manifest;
-	struct build_set set[2]; /* without and with INVARIANTS */
-	bool built[2];
-	char sha256[65];
-	bool checked;
-	uint16_t check; /* the CHECK field of tokens; valid if .checked */
-	bool cuts;      /* build_cache_cut() */
+struct build_cache;
+
+/* Configuration that all runners of a driver share. */
+struct build_cache_config {
+	const char *driver;
+	const char *source, *tree, *cc; /* NULL: the driver's own; none; gcc */
+	unsigned cc_seconds; /* time limit for gcc; 0: the default of build.h */
+	const char *drivers; /* folder with DRIVER/driver.yaml; NULL: topaz's */
+	const char *profile; /* as in emu/profile/cpu_set.h */
+	const char *errata;  /* further errata keys, comma-separated, or NULL */
+	/* a folder that build_cache_keep() filled: nothing is compiled; or NULL */
+	const char *objects;
+	bool verbose; /* copies the guest's console to standard error */
 };
 
-/* The objects of a driver; the first call compiles them. */
-int build_cache_build(struct build_cache *build_cache, bool invariants,
-    const struct build_set **set, struct tz_error *err);
+/* Compiles nothing yet.  Errors as of run_driver (harness/run.h). */
+int build_cache_open(const struct build_cache_config *config,
+    struct build_cache **build_cache, struct tz_error *err);
+void build_cache_close(struct build_cache *build_cache);
+const struct manifest *build_cache_manifest(
+    const struct build_cache *build_cache);
+const struct build_cache_config *build_cache_config(
+    const struct build_cache *build_cache);
+/* The CPU models and their errata, as in tokens and reports. */
+const char *build_cache_models(const struct build_cache *build_cache);
+const char *build_cache_sha256(const struct build_cache *build_cache);
+/* The frequency of the machine's TSC in Hz. */
+uint64_t build_cache_tsc_hz(const struct build_cache *build_cache);
+/* The path of the driver's first source; NULL: precompiled, without sources. */
+const char *build_cache_source(const struct build_cache *build_cache);
+/*
+ * The path of the driver's file that was compiled as NAME ("./grab.c"); the caller
+ * frees it.  NULL: no such file.
+ */
+char *build_cache_find_source(
+    const struct build_cache *build_cache, const char *name);
+/*
+ * The CHECK field of tokens: a checksum of objects, manifest and event definitions.
+ * Compiles.
+ */
+int build_cache_check(
+    struct build_cache *build_cache, uint16_t *check, struct tz_error *err);
 
 /*
- * objects.c: writes only DIRECTORY/objects/sha256, for objects that are already there.
- * -TZ_EIO.
+ * Saves the compiled objects in DIRECTORY/objects, so that findings can be replayed
+ * where the compiler is another one.  -TZ_EIO.
  */
-int build_cache_keep_sha256(const struct build_cache *build_cache,
+int build_cache_keep(const struct build_cache *build_cache,
     const char *directory, struct tz_error *err);
 
 /*
- * objects.c: loads the objects that build_cache_keep() saved.  -TZ_ENOENT: no objects
- * with, or without, INVARIANTS as requested.
+ * If ON, a requested end (harness/host/stop.h) also interrupts a run in progress.  A
+ * forked process exits at that point; its results are in shared memory.  In other
+ * processes, runner_is_cut() reports the interruption.
  */
-int build_cache_load(
-    struct build_cache *build_cache, bool invariants, struct tz_error *err);
+void build_cache_cut(struct build_cache *build_cache, bool on);
 
 #endif

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "harness/explore/runner/build_cache.h"
+#include "harness/explore/runner/build_cache_internal.h"
 #include "harness/explore/runner/objects.h"
 #include "harness/host/input.h"
 

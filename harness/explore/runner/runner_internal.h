@@ -5,8 +5,9 @@
 #ifndef TOPAZ_HARNESS_EXPLORE_RUNNER_RUNNER_INTERNAL_H
 #define TOPAZ_HARNESS_EXPLORE_RUNNER_RUNNER_INTERNAL_H
 
-#include "harness/explore/runner/build_cache.h"
+#include "harness/explore/runner/build_cache_internal.h"
 #include "harness/explore/runner/layout.h"
+#include "harness/explore/runner/runner.h"
 
 #define CONSOLE_BYTES         8192
 #define RUNNER_SETTINGS_BYTES 128
