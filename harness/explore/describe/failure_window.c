@@ -16,6 +16,7 @@
  * last one at each of them.
  */
 struct window {
+	struct runner *runner;
 	struct boundary_list list;
 	uint8_t *outcome;   /* enum tick_outcome, by boundary */
 	size_t failing;     /* index of the finding's own boundary */
@@ -39,14 +40,20 @@ has_window(const struct minimiser *minimiser)
 	    !minimiser_hurries(minimiser);
 }
 
+static const struct deviation *
+last_of(const struct minimiser *minimiser)
+{
+	const struct schedule *schedule = &minimiser->witness.schedule;
+
+	return &schedule->deviation[schedule->count - 1];
+}
+
 /* True if the last deviation can be moved to BOUNDARY; *DEVIATION: it, moved. */
 static bool
 is_candidate(const struct minimiser *minimiser, const struct boundary *boundary,
     unsigned cpus, struct deviation *deviation)
 {
-	const struct deviation *last =
-	    &minimiser->witness.schedule
-		 .deviation[minimiser->witness.schedule.count - 1];
+	const struct deviation *last = last_of(minimiser);
 	struct deviation deviations[BOUNDARY_DEVIATIONS_MAX];
 	unsigned count = boundary_deviations(
 	    boundary, UINT32_C(1) << last->kind, cpus, false, deviations);
@@ -156,9 +163,7 @@ is_pass(const struct window *window, size_t index)
 static void
 find_stretch(const struct minimiser *minimiser, struct window *window)
 {
-	const struct deviation *last =
-	    &minimiser->witness.schedule
-		 .deviation[minimiser->witness.schedule.count - 1];
+	const struct deviation *last = last_of(minimiser);
 	size_t i = 0;
 
 	while (i < window->list.count &&
@@ -209,32 +214,27 @@ fill_outcomes(struct minimiser *minimiser, struct trial *place,
 
 static int
 open_window(struct minimiser *minimiser, struct window *window,
-    struct failure_window *known, struct runner **runner, struct tz_error *err)
+    struct failure_window *known, struct tz_error *err)
 {
-	struct trial_options options = { .merge = true,
-		.insns_max = minimiser->campaign->options.insns_max };
+	const struct trial_options options = { .merge = true };
 	struct runner_mark *mark;
 	struct trial place;
-	int error = campaign_entry_runner(
-	    minimiser->campaign, &minimiser->witness.entry, runner, err);
+	int error = campaign_entry_open(minimiser->campaign,
+	    &minimiser->witness.entry, options, &place, err);
 
 	*window = (struct window){ .count = 0 };
-	if (error == 0)
-		error = trial_open(&place, *runner,
-		    &minimiser->witness.entry.sequence, &options, err);
 	if (error != 0)
 		return error;
+	window->runner = place.runner;
 	mark = mark_before_last(minimiser, &place);
 	if (mark != NULL &&
-	    boundary_collect_around(*runner,
-		&minimiser->witness.schedule
-		     .deviation[minimiser->witness.schedule.count - 1],
-		&window->list))
+	    boundary_collect_around(
+		place.runner, last_of(minimiser), &window->list))
 		window->outcome = calloc(window->list.count + 1, 1);
 	if (window->outcome != NULL)
 		fill_outcomes(minimiser, &place, window, mark, known);
 	else
-		runner_mark_free(*runner, mark);
+		runner_mark_free(place.runner, mark);
 	trial_close(&place);
 	return window->outcome != NULL ? 0 : tz_error(err, TZ_EIO, "no window");
 }
@@ -254,54 +254,62 @@ nearest_pass(const struct window *window)
 	return SIZE_MAX;
 }
 
+/*
+ * The token of the schedule with the last deviation at boundary INDEX; TEXT is
+ * unchanged if it cannot be placed there.
+ */
+static void
+format_token(const struct minimiser *minimiser, const struct window *window,
+    size_t index, char *text, size_t text_size)
+{
+	struct schedule schedule = minimiser->witness.schedule;
+
+	if (is_candidate(minimiser, &window->list.at[index],
+		runner_cpus(window->runner),
+		&schedule.deviation[schedule.count - 1]))
+		minimiser_token(minimiser->campaign, &minimiser->witness.entry,
+		    &schedule, text, text_size);
+}
+
 int
 failure_window_find(struct minimiser *minimiser, struct finding *finding,
     struct failure_window *known, struct tz_error *err)
 {
-	struct schedule schedule = minimiser->witness.schedule;
 	struct window window;
-	struct runner *runner;
 	size_t pass;
 	int error;
 
 	if (!has_window(minimiser))
 		return 0;
-	error = open_window(minimiser, &window, known, &runner, err);
+	error = open_window(minimiser, &window, known, err);
 	if (error == 0 && window.failing < window.list.count) {
 		finding->window_failing = window.failing_count;
 		finding->window_count = window.count;
-		place_find(runner, window.list.at[window.first].rip,
+		place_find(window.runner, window.list.at[window.first].rip,
 		    &finding->window_first);
-		place_find(runner, window.list.at[window.last].rip,
+		place_find(window.runner, window.list.at[window.last].rip,
 		    &finding->window_last);
 		pass = nearest_pass(&window);
-		if (pass != SIZE_MAX &&
-		    is_candidate(minimiser, &window.list.at[pass],
-			runner_cpus(runner),
-			&schedule.deviation[schedule.count - 1]))
-			minimiser_token(minimiser->campaign,
-			    &minimiser->witness.entry, &schedule,
-			    finding->passing, sizeof(finding->passing));
+		if (pass != SIZE_MAX)
+			format_token(minimiser, &window, pass, finding->passing,
+			    sizeof(finding->passing));
 	}
 	window_free(&window);
 	return error;
 }
 
 static void
-fill_tick(struct minimiser *minimiser, const struct window *window,
-    size_t index, struct runner *runner, struct finding_tick *tick)
+fill_tick(const struct minimiser *minimiser, const struct window *window,
+    size_t index, struct finding_tick *tick)
 {
 	const struct boundary *boundary = &window->list.at[index];
-	struct schedule schedule = minimiser->witness.schedule;
 
 	*tick = (struct finding_tick){ .cpu = boundary->cpu,
 		.outcome = window->outcome[index],
 		.insns = boundary->insns,
 		.rip = boundary->rip };
-	if (is_candidate(minimiser, boundary, runner_cpus(runner),
-		&schedule.deviation[schedule.count - 1]))
-		minimiser_token(minimiser->campaign, &minimiser->witness.entry,
-		    &schedule, tick->token, sizeof(tick->token));
+	format_token(
+	    minimiser, window, index, tick->token, sizeof(tick->token));
 }
 
 int
@@ -313,7 +321,6 @@ failure_window_ticks(struct campaign *campaign, const struct finding *finding,
 		.witness.id = finding->check,
 		.witness.own = finding->own };
 	struct window window;
-	struct runner *runner;
 	struct token token;
 	int error = token_parse(finding->token, &token, err);
 
@@ -324,13 +331,13 @@ failure_window_ticks(struct campaign *campaign, const struct finding *finding,
 	minimiser.witness.schedule = token.schedule;
 	if (error != 0 || !has_window(&minimiser))
 		return error;
-	error = open_window(&minimiser, &window, known, &runner, err);
+	error = open_window(&minimiser, &window, known, err);
 	if (error == 0)
 		timeline->tick = calloc(
 		    window.list.count + 1, sizeof(*timeline->tick));
 	for (size_t i = 0;
 	     error == 0 && timeline->tick != NULL && i < window.list.count; i++)
-		fill_tick(&minimiser, &window, i, runner,
+		fill_tick(&minimiser, &window, i,
 		    &timeline->tick[timeline->tick_count++]);
 	window_free(&window);
 	return error;

@@ -75,10 +75,9 @@ static bool
 run_explained(struct campaign *campaign, const struct witness *witness,
     struct explained *run)
 {
-	const struct campaign_entry *entry = &witness->entry;
-	struct trial_options options = { .bare = witness->id != CHECK_NOT_RUN,
-		.must_run = witness->id == CHECK_NOT_RUN,
-		.insns_max = campaign->options.insns_max };
+	const struct trial_options options = { .bare = witness->id !=
+		    CHECK_NOT_RUN,
+		.must_run = witness->id == CHECK_NOT_RUN };
 	struct explainer *explainer = &run->explainer;
 	const struct runner_observer observer = { explainer, hear_event,
 		hear_step };
@@ -87,10 +86,10 @@ run_explained(struct campaign *campaign, const struct witness *witness,
 	struct tz_error err;
 
 	*explainer = (struct explainer){ .seen = 0 };
-	if (campaign_entry_runner(campaign, entry, &runner, &err) != 0 ||
-	    trial_open(&trial, runner, &entry->sequence, &options, &err) != 0)
+	if (campaign_entry_open(
+		campaign, &witness->entry, options, &trial, &err) != 0)
 		return false;
-	explainer->runner = runner;
+	explainer->runner = runner = trial.runner;
 	runner_explain(runner, true);
 	if (witness->id == CHECK_DECODED) {
 		(void)trial_run_decoded(&trial, &witness->schedule, &observer,
@@ -258,22 +257,20 @@ static void
 judge_limit(struct campaign *campaign, const struct witness *witness,
     struct check_violation *violation)
 {
-	const struct campaign_entry *entry = &witness->entry;
-	struct trial_options options = { .bare = true };
+	const struct trial_options options = { .bare = true };
 	struct machine_result result;
 	struct outcome outcome;
-	struct runner *runner;
 	struct trial trial;
 	struct tz_error err;
 
 	if (campaign->options.insns_max != 0 ||
-	    campaign_entry_runner(campaign, entry, &runner, &err) != 0 ||
-	    trial_open(&trial, runner, &entry->sequence, &options, &err) != 0)
+	    campaign_entry_open(
+		campaign, &witness->entry, options, &trial, &err) != 0)
 		return;
 	trial_run(&trial, &witness->schedule, &outcome);
 	if (outcome.end == MACHINE_LIMIT &&
-	    progress_run(runner_machine(runner), runner_cpus(runner),
-		LIMIT_INSNS_MAX, &result)) {
+	    progress_run(runner_machine(trial.runner),
+		runner_cpus(trial.runner), LIMIT_INSNS_MAX, &result)) {
 		violation->id = CHECK_PROGRESS;
 		snprintf(violation->text, sizeof(violation->text),
 		    "the operation waits without end");

@@ -36,19 +36,16 @@ static bool
 shows(struct minimiser *minimiser, const struct campaign_entry *entry,
     const struct schedule *schedule)
 {
-	struct trial_options options = { .bare = minimiser->witness.id !=
+	const struct trial_options options = { .bare = minimiser->witness.id !=
 		    CHECK_NOT_RUN,
-		.must_run = minimiser->witness.id == CHECK_NOT_RUN,
-		.insns_max = minimiser->campaign->options.insns_max };
+		.must_run = minimiser->witness.id == CHECK_NOT_RUN };
 	struct trial place;
-	struct runner *runner;
 	struct outcome outcome;
 	struct tz_error err;
 	bool shown;
 
-	if (campaign_entry_runner(minimiser->campaign, entry, &runner, &err) !=
-		0 ||
-	    trial_open(&place, runner, &entry->sequence, &options, &err) != 0)
+	if (campaign_entry_open(
+		minimiser->campaign, entry, options, &place, &err) != 0)
 		return false;
 	outcome = place.base;
 	if (minimiser->witness.id == CHECK_DECODED)

@@ -26,37 +26,23 @@ campaign_area_add(
 	return area;
 }
 
-static struct trial_options
-trial_options_of(
-    const struct campaign *campaign, const struct campaign_area *area)
-{
-	/* An entry that the user or the manifest names is expected to run the
-	 * driver. */
-	bool named = campaign->entries.at[area->entry].name[0] != '\0' ||
-	    campaign->options.subject != NULL;
-
-	return (struct trial_options){ .decode = area->decodes,
-		.must_run = named,
-		.insns_max = campaign->options.insns_max,
-		.kinds = area->kinds,
-		.kinds2 = area->kinds,
-		.merge = campaign->options.merge,
-		.reduce = campaign->options.reduce };
-}
-
 /* Runs an area's entry in the default schedule, ready for placements. */
 static int
 open_area(struct campaign *campaign, const struct campaign_area *area,
     struct trial *place, struct tz_error *err)
 {
 	const struct campaign_entry *entry = &campaign->entries.at[area->entry];
-	struct trial_options options = trial_options_of(campaign, area);
-	struct runner *runner;
-	int error = campaign_entry_runner(campaign, entry, &runner, err);
+	/* An entry that the user or the manifest names is expected to run the
+	 * driver. */
+	const struct trial_options options = { .decode = area->decodes,
+		.must_run = entry->name[0] != '\0' ||
+		    campaign->options.subject != NULL,
+		.kinds = area->kinds,
+		.kinds2 = area->kinds,
+		.merge = campaign->options.merge,
+		.reduce = campaign->options.reduce };
 
-	if (error != 0)
-		return error;
-	return trial_open(place, runner, &entry->sequence, &options, err);
+	return campaign_entry_open(campaign, entry, options, place, err);
 }
 
 /*

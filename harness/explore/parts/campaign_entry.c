@@ -44,6 +44,20 @@ campaign_entry_runner(struct campaign *campaign,
 	    entry->layout, entry->settings, runner, err);
 }
 
+int
+campaign_entry_open(struct campaign *campaign,
+    const struct campaign_entry *entry, struct trial_options options,
+    struct trial *trial, struct tz_error *err)
+{
+	struct runner *runner;
+	int error = campaign_entry_runner(campaign, entry, &runner, err);
+
+	options.insns_max = campaign->options.insns_max;
+	return error != 0
+	    ? error
+	    : trial_open(trial, runner, &entry->sequence, &options, err);
+}
+
 const char *
 campaign_entry_settings(
     const struct manifest *manifest, const struct sequence *sequence)

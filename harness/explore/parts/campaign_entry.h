@@ -22,6 +22,14 @@ int campaign_entry_runner(struct campaign *campaign,
     struct tz_error *err);
 
 /*
+ * Opens a trial of ENTRY, with OPTIONS and the campaign's .insns_max.  Errors as of
+ * campaign_entry_runner() and trial_open().
+ */
+int campaign_entry_open(struct campaign *campaign,
+    const struct campaign_entry *entry, struct trial_options options,
+    struct trial *trial, struct tz_error *err);
+
+/*
  * Guest boot parameters for SEQUENCE: the manifest's if the sequence loads the driver
  * itself; if not, none: the driver is loaded at boot.
  */

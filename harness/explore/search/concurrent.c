@@ -119,18 +119,15 @@ do_pair(struct campaign *campaign, uint32_t number, struct trial_share *share,
 	const struct trial_options options = { .kinds = area->kinds,
 		.merge = campaign->options.merge,
 		.calls = true,
-		.insns_max = campaign->options.insns_max,
 		.first = area->first,
 		.last = area->first };
 	const struct schedule none = { .count = 0 };
 	const struct rank rank = { number, 0, 0 };
-	struct runner *runner;
 	struct trial trial;
 	struct tz_error err;
 	uint64_t total;
 
-	if (campaign_entry_runner(campaign, entry, &runner, &err) != 0 ||
-	    trial_open(&trial, runner, &entry->sequence, &options, &err) != 0)
+	if (campaign_entry_open(campaign, entry, options, &trial, &err) != 0)
 		return;
 	total = trial_count(&trial);
 	share->keep = total <= CONCURRENT_SCHEDULES

@@ -150,17 +150,11 @@ static int
 base_of(struct campaign *campaign, uint32_t number, struct outcome *base,
     struct tz_error *err)
 {
-	struct trial_options options = {
-		.insns_max = campaign->options.insns_max
-	};
+	const struct trial_options options = { .merge = false };
 	struct trial place;
-	struct runner *runner;
-	int error = campaign_entry_runner(
-	    campaign, &campaign->entries.at[number], &runner, err);
+	int error = campaign_entry_open(
+	    campaign, &campaign->entries.at[number], options, &place, err);
 
-	if (error == 0)
-		error = trial_open(&place, runner,
-		    &campaign->entries.at[number].sequence, &options, err);
 	if (error != 0)
 		return error;
 	*base = place.base;
