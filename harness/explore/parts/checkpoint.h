@@ -11,16 +11,20 @@
 
 #define CHECKPOINT_RESULTS_BITS 65536
 
+/* What the generated sequences have reached so far. */
+struct checkpoint_reach {
+	uint8_t code[REACH_BYTES];
+	uint8_t results[CHECKPOINT_RESULTS_BITS / 8];
+	uint64_t endless; /* number of sequences that reached their limit */
+};
+
 struct checkpoint {
 	uint64_t parts; /* completed parts; they are completed in order */
 	struct stats stats;
 	/* For each completed generated sequence: whether it reached something new. */
 	uint8_t *novel;
 	size_t count, room;
-	uint8_t seen[REACH_BYTES];
-	uint8_t results[CHECKPOINT_RESULTS_BITS / 8];
-	/* number of those sequences that reached their limit */
-	uint64_t endless;
+	struct checkpoint_reach reached;
 };
 
 /* Adds the result of the next generated sequence.  False: no memory. */

@@ -13,11 +13,10 @@
 
 #define ROUND_ITEMS 512
 /* short first round, so that an endless driver is detected soon */
-#define FIRST_ITEMS  64
-#define SLICE_ITEMS  64
-#define TURN_ITEMS   8 /* maximum for add_next() */
-#define RESULTS_BITS CHECKPOINT_RESULTS_BITS
-#define LIVES_MAX    8
+#define FIRST_ITEMS 64
+#define SLICE_ITEMS 64
+#define TURN_ITEMS  8 /* maximum for add_next() */
+#define LIVES_MAX   8
 #define LONG_RANK \
  1200 /* runs of the exhaustive part; then random ones are mixed in */
 #define COMPLETE_RUNS 2 /* runs of a sequence completed to a life cycle */
@@ -50,28 +49,38 @@ struct round_shared {
 
 struct corpus {
 	struct campaign *campaign;
-	struct generator *generator;
 	uint32_t area;
 	/* every run, in order: the campaign's .generated */
 	struct campaign_entries *items;
-	size_t *novel; /* indices of items that reached something new */
-	size_t novel_count, novel_room;
-	size_t round;         /* index of the first item of the current round */
-	size_t slice, sliced; /* range of the round's items that run now */
-	struct round_shared *shared;
-	uint8_t seen[REACH_BYTES];
-	uint8_t results[RESULTS_BITS / 8];
-	uint64_t rank;    /* next rank of the exhaustive generator */
-	uint64_t drawn;   /* random and mutated sequences so far */
-	uint64_t endless; /* runs that reached their limit */
-	bool gave_up;     /* too many of them */
-	struct sequence life[LIVES_MAX];
-	size_t life_count;
+	/* The generators of sequences, in order of preference. */
 	struct processors processors;
 	struct sequence_neighbours neighbours;
+	struct generator *generator;
 	/* selects neighbours and generated sequences alternately */
 	size_t turns;
+	uint64_t rank;  /* next rank of the exhaustive generator */
+	uint64_t drawn; /* random and mutated sequences so far */
+	struct sequence life[LIVES_MAX];
+	size_t life_count;
+	/* The items that run now: [SLICE, SLICED) of those from BEGIN on. */
+	struct {
+		size_t begin, slice, sliced;
+		struct round_shared *shared;
+	} round;
+	struct checkpoint_reach reached; /* by all rounds so far */
+	bool gave_up;                    /* too many reached their limit */
+	struct {
+		size_t *at; /* indices of items that reached something new */
+		size_t count, room;
+	} novel;
 };
+
+/* What item INDEX, of the current round, has reached. */
+static struct item_reach *
+reach_of(const struct corpus *corpus, size_t index)
+{
+	return &corpus->round.shared->reach[index - corpus->round.begin];
+}
 
 /*
  * Runs one item in the default schedule.  Every shard runs all items, because the next
@@ -81,8 +90,7 @@ static void
 run_item(struct corpus *corpus, size_t index, struct stats *stats)
 {
 	const struct campaign_entry *item = &corpus->items->at[index];
-	struct item_reach *reach =
-	    &corpus->shared->reach[index - corpus->round];
+	struct item_reach *reach = reach_of(corpus, index);
 	struct rank rank = { corpus->area, (uint32_t)index, 0 };
 	struct stats_area *area = &stats->area[corpus->area];
 	const struct schedule none = { .count = 0 };
@@ -115,7 +123,8 @@ work(void *arg, unsigned worker, const volatile bool *stop, struct stats *stats)
 	(void)worker;
 	/* Workers take the next item when free, because some items take long. */
 	while (!*stop &&
-	    (i = atomic_fetch_add(&corpus->shared->next, 1)) < corpus->sliced)
+	    (i = atomic_fetch_add(&corpus->round.shared->next, 1)) <
+		corpus->round.sliced)
 		run_item(corpus, i, stats);
 }
 
@@ -163,8 +172,8 @@ next_drawn(struct corpus *corpus, struct sequence *sequence)
 	uint64_t rank = end + corpus->drawn;
 	size_t novel;
 
-	if (corpus->novel_count != 0 && corpus->drawn % 4 != 0) {
-		novel = corpus->novel[(seed >> 32) % corpus->novel_count];
+	if (corpus->novel.count != 0 && corpus->drawn % 4 != 0) {
+		novel = corpus->novel.at[(seed >> 32) % corpus->novel.count];
 		generator_mutate(corpus->generator,
 		    &corpus->items->at[novel].sequence, seed, sequence);
 		return;
@@ -240,7 +249,7 @@ add_neighbour(struct corpus *corpus, bool *added)
 static bool
 add_next(struct corpus *corpus)
 {
-	size_t begin = corpus->items->count, runner_pool = 0;
+	size_t begin = corpus->items->count, setups = 0;
 	struct sequence sequence;
 	bool added = false, is_short;
 	unsigned cpus;
@@ -254,18 +263,18 @@ add_next(struct corpus *corpus)
 		return true;
 	is_short = (corpus->drawn % 2 == 0 || corpus->rank < LONG_RANK) &&
 	    next_short(corpus, &sequence);
-	while (setup_at(runner_pool) != NULL)
-		runner_pool++;
+	while (setup_at(setups) != NULL)
+		setups++;
 	if (!is_short)
 		next_drawn(corpus, &sequence);
 	else if (corpus->rank >= LONG_RANK)
 		corpus->drawn++;
-	if (!add_on(corpus, &sequence, corpus->rank % runner_pool))
+	if (!add_on(corpus, &sequence, corpus->rank % setups))
 		return false;
 	complete(corpus, &sequence);
 	for (size_t i = 0; i < COMPLETE_RUNS; i++) {
 		if (!add_on(corpus, &sequence,
-			(begin + corpus->drawn + i) % runner_pool))
+			(begin + corpus->drawn + i) % setups))
 			return false;
 	}
 	return true;
@@ -278,11 +287,12 @@ fill_round(struct corpus *corpus, uint64_t budget)
 	size_t room = corpus->items->count == 0 ? FIRST_ITEMS
 						: ROUND_ITEMS - TURN_ITEMS;
 
-	corpus->round = corpus->items->count;
+	corpus->round.begin = corpus->items->count;
 	/* In an interrupted round, some items do not run. */
-	memset(corpus->shared->reach, 0, sizeof(corpus->shared->reach));
+	memset(corpus->round.shared->reach, 0,
+	    sizeof(corpus->round.shared->reach));
 	while (corpus->items->count < budget &&
-	    corpus->items->count - corpus->round < room) {
+	    corpus->items->count - corpus->round.begin < room) {
 		if (!add_next(corpus))
 			return false;
 	}
@@ -292,17 +302,18 @@ fill_round(struct corpus *corpus, uint64_t budget)
 static bool
 add_novel(struct corpus *corpus, size_t index)
 {
-	if (corpus->novel_count == corpus->novel_room) {
-		size_t room = corpus->novel_room == 0 ? 256
-						      : 2 * corpus->novel_room;
-		size_t *novel = realloc(corpus->novel, room * sizeof(*novel));
+	if (corpus->novel.count == corpus->novel.room) {
+		size_t room = corpus->novel.room == 0 ? 256
+						      : 2 * corpus->novel.room;
+		size_t *novel = realloc(
+		    corpus->novel.at, room * sizeof(*novel));
 
 		if (novel == NULL)
 			return false;
-		corpus->novel = novel;
-		corpus->novel_room = room;
+		corpus->novel.at = novel;
+		corpus->novel.room = room;
 	}
-	corpus->novel[corpus->novel_count++] = index;
+	corpus->novel.at[corpus->novel.count++] = index;
 	return true;
 }
 
@@ -318,46 +329,27 @@ tell_reached(struct corpus *corpus, size_t index)
 	if (options->reached != NULL &&
 	    campaign_entry_runner(corpus->campaign, item, &runner, &err) == 0)
 		options->reached(options->reached_arg, runner, item,
-		    &corpus->shared->reach[index - corpus->round].reach);
+		    &reach_of(corpus, index)->reach);
 }
 
 /* True if the run of item INDEX reached something that none before it reached. */
 static bool
 is_novel(struct corpus *corpus, size_t index)
 {
-	const struct item_reach *reach =
-	    &corpus->shared->reach[index - corpus->round];
-	uint64_t bit = reach->results % RESULTS_BITS;
-	bool is_new = !(corpus->results[bit / 8] >> bit % 8 & 1);
+	const struct item_reach *reach = reach_of(corpus, index);
+	uint64_t bit = reach->results % CHECKPOINT_RESULTS_BITS;
+	bool is_new = !(corpus->reached.results[bit / 8] >> bit % 8 & 1);
 
 	if (!reach->ran)
 		return false;
 	tell_reached(corpus, index);
-	corpus->results[bit / 8] |= (uint8_t)(1u << bit % 8);
+	corpus->reached.results[bit / 8] |= (uint8_t)(1u << bit % 8);
 	for (size_t i = 0; i < REACH_BYTES; i++) {
-		is_new |= (reach->reach.code[i] & ~corpus->seen[i]) != 0;
-		corpus->seen[i] |= reach->reach.code[i];
+		is_new |= (reach->reach.code[i] & ~corpus->reached.code[i]) !=
+		    0;
+		corpus->reached.code[i] |= reach->reach.code[i];
 	}
 	return is_new;
-}
-
-/* Restores what the sequences completed before the interruption reached. */
-static void
-recall(struct corpus *corpus, const struct checkpoint *resume)
-{
-	memcpy(corpus->seen, resume->seen, sizeof(corpus->seen));
-	memcpy(corpus->results, resume->results, sizeof(corpus->results));
-	corpus->endless = resume->endless;
-}
-
-static void
-note(struct corpus *corpus)
-{
-	struct checkpoint *checkpoint = corpus->campaign->parts.checkpoint;
-
-	memcpy(checkpoint->seen, corpus->seen, sizeof(corpus->seen));
-	memcpy(checkpoint->results, corpus->results, sizeof(corpus->results));
-	checkpoint->endless = corpus->endless;
 }
 
 /* Joins in the order of items, so that the result does not depend on the workers. */
@@ -368,12 +360,11 @@ join_round(struct corpus *corpus)
 	const struct checkpoint *resume = campaign->options.resume;
 	bool before = campaign_part_is_resuming(campaign);
 
-	for (size_t i = corpus->round; i < corpus->items->count; i++) {
+	for (size_t i = corpus->round.begin; i < corpus->items->count; i++) {
 		bool novel = before ? i < resume->count && resume->novel[i]
 				    : is_novel(corpus, i);
 
-		corpus->endless +=
-		    corpus->shared->reach[i - corpus->round].endless;
+		corpus->reached.endless += reach_of(corpus, i)->endless;
 		if (novel && !add_novel(corpus, i))
 			return false;
 		if (!campaign->parts.interrupted &&
@@ -381,12 +372,12 @@ join_round(struct corpus *corpus)
 			return false;
 	}
 	if (before)
-		recall(corpus, resume);
+		corpus->reached = resume->reached;
 	if (!campaign->parts.interrupted)
-		note(corpus);
+		campaign->parts.checkpoint->reached = corpus->reached;
 	corpus->gave_up = (!before || corpus->items->count >= resume->count) &&
-	    corpus->endless >= ENDLESS_MIN &&
-	    corpus->endless * ENDLESS_SHARE >= corpus->items->count;
+	    corpus->reached.endless >= ENDLESS_MIN &&
+	    corpus->reached.endless * ENDLESS_SHARE >= corpus->items->count;
 	return true;
 }
 
@@ -397,8 +388,8 @@ open_setups(struct corpus *corpus, struct tz_error *err)
 	struct runner *runner;
 	int error = 0;
 
-	for (size_t i = corpus->round; error == 0 && i < corpus->items->count;
-	     i++)
+	for (size_t i = corpus->round.begin;
+	     error == 0 && i < corpus->items->count; i++)
 		error = campaign_entry_runner(
 		    corpus->campaign, &corpus->items->at[i], &runner, err);
 	return error;
@@ -437,14 +428,15 @@ run_round(struct corpus *corpus, struct tz_error *err)
 							: ROUND_ITEMS;
 	int error = 0;
 
-	for (corpus->slice = corpus->round;
-	     error == 0 && corpus->slice < corpus->items->count &&
+	for (corpus->round.slice = corpus->round.begin;
+	     error == 0 && corpus->round.slice < corpus->items->count &&
 	     !campaign_part_is_over(campaign);
-	     corpus->slice = corpus->sliced) {
-		corpus->sliced = corpus->slice + step < corpus->items->count
-		    ? corpus->slice + step
+	     corpus->round.slice = corpus->round.sliced) {
+		corpus->round.sliced = corpus->round.slice + step <
+			corpus->items->count
+		    ? corpus->round.slice + step
 		    : corpus->items->count;
-		atomic_store(&corpus->shared->next, corpus->slice);
+		atomic_store(&corpus->round.shared->next, corpus->round.slice);
 		error = campaign_part_run(
 		    campaign, "sequences", work, corpus, err);
 	}
@@ -486,11 +478,11 @@ corpus_run(struct campaign *campaign, uint32_t area, uint64_t budget,
 	corpus->generator = generator_create(
 	    build_cache_manifest(campaign->build_cache), 2,
 	    campaign->options.seed);
-	corpus->shared = mmap(NULL, sizeof(*corpus->shared),
+	corpus->round.shared = mmap(NULL, sizeof(*corpus->round.shared),
 	    PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (corpus->shared == MAP_FAILED)
-		corpus->shared = NULL;
-	if (corpus->generator == NULL || corpus->shared == NULL)
+	if (corpus->round.shared == MAP_FAILED)
+		corpus->round.shared = NULL;
+	if (corpus->generator == NULL || corpus->round.shared == NULL)
 		return tz_error(err, TZ_EIO, "out of memory");
 	error = read_lives(corpus, err);
 	return error != 0 ? error : run_rounds(corpus, budget, err);
@@ -502,9 +494,9 @@ corpus_destroy(struct corpus *corpus)
 	if (corpus == NULL)
 		return;
 	generator_destroy(corpus->generator);
-	if (corpus->shared != NULL)
-		munmap(corpus->shared, sizeof(*corpus->shared));
-	free(corpus->novel);
+	if (corpus->round.shared != NULL)
+		munmap(corpus->round.shared, sizeof(*corpus->round.shared));
+	free(corpus->novel.at);
 	free(corpus);
 }
 
@@ -517,8 +509,8 @@ corpus_gave_up(const struct corpus *corpus)
 const struct campaign_entry *
 corpus_novel(const struct corpus *corpus, size_t index)
 {
-	return index < corpus->novel_count
-	    ? &corpus->items->at[corpus->novel[index]]
+	return index < corpus->novel.count
+	    ? &corpus->items->at[corpus->novel.at[index]]
 	    : NULL;
 }
 
@@ -530,5 +522,5 @@ corpus_counts(const struct corpus *corpus, struct corpus_counts *counts)
 		.exhaustive_all = generator_exhaustive(corpus->generator) };
 	for (size_t i = 0; i < REACH_BYTES; i++)
 		counts->code_reached += (uint64_t)__builtin_popcount(
-		    corpus->seen[i]);
+		    corpus->reached.code[i]);
 }

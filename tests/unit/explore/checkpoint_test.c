@@ -30,8 +30,8 @@ make(void)
 	checkpoint->parts = 3;
 	checkpoint->stats.group_count = 2;
 	checkpoint->stats.area[4].done = 99;
-	checkpoint->seen[7] = 8;
-	checkpoint->results[9] = 10;
+	checkpoint->reached.code[7] = 8;
+	checkpoint->reached.results[9] = 10;
 	for (unsigned i = 0; i < ITEMS; i++)
 		assert_true(checkpoint_add(checkpoint, i % 3 == 0));
 	return checkpoint;
@@ -52,9 +52,10 @@ it_comes_back_for_the_same_exploration(void **state)
 	assert_int_equal(read->count, ITEMS);
 	assert_memory_equal(read->novel, written->novel, ITEMS);
 	assert_memory_equal(&read->stats, &written->stats, sizeof(read->stats));
-	assert_memory_equal(read->seen, written->seen, sizeof(read->seen));
-	assert_memory_equal(
-	    read->results, written->results, sizeof(read->results));
+	assert_memory_equal(read->reached.code, written->reached.code,
+	    sizeof(read->reached.code));
+	assert_memory_equal(read->reached.results, written->reached.results,
+	    sizeof(read->reached.results));
 	checkpoint_free(read);
 	checkpoint_free(written);
 	unlink(path);
