@@ -244,17 +244,32 @@ trial_close(struct trial *trial)
 	*trial = (struct trial){ .runner = NULL };
 }
 
-uint64_t
-trial_count(const struct trial *trial)
+static unsigned
+deviations_at(const struct trial *trial, const struct boundary *boundary,
+    uint32_t kinds, struct deviation deviation[BOUNDARY_DEVIATIONS_MAX])
+{
+	return boundary_deviations(boundary, kinds, runner_cpus(trial->runner),
+	    trial->options.reduce, deviation);
+}
+
+/* The number of deviations of KINDS at the boundaries [BEGIN, END) of LIST. */
+static uint64_t
+count_deviations(const struct trial *trial, const struct boundary_list *list,
+    size_t begin, size_t end, uint32_t kinds)
 {
 	struct deviation deviation[BOUNDARY_DEVIATIONS_MAX];
 	uint64_t count = 0;
 
-	for (size_t i = 0; i < trial->list.count; i++)
-		count += boundary_deviations(&trial->list.at[i],
-		    trial->options.kinds, runner_cpus(trial->runner),
-		    trial->options.reduce, deviation);
+	for (size_t i = begin; i < end; i++)
+		count += deviations_at(trial, &list->at[i], kinds, deviation);
 	return count;
+}
+
+uint64_t
+trial_count(const struct trial *trial)
+{
+	return count_deviations(
+	    trial, &trial->list, 0, trial->list.count, trial->options.kinds);
 }
 
 void
@@ -320,39 +335,40 @@ trial_from(struct trial *trial, const struct runner_mark *mark,
 		finish(trial, outcome);
 }
 
-/* Called for each first deviation that is selected. */
-typedef void (*trial_each)(struct trial *trial, const struct trial_share *share,
-    const struct runner_mark *mark, const struct deviation *deviation,
-    struct rank rank, struct stats *stats);
+/* The first deviations of a share, in order. */
+struct walk {
+	struct trial *trial;
+	const struct trial_share *share;
+	struct stats *stats;
+	struct rank rank; /* of the current deviation */
+	/* a state of the default schedule, before the current block */
+	struct runner_mark *mark;
+	/* called for each first deviation that is selected */
+	void (*each)(struct walk *walk, const struct deviation *deviation);
+};
 
-/*
- * Calls EACH for the selected deviations of this share at the boundaries [BEGIN, END);
- * MARK moves forward to BEGIN if there are any.
- */
+/* Walks over the boundaries [BEGIN, END); MINE: they belong to this share. */
 static void
-do_block(struct trial *trial, const struct trial_share *share, size_t begin,
-    size_t end, struct runner_mark **mark, uint32_t *number, bool mine,
-    trial_each each, struct stats *stats, uint32_t area)
+walk_block(struct walk *walk, size_t begin, size_t end, bool mine)
 {
 	struct deviation deviation[BOUNDARY_DEVIATIONS_MAX];
+	struct trial *trial = walk->trial;
 	bool moved = false;
 
 	for (size_t i = begin; i < end; i++) {
-		unsigned count = boundary_deviations(&trial->list.at[i],
-		    trial->options.kinds, runner_cpus(trial->runner),
-		    trial->options.reduce, deviation);
+		unsigned count = deviations_at(
+		    trial, &trial->list.at[i], trial->options.kinds, deviation);
 
 		for (unsigned j = 0; j < count; j++) {
-			struct rank rank = { area, ++*number, 0 };
-
-			if (!mine || !is_kept(share, rank) ||
-			    trial_is_stopped(share))
+			walk->rank.first++;
+			if (!mine || !is_kept(walk->share, walk->rank) ||
+			    trial_is_stopped(walk->share))
 				continue;
 			if (!moved)
 				(void)trial_move(
-				    trial, &trial->list.at[begin], mark);
+				    trial, &trial->list.at[begin], &walk->mark);
 			moved = true;
-			each(trial, share, *mark, &deviation[j], rank, stats);
+			walk->each(walk, &deviation[j]);
 		}
 	}
 }
@@ -369,11 +385,10 @@ forget_part(struct trial *trial)
 }
 
 static void
-do_all(struct trial *trial, const struct trial_share *share, trial_each each,
-    struct stats *stats, uint32_t area)
+walk_all(struct walk *walk)
 {
-	struct runner_mark *mark = trial->begin;
-	uint32_t number = 0;
+	const struct trial_share *share = walk->share;
+	struct trial *trial = walk->trial;
 	size_t block = 0;
 
 	for (size_t i = 0; i < trial->list.count;
@@ -384,14 +399,11 @@ do_all(struct trial *trial, const struct trial_share *share, trial_each each,
 
 		if (block % PART_BLOCKS == 0)
 			forget_part(trial);
-
-		if (end > trial->list.count)
-			end = trial->list.count;
-		do_block(trial, share, i, end, &mark, &number, mine, each,
-		    stats, area);
+		walk_block(walk, i,
+		    end < trial->list.count ? end : trial->list.count, mine);
 	}
-	if (mark != trial->begin)
-		runner_mark_free(trial->runner, mark);
+	if (walk->mark != trial->begin)
+		runner_mark_free(trial->runner, walk->mark);
 }
 
 /* Decodes SCHEDULE of RANK if it is in the sample. */
@@ -411,25 +423,25 @@ decode_sample(struct trial *trial, struct rank rank,
 }
 
 static void
-each_one(struct trial *trial, const struct trial_share *share,
-    const struct runner_mark *mark, const struct deviation *deviation,
-    struct rank rank, struct stats *stats)
+each_one(struct walk *walk, const struct deviation *deviation)
 {
 	struct schedule schedule = { 1, { *deviation } };
+	struct trial *trial = walk->trial;
 	struct outcome outcome;
 
-	(void)share;
-	trial_from(trial, mark, deviation, true, &outcome);
-	trial_count_outcome(trial, rank, &schedule, &outcome, stats);
+	trial_from(trial, walk->mark, deviation, true, &outcome);
+	trial_count_outcome(
+	    trial, walk->rank, &schedule, &outcome, walk->stats);
 	if (trial->options.decode)
-		decode_sample(trial, rank, &schedule, stats);
+		decode_sample(trial, walk->rank, &schedule, walk->stats);
 }
 
 void
 trial_one(struct trial *trial, const struct trial_share *share,
     struct stats *stats, uint32_t area)
 {
-	do_all(trial, share, each_one, stats, area);
+	walk_all(&(struct walk){
+	    trial, share, stats, { area, 0, 0 }, trial->begin, each_one });
 }
 
 struct after {
@@ -458,16 +470,14 @@ static struct trial_share
 thin(const struct trial *trial, const struct trial_share *share,
     const struct boundary_list *list, size_t begin, size_t end)
 {
-	struct deviation deviation[BOUNDARY_DEVIATIONS_MAX];
 	struct trial_share thinned = *share;
 	uint64_t count = 0, most = (share->each_max + 1) / 2;
 
 	thinned.from = 0;
 	thinned.keep = TRIAL_KEEP_ALL;
-	for (size_t i = begin; i < end && most != 0; i++)
-		count += boundary_deviations(&list->at[i],
-		    trial->options.kinds2, runner_cpus(trial->runner),
-		    trial->options.reduce, deviation);
+	if (most != 0)
+		count = count_deviations(
+		    trial, list, begin, end, trial->options.kinds2);
 	if (count > most)
 		thinned.keep = TRIAL_KEEP_ALL / count * most;
 	return thinned;
@@ -475,10 +485,12 @@ thin(const struct trial *trial, const struct trial_share *share,
 
 /* Tries the second deviations after FIRST, which has just been injected. */
 static void
-second_ones(struct trial *trial, const struct trial_share *share,
-    const struct deviation *first, struct rank rank, struct stats *stats)
+second_ones(struct walk *walk, const struct deviation *first)
 {
+	const struct trial_share *share = walk->share;
+	struct trial *trial = walk->trial;
 	struct schedule schedule = { 2, { *first } };
+	struct rank rank = walk->rank;
 	struct after from = { trial, first->kind };
 	struct runner_mark *after = runner_save(trial->runner);
 	struct deviation deviation[BOUNDARY_DEVIATIONS_MAX];
@@ -498,9 +510,8 @@ second_ones(struct trial *trial, const struct trial_share *share,
 	near = thin(trial, share, &list, 0, end);
 	far = thin(trial, share, &list, end, list.count);
 	for (size_t i = 0; i < list.count && !trial_is_stopped(share); i++) {
-		unsigned count = boundary_deviations(&list.at[i],
-		    trial->options.kinds2, runner_cpus(trial->runner),
-		    trial->options.reduce, deviation);
+		unsigned count = deviations_at(
+		    trial, &list.at[i], trial->options.kinds2, deviation);
 
 		for (unsigned j = 0; j < count; j++) {
 			rank.second++;
@@ -510,7 +521,7 @@ second_ones(struct trial *trial, const struct trial_share *share,
 			trial_from(
 			    trial, after, &deviation[j], false, &outcome);
 			trial_count_outcome(
-			    trial, rank, &schedule, &outcome, stats);
+			    trial, rank, &schedule, &outcome, walk->stats);
 		}
 	}
 	boundary_free(&list);
@@ -518,22 +529,22 @@ second_ones(struct trial *trial, const struct trial_share *share,
 }
 
 static void
-each_two(struct trial *trial, const struct trial_share *share,
-    const struct runner_mark *mark, const struct deviation *deviation,
-    struct rank rank, struct stats *stats)
+each_two(struct walk *walk, const struct deviation *deviation)
 {
+	struct trial *trial = walk->trial;
 	struct outcome outcome;
 
-	runner_restore(trial->runner, mark);
+	runner_restore(trial->runner, walk->mark);
 	if (reach_and_inject(trial, deviation, false, &outcome))
-		second_ones(trial, share, deviation, rank, stats);
+		second_ones(walk, deviation);
 }
 
 void
 trial_two(struct trial *trial, const struct trial_share *share,
     struct stats *stats, uint32_t area)
 {
-	do_all(trial, share, each_two, stats, area);
+	walk_all(&(struct walk){
+	    trial, share, stats, { area, 0, 0 }, trial->begin, each_two });
 }
 
 void
