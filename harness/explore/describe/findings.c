@@ -87,7 +87,7 @@ describe_share(
 }
 
 static void
-tell(void *arg, const struct stats *stats_list, unsigned jobs)
+report_progress(void *arg, const struct stats *stats_list, unsigned jobs)
 {
 	const struct findings *findings = arg;
 	const struct campaign_options *options = &findings->campaign->options;
@@ -112,11 +112,11 @@ run_step(struct findings *findings, const char *step, workers_work work,
 	findings->step = step;
 	findings->total = total;
 	if (total != 0)
-		tell(findings, NULL, 0);
-	error = total == 0
-	    ? 0
-	    : workers_run(findings->campaign->options.jobs, work, tell,
-		  findings, unused, &findings->interrupted, err);
+		report_progress(findings, NULL, 0);
+	error = total == 0 ? 0
+			   : workers_run(findings->campaign->options.jobs, work,
+				 report_progress, findings, unused,
+				 &findings->interrupted, err);
 	free(unused);
 	return error;
 }

@@ -49,7 +49,7 @@ note_violations(struct explainer *explainer)
 }
 
 static void
-hear_event(void *arg, const struct event *event)
+on_event(void *arg, const struct event *event)
 {
 	struct explainer *explainer = arg;
 	struct machine *machine = runner_machine(explainer->runner);
@@ -61,7 +61,7 @@ hear_event(void *arg, const struct event *event)
 }
 
 static void
-hear_step(void *arg, const struct machine_step *step)
+on_step(void *arg, const struct machine_step *step)
 {
 	struct explainer *explainer = arg;
 
@@ -79,8 +79,8 @@ run_explained(struct campaign *campaign, const struct witness *witness,
 		    CHECK_NOT_RUN,
 		.must_run = witness->id == CHECK_NOT_RUN };
 	struct explainer *explainer = &run->explainer;
-	const struct runner_observer observer = { explainer, hear_event,
-		hear_step };
+	const struct runner_observer observer = { explainer, on_event,
+		on_step };
 	struct runner *runner;
 	struct trial trial;
 	struct tz_error err;

@@ -9,13 +9,13 @@
 
 #define FRAMES_MAX 32 /* nested functions of one CPU */
 
-struct teller {
+struct recorder {
 	struct runner *runner;
 	struct finding_timeline *timeline;
 	size_t event_room, span_room;
 	bool no_memory;
 	uint64_t idle[MACHINE_CPUS_MAX]; /* cycles minus instructions */
-	struct teller_cpu {
+	struct recorder_cpu {
 		unsigned depth;
 		/* indices of the functions on the call stack */
 		size_t span[FRAMES_MAX];
@@ -44,56 +44,57 @@ make_room(void **items, size_t count, size_t *room, size_t size)
 
 /* The start address of RIP's function, which identifies the function. */
 static uint64_t
-function_of(struct teller *teller, uint64_t rip)
+function_of(struct recorder *recorder, uint64_t rip)
 {
 	struct symbol_place place;
 
-	symbols_find(runner_symbols(teller->runner), rip, NULL, &place);
+	symbols_find(runner_symbols(recorder->runner), rip, NULL, &place);
 	return place.name != NULL ? rip - place.offset_bytes : rip;
 }
 
 static void
-leave_to(struct teller *teller, struct teller_cpu *cpu, unsigned depth,
+leave_to(struct recorder *recorder, struct recorder_cpu *cpu, unsigned depth,
     uint64_t cycles)
 {
 	while (cpu->depth > depth)
-		teller->timeline->span[cpu->span[--cpu->depth]].end_cycles =
+		recorder->timeline->span[cpu->span[--cpu->depth]].end_cycles =
 		    cycles;
 }
 
 static void
-hear_event(void *arg, const struct event *event)
+on_event(void *arg, const struct event *event)
 {
-	struct teller *teller = arg;
-	struct finding_timeline *timeline = teller->timeline;
+	struct recorder *recorder = arg;
+	struct finding_timeline *timeline = recorder->timeline;
 	void *items = timeline->event;
 
-	teller->idle[event->cpu] = event->cycles - event->insns;
+	recorder->idle[event->cpu] = event->cycles - event->insns;
 	/* In ring 3, all kernel functions have returned. */
 	if (event->kind == EVENT_CALL_BEGIN || event->kind == EVENT_CALL_END)
-		leave_to(teller, &teller->cpu[event->cpu], 0, event->cycles);
-	teller->no_memory |= !make_room(
-	    &items, timeline->event_count, &teller->event_room, sizeof(*event));
+		leave_to(
+		    recorder, &recorder->cpu[event->cpu], 0, event->cycles);
+	recorder->no_memory |= !make_room(&items, timeline->event_count,
+	    &recorder->event_room, sizeof(*event));
 	timeline->event = items;
-	if (!teller->no_memory)
+	if (!recorder->no_memory)
 		timeline->event[timeline->event_count++] = *event;
 }
 
 static void
-enter(struct teller *teller, const struct machine_step *step, uint64_t function,
-    uint64_t cycles)
+enter(struct recorder *recorder, const struct machine_step *step,
+    uint64_t function, uint64_t cycles)
 {
-	struct teller_cpu *cpu = &teller->cpu[step->cpu];
-	struct finding_timeline *timeline = teller->timeline;
+	struct recorder_cpu *cpu = &recorder->cpu[step->cpu];
+	struct finding_timeline *timeline = recorder->timeline;
 	void *items = timeline->span;
 	struct finding_span *span;
 
 	if (cpu->depth == FRAMES_MAX)
 		return;
-	teller->no_memory |= !make_room(
-	    &items, timeline->span_count, &teller->span_room, sizeof(*span));
+	recorder->no_memory |= !make_room(
+	    &items, timeline->span_count, &recorder->span_room, sizeof(*span));
 	timeline->span = items;
-	if (teller->no_memory)
+	if (recorder->no_memory)
 		return;
 	cpu->function[cpu->depth] = function;
 	cpu->span[cpu->depth] = timeline->span_count;
@@ -102,10 +103,10 @@ enter(struct teller *teller, const struct machine_step *step, uint64_t function,
 		.depth = (uint8_t)cpu->depth++,
 		.in_nmi = step->in_nmi,
 		.in_interrupt = step->in_nmi,
-		.driver = runner_in_driver(teller->runner, step->rip),
+		.driver = runner_in_driver(recorder->runner, step->rip),
 		.begin_cycles = cycles,
 		.end_cycles = cycles };
-	place_find(teller->runner, step->rip, &span->place);
+	place_find(recorder->runner, step->rip, &span->place);
 }
 
 /*
@@ -114,16 +115,16 @@ enter(struct teller *teller, const struct machine_step *step, uint64_t function,
  * that is still on the call stack, or calls it again at its first instruction.
  */
 static void
-hear_step(void *arg, const struct machine_step *step)
+on_step(void *arg, const struct machine_step *step)
 {
-	struct teller *teller = arg;
-	struct teller_cpu *cpu = &teller->cpu[step->cpu];
-	uint64_t function = function_of(teller, step->rip);
-	uint64_t cycles = step->insns + teller->idle[step->cpu];
+	struct recorder *recorder = arg;
+	struct recorder_cpu *cpu = &recorder->cpu[step->cpu];
+	uint64_t function = function_of(recorder, step->rip);
+	uint64_t cycles = step->insns + recorder->idle[step->cpu];
 	unsigned depth = cpu->depth;
 
 	if (step->cpl == 3) {
-		leave_to(teller, cpu, 0, cpu->last_cycles);
+		leave_to(recorder, cpu, 0, cpu->last_cycles);
 		return;
 	}
 	while (depth != 0 && cpu->function[depth - 1] != function)
@@ -132,31 +133,31 @@ hear_step(void *arg, const struct machine_step *step)
 	    cpu->last_cycles + 1 != cycles)
 		depth--; /* called again, not returned to */
 	if (depth == 0 && !step->in_nmi && cpu->in_nmi)
-		leave_to(teller, cpu, 0, cpu->last_cycles);
+		leave_to(recorder, cpu, 0, cpu->last_cycles);
 	if (depth != 0)
-		leave_to(teller, cpu, depth, cycles);
+		leave_to(recorder, cpu, depth, cycles);
 	else
-		enter(teller, step, function, cycles);
+		enter(recorder, step, function, cycles);
 	if (cpu->depth != 0)
-		teller->timeline->span[cpu->span[cpu->depth - 1]].end_cycles =
+		recorder->timeline->span[cpu->span[cpu->depth - 1]].end_cycles =
 		    cycles + 1;
 	cpu->last_cycles = cycles;
 	cpu->in_nmi = step->in_nmi;
 }
 
 static void
-close_spans(struct teller *teller)
+close_spans(struct recorder *recorder)
 {
 	for (unsigned i = 0; i < MACHINE_CPUS_MAX; i++)
-		leave_to(
-		    teller, &teller->cpu[i], 0, teller->cpu[i].last_cycles + 1);
+		leave_to(recorder, &recorder->cpu[i], 0,
+		    recorder->cpu[i].last_cycles + 1);
 }
 
 /* Sets the instruction of each event that has one. */
 static void
-place_events(struct teller *teller)
+place_events(struct recorder *recorder)
 {
-	struct finding_timeline *timeline = teller->timeline;
+	struct finding_timeline *timeline = recorder->timeline;
 
 	timeline->event_place = calloc(
 	    timeline->event_count + 1, sizeof(*timeline->event_place));
@@ -169,19 +170,20 @@ place_events(struct teller *teller)
 
 		for (unsigned j = 0; j < 3; j++) {
 			if (strcmp(info->arg[j], "rip") == 0 && value[j] != 0)
-				place_find(teller->runner, value[j],
+				place_find(recorder->runner, value[j],
 				    &timeline->event_place[i]);
 		}
 	}
 }
 
-/* Runs TOKEN once, observed by TELLER. */
+/* Runs TOKEN once, observed by RECORDER. */
 static int
-tell(struct campaign *campaign, const char *text, struct teller *teller,
-    enum machine_stepping stepping, struct tz_error *err)
+run_token(struct campaign *campaign, const char *text,
+    struct recorder *recorder, enum machine_stepping stepping,
+    struct tz_error *err)
 {
-	const struct runner_observer observer = { teller, hear_event,
-		stepping == STEPPING_NONE ? NULL : hear_step };
+	const struct runner_observer observer = { recorder, on_event,
+		stepping == STEPPING_NONE ? NULL : on_step };
 	struct campaign_entry entry;
 	struct replayed replayed;
 	struct token token;
@@ -193,37 +195,37 @@ tell(struct campaign *campaign, const char *text, struct teller *teller,
 		    err);
 	if (error == 0)
 		error = campaign_entry_runner(
-		    campaign, &entry, &teller->runner, err);
+		    campaign, &entry, &recorder->runner, err);
 	if (error == 0)
 		error = replay_token(campaign->runner_pool,
 		    build_cache_manifest(campaign->build_cache), &token,
-		    &observer, stepping, &replayed, &teller->runner, err);
-	if (error == 0 && teller->no_memory)
+		    &observer, stepping, &replayed, &recorder->runner, err);
+	if (error == 0 && recorder->no_memory)
 		error = tz_error(err, TZ_EIO, "out of memory");
 	return error;
 }
 
 /* Makes a timeline of the run of TEXT, a token; to be freed after success only. */
 static int
-tell_story(struct campaign *campaign, const char *text,
+record_run(struct campaign *campaign, const char *text,
     enum machine_stepping stepping, struct finding_timeline *timeline,
     struct tz_error *err)
 {
-	struct teller *teller = calloc(1, sizeof(*teller));
+	struct recorder *recorder = calloc(1, sizeof(*recorder));
 	int error;
 
 	*timeline = (struct finding_timeline){ .cpu_count = 0 };
-	if (teller == NULL)
+	if (recorder == NULL)
 		return tz_error(err, TZ_EIO, "out of memory");
-	teller->timeline = timeline;
-	error = tell(campaign, text, teller, stepping, err);
+	recorder->timeline = timeline;
+	error = run_token(campaign, text, recorder, stepping, err);
 	if (error == 0) {
-		close_spans(teller);
-		place_events(teller);
-		timeline->cpu_count = runner_cpus(teller->runner);
-		timeline->console = strdup(runner_console(teller->runner));
+		close_spans(recorder);
+		place_events(recorder);
+		timeline->cpu_count = runner_cpus(recorder->runner);
+		timeline->console = strdup(runner_console(recorder->runner));
 	}
-	free(teller);
+	free(recorder);
 	if (error != 0)
 		finding_timeline_free(timeline);
 	return error;
@@ -231,7 +233,7 @@ tell_story(struct campaign *campaign, const char *text,
 
 /* Records only the events of the nearest passing run. */
 static int
-tell_passing(struct campaign *campaign, const struct finding *finding,
+record_passing(struct campaign *campaign, const struct finding *finding,
     struct finding_timeline *timeline, struct tz_error *err)
 {
 	struct finding_timeline passing;
@@ -239,7 +241,7 @@ tell_passing(struct campaign *campaign, const struct finding *finding,
 
 	if (finding->passing[0] == '\0')
 		return 0;
-	error = tell_story(
+	error = record_run(
 	    campaign, finding->passing, STEPPING_NONE, &passing, err);
 	if (error != 0)
 		return error;
@@ -254,7 +256,7 @@ int
 timeline_make_events(struct campaign *campaign, const struct finding *finding,
     struct finding_timeline *timeline, struct tz_error *err)
 {
-	return tell_story(
+	return record_run(
 	    campaign, finding->token, STEPPING_NONE, timeline, err);
 }
 
@@ -263,14 +265,14 @@ timeline_make(struct campaign *campaign, const struct finding *finding,
     struct failure_window *known, struct finding_timeline *timeline,
     struct tz_error *err)
 {
-	int error = tell_story(
+	int error = record_run(
 	    campaign, finding->token, STEPPING_WATCHED, timeline, err);
 
 	if (error != 0)
 		return error;
 	error = failure_window_ticks(campaign, finding, known, timeline, err);
 	if (error == 0)
-		error = tell_passing(campaign, finding, timeline, err);
+		error = record_passing(campaign, finding, timeline, err);
 	if (error != 0)
 		finding_timeline_free(timeline);
 	return error;

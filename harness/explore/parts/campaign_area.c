@@ -67,7 +67,7 @@ decode_base(struct campaign *campaign, uint32_t number, struct trial *place)
 }
 
 static int
-tell_reached(struct campaign *campaign, const struct campaign_entry *entry,
+report_reached(struct campaign *campaign, const struct campaign_entry *entry,
     struct tz_error *err)
 {
 	struct runner *runner;
@@ -105,7 +105,7 @@ campaign_area_survey(
 	trial_close(&place);
 	return campaign->options.reached == NULL
 	    ? 0
-	    : tell_reached(campaign, &campaign->entries.at[area->entry], err);
+	    : report_reached(campaign, &campaign->entries.at[area->entry], err);
 }
 
 /* Areas that are run in one part. */

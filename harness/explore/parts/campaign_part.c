@@ -42,11 +42,11 @@ do_work(
 }
 
 static void
-tell_progress(void *arg, const struct stats *stats_list, unsigned jobs)
+report_progress(void *arg, const struct stats *stats_list, unsigned jobs)
 {
 	const struct part *part = arg;
 
-	campaign_progress_tell(part->campaign, part->name, stats_list, jobs);
+	campaign_progress_report(part->campaign, part->name, stats_list, jobs);
 }
 
 int
@@ -58,10 +58,10 @@ campaign_part_run(struct campaign *campaign, const char *name,
 	struct part part = { campaign, name, work, arg };
 	int error = 0;
 
-	tell_progress(&part, NULL, 0);
+	report_progress(&part, NULL, 0);
 	parts->count++;
 	if (!campaign_part_is_resuming(campaign))
-		error = workers_run(options->jobs, do_work, tell_progress,
+		error = workers_run(options->jobs, do_work, report_progress,
 		    &part, campaign->stats, &parts->interrupted, err);
 	else if (parts->count == options->resume->parts)
 		*campaign->stats = options->resume->stats;

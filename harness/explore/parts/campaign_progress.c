@@ -22,7 +22,7 @@ campaign_progress_ended(const struct campaign *campaign, size_t area)
 }
 
 void
-campaign_progress_tell(const struct campaign *campaign, const char *part,
+campaign_progress_report(const struct campaign *campaign, const char *part,
     const struct stats *stats_list, unsigned jobs)
 {
 	const struct campaign_options *options = &campaign->options;

@@ -15,7 +15,7 @@ bool campaign_progress_ended(const struct campaign *campaign, size_t area);
  * Calls the progress function of CAMPAIGN, if there is one, while PART runs; STATS_LIST
  * of JOBS workers is not joined yet.
  */
-void campaign_progress_tell(const struct campaign *campaign, const char *part,
+void campaign_progress_report(const struct campaign *campaign, const char *part,
     const struct stats *stats_list, unsigned jobs);
 
 #endif

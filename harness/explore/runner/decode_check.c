@@ -25,7 +25,7 @@ struct decode_check {
 };
 
 static void
-hear_event(void *arg, const struct event *event)
+on_event(void *arg, const struct event *event)
 {
 	struct decode_check *check = arg;
 
@@ -35,7 +35,7 @@ hear_event(void *arg, const struct event *event)
 }
 
 static void
-hear_step(void *arg, const struct machine_step *step)
+on_step(void *arg, const struct machine_step *step)
 {
 	struct decode_check *check = arg;
 
@@ -169,7 +169,7 @@ decode_check_begin(struct runner *runner,
     const struct runner_observer *observer, enum machine_stepping stepping)
 {
 	struct decode_check *check = calloc(1, sizeof(*check));
-	const struct runner_observer both = { check, hear_event, hear_step };
+	const struct runner_observer both = { check, on_event, on_step };
 
 	if (check == NULL)
 		return NULL;

@@ -319,7 +319,7 @@ add_novel(struct corpus *corpus, size_t index)
 
 /* Calls .reached, if set, with the code that an item reached. */
 static void
-tell_reached(struct corpus *corpus, size_t index)
+report_reached(struct corpus *corpus, size_t index)
 {
 	const struct campaign_options *options = &corpus->campaign->options;
 	const struct campaign_entry *item = &corpus->items->at[index];
@@ -342,7 +342,7 @@ is_novel(struct corpus *corpus, size_t index)
 
 	if (!reach->ran)
 		return false;
-	tell_reached(corpus, index);
+	report_reached(corpus, index);
 	corpus->reached.results[bit / 8] |= (uint8_t)(1u << bit % 8);
 	for (size_t i = 0; i < REACH_BYTES; i++) {
 		is_new |= (reach->reach.code[i] & ~corpus->reached.code[i]) !=
