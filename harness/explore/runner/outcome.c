@@ -98,6 +98,7 @@ void
 outcome_read(struct runner *runner, struct outcome *outcome)
 {
 	const struct check *check = runner_check(runner);
+	const struct runner_report *report = runner_report(runner);
 
 	*outcome = (struct outcome){ .how = OUTCOME_WHOLE,
 		.end = runner_result(runner)->end };
@@ -106,8 +107,10 @@ outcome_read(struct runner *runner, struct outcome *outcome)
 	for (unsigned i = 0; i < REASON_COUNT; i++)
 		outcome->unjudged[i] |= check_unjudged(
 		    check, (enum check_reason)i);
-	runner_report(runner, &outcome->results, &outcome->reports,
-	    &outcome->failed, &outcome->faulty);
+	outcome->results = report->results;
+	outcome->reports = report->reports;
+	outcome->failed = report->failed;
+	outcome->faulty = report->fault.step;
 }
 
 /* Checks an operation that succeeded although a kernel function failed. */
@@ -120,7 +123,7 @@ judge_silence(
 		.id = CHECK_FAULT_SILENT,
 		.step = (uint16_t)(outcome->faulty - 1),
 		.stream = CHECK_NO_STREAM,
-		.site = runner_failed_site(runner),
+		.site = runner_report(runner)->fault.site,
 	};
 
 	if (outcome->faulty == 0 ||
@@ -164,8 +167,11 @@ void
 outcome_judge_fault(
     struct runner *runner, struct outcome *outcome, const struct outcome *base)
 {
-	if (outcome->end == MACHINE_PANIC ? runner_framework_failed(runner)
-					  : runner_function_failed(runner))
+	const struct runner_report *report = runner_report(runner);
+
+	if (outcome->end == MACHINE_PANIC
+		? report->fault.framework && !report->fault.driver
+		: report->fault.framework || report->fault.driver)
 		drop_framework(outcome, base);
 	judge_silence(runner, outcome, base);
 }

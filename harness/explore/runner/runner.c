@@ -18,6 +18,7 @@
 struct runner_mark {
 	struct machine_snapshot *machine;
 	struct runner_progress now;
+	struct runner_operations operations;
 	char check[]; /* check_size() bytes */
 };
 
@@ -250,7 +251,7 @@ run_slices(struct runner *runner)
 	bool waits = false;
 
 	do {
-		uint64_t calls = runner->now.operations.calls;
+		uint64_t calls = runner->operations.calls;
 
 		end = insns_done(runner) + SLICE_INSNS;
 		if (end > limit)
@@ -258,8 +259,7 @@ run_slices(struct runner *runner)
 		machine_run(runner->machine, end, &runner->control.result);
 		if (runner->control.result.end != MACHINE_LIMIT)
 			return false;
-		waits = (end == limit ||
-			    runner->now.operations.calls == calls) &&
+		waits = (end == limit || runner->operations.calls == calls) &&
 		    will_recur(runner);
 	} while (!waits && !runner_is_cut(runner) && end < limit);
 	return waits;
@@ -329,7 +329,8 @@ runner_points(struct runner *runner, bool on)
 uint64_t
 runner_hash(struct runner *runner)
 {
-	const struct runner_operations *now = &runner->now.operations;
+	const struct runner_operations *now = &runner->operations;
+	const struct runner_report *report = &now->report;
 	/*
 	 * The driver's reports so far are part of the outcome, and an outcome is also
 	 * judged by which call failed and which module made it.
@@ -338,11 +339,12 @@ runner_hash(struct runner *runner)
 		machine_hash(
 		    runner->machine, check_trace_frames(runner->check)),
 		check_hash(runner->check),
-		now->failed,
-		(uint64_t)now->reports << 8 | (uint64_t)now->fault.step << 2 |
-		    (uint64_t)now->fault.driver << 1 |
-		    (uint64_t)now->fault.framework,
-		now->fault.site.rip,
+		report->failed,
+		(uint64_t)report->reports << 8 |
+		    (uint64_t)report->fault.step << 2 |
+		    (uint64_t)report->fault.driver << 1 |
+		    (uint64_t)report->fault.framework,
+		report->fault.site.rip,
 		/* Later values that are expected depend on this, too. */
 		(uint64_t)now->configuring << 16 |
 		    (uint64_t)now->configured << 8 | now->mixed,
@@ -371,6 +373,7 @@ runner_save(struct runner *runner)
 	if (mark == NULL)
 		return NULL;
 	mark->now = runner->now;
+	mark->operations = runner->operations;
 	mark->machine = machine_snapshot_take(runner->machine, &err);
 	if (mark->machine == NULL) {
 		free(mark);
@@ -386,6 +389,7 @@ runner_restore(struct runner *runner, const struct runner_mark *mark)
 	machine_snapshot_apply(runner->machine, mark->machine);
 	check_restore(runner->check, mark->check);
 	runner->now = mark->now;
+	runner->operations = mark->operations;
 }
 
 void
@@ -439,34 +443,10 @@ runner_counts(const struct runner *runner, struct runner_counts *counts)
 	}
 }
 
-void
-runner_report(const struct runner *runner, uint64_t *results, unsigned *reports,
-    uint64_t *failed, unsigned *faulty)
+const struct runner_report *
+runner_report(const struct runner *runner)
 {
-	*results = runner->now.operations.results;
-	*reports = runner->now.operations.reports;
-	*failed = runner->now.operations.failed;
-	*faulty = (unsigned)runner->now.operations.fault.step;
-}
-
-bool
-runner_function_failed(const struct runner *runner)
-{
-	return runner->now.operations.fault.framework ||
-	    runner->now.operations.fault.driver;
-}
-
-bool
-runner_framework_failed(const struct runner *runner)
-{
-	return runner->now.operations.fault.framework &&
-	    !runner->now.operations.fault.driver;
-}
-
-struct check_site
-runner_failed_site(const struct runner *runner)
-{
-	return runner->now.operations.fault.site;
+	return &runner->operations.report;
 }
 
 bool

@@ -116,21 +116,22 @@ struct runner_counts {
 };
 void runner_counts(const struct runner *runner, struct runner_counts *counts);
 
-/*
- * RESULTS: a hash of what the operations returned.  REPORTS: how often the driver
- * reported a loss or an error: LOST, or an operation that failed.  FAILED: which
- * operations failed, one bit each.  FAULTY: the operation in which a kernel function
- * was made to fail, plus 1.
- */
-void runner_report(const struct runner *runner, uint64_t *results,
-    unsigned *reports, uint64_t *failed, unsigned *faulty);
+/* What the operations of the run have returned. */
+struct runner_report {
+	uint64_t results; /* hash of what they returned */
+	/* how often the driver reported a loss or an error: LOST, or an operation
+	 * that failed */
+	unsigned reports;
+	uint64_t failed; /* operations that failed, one bit each */
+	/* Kernel functions that were made to fail. */
+	struct {
+		unsigned step;          /* operation of the first one, plus 1 */
+		bool driver, framework; /* which module had called one */
+		struct check_site site; /* the driver's first call; 0: none */
+	} fault;
+};
+const struct runner_report *runner_report(const struct runner *runner);
 
-/* True if a call was made to fail. */
-bool runner_function_failed(const struct runner *runner);
-/* True if such calls were made only by modules other than the driver. */
-bool runner_framework_failed(const struct runner *runner);
-/* The driver's first call that was made to fail; 0: none. */
-struct check_site runner_failed_site(const struct runner *runner);
 /* The name of operation STEP of the sequence; "": no such step. */
 const char *runner_step_name(const struct runner *runner, unsigned step);
 

@@ -35,10 +35,8 @@ struct runner_start {
 
 /* runner_operations.c: the operations of a run, as far as they began or ended. */
 struct runner_operations {
-	uint64_t calls;   /* operations that began or ended */
-	uint64_t results; /* hash of what the operations returned */
-	unsigned reports; /* losses, and operations that returned an error */
-	uint64_t failed;  /* operations that returned an error, one bit each */
+	struct runner_report report;
+	uint64_t calls; /* operations that began or ended */
 	/* operation that runs on the CPU, plus 1 */
 	uint8_t step[MACHINE_CPUS_MAX];
 	uint8_t configuring; /* operations in progress that may configure */
@@ -54,15 +52,9 @@ struct runner_operations {
 		/* IA32_RTIT_STATUS when TraceEn was cleared */
 		uint64_t status;
 	} traced[MACHINE_CPUS_MAX];
-	/* Kernel functions that were made to fail. */
-	struct {
-		uint8_t step;           /* operation of the first one, plus 1 */
-		bool driver, framework; /* which module had called one */
-		struct check_site site; /* the first one of the driver */
-	} fault;
 };
 
-/* runner.c: the state that a mark saves in addition to machine and monitors. */
+/* runner.c: how far a run is, and how. */
 struct runner_progress {
 	uint64_t events, points;
 	enum {
@@ -73,7 +65,6 @@ struct runner_progress {
 	bool over;
 	bool ran_driver; /* driver code was executed */
 	unsigned console_bytes;
-	struct runner_operations operations;
 };
 
 /* runner.c: what the machine is run for, and why it stopped. */
@@ -116,6 +107,7 @@ struct runner {
 	struct runner_settings settings;
 	struct sequence sequence;
 	struct runner_progress now;
+	struct runner_operations operations;
 	struct runner_control control;
 	bool timed; /* runner_take_timed() */
 	char console[CONSOLE_BYTES];

@@ -9,6 +9,20 @@
 #include "harness/explore/runner/runner_internal.h"
 #include "harness/explore/runner/support.h"
 
+static unsigned
+flags_of(const struct runner *runner, unsigned step)
+{
+	return sequence_flags(
+	    runner->build_cache->manifest, &runner->sequence, step);
+}
+
+static unsigned
+context_of(const struct runner *runner, unsigned step)
+{
+	return sequence_context(
+	    runner->build_cache->manifest, &runner->sequence, step);
+}
+
 /*
  * A configuration is valid once accepted; until then either the old or the new one may
  * be in use.  If two operations configure at the same time, the result is unknown.
@@ -16,11 +30,10 @@
 static void
 note_configuring(struct runner *runner, unsigned step)
 {
-	unsigned context = sequence_context(
-	    runner->build_cache->manifest, &runner->sequence, step);
+	unsigned context = context_of(runner, step);
 
-	if (runner->now.operations.configuring++ != 0)
-		runner->now.operations.configured = 0;
+	if (runner->operations.configuring++ != 0)
+		runner->operations.configured = 0;
 	check_configured(runner->check, 0, NULL, 0);
 	if (context != 0)
 		check_configured(runner->check, context, NULL, 0);
@@ -30,14 +43,10 @@ note_configuring(struct runner *runner, unsigned step)
 static unsigned
 find_configured(struct runner *runner, unsigned context, unsigned step)
 {
-	const struct manifest *manifest = runner->build_cache->manifest;
-	const struct sequence *sequence = &runner->sequence;
-
 	for (unsigned i = step + 1; i-- > 0;) {
-		if ((sequence_flags(manifest, sequence, i) &
-			MANIFEST_CONFIGURES) != 0 &&
-		    sequence_context(manifest, sequence, i) == context &&
-		    (runner->now.operations.failed >> i & 1) == 0)
+		if ((flags_of(runner, i) & MANIFEST_CONFIGURES) != 0 &&
+		    context_of(runner, i) == context &&
+		    (runner->operations.report.failed >> i & 1) == 0)
 			return i + 1;
 	}
 	return 0;
@@ -53,8 +62,8 @@ note_configured(struct runner *runner, unsigned step, bool accepted)
 	const struct manifest *manifest = runner->build_cache->manifest;
 	const struct sequence *sequence = &runner->sequence;
 	struct check_expect expect[CHECK_EXPECT_MAX];
-	struct runner_operations *now = &runner->now.operations;
-	unsigned context = sequence_context(manifest, sequence, step);
+	struct runner_operations *now = &runner->operations;
+	unsigned context = context_of(runner, step);
 	unsigned own;
 	int rows;
 
@@ -90,11 +99,11 @@ note_trace(struct runner *runner, const struct event *event)
 	struct machine_pt pt;
 
 	if (event->kind == EVENT_OUTPUT) {
-		runner->now.operations.traced[event->cpu].written += event->b;
+		runner->operations.traced[event->cpu].written += event->b;
 		return;
 	}
 	machine_pt(runner->machine, event->cpu, &pt);
-	runner->now.operations.traced[event->cpu].status = pt.status;
+	runner->operations.traced[event->cpu].status = pt.status;
 }
 
 /* Keeps the state of the last traced session, until an operation changes it. */
@@ -102,12 +111,12 @@ static void
 note_session(struct runner *runner, unsigned flags)
 {
 	if (flags & MANIFEST_STARTS)
-		memset(runner->now.operations.traced, 0,
-		    sizeof(runner->now.operations.traced));
+		memset(runner->operations.traced, 0,
+		    sizeof(runner->operations.traced));
 	if (flags & MANIFEST_STARTS ||
-	    (runner->now.operations.session == SESSION_STOPPED &&
+	    (runner->operations.session == SESSION_STOPPED &&
 		flags & MANIFEST_CHANGES))
-		runner->now.operations.session = SESSION_UNKNOWN;
+		runner->operations.session = SESSION_UNKNOWN;
 }
 
 /* An operation begins: applies what the manifest says about it. */
@@ -119,9 +128,8 @@ note_call_begin(struct runner *runner, const struct event *event)
 
 	if (step >= runner->sequence.count)
 		return;
-	runner->now.operations.step[event->cpu] = (uint8_t)(step + 1);
-	flags = sequence_flags(
-	    runner->build_cache->manifest, &runner->sequence, step);
+	runner->operations.step[event->cpu] = (uint8_t)(step + 1);
+	flags = flags_of(runner, step);
 	note_session(runner, flags);
 	if (flags & MANIFEST_CONFIGURES)
 		note_configuring(runner, step);
@@ -135,30 +143,28 @@ note_call_begin(struct runner *runner, const struct event *event)
 static void
 note_failure(struct runner *runner, const struct event *event)
 {
-	struct runner_operations *now = &runner->now.operations;
+	struct runner_report *report = &runner->operations.report;
 
-	if (now->fault.step == 0)
-		now->fault.step = now->step[event->cpu];
-	if (now->fault.site.rip == 0)
-		now->fault.site = runner_code_site(runner, event->cpu);
+	if (report->fault.step == 0)
+		report->fault.step = runner->operations.step[event->cpu];
+	if (report->fault.site.rip == 0)
+		report->fault.site = runner_code_site(runner, event->cpu);
 	if (runner_in_driver(runner, event->b))
-		now->fault.driver = true;
+		report->fault.driver = true;
 	else
-		now->fault.framework = true;
+		report->fault.framework = true;
 }
 
 /* A buffer is mapped; the operation that maps it determines the context. */
 static void
 note_buffer(struct runner *runner, const struct event *event)
 {
-	unsigned step = runner->now.operations.step[event->cpu];
+	unsigned step = runner->operations.step[event->cpu];
 
 	if (event->a < MACHINE_CPUS_MAX)
-		runner->now.operations.started_cpus |= 1u << event->a;
+		runner->operations.started_cpus |= 1u << event->a;
 	check_named(runner->check, event->a,
-	    step == 0 ? 0
-		      : sequence_context(runner->build_cache->manifest,
-			    &runner->sequence, step - 1));
+	    step == 0 ? 0 : context_of(runner, step - 1));
 }
 
 /*
@@ -180,19 +186,19 @@ note_answer(struct runner *runner, unsigned step, int64_t result)
 	if (refused != NULL && result >= 0)
 		check_answered_wrongly(runner->check, true, name, refused);
 	else if (support == SUPPORT_NONE && result >= 0 &&
-	    (sequence_flags(manifest, sequence, step) & MANIFEST_REFUSES)) {
+	    (flags_of(runner, step) & MANIFEST_REFUSES)) {
 		snprintf(text, sizeof(text), "%s on these CPUs", field);
 		check_answered_wrongly(runner->check, true, name, text);
 	}
 	guard = sequence_guard(
-	    manifest, sequence, step, runner->now.operations.failed);
+	    manifest, sequence, step, runner->operations.report.failed);
 	if (guard != NULL && result >= 0 &&
 	    runner->now.deviated == DEVIATED_NOT)
 		check_answered_unguarded(runner->check, name, guard);
 	/* After an operation that failed, later ones may fail, too. */
 	if (result >= 0 || runner->now.deviated != DEVIATED_NOT ||
 	    support != SUPPORT_ALL ||
-	    (runner->now.operations.failed & (TZ_BIT(step) - 1)) != 0 ||
+	    (runner->operations.report.failed & (TZ_BIT(step) - 1)) != 0 ||
 	    !sequence_succeeds(
 		manifest, sequence, runner->cpus, runner->boot_settings, step))
 		return;
@@ -226,7 +232,7 @@ right_answer(struct runner *runner, unsigned step,
     const struct manifest_answer *answer, uint64_t *right)
 {
 	unsigned cpu = answer->instance;
-	bool stopped = runner->now.operations.session == SESSION_STOPPED &&
+	bool stopped = runner->operations.session == SESSION_STOPPED &&
 	    runner->now.deviated != DEVIATED_FAULT && cpu < runner->cpus;
 	uint64_t per;
 
@@ -237,10 +243,10 @@ right_answer(struct runner *runner, unsigned step,
 		*right = answer->number;
 		return true;
 	case ANSWER_STATUS:
-		*right = runner->now.operations.traced[cpu].status;
+		*right = runner->operations.traced[cpu].status;
 		return stopped;
 	case ANSWER_WRITTEN:
-		*right = runner->now.operations.traced[cpu].written;
+		*right = runner->operations.traced[cpu].written;
 		if (answer->per == 0)
 			return stopped;
 		per = filled_in(runner, step, answer->per, 8);
@@ -266,7 +272,7 @@ note_filled_in(struct runner *runner, unsigned step)
 	uint64_t right;
 
 	for (unsigned i = 0; sequence_answer(manifest, sequence, step,
-		 runner->now.operations.failed, runner->cpus, i, &answer);
+		 runner->operations.report.failed, runner->cpus, i, &answer);
 	     i++) {
 		if (!right_answer(runner, step, &answer, &right))
 			continue;
@@ -283,35 +289,34 @@ note_filled_in(struct runner *runner, unsigned step)
 static void
 note_call_end(struct runner *runner, const struct event *event)
 {
-	const struct manifest *manifest = runner->build_cache->manifest;
+	struct runner_report *report = &runner->operations.report;
+	int64_t result = (int64_t)event->c;
 	unsigned step = (unsigned)event->a;
 	unsigned flags;
 
-	runner->now.operations.results = (runner->now.operations.results ^
-					     event->a << 56 ^
-					     (event->c & 0xffffff)) *
+	report->results = (report->results ^ event->a << 56 ^
+			      (event->c & 0xffffff)) *
 	    UINT64_C(0x100000001b3);
-	runner->now.operations.reports += (int64_t)event->c < 0;
-	runner->now.operations.step[event->cpu] = 0;
-	if ((int64_t)event->c < 0 && step < 64)
-		runner->now.operations.failed |= TZ_BIT(step);
+	report->reports += result < 0;
+	runner->operations.step[event->cpu] = 0;
+	if (result < 0 && step < 64)
+		report->failed |= TZ_BIT(step);
 	if (step >= runner->sequence.count)
 		return;
-	note_answer(runner, step, (int64_t)event->c);
-	flags = sequence_flags(manifest, &runner->sequence, step);
+	note_answer(runner, step, result);
+	flags = flags_of(runner, step);
 	if (flags & MANIFEST_CONFIGURES)
-		note_configured(runner, step, (int64_t)event->c >= 0);
-	if ((int64_t)event->c < 0)
+		note_configured(runner, step, result >= 0);
+	if (result < 0)
 		return;
 	note_filled_in(runner, step);
 	if (flags & MANIFEST_STARTS) {
-		runner->now.operations.session = SESSION_STARTED;
-		check_started(
-		    runner->check, runner->now.operations.started_cpus);
+		runner->operations.session = SESSION_STARTED;
+		check_started(runner->check, runner->operations.started_cpus);
 	}
 	if (flags & MANIFEST_STOPS) {
-		if (runner->now.operations.session == SESSION_STARTED)
-			runner->now.operations.session = SESSION_STOPPED;
+		if (runner->operations.session == SESSION_STARTED)
+			runner->operations.session = SESSION_STOPPED;
 		check_stopped(runner->check, UINT32_MAX);
 	}
 	if (flags & MANIFEST_COLLECTS)
@@ -325,11 +330,11 @@ runner_operations_note(struct runner *runner, const struct event *event)
 {
 	switch (event->kind) {
 	case EVENT_CALL_BEGIN:
-		runner->now.operations.calls++;
+		runner->operations.calls++;
 		note_call_begin(runner, event);
 		return;
 	case EVENT_CALL_END:
-		runner->now.operations.calls++;
+		runner->operations.calls++;
 		note_call_end(runner, event);
 		return;
 	case EVENT_POINT:
@@ -337,7 +342,7 @@ runner_operations_note(struct runner *runner, const struct event *event)
 			note_failure(runner, event);
 		return;
 	case EVENT_LOST:
-		runner->now.operations.reports++;
+		runner->operations.report.reports++;
 		return;
 	case EVENT_BUFFER:
 		note_buffer(runner, event);
