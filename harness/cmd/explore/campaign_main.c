@@ -3,7 +3,7 @@
  */
 #include "harness/cmd/cmd.h"
 #include "harness/cmd/explore/campaign_options.h"
-#include "harness/explore/parts/campaign_progress.h"
+#include "harness/explore/parts/campaign_part.h"
 
 /*
  * True if AREA belongs to the requested depth: all schedules with up to that many
@@ -34,7 +34,7 @@ is_exhaustive(const struct campaign *campaign)
 			continue;
 		asked++;
 		if (area->keep < TRIAL_KEEP_ALL || area->each_max != 0 ||
-		    !campaign_progress_ended(campaign, i))
+		    !campaign_part_ended(campaign, i))
 			return false;
 	}
 	return asked != 0 && !campaign->stats->overflow;

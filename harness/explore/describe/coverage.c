@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "harness/explore/parts/campaign_progress.h"
+#include "harness/explore/parts/campaign_part.h"
 #include "harness/explore/search/concurrent.h"
 #include "harness/explore/search/corpus.h"
 
@@ -235,7 +235,7 @@ coverage_fill(const struct campaign *campaign, struct finding_summary *summary)
 		line->base_fails |= base_of(campaign, i)->base_fails != 0;
 		line->base_unjudged |= base_of(campaign, i)->base_unjudged != 0;
 		/* If areas share a line, it describes the least complete of them. */
-		if (!campaign_progress_ended(campaign, i)) {
+		if (!campaign_part_ended(campaign, i)) {
 			line->cut = true;
 			snprintf(line->how, sizeof(line->how), "%s",
 			    cut_reason(campaign));

@@ -85,9 +85,9 @@ report_reached(struct campaign *campaign, const struct campaign_entry *entry,
 
 int
 campaign_area_survey(
-    struct campaign *campaign, uint32_t number, struct tz_error *err)
+    struct campaign *campaign, struct campaign_area *area, struct tz_error *err)
 {
-	struct campaign_area *area = &campaign->area[number];
+	uint32_t number = (uint32_t)(area - campaign->area);
 	const struct rank rank = { number, 0, 0 };
 	const struct schedule none = { .count = 0 };
 	struct trial place;

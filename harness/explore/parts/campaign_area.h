@@ -12,11 +12,11 @@ struct campaign_area *campaign_area_add(
     struct campaign *campaign, enum area_kind kind, uint32_t entry);
 
 /*
- * Runs the default schedule of the area's entry and fills in its counts.  Errors as of
+ * Runs the default schedule of AREA's entry and fills in its counts.  Errors as of
  * campaign_entry_runner() and trial_open().
  */
-int campaign_area_survey(
-    struct campaign *campaign, uint32_t area, struct tz_error *err);
+int campaign_area_survey(struct campaign *campaign, struct campaign_area *area,
+    struct tz_error *err);
 
 /* Areas [BEGIN, END), and which of their schedules to run; NAME is for progress. */
 struct campaign_areas {

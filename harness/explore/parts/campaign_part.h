@@ -1,6 +1,8 @@
 /*
  * The parts of a campaign, which run one after another, each in all jobs.  After each
- * one, the campaign can end, or be resumed from.
+ * one, the campaign can end, or be resumed from.  Progress is one count of schedules
+ * over all parts; a part that has not begun is counted by its budget, so the total
+ * decreases if the part turns out to be smaller.
  */
 #ifndef TOPAZ_HARNESS_EXPLORE_PARTS_CAMPAIGN_PART_H
 #define TOPAZ_HARNESS_EXPLORE_PARTS_CAMPAIGN_PART_H
@@ -15,6 +17,9 @@
  */
 int campaign_part_run(struct campaign *campaign, const char *name,
     workers_work work, void *arg, struct tz_error *err);
+
+/* True if AREA finished; false if it was interrupted. */
+bool campaign_part_ended(const struct campaign *campaign, size_t area);
 
 /* The user requested an end: no new part begins. */
 void campaign_part_interrupt(struct campaign *campaign);

@@ -34,7 +34,7 @@ struct campaign_options {
 	/* with .faults: each point, regardless of the budget */
 	bool each_point;
 	/*
-	 * Reports progress in schedules of all parts (campaign_progress.h), and then of
+	 * Reports progress in schedules of all parts (campaign_part.h), and then of
 	 * the description of findings; NULL: no reports.
 	 */
 	void (*progress)(void *arg, const char *what, uint64_t done,
@@ -87,7 +87,7 @@ struct campaign_area {
 	/* fraction selected, of TRIAL_KEEP_ALL; AREA_TWO: of the first deviations */
 	uint64_t keep;
 	uint64_t each_max; /* AREA_TWO: after each of them; 0: all */
-	/* for campaign_progress.h; 0: the selected part of .total */
+	/* for progress; 0: the selected part of .total */
 	uint64_t expected;
 	uint32_t kinds;   /* of the first deviation */
 	unsigned changes; /* AREA_RANDOM */

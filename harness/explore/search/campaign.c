@@ -118,8 +118,7 @@ survey_entries(struct campaign *campaign, uint64_t budget, struct tz_error *err)
 
 		if (area == NULL)
 			return tz_error(err, TZ_EUSAGE, "too many scenarios");
-		error = campaign_area_survey(
-		    campaign, (uint32_t)campaign->area_count - 1, err);
+		error = campaign_area_survey(campaign, area, err);
 		total += area->total;
 	}
 	for (uint32_t i = 0; total > budget && i < campaign->area_count; i++)
@@ -187,8 +186,7 @@ explore_novel(struct campaign *campaign, const struct effort_parts *parts,
 		area = campaign_area_add(campaign, AREA_ONE, (uint32_t)entry);
 		if (area == NULL)
 			break;
-		error = campaign_area_survey(
-		    campaign, (uint32_t)campaign->area_count - 1, err);
+		error = campaign_area_survey(campaign, area, err);
 		if (area->total > parts->novel_each)
 			area->keep = TRIAL_KEEP_ALL / area->total *
 			    parts->novel_each;

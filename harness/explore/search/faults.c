@@ -107,8 +107,7 @@ add_deviation_areas(struct campaign *campaign, enum deviation_kind kind,
 		if (area == NULL)
 			return tz_error(err, TZ_EUSAGE, "too many scenarios");
 		area->kinds = UINT32_C(1) << kind;
-		error = campaign_area_survey(
-		    campaign, (uint32_t)campaign->area_count - 1, err);
+		error = campaign_area_survey(campaign, area, err);
 		if (error != 0)
 			return error;
 		if (area->total > share)
