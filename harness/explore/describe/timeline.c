@@ -6,6 +6,7 @@
 
 #include "harness/explore/describe/place.h"
 #include "harness/explore/describe/replay.h"
+#include "harness/explore/runner/array.h"
 
 #define FRAMES_MAX 32 /* nested functions of one CPU */
 
@@ -24,23 +25,6 @@ struct recorder {
 		bool in_nmi, away;
 	} cpu[MACHINE_CPUS_MAX];
 };
-
-/* Makes room for one more item of SIZE bytes; doubles the array. */
-static bool
-make_room(void **items, size_t count, size_t *room, size_t size)
-{
-	size_t more = *room == 0 ? 256 : 2 * *room;
-	void *grown;
-
-	if (count < *room)
-		return true;
-	grown = realloc(*items, more * size);
-	if (grown == NULL)
-		return false;
-	*items = grown;
-	*room = more;
-	return true;
-}
 
 /* The start address of RIP's function, which identifies the function. */
 static uint64_t
@@ -66,18 +50,20 @@ on_event(void *arg, const struct event *event)
 {
 	struct recorder *recorder = arg;
 	struct finding_timeline *timeline = recorder->timeline;
-	void *items = timeline->event;
+	struct event *events = array_grow(timeline->event,
+	    timeline->event_count, &recorder->event_room, sizeof(*events));
 
 	recorder->idle[event->cpu] = event->cycles - event->insns;
 	/* In ring 3, all kernel functions have returned. */
 	if (event->kind == EVENT_CALL_BEGIN || event->kind == EVENT_CALL_END)
 		leave_to(
 		    recorder, &recorder->cpu[event->cpu], 0, event->cycles);
-	recorder->no_memory |= !make_room(&items, timeline->event_count,
-	    &recorder->event_room, sizeof(*event));
-	timeline->event = items;
-	if (!recorder->no_memory)
-		timeline->event[timeline->event_count++] = *event;
+	if (events == NULL) {
+		recorder->no_memory = true;
+		return;
+	}
+	timeline->event = events;
+	timeline->event[timeline->event_count++] = *event;
 }
 
 static void
@@ -86,16 +72,17 @@ enter(struct recorder *recorder, const struct machine_step *step,
 {
 	struct recorder_cpu *cpu = &recorder->cpu[step->cpu];
 	struct finding_timeline *timeline = recorder->timeline;
-	void *items = timeline->span;
 	struct finding_span *span;
 
 	if (cpu->depth == FRAMES_MAX)
 		return;
-	recorder->no_memory |= !make_room(
-	    &items, timeline->span_count, &recorder->span_room, sizeof(*span));
-	timeline->span = items;
-	if (recorder->no_memory)
+	span = array_grow(timeline->span, timeline->span_count,
+	    &recorder->span_room, sizeof(*span));
+	if (span == NULL) {
+		recorder->no_memory = true;
 		return;
+	}
+	timeline->span = span;
 	cpu->function[cpu->depth] = function;
 	cpu->span[cpu->depth] = timeline->span_count;
 	span = &timeline->span[timeline->span_count++];

@@ -1,23 +1,20 @@
 #include "harness/explore/parts/campaign_entry.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "harness/explore/runner/array.h"
 
 size_t
 campaign_entry_add(
     struct campaign_entries *entries, const struct campaign_entry *entry)
 {
-	if (entries->count == entries->room) {
-		size_t room = entries->room == 0 ? 64 : 2 * entries->room;
-		struct campaign_entry *more = realloc(
-		    entries->at, room * sizeof(*more));
+	struct campaign_entry *at = array_grow(
+	    entries->at, entries->count, &entries->room, sizeof(*at));
 
-		if (more == NULL)
-			return SIZE_MAX;
-		entries->at = more;
-		entries->room = room;
-	}
+	if (at == NULL)
+		return SIZE_MAX;
+	entries->at = at;
 	entries->at[entries->count] = *entry;
 	return entries->count++;
 }

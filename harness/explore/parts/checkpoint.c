@@ -7,6 +7,7 @@
 
 #include <xxhash.h>
 
+#include "harness/explore/runner/array.h"
 #include "harness/host/input.h"
 
 #define MAGIC "topaz checkpoint 1\n"
@@ -20,16 +21,12 @@ struct head {
 bool
 checkpoint_add(struct checkpoint *checkpoint, bool novel)
 {
-	if (checkpoint->count == checkpoint->room) {
-		size_t room = checkpoint->room == 0 ? 4096
-						    : 2 * checkpoint->room;
-		uint8_t *grown = realloc(checkpoint->novel, room);
+	uint8_t *grown = array_grow(
+	    checkpoint->novel, checkpoint->count, &checkpoint->room, 1);
 
-		if (grown == NULL)
-			return false;
-		checkpoint->novel = grown;
-		checkpoint->room = room;
-	}
+	if (grown == NULL)
+		return false;
+	checkpoint->novel = grown;
 	checkpoint->novel[checkpoint->count++] = novel;
 	return true;
 }

@@ -9,6 +9,7 @@
 
 #include "harness/explore/parts/campaign_entry.h"
 #include "harness/explore/parts/campaign_part.h"
+#include "harness/explore/runner/array.h"
 #include "harness/explore/search/processors.h"
 
 #define ROUND_ITEMS 512
@@ -302,17 +303,12 @@ fill_round(struct corpus *corpus, uint64_t budget)
 static bool
 add_novel(struct corpus *corpus, size_t index)
 {
-	if (corpus->novel.count == corpus->novel.room) {
-		size_t room = corpus->novel.room == 0 ? 256
-						      : 2 * corpus->novel.room;
-		size_t *novel = realloc(
-		    corpus->novel.at, room * sizeof(*novel));
+	size_t *at = array_grow(corpus->novel.at, corpus->novel.count,
+	    &corpus->novel.room, sizeof(*at));
 
-		if (novel == NULL)
-			return false;
-		corpus->novel.at = novel;
-		corpus->novel.room = room;
-	}
+	if (at == NULL)
+		return false;
+	corpus->novel.at = at;
 	corpus->novel.at[corpus->novel.count++] = index;
 	return true;
 }

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "harness/explore/runner/array.h"
+
 /* Of the evenly spaced boundaries in code that is not stepped: */
 #define SPACE_INSNS 200 /* minimum distance between two places */
 #define PLACES_MAX  8   /* between two boundaries */
@@ -23,18 +25,14 @@ static void
 add(struct collector *collector, struct boundary boundary)
 {
 	struct boundary_list *list = collector->list;
+	struct boundary *at = array_grow(
+	    list->at, list->count, &list->room, sizeof(*at));
 
-	if (list->count == list->room) {
-		size_t room = list->room == 0 ? 1024 : 2 * list->room;
-		struct boundary *at = realloc(list->at, room * sizeof(*at));
-
-		if (at == NULL) {
-			collector->no_memory = true;
-			return;
-		}
-		list->at = at;
-		list->room = room;
+	if (at == NULL) {
+		collector->no_memory = true;
+		return;
 	}
+	list->at = at;
 	collector->last_insns[boundary.cpu] = boundary.insns;
 	list->at[list->count++] = boundary;
 }
@@ -264,15 +262,12 @@ struct gaps {
 static bool
 add_gap(struct gaps *gaps, struct boundary boundary, size_t after)
 {
-	if (gaps->count == gaps->room) {
-		size_t room = gaps->room == 0 ? 256 : 2 * gaps->room;
-		struct gap *at = realloc(gaps->at, room * sizeof(*at));
+	struct gap *at = array_grow(
+	    gaps->at, gaps->count, &gaps->room, sizeof(*at));
 
-		if (at == NULL)
-			return false;
-		gaps->at = at;
-		gaps->room = room;
-	}
+	if (at == NULL)
+		return false;
+	gaps->at = at;
 	gaps->at[gaps->count++] = (struct gap){ boundary, after };
 	return true;
 }

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/explore/runner/array.h"
+
 struct state {
 	uint64_t hash;
 	uint32_t run; /* 0: the slot is free; else number of a run */
@@ -23,9 +25,11 @@ struct visited {
 	size_t states_ended; /* of .table, by runs that have ended */
 	/* [number - 1] of runs that have ended: index of the outcome */
 	uint32_t *run;
-	uint32_t ended, run_room;
+	uint32_t ended;
+	size_t run_room;
 	struct outcome *outcome;
-	uint32_t outcomes, outcome_room;
+	uint32_t outcomes;
+	size_t outcome_room;
 	uint32_t kept_ended, kept_outcomes;
 };
 
@@ -196,20 +200,17 @@ static bool
 keep_outcome(
     struct visited *visited, const struct outcome *outcome, uint32_t *at)
 {
+	struct outcome *more;
+
 	for (*at = 0; *at < visited->outcomes && *at < 4; ++*at) {
 		if (is_same(&visited->outcome[*at], outcome))
 			return true;
 	}
-	if (visited->outcomes == visited->outcome_room) {
-		uint32_t room = 2 * visited->outcome_room + 16;
-		struct outcome *more = realloc(
-		    visited->outcome, room * sizeof(*more));
-
-		if (more == NULL)
-			return false;
-		visited->outcome = more;
-		visited->outcome_room = room;
-	}
+	more = array_grow(visited->outcome, visited->outcomes,
+	    &visited->outcome_room, sizeof(*more));
+	if (more == NULL)
+		return false;
+	visited->outcome = more;
 	*at = visited->outcomes++;
 	visited->outcome[*at] = *outcome;
 	return true;
@@ -218,18 +219,16 @@ keep_outcome(
 bool
 visited_end(struct visited *visited, const struct outcome *outcome)
 {
+	uint32_t *run;
+
 	/* A run that recorded no new state will never be looked up. */
 	if (visited->table.states == visited->states_ended)
 		return true;
-	if (visited->ended == visited->run_room) {
-		uint32_t room = 2 * visited->run_room + 256;
-		uint32_t *run = realloc(visited->run, room * sizeof(*run));
-
-		if (run == NULL)
-			return false;
-		visited->run = run;
-		visited->run_room = room;
-	}
+	run = array_grow(
+	    visited->run, visited->ended, &visited->run_room, sizeof(*run));
+	if (run == NULL)
+		return false;
+	visited->run = run;
 	if (!keep_outcome(visited, outcome, &visited->run[visited->ended]))
 		return false;
 	visited->ended++;
