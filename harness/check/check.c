@@ -1,11 +1,9 @@
 /*
- * The rows, the dispatch of events to their handlers, and the list of violations.
+ * The rows, and the dispatch of events to the files that judge them.
  */
-#include "harness/check/state.h"
+#include "harness/check/internal.h"
 
 #include <assert.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,7 +40,10 @@ static const struct {
 #undef SYMPTOM
 };
 
-/* The order matters: handlers that look up a page precede those that remove it. */
+/*
+ * The order matters: handlers that look up a page or an extent precede those that remove
+ * it.
+ */
 static const struct {
 	enum event_kind kind;
 	void (*judge)(struct check *check, const struct event *event);
@@ -78,6 +79,7 @@ static const struct {
 	{ EVENT_ALLOC, site_event },
 	{ EVENT_ALLOC, owner_alloc },
 	{ EVENT_FREE, site_event },
+	{ EVENT_FREE, ledger_free },
 	{ EVENT_FREE, owner_free },
 	{ EVENT_STACK, owner_stack },
 	{ EVENT_BUFFER, ledger_buffer },
@@ -93,6 +95,7 @@ static const struct {
 	{ EVENT_CALL_END, nmi_call_end },
 	{ EVENT_OWNER_GONE, session_owner_gone },
 	{ EVENT_EXIT, session_exit },
+	{ EVENT_EXIT, owner_exit },
 };
 
 const struct check_info *
@@ -222,7 +225,8 @@ check_begin(struct check *check)
 		core->cpu[i].on = on[i];
 		core->cpu[i].stream = CHECK_NO_STREAM;
 	}
-	check_skip(check, REASON_WITHOUT, check_all() & ~check->config.enabled);
+	violation_skip(
+	    check, REASON_WITHOUT, check_all() & ~check->config.enabled);
 	freed_begin(check);
 }
 
@@ -230,20 +234,6 @@ void
 check_explain(struct check *check, bool on)
 {
 	check->explains = on;
-}
-
-void
-check_skip(struct check *check, enum check_reason reason, uint64_t rows)
-{
-	TZ_ASSERT(reason < REASON_COUNT);
-	check->core.unjudged[reason] |= rows;
-}
-
-uint64_t
-check_unjudged(const struct check *check, enum check_reason reason)
-{
-	TZ_ASSERT(reason < REASON_COUNT);
-	return check->core.unjudged[reason];
 }
 
 void
@@ -256,141 +246,6 @@ check_event(struct check *check, const struct event *event)
 			judges[i].judge(check, event);
 	}
 	check->core.event_number++;
-}
-
-bool
-check_in(const struct check_range range[4], uint64_t address)
-{
-	for (unsigned i = 0; i < 4; i++) {
-		if (address >= range[i].begin && address < range[i].end)
-			return true;
-	}
-	return false;
-}
-
-uint16_t
-check_step_of(const struct check *check, unsigned cpu)
-{
-	const struct check_actor *actors = check->core.actor;
-
-	for (unsigned i = 0; i < SCRIPT_ACTORS; i++) {
-		if (actors[i].active && actors[i].cpu == cpu)
-			return actors[i].step;
-	}
-	return CHECK_NO_STEP;
-}
-
-struct check_place
-check_here(const struct check *check)
-{
-	const struct check_core *core = &check->core;
-	unsigned cpu = core->event.cpu;
-
-	return (struct check_place){
-		.cpu = (uint16_t)cpu,
-		.step = check_step_of(check, cpu),
-		.stream = CHECK_NO_STREAM,
-		.insns = core->event.insns,
-		.cycles = core->event.cycles,
-		.rip = check->config.reads.rip(check->config.reads.arg, cpu),
-		.event = core->event_number,
-	};
-}
-
-/* One step of FNV-1a, on a whole word. */
-static uint64_t
-key_mix(uint64_t key, uint64_t word)
-{
-	key = (key ^ word) * UINT64_C(0x100000001b3);
-	return key ^ key >> 29;
-}
-
-/* Violations with the same key are one: same row, place and object. */
-static uint64_t
-key_of(const struct check_violation *violation, unsigned sub)
-{
-	uint64_t key = UINT64_C(0xcbf29ce484222325);
-
-	key = key_mix(key, (uint64_t)violation->id << 8 | sub);
-	key = key_mix(key, violation->site.rip);
-	key = key_mix(key, violation->site.entry);
-	key = key_mix(key, violation->object_va);
-	for (const char *at = violation->object; *at != '\0'; at++)
-		key = key_mix(key, (unsigned char)*at);
-	return key;
-}
-
-static bool
-is_known(const struct check_core *core, uint64_t key)
-{
-	for (uint32_t i = 0; i < core->violation_count; i++) {
-		if (core->violation_key[i] == key)
-			return true;
-	}
-	return false;
-}
-
-void
-check_violate(struct check *check, enum check_id id, unsigned sub,
-    const struct check_place *at, const char *fmt, ...)
-{
-	struct check_core *core = &check->core;
-	struct check_violation violation = {
-		.id = id,
-		.cpu = at->cpu,
-		.step = at->step,
-		.insns = at->insns,
-		.cycles = at->cycles,
-		.rip = at->rip,
-		.event = at->event,
-		.blame = site_or(check, at->cpu, &at->blame, NULL),
-		.object_va = at->object_va,
-		.stream = at->stream,
-	};
-	uint64_t key;
-	va_list args;
-
-	TZ_ASSERT(id < CHECK_COUNT && sub <= UINT8_MAX);
-	if ((check->config.enabled >> id & 1) == 0)
-		return;
-	if ((core->cpu[at->cpu].excused >> id & 1) != 0)
-		return;
-	/* The current stack does not show what happened earlier. */
-	if (at->site.rip != 0)
-		violation.site = at->site;
-	else if (at->event == core->event_number)
-		violation.site = site_now(check, at->cpu);
-	if (violation.site.rip == 0 &&
-	    check_in(check->config.driver_text, at->rip))
-		violation.site = (struct check_site){ at->rip, at->rip };
-	if (at->object != NULL)
-		snprintf(violation.object, sizeof(violation.object), "%s",
-		    at->object);
-	key = key_of(&violation, sub);
-	if (is_known(core, key))
-		return;
-	if (core->violation_count == CHECK_VIOLATION_MAX) {
-		check_skip(check, REASON_VIOLATIONS, TZ_BIT(id));
-		return;
-	}
-	va_start(args, fmt);
-	vsnprintf(violation.text, sizeof(violation.text), fmt, args);
-	va_end(args);
-	core->violation_key[core->violation_count] = key;
-	core->violation[core->violation_count++] = violation;
-}
-
-size_t
-check_count(const struct check *check)
-{
-	return check->core.violation_count;
-}
-
-const struct check_violation *
-check_at(const struct check *check, size_t index)
-{
-	TZ_ASSERT(index < check->core.violation_count);
-	return &check->core.violation[index];
 }
 
 const uint64_t *

@@ -3,10 +3,9 @@
  * left.  Rows reported-*, overwritten, overwritten-unreported, unreported-tail,
  * unreported-close and lost-excess.
  */
-#include "harness/check/state.h"
+#include "harness/check/internal.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 static const struct {
 	enum check_id id;
@@ -22,65 +21,6 @@ static const struct {
 	    "in place of older ones, which were overwritten" },
 };
 
-#define LEDGER_ROWS                                               \
- (CHECK_ROW(REPORTED_UNWRITTEN) | CHECK_ROW(REPORTED_TWICE) |     \
-     CHECK_ROW(REPORTED_ORDER) | CHECK_ROW(REPORTED_FOREIGN) |    \
-     CHECK_ROW(OVERWRITTEN) | CHECK_ROW(OVERWRITTEN_UNREPORTED) | \
-     CHECK_ROW(UNREPORTED_TAIL) | CHECK_ROW(UNREPORTED_CLOSE) |   \
-     CHECK_ROW(LOST_EXCESS))
-
-static bool
-ledger_is_object(const struct check_stream *stream)
-{
-	return (stream->key & CHECK_OBJECT) != 0;
-}
-
-/*
- * Two contexts may each have a buffer with the same number: finds the last one
- * named.
- */
-unsigned
-ledger_find(const struct check *check, uint64_t key)
-{
-	const struct check_stream *stream = check->core.stream;
-	unsigned found = CHECK_STREAMS_MAX;
-
-	for (uint32_t i = 0; i < check->core.stream_count; i++) {
-		if (stream[i].key == key &&
-		    (found == CHECK_STREAMS_MAX || stream[i].current))
-			found = i;
-	}
-	return found;
-}
-
-/* Finds or makes the stream of KEY; first reuses one whose object was freed. */
-static unsigned
-ledger_make(struct check *check, uint64_t key)
-{
-	struct check_core *core = &check->core;
-	unsigned index = ledger_find(check, key);
-
-	if (index != CHECK_STREAMS_MAX)
-		return index;
-	for (index = 0; index < core->stream_count; index++) {
-		if (ledger_is_object(&core->stream[index]) &&
-		    core->stream[index].page_count == 0)
-			break;
-	}
-	if (index == CHECK_STREAMS_MAX)
-		return index;
-	core->stream_count += index == core->stream_count;
-	core->stream[index] = (struct check_stream){ .key = key };
-	return index;
-}
-
-void
-ledger_blur(struct check *check, unsigned index, enum check_reason reason)
-{
-	check->core.stream[index].blurred = true;
-	check_skip(check, reason, LEDGER_ROWS);
-}
-
 static void
 ledger_flush(struct check *check, unsigned index)
 {
@@ -88,7 +28,7 @@ ledger_flush(struct check *check, unsigned index)
 
 	for (unsigned i = 0; i < STATS_COUNT; i++) {
 		if (stream->stats[i].bytes != 0 && !stream->blurred)
-			check_violate(check, stats_list[i].id, 0,
+			violation_add(check, stats_list[i].id, 0,
 			    &stream->stats[i].at,
 			    "stream %" PRIu32 ": %" PRIu64
 			    " bytes are reported %s",
@@ -103,7 +43,7 @@ ledger_settle(struct check *check, unsigned index, bool final)
 {
 	struct check_stream *stream = &check->core.stream[index];
 	struct check_unread *unread = &stream->unread;
-	struct check_place at = check_here(check);
+	struct check_place at = site_here(check);
 	uint32_t id = EVENT_STREAM_ID(stream->key);
 
 	at.stream = (uint8_t)index;
@@ -112,19 +52,19 @@ ledger_settle(struct check *check, unsigned index, bool final)
 	if (!final || stream->blurred)
 		return;
 	if (stream->missing && unread->overwritten > unread->lost)
-		check_violate(check, CHECK_OVERWRITTEN_UNREPORTED, 0,
+		violation_add(check, CHECK_OVERWRITTEN_UNREPORTED, 0,
 		    &stream->overwritten_at,
 		    "stream %" PRIu32 ": %" PRIu64
 		    " bytes were overwritten unreported, %" PRIu64
 		    " reported lost",
 		    id, unread->overwritten, unread->lost);
 	if (unread->lost > unread->overwritten && !stream->unsure)
-		check_violate(check, CHECK_LOST_EXCESS, 0, &at,
+		violation_add(check, CHECK_LOST_EXCESS, 0, &at,
 		    "stream %" PRIu32 ": %" PRIu64
 		    " bytes reported lost, %" PRIu64 " were",
 		    id, unread->lost, unread->overwritten);
 	if (stream->owed != 0)
-		check_violate(check, CHECK_UNREPORTED_TAIL, 0, &stream->owed_at,
+		violation_add(check, CHECK_UNREPORTED_TAIL, 0, &stream->owed_at,
 		    "stream %" PRIu32 ": %" PRIu64
 		    " bytes written before tracing went off are not reported",
 		    id, stream->owed);
@@ -132,29 +72,19 @@ ledger_settle(struct check *check, unsigned index, bool final)
 	stream->missing = false;
 }
 
-/* Resets a stream; its pages are named again, or belong to no stream. */
 static void
 ledger_reset(struct check *check, unsigned index)
 {
-	struct check_stream *stream = &check->core.stream[index];
-	const struct check_stream empty = {
-		.key = stream->key, .current = stream->current, .fresh = true
-	};
-
-	page_forget_stream(check, index);
-	*stream = empty;
-	for (unsigned i = 0; i < MACHINE_CPUS_MAX; i++) {
-		if (check->core.cpu[i].stream == index)
-			check->core.cpu[i].stream = CHECK_NO_STREAM;
-		check->core.cpu[i].last_valid = false;
-	}
+	stream_reset(check, index);
+	table_moved(check);
 }
 
-void
+/* Frames of the stream are freed. */
+static void
 ledger_close(struct check *check, unsigned index)
 {
 	struct check_stream *stream = &check->core.stream[index];
-	struct check_place at = check_here(check);
+	struct check_place at = site_here(check);
 	uint64_t left = segment_bytes(stream);
 
 	at.stream = (uint8_t)index;
@@ -162,73 +92,11 @@ ledger_close(struct check *check, unsigned index)
 
 	ledger_settle(check, index, true);
 	if (left != 0 && stream->drained && !stream->asked && !stream->blurred)
-		check_violate(check, CHECK_UNREPORTED_CLOSE, 0, &at,
+		violation_add(check, CHECK_UNREPORTED_CLOSE, 0, &at,
 		    "stream %" PRIu32 ": %" PRIu64
 		    " bytes are freed with the buffer, unreported",
 		    EVENT_STREAM_ID(stream->key), left);
 	ledger_reset(check, index);
-}
-
-/*
- * User space maps a buffer that was made before, or mapped with another key, from
- * its first page.
- */
-static void
-ledger_rename(struct check *check, unsigned index, uint64_t key)
-{
-	struct check_core *core = &check->core;
-	unsigned before = ledger_find(check, key);
-
-	/* The stream with the same key was freed, or belongs to another context. */
-	if (before != CHECK_STREAMS_MAX) {
-		if (core->stream[before].page_count == 0)
-			core->stream[before].key = CHECK_OBJECT | UINT32_MAX;
-		core->stream[before].current = false;
-	}
-	core->stream[index].key = key;
-	core->stream[index].current = true;
-}
-
-static bool
-ledger_is_unnamed(const struct check *check, uint64_t pa)
-{
-	const struct check_core *core = &check->core;
-
-	for (uint32_t i = 0; i < core->unnamed_count; i++) {
-		if (core->unnamed[i] == pa)
-			return true;
-	}
-	return core->unnamed_more;
-}
-
-/* Trace was written to the page of PA, which belongs to no known stream. */
-static void
-ledger_note_unnamed(struct check *check, uint64_t pa)
-{
-	struct check_core *core = &check->core;
-
-	pa -= pa % CHECK_PAGE_BYTES;
-	if (ledger_is_unnamed(check, pa))
-		return;
-	if (core->unnamed_count < CHECK_UNNAMED_MAX)
-		core->unnamed[core->unnamed_count++] = pa;
-	else
-		core->unnamed_more = true;
-}
-
-static void
-ledger_add_page(struct check *check, unsigned index, uint64_t pa)
-{
-	struct check_stream *stream = &check->core.stream[index];
-
-	if (stream->page_count == CHECK_BUFFER_MAX) {
-		ledger_blur(check, index, REASON_BUFFER);
-		return;
-	}
-	if (ledger_is_unnamed(check, pa))
-		ledger_blur(check, index, REASON_LATE);
-	page_name(check, pa, index, stream->page_count);
-	stream->cursor = ++stream->page_count;
 }
 
 void
@@ -240,13 +108,13 @@ ledger_buffer(struct check *check, const struct event *event)
 
 	if (page != NULL && page->index == 0 &&
 	    check->core.stream[page->stream].key != event->a)
-		ledger_rename(check, page->stream, event->a);
+		stream_rename(check, page->stream, event->a);
 	if (page != NULL && check->core.stream[page->stream].key == event->a) {
 		/* The same buffer is named again, or a part of it. */
 		check->core.stream[page->stream].cursor = page->index + 1u;
 		return;
 	}
-	index = ledger_make(check, event->a);
+	index = stream_make(check, event->a);
 	if (index == CHECK_STREAMS_MAX)
 		return;
 	stream = &check->core.stream[index];
@@ -256,14 +124,14 @@ ledger_buffer(struct check *check, const struct event *event)
 		ledger_close(check, index);
 	if (stream->page_count == 0)
 		ledger_reset(check, index);
-	ledger_add_page(check, index, event->b);
+	stream_add_page(check, index, event->b);
 }
 
 void
 ledger_object_page(struct check *check, const struct event *event)
 {
 	const struct check_page *page = page_find(check, event->b);
-	unsigned index = ledger_make(check, CHECK_OBJECT | event->a);
+	unsigned index = stream_make(check, CHECK_OBJECT | event->a);
 
 	if (page != NULL)
 		ledger_close(check, page->stream);
@@ -273,7 +141,32 @@ ledger_object_page(struct check *check, const struct event *event)
 		ledger_reset(check, index);
 	/* Pages that are named in another order are not a buffer. */
 	if (check->core.stream[index].page_count == event->c)
-		ledger_add_page(check, index, event->b);
+		stream_add_page(check, index, event->b);
+}
+
+static void
+ledger_free_extent(struct check *check, const struct check_extent *extent)
+{
+	uint64_t end = extent->pa + extent->bytes;
+
+	for (uint64_t pa = extent->pa; pa < end;) {
+		const struct check_page *page = page_find(check, pa);
+
+		if (page != NULL)
+			ledger_close(check, page->stream);
+		pa = (pa / CHECK_PAGE_BYTES + 1) * CHECK_PAGE_BYTES;
+	}
+}
+
+void
+ledger_free(struct check *check, const struct event *event)
+{
+	const struct check_extent *extent = NULL;
+
+	while ((extent = owner_next(check, event->a, extent)) != NULL) {
+		table_freed(check, extent);
+		ledger_free_extent(check, extent);
+	}
 }
 
 /*
@@ -326,14 +219,14 @@ void
 ledger_output(struct check *check, const struct event *event)
 {
 	ledger_pages(
-	    check, event->a, event->b, ledger_write, ledger_note_unnamed);
+	    check, event->a, event->b, ledger_write, stream_note_unnamed);
 }
 
 static void
 ledger_read(struct check *check, const struct check_page *page, uint32_t begin,
     uint32_t end)
 {
-	unsigned index = ledger_find(check, check->core.event.a);
+	unsigned index = stream_find(check, check->core.event.a);
 	struct check_stream *stream;
 
 	if (index == CHECK_STREAMS_MAX)
@@ -361,7 +254,7 @@ ledger_drain(struct check *check, const struct event *event)
 void
 ledger_lost(struct check *check, const struct event *event)
 {
-	unsigned index = ledger_make(check, event->a);
+	unsigned index = stream_make(check, event->a);
 	struct check_stream *stream;
 
 	if (index == CHECK_STREAMS_MAX)
@@ -431,16 +324,10 @@ ledger_call_end(struct check *check, const struct event *event)
 }
 
 void
-check_starting(struct check *check)
+ledger_starting(struct check *check)
 {
 	struct check_core *core = &check->core;
 
-	/* A session that is on keeps its output: this start will be refused. */
-	if (!session_is_on(check))
-		session_settle(check);
-	core->actor[core->last_actor].ages = true;
-	for (unsigned i = 0; i < MACHINE_CPUS_MAX; i++)
-		core->cpu[i].stopped = core->cpu[i].failed = false;
 	for (uint32_t i = 0; i < core->stream_count; i++) {
 		struct check_stream *stream = &core->stream[i];
 
@@ -463,7 +350,7 @@ check_rereading(struct check *check, uint64_t key)
 		struct check_stream *stream = &check->core.stream[i];
 
 		if ((key != CHECK_ALL_STREAMS && stream->key != key) ||
-		    ledger_is_object(stream))
+		    stream_is_object(stream))
 			continue;
 		if (stream->written) {
 			stream->kept = stream->unread;
@@ -474,8 +361,7 @@ check_rereading(struct check *check, uint64_t key)
 	}
 }
 
-/* Counts the bytes of the stream that user space has missed so far. */
-static void
+void
 ledger_collect(struct check *check, unsigned index, bool all)
 {
 	struct check_stream *stream = &check->core.stream[index];
@@ -486,7 +372,7 @@ ledger_collect(struct check *check, unsigned index, bool all)
 	if (!all || ledger_is_tracing(check, index))
 		return;
 	stream->owed = segment_bytes(stream);
-	stream->owed_at = check_here(check);
+	stream->owed_at = site_here(check);
 	stream->owed_at.stream = (uint8_t)index;
 	stream->owed_at.blame = site_or(
 	    check, stream->owed_at.cpu, &stream->off_at, &stream->read_at);
@@ -496,23 +382,8 @@ ledger_collect(struct check *check, unsigned index, bool all)
 void
 ledger_position(struct check *check, const struct event *event)
 {
-	unsigned index = ledger_find(check, event->a);
+	unsigned index = stream_find(check, event->a);
 
 	if (index != CHECK_STREAMS_MAX)
 		ledger_collect(check, index, true);
-}
-
-void
-check_collected(struct check *check, uint64_t key)
-{
-	for (uint32_t i = 0; i < check->core.stream_count; i++) {
-		struct check_stream *stream = &check->core.stream[i];
-
-		if ((key != CHECK_ALL_STREAMS && stream->key != key) ||
-		    ledger_is_object(stream))
-			continue;
-		ledger_collect(check, i, !check->config.positions);
-		table_collected(check, i);
-	}
-	table_collected(check, CHECK_NO_STREAM);
 }

@@ -3,7 +3,7 @@
  * own effect, never a loss that is not reported.
  */
 #include "emu/pmu/pmu.h"
-#include "harness/check/state.h"
+#include "harness/check/internal.h"
 
 #define LVT_MASKED TZ_BIT(16)
 
@@ -35,15 +35,11 @@ check_note_deviation(
 	uint32_t effects = deviation_info(kind)->effects;
 	uint64_t rows = 0;
 
-	TZ_ASSERT(cpu < MACHINE_CPUS_MAX);
 	for (size_t i = 0; i < TZ_ARRAY_LEN(excuses); i++) {
 		if (excuses[i].effect & effects)
 			rows |= excuses[i].rows;
 	}
-	if (rows != 0) {
-		of->excused |= rows;
-		check_skip(check, REASON_EXCUSED, rows);
-	}
+	violation_excuse(check, cpu, rows);
 	if (effects & DEVIATION_MAY_SEND_NMI)
 		of->foreign = true;
 	if (effects & DEVIATION_MAY_LOSE_BYTES) {
@@ -111,10 +107,10 @@ void
 nmi_done(struct check *check, const struct event *event)
 {
 	struct check_cpu *cpu = &check->core.cpu[event->cpu];
-	struct check_place at = check_here(check);
+	struct check_place at = site_here(check);
 
 	if (cpu->serving_pmi && event->a == 0)
-		check_violate(check, CHECK_NMI_UNCLAIMED, 0, &at,
+		violation_add(check, CHECK_NMI_UNCLAIMED, 0, &at,
 		    "a ToPA PMI's NMI on CPU %u: no handler claims it%s",
 		    event->cpu,
 		    cpu->serving_bit ? ""
@@ -122,7 +118,7 @@ nmi_done(struct check *check, const struct event *event)
 	/* If the bit was set during the NMI, the claim is correct. */
 	if (cpu->serving_foreign && !cpu->serving_pmi && !cpu->serving_bit &&
 	    !cpu->pmi && event->a != 0)
-		check_violate(check, CHECK_NMI_STOLEN, 0, &at,
+		violation_add(check, CHECK_NMI_STOLEN, 0, &at,
 		    "a foreign NMI on CPU %u is claimed, with "
 		    "GLOBAL_STATUS[55] clear",
 		    event->cpu);
@@ -134,7 +130,7 @@ nmi_done(struct check *check, const struct event *event)
 void
 nmi_call_end(struct check *check, const struct event *event)
 {
-	struct check_place at = check_here(check);
+	struct check_place at = site_here(check);
 	struct machine_pt pt;
 	bool bit = nmi_bit(check, event->cpu, &pt);
 
@@ -142,14 +138,14 @@ nmi_call_end(struct check *check, const struct event *event)
 	if (!pt.trigger_en || pt.in_nmi || pt.nmi_pending)
 		return;
 	if (bit)
-		check_violate(check, CHECK_PMI_LOST, 0, &at,
+		violation_add(check, CHECK_PMI_LOST, 0, &at,
 		    "CPU %u traces with GLOBAL_STATUS[55] set and no NMI "
 		    "pending; its LVT entry is %s",
 		    event->cpu,
 		    (pt.lvt_pc & LVT_MASKED) != 0 ? "masked" : "open");
 	else if ((pt.lvt_pc & LVT_MASKED) != 0 &&
 	    check->core.cpu[event->cpu].uses_int)
-		check_violate(check, CHECK_PMI_LOST, 0, &at,
+		violation_add(check, CHECK_PMI_LOST, 0, &at,
 		    "CPU %u traces with its LVT entry masked: no PMI can come",
 		    event->cpu);
 }

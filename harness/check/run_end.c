@@ -1,7 +1,7 @@
 /*
  * Judges how a run ended: by the text of a panic, or without a panic.
  */
-#include "harness/check/state.h"
+#include "harness/check/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,7 +74,7 @@ ends_panic(const struct check *check, const struct machine_result *result)
 
 	/* A panic by the driver may have the same text. */
 	if (check_is_memory_panic(result->text) &&
-	    !check_in(check->config.driver_text, result->rip))
+	    !site_is_driver(check, result->rip))
 		return CHECK_MEMORY;
 	for (;; i++) {
 		const char *at = strstr(text, panics[i].text);
@@ -93,7 +93,7 @@ ends_exit(struct check *check, const struct machine_result *result,
 	for (uint32_t i = 0; i < check->core.stream_count; i++)
 		ledger_settle(check, i, true);
 	if (result->code != 0)
-		check_violate(check, CHECK_EXIT_CODE, 0, at,
+		violation_add(check, CHECK_EXIT_CODE, 0, at,
 		    "the guest shut down with code %d", result->code);
 }
 
@@ -161,7 +161,7 @@ ends_freed(
 
 	if (made_by != 0)
 		place->object_va = made_by - 1;
-	if (check_in(check->config.driver_text, freed_by))
+	if (site_is_driver(check, freed_by))
 		place->blame = (struct check_site){ freed_by - 1,
 			freed_by - 1 };
 }
@@ -175,7 +175,7 @@ check_end(struct check *check, const struct machine_result *result, bool waits)
 
 	TZ_ASSERT(result->cpu < MACHINE_CPUS_MAX);
 	check->core.event.cpu = (uint16_t)result->cpu;
-	at = check_here(check);
+	at = site_here(check);
 	at.rip = result->rip;
 	/* Missing bytes are judged only after a regular end. */
 	for (uint32_t i = 0; i < check->core.stream_count; i++)
@@ -184,7 +184,7 @@ check_end(struct check *check, const struct machine_result *result, bool waits)
 		ends_exit(check, result, &at);
 		return;
 	}
-	check_skip(check, REASON_ENDED, END_ROWS);
+	violation_skip(check, REASON_ENDED, END_ROWS);
 	ends_describe(result, waits, text);
 	/* Unmodelled features are distinguished by their names. */
 	if (id == CHECK_UNMODELLED)
@@ -192,5 +192,5 @@ check_end(struct check *check, const struct machine_result *result, bool waits)
 	if (id == CHECK_USE_AFTER_FREE || id == CHECK_BAD_FREE)
 		ends_freed(check, result->text, &at);
 	if (id != CHECK_COUNT)
-		check_violate(check, id, 0, &at, "%s", text);
+		violation_add(check, id, 0, &at, "%s", text);
 }

@@ -3,7 +3,7 @@
  * writing.  Without loss there are at most two: one up to the buffer's end, and one
  * from its start.
  */
-#include "harness/check/state.h"
+#include "harness/check/internal.h"
 
 #include <string.h>
 
@@ -30,7 +30,7 @@ segment_cut(struct check *check, unsigned stream, uint32_t index,
 	rest.begin = end;
 	if (begin > segment->begin && end < segment->end) {
 		if (unread->count == CHECK_SEGMENTS) {
-			ledger_blur(check, stream, REASON_SEGMENTS);
+			stream_blur(check, stream, REASON_SEGMENTS);
 			return false;
 		}
 		memmove(segment + 2, segment + 1,
@@ -71,7 +71,7 @@ static struct check_place
 segment_place(
     const struct check *check, unsigned stream, const struct check_site *site)
 {
-	struct check_place at = check_here(check);
+	struct check_place at = site_here(check);
 
 	at.stream = (uint8_t)stream;
 	at.blame = site_or(check, at.cpu, site, NULL);
@@ -155,7 +155,7 @@ segment_write(
 		return;
 	}
 	if (unread->count == CHECK_SEGMENTS) {
-		ledger_blur(check, stream_index, REASON_SEGMENTS);
+		stream_blur(check, stream_index, REASON_SEGMENTS);
 		return;
 	}
 	unread->segment[unread->count++] = (struct check_segment){

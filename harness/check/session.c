@@ -2,7 +2,7 @@
  * Whether tracing does what user space requested: rows config-applied, empty-trace,
  * first-psb, on-after-stop and trace-left-on; and which operations run.
  */
-#include "harness/check/state.h"
+#include "harness/check/internal.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -94,12 +94,12 @@ session_check_config(
 	    check, session_region(check, pt, ctl));
 	struct check_asked *asked = session_find_asked(
 	    check, page != NULL ? check->core.stream[page->stream].context : 0);
-	struct check_place at = check_here(check);
+	struct check_place at = site_here(check);
 	const struct session_difference *difference;
 	char object[CHECK_OBJECT_BYTES];
 
 	if (asked == NULL || (asked->count == 0 && asked->known != 0))
-		check_skip(check, REASON_CONFIG, CHECK_ROW(CONFIG_APPLIED));
+		violation_skip(check, REASON_CONFIG, CHECK_ROW(CONFIG_APPLIED));
 	for (uint32_t i = 0; asked != NULL && i < asked->count; i++) {
 		const struct check_expect *expect = &asked->row[i];
 		uint64_t found = session_msr(pt, expect->msr, ctl) &
@@ -113,7 +113,7 @@ session_check_config(
 		    difference->whole ? "configuration" : expect->field,
 		    difference->text);
 		at.object = object;
-		check_violate(check, CHECK_CONFIG_APPLIED, i + 1, &at,
+		violation_add(check, CHECK_CONFIG_APPLIED, i + 1, &at,
 		    "%s: MSR %#" PRIx32 " is %#" PRIx64 ", asked for %#" PRIx64
 		    " (of bits %#" PRIx64 "): %s",
 		    expect->field, expect->msr, found, expect->value,
@@ -158,8 +158,8 @@ session_trace_on(struct check *check, const struct event *event)
 	session_check_config(check, &pt, event->a);
 	if ((check->core.session.stopped >> event->cpu & 1) == 0)
 		return;
-	at = check_here(check);
-	check_violate(check, CHECK_ON_AFTER_STOP, 0, &at,
+	at = site_here(check);
+	violation_add(check, CHECK_ON_AFTER_STOP, 0, &at,
 	    "TraceEn of CPU %u rises after tracing was stopped", event->cpu);
 }
 
@@ -205,10 +205,10 @@ session_output(struct check *check, const struct event *event)
 	if (cpu->first && cpu->first_start && !cpu->psb && page != NULL &&
 	    page->index == 0 && event->a % CHECK_PAGE_BYTES == 0 &&
 	    check->core.stream[page->stream].fresh) {
-		at = check_here(check);
+		at = site_here(check);
 		at.blame = cpu->on_at;
 		at.stream = page->stream;
-		check_violate(check, CHECK_FIRST_PSB, 0, &at,
+		violation_add(check, CHECK_FIRST_PSB, 0, &at,
 		    "stream %" PRIu32 " begins without a PSB: STATUS had a "
 		    "PacketByteCnt left over",
 		    EVENT_STREAM_ID(check->core.stream[page->stream].key));
@@ -286,10 +286,10 @@ session_judge_off(struct check *check, unsigned index)
 	stream = &core->stream[cpu->stream];
 	if (stream->high >= stream->page_count * CHECK_PAGE_BYTES)
 		return;
-	at = check_here(check);
+	at = site_here(check);
 	at.cpu = (uint16_t)index;
 	at.blame = site_or(check, index, &cpu->off_at, NULL);
-	check_violate(check, CHECK_TRACE_LEFT_OFF, 0, &at,
+	violation_add(check, CHECK_TRACE_LEFT_OFF, 0, &at,
 	    "work ran on CPU %u untraced: an interrupt's handler left tracing "
 	    "off",
 	    index);
@@ -359,25 +359,24 @@ check_configured(struct check *check, unsigned context,
 	asked->known = (uint32_t)count;
 }
 
-void
-check_named(struct check *check, uint64_t stream, unsigned context)
-{
-	unsigned index = ledger_find(check, stream);
-
-	if (index != CHECK_STREAMS_MAX)
-		check->core.stream[index].context = context;
-}
-
 static void
 session_empty(struct check *check, const char *who, unsigned cpu, bool on)
 {
-	struct check_place at = check_here(check);
+	struct check_place at = site_here(check);
 
 	at.cpu = (uint16_t)cpu;
 	at.blame = site_or(check, cpu, &check->core.cpu[cpu].on_at, NULL);
-	check_violate(check, CHECK_EMPTY_TRACE, 0, &at,
+	violation_add(check, CHECK_EMPTY_TRACE, 0, &at,
 	    "work ran on %s %u after the start succeeded, %s", who, cpu,
 	    on ? "no packet but PSB+ came of it" : "TraceEn never rose");
+}
+
+void
+session_starting(struct check *check)
+{
+	struct check_core *core = &check->core;
+
+	core->actor[core->last_actor].ages = true;
 }
 
 bool
@@ -450,59 +449,10 @@ check_started(struct check *check, unsigned cpu_mask)
 }
 
 void
-check_answered_wrongly(struct check *check, bool succeeded,
-    const char *operation, const char *value)
-{
-	struct check_place at = check_here(check);
-	char object[CHECK_OBJECT_BYTES];
-
-	snprintf(object, sizeof(object), "%.30s%s%.30s", operation,
-	    value[0] != '\0' ? ", " : "", value);
-	at.object = object;
-	if (succeeded)
-		check_violate(check, CHECK_INVALID_ACCEPTED, 0, &at,
-		    "%s succeeds with an invalid value%s%s", operation,
-		    value[0] != '\0' ? " of " : "", value);
-	else
-		check_violate(check, CHECK_VALID_REFUSED, 0, &at,
-		    "%s fails (%s) in the default schedule", operation, value);
-}
-
-void
-check_answered_unguarded(
-    struct check *check, const char *operation, const char *state)
-{
-	struct check_place at = check_here(check);
-	char object[CHECK_OBJECT_BYTES];
-
-	snprintf(object, sizeof(object), "%.30s, %.30s", operation, state);
-	at.object = object;
-	check_violate(check, CHECK_INVALID_ACCEPTED, 0, &at,
-	    "%s succeeds although the state \"%s\" does not hold", operation,
-	    state);
-}
-
-void
-check_filled_in(struct check *check, const char *operation, const char *field,
-    uint64_t found, uint64_t right)
-{
-	struct check_place at = check_here(check);
-	char object[CHECK_OBJECT_BYTES];
-
-	if (found == right)
-		return;
-	snprintf(object, sizeof(object), "%.30s, %.30s", operation, field);
-	at.object = object;
-	check_violate(check, CHECK_WRONG_ANSWER, 0, &at,
-	    "%s fills in %#" PRIx64 " for %s, which is %#" PRIx64, operation,
-	    found, field, right);
-}
-
-void
 check_stopped(struct check *check, unsigned cpu_mask)
 {
 	struct check_core *core = &check->core;
-	struct check_place at = check_here(check);
+	struct check_place at = site_here(check);
 
 	/* A start in progress may follow this stop, which then had no effect. */
 	for (unsigned i = 0; i < SCRIPT_ACTORS; i++) {
@@ -512,7 +462,7 @@ check_stopped(struct check *check, unsigned cpu_mask)
 	for (unsigned i = 0; i < MACHINE_CPUS_MAX; i++) {
 		at.blame = core->cpu[i].on_at;
 		if ((cpu_mask >> i & 1) != 0 && core->cpu[i].on)
-			check_violate(check, CHECK_ON_AFTER_STOP, 0, &at,
+			violation_add(check, CHECK_ON_AFTER_STOP, 0, &at,
 			    "CPU %u traces after tracing was stopped", i);
 	}
 	core->session.stopped = cpu_mask;
@@ -521,12 +471,12 @@ check_stopped(struct check *check, unsigned cpu_mask)
 void
 session_left_on(struct check *check, const char *when)
 {
-	struct check_place at = check_here(check);
+	struct check_place at = site_here(check);
 
 	for (unsigned i = 0; i < MACHINE_CPUS_MAX; i++) {
 		at.blame = check->core.cpu[i].on_at;
 		if (check->core.cpu[i].on)
-			check_violate(check, CHECK_TRACE_LEFT_ON, 0, &at,
+			violation_add(check, CHECK_TRACE_LEFT_ON, 0, &at,
 			    "CPU %u still traces %s", i, when);
 	}
 }
@@ -543,13 +493,4 @@ session_exit(struct check *check, const struct event *event)
 {
 	(void)event;
 	session_left_on(check, "when the guest shuts down");
-	/* Modules are unloaded before the guest shuts down. */
-	owner_unloaded(check);
-}
-
-void
-check_unloaded(struct check *check)
-{
-	session_left_on(check, "when the driver is unloaded");
-	owner_unloaded(check);
 }

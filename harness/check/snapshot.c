@@ -3,7 +3,8 @@
  * is saved.  The hash excludes what merging ignores: instruction counts, cycles, event
  * numbers and places; sums of bytes are included as differences.
  */
-#include "harness/check/state.h"
+#include "harness/check/internal.h"
+#include "harness/check/mix.h"
 
 #include <string.h>
 
@@ -49,16 +50,6 @@ check_restore(struct check *check, const void *state)
 	freed_set_heads(check, true);
 }
 
-/* Model: the finaliser of splitmix64 over each word. */
-uint64_t
-keep_mix(uint64_t hash, uint64_t word)
-{
-	hash = (hash ^ word) + UINT64_C(0x9e3779b97f4a7c15);
-	hash = (hash ^ hash >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	hash = (hash ^ hash >> 27) * UINT64_C(0x94d049bb133111eb);
-	return hash ^ hash >> 31;
-}
-
 /* Packs COUNT facts into one word. */
 static uint64_t
 keep_bits(const bool *facts, size_t count)
@@ -75,44 +66,44 @@ keep_memory(const struct check *check, uint64_t hash)
 {
 	const struct check_core *core = &check->core;
 
-	hash = keep_mix(hash, core->extent_count);
+	hash = mix_word(hash, core->extent_count);
 	for (uint32_t i = 0; i < core->extent_count; i++) {
 		const struct check_extent *extent = &check->extent[i];
 
-		hash = keep_mix(hash, extent->pa ^ extent->bytes << 40);
-		hash = keep_mix(hash, extent->va);
-		hash = keep_mix(hash, extent->caller);
+		hash = mix_word(hash, extent->pa ^ extent->bytes << 40);
+		hash = mix_word(hash, extent->va);
+		hash = mix_word(hash, extent->caller);
 	}
 	for (uint32_t i = 0; i < core->page_count; i++) {
 		const struct check_page *page = &check->page[i];
 
-		hash = keep_mix(hash,
+		hash = mix_word(hash,
 		    (uint64_t)page->frame << 32 | (uint64_t)page->index << 8 |
 			page->stream);
 	}
-	hash = keep_mix(hash, core->freed_sum);
+	hash = mix_word(hash, core->freed_sum);
 	for (uint32_t i = 0; i < core->stack_count; i++)
-		hash = keep_mix(hash, core->stack[i].pa);
+		hash = mix_word(hash, core->stack[i].pa);
 	for (uint32_t i = 0; i < core->site_count; i++)
-		hash = keep_mix(hash, core->site[i]);
+		hash = mix_word(hash, core->site[i]);
 	for (uint32_t i = 0; i < core->unnamed_count; i++)
-		hash = keep_mix(hash, core->unnamed[i]);
-	return keep_mix(
+		hash = mix_word(hash, core->unnamed[i]);
+	return mix_word(
 	    hash, (uint64_t)core->unnamed_count << 1 | core->unnamed_more);
 }
 
 static uint64_t
 keep_unread(const struct check_unread *unread, uint64_t hash)
 {
-	hash = keep_mix(hash, unread->count);
+	hash = mix_word(hash, unread->count);
 	for (uint32_t i = 0; i < unread->count; i++) {
 		const struct check_segment *segment = &unread->segment[i];
 
-		hash = keep_mix(
+		hash = mix_word(
 		    hash, (uint64_t)segment->begin << 32 | segment->end);
-		hash = keep_mix(hash, segment->old);
+		hash = mix_word(hash, segment->old);
 	}
-	return keep_mix(hash, unread->overwritten - unread->lost);
+	return mix_word(hash, unread->overwritten - unread->lost);
 }
 
 static uint64_t
@@ -123,19 +114,19 @@ keep_stream(const struct check_stream *stream, uint64_t hash)
 		stream->written, stream->any_int, stream->before.written,
 		stream->current };
 
-	hash = keep_mix(hash, stream->key);
-	hash = keep_mix(hash, stream->context);
-	hash = keep_mix(
+	hash = mix_word(hash, stream->key);
+	hash = mix_word(hash, stream->context);
+	hash = mix_word(
 	    hash, (uint64_t)stream->page_count << 32 | stream->cursor);
-	hash = keep_mix(hash, stream->high);
+	hash = mix_word(hash, stream->high);
 	hash = keep_unread(&stream->unread, hash);
 	hash = keep_unread(&stream->kept, hash);
-	hash = keep_mix(hash, stream->owed);
-	hash = keep_mix(hash, stream->before.overwritten);
-	hash = keep_mix(hash, stream->before.lost);
+	hash = mix_word(hash, stream->owed);
+	hash = mix_word(hash, stream->before.overwritten);
+	hash = mix_word(hash, stream->before.lost);
 	for (unsigned i = 0; i < STATS_COUNT; i++)
-		hash = keep_mix(hash, stream->stats[i].bytes);
-	return keep_mix(hash, keep_bits(facts, TZ_ARRAY_LEN(facts)));
+		hash = mix_word(hash, stream->stats[i].bytes);
+	return mix_word(hash, keep_bits(facts, TZ_ARRAY_LEN(facts)));
 }
 
 static uint64_t
@@ -148,26 +139,26 @@ keep_cpu(const struct check_cpu *cpu, uint64_t hash)
 		cpu->serving_pmi, cpu->serving_foreign, cpu->serving_bit,
 		cpu->refused };
 
-	hash = keep_mix(hash, keep_bits(facts, TZ_ARRAY_LEN(facts)));
-	hash = keep_mix(hash, cpu->bytes << 16 ^ cpu->psbs);
-	hash = keep_mix(hash,
+	hash = mix_word(hash, keep_bits(facts, TZ_ARRAY_LEN(facts)));
+	hash = mix_word(hash, cpu->bytes << 16 ^ cpu->psbs);
+	hash = mix_word(hash,
 	    (uint64_t)cpu->last_end << 32 | (uint64_t)cpu->last_stream << 8 |
 		cpu->stream);
-	hash = keep_mix(hash, cpu->table_pa);
-	hash = keep_mix(hash, cpu->region_pa ^ cpu->region_bytes << 40);
-	return keep_mix(hash, cpu->excused);
+	hash = mix_word(hash, cpu->table_pa);
+	hash = mix_word(hash, cpu->region_pa ^ cpu->region_bytes << 40);
+	return mix_word(hash, cpu->excused);
 }
 
 static uint64_t
 keep_asked(const struct check_asked *asked, uint64_t hash)
 {
-	hash = keep_mix(hash, (uint64_t)asked->context << 32 | asked->checked);
+	hash = mix_word(hash, (uint64_t)asked->context << 32 | asked->checked);
 	for (uint32_t i = 0; i < asked->count; i++) {
-		hash = keep_mix(hash, asked->row[i].msr);
-		hash = keep_mix(hash, asked->row[i].mask);
-		hash = keep_mix(hash, asked->row[i].value);
+		hash = mix_word(hash, asked->row[i].msr);
+		hash = mix_word(hash, asked->row[i].mask);
+		hash = mix_word(hash, asked->row[i].value);
 		if (asked->changed >> i & 1)
-			hash = keep_mix(hash, asked->before[i]);
+			hash = mix_word(hash, asked->before[i]);
 	}
 	return hash;
 }
@@ -175,7 +166,7 @@ keep_asked(const struct check_asked *asked, uint64_t hash)
 static uint64_t
 keep_session(const struct check_core *core, uint64_t hash)
 {
-	hash = keep_mix(hash,
+	hash = mix_word(hash,
 	    (uint64_t)core->session.open |
 		(uint64_t)core->session.accepted << 1 |
 		(uint64_t)core->session.programs << 2 |
@@ -184,13 +175,13 @@ keep_session(const struct check_core *core, uint64_t hash)
 	for (unsigned i = 0; i < SCRIPT_ACTORS; i++) {
 		const struct check_actor *actor = &core->actor[i];
 
-		hash = keep_mix(hash,
+		hash = mix_word(hash,
 		    (uint64_t)actor->call << 32 | (uint64_t)actor->step << 16 |
 			(uint64_t)actor->cpu << 8 |
 			(uint64_t)actor->works << 2 |
 			(uint64_t)actor->ages << 1 | actor->active);
 	}
-	hash = keep_mix(hash, core->last_actor);
+	hash = mix_word(hash, core->last_actor);
 	for (uint32_t i = 0; i <= core->asked_count; i++)
 		hash = keep_asked(&core->asked[i], hash);
 	return hash;
@@ -208,8 +199,8 @@ check_hash(const struct check *check)
 		hash = keep_cpu(&core->cpu[i], hash);
 	hash = keep_session(core, hash);
 	for (uint32_t i = 0; i < core->violation_count; i++)
-		hash = keep_mix(hash, core->violation_key[i]);
+		hash = mix_word(hash, core->violation_key[i]);
 	for (unsigned i = 0; i < REASON_COUNT; i++)
-		hash = keep_mix(hash, core->unjudged[i]);
+		hash = mix_word(hash, core->unjudged[i]);
 	return hash;
 }

@@ -1,6 +1,6 @@
 /*
- * The state of the invariants, for the files of this folder only.  Each file's handlers
- * are called for each event of their kind, in the order of check.c's table.
+ * The state of the invariants, for the files of this folder only (internal.h has their
+ * functions).
  */
 #ifndef TOPAZ_HARNESS_CHECK_STATE_H
 #define TOPAZ_HARNESS_CHECK_STATE_H
@@ -31,7 +31,7 @@ struct check_place {
 	uint64_t insns, cycles, rip, event;
 	uint64_t object_va;            /* as in struct check_violation */
 	const char *object;            /* or NULL */
-	struct check_site site, blame; /* site 0: see check_violate() */
+	struct check_site site, blame; /* site 0: see violation_add() */
 };
 
 /* A physically contiguous part of a live allocation. */
@@ -188,113 +188,5 @@ struct check {
 	struct check_freed freed[CHECK_FREED_MAX];
 	uint16_t *freed_head; /* of each page's chain; derived from .freed */
 };
-
-/* check.c: the place of the current event. */
-struct check_place check_here(const struct check *check);
-/* Records a violation; SUB distinguishes violations of one row at one place. */
-void check_violate(struct check *check, enum check_id id, unsigned sub,
-    const struct check_place *at, const char *fmt, ...)
-    __attribute__((format(printf, 5, 6)));
-/* Marks ROWS, one bit each, as not judged in this run. */
-void check_skip(struct check *check, enum check_reason reason, uint64_t rows);
-#define CHECK_ROW(id) (TZ_BIT(CHECK_##id))
-uint16_t check_step_of(const struct check *check, unsigned cpu);
-bool check_in(const struct check_range range[4], uint64_t address);
-
-/* site.c */
-void site_event(struct check *check, const struct event *event);
-/* The driver's functions that are on CPU's stack. */
-struct check_site site_now(const struct check *check, unsigned cpu);
-/* The first known one of FIRST, SECOND, the CPU's last and any CPU's last access. */
-struct check_site site_or(const struct check *check, unsigned cpu,
-    const struct check_site *first, const struct check_site *second);
-
-/* memory/ownership.c */
-void owner_alloc(struct check *check, const struct event *event);
-void owner_free(struct check *check, const struct event *event);
-void owner_stack(struct check *check, const struct event *event);
-void owner_output(struct check *check, const struct event *event);
-void owner_site(struct check *check, const struct event *event);
-void owner_unloaded(struct check *check);
-/* The live extent that contains PA, or NULL. */
-const struct check_extent *owner_find(const struct check *check, uint64_t pa);
-bool owner_is_stack(const struct check *check, uint64_t pa);
-
-/* snapshot.c: mixes WORD into HASH. */
-uint64_t keep_mix(uint64_t hash, uint64_t word);
-
-/* memory/pages.c.  NULL: PA is in no trace buffer. */
-const struct check_page *page_find(const struct check *check, uint64_t pa);
-void page_name(
-    struct check *check, uint64_t pa, unsigned stream, uint32_t index);
-/* Detaches all pages from STREAM. */
-void page_forget_stream(struct check *check, unsigned stream);
-/* [PA, +BYTES) is allocated again and no longer contains trace. */
-void page_reuse(struct check *check, uint64_t pa, uint64_t bytes);
-void page_set_frames(struct check *check, bool on);
-
-/* ledger.c */
-/* The last stream named with KEY; CHECK_STREAMS_MAX: none. */
-unsigned ledger_find(const struct check *check, uint64_t key);
-void ledger_buffer(struct check *check, const struct event *event);
-void ledger_object_page(struct check *check, const struct event *event);
-void ledger_position(struct check *check, const struct event *event);
-void ledger_output(struct check *check, const struct event *event);
-void ledger_drain(struct check *check, const struct event *event);
-void ledger_lost(struct check *check, const struct event *event);
-void ledger_off(struct check *check, const struct event *event);
-void ledger_call_end(struct check *check, const struct event *event);
-/* Stops judging STREAM in this run. */
-void ledger_blur(
-    struct check *check, unsigned stream, enum check_reason reason);
-/* Frames of STREAM are freed. */
-void ledger_close(struct check *check, unsigned stream);
-/* Reports bytes that were reported wrongly; if FINAL, judges missing bytes, too. */
-void ledger_settle(struct check *check, unsigned stream, bool final);
-
-/* segment.c: the unreported bytes of a stream. */
-void segment_write(
-    struct check *check, unsigned stream, uint32_t begin, uint32_t end);
-void segment_read(
-    struct check *check, unsigned stream, uint32_t begin, uint32_t end);
-uint64_t segment_bytes(const struct check_stream *stream);
-void segment_tally(struct check *check, unsigned stream, enum check_tally stats,
-    uint64_t bytes);
-
-/* table.c */
-void table_entry(struct check *check, const struct event *event);
-void table_trace_on(struct check *check, const struct event *event);
-void table_error(struct check *check, const struct event *event);
-void table_stopped(struct check *check, const struct event *event);
-void table_call_end(struct check *check, const struct event *event);
-/* The loss in STREAM, or in all streams, was reported. */
-void table_told(struct check *check, unsigned stream);
-void table_collected(struct check *check, unsigned stream);
-void table_freed(struct check *check, const struct check_extent *extent);
-
-/* nmi.c */
-void nmi_pmi(struct check *check, const struct event *event);
-void nmi_delivered(struct check *check, const struct event *event);
-void nmi_done(struct check *check, const struct event *event);
-void nmi_deviation(struct check *check, const struct event *event);
-void nmi_call_end(struct check *check, const struct event *event);
-
-/* session.c */
-void session_trace_on(struct check *check, const struct event *event);
-void session_trace_off(struct check *check, const struct event *event);
-void session_delivered(struct check *check, const struct event *event);
-void session_iret(struct check *check, const struct event *event);
-void session_psb(struct check *check, const struct event *event);
-void session_output(struct check *check, const struct event *event);
-void session_broken(struct check *check, const struct event *event);
-void session_dropped(struct check *check, const struct event *event);
-void session_call_begin(struct check *check, const struct event *event);
-void session_call_end(struct check *check, const struct event *event);
-void session_owner_gone(struct check *check, const struct event *event);
-void session_exit(struct check *check, const struct event *event);
-void session_settle(struct check *check);
-/* True if a CPU of the last accepted session traces. */
-bool session_is_on(const struct check *check);
-void session_left_on(struct check *check, const char *when);
 
 #endif

@@ -2,7 +2,7 @@
  * What the trace units read from their tables, and their errors and stops: rows
  * table-*, topa-*, wrap-int, stop-int, error-silent, stopped-silent and freed-in-use.
  */
-#include "harness/check/state.h"
+#include "harness/check/internal.h"
 
 #include <inttypes.h>
 
@@ -17,7 +17,7 @@ table_check_place(struct check *check, const struct event *event)
 	uint64_t begin = event->a - event->c * 8;
 	const struct check_extent *here = owner_find(check, event->a);
 	const struct check_extent *first = owner_find(check, begin);
-	struct check_place at = check_here(check);
+	struct check_place at = site_here(check);
 
 	at.blame = check->core.cpu[event->cpu].on_at;
 	at.object_va = first != NULL ? first->caller - 1 : 0;
@@ -25,12 +25,12 @@ table_check_place(struct check *check, const struct event *event)
 	if (check->core.extents_full)
 		return;
 	if (here == NULL)
-		check_violate(check, CHECK_TABLE_OWNED, 0, &at,
+		violation_add(check, CHECK_TABLE_OWNED, 0, &at,
 		    "entry %" PRIu64 " of the table at %#" PRIx64
 		    " is at %#" PRIx64 ", which nobody holds",
 		    event->c, begin, event->a);
 	else if (first != NULL && first->va != here->va)
-		check_violate(check, CHECK_TABLE_WHOLE, 0, &at,
+		violation_add(check, CHECK_TABLE_WHOLE, 0, &at,
 		    "entry %" PRIu64 " of the table at %#" PRIx64
 		    " is in another allocation",
 		    event->c, begin);
@@ -59,7 +59,7 @@ table_check_order(struct check *check, const struct event *event,
 	uint64_t begin = page->index * CHECK_PAGE_BYTES;
 	uint64_t pa = TOPA_ENTRY_ADDRESS(event->b);
 	const struct check_page *last = page_find(check, pa + bytes - 1);
-	struct check_place at = check_here(check);
+	struct check_place at = site_here(check);
 
 	at.blame = cpu->on_at;
 	at.stream = page->stream;
@@ -68,20 +68,20 @@ table_check_order(struct check *check, const struct event *event,
 			 : last->stream != page->stream ||
 		    (last->index + UINT64_C(1)) * CHECK_PAGE_BYTES !=
 			begin + bytes)
-		check_violate(check, CHECK_TOPA_ORDER, 1, &at,
+		violation_add(check, CHECK_TOPA_ORDER, 1, &at,
 		    "region of %" PRIu64 " bytes at %#" PRIx64
 		    " goes beyond its part of the buffer",
 		    bytes, pa);
 	if (!cpu->last_valid || cpu->last_stream != page->stream)
 		return;
 	if (begin != cpu->last_end % size)
-		check_violate(check, CHECK_TOPA_ORDER, 0, &at,
+		violation_add(check, CHECK_TOPA_ORDER, 0, &at,
 		    "the region at %" PRIu64 " of the buffer follows one that "
 		    "ends at %" PRIu32,
 		    begin, cpu->last_end);
 	else if (begin == 0 && stream->any_int && !cpu->last_int &&
 	    !cpu->last_stop)
-		check_violate(check, CHECK_WRAP_INT, 0, &at,
+		violation_add(check, CHECK_WRAP_INT, 0, &at,
 		    "the buffer's last region has no INT, others have");
 }
 
@@ -101,9 +101,9 @@ table_entry(struct check *check, const struct event *event)
 	cpu->region_pa = TOPA_ENTRY_ADDRESS(entry);
 	cpu->region_bytes = bytes;
 	if ((entry & TOPA_ENTRY_STOP) != 0 && (entry & TOPA_ENTRY_INTR) == 0) {
-		at = check_here(check);
+		at = site_here(check);
 		at.blame = cpu->on_at;
-		check_violate(check, CHECK_STOP_INT, 0, &at,
+		violation_add(check, CHECK_STOP_INT, 0, &at,
 		    "entry %" PRIu64 " has STOP without INT", event->c);
 	}
 	cpu->uses_int |= (entry & TOPA_ENTRY_INTR) != 0;
@@ -130,7 +130,7 @@ static void
 table_look_ahead(struct check *check, unsigned cpu)
 {
 	const struct check_reads *reads = &check->config.reads;
-	struct check_place at = check_here(check);
+	struct check_place at = site_here(check);
 	const struct check_extent *first, *here;
 	struct machine_pt pt;
 	uint64_t entry;
@@ -146,7 +146,7 @@ table_look_ahead(struct check *check, unsigned cpu)
 		if (i != 0 && pa % CHECK_PAGE_BYTES == 0 && first != NULL &&
 		    (here == NULL || here->va != first->va)) {
 			at.object_va = first->caller - 1;
-			check_violate(check, CHECK_TABLE_WHOLE, 1, &at,
+			violation_add(check, CHECK_TABLE_WHOLE, 1, &at,
 			    "entry %" PRIu64 " of the table at %#" PRIx64
 			    " is where %s",
 			    i, pt.output_base,
@@ -158,6 +158,13 @@ table_look_ahead(struct check *check, unsigned cpu)
 		    (entry & TOPA_ENTRY_END) != 0)
 			return;
 	}
+}
+
+void
+table_moved(struct check *check)
+{
+	for (unsigned i = 0; i < MACHINE_CPUS_MAX; i++)
+		check->core.cpu[i].last_valid = false;
 }
 
 /* The driver may resume at any position. */
@@ -178,11 +185,11 @@ table_error(struct check *check, const struct event *event)
 	struct check_cpu *cpu = &check->core.cpu[event->cpu];
 	const char *why = reads->pt_error(reads->arg, event->cpu);
 
-	cpu->failed_at = check_here(check);
+	cpu->failed_at = site_here(check);
 	cpu->failed_at.stream = cpu->stream;
 	cpu->failed_at.blame = cpu->on_at;
 	cpu->failed_at.object = why;
-	check_violate(check, CHECK_TOPA_ERROR, 0, &cpu->failed_at,
+	violation_add(check, CHECK_TOPA_ERROR, 0, &cpu->failed_at,
 	    "CPU %u: an operational error ends the output: %s", event->cpu,
 	    why != NULL ? why : "no reason is known");
 	cpu->failed_at.object = NULL;
@@ -196,21 +203,26 @@ table_stopped(struct check *check, const struct event *event)
 {
 	struct check_cpu *cpu = &check->core.cpu[event->cpu];
 
-	cpu->stopped_at = check_here(check);
+	cpu->stopped_at = site_here(check);
 	cpu->stopped_at.stream = cpu->stream;
 	cpu->stopped = true;
 	if (cpu->stream != CHECK_NO_STREAM)
 		check->core.stream[cpu->stream].unsure = true;
 }
 
+void
+table_told_all(struct check *check)
+{
+	for (unsigned i = 0; i < MACHINE_CPUS_MAX; i++)
+		check->core.cpu[i].stopped = check->core.cpu[i].failed = false;
+}
+
 /* A call that fails also reports the loss. */
 void
 table_call_end(struct check *check, const struct event *event)
 {
-	if ((int64_t)event->c >= 0)
-		return;
-	for (unsigned i = 0; i < MACHINE_CPUS_MAX; i++)
-		check->core.cpu[i].stopped = check->core.cpu[i].failed = false;
+	if ((int64_t)event->c < 0)
+		table_told_all(check);
 }
 
 void
@@ -236,13 +248,13 @@ table_collected(struct check *check, unsigned stream)
 		cpu->failed_at.blame = cpu->stopped_at.blame = site_or(
 		    check, i, &cpu->off_at, &cpu->on_at);
 		if (cpu->failed)
-			check_violate(check, CHECK_ERROR_SILENT, 0,
+			violation_add(check, CHECK_ERROR_SILENT, 0,
 			    &cpu->failed_at,
 			    "CPU %u met an operational error; who collected "
 			    "its trace was told of no loss",
 			    i);
 		if (cpu->stopped)
-			check_violate(check, CHECK_STOPPED_SILENT, 0,
+			violation_add(check, CHECK_STOPPED_SILENT, 0,
 			    &cpu->stopped_at,
 			    "CPU %u stopped tracing by itself; who collected "
 			    "its trace was told of no loss",
@@ -272,10 +284,10 @@ table_freed(struct check *check, const struct check_extent *extent)
 			!table_meets(
 			    extent, cpu->region_pa, cpu->region_bytes)))
 			continue;
-		at = check_here(check);
+		at = site_here(check);
 		at.blame = cpu->on_at;
 		at.object_va = extent->caller - 1;
-		check_violate(check, CHECK_FREED_IN_USE, 0, &at,
+		violation_add(check, CHECK_FREED_IN_USE, 0, &at,
 		    "the %s at %#" PRIx64 " is freed while CPU %u uses it",
 		    table ? "table" : "region",
 		    table ? cpu->table_pa : cpu->region_pa, i);

@@ -3,7 +3,7 @@
  * rows foreign-store, store-freed and load-freed.
  */
 #include "emu/guest_abi.h"
-#include "harness/check/state.h"
+#include "harness/check/internal.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -77,7 +77,7 @@ access_violate(struct check *check, const struct access_range *range,
 	struct check_place at = *place;
 
 	at.cpu = (uint16_t)range->cpu;
-	at.step = check_step_of(check, range->cpu);
+	at.step = site_step(check, range->cpu);
 	at.stream = CHECK_NO_STREAM;
 	at.insns = range->insns;
 	at.rip = range->rip;
@@ -86,10 +86,10 @@ access_violate(struct check *check, const struct access_range *range,
 		at.site = check->config.access_site(
 		    check->config.site_arg, range->cpu, range->rip);
 	if (range->open)
-		check_violate(check, id, range->callee, &at,
+		violation_add(check, id, range->callee, &at,
 		    "%s at %#" PRIx64 ", %s", range->by, va, what);
 	else
-		check_violate(check, id, range->callee, &at,
+		violation_add(check, id, range->callee, &at,
 		    "%s%s%" PRIu64 " bytes %s %#" PRIx64 ", %s",
 		    range->by != NULL ? range->by : "",
 		    range->by != NULL ? ": " : "", range->bytes,
@@ -158,7 +158,7 @@ access_freed(struct check *check, const struct access_range *range, uint64_t va,
 	freed_use(check, freed, use);
 	/* The address of the call, from its return address. */
 	place.object_va = freed->made_by - 1;
-	if (check_in(check->config.driver_text, freed->freed_by))
+	if (site_is_driver(check, freed->freed_by))
 		place.blame = (struct check_site){ freed->freed_by - 1,
 			freed->freed_by - 1 };
 	access_say(check, freed->made_by - 1, made, sizeof(made));
@@ -199,7 +199,7 @@ access_judge(struct check *check, const struct access_range *range)
 	uint64_t va = range->va;
 
 	if (range->bytes > check->config.ram_bytes || end < va ||
-	    !check_in(check->config.driver_text, range->rip))
+	    !site_is_driver(check, range->rip))
 		return;
 	while (va < end) {
 		uint64_t left = CHECK_PAGE_BYTES - va % CHECK_PAGE_BYTES;

@@ -3,7 +3,8 @@
  * each, chained by page.  Lookup, insertion and removal need no search, because they
  * are done for each load and store of the driver.
  */
-#include "harness/check/state.h"
+#include "harness/check/internal.h"
+#include "harness/check/mix.h"
 
 #include <assert.h>
 
@@ -12,12 +13,12 @@ static_assert(CHECK_FREED_MAX < UINT16_MAX, "the number of a part, plus 1");
 static uint64_t
 freed_hash(const struct check_freed *freed)
 {
-	uint64_t hash = keep_mix(
+	uint64_t hash = mix_word(
 	    freed->page, (uint64_t)freed->begin << 16 | freed->end);
 
-	hash = keep_mix(hash, freed->va ^ freed->used);
-	hash = keep_mix(hash, freed->made_by);
-	return keep_mix(hash, freed->freed_by);
+	hash = mix_word(hash, freed->va ^ freed->used);
+	hash = mix_word(hash, freed->made_by);
+	return mix_word(hash, freed->freed_by);
 }
 
 static void
@@ -56,7 +57,7 @@ freed_drop(struct check *check, uint32_t index)
 static void
 freed_skip(struct check *check)
 {
-	check_skip(check, REASON_FREED,
+	violation_skip(check, REASON_FREED,
 	    CHECK_ROW(OUTPUT_FREED) | CHECK_ROW(STORE_FREED) |
 		CHECK_ROW(LOAD_FREED));
 }

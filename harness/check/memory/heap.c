@@ -2,7 +2,7 @@
  * Reads the guest kernel's own table of frames.  Not every allocation has an event: the
  * kernel allocates items for itself, so memory that was freed may be in use again.
  */
-#include "harness/check/state.h"
+#include "harness/check/internal.h"
 #include "harness/guest/memory/frame.h"
 
 #include <stddef.h>

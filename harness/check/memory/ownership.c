@@ -2,7 +2,7 @@
  * Ownership of memory, and rows output-owned, -freed, -foreign and leak.
  */
 #include "emu/guest_abi.h"
-#include "harness/check/state.h"
+#include "harness/check/internal.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -35,6 +35,20 @@ owner_find(const struct check *check, uint64_t pa)
 	return &check->extent[at];
 }
 
+const struct check_extent *
+owner_next(
+    const struct check *check, uint64_t va, const struct check_extent *after)
+{
+	const struct check_extent *at = after != NULL ? after + 1
+						      : check->extent;
+	const struct check_extent *end = check->extent +
+	    check->core.extent_count;
+
+	while (at < end && at->va != va)
+		at++;
+	return at < end ? at : NULL;
+}
+
 /* Removes the extents [FROM, TO). */
 static void
 owner_remove(struct check *check, uint32_t from, uint32_t to)
@@ -58,7 +72,7 @@ owner_insert(struct check *check, const struct check_extent *extent)
 	owner_remove(check, from, to);
 	if (core->extent_count == CHECK_EXTENTS_MAX) {
 		core->extents_full = true;
-		check_skip(check, REASON_EXTENTS,
+		violation_skip(check, REASON_EXTENTS,
 		    CHECK_ROW(OUTPUT_OWNED) | CHECK_ROW(OUTPUT_FREED) |
 			CHECK_ROW(OUTPUT_FOREIGN) | CHECK_ROW(TABLE_OWNED) |
 			CHECK_ROW(TABLE_WHOLE));
@@ -102,20 +116,6 @@ owner_alloc(struct check *check, const struct event *event)
 	}
 }
 
-static void
-owner_forget(
-    struct check *check, const struct check_extent *extent, uint64_t freed_by)
-{
-	freed_add(check, extent, freed_by);
-	for (uint64_t pa = extent->pa; pa < extent->pa + extent->bytes;) {
-		const struct check_page *page = page_find(check, pa);
-
-		if (page != NULL)
-			ledger_close(check, page->stream);
-		pa = (pa / CHECK_PAGE_BYTES + 1) * CHECK_PAGE_BYTES;
-	}
-}
-
 void
 owner_free(struct check *check, const struct event *event)
 {
@@ -126,8 +126,7 @@ owner_free(struct check *check, const struct event *event)
 			i++;
 			continue;
 		}
-		table_freed(check, &extent);
-		owner_forget(check, &extent, event->c);
+		freed_add(check, &extent, event->c);
 		owner_remove(check, i, i + 1);
 	}
 }
@@ -224,10 +223,10 @@ owner_output(struct check *check, const struct event *event)
 		if (extent == NULL)
 			break;
 		if (!owner_is_buffer(check, extent, pa)) {
-			at = check_here(check);
+			at = site_here(check);
 			at.blame = check->core.cpu[event->cpu].on_at;
 			at.object_va = extent->caller - 1;
-			check_violate(check, CHECK_OUTPUT_FOREIGN, 0, &at,
+			violation_add(check, CHECK_OUTPUT_FOREIGN, 0, &at,
 			    "%" PRIu64 " bytes of trace to %#" PRIx64
 			    ", an allocation that is no trace buffer",
 			    event->b, pa);
@@ -237,11 +236,11 @@ owner_output(struct check *check, const struct event *event)
 	}
 	if (pa >= end)
 		return;
-	at = check_here(check);
+	at = site_here(check);
 	at.blame = check->core.cpu[event->cpu].on_at;
 	id = owner_was_freed(check, pa) ? CHECK_OUTPUT_FREED
 					: CHECK_OUTPUT_OWNED;
-	check_violate(check, id, 0, &at,
+	violation_add(check, id, 0, &at,
 	    "%" PRIu64 " bytes of trace to %#" PRIx64 "; nobody holds %#" PRIx64
 	    "%s",
 	    event->b, event->a, pa,
@@ -262,13 +261,13 @@ owner_is_counted(const struct check *check, uint32_t index)
 void
 owner_unloaded(struct check *check)
 {
-	struct check_place at = check_here(check);
+	struct check_place at = site_here(check);
 	uint32_t count = check->core.extent_count;
 
 	for (uint32_t i = 0; i < count; i++) {
 		uint64_t caller = check->extent[i].caller, bytes = 0;
 
-		if (!check_in(check->config.driver_text, caller) ||
+		if (!site_is_driver(check, caller) ||
 		    owner_is_counted(check, i))
 			continue;
 		for (uint32_t j = i; j < count; j++) {
@@ -278,8 +277,16 @@ owner_unloaded(struct check *check)
 		at.rip = caller;
 		at.object_va = caller - 1;
 		at.blame = (struct check_site){ caller - 1, caller - 1 };
-		check_violate(check, CHECK_LEAK, 0, &at,
+		violation_add(check, CHECK_LEAK, 0, &at,
 		    "%" PRIu64 " bytes still allocated, among them %#" PRIx64,
 		    bytes, check->extent[i].va);
 	}
+}
+
+/* Modules are unloaded before the guest shuts down. */
+void
+owner_exit(struct check *check, const struct event *event)
+{
+	(void)event;
+	owner_unloaded(check);
 }

@@ -2,7 +2,7 @@
  * Maps frames to pages of trace buffers: a sorted array.  Freed pages stay in it,
  * without a stream, until the frame is allocated again: they still contain trace.
  */
-#include "harness/check/state.h"
+#include "harness/check/internal.h"
 
 #include <string.h>
 
@@ -49,7 +49,7 @@ page_find(const struct check *check, uint64_t pa)
 	return page;
 }
 
-void
+bool
 page_name(struct check *check, uint64_t pa, unsigned stream, uint32_t index)
 {
 	uint32_t frame = (uint32_t)(pa / CHECK_PAGE_BYTES);
@@ -58,10 +58,8 @@ page_name(struct check *check, uint64_t pa, unsigned stream, uint32_t index)
 
 	TZ_ASSERT(index < CHECK_BUFFER_MAX);
 	if (at == count || check->page[at].frame != frame) {
-		if (count == CHECK_PAGES_MAX) {
-			ledger_blur(check, stream, REASON_BUFFER);
-			return;
-		}
+		if (count == CHECK_PAGES_MAX)
+			return false;
 		memmove(&check->page[at + 1], &check->page[at],
 		    (count - at) * sizeof(check->page[0]));
 		check->core.page_count++;
@@ -72,6 +70,7 @@ page_name(struct check *check, uint64_t pa, unsigned stream, uint32_t index)
 		.stream = (uint8_t)stream,
 	};
 	page_set_frame(check, frame, true);
+	return true;
 }
 
 void

@@ -1,0 +1,90 @@
+/*
+ * What the caller says of an operation, where several files have to know it, and rows
+ * invalid-accepted, valid-refused and wrong-answer, which only the caller can judge.
+ */
+#include "harness/check/internal.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+void
+check_starting(struct check *check)
+{
+	/* A session that is on keeps its output: this start will be refused. */
+	if (!session_is_on(check))
+		session_settle(check);
+	session_starting(check);
+	table_told_all(check);
+	ledger_starting(check);
+}
+
+void
+check_collected(struct check *check, uint64_t key)
+{
+	for (uint32_t i = 0; i < check->core.stream_count; i++) {
+		struct check_stream *stream = &check->core.stream[i];
+
+		if ((key != CHECK_ALL_STREAMS && stream->key != key) ||
+		    stream_is_object(stream))
+			continue;
+		ledger_collect(check, i, !check->config.positions);
+		table_collected(check, i);
+	}
+	table_collected(check, CHECK_NO_STREAM);
+}
+
+void
+check_answered_wrongly(struct check *check, bool succeeded,
+    const char *operation, const char *value)
+{
+	struct check_place at = site_here(check);
+	char object[CHECK_OBJECT_BYTES];
+
+	snprintf(object, sizeof(object), "%.30s%s%.30s", operation,
+	    value[0] != '\0' ? ", " : "", value);
+	at.object = object;
+	if (succeeded)
+		violation_add(check, CHECK_INVALID_ACCEPTED, 0, &at,
+		    "%s succeeds with an invalid value%s%s", operation,
+		    value[0] != '\0' ? " of " : "", value);
+	else
+		violation_add(check, CHECK_VALID_REFUSED, 0, &at,
+		    "%s fails (%s) in the default schedule", operation, value);
+}
+
+void
+check_answered_unguarded(
+    struct check *check, const char *operation, const char *state)
+{
+	struct check_place at = site_here(check);
+	char object[CHECK_OBJECT_BYTES];
+
+	snprintf(object, sizeof(object), "%.30s, %.30s", operation, state);
+	at.object = object;
+	violation_add(check, CHECK_INVALID_ACCEPTED, 0, &at,
+	    "%s succeeds although the state \"%s\" does not hold", operation,
+	    state);
+}
+
+void
+check_filled_in(struct check *check, const char *operation, const char *field,
+    uint64_t found, uint64_t right)
+{
+	struct check_place at = site_here(check);
+	char object[CHECK_OBJECT_BYTES];
+
+	if (found == right)
+		return;
+	snprintf(object, sizeof(object), "%.30s, %.30s", operation, field);
+	at.object = object;
+	violation_add(check, CHECK_WRONG_ANSWER, 0, &at,
+	    "%s fills in %#" PRIx64 " for %s, which is %#" PRIx64, operation,
+	    found, field, right);
+}
+
+void
+check_unloaded(struct check *check)
+{
+	session_left_on(check, "when the driver is unloaded");
+	owner_unloaded(check);
+}
