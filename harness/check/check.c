@@ -218,11 +218,11 @@ check_begin(struct check *check)
 	size_t kept = offsetof(struct check_core, page_count);
 
 	for (unsigned i = 0; i < MACHINE_CPUS_MAX; i++)
-		on[i] = core->cpu[i].on;
+		on[i] = core->cpu[i].trace.state == TRACING_ON;
 	page_set_frames(check, false);
 	memset((char *)core + kept, 0, sizeof(*core) - kept);
 	for (unsigned i = 0; i < MACHINE_CPUS_MAX; i++) {
-		core->cpu[i].on = on[i];
+		core->cpu[i].trace.state = on[i] ? TRACING_ON : TRACING_OFF;
 		core->cpu[i].stream = CHECK_NO_STREAM;
 	}
 	violation_skip(

@@ -206,7 +206,7 @@ ledger_write(struct check *check, const struct check_page *page, uint32_t begin,
 {
 	struct check_stream *stream = &check->core.stream[page->stream];
 
-	check->core.cpu[check->core.event.cpu].stream = page->stream;
+	stream_note_output(check, check->core.event.cpu, page->stream);
 	stream->fresh = false;
 	stream->written = true;
 	stream->asked = true;
@@ -283,7 +283,7 @@ static bool
 ledger_is_tracing(const struct check *check, unsigned stream)
 {
 	for (unsigned i = 0; i < MACHINE_CPUS_MAX; i++) {
-		if (check->core.cpu[i].on &&
+		if (check->core.cpu[i].trace.state == TRACING_ON &&
 		    check->core.cpu[i].stream == stream)
 			return true;
 	}

@@ -31,7 +31,6 @@ void
 check_note_deviation(
     struct check *check, unsigned cpu, enum deviation_kind kind)
 {
-	struct check_cpu *of = &check->core.cpu[cpu];
 	uint32_t effects = deviation_info(kind)->effects;
 	uint64_t rows = 0;
 
@@ -41,7 +40,7 @@ check_note_deviation(
 	}
 	violation_excuse(check, cpu, rows);
 	if (effects & DEVIATION_MAY_SEND_NMI)
-		of->foreign = true;
+		check->core.cpu[cpu].nmi.pending |= NMI_CAUSE_FOREIGN;
 	if (effects & DEVIATION_MAY_LOSE_BYTES) {
 		for (uint32_t i = 0; i < check->core.stream_count; i++)
 			check->core.stream[i].unsure = true;
@@ -61,7 +60,7 @@ void
 nmi_pmi(struct check *check, const struct event *event)
 {
 	if (event->b == 0)
-		check->core.cpu[event->cpu].pmi = true;
+		check->core.cpu[event->cpu].nmi.pending |= NMI_CAUSE_PMI;
 }
 
 static bool
@@ -71,17 +70,15 @@ nmi_bit(const struct check *check, unsigned cpu, struct machine_pt *pt)
 	return (pt->global_status & PMU_STATUS_TOPA_PMI) != 0;
 }
 
-/* Two causes at the same time are one NMI. */
 void
 nmi_delivered(struct check *check, const struct event *event)
 {
-	struct check_cpu *cpu = &check->core.cpu[event->cpu];
+	struct check_nmi *nmi = &check->core.cpu[event->cpu].nmi;
 	struct machine_pt pt;
 
-	cpu->serving_pmi = cpu->pmi;
-	cpu->serving_foreign = cpu->foreign;
-	cpu->serving_bit = nmi_bit(check, event->cpu, &pt);
-	cpu->pmi = cpu->foreign = false;
+	nmi->serving = nmi->pending;
+	nmi->serving_bit = nmi_bit(check, event->cpu, &pt);
+	nmi->pending = 0;
 }
 
 /*
@@ -89,42 +86,44 @@ nmi_delivered(struct check *check, const struct event *event)
  * the PMI's bit 55, served it and claimed the NMI: the PMI's own NMI, still pending,
  * then finds the bit clear.  Software cannot distinguish these NMIs; it only sees bit
  * 55.  It must not claim the next NMI without the bit either, because that may be
- * foreign.  (With SERVING_PMI the LVT entry was masked before the handler ran.  A PMI
- * during the handler then means that it unmasked the entry before it cleared the bit;
- * that is judged.)
+ * foreign.  (If a PMI is in service, too, the LVT entry was masked before the handler
+ * ran.  A PMI during the handler then means that it unmasked the entry before it cleared
+ * the bit; that is judged.)
  */
 static bool
 nmi_taken_over(const struct check *check, const struct event *event)
 {
-	const struct check_cpu *cpu = &check->core.cpu[event->cpu];
+	const struct check_nmi *nmi = &check->core.cpu[event->cpu].nmi;
 	struct machine_pt pt;
 
-	return cpu->serving_foreign && !cpu->serving_pmi && cpu->pmi &&
-	    event->a != 0 && !nmi_bit(check, event->cpu, &pt);
+	return nmi->serving == NMI_CAUSE_FOREIGN &&
+	    (nmi->pending & NMI_CAUSE_PMI) != 0 && event->a != 0 &&
+	    !nmi_bit(check, event->cpu, &pt);
 }
 
 void
 nmi_done(struct check *check, const struct event *event)
 {
-	struct check_cpu *cpu = &check->core.cpu[event->cpu];
+	struct check_nmi *nmi = &check->core.cpu[event->cpu].nmi;
 	struct check_place at = site_here(check);
 
-	if (cpu->serving_pmi && event->a == 0)
+	if ((nmi->serving & NMI_CAUSE_PMI) != 0 && event->a == 0)
 		violation_add(check, CHECK_NMI_UNCLAIMED, 0, &at,
 		    "a ToPA PMI's NMI on CPU %u: no handler claims it%s",
 		    event->cpu,
-		    cpu->serving_bit ? ""
+		    nmi->serving_bit ? ""
 				     : "; GLOBAL_STATUS[55] was clear already");
 	/* If the bit was set during the NMI, the claim is correct. */
-	if (cpu->serving_foreign && !cpu->serving_pmi && !cpu->serving_bit &&
-	    !cpu->pmi && event->a != 0)
+	if (nmi->serving == NMI_CAUSE_FOREIGN && !nmi->serving_bit &&
+	    (nmi->pending & NMI_CAUSE_PMI) == 0 && event->a != 0)
 		violation_add(check, CHECK_NMI_STOLEN, 0, &at,
 		    "a foreign NMI on CPU %u is claimed, with "
 		    "GLOBAL_STATUS[55] clear",
 		    event->cpu);
 	if (nmi_taken_over(check, event))
-		cpu->pmi = false;
-	cpu->serving_pmi = cpu->serving_foreign = cpu->serving_bit = false;
+		nmi->pending &= (uint8_t)~NMI_CAUSE_PMI;
+	nmi->serving = 0;
+	nmi->serving_bit = false;
 }
 
 void
@@ -134,7 +133,7 @@ nmi_call_end(struct check *check, const struct event *event)
 	struct machine_pt pt;
 	bool bit = nmi_bit(check, event->cpu, &pt);
 
-	at.blame = check->core.cpu[event->cpu].on_at;
+	at.blame = check->core.cpu[event->cpu].action.on_at;
 	if (!pt.trigger_en || pt.in_nmi || pt.nmi_pending)
 		return;
 	if (bit)
@@ -144,7 +143,7 @@ nmi_call_end(struct check *check, const struct event *event)
 		    event->cpu,
 		    (pt.lvt_pc & LVT_MASKED) != 0 ? "masked" : "open");
 	else if ((pt.lvt_pc & LVT_MASKED) != 0 &&
-	    check->core.cpu[event->cpu].uses_int)
+	    check->core.cpu[event->cpu].table.uses_int)
 		violation_add(check, CHECK_PMI_LOST, 0, &at,
 		    "CPU %u traces with its LVT entry masked: no PMI can come",
 		    event->cpu);

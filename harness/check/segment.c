@@ -116,7 +116,7 @@ segment_overwrite(
 	struct check_unread *unread = &stream->unread;
 	const struct check_site *site = segment_goes_on(stream, begin)
 	    ? &stream->read_at
-	    : &check->core.cpu[check->core.event.cpu].on_at;
+	    : &check->core.cpu[check->core.event.cpu].action.on_at;
 
 	for (uint32_t i = 0; i < unread->count && !stream->blurred;) {
 		struct check_segment was = unread->segment[i];

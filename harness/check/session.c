@@ -147,14 +147,15 @@ session_trace_on(struct check *check, const struct event *event)
 	struct machine_pt pt;
 
 	check->config.reads.pt(check->config.reads.arg, event->cpu, &pt);
-	cpu->on = cpu->on_seen = cpu->first = true;
+	cpu->trace.state = TRACING_ON;
+	cpu->trace.first = cpu->work.on_seen = true;
 	/* Nothing is in scope, or it depends on which process works. */
-	cpu->broken |= (event->a & (CTL_OS | CTL_USER)) == 0 ||
+	cpu->work.broken |= (event->a & (CTL_OS | CTL_USER)) == 0 ||
 	    (event->a & CTL_BRANCH_EN) == 0 ||
 	    (event->a & CTL_CR3_FILTER) != 0 ||
 	    session_leaves_out(&pt, event->a);
-	cpu->psb = cpu->handler_off = false;
-	cpu->first_start = (pt.mask_ptrs & ~MASK_PTRS_LOW) == 0;
+	cpu->trace.psb = false;
+	cpu->trace.first_start = (pt.mask_ptrs & ~MASK_PTRS_LOW) == 0;
 	session_check_config(check, &pt, event->a);
 	if ((check->core.session.stopped >> event->cpu & 1) == 0)
 		return;
@@ -163,25 +164,30 @@ session_trace_on(struct check *check, const struct event *event)
 	    "TraceEn of CPU %u rises after tracing was stopped", event->cpu);
 }
 
+static bool
+session_traces(const struct check *check, unsigned cpu)
+{
+	return check->core.cpu[cpu].trace.state == TRACING_ON;
+}
+
 void
 session_trace_off(struct check *check, const struct event *event)
 {
-	struct check_cpu *cpu = &check->core.cpu[event->cpu];
+	struct check_trace *trace = &check->core.cpu[event->cpu].trace;
 
-	cpu->on = false;
-	cpu->handler_off = cpu->in_handler;
+	trace->state = trace->in_handler ? TRACING_OFF_IN_HANDLER : TRACING_OFF;
 }
 
 void
 session_delivered(struct check *check, const struct event *event)
 {
-	check->core.cpu[event->cpu].in_handler = true;
+	check->core.cpu[event->cpu].trace.in_handler = true;
 }
 
 void
 session_iret(struct check *check, const struct event *event)
 {
-	check->core.cpu[event->cpu].in_handler = false;
+	check->core.cpu[event->cpu].trace.in_handler = false;
 }
 
 void
@@ -189,44 +195,45 @@ session_psb(struct check *check, const struct event *event)
 {
 	struct check_cpu *cpu = &check->core.cpu[event->cpu];
 
-	cpu->psb = true;
-	if (!cpu->nonempty)
-		cpu->psbs++;
+	cpu->trace.psb = true;
+	if (!cpu->work.nonempty)
+		cpu->work.psbs++;
 }
 
 void
 session_output(struct check *check, const struct event *event)
 {
-	struct check_cpu *cpu = &check->core.cpu[event->cpu];
+	struct check_trace *trace = &check->core.cpu[event->cpu].trace;
+	struct check_work *work = &check->core.cpu[event->cpu].work;
 	const struct check_page *page = page_find(check, event->a);
-	uint64_t psbs = cpu->psbs != 0 ? cpu->psbs : 1;
+	uint64_t psbs = work->psbs != 0 ? work->psbs : 1;
 	struct check_place at;
 
-	if (cpu->first && cpu->first_start && !cpu->psb && page != NULL &&
+	if (trace->first && trace->first_start && !trace->psb && page != NULL &&
 	    page->index == 0 && event->a % CHECK_PAGE_BYTES == 0 &&
 	    check->core.stream[page->stream].fresh) {
 		at = site_here(check);
-		at.blame = cpu->on_at;
+		at.blame = check->core.cpu[event->cpu].action.on_at;
 		at.stream = page->stream;
 		violation_add(check, CHECK_FIRST_PSB, 0, &at,
 		    "stream %" PRIu32 " begins without a PSB: STATUS had a "
 		    "PacketByteCnt left over",
 		    EVENT_STREAM_ID(check->core.stream[page->stream].key));
 	}
-	cpu->first = false;
-	if (cpu->nonempty)
+	trace->first = false;
+	if (work->nonempty)
 		return;
-	cpu->bytes += event->b;
-	if (cpu->bytes > psbs * PSB_BYTES) {
-		cpu->nonempty = true;
-		cpu->bytes = cpu->psbs = 0;
+	work->bytes += event->b;
+	if (work->bytes > psbs * PSB_BYTES) {
+		work->nonempty = true;
+		work->bytes = work->psbs = 0;
 	}
 }
 
 void
 session_broken(struct check *check, const struct event *event)
 {
-	check->core.cpu[event->cpu].broken = true;
+	check->core.cpu[event->cpu].work.broken = true;
 }
 
 /*
@@ -237,7 +244,7 @@ void
 session_dropped(struct check *check, const struct event *event)
 {
 	if (event->c < MACHINE_CPUS_MAX)
-		check->core.cpu[event->c].refused = true;
+		check->core.cpu[event->c].work.refused = true;
 }
 
 void
@@ -279,16 +286,16 @@ session_judge_off(struct check *check, unsigned index)
 	const struct check_stream *stream;
 	struct check_place at;
 
-	if ((core->session.mask >> index & 1) == 0 || cpu->on ||
-	    !cpu->handler_off || cpu->broken || cpu->refused ||
-	    cpu->stream >= CHECK_STREAMS_MAX)
+	if ((core->session.mask >> index & 1) == 0 ||
+	    cpu->trace.state != TRACING_OFF_IN_HANDLER || cpu->work.broken ||
+	    cpu->work.refused || cpu->stream >= CHECK_STREAMS_MAX)
 		return;
 	stream = &core->stream[cpu->stream];
 	if (stream->high >= stream->page_count * CHECK_PAGE_BYTES)
 		return;
 	at = site_here(check);
 	at.cpu = (uint16_t)index;
-	at.blame = site_or(check, index, &cpu->off_at, NULL);
+	at.blame = site_or(check, index, &cpu->action.off_at, NULL);
 	violation_add(check, CHECK_TRACE_LEFT_OFF, 0, &at,
 	    "work ran on CPU %u untraced: an interrupt's handler left tracing "
 	    "off",
@@ -308,7 +315,7 @@ session_call_end(struct check *check, const struct event *event)
 	if (!actor->works || !core->session.open || actor->cpu != event->cpu ||
 	    (int64_t)event->c < 0)
 		return;
-	core->cpu[event->cpu].worked = true;
+	core->cpu[event->cpu].work.done = true;
 	session_judge_off(check, event->cpu);
 }
 
@@ -365,7 +372,8 @@ session_empty(struct check *check, const char *who, unsigned cpu, bool on)
 	struct check_place at = site_here(check);
 
 	at.cpu = (uint16_t)cpu;
-	at.blame = site_or(check, cpu, &check->core.cpu[cpu].on_at, NULL);
+	at.blame = site_or(
+	    check, cpu, &check->core.cpu[cpu].action.on_at, NULL);
 	violation_add(check, CHECK_EMPTY_TRACE, 0, &at,
 	    "work ran on %s %u after the start succeeded, %s", who, cpu,
 	    on ? "no packet but PSB+ came of it" : "TraceEn never rose");
@@ -386,7 +394,8 @@ session_is_on(const struct check *check)
 	bool on = false;
 
 	for (unsigned i = 0; i < MACHINE_CPUS_MAX; i++)
-		on |= (core->session.mask >> i & 1) != 0 && core->cpu[i].on;
+		on |= (core->session.mask >> i & 1) != 0 &&
+		    session_traces(check, i);
 	return core->session.accepted && on;
 }
 
@@ -411,16 +420,16 @@ session_settle(struct check *check)
 
 	if (core->session.accepted) {
 		for (unsigned i = 0; i < MACHINE_CPUS_MAX; i++) {
-			struct check_cpu *cpu = &core->cpu[i];
-			bool excused = cpu->broken || cpu->refused;
+			const struct check_work *work = &core->cpu[i].work;
+			bool excused = work->broken || work->refused;
 
-			if (core->session.mask >> i & 1 && cpu->worked &&
-			    !cpu->nonempty && !excused)
-				session_empty(check, "CPU", i, cpu->on_seen);
-			where = cpu->worked ? i : where;
-			worked |= cpu->worked;
-			on |= cpu->on_seen;
-			nonempty |= cpu->nonempty || excused;
+			if (core->session.mask >> i & 1 && work->done &&
+			    !work->nonempty && !excused)
+				session_empty(check, "CPU", i, work->on_seen);
+			where = work->done ? i : where;
+			worked |= work->done;
+			on |= work->on_seen;
+			nonempty |= work->nonempty || excused;
 		}
 		if (core->session.mask == 0 && worked && !nonempty)
 			session_empty(
@@ -429,12 +438,12 @@ session_settle(struct check *check)
 	core->session.accepted = core->session.open = false;
 	core->session.stopped = 0;
 	for (unsigned i = 0; i < MACHINE_CPUS_MAX; i++) {
-		struct check_cpu *cpu = &core->cpu[i];
+		struct check_work *work = &core->cpu[i].work;
 
-		cpu->on_seen = cpu->on;
-		cpu->nonempty = cpu->worked = cpu->broken = false;
-		cpu->refused = cpu->refused && starting;
-		cpu->bytes = cpu->psbs = 0;
+		*work = (struct check_work){
+			.on_seen = session_traces(check, i),
+			.refused = work->refused && starting,
+		};
 	}
 }
 
@@ -460,8 +469,8 @@ check_stopped(struct check *check, unsigned cpu_mask)
 			return;
 	}
 	for (unsigned i = 0; i < MACHINE_CPUS_MAX; i++) {
-		at.blame = core->cpu[i].on_at;
-		if ((cpu_mask >> i & 1) != 0 && core->cpu[i].on)
+		at.blame = core->cpu[i].action.on_at;
+		if ((cpu_mask >> i & 1) != 0 && session_traces(check, i))
 			violation_add(check, CHECK_ON_AFTER_STOP, 0, &at,
 			    "CPU %u traces after tracing was stopped", i);
 	}
@@ -474,8 +483,8 @@ session_left_on(struct check *check, const char *when)
 	struct check_place at = site_here(check);
 
 	for (unsigned i = 0; i < MACHINE_CPUS_MAX; i++) {
-		at.blame = check->core.cpu[i].on_at;
-		if (check->core.cpu[i].on)
+		at.blame = check->core.cpu[i].action.on_at;
+		if (session_traces(check, i))
 			violation_add(check, CHECK_TRACE_LEFT_ON, 0, &at,
 			    "CPU %u still traces %s", i, when);
 	}

@@ -22,8 +22,8 @@ site_or(const struct check *check, unsigned cpu, const struct check_site *first,
 		return *first;
 	if (second != NULL && second->rip != 0)
 		return *second;
-	return check->core.cpu[cpu].last_at.rip != 0
-	    ? check->core.cpu[cpu].last_at
+	return check->core.cpu[cpu].action.last_at.rip != 0
+	    ? check->core.cpu[cpu].action.last_at
 	    : check->core.last_at;
 }
 
@@ -92,11 +92,11 @@ site_event(struct check *check, const struct event *event)
 	site = site_now(check, event->cpu);
 	if (site.rip == 0)
 		return;
-	cpu->last_at = core->last_at = site;
+	cpu->action.last_at = core->last_at = site;
 	if (event->kind == EVENT_TRACE_ON)
-		cpu->on_at = site;
+		cpu->action.on_at = site;
 	if (event->kind == EVENT_TRACE_OFF)
-		cpu->off_at = site;
+		cpu->action.off_at = site;
 	if (stream != NULL && event->kind == EVENT_TRACE_OFF)
 		stream->off_at = site;
 	if (stream != NULL && site_is_read(event))

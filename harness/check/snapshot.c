@@ -132,20 +132,28 @@ keep_stream(const struct check_stream *stream, uint64_t hash)
 static uint64_t
 keep_cpu(const struct check_cpu *cpu, uint64_t hash)
 {
-	const bool facts[] = { cpu->on, cpu->first, cpu->psb, cpu->first_start,
-		cpu->on_seen, cpu->nonempty, cpu->worked, cpu->broken,
-		cpu->stopped, cpu->failed, cpu->last_valid, cpu->last_int,
-		cpu->last_stop, cpu->uses_int, cpu->pmi, cpu->foreign,
-		cpu->serving_pmi, cpu->serving_foreign, cpu->serving_bit,
-		cpu->refused };
+	const struct check_trace *trace = &cpu->trace;
+	const struct check_work *work = &cpu->work;
+	const struct check_table *table = &cpu->table;
+	const struct check_nmi *nmi = &cpu->nmi;
+	const bool facts[] = { trace->state == TRACING_ON, trace->first,
+		trace->psb, trace->first_start, work->on_seen, work->nonempty,
+		work->done, work->broken, cpu->loss.stopped, cpu->loss.failed,
+		table->last_valid, (table->last_entry & TOPA_ENTRY_INTR) != 0,
+		(table->last_entry & TOPA_ENTRY_STOP) != 0, table->uses_int,
+		(nmi->pending & NMI_CAUSE_PMI) != 0,
+		(nmi->pending & NMI_CAUSE_FOREIGN) != 0,
+		(nmi->serving & NMI_CAUSE_PMI) != 0,
+		(nmi->serving & NMI_CAUSE_FOREIGN) != 0, nmi->serving_bit,
+		work->refused };
 
 	hash = mix_word(hash, keep_bits(facts, TZ_ARRAY_LEN(facts)));
-	hash = mix_word(hash, cpu->bytes << 16 ^ cpu->psbs);
+	hash = mix_word(hash, work->bytes << 16 ^ work->psbs);
 	hash = mix_word(hash,
-	    (uint64_t)cpu->last_end << 32 | (uint64_t)cpu->last_stream << 8 |
-		cpu->stream);
-	hash = mix_word(hash, cpu->table_pa);
-	hash = mix_word(hash, cpu->region_pa ^ cpu->region_bytes << 40);
+	    (uint64_t)table->last_end << 32 |
+		(uint64_t)table->last_stream << 8 | cpu->stream);
+	hash = mix_word(hash, table->pa);
+	hash = mix_word(hash, table->region_pa ^ table->region_bytes << 40);
 	return mix_word(hash, cpu->excused);
 }
 

@@ -102,31 +102,80 @@ struct check_stream {
 	struct check_site read_at, off_at;
 };
 
-struct check_cpu {
-	bool on; /* TraceEn */
-	/* session.c */
-	bool first, psb;  /* since TraceEn was set: no output yet; a PSB seen */
-	bool first_start; /* the pointers were at the buffer's start */
-	bool on_seen, nonempty, worked, broken;
+/*
+ * The state of a CPU, in parts: each part is changed only by the file that its comment
+ * names, and reset by check_begin().  Other files read it.
+ */
+enum check_tracing {
+	TRACING_OFF,
+	TRACING_ON,             /* TraceEn is 1 */
+	TRACING_OFF_IN_HANDLER, /* TraceEn was cleared in a handler */
+};
+
+/* session.c: tracing since TraceEn was set. */
+struct check_trace {
+	enum check_tracing state;
 	bool in_handler;  /* of an interrupt or NMI, until the next IRET */
-	bool handler_off; /* TraceEn was cleared in one, and not set since */
+	bool first;       /* no output yet */
+	bool first_start; /* the pointers were at the buffer's start */
+	bool psb;         /* a PSB was seen */
+};
+
+/* session.c: what a session has to do for its work to be traced. */
+struct check_work {
+	bool done;     /* work ran on this CPU */
+	bool on_seen;  /* TraceEn was 1 */
+	bool nonempty; /* packets other than PSB+ were written */
+	bool broken;   /* the work's packets cannot be expected */
 	bool refused; /* the driver returned an error that the kernel dropped */
-	uint64_t bytes, psbs; /* since TraceEn was set, until .nonempty */
-	/* ledger.c: the stream of the last output */
-	uint8_t stream;
-	/* table.c */
-	bool stopped, failed; /* and not reported yet */
-	bool last_valid, last_int, last_stop, uses_int;
+	uint64_t bytes, psbs; /* until .nonempty */
+};
+
+/* table.c: an error or a stop that was not reported yet. */
+struct check_loss {
+	bool stopped, failed;
+	struct check_place stopped_at, failed_at;
+};
+
+/* table.c: the table and the region in use, and the last region of a stream. */
+struct check_table {
+	uint64_t pa, region_pa, region_bytes;
+	bool uses_int; /* a region of this run had INT */
+	bool last_valid;
 	uint8_t last_stream;
 	uint32_t last_end;
-	uint64_t table_pa, region_pa, region_bytes;
-	struct check_place stopped_at, failed_at;
-	/* nmi.c: the causes of the next NMI and of the one in service */
-	bool pmi, foreign, serving_pmi, serving_foreign, serving_bit;
-	uint64_t excused; /* rows; by enum check_id */
-	/* site.c: where TraceEn was last set and cleared, and the driver's last
-	 * access to trace state */
+	uint64_t last_entry;
+};
+
+/* Causes of an NMI, one bit each: two at the same time are one NMI. */
+enum check_nmi_cause {
+	NMI_CAUSE_PMI = 1,
+	NMI_CAUSE_FOREIGN = 2,
+};
+
+/* nmi.c: the causes of the next NMI and of the one in service. */
+struct check_nmi {
+	uint8_t pending, serving;
+	bool serving_bit; /* GLOBAL_STATUS[55] was set when it was delivered */
+};
+
+/*
+ * site.c: where TraceEn was last set and cleared, and the driver's last access to trace
+ * state.
+ */
+struct check_action {
 	struct check_site on_at, off_at, last_at;
+};
+
+struct check_cpu {
+	struct check_trace trace;
+	struct check_work work;
+	struct check_loss loss;
+	struct check_table table;
+	struct check_nmi nmi;
+	struct check_action action;
+	uint8_t stream;   /* stream.c: of the last output */
+	uint64_t excused; /* violation.c: rows, one bit each */
 };
 
 struct check_actor {
@@ -152,7 +201,7 @@ struct check_core {
 	struct {
 		uint64_t pa, bytes;
 	} stack[CHECK_STACKS_MAX];
-	/* Reset by check_begin(), except cpu[].on. */
+	/* Reset by check_begin(), except whether TraceEn is 1. */
 	uint32_t page_count, stream_count, site_count, violation_count;
 	uint32_t asked_count; /* number of contexts, without [0] */
 	uint64_t event_number;

@@ -103,6 +103,12 @@ stream_note_unnamed(struct check *check, uint64_t pa)
 }
 
 void
+stream_note_output(struct check *check, unsigned cpu, uint8_t index)
+{
+	check->core.cpu[cpu].stream = index;
+}
+
+void
 stream_add_page(struct check *check, unsigned index, uint64_t pa)
 {
 	struct check_stream *stream = &check->core.stream[index];

@@ -19,9 +19,9 @@ table_check_place(struct check *check, const struct event *event)
 	const struct check_extent *first = owner_find(check, begin);
 	struct check_place at = site_here(check);
 
-	at.blame = check->core.cpu[event->cpu].on_at;
+	at.blame = check->core.cpu[event->cpu].action.on_at;
 	at.object_va = first != NULL ? first->caller - 1 : 0;
-	check->core.cpu[event->cpu].table_pa = begin;
+	check->core.cpu[event->cpu].table.pa = begin;
 	if (check->core.extents_full)
 		return;
 	if (here == NULL)
@@ -53,7 +53,7 @@ static void
 table_check_order(struct check *check, const struct event *event,
     const struct check_page *page, uint64_t bytes)
 {
-	const struct check_cpu *cpu = &check->core.cpu[event->cpu];
+	const struct check_table *table = &check->core.cpu[event->cpu].table;
 	const struct check_stream *stream = &check->core.stream[page->stream];
 	uint64_t size = stream->page_count * CHECK_PAGE_BYTES;
 	uint64_t begin = page->index * CHECK_PAGE_BYTES;
@@ -61,7 +61,7 @@ table_check_order(struct check *check, const struct event *event,
 	const struct check_page *last = page_find(check, pa + bytes - 1);
 	struct check_place at = site_here(check);
 
-	at.blame = cpu->on_at;
+	at.blame = check->core.cpu[event->cpu].action.on_at;
 	at.stream = page->stream;
 
 	if (last == NULL ? !table_is_held(check, pa, bytes)
@@ -72,15 +72,15 @@ table_check_order(struct check *check, const struct event *event,
 		    "region of %" PRIu64 " bytes at %#" PRIx64
 		    " goes beyond its part of the buffer",
 		    bytes, pa);
-	if (!cpu->last_valid || cpu->last_stream != page->stream)
+	if (!table->last_valid || table->last_stream != page->stream)
 		return;
-	if (begin != cpu->last_end % size)
+	if (begin != table->last_end % size)
 		violation_add(check, CHECK_TOPA_ORDER, 0, &at,
 		    "the region at %" PRIu64 " of the buffer follows one that "
 		    "ends at %" PRIu32,
-		    begin, cpu->last_end);
-	else if (begin == 0 && stream->any_int && !cpu->last_int &&
-	    !cpu->last_stop)
+		    begin, table->last_end);
+	else if (begin == 0 && stream->any_int &&
+	    (table->last_entry & (TOPA_ENTRY_INTR | TOPA_ENTRY_STOP)) == 0)
 		violation_add(check, CHECK_WRAP_INT, 0, &at,
 		    "the buffer's last region has no INT, others have");
 }
@@ -89,6 +89,7 @@ void
 table_entry(struct check *check, const struct event *event)
 {
 	struct check_cpu *cpu = &check->core.cpu[event->cpu];
+	struct check_table *table = &cpu->table;
 	uint64_t entry = event->b;
 	uint64_t bytes = ENTRY_BYTES(entry);
 	const struct check_page *page = page_find(
@@ -98,27 +99,26 @@ table_entry(struct check *check, const struct event *event)
 	table_check_place(check, event);
 	if ((entry & TOPA_ENTRY_END) != 0)
 		return;
-	cpu->region_pa = TOPA_ENTRY_ADDRESS(entry);
-	cpu->region_bytes = bytes;
+	table->region_pa = TOPA_ENTRY_ADDRESS(entry);
+	table->region_bytes = bytes;
 	if ((entry & TOPA_ENTRY_STOP) != 0 && (entry & TOPA_ENTRY_INTR) == 0) {
 		at = site_here(check);
-		at.blame = cpu->on_at;
+		at.blame = cpu->action.on_at;
 		violation_add(check, CHECK_STOP_INT, 0, &at,
 		    "entry %" PRIu64 " has STOP without INT", event->c);
 	}
-	cpu->uses_int |= (entry & TOPA_ENTRY_INTR) != 0;
+	table->uses_int |= (entry & TOPA_ENTRY_INTR) != 0;
 	if (page == NULL) {
-		cpu->last_valid = false;
+		table->last_valid = false;
 		return;
 	}
 	check->core.stream[page->stream].any_int |= (entry & TOPA_ENTRY_INTR) !=
 	    0;
 	table_check_order(check, event, page, bytes);
-	cpu->last_valid = true;
-	cpu->last_stream = page->stream;
-	cpu->last_end = (uint32_t)(page->index * CHECK_PAGE_BYTES + bytes);
-	cpu->last_int = (entry & TOPA_ENTRY_INTR) != 0;
-	cpu->last_stop = (entry & TOPA_ENTRY_STOP) != 0;
+	table->last_valid = true;
+	table->last_stream = page->stream;
+	table->last_end = (uint32_t)(page->index * CHECK_PAGE_BYTES + bytes);
+	table->last_entry = entry;
 }
 
 /*
@@ -164,17 +164,17 @@ void
 table_moved(struct check *check)
 {
 	for (unsigned i = 0; i < MACHINE_CPUS_MAX; i++)
-		check->core.cpu[i].last_valid = false;
+		check->core.cpu[i].table.last_valid = false;
 }
 
 /* The driver may resume at any position. */
 void
 table_trace_on(struct check *check, const struct event *event)
 {
-	struct check_cpu *cpu = &check->core.cpu[event->cpu];
+	struct check_table *table = &check->core.cpu[event->cpu].table;
 
-	cpu->last_valid = false;
-	cpu->table_pa = cpu->region_pa = cpu->region_bytes = 0;
+	table->last_valid = false;
+	table->pa = table->region_pa = table->region_bytes = 0;
 	table_look_ahead(check, event->cpu);
 }
 
@@ -183,17 +183,18 @@ table_error(struct check *check, const struct event *event)
 {
 	const struct check_reads *reads = &check->config.reads;
 	struct check_cpu *cpu = &check->core.cpu[event->cpu];
+	struct check_loss *loss = &cpu->loss;
 	const char *why = reads->pt_error(reads->arg, event->cpu);
 
-	cpu->failed_at = site_here(check);
-	cpu->failed_at.stream = cpu->stream;
-	cpu->failed_at.blame = cpu->on_at;
-	cpu->failed_at.object = why;
-	violation_add(check, CHECK_TOPA_ERROR, 0, &cpu->failed_at,
+	loss->failed_at = site_here(check);
+	loss->failed_at.stream = cpu->stream;
+	loss->failed_at.blame = cpu->action.on_at;
+	loss->failed_at.object = why;
+	violation_add(check, CHECK_TOPA_ERROR, 0, &loss->failed_at,
 	    "CPU %u: an operational error ends the output: %s", event->cpu,
 	    why != NULL ? why : "no reason is known");
-	cpu->failed_at.object = NULL;
-	cpu->failed = true;
+	loss->failed_at.object = NULL;
+	loss->failed = true;
 	if (cpu->stream != CHECK_NO_STREAM)
 		check->core.stream[cpu->stream].unsure = true;
 }
@@ -202,19 +203,26 @@ void
 table_stopped(struct check *check, const struct event *event)
 {
 	struct check_cpu *cpu = &check->core.cpu[event->cpu];
+	struct check_loss *loss = &cpu->loss;
 
-	cpu->stopped_at = site_here(check);
-	cpu->stopped_at.stream = cpu->stream;
-	cpu->stopped = true;
+	loss->stopped_at = site_here(check);
+	loss->stopped_at.stream = cpu->stream;
+	loss->stopped = true;
 	if (cpu->stream != CHECK_NO_STREAM)
 		check->core.stream[cpu->stream].unsure = true;
+}
+
+static void
+table_forget_loss(struct check_cpu *cpu)
+{
+	cpu->loss.stopped = cpu->loss.failed = false;
 }
 
 void
 table_told_all(struct check *check)
 {
 	for (unsigned i = 0; i < MACHINE_CPUS_MAX; i++)
-		check->core.cpu[i].stopped = check->core.cpu[i].failed = false;
+		table_forget_loss(&check->core.cpu[i]);
 }
 
 /* A call that fails also reports the loss. */
@@ -232,7 +240,7 @@ table_told(struct check *check, unsigned stream)
 		struct check_cpu *cpu = &check->core.cpu[i];
 
 		if (cpu->stream == stream)
-			cpu->stopped = cpu->failed = false;
+			table_forget_loss(cpu);
 	}
 }
 
@@ -241,25 +249,26 @@ table_collected(struct check *check, unsigned stream)
 {
 	for (unsigned i = 0; i < MACHINE_CPUS_MAX; i++) {
 		struct check_cpu *cpu = &check->core.cpu[i];
+		struct check_loss *loss = &cpu->loss;
 
 		if (cpu->stream != stream)
 			continue;
 		/* The driver could have detected it when it last changed TraceEn. */
-		cpu->failed_at.blame = cpu->stopped_at.blame = site_or(
-		    check, i, &cpu->off_at, &cpu->on_at);
-		if (cpu->failed)
+		loss->failed_at.blame = loss->stopped_at.blame = site_or(
+		    check, i, &cpu->action.off_at, &cpu->action.on_at);
+		if (loss->failed)
 			violation_add(check, CHECK_ERROR_SILENT, 0,
-			    &cpu->failed_at,
+			    &loss->failed_at,
 			    "CPU %u met an operational error; who collected "
 			    "its trace was told of no loss",
 			    i);
-		if (cpu->stopped)
+		if (loss->stopped)
 			violation_add(check, CHECK_STOPPED_SILENT, 0,
-			    &cpu->stopped_at,
+			    &loss->stopped_at,
 			    "CPU %u stopped tracing by itself; who collected "
 			    "its trace was told of no loss",
 			    i);
-		cpu->failed = cpu->stopped = false;
+		table_forget_loss(cpu);
 	}
 }
 
@@ -275,21 +284,22 @@ table_freed(struct check *check, const struct check_extent *extent)
 {
 	for (unsigned i = 0; i < MACHINE_CPUS_MAX; i++) {
 		const struct check_cpu *cpu = &check->core.cpu[i];
-		bool table = table_meets(
-		    extent, cpu->table_pa, cpu->table_pa != 0 ? 8 : 0);
+		const struct check_table *table = &cpu->table;
+		bool is_table = table_meets(
+		    extent, table->pa, table->pa != 0 ? 8 : 0);
 		struct check_place at;
 
-		if (!cpu->on ||
-		    (!table &&
+		if (cpu->trace.state != TRACING_ON ||
+		    (!is_table &&
 			!table_meets(
-			    extent, cpu->region_pa, cpu->region_bytes)))
+			    extent, table->region_pa, table->region_bytes)))
 			continue;
 		at = site_here(check);
-		at.blame = cpu->on_at;
+		at.blame = cpu->action.on_at;
 		at.object_va = extent->caller - 1;
 		violation_add(check, CHECK_FREED_IN_USE, 0, &at,
 		    "the %s at %#" PRIx64 " is freed while CPU %u uses it",
-		    table ? "table" : "region",
-		    table ? cpu->table_pa : cpu->region_pa, i);
+		    is_table ? "table" : "region",
+		    is_table ? table->pa : table->region_pa, i);
 	}
 }

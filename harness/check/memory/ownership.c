@@ -224,7 +224,7 @@ owner_output(struct check *check, const struct event *event)
 			break;
 		if (!owner_is_buffer(check, extent, pa)) {
 			at = site_here(check);
-			at.blame = check->core.cpu[event->cpu].on_at;
+			at.blame = check->core.cpu[event->cpu].action.on_at;
 			at.object_va = extent->caller - 1;
 			violation_add(check, CHECK_OUTPUT_FOREIGN, 0, &at,
 			    "%" PRIu64 " bytes of trace to %#" PRIx64
@@ -237,7 +237,7 @@ owner_output(struct check *check, const struct event *event)
 	if (pa >= end)
 		return;
 	at = site_here(check);
-	at.blame = check->core.cpu[event->cpu].on_at;
+	at.blame = check->core.cpu[event->cpu].action.on_at;
 	id = owner_was_freed(check, pa) ? CHECK_OUTPUT_FREED
 					: CHECK_OUTPUT_OWNED;
 	violation_add(check, id, 0, &at,
