@@ -1,7 +1,7 @@
 /*
  * The functions that the files of harness/check call of each other, lowest level first: a
- * file calls only files above it in this list.  check.c calls the handlers, those with an
- * event, for each event of their kind, in the order of its table.
+ * file calls only files above it in this list.  check.c calls the handlers, those with an event,
+ * for each event of their kind, in the order of its table.
  */
 #ifndef TOPAZ_HARNESS_CHECK_INTERNAL_H
 #define TOPAZ_HARNESS_CHECK_INTERNAL_H
@@ -24,7 +24,7 @@ struct check_site site_now(const struct check *check, unsigned cpu);
 struct check_site site_or(const struct check *check, unsigned cpu,
     const struct check_site *first, const struct check_site *second);
 
-/* memory/pages.c.  NULL: PA is in no trace buffer. */
+/* memory/page.c.  NULL: PA is in no trace buffer. */
 const struct check_page *page_find(const struct check *check, uint64_t pa);
 /* The page of PA is page INDEX of STREAM.  False: there are too many pages. */
 bool page_name(
@@ -46,7 +46,7 @@ void violation_skip(
 /* Violations of ROWS, one bit each, on CPU are excused to the end of the run. */
 void violation_excuse(struct check *check, unsigned cpu, uint64_t rows);
 
-/* memory/ownership.c; memory/freed.h has freed.c and heap.c, which it calls */
+/* memory/owner.c; memory/freed.h has freed.c and heap.c, which it calls */
 void owner_alloc(struct check *check, const struct event *event);
 void owner_free(struct check *check, const struct event *event);
 void owner_stack(struct check *check, const struct event *event);

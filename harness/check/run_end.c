@@ -46,7 +46,7 @@ static const char *const memory_panics[] = { "out of memory", "no memory for ",
      CHECK_ROW(EXIT_CODE))
 
 static const char *
-ends_text(const char *text)
+run_end_text(const char *text)
 {
 	const char *said = "panic: ";
 
@@ -57,7 +57,7 @@ ends_text(const char *text)
 bool
 check_is_memory_panic(const char *text)
 {
-	text = ends_text(text);
+	text = run_end_text(text);
 	for (size_t i = 0; i < TZ_ARRAY_LEN(memory_panics); i++) {
 		if (strncmp(text, memory_panics[i], strlen(memory_panics[i])) ==
 		    0)
@@ -67,9 +67,9 @@ check_is_memory_panic(const char *text)
 }
 
 static enum check_id
-ends_panic(const struct check *check, const struct machine_result *result)
+run_end_panic(const struct check *check, const struct machine_result *result)
 {
-	const char *text = ends_text(result->text);
+	const char *text = run_end_text(result->text);
 	size_t i = 0;
 
 	/* A panic by the driver may have the same text. */
@@ -86,7 +86,7 @@ ends_panic(const struct check *check, const struct machine_result *result)
 }
 
 static void
-ends_exit(struct check *check, const struct machine_result *result,
+run_end_exit(struct check *check, const struct machine_result *result,
     const struct check_place *at)
 {
 	session_settle(check);
@@ -99,12 +99,12 @@ ends_exit(struct check *check, const struct machine_result *result,
 
 /* The row that an end other than MACHINE_EXIT violates. */
 static enum check_id
-ends_row(
+run_end_row(
     const struct check *check, const struct machine_result *result, bool waits)
 {
 	switch (result->end) {
 	case MACHINE_PANIC:
-		return ends_panic(check, result);
+		return run_end_panic(check, result);
 	case MACHINE_UNMODELLED:
 		return CHECK_UNMODELLED;
 	case MACHINE_TRIPLE_FAULT:
@@ -124,7 +124,7 @@ ends_row(
 
 /* Describes that end. */
 static void
-ends_describe(const struct machine_result *result, bool waits,
+run_end_describe(const struct machine_result *result, bool waits,
     char text[CHECK_TEXT_BYTES])
 {
 	if (result->end == MACHINE_TRIPLE_FAULT)
@@ -144,7 +144,7 @@ ends_describe(const struct machine_result *result, bool waits,
 
 /* The address after WORDS in TEXT; 0: none. */
 static uint64_t
-ends_address(const char *text, const char *words)
+run_end_address(const char *text, const char *words)
 {
 	const char *at = strstr(text, words);
 
@@ -153,11 +153,11 @@ ends_address(const char *text, const char *words)
 
 /* Reads what a guarded heap's panic says of freed memory: see harness/guest. */
 static void
-ends_freed(
+run_end_freed(
     const struct check *check, const char *text, struct check_place *place)
 {
-	uint64_t made_by = ends_address(text, "allocated by ");
-	uint64_t freed_by = ends_address(text, "freed by ");
+	uint64_t made_by = run_end_address(text, "allocated by ");
+	uint64_t freed_by = run_end_address(text, "freed by ");
 
 	if (made_by != 0)
 		place->object_va = made_by - 1;
@@ -171,7 +171,7 @@ check_end(struct check *check, const struct machine_result *result, bool waits)
 {
 	char text[CHECK_TEXT_BYTES];
 	struct check_place at;
-	enum check_id id = ends_row(check, result, waits);
+	enum check_id id = run_end_row(check, result, waits);
 
 	TZ_ASSERT(result->cpu < MACHINE_CPUS_MAX);
 	check->core.event.cpu = (uint16_t)result->cpu;
@@ -181,16 +181,16 @@ check_end(struct check *check, const struct machine_result *result, bool waits)
 	for (uint32_t i = 0; i < check->core.stream_count; i++)
 		ledger_settle(check, i, false);
 	if (result->end == MACHINE_EXIT) {
-		ends_exit(check, result, &at);
+		run_end_exit(check, result, &at);
 		return;
 	}
 	violation_skip(check, REASON_ENDED, END_ROWS);
-	ends_describe(result, waits, text);
+	run_end_describe(result, waits, text);
 	/* Unmodelled features are distinguished by their names. */
 	if (id == CHECK_UNMODELLED)
 		at.object = result->text;
 	if (id == CHECK_USE_AFTER_FREE || id == CHECK_BAD_FREE)
-		ends_freed(check, result->text, &at);
+		run_end_freed(check, result->text, &at);
 	if (id != CHECK_COUNT)
 		violation_add(check, id, 0, &at, "%s", text);
 }

@@ -52,7 +52,7 @@ check_restore(struct check *check, const void *state)
 
 /* Packs COUNT facts into one word. */
 static uint64_t
-keep_bits(const bool *facts, size_t count)
+snapshot_bits(const bool *facts, size_t count)
 {
 	uint64_t bits = 0;
 
@@ -62,7 +62,7 @@ keep_bits(const bool *facts, size_t count)
 }
 
 static uint64_t
-keep_memory(const struct check *check, uint64_t hash)
+snapshot_memory(const struct check *check, uint64_t hash)
 {
 	const struct check_core *core = &check->core;
 
@@ -93,7 +93,7 @@ keep_memory(const struct check *check, uint64_t hash)
 }
 
 static uint64_t
-keep_unread(const struct check_unread *unread, uint64_t hash)
+snapshot_unread(const struct check_unread *unread, uint64_t hash)
 {
 	hash = mix_word(hash, unread->count);
 	for (uint32_t i = 0; i < unread->count; i++) {
@@ -107,7 +107,7 @@ keep_unread(const struct check_unread *unread, uint64_t hash)
 }
 
 static uint64_t
-keep_stream(const struct check_stream *stream, uint64_t hash)
+snapshot_stream(const struct check_stream *stream, uint64_t hash)
 {
 	const bool facts[] = { stream->fresh, stream->unsure, stream->blurred,
 		stream->missing, stream->asked, stream->drained, stream->to_end,
@@ -119,18 +119,18 @@ keep_stream(const struct check_stream *stream, uint64_t hash)
 	hash = mix_word(
 	    hash, (uint64_t)stream->page_count << 32 | stream->cursor);
 	hash = mix_word(hash, stream->high);
-	hash = keep_unread(&stream->unread, hash);
-	hash = keep_unread(&stream->kept, hash);
+	hash = snapshot_unread(&stream->unread, hash);
+	hash = snapshot_unread(&stream->kept, hash);
 	hash = mix_word(hash, stream->owed);
 	hash = mix_word(hash, stream->before.overwritten);
 	hash = mix_word(hash, stream->before.lost);
 	for (unsigned i = 0; i < STATS_COUNT; i++)
 		hash = mix_word(hash, stream->stats[i].bytes);
-	return mix_word(hash, keep_bits(facts, TZ_ARRAY_LEN(facts)));
+	return mix_word(hash, snapshot_bits(facts, TZ_ARRAY_LEN(facts)));
 }
 
 static uint64_t
-keep_cpu(const struct check_cpu *cpu, uint64_t hash)
+snapshot_cpu(const struct check_cpu *cpu, uint64_t hash)
 {
 	const struct check_trace *trace = &cpu->trace;
 	const struct check_work *work = &cpu->work;
@@ -147,7 +147,7 @@ keep_cpu(const struct check_cpu *cpu, uint64_t hash)
 		(nmi->serving & NMI_CAUSE_FOREIGN) != 0, nmi->serving_bit,
 		work->refused };
 
-	hash = mix_word(hash, keep_bits(facts, TZ_ARRAY_LEN(facts)));
+	hash = mix_word(hash, snapshot_bits(facts, TZ_ARRAY_LEN(facts)));
 	hash = mix_word(hash, work->bytes << 16 ^ work->psbs);
 	hash = mix_word(hash,
 	    (uint64_t)table->last_end << 32 |
@@ -158,7 +158,7 @@ keep_cpu(const struct check_cpu *cpu, uint64_t hash)
 }
 
 static uint64_t
-keep_asked(const struct check_asked *asked, uint64_t hash)
+snapshot_asked(const struct check_asked *asked, uint64_t hash)
 {
 	hash = mix_word(hash, (uint64_t)asked->context << 32 | asked->checked);
 	for (uint32_t i = 0; i < asked->count; i++) {
@@ -172,7 +172,7 @@ keep_asked(const struct check_asked *asked, uint64_t hash)
 }
 
 static uint64_t
-keep_session(const struct check_core *core, uint64_t hash)
+snapshot_session(const struct check_core *core, uint64_t hash)
 {
 	hash = mix_word(hash,
 	    (uint64_t)core->session.open |
@@ -191,7 +191,7 @@ keep_session(const struct check_core *core, uint64_t hash)
 	}
 	hash = mix_word(hash, core->last_actor);
 	for (uint32_t i = 0; i <= core->asked_count; i++)
-		hash = keep_asked(&core->asked[i], hash);
+		hash = snapshot_asked(&core->asked[i], hash);
 	return hash;
 }
 
@@ -199,13 +199,13 @@ uint64_t
 check_hash(const struct check *check)
 {
 	const struct check_core *core = &check->core;
-	uint64_t hash = keep_memory(check, 0);
+	uint64_t hash = snapshot_memory(check, 0);
 
 	for (uint32_t i = 0; i < core->stream_count; i++)
-		hash = keep_stream(&core->stream[i], hash);
+		hash = snapshot_stream(&core->stream[i], hash);
 	for (unsigned i = 0; i < check->config.cpu_count; i++)
-		hash = keep_cpu(&core->cpu[i], hash);
-	hash = keep_session(core, hash);
+		hash = snapshot_cpu(&core->cpu[i], hash);
+	hash = snapshot_session(core, hash);
 	for (uint32_t i = 0; i < core->violation_count; i++)
 		hash = mix_word(hash, core->violation_key[i]);
 	for (unsigned i = 0; i < REASON_COUNT; i++)

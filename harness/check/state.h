@@ -121,7 +121,7 @@ struct check_trace {
 	bool psb;         /* a PSB was seen */
 };
 
-/* session.c: what a session has to do for its work to be traced. */
+/* session.c: whether the work of this session is traced. */
 struct check_work {
 	bool done;     /* work ran on this CPU */
 	bool on_seen;  /* TraceEn was 1 */
