@@ -1,7 +1,8 @@
 /*
  * The functions that the files of harness/check call of each other, lowest level first: a
- * file calls only files above it in this list.  check.c calls the handlers, those with an event,
- * for each event of their kind, in the order of its table.
+ * file calls only files above it in this list, and no file calls one that is not in it
+ * (tests/meta/tidy.sh).  check.c calls the handlers, those with an event, for each event
+ * of their kind, in the order of its table.
  */
 #ifndef TOPAZ_HARNESS_CHECK_INTERNAL_H
 #define TOPAZ_HARNESS_CHECK_INTERNAL_H
@@ -46,7 +47,10 @@ void violation_skip(
 /* Violations of ROWS, one bit each, on CPU are excused to the end of the run. */
 void violation_excuse(struct check *check, unsigned cpu, uint64_t rows);
 
-/* memory/owner.c; memory/freed.h has freed.c and heap.c, which it calls */
+/* memory/heap.c: in memory/freed.h */
+/* memory/freed.c: in memory/freed.h */
+
+/* memory/owner.c */
 void owner_alloc(struct check *check, const struct event *event);
 void owner_free(struct check *check, const struct event *event);
 void owner_stack(struct check *check, const struct event *event);

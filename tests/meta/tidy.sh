@@ -79,6 +79,16 @@ only yaml.h harness/manifest/yaml_position.c
 only zstd 'traces/bundle/zfile.c'
 only clang-c/ harness/mutate/syntax/clang.c
 
+# A file of harness/check calls only files that internal.h lists before it.
+later=
+for file in $(sed -n 's,^/\* \([a-z_/]*\.c\).*,\1,p' harness/check/internal.h | tac); do
+	[ -n "$later" ] &&
+	    grep -n -E "\b($later)_[a-z_]+\(" "harness/check/$file" /dev/null &&
+	    complain "harness/check/$file calls a file of a higher level"
+	later=${later:+$later|}$(basename "$file" .c)
+done
+[ -n "$later" ] || complain "harness/check/internal.h lists no files"
+
 for file in $sources $(find tests -name '*.[ch]'); do
 	grep -n -E '\b(TODO|FIXME|XXX|HACK)\b' "$file" /dev/null && bad=1
 done
