@@ -136,10 +136,12 @@ snapshot_cpu(const struct check_cpu *cpu, uint64_t hash)
 	const struct check_work *work = &cpu->work;
 	const struct check_table *table = &cpu->table;
 	const struct check_nmi *nmi = &cpu->nmi;
-	const bool facts[] = { trace->state == TRACING_ON, trace->first,
-		trace->psb, trace->first_start, work->on_seen, work->nonempty,
-		work->done, work->broken, cpu->loss.stopped, cpu->loss.failed,
-		table->last_valid, (table->last_entry & TOPA_ENTRY_INTR) != 0,
+	const bool facts[] = { trace->state == TRACING_ON,
+		trace->state == TRACING_OFF_IN_HANDLER, trace->in_handler,
+		trace->first, trace->psb, trace->first_start, work->on_seen,
+		work->nonempty, work->done, work->broken, cpu->loss.stopped,
+		cpu->loss.failed, table->last_valid,
+		(table->last_entry & TOPA_ENTRY_INTR) != 0,
 		(table->last_entry & TOPA_ENTRY_STOP) != 0, table->uses_int,
 		(nmi->pending & NMI_CAUSE_PMI) != 0,
 		(nmi->pending & NMI_CAUSE_FOREIGN) != 0,
