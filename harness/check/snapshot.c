@@ -88,8 +88,10 @@ snapshot_memory(const struct check *check, uint64_t hash)
 		hash = mix_word(hash, core->site[i]);
 	for (uint32_t i = 0; i < core->unnamed_count; i++)
 		hash = mix_word(hash, core->unnamed[i]);
-	return mix_word(
-	    hash, (uint64_t)core->unnamed_count << 1 | core->unnamed_more);
+	return mix_word(hash,
+	    (uint64_t)core->unnamed_count << 3 |
+		(uint64_t)core->extents_full << 2 |
+		(uint64_t)core->freed_full << 1 | core->unnamed_more);
 }
 
 static uint64_t
@@ -163,6 +165,8 @@ static uint64_t
 snapshot_asked(const struct check_asked *asked, uint64_t hash)
 {
 	hash = mix_word(hash, (uint64_t)asked->context << 32 | asked->checked);
+	if (asked->known != asked->count)
+		hash = mix_word(hash, asked->known);
 	for (uint32_t i = 0; i < asked->count; i++) {
 		hash = mix_word(hash, asked->row[i].msr);
 		hash = mix_word(hash, asked->row[i].mask);

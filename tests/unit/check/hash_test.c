@@ -47,6 +47,19 @@ static const struct member of_stream[] = { STREAM(key), STREAM(context),
 	STREAM(missing), STREAM(asked), STREAM(drained), STREAM(to_end),
 	STREAM(written), STREAM(any_int) };
 
+#define CORE(member)                                   \
+ {                                                     \
+  "core." #member, offsetof(struct check_core, member) \
+ }
+
+static const struct member of_core[] = { CORE(extents_full), CORE(freed_full),
+	CORE(unnamed_count), CORE(unnamed_more), CORE(session.open),
+	CORE(session.accepted), CORE(session.programs), CORE(session.mask),
+	CORE(session.stopped), CORE(last_actor), CORE(asked[0].known),
+	CORE(asked[0].context), CORE(asked[0].checked), CORE(actor[0].active),
+	CORE(actor[0].ages), CORE(actor[0].works), CORE(actor[0].step),
+	CORE(actor[0].cpu), CORE(actor[0].call) };
+
 static void
 change_each(struct check *check, void *state, const struct member *members,
     size_t count)
@@ -74,6 +87,7 @@ each_fact_is_in_the_hash(void **unused)
 	change_each(check, &check->core.cpu[0], of_cpu, TZ_ARRAY_LEN(of_cpu));
 	change_each(
 	    check, &check->core.stream[0], of_stream, TZ_ARRAY_LEN(of_stream));
+	change_each(check, &check->core, of_core, TZ_ARRAY_LEN(of_core));
 	check->core.cpu[0].trace.state = TRACING_OFF;
 	change_each(check, &check->core.cpu[0].trace.state,
 	    &(struct member){ "cpu.trace.state off", 0 }, 1);
