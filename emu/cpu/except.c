@@ -6,7 +6,7 @@
  * (the architecture loads a null one); #GP raised by the engine has error code 0;
  * RF in the saved RFLAGS is unchanged.
  */
-#include "emu/cpu/branch.h"
+#include "emu/cpu/monitor/branch.h"
 #include "emu/cpu/state.h"
 
 #include <string.h>

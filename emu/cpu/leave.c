@@ -2,7 +2,7 @@
  * The end of a block: which of its instructions have retired, and what its last one
  * means for the PT unit, the context and the interrupts.
  */
-#include "emu/cpu/branch.h"
+#include "emu/cpu/monitor/branch.h"
 #include "emu/cpu/state.h"
 
 #define SELECTOR_BYTES 8

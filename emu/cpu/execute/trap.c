@@ -3,7 +3,7 @@
  * would take from the host, those that it does not know, and those that it cannot
  * report.
  */
-#include "emu/cpu/branch.h"
+#include "emu/cpu/monitor/branch.h"
 #include "emu/cpu/state.h"
 
 #include <string.h>

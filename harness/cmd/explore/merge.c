@@ -12,7 +12,7 @@
 
 #include "harness/cmd/cmd.h"
 #include "harness/cmd/explore/campaign_options.h"
-#include "harness/explore/runner/objects.h"
+#include "harness/explore/build/objects.h"
 #include "harness/host/output.h"
 #include "harness/report/report.h"
 

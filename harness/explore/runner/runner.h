@@ -7,7 +7,7 @@
 #define TOPAZ_HARNESS_EXPLORE_RUNNER_RUNNER_H
 
 #include "harness/check/check.h"
-#include "harness/explore/runner/build_cache.h"
+#include "harness/explore/build/build_cache.h"
 #include "harness/explore/runner/schedule.h"
 #include "harness/load/elf/symbols.h"
 #include "harness/manifest/manifest.h"

@@ -347,7 +347,7 @@ a_record_may_fault(void **state)
 	}
 }
 
-/* The handler of such a fault is recorded, too, and it would go on for ever. */
+/* Branches of the fault's own handler are recorded, too: faults without end. */
 static void
 a_fault_in_the_faults_handler_ends_the_run(void **state)
 {

@@ -606,7 +606,7 @@ the_p6_family_has_two(void **state)
 	slice.count[PMU_CYCLES] = 10;
 	pmu_count(&pmu, false, &slice, false);
 	assert_int_equal(read_msr(&pmu, 0xc2), 0);
-	/* Event 0 counts nothing, and is none that has to be reported. */
+	/* Event 0 counts nothing and is not reported. */
 	write_msr(&pmu, 0x186, BIT(22));
 	assert_false(pmu_is_unknown_event(&pmu, 0));
 	pmu_count(&pmu, false, &slice, false);

@@ -2,8 +2,8 @@
  * The compiled objects in a folder of findings, saved by build_cache_keep(), and
  * copying them from the folders of shards to the merged folder.
  */
-#ifndef TOPAZ_HARNESS_EXPLORE_RUNNER_OBJECTS_H
-#define TOPAZ_HARNESS_EXPLORE_RUNNER_OBJECTS_H
+#ifndef TOPAZ_HARNESS_EXPLORE_BUILD_OBJECTS_H
+#define TOPAZ_HARNESS_EXPLORE_BUILD_OBJECTS_H
 
 #include "emu/base/base.h"
 

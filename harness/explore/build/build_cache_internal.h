@@ -1,11 +1,11 @@
 /*
  * Internals of a build cache, for this folder and for harness/mutate/.
  */
-#ifndef TOPAZ_HARNESS_EXPLORE_RUNNER_BUILD_CACHE_INTERNAL_H
-#define TOPAZ_HARNESS_EXPLORE_RUNNER_BUILD_CACHE_INTERNAL_H
+#ifndef TOPAZ_HARNESS_EXPLORE_BUILD_BUILD_CACHE_INTERNAL_H
+#define TOPAZ_HARNESS_EXPLORE_BUILD_BUILD_CACHE_INTERNAL_H
 
 #include "harness/build_set.h"
-#include "harness/explore/runner/build_cache.h"
+#include "harness/explore/build/build_cache.h"
 #include "harness/plan.h"
 #include "harness/run.h"
 

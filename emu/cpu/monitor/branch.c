@@ -1,5 +1,5 @@
 /* Branches, interrupts and exceptions, as others record and count them. */
-#include "emu/cpu/branch.h"
+#include "emu/cpu/monitor/branch.h"
 
 #include "emu/cpu/state.h"
 

@@ -94,8 +94,8 @@ ds_write(
 }
 
 /*
- * SDM vol. 3, 33.3.1.2 "Model Specific Capability Restrictions": on some processors no branch records are stored while
- * TraceEn is 1.
+ * SDM vol. 3, 33.3.1.2 "Model Specific Capability Restrictions": some processors store no
+ * branch records while TraceEn is 1.
  */
 static bool
 is_excluded(const struct cpu *cpu)

@@ -2,8 +2,8 @@
  * What a branch, an interrupt or an exception means for the performance counters and
  * the Debug Store.  Private to emu/cpu.
  */
-#ifndef TOPAZ_EMU_CPU_BRANCH_H
-#define TOPAZ_EMU_CPU_BRANCH_H
+#ifndef TOPAZ_EMU_CPU_MONITOR_BRANCH_H
+#define TOPAZ_EMU_CPU_MONITOR_BRANCH_H
 
 #include "emu/cpu/insn/insn.h"
 

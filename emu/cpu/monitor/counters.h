@@ -1,6 +1,6 @@
 /* What a CPU reports to its performance counters (emu/pmu).  Private to emu/cpu. */
-#ifndef TOPAZ_EMU_CPU_COUNTERS_H
-#define TOPAZ_EMU_CPU_COUNTERS_H
+#ifndef TOPAZ_EMU_CPU_MONITOR_COUNTERS_H
+#define TOPAZ_EMU_CPU_MONITOR_COUNTERS_H
 
 #include "emu/cpu/insn/insn.h"
 #include "emu/pmu/pmu.h"

@@ -1,8 +1,8 @@
 /*
  * A driver: its manifest, its CPU models, and its objects, which are compiled once.
  */
-#ifndef TOPAZ_HARNESS_EXPLORE_RUNNER_BUILD_CACHE_H
-#define TOPAZ_HARNESS_EXPLORE_RUNNER_BUILD_CACHE_H
+#ifndef TOPAZ_HARNESS_EXPLORE_BUILD_BUILD_CACHE_H
+#define TOPAZ_HARNESS_EXPLORE_BUILD_BUILD_CACHE_H
 
 #include "harness/manifest/manifest.h"
 

@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "harness/explore/runner/build_cache_internal.h"
-#include "harness/explore/runner/objects.h"
+#include "harness/explore/build/build_cache_internal.h"
+#include "harness/explore/build/objects.h"
 #include "harness/host/input.h"
 
 static const char *const folders[] = { "plain", "invariants" };

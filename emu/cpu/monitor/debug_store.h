@@ -1,6 +1,6 @@
 /* The CPU's side of its Debug Store (emu/ds).  Private to emu/cpu. */
-#ifndef TOPAZ_EMU_CPU_DEBUG_STORE_H
-#define TOPAZ_EMU_CPU_DEBUG_STORE_H
+#ifndef TOPAZ_EMU_CPU_MONITOR_DEBUG_STORE_H
+#define TOPAZ_EMU_CPU_MONITOR_DEBUG_STORE_H
 
 #include "emu/ds/ds.h"
 
