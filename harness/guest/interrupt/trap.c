@@ -183,15 +183,27 @@ trap_paranoid(struct trap_frame *frame)
 	cpu->nmi_depth--;
 }
 
+static void
+do_due(struct task *task)
+{
+	intr_enable();
+	if ((task->due & TASK_KILLED) != 0)
+		process_leave();
+	__atomic_and_fetch(&task->due, (uint8_t)~TASK_NOTIFY, __ATOMIC_SEQ_CST);
+	if (task_hooks.notified != NULL)
+		task_hooks.notified(task);
+	intr_disable();
+}
+
 /* Interrupts are off on entry, at return, and after the last check. */
 void
 trap_leave_to_user(void)
 {
 	lock_assert_none("at return to ring 3");
 	for (;;) {
-		if (task_self()->killed) {
-			intr_enable();
-			process_leave();
+		if (task_self()->due != 0) {
+			do_due(task_self());
+			continue;
 		}
 		if (!cpu_self()->need_resched)
 			return;

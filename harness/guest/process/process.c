@@ -175,6 +175,14 @@ process_thread_create(uint64_t entry, uint64_t stack, uint64_t arg)
 	return task->tid;
 }
 
+/* The last call for a task of a user process before task_exit(). */
+static void
+tell_leaving(void)
+{
+	if (task_hooks.task_leaving != NULL)
+		task_hooks.task_leaving(task_self());
+}
+
 _Noreturn void
 process_thread_exit(void)
 {
@@ -191,6 +199,7 @@ process_thread_exit(void)
 	mutex_unlock(&process->lock);
 	if (last)
 		process_exit(0);
+	tell_leaving();
 	task_exit();
 }
 
@@ -239,8 +248,10 @@ process_exit(int code)
 	struct process *process = process_self();
 	struct space space = { .cr3 = kernel_cr3 };
 
-	if (!become_single(process, code))
+	if (!become_single(process, code)) {
+		tell_leaving();
 		task_exit();
+	}
 	if (process_hooks.process_exiting != NULL)
 		process_hooks.process_exiting(process);
 	for (unsigned fd = 0; fd < PROCESS_FILES_MAX; fd++) {
@@ -250,6 +261,7 @@ process_exit(int code)
 	space = exchange_space(process, space);
 	wait_for_others(process);
 	space_release(&space);
+	tell_leaving();
 	become_zombie(process);
 	task_exit();
 }

@@ -38,7 +38,7 @@ sleep_locked(const void *channel, bool catch, uint64_t cycles)
 	struct task *task = task_self();
 	struct task **link = &sleepers;
 
-	if (catch && task->killed) {
+	if (catch && (task->due & TASK_KILLED) != 0) {
 		spin_release_raw(&sched_lock);
 		return KE_INTR;
 	}

@@ -165,7 +165,7 @@ task_link(struct task *task)
 	*link = task;
 	process->task_count++;
 	__atomic_add_fetch(&process->live_count, 1, __ATOMIC_RELAXED);
-	task->killed = process->exiting;
+	task->due = process->exiting ? TASK_KILLED : 0;
 	spin_unlock(&process->spin);
 	if (!boot)
 		mutex_unlock(&process->lock);
@@ -329,10 +329,20 @@ void
 task_interrupt(struct task *task)
 {
 	spin_lock(&sched_lock);
-	task->killed = true;
+	__atomic_or_fetch(&task->due, TASK_KILLED, __ATOMIC_SEQ_CST);
 	if (task->state == TASK_SLEEPING && task->interruptible)
 		sleep_wake_locked(task, KE_INTR);
 	else if (task->on_cpu && task->last_cpu != cpu_number())
+		ipi_send(task->last_cpu, VECTOR_RESCHED);
+	spin_unlock(&sched_lock);
+}
+
+void
+task_notify(struct task *task)
+{
+	spin_lock(&sched_lock);
+	__atomic_or_fetch(&task->due, TASK_NOTIFY, __ATOMIC_SEQ_CST);
+	if (task->on_cpu && task->last_cpu != cpu_number())
 		ipi_send(task->last_cpu, VECTOR_RESCHED);
 	spin_unlock(&sched_lock);
 }

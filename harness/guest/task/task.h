@@ -30,6 +30,8 @@ enum task_priority { TASK_HIGH, TASK_NORMAL, TASK_PRIORITIES };
 #define PROCESS_KPI_BYTES 512
 
 #define TASK_MUTEXES_MAX  16 /* that a task holds at once */
+#define TASK_KILLED       1u /* its process ends */
+#define TASK_NOTIFY       2u /* task_hooks.notified is to be called */
 
 struct task {
 	uint64_t rsp;            /* while it does not run */
@@ -46,8 +48,8 @@ struct task {
 	enum task_priority priority;
 	bool on_cpu; /* its registers and stack are in use */
 	bool idle;
-	bool killed;        /* exits at the next return to ring 3 */
-	bool leaving;       /* counted in the process's leaving_count */
+	uint8_t due;  /* TASK_KILLED, TASK_NOTIFY: at the return to ring 3 */
+	bool leaving; /* counted in the process's leaving_count */
 	bool interruptible; /* of the sleep it is in */
 	uint32_t last_cpu;
 	uint32_t critical; /* depth of critical sections */
@@ -112,6 +114,12 @@ int task_pause(uint64_t cycles);
 void task_wakeup(const void *channel);
 void task_wakeup_one(const void *channel);
 
+/*
+ * task_hooks.notified is called for TASK, a thread of a user process, at its next
+ * return to ring 3, also where it runs in ring 3 now; several requests before it
+ * are one.  Tasks and interrupt handlers.
+ */
+void task_notify(struct task *task);
 /* Calls VISIT for every task, also idle ones; the scheduler's lock is held. */
 void task_for_each(void (*visit)(struct task *task, void *arg), void *arg);
 
@@ -123,6 +131,10 @@ void task_for_each(void (*visit)(struct task *task, void *arg), void *arg);
  * spin lock held; the task has left its process's list, and no switch_out
  * follows.  task_made comes for every task before it runs (earlier ones:
  * task_for_each), task_created only for further threads of a user process.
+ * task_leaving and notified run in the task that they concern, without a lock, and
+ * may sleep: the one before task_exiting of a user process's task, whose files are
+ * closed and whose memory is freed if it is the last one; the other as
+ * task_notify() says.
  */
 struct task_hooks {
 	void (*task_made)(struct task *task); /* fill .kpi */
@@ -130,6 +142,8 @@ struct task_hooks {
 	void (*switch_in)(struct task *task);
 	void (*task_created)(struct task *task); /* by its creator, sleepable */
 	void (*task_exiting)(struct task *task);
+	void (*task_leaving)(struct task *task);
+	void (*notified)(struct task *task);
 };
 extern struct task_hooks task_hooks;
 /*
