@@ -36,19 +36,23 @@ add_object(struct build_set *set, const struct build_kpi *kpi,
 	return 0;
 }
 
+/* The kernel interface's own modules that are loaded before the driver, or after it. */
 static int
 add_modules(struct build_set *set, const struct build_kpi *kpi,
-    const struct build_options *options, struct tz_error *err)
+    const struct build_options *options, bool after_driver,
+    struct tz_error *err)
 {
 	size_t i;
 	int error = 0;
 
 	for (i = 0; error == 0 && i < kpi->module_count; i++) {
-		char **sources = build_module_sources(
-		    &kpi->module[i], options->tree);
-		const struct build_unit unit = { .name = kpi->module[i].name,
-			.source = sources };
+		struct build_unit unit = { .name = kpi->module[i].name };
+		char **sources;
 
+		if (kpi->module[i].after_driver != after_driver)
+			continue;
+		sources = build_module_sources(&kpi->module[i], options->tree);
+		unit.source = sources;
 		if (sources == NULL)
 			return tz_error(err, TZ_EIO, "out of memory");
 		error = add_object(set, kpi, options, &unit, err);
@@ -91,10 +95,12 @@ make_all(struct build_set *set, const struct driver *driver,
 	const struct build_unit unit = {
 		.name = driver->module, .source = sources, .flag = driver->flags
 	};
-	int error = add_modules(set, kpi, options, err);
+	int error = add_modules(set, kpi, options, false, err);
 
 	if (error == 0)
 		error = add_object(set, kpi, options, &unit, err);
+	if (error == 0)
+		error = add_modules(set, kpi, options, true, err);
 	return error;
 }
 

@@ -19,8 +19,9 @@
 /* A module of the kernel interface itself: the OS's framework. */
 struct build_module {
 	char *name;
-	char **source; /* NULL-terminated, absolute */
-	char *tree;    /* folder of its sources in an OS tree, or NULL */
+	char **source;     /* NULL-terminated, absolute */
+	char *tree;        /* folder of its sources in an OS tree, or NULL */
+	bool after_driver; /* loaded after the driver, which it calls */
 };
 
 /* An OS's kernel interface, as its kpi.json describes it. */

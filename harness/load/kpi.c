@@ -5,7 +5,8 @@
  *   "cflags": compiler flags
  *   "modules": [{"name", "sources", "tree"}]: sources relative to the file.  If the user
  *     names an OS tree, the sources in its folder "tree" (optional) replace those of the
- *     same name; all others in the folder are added.
+ *     same name; all others in the folder are added.  "after_driver": true (optional): the
+ *     module is loaded after the driver, whose functions it calls.
  *   "tree_include": headers of that tree that are searched first, as patterns below its
  *     sys/ (optional)
  */
@@ -66,11 +67,16 @@ read_module(const struct kpi_file *file, const json_t *object,
 {
 	const char *name = json_string_value(json_object_get(object, "name"));
 	const json_t *tree = json_object_get(object, "tree");
+	const json_t *after = json_object_get(object, "after_driver");
 	int error;
 
 	if (name == NULL)
 		return tz_error(err, TZ_EFORMAT,
 		    "%s: a module without \"name\"", file->path);
+	if (after != NULL && !json_is_boolean(after))
+		return tz_error(err, TZ_EFORMAT,
+		    "%s: \"after_driver\" must be true or false", file->path);
+	module->after_driver = json_is_true(after);
 	module->name = strdup(name);
 	if (module->name == NULL)
 		return tz_error(err, TZ_EIO, "%s: out of memory", file->path);
