@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include "harness/drivers.h"
+#include "emu/profile/profile.h"
 
 #include <assert.h>
 #include <dirent.h>
@@ -89,6 +90,8 @@ read_members(const struct driver_file *file, const char *text,
 	driver->os = schema->os;
 	driver->module = schema->module != NULL ? schema->module : schema->name;
 	driver->owner = schema->owner;
+	driver->profile = schema->profile != NULL ? schema->profile
+						  : profile_at(0)->name;
 	driver->tree_source = schema->tree_source != NULL ? schema->tree_source
 							  : "";
 	static_assert(SCHEMA_DEFAULTS_MAX == DRIVER_DEFAULTS_MAX, "defaults");
@@ -197,6 +200,9 @@ driver_check(const struct driver *driver, const struct paths *paths,
 	if (paths_kernel(paths, driver->os) == NULL)
 		return refuse(
 		    driver, "os", "there is no guest kernel for it", err);
+	if (profile_find(driver->profile) == NULL)
+		return refuse(driver, "profile",
+		    "no such processor; see: topaz list profiles", err);
 	if (!is_program(paths, driver->owner))
 		return refuse(
 		    driver, "owner", "no such program of the guest", err);

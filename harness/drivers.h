@@ -22,6 +22,7 @@ struct driver {
 	size_t source_count;
 	char **flags; /* additional compiler flags; NULL: none */
 	bool cpu_mode, thread_mode;
+	const char *profile; /* of the CPUs, unless the user names one */
 	struct driver_default {
 		const char *key, *value;
 	} defaults[DRIVER_DEFAULTS_MAX];

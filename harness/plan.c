@@ -19,7 +19,6 @@ run_defaults(void)
 	return (struct run_options){
 		.driver = DRIVER_DEFAULT,
 		.output = "topaz.out",
-		.profile = profile_at(0)->name,
 		.workload = "mix",
 		.settings = "",
 		.buffer_bytes = UINT64_C(1) << 20,
@@ -197,16 +196,17 @@ plan_check(struct plan *plan, struct tz_error *err)
 		error = check_workload(plan, err);
 	if (error != 0)
 		return error;
-	error = cpu_set_parse(
-	    options->profile, options->errata, &plan->cpu_set, err);
-	if (error != 0)
-		return error;
 	error = driver_read(
 	    options->drivers != NULL ? options->drivers : plan->paths.drivers,
 	    options->driver, &plan->driver, err);
 	if (error != 0)
 		return error;
 	error = driver_check(&plan->driver, &plan->paths, err);
+	if (error == 0)
+		error = cpu_set_parse(options->profile != NULL
+			? options->profile
+			: plan->driver.profile,
+		    options->errata, &plan->cpu_set, err);
 	if (error == 0)
 		error = check_rest(plan, err);
 	if (error == 0)
@@ -215,10 +215,12 @@ plan_check(struct plan *plan, struct tz_error *err)
 		error = check_source(plan, err);
 	if (error != 0)
 		return error;
-	if (!(options->thread_mode ? plan->driver.thread_mode
-				   : plan->driver.cpu_mode))
+	plan->thread_mode = options->mode == RUN_MODE_THREAD ||
+	    (options->mode == RUN_MODE_ANY && !plan->driver.cpu_mode);
+	if (!(plan->thread_mode ? plan->driver.thread_mode
+				: plan->driver.cpu_mode))
 		return tz_error(err, TZ_EUSAGE, "--mode %s: not a mode of %s",
-		    options->thread_mode ? "thread" : "cpu", options->driver);
+		    plan->thread_mode ? "thread" : "cpu", options->driver);
 	return 0;
 }
 
@@ -265,7 +267,7 @@ plan_cmdline(struct plan *plan, struct tz_error *err)
 	size_t i;
 
 	snprintf(plan->cmdline, sizeof(plan->cmdline), "%s", options->settings);
-	add_word(plan, "mode", "%s", options->thread_mode ? "thread" : "cpu");
+	add_word(plan, "mode", "%s", plan->thread_mode ? "thread" : "cpu");
 	add_word(plan, "cpus", "%u", options->cpu_count);
 	add_word(plan, "buf", "%" PRIu64, options->buffer_bytes);
 	add_word(plan, "workload", "%s", options->workload);

@@ -19,6 +19,7 @@ struct plan {
 	struct paths paths;
 	struct driver driver;
 	struct cpu_set cpu_set;
+	bool thread_mode;
 	char cmdline[PLAN_CMDLINE_BYTES]; /* the guest's boot parameters */
 };
 

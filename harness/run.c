@@ -67,6 +67,8 @@ run_event(void *arg, const struct event *event)
 	if (event->kind == EVENT_COUNTER_UNKNOWN &&
 	    outcome->cpu[event->cpu].uncounted++ == 0)
 		outcome->cpu[event->cpu].uncounted_select = event->b;
+	outcome->cpu[event->cpu].branch_records += event->kind ==
+	    EVENT_BTS_RECORD;
 	run->recorder.event(run->recorder.arg, event);
 }
 
@@ -375,6 +377,8 @@ run_open(struct run *run, struct tz_error *err)
 	if (error == 0)
 		error = run_script(run, err);
 	if (error == 0)
+		run->outcome->thread_mode = run->plan.thread_mode;
+	if (error == 0)
 		memcpy(run->outcome->models, run->plan.cpu_set.text,
 		    sizeof(run->outcome->models));
 	if (error == 0)
@@ -428,11 +432,12 @@ run_was_stopped(const struct run_outcome *outcome)
 static enum run_verdict
 judge_exit(const struct run_outcome *outcome, const char **reason)
 {
-	uint64_t errors = 0, trace_bytes = 0;
+	uint64_t errors = 0, written = 0;
 
 	for (unsigned i = 0; i < outcome->cpu_count; i++) {
 		errors += outcome->cpu[i].pt_errors;
-		trace_bytes += outcome->cpu[i].counters.trace_bytes;
+		written += outcome->cpu[i].counters.trace_bytes +
+		    outcome->cpu[i].branch_records;
 	}
 	*reason = "the guest shut down with an error";
 	if (outcome->result.code != 0)
@@ -443,8 +448,8 @@ judge_exit(const struct run_outcome *outcome, const char **reason)
 	*reason = "the driver refused the configuration";
 	if (outcome->refused_count != 0)
 		return RUN_FAILED;
-	*reason = "not one byte of trace was written";
-	if (trace_bytes == 0)
+	*reason = "not one byte of trace was written, and no branch record";
+	if (written == 0)
 		return RUN_NOT_JUDGED;
 	*reason = "";
 	return RUN_PASSED;

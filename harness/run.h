@@ -12,6 +12,12 @@
 #define RUN_LINE_BYTES    192
 #define RUN_CONSOLE_BYTES 1024
 
+enum run_mode {
+	RUN_MODE_ANY, /* CPUs, if the driver can trace them, else threads */
+	RUN_MODE_CPU,
+	RUN_MODE_THREAD,
+};
+
 struct run_options {
 	const char *driver;
 	const char *source; /* one file; NULL: the driver's own */
@@ -20,7 +26,7 @@ struct run_options {
 	unsigned cc_seconds; /* compiler's limit for a source; 0: BUILD_SECONDS */
 	const char *drivers; /* folder with DRIVER/driver.yaml; NULL: topaz's */
 	const char *output;  /* the bundle */
-	const char *profile; /* of emu/profile/cpu_set.h */
+	const char *profile; /* of emu/profile/cpu_set.h; NULL: the driver's */
 	const char *errata;  /* enabled errata, comma-separated keys, or NULL */
 	const char *workload; /* comma-separated names */
 	const char *settings; /* additional guest boot parameters, or "" */
@@ -30,7 +36,7 @@ struct run_options {
 	unsigned cpu_count;
 	uint32_t core_cbr; /* machine_config's */
 	struct pt_cycles pt_cycles;
-	bool thread_mode;
+	enum run_mode mode;
 	bool trace_kernel, trace_user;
 	bool invariants;
 	bool exec_log;
@@ -45,11 +51,13 @@ struct run_options run_defaults(void);
 struct run_outcome {
 	struct machine_result result;
 	bool waits; /* at .result a kernel operation waits without end */
+	bool thread_mode;
 	unsigned cpu_count;
 	struct run_cpu {
 		struct machine_counters counters;
 		uint64_t wraps;
 		uint64_t pt_errors;
+		uint64_t branch_records;       /* stored by BTS */
 		char pt_error[RUN_LINE_BYTES]; /* cause, if .pt_errors is not 0 */
 		/* Performance counters that were enabled for an event without a
 		 * model, and IA32_PERFEVTSELx of the first: they stand still. */
@@ -84,7 +92,8 @@ bool run_was_stopped(const struct run_outcome *outcome);
  * triple fault, an operation that waits without end, an operational error of a trace
  * unit, a configuration that the driver refused.  Not judged: the run ended at something
  * that the model does not have, at its limit, without memory, by an error of the
- * emulator or because it was stopped, or not one byte of trace was written.  Passed:
+ * emulator or because it was stopped, or neither a byte of trace nor a branch record was
+ * written.  Passed:
  * none of these.  traces/verify/verify.h checks the trace.
  */
 enum run_verdict {

@@ -253,6 +253,7 @@ static const cyaml_schema_field_t top_fields[] = {
 	TEXT(owner, schema, CYAML_FLAG_DEFAULT),
 	TEXT(actor, schema, CYAML_FLAG_OPTIONAL),
 	TEXT(settings, schema, CYAML_FLAG_OPTIONAL),
+	TEXT(profile, schema, CYAML_FLAG_OPTIONAL),
 	LIST(sources, schema, CYAML_FLAG_OPTIONAL, &text_entry, 1,
 	    SCHEMA_SOURCES_MAX),
 	LIST(include, schema, CYAML_FLAG_OPTIONAL, &text_entry, 0,

@@ -125,7 +125,7 @@ struct schema_call {
 
 struct schema {
 	char *name, *title, *os, *module, *tree_source, *owner, *actor,
-	    *settings;
+	    *settings, *profile;
 	char **sources, **modes, **instances, **initial, **prefixes, **without,
 	    **lives, **words, **accepts, **refuses;
 	uint32_t accepts_count, refuses_count, words_count, sources_count,

@@ -20,7 +20,7 @@ freebsd_options(const char *name)
 {
 	struct run_options options = whole_options("freebsd-pt", name);
 
-	options.source = whole_freebsd_source();
+	options.source = whole_driver_source();
 	return options;
 }
 
@@ -113,7 +113,7 @@ a_pinned_thread_decodes_to_the_truth(void **state)
 	struct verify_result result;
 
 	(void)state;
-	options.thread_mode = true;
+	options.mode = RUN_MODE_THREAD;
 	options.cpu_count = 2;
 	options.workload = "spin";
 	options.settings = "pin=1 linger=1 drain=0 ithread_cpu=0";
@@ -194,7 +194,7 @@ switching_threads_shows_exactly_the_overwritten_bytes(void **state)
 	struct bundle *bundle;
 
 	(void)state;
-	options.thread_mode = true;
+	options.mode = RUN_MODE_THREAD;
 	options.cpu_count = 2;
 	options.workload = "pair";
 	options.trace_kernel = false;
@@ -224,7 +224,7 @@ a_pmi_before_a_switch_out_panics_the_guest(void **state)
 	struct run_outcome outcome;
 
 	(void)state;
-	options.thread_mode = true;
+	options.mode = RUN_MODE_THREAD;
 	options.workload = "branch,spin";
 	options.settings = "pin=0,0 slice=20000";
 	options.rounds = 8;

@@ -154,8 +154,8 @@ thread_options(const char *name)
 {
 	struct run_options options = hybrid_options("freebsd-pt", name);
 
-	options.source = whole_freebsd_source();
-	options.thread_mode = true;
+	options.source = whole_driver_source();
+	options.mode = RUN_MODE_THREAD;
 	return options;
 }
 

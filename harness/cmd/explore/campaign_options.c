@@ -5,7 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "emu/profile/profile.h"
 #include "harness/cmd/cmd.h"
 #include "harness/drivers.h"
 #include "harness/explore/parts/workers.h"
@@ -35,7 +34,8 @@ enum {
 
 /* The options that all of the commands have. */
 static const struct argp_option common_options[] = {
-	{ "profile", OPT_PROFILE, "LIST", 0, CMD_PROFILE_HELP " (skylake)", 0 },
+	{ "profile", OPT_PROFILE, "LIST", 0,
+	    CMD_PROFILE_HELP " (the driver's, or skylake)", 0 },
 	{ "errata", OPT_ERRATA, "LIST", 0, CMD_ERRATA_HELP, 0 },
 	{ "kinds", OPT_KINDS, "LIST", 0,
 	    "Comma-separated deviations, see: topaz list deviations "
@@ -336,7 +336,6 @@ campaign_input_defaults(void)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	struct campaign_input input = {
-		.build_cache = { .profile = profile_at(0)->name },
 		.options = campaign_defaults(),
 		.output = "topaz.findings",
 		.pages = true,

@@ -51,7 +51,8 @@ static const struct argp_option run_argp_options[] = {
 	{ "output", 'o', "DIR", 0, "Folder for the bundle (topaz.out)", 0 },
 	{ "cpus", OPT_CPUS, "N", 0, "Logical CPUs, 1 to 8 (1)", 0 },
 	{ "mode", OPT_MODE, "cpu|thread", 0,
-	    "Trace CPUs, or the first workload's threads (cpu)", 0 },
+	    "Trace CPUs, or the first workload's threads (cpu, if the driver can)",
+	    0 },
 	{ "buffer", OPT_BUFFER, "BYTES", 0,
 	    "Size of each trace buffer; suffixes K and M (1M)", 0 },
 	{ "workload", OPT_WORKLOAD, "LIST", 0,
@@ -69,7 +70,8 @@ static const struct argp_option run_argp_options[] = {
 	{ "no-exec-log", OPT_NO_EXEC_LOG, NULL, 0,
 	    "Keep no execution log: faster, cannot be verified", 0 },
 	{ "no-truth", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 0 },
-	{ "profile", OPT_PROFILE, "LIST", 0, CMD_PROFILE_HELP " (skylake)", 0 },
+	{ "profile", OPT_PROFILE, "LIST", 0,
+	    CMD_PROFILE_HELP " (the driver's, or skylake)", 0 },
 	{ "errata", OPT_ERRATA, "LIST", 0, CMD_ERRATA_HELP, 0 },
 	{ "set", OPT_SET, "KEY=VALUE", 0,
 	    "A guest boot parameter, see: topaz list words (repeatable)", 0 },
@@ -91,8 +93,11 @@ static const struct argp_option run_argp_options[] = {
 static void
 parse_mode(struct run_options *options, const char *text)
 {
-	options->thread_mode = strcmp(text, "thread") == 0;
-	if (!options->thread_mode && strcmp(text, "cpu") != 0)
+	if (strcmp(text, "thread") == 0)
+		options->mode = RUN_MODE_THREAD;
+	else if (strcmp(text, "cpu") == 0)
+		options->mode = RUN_MODE_CPU;
+	else
 		cmd_bad_value("mode", text, "cpu or thread");
 }
 
@@ -349,7 +354,7 @@ print_text(const struct run_options *options, const struct run_outcome *outcome)
 
 	terminal_put_verdict(stdout, verdict_word(outcome));
 	printf("  %s  %s  %s mode  %u CPU%s\n", options->driver,
-	    outcome->models, options->thread_mode ? "thread" : "cpu",
+	    outcome->models, outcome->thread_mode ? "thread" : "cpu",
 	    outcome->cpu_count, outcome->cpu_count == 1 ? "" : "s");
 	for (i = 0; i < outcome->cpu_count; i++) {
 		const struct run_cpu *cpu = &outcome->cpu[i];
@@ -358,6 +363,9 @@ print_text(const struct run_options *options, const struct run_outcome *outcome)
 		       " PMIs  %10" PRIu64 " trace bytes  %5" PRIu64 " wraps\n",
 		    i, cpu->counters.insns, cpu->counters.pmis,
 		    cpu->counters.trace_bytes, cpu->wraps);
+		if (cpu->branch_records != 0)
+			printf("cpu%u  %12" PRIu64 " branch records\n", i,
+			    cpu->branch_records);
 		if (cpu->pt_errors != 0)
 			print_pt_error(i, cpu);
 		if (cpu->uncounted != 0)
@@ -386,7 +394,8 @@ print_json(const struct run_options *options, const struct run_outcome *outcome)
 		const struct run_cpu *cpu = &outcome->cpu[i];
 
 		json_array_append_new(cpus,
-		    json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s}",
+		    json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s}",
+			"branch_records", (json_int_t)cpu->branch_records,
 			"insns", (json_int_t)cpu->counters.insns, "nmis",
 			(json_int_t)cpu->counters.nmis, "pmis",
 			(json_int_t)cpu->counters.pmis, "uncounted",
