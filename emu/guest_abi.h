@@ -110,6 +110,22 @@ enum abi_op {
 	ABI_OWNER_GONE =
 	    19, /* code: the program that started first has ended, and its files
 		   are closed */
+	ABI_RECORDS =
+	    20, /* pid, linear address of a DS save area, records that its
+			     buffer holds (0: it is gone): of the branches of a
+			     process's task */
+	ABI_RECORDS_READ =
+	    21,         /* pid, pa, bytes: user space has read these records
+				  of branches, in the order of their recording;
+				  within one page */
+	ABI_SPACE = 22, /* pid, CR3: the process's address space from now on */
+	ABI_RECORDING =
+	    23, /* pid, 1 or 0, 1 or 0: its branches are to be recorded
+			       from now on, or no longer; so are the switches to
+			       and from it, as records with the source -1 */
+	ABI_ATOMIC_SLEEP =
+	    24, /* caller: it called a function that may sleep where
+				  that is not allowed */
 };
 
 /* Operations whose errors a kernel does not report to the caller. */

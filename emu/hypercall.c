@@ -123,6 +123,16 @@ event_of(uint32_t op)
 		return EVENT_OBJECT_PAGE;
 	case ABI_OWNER_GONE:
 		return EVENT_OWNER_GONE;
+	case ABI_RECORDS:
+		return EVENT_RECORDS;
+	case ABI_RECORDS_READ:
+		return EVENT_RECORDS_READ;
+	case ABI_RECORDING:
+		return EVENT_RECORDING;
+	case ABI_SPACE:
+		return EVENT_SPACE;
+	case ABI_ATOMIC_SLEEP:
+		return EVENT_ATOMIC_SLEEP;
 	default:
 		return EVENT_KIND_COUNT;
 	}

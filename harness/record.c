@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "emu/guest_abi.h"
 #include "emu/profile/cpu_set.h"
@@ -30,6 +31,8 @@ struct record {
 	struct record_cpu cpu[MACHINE_CPUS_MAX];
 	size_t console_bytes;
 	char *console;
+	uint64_t branch[3]; /* a branch record, as far as its page has it */
+	size_t branch_bytes;
 };
 
 static void
@@ -143,6 +146,36 @@ note_drain(struct record *record, const struct event *event)
 		record->writer, event->a, record->ram + event->b, event->c));
 }
 
+/* Adds an event for each branch record that user space has read. */
+static void
+note_records(struct record *record, const struct event *event)
+{
+	uint64_t done = 0;
+
+	if (event->b > record->ram_bytes ||
+	    event->c > record->ram_bytes - event->b)
+		return;
+	while (done < event->c) {
+		size_t part = sizeof(record->branch) - record->branch_bytes;
+		struct event read = *event;
+
+		if (part > event->c - done)
+			part = (size_t)(event->c - done);
+		memcpy((uint8_t *)record->branch + record->branch_bytes,
+		    record->ram + event->b + done, part);
+		done += part;
+		record->branch_bytes += part;
+		if (record->branch_bytes != sizeof(record->branch))
+			return;
+		record->branch_bytes = 0;
+		read.kind = EVENT_RECORD_READ;
+		read.a = record->branch[0];
+		read.b = record->branch[1];
+		read.c = record->branch[2];
+		record_fail(record, bundle_add_event(record->writer, &read));
+	}
+}
+
 static void
 record_event(void *arg, const struct event *event)
 {
@@ -163,6 +196,8 @@ record_event(void *arg, const struct event *event)
 		cpu->pt_errors++;
 	} else if (event->kind == EVENT_DRAIN) {
 		note_drain(record, event);
+	} else if (event->kind == EVENT_RECORDS_READ) {
+		note_records(record, event);
 	}
 }
 

@@ -115,6 +115,36 @@ host_buffer(uint64_t stream, uint64_t va, uint64_t bytes)
 	return host_pages(ABI_BUFFER, stream, va, bytes);
 }
 
+int
+host_records_read(uint64_t pid, uint64_t va, uint64_t bytes)
+{
+	return host_pages(ABI_RECORDS_READ, pid, va, bytes);
+}
+
+void
+host_space(uint64_t pid, uint64_t cr3)
+{
+	host_call(ABI_SPACE, pid, cr3, 0, 0);
+}
+
+void
+host_records(uint64_t pid, const void *area, uint64_t room)
+{
+	host_call(ABI_RECORDS, pid, (uintptr_t)area, room, 0);
+}
+
+void
+host_recording(uint64_t pid, bool on, bool switches)
+{
+	host_call(ABI_RECORDING, pid, on, switches, 0);
+}
+
+void
+host_atomic_sleep(const void *caller)
+{
+	host_call(ABI_ATOMIC_SLEEP, (uintptr_t)caller, 0, 0, 0);
+}
+
 void
 host_lost(uint64_t stream, uint64_t bytes)
 {

@@ -94,6 +94,18 @@ void host_object_page(uint64_t object, uint64_t pa, uint64_t index);
 /* The first program has ended (ABI_OWNER_GONE). */
 void host_owner_gone(int code);
 void host_note(uint64_t code, uint64_t value);
+/*
+ * Branch records.  Process PID has the address space CR3.  The buffer of the DS save area
+ * AREA has ROOM for records of PID's task (0: it is gone).  They are to be made from now on,
+ * or no longer; with SWITCHES also records of arrivals and departures.  User space has read
+ * some, as host_drain().
+ */
+void host_space(uint64_t pid, uint64_t cr3);
+void host_records(uint64_t pid, const void *area, uint64_t room);
+void host_recording(uint64_t pid, bool on, bool switches);
+int host_records_read(uint64_t pid, uint64_t va, uint64_t bytes);
+/* CALLER has called a function that may sleep where that is not allowed. */
+void host_atomic_sleep(const void *caller);
 
 /* An error of a driver's operation that no caller receives (ABI_DROPPED). */
 void kern_dropped_configure(int error, uint64_t cpu);

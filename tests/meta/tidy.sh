@@ -104,7 +104,7 @@ done
 
 for folder in emu/ emu/*/ emu/*/*/ harness/ harness/*/ harness/*/*/ traces/ traces/*/ traces/*/*/ driver/ driver/*/; do
 	case $folder in
-	harness/kpi/ | driver/freebsd-pt/) continue ;;
+	harness/kpi/ | driver/freebsd-pt/ | driver/linux-ds/) continue ;;
 	esac
 	[ -e "${folder}README.md" ] || complain "$folder has no README.md"
 done

@@ -5,7 +5,7 @@
 # usage: words.sh SOURCE_ROOT
 cd "$1" || exit 1
 bad=0
-rows=$(sed -n 's/^WORD("\([a-z_]*\)", *"\([a-z0-9_]*\)".*/\1 \2/p' \
+rows=$(sed -n 's/^WORD("\([a-z_0-9]*\)", *"\([a-z0-9_]*\)".*/\1 \2/p' \
     harness/guest/words.def)
 [ "$(echo "$rows" | wc -l)" -ge 40 ] || { echo "words: only $rows"; exit 1; }
 
@@ -22,6 +22,8 @@ found=$(
 	read_by kernel harness/guest/*.c harness/guest/interrupt/*.c harness/guest/memory/*.c \
 	    harness/guest/process/*.c harness/guest/task/*.c
 	read_by freebsd harness/kpi/freebsd/*.c harness/kpi/freebsd/hwt/*.c
+	read_by linux26 harness/kpi/linux26/*.c
+	read_by tracer_bts harness/kpi/linux26/user/tracer_bts.c
 	read_by native harness/kpi/native/*.c
 	read_by init harness/guest/user/init.c
 	read_by tracer harness/kpi/freebsd/user/trace.c harness/kpi/freebsd/user/tracer.c
@@ -31,6 +33,8 @@ found=$(
 internal="tracer target
 tracer jobs
 tracer_device jobs
+tracer_bts jobs
+tracer_bts target
 insntrace jobs"
 for both in $(echo "$found" | tr ' ' :); do
 	row=$(echo "$both" | tr : ' ')

@@ -103,7 +103,7 @@ assert_replays(struct campaign *campaign, const struct stats_group *group)
 static void
 bits_of_the_configuration_before_are_found(void **state)
 {
-	const char *source = whole_freebsd_source();
+	const char *source = whole_driver_source();
 	const struct stats_group *group;
 	struct campaign campaign;
 
@@ -146,7 +146,7 @@ without_the_defect_nothing_is_found(void **state)
 
 	(void)state;
 	assert_int_equal(strlen(LEAVES), strlen(REPLACES));
-	write_repaired(whole_freebsd_source(), path);
+	write_repaired(whole_driver_source(), path);
 	open_campaign(path, &campaign);
 	assert_null(find_group(&campaign, ": too much"));
 	assert_non_null(find_group(&campaign, "asked for before"));

@@ -35,7 +35,7 @@ a_crash_is_the_drivers_only_where_the_driver_is_at_work(void **state)
 	const struct build_cache_config config = {
 		.driver = "freebsd-pt",
 		.profile = "skylake",
-		.source = whole_freebsd_source(),
+		.source = whole_driver_source(),
 	};
 	struct campaign_options options = campaign_defaults();
 	struct fault_result result;
@@ -80,7 +80,7 @@ what_time_decides_is_said(void **state)
 	const struct build_cache_config config = {
 		.driver = "freebsd-pt",
 		.profile = "skylake",
-		.source = whole_freebsd_source(),
+		.source = whole_driver_source(),
 	};
 	struct finding_summary *summary = calloc(1, sizeof(*summary));
 	struct build_cache *build_cache;

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-static const char *freebsd_source;
+static const char *driver_source;
 static char folder[] = "whole-XXXXXX";
 
 static void
@@ -25,7 +25,7 @@ remove_folder(void)
 void
 whole_init(int argc, char **argv)
 {
-	freebsd_source = argc > 1 ? argv[1] : NULL;
+	driver_source = argc > 1 ? argv[1] : NULL;
 	if (mkdtemp(folder) == NULL) {
 		perror(folder);
 		exit(1);
@@ -34,13 +34,13 @@ whole_init(int argc, char **argv)
 }
 
 const char *
-whole_freebsd_source(void)
+whole_driver_source(void)
 {
-	if (freebsd_source == NULL || access(freebsd_source, R_OK) != 0) {
-		print_message("no FreeBSD driver source here\n");
+	if (driver_source == NULL || access(driver_source, R_OK) != 0) {
+		print_message("no source of the driver here\n");
 		skip();
 	}
-	return freebsd_source;
+	return driver_source;
 }
 
 struct run_options

@@ -13,8 +13,8 @@
 /* The command line: topaz's shared folder may be absent; then NULL. */
 void whole_init(int argc, char **argv);
 
-/* The unmodified FreeBSD driver, or skips the running test by name. */
-const char *whole_freebsd_source(void);
+/* The unmodified driver whose source is not ours, or skips the running test by name. */
+const char *whole_driver_source(void);
 
 /* Options of a test-size run of DRIVER that writes bundle NAME. */
 struct run_options whole_options(const char *driver, const char *name);

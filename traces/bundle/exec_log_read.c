@@ -143,7 +143,7 @@ read_block_decode(struct exec_log_reader *reader, uint64_t va, uint32_t size)
 		}
 		log->offsets[reader->offset_count++] = (uint16_t)offset;
 		block.count++;
-		block.always_jumps = insn.always_jumps;
+		block.transfer = insn.transfer;
 		offset += insn.bytes;
 	}
 	if (offset != size)

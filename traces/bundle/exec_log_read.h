@@ -14,9 +14,9 @@
 struct exec_log_block {
 	uint64_t va;
 	uint32_t bytes;
-	uint32_t count;    /* of instructions, at least 1 */
-	uint32_t first;    /* their offsets: exec_log_file.offsets[first..] */
-	bool always_jumps; /* the last one is an unconditional transfer */
+	uint32_t count; /* of instructions, at least 1 */
+	uint32_t first; /* their offsets: exec_log_file.offsets[first..] */
+	enum code_transfer transfer; /* of the last one */
 };
 
 enum exec_log_file_step {

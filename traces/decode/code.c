@@ -3,18 +3,18 @@
 #include <Zydis/Zydis.h>
 #include <stdlib.h>
 
-/* Cache: one byte for each byte of an image, length and flags; 0: not decoded yet. */
-#define CODE_BYTES 0x0fu
-#define CODE_REP   0x10u
-#define CODE_JUMPS 0x20u
-#define CODE_BAD   0x40u
+/* Cache: a word for each byte of an image, length and flags; 0: not decoded yet. */
+#define CODE_BYTES    0x0fu
+#define CODE_REP      0x10u
+#define CODE_BAD      0x20u
+#define CODE_TRANSFER 6 /* enum code_transfer, from this bit on */
 
 struct code {
 	ZydisDecoder decoder;
 	const struct bundle_image *images;
 	size_t image_count;
 	size_t last; /* image of the last address: tried first */
-	uint8_t **cache;
+	uint16_t **cache;
 };
 
 struct code *
@@ -31,7 +31,7 @@ code_create(const struct bundle_image *images, size_t count)
 		return NULL;
 	}
 	for (size_t i = 0; i < count; i++) {
-		code->cache[i] = calloc(1, images[i].bytes);
+		code->cache[i] = calloc(images[i].bytes, sizeof(**code->cache));
 		if (code->cache[i] == NULL) {
 			code_destroy(code);
 			return NULL;
@@ -54,19 +54,22 @@ code_destroy(struct code *code)
 	free(code);
 }
 
-static bool
-code_always_jumps(const ZydisDecodedInstruction *insn)
+static enum code_transfer
+code_transfer_of(const ZydisDecodedInstruction *insn)
 {
 	switch ((int)insn->meta.category) {
+	case ZYDIS_CATEGORY_COND_BR:
+		return insn->raw.imm[0].value.s == 0 ? CODE_EITHER : CODE_COND;
 	case ZYDIS_CATEGORY_CALL:
 	case ZYDIS_CATEGORY_RET:
 	case ZYDIS_CATEGORY_UNCOND_BR:
 	case ZYDIS_CATEGORY_SYSCALL:
 	case ZYDIS_CATEGORY_SYSRET:
+		return CODE_JUMP;
 	case ZYDIS_CATEGORY_INTERRUPT:
-		return true;
+		return CODE_SOFT;
 	default:
-		return false;
+		return CODE_NEXT;
 	}
 }
 
@@ -79,7 +82,7 @@ code_is_rep(const ZydisDecodedInstruction *insn)
 	return (insn->attributes & rep) != 0;
 }
 
-static uint8_t
+static uint16_t
 code_decode(struct code *code, const uint8_t *bytes, uint64_t count)
 {
 	ZydisDecodedInstruction insn;
@@ -91,8 +94,8 @@ code_decode(struct code *code, const uint8_t *bytes, uint64_t count)
 	TZ_ASSERT(insn.length >= 1 && insn.length <= 15);
 	flags = insn.length;
 	flags |= code_is_rep(&insn) ? CODE_REP : 0;
-	flags |= code_always_jumps(&insn) ? CODE_JUMPS : 0;
-	return (uint8_t)flags;
+	flags |= (unsigned)code_transfer_of(&insn) << CODE_TRANSFER;
+	return (uint16_t)flags;
 }
 
 static bool
@@ -115,7 +118,7 @@ code_insn_at(struct code *code, uint64_t va, struct code_insn *insn)
 {
 	const struct bundle_image *image;
 	uint64_t offset;
-	uint8_t *cached;
+	uint16_t *cached;
 	size_t index;
 
 	if (!code_find_image(code, va, &index))
@@ -128,6 +131,6 @@ code_insn_at(struct code *code, uint64_t va, struct code_insn *insn)
 		    code, &image->code[offset], image->bytes - offset);
 	insn->bytes = *cached & CODE_BYTES;
 	insn->is_rep = (*cached & CODE_REP) != 0;
-	insn->always_jumps = (*cached & CODE_JUMPS) != 0;
+	insn->transfer = (enum code_transfer)(*cached >> CODE_TRANSFER);
 	return (*cached & CODE_BAD) == 0;
 }

@@ -10,11 +10,19 @@
 
 struct code;
 
+/* Where execution goes on after an instruction. */
+enum code_transfer {
+	CODE_NEXT, /* at the next instruction in memory */
+	CODE_COND, /* there, or at the target */
+	CODE_EITHER, /* there, which is also the target: taken or not does not show */
+	CODE_JUMP, /* somewhere else: jump, call, return, SYSCALL, IRET ... */
+	CODE_SOFT, /* at the handler of a software interrupt: INT n, INT1, INT3, INTO */
+};
+
 struct code_insn {
-	uint8_t bytes;     /* 1..15 */
-	bool is_rep;       /* a string instruction with a REP prefix */
-	bool always_jumps; /* unconditional transfer: the next instruction in
-			      memory is not the next one executed */
+	uint8_t bytes; /* 1..15 */
+	bool is_rep;   /* a string instruction with a REP prefix */
+	enum code_transfer transfer;
 };
 
 /* IMAGES must outlive the result.  NULL: out of memory. */

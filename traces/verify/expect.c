@@ -130,7 +130,8 @@ expect_pass(
 	expect->skip = 0;
 	expect->at++;
 	expect->follows = block->va + block->bytes;
-	expect->jumped = block->always_jumps;
+	expect->jumped = block->transfer == CODE_JUMP ||
+	    block->transfer == CODE_SOFT;
 }
 
 /*

@@ -2,6 +2,7 @@
 
 #include "traces/bundle/image.h"
 #include "traces/decode/vector.h"
+#include "traces/verify/records.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -106,6 +107,8 @@ verify_load_events(struct verify_work *work)
 		error = verify_note_psbs(work, events, count);
 	if (error == 0)
 		error = verify_note_overflows(work, events, count);
+	if (error == 0)
+		error = records_verify(work, events, count);
 	free(events);
 	return error;
 }
@@ -297,6 +300,8 @@ verify_bundle(const struct bundle *bundle, const struct verify_options *options,
 		written += result->streams[i].rows[ACCOUNT_WRITTEN];
 	}
 	result->match &= result->finding_count == 0;
+	for (size_t i = 0; i < result->record_count; i++)
+		written += result->records[i].stored;
 	result->nothing = written == 0;
 	verify_unload(&work);
 	if (error != 0)
@@ -308,6 +313,7 @@ void
 verify_result_free(struct verify_result *result)
 {
 	free(result->streams);
+	free(result->records);
 	free(result->findings);
 	memset(result, 0, sizeof(*result));
 }

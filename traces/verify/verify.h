@@ -76,6 +76,18 @@ struct verify_stream {
 	struct verify_time time;
 };
 
+/* Branch records of one process's task, counted. */
+struct verify_records {
+	uint32_t pid;
+	uint64_t stored;  /* by the CPUs: branches, interrupts, exceptions */
+	uint64_t read;    /* by user space, with those of switches */
+	uint64_t matched; /* of these: equal to what was executed */
+	uint64_t overwritten; /* in rounds of the buffer that nobody read */
+	uint64_t left;        /* in the buffer at its end */
+	uint64_t missed; /* executed and to be recorded, but not recorded */
+	uint64_t differences;
+};
+
 struct verify_finding {
 	char text[VERIFY_TEXT_BYTES];
 };
@@ -83,10 +95,12 @@ struct verify_finding {
 struct verify_result {
 	size_t stream_count, stream_room;
 	struct verify_stream *streams;
+	size_t record_count, record_room;
+	struct verify_records *records;
 	size_t finding_count, finding_room;
 	struct verify_finding *findings;
 	bool match;   /* no difference and no finding */
-	bool nothing; /* no byte of trace: there is nothing to compare */
+	bool nothing; /* neither trace nor records: there is nothing to compare */
 };
 
 /*

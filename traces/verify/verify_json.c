@@ -80,21 +80,39 @@ verify_json_stream(const struct verify_stream *stream)
 	    verify_json_count(stream->misled));
 }
 
+static json_t *
+verify_json_records(const struct verify_records *records)
+{
+	return json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:s}", "pid",
+	    (int)records->pid, "stored", verify_json_count(records->stored),
+	    "read", verify_json_count(records->read), "matched",
+	    verify_json_count(records->matched), "overwritten",
+	    verify_json_count(records->overwritten), "left",
+	    verify_json_count(records->left), "missed",
+	    verify_json_count(records->missed), "verdict",
+	    records->differences == 0 ? "MATCH" : "MISMATCH");
+}
+
 char *
 verify_json(const struct verify_result *result)
 {
 	json_t *streams = json_array(), *findings = json_array();
+	json_t *records = json_array();
 	json_t *root;
 	char *text;
 
 	for (size_t i = 0; i < result->stream_count; i++)
 		json_array_append_new(
 		    streams, verify_json_stream(&result->streams[i]));
+	for (size_t i = 0; i < result->record_count; i++)
+		json_array_append_new(
+		    records, verify_json_records(&result->records[i]));
 	for (size_t i = 0; i < result->finding_count; i++)
 		json_array_append_new(
 		    findings, json_string(result->findings[i].text));
-	root = json_pack("{s:i, s:s, s:o, s:o}", "topaz", 1, "verdict",
-	    verify_word(result), "streams", streams, "findings", findings);
+	root = json_pack("{s:i, s:s, s:o, s:o, s:o}", "topaz", 1, "verdict",
+	    verify_word(result), "streams", streams, "branch_records", records,
+	    "findings", findings);
 	if (root == NULL)
 		return NULL;
 	text = json_dumps(root, JSON_INDENT(1) | JSON_SORT_KEYS);

@@ -108,6 +108,25 @@ verify_print_stream(FILE *file, const struct verify_stream *stream)
 	verify_print_time(file, &stream->time);
 }
 
+static void
+verify_print_records(FILE *file, const struct verify_records *records)
+{
+	fprintf(file, "pid%" PRIu32 "  %" PRIu64 " branch records  ",
+	    records->pid, records->stored);
+	terminal_put_verdict(
+	    file, records->differences == 0 ? "MATCH" : "MISMATCH");
+	fprintf(file, "  (%" PRIu64 " read, %" PRIu64 " as executed",
+	    records->read, records->matched);
+	if (records->overwritten != 0)
+		fprintf(file, ", %" PRIu64 " overwritten in the buffer",
+		    records->overwritten);
+	if (records->left != 0)
+		fprintf(file, ", %" PRIu64 " left in it", records->left);
+	if (records->missed != 0)
+		fprintf(file, ", %" PRIu64 " not recorded", records->missed);
+	fputs(")\n", file);
+}
+
 const char *
 verify_word(const struct verify_result *result)
 {
@@ -130,10 +149,13 @@ verify_print(const struct verify_result *result, FILE *file)
 {
 	for (size_t i = 0; i < result->stream_count; i++)
 		verify_print_stream(file, &result->streams[i]);
+	for (size_t i = 0; i < result->record_count; i++)
+		verify_print_records(file, &result->records[i]);
 	for (size_t i = 0; i < result->finding_count; i++)
 		verify_print_finding(file, result->findings[i].text);
 	if (result->nothing)
-		fprintf(file, "not one byte of trace was written\n");
+		fprintf(file,
+		    "not one byte of trace was written, and no branch record\n");
 	terminal_put_verdict(file, verify_word(result));
 	putc('\n', file);
 }

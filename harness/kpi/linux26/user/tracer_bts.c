@@ -1,0 +1,148 @@
+/*
+ * A debugger that records the branches of the first workload by ptrace: it attaches, asks
+ * for a buffer and for records, lets the workload run, and stops it from time to time to
+ * read what is there.  harness/guest/words.def lists its words.
+ */
+#include "harness/guest/user/user.h"
+#include "harness/kpi/linux26/bts_abi.h"
+
+#define RECORD_BYTES 24
+#define STACK_BYTES  4096
+
+struct session {
+	uint64_t fd;
+	uint32_t pid;
+	uint64_t room; /* records of the kernel's buffer */
+	struct bts_struct *drained;
+	uint64_t *records; /* as the processor writes them */
+	uint64_t branches, switches;
+};
+
+static struct session session;
+static volatile uint32_t done;
+static uint64_t jobs;
+static _Alignas(16) unsigned char stack[STACK_BYTES];
+
+static int64_t
+request(enum linux_request what, const volatile void *addr, uint64_t data)
+{
+	struct linux_ptrace call = {
+		.pid = session.pid, .addr = address(addr), .data = data
+	};
+	int64_t result = sys3(SYS_IOCTL, session.fd, what, address(&call));
+
+	return result < 0 ? result : call.result;
+}
+
+static int64_t
+must(const char *what, int64_t result)
+{
+	if (result < 0)
+		user_fail(what, result);
+	return result;
+}
+
+/* The raw form: 24 bytes, the source -1 for what is not a branch. */
+static void
+put_record(const struct bts_struct *from, uint64_t *to)
+{
+	bool branch = from->qualifier == BTS_BRANCH;
+
+	to[0] = branch ? from->variant.lbr.from_ip : ~UINT64_C(0);
+	to[1] = branch ? from->variant.lbr.to_ip : from->qualifier;
+	to[2] = branch ? 0 : from->variant.jiffies;
+	session.branches += branch;
+	session.switches += !branch;
+}
+
+static void
+drain(void)
+{
+	int64_t count = must("drain",
+	    request(PTRACE_BTS_DRAIN, session.drained,
+		session.room * sizeof(struct bts_struct)));
+
+	for (int64_t i = 0; i < count; i++)
+		put_record(&session.drained[i], session.records + 3 * i);
+	if (count != 0)
+		must("records",
+		    sys3(SYS_RECORDS_READ, session.pid,
+			address(session.records),
+			(uint64_t)count * RECORD_BYTES));
+}
+
+static void
+configure(uint64_t bytes, bool sched)
+{
+	struct ptrace_bts_config config = { .size = (uint32_t)bytes,
+		.flags = PTRACE_BTS_O_ALLOC | PTRACE_BTS_O_TRACE |
+		    (sched ? PTRACE_BTS_O_SCHED : 0) };
+
+	must("config", request(PTRACE_BTS_CONFIG, &config, sizeof(config)));
+	must("status", request(PTRACE_BTS_STATUS, &config, sizeof(config)));
+	session.room = config.size / RECORD_BYTES;
+	session.drained = (struct bts_struct *)(uintptr_t)must("memory",
+	    sys1(SYS_MAP_ANON, session.room * sizeof(struct bts_struct)));
+	session.records = (uint64_t *)(uintptr_t)must(
+	    "memory", sys1(SYS_MAP_ANON, session.room * RECORD_BYTES));
+}
+
+static void
+finish(void)
+{
+	struct ptrace_bts_config off = { 0 };
+
+	must("stop", request(LINUX_STOP, NULL, 0));
+	must("wait", request(LINUX_WAIT, NULL, 0));
+	drain();
+	must("config", request(PTRACE_BTS_CONFIG, &off, sizeof(off)));
+	must("detach", request(PTRACE_DETACH, NULL, 0));
+}
+
+static void
+wait_for_workloads(uint64_t unused)
+{
+	(void)unused;
+	user_run_workloads(jobs);
+	done = 1;
+	sys1(SYS_THREAD_EXIT, 0);
+}
+
+static void
+read_until_done(uint64_t cycles)
+{
+	while (!done) {
+		sys1(SYS_SLEEP, cycles);
+		must("stop", request(LINUX_STOP, NULL, 0));
+		must("wait", request(LINUX_WAIT, NULL, 0));
+		drain();
+		must("continue", request(PTRACE_CONT, NULL, 0));
+	}
+}
+
+int
+user_main(const char *args)
+{
+	uint64_t cpu = arg_number(args, "cpu", ~UINT64_C(0));
+
+	if (cpu != ~UINT64_C(0))
+		must("cpu", sys1(SYS_SET_AFFINITY, UINT64_C(1) << cpu));
+	jobs = arg_number(args, "jobs", 1);
+	session.pid = (uint32_t)arg_number(args, "target", 0);
+	session.fd = (uint64_t)must(
+	    "/dev/ptrace", sys2(SYS_OPEN, address("/dev/ptrace"), 0));
+	must("attach", request(PTRACE_ATTACH, NULL, 0));
+	/* The workload waits at the gate, in the kernel: it stops behind it. */
+	must("thread",
+	    sys3(SYS_THREAD_CREATE, (uint64_t)(uintptr_t)wait_for_workloads,
+		address(stack + STACK_BYTES), 0));
+	must("wait", request(LINUX_WAIT, NULL, 0));
+	configure(arg_number(args, "buf", 1 << 20),
+	    arg_number(args, "sched", 1) != 0);
+	must("continue", request(PTRACE_CONT, NULL, 0));
+	read_until_done(arg_number(args, "poll", 50000));
+	finish();
+	user_printf("tracer: %u branches, %u arrivals and departures\n",
+	    session.branches, session.switches);
+	return 0;
+}
