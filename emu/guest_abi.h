@@ -110,14 +110,12 @@ enum abi_op {
 	ABI_OWNER_GONE =
 	    19, /* code: the program that started first has ended, and its files
 		   are closed */
-	ABI_RECORDS =
-	    20, /* pid, linear address of a DS save area, records that its
-			     buffer holds (0: it is gone): of the branches of a
-			     process's task */
-	ABI_RECORDS_READ =
-	    21,         /* pid, pa, bytes: user space has read these records
-				  of branches, in the order of their recording;
-				  within one page */
+	/* pid, linear address of a DS save area, records that its buffer holds (0: it
+	   is gone): of the branches of a process's task */
+	ABI_RECORDS = 20,
+	/* pid, pa, bytes: these records of branches are handed to user space, in the
+	   order of their recording; within one page */
+	ABI_RECORDS_READ = 21,
 	ABI_SPACE = 22, /* pid, CR3: the process's address space from now on */
 	ABI_RECORDING =
 	    23, /* pid, 1 or 0, 1 or 0: its branches are to be recorded

@@ -68,6 +68,12 @@ const struct check_extent *owner_next(
     const struct check *check, uint64_t va, const struct check_extent *after);
 bool owner_is_stack(const struct check *check, uint64_t pa);
 
+/* debug_store.c */
+void debug_store_msr(struct check *check, const struct event *event);
+void debug_store_record(struct check *check, const struct event *event);
+void debug_store_sample(struct check *check, const struct event *event);
+void debug_store_sleep(struct check *check, const struct event *event);
+
 /* stream.c */
 /* The last stream named with KEY; CHECK_STREAMS_MAX: none. */
 unsigned stream_find(const struct check *check, uint64_t key);

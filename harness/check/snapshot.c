@@ -156,6 +156,7 @@ snapshot_cpu(const struct check_cpu *cpu, uint64_t hash)
 	hash = mix_word(hash,
 	    (uint64_t)table->last_end << 32 |
 		(uint64_t)table->last_stream << 8 | cpu->stream);
+	hash = mix_word(hash, cpu->save_area);
 	hash = mix_word(hash, table->pa);
 	hash = mix_word(hash, table->region_pa ^ table->region_bytes << 40);
 	return mix_word(hash, cpu->excused);

@@ -174,8 +174,9 @@ struct check_cpu {
 	struct check_table table;
 	struct check_nmi nmi;
 	struct check_action action;
-	uint8_t stream;   /* stream.c: of the last output */
-	uint64_t excused; /* violation.c: rows, one bit each */
+	uint64_t save_area; /* debug_store.c: IA32_DS_AREA */
+	uint8_t stream;     /* stream.c: of the last output */
+	uint64_t excused;   /* violation.c: rows, one bit each */
 };
 
 struct check_actor {

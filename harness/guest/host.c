@@ -83,12 +83,17 @@ host_free(const void *va, const void *caller)
 	host_call(ABI_FREE, (uintptr_t)va, (uintptr_t)caller, 0, 0);
 }
 
+/* True if all of [VA, VA + BYTES) is a program's. */
+static bool
+is_user(uint64_t va, uint64_t bytes)
+{
+	return va < SYS_USER_TOP && bytes <= SYS_USER_TOP - va;
+}
+
 /* Makes one call for each page of [VA, VA + BYTES). */
 static int
 host_pages(enum abi_op op, uint64_t stream, uint64_t va, uint64_t bytes)
 {
-	if (va >= SYS_USER_TOP || bytes > SYS_USER_TOP - va)
-		return KE_FAULT;
 	while (bytes != 0) {
 		uint64_t room = PAGE_BYTES - va % PAGE_BYTES;
 		uint64_t count = bytes < room ? bytes : room;
@@ -106,19 +111,22 @@ host_pages(enum abi_op op, uint64_t stream, uint64_t va, uint64_t bytes)
 int
 host_drain(uint64_t stream, uint64_t va, uint64_t bytes)
 {
-	return host_pages(ABI_DRAIN, stream, va, bytes);
+	return is_user(va, bytes) ? host_pages(ABI_DRAIN, stream, va, bytes)
+				  : KE_FAULT;
 }
 
 int
 host_buffer(uint64_t stream, uint64_t va, uint64_t bytes)
 {
-	return host_pages(ABI_BUFFER, stream, va, bytes);
+	return is_user(va, bytes) ? host_pages(ABI_BUFFER, stream, va, bytes)
+				  : KE_FAULT;
 }
 
-int
-host_records_read(uint64_t pid, uint64_t va, uint64_t bytes)
+void
+host_records_read(uint64_t pid, const void *records, uint64_t bytes)
 {
-	return host_pages(ABI_RECORDS_READ, pid, va, bytes);
+	if (host_pages(ABI_RECORDS_READ, pid, (uintptr_t)records, bytes) != 0)
+		kpanic("branch records at %p are not mapped", records);
 }
 
 void

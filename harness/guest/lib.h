@@ -97,13 +97,13 @@ void host_note(uint64_t code, uint64_t value);
 /*
  * Branch records.  Process PID has the address space CR3.  The buffer of the DS save area
  * AREA has ROOM for records of PID's task (0: it is gone).  They are to be made from now on,
- * or no longer; with SWITCHES also records of arrivals and departures.  User space has read
- * some, as host_drain().
+ * or no longer; with SWITCHES also records of arrivals and departures.  The BYTES bytes at
+ * RECORDS, of 24 each, are handed to user space.
  */
 void host_space(uint64_t pid, uint64_t cr3);
 void host_records(uint64_t pid, const void *area, uint64_t room);
 void host_recording(uint64_t pid, bool on, bool switches);
-int host_records_read(uint64_t pid, uint64_t va, uint64_t bytes);
+void host_records_read(uint64_t pid, const void *records, uint64_t bytes);
 /* CALLER has called a function that may sleep where that is not allowed. */
 void host_atomic_sleep(const void *caller);
 

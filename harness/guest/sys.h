@@ -52,7 +52,6 @@ enum sys_number {
 	SYS_CPU_OFFLINE,   /* CPU: its tasks migrate and no task runs there any
 			      more; it idles, takes interrupts and takes part
 			      in rendezvous.  Not the caller's CPU */
-	SYS_RECORDS_READ, /* pid, address, bytes: ABI_RECORDS_READ for each page */
 	SYS_COUNT,
 };
 

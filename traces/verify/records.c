@@ -5,6 +5,7 @@
 #include "traces/verify/branch_flow.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -148,10 +149,23 @@ add_pair(struct records *records, struct pair **list, size_t *count,
 }
 
 /* The first difference of a process's records is a finding; others are counted. */
-static bool
-is_first(struct records *records, const struct stream *stream)
+static void tell(struct records *records, const struct stream *stream,
+    const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static void
+tell(struct records *records, const struct stream *stream, const char *fmt, ...)
 {
-	return result_of(records, stream)->differences++ == 0;
+	struct verify_records *result = result_of(records, stream);
+	char text[VERIFY_TEXT_BYTES - 16];
+	va_list ap;
+
+	if (result->differences++ != 0)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	snprintf(result->difference, sizeof(result->difference),
+	    "pid%" PRIu32 ": %s", stream->pid, text);
+	verify_add_finding(records->work, "%s", result->difference);
 }
 
 /* Record INDEX of a reading is not the one that was stored as its INDEX + SKIPPED-th. */
@@ -165,11 +179,11 @@ tell_wrong(struct records *records, const struct stream *stream, size_t index,
 
 	name_pair(records, given->from, given->to, was);
 	name_pair(records, read->from, read->to, is);
-	verify_add_finding(records->work,
-	    "pid%u: record %zu of a reading of %zu is %s, executed was %s (%zu "
-	    "stored, room for %" PRIu64 ")",
-	    stream->pid, index, stream->read_count, is, was,
-	    stream->given_count, stream->room);
+	tell(records, stream,
+	    "record %zu of a reading of %zu is %s, executed was %s (%zu stored, "
+	    "room for %" PRIu64 ")",
+	    index, stream->read_count, is, was, stream->given_count,
+	    stream->room);
 }
 
 /* One reading took .read: the newest of what was .given, whole rounds of it missing. */
@@ -185,11 +199,8 @@ close_reading(struct records *records, struct stream *stream)
 	stream->reading = false;
 	result = result_of(records, stream);
 	if (stream->read_count > stream->given_count) {
-		if (is_first(records, stream))
-			verify_add_finding(records->work,
-			    "pid%u: %zu records were read, but %zu stored",
-			    stream->pid, stream->read_count,
-			    stream->given_count);
+		tell(records, stream, "%zu records were read, but %zu stored",
+		    stream->read_count, stream->given_count);
 		stream->given_count = stream->read_count = 0;
 		return;
 	}
@@ -203,13 +214,13 @@ close_reading(struct records *records, struct stream *stream)
 		if (given->from != read->from || given->to != read->to)
 			break;
 	}
-	if (i < stream->read_count && is_first(records, stream))
+	if (i < stream->read_count)
 		tell_wrong(records, stream, i, whole * missing);
-	if (!whole && is_first(records, stream))
-		verify_add_finding(records->work,
-		    "pid%u: %zu records are missing in a reading, the buffer "
-		    "has room for %" PRIu64,
-		    stream->pid, missing, stream->room);
+	if (!whole)
+		tell(records, stream,
+		    "%zu records are missing in a reading, the buffer has room "
+		    "for %" PRIu64,
+		    missing, stream->room);
 	result->matched += i;
 	result->overwritten += missing;
 	stream->given_count = stream->read_count = 0;
@@ -266,11 +277,8 @@ pass_unrecorded(struct records *records, const struct branch *branch)
 	if (stream == NULL || !stream->asked || stream->room == 0)
 		return;
 	result_of(records, stream)->missed++;
-	if (!is_first(records, stream))
-		return;
 	name_pair(records, branch->from, branch->to, text);
-	verify_add_finding(records->work,
-	    "pid%u: recording was on for it, but off at %s", stream->pid, text);
+	tell(records, stream, "recording was on for it, but off at %s", text);
 }
 
 static bool
@@ -319,13 +327,11 @@ pass_recorded(struct records *records, const struct branch *branch)
 	}
 	result_of(records, stream)->stored++;
 	give(records, stream, branch->from, branch->to);
-	if (branch->cpl != 3 || branch->cr3 == stream->cr3 ||
-	    !is_first(records, stream))
+	if (branch->cpl != 3 || branch->cr3 == stream->cr3)
 		return;
 	name_pair(records, branch->from, branch->to, text);
-	verify_add_finding(records->work,
-	    "pid%u: its buffer has a branch of another process, %s",
-	    stream->pid, text);
+	tell(records, stream, "its buffer has a branch of another process, %s",
+	    text);
 }
 
 static void

@@ -86,6 +86,7 @@ struct verify_records {
 	uint64_t left;        /* in the buffer at its end */
 	uint64_t missed; /* executed and to be recorded, but not recorded */
 	uint64_t differences;
+	char difference[VERIFY_TEXT_BYTES]; /* the first one */
 };
 
 struct verify_finding {

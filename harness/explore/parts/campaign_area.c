@@ -61,7 +61,7 @@ decode_base(struct campaign *campaign, uint32_t number, struct trial *place)
 		return;
 	area->decodes = !decode_check_differs(&base);
 	if (campaign_part_is_own(campaign, number))
-		campaign->stats->area[number].decoded++;
+		campaign->stats->area[number].decoded += !base.untraced;
 	stats_add(campaign->stats, rank, &none, &base, &place->base);
 	campaign->stats->area[number].base_fails |= !area->decodes;
 }

@@ -134,6 +134,22 @@ add_difference(struct runner *runner, struct outcome *outcome,
 	outcome_add(runner, outcome, &violation);
 }
 
+/* The branch records of a process. */
+static void
+add_records(struct runner *runner, struct outcome *outcome,
+    const struct verify_records *records)
+{
+	struct check_violation violation = { .id = CHECK_DECODED,
+		.step = CHECK_NO_STEP,
+		.stream = CHECK_NO_STREAM };
+
+	if (records->differences == 0 || decode_check_differs(outcome))
+		return;
+	snprintf(violation.text, sizeof(violation.text), "%.*s",
+	    (int)sizeof(violation.text) - 1, records->difference);
+	outcome_add(runner, outcome, &violation);
+}
+
 /* Reads the bundle back and compares it. */
 static bool
 compare(struct decode_check *check, struct outcome *outcome)
@@ -155,9 +171,12 @@ compare(struct decode_check *check, struct outcome *outcome)
 		return false;
 	error = verify_bundle(bundle, &options, &result, &err);
 	if (error == 0) {
+		outcome->untraced = result.nothing;
 		for (size_t i = 0; i < result.stream_count; i++)
 			add_difference(
 			    check->runner, outcome, &result.streams[i]);
+		for (size_t i = 0; i < result.record_count; i++)
+			add_records(check->runner, outcome, &result.records[i]);
 		verify_result_free(&result);
 	}
 	bundle_close(bundle);

@@ -41,6 +41,7 @@ struct outcome {
 	unsigned faulty;
 	uint64_t results; /* hash of what the operations returned */
 	unsigned reports; /* losses or errors that the driver reported */
+	bool untraced;    /* decode_check.h: there was nothing to compare */
 };
 
 /* The verdict on the run that has just ended. */

@@ -75,7 +75,8 @@ leave_out(const struct runner *runner, struct check_config *config,
 		config->enabled &= ~TZ_BIT(id);
 	}
 	/* The manifest does not say what a driver supports on other machines. */
-	if (!support_is_usual(&runner->cpu_set, runner->cpus) ||
+	if (!support_is_usual(&runner->cpu_set, runner->cpus,
+		profile_find(runner->build_cache->plan.driver.profile)) ||
 	    (runner->cpu_set.count != 1 && !manifest_is_hybrid(manifest)))
 		config->enabled &= ~TZ_BIT(CHECK_VALID_REFUSED);
 	return 0;

@@ -40,9 +40,9 @@ support_of(const struct cpu_set *cpu_set, unsigned cpu_count,
 }
 
 bool
-support_is_usual(const struct cpu_set *cpu_set, unsigned cpu_count)
+support_is_usual(const struct cpu_set *cpu_set, unsigned cpu_count,
+    const struct profile *usual)
 {
-	const struct profile *usual = profile_at(0);
 	const struct profile_feature_mask *feature;
 
 	for (size_t i = 0; (feature = profile_feature_at(i)) != NULL; i++) {

@@ -19,9 +19,10 @@ enum support support_of(const struct cpu_set *cpu_set, unsigned cpu_count,
     unsigned step, const char **field);
 
 /*
- * True if each CPU has all features of the first profile, except those that a
- * configuration may do without (profile_feature_is_optional()).
+ * True if each CPU has all features of USUAL, except those that a configuration may do
+ * without (profile_feature_is_optional()).
  */
-bool support_is_usual(const struct cpu_set *cpu_set, unsigned cpu_count);
+bool support_is_usual(const struct cpu_set *cpu_set, unsigned cpu_count,
+    const struct profile *usual);
 
 #endif

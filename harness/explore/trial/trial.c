@@ -417,7 +417,7 @@ decode_sample(struct trial *trial, struct rank rank,
 	if (XXH3_64bits(key, sizeof(key)) % TRIAL_DECODE_EVERY != 0 ||
 	    !trial_run_decoded(trial, schedule, NULL, STEPPING_NONE, &outcome))
 		return;
-	stats->area[rank.area].decoded++;
+	stats->area[rank.area].decoded += !outcome.untraced;
 	if (decode_check_differs(&outcome))
 		stats_add(stats, rank, schedule, &outcome, &trial->base);
 }

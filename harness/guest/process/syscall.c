@@ -329,12 +329,6 @@ sys_buffer(const uint64_t *args)
 }
 
 static int64_t
-sys_records_read(const uint64_t *args)
-{
-	return -host_records_read(args[0], args[1], args[2]);
-}
-
-static int64_t
 sys_lost(const uint64_t *args)
 {
 	host_lost(args[0], args[1]);
@@ -455,7 +449,6 @@ static int64_t (*const handlers[SYS_COUNT])(const uint64_t *args) = {
 	[SYS_MODULE_LOAD] = sys_module_load,
 	[SYS_MODULE_UNLOAD] = sys_module_unload,
 	[SYS_CPU_OFFLINE] = sys_cpu_offline,
-	[SYS_RECORDS_READ] = sys_records_read,
 };
 
 /*

@@ -257,6 +257,8 @@ do_drain(struct task_struct *child, const struct linux_ptrace *call)
 	error = ds_access_bts(child, 0, &base);
 	if (error < 0)
 		return error;
+	host_records_read(
+	    child->task->process->pid, base, end * sizeof(struct raw_record));
 	for (size_t i = 0; i < end; i++) {
 		int64_t copied = copy_record(
 		    (const struct raw_record *)base + i,

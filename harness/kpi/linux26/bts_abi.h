@@ -21,7 +21,8 @@ enum linux_request {
 	PTRACE_BTS_DRAIN =
 	    45,             /* .addr: struct bts_struct[], .data: their bytes */
 	LINUX_STOP = 0x100, /* kill(pid, SIGSTOP), by the tracer */
-	LINUX_WAIT = 0x101, /* waitpid(pid): sleeps until the task has stopped */
+	LINUX_WAIT = 0x101, /* waitpid(pid), but EAGAIN if it has not stopped
+				after a while */
 };
 
 /*

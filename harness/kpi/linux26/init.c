@@ -27,6 +27,8 @@ identify(void)
 #define PEBS_UNAVAILABLE (UINT64_C(1) << 12)
 #define CPUID_1_EDX_DS   (1u << 21)
 
+#define SHUTDOWN_CYCLES  20000 /* for a process that was killed to end */
+
 static void
 init_intel(void)
 {
@@ -65,6 +67,8 @@ load(void)
 	};
 	int error = ptrace_create();
 
+	if (error == 0)
+		error = profiler_create();
 	if (error != 0)
 		return error;
 	init_intel();
@@ -79,8 +83,33 @@ load(void)
 }
 
 static void
+find_process(struct task *task, void *arg)
+{
+	struct process **found = arg;
+
+	if (task->user && !task->process->exiting)
+		*found = task->process;
+}
+
+/* A shutdown ends every process, so that what a task owned is freed. */
+static void
+end_processes(void)
+{
+	struct process *found;
+
+	do {
+		found = NULL;
+		task_for_each(find_process, &found);
+		if (found != NULL)
+			(void)process_kill(found->pid, 128 + 9);
+		(void)task_pause(SHUTDOWN_CYCLES);
+	} while (found != NULL);
+}
+
+static void
 unload(void)
 {
+	end_processes();
 	task_set_switch_hooks(NULL);
 	process_hooks.process_freed = NULL;
 	process_hooks.exec = NULL;
@@ -88,6 +117,7 @@ unload(void)
 	task_hooks.notified = NULL;
 	task_hooks.task_leaving = NULL;
 	task_hooks.task_made = NULL;
+	profiler_destroy();
 	ptrace_destroy();
 }
 

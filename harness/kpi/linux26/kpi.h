@@ -32,6 +32,10 @@ void linux_switch_to(struct task *next);
 void linux_exit_thread(struct task *task);
 void update_debugctlmsr(unsigned long value);
 
+/* profiler.c */
+int profiler_create(void);
+void profiler_destroy(void);
+
 /* ptrace.c */
 int ptrace_create(void);
 void ptrace_destroy(void);

@@ -5,6 +5,8 @@
 #include "harness/kpi/linux26/bts.h"
 #include "harness/kpi/linux26/kpi.h"
 
+#define WAIT_CYCLES 5000000 /* for a task that may sleep in the kernel */
+
 /* Over .tracer, .stop, .stopped and .leaving of all tasks. */
 static struct spin stop_lock = SPIN_INIT("ptrace");
 static struct device *device;
@@ -28,11 +30,11 @@ ask_stop(struct task_struct *child)
 	task_notify(child->task);
 }
 
-/* With the lock held. */
+/* With the lock held.  It is not stopped any more, although it has not run yet. */
 static void
 resume(struct task_struct *child)
 {
-	child->stop = false;
+	child->stop = child->stopped = false;
 	task_wakeup(&child->stop);
 }
 
@@ -109,15 +111,20 @@ stop(struct task_struct *child)
 static int
 wait_stopped(struct task_struct *child)
 {
-	int error = 0;
+	int error = 0, slept;
 
 	lock_stops();
+	if (child->tracer != current)
+		error = -ESRCH;
 	while (error == 0 && !child->stopped) {
-		if (child->leaving || child->tracer != current)
+		if (child->leaving || child->tracer != current) {
 			error = -ESRCH;
-		else if (task_sleep_spin(
-			     &child->stopped, &stop_lock, true, 0) != 0)
-			error = -EPERM;
+			break;
+		}
+		slept = task_sleep_spin(
+		    &child->stopped, &stop_lock, true, WAIT_CYCLES);
+		if (slept != 0)
+			error = slept == KE_INTR ? -EINTR : -EAGAIN;
 	}
 	unlock_stops();
 	return error;
@@ -138,7 +145,8 @@ is_stopped_tracee(const struct task_struct *child)
 	bool is;
 
 	lock_stops();
-	is = child->tracer == current && child->stopped && !child->leaving;
+	is = child->tracer == current && child->stopped && !child->leaving &&
+	    (child->task->due & TASK_KILLED) == 0;
 	unlock_stops();
 	return is;
 }

@@ -86,6 +86,31 @@ static const struct run memory_runs[] = {
 	    { EV(FREE, ABI_DMAP + RIG_TABLE, 0, 0), DO(UNLOADED, 0, 0, 0) } },
 };
 
+#define AREA(at)   EV(MSR_WRITE, 0x600, ABI_DMAP + (at), 0)
+#define BRANCH(at) EV(BTS_RECORD, 0x1000, 0x2000, ABI_DMAP + (at))
+
+static const struct run record_runs[] = {
+	{ "a record of a branch in a buffer", GOOD,
+	    { AREA(B), BRANCH(B + 96) } },
+	{ "a record across pages of one allocation", GOOD,
+	    { AREA(B), BRANCH(B + 0xff8) } },
+	{ "a record in a freed frame", CHECK_RECORD_OWNED,
+	    { AREA(B), BRANCH(RIG_FREED) } },
+	{ "a record beyond an allocation", CHECK_RECORD_OWNED,
+	    { AREA(B), BRANCH(B + 0x3ff0) } },
+	{ "a save area that is nobody's", CHECK_RECORD_OWNED,
+	    { AREA(0x70000), BRANCH(B) } },
+	{ "a save area of another CPU", GOOD,
+	    { AREA(B), EVENT_ON(1, MSR_WRITE, 0x600, ABI_DMAP + 0x70000, 0),
+		BRANCH(B) } },
+	{ "a PEBS record in a freed frame", CHECK_RECORD_OWNED,
+	    { AREA(B), EV(PEBS_RECORD, 0x1000, 1, ABI_DMAP + RIG_FREED) } },
+	{ "a record that faults", GOOD,
+	    { AREA(B), EV(BTS_RECORD, 0x1000, 0x2000, 0x5000) } },
+	{ "a function that may sleep, where it may not", CHECK_SLEEP,
+	    { EV(ATOMIC_SLEEP, RIG_TEXT + 8, 0, 0) } },
+};
+
 static const struct run table_runs[] = {
 	{ "a walk round a buffer", GOOD,
 	    { ON, ENTRY(0, B), ENTRY(1, B + 0x1000), ENTRY(2, B + 0x2000),
@@ -629,6 +654,13 @@ memory_is_somebodys(void **state)
 }
 
 static void
+records_are_somebodys(void **state)
+{
+	(void)state;
+	play_runs(record_runs, TZ_ARRAY_LEN(record_runs));
+}
+
+static void
 tables_are_well_formed(void **state)
 {
 	(void)state;
@@ -698,6 +730,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(memory_is_somebodys),
+		cmocka_unit_test(records_are_somebodys),
 		cmocka_unit_test(tables_are_well_formed),
 		cmocka_unit_test(each_byte_is_accounted_for),
 		cmocka_unit_test(each_nmi_finds_its_handler),

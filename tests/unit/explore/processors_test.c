@@ -127,11 +127,11 @@ usual_is_what_any_tracing_needs(void **state)
 	(void)state;
 	for (size_t i = 0; i < TZ_ARRAY_LEN(usual); i++) {
 		cpu_set = mix_of(usual[i], 2);
-		assert_true(support_is_usual(&cpu_set, 2));
+		assert_true(support_is_usual(&cpu_set, 2, profile_at(0)));
 	}
 	for (size_t i = 0; i < TZ_ARRAY_LEN(others); i++) {
 		cpu_set = mix_of(others[i], 2);
-		assert_false(support_is_usual(&cpu_set, 2));
+		assert_false(support_is_usual(&cpu_set, 2, profile_at(0)));
 	}
 }
 

@@ -14,7 +14,6 @@ struct session {
 	uint32_t pid;
 	uint64_t room; /* records of the kernel's buffer */
 	struct bts_struct *drained;
-	uint64_t *records; /* as the processor writes them */
 	uint64_t branches, switches;
 };
 
@@ -42,19 +41,6 @@ must(const char *what, int64_t result)
 	return result;
 }
 
-/* The raw form: 24 bytes, the source -1 for what is not a branch. */
-static void
-put_record(const struct bts_struct *from, uint64_t *to)
-{
-	bool branch = from->qualifier == BTS_BRANCH;
-
-	to[0] = branch ? from->variant.lbr.from_ip : ~UINT64_C(0);
-	to[1] = branch ? from->variant.lbr.to_ip : from->qualifier;
-	to[2] = branch ? 0 : from->variant.jiffies;
-	session.branches += branch;
-	session.switches += !branch;
-}
-
 static void
 drain(void)
 {
@@ -62,13 +48,12 @@ drain(void)
 	    request(PTRACE_BTS_DRAIN, session.drained,
 		session.room * sizeof(struct bts_struct)));
 
-	for (int64_t i = 0; i < count; i++)
-		put_record(&session.drained[i], session.records + 3 * i);
-	if (count != 0)
-		must("records",
-		    sys3(SYS_RECORDS_READ, session.pid,
-			address(session.records),
-			(uint64_t)count * RECORD_BYTES));
+	for (int64_t i = 0; i < count; i++) {
+		bool branch = session.drained[i].qualifier == BTS_BRANCH;
+
+		session.branches += branch;
+		session.switches += !branch;
+	}
 }
 
 static void
@@ -83,8 +68,6 @@ configure(uint64_t bytes, bool sched)
 	session.room = config.size / RECORD_BYTES;
 	session.drained = (struct bts_struct *)(uintptr_t)must("memory",
 	    sys1(SYS_MAP_ANON, session.room * sizeof(struct bts_struct)));
-	session.records = (uint64_t *)(uintptr_t)must(
-	    "memory", sys1(SYS_MAP_ANON, session.room * RECORD_BYTES));
 }
 
 static void
