@@ -126,6 +126,9 @@ enum abi_op {
 				  that is not allowed */
 };
 
+/* In place of a pid: the branches of CPU n, in n. */
+#define ABI_RECORDS_CPU (UINT64_C(1) << 32)
+
 /* Operations whose errors a kernel does not report to the caller. */
 #define ABI_DROPPED_CONFIGURE 1
 #define ABI_DROPPED_ENABLE    2

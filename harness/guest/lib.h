@@ -95,7 +95,7 @@ void host_object_page(uint64_t object, uint64_t pa, uint64_t index);
 void host_owner_gone(int code);
 void host_note(uint64_t code, uint64_t value);
 /*
- * Branch records.  Process PID has the address space CR3.  The buffer of the DS save area
+ * Branch records.  PID may be ABI_RECORDS_CPU | CPU.  Process PID has the address space CR3.  The buffer of the DS save area
  * AREA has ROOM for records of PID's task (0: it is gone).  They are to be made from now on,
  * or no longer; with SWITCHES also records of arrivals and departures.  The BYTES bytes at
  * RECORDS, of 24 each, are handed to user space.

@@ -41,7 +41,7 @@ finds linux-ds/ds-record sleep 211
 finds linux-ds/ds-thread store-freed 191
 finds linux-ds@1,guard=dsopen+spawn+dsrequest+dswrite.4 panic 687
 finds linux-ds@2=dsopen+spawn+dsrequest+dsaccess.4 invalid-accepted 325
-finds linux-ds/ds-cpu exit-code 325
+finds linux-ds@1,guard=dsopen+cpurequest+cpuenable+work exit-code 270
 
 # Row 1, repaired: the same lines, with memory that is had without sleeping.
 sed '211s/GFP_KERNEL/GFP_ATOMIC/; 216s/GFP_KERNEL/GFP_ATOMIC/' "$source" >ds.c

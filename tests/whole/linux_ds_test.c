@@ -19,6 +19,7 @@ linux_options(const char *name, const char *workload)
 
 	options.source = whole_driver_source();
 	options.workload = workload;
+	options.mode = RUN_MODE_THREAD;
 	return options;
 }
 
@@ -78,6 +79,26 @@ a_pentium_m_records_the_kernel(void **state)
 	options.profile = "pentium-m";
 	options.settings = "sched=0 poll=15000";
 	assert_records(&options, 4000);
+}
+
+static void
+every_cpu_is_recorded(void **state)
+{
+	struct run_options options = linux_options("cpus", "mix");
+	struct verify_result result;
+
+	(void)state;
+	options.mode = RUN_MODE_ANY;
+	options.cpu_count = 2;
+	options.settings = "poll=20000";
+	whole_verify(&options, &result);
+	if (!result.match)
+		verify_print(&result, stderr);
+	assert_true(result.match);
+	assert_int_equal(result.record_count, 2);
+	for (size_t i = 0; i < 2; i++)
+		assert_true(result.records[i].matched > 10000);
+	verify_result_free(&result);
 }
 
 static void
@@ -146,6 +167,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(records_equal_the_truth),
 		cmocka_unit_test(four_cpus_and_both_compilers_record_the_same),
 		cmocka_unit_test(a_pentium_m_records_the_kernel),
+		cmocka_unit_test(every_cpu_is_recorded),
 		cmocka_unit_test(a_full_buffer_loses_whole_rounds),
 		cmocka_unit_test(a_pentium_m_loses_records_at_a_switch),
 		cmocka_unit_test(a_new_thread_frees_its_creators_context),

@@ -1,5 +1,6 @@
 #include "traces/verify/records.h"
 
+#include "emu/guest_abi.h"
 #include "emu/profile/profile.h"
 #include "traces/decode/vector.h"
 #include "traces/verify/branch_flow.h"
@@ -17,9 +18,9 @@ struct pair {
 	uint64_t from, to;
 };
 
-/* The records of one process's task. */
+/* The records of one process's task, or of one CPU. */
 struct stream {
-	uint32_t pid;
+	uint64_t id;              /* pid, or ABI_RECORDS_CPU | CPU */
 	uint64_t cr3, area, room; /* .room 0: there is no buffer */
 	bool asked, switches;
 	size_t result; /* index of its struct verify_records */
@@ -47,6 +48,19 @@ result_of(struct records *records, const struct stream *stream)
 	return &records->work->result->records[stream->result];
 }
 
+static bool
+is_cpu(const struct stream *stream)
+{
+	return (stream->id & ABI_RECORDS_CPU) != 0;
+}
+
+static void
+name_stream(const struct stream *stream, char name[32])
+{
+	snprintf(name, 32, "%s%" PRIu32, is_cpu(stream) ? "cpu" : "pid",
+	    (uint32_t)stream->id);
+}
+
 /* Text for FROM and TO in a finding. */
 static void
 name_pair(const struct records *records, uint64_t from, uint64_t to,
@@ -67,10 +81,10 @@ name_pair(const struct records *records, uint64_t from, uint64_t to,
 }
 
 static struct stream *
-find_pid(struct records *records, uint64_t pid)
+find_id(struct records *records, uint64_t id)
 {
 	for (size_t i = 0; i < records->stream_count; i++)
-		if (records->streams[i].pid == pid)
+		if (records->streams[i].id == id)
 			return &records->streams[i];
 	return NULL;
 }
@@ -89,17 +103,18 @@ static struct stream *
 find_space(struct records *records, uint64_t cr3)
 {
 	for (size_t i = 0; i < records->stream_count; i++)
-		if (records->streams[i].cr3 == cr3)
+		if (!is_cpu(&records->streams[i]) &&
+		    records->streams[i].cr3 == cr3)
 			return &records->streams[i];
 	return NULL;
 }
 
-/* The stream of PID, made if it is new; NULL: no memory. */
+/* The stream of ID, made if it is new; NULL: no memory. */
 static struct stream *
-stream_of(struct records *records, uint64_t pid)
+stream_of(struct records *records, uint64_t id)
 {
 	struct verify_result *result = records->work->result;
-	struct stream *stream = find_pid(records, pid);
+	struct stream *stream = find_id(records, id);
 
 	if (stream != NULL)
 		return stream;
@@ -109,8 +124,7 @@ stream_of(struct records *records, uint64_t pid)
 		return NULL;
 	}
 	stream = &records->streams[records->stream_count++];
-	*stream = (struct stream){ .pid = (uint32_t)pid,
-		.result = result->record_count };
+	*stream = (struct stream){ .id = id, .result = result->record_count };
 	return stream;
 }
 
@@ -121,7 +135,7 @@ open_result(struct records *records, struct stream *stream)
 	struct verify_result *result = records->work->result;
 
 	for (size_t i = 0; i < result->record_count; i++) {
-		if (result->records[i].pid != stream->pid)
+		if (result->records[i].id != stream->id)
 			continue;
 		stream->result = i;
 		return true;
@@ -133,7 +147,8 @@ open_result(struct records *records, struct stream *stream)
 	}
 	stream->result = result->record_count++;
 	result->records[stream->result] =
-	    (struct verify_records){ .pid = stream->pid };
+	    (struct verify_records){ .id = stream->id };
+	name_stream(stream, result->records[stream->result].name);
 	return true;
 }
 
@@ -155,7 +170,7 @@ static void
 tell(struct records *records, const struct stream *stream, const char *fmt, ...)
 {
 	struct verify_records *result = result_of(records, stream);
-	char text[VERIFY_TEXT_BYTES - 16];
+	char text[VERIFY_TEXT_BYTES - 34];
 	va_list ap;
 
 	if (result->differences++ != 0)
@@ -163,8 +178,8 @@ tell(struct records *records, const struct stream *stream, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	snprintf(result->difference, sizeof(result->difference),
-	    "pid%" PRIu32 ": %s", stream->pid, text);
+	snprintf(result->difference, sizeof(result->difference), "%s: %s",
+	    result->name, text);
 	verify_add_finding(records->work, "%s", result->difference);
 }
 
@@ -265,13 +280,11 @@ pass_area(struct records *records, const struct branch *branch)
 		give(records, stream, ESCAPE, TASK_ARRIVES);
 }
 
-/* A branch in ring 3 of a process that is to be recorded, and nothing recorded it. */
+/* A branch in ring 3 on CPU, of which STREAM must have a record if it was asked for. */
 static void
-pass_unrecorded(struct records *records, const struct branch *branch)
+miss(
+    struct records *records, struct stream *stream, const struct branch *branch)
 {
-	struct stream *stream = branch->cpl == 3
-	    ? find_space(records, branch->cr3)
-	    : NULL;
 	char text[VERIFY_NAME_BYTES];
 
 	if (stream == NULL || !stream->asked || stream->room == 0)
@@ -279,6 +292,16 @@ pass_unrecorded(struct records *records, const struct branch *branch)
 	result_of(records, stream)->missed++;
 	name_pair(records, branch->from, branch->to, text);
 	tell(records, stream, "recording was on for it, but off at %s", text);
+}
+
+static void
+pass_unrecorded(
+    struct records *records, unsigned cpu, const struct branch *branch)
+{
+	if (branch->cpl != 3)
+		return;
+	miss(records, find_space(records, branch->cr3), branch);
+	miss(records, find_id(records, ABI_RECORDS_CPU | cpu), branch);
 }
 
 static bool
@@ -309,14 +332,15 @@ pass_until(struct records *records, unsigned cpu, uint64_t insns,
 		if (branch->kind == BRANCH_AREA)
 			pass_area(records, branch);
 		else if (!branch->perhaps)
-			pass_unrecorded(records, branch);
+			pass_unrecorded(records, cpu, branch);
 		branch_flow_take(flow);
 	}
 }
 
 /* BRANCH was stored: it belongs to the process whose save area is in use. */
 static void
-pass_recorded(struct records *records, const struct branch *branch)
+pass_recorded(
+    struct records *records, unsigned cpu, const struct branch *branch)
 {
 	struct stream *stream = find_area(records, branch->area);
 	char text[VERIFY_NAME_BYTES];
@@ -327,11 +351,12 @@ pass_recorded(struct records *records, const struct branch *branch)
 	}
 	result_of(records, stream)->stored++;
 	give(records, stream, branch->from, branch->to);
-	if (branch->cpl != 3 || branch->cr3 == stream->cr3)
+	if (is_cpu(stream) ? (uint32_t)stream->id == cpu
+			   : branch->cpl != 3 || branch->cr3 == stream->cr3)
 		return;
 	name_pair(records, branch->from, branch->to, text);
-	tell(records, stream, "its buffer has a branch of another process, %s",
-	    text);
+	tell(records, stream, "its buffer has a branch of another %s, %s",
+	    is_cpu(stream) ? "CPU" : "process", text);
 }
 
 static void
@@ -349,7 +374,7 @@ compare_stored(struct records *records, const struct event *event)
 	records->stored[cpu]++;
 	if (is_event(branch, event)) {
 		if (event->kind == EVENT_BTS_RECORD)
-			pass_recorded(records, branch);
+			pass_recorded(records, cpu, branch);
 		branch_flow_take(flow);
 		return;
 	}
@@ -368,7 +393,7 @@ static void
 note_read(struct records *records, const struct event *event,
     const struct event *reading)
 {
-	struct stream *stream = reading != NULL ? find_pid(records, reading->a)
+	struct stream *stream = reading != NULL ? find_id(records, reading->a)
 						: NULL;
 
 	if (stream == NULL || stream->room == 0) {

@@ -76,9 +76,10 @@ struct verify_stream {
 	struct verify_time time;
 };
 
-/* Branch records of one process's task, counted. */
+/* Branch records of one process's task, or of one CPU, counted. */
 struct verify_records {
-	uint32_t pid;
+	uint64_t id;      /* pid, or ABI_RECORDS_CPU | CPU */
+	char name[32];    /* "pid7", "cpu0" */
 	uint64_t stored;  /* by the CPUs: branches, interrupts, exceptions */
 	uint64_t read;    /* by user space, with those of switches */
 	uint64_t matched; /* of these: equal to what was executed */

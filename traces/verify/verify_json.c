@@ -83,9 +83,9 @@ verify_json_stream(const struct verify_stream *stream)
 static json_t *
 verify_json_records(const struct verify_records *records)
 {
-	return json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:s}", "pid",
-	    (int)records->pid, "stored", verify_json_count(records->stored),
-	    "read", verify_json_count(records->read), "matched",
+	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:s}", "name",
+	    records->name, "stored", verify_json_count(records->stored), "read",
+	    verify_json_count(records->read), "matched",
 	    verify_json_count(records->matched), "overwritten",
 	    verify_json_count(records->overwritten), "left",
 	    verify_json_count(records->left), "missed",

@@ -111,8 +111,8 @@ verify_print_stream(FILE *file, const struct verify_stream *stream)
 static void
 verify_print_records(FILE *file, const struct verify_records *records)
 {
-	fprintf(file, "pid%" PRIu32 "  %" PRIu64 " branch records  ",
-	    records->pid, records->stored);
+	fprintf(file, "%s  %" PRIu64 " branch records  ", records->name,
+	    records->stored);
 	terminal_put_verdict(
 	    file, records->differences == 0 ? "MATCH" : "MISMATCH");
 	fprintf(file, "  (%" PRIu64 " read, %" PRIu64 " as executed",

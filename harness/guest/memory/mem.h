@@ -39,6 +39,15 @@ phys_to_virt(uint64_t pa)
 	return (void *)(uintptr_t)(ABI_DMAP + pa);
 }
 
+/*
+ * All RAM again, supervisor, writable, never executable, at LOW_MAP + PA: below 4 GiB, as a
+ * 32-bit kernel has it.  Called once, before the first process: an address that a driver
+ * cuts to 32 bits is right there.  Programs must not lie there.
+ */
+#define LOW_MAP       UINT64_C(0xc0000000)
+#define LOW_MAP_BYTES UINT64_C(0x40000000)
+void paging_map_low(void);
+
 /* Page tables. */
 #define MAP_WRITE    1u
 #define MAP_EXEC     2u

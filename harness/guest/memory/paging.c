@@ -19,6 +19,8 @@
 #define LAPIC_PA      UINT64_C(0xfee00000)
 
 uint64_t kernel_cr3;
+static uint64_t
+    low_directory; /* of paging_map_low(), shared by all spaces; 0: none */
 
 static struct spin paging_lock = SPIN_INIT("paging");
 
@@ -304,6 +306,32 @@ paging_init(void)
 	process_kernel.space.cr3 = kernel_cr3;
 }
 
+/* False: no frame for a table. */
+static bool
+share_low(uint64_t cr3)
+{
+	uint64_t *entry = make_entry(cr3, LOW_MAP, 2);
+
+	if (entry == NULL)
+		return false;
+	*entry = low_directory | PTE_PRESENT | PTE_WRITE | PTE_ACCESSED;
+	return true;
+}
+
+void
+paging_map_low(void)
+{
+	KERN_ASSERT(
+	    low_directory == 0 && boot_info->ram_bytes <= LOW_MAP_BYTES);
+	low_directory = frame_alloc();
+	KERN_ASSERT(low_directory != FRAME_NONE);
+	memset(phys_to_virt(low_directory), 0, PAGE_BYTES);
+	for (uint64_t pa = 0; pa < boot_info->ram_bytes; pa += LARGE_BYTES)
+		table_at(low_directory)[index_of(LOW_MAP + pa, 1)] = pa |
+		    PTE_LARGE | entry_bits(MAP_WRITE);
+	KERN_ASSERT(share_low(kernel_cr3));
+}
+
 uint64_t
 space_create(void)
 {
@@ -313,6 +341,10 @@ space_create(void)
 		return 0;
 	memset(table_at(cr3), 0, PAGE_BYTES / 2);
 	memcpy(table_at(cr3) + 256, table_at(kernel_cr3) + 256, PAGE_BYTES / 2);
+	if (low_directory != 0 && !share_low(cr3)) {
+		space_destroy(cr3);
+		return 0;
+	}
 	return cr3;
 }
 
@@ -355,6 +387,8 @@ free_level_2(uint64_t pa)
 	     at = next_entry(at + 1, end)) {
 		uint64_t table = *at & PTE_ADDRESS;
 
+		if (table == low_directory)
+			continue;
 		free_level_1(table);
 		frame_retire(&table, 1);
 	}

@@ -71,6 +71,7 @@ load(void)
 		error = profiler_create();
 	if (error != 0)
 		return error;
+	paging_map_low();
 	init_intel();
 	task_hooks.task_made = linux_copy_task;
 	task_hooks.task_leaving = linux_exit_thread;

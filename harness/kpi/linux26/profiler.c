@@ -9,8 +9,11 @@
 #include "harness/kpi/linux26/kpi.h"
 
 #define DEBUGCTL_RECORD 0x2c0UL /* TR, BTS, BTS_OFF_OS */
+#define RECORD_BYTES    24
 
 static struct device *device;
+/* Whose request for a CPU's BTS and PEBS succeeded: only that task may release it. */
+static struct task_struct *requester[NR_CPUS][2];
 
 /* The functions for BTS and for PEBS. */
 static const struct {
@@ -33,6 +36,20 @@ static const struct {
 	    ds_reset_pebs, ds_clear_pebs },
 };
 
+/* Tells the host about the buffer of the current CPU, and whether it is used. */
+static void
+tell_cpu(bool buffer, bool on)
+{
+	uint64_t id = ABI_RECORDS_CPU | (unsigned)smp_processor_id();
+	const void *area = NULL;
+	size_t room = 0;
+
+	if (buffer && ds_get_bts_end(NULL, &room) >= 0)
+		area = (const void *)(uintptr_t)rdmsr64(MSR_IA32_DS_AREA);
+	host_records(id, area, room);
+	host_recording(id, on, false);
+}
+
 static int64_t
 request(struct task_struct *task, const struct linux_ds *call)
 {
@@ -47,7 +64,56 @@ request(struct task_struct *task, const struct linux_ds *call)
 	error = functions[call->pebs].request(task, base, call->size, NULL);
 	if (error != 0)
 		kfree(base);
+	else if (task == NULL)
+		requester[smp_processor_id()][call->pebs] = current;
+	if (error == 0 && task == NULL && call->pebs == 0)
+		tell_cpu(true, false);
 	return error;
+}
+
+/* Of a task: from its next switch on; the caller's own ones, and its CPU's: at once. */
+static int64_t
+enable(struct task_struct *task, bool on)
+{
+	unsigned long value = on ? DEBUGCTL_RECORD : 0;
+
+	if (on && ds_get_bts_end(task, NULL) <= 0)
+		return -EINVAL;
+	if (task != NULL) {
+		task->thread.debugctlmsr = value;
+		if (on)
+			set_tsk_thread_flag(task, TIF_DEBUGCTLMSR);
+		else
+			clear_tsk_thread_flag(task, TIF_DEBUGCTLMSR);
+	}
+	if (task != NULL) {
+		if (task == current)
+			update_debugctlmsr(value);
+		return 0;
+	}
+	critical_enter();
+	update_debugctlmsr(value);
+	host_recording(
+	    ABI_RECORDS_CPU | (unsigned)smp_processor_id(), on, false);
+	critical_exit();
+	return 0;
+}
+
+/* Nothing may be recorded any more when the save area is freed. */
+static int
+release(struct task_struct *task, unsigned pebs)
+{
+	int error;
+
+	if (task == NULL && pebs == 0)
+		(void)enable(NULL, false);
+	error = functions[pebs].release(task);
+	if (error != 0 || task != NULL)
+		return error;
+	requester[smp_processor_id()][pebs] = NULL;
+	if (pebs == 0)
+		tell_cpu(false, false);
+	return 0;
 }
 
 static int64_t
@@ -63,22 +129,29 @@ write(struct task_struct *task, const struct linux_ds *call)
 	    : functions[call->pebs].write(task, record, call->size);
 }
 
-/* Of a task: from its next switch on; the caller's own ones, and its CPU's: at once. */
+/* The current CPU's branch records, at most .size bytes of them; their number. */
 static int64_t
-enable(struct task_struct *task, bool on)
+read_cpu(const struct linux_ds *call)
 {
-	unsigned long value = on ? DEBUGCTL_RECORD : 0;
+	const void *base;
+	size_t count;
+	int error = ds_get_bts_index(NULL, &count);
 
-	if (task != NULL) {
-		task->thread.debugctlmsr = value;
-		if (on)
-			set_tsk_thread_flag(task, TIF_DEBUGCTLMSR);
-		else
-			clear_tsk_thread_flag(task, TIF_DEBUGCTLMSR);
-	}
-	if (task == NULL || task == current)
-		update_debugctlmsr(value);
-	return 0;
+	if ((rdmsr64(MSR_IA32_DEBUGCTLMSR) & DEBUGCTL_RECORD) != 0)
+		return -EPERM;
+	if (error >= 0)
+		error = ds_access_bts(NULL, 0, &base);
+	if (error < 0)
+		return error;
+	if (call->size < count * RECORD_BYTES)
+		return -EIO;
+	host_records_read(ABI_RECORDS_CPU | (unsigned)smp_processor_id(), base,
+	    count * RECORD_BYTES);
+	if (copyout(base, (void *)(uintptr_t)call->value,
+		count * RECORD_BYTES) != 0)
+		return -EFAULT;
+	error = ds_reset_bts(NULL);
+	return error < 0 ? error : (int64_t)count;
 }
 
 static int64_t
@@ -94,7 +167,7 @@ call_driver(
 	case LINUX_DS_REQUEST:
 		return request(task, call);
 	case LINUX_DS_RELEASE:
-		return functions[call->pebs].release(task);
+		return release(task, (unsigned)call->pebs);
 	case LINUX_DS_INDEX:
 		result = functions[call->pebs].index(task, &count);
 		return result < 0 ? result : (int64_t)count;
@@ -113,6 +186,8 @@ call_driver(
 		return result < 0 ? result : (int64_t)value;
 	case LINUX_DS_SET_RESET:
 		return ds_set_pebs_reset(task, call->value);
+	case LINUX_DS_READ:
+		return task == NULL ? read_cpu(call) : -EINVAL;
 	case LINUX_DS_ENABLE:
 		return enable(task, call->value != 0);
 	default:
@@ -145,10 +220,28 @@ ioctl(struct device *self, uint64_t what, uint64_t user_arg)
 	return copyout(&call, at, sizeof(call)) != 0 ? EFAULT : 0;
 }
 
+/* Ends what the closing task records on any CPU. */
+static void
+close(struct device *self)
+{
+	uint64_t mask = task_self()->cpu_mask;
+
+	(void)self;
+	for (uint32_t cpu = 0; cpu < cpu_count; cpu++) {
+		for (unsigned pebs = 0; pebs < 2; pebs++) {
+			if (requester[cpu][pebs] != current ||
+			    task_set_mask(task_self(), UINT64_C(1) << cpu) != 0)
+				continue;
+			(void)release(NULL, pebs);
+		}
+	}
+	(void)task_set_mask(task_self(), mask);
+}
+
 int
 profiler_create(void)
 {
-	static const struct device_ops ops = { .ioctl = ioctl };
+	static const struct device_ops ops = { .close = close, .ioctl = ioctl };
 
 	return device_create("/dev/ds", &ops, NULL, &device);
 }

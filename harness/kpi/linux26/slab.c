@@ -1,7 +1,8 @@
 /*
  * kzalloc() and kfree().  Up to a page, memory comes from the guest kernel's heap; more
  * is a run of frames in the direct map, a power of two of them, so that kfree() never
- * sleeps.
+ * sleeps.  Both are handed out by their address in the map below 4 GiB; only memory of the
+ * guarded heap (heap=guard) lies above it.
  */
 #include "harness/kpi/linux26/kpi.h"
 
@@ -82,6 +83,25 @@ free_run(const void *at)
 	return true;
 }
 
+static void *
+low(void *at)
+{
+	uint64_t pa = (uintptr_t)at - ABI_DMAP;
+
+	return at != NULL && pa < boot_info->ram_bytes
+	    ? (void *)(uintptr_t)(LOW_MAP + pa)
+	    : at;
+}
+
+static void *
+not_low(const void *at)
+{
+	uint64_t pa = (uintptr_t)at - LOW_MAP;
+
+	return pa < boot_info->ram_bytes ? phys_to_virt(pa)
+					 : (void *)(uintptr_t)at;
+}
+
 void *
 kzalloc(size_t bytes, gfp_t flags)
 {
@@ -91,16 +111,16 @@ kzalloc(size_t bytes, gfp_t flags)
 		host_atomic_sleep(caller);
 	if (bytes > KMALLOC_MAX_SIZE || kern_fault_point("kzalloc", caller))
 		return NULL;
-	return bytes <= PAGE_BYTES
-	    ? heap_alloc(bytes, HEAP_NOWAIT | HEAP_ZERO, caller)
-	    : alloc_run(bytes);
+	return low(bytes <= PAGE_BYTES
+		? heap_alloc(bytes, HEAP_NOWAIT | HEAP_ZERO, caller)
+		: alloc_run(bytes));
 }
 
 void
 kfree(const void *at)
 {
-	void *memory = (void *)(uintptr_t)at;
+	void *memory = not_low(at);
 
-	if (at != NULL && !free_run(at))
+	if (at != NULL && !free_run(memory))
 		heap_free(memory, __builtin_return_address(0));
 }

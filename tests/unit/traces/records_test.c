@@ -5,6 +5,8 @@
  */
 #include "fixture.h"
 
+#include "emu/guest_abi.h"
+
 #define USER_CODE UINT64_C(0x400000)
 #define USER_CR3  UINT64_C(0x5000)
 #define AREA      UINT64_C(0xffff800000001000)
@@ -164,7 +166,7 @@ what_was_executed_matches(void **state)
 	assert_true(result.match);
 	assert_false(result.nothing);
 	assert_int_equal(result.record_count, 1);
-	assert_int_equal(result.records[0].pid, PID);
+	assert_string_equal(result.records[0].name, "pid7");
 	assert_int_equal(result.records[0].stored, 2);
 	assert_int_equal(result.records[0].read, 2);
 	assert_int_equal(result.records[0].matched, 2);
@@ -350,6 +352,76 @@ switches_have_their_place(void **state)
 	verify_result_free(&result);
 }
 
+/* The same for CPU 0, whatever runs on it. */
+static void
+start_cpu(struct tape *tape)
+{
+	start(tape);
+	event(tape, EVENT_RECORDS, PID, 0, 0);
+	event(tape, EVENT_RECORDING, PID, 0, 0);
+	event(tape, EVENT_RECORDS, ABI_RECORDS_CPU, AREA, ROOM);
+	arrive(tape, ON);
+	event(tape, EVENT_RECORDING, ABI_RECORDS_CPU, 1, 0);
+}
+
+static void
+a_cpu_has_records_of_all_processes(void **state)
+{
+	struct verify_result result;
+	struct tape tape;
+
+	(void)state;
+	start_cpu(&tape);
+	loop(&tape, 1);
+	user_run(&tape, 0x9000, 4, 2, 1);
+	stored(&tape, 4, 0);
+	user_run(&tape, 0x9000, 0, 2, 1);
+	user_run(&tape, 0x9000, 2, 2, 2);
+	event(&tape, EVENT_RECORDING, ABI_RECORDS_CPU, 0, 0);
+	depart(&tape);
+	event(&tape, EVENT_RECORDS_READ, ABI_RECORDS_CPU, 0, 0);
+	read_record(&tape, 0, 4);
+	read_record(&tape, 4, 0);
+	read_record(&tape, 4, 0);
+	verdict(&tape, &result);
+	assert_true(result.match);
+	assert_int_equal(result.record_count, 2);
+	assert_string_equal(result.records[1].name, "cpu0");
+	assert_int_equal(result.records[1].matched, 3);
+	verify_result_free(&result);
+}
+
+static void
+a_cpu_that_does_not_record_is_found(void **state)
+{
+	struct tape tape;
+
+	(void)state;
+	start_cpu(&tape);
+	write_msr(&tape, DEBUGCTL, 0);
+	user_run(&tape, 0x9000, 4, 2, 1);
+	user_run(&tape, 0x9000, 0, 2, 1);
+	user_run(&tape, 0x9000, 2, 2, 2);
+	assert_finding(
+	    &tape, "cpu0: recording was on for it, but off at 0x400004");
+}
+
+static void
+another_cpu_may_not_be_in_the_buffer(void **state)
+{
+	struct tape tape;
+
+	(void)state;
+	start_cpu(&tape);
+	tape.fixture.at = 1;
+	arrive(&tape, ON);
+	user_run(&tape, USER_CR3, 4, 2, 1);
+	stored(&tape, 4, 0);
+	user_run(&tape, USER_CR3, 0, 2, 1);
+	user_run(&tape, USER_CR3, 2, 2, 2);
+	assert_finding(&tape, "cpu0: its buffer has a branch of another CPU");
+}
+
 static void
 records_without_a_buffer_are_found(void **state)
 {
@@ -381,6 +453,9 @@ main(void)
 		cmocka_unit_test(
 		    a_branch_to_the_next_instruction_is_recorded_or_not),
 		cmocka_unit_test(switches_have_their_place),
+		cmocka_unit_test(a_cpu_has_records_of_all_processes),
+		cmocka_unit_test(a_cpu_that_does_not_record_is_found),
+		cmocka_unit_test(another_cpu_may_not_be_in_the_buffer),
 		cmocka_unit_test(records_without_a_buffer_are_found),
 	};
 

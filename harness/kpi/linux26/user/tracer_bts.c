@@ -1,8 +1,11 @@
 /*
  * A debugger that records the branches of the first workload by ptrace: it attaches, asks
  * for a buffer and for records, lets the workload run, and stops it from time to time to
- * read what is there.  harness/guest/words.def lists its words.
+ * read what is there.  With mode=cpu it is a profiler's client instead.
+ * harness/guest/words.def lists its words.
  */
+#include "harness/kpi/linux26/user/tracer_bts.h"
+
 #include "harness/guest/user/user.h"
 #include "harness/kpi/linux26/bts_abi.h"
 
@@ -103,28 +106,59 @@ read_until_done(uint64_t cycles)
 	}
 }
 
-int
-user_main(const char *args)
+static void
+start_workloads(void)
 {
-	uint64_t cpu = arg_number(args, "cpu", ~UINT64_C(0));
+	must("thread",
+	    sys3(SYS_THREAD_CREATE, (uint64_t)(uintptr_t)wait_for_workloads,
+		address(stack + STACK_BYTES), 0));
+}
 
-	if (cpu != ~UINT64_C(0))
-		must("cpu", sys1(SYS_SET_AFFINITY, UINT64_C(1) << cpu));
-	jobs = arg_number(args, "jobs", 1);
+static void
+debug(const char *args)
+{
 	session.pid = (uint32_t)arg_number(args, "target", 0);
 	session.fd = (uint64_t)must(
 	    "/dev/ptrace", sys2(SYS_OPEN, address("/dev/ptrace"), 0));
 	must("attach", request(PTRACE_ATTACH, NULL, 0));
 	/* The workload waits at the gate, in the kernel: it stops behind it. */
-	must("thread",
-	    sys3(SYS_THREAD_CREATE, (uint64_t)(uintptr_t)wait_for_workloads,
-		address(stack + STACK_BYTES), 0));
+	start_workloads();
 	must("wait", request(LINUX_WAIT, NULL, 0));
 	configure(arg_number(args, "buf", 1 << 20),
 	    arg_number(args, "sched", 1) != 0);
 	must("continue", request(PTRACE_CONT, NULL, 0));
 	read_until_done(arg_number(args, "poll", 50000));
 	finish();
+}
+
+static void
+profile(const char *args)
+{
+	unsigned cpus = (unsigned)arg_number(args, "cpus", 1);
+
+	profiler_begin(cpus, arg_number(args, "buf", 1 << 20));
+	start_workloads();
+	while (!done) {
+		sys1(SYS_SLEEP, arg_number(args, "poll", 50000));
+		session.branches += profiler_read(cpus);
+	}
+	session.branches += profiler_end(cpus);
+}
+
+int
+user_main(const char *args)
+{
+	uint64_t cpu = arg_number(args, "cpu", ~UINT64_C(0));
+	char mode[16];
+
+	if (cpu != ~UINT64_C(0))
+		must("cpu", sys1(SYS_SET_AFFINITY, UINT64_C(1) << cpu));
+	jobs = arg_number(args, "jobs", 1);
+	(void)arg_text(args, "mode", mode, sizeof(mode));
+	if (mode[0] == 't')
+		debug(args);
+	else
+		profile(args);
 	user_printf("tracer: %u branches, %u arrivals and departures\n",
 	    session.branches, session.switches);
 	return 0;
