@@ -7,7 +7,6 @@
 #include "traces/reencode/search/search.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define CTL_CHANGES_BITS (CTL_TIMING | CTL_EVENT_EN)
 /* RFLAGS.IF in MODE.Exec. */
@@ -60,7 +59,7 @@ ctl_changes_packet(struct resets *resets, const struct pkt *packet)
 	} else if (!resets->in_psb && pkt_is(packet, PKT_IPS | PKT_BIT(TNT))) {
 		resets->traced = true;
 	}
-	/* It was none's. */
+	/* No enable claimed these packets. */
 	if (!status && resets->status != UINT64_MAX && resets->count != 0)
 		resets->list[resets->count - 1].ctl |= resets->bits;
 	if (!status || resets->in_psb || resets->status == UINT64_MAX)
@@ -81,8 +80,8 @@ ctl_changes_packet(struct resets *resets, const struct pkt *packet)
 		resets->list[resets->count - 1].ctl |= resets->bits;
 }
 
-/* Drops those that are as the one before; false: none is left but one. */
-static bool
+/* Drops those that are as the one before. */
+static void
 ctl_changes_join(struct resets *resets)
 {
 	size_t kept = 0;
@@ -92,11 +91,10 @@ ctl_changes_join(struct resets *resets)
 		    resets->list[kept - 1].ctl != resets->list[i].ctl)
 			resets->list[kept++] = resets->list[i];
 	resets->count = kept;
-	return kept > 1;
 }
 
-int
-ctl_changes_find(struct search *search)
+struct setting_list
+ctl_changes_find(const struct search *search)
 {
 	struct resets resets = { .good = true, .status = UINT64_MAX };
 	struct pkt_parser parser;
@@ -106,50 +104,30 @@ ctl_changes_find(struct search *search)
 	while (resets.good && pkt_next(&parser, &packet))
 		if (packet.kind != PKT_PAD)
 			ctl_changes_packet(&resets, &packet);
-	if (!resets.good || !ctl_changes_join(&resets)) {
+	if (!resets.good) {
 		free(resets.list);
-		return resets.good
-		    ? 0
-		    : tz_error(search->err, TZ_EIO, "settings: out of memory");
+		return (struct setting_list){ .count = 0 };
 	}
-	free(search->settings);
-	search->settings = resets.list;
-	search->setting_count = resets.count;
-	search->inferred = true;
+	ctl_changes_join(&resets);
 	for (size_t i = 0; i < resets.count; i++)
 		resets.list[i].off = CTL_CHANGES_BITS & ~resets.list[i].ctl;
-	return 0;
+	return (struct setting_list){ resets.list, resets.count };
 }
 
-bool
-ctl_changes_flip(struct search *search, uint64_t offset, uint64_t bit)
+struct setting_list
+ctl_changes_flip(const struct setting_list *list, uint64_t offset, uint64_t bit)
 {
-	size_t at = 0, count = search->setting_count;
-	struct setting *more = realloc(
-	    search->settings, (count + 1) * sizeof(*more));
+	struct setting *flipped = calloc(list->count + 1, sizeof(*flipped));
+	size_t before = 0;
 
-	if (more == NULL)
-		return false;
-	search->settings = more;
-	while (at < count && more[at].offset <= offset)
-		at++;
-	memmove(&more[at + 1], &more[at], (count - at) * sizeof(*more));
-	more[at] = more[at - 1];
-	more[at].offset = offset;
-	search->setting_count++;
-	for (size_t i = at; i <= count; i++)
-		more[i].flip ^= bit;
-	return true;
-}
-
-void
-ctl_changes_unflip(struct search *search, uint64_t offset, uint64_t bit)
-{
-	size_t at = search->setting_count - 1;
-
-	while (search->settings[at].offset > offset)
-		search->settings[at--].flip ^= bit;
-	search->setting_count--;
-	memmove(&search->settings[at], &search->settings[at + 1],
-	    (search->setting_count - at) * sizeof(*search->settings));
+	if (flipped == NULL)
+		return (struct setting_list){ .count = 0 };
+	while (before < list->count && list->setting[before].offset <= offset)
+		before++;
+	for (size_t i = 0; i <= list->count; i++) {
+		flipped[i] = list->setting[i - (i >= before)];
+		flipped[i].flip ^= i >= before ? bit : 0;
+	}
+	flipped[before].offset = offset;
+	return (struct setting_list){ flipped, list->count + 1 };
 }
