@@ -73,6 +73,7 @@ struct pkt_parser {
 	uint64_t count;
 	uint64_t offset; /* of the next packet */
 	uint64_t last_ip;
+	bool in_psb;   /* between PSB and PSBEND or OVF */
 	bool in_block; /* between BBP and BEP */
 	bool narrow;   /* and BIPs are of 4 bytes */
 };

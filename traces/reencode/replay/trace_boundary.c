@@ -231,15 +231,12 @@ trace_boundary_peek_cr3(struct replay *replay)
 	    PKT_BIT(OVF) | PKT_BIT(CBR);
 	struct pkt_parser parser = replay->guide;
 	struct pkt packet;
-	bool in_psb = false;
 
 	while (pkt_next_of(&parser, &packet, kinds)) {
-		if (packet.kind == PKT_PIP && in_psb)
+		if (packet.kind == PKT_PIP && parser.in_psb)
 			trace_boundary_pip(&replay->at, packet.value);
 		if (pkt_is(&packet, PKT_BIT(PIP) | PKT_BIT(OVF)) ||
-		    (packet.kind == PKT_CBR && !in_psb))
+		    (packet.kind == PKT_CBR && !parser.in_psb))
 			return;
-		if (packet.kind != PKT_CBR)
-			in_psb = packet.kind == PKT_PSB;
 	}
 }

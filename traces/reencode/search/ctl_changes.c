@@ -15,7 +15,7 @@
 struct resets {
 	struct setting *list; /* .ctl: bits that are seen */
 	size_t count, room;
-	bool in_psb, traced;
+	bool traced;
 	bool good;       /* there was memory */
 	uint64_t status; /* offset of what may begin an enable, or none */
 	uint64_t bits;   /* that it shows */
@@ -43,7 +43,7 @@ ctl_changes_bits(const struct pkt *packet)
 }
 
 static void
-ctl_changes_packet(struct resets *resets, const struct pkt *packet)
+ctl_changes_packet(struct resets *resets, const struct pkt *packet, bool in_psb)
 {
 	bool status = pkt_is(
 	    packet, PKT_BIT(CYC) | PKT_BIT(TSC) | PKT_BIT(TMA) | PKT_BIT(CBR));
@@ -51,20 +51,17 @@ ctl_changes_packet(struct resets *resets, const struct pkt *packet)
 	if (packet->kind == PKT_PSB) {
 		if (!resets->traced || resets->count == 0)
 			ctl_changes_begin(resets, packet->offset);
-		resets->in_psb = true;
-	} else if (pkt_is(packet, PKT_BIT(PSBEND) | PKT_BIT(OVF))) {
-		resets->in_psb = false;
 	} else if (packet->kind == PKT_PGD) {
 		resets->traced = false;
-	} else if (!resets->in_psb && pkt_is(packet, PKT_IPS | PKT_BIT(TNT))) {
+	} else if (!in_psb && pkt_is(packet, PKT_IPS | PKT_BIT(TNT))) {
 		resets->traced = true;
 	}
 	/* No enable claimed these packets. */
 	if (!status && resets->status != UINT64_MAX && resets->count != 0)
 		resets->list[resets->count - 1].ctl |= resets->bits;
-	if (!status || resets->in_psb || resets->status == UINT64_MAX)
+	if (!status || in_psb || resets->status == UINT64_MAX)
 		resets->bits = 0;
-	if (!status || resets->in_psb)
+	if (!status || in_psb)
 		resets->status = UINT64_MAX;
 	else if (resets->status == UINT64_MAX)
 		resets->status = packet->offset;
@@ -76,7 +73,7 @@ ctl_changes_packet(struct resets *resets, const struct pkt *packet)
 	}
 	/* While nothing is traced it may be the next enable's. */
 	if (resets->count != 0 && resets->good &&
-	    (resets->traced || resets->in_psb || !status))
+	    (resets->traced || in_psb || !status))
 		resets->list[resets->count - 1].ctl |= resets->bits;
 }
 
@@ -103,7 +100,7 @@ ctl_changes_find(const struct search *search)
 	pkt_begin_psb(&parser, search->bytes, search->count, 0);
 	while (resets.good && pkt_next(&parser, &packet))
 		if (packet.kind != PKT_PAD)
-			ctl_changes_packet(&resets, &packet);
+			ctl_changes_packet(&resets, &packet, parser.in_psb);
 	if (!resets.good) {
 		free(resets.list);
 		return (struct setting_list){ .count = 0 };
