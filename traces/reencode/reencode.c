@@ -149,7 +149,7 @@ reencode_judge(struct search *search)
 	uint64_t reach = result_reach(result), covered;
 
 	if (reach == UINT64_MAX)
-		reach = search->count;
+		reach = search->replay.count;
 	covered = reach > result->stats.first_psb
 	    ? reach - result->stats.first_psb
 	    : 0;
@@ -162,8 +162,8 @@ reencode_judge(struct search *search)
 		result->equal = result->equal && (at->unmapped || at->errata);
 	}
 	replay->covered = covered;
-	result->distinct_blocks = search->walk->block_count - 1;
-	result->distinct_insns = search->walk->insns;
+	result->distinct_blocks = search->replay.walk->block_count - 1;
+	result->distinct_insns = search->replay.walk->insns;
 	/* Event Trace tells of transfers without a branch. */
 	result->nothing = replay->blocks == 0 &&
 	    (replay->other_events == 0 || replay->gap_count != 0);
@@ -189,18 +189,18 @@ static void
 reencode_run(struct search *search)
 {
 	const struct trace_stats *stats = &search->result->stats;
+	struct replay_config *replay = &search->replay;
 	uint8_t *blanked = NULL;
 
 	if (stats->ips_full + stats->ips_sext48 != 0)
 		search->way.uarch.ip_full = stats->ips_full > stats->ips_sext48
 		    ? 6
 		    : 3;
-	search->decoded = search->bytes;
 	if (stats->packets[PKT_BBP] != 0)
-		search->decoded = blanked = reencode_blank(
-		    search->bytes, search->result->bytes);
-	search->walk = code_blocks_create(search->image);
-	if (search->walk == NULL || search->decoded == NULL)
+		replay->decode.bytes = blanked = reencode_blank(
+		    replay->bytes, search->result->bytes);
+	replay->walk = code_blocks_create(replay->image);
+	if (replay->walk == NULL || replay->decode.bytes == NULL)
 		search->error = tz_error(
 		    search->err, TZ_EIO, "walk: out of memory");
 	else
@@ -218,7 +218,7 @@ reencode_run(struct search *search)
 	}
 	free(blanked);
 	search_free(search);
-	code_blocks_destroy(search->walk);
+	code_blocks_destroy(replay->walk);
 }
 
 int
@@ -226,14 +226,20 @@ reencode_trace(const uint8_t *bytes, uint64_t count, struct memory_image *image,
     const struct reencode_options *options, struct reencode_result *result,
     struct tz_error *err)
 {
-	struct search search = { .bytes = bytes,
-		.count = count,
-		.options = options,
-		.image = image,
+	struct search search = { .options = options,
 		.result = result,
 		.err = err,
 		.profile = *options->profile,
 		.way.uarch = *options->profile->uarch,
+		.replay = { .bytes = bytes,
+		    .decode = { .bytes = bytes,
+			.signature = options->signature,
+			.filter = &result->filter },
+		    .image = image,
+		    .form = options->form,
+		    .driver = { .profile = &search.profile,
+			.stats = &result->stats },
+		    .choices = search.choices },
 		.widen_left = REENCODE_WIDEN_BYTES };
 
 	search.profile.uarch = &search.way.uarch;
@@ -241,8 +247,9 @@ reencode_trace(const uint8_t *bytes, uint64_t count, struct memory_image *image,
 	*result = (struct reencode_result){ .bytes = count };
 	if (!trace_stats_read(&result->stats, bytes, count))
 		return tz_error(err, TZ_EIO, "packets: out of memory");
-	search.count -= result->stats.cut_off;
-	result->nothing = result->stats.first_psb >= search.count;
+	search.replay.count = count - result->stats.cut_off;
+	search.replay.decode.count = (size_t)search.replay.count;
+	result->nothing = result->stats.first_psb >= search.replay.count;
 	if (result->nothing)
 		return 0;
 	reencode_run(&search);

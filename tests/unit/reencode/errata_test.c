@@ -185,7 +185,7 @@ an_overflow_that_was_none_differs(void **state)
 		if (put_overflow(fake, index)) {
 			remake(fake, CTL_PLAIN, 0, COMPARE_BYTES, &result);
 			assert_false(result.equal);
-			assert_true(result.difference.found);
+			assert_true(result.replay.difference.found);
 			assert_int_equal(result.replay.gap_count, 0);
 			reencode_result_free(&result);
 			tried++;

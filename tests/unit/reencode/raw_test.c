@@ -177,8 +177,8 @@ nothing_is_far_ahead_of_a_difference(void **state)
 
 	(void)state;
 	remake_bytes(code, sizeof(code), stream, sizeof(stream), &result);
-	assert_true(result.difference.found);
-	assert_int_equal(result.difference.offset, sizeof(stream) - 8);
+	assert_true(result.replay.difference.found);
+	assert_int_equal(result.replay.difference.offset, sizeof(stream) - 8);
 	assert_true(result.replay.insns >= 6);
 	assert_true(result.replay.insns < UINT64_C(1) << 18);
 	reencode_result_free(&result);

@@ -59,7 +59,7 @@ gap_skip(struct replay *replay, uint64_t from, const char *text)
 	gap_add(replay,
 	    &(struct replay_gap){
 		.from = from, .at = from, .text = text, .errata = true });
-	recover_resync(replay->config.recover);
+	recover_resync(replay->recover);
 }
 
 void

@@ -186,7 +186,7 @@ overflow_drive(struct replay *replay)
 	resume.due = !resume.psb && pt_unit_psb_due(replay->feed->unit);
 	if (resume.due)
 		replay->late += pt_unit_psb_late(replay->feed->unit) + lost;
-	resume.since_look = (uint32_t)((offset + replay->feed->phase -
+	resume.since_look = (uint32_t)((offset + replay->feed->config.phase -
 					   replay->look_base) %
 	    PT_LOOK_BYTES);
 	trace_boundary_resume(replay, offset, &resume);

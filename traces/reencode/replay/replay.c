@@ -142,7 +142,8 @@ replay_psb(struct replay *replay, uint64_t ip)
 	pending_packets_before(replay, false);
 	if (replay->ended)
 		return;
-	if (!pt_unit_psb_due(replay->feed->unit) && !replay->feed->free_psbs)
+	if (!pt_unit_psb_due(replay->feed->unit) &&
+	    !unit_driver_frees_psbs(replay->feed))
 		return;
 	pending_packets_psb(replay);
 	if (replay->ended)
@@ -233,19 +234,49 @@ replay_batch(struct replay *replay, const struct recover_batch *batch)
 		report_take(replay);
 }
 
-void
+int
 replay_begin(struct replay *replay, const struct replay_config *config,
-    struct replay_result *result)
+    struct replay_result *result, struct tz_error *err)
 {
-	struct unit_driver *feed = config->feed;
+	int error;
 
+	replay_result_free(result);
+	*result = (struct replay_result){ 0 };
 	*replay = (struct replay){ .config = *config,
 		.last = code_blocks_none(config->walk),
 		.result = result,
-		.feed = feed,
-		.clock = {
-		    .feed = feed, .most = TZ_BIT(feed->uarch.cyc_bits) - 1 } };
-	*result = (struct replay_result){ 0 };
+		.feed = &replay->driver };
+	compare_begin(&replay->compare, config->form, config->bytes,
+	    config->count, config->left_out);
+	error = unit_driver_create(
+	    &replay->driver, &config->driver, &replay->compare, err);
+	replay->clock.feed = &replay->driver;
+	replay->clock.most = TZ_BIT(replay->driver.uarch.cyc_bits) - 1;
+	return error;
+}
+
+void
+replay_end(struct replay *replay)
+{
+	replay->result->clock_jumps = replay->clock.jumps;
+	replay->result->difference = replay->compare.difference;
+	recover_destroy(replay->recover);
+	unit_driver_destroy(&replay->driver);
+	compare_end(&replay->compare);
+}
+
+static int
+replay_recover(struct replay *replay, struct tz_error *err)
+{
+	struct decode_config decode = replay->config.decode;
+
+	decode.image = memory_image_image(replay->config.image, err);
+	if (decode.image == NULL)
+		return -TZ_EFORMAT;
+	replay->recover = recover_create(&decode);
+	return replay->recover != NULL
+	    ? 0
+	    : tz_error(err, TZ_EIO, "libipt: out of memory");
 }
 
 int
@@ -253,18 +284,20 @@ replay_run(const struct replay_config *config, struct replay_result *result,
     struct tz_error *err)
 {
 	struct replay replay;
+	int error = replay_begin(&replay, config, result, err);
 
-	replay_begin(&replay, config, result);
-	while (!replay.ended) {
+	if (error == 0)
+		error = replay_recover(&replay, err);
+	while (error == 0 && !replay.ended) {
 		/* In doubt libipt must not be ahead: it may have to go back. */
 		replay_batch(&replay,
-		    recover_read(config->recover,
-			replay.doubt.open ? 1 : RECOVER_BATCH));
+		    recover_read(
+			replay.recover, replay.doubt.open ? 1 : RECOVER_BATCH));
 		if (replay.doubt.open)
 			gap_forgive(&replay);
 	}
-	result->clock_jumps = replay.clock.jumps;
-	if (replay.failed || config->feed->compare->failed)
-		return tz_error(err, TZ_EIO, "reencode: out of memory");
-	return 0;
+	if (error == 0 && (replay.failed || replay.compare.failed))
+		error = tz_error(err, TZ_EIO, "reencode: out of memory");
+	replay_end(&replay);
+	return error;
 }

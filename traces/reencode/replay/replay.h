@@ -49,6 +49,7 @@ struct replay_result {
 	struct psb_count first; /* the counter where the trace begins */
 	size_t gap_count, gap_room;
 	struct replay_gap *gaps;
+	struct compare_difference difference;
 	/* Zydis or the flow itself contradicts libipt. */
 	const char *wrong;
 	uint64_t wrong_ip, wrong_offset;
@@ -69,18 +70,22 @@ struct replay_choice {
 struct replay_config {
 	const uint8_t *bytes;
 	uint64_t count;
-	bool watched;     /* it has more than transfers */
-	bool doubts;      /* SKD007 or SKD010 shows */
-	bool knows_bdm70; /* the erratum is known to show */
-	struct recover *recover;
+	struct decode_config decode; /* of it for libipt, without .image */
+	struct memory_image *image;
 	struct walk *walk;
-	struct unit_driver *feed;      /* .phase 64: not known */
+	enum compare_form form;
+	uint64_t left_out; /* see compare_begin() */
+	bool watched;      /* it has more than transfers */
+	bool doubts;       /* SKD007 or SKD010 shows */
+	bool knows_bdm70;  /* the erratum is known to show */
+	struct unit_driver_config driver;
 	struct replay_choice *choices; /* REPLAY_CHOICES, one a sync */
 };
 
 /*
- * Drives the unit through the trace, up to its end or the first difference.
- * -TZ_EIO: no memory.
+ * Drives the unit through the trace, up to its end or the first difference.  RESULT has
+ * one of before or is all 0.  -TZ_EIO: no memory; -TZ_EFORMAT: libipt refuses the image;
+ * -TZ_EUSAGE: as unit_driver_create().
  */
 int replay_run(const struct replay_config *config, struct replay_result *result,
     struct tz_error *err);

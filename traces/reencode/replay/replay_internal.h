@@ -19,7 +19,10 @@ struct replay_doubt {
 struct replay {
 	struct replay_config config;
 	struct replay_result *result;
-	struct unit_driver *feed; /* that of .config */
+	struct recover *recover;
+	struct compare compare;
+	struct unit_driver driver;
+	struct unit_driver *feed; /* .driver */
 	struct pt_context at;     /* after the last event */
 	struct code_block *last; /* whose last instruction is not reported yet */
 	bool has_last;
@@ -225,9 +228,10 @@ void overflow_drive(struct replay *replay);
 /* trace_end.c: how the trace ends: by a flush, or cut off while the unit goes on. */
 void trace_end_finish(struct replay *replay);
 
-/* replay.c. */
-void replay_begin(struct replay *replay, const struct replay_config *config,
-    struct replay_result *result);
+/* replay.c: errors as replay_run(). */
+int replay_begin(struct replay *replay, const struct replay_config *config,
+    struct replay_result *result, struct tz_error *err);
+void replay_end(struct replay *replay);
 
 /* Drives what libipt has found. */
 void replay_batch(struct replay *replay, const struct recover_batch *batch);

@@ -116,5 +116,5 @@ report_event(struct replay *replay, enum pt_transfer_kind kind, uint64_t from,
 		.after = *after };
 
 	report_transfer(replay, &transfer,
-	    report_is_told(replay) || replay->feed->stats->tsx != 0);
+	    report_is_told(replay) || replay->feed->config.stats->tsx != 0);
 }

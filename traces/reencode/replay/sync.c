@@ -27,7 +27,7 @@ sync_choose(struct replay *replay, const struct psb_count *count)
 void
 sync_drive(struct replay *replay, uint64_t offset)
 {
-	const struct trace_stats *stats = replay->feed->stats;
+	const struct trace_stats *stats = replay->feed->config.stats;
 	size_t index = trace_stats_psb_index(stats, offset);
 	struct pt_resume resume = { .psb = true };
 	struct pkt psb;
@@ -60,10 +60,10 @@ sync_drive(struct replay *replay, uint64_t offset)
 	trace_boundary_take_state(replay, &plus);
 	count = psb_count_infer(stats, index,
 	    REPLAY_PSB_PERIOD(CTL_PSB_FREQ(replay->feed->ctl)),
-	    replay->feed->phase, !plus.has_fup);
+	    replay->feed->config.phase, !plus.has_fup);
 	if (replay->result->syncs == 0)
 		replay->result->first = count;
-	replay->feed->phase = count.phase;
+	replay->feed->config.phase = count.phase;
 	resume.count = sync_choose(replay, &count);
 	resume.since_look = count.since_look;
 	replay->look_base = offset + count.phase - count.since_look;

@@ -119,7 +119,7 @@ bool
 trace_boundary_guide(
     struct replay *replay, enum pkt_kind kind, uint64_t *offset)
 {
-	const struct trace_stats *stats = replay->feed->stats;
+	const struct trace_stats *stats = replay->feed->config.stats;
 	struct pkt_parser *guide = &replay->guide;
 	struct pkt packet;
 
@@ -177,7 +177,7 @@ trace_boundary_stand(
 void
 trace_boundary_look(struct replay *replay, uint64_t offset)
 {
-	const struct trace_stats *stats = replay->feed->stats;
+	const struct trace_stats *stats = replay->feed->config.stats;
 	size_t behind = trace_stats_psb_index(stats, offset + 1);
 	struct pkt_parser *look = &replay->clock.look;
 

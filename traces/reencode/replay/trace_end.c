@@ -27,8 +27,8 @@ trace_end_flush(struct replay *replay, uint64_t *end)
 	uint64_t at = replay_offset(replay);
 
 	unit_driver_disable(replay->feed, &replay->at);
-	if (*end == at && replay->feed->stats->cut_off == 0) {
-		*end = at + (16 - (at + replay->feed->phase) % 16) % 16;
+	if (*end == at && replay->feed->config.stats->cut_off == 0) {
+		*end = at + (16 - (at + replay->feed->config.phase) % 16) % 16;
 		if (*end > replay->config.count)
 			*end = replay->config.count;
 	}

@@ -35,8 +35,8 @@ trace_off_span_toggle(
 	if (!unit_driver_toggle(
 		replay->feed, offset, restart ? &replay->vmx : NULL, &at))
 		report_fail(replay);
-	replay->look_base = offset + replay->feed->phase -
-	    (offset + replay->feed->phase) % 64;
+	replay->look_base = offset + replay->feed->config.phase -
+	    (offset + replay->feed->config.phase) % 64;
 }
 
 /*
@@ -50,7 +50,7 @@ trace_off_span_comes_anew(const struct replay *replay, uint64_t offset)
 	struct pkt_parser parser = replay->guide;
 	struct pkt packet;
 
-	if ((offset + replay->feed->phase) % INTERLUDE_FLUSH_BYTES != 0)
+	if ((offset + replay->feed->config.phase) % INTERLUDE_FLUSH_BYTES != 0)
 		return false;
 	return !pkt_next_of(&parser, &packet, anew | PKT_BIT(PGE)) ||
 	    packet.kind != PKT_PGE || packet.bits == 3 || packet.bits == 6;

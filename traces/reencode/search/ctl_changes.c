@@ -97,7 +97,7 @@ ctl_changes_find(const struct search *search)
 	struct pkt_parser parser;
 	struct pkt packet;
 
-	pkt_begin_psb(&parser, search->bytes, search->count, 0);
+	pkt_begin_psb(&parser, search->replay.bytes, search->replay.count, 0);
 	while (resets.good && pkt_next(&parser, &packet))
 		if (packet.kind != PKT_PAD)
 			ctl_changes_packet(&resets, &packet, parser.in_psb);

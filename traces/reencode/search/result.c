@@ -19,8 +19,8 @@ result_say(struct reencode_result *result, const char *format, ...)
 uint64_t
 result_reach(const struct reencode_result *result)
 {
-	if (result->difference.found)
-		return result->difference.offset;
+	if (result->replay.difference.found)
+		return result->replay.difference.offset;
 	return result->replay.wrong != NULL ? result->replay.wrong_offset
 					    : UINT64_MAX;
 }
@@ -28,7 +28,8 @@ result_reach(const struct reencode_result *result)
 bool
 result_psb_differs(const struct reencode_result *result)
 {
-	const struct compare_difference *difference = &result->difference;
+	const struct compare_difference *difference =
+	    &result->replay.difference;
 
 	return difference->found &&
 	    difference->theirs_psb != difference->ours_psb;

@@ -19,7 +19,6 @@ struct reencode_result {
 	struct decode_filter filter;
 	struct trace_stats stats;
 	struct replay_result replay;
-	struct compare_difference difference;
 	uint64_t distinct_blocks, distinct_insns;
 	unsigned line_count;
 	char line[REENCODE_LINES][REENCODE_LINE_BYTES];

@@ -12,11 +12,6 @@
 /* Outcomes of a full short TNT. */
 #define SEARCH_TNT_SHORT 6
 
-#define SEARCH_DOUBTS                       \
- ((UINT32_C(1) << PROFILE_ERRATUM_SKD007) | \
-     (UINT32_C(1) << PROFILE_ERRATUM_SKD010))
-#define SEARCH_BDM70 (UINT32_C(1) << PROFILE_ERRATUM_BDM70)
-
 /* Offsets modulo 64 bytes, the line in which the counter is looked at. */
 #define SEARCH_PHASES     64
 #define SEARCH_PHASE_STEP 8
@@ -28,51 +23,6 @@
 #define SEARCH_NEAR_BYTES (UINT64_C(32) << 10)
 /* One step of PSBFreq in IA32_RTIT_CTL. */
 #define SEARCH_PSB_STEP TZ_BIT(24)
-
-/* May SKD007 or SKD010 have misled libipt? */
-static bool
-search_doubts(const struct search *search)
-{
-	const struct reencode_options *options = search->options;
-	uint32_t errata = options->errata_given ? options->errata
-						: options->profile->errata;
-
-	return search->result->stats.packets[PKT_OVF] != 0 &&
-	    (errata & SEARCH_DOUBTS) != 0;
-}
-
-static int
-search_drive(struct search *search, struct unit_driver *feed)
-{
-	const struct reencode_options *options = search->options;
-	struct replay_result *result = &search->result->replay;
-	struct decode_config decode = { .bytes = search->decoded,
-		.count = (size_t)search->count,
-		.signature = options->signature,
-		/* A trace in which it does not show has nothing like it. */
-		.errata = options->errata | SEARCH_BDM70,
-		.filter = &search->result->filter,
-		.image = memory_image_image(search->image, search->err) };
-	struct replay_config replay = { .bytes = search->bytes,
-		.count = search->count,
-		.watched = search->watched,
-		.doubts = search_doubts(search),
-		.knows_bdm70 = (options->errata & SEARCH_BDM70) != 0,
-		.walk = search->walk,
-		.feed = feed,
-		.choices = search->choices };
-	int error;
-
-	if (decode.image == NULL)
-		return -TZ_EFORMAT;
-	replay.recover = recover_create(&decode);
-	if (replay.recover == NULL)
-		return tz_error(search->err, TZ_EIO, "libipt: out of memory");
-	replay_result_free(result);
-	error = replay_run(&replay, result, search->err);
-	recover_destroy(replay.recover);
-	return error;
-}
 
 /* What is in force from each offset on. */
 static void
@@ -94,30 +44,20 @@ static void
 search_once(struct search *search)
 {
 	const struct search_way *way = &search->way;
+	struct unit_driver_config *driver = &search->replay.driver;
 	struct reencode_result *result = search->result;
-	struct compare compare;
-	struct unit_driver feed;
 
 	/* A ring takes as long as millions of instructions: not once a choice. */
-	if (search->error != 0 || search->endless)
+	if (search->error != 0 || result->replay.endless)
 		return;
-	compare_begin(&compare, search->options->form, search->bytes,
-	    search->count, search->left_out);
 	search_settings(search);
-	search->error = unit_driver_create(&feed, &search->profile,
-	    way->settings.setting, way->settings.count, &result->stats,
-	    &compare, search->err);
-	if (search->error == 0) {
-		feed.phase = way->phase;
-		feed.roomless = way->roomless;
-		feed.free_psbs = search->options->form == COMPARE_CANONICAL;
-		search->error = search_drive(search, &feed);
-		unit_driver_destroy(&feed);
-	}
-	result->difference = compare.difference;
+	driver->settings = way->settings.setting;
+	driver->setting_count = way->settings.count;
+	driver->phase = way->phase;
+	driver->roomless = way->roomless;
 	result->ctl = way->ctl;
-	search->endless = result->replay.endless;
-	compare_end(&compare);
+	search->error = replay_run(
+	    &search->replay, &result->replay, search->err);
 }
 
 /* Takes another count where a PSB came too early or too late.  False: none. */
@@ -130,7 +70,7 @@ search_choose(struct search *search)
 	if (!result_psb_differs(search->result) || index >= REPLAY_CHOICES)
 		return false;
 	choice = &search->choices[index];
-	if (search->result->difference.theirs_psb)
+	if (search->result->replay.difference.theirs_psb)
 		choice->low = choice->count + 1;
 	else if (choice->count == 0)
 		return false;
@@ -176,8 +116,8 @@ search_count(struct search *search, uint64_t index, struct replay_choice choice)
 	search->choices[index] = choice;
 	search_halves(search);
 	reach = result_reach(search->result);
-	if (reach > search->count)
-		reach = search->count;
+	if (reach > search->replay.count)
+		reach = search->replay.count;
 	search->widen_left -= reach < search->widen_left ? reach
 							 : search->widen_left;
 }
@@ -251,7 +191,7 @@ search_phase(struct search *search, unsigned n)
 	return n == 0 ||
 	    (n < SEARCH_PHASES / SEARCH_PHASE_STEP &&
 		(n != 1 || result_psb_differs(result) ||
-		    result->difference.pad));
+		    result->replay.difference.pad));
 }
 
 /* Where packets were lost, a PSB may have waited for room, too. */
@@ -263,7 +203,7 @@ search_room(struct search *search, unsigned n)
 	search->way.roomless = n != 0;
 	return n == 0 ||
 	    (n == 1 && result_psb_differs(result) &&
-		result->difference.ours_psb &&
+		result->replay.difference.ours_psb &&
 		result->stats.packets[PKT_OVF] != 0);
 }
 
@@ -302,7 +242,7 @@ search_period(struct search *search, unsigned n)
 		return true;
 	if (search->options->ctl_given || CTL_PSB_FREQ(search->way.ctl) == 0 ||
 	    !result_psb_differs(search->result) ||
-	    !search->result->difference.theirs_psb)
+	    !search->result->replay.difference.theirs_psb)
 		return false;
 	search->way.ctl -= SEARCH_PSB_STEP;
 	return true;

@@ -45,20 +45,13 @@ struct search_way {
 #define SEARCH_LISTS (2 + SEARCH_FLIPS)
 
 struct search {
-	const uint8_t *bytes;
-	const uint8_t *decoded; /* .bytes for libipt */
-	uint64_t count;
 	const struct reencode_options *options;
-	struct memory_image *image;
-	struct walk *walk;
 	struct reencode_result *result;
 	struct tz_error *err;
-	int error;              /* nothing is driven any more */
-	struct profile profile; /* with the way's .uarch */
+	int error;                   /* nothing is driven any more */
+	struct profile profile;      /* with the way's .uarch */
+	struct replay_config replay; /* all but what the way says */
 	struct search_way way;
-	uint64_t left_out;   /* packets that the profile has not, by pkt_kind */
-	bool watched;        /* there is more than transfers */
-	bool endless;        /* the flow comes to a ring of jumps */
 	uint64_t widen_left; /* bytes that may still be driven to widen choices */
 	struct replay_choice choices[REPLAY_CHOICES];
 	struct setting *lists[SEARCH_LISTS]; /* to be freed */

@@ -12,6 +12,11 @@
 #define SETUP_FREQ(n)   ((uint64_t)(n) << 14)
 #define SETUP_THRESH(n) ((uint64_t)(n) << 19)
 
+#define SETUP_DOUBTS                        \
+ ((UINT32_C(1) << PROFILE_ERRATUM_SKD007) | \
+     (UINT32_C(1) << PROFILE_ERRATUM_SKD010))
+#define SETUP_BDM70 (UINT32_C(1) << PROFILE_ERRATUM_BDM70)
+
 /* A PSB comes so late behind the look at the counter, at most. */
 #define SETUP_LATE_BYTES 64
 #define SETUP_PSB_FREQS  16
@@ -179,11 +184,23 @@ setup_lack(struct search *search)
 		}
 		if (taken == 0)
 			continue;
-		search->left_out |= row->kinds;
+		search->replay.left_out |= row->kinds;
 		result_say(search->result,
 		    "%s packets, which profile %s has not, are left out",
 		    row->text, search->profile.name);
 	}
+}
+
+/* May SKD007 or SKD010 have misled libipt? */
+static bool
+setup_doubts(const struct search *search)
+{
+	const struct reencode_options *options = search->options;
+	uint32_t errata = options->errata_given ? options->errata
+						: options->profile->errata;
+
+	return search->result->stats.packets[PKT_OVF] != 0 &&
+	    (errata & SETUP_DOUBTS) != 0;
 }
 
 /* Is there more than transfers? */
@@ -264,7 +281,11 @@ setup_run(struct search *search)
 	if (!setup_take(search, setup_settings(options)))
 		return;
 	setup_lack(search);
-	search->watched = setup_is_watched(search);
+	search->replay.watched = setup_is_watched(search);
+	search->replay.doubts = setup_doubts(search);
+	search->replay.knows_bdm70 = (options->errata & SETUP_BDM70) != 0;
+	/* A trace in which it does not show has nothing like it. */
+	search->replay.decode.errata = options->errata | SETUP_BDM70;
 	if (options->filter_given)
 		result->filter = options->filter;
 	else if (result->stats.pgd_ips != 0)
