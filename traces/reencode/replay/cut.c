@@ -33,31 +33,27 @@ cut_last(struct replay *replay, uint64_t end)
 		flow_resolve(replay, to);
 }
 
-/* What stands before the OVF of an event whose last packet is lost. */
-struct cut {
-	uint64_t end;   /* of the last of these packets; 0: there are none */
-	uint64_t kinds; /* of them, a set */
-	uint64_t ip, pip;
-};
-
-static void
-cut_read(const struct replay *replay, uint64_t end, struct cut *cut)
+struct cut
+cut_read(const struct replay *replay, uint64_t end)
 {
 	struct pkt_parser parser = replay->clock.look;
+	struct cut cut = { .end = replay_offset(replay) };
 	struct pkt packet;
 
-	*cut = (struct cut){ .end = 0 };
-	parser.offset = replay_offset(replay);
+	parser.offset = cut.end;
 	while (parser.offset < end && pkt_next(&parser, &packet)) {
 		if (packet.kind == PKT_PAD)
 			continue;
-		cut->end = parser.offset;
-		cut->kinds |= TZ_BIT(packet.kind);
+		cut.end = parser.offset;
+		cut.kinds |= TZ_BIT(packet.kind);
+		if (packet.kind != PKT_CYC)
+			cut.last = packet;
 		if (packet.kind == PKT_FUP)
-			cut->ip = packet.value;
+			cut.ip = packet.value;
 		else if (packet.kind == PKT_PIP)
-			cut->pip = packet.value;
+			cut.pip = packet.value;
 	}
+	return cut;
 }
 
 void
@@ -69,8 +65,8 @@ cut_event(struct replay *replay, uint64_t end, bool lost)
 
 	report_take(replay);
 	trace_boundary_look(replay, replay_offset(replay));
-	cut_read(replay, end, &cut);
-	if (cut.end == 0 || replay->ended)
+	cut = cut_read(replay, end);
+	if (cut.kinds == 0 || replay->ended)
 		return;
 	if (!replay->traced &&
 	    unit_driver_range(replay->feed, FEED_CFG_FILTER, &inside))

@@ -103,16 +103,9 @@ gap_is_part(const struct replay *replay, const struct recover_item *item)
 static bool
 gap_is_entry(const struct replay *replay, uint64_t end)
 {
-	struct pkt_parser parser = replay->guide;
-	struct pkt packet;
-	bool entry = false;
+	struct pkt last = cut_read(replay, end).last;
 
-	parser.offset = replay_offset(replay);
-	while (parser.offset < end && pkt_next(&parser, &packet))
-		if (packet.kind != PKT_PAD && packet.kind != PKT_CYC)
-			entry = packet.kind == PKT_CFE &&
-			    (packet.value & 0x1f) == CFE_VMENTRY;
-	return entry;
+	return last.kind == PKT_CFE && (last.value & 0x1f) == CFE_VMENTRY;
 }
 
 void

@@ -182,8 +182,19 @@ void trace_boundary_mode(struct pt_context *at, uint64_t exec);
 /* CR3 and NR, out of the payload of a PIP. */
 void trace_boundary_pip(struct pt_context *at, uint64_t pip);
 
+/* cut.c: the packets from the output's place on to END that are no PADs. */
+struct cut {
+	uint64_t
+	    end; /* of the last of them; the output's place: there are none */
+	uint64_t kinds;  /* of them, a set */
+	struct pkt last; /* that is no CYC; PAD: none */
+	uint64_t ip, pip;
+};
+
+struct cut cut_read(const struct replay *replay, uint64_t end);
+
 /*
- * cut.c: the last block's last instruction, where nothing that was executed after it is
+ * The last block's last instruction, where nothing that was executed after it is
  * known: what the trace says of it before END.
  */
 void cut_last(struct replay *replay, uint64_t end);

@@ -1,24 +1,7 @@
 /*
- * Where the flow is no longer known: libipt stops, errata of overflows make it doubtful,
- * or the trace ends.
+ * How the trace ends.
  */
-#include "traces/decode/vector.h"
 #include "traces/reencode/replay/replay_internal.h"
-
-/* Where the last packet ends that is no PAD. */
-static uint64_t
-trace_end_packets(const struct replay *replay)
-{
-	struct pkt_parser parser = replay->guide;
-	struct pkt packet;
-	uint64_t end;
-
-	end = parser.offset = replay_offset(replay);
-	while (pkt_next(&parser, &packet))
-		if (packet.kind != PKT_PAD)
-			end = parser.offset;
-	return end;
-}
 
 /* The trace ends at END outside of all that is traced: at most a flush follows. */
 static void
@@ -53,7 +36,7 @@ trace_end_finish(struct replay *replay)
 	report_take(replay);
 	if (replay->ended)
 		return;
-	end = trace_end_packets(replay);
+	end = cut_read(replay, replay->config.count).end;
 	if (!replay->traced)
 		pending_packets_before(replay, true);
 	report_take(replay);
