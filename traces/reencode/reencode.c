@@ -103,6 +103,18 @@ reencode_say_packets(struct search *search)
 static void
 reencode_say_state(struct search *search)
 {
+	static const struct {
+		uint32_t bit;
+		const char *text;
+	} errata[] = {
+		{ REPLAY_ERRATUM(SKL014),
+		    "SKL014 shows: TIP.PGD of a direct branch without IP" },
+		{ REPLAY_ERRATUM(APL11), "APL11 shows: TIP.PGD behind OVF" },
+		{ REPLAY_ERRATUM(APL12),
+		    "APL12 shows: FUP behind OVF before TIP.PGE" },
+		{ REPLAY_ERRATUM(BDM70),
+		    "BDM70 shows: FUP in PSB+ before TIP.PGE" },
+	};
 	struct reencode_result *result = search->result;
 	const struct trace_stats *stats = &result->stats;
 	const struct replay_result *replay = &result->replay;
@@ -120,16 +132,9 @@ reencode_say_state(struct search *search)
 	if (replay->jcc_ip_known)
 		result_say(result, "TIP.PGD at a conditional branch: %s IP",
 		    replay->jcc_ip ? "with" : "without");
-	if (replay->skl014)
-		result_say(result,
-		    "SKL014 shows: TIP.PGD of a direct branch without IP");
-	if (replay->apl11)
-		result_say(result, "APL11 shows: TIP.PGD behind OVF");
-	if (replay->apl12)
-		result_say(
-		    result, "APL12 shows: FUP behind OVF before TIP.PGE");
-	if (replay->bdm70)
-		result_say(result, "BDM70 shows: FUP in PSB+ before TIP.PGE");
+	for (size_t i = 0; i < TZ_ARRAY_LEN(errata); i++)
+		if ((replay->errata & errata[i].bit) != 0)
+			result_say(result, "%s", errata[i].text);
 	if (search->way.roomless)
 		result_say(result,
 		    "no room in the internal buffer: a PSB comes %" PRIu64
@@ -180,7 +185,8 @@ reencode_lacks_ranges(const struct search *search)
 	const struct replay_result *replay = &result->replay;
 
 	return !search->options->filter_given && result->filter.config != 0 &&
-	    (replay->skl014 || (replay->jcc_ip_known && !replay->jcc_ip)) &&
+	    ((replay->errata & REPLAY_ERRATUM(SKL014)) != 0 ||
+		(replay->jcc_ip_known && !replay->jcc_ip)) &&
 	    result_reach(result) != UINT64_MAX;
 }
 

@@ -212,7 +212,8 @@ a_missing_ip_is_an_erratum(void **state)
 		if (!result.equal)
 			reencode_print(&result, fake->stream, stderr);
 		assert_true(result.equal);
-		assert_int_equal(result.replay.skl014, n);
+		assert_int_equal(
+		    result.replay.errata, n * REPLAY_ERRATUM(SKL014));
 		reencode_result_free(&result);
 		stroll_destroy(stroll);
 		fake_destroy(fake);

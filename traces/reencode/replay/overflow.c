@@ -43,14 +43,14 @@ overflow_read(
 	if (packet.kind == PKT_PGD) {
 		resume->pgd = true;
 		plus->context = false;
-		replay->result->apl11 = true;
+		replay->result->errata |= REPLAY_ERRATUM(APL11);
 	} else if (packet.kind == PKT_FUP &&
 	    overflow_comes(parser, PKT_BIT(PGE))) {
 		resume->fup = true;
 		resume->fup_ip = packet.value;
 		plus->context = unit_driver_range(
 		    replay->feed, FEED_CFG_FILTER, &replay->at.ip);
-		replay->result->apl12 = true;
+		replay->result->errata |= REPLAY_ERRATUM(APL12);
 	} else if (packet.kind == PKT_FUP) {
 		replay->traced = true;
 		trace_boundary_move(&replay->at, packet.value);

@@ -38,9 +38,8 @@ replay_leave_bare(
 	}
 	after->ip = code_blocks_target(replay->last);
 	if (kind != PT_TRANSFER_COND) {
-		replay->result->skl014 = true;
-		replay->feed->profile.errata_on |= UINT32_C(1)
-		    << PROFILE_ERRATUM_SKL014;
+		replay->result->errata |= REPLAY_ERRATUM(SKL014);
+		replay->feed->profile.errata_on |= REPLAY_ERRATUM(SKL014);
 	}
 }
 

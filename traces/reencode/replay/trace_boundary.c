@@ -207,7 +207,7 @@ trace_boundary_resume(
 void
 trace_boundary_mind_bdm70(struct replay *replay, struct psb_plus *plus)
 {
-	const uint32_t bdm70 = UINT32_C(1) << PROFILE_ERRATUM_BDM70;
+	const uint32_t bdm70 = REPLAY_ERRATUM(BDM70);
 	const uint64_t timing = PKT_BIT(PAD) | PKT_BIT(CYC) | PKT_BIT(MTC) |
 	    PKT_BIT(CBR);
 	struct pkt_parser parser = replay->guide;
@@ -219,7 +219,7 @@ trace_boundary_mind_bdm70(struct replay *replay, struct psb_plus *plus)
 		replay->feed->profile.errata_on &= ~bdm70;
 		return;
 	}
-	replay->result->bdm70 |= !replay->config.knows_bdm70;
+	replay->result->errata |= bdm70 & ~replay->config.errata;
 	replay->feed->profile.errata_on |= bdm70;
 	plus->has_fup = false;
 }

@@ -12,10 +12,7 @@
 #define SETUP_FREQ(n)   ((uint64_t)(n) << 14)
 #define SETUP_THRESH(n) ((uint64_t)(n) << 19)
 
-#define SETUP_DOUBTS                        \
- ((UINT32_C(1) << PROFILE_ERRATUM_SKD007) | \
-     (UINT32_C(1) << PROFILE_ERRATUM_SKD010))
-#define SETUP_BDM70 (UINT32_C(1) << PROFILE_ERRATUM_BDM70)
+#define SETUP_DOUBTS    (REPLAY_ERRATUM(SKD007) | REPLAY_ERRATUM(SKD010))
 
 /* A PSB comes so late behind the look at the counter, at most. */
 #define SETUP_LATE_BYTES 64
@@ -283,9 +280,9 @@ setup_run(struct search *search)
 	setup_lack(search);
 	search->replay.watched = setup_is_watched(search);
 	search->replay.doubts = setup_doubts(search);
-	search->replay.knows_bdm70 = (options->errata & SETUP_BDM70) != 0;
+	search->replay.errata = options->errata;
 	/* A trace in which it does not show has nothing like it. */
-	search->replay.decode.errata = options->errata | SETUP_BDM70;
+	search->replay.decode.errata = options->errata | REPLAY_ERRATUM(BDM70);
 	if (options->filter_given)
 		result->filter = options->filter;
 	else if (result->stats.pgd_ips != 0)
