@@ -60,6 +60,7 @@ static void
 bdm70_is_seen(void **state)
 {
 	const uint32_t bdm70 = UINT32_C(1) << PROFILE_ERRATUM_BDM70;
+	const struct setting setting = { .ctl = CTL_PLAIN };
 
 	(void)state;
 	for (unsigned on = 0; on < 2; on++) {
@@ -70,6 +71,12 @@ bdm70_is_seen(void **state)
 		remake(fake, 0, 0, COMPARE_BYTES, &result);
 		assert_int_equal(
 		    result.replay.errata, on * REPLAY_ERRATUM(BDM70));
+		reencode_result_free(&result);
+		/* One that is known to show is not inferred. */
+		fake->profile.errata_on = on * bdm70;
+		remake_set(fake, &setting, 1, COMPARE_BYTES, &result);
+		assert_true(result.equal);
+		assert_int_equal(result.replay.errata, 0);
 		reencode_result_free(&result);
 		fake_destroy(fake);
 	}
