@@ -77,7 +77,7 @@ read_trace(const uint8_t *data, size_t bytes)
 		    stream, count, memory_image, &options, result, &err);
 	parsers_check(error, &err, NULL);
 	if (error == 0) {
-		FUZZ_CHECK(!result->equal || !result->difference.found,
+		FUZZ_CHECK(!result->equal || !result->replay.difference.found,
 		    "equal, and a difference");
 		FUZZ_CHECK(result->replay.covered <= count, "covers too much");
 		reencode_print(result, stream, null);

@@ -48,28 +48,15 @@ compare_offset(const struct compare *compare)
 static bool
 compare_is_canonical(struct compare_side *side, const struct pkt *packet)
 {
-	bool same;
+	bool same = false;
 
-	switch ((int)packet->kind) {
-	case PKT_PSB:
-		side->in_psb = true;
-		return false;
-	case PKT_PSBEND:
-		side->in_psb = false;
-		return false;
-	case PKT_OVF:
-		side->in_psb = false;
-		return true;
-	case PKT_EXEC:
+	if (packet->kind == PKT_EXEC) {
 		same = side->exec_known && side->exec == packet->value;
 		side->exec = packet->value;
 		side->exec_known = true;
-		return !same && !side->in_psb;
-	case PKT_CBR:
-		return false;
-	default:
-		return !side->in_psb;
 	}
+	return !same && !side->parser.in_psb &&
+	    !pkt_is(packet, PKT_BIT(PSBEND) | PKT_BIT(CBR));
 }
 
 /* Is the packet that SIDE has just read one to be compared? */
@@ -92,7 +79,7 @@ compare_counts(struct compare_side *side, enum compare_form form)
 	}
 	if (left_out & bit) {
 		side->drop_fup = packet->with_ip ||
-		    (packet->kind == PKT_TSX && !side->in_psb);
+		    (packet->kind == PKT_TSX && !side->parser.in_psb);
 		return false;
 	}
 	return form != COMPARE_CANONICAL || compare_is_canonical(side, packet);

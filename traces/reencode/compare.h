@@ -40,7 +40,6 @@ struct compare_side {
 	uint64_t left_out;
 	unsigned bits;  /* outcomes of .packet that are still to come */
 	uint64_t value; /* of .packet, or that of the last outcome */
-	bool in_psb;    /* between PSB and PSBEND */
 	bool drop_fup;  /* the next FUP belongs to what is left out */
 	uint64_t exec;  /* payload of the last MODE.Exec */
 	bool exec_known;

@@ -42,13 +42,6 @@ reencode_nearest(uint32_t signature)
 	return best;
 }
 
-void
-reencode_result_free(struct reencode_result *result)
-{
-	trace_stats_free(&result->stats);
-	replay_result_free(&result->replay);
-}
-
 /* libipt knows no PEBS blocks: they become PADs in a copy.  NULL: no memory. */
 static uint8_t *
 reencode_blank(const uint8_t *bytes, uint64_t count)
@@ -80,27 +73,27 @@ static void
 reencode_say_packets(struct search *search)
 {
 	const struct profile *profile = search->options->profile;
-	const struct profile_uarch *uarch = &search->uarch;
-	const struct reencode_result *result = search->result;
+	const struct profile_uarch *uarch = &search->way.uarch;
+	struct reencode_result *result = search->result;
 	bool full8 = uarch->ip_full == 6, defers = uarch->deferred_tip;
 
 	if (full8 != (profile->uarch->ip_full == 6))
-		search_say(search,
+		result_say(result,
 		    "uncompressed IPs have %d bytes, not %d as profile %s",
 		    full8 ? 8 : 6, full8 ? 6 : 8, profile->name);
 	if (uarch->tnt_bits != profile->uarch->tnt_bits)
-		search_say(search,
+		result_say(result,
 		    "a full TNT has %u outcomes, not %u as profile %s",
 		    uarch->tnt_bits, profile->uarch->tnt_bits, profile->name);
 	if (profile->uarch->deferred_tip != defers)
-		search_say(search, "%s behind TNT bits, %sas with profile %s",
+		result_say(result, "%s behind TNT bits, %sas with profile %s",
 		    defers ? "TIPs wait" : "no TIP waits", defers ? "not " : "",
 		    profile->name);
 	if (result->stats.long_tnts != 0)
-		search_say(search, "%" PRIu64 " long TNT packets",
+		result_say(result, "%" PRIu64 " long TNT packets",
 		    result->stats.long_tnts);
 	if (result->replay.clock_jumps != 0)
-		search_say(search,
+		result_say(result,
 		    "%" PRIu64 " times the crystal clock went on without its "
 		    "MTCs",
 		    result->replay.clock_jumps);
@@ -110,39 +103,45 @@ reencode_say_packets(struct search *search)
 static void
 reencode_say_state(struct search *search)
 {
-	const struct trace_stats *stats = &search->result->stats;
-	const struct replay_result *replay = &search->result->replay;
+	static const struct {
+		uint32_t bit;
+		const char *text;
+	} errata[] = {
+		{ REPLAY_ERRATUM(SKL014),
+		    "SKL014 shows: TIP.PGD of a direct branch without IP" },
+		{ REPLAY_ERRATUM(APL11), "APL11 shows: TIP.PGD behind OVF" },
+		{ REPLAY_ERRATUM(APL12),
+		    "APL12 shows: FUP behind OVF before TIP.PGE" },
+		{ REPLAY_ERRATUM(BDM70),
+		    "BDM70 shows: FUP in PSB+ before TIP.PGE" },
+	};
+	struct reencode_result *result = search->result;
+	const struct trace_stats *stats = &result->stats;
+	const struct replay_result *replay = &result->replay;
 	const struct psb_count *first = &replay->first;
 
-	search_say(search, "core:bus ratio %u in the first CBR",
+	result_say(result, "core:bus ratio %u in the first CBR",
 	    trace_stats_cbr(stats, 0));
 	if (stats->psb_count != 0)
-		search_say(search,
+		result_say(result,
 		    "PacketByteCnt %u at the first PSB, output offset %u "
 		    "modulo 64; %" PRIu64 " PSBs fit at once",
 		    search->choices[0].count,
 		    (unsigned)((stats->first_psb + first->phase) % 64),
 		    first->fits);
 	if (replay->jcc_ip_known)
-		search_say(search, "TIP.PGD at a conditional branch: %s IP",
+		result_say(result, "TIP.PGD at a conditional branch: %s IP",
 		    replay->jcc_ip ? "with" : "without");
-	if (replay->skl014)
-		search_say(search,
-		    "SKL014 shows: TIP.PGD of a direct branch without IP");
-	if (replay->apl11)
-		search_say(search, "APL11 shows: TIP.PGD behind OVF");
-	if (replay->apl12)
-		search_say(
-		    search, "APL12 shows: FUP behind OVF before TIP.PGE");
-	if (replay->bdm70)
-		search_say(search, "BDM70 shows: FUP in PSB+ before TIP.PGE");
-	if (search->roomless)
-		search_say(search,
+	for (size_t i = 0; i < TZ_ARRAY_LEN(errata); i++)
+		if ((replay->errata & errata[i].bit) != 0)
+			result_say(result, "%s", errata[i].text);
+	if (search->way.roomless)
+		result_say(result,
 		    "no room in the internal buffer: a PSB comes %" PRIu64
 		    " bytes late",
 		    replay->psb_late);
 	if (replay->toggles != 0)
-		search_say(search, "%" PRIu64 " times TraceEn fell and rose",
+		result_say(result, "%" PRIu64 " times TraceEn fell and rose",
 		    replay->toggles);
 }
 
@@ -152,14 +151,14 @@ reencode_judge(struct search *search)
 {
 	struct reencode_result *result = search->result;
 	struct replay_result *replay = &result->replay;
-	uint64_t reach = search_reach(search), covered;
+	uint64_t reach = result_reach(result), covered;
 
 	if (reach == UINT64_MAX)
-		reach = search->count;
+		reach = search->replay.count;
 	covered = reach > result->stats.first_psb
 	    ? reach - result->stats.first_psb
 	    : 0;
-	result->equal = search_reach(search) == UINT64_MAX;
+	result->equal = result_reach(result) == UINT64_MAX;
 	for (size_t i = 0; i < replay->gap_count; i++) {
 		const struct replay_gap *at = &replay->gaps[i];
 		uint64_t gap = at->to - at->from;
@@ -168,8 +167,8 @@ reencode_judge(struct search *search)
 		result->equal = result->equal && (at->unmapped || at->errata);
 	}
 	replay->covered = covered;
-	result->distinct_blocks = search->walk->block_count - 1;
-	result->distinct_insns = search->walk->insns;
+	result->distinct_blocks = search->replay.walk->block_count - 1;
+	result->distinct_insns = search->replay.walk->insns;
 	/* Event Trace tells of transfers without a branch. */
 	result->nothing = replay->blocks == 0 &&
 	    (replay->other_events == 0 || replay->gap_count != 0);
@@ -182,12 +181,13 @@ reencode_judge(struct search *search)
 static bool
 reencode_lacks_ranges(const struct search *search)
 {
-	const struct replay_result *replay = &search->result->replay;
+	const struct reencode_result *result = search->result;
+	const struct replay_result *replay = &result->replay;
 
-	return !search->options->filter_given &&
-	    search->result->filter.config != 0 &&
-	    (replay->skl014 || (replay->jcc_ip_known && !replay->jcc_ip)) &&
-	    search_reach(search) != UINT64_MAX;
+	return !search->options->filter_given && result->filter.config != 0 &&
+	    ((replay->errata & REPLAY_ERRATUM(SKL014)) != 0 ||
+		(replay->jcc_ip_known && !replay->jcc_ip)) &&
+	    result_reach(result) != UINT64_MAX;
 }
 
 /* Sets SEARCH up and runs it; .error. */
@@ -195,17 +195,18 @@ static void
 reencode_run(struct search *search)
 {
 	const struct trace_stats *stats = &search->result->stats;
+	struct replay_config *replay = &search->replay;
 	uint8_t *blanked = NULL;
 
 	if (stats->ips_full + stats->ips_sext48 != 0)
-		search->uarch.ip_full = stats->ips_full > stats->ips_sext48 ? 6
-									    : 3;
-	search->decoded = search->bytes;
+		search->way.uarch.ip_full = stats->ips_full > stats->ips_sext48
+		    ? 6
+		    : 3;
 	if (stats->packets[PKT_BBP] != 0)
-		search->decoded = blanked = reencode_blank(
-		    search->bytes, search->result->bytes);
-	search->walk = code_blocks_create(search->image);
-	if (search->walk == NULL || search->decoded == NULL)
+		replay->decode.bytes = blanked = reencode_blank(
+		    replay->bytes, search->result->bytes);
+	replay->walk = code_blocks_create(replay->image);
+	if (replay->walk == NULL || replay->decode.bytes == NULL)
 		search->error = tz_error(
 		    search->err, TZ_EIO, "walk: out of memory");
 	else
@@ -222,8 +223,8 @@ reencode_run(struct search *search)
 		reencode_judge(search);
 	}
 	free(blanked);
-	free(search->settings);
-	code_blocks_destroy(search->walk);
+	search_free(search);
+	code_blocks_destroy(replay->walk);
 }
 
 int
@@ -231,23 +232,30 @@ reencode_trace(const uint8_t *bytes, uint64_t count, struct memory_image *image,
     const struct reencode_options *options, struct reencode_result *result,
     struct tz_error *err)
 {
-	struct search search = { .bytes = bytes,
-		.count = count,
-		.options = options,
-		.image = image,
+	struct search search = { .options = options,
 		.result = result,
 		.err = err,
 		.profile = *options->profile,
-		.uarch = *options->profile->uarch,
+		.way.uarch = *options->profile->uarch,
+		.replay = { .bytes = bytes,
+		    .decode = { .bytes = bytes,
+			.signature = options->signature,
+			.filter = &result->filter },
+		    .image = image,
+		    .form = options->form,
+		    .driver = { .profile = &search.profile,
+			.stats = &result->stats },
+		    .choices = search.choices },
 		.widen_left = REENCODE_WIDEN_BYTES };
 
-	search.profile.uarch = &search.uarch;
+	search.profile.uarch = &search.way.uarch;
 	search.profile.errata_on = options->errata;
 	*result = (struct reencode_result){ .bytes = count };
 	if (!trace_stats_read(&result->stats, bytes, count))
 		return tz_error(err, TZ_EIO, "packets: out of memory");
-	search.count -= result->stats.cut_off;
-	result->nothing = result->stats.first_psb >= search.count;
+	search.replay.count = count - result->stats.cut_off;
+	search.replay.decode.count = (size_t)search.replay.count;
+	result->nothing = result->stats.first_psb >= search.replay.count;
 	if (result->nothing)
 		return 0;
 	reencode_run(&search);

@@ -17,7 +17,6 @@
 int reencode_trace(const uint8_t *bytes, uint64_t count,
     struct memory_image *image, const struct reencode_options *options,
     struct reencode_result *result, struct tz_error *err);
-void reencode_result_free(struct reencode_result *result);
 
 /* Writes RESULT as text. */
 void reencode_print(

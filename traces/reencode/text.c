@@ -26,7 +26,7 @@ text_context(
     const struct reencode_result *result, const uint8_t *bytes, FILE *file)
 {
 	const struct trace_stats *stats = &result->stats;
-	uint64_t last[TEXT_CONTEXT], end = result->difference.offset;
+	uint64_t last[TEXT_CONTEXT], end = result->replay.difference.offset;
 	uint64_t from = stats->first_psb;
 	size_t psbs = trace_stats_psb_index(stats, end);
 	struct pkt packet;
@@ -53,7 +53,8 @@ static void
 text_difference(
     const struct reencode_result *result, const uint8_t *bytes, FILE *file)
 {
-	const struct compare_difference *difference = &result->difference;
+	const struct compare_difference *difference =
+	    &result->replay.difference;
 	char text[TEXT_ROOM];
 
 	text_context(result, bytes, file);
@@ -80,9 +81,10 @@ text_verdict(
 		    result->stats.psb_count == 0
 			? "no PSB packet"
 			: "no instruction could be decoded");
-	} else if (result->difference.found) {
+	} else if (result->replay.difference.found) {
 		fprintf(file, "DIFFERS at offset %" PRIu64 " (%#" PRIx64 ")\n",
-		    result->difference.offset, result->difference.offset);
+		    result->replay.difference.offset,
+		    result->replay.difference.offset);
 		text_difference(result, bytes, file);
 		if (result->one_ctl && replay->toggles != 0)
 			fprintf(file,

@@ -96,7 +96,6 @@ a_head_says_what_zydis_says(void **state)
 		uint8_t bytes[INSN_CLASS_BYTES_MAX];
 
 		assert_non_null(table);
-		insn_class_init(table);
 		ZydisDecoderInit(&decoder, modes[mode].mode, modes[mode].width);
 		for (unsigned n = 0; n < INSNS; n++) {
 			unsigned count = n % 16 != 0 ? INSN_CLASS_BYTES_MAX
@@ -143,7 +142,6 @@ sweep(size_t mode, uint8_t prefix, bool two)
 	ZydisDecoder decoder;
 
 	assert_non_null(table);
-	insn_class_init(table);
 	ZydisDecoderInit(&decoder, modes[mode].mode, modes[mode].width);
 	for (unsigned n = 0; n < 256 * 256 * count; n++) {
 		put(bytes, &dice, prefix, rexes[n % count], two,
@@ -178,7 +176,6 @@ modes_are_told_apart(void **state)
 
 	(void)state;
 	assert_non_null(table);
-	insn_class_init(table);
 	for (unsigned n = 0; n < 4; n++) {
 		assert_int_equal(insn_class_length(insn_class_of(
 				     table, bytes, INSN_CLASS_BYTES_MAX, 16)),

@@ -212,7 +212,8 @@ a_missing_ip_is_an_erratum(void **state)
 		if (!result.equal)
 			reencode_print(&result, fake->stream, stderr);
 		assert_true(result.equal);
-		assert_int_equal(result.replay.skl014, n);
+		assert_int_equal(
+		    result.replay.errata, n * REPLAY_ERRATUM(SKL014));
 		reencode_result_free(&result);
 		stroll_destroy(stroll);
 		fake_destroy(fake);
@@ -240,9 +241,9 @@ a_changed_byte_is_named(void **state)
 	fake->stream[offset + 4] ^= 0x10;
 	remake(fake, CTL_PLAIN | CTL_DIS_RETC, 0, COMPARE_STRICT, &result);
 	assert_false(result.equal);
-	assert_true(result.difference.found);
-	assert_int_equal(result.difference.offset, offset);
-	assert_int_equal(result.difference.ours[1], 0x43);
+	assert_true(result.replay.difference.found);
+	assert_int_equal(result.replay.difference.offset, offset);
+	assert_int_equal(result.replay.difference.ours[1], 0x43);
 	reencode_result_free(&result);
 	fake_destroy(fake);
 }
@@ -328,8 +329,9 @@ a_changed_capture_is_not(void **state)
 		remake_capture(
 		    COMPARE_BYTES, changes[i].offset, changes[i].mask, &result);
 		assert_false(result.equal);
-		assert_true(result.difference.found);
-		assert_int_equal(result.difference.offset, changes[i].named);
+		assert_true(result.replay.difference.found);
+		assert_int_equal(
+		    result.replay.difference.offset, changes[i].named);
 		reencode_result_free(&result);
 	}
 }

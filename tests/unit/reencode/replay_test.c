@@ -77,26 +77,23 @@ follow(struct side *side, const uint64_t *ip, size_t count,
 	struct recover_item *item = batch.item;
 	struct trace_stats stats;
 	struct tz_error err;
-	struct compare compare;
-	struct unit_driver feed;
 	unsigned pending;
 	const struct replay_config config = { .bytes = stream,
 		.count = sizeof(stream),
 		.walk = side->walk,
-		.feed = &feed,
+		.driver = { .profile = reencode_nearest(0x506e3),
+		    .settings = &setting,
+		    .setting_count = 1,
+		    .stats = &stats,
+		    .phase = 64 },
 		.choices = choices };
 	struct replay replay;
 
 	memset(&batch, 0, sizeof(batch));
 	memset(choices, 0, sizeof(choices));
-	compare_begin(&compare, COMPARE_CANONICAL, stream, sizeof(stream), 0);
+	memset(result, 0, sizeof(*result));
 	assert_true(trace_stats_read(&stats, stream, sizeof(stream)));
-	assert_int_equal(unit_driver_create(&feed, reencode_nearest(0x506e3),
-			     &setting, 1, &stats, &compare, &err),
-	    0);
-	feed.phase = 64;
-	feed.free_psbs = true;
-	replay_begin(&replay, &config, result);
+	assert_int_equal(replay_begin(&replay, &config, result, &err), 0);
 	put_sync(&batch, &item, 0);
 	for (size_t n = 0; n < count; n++)
 		if (ip[n] < FROM)
@@ -106,9 +103,8 @@ follow(struct side *side, const uint64_t *ip, size_t count,
 			    ip[n], ip[n], 1, 64);
 	replay_batch(&replay, &batch);
 	assert_false(replay.failed);
-	pending = pt_unit_tnt_pending(feed.unit);
-	unit_driver_destroy(&feed);
-	compare_end(&compare);
+	pending = pt_unit_tnt_pending(replay.feed->unit);
+	replay_end(&replay);
 	trace_stats_free(&stats);
 	return pending;
 }

@@ -23,7 +23,6 @@ code_blocks_create(const struct memory_image *image)
 	walk->image = image;
 	walk->slot_count = WALK_SLOTS;
 	walk->slot = calloc(walk->slot_count, sizeof(*walk->slot));
-	insn_class_init(&walk->table);
 	/* What is not yet used of it costs no memory. */
 	walk->block = malloc(WALK_BLOCKS * sizeof(struct code_block));
 	walk->block_room = WALK_BLOCKS;

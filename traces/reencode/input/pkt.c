@@ -171,6 +171,7 @@ pkt_psb_at(struct pkt_parser *parser, struct pkt *packet, uint64_t left)
 	    !pkt_take(parser, packet, PKT_PSB, PKT_PSB_BYTES))
 		return false;
 	parser->last_ip = 0;
+	parser->in_psb = true;
 	parser->in_block = false;
 	return true;
 }
@@ -191,6 +192,8 @@ pkt_finish(struct pkt_parser *parser, struct pkt *packet,
 		packet->extra = packet->value;
 		packet->value = at[2];
 	}
+	if (pkt_is(packet, PKT_BIT(PSBEND) | PKT_BIT(OVF)))
+		parser->in_psb = false;
 	if (pkt_is(packet, PKT_BIT(BBP) | PKT_BIT(BEP) | PKT_BIT(OVF)))
 		parser->in_block = row->kind == PKT_BBP;
 	if (row->header_bytes != 1)

@@ -73,6 +73,7 @@ struct pkt_parser {
 	uint64_t count;
 	uint64_t offset; /* of the next packet */
 	uint64_t last_ip;
+	bool in_psb;   /* between PSB and PSBEND or OVF */
 	bool in_block; /* between BBP and BEP */
 	bool narrow;   /* and BIPs are of 4 bytes */
 };
@@ -135,10 +136,6 @@ bool pkt_next_event(struct pkt_parser *parser, struct pkt *packet);
 /* Goes past a packet of KIND if that is the next one of these. */
 bool pkt_take_event(
     struct pkt_parser *parser, enum pkt_kind kind, struct pkt *packet);
-
-/* Payload of MODE.TSX: SDM vol. 3, 33.4.2.8 "MODE Packets". */
-#define PKT_TSX_IN    TZ_BIT(0)
-#define PKT_TSX_ABORT TZ_BIT(1)
 
 /* Offset of the first PSB at or after FROM; COUNT if there is none. */
 uint64_t pkt_find_psb(const uint8_t *bytes, uint64_t count, uint64_t from);

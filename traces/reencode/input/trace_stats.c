@@ -54,7 +54,6 @@ trace_stats_psb(struct trace_stats *stats, uint64_t offset)
 	trace_stats_gap(stats, offset);
 	if (!GROW(stats->psb, stats->psb_room, stats->psb_count + 1))
 		return false;
-	stats->in_psb = true;
 	stats->psb[stats->psb_count++] =
 	    (struct trace_stats_psb){ .offset = offset, .end = UINT64_MAX };
 	return true;
@@ -116,10 +115,10 @@ trace_stats_mark(struct trace_stats *stats, uint64_t offset, uint64_t last_ip)
 	return true;
 }
 
-/* LAST_IP: before PACKET, no PAD, which lies in a block if IN_BLOCK.  False: out of memory. */
+/* PARSER has read PACKET, no PAD, before which its IP was LAST_IP.  False: out of memory. */
 static inline bool
-trace_stats_packet(struct trace_stats *stats, const struct pkt *packet,
-    uint64_t last_ip, bool in_block)
+trace_stats_packet(struct trace_stats *stats, const struct pkt_parser *parser,
+    const struct pkt *packet, uint64_t last_ip)
 {
 	stats->packets[packet->kind]++;
 	if (packet->kind == PKT_OVF)
@@ -127,7 +126,8 @@ trace_stats_packet(struct trace_stats *stats, const struct pkt *packet,
 	else
 		trace_stats_cyc(&stats->clock);
 	/* Most are. */
-	if (packet->kind == PKT_TNT && packet->bytes == 1 && !in_block) {
+	if (packet->kind == PKT_TNT && packet->bytes == 1 &&
+	    !parser->in_block) {
 		stats->split_tnts += stats->full_tnt;
 		stats->full_tnt = packet->bits == 6;
 		return true;
@@ -136,7 +136,7 @@ trace_stats_packet(struct trace_stats *stats, const struct pkt *packet,
 		stats->full_tnt = false;
 	switch ((int)packet->kind) {
 	case PKT_TSX:
-		stats->tsx += !stats->in_psb;
+		stats->tsx += !parser->in_psb;
 		return true;
 	case PKT_CYC:
 	case PKT_TMA:
@@ -161,17 +161,13 @@ trace_stats_packet(struct trace_stats *stats, const struct pkt *packet,
 		return true;
 	case PKT_PSB:
 		return trace_stats_psb(stats, packet->offset);
-	case PKT_PSBEND:
-		stats->in_psb = false;
-		return true;
 	case PKT_OVF:
-		stats->in_psb = false;
 		trace_stats_end(stats, packet->offset);
 		return trace_stats_mark(stats, packet->offset, last_ip);
 	case PKT_CBR:
-		if (!stats->in_psb)
+		if (!parser->in_psb)
 			trace_stats_end(stats, packet->offset);
-		stats->cbrs += !stats->in_psb && stats->traced;
+		stats->cbrs += !parser->in_psb && stats->traced;
 		if (!GROW(stats->cbr, stats->cbr_room, stats->cbr_count + 1))
 			return false;
 		stats->cbr[stats->cbr_count++] =
@@ -189,7 +185,7 @@ trace_stats_cut(
     struct trace_stats *stats, const struct pkt_parser *parser, uint64_t end)
 {
 	trace_stats_gap(stats, end);
-	if (stats->in_psb)
+	if (parser->in_psb)
 		stats->cut_off = parser->count -
 		    stats->psb[stats->psb_count - 1].offset;
 	else if (parser->offset != parser->count)
@@ -210,7 +206,7 @@ trace_stats_read(
 	for (;;) {
 		for (; pkt_next_full(&parser, &packet); end = parser.offset) {
 			if (!trace_stats_packet(
-				stats, &packet, last_ip, parser.in_block))
+				stats, &parser, &packet, last_ip))
 				return false;
 			last_ip = parser.last_ip;
 		}
@@ -220,7 +216,6 @@ trace_stats_read(
 			return true;
 		}
 		stats->bad++;
-		stats->in_psb = false;
 		pkt_begin_psb(&parser, bytes, count, packet.offset + 1);
 		end = parser.offset;
 		last_ip = 0;

@@ -56,7 +56,6 @@ struct trace_stats {
 	uint64_t flagged;  /* MODE.Exec with IF */
 	uint64_t cbrs;     /* where branches are traced, outside PSB+ */
 	bool traced;       /* while reading: behind a TIP.PGE or so */
-	bool in_psb;       /* while reading: between PSB and PSBEND */
 	size_t psb_count, psb_room;
 	size_t cbr_count, cbr_room;
 	size_t mark_count, mark_room;

@@ -46,13 +46,13 @@ clock_read(struct pkt_parser *parser, bool overflow)
 {
 	struct clock_status status = { 0 };
 	struct pkt packet;
-	bool in_psb = false, lost = false, forced = false;
+	bool lost = false, forced = false;
 
 	while (pkt_next_full(parser, &packet)) {
 		switch ((int)packet.kind) {
 		case PKT_CBR:
 			/* It ends with that, whatever comes next. */
-			if (!in_psb)
+			if (!parser->in_psb)
 				return status;
 			break;
 		case PKT_OVF:
@@ -62,7 +62,6 @@ clock_read(struct pkt_parser *parser, bool overflow)
 			lost = true;
 			break;
 		case PKT_PSB:
-			in_psb = true;
 			break;
 		case PKT_CYC:
 			if (lost && status.cyc)
@@ -83,12 +82,12 @@ clock_read(struct pkt_parser *parser, bool overflow)
 			return status;
 		case PKT_TNT:
 			/* What a status forces out stands before it. */
-			if (forced || status.tsc || in_psb)
+			if (forced || status.tsc || parser->in_psb)
 				return status;
 			forced = true;
 			break;
 		default:
-			if (!in_psb)
+			if (!parser->in_psb)
 				return status;
 			break;
 		}

@@ -43,14 +43,14 @@ overflow_read(
 	if (packet.kind == PKT_PGD) {
 		resume->pgd = true;
 		plus->context = false;
-		replay->result->apl11 = true;
+		replay->result->errata |= REPLAY_ERRATUM(APL11);
 	} else if (packet.kind == PKT_FUP &&
 	    overflow_comes(parser, PKT_BIT(PGE))) {
 		resume->fup = true;
 		resume->fup_ip = packet.value;
 		plus->context = unit_driver_range(
 		    replay->feed, FEED_CFG_FILTER, &replay->at.ip);
-		replay->result->apl12 = true;
+		replay->result->errata |= REPLAY_ERRATUM(APL12);
 	} else if (packet.kind == PKT_FUP) {
 		replay->traced = true;
 		trace_boundary_move(&replay->at, packet.value);
@@ -123,73 +123,8 @@ overflow_lose_outcome(struct replay *replay)
 
 	pending_packets_before(replay, false);
 	replay->has_last = false;
-	replay_report(replay, PT_TRANSFER_COND, 0, &at);
+	report_event(replay, PT_TRANSFER_COND, 0, &at);
 	pending_packets_before(replay, false);
-}
-
-/* What stands before the OVF of an event whose last packet is lost. */
-struct overflow_cut {
-	uint64_t end;   /* of the last of these packets; 0: there are none */
-	uint64_t kinds; /* of them, a set */
-	uint64_t ip, pip;
-};
-
-static void
-overflow_read_cut(
-    const struct replay *replay, uint64_t end, struct overflow_cut *cut)
-{
-	struct pkt_parser parser = replay->clock.look;
-	struct pkt packet;
-
-	*cut = (struct overflow_cut){ .end = 0 };
-	parser.offset = replay_offset(replay);
-	while (parser.offset < end && pkt_next(&parser, &packet)) {
-		if (packet.kind == PKT_PAD)
-			continue;
-		cut->end = parser.offset;
-		cut->kinds |= TZ_BIT(packet.kind);
-		if (packet.kind == PKT_FUP)
-			cut->ip = packet.value;
-		else if (packet.kind == PKT_PIP)
-			cut->pip = packet.value;
-	}
-}
-
-void
-overflow_cut(struct replay *replay, uint64_t end, bool lost)
-{
-	struct pt_context after = replay->at;
-	struct overflow_cut cut;
-	uint64_t inside;
-
-	replay_take(replay);
-	trace_boundary_look(replay, replay_offset(replay));
-	overflow_read_cut(replay, end, &cut);
-	if (cut.end == 0 || replay->ended)
-		return;
-	if (!replay->traced &&
-	    unit_driver_range(replay->feed, FEED_CFG_FILTER, &inside))
-		trace_boundary_move(&after, inside);
-	/* Where bytes need not be equal their number says nothing. */
-	if (!lost || replay->feed->compare->apart)
-		compare_limit(replay->feed->compare, end);
-	else
-		pt_unit_lose(
-		    replay->feed->unit, cut.end - replay->feed->offset);
-	pending_packets_before(replay, (cut.kinds & PKT_BIT(CYC)) != 0);
-	if (cut.kinds & PKT_BIT(PIP)) {
-		trace_boundary_pip(&after, cut.pip);
-		replay->cr3_written = true;
-	}
-	replay->has_last = false;
-	/* Before outcomes to come, and while nothing is traced, it is an MTC's. */
-	if (cut.kinds == PKT_BIT(CYC) &&
-	    (!replay->traced || pt_unit_tnt_pending(replay->feed->unit) != 0))
-		clock_edge_lost(&replay->clock);
-	replay_report(replay,
-	    cut.kinds & PKT_BIT(FUP) ? PT_TRANSFER_INTERRUPT : PT_TRANSFER_FAR,
-	    cut.ip, &after);
-	replay_take(replay);
 }
 
 /* All that the unit can send before the OVF; false: there is no such packet. */
@@ -200,21 +135,21 @@ overflow_begin(struct replay *replay, uint64_t *offset)
 	uint64_t ovf;
 
 	pending_packets_before(replay, false);
-	replay_take(replay);
+	report_take(replay);
 	if (!trace_boundary_guide(replay, PKT_OVF, &ovf))
 		return false;
 	behind = replay->guide;
 	replay->guide = before;
-	trace_end_last(replay, ovf);
+	cut_last(replay, ovf);
 	replay->guide = behind;
 	pending_packets_before(replay, false);
-	replay_take(replay);
+	report_take(replay);
 	*offset = overflow_cyc(replay, ovf);
 	if (overflow_loses_outcome(replay, *offset))
 		overflow_lose_outcome(replay);
 	if (replay->ended)
 		return false;
-	overflow_cut(replay, *offset, true);
+	cut_event(replay, *offset, true);
 	/* PADs that only fill the word are the unit's own. */
 	if (replay->feed->offset <= *offset &&
 	    *offset - replay->feed->offset < 8)
@@ -231,12 +166,12 @@ overflow_drive(struct replay *replay)
 	uint64_t offset, lost;
 	bool psb;
 
-	trace_end_doubt(replay);
+	gap_doubt(replay);
 	if (!overflow_begin(replay, &offset))
 		return;
 	replay->result->overflows++;
 	if (overflow_comes(replay->guide, PKT_BIT(TNT) | PKT_BIT(TIP))) {
-		trace_end_skip(replay, offset,
+		gap_skip(replay, offset,
 		    "an overflow without its FUP, as of SKD010");
 		return;
 	}
@@ -251,7 +186,7 @@ overflow_drive(struct replay *replay)
 	resume.due = !resume.psb && pt_unit_psb_due(replay->feed->unit);
 	if (resume.due)
 		replay->late += pt_unit_psb_late(replay->feed->unit) + lost;
-	resume.since_look = (uint32_t)((offset + replay->feed->phase -
+	resume.since_look = (uint32_t)((offset + replay->feed->config.phase -
 					   replay->look_base) %
 	    PT_LOOK_BYTES);
 	trace_boundary_resume(replay, offset, &resume);

@@ -22,67 +22,6 @@ pending_packets_pending(const struct replay *replay)
 	return pt_unit_tnt_pending(replay->feed->unit);
 }
 
-enum packet_cfe
-pending_packets_told(const struct replay *replay, struct pt_transfer *transfer)
-{
-	static const enum pt_transfer_kind kinds[] = {
-		[CFE_IRET] = PT_TRANSFER_IRET,
-		[CFE_SIPI] = PT_TRANSFER_SIPI,
-		[CFE_INIT] = PT_TRANSFER_INIT,
-		[CFE_VMENTRY] = PT_TRANSFER_VM_ENTRY,
-		[CFE_VMEXIT] = PT_TRANSFER_VM_EXIT,
-		[CFE_VMEXIT_INTR] = PT_TRANSFER_VM_EXIT,
-	};
-	struct pkt_parser parser = replay->clock.look;
-	unsigned pending = pending_packets_pending(replay);
-	enum packet_cfe type;
-	struct pkt packet;
-
-	while (pkt_next_event(&parser, &packet)) {
-		if (packet.kind == PKT_TNT && packet.bits == pending)
-			pending = 0;
-		else if (packet.kind == PKT_EVD &&
-		    (packet.value & 0x3f) == EVD_CR2)
-			transfer->cr2 = packet.extra;
-		else if (packet.kind == PKT_EVD)
-			transfer->exit[(packet.value & 0x3f) !=
-			    EVD_EXIT_QUALIFICATION] = packet.extra;
-		else
-			break;
-	}
-	if (packet.kind == PKT_TSX && (packet.value & PACKET_MODE_TSX_ABORT))
-		transfer->kind = PT_TRANSFER_TSX_ABORT;
-	if (packet.kind != PKT_CFE)
-		return CFE_NONE;
-	type = (enum packet_cfe)(packet.value & 0x1f);
-	transfer->vector = (uint8_t)(packet.value >> 8);
-	transfer->has_vector = type == CFE_INTR || type == CFE_VMEXIT_INTR ||
-	    type == CFE_SIPI;
-	if (type < TZ_ARRAY_LEN(kinds) && kinds[type] != 0)
-		transfer->kind = kinds[type];
-	if (type == CFE_INTR && transfer->vector == 14)
-		transfer->kind = PT_TRANSFER_EXCEPTION;
-	if (packet.with_ip && pkt_take_event(&parser, PKT_FUP, &packet) &&
-	    packet.value != 0)
-		transfer->ip_from = packet.value;
-	return type;
-}
-
-bool
-pending_packets_is_entry(const struct replay *replay, uint64_t end)
-{
-	struct pkt_parser parser = replay->guide;
-	struct pkt packet;
-	bool entry = false;
-
-	parser.offset = replay_offset(replay);
-	while (parser.offset < end && pkt_next(&parser, &packet))
-		if (packet.kind != PKT_PAD && packet.kind != PKT_CYC)
-			entry = packet.kind == PKT_CFE &&
-			    (packet.value & 0x1f) == CFE_VMENTRY;
-	return entry;
-}
-
 /*
  * NEXT, or where it has no CYC, since its packet is none that may have one, that of
  * what the same event sends behind it.
@@ -226,7 +165,7 @@ pending_packets_mode(
 	bool with_ip = pkt_take_event(&parser, PKT_FUP, &fup);
 
 	if (tsx ? (mode->value & PACKET_MODE_TSX_ABORT) != 0
-		: !with_ip || !replay_told(replay))
+		: !with_ip || !report_is_told(replay))
 		return false;
 	if (with_ip && (!tsx || replay->traced)) {
 		*behind = parser;
@@ -292,7 +231,7 @@ pending_packets_alone(
 	(void)pending_packets_at(replay, behind, packet.with_ip);
 	/* A PIP is reported by itself. */
 	replay->cr3_written = false;
-	replay_report(replay, PT_TRANSFER_INTERRUPT, 0, &at);
+	report_event(replay, PT_TRANSFER_INTERRUPT, 0, &at);
 	replay->cr3_written = cr3_written;
 }
 
@@ -383,7 +322,7 @@ pending_packets_before(struct replay *replay, bool sends)
 	if (!replay->config.watched || replay->ended)
 		return;
 	for (;;) {
-		replay_take(replay);
+		report_take(replay);
 		if (replay->ended)
 			return;
 		clock_move(clock, replay_offset(replay));
@@ -425,7 +364,7 @@ pending_packets_psb(struct replay *replay)
 	/* The counter was at its end before the PSB forced outcomes out. */
 	if (!replay->ended && next.wraps) {
 		clock_hand(&replay->clock, &next);
-		replay_take(replay);
+		report_take(replay);
 		clock_move(&replay->clock, replay_offset(replay));
 		next = *clock_look(
 		    &replay->clock, pending_packets_pending(replay));

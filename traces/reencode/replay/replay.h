@@ -12,6 +12,9 @@
 /* The PSB period: SDM vol. 3, 33.2.8.2 "IA32_RTIT_CTL MSR", PSBFreq. */
 #define REPLAY_PSB_PERIOD(psb_freq) (UINT64_C(2048) << (psb_freq))
 
+/* A set of errata. */
+#define REPLAY_ERRATUM(name) (UINT32_C(1) << PROFILE_ERRATUM_##name)
+
 /* What stands between two parts of the trace that were driven. */
 struct replay_gap {
 	uint64_t from, to; /* offsets in the trace */
@@ -42,13 +45,12 @@ struct replay_result {
 	uint64_t last_toggle;  /* offset of the last of these enables */
 	uint64_t resets;       /* enables with another setting */
 	bool jcc_ip_known, jcc_ip; /* TIP.PGD at a Jcc has an IP */
-	bool skl014;               /* at a direct branch it has none */
 	bool endless;              /* libipt came to a ring of jumps */
-	bool apl11, apl12; /* TIP.PGD behind OVF; FUP behind one outside */
-	bool bdm70; /* a PSB+ before TIP.PGE has a FUP, which nobody said */
+	uint32_t errata; /* that show although nobody said it, REPLAY_ERRATUM() */
 	struct psb_count first; /* the counter where the trace begins */
 	size_t gap_count, gap_room;
 	struct replay_gap *gaps;
+	struct compare_difference difference;
 	/* Zydis or the flow itself contradicts libipt. */
 	const char *wrong;
 	uint64_t wrong_ip, wrong_offset;
@@ -69,18 +71,22 @@ struct replay_choice {
 struct replay_config {
 	const uint8_t *bytes;
 	uint64_t count;
-	bool watched;     /* it has more than transfers */
-	bool doubts;      /* SKD007 or SKD010 shows */
-	bool knows_bdm70; /* the erratum is known to show */
-	struct recover *recover;
+	struct decode_config decode; /* of it for libipt, without .image */
+	struct memory_image *image;
 	struct walk *walk;
-	struct unit_driver *feed;      /* .phase 64: not known */
+	enum compare_form form;
+	uint64_t left_out; /* see compare_begin() */
+	bool watched;      /* it has more than transfers */
+	bool doubts;       /* SKD007 or SKD010 shows */
+	uint32_t errata;   /* known to show, REPLAY_ERRATUM() */
+	struct unit_driver_config driver;
 	struct replay_choice *choices; /* REPLAY_CHOICES, one a sync */
 };
 
 /*
- * Drives the unit through the trace, up to its end or the first difference.
- * -TZ_EIO: no memory.
+ * Drives the unit through the trace, up to its end or the first difference.  RESULT has
+ * one of before or is all 0.  -TZ_EIO: no memory; -TZ_EFORMAT: libipt refuses the image;
+ * -TZ_EUSAGE: as unit_driver_create().
  */
 int replay_run(const struct replay_config *config, struct replay_result *result,
     struct tz_error *err);

@@ -1,5 +1,6 @@
 /*
- * What the files that drive the unit share and nobody else sees.
+ * What the files that drive the unit share and nobody else sees.  A file calls only
+ * files that come before it here.
  */
 #ifndef TOPAZ_TRACES_REENCODE_REPLAY_REPLAY_INTERNAL_H
 #define TOPAZ_TRACES_REENCODE_REPLAY_REPLAY_INTERNAL_H
@@ -12,13 +13,16 @@
 struct replay_doubt {
 	bool open;
 	uint64_t from;    /* the offset before it */
-	unsigned untaken; /* batches since replay_take() */
+	unsigned untaken; /* batches since report_take() */
 };
 
 struct replay {
 	struct replay_config config;
 	struct replay_result *result;
-	struct unit_driver *feed; /* that of .config */
+	struct recover *recover;
+	struct compare compare;
+	struct unit_driver driver;
+	struct unit_driver *feed; /* .driver */
 	struct pt_context at;     /* after the last event */
 	struct code_block *last; /* whose last instruction is not reported yet */
 	bool has_last;
@@ -47,37 +51,50 @@ replay_offset(const struct replay *replay)
 	return compare_offset(replay->feed->compare);
 }
 
+/*
+ * psb_count.c: the state in which a unit must be at PSB number INDEX so that the PSBs
+ * after it come where they do, PERIOD_BYTES being the PSB period.  PHASE is known, or
+ * 64: not known.  ENABLED: the PSB may be that of an enable.
+ */
+struct psb_count psb_count_infer(const struct trace_stats *stats, size_t index,
+    uint64_t period_bytes, uint32_t phase, bool enabled);
+
+/* report.c: takes the setting in force at OFFSET.  TraceEn must be 0. */
+void report_set(struct replay *replay, uint64_t offset);
+
 /* Does Event Trace tell of transfers? */
-bool replay_told(const struct replay *replay);
-
-void replay_begin(struct replay *replay, const struct replay_config *config,
-    struct replay_result *result);
-
-/* Drives what libipt has found. */
-void replay_batch(struct replay *replay, const struct recover_batch *batch);
-
-/* Takes the setting in force at OFFSET.  TraceEn must be 0. */
-void replay_set(struct replay *replay, uint64_t offset);
+bool report_is_told(const struct replay *replay);
 
 /* Hands the unit's output to the comparison. */
-void replay_take(struct replay *replay);
-
-/* The last block's last instruction led to IP: may it, and what was it? */
-void replay_resolve(struct replay *replay, uint64_t ip);
-
-/* Reports a transfer of KIND that has led to AFTER. */
-void replay_report(struct replay *replay, enum pt_transfer_kind kind,
-    uint64_t from, const struct pt_context *after);
-
-/* There is no memory: nothing more can be driven. */
-void replay_fail(struct replay *replay);
-
-/* The flow contradicts itself or the image at IP. */
-void replay_wrong(struct replay *replay, const char *text, uint64_t ip);
+void report_take(struct replay *replay);
 
 /*
- * Tells the unit of all that happened before the transfer that comes next, and
- * when that is.  SENDS: it sends more than outcomes.
+ * Reports TRANSFER, by the last block's last instruction or behind it, to the unit; TELLS:
+ * packets before it may say what it is.
+ */
+void report_transfer(
+    struct replay *replay, struct pt_transfer *transfer, bool tells);
+
+/* The same of a transfer of KIND that has led to AFTER. */
+void report_event(struct replay *replay, enum pt_transfer_kind kind,
+    uint64_t from, const struct pt_context *after);
+
+/*
+ * Puts into TRANSFER, which comes next, what Event Trace and MODE.TSX say of it; returns
+ * the type of its CFE.
+ */
+enum packet_cfe report_read_told(
+    const struct replay *replay, struct pt_transfer *transfer);
+
+/* There is no memory: nothing more can be driven. */
+void report_fail(struct replay *replay);
+
+/* The flow contradicts itself or the image at IP. */
+void report_wrong(struct replay *replay, const char *text, uint64_t ip);
+
+/*
+ * pending_packets.c: tells the unit of all that happened before the transfer that comes
+ * next, and when that is.  SENDS: it sends more than outcomes.
  */
 void pending_packets_before(struct replay *replay, bool sends);
 
@@ -87,23 +104,17 @@ void pending_packets_psb(struct replay *replay);
 /* TSC, TMA and CBR that are not of an enable, while nothing is traced. */
 void pending_packets_frequency(struct replay *replay, uint32_t ratio);
 
-/* Is the packet before END, at which libipt stops, the CFE of a VM entry? */
-bool pending_packets_is_entry(const struct replay *replay, uint64_t end);
+/* flow.c: what the last instruction of BLOCK is to the unit. */
+enum pt_transfer_kind flow_kind(const struct code_block *block);
 
-/*
- * Puts into TRANSFER, which comes next, what Event Trace and MODE.TSX say of it; returns
- * the type of its CFE.
- */
-enum packet_cfe pending_packets_told(
-    const struct replay *replay, struct pt_transfer *transfer);
+/* The last block's last instruction led to IP: may it, and what was it? */
+void flow_resolve(struct replay *replay, uint64_t ip);
 
-/*
- * The state in which a unit must be at PSB number INDEX so that the PSBs after
- * it come where they do, PERIOD_BYTES being the PSB period.  PHASE is known, or
- * 64: not known.  ENABLED: the PSB may be that of an enable.
- */
-struct psb_count psb_count_infer(const struct trace_stats *stats, size_t index,
-    uint64_t period_bytes, uint32_t phase, bool enabled);
+/* The flow goes on with blocks from BLOCK on, up to an item or END; returns where it is. */
+const struct code_blocks_key *flow_blocks(struct replay *replay,
+    const struct code_blocks_key *block, const struct code_blocks_key *end);
+
+/* trace_boundary.c. */
 
 /* What a PSB+ says. */
 struct psb_plus {
@@ -133,9 +144,6 @@ void trace_boundary_take_state(
  */
 bool trace_boundary_stand(
     struct replay *replay, const struct psb_plus *plus, struct pt_context *at);
-
-/* A new stretch at the PSB at OFFSET. */
-void trace_boundary_sync(struct replay *replay, uint64_t offset);
 
 /* A new stretch at OFFSET, where the CPU stands at .at. */
 void trace_boundary_resume(
@@ -174,41 +182,69 @@ void trace_boundary_mode(struct pt_context *at, uint64_t exec);
 /* CR3 and NR, out of the payload of a PIP. */
 void trace_boundary_pip(struct pt_context *at, uint64_t pip);
 
-/* What happens after a TIP.PGD, up to the next TIP.PGE, OVF or the end. */
-void trace_off_span_drive(struct replay *replay);
+/* cut.c: the packets from the output's place on to END that are no PADs. */
+struct cut {
+	uint64_t
+	    end; /* of the last of them; the output's place: there are none */
+	uint64_t kinds;  /* of them, a set */
+	struct pkt last; /* that is no CYC; PAD: none */
+	uint64_t ip, pip;
+};
 
-/* A new stretch behind the OVF that the guide comes to next. */
-void overflow_drive(struct replay *replay);
+struct cut cut_read(const struct replay *replay, uint64_t end);
+
+/*
+ * The last block's last instruction, where nothing that was executed after it is
+ * known: what the trace says of it before END.
+ */
+void cut_last(struct replay *replay, uint64_t end);
 
 /*
  * Of the last event before END only the first packets are there: TNT, which it forced
  * out, CYC, FUP, PIP or MODE.Exec.  LOST: the unit loses the others, else the trace
  * does not go on to them.
  */
-void overflow_cut(struct replay *replay, uint64_t end, bool lost);
+void cut_event(struct replay *replay, uint64_t end, bool lost);
 
-/*
- * The last block's last instruction, where nothing that was executed after it is
- * known: what the trace says of it before END.
- */
-void trace_end_last(struct replay *replay, uint64_t end);
+/* gap.c: leaves out GAP, from which on nothing is known up to the next PSB; sets its .to. */
+void gap_add(struct replay *replay, const struct replay_gap *gap);
 
-/* How the trace ends: by a flush, or cut off while the unit goes on. */
-void trace_end_finish(struct replay *replay);
-
-/* libipt stops, as ITEM says. */
-void trace_end_gap(struct replay *replay, const struct recover_item *item);
-
-/* Leaves out GAP, from which on nothing is known up to the next PSB; sets its .to. */
-void trace_end_add_gap(struct replay *replay, const struct replay_gap *gap);
+/* The gap that is open ends at OFFSET. */
+void gap_close(struct replay *replay, uint64_t offset);
 
 /* Leaves out, for TEXT, what is between FROM and the next PSB. */
-void trace_end_skip(struct replay *replay, uint64_t from, const char *text);
+void gap_skip(struct replay *replay, uint64_t from, const char *text);
+
+/* libipt stops, as ITEM says. */
+void gap_stop(struct replay *replay, const struct recover_item *item);
 
 /* An overflow comes, whose errata may leave it in doubt. */
-void trace_end_doubt(struct replay *replay);
+void gap_doubt(struct replay *replay);
 
 /* Leaves out what is in doubt if something has ended all that may be due to that. */
-void trace_end_forgive(struct replay *replay);
+void gap_forgive(struct replay *replay);
+
+/*
+ * trace_off_span.c: what happens after a TIP.PGD, up to the next TIP.PGE, OVF or the
+ * end.
+ */
+void trace_off_span_drive(struct replay *replay);
+
+/* sync.c: a new stretch at the PSB at OFFSET. */
+void sync_drive(struct replay *replay, uint64_t offset);
+
+/* overflow.c: a new stretch behind the OVF that the guide comes to next. */
+void overflow_drive(struct replay *replay);
+
+/* trace_end.c: how the trace ends: by a flush, or cut off while the unit goes on. */
+void trace_end_finish(struct replay *replay);
+
+/* replay.c: errors as replay_run(). */
+int replay_begin(struct replay *replay, const struct replay_config *config,
+    struct replay_result *result, struct tz_error *err);
+void replay_end(struct replay *replay);
+
+/* Drives what libipt has found. */
+void replay_batch(struct replay *replay, const struct recover_batch *batch);
 
 #endif

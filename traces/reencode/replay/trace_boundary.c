@@ -105,7 +105,7 @@ trace_boundary_peek_pip(struct replay *replay, struct pt_context *after)
 	struct pkt_parser parser = replay->guide;
 	struct pkt packet;
 
-	replay_take(replay);
+	report_take(replay);
 	parser.offset = replay_offset(replay);
 	while (!replay->ended &&
 	    pkt_next_of(&parser, &packet, ends | PKT_BIT(PIP)) &&
@@ -119,7 +119,7 @@ bool
 trace_boundary_guide(
     struct replay *replay, enum pkt_kind kind, uint64_t *offset)
 {
-	const struct trace_stats *stats = replay->feed->stats;
+	const struct trace_stats *stats = replay->feed->config.stats;
 	struct pkt_parser *guide = &replay->guide;
 	struct pkt packet;
 
@@ -177,7 +177,7 @@ trace_boundary_stand(
 void
 trace_boundary_look(struct replay *replay, uint64_t offset)
 {
-	const struct trace_stats *stats = replay->feed->stats;
+	const struct trace_stats *stats = replay->feed->config.stats;
 	size_t behind = trace_stats_psb_index(stats, offset + 1);
 	struct pkt_parser *look = &replay->clock.look;
 
@@ -201,43 +201,13 @@ trace_boundary_resume(
 	clock_start(&replay->clock, offset);
 	resume->cyc_sent = replay->feed->cyc_sent;
 	if (!unit_driver_resume(replay->feed, offset, resume, &replay->vmx))
-		replay_fail(replay);
-}
-
-/* The gap that was open ends here. */
-static void
-trace_boundary_close_gap(struct replay *replay, uint64_t offset)
-{
-	struct replay_result *result = replay->result;
-
-	if (result->gap_count != 0 && !replay->running)
-		result->gaps[result->gap_count - 1].to = offset;
-}
-
-/* The count to be tried at this sync. */
-static uint32_t
-trace_boundary_choose(struct replay *replay, const struct psb_count *count)
-{
-	uint64_t index = replay->result->syncs++;
-	struct replay_choice *choice;
-
-	if (index >= REPLAY_CHOICES)
-		return count->count;
-	choice = &replay->config.choices[index];
-	if (!choice->made)
-		*choice = (struct replay_choice){ .made = true,
-			.first = count->count,
-			.most = count->most,
-			.low = count->count,
-			.high = count->most,
-			.count = count->count };
-	return choice->count;
+		report_fail(replay);
 }
 
 void
 trace_boundary_mind_bdm70(struct replay *replay, struct psb_plus *plus)
 {
-	const uint32_t bdm70 = UINT32_C(1) << PROFILE_ERRATUM_BDM70;
+	const uint32_t bdm70 = REPLAY_ERRATUM(BDM70);
 	const uint64_t timing = PKT_BIT(PAD) | PKT_BIT(CYC) | PKT_BIT(MTC) |
 	    PKT_BIT(CBR);
 	struct pkt_parser parser = replay->guide;
@@ -249,64 +219,9 @@ trace_boundary_mind_bdm70(struct replay *replay, struct psb_plus *plus)
 		replay->feed->profile.errata_on &= ~bdm70;
 		return;
 	}
-	replay->result->bdm70 |= !replay->config.knows_bdm70;
+	replay->result->errata |= bdm70 & ~replay->config.errata;
 	replay->feed->profile.errata_on |= bdm70;
 	plus->has_fup = false;
-}
-
-void
-trace_boundary_sync(struct replay *replay, uint64_t offset)
-{
-	const struct trace_stats *stats = replay->feed->stats;
-	size_t index = trace_stats_psb_index(stats, offset);
-	struct pt_resume resume = { .psb = true };
-	struct pkt psb;
-	struct psb_count count;
-	struct psb_plus plus;
-
-	trace_boundary_close_gap(replay, offset);
-	replay->doubt.open = false;
-	pkt_begin(
-	    &replay->guide, replay->config.bytes, replay->config.count, offset);
-	/*
-	 * In a damaged trace it may lie within what is a packet to trace_stats_read(): what
-	 * libipt finds behind it is not driven.
-	 */
-	if (!pkt_next(&replay->guide, &psb) || psb.kind != PKT_PSB ||
-	    index == stats->psb_count || stats->psb[index].offset != offset) {
-		trace_end_add_gap(replay,
-		    &(struct replay_gap){ .from = offset,
-			.at = offset,
-			.text = "a PSB inside another packet" });
-		return;
-	}
-	replay_set(replay, offset);
-	pkt_begin(&replay->clock.look, replay->config.bytes,
-	    replay->config.count, offset);
-	trace_boundary_read_psb(&replay->guide, &plus);
-	trace_boundary_mind_bdm70(replay, &plus);
-	replay->at.cs_l = true;
-	replay->at.cs_d = false;
-	trace_boundary_take_state(replay, &plus);
-	count = psb_count_infer(stats, index,
-	    REPLAY_PSB_PERIOD(CTL_PSB_FREQ(replay->feed->ctl)),
-	    replay->feed->phase, !plus.has_fup);
-	if (replay->result->syncs == 0)
-		replay->result->first = count;
-	replay->feed->phase = count.phase;
-	resume.count = trace_boundary_choose(replay, &count);
-	resume.since_look = count.since_look;
-	replay->look_base = offset + count.phase - count.since_look;
-	replay->traced = true;
-	if (plus.has_fup)
-		trace_boundary_move(&replay->at, plus.ip);
-	else
-		replay->traced = trace_boundary_stand(
-		    replay, &plus, &replay->at);
-	resume.enable = !plus.has_fup;
-	trace_boundary_resume(replay, offset, &resume);
-	if (!plus.has_fup)
-		trace_off_span_drive(replay);
 }
 
 void
@@ -316,15 +231,12 @@ trace_boundary_peek_cr3(struct replay *replay)
 	    PKT_BIT(OVF) | PKT_BIT(CBR);
 	struct pkt_parser parser = replay->guide;
 	struct pkt packet;
-	bool in_psb = false;
 
 	while (pkt_next_of(&parser, &packet, kinds)) {
-		if (packet.kind == PKT_PIP && in_psb)
+		if (packet.kind == PKT_PIP && parser.in_psb)
 			trace_boundary_pip(&replay->at, packet.value);
 		if (pkt_is(&packet, PKT_BIT(PIP) | PKT_BIT(OVF)) ||
-		    (packet.kind == PKT_CBR && !in_psb))
+		    (packet.kind == PKT_CBR && !parser.in_psb))
 			return;
-		if (packet.kind != PKT_CBR)
-			in_psb = packet.kind == PKT_PSB;
 	}
 }

@@ -19,7 +19,7 @@ trace_off_span_toggle(
 	replay->result->last_toggle = offset;
 	if (unit_driver_is_reset(replay->feed, offset)) {
 		unit_driver_disable(replay->feed, &replay->at);
-		replay_set(replay, offset);
+		report_set(replay, offset);
 	}
 	if (restart) {
 		trace_boundary_take_state(replay, plus);
@@ -34,9 +34,9 @@ trace_off_span_toggle(
 	clock_start(&replay->clock, offset);
 	if (!unit_driver_toggle(
 		replay->feed, offset, restart ? &replay->vmx : NULL, &at))
-		replay_fail(replay);
-	replay->look_base = offset + replay->feed->phase -
-	    (offset + replay->feed->phase) % 64;
+		report_fail(replay);
+	replay->look_base = offset + replay->feed->config.phase -
+	    (offset + replay->feed->config.phase) % 64;
 }
 
 /*
@@ -50,7 +50,7 @@ trace_off_span_comes_anew(const struct replay *replay, uint64_t offset)
 	struct pkt_parser parser = replay->guide;
 	struct pkt packet;
 
-	if ((offset + replay->feed->phase) % INTERLUDE_FLUSH_BYTES != 0)
+	if ((offset + replay->feed->config.phase) % INTERLUDE_FLUSH_BYTES != 0)
 		return false;
 	return !pkt_next_of(&parser, &packet, anew | PKT_BIT(PGE)) ||
 	    packet.kind != PKT_PGE || packet.bits == 3 || packet.bits == 6;
@@ -78,7 +78,7 @@ trace_off_span_come(struct replay *replay, const struct psb_plus *plus)
 		return;
 	(void)trace_boundary_stand(replay, plus, &after);
 	if (after.cpl != replay->at.cpl || after.enclave != replay->at.enclave)
-		replay_report(replay, PT_TRANSFER_FAR, 0, &after);
+		report_event(replay, PT_TRANSFER_FAR, 0, &after);
 }
 
 static void
@@ -115,7 +115,7 @@ trace_off_span_pip(struct replay *replay, uint64_t pip)
 		after.ip = unit_driver_outside(replay->feed);
 	replay->cr3_written = true;
 	pending_packets_before(replay, true);
-	replay_report(replay, PT_TRANSFER_MOV_CR3, 0, &after);
+	report_event(replay, PT_TRANSFER_MOV_CR3, 0, &after);
 }
 
 static void
@@ -129,7 +129,7 @@ trace_off_span_enter(struct replay *replay, uint64_t ip)
 		replay->at = after;
 	} else {
 		pending_packets_before(replay, true);
-		replay_report(replay, PT_TRANSFER_FAR, 0, &after);
+		report_event(replay, PT_TRANSFER_FAR, 0, &after);
 	}
 	replay->traced = replay->entered = true;
 }
@@ -159,13 +159,13 @@ trace_off_span_stop(struct replay *replay, const struct pkt *packet)
 	uint64_t ip;
 
 	pending_packets_before(replay, false);
-	replay_take(replay);
+	report_take(replay);
 	if (replay_offset(replay) > packet->offset ||
 	    !unit_driver_range(replay->feed, FEED_CFG_STOP, &ip))
 		return;
 	after.enclave = false;
 	trace_boundary_move(&after, ip);
-	replay_report(replay, PT_TRANSFER_FAR, 0, &after);
+	report_event(replay, PT_TRANSFER_FAR, 0, &after);
 }
 
 /* Takes the unit's output where there might be no room for much more. */
@@ -173,7 +173,7 @@ static void
 trace_off_span_make_room(struct replay *replay)
 {
 	if (unit_driver_is_filling(replay->feed))
-		replay_take(replay);
+		report_take(replay);
 }
 
 void

@@ -50,7 +50,7 @@ unit_driver_raise_pmi(void *arg)
 static void
 unit_driver_set_cbr(struct unit_driver *feed, uint64_t offset)
 {
-	uint8_t cbr = trace_stats_cbr(feed->stats, offset);
+	uint8_t cbr = trace_stats_cbr(feed->config.stats, offset);
 
 	if (cbr != 0)
 		pt_unit_set_cbr(feed->unit, cbr);
@@ -84,12 +84,18 @@ unit_driver_wrmsr(struct unit_driver *feed, uint32_t index, uint64_t value)
 static bool
 unit_driver_seek(struct unit_driver *feed, uint64_t offset)
 {
-	uint64_t position = (offset + feed->phase) % 64;
+	uint64_t position = (offset + feed->config.phase) % 64;
 
 	feed->taken = position;
 	feed->offset = offset;
 	return unit_driver_wrmsr(feed, MSR_RTIT_OUTPUT_BASE, FEED_TABLE) &&
 	    unit_driver_wrmsr(feed, MSR_RTIT_OUTPUT_MASK_PTRS, position << 32);
+}
+
+bool
+unit_driver_frees_psbs(const struct unit_driver *feed)
+{
+	return feed->compare->form == COMPARE_CANONICAL;
 }
 
 /* The ranges, and how late a PSB may be. */
@@ -98,9 +104,9 @@ unit_driver_write_setting(struct unit_driver *feed)
 {
 	bool good = true;
 
-	if (feed->free_psbs)
+	if (unit_driver_frees_psbs(feed))
 		pt_unit_hold_psb(feed->unit, UINT32_MAX);
-	else if (feed->roomless)
+	else if (feed->config.roomless)
 		pt_unit_hold_psb(feed->unit, FEED_ROOM_BYTES);
 	else
 		pt_unit_hold_psb(feed->unit,
@@ -142,12 +148,12 @@ unit_driver_open(struct unit_driver *feed, uint64_t offset)
 static size_t
 unit_driver_setting_at(const struct unit_driver *feed, uint64_t offset)
 {
-	size_t low = 0, high = feed->setting_count;
+	size_t low = 0, high = feed->config.setting_count;
 
 	while (high - low > 1) {
 		size_t middle = low + (high - low) / 2;
 
-		if (feed->settings[middle].offset <= offset)
+		if (feed->config.settings[middle].offset <= offset)
 			low = middle;
 		else
 			high = middle;
@@ -164,7 +170,7 @@ unit_driver_is_reset(const struct unit_driver *feed, uint64_t offset)
 static void
 unit_driver_choose(struct unit_driver *feed, size_t setting)
 {
-	const struct setting *from = &feed->settings[setting];
+	const struct setting *from = &feed->config.settings[setting];
 
 	feed->setting = setting;
 	feed->filter = from->filter;
@@ -178,19 +184,17 @@ unit_driver_set(struct unit_driver *feed, uint64_t offset)
 }
 
 int
-unit_driver_create(struct unit_driver *feed, const struct profile *profile,
-    const struct setting *settings, size_t count,
-    const struct trace_stats *stats, struct compare *compare,
+unit_driver_create(struct unit_driver *feed,
+    const struct unit_driver_config *config, struct compare *compare,
     struct tz_error *err)
 {
+	size_t count = config->setting_count;
 	bool good = true;
 
 	TZ_ASSERT(count != 0);
-	*feed = (struct unit_driver){ .uarch = *profile->uarch,
-		.profile = *profile,
-		.settings = settings,
-		.setting_count = count,
-		.stats = stats,
+	*feed = (struct unit_driver){ .config = *config,
+		.uarch = *config->profile->uarch,
+		.profile = *config->profile,
 		.compare = compare };
 	feed->profile.uarch = &feed->uarch;
 	/* What sends VMCS packets traces in VMX operation, whatever is compared. */
@@ -209,7 +213,7 @@ unit_driver_create(struct unit_driver *feed, const struct profile *profile,
 	unit_driver_destroy(feed);
 	return tz_error(err, TZ_EUSAGE,
 	    "profile %s: it refuses IA32_RTIT_CTL %#llx or a range",
-	    profile->name, (unsigned long long)feed->ctl);
+	    config->profile->name, (unsigned long long)feed->ctl);
 }
 
 void

@@ -11,24 +11,31 @@
 #include "traces/reencode/input/settings.h"
 #include "traces/reencode/input/trace_stats.h"
 
-struct unit_driver {
-	struct pt_unit *unit; /* of this stretch */
-	struct profile_uarch uarch;
-	struct profile profile; /* with .micro-architecture */
-	/* By rising offset, the first of them 0; and the one in force. */
-	const struct setting *settings;
-	size_t setting_count, setting;
-	struct decode_filter filter; /* its */
+/* How it is set up; all that is pointed to must outlive it. */
+struct unit_driver_config {
+	const struct profile *profile;
+	const struct setting
+	    *settings;        /* by rising offset, the first of them 0 */
+	size_t setting_count; /* one at least */
 	const struct trace_stats *stats;
+	uint32_t
+	    phase; /* output offset minus trace offset, modulo 64; 64: not known */
+	bool roomless; /* PSBs wait for room, as FEED_ROOM_BYTES says */
+};
+
+struct unit_driver {
+	struct unit_driver_config config; /* .phase: of this stretch */
+	struct pt_unit *unit;             /* of this stretch */
+	struct profile_uarch uarch;
+	struct profile profile;      /* with .uarch */
+	size_t setting;              /* index of the one in force */
+	struct decode_filter filter; /* its */
+	uint64_t ctl;                /* its, with TraceEn */
 	struct compare *compare;
-	uint64_t ctl;    /* with TraceEn */
-	uint32_t phase;  /* output offset minus trace offset, modulo 64 */
 	uint64_t offset; /* in the trace, of the unit's next byte */
 	uint64_t taken;  /* ring position up to which output was compared */
 	uint64_t zero; /* trace offset that the unit's byte count 0 stands for */
 	uint8_t *ring;
-	bool free_psbs;     /* PSBs come where the trace has them alone */
-	bool roomless;      /* PSBs wait for room, as FEED_ROOM_BYTES says */
 	struct pt_time now; /* at the next enable or stretch */
 	uint64_t cycles;    /* what the cycle counter reads then */
 	bool cyc_sent;      /* and a CYC has told of that already */
@@ -41,15 +48,14 @@ struct unit_driver_state {
 	bool in_tsx;   /* in a transaction */
 };
 
-/*
- * COUNT settings, one at least, which must outlive the feed.  -TZ_EIO: no memory;
- * -TZ_EUSAGE: the profile refuses CTL or a range.
- */
-int unit_driver_create(struct unit_driver *feed, const struct profile *profile,
-    const struct setting *settings, size_t count,
-    const struct trace_stats *stats, struct compare *compare,
+/* -TZ_EIO: no memory; -TZ_EUSAGE: the profile refuses CTL or a range. */
+int unit_driver_create(struct unit_driver *feed,
+    const struct unit_driver_config *config, struct compare *compare,
     struct tz_error *err);
 void unit_driver_destroy(struct unit_driver *feed);
+
+/* Do PSBs come where the trace has them alone?  They are not compared then. */
+bool unit_driver_frees_psbs(const struct unit_driver *feed);
 
 /* Is another setting in force at OFFSET?  Takes that one, from the next enable on. */
 bool unit_driver_is_reset(const struct unit_driver *feed, uint64_t offset);

@@ -68,7 +68,7 @@ ranges_read(struct spots *spots, const struct search *search)
 	struct pkt_parser parser;
 	struct pkt packet;
 
-	pkt_begin_psb(&parser, search->bytes, search->count, 0);
+	pkt_begin_psb(&parser, search->replay.bytes, search->replay.count, 0);
 	while (pkt_next_good(&parser, &packet))
 		if (!ranges_add(spots, &packet))
 			return false;

@@ -6,20 +6,15 @@
 
 #include "emu/base/rtit.h"
 
-#include <stdarg.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Outcomes of a full short TNT. */
 #define SEARCH_TNT_SHORT 6
 
-#define SEARCH_DOUBTS                       \
- ((UINT32_C(1) << PROFILE_ERRATUM_SKD007) | \
-     (UINT32_C(1) << PROFILE_ERRATUM_SKD010))
-#define SEARCH_BDM70 (UINT32_C(1) << PROFILE_ERRATUM_BDM70)
-
 /* Offsets modulo 64 bytes, the line in which the counter is looked at. */
-#define SEARCH_PHASES 64
+#define SEARCH_PHASES     64
+#define SEARCH_PHASE_STEP 8
 /* So many counts are tried one by one, not nearer to each other. */
 #define SEARCH_COUNT_STEPS      64
 #define SEARCH_COUNT_STEP_LEAST 64
@@ -28,124 +23,41 @@
 #define SEARCH_NEAR_BYTES (UINT64_C(32) << 10)
 /* One step of PSBFreq in IA32_RTIT_CTL. */
 #define SEARCH_PSB_STEP TZ_BIT(24)
-/* So often another setting may begin. */
-#define SEARCH_FLIPS 8
 
-void
-search_say(struct search *search, const char *format, ...)
+/* What is in force from each offset on. */
+static void
+search_settings(struct search *search)
 {
-	struct reencode_result *result = search->result;
-	va_list args;
+	const struct search_way *way = &search->way;
+	size_t inferred = search->options->ctl_given ? 1 : way->settings.count;
 
-	if (result->line_count == REENCODE_LINES)
-		return;
-	va_start(args, format);
-	vsnprintf(result->line[result->line_count++], REENCODE_LINE_BYTES,
-	    format, args);
-	va_end(args);
-}
+	for (size_t i = 0; i < inferred; i++) {
+		struct setting *setting = &way->settings.setting[i];
 
-uint64_t
-search_reach(const struct search *search)
-{
-	const struct reencode_result *result = search->result;
-
-	if (result->difference.found)
-		return result->difference.offset;
-	return result->replay.wrong != NULL ? result->replay.wrong_offset
-					    : UINT64_MAX;
-}
-
-/* Is the first difference that a PSB came too early or too late? */
-static bool
-search_psb_differs(const struct search *search)
-{
-	const struct compare_difference *difference =
-	    &search->result->difference;
-
-	return difference->found &&
-	    difference->theirs_psb != difference->ours_psb;
-}
-
-/* May SKD007 or SKD010 have misled libipt? */
-static bool
-search_doubts(const struct search *search)
-{
-	const struct reencode_options *options = search->options;
-	uint32_t errata = options->errata_given ? options->errata
-						: options->profile->errata;
-
-	return search->result->stats.packets[PKT_OVF] != 0 &&
-	    (errata & SEARCH_DOUBTS) != 0;
-}
-
-static int
-search_drive(struct search *search, struct unit_driver *feed)
-{
-	const struct reencode_options *options = search->options;
-	struct replay_result *result = &search->result->replay;
-	struct decode_config decode = { .bytes = search->decoded,
-		.count = (size_t)search->count,
-		.signature = options->signature,
-		/* A trace in which it does not show has nothing like it. */
-		.errata = options->errata | SEARCH_BDM70,
-		.filter = &search->result->filter,
-		.image = memory_image_image(search->image, search->err) };
-	struct replay_config replay = { .bytes = search->bytes,
-		.count = search->count,
-		.watched = search->watched,
-		.doubts = search_doubts(search),
-		.knows_bdm70 = (options->errata & SEARCH_BDM70) != 0,
-		.walk = search->walk,
-		.feed = feed,
-		.choices = search->choices };
-	int error;
-
-	if (decode.image == NULL)
-		return -TZ_EFORMAT;
-	replay.recover = recover_create(&decode);
-	if (replay.recover == NULL)
-		return tz_error(search->err, TZ_EIO, "libipt: out of memory");
-	replay_result_free(result);
-	error = replay_run(&replay, result, search->err);
-	recover_destroy(replay.recover);
-	return error;
+		setting->ctl = (way->ctl & ~setting->off) ^ setting->flip;
+		setting->filter = search->result->filter;
+	}
 }
 
 /* Makes the trace again, in one way. */
 static void
 search_once(struct search *search)
 {
+	const struct search_way *way = &search->way;
+	struct unit_driver_config *driver = &search->replay.driver;
 	struct reencode_result *result = search->result;
-	struct compare compare;
-	struct unit_driver feed;
 
 	/* A ring takes as long as millions of instructions: not once a choice. */
-	if (search->error != 0 || search->endless)
+	if (search->error != 0 || result->replay.endless)
 		return;
-	compare_begin(&compare, search->options->form, search->bytes,
-	    search->count, search->left_out);
-	for (size_t i = 0; i < (search->inferred ? search->setting_count : 1);
-	     i++) {
-		struct setting *setting = &search->settings[i];
-
-		setting->ctl = (search->ctl & ~setting->off) ^ setting->flip;
-		setting->filter = result->filter;
-	}
-	search->error = unit_driver_create(&feed, &search->profile,
-	    search->settings, search->setting_count, &result->stats, &compare,
-	    search->err);
-	if (search->error == 0) {
-		feed.phase = search->phase;
-		feed.roomless = search->roomless;
-		feed.free_psbs = search->options->form == COMPARE_CANONICAL;
-		search->error = search_drive(search, &feed);
-		unit_driver_destroy(&feed);
-	}
-	result->difference = compare.difference;
-	result->ctl = search->ctl;
-	search->endless = result->replay.endless;
-	compare_end(&compare);
+	search_settings(search);
+	driver->settings = way->settings.setting;
+	driver->setting_count = way->settings.count;
+	driver->phase = way->phase;
+	driver->roomless = way->roomless;
+	result->ctl = way->ctl;
+	search->error = replay_run(
+	    &search->replay, &result->replay, search->err);
 }
 
 /* Takes another count where a PSB came too early or too late.  False: none. */
@@ -155,10 +67,10 @@ search_choose(struct search *search)
 	uint64_t index = search->result->replay.syncs - 1;
 	struct replay_choice *choice;
 
-	if (!search_psb_differs(search) || index >= REPLAY_CHOICES)
+	if (!result_psb_differs(search->result) || index >= REPLAY_CHOICES)
 		return false;
 	choice = &search->choices[index];
-	if (search->result->difference.theirs_psb)
+	if (search->result->replay.difference.theirs_psb)
 		choice->low = choice->count + 1;
 	else if (choice->count == 0)
 		return false;
@@ -184,10 +96,10 @@ static bool
 search_may_widen(const struct search *search)
 {
 	const struct trace_stats *stats = &search->result->stats;
-	uint64_t reach = search_reach(search);
+	uint64_t reach = result_reach(search->result);
 	size_t psbs = trace_stats_psb_index(stats, reach);
 
-	return search_psb_differs(search) &&
+	return result_psb_differs(search->result) &&
 	    search->result->replay.syncs - 1 < REPLAY_CHOICES &&
 	    reach - (psbs != 0 ? stats->psb[psbs - 1].offset : 0) <
 	    SEARCH_NEAR_BYTES;
@@ -203,9 +115,9 @@ search_count(struct search *search, uint64_t index, struct replay_choice choice)
 	    (REPLAY_CHOICES - index) * sizeof(*search->choices));
 	search->choices[index] = choice;
 	search_halves(search);
-	reach = search_reach(search);
-	if (reach > search->count)
-		reach = search->count;
+	reach = result_reach(search->result);
+	if (reach > search->replay.count)
+		reach = search->replay.count;
 	search->widen_left -= reach < search->widen_left ? reach
 							 : search->widen_left;
 }
@@ -218,7 +130,7 @@ static void
 search_widen(struct search *search)
 {
 	uint64_t index = search->result->replay.syncs - 1;
-	uint64_t far = search_reach(search);
+	uint64_t far = result_reach(search->result);
 	struct replay_choice best = search->choices[index], choice = best;
 	uint32_t first = best.first, most = best.most;
 	uint32_t step = (most - first) / SEARCH_COUNT_STEPS;
@@ -231,11 +143,11 @@ search_widen(struct search *search)
 		choice.low = count - first < step ? first : count - step;
 		choice.high = most - count < step ? most : count + step;
 		search_count(search, index, choice);
-		if (search_reach(search) <= far)
+		if (result_reach(search->result) <= far)
 			continue;
-		far = search_reach(search);
+		far = result_reach(search->result);
 		best = search->choices[index];
-		if (far == UINT64_MAX || !search_psb_differs(search))
+		if (far == UINT64_MAX || !result_psb_differs(search->result))
 			return;
 	}
 	best.low = best.high = best.count;
@@ -250,190 +162,192 @@ search_counts(struct search *search)
 	search_halves(search);
 	for (unsigned n = 0; n < SEARCH_WIDENED && search_may_widen(search);
 	     n++) {
-		uint64_t reach = search_reach(search);
+		uint64_t reach = result_reach(search->result);
 
 		search_widen(search);
-		if (search_reach(search) <= reach)
+		if (result_reach(search->result) <= reach)
 			break;
 	}
+	/* Given or found. */
+	search->way.phase = search->result->replay.first.phase;
 }
+
+/*
+ * The N-th way to fill in one thing that the packets leave open; from 1 on where the
+ * trace cannot be made in the best of those before.  False: there is none.
+ */
 
 /*
  * Where the trace begins in the middle, the offset of its output modulo 64 may
  * only show when PSBs come after a later enable.
  */
-static void
-search_phases(struct search *search)
+static bool
+search_phase(struct search *search, unsigned n)
 {
-	uint32_t best_phase, first;
-	uint64_t best;
+	const struct reencode_result *result = search->result;
+	uint32_t next = (search->way.phase + SEARCH_PHASE_STEP) % SEARCH_PHASES;
 
-	search->phase = SEARCH_PHASES;
-	search_counts(search);
-	if (!search_psb_differs(search) && !search->result->difference.pad)
-		return;
-	best = search_reach(search);
-	best_phase = first = search->result->replay.first.phase;
-	for (uint32_t step = 8; step < SEARCH_PHASES; step += 8) {
-		uint64_t reach;
-
-		search->phase = (first + step) % SEARCH_PHASES;
-		search_counts(search);
-		reach = search_reach(search);
-		if (reach == UINT64_MAX)
-			return;
-		if (reach > best) {
-			best = reach;
-			best_phase = search->phase;
-		}
-	}
-	search->phase = best_phase;
-	search_counts(search);
+	search->way.phase = n == 0 ? SEARCH_PHASES : next;
+	return n == 0 ||
+	    (n < SEARCH_PHASES / SEARCH_PHASE_STEP &&
+		(n != 1 || result_psb_differs(result) ||
+		    result->replay.difference.pad));
 }
 
 /* Where packets were lost, a PSB may have waited for room, too. */
-static void
-search_room(struct search *search)
+static bool
+search_room(struct search *search, unsigned n)
 {
-	search->roomless = false;
-	search_phases(search);
-	if (!search_psb_differs(search) ||
-	    !search->result->difference.ours_psb ||
-	    search->result->stats.packets[PKT_OVF] == 0)
-		return;
-	search->roomless = true;
-	search_phases(search);
+	const struct reencode_result *result = search->result;
+
+	search->way.roomless = n != 0;
+	return n == 0 ||
+	    (n == 1 && result_psb_differs(result) &&
+		result->replay.difference.ours_psb &&
+		result->stats.packets[PKT_OVF] != 0);
 }
 
 /* Where TNTs may be long, TIPs may wait for them or not: not always as the profile's. */
-static void
-search_deferred(struct search *search)
+static bool
+search_deferred(struct search *search, unsigned n)
 {
 	bool defers = search->options->profile->uarch->deferred_tip;
-	uint64_t reach;
 
-	search->uarch.deferred_tip = defers;
-	search_room(search);
-	reach = search_reach(search);
-	if (reach == UINT64_MAX ||
-	    (!defers && search->uarch.tnt_bits == SEARCH_TNT_SHORT))
-		return;
-	search->uarch.deferred_tip = !defers;
-	search_room(search);
-	if (search_reach(search) <= reach) {
-		search->uarch.deferred_tip = defers;
-		search_room(search);
-	}
+	search->way.uarch.deferred_tip = defers != (n != 0);
+	return n == 0 ||
+	    (n == 1 &&
+		(defers || search->way.uarch.tnt_bits != SEARCH_TNT_SHORT));
 }
 
 /*
  * With CTL given, as it says; else DisRETC is what the packets do not show: first
  * without RET compression, then with it if that leads nowhere.
  */
-static void
-search_compressed(struct search *search)
+static bool
+search_compressed(struct search *search, unsigned n)
 {
-	uint64_t reach;
-
-	search_deferred(search);
-	reach = search_reach(search);
-	if (search->options->ctl_given || reach == UINT64_MAX)
-		return;
-	search->ctl ^= CTL_DIS_RETC;
-	search_deferred(search);
-	if (search_reach(search) <= reach) {
-		search->ctl ^= CTL_DIS_RETC;
-		search_deferred(search);
-	}
+	search->way.ctl ^= n != 0 ? CTL_DIS_RETC : 0;
+	return n == 0 || (n == 1 && !search->options->ctl_given);
 }
 
 /*
- * One of these ways with each PSB period that may be, from the longest on.  A PSB that
- * is due when TraceEn falls is lost, so that the longest way from PSB to PSB may be more
- * than the period: where one comes earlier, the period is shorter.
+ * Each PSB period that may be, from the longest on.  A PSB that is due when TraceEn falls
+ * is lost, so that the longest way from PSB to PSB may be more than the period: where one
+ * comes earlier, the period is shorter.
  */
-static void
-search_periods(struct search *search, void (*run)(struct search *search))
+static bool
+search_period(struct search *search, unsigned n)
 {
-	run(search);
-	while (!search->options->ctl_given && CTL_PSB_FREQ(search->ctl) != 0 &&
-	    search_psb_differs(search) &&
-	    search->result->difference.theirs_psb) {
-		uint64_t reach = search_reach(search), ctl = search->ctl;
-
-		search->ctl -= SEARCH_PSB_STEP;
-		run(search);
-		if (search_reach(search) > reach)
-			continue;
-		search->ctl = ctl;
-		run(search);
-		return;
-	}
+	if (n == 0)
+		return true;
+	if (search->options->ctl_given || CTL_PSB_FREQ(search->way.ctl) == 0 ||
+	    !result_psb_differs(search->result) ||
+	    !search->result->replay.difference.theirs_psb)
+		return false;
+	search->way.ctl -= SEARCH_PSB_STEP;
+	return true;
 }
 
-/* The same with another CTL behind some enables, if they show one. */
-static void
-search_settings(struct search *search)
+/* Another CTL behind some enables, if they show one. */
+static bool
+search_changes(struct search *search, unsigned n)
 {
-	uint64_t reach = search_reach(search), ctl = search->ctl;
-
-	if (search->error == 0 && reach != UINT64_MAX)
-		search->error = ctl_changes_find(search);
-	if (!search->inferred)
-		return;
-	search_periods(search, search_compressed);
-	if (search_reach(search) > reach)
-		return;
-	search->ctl = ctl;
-	search->setting_count = 1;
-	search->settings->off = 0;
-	search_periods(search, search_compressed);
+	return n == 0 ||
+	    (n == 1 && !search->options->ctl_given &&
+		setup_take(search, ctl_changes_find(search)) &&
+		search->way.settings.count > 1);
 }
+
+/* Another DisRETC from the enable before the first difference on, and so on from there. */
+static bool
+search_flip(struct search *search, unsigned n)
+{
+	uint64_t offset = search->result->replay.last_toggle;
+
+	return n == 0 ||
+	    (n <= SEARCH_FLIPS && !search->options->ctl_given && offset != 0 &&
+		setup_take(search,
+		    ctl_changes_flip(
+			&search->way.settings, offset, CTL_DIS_RETC)));
+}
+
+/* What packets leave open; what is filled in first is filled in anew for all behind it. */
+static const struct search_row {
+	bool (*fill)(struct search *search, unsigned n);
+	bool psbs; /* only PSBs show it */
+	bool all;  /* those behind one that is no better are tried, too */
+	bool ties; /* so is taken what is as good as those before */
+	bool late; /* from 1 on the rows before are filled in that PSBs show */
+} search_rows[] = {
+	{ .fill = search_phase, .psbs = true, .all = true },
+	{ .fill = search_room, .ties = true },
+	{ .fill = search_deferred },
+	{ .fill = search_compressed },
+	{ .fill = search_period, .psbs = true },
+	{ .fill = search_changes },
+	{ .fill = search_flip, .late = true },
+};
 
 /*
- * Tries whether DisRETC changes at the enable before the first difference, and so on
- * from there; a few times.
+ * Fills in what the first COUNT rows leave open, or those of them that PSBS alone show, as
+ * well as can be: a way is better if more of the trace is equal.
  */
 static void
-search_flip(struct search *search)
+search_fill(struct search *search, unsigned count, bool psbs)
 {
-	for (unsigned n = 0; search->error == 0 && n < SEARCH_FLIPS; n++) {
-		uint64_t reach = search_reach(search);
-		uint64_t offset = search->result->replay.last_toggle;
+	struct search_way best = search->way;
+	const struct search_row *row;
+	bool is_best = true;
+	uint64_t far = 0;
 
-		if (reach == UINT64_MAX || offset == 0)
+	while (psbs && count != 0 && !search_rows[count - 1].psbs)
+		count--;
+	if (count == 0) {
+		search_counts(search);
+		return;
+	}
+	row = &search_rows[count - 1];
+	for (unsigned n = 0; far != UINT64_MAX && row->fill(search, n); n++) {
+		uint64_t reach;
+
+		psbs |= n != 0 && row->late;
+		search_fill(search, count - 1, psbs);
+		reach = result_reach(search->result);
+		is_best = n == 0 || reach > far || row->ties;
+		if (is_best) {
+			best = search->way;
+			far = reach;
+		} else if (!row->all) {
 			break;
-		search->inferred = true;
-		if (!ctl_changes_flip(search, offset, CTL_DIS_RETC)) {
-			search->error = tz_error(
-			    search->err, TZ_EIO, "settings: out of memory");
-			return;
 		}
-		search_periods(search, search_phases);
-		if (search_reach(search) > reach)
-			continue;
-		ctl_changes_unflip(search, offset, CTL_DIS_RETC);
-		search_periods(search, search_phases);
-		return;
 	}
+	search->way = best;
+	if (!is_best)
+		search_fill(search, count - 1, psbs);
 }
 
 void
 search_run(struct search *search)
 {
+	size_t changes;
 	bool never;
 
-	search_periods(search, search_compressed);
+	search_fill(search, TZ_ARRAY_LEN(search_rows), false);
+	changes = search->way.settings.count - 1;
+	never = (search->way.ctl & CTL_DIS_RETC) != 0;
 	if (search->options->ctl_given)
 		return;
-	search_settings(search);
 	search->result->one_ctl = true;
-	search_flip(search);
-	if (search->setting_count > 1)
-		search_say(search,
-		    "IA32_RTIT_CTL is another behind %zu enables",
-		    search->setting_count - 1);
-	never = (search->ctl & CTL_DIS_RETC) != 0;
-	search_say(search, "DisRETC %d: RETs are %s", never,
+	if (changes != 0)
+		result_say(search->result,
+		    "IA32_RTIT_CTL is another behind %zu enables", changes);
+	result_say(search->result, "DisRETC %d: RETs are %s", never,
 	    never ? "never compressed" : "compressed");
+}
+
+void
+search_free(struct search *search)
+{
+	while (search->list_count != 0)
+		free(search->lists[--search->list_count]);
 }

@@ -12,6 +12,8 @@
 #define SETUP_FREQ(n)   ((uint64_t)(n) << 14)
 #define SETUP_THRESH(n) ((uint64_t)(n) << 19)
 
+#define SETUP_DOUBTS    (REPLAY_ERRATUM(SKD007) | REPLAY_ERRATUM(SKD010))
+
 /* A PSB comes so late behind the look at the counter, at most. */
 #define SETUP_LATE_BYTES 64
 #define SETUP_PSB_FREQS  16
@@ -145,7 +147,7 @@ setup_uarch(struct search *search)
 {
 	const struct trace_stats *stats = &search->result->stats;
 	uint64_t cyc_max = stats->clock.cyc_max;
-	struct profile_uarch *uarch = &search->uarch;
+	struct profile_uarch *uarch = &search->way.uarch;
 
 	if (!search->options->errata_given && stats->long_tnts != 0)
 		uarch->tnt_bits = SETUP_TNT_LONG;
@@ -156,32 +158,46 @@ setup_uarch(struct search *search)
 	while (uarch->cyc_bits < SETUP_CYC_BITS &&
 	    cyc_max >= TZ_BIT(uarch->cyc_bits))
 		uarch->cyc_bits++;
-	search_say(
-	    search, "the cycle counter has %u bits or more", uarch->cyc_bits);
+	result_say(search->result, "the cycle counter has %u bits or more",
+	    uarch->cyc_bits);
 }
 
 /* Leaves out what the profile has not. */
 static void
 setup_lack(struct search *search)
 {
+	struct setting_list *list = &search->way.settings;
+
 	for (size_t i = 0; i < TZ_ARRAY_LEN(setup_rows); i++) {
 		const struct setup_row *row = &setup_rows[i];
-		uint64_t taken = search->ctl & row->all;
+		uint64_t taken = search->way.ctl & row->all;
 
 		if ((search->profile.pt_ebx & row->ebx) != 0)
 			continue;
-		search->ctl &= ~row->all;
-		for (size_t n = 1; n < search->setting_count; n++) {
-			taken |= search->settings[n].ctl & row->all;
-			search->settings[n].ctl &= ~row->all;
+		search->way.ctl &= ~row->all;
+		for (size_t n = 1; n < list->count; n++) {
+			taken |= list->setting[n].ctl & row->all;
+			list->setting[n].ctl &= ~row->all;
 		}
 		if (taken == 0)
 			continue;
-		search->left_out |= row->kinds;
-		search_say(search,
+		search->replay.left_out |= row->kinds;
+		result_say(search->result,
 		    "%s packets, which profile %s has not, are left out",
 		    row->text, search->profile.name);
 	}
+}
+
+/* May SKD007 or SKD010 have misled libipt? */
+static bool
+setup_doubts(const struct search *search)
+{
+	const struct reencode_options *options = search->options;
+	uint32_t errata = options->errata_given ? options->errata
+						: options->profile->errata;
+
+	return search->result->stats.packets[PKT_OVF] != 0 &&
+	    (errata & SETUP_DOUBTS) != 0;
 }
 
 /* Is there more than transfers? */
@@ -192,32 +208,41 @@ setup_is_watched(const struct search *search)
 	const uint64_t kinds = PKT_BIT(PTW) | PKT_BIT(EXSTOP) | PKT_BIT(MWAIT) |
 	    PKT_BIT(PWRE) | PKT_BIT(PWRX) | PKT_BIT(CFE) | PKT_BIT(EVD) |
 	    PKT_BIT(BBP) | PKT_BIT(MNT);
-	uint64_t ctl = search->ctl;
+	uint64_t ctl = search->way.ctl;
 
-	for (size_t i = 1; i < search->setting_count; i++)
-		ctl |= search->settings[i].ctl;
+	for (size_t i = 1; i < search->way.settings.count; i++)
+		ctl |= search->way.settings.setting[i].ctl;
 	return (ctl & CTL_TIMING) != 0 || (setup_kinds(stats) & kinds) != 0 ||
 	    stats->tsx + stats->cbrs + stats->flagged != 0;
 }
 
-/* Makes room for the first setting and takes over the others. */
-static bool
-setup_settings(struct search *search)
+bool
+setup_take(struct search *search, struct setting_list list)
 {
-	const struct reencode_options *options = search->options;
-	size_t count = options->setting_count;
-
-	search->setting_count = count != 0 ? count : 1;
-	search->settings = calloc(
-	    search->setting_count, sizeof(*search->settings));
-	if (search->settings == NULL)
+	if (list.setting == NULL) {
+		search->error = tz_error(
+		    search->err, TZ_EIO, "settings: out of memory");
 		return false;
-	for (size_t i = 1; i < count; i++) {
-		search->settings[i] = options->settings[i];
-		search->settings[i].ctl = setup_usable(
-		    options->settings[i].ctl);
 	}
+	TZ_ASSERT(search->list_count < SEARCH_LISTS);
+	search->lists[search->list_count++] = list.setting;
+	search->way.settings = list;
 	return true;
+}
+
+/* Makes room for the first setting and takes over the others. */
+static struct setting_list
+setup_settings(const struct reencode_options *options)
+{
+	size_t count = options->setting_count;
+	struct setting_list list = { .count = count != 0 ? count : 1 };
+
+	list.setting = calloc(list.count, sizeof(*list.setting));
+	for (size_t i = 1; list.setting != NULL && i < count; i++) {
+		list.setting[i] = options->settings[i];
+		list.setting[i].ctl = setup_usable(options->settings[i].ctl);
+	}
+	return list;
 }
 
 static void
@@ -228,7 +253,7 @@ setup_ranges(struct search *search)
 	search->error = ranges_infer(search);
 	for (unsigned n = 0; search->error == 0 && n < 4; n++)
 		if (CTL_ADDR_CFG(filter->config << 32, n) != 0)
-			search_say(search,
+			result_say(search->result,
 			    "range %" PRIx64 "-%" PRIx64
 			    ", as wide as it may be",
 			    filter->a[n], filter->b[n]);
@@ -240,22 +265,24 @@ setup_run(struct search *search)
 	const struct reencode_options *options = search->options;
 	struct reencode_result *result = search->result;
 
-	search->ctl = options->ctl_given ? options->ctl : setup_infer(search);
+	search->way.ctl = options->ctl_given ? options->ctl
+					     : setup_infer(search);
 	setup_uarch(search);
 	if (!options->ctl_given)
-		search_say(search,
+		result_say(search->result,
 		    "IA32_RTIT_CTL %#" PRIx64
 		    " out of the packets; longest way from PSB to PSB %" PRIu64
 		    " bytes",
-		    search->ctl | CTL_TRACE_EN, result->stats.gap_max);
-	search->ctl = setup_usable(search->ctl);
-	if (!setup_settings(search)) {
-		search->error = tz_error(
-		    search->err, TZ_EIO, "settings: out of memory");
+		    search->way.ctl | CTL_TRACE_EN, result->stats.gap_max);
+	search->way.ctl = setup_usable(search->way.ctl);
+	if (!setup_take(search, setup_settings(options)))
 		return;
-	}
 	setup_lack(search);
-	search->watched = setup_is_watched(search);
+	search->replay.watched = setup_is_watched(search);
+	search->replay.doubts = setup_doubts(search);
+	search->replay.errata = options->errata;
+	/* A trace in which it does not show has nothing like it. */
+	search->replay.decode.errata = options->errata | REPLAY_ERRATUM(BDM70);
 	if (options->filter_given)
 		result->filter = options->filter;
 	else if (result->stats.pgd_ips != 0)

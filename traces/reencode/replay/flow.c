@@ -1,0 +1,303 @@
+/*
+ * The recovered flow, block by block: each is an outcome of the last instruction of the
+ * one before.
+ */
+#include "traces/reencode/replay/replay_internal.h"
+
+enum pt_transfer_kind
+flow_kind(const struct code_block *block)
+{
+	static const enum pt_transfer_kind kinds[] = {
+		[WALK_PLAIN] = PT_TRANSFER_FAR,
+		[WALK_COND] = PT_TRANSFER_COND,
+		[WALK_JUMP] = PT_TRANSFER_JMP_DIRECT,
+		[WALK_CALL] = PT_TRANSFER_CALL_DIRECT,
+		[WALK_JUMP_INDIRECT] = PT_TRANSFER_JMP_INDIRECT,
+		[WALK_CALL_INDIRECT] = PT_TRANSFER_CALL_INDIRECT,
+		[WALK_RET] = PT_TRANSFER_RET,
+		[WALK_FAR] = PT_TRANSFER_FAR,
+		[WALK_MOV_CR3] = PT_TRANSFER_MOV_CR3,
+	};
+
+	return kinds[code_blocks_kind(block)];
+}
+
+/* Reports the last block's last instruction, which led to IP. */
+static void
+flow_slow(struct replay *replay, uint64_t ip, bool taken)
+{
+	bool is_far = code_blocks_kind(replay->last) == WALK_FAR;
+	struct pt_transfer transfer = { .kind = flow_kind(replay->last),
+		.taken = taken,
+		.after = replay->at };
+
+	if (is_far)
+		trace_boundary_move(&transfer.after, ip);
+	transfer.after.ip = ip;
+	report_transfer(replay, &transfer, is_far && report_is_told(replay));
+}
+
+/* The same of a conditional branch where the unit is steady. */
+static inline void
+flow_cond(struct replay *replay, bool taken)
+{
+	struct pt_unit *unit = replay->feed->unit;
+
+	if (pt_unit_fast(unit)->timed)
+		pt_unit_steady_cond(unit, taken);
+	else
+		pt_unit_fast_cond(unit, taken);
+}
+
+/* The same of a near RET to IP. */
+static inline void
+flow_ret(struct replay *replay, uint64_t ip)
+{
+	struct pt_unit *unit = replay->feed->unit;
+
+	if (pt_unit_fast(unit)->timed)
+		pt_unit_steady_ret(unit, ip);
+	else
+		pt_unit_fast_ret(unit, ip);
+}
+
+/* A conditional branch to the next instruction: only the trace can tell. */
+static bool
+flow_outcome(struct replay *replay)
+{
+	report_take(replay);
+	return compare_outcome(replay->feed->compare,
+		   pt_unit_tnt_pending(replay->feed->unit)) == 1;
+}
+
+/*
+ * Tells of what comes before the packets of the last block's last instruction, which
+ * led to IP.  Not where the outcomes that the trace has next are not all there yet:
+ * nothing comes before them.
+ */
+static void
+flow_before(struct replay *replay, uint64_t ip)
+{
+	enum code_blocks_kind kind = code_blocks_kind(replay->last);
+	uint64_t compressed;
+	bool sends = kind == WALK_JUMP_INDIRECT || kind == WALK_CALL_INDIRECT ||
+	    kind == WALK_FAR;
+
+	if (kind == WALK_RET)
+		sends = !pt_fast_ret_target(
+			    pt_unit_fast(replay->feed->unit), &compressed) ||
+		    compressed != ip;
+	if (sends || replay->quiet == 0)
+		pending_packets_before(replay, sends);
+	if (replay->quiet != 0 && (kind == WALK_COND || kind == WALK_RET))
+		replay->quiet--;
+}
+
+/* May the unit be told of a transfer to IP inline? */
+static inline bool
+flow_steady(const struct replay *replay, uint64_t ip)
+{
+	const struct pt_fast *fast = pt_unit_fast(replay->feed->unit);
+
+	return fast->steady && !replay->cr3_written && ip >= fast->low &&
+	    ip <= fast->high;
+}
+
+/* A conditional branch, the last block's last instruction, led to IP; false: it cannot. */
+static inline __attribute__((always_inline)) bool
+flow_lead_cond(struct replay *replay, uint64_t ip)
+{
+	const struct code_block *last = replay->last;
+	/* No branch on the outcome: the host could not foresee it. */
+	bool taken = ip == code_blocks_target(last);
+
+	if (!(taken | (ip == code_blocks_nlip(last))))
+		return false;
+	if (last->distance == 0)
+		taken = flow_outcome(replay);
+	if (flow_steady(replay, ip)) {
+		replay->at.ip = ip;
+		flow_cond(replay, taken);
+	} else {
+		flow_slow(replay, ip, taken);
+	}
+	return true;
+}
+
+/* The last block's last instruction, whatever it is, led to IP; false: it cannot. */
+static inline __attribute__((always_inline)) bool
+flow_lead(struct replay *replay, uint64_t ip)
+{
+	const struct code_block *last = replay->last;
+	struct pt_unit *unit = replay->feed->unit;
+	enum code_blocks_kind kind = code_blocks_kind(last);
+	bool steady;
+
+	/* Most are. */
+	if (kind == WALK_COND)
+		return flow_lead_cond(replay, ip);
+	steady = flow_steady(replay, ip);
+	switch (kind) {
+	case WALK_JUMP:
+	case WALK_CALL:
+		if (ip != code_blocks_target(last))
+			return false;
+		if (!steady)
+			break;
+		replay->at.ip = ip;
+		if (kind == WALK_CALL && ip != code_blocks_nlip(last))
+			pt_unit_fast_call(unit, code_blocks_nlip(last));
+		return true;
+	case WALK_PLAIN:
+	case WALK_MOV_CR3:
+		replay->at.ip = ip;
+		/* A string instruction may be interrupted: it begins anew. */
+		return ip == code_blocks_nlip(last) ||
+		    ip == code_blocks_end(&last->key);
+	case WALK_JUMP_INDIRECT:
+	case WALK_CALL_INDIRECT:
+		if (!steady)
+			break;
+		replay->at.ip = ip;
+		if (kind == WALK_CALL_INDIRECT)
+			pt_unit_fast_call(unit, code_blocks_nlip(last));
+		pt_unit_steady_tip(unit, ip);
+		return true;
+	case WALK_RET:
+		if (!steady)
+			break;
+		replay->at.ip = ip;
+		flow_ret(replay, ip);
+		return true;
+	case WALK_COND: /* above */
+	case WALK_FAR:
+		break;
+	}
+	flow_slow(replay, ip, true);
+	return true;
+}
+
+/* flow_resolve(), where most of the flow comes from. */
+static inline __attribute__((always_inline)) void
+flow_follow(struct replay *replay, uint64_t ip)
+{
+	if (!replay->has_last) {
+		if (replay->at.ip != ip)
+			report_wrong(replay,
+			    "the flow goes on where it did not stand", ip);
+		return;
+	}
+	replay->has_last = false;
+	if (replay->config.watched)
+		flow_before(replay, ip);
+	if (!flow_lead(replay, ip))
+		report_wrong(
+		    replay, "the instruction before does not lead there", ip);
+}
+
+void
+flow_resolve(struct replay *replay, uint64_t ip)
+{
+	flow_follow(replay, ip);
+}
+
+/* Direct calls inside BLOCK: only their return addresses matter. */
+static void
+flow_calls(struct replay *replay, const struct code_block *block)
+{
+	struct pt_unit *unit = replay->feed->unit;
+	const uint64_t *call;
+	size_t count;
+
+	if (!pt_unit_fast(unit)->compress_ret)
+		return;
+	call = code_blocks_calls(replay->config.walk, block, &count);
+	for (size_t n = 0; n < count; n++)
+		pt_unit_fast_call(unit, call[n]);
+}
+
+/*
+ * A conditional branch, the last block's last instruction, goes to IP, where it went
+ * before.  False: more than its outcome is to be told of, or it is none.
+ */
+static inline bool
+flow_cond_again(struct replay *replay, uint64_t ip)
+{
+	const struct code_block *last = replay->last;
+	bool taken = ip != code_blocks_nlip(last);
+
+	if (code_blocks_kind(last) != WALK_COND || !replay->has_last ||
+	    (replay->config.watched && replay->quiet == 0) ||
+	    !flow_steady(replay, ip))
+		return false;
+	replay->quiet -= replay->config.watched;
+	if (last->distance == 0)
+		taken = flow_outcome(replay);
+	replay->at.ip = ip;
+	flow_cond(replay, taken);
+	return true;
+}
+
+/*
+ * Drives the last block's last instruction to the block that is WANTED, which is BLOCK
+ * or, if that is NULL, to be found; NULL: it cannot.  Only what leads there is remembered
+ * as what came before: flow_cond_again() trusts it.
+ */
+static struct code_block *
+flow_block_anew(struct replay *replay, struct code_block *block,
+    const struct code_blocks_key *wanted)
+{
+	struct walk *walk = replay->config.walk;
+	struct code_block *before = replay->has_last ? replay->last
+						     : code_blocks_none(walk);
+	const char *text = NULL;
+	uint64_t at = 0;
+
+	if (!replay->running)
+		return NULL;
+	flow_follow(replay, wanted->ip);
+	if (block != NULL)
+		return block;
+	if (replay->ended)
+		before = code_blocks_none(walk);
+	block = code_block(walk, before, wanted, &text, &at);
+	if (block == NULL)
+		report_wrong(replay, text, at);
+	return block;
+}
+
+/* The flow goes on with the block that is WANTED; false: it cannot. */
+static inline bool
+flow_block(struct replay *replay, const struct code_blocks_key *wanted)
+{
+	struct code_block *block = code_blocks_again(
+	    replay->config.walk, replay->last, wanted);
+
+	replay->entered = false;
+	if (block == NULL || !flow_cond_again(replay, wanted->ip)) {
+		block = flow_block_anew(replay, block, wanted);
+		if (block == NULL)
+			return false;
+	}
+	if (code_blocks_has_calls(block))
+		flow_calls(replay, block);
+	replay->last = block;
+	replay->has_last = true;
+	return true;
+}
+
+const struct code_blocks_key *
+flow_blocks(struct replay *replay, const struct code_blocks_key *block,
+    const struct code_blocks_key *end)
+{
+	uint64_t blocks = 0, insns = 0;
+
+	for (; block < end && block->rest != 0 && !replay->ended; block++)
+		if (flow_block(replay, block)) {
+			blocks++;
+			insns += code_blocks_count(block);
+		}
+	replay->result->blocks += blocks;
+	replay->result->insns += insns;
+	return block;
+}

@@ -1,0 +1,120 @@
+/*
+ * What is reported to the unit, and what comes of it.
+ */
+#include "emu/base/rtit.h"
+#include "traces/reencode/replay/replay_internal.h"
+
+bool
+report_is_told(const struct replay *replay)
+{
+	return (replay->feed->ctl & CTL_EVENT_EN) != 0;
+}
+
+void
+report_wrong(struct replay *replay, const char *text, uint64_t ip)
+{
+	if (replay->result->wrong == NULL) {
+		replay->result->wrong = text;
+		replay->result->wrong_ip = ip;
+		replay->result->wrong_offset = replay_offset(replay);
+	}
+	replay->ended = true;
+}
+
+void
+report_fail(struct replay *replay)
+{
+	replay->failed = replay->ended = true;
+}
+
+void
+report_set(struct replay *replay, uint64_t offset)
+{
+	if (!unit_driver_is_reset(replay->feed, offset))
+		return;
+	unit_driver_set(replay->feed, offset);
+	replay->result->resets++;
+}
+
+void
+report_take(struct replay *replay)
+{
+	replay->doubt.untaken = 0;
+	unit_driver_take(replay->feed);
+	if (replay->feed->compare->difference.found ||
+	    replay->feed->compare->failed)
+		replay->ended = true;
+}
+
+enum packet_cfe
+report_read_told(const struct replay *replay, struct pt_transfer *transfer)
+{
+	static const enum pt_transfer_kind kinds[] = {
+		[CFE_IRET] = PT_TRANSFER_IRET,
+		[CFE_SIPI] = PT_TRANSFER_SIPI,
+		[CFE_INIT] = PT_TRANSFER_INIT,
+		[CFE_VMENTRY] = PT_TRANSFER_VM_ENTRY,
+		[CFE_VMEXIT] = PT_TRANSFER_VM_EXIT,
+		[CFE_VMEXIT_INTR] = PT_TRANSFER_VM_EXIT,
+	};
+	struct pkt_parser parser = replay->clock.look;
+	unsigned pending = pt_unit_tnt_pending(replay->feed->unit);
+	enum packet_cfe type;
+	struct pkt packet;
+
+	while (pkt_next_event(&parser, &packet)) {
+		if (packet.kind == PKT_TNT && packet.bits == pending)
+			pending = 0;
+		else if (packet.kind == PKT_EVD &&
+		    (packet.value & 0x3f) == EVD_CR2)
+			transfer->cr2 = packet.extra;
+		else if (packet.kind == PKT_EVD)
+			transfer->exit[(packet.value & 0x3f) !=
+			    EVD_EXIT_QUALIFICATION] = packet.extra;
+		else
+			break;
+	}
+	if (packet.kind == PKT_TSX && (packet.value & PACKET_MODE_TSX_ABORT))
+		transfer->kind = PT_TRANSFER_TSX_ABORT;
+	if (packet.kind != PKT_CFE)
+		return CFE_NONE;
+	type = (enum packet_cfe)(packet.value & 0x1f);
+	transfer->vector = (uint8_t)(packet.value >> 8);
+	transfer->has_vector = type == CFE_INTR || type == CFE_VMEXIT_INTR ||
+	    type == CFE_SIPI;
+	if (type < TZ_ARRAY_LEN(kinds) && kinds[type] != 0)
+		transfer->kind = kinds[type];
+	if (type == CFE_INTR && transfer->vector == 14)
+		transfer->kind = PT_TRANSFER_EXCEPTION;
+	if (packet.with_ip && pkt_take_event(&parser, PKT_FUP, &packet) &&
+	    packet.value != 0)
+		transfer->ip_from = packet.value;
+	return type;
+}
+
+void
+report_transfer(struct replay *replay, struct pt_transfer *transfer, bool tells)
+{
+	transfer->cr3_written = replay->cr3_written;
+	transfer->nlip = code_blocks_nlip(replay->last);
+	if (tells)
+		(void)report_read_told(replay, transfer);
+	if (transfer->kind == PT_TRANSFER_TSX_ABORT)
+		replay->vmx.in_tsx = false;
+	replay->cr3_written = false;
+	pt_unit_transfer(replay->feed->unit, transfer);
+	replay->at = transfer->after;
+}
+
+void
+report_event(struct replay *replay, enum pt_transfer_kind kind, uint64_t from,
+    const struct pt_context *after)
+{
+	struct pt_transfer transfer = { .kind = kind,
+		.taken = kind == PT_TRANSFER_COND,
+		.ip_from = from,
+		.after = *after };
+
+	report_transfer(replay, &transfer,
+	    report_is_told(replay) || replay->feed->config.stats->tsx != 0);
+}

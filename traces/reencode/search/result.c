@@ -1,0 +1,43 @@
+#include "traces/reencode/search/result.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+void
+result_say(struct reencode_result *result, const char *format, ...)
+{
+	va_list args;
+
+	if (result->line_count == REENCODE_LINES)
+		return;
+	va_start(args, format);
+	vsnprintf(result->line[result->line_count++], REENCODE_LINE_BYTES,
+	    format, args);
+	va_end(args);
+}
+
+uint64_t
+result_reach(const struct reencode_result *result)
+{
+	if (result->replay.difference.found)
+		return result->replay.difference.offset;
+	return result->replay.wrong != NULL ? result->replay.wrong_offset
+					    : UINT64_MAX;
+}
+
+bool
+result_psb_differs(const struct reencode_result *result)
+{
+	const struct compare_difference *difference =
+	    &result->replay.difference;
+
+	return difference->found &&
+	    difference->theirs_psb != difference->ours_psb;
+}
+
+void
+reencode_result_free(struct reencode_result *result)
+{
+	trace_stats_free(&result->stats);
+	replay_result_free(&result->replay);
+}
