@@ -65,7 +65,7 @@ struct overflow {
 	uint32_t transfers; /* if not .full: still to be lost, at least 1 */
 };
 
-/* output/output_queue.c: a delayed PMI. */
+/* output/pmi.c: a delayed PMI. */
 struct late_pmi {
 	bool on;
 	uint32_t index; /* of the region's entry */

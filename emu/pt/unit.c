@@ -4,6 +4,7 @@
 #include "emu/pt/flow.h"
 #include "emu/pt/output/layout.h"
 #include "emu/pt/output/output_queue.h"
+#include "emu/pt/output/pmi.h"
 #include "emu/pt/output/topa.h"
 #include "emu/pt/output/topa_entry.h"
 #include "emu/pt/packet/tnt.h"
@@ -180,7 +181,7 @@ unit_open(struct pt_unit *unit)
 	if (gate_trigger_en(&unit->msrs) && !(ctl & CTL_FABRIC_EN))
 		topa_open(unit);
 	if (unit_injects(unit, STATUS_PEND_PMI))
-		topa_pmi(unit);
+		pmi_raise(unit);
 }
 
 void

@@ -1,6 +1,7 @@
 #include "emu/pt/output/output_queue.h"
 
 #include "emu/pt/output/buffer.h"
+#include "emu/pt/output/pmi.h"
 #include "emu/pt/output/topa.h"
 #include "emu/pt/packet/tnt.h"
 #include "emu/pt/state.h"
@@ -87,48 +88,12 @@ output_queue_write(struct pt_unit *unit, uint64_t bytes)
 		buffer_forget(unit->buffer);
 }
 
-/* Raises the PMI of a filled region with INT now. */
-static void
-output_queue_pmi(struct pt_unit *unit, uint32_t index)
-{
-	struct pt_event event = { .kind = PT_EVENT_PMI,
-		.value = index,
-		.offset_bytes = unit->topa.written };
-
-	unit->port.event(unit->port.arg, &event);
-	unit->port.raise_pmi(unit->port.arg);
-}
-
-static void
-output_queue_late_pmi(struct pt_unit *unit)
-{
-	unit->late_pmi.on = false;
-	output_queue_pmi(unit, unit->late_pmi.index);
-}
-
-void
-output_queue_raise_pmi(struct pt_unit *unit, uint32_t index)
-{
-	if (unit->buffer == NULL || unit->cycles.pmi_cycles == 0) {
-		output_queue_pmi(unit, index);
-		return;
-	}
-	/* Model choice: only one PMI is delayed at a time; a second full region
-	 * raises the delayed one at once. */
-	if (unit->late_pmi.on)
-		output_queue_late_pmi(unit);
-	unit->late_pmi = (struct late_pmi){ .on = true,
-		.index = index,
-		.due = output_queue_now(unit) + unit->cycles.pmi_cycles };
-}
-
 void
 output_queue_run(struct pt_unit *unit)
 {
 	if (unit->buffer == NULL)
 		return;
-	if (unit->late_pmi.on && unit->late_pmi.due <= output_queue_now(unit))
-		output_queue_late_pmi(unit);
+	pmi_run(unit);
 	output_queue_write(unit,
 	    buffer_arrived(
 		unit->buffer, &unit->cycles, output_queue_now(unit)));
