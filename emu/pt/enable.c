@@ -37,12 +37,12 @@ flow_enable(struct pt_unit *unit, const struct pt_context *at, uint64_t nlip,
 	TZ_ASSERT(unit->msrs.ctl & CTL_TRACE_EN);
 	TZ_ASSERT(count <= STATUS_COUNT_MASK);
 	next.ip = nlip;
-	tnt_forget(unit);
+	unit_forget_tnt(unit);
 	unit->flow.last_ip_valid = false;
 	unit->flow.exec_known = unit->flow.exec_told = false;
 	layout_begin(unit, count);
 	timing_begin(unit);
-	stop = flow_move(unit, &next, true);
+	stop = state_move(unit, &next, true);
 	if (!unit->gate.trigger_en)
 		return;
 	/* SDM vol. 3, 33.3.7: PSB+ on enable where PacketByteCnt is 0. */

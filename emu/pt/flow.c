@@ -34,27 +34,15 @@ flow_psb(struct pt_unit *unit, uint64_t ip)
 		return;
 	unit->place.psb_due = false;
 	emit_psb(unit, unit->gate.packet_en, ip);
-	unit_refresh(unit);
+	state_refresh(unit);
 }
 
 void
 flow_end(struct pt_unit *unit, bool due, uint64_t ip)
 {
-	unit_refresh(unit);
+	state_refresh(unit);
 	if (due && unit->gate.trigger_en && !layout_psb_waits(unit))
 		flow_psb(unit, ip);
-}
-
-bool
-flow_move(struct pt_unit *unit, const struct pt_context *at, bool moved)
-{
-	bool stop;
-
-	unit->gate = gate_next(&unit->msrs, unit->gate, at, moved, &stop);
-	unit->flow.cr3 = at->cr3;
-	unit->flow.non_root = at->non_root;
-	unit->flow.exec = emit_exec(unit->msrs.ctl, at);
-	return stop;
 }
 
 /* Near CALL: remembers the return address.  SDM vol. 3, 33.4.2.2, "RET". */
@@ -161,7 +149,8 @@ flow_abort(struct pt_unit *unit)
 	if (!unit->gate.context_en || !(unit->msrs.ctl & CTL_BRANCH_EN))
 		return;
 	/* BDM64: the packet for the branch just before has the wrong outcome. */
-	if (unit_erratum(unit, PROFILE_ERRATUM_BDM64) && !tnt_is_empty(unit))
+	if (unit_erratum(unit, PROFILE_ERRATUM_BDM64) &&
+	    !unit_tnt_is_empty(unit))
 		unit->fast.tnt ^= 1;
 	tnt_flush(unit);
 	emit_packet(unit, PACKET_MODE, PACKET_MODE_TSX | PACKET_MODE_TSX_ABORT);
@@ -271,7 +260,7 @@ pt_unit_transfer(struct pt_unit *unit, const struct pt_transfer *transfer)
 		return;
 	}
 	TZ_ASSERT(!before.packet_en || before.context_en);
-	stop = flow_move(unit, &transfer->after, moved);
+	stop = state_move(unit, &transfer->after, moved);
 	unit->gate.packet_en &= !transfer->trace_off;
 	if (unit->overflow.on) {
 		overflow_lose(unit, transfer->after.ip, stop);
@@ -310,7 +299,7 @@ pt_unit_transfer(struct pt_unit *unit, const struct pt_transfer *transfer)
 }
 
 /*
- * After a near transfer while .steady: the state that unit_refresh() derives is
+ * After a near transfer while .steady: the state that state_refresh() derives is
  * unchanged, unless a PSB has become due or the output has ended.
  */
 static void

@@ -23,9 +23,6 @@ void flow_enable(struct pt_unit *unit, const struct pt_context *at,
 /* TraceEn went 0 -> 1 with output open: the packets of pt_unit_resume(). */
 void sync_flow(struct pt_unit *unit, const struct pt_resume *resume);
 
-/* Updates the gates from the CPU's context after an event; true if the trace stops. */
-bool flow_move(struct pt_unit *unit, const struct pt_context *at, bool moved);
-
 /* TraceEn is about to fall by the instruction at CLIP: packets and flush. */
 void flow_disable(struct pt_unit *unit, uint64_t clip);
 

@@ -6,8 +6,6 @@
 #include "emu/pt/output/output_queue.h"
 #include "emu/pt/output/topa.h"
 #include "emu/pt/output/topa_entry.h"
-#include "emu/pt/packet/emit.h"
-#include "emu/pt/packet/tnt.h"
 #include "emu/pt/state.h"
 
 #include <xxhash.h>

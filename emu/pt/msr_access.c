@@ -33,7 +33,7 @@ msr_access_read(const struct pt_unit *unit, enum msr_id id)
 		/* Model choice: exact at any time, also while TraceEn is 1. */
 		if ((msrs->ctl & CTL_TRACE_EN) == 0)
 			return status;
-		status = unit_pending(unit, status);
+		status = state_pending(unit, status);
 		if (!(unit->profile->pt_ebx & PROFILE_PT_EBX_PSB))
 			return status;
 		status &= ~(STATUS_COUNT_MASK << STATUS_COUNT_SHIFT);
@@ -102,7 +102,7 @@ msr_access_write_ctl(struct pt_unit *unit, uint64_t value,
 	if (is_on)
 		unit_trace_on(unit, at, nlip, CFE_NONE);
 	else
-		unit_refresh(unit);
+		state_refresh(unit);
 }
 
 enum fault

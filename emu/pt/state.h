@@ -143,7 +143,19 @@ struct pt_unit {
 };
 
 /* Recomputes what follows from MSRs and gates: PacketEn, STATUS, .fast. */
-void unit_refresh(struct pt_unit *unit);
+void state_refresh(struct pt_unit *unit);
+
+/*
+ * The overflow is now HOW: no packet after it depends on a branch or a return address
+ * before it.
+ */
+void state_lose(struct pt_unit *unit, struct overflow how);
+
+/*
+ * Updates the gates from the CPU's context after an event, MOVED as for gate_next();
+ * true if the trace stops.
+ */
+bool state_move(struct pt_unit *unit, const struct pt_context *at, bool moved);
 
 /* TraceEn 1 -> 0, after its packets were sent: output ends, counts freeze. */
 void unit_trace_off(struct pt_unit *unit);
@@ -159,7 +171,7 @@ void unit_trace_on(struct pt_unit *unit, const struct pt_context *at,
  * STATUS with the value that PendPSB has while TraceEn is 1.  SDM vol. 3, 33.2.8.4:
  * the processor sets and clears it where InjectPsbPmiOnEnable is 1.
  */
-uint64_t unit_pending(const struct pt_unit *unit, uint64_t status);
+uint64_t state_pending(const struct pt_unit *unit, uint64_t status);
 
 /* vmx.c: true if VMX operation permits a write of IA32_RTIT_CTL. */
 bool vmx_allows(const struct pt_unit *unit);
@@ -199,6 +211,23 @@ unit_event(struct pt_unit *unit, struct pt_event event)
 {
 	event.offset_bytes = unit->topa.written;
 	unit->port.event(unit->port.arg, &event);
+}
+
+/* True if no TNT bit and no TIP is pending. */
+static inline bool
+unit_tnt_is_empty(const struct pt_unit *unit)
+{
+	TZ_ASSERT(unit->tnt.tips == 0 || unit->fast.tnt != PT_FAST_TNT_EMPTY ||
+	    unit->tnt.count != 0);
+	return unit->fast.tnt == PT_FAST_TNT_EMPTY && unit->tnt.count == 0;
+}
+
+/* Drops the TNT bits and TIPs that are pending: they are lost. */
+static inline void
+unit_forget_tnt(struct pt_unit *unit)
+{
+	unit->tnt = (struct tnt){ 0 };
+	unit->fast.tnt = PT_FAST_TNT_EMPTY;
 }
 
 /* True if the model has ERRATUM and it is switched on. */

@@ -5,7 +5,6 @@
 #include "emu/pt/output/topa.h"
 #include "emu/pt/packet/emit.h"
 #include "emu/pt/packet/timing.h"
-#include "emu/pt/packet/tnt.h"
 #include "emu/pt/state.h"
 
 void
@@ -16,7 +15,7 @@ sync_flow(struct pt_unit *unit, const struct pt_resume *resume)
 
 	TZ_ASSERT(unit->msrs.ctl & CTL_TRACE_EN);
 	TZ_ASSERT(resume->count <= STATUS_COUNT_MASK);
-	tnt_forget(unit);
+	unit_forget_tnt(unit);
 	unit->flow.last_ip_valid = false;
 	unit->flow.exec_known = unit->flow.exec_told = false;
 	layout_resume(unit, resume->count, resume->since_look);
@@ -24,7 +23,7 @@ sync_flow(struct pt_unit *unit, const struct pt_resume *resume)
 	unit->place.close_word = resume->close_word;
 	timing_begin(unit);
 	unit->timing.cyc_sent = resume->cyc_sent;
-	stop = flow_move(unit, &resume->at, true);
+	stop = state_move(unit, &resume->at, true);
 	TZ_ASSERT(!stop);
 	if (!unit->gate.trigger_en)
 		return;
@@ -81,7 +80,7 @@ pt_unit_lose(struct pt_unit *unit, uint64_t bytes)
 	TZ_ASSERT(unit->buffer == NULL && unit->topa.written != 0);
 	unit->topa.lose_at = unit->topa.written + bytes;
 	topa_set_look(unit, unit->topa.look);
-	unit_refresh(unit);
+	state_refresh(unit);
 }
 
 bool
@@ -106,6 +105,6 @@ void
 pt_unit_psb(struct pt_unit *unit, uint64_t ip)
 {
 	unit->place.psb_due = true;
-	unit_refresh(unit);
+	state_refresh(unit);
 	flow_psb(unit, ip);
 }

@@ -7,7 +7,6 @@
 #include "emu/pt/output/pmi.h"
 #include "emu/pt/output/topa.h"
 #include "emu/pt/output/topa_entry.h"
-#include "emu/pt/packet/tnt.h"
 #include "emu/pt/state.h"
 #include "emu/pt/sync.h"
 
@@ -28,47 +27,6 @@ static const struct unit_lack unit_lacks[] = {
 	{ CTL_FABRIC_EN, CTL_FABRIC_EN, "trace transport output (FabricEn)" },
 };
 
-void
-unit_refresh(struct pt_unit *unit)
-{
-	struct gate *gate = &unit->gate;
-	struct pt_fast *fast = &unit->fast;
-	bool waits;
-
-	gate->trigger_en = gate_trigger_en(&unit->msrs);
-	gate->packet_en = gate->packet_en && gate->trigger_en;
-	/* SDM vol. 3, 33.2.8.4: the enables freeze while TraceEn is 0. */
-	unit->msrs.status &= ~STATUS_TRIGGER_EN;
-	if (gate->trigger_en) {
-		unit->msrs.status &= ~STATUS_ENABLES;
-		unit->msrs.status |= STATUS_TRIGGER_EN |
-		    (gate->context_en ? STATUS_CONTEXT_EN : 0) |
-		    (gate->filter_en ? STATUS_FILTER_EN : 0);
-	} else {
-		tnt_forget(unit);
-		unit->overflow = (struct overflow){ 0 };
-	}
-	if (!gate->packet_en)
-		fast->ret_count = 0;
-	/* The next transfer sends more than its own packets. */
-	waits = unit->place.psb_due || unit->overflow.on;
-	/* SDM vol. 3, 33.2.8.2, DisTNT: without TNT no RET is compressed. */
-	fast->compress_ret = !(unit->msrs.ctl & (CTL_DIS_RETC | CTL_DIS_TNT));
-	fast->timed = output_queue_is_busy(unit) ||
-	    (gate->trigger_en && (unit->msrs.ctl & CTL_TIMING) != 0);
-	waits |= (unit->msrs.ctl & CTL_DIS_TNT) != 0;
-	fast->steady = gate->packet_en && unit->ranges != UNIT_STOPS &&
-	    !waits && !output_queue_is_busy(unit);
-	fast->fast = fast->steady && !fast->timed &&
-	    unit->ranges == UNIT_NO_RANGES;
-	fast->off = !fast->timed &&
-	    (!gate->trigger_en ||
-		(!gate->packet_en && !waits &&
-		    (!gate->context_en || unit->ranges == UNIT_NO_RANGES)));
-	TZ_ASSERT(!fast->fast || !fast->off);
-	TZ_ASSERT(gate->packet_en || fast->ret_count == 0);
-}
-
 /* Clears every trace MSR. */
 static void
 unit_clear(struct pt_unit *unit)
@@ -79,7 +37,7 @@ unit_clear(struct pt_unit *unit)
 	unit->topa.offset_bytes = 0;
 	unit->place.psb_due = false;
 	unit->late_pmi.on = false;
-	unit_refresh(unit);
+	state_refresh(unit);
 	TZ_ASSERT(!unit->topa.open);
 	TZ_ASSERT(!unit->fast.fast);
 }
@@ -109,15 +67,6 @@ pt_unit_destroy(struct pt_unit *unit)
 	free(unit);
 }
 
-uint64_t
-unit_pending(const struct pt_unit *unit, uint64_t status)
-{
-	TZ_ASSERT(unit->msrs.ctl & CTL_TRACE_EN);
-	if ((unit->msrs.ctl & CTL_INJECT) != 0 && unit->place.psb_due)
-		status |= STATUS_PEND_PSB;
-	return status;
-}
-
 void
 unit_trace_off(struct pt_unit *unit)
 {
@@ -131,10 +80,10 @@ unit_trace_off(struct pt_unit *unit)
 		count = layout_count(unit);
 	unit->msrs.status &= ~(STATUS_COUNT_MASK << STATUS_COUNT_SHIFT);
 	unit->msrs.status |= count << STATUS_COUNT_SHIFT;
-	unit->msrs.status = unit_pending(unit, unit->msrs.status);
+	unit->msrs.status = state_pending(unit, unit->msrs.status);
 	unit->msrs.ctl &= ~CTL_TRACE_EN;
 	unit->place.psb_due = false;
-	unit_refresh(unit);
+	state_refresh(unit);
 	unit_event(unit,
 	    (struct pt_event){ .kind = PT_EVENT_TRACE_OFF, .value = before });
 	TZ_ASSERT(!unit->gate.trigger_en);
@@ -193,7 +142,7 @@ unit_trace_on(struct pt_unit *unit, const struct pt_context *at, uint64_t nlip,
 
 	unit_open(unit);
 	flow_enable(unit, at, nlip, count, cfe);
-	unit_refresh(unit);
+	state_refresh(unit);
 	TZ_ASSERT(!unit->gate.packet_en || unit->gate.trigger_en);
 }
 
@@ -224,7 +173,7 @@ pt_unit_resume(
 	unit->msrs.ctl = ctl;
 	unit_open(unit);
 	sync_flow(unit, resume);
-	unit_refresh(unit);
+	state_refresh(unit);
 	return FAULT_NONE;
 }
 

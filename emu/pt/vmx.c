@@ -19,7 +19,7 @@ pt_unit_vmptrld(struct pt_unit *unit, uint64_t vmcs_pa)
 		return;
 	tnt_flush(unit);
 	emit_packet(unit, PACKET_VMCS, unit->vmx.vmcs);
-	unit_refresh(unit);
+	state_refresh(unit);
 }
 
 void

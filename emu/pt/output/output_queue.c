@@ -3,7 +3,6 @@
 #include "emu/pt/output/buffer.h"
 #include "emu/pt/output/pmi.h"
 #include "emu/pt/output/topa.h"
-#include "emu/pt/packet/tnt.h"
 #include "emu/pt/state.h"
 
 #include <stdlib.h>
@@ -123,9 +122,7 @@ output_queue_overflow(struct pt_unit *unit)
 {
 	TZ_ASSERT(unit->buffer != NULL || unit->topa.lose_at != 0);
 	TZ_ASSERT(!unit->overflow.on);
-	tnt_forget(unit);
-	unit->fast.ret_count = 0;
-	unit->overflow = (struct overflow){ .on = true, .full = true };
+	state_lose(unit, (struct overflow){ .on = true, .full = true });
 	output_queue_event(unit, true);
 }
 
@@ -162,14 +159,6 @@ bool
 pt_unit_overflows(const struct pt_unit *unit)
 {
 	return unit->overflow.full;
-}
-
-bool
-output_queue_is_busy(const struct pt_unit *unit)
-{
-	return unit->buffer != NULL &&
-	    (unit->gate.trigger_en || unit->late_pmi.on ||
-		output_queue_held(unit) != 0);
 }
 
 static uint64_t

@@ -34,9 +34,6 @@ void output_queue_overflow(struct pt_unit *unit);
 /* True if the buffer's state ends an overflow that output_queue_overflow() began. */
 bool output_queue_is_over(const struct pt_unit *unit);
 
-/* True if held bytes or a delayed PMI depend on time, whatever the enables are. */
-bool output_queue_is_busy(const struct pt_unit *unit);
-
 /* Reports to the observer that the OVF of such an overflow is the next packet. */
 void output_queue_tell_over(struct pt_unit *unit);
 

@@ -5,7 +5,6 @@
 #include "emu/pt/output/output_queue.h"
 #include "emu/pt/packet/emit.h"
 #include "emu/pt/packet/timing.h"
-#include "emu/pt/packet/tnt.h"
 #include "emu/pt/state.h"
 
 #include <assert.h>
@@ -27,12 +26,10 @@ static void
 overflow_send(struct pt_unit *unit)
 {
 	TZ_ASSERT(unit->overflow.on);
-	/* The event in which it began may have left bits pending. */
-	tnt_forget(unit);
-	unit->fast.ret_count = 0;
 	if (unit->overflow.full)
 		output_queue_tell_over(unit);
-	unit->overflow = (struct overflow){ .reserve = true };
+	/* The event in which it began may have left bits pending. */
+	state_lose(unit, (struct overflow){ .reserve = true });
 	unit->flow.last_ip_valid = false;
 	unit->flow.exec_known = false;
 	timing_overflow(unit);
@@ -116,7 +113,7 @@ overflow_lose(struct pt_unit *unit, uint64_t ip, bool stop)
 	bool full = unit->overflow.full;
 
 	if (overflow_goes_on(&unit->overflow) && !stop) {
-		unit_refresh(unit);
+		state_refresh(unit);
 		return;
 	}
 	if (full && !stop) {

@@ -23,20 +23,6 @@ emit_ip_bytes(uint64_t ip, uint64_t last, bool valid, bool full8)
 					     : PACKET_IP_FULL;
 }
 
-uint8_t
-emit_exec(uint64_t ctl, const struct pt_context *at)
-{
-	/* SDM vol. 3, 33.2.4 "Event Trace": the IF bit is 0 without it. */
-	uint8_t flag = (ctl & CTL_EVENT_EN) != 0 && at->if_flag
-	    ? PACKET_MODE_EXEC_IF
-	    : 0;
-
-	/* SDM vol. 3, 33.4.2.8 "MODE Packets": with CS.L, CS.D reads as 0. */
-	if (at->cs_l)
-		return PACKET_MODE_EXEC_CS_L | flag;
-	return (at->cs_d ? PACKET_MODE_EXEC_CS_D : 0) | flag;
-}
-
 /* Sends PACKET, after a CYC with its time if PACKET is CYC-eligible. */
 static void
 emit_timed(struct pt_unit *unit, const struct packet *packet)
@@ -110,7 +96,7 @@ emit_tip(struct pt_unit *unit, enum packet_ip_kind kind, uint64_t ip)
 	struct packet packet;
 
 	TZ_ASSERT(kind != PACKET_FUP);
-	TZ_ASSERT(tnt_is_empty(unit));
+	TZ_ASSERT(unit_tnt_is_empty(unit));
 	if (emit_short_tip(unit, kind, ip)) {
 		flow->last_ip = ip;
 		return;
@@ -132,7 +118,7 @@ emit_pgd_bare(struct pt_unit *unit)
 {
 	struct packet packet = packet_ip(PACKET_TIP_PGD, PACKET_IP_NONE, 0);
 
-	TZ_ASSERT(tnt_is_empty(unit));
+	TZ_ASSERT(unit_tnt_is_empty(unit));
 	emit_timed(unit, &packet);
 }
 
@@ -150,7 +136,7 @@ emit_fup(struct pt_unit *unit, uint64_t ip)
 {
 	struct packet packet = emit_make_fup(unit, ip);
 
-	TZ_ASSERT(tnt_is_empty(unit));
+	TZ_ASSERT(unit_tnt_is_empty(unit));
 	/*
 	 * Every decoder updates its last IP from a FUP, too.  Model choice: the
 	 * first TIP after PSB+ is full even if a FUP came in between.
@@ -164,7 +150,7 @@ emit_mode_exec(struct pt_unit *unit)
 {
 	struct flow *flow = &unit->flow;
 
-	TZ_ASSERT(tnt_is_empty(unit));
+	TZ_ASSERT(unit_tnt_is_empty(unit));
 	flow->exec_known = flow->exec_told = true;
 	flow->exec_sent = flow->exec;
 	emit_packet(unit, PACKET_MODE, flow->exec);
@@ -175,7 +161,7 @@ emit_evd(struct pt_unit *unit, enum packet_evd type, uint64_t data)
 {
 	struct packet packet = packet_evd((uint8_t)type, data);
 
-	TZ_ASSERT(tnt_is_empty(unit));
+	TZ_ASSERT(unit_tnt_is_empty(unit));
 	emit_timed(unit, &packet);
 }
 

@@ -10,8 +10,6 @@
 #include "emu/pt/packet/packet.h"
 #include "emu/pt/unit.h"
 
-#define EMIT_TNT_EMPTY 1
-
 /*
  * Upper bound, in bytes, of a PSB+ with its padding and the TNT before it, without
  * deferred TIPs: see emit_psb_most().
@@ -24,9 +22,6 @@
  */
 enum packet_ip_bytes emit_ip_bytes(
     uint64_t ip, uint64_t last, bool valid, bool full8);
-
-/* The payload of MODE.Exec for the context AT and IA32_RTIT_CTL = CTL. */
-uint8_t emit_exec(uint64_t ctl, const struct pt_context *at);
 
 /* A packet of fixed layout. */
 void emit_packet(struct pt_unit *unit, enum packet_kind kind, uint64_t payload);

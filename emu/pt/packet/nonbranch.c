@@ -65,7 +65,7 @@ pt_unit_ptwrite(struct pt_unit *unit, const struct pt_context *at,
 void
 pt_unit_if_changed(struct pt_unit *unit, const struct pt_context *at)
 {
-	uint8_t exec = emit_exec(unit->msrs.ctl, at);
+	uint8_t exec = packet_exec_payload(unit->msrs.ctl, at);
 
 	unit->flow.exec = exec;
 	if (!(unit->msrs.ctl & CTL_EVENT_EN) || !unit->gate.context_en ||
@@ -191,7 +191,7 @@ pt_unit_smi(struct pt_unit *unit, const struct pt_context *at)
 		if (own_fup)
 			emit_fup(unit, at->ip);
 		/* These packets may have ended the output. */
-		unit_refresh(unit);
+		state_refresh(unit);
 	}
 	flow_disable(unit, at->ip);
 	unit_trace_off(unit);

@@ -205,7 +205,7 @@ pt_unit_time(struct pt_unit *unit, const struct pt_time *now)
 		return;
 	if (unit->buffer != NULL) {
 		output_queue_run(unit);
-		unit_refresh(unit);
+		state_refresh(unit);
 		overflow_drained(unit);
 	}
 	if (timing_has_cyc(unit) && !unit->overflow.on)
@@ -213,7 +213,7 @@ pt_unit_time(struct pt_unit *unit, const struct pt_time *now)
 	if (now->art >= pt_unit_mtc_due(unit))
 		timing_mtc(unit);
 	if (unit->buffer != NULL || unit->topa.written != written)
-		unit_refresh(unit);
+		state_refresh(unit);
 }
 
 uint64_t
@@ -238,7 +238,7 @@ timing_resync(struct pt_unit *unit)
 	if (unit->msrs.ctl & CTL_TSC_EN)
 		tnt_flush(unit);
 	timing_status(unit);
-	unit_refresh(unit);
+	state_refresh(unit);
 }
 
 void
