@@ -1,9 +1,9 @@
 /*
  * RDMSR and WRMSR of the trace MSRs.
  */
-#include "emu/pt/flow.h"
 #include "emu/pt/output/layout.h"
 #include "emu/pt/state.h"
+#include "emu/pt/trace.h"
 
 bool
 pt_unit_owns_msr(uint32_t index)
@@ -94,13 +94,12 @@ msr_access_write_ctl(struct pt_unit *unit, uint64_t value,
 	if (was_on && is_on)
 		return;
 	if (was_on) {
-		flow_disable(unit, at->ip);
-		unit_trace_off(unit);
+		trace_disable(unit, at->ip);
 	}
 	TZ_ASSERT(!(unit->msrs.ctl & CTL_TRACE_EN));
 	unit->msrs.ctl = value;
 	if (is_on)
-		unit_trace_on(unit, at, nlip, CFE_NONE);
+		trace_on(unit, at, nlip, CFE_NONE);
 	else
 		state_refresh(unit);
 }

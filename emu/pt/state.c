@@ -16,6 +16,13 @@ state_is_busy(const struct pt_unit *unit)
 }
 
 void
+state_forget_tnt(struct pt_unit *unit)
+{
+	unit->tnt = (struct tnt){ 0 };
+	unit->fast.tnt = PT_FAST_TNT_EMPTY;
+}
+
+void
 state_refresh(struct pt_unit *unit)
 {
 	struct gate *gate = &unit->gate;
@@ -32,7 +39,7 @@ state_refresh(struct pt_unit *unit)
 		    (gate->context_en ? STATUS_CONTEXT_EN : 0) |
 		    (gate->filter_en ? STATUS_FILTER_EN : 0);
 	} else {
-		unit_forget_tnt(unit);
+		state_forget_tnt(unit);
 		unit->overflow = (struct overflow){ 0 };
 	}
 	if (!gate->packet_en)
@@ -60,7 +67,7 @@ state_refresh(struct pt_unit *unit)
 void
 state_lose(struct pt_unit *unit, struct overflow how)
 {
-	unit_forget_tnt(unit);
+	state_forget_tnt(unit);
 	unit->fast.ret_count = 0;
 	unit->overflow = how;
 }

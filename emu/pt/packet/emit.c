@@ -1,9 +1,7 @@
 #include "emu/pt/packet/emit.h"
 
 #include "emu/pt/output/layout.h"
-#include "emu/pt/output/output_queue.h"
-#include "emu/pt/packet/timing.h"
-#include "emu/pt/packet/tnt.h"
+#include "emu/pt/packet/cyc.h"
 #include "emu/pt/state.h"
 
 enum packet_ip_bytes
@@ -28,7 +26,7 @@ static void
 emit_timed(struct pt_unit *unit, const struct packet *packet)
 {
 	if (packet->cyc && (unit->msrs.ctl & CTL_CYC_EN) != 0)
-		timing_cyc(unit);
+		cyc_send(unit);
 	layout_emit(unit, packet);
 }
 
@@ -122,7 +120,7 @@ emit_pgd_bare(struct pt_unit *unit)
 	emit_timed(unit, &packet);
 }
 
-static struct packet
+struct packet
 emit_make_fup(const struct pt_unit *unit, uint64_t ip)
 {
 	bool full8 = unit->profile->uarch->ip_full == PACKET_IP_FULL;
@@ -157,6 +155,15 @@ emit_mode_exec(struct pt_unit *unit)
 }
 
 void
+emit_cfe(
+    struct pt_unit *unit, enum packet_cfe type, bool own_fup, uint8_t vector)
+{
+	TZ_ASSERT(unit->msrs.ctl & CTL_EVENT_EN);
+	emit_packet(unit, PACKET_CFE,
+	    (uint64_t)type | (own_fup ? 0x80 : 0) | (uint64_t)vector << 8);
+}
+
+void
 emit_evd(struct pt_unit *unit, enum packet_evd type, uint64_t data)
 {
 	struct packet packet = packet_evd((uint8_t)type, data);
@@ -181,74 +188,4 @@ emit_pip(struct pt_unit *unit)
 
 	emit_packet(
 	    unit, PACKET_PIP, packet_pip_payload(flow->cr3, flow->non_root));
-}
-
-/*
- * MODE.TSX, MODE.Exec and FUP of PSB+, each where its condition holds.  Model
- * choice, from captures: a CYC in PSB+ comes before TSC, not before these.
- */
-static void
-emit_psb_status(struct pt_unit *unit, bool packet_en, uint64_t ip)
-{
-	struct packet tsx = packet_fixed(
-	    PACKET_MODE, PACKET_MODE_TSX | unit->flow.tsx);
-	struct packet exec = packet_fixed(PACKET_MODE, unit->flow.exec);
-	struct packet fup;
-
-	TZ_ASSERT(unit->gate.context_en);
-	if (!packet_en) {
-		if (unit->msrs.ctl & CTL_BRANCH_EN)
-			layout_emit(unit, &tsx);
-		return;
-	}
-	TZ_ASSERT(unit->msrs.ctl & CTL_BRANCH_EN);
-	fup = emit_make_fup(unit, ip);
-	fup = packet_join(&exec, &fup);
-	fup = packet_join(&tsx, &fup);
-	layout_emit(unit, &fup);
-	unit->flow.last_ip = ip;
-	unit->flow.exec_known = unit->flow.exec_told = true;
-	unit->flow.exec_sent = unit->flow.exec;
-}
-
-unsigned
-emit_psb_most(const struct pt_unit *unit)
-{
-	/* Each TIP has 9 bytes, and takes two words with its padding. */
-	return EMIT_PSB_BYTES + unit->tnt.tips * 2 * LAYOUT_WORD_BYTES;
-}
-
-void
-emit_psb(struct pt_unit *unit, bool packet_en, uint64_t ip)
-{
-	struct pt_event event = { .kind = PT_EVENT_PSB };
-	uint64_t most = layout_made_bytes(unit) + emit_psb_most(unit);
-	bool context_en = unit->gate.context_en;
-	struct packet pip = packet_fixed(PACKET_PIP,
-	    packet_pip_payload(unit->flow.cr3, unit->flow.non_root));
-
-	TZ_ASSERT(unit->gate.trigger_en);
-	tnt_flush(unit);
-	layout_align(unit);
-	if (!unit->topa.open)
-		return;
-	event.offset_bytes = layout_made_bytes(unit);
-	unit->port.event(unit->port.arg, &event);
-	/*
-	 * SDM vol. 3, 33.3.7 "Decoder Synchronization (PSB+)": PSB+ resets the
-	 * last IP and the RET stack.  Model choice, from captures: this order.
-	 */
-	unit->flow.last_ip_valid = false;
-	unit->flow.exec_known = unit->flow.exec_told = false;
-	unit->fast.ret_count = 0;
-	emit_packet(unit, PACKET_PSB, 0);
-	if (context_en)
-		emit_psb_status(unit, packet_en, ip);
-	if (context_en && (unit->msrs.ctl & CTL_OS) != 0)
-		layout_emit(unit, &pip);
-	if (context_en && unit->vmx.on)
-		emit_packet(unit, PACKET_VMCS, unit->vmx.vmcs);
-	timing_status(unit);
-	emit_packet(unit, PACKET_PSBEND, 0);
-	TZ_ASSERT(layout_made_bytes(unit) <= most);
 }

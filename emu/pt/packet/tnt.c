@@ -1,8 +1,8 @@
 #include "emu/pt/packet/tnt.h"
 
 #include "emu/pt/output/layout.h"
+#include "emu/pt/packet/cyc.h"
 #include "emu/pt/packet/emit.h"
-#include "emu/pt/packet/timing.h"
 #include "emu/pt/state.h"
 #include "emu/pt/sync.h"
 
@@ -61,22 +61,30 @@ tnt_put_byte(struct pt_unit *unit)
 	return true;
 }
 
-void
-tnt_flush(struct pt_unit *unit)
+/*
+ * Sends the pending TNT and TIPs.  Not inlined: almost all calls of tnt_flush() need
+ * nothing of it.
+ */
+static void __attribute__((noinline)) tnt_send(struct pt_unit *unit)
 {
 	struct tnt now;
 	struct packet packet;
 
-	TZ_ASSERT(unit->fast.tnt != 0);
-	if (unit_tnt_is_empty(unit) || tnt_put_byte(unit))
-		return;
 	tnt_gather(unit);
 	now = unit->tnt;
-	unit_forget_tnt(unit);
+	state_forget_tnt(unit);
 	packet = packet_tnt(UINT64_C(1) << now.count | now.bits);
 	layout_emit(unit, &packet);
 	for (uint32_t i = 0; i < now.tips; i++)
 		emit_tip(unit, PACKET_TIP, now.tip[i]);
+}
+
+void
+tnt_flush(struct pt_unit *unit)
+{
+	TZ_ASSERT(unit->fast.tnt != 0);
+	if (!unit_tnt_is_empty(unit) && !tnt_put_byte(unit))
+		tnt_send(unit);
 }
 
 /* The bits of struct pt_fast are full. */
@@ -98,7 +106,7 @@ tnt_add(struct pt_unit *unit, bool taken)
 	TZ_ASSERT(unit->gate.packet_en);
 	/* SDM vol. 3, 33.4.2.14: a CYC has the time of the first one. */
 	if ((unit->msrs.ctl & CTL_CYC_EN) != 0 && unit_tnt_is_empty(unit))
-		timing_cyc(unit);
+		cyc_send(unit);
 	if (pt_fast_add(&unit->fast, taken))
 		tnt_full(unit);
 }
