@@ -394,22 +394,3 @@ mutate_run_free(struct mutate_run *run, const struct mutate_list *list)
 	free(run->baseline.cause);
 	*run = (struct mutate_run){ .result = NULL };
 }
-
-void
-mutate_score(const struct mutate_list *list, const struct mutate_run *run,
-    struct mutate_score *score)
-{
-	size_t judged;
-
-	*score = (struct mutate_score){ .tenths = -1 };
-	for (size_t i = 0; i < list->drawn_count; i++) {
-		if (!run->result[i].known)
-			continue;
-		score->count[run->result[i].class]++;
-		score->all++;
-	}
-	judged = score->count[MUTATE_KILLED] + score->count[MUTATE_SURVIVED];
-	if (judged != 0)
-		score->tenths = (int)(1000 * score->count[MUTATE_KILLED] /
-		    judged);
-}
