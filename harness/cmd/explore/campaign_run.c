@@ -449,19 +449,6 @@ print_finding(const struct campaign_input *input,
 	return error;
 }
 
-bool
-campaign_found(
-    const struct campaign_input *input, const struct campaign_report *report)
-{
-	struct report_comparison comparison;
-
-	if (input->baseline == NULL)
-		return report->summary->finding_count != 0;
-	report_baseline_compare(
-	    &report->baseline, report->summary, &comparison);
-	return comparison.new_count != 0;
-}
-
 int
 campaign_print_comparison(const struct report_baseline *baseline,
     const struct finding_summary *summary, bool json, struct tz_error *err)
