@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "harness/explore/build/build_cache_internal.h"
+#include "harness/explore/build/build_cache_state.h"
 #include "harness/mutate/bench.h"
 #include "harness/mutate/patch.h"
 

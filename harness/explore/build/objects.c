@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "harness/explore/build/build_cache_internal.h"
+#include "harness/explore/build/build_cache_state.h"
 #include "harness/explore/build/objects.h"
 #include "harness/host/input.h"
 
