@@ -72,5 +72,7 @@ int cmd_fail_of(int error, const struct tz_error *err);
 
 /* Prints JSON with sorted keys and a newline, and drops the reference. */
 void cmd_print_json(struct json_t *json);
+/* The same on one line. */
+void cmd_print_json_line(struct json_t *json);
 
 #endif

@@ -46,12 +46,24 @@ cmd_fail_of(int error, const struct tz_error *err)
 	return error == -TZ_EBUG ? CMD_BUG : code;
 }
 
+static void
+print_json(json_t *json, size_t layout)
+{
+	json_dumpf(json, stdout, JSON_SORT_KEYS | layout);
+	putchar('\n');
+	json_decref(json);
+}
+
 void
 cmd_print_json(json_t *json)
 {
-	json_dumpf(json, stdout, JSON_SORT_KEYS | JSON_INDENT(2));
-	putchar('\n');
-	json_decref(json);
+	print_json(json, JSON_INDENT(2));
+}
+
+void
+cmd_print_json_line(json_t *json)
+{
+	print_json(json, JSON_COMPACT);
 }
 
 void
