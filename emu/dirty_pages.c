@@ -59,8 +59,8 @@ memory_add_hot(struct memory *memory, uint64_t page)
 static bool
 read_entries(struct memory *memory)
 {
-	uint64_t pages = memory->bytes / MEMORY_PAGE_BYTES;
-	uint64_t first = (uint64_t)(uintptr_t)memory->ram / MEMORY_PAGE_BYTES;
+	uint64_t pages = memory->bytes / TZ_PAGE_BYTES;
+	uint64_t first = (uint64_t)(uintptr_t)memory->ram / TZ_PAGE_BYTES;
 	uint64_t entry[ENTRIES];
 
 	for (uint64_t at = 0; at < pages; at += ENTRIES) {
@@ -104,9 +104,8 @@ scan(struct memory *memory)
 			return false;
 		for (int i = 0; i < count; i++) {
 			uint64_t page = (region[i].start - first) /
-			    MEMORY_PAGE_BYTES;
-			uint64_t end = (region[i].end - first) /
-			    MEMORY_PAGE_BYTES;
+			    TZ_PAGE_BYTES;
+			uint64_t end = (region[i].end - first) / TZ_PAGE_BYTES;
 
 			for (; page < end; page++) {
 				if (!memory_add_hot(memory, page))

@@ -7,8 +7,6 @@
 
 #include <string.h>
 
-#define FRAME_BYTES 4096
-
 static void
 emit(const struct hypercall *hypercall, enum event_kind kind, uint64_t a,
     uint64_t b, uint64_t c)
@@ -83,10 +81,10 @@ do_clear(const struct hypercall *hypercall, const uint64_t *arg)
 		struct gva at = { arg[0] + i * sizeof(pa) };
 
 		if (!cpu_read(hypercall->cpu, at, &pa, sizeof(pa)) ||
-		    pa % FRAME_BYTES != 0 || pa >= hypercall->ram_bytes)
+		    pa % TZ_PAGE_BYTES != 0 || pa >= hypercall->ram_bytes)
 			return -1;
 		if (pa != 0)
-			memset(hypercall->ram + pa, 0, FRAME_BYTES);
+			memset(hypercall->ram + pa, 0, TZ_PAGE_BYTES);
 	}
 	return 0;
 }

@@ -1,6 +1,6 @@
 /*
  * The private state of a machine, shared only by machine.c, ipi.c, sched.c,
- * control.c, hash.c and snapshot.c.
+ * control.c, hash.c and snapshot.c, which call the functions of machine_state.c.
  */
 #ifndef TOPAZ_EMU_MACHINE_STATE_H
 #define TOPAZ_EMU_MACHINE_STATE_H
@@ -56,7 +56,7 @@ struct machine {
 	uint64_t watched_begin, watched_end;
 };
 
-/* machine.c */
+/* machine_state.c */
 void machine_emit(struct machine *machine, const struct event *event);
 void machine_describe_end(struct machine *machine, enum machine_end end,
     unsigned cpu, int code, const char *text);

@@ -12,7 +12,7 @@
 #define HOT_PAGES_MAX 4096
 
 struct page_copy {
-	uint8_t bytes[MEMORY_PAGE_BYTES];
+	uint8_t bytes[TZ_PAGE_BYTES];
 	uint32_t refs;
 	uint64_t hash;          /* hash_bytes() of .bytes; 0: not known yet */
 	struct page_copy *next; /* next spare copy */
@@ -28,19 +28,19 @@ struct memory_copy {
 static uint8_t *
 page_at(const struct memory *memory, uint64_t page)
 {
-	return memory->ram + page * MEMORY_PAGE_BYTES;
+	return memory->ram + page * TZ_PAGE_BYTES;
 }
 
 static const uint8_t *
 image_at(const struct memory *memory, uint64_t page)
 {
-	return memory->image + page * MEMORY_PAGE_BYTES;
+	return memory->image + page * TZ_PAGE_BYTES;
 }
 
 static bool
 is_same(const uint8_t *a, const uint8_t *b)
 {
-	return memcmp(a, b, MEMORY_PAGE_BYTES) == 0;
+	return memcmp(a, b, TZ_PAGE_BYTES) == 0;
 }
 
 static struct page_copy *
@@ -110,7 +110,7 @@ make_file(uint64_t bytes)
 bool
 memory_create(struct memory *memory, uint64_t bytes)
 {
-	uint64_t words = (bytes / MEMORY_PAGE_BYTES + 63) / 64;
+	uint64_t words = (bytes / TZ_PAGE_BYTES + 63) / 64;
 
 	*memory = (struct memory){
 		.bytes = bytes,
@@ -134,7 +134,7 @@ forget_hot(struct memory *memory)
 	for (size_t i = 0; i < memory->hot_count; i++)
 		release(memory, memory->hot[i].copy);
 	memset(memory->hot_bits, 0,
-	    (memory->bytes / MEMORY_PAGE_BYTES + 63) / 64 *
+	    (memory->bytes / TZ_PAGE_BYTES + 63) / 64 *
 		sizeof(*memory->hot_bits));
 	memory->hot_count = 0;
 	memory->generation++;
@@ -204,8 +204,7 @@ write_image(const struct memory *memory, int fd)
 	for (size_t i = 0; i < memory->hot_count; i++) {
 		uint64_t page = memory->hot[i].page;
 
-		if (!write_out(memory, fd, page * MEMORY_PAGE_BYTES,
-			MEMORY_PAGE_BYTES))
+		if (!write_out(memory, fd, page * TZ_PAGE_BYTES, TZ_PAGE_BYTES))
 			return false;
 	}
 	return true;
@@ -307,7 +306,7 @@ put_back(struct memory *memory, struct hot_page *hot, struct page_copy *copy)
 {
 	memcpy(page_at(memory, hot->page),
 	    copy != NULL ? copy->bytes : image_at(memory, hot->page),
-	    MEMORY_PAGE_BYTES);
+	    TZ_PAGE_BYTES);
 	remember(memory, hot, copy);
 }
 
@@ -360,7 +359,7 @@ memory_written(struct memory *memory, uint32_t *epoch)
 static void
 clear_dead(uint8_t *bytes, uint64_t at, const struct memory_range *dead)
 {
-	uint64_t end = at + MEMORY_PAGE_BYTES;
+	uint64_t end = at + TZ_PAGE_BYTES;
 	uint64_t from = dead->begin > at ? dead->begin : at;
 	uint64_t to = dead->end < end ? dead->end : end;
 
@@ -372,7 +371,7 @@ static bool
 has_dead(uint64_t at, const struct memory_range *dead, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		if (dead[i].begin < at + MEMORY_PAGE_BYTES && dead[i].end > at)
+		if (dead[i].begin < at + TZ_PAGE_BYTES && dead[i].end > at)
 			return true;
 	}
 	return false;
@@ -383,8 +382,7 @@ static bool
 is_dead(uint64_t at, const struct memory_range *dead, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		if (dead[i].begin <= at &&
-		    dead[i].end >= at + MEMORY_PAGE_BYTES)
+		if (dead[i].begin <= at && dead[i].end >= at + TZ_PAGE_BYTES)
 			return true;
 	}
 	return false;
@@ -393,7 +391,7 @@ is_dead(uint64_t at, const struct memory_range *dead, size_t count)
 static uint64_t
 hash_bytes(const uint8_t *bytes, uint64_t page)
 {
-	return XXH3_64bits_withSeed(bytes, MEMORY_PAGE_BYTES, page);
+	return XXH3_64bits_withSeed(bytes, TZ_PAGE_BYTES, page);
 }
 
 /*
@@ -421,11 +419,11 @@ static uint64_t
 hash_living(const struct memory *memory, uint64_t page,
     const struct memory_range *dead, size_t dead_count)
 {
-	uint64_t at = page * MEMORY_PAGE_BYTES;
-	uint8_t copy[2][MEMORY_PAGE_BYTES];
+	uint64_t at = page * TZ_PAGE_BYTES;
+	uint8_t copy[2][TZ_PAGE_BYTES];
 
-	memcpy(copy[0], page_at(memory, page), MEMORY_PAGE_BYTES);
-	memcpy(copy[1], image_at(memory, page), MEMORY_PAGE_BYTES);
+	memcpy(copy[0], page_at(memory, page), TZ_PAGE_BYTES);
+	memcpy(copy[1], image_at(memory, page), TZ_PAGE_BYTES);
 	for (size_t i = 0; i < dead_count; i++) {
 		clear_dead(copy[0], at, &dead[i]);
 		clear_dead(copy[1], at, &dead[i]);
@@ -437,7 +435,7 @@ static uint64_t
 hash_page(const struct memory *memory, const struct hot_page *hot,
     const struct memory_range *dead, size_t dead_count)
 {
-	uint64_t at = (uint64_t)hot->page * MEMORY_PAGE_BYTES;
+	uint64_t at = (uint64_t)hot->page * TZ_PAGE_BYTES;
 
 	if (is_dead(at, dead, dead_count))
 		return 0;

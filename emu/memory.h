@@ -15,8 +15,6 @@
 
 #include <sys/types.h>
 
-#define MEMORY_PAGE_BYTES 4096u
-
 struct page_copy;
 
 /*

@@ -290,14 +290,18 @@ apic_timer_can_interrupt(const struct apic *apic)
 	    (lvt & 0xf0) > (processor_priority(apic) & 0xf0);
 }
 
+bool
+apic_drops_pmi(const struct apic *apic)
+{
+	return (apic->lvt[APIC_LVT_PC] & APIC_LVT_MASKED) != 0;
+}
+
 enum apic_pmi
 apic_pmi_mode(const struct apic *apic)
 {
-	uint32_t lvt = apic->lvt[APIC_LVT_PC];
-
-	if (lvt & APIC_LVT_MASKED)
+	if (apic_drops_pmi(apic))
 		return APIC_PMI_DROPPED;
-	switch (tz_bits(lvt, 10, 8)) {
+	switch (tz_bits(apic->lvt[APIC_LVT_PC], 10, 8)) {
 	case MODE_NMI:
 		return APIC_PMI_NMI;
 	case MODE_FIXED:
@@ -324,7 +328,7 @@ apic_raise_pmi(struct apic *apic)
 bool
 apic_mask_pmi(struct apic *apic)
 {
-	if (apic->lvt[APIC_LVT_PC] & APIC_LVT_MASKED)
+	if (apic_drops_pmi(apic))
 		return false;
 	apic->lvt[APIC_LVT_PC] |= (uint32_t)APIC_LVT_MASKED;
 	return true;

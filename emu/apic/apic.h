@@ -90,6 +90,9 @@ bool apic_timer_fire_early(struct apic *apic, uint64_t now);
  */
 enum apic_pmi apic_raise_pmi(struct apic *apic);
 
+/* True if the LVT performance entry is masked: a PMI would be dropped. */
+bool apic_drops_pmi(const struct apic *apic);
+
 /* The result of apic_raise_pmi(), without raising the PMI. */
 enum apic_pmi apic_pmi_mode(const struct apic *apic);
 

@@ -10,7 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TZ_BIT(n)       (UINT64_C(1) << (n))
+#define TZ_BIT(n) (UINT64_C(1) << (n))
+/* A page, of which a frame of RAM holds one. */
+#define TZ_PAGE_BYTES   4096u
+
 #define TZ_ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
 /* A guest physical address. */

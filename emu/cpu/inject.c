@@ -127,8 +127,8 @@ inject_rmw(struct cpu *cpu, uint64_t param)
 	cpu_read_regs(cpu, &regs);
 	if (!insn_is_split(bytes, count) ||
 	    !insn_memory_operand(bytes, count, va, &regs, &memory) ||
-	    memory.va / CODE_PAGE_BYTES !=
-		(memory.va + memory.bytes - 1) / CODE_PAGE_BYTES ||
+	    memory.va / TZ_PAGE_BYTES !=
+		(memory.va + memory.bytes - 1) / TZ_PAGE_BYTES ||
 	    !walk_page(&cpu->space, (struct gva){ memory.va }, &walk) ||
 	    walk.pa.u + memory.bytes > cpu->space.ram_bytes)
 		return false;

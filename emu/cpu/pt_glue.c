@@ -60,8 +60,7 @@ pt_event(void *arg, const struct pt_event *event)
 		break;
 	case PT_EVENT_PMI:
 		cpu_emit(cpu, EVENT_TOPA_PMI, event->value,
-		    (cpu->apic.lvt[APIC_LVT_PC] & APIC_LVT_MASKED) != 0,
-		    event->offset_bytes);
+		    apic_drops_pmi(&cpu->apic), event->offset_bytes);
 		break;
 	case PT_EVENT_STOPPED:
 		cpu->trace.stopped = cpu->attention = true;

@@ -25,11 +25,14 @@ struct pt_unit;
 
 #define PT_RETURN_STACK_ENTRIES 64
 
+/* .tnt of struct pt_fast: no TNT bit is pending. */
+#define PT_FAST_TNT_EMPTY 1
+
 struct pt_fast {
 	bool off, fast, steady; /* see above */
 	bool timed; /* time matters: TSC, MTC, CYC, or bytes on their way */
 	bool compress_ret;  /* CTL.DisRETC and CTL.DisTNT are 0 */
-	uint32_t tnt;       /* stop bit, then the pending TNT bits; 1: none */
+	uint32_t tnt;       /* stop bit, then the pending TNT bits */
 	uint32_t ret_top;   /* next free slot, modulo the entries */
 	uint32_t ret_count; /* valid entries */
 	uint64_t low,
@@ -117,7 +120,7 @@ pt_unit_steady_cond(struct pt_unit *unit, bool taken)
 
 	/* Neither the first outcome of the packet, which sets its time, nor the
 	 * last. */
-	if (fast->tnt > 1 && fast->tnt < 0x20)
+	if (fast->tnt > PT_FAST_TNT_EMPTY && fast->tnt < 0x20)
 		(void)pt_fast_add(fast, taken);
 	else
 		pt_unit_steady_cond_slow(unit, taken);

@@ -1,11 +1,15 @@
-#include "emu/pt/flow.h"
-
-#include "emu/pt/output/layout.h"
-#include "emu/pt/output/output_queue.h"
-#include "emu/pt/output/overflow.h"
+/*
+ * Turns control transfers into packets: which packets, in which order, with RET
+ * compression and the CFE packets of Event Trace.
+ *
+ * Source: SDM vol. 3, 33.7 "Packet Generation Scenarios".
+ */
+#include "emu/pt/overflow.h"
 #include "emu/pt/packet/emit.h"
+#include "emu/pt/packet/psb.h"
 #include "emu/pt/packet/tnt.h"
 #include "emu/pt/state.h"
+#include "emu/pt/trace.h"
 
 #define VECTOR_PF 14
 
@@ -24,38 +28,6 @@ static const struct flow_row flow_rows[PT_TRANSFER_KINDS] = {
 #include "emu/pt/transfer.def"
 #undef TRANSFER
 };
-
-void
-flow_psb(struct pt_unit *unit, uint64_t ip)
-{
-	TZ_ASSERT(unit->gate.trigger_en && unit->place.psb_due);
-	/* Model choice: a PSB+ waits until all of it fits; no OVF is in it. */
-	if (unit->overflow.on || !output_queue_fits(unit, emit_psb_most(unit)))
-		return;
-	unit->place.psb_due = false;
-	emit_psb(unit, unit->gate.packet_en, ip);
-	unit_refresh(unit);
-}
-
-void
-flow_end(struct pt_unit *unit, bool due, uint64_t ip)
-{
-	unit_refresh(unit);
-	if (due && unit->gate.trigger_en && !layout_psb_waits(unit))
-		flow_psb(unit, ip);
-}
-
-bool
-flow_move(struct pt_unit *unit, const struct pt_context *at, bool moved)
-{
-	bool stop;
-
-	unit->gate = gate_next(&unit->msrs, unit->gate, at, moved, &stop);
-	unit->flow.cr3 = at->cr3;
-	unit->flow.non_root = at->non_root;
-	unit->flow.exec = emit_exec(unit->msrs.ctl, at);
-	return stop;
-}
 
 /* Near CALL: remembers the return address.  SDM vol. 3, 33.4.2.2, "RET". */
 static void
@@ -144,7 +116,7 @@ flow_cfe(struct pt_unit *unit, const struct pt_transfer *transfer,
 		if (transfer->has_vector)
 			type = CFE_VMEXIT_INTR;
 	}
-	flow_send_cfe(
+	emit_cfe(
 	    unit, type, own_fup, transfer->has_vector ? transfer->vector : 0);
 	if (own_fup)
 		emit_fup(unit, transfer->ip_from);
@@ -161,7 +133,8 @@ flow_abort(struct pt_unit *unit)
 	if (!unit->gate.context_en || !(unit->msrs.ctl & CTL_BRANCH_EN))
 		return;
 	/* BDM64: the packet for the branch just before has the wrong outcome. */
-	if (unit_erratum(unit, PROFILE_ERRATUM_BDM64) && !tnt_is_empty(unit))
+	if (unit_erratum(unit, PROFILE_ERRATUM_BDM64) &&
+	    !unit_tnt_is_empty(unit))
 		unit->fast.tnt ^= 1;
 	tnt_flush(unit);
 	emit_packet(unit, PACKET_MODE, PACKET_MODE_TSX | PACKET_MODE_TSX_ABORT);
@@ -246,13 +219,18 @@ flow_leave(struct pt_unit *unit, const struct pt_transfer *transfer)
 		emit_tip(unit, PACKET_TIP_PGD, transfer->after.ip);
 }
 
-void
-flow_send_cfe(
-    struct pt_unit *unit, enum packet_cfe type, bool own_fup, uint8_t vector)
+/* A transfer to IP while the buffer overflows; STOP: into a TraceStop range. */
+static void
+flow_lose(struct pt_unit *unit, uint64_t ip, bool stop)
 {
-	TZ_ASSERT(unit->msrs.ctl & CTL_EVENT_EN);
-	emit_packet(unit, PACKET_CFE,
-	    (uint64_t)type | (own_fup ? 0x80 : 0) | (uint64_t)vector << 8);
+	if (!stop) {
+		overflow_lose(unit, ip);
+		return;
+	}
+	overflow_resolve(unit, ip);
+	/* Model choice: the TraceStop packet is lost, too. */
+	trace_stop(unit, true);
+	psb_end_event(unit, unit->place.psb_due, ip);
 }
 
 void
@@ -267,16 +245,16 @@ pt_unit_transfer(struct pt_unit *unit, const struct pt_transfer *transfer)
 	TZ_ASSERT(transfer->kind < PT_TRANSFER_KINDS);
 	if (!unit->gate.trigger_en) {
 		if (transfer->trace_off && (unit->msrs.ctl & CTL_TRACE_EN))
-			flow_trace_off(unit);
+			trace_off_flushed(unit);
 		return;
 	}
 	TZ_ASSERT(!before.packet_en || before.context_en);
-	stop = flow_move(unit, &transfer->after, moved);
+	stop = state_move(unit, &transfer->after, moved);
 	unit->gate.packet_en &= !transfer->trace_off;
 	if (unit->overflow.on) {
-		overflow_lose(unit, transfer->after.ip, stop);
+		flow_lose(unit, transfer->after.ip, stop);
 		if (transfer->trace_off)
-			flow_trace_off(unit);
+			trace_off_flushed(unit);
 		return;
 	}
 	if (transfer->kind == PT_TRANSFER_TSX_ABORT)
@@ -296,28 +274,29 @@ pt_unit_transfer(struct pt_unit *unit, const struct pt_transfer *transfer)
 
 		if (lost)
 			overflow_resolve(unit, transfer->after.ip);
-		flow_stop(unit, lost);
+		trace_stop(unit, lost);
 	}
 	if (transfer->trace_off) {
-		flow_trace_off(unit);
+		trace_off_flushed(unit);
 		return;
 	}
 	/*
 	 * Model choice: a PSB that a TNT packet made due is sent after the next
 	 * event; any other PSB is sent after the event that made it due.
 	 */
-	flow_end(unit, quiet ? due : unit->place.psb_due, transfer->after.ip);
+	psb_end_event(
+	    unit, quiet ? due : unit->place.psb_due, transfer->after.ip);
 }
 
 /*
- * After a near transfer while .steady: the state that unit_refresh() derives is
+ * After a near transfer while .steady: the state that state_refresh() derives is
  * unchanged, unless a PSB has become due or the output has ended.
  */
 static void
 flow_settle(struct pt_unit *unit, bool due, uint64_t ip)
 {
 	if (unit->place.psb_due || !unit->topa.open)
-		flow_end(unit, due && unit->place.psb_due, ip);
+		psb_end_event(unit, due && unit->place.psb_due, ip);
 }
 
 void

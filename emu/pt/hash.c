@@ -3,11 +3,6 @@
  */
 #include "emu/pt/inject.h"
 #include "emu/pt/output/layout.h"
-#include "emu/pt/output/output_queue.h"
-#include "emu/pt/output/topa.h"
-#include "emu/pt/output/topa_entry.h"
-#include "emu/pt/packet/emit.h"
-#include "emu/pt/packet/tnt.h"
 #include "emu/pt/state.h"
 
 #include <xxhash.h>
@@ -133,8 +128,8 @@ hash_add_timing(struct hash_words *words, const struct pt_unit *unit)
 	hash_add(words, timing->now.cycles);
 	hash_add(words, timing->now.tsc);
 	hash_add(words, timing->mtc_due);
-	hash_add(words, timing->cyc_zero);
-	hash_add(words, timing->cyc_sent);
+	hash_add(words, unit->cyc.zero);
+	hash_add(words, unit->cyc.sent);
 }
 
 uint64_t

@@ -4,8 +4,6 @@
 #include "emu/pt/output/output_queue.h"
 #include "emu/pt/output/topa.h"
 #include "emu/pt/output/topa_entry.h"
-#include "emu/pt/packet/emit.h"
-#include "emu/pt/packet/tnt.h"
 #include "emu/pt/state.h"
 
 bool
@@ -41,7 +39,7 @@ pt_unit_fill_to_pmi(struct pt_unit *unit)
 	if (!inject_is_open(unit))
 		return false;
 	output_queue_flush(unit);
-	unit_refresh(unit);
+	state_refresh(unit);
 	if (!inject_is_open(unit) || !topa_leads_to_intr(unit, &bytes))
 		return false;
 	do {
@@ -49,7 +47,7 @@ pt_unit_fill_to_pmi(struct pt_unit *unit)
 		intr = unit->topa.region_intr;
 		layout_fill(unit);
 	} while (!intr);
-	unit_refresh(unit);
+	state_refresh(unit);
 	return true;
 }
 
@@ -59,7 +57,7 @@ pt_unit_force_error(struct pt_unit *unit)
 	if (!unit->gate.trigger_en)
 		return false;
 	topa_fail(unit, "operational error asked for");
-	unit_refresh(unit);
+	state_refresh(unit);
 	TZ_ASSERT(!unit->gate.trigger_en);
 	return true;
 }
@@ -70,12 +68,12 @@ pt_unit_force_stop(struct pt_unit *unit)
 	if (!inject_is_open(unit) || !(unit->msrs.ctl & CTL_TOPA))
 		return false;
 	output_queue_flush(unit);
-	unit_refresh(unit);
+	state_refresh(unit);
 	if (!inject_is_open(unit))
 		return true;
 	unit->topa.region_stop = true;
 	layout_fill(unit);
-	unit_refresh(unit);
+	state_refresh(unit);
 	TZ_ASSERT(!unit->gate.trigger_en);
 	TZ_ASSERT(unit->msrs.status & STATUS_STOPPED);
 	return true;
@@ -86,11 +84,10 @@ pt_unit_overflow(struct pt_unit *unit, uint32_t transfers)
 {
 	if (!inject_is_open(unit))
 		return false;
-	tnt_forget(unit);
-	unit->fast.ret_count = 0;
-	unit->overflow = (struct overflow){ .on = true,
-		.transfers = transfers == 0 ? 1 : transfers };
-	unit_refresh(unit);
+	state_lose(unit,
+	    (struct overflow){
+		.on = true, .transfers = transfers == 0 ? 1 : transfers });
+	state_refresh(unit);
 	TZ_ASSERT(!unit->fast.fast && !unit->fast.off);
 	return true;
 }

@@ -1,7 +1,7 @@
 /*
  * The trace MSRs as values and rules: which exist on a profile, which values WRMSR
  * accepts.  The effects of a write (packets, output) are in msr_access.c and
- * enable.c.
+ * trace.c.
  */
 #ifndef TOPAZ_EMU_PT_MSR_H
 #define TOPAZ_EMU_PT_MSR_H

@@ -1,9 +1,9 @@
 /*
  * RDMSR and WRMSR of the trace MSRs.
  */
-#include "emu/pt/flow.h"
 #include "emu/pt/output/layout.h"
 #include "emu/pt/state.h"
+#include "emu/pt/trace.h"
 
 bool
 pt_unit_owns_msr(uint32_t index)
@@ -33,7 +33,7 @@ msr_access_read(const struct pt_unit *unit, enum msr_id id)
 		/* Model choice: exact at any time, also while TraceEn is 1. */
 		if ((msrs->ctl & CTL_TRACE_EN) == 0)
 			return status;
-		status = unit_pending(unit, status);
+		status = state_pending(unit, status);
 		if (!(unit->profile->pt_ebx & PROFILE_PT_EBX_PSB))
 			return status;
 		status &= ~(STATUS_COUNT_MASK << STATUS_COUNT_SHIFT);
@@ -94,15 +94,14 @@ msr_access_write_ctl(struct pt_unit *unit, uint64_t value,
 	if (was_on && is_on)
 		return;
 	if (was_on) {
-		flow_disable(unit, at->ip);
-		unit_trace_off(unit);
+		trace_disable(unit, at->ip);
 	}
 	TZ_ASSERT(!(unit->msrs.ctl & CTL_TRACE_EN));
 	unit->msrs.ctl = value;
 	if (is_on)
-		unit_trace_on(unit, at, nlip, CFE_NONE);
+		trace_on(unit, at, nlip, CFE_NONE);
 	else
-		unit_refresh(unit);
+		state_refresh(unit);
 }
 
 enum fault

@@ -55,7 +55,7 @@ struct topa_stale {
 	uint64_t entry[PT_STALE_ENTRIES_MAX];
 };
 
-/* output/overflow.c: an overflow of the internal buffer in progress. */
+/* overflow.c: an overflow of the internal buffer in progress. */
 struct overflow {
 	bool on;
 	bool full; /* not forced: it ends when the buffer is empty */
@@ -65,7 +65,7 @@ struct overflow {
 	uint32_t transfers; /* if not .full: still to be lost, at least 1 */
 };
 
-/* output/output_queue.c: a delayed PMI. */
+/* output/pmi.c: a delayed PMI. */
 struct late_pmi {
 	bool on;
 	uint32_t index; /* of the region's entry */
@@ -89,11 +89,15 @@ struct flow {
 /* packet/timing.c: the clocks, and their values last sent. */
 struct timing {
 	struct pt_time now;
-	uint64_t mtc_due;  /* .now.art of the next MTC */
-	uint64_t cyc_zero; /* .now.cycles at which the cycle counter was 0 */
-	bool cyc_sent;     /* a CYC was sent then */
-	uint64_t ahead;    /* value of the cycle counter at the next enable */
+	uint64_t mtc_due; /* .now.art of the next MTC */
 	uint32_t cbr;
+};
+
+/* packet/cyc.c: the cycle counter. */
+struct cyc {
+	uint64_t zero;  /* .timing.now.cycles at which it was 0 */
+	bool sent;      /* a CYC was sent then */
+	uint64_t ahead; /* its value at the next enable */
 };
 
 /* packet/tnt.c: TNT bits and TIPs that are pending besides the bits of struct pt_fast. */
@@ -129,6 +133,7 @@ struct pt_unit {
 	struct overflow overflow;
 	struct tnt tnt;
 	struct timing timing;
+	struct cyc cyc;
 	struct topa_stale stale;
 	struct vmx vmx;
 	struct late_pmi late_pmi;
@@ -143,23 +148,28 @@ struct pt_unit {
 };
 
 /* Recomputes what follows from MSRs and gates: PacketEn, STATUS, .fast. */
-void unit_refresh(struct pt_unit *unit);
+void state_refresh(struct pt_unit *unit);
 
-/* TraceEn 1 -> 0, after its packets were sent: output ends, counts freeze. */
-void unit_trace_off(struct pt_unit *unit);
+/* Drops the TNT bits and TIPs that are pending: they are lost. */
+void state_forget_tnt(struct pt_unit *unit);
 
 /*
- * TraceEn 0 -> 1: IA32_RTIT_CTL already has the new value.  CFE: the Event Trace
- * event that goes with it.
+ * The overflow is now HOW: no packet after it depends on a branch or a return address
+ * before it.
  */
-void unit_trace_on(struct pt_unit *unit, const struct pt_context *at,
-    uint64_t nlip, enum packet_cfe cfe);
+void state_lose(struct pt_unit *unit, struct overflow how);
+
+/*
+ * Updates the gates from the CPU's context after an event, MOVED as for gate_next();
+ * true if the trace stops.
+ */
+bool state_move(struct pt_unit *unit, const struct pt_context *at, bool moved);
 
 /*
  * STATUS with the value that PendPSB has while TraceEn is 1.  SDM vol. 3, 33.2.8.4:
  * the processor sets and clears it where InjectPsbPmiOnEnable is 1.
  */
-uint64_t unit_pending(const struct pt_unit *unit, uint64_t status);
+uint64_t state_pending(const struct pt_unit *unit, uint64_t status);
 
 /* vmx.c: true if VMX operation permits a write of IA32_RTIT_CTL. */
 bool vmx_allows(const struct pt_unit *unit);
@@ -199,6 +209,22 @@ unit_event(struct pt_unit *unit, struct pt_event event)
 {
 	event.offset_bytes = unit->topa.written;
 	unit->port.event(unit->port.arg, &event);
+}
+
+/* True if packets that ENABLE, a bit of IA32_RTIT_CTL, asks for are sent. */
+static inline bool
+unit_sends(const struct pt_unit *unit, uint64_t enable)
+{
+	return unit->gate.trigger_en && (unit->msrs.ctl & enable) != 0;
+}
+
+/* True if no TNT bit and no TIP is pending. */
+static inline bool
+unit_tnt_is_empty(const struct pt_unit *unit)
+{
+	TZ_ASSERT(unit->tnt.tips == 0 || unit->fast.tnt != PT_FAST_TNT_EMPTY ||
+	    unit->tnt.count != 0);
+	return unit->fast.tnt == PT_FAST_TNT_EMPTY && unit->tnt.count == 0;
 }
 
 /* True if the model has ERRATUM and it is switched on. */

@@ -1,14 +1,10 @@
 #include "emu/pt/unit.h"
 
 #include "emu/profile/profile.h"
-#include "emu/pt/flow.h"
-#include "emu/pt/output/layout.h"
-#include "emu/pt/output/output_queue.h"
 #include "emu/pt/output/topa.h"
 #include "emu/pt/output/topa_entry.h"
-#include "emu/pt/packet/tnt.h"
 #include "emu/pt/state.h"
-#include "emu/pt/sync.h"
+#include "emu/pt/trace.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -16,57 +12,6 @@
 
 static_assert(
     offsetof(struct pt_unit, fast) == 0, "pt_unit_fast() converts the pointer");
-
-/* A setting of IA32_RTIT_CTL that is not modelled. */
-struct unit_lack {
-	uint64_t mask, value; /* not modelled if (ctl & mask) == value */
-	const char *text;
-};
-
-static const struct unit_lack unit_lacks[] = {
-	{ CTL_FABRIC_EN, CTL_FABRIC_EN, "trace transport output (FabricEn)" },
-};
-
-void
-unit_refresh(struct pt_unit *unit)
-{
-	struct gate *gate = &unit->gate;
-	struct pt_fast *fast = &unit->fast;
-	bool waits;
-
-	gate->trigger_en = gate_trigger_en(&unit->msrs);
-	gate->packet_en = gate->packet_en && gate->trigger_en;
-	/* SDM vol. 3, 33.2.8.4: the enables freeze while TraceEn is 0. */
-	unit->msrs.status &= ~STATUS_TRIGGER_EN;
-	if (gate->trigger_en) {
-		unit->msrs.status &= ~STATUS_ENABLES;
-		unit->msrs.status |= STATUS_TRIGGER_EN |
-		    (gate->context_en ? STATUS_CONTEXT_EN : 0) |
-		    (gate->filter_en ? STATUS_FILTER_EN : 0);
-	} else {
-		tnt_forget(unit);
-		unit->overflow = (struct overflow){ 0 };
-	}
-	if (!gate->packet_en)
-		fast->ret_count = 0;
-	/* The next transfer sends more than its own packets. */
-	waits = unit->place.psb_due || unit->overflow.on;
-	/* SDM vol. 3, 33.2.8.2, DisTNT: without TNT no RET is compressed. */
-	fast->compress_ret = !(unit->msrs.ctl & (CTL_DIS_RETC | CTL_DIS_TNT));
-	fast->timed = output_queue_is_busy(unit) ||
-	    (gate->trigger_en && (unit->msrs.ctl & CTL_TIMING) != 0);
-	waits |= (unit->msrs.ctl & CTL_DIS_TNT) != 0;
-	fast->steady = gate->packet_en && unit->ranges != UNIT_STOPS &&
-	    !waits && !output_queue_is_busy(unit);
-	fast->fast = fast->steady && !fast->timed &&
-	    unit->ranges == UNIT_NO_RANGES;
-	fast->off = !fast->timed &&
-	    (!gate->trigger_en ||
-		(!gate->packet_en && !waits &&
-		    (!gate->context_en || unit->ranges == UNIT_NO_RANGES)));
-	TZ_ASSERT(!fast->fast || !fast->off);
-	TZ_ASSERT(gate->packet_en || fast->ret_count == 0);
-}
 
 /* Clears every trace MSR. */
 static void
@@ -78,7 +23,7 @@ unit_clear(struct pt_unit *unit)
 	unit->topa.offset_bytes = 0;
 	unit->place.psb_due = false;
 	unit->late_pmi.on = false;
-	unit_refresh(unit);
+	state_refresh(unit);
 	TZ_ASSERT(!unit->topa.open);
 	TZ_ASSERT(!unit->fast.fast);
 }
@@ -108,94 +53,6 @@ pt_unit_destroy(struct pt_unit *unit)
 	free(unit);
 }
 
-uint64_t
-unit_pending(const struct pt_unit *unit, uint64_t status)
-{
-	TZ_ASSERT(unit->msrs.ctl & CTL_TRACE_EN);
-	if ((unit->msrs.ctl & CTL_INJECT) != 0 && unit->place.psb_due)
-		status |= STATUS_PEND_PSB;
-	return status;
-}
-
-void
-unit_trace_off(struct pt_unit *unit)
-{
-	uint64_t before = unit->msrs.ctl;
-	uint64_t count = 0;
-
-	TZ_ASSERT(before & CTL_TRACE_EN);
-	output_queue_flush(unit);
-	topa_close(unit);
-	if (unit->profile->pt_ebx & PROFILE_PT_EBX_PSB)
-		count = layout_count(unit);
-	unit->msrs.status &= ~(STATUS_COUNT_MASK << STATUS_COUNT_SHIFT);
-	unit->msrs.status |= count << STATUS_COUNT_SHIFT;
-	unit->msrs.status = unit_pending(unit, unit->msrs.status);
-	unit->msrs.ctl &= ~CTL_TRACE_EN;
-	unit->place.psb_due = false;
-	unit_refresh(unit);
-	unit_event(unit,
-	    (struct pt_event){ .kind = PT_EVENT_TRACE_OFF, .value = before });
-	TZ_ASSERT(!unit->gate.trigger_en);
-}
-
-/* The kinds of ranges in use, which cannot change until TraceEn is 0 again. */
-static void
-unit_range(struct pt_unit *unit)
-{
-	struct pt_fast *fast = &unit->fast;
-
-	fast->low = 0;
-	fast->high = UINT64_MAX;
-	if (!gate_has_ranges(&unit->msrs))
-		unit->ranges = UNIT_NO_RANGES;
-	else if (gate_filter(&unit->msrs, &fast->low, &fast->high))
-		unit->ranges = UNIT_FILTERS;
-	else
-		unit->ranges = UNIT_STOPS;
-}
-
-/* TraceEn 0 -> 1 without its packets; IA32_RTIT_CTL has its new value. */
-static void
-unit_open(struct pt_unit *unit)
-{
-	uint64_t ctl = unit->msrs.ctl;
-
-	TZ_ASSERT(ctl & CTL_TRACE_EN);
-	TZ_ASSERT(!unit->overflow.on);
-	unit_range(unit);
-	unit->stale = (struct topa_stale){ 0 };
-	unit_event(
-	    unit, (struct pt_event){ .kind = PT_EVENT_TRACE_ON, .value = ctl });
-	for (size_t i = 0; i < TZ_ARRAY_LEN(unit_lacks); i++) {
-		const struct unit_lack *lack = &unit_lacks[i];
-
-		if ((ctl & lack->mask) == lack->value)
-			unit_event(unit,
-			    (struct pt_event){ .kind = PT_EVENT_UNMODELLED,
-				.value = ctl,
-				.text = lack->text });
-	}
-	/* SDM vol. 3, 33.2.8.2, FabricEn: when it is 1, ToPA is ignored. */
-	if (gate_trigger_en(&unit->msrs) && !(ctl & CTL_FABRIC_EN))
-		topa_open(unit);
-	if (unit_injects(unit, STATUS_PEND_PMI))
-		topa_pmi(unit);
-}
-
-void
-unit_trace_on(struct pt_unit *unit, const struct pt_context *at, uint64_t nlip,
-    enum packet_cfe cfe)
-{
-	uint64_t count = unit->msrs.status >> STATUS_COUNT_SHIFT &
-	    STATUS_COUNT_MASK;
-
-	unit_open(unit);
-	flow_enable(unit, at, nlip, count, cfe);
-	unit_refresh(unit);
-	TZ_ASSERT(!unit->gate.packet_en || unit->gate.trigger_en);
-}
-
 void
 pt_unit_reset(struct pt_unit *unit, bool warm)
 {
@@ -205,26 +62,11 @@ pt_unit_reset(struct pt_unit *unit, bool warm)
 	 * still holds are lost, and no packet marks the end.
 	 */
 	if (unit->msrs.ctl & CTL_TRACE_EN)
-		unit_trace_off(unit);
+		trace_off(unit);
 	unit->vmx = (struct vmx){ 0 };
 	if (!warm || !(unit->profile->pt_ebx & PROFILE_PT_EBX_IPFILT))
 		unit_clear(unit);
 	TZ_ASSERT(!unit->gate.packet_en);
-}
-
-enum fault
-pt_unit_resume(
-    struct pt_unit *unit, uint64_t ctl, const struct pt_resume *resume)
-{
-	TZ_ASSERT(!(unit->msrs.ctl & CTL_TRACE_EN));
-	TZ_ASSERT(ctl & CTL_TRACE_EN);
-	if (!msr_accepts(unit->profile, MSR_CTL, unit->msrs.ctl, ctl))
-		return FAULT_GP;
-	unit->msrs.ctl = ctl;
-	unit_open(unit);
-	sync_flow(unit, resume);
-	unit_refresh(unit);
-	return FAULT_NONE;
 }
 
 void

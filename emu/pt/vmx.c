@@ -1,8 +1,8 @@
-#include "emu/pt/flow.h"
 #include "emu/pt/packet/emit.h"
 #include "emu/pt/packet/nonbranch.h"
 #include "emu/pt/packet/tnt.h"
 #include "emu/pt/state.h"
+#include "emu/pt/trace.h"
 
 /* SDM vol. 3, 33.4.2.15 "VMCS Packet": bits 51:12 of the address. */
 #define VMX_VMCS_MASK ((UINT64_C(1) << 40) - 1)
@@ -19,7 +19,7 @@ pt_unit_vmptrld(struct pt_unit *unit, uint64_t vmcs_pa)
 		return;
 	tnt_flush(unit);
 	emit_packet(unit, PACKET_VMCS, unit->vmx.vmcs);
-	unit_refresh(unit);
+	state_refresh(unit);
 }
 
 void
@@ -29,8 +29,7 @@ pt_unit_vmxon(struct pt_unit *unit, const struct pt_context *at)
 	unit->vmx.vmcs = VMX_VMCS_MASK;
 	if (unit->profile->uarch->vmx_pt || !(unit->msrs.ctl & CTL_TRACE_EN))
 		return;
-	flow_disable(unit, at->ip);
-	unit_trace_off(unit);
+	trace_disable(unit, at->ip);
 }
 
 bool

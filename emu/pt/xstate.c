@@ -1,5 +1,4 @@
 #include "emu/pt/msr.h"
-#include "emu/pt/packet/emit.h"
 #include "emu/pt/state.h"
 
 #include <assert.h>
@@ -95,7 +94,7 @@ xstate_init(struct pt_unit *unit)
 		unit->msrs.range_a[range] = 0;
 		unit->msrs.range_b[range] = 0;
 	}
-	unit_refresh(unit);
+	state_refresh(unit);
 	TZ_ASSERT(unit->fast.off);
 }
 

@@ -30,16 +30,7 @@ enum cmd_exit {
 	CMD_BUG = 70,     /* of topaz itself */
 };
 
-/* A sub-command: what it does, and its options for argp. */
-struct command {
-	const char *name;
-	const char *text;
-	int (*run)(int argc, char **argv);
-	const struct argp *argp;
-};
-/* NULL: INDEX is too large. */
-const struct command *cmd_at(size_t index);
-
+/* Each sub-command: its function, and its options for argp. */
 #define COMMAND(name, text)             \
  int cmd_##name(int argc, char **argv); \
  extern const struct argp cmd_##name##_argp;
@@ -81,5 +72,7 @@ int cmd_fail_of(int error, const struct tz_error *err);
 
 /* Prints JSON with sorted keys and a newline, and drops the reference. */
 void cmd_print_json(struct json_t *json);
+/* The same on one line. */
+void cmd_print_json_line(struct json_t *json);
 
 #endif

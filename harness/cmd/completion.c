@@ -13,6 +13,15 @@
 extern const unsigned char completion_bash[], completion_zsh[];
 extern const size_t completion_bash_bytes, completion_zsh_bytes;
 
+static const struct command {
+	const char *name, *text;
+	const struct argp *argp;
+} commands[] = {
+#define COMMAND(name, text) { #name, (text), &cmd_##name##_argp },
+#include "harness/cmd/command.def"
+#undef COMMAND
+};
+
 #define ARGPS_MAX 8 /* of one command */
 
 enum value_kind {
@@ -182,28 +191,27 @@ bash_value(const struct argp_option *option)
 static void
 print_bash(void)
 {
-	const struct command *command;
 	struct value value;
 	size_t i;
 
 	puts("# Completion of topaz's command line, for bash.  Made by: topaz "
 	     "completion bash\n");
 	puts("_topaz_commands()\n{\n\techo --help --version");
-	for (i = 0; (command = cmd_at(i)) != NULL; i++)
-		printf("\techo %s\n", command->name);
+	for (i = 0; i < TZ_ARRAY_LEN(commands); i++)
+		printf("\techo %s\n", commands[i].name);
 	puts("}\n\n# COMMAND\n_topaz_options()\n{\n\tcase $1 in");
-	for (i = 0; (command = cmd_at(i)) != NULL; i++) {
-		printf("\t%s) echo --help", command->name);
-		each_option(command->argp, bash_option);
+	for (i = 0; i < TZ_ARRAY_LEN(commands); i++) {
+		printf("\t%s) echo --help", commands[i].name);
+		each_option(commands[i].argp, bash_option);
 		puts(" ;;");
 	}
 	puts(
 	    "\tesac\n}\n\n# COMMAND OPTION: what its value is; OPTION \"\": an "
 	    "argument\n_topaz_kind()\n{\n\tcase $1 in");
-	for (i = 0; (command = cmd_at(i)) != NULL; i++) {
-		printf("\t%s)\n\t\tcase $2 in\n", command->name);
-		each_option(command->argp, bash_value);
-		value = argument_value(command->argp);
+	for (i = 0; i < TZ_ARRAY_LEN(commands); i++) {
+		printf("\t%s)\n\t\tcase $2 in\n", commands[i].name);
+		each_option(commands[i].argp, bash_value);
+		value = argument_value(commands[i].argp);
 		printf("\t\t\"\"");
 		bash_kind(&value);
 		puts("\t\tesac\n\t\t;;");
@@ -284,26 +292,25 @@ zsh_option(const struct argp_option *option)
 static void
 print_zsh(void)
 {
-	const struct command *command;
 	struct value value;
 	size_t i;
 
 	puts("#compdef topaz\n# Completion of topaz's command line, for zsh.  "
 	     "Made by: topaz completion zsh\n");
 	puts("_topaz_commands()\n{\n\tlocal -a commands=(");
-	for (i = 0; (command = cmd_at(i)) != NULL; i++) {
-		printf("\t\t'%s:", command->name);
-		zsh_text(command->text);
+	for (i = 0; i < TZ_ARRAY_LEN(commands); i++) {
+		printf("\t\t'%s:", commands[i].name);
+		zsh_text(commands[i].text);
 		puts("'");
 	}
 	puts("\t)\n\t_describe command commands\n\tcompadd -- --help "
 	     "--version\n}");
-	for (i = 0; (command = cmd_at(i)) != NULL; i++) {
+	for (i = 0; i < TZ_ARRAY_LEN(commands); i++) {
 		printf("\n_topaz_of_%s()\n{\n\t_arguments -s \\\n"
 		       "\t    '--help[Describe the command]'",
-		    command->name);
-		each_option(command->argp, zsh_option);
-		value = argument_value(command->argp);
+		    commands[i].name);
+		each_option(commands[i].argp, zsh_option);
+		value = argument_value(commands[i].argp);
 		printf(" \\\n\t    '*");
 		zsh_value(&value, "argument");
 		puts("'\n}");

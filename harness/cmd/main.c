@@ -2,7 +2,6 @@
  * topaz COMMAND: finds the sub-command; usage, version, and the exit code for bugs.
  */
 #define _GNU_SOURCE
-#include <argp.h>
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -12,24 +11,20 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <jansson.h>
-
 #include "harness/cmd/cmd.h"
 #include "harness/host/scratch.h"
 #include "harness/host/stop.h"
 #include "topaz_version.h"
 
-static const struct command commands[] = {
-#define COMMAND(name, text) { #name, (text), cmd_##name, &cmd_##name##_argp },
+/* A sub-command: what it does, and its function. */
+static const struct command {
+	const char *name, *text;
+	int (*run)(int argc, char **argv);
+} commands[] = {
+#define COMMAND(name, text) { #name, (text), cmd_##name },
 #include "harness/cmd/command.def"
 #undef COMMAND
 };
-
-const struct command *
-cmd_at(size_t index)
-{
-	return index < TZ_ARRAY_LEN(commands) ? &commands[index] : NULL;
-}
 
 static void
 usage(FILE *file)
@@ -46,47 +41,6 @@ usage(FILE *file)
 	    "input error,\n3 nothing selected, 4 the replay diverged, 5 "
 	    "stopped before the end, or not\nexhaustive as required, 6 a run "
 	    "could not be judged, 70 bug of topaz.\n");
-}
-
-void
-cmd_parse(const struct argp *argp, int argc, char **argv, void *input)
-{
-	char name[32];
-	error_t error;
-
-	snprintf(name, sizeof(name), "topaz %s", argv[0]);
-	argv[0] = name;
-	argp_err_exit_status = CMD_USAGE;
-	error = argp_parse(argp, argc, argv, 0, NULL, input);
-	if (error != 0) {
-		fprintf(stderr, "%s: %s\n", name, strerror(error));
-		exit(CMD_USAGE);
-	}
-}
-
-int
-cmd_fail(const struct tz_error *err)
-{
-	fprintf(stderr, "topaz: %s\n", err->text);
-	return CMD_USAGE;
-}
-
-int
-cmd_fail_of(int error, const struct tz_error *err)
-{
-	int code = cmd_fail(err);
-
-	if (error == -TZ_ESTOP)
-		return CMD_BUDGET;
-	return error == -TZ_EBUG ? CMD_BUG : code;
-}
-
-void
-cmd_print_json(json_t *json)
-{
-	json_dumpf(json, stdout, JSON_SORT_KEYS | JSON_INDENT(2));
-	putchar('\n');
-	json_decref(json);
 }
 
 /* Flushes standard output.  If that fails, the exit code is CMD_USAGE and not CODE. */

@@ -1,6 +1,6 @@
 /*
- * Arguments of a command line: numbers, errors for invalid values, quoting of the whole
- * line for a shell.
+ * What commands share at both ends: options, numbers, errors for invalid values, quoting
+ * of the whole line for a shell; messages and JSON.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -8,8 +8,63 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <jansson.h>
+
 #include "harness/cmd/cmd.h"
 #include "harness/host/shell.h"
+
+void
+cmd_parse(const struct argp *argp, int argc, char **argv, void *input)
+{
+	char name[32];
+	error_t error;
+
+	snprintf(name, sizeof(name), "topaz %s", argv[0]);
+	argv[0] = name;
+	argp_err_exit_status = CMD_USAGE;
+	error = argp_parse(argp, argc, argv, 0, NULL, input);
+	if (error != 0) {
+		fprintf(stderr, "%s: %s\n", name, strerror(error));
+		exit(CMD_USAGE);
+	}
+}
+
+int
+cmd_fail(const struct tz_error *err)
+{
+	fprintf(stderr, "topaz: %s\n", err->text);
+	return CMD_USAGE;
+}
+
+int
+cmd_fail_of(int error, const struct tz_error *err)
+{
+	int code = cmd_fail(err);
+
+	if (error == -TZ_ESTOP)
+		return CMD_BUDGET;
+	return error == -TZ_EBUG ? CMD_BUG : code;
+}
+
+static void
+print_json(json_t *json, size_t layout)
+{
+	json_dumpf(json, stdout, JSON_SORT_KEYS | layout);
+	putchar('\n');
+	json_decref(json);
+}
+
+void
+cmd_print_json(json_t *json)
+{
+	print_json(json, JSON_INDENT(2));
+}
+
+void
+cmd_print_json_line(json_t *json)
+{
+	print_json(json, JSON_COMPACT);
+}
 
 void
 cmd_bad_value(const char *option, const char *value, const char *want)

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "harness/host/monotonic.h"
 #include "harness/host/scratch.h"
 
 #define SAME_NSEC INT64_C(100000000)
@@ -61,15 +61,6 @@ say(const char *text)
 	(void)done;
 }
 
-static int64_t
-now_nsec(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 /* FIRST: it is the first signal, so the process ends with STOP_EXIT. */
 static _Noreturn void
 end_at_once(int number, bool first)
@@ -102,13 +93,13 @@ on_signal(int number)
 	if (!stop.gentle)
 		end_at_once(number, true);
 	if (stop.first_nsec == 0) {
-		stop.first_nsec = now_nsec();
+		stop.first_nsec = monotonic_nsec();
 		if (*stop.signal == 0)
 			*stop.signal = number;
 		if (stop.flag != NULL)
 			*stop.flag = true;
 		signal_children(number);
-	} else if (now_nsec() - stop.first_nsec > SAME_NSEC) {
+	} else if (monotonic_nsec() - stop.first_nsec > SAME_NSEC) {
 		end_at_once(number, false);
 	}
 	errno = saved;

@@ -39,6 +39,14 @@ is_dots(const char *name)
 	    (name[1] == '\0' || (name[1] == '.' && name[2] == '\0'));
 }
 
+int
+tree_make(const char *path, mode_t mode, struct tz_error *err)
+{
+	if (mkdir(path, mode) != 0 && errno != EEXIST)
+		return tz_error(err, TZ_EIO, "%s: %s", path, strerror(errno));
+	return 0;
+}
+
 /* Removes one entry of the innermost folder, or opens it if it is a folder. */
 static enum step
 remove_entry(struct removal *removal, const char *name)

@@ -13,6 +13,9 @@
 #define TREE_DEPTH_MAX  24
 #define TREE_PATH_BYTES 1024 /* of a path, with its NUL */
 
+/* Creates the folder PATH with MODE unless it exists.  -TZ_EIO. */
+int tree_make(const char *path, mode_t mode, struct tz_error *err);
+
 /*
  * Removes the content of the folder PATH, except its entry KEPT (or NULL).  False: an
  * entry could not be removed; it and the entries after it are still there.

@@ -12,9 +12,9 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "harness/host/monotonic.h"
 #include "harness/host/stop.h"
 
 #define LOOK_MSEC_MAX 16
@@ -69,15 +69,6 @@ become(const struct spawn *spawn, const struct pipes *pipes, pid_t parent)
 	why = errno;
 	(void)!write(pipes->failure[1], &why, sizeof(why));
 	_exit(127);
-}
-
-static int64_t
-now_nsec(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
 /* The data that was read from the pipes so far. */
@@ -137,7 +128,7 @@ static bool
 wait_for(const struct spawn *spawn, const struct pipes *pipes, pid_t pid,
     int *status, struct rusage *usage)
 {
-	int64_t end = now_nsec() +
+	int64_t end = monotonic_nsec() +
 	    (int64_t)spawn->seconds * SPAWN_WALL * 1000000000;
 	struct heard heard = { spawn,
 		{ { pipes->output[0], POLLIN, 0 },
@@ -150,7 +141,7 @@ wait_for(const struct spawn *spawn, const struct pipes *pipes, pid_t pid,
 	do {
 		hear(&heard);
 		ended = wait4(pid, status, WNOHANG, usage);
-		if (ended == 0 && in_time && now_nsec() > end) {
+		if (ended == 0 && in_time && monotonic_nsec() > end) {
 			in_time = false;
 			(void)kill(-pid, SIGKILL);
 		}

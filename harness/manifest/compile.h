@@ -13,6 +13,8 @@ struct compiler {
 	struct tz_error *err;
 };
 
+/* compile_names.c: */
+
 /* -TZ_EFORMAT, at the place that compile_at() set last. */
 int compile_error(const struct compiler *compiler, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
@@ -29,10 +31,12 @@ int compile_states(struct compiler *compiler, const char *key,
 /* The same, after all initial and given states were added: other states are an error. */
 int compile_known_states(struct compiler *compiler, const char *key,
     char *const *names, unsigned count, uint64_t *mask);
+
+/* compile_ops.c: the operations, which refer to slots and states. */
 int compile_ops(struct compiler *compiler);
 
 /*
- * Compiles MANIFEST from its schema, which was read from TEXT, the content of PATH.
+ * compile.c: compiles MANIFEST from its schema, which was read from TEXT, the content of PATH.
  * -TZ_EFORMAT: a name refers to nothing, with its place; -TZ_EIO: out of memory.
  */
 int manifest_compile(struct manifest *manifest, const char *path,

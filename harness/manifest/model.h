@@ -90,6 +90,9 @@ struct manifest {
 const struct value *op_variant(
     const struct op *op, unsigned number, unsigned *place);
 
+/* The actor for OP: PREFERRED, or the next one that OP allows. */
+uint8_t op_actor(const struct op *op, uint8_t preferred);
+
 /* The value that STEP puts into PLACE of its operation. */
 const struct value *step_value(
     const struct op *op, const struct sequence_step *step, unsigned place);

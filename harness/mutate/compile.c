@@ -7,23 +7,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "harness/explore/build/build_cache_internal.h"
+#include "harness/explore/build/build_cache_state.h"
+#include "harness/host/tree.h"
 #include "harness/mutate/bench.h"
 #include "harness/mutate/patch.h"
 
 /* The folder names of objects.c. */
 static const char *const kinds[] = { "plain", "invariants" };
-
-static int
-make_folder(const char *path, struct tz_error *err)
-{
-	if (mkdir(path, 0700) != 0 && errno != EEXIST)
-		return tz_error(err, TZ_EIO, "%s: %s", path, strerror(errno));
-	return 0;
-}
 
 /* Compiles one source, or links objects, into DIR, which is created. */
 static int
@@ -34,7 +26,7 @@ compile(const struct bench *bench, const struct build_options *options,
 	const struct build_unit unit = {
 		.name = driver->module, .source = sources, .flag = driver->flags
 	};
-	int error = make_folder(options->dir, err);
+	int error = tree_make(options->dir, 0700, err);
 
 	*object = NULL;
 	return error != 0
@@ -175,10 +167,10 @@ keep_objects(const struct bench *bench, unsigned which, const char *driver,
 	int error;
 
 	snprintf(folder, sizeof(folder), "%s/objects", dir);
-	error = make_folder(folder, err);
+	error = tree_make(folder, 0700, err);
 	snprintf(folder, sizeof(folder), "%s/objects/%s", dir, kinds[which]);
 	if (error == 0)
-		error = make_folder(folder, err);
+		error = tree_make(folder, 0700, err);
 	for (size_t i = 0; error == 0 && i < set->count; i++) {
 		const char *from = i + 1 == set->count ? driver
 						       : set->part[i].path;
@@ -235,7 +227,7 @@ bench_compile(const struct bench *bench, const struct mutant *mutant,
 {
 	char *object[2] = { NULL, NULL }, *linked = NULL;
 	bool same = true;
-	int error = make_folder(dir, err);
+	int error = tree_make(dir, 0700, err);
 
 	for (unsigned i = 0; error == 0 && i < 2; i++) {
 		struct elf_digest digest;

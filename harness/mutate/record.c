@@ -9,36 +9,6 @@
 #include "harness/mutate/bench.h"
 #include "harness/mutate/patch.h"
 
-static const struct {
-	const char *name, *text;
-} classes[] = {
-#define CLASS(id, name, text) { name, text },
-#include "harness/mutate/syntax/class.def"
-#undef CLASS
-};
-
-const char *mutate_class_name(enum mutate_class class)
-{
-	TZ_ASSERT((unsigned)class < MUTATE_CLASSES);
-	return classes[class].name;
-}
-
-const char *mutate_class_text(enum mutate_class class)
-{
-	TZ_ASSERT((unsigned)class < MUTATE_CLASSES);
-	return classes[class].text;
-}
-
-enum mutate_class
-mutate_class_find(const char *name)
-{
-	unsigned i = 0;
-
-	while (i < MUTATE_CLASSES && strcmp(classes[i].name, name) != 0)
-		i++;
-	return (enum mutate_class)i;
-}
-
 /* Bytes of a source that are not valid UTF-8 become '?'. */
 static json_t *
 text_of(const char *text)

@@ -11,9 +11,9 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "harness/host/monotonic.h"
 #include "harness/host/stop.h"
 #include "harness/mutate/bench.h"
 
@@ -23,7 +23,7 @@
 struct child {
 	pid_t pid; /* of the process and of its group; 0: no process */
 	size_t index;
-	time_t begin;
+	int64_t begin_nsec;
 };
 
 struct crew {
@@ -33,15 +33,6 @@ struct crew {
 	struct child *child; /* array of options.jobs children */
 	size_t next, done;
 };
-
-static time_t
-now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return time.tv_sec;
-}
 
 static void
 name_folder(
@@ -163,7 +154,7 @@ start(
 	if (pid != 0) {
 		setpgid(pid, pid);
 		stop_add_child(-pid);
-		*child = (struct child){ pid, index, now() };
+		*child = (struct child){ pid, index, monotonic_nsec() };
 		return 0;
 	}
 	/* A group of its own, so that its children are killed with it. */
@@ -270,7 +261,8 @@ look(struct crew *crew, unsigned *running, struct tz_error *err)
 
 		if (child->pid == 0)
 			continue;
-		late = now() - child->begin > (time_t)options->seconds_max;
+		late = monotonic_nsec() - child->begin_nsec >
+		    options->seconds_max * INT64_C(1000000000);
 		if (late)
 			kill(-child->pid, SIGKILL);
 		if (waitpid(child->pid, NULL, late ? 0 : WNOHANG) == 0)
@@ -393,23 +385,4 @@ mutate_run_free(struct mutate_run *run, const struct mutate_list *list)
 	free(run->result);
 	free(run->baseline.cause);
 	*run = (struct mutate_run){ .result = NULL };
-}
-
-void
-mutate_score(const struct mutate_list *list, const struct mutate_run *run,
-    struct mutate_score *score)
-{
-	size_t judged;
-
-	*score = (struct mutate_score){ .tenths = -1 };
-	for (size_t i = 0; i < list->drawn_count; i++) {
-		if (!run->result[i].known)
-			continue;
-		score->count[run->result[i].class]++;
-		score->all++;
-	}
-	judged = score->count[MUTATE_KILLED] + score->count[MUTATE_SURVIVED];
-	if (judged != 0)
-		score->tenths = (int)(1000 * score->count[MUTATE_KILLED] /
-		    judged);
 }

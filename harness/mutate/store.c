@@ -10,12 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <xxhash.h>
 
 #include "harness/host/input.h"
+#include "harness/host/tree.h"
 #include "harness/mutate/bench.h"
 
 #define FILE_NAME "results.jsonl"
@@ -199,8 +199,9 @@ store_open(const struct bench *bench, struct mutate_run *run,
 	if (store == NULL ||
 	    asprintf(&store->path, "%s/" FILE_NAME, folder) < 0)
 		return tz_error(err, TZ_EIO, "out of memory");
-	if (mkdir(folder, 0777) != 0 && errno != EEXIST)
-		return tz_error(err, TZ_EIO, "%s: %s", folder, strerror(errno));
+	error = tree_make(folder, 0777, err);
+	if (error != 0)
+		return error;
 	error = input_check(store->path, INPUT_FINDINGS, err);
 	if (error != 0 && error != -TZ_ENOENT)
 		return error;

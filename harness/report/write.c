@@ -1,11 +1,10 @@
 /*
  * Writes all formats to one folder.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "harness/host/tree.h"
 #include "harness/report/internal.h"
 
 static char *
@@ -68,15 +67,6 @@ write_tokens(const char *directory, const struct finding_summary *summary,
 	return error;
 }
 
-static int
-make_directory(const char *directory, struct tz_error *err)
-{
-	if (mkdir(directory, 0777) != 0 && errno != EEXIST)
-		return tz_error(
-		    err, TZ_EIO, "%s: %s", directory, strerror(errno));
-	return 0;
-}
-
 int
 report_write_forms(const char *directory, const struct finding_summary *summary,
     const struct finding_timeline *timelines, struct tz_error *err)
@@ -92,7 +82,7 @@ report_write_forms(const char *directory, const struct finding_summary *summary,
 		{ "junit.xml", report_junit },
 	};
 	char *path;
-	int error = make_directory(directory, err);
+	int error = tree_make(directory, 0777, err);
 
 	if (error == 0)
 		error = write_tokens(directory, summary, err);
@@ -113,7 +103,7 @@ int
 report_write_all(const char *directory, const struct finding_summary *summary,
     const struct finding_timeline *timelines, struct tz_error *err)
 {
-	int error = make_directory(directory, err);
+	int error = tree_make(directory, 0777, err);
 
 	for (size_t i = 0; i < summary->finding_count && error == 0; i++)
 		error = write_page(directory, summary, i,

@@ -29,3 +29,16 @@ expect() {
 	[ "$lines" = 0 ] || [ "$(wc -l <stderr)" = "$lines" ] ||
 	    { echo "topaz $*: not $lines lines:"; cat stderr; bad=1; }
 }
+
+# has FILE FIELD...: a line of FILE has all of these fields, written as in JSON.
+has() {
+	file=$1
+	shift
+	fields=$*
+	cp "$file" lines_left
+	for field; do
+		grep -F -- "$field" lines_left >lines_have
+		mv lines_have lines_left
+	done
+	[ -s lines_left ] || { echo "$file: no line with $fields"; cat "$file"; bad=1; }
+}

@@ -66,15 +66,16 @@ for name in My_Drv-2 int device module; do
 done
 
 # It works: every schedule of one deviation, a trace that is right, its own test.
-expect 0 " passed, 0 failed" 0 explore x --drivers drivers --no-sequences \
-    --require-exhaustive --no-pages --progress none
-[ "$(grep -c '^depth 1, .* exhaustive .* none fails' stdout)" = 5 ] ||
+expect 0 '"kind":"summary"' 0 explore x --drivers drivers --no-sequences \
+    --require-exhaustive --no-pages --progress none --json
+[ "$(grep -o '"failing":0,"how":"exhaustive",[^}]*"what":"depth 1, ' stdout | wc -l)" = 5 ] ||
     { complain "not all scenarios pass"; cat stdout; }
 [ -s stderr ] && { complain "x: warnings"; cat stderr; }
 expect 0 "1 passed, 0 failed" 0 run x --drivers drivers --cpus 2 -o bundle
 expect 0 "MATCH" 0 verify bundle
-grep -c "^cpu[01] .* MATCH" stdout | grep -q -x 2 ||
-    { complain "two CPUs do not match"; cat stdout; }
+expect 0 '"findings": []' 0 verify bundle --json
+[ "$(grep -c '"verdict": "MATCH"' stdout)" = 3 ] ||
+    { complain "two CPUs and the bundle do not match"; cat stdout; }
 expect 0 "1 passed, 0 failed" 0 run x --drivers drivers --no-kernel --buffer 8192 \
     --rounds 3 -o full
 expect 0 "MATCH" 0 verify full --expect lost

@@ -33,7 +33,7 @@ BEGIN {
 	object["emu/pt/packet/packet.c"] = "emu/pt/packet/packet"
 	object["emu/pt/xstate.c"] = "emu/pt/xstate"
 	object["emu/pt/packet/cycles.def"] = "emu/pt/output/buffer " \
-	    "emu/pt/output/output_queue emu/pt/output/overflow emu/pt/packet/timing"
+	    "emu/pt/output/output_queue emu/pt/overflow emu/pt/packet/cyc"
 	object["emu/profile/uarch.def"] = "emu/profile/profile"
 	object["emu/profile/errata.def"] = "emu/profile/profile"
 	object["emu/profile/feature.def"] = "emu/profile/feature_mask"

@@ -67,8 +67,8 @@ shows() {
 		grep -q -F -- "$text" result || { echo "$page: does not show $text"; bad=1; }
 	done
 }
-shows report/index.html '<b class="bad">failed</b>' 'also: trace-left-on in pt_cpu_stop pt.c:290' \
-    'called through pt_cpu_stop pt.c:291' '5 findings in freebsd-pt'
+shows report/index.html '<b class="bad">failed</b>' 'also: trace-left-on in ring_stop ring.c:290' \
+    'called through ring_stop ring.c:291' '5 findings in ring'
 grep -q 'depth 3, nothing' result && { echo "index.html: an empty part is shown"; bad=1; }
 shows report/finding-01.html 'FAIL  ' '<dt>cause</dt>' '<dt>also</dt>' \
     "1@800=cpu0:9c41 --from 'it'\\''s here' --drivers my/drivers</code>"

@@ -1,6 +1,6 @@
 /*
- * State shared by the two parts of the accounting: replay (account.c) and closing
- * (account_finish.c).  Not for other files.
+ * State shared by the parts of the accounting: the data (account.c), closing
+ * (account_finish.c) and replay (account_replay.c).  Not for other files.
  */
 #ifndef TOPAZ_TRACES_VERIFY_ACCOUNT_INTERNAL_H
 #define TOPAZ_TRACES_VERIFY_ACCOUNT_INTERNAL_H

@@ -1,7 +1,9 @@
 /*
- * State shared by the levels of the verification: the whole bundle (verify.c), one
- * stream (verify_stream.c), one part without a hole (verify_part.c), and another
- * decoder's list (../external/external_decoder.c).  Not for other files.
+ * State shared by the levels of the verification, highest first: the whole bundle
+ * (verify.c), one stream (verify_stream.c), one part without a hole (verify_part.c), its
+ * times (verify_time.c); and by another decoder's list (../external/external_decoder.c).
+ * A level calls only lower ones, and all of them verify_load.c and verify_result.c.  Not
+ * for other files.
  */
 #ifndef TOPAZ_TRACES_VERIFY_VERIFY_INTERNAL_H
 #define TOPAZ_TRACES_VERIFY_VERIFY_INTERNAL_H
@@ -56,8 +58,10 @@ struct verify_bytes {
 /* Bytes [begin, end) of a stream without a hole. */
 struct verify_part {
 	uint64_t begin, end;
-	size_t first, last; /* pieces */
-	bool complete;      /* it ends where TraceEn fell */
+	size_t first, last;          /* pieces */
+	bool complete;               /* it ends where TraceEn fell */
+	struct bundle_model model;   /* the processor that made it */
+	struct decode_filter filter; /* in force in its intervals */
 };
 
 /*
@@ -100,13 +104,5 @@ struct verify_step {
 void verify_times(struct verify_work *work, const struct verify_bytes *bytes,
     const struct decode *decode, const struct decode_time_config *config,
     const struct verify_step *steps, size_t count, struct verify_step *before);
-
-/* The processor that made PART, as of bundle_model_of(). */
-struct bundle_model verify_model(const struct verify_work *work,
-    const struct verify_bytes *bytes, const struct verify_part *part);
-
-/* The filter in force in an interval; all 0 if there is none. */
-struct decode_filter verify_filter(
-    const struct verify_work *work, size_t interval);
 
 #endif

@@ -61,7 +61,7 @@ part_is_lost(struct part_run *run)
 static bool
 part_may_guess(const struct part_run *run)
 {
-	return run->model.errata >> PROFILE_ERRATUM_SKD010 & 1;
+	return run->part->model.errata >> PROFILE_ERRATUM_SKD010 & 1;
 }
 
 void

@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PART_ALIGN_INSNS 256 /* instructions compared to find a place */
-#define PART_CUT_BYTES   16  /* a packet may be cut off this close to a hole */
+#define PART_CUT_BYTES 16 /* a packet may be cut off this close to a hole */
 
 static struct decode *
 part_decoder(const struct part_run *run)
@@ -13,27 +12,14 @@ part_decoder(const struct part_run *run)
 	struct decode_config config = {
 		.bytes = &run->bytes->bytes[run->part->begin],
 		.count = run->part->end - run->part->begin,
-		.signature = run->model.signature,
-		.errata = run->model.errata,
-		.filter = &run->filter,
+		.signature = run->part->model.signature,
+		.errata = run->part->model.errata,
+		.filter = &run->part->filter,
 		.image = run->work->image,
 		.times = run->timed ? &run->times : NULL,
 	};
 
 	return decode_create(&config);
-}
-
-/* The piece that holds byte OFFSET of the part. */
-static const struct account_piece *
-part_piece(const struct part_run *run, uint64_t offset)
-{
-	const struct account_piece *piece =
-	    &run->bytes->account->pieces[run->part->first];
-	uint64_t position = run->part->begin + offset;
-
-	while (position >= piece->position + piece->bytes)
-		piece++;
-	return piece;
 }
 
 /* Moves the bytes before the first PSB, which cannot be decoded, to the row PREFIX. */
@@ -54,140 +40,6 @@ part_count_prefix(struct part_run *run, uint64_t bytes)
 		stream->rows[ACCOUNT_PREFIX] += part;
 		bytes -= part;
 	}
-}
-
-size_t
-part_interval_at(const struct verify_bytes *bytes, size_t interval)
-{
-	size_t low = 0, high = bytes->interval_count;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (bytes->intervals[mid] < interval)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	TZ_ASSERT(low < bytes->interval_count);
-	return low;
-}
-
-/* How many of the first decoded instructions equal those of FLOW from FIRST on. */
-static size_t
-part_agreement(const struct part_run *run, struct flow flow, uint64_t first)
-{
-	size_t max = run->count < PART_ALIGN_INSNS ? run->count
-						   : PART_ALIGN_INSNS;
-	uint64_t ip = first;
-	size_t same = 0;
-
-	while (same < max && ip == run->ips[same]) {
-		same++;
-		if (!flow_next(&flow, &ip))
-			break;
-	}
-	return same;
-}
-
-/* The unit's record of the PSB at OFFSET, or NULL. */
-static const struct verify_psb *
-part_find_psb(const struct verify_psbs *psbs, uint64_t offset)
-{
-	size_t low = 0, high = psbs->count;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (psbs->psbs[mid].offset < offset)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (low == psbs->count || psbs->psbs[low].offset != offset)
-		return NULL;
-	return &psbs->psbs[low];
-}
-
-size_t
-part_search(struct part_run *run, size_t at, uint64_t hint)
-{
-	struct flow flow = run->flow, before, best = run->flow;
-	size_t wanted = run->count < PART_ALIGN_INSNS ? run->count
-						      : PART_ALIGN_INSNS;
-	uint64_t distance = UINT64_MAX, ip;
-	size_t agreed = 0;
-
-	for (;;) {
-		uint64_t away = UINT64_MAX, retired;
-		size_t same = 0;
-
-		before = flow;
-		if (!flow_next(&flow, &ip))
-			break;
-		retired = flow_retired(&flow);
-		if (flow.at == at)
-			away = retired > hint ? retired - hint : hint - retired;
-		if (agreed == wanted &&
-		    (flow.at != at || (retired > hint && away >= distance)))
-			break; /* the distance only grows from here */
-		if (ip == run->ips[0])
-			same = part_agreement(run, flow, ip);
-		if (same > agreed || (same == agreed && away < distance)) {
-			agreed = same;
-			distance = away;
-			best = before;
-		}
-	}
-	if (agreed != 0)
-		run->flow = best;
-	return agreed;
-}
-
-/* Nothing decodes after PSB: skips the instructions that were executed before it. */
-static void
-part_skip(struct part_run *run, size_t at, const struct verify_psb *psb)
-{
-	struct flow flow = run->flow;
-	uint64_t ip;
-
-	do
-		run->flow = flow;
-	while (flow_next(&flow, &ip) && flow.at == at &&
-	    flow_retired(&flow) < psb->insns);
-}
-
-/* Moves the flow to the place at which the decoder started. */
-static void
-part_align(struct part_run *run)
-{
-	const struct account_piece *piece = part_piece(run, run->sync_offset);
-	const struct account_piece *last =
-	    &run->bytes->account->pieces[run->part->last];
-	const struct account_interval *interval =
-	    &run->work->account.intervals[piece->interval];
-	uint64_t offset = piece->offset + run->part->begin + run->sync_offset -
-	    piece->position;
-	size_t at = part_interval_at(run->bytes, piece->interval);
-	size_t end = part_interval_at(run->bytes, last->interval) + 1;
-	const struct verify_psb *psb = part_find_psb(
-	    &run->work->psbs[interval->cpu], offset);
-
-	flow_start(
-	    &run->flow, &run->work->source, run->bytes->intervals, at, end);
-	if (offset == interval->begin)
-		return;
-	if (run->count == 0) {
-		if (psb != NULL)
-			part_skip(run, at, psb);
-		return;
-	}
-	if (psb == NULL)
-		verify_add_finding(run->work,
-		    "%s: the unit does not know of the PSB at byte %" PRIu64,
-		    run->bytes->stream->name,
-		    run->part->begin + run->sync_offset);
-	(void)part_search(run, at, psb == NULL ? 0 : psb->insns);
 }
 
 /* Offset of the packet that led to the INDEX-th instruction since the PSB. */
@@ -400,9 +252,6 @@ verify_one_part(struct verify_work *work, const struct verify_bytes *bytes,
 	run->work = work;
 	run->bytes = bytes;
 	run->part = part;
-	run->model = verify_model(work, bytes, part);
-	run->filter = verify_filter(
-	    work, bytes->account->pieces[part->first].interval);
 	run->timed = verify_time_config(work, bytes, part, &run->times);
 	run->decode = part_decoder(run);
 	if (run->decode == NULL)

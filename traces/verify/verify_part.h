@@ -1,6 +1,6 @@
 /*
  * Decoding and comparing one part, the bytes of a stream without a hole: state shared by
- * verify_part.c and verify_overflow.c.
+ * verify_part.c, which calls verify_overflow.c, and that verify_align.c.
  */
 #ifndef TOPAZ_TRACES_VERIFY_VERIFY_PART_H
 #define TOPAZ_TRACES_VERIFY_VERIFY_PART_H
@@ -21,8 +21,6 @@ struct part_run {
 	struct verify_work *work;
 	const struct verify_bytes *bytes;
 	const struct verify_part *part;
-	struct bundle_model model;
-	struct decode_filter filter;
 	struct decode *decode;
 	struct flow flow;
 	uint64_t sync_offset; /* of the PSB, in the part */
@@ -42,6 +40,9 @@ struct part_run {
 	struct verify_step before; /* last instruction of the previous batch */
 	struct verify_step steps[PART_BATCH];
 };
+
+/* Moves the flow to the place at which the decoder started. */
+void part_align(struct part_run *run);
 
 /* Index in the stream's list of the account's INTERVAL. */
 size_t part_interval_at(const struct verify_bytes *bytes, size_t interval);

@@ -4,7 +4,8 @@
 
 #include <inttypes.h>
 
-struct decode_filter
+/* The filter in force in an interval; all 0 if there is none. */
+static struct decode_filter
 verify_filter(const struct verify_work *work, size_t interval)
 {
 	const struct flow_interval *found = flow_find(&work->source, interval);
@@ -66,7 +67,8 @@ verify_list_intervals(
 	return true;
 }
 
-struct bundle_model
+/* The processor that made PART, as of bundle_model_of(). */
+static struct bundle_model
 verify_model(const struct verify_work *work, const struct verify_bytes *bytes,
     const struct verify_part *part)
 {
@@ -225,6 +227,8 @@ verify_parts(struct verify_work *work, const struct verify_bytes *bytes)
 		part.begin = pieces[part.first].position;
 		part.end = pieces[part.last].position + pieces[part.last].bytes;
 		part.complete = verify_is_complete(work, &pieces[part.last]);
+		part.model = verify_model(work, bytes, &part);
+		part.filter = verify_filter(work, pieces[i].interval);
 		reached = verify_logical(work, &pieces[part.last]) +
 		    pieces[part.last].bytes;
 		bytes->stream->parts++;

@@ -29,7 +29,7 @@ verify_time_config(const struct verify_work *work,
 {
 	const struct account_piece *pieces = bytes->account->pieces;
 	const struct profile *profile = time_profile(work);
-	struct bundle_model model = verify_model(work, bytes, part);
+	const struct bundle_model *model = &part->model;
 	uint64_t ctl = 0;
 
 	for (size_t i = part->first; i <= part->last; i++) {
@@ -52,9 +52,9 @@ verify_time_config(const struct verify_work *work,
 		    .tsc_num = profile->tsc_num,
 		    .tsc_den = profile->tsc_den,
 		    .cbr = profile->cbr,
-		    .cut_cyc = model.errata >> PROFILE_ERRATUM_SKD007 & 1 },
-		.signature = model.signature,
-		.errata = model.errata,
+		    .cut_cyc = model->errata >> PROFILE_ERRATUM_SKD007 & 1 },
+		.signature = model->signature,
+		.errata = model->errata,
 	};
 	return true;
 }

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#define PAGE_BYTES  0x1000u
 #define PTE_P       TZ_BIT(0)
 #define PTE_W       TZ_BIT(1)
 #define PTE_U       TZ_BIT(2)
@@ -46,7 +45,7 @@ walk_page(const struct walk_space *space, struct gva va, struct walk *walk)
 static size_t
 span(uint64_t va, size_t count)
 {
-	size_t rest = PAGE_BYTES - va % PAGE_BYTES;
+	size_t rest = TZ_PAGE_BYTES - va % TZ_PAGE_BYTES;
 
 	return rest < count ? rest : count;
 }
@@ -142,7 +141,7 @@ walk_access(const struct walk_space *space, struct gva va, size_t count,
     const struct walk_access *access, struct walk_bytes *bytes,
     struct gva *fault_va)
 {
-	struct gva at[2] = { va, { (va.u | (PAGE_BYTES - 1)) + 1 } };
+	struct gva at[2] = { va, { (va.u | (TZ_PAGE_BYTES - 1)) + 1 } };
 	size_t length[2] = { span(va.u, count), 0 };
 	struct walk walk;
 

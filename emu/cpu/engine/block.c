@@ -13,7 +13,6 @@
 #define SPACES_MAX   64
 #define PAGES_MAX    1024
 #define FRAMES_MAX   4096
-#define PAGE_BYTES   4096
 #define KERNEL_SPACE 0
 #define CHANGES_MAX  8
 
@@ -113,16 +112,16 @@ block_cache_age(const struct block_cache *cache)
 static uint64_t
 hash_page(const struct walk_space *space, uint64_t pa)
 {
-	if (pa + PAGE_BYTES > space->ram_bytes)
+	if (pa + TZ_PAGE_BYTES > space->ram_bytes)
 		return 0;
-	return XXH3_64bits(space->ram + pa, PAGE_BYTES);
+	return XXH3_64bits(space->ram + pa, TZ_PAGE_BYTES);
 }
 
 /* True if PAGE was not written since its hash was last computed or checked. */
 static bool
 is_unwritten(const struct code_page *page, const struct code_written *written)
 {
-	uint64_t frame = page->pa / PAGE_BYTES;
+	uint64_t frame = page->pa / TZ_PAGE_BYTES;
 
 	return written->pages != NULL && page->epoch == written->epoch &&
 	    !(written->pages[frame / 64] >> frame % 64 & 1);
@@ -133,7 +132,7 @@ static bool
 has_other_bytes(struct code_page *page, const struct walk_space *space,
     const struct code_written *written)
 {
-	if (page->pa + PAGE_BYTES > space->ram_bytes ||
+	if (page->pa + TZ_PAGE_BYTES > space->ram_bytes ||
 	    is_unwritten(page, written))
 		return false;
 	page->epoch = written->epoch;
@@ -161,7 +160,7 @@ set_hash(struct block_cache *cache, struct code_page *page, uint64_t hash)
 static void
 note_change(struct block_cache *cache, uint64_t va, uint64_t pa)
 {
-	TZ_ASSERT(va % PAGE_BYTES == 0 && pa % PAGE_BYTES == 0);
+	TZ_ASSERT(va % TZ_PAGE_BYTES == 0 && pa % TZ_PAGE_BYTES == 0);
 	for (unsigned i = 0; i < cache->change_count; i++) {
 		if (cache->change[i].va == va && cache->change[i].pa == pa)
 			return;
@@ -276,7 +275,7 @@ block_cache_compare(struct block_cache *cache, const struct walk_space *space,
 
 	for (unsigned i = 0; i < cache->frame_count; i++) {
 		struct code_frame *frame = &cache->frame[i];
-		uint64_t page = frame->pa / PAGE_BYTES, hash;
+		uint64_t page = frame->pa / TZ_PAGE_BYTES, hash;
 
 		if (changed != NULL && !(changed[page / 64] >> page % 64 & 1))
 			continue;
@@ -380,7 +379,7 @@ note_page(struct block_cache *cache, const struct walk_space *space, uint8_t id,
 {
 	struct walk walk;
 
-	va -= va % PAGE_BYTES;
+	va -= va % TZ_PAGE_BYTES;
 	if (!walk_page(space, (struct gva){ va }, &walk))
 		return true;
 	*writable |= walk.writable;
@@ -425,11 +424,11 @@ keep_bytes(struct block_cache *cache, struct block *block,
     const struct walk_space *space)
 {
 	uint8_t *bytes = &cache->bytes[cache->byte_count];
-	uint32_t first = PAGE_BYTES - (uint32_t)(block->va % PAGE_BYTES);
+	uint32_t first = TZ_PAGE_BYTES - (uint32_t)(block->va % TZ_PAGE_BYTES);
 	uint32_t split = first < block->size ? first : block->size;
 	uint32_t rest = block->size - split;
 
-	TZ_ASSERT(rest <= PAGE_BYTES);
+	TZ_ASSERT(rest <= TZ_PAGE_BYTES);
 	block->split = (uint16_t)split;
 	block->code[0] = code_at(space, block->va, split);
 	block->code[1] = rest > 0 ? code_at(space, block->va + split, rest)
@@ -540,13 +539,14 @@ static void
 note_stale(struct block_cache *cache, const struct walk_space *space,
     const struct block *block)
 {
-	uint64_t va = block->va - block->va % PAGE_BYTES;
+	uint64_t va = block->va - block->va % TZ_PAGE_BYTES;
 
 	TZ_ASSERT(block_is_stale(block));
 	for (unsigned i = 0; i < 2 && block->code[i] != NULL; i++) {
 		uint64_t pa = (uint64_t)(block->code[i] - space->ram);
 
-		note_change(cache, va + i * PAGE_BYTES, pa - pa % PAGE_BYTES);
+		note_change(
+		    cache, va + i * TZ_PAGE_BYTES, pa - pa % TZ_PAGE_BYTES);
 	}
 }
 
@@ -575,7 +575,7 @@ block_find(struct block_cache *cache, const struct walk_space *space,
 	    cache->byte_count > BYTES_MAX - BLOCK_BYTES_MAX ||
 	    cache->access_count > ACCESSES_MAX - 2 * BLOCK_BYTES_MAX ||
 	    !note_page(cache, space, id, va, &writable) ||
-	    (va / PAGE_BYTES != (va + size - 1) / PAGE_BYTES &&
+	    (va / TZ_PAGE_BYTES != (va + size - 1) / TZ_PAGE_BYTES &&
 		!note_page(cache, space, id, va + size - 1, &writable)))
 		return NULL;
 	block = &cache->block[cache->block_count++];

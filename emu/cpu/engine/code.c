@@ -32,7 +32,7 @@ cpu_forget_changes(struct cpu *cpu)
 	bool any = false;
 
 	while (block_cache_take_change(cpu->code.blocks, &change)) {
-		cpu_forget_code(cpu, change.va, CODE_PAGE_BYTES);
+		cpu_forget_code(cpu, change.va, TZ_PAGE_BYTES);
 		if (other != NULL)
 			engine_forget_frame(other, change.pa);
 		any = true;

@@ -10,9 +10,8 @@
 
 struct cpu;
 
-#define CODE_PAGE_BYTES 4096
-#define FORGET_MAX      8
-#define HOOKED_MAX      4096
+#define FORGET_MAX 8
+#define HOOKED_MAX 4096
 
 /*
  * Two engines over the same RAM.  .main runs blocks, .stepper single instructions;

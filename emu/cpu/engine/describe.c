@@ -4,8 +4,6 @@
  */
 #include "emu/cpu/engine/block.h"
 
-#define PAGE_BYTES 4096
-
 /*
  * Reads the code bytes of [va, va + size) and up to one more instruction on the
  * same page: an engine that does not know an instruction may announce only a part
@@ -16,7 +14,7 @@ read_code(const struct walk_space *space, uint64_t va, uint32_t size,
     uint8_t bytes[BLOCK_BYTES_MAX + INSN_BYTES_MAX])
 {
 	uint64_t end = va + size;
-	size_t more = (size_t)(-end % PAGE_BYTES);
+	size_t more = (size_t)(-end % TZ_PAGE_BYTES);
 
 	TZ_ASSERT(size <= BLOCK_BYTES_MAX);
 	if (!walk_read(space, (struct gva){ va }, bytes, size, NULL))

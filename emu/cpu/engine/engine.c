@@ -15,7 +15,6 @@
 #define MXCSR_INIT 0x1f80u
 #define CR4_BOOT   0x620u /* PAE OSFXSR OSXMMEXCPT */
 #define MMIO_BYTES 0x1000
-#define PAGE_BYTES 0x1000
 
 /* State of the program that a change of privilege must keep. */
 #define VECTOR_REGS        16
@@ -520,7 +519,7 @@ engine_forget(struct engine *engine, uint64_t va, uint64_t size)
 	/* The call assumes that the next page is in the next frame, so call it page
 	 * by page. */
 	for (uint64_t next; va < end; va = next) {
-		next = (va | (PAGE_BYTES - 1)) + 1;
+		next = (va | (TZ_PAGE_BYTES - 1)) + 1;
 		TZ_ASSERT(uc_ctl_remove_cache(engine->uc, va,
 			      next < end ? next : end) == UC_ERR_OK);
 	}
@@ -532,10 +531,10 @@ engine_forget_frame(struct engine *engine, uint64_t pa)
 {
 	uint64_t cr0 = CR0_BOOT & ~CR0_PG;
 
-	TZ_ASSERT(pa % PAGE_BYTES == 0);
+	TZ_ASSERT(pa % TZ_PAGE_BYTES == 0);
 	TZ_ASSERT(uc_context_save(engine->uc, engine->scratch) == UC_ERR_OK);
 	TZ_ASSERT(uc_reg_write(engine->uc, UC_X86_REG_CR0, &cr0) == UC_ERR_OK);
-	engine_forget(engine, pa, PAGE_BYTES);
+	engine_forget(engine, pa, TZ_PAGE_BYTES);
 	TZ_ASSERT(uc_context_restore(engine->uc, engine->scratch) == UC_ERR_OK);
 	engine_flush_tlb(engine);
 }

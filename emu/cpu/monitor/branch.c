@@ -9,8 +9,7 @@ record(struct cpu *cpu, uint64_t from, uint64_t to)
 {
 	if (!cpu_debug_store_branch(cpu, from, to))
 		return;
-	cpu_emit(cpu, EVENT_BTS_PMI,
-	    (cpu->apic.lvt[APIC_LVT_PC] & APIC_LVT_MASKED) != 0, to, 0);
+	cpu_emit(cpu, EVENT_BTS_PMI, apic_drops_pmi(&cpu->apic), to, 0);
 	cpu_counters_pmi(cpu);
 	cpu_raise_pmi(cpu);
 }

@@ -37,11 +37,18 @@ cpu_counters_changed(struct cpu *cpu)
 	set_due(cpu);
 }
 
+/* True if a PMI freezes the counters. */
+static bool
+freezes(const struct cpu *cpu)
+{
+	return (cpu->ds.debugctl & DS_DEBUGCTL_FREEZE_PERFMON) != 0;
+}
+
 /* A PMI that is not an overflow's: the counters freeze if they are to. */
 static void
 freeze(struct cpu *cpu)
 {
-	if ((cpu->ds.debugctl & DS_DEBUGCTL_FREEZE_PERFMON) != 0)
+	if (freezes(cpu))
 		pmu_freeze(&cpu->pmu);
 }
 
@@ -61,8 +68,8 @@ sample(struct cpu *cpu, uint64_t counters, uint64_t from, uint64_t to)
 	pmi = pmu_pebs_done(&cpu->pmu, counters, reset);
 	if (end == CPU_SAMPLE_THRESHOLD) {
 		pmu_ds_overflow(&cpu->pmu);
-		cpu_emit(cpu, EVENT_PEBS_PMI,
-		    (cpu->apic.lvt[APIC_LVT_PC] & APIC_LVT_MASKED) != 0, to, 0);
+		cpu_emit(
+		    cpu, EVENT_PEBS_PMI, apic_drops_pmi(&cpu->apic), to, 0);
 		freeze(cpu);
 		cpu_raise_pmi(cpu);
 	}
@@ -76,8 +83,8 @@ static void
 report(
     struct cpu *cpu, const struct pmu_slice *slice, uint64_t from, uint64_t to)
 {
-	struct pmu_outcome outcome = pmu_count(&cpu->pmu, cpu->counters.user,
-	    slice, (cpu->ds.debugctl & DS_DEBUGCTL_FREEZE_PERFMON) != 0);
+	struct pmu_outcome outcome = pmu_count(
+	    &cpu->pmu, cpu->counters.user, slice, freezes(cpu));
 
 	cpu->counters.insns = cpu_count_insns(cpu);
 	cpu->counters.cycles = cpu_awake_cycles(cpu);
@@ -176,7 +183,7 @@ cpu_counters_interrupt(struct cpu *cpu)
 void
 cpu_counters_pmi(struct cpu *cpu)
 {
-	if ((cpu->ds.debugctl & DS_DEBUGCTL_FREEZE_PERFMON) == 0)
+	if (!freezes(cpu))
 		return;
 	cpu_counters_sync(cpu);
 	pmu_freeze(&cpu->pmu);

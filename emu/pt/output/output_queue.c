@@ -1,8 +1,8 @@
 #include "emu/pt/output/output_queue.h"
 
 #include "emu/pt/output/buffer.h"
+#include "emu/pt/output/pmi.h"
 #include "emu/pt/output/topa.h"
-#include "emu/pt/packet/tnt.h"
 #include "emu/pt/state.h"
 
 #include <stdlib.h>
@@ -87,48 +87,12 @@ output_queue_write(struct pt_unit *unit, uint64_t bytes)
 		buffer_forget(unit->buffer);
 }
 
-/* Raises the PMI of a filled region with INT now. */
-static void
-output_queue_pmi(struct pt_unit *unit, uint32_t index)
-{
-	struct pt_event event = { .kind = PT_EVENT_PMI,
-		.value = index,
-		.offset_bytes = unit->topa.written };
-
-	unit->port.event(unit->port.arg, &event);
-	unit->port.raise_pmi(unit->port.arg);
-}
-
-static void
-output_queue_late_pmi(struct pt_unit *unit)
-{
-	unit->late_pmi.on = false;
-	output_queue_pmi(unit, unit->late_pmi.index);
-}
-
-void
-output_queue_raise_pmi(struct pt_unit *unit, uint32_t index)
-{
-	if (unit->buffer == NULL || unit->cycles.pmi_cycles == 0) {
-		output_queue_pmi(unit, index);
-		return;
-	}
-	/* Model choice: only one PMI is delayed at a time; a second full region
-	 * raises the delayed one at once. */
-	if (unit->late_pmi.on)
-		output_queue_late_pmi(unit);
-	unit->late_pmi = (struct late_pmi){ .on = true,
-		.index = index,
-		.due = output_queue_now(unit) + unit->cycles.pmi_cycles };
-}
-
 void
 output_queue_run(struct pt_unit *unit)
 {
 	if (unit->buffer == NULL)
 		return;
-	if (unit->late_pmi.on && unit->late_pmi.due <= output_queue_now(unit))
-		output_queue_late_pmi(unit);
+	pmi_run(unit);
 	output_queue_write(unit,
 	    buffer_arrived(
 		unit->buffer, &unit->cycles, output_queue_now(unit)));
@@ -158,9 +122,7 @@ output_queue_overflow(struct pt_unit *unit)
 {
 	TZ_ASSERT(unit->buffer != NULL || unit->topa.lose_at != 0);
 	TZ_ASSERT(!unit->overflow.on);
-	tnt_forget(unit);
-	unit->fast.ret_count = 0;
-	unit->overflow = (struct overflow){ .on = true, .full = true };
+	state_lose(unit, (struct overflow){ .on = true, .full = true });
 	output_queue_event(unit, true);
 }
 
@@ -197,14 +159,6 @@ bool
 pt_unit_overflows(const struct pt_unit *unit)
 {
 	return unit->overflow.full;
-}
-
-bool
-output_queue_is_busy(const struct pt_unit *unit)
-{
-	return unit->buffer != NULL &&
-	    (unit->gate.trigger_en || unit->late_pmi.on ||
-		output_queue_held(unit) != 0);
 }
 
 static uint64_t

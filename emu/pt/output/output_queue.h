@@ -1,7 +1,7 @@
 /*
  * A unit's output on its way through the internal buffer (buffer.h), if it has one:
- * what enters, what reaches memory, what does not fit, and delayed PMIs.  Without a
- * buffer every byte goes straight to topa.h.
+ * what enters, what reaches memory, what does not fit.  Without a buffer every byte
+ * goes straight to topa.h.
  */
 #ifndef TOPAZ_EMU_PT_OUTPUT_OUTPUT_QUEUE_H
 #define TOPAZ_EMU_PT_OUTPUT_OUTPUT_QUEUE_H
@@ -33,12 +33,6 @@ void output_queue_overflow(struct pt_unit *unit);
 
 /* True if the buffer's state ends an overflow that output_queue_overflow() began. */
 bool output_queue_is_over(const struct pt_unit *unit);
-
-/* Region INDEX of the table, which has INT, is full: raises the PMI after its delay. */
-void output_queue_raise_pmi(struct pt_unit *unit, uint32_t index);
-
-/* True if held bytes or a delayed PMI depend on time, whatever the enables are. */
-bool output_queue_is_busy(const struct pt_unit *unit);
 
 /* Reports to the observer that the OVF of such an overflow is the next packet. */
 void output_queue_tell_over(struct pt_unit *unit);

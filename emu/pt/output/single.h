@@ -10,10 +10,9 @@
 struct pt_unit;
 
 /*
- * Starts to fill the range of OUTPUT_BASE and OUTPUT_MASK_PTRS at its offset, at
- * TraceEn 0 -> 1 and each time that the range is full (with offset 0).  Returns
- * NULL, or static text that names the fault of these MSRs.
+ * Describes the range of OUTPUT_BASE and OUTPUT_MASK_PTRS as the region to be filled
+ * (topa.c).  Returns NULL, or static text that names the fault of these MSRs.
  */
-const char *single_open(struct pt_unit *unit);
+const char *single_describe(struct pt_unit *unit);
 
 #endif

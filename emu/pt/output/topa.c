@@ -1,6 +1,6 @@
 #include "emu/pt/output/topa.h"
 
-#include "emu/pt/output/output_queue.h"
+#include "emu/pt/output/pmi.h"
 #include "emu/pt/output/single.h"
 #include "emu/pt/output/topa_entry.h"
 #include "emu/pt/state.h"
@@ -69,7 +69,12 @@ topa_rewindow(struct pt_unit *unit)
 	topa_set_limit(unit);
 }
 
-const char *
+/*
+ * Starts to fill the region described by .region_pa, .region_bytes, .region_stop
+ * and .region_intr, at .offset_bytes, which lies in it.  Returns NULL, or static
+ * text with the reason why it cannot.
+ */
+static const char *
 topa_begin_region(struct pt_unit *unit)
 {
 	struct topa *topa = &unit->topa;
@@ -99,9 +104,9 @@ topa_begin_region(struct pt_unit *unit)
 	return NULL;
 }
 
-/* Opens the region of entry .index.  Returns NULL, or the reason why it cannot. */
+/* Describes the region of entry .index.  Returns NULL, or the entry's error. */
 static const char *
-topa_open_entry(struct pt_unit *unit)
+topa_describe(struct pt_unit *unit)
 {
 	struct topa *topa = &unit->topa;
 	struct topa_entry_spot at = { unit->output_base, topa->index };
@@ -119,7 +124,20 @@ topa_open_entry(struct pt_unit *unit)
 	/* SDM vol. 3, 33.2.7.2, "ToPA Errors": illegal output offset. */
 	if (topa->offset_bytes >= topa->region_bytes)
 		return "ToPA output offset beyond the region";
-	return topa_begin_region(unit);
+	return NULL;
+}
+
+/* Opens the region at the output pointers: an operational error where it cannot. */
+static void
+topa_open_region(struct pt_unit *unit)
+{
+	const char *fault = unit->msrs.ctl & CTL_TOPA ? topa_describe(unit)
+						      : single_describe(unit);
+
+	if (fault == NULL)
+		fault = topa_begin_region(unit);
+	if (fault != NULL)
+		topa_error(unit, fault);
 }
 
 bool
@@ -161,17 +179,12 @@ topa_fail(struct pt_unit *unit, const char *text)
 void
 topa_open(struct pt_unit *unit)
 {
-	const char *fault;
-
 	TZ_ASSERT(!unit->topa.open);
-	if (!(unit->msrs.ctl & CTL_TOPA))
-		fault = single_open(unit);
-	else if (unit->output_base & 0xfff)
-		fault = "ToPA table not aligned to 4096 bytes";
+	if ((unit->msrs.ctl & CTL_TOPA) != 0 &&
+	    (unit->output_base & 0xfff) != 0)
+		topa_error(unit, "ToPA table not aligned to 4096 bytes");
 	else
-		fault = topa_open_entry(unit);
-	if (fault != NULL)
-		topa_error(unit, fault);
+		topa_open_region(unit);
 }
 
 void
@@ -202,22 +215,11 @@ topa_close(struct pt_unit *unit)
 	unit->window = NULL;
 }
 
-void
-topa_pmi(struct pt_unit *unit)
-{
-	TZ_ASSERT(unit->msrs.ctl & CTL_TRACE_EN);
-	/* SDM vol. 3, 33.2.8.4, PendTopaPMI: software clears it. */
-	if (unit->msrs.ctl & CTL_INJECT)
-		unit->msrs.status |= STATUS_PEND_PMI;
-	output_queue_raise_pmi(unit, unit->topa.index);
-}
-
 /* The region is full: STOP, then INT, then the next entry. */
 static void
 topa_region_full(struct pt_unit *unit)
 {
 	struct topa *topa = &unit->topa;
-	const char *fault;
 
 	TZ_ASSERT(topa->open);
 	TZ_ASSERT(topa->offset_bytes == topa->region_bytes);
@@ -236,19 +238,14 @@ topa_region_full(struct pt_unit *unit)
 	}
 	/* SDM vol. 3, 33.2.7.2, "ToPA PMI": freeze by STOP comes before INT. */
 	if (topa->region_intr && topa->pmi_at == topa->region_bytes)
-		topa_pmi(unit);
+		pmi_raise(unit);
 	if (topa->region_stop)
 		return;
 	topa->offset_bytes = 0;
-	if (!(unit->msrs.ctl & CTL_TOPA)) {
-		fault = single_open(unit);
-	} else {
-		/* Model choice: the pointers advance at once. */
+	/* Model choice: the pointers advance at once. */
+	if (unit->msrs.ctl & CTL_TOPA)
 		topa->index = (topa->index + 1) % TOPA_ENTRY_ENTRIES_MAX;
-		fault = topa_open_entry(unit);
-	}
-	if (fault != NULL)
-		topa_error(unit, fault);
+	topa_open_region(unit);
 }
 
 void
@@ -270,7 +267,7 @@ topa_write(struct pt_unit *unit, const uint8_t *data, size_t bytes)
 		if (topa->offset_bytes == topa->region_bytes) {
 			topa_region_full(unit);
 		} else if (topa->offset_bytes == topa->pmi_at) {
-			topa_pmi(unit);
+			pmi_raise(unit);
 			topa_set_limit(unit);
 		}
 	}

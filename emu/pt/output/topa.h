@@ -18,16 +18,6 @@ struct pt_unit;
  */
 void topa_open(struct pt_unit *unit);
 
-/*
- * Starts to fill the region described by .region_pa, .region_bytes, .region_stop
- * and .region_intr, at .offset_bytes, which lies in it.  Returns NULL, or static
- * text with the reason why it cannot.
- */
-const char *topa_begin_region(struct pt_unit *unit);
-
-/* The PMI of the current entry: SDM vol. 3, 33.2.7.2, "ToPA PMI". */
-void topa_pmi(struct pt_unit *unit);
-
 /* Ends output: reports what was written and keeps the position. */
 void topa_close(struct pt_unit *unit);
 

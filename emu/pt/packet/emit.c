@@ -1,9 +1,7 @@
 #include "emu/pt/packet/emit.h"
 
 #include "emu/pt/output/layout.h"
-#include "emu/pt/output/output_queue.h"
-#include "emu/pt/packet/timing.h"
-#include "emu/pt/packet/tnt.h"
+#include "emu/pt/packet/cyc.h"
 #include "emu/pt/state.h"
 
 enum packet_ip_bytes
@@ -23,26 +21,12 @@ emit_ip_bytes(uint64_t ip, uint64_t last, bool valid, bool full8)
 					     : PACKET_IP_FULL;
 }
 
-uint8_t
-emit_exec(uint64_t ctl, const struct pt_context *at)
-{
-	/* SDM vol. 3, 33.2.4 "Event Trace": the IF bit is 0 without it. */
-	uint8_t flag = (ctl & CTL_EVENT_EN) != 0 && at->if_flag
-	    ? PACKET_MODE_EXEC_IF
-	    : 0;
-
-	/* SDM vol. 3, 33.4.2.8 "MODE Packets": with CS.L, CS.D reads as 0. */
-	if (at->cs_l)
-		return PACKET_MODE_EXEC_CS_L | flag;
-	return (at->cs_d ? PACKET_MODE_EXEC_CS_D : 0) | flag;
-}
-
 /* Sends PACKET, after a CYC with its time if PACKET is CYC-eligible. */
 static void
 emit_timed(struct pt_unit *unit, const struct packet *packet)
 {
 	if (packet->cyc && (unit->msrs.ctl & CTL_CYC_EN) != 0)
-		timing_cyc(unit);
+		cyc_send(unit);
 	layout_emit(unit, packet);
 }
 
@@ -110,7 +94,7 @@ emit_tip(struct pt_unit *unit, enum packet_ip_kind kind, uint64_t ip)
 	struct packet packet;
 
 	TZ_ASSERT(kind != PACKET_FUP);
-	TZ_ASSERT(tnt_is_empty(unit));
+	TZ_ASSERT(unit_tnt_is_empty(unit));
 	if (emit_short_tip(unit, kind, ip)) {
 		flow->last_ip = ip;
 		return;
@@ -132,11 +116,11 @@ emit_pgd_bare(struct pt_unit *unit)
 {
 	struct packet packet = packet_ip(PACKET_TIP_PGD, PACKET_IP_NONE, 0);
 
-	TZ_ASSERT(tnt_is_empty(unit));
+	TZ_ASSERT(unit_tnt_is_empty(unit));
 	emit_timed(unit, &packet);
 }
 
-static struct packet
+struct packet
 emit_make_fup(const struct pt_unit *unit, uint64_t ip)
 {
 	bool full8 = unit->profile->uarch->ip_full == PACKET_IP_FULL;
@@ -150,7 +134,7 @@ emit_fup(struct pt_unit *unit, uint64_t ip)
 {
 	struct packet packet = emit_make_fup(unit, ip);
 
-	TZ_ASSERT(tnt_is_empty(unit));
+	TZ_ASSERT(unit_tnt_is_empty(unit));
 	/*
 	 * Every decoder updates its last IP from a FUP, too.  Model choice: the
 	 * first TIP after PSB+ is full even if a FUP came in between.
@@ -164,10 +148,19 @@ emit_mode_exec(struct pt_unit *unit)
 {
 	struct flow *flow = &unit->flow;
 
-	TZ_ASSERT(tnt_is_empty(unit));
+	TZ_ASSERT(unit_tnt_is_empty(unit));
 	flow->exec_known = flow->exec_told = true;
 	flow->exec_sent = flow->exec;
 	emit_packet(unit, PACKET_MODE, flow->exec);
+}
+
+void
+emit_cfe(
+    struct pt_unit *unit, enum packet_cfe type, bool own_fup, uint8_t vector)
+{
+	TZ_ASSERT(unit->msrs.ctl & CTL_EVENT_EN);
+	emit_packet(unit, PACKET_CFE,
+	    (uint64_t)type | (own_fup ? 0x80 : 0) | (uint64_t)vector << 8);
 }
 
 void
@@ -175,7 +168,7 @@ emit_evd(struct pt_unit *unit, enum packet_evd type, uint64_t data)
 {
 	struct packet packet = packet_evd((uint8_t)type, data);
 
-	TZ_ASSERT(tnt_is_empty(unit));
+	TZ_ASSERT(unit_tnt_is_empty(unit));
 	emit_timed(unit, &packet);
 }
 
@@ -195,74 +188,4 @@ emit_pip(struct pt_unit *unit)
 
 	emit_packet(
 	    unit, PACKET_PIP, packet_pip_payload(flow->cr3, flow->non_root));
-}
-
-/*
- * MODE.TSX, MODE.Exec and FUP of PSB+, each where its condition holds.  Model
- * choice, from captures: a CYC in PSB+ comes before TSC, not before these.
- */
-static void
-emit_psb_status(struct pt_unit *unit, bool packet_en, uint64_t ip)
-{
-	struct packet tsx = packet_fixed(
-	    PACKET_MODE, PACKET_MODE_TSX | unit->flow.tsx);
-	struct packet exec = packet_fixed(PACKET_MODE, unit->flow.exec);
-	struct packet fup;
-
-	TZ_ASSERT(unit->gate.context_en);
-	if (!packet_en) {
-		if (unit->msrs.ctl & CTL_BRANCH_EN)
-			layout_emit(unit, &tsx);
-		return;
-	}
-	TZ_ASSERT(unit->msrs.ctl & CTL_BRANCH_EN);
-	fup = emit_make_fup(unit, ip);
-	fup = packet_join(&exec, &fup);
-	fup = packet_join(&tsx, &fup);
-	layout_emit(unit, &fup);
-	unit->flow.last_ip = ip;
-	unit->flow.exec_known = unit->flow.exec_told = true;
-	unit->flow.exec_sent = unit->flow.exec;
-}
-
-unsigned
-emit_psb_most(const struct pt_unit *unit)
-{
-	/* Each TIP has 9 bytes, and takes two words with its padding. */
-	return EMIT_PSB_BYTES + unit->tnt.tips * 2 * LAYOUT_WORD_BYTES;
-}
-
-void
-emit_psb(struct pt_unit *unit, bool packet_en, uint64_t ip)
-{
-	struct pt_event event = { .kind = PT_EVENT_PSB };
-	uint64_t most = layout_made_bytes(unit) + emit_psb_most(unit);
-	bool context_en = unit->gate.context_en;
-	struct packet pip = packet_fixed(PACKET_PIP,
-	    packet_pip_payload(unit->flow.cr3, unit->flow.non_root));
-
-	TZ_ASSERT(unit->gate.trigger_en);
-	tnt_flush(unit);
-	layout_align(unit);
-	if (!unit->topa.open)
-		return;
-	event.offset_bytes = layout_made_bytes(unit);
-	unit->port.event(unit->port.arg, &event);
-	/*
-	 * SDM vol. 3, 33.3.7 "Decoder Synchronization (PSB+)": PSB+ resets the
-	 * last IP and the RET stack.  Model choice, from captures: this order.
-	 */
-	unit->flow.last_ip_valid = false;
-	unit->flow.exec_known = unit->flow.exec_told = false;
-	unit->fast.ret_count = 0;
-	emit_packet(unit, PACKET_PSB, 0);
-	if (context_en)
-		emit_psb_status(unit, packet_en, ip);
-	if (context_en && (unit->msrs.ctl & CTL_OS) != 0)
-		layout_emit(unit, &pip);
-	if (context_en && unit->vmx.on)
-		emit_packet(unit, PACKET_VMCS, unit->vmx.vmcs);
-	timing_status(unit);
-	emit_packet(unit, PACKET_PSBEND, 0);
-	TZ_ASSERT(layout_made_bytes(unit) <= most);
 }

@@ -1,6 +1,6 @@
 /*
- * Emits packets and keeps the state that their content depends on: last IP,
- * MODE.Exec and the status that PSB+ repeats.  flow.c decides when a packet is due.
+ * Emits packets and keeps the state that their content depends on: last IP and
+ * MODE.Exec.  ../flow.c decides when a packet is due.
  *
  * Source: SDM vol. 3, 33.4.2 "Packet Definitions".
  */
@@ -10,23 +10,12 @@
 #include "emu/pt/packet/packet.h"
 #include "emu/pt/unit.h"
 
-#define EMIT_TNT_EMPTY 1
-
-/*
- * Upper bound, in bytes, of a PSB+ with its padding and the TNT before it, without
- * deferred TIPs: see emit_psb_most().
- */
-#define EMIT_PSB_BYTES 128
-
 /*
  * The IPBytes for IP after the last IP LAST, which is ignored unless VALID.  FULL8:
  * the micro-architecture's .ip_full is 6.
  */
 enum packet_ip_bytes emit_ip_bytes(
     uint64_t ip, uint64_t last, bool valid, bool full8);
-
-/* The payload of MODE.Exec for the context AT and IA32_RTIT_CTL = CTL. */
-uint8_t emit_exec(uint64_t ctl, const struct pt_context *at);
 
 /* A packet of fixed layout. */
 void emit_packet(struct pt_unit *unit, enum packet_kind kind, uint64_t payload);
@@ -39,8 +28,15 @@ void emit_pgd_bare(struct pt_unit *unit);
 
 void emit_fup(struct pt_unit *unit, uint64_t ip);
 
+/* The FUP that emit_fup() sends. */
+struct packet emit_make_fup(const struct pt_unit *unit, uint64_t ip);
+
 /* MODE.Exec of the current mode, which the decoder then knows. */
 void emit_mode_exec(struct pt_unit *unit);
+
+/* CFE of TYPE; OWN_FUP: a FUP follows that belongs to it. */
+void emit_cfe(
+    struct pt_unit *unit, enum packet_cfe type, bool own_fup, uint8_t vector);
 
 /* An event data packet. */
 void emit_evd(struct pt_unit *unit, enum packet_evd type, uint64_t data);
@@ -51,13 +47,5 @@ void emit_bip(
 
 /* PIP with the current CR3. */
 void emit_pip(struct pt_unit *unit);
-
-/*
- * PSB+.  IP is that of the next instruction, PACKET_EN whether the stream is in
- * the traced state there (an enable sends PSB+ before its TIP.PGE: false).
- */
-void emit_psb(struct pt_unit *unit, bool packet_en, uint64_t ip);
-/* Upper bound, in bytes, of what emit_psb() would write now. */
-unsigned emit_psb_most(const struct pt_unit *unit);
 
 #endif

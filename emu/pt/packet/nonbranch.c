@@ -1,11 +1,11 @@
 #include "emu/pt/packet/nonbranch.h"
 
-#include "emu/pt/flow.h"
-#include "emu/pt/output/layout.h"
 #include "emu/pt/packet/emit.h"
+#include "emu/pt/packet/psb.h"
 #include "emu/pt/packet/timing.h"
 #include "emu/pt/packet/tnt.h"
 #include "emu/pt/state.h"
+#include "emu/pt/trace.h"
 
 #define PWRE_HW TZ_BIT(7) /* SDM and perf; libipt reads bit 3 */
 
@@ -26,7 +26,7 @@ nonbranch_begin(struct pt_unit *unit)
 static void
 nonbranch_end(struct pt_unit *unit, const struct pt_context *at)
 {
-	flow_end(unit, unit->place.psb_due, at->ip);
+	psb_end_event(unit, unit->place.psb_due, at->ip);
 }
 
 /*
@@ -37,7 +37,7 @@ nonbranch_end(struct pt_unit *unit, const struct pt_context *at)
 static void
 nonbranch_end_clip(struct pt_unit *unit)
 {
-	flow_end(unit, false, 0);
+	psb_end_event(unit, false, 0);
 }
 
 void
@@ -65,7 +65,7 @@ pt_unit_ptwrite(struct pt_unit *unit, const struct pt_context *at,
 void
 pt_unit_if_changed(struct pt_unit *unit, const struct pt_context *at)
 {
-	uint8_t exec = emit_exec(unit->msrs.ctl, at);
+	uint8_t exec = packet_exec_payload(unit->msrs.ctl, at);
 
 	unit->flow.exec = exec;
 	if (!(unit->msrs.ctl & CTL_EVENT_EN) || !unit->gate.context_en ||
@@ -146,7 +146,7 @@ pt_unit_shutdown_cfe(struct pt_unit *unit, const struct pt_context *at)
 
 	if ((unit->msrs.ctl & CTL_EVENT_EN) != 0 && unit->gate.context_en &&
 	    nonbranch_begin(unit)) {
-		flow_send_cfe(unit, CFE_SHUTDOWN, own_fup, 0);
+		emit_cfe(unit, CFE_SHUTDOWN, own_fup, 0);
 		if (own_fup)
 			emit_fup(unit, at->ip);
 		nonbranch_end(unit, at);
@@ -187,14 +187,13 @@ pt_unit_smi(struct pt_unit *unit, const struct pt_context *at)
 		bool own_fup = !unit->gate.packet_en && unit->gate.filter_en &&
 		    !(unit->msrs.ctl & CTL_BRANCH_EN);
 
-		flow_send_cfe(unit, CFE_SMI, own_fup, 0);
+		emit_cfe(unit, CFE_SMI, own_fup, 0);
 		if (own_fup)
 			emit_fup(unit, at->ip);
 		/* These packets may have ended the output. */
-		unit_refresh(unit);
+		state_refresh(unit);
 	}
-	flow_disable(unit, at->ip);
-	unit_trace_off(unit);
+	trace_disable(unit, at->ip);
 }
 
 void
@@ -204,14 +203,14 @@ pt_unit_rsm(struct pt_unit *unit, const struct pt_context *at, bool trace_en)
 	if (!trace_en)
 		return;
 	unit->msrs.ctl |= CTL_TRACE_EN;
-	unit_trace_on(unit, at, at->ip, CFE_RSM);
+	trace_on(unit, at, at->ip, CFE_RSM);
 }
 
 void
 pt_unit_senter(struct pt_unit *unit)
 {
 	if (unit->msrs.ctl & CTL_TRACE_EN)
-		unit_trace_off(unit);
+		trace_off(unit);
 }
 
 void

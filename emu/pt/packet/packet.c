@@ -1,5 +1,8 @@
 #include "emu/pt/packet/packet.h"
 
+#include "emu/base/rtit.h"
+#include "emu/pt/unit.h"
+
 #include <assert.h>
 #include <endian.h>
 #include <string.h>
@@ -154,4 +157,18 @@ packet_join(const struct packet *prefix, const struct packet *main)
 	packet.header_bytes = (uint8_t)(prefix->bytes + main->header_bytes);
 	packet.bytes = (uint8_t)(prefix->bytes + main->bytes);
 	return packet;
+}
+
+uint8_t
+packet_exec_payload(uint64_t ctl, const struct pt_context *at)
+{
+	/* SDM vol. 3, 33.2.4 "Event Trace": the IF bit is 0 without it. */
+	uint8_t flag = (ctl & CTL_EVENT_EN) != 0 && at->if_flag
+	    ? PACKET_MODE_EXEC_IF
+	    : 0;
+
+	/* SDM vol. 3, 33.4.2.8 "MODE Packets": with CS.L, CS.D reads as 0. */
+	if (at->cs_l)
+		return PACKET_MODE_EXEC_CS_L | flag;
+	return (at->cs_d ? PACKET_MODE_EXEC_CS_D : 0) | flag;
 }

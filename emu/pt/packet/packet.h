@@ -129,6 +129,11 @@ struct packet packet_bip(uint8_t id, unsigned payload_bytes, uint64_t payload);
 struct packet packet_join(
     const struct packet *prefix, const struct packet *main);
 
+struct pt_context;
+
+/* The payload of MODE.Exec for the context AT and IA32_RTIT_CTL = CTL. */
+uint8_t packet_exec_payload(uint64_t ctl, const struct pt_context *at);
+
 /*
  * SDM vol. 3, 33.4.2.7 "Paging Information Packet (PIP)": CR3[51:5] above the
  * NonRoot bit.  Outside PAE paging CR3[11:5] is sent as 0.

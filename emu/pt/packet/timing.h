@@ -1,5 +1,5 @@
 /*
- * Timing packets: TSC, TMA, MTC, CBR and CYC, from the clocks passed to
+ * Timing packets other than CYC: TSC, TMA, MTC and CBR, from the clocks passed to
  * pt_unit_time().  Not modelled: a clock that stops with the PT logic in a deep
  * C-state, VMX TSC offset and scaling.
  *
@@ -11,19 +11,13 @@
 
 struct pt_unit;
 
-/* TraceEn went 0 -> 1: the cycle counter starts at 0, and the first MTC is scheduled. */
+/* TraceEn went 0 -> 1: the cycle counter starts, and the first MTC is scheduled. */
 void timing_begin(struct pt_unit *unit);
-
-/*
- * To be called before a CYC-eligible packet is placed: sends a CYC where CYCEn is
- * 1, the threshold is reached and none was sent in this cycle.
- */
-void timing_cyc(struct pt_unit *unit);
 
 /* TSC and TMA, if enabled, then CBR: for PSB+, an enable, a wake. */
 void timing_status(struct pt_unit *unit);
 
-/* The end of an overflow: a CYC with its duration, then OVF. */
-void timing_overflow(struct pt_unit *unit);
+/* The crystal clock has reached the edge that was due: MTC, and the next edge. */
+void timing_mtc(struct pt_unit *unit);
 
 #endif

@@ -1,8 +1,8 @@
 #include "emu/pt/packet/tnt.h"
 
 #include "emu/pt/output/layout.h"
+#include "emu/pt/packet/cyc.h"
 #include "emu/pt/packet/emit.h"
-#include "emu/pt/packet/timing.h"
 #include "emu/pt/state.h"
 #include "emu/pt/sync.h"
 
@@ -16,23 +16,8 @@
 static uint32_t
 tnt_start(const struct pt_unit *unit)
 {
-	return unit->tnt.count == TNT_SIXES_BITS ? EMIT_TNT_EMPTY << 1
-						 : EMIT_TNT_EMPTY;
-}
-
-bool
-tnt_is_empty(const struct pt_unit *unit)
-{
-	TZ_ASSERT(unit->tnt.tips == 0 || unit->fast.tnt != EMIT_TNT_EMPTY ||
-	    unit->tnt.count != 0);
-	return unit->fast.tnt == EMIT_TNT_EMPTY && unit->tnt.count == 0;
-}
-
-void
-tnt_forget(struct pt_unit *unit)
-{
-	unit->tnt = (struct tnt){ 0 };
-	unit->fast.tnt = EMIT_TNT_EMPTY;
+	return unit->tnt.count == TNT_SIXES_BITS ? PT_FAST_TNT_EMPTY << 1
+						 : PT_FAST_TNT_EMPTY;
 }
 
 /* Bits in struct pt_fast. */
@@ -72,26 +57,34 @@ tnt_put_byte(struct pt_unit *unit)
 	if (!unit_put_byte(
 		unit, unit->topa.fast_limit, (uint8_t)(unit->fast.tnt << 1)))
 		return false;
-	unit->fast.tnt = EMIT_TNT_EMPTY;
+	unit->fast.tnt = PT_FAST_TNT_EMPTY;
 	return true;
+}
+
+/*
+ * Sends the pending TNT and TIPs.  Not inlined: almost all calls of tnt_flush() need
+ * nothing of it.
+ */
+static void __attribute__((noinline)) tnt_send(struct pt_unit *unit)
+{
+	struct tnt now;
+	struct packet packet;
+
+	tnt_gather(unit);
+	now = unit->tnt;
+	state_forget_tnt(unit);
+	packet = packet_tnt(UINT64_C(1) << now.count | now.bits);
+	layout_emit(unit, &packet);
+	for (uint32_t i = 0; i < now.tips; i++)
+		emit_tip(unit, PACKET_TIP, now.tip[i]);
 }
 
 void
 tnt_flush(struct pt_unit *unit)
 {
-	struct tnt now;
-	struct packet packet;
-
 	TZ_ASSERT(unit->fast.tnt != 0);
-	if (tnt_is_empty(unit) || tnt_put_byte(unit))
-		return;
-	tnt_gather(unit);
-	now = unit->tnt;
-	tnt_forget(unit);
-	packet = packet_tnt(UINT64_C(1) << now.count | now.bits);
-	layout_emit(unit, &packet);
-	for (uint32_t i = 0; i < now.tips; i++)
-		emit_tip(unit, PACKET_TIP, now.tip[i]);
+	if (!unit_tnt_is_empty(unit) && !tnt_put_byte(unit))
+		tnt_send(unit);
 }
 
 /* The bits of struct pt_fast are full. */
@@ -112,8 +105,8 @@ tnt_add(struct pt_unit *unit, bool taken)
 	TZ_ASSERT(unit->fast.tnt >> PACKET_TNT_BITS_MAX == 0);
 	TZ_ASSERT(unit->gate.packet_en);
 	/* SDM vol. 3, 33.4.2.14: a CYC has the time of the first one. */
-	if ((unit->msrs.ctl & CTL_CYC_EN) != 0 && tnt_is_empty(unit))
-		timing_cyc(unit);
+	if ((unit->msrs.ctl & CTL_CYC_EN) != 0 && unit_tnt_is_empty(unit))
+		cyc_send(unit);
 	if (pt_fast_add(&unit->fast, taken))
 		tnt_full(unit);
 }
@@ -130,7 +123,7 @@ tnt_defers(const struct pt_unit *unit)
 
 	return unit->profile->uarch->deferred_tip && !unit->fast.timed &&
 	    unit->tnt.tips < TZ_ARRAY_LEN(unit->tnt.tip) && flow->exec_known &&
-	    flow->exec_sent == flow->exec && !tnt_is_empty(unit);
+	    flow->exec_sent == flow->exec && !unit_tnt_is_empty(unit);
 }
 
 bool
@@ -153,5 +146,5 @@ pt_unit_tnt_full(struct pt_unit *unit)
 	if (tnt_put_byte(unit))
 		return;
 	tnt_full(unit);
-	unit_refresh(unit);
+	state_refresh(unit);
 }

@@ -15,12 +15,6 @@
 
 struct pt_unit;
 
-/* True if no TNT bit and no TIP is pending. */
-bool tnt_is_empty(const struct pt_unit *unit);
-
-/* Drops all that is pending: it is lost. */
-void tnt_forget(struct pt_unit *unit);
-
 /* Adds the outcome of a branch; sends the packet if it is then full. */
 void tnt_add(struct pt_unit *unit, bool taken);
 

@@ -8,16 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <jansson.h>
 
+#include "harness/cmd/cmd.h"
 #include "harness/cmd/explore/campaign_options.h"
 #include "harness/explore/describe/coverage.h"
 #include "harness/explore/describe/findings.h"
 #include "harness/explore/describe/timeline.h"
 #include "harness/explore/parts/workers.h"
+#include "harness/host/monotonic.h"
 #include "harness/host/output.h"
 #include "harness/host/stop.h"
 #include "harness/report/report.h"
@@ -293,15 +294,6 @@ has_new(void *arg, struct campaign *campaign, uint32_t from)
 	return is_new;
 }
 
-static double
-host_seconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 /* The explored driver, and the options that a replay needs. */
 static void
 fill_summary(const struct campaign_input *input,
@@ -333,7 +325,7 @@ explore_and_report(struct campaign_input *input,
     struct campaign_report *report, struct tz_error *err)
 {
 	struct campaign_teller teller;
-	double begin = host_seconds();
+	double begin = monotonic_seconds();
 	int error;
 
 	report->summary = calloc(1, sizeof(*report->summary));
@@ -361,7 +353,7 @@ explore_and_report(struct campaign_input *input,
 		return error;
 	report->summary->exit_code = campaign_exit_code(
 	    input, campaign, report);
-	report->summary->host_seconds = host_seconds() - begin;
+	report->summary->host_seconds = monotonic_seconds() - begin;
 	return write_reports(input, build_cache, report, err);
 }
 
@@ -449,19 +441,6 @@ print_finding(const struct campaign_input *input,
 	return error;
 }
 
-bool
-campaign_found(
-    const struct campaign_input *input, const struct campaign_report *report)
-{
-	struct report_comparison comparison;
-
-	if (input->baseline == NULL)
-		return report->summary->finding_count != 0;
-	report_baseline_compare(
-	    &report->baseline, report->summary, &comparison);
-	return comparison.new_count != 0;
-}
-
 int
 campaign_print_comparison(const struct report_baseline *baseline,
     const struct finding_summary *summary, bool json, struct tz_error *err)
@@ -476,9 +455,7 @@ campaign_print_comparison(const struct report_baseline *baseline,
 	    "kind", "comparison", "new", (json_int_t)comparison.new_count,
 	    "fixed", (json_int_t)comparison.fixed_count, "still",
 	    (json_int_t)comparison.still_count);
-	json_dumpf(line, stdout, JSON_SORT_KEYS | JSON_COMPACT);
-	putchar('\n');
-	json_decref(line);
+	cmd_print_json_line(line);
 	return 0;
 }
 

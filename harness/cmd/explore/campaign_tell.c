@@ -5,21 +5,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "harness/cmd/explore/campaign_options.h"
+#include "harness/host/monotonic.h"
 #include "harness/host/terminal.h"
 
 #define SETTLE_SECONDS 1.0 /* before that, the rate is not reliable */
-
-static double
-now_seconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
 
 /* WHAT is the name of a step after the exploration, or a part of the exploration. */
 static const char *
@@ -54,7 +45,7 @@ static void
 print_bar(struct campaign_teller *teller, const char *what, uint64_t done,
     uint64_t total, uint64_t findings)
 {
-	double seconds = now_seconds() - teller->begin;
+	double seconds = monotonic_seconds() - teller->begin;
 	double rate = (double)(done - teller->done) / seconds;
 	unsigned percent = total == 0 ? 0 : (unsigned)(100 * done / total);
 
@@ -98,7 +89,7 @@ tell(void *arg, const char *what, uint64_t done, uint64_t total,
 	if (teller->step == NULL || strcmp(teller->step, step) != 0) {
 		teller->step = step;
 		teller->percent = 0;
-		teller->begin = now_seconds();
+		teller->begin = monotonic_seconds();
 		teller->done = done;
 	}
 	snprintf(teller->what, sizeof(teller->what), "%s", what);

@@ -83,9 +83,7 @@ print_json(
 		    (json_int_t)result.framework, "first_silent",
 		    token_of(report, result.first_silent), "first_broken",
 		    token_of(report, result.first_broken));
-		json_dumpf(line, stdout, JSON_SORT_KEYS | JSON_COMPACT);
-		putchar('\n');
-		json_decref(line);
+		cmd_print_json_line(line);
 	}
 }
 

@@ -6,6 +6,7 @@
 
 #include <jansson.h>
 
+#include "harness/cmd/cmd.h"
 #include "harness/mutate/patch.h"
 #include "harness/mutate/record.h"
 
@@ -13,14 +14,6 @@ static const struct mutant *
 drawn(const struct mutate_list *list, size_t index)
 {
 	return &list->mutants.at[list->drawn[index]];
-}
-
-static void
-print_json(json_t *json)
-{
-	json_dumpf(json, stdout, JSON_SORT_KEYS | JSON_COMPACT);
-	putchar('\n');
-	json_decref(json);
 }
 
 void
@@ -40,7 +33,7 @@ mutate_print_list(const struct mutate_list *list, bool json)
 		char *line;
 
 		if (json) {
-			print_json(record_result(list, i, &none));
+			cmd_print_json_line(record_result(list, i, &none));
 			continue;
 		}
 		mutate_id(list, mutant, id);
@@ -184,10 +177,11 @@ mutate_print(
 	mutate_score(list, run, &score);
 	for (size_t i = 0; json && i < list->drawn_count; i++) {
 		if (run->result[i].known)
-			print_json(record_result(list, i, &run->result[i]));
+			cmd_print_json_line(
+			    record_result(list, i, &run->result[i]));
 	}
 	if (json) {
-		print_json(record_summary(list, run));
+		cmd_print_json_line(record_summary(list, run));
 		return;
 	}
 	for (size_t i = 0; i < TZ_ARRAY_LEN(order); i++) {

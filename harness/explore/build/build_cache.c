@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "harness/explore/build/build_cache_internal.h"
+#include "harness/explore/build/build_cache_state.h"
 #include "harness/load/build.h"
 
 #include <stdio.h>

@@ -9,12 +9,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "harness/explore/build/build_cache_internal.h"
+#include "harness/explore/build/build_cache_state.h"
 #include "harness/explore/build/objects.h"
 #include "harness/host/input.h"
+#include "harness/host/tree.h"
 
 static const char *const folders[] = { "plain", "invariants" };
 
@@ -41,17 +41,9 @@ copy_file(const char *from, const char *to, struct tz_error *err)
 }
 
 static int
-make_folder(const char *path, struct tz_error *err)
-{
-	if (mkdir(path, 0777) != 0 && errno != EEXIST)
-		return tz_error(err, TZ_EIO, "%s: %s", path, strerror(errno));
-	return 0;
-}
-
-static int
 keep_set(const struct build_set *set, const char *folder, struct tz_error *err)
 {
-	int error = make_folder(folder, err);
+	int error = tree_make(folder, 0777, err);
 
 	for (size_t i = 0; error == 0 && i < set->count; i++) {
 		char *path;
@@ -95,7 +87,7 @@ build_cache_keep(const struct build_cache *build_cache, const char *directory,
 
 	if (asprintf(&root, "%s/objects", directory) < 0)
 		return tz_error(err, TZ_EIO, "out of memory");
-	error = make_folder(root, err);
+	error = tree_make(root, 0777, err);
 	for (unsigned i = 0; error == 0 && i < 2; i++) {
 		if (!build_cache->built[i])
 			continue;
@@ -127,7 +119,7 @@ copy_set(const char *from, const char *to, struct tz_error *err)
 {
 	struct dirent **entries;
 	int count = scandir(from, &entries, is_object, alphasort);
-	int error = count > 0 ? make_folder(to, err) : 0;
+	int error = count > 0 ? tree_make(to, 0777, err) : 0;
 
 	for (int i = 0; i < count; i++) {
 		char *source = NULL, *target = NULL;
@@ -168,7 +160,7 @@ objects_copy(const char *from, const char *to, struct tz_error *err)
 		if (access(source, F_OK) != 0)
 			continue;
 		if (i == 0)
-			error = make_folder(target, err);
+			error = tree_make(target, 0777, err);
 		else if (!last)
 			error = copy_set(source, target, err);
 		else if (access(target, F_OK) != 0)

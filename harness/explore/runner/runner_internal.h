@@ -5,7 +5,7 @@
 #ifndef TOPAZ_HARNESS_EXPLORE_RUNNER_RUNNER_INTERNAL_H
 #define TOPAZ_HARNESS_EXPLORE_RUNNER_RUNNER_INTERNAL_H
 
-#include "harness/explore/build/build_cache_internal.h"
+#include "harness/explore/build/build_cache_state.h"
 #include "harness/explore/runner/layout.h"
 #include "harness/explore/runner/runner.h"
 

@@ -94,16 +94,6 @@ add_letter(struct sequence *sequence, struct letter letter, uint8_t actor)
 		step->variant[step->variant_count++] = letter.variant;
 }
 
-uint8_t
-generator_actor(const struct op *op, uint8_t preferred)
-{
-	uint8_t actor = preferred;
-
-	while ((op->actors >> actor & 1) == 0)
-		actor = (uint8_t)((actor + 1) % SCRIPT_ACTORS);
-	return actor;
-}
-
 static void
 letters_at(const struct generator *generator, unsigned length, uint64_t rank,
     struct sequence *sequence)
@@ -118,7 +108,7 @@ letters_at(const struct generator *generator, unsigned length, uint64_t rank,
 		    generator->letter[rank / divisor % generator->letter_count];
 
 		add_letter(sequence, letter,
-		    generator_actor(&generator->manifest->op[letter.op], 0));
+		    op_actor(&generator->manifest->op[letter.op], 0));
 		if (i + 1 < length)
 			divisor /= generator->letter_count;
 	}
@@ -140,7 +130,7 @@ is_letter(const struct generator *generator, const struct sequence_step *step)
 	const struct op *op = &generator->manifest->op[step->op];
 
 	return !step->async && step->variant_count <= 1 &&
-	    step->actor == generator_actor(op, 0);
+	    step->actor == op_actor(op, 0);
 }
 
 /*
@@ -186,7 +176,7 @@ pair_at(
 	uint64_t ops = manifest->op_count;
 	struct letter first = { (uint16_t)(rank / ops % ops), 0 };
 	struct letter second = { (uint16_t)(rank % ops), 0 };
-	uint8_t actor = generator_actor(&manifest->op[first.op], 0);
+	uint8_t actor = op_actor(&manifest->op[first.op], 0);
 
 	if (manifest->op[first.op].schema->rare ||
 	    manifest->op[second.op].schema->rare)
@@ -195,7 +185,7 @@ pair_at(
 	add_letter(sequence, first, actor);
 	sequence->step[sequence->count - 1].async = true;
 	add_letter(sequence, second,
-	    generator_actor(&manifest->op[second.op],
+	    op_actor(&manifest->op[second.op],
 		(uint8_t)((actor + 1) % SCRIPT_ACTORS)));
 	return true;
 }

@@ -21,9 +21,6 @@ struct generator {
 	struct letter *letter;
 };
 
-/* The actor for OP: PREFERRED, or the next one that OP allows. */
-uint8_t generator_actor(const struct op *op, uint8_t preferred);
-
 /* Draws a sequence of up to STEPS_MAX steps after a prefix, from the seed and RANK. */
 void generator_draw(const struct generator *generator, uint64_t rank,
     unsigned steps_max, struct sequence *sequence);

@@ -22,8 +22,7 @@ states_after(const struct sequence_pairs *pairs, unsigned step)
 static uint8_t
 other_actor(const struct op *op, const struct sequence_step *step)
 {
-	return generator_actor(
-	    op, (uint8_t)((step->actor + 1) % SCRIPT_ACTORS));
+	return op_actor(op, (uint8_t)((step->actor + 1) % SCRIPT_ACTORS));
 }
 
 /* True if the next operation and the next step use the same object. */

@@ -104,7 +104,7 @@ draw_actor(const struct generator *generator, struct sequence_step *step,
 	if (one_in(random, 4))
 		actor = (uint8_t)below(random,
 		    generator->cpu_count > 1 ? generator->cpu_count : 2);
-	step->actor = generator_actor(&generator->manifest->op[step->op],
+	step->actor = op_actor(&generator->manifest->op[step->op],
 	    (uint8_t)(actor % SCRIPT_ACTORS));
 	step->async = one_in(random, 6);
 }

@@ -6,6 +6,16 @@
 
 #include "harness/manifest/model.h"
 
+uint8_t
+op_actor(const struct op *op, uint8_t preferred)
+{
+	uint8_t actor = preferred;
+
+	while ((op->actors >> actor & 1) == 0)
+		actor = (uint8_t)((actor + 1) % SCRIPT_ACTORS);
+	return actor;
+}
+
 const struct value *
 op_variant(const struct op *op, unsigned number, unsigned *place)
 {

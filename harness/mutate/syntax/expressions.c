@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/mutate/syntax/operators.h"
+#include "harness/mutate/syntax/finder.h"
 
 static const struct {
 	const char *from, *to;

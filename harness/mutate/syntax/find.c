@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "harness/explore/build/build_cache_internal.h"
+#include "harness/explore/build/build_cache_state.h"
 #include "harness/host/input.h"
 #include "harness/load/spawn.h"
 #include "harness/load/text_list.h"

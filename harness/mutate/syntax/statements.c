@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/mutate/syntax/operators.h"
+#include "harness/mutate/syntax/finder.h"
 
 /* Deletes the statement NODE except its semicolon. */
 static void

@@ -38,7 +38,7 @@ static void
 at(struct writer *w, const char *function, unsigned offset, int line)
 {
 	snprintf(w->place.function, sizeof(w->place.function), "%s", function);
-	snprintf(w->place.file, sizeof(w->place.file), "sys/amd64/pt/pt.c");
+	snprintf(w->place.file, sizeof(w->place.file), "driver/ring/ring.c");
 	w->place.offset_bytes = offset;
 	w->place.line = line;
 }
@@ -156,7 +156,7 @@ race_begin(struct writer *w)
 	w->cpu = 1;
 	add(w, EVENT_BUFFER, 1, BASE_PA + 0x100000, 4 * REGION_BYTES);
 	add(w, EVENT_CALL_BEGIN, 0, 0, 3);
-	at(w, "pt_cpu_start", 0x31, 412);
+	at(w, "ring_start", 0x31, 412);
 	pass(w, 40);
 	switch_on(w, 4);
 	pass(w, 60);
@@ -184,18 +184,18 @@ race_handler(struct writer *w)
 	pass(w, 4);
 	add(w, EVENT_NMI, 0, 0x401230, 0);
 	pass(w, 24);
-	at(w, "pt_topa_intr", 0x4e, 796);
+	at(w, "ring_pmi", 0x4e, 796);
 	add(w, EVENT_MSR_READ, 0x38e, PMI_BIT, 0xffffffff80a01bfe);
 	pass(w, 30);
-	at(w, "pt_cpu_toggle_local", 0x22, 241);
+	at(w, "ring_toggle", 0x22, 241);
 	add(w, EVENT_XSAVES, 0x51000, CTL_ON, 0xffffffff80a01c22);
 	add(w, EVENT_TRACE_OFF, CTL_ON, 0, w->output[1]);
 	pass(w, 42);
 	add(w, EVENT_DEVIATION, DEVIATION_SWITCH, 0, 0xffffffff80a01c30);
 	span(w, 0, "nmi_handler", 120, 704, 930, 1);
-	span(w, 1, "pt_topa_intr", 790, 722, 915, 1);
-	span(w, 2, "pt_cpu_toggle_local", 236, 745, 800, 1);
-	span(w, 2, "pt_send_buffer_record", 530, 850, 890, 1);
+	span(w, 1, "ring_pmi", 790, 722, 915, 1);
+	span(w, 2, "ring_toggle", 236, 745, 800, 1);
+	span(w, 2, "ring_record", 530, 850, 890, 1);
 }
 
 static void
@@ -207,18 +207,18 @@ race_story(struct writer *w, struct finding_timeline *timeline)
 	race_handler(w);
 	w->clock[0] = 610;
 	to(w, 0);
-	at(w, "pt_backend_disable_smp", 0x10, 610);
+	at(w, "ring_stop_all", 0x10, 610);
 	pass(w, 10);
 	add(w, EVENT_CALL_BEGIN, 1, 1, 4);
 	pass(w, 220);
 	add(w, EVENT_IPI, 1, 0xf3, 0);
 	pass(w, 90);
-	span(w, 0, "pt_backend_disable_smp", 604, 612, 925, 0);
-	span(w, 1, "hwt_backend_stop", 88, 660, 780, 4);
+	span(w, 0, "ring_stop_all", 604, 612, 925, 0);
+	span(w, 1, "device_stop", 88, 660, 780, 4);
 	span(w, 1, "smp_rendezvous", 77, 800, 925, 4);
 	to(w, 1);
 	pass(w, 60);
-	at(w, "pt_topa_intr", 0x97, 812);
+	at(w, "ring_pmi", 0x97, 812);
 	add(w, EVENT_MSR_WRITE, 0x390, PMI_BIT, 0);
 	pass(w, 74);
 	add(w, EVENT_NMI_DONE, 1, 0, 0);
@@ -227,15 +227,15 @@ race_story(struct writer *w, struct finding_timeline *timeline)
 	add(w, EVENT_INTERRUPT, 0xf3, 0x401230, 0);
 	pass(w, 180);
 	span(w, 0, "smp_rendezvous_action", 60, 962, 1320, 2);
-	span(w, 1, "pt_cpu_stop", 430, 1010, 1320, 2);
-	span(w, 2, "pt_cpu_toggle_local", 236, 1060, 1320, 2);
-	at(w, "pt_cpu_toggle_local", 0x18, 239);
+	span(w, 1, "ring_stop", 430, 1010, 1320, 2);
+	span(w, 2, "ring_toggle", 236, 1060, 1320, 2);
+	at(w, "ring_toggle", 0x18, 239);
 	add(w, EVENT_MSR_READ, 0x570, CTL_ON & ~UINT64_C(1),
 	    0xffffffff80a01c18);
 	pass(w, 50);
 	add(w, EVENT_PANIC, 0, 0xffffffff80a01c18, 0xffffc000001f0e80);
-	timeline->console = strdup("module pt loaded\n"
-				   "panic: PT is disabled\n"
+	timeline->console = strdup("module ring loaded\n"
+				   "panic: the unit is on\n"
 				   "cpuid = 1 <b>&amp; not markup</b>\n");
 }
 
@@ -345,7 +345,7 @@ eight_story(struct writer *w, struct finding_timeline *timeline)
 				continue; /* nothing at all happens there */
 			to(w, cpu);
 			begin = w->clock[cpu];
-			at(w, "pt_cpu_configure", 0x20, 300);
+			at(w, "ring_configure", 0x20, 300);
 			pass(w, 30);
 			if (round == 0)
 				switch_on(w, 2);
@@ -353,9 +353,9 @@ eight_story(struct writer *w, struct finding_timeline *timeline)
 				pass(w, 70);
 				output(w, 400 + cpu * 40, 2);
 			}
-			span(w, 0,
-			    cpu % 2 == 0 ? "pt_cpu_configure" : "syscall", 300,
-			    begin + 10, w->clock[cpu], cpu % 2 == 0 ? 0 : 4);
+			span(w, 0, cpu % 2 == 0 ? "ring_configure" : "syscall",
+			    300, begin + 10, w->clock[cpu],
+			    cpu % 2 == 0 ? 0 : 4);
 			add(w, EVENT_IPI, (cpu + 1) % 8, 0xf3, 0);
 			if (round == 3 && cpu == 2)
 				add(w, EVENT_DEVIATION, DEVIATION_LATE, 400,
@@ -380,7 +380,7 @@ large_story(struct writer *w, struct finding_timeline *timeline)
 		if (i % 97 < 4)
 			to(w, 1 - w->cpu);
 		begin = w->clock[w->cpu];
-		at(w, "pt_send_buffer_record", (unsigned)(i % 200), 530);
+		at(w, "ring_record", (unsigned)(i % 200), 530);
 		pass(w, 20 + i % 13);
 		output(w, 200 + i % 31, 16);
 		add(w, EVENT_MSR_READ, 0x561, i << 32 | 0x7f,
@@ -390,7 +390,7 @@ large_story(struct writer *w, struct finding_timeline *timeline)
 			    BASE_PA + w->cpu * 0x100000 +
 				(i / 40 % 16) * 2 * REGION_BYTES,
 			    1024);
-		span(w, (unsigned)(i % 4), "pt_send_buffer_record", 530, begin,
+		span(w, (unsigned)(i % 4), "ring_record", 530, begin,
 		    w->clock[w->cpu], i % 9 == 0 ? 1 : 0);
 	}
 	while (timeline->event_count < FIXTURE_LARGE_EVENTS) {

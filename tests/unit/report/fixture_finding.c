@@ -15,7 +15,7 @@ place(
     struct finding_place *out, const char *function, unsigned offset, int line)
 {
 	snprintf(out->function, sizeof(out->function), "%s", function);
-	snprintf(out->file, sizeof(out->file), "../drivers/freebsd/pt.c");
+	snprintf(out->file, sizeof(out->file), "driver/ring/ring.c");
 	out->offset_bytes = offset;
 	out->line = line;
 }
@@ -60,7 +60,7 @@ fixture_finding(enum fixture_kind kind, struct finding *finding)
 	}
 	finding->class = kind == FIXTURE_EIGHT ? FINDING_FAULT
 					       : FINDING_SCHEDULE;
-	snprintf(finding->driver, sizeof(finding->driver), "freebsd-pt");
+	snprintf(finding->driver, sizeof(finding->driver), "ring");
 	snprintf(
 	    finding->scenario, sizeof(finding->scenario), "smp-stop-vs-pmi");
 	snprintf(finding->token, sizeof(finding->token),
@@ -72,27 +72,27 @@ fixture_finding(enum fixture_kind kind, struct finding *finding)
 	snprintf(finding->passing, sizeof(finding->passing),
 	    "tz1:smp-stop-vs-pmi:skylake:0:1@680=pmi,1@830=cpu0:9c41");
 	snprintf(finding->message, sizeof(finding->message),
-	    "KASSERT \"PT is disabled\"");
+	    "ASSERT \"the unit is on\"");
 	snprintf(finding->kinds, sizeof(finding->kinds), "pmi+cpu");
 	snprintf(
 	    finding->steps, sizeof(finding->steps), "start+1stop.2-+close");
 	finding->cpu = kind == FIXTURE_RACE ? 1 : 0;
 	finding->window_failing = 14;
 	finding->window_count = 1180;
-	snprintf(finding->entry, sizeof(finding->entry), "pt_cpu_stop");
+	snprintf(finding->entry, sizeof(finding->entry), "ring_stop");
 	snprintf(
-	    finding->through, sizeof(finding->through), "pt_cpu_stop pt.c:291");
+	    finding->through, sizeof(finding->through), "ring_stop ring.c:291");
 	finding->symptom_count = 1;
 	finding->symptom[0] = (struct finding_symptom){
 		.check = CHECK_TRACE_LEFT_ON,
-		.where = "pt_cpu_stop pt.c:290",
+		.where = "ring_stop ring.c:290",
 		.message = "CPU 0 still traces",
 		.token = "tz1:smp-stop-vs-pmi:skylake:0::9c41",
 		.rank = { 2 },
 	};
-	place(&finding->place, "pt_cpu_toggle_local", 0x18, 239);
-	place(&finding->window_first, "pt_topa_intr", 0x4e, 796);
-	place(&finding->window_last, "pt_topa_intr", 0x97, 812);
+	place(&finding->place, "ring_toggle", 0x18, 239);
+	place(&finding->window_first, "ring_pmi", 0x4e, 796);
+	place(&finding->window_last, "ring_pmi", 0x97, 812);
 	fixture_story(kind, &timeline);
 	finding->event = timeline.event_count - 1;
 	finding->insns = timeline.event[timeline.event_count - 1].insns;
@@ -129,11 +129,11 @@ fixture_summary(struct finding_summary *summary)
 	};
 
 	memset(summary, 0, sizeof(*summary));
-	snprintf(summary->driver, sizeof(summary->driver), "freebsd-pt");
+	snprintf(summary->driver, sizeof(summary->driver), "ring");
 	snprintf(summary->profile, sizeof(summary->profile), "skylake");
 	memset(summary->sha256, 'a', 64);
 	snprintf(summary->command, sizeof(summary->command),
-	    "topaz explore freebsd-pt --depth 2");
+	    "topaz explore ring --depth 2");
 	snprintf(summary->from, sizeof(summary->from), "it's here");
 	snprintf(summary->drivers, sizeof(summary->drivers), "my/drivers");
 	summary->tsc_hz = 2000000000;

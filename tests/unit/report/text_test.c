@@ -36,20 +36,20 @@ a_finding_is_its_lines(void **state)
 
 	(void)state;
 	snprintf(head, sizeof(head),
-	    "FAIL  freebsd-pt/smp-stop-vs-pmi  skylake  %s  "
-	    "KASSERT \"PT is disabled\"  pt_cpu_toggle_local  pt.c:239  cpu1\n",
+	    "FAIL  ring/smp-stop-vs-pmi  skylake  %s  "
+	    "ASSERT \"the unit is on\"  ring_toggle  ring.c:239  cpu1\n",
 	    check_info((enum check_id)0)->name);
 	assert_memory_equal(text, head, strlen(head));
 	assert_string_equal(text + strlen(head),
-	    "      window:  pt_topa_intr+0x4e..+0x97: "
+	    "      window:  ring_pmi+0x4e..+0x97: "
 	    "fails at 14 of 1180 boundaries\n"
 	    "      class:   schedule (pmi+cpu): a schedule that real hardware permits\n"
-	    "      cause:   called through pt_cpu_stop pt.c:291\n"
+	    "      cause:   called through ring_stop ring.c:291\n"
 	    "      steps:   start+1stop.2-+close\n"
 	    "      nearest passing: "
 	    "tz1:smp-stop-vs-pmi:skylake:0:1@680=pmi,1@830=cpu0:9c41\n"
 	    "      also:    trace-left-on  CPU 0 still traces  "
-	    "pt_cpu_stop pt.c:290\n"
+	    "ring_stop ring.c:290\n"
 	    "               tz1:smp-stop-vs-pmi:skylake:0::9c41\n"
 	    "      replay:  topaz replay "
 	    "tz1:smp-stop-vs-pmi:skylake:0:1@680=pmi,1@800=cpu0:9c41"

@@ -9,25 +9,13 @@
 #define RECORD 24
 
 main:
-	lea rax, [rip + on_nmi]
-	mov [rip + hooks + 2 * 8], rax
-	mov dword ptr [APIC + 0xf0], 0x1ff
-	mov dword ptr [APIC + 0x340], 0x400
+	take_pmis
 	test dword ptr [rip + param + 4], -1
 	jz 1f
 	call trace_on
 1:	mov rax, BUFFER
 	lea rbx, [rip + area]
-	mov [rbx], rax
-	mov [rbx + 8], rax
-	movzx ecx, byte ptr [rip + param + 2]
-	imul ecx, RECORD
-	lea rdx, [rax + rcx]
-	mov [rbx + 0x10], rdx
-	movzx ecx, byte ptr [rip + param + 3]
-	imul ecx, RECORD
-	lea rdx, [rax + rcx]
-	mov [rbx + 0x18], rdx
+	ds_buffer 0, RECORD
 	wr 0x600, rbx
 	movzx r13d, byte ptr [rip + param + 1]
 	shl r13d, 6

@@ -17,10 +17,7 @@
 	.endm
 
 main:
-	lea rax, [rip + on_nmi]
-	mov [rip + hooks + 2 * 8], rax
-	mov dword ptr [APIC + 0xf0], 0x1ff
-	mov dword ptr [APIC + 0x340], 0x400
+	take_pmis
 	call trace_on
 	movzx eax, byte ptr [rip + param]
 	lea rdx, [rip + cases]

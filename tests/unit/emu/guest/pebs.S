@@ -9,24 +9,12 @@
 #define BUFFER CODE
 
 main:
-	lea rax, [rip + on_nmi]
-	mov [rip + hooks + 2 * 8], rax
-	mov dword ptr [APIC + 0xf0], 0x1ff
-	mov dword ptr [APIC + 0x340], 0x400
+	take_pmis
 	mov rax, BUFFER
 	lea rbx, [rip + area]
 	movzx r12d, byte ptr [rip + param + 5]
 	shl r12d, 3
-	mov [rbx + 0x20], rax
-	mov [rbx + 0x28], rax
-	movzx ecx, byte ptr [rip + param + 2]
-	imul ecx, r12d
-	lea rdx, [rax + rcx]
-	mov [rbx + 0x30], rdx
-	movzx ecx, byte ptr [rip + param + 3]
-	imul ecx, r12d
-	lea rdx, [rax + rcx]
-	mov [rbx + 0x38], rdx
+	ds_buffer 0x20, r12d
 	/* Reset values: of both counters, and of fixed counter 0. */
 	movzx r13d, byte ptr [rip + param + 1]
 	neg r13

@@ -11,10 +11,7 @@
 #define REGIONS 400
 
 main:
-	lea rax, [rip + on_nmi]
-	mov [rip + hooks + 2 * 8], rax
-	mov dword ptr [APIC + 0xf0], 0x1ff
-	mov dword ptr [APIC + 0x340], 0x400
+	take_pmis
 	mov rdi, KERN + TABLE_PA
 	mov eax, 0x1000000 + 4
 	mov ecx, REGIONS

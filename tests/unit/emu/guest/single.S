@@ -8,10 +8,7 @@
 #define TABLE_PA 0x5f8000
 
 main:
-	lea rax, [rip + on_nmi]
-	mov [rip + hooks + 2 * 8], rax
-	mov dword ptr [APIC + 0xf0], 0x1ff
-	mov dword ptr [APIC + 0x340], 0x400
+	take_pmis
 	mov rdi, KERN + TABLE_PA
 	mov qword ptr [rdi], 0x1000000 + 4
 	mov qword ptr [rdi + 8], TABLE_PA + 1

@@ -2,8 +2,8 @@
  * Common parts of the mutation operators: the source, and functions to query it and to
  * add a mutant.  Private to harness/mutate.
  */
-#ifndef TOPAZ_HARNESS_MUTATE_SYNTAX_OPERATORS_H
-#define TOPAZ_HARNESS_MUTATE_SYNTAX_OPERATORS_H
+#ifndef TOPAZ_HARNESS_MUTATE_SYNTAX_FINDER_H
+#define TOPAZ_HARNESS_MUTATE_SYNTAX_FINDER_H
 
 #include "harness/mutate/mutant.h"
 

@@ -1,8 +1,9 @@
 /*
- * Internals of a build cache, for this folder and for harness/mutate/.
+ * What a build cache consists of, for those that compile and load the driver: this folder,
+ * ../runner/ and harness/mutate/.
  */
-#ifndef TOPAZ_HARNESS_EXPLORE_BUILD_BUILD_CACHE_INTERNAL_H
-#define TOPAZ_HARNESS_EXPLORE_BUILD_BUILD_CACHE_INTERNAL_H
+#ifndef TOPAZ_HARNESS_EXPLORE_BUILD_BUILD_CACHE_STATE_H
+#define TOPAZ_HARNESS_EXPLORE_BUILD_BUILD_CACHE_STATE_H
 
 #include "harness/build_set.h"
 #include "harness/explore/build/build_cache.h"

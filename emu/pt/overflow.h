@@ -1,11 +1,11 @@
 /*
  * The end of an overflow of the internal buffer, and the packets lost until then.
- * output_queue.c and ../inject.h begin an overflow.
+ * output/output_queue.c and inject.c begin an overflow.
  *
  * Source: SDM vol. 3, 33.3.8 "Internal Buffer Overflow".
  */
-#ifndef TOPAZ_EMU_PT_OUTPUT_OVERFLOW_H
-#define TOPAZ_EMU_PT_OUTPUT_OVERFLOW_H
+#ifndef TOPAZ_EMU_PT_OVERFLOW_H
+#define TOPAZ_EMU_PT_OVERFLOW_H
 
 #include "emu/pt/unit.h"
 
@@ -18,8 +18,11 @@ void overflow_resolve(struct pt_unit *unit, uint64_t ip);
 /* APL11: OVF, then a TIP.PGD at once, where TraceEn is cleared. */
 void overflow_resolve_by_pgd(struct pt_unit *unit);
 
-/* A transfer to IP while the buffer overflows; STOP: into a TraceStop range. */
-void overflow_lose(struct pt_unit *unit, uint64_t ip, bool stop);
+/* A transfer to IP, not into a TraceStop range, while the buffer overflows. */
+void overflow_lose(struct pt_unit *unit, uint64_t ip);
+
+/* OVF, after a CYC with the overflow's duration. */
+void overflow_send(struct pt_unit *unit);
 
 /*
  * The buffer was drained up to now: an overflow that it began may be over.  While

@@ -1,11 +1,10 @@
-#include "emu/pt/output/overflow.h"
+#include "emu/pt/overflow.h"
 
-#include "emu/pt/flow.h"
 #include "emu/pt/output/layout.h"
 #include "emu/pt/output/output_queue.h"
+#include "emu/pt/packet/cyc.h"
 #include "emu/pt/packet/emit.h"
-#include "emu/pt/packet/timing.h"
-#include "emu/pt/packet/tnt.h"
+#include "emu/pt/packet/psb.h"
 #include "emu/pt/state.h"
 
 #include <assert.h>
@@ -18,30 +17,64 @@
 
 /* A CYC of 50 bits, the first byte of one joined to OVF (SKD007), a whole FUP. */
 static_assert(OVERFLOW_PLACED(8) + OVERFLOW_PLACED(1 + PACKET_OVF_BYTES) +
-	    OVERFLOW_PLACED(1 + 8) + EMIT_PSB_BYTES <=
+	    OVERFLOW_PLACED(1 + 8) + PSB_BYTES <=
 	CYCLES_RESERVE,
     "the end of an overflow fits its reserve");
 
-/* Sends OVF.  Packets after it use the reserve, and do not depend on earlier packets. */
-static void
+/* SKD007: OVF replaces the rest of a longer CYC.  True: it was sent. */
+static bool
+overflow_cut_cyc(struct pt_unit *unit)
+{
+	struct packet ovf = packet_fixed(PACKET_OVF, 0);
+	struct packet cyc;
+	uint64_t count;
+
+	if (!cyc_is_due(unit, &count) ||
+	    !unit_erratum(unit, PROFILE_ERRATUM_SKD007))
+		return false;
+	cyc = packet_cyc(count);
+	if (cyc.bytes == 1)
+		return false;
+	cyc.bytes = cyc.header_bytes = 1;
+	ovf = packet_join(&cyc, &ovf);
+	layout_emit(unit, &ovf);
+	return true;
+}
+
+void
 overflow_send(struct pt_unit *unit)
 {
+	/*
+	 * SDM vol. 3, 33.4.2.16 "Overflow (OVF) Packet": a CYC before it has the
+	 * overflow's duration.  Model choice: one CYC, even if the counter has
+	 * wrapped: their number would grow with the duration, and they would cause
+	 * the next overflow.
+	 */
+	if (!overflow_cut_cyc(unit))
+		emit_packet(unit, PACKET_OVF, 0);
+	cyc_restart(unit);
+	unit->cyc.sent = true;
+}
+
+/* Ends the overflow.  Packets after it use the reserve, and do not depend on earlier
+ * packets. */
+static void
+overflow_end(struct pt_unit *unit)
+{
 	TZ_ASSERT(unit->overflow.on);
-	/* The event in which it began may have left bits pending. */
-	tnt_forget(unit);
-	unit->fast.ret_count = 0;
 	if (unit->overflow.full)
 		output_queue_tell_over(unit);
-	unit->overflow = (struct overflow){ .reserve = true };
+	/* The event in which it began may have left bits pending. */
+	state_lose(unit, (struct overflow){ .reserve = true });
 	unit->flow.last_ip_valid = false;
 	unit->flow.exec_known = false;
-	timing_overflow(unit);
+	overflow_send(unit);
 }
 
 void
 overflow_resolve_by_pgd(struct pt_unit *unit)
 {
-	overflow_send(unit);
+	overflow_end(unit);
 	emit_pgd_bare(unit);
 	unit->overflow.reserve = false;
 }
@@ -52,7 +85,7 @@ overflow_resolve(struct pt_unit *unit, uint64_t ip)
 	bool told = unit->flow.exec_told &&
 	    unit->flow.exec_sent == unit->flow.exec;
 
-	overflow_send(unit);
+	overflow_end(unit);
 	/* SKD010: the FUP may be missing; APL12: or be sent wrongly. */
 	if (unit->gate.packet_en ? !unit_erratum(unit, PROFILE_ERRATUM_SKD010)
 				 : !unit->gate.filter_en &&
@@ -64,7 +97,7 @@ overflow_resolve(struct pt_unit *unit, uint64_t ip)
 	 */
 	if (unit->gate.packet_en && !told) {
 		unit->place.psb_due = false;
-		emit_psb(unit, true, ip);
+		psb_send(unit, true, ip);
 	}
 	unit->overflow.reserve = false;
 }
@@ -78,7 +111,7 @@ overflow_resolve_full(struct pt_unit *unit, uint64_t ip)
 {
 	overflow_resolve(unit, ip);
 	unit->place.psb_due |= !unit->gate.packet_en;
-	flow_end(unit, unit->place.psb_due, ip);
+	psb_end_event(unit, unit->place.psb_due, ip);
 }
 
 void
@@ -111,21 +144,16 @@ overflow_goes_on(struct overflow *overflow)
 }
 
 void
-overflow_lose(struct pt_unit *unit, uint64_t ip, bool stop)
+overflow_lose(struct pt_unit *unit, uint64_t ip)
 {
 	bool full = unit->overflow.full;
 
-	if (overflow_goes_on(&unit->overflow) && !stop) {
-		unit_refresh(unit);
-		return;
-	}
-	if (full && !stop) {
+	if (overflow_goes_on(&unit->overflow)) {
+		state_refresh(unit);
+	} else if (full) {
 		overflow_resolve_full(unit, ip);
-		return;
+	} else {
+		overflow_resolve(unit, ip);
+		psb_end_event(unit, unit->place.psb_due, ip);
 	}
-	overflow_resolve(unit, ip);
-	/* Model choice: the TraceStop packet is lost, too. */
-	if (stop)
-		flow_stop(unit, true);
-	flow_end(unit, unit->place.psb_due, ip);
 }
