@@ -35,6 +35,7 @@ enum rig_op {
 	RIG_STATUS, /* a: CR3_MATCH, b: ADDR0_A, c: STATUS; TriggerEn = 0,
 			  GLOBAL_STATUS[55] = 1 */
 	RIG_TABLE_AT, /* a: OUTPUT_BASE; CTL.ToPA = 1 */
+	RIG_WORD,     /* the table at RIG_TABLE: a: index, below 8, b: entry */
 	RIG_STORE,    /* a: rip, b: address, of 8 bytes */
 	RIG_LOAD,     /* the same */
 	RIG_CALL,  /* .text: of that function, a: rip, b: RDI and RSI, c: RDX */
