@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "harness/explore/parts/campaign_entry.h"
 #include "harness/explore/runner/support.h"
+#include "harness/explore/search/life_values.h"
 
 /* A profile with every feature that a configuration may use. */
 #define COMPLETE "alderlake-n"
@@ -72,26 +72,6 @@ open_processor(struct processors *processors, bool *end)
 	    layout_cpu_set(&layout, CPUS, &processors->cpu_set, &err) == 0;
 }
 
-/* True if that step requests other MSR values than the life cycle's own step. */
-static bool
-asks(const struct sequence_values *values, const struct sequence *sequence)
-{
-	struct check_expect expect[CHECK_EXPECT_MAX], own[CHECK_EXPECT_MAX];
-	const struct sequence *life = &values->life[values->at];
-	int count = sequence_expect_own(
-	    values->manifest, sequence, values->step, expect);
-	int own_count = sequence_expect_own(
-	    values->manifest, life, values->step, own);
-	int same = 0;
-
-	while (same < count && same < own_count &&
-	    expect[same].msr == own[same].msr &&
-	    expect[same].mask == own[same].mask &&
-	    expect[same].value == own[same].value)
-		same++;
-	return count > 0 && (same < count || same < own_count);
-}
-
 /*
  * True if this is the first life cycle with the step's operation; it represents all
  * of them.
@@ -120,9 +100,7 @@ is_wanted(const struct processors *processors, const struct sequence *sequence)
 	enum support support;
 	const char *field;
 
-	if (!(sequence_flags(values->manifest, sequence, values->step) &
-		MANIFEST_CONFIGURES) ||
-	    !asks(values, sequence))
+	if (!life_value_asks(values, sequence))
 		return false;
 	support = support_of(&processors->cpu_set, CPUS, values->manifest,
 	    sequence, values->step, &field);
@@ -133,23 +111,14 @@ is_wanted(const struct processors *processors, const struct sequence *sequence)
 }
 
 /*
- * The number of CPUs to run the life cycle's step on: as many as in its scenario, so
- * that it can be judged; all if the CPUs differ.
+ * The number of CPUs to run the life cycle's step on: where it can be judged; all if the
+ * CPUs differ.
  */
 static unsigned
 cpus_for(const struct processors *processors)
 {
-	const struct sequence_values *values = &processors->values;
-	const struct sequence *life = &values->life[values->at];
-	const char *settings = campaign_entry_settings(values->manifest, life);
-	unsigned cpus = 1;
-
-	while (cpus < CPUS &&
-	    (processors->differ ||
-		!sequence_succeeds(
-		    values->manifest, life, cpus, settings, values->step)))
-		cpus++;
-	return cpus;
+	return processors->differ ? CPUS
+				  : life_value_cpus(&processors->values, CPUS);
 }
 
 /*

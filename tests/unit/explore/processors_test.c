@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "harness/explore/runner/support.h"
+#include "harness/explore/search/life_values.h"
 #include "harness/explore/search/processors.h"
 
 static const char *drivers;
@@ -210,6 +211,55 @@ each_configuration_meets_each_processor(void **state)
 	manifest_free(manifest);
 }
 
+/* The CPUs that TEXT comes with among the values of LIFE; 0: it does not come. */
+static unsigned
+cpus_of_value(
+    const struct manifest *manifest, const char *text, const char *wanted)
+{
+	struct sequence life, sequence;
+	struct sequence_values values = {
+		.manifest = manifest, .life = &life, .life_count = 1
+	};
+	struct tz_error err;
+	char name[512];
+	unsigned cpus = 0;
+
+	assert_int_equal(sequence_parse(manifest, text, &life, &err), 0);
+	while (life_value_next(&values, &sequence)) {
+		assert_true(
+		    sequence_format(manifest, &sequence, name, sizeof(name)));
+		if (strcmp(name, wanted) != 0)
+			continue;
+		assert_int_equal(cpus, 0);
+		cpus = life_value_cpus(&values, 2);
+	}
+	return cpus;
+}
+
+static void
+values_that_no_register_has_come_once(void **state)
+{
+	struct manifest *manifest = driver("insntrace");
+	const char *one = "open+init+allocbuf+map+start";
+	const char *two = "open+init+allocbuf+allocbuf+map";
+
+	(void)state;
+	/* 16 chunks, on the CPUs of the scenario that begins in this way. */
+	assert_int_equal(
+	    cpus_of_value(manifest, one, "open+init+allocbuf.3+map+start"), 1);
+	assert_int_equal(
+	    cpus_of_value(manifest, two, "open+init+allocbuf+allocbuf.3+map"),
+	    2);
+	/* One chunk and stop_on_full: two values that are accepted together. */
+	assert_int_equal(
+	    cpus_of_value(manifest, one, "open+init+allocbuf.2.9+map+start"),
+	    1);
+	/* User only: processors.h has it. */
+	assert_int_equal(
+	    cpus_of_value(manifest, one, "open+init+allocbuf.12+map+start"), 0);
+	manifest_free(manifest);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -218,6 +268,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(wrmsr_decides_what_is_supported),
 		cmocka_unit_test(usual_is_what_any_tracing_needs),
 		cmocka_unit_test(each_configuration_meets_each_processor),
+		cmocka_unit_test(values_that_no_register_has_come_once),
 	};
 
 	if (argc != 2)
