@@ -97,6 +97,8 @@ rig_word(void *arg, uint64_t pa, uint64_t *value)
 		if (at % sizeof(struct frame) == 0 && *value == 0)
 			*value = FRAME_FREE;
 	}
+	if (pa - RIG_STALE < RIG_PAGE)
+		*value = ABI_STALE;
 	if (pa - RIG_TABLE < sizeof(rig_entry))
 		*value = rig_entry[(pa - RIG_TABLE) / 8] != 0
 		    ? rig_entry[(pa - RIG_TABLE) / 8]
