@@ -38,9 +38,10 @@ static const size_t neighbour_setups[] = { 2, 4, 6 };
 
 /*
  * Layouts for life cycles with other values: tables that begin a page, so that they are
- * traced with, and an inaccessible page after each allocation.
+ * traced with, on CPUs whose trace registers are not 0; and an inaccessible page after
+ * each allocation.
  */
-static const char *const value_layouts[] = { "pages", "guard" };
+static const char *const value_layouts[] = { "pages,stale", "guard" };
 #define VALUE_CPUS 2
 
 /* What one run reached. */

@@ -71,6 +71,8 @@ words_say_what_a_cpu_lacks(void **state)
 		    layout_parse(bad[i], &layout, &err), -TZ_EUSAGE);
 		assert_non_null(strstr(err.text, bad[i]));
 	}
+	assert_int_equal(layout_parse("pages,stale", &layout, &err), 0);
+	assert_string_equal(layout.settings, "heap=pages stale_rtit=1");
 	assert_int_equal(layout_parse("no-mtc@2", &layout, &err), 0);
 	assert_int_equal(
 	    layout_cpu_set(&layout, 2, &cpu_set, &err), -TZ_EUSAGE);
