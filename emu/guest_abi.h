@@ -43,6 +43,12 @@ struct abi_boot {
 	uint64_t program_count, programs_pa; /* struct abi_program[] */
 };
 
+/*
+ * The first and the last 8 bytes of each page of a module's frames when they are
+ * allocated: what an earlier owner may have left there.
+ */
+#define ABI_STALE UINT64_C(0x57a1e57a1e57a1e5)
+
 /* Permissions of a module's segment. */
 #define ABI_SEG_WRITE 1u
 #define ABI_SEG_EXEC  2u

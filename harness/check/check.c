@@ -88,6 +88,7 @@ static const struct {
 	{ EVENT_STACK, owner_stack },
 	{ EVENT_BUFFER, ledger_buffer },
 	{ EVENT_BUFFER, owner_site },
+	{ EVENT_BUFFER, owner_mapped },
 	{ EVENT_OBJECT_PAGE, ledger_object_page },
 	{ EVENT_OBJECT_PAGE, owner_site },
 	{ EVENT_POSITION, ledger_position },

@@ -56,6 +56,7 @@ void owner_free(struct check *check, const struct event *event);
 void owner_stack(struct check *check, const struct event *event);
 void owner_output(struct check *check, const struct event *event);
 void owner_site(struct check *check, const struct event *event);
+void owner_mapped(struct check *check, const struct event *event);
 void owner_exit(struct check *check, const struct event *event);
 void owner_unloaded(struct check *check);
 /* The live extent that contains PA, or NULL. */

@@ -46,43 +46,60 @@ table_is_held(const struct check *check, uint64_t pa, uint64_t bytes)
 }
 
 /*
- * REGION is the next one after what CPU filled last.  If user space maps a region in
- * part, the rest is in no stream.
+ * Judges the region of ENTRY, of stream PAGE->stream, after the one in LAST; AT: where.
+ * ANY_INT: a region of the stream has INT.  If user space maps a region in part, the rest
+ * is in no stream.  True if the region is the next one.
  */
-static void
-table_check_order(struct check *check, const struct event *event,
-    const struct check_page *page, uint64_t bytes)
+static bool
+table_check_order(struct check *check, const struct check_table *last,
+    const struct check_page *page, uint64_t entry, bool any_int,
+    const struct check_place *at)
 {
-	const struct check_table *table = &check->core.cpu[event->cpu].table;
 	const struct check_stream *stream = &check->core.stream[page->stream];
 	uint64_t size = stream->page_count * CHECK_PAGE_BYTES;
 	uint64_t begin = page->index * CHECK_PAGE_BYTES;
-	uint64_t pa = TOPA_ENTRY_ADDRESS(event->b);
-	const struct check_page *last = page_find(check, pa + bytes - 1);
-	struct check_place at = site_here(check);
+	uint64_t bytes = ENTRY_BYTES(entry);
+	uint64_t pa = TOPA_ENTRY_ADDRESS(entry);
+	const struct check_page *end = page_find(check, pa + bytes - 1);
+	bool whole = end == NULL ? table_is_held(check, pa, bytes)
+				 : end->stream == page->stream &&
+		(end->index + UINT64_C(1)) * CHECK_PAGE_BYTES == begin + bytes;
 
-	at.blame = check->core.cpu[event->cpu].action.on_at;
-	at.stream = page->stream;
-
-	if (last == NULL ? !table_is_held(check, pa, bytes)
-			 : last->stream != page->stream ||
-		    (last->index + UINT64_C(1)) * CHECK_PAGE_BYTES !=
-			begin + bytes)
-		violation_add(check, CHECK_TOPA_ORDER, 1, &at,
+	if (!whole)
+		violation_add(check, CHECK_TOPA_ORDER, 1, at,
 		    "region of %" PRIu64 " bytes at %#" PRIx64
 		    " goes beyond its part of the buffer",
 		    bytes, pa);
-	if (!table->last_valid || table->last_stream != page->stream)
-		return;
-	if (begin != table->last_end % size)
-		violation_add(check, CHECK_TOPA_ORDER, 0, &at,
+	if (!last->last_valid || last->last_stream != page->stream)
+		return whole;
+	if (begin != last->last_end % size) {
+		violation_add(check, CHECK_TOPA_ORDER, 0, at,
 		    "the region at %" PRIu64 " of the buffer follows one that "
 		    "ends at %" PRIu32,
-		    begin, table->last_end);
-	else if (begin == 0 && stream->any_int &&
-	    (table->last_entry & (TOPA_ENTRY_INTR | TOPA_ENTRY_STOP)) == 0)
-		violation_add(check, CHECK_WRAP_INT, 0, &at,
+		    begin, last->last_end);
+		return false;
+	}
+	if (begin == 0 && any_int &&
+	    (last->last_entry & (TOPA_ENTRY_INTR | TOPA_ENTRY_STOP)) == 0) {
+		violation_add(check, CHECK_WRAP_INT, 0, at,
 		    "the buffer's last region has no INT, others have");
+		return false;
+	}
+	return whole;
+}
+
+/* ENTRY, whose region begins at PAGE (NULL: in no stream), is what was filled last. */
+static void
+table_fill(
+    struct check_table *table, const struct check_page *page, uint64_t entry)
+{
+	table->last_valid = page != NULL;
+	if (page == NULL)
+		return;
+	table->last_stream = page->stream;
+	table->last_end = (uint32_t)(page->index * CHECK_PAGE_BYTES +
+	    ENTRY_BYTES(entry));
+	table->last_entry = entry;
 }
 
 void
@@ -91,7 +108,6 @@ table_entry(struct check *check, const struct event *event)
 	struct check_cpu *cpu = &check->core.cpu[event->cpu];
 	struct check_table *table = &cpu->table;
 	uint64_t entry = event->b;
-	uint64_t bytes = ENTRY_BYTES(entry);
 	const struct check_page *page = page_find(
 	    check, TOPA_ENTRY_ADDRESS(entry));
 	struct check_place at;
@@ -100,63 +116,145 @@ table_entry(struct check *check, const struct event *event)
 	if ((entry & TOPA_ENTRY_END) != 0)
 		return;
 	table->region_pa = TOPA_ENTRY_ADDRESS(entry);
-	table->region_bytes = bytes;
-	if ((entry & TOPA_ENTRY_STOP) != 0 && (entry & TOPA_ENTRY_INTR) == 0) {
-		at = site_here(check);
-		at.blame = cpu->action.on_at;
+	table->region_bytes = ENTRY_BYTES(entry);
+	at = site_here(check);
+	at.blame = cpu->action.on_at;
+	if ((entry & TOPA_ENTRY_STOP) != 0 && (entry & TOPA_ENTRY_INTR) == 0)
 		violation_add(check, CHECK_STOP_INT, 0, &at,
 		    "entry %" PRIu64 " has STOP without INT", event->c);
-	}
 	table->uses_int |= (entry & TOPA_ENTRY_INTR) != 0;
-	if (page == NULL) {
-		table->last_valid = false;
-		return;
+	if (page != NULL) {
+		struct check_stream *stream = &check->core.stream[page->stream];
+
+		stream->any_int |= (entry & TOPA_ENTRY_INTR) != 0;
+		at.stream = page->stream;
+		table_check_order(
+		    check, table, page, entry, stream->any_int, &at);
 	}
-	check->core.stream[page->stream].any_int |= (entry & TOPA_ENTRY_INTR) !=
-	    0;
-	table_check_order(check, event, page, bytes);
-	table->last_valid = true;
-	table->last_stream = page->stream;
-	table->last_end = (uint32_t)(page->index * CHECK_PAGE_BYTES + bytes);
-	table->last_entry = entry;
+	table_fill(table, page, entry);
+}
+
+/* The tables that a CPU is about to walk, as they are in memory. */
+struct table_walk {
+	struct check *check;
+	struct check_place at;
+	struct check_table last; /* as the unit's own: what was walked last */
+	uint64_t table;          /* the present one */
+	uint64_t left;           /* entries until the walk ends */
+	bool any_int;
+};
+
+/* True if the entry at PA, number INDEX, is in the allocation that has the first one. */
+static bool
+table_goes_on(struct table_walk *walk, uint64_t index)
+{
+	struct check *check = walk->check;
+	uint64_t pa = walk->table + 8 * index;
+	const struct check_extent *first, *here;
+
+	if (index == 0 || pa % CHECK_PAGE_BYTES != 0)
+		return true;
+	first = owner_find(check, walk->table);
+	here = owner_find(check, pa);
+	if (first == NULL || (here != NULL && here->va == first->va))
+		return true;
+	walk->at.object_va = first->caller - 1;
+	violation_add(check, CHECK_TABLE_WHOLE, 1, &walk->at,
+	    "entry %" PRIu64 " of the table at %#" PRIx64 " is where %s", index,
+	    walk->table,
+	    here == NULL ? "nobody's memory is" : "another allocation is");
+	return false;
+}
+
+/* Judges ENTRY, an output region; false: it is wrong, or the output stops there. */
+static bool
+table_walk_region(struct table_walk *walk, uint64_t entry)
+{
+	struct check *check = walk->check;
+	const struct check_page *page = page_find(
+	    check, TOPA_ENTRY_ADDRESS(entry));
+	bool right = true;
+
+	walk->any_int |= (entry & TOPA_ENTRY_INTR) != 0;
+	if (page != NULL) {
+		walk->at.stream = page->stream;
+		right = table_check_order(
+		    check, &walk->last, page, entry, walk->any_int, &walk->at);
+	}
+	table_fill(&walk->last, page, entry);
+	return right && (entry & TOPA_ENTRY_STOP) == 0;
 }
 
 /*
- * Checks the table that a CPU is about to walk, up to its END.  If another allocation,
- * or none, holds a further page of it, the table was contiguous only in linear
- * addresses.
+ * Walks the present table up to its END; *NEXT: the next table.  A region that nobody
+ * holds is judged if the table has an END: else it may be filled in later.  False: the
+ * walk ends here.
+ */
+static bool
+table_walk_one(struct table_walk *walk, uint64_t *next)
+{
+	const struct check_reads *reads = &walk->check->config.reads;
+	uint64_t entry, stray = UINT64_MAX, stray_pa = 0;
+
+	for (uint64_t i = 0; walk->left-- > 1; i++) {
+		if (!table_goes_on(walk, i) ||
+		    !reads->word(reads->arg, walk->table + 8 * i, &entry))
+			return false;
+		*next = TOPA_ENTRY_ADDRESS(entry);
+		if ((entry & TOPA_ENTRY_END) != 0)
+			break;
+		if (stray == UINT64_MAX &&
+		    owner_find(walk->check, *next) == NULL) {
+			stray = i;
+			stray_pa = *next;
+		}
+		if (!table_walk_region(walk, entry))
+			return false;
+	}
+	if (walk->left == 0 || stray == UINT64_MAX)
+		return walk->left != 0;
+	violation_add(walk->check, CHECK_OUTPUT_OWNED, 1, &walk->at,
+	    "entry %" PRIu64 " of the table at %#" PRIx64 " is of %#" PRIx64
+	    ", which nobody holds",
+	    stray, walk->table, stray_pa);
+	return false;
+}
+
+/*
+ * Judges the tables that a CPU is about to walk, until they lead back to the first one:
+ * also those that no run is long enough to fill.  If another allocation, or none, holds a
+ * further page of a table, the table was contiguous only in linear addresses.
  */
 static void
 table_look_ahead(struct check *check, unsigned cpu)
 {
 	const struct check_reads *reads = &check->config.reads;
-	struct check_place at = site_here(check);
-	const struct check_extent *first, *here;
+	struct table_walk walk = { .check = check,
+		.at = site_here(check),
+		.left = TABLE_ENTRIES_MAX };
 	struct machine_pt pt;
-	uint64_t entry;
+	uint64_t next = 0, entry;
 
 	reads->pt(reads->arg, cpu, &pt);
 	if ((pt.ctl & CTL_TOPA) == 0 || check->core.extents_full)
 		return;
-	first = owner_find(check, pt.output_base);
-	for (uint64_t i = 0; i < TABLE_ENTRIES_MAX; i++) {
-		uint64_t pa = pt.output_base + 8 * i;
-
-		here = owner_find(check, pa);
-		if (i != 0 && pa % CHECK_PAGE_BYTES == 0 && first != NULL &&
-		    (here == NULL || here->va != first->va)) {
-			at.object_va = first->caller - 1;
-			violation_add(check, CHECK_TABLE_WHOLE, 1, &at,
-			    "entry %" PRIu64 " of the table at %#" PRIx64
-			    " is where %s",
-			    i, pt.output_base,
-			    here == NULL ? "nobody's memory is"
-					 : "another allocation is");
+	walk.table = pt.output_base;
+	while (table_walk_one(&walk, &next)) {
+		if (next == TOPA_ENTRY_ADDRESS(pt.output_base)) {
+			/* The wrap, from the last region to the first one. */
+			if (reads->word(reads->arg, pt.output_base, &entry) &&
+			    (entry & TOPA_ENTRY_END) == 0)
+				table_walk_region(&walk, entry);
 			return;
 		}
-		if (!reads->word(reads->arg, pa, &entry) ||
-		    (entry & TOPA_ENTRY_END) != 0)
+		if (owner_find(check, next) == NULL) {
+			violation_add(check, CHECK_TABLE_OWNED, 1, &walk.at,
+			    "the END of the table at %#" PRIx64
+			    " leads to %#" PRIx64 ", which nobody holds",
+			    walk.table, next);
 			return;
+		}
+		walk.table = next;
 	}
 }
 

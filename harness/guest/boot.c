@@ -57,6 +57,29 @@ kpi_cpu_offline(uint32_t cpu)
 	(void)cpu;
 }
 
+#define MSR_RTIT_OUTPUT_BASE 0x560u
+#define MSR_RTIT_MASK_PTRS   0x561u
+#define MSR_RTIT_STATUS      0x571u
+#define CPUID_LEAF_PT        0x14u
+
+/*
+ * Sets this CPU's trace registers to what another kernel's driver may have left there:
+ * kexec starts a kernel without a RESET.  STATUS has Stopped: nothing is traced until a
+ * driver clears it.
+ */
+static void
+set_stale_rtit(void)
+{
+	if (boot_option("stale_rtit", 0) == 0 ||
+	    cpuid_read(0, 0).eax < CPUID_LEAF_PT ||
+	    (cpuid_read(7, 0).ebx >> 25 & 1) == 0 ||
+	    (cpuid_read(CPUID_LEAF_PT, 0).ecx & 1) == 0)
+		return;
+	wrmsr64(MSR_RTIT_OUTPUT_BASE, ABI_KERNEL_PA);
+	wrmsr64(MSR_RTIT_MASK_PTRS, UINT64_C(0x40) << 32 | 3 << 7 | 0x7f);
+	wrmsr64(MSR_RTIT_STATUS, 1 << 5);
+}
+
 static void
 start_other_cpus(void)
 {
@@ -102,6 +125,7 @@ boot_first_cpu(struct cpu *cpu)
 	heap_init();
 	sched_init();
 	lapic_init(cpu);
+	set_stale_rtit();
 	cpu->online = true;
 	if (task_create("main", main_task, NULL, TASK_NORMAL, 1) == NULL)
 		kpanic("no memory for the first task");
@@ -125,6 +149,7 @@ boot_cpu(const struct abi_boot *boot, uint64_t number)
 	} else {
 		cpu_load_space(kernel_cr3);
 		lapic_init(cpu);
+		set_stale_rtit();
 		__atomic_store_n(&cpu->online, true, __ATOMIC_RELEASE);
 	}
 	sched_idle();

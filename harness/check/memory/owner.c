@@ -1,5 +1,5 @@
 /*
- * Ownership of memory, and rows output-owned, -freed, -foreign and leak.
+ * Ownership of memory, and rows output-owned, -freed, -foreign, leak and mapped-stale.
  */
 #include "emu/guest_abi.h"
 #include "harness/check/internal.h"
@@ -191,6 +191,33 @@ owner_site(struct check *check, const struct event *event)
 	}
 	if (core->site_count < CHECK_SITES_MAX)
 		core->site[core->site_count++] = extent->caller;
+}
+
+/* Row mapped-stale: user space maps the pages [EVENT->b, +EVENT->c). */
+void
+owner_mapped(struct check *check, const struct event *event)
+{
+	const struct check_reads *reads = &check->config.reads;
+	const struct check_extent *extent = owner_find(check, event->b);
+	struct check_place at = site_here(check);
+	uint64_t first, last;
+
+	if (extent == NULL)
+		return;
+	at.object_va = extent->caller - 1;
+	for (uint64_t pa = event->b; pa < event->b + event->c;
+	     pa += CHECK_PAGE_BYTES) {
+		if (!reads->word(reads->arg, pa, &first) ||
+		    !reads->word(
+			reads->arg, pa + CHECK_PAGE_BYTES - 8, &last) ||
+		    (first != ABI_STALE && last != ABI_STALE))
+			continue;
+		violation_add(check, CHECK_MAPPED_STALE, 0, &at,
+		    "user space maps the page at %#" PRIx64
+		    " with what an earlier owner left there",
+		    pa);
+		return;
+	}
 }
 
 static bool

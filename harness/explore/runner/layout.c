@@ -13,6 +13,7 @@ static const struct layout_word words[] = {
 	{ "ndebug", "the driver is compiled without INVARIANTS" },
 	{ "pages", "each allocation begins a page, as with memguard(9)" },
 	{ "seed", "seedN: which items of the heap are taken at boot" },
+	{ "stale", "trace registers as another kernel left them: no RESET" },
 	{ NO_FEATURE,
 	    "no-FEATURE: CPUs without it; no-FEATURE@N: CPU N alone" },
 	{ PROFILE, "profile-NAME: CPUs of that profile" },
@@ -66,6 +67,8 @@ add_word(struct layout *layout, const char *word)
 		return add_setting(layout, "heap", "pages");
 	if (strcmp(word, "linear") == 0)
 		return add_setting(layout, "linear_frames", "1");
+	if (strcmp(word, "stale") == 0)
+		return add_setting(layout, "stale_rtit", "1");
 	if (strcmp(word, "ndebug") == 0) {
 		layout->invariants = false;
 		return true;

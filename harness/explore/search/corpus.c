@@ -10,6 +10,7 @@
 #include "harness/explore/parts/campaign_entry.h"
 #include "harness/explore/parts/campaign_part.h"
 #include "harness/explore/runner/array.h"
+#include "harness/explore/search/life_values.h"
 #include "harness/explore/search/processors.h"
 
 #define ROUND_ITEMS 512
@@ -35,6 +36,14 @@
  */
 static const size_t neighbour_setups[] = { 2, 4, 6 };
 
+/*
+ * Layouts for life cycles with other values: tables that begin a page, so that they are
+ * traced with, on CPUs whose trace registers are not 0; and an inaccessible page after
+ * each allocation.
+ */
+static const char *const value_layouts[] = { "pages,stale", "guard" };
+#define VALUE_CPUS 2
+
 /* What one run reached. */
 struct item_reach {
 	struct reach reach;
@@ -55,6 +64,7 @@ struct corpus {
 	struct campaign_entries *items;
 	/* The generators of sequences, in order of preference. */
 	struct processors processors;
+	struct sequence_values values;
 	struct sequence_neighbours neighbours;
 	struct generator *generator;
 	/* selects neighbours and generated sequences alternately */
@@ -243,6 +253,19 @@ add_neighbour(struct corpus *corpus, bool *added)
 	return true;
 }
 
+/* Adds a life cycle with other values; false: no memory. */
+static bool
+add_value(struct corpus *corpus, const struct sequence *sequence)
+{
+	unsigned cpus = life_value_cpus(&corpus->values, VALUE_CPUS);
+
+	for (size_t i = 0; i < TZ_ARRAY_LEN(value_layouts); i++) {
+		if (!add_item(corpus, sequence, cpus, value_layouts[i]))
+			return false;
+	}
+	return true;
+}
+
 /*
  * Adds the next sequence, unchanged on one set-up and completed to a life cycle on
  * others. False: no memory.
@@ -258,6 +281,8 @@ add_next(struct corpus *corpus)
 
 	if (processors_next(&corpus->processors, &sequence, &cpus, layout))
 		return add_item(corpus, &sequence, cpus, layout);
+	if (life_value_next(&corpus->values, &sequence))
+		return add_value(corpus, &sequence);
 	if (corpus->turns++ % 2 == 0 && !add_neighbour(corpus, &added))
 		return false;
 	if (added)
@@ -411,7 +436,8 @@ read_lives(struct corpus *corpus, struct tz_error *err)
 	    (struct sequence_values){ .manifest = manifest,
 		    .life = corpus->life,
 		    .life_count = corpus->life_count };
-	processors_begin(&corpus->processors, &corpus->neighbours.values);
+	corpus->values = corpus->neighbours.values;
+	processors_begin(&corpus->processors, &corpus->values);
 	return 0;
 }
 

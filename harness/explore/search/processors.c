@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "harness/explore/parts/campaign_entry.h"
 #include "harness/explore/runner/support.h"
+#include "harness/explore/search/life_values.h"
 
 /* A profile with every feature that a configuration may use. */
 #define COMPLETE "alderlake-n"
@@ -31,37 +31,78 @@ add_word(struct processors *processors,
 	    ",no-%s%s", feature->name, where);
 }
 
+static size_t
+feature_count(void)
+{
+	size_t count = 0;
+
+	while (profile_feature_at(count) != NULL)
+		count++;
+	return count;
+}
+
+/* The NUMBER-th feature that any tracing needs; NULL: there are fewer. */
+static const struct profile_feature_mask *
+needed_feature(size_t number)
+{
+	const struct profile_feature_mask *feature;
+
+	for (size_t i = 0; (feature = profile_feature_at(i)) != NULL; i++) {
+		if (!profile_feature_is_optional(feature) && number-- == 0)
+			return feature;
+	}
+	return NULL;
+}
+
+/*
+ * Words for processor NUMBER of those of which one CPU alone lacks something; false:
+ * there are no more.
+ */
+static bool
+add_differing(struct processors *processors, size_t number)
+{
+	const struct profile_feature_mask *feature;
+
+	if (!manifest_is_hybrid(processors->lives.manifest))
+		return false;
+	if (number >= CPUS * 2) {
+		number -= CPUS * 2;
+		processors->whole = true;
+		feature = needed_feature(number / CPUS);
+		if (feature != NULL)
+			add_word(
+			    processors, feature, (unsigned)(number % CPUS));
+		return feature != NULL;
+	}
+	for (size_t i = 0; (feature = profile_feature_at(i)) != NULL; i++) {
+		if (profile_feature_is_optional(feature) &&
+		    feature->subleaf == number % 2)
+			add_word(processors, feature, (unsigned)(number / 2));
+	}
+	return true;
+}
+
 /*
  * Sets up processor .number.  0 has all features; then follow those without one
  * feature; then, for each CPU, those where only that CPU has no flags (leaf 14H,
  * sub-leaf 0), and no counts and values (sub-leaf 1): each configuration is refused for
- * one of them. *END: there are no more.
+ * one of them; then those where only one CPU lacks what any tracing needs. *END: there
+ * are no more.
  */
 static bool
 open_processor(struct processors *processors, bool *end)
 {
 	const struct profile_feature_mask *feature;
-	size_t number = processors->number, count = 0;
+	size_t number = processors->number, count = feature_count();
 	struct layout layout;
 	struct tz_error err;
 
-	while (profile_feature_at(count) != NULL)
-		count++;
 	snprintf(
 	    processors->words, sizeof(processors->words), "profile-" COMPLETE);
 	processors->differ = number > count;
 	processors->whole = false;
 	if (processors->differ) {
-		number -= count + 1;
-		*end = number / 2 >= CPUS ||
-		    !manifest_is_hybrid(processors->lives.manifest);
-		for (size_t i = 0; i < count && !*end; i++) {
-			feature = profile_feature_at(i);
-			if (profile_feature_is_optional(feature) &&
-			    feature->subleaf == number % 2)
-				add_word(processors, feature,
-				    (unsigned)(number / 2));
-		}
+		*end = !add_differing(processors, number - count - 1);
 	} else if (number != 0) {
 		feature = profile_feature_at(number - 1);
 		processors->whole = !profile_feature_is_optional(feature);
@@ -70,26 +111,6 @@ open_processor(struct processors *processors, bool *end)
 	processors->values = processors->lives;
 	return !*end && layout_parse(processors->words, &layout, &err) == 0 &&
 	    layout_cpu_set(&layout, CPUS, &processors->cpu_set, &err) == 0;
-}
-
-/* True if that step requests other MSR values than the life cycle's own step. */
-static bool
-asks(const struct sequence_values *values, const struct sequence *sequence)
-{
-	struct check_expect expect[CHECK_EXPECT_MAX], own[CHECK_EXPECT_MAX];
-	const struct sequence *life = &values->life[values->at];
-	int count = sequence_expect_own(
-	    values->manifest, sequence, values->step, expect);
-	int own_count = sequence_expect_own(
-	    values->manifest, life, values->step, own);
-	int same = 0;
-
-	while (same < count && same < own_count &&
-	    expect[same].msr == own[same].msr &&
-	    expect[same].mask == own[same].mask &&
-	    expect[same].value == own[same].value)
-		same++;
-	return count > 0 && (same < count || same < own_count);
 }
 
 /*
@@ -108,10 +129,21 @@ is_first(const struct sequence_values *values)
 	return true;
 }
 
+/* True if the step configures with values that a correct driver refuses. */
+static bool
+is_refused(
+    const struct sequence_values *values, const struct sequence *sequence)
+{
+	return (sequence_flags(values->manifest, sequence, values->step) &
+		   MANIFEST_CONFIGURES) != 0 &&
+	    sequence_refused(values->manifest, sequence, values->step) != NULL;
+}
+
 /*
  * If CPUs differ, only configurations that some of them support, but not all, are run.
  * If all CPUs have the same missing feature, a configuration that requests it is run in
- * each life cycle, the others in one.
+ * each life cycle, the others in one.  Where nothing is missing, invalid ones are run in
+ * one, too: without the feature, a driver refuses them for that reason.
  */
 static bool
 is_wanted(const struct processors *processors, const struct sequence *sequence)
@@ -120,9 +152,9 @@ is_wanted(const struct processors *processors, const struct sequence *sequence)
 	enum support support;
 	const char *field;
 
-	if (!(sequence_flags(values->manifest, sequence, values->step) &
-		MANIFEST_CONFIGURES) ||
-	    !asks(values, sequence))
+	if (processors->number == 0 && is_refused(values, sequence))
+		return is_first(values);
+	if (!life_value_asks(values, sequence))
 		return false;
 	support = support_of(&processors->cpu_set, CPUS, values->manifest,
 	    sequence, values->step, &field);
@@ -133,23 +165,14 @@ is_wanted(const struct processors *processors, const struct sequence *sequence)
 }
 
 /*
- * The number of CPUs to run the life cycle's step on: as many as in its scenario, so
- * that it can be judged; all if the CPUs differ.
+ * The number of CPUs to run the life cycle's step on: where it can be judged; all if the
+ * CPUs differ.
  */
 static unsigned
 cpus_for(const struct processors *processors)
 {
-	const struct sequence_values *values = &processors->values;
-	const struct sequence *life = &values->life[values->at];
-	const char *settings = campaign_entry_settings(values->manifest, life);
-	unsigned cpus = 1;
-
-	while (cpus < CPUS &&
-	    (processors->differ ||
-		!sequence_succeeds(
-		    values->manifest, life, cpus, settings, values->step)))
-		cpus++;
-	return cpus;
+	return processors->differ ? CPUS
+				  : life_value_cpus(&processors->values, CPUS);
 }
 
 /*

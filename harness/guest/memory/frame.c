@@ -129,6 +129,17 @@ frame_alloc_run(uint64_t count)
 	return take_run(count, 1);
 }
 
+/* Makes frames look used, so that those who must clear them are seen to do it. */
+static void
+make_stale(uint64_t pa, uint64_t count)
+{
+	for (uint64_t i = 0; i < count; i++) {
+		volatile uint64_t *word = phys_to_virt(pa + i * PAGE_BYTES);
+
+		word[0] = word[PAGE_BYTES / sizeof(*word) - 1] = ABI_STALE;
+	}
+}
+
 uint64_t
 module_frames_alloc(uint64_t count, uint64_t align)
 {
@@ -139,8 +150,10 @@ module_frames_alloc(uint64_t count, uint64_t align)
 	if (count == 0 || fault_point(__func__, caller))
 		return FRAME_NONE;
 	pa = count == 1 && align == 1 ? frame_alloc() : take_run(count, align);
-	if (pa != FRAME_NONE)
+	if (pa != FRAME_NONE) {
+		make_stale(pa, count);
 		host_alloc(phys_to_virt(pa), count * PAGE_BYTES, caller);
+	}
 	return pa;
 }
 

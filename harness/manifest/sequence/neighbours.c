@@ -148,7 +148,8 @@ first_place(
 	return i;
 }
 
-/* The next life with an operation that it does not contain, and its values; false: no more. */
+/* The next life with an operation that it does not contain, as it is or with a value;
+ * false: no more. */
 static bool
 next_foreign(struct sequence_neighbours *at, struct sequence *sequence)
 {
@@ -169,7 +170,11 @@ next_foreign(struct sequence_neighbours *at, struct sequence *sequence)
 			    life->count == SCRIPT_STEPS_MAX)
 				continue;
 			insert(manifest, life, place, op, sequence);
-			if (!change_values(manifest, at->foreign_value++,
+			/* Value 0: as it is; not before all others. */
+			if (at->foreign_value == 0 && place == 0)
+				at->foreign_value++;
+			if (at->foreign_value++ != 0 &&
+			    !change_values(manifest, at->foreign_value - 2,
 				&sequence->step[place]))
 				continue;
 			(void)sequence_repair(manifest, sequence);

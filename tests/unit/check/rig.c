@@ -80,6 +80,9 @@ static const struct rig_step rig_names[] = {
 	{ 0 },
 };
 
+/* The entries of the table at RIG_TABLE that a step has set; the others end it. */
+static uint64_t rig_entry[8];
+
 /* Records of frames; every other table is one of output entries without an end. */
 static bool
 rig_word(void *arg, uint64_t pa, uint64_t *value)
@@ -94,6 +97,12 @@ rig_word(void *arg, uint64_t pa, uint64_t *value)
 		if (at % sizeof(struct frame) == 0 && *value == 0)
 			*value = FRAME_FREE;
 	}
+	if (pa - RIG_STALE < RIG_PAGE)
+		*value = ABI_STALE;
+	if (pa - RIG_TABLE < sizeof(rig_entry))
+		*value = rig_entry[(pa - RIG_TABLE) / 8] != 0
+		    ? rig_entry[(pa - RIG_TABLE) / 8]
+		    : RIG_TABLE | 1;
 	return pa % 8 == 0;
 }
 
@@ -141,6 +150,7 @@ rig_create(bool positions)
 	for (size_t i = 0; i < check_callee_count(); i++)
 		config.callee[i] = rig_callee(check_callee_name(i));
 	memset(rig_frame, 0, sizeof(rig_frame));
+	memset(rig_entry, 0, sizeof(rig_entry));
 	check = check_create(&config);
 	assert_non_null(check);
 	rig_pt = (struct machine_pt){ .mask_ptrs = 0x7f };
@@ -258,6 +268,8 @@ rig_play(struct check *check, const struct rig_step *steps)
 			rig_call(check, steps);
 		else if (steps->op == RIG_FRAME)
 			rig_set_frame(steps);
+		else if (steps->op == RIG_WORD)
+			rig_entry[steps->a] = steps->b;
 		else if (steps->op == RIG_CTL || steps->op == RIG_STATUS ||
 		    steps->op == RIG_TABLE_AT || steps->op == RIG_REGION_AT)
 			rig_registers(steps);

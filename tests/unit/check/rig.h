@@ -4,7 +4,7 @@
  *
  * Before each run: a ToPA table at RIG_TABLE, four pages of a trace buffer from
  * RIG_BUFFER on (stream 0, named), a page of something else at RIG_OTHER, and a stack
- * at RIG_STACK; a page at RIG_FREED was freed.
+ * at RIG_STACK; a page at RIG_FREED was freed.  What is at RIG_STALE was never cleared.
  */
 #ifndef TOPAZ_TESTS_UNIT_CHECK_RIG_H
 #define TOPAZ_TESTS_UNIT_CHECK_RIG_H
@@ -18,6 +18,7 @@
 #define RIG_BUFFER UINT64_C(0x20000)
 #define RIG_OTHER  UINT64_C(0x30000)
 #define RIG_FREED  UINT64_C(0x40000)
+#define RIG_STALE  UINT64_C(0x50000)
 #define RIG_KERNEL UINT64_C(0x60000)    /* physical, of the kernel's data */
 #define RIG_STACK  (RIG_KERNEL + 0x800) /* among it, of 256 bytes */
 #define RIG_MAPPED UINT64_C(0xffffc00000000000)
@@ -35,6 +36,7 @@ enum rig_op {
 	RIG_STATUS, /* a: CR3_MATCH, b: ADDR0_A, c: STATUS; TriggerEn = 0,
 			  GLOBAL_STATUS[55] = 1 */
 	RIG_TABLE_AT, /* a: OUTPUT_BASE; CTL.ToPA = 1 */
+	RIG_WORD,     /* the table at RIG_TABLE: a: index, below 8, b: entry */
 	RIG_STORE,    /* a: rip, b: address, of 8 bytes */
 	RIG_LOAD,     /* the same */
 	RIG_CALL,  /* .text: of that function, a: rip, b: RDI and RSI, c: RDX */

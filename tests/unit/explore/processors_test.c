@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "harness/explore/runner/support.h"
+#include "harness/explore/search/life_values.h"
 #include "harness/explore/search/processors.h"
 
 static const char *drivers;
@@ -70,6 +71,8 @@ words_say_what_a_cpu_lacks(void **state)
 		    layout_parse(bad[i], &layout, &err), -TZ_EUSAGE);
 		assert_non_null(strstr(err.text, bad[i]));
 	}
+	assert_int_equal(layout_parse("pages,stale", &layout, &err), 0);
+	assert_string_equal(layout.settings, "heap=pages stale_rtit=1");
 	assert_int_equal(layout_parse("no-mtc@2", &layout, &err), 0);
 	assert_int_equal(
 	    layout_cpu_set(&layout, 2, &cpu_set, &err), -TZ_EUSAGE);
@@ -185,8 +188,9 @@ each_configuration_meets_each_processor(void **state)
 
 	(void)state;
 	count = count_all(manifest, 1, life, &differ, &layouts);
-	/* The complete one, 20 features, 2 kinds of them on 2 CPUs. */
-	assert_int_equal(layouts, 1 + 20 + 4);
+	/* The complete one, 20 features; on 2 CPUs 2 kinds of them, and the 9 that any
+	 * tracing needs. */
+	assert_int_equal(layouts, 1 + 20 + 2 * (2 + 9));
 	assert_true(count > 200);
 	assert_true(differ > 20 && differ < count / 2);
 	/* What asks for nothing that is lacking comes in one life only. */
@@ -196,10 +200,11 @@ each_configuration_meets_each_processor(void **state)
 	assert_true(two - differ_two < 2 * (count - differ) - 100);
 	/* What configures nothing comes where something is lacking that each may need. */
 	assert_int_equal(
-	    count_all(manifest, 1, "open+init", &differ, &layouts), 9);
+	    count_all(manifest, 1, "open+init", &differ, &layouts), 9 + 2 * 9);
+	assert_int_equal(differ, 2 * 9);
 	assert_int_equal(
-	    count_all(manifest, 2, "open+init", &differ, &layouts), 2 * 9);
-	assert_int_equal(layouts, 9);
+	    count_all(manifest, 2, "open+init", &differ, &layouts), 2 * 27);
+	assert_int_equal(layouts, 27);
 	manifest_free(manifest);
 	manifest = driver("freebsd-pt");
 	count = count_all(
@@ -207,6 +212,55 @@ each_configuration_meets_each_processor(void **state)
 	assert_int_equal(layouts, 1 + 20);
 	assert_true(count > 100);
 	assert_int_equal(differ, 0);
+	manifest_free(manifest);
+}
+
+/* The CPUs that TEXT comes with among the values of LIFE; 0: it does not come. */
+static unsigned
+cpus_of_value(
+    const struct manifest *manifest, const char *text, const char *wanted)
+{
+	struct sequence life, sequence;
+	struct sequence_values values = {
+		.manifest = manifest, .life = &life, .life_count = 1
+	};
+	struct tz_error err;
+	char name[512];
+	unsigned cpus = 0;
+
+	assert_int_equal(sequence_parse(manifest, text, &life, &err), 0);
+	while (life_value_next(&values, &sequence)) {
+		assert_true(
+		    sequence_format(manifest, &sequence, name, sizeof(name)));
+		if (strcmp(name, wanted) != 0)
+			continue;
+		assert_int_equal(cpus, 0);
+		cpus = life_value_cpus(&values, 2);
+	}
+	return cpus;
+}
+
+static void
+values_that_no_register_has_come_once(void **state)
+{
+	struct manifest *manifest = driver("insntrace");
+	const char *one = "open+init+allocbuf+map+start";
+	const char *two = "open+init+allocbuf+allocbuf+map";
+
+	(void)state;
+	/* 16 chunks, on the CPUs of the scenario that begins in this way. */
+	assert_int_equal(
+	    cpus_of_value(manifest, one, "open+init+allocbuf.3+map+start"), 1);
+	assert_int_equal(
+	    cpus_of_value(manifest, two, "open+init+allocbuf+allocbuf.3+map"),
+	    2);
+	/* One chunk and stop_on_full: two values that are accepted together. */
+	assert_int_equal(
+	    cpus_of_value(manifest, one, "open+init+allocbuf.2.9+map+start"),
+	    1);
+	/* User only: processors.h has it. */
+	assert_int_equal(
+	    cpus_of_value(manifest, one, "open+init+allocbuf.12+map+start"), 0);
 	manifest_free(manifest);
 }
 
@@ -218,6 +272,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(wrmsr_decides_what_is_supported),
 		cmocka_unit_test(usual_is_what_any_tracing_needs),
 		cmocka_unit_test(each_configuration_meets_each_processor),
+		cmocka_unit_test(values_that_no_register_has_come_once),
 	};
 
 	if (argc != 2)

@@ -303,6 +303,18 @@ memory_of_a_module_is_aligned_reported_and_can_fail(void **state)
 }
 
 static void
+trace_registers_are_stale_on_request(void **state)
+{
+	(void)state;
+	probe_one("", PROBE_STOPPED);
+	guest_assert_clean(&run);
+	assert_int_equal(run.notes[1], 0);
+	probe_one("stale_rtit=1", PROBE_STOPPED);
+	guest_assert_clean(&run);
+	assert_int_equal(run.notes[1], -1);
+}
+
+static void
 a_task_that_has_ended_is_joined(void **state)
 {
 	(void)state;
@@ -474,6 +486,7 @@ main(int argc, char **argv)
 		    a_file_is_closed_once_and_not_within_an_operation),
 		cmocka_unit_test(
 		    memory_of_a_module_is_aligned_reported_and_can_fail),
+		cmocka_unit_test(trace_registers_are_stale_on_request),
 		cmocka_unit_test(a_task_that_has_ended_is_joined),
 		cmocka_unit_test(switch_hooks_of_a_module_come_and_go),
 		cmocka_unit_test(a_soft_event_fires_until_it_is_removed),

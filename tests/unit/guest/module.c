@@ -71,14 +71,21 @@ alloc_nowait(void)
 	return p != NULL ? 0 : KE_NOMEM;
 }
 
-/* A run of frames whose first is at a multiple of its size. */
+/* A run of frames whose first is at a multiple of its size; none looks cleared. */
 static int
 take_run(unsigned times)
 {
 	uint64_t pa = module_frames_alloc(4, 4);
+	const uint64_t *word = phys_to_virt(pa);
+	bool stale = true;
 
 	if (pa == FRAME_NONE)
 		return KE_NOMEM;
+	for (uint64_t i = 0; i < 4 * PAGE_BYTES / 8; i += PAGE_BYTES / 8)
+		stale &= word[i] == ABI_STALE &&
+		    word[i + PAGE_BYTES / 8 - 1] == ABI_STALE;
+	if (!stale)
+		return KE_INVAL;
 	for (unsigned i = 0; i < times; i++)
 		module_frames_free(pa, 4);
 	return pa % (4 * PAGE_BYTES) == 0 ? 0 : KE_INVAL;
@@ -333,6 +340,8 @@ probe_ioctl(struct device *self, uint64_t command, uint64_t arg)
 		return (int)closes;
 	case PROBE_RUN:
 		return take_run(1) != 0 ? KE_INVAL : alloc_module();
+	case PROBE_STOPPED:
+		return (int)(rdmsr64(0x571) >> 5 & 1);
 	case PROBE_RUN_TWICE:
 		return take_run(2);
 	case PROBE_HOOKS:

@@ -15,6 +15,7 @@ enum probe {
 	PROBE_CLOSES,     /* how many files of this device were closed */
 	PROBE_NAP,        /* the same after a sleep */
 	PROBE_RUN,        /* 0: frames of a module are aligned and its own */
+	PROBE_STOPPED,    /* 1: STATUS.Stopped is set, 0: it is not */
 	PROBE_RUN_TWICE,  /* frees them twice */
 	PROBE_SOFT,       /* 0: a soft event fires until it is removed */
 	PROBE_SOFT_TWICE, /* removes it twice */
