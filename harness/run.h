@@ -61,6 +61,7 @@ struct run_outcome {
 	int refused_error;
 	char models[CPU_SET_TEXT_BYTES]; /* of the CPUs: see cpu_set.h */
 	char sha256[65];                 /* of the driver's source */
+	bool no_trace;                   /* the driver does not use Intel PT */
 	char console[RUN_CONSOLE_BYTES]; /* the last part of it */
 	char where[RUN_LINE_BYTES];      /* symbol and line of the end */
 	unsigned frame_count;            /* of the backtrace, innermost first */
@@ -84,8 +85,8 @@ bool run_was_stopped(const struct run_outcome *outcome);
  * triple fault, an operation that waits without end, an operational error of a trace
  * unit, a configuration that the driver refused.  Not judged: the run ended at something
  * that the model does not have, at its limit, without memory, by an error of the
- * emulator or because it was stopped, or not one byte of trace was written.  Passed:
- * none of these.  traces/verify/verify.h checks the trace.
+ * emulator or because it was stopped, or not one byte of trace was written by a driver
+ * that uses Intel PT.  Passed: none of these.  traces/verify/verify.h checks the trace.
  */
 enum run_verdict {
 	RUN_PASSED,
