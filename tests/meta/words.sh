@@ -5,7 +5,7 @@
 # usage: words.sh SOURCE_ROOT
 cd "$1" || exit 1
 bad=0
-rows=$(sed -n 's/^WORD("\([a-z_]*\)", *"\([a-z0-9_]*\)".*/\1 \2/p' \
+rows=$(sed -n 's/^WORD("\([a-z0-9_]*\)", *"\([a-z0-9_]*\)".*/\1 \2/p' \
     harness/guest/words.def)
 [ "$(echo "$rows" | wc -l)" -ge 40 ] || { echo "words: only $rows"; exit 1; }
 
@@ -22,6 +22,7 @@ found=$(
 	read_by kernel harness/guest/*.c harness/guest/interrupt/*.c harness/guest/memory/*.c \
 	    harness/guest/process/*.c harness/guest/task/*.c
 	read_by freebsd harness/kpi/freebsd/*.c harness/kpi/freebsd/hwt/*.c
+	read_by freebsd8 harness/kpi/freebsd8/*.c harness/kpi/freebsd/swi.c
 	read_by native harness/kpi/native/*.c
 	read_by init harness/guest/user/init.c
 	read_by tracer harness/kpi/freebsd/user/trace.c harness/kpi/freebsd/user/tracer.c
