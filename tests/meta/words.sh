@@ -24,6 +24,7 @@ found=$(
 	read_by freebsd harness/kpi/freebsd/*.c harness/kpi/freebsd/hwt/*.c
 	read_by freebsd8 harness/kpi/freebsd8/*.c harness/kpi/freebsd/swi.c
 	read_by native harness/kpi/native/*.c
+	read_by hwpmc harness/kpi/freebsd8/user/hwpmc.c
 	read_by init harness/guest/user/init.c
 	read_by tracer harness/kpi/freebsd/user/trace.c harness/kpi/freebsd/user/tracer.c
 	read_by tracer_device harness/guest/user/tracer_device.c
@@ -32,7 +33,9 @@ found=$(
 internal="tracer target
 tracer jobs
 tracer_device jobs
-insntrace jobs"
+insntrace jobs
+hwpmc target
+hwpmc jobs"
 for both in $(echo "$found" | tr ' ' :); do
 	row=$(echo "$both" | tr : ' ')
 	echo "$rows" | grep -q -x "$row" && continue
