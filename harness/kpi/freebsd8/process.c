@@ -274,13 +274,15 @@ static void
 hook_process_ended(struct process *process)
 {
 	struct proc *p = kpi_proc_of(process);
+	struct proc *heir = p != init_proc ? init_proc
+					   : kpi_proc_of(&process_kernel);
 	struct proc *child;
 
 	sx_xlock(&proctree_lock);
 	while ((child = LIST_FIRST(&p->p_children)) != NULL) {
 		LIST_REMOVE(child, p_sibling);
-		child->p_pptr = init_proc;
-		LIST_INSERT_HEAD(&init_proc->p_children, child, p_sibling);
+		child->p_pptr = heir;
+		LIST_INSERT_HEAD(&heir->p_children, child, p_sibling);
 	}
 	kpi_proc_lock(p);
 	p->p_state = PRS_ZOMBIE;
