@@ -87,15 +87,23 @@ check_sources(char *const *sources, struct tz_error *err)
 	return 0;
 }
 
+/* The driver's module: SOURCES, and the parts that are ours. */
 static int
 make_all(struct build_set *set, const struct driver *driver,
     const struct build_kpi *kpi, const struct build_options *options,
     char *const *sources, struct tz_error *err)
 {
+	char *files[DRIVER_SOURCES_MAX + DRIVER_PARTS_MAX + 1] = { NULL };
 	const struct build_unit unit = {
-		.name = driver->module, .source = sources, .flag = driver->flags
+		.name = driver->module, .source = files, .flag = driver->flags
 	};
+	size_t count = 0;
 	int error = add_modules(set, kpi, options, false, err);
+
+	for (; sources[count] != NULL; count++)
+		files[count] = sources[count];
+	for (size_t i = 0; i < driver->part_count; i++)
+		files[count++] = driver->part[i];
 
 	if (error == 0)
 		error = add_object(set, kpi, options, &unit, err);

@@ -24,24 +24,38 @@ struct driver_file {
 	struct driver *driver;
 };
 
+/* Makes absolute paths of the COUNT names in the driver's folder. */
+static int
+read_files(const struct driver_file *file, char *const *names, uint32_t count,
+    char **paths, size_t *path_count, struct tz_error *err)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		if (asprintf(&paths[i], "%s/%s", file->dir, names[i]) < 0) {
+			paths[i] = NULL;
+			return tz_error(
+			    err, TZ_EIO, "%s: out of memory", file->path);
+		}
+		(*path_count)++;
+	}
+	return 0;
+}
+
 static int
 read_sources(const struct driver_file *file, struct tz_error *err)
 {
 	struct driver *driver = file->driver;
 	const struct schema *schema = driver->schema;
-	uint32_t i;
+	int error;
 
-	static_assert(SCHEMA_SOURCES_MAX == DRIVER_SOURCES_MAX, "sources");
-	for (i = 0; i < schema->sources_count; i++) {
-		if (asprintf(&driver->source[i], "%s/%s", file->dir,
-			schema->sources[i]) < 0) {
-			driver->source[i] = NULL;
-			return tz_error(
-			    err, TZ_EIO, "%s: out of memory", file->path);
-		}
-		driver->source_count++;
-	}
-	return 0;
+	static_assert(SCHEMA_SOURCES_MAX == DRIVER_SOURCES_MAX &&
+		SCHEMA_PARTS_MAX == DRIVER_PARTS_MAX,
+	    "sources");
+	error = read_files(file, schema->sources, schema->sources_count,
+	    driver->source, &driver->source_count, err);
+	if (error == 0)
+		error = read_files(file, schema->parts, schema->parts_count,
+		    driver->part, &driver->part_count, err);
+	return error;
 }
 
 static int
@@ -92,6 +106,7 @@ read_members(const struct driver_file *file, const char *text,
 	driver->owner = schema->owner;
 	driver->profile = schema->profile != NULL ? schema->profile
 						  : profile_at(0)->name;
+	driver->no_trace = schema->no_trace;
 	driver->tree_source = schema->tree_source != NULL ? schema->tree_source
 							  : "";
 	static_assert(SCHEMA_DEFAULTS_MAX == DRIVER_DEFAULTS_MAX, "defaults");
@@ -236,6 +251,8 @@ driver_free(struct driver *driver)
 
 	for (i = 0; i < driver->source_count; i++)
 		free(driver->source[i]);
+	for (i = 0; i < driver->part_count; i++)
+		free(driver->part[i]);
 	build_strings_free(driver->flags);
 	free(driver->path);
 	if (driver->schema != NULL)

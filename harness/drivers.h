@@ -11,6 +11,7 @@
 
 #define DRIVER_DEFAULT      "insntrace"
 #define DRIVER_SOURCES_MAX  32
+#define DRIVER_PARTS_MAX    16
 #define DRIVER_DEFAULTS_MAX 16
 
 struct driver {
@@ -20,9 +21,13 @@ struct driver {
 	const char *tree_source;              /* relative to the tree, or "" */
 	char *source[DRIVER_SOURCES_MAX + 1]; /* absolute, NULL-terminated */
 	size_t source_count;
+	/* Ours, compiled with the source, also with one that replaces .source. */
+	char *part[DRIVER_PARTS_MAX + 1]; /* as .source */
+	size_t part_count;
 	char **flags; /* additional compiler flags; NULL: none */
 	bool cpu_mode, thread_mode;
 	const char *profile; /* of the CPUs, unless the user names one */
+	bool no_trace; /* it does not use Intel PT */
 	struct driver_default {
 		const char *key, *value;
 	} defaults[DRIVER_DEFAULTS_MAX];

@@ -69,6 +69,7 @@ struct run_outcome {
 	int refused_error;
 	char models[CPU_SET_TEXT_BYTES]; /* of the CPUs: see cpu_set.h */
 	char sha256[65];                 /* of the driver's source */
+	bool no_trace;                   /* the driver does not use Intel PT */
 	char console[RUN_CONSOLE_BYTES]; /* the last part of it */
 	char where[RUN_LINE_BYTES];      /* symbol and line of the end */
 	unsigned frame_count;            /* of the backtrace, innermost first */
@@ -92,9 +93,9 @@ bool run_was_stopped(const struct run_outcome *outcome);
  * triple fault, an operation that waits without end, an operational error of a trace
  * unit, a configuration that the driver refused.  Not judged: the run ended at something
  * that the model does not have, at its limit, without memory, by an error of the
- * emulator or because it was stopped, or neither a byte of trace nor a branch record was
- * written.  Passed:
- * none of these.  traces/verify/verify.h checks the trace.
+ * emulator or because it was stopped, or a driver that uses Intel PT or the Debug Store
+ * wrote neither a byte of trace nor a branch record.  Passed: none of these.
+ * traces/verify/verify.h checks the trace.
  */
 enum run_verdict {
 	RUN_PASSED,

@@ -53,7 +53,8 @@ struct cpu {
 	struct task *chosen; /* current, or the task that it is switching to */
 	struct task *timeouts; /* sleepers with a deadline, earliest first */
 	uint64_t slice_end;    /* TSC */
-	uint64_t cr3;          /* set before the register is: cpu_load_space */
+	uint64_t tick_at; /* TSC: the next tick of the clock, if there is one */
+	uint64_t cr3;     /* set before the register is: cpu_load_space */
 	const struct spin *held[CPU_SPINS_MAX]; /* in the order taken */
 	unsigned held_count;
 	struct abi_call call, nmi_call __attribute__((aligned(64)));

@@ -73,7 +73,7 @@ void cpu_set_kernel_stack(struct cpu *cpu, uint64_t top);
 void trap_handle(struct trap_frame *frame);
 void trap_paranoid(struct trap_frame *frame);
 bool syscall_handle(struct trap_frame *frame);
-void trap_leave_to_user(void);
+void trap_leave_to_user(struct trap_frame *frame);
 
 /* interrupt/nmi.c */
 unsigned nmi_dispatch(struct trap_frame *frame); /* the number of claims */
@@ -223,6 +223,7 @@ struct region {
 	enum region_kind kind;
 	struct device *device;
 	uint64_t offset; /* device: where in it the region begins */
+	bool executes;   /* a program's code */
 };
 /* KE_EXIST: overlaps another region; KE_NOMEM. */
 int region_add(struct space *space, uint64_t va, uint64_t pages,

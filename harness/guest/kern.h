@@ -30,6 +30,8 @@ void kpi_fini(void);
 int kpi_module_load(const char *name);
 int kpi_module_unload(const char *name);
 void kpi_cpu_offline(uint32_t cpu);
+/* SYS_MODULE_CALL of system call NUMBER: its result, or a negative error. */
+int64_t kpi_module_call(uint64_t number, const uint64_t *args);
 
 /* True if the boot parameter manual=NAME,... lists module NAME; kpi_init does
  * not load these modules. */

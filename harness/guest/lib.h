@@ -53,7 +53,8 @@ size_t strlcpy(char *to, const char *from, size_t bytes);
 
 /*
  * %d %i %u %x %X %o %c %s %p %% with l, ll, h, hh, z, t, j, width, precision, '0',
- * '-', '+', '#' and '*'.  Returns the length of the whole result, as C's do.
+ * '-', '+', '#' and '*'; %b of FreeBSD: a number and the names of its bits.  Returns
+ * the length of the whole result, as C's do.
  */
 int kvsnprintf(char *to, size_t bytes, const char *fmt, va_list args)
     __attribute__((format(printf, 3, 0)));

@@ -173,6 +173,31 @@ put_unsigned(
 	put_number(sink, spec, value, base, conversion == 'X', '\0');
 }
 
+/* A number and the names of its bits.  NAMES: the base as a character; then for each bit
+ * its number, from 1 on, as a character, and its name. */
+static void
+put_bits(struct sink *sink, const struct spec *spec, va_list *args)
+{
+	unsigned value = va_arg(*args, unsigned);
+	const char *names = va_arg(*args, const char *);
+	bool named = false;
+
+	put_number(sink, spec, value, (unsigned)*names++, false, '\0');
+	while (*names != '\0') {
+		bool set = (value >> (*names++ - 1) & 1) != 0;
+
+		if (set)
+			put(sink, named ? ',' : '<');
+		named = named || set;
+		for (; *names > ' '; names++) {
+			if (set)
+				put(sink, *names);
+		}
+	}
+	if (named)
+		put(sink, '>');
+}
+
 static void
 put_conversion(
     struct sink *sink, struct spec *spec, char conversion, va_list *args)
@@ -195,6 +220,9 @@ put_conversion(
 		break;
 	case 'c':
 		put(sink, (char)va_arg(*args, int));
+		break;
+	case 'b':
+		put_bits(sink, spec, args);
 		break;
 	case 's':
 		put_text(sink, spec, va_arg(*args, const char *));

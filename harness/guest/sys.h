@@ -52,6 +52,8 @@ enum sys_number {
 	SYS_CPU_OFFLINE,   /* CPU: its tasks migrate and no task runs there any
 			      more; it idles, takes interrupts and takes part
 			      in rendezvous.  Not the caller's CPU */
+	SYS_MODULE_CALL, /* number, up to 4 arguments: a system call that a module
+			      has added to the kernel interface */
 	SYS_COUNT,
 };
 

@@ -31,6 +31,7 @@ static const struct {
 	{ "module_load", SYS_MODULE_LOAD },
 	{ "module_unload", SYS_MODULE_UNLOAD },
 	{ "cpu_offline", SYS_CPU_OFFLINE },
+	{ "module_call", SYS_MODULE_CALL },
 	{ "work", SCRIPT_WORK },
 	{ "read_word", SCRIPT_READ_WORD },
 	{ "hwt_map", SCRIPT_HWT_MAP },

@@ -121,5 +121,9 @@ names_check(const struct schema *schema, const char *path, const char *text,
 		snprintf(key, sizeof(key), "sources/%u", i);
 		error = check_file(&names, key, schema->sources[i]);
 	}
+	for (uint32_t i = 0; error == 0 && i < schema->parts_count; i++) {
+		snprintf(key, sizeof(key), "parts/%u", i);
+		error = check_file(&names, key, schema->parts[i]);
+	}
 	return error;
 }

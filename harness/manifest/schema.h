@@ -126,12 +126,12 @@ struct schema_call {
 struct schema {
 	char *name, *title, *os, *module, *tree_source, *owner, *actor,
 	    *settings, *profile;
-	char **sources, **modes, **instances, **initial, **prefixes, **without,
-	    **lives, **words, **accepts, **refuses;
+	char **sources, **parts, **modes, **instances, **initial, **prefixes,
+	    **without, **lives, **words, **accepts, **refuses;
 	uint32_t accepts_count, refuses_count, words_count, sources_count,
-	    modes_count, instances_count, initial_count, prefixes_count,
-	    without_count, lives_count;
-	bool hybrid;
+	    parts_count, modes_count, instances_count, initial_count,
+	    prefixes_count, without_count, lives_count;
+	bool hybrid, no_trace;
 	char **include, **defines, **cflags; /* harness/flags.h */
 	uint32_t include_count, defines_count, cflags_count;
 	struct schema_default *defaults;
@@ -151,6 +151,7 @@ struct schema {
 
 /* The largest numbers of entries in a manifest. */
 #define SCHEMA_SOURCES_MAX    32
+#define SCHEMA_PARTS_MAX      16
 #define SCHEMA_INCLUDE_MAX    16
 #define SCHEMA_DEFINES_MAX    64
 #define SCHEMA_CFLAGS_MAX     32

@@ -71,6 +71,10 @@ bench_open(struct bench *bench, struct build_cache *build_cache,
 	int error;
 
 	*bench = (struct bench){ .build_cache = build_cache, .list = list };
+	if (build_cache->plan.driver.part_count != 0)
+		return tz_error(err, TZ_EUSAGE,
+		    "%s: mutants of a driver with \"parts\" are not made",
+		    build_cache->plan.driver.name);
 	error = bench_read_build(
 	    build_cache, &bench->kpi, &bench->tree, &options, err);
 	if (error == 0)

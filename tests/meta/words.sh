@@ -5,7 +5,7 @@
 # usage: words.sh SOURCE_ROOT
 cd "$1" || exit 1
 bad=0
-rows=$(sed -n 's/^WORD("\([a-z_0-9]*\)", *"\([a-z0-9_]*\)".*/\1 \2/p' \
+rows=$(sed -n 's/^WORD("\([a-z0-9_]*\)", *"\([a-z0-9_]*\)".*/\1 \2/p' \
     harness/guest/words.def)
 [ "$(echo "$rows" | wc -l)" -ge 40 ] || { echo "words: only $rows"; exit 1; }
 
@@ -24,7 +24,9 @@ found=$(
 	read_by freebsd harness/kpi/freebsd/*.c harness/kpi/freebsd/hwt/*.c
 	read_by linux26 harness/kpi/linux26/*.c
 	read_by tracer_bts harness/kpi/linux26/user/tracer_bts.c
+	read_by freebsd8 harness/kpi/freebsd8/*.c harness/kpi/freebsd/swi.c
 	read_by native harness/kpi/native/*.c
+	read_by hwpmc harness/kpi/freebsd8/user/hwpmc.c
 	read_by init harness/guest/user/init.c
 	read_by tracer harness/kpi/freebsd/user/trace.c harness/kpi/freebsd/user/tracer.c
 	read_by tracer_device harness/guest/user/tracer_device.c
@@ -35,7 +37,9 @@ tracer jobs
 tracer_device jobs
 tracer_bts jobs
 tracer_bts target
-insntrace jobs"
+insntrace jobs
+hwpmc target
+hwpmc jobs"
 for both in $(echo "$found" | tr ' ' :); do
 	row=$(echo "$both" | tr : ' ')
 	echo "$rows" | grep -q -x "$row" && continue

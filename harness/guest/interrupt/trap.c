@@ -163,7 +163,7 @@ trap_handle(struct trap_frame *frame)
 			frame->rip = (uintptr_t)intr_wait_end;
 	}
 	if (trap_from_user(frame))
-		trap_leave_to_user();
+		trap_leave_to_user(frame);
 	else if ((frame->rflags & RFLAGS_IF) != 0 && !current_task()->idle)
 		sched_preempt(); /* an idle task checks after the IRET */
 }
@@ -197,7 +197,7 @@ do_due(struct task *task)
 
 /* Interrupts are off on entry, at return, and after the last check. */
 void
-trap_leave_to_user(void)
+trap_leave_to_user(struct trap_frame *frame)
 {
 	lock_assert_none("at return to ring 3");
 	for (;;) {
@@ -205,6 +205,8 @@ trap_leave_to_user(void)
 			do_due(task_self());
 			continue;
 		}
+		if (task_hooks.to_user != NULL && task_hooks.to_user(frame))
+			continue;
 		if (!cpu_self()->need_resched)
 			return;
 		sched_preempt();

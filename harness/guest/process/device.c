@@ -156,6 +156,45 @@ file_leave(struct file *file)
 	file_release(file);
 }
 
+struct file *
+file_hold(uint64_t fd)
+{
+	struct process *process = process_self();
+	struct file *file = NULL;
+
+	mutex_lock(&process->lock);
+	if (fd < PROCESS_FILES_MAX)
+		file = process->files[fd];
+	if (file != NULL)
+		__atomic_add_fetch(&file->references, 1, __ATOMIC_RELAXED);
+	mutex_unlock(&process->lock);
+	return file;
+}
+
+void
+file_drop(struct file *file)
+{
+	file_release(file);
+}
+
+int
+file_write(struct file *file, const void *from, size_t bytes)
+{
+	struct device *device = file->device;
+	int error;
+
+	mutex_lock(&device_lock);
+	error = enter(device);
+	mutex_unlock(&device_lock);
+	if (error != 0)
+		return error;
+	error = device->ops->write != NULL
+	    ? device->ops->write(device, from, bytes)
+	    : KE_NXIO;
+	leave(device);
+	return error;
+}
+
 static int64_t
 install_file(struct process *process, struct file *file)
 {

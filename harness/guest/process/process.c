@@ -50,10 +50,14 @@ user_frame(const struct task *task)
 void
 user_task_entry(void *arg)
 {
+	struct trap_frame *frame = user_frame(task_self());
+
 	(void)arg;
+	if (process_hooks.task_entered != NULL)
+		process_hooks.task_entered(task_self());
 	intr_disable();
-	trap_leave_to_user();
-	return_to_user(user_frame(task_self()));
+	trap_leave_to_user(frame);
+	return_to_user(frame);
 }
 
 static void
@@ -87,6 +91,7 @@ process_spawn(const char *program, const char *args)
 		return -error;
 	}
 	process->parent = process_self();
+	process->entry = frame.rip;
 	strlcpy(process->name, program, sizeof(process->name));
 	mutex_init(&process->lock, "process");
 	spin_init(&process->spin, "process slock");
@@ -143,6 +148,7 @@ process_exec(const char *program, const char *args, struct trap_frame *frame)
 	space = exchange_space(process, space);
 	task_self()->fault_handler = 0;
 	strlcpy(process->name, program, sizeof(process->name));
+	process->entry = frame->rip;
 	if (process_hooks.exec != NULL)
 		process_hooks.exec(process, process->name, base);
 	wait_for_others(process);
@@ -262,6 +268,8 @@ process_exit(int code)
 	wait_for_others(process);
 	space_release(&space);
 	tell_leaving();
+	if (process_hooks.process_ended != NULL)
+		process_hooks.process_ended(process);
 	become_zombie(process);
 	task_exit();
 }
@@ -272,6 +280,17 @@ process_leave(void)
 	process_exit(process_self()->exit_code);
 }
 
+void
+process_kill_locked(struct process *process, int code)
+{
+	if (process->exiting)
+		return;
+	process->exit_code = code;
+	for (struct task *task = process->tasks; task != NULL;
+	     task = task->sibling)
+		task_interrupt(task);
+}
+
 int
 process_kill(uint32_t pid, int code)
 {
@@ -279,12 +298,7 @@ process_kill(uint32_t pid, int code)
 
 	if (process == NULL)
 		return KE_SRCH;
-	if (!process->exiting) {
-		process->exit_code = code;
-		for (struct task *task = process->tasks; task != NULL;
-		     task = task->sibling)
-			task_interrupt(task);
-	}
+	process_kill_locked(process, code);
 	mutex_unlock(&process->lock);
 	return 0;
 }

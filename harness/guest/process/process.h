@@ -38,6 +38,7 @@ struct process {
 	struct file *files[PROCESS_FILES_MAX];
 	bool exiting, zombie;
 	int exit_code;
+	uint64_t entry; /* of the program */
 	_Alignas(16) unsigned char kpi[PROCESS_KPI_BYTES];
 };
 
@@ -50,6 +51,10 @@ struct process *process_find_locked(uint32_t pid);
 /* Makes the process exit with CODE: each task ends at its next return to ring
  * 3; interruptible sleeps end at once.  KE_SRCH: no such process. */
 int process_kill(uint32_t pid, int code);
+/* The same for a process whose lock the caller holds. */
+void process_kill_locked(struct process *process, int code);
+/* True if the mapping at VA of the current process is a program's code. */
+bool process_executes_at(uint64_t va);
 
 /* Creates a process that runs PROGRAM: its pid, or a negative kerr. */
 int64_t process_spawn(const char *program, const char *args);
@@ -96,7 +101,18 @@ struct device_ops {
 	 * each page of a mapping, with the process's lock held: no caller of
 	 * process_unmap_frame() may hold a lock that this takes. */
 	int (*page)(struct device *device, uint64_t offset, uint64_t *pa);
+	/* BYTES from the kernel's memory, by file_write().  NULL: KE_NXIO. */
+	int (*write)(struct device *device, const void *from, size_t bytes);
 };
+
+/*
+ * For writers in the kernel: holds file FD of the current process until file_drop(),
+ * which closes it if the program has.  NULL: no such file.
+ */
+struct file *file_hold(uint64_t fd);
+void file_drop(struct file *file);
+/* KE_NXIO: the device is gone, or has no write. */
+int file_write(struct file *file, const void *from, size_t bytes);
 
 struct device {
 	struct device *next;
@@ -139,6 +155,14 @@ struct process_hooks {
 	/* A program's mapping (SYS_MAP_PROGRAM), and any unmap. */
 	void (*mmap)(struct process *process, const char *path, uint64_t addr);
 	void (*munmap)(struct process *process, uint64_t addr, uint64_t bytes);
+	/* Around SYS_MUNMAP, also one that fails. */
+	void (*munmap_begin)(
+	    struct process *process, uint64_t addr, uint64_t bytes);
+	void (*munmap_end)(struct process *process);
+	/* By each task of a user process, before its first instruction in ring 3. */
+	void (*task_entered)(struct task *task);
+	/* By the last task, before the process becomes a zombie. */
+	void (*process_ended)(struct process *process);
 };
 extern struct process_hooks process_hooks;
 

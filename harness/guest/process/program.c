@@ -106,6 +106,7 @@ map_segment(struct space *space, const struct abi_program *program,
 
 	if (error != 0)
 		return error;
+	region->executes = (segment->flags & PF_X) != 0;
 	if (share)
 		return share_segment(space, region, file_pa - inside, flags);
 	error = region_fill(space, region, flags);

@@ -299,3 +299,21 @@ process_unmap_frame(uint64_t pa, uint64_t offset)
 	}
 	mutex_unlock(&process_list_lock);
 }
+
+bool
+process_executes_at(uint64_t va)
+{
+	struct process *process = process_self();
+	const struct region *region;
+	bool executes = false;
+
+	mutex_lock(&process->lock);
+	for (region = process->space.regions; region != NULL;
+	     region = region->next) {
+		if (va >= region->va &&
+		    va - region->va < region->pages * PAGE_BYTES)
+			executes = region->executes;
+	}
+	mutex_unlock(&process->lock);
+	return executes;
+}

@@ -271,9 +271,13 @@ sys_munmap(const uint64_t *args)
 	struct process *process = process_self();
 	int error;
 
+	if (process_hooks.munmap_begin != NULL)
+		process_hooks.munmap_begin(process, args[0], args[1]);
 	mutex_lock(&process->lock);
 	error = region_unmap(&process->space, args[0], args[1]);
 	mutex_unlock(&process->lock);
+	if (process_hooks.munmap_end != NULL)
+		process_hooks.munmap_end(process);
 	if (error == 0 && process_hooks.munmap != NULL)
 		process_hooks.munmap(process, args[0], args[1]);
 	return -error;
@@ -409,6 +413,20 @@ sys_cpu_offline(const uint64_t *args)
 	return -error;
 }
 
+__attribute__((weak)) int64_t
+kpi_module_call(uint64_t number, const uint64_t *args)
+{
+	(void)number;
+	(void)args;
+	return -KE_NOSYS;
+}
+
+static int64_t
+sys_module_call(const uint64_t *args)
+{
+	return kpi_module_call(args[0], args + 1);
+}
+
 static int64_t (*const handlers[SYS_COUNT])(const uint64_t *args) = {
 	[SYS_EXIT] = sys_exit,
 	[SYS_WRITE] = sys_write,
@@ -449,6 +467,7 @@ static int64_t (*const handlers[SYS_COUNT])(const uint64_t *args) = {
 	[SYS_MODULE_LOAD] = sys_module_load,
 	[SYS_MODULE_UNLOAD] = sys_module_unload,
 	[SYS_CPU_OFFLINE] = sys_cpu_offline,
+	[SYS_MODULE_CALL] = sys_module_call,
 };
 
 /*
@@ -474,6 +493,6 @@ syscall_handle(struct trap_frame *frame)
 	if (!whole)
 		frame->rax = (uint64_t)result;
 	intr_disable();
-	trap_leave_to_user();
+	trap_leave_to_user(frame);
 	return whole;
 }

@@ -14,6 +14,8 @@ struct spin sched_lock = SPIN_INIT("scheduler");
 struct task_hooks task_hooks;
 
 static uint64_t slice_cycles;
+static uint64_t tick_cycles; /* 0: no clock */
+static void (*tick_hook)(void);
 static struct task *queue[TASK_PRIORITIES];
 
 void
@@ -132,6 +134,8 @@ sched_arm_timer(struct cpu *cpu)
 	if (cpu->timeouts != NULL &&
 	    (when == 0 || cpu->timeouts->deadline < when))
 		when = cpu->timeouts->deadline;
+	if (tick_cycles != 0 && (when == 0 || cpu->tick_at < when))
+		when = cpu->tick_at;
 	if (when != 0 || cpu->timer_armed)
 		lapic_timer_set(when);
 	cpu->timer_armed = when != 0;
@@ -192,6 +196,8 @@ sched_switch_locked(void)
 		hook(next);
 	switch_registers(cpu, old, next);
 	sched_finish_switch();
+	if (task_hooks.resumed != NULL)
+		task_hooks.resumed(old);
 }
 
 /* Runs on the new task's stack, possibly on another CPU than before. */
@@ -228,13 +234,53 @@ sched_preempt(void)
 	spin_exit();
 }
 
+/* Ticks that were missed count as one. */
+static bool
+take_tick(struct cpu *cpu)
+{
+	uint64_t now;
+
+	if (tick_cycles == 0)
+		return false;
+	now = rdtsc64();
+	if (now < cpu->tick_at)
+		return slice_cycles == 0;
+	cpu->tick_at = now + tick_cycles;
+	return true;
+}
+
+static void
+start_clock(void *arg)
+{
+	struct cpu *cpu = cpu_self();
+
+	(void)arg;
+	spin_lock(&sched_lock);
+	cpu->tick_at = rdtsc64() + tick_cycles;
+	sched_arm_timer(cpu);
+	spin_unlock(&sched_lock);
+}
+
+void
+task_set_clock(uint64_t cycles, void (*tick)(void))
+{
+	KERN_ASSERT(cycles != 0 && tick_cycles == 0);
+	for (uint32_t i = 0; i < cpu_count; i++)
+		cpu_at(i)->tick_at = rdtsc64() + cycles;
+	tick_hook = tick;
+	__atomic_store_n(&tick_cycles, cycles, __ATOMIC_SEQ_CST);
+	rendezvous(CPU_MASK_ALL, NULL, start_clock, NULL, NULL);
+}
+
 /* Without slices a timer interrupt always ends the share of the task. */
 void
 sched_timer_interrupt(void)
 {
 	struct cpu *cpu = cpu_self();
+	bool tick;
 
 	spin_lock(&sched_lock);
+	tick = take_tick(cpu);
 	sleep_expire_locked(cpu);
 	if (cpu->chosen != cpu->idle &&
 	    (slice_cycles == 0 || rdtsc64() >= cpu->slice_end)) {
@@ -244,6 +290,8 @@ sched_timer_interrupt(void)
 	}
 	sched_arm_timer(cpu);
 	spin_unlock(&sched_lock);
+	if (tick)
+		tick_hook();
 }
 
 /* The mask of the started CPUs that run tasks. */

@@ -135,6 +135,11 @@ void task_for_each(void (*visit)(struct task *task, void *arg), void *arg);
  * may sleep: the one before task_exiting of a user process's task, whose files are
  * closed and whose memory is freed if it is the last one; the other as
  * task_notify() says.
+ *
+ * resumed runs after a switch, in the task that goes on, which is the current one, with
+ * interrupts off; not in a task that runs for the first time.  to_user runs with
+ * interrupts off before a return to ring 3, which FRAME describes; true: it has turned
+ * them on meanwhile, and is called again.
  */
 struct task_hooks {
 	void (*task_made)(struct task *task); /* fill .kpi */
@@ -144,6 +149,8 @@ struct task_hooks {
 	void (*task_exiting)(struct task *task);
 	void (*task_leaving)(struct task *task);
 	void (*notified)(struct task *task);
+	void (*resumed)(struct task *task);
+	bool (*to_user)(struct trap_frame *frame);
 };
 extern struct task_hooks task_hooks;
 /*
@@ -152,5 +159,12 @@ extern struct task_hooks task_hooks;
  * run on no CPU.  Context as for rendezvous().
  */
 void task_set_switch_hooks(const struct task_hooks *hooks);
+
+/*
+ * A clock: TICK runs on each CPU, also an idle one, in an interrupt handler, every
+ * CYCLES of the TSC (not 0); without time slices at each interrupt of the timer.  To be
+ * called once.  Context as for rendezvous().
+ */
+void task_set_clock(uint64_t cycles, void (*tick)(void));
 
 #endif

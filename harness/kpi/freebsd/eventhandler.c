@@ -1,4 +1,4 @@
-/* Named events and their handlers; the guest invokes process_exit only. */
+/* Named events and their handlers; the guest invokes process_exit and process_fork. */
 #include <sys/eventhandler.h>
 #include <sys/malloc.h>
 #include <sys/queue.h>
@@ -66,4 +66,16 @@ kpi_eventhandler_process_exit(struct proc *p)
 		if (strcmp(entry->event, "process_exit") == 0)
 			((void (*)(void *, struct proc *))entry->func)(
 			    entry->arg, p);
+}
+
+void
+kpi_eventhandler_process_fork(
+    struct proc *parent, struct proc *child, int flags)
+{
+	struct eventhandler_entry *entry;
+
+	TAILQ_FOREACH(entry, &entries, next)
+		if (strcmp(entry->event, "process_fork") == 0)
+			((void (*)(void *, struct proc *, struct proc *,
+			    int))entry->func)(entry->arg, parent, child, flags);
 }

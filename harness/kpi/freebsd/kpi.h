@@ -47,5 +47,8 @@ bool kpi_contig_free(void *addr, const void *caller);
 
 /* Calls the handlers of process_exit for P. */
 void kpi_eventhandler_process_exit(struct proc *p);
+/* Calls the handlers of process_fork, in the parent; CHILD has not run yet. */
+void kpi_eventhandler_process_fork(
+    struct proc *parent, struct proc *child, int flags);
 
 #endif

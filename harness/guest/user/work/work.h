@@ -17,7 +17,10 @@ uint64_t work_string(uint64_t rounds);  /* long REP strings */
 uint64_t work_migrate(uint64_t rounds); /* threads that change CPUs */
 uint64_t work_pair(uint64_t rounds);    /* two threads on one CPU */
 uint64_t work_spin(uint64_t rounds);    /* compiled integer code */
-uint64_t work_mix(uint64_t rounds);     /* all but pair, in turn */
+uint64_t work_family(
+    uint64_t rounds);               /* children, exec, code that is unmapped */
+uint64_t work_hop(uint64_t rounds); /* becomes the program spin */
+uint64_t work_mix(uint64_t rounds); /* all but pair, family and hop, in turn */
 
 /* The workload of the program, one of these (selected by the linker). */
 uint64_t work_main(uint64_t rounds);

@@ -1,0 +1,211 @@
+/*
+ * Goal: the unmodified hwpmc(4) counts and samples on the emulated counters. Method:
+ * whole runs at test size; what its owner read is on the guest's console. A program's
+ * own instructions are the same number whatever the CPUs, the counters, the compiler
+ * and the other processes are; the log names each process that comes and goes.
+ */
+#include "tests/whole/whole.h"
+
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* Of the source that topaz was developed with. */
+#define SHA256 \
+ "43d1629e417f6292abb5221932b3921ce2636bdaee7537ecaf1afccc34a3a010"
+
+static struct run_options
+hwpmc_options(const char *name)
+{
+	struct run_options options = whole_options("freebsd-hwpmc", name);
+
+	options.source = whole_driver_source();
+	options.workload = "spin";
+	return options;
+}
+
+static void
+run(const struct run_options *options, struct run_outcome *outcome)
+{
+	whole_run(options, outcome);
+	if (run_verdict(outcome) != RUN_PASSED)
+		fail_msg("%s: %s\n%s", run_reason(outcome),
+		    outcome->result.text, outcome->console);
+	for (unsigned i = 0; i < outcome->cpu_count; i++)
+		assert_int_equal(outcome->cpu[i].counters.trace_bytes, 0);
+}
+
+/* The number before the first AFTER on the console. */
+static uint64_t
+number_before(const struct run_outcome *outcome, const char *after)
+{
+	const char *at = strstr(outcome->console, after);
+
+	if (at == NULL)
+		fail_msg("no \"%s\" in:\n%s", after, outcome->console);
+	while (at > outcome->console && at[-1] >= '0' && at[-1] <= '9')
+		at--;
+	return strtoull(at, NULL, 10);
+}
+
+/* The events that the first counter counted. */
+static uint64_t
+count(const struct run_options *options)
+{
+	struct run_outcome outcome;
+
+	run(options, &outcome);
+	return number_before(&outcome, " events");
+}
+
+static void
+the_source_is_the_one_that_is_described(void **state)
+{
+	struct run_options options = hwpmc_options("source");
+	struct run_outcome outcome;
+
+	(void)state;
+	run(&options, &outcome);
+	assert_string_equal(outcome.sha256, SHA256);
+}
+
+static void
+a_process_is_counted_alike_everywhere(void **state)
+{
+	struct run_options options = hwpmc_options("process");
+	uint64_t events;
+
+	(void)state;
+	options.mode = RUN_MODE_THREAD;
+	options.settings =
+	    "kernel=0 pin=0"; /* the CPU is an argument of the program */
+	options.rounds = 2;
+	events = count(&options);
+	assert_in_range(events, 200000, 250000);
+	options.cpu_count = 2;
+	assert_int_equal(count(&options), events);
+	options.workload = "spin,sort,deep";
+	options.settings = "kernel=0 pin=1,1,1 slice=20000";
+	assert_int_equal(count(&options), events);
+	options.profile = "pentium-m";
+	assert_int_equal(count(&options), events);
+	options.profile = "icelake";
+	options.invariants = false;
+	assert_int_equal(count(&options), events);
+	options.cc = "clang";
+	assert_int_equal(count(&options), events);
+}
+
+/* The program and what else ring 3 of its CPU does. */
+static void
+a_cpu_is_counted(void **state)
+{
+	static const char *const profiles[] = { "skylake", "pentium-m" };
+	struct run_options options = hwpmc_options("cpu");
+
+	(void)state;
+	options.cpu_count = 2;
+	options.settings = "kernel=0";
+	for (size_t i = 0; i < TZ_ARRAY_LEN(profiles); i++) {
+		options.profile = profiles[i];
+		assert_in_range(count(&options), 100000, 200000);
+	}
+}
+
+/* As many samples as periods; each is an interrupt of its own. */
+static void
+a_cpu_is_sampled(void **state)
+{
+	static const char *const profiles[] = { "skylake", "pentium-m" };
+	struct run_options options = hwpmc_options("sample");
+	struct run_outcome outcome;
+	uint64_t samples;
+
+	(void)state;
+	options.cpu_count = 2;
+	options.settings = "kernel=0 period=1000 callchain=1";
+	for (size_t i = 0; i < TZ_ARRAY_LEN(profiles); i++) {
+		options.profile = profiles[i];
+		run(&options, &outcome);
+		samples = number_before(&outcome, " samples");
+		assert_in_range(samples, 100, 300);
+		assert_int_equal(
+		    number_before(&outcome, " of ring 3"), samples);
+		assert_true(number_before(&outcome, " interrupts") >= samples);
+		assert_int_equal(number_before(&outcome, " ignored"), 0);
+		assert_int_equal(number_before(&outcome, " drop\n"), 0);
+	}
+}
+
+/* A ring of two samples for each tick: the rest are stalls, and no sample is made up. */
+static void
+a_full_ring_stalls_the_counter(void **state)
+{
+	struct run_options options = hwpmc_options("stall");
+	struct run_outcome outcome;
+
+	(void)state;
+	options.settings = "kernel=0 period=1000 kern.hwpmc.nsamples=2";
+	run(&options, &outcome);
+	assert_true(number_before(&outcome, " without room") > 0);
+	assert_true(number_before(&outcome, " samples") > 0);
+}
+
+/* The family's two children run three programs; a program's code is mapped and unmapped. */
+static void
+the_log_has_children_and_execs(void **state)
+{
+	struct run_options options = hwpmc_options("family");
+	struct run_outcome outcome;
+
+	(void)state;
+	options.mode = RUN_MODE_THREAD;
+	options.cpu_count = 2;
+	options.workload = "family";
+	options.settings = "logexit=1";
+	run(&options, &outcome);
+	assert_int_equal(number_before(&outcome, " exec,"), 3);
+	assert_int_equal(number_before(&outcome, " fork,"), 2);
+	assert_int_equal(number_before(&outcome, " process exit,"), 3);
+	options.settings = "period=20000";
+	run(&options, &outcome);
+	assert_int_equal(number_before(&outcome, " exec,"), 3);
+	assert_int_equal(number_before(&outcome, " unmap,"), 1);
+}
+
+static void
+a_migrating_process_is_sampled(void **state)
+{
+	struct run_options options = hwpmc_options("migrate");
+	struct run_outcome outcome;
+
+	(void)state;
+	options.mode = RUN_MODE_THREAD;
+	options.cpu_count = 4;
+	options.workload = "migrate";
+	options.rounds = 10;
+	options.settings = "kernel=0 period=1000";
+	run(&options, &outcome);
+	assert_true(number_before(&outcome, " samples") > 500);
+}
+
+int
+main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_source_is_the_one_that_is_described),
+		cmocka_unit_test(a_process_is_counted_alike_everywhere),
+		cmocka_unit_test(a_cpu_is_counted),
+		cmocka_unit_test(a_cpu_is_sampled),
+		cmocka_unit_test(a_full_ring_stalls_the_counter),
+		cmocka_unit_test(the_log_has_children_and_execs),
+		cmocka_unit_test(a_migrating_process_is_sampled),
+	};
+
+	whole_init(argc, argv);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
