@@ -184,14 +184,14 @@ trap_paranoid(struct trap_frame *frame)
 }
 
 static void
-do_due(struct task *task)
+do_due(struct task *task, struct trap_frame *frame)
 {
 	intr_enable();
 	if ((task->due & TASK_KILLED) != 0)
 		process_leave();
 	__atomic_and_fetch(&task->due, (uint8_t)~TASK_NOTIFY, __ATOMIC_SEQ_CST);
 	if (task_hooks.notified != NULL)
-		task_hooks.notified(task);
+		task_hooks.notified(task, frame);
 	intr_disable();
 }
 
@@ -202,11 +202,9 @@ trap_leave_to_user(struct trap_frame *frame)
 	lock_assert_none("at return to ring 3");
 	for (;;) {
 		if (task_self()->due != 0) {
-			do_due(task_self());
+			do_due(task_self(), frame);
 			continue;
 		}
-		if (task_hooks.to_user != NULL && task_hooks.to_user(frame))
-			continue;
 		if (!cpu_self()->need_resched)
 			return;
 		sched_preempt();

@@ -134,12 +134,10 @@ void task_for_each(void (*visit)(struct task *task, void *arg), void *arg);
  * task_leaving and notified run in the task that they concern, without a lock, and
  * may sleep: the one before task_exiting of a user process's task, whose files are
  * closed and whose memory is freed if it is the last one; the other as
- * task_notify() says.
+ * task_notify() says, FRAME being the state in ring 3.
  *
  * resumed runs after a switch, in the task that goes on, which is the current one, with
- * interrupts off; not in a task that runs for the first time.  to_user runs with
- * interrupts off before a return to ring 3, which FRAME describes; true: it has turned
- * them on meanwhile, and is called again.
+ * interrupts off; not in a task that runs for the first time.
  */
 struct task_hooks {
 	void (*task_made)(struct task *task); /* fill .kpi */
@@ -148,9 +146,8 @@ struct task_hooks {
 	void (*task_created)(struct task *task); /* by its creator, sleepable */
 	void (*task_exiting)(struct task *task);
 	void (*task_leaving)(struct task *task);
-	void (*notified)(struct task *task);
+	void (*notified)(struct task *task, struct trap_frame *frame);
 	void (*resumed)(struct task *task);
-	bool (*to_user)(struct trap_frame *frame);
 };
 extern struct task_hooks task_hooks;
 /*

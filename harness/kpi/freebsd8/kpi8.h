@@ -28,7 +28,7 @@ void kpi_pmc_init(void);
 struct vnode *kpi_vnode_of(const char *name);
 
 /* The parts of ast() and of the switch that are hwpmc(4)'s. */
-bool kpi_pmc_to_user(struct trap_frame *frame);
+void kpi_pmc_ast(struct task *task, struct trap_frame *frame);
 void kpi_pmc_switched_out(struct thread *td);
 void kpi_pmc_resumed(struct thread *td);
 void kpi_pmc_tick(void);

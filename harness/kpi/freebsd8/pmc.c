@@ -86,17 +86,17 @@ nmi(struct trap_frame *frame)
 static void
 ast_fire(struct soft_event *event __unused)
 {
+	task_notify(task_self());
 }
 
-/* Interrupts are off on entry and at return; the hook may fault. */
-bool
-kpi_pmc_to_user(struct trap_frame *frame)
+/* ast(): the hook may fault. */
+void
+kpi_pmc_ast(struct task *task __unused, struct trap_frame *frame)
 {
 	struct thread *td = curthread;
 
 	if ((td->td_flags & TDF_ASTPENDING) == 0)
-		return (false);
-	intr_enable();
+		return;
 	thread_lock(td);
 	td->td_flags &= ~TDF_ASTPENDING;
 	thread_unlock(td);
@@ -105,8 +105,6 @@ kpi_pmc_to_user(struct trap_frame *frame)
 		    td, PMC_FN_USER_CALLCHAIN, (void *)frame);
 		td->td_pflags &= ~TDP_CALLCHAIN;
 	}
-	intr_disable();
-	return (true);
 }
 
 void

@@ -413,7 +413,7 @@ kpi_process_init(void)
 	task_hooks.switch_in = hook_switch_in;
 	task_hooks.resumed = hook_resumed;
 	task_hooks.task_exiting = hook_thread_exit;
-	task_hooks.to_user = kpi_pmc_to_user;
+	task_hooks.notified = kpi_pmc_ast;
 	process_hooks.process_made = hook_process_made;
 	process_hooks.process_freed = hook_process_freed;
 	process_hooks.process_exiting = hook_process_exiting;
@@ -430,7 +430,7 @@ kpi_process_init(void)
 void
 kpi_process_fini(void)
 {
-	task_hooks.to_user = NULL;
+	task_hooks.notified = NULL;
 	task_hooks.task_exiting = NULL;
 	task_hooks.resumed = NULL;
 	task_hooks.switch_in = NULL;

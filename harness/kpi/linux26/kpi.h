@@ -39,7 +39,7 @@ void profiler_destroy(void);
 /* ptrace.c */
 int ptrace_create(void);
 void ptrace_destroy(void);
-void ptrace_notified(struct task *task);
+void ptrace_notified(struct task *task, struct trap_frame *frame);
 /* The tracers' side of the end of TASK. */
 void ptrace_exit(struct task_struct *task);
 

@@ -39,11 +39,12 @@ resume(struct task_struct *child)
 }
 
 void
-ptrace_notified(struct task *task)
+ptrace_notified(struct task *task, struct trap_frame *frame)
 {
 	struct task_struct *self = linux_task(task);
 	int error = 0;
 
+	(void)frame;
 	lock_stops();
 	while (self->stop && error == 0) {
 		self->stopped = true;
