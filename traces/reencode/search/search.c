@@ -21,8 +21,9 @@
 /* So often, and where a PSB differs so near behind the one before. */
 #define SEARCH_WIDENED    4
 #define SEARCH_NEAR_BYTES (UINT64_C(32) << 10)
-/* One step of PSBFreq in IA32_RTIT_CTL. */
+/* One step of PSBFreq in IA32_RTIT_CTL, and its greatest value. */
 #define SEARCH_PSB_STEP TZ_BIT(24)
+#define SEARCH_PERIODS  15
 
 /* What is in force from each offset on. */
 static void
@@ -188,10 +189,8 @@ search_phase(struct search *search, unsigned n)
 	uint32_t next = (search->way.phase + SEARCH_PHASE_STEP) % SEARCH_PHASES;
 
 	search->way.phase = n == 0 ? SEARCH_PHASES : next;
-	return n == 0 ||
-	    (n < SEARCH_PHASES / SEARCH_PHASE_STEP &&
-		(n != 1 || result_psb_differs(result) ||
-		    result->replay.difference.pad));
+	return n != 1 || result_psb_differs(result) ||
+	    result->replay.difference.pad;
 }
 
 /* Where packets were lost, a PSB may have waited for room, too. */
@@ -202,8 +201,7 @@ search_room(struct search *search, unsigned n)
 
 	search->way.roomless = n != 0;
 	return n == 0 ||
-	    (n == 1 && result_psb_differs(result) &&
-		result->replay.difference.ours_psb &&
+	    (result_psb_differs(result) && result->replay.difference.ours_psb &&
 		result->stats.packets[PKT_OVF] != 0);
 }
 
@@ -214,20 +212,19 @@ search_deferred(struct search *search, unsigned n)
 	bool defers = search->options->profile->uarch->deferred_tip;
 
 	search->way.uarch.deferred_tip = defers != (n != 0);
-	return n == 0 ||
-	    (n == 1 &&
-		(defers || search->way.uarch.tnt_bits != SEARCH_TNT_SHORT));
+	return n == 0 || defers ||
+	    search->way.uarch.tnt_bits != SEARCH_TNT_SHORT;
 }
 
 /*
- * With CTL given, as it says; else DisRETC is what the packets do not show: first
- * without RET compression, then with it if that leads nowhere.
+ * DisRETC is what the packets do not show: first without RET compression, then with it
+ * if that leads nowhere.
  */
 static bool
 search_compressed(struct search *search, unsigned n)
 {
 	search->way.ctl ^= n != 0 ? CTL_DIS_RETC : 0;
-	return n == 0 || (n == 1 && !search->options->ctl_given);
+	return true;
 }
 
 /*
@@ -240,7 +237,7 @@ search_period(struct search *search, unsigned n)
 {
 	if (n == 0)
 		return true;
-	if (search->options->ctl_given || CTL_PSB_FREQ(search->way.ctl) == 0 ||
+	if (CTL_PSB_FREQ(search->way.ctl) == 0 ||
 	    !result_psb_differs(search->result) ||
 	    !search->result->replay.difference.theirs_psb)
 		return false;
@@ -253,8 +250,7 @@ static bool
 search_changes(struct search *search, unsigned n)
 {
 	return n == 0 ||
-	    (n == 1 && !search->options->ctl_given &&
-		setup_take(search, ctl_changes_find(search)) &&
+	    (setup_take(search, ctl_changes_find(search)) &&
 		search->way.settings.count > 1);
 }
 
@@ -265,27 +261,41 @@ search_flip(struct search *search, unsigned n)
 	uint64_t offset = search->result->replay.last_toggle;
 
 	return n == 0 ||
-	    (n <= SEARCH_FLIPS && !search->options->ctl_given && offset != 0 &&
+	    (offset != 0 &&
 		setup_take(search,
 		    ctl_changes_flip(
 			&search->way.settings, offset, CTL_DIS_RETC)));
 }
 
-/* What packets leave open; what is filled in first is filled in anew for all behind it. */
+/*
+ * What packets leave open.  Where a row is filled in in another way, those before it are
+ * filled in anew.
+ */
 static const struct search_row {
 	bool (*fill)(struct search *search, unsigned n);
-	bool psbs; /* only PSBs show it */
-	bool all;  /* those behind one that is no better are tried, too */
-	bool ties; /* so is taken what is as good as those before */
-	bool late; /* from 1 on the rows before are filled in that PSBs show */
+	unsigned others; /* the greatest N */
+	bool ctl;        /* it is in IA32_RTIT_CTL: not open if that is given */
+	bool psbs;       /* only PSBs show it */
+	bool all;        /* others are tried after one that is no better, too */
+	bool ties;       /* another is taken if it is as good */
+	bool psbs_only; /* with another only the rows of PSBs are filled in anew */
 } search_rows[] = {
-	{ .fill = search_phase, .psbs = true, .all = true },
-	{ .fill = search_room, .ties = true },
-	{ .fill = search_deferred },
-	{ .fill = search_compressed },
-	{ .fill = search_period, .psbs = true },
-	{ .fill = search_changes },
-	{ .fill = search_flip, .late = true },
+	{ .fill = search_phase,
+	    .others = SEARCH_PHASES / SEARCH_PHASE_STEP - 1,
+	    .psbs = true,
+	    .all = true },
+	{ .fill = search_room, .others = 1, .ties = true },
+	{ .fill = search_deferred, .others = 1 },
+	{ .fill = search_compressed, .others = 1, .ctl = true },
+	{ .fill = search_period,
+	    .others = SEARCH_PERIODS,
+	    .ctl = true,
+	    .psbs = true },
+	{ .fill = search_changes, .others = 1, .ctl = true },
+	{ .fill = search_flip,
+	    .others = SEARCH_FLIPS,
+	    .ctl = true,
+	    .psbs_only = true },
 };
 
 /*
@@ -297,6 +307,7 @@ search_fill(struct search *search, unsigned count, bool psbs)
 {
 	struct search_way best = search->way;
 	const struct search_row *row;
+	unsigned others;
 	bool is_best = true;
 	uint64_t far = 0;
 
@@ -307,10 +318,12 @@ search_fill(struct search *search, unsigned count, bool psbs)
 		return;
 	}
 	row = &search_rows[count - 1];
-	for (unsigned n = 0; far != UINT64_MAX && row->fill(search, n); n++) {
+	others = row->ctl && search->options->ctl_given ? 0 : row->others;
+	for (unsigned n = 0;
+	     n <= others && far != UINT64_MAX && row->fill(search, n); n++) {
 		uint64_t reach;
 
-		psbs |= n != 0 && row->late;
+		psbs |= n != 0 && row->psbs_only;
 		search_fill(search, count - 1, psbs);
 		reach = result_reach(search->result);
 		is_best = n == 0 || reach > far || row->ties;
