@@ -160,7 +160,9 @@ topa_leads_to_intr(struct pt_unit *unit, uint64_t *bytes)
 		if (n != 0 && at.table == unit->output_base &&
 		    at.index == (topa->index + 1) % TOPA_ENTRY_ENTRIES_MAX)
 			return false;
-		if (topa_entry_settle(unit, &at, false, &entry) != NULL)
+		if (topa_entry_settle(unit, &at, false, &entry) != NULL ||
+		    topa_entry_is_restricted(unit, TOPA_ENTRY_ADDRESS(entry),
+			topa_entry_region_bytes(entry)))
 			return false;
 		intr = (entry & TOPA_ENTRY_INTR) != 0;
 		stop = (entry & TOPA_ENTRY_STOP) != 0;

@@ -407,7 +407,7 @@ a_pmi_comes_to_the_cycle(void **state)
 	assert_int_equal(cycles_to_pmi(5000, 1), 5010);
 }
 
-/* A PMI that waits outlives TraceEn; a reset forgets it. */
+/* A PMI that waits outlives TraceEn, and XRSTORS of the initial state. */
 static void
 a_pmi_comes_after_trace_en_fell(void **state)
 {
@@ -422,6 +422,8 @@ a_pmi_comes_after_trace_en_fell(void **state)
 	fake_stop(fake);
 	assert_true(pt_unit_fast(fake->unit)->timed);
 	assert_int_equal(pt_unit_due(fake->unit), now + 100);
+	assert_int_equal(
+	    pt_unit_xrstors(fake->unit, NULL, &fake->at, 0), FAULT_NONE);
 	fake_time(fake, now + 99);
 	assert_int_equal(fake->pmi_count, 0);
 	assert_false(pt_unit_fast(fake->unit)->off);

@@ -130,6 +130,8 @@ a_fill_without_a_pmi_ahead_is_refused(void **state)
 		region(2) | ENTRY_INTR, FAKE_TABLE | ENTRY_END };
 	const uint64_t bad[] = { region(0), region(1) | TZ_BIT(1),
 		region(2) | ENTRY_INTR, FAKE_TABLE | ENTRY_END };
+	const uint64_t restricted[] = { region(0), region(1),
+		region(2) | ENTRY_INTR, FAKE_TABLE | ENTRY_END };
 	struct fake *fake = start_quiet(ring, 3);
 
 	(void)state;
@@ -154,6 +156,11 @@ a_fill_without_a_pmi_ahead_is_refused(void **state)
 	fake = start_quiet(bad, 4);
 	expect_refusal(fake);
 	assert_true(pt_unit_overflow(fake->unit, 1));
+	expect_refusal(fake);
+	fake_destroy(fake);
+	fake = start_quiet(restricted, 4);
+	fake->restricted_pa = region(1);
+	fake->restricted_bytes = 1;
 	expect_refusal(fake);
 	fake_destroy(fake);
 }
