@@ -27,7 +27,7 @@ struct driver {
 	char **flags; /* additional compiler flags; NULL: none */
 	bool cpu_mode, thread_mode;
 	const char *profile; /* of the CPUs, unless the user names one */
-	bool no_trace; /* it does not use Intel PT */
+	bool no_trace;       /* it does not use Intel PT */
 	struct driver_default {
 		const char *key, *value;
 	} defaults[DRIVER_DEFAULTS_MAX];

@@ -340,8 +340,10 @@ task_interrupt(struct task *task)
 void
 task_notify(struct task *task)
 {
-	spin_lock(&sched_lock);
 	__atomic_or_fetch(&task->due, TASK_NOTIFY, __ATOMIC_SEQ_CST);
+	if (task == task_self())
+		return;
+	spin_lock(&sched_lock);
 	if (task->on_cpu && task->last_cpu != cpu_number())
 		ipi_send(task->last_cpu, VECTOR_RESCHED);
 	spin_unlock(&sched_lock);

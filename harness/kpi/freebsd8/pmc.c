@@ -78,15 +78,16 @@ nmi(struct trap_frame *frame)
 		return (0);
 	claimed = intr((int)PCPU_GET(cpuid), (struct trapframe *)(void *)frame);
 	if (trap_from_user(frame) &&
-	    (curthread->td_pflags & TDP_CALLCHAIN) != 0)
+	    (curthread->td_pflags & TDP_CALLCHAIN) != 0) {
+		task_notify(task_self());
 		soft_event_raise(&ast_event);
+	}
 	return (claimed);
 }
 
 static void
 ast_fire(struct soft_event *event __unused)
 {
-	task_notify(task_self());
 }
 
 /* ast(): the hook may fault. */
