@@ -41,7 +41,7 @@ emit(
 		.from = from,
 		.to = to,
 		.insns = flow->retired,
-		.cr3 = flow->cr3,
+		.cr3 = flow->source_cr3,
 		.area = flow->area,
 		.cpl = flow->source_cpl,
 		.recorded = kind == BRANCH_TAKEN &&
@@ -74,6 +74,7 @@ step_event(struct branch_flow *flow, const struct exec_log_file_event *event)
 	flow->open = flow->open_event = true;
 	flow->ip = from;
 	flow->source_cpl = flow->cpl;
+	flow->source_cr3 = flow->cr3;
 }
 
 /* The write takes effect with its instruction, the first one of the block. */
@@ -95,6 +96,7 @@ step_block(struct branch_flow *flow, const struct exec_log_block *block)
 {
 	flow->retired += block->count;
 	flow->source_cpl = flow->cpl;
+	flow->source_cr3 = flow->cr3;
 	flow->open = true;
 	flow->transfer = block->transfer;
 	flow->ip = exec_log_block_ip(flow->log, block, block->count - 1);

@@ -19,9 +19,9 @@ struct branch {
 	enum branch_kind kind;
 	uint64_t from, to;
 	uint64_t insns; /* retired before it has its effect */
-	uint64_t cr3;
-	uint64_t area; /* IA32_DS_AREA */
-	uint8_t cpl;   /* of the source */
+	uint64_t cr3;   /* of the source, as .cpl */
+	uint64_t area;  /* IA32_DS_AREA */
+	uint8_t cpl;
 	bool recorded; /* a record of it must exist ... */
 	bool perhaps; /* ... or may: the log does not say whether it was taken */
 };
@@ -35,6 +35,7 @@ struct branch_flow {
 	uint64_t cr3, debugctl, area, ctl;
 	uint64_t new_debugctl, new_area,
 	    new_ctl; /* after the next instruction */
+	uint64_t source_cr3;
 	uint8_t cpl, source_cpl;
 	bool written; /* the next instruction writes MSRs */
 	/* The last instruction, whose end is not told yet. */

@@ -113,7 +113,6 @@ find_space(struct records *records, uint64_t cr3)
 static struct stream *
 stream_of(struct records *records, uint64_t id)
 {
-	struct verify_result *result = records->work->result;
 	struct stream *stream = find_id(records, id);
 
 	if (stream != NULL)
@@ -124,11 +123,11 @@ stream_of(struct records *records, uint64_t id)
 		return NULL;
 	}
 	stream = &records->streams[records->stream_count++];
-	*stream = (struct stream){ .id = id, .result = result->record_count };
+	*stream = (struct stream){ .id = id };
 	return stream;
 }
 
-/* The process's part of the result, once it has a buffer. */
+/* The stream's part of the result, once it has a buffer.  False: no memory. */
 static bool
 open_result(struct records *records, struct stream *stream)
 {
@@ -260,11 +259,11 @@ note_buffer(struct records *records, const struct event *event)
 	close_reading(records, stream);
 	if (stream->room != 0)
 		result_of(records, stream)->left += stream->given_count;
-	stream->given_count = 0;
+	stream->given_count = stream->room = 0;
+	if (event->c == 0 || !open_result(records, stream))
+		return;
 	stream->area = event->b;
 	stream->room = event->c;
-	if (stream->room != 0)
-		(void)open_result(records, stream);
 }
 
 /* A task of the process arrived at its save area, or departed from it. */

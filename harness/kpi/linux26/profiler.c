@@ -85,8 +85,6 @@ enable(struct task_struct *task, bool on)
 			set_tsk_thread_flag(task, TIF_DEBUGCTLMSR);
 		else
 			clear_tsk_thread_flag(task, TIF_DEBUGCTLMSR);
-	}
-	if (task != NULL) {
 		if (task == current)
 			update_debugctlmsr(value);
 		return 0;

@@ -63,9 +63,7 @@ attach(struct task_struct *child)
 	if (child->mm == current->mm)
 		return -EPERM;
 	lock_stops();
-	if (child->leaving || child->mm == NULL) {
-		error = -EPERM;
-	} else if (child->tracer != NULL) {
+	if (child->leaving || child->mm == NULL || child->tracer != NULL) {
 		error = -EPERM;
 	} else {
 		child->tracer = current;

@@ -194,9 +194,3 @@ wrmsrl(unsigned msr, u64 value)
 {
 	wrmsr64(msr, value);
 }
-
-u64
-rdmsrl64(unsigned msr)
-{
-	return rdmsr64(msr);
-}

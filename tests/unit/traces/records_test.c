@@ -22,9 +22,10 @@
  *   04 jmp 00
  *   06 jz 08       taken or not: the log does not say
  *   08 nop
+ *   09 int 30h
  */
 static const uint8_t user_code[] = { 0x75, 0x02, 0x90, 0x90, 0xeb, 0xfa, 0x74,
-	0x00, 0x90 };
+	0x00, 0x90, 0xcd, 0x30 };
 
 struct tape {
 	struct fixture fixture;
@@ -327,6 +328,66 @@ a_branch_to_the_next_instruction_is_recorded_or_not(void **state)
 	}
 }
 
+/* The kernel calls, with BTS_OFF_OS. */
+static void
+a_ring_that_is_filtered_has_no_records(void **state)
+{
+	struct verify_result result;
+	struct tape tape;
+
+	(void)state;
+	start(&tape);
+	arrive(&tape, ON);
+	(void)exec_log_run(cpu_of(&tape)->exec_log, FIXTURE_CODE + 0xb, 5);
+	(void)exec_log_run(cpu_of(&tape)->exec_log, FIXTURE_CODE + 0x15, 1);
+	cpu_of(&tape)->insns += 2;
+	depart(&tape);
+	verdict(&tape, &result);
+	assert_int_equal(result.finding_count, 0);
+	verify_result_free(&result);
+}
+
+/* The source is INT n itself, not the address behind it. */
+static void
+a_software_interrupt_has_its_own_address(void **state)
+{
+	struct verify_result result;
+	struct tape tape;
+
+	(void)state;
+	start(&tape);
+	arrive(&tape, ON);
+	user_run(&tape, USER_CR3, 9, 2, 1);
+	exec_log_event(cpu_of(&tape)->exec_log, 0x30, USER_CODE + 0xb);
+	event(&tape, EVENT_BTS_RECORD, USER_CODE + 9, FIXTURE_CODE, 0);
+	depart(&tape);
+	verdict(&tape, &result);
+	assert_int_equal(result.finding_count, 0);
+	assert_int_equal(result.records[0].stored, 1);
+	verify_result_free(&result);
+}
+
+/* On the fixture's model nothing is recorded while TraceEn is 1. */
+static void
+tracing_excludes_records(void **state)
+{
+	struct verify_result result;
+	struct tape tape;
+
+	(void)state;
+	start(&tape);
+	event(&tape, EVENT_RECORDING, PID, 0, 0);
+	arrive(&tape, ON);
+	write_msr(&tape, 0x570, FIXTURE_CTL);
+	user_run(&tape, USER_CR3, 4, 2, 1);
+	user_run(&tape, USER_CR3, 0, 2, 1);
+	user_run(&tape, USER_CR3, 2, 2, 2);
+	verdict(&tape, &result);
+	for (size_t i = 0; i < result.finding_count; i++)
+		assert_null(strstr(result.findings[i].text, "recorded"));
+	verify_result_free(&result);
+}
+
 /* The records of switches come between the branches, and fill the buffer, too. */
 static void
 switches_have_their_place(void **state)
@@ -452,6 +513,9 @@ main(void)
 		cmocka_unit_test(recording_that_is_off_is_found),
 		cmocka_unit_test(
 		    a_branch_to_the_next_instruction_is_recorded_or_not),
+		cmocka_unit_test(a_ring_that_is_filtered_has_no_records),
+		cmocka_unit_test(a_software_interrupt_has_its_own_address),
+		cmocka_unit_test(tracing_excludes_records),
 		cmocka_unit_test(switches_have_their_place),
 		cmocka_unit_test(a_cpu_has_records_of_all_processes),
 		cmocka_unit_test(a_cpu_that_does_not_record_is_found),

@@ -104,7 +104,6 @@ struct cpuinfo_x86 {
 #define MSR_IA32_DS_AREA     0x600u
 void native_write_msr(unsigned msr, unsigned low, unsigned high);
 void wrmsrl(unsigned msr, u64 value);
-u64 rdmsrl64(unsigned msr);
 #define wrmsr_pick(_1, _2, _3, name, ...) name
 #define wrmsr(...) \
  wrmsr_pick(__VA_ARGS__, native_write_msr, wrmsrl, )(__VA_ARGS__)
