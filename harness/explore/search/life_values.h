@@ -15,8 +15,8 @@ bool life_value_asks(
     const struct sequence_values *values, const struct sequence *sequence);
 
 /*
- * The number of CPUs, at most CPUS_MAX, of the scenarios in which the life cycle's step
- * has to succeed; CPUS_MAX if there is none.
+ * The smallest number of CPUs with which the life cycle's step has to succeed.  CPUS_MAX
+ * if the step need not succeed with any smaller number.
  */
 unsigned life_value_cpus(
     const struct sequence_values *values, unsigned cpus_max);

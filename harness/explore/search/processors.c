@@ -55,8 +55,8 @@ needed_feature(size_t number)
 }
 
 /*
- * Words for processor NUMBER of those of which one CPU alone lacks something; false:
- * there are no more.
+ * Adds the words for the hybrid processor with index NUMBER: one CPU does not have
+ * features that the others have.  False: NUMBER is past the last of them.
  */
 static bool
 add_differing(struct processors *processors, size_t number)
@@ -86,8 +86,8 @@ add_differing(struct processors *processors, size_t number)
  * Sets up processor .number.  0 has all features; then follow those without one
  * feature; then, for each CPU, those where only that CPU has no flags (leaf 14H,
  * sub-leaf 0), and no counts and values (sub-leaf 1): each configuration is refused for
- * one of them; then those where only one CPU lacks what any tracing needs. *END: there
- * are no more.
+ * one of them; then those where Intel PT, ToPA or XSAVES is missing on one CPU.  *END is set
+ * after the last.
  */
 static bool
 open_processor(struct processors *processors, bool *end)

@@ -3,8 +3,8 @@
  * of the manifest runs on a processor with every feature and on processors without one
  * of them; if the driver supports hybrid parts, also with several features missing on
  * one CPU only.  Intel PT itself, ToPA and XSAVES are features that the driver has to
- * detect: each life cycle also runs without each of them, on hybrid parts also where only
- * one CPU lacks it.
+ * detect: each life cycle also runs without each of them, on hybrid parts also with
+ * the feature missing on one CPU.
  */
 #ifndef TOPAZ_HARNESS_EXPLORE_SEARCH_PROCESSORS_H
 #define TOPAZ_HARNESS_EXPLORE_SEARCH_PROCESSORS_H
