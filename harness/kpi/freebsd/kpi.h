@@ -26,6 +26,14 @@ void kpi_swi_fini(void);
 /* The FreeBSD form of a guest object, initialised at its first use. */
 struct thread *kpi_thread_of(struct task *task);
 struct proc *kpi_proc_of(struct process *process);
+/* The guest kernel's structure of P. */
+struct process *kpi_process_of(struct proc *p);
+
+/* In process.c of each version: sets its own fields of P and TD at their first use;
+ * whether pfind() finds P. */
+void kpi_proc_first_use(struct proc *p);
+void kpi_thread_first_use(struct thread *td);
+bool kpi_proc_is_visible(const struct proc *p);
 
 /* Adds BY to the current thread's td_critnest. */
 void kpi_critnest_add(u_int by);

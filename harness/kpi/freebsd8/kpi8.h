@@ -10,13 +10,9 @@
 #include "harness/kpi/freebsd/kpi.h"
 
 struct proc;
-struct process;
 struct thread;
 struct trap_frame;
 struct vnode;
-
-/* The guest kernel's structure of P. */
-struct process *kpi_process_of(struct proc *p);
 
 /* The parts, started by kpi_process_init() and ended by kpi_process_fini(). */
 void kpi_clock_init(void);
