@@ -2,7 +2,7 @@
 # Goal: an endless supply of inputs for a fuzz target. Method: clang's libFuzzer with
 # the address and undefined behaviour sanitizers (Debian: clang, libclang-rt-14-dev).
 # Findings and the corpus that grows are in OUT; the inputs of tests/fuzz/corpus seed it.
-# usage: tests/fuzz/fuzz.sh events|msrs|parsers SECONDS [OUT]
+# usage: tests/fuzz/fuzz.sh events|msrs|parsers|perf_data SECONDS [OUT]
 set -eu
 target=$1
 seconds=$2
@@ -31,6 +31,10 @@ parsers)
 	    harness/report/json.c harness/report/replay.c harness/cmd/trace/reencode_text.c
 	    harness/host/input.c harness/host/shell.c harness/host/terminal.c harness/host/tree.c"
 	libs="$libs -lipt -lzstd -ljansson -lcyaml -lyaml -lZydis -lZycore -lunicorn"
+	;;
+perf_data)
+	sources="emu/base/base.c traces/bundle/zfile.c harness/host/input.c $(find traces/perf_data -name '*.c' | sort)"
+	libs="-lzstd"
 	;;
 esac
 # shellcheck disable=SC2086 # lists of words

@@ -224,3 +224,91 @@ zfile_unpack(const char *name, const uint8_t *bytes, size_t count,
 	*content = NULL;
 	return tz_error(err, TZ_EFORMAT, "%s: zstd: %s", name, text);
 }
+
+struct zfile_feed {
+	ZSTD_DCtx *stream;
+	char *name;
+	uint8_t *content;
+	size_t count, room;
+};
+
+int
+zfile_feed_create(
+    const char *name, struct zfile_feed **out, struct tz_error *err)
+{
+	struct zfile_feed *feed = calloc(1, sizeof(*feed));
+
+	*out = feed;
+	if (feed != NULL) {
+		feed->stream = ZSTD_createDCtx();
+		feed->name = strdup(name);
+	}
+	if (feed != NULL && feed->stream != NULL && feed->name != NULL)
+		return 0;
+	zfile_feed_destroy(feed);
+	*out = NULL;
+	return tz_error(err, TZ_EIO, "%s: out of memory", name);
+}
+
+void
+zfile_feed_destroy(struct zfile_feed *feed)
+{
+	if (feed == NULL)
+		return;
+	ZSTD_freeDCtx(feed->stream);
+	free(feed->name);
+	free(feed->content);
+	free(feed);
+}
+
+/* Unpacks what is left of IN as far as there is room; NULL, or what is wrong. */
+static const char *
+zfile_feed_step(struct zfile_feed *feed, ZSTD_inBuffer *in, bool *full)
+{
+	ZSTD_outBuffer out = { .pos = 0 };
+	size_t left;
+
+	if (feed->count == feed->room) {
+		size_t room = feed->room * 2 + ZFILE_FRAME_BYTES;
+		uint8_t *more = realloc(feed->content, room);
+
+		if (more == NULL)
+			return "out of memory";
+		feed->content = more;
+		feed->room = room;
+	}
+	out.dst = feed->content + feed->count;
+	out.size = feed->room - feed->count;
+	left = ZSTD_decompressStream(feed->stream, &out, in);
+	feed->count += out.pos;
+	*full = out.pos == out.size;
+	return ZSTD_isError(left) ? ZSTD_getErrorName(left) : NULL;
+}
+
+int
+zfile_feed_add(struct zfile_feed *feed, const uint8_t *bytes, size_t count,
+    uint64_t offset, struct tz_error *err)
+{
+	ZSTD_inBuffer in = { .src = bytes, .size = count };
+	size_t before = feed->count;
+	const char *text = NULL;
+	bool full = false;
+
+	while (text == NULL && (in.pos < in.size || full)) {
+		text = zfile_feed_step(feed, &in, &full);
+		if (feed->count - before > ZFILE_FEED_BYTES ||
+		    feed->count > ZFILE_CONTENT_BYTES)
+			text = "it unpacks to too many bytes";
+	}
+	return text == NULL
+	    ? 0
+	    : tz_error(err, TZ_EFORMAT, "%s: at byte %llu: zstd: %s",
+		  feed->name, (unsigned long long)offset, text);
+}
+
+const uint8_t *
+zfile_feed_content(const struct zfile_feed *feed, size_t *count)
+{
+	*count = feed->count;
+	return feed->content;
+}

@@ -38,4 +38,26 @@ int zfile_decompress(const char *name, const uint8_t *bytes, size_t count,
 int zfile_unpack(const char *name, const uint8_t *bytes, size_t count,
     uint8_t **content, size_t *content_bytes, struct tz_error *err);
 
+/*
+ * Content that comes piece by piece as one zstd stream without an end: that of the
+ * COMPRESSED records of a perf.data.
+ */
+struct zfile_feed;
+
+/* NAME is for messages.  -TZ_EIO: out of memory. */
+int zfile_feed_create(
+    const char *name, struct zfile_feed **feed, struct tz_error *err);
+void zfile_feed_destroy(struct zfile_feed *feed);
+
+/*
+ * Unpacks the next COUNT BYTES, which lie at OFFSET of the file.  -TZ_EFORMAT: corrupt,
+ * more than ZFILE_FEED_BYTES in this piece or than ZFILE_CONTENT_BYTES in all; -TZ_EIO.
+ */
+#define ZFILE_FEED_BYTES (UINT64_C(256) << 20)
+int zfile_feed_add(struct zfile_feed *feed, const uint8_t *bytes, size_t count,
+    uint64_t offset, struct tz_error *err);
+
+/* All content so far, *COUNT bytes; valid until the next zfile_feed_add(). */
+const uint8_t *zfile_feed_content(const struct zfile_feed *feed, size_t *count);
+
 #endif

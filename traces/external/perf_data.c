@@ -1,13 +1,14 @@
 #include "traces/external/perf_data.h"
 
 #include "traces/decode/vector.h"
+#include "traces/perf_data/perf_format.h"
 
 #include <errno.h>
 #include <stdio.h>
 
 /* The file: header, ids, attributes, records, features. */
-#define FILE_HEADER_BYTES 104
-#define ATTR_BYTES        112 /* PERF_ATTR_SIZE_VER5 */
+#define FILE_HEADER_BYTES PERF_FILE_HEADER_BYTES
+#define ATTR_BYTES        PERF_ATTR_VER5_BYTES
 #define FILE_ATTR_BYTES   (ATTR_BYTES + 16)
 #define EVENTS            2
 #define IDS_OFFSET        FILE_HEADER_BYTES
@@ -20,48 +21,14 @@
 #define TYPE_SOFTWARE     1
 #define CONFIG_DUMMY      9
 
-/* enum perf_event_sample_format: fields after each record. */
-#define SAMPLE_IP         TZ_BIT(0)
-#define SAMPLE_TID        TZ_BIT(1)
-#define SAMPLE_TIME       TZ_BIT(2)
-#define SAMPLE_CPU        TZ_BIT(7)
-#define SAMPLE_IDENTIFIER TZ_BIT(16)
-#define SAMPLE_TYPE \
- (SAMPLE_IP | SAMPLE_TID | SAMPLE_TIME | SAMPLE_CPU | SAMPLE_IDENTIFIER)
-#define READ_FORMAT_ID TZ_BIT(2)
-
-/* Flags of struct perf_event_attr. */
-#define ATTR_EXCLUDE_USER   TZ_BIT(4)
-#define ATTR_EXCLUDE_KERNEL TZ_BIT(5)
-#define ATTR_EXCLUDE_HV     TZ_BIT(6)
-#define ATTR_MMAP           TZ_BIT(8)
-#define ATTR_COMM           TZ_BIT(9)
-#define ATTR_TASK           TZ_BIT(13)
-#define ATTR_SAMPLE_ID_ALL  TZ_BIT(18)
-#define ATTR_MMAP2          TZ_BIT(23)
-
-enum record {
-	RECORD_MMAP = 1,
-	RECORD_COMM = 3,
-	RECORD_MMAP2 = 10,
-	RECORD_AUX = 11,
-	RECORD_ITRACE_START = 12,
-	RECORD_AUXTRACE_INFO = 70,
-	RECORD_AUXTRACE = 71,
-};
-#define MISC_KERNEL        1
-#define MISC_USER          2
-#define AUXTRACE_INTEL_PT  1
-#define AUX_FLAG_TRUNCATED 1
-#define AUXTRACE_BYTES     48
-
-#define FEATURE_HOSTNAME   3
-#define FEATURE_OSRELEASE  4
-#define FEATURE_ARCH       6
-#define FEATURE_NRCPUS     7
-#define FEATURE_CPUID      11
-#define FEATURE_AUXTRACE   18
+#define SAMPLE_TYPE                                                       \
+ (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | \
+     PERF_SAMPLE_IDENTIFIER)
+#define READ_FORMAT_ID     TZ_BIT(2)
 #define FEATURE_NAME_ALIGN 64
+
+/* attr.config: bit 13 is BranchEn, and not always on. */
+#define CONFIG_PASS_BRANCH UINT64_C(1)
 
 /* IA32_RTIT_CTL, SDM vol. 3, 33.2.8.2; perf's formats use the same bits. */
 #define CTL_CYC_EN   TZ_BIT(1)
@@ -144,7 +111,7 @@ put_text(struct perf_data *data, struct buffer *buffer, const char *text)
 
 /* Begins a record; its size is filled in by end_record(). */
 static size_t
-begin_record(struct perf_data *data, enum record type, unsigned misc)
+begin_record(struct perf_data *data, enum perf_record_type type, unsigned misc)
 {
 	size_t at = data->records.count;
 
@@ -181,9 +148,9 @@ put_info(struct perf_data *data)
 	const struct perf_data_config *config = &data->config;
 	struct buffer *out = &data->records;
 	size_t length = strlen(config->filter);
-	size_t at = begin_record(data, RECORD_AUXTRACE_INFO, 0);
+	size_t at = begin_record(data, PERF_AUXTRACE_INFO, 0);
 
-	put32(data, out, AUXTRACE_INTEL_PT, 0);
+	put32(data, out, PERF_AUXTRACE_INTEL_PT, 0);
 	put64(data, out, PMU_TYPE);
 	put64(data, out, TIME_SHIFT);
 	put64(data, out, (NS << TIME_SHIFT) / config->tsc_hz); /* time mult */
@@ -210,7 +177,7 @@ put_info(struct perf_data *data)
 static void
 put_comm(struct perf_data *data)
 {
-	size_t at = begin_record(data, RECORD_COMM, 0);
+	size_t at = begin_record(data, PERF_COMM, 0);
 
 	put32(data, &data->records, GUEST_PID, GUEST_PID);
 	put_text(data, &data->records, "guest");
@@ -246,8 +213,8 @@ perf_data_map(struct perf_data *data, const struct perf_data_map *map)
 {
 	bool kernel = map->va >= KERNEL_START;
 	struct buffer *out = &data->records;
-	size_t at = begin_record(data, kernel ? RECORD_MMAP : RECORD_MMAP2,
-	    kernel ? MISC_KERNEL : MISC_USER);
+	size_t at = begin_record(data, kernel ? PERF_MMAP : PERF_MMAP2,
+	    kernel ? PERF_MISC_KERNEL : PERF_MISC_USER);
 
 	put32(
 	    data, out, kernel ? UINT32_MAX : GUEST_PID, kernel ? 0 : GUEST_PID);
@@ -270,21 +237,21 @@ perf_data_trace(struct perf_data *data, const struct perf_data_trace *trace)
 {
 	struct buffer *out = &data->records;
 	uint64_t bytes = (trace->count + 7) / 8 * 8;
-	size_t at = begin_record(data, RECORD_ITRACE_START, 0);
+	size_t at = begin_record(data, PERF_ITRACE_START, 0);
 
 	put32(data, out, GUEST_PID, GUEST_PID);
 	put_sample_id(data, ID_PT, trace->cpu);
 	end_record(data, at);
-	at = begin_record(data, RECORD_AUX, 0);
+	at = begin_record(data, PERF_AUX, 0);
 	put64(data, out, 0);
 	put64(data, out, bytes);
-	put64(data, out, trace->lost ? AUX_FLAG_TRUNCATED : 0);
+	put64(data, out, trace->lost ? PERF_AUX_TRUNCATED : 0);
 	put_sample_id(data, ID_PT, trace->cpu);
 	end_record(data, at);
 
 	put64(data, &data->index, DATA_OFFSET + out->count);
-	put64(data, &data->index, AUXTRACE_BYTES + bytes);
-	at = begin_record(data, RECORD_AUXTRACE, 0);
+	put64(data, &data->index, PERF_AUXTRACE_BYTES + bytes);
+	at = begin_record(data, PERF_AUXTRACE, 0);
 	put64(data, out, bytes);
 	put64(data, out, 0);
 	/* With time 0 perf ignores TSC packets. */
@@ -300,16 +267,19 @@ static void
 put_attr(struct perf_data *data, struct buffer *out, uint64_t id)
 {
 	uint64_t ctl = data->config.ctl;
-	uint64_t flags = ATTR_SAMPLE_ID_ALL | ATTR_EXCLUDE_HV;
+	uint64_t flags = PERF_ATTR_SAMPLE_ID_ALL | PERF_ATTR_EXCLUDE_HV;
 
 	if ((ctl & CTL_OS) == 0)
-		flags |= ATTR_EXCLUDE_KERNEL;
+		flags |= PERF_ATTR_EXCLUDE_KERNEL;
 	if ((ctl & CTL_USER) == 0)
-		flags |= ATTR_EXCLUDE_USER;
+		flags |= PERF_ATTR_EXCLUDE_USER;
 	if (id == ID_DUMMY)
-		flags |= ATTR_MMAP | ATTR_COMM | ATTR_TASK | ATTR_MMAP2;
+		flags |= PERF_ATTR_MMAP | PERF_ATTR_COMM | PERF_ATTR_TASK |
+		    PERF_ATTR_MMAP2;
 	put32(data, out, id == ID_PT ? PMU_TYPE : TYPE_SOFTWARE, ATTR_BYTES);
-	put64(data, out, id == ID_PT ? ctl & ~CTL_NOT_PERFS : CONFIG_DUMMY);
+	put64(data, out,
+	    id == ID_PT ? (ctl & ~CTL_NOT_PERFS) | CONFIG_PASS_BRANCH
+			: CONFIG_DUMMY);
 	put64(data, out, 1); /* period */
 	put64(data, out, SAMPLE_TYPE);
 	put64(data, out, READ_FORMAT_ID);
@@ -348,21 +318,23 @@ put_cpuid(struct perf_data *data, struct buffer *out)
 }
 
 /* The feature sections, by rising number. */
-static const unsigned features[] = { FEATURE_HOSTNAME, FEATURE_OSRELEASE,
-	FEATURE_ARCH, FEATURE_NRCPUS, FEATURE_CPUID, FEATURE_AUXTRACE };
+static const unsigned features[] = { PERF_FEATURE_HOSTNAME,
+	PERF_FEATURE_OSRELEASE, PERF_FEATURE_ARCH, PERF_FEATURE_NRCPUS,
+	PERF_FEATURE_CPUID, PERF_FEATURE_AUXTRACE };
 
 static void
 put_feature(struct perf_data *data, struct buffer *out, unsigned feature)
 {
 	unsigned cpus = data->config.cpu_count;
 
-	if (feature == FEATURE_HOSTNAME || feature == FEATURE_OSRELEASE)
+	if (feature == PERF_FEATURE_HOSTNAME ||
+	    feature == PERF_FEATURE_OSRELEASE)
 		put_feature_text(data, out, "topaz");
-	else if (feature == FEATURE_ARCH)
+	else if (feature == PERF_FEATURE_ARCH)
 		put_feature_text(data, out, "x86_64");
-	else if (feature == FEATURE_NRCPUS)
+	else if (feature == PERF_FEATURE_NRCPUS)
 		put32(data, out, cpus, cpus);
-	else if (feature == FEATURE_CPUID)
+	else if (feature == PERF_FEATURE_CPUID)
 		put_cpuid(data, out);
 	else {
 		put64(data, out, data->traces);

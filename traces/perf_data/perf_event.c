@@ -1,0 +1,33 @@
+#include "traces/perf_data/perf_event.h"
+
+#include "traces/perf_data/perf_bytes.h"
+#include "traces/perf_data/perf_format.h"
+
+const struct perf_attr *
+perf_event_find(const struct perf_file *file, uint64_t id)
+{
+	for (size_t i = 0; i < file->attr_count; i++)
+		for (size_t n = 0; n < file->attrs[i].id_count; n++)
+			if (perf_u64(&file->attrs[i].ids[8 * n]) == id)
+				return &file->attrs[i];
+	return NULL;
+}
+
+const struct perf_attr *
+perf_event_of(const struct perf_file *file, const uint8_t *identifier)
+{
+	const struct perf_attr *attr = NULL;
+
+	if (file->attrs[0].sample_type & PERF_SAMPLE_IDENTIFIER)
+		attr = perf_event_find(file, perf_u64(identifier));
+	return attr != NULL ? attr : &file->attrs[0];
+}
+
+uint32_t
+perf_event_pmu(const struct perf_file *file, const char *name)
+{
+	for (size_t i = 0; i < file->pmu_count; i++)
+		if (strcmp(file->pmus[i].name, name) == 0)
+			return file->pmus[i].type;
+	return UINT32_MAX;
+}
