@@ -23,6 +23,7 @@
 
 /* A file's content, in memory and in a file of memory for libipt. */
 struct content {
+	char *path;
 	int fd;
 	uint8_t *bytes;
 	uint64_t count;
@@ -34,19 +35,64 @@ struct piece {
 	uint64_t offset; /* in it */
 };
 
+/* The files that the images of a capture have in common, each read once. */
+struct memory_files {
+	unsigned images;
+	struct content *content;
+	size_t content_count, content_room;
+	struct pt_image_section_cache *cache; /* libipt's, NULL: not yet needed */
+};
+
 struct memory_image {
 	struct piece *piece; /* by address, without overlap */
 	size_t piece_count, piece_room;
-	struct content *content;
-	size_t content_count, content_room;
-	struct pt_image_section_cache *cache;
+	struct memory_files *files;
+	size_t loaded; /* index of the content that was asked for last */
 	struct pt_image *libipt;
 };
 
 struct memory_image *
 memory_image_create(void)
 {
-	return calloc(1, sizeof(struct memory_image));
+	struct memory_image *image = calloc(1, sizeof(*image));
+	struct memory_files *files = calloc(1, sizeof(*files));
+
+	if (image == NULL || files == NULL) {
+		free(image);
+		free(files);
+		return NULL;
+	}
+	files->images = 1;
+	image->files = files;
+	return image;
+}
+
+struct memory_image *
+memory_image_create_beside(struct memory_image *other)
+{
+	struct memory_image *image = calloc(1, sizeof(*image));
+
+	if (image == NULL)
+		return NULL;
+	image->files = other->files;
+	image->files->images++;
+	return image;
+}
+
+static void
+memory_files_destroy(struct memory_files *files)
+{
+	if (files->cache != NULL)
+		pt_iscache_free(files->cache);
+	for (size_t i = 0; i < files->content_count; i++) {
+		if (files->content[i].count != 0)
+			munmap(files->content[i].bytes,
+			    (size_t)files->content[i].count);
+		close(files->content[i].fd);
+		free(files->content[i].path);
+	}
+	free(files->content);
+	free(files);
 }
 
 void
@@ -56,15 +102,8 @@ memory_image_destroy(struct memory_image *image)
 		return;
 	if (image->libipt != NULL)
 		pt_image_free(image->libipt);
-	if (image->cache != NULL)
-		pt_iscache_free(image->cache);
-	for (size_t i = 0; i < image->content_count; i++) {
-		if (image->content[i].count != 0)
-			munmap(image->content[i].bytes,
-			    (size_t)image->content[i].count);
-		close(image->content[i].fd);
-	}
-	free(image->content);
+	if (--image->files->images == 0)
+		memory_files_destroy(image->files);
 	free(image->piece);
 	free(image);
 }
@@ -93,7 +132,8 @@ memory_image_read(
 
 /* Puts the COUNT bytes of READ into a file of memory, from which NEW is mapped. */
 static bool
-memory_image_keep(struct content *new, const uint8_t *read, uint64_t count)
+memory_image_keep(
+    struct content *new, const char *path, const uint8_t *read, uint64_t count)
 {
 	uint64_t done = 0;
 
@@ -110,32 +150,53 @@ memory_image_keep(struct content *new, const uint8_t *read, uint64_t count)
 	if (done == count && count != 0)
 		new->bytes = mmap(
 		    NULL, (size_t)count, PROT_READ, MAP_SHARED, new->fd, 0);
-	if (new->fd >= 0 && done == count &&new->bytes != MAP_FAILED)
+	if (new->fd >= 0 && done == count &&new->bytes != MAP_FAILED &&
+	    (new->path = strdup(path)) != NULL)
 		return true;
 	if (new->fd >= 0)
 		close(new->fd);
 	return false;
 }
 
-/* Reads PATH, whose COUNT BYTES are there as long as IMAGE. */
+/* The content of PATH is asked for; false: it was not yet read. */
+static bool
+memory_image_again(struct memory_image *image, const char *path)
+{
+	for (size_t i = 0; i < image->files->content_count; i++)
+		if (strcmp(image->files->content[i].path, path) == 0) {
+			image->loaded = i;
+			return true;
+		}
+	return false;
+}
+
+/* Reads PATH, unless it was; its COUNT BYTES are there as long as IMAGE. */
 static int
 memory_image_load(struct memory_image *image, const char *path,
     const uint8_t **bytes, uint64_t *count, struct tz_error *err)
 {
+	struct memory_files *files = image->files;
 	uint8_t *read = NULL;
-	int error = memory_image_read(path, &read, count, err);
+	uint64_t read_bytes;
+	int error;
 
-	if (error != 0)
-		return error;
-	if (GROW(image->content, image->content_room,
-		image->content_count + 1) &&
-	    memory_image_keep(
-		&image->content[image->content_count], read, *count))
-		*bytes = image->content[image->content_count++].bytes;
-	else
-		error = tz_error(err, TZ_EIO, "%s: out of memory", path);
-	free(read);
-	return error;
+	if (!memory_image_again(image, path)) {
+		error = memory_image_read(path, &read, &read_bytes, err);
+		if (error != 0)
+			return error;
+		if (!GROW(files->content, files->content_room,
+			files->content_count + 1) ||
+		    !memory_image_keep(&files->content[files->content_count],
+			path, read, read_bytes)) {
+			free(read);
+			return tz_error(err, TZ_EIO, "%s: out of memory", path);
+		}
+		free(read);
+		image->loaded = files->content_count++;
+	}
+	*bytes = files->content[image->loaded].bytes;
+	*count = files->content[image->loaded].count;
+	return 0;
 }
 
 /* Makes room for one more at INDEX. */
@@ -197,14 +258,14 @@ memory_image_cut(struct memory_image *image, uint64_t va, uint64_t last)
 	return true;
 }
 
-/* Puts BYTES of what was loaded last, from OFFSET on, which it has, at VA. */
+/* Puts BYTES of what was asked for last, from OFFSET on, which it has, at VA. */
 static int
 memory_image_put(struct memory_image *image, const char *path, uint64_t va,
     uint64_t offset, uint64_t bytes, struct tz_error *err)
 {
 	struct piece piece = { .va = va,
 		.bytes = bytes,
-		.content = image->content_count - 1,
+		.content = image->loaded,
 		.offset = offset };
 	struct piece *before;
 	size_t index;
@@ -251,7 +312,7 @@ memory_image_at(const struct memory_image *image, uint64_t va, uint64_t *left)
 		return NULL;
 	piece = &image->piece[index];
 	*left = piece->bytes - (va - piece->va);
-	return image->content[piece->content].bytes + piece->offset +
+	return image->files->content[piece->content].bytes + piece->offset +
 	    (va - piece->va);
 }
 
@@ -391,6 +452,25 @@ memory_image_add_file(struct memory_image *image, const char *file,
 	return memory_image_put(image, file, va, offset, count, err);
 }
 
+int
+memory_image_map_file(struct memory_image *image, const char *file,
+    uint64_t offset, uint64_t count, uint64_t va, struct tz_error *err)
+{
+	const uint8_t *bytes;
+	uint64_t file_bytes;
+	int error = memory_image_load(image, file, &bytes, &file_bytes, err);
+
+	if (error != 0)
+		return error;
+	if (offset >= file_bytes)
+		return tz_error(err, TZ_EFORMAT,
+		    "%s: it has %llu bytes, and none at offset %#llx", file,
+		    (unsigned long long)file_bytes, (unsigned long long)offset);
+	if (count > file_bytes - offset)
+		count = file_bytes - offset;
+	return memory_image_put(image, file, va, offset, count, err);
+}
+
 /* One section of libipt's cache, so that it keeps what it decoded of it. */
 static int
 memory_image_add_section(struct memory_image *image, const struct piece *piece)
@@ -399,12 +479,25 @@ memory_image_add_section(struct memory_image *image, const struct piece *piece)
 	int isid;
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d",
-	    image->content[piece->content].fd);
+	    image->files->content[piece->content].fd);
 	isid = pt_iscache_add_file(
-	    image->cache, path, piece->offset, piece->bytes, piece->va);
+	    image->files->cache, path, piece->offset, piece->bytes, piece->va);
 	if (isid < 0)
 		return isid;
-	return pt_image_add_cached(image->libipt, image->cache, isid, NULL);
+	return pt_image_add_cached(
+	    image->libipt, image->files->cache, isid, NULL);
+}
+
+/* libipt's cache of sections, which all images use. */
+static int
+memory_files_cache(struct memory_files *files)
+{
+	if (files->cache != NULL)
+		return 0;
+	files->cache = pt_iscache_alloc(NULL);
+	return files->cache == NULL
+	    ? -pte_nomem
+	    : pt_iscache_set_limit(files->cache, MEMORY_IMAGE_CACHE_BYTES);
 }
 
 struct pt_image *
@@ -415,12 +508,9 @@ memory_image_image(struct memory_image *image, struct tz_error *err)
 	if (image->libipt != NULL)
 		return image->libipt;
 	image->libipt = pt_image_alloc(NULL);
-	image->cache = pt_iscache_alloc(NULL);
-	if (image->libipt == NULL || image->cache == NULL)
+	status = memory_files_cache(image->files);
+	if (image->libipt == NULL)
 		status = -pte_nomem;
-	else
-		status = pt_iscache_set_limit(
-		    image->cache, MEMORY_IMAGE_CACHE_BYTES);
 	for (size_t i = 0; status >= 0 && i < image->piece_count; i++)
 		status = memory_image_add_section(image, &image->piece[i]);
 	if (status >= 0)

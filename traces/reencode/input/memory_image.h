@@ -23,6 +23,9 @@ int memory_image_read(
 struct memory_image *memory_image_create(void);
 void memory_image_destroy(struct memory_image *image);
 
+/* The same; the two images read a file that both have once.  NULL: out of memory. */
+struct memory_image *memory_image_create_beside(struct memory_image *other);
+
 /*
  * Adds what SPEC names: DUMP@ADDR (bytes from a hexadecimal address on),
  * PAGES@ADDRLIST (pages of 4096 bytes and a file of as many 64-bit addresses; an
@@ -36,6 +39,10 @@ int memory_image_add(
 
 /* Adds COUNT bytes of FILE from OFFSET on at VA.  Errors as memory_image_add(). */
 int memory_image_add_file(struct memory_image *image, const char *file,
+    uint64_t offset, uint64_t count, uint64_t va, struct tz_error *err);
+
+/* As mmap() maps them: of the COUNT bytes those that FILE has. */
+int memory_image_map_file(struct memory_image *image, const char *file,
     uint64_t offset, uint64_t count, uint64_t va, struct tz_error *err);
 
 /* Bytes in all of them. */
