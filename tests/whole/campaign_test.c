@@ -21,6 +21,7 @@
 #include "harness/explore/describe/replay.h"
 #include "harness/explore/runner/runner_pool.h"
 #include "harness/explore/search/faults.h"
+#include "harness/explore/search/placements.h"
 #include "harness/host/stop.h"
 #include "harness/report/report.h"
 
@@ -494,6 +495,43 @@ pairs_are_about_as_many_as_wanted(void **state)
 	campaign_close(&campaign);
 }
 
+/* The fraction of the schedules that INSNS instructions are enough for. */
+static double
+fraction(struct campaign *campaign, uint64_t insns)
+{
+	struct tz_error err = { "" };
+
+	assert_int_equal(placements_bound(campaign, 1, insns, &err), 0);
+	return (double)campaign->area[0].keep / (double)TRIAL_KEEP_ALL;
+}
+
+/* An effort that is too small for all schedules with one deviation samples them. */
+static void
+an_effort_bounds_the_instructions(void **state)
+{
+	struct campaign_options options = campaigns_options(20);
+	struct campaign campaign;
+	double some[2], half;
+
+	(void)state;
+	options.subject = BROKEN_ONE_CPU;
+	for (unsigned i = 0; i < 2; i++) {
+		options.jobs = 1 + 2 * i;
+		open_campaign(&campaign, &options);
+		assert_true(fraction(&campaign, UINT64_MAX / 2) == 1);
+		some[i] = fraction(&campaign, 2000000);
+		half = fraction(&campaign, 1000000);
+		assert_true(some[i] > 0 && some[i] < 1);
+		assert_in_range(
+		    (int64_t)(1e6 * some[i] / half), 1990000, 2010000);
+		campaign_close(&campaign);
+	}
+	assert_true(some[0] == some[1]);
+	for (unsigned i = 1; i < EFFORT_COUNT; i++)
+		assert_true(effort_info((enum effort)i)->parts.insns >
+		    effort_info((enum effort)(i - 1))->parts.insns);
+}
+
 static void
 interrupt_once_something_is_found(void *arg, const char *what, uint64_t done,
     uint64_t total, uint64_t findings)
@@ -541,6 +579,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(a_needless_deviation_is_dropped),
 		cmocka_unit_test(faults_are_counted_by_point),
 		cmocka_unit_test(pairs_are_about_as_many_as_wanted),
+		cmocka_unit_test(an_effort_bounds_the_instructions),
 		cmocka_unit_test(an_interrupt_keeps_what_was_found),
 	};
 

@@ -13,10 +13,11 @@
 #define CALLS_PERCENT     6 /* in addition */
 
 static const struct effort_info infos[EFFORT_COUNT] = {
-#define EFFORT(                                                         \
-    id, name, text, sequences, calls, novel, novel_each, pairs, random) \
- [EFFORT_##id] = { name, text,                                          \
-	 { UINT64_MAX, sequences, calls, novel, novel_each, pairs, random } },
+#define EFFORT(                                                                \
+    id, name, text, insns, sequences, calls, novel, novel_each, pairs, random) \
+ [EFFORT_##id] = { name, text,                                                 \
+	 { UINT64_MAX, insns, sequences, calls, novel, novel_each, pairs,      \
+	     random } },
 #include "harness/explore/parts/effort.def"
 #undef EFFORT
 };
@@ -42,7 +43,8 @@ struct effort_parts
 effort_of_budget(uint64_t budget, bool sequences)
 {
 	uint64_t beyond = budget * BEYOND_PERCENT / 100;
-	struct effort_parts parts = { .novel_each = NOVEL_EACH };
+	struct effort_parts parts = { .insns = UINT64_MAX,
+		.novel_each = NOVEL_EACH };
 
 	if (sequences) {
 		parts.sequences = beyond * SEQUENCES_PERCENT / 100;

@@ -15,7 +15,9 @@ enum effort {
 };
 
 struct effort_parts {
-	uint64_t one; /* with one deviation, of all scenarios together */
+	/* with one deviation, of all scenarios together, and the instructions that
+	 * these execute; UINT64_MAX: any number */
+	uint64_t one, insns;
 	uint64_t sequences, calls;
 	uint64_t novel, novel_each;
 	uint64_t pairs, random;
@@ -23,7 +25,7 @@ struct effort_parts {
 
 struct effort_info {
 	const char *name, *text;
-	struct effort_parts parts; /* .one UINT64_MAX: all */
+	struct effort_parts parts;
 };
 const struct effort_info *effort_info(enum effort effort);
 

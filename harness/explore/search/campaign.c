@@ -12,6 +12,7 @@
 #include "harness/explore/search/corpus.h"
 #include "harness/explore/search/faults.h"
 #include "harness/explore/search/pairs.h"
+#include "harness/explore/search/placements.h"
 
 #define NO_ENTRY       UINT32_MAX
 #define RANDOM_CHANGES 3
@@ -105,7 +106,8 @@ make_entries(struct campaign *campaign, struct tz_error *err)
  * deviation.
  */
 static int
-survey_entries(struct campaign *campaign, uint64_t budget, struct tz_error *err)
+survey_entries(struct campaign *campaign, const struct effort_parts *parts,
+    struct tz_error *err)
 {
 	uint64_t total = 0;
 	int error = 0;
@@ -121,9 +123,14 @@ survey_entries(struct campaign *campaign, uint64_t budget, struct tz_error *err)
 		error = campaign_area_survey(campaign, area, err);
 		total += area->total;
 	}
-	for (uint32_t i = 0; total > budget && i < campaign->area_count; i++)
-		campaign->area[i].keep = TRIAL_KEEP_ALL / total * budget;
-	return error;
+	for (uint32_t i = 0; total > parts->one && i < campaign->area_count;
+	     i++)
+		campaign->area[i].keep = TRIAL_KEEP_ALL / total * parts->one;
+	if (error != 0 || parts->insns == UINT64_MAX ||
+	    campaign_part_is_over(campaign))
+		return error;
+	return placements_bound(
+	    campaign, (uint32_t)campaign->area_count, parts->insns, err);
 }
 
 static int
@@ -283,7 +290,7 @@ explore(struct campaign *campaign, struct tz_error *err)
 	bool sequences = options->sequences && options->subject == NULL;
 	uint32_t entries = (uint32_t)campaign->entries.count;
 	const struct effort_parts parts = parts_of(campaign, sequences);
-	int error = survey_entries(campaign, parts.one, err);
+	int error = survey_entries(campaign, &parts, err);
 
 	campaign->surveyed = (uint32_t)campaign->area_count;
 	campaign->ahead = parts.sequences + parts.calls + parts.novel +

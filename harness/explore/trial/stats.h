@@ -41,6 +41,7 @@ struct stats_area {
 	uint64_t failing; /* with a violation that the default schedule does not
 			     have */
 	uint64_t unjudged;
+	uint64_t insns;   /* retired in schedules that began at a mark */
 	uint64_t timed;   /* not merged, because the state depends on time */
 	uint64_t decoded; /* decoded and compared with the execution log */
 	uint64_t detected, tolerated, silent, broken; /* of faults */

@@ -280,6 +280,8 @@ trial_count_outcome(struct trial *trial, struct rank rank,
 	struct stats_area *area = &stats->area[rank.area];
 
 	area->done++;
+	area->insns += trial->insns;
+	trial->insns = 0;
 	area->timed += runner_take_timed(trial->runner);
 	if (outcome->how == OUTCOME_IMPOSSIBLE ||
 	    outcome->how == OUTCOME_UNREACHED) {
@@ -330,9 +332,14 @@ void
 trial_from(struct trial *trial, const struct runner_mark *mark,
     const struct deviation *deviation, bool in_base, struct outcome *outcome)
 {
+	struct runner_counts before, after;
+
 	runner_restore(trial->runner, mark);
+	runner_counts(trial->runner, &before);
 	if (reach_and_inject(trial, deviation, in_base, outcome))
 		finish(trial, outcome);
+	runner_counts(trial->runner, &after);
+	trial->insns += after.insns_all - before.insns_all;
 }
 
 /* The first deviations of a share, in order. */

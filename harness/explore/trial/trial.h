@@ -40,6 +40,8 @@ struct trial {
 	unsigned known_cpu;
 	/* states after which each deviation was tried */
 	struct visited *explored;
+	/* retired in trial_from() since the last trial_count_outcome() */
+	uint64_t insns;
 };
 
 /*
@@ -82,7 +84,8 @@ void trial_two(struct trial *trial, const struct trial_share *share,
  * with one less.  All random choices are uniform.
  *
  * Half of the schedules of either length are spread: each deviation is at a random
- * boundary of the default schedule, and a random one of them is a PMI.  The other half
+ * boundary of the default schedule, and a random one of them is a PMI (or, where there
+ * is no trace, a counter's: pmc).  The other half
  * are near: the first deviation is a PMI at a random boundary where one is possible;
  * each further one is 1 to 256, 512, 1024 or 2048 instructions after the one before, on
  * the same CPU.
