@@ -113,6 +113,7 @@ machine_pt(struct machine *machine, unsigned cpu, struct machine_pt *pt)
 		.mask_ptrs = cpu_peek_msr(from, MSR_RTIT_OUTPUT_MASK_PTRS),
 		.cr3_match = cpu_peek_msr(from, MSR_RTIT_CR3_MATCH),
 		.global_status = cpu_peek_msr(from, PMU_MSR_GLOBAL_STATUS),
+		.interrupting = cpu_interrupting(from),
 		.lvt_pc = cpu_lvt_pc(from),
 		.trigger_en = cpu_trigger_en(from),
 		.in_nmi = cpu_in_nmi(from),

@@ -28,6 +28,7 @@ on_step(void *arg, unsigned cpu, const struct cpu_step *from)
 		.interrupts = from->interrupts,
 		.local = from->local,
 		.split = from->split,
+		.counts = from->counts,
 	};
 
 	if (machine->observer.step != NULL)

@@ -59,6 +59,7 @@ struct machine_step {
 	bool interrupts; /* RFLAGS.IF */
 	bool local; /* accesses no device, and no memory except its stack */
 	bool split; /* loads and stores without LOCK: a DEVIATION_SPLIT is possible */
+	bool counts; /* an enabled counter interrupts: so may a DEVIATION_COUNTER be */
 };
 
 /*
@@ -260,6 +261,8 @@ struct machine_pt {
 	uint64_t ctl, status, output_base, mask_ptrs, cr3_match;
 	uint64_t addr_a[4], addr_b[4];
 	uint64_t global_status;
+	/* enabled counters whose overflow interrupts, by their bits of .global_status */
+	uint64_t interrupting;
 	uint32_t lvt_pc; /* the LVT performance entry */
 	bool trigger_en, in_nmi, nmi_pending;
 };

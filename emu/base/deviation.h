@@ -29,6 +29,7 @@ enum deviation_when {
 	DEVIATION_WHEN_SHARED,     /* the instruction affects other CPUs */
 	DEVIATION_WHEN_SPLIT,      /* it loads and stores, without LOCK */
 	DEVIATION_WHEN_FALLIBLE_CALL, /* a kernel function that can fail is called */
+	DEVIATION_WHEN_COUNTS, /* a counter whose overflow interrupts is enabled */
 };
 
 /*

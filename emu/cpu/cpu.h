@@ -40,7 +40,7 @@ enum cpu_over {
 /* An instruction that is about to run; machine.h's struct machine_step. */
 struct cpu_step {
 	uint64_t rip;
-	bool trigger_en, in_nmi, interrupts, local, split;
+	bool trigger_en, in_nmi, interrupts, local, split, counts;
 	uint8_t cpl;
 };
 
@@ -218,6 +218,7 @@ uint64_t cpu_peek_msr(const struct cpu *cpu, uint32_t msr);
 uint32_t cpu_lvt_pc(const struct cpu *cpu);
 bool cpu_trigger_en(const struct cpu *cpu);
 bool cpu_in_nmi(const struct cpu *cpu);
+uint64_t cpu_interrupting(const struct cpu *cpu); /* pmu_interrupting() */
 bool cpu_nmi_pending(const struct cpu *cpu);
 
 uint64_t cpu_rip(struct cpu *cpu);

@@ -156,6 +156,13 @@ cpu_join(struct cpu *cpu)
 }
 
 static bool
+inject_pmc(struct cpu *cpu, uint64_t param)
+{
+	(void)param;
+	return cpu_counters_hasten(cpu);
+}
+
+static bool
 inject_late(struct cpu *cpu, uint64_t param)
 {
 	if (param == 0)

@@ -139,6 +139,12 @@ cpu_is_timed(const struct cpu *cpu)
 	return pt_unit_fast(cpu->unit)->timed;
 }
 
+uint64_t
+cpu_interrupting(const struct cpu *cpu)
+{
+	return pmu_interrupting(&cpu->pmu);
+}
+
 bool
 cpu_in_nmi(const struct cpu *cpu)
 {

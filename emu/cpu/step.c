@@ -28,6 +28,7 @@ report(struct cpu *cpu, struct block *block)
 		.cpl = cpu->mode.cpl,
 		.trigger_en = pt_unit_trigger_en(cpu->unit),
 		.in_nmi = cpu->interrupts.nmi_blocked,
+		.counts = pmu_interrupting(&cpu->pmu) != 0,
 		.interrupts = engine_get(cpu->active, ENGINE_RFLAGS) &
 		    RFLAGS_IF,
 	};

@@ -298,6 +298,42 @@ pmu_room(const struct pmu *pmu, bool user, uint64_t ticks)
 	return room;
 }
 
+uint64_t
+pmu_interrupting(const struct pmu *pmu)
+{
+	uint64_t bits = 0;
+
+	for (unsigned i = 0; i < TZ_ARRAY_LEN(pmu->counter); i++) {
+		const struct pmu_counter *counter = &pmu->counter[i];
+
+		if (counter->interrupts &&
+		    (counter->rule[0] != PMU_RULE_NONE ||
+			counter->rule[1] != PMU_RULE_NONE))
+			bits |= pmu_counter_bit(i);
+	}
+	return bits & ~pmu->pebs_enable;
+}
+
+bool
+pmu_hasten(struct pmu *pmu)
+{
+	uint64_t bits = pmu_interrupting(pmu), least = UINT64_MAX;
+	unsigned nearest = 0;
+
+	for (unsigned i = 0; i < TZ_ARRAY_LEN(pmu->counter); i++) {
+		uint64_t left = mask_of(pmu, i) - pmu->counter[i].value;
+
+		if ((bits & pmu_counter_bit(i)) != 0 && left < least) {
+			least = left;
+			nearest = i;
+		}
+	}
+	if (least == 0 || least == UINT64_MAX)
+		return false;
+	pmu->counter[nearest].value = mask_of(pmu, nearest);
+	return true;
+}
+
 bool
 pmu_is_unknown_event(const struct pmu *pmu, unsigned gp)
 {

@@ -141,6 +141,18 @@ void pmu_freeze(struct pmu *pmu);
 uint64_t pmu_room(const struct pmu *pmu, bool user, uint64_t ticks);
 
 /*
+ * The enabled counters whose overflow requests a PMI (that of a counter with PEBS does
+ * not), by their bits of IA32_PERF_GLOBAL_STATUS.
+ */
+uint64_t pmu_interrupting(const struct pmu *pmu);
+
+/*
+ * Of pmu_interrupting(), the counter that is nearest to its overflow overflows at its
+ * next event.  False: there is none, or it does so already; nothing changes.
+ */
+bool pmu_hasten(struct pmu *pmu);
+
+/*
  * The event that general-purpose counter GP selects is none that the unit has: the
  * counter stands still, although it is enabled.
  */

@@ -109,6 +109,16 @@ cpu_counters_sync(struct cpu *cpu)
 	set_due(cpu);
 }
 
+bool
+cpu_counters_hasten(struct cpu *cpu)
+{
+	cpu_counters_sync(cpu);
+	if (!pmu_hasten(&cpu->pmu))
+		return false;
+	set_due(cpu);
+	return true;
+}
+
 void
 cpu_counters_reset(struct cpu *cpu)
 {

@@ -30,6 +30,8 @@ void cpu_counters_reset(struct cpu *cpu);
 
 /* Reports what was executed up to here: before a counter is read, and where one is due. */
 void cpu_counters_sync(struct cpu *cpu);
+/* pmu_hasten(), of what has happened up to now. */
+bool cpu_counters_hasten(struct cpu *cpu);
 
 /* The counters' controls have changed.  Everything before was reported. */
 void cpu_counters_changed(struct cpu *cpu);

@@ -39,7 +39,7 @@ static const struct argp_option common_options[] = {
 	{ "errata", OPT_ERRATA, "LIST", 0, CMD_ERRATA_HELP, 0 },
 	{ "kinds", OPT_KINDS, "LIST", 0,
 	    "Comma-separated deviations, see: topaz list deviations "
-	    "(pmi,cpu,preempt,rmw,older,nmi,fail)",
+	    "(pmi,cpu,preempt,rmw,older,nmi,pmc,fail)",
 	    0 },
 	{ "jobs", 'j', "N", 0, "Processes (the CPUs of this machine)", 0 },
 	{ "effort", OPT_EFFORT, "quick|normal|deep", 0,

@@ -48,6 +48,7 @@ boundary_of(const struct machine_step *step)
 		    (step->in_nmi ? BOUNDARY_NMI : 0) |
 		    (step->interrupts ? BOUNDARY_IF : 0) |
 		    (step->split ? BOUNDARY_SPLIT : 0) |
+		    (step->counts ? BOUNDARY_COUNTS : 0) |
 		    (step->local ? BOUNDARY_LOCAL : 0)),
 	};
 }
@@ -80,6 +81,8 @@ fill_unstepped(struct runner *runner, struct boundary *boundary)
 	machine_pt(machine, boundary->cpu, &pt);
 	if (pt.trigger_en)
 		boundary->flags |= BOUNDARY_TRIGGER;
+	if (pt.interrupting != 0)
+		boundary->flags |= BOUNDARY_COUNTS;
 	return !pt.in_nmi;
 }
 
@@ -108,6 +111,7 @@ add_before(struct collector *collector, const struct event *event)
 			.rip = event->b,
 			.cpu = (uint8_t)event->cpu,
 			.flags = (uint16_t)(BOUNDARY_GAP |
+			    (pt.interrupting != 0 ? BOUNDARY_COUNTS : 0) |
 			    (pt.trigger_en ? BOUNDARY_TRIGGER : 0)),
 		};
 
@@ -476,6 +480,8 @@ is_worth(const struct boundary *boundary, enum deviation_when when, bool reduce)
 		return !reduce || !(flags & BOUNDARY_LOCAL);
 	case DEVIATION_WHEN_SPLIT:
 		return (flags & BOUNDARY_SPLIT) != 0;
+	case DEVIATION_WHEN_COUNTS:
+		return (flags & BOUNDARY_COUNTS) != 0;
 	case DEVIATION_WHEN_ANY:
 	case DEVIATION_WHEN_FALLIBLE_CALL:
 	default:

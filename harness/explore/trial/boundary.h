@@ -17,8 +17,9 @@
 #define BOUNDARY_POINT  0x20u /* a kernel function that can be made to fail */
 #define BOUNDARY_CALLED 0x40u /* a call to the kernel has returned */
 /* the next instruction loads and stores without LOCK */
-#define BOUNDARY_SPLIT 0x80u
-#define BOUNDARY_GAP   0x100u /* in code that is not stepped */
+#define BOUNDARY_SPLIT  0x80u
+#define BOUNDARY_GAP    0x100u /* in code that is not stepped */
+#define BOUNDARY_COUNTS 0x200u /* an enabled counter interrupts */
 
 struct boundary {
 	uint64_t insns; /* retired by the CPU since the run's start */

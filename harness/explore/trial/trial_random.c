@@ -32,7 +32,7 @@ compare_boundaries(const void *a, const void *b)
 }
 
 /*
- * A PMI at AT, or a switch of CPU or task instead; only kinds that the user
+ * A PMI at AT, of the trace or of a counter, or a switch of CPU or task instead; only kinds that the user
  * selected.
  */
 static struct deviation
@@ -47,6 +47,9 @@ draw_deviation(const struct trial *trial, const struct boundary *at, bool pmi,
 	if (pmi && (at->flags & BOUNDARY_TRIGGER) &&
 	    (kinds >> DEVIATION_PMI & 1)) {
 		deviation.kind = DEVIATION_PMI;
+	} else if (pmi && (at->flags & BOUNDARY_COUNTS) &&
+	    (kinds >> DEVIATION_COUNTER & 1)) {
+		deviation.kind = DEVIATION_COUNTER;
 	} else if (cpus > 1 && (kinds >> DEVIATION_SWITCH & 1)) {
 		deviation.kind = DEVIATION_SWITCH;
 		deviation.param = other == at->cpu ? (other + 1) % cpus : other;
@@ -90,7 +93,8 @@ draw_near(const struct trial *trial, unsigned changes, uint64_t *state,
 {
 	struct boundary near = *draw_boundary(trial, state);
 
-	for (unsigned i = 0; i < PMI_TRIES && !(near.flags & BOUNDARY_TRIGGER);
+	for (unsigned i = 0; i < PMI_TRIES &&
+	     !(near.flags & (BOUNDARY_TRIGGER | BOUNDARY_COUNTS));
 	     i++)
 		near = *draw_boundary(trial, state);
 	schedule->deviation[0] = draw_deviation(trial, &near, true, state);

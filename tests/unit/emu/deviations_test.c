@@ -187,6 +187,35 @@ twice_and_merged(void **state)
 	guest_free(&guest);
 }
 
+/* Counter 0 of "counters" would overflow 250 instructions after its start. */
+static void
+a_counter_overflows_at_once(void **state)
+{
+	const struct guest_options options = { .param = 2 | 250 << 8,
+		.no_exec_log = true };
+	struct machine_pt pt = { .interrupting = 0 };
+	struct guest guest;
+	uint64_t at = 0;
+
+	(void)state;
+	guest_load("counters", &options, &guest);
+	refuse(&guest, DEVIATION_COUNTER, 0);
+	while (pt.interrupting == 0) {
+		go_to(&guest, 0, ++at);
+		machine_pt(guest.machine, 0, &pt);
+	}
+	assert_int_equal(pt.interrupting, 1);
+	go_to(&guest, 0, at += 10);
+	guest.event_count = 0;
+	kind(&guest, DEVIATION_COUNTER, 0);
+	refuse(&guest, DEVIATION_COUNTER, 0);
+	go_to(&guest, 0, at + 30);
+	assert_event(&guest, EVENT_COUNTER_OVERFLOW, 0, at + 1);
+	assert_nmi(&guest, at + 1, at + 8);
+	assert_null(find(&guest, EVENT_COUNTER_OVERFLOW, 1));
+	guest_free(&guest);
+}
+
 static void
 interrupts_out_of_nothing(void **state)
 {
@@ -501,6 +530,7 @@ main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_pmi_and_its_faults),
 		cmocka_unit_test(twice_and_merged),
+		cmocka_unit_test(a_counter_overflows_at_once),
 		cmocka_unit_test(interrupts_out_of_nothing),
 		cmocka_unit_test(the_unit_goes_wrong),
 		cmocka_unit_test(a_write_of_a_trace_msr_faults_once),
