@@ -109,6 +109,8 @@ void segment_tally(struct check *check, unsigned stream, enum check_tally stats,
 
 /* nmi.c */
 void nmi_pmi(struct check *check, const struct event *event);
+void nmi_counter(struct check *check, const struct event *event);
+void nmi_threshold(struct check *check, const struct event *event);
 void nmi_delivered(struct check *check, const struct event *event);
 void nmi_done(struct check *check, const struct event *event);
 void nmi_deviation(struct check *check, const struct event *event);

@@ -63,6 +63,22 @@ nmi_pmi(struct check *check, const struct event *event)
 		check->core.cpu[event->cpu].nmi.pending |= NMI_CAUSE_PMI;
 }
 
+/* Overflows of counters: whether the LVT entry was masked is not told. */
+void
+nmi_counter(struct check *check, const struct event *event)
+{
+	if (event->b != 0)
+		check->core.cpu[event->cpu].nmi.pending |= NMI_CAUSE_COUNTER;
+}
+
+/* Thresholds of the Debug Store. */
+void
+nmi_threshold(struct check *check, const struct event *event)
+{
+	if (event->a == 0)
+		check->core.cpu[event->cpu].nmi.pending |= NMI_CAUSE_COUNTER;
+}
+
 static bool
 nmi_bit(const struct check *check, unsigned cpu, struct machine_pt *pt)
 {
@@ -106,16 +122,24 @@ nmi_done(struct check *check, const struct event *event)
 {
 	struct check_nmi *nmi = &check->core.cpu[event->cpu].nmi;
 	struct check_place at = site_here(check);
+	struct machine_pt pt;
 
+	(void)nmi_bit(check, event->cpu, &pt);
+	if ((nmi->serving & NMI_CAUSE_COUNTER) != 0 && event->a == 0 &&
+	    (pt.global_status & pt.interrupting) != 0)
+		violation_add(check, CHECK_NMI_UNCLAIMED, 1, &at,
+		    "a counter's PMI's NMI on CPU %u: no handler claims it",
+		    event->cpu);
 	if ((nmi->serving & NMI_CAUSE_PMI) != 0 && event->a == 0)
 		violation_add(check, CHECK_NMI_UNCLAIMED, 0, &at,
 		    "a ToPA PMI's NMI on CPU %u: no handler claims it%s",
 		    event->cpu,
 		    nmi->serving_bit ? ""
 				     : "; GLOBAL_STATUS[55] was clear already");
-	/* If the bit was set during the NMI, the claim is correct. */
+	/* If a PMI came during the NMI, the claim is correct. */
 	if (nmi->serving == NMI_CAUSE_FOREIGN && !nmi->serving_bit &&
-	    (nmi->pending & NMI_CAUSE_PMI) == 0 && event->a != 0)
+	    (nmi->pending & (NMI_CAUSE_PMI | NMI_CAUSE_COUNTER)) == 0 &&
+	    event->a != 0)
 		violation_add(check, CHECK_NMI_STOLEN, 0, &at,
 		    "a foreign NMI on CPU %u is claimed, with "
 		    "GLOBAL_STATUS[55] clear",
@@ -133,8 +157,18 @@ nmi_call_end(struct check *check, const struct event *event)
 	struct machine_pt pt;
 	bool bit = nmi_bit(check, event->cpu, &pt);
 
+	if (pt.in_nmi || pt.nmi_pending)
+		return;
+	if (pt.interrupting != 0 &&
+	    ((pt.lvt_pc & LVT_MASKED) != 0 ||
+		(pt.global_status & pt.interrupting) != 0))
+		violation_add(check, CHECK_PMI_LOST, 1, &at,
+		    "CPU %u counts with %s: no PMI can come", event->cpu,
+		    (pt.lvt_pc & LVT_MASKED) != 0
+			? "its LVT entry masked"
+			: "an overflow in GLOBAL_STATUS and no NMI pending");
 	at.blame = check->core.cpu[event->cpu].action.on_at;
-	if (!pt.trigger_en || pt.in_nmi || pt.nmi_pending)
+	if (!pt.trigger_en)
 		return;
 	if (bit)
 		violation_add(check, CHECK_PMI_LOST, 0, &at,

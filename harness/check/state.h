@@ -151,6 +151,7 @@ struct check_table {
 enum check_nmi_cause {
 	NMI_CAUSE_PMI = 1,
 	NMI_CAUSE_FOREIGN = 2,
+	NMI_CAUSE_COUNTER = 4, /* or the Debug Store's threshold */
 };
 
 /* nmi.c: the causes of the next NMI and of the one in service. */

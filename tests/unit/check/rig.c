@@ -195,6 +195,10 @@ rig_registers(const struct rig_step *step)
 		rig_pt.global_status = step->a;
 		rig_pt.lvt_pc = (uint32_t)step->b;
 		rig_pt.mask_ptrs = step->c;
+	} else if (step->op == RIG_COUNTS) {
+		rig_pt.global_status = step->a;
+		rig_pt.lvt_pc = (uint32_t)step->b;
+		rig_pt.interrupting = step->c;
 	} else if (step->op == RIG_REGION_AT) {
 		rig_pt.output_base = step->a;
 	} else if (step->op == RIG_TABLE_AT) {
@@ -270,8 +274,9 @@ rig_play(struct check *check, const struct rig_step *steps)
 			rig_set_frame(steps);
 		else if (steps->op == RIG_WORD)
 			rig_entry[steps->a] = steps->b;
-		else if (steps->op == RIG_CTL || steps->op == RIG_STATUS ||
-		    steps->op == RIG_TABLE_AT || steps->op == RIG_REGION_AT)
+		else if (steps->op == RIG_CTL || steps->op == RIG_COUNTS ||
+		    steps->op == RIG_STATUS || steps->op == RIG_TABLE_AT ||
+		    steps->op == RIG_REGION_AT)
 			rig_registers(steps);
 		else if (steps->op == RIG_ENDS || steps->op == RIG_PANICS)
 			rig_end(check, steps);

@@ -33,6 +33,8 @@ enum rig_op {
 	RIG_NONE,
 	RIG_EVENT,
 	RIG_CTL,    /* a: GLOBAL_STATUS, b: LVT, c: MASK_PTRS; TriggerEn = 1 */
+	RIG_COUNTS, /* a: GLOBAL_STATUS, b: LVT, c: enabled counters that
+			  interrupt; TriggerEn = 0 */
 	RIG_STATUS, /* a: CR3_MATCH, b: ADDR0_A, c: STATUS; TriggerEn = 0,
 			  GLOBAL_STATUS[55] = 1 */
 	RIG_TABLE_AT, /* a: OUTPUT_BASE; CTL.ToPA = 1 */
