@@ -19,6 +19,7 @@
 
 static const struct counter_family *family;
 static u_int users; /* CPUs that were initialised */
+static bool lvt_enabled;
 
 static struct counter_cpu *
 cpu_of(int cpu)
@@ -49,7 +50,7 @@ init(int cpu)
 	pmc_pcpu[cpu] = &own->common;
 	family->init();
 	if (users++ == 0)
-		(void)lapic_enable_pmc();
+		lvt_enabled = lapic_enable_pmc() != 0;
 	return (0);
 }
 
@@ -62,7 +63,7 @@ cleanup(int cpu)
 	family->init();
 	pmc_pcpu[cpu] = NULL;
 	free(own, M_PMC);
-	if (--users == 0)
+	if (--users == 0 && lvt_enabled)
 		lapic_disable_pmc();
 	return (0);
 }
