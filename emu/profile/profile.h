@@ -165,6 +165,7 @@ struct profile_cpu {
 	uint64_t xcr0, xss;
 	bool osxsave;   /* CR4.OSXSAVE */
 	bool x2apic_on; /* IA32_APIC_BASE[10] */
+	bool board;     /* with what only a CPU of a board has */
 };
 
 /*

@@ -16,7 +16,7 @@ complain() {
 rank() {
 	case $1 in
 	emu/base/* | emu/guest_abi.h) echo 1 ;;
-	emu/profile/* | emu/pt/* | emu/pmu/* | emu/ds/* | emu/apic/*) echo 2 ;;
+	emu/profile/* | emu/pt/* | emu/pmu/* | emu/ds/* | emu/apic/* | emu/board/*) echo 2 ;;
 	emu/cpu/*) echo 3 ;;
 	emu/*) echo 4 ;;
 	harness/guest/* | harness/kpi/* | harness/load/* | harness/host/*) echo 5 ;;

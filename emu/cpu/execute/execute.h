@@ -28,6 +28,14 @@ struct cpu_msrs {
 	uint64_t star, lstar, cstar, fmask;
 };
 
+/* MSRs that only a CPU of a board has.  Owner: board_msr.c. */
+struct cpu_board_msrs {
+	uint64_t none; /* for rows of board_msr.def without a member here */
+	uint64_t bios_sign_id, sysenter_cs, sysenter_esp, sysenter_eip;
+	uint64_t misc_enable; /* its writable bits */
+	uint64_t mtrr_def_type;
+};
+
 #define MSR_EFER 0xc0000080u
 
 /* trap.c: executes the instruction at which the engine was stopped. */
@@ -35,6 +43,15 @@ void cpu_trap(struct cpu *cpu);
 
 /* msr.c */
 void cpu_reset_msrs(struct cpu *cpu);
+/*
+ * RDMSR or WRMSR of an MSR or a value that is not modelled: ends the run, or is #GP on a
+ * board.
+ */
+enum fault cpu_unknown_msr(
+    struct cpu *cpu, bool write, uint32_t index, uint64_t value);
+
+/* board_msr.c */
+void cpu_reset_board_msrs(struct cpu *cpu);
 enum fault cpu_rdmsr(struct cpu *cpu, uint32_t index, uint64_t *value);
 enum fault cpu_wrmsr(
     struct cpu *cpu, uint32_t index, uint64_t value, uint64_t nlip);

@@ -298,7 +298,7 @@ out_names_its_port_and_size(void **state)
 		unsigned size;
 		int port;
 
-		insn_out_operands(outs[i].bytes, outs[i].length, &port, &size);
+		insn_port_operands(outs[i].bytes, outs[i].length, &port, &size);
 		assert_int_equal(port, outs[i].port);
 		assert_int_equal(size, outs[i].size);
 	}
