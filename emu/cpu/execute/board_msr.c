@@ -160,6 +160,38 @@ write_deadline(struct cpu *cpu, const struct msr_row *row, uint64_t value)
 	return FAULT_NONE;
 }
 
+/* Broadwell has 16 entries, later families 32; older ones have other MSRs. */
+static unsigned
+lbr_depth(const struct cpu *cpu)
+{
+	const struct profile *profile = cpu->config.profile;
+
+	if (!profile->pt)
+		return 0;
+	return profile->pt_ebx & PROFILE_PT_EBX_PSB ? LBR_DEPTH : LBR_DEPTH / 2;
+}
+
+static bool
+has_lbr(const struct cpu *cpu, const struct msr_row *row)
+{
+	return row->index % LBR_DEPTH < lbr_depth(cpu);
+}
+
+static enum fault
+read_lbr(struct cpu *cpu, const struct msr_row *row, uint64_t *value)
+{
+	return has_lbr(cpu, row) ? read_field(cpu, row, value)
+				 : cpu_unknown_msr(cpu, false, row->index, 0);
+}
+
+static enum fault
+write_lbr(struct cpu *cpu, const struct msr_row *row, uint64_t value)
+{
+	return has_lbr(cpu, row)
+	    ? write_field(cpu, row, value)
+	    : cpu_unknown_msr(cpu, true, row->index, value);
+}
+
 void
 cpu_reset_board_msrs(struct cpu *cpu)
 {

@@ -85,7 +85,8 @@ each_row_follows_its_rules(void **state)
 	struct cpu *cpu = make(ram, &seen, "skylake");
 
 	(void)state;
-	assert_int_equal(TZ_ARRAY_LEN(rows), TZ_ARRAY_LEN(cases));
+	/* The LBR stack, 2 rows an entry, has a test of its own. */
+	assert_int_equal(TZ_ARRAY_LEN(rows), TZ_ARRAY_LEN(cases) + 64);
 	for (size_t i = 0; i < TZ_ARRAY_LEN(cases); i++) {
 		uint64_t value = NONE;
 		uint32_t msr = cases[i].msr;
@@ -108,6 +109,44 @@ each_row_follows_its_rules(void **state)
 		}
 	}
 	cpu_destroy(cpu);
+	free(ram);
+}
+
+/* SDM vol. 4: MSR_LASTBRANCH_n_FROM_IP and _TO_IP, as deep as the model's stack. */
+static void
+lbr_stack_is_as_deep_as_the_model_has_it(void **state)
+{
+	static const struct {
+		const char *profile;
+		unsigned depth;
+	} models[] = { { "skylake", 32 }, { "broadwell", 16 }, { "core2", 0 } };
+	uint8_t *ram = aligned_alloc(4096, RAM_BYTES);
+
+	(void)state;
+	for (size_t i = 0; i < TZ_ARRAY_LEN(models); i++) {
+		struct seen seen = { 0 };
+		struct cpu *cpu = make(ram, &seen, models[i].profile);
+
+		for (uint32_t n = 0; n < 32; n++) {
+			enum fault fault = n < models[i].depth ? FAULT_NONE
+							       : FAULT_GP;
+			uint64_t from = 0, to = 0;
+
+			assert_int_equal(
+			    cpu_wrmsr(cpu, 0x680 + n, 100 + n, 0), fault);
+			assert_int_equal(
+			    cpu_wrmsr(cpu, 0x6c0 + n, 200 + n, 0), fault);
+			assert_int_equal(
+			    cpu_rdmsr(cpu, 0x680 + n, &from), fault);
+			assert_int_equal(cpu_rdmsr(cpu, 0x6c0 + n, &to), fault);
+			if (fault == FAULT_NONE) {
+				assert_int_equal(from, 100 + n);
+				assert_int_equal(to, 200 + n);
+			}
+		}
+		assert_int_equal(seen.reads, 2 * (32 - models[i].depth));
+		cpu_destroy(cpu);
+	}
 	free(ram);
 }
 
@@ -163,6 +202,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_row_follows_its_rules),
+		cmocka_unit_test(lbr_stack_is_as_deep_as_the_model_has_it),
 		cmocka_unit_test(unknown_msrs_are_gp_and_reported),
 		cmocka_unit_test(deadline_needs_its_mode),
 	};

@@ -4,6 +4,7 @@
  * Method: a made-up ELF file and setup header; fields of the zero page, of ACPI tables
  * and of page tables, read by offsets from the sources that kernel.h and acpi.h cite.
  */
+#define _GNU_SOURCE
 #include "emu/board/kernel.h"
 #include "emu/board/layout.h"
 
@@ -231,6 +232,11 @@ acpi_tables_describe_the_board(void **state)
 	dsdt = rig.ram + get(fadt + 140, 8);
 	assert_memory_equal(dsdt, "DSDT", 4);
 	assert_int_equal(sum(dsdt, get(dsdt + 4, 4)), 0);
+	/* A device of PNP0501 with the ports 3F8H to 3FFH. */
+	assert_non_null(
+	    memmem(dsdt, get(dsdt + 4, 4), "\x0c\x41\xd0\x05\x01", 5));
+	assert_non_null(memmem(
+	    dsdt, get(dsdt + 4, 4), "\x47\x01\xf8\x03\xf8\x03\x01\x08\x79", 9));
 	assert_int_equal(get(madt + 36, 4), 0xfee00000);
 	for (size_t at = 44; at < get(madt + 4, 4); at += madt[at + 1]) {
 		assert_true(madt[at + 1] > 0);
