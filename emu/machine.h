@@ -76,8 +76,7 @@ struct machine_observer {
 	void (*event)(void *arg, const struct event *event);
 	void (*console)(void *arg, char c); /* with a board: sent by its UART */
 	void (*step)(void *arg, const struct machine_step *step);
-	/* VALUE was written to the board's doorbell (emu/board/board.h).  RAM may be
-	 * written, too. */
+	/* VALUE was written to the board's doorbell.  RAM may be written, too. */
 	void (*doorbell)(void *arg, unsigned cpu, uint8_t value);
 	/* Accesses of audited code: see machine_set_audit(). */
 	void (*access)(void *arg, const struct audit_access *access);

@@ -47,12 +47,6 @@ void cpu_trap(struct cpu *cpu);
 
 /* msr.c */
 void cpu_reset_msrs(struct cpu *cpu);
-/*
- * RDMSR or WRMSR of an MSR or a value that is not modelled: ends the run, or is #GP on a
- * board.
- */
-enum fault cpu_unknown_msr(
-    struct cpu *cpu, bool write, uint32_t index, uint64_t value);
 
 /* board_msr.c */
 void cpu_reset_board_msrs(struct cpu *cpu);

@@ -155,23 +155,6 @@ write_never(struct cpu *cpu, const struct msr_row *row, uint64_t value)
 	return FAULT_GP;
 }
 
-enum fault
-cpu_unknown_msr(struct cpu *cpu, bool write, uint32_t index, uint64_t value)
-{
-	if (cpu->config.port.unknown_msr(
-		cpu->config.port.arg, cpu->config.id, write, index, value))
-		return FAULT_GP;
-	if (write)
-		cpu_end_run(cpu, CPU_OVER_UNMODELLED,
-		    "WRMSR 0x%x = 0x%llx at 0x%llx", index,
-		    (unsigned long long)value,
-		    (unsigned long long)cpu->trap.rip);
-	else
-		cpu_end_run(cpu, CPU_OVER_UNMODELLED, "RDMSR 0x%x at 0x%llx",
-		    index, (unsigned long long)cpu->trap.rip);
-	return FAULT_NONE;
-}
-
 static enum fault
 write_refused(struct cpu *cpu, const struct msr_row *row, uint64_t value)
 {
