@@ -170,7 +170,8 @@ reencode_judge(struct search *search)
 	result->distinct_blocks = search->replay.walk->block_count - 1;
 	result->distinct_insns = search->replay.walk->insns;
 	/* Event Trace tells of transfers without a branch. */
-	result->nothing = replay->blocks == 0 &&
+	result->nothing = replay->blocks == 0 && !replay->difference.found &&
+	    replay->wrong == NULL &&
 	    (replay->other_events == 0 || replay->gap_count != 0);
 }
 

@@ -13,6 +13,7 @@ enum {
 	OPT_IMAGE,
 	OPT_CTL,
 	OPT_RANGE,
+	OPT_STOP,
 	OPT_PROFILE,
 	OPT_STRICT,
 	OPT_BYTES,
@@ -32,6 +33,10 @@ static const struct argp_option reencode_argp_options[] = {
 	{ "range", OPT_RANGE, "A-B", 0,
 	    "Filter range, both ends included (repeatable; default: inferred "
 	    "from the packets)",
+	    0 },
+	{ "stop", OPT_STOP, "A-B", 0,
+	    "TraceStop range, both ends included (repeatable); with it, each "
+	    "filter range has to be given, too",
 	    0 },
 	{ "profile", OPT_PROFILE, "NAME", 0,
 	    "CPU model (default: the one nearest to --cpu)", 0 },
@@ -90,7 +95,7 @@ parse_end(struct reencode_input *input, struct argp_state *state)
 		if (input->cpu_given || input->options.ctl_given ||
 		    input->options.filter_given)
 			argp_error(state,
-			    "--cpu, --ctl and --range are for --pt: a bundle "
+			    "--cpu, --ctl, --range and --stop are for --pt: a bundle "
 			    "contains them");
 		return;
 	}
@@ -126,8 +131,11 @@ parse_one(int key, char *arg, struct argp_state *state)
 		input->options.ctl_given = true;
 		return 0;
 	case OPT_RANGE:
-		require("--range", arg,
-		    reencode_range(arg, &input->options.filter));
+	case OPT_STOP:
+		require(key == OPT_RANGE ? "--range" : "--stop", arg,
+		    reencode_range(arg,
+			key == OPT_RANGE ? REENCODE_FILTER : REENCODE_STOP,
+			&input->options.filter));
 		input->options.filter_given = true;
 		return 0;
 	case OPT_PROFILE:

@@ -7,6 +7,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -128,6 +129,49 @@ a_psb_is_due_where_tracing_ends(void **state)
 	}
 }
 
+/* What comes behind the last packet and is none is left out, and said. */
+static void
+junk_at_the_end_is_left_out(void **state)
+{
+	static const char junk[] = "\x05this is no trace";
+	struct captured *captured = captured_create(&skylake, 3);
+	struct reencode_result result;
+	size_t count;
+
+	(void)state;
+	captured_enable(captured, false);
+	captured_walk(captured, 5000);
+	count = captured->count;
+	memcpy(captured->bytes + count, junk, sizeof(junk));
+	captured->count += sizeof(junk);
+	captured_remake(captured, "skylake", COMPARE_BYTES, &result);
+	assert_true(result.equal && result.stats.junk);
+	assert_int_equal(result.stats.cut_off, sizeof(junk));
+	assert_int_equal(result.replay.covered, count);
+	reencode_result_free(&result);
+	free(captured);
+}
+
+/* Already the first packet of the first PSB+ is another. */
+static void
+a_first_packet_that_differs_is_named(void **state)
+{
+	struct captured *captured = captured_create(&skylake, 3);
+	struct reencode_result result;
+
+	(void)state;
+	captured_enable(captured, false);
+	captured_walk(captured, 5000);
+	assert_int_equal(captured->bytes[16], 0x99);
+	captured->bytes[17] |= 2; /* MODE.TSX: an abort */
+	captured_remake(captured, "skylake", COMPARE_BYTES, &result);
+	assert_false(result.nothing || result.equal);
+	assert_true(result.replay.difference.found);
+	assert_int_equal(result.replay.difference.offset, 16);
+	reencode_result_free(&result);
+	free(captured);
+}
+
 int
 main(void)
 {
@@ -136,6 +180,8 @@ main(void)
 		cmocka_unit_test(an_enable_is_inside_the_range),
 		cmocka_unit_test(a_psb_is_due_outside_the_range),
 		cmocka_unit_test(a_psb_is_due_where_tracing_ends),
+		cmocka_unit_test(junk_at_the_end_is_left_out),
+		cmocka_unit_test(a_first_packet_that_differs_is_named),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

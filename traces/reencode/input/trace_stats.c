@@ -216,6 +216,11 @@ trace_stats_read(
 			return true;
 		}
 		stats->bad++;
+		if (pkt_find_psb(bytes, count, packet.offset + 1) == count) {
+			stats->junk = true;
+			trace_stats_cut(stats, &parser, packet.offset);
+			return true;
+		}
 		pkt_begin_psb(&parser, bytes, count, packet.offset + 1);
 		end = parser.offset;
 		last_ip = 0;

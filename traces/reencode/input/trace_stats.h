@@ -43,6 +43,7 @@ struct trace_stats {
 	uint64_t first_psb; /* offset; the size of the trace if none */
 	/* Bytes at the end, where a packet or a PSB+ is not whole, PADs before. */
 	uint64_t cut_off;
+	bool junk;           /* they are no packets */
 	uint64_t ips_sext48; /* IP packets of 6 bytes, sign-extended */
 	uint64_t ips_full;   /* of 8 bytes */
 	uint64_t long_tnts;
