@@ -161,6 +161,10 @@ trace_stats_packet(struct trace_stats *stats, const struct pkt_parser *parser,
 		return true;
 	case PKT_PSB:
 		return trace_stats_psb(stats, packet->offset);
+	case PKT_PSBEND:
+		if (stats->first_psb_end == 0 && stats->bad == 0)
+			stats->first_psb_end = packet->offset;
+		return true;
 	case PKT_OVF:
 		trace_stats_end(stats, packet->offset);
 		return trace_stats_mark(stats, packet->offset, last_ip);
