@@ -140,7 +140,8 @@ enum abi_op {
 
 /* A counter counts from after ABI_COUNTER_STARTED to before ABI_COUNTER_STOPS. */
 enum abi_counter {
-	ABI_COUNTER_ASKED = 1, /* value: event and rings, as IA32_PERFEVTSELx has them */
+	ABI_COUNTER_ASKED =
+	    1, /* value: event and rings, as IA32_PERFEVTSELx has them */
 	ABI_COUNTER_PERIOD = 2, /* value: events between two samples */
 	ABI_COUNTER_TARGET = 3, /* value: pid: its events are counted ... */
 	ABI_COUNTER_DESCENDANTS = 4, /* ... and those of its later children */

@@ -375,8 +375,8 @@ bundle_add_stream(struct bundle_writer *writer, uint64_t stream,
 }
 
 int
-bundle_add_log(struct bundle_writer *writer, uint64_t log, const void *bytes,
-    size_t count)
+bundle_add_log(
+    struct bundle_writer *writer, uint64_t log, const void *bytes, size_t count)
 {
 	char name[BUNDLE_NAME_BYTES];
 

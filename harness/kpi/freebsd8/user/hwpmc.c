@@ -246,8 +246,7 @@ allocate(const char *args, enum pmc_class class, uint64_t event, uint32_t cpu)
 	if (counter_count == COUNTERS)
 		user_fail("too many counters", COUNTERS);
 	counters[counter_count++].id = op.pm_pmcid;
-	tell(
-	    op.pm_pmcid, ABI_COUNTER_ASKED, select_of(event, op.pm_caps));
+	tell(op.pm_pmcid, ABI_COUNTER_ASKED, select_of(event, op.pm_caps));
 	if (period != 0)
 		tell(op.pm_pmcid, ABI_COUNTER_PERIOD, period);
 	if ((op.pm_flags & PMC_F_DESCENDANTS) != 0)

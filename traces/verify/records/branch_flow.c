@@ -1,4 +1,4 @@
-#include "traces/verify/branch_flow.h"
+#include "traces/verify/records/branch_flow.h"
 
 #include <string.h>
 

@@ -1,9 +1,10 @@
-#include "traces/verify/records.h"
+#include "traces/verify/records/records.h"
 
 #include "emu/guest_abi.h"
 #include "emu/profile/profile.h"
 #include "traces/decode/vector.h"
-#include "traces/verify/branch_flow.h"
+#include "traces/verify/records/branch_flow.h"
+#include "traces/verify/records/event_order.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -413,33 +414,6 @@ needs_order(const struct event *event)
 	    event->kind == EVENT_RECORDS_READ || event->kind == EVENT_SPACE;
 }
 
-/*
- * For each event that needs it: how many instructions each CPU had retired then, which its
- * next event tells, as it does not run meanwhile.  NULL: no memory.
- */
-static uint64_t *
-insns_at(const struct event *events, size_t count)
-{
-	uint64_t next[BUNDLE_CPUS_MAX];
-	uint64_t *list;
-	size_t ordered = 0;
-
-	for (size_t i = 0; i < count; i++)
-		ordered += needs_order(&events[i]);
-	list = calloc(ordered + 1, sizeof(next));
-	if (list == NULL)
-		return NULL;
-	memset(next, 0xff, sizeof(next));
-	for (size_t i = count; i-- != 0;) {
-		if (events[i].cpu < BUNDLE_CPUS_MAX)
-			next[events[i].cpu] = events[i].insns;
-		if (needs_order(&events[i]))
-			memcpy(list + --ordered * BUNDLE_CPUS_MAX, next,
-			    sizeof(next));
-	}
-	return list;
-}
-
 static void
 note_process(struct records *records, const struct event *event)
 {
@@ -556,7 +530,7 @@ records_verify(
     struct verify_work *work, const struct event *events, size_t count)
 {
 	struct records *records = calloc(1, sizeof(*records));
-	uint64_t *insns = insns_at(events, count);
+	uint64_t *insns = event_order(events, count, needs_order);
 	bool no_memory = records == NULL || insns == NULL;
 
 	if (!no_memory) {
