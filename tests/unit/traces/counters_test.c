@@ -44,6 +44,7 @@ enum wrong {
 	LATE_NMI,
 	EARLY_NMI,
 	NO_NMI,
+	SURPLUS_NMI,
 	NO_SAMPLE,
 	OTHER_ADDRESS,
 	OTHER_PID,
@@ -357,6 +358,10 @@ sample(struct tape *tape, enum wrong wrong)
 	write_msr(tape, CONTROL, 1);
 	kernel_step(tape, 2);
 	user_run(tape, rip - USER_CODE, 1);
+	if (wrong == SURPLUS_NMI) {
+		exec_log_event(cpu->exec_log, 2, rip + 1);
+		kernel_step(tape, 2);
+	}
 	write_msr(tape, CONTROL, 0);
 	if (wrong == DROPPED) {
 		put_head(tape, 2, 12);
@@ -423,6 +428,7 @@ what_is_wrong_with_a_sample_is_found(void **state)
 		{ LATE_OVERFLOW_EVENT, "which it must not" },
 		{ LATE_NMI, "the NMI of an overflow came after" },
 		{ EARLY_NMI, "an NMI came before the skid" },
+		{ SURPLUS_NMI, "an NMI at instruction" },
 		{ NO_NMI, "no NMI came for its overflow" },
 		{ NO_SAMPLE, "is not in the log" },
 		{ OTHER_ADDRESS, "no overflow was there" },
