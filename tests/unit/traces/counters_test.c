@@ -19,6 +19,7 @@
 #define VALUE       0xc1u
 #define SELECT      0x186u
 #define CONTROL     0x38fu
+#define OVF_CTRL    0x390u
 #define ON          UINT64_C(0x5100c0) /* EN, INT, USR; instructions */
 #define PERIOD      10u
 #define SKID        4u
@@ -351,6 +352,7 @@ sample(struct tape *tape, enum wrong wrong)
 	} else {
 		kernel_step(tape, 0);
 	}
+	write_msr(tape, OVF_CTRL, 1);
 	if (wrong != NOT_TAKEN)
 		write_msr(tape, VALUE, -(uint64_t)PERIOD);
 	if (wrong == NO_ROOM || wrong == NO_ROOM_UNTOLD)

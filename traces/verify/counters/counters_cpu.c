@@ -9,6 +9,8 @@
 #include <stdarg.h>
 #include <string.h>
 
+#define MSR_OVF_CTRL 0x390u /* IA32_PERF_GLOBAL_OVF_CTRL */
+
 /* The first difference of a CPU is a finding; what follows from it is none. */
 static void differ(struct counters *counters, unsigned cpu, const char *fmt,
     ...) __attribute__((format(printf, 3, 4)));
@@ -204,7 +206,7 @@ take_nmi(
 			own->ran |= UINT32_C(1) << i;
 }
 
-/* The handler has ended: a counter that does not go on found no room for its sample. */
+/* The handler has ended: if a sample is missing, its counter does not go on. */
 static void
 leave_nmi(struct counters *counters, unsigned cpu, uint64_t retired)
 {
@@ -220,15 +222,18 @@ leave_nmi(struct counters *counters, unsigned cpu, uint64_t retired)
 
 		if ((own->sampled & bit) != 0 && !own->unit.counter[i].running)
 			own->dues[own->due_of[i]].no_room = true;
+		if ((own->taken & bit) != 0)
+			counters_result(counters, owned)->off++;
 		/* One that ran and has overflowed must have been sampled. */
-		if ((own->pending & own->ran & bit) != 0 && owned != NULL &&
-		    owned->samples && owned->started &&
+		if (((own->pending | own->taken) & own->ran & bit) != 0 &&
+		    owned != NULL && owned->samples && owned->started &&
 		    own->overflowed_at[i] < own->nmi_piece.before)
 			counters_tell(counters, owned,
 			    "no sample was taken of its overflow at "
 			    "instruction %" PRIu64 " of cpu%u",
 			    own->overflowed_at[i], cpu);
 	}
+	own->taken = 0;
 }
 
 static void
@@ -303,6 +308,7 @@ sample(struct counters *counters, struct counters_cpu *own, unsigned i)
 		return;
 	}
 	own->sampled |= UINT32_C(1) << i;
+	own->taken &= ~(UINT32_C(1) << i);
 	own->due_of[i] = own->due_count;
 	due = &own->dues[own->due_count++];
 	*due = (struct due){ .owner = own->owner[i],
@@ -331,16 +337,20 @@ pass_overflow(struct counters *counters, struct counters_cpu *own, unsigned i)
 	    own->overflowed_at[i]);
 }
 
-/* Counter I starts from another value. */
-static void
-restart(struct counters *counters, struct counters_cpu *own, unsigned i)
+/* P6 has no status: an overflow is seen in the counter, until that is written. */
+static bool
+has_status(const struct counters_cpu *own)
 {
-	struct owned *owned = owner_of(counters, own, i);
+	return own->unit.profile->uarch->events != PROFILE_EVENTS_P6;
+}
+
+/* The last overflow of counter I is seen by the NMI handler, or by nobody. */
+static void
+take_overflow(struct counters *counters, struct counters_cpu *own, unsigned i)
+{
+	const struct owned *owned = owner_of(counters, own, i);
 	uint32_t bit = UINT32_C(1) << i;
 
-	own->since[i].events = 0;
-	own->since[i].ended = false;
-	own->since[i].pid = counters_pid_of(counters, own->flow.cr3);
 	if ((own->pending & bit) == 0)
 		return;
 	own->pending &= ~bit;
@@ -348,9 +358,36 @@ restart(struct counters *counters, struct counters_cpu *own, unsigned i)
 		return;
 	counters_result(counters, owned)->overflows++;
 	if (own->nmi)
-		sample(counters, own, i);
+		own->taken |= bit;
 	else
 		pass_overflow(counters, own, i);
+}
+
+/* WRMSR of IA32_PERF_GLOBAL_OVF_CTRL. */
+static void
+clear_status(
+    struct counters *counters, struct counters_cpu *own, uint64_t value)
+{
+	for (unsigned i = 0; i < COUNTER_COUNT; i++) {
+		unsigned bit = i < COUNTER_GENERAL ? i
+						   : 32 + i - COUNTER_GENERAL;
+
+		if ((value >> bit & 1) != 0)
+			take_overflow(counters, own, i);
+	}
+}
+
+/* Counter I starts from another value; in the NMI handler: its sample is taken. */
+static void
+restart(struct counters *counters, struct counters_cpu *own, unsigned i)
+{
+	own->since[i].events = 0;
+	own->since[i].ended = false;
+	own->since[i].pid = counters_pid_of(counters, own->flow.cr3);
+	if (!has_status(own))
+		take_overflow(counters, own, i);
+	if (own->nmi && (own->taken >> i & 1) != 0)
+		sample(counters, own, i);
 }
 
 void
@@ -361,6 +398,8 @@ counters_note_write(
 	int i = counter_unit_value_msr(msr);
 
 	counter_unit_write(&own->unit, msr, value);
+	if (msr == MSR_OVF_CTRL && has_status(own))
+		clear_status(counters, own, value);
 	if (i >= 0 && i < COUNTER_COUNT)
 		restart(counters, own, (unsigned)i);
 }

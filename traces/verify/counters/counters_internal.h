@@ -20,7 +20,7 @@ struct due {
 	uint64_t rip;      /* where the NMI came */
 	uint64_t pid;      /* COUNTERS_NO_PID: not in the execution log */
 	bool user;
-	bool no_room; /* the driver has stopped the counter at it */
+	bool no_room; /* the counter did not go on: it may have found no room */
 	bool read;
 	struct call_chain chain; /* of ring 3; .count 0: not known */
 };
@@ -68,8 +68,8 @@ struct counters_cpu {
 	uint64_t overflowed_at[COUNTER_COUNT];
 	uint64_t overflowed_nmis[COUNTER_COUNT]; /* .nmis then */
 	uint64_t nmis;
-	uint32_t
-	    pending; /* counters that have overflowed and were not written since */
+	uint32_t taken;   /* overflows whose status this NMI has cleared */
+	uint32_t pending; /* overflows that nobody has seen */
 	bool pmi_due;
 	uint64_t pmi_at; /* instructions that will have retired when it comes */
 	uint64_t halted_at; /* after the last HLT */

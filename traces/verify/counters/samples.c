@@ -23,8 +23,8 @@ static bool
 is_sample(const struct counters *counters, const struct due *due,
     const struct pmclog_entry *entry)
 {
-	return !due->no_room && due->rip == entry->pc[0] &&
-	    due->user == entry->user && due->owner != COUNTERS_NO_OWNER &&
+	return due->rip == entry->pc[0] && due->user == entry->user &&
+	    due->owner != COUNTERS_NO_OWNER &&
 	    counters->owned[due->owner].id == entry->pmcid;
 }
 
