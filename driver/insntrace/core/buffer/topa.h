@@ -9,8 +9,8 @@
  * quarter raises a PMI, so that the driver reads the position four times a
  * round: it misses a round only if four of them merge.
  */
-#ifndef TOPAZ_DRIVER_INSNTRACE_TOPA_H
-#define TOPAZ_DRIVER_INSNTRACE_TOPA_H
+#ifndef TOPAZ_DRIVER_INSNTRACE_CORE_BUFFER_TOPA_H
+#define TOPAZ_DRIVER_INSNTRACE_CORE_BUFFER_TOPA_H
 
 #include <stdbool.h>
 #include <stdint.h>

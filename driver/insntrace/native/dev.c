@@ -1,8 +1,8 @@
 /*
- * The module and its device.  The arguments of ioctls are copied in and out here
- * and nowhere else.
+ * The module and its device: copies arguments in and out, serialises the
+ * operations, and ends the session of a process that exits.
  */
-#include "driver/insntrace/ops.h"
+#include "driver/insntrace/core/session/session.h"
 #include "harness/guest/kern.h"
 #include "harness/kpi/native/module.h"
 
@@ -52,6 +52,65 @@ find_command(uint64_t number)
 	return NULL;
 }
 
+/*
+ * device_page takes this lock with a process's lock held, so it is never held
+ * when a process is locked: removed buffers are unmapped after its release.
+ */
+static struct mutex session_lock = MUTEX_INIT("insntrace");
+static const struct process *session_owner; /* called Initialize */
+
+static void
+unmap(const struct buffer *buffer)
+{
+	uint64_t bytes = topa_bytes(&buffer->topa);
+
+	for (uint64_t at = 0; at < bytes; at += PAGE_BYTES)
+		process_unmap_frame(
+		    buffer_frame(buffer, at), buffer_map_offset(buffer, at));
+}
+
+/* Releases the lock and frees the removed buffers. */
+static void
+unlock(void)
+{
+	struct buffer *removed = session_take_removed();
+
+	mutex_unlock(&session_lock);
+	for (const struct buffer *buffer = removed; buffer != NULL;
+	     buffer = buffer->next) {
+		if (buffer->mapped)
+			unmap(buffer);
+	}
+	buffer_destroy_all(removed);
+}
+
+static enum insntrace_status
+run(enum op op, void *args)
+{
+	enum insntrace_status status;
+
+	mutex_lock(&session_lock);
+	status = session_run(op, args);
+	if (status == INSNTRACE_OK && op == OP_INITIALIZE)
+		session_owner = process_self();
+	if (status == INSNTRACE_OK && op == OP_TERMINATE)
+		session_owner = NULL;
+	unlock();
+	return status;
+}
+
+/* The session of OWNER, or of any process (NULL). */
+static void
+abandon(const struct process *owner)
+{
+	mutex_lock(&session_lock);
+	if (owner == NULL || session_owner == owner) {
+		session_abandon();
+		session_owner = NULL;
+	}
+	unlock();
+}
+
 /* The first copyout only tries: a bad address fails before anything is done. */
 static int
 device_ioctl(struct device *device, uint64_t number, uint64_t user_arg)
@@ -72,7 +131,7 @@ device_ioctl(struct device *device, uint64_t number, uint64_t user_arg)
 		error = copyout(&args, user, command->bytes);
 	if (error != 0)
 		return error;
-	status = ops_run(command->op, &args);
+	status = run(command->op, &args);
 	if (status == INSNTRACE_OK && command->answers)
 		error = copyout(&args, user, command->bytes);
 	return status != INSNTRACE_OK ? (int)status : error;
@@ -81,17 +140,27 @@ device_ioctl(struct device *device, uint64_t number, uint64_t user_arg)
 static int
 device_mmap(struct device *device, uint64_t offset, uint64_t bytes, int prot)
 {
+	enum insntrace_status status;
+
 	(void)device;
 	if ((prot & ~SYS_PROT_READ) != 0)
 		return KE_ACCES;
-	return (int)ops_check_map(offset, bytes);
+	mutex_lock(&session_lock);
+	status = session_check_map(offset, bytes);
+	mutex_unlock(&session_lock);
+	return (int)status;
 }
 
 static int
 device_page(struct device *device, uint64_t offset, uint64_t *pa)
 {
+	enum insntrace_status status;
+
 	(void)device;
-	return (int)ops_map_frame(offset, pa);
+	mutex_lock(&session_lock);
+	status = session_map_page(offset, pa);
+	mutex_unlock(&session_lock);
+	return (int)status;
 }
 
 static const struct device_ops device_ops = {
@@ -107,7 +176,7 @@ static void (*next_process_exiting)(struct process *process);
 static void
 process_exiting(struct process *process)
 {
-	ops_abandon(process);
+	abandon(process);
 	if (next_process_exiting != NULL)
 		next_process_exiting(process);
 }
@@ -117,7 +186,7 @@ insntrace_load(void)
 {
 	int error;
 
-	ops_init();
+	session_init();
 	next_process_exiting = process_set_exiting(process_exiting);
 	error = device_create(
 	    INSNTRACE_PATH, &device_ops, NULL, &insntrace_device);
@@ -130,7 +199,7 @@ static void
 insntrace_unload(void)
 {
 	device_destroy(insntrace_device);
-	ops_abandon(NULL);
+	abandon(NULL);
 	(void)process_set_exiting(next_process_exiting);
 }
 

@@ -1,4 +1,4 @@
-#include "driver/insntrace/config.h"
+#include "driver/insntrace/core/config.h"
 
 /* SDM vol. 3, 33.3.1 "Detection of Intel Processor Trace and Capability
  * Enumeration", tables "CPUID Leaf 14H" sub-leaves 0 and 1. */

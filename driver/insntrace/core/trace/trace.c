@@ -1,8 +1,8 @@
-#include "driver/insntrace/trace.h"
+#include "driver/insntrace/core/trace/trace.h"
 
-#include "driver/insntrace/capture.h"
-#include "driver/insntrace/intr.h"
-#include "harness/guest/kern.h"
+#include "driver/insntrace/core/buffer/capture.h"
+#include "driver/insntrace/core/services.h"
+#include "driver/insntrace/core/trace/intr.h"
 
 /* Written before a rendezvous begins and read after it has ended; during it
  * each CPU uses its own element. */
@@ -13,7 +13,7 @@ struct trace_cpu {
 	struct capture_progress progress;
 };
 
-static struct trace_cpu trace_cpus[CPUS_MAX];
+static struct trace_cpu trace_cpus[OS_CPUS_MAX];
 static struct caps trace_caps;
 
 /* Sets all fields from the configuration; none is left from before. */
@@ -41,21 +41,19 @@ stage(struct trace_cpu *cpu, struct buffer *buffer)
 }
 
 static void
-start_here(void *arg)
+start_here(void)
 {
-	struct trace_cpu *cpu = &trace_cpus[cpu_number()];
+	struct trace_cpu *cpu = &trace_cpus[os_cpu()];
 
-	(void)arg;
 	intr_begin(&cpu->buffer->topa);
 	hw_start(&trace_caps, &cpu->setup);
 }
 
 static void
-stop_here(void *arg)
+stop_here(void)
 {
-	struct trace_cpu *cpu = &trace_cpus[cpu_number()];
+	struct trace_cpu *cpu = &trace_cpus[os_cpu()];
 
-	(void)arg;
 	hw_stop(&cpu->setup);
 	intr_end(&cpu->progress);
 	hw_capture(&cpu->capture);
@@ -66,20 +64,20 @@ bool
 trace_start(const struct caps *caps, struct buffer *const *buffers)
 {
 	trace_caps = *caps;
-	for (uint32_t i = 0; i < cpu_count; i++)
+	for (uint32_t i = 0; i < os_cpu_count(); i++)
 		stage(&trace_cpus[i], buffers[i]);
 	if (!intr_register())
 		return false;
-	rendezvous(CPU_MASK_ALL, NULL, start_here, NULL, NULL);
+	os_call_all(start_here);
 	return true;
 }
 
 void
 trace_stop(void)
 {
-	rendezvous(CPU_MASK_ALL, NULL, stop_here, NULL, NULL);
+	os_call_all(stop_here);
 	intr_remove();
-	for (uint32_t i = 0; i < cpu_count; i++) {
+	for (uint32_t i = 0; i < os_cpu_count(); i++) {
 		const struct trace_cpu *cpu = &trace_cpus[i];
 		struct buffer *buffer = cpu->buffer;
 

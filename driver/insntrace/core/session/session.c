@@ -1,24 +1,18 @@
-#include "driver/insntrace/ops.h"
+#include "driver/insntrace/core/session/session.h"
 
-#include "driver/insntrace/trace.h"
-#include "harness/guest/kern.h"
+#include "driver/insntrace/core/services.h"
+#include "driver/insntrace/core/trace/trace.h"
 
-/*
- * ops_map_frame takes the lock with a process's lock held, so it is never held
- * when a process is locked.  Buffers are removed under it and freed after it.
- */
 struct session {
-	struct mutex lock;
 	enum state state;
-	const struct process *owner;
 	uint32_t trace_count;
-	struct buffer *buffer[CPUS_MAX]; /* of trace I, or NULL */
-	struct buffer *doomed;
+	struct buffer *buffer[INSNTRACE_TRACES_MAX]; /* of trace I, or NULL */
+	struct buffer *removed;
 };
 
-static struct session session = { .lock = MUTEX_INIT("insntrace") };
-static struct caps cpu_caps[CPUS_MAX]; /* of each CPU */
-static struct caps caps;               /* common to all CPUs */
+static struct session session;
+static struct caps cpu_caps[OS_CPUS_MAX]; /* of each CPU */
+static struct caps caps;                  /* common to all CPUs */
 
 static struct buffer *
 find_buffer(uint32_t descriptor)
@@ -35,23 +29,22 @@ op_initialize(void *args)
 	if (!caps.trace || request->mode == INSNTRACE_MODE_THREAD)
 		return INSNTRACE_NOT_SUPPORTED;
 	if (request->mode != INSNTRACE_MODE_CPU ||
-	    request->trace_count != cpu_count)
+	    request->trace_count != os_cpu_count())
 		return INSNTRACE_INVALID_ARGS;
 	session.trace_count = request->trace_count;
-	session.owner = process_self();
 	return INSNTRACE_OK;
 }
 
 static void
-doom_buffer(uint32_t descriptor)
+remove_buffer(uint32_t descriptor)
 {
 	struct buffer *buffer = session.buffer[descriptor];
 
 	session.buffer[descriptor] = NULL;
 	if (buffer == NULL)
 		return;
-	buffer->next = session.doomed;
-	session.doomed = buffer;
+	buffer->next = session.removed;
+	session.removed = buffer;
 }
 
 static enum insntrace_status
@@ -59,9 +52,8 @@ op_terminate(void *args)
 {
 	(void)args;
 	for (uint32_t i = 0; i < session.trace_count; i++)
-		doom_buffer(i);
+		remove_buffer(i);
 	session.trace_count = 0;
-	session.owner = NULL;
 	return INSNTRACE_OK;
 }
 
@@ -102,7 +94,7 @@ op_free_buffer(void *args)
 
 	if (find_buffer(request->descriptor) == NULL)
 		return INSNTRACE_INVALID_ARGS;
-	doom_buffer(request->descriptor);
+	remove_buffer(request->descriptor);
 	return INSNTRACE_OK;
 }
 
@@ -187,37 +179,24 @@ static enum insntrace_status (*const handlers[OP_COUNT])(void *args) = {
 	[OP_THREAD_BUFFER] = op_thread_buffer,
 };
 
-/* Releases the lock and frees the removed buffers. */
 static void
-unlock(void)
+read_caps_here(void)
 {
-	struct buffer *doomed = session.doomed;
-
-	session.doomed = NULL;
-	mutex_unlock(&session.lock);
-	buffer_destroy_all(doomed);
-}
-
-static void
-read_caps_here(void *arg)
-{
-	(void)arg;
-	hw_read_caps(&cpu_caps[cpu_number()]);
+	hw_read_caps(&cpu_caps[os_cpu()]);
 }
 
 /* One configuration is for all CPUs, so only common features are permitted. */
 void
-ops_init(void)
+session_init(void)
 {
-	rendezvous(CPU_MASK_ALL, NULL, read_caps_here, NULL, NULL);
+	os_call_all(read_caps_here);
 	caps = cpu_caps[0];
-	for (uint32_t i = 1; i < cpu_count; i++)
+	for (uint32_t i = 1; i < os_cpu_count(); i++)
 		caps_meet(&caps, &cpu_caps[i]);
 }
 
-/* Called with the lock held. */
-static enum insntrace_status
-run_locked(enum op op, void *args)
+enum insntrace_status
+session_run(enum op op, void *args)
 {
 	enum insntrace_status status;
 	enum state next;
@@ -230,19 +209,7 @@ run_locked(enum op op, void *args)
 	return status;
 }
 
-enum insntrace_status
-ops_run(enum op op, void *args)
-{
-	enum insntrace_status status;
-
-	KERN_ASSERT(op < OP_COUNT);
-	mutex_lock(&session.lock);
-	status = run_locked(op, args);
-	unlock();
-	return status;
-}
-
-/* The buffer that contains all of [OFFSET, +BYTES).  The lock is held. */
+/* The buffer that contains all of [OFFSET, +BYTES). */
 static enum insntrace_status
 find_mapped(uint64_t offset, uint64_t bytes, struct buffer **buffer)
 {
@@ -260,43 +227,40 @@ find_mapped(uint64_t offset, uint64_t bytes, struct buffer **buffer)
 }
 
 enum insntrace_status
-ops_check_map(uint64_t offset, uint64_t bytes)
+session_check_map(uint64_t offset, uint64_t bytes)
 {
-	enum insntrace_status status;
 	struct buffer *buffer;
 
-	mutex_lock(&session.lock);
-	status = find_mapped(offset, bytes, &buffer);
-	mutex_unlock(&session.lock);
-	return status;
+	return find_mapped(offset, bytes, &buffer);
 }
 
 enum insntrace_status
-ops_map_frame(uint64_t offset, uint64_t *pa)
+session_map_page(uint64_t offset, uint64_t *pa)
 {
-	enum insntrace_status status;
 	struct buffer *buffer;
+	enum insntrace_status status = find_mapped(
+	    offset, OS_PAGE_BYTES, &buffer);
 
-	mutex_lock(&session.lock);
-	status = find_mapped(offset, PAGE_BYTES, &buffer);
-	if (status == INSNTRACE_OK) {
-		buffer->mapped = true;
-		*pa = buffer_frame(buffer,
-		    offset & ((UINT64_C(1) << INSNTRACE_MAP_SHIFT) - 1));
-	}
-	mutex_unlock(&session.lock);
-	return status;
+	if (status != INSNTRACE_OK)
+		return status;
+	buffer->mapped = true;
+	*pa = buffer_frame(
+	    buffer, offset & ((UINT64_C(1) << INSNTRACE_MAP_SHIFT) - 1));
+	return INSNTRACE_OK;
+}
+
+struct buffer *
+session_take_removed(void)
+{
+	struct buffer *removed = session.removed;
+
+	session.removed = NULL;
+	return removed;
 }
 
 void
-ops_abandon(const struct process *owner)
+session_abandon(void)
 {
-	mutex_lock(&session.lock);
-	if (owner == NULL || session.owner == owner) {
-		if (session.state == STATE_ACTIVE)
-			(void)run_locked(OP_STOP, NULL);
-		if (session.state == STATE_ALLOCATED)
-			(void)run_locked(OP_TERMINATE, NULL);
-	}
-	unlock();
+	(void)session_run(OP_STOP, NULL);
+	(void)session_run(OP_TERMINATE, NULL);
 }

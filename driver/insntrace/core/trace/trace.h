@@ -2,11 +2,11 @@
  * Tracing on all CPUs at once: each into its buffer, started and stopped by the
  * kernel's rendezvous.
  */
-#ifndef TOPAZ_DRIVER_INSNTRACE_TRACE_H
-#define TOPAZ_DRIVER_INSNTRACE_TRACE_H
+#ifndef TOPAZ_DRIVER_INSNTRACE_CORE_TRACE_TRACE_H
+#define TOPAZ_DRIVER_INSNTRACE_CORE_TRACE_TRACE_H
 
-#include "driver/insntrace/buffer.h"
-#include "driver/insntrace/hw.h"
+#include "driver/insntrace/core/buffer/buffer.h"
+#include "driver/insntrace/core/hw/hw.h"
 
 /* BUFFERS: one for each CPU, not NULL, unchanged until trace_stop returns.
  * False: no slot for the NMI handler; nothing has started. */

@@ -1,20 +1,19 @@
 /*
- * A trace buffer: its configuration, its chunks and tables in the guest's
- * frames, and its state after the last Stop.  Frames may be freed only while
+ * A trace buffer: its configuration, its chunks and tables, and its state after the last Stop.  Frames may be freed only while
  * tracing into them is off; the caller ensures this.
  */
-#ifndef TOPAZ_DRIVER_INSNTRACE_BUFFER_H
-#define TOPAZ_DRIVER_INSNTRACE_BUFFER_H
+#ifndef TOPAZ_DRIVER_INSNTRACE_CORE_BUFFER_BUFFER_H
+#define TOPAZ_DRIVER_INSNTRACE_CORE_BUFFER_BUFFER_H
 
+#include "driver/insntrace/core/buffer/topa.h"
 #include "driver/insntrace/insntrace.h"
-#include "driver/insntrace/topa.h"
 
 struct buffer {
 	struct buffer *next; /* in a list for buffer_destroy_all */
 	uint32_t descriptor;
 	struct insntrace_config config;
 	struct topa topa;
-	bool mapped; /* a process has mapped it */
+	bool mapped; /* a client has mapped it */
 	struct insntrace_buffer_state state;
 	enum insntrace_status state_status; /* the result of GetBufferState */
 };
@@ -23,10 +22,7 @@ struct buffer {
 struct buffer *buffer_create(
     uint32_t descriptor, const struct insntrace_config *config);
 
-/*
- * Frees a list of buffers.  Their frames are first unmapped from all processes,
- * which locks each process: the caller holds no lock.
- */
+/* Frees a list of buffers, which no client maps any more. */
 void buffer_destroy_all(struct buffer *list);
 
 /* The offset in the device's mappings of OFFSET in the buffer. */

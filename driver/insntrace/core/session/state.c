@@ -1,4 +1,4 @@
-#include "driver/insntrace/state.h"
+#include "driver/insntrace/core/session/state.h"
 
 /* Next states; ABSENT: not allowed. */
 enum {

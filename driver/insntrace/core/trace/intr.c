@@ -1,6 +1,7 @@
-#include "driver/insntrace/intr.h"
+#include "driver/insntrace/core/trace/intr.h"
 
-#include "harness/guest/kern.h"
+#include "driver/insntrace/core/cpu.h"
+#include "driver/insntrace/core/services.h"
 
 /*
  * How often intr_end polls for the PMI handler to have run.  Model choice: SDM
@@ -15,12 +16,12 @@ struct intr_cpu {
 	struct capture_progress progress;
 };
 
-static struct intr_cpu intr_cpus[CPUS_MAX];
+static struct intr_cpu intr_cpus[OS_CPUS_MAX];
 
 static struct intr_cpu *
 intr_self(void)
 {
-	return &intr_cpus[cpu_number()];
+	return &intr_cpus[os_cpu()];
 }
 
 /*
@@ -38,39 +39,38 @@ serve(struct intr_cpu *self)
 	hw_capture(&seen);
 	capture_look(&self->progress, self->topa, &seen);
 	hw_pmi_acknowledge();
-	hw_pmi_unmask();
+	os_pmi_unmask();
 	hw_resume(ctl);
 }
 
-static int
-intr_handle(struct trap_frame *frame)
+static bool
+intr_handle(void)
 {
 	struct intr_cpu *self = intr_self();
 
-	(void)frame;
 	if (!__atomic_load_n(&self->active, __ATOMIC_ACQUIRE))
-		return 0;
+		return false;
 	if (hw_pmi_pending()) {
 		serve(self);
-		return 1;
+		return true;
 	}
 	/* A PMI without its bit: no chunk was filled, but the entry is masked
 	 * and would drop later PMIs. */
-	if (hw_pmi_masked())
-		hw_pmi_unmask();
-	return 0;
+	if (os_pmi_masked())
+		os_pmi_unmask();
+	return false;
 }
 
 bool
 intr_register(void)
 {
-	return nmi_register(intr_handle) == 0;
+	return os_pmi_register(intr_handle);
 }
 
 void
 intr_remove(void)
 {
-	nmi_remove(intr_handle);
+	os_pmi_remove();
 }
 
 void
@@ -95,11 +95,11 @@ intr_end(struct capture_progress *progress)
 	bool pending;
 
 	for (uint32_t i = 0; i < LOOKS_MAX && hw_pmi_pending(); i++)
-		cpu_pause();
+		cpu_relax();
 	pending = hw_pmi_pending();
-	self->progress.unsure |= pending && hw_pmi_masked();
+	self->progress.unsure |= pending && os_pmi_masked();
 	self->progress.seen |= pending;
-	hw_pmi_mask();
+	os_pmi_mask();
 	__atomic_store_n(&self->active, false, __ATOMIC_SEQ_CST);
 	hw_pmi_acknowledge();
 	*progress = self->progress;

@@ -1,12 +1,12 @@
 /*
- * The tracing hardware of the calling CPU: CPUID, the IA32_RTIT_* MSRs, the
- * PMI's status bit and its LVT entry.  The only policy here is the order of the
- * writes.  No XSAVES.
+ * The tracing hardware of the calling CPU: CPUID, the IA32_RTIT_* MSRs and the
+ * PMI's status bit.  The only policy here is the order of the writes.  No
+ * XSAVES.
  */
-#ifndef TOPAZ_DRIVER_INSNTRACE_HW_H
-#define TOPAZ_DRIVER_INSNTRACE_HW_H
+#ifndef TOPAZ_DRIVER_INSNTRACE_CORE_HW_HW_H
+#define TOPAZ_DRIVER_INSNTRACE_CORE_HW_HW_H
 
-#include "driver/insntrace/config.h"
+#include "driver/insntrace/core/config.h"
 
 /* The setup of a CPU's trace: each field is the value of a register. */
 struct hw_setup {
@@ -43,8 +43,5 @@ void hw_resume(uint64_t ctl);
 /* IA32_PERF_GLOBAL_STATUS bit 55, set by the PMI until it is acknowledged. */
 bool hw_pmi_pending(void);
 void hw_pmi_acknowledge(void);
-void hw_pmi_unmask(void);
-void hw_pmi_mask(void);
-bool hw_pmi_masked(void);
 
 #endif

@@ -3,10 +3,10 @@
  * position of this CPU's trace and does nothing else.  Other NMIs are not
  * claimed.
  */
-#ifndef TOPAZ_DRIVER_INSNTRACE_INTR_H
-#define TOPAZ_DRIVER_INSNTRACE_INTR_H
+#ifndef TOPAZ_DRIVER_INSNTRACE_CORE_TRACE_INTR_H
+#define TOPAZ_DRIVER_INSNTRACE_CORE_TRACE_INTR_H
 
-#include "driver/insntrace/capture.h"
+#include "driver/insntrace/core/buffer/capture.h"
 
 /* Registers the NMI handler; false: the kernel's chain is full.  intr_remove
  * returns when no CPU is inside the handler. */

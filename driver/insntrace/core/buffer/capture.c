@@ -1,4 +1,4 @@
-#include "driver/insntrace/capture.h"
+#include "driver/insntrace/core/buffer/capture.h"
 
 /* SDM vol. 3, 33.2.8.4 "IA32_RTIT_STATUS MSR". */
 #define STATUS_ERROR   (UINT64_C(1) << 4)

@@ -2,11 +2,11 @@
  * Computes the contents of the buffer from the registers that the PMI handler
  * and Stop read.  Pure.
  */
-#ifndef TOPAZ_DRIVER_INSNTRACE_CAPTURE_H
-#define TOPAZ_DRIVER_INSNTRACE_CAPTURE_H
+#ifndef TOPAZ_DRIVER_INSNTRACE_CORE_BUFFER_CAPTURE_H
+#define TOPAZ_DRIVER_INSNTRACE_CORE_BUFFER_CAPTURE_H
 
-#include "driver/insntrace/hw.h"
-#include "driver/insntrace/topa.h"
+#include "driver/insntrace/core/buffer/topa.h"
+#include "driver/insntrace/core/hw/hw.h"
 
 /* The progress of a CPU's trace; all 0 when tracing starts. */
 struct capture_progress {

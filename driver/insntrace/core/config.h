@@ -4,8 +4,8 @@
  * A configuration that passes can be written to the MSRs without #GP, and
  * enables something to trace.
  */
-#ifndef TOPAZ_DRIVER_INSNTRACE_CONFIG_H
-#define TOPAZ_DRIVER_INSNTRACE_CONFIG_H
+#ifndef TOPAZ_DRIVER_INSNTRACE_CORE_CONFIG_H
+#define TOPAZ_DRIVER_INSNTRACE_CORE_CONFIG_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,7 @@
-#include "driver/insntrace/hw.h"
+#include "driver/insntrace/core/hw/hw.h"
 
-#include "harness/guest/kern.h"
+#include "driver/insntrace/core/cpu.h"
+#include "driver/insntrace/core/services.h"
 
 /* SDM vol. 4, table 2-2 "IA-32 Architectural MSRs". */
 #define MSR_GLOBAL_STATUS       0x38eu
@@ -26,17 +27,17 @@ void
 hw_read_caps(struct caps *caps)
 {
 	struct cpuid_words words = { .leaf7_ebx = 0 };
-	uint32_t leaf_max = cpuid_read(0, 0).eax;
-	struct cpuid_regs pt;
+	uint32_t leaf_max = cpu_cpuid(0, 0).eax;
+	struct cpu_leaf pt;
 
 	if (leaf_max >= CPUID_LEAF_EXTENDED)
-		words.leaf7_ebx = cpuid_read(CPUID_LEAF_EXTENDED, 0).ebx;
+		words.leaf7_ebx = cpu_cpuid(CPUID_LEAF_EXTENDED, 0).ebx;
 	if (leaf_max >= CPUID_LEAF_PT) {
-		pt = cpuid_read(CPUID_LEAF_PT, 0);
+		pt = cpu_cpuid(CPUID_LEAF_PT, 0);
 		words.pt0_ebx = pt.ebx;
 		words.pt0_ecx = pt.ecx;
 		if (pt.eax >= 1) {
-			pt = cpuid_read(CPUID_LEAF_PT, 1);
+			pt = cpu_cpuid(CPUID_LEAF_PT, 1);
 			words.pt1_eax = pt.eax;
 			words.pt1_ebx = pt.ebx;
 		}
@@ -49,40 +50,40 @@ write_filters(const struct caps *caps, const struct hw_setup *setup)
 {
 	/* SDM vol. 3, 33.3.1: these are #GP on a CPU without the filter. */
 	if (caps->cr3_filter)
-		wrmsr64(MSR_RTIT_CR3_MATCH, setup->cr3_match);
+		cpu_wrmsr(MSR_RTIT_CR3_MATCH, setup->cr3_match);
 	for (uint32_t i = 0; i < caps->range_count; i++) {
-		wrmsr64(MSR_RTIT_ADDR_A(i), setup->addr_a[i]);
-		wrmsr64(MSR_RTIT_ADDR_B(i), setup->addr_b[i]);
+		cpu_wrmsr(MSR_RTIT_ADDR_A(i), setup->addr_a[i]);
+		cpu_wrmsr(MSR_RTIT_ADDR_B(i), setup->addr_b[i]);
 	}
 }
 
 void
 hw_start(const struct caps *caps, const struct hw_setup *setup)
 {
-	wrmsr64(MSR_RTIT_OUTPUT_BASE, setup->output_base);
-	wrmsr64(MSR_RTIT_MASK_PTRS, 0);
+	cpu_wrmsr(MSR_RTIT_OUTPUT_BASE, setup->output_base);
+	cpu_wrmsr(MSR_RTIT_MASK_PTRS, 0);
 	/* Stopped and Error would keep tracing off, and an old PacketByteCnt
 	 * would delay the first PSB: SDM vol. 3, 33.2.8.4. */
-	wrmsr64(MSR_RTIT_STATUS, 0);
+	cpu_wrmsr(MSR_RTIT_STATUS, 0);
 	write_filters(caps, setup);
 	hw_pmi_acknowledge();
-	hw_pmi_unmask();
-	wrmsr64(MSR_RTIT_CTL, setup->ctl);
+	os_pmi_unmask();
+	cpu_wrmsr(MSR_RTIT_CTL, setup->ctl);
 }
 
 void
 hw_stop(const struct hw_setup *setup)
 {
 	/* SDM vol. 3, 33.2.8.2: TraceEn 1 to 0 flushes what the CPU holds. */
-	wrmsr64(MSR_RTIT_CTL, setup->ctl & ~RTIT_CTL_TRACEEN);
+	cpu_wrmsr(MSR_RTIT_CTL, setup->ctl & ~RTIT_CTL_TRACEEN);
 }
 
 void
 hw_capture(struct hw_capture *capture)
 {
-	capture->status = rdmsr64(MSR_RTIT_STATUS);
-	capture->output_base = rdmsr64(MSR_RTIT_OUTPUT_BASE);
-	capture->mask_ptrs = rdmsr64(MSR_RTIT_MASK_PTRS);
+	capture->status = cpu_rdmsr(MSR_RTIT_STATUS);
+	capture->output_base = cpu_rdmsr(MSR_RTIT_OUTPUT_BASE);
+	capture->mask_ptrs = cpu_rdmsr(MSR_RTIT_MASK_PTRS);
 }
 
 void
@@ -90,20 +91,20 @@ hw_clear(const struct caps *caps)
 {
 	static const struct hw_setup nothing;
 
-	wrmsr64(MSR_RTIT_CTL, 0);
-	wrmsr64(MSR_RTIT_OUTPUT_BASE, 0);
-	wrmsr64(MSR_RTIT_MASK_PTRS, 0);
-	wrmsr64(MSR_RTIT_STATUS, 0);
+	cpu_wrmsr(MSR_RTIT_CTL, 0);
+	cpu_wrmsr(MSR_RTIT_OUTPUT_BASE, 0);
+	cpu_wrmsr(MSR_RTIT_MASK_PTRS, 0);
+	cpu_wrmsr(MSR_RTIT_STATUS, 0);
 	write_filters(caps, &nothing);
 }
 
 uint64_t
 hw_pause(void)
 {
-	uint64_t ctl = rdmsr64(MSR_RTIT_CTL);
+	uint64_t ctl = cpu_rdmsr(MSR_RTIT_CTL);
 
 	if ((ctl & RTIT_CTL_TRACEEN) != 0)
-		wrmsr64(MSR_RTIT_CTL, ctl & ~RTIT_CTL_TRACEEN);
+		cpu_wrmsr(MSR_RTIT_CTL, ctl & ~RTIT_CTL_TRACEEN);
 	return ctl;
 }
 
@@ -113,38 +114,18 @@ hw_resume(uint64_t ctl)
 	/* SDM vol. 3, 33.2.7.2, "ToPA STOP": the offset equals the region's
 	 * size, and output cannot continue there. */
 	if ((ctl & RTIT_CTL_TRACEEN) != 0 &&
-	    (rdmsr64(MSR_RTIT_STATUS) & STATUS_STOPPED) == 0)
-		wrmsr64(MSR_RTIT_CTL, ctl);
+	    (cpu_rdmsr(MSR_RTIT_STATUS) & STATUS_STOPPED) == 0)
+		cpu_wrmsr(MSR_RTIT_CTL, ctl);
 }
 
 bool
 hw_pmi_pending(void)
 {
-	return (rdmsr64(MSR_GLOBAL_STATUS) & GLOBAL_STATUS_TOPA_PMI) != 0;
+	return (cpu_rdmsr(MSR_GLOBAL_STATUS) & GLOBAL_STATUS_TOPA_PMI) != 0;
 }
 
 void
 hw_pmi_acknowledge(void)
 {
-	wrmsr64(MSR_GLOBAL_STATUS_RESET, GLOBAL_STATUS_TOPA_PMI);
-}
-
-/* SDM vol. 3, 11.5.1 "Local Vector Table": delivery of a performance-monitoring
- * interrupt sets the mask; software clears it. */
-void
-hw_pmi_unmask(void)
-{
-	lapic_write32(LAPIC_LVT_PC, LAPIC_MODE_NMI);
-}
-
-void
-hw_pmi_mask(void)
-{
-	lapic_write32(LAPIC_LVT_PC, LAPIC_MODE_NMI | LAPIC_LVT_MASKED);
-}
-
-bool
-hw_pmi_masked(void)
-{
-	return (lapic_read32(LAPIC_LVT_PC) & LAPIC_LVT_MASKED) != 0;
+	cpu_wrmsr(MSR_GLOBAL_STATUS_RESET, GLOBAL_STATUS_TOPA_PMI);
 }

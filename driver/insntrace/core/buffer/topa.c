@@ -1,4 +1,4 @@
-#include "driver/insntrace/topa.h"
+#include "driver/insntrace/core/buffer/topa.h"
 
 #include <stddef.h>
 
