@@ -54,6 +54,13 @@ for file in $(find traces -name '*.[ch]' ! -path '*/reencode/*'); do
 	    complain "$file uses the generator"
 done
 
+# The core of insntrace depends on no operating system, and on no front end.
+for file in $(find driver/insntrace/core -name '*.[ch]'); do
+	grep -n '^#[ ]*include "' "$file" /dev/null |
+	    grep -v -E '"driver/insntrace/(core/.*|insntrace)\.h"' &&
+	    complain "$file includes what is not the core's"
+done
+
 # only PATTERN GLOB...: includes of a library stay with its owner.
 only() {
 	pattern=$1
