@@ -71,3 +71,14 @@ reencode_hex(const char *text, uint64_t *value)
 	*value = number;
 	return NULL;
 }
+
+const char *
+reencode_id(const char *text, uint32_t *id)
+{
+	uint64_t number;
+
+	if (!parse_number(&text, 10, '\0', &number) || number >= UINT32_MAX)
+		return "not the number of a CPU or a thread";
+	*id = (uint32_t)number;
+	return NULL;
+}

@@ -16,4 +16,7 @@ const char *reencode_range(const char *text, struct decode_filter *filter);
 /* A hexadecimal number of up to 64 bits. */
 const char *reencode_hex(const char *text, uint64_t *value);
 
+/* The decimal number of a CPU or a thread. */
+const char *reencode_id(const char *text, uint32_t *id);
+
 #endif
