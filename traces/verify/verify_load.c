@@ -136,6 +136,5 @@ verify_unload(struct verify_work *work)
 		free(work->overflows[cpu].overflows);
 	}
 	account_free(&work->account);
-	if (work->image != NULL)
-		image_destroy(work->image);
+	image_destroy(&work->image);
 }
