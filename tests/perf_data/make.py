@@ -152,6 +152,8 @@ out.mmap(-1, 0xffffffff81000000, 0x1000, 0xffffffff81000000,
          "[kernel.kallsyms]_text", kernel=True)
 out.mmap2(PID, 0x7fff0000, 0x2000, 0, "[vdso]")
 out.mmap2(PID, 0x7ffe0000, 0x2000, 0, "//anon")
+program = sys.executable
+out.mmap2(PID, 0x7ffd0000, 0x2000, 0, program, build_id=b"\x5a" * 20)
 chunks(out, cpu=0)
 out.write("missing.data")
 

@@ -1,12 +1,14 @@
 #include "traces/reencode/input/perf_memory.h"
 
+#include "traces/reencode/input/build_id.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #define PATH_BYTES 4096
-#define HEX_BYTES  (2 * PERF_BUILD_ID_BYTES + 1)
+#define HEX_BYTES  BUILD_ID_HEX_BYTES
 #define ELF_MAGIC  "\177ELF"
 #define KALLSYMS   "[kernel.kallsyms]"
 #define VDSO       "[vdso]"
@@ -23,9 +25,7 @@ find_id(const struct perf_file *file, const struct perf_mmap *map, char *hex)
 			bytes = file->build_ids[i].bytes;
 			count = file->build_ids[i].count;
 		}
-	*hex = '\0';
-	for (unsigned i = 0; bytes != NULL && i < count; i++)
-		snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
+	build_id_format(bytes, bytes != NULL ? count : 0, hex);
 }
 
 static bool
@@ -122,12 +122,22 @@ static int
 add_map(const struct perf_memory_config *config, const struct perf_mmap *map,
     struct memory_image *image, struct tz_error *err)
 {
-	char path[PATH_BYTES], hex[HEX_BYTES];
+	char path[PATH_BYTES], hex[HEX_BYTES], other[HEX_BYTES];
+	char cause[512];
 
 	find_id(config->file, map, hex);
 	if (strncmp(map->name, KALLSYMS, strlen(KALLSYMS)) == 0 ||
 	    !find_file(config, map, hex, path)) {
 		say_missing(config, map, hex, missing_cause(map));
+		return 0;
+	}
+	build_id_read(path, other);
+	if (hex[0] != '\0' && other[0] != '\0' && strcmp(hex, other) != 0) {
+		snprintf(cause, sizeof(cause),
+		    "%.200s is another version, with build id %s: give "
+		    "--symfs with the one that was traced",
+		    path, other);
+		say_missing(config, map, hex, cause);
 		return 0;
 	}
 	if (map->kernel && is_relocatable(path)) {
