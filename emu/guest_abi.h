@@ -130,6 +130,26 @@ enum abi_op {
 	ABI_ATOMIC_SLEEP =
 	    24, /* caller: it called a function that may sleep where
 				  that is not allowed */
+	/* counter (the OS's id of it), what (enum abi_counter), value: what user space
+	   has asked of a performance counter, or got from it */
+	ABI_COUNTER = 25,
+	/* log, pa, bytes: user space has read these bytes of a driver's log, in the
+	   log's order; within one page */
+	ABI_LOG_READ = 26,
+};
+
+/* A counter counts from after ABI_COUNTER_STARTED to before ABI_COUNTER_STOPS. */
+enum abi_counter {
+	ABI_COUNTER_ASKED =
+	    1, /* value: event and rings, as IA32_PERFEVTSELx has them */
+	ABI_COUNTER_PERIOD = 2, /* value: events between two samples */
+	ABI_COUNTER_TARGET = 3, /* value: pid: its events are counted ... */
+	ABI_COUNTER_DESCENDANTS = 4, /* ... and those of its later children */
+	ABI_COUNTER_STARTED = 5,
+	ABI_COUNTER_STOPS = 6,
+	ABI_COUNTER_READ = 7, /* value: the events that it has counted */
+	ABI_COUNTER_NO_ROOM =
+	    8, /* value: samples that found no room, of all counters; counter: 0 */
 };
 
 /* In place of a pid: the branches of CPU n, in n. */

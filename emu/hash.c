@@ -125,7 +125,7 @@ machine_hash(struct machine *machine, const uint64_t *hidden)
 {
 	const struct machine_turn *turn = &machine->turn;
 	struct memory_range dead[STACKS_MAX];
-	uint64_t words[MACHINE_CPUS_MAX + 5];
+	uint64_t words[MACHINE_CPUS_MAX + 6];
 	uint64_t base = base_time(machine);
 	size_t count = 0, dead_count;
 
@@ -139,5 +139,7 @@ machine_hash(struct machine *machine, const uint64_t *hidden)
 	dead_count = find_dead(machine, dead);
 	words[count++] = memory_hash(
 	    &machine->memory, hidden, dead, dead_count);
+	if (machine->config.board)
+		words[count++] = board_hash(&machine->board);
 	return XXH3_64bits(words, count * sizeof(words[0]));
 }

@@ -131,6 +131,10 @@ event_of(uint32_t op)
 		return EVENT_SPACE;
 	case ABI_ATOMIC_SLEEP:
 		return EVENT_ATOMIC_SLEEP;
+	case ABI_COUNTER:
+		return EVENT_COUNTER;
+	case ABI_LOG_READ:
+		return EVENT_LOG_READ;
 	default:
 		return EVENT_KIND_COUNT;
 	}

@@ -1,4 +1,5 @@
 /* Interprocessor interrupts: the request in the ICR, and its arrival. */
+#include "emu/board/layout.h"
 #include "emu/machine_state.h"
 
 /* Delivery modes of the ICR (SDM vol. 3, 11.6.1 "Interrupt Command Register"). */
@@ -51,7 +52,8 @@ machine_on_ipi(void *arg, unsigned cpu, uint32_t icr_low, uint32_t icr_high,
 	    !(icr_low & ICR_ASSERT))
 		return;
 	if ((mode != ICR_FIXED && mode < ICR_NMI) || mode > ICR_STARTUP ||
-	    (shorthand == 0 && (icr_low & ICR_LOGICAL))) {
+	    (shorthand == 0 && (icr_low & ICR_LOGICAL) &&
+		!machine->config.board)) {
 		machine_end_run(machine, MACHINE_UNMODELLED, cpu, 0,
 		    "interprocessor interrupt of another mode than fixed, NMI, "
 		    "INIT, start-up, or with a logical destination");
@@ -62,16 +64,17 @@ machine_on_ipi(void *arg, unsigned cpu, uint32_t icr_low, uint32_t icr_high,
 		    "interprocessor interrupt with a vector below 16");
 		return;
 	}
-	if (shorthand == 0 && target != ICR_BROADCAST &&
-	    target >= machine->config.cpu_count) {
+	if (shorthand == 0 && !(icr_low & ICR_LOGICAL) &&
+	    target != ICR_BROADCAST && target >= machine->config.cpu_count) {
 		machine_end_run(machine, MACHINE_UNMODELLED, cpu, 0,
 		    "interprocessor interrupt to an absent CPU");
 		return;
 	}
 	for (unsigned i = 0; i < machine->config.cpu_count; i++) {
 		bool self = i == cpu;
-		bool meant = shorthand == 0
-		    ? target == i || target == ICR_BROADCAST
+		bool meant = shorthand == 0 && (icr_low & ICR_LOGICAL)
+		    ? cpu_is_selected(machine->slot[i].cpu, (uint8_t)target)
+		    : shorthand == 0 ? target == i || target == ICR_BROADCAST
 		    : shorthand == 1 ? self
 		    : shorthand == 2 ? true
 				     : !self;
@@ -82,14 +85,42 @@ machine_on_ipi(void *arg, unsigned cpu, uint32_t icr_low, uint32_t icr_high,
 	}
 }
 
+/* With a board: in the state of Linux's 64-bit boot protocol, at RIP. */
+static void
+start_on_board(struct machine *machine, unsigned id, uint64_t rip)
+{
+	struct cpu *cpu = machine->slot[id].cpu;
+
+	cpu_start(
+	    cpu, rip, 0, id == 0 ? machine->boot_info : 0, machine->boot_cr3.u);
+	cpu_set_segments(
+	    cpu, BOARD_GDT_PA, BOARD_GDT_BYTES - 1, BOARD_CS, BOARD_DS);
+}
+
 void
 machine_start_cpu(struct machine *machine, unsigned id, uint64_t at)
 {
 	struct slot *slot = &machine->slot[id];
 
 	slot->parked = false;
-	cpu_start(slot->cpu, machine->entry, machine->boot_info, id,
-	    machine->boot_cr3.u);
+	if (machine->config.board)
+		start_on_board(machine, id, machine->entry);
+	else
+		cpu_start(slot->cpu, machine->entry, machine->boot_info, id,
+		    machine->boot_cr3.u);
+	cpu_idle_until(slot->cpu, at);
+}
+
+void
+machine_poll_mailbox(struct machine *machine, unsigned id, uint64_t at)
+{
+	struct slot *slot = &machine->slot[id];
+	uint64_t rip;
+
+	if (!slot->parked || !board_wakes(machine->memory.ram, id, &rip))
+		return;
+	slot->parked = false;
+	start_on_board(machine, id, rip);
 	cpu_idle_until(slot->cpu, at);
 }
 
@@ -117,7 +148,11 @@ machine_deliver_due(struct machine *machine, unsigned id)
 				cpu_nmi(slot->cpu);
 			break;
 		case ICR_STARTUP:
-			if (slot->parked)
+			if (slot->parked && machine->config.board)
+				machine_end_run(machine, MACHINE_UNMODELLED, id,
+				    0,
+				    "start-up IPI: real mode is not modelled");
+			else if (slot->parked)
 				machine_start_cpu(machine, id, ipi.due);
 			break;
 		default: /* INIT of a parked CPU changes nothing */

@@ -1,3 +1,4 @@
+#include "emu/board/layout.h"
 #include "emu/hypercall.h"
 #include "emu/machine_state.h"
 #include "emu/profile/cpu_set.h"
@@ -79,6 +80,77 @@ sync_output(void *arg)
 	machine_sync_output(arg);
 }
 
+/* An access of CPU that no device of the board knows. */
+static void
+note_unknown(struct machine *machine, unsigned cpu, enum unknown_access access,
+    uint32_t index, uint64_t value)
+{
+	struct unknown unknown = {
+		.access = access,
+		.index = index,
+		.cpu = cpu,
+		.rip = cpu_rip(machine->slot[cpu].cpu),
+		.insns = cpu_insns(machine->slot[cpu].cpu),
+		.value = value,
+	};
+
+	unknown_note(&machine->board.unknowns, &unknown);
+}
+
+static bool
+on_unknown_msr(
+    void *arg, unsigned cpu, bool write, uint32_t msr, uint64_t value)
+{
+	struct machine *machine = arg;
+
+	if (!machine->config.board)
+		return false;
+	note_unknown(
+	    machine, cpu, write ? UNKNOWN_WRMSR : UNKNOWN_RDMSR, msr, value);
+	return true;
+}
+
+static bool
+on_in(void *arg, unsigned cpu, int port, unsigned bytes, uint32_t *value)
+{
+	struct machine *machine = arg;
+	uint64_t seconds;
+
+	if (!machine->config.board)
+		return false;
+	seconds = cpu_tsc(machine->slot[cpu].cpu) /
+	    (cpu_set_of(&machine->cpu_set, cpu)->cbr * UINT64_C(100000000));
+	if (!board_in(&machine->board, port, bytes, seconds, value).known)
+		note_unknown(machine, cpu, UNKNOWN_IN, (uint32_t)port, 0);
+	return true;
+}
+
+static void
+out_to_board(struct machine *machine, unsigned cpu, int port, unsigned bytes,
+    uint32_t value)
+{
+	struct board_effect effect = board_out(
+	    &machine->board, port, bytes, value);
+
+	if (!effect.known)
+		note_unknown(machine, cpu, UNKNOWN_OUT, (uint32_t)port, value);
+	if (effect.sent && machine->observer.console != NULL)
+		machine->observer.console(
+		    machine->observer.arg, (char)effect.byte);
+	if (effect.rung && machine->observer.doorbell != NULL)
+		machine->observer.doorbell(
+		    machine->observer.arg, cpu, effect.byte);
+	if (effect.power == POWER_OFF)
+		machine_end_run(
+		    machine, MACHINE_OFF, cpu, 0, "the guest powered off");
+	else if (effect.power == POWER_RESET)
+		machine_end_run(machine, MACHINE_RESET, cpu, 0,
+		    "the guest reset the machine");
+	else if (effect.power == POWER_SLEEP)
+		machine_end_run(machine, MACHINE_UNMODELLED, cpu, 0,
+		    "a sleep state other than soft-off");
+}
+
 static bool
 on_out(void *arg, unsigned cpu, int port, unsigned bytes, uint32_t value)
 {
@@ -95,6 +167,10 @@ on_out(void *arg, unsigned cpu, int port, unsigned bytes, uint32_t value)
 	};
 	struct hypercall_end end;
 
+	if (machine->config.board) {
+		out_to_board(machine, cpu, port, bytes, value);
+		return true;
+	}
 	if (!hypercall_out(&hypercall, port, bytes, value, &end))
 		return false;
 	if (end.ended) {
@@ -162,12 +238,14 @@ machine_create(const struct machine_config *config,
 			.ram = machine->memory.ram,
 			.ram_bytes = config->ram_bytes,
 			.single_step = config->single_step,
+			.board = config->board,
 			.core_cbr = config->core_cbr,
 			.pt_cycles = config->pt_cycles,
 			.restricted = { MACHINE_SMRAM_PA },
 			.restricted_bytes = MACHINE_SMRAM_BYTES,
 			.port = { machine, on_event, machine_on_ipi, on_out,
-			    on_over, on_step, on_access, on_call, on_written },
+			    on_in, on_unknown_msr, on_over, on_step, on_access,
+			    on_call, on_written },
 		};
 
 		machine->slot[i].cpu = cpu_create(&cpu, err);
@@ -220,7 +298,22 @@ machine_boot(
 	machine->entry = entry;
 	machine->boot_info = boot_info;
 	machine->boot_cr3 = cr3;
+	board_reset(&machine->board);
 	machine_start_cpu(machine, 0, 0);
+}
+
+size_t
+machine_receive(struct machine *machine, const uint8_t *bytes, size_t count)
+{
+	TZ_ASSERT(machine->config.board && machine->result == NULL);
+	return uart_receive(&machine->board.uart, bytes, count);
+}
+
+const struct unknowns *
+machine_unknowns(const struct machine *machine)
+{
+	TZ_ASSERT(machine->config.board);
+	return &machine->board.unknowns;
 }
 
 void

@@ -4,8 +4,9 @@
  * virtual: every CPU counts its own cycles.
  *
  * Not modelled: devices other than the local APIC and the host channel of
- * emu/guest_abi.h; real mode; VMX, SMM, SGX, TSX.  Any guest access that is not
- * modelled ends the run with MACHINE_UNMODELLED and a text.
+ * emu/guest_abi.h or a board; real mode; VMX, SMM, SGX, TSX.  Any guest access that is
+ * not modelled ends the run with MACHINE_UNMODELLED and a text; with a board, unknown
+ * MSRs and ports do not (emu/board/unknown.h).
  */
 #ifndef TOPAZ_EMU_MACHINE_H
 #define TOPAZ_EMU_MACHINE_H
@@ -19,6 +20,7 @@
 struct machine;
 struct cpu_set;
 struct exec_log;
+struct unknowns;
 
 #define MACHINE_CPUS_MAX       8
 #define MACHINE_QUANTUM_CYCLES 10000
@@ -46,6 +48,9 @@ struct machine_config {
 	struct pt_cycles pt_cycles; /* all 0: bytes are in memory at once */
 	bool single_step; /* run one instruction at a time: slower, same
 			     results */
+	/* The board on which stock kernels boot (emu/board); false: the host
+	 * channel of emu/guest_abi.h. */
+	bool board;
 };
 
 /* An instruction that is about to run; see machine_set_stepping(). */
@@ -70,8 +75,10 @@ struct machine_step {
 struct machine_observer {
 	void *arg;
 	void (*event)(void *arg, const struct event *event);
-	void (*console)(void *arg, char c);
+	void (*console)(void *arg, char c); /* with a board: sent by its UART */
 	void (*step)(void *arg, const struct machine_step *step);
+	/* VALUE was written to the board's doorbell.  RAM may be written, too. */
+	void (*doorbell)(void *arg, unsigned cpu, uint8_t value);
 	/* Accesses of audited code: see machine_set_audit(). */
 	void (*access)(void *arg, const struct audit_access *access);
 	void (*call)(void *arg, const struct audit_call *call);
@@ -95,6 +102,8 @@ enum machine_end {
 	MACHINE_STOP,   /* a stop, or machine_pause(); machine_run() can
 			   continue */
 	MACHINE_ENGINE, /* the engine failed: .text */
+	MACHINE_OFF,    /* the board's guest powered off */
+	MACHINE_RESET,  /* the board's guest reset the machine */
 };
 
 struct machine_result {
@@ -126,6 +135,10 @@ void machine_set_exec_log(
 /*
  * Puts CPU 0 at ENTRY in the state that emu/guest_abi.h promises, and the
  * others into wait-for-SIPI.  CR3 is the physical address of the boot tables.
+ *
+ * With a board, the arguments are those of struct kernel_entry (emu/board/kernel.h): CPU 0
+ * starts by Linux's 64-bit boot protocol, with RSI = BOOT_INFO and the loader's GDT,
+ * and the others wait for a command in the ACPI wake-up mailbox.
  */
 void machine_boot(struct machine *machine, uint64_t entry, uint64_t boot_info,
     struct gpa cr3);
@@ -214,6 +227,19 @@ uint64_t machine_hash(struct machine *machine, const uint64_t *hidden);
  * time, so that no two moments have the same hash.
  */
 bool machine_is_timed(const struct machine *machine);
+
+/*
+ * With a board: BYTES arrive at its UART, between two calls of machine_run().
+ * Returns how many of them it has room for.
+ */
+size_t machine_receive(
+    struct machine *machine, const uint8_t *bytes, size_t count);
+
+/*
+ * With a board: the accesses that nothing models (emu/board/unknown.h), since
+ * machine_boot().
+ */
+const struct unknowns *machine_unknowns(const struct machine *machine);
 
 /* Counters of one CPU. */
 struct machine_counters {

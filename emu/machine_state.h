@@ -5,6 +5,7 @@
 #ifndef TOPAZ_EMU_MACHINE_STATE_H
 #define TOPAZ_EMU_MACHINE_STATE_H
 
+#include "emu/board/board.h"
 #include "emu/cpu/cpu.h"
 #include "emu/hypercall.h"
 #include "emu/machine.h"
@@ -52,6 +53,7 @@ struct machine {
 	struct machine_result *result; /* while machine_run() runs */
 	struct machine_turn turn;
 	struct stacks stacks;
+	struct board board; /* if config.board */
 	enum machine_stepping stepping;
 	uint64_t watched_begin, watched_end;
 };
@@ -68,6 +70,8 @@ void machine_end_run(struct machine *machine, enum machine_end end,
 void machine_on_ipi(void *arg, unsigned cpu, uint32_t icr_low,
     uint32_t icr_high, uint64_t cycles);
 void machine_start_cpu(struct machine *machine, unsigned id, uint64_t at);
+/* Starts CPU ID, which waits, if the wake-up mailbox says so. */
+void machine_poll_mailbox(struct machine *machine, unsigned id, uint64_t at);
 /* Delivers the interrupts that are due to CPU ID. */
 void machine_deliver_due(struct machine *machine, unsigned id);
 

@@ -7,6 +7,7 @@
 struct machine_snapshot {
 	struct machine_turn turn;
 	struct stacks stacks;
+	struct board *board;                /* NULL: the machine has none */
 	struct slot slot[MACHINE_CPUS_MAX]; /* .cpu unused */
 	struct cpu_snapshot *cpu[MACHINE_CPUS_MAX];
 	struct memory_copy *memory;
@@ -21,6 +22,7 @@ machine_snapshot_free(
 	for (unsigned i = 0; i < machine->config.cpu_count; i++)
 		cpu_snapshot_free(snapshot->cpu[i]);
 	memory_free(&machine->memory, snapshot->memory);
+	free(snapshot->board);
 	free(snapshot);
 }
 
@@ -35,6 +37,12 @@ machine_snapshot_take(struct machine *machine, struct tz_error *err)
 	snapshot->turn = machine->turn;
 	snapshot->stacks = machine->stacks;
 	memcpy(snapshot->slot, machine->slot, sizeof(snapshot->slot));
+	if (machine->config.board) {
+		snapshot->board = malloc(sizeof(*snapshot->board));
+		if (snapshot->board == NULL)
+			goto fail;
+		*snapshot->board = machine->board;
+	}
 	for (unsigned i = 0; i < machine->config.cpu_count; i++) {
 		snapshot->cpu[i] = cpu_snapshot_take(machine->slot[i].cpu);
 		if (snapshot->cpu[i] == NULL)
@@ -60,6 +68,8 @@ machine_snapshot_apply(
 	changed = memory_apply(&machine->memory, snapshot->memory);
 	machine->turn = snapshot->turn;
 	machine->stacks = snapshot->stacks;
+	if (snapshot->board != NULL)
+		machine->board = *snapshot->board;
 	memcpy(machine->slot, snapshot->slot, sizeof(machine->slot));
 	for (unsigned i = 0; i < machine->config.cpu_count; i++)
 		cpu_snapshot_apply(

@@ -177,6 +177,17 @@ note_records(struct record *record, const struct event *event)
 }
 
 static void
+note_log(struct record *record, const struct event *event)
+{
+	if (event->b > record->ram_bytes ||
+	    event->c > record->ram_bytes - event->b)
+		return;
+	record_fail(record,
+	    bundle_add_log(
+		record->writer, event->a, record->ram + event->b, event->c));
+}
+
+static void
 record_event(void *arg, const struct event *event)
 {
 	struct record *record = arg;
@@ -198,6 +209,8 @@ record_event(void *arg, const struct event *event)
 		note_drain(record, event);
 	} else if (event->kind == EVENT_RECORDS_READ) {
 		note_records(record, event);
+	} else if (event->kind == EVENT_LOG_READ) {
+		note_log(record, event);
 	}
 }
 

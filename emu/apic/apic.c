@@ -6,7 +6,10 @@
 #define MODE_FIXED     0
 #define MODE_NMI       4
 #define TIMER_PERIODIC TZ_BIT(17)
+#define TIMER_DEADLINE TZ_BIT(18)
 #define TIMER_MODES    (TZ_BIT(17) | TZ_BIT(18))
+#define DFR_FLAT       UINT32_MAX
+#define DFR_FIXED      UINT32_C(0x0fffffff)
 #define SVR_ENABLED    TZ_BIT(8)
 #define VERSION        UINT32_C(0x00050015) /* xAPIC, 6 LVT entries */
 #define VECTOR_MIN     16
@@ -18,6 +21,8 @@ enum {
 	REG_TPR = 0x80,
 	REG_PPR = 0xa0,
 	REG_EOI = 0xb0,
+	REG_LDR = 0xd0,
+	REG_DFR = 0xe0,
 	REG_SVR = 0xf0,
 	REG_ISR = 0x100,
 	REG_IRR = 0x200,
@@ -39,9 +44,21 @@ apic_reset(struct apic *apic, uint32_t id)
 		.id = id,
 		.svr = 0xff,
 		.timer_due = APIC_NEVER,
+		.clock_num = 1,
+		.clock_den = 1,
+		.dfr = DFR_FLAT,
 	};
 	for (int i = 0; i < APIC_LVT_COUNT; i++)
 		apic->lvt[i] = APIC_LVT_MASKED;
+}
+
+void
+apic_set_board(struct apic *apic, uint32_t num, uint32_t den)
+{
+	TZ_ASSERT(num > 0 && den > 0);
+	apic->board = true;
+	apic->clock_num = num;
+	apic->clock_den = den;
 }
 
 static int
@@ -75,15 +92,34 @@ timer_shift(const struct apic *apic)
 	return code == 7 ? 0 : code + 1;
 }
 
+/* Cycles of COUNT ticks of the timer, rounded up, and ticks in CYCLES. */
+static uint64_t
+timer_cycles(const struct apic *apic, uint32_t count)
+{
+	uint64_t ticks = (uint64_t)count << timer_shift(apic);
+
+	return (ticks * apic->clock_num + apic->clock_den - 1) /
+	    apic->clock_den;
+}
+
+static uint64_t
+timer_ticks(const struct apic *apic, uint64_t cycles)
+{
+	TZ_ASSERT(cycles < UINT64_C(1) << 50);
+	return (cycles * apic->clock_den / apic->clock_num) >>
+	    timer_shift(apic);
+}
+
 static uint32_t
 timer_current(const struct apic *apic, uint64_t now)
 {
 	uint64_t gone;
 
-	if (apic->timer_due == APIC_NEVER || now >= apic->timer_due)
+	if (apic->timer_due == APIC_NEVER || now >= apic->timer_due ||
+	    (apic->lvt[APIC_LVT_TIMER] & TIMER_DEADLINE))
 		return 0;
 	TZ_ASSERT(now >= apic->timer_start);
-	gone = (now - apic->timer_start) >> timer_shift(apic);
+	gone = timer_ticks(apic, now - apic->timer_start);
 	return apic->timer_initial - (uint32_t)gone;
 }
 
@@ -93,7 +129,50 @@ timer_load(struct apic *apic, uint64_t now)
 	apic->timer_start = now;
 	apic->timer_due = apic->timer_initial == 0
 	    ? APIC_NEVER
-	    : now + ((uint64_t)apic->timer_initial << timer_shift(apic));
+	    : now + timer_cycles(apic, apic->timer_initial);
+}
+
+/*
+ * The SDM does not define the effect on a timer that runs.  Model choice: the current
+ * count goes on at the new rate.
+ */
+static void
+timer_divide(struct apic *apic, uint64_t now, uint32_t value)
+{
+	uint32_t left = timer_current(apic, now);
+
+	apic->timer_divide = value & 0xb;
+	if (left == 0)
+		return;
+	apic->timer_due = now + timer_cycles(apic, left);
+	apic->timer_start = apic->timer_due -
+	    timer_cycles(apic, apic->timer_initial);
+}
+
+uint64_t
+apic_deadline(const struct apic *apic)
+{
+	return apic->lvt[APIC_LVT_TIMER] & TIMER_DEADLINE ? apic->deadline : 0;
+}
+
+void
+apic_set_deadline(struct apic *apic, uint64_t value, uint64_t cycle)
+{
+	TZ_ASSERT(apic->board);
+	if (!(apic->lvt[APIC_LVT_TIMER] & TIMER_DEADLINE))
+		return;
+	apic->deadline = value;
+	apic->timer_due = value == 0 ? APIC_NEVER : cycle;
+}
+
+bool
+apic_is_selected(const struct apic *apic, uint8_t mda)
+{
+	uint8_t id = (uint8_t)(apic->ldr >> 24);
+
+	if (apic->dfr == DFR_FLAT)
+		return (id & mda) != 0;
+	return ((id ^ mda) & 0xf0) == 0 && (id & mda & 0xf) != 0;
 }
 
 enum apic_effect
@@ -119,6 +198,12 @@ apic_read(
 	case REG_VERSION:
 		*value = VERSION;
 		break;
+	case REG_LDR:
+		*value = apic->ldr;
+		return apic->board ? APIC_OK : APIC_UNMODELLED;
+	case REG_DFR:
+		*value = apic->dfr;
+		return apic->board ? APIC_OK : APIC_UNMODELLED;
 	case REG_TPR:
 		*value = apic->tpr;
 		break;
@@ -152,18 +237,33 @@ apic_read(
 	return APIC_OK;
 }
 
+/* SDM vol. 3, 11.5.4.1: a change of the mode to or from TSC-deadline disarms. */
+static bool
+change_timer_mode(struct apic *apic, uint32_t value)
+{
+	uint32_t modes = value & TIMER_MODES;
+
+	if (modes == TIMER_MODES || (modes == TIMER_DEADLINE && !apic->board))
+		return false;
+	if ((value ^ apic->lvt[APIC_LVT_TIMER]) & TIMER_DEADLINE) {
+		apic->deadline = 0;
+		apic->timer_due = APIC_NEVER;
+	}
+	return true;
+}
+
 static enum apic_effect
 write_lvt(struct apic *apic, enum apic_lvt index, uint32_t value)
 {
 	TZ_ASSERT(index < APIC_LVT_COUNT);
-	if (index == APIC_LVT_TIMER && (value & TIMER_MODES) > TIMER_PERIODIC)
-		return APIC_UNMODELLED;
 	/* SDM vol. 3, 11.4.7.2: entries stay masked while software-disabled. */
 	if (!(apic->svr & SVR_ENABLED))
 		value |= (uint32_t)APIC_LVT_MASKED;
 	/* SDM vol. 3, 11.5.2 "Valid Interrupt Vectors": 0 to 15 are illegal. */
 	if (!(value & APIC_LVT_MASKED) && (value & 0xff) < VECTOR_MIN &&
 	    (index == APIC_LVT_TIMER || tz_bits(value, 10, 8) == MODE_FIXED))
+		return APIC_UNMODELLED;
+	if (index == APIC_LVT_TIMER && !change_timer_mode(apic, value))
 		return APIC_UNMODELLED;
 	apic->lvt[index] = value & ~(uint32_t)TZ_BIT(12);
 	return APIC_OK;
@@ -196,6 +296,12 @@ apic_write(struct apic *apic, uint64_t offset, uint64_t now, uint32_t value)
 		return write_lvt(
 		    apic, (enum apic_lvt)((offset - REG_LVT) / 16), value);
 	switch (offset) {
+	case REG_LDR:
+		apic->ldr = value & UINT32_C(0xff000000);
+		return apic->board ? APIC_OK : APIC_UNMODELLED;
+	case REG_DFR:
+		apic->dfr = value | DFR_FIXED;
+		return apic->board ? APIC_OK : APIC_UNMODELLED;
 	case REG_TPR:
 		apic->tpr = value & 0xff;
 		break;
@@ -215,13 +321,16 @@ apic_write(struct apic *apic, uint64_t offset, uint64_t now, uint32_t value)
 		apic->icr_high = value;
 		break;
 	case REG_TIMER_INITIAL:
+		/* SDM vol. 3, 11.5.4.1: ignored in TSC-deadline mode. */
+		if (apic->lvt[APIC_LVT_TIMER] & TIMER_DEADLINE)
+			break;
 		apic->timer_initial = value;
 		timer_load(apic, now);
 		break;
 	case REG_TIMER_DIVIDE:
-		if (apic->timer_due != APIC_NEVER)
+		if (apic->timer_due != APIC_NEVER && !apic->board)
 			return APIC_UNMODELLED;
-		apic->timer_divide = value & 0xb;
+		timer_divide(apic, now, value);
 		break;
 	default:
 		return APIC_UNMODELLED;
@@ -265,6 +374,7 @@ apic_timer_fire(struct apic *apic)
 		timer_load(apic, apic->timer_due);
 	else
 		apic->timer_due = APIC_NEVER;
+	apic->deadline = 0;
 	if (!(lvt & APIC_LVT_MASKED))
 		apic_accept(apic, (uint8_t)lvt);
 }
@@ -351,5 +461,11 @@ apic_hash(const struct apic *apic, uint64_t now)
 	memcpy(words + 12, apic->lvt, sizeof(apic->lvt));
 	memcpy(words + 12 + APIC_LVT_COUNT, apic->irr, sizeof(apic->irr));
 	memcpy(words + 20 + APIC_LVT_COUNT, apic->isr, sizeof(apic->isr));
+	if (apic->board) {
+		uint64_t board[] = { XXH3_64bits(words, sizeof(words)),
+			apic->ldr, apic->dfr, apic->deadline };
+
+		return XXH3_64bits(board, sizeof(board));
+	}
 	return XXH3_64bits(words, sizeof(words));
 }

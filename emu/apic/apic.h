@@ -5,8 +5,11 @@
  * of the CPU.  The caller sends the IPIs, because the APIC does not know the other
  * CPUs.
  *
- * Not modelled: x2APIC mode, TSC deadline, logical destinations, lowest priority,
- * remote read, level-triggered and external interrupts.
+ * On a board it also has TSC-deadline mode, the logical destination registers, and a
+ * timer that counts the crystal clock; without one, the timer counts cycles.
+ *
+ * Not modelled: x2APIC mode, lowest priority, remote read, level-triggered and
+ * external interrupts.
  *
  * Source: SDM vol. 3, chapter 11 "Advanced Programmable Interrupt Controller".
  */
@@ -38,6 +41,11 @@ struct apic {
 	uint32_t timer_initial, timer_divide;
 	uint64_t timer_start; /* cycles: when the timer was loaded */
 	uint64_t timer_due;   /* cycles, or APIC_NEVER */
+	bool board;
+	/* Of a board: one tick of the timer's clock lasts NUM / DEN cycles. */
+	uint32_t clock_num, clock_den;
+	uint32_t ldr, dfr;
+	uint64_t deadline; /* IA32_TSC_DEADLINE; 0: disarmed */
 };
 
 /* What the caller of a register access has to do. */
@@ -56,6 +64,23 @@ enum apic_pmi {
 
 /* State after power-up (SDM vol. 3, 11.4.7.1): software-disabled, LVT masked. */
 void apic_reset(struct apic *apic, uint32_t id);
+
+/* After apic_reset(): the APIC of a board, whose timer ticks each NUM / DEN cycles. */
+void apic_set_board(struct apic *apic, uint32_t num, uint32_t den);
+
+/*
+ * IA32_TSC_DEADLINE, of a board (SDM vol. 3, 11.5.4.1 "TSC-Deadline Mode"): the timer
+ * fires at CYCLE, when the TSC reaches VALUE.  Outside that mode it reads as 0 and
+ * a write has no effect.
+ */
+uint64_t apic_deadline(const struct apic *apic);
+void apic_set_deadline(struct apic *apic, uint64_t value, uint64_t cycle);
+
+/*
+ * SDM vol. 3, 11.6.2.2 "Logical Destination Mode": true if the message destination
+ * address MDA selects this APIC, flat or in clusters.
+ */
+bool apic_is_selected(const struct apic *apic, uint8_t mda);
 
 /* 32-bit accesses at OFFSET of the page, at time NOW. */
 enum apic_effect apic_read(

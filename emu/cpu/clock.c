@@ -74,6 +74,32 @@ cycle_of_art(const struct cpu *cpu, uint64_t art)
 	    profile->cbr, cpu->config.core_cbr);
 }
 
+/*
+ * SDM vol. 3, 11.5.4 "APIC Timer": its clock is the crystal if CPUID 15H enumerates
+ * the ratio, else the bus clock, 100 MHz.
+ */
+void
+cpu_set_apic_clock(struct cpu *cpu)
+{
+	const struct profile *profile = cpu->config.profile;
+	uint32_t core = cpu->config.core_cbr;
+
+	if (profile->tsc_num == 0)
+		apic_set_board(&cpu->apic, core, 1);
+	else
+		apic_set_board(&cpu->apic, profile->tsc_num * core,
+		    profile->tsc_den * profile->cbr);
+}
+
+/* A deadline that is out of reach is never. */
+uint64_t
+cpu_cycle_of_tsc(const struct cpu *cpu, uint64_t tsc)
+{
+	return tsc >= UINT64_C(1) << 50
+	    ? APIC_NEVER
+	    : scale_back(tsc, cpu->config.profile->cbr, cpu->config.core_cbr);
+}
+
 /* The cycle at which the next MTC is due; UINT64_MAX: none is. */
 static uint64_t
 next_mtc(const struct cpu *cpu)

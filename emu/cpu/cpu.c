@@ -103,6 +103,8 @@ cpu_start(
 	engine_set(cpu->engines.main, ENGINE_RSI, rsi);
 	engine_set(cpu->engines.main, ENGINE_RIP, rip);
 	apic_reset(&cpu->apic, cpu->config.id);
+	if (cpu->config.board)
+		cpu_set_apic_clock(cpu);
 	cpu_reset_msrs(cpu);
 	ds_reset(&cpu->ds, cpu->config.profile);
 	cpu_counters_reset(cpu);
@@ -112,6 +114,13 @@ cpu_start(
 	cpu_select_code(cpu);
 	if (cpu->exec_log != NULL)
 		exec_log_context(cpu->exec_log, 0, cr3);
+}
+
+void
+cpu_set_segments(
+    struct cpu *cpu, uint64_t gdt, uint32_t limit, uint16_t cs, uint16_t ds)
+{
+	engine_set_segments(cpu->active, gdt, limit, cs, ds);
 }
 
 /* The limit is in cycles; the fast path counts down instructions. */

@@ -61,6 +61,13 @@ struct cpu_port {
 	/* OUT; false: no such port or size. */
 	bool (*out)(
 	    void *arg, unsigned cpu, int port, unsigned bytes, uint32_t value);
+	/* IN; false: no such port or size. */
+	bool (*in)(
+	    void *arg, unsigned cpu, int port, unsigned bytes, uint32_t *value);
+	/* RDMSR or WRMSR of an MSR, or WRMSR of a value, that is not modelled.
+	 * True: it is #GP; false: it ends the run. */
+	bool (*unknown_msr)(
+	    void *arg, unsigned cpu, bool write, uint32_t msr, uint64_t value);
 	void (*over)(
 	    void *arg, unsigned cpu, enum cpu_over why, const char *text);
 	/* Before each instruction that cpu_set_stepping() asks for. */
@@ -79,6 +86,7 @@ struct cpu_config {
 	uint8_t *ram;
 	uint64_t ram_bytes;
 	bool single_step;
+	bool board; /* has the MSRs and the APIC that a stock kernel uses */
 	uint32_t core_cbr; /* core:bus ratio, 1..255; 0: the profile's */
 	struct pt_cycles pt_cycles; /* accepted by pt_cycles_check() */
 	/* Memory that trace output and ToPA tables must not touch (SDM vol. 3,
@@ -95,6 +103,13 @@ void cpu_destroy(struct cpu *cpu);
 /* Starts the CPU at RIP in the state of emu/guest_abi.h. */
 void cpu_start(
     struct cpu *cpu, uint64_t rip, uint64_t rdi, uint64_t rsi, uint64_t cr3);
+
+/*
+ * After cpu_start(): the GDT, and the selectors of CS and of the other segment
+ * registers, whose segments do not change.
+ */
+void cpu_set_segments(
+    struct cpu *cpu, uint64_t gdt, uint32_t limit, uint16_t cs, uint16_t ds);
 
 /*
  * Runs until the CPU's time reaches LIMIT_CYCLES, or until the CPU has nothing to
@@ -150,6 +165,9 @@ uint64_t cpu_trace_wake_due(struct cpu *cpu);
  */
 void cpu_interrupt(struct cpu *cpu, uint8_t vector);
 void cpu_nmi(struct cpu *cpu);
+
+/* True if an IPI with the logical destination MDA is for the CPU. */
+bool cpu_is_selected(const struct cpu *cpu, uint8_t mda);
 
 void cpu_set_exec_log(struct cpu *cpu, struct exec_log *exec_log);
 void cpu_stop_run(struct cpu *cpu); /* cpu_run() returns CPU_OVER soon */

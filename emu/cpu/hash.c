@@ -86,5 +86,12 @@ cpu_hash(struct cpu *cpu, uint64_t base, uint64_t limit)
 		pt_unit_hash(cpu->unit),
 	};
 
+	if (cpu->config.board) {
+		uint64_t board[] = { XXH3_64bits(words, sizeof(words)),
+			XXH3_64bits(
+			    &cpu->board_msrs, sizeof(cpu->board_msrs)) };
+
+		return XXH3_64bits(board, sizeof(board));
+	}
 	return XXH3_64bits(words, sizeof(words));
 }

@@ -36,6 +36,12 @@ cpu_interrupt(struct cpu *cpu, uint8_t vector)
 	apic_accept(&cpu->apic, vector);
 }
 
+bool
+cpu_is_selected(const struct cpu *cpu, uint8_t mda)
+{
+	return apic_is_selected(&cpu->apic, mda);
+}
+
 void
 cpu_nmi(struct cpu *cpu)
 {

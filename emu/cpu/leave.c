@@ -229,13 +229,13 @@ cpu_is_again(const struct block *from, uint64_t va, uint32_t size)
 }
 
 /*
- * The instructions that ran may differ from those in memory: end the run with a
- * message.
+ * The instructions before the offset END, which ran, may differ from those in memory:
+ * end the run with a message.
  */
 static void
-check_self(struct cpu *cpu, const struct block *block)
+check_self(struct cpu *cpu, const struct block *block, uint32_t end)
 {
-	if (!cpu_is_stepping(cpu) && block_wrote_itself(block))
+	if (!cpu_is_stepping(cpu) && block_wrote_itself(block, end))
 		cpu_end_run(cpu, CPU_OVER_UNMODELLED,
 		    "a store into the instructions that follow it, in the "
 		    "block at 0x%llx, by code in a page that was stored to "
@@ -260,7 +260,7 @@ cpu_leave_block(struct cpu *cpu, uint64_t va)
 	cpu->block = &cpu->nowhere;
 	if (from->insns == 0)
 		return;
-	check_self(cpu, from);
+	check_self(cpu, from, from->size);
 	cpu_audit_end(cpu, va);
 	if (cpu_is_rep_again(from, va)) {
 		cpu_retire(cpu, from->insns - 1u);
@@ -298,7 +298,7 @@ cpu_cut_block(struct cpu *cpu, uint64_t rip)
 	cpu->block = &cpu->nowhere;
 	if (from->insns == 0)
 		return;
-	check_self(cpu, from);
+	check_self(cpu, from, (uint32_t)(rip - from->va));
 	before = block_insns_before(from, rip);
 	cpu_audit_cut(cpu, before);
 	cpu_retire(cpu, before);

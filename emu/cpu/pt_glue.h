@@ -46,5 +46,9 @@ void cpu_set_limit(struct cpu *cpu, uint64_t insns);
 void cpu_pass_time(struct cpu *cpu, uint64_t cycles);
 /* The cycle of the unit's next action; UINT64_MAX: none. */
 uint64_t cpu_next_edge(const struct cpu *cpu);
+/* After apic_reset(): the local APIC is one of a board. */
+void cpu_set_apic_clock(struct cpu *cpu);
+/* The first cycle in which the TSC has reached TSC; APIC_NEVER: out of reach. */
+uint64_t cpu_cycle_of_tsc(const struct cpu *cpu, uint64_t tsc);
 
 #endif

@@ -50,3 +50,20 @@ cpu_end_run(struct cpu *cpu, enum cpu_over why, const char *fmt, ...)
 	va_end(ap);
 	cpu->config.port.over(cpu->config.port.arg, cpu->config.id, why, text);
 }
+
+enum fault
+cpu_unknown_msr(struct cpu *cpu, bool write, uint32_t index, uint64_t value)
+{
+	if (cpu->config.port.unknown_msr(
+		cpu->config.port.arg, cpu->config.id, write, index, value))
+		return FAULT_GP;
+	if (write)
+		cpu_end_run(cpu, CPU_OVER_UNMODELLED,
+		    "WRMSR 0x%x = 0x%llx at 0x%llx", index,
+		    (unsigned long long)value,
+		    (unsigned long long)cpu->trap.rip);
+	else
+		cpu_end_run(cpu, CPU_OVER_UNMODELLED, "RDMSR 0x%x at 0x%llx",
+		    index, (unsigned long long)cpu->trap.rip);
+	return FAULT_NONE;
+}

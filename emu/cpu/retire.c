@@ -122,6 +122,19 @@ end_block(struct cpu *cpu, uint64_t va, uint32_t size)
 		exec_log_cut(cpu->exec_log, va);
 }
 
+/* The JMP at the end of FROM has not retired, because other code is there now. */
+static void
+undo_jump(struct cpu *cpu, const struct block *from)
+{
+	uint64_t va = from->last_va;
+
+	cpu_forget_code(cpu, from->va, from->size);
+	cpu_cut_block(cpu, va);
+	if (cpu->exec_log != NULL)
+		exec_log_cut(cpu->exec_log, va);
+	stop_at(cpu, va, false);
+}
+
 /* The slow path: for all but a cached successor far from any limit. */
 __attribute__((noinline)) void
 cpu_enter_slow(struct cpu *cpu, uint64_t va, uint32_t size)
@@ -134,6 +147,10 @@ cpu_enter_slow(struct cpu *cpu, uint64_t va, uint32_t size)
 	bool old;
 
 	TZ_ASSERT(size <= BLOCK_BYTES_MAX);
+	if (is_left && !cpu_is_stepping(cpu) && block_wrote_jump(from)) {
+		undo_jump(cpu, from);
+		return;
+	}
 	end_block(cpu, va, size);
 	cpu->attention = false;
 	old = cpu_is_stepping(cpu) && cpu_is_translation_old(cpu, va, size);
@@ -245,7 +262,8 @@ enter_checked(struct cpu *cpu, uint64_t va, uint32_t size)
 	const struct block *to = successor->to;
 
 	if (successor->key != key || cpu->time.left < successor->need ||
-	    block_is_stale(to) || block_wrote_itself(cpu->block)) {
+	    block_is_stale(to) ||
+	    block_wrote_itself(cpu->block, cpu->block->size)) {
 		cpu_enter_slow(cpu, va, size);
 		return;
 	}

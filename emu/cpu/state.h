@@ -68,6 +68,7 @@ struct cpu {
 	struct cpu_sites sites;           /* engine/hook.c: within a block */
 	struct cpu_trap trap; /* execute/trap.c: the CPU's own instruction */
 	struct cpu_msrs msrs; /* execute/msr.c */
+	struct cpu_board_msrs board_msrs;   /* execute/board_msr.c */
 	struct cpu_counters counters;       /* counters.c: what pmu was told */
 	struct cpu_debug_store debug_store; /* debug_store.c */
 	struct cpu_audit audit;       /* access/audit.c: loads and stores */
@@ -138,6 +139,12 @@ void cpu_emit(
 void cpu_emit_deviation(struct cpu *cpu);
 void cpu_end_run(struct cpu *cpu, enum cpu_over why, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+/*
+ * RDMSR or WRMSR of an MSR or a value that is not modelled: ends the run, or is #GP on a
+ * board.
+ */
+enum fault cpu_unknown_msr(
+    struct cpu *cpu, bool write, uint32_t index, uint64_t value);
 
 /* query.c */
 struct pt_context cpu_context(const struct cpu *cpu, uint64_t ip);

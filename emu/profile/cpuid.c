@@ -72,6 +72,8 @@ cpuid_features(const struct profile *profile, const struct profile_cpu *cpu,
 		out[ECX] |= TZ_BIT(26);
 	if (cpu->osxsave)
 		out[ECX] |= TZ_BIT(27);
+	if (cpu->board)
+		out[ECX] |= TZ_BIT(24); /* TSC deadline */
 	/* FPU, DE, PSE, TSC, MSR, PAE, CX8, APIC, SEP, MTRR, PGE, CMOV, PAT. */
 	out[EDX] = TZ_BIT(0) | TZ_BIT(2) | TZ_BIT(3) | TZ_BIT(4) | TZ_BIT(5) |
 	    TZ_BIT(6) | TZ_BIT(8) | TZ_BIT(9) | TZ_BIT(11) | TZ_BIT(12) |

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "emu/profile/uop.h"
+
 enum uarch {
 #define UARCH(name, ip_full, tnt_bits, deferred_tip, ret_pops, psb_look_lines, \
     cyc_bits, pgd_jcc_ip, pmi_early_bytes, vmx_pt, pmi_skid_insns, events,     \
@@ -12,13 +14,20 @@ enum uarch {
 	UARCH_COUNT
 };
 
+static const struct profile_cost costs[UARCH_COUNT] = {
+#define COST(name_, column_, ...) \
+ [UARCH_##name_] = { #name_, UOP_##column_, __VA_ARGS__ },
+#include "emu/profile/cost.def"
+#undef COST
+};
+
 static const struct profile_uarch uarchs[UARCH_COUNT] = {
 #define UARCH(name, ip_full, tnt_bits, deferred_tip, ret_pops, psb_look_lines, \
     cyc_bits, pgd_jcc_ip, pmi_early_bytes, vmx_pt, pmi_skid_insns, events,     \
     pebs, pebs_gp, source)                                                     \
  { ip_full, tnt_bits, deferred_tip, ret_pops, psb_look_lines, cyc_bits,        \
 	 pgd_jcc_ip, pmi_early_bytes, vmx_pt, pmi_skid_insns,                  \
-	 PROFILE_EVENTS_##events, pebs, pebs_gp },
+	 PROFILE_EVENTS_##events, pebs, pebs_gp, &costs[UARCH_##name] },
 #include "emu/profile/uarch.def"
 #undef UARCH
 };

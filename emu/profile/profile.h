@@ -40,6 +40,8 @@ enum profile_events {
 	PROFILE_EVENTS_P6,    /* of the P6 family: no architectural ones */
 };
 
+struct profile_cost;
+
 /* The choices of a processor family where the architecture leaves one: uarch.def. */
 struct profile_uarch {
 	unsigned ip_full;         /* IPBytes of an uncompressed IP: 3 or 6 */
@@ -61,6 +63,7 @@ struct profile_uarch {
 	unsigned pebs_format; /* IA32_PERF_CAPABILITIES[11:8] before
 				 architectural version 5 */
 	unsigned pebs_gp;     /* general-purpose counters that PEBS can use */
+	const struct profile_cost *cost; /* of instructions: cost.def */
 };
 
 /* The errata that can be switched on, one bit each: errata.def. */
@@ -165,6 +168,7 @@ struct profile_cpu {
 	uint64_t xcr0, xss;
 	bool osxsave;   /* CR4.OSXSAVE */
 	bool x2apic_on; /* IA32_APIC_BASE[10] */
+	bool board;     /* with what only a CPU of a board has */
 };
 
 /*

@@ -266,6 +266,10 @@ pt_unit_transfer(struct pt_unit *unit, const struct pt_transfer *transfer)
 		flow_leave(unit, transfer);
 	} else {
 		flow_pip(unit, transfer);
+		/* BDM70: a PSB that still waits shows PacketEn 1 too early. */
+		if (unit->gate.packet_en && due &&
+		    unit_erratum(unit, PROFILE_ERRATUM_BDM70))
+			psb_send_due(unit, transfer->after.ip);
 		if (unit->gate.packet_en)
 			emit_tip(unit, PACKET_TIP_PGE, transfer->after.ip);
 	}

@@ -117,6 +117,8 @@ run_end_row(
 		return CHECK_ENGINE;
 	case MACHINE_EXIT:
 	case MACHINE_STOP:
+	case MACHINE_OFF: /* the last two: of a board only */
+	case MACHINE_RESET:
 		break;
 	}
 	return CHECK_COUNT;

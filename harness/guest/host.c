@@ -122,6 +122,19 @@ host_buffer(uint64_t stream, uint64_t va, uint64_t bytes)
 				  : KE_FAULT;
 }
 
+int
+host_log_read(uint64_t log, uint64_t va, uint64_t bytes)
+{
+	return is_user(va, bytes) ? host_pages(ABI_LOG_READ, log, va, bytes)
+				  : KE_FAULT;
+}
+
+void
+host_counter(uint64_t counter, uint64_t what, uint64_t value)
+{
+	host_call(ABI_COUNTER, counter, what, value, 0);
+}
+
 void
 host_records_read(uint64_t pid, const void *records, uint64_t bytes)
 {

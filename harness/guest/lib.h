@@ -105,6 +105,9 @@ void host_space(uint64_t pid, uint64_t cr3);
 void host_records(uint64_t pid, const void *area, uint64_t room);
 void host_recording(uint64_t pid, bool on, bool switches);
 void host_records_read(uint64_t pid, const void *records, uint64_t bytes);
+/* Performance counters (ABI_COUNTER), and a driver's log, as host_drain(). */
+void host_counter(uint64_t counter, uint64_t what, uint64_t value);
+int host_log_read(uint64_t log, uint64_t va, uint64_t bytes);
 /* CALLER has called a function that may sleep where that is not allowed. */
 void host_atomic_sleep(const void *caller);
 

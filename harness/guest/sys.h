@@ -54,6 +54,8 @@ enum sys_number {
 			      in rendezvous.  Not the caller's CPU */
 	SYS_MODULE_CALL, /* number, up to 4 arguments: a system call that a module
 			      has added to the kernel interface */
+	SYS_COUNTER,     /* counter, enum abi_counter, value: ABI_COUNTER */
+	SYS_LOG_READ,    /* log, address, bytes: ABI_LOG_READ for each page */
 	SYS_COUNT,
 };
 

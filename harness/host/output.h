@@ -15,6 +15,7 @@ struct output;
 /* The kind of a folder; only a folder of the same kind is replaced. */
 #define OUTPUT_BUNDLE   "bundle"
 #define OUTPUT_FINDINGS "findings"
+#define OUTPUT_BOOT     "boot"
 
 /*
  * Reserves the folder PATH, before any work is done for it.  -TZ_EUSAGE: it may not be

@@ -141,7 +141,7 @@ read_options(const uint8_t *data, size_t bytes)
 			    reencode_hex(hex, &second) == NULL && second == ctl,
 			    "'%s' became '%s'", line, hex);
 		}
-		refused = reencode_range(line, &filter);
+		refused = reencode_range(line, REENCODE_FILTER, &filter);
 		ranges += refused == NULL;
 	}
 	FUZZ_CHECK(ranges <= 4, "%u ranges", ranges);
@@ -151,7 +151,9 @@ read_options(const uint8_t *data, size_t bytes)
 		FUZZ_CHECK(filter.a[n] <= filter.b[n], "an empty range");
 		snprintf(range, sizeof(range), "0x%" PRIx64 "-%" PRIX64,
 		    filter.a[n], filter.b[n]);
-		FUZZ_CHECK(reencode_range(range, &again) == NULL, "%s", range);
+		FUZZ_CHECK(
+		    reencode_range(range, REENCODE_FILTER, &again) == NULL,
+		    "%s", range);
 	}
 	FUZZ_CHECK(memcmp(&filter, &again, sizeof(filter)) == 0,
 	    "ranges read again are others");

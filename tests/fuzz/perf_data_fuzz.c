@@ -8,6 +8,7 @@
 
 #include "traces/perf_data/perf_aux.h"
 #include "traces/perf_data/perf_intel_pt.h"
+#include "traces/perf_data/perf_space.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -138,6 +139,33 @@ read_queue(const struct perf_aux_queue *queue, bool snapshot)
 	FUZZ_CHECK(sum == queue->bytes, "parts of other sizes");
 }
 
+/* The address spaces of the queues: times rise, and the spaces are there. */
+static void
+read_spaces(const struct perf_file *file, const struct perf_aux *aux)
+{
+	struct tz_error err = { "" };
+	struct perf_spaces spaces;
+	struct perf_stays stays;
+
+	FUZZ_CHECK(perf_space_read(file, &spaces, &err) == 0, "%s", err.text);
+	for (size_t i = 0; i < spaces.space_count; i++)
+		for (size_t n = 0; n < spaces.spaces[i].map_count; n++)
+			touch_text(spaces.spaces[i].maps[n].name);
+	for (size_t i = 0; i < aux->queue_count; i++) {
+		FUZZ_CHECK(perf_space_stays(file, &spaces, &aux->queues[i],
+			       &stays, &err) == 0,
+		    "%s", err.text);
+		for (size_t n = 0; n < stays.count; n++)
+			FUZZ_CHECK(stays.stay[n].space < spaces.space_count &&
+				(n == 0 ||
+				    stays.stay[n].time >=
+					stays.stay[n - 1].time),
+			    "stay %zu", n);
+		free(stays.stay);
+	}
+	perf_space_free(&spaces);
+}
+
 static void
 read_trace(const struct perf_file *file)
 {
@@ -157,8 +185,10 @@ read_trace(const struct perf_file *file)
 		check(error, &err);
 		for (size_t i = 0; error == 0 && i < aux.queue_count; i++)
 			read_queue(&aux.queues[i], snapshot != 0);
-		if (error == 0)
-			perf_aux_free(&aux);
+		if (error != 0)
+			continue;
+		read_spaces(file, &aux);
+		perf_aux_free(&aux);
 	}
 }
 

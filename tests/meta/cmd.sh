@@ -121,6 +121,7 @@ for cpu in 6 6/94 6/94/3/1 6/94/99 6/999/3 a/b/c -6/94/3; do
 done
 expect 2 "--range 5: not two" 1 reencode --range 5
 expect 2 "--range 9-5: it ends before" 1 reencode --range 9-5
+expect 2 "--stop 9-5: it ends before" 1 reencode --stop 9-5
 expect 2 "--ctl zz: not a hexa" 1 reencode --ctl zz
 expect 2 "--profile none: no such profile" 1 reencode --profile none
 again() {

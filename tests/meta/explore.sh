@@ -340,8 +340,8 @@ interrupt() {
 
 # While findings are described nothing that was found gets lost.
 mkdir masked && cp -R "$here/../../driver/insntrace" masked
-sed "s/^\thw_pmi_unmask();$//" "$here/../../driver/insntrace/intr.c" \
-    >masked/insntrace/intr.c
+sed "s/^\tos_pmi_unmask();$//" "$here/../../driver/insntrace/core/trace/intr.c" \
+    >masked/insntrace/core/trace/intr.c
 interrupt describing 0 explore insntrace=open+init+allocbuf+start+work.1+stop \
     --drivers masked --kinds pmi --budget 500 -j 1 -o hurried
 [ $code = 1 ] || complain "interrupted while describing: exit $code"
@@ -383,10 +383,10 @@ grep -q "^depth 0, generated sequences *64 / " stdout || complain "not given up 
 # What must not be accepted, and pages that stay mapped: topaz's own driver, spoilt.
 driver=${drivers%/tests/example/drivers}/driver/insntrace
 mkdir spoilt && cp -r "$driver" spoilt
-sed 's/list->mapped)$/0)/' "$driver/buffer.c" \
-    >spoilt/insntrace/buffer.c
-sed 's/ || config->stop_on_full > 1 ||$/ ||/' "$driver/config.c" \
-    >spoilt/insntrace/config.c
+sed 's/buffer->mapped)$/0)/' "$driver/native/dev.c" \
+    >spoilt/insntrace/native/dev.c
+sed 's/ || config->stop_on_full > 1 ||$/ ||/' "$driver/core/config.c" \
+    >spoilt/insntrace/core/config.c
 steps=load+open+init+allocbuf
 expect 1 "mapped-freed  free of frame " 0 explore \
     "insntrace@1=$steps+keepmap+terminate" --drivers spoilt --kinds cpu --budget 20 \

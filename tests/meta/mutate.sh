@@ -177,16 +177,16 @@ expect 0 "1 mutants: 0 killed, 1 survived" 0 mutate grab/grab-give \
     --progress none --drivers "$root/tests/example/drivers"
 
 # A driver that refuses, or that says what is not so, is found without any trace.
-only=config.c:caps_decode:negate-condition:1
-only=$only,ops.c:op_get_buffer_config:delete-assignment:1
-only=$only,capture.c:capture_decode:delete-field:4
+only=core/config.c:caps_decode:negate-condition:1
+only=$only,core/session/session.c:op_get_buffer_config:delete-assignment:1
+only=$only,core/buffer/capture.c:capture_decode:delete-field:4
 expect 0 "" 0 mutate insntrace/it-load --only $only --kinds cpu --budget 100 -o answers
 has answers/results.jsonl '"operator":"negate-condition"' '"check":"valid-refused"'
 has answers/results.jsonl '"operator":"delete-assignment"' '"check":"valid-refused"'
 has answers/results.jsonl '"operator":"delete-field"' '"check":"wrong-answer"'
 
 # What a processor lacks the driver has to refuse.
-only=config.c:PT0_EBX_CR3:constant-up:2
+only=core/config.c:PT0_EBX_CR3:constant-up:2
 expect 0 "" 0 mutate insntrace --only $only --kinds cpu --budget 3000 -o processors
 has processors/results.jsonl '"class":"killed"' '"subject":"insntrace@' \
     ',profile-alderlake-n,no-cr3='

@@ -46,7 +46,7 @@ other() {
 	specs=$(awk -F'"' '/"file": "images/ { file = $4 }
 	    /"va":/ { print "bundle/" file "@" $4 }' bundle/manifest.json)
 	# shellcheck disable=SC2086 # a list of words
-	again "$cpu, $*" --pt bundle/cpu0.pt --cpu "$cpu" --image $specs
+	again "$cpu, $*" --pt bundle/cpu0.pt --cpu "$cpu" --image $specs $stop
 }
 
 kernel="--set range0a=0xffffffff80260000 --set range0b=0xffffffff8027ffff"
@@ -88,5 +88,11 @@ equal 1 "before the first PSB" --profile sapphire-rapids --workload fault \
 other 6/151/2 "47 outcomes, not 6" --profile alderlake-e --workload sort
 other 6/151/2 EQUAL --profile alderlake-p --workload sort
 other 6/95/1 "6 outcomes, not 47" --profile skylake --workload sort
+other 6/94/3 EQUAL --profile skylake --workload sort
+# Where tracing stops is given.
+stop="--stop 0xb401000-0xb401fff"
+other 6/94/3 EQUAL --workload edge --set range0a=0xb401000 \
+    --set range0b=0xb401fff --set ctl=0x20000280c
+stop=
 other 6/94/3 "TIPs wait" --profile denverton --workload branch --set ctl=0x200c
 exit $bad

@@ -16,7 +16,7 @@ complain() {
 rank() {
 	case $1 in
 	emu/base/* | emu/guest_abi.h) echo 1 ;;
-	emu/profile/* | emu/pt/* | emu/pmu/* | emu/ds/* | emu/apic/*) echo 2 ;;
+	emu/profile/* | emu/pt/* | emu/pmu/* | emu/ds/* | emu/apic/* | emu/board/*) echo 2 ;;
 	emu/cpu/*) echo 3 ;;
 	emu/*) echo 4 ;;
 	harness/guest/* | harness/kpi/* | harness/load/* | harness/host/*) echo 5 ;;
@@ -54,6 +54,13 @@ for file in $(find traces -name '*.[ch]' ! -path '*/reencode/*'); do
 	    complain "$file uses the generator"
 done
 
+# The core of insntrace depends on no operating system, and on no front end.
+for file in $(find driver/insntrace/core -name '*.[ch]'); do
+	grep -n '^#[ ]*include "' "$file" /dev/null |
+	    grep -v -E '"driver/insntrace/(core/.*|insntrace)\.h"' &&
+	    complain "$file includes what is not the core's"
+done
+
 # only PATTERN GLOB...: includes of a library stay with its owner.
 only() {
 	pattern=$1
@@ -77,6 +84,7 @@ only elfutils/ 'harness/load/*'
 only cyaml harness/manifest/schema.c
 only yaml.h harness/manifest/yaml_position.c
 only zstd 'traces/bundle/zfile.c'
+only archive harness/boot/cpio.c harness/boot/unpack.c
 only clang-c/ harness/mutate/syntax/clang.c
 
 # A file of harness/check calls only files that internal.h lists before it.

@@ -24,8 +24,8 @@ def text(value):
 class Event:
     """An event: its attributes, of SIZE bytes, and its identifiers."""
 
-    def __init__(self, kind, config, ids, sample=TID | TIME | CPU | IDENTIFIER,
-                 flags=1 << 18, size=136, name=""):
+    def __init__(self, kind, config, ids, sample=IP | TID | TIME | CPU | IDENTIFIER,
+                 flags=1 << 18, size=128, name=""):
         self.kind, self.config, self.ids, self.name = kind, config, ids, name
         self.sample, self.flags, self.size = sample, flags, size
 

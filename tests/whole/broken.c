@@ -25,12 +25,12 @@ static const char scenarios[] =
 static const struct edit {
 	const char *file, *from, *until, *to;
 } edits[] = {
-	{ "intr.c", "\tif (!__atomic_load_n(&self->active", "\t\tserve(self);",
-	    "\tif (true) {\n" },
-	{ "intr.c", "\thw_pmi_acknowledge();\n\thw_pmi_unmask();\n", NULL,
-	    "\thw_pmi_acknowledge();\n" },
-	{ "ops.c", "\tmutex_lock(&session.lock);\n", NULL, "" },
-	{ "ops.c", "\tmutex_unlock(&session.lock);\n", NULL, "" },
+	{ "core/trace/intr.c", "\tif (!__atomic_load_n(&self->active",
+	    "\t\tserve(self);", "\tif (true) {\n" },
+	{ "core/trace/intr.c", "\thw_pmi_acknowledge();\n\tos_pmi_unmask();\n",
+	    NULL, "\thw_pmi_acknowledge();\n" },
+	{ "native/dev.c", "\tmutex_lock(&session_lock);\n", NULL, "" },
+	{ "native/dev.c", "\tmutex_unlock(&session_lock);\n", NULL, "" },
 	{ "driver.yaml", "scenarios:\n", "\nmsrs:", scenarios },
 };
 

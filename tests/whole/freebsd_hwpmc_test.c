@@ -1,6 +1,7 @@
 /*
- * Goal: the unmodified hwpmc(4) counts and samples on the emulated counters. Method:
- * whole runs at test size; what its owner read is on the guest's console. A program's
+ * Goal: the unmodified hwpmc(4) counts and samples on the emulated counters, and what its
+ * owner reads is what was executed. Method: whole runs at test size; the bundle is verified,
+ * and what the owner read is on the guest's console. A program's
  * own instructions are the same number whatever the CPUs, the counters, the compiler
  * and the other processes are; the log names each process that comes and goes.
  */
@@ -38,6 +39,29 @@ run(const struct run_options *options, struct run_outcome *outcome)
 		    outcome->result.text, outcome->console);
 	for (unsigned i = 0; i < outcome->cpu_count; i++)
 		assert_int_equal(outcome->cpu[i].counters.trace_bytes, 0);
+}
+
+/* Runs, and demands that all that was read is as executed.  To be freed. */
+static void
+verify(const struct run_options *options, struct verify_result *result)
+{
+	whole_verify(options, result);
+	if (!result->match && result->finding_count != 0)
+		fail_msg("%s", result->findings[0].text);
+	assert_true(result->match);
+	assert_false(result->nothing);
+	for (size_t i = 0; i < result->counter_count; i++) {
+		const struct verify_counter *counter = &result->counters[i];
+
+		assert_false(counter->unknown);
+		assert_int_equal(counter->values, counter->equal);
+		assert_int_equal(counter->read, counter->matched);
+		assert_int_equal(counter->entries, counter->entries_equal);
+		assert_int_equal(counter->missed, 0);
+		assert_int_equal(counter->overflows,
+		    counter->read + counter->no_room + counter->lost +
+			counter->discarded + counter->off);
+	}
 }
 
 /* The number before the first AFTER on the console. */
@@ -196,6 +220,68 @@ a_migrating_process_is_sampled(void **state)
 	assert_true(number_before(&outcome, " samples") > 500);
 }
 
+/* Values are equal to the execution log's count, also those of counters that run. */
+static void
+counts_are_as_executed(void **state)
+{
+	static const char *const profiles[] = { "skylake", "pentium-m",
+		"icelake" };
+	struct run_options options = hwpmc_options("counts");
+	struct verify_result result;
+
+	(void)state;
+	options.cpu_count = 2;
+	for (size_t i = 0; i < TZ_ARRAY_LEN(profiles); i++) {
+		options.profile = profiles[i];
+		options.settings = "reads=1 event=0xc0,0xc4";
+		options.mode = RUN_MODE_CPU;
+		verify(&options, &result);
+		assert_int_equal(result.counter_count, 4);
+		assert_true(result.counters[0].values > 1);
+		assert_true(result.counters[0].events > 100000);
+		verify_result_free(&result);
+		options.mode = RUN_MODE_THREAD;
+		options.settings = "event=0xc0,0xc4 logexit=1 logswitch=1";
+		options.workload = "family";
+		verify(&options, &result);
+		assert_int_equal(result.counter_count, 2);
+		assert_true(result.counters[0].entries >= 3);
+		assert_true(result.process_entries >= 6);
+		verify_result_free(&result);
+		options.workload = "spin";
+	}
+}
+
+/* Samples too: their address, CPU, ring and process, and what was lost. */
+static void
+samples_are_as_executed(void **state)
+{
+	static const char *const profiles[] = { "skylake", "pentium-m" };
+	struct run_options options = hwpmc_options("samples");
+	struct verify_result result;
+
+	(void)state;
+	for (size_t i = 0; i < TZ_ARRAY_LEN(profiles); i++) {
+		options.profile = profiles[i];
+		options.cpu_count = 4;
+		options.mode = RUN_MODE_THREAD;
+		options.workload = "migrate";
+		options.settings = "kernel=0 period=1000";
+		options.rounds = 5;
+		verify(&options, &result);
+		assert_true(result.counters[0].read > 100);
+		verify_result_free(&result);
+		options.cpu_count = 2;
+		options.mode = RUN_MODE_CPU;
+		options.workload = "spin";
+		options.settings = "period=1000 kern.hwpmc.nsamples=2";
+		options.rounds = 1;
+		verify(&options, &result);
+		assert_true(result.counters[0].no_room > 0);
+		verify_result_free(&result);
+	}
+}
+
 int
 main(int argc, char **argv)
 {
@@ -207,6 +293,8 @@ main(int argc, char **argv)
 		cmocka_unit_test(a_full_ring_stalls_the_counter),
 		cmocka_unit_test(the_log_has_children_and_execs),
 		cmocka_unit_test(a_migrating_process_is_sampled),
+		cmocka_unit_test(counts_are_as_executed),
+		cmocka_unit_test(samples_are_as_executed),
 	};
 
 	whole_init(argc, argv);

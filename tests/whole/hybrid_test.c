@@ -118,7 +118,7 @@ make_hasty_driver(const char *folder)
 	snprintf(command, sizeof(command),
 	    "cp -r '%s/insntrace' '%s' && sed -i "
 	    "'s/caps_meet(&caps, &cpu_caps.i.);/(void)i;/w %s/edited' "
-	    "'%s/insntrace/ops.c' && test -s '%s/edited'",
+	    "'%s/insntrace/core/session/session.c' && test -s '%s/edited'",
 	    paths.drivers, folder, folder, folder, folder);
 	assert_int_equal(system(command), 0);
 	paths_free(&paths);

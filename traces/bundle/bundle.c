@@ -356,3 +356,21 @@ bundle_read_exec_log(const struct bundle *bundle, unsigned cpu,
 	*words = (uint32_t *)(void *)content;
 	return error;
 }
+
+int
+bundle_read_log(const struct bundle *bundle, unsigned log, size_t count,
+    uint8_t **bytes, struct tz_error *err)
+{
+	char name[BUNDLE_NAME_BYTES];
+	size_t got;
+	int error;
+
+	snprintf(name, sizeof(name), "pmclog%u", log);
+	error = bundle_load(bundle->path, name, bytes, &got, err);
+	if (error != 0 || got == count)
+		return error;
+	free(*bytes);
+	*bytes = NULL;
+	return tz_error(err, TZ_EFORMAT,
+	    "%s: has %zu bytes, user space read %zu", name, got, count);
+}

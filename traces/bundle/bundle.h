@@ -13,6 +13,7 @@
 #define BUNDLE_VERSION    2
 #define BUNDLE_CPUS_MAX   8
 #define BUNDLE_NAME_BYTES 64
+#define BUNDLE_LOGS_MAX   4
 
 /* Identity and result of a run.  Nothing in it depends on the host: no path, no time. */
 struct bundle_info {
@@ -98,6 +99,13 @@ int bundle_read_events(const struct bundle *bundle, struct event **events,
 /* The execution log of one CPU, emu/base/exec_log.h; the caller frees it. */
 int bundle_read_exec_log(const struct bundle *bundle, unsigned cpu,
     uint32_t **words, size_t *count, struct tz_error *err);
+
+/*
+ * The bytes that user space read of a driver's LOG (0..BUNDLE_LOGS_MAX - 1), which has
+ * COUNT bytes; the caller frees them.  -TZ_EFORMAT: the file has another size.
+ */
+int bundle_read_log(const struct bundle *bundle, unsigned log, size_t count,
+    uint8_t **bytes, struct tz_error *err);
 
 /*
  * Contents of one CPU's trace frames each time TraceEn fell: records in the order of

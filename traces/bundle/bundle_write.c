@@ -26,6 +26,7 @@ struct bundle_writer {
 	struct zfile_writer *events;
 	struct bundle_exec_log exec_log[BUNDLE_CPUS_MAX];
 	FILE *trace_off[BUNDLE_CPUS_MAX];
+	FILE *log[BUNDLE_LOGS_MAX];
 	FILE *drained[BUNDLE_STREAMS_MAX];
 	struct bundle bundle;
 	struct manifest_files files;
@@ -109,6 +110,8 @@ bundle_close_files(struct bundle_writer *writer)
 		bundle_packed_close(writer, &writer->exec_log[cpu].file);
 		bundle_file_close(writer, &writer->trace_off[cpu]);
 	}
+	for (size_t i = 0; i < BUNDLE_LOGS_MAX; i++)
+		bundle_file_close(writer, &writer->log[i]);
 	for (size_t i = 0; i < BUNDLE_STREAMS_MAX; i++)
 		bundle_file_close(writer, &writer->drained[i]);
 }
@@ -368,6 +371,28 @@ bundle_add_stream(struct bundle_writer *writer, uint64_t stream,
 	if (writer->error == 0)
 		bundle_file_write(
 		    writer, writer->drained[i], row->file, bytes, count);
+	return writer->error;
+}
+
+int
+bundle_add_log(
+    struct bundle_writer *writer, uint64_t log, const void *bytes, size_t count)
+{
+	char name[BUNDLE_NAME_BYTES];
+
+	if (writer->error != 0)
+		return writer->error;
+	if (log >= BUNDLE_LOGS_MAX)
+		return writer->error = tz_error(&writer->err, TZ_EUSAGE,
+			   "more than %d logs", BUNDLE_LOGS_MAX);
+	snprintf(name, sizeof(name), "pmclog%u", (unsigned)log);
+	if (writer->log[log] == NULL) {
+		writer->log[log] = bundle_file_create(writer, name);
+		if (writer->log[log] == NULL)
+			return writer->error;
+		bundle_list_file(writer, name);
+	}
+	bundle_file_write(writer, writer->log[log], name, bytes, count);
 	return writer->error;
 }
 

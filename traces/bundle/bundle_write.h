@@ -39,6 +39,10 @@ int bundle_add_event(struct bundle_writer *writer, const struct event *event);
 int bundle_add_stream(struct bundle_writer *writer, uint64_t stream,
     const void *bytes, size_t count);
 
+/* Appends the next bytes that user space read of a driver's LOG. */
+int bundle_add_log(struct bundle_writer *writer, uint64_t log,
+    const void *bytes, size_t count);
+
 /* Appends the contents of CPU's trace frames at the fall of TraceEn. */
 int bundle_add_trace_off(struct bundle_writer *writer, unsigned cpu,
     const struct trace_off_header *header, const void *bytes);

@@ -144,6 +144,7 @@ read_block_decode(struct exec_log_reader *reader, uint64_t va, uint32_t size)
 		log->offsets[reader->offset_count++] = (uint16_t)offset;
 		block.count++;
 		block.transfer = insn.transfer;
+		block.kind = insn.kind;
 		offset += insn.bytes;
 	}
 	if (offset != size)

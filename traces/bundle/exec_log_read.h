@@ -16,7 +16,8 @@ struct exec_log_block {
 	uint32_t bytes;
 	uint32_t count; /* of instructions, at least 1 */
 	uint32_t first; /* their offsets: exec_log_file.offsets[first..] */
-	enum code_transfer transfer; /* of the last one */
+	enum code_transfer transfer; /* of the last one, as .kind */
+	enum code_kind kind;
 };
 
 enum exec_log_file_step {

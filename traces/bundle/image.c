@@ -5,37 +5,57 @@
 #include <intel-pt.h>
 #include <stdio.h>
 
+/* The cache may map all sections at once. */
+#define IMAGE_CACHE_BYTES (UINT64_C(4) << 30)
+
+/* Adds PART of BUNDLE as a section of the cache; libipt's status. */
+static int
+image_add(struct code_image *image, const struct bundle *bundle,
+    const struct bundle_image *part)
+{
+	char path[4096];
+	int isid;
+
+	snprintf(path, sizeof(path), "%s/%s", bundle->path, part->file);
+	isid = pt_iscache_add_file(
+	    image->cache, path, part->offset, part->bytes, part->va);
+	return isid < 0
+	    ? isid
+	    : pt_image_add_cached(image->image, image->cache, isid, NULL);
+}
+
 int
 image_create(
-    const struct bundle *bundle, struct pt_image **out, struct tz_error *err)
+    const struct bundle *bundle, struct code_image *out, struct tz_error *err)
 {
-	struct pt_image *image = pt_image_alloc(NULL);
-	char path[4096];
-
-	*out = NULL;
-	if (image == NULL)
+	*out = (struct code_image){ pt_image_alloc(NULL),
+		pt_iscache_alloc(NULL) };
+	if (out->image == NULL || out->cache == NULL ||
+	    pt_iscache_set_limit(out->cache, IMAGE_CACHE_BYTES) < 0) {
+		image_destroy(out);
 		return tz_error(err, TZ_EIO, "code images: out of memory");
+	}
 	for (size_t i = 0; i < bundle->image_count; i++) {
 		const struct bundle_image *part = &bundle->images[i];
-		int status;
+		int status = image_add(out, bundle, part);
 
-		snprintf(path, sizeof(path), "%s/%s", bundle->path, part->file);
-		status = pt_image_add_file(
-		    image, path, part->offset, part->bytes, NULL, part->va);
 		if (status < 0) {
-			pt_image_free(image);
+			image_destroy(out);
 			return tz_error(err, TZ_EFORMAT, "%s: %s", part->file,
 			    pt_errstr(pt_errcode(status)));
 		}
 	}
-	*out = image;
 	return 0;
 }
 
 void
-image_destroy(struct pt_image *image)
+image_destroy(struct code_image *image)
 {
-	pt_image_free(image);
+	if (image->image != NULL)
+		pt_image_free(image->image);
+	if (image->cache != NULL)
+		pt_iscache_free(image->cache);
+	*image = (struct code_image){ NULL, NULL };
 }
 
 /* Switches on libipt's workarounds for errata that show, for any processor. */

@@ -11,14 +11,23 @@
 
 struct pt_config;
 struct pt_image;
+struct pt_image_section_cache;
+
+/* libipt's image, and the cache that keeps its sections mapped and their blocks decoded. */
+struct code_image {
+	struct pt_image *image;
+	struct pt_image_section_cache *cache;
+};
 
 /*
  * Maps the images' files of BUNDLE into one address space; the files must not be removed.
  * -TZ_EFORMAT: libipt refuses one; -TZ_EIO: no memory.
  */
-int image_create(
-    const struct bundle *bundle, struct pt_image **image, struct tz_error *err);
-void image_destroy(struct pt_image *image);
+int image_create(const struct bundle *bundle, struct code_image *image,
+    struct tz_error *err);
+
+/* Also of a failed image_create(), or all 0. */
+void image_destroy(struct code_image *image);
 
 /*
  * Fills CONFIG for COUNT bytes of trace.  SIGNATURE is the processor's CPUID.1:EAX, 0

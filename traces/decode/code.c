@@ -7,7 +7,8 @@
 #define CODE_BYTES    0x0fu
 #define CODE_REP      0x10u
 #define CODE_BAD      0x20u
-#define CODE_TRANSFER 6 /* enum code_transfer, from this bit on */
+#define CODE_TRANSFER 6 /* enum code_transfer, from this bit on: three bits */
+#define CODE_KIND     9 /* enum code_kind, from this bit on */
 
 struct code {
 	ZydisDecoder decoder;
@@ -82,6 +83,48 @@ code_is_rep(const ZydisDecodedInstruction *insn)
 	return (insn->attributes & rep) != 0;
 }
 
+static enum code_kind
+code_kind_near(const ZydisDecodedInstruction *insn, enum code_kind direct,
+    enum code_kind indirect)
+{
+	if (insn->meta.branch_type == ZYDIS_BRANCH_TYPE_FAR)
+		return CODE_FAR;
+	return insn->raw.imm[0].is_relative ? direct : indirect;
+}
+
+static enum code_kind
+code_kind_of(const ZydisDecodedInstruction *insn)
+{
+	if (insn->mnemonic == ZYDIS_MNEMONIC_PAUSE)
+		return CODE_PAUSE;
+	if (insn->mnemonic == ZYDIS_MNEMONIC_HLT)
+		return CODE_HLT;
+	if (code_is_rep(insn) && insn->meta.category != ZYDIS_CATEGORY_RET)
+		return CODE_REP;
+	switch ((int)insn->meta.category) {
+	case ZYDIS_CATEGORY_COND_BR:
+		return CODE_CONDITIONAL;
+	case ZYDIS_CATEGORY_UNCOND_BR:
+		return code_kind_near(insn, CODE_JMP, CODE_JMP_INDIRECT);
+	case ZYDIS_CATEGORY_CALL:
+		return code_kind_near(insn, CODE_CALL, CODE_CALL_INDIRECT);
+	case ZYDIS_CATEGORY_RET:
+		if (insn->mnemonic == ZYDIS_MNEMONIC_RET)
+			return code_kind_near(insn, CODE_RET, CODE_RET);
+		return insn->mnemonic == ZYDIS_MNEMONIC_IRETQ ||
+			insn->mnemonic == ZYDIS_MNEMONIC_IRETD ||
+			insn->mnemonic == ZYDIS_MNEMONIC_IRET
+		    ? CODE_IRET
+		    : CODE_FAR;
+	case ZYDIS_CATEGORY_SYSCALL:
+	case ZYDIS_CATEGORY_SYSRET:
+	case ZYDIS_CATEGORY_INTERRUPT:
+		return CODE_FAR;
+	default:
+		return CODE_PLAIN;
+	}
+}
+
 static uint16_t
 code_decode(struct code *code, const uint8_t *bytes, uint64_t count)
 {
@@ -95,6 +138,7 @@ code_decode(struct code *code, const uint8_t *bytes, uint64_t count)
 	flags = insn.length;
 	flags |= code_is_rep(&insn) ? CODE_REP : 0;
 	flags |= (unsigned)code_transfer_of(&insn) << CODE_TRANSFER;
+	flags |= (unsigned)code_kind_of(&insn) << CODE_KIND;
 	return (uint16_t)flags;
 }
 
@@ -131,6 +175,7 @@ code_insn_at(struct code *code, uint64_t va, struct code_insn *insn)
 		    code, &image->code[offset], image->bytes - offset);
 	insn->bytes = *cached & CODE_BYTES;
 	insn->is_rep = (*cached & CODE_REP) != 0;
-	insn->transfer = (enum code_transfer)(*cached >> CODE_TRANSFER);
+	insn->transfer = (enum code_transfer)(*cached >> CODE_TRANSFER & 7);
+	insn->kind = (enum code_kind)(*cached >> CODE_KIND);
 	return (*cached & CODE_BAD) == 0;
 }

@@ -19,10 +19,27 @@ enum code_transfer {
 	CODE_SOFT, /* at the handler of a software interrupt: INT n, INT1, INT3, INTO */
 };
 
+/* What counters of instructions tell apart; of those that are none of these: CODE_PLAIN. */
+enum code_kind {
+	CODE_PLAIN,
+	CODE_CONDITIONAL,
+	CODE_JMP,
+	CODE_JMP_INDIRECT,
+	CODE_CALL,
+	CODE_CALL_INDIRECT,
+	CODE_RET,
+	CODE_FAR, /* far JMP, CALL and RET, INT n, SYSCALL, SYSRET */
+	CODE_IRET,
+	CODE_PAUSE,
+	CODE_HLT,
+	CODE_REP, /* as .is_rep */
+};
+
 struct code_insn {
 	uint8_t bytes; /* 1..15 */
 	bool is_rep;   /* a string instruction with a REP prefix */
 	enum code_transfer transfer;
+	enum code_kind kind;
 };
 
 /* IMAGES must outlive the result.  NULL: out of memory. */

@@ -169,8 +169,13 @@ reencode_judge(struct search *search)
 	replay->covered = covered;
 	result->distinct_blocks = search->replay.walk->block_count - 1;
 	result->distinct_insns = search->replay.walk->insns;
-	/* Event Trace tells of transfers without a branch. */
+	/*
+	 * Event Trace tells of transfers without a branch; a packet of the first PSB+
+	 * may differ before there is any.
+	 */
 	result->nothing = replay->blocks == 0 &&
+	    !(replay->difference.found &&
+		replay->difference.offset < result->stats.first_psb_end) &&
 	    (replay->other_events == 0 || replay->gap_count != 0);
 }
 

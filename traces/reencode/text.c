@@ -70,6 +70,22 @@ text_difference(
 	    text);
 }
 
+/* Where libipt cannot follow: the first such gap. */
+static void
+text_contradiction(
+    const struct reencode_result *result, const uint8_t *bytes, FILE *file)
+{
+	const struct replay_gap *gap = result->replay.gaps;
+	char text[TEXT_ROOM];
+
+	while (gap->unmapped || gap->errata)
+		gap++;
+	fprintf(file,
+	    "WRONG at offset %" PRIu64 " (%#" PRIx64 "), %s: libipt: %s\n",
+	    gap->at, gap->at, text_packet(result, bytes, gap->at, text),
+	    gap->text);
+}
+
 static void
 text_verdict(
     const struct reencode_result *result, const uint8_t *bytes, FILE *file)
@@ -101,11 +117,12 @@ text_verdict(
 		    text_packet(result, bytes, replay->wrong_offset, text),
 		    replay->wrong_ip, replay->wrong);
 	} else if (!result->equal) {
-		fprintf(
-		    file, "WRONG: what is left out contradicts the image\n");
+		text_contradiction(result, bytes, file);
 	} else {
 		fprintf(file, "EQUAL%s\n",
-		    replay->gap_count == 0 ? "" : ", but for what is left out");
+		    replay->gap_count == 0 && !result->stats.junk
+			? ""
+			: ", but for what is left out");
 	}
 }
 
@@ -148,10 +165,10 @@ reencode_print(
 		    "never have been written\n",
 		    replay->tail);
 	if (result->stats.cut_off != 0)
-		fprintf(file,
-		    "left out: %" PRIu64 " bytes at the end, where a packet is "
-		    "cut off\n",
-		    result->stats.cut_off);
+		fprintf(file, "left out: %" PRIu64 " bytes at the end, %s\n",
+		    result->stats.cut_off,
+		    result->stats.junk ? "which are no packets"
+				       : "where a packet is cut off");
 	fprintf(file,
 	    "covered: %" PRIu64 " of %" PRIu64 " bytes, %" PRIu64
 	    " instructions in %" PRIu64 " blocks\n",

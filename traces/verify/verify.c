@@ -151,6 +151,10 @@ verify_bundle(const struct bundle *bundle, const struct verify_options *options,
 	result->match &= result->finding_count == 0;
 	for (size_t i = 0; i < result->record_count; i++)
 		written += result->records[i].stored;
+	for (size_t i = 0; i < result->counter_count; i++)
+		written += result->counters[i].unknown
+		    ? 0
+		    : result->counters[i].values + result->counters[i].read;
 	result->nothing = written == 0;
 	verify_unload(&work);
 	if (error != 0)

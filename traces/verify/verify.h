@@ -90,6 +90,36 @@ struct verify_records {
 	char difference[VERIFY_TEXT_BYTES]; /* the first one */
 };
 
+/*
+ * One performance counter of a driver.  Overflows are all accounted for: overflows = off +
+ * samples due; samples due = read + no_room + lost + discarded.
+ */
+struct verify_counter {
+	uint64_t id;           /* the OS's */
+	char name[32];         /* "counter 10701" */
+	char what[64];         /* "event c0 umask 00 in ring 3 of cpu0" */
+	bool samples;          /* else it counts */
+	bool unknown;          /* its event is not compared */
+	uint64_t events;       /* that it must have counted in all */
+	uint64_t values;       /* that user space has read of it ... */
+	uint64_t equal;        /* ... that are as executed */
+	uint64_t first_slices; /* events of its processes before the first switch
+				  to a new one, which the OS does not count */
+	uint64_t missed;  /* other events of its processes while it was on */
+	uint64_t entries; /* of the log: events of a switch or an exit ... */
+	uint64_t entries_equal; /* ... that are as executed */
+	uint64_t overflows;     /* while it was on or when it has just been */
+	uint64_t off;  /* the counter had been taken from the CPU at the NMI */
+	uint64_t read; /* samples */
+	uint64_t matched; /* of these: as executed */
+	uint64_t
+	    chains; /* of these: with the callers in ring 3, all as executed */
+	uint64_t chains_unknown; /* with callers that the log cannot tell */
+	uint64_t no_room, lost, discarded;
+	uint64_t differences;
+	char difference[VERIFY_TEXT_BYTES];
+};
+
 struct verify_finding {
 	char text[VERIFY_TEXT_BYTES];
 };
@@ -99,6 +129,11 @@ struct verify_result {
 	struct verify_stream *streams;
 	size_t record_count, record_room;
 	struct verify_records *records;
+	size_t counter_count, counter_room;
+	struct verify_counter *counters;
+	/* Of performance counters: reads of their registers, and overflows, by the
+	   CPUs; entries of exec, fork, exit and attach in the driver's log. */
+	uint64_t counter_registers, counter_overflows, process_entries;
 	size_t finding_count, finding_room;
 	struct verify_finding *findings;
 	bool match;   /* no difference and no finding */

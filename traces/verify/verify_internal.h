@@ -8,6 +8,7 @@
 #ifndef TOPAZ_TRACES_VERIFY_VERIFY_INTERNAL_H
 #define TOPAZ_TRACES_VERIFY_VERIFY_INTERNAL_H
 
+#include "traces/bundle/image.h"
 #include "traces/decode/decode.h"
 #include "traces/verify/flow.h"
 #include "traces/verify/verify.h"
@@ -42,7 +43,7 @@ struct verify_work {
 		size_t count, room;
 		struct verify_overflow *overflows; /* by rising offset */
 	} overflows[BUNDLE_CPUS_MAX];
-	struct pt_image *image;
+	struct code_image image;
 };
 
 /* The stream that is verified. */

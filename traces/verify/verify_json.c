@@ -93,11 +93,48 @@ verify_json_records(const struct verify_records *records)
 	    records->differences == 0 ? "MATCH" : "MISMATCH");
 }
 
+static json_t *
+verify_json_counter(const struct verify_counter *counter)
+{
+	const struct {
+		const char *name;
+		uint64_t value;
+	} rows[] = {
+		{ "events", counter->events },
+		{ "values", counter->values },
+		{ "values_equal", counter->equal },
+		{ "first_slices", counter->first_slices },
+		{ "missed", counter->missed },
+		{ "entries", counter->entries },
+		{ "entries_equal", counter->entries_equal },
+		{ "overflows", counter->overflows },
+		{ "off", counter->off },
+		{ "read", counter->read },
+		{ "matched", counter->matched },
+		{ "chains", counter->chains },
+		{ "chains_unknown", counter->chains_unknown },
+		{ "no_room", counter->no_room },
+		{ "lost", counter->lost },
+		{ "discarded", counter->discarded },
+	};
+	json_t *object = json_pack("{s:s, s:s, s:b, s:s}", "name",
+	    counter->name, "what", counter->what, "samples",
+	    (int)counter->samples, "verdict",
+	    counter->unknown                ? "NOT COMPARED"
+		: counter->differences == 0 ? "MATCH"
+					    : "MISMATCH");
+
+	for (size_t i = 0; i < TZ_ARRAY_LEN(rows); i++)
+		json_object_set_new(
+		    object, rows[i].name, verify_json_count(rows[i].value));
+	return object;
+}
+
 char *
 verify_json(const struct verify_result *result)
 {
 	json_t *streams = json_array(), *findings = json_array();
-	json_t *records = json_array();
+	json_t *records = json_array(), *counters = json_array();
 	json_t *root;
 	char *text;
 
@@ -107,11 +144,19 @@ verify_json(const struct verify_result *result)
 	for (size_t i = 0; i < result->record_count; i++)
 		json_array_append_new(
 		    records, verify_json_records(&result->records[i]));
+	for (size_t i = 0; i < result->counter_count; i++)
+		json_array_append_new(
+		    counters, verify_json_counter(&result->counters[i]));
 	for (size_t i = 0; i < result->finding_count; i++)
 		json_array_append_new(
 		    findings, json_string(result->findings[i].text));
-	root = json_pack("{s:i, s:s, s:o, s:o, s:o}", "topaz", 1, "verdict",
-	    verify_word(result), "streams", streams, "branch_records", records,
+	root = json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:o}", "topaz", 1,
+	    "verdict", verify_word(result), "streams", streams,
+	    "branch_records", records, "counters", counters, "counter_checks",
+	    json_pack("{s:o, s:o, s:o}", "registers",
+		verify_json_count(result->counter_registers), "overflows",
+		verify_json_count(result->counter_overflows), "entries",
+		verify_json_count(result->process_entries)),
 	    "findings", findings);
 	if (root == NULL)
 		return NULL;

@@ -4,7 +4,8 @@
  */
 #include "traces/bundle/image.h"
 #include "traces/decode/vector.h"
-#include "traces/verify/records.h"
+#include "traces/verify/counters/counters.h"
+#include "traces/verify/records/records.h"
 #include "traces/verify/verify_internal.h"
 
 #include <stdlib.h>
@@ -95,6 +96,8 @@ verify_load_events(struct verify_work *work)
 		error = verify_note_overflows(work, events, count);
 	if (error == 0)
 		error = records_verify(work, events, count);
+	if (error == 0)
+		error = counters_verify(work, events, count);
 	free(events);
 	return error;
 }
@@ -136,6 +139,5 @@ verify_unload(struct verify_work *work)
 		free(work->overflows[cpu].overflows);
 	}
 	account_free(&work->account);
-	if (work->image != NULL)
-		image_destroy(work->image);
+	image_destroy(&work->image);
 }

@@ -15,7 +15,7 @@ part_decoder(const struct part_run *run)
 		.signature = run->part->model.signature,
 		.errata = run->part->model.errata,
 		.filter = &run->part->filter,
-		.image = run->work->image,
+		.image = run->work->image.image,
 		.times = run->timed ? &run->times : NULL,
 	};
 

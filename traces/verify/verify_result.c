@@ -25,6 +25,7 @@ verify_result_free(struct verify_result *result)
 {
 	free(result->streams);
 	free(result->records);
+	free(result->counters);
 	free(result->findings);
 	memset(result, 0, sizeof(*result));
 }

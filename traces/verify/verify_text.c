@@ -127,6 +127,82 @@ verify_print_records(FILE *file, const struct verify_records *records)
 	fputs(")\n", file);
 }
 
+static void
+verify_print_values(FILE *file, const struct verify_counter *counter)
+{
+	fprintf(file,
+	    "  (%" PRIu64 " events; %" PRIu64 " of %" PRIu64
+	    " values as executed",
+	    counter->events, counter->equal, counter->values);
+	if (counter->entries != 0)
+		fprintf(file,
+		    "; %" PRIu64 " of %" PRIu64
+		    " entries of switches and exits",
+		    counter->entries_equal, counter->entries);
+	if (counter->first_slices != 0)
+		fprintf(file,
+		    "; %" PRIu64 " more before a thread's first switch",
+		    counter->first_slices);
+	if (counter->missed != 0)
+		fprintf(file, "; %" PRIu64 " not counted", counter->missed);
+	fputs(")\n", file);
+}
+
+static void
+verify_print_samples(FILE *file, const struct verify_counter *counter)
+{
+	fprintf(file, "  (%" PRIu64 " of %" PRIu64 " samples as executed",
+	    counter->matched, counter->read);
+	if (counter->chains + counter->chains_unknown != 0)
+		fprintf(file,
+		    ", callers of %" PRIu64 ", callers of %" PRIu64
+		    " not compared",
+		    counter->chains, counter->chains_unknown);
+	fprintf(file, ")\n  overflows %" PRIu64 " = %" PRIu64 " read",
+	    counter->overflows, counter->read);
+	if (counter->no_room != 0)
+		fprintf(file, " + %" PRIu64 " without room", counter->no_room);
+	if (counter->lost != 0)
+		fprintf(file, " + %" PRIu64 " lost by the log", counter->lost);
+	if (counter->discarded != 0)
+		fprintf(file, " + %" PRIu64 " discarded at the stop",
+		    counter->discarded);
+	if (counter->off != 0)
+		fprintf(file, " + %" PRIu64 " when the counter was off",
+		    counter->off);
+	fputc('\n', file);
+}
+
+static void
+verify_print_counter(FILE *file, const struct verify_counter *counter)
+{
+	fprintf(file, "%s  %s  ", counter->name, counter->what);
+	if (counter->unknown) {
+		fputs("NOT COMPARED: the event has no rule\n", file);
+		return;
+	}
+	terminal_put_verdict(
+	    file, counter->differences == 0 ? "MATCH" : "MISMATCH");
+	if (counter->samples)
+		verify_print_samples(file, counter);
+	else
+		verify_print_values(file, counter);
+}
+
+static void
+verify_print_counters(FILE *file, const struct verify_result *result)
+{
+	for (size_t i = 0; i < result->counter_count; i++)
+		verify_print_counter(file, &result->counters[i]);
+	if (result->counter_count == 0)
+		return;
+	fprintf(file,
+	    "counters  %" PRIu64 " reads of registers, %" PRIu64
+	    " overflows, %" PRIu64 " exec, fork and attach entries\n",
+	    result->counter_registers, result->counter_overflows,
+	    result->process_entries);
+}
+
 const char *
 verify_word(const struct verify_result *result)
 {
@@ -151,11 +227,13 @@ verify_print(const struct verify_result *result, FILE *file)
 		verify_print_stream(file, &result->streams[i]);
 	for (size_t i = 0; i < result->record_count; i++)
 		verify_print_records(file, &result->records[i]);
+	verify_print_counters(file, result);
 	for (size_t i = 0; i < result->finding_count; i++)
 		verify_print_finding(file, result->findings[i].text);
 	if (result->nothing)
 		fprintf(file,
-		    "not one byte of trace was written, and no branch record\n");
+		    "not one byte of trace was written, no branch record, and no "
+		    "counter was read\n");
 	terminal_put_verdict(file, verify_word(result));
 	putc('\n', file);
 }

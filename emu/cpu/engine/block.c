@@ -522,16 +522,25 @@ byte_at(const struct block *block, uint32_t at)
 }
 
 bool
-block_wrote_itself(const struct block *block)
+block_wrote_itself(const struct block *block, uint32_t end)
 {
-	uint32_t at = block->size;
+	uint32_t at = end;
 
+	TZ_ASSERT(end <= block->size);
 	if (!block_is_risky(block) || !block_is_stale(block))
 		return false;
 	while (at > 0 && byte_at(block, at - 1) == block->bytes[at - 1])
 		at--;
 	/* Instructions up to the first store have run before it. */
 	return at > block->insn[block->first_store + 1].at;
+}
+
+bool
+block_wrote_jump(const struct block *block)
+{
+	return block->last.class == INSN_JMP_DIRECT &&
+	    block_wrote_itself(block, block->size) &&
+	    !block_wrote_itself(block, (uint32_t)(block->last_va - block->va));
 }
 
 /* The translation of BLOCK is old, even if its pages have been restored since. */

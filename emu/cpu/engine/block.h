@@ -205,10 +205,18 @@ void block_look_at(struct block *block, const struct walk_space *space,
     const struct insn_regs *regs);
 
 /*
- * For a block that has run: true if an instruction after a store of the block was
- * overwritten.  The engine may then have run the old instruction.
+ * For a block that has run: true if an instruction after a store of the block, and
+ * before the offset END, was overwritten.  The engine may then have run the old
+ * instruction.
  */
-bool block_wrote_itself(const struct block *block);
+bool block_wrote_itself(const struct block *block, uint32_t end);
+
+/*
+ * For a block that has run to its end: true if its last instruction alone was
+ * overwritten, and that was a direct JMP.  It had no effect but on RIP, so the CPU can
+ * go back to it.
+ */
+bool block_wrote_jump(const struct block *block);
 
 /* Number of instructions of BLOCK before RIP; asserts that RIP is a boundary. */
 unsigned block_insns_before(const struct block *block, uint64_t rip);

@@ -390,6 +390,22 @@ engine_reset(struct engine *engine, uint64_t cr3)
 	engine_keep_ring0(engine);
 }
 
+void
+engine_set_segments(struct engine *engine, uint64_t gdt, uint32_t limit,
+    uint16_t cs, uint16_t ds)
+{
+	static const int data[] = { UC_X86_REG_DS, UC_X86_REG_ES,
+		UC_X86_REG_SS };
+	uc_x86_mmr table = { .base = gdt, .limit = limit };
+
+	TZ_ASSERT(
+	    uc_reg_write(engine->uc, UC_X86_REG_GDTR, &table) == UC_ERR_OK);
+	TZ_ASSERT(uc_reg_write(engine->uc, UC_X86_REG_CS, &cs) == UC_ERR_OK);
+	for (size_t i = 0; i < TZ_ARRAY_LEN(data); i++)
+		TZ_ASSERT(uc_reg_write(engine->uc, data[i], &ds) == UC_ERR_OK);
+	engine_keep_ring0(engine);
+}
+
 enum engine_end
 engine_run(struct engine *engine)
 {

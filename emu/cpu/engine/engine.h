@@ -85,6 +85,10 @@ void engine_set_msr(struct engine *engine, uint32_t msr, uint64_t value);
 /* Long mode with paging at CPL 0 and flat segments: see emu/guest_abi.h. */
 void engine_reset(struct engine *engine, uint64_t cr3);
 
+/* Sets the GDT, and the selectors alone of CS and of DS, ES and SS. */
+void engine_set_segments(struct engine *engine, uint64_t gdt, uint32_t limit,
+    uint16_t cs, uint16_t ds);
+
 /*
  * The engine cannot raise its privilege by writing CS.  engine_keep_ring0(), to be
  * called while at CPL 0 and after each change of the system registers, keeps a copy

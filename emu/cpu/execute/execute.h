@@ -28,6 +28,18 @@ struct cpu_msrs {
 	uint64_t star, lstar, cstar, fmask;
 };
 
+#define LBR_DEPTH 32
+
+/* MSRs that only a CPU of a board has.  Owner: board_msr.c. */
+struct cpu_board_msrs {
+	uint64_t none; /* for rows of board_msr.def without a member here */
+	uint64_t bios_sign_id, sysenter_cs, sysenter_esp, sysenter_eip;
+	uint64_t misc_enable; /* its writable bits */
+	uint64_t mtrr_def_type;
+	/* Only software writes it: IA32_DEBUGCTL.LBR cannot be set. */
+	uint64_t lbr_from[LBR_DEPTH], lbr_to[LBR_DEPTH];
+};
+
 #define MSR_EFER 0xc0000080u
 
 /* trap.c: executes the instruction at which the engine was stopped. */
@@ -35,6 +47,9 @@ void cpu_trap(struct cpu *cpu);
 
 /* msr.c */
 void cpu_reset_msrs(struct cpu *cpu);
+
+/* board_msr.c */
+void cpu_reset_board_msrs(struct cpu *cpu);
 enum fault cpu_rdmsr(struct cpu *cpu, uint32_t index, uint64_t *value);
 enum fault cpu_wrmsr(
     struct cpu *cpu, uint32_t index, uint64_t value, uint64_t nlip);

@@ -1,3 +1,4 @@
+#include "emu/cpu/execute/msr.h"
 #include "emu/cpu/state.h"
 
 #include <string.h>
@@ -21,16 +22,6 @@
 #define MSR_MTRRCAP         0xfe
 #define MSR_SMRR_PHYSBASE   0x1f2
 #define MSR_FS_BASE         0xc0000100
-
-struct msr_row {
-	uint32_t index;
-	enum fault (*read)(
-	    struct cpu *cpu, const struct msr_row *row, uint64_t *value);
-	enum fault (*write)(
-	    struct cpu *cpu, const struct msr_row *row, uint64_t value);
-	size_t field; /* offset in struct cpu_msrs */
-	bool (*valid)(const struct cpu *cpu, uint64_t value);
-};
 
 static bool
 is_any(const struct cpu *cpu, uint64_t value)
@@ -164,19 +155,10 @@ write_never(struct cpu *cpu, const struct msr_row *row, uint64_t value)
 	return FAULT_GP;
 }
 
-static void
-refuse_write(struct cpu *cpu, uint32_t index, uint64_t value)
-{
-	cpu_end_run(cpu, CPU_OVER_UNMODELLED, "WRMSR 0x%x = 0x%llx at 0x%llx",
-	    index, (unsigned long long)value,
-	    (unsigned long long)cpu->trap.rip);
-}
-
 static enum fault
 write_refused(struct cpu *cpu, const struct msr_row *row, uint64_t value)
 {
-	refuse_write(cpu, row->index, value);
-	return FAULT_NONE;
+	return cpu_unknown_msr(cpu, true, row->index, value);
 }
 
 /* The page can be neither moved nor disabled, and there is no x2APIC mode. */
@@ -185,7 +167,7 @@ write_apic_base(struct cpu *cpu, const struct msr_row *row, uint64_t value)
 {
 	if ((value ^ cpu->msrs.apic_base) &
 	    (APIC_BASE_FIXED | APIC_BASE_X2APIC))
-		refuse_write(cpu, row->index, value);
+		return cpu_unknown_msr(cpu, true, row->index, value);
 	return FAULT_NONE;
 }
 
@@ -261,8 +243,14 @@ static const struct msr_row rows[] = {
 };
 
 static const struct msr_row *
-find_row(uint32_t index)
+find_row(const struct cpu *cpu, uint32_t index)
 {
+	const struct msr_row *board = cpu->config.board
+	    ? cpu_find_board_msr(index)
+	    : NULL;
+
+	if (board != NULL)
+		return board;
 	for (size_t i = 0; i < TZ_ARRAY_LEN(rows); i++) {
 		if (rows[i].index == index)
 			return &rows[i];
@@ -291,6 +279,7 @@ cpu_reset_msrs(struct cpu *cpu)
 	    (cpu->config.id == 0 ? APIC_BASE_BSP : 0);
 	cpu->msrs.pat = PAT_RESET;
 	cpu->msrs.xcr0 = 1;
+	cpu_reset_board_msrs(cpu);
 }
 
 /* True for the MSRs of the PT unit, the PMU and the Debug Store. */
@@ -304,7 +293,7 @@ is_of_unit(uint32_t index)
 enum fault
 cpu_rdmsr(struct cpu *cpu, uint32_t index, uint64_t *value)
 {
-	const struct msr_row *row = find_row(index);
+	const struct msr_row *row = find_row(cpu, index);
 	enum fault fault = FAULT_NONE;
 
 	if (pmu_owns_msr(index))
@@ -325,9 +314,7 @@ cpu_rdmsr(struct cpu *cpu, uint32_t index, uint64_t *value)
 	}
 	if (row != NULL)
 		return row->read(cpu, row, value);
-	cpu_end_run(cpu, CPU_OVER_UNMODELLED, "RDMSR 0x%x at 0x%llx", index,
-	    (unsigned long long)cpu->trap.rip);
-	return FAULT_NONE;
+	return cpu_unknown_msr(cpu, false, index, 0);
 }
 
 /* Reports a counter that its new control lets stand still. */
@@ -351,18 +338,18 @@ write_pmu(struct cpu *cpu, uint32_t index, uint64_t value)
 	if (fault == FAULT_NONE)
 		tell_unknown_event(cpu, index, value);
 	if (fault == FAULT_NONE && pmu_unmodelled(&cpu->pmu, index, value) != 0)
-		refuse_write(cpu, index, value);
+		return cpu_unknown_msr(cpu, true, index, value);
 	return fault;
 }
 
 static enum fault
 write_ds(struct cpu *cpu, uint32_t index, uint64_t value)
 {
-	enum fault fault = ds_wrmsr(&cpu->ds, index, value);
+	enum fault fault;
 
-	if (fault == FAULT_NONE && index == DS_MSR_DEBUGCTL &&
-	    ds_unmodelled(value) != 0)
-		refuse_write(cpu, index, value);
+	if (index == DS_MSR_DEBUGCTL && ds_unmodelled(value) != 0)
+		return cpu_unknown_msr(cpu, true, index, value);
+	fault = ds_wrmsr(&cpu->ds, index, value);
 	cpu_debug_store_changed(cpu);
 	if (fault == FAULT_NONE && cpu->exec_log != NULL)
 		exec_log_msr(cpu->exec_log, index, value);
@@ -372,7 +359,7 @@ write_ds(struct cpu *cpu, uint32_t index, uint64_t value)
 enum fault
 cpu_wrmsr(struct cpu *cpu, uint32_t index, uint64_t value, uint64_t nlip)
 {
-	const struct msr_row *row = find_row(index);
+	const struct msr_row *row = find_row(cpu, index);
 	struct pt_context at = cpu_context(cpu, cpu->trap.rip);
 	enum fault fault;
 
@@ -398,6 +385,5 @@ cpu_wrmsr(struct cpu *cpu, uint32_t index, uint64_t value, uint64_t nlip)
 	}
 	if (row != NULL)
 		return row->write(cpu, row, value);
-	refuse_write(cpu, index, value);
-	return FAULT_NONE;
+	return cpu_unknown_msr(cpu, true, index, value);
 }

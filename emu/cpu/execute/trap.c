@@ -79,6 +79,7 @@ do_cpuid(struct cpu *cpu)
 		.xcr0 = cpu->msrs.xcr0,
 		.xss = cpu->msrs.xss,
 		.osxsave = (get(cpu, ENGINE_CR4) & CR4_OSXSAVE) != 0,
+		.board = cpu->config.board,
 	};
 	uint32_t out[4];
 
@@ -361,20 +362,52 @@ do_hlt(struct cpu *cpu)
 	return FAULT_NONE;
 }
 
+static void
+port_operands(struct cpu *cpu, int *port, unsigned *bytes)
+{
+	uint8_t code[INSN_BYTES_MAX];
+
+	TZ_ASSERT(walk_read(&cpu->space, (struct gva){ cpu->trap.rip }, code,
+	    cpu->trap.insn.length, NULL));
+	insn_port_operands(code, cpu->trap.insn.length, port, bytes);
+	if (*port < 0)
+		*port = (uint16_t)get(cpu, ENGINE_RDX);
+}
+
+static void unmodelled(struct cpu *cpu);
+
+/* SDM vol. 2, "IN - Input From Port": 32 bits clear the upper half of RAX. */
+static enum fault
+do_in(struct cpu *cpu)
+{
+	uint64_t rax = get(cpu, ENGINE_RAX), mask;
+	unsigned bytes = 0;
+	uint32_t value;
+	int port;
+
+	if (!cpu->config.board) {
+		unmodelled(cpu);
+		return FAULT_NONE;
+	}
+	if (cpu->mode.cpl != 0)
+		return FAULT_GP;
+	port_operands(cpu, &port, &bytes);
+	mask = bytes == 4 ? UINT64_MAX : TZ_BIT(bytes * 8) - 1;
+	TZ_ASSERT(cpu->config.port.in(
+	    cpu->config.port.arg, cpu->config.id, port, bytes, &value));
+	set(cpu, ENGINE_RAX, (rax & ~mask) | (value & mask));
+	return FAULT_NONE;
+}
+
 static enum fault
 do_out(struct cpu *cpu)
 {
-	uint8_t code[INSN_BYTES_MAX];
 	unsigned bytes = 0;
 	int port;
 
 	if (cpu->mode.cpl != 0)
 		return FAULT_GP;
-	TZ_ASSERT(walk_read(&cpu->space, (struct gva){ cpu->trap.rip }, code,
-	    cpu->trap.insn.length, NULL));
-	insn_out_operands(code, cpu->trap.insn.length, &port, &bytes);
-	if (port < 0)
-		port = (uint16_t)get(cpu, ENGINE_RDX);
+	port_operands(cpu, &port, &bytes);
 	if (!cpu->config.port.out(cpu->config.port.arg, cpu->config.id, port,
 		bytes, (uint32_t)get(cpu, ENGINE_RAX)))
 		cpu_end_run(cpu, CPU_OVER_UNMODELLED,
@@ -447,6 +480,8 @@ execute(struct cpu *cpu, uint64_t *fault_va)
 		return do_hlt(cpu);
 	case INSN_OUT:
 		return do_out(cpu);
+	case INSN_IN:
+		return do_in(cpu);
 	case INSN_SYSCALL:
 		return do_syscall(cpu);
 	case INSN_PTWRITE:

@@ -41,7 +41,7 @@ static const struct {
 	{ ZYDIS_MNEMONIC_HLT, INSN_HLT },
 	{ ZYDIS_MNEMONIC_PAUSE, INSN_PAUSE },
 	{ ZYDIS_MNEMONIC_OUT, INSN_OUT },
-	{ ZYDIS_MNEMONIC_IN, INSN_UNMODELLED },
+	{ ZYDIS_MNEMONIC_IN, INSN_IN },
 	{ ZYDIS_MNEMONIC_INSB, INSN_UNMODELLED },
 	{ ZYDIS_MNEMONIC_INSW, INSN_UNMODELLED },
 	{ ZYDIS_MNEMONIC_INSD, INSN_UNMODELLED },
@@ -94,8 +94,9 @@ classify_mov(const struct decoded *d)
 	case ZYDIS_REGISTER_CR4:
 		return INSN_SYSTEM;
 	case ZYDIS_REGISTER_CR8:
-	case ZYDIS_REGISTER_DR7:
 		return INSN_UNMODELLED;
+	case ZYDIS_REGISTER_DR7:
+		return INSN_MOV_DR7;
 	default:
 		return INSN_PLAIN;
 	}
@@ -298,6 +299,19 @@ insn_cond_taken(
 	return condition_holds(d.insn.opcode & 15, regs->rflags);
 }
 
+int
+insn_mov_source(const uint8_t *bytes, size_t count)
+{
+	struct decoded d;
+	int source;
+
+	TZ_ASSERT(insn_zydis_decode(bytes, count, &d));
+	TZ_ASSERT(d.operand[1].type == ZYDIS_OPERAND_TYPE_REGISTER);
+	source = ZydisRegisterGetId(d.operand[1].reg.value);
+	TZ_ASSERT(source >= 0 && source < 16);
+	return source;
+}
+
 void
 insn_cmpxchg_operands(
     const uint8_t *bytes, size_t count, int *dest, int *source)
@@ -346,10 +360,11 @@ insn_is_ud(const uint8_t *bytes, size_t count)
 }
 
 void
-insn_out_operands(
+insn_port_operands(
     const uint8_t *bytes, size_t count, int *port, unsigned *bytes_out)
 {
 	struct decoded d;
+	unsigned other;
 
 	*port = -1;
 	/* OUT DX,AL and OUT DX,EAX without a prefix: nearly all OUT
@@ -359,10 +374,11 @@ insn_out_operands(
 		return;
 	}
 	TZ_ASSERT(insn_zydis_decode(bytes, count, &d));
-	TZ_ASSERT(d.insn.mnemonic == ZYDIS_MNEMONIC_OUT);
-	if (d.operand[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE)
-		*port = (int)d.operand[0].imm.value.u;
-	*bytes_out = d.operand[1].size / 8u;
+	other = d.insn.mnemonic == ZYDIS_MNEMONIC_IN;
+	TZ_ASSERT(other == 1 || d.insn.mnemonic == ZYDIS_MNEMONIC_OUT);
+	if (d.operand[other].type == ZYDIS_OPERAND_TYPE_IMMEDIATE)
+		*port = (int)d.operand[other].imm.value.u;
+	*bytes_out = d.operand[1 - other].size / 8u;
 }
 
 bool

@@ -14,7 +14,8 @@
  * them.  INSN_UNMODELLED ends the run.  INSN_CHECKED runs on the engine if its
  * memory operand does not fault: on a fault, the engine would lose RFLAGS or tags,
  * do half of a store, or not fault at all.  INSN_CMPXCHG32 also runs on the engine,
- * unless the engine might clear bits 63:32 of RAX.
+ * unless the engine might clear bits 63:32 of RAX; INSN_MOV_DR7 on a board, unless it
+ * enables a breakpoint.
  */
 enum insn_class {
 	INSN_PLAIN,
@@ -36,6 +37,7 @@ enum insn_class {
 	INSN_SITE_FIRST,
 	INSN_CHECKED = INSN_SITE_FIRST,
 	INSN_CMPXCHG32, /* CMPXCHG of 32 bits of memory */
+	INSN_MOV_DR7,   /* MOV to DR7 */
 	INSN_TRAP_FIRST,
 	INSN_SYSCALL = INSN_TRAP_FIRST,
 	INSN_RDMSR,
@@ -51,6 +53,7 @@ enum insn_class {
 	INSN_HLT,
 	INSN_PAUSE,
 	INSN_OUT,
+	INSN_IN,
 	INSN_PTWRITE,
 	INSN_CMPXCHG32_REG, /* CMPXCHG of a 32-bit register */
 	INSN_CMPXCHG_PAIR,  /* CMPXCHG8B, CMPXCHG16B */
@@ -216,6 +219,9 @@ struct insn_float {
 };
 void insn_float(const uint8_t *bytes, size_t count, struct insn_float *out);
 
+/* The general register that a MOV to a debug register reads. */
+int insn_mov_source(const uint8_t *bytes, size_t count);
+
 /* The general registers of a CMPXCHG; *DEST -1: that operand is in memory. */
 void insn_cmpxchg_operands(
     const uint8_t *bytes, size_t count, int *dest, int *source);
@@ -226,8 +232,8 @@ int insn_software_vector(const uint8_t *bytes, size_t count);
 /* True for UD0, UD1 and UD2, which are invalid by definition. */
 bool insn_is_ud(const uint8_t *bytes, size_t count);
 
-/* The operands of OUT: the port, or -1 if DX holds it, and the size in bytes. */
-void insn_out_operands(
+/* The operands of IN or OUT: the port, or -1 if DX holds it, and the size in bytes. */
+void insn_port_operands(
     const uint8_t *bytes, size_t count, int *port, unsigned *bytes_out);
 
 /*

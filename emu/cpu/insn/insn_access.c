@@ -237,9 +237,9 @@ find_constant(const struct decoded *d, struct insn_uses *uses)
 		set_sum(uses, to, INSN_NO_REG, 0);
 }
 
-/* The one register, if any, whose new value follows from an old one. */
-static void
-find_sum(const struct decoded *d, uint64_t va, struct insn_uses *uses)
+void
+insn_zydis_find_sum(
+    const struct decoded *d, uint64_t va, struct insn_uses *uses)
 {
 	bool wide = is_wide_reg(&d->operand[0]);
 
@@ -289,7 +289,7 @@ insn_uses(
 		add_access(
 		    &d, &d.operand[i], va, &uses->access[uses->access_count++]);
 	}
-	find_sum(&d, va, uses);
+	insn_zydis_find_sum(&d, va, uses);
 	uses->written = find_written(&d);
 	if (uses->to != INSN_NO_REG)
 		uses->written &= ~(UINT32_C(1) << uses->to);

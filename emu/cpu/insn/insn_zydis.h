@@ -37,6 +37,13 @@ bool insn_zydis_is_float(const struct decoded *d);
  */
 enum insn_class insn_zydis_distrust(const struct decoded *d);
 
+/*
+ * insn_access.c: sets .to, .from and .add of USES to the one register, if any, whose
+ * new value follows from an old one.
+ */
+void insn_zydis_find_sum(
+    const struct decoded *d, uint64_t va, struct insn_uses *uses);
+
 /* insn.c */
 enum insn_class insn_zydis_classify(const struct decoded *d);
 

@@ -129,20 +129,22 @@ print_stream_insns(const struct bundle *bundle,
 		.count = count,
 		.signature = model->signature,
 		.errata = model->errata };
+	struct code_image image;
 	struct decode *decode;
 	bool refused;
 
-	if (image_create(bundle, &config.image, err) != 0)
+	if (image_create(bundle, &image, err) != 0)
 		return cmd_fail(err);
+	config.image = image.image;
 	decode = decode_create(&config);
 	if (decode == NULL) {
-		image_destroy(config.image);
+		image_destroy(&image);
 		(void)tz_error(err, TZ_EIO, "out of memory");
 		return cmd_fail(err);
 	}
 	refused = print_decoded(decode, symbols);
 	decode_destroy(decode);
-	image_destroy(config.image);
+	image_destroy(&image);
 	return refused ? CMD_FINDING : CMD_OK;
 }
 

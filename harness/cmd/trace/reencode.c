@@ -7,52 +7,13 @@
 #include <sys/resource.h>
 
 #include "harness/cmd/cmd.h"
+#include "harness/cmd/trace/reencode_one.h"
 #include "harness/cmd/trace/reencode_options.h"
+#include "harness/cmd/trace/reencode_perf.h"
 #include "traces/bundle/bundle.h"
 #include "traces/reencode/input/settings.h"
 
 #define REENCODE_STACK_BYTES (UINT64_C(64) << 20)
-
-static const char *
-insn_class_name(enum compare_form form)
-{
-	static const char *const names[] = { [COMPARE_CANONICAL] = "canonical",
-		[COMPARE_STRICT] = "strict",
-		[COMPARE_BYTES] = "bytes" };
-
-	return names[form];
-}
-
-/* Re-encodes and prints one trace of NAME. */
-static int
-reencode_bytes(const char *name, const uint8_t *bytes, uint64_t count,
-    struct memory_image *memory_image, const struct reencode_options *options,
-    struct tz_error *err)
-{
-	struct reencode_result *result = malloc(sizeof(*result));
-	int code = CMD_OK;
-
-	if (result == NULL) {
-		(void)tz_error(err, TZ_EIO, "out of memory");
-		return cmd_fail(err);
-	}
-	printf("%s: %llu bytes, profile %s, compared: %s\n", name,
-	    (unsigned long long)count, options->profile->name,
-	    insn_class_name(options->form));
-	if (reencode_trace(bytes, count, memory_image, options, result, err) !=
-	    0) {
-		free(result);
-		return cmd_fail(err);
-	}
-	reencode_print(result, bytes, stdout);
-	if (result->nothing)
-		code = CMD_NOTHING;
-	else if (!result->equal)
-		code = CMD_FINDING;
-	reencode_result_free(result);
-	free(result);
-	return code;
-}
 
 static int
 reencode_file(const struct reencode_input *input, struct tz_error *err)
@@ -73,8 +34,8 @@ reencode_file(const struct reencode_input *input, struct tz_error *err)
 		    "%s: no PSB packet in its %llu bytes", input->pt,
 		    (unsigned long long)count);
 	code = error != 0 ? cmd_fail(err)
-			  : reencode_bytes(input->pt, bytes, count,
-				memory_image, &input->options, err);
+			  : reencode_one(input->pt, bytes, count, memory_image,
+				&input->options, err);
 	free(bytes);
 	memory_image_destroy(memory_image);
 	return code;
@@ -219,12 +180,11 @@ reencode_streams(const struct reencode_bundle *from, struct tz_error *err)
 		one = bundle_read_stream(
 			  from->bundle, i, &bytes, &count, err) != 0
 		    ? cmd_fail(err)
-		    : reencode_bytes(stream->file, bytes, count,
+		    : reencode_one(stream->file, bytes, count,
 			  from->memory_image, &options, err);
 		free(bytes);
 		free(settings);
-		if (code == CMD_NOTHING || (one > code && one != CMD_NOTHING))
-			code = one;
+		code = reencode_worse(code, one);
 	}
 	return code;
 }
@@ -281,6 +241,8 @@ cmd_reencode(int argc, char **argv)
 
 	reencode_deepen_stack();
 	reencode_parse(argc, argv, &input);
+	if (input.perf != NULL)
+		return reencode_perf(&input, &err);
 	return input.bundle != NULL ? reencode_bundle(&input, &err)
 				    : reencode_file(&input, &err);
 }

@@ -6,6 +6,7 @@
 
 #include "harness/cmd/cmd.h"
 #include "harness/cmd/trace/reencode_text.h"
+#include "traces/perf_data/perf_file.h"
 
 enum {
 	OPT_PT = 256,
@@ -13,15 +14,25 @@ enum {
 	OPT_IMAGE,
 	OPT_CTL,
 	OPT_RANGE,
+	OPT_STOP,
 	OPT_PROFILE,
 	OPT_STRICT,
 	OPT_BYTES,
+	OPT_TID,
+	OPT_SYMFS,
 };
 
 static const struct argp_option reencode_argp_options[] = {
 	{ "pt", OPT_PT, "FILE", 0, "The captured trace", 0 },
-	{ "cpu", OPT_CPU, "F/M/S", 0,
-	    "Family, model and stepping of the processor: 6/94/3, 0x6/0x5e/3",
+	{ "cpu", OPT_CPU, "F/M/S|N", 0,
+	    "Family, model and stepping of the processor: 6/94/3, 0x6/0x5e/3; "
+	    "or, of a perf.data, re-encode only the trace of CPU N",
+	    0 },
+	{ "tid", OPT_TID, "N", 0,
+	    "Of a perf.data, re-encode only the trace of thread N", 0 },
+	{ "symfs", OPT_SYMFS, "DIR", 0,
+	    "Where the files lie that a perf.data says were mapped: a root, or "
+	    "a folder with .build-id (repeatable; default: /)",
 	    0 },
 	{ "image", OPT_IMAGE, "SPEC", 0,
 	    "Memory of the traced code: DUMP@ADDR, PAGES@ADDRLIST, ELF or "
@@ -32,6 +43,10 @@ static const struct argp_option reencode_argp_options[] = {
 	{ "range", OPT_RANGE, "A-B", 0,
 	    "Filter range, both ends included (repeatable; default: inferred "
 	    "from the packets)",
+	    0 },
+	{ "stop", OPT_STOP, "A-B", 0,
+	    "TraceStop range, both ends included (repeatable); with it, each "
+	    "filter range has to be given, too",
 	    0 },
 	{ "profile", OPT_PROFILE, "NAME", 0,
 	    "CPU model (default: the one nearest to --cpu)", 0 },
@@ -78,9 +93,33 @@ parse_form(struct reencode_input *input, struct argp_state *state,
 	input->options.form = form;
 }
 
+/* Options that only a perf.data has. */
+static void
+parse_no_perf(const struct reencode_input *input, struct argp_state *state)
+{
+	char number[16];
+
+	if (input->queue_cpu_given) {
+		snprintf(number, sizeof(number), "%u", input->queue_cpu);
+		refuse("--cpu", number,
+		    "not FAMILY/MODEL/STEPPING; a CPU's number is for a "
+		    "perf.data");
+	}
+	if (input->queue_tid_given || input->symfs_count != 0)
+		argp_error(state, "--tid and --symfs are for a perf.data");
+}
+
 static void
 parse_end(struct reencode_input *input, struct argp_state *state)
 {
+	if (input->pt == NULL && input->image_count != 0 &&
+	    perf_file_is(input->images[0])) {
+		input->perf = input->images[0];
+		if (input->queue_cpu_given && input->queue_tid_given)
+			argp_error(state, "--cpu N or --tid N, not both");
+		return;
+	}
+	parse_no_perf(input, state);
 	if (input->pt == NULL && input->image_count == 0)
 		argp_error(state, "which trace (--pt) or bundle?");
 	if (input->pt == NULL) {
@@ -90,7 +129,7 @@ parse_end(struct reencode_input *input, struct argp_state *state)
 		if (input->cpu_given || input->options.ctl_given ||
 		    input->options.filter_given)
 			argp_error(state,
-			    "--cpu, --ctl and --range are for --pt: a bundle "
+			    "--cpu, --ctl, --range and --stop are for --pt: a bundle "
 			    "contains them");
 		return;
 	}
@@ -112,7 +151,21 @@ parse_one(int key, char *arg, struct argp_state *state)
 	case OPT_PT:
 		input->pt = arg;
 		return 0;
+	case OPT_TID:
+		require("--tid", arg, reencode_id(arg, &input->queue_tid));
+		input->queue_tid_given = true;
+		return 0;
+	case OPT_SYMFS:
+		if (input->symfs_count == REENCODE_SYMFS_MAX)
+			argp_error(state, "more than %d folders: %s",
+			    REENCODE_SYMFS_MAX, arg);
+		input->symfs[input->symfs_count++] = arg;
+		return 0;
 	case OPT_CPU:
+		if (reencode_id(arg, &input->queue_cpu) == NULL) {
+			input->queue_cpu_given = true;
+			return 0;
+		}
 		require(
 		    "--cpu", arg, reencode_cpu(arg, &input->options.signature));
 		input->cpu_given = true;
@@ -126,8 +179,11 @@ parse_one(int key, char *arg, struct argp_state *state)
 		input->options.ctl_given = true;
 		return 0;
 	case OPT_RANGE:
-		require("--range", arg,
-		    reencode_range(arg, &input->options.filter));
+	case OPT_STOP:
+		require(key == OPT_RANGE ? "--range" : "--stop", arg,
+		    reencode_range(arg,
+			key == OPT_RANGE ? REENCODE_FILTER : REENCODE_STOP,
+			&input->options.filter));
 		input->options.filter_given = true;
 		return 0;
 	case OPT_PROFILE:
@@ -150,10 +206,10 @@ parse_one(int key, char *arg, struct argp_state *state)
 }
 
 const struct argp cmd_reencode_argp = { reencode_argp_options, parse_one,
-	"--pt FILE --cpu F/M/S --image SPEC...\nDIR",
-	"Recovers the control flow of a captured trace, or of the "
-	"streams of the bundle DIR, re-encodes it and compares the "
-	"packets.",
+	"--pt FILE --cpu F/M/S --image SPEC...\nDIR\nPERF.DATA [SPEC...]",
+	"Recovers the control flow of a captured trace, of the streams of "
+	"the bundle DIR or of the traces of a perf.data, re-encodes it and "
+	"compares the packets.",
 	NULL, NULL, NULL };
 
 void

@@ -7,13 +7,21 @@
 #include "traces/reencode/reencode.h"
 
 #define REENCODE_IMAGES_MAX 256
+#define REENCODE_SYMFS_MAX  16
 
 struct reencode_input {
-	const char *pt;     /* NULL: a bundle */
-	const char *bundle; /* NULL: a file */
+	/* One of the three is not NULL. */
+	const char *pt;
+	const char *bundle;
+	const char *perf; /* the first of .images, too */
 	const char *images[REENCODE_IMAGES_MAX];
 	unsigned image_count;
 	bool cpu_given, insn_class_given;
+	/* Of a perf.data: the folders of mapped files, the queue. */
+	const char *symfs[REENCODE_SYMFS_MAX];
+	unsigned symfs_count;
+	bool queue_cpu_given, queue_tid_given;
+	uint32_t queue_cpu, queue_tid;
 	struct reencode_options options;
 };
 

@@ -40,7 +40,8 @@ reencode_cpu(const char *text, uint32_t *signature)
 }
 
 const char *
-reencode_range(const char *text, struct decode_filter *filter)
+reencode_range(
+    const char *text, enum reencode_range cfg, struct decode_filter *filter)
 {
 	uint64_t a, b;
 	unsigned n = 0;
@@ -57,7 +58,7 @@ reencode_range(const char *text, struct decode_filter *filter)
 		return "it ends before it begins";
 	filter->a[n] = a;
 	filter->b[n] = b;
-	filter->config |= UINT64_C(1) << (4 * n);
+	filter->config |= (uint64_t)cfg << (4 * n);
 	return NULL;
 }
 
@@ -69,5 +70,16 @@ reencode_hex(const char *text, uint64_t *value)
 	if (!parse_number(&text, 16, '\0', &number))
 		return "not a hexadecimal number";
 	*value = number;
+	return NULL;
+}
+
+const char *
+reencode_id(const char *text, uint32_t *id)
+{
+	uint64_t number;
+
+	if (!parse_number(&text, 10, '\0', &number) || number >= UINT32_MAX)
+		return "not the number of a CPU or a thread";
+	*id = (uint32_t)number;
 	return NULL;
 }

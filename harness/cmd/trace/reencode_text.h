@@ -10,10 +10,17 @@
 /* FAMILY/MODEL/STEPPING, decimal or 0x, as in CPUID.1:EAX. */
 const char *reencode_cpu(const char *text, uint32_t *signature);
 
+/* ADDRn_CFG.  SDM vol. 3, 33.2.8.2 "IA32_RTIT_CTL MSR". */
+enum reencode_range { REENCODE_FILTER = 1, REENCODE_STOP = 2 };
+
 /* A-B, hexadecimal, inclusive: adds a range to FILTER, which holds at most 4. */
-const char *reencode_range(const char *text, struct decode_filter *filter);
+const char *reencode_range(
+    const char *text, enum reencode_range cfg, struct decode_filter *filter);
 
 /* A hexadecimal number of up to 64 bits. */
 const char *reencode_hex(const char *text, uint64_t *value);
+
+/* The decimal number of a CPU or a thread. */
+const char *reencode_id(const char *text, uint32_t *id);
 
 #endif

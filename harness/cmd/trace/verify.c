@@ -113,7 +113,8 @@ print_result(const struct verify_input *input,
 {
 	char *text;
 
-	if (result->stream_count == 0 && result->record_count == 0) {
+	if (result->stream_count == 0 && result->record_count == 0 &&
+	    result->counter_count == 0) {
 		fprintf(stderr, "topaz: %s: no trace in it\n", input->dir);
 		return CMD_NOTHING;
 	}

@@ -427,6 +427,19 @@ sys_module_call(const uint64_t *args)
 	return kpi_module_call(args[0], args + 1);
 }
 
+static int64_t
+sys_counter(const uint64_t *args)
+{
+	host_counter(args[0], args[1], args[2]);
+	return 0;
+}
+
+static int64_t
+sys_log_read(const uint64_t *args)
+{
+	return -host_log_read(args[0], args[1], args[2]);
+}
+
 static int64_t (*const handlers[SYS_COUNT])(const uint64_t *args) = {
 	[SYS_EXIT] = sys_exit,
 	[SYS_WRITE] = sys_write,
@@ -468,6 +481,8 @@ static int64_t (*const handlers[SYS_COUNT])(const uint64_t *args) = {
 	[SYS_MODULE_UNLOAD] = sys_module_unload,
 	[SYS_CPU_OFFLINE] = sys_cpu_offline,
 	[SYS_MODULE_CALL] = sys_module_call,
+	[SYS_COUNTER] = sys_counter,
+	[SYS_LOG_READ] = sys_log_read,
 };
 
 /*

@@ -103,6 +103,7 @@ hook_process_made(struct process *process)
 	p->p_pptr = parent;
 	LIST_INSERT_HEAD(&parent->p_children, p, p_sibling);
 	sx_xunlock(&proctree_lock);
+	host_space(process->pid, process->space.cr3);
 	kpi_eventhandler_process_fork(parent, p, 0);
 	kpi_proc_lock(p);
 	p->p_state = PRS_NORMAL;
@@ -115,6 +116,7 @@ hook_exec(struct process *process, const char *path, uint64_t base __unused)
 	struct proc *p = kpi_proc_of(process);
 	struct pmckern_procexec exec = { .pm_entryaddr = process->entry };
 
+	host_space(process->pid, process->space.cr3);
 	kpi_proc_lock(p);
 	p->p_textvp = kpi_vnode_of(path);
 	strlcpy(p->p_comm, path, sizeof(p->p_comm));

@@ -17,7 +17,7 @@ elf_file_check(const struct elf_file *file, unsigned type, struct tz_error *err)
 		    "%s: ELF for another machine (class %d, machine %d); the "
 		    "guest is x86-64",
 		    file->path, header->e_ident[EI_CLASS], header->e_machine);
-	if (header->e_type != type)
+	if (type != ET_NONE && header->e_type != type)
 		return tz_error(err, TZ_EFORMAT,
 		    "%s: ELF type %d where %s is needed", file->path,
 		    header->e_type,

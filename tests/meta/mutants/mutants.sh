@@ -62,8 +62,8 @@ unit() {
 	shift
 	"$@" -I"$root" -o unit_test \
 	    "$root/tests/unit/insntrace/${name}_test.c" \
-	    driver/insntrace/capture.c driver/insntrace/config.c \
-	    driver/insntrace/state.c driver/insntrace/topa.c -lcmocka \
+	    driver/insntrace/core/buffer/capture.c driver/insntrace/core/config.c \
+	    driver/insntrace/core/session/state.c driver/insntrace/core/buffer/topa.c -lcmocka \
 	    >report 2>&1 && ./unit_test >report 2>&1
 }
 

@@ -77,7 +77,10 @@ static const struct row rows[] = {
 	ROW("\xf4", HLT, 0),
 	ROW("\xf3\x90", PAUSE, 0),
 	ROW("\xee", OUT, 0),
-	ROW("\xec", UNMODELLED, 0),
+	ROW("\xec", IN, 0),
+	ROW("\x66\xe5\x10", IN, 0),
+	ROW("\x0f\x23\xf8", MOV_DR7, 0),
+	ROW("\x0f\x23\xf0", PLAIN, 0),
 	ROW("\xf3\x6e", UNMODELLED, 0),
 	ROW("\x0f\x33", RDPMC, 0),
 	ROW("\x0f\xc7\xf0", UNMODELLED, 0),
@@ -298,7 +301,7 @@ out_names_its_port_and_size(void **state)
 		unsigned size;
 		int port;
 
-		insn_out_operands(outs[i].bytes, outs[i].length, &port, &size);
+		insn_port_operands(outs[i].bytes, outs[i].length, &port, &size);
 		assert_int_equal(port, outs[i].port);
 		assert_int_equal(size, outs[i].size);
 	}

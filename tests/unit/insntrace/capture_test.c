@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "driver/insntrace/capture.h"
+#include "driver/insntrace/core/buffer/capture.h"
 
 #define TABLE_PA       UINT64_C(0x7000)
 #define SIZE           8192

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "driver/insntrace/config.h"
+#include "driver/insntrace/core/config.h"
 
 #define LEAF7_PT UINT32_C(0x02000000)
 

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "driver/insntrace/state.h"
+#include "driver/insntrace/core/session/state.h"
 
 #define NO (-1)
 

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "driver/insntrace/topa.h"
+#include "driver/insntrace/core/buffer/topa.h"
 
 #define PAGE       UINT64_C(4096)
 #define END        UINT64_C(0x1)

@@ -97,6 +97,7 @@ a_captured_stream_decodes_without_an_error(void **state)
 	enum decode_state state_now = DECODE_MORE;
 	uint64_t ips[256], insns = 0;
 	struct decode *decode;
+	struct code_image image;
 	struct tz_error err;
 	uint8_t *bytes = load("trace.pt", &config.count);
 
@@ -105,7 +106,8 @@ a_captured_stream_decodes_without_an_error(void **state)
 		skip();
 	assert_non_null(mkdtemp(dir));
 	unpack_pages(&bundle);
-	assert_int_equal(image_create(&bundle, &config.image, &err), 0);
+	assert_int_equal(image_create(&bundle, &image, &err), 0);
+	config.image = image.image;
 	config.bytes = bytes;
 	config.filter = &filter;
 	decode = decode_create(&config);
@@ -120,7 +122,7 @@ a_captured_stream_decodes_without_an_error(void **state)
 	assert_int_equal(state_now, DECODE_END);
 	assert_int_equal(insns, CAPTURE_INSNS);
 	decode_destroy(decode);
-	image_destroy(config.image);
+	image_destroy(&image);
 	free(bundle.images);
 	free(bytes);
 	(void)tree_remove(dir);
@@ -198,13 +200,15 @@ check_filtered(struct fixture *fixture, const uint8_t *offsets, size_t count,
 	enum decode_state end;
 	struct bundle *bundle;
 	struct decode *decode;
+	struct code_image image;
 	struct tz_error err;
 	uint64_t ips[64];
 	size_t done;
 
 	fixture_finish(fixture);
 	assert_int_equal(bundle_open(fixture->dir, &bundle, &err), 0);
-	assert_int_equal(image_create(bundle, &config.image, &err), 0);
+	assert_int_equal(image_create(bundle, &image, &err), 0);
+	config.image = image.image;
 	config.bytes = fixture->cpu[0].bytes;
 	config.count = fixture->cpu[0].written;
 	config.filter = &filter;
@@ -219,7 +223,7 @@ check_filtered(struct fixture *fixture, const uint8_t *offsets, size_t count,
 	assert_int_equal(decode_info(decode).jcc_disables, jcc_disables);
 	assert_in_range(decode_info(decode).offset, 1, config.count);
 	decode_destroy(decode);
-	image_destroy(config.image);
+	image_destroy(&image);
 	bundle_close(bundle);
 	fixture_remove(fixture);
 }

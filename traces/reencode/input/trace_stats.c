@@ -161,6 +161,10 @@ trace_stats_packet(struct trace_stats *stats, const struct pkt_parser *parser,
 		return true;
 	case PKT_PSB:
 		return trace_stats_psb(stats, packet->offset);
+	case PKT_PSBEND:
+		if (stats->first_psb_end == 0 && stats->bad == 0)
+			stats->first_psb_end = packet->offset;
+		return true;
 	case PKT_OVF:
 		trace_stats_end(stats, packet->offset);
 		return trace_stats_mark(stats, packet->offset, last_ip);
@@ -216,6 +220,11 @@ trace_stats_read(
 			return true;
 		}
 		stats->bad++;
+		if (pkt_find_psb(bytes, count, packet.offset + 1) == count) {
+			stats->junk = true;
+			trace_stats_cut(stats, &parser, packet.offset);
+			return true;
+		}
 		pkt_begin_psb(&parser, bytes, count, packet.offset + 1);
 		end = parser.offset;
 		last_ip = 0;

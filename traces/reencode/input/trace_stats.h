@@ -39,10 +39,12 @@ struct trace_stats_clock {
 struct trace_stats {
 	struct trace_stats_clock clock;
 	uint64_t packets[PKT_KINDS];
-	uint64_t bad;       /* bytes where no packet starts; on at a PSB */
-	uint64_t first_psb; /* offset; the size of the trace if none */
+	uint64_t bad;           /* bytes where no packet starts; on at a PSB */
+	uint64_t first_psb;     /* offset; the size of the trace if none */
+	uint64_t first_psb_end; /* of its PSB+; 0: it is not whole */
 	/* Bytes at the end, where a packet or a PSB+ is not whole, PADs before. */
 	uint64_t cut_off;
+	bool junk;           /* they are no packets */
 	uint64_t ips_sext48; /* IP packets of 6 bytes, sign-extended */
 	uint64_t ips_full;   /* of 8 bytes */
 	uint64_t long_tnts;

@@ -59,8 +59,10 @@ overflow_read(
 		    packet.kind == PKT_PSB;
 	} else if (packet.kind == PKT_PSB) {
 		trace_boundary_read_psb(&replay->guide, plus);
+		trace_boundary_mind_bdm70(replay, plus);
 		trace_boundary_take_state(replay, plus);
 		resume->psb = true;
+		resume->enable = plus->early;
 		replay->traced = plus->has_fup;
 		if (plus->has_fup)
 			trace_boundary_move(&replay->at, plus->ip);
@@ -70,7 +72,9 @@ overflow_read(
 		    replay->feed, FEED_CFG_FILTER, &replay->at.ip);
 	}
 	if (!replay->traced)
-		(void)trace_boundary_stand(replay, plus, &replay->at);
+		replay->traced = trace_boundary_stand(
+				     replay, plus, &replay->at) &&
+		    plus->early;
 	return psb;
 }
 
@@ -195,6 +199,6 @@ overflow_drive(struct replay *replay)
 		pending_packets_psb(replay);
 		pt_unit_psb(replay->feed->unit, replay->at.ip);
 	}
-	if (!replay->traced)
+	if (!replay->traced || plus.early)
 		trace_off_span_drive(replay);
 }

@@ -120,6 +120,7 @@ const struct code_blocks_key *flow_blocks(struct replay *replay,
 struct psb_plus {
 	bool context; /* it has what is only sent with ContextEn 1 */
 	bool has_fup, has_pip, has_exec;
+	bool early; /* BDM70: the FUP that it had is that of the next TIP.PGE */
 	uint64_t ip, pip, exec; /* payloads, the FUP's expanded */
 	struct unit_driver_state vmx;
 };
@@ -138,8 +139,8 @@ void trace_boundary_take_state(
     struct replay *replay, const struct psb_plus *plus);
 
 /*
- * Where the CPU stands behind PLUS, which has no FUP: in no range, or out of
- * context; where it has context but there is no range, at the next TIP.PGE.
+ * The CPU's place after PLUS, which has no FUP: in no range, or out of context; where
+ * it has context but there is no range, or with BDM70, at the next TIP.PGE.
  * Returns whether it is traced from here on.
  */
 bool trace_boundary_stand(

@@ -167,7 +167,8 @@ trace_boundary_stand(
 		*at = unit_driver_context(replay->feed, at, false);
 		return false;
 	}
-	if (!unit_driver_range(replay->feed, FEED_CFG_FILTER, &ip))
+	if (plus->early ||
+	    !unit_driver_range(replay->feed, FEED_CFG_FILTER, &ip))
 		return trace_boundary_peek_pge(replay, at);
 	*at = unit_driver_context(replay->feed, at, true);
 	at->ip = unit_driver_outside(replay->feed);
@@ -222,6 +223,7 @@ trace_boundary_mind_bdm70(struct replay *replay, struct psb_plus *plus)
 	replay->result->errata |= bdm70 & ~replay->config.errata;
 	replay->feed->profile.errata_on |= bdm70;
 	plus->has_fup = false;
+	plus->early = true;
 }
 
 void

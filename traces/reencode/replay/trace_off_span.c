@@ -7,6 +7,14 @@
 /* What the end of tracing is padded to, as in emu/pt/output/layout.c. */
 #define INTERLUDE_FLUSH_BYTES 16
 
+/* May an enable begin at OFFSET?  It comes after a flush. */
+static bool
+trace_off_span_is_flushed(const struct replay *replay, uint64_t offset)
+{
+	return (offset + replay->feed->config.phase) % INTERLUDE_FLUSH_BYTES ==
+	    0;
+}
+
 /* TraceEn fell and rose again: its first packet is at OFFSET. */
 static void
 trace_off_span_toggle(
@@ -50,7 +58,7 @@ trace_off_span_comes_anew(const struct replay *replay, uint64_t offset)
 	struct pkt_parser parser = replay->guide;
 	struct pkt packet;
 
-	if ((offset + replay->feed->config.phase) % INTERLUDE_FLUSH_BYTES != 0)
+	if (!trace_off_span_is_flushed(replay, offset))
 		return false;
 	return !pkt_next_of(&parser, &packet, anew | PKT_BIT(PGE)) ||
 	    packet.kind != PKT_PGE || packet.bits == 3 || packet.bits == 6;
@@ -92,11 +100,19 @@ trace_off_span_psb(struct replay *replay, const struct pkt *psb)
 	due = pt_unit_psb_due(replay->feed->unit);
 	trace_boundary_read_psb(&replay->guide, &plus);
 	trace_boundary_mind_bdm70(replay, &plus);
+	/* With BDM70 it is the counter's only where no enable can be. */
+	if (plus.early && trace_off_span_is_flushed(replay, psb->offset))
+		due = false;
 	/* Context that nothing but an enable gives back. */
 	if (due && !unit_driver_is_reset(replay->feed, psb->offset) &&
 	    !(replay->at.enclave && plus.context &&
 		!trace_off_span_may_come(replay))) {
 		pending_packets_psb(replay);
+		if (plus.early) {
+			/* The unit sends it with the TIP.PGE. */
+			trace_boundary_take_state(replay, &plus);
+			return;
+		}
 		trace_off_span_come(replay, &plus);
 		pt_unit_psb(replay->feed->unit, replay->at.ip);
 	} else {

@@ -5,6 +5,7 @@
  */
 #include <sys/pmclog.h>
 
+#include "emu/guest_abi.h"
 #include "harness/guest/user/user.h"
 #include "harness/kpi/freebsd8/log.h"
 
@@ -15,6 +16,8 @@
 #define READS_MAX   16
 #define TYPES       32
 #define TEXT_BYTES  512
+#define SELECT_USR  (UINT64_C(1) << 16)
+#define SELECT_OS   (UINT64_C(1) << 17)
 
 static struct counter {
 	uint32_t id;
@@ -22,7 +25,7 @@ static struct counter {
 } counters[COUNTERS];
 static unsigned counter_count;
 
-static bool by_process, prints;
+static bool by_process, prints, reads;
 static uint64_t period; /* 0: counts */
 static int64_t log_fd;
 static _Alignas(16) unsigned char bytes[LOG_BYTES], waiter_stack[STACK_BYTES];
@@ -42,6 +45,13 @@ must(const char *what, int64_t result)
 {
 	if (result < 0)
 		user_fail(what, result);
+}
+
+/* For the bundle: what is asked of counter ID, and what it says. */
+static void
+tell(uint32_t id, enum abi_counter what, uint64_t value)
+{
+	must("telling the host", sys3(SYS_COUNTER, id, what, value));
 }
 
 static void
@@ -147,6 +157,8 @@ read_log(void)
 		must("reading the log",
 		    sys3(SYS_IOCTL, (uint64_t)log_fd, KPI_LOG_READ,
 			address(&read)));
+		must("telling the host",
+		    sys3(SYS_LOG_READ, 0, address(bytes + held), read.bytes));
 		held = take_entries(held + read.bytes);
 	}
 }
@@ -187,6 +199,16 @@ find_class(void)
 	user_fail("no class of counters", 0);
 }
 
+/* Event and rings of a counter, as IA32_PERFEVTSELx has them. */
+static uint64_t
+select_of(uint64_t event, uint32_t caps)
+{
+	uint32_t rings = caps & (PMC_CAP_USER | PMC_CAP_SYSTEM);
+
+	return event | (rings != PMC_CAP_SYSTEM ? SELECT_USR : 0) |
+	    (rings != PMC_CAP_USER ? SELECT_OS : 0);
+}
+
 static uint32_t
 flags_of(const char *args)
 {
@@ -224,6 +246,11 @@ allocate(const char *args, enum pmc_class class, uint64_t event, uint32_t cpu)
 	if (counter_count == COUNTERS)
 		user_fail("too many counters", COUNTERS);
 	counters[counter_count++].id = op.pm_pmcid;
+	tell(op.pm_pmcid, ABI_COUNTER_ASKED, select_of(event, op.pm_caps));
+	if (period != 0)
+		tell(op.pm_pmcid, ABI_COUNTER_PERIOD, period);
+	if ((op.pm_flags & PMC_F_DESCENDANTS) != 0)
+		tell(op.pm_pmcid, ABI_COUNTER_DESCENDANTS, 0);
 }
 
 static void
@@ -237,24 +264,35 @@ start(uint32_t id, uint64_t target)
 
 	if (period != 0)
 		must("the period", pmc(PMC_OP_PMCSETCOUNT, &count));
-	if (by_process)
+	if (by_process) {
 		must("attaching to the target", pmc(PMC_OP_PMCATTACH, &attach));
+		tell(id, ABI_COUNTER_TARGET, target);
+	}
 	must("starting a counter", pmc(PMC_OP_PMCSTART, &simple));
+	tell(id, ABI_COUNTER_STARTED, 0);
+}
+
+static uint64_t
+read_counter(const struct counter *counter)
+{
+	struct pmc_op_pmcrw value = { .pm_flags = PMC_F_OLDVALUE,
+		.pm_pmcid = counter->id };
+
+	must("reading a counter", pmc(PMC_OP_PMCRW, &value));
+	tell(counter->id, ABI_COUNTER_READ, value.pm_value);
+	return value.pm_value;
 }
 
 static void
 finish(const struct counter *counter)
 {
 	struct pmc_op_simple simple = { .pm_pmcid = counter->id };
-	struct pmc_op_pmcrw value = { .pm_flags = PMC_F_OLDVALUE,
-		.pm_pmcid = counter->id };
 
+	tell(counter->id, ABI_COUNTER_STOPS, 0);
 	must("stopping a counter", pmc(PMC_OP_PMCSTOP, &simple));
-	if (period == 0) {
-		must("reading a counter", pmc(PMC_OP_PMCRW, &value));
+	if (period == 0)
 		user_printf("counter %x: %u events\n", (uint64_t)counter->id,
-		    value.pm_value);
-	}
+		    read_counter(counter));
 }
 
 static void
@@ -274,6 +312,7 @@ print_end(void)
 	struct pmc_op_getdriverstats stats;
 
 	must("the statistics", pmc(PMC_OP_GETDRIVERSTATS, &stats));
+	tell(0, ABI_COUNTER_NO_ROOM, (uint64_t)stats.pm_intr_bufferfull);
 	user_printf(
 	    "log: %u exec, %u fork, %u exit, %u process exit, %u switch, "
 	    "%u map, %u unmap, %u drop\n",
@@ -310,7 +349,16 @@ run(const char *args)
 	while (!finished) {
 		sys1(SYS_SLEEP, poll);
 		read_log();
+		for (unsigned i = 0; i < counter_count && reads; i++)
+			(void)read_counter(&counters[i]);
 	}
+}
+
+static void
+flush_log(void)
+{
+	must("writing the log", pmc(PMC_OP_FLUSHLOG, NULL));
+	read_log();
 }
 
 /* The workloads exit; samples are in the log when the clock has ticked on their CPU. */
@@ -318,8 +366,7 @@ static void
 settle(const char *args)
 {
 	sys1(SYS_SLEEP, arg_number(args, "settle", 200000));
-	must("writing the log", pmc(PMC_OP_FLUSHLOG, NULL));
-	read_log();
+	flush_log();
 }
 
 int
@@ -334,6 +381,7 @@ user_main(const char *args)
 	by_process = mode[0] == 't';
 	period = arg_number(args, "period", 0);
 	prints = arg_number(args, "print", 0) != 0;
+	reads = period == 0 && arg_number(args, "reads", 0) != 0;
 	jobs = arg_number(args, "jobs", 0);
 	open_log();
 	class = find_class();
@@ -348,6 +396,7 @@ user_main(const char *args)
 	settle(args);
 	for (i = 0; i < counter_count; i++)
 		finish(&counters[i]);
+	flush_log();
 	close_log();
 	for (i = 0; i < counter_count; i++)
 		release(&counters[i]);

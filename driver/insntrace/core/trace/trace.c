@@ -1,0 +1,88 @@
+#include "driver/insntrace/core/trace/trace.h"
+
+#include "driver/insntrace/core/buffer/capture.h"
+#include "driver/insntrace/core/services.h"
+#include "driver/insntrace/core/trace/intr.h"
+
+/* Written before a rendezvous begins and read after it has ended; during it
+ * each CPU uses its own element. */
+struct trace_cpu {
+	struct buffer *buffer;
+	struct hw_setup setup;
+	struct hw_capture capture;
+	struct capture_progress progress;
+};
+
+static struct trace_cpu trace_cpus[OS_CPUS_MAX];
+static struct caps trace_caps;
+
+/* Sets all fields from the configuration; none is left from before. */
+static void
+stage(struct trace_cpu *cpu, struct buffer *buffer)
+{
+	const struct insntrace_config *config = &buffer->config;
+
+	*cpu = (struct trace_cpu){
+		.buffer = buffer,
+		.setup = {
+			.ctl = config->ctl | RTIT_CTL_TOPA | RTIT_CTL_TRACEEN,
+			.output_base = buffer->topa.table[0].pa,
+			.cr3_match = config->cr3_match,
+		},
+	};
+	for (uint32_t i = 0; i < trace_caps.range_count; i++) {
+		const struct insntrace_range *range = &config->range[i];
+
+		if (range->bytes == 0)
+			continue;
+		cpu->setup.addr_a[i] = range->start;
+		cpu->setup.addr_b[i] = range_last(range);
+	}
+}
+
+static void
+start_here(void)
+{
+	struct trace_cpu *cpu = &trace_cpus[os_cpu()];
+
+	intr_begin(&cpu->buffer->topa);
+	hw_start(&trace_caps, &cpu->setup);
+}
+
+static void
+stop_here(void)
+{
+	struct trace_cpu *cpu = &trace_cpus[os_cpu()];
+
+	hw_stop(&cpu->setup);
+	intr_end(&cpu->progress);
+	hw_capture(&cpu->capture);
+	hw_clear(&trace_caps);
+}
+
+bool
+trace_start(const struct caps *caps, struct buffer *const *buffers)
+{
+	trace_caps = *caps;
+	for (uint32_t i = 0; i < os_cpu_count(); i++)
+		stage(&trace_cpus[i], buffers[i]);
+	if (!intr_register())
+		return false;
+	os_call_all(start_here);
+	return true;
+}
+
+void
+trace_stop(void)
+{
+	os_call_all(stop_here);
+	intr_remove();
+	for (uint32_t i = 0; i < os_cpu_count(); i++) {
+		const struct trace_cpu *cpu = &trace_cpus[i];
+		struct buffer *buffer = cpu->buffer;
+
+		buffer->state_status = capture_decode(&buffer->topa,
+		    buffer->config.stop_on_full != 0, &cpu->progress,
+		    &cpu->capture, &buffer->state);
+	}
+}

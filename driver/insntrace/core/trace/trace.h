@@ -1,0 +1,18 @@
+/*
+ * Tracing on all CPUs at once: each into its buffer, started and stopped by the
+ * kernel's rendezvous.
+ */
+#ifndef TOPAZ_DRIVER_INSNTRACE_CORE_TRACE_TRACE_H
+#define TOPAZ_DRIVER_INSNTRACE_CORE_TRACE_TRACE_H
+
+#include "driver/insntrace/core/buffer/buffer.h"
+#include "driver/insntrace/core/hw/hw.h"
+
+/* BUFFERS: one for each CPU, not NULL, unchanged until trace_stop returns.
+ * False: no slot for the NMI handler; nothing has started. */
+bool trace_start(const struct caps *caps, struct buffer *const *buffers);
+
+/* On return no CPU traces, and each buffer's state is filled in. */
+void trace_stop(void);
+
+#endif

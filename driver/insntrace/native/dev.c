@@ -1,0 +1,206 @@
+/*
+ * The module and its device: copies arguments in and out, serialises the
+ * operations, and ends the session of a process that exits.
+ */
+#include "driver/insntrace/core/session/session.h"
+#include "harness/guest/kern.h"
+#include "harness/kpi/native/module.h"
+
+union args {
+	struct insntrace_allocation allocation;
+	struct insntrace_buffer buffer;
+	struct insntrace_buffer_state state;
+	struct insntrace_chunk chunk;
+};
+
+struct command {
+	enum insntrace_command number;
+	enum op op;
+	size_t bytes; /* of the argument */
+	bool answers; /* the argument is written back */
+};
+
+static const struct command commands[] = {
+	{ INSNTRACE_INITIALIZE, OP_INITIALIZE,
+	    sizeof(struct insntrace_allocation), false },
+	{ INSNTRACE_TERMINATE, OP_TERMINATE, 0, false },
+	{ INSNTRACE_GET_ALLOCATION, OP_GET_ALLOCATION,
+	    sizeof(struct insntrace_allocation), true },
+	{ INSNTRACE_ALLOCATE_BUFFER, OP_ALLOCATE_BUFFER,
+	    sizeof(struct insntrace_buffer), true },
+	{ INSNTRACE_FREE_BUFFER, OP_FREE_BUFFER,
+	    sizeof(struct insntrace_buffer), false },
+	{ INSNTRACE_GET_BUFFER_CONFIG, OP_GET_BUFFER_CONFIG,
+	    sizeof(struct insntrace_buffer), true },
+	{ INSNTRACE_GET_BUFFER_STATE, OP_GET_BUFFER_STATE,
+	    sizeof(struct insntrace_buffer_state), true },
+	{ INSNTRACE_GET_CHUNK, OP_GET_CHUNK, sizeof(struct insntrace_chunk),
+	    true },
+	{ INSNTRACE_START, OP_START, 0, false },
+	{ INSNTRACE_STOP, OP_STOP, 0, false },
+	{ INSNTRACE_ASSIGN_THREAD_BUFFER, OP_THREAD_BUFFER, 0, false },
+	{ INSNTRACE_RELEASE_THREAD_BUFFER, OP_THREAD_BUFFER, 0, false },
+};
+
+static const struct command *
+find_command(uint64_t number)
+{
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		if (commands[i].number == number)
+			return &commands[i];
+	}
+	return NULL;
+}
+
+/*
+ * device_page takes this lock with a process's lock held, so it is never held
+ * when a process is locked: removed buffers are unmapped after its release.
+ */
+static struct mutex session_lock = MUTEX_INIT("insntrace");
+static const struct process *session_owner; /* called Initialize */
+
+static void
+unmap(const struct buffer *buffer)
+{
+	uint64_t bytes = topa_bytes(&buffer->topa);
+
+	for (uint64_t at = 0; at < bytes; at += PAGE_BYTES)
+		process_unmap_frame(
+		    buffer_frame(buffer, at), buffer_map_offset(buffer, at));
+}
+
+/* Releases the lock and frees the removed buffers. */
+static void
+unlock(void)
+{
+	struct buffer *removed = session_take_removed();
+
+	mutex_unlock(&session_lock);
+	for (const struct buffer *buffer = removed; buffer != NULL;
+	     buffer = buffer->next) {
+		if (buffer->mapped)
+			unmap(buffer);
+	}
+	buffer_destroy_all(removed);
+}
+
+static enum insntrace_status
+run(enum op op, void *args)
+{
+	enum insntrace_status status;
+
+	mutex_lock(&session_lock);
+	status = session_run(op, args);
+	if (status == INSNTRACE_OK && op == OP_INITIALIZE)
+		session_owner = process_self();
+	if (status == INSNTRACE_OK && op == OP_TERMINATE)
+		session_owner = NULL;
+	unlock();
+	return status;
+}
+
+/* The session of OWNER, or of any process (NULL). */
+static void
+abandon(const struct process *owner)
+{
+	mutex_lock(&session_lock);
+	if (owner == NULL || session_owner == owner) {
+		session_abandon();
+		session_owner = NULL;
+	}
+	unlock();
+}
+
+/* The first copyout only tries: a bad address fails before anything is done. */
+static int
+device_ioctl(struct device *device, uint64_t number, uint64_t user_arg)
+{
+	const struct command *command = find_command(number);
+	void *user = (void *)(uintptr_t)user_arg;
+	union args args;
+	enum insntrace_status status;
+	int error = 0;
+
+	(void)device;
+	if (command == NULL)
+		return KE_NOTTY;
+	memset(&args, 0, sizeof(args));
+	if (command->bytes != 0)
+		error = copyin(user, &args, command->bytes);
+	if (error == 0 && command->answers)
+		error = copyout(&args, user, command->bytes);
+	if (error != 0)
+		return error;
+	status = run(command->op, &args);
+	if (status == INSNTRACE_OK && command->answers)
+		error = copyout(&args, user, command->bytes);
+	return status != INSNTRACE_OK ? (int)status : error;
+}
+
+static int
+device_mmap(struct device *device, uint64_t offset, uint64_t bytes, int prot)
+{
+	enum insntrace_status status;
+
+	(void)device;
+	if ((prot & ~SYS_PROT_READ) != 0)
+		return KE_ACCES;
+	mutex_lock(&session_lock);
+	status = session_check_map(offset, bytes);
+	mutex_unlock(&session_lock);
+	return (int)status;
+}
+
+static int
+device_page(struct device *device, uint64_t offset, uint64_t *pa)
+{
+	enum insntrace_status status;
+
+	(void)device;
+	mutex_lock(&session_lock);
+	status = session_map_page(offset, pa);
+	mutex_unlock(&session_lock);
+	return (int)status;
+}
+
+static const struct device_ops device_ops = {
+	.ioctl = device_ioctl,
+	.mmap = device_mmap,
+	.page = device_page,
+};
+
+static struct device *insntrace_device;
+static void (*next_process_exiting)(struct process *process);
+
+/* When an owner dies, its tracing is turned off. */
+static void
+process_exiting(struct process *process)
+{
+	abandon(process);
+	if (next_process_exiting != NULL)
+		next_process_exiting(process);
+}
+
+static int
+insntrace_load(void)
+{
+	int error;
+
+	session_init();
+	next_process_exiting = process_set_exiting(process_exiting);
+	error = device_create(
+	    INSNTRACE_PATH, &device_ops, NULL, &insntrace_device);
+	if (error != 0)
+		(void)process_set_exiting(next_process_exiting);
+	return error;
+}
+
+static void
+insntrace_unload(void)
+{
+	device_destroy(insntrace_device);
+	abandon(NULL);
+	(void)process_set_exiting(next_process_exiting);
+}
+
+NATIVE_MODULE(insntrace, insntrace_load, insntrace_unload);

@@ -1,0 +1,57 @@
+/*
+ * The devices of a board on which stock kernels boot: a UART, a real-time clock, reset and power-off,
+ * the wake-up mailbox of the firmware, and the record of accesses that nothing
+ * models.  It knows neither CPUs nor their interrupts: its caller, the machine,
+ * delivers what changes.
+ */
+#ifndef TOPAZ_EMU_BOARD_BOARD_H
+#define TOPAZ_EMU_BOARD_BOARD_H
+
+#include "emu/board/power.h"
+#include "emu/board/rtc.h"
+#include "emu/board/uart.h"
+#include "emu/board/unknown.h"
+
+struct board {
+	struct uart uart;
+	struct rtc rtc;
+	struct unknowns unknowns;
+};
+
+/*
+ * A byte that a program in the guest writes here rings at the host: files go through
+ * the window of struct kernel_image.  No hardware has it; it reads as 0.
+ */
+#define BOARD_PORT_DOORBELL 0x5f0
+
+/* What an access to a port did, for the caller to continue. */
+struct board_effect {
+	bool known; /* false: no device is there */
+	bool sent;  /* .byte was sent by the UART */
+	bool rung;  /* .byte was written to the doorbell */
+	uint8_t byte;
+	enum power power;
+};
+
+void board_reset(struct board *board);
+
+/*
+ * IN and OUT of 1, 2 or 4 bytes.  A device has 8-bit registers: a wider access is not
+ * known.  *VALUE of an unknown port is all ones.  SECONDS have passed since the start.
+ */
+struct board_effect board_in(struct board *board, int port, unsigned bytes,
+    uint64_t seconds, uint32_t *value);
+struct board_effect board_out(
+    struct board *board, int port, unsigned bytes, uint32_t value);
+
+/* A hash of everything that decides what the devices do next. */
+uint64_t board_hash(const struct board *board);
+
+/*
+ * The multiprocessor wake-up mailbox in RAM (ACPI 5.2.12.19 "Multiprocessor Wakeup
+ * Structure"), which the firmware of a waiting CPU polls.  True: APIC_ID shall start
+ * at *RIP; the command is answered.
+ */
+bool board_wakes(uint8_t *ram, unsigned apic_id, uint64_t *rip);
+
+#endif

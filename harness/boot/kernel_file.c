@@ -1,0 +1,202 @@
+#define _GNU_SOURCE
+#include "harness/boot/kernel_file.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "harness/host/input.h"
+
+#define VMLINUX_BYTES_MAX ((size_t)1 << 30)
+#define PACKAGE_BYTES_MAX ((size_t)2 << 30)
+#define SECTOR_BYTES      512
+
+/* Offsets in a bzImage: the real-mode kernel header. */
+enum {
+	SETUP_SECTS = 0x1f1,
+	HEADER_MAGIC = 0x202,
+	VERSION = 0x206,
+	KERNEL_VERSION = 0x20e,
+	XLOADFLAGS = 0x236,
+	PAYLOAD_OFFSET = 0x248,
+	PAYLOAD_LENGTH = 0x24c,
+	HEADER_END = 0x268,
+};
+
+#define MAGIC         "HdrS"
+#define PROTOCOL_64   0x020c /* the first with xloadflags */
+#define XLF_KERNEL_64 1
+#define GZIP_MAGIC    "\x1f\x8b"
+#define LENGTH_BYTES  4 /* of the payload, after it; gzip has its own */
+
+static uint32_t
+get(const struct bytes *file, size_t offset, size_t count)
+{
+	uint32_t value = 0;
+
+	memcpy(&value, file->at + offset, count);
+	return value;
+}
+
+static bool
+is_elf(const struct bytes *file)
+{
+	return file->count >= sizeof(Elf64_Ehdr) &&
+	    memcmp(file->at, ELFMAG, SELFMAG) == 0;
+}
+
+static int
+check_elf(const char *path, const struct bytes *file, struct tz_error *err)
+{
+	Elf64_Ehdr header;
+
+	memcpy(&header, file->at, sizeof(header));
+	if (header.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    header.e_machine != EM_X86_64)
+		return tz_error(err, TZ_EFORMAT,
+		    "%s: a kernel of another machine (ELF class %d, machine "
+		    "%d); the machine is a 64-bit x86",
+		    path, header.e_ident[EI_CLASS], header.e_machine);
+	if (header.e_type != ET_EXEC && header.e_type != ET_DYN)
+		return tz_error(err, TZ_EFORMAT,
+		    "%s: not a kernel: an ELF file of type %d", path,
+		    header.e_type);
+	return 0;
+}
+
+static void
+copy_version(struct kernel_file *image)
+{
+	const struct bytes *file = &image->setup;
+	size_t at = get(file, KERNEL_VERSION, 2) + (size_t)0x200;
+	size_t i;
+
+	for (i = 0; i < sizeof(image->version) - 1 && at + i < file->count;
+	     i++) {
+		uint8_t c = file->at[at + i];
+
+		if (c < ' ' || c > '~')
+			break;
+		image->version[i] = (char)c;
+	}
+	image->version[i] = '\0';
+}
+
+/* image->setup is a bzImage: makes image->vmlinux of its payload. */
+static int
+unpack_bzimage(
+    const char *path, struct kernel_file *image, struct tz_error *err)
+{
+	const struct bytes *file = &image->setup;
+	size_t sectors = file->at[SETUP_SECTS] != 0 ? file->at[SETUP_SECTS] : 4;
+	size_t begin, count;
+	char name[300];
+	int error;
+
+	if (get(file, VERSION, 2) < PROTOCOL_64 ||
+	    !(get(file, XLOADFLAGS, 2) & XLF_KERNEL_64))
+		return tz_error(err, TZ_EFORMAT,
+		    "%s: a 32-bit kernel, or one before 3.8: it has no 64-bit "
+		    "entry (boot protocol %u.%02u)",
+		    path, get(file, VERSION + 1, 1), get(file, VERSION, 1));
+	copy_version(image);
+	begin = (sectors + 1) * SECTOR_BYTES + get(file, PAYLOAD_OFFSET, 4);
+	count = get(file, PAYLOAD_LENGTH, 4);
+	if (begin > file->count || count > file->count - begin ||
+	    count <= LENGTH_BYTES)
+		return tz_error(err, TZ_EFORMAT,
+		    "%s: truncated: the kernel's payload of %zu bytes at %zu "
+		    "ends after the file",
+		    path, count, begin);
+	if (memcmp(file->at + begin, GZIP_MAGIC, 2) != 0)
+		count -= LENGTH_BYTES;
+	snprintf(name, sizeof(name), "%s: the kernel's payload", path);
+	error = unpack_stream(name, (struct bytes){ file->at + begin, count },
+	    VMLINUX_BYTES_MAX, &image->vmlinux, err);
+	if (error != 0)
+		return error;
+	if (!is_elf(&image->vmlinux))
+		return tz_error(err, TZ_EFORMAT, "%s: not an ELF file", name);
+	return check_elf(path, &image->vmlinux, err);
+}
+
+/* FILE belongs to IMAGE from here on. */
+static int
+take_kernel(const char *path, struct bytes file, struct kernel_file *image,
+    struct tz_error *err)
+{
+	if (is_elf(&file)) {
+		image->vmlinux = file;
+		return check_elf(path, &file, err);
+	}
+	image->setup = file;
+	if (file.count < HEADER_END ||
+	    memcmp(file.at + HEADER_MAGIC, MAGIC, strlen(MAGIC)) != 0)
+		return tz_error(err, TZ_EFORMAT,
+		    "%s: not a kernel: neither a bzImage, nor a vmlinux, nor a "
+		    "Debian package with one",
+		    path);
+	return unpack_bzimage(path, image, err);
+}
+
+/* A Debian package: an ar archive whose member data.tar* has the files. */
+static int
+take_package(const char *path, struct bytes file, struct kernel_file *image,
+    struct tz_error *err)
+{
+	struct bytes data, kernel;
+	int error = unpack_member(
+	    path, file, "data.tar", PACKAGE_BYTES_MAX, &data, err);
+
+	if (error != 0)
+		return error;
+	error = unpack_member(
+	    path, data, "boot/vmlinuz-", VMLINUX_BYTES_MAX, &kernel, err);
+	if (error == -TZ_ENOENT)
+		error = unpack_member(path, data, "usr/lib/debug/boot/vmlinux-",
+		    VMLINUX_BYTES_MAX, &kernel, err);
+	if (error == -TZ_ENOENT)
+		error = tz_error(err, TZ_EFORMAT,
+		    "%s: a Debian package without /boot/vmlinuz-*: is it a "
+		    "metapackage?",
+		    path);
+	if (error == 0)
+		error = take_kernel(path, kernel, image, err);
+	if (error == 0 &&
+	    unpack_member(path, data, "boot/System.map-", VMLINUX_BYTES_MAX,
+		&image->map, NULL) != 0)
+		image->map = (struct bytes){ NULL, 0 };
+	free(data.at);
+	return error;
+}
+
+int
+kernel_file_read(
+    const char *path, struct kernel_file *image, struct tz_error *err)
+{
+	static const char ar_magic[] = "!<arch>\n";
+	struct bytes file;
+	int error;
+
+	*image = (struct kernel_file){ .digest = 0 };
+	error = input_read(path, INPUT_KERNEL, &file.at, &file.count, err);
+	if (error != 0)
+		return error;
+	image->digest = XXH3_64bits(file.at, file.count);
+	if (file.count < strlen(ar_magic) ||
+	    memcmp(file.at, ar_magic, strlen(ar_magic)) != 0)
+		return take_kernel(path, file, image, err);
+	error = take_package(path, file, image, err);
+	free(file.at);
+	return error;
+}
+
+void
+kernel_file_free(struct kernel_file *image)
+{
+	free(image->vmlinux.at);
+	free(image->setup.at);
+	free(image->map.at);
+	*image = (struct kernel_file){ .digest = 0 };
+}

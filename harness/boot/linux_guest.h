@@ -1,0 +1,98 @@
+/*
+ * A machine that runs a stock Linux kernel, from the kernel's image to its end: boot, then
+ * what the host has for it (a script, files), then the files that it sends back.  The same
+ * options give the same bytes.
+ */
+#ifndef TOPAZ_HARNESS_BOOT_LINUX_GUEST_H
+#define TOPAZ_HARNESS_BOOT_LINUX_GUEST_H
+
+#include "emu/machine.h"
+#include "harness/boot/kernel_file.h"
+#include "harness/boot/window.h"
+
+struct unknowns;
+
+#define LINUX_GUEST_FILES_MAX 32
+#define LINUX_GUEST_MEMORY    (UINT64_C(512) << 20)
+#define LINUX_GUEST_LINE      300
+
+/* "FROM[:TO]" of --put and --get. */
+struct linux_guest_file {
+	const char *from, *to;
+};
+
+struct linux_guest_options {
+	const char *kernel;
+	const char *initrd;   /* NULL: only topaz's initramfs */
+	const char *append;   /* of the kernel's command line; NULL: nothing */
+	const char *packages; /* initramfs_plan's */
+	const char *profile,
+	    *errata;        /* of emu/profile/cpu_set.h; errata or NULL */
+	const char *script; /* a file of the host */
+	struct linux_guest_file put[LINUX_GUEST_FILES_MAX];
+	size_t put_count;
+	const char *get[LINUX_GUEST_FILES_MAX]; /* absolute paths in the guest */
+	size_t get_count;
+	unsigned cpu_count;
+	uint64_t memory_bytes;
+	uint64_t insns_max; /* after boot, on all CPUs; 0: no limit */
+};
+
+struct linux_guest;
+
+/* How a guest's part came to its end. */
+enum linux_guest_end {
+	LINUX_GUEST_BOOTED,  /* it waits for what the host has */
+	LINUX_GUEST_EXITED,  /* the script ended: .status; the guest is off */
+	LINUX_GUEST_OFF,     /* powered off or reset, and no script has ended */
+	LINUX_GUEST_LIMIT,   /* .insns_max */
+	LINUX_GUEST_SLICE,   /* it runs: linux_guest_run() continues */
+	LINUX_GUEST_DEAD,    /* it cannot go on: .cause */
+	LINUX_GUEST_STOPPED, /* the user asked to stop */
+};
+
+struct linux_guest_state {
+	enum linux_guest_end end;
+	int status;
+	char cause[LINUX_GUEST_LINE]; /* one line; "": none */
+	struct machine_result result;
+	uint64_t insns; /* since boot, on all CPUs */
+};
+
+/*
+ * Reads kernel and initrd, and loads them into a new machine.  -TZ_EUSAGE, -TZ_ENOENT,
+ * -TZ_EFORMAT: bad input, in one line; -TZ_EIO.
+ */
+int linux_guest_create(const struct linux_guest_options *options,
+    struct linux_guest **guest, struct tz_error *err);
+void linux_guest_destroy(struct linux_guest *guest);
+
+/* Runs until the guest is booted, or has come to another end. */
+int linux_guest_boot(struct linux_guest *guest, struct linux_guest_state *state,
+    struct tz_error *err);
+
+/*
+ * Gives a booted guest its script and files; TEXT gets the script's output.  Errors as of
+ * guest_files_add().
+ */
+int linux_guest_give(struct linux_guest *guest, window_text text, void *arg,
+    struct tz_error *err);
+
+/*
+ * Runs a slice of a guest that has been given its files.  -TZ_EFORMAT, -TZ_EUSAGE: what
+ * it sent is not as window.h says; -TZ_EIO.
+ */
+int linux_guest_run(struct linux_guest *guest, struct linux_guest_state *state,
+    struct tz_error *err);
+
+/* The console since the machine started, in lines that end in '\n' alone. */
+const char *linux_guest_console_text(
+    const struct linux_guest *guest, size_t *count);
+
+/* What the guest has sent. */
+const struct window *linux_guest_window(const struct linux_guest *guest);
+
+/* The accesses to MSRs and ports that nothing models. */
+const struct unknowns *linux_guest_unknowns(const struct linux_guest *guest);
+
+#endif

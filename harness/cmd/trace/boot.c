@@ -1,0 +1,378 @@
+/* topaz boot: boots a stock Linux kernel and runs a script in it. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emu/board/unknown.h"
+#include "harness/boot/linux_guest.h"
+#include "harness/cmd/cmd.h"
+#include "harness/host/output.h"
+#include "harness/host/stop.h"
+
+#define LIMIT_DEFAULT UINT64_C(50000000000)
+#define PROFILE       "icelake"
+#define LAST_LINES    12
+#define PATH_BYTES    4352
+
+enum {
+	OPT_KERNEL = 0x100,
+	OPT_INITRD,
+	OPT_APPEND,
+	OPT_CPUS,
+	OPT_MEMORY,
+	OPT_PROFILE,
+	OPT_ERRATA,
+	OPT_PACKAGES,
+	OPT_RUN,
+	OPT_PUT,
+	OPT_GET,
+	OPT_LIMIT,
+};
+
+struct boot_input {
+	struct linux_guest_options options;
+	const char *output;
+	char *put_text[LINUX_GUEST_FILES_MAX]; /* to be freed */
+};
+
+static const struct argp_option boot_options[] = {
+	{ "kernel", OPT_KERNEL, "FILE", 0,
+	    "The kernel: a bzImage, a vmlinux or a Debian package with one",
+	    0 },
+	{ "run", OPT_RUN, "SCRIPT", 0,
+	    "Run SCRIPT after boot and print its output; its exit code is that "
+	    "of topaz",
+	    0 },
+	{ "put", OPT_PUT, "FILE[:DEST]", 0,
+	    "Copy FILE and the shared objects that it needs into the guest, to "
+	    "DEST (/NAME)",
+	    0 },
+	{ "get", OPT_GET, "FILE", 0,
+	    "Copy the guest's FILE to the folder of -o at the end", 0 },
+	{ NULL, 'o', "DIR", 0,
+	    "Write the console and the guest's files to the folder DIR", 0 },
+	{ "append", OPT_APPEND, "TEXT", 0,
+	    "Append TEXT to the kernel's command line", 0 },
+	{ "initrd", OPT_INITRD, "FILE", 0,
+	    "An initrd, to which the tool's own files are added", 0 },
+	{ "packages", OPT_PACKAGES, "DIR", 0,
+	    "Take busybox, perf and shared objects from packages unpacked in "
+	    "DIR, and only then from this host",
+	    0 },
+	{ "cpus", OPT_CPUS, "N", 0, "CPUs (1)", 0 },
+	{ "memory", OPT_MEMORY, "SIZE", 0, "RAM (512M)", 0 },
+	{ "profile", OPT_PROFILE, "LIST", 0, CMD_PROFILE_HELP " (icelake)", 0 },
+	{ "errata", OPT_ERRATA, "LIST", 0, CMD_ERRATA_HELP, 0 },
+	{ "limit", OPT_LIMIT, "N", 0,
+	    "Limit of instructions after boot (50000M)", 0 },
+	{ NULL, 0, NULL, 0, NULL, 0 },
+};
+
+/* "FILE[:DEST]" */
+static void
+parse_put(struct boot_input *input, const char *text)
+{
+	struct linux_guest_options *options = &input->options;
+	const char *colon = strrchr(text, ':');
+	size_t count = colon != NULL ? (size_t)(colon - text) : strlen(text);
+	const char *name;
+	char *copy;
+
+	if (options->put_count == LINUX_GUEST_FILES_MAX)
+		cmd_bad_value("put", text, "too many files: 32 are possible");
+	if (count == 0 ||
+	    (colon != NULL && (colon[1] != '/' || colon[2] == '\0')))
+		cmd_bad_value("put", text, "FILE or FILE:/DEST");
+	copy = malloc(2 * count + 3);
+	if (copy == NULL)
+		cmd_bad_value("put", text, "out of memory");
+	sprintf(copy, "%.*s", (int)count, text);
+	name = strrchr(copy, '/');
+	sprintf(copy + count + 1, "/%s", name != NULL ? name + 1 : copy);
+	input->put_text[options->put_count] = copy;
+	options->put[options->put_count++] = (struct linux_guest_file){ copy,
+		colon != NULL ? colon + 1 : copy + count + 1 };
+}
+
+static void
+parse_get(struct linux_guest_options *options, const char *text)
+{
+	if (options->get_count == LINUX_GUEST_FILES_MAX)
+		cmd_bad_value("get", text, "too many files: 32 are possible");
+	if (text[0] != '/' || text[strlen(text) - 1] == '/' ||
+	    strlen(text) > 255 || strchr(text, '\n') != NULL)
+		cmd_bad_value(
+		    "get", text, "an absolute path of at most 255 characters");
+	options->get[options->get_count++] = text;
+}
+
+static error_t
+parse_one(int key, char *arg, struct argp_state *state)
+{
+	struct boot_input *input = state->input;
+	struct linux_guest_options *options = &input->options;
+	uint64_t value;
+
+	switch (key) {
+	case OPT_KERNEL:
+		options->kernel = arg;
+		return 0;
+	case OPT_INITRD:
+		options->initrd = arg;
+		return 0;
+	case OPT_APPEND:
+		options->append = arg;
+		return 0;
+	case OPT_CPUS:
+		value = cmd_number("cpus", arg, CMD_THINGS);
+		options->cpu_count = value > UINT32_MAX ? UINT32_MAX
+							: (unsigned)value;
+		return 0;
+	case OPT_MEMORY:
+		options->memory_bytes = cmd_number("memory", arg, CMD_BYTES);
+		return 0;
+	case OPT_PROFILE:
+		options->profile = arg;
+		return 0;
+	case OPT_ERRATA:
+		options->errata = arg;
+		return 0;
+	case OPT_PACKAGES:
+		options->packages = arg;
+		return 0;
+	case OPT_RUN:
+		options->script = arg;
+		return 0;
+	case OPT_PUT:
+		parse_put(input, arg);
+		return 0;
+	case OPT_GET:
+		parse_get(options, arg);
+		return 0;
+	case OPT_LIMIT:
+		options->insns_max = cmd_number("limit", arg, CMD_THINGS);
+		if (options->insns_max == 0)
+			cmd_bad_value("limit", arg, "at least 1");
+		return 0;
+	case 'o':
+		input->output = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (options->kernel == NULL)
+			argp_error(state, "--kernel FILE: which kernel?");
+		if (options->script == NULL)
+			argp_error(state, "--run SCRIPT: what shall it run?");
+		if (options->get_count != 0 && input->output == NULL)
+			argp_error(state, "--get needs -o DIR");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+const struct argp cmd_boot_argp = { boot_options, parse_one, NULL,
+	"Boots a stock Linux kernel on the emulated machine and runs a script "
+	"in it, with Debian's busybox and, where it is installed, perf.",
+	NULL, NULL, NULL };
+
+static void
+print_text(void *arg, const char *text, size_t count)
+{
+	(void)arg;
+	(void)fwrite(text, 1, count, stdout);
+	(void)fflush(stdout);
+}
+
+/* The end of the console, where the kernel says why. */
+static void
+print_last_lines(const struct linux_guest *guest)
+{
+	size_t count, begin;
+	const char *text = linux_guest_console_text(guest, &count);
+	unsigned lines = 0;
+
+	for (begin = count; begin > 0; begin--)
+		if (text[begin - 1] == '\n' && lines++ == LAST_LINES)
+			break;
+	fprintf(stderr, "last lines of the guest's console:\n%.*s\n",
+	    (int)(count - begin), text + begin);
+}
+
+/* Says how a guest ended that did not come to the end of its script. */
+static int
+print_end(const struct linux_guest *guest,
+    const struct linux_guest_state *state, bool booted)
+{
+	const char *when = booted ? "after" : "during";
+
+	switch (state->end) {
+	case LINUX_GUEST_EXITED:
+		return state->status;
+	case LINUX_GUEST_STOPPED:
+		fprintf(stderr, "topaz: stopped by %s %s boot\n", stop_name(),
+		    when);
+		return CMD_BUDGET;
+	case LINUX_GUEST_LIMIT:
+		fprintf(stderr,
+		    "topaz: the script has not ended within %" PRIu64
+		    " instructions (--limit)\n",
+		    state->insns);
+		break;
+	case LINUX_GUEST_OFF:
+		fprintf(stderr,
+		    "topaz: the guest powered off or was reset %s boot, "
+		    "without an exit code%s%s\n",
+		    when, state->cause[0] != '\0' ? ": " : "", state->cause);
+		break;
+	case LINUX_GUEST_DEAD:
+	case LINUX_GUEST_BOOTED:
+	case LINUX_GUEST_SLICE:
+		fprintf(stderr, "topaz: the guest cannot go on %s boot: %s\n",
+		    when, state->cause);
+		break;
+	}
+	print_last_lines(guest);
+	return state->result.end == MACHINE_ENGINE ? CMD_BUG : CMD_UNJUDGED;
+}
+
+static int
+write_file(const struct output *output, const char *name, const void *bytes,
+    size_t count, struct tz_error *err)
+{
+	char path[PATH_BYTES];
+	FILE *file;
+	bool good;
+
+	if ((size_t)snprintf(path, sizeof(path), "%s/%s", output_new(output),
+		name) >= sizeof(path))
+		return tz_error(
+		    err, TZ_EUSAGE, "%s: the path is too long", name);
+	file = fopen(path, "wbx");
+	good = file != NULL && fwrite(bytes, 1, count, file) == count;
+	if (file != NULL && fclose(file) != 0)
+		good = false;
+	return good ? 0
+		    : tz_error(err, TZ_EIO, "%s: %s", path, strerror(errno));
+}
+
+/* unknown.txt: each MSR and port that nothing models, with its first place. */
+static int
+write_unknowns(const struct output *output, const struct linux_guest *guest,
+    struct tz_error *err)
+{
+	const struct unknowns *unknowns = linux_guest_unknowns(guest);
+	char *text = NULL;
+	size_t count = 0;
+	FILE *file = open_memstream(&text, &count);
+	int error;
+
+	if (file == NULL)
+		return tz_error(err, TZ_EIO, "out of memory");
+	for (unsigned i = 0; i < unknowns->count; i++) {
+		const struct unknown *item = &unknowns->item[i];
+
+		fprintf(file,
+		    "%-5s 0x%08" PRIx32 "  %8" PRIu64
+		    " times, first on CPU %u at 0x%" PRIx64 " after %" PRIu64
+		    " instructions\n",
+		    unknown_name(item->access), item->index, item->count,
+		    item->cpu, item->rip, item->insns);
+	}
+	if (fclose(file) != 0)
+		error = tz_error(err, TZ_EIO, "out of memory");
+	else
+		error = write_file(output, "unknown.txt", text, count, err);
+	free(text);
+	return error;
+}
+
+static int
+write_output(const struct output *output, const struct linux_guest *guest,
+    struct tz_error *err)
+{
+	const struct window *window = linux_guest_window(guest);
+	size_t count;
+	const char *text = linux_guest_console_text(guest, &count);
+	int error = write_file(output, "console.txt", text, count, err);
+
+	if (error == 0)
+		error = write_unknowns(output, guest, err);
+	for (size_t i = 0; error == 0 && i < window->file_count; i++) {
+		const struct window_file *file = &window->file[i];
+		const char *name = strrchr(file->path, '/');
+
+		if (file->absent || file->content.count < file->expected)
+			fprintf(stderr,
+			    "topaz: --get %s: the guest has no such file\n",
+			    file->path);
+		else
+			error = write_file(output,
+			    name != NULL ? name + 1 : file->path,
+			    file->content.at, file->content.count, err);
+	}
+	return error;
+}
+
+/* Runs GUEST to its end; *CODE: the exit code. */
+static int
+run_guest(struct linux_guest *guest, int *code, struct tz_error *err)
+{
+	struct linux_guest_state state;
+	int error = linux_guest_boot(guest, &state, err);
+	bool booted = error == 0 && state.end == LINUX_GUEST_BOOTED;
+
+	if (booted)
+		error = linux_guest_give(guest, print_text, NULL, err);
+	while (booted && error == 0 &&
+	    (state.end == LINUX_GUEST_BOOTED || state.end == LINUX_GUEST_SLICE))
+		error = linux_guest_run(guest, &state, err);
+	if (error == 0)
+		*code = print_end(guest, &state, booted);
+	return error;
+}
+
+static int
+boot(const struct boot_input *input, int *code, struct tz_error *err)
+{
+	struct output *output = NULL;
+	struct linux_guest *guest = NULL;
+	int error = 0;
+
+	if (input->output != NULL)
+		error = output_claim(input->output, OUTPUT_BOOT, &output, err);
+	if (error == 0)
+		error = linux_guest_create(&input->options, &guest, err);
+	if (error == 0)
+		error = run_guest(guest, code, err);
+	if (error == 0 && output != NULL)
+		error = write_output(output, guest, err);
+	if (error == 0 && output != NULL) {
+		error = output_publish(output, err);
+		output = NULL;
+	}
+	if (output != NULL)
+		output_rename(output, err);
+	output_abandon(output);
+	linux_guest_destroy(guest);
+	return error;
+}
+
+int
+cmd_boot(int argc, char **argv)
+{
+	struct boot_input input = { .options = { .cpu_count = 1,
+					.memory_bytes = LINUX_GUEST_MEMORY,
+					.profile = PROFILE,
+					.insns_max = LIMIT_DEFAULT } };
+	struct tz_error err;
+	int code = CMD_BUG, error;
+
+	cmd_parse(&cmd_boot_argp, argc, argv, &input);
+	stop_gently();
+	error = boot(&input, &code, &err);
+	for (size_t i = 0; i < input.options.put_count; i++)
+		free(input.put_text[i]);
+	return error != 0 ? cmd_fail_of(error, &err) : code;
+}

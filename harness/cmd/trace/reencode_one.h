@@ -1,0 +1,17 @@
+/*
+ * One trace of topaz reencode, re-encoded and printed.
+ */
+#ifndef TOPAZ_HARNESS_CMD_TRACE_REENCODE_ONE_H
+#define TOPAZ_HARNESS_CMD_TRACE_REENCODE_ONE_H
+
+#include "traces/reencode/reencode.h"
+
+/* Re-encodes the COUNT BYTES that NAME is the name of; an exit code. */
+int reencode_one(const char *name, const uint8_t *bytes, uint64_t count,
+    struct memory_image *memory_image, const struct reencode_options *options,
+    struct tz_error *err);
+
+/* The exit code of two traces: the worse one; CMD_NOTHING only if it is that of both. */
+int reencode_worse(int code, int other);
+
+#endif

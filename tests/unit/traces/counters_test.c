@@ -1,0 +1,491 @@
+/*
+ * Goal: what user space read of performance counters is judged by the execution log alone:
+ * values, registers, overflows, NMIs and samples that are wrong, missing or too many are
+ * findings, and losses are counted.  Method: bundles made by hand, with one thing wrong
+ * in each.
+ */
+#include "fixture.h"
+
+#include "emu/guest_abi.h"
+#include "emu/profile/profile.h"
+
+#define USER_CODE   UINT64_C(0x400000)
+#define USER_CR3    UINT64_C(0x5000)
+#define KERNEL_CODE UINT64_C(0xffffffff80300000)
+#define PID         7
+#define COUNTS      UINT64_C(0x10701) /* row 1 of CPU 0, counts */
+#define SAMPLES     UINT64_C(0x00701) /* row 1 of CPU 0, samples */
+#define PROCESS     UINT64_C(0xff030701)
+#define VALUE       0xc1u
+#define SELECT      0x186u
+#define CONTROL     0x38fu
+#define OVF_CTRL    0x390u
+#define ON          UINT64_C(0x5100c0) /* EN, INT, USR; instructions */
+#define PERIOD      10u
+#define SKID        4u
+
+/* 00 nop 16 times; 10 jmp 00 */
+static const uint8_t user_code[] = { 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90,
+	0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0xeb, 0xee };
+/* 00 wrmsr; 02 iretq */
+static const uint8_t kernel_code[] = { 0x0f, 0x30, 0x48, 0xcf };
+
+struct tape {
+	struct fixture fixture;
+	uint64_t id;
+	uint8_t log[4096];
+	size_t log_bytes;
+};
+
+/* What is wrong with the one sample of a run. */
+enum wrong {
+	NOTHING,
+	NO_OVERFLOW_EVENT,
+	LATE_OVERFLOW_EVENT,
+	LATE_NMI,
+	EARLY_NMI,
+	NO_NMI,
+	SURPLUS_NMI,
+	NO_SAMPLE,
+	OTHER_ADDRESS,
+	OTHER_PID,
+	OTHER_RING,
+	NO_ROOM,
+	NO_ROOM_UNTOLD,
+	DROPPED,
+	NOT_TAKEN,
+};
+
+static struct fixture_cpu *
+cpu_of(struct tape *tape)
+{
+	return &tape->fixture.cpu[tape->fixture.at];
+}
+
+static void
+event(
+    struct tape *tape, enum event_kind kind, uint64_t a, uint64_t b, uint64_t c)
+{
+	fixture_event(&tape->fixture, kind, a, b, c);
+}
+
+static void
+tell(struct tape *tape, enum abi_counter what, uint64_t value)
+{
+	event(tape, EVENT_COUNTER, tape->id, what, value);
+}
+
+static void
+kernel_step(struct tape *tape, uint64_t offset)
+{
+	struct fixture_cpu *cpu = cpu_of(tape);
+
+	exec_log_context(cpu->exec_log, 0, USER_CR3);
+	exec_log_step(cpu->exec_log, KERNEL_CODE + offset);
+	cpu->insns++;
+}
+
+static void
+write_msr(struct tape *tape, uint32_t msr, uint64_t value)
+{
+	event(tape, EVENT_MSR_WRITE, msr, value, 0);
+	kernel_step(tape, 0);
+}
+
+static void
+read_msr(struct tape *tape, uint32_t msr, uint64_t value)
+{
+	event(tape, EVENT_MSR_READ, msr, value, 0);
+	kernel_step(tape, 0);
+}
+
+/* COUNT instructions from OFFSET on. */
+static void
+user_run(struct tape *tape, uint64_t offset, unsigned count)
+{
+	struct fixture_cpu *cpu = cpu_of(tape);
+
+	exec_log_context(cpu->exec_log, 3, USER_CR3);
+	for (unsigned i = 0; i < count; i++)
+		exec_log_step(cpu->exec_log, USER_CODE + offset + i);
+	cpu->insns += count;
+}
+
+static void
+start(struct tape *tape, uint64_t id)
+{
+	memset(tape, 0, sizeof(*tape));
+	tape->id = id;
+	fixture_start(&tape->fixture);
+	assert_int_equal(bundle_add_image(tape->fixture.writer, "user/text",
+			     USER_CODE, user_code, sizeof(user_code)),
+	    0);
+	assert_int_equal(bundle_add_image(tape->fixture.writer, "kernel/text",
+			     KERNEL_CODE, kernel_code, sizeof(kernel_code)),
+	    0);
+	event(tape, EVENT_SPACE, PID, USER_CR3, 0);
+	tell(tape, ABI_COUNTER_ASKED, 0x100c0);
+	tell(tape, ABI_COUNTER_TARGET, PID);
+	tell(tape, ABI_COUNTER_STARTED, 0);
+}
+
+static void
+put(struct tape *tape, const void *bytes, size_t count)
+{
+	memcpy(tape->log + tape->log_bytes, bytes, count);
+	tape->log_bytes += count;
+}
+
+static void
+put_head(struct tape *tape, uint32_t type, uint32_t bytes)
+{
+	uint32_t head[3] = { UINT32_C(0xee) << 24 | type << 16 | bytes };
+
+	put(tape, head, sizeof(head));
+}
+
+static void
+put_sample(struct tape *tape, uint64_t rip, uint32_t pid, bool user)
+{
+	uint32_t words[3] = { pid, (uint32_t)tape->id, user };
+
+	put_head(tape, 17, 32);
+	put(tape, words, sizeof(words));
+	put(tape, &rip, sizeof(rip));
+}
+
+static void
+put_events(struct tape *tape, uint32_t type, uint64_t value)
+{
+	uint32_t id = (uint32_t)tape->id, pid = PID;
+
+	put_head(tape, type, 28);
+	put(tape, &id, sizeof(id));
+	put(tape, &value, sizeof(value));
+	put(tape, &pid, sizeof(pid));
+}
+
+static void
+verdict(struct tape *tape, struct verify_result *result)
+{
+	if (tape->log_bytes != 0) {
+		assert_int_equal(bundle_add_log(tape->fixture.writer, 0,
+				     tape->log, tape->log_bytes),
+		    0);
+		event(tape, EVENT_LOG_READ, 0, 0, tape->log_bytes);
+	}
+	fixture_finish(&tape->fixture);
+	fixture_verify(&tape->fixture, 0, result);
+	fixture_remove(&tape->fixture);
+}
+
+/* Demands a finding, with TEXT in it. */
+static void
+assert_finding(struct tape *tape, const char *text)
+{
+	struct verify_result result;
+
+	verdict(tape, &result);
+	assert_false(result.match);
+	assert_true(result.finding_count >= 1);
+	if (strstr(result.findings[0].text, text) == NULL)
+		fail_msg("'%s' is not in '%s'", text, result.findings[0].text);
+	verify_result_free(&result);
+}
+
+/* COUNT instructions are counted on the tape's counter. */
+static void
+count(struct tape *tape, unsigned instructions)
+{
+	write_msr(tape, VALUE, 0);
+	write_msr(tape, SELECT, ON);
+	write_msr(tape, CONTROL, 1);
+	user_run(tape, 0, instructions);
+	exec_log_event(cpu_of(tape)->exec_log, 0x20, USER_CODE + instructions);
+	write_msr(tape, CONTROL, 0);
+}
+
+static void
+a_value_is_what_was_executed(void **state)
+{
+	static const struct {
+		uint64_t reg, value;
+		const char *finding;
+	} rows[] = {
+		{ 12, 12, NULL },
+		{ 12, 13,
+		    "counter 10701: value 1 of it is 13, executed were "
+		    "12 events" },
+		{ 11, 12, "cpu0: counter 0 was read as 0xb" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < TZ_ARRAY_LEN(rows); i++) {
+		struct verify_result result;
+		struct tape tape;
+
+		start(&tape, COUNTS);
+		user_run(&tape, 0, 3); /* it is not on yet */
+		count(&tape, 12);
+		read_msr(&tape, VALUE, rows[i].reg);
+		tell(&tape, ABI_COUNTER_READ, rows[i].value);
+		if (rows[i].finding != NULL) {
+			assert_finding(&tape, rows[i].finding);
+			continue;
+		}
+		verdict(&tape, &result);
+		assert_true(result.match);
+		assert_false(result.nothing);
+		assert_int_equal(result.counter_count, 1);
+		assert_int_equal(result.counters[0].events, 12);
+		assert_int_equal(result.counters[0].values, 1);
+		assert_int_equal(result.counters[0].equal, 1);
+		assert_int_equal(result.counter_registers, 1);
+		verify_result_free(&result);
+	}
+}
+
+/* A value is of the time at which the driver read the register. */
+static void
+a_counter_may_be_read_while_it_runs(void **state)
+{
+	struct verify_result result;
+	struct tape tape;
+
+	(void)state;
+	start(&tape, COUNTS);
+	write_msr(&tape, SELECT, ON);
+	write_msr(&tape, CONTROL, 1);
+	user_run(&tape, 0, 5);
+	read_msr(&tape, VALUE, 5);
+	user_run(&tape, 5, 4);
+	tell(&tape, ABI_COUNTER_READ, 5);
+	verdict(&tape, &result);
+	assert_true(result.match);
+	assert_int_equal(result.counters[0].events, 9);
+	verify_result_free(&result);
+}
+
+/* Two slices of a process: switches and the exit are in the log. */
+static void
+slices_of_a_process_are_compared(void **state)
+{
+	static const struct {
+		uint64_t first, second, all;
+		const char *finding;
+	} rows[] = {
+		{ 12, 5, 17, NULL },
+		{ 12, 6, 17,
+		    "the log has 6 events of pid 7 at a switch, "
+		    "executed were 5" },
+		{ 12, 5, 16,
+		    "the log has 16 events of pid 7 at its exit, "
+		    "executed were 17" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < TZ_ARRAY_LEN(rows); i++) {
+		struct verify_result result;
+		struct tape tape;
+
+		start(&tape, PROCESS);
+		count(&tape, 12);
+		read_msr(&tape, VALUE, 12);
+		count(&tape, 5);
+		read_msr(&tape, VALUE, 5);
+		tell(&tape, ABI_COUNTER_READ, 17);
+		put_events(&tape, 9, rows[i].first);
+		put_events(&tape, 9, rows[i].second);
+		put_events(&tape, 11, rows[i].all);
+		if (rows[i].finding != NULL) {
+			assert_finding(&tape, rows[i].finding);
+			continue;
+		}
+		verdict(&tape, &result);
+		assert_true(result.match);
+		assert_int_equal(result.counters[0].entries, 3);
+		assert_int_equal(result.counters[0].entries_equal, 3);
+		verify_result_free(&result);
+	}
+}
+
+/* A process that was counted executes while its counter is off. */
+static void
+a_process_that_is_not_counted_is_found(void **state)
+{
+	struct tape tape;
+
+	(void)state;
+	start(&tape, PROCESS);
+	count(&tape, 12);
+	read_msr(&tape, VALUE, 12);
+	user_run(&tape, 12, 1);
+	tell(&tape, ABI_COUNTER_READ, 12);
+	assert_finding(&tape,
+	    "executed in ring 3 at 0x40000c while the "
+	    "counter was not on the CPU");
+}
+
+/* One overflow with its NMI and its sample, but for what is WRONG. */
+static void
+sample(struct tape *tape, enum wrong wrong)
+{
+	struct fixture_cpu *cpu;
+	unsigned skid = SKID + (wrong == LATE_NMI) - (wrong == EARLY_NMI);
+	uint64_t rip = USER_CODE + PERIOD + skid;
+
+	start(tape, SAMPLES);
+	cpu = cpu_of(tape);
+	write_msr(tape, VALUE, -(uint64_t)PERIOD);
+	write_msr(tape, SELECT, ON);
+	write_msr(tape, CONTROL, 1);
+	user_run(tape, 0, PERIOD);
+	if (wrong == LATE_OVERFLOW_EVENT)
+		user_run(tape, PERIOD, 1);
+	if (wrong != NO_OVERFLOW_EVENT)
+		event(tape, EVENT_COUNTER_OVERFLOW, 0, 1, 0);
+	user_run(tape, PERIOD + (wrong == LATE_OVERFLOW_EVENT),
+	    skid - (wrong == LATE_OVERFLOW_EVENT));
+	if (wrong != NO_NMI) {
+		exec_log_event(cpu->exec_log, 2, rip);
+		write_msr(tape, CONTROL, 0);
+	} else {
+		kernel_step(tape, 0);
+	}
+	write_msr(tape, OVF_CTRL, 1);
+	if (wrong != NOT_TAKEN)
+		write_msr(tape, VALUE, -(uint64_t)PERIOD);
+	if (wrong == NO_ROOM || wrong == NO_ROOM_UNTOLD)
+		write_msr(tape, SELECT, 0);
+	write_msr(tape, CONTROL, 1);
+	kernel_step(tape, 2);
+	user_run(tape, rip - USER_CODE, 1);
+	if (wrong == SURPLUS_NMI) {
+		exec_log_event(cpu->exec_log, 2, rip + 1);
+		kernel_step(tape, 2);
+	}
+	write_msr(tape, CONTROL, 0);
+	if (wrong == DROPPED) {
+		put_head(tape, 2, 12);
+	} else if (wrong != NO_SAMPLE && wrong != NO_ROOM &&
+	    wrong != NO_ROOM_UNTOLD) {
+		put_sample(tape, rip + (wrong == OTHER_ADDRESS),
+		    PID + (wrong == OTHER_PID), wrong != OTHER_RING);
+	}
+	event(tape, EVENT_COUNTER, 0, ABI_COUNTER_NO_ROOM, wrong == NO_ROOM);
+}
+
+static void
+a_sample_is_that_of_its_overflow(void **state)
+{
+	struct verify_result result;
+	struct tape tape;
+
+	(void)state;
+	assert_int_equal(profile_find("skylake")->uarch->pmi_skid_insns, SKID);
+	sample(&tape, NOTHING);
+	verdict(&tape, &result);
+	assert_true(result.match);
+	assert_int_equal(result.counters[0].overflows, 1);
+	assert_int_equal(result.counters[0].read, 1);
+	assert_int_equal(result.counters[0].matched, 1);
+	assert_int_equal(result.counter_overflows, 1);
+	verify_result_free(&result);
+}
+
+static void
+losses_are_counted(void **state)
+{
+	struct verify_result result;
+	struct tape tape;
+
+	(void)state;
+	sample(&tape, NO_ROOM);
+	verdict(&tape, &result);
+	assert_true(result.match);
+	assert_int_equal(result.counters[0].overflows, 1);
+	assert_int_equal(result.counters[0].no_room, 1);
+	verify_result_free(&result);
+	sample(&tape, DROPPED);
+	verdict(&tape, &result);
+	assert_true(result.match);
+	assert_int_equal(result.counters[0].lost, 1);
+	verify_result_free(&result);
+	sample(&tape, NO_SAMPLE);
+	tell(&tape, ABI_COUNTER_STOPS, 0);
+	verdict(&tape, &result);
+	assert_true(result.match);
+	assert_int_equal(result.counters[0].discarded, 1);
+	verify_result_free(&result);
+}
+
+static void
+what_is_wrong_with_a_sample_is_found(void **state)
+{
+	static const struct {
+		enum wrong wrong;
+		const char *text;
+	} rows[] = {
+		{ NO_OVERFLOW_EVENT, "must have overflowed after" },
+		{ LATE_OVERFLOW_EVENT, "which it must not" },
+		{ LATE_NMI, "the NMI of an overflow came after" },
+		{ EARLY_NMI, "an NMI came before the skid" },
+		{ SURPLUS_NMI, "an NMI at instruction" },
+		{ NO_NMI, "no NMI came for its overflow" },
+		{ NO_SAMPLE, "is not in the log" },
+		{ OTHER_ADDRESS, "no overflow was there" },
+		{ OTHER_PID, "is of pid 8, executed was pid 7" },
+		{ OTHER_RING, "no overflow was there" },
+		{ NO_ROOM_UNTOLD,
+		    "the driver says that 0 samples found no room" },
+		{ NOT_TAKEN, "no sample was taken of its overflow" },
+	};
+	struct tape tape;
+
+	(void)state;
+	for (size_t i = 0; i < TZ_ARRAY_LEN(rows); i++) {
+		sample(&tape, rows[i].wrong);
+		assert_finding(&tape, rows[i].text);
+	}
+}
+
+static void
+a_truncated_log_is_an_error(void **state)
+{
+	struct verify_options options = { .rows = VERIFY_ROWS_DEFAULT };
+	struct verify_result result;
+	struct bundle *bundle;
+	struct tz_error err;
+	struct tape tape;
+
+	(void)state;
+	sample(&tape, NOTHING);
+	assert_int_equal(bundle_add_log(tape.fixture.writer, 0, tape.log,
+			     tape.log_bytes - 1),
+	    0);
+	event(&tape, EVENT_LOG_READ, 0, 0, tape.log_bytes - 1);
+	fixture_finish(&tape.fixture);
+	assert_int_equal(bundle_open(tape.fixture.dir, &bundle, &err), 0);
+	assert_int_equal(
+	    verify_bundle(bundle, &options, &result, &err), -TZ_EFORMAT);
+	assert_non_null(strstr(err.text, "pmclog0: byte 0"));
+	bundle_close(bundle);
+	fixture_remove(&tape.fixture);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_value_is_what_was_executed),
+		cmocka_unit_test(a_counter_may_be_read_while_it_runs),
+		cmocka_unit_test(slices_of_a_process_are_compared),
+		cmocka_unit_test(a_process_that_is_not_counted_is_found),
+		cmocka_unit_test(a_sample_is_that_of_its_overflow),
+		cmocka_unit_test(losses_are_counted),
+		cmocka_unit_test(what_is_wrong_with_a_sample_is_found),
+		cmocka_unit_test(a_truncated_log_is_an_error),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,501 @@
+/*
+ * One CPU: what its counters count, when they overflow, when an NMI comes for it, and which
+ * samples the driver has taken.
+ */
+#include "traces/decode/vector.h"
+#include "traces/verify/counters/counters_internal.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
+
+#define MSR_OVF_CTRL 0x390u /* IA32_PERF_GLOBAL_OVF_CTRL */
+
+/* The first difference of a CPU is a finding; what follows from it is none. */
+static void differ(struct counters *counters, unsigned cpu, const char *fmt,
+    ...) __attribute__((format(printf, 3, 4)));
+static void
+differ(struct counters *counters, unsigned cpu, const char *fmt, ...)
+{
+	struct counters_cpu *own = &counters->cpu[cpu];
+	char text[VERIFY_TEXT_BYTES - 16];
+	va_list ap;
+
+	if (own->differs)
+		return;
+	own->differs = true;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	verify_add_finding(counters->work, "cpu%u: %s", cpu, text);
+}
+
+/* Counter I has a value that the execution log tells. */
+static bool
+is_compared(const struct counters_cpu *own, unsigned i)
+{
+	const struct counter_state *counter = &own->unit.counter[i];
+
+	return !own->unit.freezes && !counter->unknown && counter->unsure == 0;
+}
+
+static struct owned *
+owner_of(struct counters *counters, const struct counters_cpu *own, unsigned i)
+{
+	return own->owner[i] == COUNTERS_NO_OWNER
+	    ? NULL
+	    : &counters->owned[own->owner[i]];
+}
+
+static void
+add_overflow(struct counters *counters, unsigned cpu, unsigned i, uint64_t at)
+{
+	struct counters_cpu *own = &counters->cpu[cpu];
+
+	if (!GROW(
+		own->overflows, own->overflow_room, own->overflow_count + 1)) {
+		counters->no_memory = true;
+		return;
+	}
+	own->overflows[own->overflow_count++] = (struct overflow){ i, at };
+	own->pending |= UINT32_C(1) << i;
+	own->overflowed_at[i] = at;
+	own->overflowed_nmis[i] = own->nmis;
+	if (!own->unit.counter[i].interrupts)
+		return;
+	/* A later one before the NMI starts the skid again. */
+	own->pmi_due = true;
+	own->pmi_at = at + own->unit.profile->uarch->pmi_skid_insns;
+}
+
+/* Events of a process in ring 3 on a CPU whose counter is not on. */
+static void
+miss(struct counters *counters, struct counters_cpu *own,
+    const struct insn_piece *piece, struct owned *owned, uint64_t pid)
+{
+	struct user_thread *thread = own->thread == SIZE_MAX
+	    ? NULL
+	    : &counters->threads.threads[own->thread];
+	bool on = own->unit.counter[owned->number].running &&
+	    owner_of(counters, own, owned->number) == owned;
+	uint64_t perhaps = 0, events;
+
+	if (!owned->by_process || owned->samples || !owned->started ||
+	    !owned->user || !counters_is_target(owned, pid))
+		return;
+	if (on) {
+		if (thread != NULL)
+			thread->counted = true;
+		return;
+	}
+	events = counter_unit_events(
+	    &own->unit, piece, owned->counted, &perhaps);
+	if (thread == NULL || !thread->counted) {
+		counters_result(counters, owned)->first_slices += events;
+		return;
+	}
+	counters_result(counters, owned)->missed += events;
+	if (events != 0)
+		counters_tell(counters, owned,
+		    "pid%" PRIu64 " executed in ring 3 at 0x%" PRIx64
+		    " while the counter was not on the CPU",
+		    pid, insn_piece_ip(&own->flow, piece, 0));
+}
+
+/* Ring 3 on CPU. */
+static void
+run_user(
+    struct counters *counters, unsigned cpu, const struct insn_piece *piece)
+{
+	struct counters_cpu *own = &counters->cpu[cpu];
+	uint64_t pid = counters_pid_of(counters, piece->cr3);
+	struct space *space;
+	bool left;
+
+	own->thread = user_threads_run(
+	    &counters->threads, own->thread, cpu, &own->flow, piece, &left);
+	counters->no_memory |= counters->threads.no_memory;
+	if (pid == COUNTERS_NO_PID)
+		return;
+	for (size_t i = 0; i < counters->owned_count; i++)
+		miss(counters, own, piece, &counters->owned[i], pid);
+	if (left)
+		own->thread = SIZE_MAX;
+	space = counters_space(counters, pid);
+	if (space == NULL || !space->starts)
+		return;
+	space->starts = false;
+	if (!GROW(space->starts_at, space->start_room, space->start_count + 1))
+		counters->no_memory = true;
+	else
+		space->starts_at[space->start_count++] = insn_piece_ip(
+		    &own->flow, piece, 0);
+}
+
+static void
+count(struct counters *counters, unsigned cpu, const struct insn_piece *piece)
+{
+	struct counters_cpu *own = &counters->cpu[cpu];
+	uint64_t events[COUNTER_COUNT], at[COUNTER_COUNT];
+	uint32_t overflows = counter_unit_count(&own->unit, piece, events, at);
+
+	for (unsigned i = 0; i < COUNTER_COUNT; i++) {
+		struct owned *owned = owner_of(counters, own, i);
+
+		own->since[i].events += events[i];
+		if (owned != NULL && !owned->by_process)
+			owned->total += events[i];
+	}
+	/* The CPU's order: by instruction, then by number. */
+	while (overflows != 0) {
+		unsigned first = COUNTER_COUNT;
+
+		for (unsigned i = 0; i < COUNTER_COUNT; i++)
+			if ((overflows >> i & 1) != 0 &&
+			    (first == COUNTER_COUNT || at[i] < at[first]))
+				first = i;
+		overflows &= ~(UINT32_C(1) << first);
+		add_overflow(counters, cpu, first, at[first]);
+	}
+}
+
+/* Each NMI must be a PMI, after the skid of its overflow. */
+static void
+judge_nmi(
+    struct counters *counters, unsigned cpu, const struct insn_piece *piece)
+{
+	struct counters_cpu *own = &counters->cpu[cpu];
+	uint64_t due = own->pmi_at;
+
+	if (!own->pmi_due) {
+		differ(counters, cpu,
+		    "an NMI at instruction %" PRIu64 " without an overflow",
+		    piece->before);
+		return;
+	}
+	own->pmi_due = false;
+	/* HLT ends the skid; NMIs wait for the IRET of the one before. */
+	if (own->halted_at != 0 && own->halted_at < due &&
+	    own->halted_at >= due - own->unit.profile->uarch->pmi_skid_insns)
+		due = own->halted_at;
+	if (own->unblocked > due)
+		due = own->unblocked;
+	/* Rounds of a REP are instructions of the skid. */
+	own->early = piece->before < due;
+	if (piece->before > due)
+		differ(counters, cpu,
+		    "the NMI of an overflow came after %" PRIu64
+		    " instructions, not after %" PRIu64,
+		    piece->before, due);
+}
+
+static void
+take_nmi(
+    struct counters *counters, unsigned cpu, const struct insn_piece *piece)
+{
+	struct counters_cpu *own = &counters->cpu[cpu];
+
+	judge_nmi(counters, cpu, piece);
+	own->nmi = true;
+	own->nmis++;
+	own->nmi_piece = *piece;
+	own->sampled = 0;
+	own->ran = 0;
+	for (unsigned i = 0; i < COUNTER_COUNT; i++)
+		if (own->unit.counter[i].running)
+			own->ran |= UINT32_C(1) << i;
+}
+
+/* The handler has ended: if a sample is missing, its counter does not go on. */
+static void
+leave_nmi(struct counters *counters, unsigned cpu, uint64_t retired)
+{
+	struct counters_cpu *own = &counters->cpu[cpu];
+
+	own->nmi = false;
+	own->unblocked = retired;
+	own->after_early = own->early;
+	own->early = false;
+	for (unsigned i = 0; i < COUNTER_COUNT; i++) {
+		struct owned *owned = owner_of(counters, own, i);
+		uint32_t bit = UINT32_C(1) << i;
+
+		if ((own->sampled & bit) != 0 && !own->unit.counter[i].running)
+			own->dues[own->due_of[i]].no_room = true;
+		if ((own->taken & bit) != 0)
+			counters_result(counters, owned)->off++;
+		/* One that ran and has overflowed must have been sampled. */
+		if (((own->pending | own->taken) & own->ran & bit) != 0 &&
+		    owned != NULL && owned->samples && owned->started &&
+		    own->overflowed_at[i] < own->nmi_piece.before)
+			counters_tell(counters, owned,
+			    "no sample was taken of its overflow at "
+			    "instruction %" PRIu64 " of cpu%u",
+			    own->overflowed_at[i], cpu);
+	}
+	own->taken = 0;
+}
+
+static void
+take_event(
+    struct counters *counters, unsigned cpu, const struct insn_piece *piece)
+{
+	struct counters_cpu *own = &counters->cpu[cpu];
+
+	count(counters, cpu, piece);
+	if (piece->vector == 2)
+		take_nmi(counters, cpu, piece);
+	if (piece->cpl != 3)
+		return;
+	if (piece->vector == 2)
+		own->nmi_piece.next =
+		    own->thread; /* its thread: see sample() */
+	user_threads_leave(&counters->threads, own->thread, piece->rip);
+	if (piece->vector != 2)
+		own->thread = SIZE_MAX;
+}
+
+static void
+take_insns(
+    struct counters *counters, unsigned cpu, const struct insn_piece *piece)
+{
+	struct counters_cpu *own = &counters->cpu[cpu];
+
+	if (own->after_early && piece->last != CODE_REP)
+		differ(counters, cpu,
+		    "an NMI came before the skid of its overflow was over, at "
+		    "instruction %" PRIu64,
+		    piece->before);
+	own->after_early = false;
+	count(counters, cpu, piece);
+	if (piece->cpl == 3)
+		run_user(counters, cpu, piece);
+	else
+		own->thread = SIZE_MAX;
+	if (piece->last == CODE_HLT)
+		own->halted_at = own->flow.retired;
+	if (piece->last == CODE_IRET && own->nmi)
+		leave_nmi(counters, cpu, own->flow.retired);
+}
+
+void
+counters_advance(struct counters *counters, unsigned cpu, uint64_t limit)
+{
+	struct counters_cpu *own = &counters->cpu[cpu];
+
+	for (;;) {
+		struct insn_piece piece = insn_flow_next(&own->flow, limit);
+
+		if (piece.kind == INSN_FLOW_LIMIT || counters->no_memory)
+			return;
+		own->last_cr3 = piece.cr3;
+		if (piece.kind == INSN_FLOW_EVENT)
+			take_event(counters, cpu, &piece);
+		else
+			take_insns(counters, cpu, &piece);
+	}
+}
+
+/* The NMI handler has written counter I, which has overflowed: it has taken its sample. */
+static void
+sample(struct counters *counters, struct counters_cpu *own, unsigned i)
+{
+	const struct insn_piece *at = &own->nmi_piece;
+	struct due *due;
+
+	if (!GROW(own->dues, own->due_room, own->due_count + 1)) {
+		counters->no_memory = true;
+		return;
+	}
+	own->sampled |= UINT32_C(1) << i;
+	own->taken &= ~(UINT32_C(1) << i);
+	own->due_of[i] = own->due_count;
+	due = &own->dues[own->due_count++];
+	*due = (struct due){ .owner = own->owner[i],
+		.overflow = own->overflowed_at[i],
+		.rip = at->rip,
+		.pid = counters_pid_of(counters, at->cr3),
+		.user = at->cpl != 0 };
+	if (due->user)
+		due->chain = user_threads_chain(
+		    &counters->threads, (size_t)at->next, at->rip);
+}
+
+/* No sample was taken of the last overflow of counter I. */
+static void
+pass_overflow(struct counters *counters, struct counters_cpu *own, unsigned i)
+{
+	const struct owned *owned = owner_of(counters, own, i);
+
+	counters_result(counters, owned)->off++;
+	if (own->overflowed_nmis[i] != own->nmis ||
+	    own->flow.retired <= own->overflowed_at[i] +
+		    own->unit.profile->uarch->pmi_skid_insns)
+		return;
+	counters_tell(counters, owned,
+	    "no NMI came for its overflow at instruction %" PRIu64,
+	    own->overflowed_at[i]);
+}
+
+/* P6 has no status: an overflow is seen in the counter, until that is written. */
+static bool
+has_status(const struct counters_cpu *own)
+{
+	return own->unit.profile->uarch->events != PROFILE_EVENTS_P6;
+}
+
+/* The last overflow of counter I is seen by the NMI handler, or by nobody. */
+static void
+take_overflow(struct counters *counters, struct counters_cpu *own, unsigned i)
+{
+	const struct owned *owned = owner_of(counters, own, i);
+	uint32_t bit = UINT32_C(1) << i;
+
+	if ((own->pending & bit) == 0)
+		return;
+	own->pending &= ~bit;
+	if (owned == NULL || !owned->samples)
+		return;
+	counters_result(counters, owned)->overflows++;
+	if (own->nmi)
+		own->taken |= bit;
+	else
+		pass_overflow(counters, own, i);
+}
+
+/* WRMSR of IA32_PERF_GLOBAL_OVF_CTRL. */
+static void
+clear_status(
+    struct counters *counters, struct counters_cpu *own, uint64_t value)
+{
+	for (unsigned i = 0; i < COUNTER_COUNT; i++) {
+		unsigned bit = i < COUNTER_GENERAL ? i
+						   : 32 + i - COUNTER_GENERAL;
+
+		if ((value >> bit & 1) != 0)
+			take_overflow(counters, own, i);
+	}
+}
+
+/* Counter I starts from another value; in the NMI handler: its sample is taken. */
+static void
+restart(struct counters *counters, struct counters_cpu *own, unsigned i)
+{
+	own->since[i].events = 0;
+	own->since[i].ended = false;
+	own->since[i].pid = counters_pid_of(counters, own->flow.cr3);
+	if (!has_status(own))
+		take_overflow(counters, own, i);
+	if (own->nmi && (own->taken >> i & 1) != 0)
+		sample(counters, own, i);
+}
+
+void
+counters_note_write(
+    struct counters *counters, unsigned cpu, uint32_t msr, uint64_t value)
+{
+	struct counters_cpu *own = &counters->cpu[cpu];
+	int i = counter_unit_value_msr(msr);
+
+	counter_unit_write(&own->unit, msr, value);
+	if (msr == MSR_OVF_CTRL && has_status(own))
+		clear_status(counters, own, value);
+	if (i >= 0 && i < COUNTER_COUNT)
+		restart(counters, own, (unsigned)i);
+}
+
+/* A process's counter is read when it has been stopped: the slice ends. */
+static void
+end_slice(struct counters *counters, struct counters_cpu *own, unsigned i)
+{
+	struct owned *owned = owner_of(counters, own, i);
+
+	if (own->unit.counter[i].running || own->since[i].ended)
+		return;
+	own->since[i].ended = true;
+	if (!GROW(owned->slices, owned->slice_room, owned->slice_count + 1)) {
+		counters->no_memory = true;
+		return;
+	}
+	owned->slices[owned->slice_count++] = (struct slice){ own->since[i].pid,
+		own->since[i].events, false };
+	owned->before = owned->total;
+	owned->total += own->since[i].events;
+	owned->ended = true;
+}
+
+void
+counters_note_read(
+    struct counters *counters, unsigned cpu, uint32_t msr, uint64_t value)
+{
+	struct counters_cpu *own = &counters->cpu[cpu];
+	int number = counter_unit_value_msr(msr);
+	const struct counter_state *counter;
+	struct owned *owned;
+
+	if (number < 0)
+		return;
+	counter = &own->unit.counter[number];
+	owned = owner_of(counters, own, (unsigned)number);
+	if (owned != NULL && owned->by_process)
+		end_slice(counters, own, (unsigned)number);
+	else if (owned != NULL) {
+		own->since[number].read = true;
+		own->since[number].read_total = owned->total;
+	}
+	if (!is_compared(own, (unsigned)number))
+		return;
+	counters->work->result->counter_registers++;
+	if (value != counter->value)
+		differ(counters, cpu,
+		    "counter %d was read as 0x%" PRIx64 " after %" PRIu64
+		    " instructions, executed was 0x%" PRIx64,
+		    number, value, own->flow.retired, counter->value);
+}
+
+void
+counters_note_overflow(struct counters *counters, const struct event *event)
+{
+	struct counters_cpu *own = &counters->cpu[event->cpu];
+	unsigned number = event->a < 32
+	    ? (unsigned)event->a
+	    : COUNTER_GENERAL + (unsigned)event->a - 32;
+	const struct overflow *first = own->overflows;
+
+	if (own->differs || number >= COUNTER_COUNT ||
+	    !is_compared(own, number))
+		return;
+	if (own->overflow_count == 0 || first->counter != number ||
+	    first->insns != event->insns) {
+		differ(counters, event->cpu,
+		    "counter %u overflowed after %" PRIu64
+		    " instructions, which it must not",
+		    number, event->insns);
+		return;
+	}
+	counters->work->result->counter_overflows++;
+	memmove(own->overflows, own->overflows + 1,
+	    --own->overflow_count * sizeof(*own->overflows));
+}
+
+void
+counters_finish_cpu(struct counters *counters, unsigned cpu)
+{
+	struct counters_cpu *own = &counters->cpu[cpu];
+
+	counters_advance(counters, cpu, UINT64_MAX);
+	for (unsigned i = 0; i < COUNTER_COUNT; i++) {
+		const struct owned *owned = owner_of(counters, own, i);
+
+		if ((own->pending >> i & 1) == 0 || owned == NULL ||
+		    !owned->samples)
+			continue;
+		counters_result(counters, owned)->overflows++;
+		pass_overflow(counters, own, i);
+	}
+	if (own->overflow_count != 0)
+		differ(counters, cpu,
+		    "counter %u must have overflowed after %" PRIu64
+		    " instructions",
+		    own->overflows[0].counter, own->overflows[0].insns);
+}

@@ -1,0 +1,148 @@
+/*
+ * State shared by the parts of the comparison of counters: one CPU as the execution log has
+ * it (counters_cpu.c), values (counters.c), samples and other entries of the log
+ * (samples.c).  Not for other files.
+ */
+#ifndef TOPAZ_TRACES_VERIFY_COUNTERS_COUNTERS_INTERNAL_H
+#define TOPAZ_TRACES_VERIFY_COUNTERS_COUNTERS_INTERNAL_H
+
+#include "traces/verify/counters/counter_unit.h"
+#include "traces/verify/counters/user_thread.h"
+#include "traces/verify/verify_internal.h"
+
+#define COUNTERS_NO_OWNER SIZE_MAX
+#define COUNTERS_NO_PID   UINT64_MAX
+
+/* An overflow for which the driver has taken a sample. */
+struct due {
+	size_t owner;
+	uint64_t overflow; /* instructions that had retired */
+	uint64_t rip;      /* where the NMI came */
+	uint64_t pid;      /* COUNTERS_NO_PID: not in the execution log */
+	bool user;
+	bool no_room; /* the counter did not go on: it may have found no room */
+	bool read;
+	struct call_chain chain; /* of ring 3; .count 0: not known */
+};
+
+/* A time in which a process's counter was on a CPU. */
+struct slice {
+	uint64_t pid, events;
+	bool used; /* an entry of the log was it */
+};
+
+/* A counter that user space has allocated. */
+struct owned {
+	uint64_t id, select, period;
+	unsigned number; /* of the CPU's counter */
+	unsigned cpu;    /* .by_process is false */
+	bool by_process, samples, descendants, started, user, os;
+	enum counted counted;
+	size_t target_count, target_room;
+	uint64_t *targets; /* pids */
+	uint64_t total;    /* by CPU: events; by process: those of .slices */
+	uint64_t before;   /* .total before the last slice that ended ... */
+	bool ended;        /* ... after the last thing that user space did */
+	size_t slice_count, slice_room;
+	struct slice *slices;
+	size_t result; /* index of its struct verify_counter */
+};
+
+struct counters_cpu {
+	struct insn_flow flow;
+	struct counter_unit unit;
+	size_t owner[COUNTER_COUNT]; /* index, or COUNTERS_NO_OWNER */
+	/* Events since the counter was written, and when it was read last. */
+	struct {
+		uint64_t events, pid;
+		bool ended;
+		uint64_t read_total; /* of its owner */
+		bool read; /* since the last thing that user space did */
+	} since[COUNTER_COUNT];
+	/* Overflows that the CPU must have reported. */
+	size_t overflow_count, overflow_room;
+	struct overflow {
+		unsigned counter;
+		uint64_t insns;
+	} * overflows;
+	uint64_t overflowed_at[COUNTER_COUNT];
+	uint64_t overflowed_nmis[COUNTER_COUNT]; /* .nmis then */
+	uint64_t nmis;
+	uint32_t taken;   /* overflows whose status this NMI has cleared */
+	uint32_t pending; /* overflows that nobody has seen */
+	bool pmi_due;
+	uint64_t pmi_at; /* instructions that will have retired when it comes */
+	uint64_t halted_at; /* after the last HLT */
+	uint64_t unblocked; /* after the IRET of the last NMI */
+	bool nmi;           /* its handler runs */
+	bool early;         /* it came in a REP: the next instruction is one */
+	bool after_early;
+	struct insn_piece nmi_piece;
+	uint32_t ran; /* counters that ran when it came */
+	uint32_t sampled;
+	size_t due_of[COUNTER_COUNT]; /* of .sampled, in .dues */
+	size_t due_count, due_room;
+	struct due *dues; /* in order */
+	size_t thread;    /* in ring 3; SIZE_MAX: none */
+	uint64_t last_cr3;
+	bool differs;
+};
+
+/* A process's address space. */
+struct space {
+	uint64_t pid, cr3;
+	uint64_t parent; /* the pid in whose address space it was made */
+	bool starts; /* its next instruction in ring 3 is the first of a program */
+	size_t start_count, start_room;
+	uint64_t *starts_at; /* these first instructions */
+	size_t start_used;   /* by the log's last entry of an exec */
+};
+
+struct counters {
+	struct verify_work *work;
+	struct counters_cpu cpu[BUNDLE_CPUS_MAX];
+	size_t owned_count, owned_room;
+	struct owned *owned;
+	struct user_threads threads;
+	size_t space_count, space_room;
+	struct space *spaces;
+	uint64_t log_bytes; /* that user space has read */
+	uint64_t no_room;   /* samples, as the driver says */
+	bool told_no_room;
+	bool no_memory;
+};
+
+struct verify_counter *counters_result(
+    const struct counters *counters, const struct owned *owned);
+
+/* The first difference of a counter is a finding; others are counted. */
+void counters_tell(struct counters *counters, const struct owned *owned,
+    const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/* Text for an address. */
+void counters_name(
+    const struct counters *counters, uint64_t va, char text[VERIFY_NAME_BYTES]);
+
+/* NULL: no counter has ID. */
+struct owned *counters_owned(struct counters *counters, uint64_t id);
+struct space *counters_space(struct counters *counters, uint64_t pid);
+/* COUNTERS_NO_PID: no process has CR3. */
+uint64_t counters_pid_of(const struct counters *counters, uint64_t cr3);
+bool counters_is_target(const struct owned *owned, uint64_t pid);
+
+/* counters_cpu.c: CPU retires up to LIMIT instructions. */
+void counters_advance(struct counters *counters, unsigned cpu, uint64_t limit);
+/* It writes or reads an MSR, or reports an overflow. */
+void counters_note_write(
+    struct counters *counters, unsigned cpu, uint32_t msr, uint64_t value);
+void counters_note_read(
+    struct counters *counters, unsigned cpu, uint32_t msr, uint64_t value);
+void counters_note_overflow(
+    struct counters *counters, const struct event *event);
+/* The run has ended. */
+void counters_finish_cpu(struct counters *counters, unsigned cpu);
+
+/* samples.c: compares the driver's log.  An error as of verify_bundle(). */
+int counters_compare_log(struct counters *counters);
+
+#endif

@@ -1,0 +1,76 @@
+#include "traces/verify/counters/counters_internal.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+
+struct verify_counter *
+counters_result(const struct counters *counters, const struct owned *owned)
+{
+	return &counters->work->result->counters[owned->result];
+}
+
+void
+counters_tell(
+    struct counters *counters, const struct owned *owned, const char *fmt, ...)
+{
+	struct verify_counter *result = counters_result(counters, owned);
+	char text[VERIFY_TEXT_BYTES - 34];
+	va_list ap;
+
+	if (result->differences++ != 0)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	snprintf(result->difference, sizeof(result->difference), "%s: %s",
+	    result->name, text);
+	verify_add_finding(counters->work, "%s", result->difference);
+}
+
+void
+counters_name(
+    const struct counters *counters, uint64_t va, char text[VERIFY_NAME_BYTES])
+{
+	const struct symbolizer *symbolizer =
+	    counters->work->options->symbolizer;
+
+	if (symbolizer == NULL ||
+	    !symbolizer->name(symbolizer->arg, va, text, VERIFY_NAME_BYTES))
+		snprintf(text, VERIFY_NAME_BYTES, "0x%" PRIx64, va);
+}
+
+struct space *
+counters_space(struct counters *counters, uint64_t pid)
+{
+	for (size_t i = 0; i < counters->space_count; i++)
+		if (counters->spaces[i].pid == pid)
+			return &counters->spaces[i];
+	return NULL;
+}
+
+uint64_t
+counters_pid_of(const struct counters *counters, uint64_t cr3)
+{
+	for (size_t i = counters->space_count; i-- != 0;)
+		if (counters->spaces[i].cr3 == cr3)
+			return counters->spaces[i].pid;
+	return COUNTERS_NO_PID;
+}
+
+bool
+counters_is_target(const struct owned *owned, uint64_t pid)
+{
+	for (size_t i = 0; i < owned->target_count; i++)
+		if (owned->targets[i] == pid)
+			return true;
+	return false;
+}
+
+struct owned *
+counters_owned(struct counters *counters, uint64_t id)
+{
+	for (size_t i = 0; i < counters->owned_count; i++)
+		if (counters->owned[i].id == id)
+			return &counters->owned[i];
+	return NULL;
+}

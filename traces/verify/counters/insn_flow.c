@@ -1,0 +1,104 @@
+#include "traces/verify/counters/insn_flow.h"
+
+#include <string.h>
+
+static enum exec_log_file_step
+step_kind(uint32_t word)
+{
+	return (enum exec_log_file_step)(
+	    word & ((1u << EXEC_LOG_FILE_BITS) - 1));
+}
+
+void
+insn_flow_start(struct insn_flow *flow, const struct exec_log_file *log)
+{
+	memset(flow, 0, sizeof(*flow));
+	flow->log = log;
+}
+
+/* Where execution went on after the step at .at; 0: the log ends there. */
+static uint64_t
+next_ip(const struct insn_flow *flow)
+{
+	const struct exec_log_file *log = flow->log;
+
+	for (size_t at = flow->at + 1; at < log->count; at++) {
+		uint32_t index = log->steps[at] >> EXEC_LOG_FILE_BITS;
+
+		if (step_kind(log->steps[at]) == EXEC_LOG_FILE_BLOCK)
+			return log->blocks[index].va;
+		if (step_kind(log->steps[at]) == EXEC_LOG_FILE_EVENT)
+			return log->events[index].rip;
+	}
+	return 0;
+}
+
+static enum insn_taken
+taken_of(const struct exec_log_block *block, uint64_t next)
+{
+	if (block->transfer == CODE_EITHER || next == 0)
+		return INSN_PERHAPS;
+	return next == block->va + block->bytes ? INSN_NOT_TAKEN : INSN_TAKEN;
+}
+
+static void
+give_block(struct insn_flow *flow, const struct exec_log_block *block,
+    uint64_t limit, struct insn_piece *piece)
+{
+	uint32_t left = block->count - flow->taken;
+	bool whole = left <= limit - flow->retired;
+
+	piece->kind = INSN_FLOW_INSNS;
+	piece->block = block;
+	piece->index = flow->taken;
+	piece->count = whole ? left : (uint32_t)(limit - flow->retired);
+	piece->last = CODE_PLAIN;
+	flow->retired += piece->count;
+	flow->taken += piece->count;
+	if (!whole)
+		return;
+	piece->last = block->kind;
+	piece->next = next_ip(flow);
+	piece->taken = taken_of(block, piece->next);
+	flow->taken = 0;
+	flow->at++;
+}
+
+struct insn_piece
+insn_flow_next(struct insn_flow *flow, uint64_t limit)
+{
+	const struct exec_log_file *log = flow->log;
+
+	for (; flow->at < log->count; flow->at++) {
+		uint32_t word = log->steps[flow->at];
+		uint32_t index = word >> EXEC_LOG_FILE_BITS;
+		struct insn_piece piece = { .kind = INSN_FLOW_EVENT,
+			.before = flow->retired,
+			.cr3 = flow->cr3,
+			.cpl = flow->cpl };
+
+		switch (step_kind(word)) {
+		case EXEC_LOG_FILE_BLOCK:
+			if (flow->retired >= limit)
+				return (
+				    struct insn_piece){ .kind = INSN_FLOW_LIMIT,
+					.before = flow->retired };
+			give_block(flow, &log->blocks[index], limit, &piece);
+			return piece;
+		case EXEC_LOG_FILE_EVENT:
+			piece.vector = log->events[index].vector;
+			piece.rip = log->events[index].rip;
+			flow->at++;
+			return piece;
+		case EXEC_LOG_FILE_CONTEXT:
+			flow->cpl = log->contexts[index].cpl;
+			flow->cr3 = log->contexts[index].cr3;
+			break;
+		case EXEC_LOG_FILE_MSR:
+		case EXEC_LOG_FILE_STOPPED:
+			break;
+		}
+	}
+	return (struct insn_piece){ .kind = INSN_FLOW_LIMIT,
+		.before = flow->retired };
+}
