@@ -137,9 +137,6 @@ out_to_board(struct machine *machine, unsigned cpu, int port, unsigned bytes,
 	if (effect.sent && machine->observer.console != NULL)
 		machine->observer.console(
 		    machine->observer.arg, (char)effect.byte);
-	if (effect.rung && machine->observer.doorbell != NULL)
-		machine->observer.doorbell(
-		    machine->observer.arg, cpu, effect.byte);
 	if (effect.power == POWER_OFF)
 		machine_end_run(
 		    machine, MACHINE_OFF, cpu, 0, "the guest powered off");

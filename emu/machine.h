@@ -48,9 +48,7 @@ struct machine_config {
 	struct pt_cycles pt_cycles; /* all 0: bytes are in memory at once */
 	bool single_step; /* run one instruction at a time: slower, same
 			     results */
-	/* The board on which stock kernels boot (emu/board); false: the host
-	 * channel of emu/guest_abi.h. */
-	bool board;
+	bool board; /* emu/board instead of the host channel: boots stock kernels */
 };
 
 /* An instruction that is about to run; see machine_set_stepping(). */
@@ -77,8 +75,6 @@ struct machine_observer {
 	void (*event)(void *arg, const struct event *event);
 	void (*console)(void *arg, char c); /* with a board: sent by its UART */
 	void (*step)(void *arg, const struct machine_step *step);
-	/* VALUE was written to the board's doorbell.  RAM may be written, too. */
-	void (*doorbell)(void *arg, unsigned cpu, uint8_t value);
 	/* Accesses of audited code: see machine_set_audit(). */
 	void (*access)(void *arg, const struct audit_access *access);
 	void (*call)(void *arg, const struct audit_call *call);

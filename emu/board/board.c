@@ -45,8 +45,6 @@ board_in(struct board *board, int port, unsigned bytes, uint64_t seconds,
 		*value = rtc_read(&board->rtc, port, seconds);
 	else if (bytes == 1 && power_owns(port))
 		*value = power_read(port);
-	else if (bytes == 1 && port == BOARD_PORT_DOORBELL)
-		*value = 0;
 	else
 		effect.known = false;
 	return effect;
@@ -64,10 +62,6 @@ board_out(struct board *board, int port, unsigned bytes, uint32_t value)
 		effect.known = rtc_write(&board->rtc, port, (uint8_t)value);
 	else if (bytes == 1 && power_owns(port))
 		effect.power = power_write(port, (uint8_t)value);
-	else if (bytes == 1 && port == BOARD_PORT_DOORBELL)
-		effect = (struct board_effect){
-			.known = true, .rung = true, .byte = (uint8_t)value
-		};
 	else
 		effect.known = false;
 	return effect;

@@ -18,17 +18,10 @@ struct board {
 	struct unknowns unknowns;
 };
 
-/*
- * A byte that a program in the guest writes here rings at the host: files go through
- * the window of struct kernel_image.  No hardware has it; it reads as 0.
- */
-#define BOARD_PORT_DOORBELL 0x5f0
-
 /* What an access to a port did, for the caller to continue. */
 struct board_effect {
 	bool known; /* false: no device is there */
 	bool sent;  /* .byte was sent by the UART */
-	bool rung;  /* .byte was written to the doorbell */
 	uint8_t byte;
 	enum power power;
 };
