@@ -51,7 +51,7 @@ static const struct argp_option boot_options[] = {
 	    0 },
 	{ "get", OPT_GET, "FILE", 0,
 	    "Copy the guest's FILE to the folder of -o at the end", 0 },
-	{ NULL, 'o', "DIR", 0,
+	{ "output", 'o', "DIR", 0,
 	    "Write the console and the guest's files to the folder DIR", 0 },
 	{ "append", OPT_APPEND, "TEXT", 0,
 	    "Append TEXT to the kernel's command line", 0 },
