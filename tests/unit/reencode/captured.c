@@ -74,7 +74,7 @@ listed(struct captured *captured, enum pt_packet_type type)
 {
 	assert_true(captured->packets < CAPTURED_PACKETS_MAX);
 	captured->packet[captured->packets] = captured->count;
-	captured->type[captured->packets++] = type;
+	captured->type[captured->packets++] = (int)type;
 }
 
 /* Looks at the counter wherever the output has come past a look. */
