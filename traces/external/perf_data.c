@@ -250,7 +250,7 @@ perf_data_trace(struct perf_data *data, const struct perf_data_trace *trace)
 	end_record(data, at);
 
 	put64(data, &data->index, DATA_OFFSET + out->count);
-	put64(data, &data->index, PERF_AUXTRACE_BYTES + bytes);
+	put64(data, &data->index, PERF_AUXTRACE_BYTES); /* without its data */
 	at = begin_record(data, PERF_AUXTRACE, 0);
 	put64(data, out, bytes);
 	put64(data, out, 0);
