@@ -24,6 +24,8 @@
 #define CTL_THRESHOLD_8 "ctl=0x40240e"
 /* The first without a threshold, and MTCEn with MTCFreq 3. */
 #define CTL_TIMED "ctl=0xe60e"
+/* CYCs without a threshold: CYC 32 to 63, CYC 30 occurs where no overflow is. */
+#define CTL_CYC "ctl=0x260e"
 
 static struct run_options
 hybrid_options(const char *driver, const char *name)
@@ -226,6 +228,7 @@ static const struct flawed {
 	{ "bdm70", "skylake", "", { 0 }, false },
 	{ "bdm70", "alderlake-p,alderlake-e", CTL_TIMED, { 0 }, false },
 	{ "skd007", "skylake", CTL_TIMED, SMALL_BUFFER, false },
+	{ "skd007", "skylake", CTL_CYC, SMALL_BUFFER, false },
 	{ "skd010", "skylake", CTL_TIMED, SMALL_BUFFER, true },
 };
 

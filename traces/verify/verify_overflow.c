@@ -1,6 +1,7 @@
 #include "traces/verify/verify_part.h"
 
 #include "emu/profile/profile.h"
+#include "traces/decode/cut_cyc.h"
 
 /* Sets .overflow: the first one that the unit reported from byte POSITION on, or NULL. */
 static void
@@ -29,6 +30,27 @@ part_find_overflow(struct part_run *run, uint64_t position)
 			return;
 		}
 	}
+}
+
+/* A cut_cyc_is_ovf: PADS and OFFSET are in the part. */
+static bool
+part_is_ovf(void *arg, uint64_t pads, uint64_t offset)
+{
+	struct part_run *run = arg;
+	uint64_t begin = run->part->begin;
+
+	part_find_overflow(run, begin + pads);
+	return run->overflow != NULL && run->overflow_at <= begin + offset;
+}
+
+bool
+part_join_cycs(struct part_run *run)
+{
+	const struct verify_part *part = run->part;
+
+	return !(part->model.errata >> PROFILE_ERRATUM_SKD007 & 1) ||
+	    cut_cyc_join(&run->bytes->bytes[part->begin],
+		part->end - part->begin, part_is_ovf, run);
 }
 
 /*

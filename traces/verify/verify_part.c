@@ -253,7 +253,7 @@ verify_one_part(struct verify_work *work, const struct verify_bytes *bytes,
 	run->bytes = bytes;
 	run->part = part;
 	run->timed = verify_time_config(work, bytes, part, &run->times);
-	run->decode = part_decoder(run);
+	run->decode = part_join_cycs(run) ? part_decoder(run) : NULL;
 	if (run->decode == NULL)
 		verify_add_finding(
 		    work, "%s: libipt refuses the stream", bytes->stream->name);

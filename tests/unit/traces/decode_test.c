@@ -6,6 +6,7 @@
 
 #include "harness/host/tree.h"
 #include "traces/bundle/image.h"
+#include "traces/decode/cut_cyc.h"
 #include "traces/decode/decode.h"
 #include "traces/decode/packets.h"
 
@@ -320,6 +321,48 @@ an_overflow_takes_the_tip_of_an_iret(void **state)
 	pt_image_free(image);
 }
 
+#define PSB_END 0x02, 0x23
+#define PSB                                                                    \
+ 0x02, 0x82, 0x02, 0x82, 0x02, 0x82, 0x02, 0x82, 0x02, 0x82, 0x02, 0x82, 0x02, \
+     0x82, 0x02, 0x82
+#define TNT_BYTE 0x06
+/* CYCs of 40, 32, 63, 30 and 29 cycles, and of 62 to 93 as the sum of two. */
+#define CYC_40  0x47, 0x02
+#define CYC_32  0x07, 0x02
+#define CYC_63  0xff, 0x02
+#define CYC_30  0xf3
+#define CYC_29  0xeb
+#define CYC_40B 0x47, 0x04 /* 72 */
+
+/* The pair of CYCs after two PADs is an OVF. */
+static bool
+after_pads(void *arg, uint64_t pads, uint64_t offset)
+{
+	unsigned *asked = arg;
+
+	(*asked)++;
+	return pads == offset - 2;
+}
+
+static void
+two_cycs_that_look_like_an_overflow_are_joined(void **state)
+{
+	uint8_t bytes[] = { PSB, PSB_END, CYC_32, CYC_30, TNT_BYTE, CYC_63,
+		CYC_30, TNT_BYTE, CYC_40, TNT_BYTE, CYC_30, CYC_40, CYC_29,
+		CYC_40B, CYC_30, 0x00, 0x00, CYC_40, CYC_30, TNT_BYTE };
+	static const uint8_t joined[] = { PSB, PSB_END, 0xf7, 0x02, 0x00,
+		TNT_BYTE, 0xef, 0x04, 0x00, TNT_BYTE, CYC_40, TNT_BYTE, CYC_30,
+		CYC_40, CYC_29, CYC_40B, CYC_30, 0x00, 0x00, CYC_40, CYC_30,
+		TNT_BYTE };
+	unsigned asked = 0;
+
+	(void)state;
+	assert_int_equal(sizeof(bytes), sizeof(joined));
+	assert_true(cut_cyc_join(bytes, sizeof(bytes), after_pads, &asked));
+	assert_int_equal(asked, 3);
+	assert_memory_equal(bytes, joined, sizeof(joined));
+}
+
 int
 main(int argc, char **argv)
 {
@@ -333,6 +376,8 @@ main(int argc, char **argv)
 		cmocka_unit_test(
 		    a_jcc_that_leaves_the_range_for_good_ends_the_trace),
 		cmocka_unit_test(an_overflow_takes_the_tip_of_an_iret),
+		cmocka_unit_test(
+		    two_cycs_that_look_like_an_overflow_are_joined),
 	};
 
 	if (argc > 1)
