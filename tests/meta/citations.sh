@@ -70,31 +70,28 @@ for title, found in sorted(numbers.items()):
 # What ARCHITECTURE.md walks through.
 document = "ARCHITECTURE.md"
 walks = open(document, encoding="utf-8").read() if os.path.exists(document) else ""
-sources = {}
+# A definition begins its line, an inline one of a header may not.
+DEFINED = re.compile(r'^(?:static inline [^;\n]*?\b)?(\w+)\(|\.globl (\w+)', re.M)
+defined = collections.defaultdict(set)  # by file
+structs = set()
 for folder in FOLDERS[:4]:
     for path, _, names in os.walk(folder):
         for name in names:
             if name.endswith((".c", ".h", ".S")):
                 where = os.path.join(path, name)
-                sources[where] = open(where, encoding="utf-8").read()
-
-
-def defines(text, function):
-    """A definition begins its line, an inline one of a header may not."""
-    return re.search(r'^(?:static inline [^;\n]*\b)?%s\(|\.globl %s\b' % (
-        function, function), text, re.M) is not None
-
-
+                text = open(where, encoding="utf-8").read()
+                for plain, assembly in DEFINED.findall(text):
+                    defined[where].add(plain or assembly)
+                structs.update(re.findall(r'^struct (\w+) \{', text, re.M))
+functions = set().union(*defined.values())
 found = set(re.findall(r'`(\w+)\(\)`', walks))
-for function in sorted(found):
-    if not any(defines(text, function) for text in sources.values()):
-        complain("%s: no function %s()" % (document, function))
+for function in sorted(found - functions):
+    complain("%s: no function %s()" % (document, function))
 for function, path in re.findall(r'`(\w+)\(\)`\s+in\s+`([\w./-]+\.[ch])`', walks):
-    if path in sources and not defines(sources[path], function):
+    if path in defined and function not in defined[path]:
         complain("%s: %s() is not in %s" % (document, function, path))
-for name in sorted(set(re.findall(r'`struct (\w+)`', walks))):
-    if not any("struct %s {" % name in text for text in sources.values()):
-        complain("%s: no struct %s" % (document, name))
+for name in sorted(set(re.findall(r'`struct (\w+)`', walks)) - structs):
+    complain("%s: no struct %s" % (document, name))
 if walks and len(found) < 100:
     complain("too few functions in %s: %d" % (document, len(found)))
 if sections < 500:
