@@ -1,112 +1,96 @@
 /*
- * Blocks of instructions as Zydis sees them in the image: the check on libipt's
- * decoding, and where the last instruction of each may lead.  A block is walked
- * once; what was found is kept.
+ * Blocks of instructions as Zydis decodes them: a check of libipt's decoding, and the
+ * targets of the last instruction of each block.  Each block is decoded once.
  */
 #ifndef TOPAZ_TRACES_REENCODE_INPUT_CODE_BLOCKS_H
 #define TOPAZ_TRACES_REENCODE_INPUT_CODE_BLOCKS_H
 
+#include "traces/memory/memory_image.h"
 #include "traces/reencode/input/insn_class.h"
-#include "traces/reencode/input/memory_image.h"
 
 /*
- * Instructions from IP on, through direct jumps and calls: from its lowest bit, .rest is
- * how far the last of them is from the first (40 bits, signed), how many they are (16)
- * and the bits of the mode.
+ * What identifies a block: instructions from IP on, through direct jumps and calls.  .rest
+ * has, from bit 0 on, the signed distance from the first to the last of them (40 bits),
+ * their number (16 bits) and the bits of the mode (16, 32 or 64).
  */
 struct code_blocks_key {
 	uint64_t ip, rest; /* .rest is 0 where there are none */
 };
 
-#define WALK_REACH_BITS 40
-#define WALK_BITS_SHIFT 56
+#define CODE_BLOCKS_REACH_BITS 40
+#define CODE_BLOCKS_BITS_SHIFT 56
 
-/* Small, since there are many and they are looked at often: see code_blocks_kind() and so on. */
+/* 32 bytes, since there are many: read it with the functions below. */
 struct code_block {
 	struct code_blocks_key key;
-	/*
-	 * Index of what came after it last, 0: nothing; [1]: right behind it in memory.
-	 * Of a conditional branch: where it may lead, see code_block().
-	 */
+	/* Index of the block that came after it last: [1] at the next address, or [0]. */
 	uint32_t next[2];
-	int32_t distance; /* from behind the last instruction to its target */
+	int32_t distance; /* from the end of the last instruction to its target */
 	uint32_t
 	    last; /* kind (4 bits), length (4); then for code_blocks_calls() */
 };
 
-struct walk {
-	struct code_block *block;         /* [0] is none */
+struct code_blocks {
+	struct code_block *block;         /* [0] has no instructions */
 	uint32_t block_count, block_room; /* [0] counts */
 	const struct memory_image *image;
-	struct insn_class_table table;
-	uint32_t *slot; /* index of a block, 0: none; a power of two of them */
+	uint32_t *slot; /* hash table: index of a block, 0: none */
 	size_t slot_count;
-	/* For each block with direct calls how many, then the addresses after them. */
+	/* For each block with direct calls: their number, then their return addresses. */
 	uint64_t *call;
 	size_t call_count, call_room;
-	uint64_t insns;      /* in all blocks */
-	const uint8_t *span; /* memory that was found last */
-	uint64_t span_va, span_bytes;
+	uint64_t insns; /* in all blocks */
 };
 
 static inline struct code_block *
-code_blocks_at(const struct walk *walk, uint32_t index)
+code_blocks_at(const struct code_blocks *blocks, uint32_t index)
 {
-	return &walk->block[index];
+	return &blocks->block[index];
 }
 
 /* A block without instructions. */
 static inline struct code_block *
-code_blocks_none(const struct walk *walk)
+code_blocks_none(const struct code_blocks *blocks)
 {
-	return code_blocks_at(walk, 0);
+	return code_blocks_at(blocks, 0);
 }
 
 /* IMAGE must outlive the result.  NULL: out of memory. */
-struct walk *code_blocks_create(const struct memory_image *image);
-void code_blocks_destroy(struct walk *walk);
+struct code_blocks *code_blocks_create(const struct memory_image *image);
+void code_blocks_destroy(struct code_blocks *blocks);
 
-/*
- * The block that is WANTED, valid up to the next call that returns one; BEFORE is the
- * one before it, or code_blocks_none() where it is not known to lead there: the two are linked,
- * and the link is trusted.  NULL where the image's instructions say otherwise: *TEXT says how
- * (static text), *AT where; BEFORE is then still valid.
- */
-struct code_block *code_block(struct walk *walk, struct code_block *before,
-    const struct code_blocks_key *wanted, const char **text, uint64_t *at);
-
-/* The COUNT instructions from IP to END_IP; of those that are farther, no block. */
+/* The key of COUNT instructions from IP to the one at END_IP, less than 512 GiB away. */
 static inline struct code_blocks_key
 code_blocks_key(uint64_t ip, uint64_t end_ip, uint16_t count, uint8_t bits)
 {
-	uint64_t reach = (end_ip - ip) & (TZ_BIT(WALK_REACH_BITS) - 1);
+	uint64_t reach = (end_ip - ip) & (TZ_BIT(CODE_BLOCKS_REACH_BITS) - 1);
 
 	return (struct code_blocks_key){ .ip = ip,
-		.rest = reach | (uint64_t)count << WALK_REACH_BITS |
-		    (uint64_t)bits << WALK_BITS_SHIFT };
+		.rest = reach | (uint64_t)count << CODE_BLOCKS_REACH_BITS |
+		    (uint64_t)bits << CODE_BLOCKS_BITS_SHIFT };
 }
 
 static inline uint16_t
 code_blocks_count(const struct code_blocks_key *key)
 {
-	return (uint16_t)(key->rest >> WALK_REACH_BITS);
+	return (uint16_t)(key->rest >> CODE_BLOCKS_REACH_BITS);
 }
 
 static inline uint8_t
 code_blocks_bits(const struct code_blocks_key *key)
 {
-	return (uint8_t)(key->rest >> WALK_BITS_SHIFT);
+	return (uint8_t)(key->rest >> CODE_BLOCKS_BITS_SHIFT);
 }
 
 /* Room in struct code_block, .last, for code_blocks_calls(). */
-#define WALK_CALLS_SHIFT 8
-#define WALK_CALLS_MAX   (UINT32_MAX >> WALK_CALLS_SHIFT)
+#define CODE_BLOCKS_CALLS_SHIFT 8
+#define CODE_BLOCKS_CALLS_MAX   (UINT32_MAX >> CODE_BLOCKS_CALLS_SHIFT)
 
-/* What the last instruction of BLOCK is. */
-static inline enum code_blocks_kind
+/* The kind of BLOCK's last instruction. */
+static inline enum insn_class_kind
 code_blocks_kind(const struct code_block *block)
 {
-	return (enum code_blocks_kind)(block->last & 15);
+	return (enum insn_class_kind)(block->last & 15);
 }
 
 /* Its address. */
@@ -114,8 +98,8 @@ static inline uint64_t
 code_blocks_end(const struct code_blocks_key *key)
 {
 	return key->ip +
-	    (uint64_t)((int64_t)(key->rest << (64 - WALK_REACH_BITS)) >>
-		(64 - WALK_REACH_BITS));
+	    (uint64_t)((int64_t)(key->rest << (64 - CODE_BLOCKS_REACH_BITS)) >>
+		(64 - CODE_BLOCKS_REACH_BITS));
 }
 
 /* The address after it. */
@@ -125,7 +109,7 @@ code_blocks_nlip(const struct code_block *block)
 	return code_blocks_end(&block->key) + (block->last >> 4 & 15);
 }
 
-/* Where it leads, if it is COND (then if taken), JUMP or CALL. */
+/* Its target, if it is COND (where taken), JUMP or CALL. */
 static inline uint64_t
 code_blocks_target(const struct code_block *block)
 {
@@ -136,11 +120,11 @@ code_blocks_target(const struct code_block *block)
 						   : target;
 }
 
-/* Has it direct calls before that? */
+/* Does BLOCK have direct calls before its last instruction? */
 static inline bool
 code_blocks_has_calls(const struct code_block *block)
 {
-	return block->last >> WALK_CALLS_SHIFT != 0;
+	return block->last >> CODE_BLOCKS_CALLS_SHIFT != 0;
 }
 
 static inline bool
@@ -151,22 +135,33 @@ code_blocks_is(
 		   (block->key.rest ^ wanted->rest)) == 0;
 }
 
-/* The same as code_block() where it came after BEFORE last, else NULL. */
-static inline struct code_block *
-code_blocks_again(const struct walk *walk, const struct code_block *before,
-    const struct code_blocks_key *wanted)
-{
-	bool behind = wanted->ip == code_blocks_nlip(before);
-	struct code_block *block = code_blocks_at(walk, before->next[behind]);
+/* code_block(), where BEFORE does not show it. */
+struct code_block *code_blocks_find(struct code_blocks *blocks,
+    struct code_block *before, const struct code_blocks_key *wanted,
+    const char **text, uint64_t *at);
 
-	return code_blocks_is(block, wanted) ? block : NULL;
+/*
+ * The block that is WANTED, valid up to the next call; BEFORE, which only makes it faster,
+ * is the block returned last.  NULL where the image's instructions say otherwise: *TEXT
+ * says how (static text), *AT where; BEFORE is then still valid.
+ */
+static inline struct code_block *
+code_block(struct code_blocks *blocks, struct code_block *before,
+    const struct code_blocks_key *wanted, const char **text, uint64_t *at)
+{
+	bool next = wanted->ip == code_blocks_nlip(before);
+	struct code_block *block = code_blocks_at(blocks, before->next[next]);
+
+	return code_blocks_is(block, wanted)
+	    ? block
+	    : code_blocks_find(blocks, before, wanted, text, at);
 }
 
-/* Are there as many bytes at VA as an instruction may have? */
-bool code_blocks_is_whole(const struct walk *walk, uint64_t va);
+/* Does the image have the 15 bytes at VA that an instruction may have? */
+bool code_blocks_is_whole(const struct code_blocks *blocks, uint64_t va);
 
-/* The addresses after BLOCK's direct calls before the last instruction, *COUNT. */
-const uint64_t *code_blocks_calls(
-    const struct walk *walk, const struct code_block *block, size_t *count);
+/* The *COUNT return addresses of the direct calls before BLOCK's last instruction. */
+const uint64_t *code_blocks_calls(const struct code_blocks *blocks,
+    const struct code_block *block, size_t *count);
 
 #endif

@@ -8,17 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Instructions that no packet is read for: no program has so many but in a ring. */
+/* Instructions without a packet: only an endless loop has so many. */
 #define RECOVER_SILENT_MAX (UINT32_C(1) << 22)
-/* So many in one go, and what was read so far is to be driven: it may end there. */
+/* After so many, a batch ends: its replay may end before them. */
 #define RECOVER_AHEAD_INSNS (UINT32_C(1) << 16)
 
 struct recover {
 	struct pt_block_decoder *decoder;
 	struct pt_block block; /* the last one */
 	int status;            /* of libipt's last call; < 0 before the first */
-	uint32_t silent;       /* instructions since the last look for a ring */
-	bool psb_told;         /* of the PSB+ since the last block */
+	uint32_t
+	    silent; /* instructions since the last check for an endless loop */
+	bool psb_reported; /* of the PSB+ since the last block */
 	struct pt_config config;
 	struct pt_image *image;
 	bool synced, ended;
@@ -26,7 +27,7 @@ struct recover {
 	uint64_t sync_offset;
 	uint64_t disables;      /* TIP.PGD since that PSB */
 	uint64_t silent_offset; /* libipt's place when .silent began */
-	struct stitch *stitch;  /* NULL until it is needed */
+	struct concat *concat;  /* NULL until it is needed */
 	uint8_t *blanked; /* the trace without what misleads libipt, or NULL */
 	struct recover_batch batch;
 };
@@ -74,7 +75,7 @@ recover_destroy(struct recover *recover)
 		return;
 	if (recover->decoder != NULL)
 		pt_blk_free_decoder(recover->decoder);
-	concat_destroy(recover->stitch);
+	concat_destroy(recover->concat);
 	free(recover->blanked);
 	free(recover);
 }
@@ -102,9 +103,9 @@ recover_sync(struct recover *recover, struct recover_item *item)
 	recover->sync_offset = (uint64_t)((int64_t)offset + recover->base);
 	recover->disables = 0;
 	recover->synced = true;
-	recover->psb_told = true;
-	if (recover->stitch != NULL)
-		concat_sync(recover->stitch, recover->sync_offset);
+	recover->psb_reported = true;
+	if (recover->concat != NULL)
+		concat_sync(recover->concat, recover->sync_offset);
 	item->kind = RECOVER_SYNC;
 	item->offset = recover->sync_offset;
 }
@@ -172,18 +173,18 @@ recover_convert(struct recover_item *item, const struct pt_event *event)
 	}
 }
 
-/* What a PSB+ repeats says only where it stands, and says it several times. */
+/* Status packets of a PSB+: the first of them gives its place, the others are dropped. */
 static bool
 recover_psb(struct recover *recover, struct recover_item *item,
     const struct pt_event *event)
 {
-	bool told = recover->psb_told;
+	bool told = recover->psb_reported;
 
 	if (event->type != ptev_exec_mode && event->type != ptev_tsx &&
 	    event->type != ptev_async_paging && event->type != ptev_async_vmcs)
 		return false;
 	item->kind = RECOVER_PSB;
-	recover->psb_told = true;
+	recover->psb_reported = true;
 	return !told && !item->no_ip;
 }
 
@@ -205,8 +206,8 @@ recover_event(struct recover *recover, struct recover_item *item)
 }
 
 /*
- * libipt finds no answer for the conditional branch that ends the last block:
- * it may have left the ranges with a TIP.PGD that has no IP.
+ * libipt finds no outcome for the conditional branch that ends the last block: that branch
+ * may have left the ranges with a TIP.PGD without IP.
  */
 static bool
 recover_jcc(struct recover *recover, struct recover_item *item)
@@ -218,21 +219,21 @@ recover_jcc(struct recover *recover, struct recover_item *item)
 	    recover->block.ninsn == 0 ||
 	    recover->block.iclass != ptic_cond_jump)
 		return false;
-	if (recover->stitch == NULL) {
-		recover->stitch = concat_create(&recover->config);
-		if (recover->stitch == NULL)
+	if (recover->concat == NULL) {
+		recover->concat = concat_create(&recover->config);
+		if (recover->concat == NULL)
 			return false;
-		concat_sync(recover->stitch, recover->sync_offset);
+		concat_sync(recover->concat, recover->sync_offset);
 	}
-	end = concat_resume(recover->stitch, recover->disables,
+	end = concat_resume(recover->concat, recover->disables,
 	    &recover->config, &recover->base);
-	if (end == STITCH_REFUSED)
+	if (end == CONCAT_REFUSED)
 		return false;
 	recover->disables++;
 	recover->block.ninsn = 0;
 	item->kind = RECOVER_DISABLED;
 	item->no_ip = true;
-	if (end == STITCH_NO_MORE)
+	if (end == CONCAT_NO_MORE)
 		recover->status = -pte_eos;
 	else if (!recover_open(recover))
 		recover->status = -pte_nomem;
@@ -271,8 +272,8 @@ recover_fail(struct recover *recover, struct recover_item *item)
 }
 
 /*
- * Does the flow go on for ever?  A damaged trace may lead into a ring of direct
- * jumps, where libipt needs no packet and never stops.
+ * Is libipt in an endless loop?  A damaged trace may lead into direct jumps that form a
+ * ring, where it needs no packet and never stops.
  */
 static bool
 recover_is_endless(struct recover *recover)
@@ -322,7 +323,7 @@ recover_other(struct recover *recover, struct recover_item *item)
 	return true;
 }
 
-/* Reads blocks as long as there is nothing before one; returns where the last ends. */
+/* Reads blocks until an event comes or END is reached; returns the end of the keys. */
 static inline struct code_blocks_key *
 recover_blocks(struct recover *recover, struct code_blocks_key *found,
     const struct code_blocks_key *end)
@@ -345,13 +346,13 @@ recover_blocks(struct recover *recover, struct code_blocks_key *found,
 		*found++ = code_blocks_key(block->ip, block->end_ip,
 		    block->ninsn, recover_bits(block->mode));
 	}
-	recover->psb_told &= silent == recover->silent;
+	recover->psb_reported &= silent == recover->silent;
 	recover->silent = silent;
 	recover->status = status;
 	return found;
 }
 
-/* Must ITEM be driven before libipt goes on? */
+/* Must ITEM be replayed before libipt continues? */
 static bool
 recover_is_last(const struct recover_item *item)
 {

@@ -1,6 +1,6 @@
 /*
- * The recovered flow, block by block: each is an outcome of the last instruction of the
- * one before.
+ * The recovered flow, block by block: each shows where the last instruction of the block
+ * before it led.
  */
 #include "traces/reencode/replay/replay_internal.h"
 
@@ -8,15 +8,15 @@ enum pt_transfer_kind
 flow_kind(const struct code_block *block)
 {
 	static const enum pt_transfer_kind kinds[] = {
-		[WALK_PLAIN] = PT_TRANSFER_FAR,
-		[WALK_COND] = PT_TRANSFER_COND,
-		[WALK_JUMP] = PT_TRANSFER_JMP_DIRECT,
-		[WALK_CALL] = PT_TRANSFER_CALL_DIRECT,
-		[WALK_JUMP_INDIRECT] = PT_TRANSFER_JMP_INDIRECT,
-		[WALK_CALL_INDIRECT] = PT_TRANSFER_CALL_INDIRECT,
-		[WALK_RET] = PT_TRANSFER_RET,
-		[WALK_FAR] = PT_TRANSFER_FAR,
-		[WALK_MOV_CR3] = PT_TRANSFER_MOV_CR3,
+		[INSN_CLASS_PLAIN] = PT_TRANSFER_FAR,
+		[INSN_CLASS_COND] = PT_TRANSFER_COND,
+		[INSN_CLASS_JUMP] = PT_TRANSFER_JMP_DIRECT,
+		[INSN_CLASS_CALL] = PT_TRANSFER_CALL_DIRECT,
+		[INSN_CLASS_JUMP_INDIRECT] = PT_TRANSFER_JMP_INDIRECT,
+		[INSN_CLASS_CALL_INDIRECT] = PT_TRANSFER_CALL_INDIRECT,
+		[INSN_CLASS_RET] = PT_TRANSFER_RET,
+		[INSN_CLASS_FAR] = PT_TRANSFER_FAR,
+		[INSN_CLASS_MOV_CR3] = PT_TRANSFER_MOV_CR3,
 	};
 
 	return kinds[code_blocks_kind(block)];
@@ -26,7 +26,7 @@ flow_kind(const struct code_block *block)
 static void
 flow_slow(struct replay *replay, uint64_t ip, bool taken)
 {
-	bool is_far = code_blocks_kind(replay->last) == WALK_FAR;
+	bool is_far = code_blocks_kind(replay->last) == INSN_CLASS_FAR;
 	struct pt_transfer transfer = { .kind = flow_kind(replay->last),
 		.taken = taken,
 		.after = replay->at };
@@ -34,14 +34,15 @@ flow_slow(struct replay *replay, uint64_t ip, bool taken)
 	if (is_far)
 		trace_boundary_move(&transfer.after, ip);
 	transfer.after.ip = ip;
-	report_transfer(replay, &transfer, is_far && report_is_told(replay));
+	report_transfer(
+	    replay, &transfer, is_far && report_has_event_trace(replay));
 }
 
-/* The same of a conditional branch where the unit is steady. */
+/* Reports a conditional branch, if flow_steady(). */
 static inline void
 flow_cond(struct replay *replay, bool taken)
 {
-	struct pt_unit *unit = replay->feed->unit;
+	struct pt_unit *unit = replay->driver.unit;
 
 	if (pt_unit_fast(unit)->timed)
 		pt_unit_steady_cond(unit, taken);
@@ -49,11 +50,11 @@ flow_cond(struct replay *replay, bool taken)
 		pt_unit_fast_cond(unit, taken);
 }
 
-/* The same of a near RET to IP. */
+/* Reports a near RET to IP, if flow_steady(). */
 static inline void
 flow_ret(struct replay *replay, uint64_t ip)
 {
-	struct pt_unit *unit = replay->feed->unit;
+	struct pt_unit *unit = replay->driver.unit;
 
 	if (pt_unit_fast(unit)->timed)
 		pt_unit_steady_ret(unit, ip);
@@ -61,43 +62,43 @@ flow_ret(struct replay *replay, uint64_t ip)
 		pt_unit_fast_ret(unit, ip);
 }
 
-/* A conditional branch to the next instruction: only the trace can tell. */
+/* The outcome of a conditional branch to the next instruction: only the trace has it. */
 static bool
 flow_outcome(struct replay *replay)
 {
 	report_take(replay);
-	return compare_outcome(replay->feed->compare,
-		   pt_unit_tnt_pending(replay->feed->unit)) == 1;
+	return compare_outcome(replay->driver.compare,
+		   pt_unit_tnt_pending(replay->driver.unit)) == 1;
 }
 
 /*
- * Tells of what comes before the packets of the last block's last instruction, which
- * led to IP.  Not where the outcomes that the trace has next are not all there yet:
- * nothing comes before them.
+ * Reports what comes before the packets of the last block's last instruction, which led to
+ * IP.  While .quiet is not 0 only outcomes can come.
  */
 static void
 flow_before(struct replay *replay, uint64_t ip)
 {
-	enum code_blocks_kind kind = code_blocks_kind(replay->last);
+	enum insn_class_kind kind = code_blocks_kind(replay->last);
 	uint64_t compressed;
-	bool sends = kind == WALK_JUMP_INDIRECT || kind == WALK_CALL_INDIRECT ||
-	    kind == WALK_FAR;
+	bool sends = kind == INSN_CLASS_JUMP_INDIRECT ||
+	    kind == INSN_CLASS_CALL_INDIRECT || kind == INSN_CLASS_FAR;
 
-	if (kind == WALK_RET)
+	if (kind == INSN_CLASS_RET)
 		sends = !pt_fast_ret_target(
-			    pt_unit_fast(replay->feed->unit), &compressed) ||
+			    pt_unit_fast(replay->driver.unit), &compressed) ||
 		    compressed != ip;
 	if (sends || replay->quiet == 0)
 		pending_packets_before(replay, sends);
-	if (replay->quiet != 0 && (kind == WALK_COND || kind == WALK_RET))
+	if (replay->quiet != 0 &&
+	    (kind == INSN_CLASS_COND || kind == INSN_CLASS_RET))
 		replay->quiet--;
 }
 
-/* May the unit be told of a transfer to IP inline? */
+/* May a transfer to IP be reported by the unit's inline functions? */
 static inline bool
 flow_steady(const struct replay *replay, uint64_t ip)
 {
-	const struct pt_fast *fast = pt_unit_fast(replay->feed->unit);
+	const struct pt_fast *fast = pt_unit_fast(replay->driver.unit);
 
 	return fast->steady && !replay->cr3_written && ip >= fast->low &&
 	    ip <= fast->high;
@@ -108,7 +109,7 @@ static inline __attribute__((always_inline)) bool
 flow_lead_cond(struct replay *replay, uint64_t ip)
 {
 	const struct code_block *last = replay->last;
-	/* No branch on the outcome: the host could not foresee it. */
+	/* Without a branch on the outcome, which the host could not predict. */
 	bool taken = ip == code_blocks_target(last);
 
 	if (!(taken | (ip == code_blocks_nlip(last))))
@@ -129,48 +130,48 @@ static inline __attribute__((always_inline)) bool
 flow_lead(struct replay *replay, uint64_t ip)
 {
 	const struct code_block *last = replay->last;
-	struct pt_unit *unit = replay->feed->unit;
-	enum code_blocks_kind kind = code_blocks_kind(last);
+	struct pt_unit *unit = replay->driver.unit;
+	enum insn_class_kind kind = code_blocks_kind(last);
 	bool steady;
 
 	/* Most are. */
-	if (kind == WALK_COND)
+	if (kind == INSN_CLASS_COND)
 		return flow_lead_cond(replay, ip);
 	steady = flow_steady(replay, ip);
 	switch (kind) {
-	case WALK_JUMP:
-	case WALK_CALL:
+	case INSN_CLASS_JUMP:
+	case INSN_CLASS_CALL:
 		if (ip != code_blocks_target(last))
 			return false;
 		if (!steady)
 			break;
 		replay->at.ip = ip;
-		if (kind == WALK_CALL && ip != code_blocks_nlip(last))
+		if (kind == INSN_CLASS_CALL && ip != code_blocks_nlip(last))
 			pt_unit_fast_call(unit, code_blocks_nlip(last));
 		return true;
-	case WALK_PLAIN:
-	case WALK_MOV_CR3:
+	case INSN_CLASS_PLAIN:
+	case INSN_CLASS_MOV_CR3:
 		replay->at.ip = ip;
 		/* A string instruction may be interrupted: it begins anew. */
 		return ip == code_blocks_nlip(last) ||
 		    ip == code_blocks_end(&last->key);
-	case WALK_JUMP_INDIRECT:
-	case WALK_CALL_INDIRECT:
+	case INSN_CLASS_JUMP_INDIRECT:
+	case INSN_CLASS_CALL_INDIRECT:
 		if (!steady)
 			break;
 		replay->at.ip = ip;
-		if (kind == WALK_CALL_INDIRECT)
+		if (kind == INSN_CLASS_CALL_INDIRECT)
 			pt_unit_fast_call(unit, code_blocks_nlip(last));
 		pt_unit_steady_tip(unit, ip);
 		return true;
-	case WALK_RET:
+	case INSN_CLASS_RET:
 		if (!steady)
 			break;
 		replay->at.ip = ip;
 		flow_ret(replay, ip);
 		return true;
-	case WALK_COND: /* above */
-	case WALK_FAR:
+	case INSN_CLASS_COND: /* above */
+	case INSN_CLASS_FAR:
 		break;
 	}
 	flow_slow(replay, ip, true);
@@ -201,83 +202,38 @@ flow_resolve(struct replay *replay, uint64_t ip)
 	flow_follow(replay, ip);
 }
 
-/* Direct calls inside BLOCK: only their return addresses matter. */
+/* Pushes the return addresses of direct calls inside BLOCK. */
 static void
 flow_calls(struct replay *replay, const struct code_block *block)
 {
-	struct pt_unit *unit = replay->feed->unit;
+	struct pt_unit *unit = replay->driver.unit;
 	const uint64_t *call;
 	size_t count;
 
 	if (!pt_unit_fast(unit)->compress_ret)
 		return;
-	call = code_blocks_calls(replay->config.walk, block, &count);
+	call = code_blocks_calls(replay->config.blocks, block, &count);
 	for (size_t n = 0; n < count; n++)
 		pt_unit_fast_call(unit, call[n]);
 }
 
-/*
- * A conditional branch, the last block's last instruction, goes to IP, where it went
- * before.  False: more than its outcome is to be told of, or it is none.
- */
-static inline bool
-flow_cond_again(struct replay *replay, uint64_t ip)
-{
-	const struct code_block *last = replay->last;
-	bool taken = ip != code_blocks_nlip(last);
-
-	if (code_blocks_kind(last) != WALK_COND || !replay->has_last ||
-	    (replay->config.watched && replay->quiet == 0) ||
-	    !flow_steady(replay, ip))
-		return false;
-	replay->quiet -= replay->config.watched;
-	if (last->distance == 0)
-		taken = flow_outcome(replay);
-	replay->at.ip = ip;
-	flow_cond(replay, taken);
-	return true;
-}
-
-/*
- * Drives the last block's last instruction to the block that is WANTED, which is BLOCK
- * or, if that is NULL, to be found; NULL: it cannot.  Only what leads there is remembered
- * as what came before: flow_cond_again() trusts it.
- */
-static struct code_block *
-flow_block_anew(struct replay *replay, struct code_block *block,
-    const struct code_blocks_key *wanted)
-{
-	struct walk *walk = replay->config.walk;
-	struct code_block *before = replay->has_last ? replay->last
-						     : code_blocks_none(walk);
-	const char *text = NULL;
-	uint64_t at = 0;
-
-	if (!replay->running)
-		return NULL;
-	flow_follow(replay, wanted->ip);
-	if (block != NULL)
-		return block;
-	if (replay->ended)
-		before = code_blocks_none(walk);
-	block = code_block(walk, before, wanted, &text, &at);
-	if (block == NULL)
-		report_wrong(replay, text, at);
-	return block;
-}
-
-/* The flow goes on with the block that is WANTED; false: it cannot. */
+/* Reports that the flow continues with the block WANTED; false: it cannot. */
 static inline bool
 flow_block(struct replay *replay, const struct code_blocks_key *wanted)
 {
-	struct code_block *block = code_blocks_again(
-	    replay->config.walk, replay->last, wanted);
+	struct code_block *block;
+	const char *text = NULL;
+	uint64_t at = 0;
 
 	replay->entered = false;
-	if (block == NULL || !flow_cond_again(replay, wanted->ip)) {
-		block = flow_block_anew(replay, block, wanted);
-		if (block == NULL)
-			return false;
+	if (!replay->running)
+		return false;
+	flow_follow(replay, wanted->ip);
+	block = code_block(
+	    replay->config.blocks, replay->last, wanted, &text, &at);
+	if (block == NULL) {
+		report_wrong(replay, text, at);
+		return false;
 	}
 	if (code_blocks_has_calls(block))
 		flow_calls(replay, block);

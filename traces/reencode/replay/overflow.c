@@ -1,16 +1,16 @@
 /*
- * Where packets were lost: what comes before an OVF and how the trace goes on.
+ * Overflows: the last packets before an OVF, and how the trace continues after it.
  */
 #include "traces/reencode/replay/replay_internal.h"
 
-/* What says where the flow is. */
+/* Packets that show where the flow continues. */
 #define OVERFLOW_PLACE \
  (PKT_BIT(PGE) | PKT_BIT(PGD) | PKT_BIT(FUP) | PKT_BIT(PSB) | PKT_BIT(OVF))
 
 /*
- * The first packet behind PARSER that says where the flow is, or is a branch.  APL12:
- * TIP.PGE behind the FUP of an OVF; then that says nothing, nothing was traced.  SKD010: a
- * branch behind an OVF.
+ * Is the first packet after PARSER that shows a place or a branch one of KINDS?  A TIP.PGE
+ * after the FUP of an OVF is erratum APL12 (that FUP means nothing: PacketEn was 0), a
+ * branch after an OVF is SKD010.
  */
 static bool
 overflow_comes(struct pkt_parser parser, uint64_t kinds)
@@ -23,8 +23,8 @@ overflow_comes(struct pkt_parser parser, uint64_t kinds)
 }
 
 /*
- * Reads what stands behind an OVF: FUP, PSB+ or, where nothing is traced, none.  True:
- * a PSB+ right behind the FUP.
+ * Reads the packets after an OVF: FUP, PSB+ or, where nothing is traced, neither.  Returns
+ * whether a PSB+ follows the FUP directly.
  */
 static bool
 overflow_read(
@@ -49,7 +49,7 @@ overflow_read(
 		resume->fup = true;
 		resume->fup_ip = packet.value;
 		plus->context = unit_driver_range(
-		    replay->feed, FEED_CFG_FILTER, &replay->at.ip);
+		    &replay->driver, UNIT_DRIVER_CFG_FILTER, &replay->at.ip);
 		replay->result->errata |= REPLAY_ERRATUM(APL12);
 	} else if (packet.kind == PKT_FUP) {
 		replay->traced = true;
@@ -59,7 +59,7 @@ overflow_read(
 		    packet.kind == PKT_PSB;
 	} else if (packet.kind == PKT_PSB) {
 		trace_boundary_read_psb(&replay->guide, plus);
-		trace_boundary_mind_bdm70(replay, plus);
+		trace_boundary_apply_bdm70(replay, plus);
 		trace_boundary_take_state(replay, plus);
 		resume->psb = true;
 		resume->enable = plus->early;
@@ -67,18 +67,18 @@ overflow_read(
 		if (plus->has_fup)
 			trace_boundary_move(&replay->at, plus->ip);
 	} else {
-		/* Without a range only the context can be why there is none. */
+		/* Without a range, only ContextEn 0 explains that there is no FUP. */
 		plus->context = unit_driver_range(
-		    replay->feed, FEED_CFG_FILTER, &replay->at.ip);
+		    &replay->driver, UNIT_DRIVER_CFG_FILTER, &replay->at.ip);
 	}
 	if (!replay->traced)
-		replay->traced = trace_boundary_stand(
+		replay->traced = trace_boundary_locate(
 				     replay, plus, &replay->at) &&
 		    plus->early;
 	return psb;
 }
 
-/* Where the CYC begins that belongs to the OVF at OFFSET: the last before it. */
+/* The offset of the CYC of the OVF at OFFSET, the last before it. */
 static uint64_t
 overflow_cyc(const struct replay *replay, uint64_t offset)
 {
@@ -97,8 +97,8 @@ overflow_cyc(const struct replay *replay, uint64_t offset)
 }
 
 /*
- * Before END a CYC has another behind it: it is that of an outcome, which was pending
- * while the counter wrapped or an MTC came, and is lost.
+ * Are there two CYCs in a row before END?  The first is that of an outcome that was
+ * pending while the counter wrapped or an MTC came, and that the overflow lost.
  */
 static bool
 overflow_loses_outcome(const struct replay *replay, uint64_t end)
@@ -111,7 +111,7 @@ overflow_loses_outcome(const struct replay *replay, uint64_t end)
 	while (count < 2 && pkt_next(&parser, &packet) && packet.offset < end) {
 		if (packet.kind != PKT_PAD && packet.kind != PKT_CYC)
 			return false;
-		/* A wrap of the counter: it comes before what has its own. */
+		/* A wrap of the counter comes before a packet with its own CYC. */
 		if (count == 0 && packet.kind == PKT_CYC &&
 		    packet.value == replay->clock.most)
 			continue;
@@ -131,7 +131,7 @@ overflow_lose_outcome(struct replay *replay)
 	pending_packets_before(replay, false);
 }
 
-/* All that the unit can send before the OVF; false: there is no such packet. */
+/* Reports everything before the OVF; false: there is no OVF. */
 static bool
 overflow_begin(struct replay *replay, uint64_t *offset)
 {
@@ -154,11 +154,11 @@ overflow_begin(struct replay *replay, uint64_t *offset)
 	if (replay->ended)
 		return false;
 	cut_event(replay, *offset, true);
-	/* PADs that only fill the word are the unit's own. */
-	if (replay->feed->offset <= *offset &&
-	    *offset - replay->feed->offset < 8)
-		*offset = replay->feed->offset;
-	compare_stop(replay->feed->compare, *offset);
+	/* The unit itself sends the PADs that fill a word. */
+	if (replay->driver.offset <= *offset &&
+	    *offset - replay->driver.offset < 8)
+		*offset = replay->driver.offset;
+	compare_stop(replay->driver.compare, *offset);
 	return true;
 }
 
@@ -179,25 +179,25 @@ overflow_drive(struct replay *replay)
 		    "an overflow without its FUP, as of SKD010");
 		return;
 	}
-	lost = offset > replay->feed->offset ? offset - replay->feed->offset
-					     : 0;
+	lost = offset > replay->driver.offset ? offset - replay->driver.offset
+					      : 0;
 	psb = overflow_read(replay, &plus, &resume);
 	/* The counter stands still while packets are lost. */
-	resume.count = (uint32_t)(unit_driver_count(replay->feed) + lost) &
+	resume.count = (uint32_t)(unit_driver_count(&replay->driver) + lost) &
 	    0x1ffff;
-	/* Unless the PSB behind the OVF is the one that was due. */
-	resume.close_word = pt_unit_closes_word(replay->feed->unit);
-	resume.due = !resume.psb && pt_unit_psb_due(replay->feed->unit);
+	/* The PSB after the OVF is the one that was due. */
+	resume.close_word = pt_unit_closes_word(replay->driver.unit);
+	resume.due = !resume.psb && pt_unit_psb_due(replay->driver.unit);
 	if (resume.due)
-		replay->late += pt_unit_psb_late(replay->feed->unit) + lost;
-	resume.since_look = (uint32_t)((offset + replay->feed->config.phase -
+		replay->late += pt_unit_psb_late(replay->driver.unit) + lost;
+	resume.since_look = (uint32_t)((offset + replay->driver.config.phase -
 					   replay->look_base) %
 	    PT_LOOK_BYTES);
 	trace_boundary_resume(replay, offset, &resume);
-	/* One that is not due tells of the mode, which may have been lost. */
+	/* A PSB+ that is not due has the mode, which may have been lost. */
 	if (psb && !resume.due && !replay->ended) {
 		pending_packets_psb(replay);
-		pt_unit_psb(replay->feed->unit, replay->at.ip);
+		pt_unit_psb(replay->driver.unit, replay->at.ip);
 	}
 	if (!replay->traced || plus.early)
 		trace_off_span_drive(replay);

@@ -1,12 +1,13 @@
 /*
- * What happens between two transfers: packets that stand where the unit's output has
- * come to are told of to the unit, as what happened, before anything else is.
+ * Events between two transfers.  If the trace has the packet of such an event at the
+ * offset that the unit's output has reached, the event happened before the next transfer:
+ * it is reported to the unit first.
  */
 #include "emu/base/rtit.h"
 #include "emu/pt/packet/nonbranch.h"
 #include "traces/reencode/replay/replay_internal.h"
 
-/* What may be an event that is no transfer. */
+/* Packets of events that are no transfers. */
 #define PENDING_PACKETS_EVENTS                                                \
  (PKT_BIT(MTC) | PKT_BIT(TSC) | PKT_BIT(CBR) | PKT_BIT(TSX) | PKT_BIT(EXEC) | \
      PKT_BIT(PTW) | PKT_BIT(MWAIT) | PKT_BIT(PWRE) | PKT_BIT(EXSTOP) |        \
@@ -19,12 +20,12 @@
 static unsigned
 pending_packets_pending(const struct replay *replay)
 {
-	return pt_unit_tnt_pending(replay->feed->unit);
+	return pt_unit_tnt_pending(replay->driver.unit);
 }
 
 /*
- * NEXT, or where it has no CYC, since its packet is none that may have one, that of
- * what the same event sends behind it.
+ * NEXT with its CYC.  If its packet cannot have one, the CYC is that of the next packet of
+ * the same event.
  */
 static struct clock_next
 pending_packets_behind(
@@ -38,7 +39,7 @@ pending_packets_behind(
 	    (kind == PKT_FUP || kind == PKT_EVD || kind == PKT_PWRE)) {
 		uint64_t before = found.cycles;
 
-		ahead.look = found.behind;
+		ahead.look = found.after;
 		found = *clock_look(&ahead, 0);
 		found.cycles += before;
 		found.cyc |= before != 0;
@@ -49,7 +50,7 @@ pending_packets_behind(
 	return found;
 }
 
-/* Where the CPU stands: at the FUP that is next, if one is. */
+/* The CPU's place: that of the next FUP, if WITH_IP. */
 static struct pt_context
 pending_packets_at(
     const struct replay *replay, struct pkt_parser *parser, bool with_ip)
@@ -62,9 +63,7 @@ pending_packets_at(
 	return at;
 }
 
-/*
- * Does an OVF come next behind what is there of an event?  Then the rest of it is lost.
- */
+/* If an OVF follows the packets of an event, the unit loses the rest of them. */
 static bool
 pending_packets_lose(struct replay *replay, struct pkt_parser behind)
 {
@@ -72,9 +71,9 @@ pending_packets_lose(struct replay *replay, struct pkt_parser behind)
 	struct pkt ovf;
 
 	if (!pkt_next_event(&behind, &ovf) || ovf.kind != PKT_OVF ||
-	    replay->feed->compare->apart || end <= replay->feed->offset)
+	    replay->driver.compare->apart || end <= replay->driver.offset)
 		return false;
-	pt_unit_lose(replay->feed->unit, end - replay->feed->offset);
+	pt_unit_lose(replay->driver.unit, end - replay->driver.offset);
 	return true;
 }
 
@@ -103,14 +102,14 @@ pending_packets_power_enter(
 	    replay, behind, packet.kind == PKT_EXSTOP && packet.with_ip);
 	(void)pending_packets_lose(replay, *behind);
 	if (enters)
-		pt_unit_power_enter(replay->feed->unit, &at, &power);
+		pt_unit_power_enter(replay->driver.unit, &at, &power);
 	else
-		pt_unit_exstop(replay->feed->unit, &at);
+		pt_unit_exstop(replay->driver.unit, &at);
 }
 
 /*
- * TSC, TMA and CBR outside of PSB+: of a wake, or of a change of frequency.  False:
- * of an enable, maybe.
+ * TSC, TMA and CBR outside of PSB+: of a wake, or of a change of frequency.  False: they
+ * may be those of an enable.
  */
 static bool
 pending_packets_status(
@@ -128,7 +127,7 @@ pending_packets_status(
 				return false;
 			clock_status(&replay->clock, replay->clock.look);
 			pt_unit_power_exit(
-			    replay->feed->unit, &replay->at, 0, 0, 0);
+			    replay->driver.unit, &replay->at, 0, 0, 0);
 			return true;
 		}
 	}
@@ -141,13 +140,13 @@ pending_packets_status(
 		return true;
 	clock_status(&replay->clock, replay->clock.look);
 	if (wakes) {
-		pt_unit_set_cbr(replay->feed->unit, cbr.value & 0xff);
-		pt_unit_power_exit(replay->feed->unit, &replay->at,
+		pt_unit_set_cbr(replay->driver.unit, cbr.value & 0xff);
+		pt_unit_power_exit(replay->driver.unit, &replay->at,
 		    (uint8_t)(other.value >> 4 & 0xf),
 		    (uint8_t)(other.value & 0xf),
 		    (uint8_t)(other.value >> 8 & 0xf));
 	} else {
-		pt_unit_frequency(replay->feed->unit, cbr.value & 0xff);
+		pt_unit_frequency(replay->driver.unit, cbr.value & 0xff);
 	}
 	return true;
 }
@@ -165,7 +164,7 @@ pending_packets_mode(
 	bool with_ip = pkt_take_event(&parser, PKT_FUP, &fup);
 
 	if (tsx ? (mode->value & PACKET_MODE_TSX_ABORT) != 0
-		: !with_ip || !report_is_told(replay))
+		: !with_ip || !report_has_event_trace(replay))
 		return false;
 	if (with_ip && (!tsx || replay->traced)) {
 		*behind = parser;
@@ -173,11 +172,11 @@ pending_packets_mode(
 	}
 	if (tsx) {
 		replay->vmx.in_tsx = begins;
-		pt_unit_tsx(replay->feed->unit, &at, begins);
+		pt_unit_tsx(replay->driver.unit, &at, begins);
 	} else {
 		at.if_flag = (mode->value & PACKET_MODE_EXEC_IF) != 0;
 		replay->at.if_flag = at.if_flag;
-		pt_unit_if_changed(replay->feed->unit, &at);
+		pt_unit_if_changed(replay->driver.unit, &at);
 	}
 	return true;
 }
@@ -211,12 +210,12 @@ pending_packets_pebs(
 	} while (pkt_next_event(behind, &packet));
 	at = pending_packets_at(
 	    replay, behind, packet.kind == PKT_BEP && packet.with_ip);
-	pt_unit_pebs(replay->feed->unit, &at, blocks, count, packet.with_ip);
+	pt_unit_pebs(replay->driver.unit, &at, blocks, count, packet.with_ip);
 }
 
 /*
- * Without branches in the trace CFE, the EVDs before it and its FUP are all there is of
- * a transfer, whose first packet is FIRST.
+ * A transfer in a trace without branches: CFE, the EVDs before it and its FUP are its only
+ * packets.  FIRST is the first of them.
  */
 static void
 pending_packets_alone(
@@ -235,26 +234,26 @@ pending_packets_alone(
 	replay->cr3_written = cr3_written;
 }
 
-/* Tells the unit of what NEXT is.  False: that is a transfer, or is its. */
+/* Reports the event of NEXT.  False: NEXT belongs to a transfer. */
 static bool
 pending_packets_event(struct replay *replay, struct clock_next *next)
 {
-	struct pt_unit *unit = replay->feed->unit;
+	struct pt_unit *unit = replay->driver.unit;
 	const struct pkt *packet = &next->packet;
-	struct pkt_parser *behind = &next->behind;
+	struct pkt_parser *behind = &next->after;
 	bool shuts = (packet->value & 0x1f) == CFE_SHUTDOWN;
 	struct clock_next timed = *next;
 	struct pt_context at;
 
 	if (pkt_is(packet, PKT_BIT(CFE) | PKT_BIT(EVD)) && !shuts &&
-	    (replay->feed->ctl & CTL_BRANCH_EN))
+	    (replay->driver.ctl & CTL_BRANCH_EN))
 		return false;
-	if (packet->kind == PKT_MTC && next->behind_tnt)
+	if (packet->kind == PKT_MTC && next->after_tnt)
 		return false;
 	if (packet->kind == PKT_PWRE)
 		timed = pending_packets_behind(replay, next);
 	if (!pkt_is(packet, PKT_BIT(MTC) | PKT_BIT(TSC) | PKT_BIT(CBR)))
-		clock_hand(&replay->clock, &timed);
+		clock_apply(&replay->clock, &timed);
 	switch ((int)packet->kind) {
 	case PKT_MTC:
 		clock_edge(&replay->clock, next);
@@ -295,7 +294,7 @@ pending_packets_event(struct replay *replay, struct clock_next *next)
 	}
 }
 
-/* Hands the clock what NEXT, which no event is told of by, says of the time. */
+/* Lets the time before NEXT, a packet of no event, go by. */
 static void
 pending_packets_time(
     struct replay *replay, const struct clock_next *next, bool sends)
@@ -304,9 +303,9 @@ pending_packets_time(
 
 	if (sends && (!next->cyc || next->wraps)) {
 		behind = pending_packets_behind(replay, next);
-		clock_hand(&replay->clock, &behind);
-	} else if (sends || !next->behind_tnt) {
-		clock_hand(&replay->clock, next);
+		clock_apply(&replay->clock, &behind);
+	} else if (sends || !next->after_tnt) {
+		clock_apply(&replay->clock, next);
 	}
 }
 
@@ -334,10 +333,10 @@ pending_packets_before(struct replay *replay, bool sends)
 		if (!pending_packets_event(replay, &told))
 			break;
 		replay->result->other_events += told.packet.kind != PKT_MTC;
-		clock_move(clock, told.behind.offset);
+		clock_move(clock, told.after.offset);
 	}
 	pending_packets_time(replay, next, sends);
-	if (!sends && next->packet.kind == PKT_TNT && !next->behind_tnt &&
+	if (!sends && next->packet.kind == PKT_TNT && !next->after_tnt &&
 	    !(next->cyc && pending != 0) && next->packet.bits > pending)
 		replay->quiet = next->packet.bits - pending;
 }
@@ -349,7 +348,7 @@ pending_packets_frequency(struct replay *replay, uint32_t ratio)
 	if (replay->ended || ratio == 0)
 		return;
 	clock_status(&replay->clock, replay->clock.look);
-	pt_unit_frequency(replay->feed->unit, ratio & 0xff);
+	pt_unit_frequency(replay->driver.unit, ratio & 0xff);
 }
 
 void
@@ -361,16 +360,16 @@ pending_packets_psb(struct replay *replay)
 		return;
 	pending_packets_before(replay, false);
 	next = *clock_look(&replay->clock, pending_packets_pending(replay));
-	/* The counter was at its end before the PSB forced outcomes out. */
+	/* The counter reached its end before the PSB forced outcomes out. */
 	if (!replay->ended && next.wraps) {
-		clock_hand(&replay->clock, &next);
+		clock_apply(&replay->clock, &next);
 		report_take(replay);
 		clock_move(&replay->clock, replay_offset(replay));
 		next = *clock_look(
 		    &replay->clock, pending_packets_pending(replay));
 	}
 	if (!replay->ended && next.packet.kind == PKT_PSB) {
-		next.behind.offset = next.packet.offset;
-		clock_status(&replay->clock, next.behind);
+		next.after.offset = next.packet.offset;
+		clock_status(&replay->clock, next.after);
 	}
 }

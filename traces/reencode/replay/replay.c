@@ -12,38 +12,38 @@ replay_result_free(struct replay_result *result)
 	result->gap_count = 0;
 }
 
-/* With Event Trace an interrupt has a CFE; the write that clears TraceEn has not. */
+/* With Event Trace an interrupt has a CFE; a WRMSR that clears TraceEn has none. */
 static bool
 replay_disables(const struct replay *replay)
 {
 	struct pt_transfer transfer;
 
-	return report_is_told(replay) &&
-	    report_read_told(replay, &transfer) == CFE_NONE;
+	return report_has_event_trace(replay) &&
+	    report_read_cause(replay, &transfer) == CFE_NONE;
 }
 
 /*
- * Leaves AFTER where a TIP.PGD without IP may have led: to the target of a direct branch,
- * as the processor shows SKL014, or out of context.
+ * Sets AFTER to where a TIP.PGD without IP may have led: to the target of a direct branch
+ * (SKL014), or out of context.
  */
 static void
 replay_leave_bare(
     struct replay *replay, enum pt_transfer_kind kind, struct pt_context *after)
 {
-	if (!replay->has_last || replay->feed->filter.config == 0 ||
+	if (!replay->has_last || replay->driver.filter.config == 0 ||
 	    (kind != PT_TRANSFER_COND && kind != PT_TRANSFER_JMP_DIRECT &&
 		kind != PT_TRANSFER_CALL_DIRECT)) {
-		*after = unit_driver_context(replay->feed, after, false);
+		*after = unit_driver_context(&replay->driver, after, false);
 		return;
 	}
 	after->ip = code_blocks_target(replay->last);
 	if (kind != PT_TRANSFER_COND) {
 		replay->result->errata |= REPLAY_ERRATUM(SKL014);
-		replay->feed->profile.errata_on |= REPLAY_ERRATUM(SKL014);
+		replay->driver.profile.errata_on |= REPLAY_ERRATUM(SKL014);
 	}
 }
 
-/* The trace is left; where to is known unless the TIP.PGD has no IP. */
+/* A TIP.PGD: tracing ends, at ITEM's .to unless it has no IP. */
 static void
 replay_leave(struct replay *replay, const struct recover_item *item)
 {
@@ -66,12 +66,12 @@ replay_leave(struct replay *replay, const struct recover_item *item)
 	if (kind == PT_TRANSFER_COND && !replay->result->jcc_ip_known) {
 		replay->result->jcc_ip_known = true;
 		replay->result->jcc_ip = !item->no_ip;
-		replay->feed->uarch.pgd_jcc_ip = !item->no_ip;
+		replay->driver.uarch.pgd_jcc_ip = !item->no_ip;
 	}
 	pending_packets_before(replay, true);
 	if (async && item->no_ip && replay_disables(replay)) {
 		replay->at.ip = item->ip;
-		unit_driver_disable(replay->feed, &replay->at);
+		unit_driver_disable(&replay->driver, &replay->at);
 		replay->at = after;
 	} else {
 		report_event(replay, kind, item->ip, &after);
@@ -102,7 +102,7 @@ replay_paging(struct replay *replay, const struct recover_item *item)
 {
 	struct pt_context after;
 
-	/* What stands before a TIP.PGE was told of when that was read. */
+	/* PIPs before a TIP.PGE were reported with it. */
 	if (!replay->traced || replay->entered)
 		return;
 	if (item->kind == RECOVER_ASYNC_PAGING)
@@ -115,7 +115,7 @@ replay_paging(struct replay *replay, const struct recover_item *item)
 	replay->at.non_root = item->flag;
 	replay->cr3_written = true;
 	if (replay->has_last &&
-	    (code_blocks_kind(replay->last) == WALK_MOV_CR3)) {
+	    (code_blocks_kind(replay->last) == INSN_CLASS_MOV_CR3)) {
 		after = replay->at;
 		after.ip = code_blocks_nlip(replay->last);
 		pending_packets_before(replay, true);
@@ -125,8 +125,8 @@ replay_paging(struct replay *replay, const struct recover_item *item)
 }
 
 /*
- * A PSB+ in the trace: the unit's own counter must say the same, but when after it
- * the PSB comes is up to the processor.  Where PSB+ is not compared it always is.
+ * A PSB+ in the trace: PacketByteCnt of the unit must have made one due.  How much later
+ * it comes is the processor's choice.
  */
 static void
 replay_psb(struct replay *replay, uint64_t ip)
@@ -137,22 +137,22 @@ replay_psb(struct replay *replay, uint64_t ip)
 		return;
 	replay->doubt.open = false;
 	flow_resolve(replay, ip);
-	/* What makes it due may be no transfer. */
+	/* A non-branch event may make it due. */
 	pending_packets_before(replay, false);
 	if (replay->ended)
 		return;
-	if (!pt_unit_psb_due(replay->feed->unit) &&
-	    !unit_driver_frees_psbs(replay->feed))
+	if (!pt_unit_psb_due(replay->driver.unit) &&
+	    !unit_driver_ignores_psbs(&replay->driver))
 		return;
 	pending_packets_psb(replay);
 	if (replay->ended)
 		return;
-	late = replay->late + pt_unit_psb_late(replay->feed->unit);
-	if (pt_unit_psb_due(replay->feed->unit) &&
+	late = replay->late + pt_unit_psb_late(replay->driver.unit);
+	if (pt_unit_psb_due(replay->driver.unit) &&
 	    late > replay->result->psb_late)
 		replay->result->psb_late = late;
 	replay->late = 0;
-	pt_unit_psb(replay->feed->unit, ip);
+	pt_unit_psb(replay->driver.unit, ip);
 }
 
 static void
@@ -225,8 +225,8 @@ replay_batch(struct replay *replay, const struct recover_batch *batch)
 		}
 	}
 	/*
-	 * In doubt, where a batch is one item, a difference is not to be seen before
-	 * what comes next, unless the ring fills.
+	 * With .doubt open, a batch is one item, and a difference is looked for only
+	 * when the ring fills.
 	 */
 	if (!replay->ended &&
 	    (!replay->doubt.open || ++replay->doubt.untaken == RECOVER_BATCH))
@@ -242,14 +242,13 @@ replay_begin(struct replay *replay, const struct replay_config *config,
 	replay_result_free(result);
 	*result = (struct replay_result){ 0 };
 	*replay = (struct replay){ .config = *config,
-		.last = code_blocks_none(config->walk),
-		.result = result,
-		.feed = &replay->driver };
+		.last = code_blocks_none(config->blocks),
+		.result = result };
 	compare_begin(&replay->compare, config->form, config->bytes,
 	    config->count, config->left_out);
 	error = unit_driver_create(
 	    &replay->driver, &config->driver, &replay->compare, err);
-	replay->clock.feed = &replay->driver;
+	replay->clock.driver = &replay->driver;
 	replay->clock.most = TZ_BIT(replay->driver.uarch.cyc_bits) - 1;
 	return error;
 }
@@ -288,12 +287,12 @@ replay_run(const struct replay_config *config, struct replay_result *result,
 	if (error == 0)
 		error = replay_recover(&replay, err);
 	while (error == 0 && !replay.ended) {
-		/* In doubt libipt must not be ahead: it may have to go back. */
+		/* With .doubt open libipt must not run ahead: it may have to resync. */
 		replay_batch(&replay,
 		    recover_read(
 			replay.recover, replay.doubt.open ? 1 : RECOVER_BATCH));
 		if (replay.doubt.open)
-			gap_forgive(&replay);
+			gap_excuse(&replay);
 	}
 	if (error == 0 && (replay.failed || replay.compare.failed))
 		error = tz_error(err, TZ_EIO, "reencode: out of memory");
