@@ -1,8 +1,9 @@
 #!/bin/sh
 # Goal: no PMI is lost where Intel PT, branch records, PEBS records and a counter share one
-# LVT entry, and it is seen where one is.  Method: a driver with all four on, explored; and
-# copies of it that forget the mask of the entry, leave a status bit, or look at the status
-# while the sources still run.
+# LVT entry, and it is seen where one is; what all four have recorded is what was executed.
+# Method: a driver with all four on, explored, and run and verified; and copies of it that
+# forget the mask of the entry, leave a status bit, or look at the status while the sources
+# still run.
 # usage: four.sh TOPAZ DRIVERS
 topaz=$(realpath "$1")
 drivers=$(realpath "$2")
@@ -43,6 +44,18 @@ finds() {
 }
 
 copy ''
+"$topaz" run four --drivers drivers --cpus 2 --workload branch -o run >text 2>&1 &&
+    "$topaz" verify --json run >verdict || { cat text verdict; bad=1; }
+python3 - <<'END' || bad=1
+import json, sys
+verdict = json.load(open("verdict"))
+checks = verdict["counter_checks"]
+records = verdict["branch_records"]
+if (verdict["verdict"] != "MATCH" or checks["overflows"] < 5000 or
+        checks["pebs_records"] < 4000 or len(records) != 2 or
+        any(r["matched"] < 20000 or r["matched"] != r["read"] for r in records)):
+    sys.exit("four: " + json.dumps(verdict))
+END
 explore four 100 pmi,pmc,cpu,nmi,preempt
 [ $code -eq 0 ] || { echo "four: it does not pass:"; cat text; bad=1; }
 finds '/served = serve(own);/{n;d}' four/four-cpu pmi-lost

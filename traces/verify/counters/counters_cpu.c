@@ -47,10 +47,12 @@ owner_of(struct counters *counters, const struct counters_cpu *own, unsigned i)
 	    : &counters->owned[own->owner[i]];
 }
 
-/* A later one before the NMI starts the skid again. */
+/* A later one during the skid is dropped: the first has masked the LVT entry. */
 static void
 raise_pmi(struct counters_cpu *own, uint64_t insns)
 {
+	if (own->pmi_due && insns <= own->pmi_at)
+		return;
 	own->pmi_due = true;
 	own->pmi_at = insns + own->unit.profile->uarch->pmi_skid_insns;
 }

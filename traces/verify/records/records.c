@@ -408,7 +408,9 @@ note_sample(struct records *records, const struct event *event)
 {
 	struct stream *stream = find_id(records, ABI_RECORDS_PEBS | event->cpu);
 
-	if (stream == NULL || stream->room == 0) {
+	if (stream == NULL)
+		return; /* the guest says nothing of its buffer */
+	if (stream->room == 0) {
 		records->homeless++;
 		return;
 	}

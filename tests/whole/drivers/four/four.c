@@ -1,10 +1,13 @@
 /*
  * A driver in which four sources share the LVT performance entry of each CPU: Intel PT,
  * branch records and PEBS records at their thresholds, and a counter.  Its NMI handler
- * stops all of them, serves each that is due, and lets them go on.
+ * stops all of them, serves each that is due, and lets them go on.  A buffer of trace ends
+ * when it is full; branch records are handed to the host by the handler, in place of a
+ * program.
  */
 #include "harness/guest/kern.h"
 #include "harness/kpi/native/module.h"
+#include "harness/kpi/native/trace.h"
 
 #define MSR_PMC0          0x4c1u /* all bits of it */
 #define MSR_EVTSEL0       0x186u
@@ -22,9 +25,13 @@
 #define STATUS_COUNTER    (UINT64_C(1) << 1)
 #define STATUS_TOPA       (UINT64_C(1) << 55)
 #define STATUS_DS         (UINT64_C(1) << 62)
-#define DEBUGCTL          UINT64_C(0x3c0)  /* TR, BTS, BTINT, BTS_OFF_OS */
-#define RTIT_CTL          UINT64_C(0x210c) /* OS, User, ToPA, BranchEn */
-#define TRACE_EN          UINT64_C(1)
+#define STATUS_STOPPED    (UINT64_C(1) << 5) /* of IA32_RTIT_STATUS */
+#define DEBUGCTL          UINT64_C(0x3c0)    /* TR, BTS, BTINT, BTS_OFF_OS */
+#define RTIT_ON           UINT64_C(0x101)    /* ToPA, TraceEn */
+#define TOPA_END          UINT64_C(1)
+#define TOPA_INT          UINT64_C(4)
+#define TOPA_STOP         UINT64_C(16)
+#define PAGES_MAX         511
 #define SELECT_INSNS      UINT64_C(0x4300c0) /* EN, OS, USR */
 #define SELECT_BRANCHES   UINT64_C(0x5300c4) /* and INT */
 #define COUNTER_MASK      ((UINT64_C(1) << 48) - 1)
@@ -32,8 +39,7 @@
 #define BTS_BYTES         24
 #define PEBS_BYTES        32 /* an adaptive record without groups */
 #define RECORDS           32
-#define RECORDS_DUE       24 /* at the threshold */
-#define REGIONS           4
+#define RECORDS_DUE       24  /* at the threshold */
 #define INSNS             307 /* between two PEBS records */
 #define BRANCHES          211 /* between two PMIs of the counter */
 
@@ -51,25 +57,28 @@ static struct own {
 	uint64_t *table;
 	bool active;   /* read by the CPU's NMI handler, as .stopping */
 	bool stopping; /* the sources do not go on */
+	bool full;
+	uint64_t pointers; /* where the trace ends */
 	unsigned served_bts, served_pebs, served_counter;
 } owns[CPUS_MAX];
 
 static struct mutex lock = MUTEX_INIT("four");
 static struct device *device;
 static bool active;
+static struct trace_config config; /* .bytes 0: there are no buffers */
 
 static void
 halt(void)
 {
 	wrmsr64(MSR_CTRL, 0);
 	wrmsr64(MSR_DEBUGCTL, 0);
-	wrmsr64(MSR_RTIT_CTL, RTIT_CTL);
+	wrmsr64(MSR_RTIT_CTL, 0);
 }
 
 static void
 go_on(void)
 {
-	wrmsr64(MSR_RTIT_CTL, RTIT_CTL | TRACE_EN);
+	wrmsr64(MSR_RTIT_CTL, config.ctl | RTIT_ON);
 	wrmsr64(MSR_DEBUGCTL, DEBUGCTL);
 	wrmsr64(MSR_CTRL, 3);
 }
@@ -78,6 +87,20 @@ static void
 rewind_counter(void)
 {
 	wrmsr64(MSR_PMC0 + 1, (uint64_t)-BRANCHES & COUNTER_MASK);
+}
+
+static uint64_t
+records_id(void)
+{
+	return ABI_RECORDS_CPU | cpu_number();
+}
+
+static void
+take_branches(struct area *area)
+{
+	host_records_read(records_id(), (const void *)(uintptr_t)area->bts.base,
+	    area->bts.index - area->bts.base);
+	area->bts.index = area->bts.base;
 }
 
 /* All sources stand still.  The number of those that were due. */
@@ -99,7 +122,7 @@ serve(struct own *own)
 		served++;
 	}
 	if (own->area->bts.index >= own->area->bts.threshold) {
-		own->area->bts.index = own->area->bts.base;
+		take_branches(own->area);
 		own->served_bts++;
 		served++;
 	}
@@ -139,9 +162,6 @@ start_here(void *arg)
 	area->pebs.threshold = area->pebs.base + 2 * PEBS_BYTES;
 	area->pebs.maximum = area->pebs.base + RECORDS * PEBS_BYTES;
 	area->reset[0] = (uint64_t)-INSNS;
-	for (unsigned i = 0; i < REGIONS; i++)
-		own->table[i] = virt_to_phys(own->output + i * PAGE_BYTES) | 4;
-	own->table[REGIONS] = virt_to_phys(own->table) | 1;
 	wrmsr64(MSR_DS_AREA, (uintptr_t)area);
 	wrmsr64(MSR_EVTSEL0, SELECT_INSNS);
 	wrmsr64(MSR_EVTSEL0 + 1, SELECT_BRANCHES);
@@ -151,6 +171,10 @@ start_here(void *arg)
 	wrmsr64(MSR_RTIT_BASE, virt_to_phys(own->table));
 	wrmsr64(MSR_RTIT_POINTERS, 0);
 	wrmsr64(MSR_RTIT_STATUS, 0);
+	host_records(records_id(), area, RECORDS);
+	host_recording(records_id(), true, false);
+	host_counter(
+	    ABI_RECORDS_PEBS | cpu_number(), ABI_COUNTER_RESET, area->reset[0]);
 	__atomic_store_n(&own->active, true, __ATOMIC_SEQ_CST);
 	lapic_write32(LAPIC_LVT_PC, LAPIC_MODE_NMI);
 	go_on();
@@ -170,8 +194,12 @@ stop_here(void *arg)
 	lapic_write32(LAPIC_LVT_PC, LAPIC_MODE_NMI | LAPIC_LVT_MASKED);
 	__atomic_store_n(&own->active, false, __ATOMIC_SEQ_CST);
 	wrmsr64(MSR_PEBS_ENABLE, 0);
-	wrmsr64(MSR_RTIT_CTL, 0);
 	wrmsr64(MSR_DS_AREA, 0);
+	host_recording(records_id(), false, false);
+	take_branches(own->area);
+	host_records(records_id(), NULL, 0);
+	own->pointers = rdmsr64(MSR_RTIT_POINTERS);
+	own->full = (rdmsr64(MSR_RTIT_STATUS) & STATUS_STOPPED) != 0;
 }
 
 static void
@@ -187,18 +215,46 @@ free_all(void)
 		module_free(own->table);
 		*own = (struct own){ .area = NULL };
 	}
+	config.bytes = 0;
 }
 
 static bool
 allocate(struct own *own)
 {
+	uint64_t pages = config.bytes / PAGE_BYTES;
+
 	own->area = module_alloc(sizeof(*own->area), HEAP_NOWAIT | HEAP_ZERO);
 	own->bts = module_alloc(RECORDS * BTS_BYTES, HEAP_NOWAIT);
 	own->pebs = module_alloc(RECORDS * PEBS_BYTES, HEAP_NOWAIT);
-	own->output = module_alloc(REGIONS * PAGE_BYTES, HEAP_NOWAIT);
+	own->output = module_alloc(config.bytes, HEAP_NOWAIT | HEAP_ZERO);
 	own->table = module_alloc(PAGE_BYTES, HEAP_NOWAIT | HEAP_ZERO);
-	return own->area != NULL && own->bts != NULL && own->pebs != NULL &&
-	    own->output != NULL && own->table != NULL;
+	if (own->area == NULL || own->bts == NULL || own->pebs == NULL ||
+	    own->output == NULL || own->table == NULL)
+		return false;
+	for (uint64_t i = 0; i < pages; i++)
+		own->table[i] = virt_to_phys(own->output + i * PAGE_BYTES) |
+		    TOPA_INT;
+	own->table[pages - 1] |= TOPA_STOP;
+	own->table[pages] = virt_to_phys(own->table) | TOPA_END;
+	return true;
+}
+
+static int
+setup(const struct trace_config *wanted)
+{
+	if (config.bytes != 0)
+		return KE_EXIST;
+	if (wanted->bytes == 0 || wanted->bytes % PAGE_BYTES != 0 ||
+	    wanted->bytes / PAGE_BYTES > PAGES_MAX)
+		return KE_INVAL;
+	config = *wanted;
+	for (uint32_t cpu = 0; cpu < cpu_count; cpu++) {
+		if (allocate(&owns[cpu]))
+			continue;
+		free_all();
+		return KE_NOMEM;
+	}
+	return 0;
 }
 
 static int
@@ -206,12 +262,8 @@ start(void)
 {
 	if (active)
 		return KE_BUSY;
-	for (uint32_t cpu = 0; cpu < cpu_count; cpu++) {
-		if (!allocate(&owns[cpu])) {
-			free_all();
-			return KE_NOMEM;
-		}
-	}
+	if (config.bytes == 0)
+		return KE_INVAL;
 	rendezvous(CPU_MASK_ALL, NULL, start_here, NULL, NULL);
 	active = true;
 	return 0;
@@ -222,46 +274,116 @@ static int
 stop(void)
 {
 	const struct own *own = &owns[0];
-	int error;
 
 	if (!active)
 		return KE_INVAL;
 	rendezvous(CPU_MASK_ALL, NULL, stop_here, NULL, NULL);
 	active = false;
-	error = own->served_bts != 0 && own->served_pebs != 0 &&
+	return own->served_bts != 0 && own->served_pebs != 0 &&
 		own->served_counter != 0
 	    ? 0
 	    : KE_IO;
-	free_all();
-	return error;
 }
 
 static int
-ioctl(struct device *self, uint64_t command, uint64_t arg)
+read_state(struct trace_state *state)
+{
+	const struct own *own = &owns[state->cpu % CPUS_MAX];
+
+	if (active)
+		return KE_BUSY;
+	if (state->cpu >= cpu_count || config.bytes == 0)
+		return KE_INVAL;
+	state->size_bytes = config.bytes;
+	state->written_bytes = (own->pointers >> 7 & 0x1ffffff) * PAGE_BYTES +
+	    (own->pointers >> 32);
+	if (own->full)
+		state->written_bytes = config.bytes;
+	state->lost = own->full;
+	return 0;
+}
+
+static int
+command(uint64_t number, void *user)
+{
+	struct trace_config wanted;
+	struct trace_state state;
+	int error;
+
+	switch (number) {
+	case TRACE_SETUP:
+		error = copyin(user, &wanted, sizeof(wanted));
+		return error != 0 ? error : setup(&wanted);
+	case TRACE_START:
+		return start();
+	case TRACE_STOP:
+		return stop();
+	case TRACE_READ:
+		error = copyin(user, &state, sizeof(state));
+		if (error == 0)
+			error = read_state(&state);
+		return error != 0 ? error
+				  : copyout(&state, user, sizeof(state));
+	default:
+		return KE_NOTTY;
+	}
+}
+
+static int
+ioctl(struct device *self, uint64_t number, uint64_t arg)
 {
 	int error;
 
 	(void)self;
-	(void)arg;
 	mutex_lock(&lock);
-	error = command == 1 ? start() : command == 2 ? stop() : KE_NOTTY;
+	error = command(number, (void *)(uintptr_t)arg);
 	mutex_unlock(&lock);
 	return error;
 }
 
+static int
+mmap(struct device *self, uint64_t offset, uint64_t bytes, int prot)
+{
+	(void)self;
+	(void)offset;
+	(void)bytes;
+	return (prot & ~SYS_PROT_READ) != 0 ? KE_ACCES : 0;
+}
+
+static int
+page(struct device *self, uint64_t offset, uint64_t *pa)
+{
+	uint64_t cpu = offset >> TRACE_MAP_SHIFT;
+	uint64_t at = offset - (cpu << TRACE_MAP_SHIFT);
+
+	(void)self;
+	if (cpu >= cpu_count || at >= config.bytes)
+		return KE_INVAL;
+	*pa = virt_to_phys(owns[cpu].output + at);
+	return 0;
+}
+
+/* One program has the device: nobody maps a page meanwhile. */
 static void
 close(struct device *self)
 {
 	(void)self;
 	mutex_lock(&lock);
 	(void)stop();
+	for (uint32_t cpu = 0; cpu < cpu_count; cpu++)
+		for (uint64_t at = 0; at < config.bytes; at += PAGE_BYTES)
+			process_unmap_frame(virt_to_phys(owns[cpu].output + at),
+			    ((uint64_t)cpu << TRACE_MAP_SHIFT) + at);
+	free_all();
 	mutex_unlock(&lock);
 }
 
 static int
 load(void)
 {
-	static const struct device_ops ops = { .close = close, .ioctl = ioctl };
+	static const struct device_ops ops = {
+		.close = close, .ioctl = ioctl, .mmap = mmap, .page = page
+	};
 	int error = nmi_register(nmi);
 
 	if (error != 0)
