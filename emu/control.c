@@ -114,6 +114,7 @@ machine_pt(struct machine *machine, unsigned cpu, struct machine_pt *pt)
 		.cr3_match = cpu_peek_msr(from, MSR_RTIT_CR3_MATCH),
 		.global_status = cpu_peek_msr(from, PMU_MSR_GLOBAL_STATUS),
 		.interrupting = cpu_interrupting(from),
+		.branches_interrupt = cpu_branches_interrupt(from),
 		.lvt_pc = cpu_lvt_pc(from),
 		.trigger_en = cpu_trigger_en(from),
 		.in_nmi = cpu_in_nmi(from),

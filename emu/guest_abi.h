@@ -150,10 +150,14 @@ enum abi_counter {
 	ABI_COUNTER_READ = 7, /* value: the events that it has counted */
 	ABI_COUNTER_NO_ROOM =
 	    8, /* value: samples that found no room, of all counters; counter: 0 */
+	/* value: what general-purpose counter 0 of a CPU starts from after a PEBS
+	   record, from now on; counter: ABI_RECORDS_PEBS | CPU */
+	ABI_COUNTER_RESET = 9,
 };
 
-/* In place of a pid: the branches of CPU n, in n. */
-#define ABI_RECORDS_CPU (UINT64_C(1) << 32)
+/* In place of a pid: the branches of CPU n, in n; or its PEBS records, of format 0. */
+#define ABI_RECORDS_CPU  (UINT64_C(1) << 32)
+#define ABI_RECORDS_PEBS (UINT64_C(1) << 33)
 
 /* Operations whose errors a kernel does not report to the caller. */
 #define ABI_DROPPED_CONFIGURE 1

@@ -283,9 +283,11 @@ struct machine_pt {
 	uint64_t ctl, status, output_base, mask_ptrs, cr3_match;
 	uint64_t addr_a[4], addr_b[4];
 	uint64_t global_status;
-	/* enabled counters whose overflow interrupts, by their bits of .global_status */
+	/* enabled counters whose overflow interrupts, and the Debug Store while a counter
+	   has PEBS, by their bits of .global_status */
 	uint64_t interrupting;
-	uint32_t lvt_pc; /* the LVT performance entry */
+	bool branches_interrupt; /* IA32_DEBUGCTL: TR, BTS and BTINT are 1 */
+	uint32_t lvt_pc;         /* the LVT performance entry */
 	bool trigger_en, in_nmi, nmi_pending;
 };
 void machine_pt(struct machine *machine, unsigned cpu, struct machine_pt *pt);

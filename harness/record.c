@@ -9,6 +9,10 @@
 #include "harness/load/elf/image.h"
 #include "traces/bundle/bundle_write.h"
 
+#define BTS_WORDS  3
+#define PEBS_WORDS 18 /* format 0 */
+#define PEBS_RIP   1
+
 /* Output in memory that no later output of the same interval has overwritten. */
 struct span {
 	uint64_t pa, bytes, offset;
@@ -19,6 +23,9 @@ struct record_cpu {
 	size_t first, end, room;
 	uint64_t wraps, pt_errors;
 	bool on; /* TraceEn */
+	/* A record of the Debug Store, as far as its page has it. */
+	uint64_t part[PEBS_WORDS];
+	size_t part_bytes;
 };
 
 struct record {
@@ -31,8 +38,6 @@ struct record {
 	struct record_cpu cpu[MACHINE_CPUS_MAX];
 	size_t console_bytes;
 	char *console;
-	uint64_t branch[3]; /* a branch record, as far as its page has it */
-	size_t branch_bytes;
 };
 
 static void
@@ -146,33 +151,44 @@ note_drain(struct record *record, const struct event *event)
 		record->writer, event->a, record->ram + event->b, event->c));
 }
 
-/* Adds an event for each branch record that user space has read. */
+static void
+note_record(struct record *record, const struct event *reading, bool pebs)
+{
+	const uint64_t *part = record->cpu[reading->cpu].part;
+	struct event read = *reading;
+
+	read.kind = EVENT_RECORD_READ;
+	read.a = pebs ? part[PEBS_RIP] : part[0];
+	read.b = pebs ? 0 : part[1];
+	read.c = pebs ? 0 : part[2];
+	record_fail(record, bundle_add_event(record->writer, &read));
+}
+
+/* Adds an event for each record of the Debug Store that user space has read. */
 static void
 note_records(struct record *record, const struct event *event)
 {
+	struct record_cpu *cpu = &record->cpu[event->cpu];
+	bool pebs = (event->a & ABI_RECORDS_PEBS) != 0;
+	size_t size = (pebs ? PEBS_WORDS : BTS_WORDS) * sizeof(cpu->part[0]);
 	uint64_t done = 0;
 
 	if (event->b > record->ram_bytes ||
 	    event->c > record->ram_bytes - event->b)
 		return;
 	while (done < event->c) {
-		size_t part = sizeof(record->branch) - record->branch_bytes;
-		struct event read = *event;
+		size_t part = size - cpu->part_bytes;
 
 		if (part > event->c - done)
 			part = (size_t)(event->c - done);
-		memcpy((uint8_t *)record->branch + record->branch_bytes,
+		memcpy((uint8_t *)cpu->part + cpu->part_bytes,
 		    record->ram + event->b + done, part);
 		done += part;
-		record->branch_bytes += part;
-		if (record->branch_bytes != sizeof(record->branch))
+		cpu->part_bytes += part;
+		if (cpu->part_bytes != size)
 			return;
-		record->branch_bytes = 0;
-		read.kind = EVENT_RECORD_READ;
-		read.a = record->branch[0];
-		read.b = record->branch[1];
-		read.c = record->branch[2];
-		record_fail(record, bundle_add_event(record->writer, &read));
+		cpu->part_bytes = 0;
+		note_record(record, event, pebs);
 	}
 }
 

@@ -236,7 +236,9 @@ uint64_t cpu_peek_msr(const struct cpu *cpu, uint32_t msr);
 uint32_t cpu_lvt_pc(const struct cpu *cpu);
 bool cpu_trigger_en(const struct cpu *cpu);
 bool cpu_in_nmi(const struct cpu *cpu);
-uint64_t cpu_interrupting(const struct cpu *cpu); /* pmu_interrupting() */
+/* pmu_interrupting(), and PMU_STATUS_OVF_DS while a counter has PEBS */
+uint64_t cpu_interrupting(const struct cpu *cpu);
+bool cpu_branches_interrupt(const struct cpu *cpu); /* BTS, with BTINT */
 bool cpu_nmi_pending(const struct cpu *cpu);
 
 uint64_t cpu_rip(struct cpu *cpu);

@@ -142,7 +142,17 @@ cpu_is_timed(const struct cpu *cpu)
 uint64_t
 cpu_interrupting(const struct cpu *cpu)
 {
-	return pmu_interrupting(&cpu->pmu);
+	return pmu_interrupting(&cpu->pmu) |
+	    (cpu->pmu.pebs_enable != 0 ? PMU_STATUS_OVF_DS : 0);
+}
+
+bool
+cpu_branches_interrupt(const struct cpu *cpu)
+{
+	const uint64_t bits = DS_DEBUGCTL_TR | DS_DEBUGCTL_BTS |
+	    DS_DEBUGCTL_BTINT;
+
+	return (cpu->ds.debugctl & bits) == bits;
 }
 
 bool

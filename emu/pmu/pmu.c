@@ -141,6 +141,9 @@ pmu_reset(struct pmu *pmu, const struct profile *profile)
 {
 	memset(pmu, 0, sizeof(*pmu));
 	pmu->profile = profile;
+	/* SDM vol. 3, 10.1.1 "Processor State After Reset": IA32_PERF_GLOBAL_CTRL. */
+	if (pmu_version(profile) >= 2)
+		pmu->global_ctrl = (UINT64_C(1) << pmu_gp_count(profile)) - 1;
 	pmu_decide(pmu);
 }
 

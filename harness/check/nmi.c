@@ -94,6 +94,7 @@ nmi_delivered(struct check *check, const struct event *event)
 
 	nmi->serving = nmi->pending;
 	nmi->serving_bit = nmi_bit(check, event->cpu, &pt);
+	nmi->due = pt.global_status & pt.interrupting;
 	nmi->pending = 0;
 }
 
@@ -126,7 +127,7 @@ nmi_done(struct check *check, const struct event *event)
 
 	(void)nmi_bit(check, event->cpu, &pt);
 	if ((nmi->serving & NMI_CAUSE_COUNTER) != 0 && event->a == 0 &&
-	    (pt.global_status & pt.interrupting) != 0)
+	    (pt.global_status & pt.interrupting & nmi->due) != 0)
 		violation_add(check, CHECK_NMI_UNCLAIMED, 1, &at,
 		    "a counter's PMI's NMI on CPU %u: no handler claims it",
 		    event->cpu);
@@ -138,6 +139,7 @@ nmi_done(struct check *check, const struct event *event)
 				     : "; GLOBAL_STATUS[55] was clear already");
 	/* If a PMI came during the NMI, the claim is correct. */
 	if (nmi->serving == NMI_CAUSE_FOREIGN && !nmi->serving_bit &&
+	    nmi->due == 0 &&
 	    (nmi->pending & (NMI_CAUSE_PMI | NMI_CAUSE_COUNTER)) == 0 &&
 	    event->a != 0)
 		violation_add(check, CHECK_NMI_STOLEN, 0, &at,
@@ -148,6 +150,7 @@ nmi_done(struct check *check, const struct event *event)
 		nmi->pending &= (uint8_t)~NMI_CAUSE_PMI;
 	nmi->serving = 0;
 	nmi->serving_bit = false;
+	nmi->due = 0;
 }
 
 void
@@ -159,14 +162,19 @@ nmi_call_end(struct check *check, const struct event *event)
 
 	if (pt.in_nmi || pt.nmi_pending)
 		return;
-	if (pt.interrupting != 0 &&
-	    ((pt.lvt_pc & LVT_MASKED) != 0 ||
-		(pt.global_status & pt.interrupting) != 0))
+	/* With PEBS alone no PMI may be wanted: the threshold says so, not a control. */
+	if ((pt.lvt_pc & LVT_MASKED) != 0 &&
+	    ((pt.interrupting & ~PMU_STATUS_OVF_DS) != 0 ||
+		pt.branches_interrupt))
 		violation_add(check, CHECK_PMI_LOST, 1, &at,
-		    "CPU %u counts with %s: no PMI can come", event->cpu,
-		    (pt.lvt_pc & LVT_MASKED) != 0
-			? "its LVT entry masked"
-			: "an overflow in GLOBAL_STATUS and no NMI pending");
+		    "CPU %u %s with its LVT entry masked: no PMI can come",
+		    event->cpu,
+		    pt.branches_interrupt ? "records branches" : "counts");
+	else if ((pt.global_status & pt.interrupting) != 0)
+		violation_add(check, CHECK_PMI_LOST, 1, &at,
+		    "CPU %u counts with an overflow in GLOBAL_STATUS and no "
+		    "NMI pending: no PMI can come",
+		    event->cpu);
 	at.blame = check->core.cpu[event->cpu].action.on_at;
 	if (!pt.trigger_en)
 		return;

@@ -145,17 +145,15 @@ snapshot_cpu(const struct check_cpu *cpu, uint64_t hash)
 		cpu->loss.failed, table->last_valid,
 		(table->last_entry & TOPA_ENTRY_INTR) != 0,
 		(table->last_entry & TOPA_ENTRY_STOP) != 0, table->uses_int,
-		(nmi->pending & NMI_CAUSE_PMI) != 0,
-		(nmi->pending & NMI_CAUSE_FOREIGN) != 0,
-		(nmi->serving & NMI_CAUSE_PMI) != 0,
-		(nmi->serving & NMI_CAUSE_FOREIGN) != 0, nmi->serving_bit,
-		work->refused };
+		nmi->serving_bit, work->refused };
 
 	hash = mix_word(hash, snapshot_bits(facts, TZ_ARRAY_LEN(facts)));
 	hash = mix_word(hash, work->bytes << 16 ^ work->psbs);
 	hash = mix_word(hash,
 	    (uint64_t)table->last_end << 32 |
 		(uint64_t)table->last_stream << 8 | cpu->stream);
+	hash = mix_word(hash, (uint64_t)nmi->pending << 8 | nmi->serving);
+	hash = mix_word(hash, nmi->due);
 	hash = mix_word(hash, cpu->save_area);
 	hash = mix_word(hash, table->pa);
 	hash = mix_word(hash, table->region_pa ^ table->region_bytes << 40);

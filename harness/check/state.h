@@ -157,7 +157,8 @@ enum check_nmi_cause {
 /* nmi.c: the causes of the next NMI and of the one in service. */
 struct check_nmi {
 	uint8_t pending, serving;
-	bool serving_bit; /* GLOBAL_STATUS[55] was set when it was delivered */
+	bool serving_bit; /* GLOBAL_STATUS[55] was set when it was delivered ... */
+	uint64_t due; /* ... and these bits of what is enabled and interrupts */
 };
 
 /*

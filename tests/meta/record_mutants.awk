@@ -1,4 +1,5 @@
-# Goal: list the mutants of the tables of emu/pmu and emu/ds, one column of one row each.
+# Goal: list the mutants of the tables of emu/pmu and emu/ds and of counted.def, one column of
+# one row each.
 # Output: a line for each mutant, cut by tabs: its name, the file, the line's number, the
 # line's new text.
 
@@ -67,4 +68,12 @@ function other(value, a, b) {
 	if (column[2] > 1)
 		say(id ".count", 2, column[2] - 1)
 	say(id ".since", 4, column[4] + 1)
+}
+
+/^COUNTED\(/ {
+	id = "counted." column[1] "." column[2] "." column[3]
+	say(id ".select", 1, column[1] " ^ 1")
+	say(id ".umask", 2, column[2] " ^ 0x80")
+	say(id ".families", 3, other(column[3], "P6", "ATOM"))
+	say(id ".rule", 4, other(column[4], "BRANCH", "FAR") ")")
 }

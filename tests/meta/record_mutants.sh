@@ -1,7 +1,8 @@
 #!/bin/sh
-# Goal: the vectors of tests/records miss no row of the tables of emu/pmu and emu/ds.
-# Method: change one column of one row at a time (record_mutants.awk) and play the
-# vectors, which must fail for at least 95 %; tests/records/README.md lists the others.
+# Goal: the vectors of tests/records miss no row of the tables of emu/pmu and emu/ds, and
+# tests/unit/traces/counted_test.c none of what counts them again, counted.def.  Method:
+# change one column of one row at a time (record_mutants.awk) and play the vectors, or run
+# that test; at least 95 % must fail; tests/records/README.md lists the others.
 # usage: record_mutants.sh ROOT all|SAMPLE CC...
 #   SAMPLE: only each SAMPLE-th mutant
 root=$(realpath "$1")
@@ -28,19 +29,39 @@ build() {
 	    -lxxhash
 }
 
+# build_counted FOLDER CC...: the same of the test of counted.def.
+build_counted() {
+	place=$1
+	shift
+	mkdir -p "$place"
+	"$@" -std=gnu17 -O0 -w -I"$place" -I"$root" -o "$place/counted" \
+	    tests/unit/traces/counted_test.c traces/verify/counters/counter_unit.c \
+	    "$dir/profile.a" -lcmocka
+}
+
+# passes NAME FOLDER: what judges the table of mutant NAME.
+passes() {
+	case $1 in
+	counted.*) timeout 20 "$2/counted" ;;
+	*) timeout 20 "$2/run" tests/records ;;
+	esac >"$dir/log" 2>&1
+}
+
 for file in emu/base/base.c emu/profile/*.c tests/records/run.c; do
 	"$@" -std=gnu17 -O0 -w -I"$root" -c "$file" \
 	    -o "$dir/$(echo "$file" | tr / _).o" || exit 1
 done
 ar rc "$dir/rest.a" "$dir"/*.o
-build "$dir/whole" "$@" 2>"$dir/log" && "$dir/whole/run" tests/records \
-    >"$dir/log" 2>&1 || {
+ar rc "$dir/profile.a" "$dir"/emu_*.o
+build "$dir/whole" "$@" 2>"$dir/log" && build_counted "$dir/whole" "$@" 2>"$dir/log" &&
+    passes records "$dir/whole" && passes counted.all "$dir/whole" || {
 	echo "record_mutants: the tables as they are do not pass"
 	cat "$dir/log"
 	exit 1
 }
 
-awk -f "$here/record_mutants.awk" emu/ds/*.def emu/pmu/event.def emu/pmu/msr.def |
+awk -f "$here/record_mutants.awk" emu/ds/*.def emu/pmu/event.def emu/pmu/msr.def \
+    traces/verify/counters/counted.def |
     awk -v step="$step" 'NR % step == 0' >"$dir/list"
 tab=$(printf '\t')
 while IFS=$tab read -r name file line text; do
@@ -48,9 +69,13 @@ while IFS=$tab read -r name file line text; do
 	mkdir -p "$place/$(dirname "$file")"
 	awk -v line="$line" -v text="$text" '
 	    NR == line { print text; next } { print }' "$file" >"$place/$file"
-	if ! build "$place" "$@" 2>/dev/null; then
+	case $name in
+	counted.*) builder=build_counted ;;
+	*) builder=build ;;
+	esac
+	if ! $builder "$place" "$@" 2>/dev/null; then
 		echo "$name unbuildable"
-	elif timeout 20 "$place/run" tests/records >/dev/null 2>&1; then
+	elif passes "$name" "$place"; then
 		echo "$name survives"
 	else
 		echo "$name killed"

@@ -101,6 +101,32 @@ every_cpu_is_recorded(void **state)
 	verify_result_free(&result);
 }
 
+/* BTS and PEBS have a user each, of one save area. */
+static void
+every_cpu_is_sampled_too(void **state)
+{
+	struct run_options options = linux_options("pebs", "sort,branch");
+	struct verify_result result;
+
+	(void)state;
+	options.mode = RUN_MODE_ANY;
+	options.cpu_count = 2;
+	options.settings = "poll=20000 sample=50";
+	whole_verify(&options, &result);
+	if (!result.match)
+		verify_print(&result, stderr);
+	assert_true(result.match);
+	assert_int_equal(result.record_count, 4);
+	assert_true(result.pebs_records > 20000);
+	for (size_t i = 0; i < 4; i++) {
+		const struct verify_records *records = &result.records[i];
+
+		assert_true(records->matched > 5000);
+		assert_int_equal(records->matched, records->read);
+	}
+	verify_result_free(&result);
+}
+
 static void
 a_full_buffer_loses_whole_rounds(void **state)
 {
@@ -168,6 +194,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(four_cpus_and_both_compilers_record_the_same),
 		cmocka_unit_test(a_pentium_m_records_the_kernel),
 		cmocka_unit_test(every_cpu_is_recorded),
+		cmocka_unit_test(every_cpu_is_sampled_too),
 		cmocka_unit_test(a_full_buffer_loses_whole_rounds),
 		cmocka_unit_test(a_pentium_m_loses_records_at_a_switch),
 		cmocka_unit_test(a_new_thread_frees_its_creators_context),

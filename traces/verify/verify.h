@@ -76,16 +76,18 @@ struct verify_stream {
 	struct verify_time time;
 };
 
-/* Branch records of one process's task, or of one CPU, counted. */
+/* Branch records of one process's task, or of one CPU, or its PEBS records, counted. */
 struct verify_records {
-	uint64_t id;      /* pid, or ABI_RECORDS_CPU | CPU */
-	char name[32];    /* "pid7", "cpu0" */
+	uint64_t id;   /* pid, or ABI_RECORDS_CPU or ABI_RECORDS_PEBS | CPU */
+	char name[32]; /* "pid7", "cpu0", "cpu0-pebs" */
+	bool pebs;
 	uint64_t stored;  /* by the CPUs: branches, interrupts, exceptions */
 	uint64_t read;    /* by user space, with those of switches */
 	uint64_t matched; /* of these: equal to what was executed */
 	uint64_t overwritten; /* in rounds of the buffer that nobody read */
 	uint64_t left;        /* in the buffer at its end */
-	uint64_t missed; /* executed and to be recorded, but not recorded */
+	uint64_t missed;   /* executed and to be recorded, but not recorded */
+	uint64_t unstored; /* PEBS: their buffer had no room, or faulted */
 	uint64_t differences;
 	char difference[VERIFY_TEXT_BYTES]; /* the first one */
 };
@@ -134,6 +136,7 @@ struct verify_result {
 	/* Of performance counters: reads of their registers, and overflows, by the
 	   CPUs; entries of exec, fork, exit and attach in the driver's log. */
 	uint64_t counter_registers, counter_overflows, process_entries;
+	uint64_t pebs_records; /* by the CPUs, as executed */
 	size_t finding_count, finding_room;
 	struct verify_finding *findings;
 	bool match;   /* no difference and no finding */

@@ -83,13 +83,15 @@ verify_json_stream(const struct verify_stream *stream)
 static json_t *
 verify_json_records(const struct verify_records *records)
 {
-	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:s}", "name",
-	    records->name, "stored", verify_json_count(records->stored), "read",
+	return json_pack("{s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s}",
+	    "name", records->name, "pebs", (int)records->pebs, "stored",
+	    verify_json_count(records->stored), "read",
 	    verify_json_count(records->read), "matched",
 	    verify_json_count(records->matched), "overwritten",
 	    verify_json_count(records->overwritten), "left",
 	    verify_json_count(records->left), "missed",
-	    verify_json_count(records->missed), "verdict",
+	    verify_json_count(records->missed), "unstored",
+	    verify_json_count(records->unstored), "verdict",
 	    records->differences == 0 ? "MATCH" : "MISMATCH");
 }
 
@@ -153,9 +155,10 @@ verify_json(const struct verify_result *result)
 	root = json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:o}", "topaz", 1,
 	    "verdict", verify_word(result), "streams", streams,
 	    "branch_records", records, "counters", counters, "counter_checks",
-	    json_pack("{s:o, s:o, s:o}", "registers",
+	    json_pack("{s:o, s:o, s:o, s:o}", "registers",
 		verify_json_count(result->counter_registers), "overflows",
-		verify_json_count(result->counter_overflows), "entries",
+		verify_json_count(result->counter_overflows), "pebs_records",
+		verify_json_count(result->pebs_records), "entries",
 		verify_json_count(result->process_entries)),
 	    "findings", findings);
 	if (root == NULL)

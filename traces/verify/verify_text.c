@@ -111,8 +111,8 @@ verify_print_stream(FILE *file, const struct verify_stream *stream)
 static void
 verify_print_records(FILE *file, const struct verify_records *records)
 {
-	fprintf(file, "%s  %" PRIu64 " branch records  ", records->name,
-	    records->stored);
+	fprintf(file, "%s  %" PRIu64 " %s records  ", records->name,
+	    records->stored, records->pebs ? "PEBS" : "branch");
 	terminal_put_verdict(
 	    file, records->differences == 0 ? "MATCH" : "MISMATCH");
 	fprintf(file, "  (%" PRIu64 " read, %" PRIu64 " as executed",
@@ -124,6 +124,8 @@ verify_print_records(FILE *file, const struct verify_records *records)
 		fprintf(file, ", %" PRIu64 " left in it", records->left);
 	if (records->missed != 0)
 		fprintf(file, ", %" PRIu64 " not recorded", records->missed);
+	if (records->unstored != 0)
+		fprintf(file, ", %" PRIu64 " not stored", records->unstored);
 	fputs(")\n", file);
 }
 
@@ -194,13 +196,14 @@ verify_print_counters(FILE *file, const struct verify_result *result)
 {
 	for (size_t i = 0; i < result->counter_count; i++)
 		verify_print_counter(file, &result->counters[i]);
-	if (result->counter_count == 0)
+	if (result->counter_count == 0 && result->pebs_records == 0)
 		return;
 	fprintf(file,
 	    "counters  %" PRIu64 " reads of registers, %" PRIu64
-	    " overflows, %" PRIu64 " exec, fork and attach entries\n",
+	    " overflows, %" PRIu64 " PEBS records, %" PRIu64
+	    " exec, fork and attach entries\n",
 	    result->counter_registers, result->counter_overflows,
-	    result->process_entries);
+	    result->pebs_records, result->process_entries);
 }
 
 const char *
@@ -232,7 +235,7 @@ verify_print(const struct verify_result *result, FILE *file)
 		verify_print_finding(file, result->findings[i].text);
 	if (result->nothing)
 		fprintf(file,
-		    "not one byte of trace was written, no branch record, and no "
+		    "not one byte of trace was written, no record, and no "
 		    "counter was read\n");
 	terminal_put_verdict(file, verify_word(result));
 	putc('\n', file);

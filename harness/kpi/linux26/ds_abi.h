@@ -20,9 +20,11 @@ enum linux_ds_call {
 	LINUX_DS_RESET, /* .value 1: clear */
 	LINUX_DS_GET_RESET,
 	LINUX_DS_SET_RESET, /* .value */
-	LINUX_DS_ENABLE, /* .value 1: branches of ring 3 are recorded from here on, 0: not */
-	LINUX_DS_READ, /* of the current CPU, not recording: its branch records, to .value,
-			    a buffer of .size bytes; then a reset; their number */
+	LINUX_DS_ENABLE, /* .value 1: branches of ring 3 are recorded from here on, 0: not.
+			    PEBS, of the current CPU only: .value + 1 instructions of ring
+			    3 for each record, 0: none */
+	LINUX_DS_READ, /* of the current CPU, not recording: its records, to .value, a
+			    buffer of .size bytes; then a reset; their number */
 };
 
 #define LINUX_DS_WRITE_MAX 288

@@ -9,7 +9,15 @@
 #include "harness/kpi/linux26/kpi.h"
 
 #define DEBUGCTL_RECORD 0x2c0UL /* TR, BTS, BTS_OFF_OS */
-#define RECORD_BYTES    24
+
+/* General-purpose counter 0, and PEBS with it. */
+#define MSR_PMC0        0xc1u
+#define MSR_PERFEVTSEL0 0x186u
+#define MSR_GLOBAL_CTRL 0x38fu
+#define MSR_PEBS_ENABLE 0x3f1u
+#define SELECT          0x4100c0UL /* EN, USR: instructions retired */
+
+static const unsigned record_bytes[] = { 24, 144 };
 
 static struct device *device;
 /* Whose request for a CPU's BTS and PEBS succeeded: only that task may release it. */
@@ -36,18 +44,25 @@ static const struct {
 	    ds_reset_pebs, ds_clear_pebs },
 };
 
-/* Tells the host about the buffer of the current CPU, and whether it is used. */
-static void
-tell_cpu(bool buffer, bool on)
+/* The current CPU's branch records, or its PEBS records, for the host. */
+static uint64_t
+cpu_id(unsigned pebs)
 {
-	uint64_t id = ABI_RECORDS_CPU | (unsigned)smp_processor_id();
+	return (pebs != 0 ? ABI_RECORDS_PEBS : ABI_RECORDS_CPU) |
+	    (unsigned)smp_processor_id();
+}
+
+/* Tells the host whether the current CPU has a buffer; nothing is recorded yet. */
+static void
+tell_cpu(unsigned pebs, bool buffer)
+{
 	const void *area = NULL;
 	size_t room = 0;
 
-	if (buffer && ds_get_bts_end(NULL, &room) >= 0)
+	if (buffer && functions[pebs].end(NULL, &room) >= 0)
 		area = (const void *)(uintptr_t)rdmsr64(MSR_IA32_DS_AREA);
-	host_records(id, area, room);
-	host_recording(id, on, false);
+	host_records(cpu_id(pebs), area, room);
+	host_recording(cpu_id(pebs), false, false);
 }
 
 static int64_t
@@ -66,8 +81,8 @@ request(struct task_struct *task, const struct linux_ds *call)
 		kfree(base);
 	else if (task == NULL)
 		requester[smp_processor_id()][call->pebs] = current;
-	if (error == 0 && task == NULL && call->pebs == 0)
-		tell_cpu(true, false);
+	if (error == 0 && task == NULL)
+		tell_cpu((unsigned)call->pebs, true);
 	return error;
 }
 
@@ -91,8 +106,44 @@ enable(struct task_struct *task, bool on)
 	}
 	critical_enter();
 	update_debugctlmsr(value);
-	host_recording(
-	    ABI_RECORDS_CPU | (unsigned)smp_processor_id(), on, false);
+	host_recording(cpu_id(0), on, false);
+	critical_exit();
+	return 0;
+}
+
+/* A processor has counters that write PEBS records from 06_0FH on. */
+static bool
+has_counters(void)
+{
+	return (cpuid_read(0, 0).eax >= 0xa &&
+	    (cpuid_read(0xa, 0).eax & 0xff) >= 2);
+}
+
+/* Of the current CPU, from here on. */
+static int64_t
+sample(struct task_struct *task, uint64_t period)
+{
+	uint64_t start = -period;
+
+	if (task != NULL)
+		return -EINVAL;
+	if (!has_counters())
+		return -EOPNOTSUPP;
+	critical_enter();
+	wrmsrl(MSR_GLOBAL_CTRL, 0);
+	wrmsrl(MSR_PEBS_ENABLE, 0);
+	critical_exit();
+	if (period == 0)
+		return 0;
+	if (period > 0x7fffffff || ds_get_pebs_end(NULL, NULL) <= 0 ||
+	    ds_set_pebs_reset(NULL, start) < 0)
+		return -EINVAL;
+	host_counter(cpu_id(1), ABI_COUNTER_RESET, start);
+	critical_enter();
+	wrmsrl(MSR_PEBS_ENABLE, 1);
+	wrmsrl(MSR_PMC0, start & 0xffffffff);
+	wrmsrl(MSR_PERFEVTSEL0, SELECT);
+	wrmsrl(MSR_GLOBAL_CTRL, 1);
 	critical_exit();
 	return 0;
 }
@@ -103,14 +154,13 @@ release(struct task_struct *task, unsigned pebs)
 {
 	int error;
 
-	if (task == NULL && pebs == 0)
-		(void)enable(NULL, false);
+	if (task == NULL)
+		(void)(pebs != 0 ? sample(NULL, 0) : enable(NULL, false));
 	error = functions[pebs].release(task);
 	if (error != 0 || task != NULL)
 		return error;
 	requester[smp_processor_id()][pebs] = NULL;
-	if (pebs == 0)
-		tell_cpu(false, false);
+	tell_cpu(pebs, false);
 	return 0;
 }
 
@@ -127,28 +177,36 @@ write(struct task_struct *task, const struct linux_ds *call)
 	    : functions[call->pebs].write(task, record, call->size);
 }
 
-/* The current CPU's branch records, at most .size bytes of them; their number. */
+static bool
+is_recording(unsigned pebs)
+{
+	if (pebs != 0)
+		return has_counters() && rdmsr64(MSR_PEBS_ENABLE) != 0;
+	return (rdmsr64(MSR_IA32_DEBUGCTLMSR) & DEBUGCTL_RECORD) != 0;
+}
+
+/* The current CPU's records, at most .size bytes of them; their number. */
 static int64_t
 read_cpu(const struct linux_ds *call)
 {
+	unsigned pebs = (unsigned)call->pebs;
 	const void *base;
-	size_t count;
-	int error = ds_get_bts_index(NULL, &count);
+	size_t count, bytes;
+	int error = functions[pebs].index(NULL, &count);
 
-	if ((rdmsr64(MSR_IA32_DEBUGCTLMSR) & DEBUGCTL_RECORD) != 0)
+	if (is_recording(pebs))
 		return -EPERM;
 	if (error >= 0)
-		error = ds_access_bts(NULL, 0, &base);
+		error = functions[pebs].access(NULL, 0, &base);
 	if (error < 0)
 		return error;
-	if (call->size < count * RECORD_BYTES)
+	bytes = count * record_bytes[pebs];
+	if (call->size < bytes)
 		return -EIO;
-	host_records_read(ABI_RECORDS_CPU | (unsigned)smp_processor_id(), base,
-	    count * RECORD_BYTES);
-	if (copyout(base, (void *)(uintptr_t)call->value,
-		count * RECORD_BYTES) != 0)
+	host_records_read(cpu_id(pebs), base, bytes);
+	if (copyout(base, (void *)(uintptr_t)call->value, bytes) != 0)
 		return -EFAULT;
-	error = ds_reset_bts(NULL);
+	error = functions[pebs].reset(NULL);
 	return error < 0 ? error : (int64_t)count;
 }
 
@@ -187,7 +245,8 @@ call_driver(
 	case LINUX_DS_READ:
 		return task == NULL ? read_cpu(call) : -EINVAL;
 	case LINUX_DS_ENABLE:
-		return enable(task, call->value != 0);
+		return call->pebs != 0 ? sample(task, call->value)
+				       : enable(task, call->value != 0);
 	default:
 		return -EINVAL;
 	}

@@ -35,9 +35,9 @@ static const struct member of_cpu[] = { CPU(trace.state), CPU(trace.in_handler),
 	CPU(work.done), CPU(work.on_seen), CPU(work.nonempty), CPU(work.broken),
 	CPU(work.refused), CPU(work.bytes), CPU(work.psbs), CPU(loss.stopped),
 	CPU(loss.failed), CPU(nmi.pending), CPU(nmi.serving),
-	CPU(nmi.serving_bit), CPU(table.pa), CPU(table.last_valid),
-	CPU(table.last_end), CPU(table.last_stream), CPU(table.uses_int),
-	CPU(table.region_pa), CPU(stream), CPU(excused) };
+	CPU(nmi.serving_bit), CPU(nmi.due), CPU(save_area), CPU(table.pa),
+	CPU(table.last_valid), CPU(table.last_end), CPU(table.last_stream),
+	CPU(table.uses_int), CPU(table.region_pa), CPU(stream), CPU(excused) };
 
 static const struct member of_stream[] = { STREAM(key), STREAM(context),
 	STREAM(page_count), STREAM(cursor), STREAM(high), STREAM(unread.count),

@@ -198,7 +198,8 @@ rig_registers(const struct rig_step *step)
 	} else if (step->op == RIG_COUNTS) {
 		rig_pt.global_status = step->a;
 		rig_pt.lvt_pc = (uint32_t)step->b;
-		rig_pt.interrupting = step->c;
+		rig_pt.interrupting = step->c & ~RIG_BRANCHES;
+		rig_pt.branches_interrupt = (step->c & RIG_BRANCHES) != 0;
 	} else if (step->op == RIG_REGION_AT) {
 		rig_pt.output_base = step->a;
 	} else if (step->op == RIG_TABLE_AT) {

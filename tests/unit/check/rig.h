@@ -33,9 +33,9 @@ enum rig_op {
 	RIG_NONE,
 	RIG_EVENT,
 	RIG_CTL,    /* a: GLOBAL_STATUS, b: LVT, c: MASK_PTRS; TriggerEn = 1 */
-	RIG_COUNTS, /* a: GLOBAL_STATUS, b: LVT, c: enabled counters that
-			  interrupt; TriggerEn = 0 */
-	RIG_STATUS, /* a: CR3_MATCH, b: ADDR0_A, c: STATUS; TriggerEn = 0,
+	RIG_COUNTS, /* a: GLOBAL_STATUS, b: LVT, c: what is enabled and interrupts:
+			  counters, RIG_SAMPLES, RIG_BRANCHES; TriggerEn = 0 */
+	RIG_STATUS,   /* a: CR3_MATCH, b: ADDR0_A, c: STATUS; TriggerEn = 0,
 			  GLOBAL_STATUS[55] = 1 */
 	RIG_TABLE_AT, /* a: OUTPUT_BASE; CTL.ToPA = 1 */
 	RIG_WORD,     /* the table at RIG_TABLE: a: index, below 8, b: entry */
@@ -58,6 +58,9 @@ enum rig_op {
 	RIG_ENDS, /* a: enum machine_end, b: exit code, c: 1: it waits */
 	RIG_PANICS,
 };
+
+#define RIG_SAMPLES  (UINT64_C(1) << 62) /* PEBS, as in GLOBAL_STATUS */
+#define RIG_BRANCHES (UINT64_C(1) << 63) /* BTS with BTINT */
 
 struct rig_step {
 	enum rig_op op;

@@ -126,6 +126,8 @@ each_bit_of_each_register(void **state)
 		if (profile->perfmon_eax == 0) /* the_p6_family_has_two */
 			continue;
 		pmu_reset(&pmu, profile);
+		assert_int_equal(read_msr(&pmu, CTRL),
+		    BIT(profile->perfmon_eax >> 8 & 0xff) - 1);
 		for (uint32_t index = 0; index < 0x1000; index++) {
 			bool owned = false, exists;
 			uint64_t bits = accepted_bits(profile, index, &exists);
@@ -219,6 +221,7 @@ an_overflow_comes_at_its_event(void **state)
 	struct pmu pmu = made("skylake");
 
 	(void)state;
+	write_msr(&pmu, CTRL, 0);
 	write_msr(&pmu, 0x186, 0x5300c0); /* EN, INT, OS, USR */
 	write_msr(&pmu, 0x187, 0x4200c0); /* EN, OS */
 	write_msr(&pmu, 0x188, 0x4100c4); /* EN, USR */

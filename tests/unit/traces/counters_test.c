@@ -20,6 +20,7 @@
 #define SELECT      0x186u
 #define CONTROL     0x38fu
 #define OVF_CTRL    0x390u
+#define PEBS_ENABLE 0x3f1u
 #define ON          UINT64_C(0x5100c0) /* EN, INT, USR; instructions */
 #define PERIOD      10u
 #define SKID        4u
@@ -449,6 +450,126 @@ what_is_wrong_with_a_sample_is_found(void **state)
 	}
 }
 
+/* What is wrong with the two PEBS records of a run. */
+enum wrong_record {
+	RECORDS_RIGHT,
+	RECORD_MISSING,
+	RECORD_LATE,
+	RECORD_OF_ANOTHER,
+	RECORD_OF_OTHER_COUNTERS,
+	RECORD_SURPLUS,
+	RECORD_UNREAD,
+	RECORD_READ_WRONG,
+	RECORD_LOST,
+};
+
+static void
+pebs_record(
+    struct tape *tape, enum event_kind kind, uint64_t offset, uint64_t counters)
+{
+	event(tape, kind, USER_CODE + offset, counters, 0);
+}
+
+/*
+ * Counter 0 overflows with instruction 3, so instruction 4 makes a record; it starts again
+ * at -3, so instruction 7 overflows it and instruction 8 makes the second record.
+ */
+static void
+record(struct tape *tape, enum wrong_record wrong)
+{
+	const uint64_t id = ABI_RECORDS_PEBS;
+	bool lost = wrong == RECORD_LOST;
+
+	start(tape, SAMPLES);
+	event(tape, EVENT_RECORDS, id, 0x1000, 16);
+	event(tape, EVENT_COUNTER, id, ABI_COUNTER_RESET, -UINT64_C(3));
+	write_msr(tape, PEBS_ENABLE, 1);
+	write_msr(tape, VALUE, -UINT64_C(4));
+	write_msr(tape, SELECT, ON & ~TZ_BIT(20));
+	write_msr(tape, CONTROL, 1);
+	user_run(tape, 0, 4);
+	event(tape, EVENT_COUNTER_OVERFLOW, 0, 0, 0);
+	user_run(tape, 4, 1);
+	if (wrong == RECORD_LATE)
+		user_run(tape, 5, 1);
+	if (wrong != RECORD_MISSING)
+		pebs_record(tape, lost ? EVENT_PEBS_LOST : EVENT_PEBS_RECORD,
+		    4 + (wrong == RECORD_OF_ANOTHER),
+		    1 + (wrong == RECORD_OF_OTHER_COUNTERS));
+	user_run(tape, 5 + (wrong == RECORD_LATE), 3 - (wrong == RECORD_LATE));
+	if (!lost) {
+		event(tape, EVENT_COUNTER_OVERFLOW, 0, 0, 0);
+		user_run(tape, 8, 1);
+		pebs_record(tape, EVENT_PEBS_RECORD, 8, 1);
+	}
+	user_run(tape, 9, 1);
+	if (wrong == RECORD_SURPLUS)
+		pebs_record(tape, EVENT_PEBS_RECORD, 9, 1);
+	write_msr(tape, CONTROL, 0);
+	event(tape, EVENT_RECORDS_READ, id, 0, 0);
+	if (!lost && wrong != RECORD_MISSING)
+		event(tape, EVENT_RECORD_READ,
+		    USER_CODE + 4 + (wrong == RECORD_READ_WRONG) +
+			(wrong == RECORD_OF_ANOTHER),
+		    0, 0);
+	if (!lost && wrong != RECORD_UNREAD)
+		event(tape, EVENT_RECORD_READ, USER_CODE + 8, 0, 0);
+	if (wrong == RECORD_SURPLUS)
+		event(tape, EVENT_RECORD_READ, USER_CODE + 9, 0, 0);
+	event(tape, EVENT_COUNTER, 0, ABI_COUNTER_NO_ROOM, 0);
+}
+
+static void
+a_pebs_record_is_of_the_event_after_the_overflow(void **state)
+{
+	struct verify_result result;
+	struct tape tape;
+
+	(void)state;
+	record(&tape, RECORDS_RIGHT);
+	verdict(&tape, &result);
+	assert_true(result.match);
+	assert_int_equal(result.pebs_records, 2);
+	assert_int_equal(result.counter_overflows, 2);
+	assert_int_equal(result.record_count, 1);
+	assert_true(result.records[0].pebs);
+	assert_int_equal(result.records[0].stored, 2);
+	assert_int_equal(result.records[0].read, 2);
+	assert_int_equal(result.records[0].matched, 2);
+	verify_result_free(&result);
+	/* Its counter goes on from where it was. */
+	record(&tape, RECORD_LOST);
+	verdict(&tape, &result);
+	assert_true(result.match);
+	assert_int_equal(result.pebs_records, 0);
+	assert_int_equal(result.records[0].unstored, 1);
+	verify_result_free(&result);
+}
+
+static void
+what_is_wrong_with_a_pebs_record_is_found(void **state)
+{
+	static const struct {
+		enum wrong_record wrong;
+		const char *text;
+	} rows[] = {
+		{ RECORD_MISSING, "counter 0 overflowed after" },
+		{ RECORD_LATE, "a PEBS record of" },
+		{ RECORD_OF_ANOTHER, "a PEBS record of 0x400005" },
+		{ RECORD_OF_OTHER_COUNTERS, "(counters 0x2); executed was" },
+		{ RECORD_SURPLUS, "where none is due" },
+		{ RECORD_UNREAD, "1 records are missing in a reading" },
+		{ RECORD_READ_WRONG, "record 0 of a reading of 2 is 0x400005" },
+	};
+	struct tape tape;
+
+	(void)state;
+	for (size_t i = 0; i < TZ_ARRAY_LEN(rows); i++) {
+		record(&tape, rows[i].wrong);
+		assert_finding(&tape, rows[i].text);
+	}
+}
+
 static void
 a_truncated_log_is_an_error(void **state)
 {
@@ -484,6 +605,9 @@ main(void)
 		cmocka_unit_test(a_sample_is_that_of_its_overflow),
 		cmocka_unit_test(losses_are_counted),
 		cmocka_unit_test(what_is_wrong_with_a_sample_is_found),
+		cmocka_unit_test(
+		    a_pebs_record_is_of_the_event_after_the_overflow),
+		cmocka_unit_test(what_is_wrong_with_a_pebs_record_is_found),
 		cmocka_unit_test(a_truncated_log_is_an_error),
 	};
 

@@ -495,7 +495,7 @@ records_without_a_buffer_are_found(void **state)
 	arrive(&tape, ON);
 	loop(&tape, 1);
 	depart(&tape);
-	assert_finding(&tape, "2 branch records went where no buffer is");
+	assert_finding(&tape, "2 records went where no buffer is");
 }
 
 int

@@ -9,6 +9,7 @@
 #define MSR_DEBUGCTL     0x1d9u
 #define MSR_FIXED_CTRL   0x38du
 #define MSR_GLOBAL_CTRL  0x38fu
+#define MSR_PEBS_ENABLE  0x3f1u
 
 #define SELECT_EDGE      TZ_BIT(18)
 #define SELECT_INT       TZ_BIT(20)
@@ -93,6 +94,13 @@ value_mask(const struct counter_unit *unit, unsigned i)
 	return (UINT64_C(1) << width) - 1;
 }
 
+/* Of counter I, in IA32_PERF_GLOBAL_STATUS and IA32_PEBS_ENABLE. */
+static unsigned
+counter_bit(unsigned i)
+{
+	return i < COUNTER_GENERAL ? i : 32 + i - COUNTER_GENERAL;
+}
+
 int
 counter_unit_value_msr(uint32_t msr)
 {
@@ -143,6 +151,16 @@ decide(struct counter_unit *unit)
 	}
 }
 
+static void
+write_pebs_enable(struct counter_unit *unit, uint64_t value)
+{
+	unit->pebs = 0;
+	for (unsigned i = 0; i < COUNTER_COUNT; i++)
+		if ((value >> counter_bit(i) & 1) != 0)
+			unit->pebs |= UINT32_C(1) << i;
+	unit->armed &= unit->pebs;
+}
+
 void
 counter_unit_write(struct counter_unit *unit, uint32_t msr, uint64_t value)
 {
@@ -161,6 +179,8 @@ counter_unit_write(struct counter_unit *unit, uint32_t msr, uint64_t value)
 		unit->fixed_ctrl = value;
 	} else if (msr == MSR_GLOBAL_CTRL) {
 		unit->global_ctrl = value;
+	} else if (msr == MSR_PEBS_ENABLE) {
+		write_pebs_enable(unit, value);
 	} else if (msr == MSR_DEBUGCTL) {
 		unit->freezes |= (value & FREEZE_ON_PMI) != 0;
 	} else {
@@ -261,9 +281,11 @@ add(struct counter_unit *unit, unsigned i, const struct insn_piece *piece,
 
 uint32_t
 counter_unit_count(struct counter_unit *unit, const struct insn_piece *piece,
-    uint64_t events[COUNTER_COUNT], uint64_t at[COUNTER_COUNT])
+    uint64_t events[COUNTER_COUNT], uint64_t at[COUNTER_COUNT], uint32_t *due)
 {
 	uint32_t overflows = 0;
+
+	*due = 0;
 
 	for (unsigned i = 0; i < COUNTER_COUNT; i++) {
 		struct counter_state *counter = &unit->counter[i];
@@ -275,10 +297,24 @@ counter_unit_count(struct counter_unit *unit, const struct insn_piece *piece,
 		counter->unknown |= counter->counted == COUNTED_UNKNOWN;
 		events[i] = counter_unit_events(
 		    unit, piece, counter->counted, &counter->unsure);
-		if (events[i] != 0 && add(unit, i, piece, events[i], &at[i]))
+		if (events[i] == 0)
+			continue;
+		if ((unit->armed >> i & 1) != 0)
+			*due |= UINT32_C(1) << i;
+		if (add(unit, i, piece, events[i], &at[i]))
 			overflows |= UINT32_C(1) << i;
 	}
+	unit->armed = (unit->armed & ~*due) | (overflows & unit->pebs & ~*due);
 	unit->soft = piece->kind == INSN_FLOW_INSNS &&
 	    piece->last == CODE_FAR && piece->block->transfer == CODE_SOFT;
 	return overflows;
+}
+
+void
+counter_unit_sampled(struct counter_unit *unit, uint32_t counters)
+{
+	for (unsigned i = 0; i < COUNTER_COUNT; i++)
+		if ((counters >> i & 1) != 0)
+			unit->counter[i].value = unit->reset[i] &
+			    value_mask(unit, i);
 }

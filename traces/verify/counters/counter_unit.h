@@ -44,6 +44,10 @@ struct counter_unit {
 		   whether they were taken: as many events more are possible. */
 		uint64_t unsure;
 	} counter[COUNTER_COUNT];
+	/* Counters as bits: those with PEBS; of these, those whose next event makes a
+	   record; what they start from after it (the DS save area). */
+	uint32_t pebs, armed;
+	uint64_t reset[COUNTER_COUNT];
 	bool freezes; /* a PMI freezes the counters, which is not followed here */
 	bool soft;    /* the last instruction is INT n */
 };
@@ -67,10 +71,13 @@ uint64_t counter_unit_events(const struct counter_unit *unit,
 
 /*
  * Counts PIECE, event by event.  EVENTS: of each counter.  Bit i of the result: counter i has
- * overflowed, when AT[i] instructions had retired.
+ * overflowed, when AT[i] instructions had retired.  Bit i of *DUE: counter i makes a PEBS
+ * record; while .pebs is not 0, PIECE must be one instruction.  A record that is stored lets
+ * its counters start again: counter_unit_sampled().
  */
 uint32_t counter_unit_count(struct counter_unit *unit,
     const struct insn_piece *piece, uint64_t events[COUNTER_COUNT],
-    uint64_t at[COUNTER_COUNT]);
+    uint64_t at[COUNTER_COUNT], uint32_t *due);
+void counter_unit_sampled(struct counter_unit *unit, uint32_t counters);
 
 #endif

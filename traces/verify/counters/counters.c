@@ -154,6 +154,10 @@ note_counter(struct counters *counters, const struct event *event)
 		note_asked(counters, event->a, event->c);
 		return;
 	}
+	if (event->b == ABI_COUNTER_RESET) {
+		counters->cpu[event->cpu].unit.reset[0] = event->c;
+		return;
+	}
 	if (event->b == ABI_COUNTER_NO_ROOM) {
 		counters->told_no_room = true;
 		counters->no_room = event->c;
@@ -180,6 +184,7 @@ note_counter(struct counters *counters, const struct event *event)
 		break;
 	case ABI_COUNTER_ASKED:
 	case ABI_COUNTER_NO_ROOM:
+	case ABI_COUNTER_RESET:
 		break;
 	}
 	for (unsigned cpu = 0; cpu < BUNDLE_CPUS_MAX; cpu++)
@@ -233,6 +238,17 @@ replay(struct counters *counters, const struct event *events, size_t count,
 			counters_advance(counters, event->cpu, event->insns);
 			counters_note_overflow(counters, event);
 			break;
+		case EVENT_PEBS_RECORD:
+		case EVENT_PEBS_LOST:
+			counters_advance(counters, event->cpu, event->insns);
+			counters_note_sample(counters, event);
+			break;
+		case EVENT_TOPA_PMI:
+		case EVENT_BTS_PMI:
+		case EVENT_PEBS_PMI:
+			counters_advance(counters, event->cpu, event->insns);
+			counters_note_pmi(counters, event);
+			break;
 		case EVENT_SPACE:
 		case EVENT_COUNTER:
 			replay_ordered(counters, event, insns);
@@ -261,6 +277,7 @@ destroy(struct counters *counters)
 	for (unsigned cpu = 0; cpu < BUNDLE_CPUS_MAX; cpu++) {
 		free(counters->cpu[cpu].overflows);
 		free(counters->cpu[cpu].dues);
+		free(counters->cpu[cpu].samples);
 	}
 	user_threads_free(&counters->threads);
 	free(counters->owned);
@@ -295,7 +312,8 @@ uses_counters(const struct event *events, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		if (events[i].kind == EVENT_COUNTER ||
-		    events[i].kind == EVENT_COUNTER_OVERFLOW)
+		    events[i].kind == EVENT_COUNTER_OVERFLOW ||
+		    events[i].kind == EVENT_PEBS_RECORD)
 			return true;
 	return false;
 }

@@ -47,6 +47,16 @@ owner_of(struct counters *counters, const struct counters_cpu *own, unsigned i)
 	    : &counters->owned[own->owner[i]];
 }
 
+/* A later one during the skid is dropped: the first has masked the LVT entry. */
+static void
+raise_pmi(struct counters_cpu *own, uint64_t insns)
+{
+	if (own->pmi_due && insns <= own->pmi_at)
+		return;
+	own->pmi_due = true;
+	own->pmi_at = insns + own->unit.profile->uarch->pmi_skid_insns;
+}
+
 static void
 add_overflow(struct counters *counters, unsigned cpu, unsigned i, uint64_t at)
 {
@@ -58,14 +68,13 @@ add_overflow(struct counters *counters, unsigned cpu, unsigned i, uint64_t at)
 		return;
 	}
 	own->overflows[own->overflow_count++] = (struct overflow){ i, at };
+	if ((own->unit.pebs >> i & 1) != 0)
+		return;
 	own->pending |= UINT32_C(1) << i;
 	own->overflowed_at[i] = at;
 	own->overflowed_nmis[i] = own->nmis;
-	if (!own->unit.counter[i].interrupts)
-		return;
-	/* A later one before the NMI starts the skid again. */
-	own->pmi_due = true;
-	own->pmi_at = at + own->unit.profile->uarch->pmi_skid_insns;
+	if (own->unit.counter[i].interrupts)
+		raise_pmi(own, at);
 }
 
 /* Events of a process in ring 3 on a CPU whose counter is not on. */
@@ -132,12 +141,32 @@ run_user(
 		    &own->flow, piece, 0);
 }
 
+/* PIECE, one instruction, makes a PEBS record of the counters DUE. */
+static void
+add_sample(struct counters *counters, struct counters_cpu *own,
+    const struct insn_piece *piece, uint32_t due)
+{
+	if (!GROW(own->samples, own->sample_room, own->sample_count + 1)) {
+		counters->no_memory = true;
+		return;
+	}
+	own->samples[own->sample_count++] = (struct pebs_sample){
+		.insns = piece->before + piece->count,
+		.ip = piece->kind == INSN_FLOW_INSNS
+		    ? insn_piece_ip(&own->flow, piece, 0)
+		    : own->last_ip,
+		.counters = due,
+	};
+}
+
 static void
 count(struct counters *counters, unsigned cpu, const struct insn_piece *piece)
 {
 	struct counters_cpu *own = &counters->cpu[cpu];
 	uint64_t events[COUNTER_COUNT], at[COUNTER_COUNT];
-	uint32_t overflows = counter_unit_count(&own->unit, piece, events, at);
+	uint32_t due;
+	uint32_t overflows = counter_unit_count(
+	    &own->unit, piece, events, at, &due);
 
 	for (unsigned i = 0; i < COUNTER_COUNT; i++) {
 		struct owned *owned = owner_of(counters, own, i);
@@ -157,6 +186,8 @@ count(struct counters *counters, unsigned cpu, const struct insn_piece *piece)
 		overflows &= ~(UINT32_C(1) << first);
 		add_overflow(counters, cpu, first, at[first]);
 	}
+	if (due != 0)
+		add_sample(counters, own, piece, due);
 }
 
 /* Each NMI must be a PMI, after the skid of its overflow. */
@@ -268,6 +299,7 @@ take_insns(
 		    piece->before);
 	own->after_early = false;
 	count(counters, cpu, piece);
+	own->last_ip = insn_piece_ip(&own->flow, piece, piece->count - 1);
 	if (piece->cpl == 3)
 		run_user(counters, cpu, piece);
 	else
@@ -284,7 +316,9 @@ counters_advance(struct counters *counters, unsigned cpu, uint64_t limit)
 	struct counters_cpu *own = &counters->cpu[cpu];
 
 	for (;;) {
-		struct insn_piece piece = insn_flow_next(&own->flow, limit);
+		uint64_t next = own->flow.retired + 1;
+		struct insn_piece piece = insn_flow_next(&own->flow,
+		    own->unit.pebs != 0 && next < limit ? next : limit);
 
 		if (piece.kind == INSN_FLOW_LIMIT || counters->no_memory)
 			return;
@@ -478,12 +512,77 @@ counters_note_overflow(struct counters *counters, const struct event *event)
 	    --own->overflow_count * sizeof(*own->overflows));
 }
 
+/* Counters as IA32_PEBS_ENABLE has them. */
+static uint64_t
+pebs_bits(uint32_t counters)
+{
+	uint64_t general = counters & ((UINT32_C(1) << COUNTER_GENERAL) - 1);
+
+	return general | (uint64_t)(counters >> COUNTER_GENERAL) << 32;
+}
+
+void
+counters_note_sample(struct counters *counters, const struct event *event)
+{
+	struct counters_cpu *own = &counters->cpu[event->cpu];
+	const struct pebs_sample *first = own->samples;
+	char was[VERIFY_NAME_BYTES], is[VERIFY_NAME_BYTES];
+
+	if (own->differs)
+		return;
+	counters_name(counters, event->a, is);
+	if (own->sample_count == 0) {
+		differ(counters, event->cpu,
+		    "a PEBS record of %s after %" PRIu64
+		    " instructions, where none is due",
+		    is, event->insns);
+		return;
+	}
+	counters_name(counters, first->ip, was);
+	if (first->insns != event->insns || first->ip != event->a ||
+	    pebs_bits(first->counters) != event->b) {
+		differ(counters, event->cpu,
+		    "a PEBS record of %s after %" PRIu64
+		    " instructions (counters 0x%" PRIx64
+		    "); executed was %s, after %" PRIu64 " (counters 0x%" PRIx64
+		    ")",
+		    is, event->insns, event->b, was, first->insns,
+		    pebs_bits(first->counters));
+		return;
+	}
+	if (event->kind == EVENT_PEBS_RECORD) {
+		counter_unit_sampled(&own->unit, first->counters);
+		counters->work->result->pebs_records++;
+		for (unsigned i = 0; i < COUNTER_COUNT; i++)
+			if ((first->counters >> i & 1) != 0 &&
+			    own->unit.counter[i].interrupts)
+				raise_pmi(own, event->insns);
+	}
+	memmove(own->samples, own->samples + 1,
+	    --own->sample_count * sizeof(*own->samples));
+}
+
+void
+counters_note_pmi(struct counters *counters, const struct event *event)
+{
+	bool dropped = event->kind == EVENT_TOPA_PMI ? event->b != 0
+						     : event->a != 0;
+
+	if (!dropped)
+		raise_pmi(&counters->cpu[event->cpu], event->insns);
+}
+
 void
 counters_finish_cpu(struct counters *counters, unsigned cpu)
 {
 	struct counters_cpu *own = &counters->cpu[cpu];
 
 	counters_advance(counters, cpu, UINT64_MAX);
+	if (own->sample_count != 0)
+		differ(counters, cpu,
+		    "a PEBS record must have been made after %" PRIu64
+		    " instructions",
+		    own->samples[0].insns);
 	for (unsigned i = 0; i < COUNTER_COUNT; i++) {
 		const struct owned *owned = owner_of(counters, own, i);
 

@@ -65,6 +65,13 @@ struct counters_cpu {
 		unsigned counter;
 		uint64_t insns;
 	} * overflows;
+	/* PEBS records that the CPU must have stored or lost; the last one, which is
+	   the newest, waits for the word which of both. */
+	size_t sample_count, sample_room;
+	struct pebs_sample {
+		uint64_t insns, ip;
+		uint32_t counters;
+	} * samples;
 	uint64_t overflowed_at[COUNTER_COUNT];
 	uint64_t overflowed_nmis[COUNTER_COUNT]; /* .nmis then */
 	uint64_t nmis;
@@ -85,6 +92,7 @@ struct counters_cpu {
 	struct due *dues; /* in order */
 	size_t thread;    /* in ring 3; SIZE_MAX: none */
 	uint64_t last_cr3;
+	uint64_t last_ip; /* of the last instruction that retired */
 	bool differs;
 };
 
@@ -139,6 +147,10 @@ void counters_note_read(
     struct counters *counters, unsigned cpu, uint32_t msr, uint64_t value);
 void counters_note_overflow(
     struct counters *counters, const struct event *event);
+/* It reports that it has stored a PEBS record, or could not. */
+void counters_note_sample(struct counters *counters, const struct event *event);
+/* Another source than a counter raises the PMI. */
+void counters_note_pmi(struct counters *counters, const struct event *event);
 /* The run has ended. */
 void counters_finish_cpu(struct counters *counters, unsigned cpu);
 

@@ -21,7 +21,7 @@ struct pair {
 
 /* The records of one process's task, or of one CPU. */
 struct stream {
-	uint64_t id;              /* pid, or ABI_RECORDS_CPU | CPU */
+	uint64_t id; /* pid, or ABI_RECORDS_CPU or ABI_RECORDS_PEBS | CPU */
 	uint64_t cr3, area, room; /* .room 0: there is no buffer */
 	bool asked, switches;
 	size_t result; /* index of its struct verify_records */
@@ -52,14 +52,21 @@ result_of(struct records *records, const struct stream *stream)
 static bool
 is_cpu(const struct stream *stream)
 {
-	return (stream->id & ABI_RECORDS_CPU) != 0;
+	return (stream->id & (ABI_RECORDS_CPU | ABI_RECORDS_PEBS)) != 0;
+}
+
+/* PEBS records: their buffer is not circular, and each is an instruction in .from. */
+static bool
+is_pebs(const struct stream *stream)
+{
+	return (stream->id & ABI_RECORDS_PEBS) != 0;
 }
 
 static void
 name_stream(const struct stream *stream, char name[32])
 {
-	snprintf(name, 32, "%s%" PRIu32, is_cpu(stream) ? "cpu" : "pid",
-	    (uint32_t)stream->id);
+	snprintf(name, 32, "%s%" PRIu32 "%s", is_cpu(stream) ? "cpu" : "pid",
+	    (uint32_t)stream->id, is_pebs(stream) ? "-pebs" : "");
 }
 
 /* Text for FROM and TO in a finding. */
@@ -95,6 +102,7 @@ find_area(struct records *records, uint64_t area)
 {
 	for (size_t i = 0; i < records->stream_count; i++)
 		if (records->streams[i].room != 0 &&
+		    !is_pebs(&records->streams[i]) &&
 		    records->streams[i].area == area)
 			return &records->streams[i];
 	return NULL;
@@ -146,8 +154,9 @@ open_result(struct records *records, struct stream *stream)
 		return false;
 	}
 	stream->result = result->record_count++;
-	result->records[stream->result] =
-	    (struct verify_records){ .id = stream->id };
+	result->records[stream->result] = (struct verify_records){
+		.id = stream->id, .pebs = is_pebs(stream)
+	};
 	name_stream(stream, result->records[stream->result].name);
 	return true;
 }
@@ -220,7 +229,8 @@ close_reading(struct records *records, struct stream *stream)
 		return;
 	}
 	missing = stream->given_count - stream->read_count;
-	whole = missing % stream->room == 0;
+	whole = missing % stream->room == 0 &&
+	    (missing == 0 || !is_pebs(stream));
 	for (i = 0; i < stream->read_count; i++) {
 		/* What is missing is the oldest, unless the number is wrong. */
 		const struct pair *given = &stream->given[i + whole * missing];
@@ -389,6 +399,29 @@ compare_stored(struct records *records, const struct event *event)
 	    cpu, records->stored[cpu], record, log);
 }
 
+/*
+ * A PEBS record.  ../counters has compared it with the execution log; here it is what the
+ * buffer of its CPU has been given.
+ */
+static void
+note_sample(struct records *records, const struct event *event)
+{
+	struct stream *stream = find_id(records, ABI_RECORDS_PEBS | event->cpu);
+
+	if (stream == NULL)
+		return; /* the guest says nothing of its buffer */
+	if (stream->room == 0) {
+		records->homeless++;
+		return;
+	}
+	if (event->kind == EVENT_PEBS_LOST) {
+		result_of(records, stream)->unstored++;
+		return;
+	}
+	result_of(records, stream)->stored++;
+	give(records, stream, event->a, 0);
+}
+
 static void
 note_read(struct records *records, const struct event *event,
     const struct event *reading)
@@ -444,6 +477,9 @@ replay_event(struct records *records, const struct event *event,
 	else if (event->kind == EVENT_BTS_RECORD ||
 	    event->kind == EVENT_BTS_LOST)
 		compare_stored(records, event);
+	else if (event->kind == EVENT_PEBS_RECORD ||
+	    event->kind == EVENT_PEBS_LOST)
+		note_sample(records, event);
 }
 
 static void
@@ -490,11 +526,11 @@ finish(struct records *records)
 	}
 	if (records->homeless != 0)
 		verify_add_finding(records->work,
-		    "%" PRIu64 " branch records went where no buffer is",
+		    "%" PRIu64 " records went where no buffer is",
 		    records->homeless);
 	if (records->unstored != 0)
 		verify_add_finding(records->work,
-		    "%" PRIu64 " branch records were read of no buffer",
+		    "%" PRIu64 " records were read of no buffer",
 		    records->unstored);
 }
 

@@ -1,6 +1,7 @@
 /*
- * Branch records that user space read, compared with the execution log in both directions:
- * the log's branches with the records that each CPU stored, and these with what was read.
+ * Records of the Debug Store that user space read, compared with the execution log in both
+ * directions: the log's branches with the records that each CPU stored, and these with what
+ * was read; PEBS records that were stored (../counters compares them) with what was read.
  * Nothing but the log says which records there must be; the events only say where in the
  * order of all CPUs something happened.
  */

@@ -135,14 +135,18 @@ static void
 profile(const char *args)
 {
 	unsigned cpus = (unsigned)arg_number(args, "cpus", 1);
+	struct profile sum = { 0, 0 };
 
-	profiler_begin(cpus, arg_number(args, "buf", 1 << 20));
+	profiler_begin(cpus, arg_number(args, "buf", 1 << 20),
+	    arg_number(args, "sample", 0));
 	start_workloads();
 	while (!done) {
 		sys1(SYS_SLEEP, arg_number(args, "poll", 50000));
-		session.branches += profiler_read(cpus);
+		profiler_read(cpus, &sum);
 	}
-	session.branches += profiler_end(cpus);
+	profiler_end(cpus, &sum);
+	user_printf("profiler: %u samples\n", sum.samples);
+	session.branches = sum.branches;
 }
 
 int

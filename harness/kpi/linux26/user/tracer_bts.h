@@ -4,12 +4,18 @@
 
 #include <stdint.h>
 
+/* Records that were read. */
+struct profile {
+	uint64_t branches, samples;
+};
+
 /*
- * Record ring 3 on CPUs 0 to CPUS - 1, each into BYTES bytes; read what there is; end with
- * a last reading.  The latter two return the number of records.
+ * Record ring 3 on CPUs 0 to CPUS - 1, each into BYTES bytes, and sample every PERIOD + 1
+ * instructions (0: none) into as many; read what there is; end with a last reading.  The
+ * latter two add to *SUM.
  */
-void profiler_begin(unsigned cpus, uint64_t bytes);
-uint64_t profiler_read(unsigned cpus);
-uint64_t profiler_end(unsigned cpus);
+void profiler_begin(unsigned cpus, uint64_t bytes, uint64_t period);
+void profiler_read(unsigned cpus, struct profile *sum);
+void profiler_end(unsigned cpus, struct profile *sum);
 
 #endif

@@ -10,6 +10,7 @@
 
 main:
 	take_pmis
+	wr 0x38f, 0
 	mov rax, BUFFER
 	lea rbx, [rip + area]
 	movzx r12d, byte ptr [rip + param + 5]
