@@ -40,6 +40,11 @@ struct cpu_board_msrs {
 	uint64_t lbr_from[LBR_DEPTH], lbr_to[LBR_DEPTH];
 };
 
+/* Of a CPU of a board; others execute no MOV to a debug register.  Owner: special_reg.c. */
+struct cpu_debug_regs {
+	uint64_t dr[4], dr6, dr7;
+};
+
 #define MSR_EFER 0xc0000080u
 
 /* trap.c: executes the instruction at which the engine was stopped. */
@@ -57,6 +62,11 @@ enum fault cpu_wrmsr(
 /* trace_insn.c */
 enum fault cpu_do_ptwrite(struct cpu *cpu, uint64_t *fault_va);
 enum fault cpu_do_cli(struct cpu *cpu);
+
+/* special_reg.c */
+void cpu_reset_debug_regs(struct cpu *cpu);
+enum fault cpu_do_mov_dr(struct cpu *cpu);
+enum fault cpu_do_mov_cr8(struct cpu *cpu);
 
 /* xsave.c */
 enum fault cpu_do_xgetbv(struct cpu *cpu);

@@ -266,6 +266,13 @@ execute(struct cpu *cpu, uint64_t *fault_va)
 		    cpu, cpu->trap.rip, cpu->trap.insn.length, fault_va);
 	case INSN_FLOAT:
 		return cpu_do_float(cpu, fault_va);
+	case INSN_MOV_CR8:
+		return cpu_do_mov_cr8(cpu);
+	case INSN_MOV_DR:
+		if (cpu->config.board)
+			return cpu_do_mov_dr(cpu);
+		unmodelled(cpu);
+		return FAULT_NONE;
 	case INSN_ABSENT:
 		return FAULT_UD;
 	case INSN_CLI:

@@ -121,7 +121,8 @@ cpu_do_xgetbv(struct cpu *cpu)
 	if (!osxsave(cpu))
 		return FAULT_UD;
 	if (index > 1 ||
-	    (index == 1 && !(cpu->config.profile->xsave1_eax & PROFILE_XSAVE1_XGETBV)))
+	    (index == 1 &&
+		!(cpu->config.profile->xsave1_eax & PROFILE_XSAVE1_XGETBV)))
 		return FAULT_GP;
 	if (index == 1) {
 		engine_get_fx(cpu->active, fx);
