@@ -18,8 +18,8 @@
 #define CONSOLE_BYTES_MAX ((size_t)64 << 20)
 #define SEED              1
 #define TRAMPOLINE_END    UINT64_C(0x100000)
-/* What makes the guest's console the UART; there is no PCI. */
-#define CMDLINE "earlyprintk=serial,ttyS0,115200 console=ttyS0 pci=off"
+/* What makes the guest's console the UART. */
+#define CMDLINE "earlyprintk=serial,ttyS0,115200 console=ttyS0"
 
 struct linux_guest {
 	struct linux_guest_options options;
