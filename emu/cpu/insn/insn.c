@@ -329,6 +329,31 @@ insn_special_operands(const uint8_t *bytes, size_t count)
 	return special;
 }
 
+/* SDM vol. 1, 3.4.1.1: a result of 32 bits is zero-extended. */
+bool
+insn_keeps_rax_small(const uint8_t *bytes, size_t count, bool small)
+{
+	struct decoded d;
+
+	if (!insn_zydis_decode(bytes, count, &d))
+		return false;
+	for (int i = 0; i < d.insn.operand_count; i++) {
+		const ZydisDecodedOperand *operand = &d.operand[i];
+
+		if (operand->type != ZYDIS_OPERAND_TYPE_REGISTER ||
+		    !insn_zydis_is_written(operand) ||
+		    ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64,
+			operand->reg.value) != ZYDIS_REGISTER_RAX)
+			continue;
+		if (operand->size == 64)
+			small = false;
+		else if (operand->size == 32)
+			small |= !(
+			    operand->actions & ZYDIS_OPERAND_ACTION_CONDWRITE);
+	}
+	return small;
+}
+
 void
 insn_cmpxchg_operands(
     const uint8_t *bytes, size_t count, int *dest, int *source)

@@ -230,6 +230,9 @@ struct insn_special {
 };
 struct insn_special insn_special_operands(const uint8_t *bytes, size_t count);
 
+/* True if RAX is below 2^32 after the instruction; SMALL: it was before. */
+bool insn_keeps_rax_small(const uint8_t *bytes, size_t count, bool small);
+
 /* The general registers of a CMPXCHG; *DEST -1: that operand is in memory. */
 void insn_cmpxchg_operands(
     const uint8_t *bytes, size_t count, int *dest, int *source);
