@@ -18,6 +18,7 @@ enum {
 	REGISTER_B = 0x0b,
 	REGISTER_C = 0x0c,
 	REGISTER_D = 0x0d,
+	RAM = 0x0e,
 };
 #define A_DIVIDER   0x20 /* 32,768 Hz; UIP = 0 */
 #define A_RATE      0x0f
@@ -103,12 +104,14 @@ rtc_read(const struct rtc *rtc, int port, uint64_t seconds)
 		return B_24_HOURS | rtc->enables;
 	case REGISTER_D:
 		return D_VALID;
-	default: /* REGISTER_C: no interrupt; RAM that holds 0 */
+	case REGISTER_C: /* no interrupt */
 		return 0;
+	default:
+		return rtc->ram[rtc->index - RAM];
 	}
 }
 
-/* The time, its format and the RAM cannot be changed. */
+/* The time and its format cannot be changed. */
 static bool
 write_data(struct rtc *rtc, uint8_t value)
 {
@@ -129,7 +132,10 @@ write_data(struct rtc *rtc, uint8_t value)
 		rtc->enables = value & B_ENABLES;
 		return true;
 	default:
-		return false;
+		if (rtc->index < RAM || rtc->index == RTC_CENTURY)
+			return false;
+		rtc->ram[rtc->index - RAM] = value;
+		return true;
 	}
 }
 

@@ -16,11 +16,13 @@
 #define RTC_PORT_INDEX 0x70
 #define RTC_PORT_DATA  0x71
 #define RTC_PORTS      2
+#define RTC_RAM_BYTES  114
 #define RTC_CENTURY    0x32
 
 struct rtc {
 	uint8_t index, rate, enables;
-	uint8_t alarm[3]; /* seconds, minutes, hours */
+	uint8_t alarm[3];           /* seconds, minutes, hours */
+	uint8_t ram[RTC_RAM_BYTES]; /* from register 0EH on */
 };
 
 void rtc_reset(struct rtc *rtc);

@@ -250,8 +250,15 @@ rtc_keeps_its_controls_and_no_time(void **state)
 	assert_false(set_rtc(0x0b, 0x00));
 	assert_false(set_rtc(0x0b, 0x03));
 	assert_false(set_rtc(0x04, 0x12));
+	assert_false(set_rtc(0x32, 0x19));
 	assert_int_equal(rtc(0x0a, 0), 0x2f);
 	assert_int_equal(rtc(0x0b, 0), 0x7a);
+	/* RAM: the shutdown status, and the last byte */
+	assert_true(set_rtc(0x0f, 0x0a));
+	assert_true(set_rtc(0x7f, 0x55));
+	assert_int_equal(rtc(0x0f, 0), 0x0a);
+	assert_int_equal(rtc(0x7f, 0), 0x55);
+	assert_int_equal(rtc(0x7e, 0), 0);
 	out8(0x70, 0);
 	assert_int_not_equal(board_hash(&board), hash);
 }
