@@ -17,10 +17,9 @@
 #define SLICE_INSNS       UINT64_C(200000)
 #define CONSOLE_BYTES_MAX ((size_t)64 << 20)
 #define SEED              1
-/* What makes the guest's console the UART, and its addresses those of System.map. */
-#define CMDLINE                                                   \
- "earlyprintk=serial,ttyS0,115200 console=ttyS0 nokaslr pci=off " \
- "mitigations=off nopti no5lvl noxsave tsc=reliable nowatchdog"
+#define TRAMPOLINE_END    UINT64_C(0x100000)
+/* What makes the guest's console the UART. */
+#define CMDLINE "earlyprintk=serial,ttyS0,115200 console=ttyS0"
 
 struct linux_guest {
 	struct linux_guest_options options;
@@ -259,6 +258,14 @@ find_cause(const struct linux_guest *guest, char cause[LINUX_GUEST_LINE])
 	}
 }
 
+/* True if the machine has ended in the code with which the kernel starts another CPU. */
+static bool
+is_start_of_cpu(const struct machine_result *result)
+{
+	return result->end == MACHINE_UNMODELLED && result->cpu > 0 &&
+	    result->rip < TRAMPOLINE_END;
+}
+
 /* The end of a machine that will not go on. */
 static void
 explain(const struct linux_guest *guest, struct linux_guest_state *state)
@@ -293,8 +300,12 @@ explain(const struct linux_guest *guest, struct linux_guest_state *state)
 	case MACHINE_UNMODELLED:
 	case MACHINE_ENGINE:
 	case MACHINE_LIMIT:
-		snprintf(state->cause, sizeof(state->cause), "%s on CPU %u",
-		    result->text, result->cpu);
+		snprintf(state->cause, sizeof(state->cause), "%s on CPU %u%s",
+		    result->text, result->cpu,
+		    is_start_of_cpu(result)
+			? ": --cpus 1, or a kernel that starts CPUs in 64-bit "
+			  "mode, as 6.12 does"
+			: "");
 		break;
 	}
 }

@@ -14,7 +14,7 @@ struct unknowns;
 
 #define LINUX_GUEST_FILES_MAX 32
 #define LINUX_GUEST_MEMORY    (UINT64_C(512) << 20)
-#define LINUX_GUEST_LINE      300
+#define LINUX_GUEST_LINE      400
 
 /* "FROM[:TO]" of --put and --get. */
 struct linux_guest_file {
