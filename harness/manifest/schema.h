@@ -100,6 +100,14 @@ struct schema_msr {
 	struct schema_condition *when, *unless;
 };
 
+/* What a register has to be when tracing has stopped. */
+struct schema_left {
+	char *name;
+	uint32_t msr;
+	uint64_t *mask; /* absent: all bits */
+	uint64_t value;
+};
+
 struct schema_default {
 	char *key, *value;
 };
@@ -131,7 +139,7 @@ struct schema {
 	uint32_t accepts_count, refuses_count, words_count, sources_count,
 	    parts_count, modes_count, instances_count, initial_count,
 	    prefixes_count, without_count, lives_count;
-	bool hybrid, no_trace;
+	bool hybrid, no_trace, atomic;
 	char **include, **defines, **cflags; /* harness/flags.h */
 	uint32_t include_count, defines_count, cflags_count;
 	struct schema_default *defaults;
@@ -145,6 +153,8 @@ struct schema {
 	uint32_t scenarios_count;
 	struct schema_msr *msrs;
 	uint32_t msrs_count;
+	struct schema_left *leaves;
+	uint32_t leaves_count;
 	struct schema_call *calls;
 	uint32_t calls_count;
 };

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <xxhash.h>
+
 #include "harness/explore/runner/runner_internal.h"
 #include "harness/explore/runner/support.h"
 
@@ -119,6 +121,19 @@ note_session(struct runner *runner, unsigned flags)
 		runner->operations.session = SESSION_UNKNOWN;
 }
 
+/* A digest of the data that operations are handed; 0: they may change when one fails. */
+static uint64_t
+digest_of_data(const struct runner *runner)
+{
+	const struct script *script = (const void *)(machine_ram(
+							 runner->machine) +
+	    runner->control.script_pa);
+
+	return manifest_is_atomic(runner->build_cache->manifest)
+	    ? XXH3_64bits(script->data, sizeof(script->data))
+	    : 0;
+}
+
 /* An operation begins: applies what the manifest says about it. */
 static void
 note_call_begin(struct runner *runner, const struct event *event)
@@ -131,6 +146,7 @@ note_call_begin(struct runner *runner, const struct event *event)
 	runner->operations.step[event->cpu] = (uint8_t)(step + 1);
 	flags = flags_of(runner, step);
 	note_session(runner, flags);
+	check_handed(runner->check, digest_of_data(runner));
 	if (flags & MANIFEST_CONFIGURES)
 		note_configuring(runner, step);
 	if (flags & MANIFEST_STARTS)
@@ -307,8 +323,13 @@ note_call_end(struct runner *runner, const struct event *event)
 	flags = flags_of(runner, step);
 	if (flags & MANIFEST_CONFIGURES)
 		note_configured(runner, step, result >= 0);
-	if (result < 0)
+	if (result < 0) {
+		check_failed(runner->check,
+		    manifest_op_name(runner->build_cache->manifest,
+			runner->sequence.step[step].op),
+		    digest_of_data(runner));
 		return;
+	}
 	note_filled_in(runner, step);
 	if (flags & MANIFEST_STARTS) {
 		runner->operations.session = SESSION_STARTED;
