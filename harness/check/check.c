@@ -105,6 +105,7 @@ static const struct {
 	{ EVENT_CALL_END, nmi_call_end },
 	{ EVENT_OWNER_GONE, session_owner_gone },
 	{ EVENT_EXIT, session_exit },
+	{ EVENT_EXIT, registers_exit },
 	{ EVENT_EXIT, owner_exit },
 };
 

@@ -240,6 +240,9 @@ void check_started(struct check *check, unsigned cpu_mask);
  */
 void check_answered_wrongly(struct check *check, bool succeeded,
     const char *operation, const char *value);
+/* At EVENT_CALL_END: OPERATION failed with the error FOUND; the correct one is RIGHT. */
+void check_failed_wrongly(
+    struct check *check, const char *operation, uint64_t found, uint64_t right);
 /* At EVENT_CALL_END: OPERATION succeeded although STATE, which guards it, does not hold. */
 void check_answered_unguarded(
     struct check *check, const char *operation, const char *state);

@@ -117,6 +117,7 @@ uint64_t registers_value(
     const struct machine_pt *pt, uint32_t msr, uint64_t ctl);
 void registers_stopped(struct check *check);
 void registers_unloaded(struct check *check);
+void registers_exit(struct check *check, const struct event *event);
 
 /* nmi.c */
 void nmi_pmi(struct check *check, const struct event *event);

@@ -68,6 +68,23 @@ check_answered_unguarded(
 }
 
 void
+check_failed_wrongly(
+    struct check *check, const char *operation, uint64_t found, uint64_t right)
+{
+	struct check_place at = site_here(check);
+	char object[CHECK_OBJECT_BYTES];
+
+	if (found == right)
+		return;
+	snprintf(
+	    object, sizeof(object), "%.30s, error %" PRIu64, operation, right);
+	at.object = object;
+	violation_add(check, CHECK_WRONG_ANSWER, 1, &at,
+	    "%s fails with error %" PRIu64 ", where error %" PRIu64 " is right",
+	    operation, found, right);
+}
+
+void
 check_filled_in(struct check *check, const char *operation, const char *field,
     uint64_t found, uint64_t right)
 {

@@ -100,3 +100,11 @@ registers_unloaded(struct check *check)
 	registers_judge_all(
 	    check, check->config.leaves, check->config.leaves_count, when);
 }
+
+/* Modules are unloaded before the guest shuts down. */
+void
+registers_exit(struct check *check, const struct event *event)
+{
+	(void)event;
+	registers_unloaded(check);
+}

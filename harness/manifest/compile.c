@@ -37,6 +37,19 @@ check_msr_number(const struct compiler *compiler, uint32_t msr)
 }
 
 static int
+compile_errors(struct compiler *compiler)
+{
+	struct manifest *manifest = compiler->manifest;
+	const struct schema_errors *errors = manifest->schema->errors;
+
+	if (errors == NULL)
+		return 0;
+	compile_at(compiler, "errors");
+	return compile_known_states(compiler, "states", errors->states,
+	    errors->states_count, &manifest->guarded);
+}
+
+static int
 check_leaves(struct compiler *compiler)
 {
 	const struct schema *schema = compiler->manifest->schema;
@@ -427,6 +440,8 @@ manifest_compile(struct manifest *manifest, const char *path, const char *text,
 	    manifest->schema->initial_count, &manifest->initial);
 	if (error == 0)
 		error = compile_ops(&compiler);
+	if (error == 0)
+		error = compile_errors(&compiler);
 	if (error == 0)
 		error = compile_run(&compiler);
 	if (error == 0)

@@ -168,6 +168,12 @@ const char *sequence_refused(const struct manifest *manifest,
 const char *sequence_guard(const struct manifest *manifest,
     const struct sequence *sequence, unsigned step, uint64_t failed);
 /*
+ * The error with which step STEP has to fail, of a state that guards it or of an invalid
+ * value.  0: none, or not known.
+ */
+uint32_t sequence_error(const struct manifest *manifest,
+    const struct sequence *sequence, unsigned step, uint64_t failed);
+/*
  * True if step STEP must succeed with a correct driver in the default schedule.  This
  * holds if all steps so far are those of a scenario on CPU_COUNT CPUs with these SETTINGS,
  * each with the scenario's values or with values that the manifest "accepts".

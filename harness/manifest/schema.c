@@ -71,6 +71,7 @@ static const cyaml_schema_value_t number_entry = { CYAML_VALUE_UINT(
 static const cyaml_schema_field_t variant_fields[] = {
 	VALUE_MEMBERS(schema_value, ),
 	FLAG(invalid, schema_value),
+	NUMBER(error, schema_value, CYAML_FLAG_OPTIONAL),
 	CYAML_FIELD_END,
 };
 static const cyaml_schema_value_t variant_entry = { CYAML_VALUE_MAPPING(
@@ -208,6 +209,14 @@ static const cyaml_schema_field_t msr_fields[] = {
 static const cyaml_schema_value_t msr_entry = { CYAML_VALUE_MAPPING(
     CYAML_FLAG_DEFAULT, struct schema_msr, msr_fields) };
 
+static const cyaml_schema_field_t errors_fields[] = {
+	LIST(states, schema_errors, CYAML_FLAG_OPTIONAL, &text_entry, 0,
+	    SCHEMA_STATES_MAX),
+	NUMBER(guarded, schema_errors, CYAML_FLAG_OPTIONAL),
+	NUMBER(invalid, schema_errors, CYAML_FLAG_OPTIONAL),
+	CYAML_FIELD_END,
+};
+
 static const cyaml_schema_field_t left_fields[] = {
 	TEXT(name, schema_left, CYAML_FLAG_DEFAULT),
 	NUMBER(msr, schema_left, CYAML_FLAG_DEFAULT),
@@ -306,6 +315,9 @@ static const cyaml_schema_field_t top_fields[] = {
 	LIST(scenarios, schema, CYAML_FLAG_OPTIONAL, &scenario_entry, 0,
 	    SCHEMA_SCENARIOS_MAX),
 	LIST(msrs, schema, CYAML_FLAG_OPTIONAL, &msr_entry, 0, SCHEMA_MSRS_MAX),
+	CYAML_FIELD_MAPPING_PTR("errors",
+	    CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct schema, errors,
+	    errors_fields),
 	LIST(leaves, schema, CYAML_FLAG_OPTIONAL, &left_entry, 0,
 	    CHECK_EXPECT_MAX),
 	LIST(calls, schema, CYAML_FLAG_OPTIONAL, &call_entry, 0,

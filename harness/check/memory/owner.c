@@ -165,7 +165,8 @@ owner_failed(struct check *check, const char *operation)
 		    operation, check->extent[i].va);
 		return;
 	}
-	if (changes->freed_by == 0)
+	/* A program that was spawned may have ended meanwhile. */
+	if (changes->freed_by == 0 || check->core.session.programs != 0)
 		return;
 	at.rip = changes->freed_by;
 	at.object_va = changes->made_by - 1;

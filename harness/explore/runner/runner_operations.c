@@ -195,6 +195,7 @@ note_answer(struct runner *runner, unsigned step, int64_t result)
 	const char *name = manifest_op_name(manifest, sequence->step[step].op);
 	const char *refused = sequence_refused(manifest, sequence, step);
 	const char *field, *guard;
+	uint32_t error;
 	enum support support = support_of(
 	    &runner->cpu_set, runner->cpus, manifest, sequence, step, &field);
 	char text[64];
@@ -211,6 +212,13 @@ note_answer(struct runner *runner, unsigned step, int64_t result)
 	if (guard != NULL && result >= 0 &&
 	    runner->now.deviated == DEVIATED_NOT)
 		check_answered_unguarded(runner->check, name, guard);
+	error = runner->now.deviated != DEVIATED_NOT || support != SUPPORT_ALL
+	    ? 0
+	    : sequence_error(
+		  manifest, sequence, step, runner->operations.report.failed);
+	if (error != 0 && result < 0)
+		check_failed_wrongly(
+		    runner->check, name, (uint64_t)-result, error);
 	/* After an operation that failed, later ones may fail, too. */
 	if (result >= 0 || runner->now.deviated != DEVIATED_NOT ||
 	    support != SUPPORT_ALL ||

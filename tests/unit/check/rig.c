@@ -235,6 +235,8 @@ rig_hint(struct check *check, const struct rig_step *step)
 		check_answered_wrongly(check, step->a != 0, "set", "ctl");
 	else if (step->op == RIG_FILLED_IN)
 		check_filled_in(check, "state", "flags", step->a, step->b);
+	else if (step->op == RIG_ERROR)
+		check_failed_wrongly(check, "set", step->a, step->b);
 	else if (step->op == RIG_REREADING)
 		check_rereading(check, step->a);
 	else if (step->op == RIG_COLLECTED)

@@ -49,6 +49,7 @@ enum rig_op {
 	RIG_STOPPED,   /* a: CPUs */
 	RIG_ANSWERED,  /* wrongly; a: 1: with success */
 	RIG_FILLED_IN, /* a: found, b: right */
+	RIG_ERROR,     /* a: found, b: right */
 	RIG_REREADING, /* a: stream */
 	RIG_COLLECTED, /* a: stream */
 	RIG_EXPECT,    /* a: MSR, b: mask, c: value; of the context said last */
