@@ -4,6 +4,7 @@
  * can judge.
  */
 #include "harness/check/internal.h"
+#include "harness/guest/sys.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -102,7 +103,8 @@ check_filled_in(struct check *check, const char *operation, const char *field,
 
 /*
  * Only operations of one system call are judged: of several, the first ones may have
- * succeeded.  While others are in progress, it is not known who has changed what.
+ * succeeded.  While others are in progress, it is not known who has changed what.  What
+ * a module keeps that could not be loaded is a leak.
  */
 void
 operation_begin(struct check *check, const struct event *event)
@@ -114,7 +116,8 @@ operation_begin(struct check *check, const struct event *event)
 		active += core->actor[i].active;
 	core->changes = (struct check_changes){
 		.judged = active == 1 &&
-		    (event->c < SCRIPT_LOCAL || event->c == SCRIPT_HWT_ALLOC),
+		    (event->c < SCRIPT_LOCAL || event->c == SCRIPT_HWT_ALLOC) &&
+		    event->c != SYS_MODULE_LOAD,
 	};
 	owner_begin(check);
 }

@@ -3,6 +3,7 @@
  * no row.  Method: runs as tables of events; the bad ones name the one row that they
  * violate; a last test wants a bad run for each row.
  */
+#include "harness/guest/sys.h"
 #include "tests/unit/check/rig.h"
 
 #include <setjmp.h>
@@ -568,6 +569,10 @@ static const struct run failure_runs[] = {
 		DO(FAILED, 0, 0, 0) } },
 	{ "it is more than one system call", GOOD,
 	    { BEGIN(SCRIPT_HWT_MAP),
+		EV(ALLOC, ABI_DMAP + NEW, 64, RIG_TEXT + 8), DONE(-12),
+		DO(FAILED, 0, 0, 0) } },
+	{ "a module that fails to load", GOOD,
+	    { BEGIN(SYS_MODULE_LOAD),
 		EV(ALLOC, ABI_DMAP + NEW, 64, RIG_TEXT + 8), DONE(-12),
 		DO(FAILED, 0, 0, 0) } },
 	{ "a function that the driver calls was made to fail",
