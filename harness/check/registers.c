@@ -43,7 +43,11 @@ registers_judge(struct check *check, unsigned cpu, const struct machine_pt *pt,
 	uint64_t found = registers_value(pt, expect->msr, pt->ctl);
 	struct check_place at = site_here(check);
 
-	if ((found & expect->mask) == expect->value)
+	/* Of a CPU that has not traced, another kernel may have left the trace
+	 * unit's registers so. */
+	if ((found & expect->mask) == expect->value ||
+	    (expect->msr != CHECK_MSR_LVT_PC &&
+		!check->core.cpu[cpu].trace.traced))
 		return;
 	at.cpu = (uint16_t)cpu;
 	at.object = expect->field;

@@ -125,6 +125,7 @@ session_trace_on(struct check *check, const struct event *event)
 
 	check->config.reads.pt(check->config.reads.arg, event->cpu, &pt);
 	cpu->trace.state = TRACING_ON;
+	cpu->trace.traced = true;
 	cpu->trace.first = cpu->work.on_seen = true;
 	/* Nothing is in scope, or it depends on which process works. */
 	cpu->work.broken |= (event->a & (CTL_OS | CTL_USER)) == 0 ||

@@ -169,7 +169,7 @@ snapshot_cpu(const struct check_cpu *cpu, uint64_t hash)
 		(nmi->pending & NMI_CAUSE_FOREIGN) != 0,
 		(nmi->serving & NMI_CAUSE_PMI) != 0,
 		(nmi->serving & NMI_CAUSE_FOREIGN) != 0, nmi->serving_bit,
-		work->refused };
+		work->refused, trace->traced };
 
 	hash = mix_word(hash, snapshot_bits(facts, TZ_ARRAY_LEN(facts)));
 	hash = mix_word(hash, work->bytes << 16 ^ work->psbs);

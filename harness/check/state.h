@@ -120,6 +120,7 @@ struct check_trace {
 	bool first;       /* no output yet */
 	bool first_start; /* the pointers were at the buffer's start */
 	bool psb;         /* a PSB was seen */
+	bool traced;      /* TraceEn was set in this run */
 };
 
 /* session.c: whether the work of this session is traced. */
