@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static_assert(CHECK_COUNT <= 64, "a mask of rows has 64 bits");
+static_assert(CHECK_COUNT < 128, "a set of rows has 128 bits");
 
 static const struct check_info check_infos[] = {
 #define CHECK(id, name, family, text, citation) \
@@ -97,12 +97,15 @@ static const struct {
 	{ EVENT_POSITION, ledger_position },
 	{ EVENT_DROPPED, session_dropped },
 	{ EVENT_CALL_BEGIN, session_call_begin },
+	{ EVENT_CALL_BEGIN, operation_begin },
+	{ EVENT_POINT, operation_point },
 	{ EVENT_CALL_END, session_call_end },
 	{ EVENT_CALL_END, ledger_call_end },
 	{ EVENT_CALL_END, table_call_end },
 	{ EVENT_CALL_END, nmi_call_end },
 	{ EVENT_OWNER_GONE, session_owner_gone },
 	{ EVENT_EXIT, session_exit },
+	{ EVENT_EXIT, registers_exit },
 	{ EVENT_EXIT, owner_exit },
 };
 
@@ -179,10 +182,22 @@ check_is_related(enum check_id one, enum check_id other)
 	return false;
 }
 
-uint64_t
+check_rows
 check_all(void)
 {
-	return TZ_BIT(CHECK_COUNT) - 1;
+	return CHECK_BIT(CHECK_COUNT) - 1;
+}
+
+enum check_id
+check_take(check_rows *rows)
+{
+	unsigned id = 0;
+
+	TZ_ASSERT(*rows != 0);
+	while ((*rows >> id & 1) == 0)
+		id++;
+	*rows &= *rows - 1;
+	return (enum check_id)id;
 }
 
 struct check *

@@ -14,6 +14,7 @@
 #ifndef TOPAZ_HARNESS_CHECK_CHECK_H
 #define TOPAZ_HARNESS_CHECK_CHECK_H
 
+#include "emu/base/rtit.h"
 #include "emu/machine.h"
 
 enum check_id {
@@ -42,8 +43,14 @@ struct check_info {
 const struct check_info *check_info(enum check_id id);
 /* The check with that name; CHECK_COUNT: none. */
 enum check_id check_find(const char *name);
+
+/* A set of rows. */
+__extension__ typedef unsigned __int128 check_rows;
+#define CHECK_BIT(id) ((check_rows)1 << (id))
 /* All rows, for check_config.enabled. */
-uint64_t check_all(void);
+check_rows check_all(void);
+/* Removes a row from ROWS, which is not empty, and returns it. */
+enum check_id check_take(check_rows *rows);
 
 /* Why a row was not judged in a run. */
 enum check_reason {
@@ -66,13 +73,28 @@ struct check_site {
 	uint64_t rip, entry;
 };
 
-/* What a trace MSR has to be when TraceEn is set: (msr & mask) == value. */
+/* What a register has to be: (msr & mask) == value. */
 #define CHECK_EXPECT_MAX 24
 struct check_expect {
-	uint32_t msr; /* MSR_RTIT_* */
+	uint32_t msr; /* check_knows_msr() */
 	uint64_t mask, value;
 	const char *field; /* field of the configuration, for the message */
 };
+
+/* The LVT performance entry has the number that x2APIC mode gives it: SDM vol. 4,
+ * IA32_X2APIC_LVT_PMI. */
+#define CHECK_MSR_GLOBAL_STATUS 0x38eu
+#define CHECK_MSR_LVT_PC        0x834u
+/* True if the value of MSR can be required. */
+static inline bool
+check_knows_msr(uint32_t msr)
+{
+	return msr == MSR_RTIT_OUTPUT_BASE ||
+	    msr == MSR_RTIT_OUTPUT_MASK_PTRS || msr == MSR_RTIT_CTL ||
+	    msr == MSR_RTIT_STATUS || msr == MSR_RTIT_CR3_MATCH ||
+	    (msr >= MSR_RTIT_ADDR_A(0) && msr <= MSR_RTIT_ADDR_B(3)) ||
+	    msr == CHECK_MSR_GLOBAL_STATUS || msr == CHECK_MSR_LVT_PC;
+}
 
 /* Callbacks that read the machine.  Every member must be set. */
 struct check_reads {
@@ -122,8 +144,12 @@ struct check_config {
 	 * has collected without requesting the position, bytes after the last record
 	 * are not missed. */
 	bool positions;
-	/* Which of the rows are judged; bit by enum check_id. */
-	uint64_t enabled;
+	/* What registers have to be when tracing has stopped, and when the driver is
+	 * unloaded. */
+	struct check_expect leaves[CHECK_EXPECT_MAX];
+	size_t leaves_count;
+	/* Which of the rows are judged. */
+	check_rows enabled;
 };
 
 #define CHECK_TEXT_BYTES    200
@@ -214,12 +240,21 @@ void check_started(struct check *check, unsigned cpu_mask);
  */
 void check_answered_wrongly(struct check *check, bool succeeded,
     const char *operation, const char *value);
+/* At EVENT_CALL_END: OPERATION failed with the error FOUND; the correct one is RIGHT. */
+void check_failed_wrongly(
+    struct check *check, const char *operation, uint64_t found, uint64_t right);
 /* At EVENT_CALL_END: OPERATION succeeded although STATE, which guards it, does not hold. */
 void check_answered_unguarded(
     struct check *check, const char *operation, const char *state);
 /* At EVENT_CALL_END: OPERATION returned FOUND in FIELD; the correct value is RIGHT. */
 void check_filled_in(struct check *check, const char *operation,
     const char *field, uint64_t found, uint64_t right);
+/*
+ * At EVENT_CALL_BEGIN: HANDED is a digest of the data that the operation is handed; at
+ * EVENT_CALL_END of failure: the digest now.  Both 0: not judged.
+ */
+void check_handed(struct check *check, uint64_t handed);
+void check_failed(struct check *check, const char *operation, uint64_t handed);
 /* At EVENT_CALL_END of success: no CPU of the mask traces until a new start. */
 void check_stopped(struct check *check, unsigned cpu_mask);
 /*
@@ -246,8 +281,8 @@ bool check_is_memory_panic(const char *text);
 size_t check_count(const struct check *check);
 const struct check_violation *check_at(const struct check *check, size_t index);
 
-/* The rows that REASON has kept from being judged so far, one bit each. */
-uint64_t check_unjudged(const struct check *check, enum check_reason reason);
+/* The rows that REASON has kept from being judged so far. */
+check_rows check_unjudged(const struct check *check, enum check_reason reason);
 
 /* True if the violation EFFECT is a symptom of the earlier CAUSE (symptom.def). */
 bool check_is_symptom(

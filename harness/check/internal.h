@@ -9,7 +9,7 @@
 
 #include "harness/check/state.h"
 
-#define CHECK_ROW(id) (TZ_BIT(CHECK_##id))
+#define CHECK_ROW(id) CHECK_BIT(CHECK_##id)
 
 /* site.c */
 void site_event(struct check *check, const struct event *event);
@@ -41,11 +41,11 @@ void page_set_frames(struct check *check, bool on);
 void violation_add(struct check *check, enum check_id id, unsigned sub,
     const struct check_place *at, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
-/* Marks ROWS, one bit each, as not judged in this run. */
+/* Marks ROWS as not judged in this run. */
 void violation_skip(
-    struct check *check, enum check_reason reason, uint64_t rows);
-/* Violations of ROWS, one bit each, on CPU are excused to the end of the run. */
-void violation_excuse(struct check *check, unsigned cpu, uint64_t rows);
+    struct check *check, enum check_reason reason, check_rows rows);
+/* Violations of ROWS on CPU are excused to the end of the run. */
+void violation_excuse(struct check *check, unsigned cpu, check_rows rows);
 
 /* memory/heap.c: in memory/freed.h */
 /* memory/freed.c: in memory/freed.h */
@@ -59,6 +59,10 @@ void owner_site(struct check *check, const struct event *event);
 void owner_mapped(struct check *check, const struct event *event);
 void owner_exit(struct check *check, const struct event *event);
 void owner_unloaded(struct check *check);
+/* An operation begins: what is allocated from now on is fresh. */
+void owner_begin(struct check *check);
+/* OPERATION failed: judges what it allocated and freed. */
+void owner_failed(struct check *check, const char *operation);
 /* The live extent that contains PA, or NULL. */
 const struct check_extent *owner_find(const struct check *check, uint64_t pa);
 /*
@@ -106,6 +110,14 @@ void segment_read(
 uint64_t segment_bytes(const struct check_stream *stream);
 void segment_tally(struct check *check, unsigned stream, enum check_tally stats,
     uint64_t bytes);
+
+/* registers.c */
+/* The register's value; CTL: that of IA32_RTIT_CTL. */
+uint64_t registers_value(
+    const struct machine_pt *pt, uint32_t msr, uint64_t ctl);
+void registers_stopped(struct check *check);
+void registers_unloaded(struct check *check);
+void registers_exit(struct check *check, const struct event *event);
 
 /* nmi.c */
 void nmi_pmi(struct check *check, const struct event *event);
@@ -167,5 +179,9 @@ void ledger_settle(struct check *check, unsigned stream, bool final);
 void ledger_starting(struct check *check);
 /* Counts the bytes of STREAM that user space has missed; if ALL, those left, too. */
 void ledger_collect(struct check *check, unsigned stream, bool all);
+
+/* operation.c */
+void operation_begin(struct check *check, const struct event *event);
+void operation_point(struct check *check, const struct event *event);
 
 #endif

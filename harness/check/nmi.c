@@ -12,10 +12,11 @@
 /* Excused on the CPU of the deviation, to the end of the run. */
 static const struct {
 	uint32_t effect; /* DEVIATION_MAY_* */
-	uint64_t rows;
+	check_rows rows;
 } excuses[] = {
-	{ DEVIATION_MAY_CONFUSE_NMI, ROW(NMI_UNCLAIMED) | ROW(NMI_STOLEN) },
-	{ DEVIATION_MAY_LOSE_PMI, ROW(PMI_LOST) },
+	{ DEVIATION_MAY_CONFUSE_NMI,
+	    ROW(NMI_UNCLAIMED) | ROW(NMI_STOLEN) | ROW(LEFT_BEHIND) },
+	{ DEVIATION_MAY_LOSE_PMI, ROW(PMI_LOST) | ROW(LEFT_BEHIND) },
 	{ DEVIATION_MAY_ERROR, ROW(TOPA_ERROR) },
 	{ DEVIATION_MAY_MISREAD_TABLE,
 	    ROW(TABLE_OWNED) | ROW(TABLE_WHOLE) | ROW(TOPA_ORDER) |
@@ -32,7 +33,7 @@ check_note_deviation(
     struct check *check, unsigned cpu, enum deviation_kind kind)
 {
 	uint32_t effects = deviation_info(kind)->effects;
-	uint64_t rows = 0;
+	check_rows rows = 0;
 
 	for (size_t i = 0; i < TZ_ARRAY_LEN(excuses); i++) {
 		if (excuses[i].effect & effects)

@@ -1,8 +1,10 @@
 /*
  * What the caller says of an operation, where several files have to know it, and rows
- * invalid-accepted, valid-refused and wrong-answer, which only the caller can judge.
+ * invalid-accepted, valid-refused, wrong-answer and failed-changed, which only the caller
+ * can judge.
  */
 #include "harness/check/internal.h"
+#include "harness/guest/sys.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -67,6 +69,23 @@ check_answered_unguarded(
 }
 
 void
+check_failed_wrongly(
+    struct check *check, const char *operation, uint64_t found, uint64_t right)
+{
+	struct check_place at = site_here(check);
+	char object[CHECK_OBJECT_BYTES];
+
+	if (found == right)
+		return;
+	snprintf(
+	    object, sizeof(object), "%.30s, error %" PRIu64, operation, right);
+	at.object = object;
+	violation_add(check, CHECK_WRONG_ANSWER, 1, &at,
+	    "%s fails with error %" PRIu64 ", where error %" PRIu64 " is right",
+	    operation, found, right);
+}
+
+void
 check_filled_in(struct check *check, const char *operation, const char *field,
     uint64_t found, uint64_t right)
 {
@@ -82,9 +101,61 @@ check_filled_in(struct check *check, const char *operation, const char *field,
 	    found, field, right);
 }
 
+/*
+ * Only operations of one system call are judged: of several, the first ones may have
+ * succeeded.  While others are in progress, it is not known who has changed what.  What
+ * a module keeps that could not be loaded is a leak.
+ */
+void
+operation_begin(struct check *check, const struct event *event)
+{
+	struct check_core *core = &check->core;
+	unsigned active = 0;
+
+	for (unsigned i = 0; i < SCRIPT_ACTORS; i++)
+		active += core->actor[i].active;
+	core->changes = (struct check_changes){
+		.judged = active == 1 &&
+		    (event->c < SCRIPT_LOCAL || event->c == SCRIPT_HWT_ALLOC) &&
+		    event->c != SYS_MODULE_LOAD,
+	};
+	owner_begin(check);
+}
+
+/* What follows from a failure of another module's call is that module's. */
+void
+operation_point(struct check *check, const struct event *event)
+{
+	if (event->c != 0 && !site_is_driver(check, event->b))
+		check->core.changes.judged = false;
+}
+
+void
+check_handed(struct check *check, uint64_t handed)
+{
+	check->core.changes.handed = handed;
+}
+
+void
+check_failed(struct check *check, const char *operation, uint64_t handed)
+{
+	const struct check_changes *changes = &check->core.changes;
+	struct check_place at = site_here(check);
+
+	if (!changes->judged)
+		return;
+	owner_failed(check, operation);
+	at.object = operation;
+	if (changes->handed != handed)
+		violation_add(check, CHECK_FAILED_CHANGED, 2, &at,
+		    "%s fails, and has written to the data that it was handed",
+		    operation);
+}
+
 void
 check_unloaded(struct check *check)
 {
 	session_left_on(check, "when the driver is unloaded");
+	registers_unloaded(check);
 	owner_unloaded(check);
 }

@@ -43,7 +43,7 @@ static const char *const memory_panics[] = { "out of memory", "no memory for ",
  (CHECK_ROW(OVERWRITTEN_UNREPORTED) | CHECK_ROW(UNREPORTED_TAIL) |         \
      CHECK_ROW(UNREPORTED_CLOSE) | CHECK_ROW(LOST_EXCESS) |                \
      CHECK_ROW(EMPTY_TRACE) | CHECK_ROW(LEAK) | CHECK_ROW(TRACE_LEFT_ON) | \
-     CHECK_ROW(EXIT_CODE))
+     CHECK_ROW(LEFT_BEHIND) | CHECK_ROW(EXIT_CODE))
 
 static const char *
 run_end_text(const char *text)

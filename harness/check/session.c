@@ -10,29 +10,6 @@
 /* The minimum size of a flushed PSB+ outside the filters: no packet follows it. */
 #define PSB_BYTES 32
 
-static uint64_t
-session_msr(const struct machine_pt *pt, uint32_t msr, uint64_t ctl)
-{
-	unsigned range = (msr - MSR_RTIT_ADDR_A(0)) / 2;
-
-	switch (msr) {
-	case MSR_RTIT_OUTPUT_BASE:
-		return pt->output_base;
-	case MSR_RTIT_OUTPUT_MASK_PTRS:
-		return pt->mask_ptrs;
-	case MSR_RTIT_CTL:
-		return ctl;
-	case MSR_RTIT_STATUS:
-		return pt->status;
-	case MSR_RTIT_CR3_MATCH:
-		return pt->cr3_match;
-	default:
-		TZ_ASSERT(msr >= MSR_RTIT_ADDR_A(0) &&
-		    range < TZ_ARRAY_LEN(pt->addr_a));
-		return msr % 2 == 0 ? pt->addr_a[range] : pt->addr_b[range];
-	}
-}
-
 /* The region that output will go to; 0: not known. */
 static uint64_t
 session_region(
@@ -102,7 +79,7 @@ session_check_config(
 		violation_skip(check, REASON_CONFIG, CHECK_ROW(CONFIG_APPLIED));
 	for (uint32_t i = 0; asked != NULL && i < asked->count; i++) {
 		const struct check_expect *expect = &asked->row[i];
-		uint64_t found = session_msr(pt, expect->msr, ctl) &
+		uint64_t found = registers_value(pt, expect->msr, ctl) &
 		    expect->mask;
 
 		if (found == expect->value || (asked->checked >> i & 1))
@@ -148,6 +125,7 @@ session_trace_on(struct check *check, const struct event *event)
 
 	check->config.reads.pt(check->config.reads.arg, event->cpu, &pt);
 	cpu->trace.state = TRACING_ON;
+	cpu->trace.traced = true;
 	cpu->trace.first = cpu->work.on_seen = true;
 	/* Nothing is in scope, or it depends on which process works. */
 	cpu->work.broken |= (event->a & (CTL_OS | CTL_USER)) == 0 ||
@@ -475,6 +453,7 @@ check_stopped(struct check *check, unsigned cpu_mask)
 			    "CPU %u traces after tracing was stopped", i);
 	}
 	core->session.stopped = cpu_mask;
+	registers_stopped(check);
 }
 
 void

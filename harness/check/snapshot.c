@@ -62,15 +62,35 @@ snapshot_bits(const bool *facts, size_t count)
 }
 
 static uint64_t
+snapshot_rows(check_rows rows, uint64_t hash)
+{
+	return mix_word(mix_word(hash, (uint64_t)rows), (uint64_t)(rows >> 64));
+}
+
+/* True if an operation is in progress. */
+static bool
+snapshot_is_busy(const struct check_core *core)
+{
+	bool busy = false;
+
+	for (unsigned i = 0; i < SCRIPT_ACTORS; i++)
+		busy |= core->actor[i].active;
+	return busy;
+}
+
+static uint64_t
 snapshot_memory(const struct check *check, uint64_t hash)
 {
 	const struct check_core *core = &check->core;
+	bool busy = snapshot_is_busy(core);
 
 	hash = mix_word(hash, core->extent_count);
 	for (uint32_t i = 0; i < core->extent_count; i++) {
 		const struct check_extent *extent = &check->extent[i];
 
-		hash = mix_word(hash, extent->pa ^ extent->bytes << 40);
+		hash = mix_word(hash,
+		    extent->pa ^ extent->bytes << 40 ^
+			(uint64_t)(extent->fresh && busy) << 63);
 		hash = mix_word(hash, extent->va);
 		hash = mix_word(hash, extent->caller);
 	}
@@ -145,7 +165,7 @@ snapshot_cpu(const struct check_cpu *cpu, uint64_t hash)
 		cpu->loss.failed, table->last_valid,
 		(table->last_entry & TOPA_ENTRY_INTR) != 0,
 		(table->last_entry & TOPA_ENTRY_STOP) != 0, table->uses_int,
-		nmi->serving_bit, work->refused };
+		nmi->serving_bit, work->refused, trace->traced };
 
 	hash = mix_word(hash, snapshot_bits(facts, TZ_ARRAY_LEN(facts)));
 	hash = mix_word(hash, work->bytes << 16 ^ work->psbs);
@@ -157,7 +177,7 @@ snapshot_cpu(const struct check_cpu *cpu, uint64_t hash)
 	hash = mix_word(hash, cpu->save_area);
 	hash = mix_word(hash, table->pa);
 	hash = mix_word(hash, table->region_pa ^ table->region_bytes << 40);
-	return mix_word(hash, cpu->excused);
+	return snapshot_rows(cpu->excused, hash);
 }
 
 static uint64_t
@@ -195,6 +215,12 @@ snapshot_session(const struct check_core *core, uint64_t hash)
 			(uint64_t)actor->ages << 1 | actor->active);
 	}
 	hash = mix_word(hash, core->last_actor);
+	if (snapshot_is_busy(core)) {
+		hash = mix_word(hash, core->changes.judged);
+		hash = mix_word(hash, core->changes.handed);
+		hash = mix_word(hash, core->changes.made_by);
+		hash = mix_word(hash, core->changes.freed_by);
+	}
 	for (uint32_t i = 0; i <= core->asked_count; i++)
 		hash = snapshot_asked(&core->asked[i], hash);
 	return hash;
@@ -214,6 +240,6 @@ check_hash(const struct check *check)
 	for (uint32_t i = 0; i < core->violation_count; i++)
 		hash = mix_word(hash, core->violation_key[i]);
 	for (unsigned i = 0; i < REASON_COUNT; i++)
-		hash = mix_word(hash, core->unjudged[i]);
+		hash = snapshot_rows(core->unjudged[i], hash);
 	return hash;
 }

@@ -39,6 +39,7 @@ struct check_extent {
 	uint64_t pa, bytes;
 	uint64_t va; /* start of the allocation */
 	uint64_t caller;
+	bool fresh; /* allocated by the operation in progress */
 };
 
 /* A page of a trace buffer; sorted by frame. */
@@ -119,6 +120,7 @@ struct check_trace {
 	bool first;       /* no output yet */
 	bool first_start; /* the pointers were at the buffer's start */
 	bool psb;         /* a PSB was seen */
+	bool traced;      /* TraceEn was set in this run */
 };
 
 /* session.c: whether the work of this session is traced. */
@@ -178,13 +180,21 @@ struct check_cpu {
 	struct check_action action;
 	uint64_t save_area; /* debug_store.c: IA32_DS_AREA */
 	uint8_t stream;     /* stream.c: of the last output */
-	uint64_t excused;   /* violation.c: rows, one bit each */
+	check_rows excused; /* violation.c */
 };
 
 struct check_actor {
 	bool active, ages, works;
 	uint16_t step, cpu;
 	uint32_t call;
+};
+
+/* operation.c: what the operation that began last has changed. */
+struct check_changes {
+	bool judged;     /* no other operation was in progress */
+	uint64_t handed; /* digest of its data when it began */
+	/* the calls that allocated and freed something older; 0: none */
+	uint64_t made_by, freed_by;
 };
 
 /* The requests of a configuration; element [0] of the list: those common to all. */
@@ -214,6 +224,7 @@ struct check_core {
 	struct check_cpu cpu[MACHINE_CPUS_MAX];
 	struct check_actor actor[SCRIPT_ACTORS];
 	uint16_t last_actor;
+	struct check_changes changes;
 	struct {
 		bool open, accepted;
 		uint8_t programs; /* programs that began to be traced */
@@ -224,7 +235,7 @@ struct check_core {
 	uint64_t unnamed[CHECK_UNNAMED_MAX];
 	uint32_t unnamed_count;
 	bool unnamed_more; /* more of them than fit */
-	uint64_t unjudged[REASON_COUNT];
+	check_rows unjudged[REASON_COUNT];
 	struct check_site last_at; /* of any CPU */
 	uint64_t violation_key[CHECK_VIOLATION_MAX];
 	struct check_violation violation[CHECK_VIOLATION_MAX];

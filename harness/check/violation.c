@@ -8,13 +8,13 @@
 #include <stdio.h>
 
 void
-violation_skip(struct check *check, enum check_reason reason, uint64_t rows)
+violation_skip(struct check *check, enum check_reason reason, check_rows rows)
 {
 	TZ_ASSERT(reason < REASON_COUNT);
 	check->core.unjudged[reason] |= rows;
 }
 
-uint64_t
+check_rows
 check_unjudged(const struct check *check, enum check_reason reason)
 {
 	TZ_ASSERT(reason < REASON_COUNT);
@@ -22,7 +22,7 @@ check_unjudged(const struct check *check, enum check_reason reason)
 }
 
 void
-violation_excuse(struct check *check, unsigned cpu, uint64_t rows)
+violation_excuse(struct check *check, unsigned cpu, check_rows rows)
 {
 	TZ_ASSERT(cpu < MACHINE_CPUS_MAX);
 	check->core.cpu[cpu].excused |= rows;
@@ -101,7 +101,7 @@ violation_add(struct check *check, enum check_id id, unsigned sub,
 	if (violation_is_known(core, key))
 		return;
 	if (core->violation_count == CHECK_VIOLATION_MAX) {
-		violation_skip(check, REASON_VIOLATIONS, TZ_BIT(id));
+		violation_skip(check, REASON_VIOLATIONS, CHECK_BIT(id));
 		return;
 	}
 	va_start(args, fmt);

@@ -28,6 +28,48 @@ check_msr_field(const struct compiler *compiler, const char *name)
 }
 
 static int
+check_msr_number(const struct compiler *compiler, uint32_t msr)
+{
+	return check_knows_msr(msr)
+	    ? 0
+	    : compile_error(
+		  compiler, "%#x: no register of the trace unit", msr);
+}
+
+static int
+compile_errors(struct compiler *compiler)
+{
+	struct manifest *manifest = compiler->manifest;
+	const struct schema_errors *errors = manifest->schema->errors;
+
+	if (errors == NULL)
+		return 0;
+	compile_at(compiler, "errors");
+	return compile_known_states(compiler, "states", errors->states,
+	    errors->states_count, &manifest->guarded);
+}
+
+static int
+check_leaves(struct compiler *compiler)
+{
+	const struct schema *schema = compiler->manifest->schema;
+	int error = 0;
+
+	for (unsigned i = 0; error == 0 && i < schema->leaves_count; i++) {
+		const struct schema_left *row = &schema->leaves[i];
+
+		compile_at(compiler, "leaves/%u/msr", i);
+		error = check_msr_number(compiler, row->msr);
+		compile_at(compiler, "leaves/%u/value", i);
+		if (error == 0 && row->mask != NULL &&
+		    (row->value & ~*row->mask) != 0)
+			error = compile_error(
+			    compiler, "the value has bits beyond the mask");
+	}
+	return error;
+}
+
+static int
 check_msrs(struct compiler *compiler)
 {
 	const struct schema *schema = compiler->manifest->schema;
@@ -37,6 +79,8 @@ check_msrs(struct compiler *compiler)
 	for (i = 0; error == 0 && i < schema->msrs_count; i++) {
 		const struct schema_msr *row = &schema->msrs[i];
 
+		compile_at(compiler, "msrs/%u/msr", i);
+		error = check_msr_number(compiler, row->msr);
 		for (j = 0; error == 0 && j < row->fields_count; j++) {
 			compile_at(compiler, "msrs/%u/fields/%u", i, j);
 			error = check_msr_field(compiler, row->fields[j]);
@@ -397,9 +441,13 @@ manifest_compile(struct manifest *manifest, const char *path, const char *text,
 	if (error == 0)
 		error = compile_ops(&compiler);
 	if (error == 0)
+		error = compile_errors(&compiler);
+	if (error == 0)
 		error = compile_run(&compiler);
 	if (error == 0)
 		error = check_msrs(&compiler);
+	if (error == 0)
+		error = check_leaves(&compiler);
 	if (error == 0)
 		error = compile_scenarios(&compiler);
 	if (error == 0)

@@ -36,7 +36,7 @@ compile_value(struct compiler *compiler, const struct schema_value *from,
 	    (from->data != NULL) + (from->text != NULL) +
 	    (from->cpus != SCHEMA_CPUS_NONE) + from->instance;
 
-	*to = (struct value){ .invalid = from->invalid };
+	*to = (struct value){ .invalid = from->invalid, .error = from->error };
 	if (given > 1)
 		return compile_error(compiler,
 		    "more than one of value, slot, data, text, cpus, instance");

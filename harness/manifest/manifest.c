@@ -190,6 +190,31 @@ manifest_is_hybrid(const struct manifest *manifest)
 }
 
 bool
+manifest_is_atomic(const struct manifest *manifest)
+{
+	return manifest->schema->atomic;
+}
+
+size_t
+manifest_leaves(const struct manifest *manifest,
+    struct check_expect expect[CHECK_EXPECT_MAX])
+{
+	const struct schema *schema = manifest->schema;
+
+	for (size_t i = 0; i < schema->leaves_count; i++) {
+		const struct schema_left *row = &schema->leaves[i];
+
+		expect[i] = (struct check_expect){
+			.msr = row->msr,
+			.mask = row->mask != NULL ? *row->mask : UINT64_MAX,
+			.value = row->value,
+			.field = row->name,
+		};
+	}
+	return schema->leaves_count;
+}
+
+bool
 manifest_has_positions(const struct manifest *manifest)
 {
 	size_t i;

@@ -109,6 +109,13 @@ const char *manifest_run_word(const struct manifest *manifest, size_t index);
 /* True if the driver supports CPUs with different features. */
 bool manifest_is_hybrid(const struct manifest *manifest);
 
+/* True if an operation that fails leaves the data that it was handed as they were. */
+bool manifest_is_atomic(const struct manifest *manifest);
+
+/* What registers have to be when tracing has stopped; returns the number of rows. */
+size_t manifest_leaves(const struct manifest *manifest,
+    struct check_expect expect[CHECK_EXPECT_MAX]);
+
 /* True if an operation returns a position in a buffer. */
 bool manifest_has_positions(const struct manifest *manifest);
 
@@ -159,6 +166,12 @@ const char *sequence_refused(const struct manifest *manifest,
  * calls that failed.
  */
 const char *sequence_guard(const struct manifest *manifest,
+    const struct sequence *sequence, unsigned step, uint64_t failed);
+/*
+ * The error with which step STEP has to fail, of a state that guards it or of an invalid
+ * value.  0: none, or not known.
+ */
+uint32_t sequence_error(const struct manifest *manifest,
     const struct sequence *sequence, unsigned step, uint64_t failed);
 /*
  * True if step STEP must succeed with a correct driver in the default schedule.  This

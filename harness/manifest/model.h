@@ -24,6 +24,7 @@ enum value_kind {
 struct value {
 	enum value_kind kind;
 	bool invalid;
+	uint32_t error;
 	uint16_t slot, block;
 	uint64_t number;
 	const char *text;
@@ -76,6 +77,8 @@ struct manifest {
 	char *slot[SCRIPT_SLOTS], *state[SCHEMA_STATES_MAX];
 	unsigned slot_count, state_count;
 	uint64_t initial; /* states */
+	uint64_t
+	    guarded; /* states without which an operation fails with a known error */
 	struct manifest_scenario *scenario;
 	struct sequence *scenario_steps; /* of each */
 	struct sequence_step *accepted, *refused;

@@ -71,6 +71,7 @@ static const cyaml_schema_value_t number_entry = { CYAML_VALUE_UINT(
 static const cyaml_schema_field_t variant_fields[] = {
 	VALUE_MEMBERS(schema_value, ),
 	FLAG(invalid, schema_value),
+	NUMBER(error, schema_value, CYAML_FLAG_OPTIONAL),
 	CYAML_FIELD_END,
 };
 static const cyaml_schema_value_t variant_entry = { CYAML_VALUE_MAPPING(
@@ -208,6 +209,25 @@ static const cyaml_schema_field_t msr_fields[] = {
 static const cyaml_schema_value_t msr_entry = { CYAML_VALUE_MAPPING(
     CYAML_FLAG_DEFAULT, struct schema_msr, msr_fields) };
 
+static const cyaml_schema_field_t errors_fields[] = {
+	LIST(states, schema_errors, CYAML_FLAG_OPTIONAL, &text_entry, 0,
+	    SCHEMA_STATES_MAX),
+	NUMBER(guarded, schema_errors, CYAML_FLAG_OPTIONAL),
+	NUMBER(invalid, schema_errors, CYAML_FLAG_OPTIONAL),
+	CYAML_FIELD_END,
+};
+
+static const cyaml_schema_field_t left_fields[] = {
+	TEXT(name, schema_left, CYAML_FLAG_DEFAULT),
+	NUMBER(msr, schema_left, CYAML_FLAG_DEFAULT),
+	CYAML_FIELD_UINT_PTR("mask", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
+	    struct schema_left, mask),
+	NUMBER(value, schema_left, CYAML_FLAG_OPTIONAL),
+	CYAML_FIELD_END,
+};
+static const cyaml_schema_value_t left_entry = { CYAML_VALUE_MAPPING(
+    CYAML_FLAG_DEFAULT, struct schema_left, left_fields) };
+
 static const cyaml_schema_field_t call_fields[] = {
 	TEXT(name, schema_call, CYAML_FLAG_DEFAULT),
 	CYAML_FIELD_ENUM("is", CYAML_FLAG_STRICT, struct schema_call, is,
@@ -267,6 +287,7 @@ static const cyaml_schema_field_t top_fields[] = {
 	LIST(modes, schema, CYAML_FLAG_OPTIONAL, &text_entry, 0, 2),
 	FLAG(hybrid, schema),
 	FLAG(no_trace, schema),
+	FLAG(atomic, schema),
 	LIST(instances, schema, CYAML_FLAG_OPTIONAL, &text_entry, 1,
 	    SCHEMA_INSTANCES_MAX),
 	LIST(initial, schema, CYAML_FLAG_OPTIONAL, &text_entry, 0,
@@ -294,6 +315,11 @@ static const cyaml_schema_field_t top_fields[] = {
 	LIST(scenarios, schema, CYAML_FLAG_OPTIONAL, &scenario_entry, 0,
 	    SCHEMA_SCENARIOS_MAX),
 	LIST(msrs, schema, CYAML_FLAG_OPTIONAL, &msr_entry, 0, SCHEMA_MSRS_MAX),
+	CYAML_FIELD_MAPPING_PTR("errors",
+	    CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct schema, errors,
+	    errors_fields),
+	LIST(leaves, schema, CYAML_FLAG_OPTIONAL, &left_entry, 0,
+	    CHECK_EXPECT_MAX),
 	LIST(calls, schema, CYAML_FLAG_OPTIONAL, &call_entry, 0,
 	    SCHEMA_CALLS_MAX),
 	CYAML_FIELD_END,

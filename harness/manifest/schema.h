@@ -23,8 +23,9 @@ struct schema_value {
 	char *data; /* the address of the block of that name */
 	char *text; /* the address of the text; in a field: its characters */
 	enum schema_cpus cpus;
-	bool instance; /* the number of the operation's instance */
-	bool invalid;  /* a correct driver refuses it */
+	bool instance;  /* the number of the operation's instance */
+	bool invalid;   /* a correct driver refuses it */
+	uint32_t error; /* with this error; 0: that of schema_errors.invalid */
 };
 
 /* An argument, or a field of a block of data. */
@@ -100,6 +101,21 @@ struct schema_msr {
 	struct schema_condition *when, *unless;
 };
 
+/* The errors of operations; 0: not known. */
+struct schema_errors {
+	char **states; /* guards whose refusal is .guarded */
+	uint32_t states_count;
+	uint32_t guarded, invalid;
+};
+
+/* What a register has to be when tracing has stopped. */
+struct schema_left {
+	char *name;
+	uint32_t msr;
+	uint64_t *mask; /* absent: all bits */
+	uint64_t value;
+};
+
 struct schema_default {
 	char *key, *value;
 };
@@ -131,7 +147,7 @@ struct schema {
 	uint32_t accepts_count, refuses_count, words_count, sources_count,
 	    parts_count, modes_count, instances_count, initial_count,
 	    prefixes_count, without_count, lives_count;
-	bool hybrid, no_trace;
+	bool hybrid, no_trace, atomic;
 	char **include, **defines, **cflags; /* harness/flags.h */
 	uint32_t include_count, defines_count, cflags_count;
 	struct schema_default *defaults;
@@ -145,6 +161,9 @@ struct schema {
 	uint32_t scenarios_count;
 	struct schema_msr *msrs;
 	uint32_t msrs_count;
+	struct schema_errors *errors;
+	struct schema_left *leaves;
+	uint32_t leaves_count;
 	struct schema_call *calls;
 	uint32_t calls_count;
 };

@@ -260,6 +260,16 @@ expect 1 "ended at a finding" 0 explore grab --drivers "$drivers" --budget 3000 
 head -n 1 found/findings.jsonl >one
 expect 2 "one" 1 report one
 expect 2 "absent: No such file" 0 report found --diff absent
+# A driver without scenarios that leaks as it is loaded: the token needs a step.
+mkdir leaky
+cp -r "$drivers/grab" leaky/grab
+sed -i '/^scenarios:/,/steps:/d' leaky/grab/driver.yaml
+sed -i 's/return device_create/(void)module_alloc(64, HEAP_WAITOK); &/' leaky/grab/grab.c
+expect 1 "leak" 0 explore grab --drivers leaky --budget 60 --progress none --no-pages -o leaks
+grep -q '"check":"leak".*"token":"tz1:grab@[12]=load:' leaks/findings.jsonl ||
+    complain "the leak's token"
+rm -r leaky leaks
+
 set -- grab --drivers "$drivers" --budget 3000 --progress none --no-pages
 expect 1 "bad-free" 0 ci "$@" -o ci --write-baseline known
 last stdout "$(tail -n 1 stdout | grep -x '[0-9]* passed, [0-9]* failed, [0-9]* not judged')"

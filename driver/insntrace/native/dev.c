@@ -111,7 +111,7 @@ abandon(const struct process *owner)
 	unlock();
 }
 
-/* The first copyout only tries: a bad address fails before anything is done. */
+/* What fails has changed nothing: a buffer of which nobody is told is freed. */
 static int
 device_ioctl(struct device *device, uint64_t number, uint64_t user_arg)
 {
@@ -127,14 +127,16 @@ device_ioctl(struct device *device, uint64_t number, uint64_t user_arg)
 	memset(&args, 0, sizeof(args));
 	if (command->bytes != 0)
 		error = copyin(user, &args, command->bytes);
-	if (error == 0 && command->answers)
-		error = copyout(&args, user, command->bytes);
 	if (error != 0)
 		return error;
 	status = run(command->op, &args);
-	if (status == INSNTRACE_OK && command->answers)
+	if (status != INSNTRACE_OK)
+		return (int)status;
+	if (command->answers)
 		error = copyout(&args, user, command->bytes);
-	return status != INSNTRACE_OK ? (int)status : error;
+	if (error != 0 && command->op == OP_ALLOCATE_BUFFER)
+		(void)run(OP_FREE_BUFFER, &args);
+	return error;
 }
 
 static int

@@ -1,5 +1,6 @@
 /*
- * Ownership of memory, and rows output-owned, -freed, -foreign, leak and mapped-stale.
+ * Ownership of memory, and rows output-owned, -freed, -foreign, leak, mapped-stale, and
+ * what failed-changed says of memory.
  */
 #include "emu/guest_abi.h"
 #include "harness/check/internal.h"
@@ -91,7 +92,9 @@ void
 owner_alloc(struct check *check, const struct event *event)
 {
 	const struct check_reads *reads = &check->config.reads;
-	struct check_extent extent = { .va = event->a, .caller = event->c };
+	struct check_extent extent = {
+		.va = event->a, .caller = event->c, .fresh = true
+	};
 	uint64_t done = 0;
 
 	if (event->b == 0)
@@ -128,7 +131,50 @@ owner_free(struct check *check, const struct event *event)
 		}
 		freed_add(check, &extent, event->c);
 		owner_remove(check, i, i + 1);
+		if (extent.fresh || check->core.changes.freed_by != 0 ||
+		    !site_is_driver(check, extent.caller))
+			continue;
+		check->core.changes.made_by = extent.caller;
+		check->core.changes.freed_by = event->c;
 	}
+}
+
+void
+owner_begin(struct check *check)
+{
+	for (uint32_t i = 0; i < check->core.extent_count; i++)
+		check->extent[i].fresh = false;
+}
+
+void
+owner_failed(struct check *check, const char *operation)
+{
+	const struct check_changes *changes = &check->core.changes;
+	struct check_place at = site_here(check);
+	uint64_t caller;
+
+	for (uint32_t i = 0; i < check->core.extent_count; i++) {
+		caller = check->extent[i].caller;
+		if (!check->extent[i].fresh || !site_is_driver(check, caller))
+			continue;
+		at.rip = caller;
+		at.object_va = caller - 1;
+		at.blame = (struct check_site){ caller - 1, caller - 1 };
+		violation_add(check, CHECK_FAILED_CHANGED, 0, &at,
+		    "%s fails, and keeps what it has allocated at %#" PRIx64,
+		    operation, check->extent[i].va);
+		return;
+	}
+	/* A program that was spawned may have ended meanwhile. */
+	if (changes->freed_by == 0 || check->core.session.programs != 0)
+		return;
+	at.rip = changes->freed_by;
+	at.object_va = changes->made_by - 1;
+	if (site_is_driver(check, changes->freed_by))
+		at.blame = (struct check_site){ changes->freed_by - 1,
+			changes->freed_by - 1 };
+	violation_add(check, CHECK_FAILED_CHANGED, 1, &at,
+	    "%s fails, and has freed what was there before", operation);
 }
 
 void

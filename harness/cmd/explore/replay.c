@@ -146,14 +146,12 @@ static void
 print_unjudged(const struct replayed *replayed)
 {
 	for (unsigned i = 0; i < REASON_COUNT; i++) {
+		check_rows left = replayed->outcome.unjudged[i];
 		const char *before = "not judged: ";
 
-		for (uint64_t left = replayed->outcome.unjudged[i]; left != 0;
-		     left &= left - 1) {
-			unsigned id = (unsigned)__builtin_ctzll(left);
-
+		while (left != 0) {
 			printf("%s%s", before,
-			    check_info((enum check_id)id)->name);
+			    check_info(check_take(&left))->name);
 			before = ", ";
 		}
 		if (replayed->outcome.unjudged[i] != 0)

@@ -120,7 +120,9 @@ drop_steps(struct minimiser *minimiser)
 		    &entry.sequence);
 		entry.settings = campaign_entry_settings(
 		    manifest, &entry.sequence);
-		if (entry.sequence.count <
+		/* A token without steps names a scenario. */
+		if (entry.sequence.count != 0 &&
+		    entry.sequence.count <
 			minimiser->witness.entry.sequence.count &&
 		    shows(minimiser, &entry, &minimiser->witness.schedule))
 			minimiser->witness.entry = entry;

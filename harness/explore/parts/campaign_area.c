@@ -140,6 +140,9 @@ work(void *arg, unsigned worker, const volatile bool *stop, struct stats *stats)
 		    open_area(campaign, area, &place, &err) != 0)
 			continue;
 		share.each_max = area->each_max;
+		share.calls = !area->each_call           ? TRIAL_CALLS_DRAWN
+		    : areas->which == CAMPAIGN_AREA_REST ? TRIAL_CALLS_NONE
+							 : TRIAL_CALLS_ALL;
 		share.from = areas->which == CAMPAIGN_AREA_REST ? KEEP_FIRST
 								: 0;
 		share.keep = areas->which == CAMPAIGN_AREA_FIRST &&

@@ -85,7 +85,8 @@ outcome_add(struct runner *runner, struct outcome *outcome,
 	struct outcome_violation *to;
 
 	if (outcome->count == OUTCOME_MAX) {
-		outcome->unjudged[REASON_VIOLATIONS] |= TZ_BIT(violation->id);
+		outcome->unjudged[REASON_VIOLATIONS] |= CHECK_BIT(
+		    violation->id);
 		return;
 	}
 	to = &outcome->violation[outcome->count];

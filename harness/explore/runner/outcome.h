@@ -32,7 +32,7 @@ struct outcome {
 		uint64_t own;
 		struct check_violation violation;
 	} violation[OUTCOME_MAX];
-	uint64_t unjudged[REASON_COUNT]; /* rows, one bit each */
+	check_rows unjudged[REASON_COUNT];
 	/* another module than the driver panicked because its own call was made to
 	 * fail: not judged */
 	bool framework;

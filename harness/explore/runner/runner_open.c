@@ -72,13 +72,13 @@ leave_out(const struct runner *runner, struct check_config *config,
 			    "%s: without: %s: no such check; see: topaz list "
 			    "checks",
 			    runner->build_cache->config.driver, name);
-		config->enabled &= ~TZ_BIT(id);
+		config->enabled &= ~CHECK_BIT(id);
 	}
 	/* The manifest does not say what a driver supports on other machines. */
 	if (!support_is_usual(&runner->cpu_set, runner->cpus,
 		profile_find(runner->build_cache->plan.driver.profile)) ||
 	    (runner->cpu_set.count != 1 && !manifest_is_hybrid(manifest)))
-		config->enabled &= ~TZ_BIT(CHECK_VALID_REFUSED);
+		config->enabled &= ~CHECK_BIT(CHECK_VALID_REFUSED);
 	return 0;
 }
 
@@ -160,6 +160,8 @@ make_check(struct runner *runner, struct tz_error *err)
 	};
 	int error;
 
+	config.leaves_count = manifest_leaves(
+	    runner->build_cache->manifest, config.leaves);
 	if (!runner_code_find(runner, &config))
 		return tz_error(err, TZ_EIO, "out of memory");
 	error = leave_out(runner, &config, err);

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <xxhash.h>
+
 #include "harness/explore/runner/runner_internal.h"
 #include "harness/explore/runner/support.h"
 
@@ -119,6 +121,19 @@ note_session(struct runner *runner, unsigned flags)
 		runner->operations.session = SESSION_UNKNOWN;
 }
 
+/* A digest of the data that operations are handed; 0: they may change when one fails. */
+static uint64_t
+digest_of_data(const struct runner *runner)
+{
+	const struct script *script = (const void *)(machine_ram(
+							 runner->machine) +
+	    runner->control.script_pa);
+
+	return manifest_is_atomic(runner->build_cache->manifest)
+	    ? XXH3_64bits(script->data, sizeof(script->data))
+	    : 0;
+}
+
 /* An operation begins: applies what the manifest says about it. */
 static void
 note_call_begin(struct runner *runner, const struct event *event)
@@ -131,6 +146,7 @@ note_call_begin(struct runner *runner, const struct event *event)
 	runner->operations.step[event->cpu] = (uint8_t)(step + 1);
 	flags = flags_of(runner, step);
 	note_session(runner, flags);
+	check_handed(runner->check, digest_of_data(runner));
 	if (flags & MANIFEST_CONFIGURES)
 		note_configuring(runner, step);
 	if (flags & MANIFEST_STARTS)
@@ -179,6 +195,7 @@ note_answer(struct runner *runner, unsigned step, int64_t result)
 	const char *name = manifest_op_name(manifest, sequence->step[step].op);
 	const char *refused = sequence_refused(manifest, sequence, step);
 	const char *field, *guard;
+	uint32_t error;
 	enum support support = support_of(
 	    &runner->cpu_set, runner->cpus, manifest, sequence, step, &field);
 	char text[64];
@@ -195,6 +212,13 @@ note_answer(struct runner *runner, unsigned step, int64_t result)
 	if (guard != NULL && result >= 0 &&
 	    runner->now.deviated == DEVIATED_NOT)
 		check_answered_unguarded(runner->check, name, guard);
+	error = runner->now.deviated != DEVIATED_NOT || support != SUPPORT_ALL
+	    ? 0
+	    : sequence_error(
+		  manifest, sequence, step, runner->operations.report.failed);
+	if (error != 0 && result < 0)
+		check_failed_wrongly(
+		    runner->check, name, (uint64_t)-result, error);
 	/* After an operation that failed, later ones may fail, too. */
 	if (result >= 0 || runner->now.deviated != DEVIATED_NOT ||
 	    support != SUPPORT_ALL ||
@@ -307,8 +331,13 @@ note_call_end(struct runner *runner, const struct event *event)
 	flags = flags_of(runner, step);
 	if (flags & MANIFEST_CONFIGURES)
 		note_configured(runner, step, result >= 0);
-	if (result < 0)
+	if (result < 0) {
+		check_failed(runner->check,
+		    manifest_op_name(runner->build_cache->manifest,
+			runner->sequence.step[step].op),
+		    digest_of_data(runner));
 		return;
+	}
 	note_filled_in(runner, step);
 	if (flags & MANIFEST_STARTS) {
 		runner->operations.session = SESSION_STARTED;

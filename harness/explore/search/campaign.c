@@ -129,8 +129,11 @@ survey_entries(struct campaign *campaign, const struct effort_parts *parts,
 	if (error != 0 || parts->insns == UINT64_MAX ||
 	    campaign_part_is_over(campaign))
 		return error;
-	return placements_bound(
+	error = placements_bound(
 	    campaign, (uint32_t)campaign->area_count, parts->insns, err);
+	for (uint32_t i = 0; i < campaign->area_count; i++)
+		campaign->area[i].each_call = true;
+	return error;
 }
 
 static int

@@ -144,9 +144,10 @@ static void
 count_rows(struct stats *stats, const struct outcome *outcome)
 {
 	for (unsigned i = 0; i < REASON_COUNT; i++) {
-		for (uint64_t left = outcome->unjudged[i]; left != 0;
-		     left &= left - 1)
-			stats->unjudged[i][__builtin_ctzll(left)]++;
+		check_rows left = outcome->unjudged[i];
+
+		while (left != 0)
+			stats->unjudged[i][check_take(&left)]++;
 	}
 }
 

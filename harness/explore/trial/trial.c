@@ -304,6 +304,18 @@ is_kept(const struct trial_share *share, struct rank rank)
 	return drawn >= share->from && drawn < share->keep;
 }
 
+/* The same for a first deviation. */
+static bool
+is_first_kept(const struct trial_share *share, struct rank rank,
+    const struct deviation *deviation)
+{
+	if (share->calls == TRIAL_CALLS_DRAWN ||
+	    deviation_info(deviation->kind)->when !=
+		DEVIATION_WHEN_FALLIBLE_CALL)
+		return is_kept(share, rank);
+	return share->calls == TRIAL_CALLS_ALL;
+}
+
 bool
 trial_is_stopped(const struct trial_share *share)
 {
@@ -368,7 +380,9 @@ walk_block(struct walk *walk, size_t begin, size_t end, bool mine)
 
 		for (unsigned j = 0; j < count; j++) {
 			walk->rank.first++;
-			if (!mine || !is_kept(walk->share, walk->rank) ||
+			if (!mine ||
+			    !is_first_kept(
+				walk->share, walk->rank, &deviation[j]) ||
 			    trial_is_stopped(walk->share))
 				continue;
 			if (!moved)

@@ -56,6 +56,13 @@ void trial_close(struct trial *trial);
 /* The number of schedules of one deviation. */
 uint64_t trial_count(const struct trial *trial);
 
+/* Which schedules of one failing call of the kernel are selected: there are few. */
+enum trial_calls {
+	TRIAL_CALLS_DRAWN, /* as all others */
+	TRIAL_CALLS_ALL,
+	TRIAL_CALLS_NONE,
+};
+
 /*
  * The share of a worker: every WORKERS-th part of the boundaries, from its own number
  * on.  Of all schedules, those that KEEP of 2^32 selects with SEED, without those that
@@ -66,6 +73,7 @@ uint64_t trial_count(const struct trial *trial);
 struct trial_share {
 	unsigned worker, workers;
 	uint64_t from, keep, seed;
+	enum trial_calls calls;    /* for trial_one() */
 	uint64_t each_max;         /* for trial_two(); 0: all */
 	const volatile bool *stop; /* a request to end early, or NULL */
 };

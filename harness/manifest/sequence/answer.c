@@ -26,25 +26,34 @@ same_values(const struct sequence_step *a, const struct sequence_step *b)
 	return a->variant_count == b->variant_count;
 }
 
+/* The invalid value that STEP hands over, or NULL; *PLACE: where. */
+static const struct value *
+find_invalid(
+    const struct op *op, const struct sequence_step *step, unsigned *place)
+{
+	for (unsigned i = 0; op->schema->refuses && i < step->variant_count;
+	     i++) {
+		const struct value *value = op_variant(
+		    op, step->variant[i], place);
+
+		if (value != NULL && value->invalid &&
+		    step_reaches(op, step, *place))
+			return value;
+	}
+	return NULL;
+}
+
 const char *
 sequence_refused(const struct manifest *manifest,
     const struct sequence *sequence, unsigned step)
 {
 	const struct sequence_step *at = &sequence->step[step];
 	const struct op *op = &manifest->op[at->op];
+	unsigned place;
 
-	for (unsigned i = 0; op->schema->refuses && i < at->variant_count;
-	     i++) {
-		unsigned place;
-		const struct value *value = op_variant(
-		    op, at->variant[i], &place);
-
-		if (value != NULL && value->invalid &&
-		    step_reaches(op, at, place))
-			return op->place[place].name != NULL
-			    ? op->place[place].name
-			    : "";
-	}
+	if (find_invalid(op, at, &place) != NULL)
+		return op->place[place].name != NULL ? op->place[place].name
+						     : "";
 	for (size_t i = 0; i < manifest->refused_count; i++) {
 		if (manifest->refused[i].op == at->op &&
 		    same_values(at, &manifest->refused[i]))
@@ -66,29 +75,80 @@ is_alone(const struct manifest *manifest, const struct sequence *sequence,
 	return true;
 }
 
-const char *
-sequence_guard(const struct manifest *manifest, const struct sequence *sequence,
-    unsigned step, uint64_t failed)
+/* The STATES that hold before STEP; false: it depends on other actors. */
+static bool
+find_states(const struct manifest *manifest, const struct sequence *sequence,
+    unsigned step, uint64_t failed, uint64_t *states)
 {
-	const struct sequence_step *at = &sequence->step[step];
-	uint64_t states = manifest->initial;
-	uint64_t guards = manifest->op[at->op].guards;
-
-	if (guards == 0 || step >= 64 || !is_alone(manifest, sequence, step))
-		return NULL;
+	*states = manifest->initial;
+	if (step >= 64 || !is_alone(manifest, sequence, step))
+		return false;
 	for (unsigned i = 0; i < step; i++) {
 		const struct op *op = &manifest->op[sequence->step[i].op];
 
 		if (op->call < SCRIPT_LOCAL &&
-		    sequence->step[i].actor != at->actor)
-			return NULL;
+		    sequence->step[i].actor != sequence->step[step].actor)
+			return false;
 		if (!(failed >> i & 1))
-			states = (states & ~op->takes) | op->gives;
+			*states = (*states & ~op->takes) | op->gives;
 		else if (op->call >= SCRIPT_LOCAL)
-			states |= op->gives; /* perhaps, by its first calls */
+			*states |= op->gives; /* perhaps, by its first calls */
 	}
+	return true;
+}
+
+const char *
+sequence_guard(const struct manifest *manifest, const struct sequence *sequence,
+    unsigned step, uint64_t failed)
+{
+	uint64_t guards = manifest->op[sequence->step[step].op].guards;
+	uint64_t states;
+
+	if (guards == 0 ||
+	    !find_states(manifest, sequence, step, failed, &states))
+		return NULL;
 	guards &= ~states;
 	return guards == 0 ? NULL : manifest->state[__builtin_ctzll(guards)];
+}
+
+/* The error that VALUES of a step cause: of one invalid value, or of a listed step. */
+static uint32_t
+error_of_values(const struct manifest *manifest,
+    const struct sequence *sequence, unsigned step)
+{
+	const struct sequence_step *at = &sequence->step[step];
+	unsigned place;
+	const struct value *value = find_invalid(
+	    &manifest->op[at->op], at, &place);
+
+	if (value != NULL && at->variant_count == 1 && value->error != 0)
+		return value->error;
+	return (value == NULL || at->variant_count == 1) &&
+		sequence_refused(manifest, sequence, step) != NULL
+	    ? manifest->schema->errors->invalid
+	    : 0;
+}
+
+uint32_t
+sequence_error(const struct manifest *manifest, const struct sequence *sequence,
+    unsigned step, uint64_t failed)
+{
+	const struct schema_errors *errors = manifest->schema->errors;
+	const struct op *op = &manifest->op[sequence->step[step].op];
+	uint64_t states, absent;
+
+	if (errors == NULL ||
+	    !find_states(manifest, sequence, step, failed, &states))
+		return 0;
+	absent = (op->guards | op->needs) & ~states;
+	if (absent == 0)
+		return error_of_values(manifest, sequence, step);
+	/* Which of two reasons is looked at first is the driver's. */
+	return (absent & ~manifest->guarded) == 0 &&
+		(absent & op->guards) != 0 &&
+		sequence->step[step].variant_count == 0
+	    ? errors->guarded
+	    : 0;
 }
 
 /* True if STEP equals EXPECTED, or has values that the manifest accepts instead. */

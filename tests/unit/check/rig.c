@@ -143,6 +143,9 @@ rig_create(bool positions)
 		.driver_data = { { RIG_DATA, RIG_DATA + 0x100 } },
 		.kernel_data = { { RIG_KDATA, RIG_KDATA + RIG_PAGE } },
 		.frames_pa = RIG_FRAMES,
+		.leaves = { { MSR_RTIT_CR3_MATCH, UINT64_MAX, 0,
+		    "CR3_MATCH" } },
+		.leaves_count = 1,
 		.enabled = check_all(),
 	};
 	struct check *check;
@@ -153,7 +156,7 @@ rig_create(bool positions)
 	memset(rig_entry, 0, sizeof(rig_entry));
 	check = check_create(&config);
 	assert_non_null(check);
-	rig_pt = (struct machine_pt){ .mask_ptrs = 0x7f };
+	rig_pt = (struct machine_pt){ .mask_ptrs = 0x7f, .lvt_pc = 1u << 16 };
 	rig_context = 0;
 	rig_play(check, rig_memory);
 	check_begin(check);
@@ -233,6 +236,8 @@ rig_hint(struct check *check, const struct rig_step *step)
 		check_answered_wrongly(check, step->a != 0, "set", "ctl");
 	else if (step->op == RIG_FILLED_IN)
 		check_filled_in(check, "state", "flags", step->a, step->b);
+	else if (step->op == RIG_ERROR)
+		check_failed_wrongly(check, "set", step->a, step->b);
 	else if (step->op == RIG_REREADING)
 		check_rereading(check, step->a);
 	else if (step->op == RIG_COLLECTED)
@@ -243,6 +248,10 @@ rig_hint(struct check *check, const struct rig_step *step)
 		rig_context = (unsigned)step->a;
 	else if (step->op == RIG_NAMED)
 		check_named(check, step->a, rig_context);
+	else if (step->op == RIG_HANDED)
+		check_handed(check, step->a);
+	else if (step->op == RIG_FAILED)
+		check_failed(check, "set", step->a);
 	else
 		check_unloaded(check);
 }

@@ -5,6 +5,7 @@
  * Before each run: a ToPA table at RIG_TABLE, four pages of a trace buffer from
  * RIG_BUFFER on (stream 0, named), a page of something else at RIG_OTHER, and a stack
  * at RIG_STACK; a page at RIG_FREED was freed.  What is at RIG_STALE was never cleared.
+ * The LVT entry is masked.  CR3_MATCH has to be 0 when tracing has stopped.
  */
 #ifndef TOPAZ_TESTS_UNIT_CHECK_RIG_H
 #define TOPAZ_TESTS_UNIT_CHECK_RIG_H
@@ -48,12 +49,15 @@ enum rig_op {
 	RIG_STOPPED,   /* a: CPUs */
 	RIG_ANSWERED,  /* wrongly; a: 1: with success */
 	RIG_FILLED_IN, /* a: found, b: right */
+	RIG_ERROR,     /* a: found, b: right */
 	RIG_REREADING, /* a: stream */
 	RIG_COLLECTED, /* a: stream */
 	RIG_EXPECT,    /* a: MSR, b: mask, c: value; of the context said last */
 	RIG_CONTEXT,   /* a: number */
 	RIG_NAMED,     /* a: stream; of the context said last */
 	RIG_REGION_AT, /* a: OUTPUT_BASE; no ToPA */
+	RIG_HANDED,    /* a: digest */
+	RIG_FAILED,    /* a: digest */
 	RIG_UNLOADED,
 	RIG_ENDS, /* a: enum machine_end, b: exit code, c: 1: it waits */
 	RIG_PANICS,

@@ -3,6 +3,7 @@
  * no row.  Method: runs as tables of events; the bad ones name the one row that they
  * violate; a last test wants a bad run for each row.
  */
+#include "harness/guest/sys.h"
 #include "tests/unit/check/rig.h"
 
 #include <setjmp.h>
@@ -442,6 +443,10 @@ static const struct run session_runs[] = {
 	    { BEGIN(2), DONE(0), DO(FILLED_IN, 3, 3, 0) } },
 	{ "a wrong answer", CHECK_WRONG_ANSWER,
 	    { BEGIN(2), DONE(0), DO(FILLED_IN, 3, 2, 0) } },
+	{ "the right error", GOOD,
+	    { BEGIN(2), DONE(-22), DO(ERROR, 22, 22, 0) } },
+	{ "a wrong error", CHECK_WRONG_ANSWER,
+	    { BEGIN(2), DONE(-22), DO(ERROR, 22, 16, 0) } },
 	{ "a valid one is refused", CHECK_VALID_REFUSED,
 	    { BEGIN(2), DONE(-22), DO(ANSWERED, 0, 0, 0) } },
 	{ "work, and neither OS nor User", GOOD,
@@ -538,6 +543,85 @@ static const struct run session_runs[] = {
 	{ "off at the end", GOOD,
 	    { ON, OFF, EV(FREE, ABI_DMAP + RIG_TABLE, 0, 0),
 		EV(EXIT, 0, 0, 0) } },
+};
+
+#define NEW 0x90000
+
+static const struct run failure_runs[] = {
+	{ "it fails and keeps what it has allocated", CHECK_FAILED_CHANGED,
+	    { BEGIN(2), EV(ALLOC, ABI_DMAP + NEW, 64, RIG_TEXT + 8), DONE(-12),
+		DO(FAILED, 0, 0, 0) } },
+	{ "it fails and frees what it has allocated", GOOD,
+	    { BEGIN(2), EV(ALLOC, ABI_DMAP + NEW, 64, RIG_TEXT + 8),
+		EV(FREE, ABI_DMAP + NEW, 0, RIG_TEXT + 8), DONE(-12),
+		DO(FAILED, 0, 0, 0) } },
+	{ "it fails, another module has allocated", GOOD,
+	    { BEGIN(2), EV(ALLOC, ABI_DMAP + NEW, 64, RIG_SITE), DONE(-12),
+		DO(FAILED, 0, 0, 0) } },
+	{ "it succeeds, the next one fails", GOOD,
+	    { BEGIN(2), EV(ALLOC, ABI_DMAP + NEW, 64, RIG_TEXT + 8), DONE(0),
+		BEGIN(2), DONE(-12), DO(FAILED, 0, 0, 0) } },
+	{ "it fails and frees what was there", CHECK_FAILED_CHANGED,
+	    { BEGIN(2), EV(FREE, ABI_DMAP + RIG_TABLE, 0, RIG_TEXT + 8),
+		DONE(-12), DO(FAILED, 0, 0, 0) } },
+	{ "a program that ends frees what was there", GOOD,
+	    { BEGIN(SCRIPT_TARGET_SPAWN), DONE(7), BEGIN(2),
+		EV(FREE, ABI_DMAP + RIG_TABLE, 0, RIG_TEXT + 8), DONE(-12),
+		DO(FAILED, 0, 0, 0) } },
+	{ "the one before has freed it", GOOD,
+	    { BEGIN(2), EV(FREE, ABI_DMAP + RIG_TABLE, 0, RIG_TEXT + 8),
+		DONE(0), BEGIN(2), DONE(-12), DO(FAILED, 0, 0, 0) } },
+	{ "another one may have done it", GOOD,
+	    { BEGIN(2), EVENT_ON(1, CALL_BEGIN, 1, 1, 2),
+		EV(ALLOC, ABI_DMAP + NEW, 64, RIG_TEXT + 8), DONE(-12),
+		DO(FAILED, 0, 0, 0) } },
+	{ "it is more than one system call", GOOD,
+	    { BEGIN(SCRIPT_HWT_MAP),
+		EV(ALLOC, ABI_DMAP + NEW, 64, RIG_TEXT + 8), DONE(-12),
+		DO(FAILED, 0, 0, 0) } },
+	{ "a module that fails to load", GOOD,
+	    { BEGIN(SYS_MODULE_LOAD),
+		EV(ALLOC, ABI_DMAP + NEW, 64, RIG_TEXT + 8), DONE(-12),
+		DO(FAILED, 0, 0, 0) } },
+	{ "a function that the driver calls was made to fail",
+	    CHECK_FAILED_CHANGED,
+	    { BEGIN(2), EV(ALLOC, ABI_DMAP + NEW, 64, RIG_TEXT + 8),
+		EV(POINT, 0, RIG_TEXT + 8, 1), DONE(-12),
+		DO(FAILED, 0, 0, 0) } },
+	{ "a function that another module calls was made to fail", GOOD,
+	    { BEGIN(2), EV(ALLOC, ABI_DMAP + NEW, 64, RIG_TEXT + 8),
+		EV(POINT, 0, RIG_SITE, 1), DONE(-12), DO(FAILED, 0, 0, 0) } },
+	{ "it fails and has answered", CHECK_FAILED_CHANGED,
+	    { BEGIN(2), DO(HANDED, 5, 0, 0), DONE(-12), DO(FAILED, 6, 0, 0) } },
+	{ "it fails without an answer", GOOD,
+	    { BEGIN(2), DO(HANDED, 5, 0, 0), DONE(-12), DO(FAILED, 5, 0, 0) } },
+};
+
+#define GONE EV(FREE, ABI_DMAP + RIG_TABLE, 0, 0)
+
+static const struct run register_runs[] = {
+	{ "the LVT entry is open when unloaded", CHECK_LEFT_BEHIND,
+	    { GONE, DO(COUNTS, 0, 0, 0), DO(UNLOADED, 0, 0, 0) } },
+	{ "bit 55 is set when unloaded, and no CPU has traced", GOOD,
+	    { GONE, DO(COUNTS, BIT55, MASKED, 0), DO(UNLOADED, 0, 0, 0) } },
+	{ "bit 55 is set when unloaded", CHECK_LEFT_BEHIND,
+	    { GONE, ON, OFF, DO(COUNTS, BIT55, MASKED, 0),
+		DO(UNLOADED, 0, 0, 0) } },
+	{ "bit 55 is set at the end", CHECK_LEFT_BEHIND,
+	    { GONE, ON, OFF, DO(COUNTS, BIT55, MASKED, 0),
+		EV(EXIT, 0, 0, 0) } },
+	{ "nothing is left when unloaded", GOOD,
+	    { GONE, DO(COUNTS, 0, MASKED, 0), DO(UNLOADED, 0, 0, 0) } },
+	{ "bit 55 was set from outside", GOOD,
+	    { GONE, ON, OFF, EV(DEVIATION, DEVIATION_BIT55, 0, 0),
+		EVENT_ON(1, DEVIATION, DEVIATION_BIT55, 0, 0),
+		DO(COUNTS, BIT55, MASKED, 0), DO(UNLOADED, 0, 0, 0) } },
+	{ "the LVT entry is open when stopped", GOOD,
+	    { ON, OFF, BEGIN(2), DONE(0), DO(COUNTS, 0, 0, 0),
+		DO(STOPPED, 1, 0, 0) } },
+	{ "a register is left when stopped", CHECK_LEFT_BEHIND,
+	    { ON, OFF, BEGIN(2), DONE(0), DO(STATUS, 0x4000, 0, 0),
+		DO(STOPPED, 1, 0, 0) } },
 };
 
 #define PANIC(words, row)                     \
@@ -768,6 +852,20 @@ positions_that_are_read_are_reports(void **state)
 }
 
 static void
+what_fails_has_changed_nothing(void **state)
+{
+	(void)state;
+	play_runs(failure_runs, TZ_ARRAY_LEN(failure_runs));
+}
+
+static void
+registers_are_left_as_they_must_be(void **state)
+{
+	(void)state;
+	play_runs(register_runs, TZ_ARRAY_LEN(register_runs));
+}
+
+static void
 ends_are_told_apart(void **state)
 {
 	(void)state;
@@ -802,6 +900,8 @@ main(void)
 		cmocka_unit_test(tracing_does_what_was_asked_for),
 		cmocka_unit_test(a_buffer_counts_from_its_making_on),
 		cmocka_unit_test(positions_that_are_read_are_reports),
+		cmocka_unit_test(what_fails_has_changed_nothing),
+		cmocka_unit_test(registers_are_left_as_they_must_be),
 		cmocka_unit_test(ends_are_told_apart),
 		cmocka_unit_test(every_row_has_a_bad_run),
 	};

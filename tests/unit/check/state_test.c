@@ -78,6 +78,29 @@ the_hash_knows_no_time(void **unused)
 	check_destroy(two);
 }
 
+/* What is fresh matters while an operation may still fail. */
+static void
+the_hash_knows_what_an_operation_has_changed(void **unused)
+{
+	static const struct rig_step before[] = {
+		EV(ALLOC, ABI_DMAP + 0x90000, 64, RIG_TEXT), BEGIN(2), { 0 }
+	};
+	static const struct rig_step within[] = { BEGIN(2),
+		EV(ALLOC, ABI_DMAP + 0x90000, 64, RIG_TEXT), { 0 } };
+	static const struct rig_step done[] = { DONE(0), { 0 } };
+	struct check *one = rig_create(false), *two = rig_create(false);
+
+	(void)unused;
+	rig_play(one, before);
+	rig_play(two, within);
+	assert_int_not_equal(check_hash(one), check_hash(two));
+	rig_play(one, done);
+	rig_play(two, done);
+	assert_int_equal(check_hash(one), check_hash(two));
+	check_destroy(one);
+	check_destroy(two);
+}
+
 static void
 a_new_run_keeps_the_allocations(void **unused)
 {
@@ -166,6 +189,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_state_goes_back),
 		cmocka_unit_test(the_hash_knows_no_time),
+		cmocka_unit_test(the_hash_knows_what_an_operation_has_changed),
 		cmocka_unit_test(a_new_run_keeps_the_allocations),
 		cmocka_unit_test(
 		    a_frame_holds_trace_until_it_is_allocated_again),

@@ -137,7 +137,7 @@ each_run_has_one_verdict(void **state)
 	assert_non_null(stats);
 	fails = outcome_of(5, CHECK_LEAK);
 	unknown = outcome_of(7, CHECK_UNMODELLED);
-	unknown.unjudged[REASON_ENDED] = TZ_BIT(CHECK_LEAK);
+	unknown.unjudged[REASON_ENDED] = CHECK_BIT(CHECK_LEAK);
 	stats_count(stats, 3, &none, &none);
 	stats_count(stats, 3, &fails, &none);
 	stats_count(stats, 3, &fails, &fails);

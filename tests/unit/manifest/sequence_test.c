@@ -245,6 +245,52 @@ a_guard_holds_from_a_success_on(void **state)
 	manifest_free(other);
 }
 
+/* The error that the last step of TEXT has to fail with; 0: nobody can say. */
+static uint32_t
+right_error(const struct manifest *of, const char *text, uint64_t failed)
+{
+	struct sequence sequence = fixture_sequence(of, text);
+
+	return sequence_error(of, &sequence, sequence.count - 1, failed);
+}
+
+static void
+an_error_is_known_where_one_reason_is(void **state)
+{
+	static char text[16384], own[16384];
+	struct manifest *other;
+	const char *said, *at;
+
+	(void)state;
+	snprintf(text, sizeof(text), "%s%s",
+	    fixture_with("configures: true",
+		"configures: true, guards: [open*], refuses: true"),
+	    "errors: {states: [open], guarded: 16, invalid: 22}\n");
+	assert_int_equal(fixture_read(text, &other, &said), 0);
+	assert_int_equal(right_error(other, "open+set", 0), 0);
+	assert_int_equal(right_error(other, "open+set.2", 0), 22);
+	assert_int_equal(right_error(other, "set", 0), 16);
+	assert_int_equal(right_error(other, "open+set", 1), 16);
+	/* Two reasons; a state that has no known error; two actors. */
+	assert_int_equal(right_error(other, "set.2", 0), 0);
+	assert_int_equal(right_error(other, "setb", 0), 0);
+	assert_int_equal(right_error(other, "1open+set", 0), 0);
+	manifest_free(other);
+	/* The value's own error. */
+	at = strstr(text, "invalid: true}");
+	assert_non_null(at);
+	snprintf(
+	    own, sizeof(own), "%.*serror: 5, %s", (int)(at - text), text, at);
+	assert_int_equal(fixture_read(own, &other, &said), 0);
+	assert_int_equal(right_error(other, "open+set.2", 0), 5);
+	assert_int_equal(right_error(other, "set", 0), 16);
+	manifest_free(other);
+	snprintf(text, sizeof(text), "%s%s", fixture_text,
+	    "errors: {states: [shut]}\n");
+	assert_int_not_equal(fixture_read(text, &other, &said), 0);
+	assert_non_null(strstr(said, "\"shut\": no operation gives"));
+}
+
 /* The number that row INDEX of the last step of TEXT has to be; -1: nobody can say. */
 static int64_t
 right_number(const struct manifest *of, const char *text, uint64_t failed,
@@ -296,6 +342,7 @@ main(void)
 		cmocka_unit_test(
 		    an_invalid_value_is_refused_where_the_manifest_says_so),
 		cmocka_unit_test(a_guard_holds_from_a_success_on),
+		cmocka_unit_test(an_error_is_known_where_one_reason_is),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

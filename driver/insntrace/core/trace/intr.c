@@ -87,6 +87,8 @@ intr_begin(const struct topa *topa)
  * A chunk may have filled just before tracing stopped, with its PMI still
  * pending.  A PMI that never comes was dropped: harmless, since Stop reads the
  * position, too, unless the entry is masked; then all later PMIs were dropped.
+ * The handler would unmask the entry again for an NMI of another cause, so it
+ * is told first that tracing has ended.
  */
 void
 intr_end(struct capture_progress *progress)
@@ -99,8 +101,8 @@ intr_end(struct capture_progress *progress)
 	pending = hw_pmi_pending();
 	self->progress.unsure |= pending && os_pmi_masked();
 	self->progress.seen |= pending;
-	os_pmi_mask();
 	__atomic_store_n(&self->active, false, __ATOMIC_SEQ_CST);
+	os_pmi_mask();
 	hw_pmi_acknowledge();
 	*progress = self->progress;
 }
