@@ -301,6 +301,43 @@ memory_free(struct memory *memory, struct memory_copy *copy)
 	memory->copies--;
 }
 
+static int
+visit_pages(const struct memory *memory, uint64_t begin, uint64_t end,
+    memory_page visit, void *arg)
+{
+	static const uint8_t zero[TZ_PAGE_BYTES];
+	int result = 0;
+
+	for (uint64_t page = begin / TZ_PAGE_BYTES;
+	     result == 0 && page * TZ_PAGE_BYTES < end; page++) {
+		if (!is_same(image_at(memory, page), zero))
+			result = visit(arg, page, image_at(memory, page));
+	}
+	return result;
+}
+
+int
+memory_visit(const struct memory *memory, const struct memory_copy *copy,
+    memory_page visit, void *arg)
+{
+	off_t end = 0;
+	int result = 0;
+
+	TZ_ASSERT(copy->count == 0);
+	/* Pages of holes are 0; reading them would allocate them. */
+	while (result == 0) {
+		off_t begin = lseek(memory->fd, end, SEEK_DATA);
+
+		if (begin < 0)
+			break;
+		end = lseek(memory->fd, begin, SEEK_HOLE);
+		TZ_ASSERT(end > begin);
+		result = visit_pages(memory, (uint64_t)begin, (uint64_t)end,
+		    visit, arg);
+	}
+	return result;
+}
+
 static void
 put_back(struct memory *memory, struct hot_page *hot, struct page_copy *copy)
 {

@@ -55,6 +55,14 @@ struct memory_copy *memory_take(struct memory *memory);
 void memory_free(struct memory *memory, struct memory_copy *copy);
 
 /*
+ * Calls VISIT, in ascending order, for each page of COPY that is not all 0; COPY was taken
+ * when no other one existed.  Stops at the first value that is not 0, and returns it.
+ */
+typedef int (*memory_page)(void *arg, uint64_t page, const uint8_t *bytes);
+int memory_visit(const struct memory *memory, const struct memory_copy *copy,
+    memory_page visit, void *arg);
+
+/*
  * Restores RAM to COPY.  Returns one bit for each page, set if the page may have
  * changed; NULL: any page may have.
  */
