@@ -30,15 +30,16 @@ struct linux_guest_options {
 	const char *packages; /* initramfs_plan's */
 	const char *profile,
 	    *errata;        /* of emu/profile/cpu_set.h; errata or NULL */
-	const char *script; /* a file of the host */
+	const char *script; /* a file of the host; NULL: a shell on the console */
+	unsigned lines, columns; /* of that console; 0: not known */
 	struct linux_guest_file put[LINUX_GUEST_FILES_MAX];
 	size_t put_count;
 	const char *get[LINUX_GUEST_FILES_MAX]; /* absolute paths in the guest */
 	size_t get_count;
 	unsigned cpu_count;
 	uint64_t memory_bytes;
-	uint64_t insns_max; /* after boot, on all CPUs; 0: no limit */
-	bool no_snapshot;   /* boot afresh, and keep no snapshot */
+	uint64_t insns_max;    /* after boot, on all CPUs; 0: no limit */
+	bool no_snapshot;      /* boot afresh, and keep no snapshot */
 	const char *snapshots; /* their folder; NULL: that of cache.h */
 };
 
@@ -88,6 +89,21 @@ int linux_guest_give(struct linux_guest *guest, window_text text, void *arg,
  */
 int linux_guest_run(struct linux_guest *guest, struct linux_guest_state *state,
     struct tz_error *err);
+
+/*
+ * From here on each byte that the guest sends to its console goes to SEND, too: as it is,
+ * with its '\r'.
+ */
+typedef void (*linux_guest_send)(void *arg, char c);
+void linux_guest_watch(
+    struct linux_guest *guest, linux_guest_send send, void *arg);
+
+/* COUNT bytes are typed; returns how many of them the guest takes now. */
+size_t linux_guest_type(
+    struct linux_guest *guest, const char *bytes, size_t count);
+
+/* The virtual time since the machine's start, in nanoseconds. */
+uint64_t linux_guest_nsec(const struct linux_guest *guest);
 
 /*
  * What kept a snapshot from being used or written, in one line; "": nothing.  It is no
