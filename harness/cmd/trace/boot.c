@@ -220,10 +220,11 @@ print_last_lines(const struct linux_guest *guest)
 
 /* Says how a guest ended that did not come to the end of its script. */
 static int
-print_end(const struct linux_guest *guest,
-    const struct linux_guest_state *state, bool booted)
+print_end(struct linux_guest *guest, const struct linux_guest_state *state,
+    bool booted)
 {
 	const char *when = booted ? "after" : "during";
+	char place[LINUX_GUEST_LINE];
 
 	switch (state->end) {
 	case LINUX_GUEST_EXITED:
@@ -233,10 +234,11 @@ print_end(const struct linux_guest *guest,
 		    when);
 		return CMD_BUDGET;
 	case LINUX_GUEST_LIMIT:
+		linux_guest_place(guest, state->result.rip, place);
 		fprintf(stderr,
 		    "topaz: the script or shell has not ended within %" PRIu64
-		    " instructions (--limit)\n",
-		    state->insns);
+		    " instructions (--limit); CPU %u is at %s\n",
+		    state->insns, state->result.cpu, place);
 		break;
 	case LINUX_GUEST_OFF:
 		fprintf(stderr,
@@ -277,7 +279,7 @@ write_file(const struct output *output, const char *name, const void *bytes,
 
 /* unknown.txt: each MSR and port that nothing models, with its first place. */
 static int
-write_unknowns(const struct output *output, const struct linux_guest *guest,
+write_unknowns(const struct output *output, struct linux_guest *guest,
     struct tz_error *err)
 {
 	const struct unknowns *unknowns = linux_guest_unknowns(guest);
@@ -290,13 +292,15 @@ write_unknowns(const struct output *output, const struct linux_guest *guest,
 		return tz_error(err, TZ_EIO, "out of memory");
 	for (unsigned i = 0; i < unknowns->count; i++) {
 		const struct unknown *item = &unknowns->item[i];
+		char place[LINUX_GUEST_LINE];
 
+		linux_guest_place(guest, item->rip, place);
 		fprintf(file,
 		    "%-5s 0x%08" PRIx32 "  %8" PRIu64
-		    " times, first on CPU %u at 0x%" PRIx64 " after %" PRIu64
+		    " times, first on CPU %u at %s after %" PRIu64
 		    " instructions\n",
 		    unknown_name(item->access), item->index, item->count,
-		    item->cpu, item->rip, item->insns);
+		    item->cpu, place, item->insns);
 	}
 	if (fclose(file) != 0)
 		error = tz_error(err, TZ_EIO, "out of memory");
@@ -307,7 +311,7 @@ write_unknowns(const struct output *output, const struct linux_guest *guest,
 }
 
 static int
-write_output(const struct output *output, const struct linux_guest *guest,
+write_output(const struct output *output, struct linux_guest *guest,
     struct tz_error *err)
 {
 	const struct window *window = linux_guest_window(guest);
