@@ -15,6 +15,7 @@
 
 /* Instructions between two looks at the window. */
 #define SLICE_INSNS       UINT64_C(200000)
+#define IDLE_RATIO        100
 #define CONSOLE_BYTES_MAX ((size_t)64 << 20)
 /* Where the tables of the kernel are: RAM has at least 64 MiB. */
 #define KERNEL_PA           (UINT64_C(16) << 20)
@@ -458,16 +459,35 @@ linux_guest_give(struct linux_guest *guest, window_text text, void *arg,
 	return cpio_finish(guest->archive, &guest->window.archive, err);
 }
 
+/* The time of all CPUs. */
+static uint64_t
+count_cycles(const struct linux_guest *guest)
+{
+	uint64_t cycles = 0;
+
+	for (unsigned i = 0; i < guest->options.cpu_count; i++) {
+		struct machine_counters counters;
+
+		machine_counters(guest->machine, i, &counters);
+		cycles += counters.cycles;
+	}
+	return cycles;
+}
+
 int
 linux_guest_run(struct linux_guest *guest, struct linux_guest_state *state,
     struct tz_error *err)
 {
+	uint64_t cycles = count_cycles(guest), insns = count_insns(guest);
 	enum window_event event;
 	int error;
 
 	*state = (struct linux_guest_state){ .end = LINUX_GUEST_SLICE };
 	if (!run_slice(guest, state))
 		return 0;
+	/* An instruction takes a cycle: in the others the CPU halts. */
+	state->idle = count_cycles(guest) - cycles >
+	    IDLE_RATIO * (count_insns(guest) - insns);
 	error = window_poll(&guest->window, &event, err);
 	if (error == 0 && guest->options.insns_max != 0 &&
 	    state->insns >= guest->options.insns_max)

@@ -62,6 +62,7 @@ struct linux_guest_state {
 	char cause[LINUX_GUEST_LINE]; /* one line; "": none */
 	struct machine_result result;
 	uint64_t insns; /* since boot, on all CPUs */
+	bool idle; /* it has waited for most of the slice: what it waits for can come */
 };
 
 /*
