@@ -6,30 +6,40 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/board/kernel.h"
-#include "emu/profile/cpu_set.h"
+#include "harness/boot/boot_snapshot.h"
 #include "harness/boot/guest_files.h"
-#include "harness/boot/initramfs.h"
+#include "harness/boot/guest_inputs.h"
+#include "harness/boot/kallsyms.h"
 #include "harness/host/input.h"
 #include "harness/host/stop.h"
 
 /* Instructions between two looks at the window. */
 #define SLICE_INSNS       UINT64_C(200000)
+#define IDLE_RATIO        100
 #define CONSOLE_BYTES_MAX ((size_t)64 << 20)
-#define SEED              1
 #define TRAMPOLINE_END    UINT64_C(0x100000)
-/* What makes the guest's console the UART. */
-#define CMDLINE "earlyprintk=serial,ttyS0,115200 console=ttyS0"
+/* Where the tables of the kernel are: RAM has at least 64 MiB. */
+#define KERNEL_PA           (UINT64_C(16) << 20)
+#define KERNEL_BYTES        (UINT64_C(48) << 20)
+#define SNAPSHOTS           "boot"
+#define SNAPSHOTS_BYTES_MAX (UINT64_C(1) << 30)
 
 struct linux_guest {
 	struct linux_guest_options options;
-	struct kernel_file kernel;
-	struct cpu_set cpu_set;
 	struct machine *machine;
 	struct window window;
-	struct cpio *archive; /* what the guest is given */
-	char cmdline[2048];
+	struct cpio *archive;  /* what the guest is given */
 	uint64_t booted_insns; /* when it was booted */
+	struct cache snapshots;
+	char *key; /* of the snapshot; NULL: it is neither read nor written */
+	char key_digest[CACHE_KEY_BYTES];
+	bool restored;
+	char note[sizeof(struct tz_error) + 64];
+	linux_guest_send send; /* NULL: nobody watches the console */
+	void *send_arg;
+	struct kallsyms *kallsyms;
+	bool kallsyms_sought;
+	unsigned tsc_ratio; /* of CPU 0, to 100 MHz */
 	char *text;
 	size_t text_count, text_room;
 	bool text_lost; /* no memory */
@@ -60,6 +70,8 @@ on_console(void *arg, char c)
 {
 	struct linux_guest *guest = arg;
 
+	if (guest->send != NULL)
+		guest->send(guest->send_arg, c);
 	if (c != '\r' && !guest->text_lost)
 		keep_char(guest, c);
 }
@@ -72,133 +84,117 @@ on_stop(void *arg)
 }
 
 static int
-check_options(const struct linux_guest_options *options, struct tz_error *err)
-{
-	uint64_t unit = UINT64_C(2) << 20;
-
-	if (options->cpu_count < 1 || options->cpu_count > MACHINE_CPUS_MAX)
-		return tz_error(err, TZ_EUSAGE,
-		    "--cpus %u: 1 to %d are possible", options->cpu_count,
-		    MACHINE_CPUS_MAX);
-	if (options->memory_bytes % unit != 0 ||
-	    options->memory_bytes < 32 * unit ||
-	    options->memory_bytes > MACHINE_SMRAM_PA)
-		return tz_error(err, TZ_EUSAGE,
-		    "--memory %" PRIu64 " MiB: 64 to 3072, an even number",
-		    options->memory_bytes >> 20);
-	return 0;
-}
-
-/* What is read only after boot must be there before. */
-static int
-check_files(const struct linux_guest_options *options, struct tz_error *err)
-{
-	int error = input_check(options->script, INPUT_GUEST_FILE, err);
-
-	for (size_t i = 0; error == 0 && i < options->put_count; i++)
-		error = input_check(
-		    options->put[i].from, INPUT_GUEST_FILE, err);
-	return error;
-}
-
-static int
-read_initrd(const char *path, struct bytes *initrd, struct tz_error *err)
-{
-	*initrd = (struct bytes){ NULL, 0 };
-	if (path == NULL)
-		return 0;
-	return input_read(path, INPUT_INITRD, &initrd->at, &initrd->count, err);
-}
-
-static int
-load(struct linux_guest *guest, struct tz_error *err)
+make_machine(struct linux_guest *guest, const struct guest_inputs *inputs,
+    struct tz_error *err)
 {
 	const struct linux_guest_options *options = &guest->options;
-	uint64_t window_pa = kernel_window_pa(
-	    options->memory_bytes, WINDOW_BYTES);
-	struct initramfs_plan plan = { .packages = options->packages,
-		.window_pa = window_pa,
-		.window_bytes = WINDOW_BYTES };
-	struct kernel_image image = { .vmlinux = guest->kernel.vmlinux.at,
-		.vmlinux_bytes = guest->kernel.vmlinux.count,
-		.setup = guest->kernel.setup.at,
-		.setup_bytes = guest->kernel.setup.count,
-		.cmdline = guest->cmdline,
-		.cpu_count = options->cpu_count,
-		.ram_bytes = options->memory_bytes,
-		.window_bytes = WINDOW_BYTES,
-		.seed = SEED };
-	struct kernel_entry entry;
-	struct bytes initramfs = { NULL, 0 };
-	int error = read_initrd(options->initrd, &plan.initrd, err);
-
-	if (error == 0)
-		error = initramfs_make(&plan, &initramfs, err);
-	image.initrd = initramfs.at;
-	image.initrd_bytes = initramfs.count;
-	guest->window.ram = machine_ram(guest->machine) + window_pa;
-	if (error == 0 &&
-	    kernel_load(machine_ram(guest->machine), &image, &entry, err) !=
-		0) {
-		struct tz_error cause = *err;
-
-		error = tz_error(
-		    err, TZ_EUSAGE, "%s: %s", options->kernel, cause.text);
-	}
-	free(initramfs.at);
-	free(plan.initrd.at);
-	if (error == 0)
-		machine_boot(
-		    guest->machine, entry.rip, entry.zero_page, entry.cr3);
-	return error;
-}
-
-static int
-make_machine(struct linux_guest *guest, struct tz_error *err)
-{
-	const struct linux_guest_options *options = &guest->options;
-	const struct machine_config config = { .cpu_set = &guest->cpu_set,
+	const struct machine_config config = { .cpu_set = &inputs->cpu_set,
 		.cpu_count = options->cpu_count,
 		.ram_bytes = options->memory_bytes,
 		.board = true };
 	const struct machine_observer observer = {
 		.arg = guest, .console = on_console, .stop = on_stop
 	};
+	int error;
 
-	if ((size_t)snprintf(guest->cmdline, sizeof(guest->cmdline),
-		"%s %s%s%s", CMDLINE, INITRAMFS_PARAMETER,
-		options->append != NULL ? " " : "",
-		options->append != NULL ? options->append : "") >=
-	    sizeof(guest->cmdline))
-		return tz_error(err, TZ_EUSAGE,
-		    "--append: more than %zu characters",
-		    sizeof(guest->cmdline));
-	return machine_create(&config, &observer, &guest->machine, err);
+	machine_destroy(guest->machine);
+	guest->machine = NULL;
+	guest->tsc_ratio = cpu_set_of(&inputs->cpu_set, 0)->cbr;
+	error = machine_create(&config, &observer, &guest->machine, err);
+	if (error == 0)
+		guest->window.ram = machine_ram(guest->machine) +
+		    guest_inputs_window_pa(inputs);
+	return error;
+}
+
+/* Keeps the text of an error that is none for the guest. */
+static void
+note(struct linux_guest *guest, const char *what, const struct tz_error *err)
+{
+	snprintf(guest->note, sizeof(guest->note), "%s: %s", what, err->text);
+}
+
+static void
+set_snapshot(struct linux_guest *guest, const struct guest_inputs *inputs)
+{
+	struct tz_error err;
+
+	if (guest->options.no_snapshot)
+		return;
+	if (cache_set(&guest->snapshots, guest->options.snapshots, SNAPSHOTS,
+		SNAPSHOTS_BYTES_MAX, &err) != 0 ||
+	    guest_inputs_key(inputs, &guest->key, guest->key_digest, &err) != 0)
+		note(guest, "no snapshot after boot", &err);
+}
+
+static int
+restore(struct linux_guest *guest, const struct guest_inputs *inputs,
+    const struct boot_snapshot *snapshot, struct tz_error *err)
+{
+	int error = make_machine(guest, inputs, err);
+
+	if (error == 0)
+		error = saved_read(guest->machine, snapshot->machine.at,
+		    snapshot->machine.count, err);
+	for (size_t i = 0; error == 0 && i < snapshot->console.count; i++)
+		keep_char(guest, (char)snapshot->console.at[i]);
+	return error;
+}
+
+/* Starts from the snapshot, if there is a good one. */
+static void
+find_snapshot(struct linux_guest *guest, const struct guest_inputs *inputs)
+{
+	struct boot_snapshot snapshot = { .key = guest->key };
+	char path[TREE_PATH_BYTES];
+	struct tz_error err;
+	int error;
+
+	if (guest->key == NULL)
+		return;
+	cache_file(&guest->snapshots, guest->key_digest, path);
+	error = boot_snapshot_read(path, &snapshot, &err);
+	if (error == -TZ_ENOENT)
+		return;
+	if (error == 0)
+		error = restore(guest, inputs, &snapshot, &err);
+	boot_snapshot_free(&snapshot);
+	guest->restored = error == 0;
+	if (guest->restored)
+		cache_used(&guest->snapshots, guest->key_digest);
+	else
+		note(guest, "booting afresh, the snapshot is not used", &err);
+}
+
+static int
+make(struct linux_guest *guest, struct tz_error *err)
+{
+	struct guest_inputs inputs;
+	int error = guest_inputs_read(&inputs, &guest->options, err);
+
+	if (error == 0) {
+		set_snapshot(guest, &inputs);
+		find_snapshot(guest, &inputs);
+	}
+	if (error == 0 && !guest->restored)
+		error = make_machine(guest, &inputs, err);
+	if (error == 0 && !guest->restored)
+		error = guest_inputs_load(&inputs, guest->machine, err);
+	guest_inputs_free(&inputs);
+	return error;
 }
 
 int
 linux_guest_create(const struct linux_guest_options *options,
     struct linux_guest **result, struct tz_error *err)
 {
-	struct linux_guest *guest;
-	int error = check_options(options, err);
+	struct linux_guest *guest = calloc(1, sizeof(*guest));
+	int error;
 
-	if (error == 0)
-		error = check_files(options, err);
-	if (error != 0)
-		return error;
-	guest = calloc(1, sizeof(*guest));
 	if (guest == NULL)
 		return tz_error(err, TZ_EIO, "out of memory");
 	guest->options = *options;
-	error = cpu_set_parse(
-	    options->profile, options->errata, &guest->cpu_set, err);
-	if (error == 0)
-		error = kernel_file_read(options->kernel, &guest->kernel, err);
-	if (error == 0)
-		error = make_machine(guest, err);
-	if (error == 0)
-		error = load(guest, err);
+	error = make(guest, err);
 	if (error != 0) {
 		linux_guest_destroy(guest);
 		return error;
@@ -215,7 +211,8 @@ linux_guest_destroy(struct linux_guest *guest)
 	machine_destroy(guest->machine);
 	window_free(&guest->window);
 	cpio_destroy(guest->archive);
-	kernel_file_free(&guest->kernel);
+	kallsyms_free(guest->kallsyms);
+	free(guest->key);
 	free(guest->text);
 	free(guest);
 }
@@ -266,11 +263,29 @@ is_start_of_cpu(const struct machine_result *result)
 	    result->rip < TRAMPOLINE_END;
 }
 
+void
+linux_guest_place(
+    struct linux_guest *guest, uint64_t va, char text[LINUX_GUEST_LINE])
+{
+	char symbol[LINUX_GUEST_LINE - 24] = " ";
+
+	if (!guest->kallsyms_sought)
+		guest->kallsyms = kallsyms_read(
+		    machine_ram(guest->machine) + KERNEL_PA, KERNEL_BYTES);
+	guest->kallsyms_sought = true;
+	if (guest->kallsyms == NULL ||
+	    !kallsyms_format(
+		guest->kallsyms, va, symbol + 1, sizeof(symbol) - 1))
+		symbol[0] = '\0';
+	snprintf(text, LINUX_GUEST_LINE, "0x%" PRIx64 "%s", va, symbol);
+}
+
 /* The end of a machine that will not go on. */
 static void
-explain(const struct linux_guest *guest, struct linux_guest_state *state)
+explain(struct linux_guest *guest, struct linux_guest_state *state)
 {
 	const struct machine_result *result = &state->result;
+	char place[LINUX_GUEST_LINE];
 
 	state->end = LINUX_GUEST_DEAD;
 	switch (result->end) {
@@ -292,16 +307,19 @@ explain(const struct linux_guest *guest, struct linux_guest_state *state)
 			    "every CPU halts and nothing can wake one");
 		break;
 	case MACHINE_TRIPLE_FAULT:
+		linux_guest_place(guest, result->rip, place);
 		snprintf(state->cause, sizeof(state->cause),
-		    "a triple fault on CPU %u", result->cpu);
+		    "a triple fault on CPU %u at %.256s", result->cpu, place);
 		break;
 	case MACHINE_EXIT:
 	case MACHINE_PANIC:
 	case MACHINE_UNMODELLED:
 	case MACHINE_ENGINE:
 	case MACHINE_LIMIT:
-		snprintf(state->cause, sizeof(state->cause), "%s on CPU %u%s",
-		    result->text, result->cpu,
+		linux_guest_place(guest, result->rip, place);
+		snprintf(state->cause, sizeof(state->cause),
+		    "%s on CPU %u at %.256s%s", result->text, result->cpu,
+		    place,
 		    is_start_of_cpu(result)
 			? ": --cpus 1, or a kernel that starts CPUs in 64-bit "
 			  "mode, as 6.12 does"
@@ -324,6 +342,27 @@ run_slice(struct linux_guest *guest, struct linux_guest_state *state)
 	return false;
 }
 
+static int
+write_snapshot(void *arg, const char *path, struct tz_error *err)
+{
+	struct linux_guest *guest = arg;
+	const struct boot_snapshot snapshot = { .key = guest->key,
+		.console = { (uint8_t *)guest->text, guest->text_count } };
+
+	return boot_snapshot_write(path, &snapshot, guest->machine, err);
+}
+
+static void
+keep_snapshot(struct linux_guest *guest)
+{
+	struct tz_error err;
+
+	if (guest->key != NULL && !guest->text_lost &&
+	    cache_store(&guest->snapshots, guest->key_digest, write_snapshot,
+		guest, &err) != 0)
+		note(guest, "the snapshot after boot is not kept", &err);
+}
+
 int
 linux_guest_boot(struct linux_guest *guest, struct linux_guest_state *state,
     struct tz_error *err)
@@ -332,12 +371,18 @@ linux_guest_boot(struct linux_guest *guest, struct linux_guest_state *state,
 	int error;
 
 	*state = (struct linux_guest_state){ .end = LINUX_GUEST_BOOTED };
+	if (guest->restored) {
+		state->insns = guest->booted_insns = count_insns(guest);
+		return 0;
+	}
 	while (run_slice(guest, state)) {
 		error = window_poll(&guest->window, &event, err);
 		if (error != 0)
 			return error;
 		if (event == WINDOW_READY) {
+			state->end = LINUX_GUEST_BOOTED;
 			guest->booted_insns += state->insns;
+			keep_snapshot(guest);
 			return 0;
 		}
 	}
@@ -370,12 +415,34 @@ add_get(struct linux_guest *guest)
 		    (struct bytes){ (uint8_t *)list, count });
 }
 
+/* A login shell with the UART as its terminal, whose RTS the guest then controls. */
+static void
+add_shell(struct linux_guest *guest)
+{
+	const struct linux_guest_options *options = &guest->options;
+	char size[48] = "", text[256];
+
+	if (options->lines != 0 && options->columns != 0)
+		snprintf(size, sizeof(size), "rows %u cols %u", options->lines,
+		    options->columns);
+	snprintf(text, sizeof(text),
+	    "#!/bin/sh\nexec setsid sh -c 'exec </dev/ttyS0 >/dev/ttyS0 2>&1\n"
+	    "stty sane crtscts %s\nexec sh -l'\n",
+	    size);
+	cpio_add_file(guest->archive, "/topaz/script", 0755,
+	    (struct bytes){ (uint8_t *)text, strlen(text) });
+}
+
 static int
 add_script(struct linux_guest *guest, struct tz_error *err)
 {
 	struct bytes script;
 	int error;
 
+	if (guest->options.script == NULL) {
+		add_shell(guest);
+		return 0;
+	}
 	error = input_read(guest->options.script, INPUT_GUEST_FILE, &script.at,
 	    &script.count, err);
 	if (error != 0)
@@ -406,21 +473,69 @@ linux_guest_give(struct linux_guest *guest, window_text text, void *arg,
 	return cpio_finish(guest->archive, &guest->window.archive, err);
 }
 
+/* The time of all CPUs. */
+static uint64_t
+count_cycles(const struct linux_guest *guest)
+{
+	uint64_t cycles = 0;
+
+	for (unsigned i = 0; i < guest->options.cpu_count; i++) {
+		struct machine_counters counters;
+
+		machine_counters(guest->machine, i, &counters);
+		cycles += counters.cycles;
+	}
+	return cycles;
+}
+
 int
 linux_guest_run(struct linux_guest *guest, struct linux_guest_state *state,
     struct tz_error *err)
 {
+	uint64_t cycles = count_cycles(guest), insns = count_insns(guest);
 	enum window_event event;
 	int error;
 
 	*state = (struct linux_guest_state){ .end = LINUX_GUEST_SLICE };
 	if (!run_slice(guest, state))
 		return 0;
+	/* An instruction takes a cycle: in the others the CPU halts. */
+	state->idle = count_cycles(guest) - cycles >
+	    IDLE_RATIO * (count_insns(guest) - insns);
 	error = window_poll(&guest->window, &event, err);
 	if (error == 0 && guest->options.insns_max != 0 &&
 	    state->insns >= guest->options.insns_max)
 		state->end = LINUX_GUEST_LIMIT;
 	return error;
+}
+
+void
+linux_guest_watch(struct linux_guest *guest, linux_guest_send send, void *arg)
+{
+	guest->send = send;
+	guest->send_arg = arg;
+}
+
+size_t
+linux_guest_type(struct linux_guest *guest, const char *bytes, size_t count)
+{
+	return machine_receive(guest->machine, (const uint8_t *)bytes, count);
+}
+
+uint64_t
+linux_guest_nsec(const struct linux_guest *guest)
+{
+	struct machine_counters counters;
+
+	/* A cycle of the core lasts as long as one of the TSC. */
+	machine_counters(guest->machine, 0, &counters);
+	return counters.cycles * 10 / guest->tsc_ratio;
+}
+
+const char *
+linux_guest_note(const struct linux_guest *guest)
+{
+	return guest->note;
 }
 
 const char *

@@ -2,19 +2,21 @@
  * A machine that runs a stock Linux kernel, from the kernel's image to its end: boot, then
  * what the host has for it (a script, files), then the files that it sends back.  The same
  * options give the same bytes.
+ *
+ * The machine as it is after boot is kept in a file (boot_snapshot.h), from which the next
+ * guest of the same inputs starts.  It then does the same as one that has booted.
  */
 #ifndef TOPAZ_HARNESS_BOOT_LINUX_GUEST_H
 #define TOPAZ_HARNESS_BOOT_LINUX_GUEST_H
 
 #include "emu/machine.h"
-#include "harness/boot/kernel_file.h"
 #include "harness/boot/window.h"
 
 struct unknowns;
 
 #define LINUX_GUEST_FILES_MAX 32
 #define LINUX_GUEST_MEMORY    (UINT64_C(512) << 20)
-#define LINUX_GUEST_LINE      400
+#define LINUX_GUEST_LINE      600
 
 /* "FROM[:TO]" of --put and --get. */
 struct linux_guest_file {
@@ -28,14 +30,17 @@ struct linux_guest_options {
 	const char *packages; /* initramfs_plan's */
 	const char *profile,
 	    *errata;        /* of emu/profile/cpu_set.h; errata or NULL */
-	const char *script; /* a file of the host */
+	const char *script; /* a file of the host; NULL: a shell on the console */
+	unsigned lines, columns; /* of that console; 0: not known */
 	struct linux_guest_file put[LINUX_GUEST_FILES_MAX];
 	size_t put_count;
 	const char *get[LINUX_GUEST_FILES_MAX]; /* absolute paths in the guest */
 	size_t get_count;
 	unsigned cpu_count;
 	uint64_t memory_bytes;
-	uint64_t insns_max; /* after boot, on all CPUs; 0: no limit */
+	uint64_t insns_max;    /* after boot, on all CPUs; 0: no limit */
+	bool no_snapshot;      /* boot afresh, and keep no snapshot */
+	const char *snapshots; /* their folder; NULL: that of cache.h */
 };
 
 struct linux_guest;
@@ -57,6 +62,7 @@ struct linux_guest_state {
 	char cause[LINUX_GUEST_LINE]; /* one line; "": none */
 	struct machine_result result;
 	uint64_t insns; /* since boot, on all CPUs */
+	bool idle; /* it has waited for most of the slice: what it waits for can come */
 };
 
 /*
@@ -85,12 +91,40 @@ int linux_guest_give(struct linux_guest *guest, window_text text, void *arg,
 int linux_guest_run(struct linux_guest *guest, struct linux_guest_state *state,
     struct tz_error *err);
 
+/*
+ * From here on each byte that the guest sends to its console goes to SEND, too: as it is,
+ * with its '\r'.
+ */
+typedef void (*linux_guest_send)(void *arg, char c);
+void linux_guest_watch(
+    struct linux_guest *guest, linux_guest_send send, void *arg);
+
+/* COUNT bytes are typed; returns how many of them the guest takes now. */
+size_t linux_guest_type(
+    struct linux_guest *guest, const char *bytes, size_t count);
+
+/* The virtual time since the machine's start, in nanoseconds. */
+uint64_t linux_guest_nsec(const struct linux_guest *guest);
+
+/*
+ * What kept a snapshot from being used or written, in one line; "": nothing.  It is no
+ * error: the guest has booted afresh, or the next one will.
+ */
+const char *linux_guest_note(const struct linux_guest *guest);
+
 /* The console since the machine started, in lines that end in '\n' alone. */
 const char *linux_guest_console_text(
     const struct linux_guest *guest, size_t *count);
 
 /* What the guest has sent. */
 const struct window *linux_guest_window(const struct linux_guest *guest);
+
+/*
+ * VA for a message: "0xffffffff81000000", with " symbol+0x1c" after it where the kernel's
+ * own table has one (kallsyms.h).
+ */
+void linux_guest_place(
+    struct linux_guest *guest, uint64_t va, char text[LINUX_GUEST_LINE]);
 
 /* The accesses to MSRs and ports that nothing models. */
 const struct unknowns *linux_guest_unknowns(const struct linux_guest *guest);

@@ -8,7 +8,9 @@
 #include "emu/board/unknown.h"
 #include "harness/boot/linux_guest.h"
 #include "harness/cmd/cmd.h"
+#include "harness/cmd/trace/boot_console.h"
 #include "harness/host/output.h"
+#include "harness/host/raw.h"
 #include "harness/host/stop.h"
 
 #define LIMIT_DEFAULT UINT64_C(50000000000)
@@ -29,11 +31,15 @@ enum {
 	OPT_PUT,
 	OPT_GET,
 	OPT_LIMIT,
+	OPT_NO_SNAPSHOT,
+	OPT_SNAPSHOT_DIR,
 };
 
 struct boot_input {
 	struct linux_guest_options options;
+	struct boot_console *console; /* NULL: a script runs */
 	const char *output;
+	bool limited;                          /* --limit was given */
 	char *put_text[LINUX_GUEST_FILES_MAX]; /* to be freed */
 };
 
@@ -67,6 +73,10 @@ static const struct argp_option boot_options[] = {
 	{ "errata", OPT_ERRATA, "LIST", 0, CMD_ERRATA_HELP, 0 },
 	{ "limit", OPT_LIMIT, "N", 0,
 	    "Limit of instructions after boot (50000M)", 0 },
+	{ "no-snapshot", OPT_NO_SNAPSHOT, NULL, 0,
+	    "Boot afresh, and keep no snapshot after boot", 0 },
+	{ "snapshot-dir", OPT_SNAPSHOT_DIR, "DIR", 0,
+	    "Keep the snapshots after boot in DIR (~/.cache/topaz/boot)", 0 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
 
@@ -153,8 +163,15 @@ parse_one(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_LIMIT:
 		options->insns_max = cmd_number("limit", arg, CMD_THINGS);
+		input->limited = true;
 		if (options->insns_max == 0)
 			cmd_bad_value("limit", arg, "at least 1");
+		return 0;
+	case OPT_NO_SNAPSHOT:
+		options->no_snapshot = true;
+		return 0;
+	case OPT_SNAPSHOT_DIR:
+		options->snapshots = arg;
 		return 0;
 	case 'o':
 		input->output = arg;
@@ -162,8 +179,6 @@ parse_one(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (options->kernel == NULL)
 			argp_error(state, "--kernel FILE: which kernel?");
-		if (options->script == NULL)
-			argp_error(state, "--run SCRIPT: what shall it run?");
 		if (options->get_count != 0 && input->output == NULL)
 			argp_error(state, "--get needs -o DIR");
 		return 0;
@@ -174,7 +189,10 @@ parse_one(int key, char *arg, struct argp_state *state)
 
 const struct argp cmd_boot_argp = { boot_options, parse_one, NULL,
 	"Boots a stock Linux kernel on the emulated machine and runs a script "
-	"in it, with Debian's busybox and, where it is installed, perf.",
+	"in it, with Debian's busybox and, where it is installed, perf.  "
+	"Without --run, a shell runs on the terminal, and " BOOT_CONSOLE_KEY_NAME
+	" ends the machine; where standard input is no terminal, its text is "
+	"typed instead.",
 	NULL, NULL, NULL };
 
 static void
@@ -202,10 +220,11 @@ print_last_lines(const struct linux_guest *guest)
 
 /* Says how a guest ended that did not come to the end of its script. */
 static int
-print_end(const struct linux_guest *guest,
-    const struct linux_guest_state *state, bool booted)
+print_end(struct linux_guest *guest, const struct linux_guest_state *state,
+    bool booted)
 {
 	const char *when = booted ? "after" : "during";
+	char place[LINUX_GUEST_LINE];
 
 	switch (state->end) {
 	case LINUX_GUEST_EXITED:
@@ -215,10 +234,11 @@ print_end(const struct linux_guest *guest,
 		    when);
 		return CMD_BUDGET;
 	case LINUX_GUEST_LIMIT:
+		linux_guest_place(guest, state->result.rip, place);
 		fprintf(stderr,
-		    "topaz: the script has not ended within %" PRIu64
-		    " instructions (--limit)\n",
-		    state->insns);
+		    "topaz: the script or shell has not ended within %" PRIu64
+		    " instructions (--limit); CPU %u is at %s\n",
+		    state->insns, state->result.cpu, place);
 		break;
 	case LINUX_GUEST_OFF:
 		fprintf(stderr,
@@ -259,7 +279,7 @@ write_file(const struct output *output, const char *name, const void *bytes,
 
 /* unknown.txt: each MSR and port that nothing models, with its first place. */
 static int
-write_unknowns(const struct output *output, const struct linux_guest *guest,
+write_unknowns(const struct output *output, struct linux_guest *guest,
     struct tz_error *err)
 {
 	const struct unknowns *unknowns = linux_guest_unknowns(guest);
@@ -272,13 +292,15 @@ write_unknowns(const struct output *output, const struct linux_guest *guest,
 		return tz_error(err, TZ_EIO, "out of memory");
 	for (unsigned i = 0; i < unknowns->count; i++) {
 		const struct unknown *item = &unknowns->item[i];
+		char place[LINUX_GUEST_LINE];
 
+		linux_guest_place(guest, item->rip, place);
 		fprintf(file,
 		    "%-5s 0x%08" PRIx32 "  %8" PRIu64
-		    " times, first on CPU %u at 0x%" PRIx64 " after %" PRIu64
+		    " times, first on CPU %u at %s after %" PRIu64
 		    " instructions\n",
 		    unknown_name(item->access), item->index, item->count,
-		    item->cpu, item->rip, item->insns);
+		    item->cpu, place, item->insns);
 	}
 	if (fclose(file) != 0)
 		error = tz_error(err, TZ_EIO, "out of memory");
@@ -289,7 +311,7 @@ write_unknowns(const struct output *output, const struct linux_guest *guest,
 }
 
 static int
-write_output(const struct output *output, const struct linux_guest *guest,
+write_output(const struct output *output, struct linux_guest *guest,
     struct tz_error *err)
 {
 	const struct window *window = linux_guest_window(guest);
@@ -315,26 +337,66 @@ write_output(const struct output *output, const struct linux_guest *guest,
 	return error;
 }
 
+/* Runs the booted GUEST to its end; *ENDED: the user has ended it. */
+static int
+run_booted(struct linux_guest *guest, struct boot_console *console,
+    struct linux_guest_state *state, bool *ended, struct tz_error *err)
+{
+	int error = linux_guest_give(guest, print_text, NULL, err);
+
+	if (error != 0)
+		return error;
+	if (console != NULL)
+		boot_console_attach(console, guest);
+	do {
+		error = linux_guest_run(guest, state, err);
+		*ended = console != NULL && !boot_console_serve(console, state->idle);
+	} while (error == 0 && !*ended && state->end == LINUX_GUEST_SLICE);
+	return error;
+}
+
 /* Runs GUEST to its end; *CODE: the exit code. */
 static int
-run_guest(struct linux_guest *guest, int *code, struct tz_error *err)
+run_guest(const struct boot_input *input, struct linux_guest *guest, int *code,
+    struct tz_error *err)
 {
 	struct linux_guest_state state;
 	int error = linux_guest_boot(guest, &state, err);
 	bool booted = error == 0 && state.end == LINUX_GUEST_BOOTED;
+	bool ended = false;
 
+	if (linux_guest_note(guest)[0] != '\0')
+		fprintf(stderr, "topaz: %s\n", linux_guest_note(guest));
 	if (booted)
-		error = linux_guest_give(guest, print_text, NULL, err);
-	while (booted && error == 0 &&
-	    (state.end == LINUX_GUEST_BOOTED || state.end == LINUX_GUEST_SLICE))
-		error = linux_guest_run(guest, &state, err);
-	if (error == 0)
+		error = run_booted(guest, input->console, &state, &ended, err);
+	raw_leave();
+	if (ended) {
+		fprintf(
+		    stderr, "\ntopaz: ended by " BOOT_CONSOLE_KEY_NAME "\n");
+		*code = CMD_OK;
+	} else if (error == 0) {
 		*code = print_end(guest, &state, booted);
+	}
 	return error;
 }
 
+/* A shell instead of a script: a person at a terminal has no limit. */
 static int
-boot(const struct boot_input *input, int *code, struct tz_error *err)
+open_console(struct boot_input *input, struct tz_error *err)
+{
+	struct linux_guest_options *options = &input->options;
+	int error = boot_console_open(&input->console, err);
+
+	if (error != 0 || !boot_console_is_terminal(input->console))
+		return error;
+	if (!input->limited)
+		options->insns_max = 0;
+	raw_size(&options->lines, &options->columns);
+	return 0;
+}
+
+static int
+boot(struct boot_input *input, int *code, struct tz_error *err)
 {
 	struct output *output = NULL;
 	struct linux_guest *guest = NULL;
@@ -342,10 +404,12 @@ boot(const struct boot_input *input, int *code, struct tz_error *err)
 
 	if (input->output != NULL)
 		error = output_claim(input->output, OUTPUT_BOOT, &output, err);
+	if (error == 0 && input->options.script == NULL)
+		error = open_console(input, err);
 	if (error == 0)
 		error = linux_guest_create(&input->options, &guest, err);
 	if (error == 0)
-		error = run_guest(guest, code, err);
+		error = run_guest(input, guest, code, err);
 	if (error == 0 && output != NULL)
 		error = write_output(output, guest, err);
 	if (error == 0 && output != NULL) {
@@ -355,6 +419,7 @@ boot(const struct boot_input *input, int *code, struct tz_error *err)
 	if (output != NULL)
 		output_rename(output, err);
 	output_abandon(output);
+	boot_console_close(input->console);
 	linux_guest_destroy(guest);
 	return error;
 }
