@@ -248,6 +248,8 @@ cpu_set_exec_log(struct cpu *cpu, struct exec_log *exec_log)
 	cpu->exec_log = exec_log;
 	if (exec_log == NULL)
 		return;
+	if (cpu_count_insns(cpu) != 0)
+		exec_log_retired(exec_log, cpu_count_insns(cpu));
 	exec_log_context(exec_log, cpu->mode.cpl, cpu->space.cr3);
 	if (pt_unit_fast(cpu->unit)->timed)
 		exec_log_time(exec_log, cpu_cycles(cpu));

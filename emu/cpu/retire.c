@@ -88,7 +88,8 @@ log_entry(struct exec_log *exec_log, struct block *block)
 	if (block->word != 0)
 		exec_log_again(exec_log, block->word);
 	else
-		block->word = exec_log_run(exec_log, block->va, block->size);
+		block->word = exec_log_run_code(
+		    exec_log, block->va, block->size, block->bytes);
 }
 
 /* True if the engine must be stopped because of BLOCK, which must not run yet. */

@@ -65,6 +65,14 @@ on_console(void *arg, char c)
 		keep_char(guest, c);
 }
 
+static void
+on_event(void *arg, const struct event *event)
+{
+	struct linux_guest *guest = arg;
+
+	guest->options.event(guest->options.event_arg, event);
+}
+
 static bool
 on_stop(void *arg)
 {
@@ -94,7 +102,9 @@ check_options(const struct linux_guest_options *options, struct tz_error *err)
 static int
 check_files(const struct linux_guest_options *options, struct tz_error *err)
 {
-	int error = input_check(options->script, INPUT_GUEST_FILE, err);
+	int error = options->script == NULL
+	    ? 0
+	    : input_check(options->script, INPUT_GUEST_FILE, err);
 
 	for (size_t i = 0; error == 0 && i < options->put_count; i++)
 		error = input_check(
@@ -162,9 +172,10 @@ make_machine(struct linux_guest *guest, struct tz_error *err)
 		.cpu_count = options->cpu_count,
 		.ram_bytes = options->memory_bytes,
 		.board = true };
-	const struct machine_observer observer = {
-		.arg = guest, .console = on_console, .stop = on_stop
-	};
+	const struct machine_observer observer = { .arg = guest,
+		.event = options->event != NULL ? on_event : NULL,
+		.console = on_console,
+		.stop = on_stop };
 
 	if ((size_t)snprintf(guest->cmdline, sizeof(guest->cmdline),
 		"%s %s%s%s", CMDLINE, INITRAMFS_PARAMETER,
@@ -365,6 +376,12 @@ add_script(struct linux_guest *guest, struct tz_error *err)
 	struct bytes script;
 	int error;
 
+	if (guest->options.script == NULL) {
+		script.at = (uint8_t *)(uintptr_t)guest->options.script_text;
+		script.count = strlen(guest->options.script_text);
+		cpio_add_file(guest->archive, "/topaz/script", 0755, script);
+		return 0;
+	}
 	error = input_read(guest->options.script, INPUT_GUEST_FILE, &script.at,
 	    &script.count, err);
 	if (error != 0)
@@ -410,6 +427,24 @@ linux_guest_run(struct linux_guest *guest, struct linux_guest_state *state,
 	    state->insns >= guest->options.insns_max)
 		state->end = LINUX_GUEST_LIMIT;
 	return error;
+}
+
+struct machine *
+linux_guest_machine(const struct linux_guest *guest)
+{
+	return guest->machine;
+}
+
+uint64_t
+linux_guest_memory(const struct linux_guest *guest)
+{
+	return guest->options.memory_bytes;
+}
+
+const struct cpu_set *
+linux_guest_models(const struct linux_guest *guest)
+{
+	return &guest->cpu_set;
 }
 
 const char *

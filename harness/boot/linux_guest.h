@@ -10,6 +10,7 @@
 #include "harness/boot/kernel_file.h"
 #include "harness/boot/window.h"
 
+struct cpu_set;
 struct unknowns;
 
 #define LINUX_GUEST_FILES_MAX 32
@@ -28,7 +29,11 @@ struct linux_guest_options {
 	const char *packages; /* initramfs_plan's */
 	const char *profile,
 	    *errata;        /* of emu/profile/cpu_set.h; errata or NULL */
-	const char *script; /* a file of the host */
+	const char *script; /* a file of the host; NULL: .script_text */
+	const char *script_text;
+	/* Gets the machine's events; NULL: nobody does. */
+	void (*event)(void *arg, const struct event *event);
+	void *event_arg;
 	struct linux_guest_file put[LINUX_GUEST_FILES_MAX];
 	size_t put_count;
 	const char *get[LINUX_GUEST_FILES_MAX]; /* absolute paths in the guest */
@@ -84,6 +89,12 @@ int linux_guest_give(struct linux_guest *guest, window_text text, void *arg,
  */
 int linux_guest_run(struct linux_guest *guest, struct linux_guest_state *state,
     struct tz_error *err);
+
+/* The guest's machine, to be read or recorded. */
+struct machine *linux_guest_machine(const struct linux_guest *guest);
+uint64_t linux_guest_memory(const struct linux_guest *guest); /* bytes of RAM */
+/* The processor models of its CPUs. */
+const struct cpu_set *linux_guest_models(const struct linux_guest *guest);
 
 /* The console since the machine started, in lines that end in '\n' alone. */
 const char *linux_guest_console_text(

@@ -12,6 +12,7 @@ expect_start(struct expect *expect, const struct exec_log_file *log)
 {
 	memset(expect, 0, sizeof(*expect));
 	expect->log = log;
+	expect->retired = log->first_insns;
 }
 
 static bool

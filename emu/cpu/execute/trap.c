@@ -523,8 +523,7 @@ finish(struct cpu *cpu, uint64_t rip)
 {
 	uint64_t next = rip + cpu->trap.insn.length;
 
-	if (cpu->exec_log != NULL)
-		exec_log_step(cpu->exec_log, rip);
+	cpu_log_step(cpu, rip);
 	cpu_retire(cpu, 1);
 	cpu->counters.last_va = rip;
 	if (cpu->trap.insn.class == INSN_PAUSE) {

@@ -8,12 +8,12 @@
 #include "emu/board/unknown.h"
 #include "harness/boot/linux_guest.h"
 #include "harness/cmd/cmd.h"
+#include "harness/cmd/trace/guest_run.h"
 #include "harness/host/output.h"
 #include "harness/host/stop.h"
 
 #define LIMIT_DEFAULT UINT64_C(50000000000)
 #define PROFILE       "icelake"
-#define LAST_LINES    12
 #define PATH_BYTES    4352
 
 enum {
@@ -177,66 +177,6 @@ const struct argp cmd_boot_argp = { boot_options, parse_one, NULL,
 	"in it, with Debian's busybox and, where it is installed, perf.",
 	NULL, NULL, NULL };
 
-static void
-print_text(void *arg, const char *text, size_t count)
-{
-	(void)arg;
-	(void)fwrite(text, 1, count, stdout);
-	(void)fflush(stdout);
-}
-
-/* The end of the console, where the kernel says why. */
-static void
-print_last_lines(const struct linux_guest *guest)
-{
-	size_t count, begin;
-	const char *text = linux_guest_console_text(guest, &count);
-	unsigned lines = 0;
-
-	for (begin = count; begin > 0; begin--)
-		if (text[begin - 1] == '\n' && lines++ == LAST_LINES)
-			break;
-	fprintf(stderr, "last lines of the guest's console:\n%.*s\n",
-	    (int)(count - begin), text + begin);
-}
-
-/* Says how a guest ended that did not come to the end of its script. */
-static int
-print_end(const struct linux_guest *guest,
-    const struct linux_guest_state *state, bool booted)
-{
-	const char *when = booted ? "after" : "during";
-
-	switch (state->end) {
-	case LINUX_GUEST_EXITED:
-		return state->status;
-	case LINUX_GUEST_STOPPED:
-		fprintf(stderr, "topaz: stopped by %s %s boot\n", stop_name(),
-		    when);
-		return CMD_BUDGET;
-	case LINUX_GUEST_LIMIT:
-		fprintf(stderr,
-		    "topaz: the script has not ended within %" PRIu64
-		    " instructions (--limit)\n",
-		    state->insns);
-		break;
-	case LINUX_GUEST_OFF:
-		fprintf(stderr,
-		    "topaz: the guest powered off or was reset %s boot, "
-		    "without an exit code%s%s\n",
-		    when, state->cause[0] != '\0' ? ": " : "", state->cause);
-		break;
-	case LINUX_GUEST_DEAD:
-	case LINUX_GUEST_BOOTED:
-	case LINUX_GUEST_SLICE:
-		fprintf(stderr, "topaz: the guest cannot go on %s boot: %s\n",
-		    when, state->cause);
-		break;
-	}
-	print_last_lines(guest);
-	return state->result.end == MACHINE_ENGINE ? CMD_BUG : CMD_UNJUDGED;
-}
-
 static int
 write_file(const struct output *output, const char *name, const void *bytes,
     size_t count, struct tz_error *err)
@@ -315,24 +255,6 @@ write_output(const struct output *output, const struct linux_guest *guest,
 	return error;
 }
 
-/* Runs GUEST to its end; *CODE: the exit code. */
-static int
-run_guest(struct linux_guest *guest, int *code, struct tz_error *err)
-{
-	struct linux_guest_state state;
-	int error = linux_guest_boot(guest, &state, err);
-	bool booted = error == 0 && state.end == LINUX_GUEST_BOOTED;
-
-	if (booted)
-		error = linux_guest_give(guest, print_text, NULL, err);
-	while (booted && error == 0 &&
-	    (state.end == LINUX_GUEST_BOOTED || state.end == LINUX_GUEST_SLICE))
-		error = linux_guest_run(guest, &state, err);
-	if (error == 0)
-		*code = print_end(guest, &state, booted);
-	return error;
-}
-
 static int
 boot(const struct boot_input *input, int *code, struct tz_error *err)
 {
@@ -345,7 +267,7 @@ boot(const struct boot_input *input, int *code, struct tz_error *err)
 	if (error == 0)
 		error = linux_guest_create(&input->options, &guest, err);
 	if (error == 0)
-		error = run_guest(guest, code, err);
+		error = guest_run_all(guest, NULL, NULL, code, err);
 	if (error == 0 && output != NULL)
 		error = write_output(output, guest, err);
 	if (error == 0 && output != NULL) {

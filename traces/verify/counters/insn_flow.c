@@ -14,6 +14,7 @@ insn_flow_start(struct insn_flow *flow, const struct exec_log_file *log)
 {
 	memset(flow, 0, sizeof(*flow));
 	flow->log = log;
+	flow->retired = log->first_insns;
 }
 
 /* Where execution went on after the step at .at; 0: the log ends there. */

@@ -18,6 +18,7 @@ branch_flow_start(struct branch_flow *flow, const struct exec_log_file *log,
 {
 	memset(flow, 0, sizeof(*flow));
 	flow->log = log;
+	flow->retired = log->first_insns;
 	flow->trace_excludes = trace_excludes;
 }
 
