@@ -50,8 +50,8 @@ enum exec_log_extra {
 	EXEC_LOG_CODE = 7, /* n, then (n + 3) / 4 words: the n bytes of code of the
 			      DEFINE or the STEP that is the next record.  A part of
 			      that record: what precedes both precedes it */
-	EXEC_LOG_RETIRED = 8, /* insns lo, hi: the CPU had retired so many before
-				 the log began */
+	EXEC_LOG_RETIRED = 8, /* insns lo, hi: the CPU has retired so many; where that
+				 is not what precedes, the log has a gap here */
 };
 
 struct exec_log;
@@ -77,6 +77,13 @@ struct exec_log *exec_log_create(exec_log_sink sink, void *arg);
  */
 void exec_log_keep_code(struct exec_log *exec_log);
 bool exec_log_keeps_code(const struct exec_log *exec_log);
+
+/*
+ * From here on the log may have gaps where TraceEn is 0: for guests that run much longer
+ * than they trace.
+ */
+void exec_log_only_traced(struct exec_log *exec_log);
+bool exec_log_is_traced_only(const struct exec_log *exec_log);
 
 /* Passes the remaining words to the sink.  Returns the sink's first error, or 0. */
 int exec_log_flush(struct exec_log *exec_log);

@@ -308,23 +308,3 @@ cpu_cut_block(struct cpu *cpu, uint64_t rip)
 	}
 	cpu->sites.outcome = COND_UNKNOWN;
 }
-
-void
-cpu_log_step(struct cpu *cpu, uint64_t rip)
-{
-	uint8_t code[INSN_BYTES_MAX];
-	uint32_t count = (uint32_t)(TZ_PAGE_BYTES - rip % TZ_PAGE_BYTES);
-
-	if (cpu->exec_log == NULL)
-		return;
-	if (exec_log_keeps_code(cpu->exec_log)) {
-		if (count > sizeof(code) ||
-		    walk_read(&cpu->space, (struct gva){ rip }, code,
-			sizeof(code), NULL))
-			count = sizeof(code);
-		if (walk_read(
-			&cpu->space, (struct gva){ rip }, code, count, NULL))
-			exec_log_code(cpu->exec_log, code, count);
-	}
-	exec_log_step(cpu->exec_log, rip);
-}

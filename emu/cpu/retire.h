@@ -31,8 +31,6 @@ struct cpu_mode {
 };
 
 /* leave.c */
-/* Records that the CPU has executed the instruction at RIP itself. */
-void cpu_log_step(struct cpu *cpu, uint64_t rip);
 /* True if FROM ends with a string instruction at VA that repeats: it has not retired. */
 static inline bool
 cpu_is_rep_again(const struct block *from, uint64_t va)

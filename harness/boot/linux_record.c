@@ -74,6 +74,7 @@ linux_record_begin(struct linux_record *record, struct linux_guest *guest,
 		if (record->exec_log[i] == NULL)
 			return tz_error(err, TZ_EIO, "out of memory");
 		exec_log_keep_code(record->exec_log[i]);
+		exec_log_only_traced(record->exec_log[i]);
 		machine_set_exec_log(machine, i, record->exec_log[i]);
 	}
 	record_set_ram(record->record, machine_ram(machine),

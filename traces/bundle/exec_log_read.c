@@ -22,9 +22,9 @@ struct exec_log_reader {
 
 	/* Allocated and used elements of the log's arrays. */
 	size_t step_room, block_room, offset_room;
-	size_t context_room, msr_room, event_room, time_room;
+	size_t context_room, msr_room, event_room, time_room, gap_room;
 	size_t block_count, offset_count;
-	size_t context_count, msr_count, event_count;
+	size_t context_count, msr_count, event_count, gap_count;
 
 	/* The writer's dictionary: entry -> va, size; size 0: undefined. */
 	struct exec_log_define {
@@ -468,11 +468,16 @@ read_code(struct exec_log_reader *reader)
 static void
 read_retired(struct exec_log_reader *reader, const uint32_t *words)
 {
-	if (reader->log->insns != reader->log->first_insns)
-		read_bad(reader, "RETIRED after an instruction");
-	else
-		reader->log->insns = reader->log->first_insns = read_address(
-		    words);
+	struct exec_log_file *log = reader->log;
+	uint64_t insns = read_address(words);
+	size_t index = reader->gap_count++;
+
+	if (!GROW(log->gaps, reader->gap_room, index + 1)) {
+		read_no_memory(reader);
+		return;
+	}
+	log->gaps[index] = log->insns = insns;
+	read_step(reader, EXEC_LOG_FILE_GAP, index);
 }
 
 static void

@@ -30,6 +30,7 @@ enum exec_log_file_step {
 	EXEC_LOG_FILE_MSR,   /* .index: msr: written by the next instruction */
 	EXEC_LOG_FILE_EVENT, /* .index: event: taken here */
 	EXEC_LOG_FILE_STOPPED, /* the trace unit stopped by itself */
+	EXEC_LOG_FILE_GAP, /* .index: gap: the log holds nothing of what ran here */
 };
 #define EXEC_LOG_FILE_BITS 3
 
@@ -52,13 +53,13 @@ struct exec_log_file {
 		uint32_t vector;
 		uint64_t rip;
 	} * events;
+	uint64_t *gaps; /* instructions retired at the end of each */
 	struct exec_log_file_time {
 		uint64_t insns;  /* retired before it */
 		uint64_t cycles; /* core clock at that point */
 	} * times;               /* in order */
 	size_t time_count;
-	uint64_t first_insns; /* retired before the log began */
-	uint64_t insns;       /* retired in all */
+	uint64_t insns; /* retired in all */
 };
 
 /*

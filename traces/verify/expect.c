@@ -12,7 +12,6 @@ expect_start(struct expect *expect, const struct exec_log_file *log)
 {
 	memset(expect, 0, sizeof(*expect));
 	expect->log = log;
-	expect->retired = log->first_insns;
 }
 
 static bool
@@ -190,6 +189,10 @@ expect_step(struct expect *expect, uint32_t step, struct expect_item *item)
 		expect_write_msr(expect, &log->msrs[index]);
 		return false;
 	case EXEC_LOG_FILE_EVENT:
+		expect->look = true;
+		return false;
+	case EXEC_LOG_FILE_GAP:
+		expect->retired = log->gaps[index];
 		expect->look = true;
 		return false;
 	case EXEC_LOG_FILE_STOPPED:

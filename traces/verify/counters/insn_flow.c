@@ -14,7 +14,6 @@ insn_flow_start(struct insn_flow *flow, const struct exec_log_file *log)
 {
 	memset(flow, 0, sizeof(*flow));
 	flow->log = log;
-	flow->retired = log->first_insns;
 }
 
 /* Where execution went on after the step at .at; 0: the log ends there. */
@@ -94,6 +93,9 @@ insn_flow_next(struct insn_flow *flow, uint64_t limit)
 		case EXEC_LOG_FILE_CONTEXT:
 			flow->cpl = log->contexts[index].cpl;
 			flow->cr3 = log->contexts[index].cr3;
+			break;
+		case EXEC_LOG_FILE_GAP:
+			flow->retired = log->gaps[index];
 			break;
 		case EXEC_LOG_FILE_MSR:
 		case EXEC_LOG_FILE_STOPPED:

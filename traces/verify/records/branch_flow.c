@@ -18,7 +18,6 @@ branch_flow_start(struct branch_flow *flow, const struct exec_log_file *log,
 {
 	memset(flow, 0, sizeof(*flow));
 	flow->log = log;
-	flow->retired = log->first_insns;
 	flow->trace_excludes = trace_excludes;
 }
 
@@ -162,6 +161,9 @@ step(struct branch_flow *flow)
 		return;
 	case EXEC_LOG_FILE_EVENT:
 		step_event(flow, &log->events[index]);
+		return;
+	case EXEC_LOG_FILE_GAP:
+		flow->retired = flow->log->gaps[index];
 		return;
 	case EXEC_LOG_FILE_STOPPED:
 		return;
