@@ -49,6 +49,28 @@ cpu_log_rest(struct cpu *cpu)
 	cpu->exec_log = NULL;
 }
 
+/* Records a block of which the log has no word; not inline, as CODE is large. */
+static __attribute__((noinline)) void
+log_block(struct cpu *cpu, struct block *block)
+{
+	uint8_t code[BLOCK_BYTES_MAX];
+	bool known = exec_log_keeps_code(cpu->exec_log) &&
+	    walk_read(&cpu->space, (struct gva){ block->va }, code,
+		block->size, NULL);
+
+	block->word = exec_log_run_code(
+	    cpu->exec_log, block->va, block->size, known ? code : NULL);
+}
+
+void
+cpu_log_entry(struct cpu *cpu, struct block *block)
+{
+	if (block->word != 0)
+		exec_log_again(cpu->exec_log, block->word);
+	else
+		log_block(cpu, block);
+}
+
 void
 cpu_log_step(struct cpu *cpu, uint64_t rip)
 {

@@ -148,6 +148,8 @@ enum fault cpu_unknown_msr(
     struct cpu *cpu, bool write, uint32_t index, uint64_t value);
 
 /* log.c */
+/* Records that the CPU enters BLOCK. */
+void cpu_log_entry(struct cpu *cpu, struct block *block);
 /* Records that the CPU has executed the instruction at RIP itself. */
 void cpu_log_step(struct cpu *cpu, uint64_t rip);
 /* A log of traced stretches alone: it goes on; or it rests, if TraceEn is 0. */

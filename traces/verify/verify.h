@@ -27,6 +27,7 @@ struct symbolizer {
      (1u << ACCOUNT_TAIL))
 
 struct verify_options {
+	const char *perf_data; /* in place of the bundle's perf.data; NULL: that */
 	const struct symbolizer *symbolizer; /* NULL: addresses only */
 	uint32_t rows; /* bits 1 << ACCOUNT_*: rows that are not findings */
 };
@@ -124,6 +125,15 @@ struct verify_finding {
 	char text[VERIFY_TEXT_BYTES];
 };
 
+/* What perf recorded of the trace, counted. */
+struct verify_perf {
+	bool present;  /* the bundle has a perf.data */
+	bool snapshot; /* perf took snapshots */
+	uint64_t records, truncated; /* AUX; of these: TRUNCATED */
+	uint64_t snapshots;
+	uint64_t lost; /* records that perf says it lost */
+};
+
 struct verify_result {
 	size_t stream_count, stream_room;
 	struct verify_stream *streams;
@@ -134,6 +144,7 @@ struct verify_result {
 	/* Of performance counters: reads of their registers, and overflows, by the
 	   CPUs; entries of exec, fork, exit and attach in the driver's log. */
 	uint64_t counter_registers, counter_overflows, process_entries;
+	struct verify_perf perf;
 	size_t finding_count, finding_room;
 	struct verify_finding *findings;
 	bool match;   /* no difference and no finding */
