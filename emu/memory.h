@@ -63,6 +63,15 @@ int memory_visit(const struct memory *memory, const struct memory_copy *copy,
     memory_page visit, void *arg);
 
 /*
+ * Fills RAM that nothing has written to yet: first the content of COUNT pages from PAGE on,
+ * any number of times, then, once, the rest is 0.  Writes are known from there on:
+ * memory_written().  False: the host refuses.
+ */
+bool memory_fill(struct memory *memory, uint64_t page, uint64_t count,
+    const uint8_t *bytes);
+bool memory_filled(struct memory *memory);
+
+/*
  * Restores RAM to COPY.  Returns one bit for each page, set if the page may have
  * changed; NULL: any page may have.
  */

@@ -177,14 +177,16 @@ get_pages(struct reader *from, struct machine *machine)
 			return false;
 		memcpy(&run, bytes, sizeof(run));
 		if (run.count == 0)
-			return from->left == 0;
+			return from->left == 0 &&
+			    memory_filled(&machine->memory);
 		if (run.page >= pages || run.count > pages - run.page)
 			return false;
 		bytes = get(from, run.count * TZ_PAGE_BYTES);
 		if (bytes == NULL)
 			return false;
-		memcpy(machine->memory.ram + run.page * TZ_PAGE_BYTES, bytes,
-		    run.count * TZ_PAGE_BYTES);
+		if (!memory_fill(
+			&machine->memory, run.page, run.count, bytes))
+			return false;
 	}
 }
 
