@@ -1,6 +1,6 @@
 /*
  * The private state of a machine, shared only by machine.c, ipi.c, sched.c,
- * control.c, hash.c and snapshot.c, which call the functions of machine_state.c.
+ * control.c, hash.c, snapshot.c and saved.c, which call the functions of machine_state.c.
  */
 #ifndef TOPAZ_EMU_MACHINE_STATE_H
 #define TOPAZ_EMU_MACHINE_STATE_H
@@ -57,6 +57,26 @@ struct machine {
 	enum machine_stepping stepping;
 	uint64_t watched_begin, watched_end;
 };
+
+/* What of a machine is copied as it is; .slot[].cpu is not meant. */
+struct machine_plain {
+	uint64_t entry, boot_info;
+	struct gpa boot_cr3;
+	struct machine_turn turn;
+	struct stacks stacks;
+	struct slot slot[MACHINE_CPUS_MAX];
+};
+
+struct machine_snapshot {
+	struct machine_plain plain;
+	struct board *board; /* NULL: the machine has none */
+	struct cpu_snapshot *cpu[MACHINE_CPUS_MAX];
+	struct memory_copy *memory;
+};
+
+/* snapshot.c */
+void machine_apply_plain(
+    struct machine *machine, const struct machine_plain *plain);
 
 /* machine_state.c */
 void machine_emit(struct machine *machine, const struct event *event);

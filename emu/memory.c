@@ -171,18 +171,26 @@ memory_destroy(struct memory *memory)
 	free(memory->hot);
 }
 
+/* COUNT bytes at FROM become those at AT of the file. */
 static bool
-write_out(const struct memory *memory, int fd, uint64_t at, uint64_t bytes)
+write_bytes(int fd, uint64_t at, const uint8_t *from, uint64_t count)
 {
-	while (bytes > 0) {
-		ssize_t n = pwrite(fd, memory->ram + at, bytes, (off_t)at);
+	while (count > 0) {
+		ssize_t n = pwrite(fd, from, count, (off_t)at);
 
 		if (n <= 0)
 			return false;
+		from += n;
 		at += (uint64_t)n;
-		bytes -= (uint64_t)n;
+		count -= (uint64_t)n;
 	}
 	return true;
+}
+
+static bool
+write_out(const struct memory *memory, int fd, uint64_t at, uint64_t bytes)
+{
+	return write_bytes(fd, at, memory->ram + at, bytes);
 }
 
 /* Writes the current RAM to FD: the old image with the hot pages. */
@@ -234,6 +242,31 @@ make_image(struct memory *memory)
 	close(memory->fd);
 	memory->fd = fd;
 	memory->image = image;
+	forget_hot(memory);
+	return true;
+}
+
+bool
+memory_fill(struct memory *memory, uint64_t page, uint64_t count,
+    const uint8_t *bytes)
+{
+	TZ_ASSERT(memory->image == NULL);
+	return write_bytes(memory->fd, page * TZ_PAGE_BYTES, bytes,
+	    count * TZ_PAGE_BYTES);
+}
+
+bool
+memory_filled(struct memory *memory)
+{
+	void *image = mmap(
+	    NULL, memory->bytes, PROT_READ, MAP_SHARED, memory->fd, 0);
+
+	if (image == MAP_FAILED)
+		return false;
+	memory->image = image;
+	memory->thread = 0;
+	/* A page that was touched (dirty_pages.c) is not yet that of the file. */
+	TZ_ASSERT(madvise(memory->ram, memory->bytes, MADV_DONTNEED) == 0);
 	forget_hot(memory);
 	return true;
 }
@@ -299,6 +332,43 @@ memory_free(struct memory *memory, struct memory_copy *copy)
 	free(copy);
 	TZ_ASSERT(memory->copies > 0);
 	memory->copies--;
+}
+
+static int
+visit_pages(const struct memory *memory, uint64_t begin, uint64_t end,
+    memory_page visit, void *arg)
+{
+	static const uint8_t zero[TZ_PAGE_BYTES];
+	int result = 0;
+
+	for (uint64_t page = begin / TZ_PAGE_BYTES;
+	     result == 0 && page * TZ_PAGE_BYTES < end; page++) {
+		if (!is_same(image_at(memory, page), zero))
+			result = visit(arg, page, image_at(memory, page));
+	}
+	return result;
+}
+
+int
+memory_visit(const struct memory *memory, const struct memory_copy *copy,
+    memory_page visit, void *arg)
+{
+	off_t end = 0;
+	int result = 0;
+
+	TZ_ASSERT(copy->count == 0);
+	/* Pages of holes are 0; reading them would allocate them. */
+	while (result == 0) {
+		off_t begin = lseek(memory->fd, end, SEEK_DATA);
+
+		if (begin < 0)
+			break;
+		end = lseek(memory->fd, begin, SEEK_HOLE);
+		TZ_ASSERT(end > begin);
+		result = visit_pages(memory, (uint64_t)begin, (uint64_t)end,
+		    visit, arg);
+	}
+	return result;
 }
 
 static void

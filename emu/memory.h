@@ -55,6 +55,23 @@ struct memory_copy *memory_take(struct memory *memory);
 void memory_free(struct memory *memory, struct memory_copy *copy);
 
 /*
+ * Calls VISIT, in ascending order, for each page of COPY that is not all 0; COPY was taken
+ * when no other one existed.  Stops at the first value that is not 0, and returns it.
+ */
+typedef int (*memory_page)(void *arg, uint64_t page, const uint8_t *bytes);
+int memory_visit(const struct memory *memory, const struct memory_copy *copy,
+    memory_page visit, void *arg);
+
+/*
+ * Fills RAM that nothing has written to yet: first the content of COUNT pages from PAGE on,
+ * any number of times, then, once, the rest is 0.  Writes are known from there on:
+ * memory_written().  False: the host refuses.
+ */
+bool memory_fill(struct memory *memory, uint64_t page, uint64_t count,
+    const uint8_t *bytes);
+bool memory_filled(struct memory *memory);
+
+/*
  * Restores RAM to COPY.  Returns one bit for each page, set if the page may have
  * changed; NULL: any page may have.
  */

@@ -4,15 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct machine_snapshot {
-	struct machine_turn turn;
-	struct stacks stacks;
-	struct board *board;                /* NULL: the machine has none */
-	struct slot slot[MACHINE_CPUS_MAX]; /* .cpu unused */
-	struct cpu_snapshot *cpu[MACHINE_CPUS_MAX];
-	struct memory_copy *memory;
-};
-
 void
 machine_snapshot_free(
     struct machine *machine, struct machine_snapshot *snapshot)
@@ -26,6 +17,37 @@ machine_snapshot_free(
 	free(snapshot);
 }
 
+static struct machine_plain
+plain_of(const struct machine *machine)
+{
+	struct machine_plain plain = {
+		.entry = machine->entry,
+		.boot_info = machine->boot_info,
+		.boot_cr3 = machine->boot_cr3,
+		.turn = machine->turn,
+		.stacks = machine->stacks,
+	};
+
+	memcpy(plain.slot, machine->slot, sizeof(plain.slot));
+	return plain;
+}
+
+void
+machine_apply_plain(struct machine *machine, const struct machine_plain *plain)
+{
+	machine->entry = plain->entry;
+	machine->boot_info = plain->boot_info;
+	machine->boot_cr3 = plain->boot_cr3;
+	machine->turn = plain->turn;
+	machine->stacks = plain->stacks;
+	for (unsigned i = 0; i < machine->config.cpu_count; i++) {
+		struct cpu *cpu = machine->slot[i].cpu;
+
+		machine->slot[i] = plain->slot[i];
+		machine->slot[i].cpu = cpu;
+	}
+}
+
 struct machine_snapshot *
 machine_snapshot_take(struct machine *machine, struct tz_error *err)
 {
@@ -34,9 +56,7 @@ machine_snapshot_take(struct machine *machine, struct tz_error *err)
 	TZ_ASSERT(machine->result == NULL);
 	if (snapshot == NULL)
 		goto fail;
-	snapshot->turn = machine->turn;
-	snapshot->stacks = machine->stacks;
-	memcpy(snapshot->slot, machine->slot, sizeof(snapshot->slot));
+	snapshot->plain = plain_of(machine);
 	if (machine->config.board) {
 		snapshot->board = malloc(sizeof(*snapshot->board));
 		if (snapshot->board == NULL)
@@ -66,11 +86,9 @@ machine_snapshot_apply(
 
 	TZ_ASSERT(machine->result == NULL);
 	changed = memory_apply(&machine->memory, snapshot->memory);
-	machine->turn = snapshot->turn;
-	machine->stacks = snapshot->stacks;
+	machine_apply_plain(machine, &snapshot->plain);
 	if (snapshot->board != NULL)
 		machine->board = *snapshot->board;
-	memcpy(machine->slot, snapshot->slot, sizeof(machine->slot));
 	for (unsigned i = 0; i < machine->config.cpu_count; i++)
 		cpu_snapshot_apply(
 		    machine->slot[i].cpu, snapshot->cpu[i], changed);

@@ -222,6 +222,18 @@ void cpu_snapshot_apply(struct cpu *cpu, const struct cpu_snapshot *snapshot,
 void cpu_snapshot_free(struct cpu_snapshot *snapshot);
 
 /*
+ * A snapshot as cpu_packed_bytes() bytes without an address of this process, for a CPU of
+ * the same configuration in another one (emu/saved.h).  False, NULL: no memory.  After an
+ * operational error of its trace a CPU cannot be packed: cpu_pt_error().
+ */
+size_t cpu_packed_bytes(const struct cpu *cpu);
+bool cpu_snapshot_pack(
+    struct cpu *cpu, const struct cpu_snapshot *snapshot, uint8_t *bytes);
+struct cpu_snapshot *cpu_snapshot_unpack(
+    struct cpu *cpu, const uint8_t *bytes);
+uint32_t cpu_engine_version(void);
+
+/*
  * A hash of everything that decides what the CPU does next.  Times are relative to
  * BASE cycles, a time at which it runs or after which it may wake.  Its turn lasts
  * until LIMIT cycles; 0: its turn is over.

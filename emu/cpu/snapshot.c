@@ -89,3 +89,92 @@ cpu_snapshot_apply(struct cpu *cpu, const struct cpu_snapshot *snapshot,
 	cpu->exec_log = old.exec_log;
 	cpu_set_exec_log(cpu, old.exec_log);
 }
+
+/*
+ * What of a CPU belongs to this process: addresses, the caller's settings, and what is
+ * known of translated code.  All else is its state.
+ */
+#define MEMBER(member)                                                      \
+ {                                                                          \
+  offsetof(struct cpu, member), sizeof(((const struct cpu *)NULL)->member) \
+ }
+static const struct {
+	size_t at, bytes;
+} host_part[] = {
+	MEMBER(block),
+	MEMBER(unit),
+	MEMBER(route),
+	MEMBER(exec_log),
+	MEMBER(nowhere),
+	MEMBER(active),
+	MEMBER(config),
+	MEMBER(space.ram),
+	MEMBER(pmu.profile),
+	MEMBER(ds.profile),
+	MEMBER(trace.error),
+	MEMBER(observer),
+	MEMBER(engines.main),
+	MEMBER(engines.stepper),
+	MEMBER(code),
+	MEMBER(sites.hooked),
+	MEMBER(sites.hooked_count),
+	MEMBER(trap.float_code),
+	MEMBER(audit),
+};
+
+size_t
+cpu_packed_bytes(const struct cpu *cpu)
+{
+	return sizeof(*cpu) + engine_packed_bytes(cpu->engines.main) +
+	    pt_unit_size(cpu->unit);
+}
+
+bool
+cpu_snapshot_pack(
+    struct cpu *cpu, const struct cpu_snapshot *snapshot, uint8_t *bytes)
+{
+	uint8_t *engine = bytes + sizeof(*cpu);
+	uint8_t *unit = engine + engine_packed_bytes(cpu->engines.main);
+
+	TZ_ASSERT(snapshot->cpu.trace.error == NULL);
+	memcpy(bytes, &snapshot->cpu, sizeof(snapshot->cpu));
+	for (size_t i = 0; i < TZ_ARRAY_LEN(host_part); i++)
+		memset(bytes + host_part[i].at, 0, host_part[i].bytes);
+	memcpy(unit, snapshot->unit, pt_unit_size(cpu->unit));
+	cpu->engines.tlb_unsure = true;
+	return engine_snapshot_pack(
+	    cpu->engines.main, snapshot->engine, engine);
+}
+
+struct cpu_snapshot *
+cpu_snapshot_unpack(struct cpu *cpu, const uint8_t *bytes)
+{
+	struct cpu_snapshot *snapshot = cpu_snapshot_take(cpu);
+	const uint8_t *engine = bytes + sizeof(*cpu);
+	const uint8_t *unit = engine + engine_packed_bytes(cpu->engines.main);
+	struct cpu *to;
+
+	if (snapshot == NULL)
+		return NULL;
+	to = &snapshot->cpu;
+	memcpy(to, bytes, sizeof(*to));
+	for (size_t i = 0; i < TZ_ARRAY_LEN(host_part); i++)
+		memcpy((uint8_t *)to + host_part[i].at,
+		    (const uint8_t *)cpu + host_part[i].at, host_part[i].bytes);
+	to->route = cpu_sees_branches(to) ? &cpu->counters.slow
+					  : pt_unit_fast(cpu->unit);
+	memcpy(snapshot->unit, unit, pt_unit_size(cpu->unit));
+	engine_snapshot_free(snapshot->engine);
+	snapshot->engine = engine_snapshot_unpack(cpu->engines.main, engine);
+	if (snapshot->engine == NULL) {
+		cpu_snapshot_free(snapshot);
+		return NULL;
+	}
+	return snapshot;
+}
+
+uint32_t
+cpu_engine_version(void)
+{
+	return engine_version();
+}

@@ -2,11 +2,9 @@
 #include "harness/boot/kernel_file.h"
 
 #include <elf.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
-
-#include "harness/host/input.h"
 
 #define VMLINUX_BYTES_MAX ((size_t)1 << 30)
 #define PACKAGE_BYTES_MAX ((size_t)2 << 30)
@@ -27,6 +25,7 @@ enum {
 #define MAGIC         "HdrS"
 #define PROTOCOL_64   0x020c /* the first with xloadflags */
 #define XLF_KERNEL_64 1
+#define AR_MAGIC      "!<arch>\n"
 #define GZIP_MAGIC    "\x1f\x8b"
 #define LENGTH_BYTES  4 /* of the payload, after it; gzip has its own */
 
@@ -44,6 +43,38 @@ is_elf(const struct bytes *file)
 {
 	return file->count >= sizeof(Elf64_Ehdr) &&
 	    memcmp(file->at, ELFMAG, SELFMAG) == 0;
+}
+
+static bool
+is_bzimage(const struct bytes *file)
+{
+	return file->count >= HEADER_END &&
+	    memcmp(file->at + HEADER_MAGIC, MAGIC, strlen(MAGIC)) == 0;
+}
+
+static bool
+is_package(const struct bytes *file)
+{
+	return file->count >= strlen(AR_MAGIC) &&
+	    memcmp(file->at, AR_MAGIC, strlen(AR_MAGIC)) == 0;
+}
+
+static int
+refuse(const char *path, struct tz_error *err)
+{
+	return tz_error(err, TZ_EFORMAT,
+	    "%s: not a kernel: neither a bzImage, nor a vmlinux, nor a Debian "
+	    "package with one",
+	    path);
+}
+
+int
+kernel_file_check(
+    const char *path, const struct bytes *file, struct tz_error *err)
+{
+	return is_elf(file) || is_bzimage(file) || is_package(file)
+	    ? 0
+	    : refuse(path, err);
 }
 
 static int
@@ -131,13 +162,8 @@ take_kernel(const char *path, struct bytes file, struct kernel_file *image,
 		return check_elf(path, &file, err);
 	}
 	image->setup = file;
-	if (file.count < HEADER_END ||
-	    memcmp(file.at + HEADER_MAGIC, MAGIC, strlen(MAGIC)) != 0)
-		return tz_error(err, TZ_EFORMAT,
-		    "%s: not a kernel: neither a bzImage, nor a vmlinux, nor a "
-		    "Debian package with one",
-		    path);
-	return unpack_bzimage(path, image, err);
+	return is_bzimage(&file) ? unpack_bzimage(path, image, err)
+				 : refuse(path, err);
 }
 
 /* A Debian package: an ar archive whose member data.tar* has the files. */
@@ -163,33 +189,24 @@ take_package(const char *path, struct bytes file, struct kernel_file *image,
 		    path);
 	if (error == 0)
 		error = take_kernel(path, kernel, image, err);
-	if (error == 0 &&
-	    unpack_member(path, data, "boot/System.map-", VMLINUX_BYTES_MAX,
-		&image->map, NULL) != 0)
-		image->map = (struct bytes){ NULL, 0 };
 	free(data.at);
 	return error;
 }
 
 int
-kernel_file_read(
-    const char *path, struct kernel_file *image, struct tz_error *err)
+kernel_file_unpack(const char *path, struct bytes file,
+    struct kernel_file *image, struct tz_error *err)
 {
-	static const char ar_magic[] = "!<arch>\n";
-	struct bytes file;
-	int error;
+	struct bytes copy = { NULL, file.count };
 
-	*image = (struct kernel_file){ .digest = 0 };
-	error = input_read(path, INPUT_KERNEL, &file.at, &file.count, err);
-	if (error != 0)
-		return error;
-	image->digest = XXH3_64bits(file.at, file.count);
-	if (file.count < strlen(ar_magic) ||
-	    memcmp(file.at, ar_magic, strlen(ar_magic)) != 0)
-		return take_kernel(path, file, image, err);
-	error = take_package(path, file, image, err);
-	free(file.at);
-	return error;
+	*image = (struct kernel_file){ .version = "" };
+	if (is_package(&file))
+		return take_package(path, file, image, err);
+	copy.at = malloc(file.count + 1);
+	if (copy.at == NULL)
+		return tz_error(err, TZ_EIO, "out of memory");
+	memcpy(copy.at, file.at, file.count);
+	return take_kernel(path, copy, image, err);
 }
 
 void
@@ -197,6 +214,5 @@ kernel_file_free(struct kernel_file *image)
 {
 	free(image->vmlinux.at);
 	free(image->setup.at);
-	free(image->map.at);
-	*image = (struct kernel_file){ .digest = 0 };
+	*image = (struct kernel_file){ .version = "" };
 }

@@ -15,19 +15,20 @@
 struct kernel_file {
 	struct bytes vmlinux; /* an ELF file */
 	struct bytes setup; /* the bzImage; .at NULL: the file was a vmlinux */
-	struct bytes map;   /* System.map of the package; .at NULL: none */
 	/* The first words of the bzImage's version; "" for a vmlinux. */
 	char version[KERNEL_VERSION_BYTES];
-	uint64_t digest; /* of the file */
 };
 
+/* -TZ_EFORMAT: FILE, the content of PATH, does not begin as a kernel or a package does. */
+int kernel_file_check(
+    const char *path, const struct bytes *file, struct tz_error *err);
+
 /*
- * Reads PATH.  The caller frees IMAGE also after an error.  -TZ_EUSAGE, -TZ_ENOENT: the
- * file cannot be read; -TZ_EFORMAT: it is not a kernel, a 32-bit one, or corrupt;
- * -TZ_EIO.
+ * Unpacks FILE, the content of PATH.  The caller frees IMAGE also after an error.
+ * -TZ_EFORMAT: it is not a kernel, a 32-bit one, or corrupt; -TZ_EIO.
  */
-int kernel_file_read(
-    const char *path, struct kernel_file *image, struct tz_error *err);
+int kernel_file_unpack(const char *path, struct bytes file,
+    struct kernel_file *image, struct tz_error *err);
 void kernel_file_free(struct kernel_file *image);
 
 #endif

@@ -1,36 +1,33 @@
 #define _GNU_SOURCE
 #include "harness/boot/linux_guest.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/board/kernel.h"
-#include "emu/profile/cpu_set.h"
+#include "harness/boot/boot_snapshot.h"
 #include "harness/boot/guest_files.h"
-#include "harness/boot/initramfs.h"
+#include "harness/boot/guest_inputs.h"
 #include "harness/host/input.h"
 #include "harness/host/stop.h"
 
 /* Instructions between two looks at the window. */
-#define SLICE_INSNS       UINT64_C(200000)
-#define CONSOLE_BYTES_MAX ((size_t)64 << 20)
-#define SEED              1
-/* What makes the guest's console the UART, and its addresses those of System.map. */
-#define CMDLINE                                                   \
- "earlyprintk=serial,ttyS0,115200 console=ttyS0 nokaslr pci=off " \
- "mitigations=off nopti no5lvl noxsave tsc=reliable nowatchdog"
+#define SLICE_INSNS         UINT64_C(200000)
+#define CONSOLE_BYTES_MAX   ((size_t)64 << 20)
+#define SNAPSHOTS           "boot"
+#define SNAPSHOTS_BYTES_MAX (UINT64_C(1) << 30)
 
 struct linux_guest {
 	struct linux_guest_options options;
-	struct kernel_file kernel;
-	struct cpu_set cpu_set;
 	struct machine *machine;
 	struct window window;
 	struct cpio *archive; /* what the guest is given */
-	char cmdline[2048];
 	uint64_t booted_insns; /* when it was booted */
+	struct cache snapshots;
+	char *key; /* of the snapshot; NULL: it is neither read nor written */
+	char key_digest[CACHE_KEY_BYTES];
+	bool restored;
+	char note[sizeof(struct tz_error) + 64];
 	char *text;
 	size_t text_count, text_room;
 	bool text_lost; /* no memory */
@@ -81,94 +78,11 @@ on_stop(void *arg)
 }
 
 static int
-check_options(const struct linux_guest_options *options, struct tz_error *err)
-{
-	uint64_t unit = UINT64_C(2) << 20;
-
-	if (options->cpu_count < 1 || options->cpu_count > MACHINE_CPUS_MAX)
-		return tz_error(err, TZ_EUSAGE,
-		    "--cpus %u: 1 to %d are possible", options->cpu_count,
-		    MACHINE_CPUS_MAX);
-	if (options->memory_bytes % unit != 0 ||
-	    options->memory_bytes < 32 * unit ||
-	    options->memory_bytes > MACHINE_SMRAM_PA)
-		return tz_error(err, TZ_EUSAGE,
-		    "--memory %" PRIu64 " MiB: 64 to 3072, an even number",
-		    options->memory_bytes >> 20);
-	return 0;
-}
-
-/* What is read only after boot must be there before. */
-static int
-check_files(const struct linux_guest_options *options, struct tz_error *err)
-{
-	int error = options->script == NULL
-	    ? 0
-	    : input_check(options->script, INPUT_GUEST_FILE, err);
-
-	for (size_t i = 0; error == 0 && i < options->put_count; i++)
-		error = input_check(
-		    options->put[i].from, INPUT_GUEST_FILE, err);
-	return error;
-}
-
-static int
-read_initrd(const char *path, struct bytes *initrd, struct tz_error *err)
-{
-	*initrd = (struct bytes){ NULL, 0 };
-	if (path == NULL)
-		return 0;
-	return input_read(path, INPUT_INITRD, &initrd->at, &initrd->count, err);
-}
-
-static int
-load(struct linux_guest *guest, struct tz_error *err)
+make_machine(struct linux_guest *guest, const struct guest_inputs *inputs,
+    struct tz_error *err)
 {
 	const struct linux_guest_options *options = &guest->options;
-	uint64_t window_pa = kernel_window_pa(
-	    options->memory_bytes, WINDOW_BYTES);
-	struct initramfs_plan plan = { .packages = options->packages,
-		.window_pa = window_pa,
-		.window_bytes = WINDOW_BYTES };
-	struct kernel_image image = { .vmlinux = guest->kernel.vmlinux.at,
-		.vmlinux_bytes = guest->kernel.vmlinux.count,
-		.setup = guest->kernel.setup.at,
-		.setup_bytes = guest->kernel.setup.count,
-		.cmdline = guest->cmdline,
-		.cpu_count = options->cpu_count,
-		.ram_bytes = options->memory_bytes,
-		.window_bytes = WINDOW_BYTES,
-		.seed = SEED };
-	struct kernel_entry entry;
-	struct bytes initramfs = { NULL, 0 };
-	int error = read_initrd(options->initrd, &plan.initrd, err);
-
-	if (error == 0)
-		error = initramfs_make(&plan, &initramfs, err);
-	image.initrd = initramfs.at;
-	image.initrd_bytes = initramfs.count;
-	guest->window.ram = machine_ram(guest->machine) + window_pa;
-	if (error == 0 &&
-	    kernel_load(machine_ram(guest->machine), &image, &entry, err) !=
-		0) {
-		struct tz_error cause = *err;
-
-		error = tz_error(
-		    err, TZ_EUSAGE, "%s: %s", options->kernel, cause.text);
-	}
-	free(initramfs.at);
-	free(plan.initrd.at);
-	if (error == 0)
-		machine_boot(
-		    guest->machine, entry.rip, entry.zero_page, entry.cr3);
-	return error;
-}
-
-static int
-make_machine(struct linux_guest *guest, struct tz_error *err)
-{
-	const struct linux_guest_options *options = &guest->options;
-	const struct machine_config config = { .cpu_set = &guest->cpu_set,
+	const struct machine_config config = { .cpu_set = &inputs->cpu_set,
 		.cpu_count = options->cpu_count,
 		.ram_bytes = options->memory_bytes,
 		.board = true };
@@ -176,41 +90,105 @@ make_machine(struct linux_guest *guest, struct tz_error *err)
 		.event = options->event != NULL ? on_event : NULL,
 		.console = on_console,
 		.stop = on_stop };
+	int error;
 
-	if ((size_t)snprintf(guest->cmdline, sizeof(guest->cmdline),
-		"%s %s%s%s", CMDLINE, INITRAMFS_PARAMETER,
-		options->append != NULL ? " " : "",
-		options->append != NULL ? options->append : "") >=
-	    sizeof(guest->cmdline))
-		return tz_error(err, TZ_EUSAGE,
-		    "--append: more than %zu characters",
-		    sizeof(guest->cmdline));
-	return machine_create(&config, &observer, &guest->machine, err);
+	machine_destroy(guest->machine);
+	guest->machine = NULL;
+	error = machine_create(&config, &observer, &guest->machine, err);
+	if (error == 0)
+		guest->window.ram = machine_ram(guest->machine) +
+		    guest_inputs_window_pa(inputs);
+	return error;
+}
+
+/* Keeps the text of an error that is none for the guest. */
+static void
+note(struct linux_guest *guest, const char *what, const struct tz_error *err)
+{
+	snprintf(guest->note, sizeof(guest->note), "%s: %s", what, err->text);
+}
+
+static void
+set_snapshot(struct linux_guest *guest, const struct guest_inputs *inputs)
+{
+	struct tz_error err;
+
+	if (guest->options.no_snapshot)
+		return;
+	if (cache_set(&guest->snapshots, guest->options.snapshots, SNAPSHOTS,
+		SNAPSHOTS_BYTES_MAX, &err) != 0 ||
+	    guest_inputs_key(inputs, &guest->key, guest->key_digest, &err) != 0)
+		note(guest, "no snapshot after boot", &err);
+}
+
+static int
+restore(struct linux_guest *guest, const struct guest_inputs *inputs,
+    const struct boot_snapshot *snapshot, struct tz_error *err)
+{
+	int error = make_machine(guest, inputs, err);
+
+	if (error == 0)
+		error = saved_read(guest->machine, snapshot->machine.at,
+		    snapshot->machine.count, err);
+	for (size_t i = 0; error == 0 && i < snapshot->console.count; i++)
+		keep_char(guest, (char)snapshot->console.at[i]);
+	return error;
+}
+
+/* Starts from the snapshot, if there is a good one. */
+static void
+find_snapshot(struct linux_guest *guest, const struct guest_inputs *inputs)
+{
+	struct boot_snapshot snapshot = { .key = guest->key };
+	char path[TREE_PATH_BYTES];
+	struct tz_error err;
+	int error;
+
+	if (guest->key == NULL)
+		return;
+	cache_file(&guest->snapshots, guest->key_digest, path);
+	error = boot_snapshot_read(path, &snapshot, &err);
+	if (error == -TZ_ENOENT)
+		return;
+	if (error == 0)
+		error = restore(guest, inputs, &snapshot, &err);
+	boot_snapshot_free(&snapshot);
+	guest->restored = error == 0;
+	if (guest->restored)
+		cache_used(&guest->snapshots, guest->key_digest);
+	else
+		note(guest, "booting afresh, the snapshot is not used", &err);
+}
+
+static int
+make(struct linux_guest *guest, struct tz_error *err)
+{
+	struct guest_inputs inputs;
+	int error = guest_inputs_read(&inputs, &guest->options, err);
+
+	if (error == 0) {
+		set_snapshot(guest, &inputs);
+		find_snapshot(guest, &inputs);
+	}
+	if (error == 0 && !guest->restored)
+		error = make_machine(guest, &inputs, err);
+	if (error == 0 && !guest->restored)
+		error = guest_inputs_load(&inputs, guest->machine, err);
+	guest_inputs_free(&inputs);
+	return error;
 }
 
 int
 linux_guest_create(const struct linux_guest_options *options,
     struct linux_guest **result, struct tz_error *err)
 {
-	struct linux_guest *guest;
-	int error = check_options(options, err);
+	struct linux_guest *guest = calloc(1, sizeof(*guest));
+	int error;
 
-	if (error == 0)
-		error = check_files(options, err);
-	if (error != 0)
-		return error;
-	guest = calloc(1, sizeof(*guest));
 	if (guest == NULL)
 		return tz_error(err, TZ_EIO, "out of memory");
 	guest->options = *options;
-	error = cpu_set_parse(
-	    options->profile, options->errata, &guest->cpu_set, err);
-	if (error == 0)
-		error = kernel_file_read(options->kernel, &guest->kernel, err);
-	if (error == 0)
-		error = make_machine(guest, err);
-	if (error == 0)
-		error = load(guest, err);
+	error = make(guest, err);
 	if (error != 0) {
 		linux_guest_destroy(guest);
 		return error;
@@ -227,7 +205,7 @@ linux_guest_destroy(struct linux_guest *guest)
 	machine_destroy(guest->machine);
 	window_free(&guest->window);
 	cpio_destroy(guest->archive);
-	kernel_file_free(&guest->kernel);
+	free(guest->key);
 	free(guest->text);
 	free(guest);
 }
@@ -324,6 +302,27 @@ run_slice(struct linux_guest *guest, struct linux_guest_state *state)
 	return false;
 }
 
+static int
+write_snapshot(void *arg, const char *path, struct tz_error *err)
+{
+	struct linux_guest *guest = arg;
+	const struct boot_snapshot snapshot = { .key = guest->key,
+		.console = { (uint8_t *)guest->text, guest->text_count } };
+
+	return boot_snapshot_write(path, &snapshot, guest->machine, err);
+}
+
+static void
+keep_snapshot(struct linux_guest *guest)
+{
+	struct tz_error err;
+
+	if (guest->key != NULL && !guest->text_lost &&
+	    cache_store(&guest->snapshots, guest->key_digest, write_snapshot,
+		guest, &err) != 0)
+		note(guest, "the snapshot after boot is not kept", &err);
+}
+
 int
 linux_guest_boot(struct linux_guest *guest, struct linux_guest_state *state,
     struct tz_error *err)
@@ -332,12 +331,18 @@ linux_guest_boot(struct linux_guest *guest, struct linux_guest_state *state,
 	int error;
 
 	*state = (struct linux_guest_state){ .end = LINUX_GUEST_BOOTED };
+	if (guest->restored) {
+		state->insns = guest->booted_insns = count_insns(guest);
+		return 0;
+	}
 	while (run_slice(guest, state)) {
 		error = window_poll(&guest->window, &event, err);
 		if (error != 0)
 			return error;
 		if (event == WINDOW_READY) {
+			state->end = LINUX_GUEST_BOOTED;
 			guest->booted_insns += state->insns;
+			keep_snapshot(guest);
 			return 0;
 		}
 	}
@@ -441,10 +446,10 @@ linux_guest_memory(const struct linux_guest *guest)
 	return guest->options.memory_bytes;
 }
 
-const struct cpu_set *
-linux_guest_models(const struct linux_guest *guest)
+const char *
+linux_guest_note(const struct linux_guest *guest)
 {
-	return &guest->cpu_set;
+	return guest->note;
 }
 
 const char *

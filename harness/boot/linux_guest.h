@@ -2,15 +2,16 @@
  * A machine that runs a stock Linux kernel, from the kernel's image to its end: boot, then
  * what the host has for it (a script, files), then the files that it sends back.  The same
  * options give the same bytes.
+ *
+ * The machine as it is after boot is kept in a file (boot_snapshot.h), from which the next
+ * guest of the same inputs starts.  It then does the same as one that has booted.
  */
 #ifndef TOPAZ_HARNESS_BOOT_LINUX_GUEST_H
 #define TOPAZ_HARNESS_BOOT_LINUX_GUEST_H
 
 #include "emu/machine.h"
-#include "harness/boot/kernel_file.h"
 #include "harness/boot/window.h"
 
-struct cpu_set;
 struct unknowns;
 
 #define LINUX_GUEST_FILES_MAX 32
@@ -41,6 +42,8 @@ struct linux_guest_options {
 	unsigned cpu_count;
 	uint64_t memory_bytes;
 	uint64_t insns_max; /* after boot, on all CPUs; 0: no limit */
+	bool no_snapshot;   /* boot afresh, and keep no snapshot */
+	const char *snapshots; /* their folder; NULL: that of cache.h */
 };
 
 struct linux_guest;
@@ -93,8 +96,12 @@ int linux_guest_run(struct linux_guest *guest, struct linux_guest_state *state,
 /* The guest's machine, to be read or recorded. */
 struct machine *linux_guest_machine(const struct linux_guest *guest);
 uint64_t linux_guest_memory(const struct linux_guest *guest); /* bytes of RAM */
-/* The processor models of its CPUs. */
-const struct cpu_set *linux_guest_models(const struct linux_guest *guest);
+
+/*
+ * What kept a snapshot from being used or written, in one line; "": nothing.  It is no
+ * error: the guest has booted afresh, or the next one will.
+ */
+const char *linux_guest_note(const struct linux_guest *guest);
 
 /* The console since the machine started, in lines that end in '\n' alone. */
 const char *linux_guest_console_text(

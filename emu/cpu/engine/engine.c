@@ -45,6 +45,7 @@ struct engine {
 	uc_engine *uc;
 	uc_context *ring0;   /* kept at CPL 0 */
 	uc_context *scratch; /* for copies */
+	uint8_t *fresh; /* .scratch when the engine was new: context_bytes() */
 	struct engine_ops ops;
 	struct program_state program; /* as read last */
 	int ids[LISTED_REGS];         /* the engine's name of each register */
@@ -193,6 +194,27 @@ add_hooks(struct engine *engine, uint64_t mmio_pa, bool step)
 		    (callback)engine->ops.code, engine->ops.arg, none, all));
 }
 
+static size_t
+context_bytes(struct engine *engine)
+{
+	return uc_context_size(engine->uc);
+}
+
+static bool
+make_contexts(struct engine *engine)
+{
+	if (uc_context_alloc(engine->uc, &engine->ring0) != UC_ERR_OK ||
+	    uc_context_alloc(engine->uc, &engine->scratch) != UC_ERR_OK ||
+	    uc_context_save(engine->uc, engine->ring0) != UC_ERR_OK ||
+	    uc_context_save(engine->uc, engine->scratch) != UC_ERR_OK)
+		return false;
+	engine->fresh = malloc(context_bytes(engine));
+	if (engine->fresh == NULL)
+		return false;
+	memcpy(engine->fresh, engine->scratch, context_bytes(engine));
+	return true;
+}
+
 struct engine *
 engine_create(uint8_t *ram, uint64_t ram_bytes, uint64_t mmio_pa,
     const struct engine_ops *ops, bool step, struct tz_error *err)
@@ -218,9 +240,7 @@ engine_create(uint8_t *ram, uint64_t ram_bytes, uint64_t mmio_pa,
 	    uc_ctl_exits_enable(engine->uc) != UC_ERR_OK ||
 	    uc_mem_map_ptr(engine->uc, 0, ram_bytes, UC_PROT_ALL, ram) !=
 		UC_ERR_OK ||
-	    !add_hooks(engine, mmio_pa, step) ||
-	    uc_context_alloc(engine->uc, &engine->ring0) != UC_ERR_OK ||
-	    uc_context_alloc(engine->uc, &engine->scratch) != UC_ERR_OK) {
+	    !add_hooks(engine, mmio_pa, step) || !make_contexts(engine)) {
 		tz_error(err, TZ_EIO, "Unicorn refuses to make an engine");
 		goto fail;
 	}
@@ -241,6 +261,7 @@ engine_destroy(struct engine *engine)
 		uc_context_free(engine->scratch);
 	if (engine->uc != NULL)
 		uc_close(engine->uc);
+	free(engine->fresh);
 	free(engine);
 }
 
@@ -610,4 +631,72 @@ engine_snapshot_apply(
 	TZ_ASSERT(uc_context_restore(engine->uc, snapshot->ring0) == UC_ERR_OK);
 	TZ_ASSERT(uc_context_save(engine->uc, engine->ring0) == UC_ERR_OK);
 	TZ_ASSERT(uc_context_restore(engine->uc, snapshot->state) == UC_ERR_OK);
+}
+
+size_t
+engine_packed_bytes(struct engine *engine)
+{
+	return 2 * context_bytes(engine);
+}
+
+/* The difference of FROM to a new engine's context; of a difference, the context. */
+static void
+differ(struct engine *engine, uint8_t *to, const uint8_t *from)
+{
+	for (size_t i = 0; i < context_bytes(engine); i++)
+		to[i] = from[i] ^ engine->fresh[i];
+}
+
+/* The engine lays out a context in one piece of memory: uc_context_size(3). */
+bool
+engine_snapshot_pack(struct engine *engine,
+    const struct engine_snapshot *snapshot, uint8_t *bytes)
+{
+	struct engine_snapshot *now = engine_snapshot_take(engine);
+	uc_context *const parts[] = { snapshot->state, snapshot->ring0 };
+
+	if (now == NULL)
+		return false;
+	for (size_t i = 0; i < TZ_ARRAY_LEN(parts); i++) {
+		TZ_ASSERT(
+		    uc_context_restore(engine->uc, parts[i]) == UC_ERR_OK);
+		TZ_ASSERT(
+		    uc_context_save(engine->uc, engine->scratch) == UC_ERR_OK);
+		differ(engine, bytes + i * context_bytes(engine),
+		    (const uint8_t *)engine->scratch);
+	}
+	engine_snapshot_apply(engine, now);
+	engine_snapshot_free(now);
+	return true;
+}
+
+struct engine_snapshot *
+engine_snapshot_unpack(struct engine *engine, const uint8_t *bytes)
+{
+	struct engine_snapshot *now = engine_snapshot_take(engine);
+	struct engine_snapshot *snapshot = engine_snapshot_take(engine);
+
+	if (now == NULL || snapshot == NULL) {
+		engine_snapshot_free(now);
+		engine_snapshot_free(snapshot);
+		return NULL;
+	}
+	for (size_t i = 0; i < 2; i++) {
+		uc_context *part = i == 0 ? snapshot->state : snapshot->ring0;
+
+		differ(engine, (uint8_t *)engine->scratch,
+		    bytes + i * context_bytes(engine));
+		TZ_ASSERT(uc_context_restore(engine->uc, engine->scratch) ==
+		    UC_ERR_OK);
+		TZ_ASSERT(uc_context_save(engine->uc, part) == UC_ERR_OK);
+	}
+	engine_snapshot_apply(engine, now);
+	engine_snapshot_free(now);
+	return snapshot;
+}
+
+uint32_t
+engine_version(void)
+{
+	return uc_version(NULL, NULL);
 }

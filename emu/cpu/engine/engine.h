@@ -117,6 +117,19 @@ void engine_snapshot_apply(
 void engine_snapshot_free(struct engine_snapshot *snapshot);
 
 /*
+ * A snapshot as engine_packed_bytes() bytes, for another process with the same version of
+ * the engine: how it differs from the state of a new engine.  So no address of this
+ * process is in it.  False, NULL: no memory.  The state of ENGINE does not change.
+ */
+size_t engine_packed_bytes(struct engine *engine);
+bool engine_snapshot_pack(struct engine *engine,
+    const struct engine_snapshot *snapshot, uint8_t *bytes);
+struct engine_snapshot *engine_snapshot_unpack(
+    struct engine *engine, const uint8_t *bytes);
+/* The version of the engine, as one number. */
+uint32_t engine_version(void);
+
+/*
  * Calls .site before each execution of an instruction in [VA, LAST_VA].  RFLAGS is
  * correct only if each instruction of the block up to there is hooked, too: with
  * unhooked instructions between two hooks, 2.1.1 may not update the flags for the

@@ -29,6 +29,8 @@ enum {
 	OPT_PUT,
 	OPT_GET,
 	OPT_LIMIT,
+	OPT_NO_SNAPSHOT,
+	OPT_SNAPSHOT_DIR,
 };
 
 struct boot_input {
@@ -67,6 +69,10 @@ static const struct argp_option boot_options[] = {
 	{ "errata", OPT_ERRATA, "LIST", 0, CMD_ERRATA_HELP, 0 },
 	{ "limit", OPT_LIMIT, "N", 0,
 	    "Limit of instructions after boot (50000M)", 0 },
+	{ "no-snapshot", OPT_NO_SNAPSHOT, NULL, 0,
+	    "Boot afresh, and keep no snapshot after boot", 0 },
+	{ "snapshot-dir", OPT_SNAPSHOT_DIR, "DIR", 0,
+	    "Keep the snapshots after boot in DIR (~/.cache/topaz/boot)", 0 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
 
@@ -155,6 +161,12 @@ parse_one(int key, char *arg, struct argp_state *state)
 		options->insns_max = cmd_number("limit", arg, CMD_THINGS);
 		if (options->insns_max == 0)
 			cmd_bad_value("limit", arg, "at least 1");
+		return 0;
+	case OPT_NO_SNAPSHOT:
+		options->no_snapshot = true;
+		return 0;
+	case OPT_SNAPSHOT_DIR:
+		options->snapshots = arg;
 		return 0;
 	case 'o':
 		input->output = arg;

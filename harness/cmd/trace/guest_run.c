@@ -76,6 +76,8 @@ guest_run_all(struct linux_guest *guest, guest_booted on_booted, void *arg,
 	int error = linux_guest_boot(guest, &state, err);
 	bool booted = error == 0 && state.end == LINUX_GUEST_BOOTED;
 
+	if (linux_guest_note(guest)[0] != '\0')
+		fprintf(stderr, "topaz: %s\n", linux_guest_note(guest));
 	if (booted && on_booted != NULL)
 		error = on_booted(arg, guest, err);
 	if (booted && error == 0)

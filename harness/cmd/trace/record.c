@@ -287,6 +287,8 @@ describe(struct record_run *run, int code, struct tz_error *err)
 	char kernel[PATH_MAX];
 	char *paths[] = { kernel, NULL };
 	struct bundle_info *info = &run->info;
+	struct cpu_set cpu_set;
+	int error;
 
 	snprintf(kernel, sizeof(kernel), "%s", input->options.kernel);
 	snprintf(info->driver, sizeof(info->driver), "linux-pt");
@@ -300,7 +302,11 @@ describe(struct record_run *run, int code, struct tz_error *err)
 	    (int)sizeof(info->cmdline) - 1, input->perf);
 	snprintf(info->end, sizeof(info->end), "exit");
 	info->code = code;
-	record_models(info, linux_guest_models(run->guest));
+	error = cpu_set_parse(
+	    input->options.profile, input->options.errata, &cpu_set, err);
+	if (error != 0)
+		return error;
+	record_models(info, &cpu_set);
 	return build_sha256(paths, info->sha256, err);
 }
 
