@@ -46,8 +46,7 @@ struct record_input {
 	const char *output, *workload, *perf;
 	bool named; /* "linux-pt" of topaz run */
 	char kernel[PATH_MAX];
-	char program[PATH_MAX]; /* first word of .workload */
-	char dest[PATH_MAX + 8]; /* where it is in the guest */
+	char program[PATH_MAX]; /* of .workload, with its whole path */
 	char text[TEXT_BYTES];  /* the guest's script */
 };
 
@@ -235,30 +234,31 @@ static int
 make_script(struct record_input *input, struct tz_error *err)
 {
 	struct linux_guest_options *options = &input->options;
+	char word[PATH_MAX];
 	size_t length;
-	const char *name;
 	bool event;
 
 	options->get[options->get_count++] = GUEST_FILE;
 	if (options->script != NULL)
 		return 0;
 	length = strcspn(input->workload, " ");
-	snprintf(input->program, sizeof(input->program), "%.*s", (int)length,
-	    input->workload);
-	name = strrchr(input->program, '/');
-	name = name != NULL ? name + 1 : input->program;
+	snprintf(word, sizeof(word), "%.*s", (int)length, input->workload);
+	/* The same path in the guest, so that perf finds the file on this host, too. */
+	if (realpath(word, input->program) == NULL)
+		return tz_error(err, TZ_ENOENT, "--workload: %s: %s", word,
+		    strerror(errno));
 	event = input->perf[0] != '-';
 	if (options->put_count == LINUX_GUEST_FILES_MAX ||
 	    (size_t)snprintf(input->text, sizeof(input->text),
-		"#!/bin/sh\nPATH=/topaz/bin:/tmp:$PATH\ncd /tmp\nperf record %s%s%s -o " GUEST_FILE
-		" -- ./%s%s\n",
-		event ? "-e '" : "", input->perf, event ? "'" : "", name,
+		"#!/bin/sh\ncd /tmp\nperf record %s%s%s -o " GUEST_FILE
+		" -- '%s'%s\n",
+		event ? "-e '" : "", input->perf, event ? "'" : "",
+		input->program,
 		input->workload + length) >= sizeof(input->text))
 		return tz_error(err, TZ_EUSAGE,
 		    "--workload, --perf: more than %d characters", TEXT_BYTES);
-	snprintf(input->dest, sizeof(input->dest), "/tmp/%s", name);
 	options->put[options->put_count++] = (struct linux_guest_file){
-		input->program, input->dest
+		input->program, input->program
 	};
 	options->script_text = input->text;
 	return 0;
