@@ -165,8 +165,8 @@ exec_log_run(struct exec_log *exec_log, uint64_t va, uint32_t size)
 }
 
 uint32_t
-exec_log_run_code(struct exec_log *exec_log, uint64_t va, uint32_t size,
-    const uint8_t *code)
+exec_log_run_code(
+    struct exec_log *exec_log, uint64_t va, uint32_t size, const uint8_t *code)
 {
 	struct exec_log_entry *known =
 	    &exec_log->known[(uint32_t)(va ^ va >> 14 ^ (uint64_t)size << 5) %

@@ -47,10 +47,12 @@ enum exec_log_extra {
 		  last retired instruction */
 	EXEC_LOG_TIME = 6, /* cycles lo, hi: the core clock here; each
 			      instruction that retires afterwards adds one */
-	EXEC_LOG_CODE = 7, /* n, then (n + 3) / 4 words: the n bytes of code of the
+	EXEC_LOG_CODE =
+	    7, /* n, then (n + 3) / 4 words: the n bytes of code of the
 			      DEFINE or the STEP that is the next record.  A part of
 			      that record: what precedes both precedes it */
-	EXEC_LOG_RETIRED = 8, /* insns lo, hi: the CPU has retired so many; where that
+	EXEC_LOG_RETIRED =
+	    8, /* insns lo, hi: the CPU has retired so many; where that
 				 is not what precedes, the log has a gap here */
 };
 
@@ -99,8 +101,8 @@ uint32_t exec_log_run(struct exec_log *exec_log, uint64_t va, uint32_t size);
  * The same for code whose SIZE bytes are at CODE, which is read only by a log that keeps
  * code; NULL: they are unknown.
  */
-uint32_t exec_log_run_code(struct exec_log *exec_log, uint64_t va,
-    uint32_t size, const uint8_t *code);
+uint32_t exec_log_run_code(
+    struct exec_log *exec_log, uint64_t va, uint32_t size, const uint8_t *code);
 
 /* exec_log_flush() during recording; an error is kept. */
 void exec_log_make_room(struct exec_log *exec_log);

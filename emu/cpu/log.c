@@ -55,8 +55,8 @@ log_block(struct cpu *cpu, struct block *block)
 {
 	uint8_t code[BLOCK_BYTES_MAX];
 	bool known = exec_log_keeps_code(cpu->exec_log) &&
-	    walk_read(&cpu->space, (struct gva){ block->va }, code,
-		block->size, NULL);
+	    walk_read(&cpu->space, (struct gva){ block->va }, code, block->size,
+		NULL);
 
 	block->word = exec_log_run_code(
 	    cpu->exec_log, block->va, block->size, known ? code : NULL);

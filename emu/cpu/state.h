@@ -66,7 +66,8 @@ struct cpu {
 	struct cpu_engines engines;       /* engine/choice.c */
 	struct cpu_code code;             /* engine/code.c: translated code */
 	struct cpu_sites sites;           /* engine/hook.c: within a block */
-	struct exec_log *resting_log; /* log.c: it is told nothing now; NULL: none */
+	struct exec_log
+	    *resting_log;     /* log.c: it is told nothing now; NULL: none */
 	struct cpu_trap trap; /* execute/trap.c: the CPU's own instruction */
 	struct cpu_msrs msrs; /* execute/msr.c */
 	struct cpu_board_msrs board_msrs;   /* execute/board_msr.c */

@@ -21,7 +21,7 @@ struct linux_guest {
 	struct linux_guest_options options;
 	struct machine *machine;
 	struct window window;
-	struct cpio *archive; /* what the guest is given */
+	struct cpio *archive;  /* what the guest is given */
 	uint64_t booted_insns; /* when it was booted */
 	struct cache snapshots;
 	char *key; /* of the snapshot; NULL: it is neither read nor written */

@@ -41,8 +41,8 @@ struct linux_guest_options {
 	size_t get_count;
 	unsigned cpu_count;
 	uint64_t memory_bytes;
-	uint64_t insns_max; /* after boot, on all CPUs; 0: no limit */
-	bool no_snapshot;   /* boot afresh, and keep no snapshot */
+	uint64_t insns_max;    /* after boot, on all CPUs; 0: no limit */
+	bool no_snapshot;      /* boot afresh, and keep no snapshot */
 	const char *snapshots; /* their folder; NULL: that of cache.h */
 };
 

@@ -77,8 +77,8 @@ linux_record_begin(struct linux_record *record, struct linux_guest *guest,
 		exec_log_only_traced(record->exec_log[i]);
 		machine_set_exec_log(machine, i, record->exec_log[i]);
 	}
-	record_set_ram(record->record, machine_ram(machine),
-	    linux_guest_memory(guest));
+	record_set_ram(
+	    record->record, machine_ram(machine), linux_guest_memory(guest));
 	record->guest = guest;
 	return 0;
 }

@@ -35,7 +35,7 @@ void linux_record_add(struct linux_record *record, const char *name,
  * Completes the bundle.  INFO says what ran; counters are added.  The first error of
  * writing it: -TZ_EIO.
  */
-int linux_record_finish(
-    struct linux_record *record, struct bundle_info *info, struct tz_error *err);
+int linux_record_finish(struct linux_record *record, struct bundle_info *info,
+    struct tz_error *err);
 
 #endif

@@ -136,8 +136,8 @@ read_insn(struct exec_log_reader *reader, uint64_t va, uint64_t code,
 
 /* Decodes the instructions of [va, va + size) into a new block. */
 static int
-read_block_decode(struct exec_log_reader *reader, uint64_t va, uint32_t size,
-    uint64_t code)
+read_block_decode(
+    struct exec_log_reader *reader, uint64_t va, uint32_t size, uint64_t code)
 {
 	struct exec_log_file *log = reader->log;
 	struct exec_log_block block = { .va = va, .bytes = size, .code = code };
@@ -279,8 +279,8 @@ read_whole_run(struct exec_log_reader *reader, struct exec_log_define *define)
 	}
 	rep_ip = exec_log_block_ip(reader->log, block, block->count - 1);
 	if (rep_ip != define->va)
-		read_retire(reader, define->va,
-		    (uint32_t)(rep_ip - define->va), define->code);
+		read_retire(reader, define->va, (uint32_t)(rep_ip - define->va),
+		    define->code);
 	reader->pending = true;
 	reader->pending_ip = rep_ip;
 	reader->pending_code = define->code == EXEC_LOG_NO_CODE

@@ -40,7 +40,8 @@ struct exec_log_file {
 	    *steps; /* index << EXEC_LOG_FILE_BITS | enum exec_log_file_step */
 	struct exec_log_block *blocks;
 	uint16_t *offsets; /* of instructions from their block's va */
-	uint8_t *code;     /* if the log keeps it; NULL: the bundle's images have it */
+	uint8_t
+	    *code; /* if the log keeps it; NULL: the bundle's images have it */
 	struct exec_log_file_context {
 		uint64_t cr3;
 		uint8_t cpl;

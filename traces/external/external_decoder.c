@@ -253,9 +253,10 @@ external_decoder_verify(const struct bundle *bundle, FILE *file,
 {
 	struct verify_result unused = { .stream_count = 0 };
 	const struct verify_options defaults = { .rows = VERIFY_ROWS_DEFAULT };
-	struct verify_work exec_log = {
-		.bundle = bundle, .options = &defaults, .result = &unused, .err = err
-	};
+	struct verify_work exec_log = { .bundle = bundle,
+		.options = &defaults,
+		.result = &unused,
+		.err = err };
 	struct external_decoder_work work = {
 		.options = options, .name = name, .result = result, .err = err
 	};

@@ -59,8 +59,8 @@ verify_is_finding(const struct verify_work *work,
 	/* A prefix is a finding only if no hole explains it. */
 	return row != ACCOUNT_PREFIX ||
 	    ((work->result->perf.truncated == 0 || !stream->stopped) &&
-	    (rows[ACCOUNT_LOST] | rows[ACCOUNT_OVERWRITTEN] |
-		rows[ACCOUNT_UNREPORTED] | rows[ACCOUNT_STALE]) == 0);
+		(rows[ACCOUNT_LOST] | rows[ACCOUNT_OVERWRITTEN] |
+		    rows[ACCOUNT_UNREPORTED] | rows[ACCOUNT_STALE]) == 0);
 }
 
 /* Each row that the caller does not expect is a finding with size and place. */

@@ -27,7 +27,8 @@ struct symbolizer {
      (1u << ACCOUNT_TAIL))
 
 struct verify_options {
-	const char *perf_data; /* in place of the bundle's perf.data; NULL: that */
+	const char
+	    *perf_data; /* in place of the bundle's perf.data; NULL: that */
 	const struct symbolizer *symbolizer; /* NULL: addresses only */
 	uint32_t rows; /* bits 1 << ACCOUNT_*: rows that are not findings */
 };
@@ -127,8 +128,8 @@ struct verify_finding {
 
 /* What perf recorded of the trace, counted. */
 struct verify_perf {
-	bool present;  /* the bundle has a perf.data */
-	bool snapshot; /* perf took snapshots */
+	bool present;                /* the bundle has a perf.data */
+	bool snapshot;               /* perf took snapshots */
 	uint64_t records, truncated; /* AUX; of these: TRUNCATED */
 	uint64_t snapshots;
 	uint64_t lost; /* records that perf says it lost */

@@ -125,7 +125,8 @@ part_skip(struct part_run *run, size_t at, const struct verify_psb *psb)
 struct part_start {
 	const struct account_interval *interval;
 	uint64_t offset; /* in all output of the unit */
-	size_t at, end;  /* of the stream's intervals: this one, past the part's last */
+	size_t at,
+	    end; /* of the stream's intervals: this one, past the part's last */
 	const struct verify_psb *psb;
 };
 

@@ -91,7 +91,8 @@ verify_load_events(struct verify_work *work)
 	if (error == 0 && work->perf_data[0] != '\0')
 		error = delivery_read(work, &events, &count);
 	if (error == 0)
-		error = account_replay(events, count, &work->account, work->err);
+		error = account_replay(
+		    events, count, &work->account, work->err);
 	if (error == 0)
 		error = verify_note_psbs(work, events, count);
 	if (error == 0)

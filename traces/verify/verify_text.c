@@ -226,15 +226,14 @@ verify_print_perf(FILE *file, const struct verify_perf *perf)
 	if (!perf->present)
 		return;
 	if (perf->snapshot)
-		fprintf(file, "perf.data  %" PRIu64 " snapshots",
-		    perf->snapshots);
+		fprintf(
+		    file, "perf.data  %" PRIu64 " snapshots", perf->snapshots);
 	else
 		fprintf(file,
 		    "perf.data  %" PRIu64 " AUX records, %" PRIu64 " TRUNCATED",
 		    perf->records, perf->truncated);
 	if (perf->lost != 0)
-		fprintf(
-		    file, ", %" PRIu64 " other records lost", perf->lost);
+		fprintf(file, ", %" PRIu64 " other records lost", perf->lost);
 	putc('\n', file);
 }
 

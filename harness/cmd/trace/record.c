@@ -163,8 +163,8 @@ parse_one(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_ARG:
 		if (strcmp(arg, "linux-pt") != 0 || input->named)
-			argp_error(state, "%s: --workload names the program",
-			    arg);
+			argp_error(
+			    state, "%s: --workload names the program", arg);
 		input->named = true;
 		return 0;
 	case ARGP_KEY_END:
@@ -214,7 +214,7 @@ find_kernel(struct record_input *input, struct tz_error *err)
 	if (input->options.kernel != NULL)
 		return 0;
 	snprintf(folder, sizeof(folder), "%.3000s%s/topaz/packages",
-	    cache != NULL  ? cache
+	    cache != NULL      ? cache
 		: home != NULL ? home
 			       : "",
 	    cache != NULL ? "" : "/.cache");
@@ -257,9 +257,8 @@ make_script(struct record_input *input, struct tz_error *err)
 		input->workload + length) >= sizeof(input->text))
 		return tz_error(err, TZ_EUSAGE,
 		    "--workload, --perf: more than %d characters", TEXT_BYTES);
-	options->put[options->put_count++] = (struct linux_guest_file){
-		input->program, input->program
-	};
+	options->put[options->put_count++] =
+	    (struct linux_guest_file){ input->program, input->program };
 	options->script_text = input->text;
 	return 0;
 }
@@ -375,8 +374,7 @@ record(struct record_input *input, int *code, struct tz_error *err)
 	if (error == 0)
 		error = linux_guest_create(&input->options, &run.guest, err);
 	if (error == 0)
-		error = guest_run_all(
-		    run.guest, on_booted, &run, code, err);
+		error = guest_run_all(run.guest, on_booted, &run, code, err);
 	if (error == 0 && !stop_requested())
 		error = finish(&run, *code, err);
 	if (error == 0 && !stop_requested()) {
@@ -395,12 +393,14 @@ record(struct record_input *input, int *code, struct tz_error *err)
 int
 cmd_record(int argc, char **argv)
 {
-	static struct record_input input = { .options = { .cpu_count = 1,
-					  .memory_bytes = LINUX_GUEST_MEMORY,
-					  .profile = PROFILE,
-					  .insns_max = LIMIT_DEFAULT },
+	static struct record_input input = {
+		.options = { .cpu_count = 1,
+		    .memory_bytes = LINUX_GUEST_MEMORY,
+		    .profile = PROFILE,
+		    .insns_max = LIMIT_DEFAULT },
 		.output = "topaz.out",
-		.perf = EVENT_DEFAULT };
+		.perf = EVENT_DEFAULT
+	};
 	struct tz_error err;
 	int code = CMD_BUG, error;
 

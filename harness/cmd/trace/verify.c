@@ -19,12 +19,19 @@ struct verify_input {
 	uint32_t rows;
 	bool json;
 	const char *perf_data; /* in place of the bundle's; NULL: that */
-	const char *decoded; /* a list of instructions; "-": standard input */
+	const char *decoded;   /* a list of instructions; "-": standard input */
 	enum decoder_line_format format;
 	uint32_t cpu;
 };
 
-enum { OPT_JSON = 256, OPT_PERF_DATA, OPT_EXPECT, OPT_DECODED, OPT_FORMAT, OPT_CPU };
+enum {
+	OPT_JSON = 256,
+	OPT_PERF_DATA,
+	OPT_EXPECT,
+	OPT_DECODED,
+	OPT_FORMAT,
+	OPT_CPU
+};
 
 static const struct argp_option verify_argp_options[] = {
 	{ "json", OPT_JSON, NULL, 0, "Print the result as JSON", 0 },

@@ -127,8 +127,8 @@ has_stopped(const struct unit *unit, uint64_t begin, uint64_t end)
 {
 	const struct fall *last = unit->falls + unit->fall_count;
 
-	for (const struct fall *fall = find_fall(
-		 unit, begin == end ? begin : begin + 1);
+	for (const struct fall *fall =
+		 find_fall(unit, begin == end ? begin : begin + 1);
 	     fall != NULL && fall < last && fall->offset <= end; fall++)
 		if (fall->stopped)
 			return true;
@@ -137,8 +137,8 @@ has_stopped(const struct unit *unit, uint64_t begin, uint64_t end)
 
 /* The next BYTES of the queue's AUX area are CPU's next output. */
 static void
-name_output(struct matcher *matcher, struct queue *queue, unsigned cpu,
-    uint64_t bytes)
+name_output(
+    struct matcher *matcher, struct queue *queue, unsigned cpu, uint64_t bytes)
 {
 	struct unit *unit = &matcher->units[cpu];
 
@@ -228,8 +228,8 @@ take_aux_record(struct matcher *matcher, const struct perf_record *record)
 
 /* Adds the events for output [OFFSET, OFFSET + COUNT) of CPU, which perf got as BYTES. */
 static void
-add_drains(struct matcher *matcher, uint64_t key, unsigned cpu,
-    uint64_t offset, const uint8_t *bytes, uint64_t count, size_t after)
+add_drains(struct matcher *matcher, uint64_t key, unsigned cpu, uint64_t offset,
+    const uint8_t *bytes, uint64_t count, size_t after)
 {
 	const struct unit *unit = &matcher->units[cpu];
 	size_t low = 0, high = unit->span_count;
@@ -318,13 +318,13 @@ deliver_queue(struct matcher *matcher, struct queue *queue)
 	last = &aux->chunks[aux->chunk_count - 1];
 	end = last->offset + last->bytes;
 	/* The last AUX records may be among those that were lost. */
-	if (end > queue->next && aux->cpu < matcher->work->bundle->info.cpu_count &&
+	if (end > queue->next &&
+	    aux->cpu < matcher->work->bundle->info.cpu_count &&
 	    matcher->work->result->perf.lost != 0)
 		name_output(matcher, queue, aux->cpu, end - queue->next);
 	if (end > queue->next)
 		verify_add_finding(matcher->work,
-		    "perf.data: %" PRIu64
-		    " bytes from the AUX offset %#" PRIx64
+		    "perf.data: %" PRIu64 " bytes from the AUX offset %#" PRIx64
 		    " on that no AUX record names",
 		    end - queue->next, queue->next);
 	for (size_t i = 0, n = 0; i < aux->chunk_count; i++) {
@@ -337,8 +337,7 @@ deliver_queue(struct matcher *matcher, struct queue *queue)
 		for (size_t k = n; k < queue->count &&
 		     queue->named[k].aux < chunk->offset + chunk->bytes;
 		     k++)
-			deliver_named(
-			    matcher, queue, chunk, &queue->named[k]);
+			deliver_named(matcher, queue, chunk, &queue->named[k]);
 	}
 }
 
@@ -435,8 +434,8 @@ keep_bytes(struct verify_delivery *delivery, const struct drain *drain)
 		if (delivery->streams[i].key == drain->event.a)
 			stream = &delivery->streams[i];
 	if (stream == NULL) {
-		if (!GROW(delivery->streams, delivery->room,
-			delivery->count + 1))
+		if (!GROW(
+			delivery->streams, delivery->room, delivery->count + 1))
 			return false;
 		stream = &delivery->streams[delivery->count++];
 		*stream = (struct verify_delivered){ .key = drain->event.a };
