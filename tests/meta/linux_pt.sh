@@ -60,5 +60,6 @@ broken() {
 broken "a byte of the trace" $(($trace + 1000)) 1 'byte 1000 is not what cpu0 wrote'
 broken "a byte less in an AUX record" $((aux + 16)) 255 'no AUX record names'
 broken "a byte more in an AUX record" $((aux + 16)) 1 'has not written\|goes back\|did not fall'
+broken "eight bytes less" $(($trace - 32)) 8 'bytes never reported'
 broken "TRUNCATED" $((aux + 24)) 1 'says TRUNCATED, but cpu0 did not stop'
 exit $bad

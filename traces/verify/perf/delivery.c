@@ -167,6 +167,48 @@ find_queue(struct matcher *matcher, const struct perf_record *record)
 	return NULL;
 }
 
+/*
+ * The CPU on which RECORD was written; one that does not exist if it is unknown.  A
+ * thread's records need not name it.
+ */
+static unsigned
+cpu_of(const struct matcher *matcher, const struct perf_record *record)
+{
+	unsigned count = matcher->work->bundle->info.cpu_count;
+
+	return record->cpu == PERF_NO_CPU && count == 1 ? 0 : record->cpu;
+}
+
+/* Judges where RECORD, which names output of CPU from BEGIN on, ends. */
+static void
+judge_end(struct matcher *matcher, const struct perf_record *record,
+    unsigned cpu, uint64_t begin)
+{
+	struct verify_work *work = matcher->work;
+	const struct unit *unit = &matcher->units[cpu];
+	const struct fall *fall = find_fall(unit, unit->named);
+	bool truncated = (perf_record_aux(record).flags & PERF_AUX_TRUNCATED) !=
+	    0;
+
+	if (unit->named > unit->written)
+		verify_add_finding(work,
+		    "perf.data: AUX record at byte %" PRIu64 " names %" PRIu64
+		    " bytes that cpu%u has not written",
+		    record->offset, unit->named - unit->written, cpu);
+	else if (fall == NULL || fall->offset != unit->named)
+		verify_add_finding(work,
+		    "perf.data: AUX record at byte %" PRIu64
+		    " ends at offset %" PRIu64
+		    " of cpu%u, where TraceEn did not fall",
+		    record->offset, unit->named, cpu);
+	else if (truncated != has_stopped(unit, begin, unit->named))
+		verify_add_finding(work,
+		    "perf.data: AUX record at byte %" PRIu64
+		    " %s TRUNCATED, but cpu%u %s",
+		    record->offset, truncated ? "says" : "does not say", cpu,
+		    truncated ? "did not stop by itself" : "stopped by itself");
+}
+
 static void
 take_aux_record(struct matcher *matcher, const struct perf_record *record)
 {
@@ -174,14 +216,12 @@ take_aux_record(struct matcher *matcher, const struct perf_record *record)
 	struct verify_perf *perf = &work->result->perf;
 	struct perf_aux_record aux = perf_record_aux(record);
 	struct queue *queue = find_queue(matcher, record);
-	struct unit *unit;
-	const struct fall *fall;
+	unsigned cpu = cpu_of(matcher, record);
 	uint64_t begin;
-	bool truncated = (aux.flags & PERF_AUX_TRUNCATED) != 0;
 
 	perf->records++;
-	perf->truncated += truncated;
-	if (queue == NULL || record->cpu >= work->bundle->info.cpu_count) {
+	perf->truncated += (aux.flags & PERF_AUX_TRUNCATED) != 0;
+	if (queue == NULL || cpu >= work->bundle->info.cpu_count) {
 		if (aux.bytes != 0)
 			verify_add_finding(work,
 			    "perf.data: AUX record at byte %" PRIu64
@@ -189,7 +229,6 @@ take_aux_record(struct matcher *matcher, const struct perf_record *record)
 			    record->offset);
 		return;
 	}
-	unit = &matcher->units[record->cpu];
 	if (aux.offset < queue->next) {
 		verify_add_finding(work,
 		    "perf.data: AUX record at byte %" PRIu64
@@ -202,28 +241,10 @@ take_aux_record(struct matcher *matcher, const struct perf_record *record)
 		    "perf.data: no AUX record names the %" PRIu64
 		    " bytes before the AUX offset %#" PRIx64,
 		    aux.offset - queue->next, aux.offset);
-	name_output(matcher, queue, record->cpu, aux.offset - queue->next);
-	begin = unit->named;
-	name_output(matcher, queue, record->cpu, aux.bytes);
-	fall = find_fall(unit, unit->named);
-	if (unit->named > unit->written)
-		verify_add_finding(work,
-		    "perf.data: AUX record at byte %" PRIu64 " names %" PRIu64
-		    " bytes that cpu%u has not written",
-		    record->offset, unit->named - unit->written, record->cpu);
-	else if (fall == NULL || fall->offset != unit->named)
-		verify_add_finding(work,
-		    "perf.data: AUX record at byte %" PRIu64
-		    " ends at offset %" PRIu64
-		    " of cpu%u, where TraceEn did not fall",
-		    record->offset, unit->named, record->cpu);
-	else if (truncated != has_stopped(unit, begin, unit->named))
-		verify_add_finding(work,
-		    "perf.data: AUX record at byte %" PRIu64
-		    " %s TRUNCATED, but cpu%u %s",
-		    record->offset, truncated ? "says" : "does not say",
-		    record->cpu,
-		    truncated ? "did not stop by itself" : "stopped by itself");
+	name_output(matcher, queue, cpu, aux.offset - queue->next);
+	begin = matcher->units[cpu].named;
+	name_output(matcher, queue, cpu, aux.bytes);
+	judge_end(matcher, record, cpu, begin);
 }
 
 /* Adds the events for output [OFFSET, OFFSET + COUNT) of CPU, which perf got as BYTES. */
@@ -247,6 +268,8 @@ add_drains(struct matcher *matcher, uint64_t key, unsigned cpu, uint64_t offset,
 		uint64_t into = offset - span->offset;
 		uint64_t part = span->bytes - into;
 
+		if (offset < span->offset)
+			return; /* not recorded: the row UNREPORTED */
 		if (part > count)
 			part = count;
 		if (!GROW(matcher->drains, matcher->drain_room,
