@@ -74,10 +74,11 @@ struct verify_bytes {
 /* Bytes [begin, end) of a stream without a hole. */
 struct verify_part {
 	uint64_t begin, end;
-	size_t first, last;          /* pieces */
-	bool complete;               /* it ends where TraceEn fell */
-	struct bundle_model model;   /* the processor that made it */
-	struct decode_filter filter; /* in force in its intervals */
+	size_t first, last;        /* pieces */
+	bool complete;             /* it ends where TraceEn fell */
+	struct bundle_model model; /* the processor that made it */
+	bool has_filter;
+	struct decode_filter filter; /* in force where something decodes */
 };
 
 /*
