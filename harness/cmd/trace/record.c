@@ -14,6 +14,7 @@
 #include "harness/boot/linux_record.h"
 #include "harness/cmd/cmd.h"
 #include "harness/cmd/trace/guest_run.h"
+#include "harness/host/cache.h"
 #include "harness/host/output.h"
 #include "harness/host/stop.h"
 #include "harness/load/build.h"
@@ -208,23 +209,21 @@ find_package(const char *folder, const char *prefix, char path[PATH_MAX])
 static int
 find_kernel(struct record_input *input, struct tz_error *err)
 {
-	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-	char folder[PATH_MAX];
+	struct cache packages;
+	int error;
 
 	if (input->options.kernel != NULL)
 		return 0;
-	snprintf(folder, sizeof(folder), "%.3000s%s/topaz/packages",
-	    cache != NULL      ? cache
-		: home != NULL ? home
-			       : "",
-	    cache != NULL ? "" : "/.cache");
-	find_package(folder, "linux-image-6.1.", input->kernel);
+	error = cache_set(&packages, NULL, "packages", 0, err);
+	if (error != 0)
+		return error;
+	find_package(packages.path, "linux-image-6.1.", input->kernel);
 	if (input->kernel[0] == '\0')
 		return tz_error(err, TZ_EUSAGE,
 		    "no kernel package in %s: name one with --kernel, for "
 		    "instance from `apt-get download "
 		    "linux-image-6.1.0-56-cloud-amd64`",
-		    folder);
+		    packages.path);
 	input->options.kernel = input->kernel;
 	return 0;
 }
