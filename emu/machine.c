@@ -303,7 +303,9 @@ size_t
 machine_receive(struct machine *machine, const uint8_t *bytes, size_t count)
 {
 	TZ_ASSERT(machine->config.board && machine->result == NULL);
-	return uart_receive(&machine->board.uart, bytes, count);
+	return uart_asks(&machine->board.uart)
+	    ? uart_receive(&machine->board.uart, bytes, count)
+	    : 0;
 }
 
 const struct unknowns *

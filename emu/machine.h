@@ -225,8 +225,8 @@ uint64_t machine_hash(struct machine *machine, const uint64_t *hidden);
 bool machine_is_timed(const struct machine *machine);
 
 /*
- * With a board: BYTES arrive at its UART, between two calls of machine_run().
- * Returns how many of them it has room for.
+ * With a board: BYTES are sent to its UART, between two calls of machine_run().
+ * Returns how many it takes: as many as it has room for, none while RTS is off.
  */
 size_t machine_receive(
     struct machine *machine, const uint8_t *bytes, size_t count);

@@ -247,12 +247,12 @@ make_image(struct memory *memory)
 }
 
 bool
-memory_fill(struct memory *memory, uint64_t page, uint64_t count,
-    const uint8_t *bytes)
+memory_fill(
+    struct memory *memory, uint64_t page, uint64_t count, const uint8_t *bytes)
 {
 	TZ_ASSERT(memory->image == NULL);
-	return write_bytes(memory->fd, page * TZ_PAGE_BYTES, bytes,
-	    count * TZ_PAGE_BYTES);
+	return write_bytes(
+	    memory->fd, page * TZ_PAGE_BYTES, bytes, count * TZ_PAGE_BYTES);
 }
 
 bool
@@ -365,8 +365,8 @@ memory_visit(const struct memory *memory, const struct memory_copy *copy,
 			break;
 		end = lseek(memory->fd, begin, SEEK_HOLE);
 		TZ_ASSERT(end > begin);
-		result = visit_pages(memory, (uint64_t)begin, (uint64_t)end,
-		    visit, arg);
+		result = visit_pages(
+		    memory, (uint64_t)begin, (uint64_t)end, visit, arg);
 	}
 	return result;
 }

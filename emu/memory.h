@@ -67,8 +67,8 @@ int memory_visit(const struct memory *memory, const struct memory_copy *copy,
  * any number of times, then, once, the rest is 0.  Writes are known from there on:
  * memory_written().  False: the host refuses.
  */
-bool memory_fill(struct memory *memory, uint64_t page, uint64_t count,
-    const uint8_t *bytes);
+bool memory_fill(
+    struct memory *memory, uint64_t page, uint64_t count, const uint8_t *bytes);
 bool memory_filled(struct memory *memory);
 
 /*

@@ -144,8 +144,7 @@ saved_write(struct machine *machine, const struct machine_snapshot *snapshot,
 	if (error == 0 && snapshot->board != NULL)
 		error = put(&to, snapshot->board, sizeof(*snapshot->board));
 	for (unsigned i = 0; error == 0 && i < head.cpu_count; i++)
-		error = put_cpu(
-		    &to, machine->slot[i].cpu, snapshot->cpu[i]);
+		error = put_cpu(&to, machine->slot[i].cpu, snapshot->cpu[i]);
 	return error != 0 ? error : put_pages(&to, machine, snapshot->memory);
 }
 
@@ -184,8 +183,7 @@ get_pages(struct reader *from, struct machine *machine)
 		bytes = get(from, run.count * TZ_PAGE_BYTES);
 		if (bytes == NULL)
 			return false;
-		if (!memory_fill(
-			&machine->memory, run.page, run.count, bytes))
+		if (!memory_fill(&machine->memory, run.page, run.count, bytes))
 			return false;
 	}
 }

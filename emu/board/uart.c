@@ -212,6 +212,12 @@ uart_write(struct uart *uart, unsigned reg, uint8_t value, uint8_t *sent)
 	return false;
 }
 
+bool
+uart_asks(const struct uart *uart)
+{
+	return (uart->mcr & MCR_RTS) != 0;
+}
+
 size_t
 uart_receive(struct uart *uart, const uint8_t *bytes, size_t count)
 {

@@ -33,6 +33,9 @@ uint8_t uart_read(struct uart *uart, unsigned reg);
 /* A write; true: *SENT is a byte that has been sent. */
 bool uart_write(struct uart *uart, unsigned reg, uint8_t value, uint8_t *sent);
 
+/* True if RTS is on: the other end may send. */
+bool uart_asks(const struct uart *uart);
+
 /* Bytes arrive from the host; returns how many of them there is room for. */
 size_t uart_receive(struct uart *uart, const uint8_t *bytes, size_t count);
 

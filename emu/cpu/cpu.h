@@ -229,8 +229,7 @@ void cpu_snapshot_free(struct cpu_snapshot *snapshot);
 size_t cpu_packed_bytes(const struct cpu *cpu);
 bool cpu_snapshot_pack(
     struct cpu *cpu, const struct cpu_snapshot *snapshot, uint8_t *bytes);
-struct cpu_snapshot *cpu_snapshot_unpack(
-    struct cpu *cpu, const uint8_t *bytes);
+struct cpu_snapshot *cpu_snapshot_unpack(struct cpu *cpu, const uint8_t *bytes);
 uint32_t cpu_engine_version(void);
 
 /*

@@ -94,8 +94,8 @@ cpu_snapshot_apply(struct cpu *cpu, const struct cpu_snapshot *snapshot,
  * What of a CPU belongs to this process: addresses, the caller's settings, and what is
  * known of translated code.  All else is its state.
  */
-#define MEMBER(member)                                                      \
- {                                                                          \
+#define MEMBER(member)                                                     \
+ {                                                                         \
   offsetof(struct cpu, member), sizeof(((const struct cpu *)NULL)->member) \
  }
 static const struct {

@@ -39,7 +39,8 @@ put_machine(
 	int error = -TZ_EIO;
 
 	if (now != NULL)
-		error = saved_write(machine, now, put, (void *)(uintptr_t)to, err);
+		error = saved_write(
+		    machine, now, put, (void *)(uintptr_t)to, err);
 	machine_snapshot_free(machine, now);
 	return error;
 }
@@ -110,8 +111,7 @@ take_parts(struct boot_snapshot *snapshot, size_t count)
 
 	memcpy(&head, snapshot->content, sizeof(head));
 	if (memcmp(head.magic, MAGIC, sizeof(head.magic)) != 0 ||
-	    head.key_bytes != strlen(snapshot->key) ||
-	    head.key_bytes > left ||
+	    head.key_bytes != strlen(snapshot->key) || head.key_bytes > left ||
 	    memcmp(at, snapshot->key, head.key_bytes) != 0 ||
 	    head.console_bytes > left - head.key_bytes)
 		return false;

@@ -58,8 +58,8 @@ make_cmdline(struct guest_inputs *inputs, struct tz_error *err)
 
 	if ((size_t)snprintf(inputs->cmdline, sizeof(inputs->cmdline),
 		"%s %s%s%s", CMDLINE, INITRAMFS_PARAMETER,
-		append != NULL ? " " : "", append != NULL ? append : "") <
-	    sizeof(inputs->cmdline))
+		append != NULL ? " " : "",
+		append != NULL ? append : "") < sizeof(inputs->cmdline))
 		return 0;
 	return tz_error(err, TZ_EUSAGE, "--append: more than %zu characters",
 	    sizeof(inputs->cmdline));
@@ -100,8 +100,8 @@ guest_inputs_read(struct guest_inputs *inputs,
 	if (error == 0)
 		error = check_files(options, err);
 	if (error == 0)
-		error = cpu_set_parse(options->profile, options->errata,
-		    &inputs->cpu_set, err);
+		error = cpu_set_parse(
+		    options->profile, options->errata, &inputs->cpu_set, err);
 	if (error == 0)
 		error = make_cmdline(inputs, err);
 	if (error == 0)
@@ -183,8 +183,8 @@ guest_inputs_key(const struct guest_inputs *inputs, char **text,
 	size_t count = 0;
 	FILE *file;
 	/* The layout of all that is saved is that of the program. */
-	int error = input_read("/proc/self/exe", INPUT_PROGRAM, &program.at,
-	    &program.count, err);
+	int error = input_read(
+	    "/proc/self/exe", INPUT_PROGRAM, &program.at, &program.count, err);
 
 	if (error != 0)
 		return error;

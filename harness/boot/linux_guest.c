@@ -28,6 +28,9 @@ struct linux_guest {
 	char key_digest[CACHE_KEY_BYTES];
 	bool restored;
 	char note[sizeof(struct tz_error) + 64];
+	linux_guest_send send; /* NULL: nobody watches the console */
+	void *send_arg;
+	unsigned tsc_ratio; /* of CPU 0, to 100 MHz */
 	char *text;
 	size_t text_count, text_room;
 	bool text_lost; /* no memory */
@@ -58,6 +61,8 @@ on_console(void *arg, char c)
 {
 	struct linux_guest *guest = arg;
 
+	if (guest->send != NULL)
+		guest->send(guest->send_arg, c);
 	if (c != '\r' && !guest->text_lost)
 		keep_char(guest, c);
 }
@@ -94,6 +99,7 @@ make_machine(struct linux_guest *guest, const struct guest_inputs *inputs,
 
 	machine_destroy(guest->machine);
 	guest->machine = NULL;
+	guest->tsc_ratio = cpu_set_of(&inputs->cpu_set, 0)->cbr;
 	error = machine_create(&config, &observer, &guest->machine, err);
 	if (error == 0)
 		guest->window.ram = machine_ram(guest->machine) +
@@ -375,6 +381,24 @@ add_get(struct linux_guest *guest)
 		    (struct bytes){ (uint8_t *)list, count });
 }
 
+/* A login shell with the UART as its terminal, whose RTS the guest then controls. */
+static void
+add_shell(struct linux_guest *guest)
+{
+	const struct linux_guest_options *options = &guest->options;
+	char size[48] = "", text[256];
+
+	if (options->lines != 0 && options->columns != 0)
+		snprintf(size, sizeof(size), "rows %u cols %u", options->lines,
+		    options->columns);
+	snprintf(text, sizeof(text),
+	    "#!/bin/sh\nexec setsid sh -c 'exec </dev/ttyS0 >/dev/ttyS0 2>&1\n"
+	    "stty sane crtscts %s\nexec sh -l'\n",
+	    size);
+	cpio_add_file(guest->archive, "/topaz/script", 0755,
+	    (struct bytes){ (uint8_t *)text, strlen(text) });
+}
+
 static int
 add_script(struct linux_guest *guest, struct tz_error *err)
 {
@@ -382,6 +406,10 @@ add_script(struct linux_guest *guest, struct tz_error *err)
 	int error;
 
 	if (guest->options.script == NULL) {
+		if (guest->options.script_text == NULL) {
+			add_shell(guest);
+			return 0;
+		}
 		script.at = (uint8_t *)(uintptr_t)guest->options.script_text;
 		script.count = strlen(guest->options.script_text);
 		cpio_add_file(guest->archive, "/topaz/script", 0755, script);
@@ -444,6 +472,29 @@ uint64_t
 linux_guest_memory(const struct linux_guest *guest)
 {
 	return guest->options.memory_bytes;
+}
+
+void
+linux_guest_watch(struct linux_guest *guest, linux_guest_send send, void *arg)
+{
+	guest->send = send;
+	guest->send_arg = arg;
+}
+
+size_t
+linux_guest_type(struct linux_guest *guest, const char *bytes, size_t count)
+{
+	return machine_receive(guest->machine, (const uint8_t *)bytes, count);
+}
+
+uint64_t
+linux_guest_nsec(const struct linux_guest *guest)
+{
+	struct machine_counters counters;
+
+	/* A cycle of the core lasts as long as one of the TSC. */
+	machine_counters(guest->machine, 0, &counters);
+	return counters.cycles * 10 / guest->tsc_ratio;
 }
 
 const char *

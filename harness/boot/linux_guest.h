@@ -31,7 +31,8 @@ struct linux_guest_options {
 	const char *profile,
 	    *errata;        /* of emu/profile/cpu_set.h; errata or NULL */
 	const char *script; /* a file of the host; NULL: .script_text */
-	const char *script_text;
+	const char *script_text; /* NULL, too: a shell on the console */
+	unsigned lines, columns; /* of that console; 0: not known */
 	/* Gets the machine's events; NULL: nobody does. */
 	void (*event)(void *arg, const struct event *event);
 	void *event_arg;
@@ -96,6 +97,21 @@ int linux_guest_run(struct linux_guest *guest, struct linux_guest_state *state,
 /* The guest's machine, to be read or recorded. */
 struct machine *linux_guest_machine(const struct linux_guest *guest);
 uint64_t linux_guest_memory(const struct linux_guest *guest); /* bytes of RAM */
+
+/*
+ * From here on each byte that the guest sends to its console goes to SEND, too: as it is,
+ * with its '\r'.
+ */
+typedef void (*linux_guest_send)(void *arg, char c);
+void linux_guest_watch(
+    struct linux_guest *guest, linux_guest_send send, void *arg);
+
+/* COUNT bytes are typed; returns how many of them the guest takes now. */
+size_t linux_guest_type(
+    struct linux_guest *guest, const char *bytes, size_t count);
+
+/* The virtual time since the machine's start, in nanoseconds. */
+uint64_t linux_guest_nsec(const struct linux_guest *guest);
 
 /*
  * What kept a snapshot from being used or written, in one line; "": nothing.  It is no

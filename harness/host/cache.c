@@ -33,8 +33,8 @@ cache_set(struct cache *cache, const char *path, const char *name,
 		count = snprintf(
 		    cache->path, room, "%s/.cache/topaz/%s", home, name);
 	else
-		return tz_error(err, TZ_EUSAGE,
-		    "neither XDG_CACHE_HOME nor HOME is set");
+		return tz_error(
+		    err, TZ_EUSAGE, "neither XDG_CACHE_HOME nor HOME is set");
 	if (count < 0 || (size_t)count >= room)
 		return tz_error(
 		    err, TZ_EUSAGE, "%s: the path is too long", cache->path);

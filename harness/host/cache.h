@@ -25,8 +25,8 @@ int cache_set(struct cache *cache, const char *path, const char *name,
     uint64_t bytes_max, struct tz_error *err);
 
 /* The path of the file KEY, whether it exists or not. */
-void cache_file(const struct cache *cache, const char *key,
-    char path[TREE_PATH_BYTES]);
+void cache_file(
+    const struct cache *cache, const char *key, char path[TREE_PATH_BYTES]);
 
 /* The file KEY was used now. */
 void cache_used(const struct cache *cache, const char *key);

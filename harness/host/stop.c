@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "harness/host/monotonic.h"
+#include "harness/host/raw.h"
 #include "harness/host/scratch.h"
 
 #define SAME_NSEC INT64_C(100000000)
@@ -71,6 +72,7 @@ end_at_once(int number, bool first)
 		_exit(STOP_EXIT);
 	signal_children(SIGKILL);
 	scratch_end();
+	raw_leave();
 	say("topaz: stopped by ");
 	say(name_of(number));
 	say("\n");
@@ -113,6 +115,7 @@ on_abort(int number)
 	if (!stop.forked) {
 		signal_children(SIGKILL);
 		scratch_end();
+		raw_leave();
 	}
 	_exit(STOP_BUG);
 }

@@ -8,8 +8,10 @@
 #include "emu/board/unknown.h"
 #include "harness/boot/linux_guest.h"
 #include "harness/cmd/cmd.h"
+#include "harness/cmd/trace/boot_console.h"
 #include "harness/cmd/trace/guest_run.h"
 #include "harness/host/output.h"
+#include "harness/host/raw.h"
 #include "harness/host/stop.h"
 
 #define LIMIT_DEFAULT UINT64_C(50000000000)
@@ -35,7 +37,9 @@ enum {
 
 struct boot_input {
 	struct linux_guest_options options;
+	struct boot_console *console; /* NULL: a script runs */
 	const char *output;
+	bool limited;                          /* --limit was given */
 	char *put_text[LINUX_GUEST_FILES_MAX]; /* to be freed */
 };
 
@@ -159,6 +163,7 @@ parse_one(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_LIMIT:
 		options->insns_max = cmd_number("limit", arg, CMD_THINGS);
+		input->limited = true;
 		if (options->insns_max == 0)
 			cmd_bad_value("limit", arg, "at least 1");
 		return 0;
@@ -174,8 +179,6 @@ parse_one(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (options->kernel == NULL)
 			argp_error(state, "--kernel FILE: which kernel?");
-		if (options->script == NULL)
-			argp_error(state, "--run SCRIPT: what shall it run?");
 		if (options->get_count != 0 && input->output == NULL)
 			argp_error(state, "--get needs -o DIR");
 		return 0;
@@ -186,7 +189,10 @@ parse_one(int key, char *arg, struct argp_state *state)
 
 const struct argp cmd_boot_argp = { boot_options, parse_one, NULL,
 	"Boots a stock Linux kernel on the emulated machine and runs a script "
-	"in it, with Debian's busybox and, where it is installed, perf.",
+	"in it, with Debian's busybox and, where it is installed, perf.  "
+	"Without --run, a shell runs on the terminal, and " BOOT_CONSOLE_KEY_NAME
+	" ends the machine; where standard input is no terminal, its text is "
+	"typed instead.",
 	NULL, NULL, NULL };
 
 static int
@@ -267,8 +273,66 @@ write_output(const struct output *output, const struct linux_guest *guest,
 	return error;
 }
 
+/* Runs the booted GUEST to its end; *ENDED: the user has ended it. */
 static int
-boot(const struct boot_input *input, int *code, struct tz_error *err)
+run_booted(struct linux_guest *guest, struct boot_console *console,
+    struct linux_guest_state *state, bool *ended, struct tz_error *err)
+{
+	int error = linux_guest_give(guest, guest_run_print, NULL, err);
+
+	if (error != 0)
+		return error;
+	if (console != NULL)
+		boot_console_attach(console, guest);
+	do {
+		error = linux_guest_run(guest, state, err);
+		*ended = console != NULL && !boot_console_serve(console);
+	} while (error == 0 && !*ended && state->end == LINUX_GUEST_SLICE);
+	return error;
+}
+
+/* Runs GUEST to its end; *CODE: the exit code. */
+static int
+run_guest(const struct boot_input *input, struct linux_guest *guest, int *code,
+    struct tz_error *err)
+{
+	struct linux_guest_state state;
+	int error = linux_guest_boot(guest, &state, err);
+	bool booted = error == 0 && state.end == LINUX_GUEST_BOOTED;
+	bool ended = false;
+
+	if (linux_guest_note(guest)[0] != '\0')
+		fprintf(stderr, "topaz: %s\n", linux_guest_note(guest));
+	if (booted)
+		error = run_booted(guest, input->console, &state, &ended, err);
+	raw_leave();
+	if (ended) {
+		fprintf(
+		    stderr, "\ntopaz: ended by " BOOT_CONSOLE_KEY_NAME "\n");
+		*code = CMD_OK;
+	} else if (error == 0) {
+		*code = guest_run_end(guest, &state, booted);
+	}
+	return error;
+}
+
+/* A shell instead of a script: a person at a terminal has no limit. */
+static int
+open_console(struct boot_input *input, struct tz_error *err)
+{
+	struct linux_guest_options *options = &input->options;
+	int error = boot_console_open(&input->console, err);
+
+	if (error != 0 || !boot_console_is_terminal(input->console))
+		return error;
+	if (!input->limited)
+		options->insns_max = 0;
+	raw_size(&options->lines, &options->columns);
+	return 0;
+}
+
+static int
+boot(struct boot_input *input, int *code, struct tz_error *err)
 {
 	struct output *output = NULL;
 	struct linux_guest *guest = NULL;
@@ -276,10 +340,12 @@ boot(const struct boot_input *input, int *code, struct tz_error *err)
 
 	if (input->output != NULL)
 		error = output_claim(input->output, OUTPUT_BOOT, &output, err);
+	if (error == 0 && input->options.script == NULL)
+		error = open_console(input, err);
 	if (error == 0)
 		error = linux_guest_create(&input->options, &guest, err);
 	if (error == 0)
-		error = guest_run_all(guest, NULL, NULL, code, err);
+		error = run_guest(input, guest, code, err);
 	if (error == 0 && output != NULL)
 		error = write_output(output, guest, err);
 	if (error == 0 && output != NULL) {
@@ -289,6 +355,7 @@ boot(const struct boot_input *input, int *code, struct tz_error *err)
 	if (output != NULL)
 		output_rename(output, err);
 	output_abandon(output);
+	boot_console_close(input->console);
 	linux_guest_destroy(guest);
 	return error;
 }

@@ -8,8 +8,8 @@
 
 #define LAST_LINES 12
 
-static void
-print_text(void *arg, const char *text, size_t count)
+void
+guest_run_print(void *arg, const char *text, size_t count)
 {
 	(void)arg;
 	(void)fwrite(text, 1, count, stdout);
@@ -31,9 +31,8 @@ print_last_lines(const struct linux_guest *guest)
 	    (int)(count - begin), text + begin);
 }
 
-/* Says how a guest ended that did not come to the end of its script. */
-static int
-print_end(const struct linux_guest *guest,
+int
+guest_run_end(const struct linux_guest *guest,
     const struct linux_guest_state *state, bool booted)
 {
 	const char *when = booted ? "after" : "during";
@@ -47,7 +46,7 @@ print_end(const struct linux_guest *guest,
 		return CMD_BUDGET;
 	case LINUX_GUEST_LIMIT:
 		fprintf(stderr,
-		    "topaz: the script has not ended within %" PRIu64
+		    "topaz: the script or shell has not ended within %" PRIu64
 		    " instructions (--limit)\n",
 		    state->insns);
 		break;
@@ -81,11 +80,11 @@ guest_run_all(struct linux_guest *guest, guest_booted on_booted, void *arg,
 	if (booted && on_booted != NULL)
 		error = on_booted(arg, guest, err);
 	if (booted && error == 0)
-		error = linux_guest_give(guest, print_text, NULL, err);
+		error = linux_guest_give(guest, guest_run_print, NULL, err);
 	while (booted && error == 0 &&
 	    (state.end == LINUX_GUEST_BOOTED || state.end == LINUX_GUEST_SLICE))
 		error = linux_guest_run(guest, &state, err);
 	if (error == 0)
-		*code = print_end(guest, &state, booted);
+		*code = guest_run_end(guest, &state, booted);
 	return error;
 }

@@ -40,8 +40,9 @@ GUEST(ports,
 	      "mov $0x55, %al; out %al, $0x80; out %al, $0x80\n" POWER(
 		  0x604, 0x34));
 GUEST(reset, POWER(0xcf9, 6));
-/* Echoes until 'q'. */
+/* Sets RTS, then echoes until 'q'. */
 GUEST(echo,
+    "mov $0x3fc, %edx; mov $2, %al; out %al, %dx\n"
     "1: mov $0x3fd, %edx; in %dx, %al; test $1, %al; jz 1b\n"
     "mov $0x3f8, %edx; in %dx, %al; out %al, %dx\n"
     "cmp $0x71, %al; jne 1b\n" POWER(0x604, 0x34));
@@ -183,6 +184,8 @@ snapshot_has_the_board(void **state)
 
 	(void)state;
 	make(&rig, echo_begin, echo_end, 1, false);
+	assert_int_equal(
+	    machine_receive(rig.machine, (const uint8_t *)"ab", 2), 0);
 	machine_run(rig.machine, 1000, &rig.result);
 	assert_int_equal(
 	    machine_receive(rig.machine, (const uint8_t *)"ab", 2), 2);
