@@ -1,6 +1,7 @@
 #include "emu/base/exec_log.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /*
  * Size of the direct-mapped cache of the dictionary; an entry that is not in it is
@@ -14,14 +15,16 @@
 struct exec_log_entry {
 	uint64_t va;
 	uint32_t size;
-	uint32_t n; /* 0: not defined yet */
+	uint32_t n;    /* 0: not defined yet */
+	uint8_t *code; /* .size bytes; NULL: not kept */
 };
 
 struct exec_log {
 	struct exec_log_fast fast;
 	exec_log_sink sink;
 	void *arg;
-	int error;  /* the sink's first error, or too many entries */
+	bool keeps_code, traced_only;
+	int error;  /* the sink's first error, too many entries, no memory */
 	uint32_t n; /* number of the entry defined last; no number is used
 		       twice */
 	struct exec_log_entry known[EXEC_LOG_KNOWN];
@@ -60,13 +63,39 @@ exec_log_flush(struct exec_log *exec_log)
 void
 exec_log_destroy(struct exec_log *exec_log)
 {
+	for (size_t i = 0; exec_log != NULL && i < EXEC_LOG_KNOWN; i++)
+		free(exec_log->known[i].code);
 	free(exec_log);
+}
+
+void
+exec_log_keep_code(struct exec_log *exec_log)
+{
+	exec_log->keeps_code = true;
+}
+
+bool
+exec_log_keeps_code(const struct exec_log *exec_log)
+{
+	return exec_log->keeps_code;
 }
 
 void
 exec_log_make_room(struct exec_log *exec_log)
 {
 	(void)exec_log_flush(exec_log);
+}
+
+void
+exec_log_only_traced(struct exec_log *exec_log)
+{
+	exec_log->traced_only = true;
+}
+
+bool
+exec_log_is_traced_only(const struct exec_log *exec_log)
+{
+	return exec_log->traced_only;
 }
 
 /* The record at .at has COUNT words. */
@@ -86,16 +115,68 @@ exec_log_put_address(uint32_t *words, uint64_t va)
 	words[1] = (uint32_t)(va >> 32);
 }
 
+void
+exec_log_code(struct exec_log *exec_log, const uint8_t *code, uint32_t count)
+{
+	uint32_t words = (count + 3) / 4;
+
+	TZ_ASSERT(words + 2 <= EXEC_LOG_BUFFER_WORDS / 2);
+	if (exec_log->fast.at + words + 2 > exec_log->fast.full)
+		exec_log_make_room(exec_log);
+	exec_log->fast.at[0] = (uint32_t)EXEC_LOG_CODE << 2 | EXEC_LOG_EXTRA;
+	exec_log->fast.at[1] = count;
+	exec_log->fast.at[words + 1] = 0;
+	memcpy(&exec_log->fast.at[2], code, count);
+	exec_log->fast.at += words + 2;
+	if (exec_log->fast.at >= exec_log->fast.full)
+		exec_log_make_room(exec_log);
+}
+
+/* True if KNOWN is the entry of [VA, VA + SIZE) with that CODE, or without, if NULL. */
+static bool
+exec_log_is_known(const struct exec_log_entry *known, uint64_t va,
+    uint32_t size, const uint8_t *code)
+{
+	if (known->n == 0 || known->va != va || known->size != size)
+		return false;
+	if (code == NULL || known->code == NULL)
+		return code == known->code;
+	return memcmp(known->code, code, size) == 0;
+}
+
+/* Keeps the CODE of KNOWN, for comparing, and records it. */
+static void
+exec_log_take_code(struct exec_log *exec_log, struct exec_log_entry *known,
+    const uint8_t *code)
+{
+	known->code = malloc(known->size);
+	if (known->code == NULL) {
+		exec_log->error = -TZ_EIO;
+		return;
+	}
+	memcpy(known->code, code, known->size);
+	exec_log_code(exec_log, code, known->size);
+}
+
 uint32_t
 exec_log_run(struct exec_log *exec_log, uint64_t va, uint32_t size)
+{
+	return exec_log_run_code(exec_log, va, size, NULL);
+}
+
+uint32_t
+exec_log_run_code(
+    struct exec_log *exec_log, uint64_t va, uint32_t size, const uint8_t *code)
 {
 	struct exec_log_entry *known =
 	    &exec_log->known[(uint32_t)(va ^ va >> 14 ^ (uint64_t)size << 5) %
 		EXEC_LOG_KNOWN];
-	uint32_t *words = exec_log->fast.at;
+	uint32_t *words;
 
 	TZ_ASSERT(size != 0);
-	if (known->n != 0 && known->va == va && known->size == size) {
+	if (!exec_log->keeps_code)
+		code = NULL;
+	if (exec_log_is_known(known, va, size, code)) {
 		exec_log_again(exec_log, known->n << 2 | EXEC_LOG_RUN);
 		return known->n << 2 | EXEC_LOG_RUN;
 	}
@@ -103,7 +184,11 @@ exec_log_run(struct exec_log *exec_log, uint64_t va, uint32_t size)
 		exec_log->error = -TZ_EIO;
 	else
 		exec_log->n++;
-	*known = (struct exec_log_entry){ va, size, exec_log->n };
+	free(known->code);
+	*known = (struct exec_log_entry){ va, size, exec_log->n, NULL };
+	if (code != NULL)
+		exec_log_take_code(exec_log, known, code);
+	words = exec_log->fast.at;
 	words[0] = exec_log->n << 2 | EXEC_LOG_DEFINE;
 	exec_log_put_address(&words[1], va);
 	words[3] = size;
@@ -174,4 +259,10 @@ void
 exec_log_time(struct exec_log *exec_log, uint64_t cycles)
 {
 	exec_log_extra(exec_log, EXEC_LOG_TIME, NULL, cycles);
+}
+
+void
+exec_log_retired(struct exec_log *exec_log, uint64_t insns)
+{
+	exec_log_extra(exec_log, EXEC_LOG_RETIRED, NULL, insns);
 }

@@ -47,6 +47,13 @@ enum exec_log_extra {
 		  last retired instruction */
 	EXEC_LOG_TIME = 6, /* cycles lo, hi: the core clock here; each
 			      instruction that retires afterwards adds one */
+	EXEC_LOG_CODE =
+	    7, /* n, then (n + 3) / 4 words: the n bytes of code of the
+			      DEFINE or the STEP that is the next record.  A part of
+			      that record: what precedes both precedes it */
+	EXEC_LOG_RETIRED =
+	    8, /* insns lo, hi: the CPU has retired so many; where that
+				 is not what precedes, the log has a gap here */
 };
 
 struct exec_log;
@@ -66,6 +73,20 @@ typedef int (*exec_log_sink)(void *arg, const uint32_t *words, size_t count);
 /* NULL: out of memory. */
 struct exec_log *exec_log_create(exec_log_sink sink, void *arg);
 
+/*
+ * From here on the log holds the code, too: for guests that have more than one address
+ * space or change their code, so that an address does not name an instruction.
+ */
+void exec_log_keep_code(struct exec_log *exec_log);
+bool exec_log_keeps_code(const struct exec_log *exec_log);
+
+/*
+ * From here on the log may have gaps where TraceEn is 0: for guests that run much longer
+ * than they trace.
+ */
+void exec_log_only_traced(struct exec_log *exec_log);
+bool exec_log_is_traced_only(const struct exec_log *exec_log);
+
 /* Passes the remaining words to the sink.  Returns the sink's first error, or 0. */
 int exec_log_flush(struct exec_log *exec_log);
 void exec_log_destroy(struct exec_log *exec_log);
@@ -75,6 +96,13 @@ void exec_log_destroy(struct exec_log *exec_log);
  * each later entry of the same code; never 0, valid as long as EXEC_LOG exists.
  */
 uint32_t exec_log_run(struct exec_log *exec_log, uint64_t va, uint32_t size);
+
+/*
+ * The same for code whose SIZE bytes are at CODE, which is read only by a log that keeps
+ * code; NULL: they are unknown.
+ */
+uint32_t exec_log_run_code(
+    struct exec_log *exec_log, uint64_t va, uint32_t size, const uint8_t *code);
 
 /* exec_log_flush() during recording; an error is kept. */
 void exec_log_make_room(struct exec_log *exec_log);
@@ -97,9 +125,13 @@ exec_log_again(struct exec_log *exec_log, uint32_t word)
 void exec_log_cut(struct exec_log *exec_log, uint64_t rip);
 void exec_log_context(struct exec_log *exec_log, uint8_t cpl, uint64_t cr3);
 void exec_log_msr(struct exec_log *exec_log, uint32_t msr, uint64_t value);
+/* The next record is a STEP; the COUNT bytes of CODE begin with its instruction. */
+void exec_log_code(
+    struct exec_log *exec_log, const uint8_t *code, uint32_t count);
 void exec_log_step(struct exec_log *exec_log, uint64_t rip);
 void exec_log_event(struct exec_log *exec_log, uint32_t vector, uint64_t rip);
 void exec_log_stopped(struct exec_log *exec_log);
 void exec_log_time(struct exec_log *exec_log, uint64_t cycles);
+void exec_log_retired(struct exec_log *exec_log, uint64_t insns);
 
 #endif

@@ -239,17 +239,3 @@ cpu_run(struct cpu *cpu, uint64_t limit_cycles)
 		run_engine(cpu);
 	}
 }
-
-void
-cpu_set_exec_log(struct cpu *cpu, struct exec_log *exec_log)
-{
-	/* The words of successors belong to the previous log. */
-	if (exec_log != cpu->exec_log)
-		block_cache_forget_edges(cpu->code.blocks);
-	cpu->exec_log = exec_log;
-	if (exec_log == NULL)
-		return;
-	exec_log_context(exec_log, cpu->mode.cpl, cpu->space.cr3);
-	if (pt_unit_fast(cpu->unit)->timed)
-		exec_log_time(exec_log, cpu_cycles(cpu));
-}

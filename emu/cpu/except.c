@@ -227,8 +227,7 @@ combine(uint8_t first, uint8_t second)
 static void
 retire_software(struct cpu *cpu, uint64_t rip)
 {
-	if (cpu->exec_log != NULL)
-		exec_log_step(cpu->exec_log, rip);
+	cpu_log_step(cpu, rip);
 	cpu_retire(cpu, 1);
 	cpu->counters.last_va = rip;
 	if (cpu->counters.branches)

@@ -82,15 +82,6 @@ learn_successor(struct block *from, struct block *to, bool taken)
 		successor->bit = EDGE_PACKET;
 }
 
-static void
-log_entry(struct exec_log *exec_log, struct block *block)
-{
-	if (block->word != 0)
-		exec_log_again(exec_log, block->word);
-	else
-		block->word = exec_log_run(exec_log, block->va, block->size);
-}
-
 /* True if the engine must be stopped because of BLOCK, which must not run yet. */
 static bool
 is_unfit(struct cpu *cpu, struct block *block)
@@ -160,7 +151,7 @@ cpu_enter_slow(struct cpu *cpu, uint64_t va, uint32_t size)
 		return;
 	}
 	if (cpu->exec_log != NULL)
-		log_entry(cpu->exec_log, block);
+		cpu_log_entry(cpu, block);
 	/* After a flush, FROM is an empty or another block. */
 	if (!cpu_is_stepping(cpu) && (is_left || rep_again) &&
 	    block_cache_age(cpu->code.blocks) == age)

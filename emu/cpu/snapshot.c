@@ -87,7 +87,8 @@ cpu_snapshot_apply(struct cpu *cpu, const struct cpu_snapshot *snapshot,
 	block_cache_reselect(cpu->code.blocks, &cpu->space);
 	/* The same log as before: the next line forgets no successors. */
 	cpu->exec_log = old.exec_log;
-	cpu_set_exec_log(cpu, old.exec_log);
+	cpu_set_exec_log(
+	    cpu, old.exec_log != NULL ? old.exec_log : old.resting_log);
 }
 
 /*
@@ -105,6 +106,7 @@ static const struct {
 	MEMBER(unit),
 	MEMBER(route),
 	MEMBER(exec_log),
+	MEMBER(resting_log),
 	MEMBER(nowhere),
 	MEMBER(active),
 	MEMBER(config),

@@ -66,6 +66,8 @@ struct cpu {
 	struct cpu_engines engines;       /* engine/choice.c */
 	struct cpu_code code;             /* engine/code.c: translated code */
 	struct cpu_sites sites;           /* engine/hook.c: within a block */
+	struct exec_log
+	    *resting_log;     /* log.c: it is told nothing now; NULL: none */
 	struct cpu_trap trap; /* execute/trap.c: the CPU's own instruction */
 	struct cpu_msrs msrs; /* execute/msr.c */
 	struct cpu_board_msrs board_msrs;   /* execute/board_msr.c */
@@ -146,6 +148,15 @@ void cpu_end_run(struct cpu *cpu, enum cpu_over why, const char *fmt, ...)
  */
 enum fault cpu_unknown_msr(
     struct cpu *cpu, bool write, uint32_t index, uint64_t value);
+
+/* log.c */
+/* Records that the CPU enters BLOCK. */
+void cpu_log_entry(struct cpu *cpu, struct block *block);
+/* Records that the CPU has executed the instruction at RIP itself. */
+void cpu_log_step(struct cpu *cpu, uint64_t rip);
+/* A log of traced stretches alone: it goes on; or it rests, if TraceEn is 0. */
+void cpu_log_wake(struct cpu *cpu);
+void cpu_log_rest(struct cpu *cpu);
 
 /* query.c */
 struct pt_context cpu_context(const struct cpu *cpu, uint64_t ip);

@@ -76,6 +76,14 @@ on_console(void *arg, char c)
 		keep_char(guest, c);
 }
 
+static void
+on_event(void *arg, const struct event *event)
+{
+	struct linux_guest *guest = arg;
+
+	guest->options.event(guest->options.event_arg, event);
+}
+
 static bool
 on_stop(void *arg)
 {
@@ -92,9 +100,10 @@ make_machine(struct linux_guest *guest, const struct guest_inputs *inputs,
 		.cpu_count = options->cpu_count,
 		.ram_bytes = options->memory_bytes,
 		.board = true };
-	const struct machine_observer observer = {
-		.arg = guest, .console = on_console, .stop = on_stop
-	};
+	const struct machine_observer observer = { .arg = guest,
+		.event = options->event != NULL ? on_event : NULL,
+		.console = on_console,
+		.stop = on_stop };
 	int error;
 
 	machine_destroy(guest->machine);
@@ -440,7 +449,13 @@ add_script(struct linux_guest *guest, struct tz_error *err)
 	int error;
 
 	if (guest->options.script == NULL) {
-		add_shell(guest);
+		if (guest->options.script_text == NULL) {
+			add_shell(guest);
+			return 0;
+		}
+		script.at = (uint8_t *)(uintptr_t)guest->options.script_text;
+		script.count = strlen(guest->options.script_text);
+		cpio_add_file(guest->archive, "/topaz/script", 0755, script);
 		return 0;
 	}
 	error = input_read(guest->options.script, INPUT_GUEST_FILE, &script.at,
@@ -507,6 +522,18 @@ linux_guest_run(struct linux_guest *guest, struct linux_guest_state *state,
 	    state->insns >= guest->options.insns_max)
 		state->end = LINUX_GUEST_LIMIT;
 	return error;
+}
+
+struct machine *
+linux_guest_machine(const struct linux_guest *guest)
+{
+	return guest->machine;
+}
+
+uint64_t
+linux_guest_memory(const struct linux_guest *guest)
+{
+	return guest->options.memory_bytes;
 }
 
 void

@@ -30,8 +30,12 @@ struct linux_guest_options {
 	const char *packages; /* initramfs_plan's */
 	const char *profile,
 	    *errata;        /* of emu/profile/cpu_set.h; errata or NULL */
-	const char *script; /* a file of the host; NULL: a shell on the console */
+	const char *script; /* a file of the host; NULL: .script_text */
+	const char *script_text; /* NULL, too: a shell on the console */
 	unsigned lines, columns; /* of that console; 0: not known */
+	/* Gets the machine's events; NULL: nobody does. */
+	void (*event)(void *arg, const struct event *event);
+	void *event_arg;
 	struct linux_guest_file put[LINUX_GUEST_FILES_MAX];
 	size_t put_count;
 	const char *get[LINUX_GUEST_FILES_MAX]; /* absolute paths in the guest */
@@ -90,6 +94,10 @@ int linux_guest_give(struct linux_guest *guest, window_text text, void *arg,
  */
 int linux_guest_run(struct linux_guest *guest, struct linux_guest_state *state,
     struct tz_error *err);
+
+/* The guest's machine, to be read or recorded. */
+struct machine *linux_guest_machine(const struct linux_guest *guest);
+uint64_t linux_guest_memory(const struct linux_guest *guest); /* bytes of RAM */
 
 /*
  * From here on each byte that the guest sends to its console goes to SEND, too: as it is,

@@ -120,8 +120,8 @@ bundle_find_file(const struct manifest_files *files, const char *name)
 
 /* Checks that the manifest lists every file that the functions below read. */
 static int
-bundle_check_parts(const struct bundle *bundle,
-    const struct manifest_files *files, struct tz_error *err)
+bundle_check_parts(struct bundle *bundle, const struct manifest_files *files,
+    struct tz_error *err)
 {
 	const struct manifest_file *file;
 	char name[BUNDLE_NAME_BYTES];
@@ -156,6 +156,7 @@ bundle_check_parts(const struct bundle *bundle,
 			return tz_error(
 			    err, TZ_EFORMAT, "manifest.json: no %s", name);
 	}
+	bundle->has_perf_data = bundle_find_file(files, "perf.data") != NULL;
 	if (bundle_find_file(files, "events.zst") == NULL)
 		return tz_error(
 		    err, TZ_EFORMAT, "manifest.json: no events.zst");

@@ -69,6 +69,7 @@ struct bundle {
 	struct bundle_image *images;
 	struct bundle_object *objects;
 	struct bundle_stream *streams;
+	bool has_perf_data; /* perf.data: `perf record` ran in the guest */
 };
 
 /*

@@ -10,6 +10,8 @@ exec_log_file_free(struct exec_log_file *log)
 	free(log->steps);
 	free(log->blocks);
 	free(log->offsets);
+	free(log->code);
+	free(log->gaps);
 	free(log->contexts);
 	free(log->msrs);
 	free(log->events);

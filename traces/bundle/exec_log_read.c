@@ -7,6 +7,7 @@
 
 #define READ_BLOCK_BYTES_MAX 65535u
 #define READ_NO_BLOCK        UINT32_MAX
+#define READ_INSN_BYTES_MAX  15u
 /* Dictionary size of older writers, which reuse their entries. */
 #define READ_ENTRIES_AGAIN 16384u
 
@@ -21,15 +22,16 @@ struct exec_log_reader {
 
 	/* Allocated and used elements of the log's arrays. */
 	size_t step_room, block_room, offset_room;
-	size_t context_room, msr_room, event_room, time_room;
+	size_t context_room, msr_room, event_room, time_room, gap_room;
 	size_t block_count, offset_count;
-	size_t context_count, msr_count, event_count;
+	size_t context_count, msr_count, event_count, gap_count;
 
 	/* The writer's dictionary: entry -> va, size; size 0: undefined. */
 	struct exec_log_define {
 		uint64_t va;
 		uint32_t size;
 		uint32_t block; /* of the whole run; READ_NO_BLOCK: none yet */
+		uint64_t code;  /* as of exec_log_block */
 	} * dict;
 	size_t dict_room, dict_count;
 
@@ -40,6 +42,12 @@ struct exec_log_reader {
 	/* A string instruction at the end of the last run, not yet retired. */
 	bool pending;
 	uint64_t pending_ip;
+	uint64_t pending_code;
+
+	/* The code of the next DEFINE or STEP, if there is any. */
+	uint64_t next_code;
+	uint32_t next_code_bytes;
+	size_t code_count, code_room;
 };
 
 static int
@@ -116,12 +124,23 @@ read_hash_grow(struct exec_log_reader *reader)
 	return true;
 }
 
+/* The instruction at VA, LEFT bytes before the end of the code that is at CODE. */
+static bool
+read_insn(struct exec_log_reader *reader, uint64_t va, uint64_t code,
+    uint32_t left, struct code_insn *insn)
+{
+	if (code == EXEC_LOG_NO_CODE)
+		return code_insn_at(reader->code, va, insn);
+	return code_insn_of(reader->code, &reader->log->code[code], left, insn);
+}
+
 /* Decodes the instructions of [va, va + size) into a new block. */
 static int
-read_block_decode(struct exec_log_reader *reader, uint64_t va, uint32_t size)
+read_block_decode(
+    struct exec_log_reader *reader, uint64_t va, uint32_t size, uint64_t code)
 {
 	struct exec_log_file *log = reader->log;
-	struct exec_log_block block = { .va = va, .bytes = size };
+	struct exec_log_block block = { .va = va, .bytes = size, .code = code };
 	uint32_t offset = 0;
 
 	if (!GROW(log->blocks, reader->block_room, reader->block_count + 1) ||
@@ -132,7 +151,9 @@ read_block_decode(struct exec_log_reader *reader, uint64_t va, uint32_t size)
 	while (offset < size) {
 		struct code_insn insn;
 
-		if (!code_insn_at(reader->code, va + offset, &insn)) {
+		if (!read_insn(reader, va + offset,
+			code == EXEC_LOG_NO_CODE ? code : code + offset,
+			size - offset, &insn)) {
 			if (reader->error == 0)
 				reader->error = tz_error(reader->err,
 				    TZ_EFORMAT,
@@ -145,6 +166,7 @@ read_block_decode(struct exec_log_reader *reader, uint64_t va, uint32_t size)
 		block.count++;
 		block.transfer = insn.transfer;
 		block.kind = insn.kind;
+		block.rep = insn.is_rep;
 		offset += insn.bytes;
 	}
 	if (offset != size)
@@ -154,9 +176,22 @@ read_block_decode(struct exec_log_reader *reader, uint64_t va, uint32_t size)
 	return 0;
 }
 
-/* The block [va, va + size); READ_NO_BLOCK after an error. */
+/* True if BLOCK has the code at CODE. */
+static bool
+read_has_code(const struct exec_log_reader *reader,
+    const struct exec_log_block *block, uint64_t code)
+{
+	const uint8_t *bytes = reader->log->code;
+
+	if (code == EXEC_LOG_NO_CODE || block->code == EXEC_LOG_NO_CODE)
+		return code == block->code;
+	return memcmp(&bytes[code], &bytes[block->code], block->bytes) == 0;
+}
+
+/* The block [va, va + size) with its code at CODE; READ_NO_BLOCK after an error. */
 static uint32_t
-read_block(struct exec_log_reader *reader, uint64_t va, uint32_t size)
+read_block(
+    struct exec_log_reader *reader, uint64_t va, uint32_t size, uint64_t code)
 {
 	size_t slot;
 	uint32_t found;
@@ -174,11 +209,12 @@ read_block(struct exec_log_reader *reader, uint64_t va, uint32_t size)
 		const struct exec_log_block *block =
 		    &reader->log->blocks[found];
 
-		if (block->va == va && block->bytes == size)
+		if (block->va == va && block->bytes == size &&
+		    read_has_code(reader, block, code))
 			return found;
 		slot = (slot + 1) & (reader->hash_size - 1);
 	}
-	if (read_block_decode(reader, va, size) != 0)
+	if (read_block_decode(reader, va, size, code) != 0)
 		return READ_NO_BLOCK;
 	found = (uint32_t)(reader->block_count - 1);
 	reader->hash[slot] = found;
@@ -187,9 +223,10 @@ read_block(struct exec_log_reader *reader, uint64_t va, uint32_t size)
 
 /* Appends the block [va, va + size) as retired. */
 static void
-read_retire(struct exec_log_reader *reader, uint64_t va, uint32_t size)
+read_retire(
+    struct exec_log_reader *reader, uint64_t va, uint32_t size, uint64_t code)
 {
-	uint32_t index = read_block(reader, va, size);
+	uint32_t index = read_block(reader, va, size, code);
 
 	if (index == READ_NO_BLOCK)
 		return;
@@ -197,15 +234,17 @@ read_retire(struct exec_log_reader *reader, uint64_t va, uint32_t size)
 	reader->log->insns += reader->log->blocks[index].count;
 }
 
+/* LEFT: bytes of code at CODE, if the log has it. */
 static void
-read_retire_one(struct exec_log_reader *reader, uint64_t ip)
+read_retire_one(
+    struct exec_log_reader *reader, uint64_t ip, uint64_t code, uint32_t left)
 {
 	struct code_insn insn;
 
-	if (!code_insn_at(reader->code, ip, &insn))
+	if (!read_insn(reader, ip, code, left, &insn))
 		read_bad(reader, "no code image has the instruction");
 	else
-		read_retire(reader, ip, insn.bytes);
+		read_retire(reader, ip, insn.bytes, code);
 }
 
 /* No repetition follows: the pending string instruction has retired. */
@@ -215,18 +254,8 @@ read_settle(struct exec_log_reader *reader)
 	if (!reader->pending)
 		return;
 	reader->pending = false;
-	read_retire_one(reader, reader->pending_ip);
-}
-
-/* True if BLOCK's last instruction is a REP string instruction; *IP is its address. */
-static bool
-read_ends_in_rep(struct exec_log_reader *reader,
-    const struct exec_log_block *block, uint64_t *ip)
-{
-	struct code_insn insn;
-
-	*ip = exec_log_block_ip(reader->log, block, block->count - 1);
-	return code_insn_at(reader->code, *ip, &insn) && insn.is_rep;
+	read_retire_one(reader, reader->pending_ip, reader->pending_code,
+	    READ_INSN_BYTES_MAX);
 }
 
 /* A run that was not cut short. */
@@ -237,21 +266,26 @@ read_whole_run(struct exec_log_reader *reader, struct exec_log_define *define)
 	uint64_t rep_ip;
 
 	if (define->block == READ_NO_BLOCK) {
-		define->block = read_block(reader, define->va, define->size);
+		define->block = read_block(
+		    reader, define->va, define->size, define->code);
 		if (define->block == READ_NO_BLOCK)
 			return;
 	}
 	block = &reader->log->blocks[define->block];
-	if (!read_ends_in_rep(reader, block, &rep_ip)) {
+	if (!block->rep) {
 		read_step(reader, EXEC_LOG_FILE_BLOCK, define->block);
 		reader->log->insns += block->count;
 		return;
 	}
+	rep_ip = exec_log_block_ip(reader->log, block, block->count - 1);
 	if (rep_ip != define->va)
-		read_retire(
-		    reader, define->va, (uint32_t)(rep_ip - define->va));
+		read_retire(reader, define->va, (uint32_t)(rep_ip - define->va),
+		    define->code);
 	reader->pending = true;
 	reader->pending_ip = rep_ip;
+	reader->pending_code = define->code == EXEC_LOG_NO_CODE
+	    ? EXEC_LOG_NO_CODE
+	    : define->code + (rep_ip - define->va);
 }
 
 static void
@@ -279,7 +313,8 @@ read_run(struct exec_log_reader *reader, uint32_t entry)
 	else if (rip - define->va == define->size)
 		read_whole_run(reader, define);
 	else if (rip != define->va)
-		read_retire(reader, define->va, (uint32_t)(rip - define->va));
+		read_retire(reader, define->va, (uint32_t)(rip - define->va),
+		    define->code);
 }
 
 static void
@@ -289,6 +324,11 @@ read_define(struct exec_log_reader *reader, uint32_t entry)
 
 	if (reader->count - reader->at < 3) {
 		read_bad(reader, "DEFINE is truncated");
+		return;
+	}
+	if (reader->next_code != EXEC_LOG_NO_CODE &&
+	    reader->next_code_bytes != words[2]) {
+		read_bad(reader, "CODE has another size than its DEFINE");
 		return;
 	}
 	/* Each entry takes a record of its own, except reused ones. */
@@ -306,7 +346,9 @@ read_define(struct exec_log_reader *reader, uint32_t entry)
 		.va = read_address(words),
 		.size = words[2],
 		.block = READ_NO_BLOCK,
+		.code = reader->next_code,
 	};
+	reader->next_code = EXEC_LOG_NO_CODE;
 	reader->at += 3;
 	if (words[2] == 0)
 		read_bad(reader, "DEFINE of size 0");
@@ -384,6 +426,60 @@ read_time(struct exec_log_reader *reader, const uint32_t *words)
 	};
 }
 
+/* CODE: a part of the record that follows. */
+static void
+read_code(struct exec_log_reader *reader)
+{
+	struct exec_log_file *log = reader->log;
+	size_t left = reader->count - reader->at;
+	uint32_t bytes = left == 0 ? 0 : reader->words[reader->at];
+	size_t words = ((size_t)bytes + 3) / 4;
+
+	if (bytes == 0 || bytes > READ_BLOCK_BYTES_MAX || left - 1 <= words) {
+		read_bad(reader, "CODE is truncated, or of a bad size");
+		return;
+	}
+	/* An instruction may be looked for up to its greatest length. */
+	if (!GROW(log->code, reader->code_room,
+		reader->code_count + bytes + READ_INSN_BYTES_MAX)) {
+		read_no_memory(reader);
+		return;
+	}
+	reader->next_code = reader->code_count;
+	reader->next_code_bytes = bytes;
+	memcpy(&log->code[reader->code_count], &reader->words[reader->at + 1],
+	    bytes);
+	memset(&log->code[reader->code_count + bytes], 0, READ_INSN_BYTES_MAX);
+	reader->code_count += bytes;
+	reader->at += words + 1;
+	switch (reader->words[reader->at] & 3) {
+	case EXEC_LOG_DEFINE:
+		return;
+	case EXEC_LOG_EXTRA:
+		if (reader->words[reader->at] >> 2 == EXEC_LOG_STEP)
+			return;
+		break;
+	default:
+		break;
+	}
+	read_bad(reader, "CODE is not followed by DEFINE or STEP");
+}
+
+static void
+read_retired(struct exec_log_reader *reader, const uint32_t *words)
+{
+	struct exec_log_file *log = reader->log;
+	uint64_t insns = read_address(words);
+	size_t index = reader->gap_count++;
+
+	if (!GROW(log->gaps, reader->gap_room, index + 1)) {
+		read_no_memory(reader);
+		return;
+	}
+	log->gaps[index] = log->insns = insns;
+	read_step(reader, EXEC_LOG_FILE_GAP, index);
+}
+
 static void
 read_extra(struct exec_log_reader *reader, uint32_t kind)
 {
@@ -394,9 +490,15 @@ read_extra(struct exec_log_reader *reader, uint32_t kind)
 		[EXEC_LOG_EVENT] = 3,
 		[EXEC_LOG_STOPPED] = 0,
 		[EXEC_LOG_TIME] = 2,
+		[EXEC_LOG_CODE] = 0,
+		[EXEC_LOG_RETIRED] = 2,
 	};
 	const uint32_t *words = &reader->words[reader->at];
 
+	if (kind == EXEC_LOG_CODE) {
+		read_code(reader);
+		return;
+	}
 	if (kind == 0 || kind >= TZ_ARRAY_LEN(arguments)) {
 		read_bad(reader, "unknown kind of EXTRA");
 		return;
@@ -419,7 +521,9 @@ read_extra(struct exec_log_reader *reader, uint32_t kind)
 		read_msr(reader, words);
 		break;
 	case EXEC_LOG_STEP:
-		read_retire_one(reader, read_address(words));
+		read_retire_one(reader, read_address(words), reader->next_code,
+		    reader->next_code_bytes);
+		reader->next_code = EXEC_LOG_NO_CODE;
 		break;
 	case EXEC_LOG_EVENT:
 		read_event(reader, words);
@@ -429,6 +533,11 @@ read_extra(struct exec_log_reader *reader, uint32_t kind)
 		break;
 	case EXEC_LOG_TIME:
 		read_time(reader, words);
+		break;
+	case EXEC_LOG_RETIRED:
+		read_retired(reader, words);
+		break;
+	case EXEC_LOG_CODE:
 		break;
 	}
 }
@@ -469,6 +578,7 @@ exec_log_read(const char *name, const uint32_t *words, size_t count,
 		.log = calloc(1, sizeof(*reader.log)),
 		.words = words,
 		.count = count,
+		.next_code = EXEC_LOG_NO_CODE,
 	};
 
 	*out = NULL;

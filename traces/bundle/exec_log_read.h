@@ -16,9 +16,13 @@ struct exec_log_block {
 	uint32_t bytes;
 	uint32_t count; /* of instructions, at least 1 */
 	uint32_t first; /* their offsets: exec_log_file.offsets[first..] */
-	enum code_transfer transfer; /* of the last one, as .kind */
+	enum code_transfer transfer; /* of the last one, as .kind and .rep */
 	enum code_kind kind;
+	bool rep;
+	uint64_t code; /* exec_log_file.code[code..]; EXEC_LOG_NO_CODE */
 };
+
+#define EXEC_LOG_NO_CODE UINT64_MAX
 
 enum exec_log_file_step {
 	EXEC_LOG_FILE_BLOCK,   /* .index: block: all its instructions retired */
@@ -26,6 +30,7 @@ enum exec_log_file_step {
 	EXEC_LOG_FILE_MSR,   /* .index: msr: written by the next instruction */
 	EXEC_LOG_FILE_EVENT, /* .index: event: taken here */
 	EXEC_LOG_FILE_STOPPED, /* the trace unit stopped by itself */
+	EXEC_LOG_FILE_GAP, /* .index: gap: the log holds nothing of what ran here */
 };
 #define EXEC_LOG_FILE_BITS 3
 
@@ -35,6 +40,8 @@ struct exec_log_file {
 	    *steps; /* index << EXEC_LOG_FILE_BITS | enum exec_log_file_step */
 	struct exec_log_block *blocks;
 	uint16_t *offsets; /* of instructions from their block's va */
+	uint8_t
+	    *code; /* if the log keeps it; NULL: the bundle's images have it */
 	struct exec_log_file_context {
 		uint64_t cr3;
 		uint8_t cpl;
@@ -47,6 +54,7 @@ struct exec_log_file {
 		uint32_t vector;
 		uint64_t rip;
 	} * events;
+	uint64_t *gaps; /* instructions retired at the end of each */
 	struct exec_log_file_time {
 		uint64_t insns;  /* retired before it */
 		uint64_t cycles; /* core clock at that point */

@@ -48,6 +48,34 @@ image_create(
 	return 0;
 }
 
+static int
+image_callback(uint8_t *bytes, size_t count, const struct pt_asid *asid,
+    uint64_t ip, void *arg)
+{
+	const struct image_reader *reader = arg;
+	size_t got = reader->read(reader->arg, ip, bytes, count);
+
+	(void)asid;
+	return got == 0 ? -pte_nomap : (int)got;
+}
+
+int
+image_create_reader(const struct image_reader *reader, struct code_image *out,
+    struct tz_error *err)
+{
+	union {
+		const struct image_reader *in;
+		void *out; /* passed back as it is */
+	} arg = { .in = reader };
+
+	*out = (struct code_image){ pt_image_alloc(NULL), NULL };
+	if (out->image != NULL &&
+	    pt_image_set_callback(out->image, image_callback, arg.out) >= 0)
+		return 0;
+	image_destroy(out);
+	return tz_error(err, TZ_EIO, "code images: out of memory");
+}
+
 void
 image_destroy(struct code_image *image)
 {

@@ -26,6 +26,18 @@ struct code_image {
 int image_create(const struct bundle *bundle, struct code_image *image,
     struct tz_error *err);
 
+/* Reads up to COUNT bytes of code at IP; returns how many, 0: there is none. */
+typedef size_t (*image_read)(
+    void *arg, uint64_t ip, uint8_t *bytes, size_t count);
+struct image_reader {
+	image_read read;
+	void *arg;
+};
+
+/* An image whose code READER has, which must outlive it.  -TZ_EIO: no memory. */
+int image_create_reader(const struct image_reader *reader,
+    struct code_image *image, struct tz_error *err);
+
 /* Also of a failed image_create(), or all 0. */
 void image_destroy(struct code_image *image);
 

@@ -157,6 +157,24 @@ code_find_image(struct code *code, uint64_t va, size_t *index)
 	return false;
 }
 
+/* Unpacks what code_decode() returned. */
+static bool
+code_unpack(uint16_t cached, struct code_insn *insn)
+{
+	insn->bytes = cached & CODE_BYTES;
+	insn->is_rep = (cached & CODE_REP) != 0;
+	insn->transfer = (enum code_transfer)(cached >> CODE_TRANSFER & 7);
+	insn->kind = (enum code_kind)(cached >> CODE_KIND);
+	return (cached & CODE_BAD) == 0;
+}
+
+bool
+code_insn_of(struct code *code, const uint8_t *bytes, uint64_t count,
+    struct code_insn *insn)
+{
+	return code_unpack(code_decode(code, bytes, count), insn);
+}
+
 bool
 code_insn_at(struct code *code, uint64_t va, struct code_insn *insn)
 {
@@ -173,9 +191,5 @@ code_insn_at(struct code *code, uint64_t va, struct code_insn *insn)
 	if (*cached == 0)
 		*cached = code_decode(
 		    code, &image->code[offset], image->bytes - offset);
-	insn->bytes = *cached & CODE_BYTES;
-	insn->is_rep = (*cached & CODE_REP) != 0;
-	insn->transfer = (enum code_transfer)(*cached >> CODE_TRANSFER & 7);
-	insn->kind = (enum code_kind)(*cached >> CODE_KIND);
-	return (*cached & CODE_BAD) == 0;
+	return code_unpack(*cached, insn);
 }

@@ -49,4 +49,8 @@ void code_destroy(struct code *code);
 /* False: no image covers VA, or the bytes there are not an instruction. */
 bool code_insn_at(struct code *code, uint64_t va, struct code_insn *insn);
 
+/* The instruction that the COUNT BYTES begin with.  False: they are none. */
+bool code_insn_of(struct code *code, const uint8_t *bytes, uint64_t count,
+    struct code_insn *insn);
+
 #endif

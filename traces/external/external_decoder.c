@@ -252,9 +252,11 @@ external_decoder_verify(const struct bundle *bundle, FILE *file,
     struct external_decoder_result *result, struct tz_error *err)
 {
 	struct verify_result unused = { .stream_count = 0 };
-	struct verify_work exec_log = {
-		.bundle = bundle, .result = &unused, .err = err
-	};
+	const struct verify_options defaults = { .rows = VERIFY_ROWS_DEFAULT };
+	struct verify_work exec_log = { .bundle = bundle,
+		.options = &defaults,
+		.result = &unused,
+		.err = err };
 	struct external_decoder_work work = {
 		.options = options, .name = name, .result = result, .err = err
 	};

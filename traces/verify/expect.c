@@ -191,6 +191,10 @@ expect_step(struct expect *expect, uint32_t step, struct expect_item *item)
 	case EXEC_LOG_FILE_EVENT:
 		expect->look = true;
 		return false;
+	case EXEC_LOG_FILE_GAP:
+		expect->retired = log->gaps[index];
+		expect->look = true;
+		return false;
 	case EXEC_LOG_FILE_STOPPED:
 		/* If within a write: setting TraceEn found a bad ToPA. */
 		expect->msrs.status |= (STATUS_ERROR | STATUS_STOPPED);

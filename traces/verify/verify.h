@@ -27,6 +27,8 @@ struct symbolizer {
      (1u << ACCOUNT_TAIL))
 
 struct verify_options {
+	const char
+	    *perf_data; /* in place of the bundle's perf.data; NULL: that */
 	const struct symbolizer *symbolizer; /* NULL: addresses only */
 	uint32_t rows; /* bits 1 << ACCOUNT_*: rows that are not findings */
 };
@@ -126,6 +128,15 @@ struct verify_finding {
 	char text[VERIFY_TEXT_BYTES];
 };
 
+/* What perf recorded of the trace, counted. */
+struct verify_perf {
+	bool present;                /* the bundle has a perf.data */
+	bool snapshot;               /* perf took snapshots */
+	uint64_t records, truncated; /* AUX; of these: TRUNCATED */
+	uint64_t snapshots;
+	uint64_t lost; /* records that perf says it lost */
+};
+
 struct verify_result {
 	size_t stream_count, stream_room;
 	struct verify_stream *streams;
@@ -137,6 +148,7 @@ struct verify_result {
 	   CPUs; entries of exec, fork, exit and attach in the driver's log. */
 	uint64_t counter_registers, counter_overflows, process_entries;
 	uint64_t pebs_records; /* by the CPUs, as executed */
+	struct verify_perf perf;
 	size_t finding_count, finding_room;
 	struct verify_finding *findings;
 	bool match;   /* no difference and no finding */

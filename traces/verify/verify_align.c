@@ -121,34 +121,68 @@ part_skip(struct part_run *run, size_t at, const struct verify_psb *psb)
 	    flow_retired(&flow) < psb->insns);
 }
 
-void
-part_align(struct part_run *run)
+/* Where a decoder that starts at .sync_offset is. */
+struct part_start {
+	const struct account_interval *interval;
+	uint64_t offset; /* in all output of the unit */
+	size_t at,
+	    end; /* of the stream's intervals: this one, past the part's last */
+	const struct verify_psb *psb;
+};
+
+static struct part_start
+part_find_start(const struct part_run *run)
 {
 	const struct account_piece *piece = part_piece(run, run->sync_offset);
 	const struct account_piece *last =
 	    &run->bytes->account->pieces[run->part->last];
-	const struct account_interval *interval =
-	    &run->work->account.intervals[piece->interval];
-	uint64_t offset = piece->offset + run->part->begin + run->sync_offset -
-	    piece->position;
-	size_t at = part_interval_at(run->bytes, piece->interval);
-	size_t end = part_interval_at(run->bytes, last->interval) + 1;
-	const struct verify_psb *psb = part_find_psb(
-	    &run->work->psbs[interval->cpu], offset);
+	struct part_start start = {
+		.interval = &run->work->account.intervals[piece->interval],
+		.offset = piece->offset + run->part->begin + run->sync_offset -
+		    piece->position,
+		.at = part_interval_at(run->bytes, piece->interval),
+		.end = part_interval_at(run->bytes, last->interval) + 1,
+	};
 
-	flow_start(
-	    &run->flow, &run->work->source, run->bytes->intervals, at, end);
-	if (offset == interval->begin)
+	start.psb = part_find_psb(
+	    &run->work->psbs[start.interval->cpu], start.offset);
+	return start;
+}
+
+void
+part_aim(struct part_run *run)
+{
+	struct part_start start;
+
+	if (!run->work->code.used)
+		return;
+	start = part_find_start(run);
+	flow_start(&run->flow, &run->work->source, run->bytes->intervals,
+	    start.at, start.end);
+	if (start.offset != start.interval->begin && start.psb != NULL)
+		part_skip(run, start.at, start.psb);
+	run->aimed = run->flow;
+}
+
+void
+part_align(struct part_run *run)
+{
+	struct part_start start = part_find_start(run);
+
+	flow_start(&run->flow, &run->work->source, run->bytes->intervals,
+	    start.at, start.end);
+	if (start.offset == start.interval->begin)
 		return;
 	if (run->count == 0) {
-		if (psb != NULL)
-			part_skip(run, at, psb);
+		if (start.psb != NULL)
+			part_skip(run, start.at, start.psb);
 		return;
 	}
-	if (psb == NULL)
+	if (start.psb == NULL)
 		verify_add_finding(run->work,
 		    "%s: the unit does not know of the PSB at byte %" PRIu64,
 		    run->bytes->stream->name,
 		    run->part->begin + run->sync_offset);
-	(void)part_search(run, at, psb == NULL ? 0 : psb->insns);
+	(void)part_search(
+	    run, start.at, start.psb == NULL ? 0 : start.psb->insns);
 }

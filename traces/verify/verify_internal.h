@@ -11,6 +11,7 @@
 #include "traces/bundle/image.h"
 #include "traces/decode/decode.h"
 #include "traces/verify/flow.h"
+#include "traces/verify/log_code.h"
 #include "traces/verify/verify.h"
 
 /* A PSB+ that the unit reported. */
@@ -23,6 +24,16 @@ struct verify_psb {
 struct verify_overflow {
 	uint64_t offset;     /* of the OVF or its padding, like verify_psb's */
 	uint64_t begin, end; /* instructions retired when it began and ended */
+};
+
+/* What perf got of the trace (perf/delivery.h). */
+struct verify_delivery {
+	struct verify_delivered {
+		uint64_t key; /* of the stream, as in the events */
+		uint8_t *bytes;
+		size_t count, room;
+	} * streams;
+	size_t count, room;
 };
 
 struct verify_work {
@@ -44,6 +55,10 @@ struct verify_work {
 		struct verify_overflow *overflows; /* by rising offset */
 	} overflows[BUNDLE_CPUS_MAX];
 	struct code_image image;
+	char perf_data[4096]; /* path of the perf.data; "": there is none */
+	struct verify_delivery delivery;
+	struct image_reader reader;
+	struct log_code code; /* if the execution log has the code */
 };
 
 /* The stream that is verified. */
@@ -59,10 +74,11 @@ struct verify_bytes {
 /* Bytes [begin, end) of a stream without a hole. */
 struct verify_part {
 	uint64_t begin, end;
-	size_t first, last;          /* pieces */
-	bool complete;               /* it ends where TraceEn fell */
-	struct bundle_model model;   /* the processor that made it */
-	struct decode_filter filter; /* in force in its intervals */
+	size_t first, last;        /* pieces */
+	bool complete;             /* it ends where TraceEn fell */
+	struct bundle_model model; /* the processor that made it */
+	bool has_filter;
+	struct decode_filter filter; /* in force where something decodes */
 };
 
 /*

@@ -132,6 +132,16 @@ verify_json_counter(const struct verify_counter *counter)
 	return object;
 }
 
+static json_t *
+verify_json_perf(const struct verify_perf *perf)
+{
+	return json_pack("{s:o, s:o, s:o, s:o}", "aux_records",
+	    verify_json_count(perf->records), "truncated",
+	    verify_json_count(perf->truncated), "snapshots",
+	    verify_json_count(perf->snapshots), "lost_records",
+	    verify_json_count(perf->lost));
+}
+
 char *
 verify_json(const struct verify_result *result)
 {
@@ -163,6 +173,9 @@ verify_json(const struct verify_result *result)
 	    "findings", findings);
 	if (root == NULL)
 		return NULL;
+	if (result->perf.present)
+		json_object_set_new(
+		    root, "perf_data", verify_json_perf(&result->perf));
 	text = json_dumps(root, JSON_INDENT(1) | JSON_SORT_KEYS);
 	json_decref(root);
 	return text;

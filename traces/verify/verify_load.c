@@ -5,6 +5,7 @@
 #include "traces/bundle/image.h"
 #include "traces/decode/vector.h"
 #include "traces/verify/counters/counters.h"
+#include "traces/verify/perf/delivery.h"
 #include "traces/verify/records/records.h"
 #include "traces/verify/verify_internal.h"
 
@@ -87,19 +88,45 @@ verify_load_events(struct verify_work *work)
 	int error = bundle_read_events(
 	    work->bundle, &events, &count, work->err);
 
-	if (error != 0)
-		return error;
-	error = account_replay(events, count, &work->account, work->err);
+	if (error == 0 && work->perf_data[0] != '\0')
+		error = delivery_read(work, &events, &count);
+	if (error == 0)
+		error = account_replay(
+		    events, count, &work->account, work->err);
 	if (error == 0)
 		error = verify_note_psbs(work, events, count);
 	if (error == 0)
 		error = verify_note_overflows(work, events, count);
-	if (error == 0)
+	/* The events do not say what perf asked of counters and of the Debug Store. */
+	if (error == 0 && work->perf_data[0] == '\0')
 		error = records_verify(work, events, count);
-	if (error == 0)
+	if (error == 0 && work->perf_data[0] == '\0')
 		error = counters_verify(work, events, count);
 	free(events);
 	return error;
+}
+
+/* The code for the decoder: the execution log's, or that of the images. */
+static int
+verify_load_code(struct verify_work *work)
+{
+	for (unsigned cpu = 0; cpu < work->bundle->info.cpu_count; cpu++)
+		work->code.used |= work->logs[cpu]->code != NULL;
+	if (!work->code.used)
+		return image_create(work->bundle, &work->image, work->err);
+	work->reader = (struct image_reader){ log_code_read, &work->code };
+	return image_create_reader(&work->reader, &work->image, work->err);
+}
+
+static void
+verify_find_perf_data(struct verify_work *work)
+{
+	const char *other = work->options->perf_data;
+
+	if (work->bundle->has_perf_data)
+		snprintf(work->perf_data, sizeof(work->perf_data), "%s%s",
+		    other != NULL ? other : work->bundle->path,
+		    other != NULL ? "" : "/perf.data");
 }
 
 int
@@ -119,10 +146,11 @@ verify_load(struct verify_work *work)
 			    bundle, cpu, &work->trace_off[cpu], work->err);
 	}
 	code_destroy(code);
+	verify_find_perf_data(work);
 	if (error == 0)
 		error = verify_load_events(work);
 	if (error == 0)
-		error = image_create(bundle, &work->image, work->err);
+		error = verify_load_code(work);
 	work->source.account = &work->account;
 	work->source.cpus = work->cpus;
 	return error;
@@ -140,4 +168,5 @@ verify_unload(struct verify_work *work)
 	}
 	account_free(&work->account);
 	image_destroy(&work->image);
+	delivery_free(&work->delivery);
 }

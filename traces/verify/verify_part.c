@@ -53,6 +53,7 @@ part_packet_offset(const struct part_run *run, uint64_t index)
 
 	if (decode == NULL)
 		return offset;
+	log_code_aim(&run->work->code, &run->aimed);
 	while (decode_sync(decode)) {
 		info = decode_info(decode);
 		if (info.sync_offset == run->sync_offset)
@@ -189,9 +190,11 @@ part_run_once(struct part_run *run)
 	run->before = (struct verify_step){ 0 };
 	run->sync_offset = decode_info(run->decode).sync_offset;
 	part_begin_overflows(run);
+	part_aim(run);
 	for (;;) {
 		struct flow before = run->flow;
 
+		log_code_aim(&run->work->code, &run->flow);
 		run->state = decode_next(
 		    run->decode, run->ips, PART_BATCH, &run->count);
 		if (first || run->gave_up)

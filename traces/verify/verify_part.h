@@ -25,6 +25,7 @@ struct part_run {
 	struct flow flow;
 	uint64_t sync_offset; /* of the PSB, in the part */
 	uint64_t since_sync;  /* instructions decoded since */
+	struct flow aimed;    /* as part_aim() left .flow */
 	enum decode_state state;
 	size_t count;
 	uint64_t ips[PART_BATCH];
@@ -40,6 +41,12 @@ struct part_run {
 	struct verify_step before; /* last instruction of the previous batch */
 	struct verify_step steps[PART_BATCH];
 };
+
+/*
+ * If the execution log has the code: moves the flow near the place at which the decoder
+ * will start, so that it finds the code.
+ */
+void part_aim(struct part_run *run);
 
 /* Moves the flow to the place at which the decoder started. */
 void part_align(struct part_run *run);

@@ -1,6 +1,7 @@
 #include "traces/verify/verify_internal.h"
 
 #include "traces/decode/vector.h"
+#include "traces/verify/perf/delivery.h"
 
 #include <inttypes.h>
 
@@ -93,6 +94,16 @@ verify_read_drained(struct verify_work *work, struct verify_bytes *bytes)
 	size_t count = 0;
 	int error;
 
+	if (work->perf_data[0] != '\0') {
+		uint64_t given;
+		const uint8_t *from = delivery_bytes(
+		    &work->delivery, bytes->account->key, &given);
+
+		TZ_ASSERT(given == drained);
+		if (drained != 0)
+			memcpy(bytes->bytes, from, drained);
+		return 0;
+	}
 	for (size_t i = 0; i < bundle->stream_count; i++) {
 		if (bundle->streams[i].thread != stream->thread ||
 		    bundle->streams[i].id != stream->id)
@@ -166,24 +177,38 @@ verify_logical(
 	return interval->logical + piece->offset - interval->begin;
 }
 
-/* True if A and B can be decoded as one: no hole, no stop, the same filter. */
+/*
+ * PART takes the filter of PIECE's interval.  False: it has another one.  An interval in
+ * which nothing decodes may have any.
+ */
+static bool
+verify_take_filter(const struct verify_work *work, struct verify_part *part,
+    const struct account_piece *piece)
+{
+	const struct flow_interval *interval = flow_find(
+	    &work->source, piece->interval);
+	struct decode_filter filter = verify_filter(work, piece->interval);
+
+	if (interval == NULL || interval->insns == 0)
+		return true;
+	if (part->has_filter)
+		return memcmp(&part->filter, &filter, sizeof(filter)) == 0;
+	part->has_filter = true;
+	part->filter = filter;
+	return true;
+}
+
+/* True if A and B, the next piece, have no hole and no stop between them. */
 static bool
 verify_joins(const struct verify_work *work, const struct account_piece *a,
     const struct account_piece *b)
 {
-	struct decode_filter before, after;
-
 	if (a->interval == ACCOUNT_NONE || b->interval == ACCOUNT_NONE)
 		return false;
 	if (verify_logical(work, a) + a->bytes != verify_logical(work, b))
 		return false;
-	if (a->interval == b->interval)
-		return true;
-	if (work->account.intervals[a->interval].stopped)
-		return false;
-	before = verify_filter(work, a->interval);
-	after = verify_filter(work, b->interval);
-	return memcmp(&before, &after, sizeof(before)) == 0;
+	return a->interval == b->interval ||
+	    !work->account.intervals[a->interval].stopped;
 }
 
 static bool
@@ -220,15 +245,16 @@ verify_parts(struct verify_work *work, const struct verify_bytes *bytes)
 			    " on was written before what stands in front of it",
 			    bytes->stream->name, pieces[i].position);
 		}
+		verify_take_filter(work, &part, &pieces[i]);
 		while (part.last + 1 < account->piece_count &&
 		    verify_joins(
-			work, &pieces[part.last], &pieces[part.last + 1]))
+			work, &pieces[part.last], &pieces[part.last + 1]) &&
+		    verify_take_filter(work, &part, &pieces[part.last + 1]))
 			part.last++;
 		part.begin = pieces[part.first].position;
 		part.end = pieces[part.last].position + pieces[part.last].bytes;
 		part.complete = verify_is_complete(work, &pieces[part.last]);
 		part.model = verify_model(work, bytes, &part);
-		part.filter = verify_filter(work, pieces[i].interval);
 		reached = verify_logical(work, &pieces[part.last]) +
 		    pieces[part.last].bytes;
 		bytes->stream->parts++;

@@ -223,6 +223,23 @@ verify_print_finding(FILE *file, const char *text)
 	fprintf(file, "  %s\n", text);
 }
 
+static void
+verify_print_perf(FILE *file, const struct verify_perf *perf)
+{
+	if (!perf->present)
+		return;
+	if (perf->snapshot)
+		fprintf(
+		    file, "perf.data  %" PRIu64 " snapshots", perf->snapshots);
+	else
+		fprintf(file,
+		    "perf.data  %" PRIu64 " AUX records, %" PRIu64 " TRUNCATED",
+		    perf->records, perf->truncated);
+	if (perf->lost != 0)
+		fprintf(file, ", %" PRIu64 " other records lost", perf->lost);
+	putc('\n', file);
+}
+
 void
 verify_print(const struct verify_result *result, FILE *file)
 {
@@ -231,6 +248,7 @@ verify_print(const struct verify_result *result, FILE *file)
 	for (size_t i = 0; i < result->record_count; i++)
 		verify_print_records(file, &result->records[i]);
 	verify_print_counters(file, result);
+	verify_print_perf(file, &result->perf);
 	for (size_t i = 0; i < result->finding_count; i++)
 		verify_print_finding(file, result->findings[i].text);
 	if (result->nothing)

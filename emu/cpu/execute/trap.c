@@ -294,14 +294,23 @@ writes_trace_state(const struct cpu *cpu)
 	    cpu->trap.insn.class == INSN_XRSTORS;
 }
 
+/* True if the instruction reads or writes MSRs that the execution log needs. */
+static bool
+reaches_trace_state(struct cpu *cpu)
+{
+	if (cpu->trap.insn.class == INSN_WRMSR)
+		return pt_unit_owns_msr((uint32_t)get(cpu, ENGINE_RCX));
+	return cpu->trap.insn.class == INSN_XSAVES ||
+	    cpu->trap.insn.class == INSN_XRSTORS;
+}
+
 /* The instruction has retired: its step, and SYSCALL's far transfer. */
 static void
 finish(struct cpu *cpu, uint64_t rip)
 {
 	uint64_t next = rip + cpu->trap.insn.length;
 
-	if (cpu->exec_log != NULL)
-		exec_log_step(cpu->exec_log, rip);
+	cpu_log_step(cpu, rip);
 	cpu_retire(cpu, 1);
 	cpu->counters.last_va = rip;
 	if (cpu->trap.insn.class == INSN_PAUSE) {
@@ -317,6 +326,7 @@ finish(struct cpu *cpu, uint64_t rip)
 		cpu_tell_resume(cpu, next);
 		if (cpu->trap.insn.class == INSN_CLI)
 			cpu_if_changed(cpu, next);
+		cpu_log_rest(cpu);
 		return;
 	}
 	set(cpu, ENGINE_RIP, cpu->msrs.lstar);
@@ -341,6 +351,8 @@ cpu_trap(struct cpu *cpu)
 	cpu_count_down_nmi(cpu);
 	if (pt_unit_fast(cpu->unit)->timed || writes_trace_state(cpu))
 		cpu_sync_clock(cpu);
+	if (reaches_trace_state(cpu))
+		cpu_log_wake(cpu);
 	cpu_audit_trap(cpu, &uses);
 	fault = execute(cpu, &fault_va);
 	if (cpu->stop.over)

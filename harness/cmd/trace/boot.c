@@ -9,13 +9,13 @@
 #include "harness/boot/linux_guest.h"
 #include "harness/cmd/cmd.h"
 #include "harness/cmd/trace/boot_console.h"
+#include "harness/cmd/trace/guest_run.h"
 #include "harness/host/output.h"
 #include "harness/host/raw.h"
 #include "harness/host/stop.h"
 
 #define LIMIT_DEFAULT UINT64_C(50000000000)
 #define PROFILE       "icelake"
-#define LAST_LINES    12
 #define PATH_BYTES    4352
 
 enum {
@@ -195,68 +195,6 @@ const struct argp cmd_boot_argp = { boot_options, parse_one, NULL,
 	"typed instead.",
 	NULL, NULL, NULL };
 
-static void
-print_text(void *arg, const char *text, size_t count)
-{
-	(void)arg;
-	(void)fwrite(text, 1, count, stdout);
-	(void)fflush(stdout);
-}
-
-/* The end of the console, where the kernel says why. */
-static void
-print_last_lines(const struct linux_guest *guest)
-{
-	size_t count, begin;
-	const char *text = linux_guest_console_text(guest, &count);
-	unsigned lines = 0;
-
-	for (begin = count; begin > 0; begin--)
-		if (text[begin - 1] == '\n' && lines++ == LAST_LINES)
-			break;
-	fprintf(stderr, "last lines of the guest's console:\n%.*s\n",
-	    (int)(count - begin), text + begin);
-}
-
-/* Says how a guest ended that did not come to the end of its script. */
-static int
-print_end(struct linux_guest *guest, const struct linux_guest_state *state,
-    bool booted)
-{
-	const char *when = booted ? "after" : "during";
-	char place[LINUX_GUEST_LINE];
-
-	switch (state->end) {
-	case LINUX_GUEST_EXITED:
-		return state->status;
-	case LINUX_GUEST_STOPPED:
-		fprintf(stderr, "topaz: stopped by %s %s boot\n", stop_name(),
-		    when);
-		return CMD_BUDGET;
-	case LINUX_GUEST_LIMIT:
-		linux_guest_place(guest, state->result.rip, place);
-		fprintf(stderr,
-		    "topaz: the script or shell has not ended within %" PRIu64
-		    " instructions (--limit); CPU %u is at %s\n",
-		    state->insns, state->result.cpu, place);
-		break;
-	case LINUX_GUEST_OFF:
-		fprintf(stderr,
-		    "topaz: the guest powered off or was reset %s boot, "
-		    "without an exit code%s%s\n",
-		    when, state->cause[0] != '\0' ? ": " : "", state->cause);
-		break;
-	case LINUX_GUEST_DEAD:
-	case LINUX_GUEST_BOOTED:
-	case LINUX_GUEST_SLICE:
-		fprintf(stderr, "topaz: the guest cannot go on %s boot: %s\n",
-		    when, state->cause);
-		break;
-	}
-	print_last_lines(guest);
-	return state->result.end == MACHINE_ENGINE ? CMD_BUG : CMD_UNJUDGED;
-}
-
 static int
 write_file(const struct output *output, const char *name, const void *bytes,
     size_t count, struct tz_error *err)
@@ -342,7 +280,7 @@ static int
 run_booted(struct linux_guest *guest, struct boot_console *console,
     struct linux_guest_state *state, bool *ended, struct tz_error *err)
 {
-	int error = linux_guest_give(guest, print_text, NULL, err);
+	int error = linux_guest_give(guest, guest_run_print, NULL, err);
 
 	if (error != 0)
 		return error;
@@ -375,7 +313,7 @@ run_guest(const struct boot_input *input, struct linux_guest *guest, int *code,
 		    stderr, "\ntopaz: ended by " BOOT_CONSOLE_KEY_NAME "\n");
 		*code = CMD_OK;
 	} else if (error == 0) {
-		*code = print_end(guest, &state, booted);
+		*code = guest_run_end(guest, &state, booted);
 	}
 	return error;
 }

@@ -426,7 +426,8 @@ static const struct argp_child children[] = { { &driver_argp, 0, NULL, 0 },
 
 const struct argp cmd_run_argp = { run_argp_options, parse_one, "[DRIVER]",
 	"Compiles DRIVER (insntrace) for the guest, boots the emulated "
-	"machine, traces programs with it and writes a bundle.",
+	"machine, traces programs with it and writes a bundle.  topaz run "
+	"linux-pt is topaz record: the driver of a stock Linux kernel.",
 	children, NULL, NULL };
 
 int
@@ -437,6 +438,11 @@ cmd_run(int argc, char **argv)
 	struct tz_error err = { "out of memory" };
 	int code, error;
 
+	/* A stock kernel's driver: other options, and nothing to compile. */
+	if (argc > 1 && strcmp(argv[1], "linux-pt") == 0) {
+		free(outcome);
+		return cmd_record(argc, argv);
+	}
 	cmd_parse(&cmd_run_argp, argc, argv, &input);
 	input.options.settings = input.settings;
 	input.options.source = input.from.source;

@@ -18,18 +18,29 @@ struct verify_input {
 	const char *dir;
 	uint32_t rows;
 	bool json;
-	const char *decoded; /* a list of instructions; "-": standard input */
+	const char *perf_data; /* in place of the bundle's; NULL: that */
+	const char *decoded;   /* a list of instructions; "-": standard input */
 	enum decoder_line_format format;
 	uint32_t cpu;
 };
 
-enum { OPT_JSON = 256, OPT_EXPECT, OPT_DECODED, OPT_FORMAT, OPT_CPU };
+enum {
+	OPT_JSON = 256,
+	OPT_PERF_DATA,
+	OPT_EXPECT,
+	OPT_DECODED,
+	OPT_FORMAT,
+	OPT_CPU
+};
 
 static const struct argp_option verify_argp_options[] = {
 	{ "json", OPT_JSON, NULL, 0, "Print the result as JSON", 0 },
 	{ "expect", OPT_EXPECT, "ROW", 0,
 	    "Bytes in this row of the accounting are no finding: overwritten, "
 	    "unreported, prefix, stale (repeatable)",
+	    0 },
+	{ "perf-data", OPT_PERF_DATA, "FILE", 0,
+	    "Compare FILE in place of the bundle's perf.data (topaz record)",
 	    0 },
 	{ "decoded", OPT_DECODED, "FILE", 0,
 	    "Compare the instructions that another decoder printed into FILE "
@@ -71,6 +82,9 @@ parse_one(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case OPT_JSON:
 		input->json = true;
+		return 0;
+	case OPT_PERF_DATA:
+		input->perf_data = arg;
 		return 0;
 	case OPT_EXPECT:
 		for (row = 0; row < ACCOUNT_ROW_COUNT; row++)
@@ -192,6 +206,7 @@ verify_traces(const struct verify_input *input, const struct bundle *bundle,
     const struct symbolizer *symbolizer, struct tz_error *err)
 {
 	struct verify_options options = { .symbolizer = symbolizer,
+		.perf_data = input->perf_data,
 		.rows = input->rows };
 	struct verify_result result;
 	int code;

@@ -297,6 +297,57 @@ entries_may_be_many(void **state)
 	free(words);
 }
 
+/* Other code at one address, as of two processes: each run has its own. */
+static void
+a_log_that_keeps_code_needs_no_image(void **state)
+{
+	static const uint8_t two[] = { 0x90, 0x90 }, one[] = { 0x66, 0x90 };
+	static const uint8_t rep[] = { 0xf3, 0xa4 }; /* REP MOVSB */
+	static const uint8_t wrmsr[] = { 0x0f, 0x30, 0xcc };
+	static const uint8_t want[] = { 0, 1, 0, 0, 1, 0, 0, 0 };
+	struct session session;
+
+	(void)state;
+	start(&session);
+	session.image.va = 0; /* it is not asked */
+	exec_log_keep_code(session.exec_log);
+	exec_log_run_code(session.exec_log, BASE, 2, two);
+	exec_log_run_code(session.exec_log, BASE, 2, one);
+	exec_log_run_code(session.exec_log, BASE, 2, two);
+	exec_log_run_code(session.exec_log, BASE, 2, rep);
+	/* Entered again, it is the same instruction; its CODE settles nothing. */
+	exec_log_run_code(session.exec_log, BASE, 2, rep);
+	exec_log_code(session.exec_log, wrmsr, sizeof(wrmsr));
+	exec_log_step(session.exec_log, BASE);
+	exec_log_run_code(session.exec_log, BASE, 2, one);
+	check_retired(&session, want, sizeof(want));
+	finish(&session);
+}
+
+static void
+a_gap_says_how_many_instructions_have_retired(void **state)
+{
+	static const uint8_t nop[] = { 0x90 };
+	struct session session;
+	struct tz_error err;
+
+	(void)state;
+	start(&session);
+	exec_log_keep_code(session.exec_log);
+	exec_log_run_code(session.exec_log, BASE, 1, nop);
+	exec_log_retired(session.exec_log, 1000);
+	exec_log_time(session.exec_log, 5000);
+	exec_log_run_code(session.exec_log, BASE, 1, nop);
+	assert_int_equal(exec_log_flush(session.exec_log), 0);
+	if (exec_log_read("truth", session.words.words, session.words.count,
+		session.code, &session.log, &err) != 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(session.log->insns, 1001);
+	assert_int_equal(session.log->gaps[0], 1000);
+	assert_int_equal(session.log->times[0].insns, 1000);
+	finish(&session);
+}
+
 static void
 words_that_are_no_log_are_refused_with_their_place(void **state)
 {
@@ -308,6 +359,11 @@ words_that_are_no_log_are_refused_with_their_place(void **state)
 	const uint32_t inside[] = { 1, base + 2, high, 3 };
 	const uint32_t nowhere[] = { 1, base + 0x1000, high, 3 };
 	const uint32_t unknown[] = { 9 << 2 | 3 };
+	const uint32_t code = EXEC_LOG_CODE << 2 | EXEC_LOG_EXTRA;
+	const uint32_t cut_code[] = { code, 9, 0, 0 };
+	const uint32_t no_code[] = { code, 0, 4 | 1, base, high, 1 };
+	const uint32_t lonely[] = { code, 1, 0x90, 2, base, high };
+	const uint32_t other[] = { code, 2, 0x9090, 4 | 1, base, high, 1 };
 	const uint32_t outside[] = { 1, base, high, 2, 2, base + 9, high };
 
 	(void)state;
@@ -326,6 +382,14 @@ words_that_are_no_log_are_refused_with_their_place(void **state)
 	    "0xffffffff80201000");
 	check_bad(unknown, TZ_ARRAY_LEN(unknown),
 	    "truth-cpu0.zst: word 1: unknown kind of EXTRA");
+	check_bad(cut_code, TZ_ARRAY_LEN(cut_code),
+	    "truth-cpu0.zst: word 1: CODE is truncated, or of a bad size");
+	check_bad(no_code, TZ_ARRAY_LEN(no_code),
+	    "truth-cpu0.zst: word 1: CODE is truncated, or of a bad size");
+	check_bad(lonely, TZ_ARRAY_LEN(lonely),
+	    "truth-cpu0.zst: word 3: CODE is not followed by DEFINE or STEP");
+	check_bad(other, TZ_ARRAY_LEN(other),
+	    "truth-cpu0.zst: word 4: CODE has another size than its DEFINE");
 	check_bad(outside, TZ_ARRAY_LEN(outside),
 	    "truth-cpu0.zst: word 7: CUT outside its run");
 }
@@ -348,6 +412,8 @@ main(void)
 		cmocka_unit_test(many_words_pass_through_the_buffer_in_order),
 		cmocka_unit_test(the_first_error_of_a_sink_is_kept),
 		cmocka_unit_test(entries_may_be_many),
+		cmocka_unit_test(a_log_that_keeps_code_needs_no_image),
+		cmocka_unit_test(a_gap_says_how_many_instructions_have_retired),
 		cmocka_unit_test(
 		    words_that_are_no_log_are_refused_with_their_place),
 	};

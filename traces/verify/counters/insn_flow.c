@@ -94,6 +94,9 @@ insn_flow_next(struct insn_flow *flow, uint64_t limit)
 			flow->cpl = log->contexts[index].cpl;
 			flow->cr3 = log->contexts[index].cr3;
 			break;
+		case EXEC_LOG_FILE_GAP:
+			flow->retired = log->gaps[index];
+			break;
 		case EXEC_LOG_FILE_MSR:
 		case EXEC_LOG_FILE_STOPPED:
 			break;

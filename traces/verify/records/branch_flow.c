@@ -162,6 +162,9 @@ step(struct branch_flow *flow)
 	case EXEC_LOG_FILE_EVENT:
 		step_event(flow, &log->events[index]);
 		return;
+	case EXEC_LOG_FILE_GAP:
+		flow->retired = flow->log->gaps[index];
+		return;
 	case EXEC_LOG_FILE_STOPPED:
 		return;
 	}

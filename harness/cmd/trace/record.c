@@ -1,0 +1,410 @@
+/*
+ * topaz record, and topaz run linux-pt: perf record in a stock Linux kernel, with the
+ * ground truth.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emu/profile/cpu_set.h"
+#include "harness/boot/linux_record.h"
+#include "harness/cmd/cmd.h"
+#include "harness/cmd/trace/guest_run.h"
+#include "harness/host/cache.h"
+#include "harness/host/output.h"
+#include "harness/host/stop.h"
+#include "harness/load/build.h"
+#include "harness/record.h"
+#include "traces/bundle/bundle.h"
+
+#define LIMIT_DEFAULT UINT64_C(50000000000)
+#define PROFILE       "icelake"
+#define EVENT_DEFAULT "intel_pt//u"
+#define GUEST_FILE    "/tmp/perf.data"
+#define TEXT_BYTES    4096
+
+enum {
+	OPT_KERNEL = 0x100,
+	OPT_WORKLOAD,
+	OPT_PERF,
+	OPT_SCRIPT,
+	OPT_PUT,
+	OPT_APPEND,
+	OPT_PACKAGES,
+	OPT_CPUS,
+	OPT_MEMORY,
+	OPT_PROFILE,
+	OPT_ERRATA,
+	OPT_LIMIT,
+};
+
+struct record_input {
+	struct linux_guest_options options;
+	const char *output, *workload, *perf;
+	bool named; /* "linux-pt" of topaz run */
+	char kernel[PATH_MAX];
+	char program[PATH_MAX]; /* of .workload, with its whole path */
+	char text[TEXT_BYTES];  /* the guest's script */
+};
+
+static const struct argp_option record_options[] = {
+	{ "kernel", OPT_KERNEL, "FILE", 0,
+	    "The kernel, as of topaz boot (the newest 6.1 cloud package in "
+	    "~/.cache/topaz/packages)",
+	    0 },
+	{ "workload", OPT_WORKLOAD, "COMMAND", 0,
+	    "Trace COMMAND, whose first word is a program of this host: it is "
+	    "copied into the guest with the shared objects that it needs",
+	    0 },
+	{ "perf", OPT_PERF, "EVENT", 0,
+	    "What to record (intel_pt//u), or, beginning with '-', options of "
+	    "perf record",
+	    0 },
+	{ "run", OPT_SCRIPT, "SCRIPT", 0,
+	    "Run SCRIPT in the guest instead; it writes /tmp/perf.data", 0 },
+	{ "put", OPT_PUT, "FILE:DEST", 0,
+	    "Copy FILE into the guest, as topaz boot does", 0 },
+	{ "output", 'o', "DIR", 0, "Folder for the bundle (topaz.out)", 0 },
+	{ "append", OPT_APPEND, "TEXT", 0,
+	    "Append TEXT to the kernel's command line", 0 },
+	{ "packages", OPT_PACKAGES, "DIR", 0,
+	    "Take busybox, perf and shared objects from packages unpacked in "
+	    "DIR, and only then from this host",
+	    0 },
+	{ "cpus", OPT_CPUS, "N", 0, "CPUs (1)", 0 },
+	{ "memory", OPT_MEMORY, "SIZE", 0, "RAM (512M)", 0 },
+	{ "profile", OPT_PROFILE, "LIST", 0, CMD_PROFILE_HELP " (icelake)", 0 },
+	{ "errata", OPT_ERRATA, "LIST", 0, CMD_ERRATA_HELP, 0 },
+	{ "limit", OPT_LIMIT, "N", 0,
+	    "Limit of instructions after boot (50000M)", 0 },
+	{ NULL, 0, NULL, 0, NULL, 0 },
+};
+
+/* "FILE:DEST" */
+static void
+parse_put(struct linux_guest_options *options, char *text)
+{
+	char *colon = strrchr(text, ':');
+
+	if (options->put_count == LINUX_GUEST_FILES_MAX)
+		cmd_bad_value("put", text, "too many files: 32 are possible");
+	if (colon == NULL || colon == text || colon[1] != '/')
+		cmd_bad_value("put", text, "FILE:/DEST");
+	*colon = '\0';
+	options->put[options->put_count++] = (struct linux_guest_file){ text,
+		colon + 1 };
+}
+
+/* Options whose value is a text. */
+static bool
+parse_plain(int key, const char *arg, struct record_input *input)
+{
+	struct linux_guest_options *options = &input->options;
+
+	switch (key) {
+	case 'o':
+		input->output = arg;
+		return true;
+	case OPT_KERNEL:
+		options->kernel = arg;
+		return true;
+	case OPT_WORKLOAD:
+		input->workload = arg;
+		return true;
+	case OPT_PERF:
+		input->perf = arg;
+		return true;
+	case OPT_SCRIPT:
+		options->script = arg;
+		return true;
+	case OPT_APPEND:
+		options->append = arg;
+		return true;
+	case OPT_PACKAGES:
+		options->packages = arg;
+		return true;
+	case OPT_PROFILE:
+		options->profile = arg;
+		return true;
+	case OPT_ERRATA:
+		options->errata = arg;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static error_t
+parse_one(int key, char *arg, struct argp_state *state)
+{
+	struct record_input *input = state->input;
+	struct linux_guest_options *options = &input->options;
+	uint64_t value;
+
+	switch (key) {
+	case OPT_PUT:
+		parse_put(options, arg);
+		return 0;
+	case OPT_CPUS:
+		value = cmd_number("cpus", arg, CMD_THINGS);
+		options->cpu_count = value > UINT32_MAX ? UINT32_MAX
+							: (unsigned)value;
+		return 0;
+	case OPT_MEMORY:
+		options->memory_bytes = cmd_number("memory", arg, CMD_BYTES);
+		return 0;
+	case OPT_LIMIT:
+		options->insns_max = cmd_number("limit", arg, CMD_THINGS);
+		if (options->insns_max == 0)
+			cmd_bad_value("limit", arg, "at least 1");
+		return 0;
+	case ARGP_KEY_ARG:
+		if (strcmp(arg, "linux-pt") != 0 || input->named)
+			argp_error(
+			    state, "%s: --workload names the program", arg);
+		input->named = true;
+		return 0;
+	case ARGP_KEY_END:
+		if ((options->script == NULL) == (input->workload == NULL))
+			argp_error(state,
+			    "--workload COMMAND, or --run SCRIPT: what shall "
+			    "it trace?");
+		return 0;
+	default:
+		return parse_plain(key, arg, input) ? 0 : ARGP_ERR_UNKNOWN;
+	}
+}
+
+const struct argp cmd_record_argp = { record_options, parse_one, "[linux-pt]",
+	"Boots a stock Linux kernel on the emulated machine, runs perf record "
+	"in it, and writes a bundle: perf.data as perf wrote it, what every "
+	"CPU executed and what its PT unit wrote.",
+	NULL, NULL, NULL };
+
+/* The kernel package with the greatest name that begins with PREFIX, in FOLDER. */
+static void
+find_package(const char *folder, const char *prefix, char path[PATH_MAX])
+{
+	DIR *dir = opendir(folder);
+	const struct dirent *entry;
+	char best[NAME_MAX + 1] = "";
+
+	while (dir != NULL && (entry = readdir(dir)) != NULL)
+		if (strncmp(entry->d_name, prefix, strlen(prefix)) == 0 &&
+		    strstr(entry->d_name, "cloud") != NULL &&
+		    strcmp(entry->d_name, best) > 0)
+			snprintf(best, sizeof(best), "%s", entry->d_name);
+	if (dir != NULL)
+		closedir(dir);
+	path[0] = '\0';
+	if (best[0] != '\0')
+		snprintf(path, PATH_MAX, "%.3000s/%s", folder, best);
+}
+
+/* The default of --kernel. */
+static int
+find_kernel(struct record_input *input, struct tz_error *err)
+{
+	struct cache packages;
+	int error;
+
+	if (input->options.kernel != NULL)
+		return 0;
+	error = cache_set(&packages, NULL, "packages", 0, err);
+	if (error != 0)
+		return error;
+	find_package(packages.path, "linux-image-6.1.", input->kernel);
+	if (input->kernel[0] == '\0')
+		return tz_error(err, TZ_EUSAGE,
+		    "no kernel package in %s: name one with --kernel, for "
+		    "instance from `apt-get download "
+		    "linux-image-6.1.0-56-cloud-amd64`",
+		    packages.path);
+	input->options.kernel = input->kernel;
+	return 0;
+}
+
+/* The script of the guest: perf record of the workload. */
+static int
+make_script(struct record_input *input, struct tz_error *err)
+{
+	struct linux_guest_options *options = &input->options;
+	char word[PATH_MAX];
+	size_t length;
+	bool event;
+
+	options->get[options->get_count++] = GUEST_FILE;
+	if (options->script != NULL)
+		return 0;
+	length = strcspn(input->workload, " ");
+	snprintf(word, sizeof(word), "%.*s", (int)length, input->workload);
+	/* The same path in the guest, so that perf finds the file on this host, too. */
+	if (realpath(word, input->program) == NULL)
+		return tz_error(err, TZ_ENOENT, "--workload: %s: %s", word,
+		    strerror(errno));
+	event = input->perf[0] != '-';
+	if (options->put_count == LINUX_GUEST_FILES_MAX ||
+	    (size_t)snprintf(input->text, sizeof(input->text),
+		"#!/bin/sh\ncd /tmp\nperf record %s%s%s -o " GUEST_FILE
+		" -- '%s'%s\n",
+		event ? "-e '" : "", input->perf, event ? "'" : "",
+		input->program,
+		input->workload + length) >= sizeof(input->text))
+		return tz_error(err, TZ_EUSAGE,
+		    "--workload, --perf: more than %d characters", TEXT_BYTES);
+	options->put[options->put_count++] =
+	    (struct linux_guest_file){ input->program, input->program };
+	options->script_text = input->text;
+	return 0;
+}
+
+struct record_run {
+	const struct record_input *input;
+	struct linux_record *record;
+	struct linux_guest *guest;
+	struct bundle_info info;
+};
+
+static int
+on_booted(void *arg, struct linux_guest *guest, struct tz_error *err)
+{
+	struct record_run *run = arg;
+
+	return linux_record_begin(run->record, guest, err);
+}
+
+static int
+describe(struct record_run *run, int code, struct tz_error *err)
+{
+	const struct record_input *input = run->input;
+	const char *slash = strrchr(input->options.kernel, '/');
+	char kernel[PATH_MAX];
+	char *paths[] = { kernel, NULL };
+	struct bundle_info *info = &run->info;
+	struct cpu_set cpu_set;
+	int error;
+
+	snprintf(kernel, sizeof(kernel), "%s", input->options.kernel);
+	snprintf(info->driver, sizeof(info->driver), "linux-pt");
+	snprintf(info->source, sizeof(info->source), "%.*s",
+	    BUNDLE_NAME_BYTES - 1,
+	    slash != NULL ? slash + 1 : input->options.kernel);
+	snprintf(info->scenario, sizeof(info->scenario), "%.*s",
+	    BUNDLE_NAME_BYTES - 1,
+	    input->workload != NULL ? input->workload : input->options.script);
+	snprintf(info->cmdline, sizeof(info->cmdline), "%.*s",
+	    (int)sizeof(info->cmdline) - 1, input->perf);
+	snprintf(info->end, sizeof(info->end), "exit");
+	info->code = code;
+	error = cpu_set_parse(
+	    input->options.profile, input->options.errata, &cpu_set, err);
+	if (error != 0)
+		return error;
+	record_models(info, &cpu_set);
+	return build_sha256(paths, info->sha256, err);
+}
+
+/* perf.data as the guest sent it, or NULL. */
+static const struct window_file *
+find_perf_data(const struct linux_guest *guest)
+{
+	const struct window *window = linux_guest_window(guest);
+
+	for (size_t i = 0; i < window->file_count; i++)
+		if (strcmp(window->file[i].path, GUEST_FILE) == 0 &&
+		    !window->file[i].absent)
+			return &window->file[i];
+	return NULL;
+}
+
+static void
+print_summary(const struct record_run *run, int code)
+{
+	if (code != 0)
+		printf("the guest's script ended with %d\n", code);
+	for (unsigned i = 0; i < run->info.cpu_count; i++)
+		printf("cpu%u  %12" PRIu64 " insns  %7" PRIu64
+		       " PMIs  %10" PRIu64 " trace bytes\n",
+		    i, run->info.cpu[i].insns, run->info.cpu[i].pmis,
+		    run->info.cpu[i].trace_bytes);
+	printf("bundle %s   (topaz verify %s)\n", run->input->output,
+	    run->input->output);
+}
+
+/* Writes the bundle of a guest that has ended with CODE. */
+static int
+finish(struct record_run *run, int code, struct tz_error *err)
+{
+	const struct window_file *file = find_perf_data(run->guest);
+	int error;
+
+	if (file == NULL)
+		return tz_error(err, TZ_EUSAGE,
+		    "the guest has written no " GUEST_FILE
+		    ": its script ended with %d",
+		    code);
+	linux_record_add(run->record, "perf.data", file);
+	error = describe(run, code, err);
+	return error != 0 ? error
+			  : linux_record_finish(run->record, &run->info, err);
+}
+
+static int
+record(struct record_input *input, int *code, struct tz_error *err)
+{
+	struct record_run run = { .input = input };
+	struct output *output = NULL;
+	int error = find_kernel(input, err);
+
+	if (error == 0)
+		error = make_script(input, err);
+	if (error == 0)
+		error = output_claim(
+		    input->output, OUTPUT_BUNDLE, &output, err);
+	if (error == 0)
+		error = linux_record_create(output_new(output),
+		    input->options.cpu_count, &run.record, err);
+	input->options.event = linux_record_event;
+	input->options.event_arg = run.record;
+	if (error == 0)
+		error = linux_guest_create(&input->options, &run.guest, err);
+	if (error == 0)
+		error = guest_run_all(run.guest, on_booted, &run, code, err);
+	if (error == 0 && !stop_requested())
+		error = finish(&run, *code, err);
+	if (error == 0 && !stop_requested()) {
+		error = output_publish(output, err);
+		output = NULL;
+		print_summary(&run, *code);
+	}
+	if (error != 0 && output != NULL)
+		output_rename(output, err);
+	output_abandon(output);
+	linux_record_destroy(run.record);
+	linux_guest_destroy(run.guest);
+	return error;
+}
+
+int
+cmd_record(int argc, char **argv)
+{
+	static struct record_input input = {
+		.options = { .cpu_count = 1,
+		    .memory_bytes = LINUX_GUEST_MEMORY,
+		    .profile = PROFILE,
+		    .insns_max = LIMIT_DEFAULT },
+		.output = "topaz.out",
+		.perf = EVENT_DEFAULT
+	};
+	struct tz_error err;
+	int code = CMD_BUG, error;
+
+	cmd_parse(&cmd_record_argp, argc, argv, &input);
+	stop_gently();
+	error = record(&input, &code, &err);
+	return error != 0 ? cmd_fail_of(error, &err) : code;
+}

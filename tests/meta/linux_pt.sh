@@ -1,0 +1,65 @@
+#!/bin/sh
+# Goal: perf record in a stock kernel, compared with the ground truth: every byte that perf
+# got is what the unit wrote, every instruction what was executed; perf outside agrees; a
+# byte that is changed, missing or surplus and a flag that is wrong are found.
+# Method: Debian's 6.1 cloud kernel from the cache of ./bootstrap test; a small program; a
+# perf.data that is broken on purpose, byte by byte. Without the kernel only the bad input.
+# usage: linux_pt.sh TOPAZ
+topaz=$(realpath "$1")
+here=$(realpath "$(dirname "$0")")
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+bad=0
+
+. "$here/expect.sh"
+
+expect 2 "what shall it trace" 0 record
+expect 2 "absent: No such file" 1 record --kernel "$topaz" --workload absent
+expect 2 "not a kernel" 1 record --kernel "$topaz.files" --workload "$topaz"
+expect 2 "FILE:/DEST" 1 run linux-pt --workload "$topaz" --put relative
+bad_input=$bad
+
+kernel=$(ls "${XDG_CACHE_HOME:-$HOME/.cache}"/topaz/packages/linux-image-6.1.*-cloud-amd64_*.deb 2>/dev/null | head -n 1)
+if [ -z "$kernel" ] || ! command -v busybox >/dev/null 2>&1 ||
+    ! perf --version >/dev/null 2>&1; then
+	echo "linux_pt: no 6.1 cloud kernel in the cache, no busybox-static or no linux-perf"
+	[ "$bad_input" = 0 ] && exit 77
+	exit 1
+fi
+printf 'int main(int n, char **v) { (void)v; for (int i = 0; i < 1000; i++) n = n & 1 ? 3 * n + 1 : n / 2; return n > 5; }\n' >prog.c
+cc -O1 -o prog prog.c || exit 1
+expect 0 "topaz verify bundle" 0 run linux-pt --kernel "$kernel" \
+    --workload ./prog --perf '-B -N -e intel_pt//u' -o bundle
+"$topaz" verify bundle >own || { echo "linux_pt:"; cat own; exit 1; }
+insns=$(sed -n 's/^cpu0 *\([0-9]*\) instructions .*/\1/p' own)
+[ "${insns:-0}" -gt 10000 ] || { echo "linux_pt: $insns instructions"; bad=1; }
+perf script -i bundle/perf.data --itrace=i0ns -F cpu,ip >list 2>messages
+"$topaz" verify bundle --decoded list >theirs ||
+    { echo "linux_pt: perf outside:"; cat theirs messages; bad=1; }
+grep -q "^cpu0  $insns instructions  MATCH" theirs ||
+    { echo "linux_pt: not all is listed:"; cat theirs; bad=1; }
+
+# Places in the file: of the first AUX record and of the trace.
+perf script -i bundle/perf.data --show-mmap-events -D >dump 2>/dev/null
+aux=$(sed -n 's/.* \(0x[0-9a-f]*\) \[0x[0-9a-f]*\]: PERF_RECORD_AUX .*/\1/p' dump | head -n 1)
+trace=$(sed -n 's/.* \(0x[0-9a-f]*\) \[\(0x[0-9a-f]*\)\]: PERF_RECORD_AUXTRACE size.*/\1 + \2/p' dump | head -n 1)
+[ -n "$aux" ] && [ -n "$trace" ] || { echo "linux_pt: no AUX in the dump"; exit 1; }
+
+# broken WHAT OFFSET DELTA TEXT: the byte there, changed, is found, and TEXT said.
+broken() {
+	cp bundle/perf.data changed
+	old=$(od -An -tu1 -j "$2" -N 1 changed | tr -d ' ')
+	printf "\\$(printf %o $(((old + $3) & 255)))" |
+	    dd of=changed bs=1 seek="$2" conv=notrunc 2>/dev/null
+	"$topaz" verify bundle --perf-data changed >found 2>&1
+	status=$?
+	[ "$status" = 1 ] && grep -q "$4" found && grep -q '^MISMATCH$' found ||
+	    { echo "linux_pt: $1: exit code $status"; cat found; bad=1; }
+}
+broken "a byte of the trace" $(($trace + 1000)) 1 'byte 1000 is not what cpu0 wrote'
+broken "a byte less in an AUX record" $((aux + 16)) 255 'no AUX record names'
+broken "a byte more in an AUX record" $((aux + 16)) 1 'has not written\|goes back\|did not fall'
+broken "eight bytes less" $(($trace - 32)) 8 'bytes never reported'
+broken "TRUNCATED" $((aux + 24)) 1 'says TRUNCATED, but cpu0 did not stop'
+exit $bad
