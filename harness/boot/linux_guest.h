@@ -92,6 +92,31 @@ const char *linux_guest_console_text(
 /* What the guest has sent. */
 const struct window *linux_guest_window(const struct linux_guest *guest);
 
+/*
+ * The guest's machine, to be read, stopped and changed between two runs.  What stops it
+ * (machine_set_stop(), machine_pause()) ends linux_guest_run() with LINUX_GUEST_STOPPED,
+ * after which it can go on.
+ */
+struct machine *linux_guest_machine(struct linux_guest *guest);
+
+/*
+ * Sets observer.event, .step, .access and .call of the machine, and .console, which is
+ * called after the character was kept.  The array must live as long as the guest.
+ */
+void linux_guest_observe(
+    struct linux_guest *guest, const struct machine_observer *observer);
+
+/*
+ * A state of the guest between two runs, its console and its window included; it can be
+ * restored any number of times.  The first one must be freed last.  NULL: no memory.
+ */
+struct linux_guest_mark;
+struct linux_guest_mark *linux_guest_save(struct linux_guest *guest);
+void linux_guest_restore(
+    struct linux_guest *guest, const struct linux_guest_mark *mark);
+void linux_guest_mark_free(
+    struct linux_guest *guest, struct linux_guest_mark *mark);
+
 /* The accesses to MSRs and ports that nothing models. */
 const struct unknowns *linux_guest_unknowns(const struct linux_guest *guest);
 
