@@ -119,7 +119,8 @@ explore(struct campaign_input *input, const char *folder,
 	error = cpu_set_parse(run_options.guest.profile,
 	    run_options.guest.errata, &cpu_set, err);
 	if (error == 0)
-		error = linux_run_open(&run_options, &run, err);
+		error = linux_input_open(
+		    &input->linux_guest, &run_options, &run, err);
 	options = options_of(input);
 	if (error == 0)
 		error = linux_explore(&all, run, &options, err);

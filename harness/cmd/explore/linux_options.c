@@ -27,21 +27,26 @@ static const struct argp_option linux_options[] = {
 	    "DIR, and only then from this host",
 	    0 },
 	/* For tests: a mistake that the kernel does not have. */
-	{ "patch", OPT_PATCH, "FUNCTION+OFFSET=OLD:NEW", OPTION_HIDDEN,
-	    "Change the bytes of a function before the script runs", 0 },
+	{ "patch", OPT_PATCH, "FUNCTION=OLD:NEW", OPTION_HIDDEN,
+	    "Change the bytes of a function at the mark", 0 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
 
-/* Hexadecimal digits to BYTES; returns how many bytes, 0: bad. */
+/*
+ * Hexadecimal digits to BYTES, ".." to a bit in ANY; returns how many bytes, 0: bad.
+ */
 static uint32_t
-parse_bytes(const char *text, size_t length, uint8_t bytes[LINUX_PATCH_BYTES])
+parse_bytes(const char *text, size_t length, uint8_t bytes[LINUX_PATCH_BYTES],
+    uint32_t *any)
 {
 	if (length == 0 || length % 2 != 0 || length > 2 * LINUX_PATCH_BYTES)
 		return 0;
 	for (size_t i = 0; i < length / 2; i++) {
-		unsigned value;
+		unsigned value = 0;
 
-		if (sscanf(text + 2 * i, "%2x", &value) != 1)
+		if (strncmp(text + 2 * i, "..", 2) == 0)
+			*any |= UINT32_C(1) << i;
+		else if (sscanf(text + 2 * i, "%2x", &value) != 1)
 			return 0;
 		bytes[i] = (uint8_t)value;
 	}
@@ -54,20 +59,21 @@ parse_patch(struct linux_input *input, const char *text)
 	struct linux_patch *patch = &input->patch[input->patches];
 	const char *equals = strchr(text, '=');
 	const char *colon = equals != NULL ? strchr(equals, ':') : NULL;
+	uint32_t any = 0;
 
 	if (input->patches == LINUX_PATCHES_MAX)
 		cmd_bad_value("patch", text, "too many patches");
-	if (colon == NULL ||
-	    sscanf(text, "%63[^+]+%" SCNi32 "=", patch->function,
-		(int32_t *)&patch->offset_bytes) != 2)
-		cmd_bad_value("patch", text, "not FUNCTION+OFFSET=OLD:NEW");
-	patch->count = parse_bytes(
-	    equals + 1, (size_t)(colon - equals - 1), patch->old);
+	if (colon == NULL || sscanf(text, "%63[^=]", patch->function) != 1)
+		cmd_bad_value("patch", text, "not FUNCTION=OLD:NEW");
+	patch->count = parse_bytes(equals + 1, (size_t)(colon - equals - 1),
+	    patch->old, &patch->any);
 	if (patch->count == 0 ||
-	    parse_bytes(colon + 1, strlen(colon + 1), patch->with) !=
-		patch->count)
+	    parse_bytes(colon + 1, strlen(colon + 1), patch->with, &any) !=
+		patch->count ||
+	    any != patch->any)
 		cmd_bad_value("patch", text,
-		    "OLD and NEW are as many bytes, 1 to 16, in hexadecimal");
+		    "OLD and NEW are as many bytes, 1 to 24, in hexadecimal or "
+		    "..");
 	input->patches++;
 }
 
@@ -138,6 +144,19 @@ find_package(char *path, size_t path_size, struct tz_error *err)
 }
 
 int
+linux_input_open(struct linux_input *input,
+    const struct linux_run_options *options, struct linux_run **run,
+    struct tz_error *err)
+{
+	int error = linux_run_open(options, run, err);
+
+	if (error == 0 && input->patches != 0)
+		error = linux_run_patch(
+		    *run, input->patch, input->patches, err);
+	return error;
+}
+
+int
 linux_input_read(struct linux_input *input, const char *profile,
     const char *errata, struct linux_run_options *options,
     struct tz_error *err)
@@ -149,13 +168,11 @@ linux_input_read(struct linux_input *input, const char *profile,
 		input->kernel = input->found;
 	}
 	*options = (struct linux_run_options){ .scenario = input->script,
-		.patches = input->patches,
 		.guest = { .kernel = input->kernel,
 		    .packages = input->packages,
 		    .profile = profile != NULL ? profile : PROFILE,
 		    .errata = errata,
 		    .cpu_count = 1,
 		    .memory_bytes = LINUX_GUEST_MEMORY } };
-	memcpy(options->patch, input->patch, sizeof(options->patch));
 	return error;
 }

@@ -9,6 +9,8 @@
 #include "harness/explore/linux/linux_run.h"
 #include "harness/host/tree.h"
 
+#define LINUX_PATCHES_MAX 8
+
 struct linux_input {
 	const char *kernel, *script, *packages; /* or NULL */
 	struct linux_patch patch[LINUX_PATCHES_MAX];
@@ -27,6 +29,11 @@ extern const struct argp linux_argp;
  */
 int linux_input_read(struct linux_input *input, const char *profile,
     const char *errata, struct linux_run_options *options,
+    struct tz_error *err);
+
+/* linux_run_open(), with the patches of INPUT.  *RUN must be closed also after an error. */
+int linux_input_open(struct linux_input *input,
+    const struct linux_run_options *options, struct linux_run **run,
     struct tz_error *err);
 
 #endif

@@ -13,6 +13,7 @@
 enum meaning {
 	SETUP_AUX,   /* (event, pages, count, overwrite) */
 	FREE_AUX,    /* (buffer) */
+	OUTPUT_BEGIN, /* (handle, event) */
 	OUTPUT_END,  /* (handle, bytes) */
 	OUTPUT_FLAG, /* (handle, flags) */
 	UNKNOWN_NMI, /* no handler has claimed it */
@@ -22,6 +23,7 @@ enum meaning {
 static const char *const names[MEANINGS] = {
 	[SETUP_AUX] = "pt_buffer_setup_aux",
 	[FREE_AUX] = "pt_buffer_free_aux",
+	[OUTPUT_BEGIN] = "perf_aux_output_begin",
 	[OUTPUT_END] = "perf_aux_output_end",
 	[OUTPUT_FLAG] = "perf_aux_output_flag",
 	[UNKNOWN_NMI] = "unknown_nmi_error",
@@ -92,6 +94,13 @@ linux_perf_is_setup(
     const struct linux_perf_code *code, const struct audit_call *call)
 {
 	return meaning_of(code, call->function) == SETUP_AUX;
+}
+
+bool
+linux_perf_is_begin(
+    const struct linux_perf_code *code, const struct audit_call *call)
+{
+	return meaning_of(code, call->function) == OUTPUT_BEGIN;
 }
 
 /* Gives CHECK an event that the guest's own host channel would have made. */
@@ -213,6 +222,7 @@ linux_perf_call(struct linux_perf *perf, const struct linux_perf_code *code,
 	case UNKNOWN_NMI:
 		perf->cpu[call->cpu].unclaimed = true;
 		return;
+	case OUTPUT_BEGIN:
 	case MEANINGS:
 		return;
 	}

@@ -14,7 +14,7 @@
 
 #define LINUX_PERF_BUFFERS  8
 #define LINUX_PERF_PAGES    2048 /* of one buffer */
-#define LINUX_PERF_FUNCTIONS 5
+#define LINUX_PERF_FUNCTIONS 6
 
 /* Constant after linux_perf_find(): the functions of struct audit, and who calls them. */
 struct linux_perf_code {
@@ -46,8 +46,10 @@ struct linux_perf {
 int linux_perf_find(const struct linux_code *code, struct linux_perf_code *perf,
     struct tz_error *err);
 
-/* True if CALL sets up an AUX buffer for Intel PT. */
+/* True if CALL sets up an AUX buffer for Intel PT, or begins to fill one. */
 bool linux_perf_is_setup(
+    const struct linux_perf_code *code, const struct audit_call *call);
+bool linux_perf_is_begin(
     const struct linux_perf_code *code, const struct audit_call *call);
 
 /* The rows that are judged in a booted kernel, one bit each. */

@@ -47,11 +47,14 @@ struct linux_run {
 	size_t symbols_count;
 	struct linux_code *code;
 	struct linux_perf_code perf_code;
-	struct audit_call setup; /* the call at the mark */
-	bool opening, at_setup;
+	/* The calls before the mark that set up AUX buffers. */
+	struct audit_call setup[LINUX_PERF_BUFFERS];
+	unsigned setups;
+	bool opening, at_begin;
 	struct check *check;
 	struct progress now;
-	struct linux_run_mark *begin;
+	struct linux_run_mark *begin;   /* without a patch */
+	struct linux_run_mark *patched; /* or NULL */
 	uint64_t insns[MACHINE_CPUS_MAX]; /* at the mark */
 	size_t console;                   /* characters at the mark */
 	uint64_t base_insns, insns_max;
@@ -85,10 +88,12 @@ on_call(void *arg, const struct audit_call *call)
 	if (!run->opening) {
 		linux_perf_call(&run->now.perf, &run->perf_code, run->machine,
 		    run->check, call);
-	} else if (!run->at_setup &&
-	    linux_perf_is_setup(&run->perf_code, call)) {
-		run->setup = *call;
-		run->at_setup = true;
+	} else if (linux_perf_is_setup(&run->perf_code, call)) {
+		if (run->setups < LINUX_PERF_BUFFERS)
+			run->setup[run->setups++] = *call;
+	} else if (run->setups != 0 && !run->at_begin &&
+	    linux_perf_is_begin(&run->perf_code, call)) {
+		run->at_begin = true;
 		machine_pause(run->machine);
 	}
 }
@@ -247,38 +252,9 @@ has_symbols(const struct linux_run *run)
 }
 
 static bool
-is_at_setup(const struct linux_run *run)
+is_at_begin(const struct linux_run *run)
 {
-	return run->at_setup;
-}
-
-/* Changes the code of a function, which must be as the patch says. */
-static int
-patch(struct linux_run *run, const struct linux_patch *one,
-    struct tz_error *err)
-{
-	struct linux_range at = linux_code_function(run->code, one->function);
-	uint8_t *ram = machine_ram(run->machine);
-	uint64_t va = at.begin + one->offset_bytes, pa;
-
-	for (uint32_t i = 0; i < one->count; i++) {
-		if (at.begin == 0 || va + i >= at.end ||
-		    !machine_translate(
-			run->machine, 0, (struct gva){ va + i }, &pa))
-			return tz_error(err, TZ_EUSAGE,
-			    "--patch %s+%#" PRIx32
-			    ": the kernel has no such code",
-			    one->function, one->offset_bytes + i);
-		if (ram[pa] != one->old[i])
-			return tz_error(err, TZ_EUSAGE,
-			    "--patch %s+%#" PRIx32
-			    ": the kernel has %02x there, not %02x",
-			    one->function, one->offset_bytes + i, ram[pa],
-			    one->old[i]);
-		ram[pa] = one->with[i];
-	}
-	machine_wrote_code(run->machine);
-	return 0;
+	return run->at_begin;
 }
 
 static int
@@ -300,13 +276,11 @@ reach_mark(struct linux_run *run, struct tz_error *err)
 	run->symbols_count = 0;
 	if (error == 0)
 		error = linux_perf_find(run->code, &run->perf_code, err);
-	for (unsigned i = 0; error == 0 && i < run->options.patches; i++)
-		error = patch(run, &run->options.patch[i], err);
 	if (error != 0)
 		return error;
 	machine_set_audit(run->machine, &run->perf_code.audit);
-	return run_until(run, is_at_setup,
-	    "and has set up no AUX buffer for Intel PT", err);
+	return run_until(
+	    run, is_at_begin, "and has begun no trace of Intel PT", err);
 }
 
 /* The first words on the stack that return to the driver, for check_config. */
@@ -349,8 +323,9 @@ make_check(struct linux_run *run, struct tz_error *err)
 	if (run->check == NULL)
 		return tz_error(err, TZ_EIO, "out of memory");
 	check_begin(run->check);
-	linux_perf_call(&run->now.perf, &run->perf_code, run->machine,
-	    run->check, &run->setup);
+	for (unsigned i = 0; i < run->setups; i++)
+		linux_perf_call(&run->now.perf, &run->perf_code, run->machine,
+		    run->check, &run->setup[i]);
 	return 0;
 }
 
@@ -440,13 +415,78 @@ linux_run_open(const struct linux_run_options *options,
 	return 0;
 }
 
+static bool
+is_old(const struct linux_patch *patch, const uint8_t *code)
+{
+	for (uint32_t i = 0; i < patch->count; i++) {
+		if (!(patch->any >> i & 1) && code[i] != patch->old[i])
+			return false;
+	}
+	return true;
+}
+
+/* Changes one place; a function may be on two pages. */
+static int
+patch_one(struct linux_run *run, const struct linux_patch *patch,
+    struct tz_error *err)
+{
+	struct linux_range at = linux_code_function(run->code, patch->function);
+	uint8_t code[LINUX_PATCH_BYTES];
+	unsigned places = 0;
+	uint64_t found = 0, pa;
+
+	for (uint64_t va = at.begin; va + patch->count <= at.end; va++) {
+		if (machine_read(run->machine, 0, (struct gva){ va }, code,
+			patch->count) &&
+		    is_old(patch, code)) {
+			found = va;
+			places++;
+		}
+	}
+	if (places != 1)
+		return tz_error(err, TZ_EUSAGE,
+		    "the code of %s has the bytes to be changed at %u places, "
+		    "not at one",
+		    patch->function, places);
+	for (uint32_t i = 0; i < patch->count; i++) {
+		if (!(patch->any >> i & 1) &&
+		    machine_translate(
+			run->machine, 0, (struct gva){ found + i }, &pa))
+			machine_ram(run->machine)[pa] = patch->with[i];
+	}
+	return 0;
+}
+
+int
+linux_run_patch(struct linux_run *run, const struct linux_patch *patch,
+    unsigned count, struct tz_error *err)
+{
+	int error = 0;
+
+	linux_run_restore(run, run->begin);
+	linux_run_mark_free(run, run->patched);
+	run->patched = NULL;
+	for (unsigned i = 0; error == 0 && i < count; i++)
+		error = patch_one(run, &patch[i], err);
+	machine_wrote_code(run->machine);
+	if (error != 0)
+		return error;
+	run->patched = linux_run_save(run);
+	if (run->patched == NULL)
+		return tz_error(err, TZ_EIO, "out of memory for the state");
+	run->token = (uint16_t)linux_run_hash(run);
+	return run_default(run, err);
+}
+
 void
 linux_run_close(struct linux_run *run)
 {
 	if (run == NULL)
 		return;
-	if (run->begin != NULL)
+	if (run->begin != NULL) {
+		linux_run_mark_free(run, run->patched);
 		linux_run_mark_free(run, run->begin);
+	}
 	check_destroy(run->check);
 	linux_guest_destroy(run->guest);
 	linux_code_free(run->code);
@@ -494,7 +534,8 @@ linux_run_mark_free(struct linux_run *run, struct linux_run_mark *mark)
 void
 linux_run_begin(struct linux_run *run)
 {
-	linux_run_restore(run, run->begin);
+	linux_run_restore(
+	    run, run->patched != NULL ? run->patched : run->begin);
 }
 
 static bool

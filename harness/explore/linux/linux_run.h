@@ -1,6 +1,6 @@
 /*
- * A booted kernel at the place where its script first sets up an AUX buffer for Intel PT:
- * run from there under any schedule, saved, restored and judged.  The counterpart of
+ * A booted kernel at the place where the driver of Intel PT first begins to fill an AUX
+ * buffer (perf_aux_output_begin()): run from there under any schedule, saved, restored and judged.  The counterpart of
  * ../runner/runner.h for a guest that is not topaz's own kernel.
  */
 #ifndef TOPAZ_HARNESS_EXPLORE_LINUX_LINUX_RUN_H
@@ -13,13 +13,16 @@
 
 struct linux_run;
 
-/* A change of one byte sequence in a function of the kernel, for tests. */
-#define LINUX_PATCH_BYTES 16
-#define LINUX_PATCHES_MAX 8
+/*
+ * A change of the kernel's code, to see whether a mistake is found: the bytes OLD, which
+ * must be at one place in the function, become WITH.  A byte whose bit in .any is set may
+ * be any one, and stays.
+ */
+#define LINUX_PATCH_BYTES 24
 struct linux_patch {
 	char function[64];
-	uint32_t offset_bytes;
-	uint32_t count;
+	uint32_t count; /* bytes */
+	uint32_t any;   /* one bit for each byte */
 	uint8_t old[LINUX_PATCH_BYTES], with[LINUX_PATCH_BYTES];
 };
 
@@ -27,19 +30,25 @@ struct linux_run_options {
 	/* .script is not set by the caller */
 	struct linux_guest_options guest;
 	const char *scenario; /* a script of the host; NULL: the default one */
-	struct linux_patch patch[LINUX_PATCHES_MAX];
-	unsigned patches;
 	uint64_t insns_max; /* of a run, on all CPUs; 0: three times the default's */
 };
 
 /*
  * Boots, runs the script to its mark and takes the state there, then runs the default
- * schedule.  -TZ_EUSAGE, -TZ_ENOENT, -TZ_EFORMAT: bad input; the script sets up no AUX
- * buffer or does not end; -TZ_EIO; -TZ_ESTOP: an end was requested.
+ * schedule.  -TZ_EUSAGE, -TZ_ENOENT, -TZ_EFORMAT: bad input; the script begins no
+ * trace or does not end; -TZ_EIO; -TZ_ESTOP: an end was requested.
  */
 int linux_run_open(const struct linux_run_options *options,
     struct linux_run **run, struct tz_error *err);
 void linux_run_close(struct linux_run *run);
+
+/*
+ * Goes back to the unchanged kernel at its mark, makes the COUNT changes of PATCH there,
+ * and runs the default schedule.  -TZ_EUSAGE: the kernel has no such code, or more than
+ * one; else as of linux_run_open().
+ */
+int linux_run_patch(struct linux_run *run, const struct linux_patch *patch,
+    unsigned count, struct tz_error *err);
 
 /* The default schedule: its outcome, and its instructions on all CPUs. */
 const struct outcome *linux_run_base(const struct linux_run *run);
