@@ -28,10 +28,10 @@ struct linux_guest {
 	struct cpu_set cpu_set;
 	struct machine *machine;
 	struct window window;
-	struct cpio *archive; /* what the guest is given */
+	struct cpio *archive;                    /* what the guest is given */
 	const struct machine_observer *observer; /* of the caller, or NULL */
 	char cmdline[2048];
-	uint64_t poll_insns; /* when the window is looked at next */
+	uint64_t poll_insns;   /* when the window is looked at next */
 	uint64_t booted_insns; /* when it was booted */
 	char *text;
 	size_t text_count, text_room;

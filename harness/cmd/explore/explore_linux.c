@@ -13,8 +13,8 @@
 #include "harness/host/stop.h"
 
 /* Not tried: what this kernel's interface does not report, or what one CPU cannot do. */
-#define KINDS_NOT                                                           \
- (UINT32_C(1) << DEVIATION_FAIL | UINT32_C(1) << DEVIATION_SPLIT |          \
+#define KINDS_NOT                                                            \
+ (UINT32_C(1) << DEVIATION_FAIL | UINT32_C(1) << DEVIATION_SPLIT |           \
      UINT32_C(1) << DEVIATION_SWITCH | UINT32_C(1) << DEVIATION_XRSTORS_GP | \
      UINT32_C(1) << DEVIATION_FLIP_AREA)
 
@@ -30,8 +30,8 @@ check_input(const struct campaign_input *input, struct tz_error *err)
 		    "linux-pt is a kernel's own driver: --source, --drivers, "
 		    "--freebsd-tree and --cc do not apply");
 	if (input->options.depth != 1)
-		return tz_error(err, TZ_EUSAGE,
-		    "linux-pt: only --depth 1 is possible");
+		return tz_error(
+		    err, TZ_EUSAGE, "linux-pt: only --depth 1 is possible");
 	if (input->options.shards != 1 || input->baseline != NULL ||
 	    input->write_baseline != NULL || input->stop_at_finding)
 		return tz_error(err, TZ_EUSAGE,
@@ -116,8 +116,8 @@ explore(struct campaign_input *input, const char *folder,
 		return error;
 	run_options.insns_max = input->options.insns_max;
 	campaign_tell(input, &teller);
-	error = cpu_set_parse(run_options.guest.profile,
-	    run_options.guest.errata, &cpu_set, err);
+	error = cpu_set_parse(
+	    run_options.guest.profile, run_options.guest.errata, &cpu_set, err);
 	if (error == 0)
 		error = linux_input_open(
 		    &input->linux_guest, &run_options, &run, err);
@@ -128,8 +128,8 @@ explore(struct campaign_input *input, const char *folder,
 		error = linux_findings(&all, cpu_set.text, summary, err);
 	campaign_tell_end(&teller);
 	if (error == 0) {
-		memcpy(summary->command, input->command,
-		    sizeof(summary->command));
+		memcpy(
+		    summary->command, input->command, sizeof(summary->command));
 		summary->exit_code = exit_code(input, &all, summary);
 		summary->host_seconds = monotonic_seconds() - begin;
 		error = input->pages

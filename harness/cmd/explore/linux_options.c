@@ -65,8 +65,8 @@ parse_patch(struct linux_input *input, const char *text)
 		cmd_bad_value("patch", text, "too many patches");
 	if (colon == NULL || sscanf(text, "%63[^=]", patch->function) != 1)
 		cmd_bad_value("patch", text, "not FUNCTION=OLD:NEW");
-	patch->count = parse_bytes(equals + 1, (size_t)(colon - equals - 1),
-	    patch->old, &patch->any);
+	patch->count = parse_bytes(
+	    equals + 1, (size_t)(colon - equals - 1), patch->old, &patch->any);
 	if (patch->count == 0 ||
 	    parse_bytes(colon + 1, strlen(colon + 1), patch->with, &any) !=
 		patch->count ||
@@ -102,8 +102,8 @@ parse_one(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
-const struct argp linux_argp = { linux_options, parse_one, NULL, NULL, NULL, NULL,
-	NULL };
+const struct argp linux_argp = { linux_options, parse_one, NULL, NULL, NULL,
+	NULL, NULL };
 
 static int
 is_image(const struct dirent *entry)
@@ -158,8 +158,7 @@ linux_input_open(struct linux_input *input,
 
 int
 linux_input_read(struct linux_input *input, const char *profile,
-    const char *errata, struct linux_run_options *options,
-    struct tz_error *err)
+    const char *errata, struct linux_run_options *options, struct tz_error *err)
 {
 	int error = 0;
 

@@ -36,7 +36,9 @@ static const struct argp_option options[] = {
 	    "Use the compiled objects of the findings folder DIR", 0 },
 	{ "times", OPT_TIMES, "N", 0,
 	    "Run the schedule N times and compare (1)", 0 },
-	{ "log", OPT_LOG, NULL, 0, "Print every event of the run; of linux-pt: the kernel's console", 0 },
+	{ "log", OPT_LOG, NULL, 0,
+	    "Print every event of the run; of linux-pt: the kernel's console",
+	    0 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
 

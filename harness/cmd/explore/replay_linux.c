@@ -18,8 +18,8 @@ print_violation(
 	const char *name = linux_code_name(
 	    linux_run_code(run), violation->site.rip, &offset);
 
-	terminal_put_verdict(stdout,
-	    outcome_is_unjudged(violation) ? "NOT JUDGED" : "FAIL");
+	terminal_put_verdict(
+	    stdout, outcome_is_unjudged(violation) ? "NOT JUDGED" : "FAIL");
 	printf("  %s  %s", check_info(violation->id)->name, violation->text);
 	if (name[0] != '\0')
 		printf(", at %s+%#" PRIx64, name, offset);
@@ -68,7 +68,7 @@ replay(struct linux_run *run, const struct schedule *schedule, uint64_t times,
 		return CMD_DIVERGED;
 	}
 	code = !outcome_is_judged(&first) ? CMD_UNJUDGED
-	    : first.count != 0		  ? CMD_FINDING
+	    : first.count != 0            ? CMD_FINDING
 					  : CMD_OK;
 	if (code == CMD_OK) {
 		terminal_put_verdict(stdout, "PASS");

@@ -99,15 +99,16 @@ next_line(
 
 	if (end == NULL)
 		return false;
-	snprintf(line, line_size, "%.*s", (int)(end - (text + *at)), text + *at);
+	snprintf(
+	    line, line_size, "%.*s", (int)(end - (text + *at)), text + *at);
 	*at = (size_t)(end + 1 - text);
 	return true;
 }
 
 /* The place that the lines after the message's first one have in "RIP:". */
 static void
-read_rip(const char *text, size_t count, size_t at,
-    struct linux_message *message)
+read_rip(
+    const char *text, size_t count, size_t at, struct linux_message *message)
 {
 	char line[256];
 
@@ -122,8 +123,8 @@ read_rip(const char *text, size_t count, size_t at,
 }
 
 bool
-linux_console_next(const char *text, size_t count, size_t *at,
-    struct linux_message *message)
+linux_console_next(
+    const char *text, size_t count, size_t *at, struct linux_message *message)
 {
 	char line[512];
 

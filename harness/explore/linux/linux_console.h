@@ -24,8 +24,8 @@ struct linux_message {
  * The first message in the COUNT characters at TEXT, from *AT on, which is advanced after
  * its first line; false: there is none.
  */
-bool linux_console_next(const char *text, size_t count, size_t *at,
-    struct linux_message *message);
+bool linux_console_next(
+    const char *text, size_t count, size_t *at, struct linux_message *message);
 
 /* True if LINE says that the kernel will not go on as before. */
 bool linux_console_is_deadly(const char *line);

@@ -175,8 +175,8 @@ list_area(const struct linux_explore *explore, unsigned area,
 			*candidates = at;
 			at[count++] = (struct linux_candidate){ deviation[j],
 				rank, visit[i],
-				XXH3_64bits_withSeed(&rank, sizeof(rank),
-				    explore->options.seed),
+				XXH3_64bits_withSeed(
+				    &rank, sizeof(rank), explore->options.seed),
 				insns > boundary->insns
 				    ? insns - boundary->insns
 				    : 0 };
@@ -191,9 +191,8 @@ keep_some(struct linux_explore *explore, unsigned area,
     struct linux_candidate *candidate, size_t count)
 {
 	const struct linux_explore_options *options = &explore->options;
-	uint64_t insns = options->budget != 0
-	    ? UINT64_MAX
-	    : options->insns / explore->areas;
+	uint64_t insns = options->budget != 0 ? UINT64_MAX
+					      : options->insns / explore->areas;
 	uint64_t most = options->budget != 0
 	    ? options->budget / explore->areas + 1
 	    : UINT64_MAX;
@@ -232,8 +231,8 @@ add_area(struct linux_explore *explore, unsigned area, const uint32_t *visit)
 		return false;
 	}
 	if (count != 0)
-		memcpy(more + explore->candidates, found,
-		    count * sizeof(*more));
+		memcpy(
+		    more + explore->candidates, found, count * sizeof(*more));
 	explore->candidate = more;
 	explore->candidates += count;
 	free(found);
@@ -326,8 +325,7 @@ work(void *arg, unsigned worker, const volatile bool *stop, struct stats *stats)
 		else
 			linux_run_restore(run, mark);
 		if (linux_run_judge(run, &schedule, &outcome))
-			count_outcome(
-			    explore, one, &schedule, &outcome, stats);
+			count_outcome(explore, one, &schedule, &outcome, stats);
 	}
 	linux_run_mark_free(run, mark);
 }
@@ -393,6 +391,6 @@ linux_explore_boundary(
 
 	return explore->list.count == 0
 	    ? NULL
-	    : bsearch(&key, explore->list.at, explore->list.count,
-		  sizeof(key), compare_boundaries);
+	    : bsearch(&key, explore->list.at, explore->list.count, sizeof(key),
+		  compare_boundaries);
 }

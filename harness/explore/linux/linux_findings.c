@@ -76,9 +76,9 @@ fill_window(const struct linux_explore *explore,
 	finding->window_failing = (uint32_t)group->failing;
 	for (unsigned i = 0; i < explore->areas; i++) {
 		if (group->kinds >> explore->area[i].kind & 1)
-			finding->window_count += (uint32_t)(
-			    explore->stats->area[i].done -
-			    explore->stats->area[i].impossible);
+			finding->window_count +=
+			    (uint32_t)(explore->stats->area[i].done -
+				explore->stats->area[i].impossible);
 	}
 }
 
@@ -89,13 +89,14 @@ fill_fingerprint(
 {
 	uint64_t hash = outcome_family(finding->check);
 
-	hash = XXH3_64bits_withSeed(finding->place.function,
-	    strlen(finding->place.function), hash);
+	hash = XXH3_64bits_withSeed(
+	    finding->place.function, strlen(finding->place.function), hash);
 	hash = XXH3_64bits_withSeed(
 	    violation->object, strlen(violation->object), hash);
 	hash = XXH3_64bits_withSeed(
 	    finding->kinds, strlen(finding->kinds), hash);
-	snprintf(finding->fingerprint, FINDING_PRINT_BYTES, "%016" PRIx64, hash);
+	snprintf(
+	    finding->fingerprint, FINDING_PRINT_BYTES, "%016" PRIx64, hash);
 }
 
 static void

@@ -7,16 +7,16 @@
 /* include/uapi/linux/perf_event.h */
 #define AUX_FLAG_TRUNCATED 1
 
-#define STREAM(buffer) (EVENT_STREAM_THREAD | ((buffer) + UINT64_C(1)))
-#define NO_ACTOR       UINT64_MAX
+#define STREAM(buffer)     (EVENT_STREAM_THREAD | ((buffer) + UINT64_C(1)))
+#define NO_ACTOR           UINT64_MAX
 
 enum meaning {
-	SETUP_AUX,   /* (event, pages, count, overwrite) */
-	FREE_AUX,    /* (buffer) */
+	SETUP_AUX,    /* (event, pages, count, overwrite) */
+	FREE_AUX,     /* (buffer) */
 	OUTPUT_BEGIN, /* (handle, event) */
-	OUTPUT_END,  /* (handle, bytes) */
-	OUTPUT_FLAG, /* (handle, flags) */
-	UNKNOWN_NMI, /* no handler has claimed it */
+	OUTPUT_END,   /* (handle, bytes) */
+	OUTPUT_FLAG,  /* (handle, flags) */
+	UNKNOWN_NMI,  /* no handler has claimed it */
 	MEANINGS
 };
 
@@ -40,10 +40,9 @@ linux_perf_rows(void)
 	    ROW(NMI_STOLEN) | ROW(FIRST_PSB) | ROW(TRACE_LEFT_ON) |
 	    ROW(EXIT_CODE) | ROW(PAGE_FAULT) | ROW(GP_FAULT) |
 	    ROW(INVALID_OPCODE) | ROW(EXCEPTION) | ROW(DOUBLE_FAULT) |
-	    ROW(USE_AFTER_FREE) | ROW(BAD_FREE) | ROW(LOCK_ORDER) |
-	    ROW(SLEEP) | ROW(LOCK) | ROW(PANIC) | ROW(TRIPLE_FAULT) |
-	    ROW(DEADLOCK) | ROW(PROGRESS) | ROW(UNMODELLED) | ROW(LIMIT) |
-	    ROW(ENGINE);
+	    ROW(USE_AFTER_FREE) | ROW(BAD_FREE) | ROW(LOCK_ORDER) | ROW(SLEEP) |
+	    ROW(LOCK) | ROW(PANIC) | ROW(TRIPLE_FAULT) | ROW(DEADLOCK) |
+	    ROW(PROGRESS) | ROW(UNMODELLED) | ROW(LIMIT) | ROW(ENGINE);
 }
 
 int
@@ -56,7 +55,7 @@ linux_perf_find(const struct linux_code *code, struct linux_perf_code *perf,
 	struct linux_range exc = linux_code_function(code, "exc_nmi");
 
 	*perf = (struct linux_perf_code){ .audit = { .begin = pt.begin,
-						  .end = pt.end } };
+					      .end = pt.end } };
 	for (unsigned i = 0; i < MEANINGS; i++) {
 		uint64_t va = linux_code_function(code, names[i]).begin;
 		unsigned at = i;
@@ -153,8 +152,8 @@ set_up(struct linux_perf *perf, struct machine *machine, struct check *check,
 
 /* The buffers are freed together: perf frees them when their event is closed. */
 static void
-free_all(struct linux_perf *perf, struct check *check,
-    const struct audit_call *call)
+free_all(
+    struct linux_perf *perf, struct check *check, const struct audit_call *call)
 {
 	for (unsigned i = 0; i < perf->buffers; i++) {
 		struct linux_perf_buffer *buffer = &perf->buffer[i];
@@ -283,8 +282,7 @@ linux_perf_event(
 		perf->cpu[event->cpu].depth += perf->cpu[event->cpu].in_nmi;
 		return;
 	case EVENT_IRET:
-		note_iret(perf, check, event,
-		    event->b < TZ_BIT(63));
+		note_iret(perf, check, event, event->b < TZ_BIT(63));
 		return;
 	default:
 		return;

@@ -12,8 +12,8 @@
 #include "harness/check/check.h"
 #include "harness/explore/linux/linux_code.h"
 
-#define LINUX_PERF_BUFFERS  8
-#define LINUX_PERF_PAGES    2048 /* of one buffer */
+#define LINUX_PERF_BUFFERS   8
+#define LINUX_PERF_PAGES     2048 /* of one buffer */
 #define LINUX_PERF_FUNCTIONS 6
 
 /* Constant after linux_perf_find(): the functions of struct audit, and who calls them. */

@@ -30,7 +30,8 @@ struct linux_run_options {
 	/* .script is not set by the caller */
 	struct linux_guest_options guest;
 	const char *scenario; /* a script of the host; NULL: the default one */
-	uint64_t insns_max; /* of a run, on all CPUs; 0: three times the default's */
+	uint64_t
+	    insns_max; /* of a run, on all CPUs; 0: three times the default's */
 };
 
 /*

@@ -82,7 +82,8 @@ other_rows_are_told_apart(void **state)
 		    CHECK_SLEEP },
 		{ "INFO: task perf:77 blocked for more than 120 seconds.\n",
 		    CHECK_PROGRESS },
-		{ "Kernel panic - not syncing: Fatal exception\n", CHECK_PANIC },
+		{ "Kernel panic - not syncing: Fatal exception\n",
+		    CHECK_PANIC },
 	};
 
 	(void)state;
@@ -92,16 +93,15 @@ other_rows_are_told_apart(void **state)
 	assert_false(linux_console_is_deadly("all is well"));
 }
 
-static const char symbols[] =
-    "ffffffff81000000 T startup_64\n"
-    "ffffffff81001000 t pt_event_stop\n"
-    "ffffffff81001100 t pt_buffer_setup_aux\n"
-    "ffffffff81001200 T intel_pt_interrupt\n"
-    "ffffffff81001300 t uncore_device\n"
-    "ffffffff81002000 T perf_aux_output_begin\n"
-    "ffffffff81002100 T perf_output_begin\n"
-    "ffffffff81002000 d a_variable\n"
-    "ffffffffc0001000 t module_function\t[module]\n";
+static const char symbols[] = "ffffffff81000000 T startup_64\n"
+			      "ffffffff81001000 t pt_event_stop\n"
+			      "ffffffff81001100 t pt_buffer_setup_aux\n"
+			      "ffffffff81001200 T intel_pt_interrupt\n"
+			      "ffffffff81001300 t uncore_device\n"
+			      "ffffffff81002000 T perf_aux_output_begin\n"
+			      "ffffffff81002100 T perf_output_begin\n"
+			      "ffffffff81002000 d a_variable\n"
+			      "ffffffffc0001000 t module_function\t[module]\n";
 
 static void
 functions_have_ranges_and_parts(void **state)
@@ -126,8 +126,7 @@ functions_have_ranges_and_parts(void **state)
 	assert_int_equal(range.end, 0xffffffff81002100);
 	assert_true(linux_code_is_driver(code, 0xffffffff810012ff));
 	assert_false(linux_code_is_driver(code, 0xffffffff81001300));
-	assert_string_equal(
-	    linux_code_name(code, 0xffffffff81001210, &offset),
+	assert_string_equal(linux_code_name(code, 0xffffffff81001210, &offset),
 	    "intel_pt_interrupt");
 	assert_int_equal(offset, 0x10);
 	linux_code_free(code);
