@@ -93,6 +93,13 @@ machine_rbp(struct machine *machine, unsigned cpu)
 	return cpu_rbp(machine->slot[cpu].cpu);
 }
 
+uint64_t
+machine_rsp(struct machine *machine, unsigned cpu)
+{
+	TZ_ASSERT(cpu < machine->config.cpu_count);
+	return cpu_rsp(machine->slot[cpu].cpu);
+}
+
 bool
 machine_call_slot(struct machine *machine, unsigned cpu, uint64_t *va)
 {

@@ -67,7 +67,7 @@ struct machine_step {
 
 /*
  * Any function may be NULL.  A function may call nothing of the machine except
- * functions that read it (machine_ram, _read, _rip, _rbp, _pt, _translate) and
+ * functions that read it (machine_ram, _read, _rip, _rbp, _rsp, _pt, _translate) and
  * machine_pause().
  */
 struct machine_observer {
@@ -267,9 +267,10 @@ bool machine_translate(
 /* The 8 bytes at physical address PA; false: PA is not RAM. */
 bool machine_ram_word(struct machine *machine, uint64_t pa, uint64_t *value);
 
-/* RIP of the current or next instruction of CPU, and its RBP. */
+/* RIP of the current or next instruction of CPU, its RBP and its RSP. */
 uint64_t machine_rip(struct machine *machine, unsigned cpu);
 uint64_t machine_rbp(struct machine *machine, unsigned cpu);
+uint64_t machine_rsp(struct machine *machine, unsigned cpu);
 
 /*
  * After an exception at the target of an indirect CALL (EVENT_EXCEPTION), the

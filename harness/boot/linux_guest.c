@@ -28,7 +28,9 @@ struct linux_guest {
 	struct linux_guest_options options;
 	struct machine *machine;
 	struct window window;
-	struct cpio *archive;  /* what the guest is given */
+	struct cpio *archive;                    /* what the guest is given */
+	const struct machine_observer *observer; /* of the caller, or NULL */
+	uint64_t poll_insns;   /* when the window is looked at next */
 	uint64_t booted_insns; /* when it was booted */
 	struct cache snapshots;
 	char *key; /* of the snapshot; NULL: it is neither read nor written */
@@ -74,14 +76,44 @@ on_console(void *arg, char c)
 		guest->send(guest->send_arg, c);
 	if (c != '\r' && !guest->text_lost)
 		keep_char(guest, c);
+	if (guest->observer != NULL && guest->observer->console != NULL)
+		guest->observer->console(guest->observer->arg, c);
 }
 
 static void
 on_event(void *arg, const struct event *event)
 {
-	struct linux_guest *guest = arg;
+	const struct linux_guest *guest = arg;
 
-	guest->options.event(guest->options.event_arg, event);
+	if (guest->observer != NULL && guest->observer->event != NULL)
+		guest->observer->event(guest->observer->arg, event);
+}
+
+static void
+on_step(void *arg, const struct machine_step *step)
+{
+	const struct linux_guest *guest = arg;
+
+	if (guest->observer != NULL && guest->observer->step != NULL)
+		guest->observer->step(guest->observer->arg, step);
+}
+
+static void
+on_access(void *arg, const struct audit_access *access)
+{
+	const struct linux_guest *guest = arg;
+
+	if (guest->observer != NULL && guest->observer->access != NULL)
+		guest->observer->access(guest->observer->arg, access);
+}
+
+static void
+on_call(void *arg, const struct audit_call *call)
+{
+	const struct linux_guest *guest = arg;
+
+	if (guest->observer != NULL && guest->observer->call != NULL)
+		guest->observer->call(guest->observer->arg, call);
 }
 
 static bool
@@ -100,10 +132,15 @@ make_machine(struct linux_guest *guest, const struct guest_inputs *inputs,
 		.cpu_count = options->cpu_count,
 		.ram_bytes = options->memory_bytes,
 		.board = true };
-	const struct machine_observer observer = { .arg = guest,
-		.event = options->event != NULL ? on_event : NULL,
+	const struct machine_observer observer = {
+		.arg = guest,
+		.event = on_event,
 		.console = on_console,
-		.stop = on_stop };
+		.step = on_step,
+		.access = on_access,
+		.call = on_call,
+		.stop = on_stop,
+	};
 	int error;
 
 	machine_destroy(guest->machine);
@@ -337,13 +374,18 @@ explain(struct linux_guest *guest, struct linux_guest_state *state)
 	}
 }
 
-/* Runs a slice; true: the guest still runs. */
+/*
+ * Runs a slice; true: the guest still runs.  Where slices end does not depend on the
+ * places at which the machine was stopped before.
+ */
 static bool
 run_slice(struct linux_guest *guest, struct linux_guest_state *state)
 {
-	uint64_t limit = (count_insns(guest) / SLICE_INSNS + 1) * SLICE_INSNS;
+	uint64_t insns = count_insns(guest);
 
-	machine_run(guest->machine, limit, &state->result);
+	if (guest->poll_insns <= insns)
+		guest->poll_insns = (insns / SLICE_INSNS + 1) * SLICE_INSNS;
+	machine_run(guest->machine, guest->poll_insns, &state->result);
 	state->insns = count_insns(guest) - guest->booted_insns;
 	if (state->result.end == MACHINE_LIMIT)
 		return true;
@@ -570,6 +612,77 @@ linux_guest_console_text(const struct linux_guest *guest, size_t *count)
 {
 	*count = guest->text_count;
 	return guest->text != NULL ? guest->text : "";
+}
+
+struct machine *
+linux_guest_machine(struct linux_guest *guest)
+{
+	return guest->machine;
+}
+
+void
+linux_guest_observe(
+    struct linux_guest *guest, const struct machine_observer *observer)
+{
+	guest->observer = observer;
+}
+
+struct linux_guest_mark {
+	struct machine_snapshot *machine;
+	uint64_t poll_insns, number;
+	size_t given, file_count, text_count;
+	bool exited, text_lost;
+	int status;
+};
+
+struct linux_guest_mark *
+linux_guest_save(struct linux_guest *guest)
+{
+	struct linux_guest_mark *mark = malloc(sizeof(*mark));
+	struct tz_error err;
+
+	if (mark == NULL)
+		return NULL;
+	*mark = (struct linux_guest_mark){
+		.machine = machine_snapshot_take(guest->machine, &err),
+		.poll_insns = guest->poll_insns,
+		.number = guest->window.number,
+		.given = guest->window.given,
+		.file_count = guest->window.file_count,
+		.text_count = guest->text_count,
+		.text_lost = guest->text_lost,
+		.exited = guest->window.exited,
+		.status = guest->window.status,
+	};
+	if (mark->machine == NULL) {
+		free(mark);
+		return NULL;
+	}
+	return mark;
+}
+
+void
+linux_guest_restore(
+    struct linux_guest *guest, const struct linux_guest_mark *mark)
+{
+	machine_snapshot_apply(guest->machine, mark->machine);
+	window_forget(&guest->window, mark->file_count);
+	guest->window.number = mark->number;
+	guest->window.given = mark->given;
+	guest->window.exited = mark->exited;
+	guest->window.status = mark->status;
+	guest->poll_insns = mark->poll_insns;
+	guest->text_count = mark->text_count;
+	guest->text_lost = mark->text_lost;
+}
+
+void
+linux_guest_mark_free(struct linux_guest *guest, struct linux_guest_mark *mark)
+{
+	if (mark == NULL)
+		return;
+	machine_snapshot_free(guest->machine, mark->machine);
+	free(mark);
 }
 
 const struct window *

@@ -29,13 +29,10 @@ struct linux_guest_options {
 	const char *append;   /* of the kernel's command line; NULL: nothing */
 	const char *packages; /* initramfs_plan's */
 	const char *profile,
-	    *errata;        /* of emu/profile/cpu_set.h; errata or NULL */
-	const char *script; /* a file of the host; NULL: .script_text */
+	    *errata;             /* of emu/profile/cpu_set.h; errata or NULL */
+	const char *script;      /* a file of the host; NULL: .script_text */
 	const char *script_text; /* NULL, too: a shell on the console */
 	unsigned lines, columns; /* of that console; 0: not known */
-	/* Gets the machine's events; NULL: nobody does. */
-	void (*event)(void *arg, const struct event *event);
-	void *event_arg;
 	struct linux_guest_file put[LINUX_GUEST_FILES_MAX];
 	size_t put_count;
 	const char *get[LINUX_GUEST_FILES_MAX]; /* absolute paths in the guest */
@@ -133,6 +130,29 @@ const struct window *linux_guest_window(const struct linux_guest *guest);
  */
 void linux_guest_place(
     struct linux_guest *guest, uint64_t va, char text[LINUX_GUEST_LINE]);
+*The guest's machine, to be read, stopped and changed between two runs.  What stops it
+    *(machine_set_stop(), machine_pause())ends
+    linux_guest_run() with LINUX_GUEST_STOPPED,
+    *after which it can go on.* /
+    struct machine *linux_guest_machine(struct linux_guest *guest);
+
+/*
+ * Sets observer.event, .step, .access and .call of the machine, and .console, which is
+ * called after the character was kept.  The array must live as long as the guest.
+ */
+void linux_guest_observe(
+    struct linux_guest *guest, const struct machine_observer *observer);
+
+/*
+ * A state of the guest between two runs, its console and its window included; it can be
+ * restored any number of times.  The first one must be freed last.  NULL: no memory.
+ */
+struct linux_guest_mark;
+struct linux_guest_mark *linux_guest_save(struct linux_guest *guest);
+void linux_guest_restore(
+    struct linux_guest *guest, const struct linux_guest_mark *mark);
+void linux_guest_mark_free(
+    struct linux_guest *guest, struct linux_guest_mark *mark);
 
 /* The accesses to MSRs and ports that nothing models. */
 const struct unknowns *linux_guest_unknowns(const struct linux_guest *guest);

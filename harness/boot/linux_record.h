@@ -20,7 +20,7 @@ int linux_record_create(const char *path, unsigned cpu_count,
 /* Removes what was written, unless it was finished.  RECORD may be NULL. */
 void linux_record_destroy(struct linux_record *record);
 
-/* For linux_guest_options.event, with RECORD as its argument. */
+/* For linux_guest_observe(): .event, with RECORD as its .arg. */
 void linux_record_event(void *record, const struct event *event);
 
 /* From here on the guest is recorded.  -TZ_EIO: out of memory. */

@@ -177,11 +177,17 @@ window_poll(
 }
 
 void
+window_forget(struct window *window, size_t count)
+{
+	while (window->file_count > count) {
+		window->file_count--;
+		free(window->file[window->file_count].path);
+		free(window->file[window->file_count].content.at);
+	}
+}
+
+void
 window_free(struct window *window)
 {
-	for (size_t i = 0; i < window->file_count; i++) {
-		free(window->file[i].path);
-		free(window->file[i].content.at);
-	}
-	window->file_count = 0;
+	window_forget(window, 0);
 }

@@ -64,6 +64,9 @@ enum window_event {
 int window_poll(
     struct window *window, enum window_event *event, struct tz_error *err);
 
+/* Frees the files after the first COUNT. */
+void window_forget(struct window *window, size_t count);
+
 /* Frees the files. */
 void window_free(struct window *window);
 

@@ -154,7 +154,8 @@ report_call(struct cpu *cpu, const struct block *block, uint64_t target)
 		.function = target,
 		.arg = { engine_get(cpu->active, ENGINE_RDI),
 		    engine_get(cpu->active, ENGINE_RSI),
-		    engine_get(cpu->active, ENGINE_RDX) },
+		    engine_get(cpu->active, ENGINE_RDX),
+		    engine_get(cpu->active, ENGINE_RCX) },
 	};
 
 	cpu->audit.frame = (struct access_sum){ ACCESS_AT_END + INSN_RBP, 0 };

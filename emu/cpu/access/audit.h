@@ -27,20 +27,32 @@ struct audit_call {
 	unsigned cpu;
 	uint64_t insns, rip; /* of the call, as above */
 	uint64_t function;
-	uint64_t arg[3]; /* RDI, RSI, RDX */
+	uint64_t arg[4]; /* RDI, RSI, RDX, RCX */
 };
 
-/* The linear range of the code, and the functions' addresses in ascending order. */
+#define AUDIT_ALSO_MAX 3
+
+/*
+ * The linear range of the code, and the functions' addresses in ascending order; .also:
+ * further ranges, the unused ones with .end 0.
+ */
 struct audit {
 	uint64_t begin, end;
 	const uint64_t *function;
 	size_t function_count;
+	struct audit_range {
+		uint64_t begin, end;
+	} also[AUDIT_ALSO_MAX];
 };
 
 static inline bool
 audit_has(const struct audit *audit, uint64_t va)
 {
-	return va >= audit->begin && va < audit->end;
+	bool has = va >= audit->begin && va < audit->end;
+
+	for (size_t i = 0; !has && i < AUDIT_ALSO_MAX; i++)
+		has = va >= audit->also[i].begin && va < audit->also[i].end;
+	return has;
 }
 
 static inline bool

@@ -6,8 +6,20 @@
 #include "harness/explore/parts/campaign_part.h"
 
 int
-campaign_main(const struct argp *argp, int argc, char **argv,
-    struct campaign_input *input, campaign_choose choose,
+campaign_parse(const struct argp *argp, int argc, char **argv,
+    struct campaign_input *input, struct tz_error *err)
+{
+	/* Before the parser reorders the arguments. */
+	int error = cmd_quote(
+	    argc, argv, input->command, sizeof(input->command), err);
+
+	if (error == 0)
+		cmd_parse(argp, argc, argv, input);
+	return error;
+}
+
+int
+campaign_finish(struct campaign_input *input, campaign_choose choose,
     campaign_before before)
 {
 	struct campaign campaign = { .build_cache = NULL };
@@ -16,12 +28,6 @@ campaign_main(const struct argp *argp, int argc, char **argv,
 	struct tz_error err;
 	int error, code;
 
-	/* Before the parser reorders the arguments. */
-	error = cmd_quote(
-	    argc, argv, input->command, sizeof(input->command), &err);
-	if (error != 0)
-		return cmd_fail(&err);
-	cmd_parse(argp, argc, argv, input);
 	error = choose != NULL ? choose(input, &err) : 0;
 	if (error == 0)
 		error = campaign_input_read(input, &err);
@@ -38,4 +44,16 @@ campaign_main(const struct argp *argp, int argc, char **argv,
 	campaign_close(&campaign);
 	build_cache_close(build_cache);
 	return code;
+}
+
+int
+campaign_main(const struct argp *argp, int argc, char **argv,
+    struct campaign_input *input, campaign_choose choose,
+    campaign_before before)
+{
+	struct tz_error err;
+
+	if (campaign_parse(argp, argc, argv, input, &err) != 0)
+		return cmd_fail(&err);
+	return campaign_finish(input, choose, before);
 }

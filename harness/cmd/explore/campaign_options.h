@@ -6,6 +6,7 @@
 #define TOPAZ_HARNESS_CMD_EXPLORE_CAMPAIGN_OPTIONS_H
 
 #include "harness/cmd/driver_options.h"
+#include "harness/cmd/explore/linux_options.h"
 #include "harness/explore/describe/findings.h"
 #include "harness/explore/search/campaign.h"
 #include "harness/report/report.h"
@@ -20,6 +21,7 @@ enum progress_mode {
 struct campaign_input {
 	struct build_cache_config build_cache;
 	struct driver_input from;
+	struct linux_input linux_guest; /* only of explore */
 	struct campaign_options options;
 	char command[FINDING_COMMAND_BYTES]; /* as given, for a shell */
 	const char *argument;                /* DRIVER[/SCENARIO], as given */
@@ -111,6 +113,17 @@ typedef int (*campaign_choose)(
 /* Prints the command's own results before the findings, as text or JSON; or NULL. */
 typedef void (*campaign_before)(const struct campaign *campaign,
     const struct campaign_report *report, bool json);
+
+/* Reads ARGV into INPUT; ends the process on bad usage.  -TZ_EUSAGE: too long. */
+int campaign_parse(const struct argp *argp, int argc, char **argv,
+    struct campaign_input *input, struct tz_error *err);
+
+/* An exploration of the driver linux-pt, after campaign_parse(); the exit code. */
+int campaign_explore_linux(struct campaign_input *input);
+
+/* The whole command, after campaign_parse(); the exit code. */
+int campaign_finish(struct campaign_input *input, campaign_choose choose,
+    campaign_before before);
 
 /* The whole command, from ARGV to its exit code. */
 int campaign_main(const struct argp *argp, int argc, char **argv,

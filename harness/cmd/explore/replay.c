@@ -10,8 +10,10 @@
 #include "emu/machine.h"
 #include "harness/cmd/cmd.h"
 #include "harness/cmd/driver_options.h"
+#include "harness/cmd/explore/replay_linux.h"
 #include "harness/drivers.h"
 #include "harness/explore/describe/replay.h"
+#include "harness/explore/linux/linux_findings.h"
 #include "harness/explore/runner/layout.h"
 #include "harness/explore/runner/runner_pool.h"
 #include "harness/explore/search/campaign.h"
@@ -20,6 +22,7 @@
 
 struct replay_input {
 	struct driver_input from;
+	struct linux_input linux_guest;
 	const char *objects; /* of --from, or NULL */
 	const char *token;
 	uint64_t times;
@@ -33,7 +36,9 @@ static const struct argp_option options[] = {
 	    "Use the compiled objects of the findings folder DIR", 0 },
 	{ "times", OPT_TIMES, "N", 0,
 	    "Run the schedule N times and compare (1)", 0 },
-	{ "log", OPT_LOG, NULL, 0, "Print every event of the run", 0 },
+	{ "log", OPT_LOG, NULL, 0,
+	    "Print every event of the run; of linux-pt: the kernel's console",
+	    0 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
 
@@ -45,6 +50,7 @@ parse_one(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &input->from;
+		state->child_inputs[1] = &input->linux_guest;
 		return 0;
 	case OPT_FROM:
 		input->objects = arg;
@@ -332,7 +338,7 @@ check_subject(struct build_cache *build_cache, const struct token *token,
 }
 
 static const struct argp_child children[] = { { &driver_argp, 0, NULL, 0 },
-	{ NULL, 0, NULL, 0 } };
+	{ &linux_argp, 0, LINUX_OPTIONS_HELP, 1 }, { NULL, 0, NULL, 0 } };
 
 const struct argp cmd_replay_argp = { options, parse_one, "TOKEN|@FILE",
 	"Runs the one schedule that TOKEN names and prints what fails "
@@ -351,8 +357,12 @@ cmd_replay(int argc, char **argv)
 	int code;
 
 	cmd_parse(&cmd_replay_argp, argc, argv, &input);
-	if (token_parse(input.token, &token, &err) != 0 ||
-	    find_driver(token.name, input.from.drivers, driver, &err) != 0)
+	if (token_parse(input.token, &token, &err) != 0)
+		return cmd_fail(&err);
+	if (strcmp(token.name, LINUX_DRIVER) == 0)
+		return replay_linux(
+		    &input.linux_guest, &token, input.times, input.log);
+	if (find_driver(token.name, input.from.drivers, driver, &err) != 0)
 		return cmd_fail(&err);
 	config = (struct build_cache_config){ .driver = driver,
 		.source = input.from.source,

@@ -32,8 +32,8 @@ print_last_lines(const struct linux_guest *guest)
 }
 
 int
-guest_run_end(struct linux_guest *guest,
-    const struct linux_guest_state *state, bool booted)
+guest_run_end(struct linux_guest *guest, const struct linux_guest_state *state,
+    bool booted)
 {
 	const char *when = booted ? "after" : "during";
 	char place[LINUX_GUEST_LINE];

@@ -356,6 +356,7 @@ finish(struct record_run *run, int code, struct tz_error *err)
 static int
 record(struct record_input *input, int *code, struct tz_error *err)
 {
+	struct machine_observer observer = { .event = linux_record_event };
 	struct record_run run = { .input = input };
 	struct output *output = NULL;
 	int error = find_kernel(input, err);
@@ -368,10 +369,11 @@ record(struct record_input *input, int *code, struct tz_error *err)
 	if (error == 0)
 		error = linux_record_create(output_new(output),
 		    input->options.cpu_count, &run.record, err);
-	input->options.event = linux_record_event;
-	input->options.event_arg = run.record;
 	if (error == 0)
 		error = linux_guest_create(&input->options, &run.guest, err);
+	observer.arg = run.record;
+	if (error == 0)
+		linux_guest_observe(run.guest, &observer);
 	if (error == 0)
 		error = guest_run_all(run.guest, on_booted, &run, code, err);
 	if (error == 0 && !stop_requested())

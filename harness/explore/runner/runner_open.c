@@ -140,8 +140,10 @@ audit_driver(struct runner *runner, struct check_config *config)
 	config->name = name_place;
 	config->name_arg = runner;
 	machine_set_audit(runner->machine,
-	    &(struct audit){ runner->code.driver.begin, runner->code.driver.end,
-		runner->callee, list_callees(runner, config) });
+	    &(struct audit){ .begin = runner->code.driver.begin,
+		.end = runner->code.driver.end,
+		.function = runner->callee,
+		.function_count = list_callees(runner, config) });
 }
 
 static int

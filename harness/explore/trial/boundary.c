@@ -37,7 +37,7 @@ add(struct collector *collector, struct boundary boundary)
 	list->at[list->count++] = boundary;
 }
 
-static struct boundary
+struct boundary
 boundary_of(const struct machine_step *step)
 {
 	return (struct boundary){

@@ -28,6 +28,9 @@ struct boundary {
 	uint8_t cpu;
 };
 
+/* The boundary before the instruction of STEP. */
+struct boundary boundary_of(const struct machine_step *step);
+
 struct boundary_list {
 	struct boundary *at;
 	size_t count, room;

@@ -365,7 +365,10 @@ calls_are_reported_with_their_arguments(void **state)
 		reports.machine = guest.machine;
 		machine_set_stepping(guest.machine, ways[way].stepping);
 		machine_set_audit(guest.machine,
-		    &(struct audit){ CODE, CODE + 0x1000, functions, 2 });
+		    &(struct audit){ .begin = CODE,
+			.end = CODE + 0x1000,
+			.function = functions,
+			.function_count = 2 });
 		go(&guest, ways[way].stop_every);
 		guest_assert_exit(&guest);
 		assert_int_equal(reports.count, 0);

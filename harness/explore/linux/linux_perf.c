@@ -1,0 +1,302 @@
+#include "harness/explore/linux/linux_perf.h"
+
+#include <string.h>
+
+#define ROW(id) TZ_BIT(CHECK_##id)
+
+/* include/uapi/linux/perf_event.h */
+#define AUX_FLAG_TRUNCATED 1
+
+#define STREAM(buffer)     (EVENT_STREAM_THREAD | ((buffer) + UINT64_C(1)))
+#define NO_ACTOR           UINT64_MAX
+
+enum meaning {
+	SETUP_AUX,    /* (event, pages, count, overwrite) */
+	FREE_AUX,     /* (buffer) */
+	OUTPUT_BEGIN, /* (handle, event) */
+	OUTPUT_END,   /* (handle, bytes) */
+	OUTPUT_FLAG,  /* (handle, flags) */
+	UNKNOWN_NMI,  /* no handler has claimed it */
+	MEANINGS
+};
+
+static const char *const names[MEANINGS] = {
+	[SETUP_AUX] = "pt_buffer_setup_aux",
+	[FREE_AUX] = "pt_buffer_free_aux",
+	[OUTPUT_BEGIN] = "perf_aux_output_begin",
+	[OUTPUT_END] = "perf_aux_output_end",
+	[OUTPUT_FLAG] = "perf_aux_output_flag",
+	[UNKNOWN_NMI] = "unknown_nmi_error",
+};
+
+uint64_t
+linux_perf_rows(void)
+{
+	return ROW(OUTPUT_OWNED) | ROW(OUTPUT_FREED) | ROW(FREED_IN_USE) |
+	    ROW(TOPA_ORDER) | ROW(STOP_INT) | ROW(TOPA_ERROR) |
+	    ROW(ERROR_SILENT) | ROW(STOPPED_SILENT) | ROW(REPORTED_UNWRITTEN) |
+	    ROW(REPORTED_TWICE) | ROW(REPORTED_ORDER) | ROW(OVERWRITTEN) |
+	    ROW(UNREPORTED_TAIL) | ROW(PMI_LOST) | ROW(NMI_UNCLAIMED) |
+	    ROW(NMI_STOLEN) | ROW(FIRST_PSB) | ROW(TRACE_LEFT_ON) |
+	    ROW(EXIT_CODE) | ROW(PAGE_FAULT) | ROW(GP_FAULT) |
+	    ROW(INVALID_OPCODE) | ROW(EXCEPTION) | ROW(DOUBLE_FAULT) |
+	    ROW(USE_AFTER_FREE) | ROW(BAD_FREE) | ROW(LOCK_ORDER) | ROW(SLEEP) |
+	    ROW(LOCK) | ROW(PANIC) | ROW(TRIPLE_FAULT) | ROW(DEADLOCK) |
+	    ROW(PROGRESS) | ROW(UNMODELLED) | ROW(LIMIT) | ROW(ENGINE);
+}
+
+int
+linux_perf_find(const struct linux_code *code, struct linux_perf_code *perf,
+    struct tz_error *err)
+{
+	struct linux_range pt = linux_code_part(code, LINUX_PT);
+	struct linux_range aux = linux_code_part(code, LINUX_AUX);
+	struct linux_range nmi = linux_code_function(code, "default_do_nmi");
+	struct linux_range exc = linux_code_function(code, "exc_nmi");
+
+	*perf = (struct linux_perf_code){ .audit = { .begin = pt.begin,
+					      .end = pt.end } };
+	for (unsigned i = 0; i < MEANINGS; i++) {
+		uint64_t va = linux_code_function(code, names[i]).begin;
+		unsigned at = i;
+
+		if (va == 0)
+			return tz_error(err, TZ_EFORMAT,
+			    "the kernel has no function %s", names[i]);
+		for (; at > 0 && perf->function[at - 1] > va; at--) {
+			perf->function[at] = perf->function[at - 1];
+			perf->meaning[at] = perf->meaning[at - 1];
+		}
+		perf->function[at] = va;
+		perf->meaning[at] = (uint8_t)i;
+	}
+	perf->audit.function = perf->function;
+	perf->audit.function_count = MEANINGS;
+	perf->audit.also[0] = (struct audit_range){ aux.begin, aux.end };
+	perf->audit.also[1] = (struct audit_range){ nmi.begin, nmi.end };
+	perf->audit.also[2] = (struct audit_range){ exc.begin, exc.end };
+	return 0;
+}
+
+static enum meaning
+meaning_of(const struct linux_perf_code *code, uint64_t function)
+{
+	unsigned i = 0;
+
+	while (i < MEANINGS && code->function[i] != function)
+		i++;
+	return i < MEANINGS ? (enum meaning)code->meaning[i] : MEANINGS;
+}
+
+bool
+linux_perf_is_setup(
+    const struct linux_perf_code *code, const struct audit_call *call)
+{
+	return meaning_of(code, call->function) == SETUP_AUX;
+}
+
+bool
+linux_perf_is_begin(
+    const struct linux_perf_code *code, const struct audit_call *call)
+{
+	return meaning_of(code, call->function) == OUTPUT_BEGIN;
+}
+
+/* Gives CHECK an event that the guest's own host channel would have made. */
+static void
+tell(const struct linux_perf *perf, struct check *check, unsigned cpu,
+    uint64_t insns, const struct event *what)
+{
+	struct event event = *what;
+
+	event.cpu = (uint16_t)cpu;
+	event.insns = insns;
+	event.cycles = perf->cycles;
+	check_event(check, &event);
+}
+
+/* The kernel's array of COUNT pages at PAGES becomes a buffer. */
+static void
+set_up(struct linux_perf *perf, struct machine *machine, struct check *check,
+    const struct audit_call *call)
+{
+	struct linux_perf_buffer *buffer = &perf->buffer[perf->buffers];
+	uint64_t pages = call->arg[1], count = call->arg[2] & UINT32_MAX;
+	uint64_t stream = STREAM(perf->buffers);
+
+	if (perf->buffers == LINUX_PERF_BUFFERS || count > LINUX_PERF_PAGES) {
+		perf->full = true;
+		return;
+	}
+	*buffer = (struct linux_perf_buffer){ .pages = (uint32_t)count,
+		.live = true,
+		.overwrite = (call->arg[3] & 1) != 0 };
+	perf->full |= !machine_read(machine, call->cpu, (struct gva){ pages },
+	    buffer->va, (size_t)count * sizeof(buffer->va[0]));
+	perf->buffers++;
+	for (uint32_t i = 0; i < count; i++) {
+		perf->full |= !machine_translate(machine, call->cpu,
+		    (struct gva){ buffer->va[i] }, &buffer->pa[i]);
+		tell(perf, check, call->cpu, call->insns,
+		    &(struct event){ .kind = EVENT_ALLOC,
+			.a = buffer->va[i],
+			.b = TZ_PAGE_BYTES,
+			.c = call->rip });
+	}
+	for (uint32_t i = 0; i < count; i++)
+		tell(perf, check, call->cpu, call->insns,
+		    &(struct event){ .kind = EVENT_BUFFER,
+			.a = stream,
+			.b = buffer->pa[i] });
+}
+
+/* The buffers are freed together: perf frees them when their event is closed. */
+static void
+free_all(
+    struct linux_perf *perf, struct check *check, const struct audit_call *call)
+{
+	for (unsigned i = 0; i < perf->buffers; i++) {
+		struct linux_perf_buffer *buffer = &perf->buffer[i];
+
+		for (uint32_t j = 0; buffer->live && j < buffer->pages; j++)
+			tell(perf, check, call->cpu, call->insns,
+			    &(struct event){ .kind = EVENT_FREE,
+				.a = buffer->va[j],
+				.c = call->rip });
+		buffer->live = false;
+	}
+}
+
+/* perf is given the next BYTES of a buffer. */
+static void
+give(struct linux_perf *perf, struct check *check,
+    const struct audit_call *call, uint64_t bytes)
+{
+	unsigned index = perf->cpu[call->cpu].buffer;
+	struct linux_perf_buffer *buffer = &perf->buffer[index];
+	uint64_t size = buffer->pages * (uint64_t)TZ_PAGE_BYTES;
+
+	if (index >= perf->buffers || buffer->overwrite || !buffer->live)
+		return;
+	/* More than a buffer: the rest would be told a second time. */
+	if (bytes > 2 * size)
+		bytes = 2 * size;
+	while (bytes > 0) {
+		uint64_t at = buffer->position % size;
+		uint64_t part = TZ_PAGE_BYTES - at % TZ_PAGE_BYTES;
+
+		if (part > bytes)
+			part = bytes;
+		tell(perf, check, call->cpu, call->insns,
+		    &(struct event){ .kind = EVENT_DRAIN,
+			.a = STREAM(index),
+			.b = buffer->pa[at / TZ_PAGE_BYTES] +
+			    at % TZ_PAGE_BYTES,
+			.c = part });
+		buffer->position += part;
+		bytes -= part;
+	}
+}
+
+void
+linux_perf_call(struct linux_perf *perf, const struct linux_perf_code *code,
+    struct machine *machine, struct check *check, const struct audit_call *call)
+{
+	switch (meaning_of(code, call->function)) {
+	case SETUP_AUX:
+		set_up(perf, machine, check, call);
+		return;
+	case FREE_AUX:
+		free_all(perf, check, call);
+		return;
+	case OUTPUT_END:
+		give(perf, check, call, call->arg[1]);
+		return;
+	case OUTPUT_FLAG:
+		if ((call->arg[1] & AUX_FLAG_TRUNCATED) != 0)
+			tell(perf, check, call->cpu, call->insns,
+			    &(struct event){ .kind = EVENT_LOST,
+				.a = STREAM(perf->cpu[call->cpu].buffer) });
+		return;
+	case UNKNOWN_NMI:
+		perf->cpu[call->cpu].unclaimed = true;
+		return;
+	case OUTPUT_BEGIN:
+	case MEANINGS:
+		return;
+	}
+}
+
+static void
+note_output(struct linux_perf *perf, const struct event *event)
+{
+	for (unsigned i = 0; i < perf->buffers; i++) {
+		const struct linux_perf_buffer *buffer = &perf->buffer[i];
+
+		for (uint32_t j = 0; buffer->live && j < buffer->pages; j++) {
+			if (event->a / TZ_PAGE_BYTES ==
+			    buffer->pa[j] / TZ_PAGE_BYTES)
+				perf->cpu[event->cpu].buffer = i;
+		}
+	}
+}
+
+/* IRET: the end of the NMI's handler unless it returns from an exception in it. */
+static void
+note_iret(struct linux_perf *perf, struct check *check,
+    const struct event *event, bool user)
+{
+	bool in_nmi = perf->cpu[event->cpu].in_nmi;
+
+	if (in_nmi && perf->cpu[event->cpu].depth > 0) {
+		perf->cpu[event->cpu].depth--;
+		return;
+	}
+	if (in_nmi) {
+		perf->cpu[event->cpu].in_nmi = false;
+		tell(perf, check, event->cpu, event->insns,
+		    &(struct event){ .kind = EVENT_NMI_DONE,
+			.a = !perf->cpu[event->cpu].unclaimed });
+	}
+	/* The invariants of the way to ring 3 are judged where an operation ends. */
+	if (user)
+		tell(perf, check, event->cpu, event->insns,
+		    &(struct event){ .kind = EVENT_CALL_END, .b = NO_ACTOR });
+}
+
+void
+linux_perf_event(
+    struct linux_perf *perf, struct check *check, const struct event *event)
+{
+	perf->cycles = event->cycles;
+	if (event->kind == EVENT_OUTPUT)
+		note_output(perf, event);
+	check_event(check, event);
+	switch (event->kind) {
+	case EVENT_NMI:
+		perf->cpu[event->cpu].in_nmi = true;
+		perf->cpu[event->cpu].unclaimed = false;
+		perf->cpu[event->cpu].depth = 0;
+		return;
+	case EVENT_EXCEPTION:
+		perf->cpu[event->cpu].depth += perf->cpu[event->cpu].in_nmi;
+		return;
+	case EVENT_IRET:
+		note_iret(perf, check, event, event->b < TZ_BIT(63));
+		return;
+	default:
+		return;
+	}
+}
+
+void
+linux_perf_end(struct linux_perf *perf, struct machine *machine, unsigned cpu,
+    struct check *check)
+{
+	struct machine_counters counters;
+
+	machine_counters(machine, cpu, &counters);
+	tell(perf, check, cpu, counters.insns,
+	    &(struct event){ .kind = EVENT_OWNER_GONE });
+	check_collected(check, CHECK_ALL_STREAMS);
+}
