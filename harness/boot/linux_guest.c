@@ -566,12 +566,6 @@ linux_guest_run(struct linux_guest *guest, struct linux_guest_state *state,
 	return error;
 }
 
-struct machine *
-linux_guest_machine(const struct linux_guest *guest)
-{
-	return guest->machine;
-}
-
 uint64_t
 linux_guest_memory(const struct linux_guest *guest)
 {

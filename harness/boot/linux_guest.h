@@ -92,8 +92,6 @@ int linux_guest_give(struct linux_guest *guest, window_text text, void *arg,
 int linux_guest_run(struct linux_guest *guest, struct linux_guest_state *state,
     struct tz_error *err);
 
-/* The guest's machine, to be read or recorded. */
-struct machine *linux_guest_machine(const struct linux_guest *guest);
 uint64_t linux_guest_memory(const struct linux_guest *guest); /* bytes of RAM */
 
 /*
@@ -130,11 +128,13 @@ const struct window *linux_guest_window(const struct linux_guest *guest);
  */
 void linux_guest_place(
     struct linux_guest *guest, uint64_t va, char text[LINUX_GUEST_LINE]);
-*The guest's machine, to be read, stopped and changed between two runs.  What stops it
-    *(machine_set_stop(), machine_pause())ends
-    linux_guest_run() with LINUX_GUEST_STOPPED,
-    *after which it can go on.* /
-    struct machine *linux_guest_machine(struct linux_guest *guest);
+
+/*
+ * The guest's machine, to be read, stopped and changed between two runs.  What stops it
+ * (machine_set_stop(), machine_pause()) ends linux_guest_run() with LINUX_GUEST_STOPPED,
+ * after which it can go on.
+ */
+struct machine *linux_guest_machine(struct linux_guest *guest);
 
 /*
  * Sets observer.event, .step, .access and .call of the machine, and .console, which is

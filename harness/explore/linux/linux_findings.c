@@ -226,7 +226,7 @@ static void
 fill_unjudged(
     const struct linux_explore *explore, struct finding_summary *summary)
 {
-	uint64_t left = check_all() & ~linux_perf_rows();
+	check_rows left = check_all() & ~linux_perf_rows();
 
 	for (unsigned i = 0; i < REASON_COUNT; i++) {
 		for (unsigned j = 0; j < CHECK_COUNT; j++) {

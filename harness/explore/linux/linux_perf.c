@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#define ROW(id) TZ_BIT(CHECK_##id)
+#define ROW(id) CHECK_BIT(CHECK_##id)
 
 /* include/uapi/linux/perf_event.h */
 #define AUX_FLAG_TRUNCATED 1
@@ -29,7 +29,7 @@ static const char *const names[MEANINGS] = {
 	[UNKNOWN_NMI] = "unknown_nmi_error",
 };
 
-uint64_t
+check_rows
 linux_perf_rows(void)
 {
 	return ROW(OUTPUT_OWNED) | ROW(OUTPUT_FREED) | ROW(FREED_IN_USE) |

@@ -53,7 +53,7 @@ bool linux_perf_is_begin(
     const struct linux_perf_code *code, const struct audit_call *call);
 
 /* The rows that are judged in a booted kernel, one bit each. */
-uint64_t linux_perf_rows(void);
+check_rows linux_perf_rows(void);
 
 /* To be called with each call that MACHINE's audit reports. */
 void linux_perf_call(struct linux_perf *perf,
