@@ -1,6 +1,7 @@
 #!/bin/sh
 # Goal: what the tree cites can be found.  Method: in all its text a section title of the
-# SDM has one number, and each file that a document or a vector names exists.
+# SDM has one number, each file that a document or a vector names exists, and so does each
+# function and struct of ARCHITECTURE.md, in the file that it names.
 # usage: citations.sh SOURCE_ROOT
 cd "$1" || exit 1
 exec python3 - <<'EOF'
@@ -65,6 +66,34 @@ for title, found in sorted(numbers.items()):
     if len(found) > 1:
         complain('"%s" is %s' % (title, " and ".join(
             "%s (%s)" % one for one in sorted(found.items()))))
+
+# What ARCHITECTURE.md walks through.
+document = "ARCHITECTURE.md"
+walks = open(document, encoding="utf-8").read() if os.path.exists(document) else ""
+# A definition begins its line, an inline one of a header may not.
+DEFINED = re.compile(r'^(?:static inline [^;\n]*?\b)?(\w+)\(|\.globl (\w+)', re.M)
+defined = collections.defaultdict(set)  # by file
+structs = set()
+for folder in FOLDERS[:4]:
+    for path, _, names in os.walk(folder):
+        for name in names:
+            if name.endswith((".c", ".h", ".S")):
+                where = os.path.join(path, name)
+                text = open(where, encoding="utf-8").read()
+                for plain, assembly in DEFINED.findall(text):
+                    defined[where].add(plain or assembly)
+                structs.update(re.findall(r'^struct (\w+) \{', text, re.M))
+functions = set().union(*defined.values())
+found = set(re.findall(r'`(\w+)\(\)`', walks))
+for function in sorted(found - functions):
+    complain("%s: no function %s()" % (document, function))
+for function, path in re.findall(r'`(\w+)\(\)`\s+in\s+`([\w./-]+\.[ch])`', walks):
+    if path in defined and function not in defined[path]:
+        complain("%s: %s() is not in %s" % (document, function, path))
+for name in sorted(set(re.findall(r'`struct (\w+)`', walks)) - structs):
+    complain("%s: no struct %s" % (document, name))
+if walks and len(found) < 100:
+    complain("too few functions in %s: %d" % (document, len(found)))
 if sections < 500:
     complain("too few sections: %d" % sections)
 sys.exit(bad)
