@@ -1,6 +1,6 @@
 #include "emu/pt/gate.h"
 
-#include "emu/pt/msr.h"
+#include "emu/pt/msr/msr.h"
 
 #define GATE_CFG_FILTER 1
 #define GATE_CFG_STOP   2

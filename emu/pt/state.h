@@ -7,7 +7,7 @@
 
 #include "emu/pt/gate.h"
 #include "emu/pt/inject.h"
-#include "emu/pt/msr.h"
+#include "emu/pt/msr/msr.h"
 #include "emu/pt/output/buffer.h"
 #include "emu/pt/packet/packet.h"
 #include "emu/pt/unit.h"

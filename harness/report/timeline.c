@@ -9,7 +9,7 @@
 
 #include "emu/base/deviation.h"
 #include "emu/pmu/pmu.h"
-#include "emu/pt/msr.h"
+#include "emu/pt/msr/msr.h"
 #include "harness/report/internal.h"
 
 /* Unique places: an array, and the index of each by its text. */
@@ -160,7 +160,7 @@ msrs_json(void)
 		const char *name;
 	} msr[] = {
 #define MSR(index, name, exists, arg, citation) { index, #name },
-#include "emu/pt/msr.def"
+#include "emu/pt/msr/msr.def"
 #undef MSR
 	};
 	static const struct {
@@ -169,7 +169,7 @@ msrs_json(void)
 		const char *name;
 	} field[] = {
 #define FIELD(msr, hi, lo, name, rule, arg, citation) { #msr, hi, lo, #name },
-#include "emu/pt/msr.def"
+#include "emu/pt/msr/msr.def"
 #undef FIELD
 	};
 	json_t *root = json_object(), *fields;

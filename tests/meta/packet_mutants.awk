@@ -29,9 +29,9 @@ function tell(name, text) {
 BEGIN {
 	object["emu/pt/packet/packet.def"] = "emu/pt/packet/packet"
 	object["emu/pt/transfer.def"] = "emu/pt/flow"
-	object["emu/pt/msr.def"] = "emu/pt/msr"
+	object["emu/pt/msr/msr.def"] = "emu/pt/msr/msr"
 	object["emu/pt/packet/packet.c"] = "emu/pt/packet/packet"
-	object["emu/pt/xstate.c"] = "emu/pt/xstate"
+	object["emu/pt/msr/xstate.c"] = "emu/pt/msr/xstate"
 	object["emu/pt/packet/cycles.def"] = "emu/pt/output/buffer " \
 	    "emu/pt/output/output_queue emu/pt/overflow emu/pt/packet/cyc"
 	object["emu/profile/uarch.def"] = "emu/profile/profile"

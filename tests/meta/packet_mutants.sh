@@ -102,7 +102,7 @@ if ! try "" "$dir/run" "$@"; then
 	exit 1
 fi
 awk -f "$here/packet_mutants.awk" emu/pt/packet/packet.def emu/pt/transfer.def \
-    emu/pt/msr.def emu/pt/packet/packet.c emu/pt/xstate.c emu/pt/packet/cycles.def \
+    emu/pt/msr/msr.def emu/pt/packet/packet.c emu/pt/msr/xstate.c emu/pt/packet/cycles.def \
     emu/profile/uarch.def emu/profile/errata.def emu/profile/feature.def |
     awk -v step="$step" 'NR % step == 0' >"$dir/list"
 half 0 "$@" >"$dir/even" &

@@ -5,7 +5,7 @@
 #ifndef TOPAZ_TRACES_VERIFY_FLOW_H
 #define TOPAZ_TRACES_VERIFY_FLOW_H
 
-#include "traces/verify/account.h"
+#include "traces/verify/account/account.h"
 #include "traces/verify/expect.h"
 
 /* One CPU's execution log, split at each rise of TraceEn. */

@@ -7,7 +7,7 @@
 #define TOPAZ_TRACES_VERIFY_VERIFY_H
 
 #include "traces/bundle/bundle.h"
-#include "traces/verify/account.h"
+#include "traces/verify/account/account.h"
 
 #include <stdio.h>
 

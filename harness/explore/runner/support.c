@@ -1,6 +1,6 @@
 #include "harness/explore/runner/support.h"
 
-#include "emu/pt/msr.h"
+#include "emu/pt/msr/msr.h"
 
 /* True if WRMSR accepts the values of EXPECT on a CPU of PROFILE. */
 static bool

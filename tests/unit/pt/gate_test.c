@@ -4,7 +4,7 @@
  */
 #include "emu/pt/gate.h"
 
-#include "emu/pt/msr.h"
+#include "emu/pt/msr/msr.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

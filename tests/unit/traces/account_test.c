@@ -5,7 +5,7 @@
  */
 #include "fixture.h"
 
-#include "traces/verify/account.h"
+#include "traces/verify/account/account.h"
 
 #define PA         UINT64_C(0x10000)
 #define THREAD(id) (EVENT_STREAM_THREAD | (id))

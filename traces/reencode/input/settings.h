@@ -5,7 +5,7 @@
 #define TOPAZ_TRACES_REENCODE_INPUT_SETTINGS_H
 
 #include "traces/decode/decode.h"
-#include "traces/verify/account.h"
+#include "traces/verify/account/account.h"
 
 /* What a unit is set up with where TraceEn rises at .offset of the trace, or behind. */
 struct setting {

@@ -3,7 +3,7 @@
  * space read it before it was overwritten.
  */
 #include "traces/decode/vector.h"
-#include "traces/verify/account_internal.h"
+#include "traces/verify/account/account_internal.h"
 
 #include <inttypes.h>
 

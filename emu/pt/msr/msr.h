@@ -3,8 +3,8 @@
  * accepts.  The effects of a write (packets, output) are in msr_access.c and
  * trace.c.
  */
-#ifndef TOPAZ_EMU_PT_MSR_H
-#define TOPAZ_EMU_PT_MSR_H
+#ifndef TOPAZ_EMU_PT_MSR_MSR_H
+#define TOPAZ_EMU_PT_MSR_MSR_H
 
 #include "emu/base/base.h"
 #include "emu/base/rtit.h"
@@ -12,7 +12,7 @@
 
 enum msr_id {
 #define MSR(index, name, exists, arg, cite) MSR_##name,
-#include "emu/pt/msr.def"
+#include "emu/pt/msr/msr.def"
 #undef MSR
 	MSR_COUNT
 };

@@ -1,5 +1,5 @@
 #include "traces/decode/vector.h"
-#include "traces/verify/account_internal.h"
+#include "traces/verify/account/account_internal.h"
 
 /* Assigns the intervals from which nothing was read to their streams. */
 static void

@@ -2,11 +2,11 @@
  * State shared by the parts of the accounting: the data (account.c), closing
  * (account_finish.c) and replay (account_replay.c).  Not for other files.
  */
-#ifndef TOPAZ_TRACES_VERIFY_ACCOUNT_INTERNAL_H
-#define TOPAZ_TRACES_VERIFY_ACCOUNT_INTERNAL_H
+#ifndef TOPAZ_TRACES_VERIFY_ACCOUNT_ACCOUNT_INTERNAL_H
+#define TOPAZ_TRACES_VERIFY_ACCOUNT_ACCOUNT_INTERNAL_H
 
 #include "traces/bundle/frames.h"
-#include "traces/verify/account.h"
+#include "traces/verify/account/account.h"
 
 #define ACCOUNT_CPUS_MAX 8
 

@@ -16,8 +16,8 @@
  * the next one's output continued in the buffer where theirs ended: bytes after a
  * position that was set back are never reported.
  */
-#ifndef TOPAZ_TRACES_VERIFY_ACCOUNT_H
-#define TOPAZ_TRACES_VERIFY_ACCOUNT_H
+#ifndef TOPAZ_TRACES_VERIFY_ACCOUNT_ACCOUNT_H
+#define TOPAZ_TRACES_VERIFY_ACCOUNT_ACCOUNT_H
 
 #include "emu/base/event.h"
 

@@ -1,4 +1,4 @@
-#include "emu/pt/msr.h"
+#include "emu/pt/msr/msr.h"
 #include "emu/pt/state.h"
 
 #include <assert.h>

@@ -2,7 +2,7 @@
  * Streams, intervals and pieces: an account as data.
  */
 #include "traces/decode/vector.h"
-#include "traces/verify/account_internal.h"
+#include "traces/verify/account/account_internal.h"
 
 void
 account_no_memory(struct account_work *work)

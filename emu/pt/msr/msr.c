@@ -1,4 +1,4 @@
-#include "emu/pt/msr.h"
+#include "emu/pt/msr/msr.h"
 
 #include <assert.h>
 
@@ -136,7 +136,7 @@ struct msr_row {
 
 static const struct msr_row msr_rows[] = {
 #define MSR(index, name, exists, arg, cite) { index, exists, arg },
-#include "emu/pt/msr.def"
+#include "emu/pt/msr/msr.def"
 #undef MSR
 };
 
@@ -152,7 +152,7 @@ struct msr_field {
 static const struct msr_field msr_fields[] = {
 #define FIELD(msr, hi, lo, name, rule, arg, cite) \
  { MSR_##msr, hi, lo, rule, arg },
-#include "emu/pt/msr.def"
+#include "emu/pt/msr/msr.def"
 #undef FIELD
 };
 
