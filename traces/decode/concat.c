@@ -4,9 +4,9 @@
 #include <stdlib.h>
 
 /* Room before the copied bytes for the PSB+ and TIP.PGE that are inserted. */
-#define STITCH_HEAD_BYTES 64
+#define CONCAT_HEAD_BYTES 64
 
-struct stitch {
+struct concat {
 	struct pt_config config; /* of the copy */
 	struct pt_packet_decoder *packets;
 	uint64_t last_ip;
@@ -15,52 +15,52 @@ struct stitch {
 	size_t count;
 };
 
-struct stitch *
+struct concat *
 concat_create(const struct pt_config *config)
 {
-	struct stitch *stitch = calloc(1, sizeof(*stitch));
+	struct concat *concat = calloc(1, sizeof(*concat));
 	size_t count = (size_t)(config->end - config->begin);
 
-	if (stitch == NULL)
+	if (concat == NULL)
 		return NULL;
-	stitch->count = count;
-	stitch->copy = malloc(count + STITCH_HEAD_BYTES);
-	if (stitch->copy != NULL) {
-		memcpy(&stitch->copy[STITCH_HEAD_BYTES], config->begin, count);
-		stitch->config = *config;
-		stitch->config.begin = &stitch->copy[STITCH_HEAD_BYTES];
-		stitch->config.end = stitch->config.begin + count;
-		stitch->packets = pt_pkt_alloc_decoder(&stitch->config);
+	concat->count = count;
+	concat->copy = malloc(count + CONCAT_HEAD_BYTES);
+	if (concat->copy != NULL) {
+		memcpy(&concat->copy[CONCAT_HEAD_BYTES], config->begin, count);
+		concat->config = *config;
+		concat->config.begin = &concat->copy[CONCAT_HEAD_BYTES];
+		concat->config.end = concat->config.begin + count;
+		concat->packets = pt_pkt_alloc_decoder(&concat->config);
 	}
-	if (stitch->packets == NULL) {
-		concat_destroy(stitch);
+	if (concat->packets == NULL) {
+		concat_destroy(concat);
 		return NULL;
 	}
-	return stitch;
+	return concat;
 }
 
 void
-concat_destroy(struct stitch *stitch)
+concat_destroy(struct concat *concat)
 {
-	if (stitch == NULL)
+	if (concat == NULL)
 		return;
-	if (stitch->packets != NULL)
-		pt_pkt_free_decoder(stitch->packets);
-	free(stitch->copy);
-	free(stitch);
+	if (concat->packets != NULL)
+		pt_pkt_free_decoder(concat->packets);
+	free(concat->copy);
+	free(concat);
 }
 
 void
-concat_sync(struct stitch *stitch, uint64_t offset)
+concat_sync(struct concat *concat, uint64_t offset)
 {
-	(void)pt_pkt_sync_set(stitch->packets, offset);
-	stitch->last_ip = 0;
-	stitch->pgds = 0;
+	(void)pt_pkt_sync_set(concat->packets, offset);
+	concat->last_ip = 0;
+	concat->pgds = 0;
 }
 
 /* SDM vol. 3, 33.4.2.2 "Target IP (TIP) Packet": IP compression. */
 static void
-concat_update_ip(struct stitch *stitch, const struct pt_packet_ip *packet)
+concat_update_ip(struct concat *concat, const struct pt_packet_ip *packet)
 {
 	uint64_t mask = 0;
 
@@ -77,30 +77,30 @@ concat_update_ip(struct stitch *stitch, const struct pt_packet_ip *packet)
 		mask = UINT64_C(0xffffffffffff);
 		break;
 	case pt_ipc_sext_48:
-		stitch->last_ip = (uint64_t)((int64_t)(packet->ip << 16) >> 16);
+		concat->last_ip = (uint64_t)((int64_t)(packet->ip << 16) >> 16);
 		return;
 	case pt_ipc_full:
 		mask = ~UINT64_C(0);
 		break;
 	}
-	stitch->last_ip = (stitch->last_ip & ~mask) | (packet->ip & mask);
+	concat->last_ip = (concat->last_ip & ~mask) | (packet->ip & mask);
 }
 
 /* Reads the next packet and updates the last IP.  False: there is none. */
 static bool
-concat_next_packet(struct stitch *stitch, struct pt_packet *packet)
+concat_next_packet(struct concat *concat, struct pt_packet *packet)
 {
-	if (pt_pkt_next(stitch->packets, packet, sizeof(*packet)) < 0)
+	if (pt_pkt_next(concat->packets, packet, sizeof(*packet)) < 0)
 		return false;
 	switch ((int)packet->type) {
 	case ppt_psb:
-		stitch->last_ip = 0;
+		concat->last_ip = 0;
 		break;
 	case ppt_fup:
 	case ppt_tip:
 	case ppt_tip_pge:
 	case ppt_tip_pgd:
-		concat_update_ip(stitch, &packet->payload.ip);
+		concat_update_ip(concat, &packet->payload.ip);
 		break;
 	default:
 		break;
@@ -110,12 +110,12 @@ concat_next_packet(struct stitch *stitch, struct pt_packet *packet)
 
 /* Writes a PSB+ and a full TIP.PGE that end just before byte END. */
 static bool
-concat_put_head(struct stitch *stitch, uint64_t end, size_t *begin)
+concat_put_head(struct concat *concat, uint64_t end, size_t *begin)
 {
 	struct pt_packet packets[] = { { .type = ppt_psb },
 		{ .type = ppt_psbend }, { .type = ppt_mode },
 		{ .type = ppt_tip_pge } };
-	uint8_t head[STITCH_HEAD_BYTES];
+	uint8_t head[CONCAT_HEAD_BYTES];
 	struct pt_encoder *encoder;
 	struct pt_config config;
 	size_t size = 0;
@@ -123,7 +123,7 @@ concat_put_head(struct stitch *stitch, uint64_t end, size_t *begin)
 	packets[2].payload.mode.leaf = pt_mol_exec;
 	packets[2].payload.mode.bits.exec = pt_set_exec_mode(ptem_64bit);
 	packets[3].payload.ip.ipc = pt_ipc_full;
-	packets[3].payload.ip.ip = stitch->last_ip;
+	packets[3].payload.ip.ip = concat->last_ip;
 	pt_config_init(&config);
 	config.begin = head;
 	config.end = head + sizeof(head);
@@ -137,38 +137,38 @@ concat_put_head(struct stitch *stitch, uint64_t end, size_t *begin)
 		size += (size_t)bytes;
 	}
 	pt_free_encoder(encoder);
-	*begin = STITCH_HEAD_BYTES + (size_t)end - size;
-	memcpy(&stitch->copy[*begin], head, size);
+	*begin = CONCAT_HEAD_BYTES + (size_t)end - size;
+	memcpy(&concat->copy[*begin], head, size);
 	return true;
 }
 
 enum concat_end
-concat_resume(struct stitch *stitch, uint64_t nth, struct pt_config *config,
+concat_resume(struct concat *concat, uint64_t nth, struct pt_config *config,
     int64_t *offset)
 {
 	struct pt_packet packet = { .type = ppt_invalid };
 	uint64_t end = 0;
 	size_t begin;
 
-	while (stitch->pgds <= nth) {
-		if (!concat_next_packet(stitch, &packet))
-			return STITCH_REFUSED;
-		stitch->pgds += packet.type == ppt_tip_pgd;
+	while (concat->pgds <= nth) {
+		if (!concat_next_packet(concat, &packet))
+			return CONCAT_REFUSED;
+		concat->pgds += packet.type == ppt_tip_pgd;
 	}
 	if (packet.type != ppt_tip_pgd ||
 	    packet.payload.ip.ipc != pt_ipc_suppressed)
-		return STITCH_REFUSED;
+		return CONCAT_REFUSED;
 	do {
-		if (!concat_next_packet(stitch, &packet))
-			return STITCH_NO_MORE;
+		if (!concat_next_packet(concat, &packet))
+			return CONCAT_NO_MORE;
 		if (packet.type == ppt_ovf)
-			return STITCH_REFUSED;
+			return CONCAT_REFUSED;
 	} while (packet.type != ppt_tip_pge);
-	(void)pt_pkt_get_offset(stitch->packets, &end);
-	if (!concat_put_head(stitch, end, &begin))
-		return STITCH_REFUSED;
-	*config = stitch->config;
-	config->begin = &stitch->copy[begin];
-	*offset = (int64_t)begin - STITCH_HEAD_BYTES;
-	return STITCH_RESUMED;
+	(void)pt_pkt_get_offset(concat->packets, &end);
+	if (!concat_put_head(concat, end, &begin))
+		return CONCAT_REFUSED;
+	*config = concat->config;
+	config->begin = &concat->copy[begin];
+	*offset = (int64_t)begin - CONCAT_HEAD_BYTES;
+	return CONCAT_RESUMED;
 }

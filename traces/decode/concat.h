@@ -11,27 +11,27 @@
 #include "emu/base/base.h"
 
 struct pt_config;
-struct stitch;
+struct concat;
 
 /* Copies the bytes of CONFIG.  NULL: out of memory. */
-struct stitch *concat_create(const struct pt_config *config);
-void concat_destroy(struct stitch *stitch);
+struct concat *concat_create(const struct pt_config *config);
+void concat_destroy(struct concat *concat);
 
 /* Decoding restarts at the PSB at OFFSET; the count of TIP.PGDs restarts at 0. */
-void concat_sync(struct stitch *stitch, uint64_t offset);
+void concat_sync(struct concat *concat, uint64_t offset);
 
 enum concat_end {
-	STITCH_RESUMED,
-	STITCH_NO_MORE, /* tracing is not enabled again in these bytes */
-	STITCH_REFUSED, /* no such TIP.PGD, or it has an IP, or an OVF follows */
+	CONCAT_RESUMED,
+	CONCAT_NO_MORE, /* tracing is not enabled again in these bytes */
+	CONCAT_REFUSED, /* no such TIP.PGD, or it has an IP, or an OVF follows */
 };
 
 /*
  * Goes to the TIP.PGE after the NTH TIP.PGD (from 0) since the PSB; that TIP.PGD must
- * have no IP.  STITCH_RESUMED: CONFIG's bytes now begin with a PSB+ and that TIP.PGE;
+ * have no IP.  CONCAT_RESUMED: CONFIG's bytes now begin with a PSB+ and that TIP.PGE;
  * adding *OFFSET to an offset in them gives the offset in the stream.
  */
-enum concat_end concat_resume(struct stitch *stitch, uint64_t nth,
+enum concat_end concat_resume(struct concat *concat, uint64_t nth,
     struct pt_config *config, int64_t *offset);
 
 #endif

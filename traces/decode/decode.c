@@ -18,7 +18,7 @@ struct decode {
 	int status;            /* of libipt's last call */
 	int64_t base;          /* to be added to libipt's offsets */
 	uint64_t disables;     /* TIP.PGD before the PSB that it started at */
-	struct stitch *stitch; /* NULL until needed */
+	struct concat *concat; /* NULL until needed */
 	struct times *times;   /* NULL: none */
 	struct decode_time_mark *marks;
 	size_t mark_count, mark_room;
@@ -72,7 +72,7 @@ decode_destroy(struct decode *decode)
 		return;
 	if (decode->decoder != NULL)
 		pt_insn_free_decoder(decode->decoder);
-	concat_destroy(decode->stitch);
+	concat_destroy(decode->concat);
 	decode_time_destroy(decode->times);
 	free(decode->marks);
 	free(decode->blanked);
@@ -95,8 +95,8 @@ decode_sync(struct decode *decode)
 	(void)pt_insn_get_sync_offset(decode->decoder, &offset);
 	decode->info.sync_offset = (uint64_t)((int64_t)offset + decode->base);
 	decode->disables = decode->info.disables;
-	if (decode->stitch != NULL)
-		concat_sync(decode->stitch, decode->info.sync_offset);
+	if (decode->concat != NULL)
+		concat_sync(decode->concat, decode->info.sync_offset);
 	if (decode->times != NULL)
 		decode_time_sync(decode->times, decode->info.sync_offset);
 	return true;
@@ -218,23 +218,23 @@ decode_leave_at_jcc(struct decode *decode, const struct pt_insn *insn)
 	    insn->iclass != ptic_cond_jump ||
 	    !decode_is_filtered(&decode->filter, decode_taken_target(insn)))
 		return decode_fail(decode);
-	if (decode->stitch == NULL) {
-		decode->stitch = concat_create(&decode->config);
-		if (decode->stitch == NULL)
+	if (decode->concat == NULL) {
+		decode->concat = concat_create(&decode->config);
+		if (decode->concat == NULL)
 			return decode_fail(decode);
-		concat_sync(decode->stitch, decode->info.sync_offset);
+		concat_sync(decode->concat, decode->info.sync_offset);
 	}
-	end = concat_resume(decode->stitch,
+	end = concat_resume(decode->concat,
 	    decode->info.disables - decode->disables, &decode->config,
 	    &decode->base);
-	if (end == STITCH_REFUSED)
+	if (end == CONCAT_REFUSED)
 		return decode_fail(decode);
 	decode->info.disables++;
 	decode->info.jcc_disables++;
 	if (decode->times != NULL)
 		decode_time_leave(decode->times);
 	decode->info.enabled = false;
-	if (end == STITCH_NO_MORE)
+	if (end == CONCAT_NO_MORE)
 		return DECODE_END;
 	if (!decode_open(decode))
 		decode->status = -pte_nomem;

@@ -249,7 +249,7 @@ compare_append(struct compare *compare, const uint8_t *bytes, uint64_t count)
 
 /* The bytes are no longer equal: packets are, up to the boundary. */
 static void
-compare_part(struct compare *compare)
+compare_separate(struct compare *compare)
 {
 	struct compare_side *theirs = &compare->theirs;
 
@@ -288,7 +288,7 @@ compare_feed(
 				compare->boundary = compare->at;
 			return;
 		}
-		compare_part(compare);
+		compare_separate(compare);
 	}
 	compare_append(compare, bytes, count);
 	if (compare->failed)
@@ -304,7 +304,7 @@ compare_stop(struct compare *compare, uint64_t end)
 	    (!compare->apart && compare->at >= end))
 		return;
 	if (!compare->apart)
-		compare_part(compare);
+		compare_separate(compare);
 	if (compare->failed)
 		return;
 	compare_packets(compare);

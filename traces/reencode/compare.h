@@ -54,7 +54,7 @@ struct compare {
 	uint64_t at;       /* in the trace: equal up to here, byte for byte */
 	uint64_t boundary; /* a packet ends there, not after .at */
 	bool apart;        /* the bytes are not equal: packets are compared */
-	bool limited;      /* output behind .count is not compared */
+	bool limited;      /* output after .count is not compared */
 	struct compare_side theirs, ours;
 	uint8_t *own; /* output from .boundary on, while apart */
 	uint64_t own_count;
@@ -78,7 +78,7 @@ void compare_start(struct compare *compare, uint64_t offset);
 void compare_feed(
     struct compare *compare, const uint8_t *bytes, uint64_t count, bool whole);
 
-/* Until compare_start(): the output is not compared with what is behind END. */
+/* Until compare_start(): the output is not compared with what is after END. */
 void compare_limit(struct compare *compare, uint64_t end);
 
 /* The output of this stretch is over: so must be the trace up to END. */

@@ -70,7 +70,7 @@ reencode_blank(const uint8_t *bytes, uint64_t count)
 
 /* What was inferred of how the processor sends packets. */
 static void
-reencode_say_packets(struct search *search)
+reencode_note_packets(struct search *search)
 {
 	const struct profile *profile = search->options->profile;
 	const struct profile_uarch *uarch = &search->way.uarch;
@@ -78,22 +78,22 @@ reencode_say_packets(struct search *search)
 	bool full8 = uarch->ip_full == 6, defers = uarch->deferred_tip;
 
 	if (full8 != (profile->uarch->ip_full == 6))
-		result_say(result,
+		result_note(result,
 		    "uncompressed IPs have %d bytes, not %d as profile %s",
 		    full8 ? 8 : 6, full8 ? 6 : 8, profile->name);
 	if (uarch->tnt_bits != profile->uarch->tnt_bits)
-		result_say(result,
+		result_note(result,
 		    "a full TNT has %u outcomes, not %u as profile %s",
 		    uarch->tnt_bits, profile->uarch->tnt_bits, profile->name);
 	if (profile->uarch->deferred_tip != defers)
-		result_say(result, "%s behind TNT bits, %sas with profile %s",
+		result_note(result, "%s behind TNT bits, %sas with profile %s",
 		    defers ? "TIPs wait" : "no TIP waits", defers ? "not " : "",
 		    profile->name);
 	if (result->stats.long_tnts != 0)
-		result_say(result, "%" PRIu64 " long TNT packets",
+		result_note(result, "%" PRIu64 " long TNT packets",
 		    result->stats.long_tnts);
 	if (result->replay.clock_jumps != 0)
-		result_say(result,
+		result_note(result,
 		    "%" PRIu64 " times the crystal clock went on without its "
 		    "MTCs",
 		    result->replay.clock_jumps);
@@ -101,7 +101,7 @@ reencode_say_packets(struct search *search)
 
 /* And of its state and its errata. */
 static void
-reencode_say_state(struct search *search)
+reencode_note_state(struct search *search)
 {
 	static const struct {
 		uint32_t bit;
@@ -120,28 +120,28 @@ reencode_say_state(struct search *search)
 	const struct replay_result *replay = &result->replay;
 	const struct psb_count *first = &replay->first;
 
-	result_say(result, "core:bus ratio %u in the first CBR",
+	result_note(result, "core:bus ratio %u in the first CBR",
 	    trace_stats_cbr(stats, 0));
 	if (stats->psb_count != 0)
-		result_say(result,
+		result_note(result,
 		    "PacketByteCnt %u at the first PSB, output offset %u "
 		    "modulo 64; %" PRIu64 " PSBs fit at once",
 		    search->choices[0].count,
 		    (unsigned)((stats->first_psb + first->phase) % 64),
 		    first->fits);
 	if (replay->jcc_ip_known)
-		result_say(result, "TIP.PGD at a conditional branch: %s IP",
+		result_note(result, "TIP.PGD at a conditional branch: %s IP",
 		    replay->jcc_ip ? "with" : "without");
 	for (size_t i = 0; i < TZ_ARRAY_LEN(errata); i++)
 		if ((replay->errata & errata[i].bit) != 0)
-			result_say(result, "%s", errata[i].text);
+			result_note(result, "%s", errata[i].text);
 	if (search->way.roomless)
-		result_say(result,
+		result_note(result,
 		    "no room in the internal buffer: a PSB comes %" PRIu64
 		    " bytes late",
 		    replay->psb_late);
 	if (replay->toggles != 0)
-		result_say(result, "%" PRIu64 " times TraceEn fell and rose",
+		result_note(result, "%" PRIu64 " times TraceEn fell and rose",
 		    replay->toggles);
 }
 
@@ -167,8 +167,8 @@ reencode_judge(struct search *search)
 		result->equal = result->equal && (at->unmapped || at->errata);
 	}
 	replay->covered = covered;
-	result->distinct_blocks = search->replay.walk->block_count - 1;
-	result->distinct_insns = search->replay.walk->insns;
+	result->distinct_blocks = search->replay.blocks->block_count - 1;
+	result->distinct_insns = search->replay.blocks->insns;
 	/*
 	 * Event Trace tells of transfers without a branch; a packet of the first PSB+
 	 * may differ before there is any.
@@ -184,7 +184,7 @@ reencode_judge(struct search *search)
  * out of the packets are but as wide as may be.
  */
 static bool
-reencode_lacks_ranges(const struct search *search)
+reencode_needs_ranges(const struct search *search)
 {
 	const struct reencode_result *result = search->result;
 	const struct replay_result *replay = &result->replay;
@@ -210,26 +210,26 @@ reencode_run(struct search *search)
 	if (stats->packets[PKT_BBP] != 0)
 		replay->decode.bytes = blanked = reencode_blank(
 		    replay->bytes, search->result->bytes);
-	replay->walk = code_blocks_create(replay->image);
-	if (replay->walk == NULL || replay->decode.bytes == NULL)
+	replay->blocks = code_blocks_create(replay->image);
+	if (replay->blocks == NULL || replay->decode.bytes == NULL)
 		search->error = tz_error(
 		    search->err, TZ_EIO, "walk: out of memory");
 	else
 		setup_run(search);
 	if (search->error == 0)
 		search_run(search);
-	if (search->error == 0 && reencode_lacks_ranges(search))
+	if (search->error == 0 && reencode_needs_ranges(search))
 		search->error = tz_error(search->err, TZ_EFORMAT,
 		    "branches leave a range with a TIP.PGD that has no IP, and "
 		    "the packets do not say where its ends are: give --range");
 	if (search->error == 0) {
-		reencode_say_packets(search);
-		reencode_say_state(search);
+		reencode_note_packets(search);
+		reencode_note_state(search);
 		reencode_judge(search);
 	}
 	free(blanked);
 	search_free(search);
-	code_blocks_destroy(replay->walk);
+	code_blocks_destroy(replay->blocks);
 }
 
 int

@@ -196,7 +196,7 @@ reencode_bundle(struct reencode_input *input, struct tz_error *err)
 		.options = input->options };
 	int code, error = 0;
 
-	if (!input->insn_class_given)
+	if (!input->form_given)
 		from.options.form = COMPARE_BYTES;
 	if (from.memory_image == NULL)
 		error = tz_error(err, TZ_EIO, "out of memory");

@@ -6,7 +6,7 @@
 #include "harness/cmd/cmd.h"
 
 static const char *
-insn_class_name(enum compare_form form)
+form_name(enum compare_form form)
 {
 	static const char *const names[] = { [COMPARE_CANONICAL] = "canonical",
 		[COMPARE_STRICT] = "strict",
@@ -29,7 +29,7 @@ reencode_one(const char *name, const uint8_t *bytes, uint64_t count,
 	}
 	printf("%s: %llu bytes, profile %s, compared: %s\n", name,
 	    (unsigned long long)count, options->profile->name,
-	    insn_class_name(options->form));
+	    form_name(options->form));
 	if (reencode_trace(bytes, count, memory_image, options, result, err) !=
 	    0) {
 		free(result);

@@ -87,9 +87,9 @@ static void
 parse_form(struct reencode_input *input, struct argp_state *state,
     enum compare_form form)
 {
-	if (input->insn_class_given && input->options.form != form)
+	if (input->form_given && input->options.form != form)
 		argp_error(state, "--strict or --bytes, not both");
-	input->insn_class_given = true;
+	input->form_given = true;
 	input->options.form = form;
 }
 

@@ -17,7 +17,7 @@
 
 struct image {
 	struct memory_image *memory_image;
-	struct walk *walk;
+	struct code_blocks *blocks;
 };
 
 static void
@@ -25,14 +25,14 @@ begin(struct image *image)
 {
 	image->memory_image = memory_image_create();
 	assert_non_null(image->memory_image);
-	image->walk = code_blocks_create(image->memory_image);
-	assert_non_null(image->walk);
+	image->blocks = code_blocks_create(image->memory_image);
+	assert_non_null(image->blocks);
 }
 
 static void
 end(struct image *image)
 {
-	code_blocks_destroy(image->walk);
+	code_blocks_destroy(image->blocks);
 	memory_image_destroy(image->memory_image);
 }
 
@@ -44,10 +44,10 @@ find(struct image *image, struct code_block *before,
 	const char *text = NULL;
 	uint64_t at;
 	struct code_block *block = code_blocks_again(
-	    image->walk, before, wanted);
+	    image->blocks, before, wanted);
 
 	if (block == NULL)
-		block = code_block(image->walk, before, wanted, &text, &at);
+		block = code_block(image->blocks, before, wanted, &text, &at);
 	if (block == NULL) {
 		fail_msg("%#lx: %s", (unsigned long)wanted->ip, text);
 		return NULL;
@@ -70,7 +70,7 @@ many(size_t count)
 		bytes[2 * i] = 0x74;
 	remake_put(image.memory_image, bytes, sizeof(bytes), BASE);
 	for (unsigned pass = 0; pass < 2; pass++) {
-		before = code_blocks_none(image.walk);
+		before = code_blocks_none(image.blocks);
 		for (size_t i = 0; i < count; i++) {
 			uint64_t ip = BASE + 2 * i;
 			struct code_blocks_key key = code_blocks_key(
@@ -78,19 +78,20 @@ many(size_t count)
 
 			if (pass == 1 && i != 0)
 				assert_non_null(code_blocks_again(
-				    image.walk, before, &key));
+				    image.blocks, before, &key));
 			/* The second time not by what came before it. */
 			block = find(&image,
-			    pass == 0 ? before : code_blocks_none(image.walk),
+			    pass == 0 ? before : code_blocks_none(image.blocks),
 			    &key);
-			assert_int_equal(code_blocks_kind(block), WALK_COND);
+			assert_int_equal(
+			    code_blocks_kind(block), INSN_CLASS_COND);
 			assert_int_equal(code_blocks_nlip(block), key.ip + 2);
 			assert_int_equal(code_blocks_target(block), key.ip + 2);
 			before = block;
 		}
 	}
-	assert_int_equal((image.walk->block_count - 1), count);
-	assert_int_equal(image.walk->insns, count);
+	assert_int_equal((image.blocks->block_count - 1), count);
+	assert_int_equal(image.blocks->insns, count);
 	end(&image);
 }
 
@@ -121,11 +122,11 @@ test_calls(void **state)
 	(void)state;
 	begin(&image);
 	remake_put(image.memory_image, bytes, sizeof(bytes), BASE);
-	block = find(&image, code_blocks_none(image.walk), &all);
-	assert_int_equal(code_blocks_kind(block), WALK_JUMP);
+	block = find(&image, code_blocks_none(image.blocks), &all);
+	assert_int_equal(code_blocks_kind(block), INSN_CLASS_JUMP);
 	assert_int_equal(code_blocks_target(block), BASE);
 	assert_true(code_blocks_has_calls(block));
-	call = code_blocks_calls(image.walk, block, &count);
+	call = code_blocks_calls(image.blocks, block, &count);
 	assert_int_equal(count, 1);
 	assert_int_equal(call[0], BASE + 5);
 	assert_false(code_blocks_has_calls(find(&image, block, &none)));
@@ -146,10 +147,10 @@ test_wraps(void **state)
 	begin(&image);
 	remake_put(image.memory_image, bytes, sizeof(bytes), ip);
 	assert_int_equal(code_blocks_target(find(
-			     &image, code_blocks_none(image.walk), &narrow)),
+			     &image, code_blocks_none(image.blocks), &narrow)),
 	    0xffff1005);
-	assert_int_equal(code_blocks_target(
-			     find(&image, code_blocks_none(image.walk), &wide)),
+	assert_int_equal(code_blocks_target(find(
+			     &image, code_blocks_none(image.blocks), &wide)),
 	    0xffffffffffff1005);
 	end(&image);
 }
@@ -177,12 +178,12 @@ test_far(void **state)
 	for (uint64_t n = 0; n <= HOPS; n++)
 		remake_put(
 		    image.memory_image, far, sizeof(far), BASE + n * HOP);
-	block = find(&image, code_blocks_none(image.walk), &most);
+	block = find(&image, code_blocks_none(image.blocks), &most);
 	assert_int_equal(code_blocks_target(block), BASE + HOPS * HOP);
-	assert_null(code_block(image.walk, block, &more, &text, &at));
+	assert_null(code_block(image.blocks, block, &more, &text, &at));
 	assert_string_equal(text, "a block with jumps over 512 GiB");
 	assert_int_equal(at, BASE + HOPS * HOP);
-	assert_int_equal((image.walk->block_count - 1), 1);
+	assert_int_equal((image.blocks->block_count - 1), 1);
 	end(&image);
 }
 
@@ -196,11 +197,11 @@ refuse(struct image *image, uint64_t ip, uint64_t end_ip, uint16_t count,
 	const char *said = NULL;
 	uint64_t there = 0;
 
-	assert_null(code_block(
-	    image->walk, code_blocks_none(image->walk), &key, &said, &there));
+	assert_null(code_block(image->blocks, code_blocks_none(image->blocks),
+	    &key, &said, &there));
 	assert_string_equal(said, text);
 	assert_int_equal(there, at);
-	assert_int_equal(image->walk->block_count - 1, 0);
+	assert_int_equal(image->blocks->block_count - 1, 0);
 }
 
 static void

@@ -106,7 +106,7 @@ settings_are_followed(void **state)
 			remake_set(fake, settings, ROUNDS,
 			    (enum compare_form)form, &result);
 			expect_equal(fake, &result);
-			resets += result.replay.resets;
+			resets += result.replay.setting_changes;
 			reencode_result_free(&result);
 			fake_destroy(fake);
 		}
@@ -129,8 +129,8 @@ settings_are_inferred(void **state)
 
 			remake(fake, 0, 0, (enum compare_form)form, &result);
 			expect_equal(fake, &result);
-			assert_true(
-			    form != COMPARE_BYTES || result.replay.resets > 2);
+			assert_true(form != COMPARE_BYTES ||
+			    result.replay.setting_changes > 2);
 			reencode_result_free(&result);
 			fake_destroy(fake);
 		}

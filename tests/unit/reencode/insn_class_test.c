@@ -63,26 +63,26 @@ check(const ZydisDecoder *decoder, uint64_t class, const uint8_t *bytes,
 	assert_int_equal(insn_class_length(class), insn.length);
 	assert_int_equal(insn_class_distance(class, bytes),
 	    insn.raw.imm[0].is_relative ? insn.raw.imm[0].value.s : 0);
-	assert_int_equal(insn_class_kind(class) == WALK_COND,
+	assert_int_equal(insn_class_kind(class) == INSN_CLASS_COND,
 	    insn.meta.category == ZYDIS_CATEGORY_COND_BR &&
 		insn.mnemonic != ZYDIS_MNEMONIC_XBEGIN);
-	assert_int_equal(insn_class_kind(class) == WALK_CALL ||
-		insn_class_kind(class) == WALK_CALL_INDIRECT,
+	assert_int_equal(insn_class_kind(class) == INSN_CLASS_CALL ||
+		insn_class_kind(class) == INSN_CLASS_CALL_INDIRECT,
 	    insn.meta.category == ZYDIS_CATEGORY_CALL &&
 		insn.meta.branch_type != ZYDIS_BRANCH_TYPE_FAR);
-	assert_int_equal(insn_class_kind(class) == WALK_JUMP ||
-		insn_class_kind(class) == WALK_JUMP_INDIRECT,
+	assert_int_equal(insn_class_kind(class) == INSN_CLASS_JUMP ||
+		insn_class_kind(class) == INSN_CLASS_JUMP_INDIRECT,
 	    insn.meta.category == ZYDIS_CATEGORY_UNCOND_BR &&
 		insn.meta.branch_type != ZYDIS_BRANCH_TYPE_FAR);
-	assert_int_equal(insn_class_kind(class) == WALK_RET,
+	assert_int_equal(insn_class_kind(class) == INSN_CLASS_RET,
 	    insn.mnemonic == ZYDIS_MNEMONIC_RET &&
 		insn.meta.branch_type != ZYDIS_BRANCH_TYPE_FAR);
-	assert_int_equal(insn_class_kind(class) == WALK_MOV_CR3,
+	assert_int_equal(insn_class_kind(class) == INSN_CLASS_MOV_CR3,
 	    insn.mnemonic == ZYDIS_MNEMONIC_MOV &&
 		insn.opcode_map == ZYDIS_OPCODE_MAP_0F && insn.opcode == 0x22 &&
 		insn.raw.modrm.reg == 3);
 	if (insn.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR)
-		assert_int_equal(insn_class_kind(class), WALK_FAR);
+		assert_int_equal(insn_class_kind(class), INSN_CLASS_FAR);
 }
 
 static void

@@ -25,7 +25,7 @@
 static const uint8_t stream[] = { PSB_PLUS(FROM), PSB_PLUS(NOWHERE) };
 
 struct side {
-	struct walk *walk;
+	struct code_blocks *blocks;
 	struct memory_image *memory_image;
 };
 
@@ -41,14 +41,14 @@ begin(struct side *side)
 	side->memory_image = memory_image_create();
 	assert_non_null(side->memory_image);
 	remake_put(side->memory_image, code, sizeof(code), FROM);
-	side->walk = code_blocks_create(side->memory_image);
-	assert_non_null(side->walk);
+	side->blocks = code_blocks_create(side->memory_image);
+	assert_non_null(side->blocks);
 }
 
 static void
 end(struct side *side)
 {
-	code_blocks_destroy(side->walk);
+	code_blocks_destroy(side->blocks);
 	memory_image_destroy(side->memory_image);
 }
 
@@ -80,7 +80,7 @@ follow(struct side *side, const uint64_t *ip, size_t count,
 	unsigned pending;
 	const struct replay_config config = { .bytes = stream,
 		.count = sizeof(stream),
-		.walk = side->walk,
+		.blocks = side->blocks,
 		.driver = { .profile = reencode_nearest(0x506e3),
 		    .settings = &setting,
 		    .setting_count = 1,
@@ -103,7 +103,7 @@ follow(struct side *side, const uint64_t *ip, size_t count,
 			    ip[n], ip[n], 1, 64);
 	replay_batch(&replay, &batch);
 	assert_false(replay.failed);
-	pending = pt_unit_tnt_pending(replay.feed->unit);
+	pending = pt_unit_tnt_pending(replay.driver.unit);
 	replay_end(&replay);
 	trace_stats_free(&stats);
 	return pending;

@@ -6,56 +6,58 @@
 #include <string.h>
 
 /* Blocks that there is room for at first, and at most; and slots at first. */
-#define WALK_BLOCKS     (UINT32_C(1) << 15)
-#define WALK_BLOCKS_MAX (UINT32_C(1) << 31)
-#define WALK_SLOTS      8192
+#define CODE_BLOCKS_BLOCKS     (UINT32_C(1) << 15)
+#define CODE_BLOCKS_BLOCKS_MAX (UINT32_C(1) << 31)
+#define CODE_BLOCKS_SLOTS      8192
 
 _Static_assert(
     sizeof(struct code_block) == 32, "two in a line of the host's cache");
 
-struct walk *
+struct code_blocks *
 code_blocks_create(const struct memory_image *image)
 {
-	struct walk *walk = calloc(1, sizeof(*walk));
+	struct code_blocks *blocks = calloc(1, sizeof(*blocks));
 
-	if (walk == NULL)
+	if (blocks == NULL)
 		return NULL;
-	walk->image = image;
-	walk->slot_count = WALK_SLOTS;
-	walk->slot = calloc(walk->slot_count, sizeof(*walk->slot));
+	blocks->image = image;
+	blocks->slot_count = CODE_BLOCKS_SLOTS;
+	blocks->slot = calloc(blocks->slot_count, sizeof(*blocks->slot));
 	/* What is not yet used of it costs no memory. */
-	walk->block = malloc(WALK_BLOCKS * sizeof(struct code_block));
-	walk->block_room = WALK_BLOCKS;
-	walk->block_count = 1;
-	if (walk->block == NULL || walk->slot == NULL) {
-		code_blocks_destroy(walk);
+	blocks->block = malloc(CODE_BLOCKS_BLOCKS * sizeof(struct code_block));
+	blocks->block_room = CODE_BLOCKS_BLOCKS;
+	blocks->block_count = 1;
+	if (blocks->block == NULL || blocks->slot == NULL) {
+		code_blocks_destroy(blocks);
 		return NULL;
 	}
-	*code_blocks_none(walk) = (struct code_block){ .last = WALK_PLAIN };
-	return walk;
+	*code_blocks_none(
+	    blocks) = (struct code_block){ .last = INSN_CLASS_PLAIN };
+	return blocks;
 }
 
 void
-code_blocks_destroy(struct walk *walk)
+code_blocks_destroy(struct code_blocks *blocks)
 {
-	if (walk == NULL)
+	if (blocks == NULL)
 		return;
-	free(walk->block);
-	free(walk->slot);
-	free(walk->call);
-	free(walk);
+	free(blocks->block);
+	free(blocks->slot);
+	free(blocks->call);
+	free(blocks);
 }
 
 /* Bytes at VA, which may lie in two pieces; returns how many of 15. */
 static unsigned
-code_blocks_gather(const struct walk *walk, uint64_t va, uint8_t *bytes)
+code_blocks_gather(
+    const struct code_blocks *blocks, uint64_t va, uint8_t *bytes)
 {
 	unsigned count = 0;
 
 	while (count < INSN_CLASS_BYTES_MAX) {
 		uint64_t left;
 		const uint8_t *at = memory_image_at(
-		    walk->image, va + count, &left);
+		    blocks->image, va + count, &left);
 
 		if (at == NULL)
 			break;
@@ -68,22 +70,22 @@ code_blocks_gather(const struct walk *walk, uint64_t va, uint8_t *bytes)
 }
 
 bool
-code_blocks_is_whole(const struct walk *walk, uint64_t va)
+code_blocks_is_whole(const struct code_blocks *blocks, uint64_t va)
 {
 	uint8_t bytes[INSN_CLASS_BYTES_MAX];
 
-	return code_blocks_gather(walk, va, bytes) == sizeof(bytes);
+	return code_blocks_gather(blocks, va, bytes) == sizeof(bytes);
 }
 
 /* The memory at VA, if 15 bytes of it lie in what was found last; else NULL. */
 static inline const uint8_t *
-code_blocks_near(const struct walk *walk, uint64_t va)
+code_blocks_near(const struct code_blocks *blocks, uint64_t va)
 {
-	uint64_t at = va - walk->span_va;
+	uint64_t at = va - blocks->span_va;
 
-	return at < walk->span_bytes &&
-		walk->span_bytes - at >= INSN_CLASS_BYTES_MAX
-	    ? walk->span + at
+	return at < blocks->span_bytes &&
+		blocks->span_bytes - at >= INSN_CLASS_BYTES_MAX
+	    ? blocks->span + at
 	    : NULL;
 }
 
@@ -93,41 +95,42 @@ code_blocks_near(const struct walk *walk, uint64_t va)
  */
 static const uint8_t *
 code_blocks_fetch(
-    struct walk *walk, uint64_t va, uint8_t *room, unsigned *count)
+    struct code_blocks *blocks, uint64_t va, uint8_t *room, unsigned *count)
 {
 	*count = INSN_CLASS_BYTES_MAX;
-	if (code_blocks_near(walk, va) == NULL) {
-		walk->span_va = va;
-		walk->span_bytes = 0;
-		walk->span = memory_image_at(
-		    walk->image, va, &walk->span_bytes);
+	if (code_blocks_near(blocks, va) == NULL) {
+		blocks->span_va = va;
+		blocks->span_bytes = 0;
+		blocks->span = memory_image_at(
+		    blocks->image, va, &blocks->span_bytes);
 	}
-	if (code_blocks_near(walk, va) != NULL)
-		return code_blocks_near(walk, va);
-	*count = code_blocks_gather(walk, va, room);
+	if (code_blocks_near(blocks, va) != NULL)
+		return code_blocks_near(blocks, va);
+	*count = code_blocks_gather(blocks, va, room);
 	return room;
 }
 
 /* Makes the instruction at VA the last of BLOCK. */
 static const char *
-code_blocks_insn(struct walk *walk, struct code_block *block, uint64_t va)
+code_blocks_insn(
+    struct code_blocks *blocks, struct code_block *block, uint64_t va)
 {
 	uint8_t bits = code_blocks_bits(&block->key);
 	uint8_t room[INSN_CLASS_BYTES_MAX];
 	unsigned count;
-	const uint8_t *bytes = code_blocks_fetch(walk, va, room, &count);
+	const uint8_t *bytes = code_blocks_fetch(blocks, va, room, &count);
 	uint64_t class;
 
 	if (count == 0)
 		return "no image has memory there";
-	class = insn_class_of(&walk->table, bytes, count, bits);
+	class = insn_class_of(&blocks->table, bytes, count, bits);
 	if (class == 0)
 		return "no instruction";
 	block->key = code_blocks_key(
 	    block->key.ip, va, code_blocks_count(&block->key), bits);
 	if (code_blocks_end(&block->key) != va)
 		return "a block with jumps over 512 GiB";
-	block->last &= WALK_CALLS_MAX << WALK_CALLS_SHIFT;
+	block->last &= CODE_BLOCKS_CALLS_MAX << CODE_BLOCKS_CALLS_SHIFT;
 	block->last |= (uint32_t)insn_class_kind(class) |
 	    insn_class_length(class) << 4;
 	block->distance = insn_class_distance(class, bytes);
@@ -135,27 +138,29 @@ code_blocks_insn(struct walk *walk, struct code_block *block, uint64_t va)
 }
 
 static bool
-code_blocks_add_call(struct walk *walk, uint64_t value)
+code_blocks_add_call(struct code_blocks *blocks, uint64_t value)
 {
-	if (!GROW(walk->call, walk->call_room, walk->call_count + 1))
+	if (!GROW(blocks->call, blocks->call_room, blocks->call_count + 1))
 		return false;
-	walk->call[walk->call_count++] = value;
+	blocks->call[blocks->call_count++] = value;
 	return true;
 }
 
-/* BLOCK goes on behind a direct call, whose return address is NLIP. */
+/* BLOCK goes on after a direct call, whose return address is NLIP. */
 static const char *
-code_blocks_call(struct walk *walk, struct code_block *block, uint64_t nlip)
+code_blocks_call(
+    struct code_blocks *blocks, struct code_block *block, uint64_t nlip)
 {
 	if (!code_blocks_has_calls(block)) {
-		if (walk->call_count >= WALK_CALLS_MAX)
+		if (blocks->call_count >= CODE_BLOCKS_CALLS_MAX)
 			return "more direct calls than there is room for";
-		if (!code_blocks_add_call(walk, 0))
+		if (!code_blocks_add_call(blocks, 0))
 			return "out of memory";
-		block->last |= (uint32_t)walk->call_count << WALK_CALLS_SHIFT;
+		block->last |= (uint32_t)blocks->call_count
+		    << CODE_BLOCKS_CALLS_SHIFT;
 	}
-	walk->call[(block->last >> WALK_CALLS_SHIFT) - 1]++;
-	return code_blocks_add_call(walk, nlip) ? NULL : "out of memory";
+	blocks->call[(block->last >> CODE_BLOCKS_CALLS_SHIFT) - 1]++;
+	return code_blocks_add_call(blocks, nlip) ? NULL : "out of memory";
 }
 
 /*
@@ -163,35 +168,36 @@ code_blocks_call(struct walk *walk, struct code_block *block, uint64_t nlip)
  * through; *TEXT where it is not.
  */
 static uint64_t
-code_blocks_on(struct walk *walk, struct code_block *block, const char **text)
+code_blocks_on(
+    struct code_blocks *blocks, struct code_block *block, const char **text)
 {
-	enum code_blocks_kind kind = code_blocks_kind(block);
+	enum insn_class_kind kind = code_blocks_kind(block);
 	uint64_t nlip = code_blocks_nlip(block);
 	uint64_t target = code_blocks_target(block);
 
-	if (kind == WALK_PLAIN || kind == WALK_MOV_CR3)
+	if (kind == INSN_CLASS_PLAIN || kind == INSN_CLASS_MOV_CR3)
 		return nlip;
-	if (kind != WALK_CALL && kind != WALK_JUMP)
+	if (kind != INSN_CLASS_CALL && kind != INSN_CLASS_JUMP)
 		*text = "a branch that the decoder ran through";
 	/* A direct CALL to the next instruction only reads the IP. */
-	else if (kind == WALK_CALL && target != nlip)
-		*text = code_blocks_call(walk, block, nlip);
+	else if (kind == INSN_CLASS_CALL && target != nlip)
+		*text = code_blocks_call(blocks, block, nlip);
 	return target;
 }
 
 /* Goes past instructions at *VA that are known to be no transfers, up to the last of LEFT. */
 static inline unsigned
 code_blocks_past(
-    const struct walk *walk, uint64_t *va, uint8_t bits, unsigned left)
+    const struct code_blocks *blocks, uint64_t *va, uint8_t bits, unsigned left)
 {
 	for (; left > 1; left--) {
-		const uint8_t *bytes = code_blocks_near(walk, *va);
+		const uint8_t *bytes = code_blocks_near(blocks, *va);
 		uint64_t kept = bytes == NULL
 		    ? 0
 		    : insn_class_kept(
-			  &walk->table, insn_class_first(bytes), bits);
+			  &blocks->table, insn_class_first(bytes), bits);
 
-		if (kept == 0 || insn_class_kind(kept) != WALK_PLAIN)
+		if (kept == 0 || insn_class_kind(kept) != INSN_CLASS_PLAIN)
 			break;
 		*va += insn_class_length(kept);
 	}
@@ -200,19 +206,20 @@ code_blocks_past(
 
 /* Walks BLOCK from its first instruction to its last. */
 static const char *
-code_blocks_through(struct walk *walk, struct code_block *block, uint64_t *at)
+code_blocks_through(
+    struct code_blocks *blocks, struct code_block *block, uint64_t *at)
 {
 	uint8_t bits = code_blocks_bits(&block->key);
 	const char *text = NULL;
 	uint64_t va = block->key.ip;
 
 	for (unsigned left = code_blocks_count(&block->key);; left--) {
-		left = code_blocks_past(walk, &va, bits, left);
-		text = code_blocks_insn(walk, block, va);
+		left = code_blocks_past(blocks, &va, bits, left);
+		text = code_blocks_insn(blocks, block, va);
 		*at = va;
 		if (text != NULL || left <= 1)
 			return text;
-		va = code_blocks_on(walk, block, &text);
+		va = code_blocks_on(blocks, block, &text);
 		if (text != NULL)
 			return text;
 	}
@@ -220,53 +227,54 @@ code_blocks_through(struct walk *walk, struct code_block *block, uint64_t *at)
 
 /* Where the block of KEY is, or would be. */
 static size_t
-code_blocks_slot(const struct walk *walk, const struct code_blocks_key *key)
+code_blocks_slot(
+    const struct code_blocks *blocks, const struct code_blocks_key *key)
 {
 	uint64_t hash = (key->ip ^ (uint64_t)code_blocks_count(key) << 48) *
 	    UINT64_C(0x9e3779b97f4a7c15);
-	size_t slot = (size_t)(hash >> 20) & (walk->slot_count - 1);
+	size_t slot = (size_t)(hash >> 20) & (blocks->slot_count - 1);
 
-	while (walk->slot[slot] != 0 &&
-	    !code_blocks_is(code_blocks_at(walk, walk->slot[slot]), key))
-		slot = (slot + 1) & (walk->slot_count - 1);
+	while (blocks->slot[slot] != 0 &&
+	    !code_blocks_is(code_blocks_at(blocks, blocks->slot[slot]), key))
+		slot = (slot + 1) & (blocks->slot_count - 1);
 	return slot;
 }
 
 static bool
-code_blocks_grow(struct walk *walk)
+code_blocks_grow(struct code_blocks *blocks)
 {
-	size_t count = walk->slot_count * 2;
+	size_t count = blocks->slot_count * 2;
 	uint32_t *slot = calloc(count, sizeof(*slot));
 
 	if (slot == NULL)
 		return false;
-	free(walk->slot);
-	walk->slot = slot;
-	walk->slot_count = count;
-	for (uint32_t i = 1; i < walk->block_count; i++) {
+	free(blocks->slot);
+	blocks->slot = slot;
+	blocks->slot_count = count;
+	for (uint32_t i = 1; i < blocks->block_count; i++) {
 		size_t at = code_blocks_slot(
-		    walk, &code_blocks_at(walk, i)->key);
+		    blocks, &code_blocks_at(blocks, i)->key);
 
-		walk->slot[at] = i;
+		blocks->slot[at] = i;
 	}
 	return true;
 }
 
 /* Makes room for one block more.  False: there is none, and nothing has moved. */
 static bool
-code_blocks_extend(struct walk *walk)
+code_blocks_extend(struct code_blocks *blocks)
 {
-	struct code_block *block = walk->block;
+	struct code_block *block = blocks->block;
 
-	if (walk->block_count < walk->block_room)
+	if (blocks->block_count < blocks->block_room)
 		return true;
-	if (walk->block_room == WALK_BLOCKS_MAX)
+	if (blocks->block_room == CODE_BLOCKS_BLOCKS_MAX)
 		return false;
-	block = realloc(block, walk->block_room * 2 * sizeof(*block));
+	block = realloc(block, blocks->block_room * 2 * sizeof(*block));
 	if (block == NULL)
 		return false;
-	walk->block = block;
-	walk->block_room *= 2;
+	blocks->block = block;
+	blocks->block_room *= 2;
 	return true;
 }
 
@@ -275,58 +283,59 @@ code_blocks_extend(struct walk *walk)
  * move blocks comes last.
  */
 static uint32_t
-code_blocks_add(struct walk *walk, const struct code_blocks_key *wanted,
-    size_t slot, const char **text, uint64_t *at)
+code_blocks_add(struct code_blocks *blocks,
+    const struct code_blocks_key *wanted, size_t slot, const char **text,
+    uint64_t *at)
 {
 	struct code_block block = { .key = *wanted };
-	size_t call_count = walk->call_count;
+	size_t call_count = blocks->call_count;
 	uint32_t index;
 
-	*text = code_blocks_through(walk, &block, at);
+	*text = code_blocks_through(blocks, &block, at);
 	if (*text == NULL && block.key.rest != wanted->rest)
 		*text = "the decoder's block ends elsewhere";
 	if (*text != NULL) {
-		walk->call_count = call_count;
+		blocks->call_count = call_count;
 		return 0;
 	}
 	*text = "out of memory";
-	if (walk->block_count * UINT64_C(2) >= walk->slot_count) {
-		if (!code_blocks_grow(walk))
+	if (blocks->block_count * UINT64_C(2) >= blocks->slot_count) {
+		if (!code_blocks_grow(blocks))
 			return 0;
-		slot = code_blocks_slot(walk, wanted);
+		slot = code_blocks_slot(blocks, wanted);
 	}
-	if (!code_blocks_extend(walk))
+	if (!code_blocks_extend(blocks))
 		return 0;
-	index = walk->block_count++;
-	*code_blocks_at(walk, index) = block;
-	walk->insns += code_blocks_count(&block.key);
-	walk->slot[slot] = index;
+	index = blocks->block_count++;
+	*code_blocks_at(blocks, index) = block;
+	blocks->insns += code_blocks_count(&block.key);
+	blocks->slot[slot] = index;
 	return index;
 }
 
 struct code_block *
-code_block(struct walk *walk, struct code_block *before,
+code_block(struct code_blocks *blocks, struct code_block *before,
     const struct code_blocks_key *wanted, const char **text, uint64_t *at)
 {
-	uint32_t from = (uint32_t)(before - code_blocks_at(walk, 0));
-	size_t slot = code_blocks_slot(walk, wanted);
-	uint32_t index = walk->slot[slot];
+	uint32_t from = (uint32_t)(before - code_blocks_at(blocks, 0));
+	size_t slot = code_blocks_slot(blocks, wanted);
+	uint32_t index = blocks->slot[slot];
 
 	if (index == 0)
-		index = code_blocks_add(walk, wanted, slot, text, at);
+		index = code_blocks_add(blocks, wanted, slot, text, at);
 	if (index == 0)
 		return NULL;
-	before = code_blocks_at(walk, from);
+	before = code_blocks_at(blocks, from);
 	before->next[wanted->ip == code_blocks_nlip(before)] = index;
-	return code_blocks_at(walk, index);
+	return code_blocks_at(blocks, index);
 }
 
 const uint64_t *
-code_blocks_calls(
-    const struct walk *walk, const struct code_block *block, size_t *count)
+code_blocks_calls(const struct code_blocks *blocks,
+    const struct code_block *block, size_t *count)
 {
-	uint32_t behind = block->last >> WALK_CALLS_SHIFT;
+	uint32_t behind = block->last >> CODE_BLOCKS_CALLS_SHIFT;
 
-	*count = behind != 0 ? (size_t)walk->call[behind - 1] : 0;
-	return walk->call + behind;
+	*count = behind != 0 ? (size_t)blocks->call[behind - 1] : 0;
+	return blocks->call + behind;
 }

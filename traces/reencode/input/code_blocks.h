@@ -18,23 +18,23 @@ struct code_blocks_key {
 	uint64_t ip, rest; /* .rest is 0 where there are none */
 };
 
-#define WALK_REACH_BITS 40
-#define WALK_BITS_SHIFT 56
+#define CODE_BLOCKS_REACH_BITS 40
+#define CODE_BLOCKS_BITS_SHIFT 56
 
 /* Small, since there are many and they are looked at often: see code_blocks_kind() and so on. */
 struct code_block {
 	struct code_blocks_key key;
 	/*
-	 * Index of what came after it last, 0: nothing; [1]: right behind it in memory.
+	 * Index of what came after it last, 0: nothing; [1]: right after it in memory.
 	 * Of a conditional branch: where it may lead, see code_block().
 	 */
 	uint32_t next[2];
-	int32_t distance; /* from behind the last instruction to its target */
+	int32_t distance; /* from after the last instruction to its target */
 	uint32_t
 	    last; /* kind (4 bits), length (4); then for code_blocks_calls() */
 };
 
-struct walk {
+struct code_blocks {
 	struct code_block *block;         /* [0] is none */
 	uint32_t block_count, block_room; /* [0] counts */
 	const struct memory_image *image;
@@ -50,21 +50,21 @@ struct walk {
 };
 
 static inline struct code_block *
-code_blocks_at(const struct walk *walk, uint32_t index)
+code_blocks_at(const struct code_blocks *blocks, uint32_t index)
 {
-	return &walk->block[index];
+	return &blocks->block[index];
 }
 
 /* A block without instructions. */
 static inline struct code_block *
-code_blocks_none(const struct walk *walk)
+code_blocks_none(const struct code_blocks *blocks)
 {
-	return code_blocks_at(walk, 0);
+	return code_blocks_at(blocks, 0);
 }
 
 /* IMAGE must outlive the result.  NULL: out of memory. */
-struct walk *code_blocks_create(const struct memory_image *image);
-void code_blocks_destroy(struct walk *walk);
+struct code_blocks *code_blocks_create(const struct memory_image *image);
+void code_blocks_destroy(struct code_blocks *blocks);
 
 /*
  * The block that is WANTED, valid up to the next call that returns one; BEFORE is the
@@ -72,41 +72,42 @@ void code_blocks_destroy(struct walk *walk);
  * and the link is trusted.  NULL where the image's instructions say otherwise: *TEXT says how
  * (static text), *AT where; BEFORE is then still valid.
  */
-struct code_block *code_block(struct walk *walk, struct code_block *before,
-    const struct code_blocks_key *wanted, const char **text, uint64_t *at);
+struct code_block *code_block(struct code_blocks *blocks,
+    struct code_block *before, const struct code_blocks_key *wanted,
+    const char **text, uint64_t *at);
 
 /* The COUNT instructions from IP to END_IP; of those that are farther, no block. */
 static inline struct code_blocks_key
 code_blocks_key(uint64_t ip, uint64_t end_ip, uint16_t count, uint8_t bits)
 {
-	uint64_t reach = (end_ip - ip) & (TZ_BIT(WALK_REACH_BITS) - 1);
+	uint64_t reach = (end_ip - ip) & (TZ_BIT(CODE_BLOCKS_REACH_BITS) - 1);
 
 	return (struct code_blocks_key){ .ip = ip,
-		.rest = reach | (uint64_t)count << WALK_REACH_BITS |
-		    (uint64_t)bits << WALK_BITS_SHIFT };
+		.rest = reach | (uint64_t)count << CODE_BLOCKS_REACH_BITS |
+		    (uint64_t)bits << CODE_BLOCKS_BITS_SHIFT };
 }
 
 static inline uint16_t
 code_blocks_count(const struct code_blocks_key *key)
 {
-	return (uint16_t)(key->rest >> WALK_REACH_BITS);
+	return (uint16_t)(key->rest >> CODE_BLOCKS_REACH_BITS);
 }
 
 static inline uint8_t
 code_blocks_bits(const struct code_blocks_key *key)
 {
-	return (uint8_t)(key->rest >> WALK_BITS_SHIFT);
+	return (uint8_t)(key->rest >> CODE_BLOCKS_BITS_SHIFT);
 }
 
 /* Room in struct code_block, .last, for code_blocks_calls(). */
-#define WALK_CALLS_SHIFT 8
-#define WALK_CALLS_MAX   (UINT32_MAX >> WALK_CALLS_SHIFT)
+#define CODE_BLOCKS_CALLS_SHIFT 8
+#define CODE_BLOCKS_CALLS_MAX   (UINT32_MAX >> CODE_BLOCKS_CALLS_SHIFT)
 
 /* What the last instruction of BLOCK is. */
-static inline enum code_blocks_kind
+static inline enum insn_class_kind
 code_blocks_kind(const struct code_block *block)
 {
-	return (enum code_blocks_kind)(block->last & 15);
+	return (enum insn_class_kind)(block->last & 15);
 }
 
 /* Its address. */
@@ -114,8 +115,8 @@ static inline uint64_t
 code_blocks_end(const struct code_blocks_key *key)
 {
 	return key->ip +
-	    (uint64_t)((int64_t)(key->rest << (64 - WALK_REACH_BITS)) >>
-		(64 - WALK_REACH_BITS));
+	    (uint64_t)((int64_t)(key->rest << (64 - CODE_BLOCKS_REACH_BITS)) >>
+		(64 - CODE_BLOCKS_REACH_BITS));
 }
 
 /* The address after it. */
@@ -140,7 +141,7 @@ code_blocks_target(const struct code_block *block)
 static inline bool
 code_blocks_has_calls(const struct code_block *block)
 {
-	return block->last >> WALK_CALLS_SHIFT != 0;
+	return block->last >> CODE_BLOCKS_CALLS_SHIFT != 0;
 }
 
 static inline bool
@@ -153,20 +154,20 @@ code_blocks_is(
 
 /* The same as code_block() where it came after BEFORE last, else NULL. */
 static inline struct code_block *
-code_blocks_again(const struct walk *walk, const struct code_block *before,
-    const struct code_blocks_key *wanted)
+code_blocks_again(const struct code_blocks *blocks,
+    const struct code_block *before, const struct code_blocks_key *wanted)
 {
 	bool behind = wanted->ip == code_blocks_nlip(before);
-	struct code_block *block = code_blocks_at(walk, before->next[behind]);
+	struct code_block *block = code_blocks_at(blocks, before->next[behind]);
 
 	return code_blocks_is(block, wanted) ? block : NULL;
 }
 
 /* Are there as many bytes at VA as an instruction may have? */
-bool code_blocks_is_whole(const struct walk *walk, uint64_t va);
+bool code_blocks_is_whole(const struct code_blocks *blocks, uint64_t va);
 
 /* The addresses after BLOCK's direct calls before the last instruction, *COUNT. */
-const uint64_t *code_blocks_calls(
-    const struct walk *walk, const struct code_block *block, size_t *count);
+const uint64_t *code_blocks_calls(const struct code_blocks *blocks,
+    const struct code_block *block, size_t *count);
 
 #endif

@@ -7,7 +7,7 @@ _Static_assert(8 * INSN_CLASS_HEAD_MAX <= INSN_CLASS_COUNT_SHIFT &&
     "a key has room for a head and lies below what is known of it");
 
 /* What INSN is where no rule of a near branch says it. */
-static enum code_blocks_kind
+static enum insn_class_kind
 insn_class_kind_far(const ZydisDecodedInstruction *insn)
 {
 	switch ((int)insn->mnemonic) {
@@ -25,37 +25,38 @@ insn_class_kind_far(const ZydisDecodedInstruction *insn)
 	case ZYDIS_MNEMONIC_VMLAUNCH:
 	case ZYDIS_MNEMONIC_VMRESUME:
 	case ZYDIS_MNEMONIC_UIRET:
-		return WALK_FAR;
+		return INSN_CLASS_FAR;
 	default:
 		break;
 	}
 	/* SDM vol. 2, "MOV--Move to/from Control Registers": 0F 22 /3. */
 	if (insn->opcode_map == ZYDIS_OPCODE_MAP_0F && insn->opcode == 0x22 &&
 	    insn->raw.modrm.reg == 3)
-		return WALK_MOV_CR3;
-	return WALK_PLAIN;
+		return INSN_CLASS_MOV_CR3;
+	return INSN_CLASS_PLAIN;
 }
 
 /* SDM vol. 3, table "COFI Type for Branch Instructions". */
-static enum code_blocks_kind
+static enum insn_class_kind
 insn_class_kind_of(const ZydisDecodedInstruction *insn)
 {
 	bool relative = insn->raw.imm[0].is_relative;
 
 	if (insn->meta.branch_type == ZYDIS_BRANCH_TYPE_FAR)
-		return WALK_FAR;
+		return INSN_CLASS_FAR;
 	switch ((int)insn->meta.category) {
 	case ZYDIS_CATEGORY_COND_BR:
 		/* XBEGIN counts as one for Zydis; it transfers nothing. */
-		return insn->mnemonic == ZYDIS_MNEMONIC_XBEGIN ? WALK_PLAIN
-							       : WALK_COND;
+		return insn->mnemonic == ZYDIS_MNEMONIC_XBEGIN
+		    ? INSN_CLASS_PLAIN
+		    : INSN_CLASS_COND;
 	case ZYDIS_CATEGORY_UNCOND_BR:
-		return relative ? WALK_JUMP : WALK_JUMP_INDIRECT;
+		return relative ? INSN_CLASS_JUMP : INSN_CLASS_JUMP_INDIRECT;
 	case ZYDIS_CATEGORY_CALL:
-		return relative ? WALK_CALL : WALK_CALL_INDIRECT;
+		return relative ? INSN_CLASS_CALL : INSN_CLASS_CALL_INDIRECT;
 	case ZYDIS_CATEGORY_RET:
 		if (insn->mnemonic == ZYDIS_MNEMONIC_RET)
-			return WALK_RET;
+			return INSN_CLASS_RET;
 		break;
 	default:
 		break;

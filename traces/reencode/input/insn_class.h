@@ -12,16 +12,16 @@
 #include <string.h>
 
 /* What an instruction is, or the last one of a block. */
-enum code_blocks_kind {
-	WALK_PLAIN, /* no transfer */
-	WALK_COND,
-	WALK_JUMP,
-	WALK_CALL,
-	WALK_JUMP_INDIRECT,
-	WALK_CALL_INDIRECT,
-	WALK_RET,
-	WALK_FAR,     /* far transfers, SYSCALL, IRET, INT n, VM entry ... */
-	WALK_MOV_CR3, /* no transfer, but may send a packet */
+enum insn_class_kind {
+	INSN_CLASS_PLAIN, /* no transfer */
+	INSN_CLASS_COND,
+	INSN_CLASS_JUMP,
+	INSN_CLASS_CALL,
+	INSN_CLASS_JUMP_INDIRECT,
+	INSN_CLASS_CALL_INDIRECT,
+	INSN_CLASS_RET,
+	INSN_CLASS_FAR, /* far transfers, SYSCALL, IRET, INT n, VM entry ... */
+	INSN_CLASS_MOV_CR3, /* no transfer, but may send a packet */
 };
 
 /* An x86 instruction has no more. */
@@ -33,7 +33,7 @@ enum code_blocks_kind {
  */
 #define INSN_CLASS_LENGTH_SHIFT   48
 #define INSN_CLASS_KIND_SHIFT     52
-#define INSN_CLASS_DISTANCE_SHIFT 56 /* bytes behind the head, to the target */
+#define INSN_CLASS_DISTANCE_SHIFT 56 /* bytes after the head, to the target */
 #define INSN_CLASS_HEAD_SHIFT     59 /* bytes before displacement and immediate */
 
 static inline unsigned
@@ -42,10 +42,10 @@ insn_class_length(uint64_t class)
 	return class >> INSN_CLASS_LENGTH_SHIFT & 15;
 }
 
-static inline enum code_blocks_kind
+static inline enum insn_class_kind
 insn_class_kind(uint64_t class)
 {
-	return (enum code_blocks_kind)(class >> INSN_CLASS_KIND_SHIFT & 15);
+	return (enum insn_class_kind)(class >> INSN_CLASS_KIND_SHIFT & 15);
 }
 
 /* Classes that are kept; a later one takes the place of an earlier. */
@@ -60,7 +60,7 @@ struct insn_class_table {
 uint64_t insn_class_of(struct insn_class_table *table, const uint8_t *bytes,
     unsigned count, uint8_t bits);
 
-/* How far behind its end BYTES, an instruction of CLASS, lead; 0: it is no branch. */
+/* How far after its end BYTES, an instruction of CLASS, lead; 0: it is no branch. */
 int32_t insn_class_distance(uint64_t class, const uint8_t *bytes);
 
 /* The first 8 of BYTES, the first of them lowest. */

@@ -9,7 +9,7 @@
 /* Packets of one form: a header and a payload. */
 struct pkt_row {
 	uint8_t
-	    opcode; /* its byte; with a header of more than one its second, behind 02 */
+	    opcode; /* its byte; with a header of more than one its second, after 02 */
 	uint8_t kind; /* enum pkt_kind */
 	uint8_t header_bytes;
 	uint8_t payload_bytes;
@@ -114,7 +114,7 @@ pkt_take(struct pkt_parser *parser, struct pkt *packet, enum pkt_kind kind,
 }
 
 /*
- * The IP behind LAST of which VALUE has the lowest bytes, by IPBytes FORM, not 0: SDM
+ * The IP after LAST of which VALUE has the lowest bytes, by IPBytes FORM, not 0: SDM
  * vol. 3, 33.4.2.2, table "FUP/TIP IP Reconstruction".
  */
 static uint64_t

@@ -18,7 +18,7 @@ struct recover {
 	struct pt_block block; /* the last one */
 	int status;            /* of libipt's last call; < 0 before the first */
 	uint32_t silent;       /* instructions since the last look for a ring */
-	bool psb_told;         /* of the PSB+ since the last block */
+	bool psb_reported;     /* of the PSB+ since the last block */
 	struct pt_config config;
 	struct pt_image *image;
 	bool synced, ended;
@@ -26,7 +26,7 @@ struct recover {
 	uint64_t sync_offset;
 	uint64_t disables;      /* TIP.PGD since that PSB */
 	uint64_t silent_offset; /* libipt's place when .silent began */
-	struct stitch *stitch;  /* NULL until it is needed */
+	struct concat *concat;  /* NULL until it is needed */
 	uint8_t *blanked; /* the trace without what misleads libipt, or NULL */
 	struct recover_batch batch;
 };
@@ -74,7 +74,7 @@ recover_destroy(struct recover *recover)
 		return;
 	if (recover->decoder != NULL)
 		pt_blk_free_decoder(recover->decoder);
-	concat_destroy(recover->stitch);
+	concat_destroy(recover->concat);
 	free(recover->blanked);
 	free(recover);
 }
@@ -102,9 +102,9 @@ recover_sync(struct recover *recover, struct recover_item *item)
 	recover->sync_offset = (uint64_t)((int64_t)offset + recover->base);
 	recover->disables = 0;
 	recover->synced = true;
-	recover->psb_told = true;
-	if (recover->stitch != NULL)
-		concat_sync(recover->stitch, recover->sync_offset);
+	recover->psb_reported = true;
+	if (recover->concat != NULL)
+		concat_sync(recover->concat, recover->sync_offset);
 	item->kind = RECOVER_SYNC;
 	item->offset = recover->sync_offset;
 }
@@ -177,13 +177,13 @@ static bool
 recover_psb(struct recover *recover, struct recover_item *item,
     const struct pt_event *event)
 {
-	bool told = recover->psb_told;
+	bool told = recover->psb_reported;
 
 	if (event->type != ptev_exec_mode && event->type != ptev_tsx &&
 	    event->type != ptev_async_paging && event->type != ptev_async_vmcs)
 		return false;
 	item->kind = RECOVER_PSB;
-	recover->psb_told = true;
+	recover->psb_reported = true;
 	return !told && !item->no_ip;
 }
 
@@ -218,21 +218,21 @@ recover_jcc(struct recover *recover, struct recover_item *item)
 	    recover->block.ninsn == 0 ||
 	    recover->block.iclass != ptic_cond_jump)
 		return false;
-	if (recover->stitch == NULL) {
-		recover->stitch = concat_create(&recover->config);
-		if (recover->stitch == NULL)
+	if (recover->concat == NULL) {
+		recover->concat = concat_create(&recover->config);
+		if (recover->concat == NULL)
 			return false;
-		concat_sync(recover->stitch, recover->sync_offset);
+		concat_sync(recover->concat, recover->sync_offset);
 	}
-	end = concat_resume(recover->stitch, recover->disables,
+	end = concat_resume(recover->concat, recover->disables,
 	    &recover->config, &recover->base);
-	if (end == STITCH_REFUSED)
+	if (end == CONCAT_REFUSED)
 		return false;
 	recover->disables++;
 	recover->block.ninsn = 0;
 	item->kind = RECOVER_DISABLED;
 	item->no_ip = true;
-	if (end == STITCH_NO_MORE)
+	if (end == CONCAT_NO_MORE)
 		recover->status = -pte_eos;
 	else if (!recover_open(recover))
 		recover->status = -pte_nomem;
@@ -345,7 +345,7 @@ recover_blocks(struct recover *recover, struct code_blocks_key *found,
 		*found++ = code_blocks_key(block->ip, block->end_ip,
 		    block->ninsn, recover_bits(block->mode));
 	}
-	recover->psb_told &= silent == recover->silent;
+	recover->psb_reported &= silent == recover->silent;
 	recover->silent = silent;
 	recover->status = status;
 	return found;

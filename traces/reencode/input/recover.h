@@ -25,7 +25,7 @@ enum recover_kind {
 	RECOVER_OTHER,          /* an event that says nothing of the flow */
 	/*
 	 * libipt stops at .offset: .text; .flag: no memory there; .endless: in a ring
-	 * of jumps; .value: no instruction, at .ip if .insns is 0, else behind or at
+	 * of jumps; .value: no instruction, at .ip if .insns is 0, else after or at
 	 * the last block's end
 	 */
 	RECOVER_ERROR,
@@ -66,7 +66,7 @@ struct recover_batch {
  */
 const struct recover_batch *recover_read(struct recover *recover, size_t room);
 
-/* The next item is that of the next PSB behind the last one read, or the end. */
+/* The next item is that of the next PSB after the last one read, or the end. */
 void recover_resync(struct recover *recover);
 
 #endif

@@ -37,7 +37,7 @@ settings_close(struct setting *setting, const struct decode_filter *filter)
 
 /*
  * The setting of every interval of ACCOUNT: each began with a TRACE_ON, in order.  An
- * XRSTORS is recorded behind that, and nothing changes ranges while TraceEn is 1: so
+ * XRSTORS is recorded after that, and nothing changes ranges while TraceEn is 1: so
  * they are looked at when it falls.
  */
 static void

@@ -7,7 +7,7 @@
 #include "traces/decode/decode.h"
 #include "traces/verify/account/account.h"
 
-/* What a unit is set up with where TraceEn rises at .offset of the trace, or behind. */
+/* What a unit is set up with where TraceEn rises at .offset of the trace, or after. */
 struct setting {
 	uint64_t offset;
 	uint64_t ctl; /* IA32_RTIT_CTL without ranges */

@@ -7,7 +7,7 @@
 
 #include "traces/reencode/input/pkt.h"
 
-/* A PSB, and where the first CBR outside PSB+ (an enable) or OVF behind it is. */
+/* A PSB, and where the first CBR outside PSB+ (an enable) or OVF after it is. */
 struct trace_stats_psb {
 	uint64_t offset, end; /* UINT64_MAX: none before the next PSB */
 };
@@ -48,7 +48,7 @@ struct trace_stats {
 	uint64_t ips_sext48; /* IP packets of 6 bytes, sign-extended */
 	uint64_t ips_full;   /* of 8 bytes */
 	uint64_t long_tnts;
-	uint64_t split_tnts; /* TNTs behind one of 6 outcomes: it was full */
+	uint64_t split_tnts; /* TNTs after one of 6 outcomes: it was full */
 	bool full_tnt;       /* while reading: that is the last but CYC, PAD */
 	uint64_t pgd_ips;    /* TIP.PGD with an IP */
 	bool kernel, user;   /* IPs in either half */
@@ -57,7 +57,7 @@ struct trace_stats {
 	uint64_t fup_ptws; /* PTW with a FUP */
 	uint64_t flagged;  /* MODE.Exec with IF */
 	uint64_t cbrs;     /* where branches are traced, outside PSB+ */
-	bool traced;       /* while reading: behind a TIP.PGE or so */
+	bool traced;       /* while reading: after a TIP.PGE or so */
 	size_t psb_count, psb_room;
 	size_t cbr_count, cbr_room;
 	size_t mark_count, mark_room;

@@ -139,8 +139,8 @@ clock_start(struct clock *clock, uint64_t offset)
 	struct pkt_parser parser = clock->look;
 	struct clock_status status;
 
-	clock->timed = (clock->feed->ctl & CTL_TIMING) != 0;
-	clock->hides = CTL_CYC_THRESH(clock->feed->ctl) > 1;
+	clock->timed = (clock->driver->ctl & CTL_TIMING) != 0;
+	clock->hides = CTL_CYC_THRESH(clock->driver->ctl) > 1;
 	if (clock->now.cycles == 0)
 		clock->now.cycles = CLOCK_CYCLES;
 	if (!clock->timed)
@@ -149,12 +149,12 @@ clock_start(struct clock *clock, uint64_t offset)
 	status = clock_read(&parser, true);
 	clock_take(clock, &status);
 	clock->now.art = clock_crystal(
-	    clock, &status, parser, CTL_MTC_FREQ(clock->feed->ctl));
+	    clock, &status, parser, CTL_MTC_FREQ(clock->driver->ctl));
 	clock->now.cycles += status.cycles;
 	clock->zero = clock->now.cycles - status.cycles;
-	clock->feed->now = clock->now;
-	clock->feed->cycles = status.cycles;
-	clock->feed->cyc_sent = status.tsc && !status.cyc;
+	clock->driver->now = clock->now;
+	clock->driver->cycles = status.cycles;
+	clock->driver->cyc_sent = status.tsc && !status.cyc;
 }
 
 void
@@ -166,8 +166,8 @@ clock_move(struct clock *clock, uint64_t offset)
 	/* Just what was looked at last, with its CYC, was sent. */
 	if (clock->look.offset < offset &&
 	    clock->looked == clock->look.offset &&
-	    next->behind.offset == offset && next->simple) {
-		clock->look = next->behind;
+	    next->after.offset == offset && next->simple) {
+		clock->look = next->after;
 		clock->zero += next->cycles;
 		clock_pass(clock, 0);
 		return;
@@ -196,11 +196,11 @@ clock_look(struct clock *clock, unsigned pending)
 
 	clock->looked = clock->look.offset;
 	next->cycles = 0;
-	next->cyc = next->behind_tnt = false;
+	next->cyc = next->after_tnt = false;
 	while (pkt_next_full(&parser, packet)) {
 		if (packet->kind == PKT_TNT && pending != 0 && !whole &&
-		    packet->bits == pending && !next->behind_tnt) {
-			next->behind_tnt = true;
+		    packet->bits == pending && !next->after_tnt) {
+			next->after_tnt = true;
 			continue;
 		}
 		/* A counter at its end is told of before it goes on. */
@@ -225,22 +225,21 @@ clock_look(struct clock *clock, unsigned pending)
 	 */
 	if (next->wraps &&
 	    (clock->hides || pkt_is(packet, timeless) ||
-		(packet->kind == PKT_TNT && pending != 0 &&
-		    !next->behind_tnt))) {
+		(packet->kind == PKT_TNT && pending != 0 && !next->after_tnt))) {
 		next->cycles++;
 		next->simple = false;
 	}
-	next->behind = parser;
+	next->after = parser;
 	return next;
 }
 
 void
-clock_hand(struct clock *clock, const struct clock_next *next)
+clock_apply(struct clock *clock, const struct clock_next *next)
 {
-	if (!next->cyc || !pt_unit_fast(clock->feed->unit)->timed)
+	if (!next->cyc || !pt_unit_fast(clock->driver->unit)->timed)
 		return;
 	clock_pass(clock, next->cycles);
-	pt_unit_time(clock->feed->unit, &clock->now);
+	pt_unit_time(clock->driver->unit, &clock->now);
 }
 
 /* The unit's clocks are set anew: what they were does not lead there. */
@@ -249,7 +248,7 @@ clock_jump(struct clock *clock)
 {
 	clock->jumps++;
 	pt_unit_set_time(
-	    clock->feed->unit, &clock->now, clock->now.cycles - clock->zero);
+	    clock->driver->unit, &clock->now, clock->now.cycles - clock->zero);
 }
 
 /* The crystal clock reaches DUE, an edge. */
@@ -258,13 +257,13 @@ clock_reach(struct clock *clock, uint64_t due)
 {
 	clock->now.art = due;
 	clock->now.fc = 0;
-	pt_unit_time(clock->feed->unit, &clock->now);
+	pt_unit_time(clock->driver->unit, &clock->now);
 }
 
 void
 clock_edge_lost(struct clock *clock)
 {
-	uint64_t due = pt_unit_mtc_due(clock->feed->unit);
+	uint64_t due = pt_unit_mtc_due(clock->driver->unit);
 
 	if (due != UINT64_MAX)
 		clock_reach(clock, due);
@@ -273,16 +272,16 @@ clock_edge_lost(struct clock *clock)
 void
 clock_edge(struct clock *clock, const struct clock_next *next)
 {
-	unsigned freq = CTL_MTC_FREQ(clock->feed->ctl);
-	uint64_t due = pt_unit_mtc_due(clock->feed->unit);
+	unsigned freq = CTL_MTC_FREQ(clock->driver->ctl);
+	uint64_t due = pt_unit_mtc_due(clock->driver->unit);
 
-	if (due == UINT64_MAX || !pt_unit_fast(clock->feed->unit)->timed)
+	if (due == UINT64_MAX || !pt_unit_fast(clock->driver->unit)->timed)
 		return;
 	if ((due >> freq & 0xff) != next->packet.value) {
 		clock->now.art = clock_after(clock->now.art,
 		    (next->packet.value << freq) - 1, freq + CLOCK_MTC_BITS);
 		clock_jump(clock);
-		due = pt_unit_mtc_due(clock->feed->unit);
+		due = pt_unit_mtc_due(clock->driver->unit);
 	}
 	if (next->cyc)
 		clock_pass(clock, next->cycles);
@@ -295,17 +294,17 @@ clock_status(struct clock *clock, struct pkt_parser at)
 	struct clock_status status = clock_read(&at, false);
 	uint64_t art = clock->now.art;
 
-	if (!pt_unit_fast(clock->feed->unit)->timed)
+	if (!pt_unit_fast(clock->driver->unit)->timed)
 		return;
 	clock_take(clock, &status);
 	clock_pass(clock, status.cycles);
 	if (status.tma)
 		clock->now.art = clock_after(
 		    art, status.tma_value, CLOCK_CTC_BITS);
-	if (clock->now.art >= pt_unit_mtc_due(clock->feed->unit)) {
+	if (clock->now.art >= pt_unit_mtc_due(clock->driver->unit)) {
 		clock->now.art = clock_crystal(
-		    clock, &status, at, CTL_MTC_FREQ(clock->feed->ctl));
+		    clock, &status, at, CTL_MTC_FREQ(clock->driver->ctl));
 		clock_jump(clock);
 	}
-	pt_unit_time(clock->feed->unit, &clock->now);
+	pt_unit_time(clock->driver->unit, &clock->now);
 }

@@ -13,17 +13,17 @@
 
 /* What stands next in the trace. */
 struct clock_next {
-	struct pkt packet;        /* the first that is no CYC and no PAD */
-	struct pkt_parser behind; /* it; valid until the trace is at an end */
-	uint64_t cycles;          /* of the CYC before it */
-	bool cyc;                 /* there is one */
-	bool wraps; /* it and those before it are of a counter at its end */
-	bool behind_tnt; /* that the unit has yet to send */
+	struct pkt packet;       /* the first that is no CYC and no PAD */
+	struct pkt_parser after; /* it; valid until the trace is at an end */
+	uint64_t cycles;         /* of the CYC before it */
+	bool cyc;                /* there is one */
+	bool wraps;     /* it and those before it are of a counter at its end */
+	bool after_tnt; /* that the unit has yet to send */
 	bool simple; /* with it .cycles go by, and nothing else is to be known */
 };
 
 struct clock {
-	struct unit_driver *feed;
+	struct unit_driver *driver;
 	uint64_t most;          /* the end of the cycle counter */
 	struct pkt_parser look; /* up to where the output has come */
 	struct pt_time now;
@@ -54,9 +54,9 @@ void clock_edge(struct clock *clock, const struct clock_next *next);
 void clock_edge_lost(struct clock *clock);
 
 /* What comes next has its CYC, the first before an eligible packet, in NEXT. */
-void clock_hand(struct clock *clock, const struct clock_next *next);
+void clock_apply(struct clock *clock, const struct clock_next *next);
 
-/* PSB+, or TSC and what goes with it, stands next behind AT. */
+/* PSB+, or TSC and what goes with it, stands next after AT. */
 void clock_status(struct clock *clock, struct pkt_parser at);
 
 #endif

@@ -7,8 +7,8 @@ void
 cut_last(struct replay *replay, uint64_t end)
 {
 	const struct code_block *last = replay->last;
-	const struct pt_fast *fast = pt_unit_fast(replay->feed->unit);
-	enum code_blocks_kind kind = code_blocks_kind(last);
+	const struct pt_fast *fast = pt_unit_fast(replay->driver.unit);
+	enum insn_class_kind kind = code_blocks_kind(last);
 	uint64_t at = replay_offset(replay), to;
 	struct pkt_parser parser = replay->guide;
 	struct pkt packet, found = { .kind = PKT_PAD };
@@ -19,17 +19,18 @@ cut_last(struct replay *replay, uint64_t end)
 			found = packet;
 	if (!replay->has_last)
 		return;
-	if (found.kind == PKT_TIP && kind != WALK_COND && kind != WALK_PLAIN)
+	if (found.kind == PKT_TIP && kind != INSN_CLASS_COND &&
+	    kind != INSN_CLASS_PLAIN)
 		flow_resolve(replay, found.value);
 	/* One outcome more than the unit still holds is this one's. */
 	if (found.kind != PKT_TNT ||
-	    found.bits != pt_unit_tnt_pending(replay->feed->unit) + 1)
+	    found.bits != pt_unit_tnt_pending(replay->driver.unit) + 1)
 		return;
-	if (kind == WALK_COND)
+	if (kind == INSN_CLASS_COND)
 		flow_resolve(replay,
 		    found.value & 1 ? code_blocks_target(last)
 				    : code_blocks_nlip(last));
-	else if (kind == WALK_RET && pt_fast_ret_target(fast, &to))
+	else if (kind == INSN_CLASS_RET && pt_fast_ret_target(fast, &to))
 		flow_resolve(replay, to);
 }
 
@@ -69,14 +70,14 @@ cut_event(struct replay *replay, uint64_t end, bool lost)
 	if (cut.kinds == 0 || replay->ended)
 		return;
 	if (!replay->traced &&
-	    unit_driver_range(replay->feed, FEED_CFG_FILTER, &inside))
+	    unit_driver_range(&replay->driver, UNIT_DRIVER_CFG_FILTER, &inside))
 		trace_boundary_move(&after, inside);
 	/* Where bytes need not be equal their number says nothing. */
-	if (!lost || replay->feed->compare->apart)
-		compare_limit(replay->feed->compare, end);
+	if (!lost || replay->driver.compare->apart)
+		compare_limit(replay->driver.compare, end);
 	else
 		pt_unit_lose(
-		    replay->feed->unit, cut.end - replay->feed->offset);
+		    replay->driver.unit, cut.end - replay->driver.offset);
 	pending_packets_before(replay, (cut.kinds & PKT_BIT(CYC)) != 0);
 	if (cut.kinds & PKT_BIT(PIP)) {
 		trace_boundary_pip(&after, cut.pip);
@@ -85,7 +86,7 @@ cut_event(struct replay *replay, uint64_t end, bool lost)
 	replay->has_last = false;
 	/* Before outcomes to come, and while nothing is traced, it is an MTC's. */
 	if (cut.kinds == PKT_BIT(CYC) &&
-	    (!replay->traced || pt_unit_tnt_pending(replay->feed->unit) != 0))
+	    (!replay->traced || pt_unit_tnt_pending(replay->driver.unit) != 0))
 		clock_edge_lost(&replay->clock);
 	report_event(replay,
 	    cut.kinds & PKT_BIT(FUP) ? PT_TRANSFER_INTERRUPT : PT_TRANSFER_FAR,

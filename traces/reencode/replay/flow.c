@@ -8,15 +8,15 @@ enum pt_transfer_kind
 flow_kind(const struct code_block *block)
 {
 	static const enum pt_transfer_kind kinds[] = {
-		[WALK_PLAIN] = PT_TRANSFER_FAR,
-		[WALK_COND] = PT_TRANSFER_COND,
-		[WALK_JUMP] = PT_TRANSFER_JMP_DIRECT,
-		[WALK_CALL] = PT_TRANSFER_CALL_DIRECT,
-		[WALK_JUMP_INDIRECT] = PT_TRANSFER_JMP_INDIRECT,
-		[WALK_CALL_INDIRECT] = PT_TRANSFER_CALL_INDIRECT,
-		[WALK_RET] = PT_TRANSFER_RET,
-		[WALK_FAR] = PT_TRANSFER_FAR,
-		[WALK_MOV_CR3] = PT_TRANSFER_MOV_CR3,
+		[INSN_CLASS_PLAIN] = PT_TRANSFER_FAR,
+		[INSN_CLASS_COND] = PT_TRANSFER_COND,
+		[INSN_CLASS_JUMP] = PT_TRANSFER_JMP_DIRECT,
+		[INSN_CLASS_CALL] = PT_TRANSFER_CALL_DIRECT,
+		[INSN_CLASS_JUMP_INDIRECT] = PT_TRANSFER_JMP_INDIRECT,
+		[INSN_CLASS_CALL_INDIRECT] = PT_TRANSFER_CALL_INDIRECT,
+		[INSN_CLASS_RET] = PT_TRANSFER_RET,
+		[INSN_CLASS_FAR] = PT_TRANSFER_FAR,
+		[INSN_CLASS_MOV_CR3] = PT_TRANSFER_MOV_CR3,
 	};
 
 	return kinds[code_blocks_kind(block)];
@@ -26,7 +26,7 @@ flow_kind(const struct code_block *block)
 static void
 flow_slow(struct replay *replay, uint64_t ip, bool taken)
 {
-	bool is_far = code_blocks_kind(replay->last) == WALK_FAR;
+	bool is_far = code_blocks_kind(replay->last) == INSN_CLASS_FAR;
 	struct pt_transfer transfer = { .kind = flow_kind(replay->last),
 		.taken = taken,
 		.after = replay->at };
@@ -34,14 +34,15 @@ flow_slow(struct replay *replay, uint64_t ip, bool taken)
 	if (is_far)
 		trace_boundary_move(&transfer.after, ip);
 	transfer.after.ip = ip;
-	report_transfer(replay, &transfer, is_far && report_is_told(replay));
+	report_transfer(
+	    replay, &transfer, is_far && report_has_event_trace(replay));
 }
 
 /* The same of a conditional branch where the unit is steady. */
 static inline void
 flow_cond(struct replay *replay, bool taken)
 {
-	struct pt_unit *unit = replay->feed->unit;
+	struct pt_unit *unit = replay->driver.unit;
 
 	if (pt_unit_fast(unit)->timed)
 		pt_unit_steady_cond(unit, taken);
@@ -53,7 +54,7 @@ flow_cond(struct replay *replay, bool taken)
 static inline void
 flow_ret(struct replay *replay, uint64_t ip)
 {
-	struct pt_unit *unit = replay->feed->unit;
+	struct pt_unit *unit = replay->driver.unit;
 
 	if (pt_unit_fast(unit)->timed)
 		pt_unit_steady_ret(unit, ip);
@@ -66,8 +67,8 @@ static bool
 flow_outcome(struct replay *replay)
 {
 	report_take(replay);
-	return compare_outcome(replay->feed->compare,
-		   pt_unit_tnt_pending(replay->feed->unit)) == 1;
+	return compare_outcome(replay->driver.compare,
+		   pt_unit_tnt_pending(replay->driver.unit)) == 1;
 }
 
 /*
@@ -78,18 +79,19 @@ flow_outcome(struct replay *replay)
 static void
 flow_before(struct replay *replay, uint64_t ip)
 {
-	enum code_blocks_kind kind = code_blocks_kind(replay->last);
+	enum insn_class_kind kind = code_blocks_kind(replay->last);
 	uint64_t compressed;
-	bool sends = kind == WALK_JUMP_INDIRECT || kind == WALK_CALL_INDIRECT ||
-	    kind == WALK_FAR;
+	bool sends = kind == INSN_CLASS_JUMP_INDIRECT ||
+	    kind == INSN_CLASS_CALL_INDIRECT || kind == INSN_CLASS_FAR;
 
-	if (kind == WALK_RET)
+	if (kind == INSN_CLASS_RET)
 		sends = !pt_fast_ret_target(
-			    pt_unit_fast(replay->feed->unit), &compressed) ||
+			    pt_unit_fast(replay->driver.unit), &compressed) ||
 		    compressed != ip;
 	if (sends || replay->quiet == 0)
 		pending_packets_before(replay, sends);
-	if (replay->quiet != 0 && (kind == WALK_COND || kind == WALK_RET))
+	if (replay->quiet != 0 &&
+	    (kind == INSN_CLASS_COND || kind == INSN_CLASS_RET))
 		replay->quiet--;
 }
 
@@ -97,7 +99,7 @@ flow_before(struct replay *replay, uint64_t ip)
 static inline bool
 flow_steady(const struct replay *replay, uint64_t ip)
 {
-	const struct pt_fast *fast = pt_unit_fast(replay->feed->unit);
+	const struct pt_fast *fast = pt_unit_fast(replay->driver.unit);
 
 	return fast->steady && !replay->cr3_written && ip >= fast->low &&
 	    ip <= fast->high;
@@ -129,48 +131,48 @@ static inline __attribute__((always_inline)) bool
 flow_lead(struct replay *replay, uint64_t ip)
 {
 	const struct code_block *last = replay->last;
-	struct pt_unit *unit = replay->feed->unit;
-	enum code_blocks_kind kind = code_blocks_kind(last);
+	struct pt_unit *unit = replay->driver.unit;
+	enum insn_class_kind kind = code_blocks_kind(last);
 	bool steady;
 
 	/* Most are. */
-	if (kind == WALK_COND)
+	if (kind == INSN_CLASS_COND)
 		return flow_lead_cond(replay, ip);
 	steady = flow_steady(replay, ip);
 	switch (kind) {
-	case WALK_JUMP:
-	case WALK_CALL:
+	case INSN_CLASS_JUMP:
+	case INSN_CLASS_CALL:
 		if (ip != code_blocks_target(last))
 			return false;
 		if (!steady)
 			break;
 		replay->at.ip = ip;
-		if (kind == WALK_CALL && ip != code_blocks_nlip(last))
+		if (kind == INSN_CLASS_CALL && ip != code_blocks_nlip(last))
 			pt_unit_fast_call(unit, code_blocks_nlip(last));
 		return true;
-	case WALK_PLAIN:
-	case WALK_MOV_CR3:
+	case INSN_CLASS_PLAIN:
+	case INSN_CLASS_MOV_CR3:
 		replay->at.ip = ip;
 		/* A string instruction may be interrupted: it begins anew. */
 		return ip == code_blocks_nlip(last) ||
 		    ip == code_blocks_end(&last->key);
-	case WALK_JUMP_INDIRECT:
-	case WALK_CALL_INDIRECT:
+	case INSN_CLASS_JUMP_INDIRECT:
+	case INSN_CLASS_CALL_INDIRECT:
 		if (!steady)
 			break;
 		replay->at.ip = ip;
-		if (kind == WALK_CALL_INDIRECT)
+		if (kind == INSN_CLASS_CALL_INDIRECT)
 			pt_unit_fast_call(unit, code_blocks_nlip(last));
 		pt_unit_steady_tip(unit, ip);
 		return true;
-	case WALK_RET:
+	case INSN_CLASS_RET:
 		if (!steady)
 			break;
 		replay->at.ip = ip;
 		flow_ret(replay, ip);
 		return true;
-	case WALK_COND: /* above */
-	case WALK_FAR:
+	case INSN_CLASS_COND: /* above */
+	case INSN_CLASS_FAR:
 		break;
 	}
 	flow_slow(replay, ip, true);
@@ -205,13 +207,13 @@ flow_resolve(struct replay *replay, uint64_t ip)
 static void
 flow_calls(struct replay *replay, const struct code_block *block)
 {
-	struct pt_unit *unit = replay->feed->unit;
+	struct pt_unit *unit = replay->driver.unit;
 	const uint64_t *call;
 	size_t count;
 
 	if (!pt_unit_fast(unit)->compress_ret)
 		return;
-	call = code_blocks_calls(replay->config.walk, block, &count);
+	call = code_blocks_calls(replay->config.blocks, block, &count);
 	for (size_t n = 0; n < count; n++)
 		pt_unit_fast_call(unit, call[n]);
 }
@@ -226,7 +228,7 @@ flow_cond_again(struct replay *replay, uint64_t ip)
 	const struct code_block *last = replay->last;
 	bool taken = ip != code_blocks_nlip(last);
 
-	if (code_blocks_kind(last) != WALK_COND || !replay->has_last ||
+	if (code_blocks_kind(last) != INSN_CLASS_COND || !replay->has_last ||
 	    (replay->config.watched && replay->quiet == 0) ||
 	    !flow_steady(replay, ip))
 		return false;
@@ -247,9 +249,9 @@ static struct code_block *
 flow_block_anew(struct replay *replay, struct code_block *block,
     const struct code_blocks_key *wanted)
 {
-	struct walk *walk = replay->config.walk;
+	struct code_blocks *blocks = replay->config.blocks;
 	struct code_block *before = replay->has_last ? replay->last
-						     : code_blocks_none(walk);
+						     : code_blocks_none(blocks);
 	const char *text = NULL;
 	uint64_t at = 0;
 
@@ -259,8 +261,8 @@ flow_block_anew(struct replay *replay, struct code_block *block,
 	if (block != NULL)
 		return block;
 	if (replay->ended)
-		before = code_blocks_none(walk);
-	block = code_block(walk, before, wanted, &text, &at);
+		before = code_blocks_none(blocks);
+	block = code_block(blocks, before, wanted, &text, &at);
 	if (block == NULL)
 		report_wrong(replay, text, at);
 	return block;
@@ -271,7 +273,7 @@ static inline bool
 flow_block(struct replay *replay, const struct code_blocks_key *wanted)
 {
 	struct code_block *block = code_blocks_again(
-	    replay->config.walk, replay->last, wanted);
+	    replay->config.blocks, replay->last, wanted);
 
 	replay->entered = false;
 	if (block == NULL || !flow_cond_again(replay, wanted->ip)) {

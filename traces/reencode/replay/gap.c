@@ -63,16 +63,17 @@ gap_skip(struct replay *replay, uint64_t from, const char *text)
 }
 
 void
-gap_forgive(struct replay *replay)
+gap_excuse(struct replay *replay)
 {
 	struct replay_result *result = replay->result;
 
 	if (!replay->ended || replay->failed || result->endless ||
-	    (result->wrong == NULL && !replay->feed->compare->difference.found))
+	    (result->wrong == NULL &&
+		!replay->driver.compare->difference.found))
 		return;
 	replay->ended = false;
 	result->wrong = NULL;
-	replay->feed->compare->difference =
+	replay->driver.compare->difference =
 	    (struct compare_difference){ .found = false };
 	gap_skip(replay, replay->doubt.from,
 	    "what is behind an overflow with SKD007 or SKD010");
@@ -80,23 +81,23 @@ gap_forgive(struct replay *replay)
 
 /*
  * An instruction of which a part lies in memory that no image has is none to libipt.
- * Where it must begin: behind the last block or where its last instruction leads.
+ * Where it must begin: after the last block or where its last instruction leads.
  */
 static bool
 gap_is_part(const struct replay *replay, const struct recover_item *item)
 {
-	const struct walk *walk = replay->config.walk;
+	const struct code_blocks *blocks = replay->config.blocks;
 	const struct code_block *last = replay->last;
 
 	if (item->value == 0)
 		return false;
 	if (item->insns == 0)
-		return !code_blocks_is_whole(walk, item->ip);
-	return !code_blocks_is_whole(walk, code_blocks_nlip(last)) ||
-	    ((code_blocks_kind(last) == WALK_JUMP ||
-		 code_blocks_kind(last) == WALK_CALL ||
-		 code_blocks_kind(last) == WALK_COND) &&
-		!code_blocks_is_whole(walk, code_blocks_target(last)));
+		return !code_blocks_is_whole(blocks, item->ip);
+	return !code_blocks_is_whole(blocks, code_blocks_nlip(last)) ||
+	    ((code_blocks_kind(last) == INSN_CLASS_JUMP ||
+		 code_blocks_kind(last) == INSN_CLASS_CALL ||
+		 code_blocks_kind(last) == INSN_CLASS_COND) &&
+		!code_blocks_is_whole(blocks, code_blocks_target(last)));
 }
 
 /* Is the packet before END, at which libipt stops, the CFE of a VM entry? */

@@ -8,9 +8,9 @@
  (PKT_BIT(PGE) | PKT_BIT(PGD) | PKT_BIT(FUP) | PKT_BIT(PSB) | PKT_BIT(OVF))
 
 /*
- * The first packet behind PARSER that says where the flow is, or is a branch.  APL12:
- * TIP.PGE behind the FUP of an OVF; then that says nothing, nothing was traced.  SKD010: a
- * branch behind an OVF.
+ * The first packet after PARSER that says where the flow is, or is a branch.  APL12:
+ * TIP.PGE after the FUP of an OVF; then that says nothing, nothing was traced.  SKD010: a
+ * branch after an OVF.
  */
 static bool
 overflow_comes(struct pkt_parser parser, uint64_t kinds)
@@ -23,8 +23,8 @@ overflow_comes(struct pkt_parser parser, uint64_t kinds)
 }
 
 /*
- * Reads what stands behind an OVF: FUP, PSB+ or, where nothing is traced, none.  True:
- * a PSB+ right behind the FUP.
+ * Reads what stands after an OVF: FUP, PSB+ or, where nothing is traced, none.  True:
+ * a PSB+ right after the FUP.
  */
 static bool
 overflow_read(
@@ -49,7 +49,7 @@ overflow_read(
 		resume->fup = true;
 		resume->fup_ip = packet.value;
 		plus->context = unit_driver_range(
-		    replay->feed, FEED_CFG_FILTER, &replay->at.ip);
+		    &replay->driver, UNIT_DRIVER_CFG_FILTER, &replay->at.ip);
 		replay->result->errata |= REPLAY_ERRATUM(APL12);
 	} else if (packet.kind == PKT_FUP) {
 		replay->traced = true;
@@ -59,7 +59,7 @@ overflow_read(
 		    packet.kind == PKT_PSB;
 	} else if (packet.kind == PKT_PSB) {
 		trace_boundary_read_psb(&replay->guide, plus);
-		trace_boundary_mind_bdm70(replay, plus);
+		trace_boundary_apply_bdm70(replay, plus);
 		trace_boundary_take_state(replay, plus);
 		resume->psb = true;
 		resume->enable = plus->early;
@@ -69,10 +69,10 @@ overflow_read(
 	} else {
 		/* Without a range only the context can be why there is none. */
 		plus->context = unit_driver_range(
-		    replay->feed, FEED_CFG_FILTER, &replay->at.ip);
+		    &replay->driver, UNIT_DRIVER_CFG_FILTER, &replay->at.ip);
 	}
 	if (!replay->traced)
-		replay->traced = trace_boundary_stand(
+		replay->traced = trace_boundary_locate(
 				     replay, plus, &replay->at) &&
 		    plus->early;
 	return psb;
@@ -97,7 +97,7 @@ overflow_cyc(const struct replay *replay, uint64_t offset)
 }
 
 /*
- * Before END a CYC has another behind it: it is that of an outcome, which was pending
+ * Before END a CYC has another after it: it is that of an outcome, which was pending
  * while the counter wrapped or an MTC came, and is lost.
  */
 static bool
@@ -155,10 +155,10 @@ overflow_begin(struct replay *replay, uint64_t *offset)
 		return false;
 	cut_event(replay, *offset, true);
 	/* PADs that only fill the word are the unit's own. */
-	if (replay->feed->offset <= *offset &&
-	    *offset - replay->feed->offset < 8)
-		*offset = replay->feed->offset;
-	compare_stop(replay->feed->compare, *offset);
+	if (replay->driver.offset <= *offset &&
+	    *offset - replay->driver.offset < 8)
+		*offset = replay->driver.offset;
+	compare_stop(replay->driver.compare, *offset);
 	return true;
 }
 
@@ -179,25 +179,25 @@ overflow_drive(struct replay *replay)
 		    "an overflow without its FUP, as of SKD010");
 		return;
 	}
-	lost = offset > replay->feed->offset ? offset - replay->feed->offset
-					     : 0;
+	lost = offset > replay->driver.offset ? offset - replay->driver.offset
+					      : 0;
 	psb = overflow_read(replay, &plus, &resume);
 	/* The counter stands still while packets are lost. */
-	resume.count = (uint32_t)(unit_driver_count(replay->feed) + lost) &
+	resume.count = (uint32_t)(unit_driver_count(&replay->driver) + lost) &
 	    0x1ffff;
-	/* Unless the PSB behind the OVF is the one that was due. */
-	resume.close_word = pt_unit_closes_word(replay->feed->unit);
-	resume.due = !resume.psb && pt_unit_psb_due(replay->feed->unit);
+	/* Unless the PSB after the OVF is the one that was due. */
+	resume.close_word = pt_unit_closes_word(replay->driver.unit);
+	resume.due = !resume.psb && pt_unit_psb_due(replay->driver.unit);
 	if (resume.due)
-		replay->late += pt_unit_psb_late(replay->feed->unit) + lost;
-	resume.since_look = (uint32_t)((offset + replay->feed->config.phase -
+		replay->late += pt_unit_psb_late(replay->driver.unit) + lost;
+	resume.since_look = (uint32_t)((offset + replay->driver.config.phase -
 					   replay->look_base) %
 	    PT_LOOK_BYTES);
 	trace_boundary_resume(replay, offset, &resume);
 	/* One that is not due tells of the mode, which may have been lost. */
 	if (psb && !resume.due && !replay->ended) {
 		pending_packets_psb(replay);
-		pt_unit_psb(replay->feed->unit, replay->at.ip);
+		pt_unit_psb(replay->driver.unit, replay->at.ip);
 	}
 	if (!replay->traced || plus.early)
 		trace_off_span_drive(replay);

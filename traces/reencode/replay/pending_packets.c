@@ -19,12 +19,12 @@
 static unsigned
 pending_packets_pending(const struct replay *replay)
 {
-	return pt_unit_tnt_pending(replay->feed->unit);
+	return pt_unit_tnt_pending(replay->driver.unit);
 }
 
 /*
  * NEXT, or where it has no CYC, since its packet is none that may have one, that of
- * what the same event sends behind it.
+ * what the same event sends after it.
  */
 static struct clock_next
 pending_packets_behind(
@@ -38,7 +38,7 @@ pending_packets_behind(
 	    (kind == PKT_FUP || kind == PKT_EVD || kind == PKT_PWRE)) {
 		uint64_t before = found.cycles;
 
-		ahead.look = found.behind;
+		ahead.look = found.after;
 		found = *clock_look(&ahead, 0);
 		found.cycles += before;
 		found.cyc |= before != 0;
@@ -63,7 +63,7 @@ pending_packets_at(
 }
 
 /*
- * Does an OVF come next behind what is there of an event?  Then the rest of it is lost.
+ * Does an OVF come next after what is there of an event?  Then the rest of it is lost.
  */
 static bool
 pending_packets_lose(struct replay *replay, struct pkt_parser behind)
@@ -72,9 +72,9 @@ pending_packets_lose(struct replay *replay, struct pkt_parser behind)
 	struct pkt ovf;
 
 	if (!pkt_next_event(&behind, &ovf) || ovf.kind != PKT_OVF ||
-	    replay->feed->compare->apart || end <= replay->feed->offset)
+	    replay->driver.compare->apart || end <= replay->driver.offset)
 		return false;
-	pt_unit_lose(replay->feed->unit, end - replay->feed->offset);
+	pt_unit_lose(replay->driver.unit, end - replay->driver.offset);
 	return true;
 }
 
@@ -103,9 +103,9 @@ pending_packets_power_enter(
 	    replay, behind, packet.kind == PKT_EXSTOP && packet.with_ip);
 	(void)pending_packets_lose(replay, *behind);
 	if (enters)
-		pt_unit_power_enter(replay->feed->unit, &at, &power);
+		pt_unit_power_enter(replay->driver.unit, &at, &power);
 	else
-		pt_unit_exstop(replay->feed->unit, &at);
+		pt_unit_exstop(replay->driver.unit, &at);
 }
 
 /*
@@ -128,7 +128,7 @@ pending_packets_status(
 				return false;
 			clock_status(&replay->clock, replay->clock.look);
 			pt_unit_power_exit(
-			    replay->feed->unit, &replay->at, 0, 0, 0);
+			    replay->driver.unit, &replay->at, 0, 0, 0);
 			return true;
 		}
 	}
@@ -141,13 +141,13 @@ pending_packets_status(
 		return true;
 	clock_status(&replay->clock, replay->clock.look);
 	if (wakes) {
-		pt_unit_set_cbr(replay->feed->unit, cbr.value & 0xff);
-		pt_unit_power_exit(replay->feed->unit, &replay->at,
+		pt_unit_set_cbr(replay->driver.unit, cbr.value & 0xff);
+		pt_unit_power_exit(replay->driver.unit, &replay->at,
 		    (uint8_t)(other.value >> 4 & 0xf),
 		    (uint8_t)(other.value & 0xf),
 		    (uint8_t)(other.value >> 8 & 0xf));
 	} else {
-		pt_unit_frequency(replay->feed->unit, cbr.value & 0xff);
+		pt_unit_frequency(replay->driver.unit, cbr.value & 0xff);
 	}
 	return true;
 }
@@ -165,7 +165,7 @@ pending_packets_mode(
 	bool with_ip = pkt_take_event(&parser, PKT_FUP, &fup);
 
 	if (tsx ? (mode->value & PACKET_MODE_TSX_ABORT) != 0
-		: !with_ip || !report_is_told(replay))
+		: !with_ip || !report_has_event_trace(replay))
 		return false;
 	if (with_ip && (!tsx || replay->traced)) {
 		*behind = parser;
@@ -173,11 +173,11 @@ pending_packets_mode(
 	}
 	if (tsx) {
 		replay->vmx.in_tsx = begins;
-		pt_unit_tsx(replay->feed->unit, &at, begins);
+		pt_unit_tsx(replay->driver.unit, &at, begins);
 	} else {
 		at.if_flag = (mode->value & PACKET_MODE_EXEC_IF) != 0;
 		replay->at.if_flag = at.if_flag;
-		pt_unit_if_changed(replay->feed->unit, &at);
+		pt_unit_if_changed(replay->driver.unit, &at);
 	}
 	return true;
 }
@@ -211,7 +211,7 @@ pending_packets_pebs(
 	} while (pkt_next_event(behind, &packet));
 	at = pending_packets_at(
 	    replay, behind, packet.kind == PKT_BEP && packet.with_ip);
-	pt_unit_pebs(replay->feed->unit, &at, blocks, count, packet.with_ip);
+	pt_unit_pebs(replay->driver.unit, &at, blocks, count, packet.with_ip);
 }
 
 /*
@@ -239,22 +239,22 @@ pending_packets_alone(
 static bool
 pending_packets_event(struct replay *replay, struct clock_next *next)
 {
-	struct pt_unit *unit = replay->feed->unit;
+	struct pt_unit *unit = replay->driver.unit;
 	const struct pkt *packet = &next->packet;
-	struct pkt_parser *behind = &next->behind;
+	struct pkt_parser *behind = &next->after;
 	bool shuts = (packet->value & 0x1f) == CFE_SHUTDOWN;
 	struct clock_next timed = *next;
 	struct pt_context at;
 
 	if (pkt_is(packet, PKT_BIT(CFE) | PKT_BIT(EVD)) && !shuts &&
-	    (replay->feed->ctl & CTL_BRANCH_EN))
+	    (replay->driver.ctl & CTL_BRANCH_EN))
 		return false;
-	if (packet->kind == PKT_MTC && next->behind_tnt)
+	if (packet->kind == PKT_MTC && next->after_tnt)
 		return false;
 	if (packet->kind == PKT_PWRE)
 		timed = pending_packets_behind(replay, next);
 	if (!pkt_is(packet, PKT_BIT(MTC) | PKT_BIT(TSC) | PKT_BIT(CBR)))
-		clock_hand(&replay->clock, &timed);
+		clock_apply(&replay->clock, &timed);
 	switch ((int)packet->kind) {
 	case PKT_MTC:
 		clock_edge(&replay->clock, next);
@@ -304,9 +304,9 @@ pending_packets_time(
 
 	if (sends && (!next->cyc || next->wraps)) {
 		behind = pending_packets_behind(replay, next);
-		clock_hand(&replay->clock, &behind);
-	} else if (sends || !next->behind_tnt) {
-		clock_hand(&replay->clock, next);
+		clock_apply(&replay->clock, &behind);
+	} else if (sends || !next->after_tnt) {
+		clock_apply(&replay->clock, next);
 	}
 }
 
@@ -334,10 +334,10 @@ pending_packets_before(struct replay *replay, bool sends)
 		if (!pending_packets_event(replay, &told))
 			break;
 		replay->result->other_events += told.packet.kind != PKT_MTC;
-		clock_move(clock, told.behind.offset);
+		clock_move(clock, told.after.offset);
 	}
 	pending_packets_time(replay, next, sends);
-	if (!sends && next->packet.kind == PKT_TNT && !next->behind_tnt &&
+	if (!sends && next->packet.kind == PKT_TNT && !next->after_tnt &&
 	    !(next->cyc && pending != 0) && next->packet.bits > pending)
 		replay->quiet = next->packet.bits - pending;
 }
@@ -349,7 +349,7 @@ pending_packets_frequency(struct replay *replay, uint32_t ratio)
 	if (replay->ended || ratio == 0)
 		return;
 	clock_status(&replay->clock, replay->clock.look);
-	pt_unit_frequency(replay->feed->unit, ratio & 0xff);
+	pt_unit_frequency(replay->driver.unit, ratio & 0xff);
 }
 
 void
@@ -363,14 +363,14 @@ pending_packets_psb(struct replay *replay)
 	next = *clock_look(&replay->clock, pending_packets_pending(replay));
 	/* The counter was at its end before the PSB forced outcomes out. */
 	if (!replay->ended && next.wraps) {
-		clock_hand(&replay->clock, &next);
+		clock_apply(&replay->clock, &next);
 		report_take(replay);
 		clock_move(&replay->clock, replay_offset(replay));
 		next = *clock_look(
 		    &replay->clock, pending_packets_pending(replay));
 	}
 	if (!replay->ended && next.packet.kind == PKT_PSB) {
-		next.behind.offset = next.packet.offset;
-		clock_status(&replay->clock, next.behind);
+		next.after.offset = next.packet.offset;
+		clock_status(&replay->clock, next.after);
 	}
 }

@@ -1,5 +1,5 @@
 /*
- * PacketByteCnt where a trace is entered: by the places of the PSBs behind it.
+ * PacketByteCnt where a trace is entered: by the places of the PSBs after it.
  */
 #include "traces/reencode/replay/replay_internal.h"
 
@@ -11,7 +11,7 @@ struct psb_count_zero {
 	int64_t low, high;
 };
 
-/* Narrows ZERO by the PSBs behind INDEX; returns how many of them fit. */
+/* Narrows ZERO by the PSBs after INDEX; returns how many of them fit. */
 static uint64_t
 psb_count_fit(const struct trace_stats *stats, size_t index, int64_t period,
     uint32_t phase, struct psb_count_zero *zero)

@@ -18,8 +18,8 @@ replay_disables(const struct replay *replay)
 {
 	struct pt_transfer transfer;
 
-	return report_is_told(replay) &&
-	    report_read_told(replay, &transfer) == CFE_NONE;
+	return report_has_event_trace(replay) &&
+	    report_read_cause(replay, &transfer) == CFE_NONE;
 }
 
 /*
@@ -30,16 +30,16 @@ static void
 replay_leave_bare(
     struct replay *replay, enum pt_transfer_kind kind, struct pt_context *after)
 {
-	if (!replay->has_last || replay->feed->filter.config == 0 ||
+	if (!replay->has_last || replay->driver.filter.config == 0 ||
 	    (kind != PT_TRANSFER_COND && kind != PT_TRANSFER_JMP_DIRECT &&
 		kind != PT_TRANSFER_CALL_DIRECT)) {
-		*after = unit_driver_context(replay->feed, after, false);
+		*after = unit_driver_context(&replay->driver, after, false);
 		return;
 	}
 	after->ip = code_blocks_target(replay->last);
 	if (kind != PT_TRANSFER_COND) {
 		replay->result->errata |= REPLAY_ERRATUM(SKL014);
-		replay->feed->profile.errata_on |= REPLAY_ERRATUM(SKL014);
+		replay->driver.profile.errata_on |= REPLAY_ERRATUM(SKL014);
 	}
 }
 
@@ -66,12 +66,12 @@ replay_leave(struct replay *replay, const struct recover_item *item)
 	if (kind == PT_TRANSFER_COND && !replay->result->jcc_ip_known) {
 		replay->result->jcc_ip_known = true;
 		replay->result->jcc_ip = !item->no_ip;
-		replay->feed->uarch.pgd_jcc_ip = !item->no_ip;
+		replay->driver.uarch.pgd_jcc_ip = !item->no_ip;
 	}
 	pending_packets_before(replay, true);
 	if (async && item->no_ip && replay_disables(replay)) {
 		replay->at.ip = item->ip;
-		unit_driver_disable(replay->feed, &replay->at);
+		unit_driver_disable(&replay->driver, &replay->at);
 		replay->at = after;
 	} else {
 		report_event(replay, kind, item->ip, &after);
@@ -115,7 +115,7 @@ replay_paging(struct replay *replay, const struct recover_item *item)
 	replay->at.non_root = item->flag;
 	replay->cr3_written = true;
 	if (replay->has_last &&
-	    (code_blocks_kind(replay->last) == WALK_MOV_CR3)) {
+	    (code_blocks_kind(replay->last) == INSN_CLASS_MOV_CR3)) {
 		after = replay->at;
 		after.ip = code_blocks_nlip(replay->last);
 		pending_packets_before(replay, true);
@@ -141,18 +141,18 @@ replay_psb(struct replay *replay, uint64_t ip)
 	pending_packets_before(replay, false);
 	if (replay->ended)
 		return;
-	if (!pt_unit_psb_due(replay->feed->unit) &&
-	    !unit_driver_frees_psbs(replay->feed))
+	if (!pt_unit_psb_due(replay->driver.unit) &&
+	    !unit_driver_ignores_psbs(&replay->driver))
 		return;
 	pending_packets_psb(replay);
 	if (replay->ended)
 		return;
-	late = replay->late + pt_unit_psb_late(replay->feed->unit);
-	if (pt_unit_psb_due(replay->feed->unit) &&
+	late = replay->late + pt_unit_psb_late(replay->driver.unit);
+	if (pt_unit_psb_due(replay->driver.unit) &&
 	    late > replay->result->psb_late)
 		replay->result->psb_late = late;
 	replay->late = 0;
-	pt_unit_psb(replay->feed->unit, ip);
+	pt_unit_psb(replay->driver.unit, ip);
 }
 
 static void
@@ -242,14 +242,13 @@ replay_begin(struct replay *replay, const struct replay_config *config,
 	replay_result_free(result);
 	*result = (struct replay_result){ 0 };
 	*replay = (struct replay){ .config = *config,
-		.last = code_blocks_none(config->walk),
-		.result = result,
-		.feed = &replay->driver };
+		.last = code_blocks_none(config->blocks),
+		.result = result };
 	compare_begin(&replay->compare, config->form, config->bytes,
 	    config->count, config->left_out);
 	error = unit_driver_create(
 	    &replay->driver, &config->driver, &replay->compare, err);
-	replay->clock.feed = &replay->driver;
+	replay->clock.driver = &replay->driver;
 	replay->clock.most = TZ_BIT(replay->driver.uarch.cyc_bits) - 1;
 	return error;
 }
@@ -293,7 +292,7 @@ replay_run(const struct replay_config *config, struct replay_result *result,
 		    recover_read(
 			replay.recover, replay.doubt.open ? 1 : RECOVER_BATCH));
 		if (replay.doubt.open)
-			gap_forgive(&replay);
+			gap_excuse(&replay);
 	}
 	if (error == 0 && (replay.failed || replay.compare.failed))
 		error = tz_error(err, TZ_EIO, "reencode: out of memory");

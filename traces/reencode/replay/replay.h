@@ -43,7 +43,7 @@ struct replay_result {
 	uint64_t psb_late;     /* bytes from a PSB due to its place, most */
 	uint64_t tail;         /* bytes of 0 at the end, taken as unwritten */
 	uint64_t last_toggle;  /* offset of the last of these enables */
-	uint64_t resets;       /* enables with another setting */
+	uint64_t setting_changes;  /* enables with another setting */
 	bool jcc_ip_known, jcc_ip; /* TIP.PGD at a Jcc has an IP */
 	bool endless;              /* libipt came to a ring of jumps */
 	uint32_t errata; /* that show although nobody said it, REPLAY_ERRATUM() */
@@ -57,7 +57,7 @@ struct replay_result {
 };
 
 /*
- * PacketByteCnt where a stretch begins at a PSB: the packets behind it leave some
+ * PacketByteCnt where a stretch begins at a PSB: the packets after it leave some
  * freedom, which later ones may end.
  */
 struct replay_choice {
@@ -73,7 +73,7 @@ struct replay_config {
 	uint64_t count;
 	struct decode_config decode; /* of it for libipt, without .image */
 	struct memory_image *image;
-	struct walk *walk;
+	struct code_blocks *blocks;
 	enum compare_form form;
 	uint64_t left_out; /* see compare_begin() */
 	bool watched;      /* it has more than transfers */

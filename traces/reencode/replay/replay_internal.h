@@ -9,7 +9,7 @@
 #include "traces/reencode/replay/clock.h"
 #include "traces/reencode/replay/replay.h"
 
-/* What is behind an overflow, up to the next PSB, where errata leave it in doubt. */
+/* What is after an overflow, up to the next PSB, where errata leave it in doubt. */
 struct replay_doubt {
 	bool open;
 	uint64_t from;    /* the offset before it */
@@ -22,8 +22,7 @@ struct replay {
 	struct recover *recover;
 	struct compare compare;
 	struct unit_driver driver;
-	struct unit_driver *feed; /* .driver */
-	struct pt_context at;     /* after the last event */
+	struct pt_context at;    /* after the last event */
 	struct code_block *last; /* whose last instruction is not reported yet */
 	bool has_last;
 	bool running;     /* a stretch has begun; else nothing is driven */
@@ -34,8 +33,7 @@ struct replay {
 	bool failed;      /* out of memory; .ended then */
 	bool ended;       /* nothing more can be driven */
 	struct pkt_parser guide; /* up to the last event that needed packets */
-	size_t
-	    next_mark; /* behind the one that it was led to last, to be tried */
+	size_t next_mark; /* after the one that it was led to last, to be tried */
 	struct unit_driver_state vmx;
 	uint64_t look_base; /* trace offset + phase of some look at the counter */
 	uint64_t late;      /* of a PSB that is due, before the last overflow */
@@ -48,7 +46,7 @@ struct replay {
 static inline uint64_t
 replay_offset(const struct replay *replay)
 {
-	return compare_offset(replay->feed->compare);
+	return compare_offset(replay->driver.compare);
 }
 
 /*
@@ -63,13 +61,13 @@ struct psb_count psb_count_infer(const struct trace_stats *stats, size_t index,
 void report_set(struct replay *replay, uint64_t offset);
 
 /* Does Event Trace tell of transfers? */
-bool report_is_told(const struct replay *replay);
+bool report_has_event_trace(const struct replay *replay);
 
 /* Hands the unit's output to the comparison. */
 void report_take(struct replay *replay);
 
 /*
- * Reports TRANSFER, by the last block's last instruction or behind it, to the unit; TELLS:
+ * Reports TRANSFER, by the last block's last instruction or after it, to the unit; TELLS:
  * packets before it may say what it is.
  */
 void report_transfer(
@@ -83,7 +81,7 @@ void report_event(struct replay *replay, enum pt_transfer_kind kind,
  * Puts into TRANSFER, which comes next, what Event Trace and MODE.TSX say of it; returns
  * the type of its CFE.
  */
-enum packet_cfe report_read_told(
+enum packet_cfe report_read_cause(
     const struct replay *replay, struct pt_transfer *transfer);
 
 /* There is no memory: nothing more can be driven. */
@@ -125,14 +123,14 @@ struct psb_plus {
 	struct unit_driver_state vmx;
 };
 
-/* Reads on behind a PSB, up to its PSBEND or what cuts it off. */
+/* Reads on after a PSB, up to its PSBEND or what cuts it off. */
 void trace_boundary_read_psb(struct pkt_parser *parser, struct psb_plus *plus);
 
 /*
  * BDM70: a PSB+ just before TIP.PGE may hold a FUP, and says nothing by it.  Nothing
- * else has these two behind each other, so it need not be told.
+ * else has these two after each other, so it need not be told.
  */
-void trace_boundary_mind_bdm70(struct replay *replay, struct psb_plus *plus);
+void trace_boundary_apply_bdm70(struct replay *replay, struct psb_plus *plus);
 
 /* Takes over what PLUS says of the processor. */
 void trace_boundary_take_state(
@@ -143,7 +141,7 @@ void trace_boundary_take_state(
  * it has context but there is no range, or with BDM70, at the next TIP.PGE.
  * Returns whether it is traced from here on.
  */
-bool trace_boundary_stand(
+bool trace_boundary_locate(
     struct replay *replay, const struct psb_plus *plus, struct pt_context *at);
 
 /* A new stretch at OFFSET, where the CPU stands at .at. */
@@ -168,7 +166,7 @@ void trace_boundary_peek_cr3(struct replay *replay);
 
 /*
  * An asynchronous transfer comes next, to AFTER: takes over what a PIP among its packets
- * says, of which libipt tells behind it.
+ * says, of which libipt tells after it.
  */
 void trace_boundary_peek_pip(struct replay *replay, struct pt_context *after);
 
@@ -223,7 +221,7 @@ void gap_stop(struct replay *replay, const struct recover_item *item);
 void gap_doubt(struct replay *replay);
 
 /* Leaves out what is in doubt if something has ended all that may be due to that. */
-void gap_forgive(struct replay *replay);
+void gap_excuse(struct replay *replay);
 
 /*
  * trace_off_span.c: what happens after a TIP.PGD, up to the next TIP.PGE, OVF or the
@@ -234,7 +232,7 @@ void trace_off_span_drive(struct replay *replay);
 /* sync.c: a new stretch at the PSB at OFFSET. */
 void sync_drive(struct replay *replay, uint64_t offset);
 
-/* overflow.c: a new stretch behind the OVF that the guide comes to next. */
+/* overflow.c: a new stretch after the OVF that the guide comes to next. */
 void overflow_drive(struct replay *replay);
 
 /* trace_end.c: how the trace ends: by a flush, or cut off while the unit goes on. */

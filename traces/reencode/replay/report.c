@@ -5,9 +5,9 @@
 #include "traces/reencode/replay/replay_internal.h"
 
 bool
-report_is_told(const struct replay *replay)
+report_has_event_trace(const struct replay *replay)
 {
-	return (replay->feed->ctl & CTL_EVENT_EN) != 0;
+	return (replay->driver.ctl & CTL_EVENT_EN) != 0;
 }
 
 void
@@ -30,24 +30,24 @@ report_fail(struct replay *replay)
 void
 report_set(struct replay *replay, uint64_t offset)
 {
-	if (!unit_driver_is_reset(replay->feed, offset))
+	if (!unit_driver_has_other_setting(&replay->driver, offset))
 		return;
-	unit_driver_set(replay->feed, offset);
-	replay->result->resets++;
+	unit_driver_set(&replay->driver, offset);
+	replay->result->setting_changes++;
 }
 
 void
 report_take(struct replay *replay)
 {
 	replay->doubt.untaken = 0;
-	unit_driver_take(replay->feed);
-	if (replay->feed->compare->difference.found ||
-	    replay->feed->compare->failed)
+	unit_driver_take(&replay->driver);
+	if (replay->driver.compare->difference.found ||
+	    replay->driver.compare->failed)
 		replay->ended = true;
 }
 
 enum packet_cfe
-report_read_told(const struct replay *replay, struct pt_transfer *transfer)
+report_read_cause(const struct replay *replay, struct pt_transfer *transfer)
 {
 	static const enum pt_transfer_kind kinds[] = {
 		[CFE_IRET] = PT_TRANSFER_IRET,
@@ -58,7 +58,7 @@ report_read_told(const struct replay *replay, struct pt_transfer *transfer)
 		[CFE_VMEXIT_INTR] = PT_TRANSFER_VM_EXIT,
 	};
 	struct pkt_parser parser = replay->clock.look;
-	unsigned pending = pt_unit_tnt_pending(replay->feed->unit);
+	unsigned pending = pt_unit_tnt_pending(replay->driver.unit);
 	enum packet_cfe type;
 	struct pkt packet;
 
@@ -98,11 +98,11 @@ report_transfer(struct replay *replay, struct pt_transfer *transfer, bool tells)
 	transfer->cr3_written = replay->cr3_written;
 	transfer->nlip = code_blocks_nlip(replay->last);
 	if (tells)
-		(void)report_read_told(replay, transfer);
+		(void)report_read_cause(replay, transfer);
 	if (transfer->kind == PT_TRANSFER_TSX_ABORT)
 		replay->vmx.in_tsx = false;
 	replay->cr3_written = false;
-	pt_unit_transfer(replay->feed->unit, transfer);
+	pt_unit_transfer(replay->driver.unit, transfer);
 	replay->at = transfer->after;
 }
 
@@ -116,5 +116,6 @@ report_event(struct replay *replay, enum pt_transfer_kind kind, uint64_t from,
 		.after = *after };
 
 	report_transfer(replay, &transfer,
-	    report_is_told(replay) || replay->feed->config.stats->tsx != 0);
+	    report_has_event_trace(replay) ||
+		replay->driver.config.stats->tsx != 0);
 }

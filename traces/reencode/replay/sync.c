@@ -27,7 +27,7 @@ sync_choose(struct replay *replay, const struct psb_count *count)
 void
 sync_drive(struct replay *replay, uint64_t offset)
 {
-	const struct trace_stats *stats = replay->feed->config.stats;
+	const struct trace_stats *stats = replay->driver.config.stats;
 	size_t index = trace_stats_psb_index(stats, offset);
 	struct pt_resume resume = { .psb = true };
 	struct pkt psb;
@@ -40,7 +40,7 @@ sync_drive(struct replay *replay, uint64_t offset)
 	    &replay->guide, replay->config.bytes, replay->config.count, offset);
 	/*
 	 * In a damaged trace it may lie within what is a packet to trace_stats_read(): what
-	 * libipt finds behind it is not driven.
+	 * libipt finds after it is not driven.
 	 */
 	if (!pkt_next(&replay->guide, &psb) || psb.kind != PKT_PSB ||
 	    index == stats->psb_count || stats->psb[index].offset != offset) {
@@ -54,16 +54,16 @@ sync_drive(struct replay *replay, uint64_t offset)
 	pkt_begin(&replay->clock.look, replay->config.bytes,
 	    replay->config.count, offset);
 	trace_boundary_read_psb(&replay->guide, &plus);
-	trace_boundary_mind_bdm70(replay, &plus);
+	trace_boundary_apply_bdm70(replay, &plus);
 	replay->at.cs_l = true;
 	replay->at.cs_d = false;
 	trace_boundary_take_state(replay, &plus);
 	count = psb_count_infer(stats, index,
-	    REPLAY_PSB_PERIOD(CTL_PSB_FREQ(replay->feed->ctl)),
-	    replay->feed->config.phase, !plus.has_fup);
+	    REPLAY_PSB_PERIOD(CTL_PSB_FREQ(replay->driver.ctl)),
+	    replay->driver.config.phase, !plus.has_fup);
 	if (replay->result->syncs == 0)
 		replay->result->first = count;
-	replay->feed->config.phase = count.phase;
+	replay->driver.config.phase = count.phase;
 	resume.count = sync_choose(replay, &count);
 	resume.since_look = count.since_look;
 	replay->look_base = offset + count.phase - count.since_look;
@@ -71,7 +71,7 @@ sync_drive(struct replay *replay, uint64_t offset)
 	if (plus.has_fup)
 		trace_boundary_move(&replay->at, plus.ip);
 	else
-		replay->traced = trace_boundary_stand(
+		replay->traced = trace_boundary_locate(
 		    replay, &plus, &replay->at);
 	resume.enable = !plus.has_fup;
 	trace_boundary_resume(replay, offset, &resume);

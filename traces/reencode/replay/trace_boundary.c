@@ -40,7 +40,7 @@ trace_boundary_vmcs(struct replay *replay, uint64_t pa)
 {
 	replay->vmx.in_vmx = true;
 	replay->vmx.vmcs = pa;
-	pt_unit_vmptrld(replay->feed->unit, pa);
+	pt_unit_vmptrld(replay->driver.unit, pa);
 }
 
 void
@@ -119,7 +119,7 @@ bool
 trace_boundary_guide(
     struct replay *replay, enum pkt_kind kind, uint64_t *offset)
 {
-	const struct trace_stats *stats = replay->feed->config.stats;
+	const struct trace_stats *stats = replay->driver.config.stats;
 	struct pkt_parser *guide = &replay->guide;
 	struct pkt packet;
 
@@ -158,27 +158,27 @@ trace_boundary_peek_pge(const struct replay *replay, struct pt_context *at)
 }
 
 bool
-trace_boundary_stand(
+trace_boundary_locate(
     struct replay *replay, const struct psb_plus *plus, struct pt_context *at)
 {
 	uint64_t ip;
 
 	if (!plus->context) {
-		*at = unit_driver_context(replay->feed, at, false);
+		*at = unit_driver_context(&replay->driver, at, false);
 		return false;
 	}
 	if (plus->early ||
-	    !unit_driver_range(replay->feed, FEED_CFG_FILTER, &ip))
+	    !unit_driver_range(&replay->driver, UNIT_DRIVER_CFG_FILTER, &ip))
 		return trace_boundary_peek_pge(replay, at);
-	*at = unit_driver_context(replay->feed, at, true);
-	at->ip = unit_driver_outside(replay->feed);
+	*at = unit_driver_context(&replay->driver, at, true);
+	at->ip = unit_driver_outside(&replay->driver);
 	return false;
 }
 
 void
 trace_boundary_look(struct replay *replay, uint64_t offset)
 {
-	const struct trace_stats *stats = replay->feed->config.stats;
+	const struct trace_stats *stats = replay->driver.config.stats;
 	size_t behind = trace_stats_psb_index(stats, offset + 1);
 	struct pkt_parser *look = &replay->clock.look;
 
@@ -200,13 +200,13 @@ trace_boundary_resume(
 	replay->quiet = 0;
 	trace_boundary_look(replay, offset);
 	clock_start(&replay->clock, offset);
-	resume->cyc_sent = replay->feed->cyc_sent;
-	if (!unit_driver_resume(replay->feed, offset, resume, &replay->vmx))
+	resume->cyc_sent = replay->driver.cyc_sent;
+	if (!unit_driver_resume(&replay->driver, offset, resume, &replay->vmx))
 		report_fail(replay);
 }
 
 void
-trace_boundary_mind_bdm70(struct replay *replay, struct psb_plus *plus)
+trace_boundary_apply_bdm70(struct replay *replay, struct psb_plus *plus)
 {
 	const uint32_t bdm70 = REPLAY_ERRATUM(BDM70);
 	const uint64_t timing = PKT_BIT(PAD) | PKT_BIT(CYC) | PKT_BIT(MTC) |
@@ -217,11 +217,11 @@ trace_boundary_mind_bdm70(struct replay *replay, struct psb_plus *plus)
 	if (!pkt_next_of(&parser, &packet, ~timing) || packet.kind != PKT_PGE)
 		return;
 	if (!plus->has_fup) {
-		replay->feed->profile.errata_on &= ~bdm70;
+		replay->driver.profile.errata_on &= ~bdm70;
 		return;
 	}
 	replay->result->errata |= bdm70 & ~replay->config.errata;
-	replay->feed->profile.errata_on |= bdm70;
+	replay->driver.profile.errata_on |= bdm70;
 	plus->has_fup = false;
 	plus->early = true;
 }

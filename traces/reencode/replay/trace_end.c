@@ -9,14 +9,14 @@ trace_end_flush(struct replay *replay, uint64_t *end)
 {
 	uint64_t at = replay_offset(replay);
 
-	unit_driver_disable(replay->feed, &replay->at);
-	if (*end == at && replay->feed->config.stats->cut_off == 0) {
-		*end = at + (16 - (at + replay->feed->config.phase) % 16) % 16;
+	unit_driver_disable(&replay->driver, &replay->at);
+	if (*end == at && replay->driver.config.stats->cut_off == 0) {
+		*end = at + (16 - (at + replay->driver.config.phase) % 16) % 16;
 		if (*end > replay->config.count)
 			*end = replay->config.count;
 	}
-	compare_limit(replay->feed->compare, *end);
-	unit_driver_take(replay->feed);
+	compare_limit(replay->driver.compare, *end);
+	unit_driver_take(&replay->driver);
 }
 
 void
@@ -30,7 +30,8 @@ trace_end_finish(struct replay *replay)
 	report_take(replay);
 	if (replay->ended)
 		return;
-	if (replay->has_last && code_blocks_kind(replay->last) == WALK_PLAIN)
+	if (replay->has_last &&
+	    code_blocks_kind(replay->last) == INSN_CLASS_PLAIN)
 		replay->at.ip = code_blocks_nlip(replay->last);
 	cut_last(replay, replay->config.count);
 	report_take(replay);
@@ -44,6 +45,6 @@ trace_end_finish(struct replay *replay)
 		cut_event(replay, end, false);
 	else
 		trace_end_flush(replay, &end);
-	compare_stop(replay->feed->compare, end);
+	compare_stop(replay->driver.compare, end);
 	result->tail = replay->config.count - end;
 }

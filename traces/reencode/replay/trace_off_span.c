@@ -5,13 +5,14 @@
 #include "traces/reencode/replay/replay_internal.h"
 
 /* What the end of tracing is padded to, as in emu/pt/output/layout.c. */
-#define INTERLUDE_FLUSH_BYTES 16
+#define TRACE_OFF_SPAN_FLUSH_BYTES 16
 
 /* May an enable begin at OFFSET?  It comes after a flush. */
 static bool
 trace_off_span_is_flushed(const struct replay *replay, uint64_t offset)
 {
-	return (offset + replay->feed->config.phase) % INTERLUDE_FLUSH_BYTES ==
+	return (offset + replay->driver.config.phase) %
+	    TRACE_OFF_SPAN_FLUSH_BYTES ==
 	    0;
 }
 
@@ -25,34 +26,34 @@ trace_off_span_toggle(
 
 	replay->result->toggles++;
 	replay->result->last_toggle = offset;
-	if (unit_driver_is_reset(replay->feed, offset)) {
-		unit_driver_disable(replay->feed, &replay->at);
+	if (unit_driver_has_other_setting(&replay->driver, offset)) {
+		unit_driver_disable(&replay->driver, &replay->at);
 		report_set(replay, offset);
 	}
 	if (restart) {
 		trace_boundary_take_state(replay, plus);
 		at = replay->at;
-		replay->traced = trace_boundary_stand(replay, plus, &at);
+		replay->traced = trace_boundary_locate(replay, plus, &at);
 	} else {
 		trace_boundary_peek_cr3(replay);
-		at = unit_driver_context(replay->feed, &replay->at, false);
+		at = unit_driver_context(&replay->driver, &replay->at, false);
 	}
 	replay->at = at;
 	trace_boundary_look(replay, offset);
 	clock_start(&replay->clock, offset);
 	if (!unit_driver_toggle(
-		replay->feed, offset, restart ? &replay->vmx : NULL, &at))
+		&replay->driver, offset, restart ? &replay->vmx : NULL, &at))
 		report_fail(replay);
-	replay->look_base = offset + replay->feed->config.phase -
-	    (offset + replay->feed->config.phase) % 64;
+	replay->look_base = offset + replay->driver.config.phase -
+	    (offset + replay->driver.config.phase) % 64;
 }
 
 /*
  * Does a TIP.PGE that is new in a trace come next: full, with MODE.Exec?  So does the
- * first behind a PSB+; but an enable, at OFFSET, stands behind a flush.
+ * first after a PSB+; but an enable, at OFFSET, stands after a flush.
  */
 static bool
-trace_off_span_comes_anew(const struct replay *replay, uint64_t offset)
+trace_off_span_is_enable(const struct replay *replay, uint64_t offset)
 {
 	const uint64_t anew = PKT_BIT(EXEC) | PKT_BIT(PSB) | PKT_BIT(OVF);
 	struct pkt_parser parser = replay->guide;
@@ -69,22 +70,22 @@ trace_off_span_comes_anew(const struct replay *replay, uint64_t offset)
  * none of them.
  */
 static bool
-trace_off_span_may_come(const struct replay *replay)
+trace_off_span_hides_context(const struct replay *replay)
 {
 	uint64_t ip;
 
 	return !replay->traced &&
-	    unit_driver_range(replay->feed, FEED_CFG_FILTER, &ip);
+	    unit_driver_range(&replay->driver, UNIT_DRIVER_CFG_FILTER, &ip);
 }
 
 static void
-trace_off_span_come(struct replay *replay, const struct psb_plus *plus)
+trace_off_span_take_context(struct replay *replay, const struct psb_plus *plus)
 {
 	struct pt_context after = replay->at;
 
-	if (!trace_off_span_may_come(replay))
+	if (!trace_off_span_hides_context(replay))
 		return;
-	(void)trace_boundary_stand(replay, plus, &after);
+	(void)trace_boundary_locate(replay, plus, &after);
 	if (after.cpl != replay->at.cpl || after.enclave != replay->at.enclave)
 		report_event(replay, PT_TRANSFER_FAR, 0, &after);
 }
@@ -97,24 +98,25 @@ trace_off_span_psb(struct replay *replay, const struct pkt *psb)
 
 	/* What makes it due may be no transfer. */
 	pending_packets_before(replay, false);
-	due = pt_unit_psb_due(replay->feed->unit);
+	due = pt_unit_psb_due(replay->driver.unit);
 	trace_boundary_read_psb(&replay->guide, &plus);
-	trace_boundary_mind_bdm70(replay, &plus);
+	trace_boundary_apply_bdm70(replay, &plus);
 	/* With BDM70 it is the counter's only where no enable can be. */
 	if (plus.early && trace_off_span_is_flushed(replay, psb->offset))
 		due = false;
 	/* Context that nothing but an enable gives back. */
-	if (due && !unit_driver_is_reset(replay->feed, psb->offset) &&
+	if (due &&
+	    !unit_driver_has_other_setting(&replay->driver, psb->offset) &&
 	    !(replay->at.enclave && plus.context &&
-		!trace_off_span_may_come(replay))) {
+		!trace_off_span_hides_context(replay))) {
 		pending_packets_psb(replay);
 		if (plus.early) {
 			/* The unit sends it with the TIP.PGE. */
 			trace_boundary_take_state(replay, &plus);
 			return;
 		}
-		trace_off_span_come(replay, &plus);
-		pt_unit_psb(replay->feed->unit, replay->at.ip);
+		trace_off_span_take_context(replay, &plus);
+		pt_unit_psb(replay->driver.unit, replay->at.ip);
 	} else {
 		trace_off_span_toggle(replay, psb->offset, &plus);
 	}
@@ -124,11 +126,11 @@ static void
 trace_off_span_pip(struct replay *replay, uint64_t pip)
 {
 	struct pt_context after = unit_driver_context(
-	    replay->feed, &replay->at, true);
+	    &replay->driver, &replay->at, true);
 
 	trace_boundary_pip(&after, pip);
-	if (replay->at.enclave || replay->feed->filter.config != 0)
-		after.ip = unit_driver_outside(replay->feed);
+	if (replay->at.enclave || replay->driver.filter.config != 0)
+		after.ip = unit_driver_outside(&replay->driver);
 	replay->cr3_written = true;
 	pending_packets_before(replay, true);
 	report_event(replay, PT_TRANSFER_MOV_CR3, 0, &after);
@@ -160,8 +162,8 @@ trace_off_span_cbr(struct replay *replay, const struct pkt *cbr, uint64_t tsc)
 	/* It was that of a wake. */
 	if (replay->clock.look.offset > cbr->offset)
 		return;
-	if (unit_driver_is_reset(replay->feed, offset) ||
-	    trace_off_span_comes_anew(replay, offset))
+	if (unit_driver_has_other_setting(&replay->driver, offset) ||
+	    trace_off_span_is_enable(replay, offset))
 		trace_off_span_toggle(replay, offset, NULL);
 	else
 		pending_packets_frequency(replay, cbr->value & 0xff);
@@ -177,7 +179,7 @@ trace_off_span_stop(struct replay *replay, const struct pkt *packet)
 	pending_packets_before(replay, false);
 	report_take(replay);
 	if (replay_offset(replay) > packet->offset ||
-	    !unit_driver_range(replay->feed, FEED_CFG_STOP, &ip))
+	    !unit_driver_range(&replay->driver, UNIT_DRIVER_CFG_STOP, &ip))
 		return;
 	after.enclave = false;
 	trace_boundary_move(&after, ip);
@@ -188,7 +190,7 @@ trace_off_span_stop(struct replay *replay, const struct pkt *packet)
 static void
 trace_off_span_make_room(struct replay *replay)
 {
-	if (unit_driver_is_filling(replay->feed))
+	if (unit_driver_is_filling(&replay->driver))
 		report_take(replay);
 }
 

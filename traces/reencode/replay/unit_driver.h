@@ -20,7 +20,7 @@ struct unit_driver_config {
 	const struct trace_stats *stats;
 	uint32_t
 	    phase; /* output offset minus trace offset, modulo 64; 64: not known */
-	bool roomless; /* PSBs wait for room, as FEED_ROOM_BYTES says */
+	bool roomless; /* PSBs wait for room, as UNIT_DRIVER_ROOM_BYTES says */
 };
 
 struct unit_driver {
@@ -49,60 +49,62 @@ struct unit_driver_state {
 };
 
 /* -TZ_EIO: no memory; -TZ_EUSAGE: the profile refuses CTL or a range. */
-int unit_driver_create(struct unit_driver *feed,
+int unit_driver_create(struct unit_driver *driver,
     const struct unit_driver_config *config, struct compare *compare,
     struct tz_error *err);
-void unit_driver_destroy(struct unit_driver *feed);
+void unit_driver_destroy(struct unit_driver *driver);
 
 /* Do PSBs come where the trace has them alone?  They are not compared then. */
-bool unit_driver_frees_psbs(const struct unit_driver *feed);
+bool unit_driver_ignores_psbs(const struct unit_driver *driver);
 
 /* Is another setting in force at OFFSET?  Takes that one, from the next enable on. */
-bool unit_driver_is_reset(const struct unit_driver *feed, uint64_t offset);
-void unit_driver_set(struct unit_driver *feed, uint64_t offset);
+bool unit_driver_has_other_setting(
+    const struct unit_driver *driver, uint64_t offset);
+void unit_driver_set(struct unit_driver *driver, uint64_t offset);
 
 /*
  * A new stretch: the unit begins in the middle of a trace, at OFFSET.  False: out
  * of memory.
  */
-bool unit_driver_resume(struct unit_driver *feed, uint64_t offset,
+bool unit_driver_resume(struct unit_driver *driver, uint64_t offset,
     const struct pt_resume *resume, const struct unit_driver_state *state);
 
 /*
  * TraceEn 1 -> 0, then 0 -> 1 with the output at trace offset OFFSET and the next
  * instruction at AT.  With STATE, which is taken over, PacketByteCnt becomes 0.
  */
-bool unit_driver_toggle(struct unit_driver *feed, uint64_t offset,
+bool unit_driver_toggle(struct unit_driver *driver, uint64_t offset,
     const struct unit_driver_state *state, const struct pt_context *at);
 
 /* TraceEn 1 -> 0 at AT. */
-void unit_driver_disable(struct unit_driver *feed, const struct pt_context *at);
+void unit_driver_disable(
+    struct unit_driver *driver, const struct pt_context *at);
 
 /* Hands what the unit has sent to the comparison. */
-void unit_driver_take(struct unit_driver *feed);
+void unit_driver_take(struct unit_driver *driver);
 
 /* Might the ring soon be full of what was not taken? */
-bool unit_driver_is_filling(const struct unit_driver *feed);
+bool unit_driver_is_filling(const struct unit_driver *driver);
 
 /* PacketByteCnt now. */
-uint32_t unit_driver_count(const struct unit_driver *feed);
+uint32_t unit_driver_count(const struct unit_driver *driver);
 
 /* An address that no range holds; any, where there are no ranges. */
-uint64_t unit_driver_outside(const struct unit_driver *feed);
+uint64_t unit_driver_outside(const struct unit_driver *driver);
 
 /* ADDRn_CFG.  SDM vol. 3, 33.2.8.2 "IA32_RTIT_CTL MSR". */
-#define FEED_CFG_FILTER 1
-#define FEED_CFG_STOP   2
+#define UNIT_DRIVER_CFG_FILTER 1
+#define UNIT_DRIVER_CFG_STOP   2
 
 /* Where the first range begins whose ADDRn_CFG is CFG; false: there is none. */
 bool unit_driver_range(
-    const struct unit_driver *feed, unsigned cfg, uint64_t *ip);
+    const struct unit_driver *driver, unsigned cfg, uint64_t *ip);
 
 /*
  * AT, but in context at its CPL or, if that is not traced, at the one that is; not IN:
  * out of context, ContextEn is 0.
  */
 struct pt_context unit_driver_context(
-    const struct unit_driver *feed, const struct pt_context *at, bool in);
+    const struct unit_driver *driver, const struct pt_context *at, bool in);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Enables behind which IA32_RTIT_CTL is another, as far as the packets show it: what
+ * Enables after which IA32_RTIT_CTL is another, as far as the packets show it: what
  * each of them sends says whether TSCEn and MTCEn are 1, what follows it the others.
  */
 #include "emu/base/rtit.h"
@@ -12,7 +12,7 @@
 /* RFLAGS.IF in MODE.Exec. */
 #define CTL_CHANGES_IF 4
 
-struct resets {
+struct ctl_changes {
 	struct setting *list; /* .ctl: bits that are seen */
 	size_t count, room;
 	bool traced;
@@ -22,15 +22,15 @@ struct resets {
 };
 
 static void
-ctl_changes_begin(struct resets *resets, uint64_t offset)
+ctl_changes_begin(struct ctl_changes *changes, uint64_t offset)
 {
-	if (!GROW(resets->list, resets->room, resets->count + 1)) {
-		resets->good = false;
+	if (!GROW(changes->list, changes->room, changes->count + 1)) {
+		changes->good = false;
 		return;
 	}
-	resets->list[resets->count] =
-	    (struct setting){ .offset = resets->count == 0 ? 0 : offset };
-	resets->count++;
+	changes->list[changes->count] =
+	    (struct setting){ .offset = changes->count == 0 ? 0 : offset };
+	changes->count++;
 }
 
 /* Which of the bits PACKET shows. */
@@ -39,76 +39,77 @@ ctl_changes_bits(const struct pkt *packet)
 {
 	if (packet->kind == PKT_EXEC)
 		return packet->value & CTL_CHANGES_IF ? CTL_EVENT_EN : 0;
-	return setup_shown(TZ_BIT(packet->kind)) & CTL_CHANGES_BITS;
+	return setup_ctl_of(TZ_BIT(packet->kind)) & CTL_CHANGES_BITS;
 }
 
 static void
-ctl_changes_packet(struct resets *resets, const struct pkt *packet, bool in_psb)
+ctl_changes_packet(
+    struct ctl_changes *changes, const struct pkt *packet, bool in_psb)
 {
 	bool status = pkt_is(
 	    packet, PKT_BIT(CYC) | PKT_BIT(TSC) | PKT_BIT(TMA) | PKT_BIT(CBR));
 
 	if (packet->kind == PKT_PSB) {
-		if (!resets->traced || resets->count == 0)
-			ctl_changes_begin(resets, packet->offset);
+		if (!changes->traced || changes->count == 0)
+			ctl_changes_begin(changes, packet->offset);
 	} else if (packet->kind == PKT_PGD) {
-		resets->traced = false;
+		changes->traced = false;
 	} else if (!in_psb && pkt_is(packet, PKT_IPS | PKT_BIT(TNT))) {
-		resets->traced = true;
+		changes->traced = true;
 	}
 	/* No enable claimed these packets. */
-	if (!status && resets->status != UINT64_MAX && resets->count != 0)
-		resets->list[resets->count - 1].ctl |= resets->bits;
-	if (!status || in_psb || resets->status == UINT64_MAX)
-		resets->bits = 0;
+	if (!status && changes->status != UINT64_MAX && changes->count != 0)
+		changes->list[changes->count - 1].ctl |= changes->bits;
+	if (!status || in_psb || changes->status == UINT64_MAX)
+		changes->bits = 0;
 	if (!status || in_psb)
-		resets->status = UINT64_MAX;
-	else if (resets->status == UINT64_MAX)
-		resets->status = packet->offset;
-	resets->bits |= ctl_changes_bits(packet);
-	if (pkt_is(packet, PKT_BIT(TSC) | PKT_BIT(CBR)) && !resets->traced &&
-	    resets->status != UINT64_MAX) {
-		ctl_changes_begin(resets, resets->status);
-		resets->traced = true;
+		changes->status = UINT64_MAX;
+	else if (changes->status == UINT64_MAX)
+		changes->status = packet->offset;
+	changes->bits |= ctl_changes_bits(packet);
+	if (pkt_is(packet, PKT_BIT(TSC) | PKT_BIT(CBR)) && !changes->traced &&
+	    changes->status != UINT64_MAX) {
+		ctl_changes_begin(changes, changes->status);
+		changes->traced = true;
 	}
 	/* While nothing is traced it may be the next enable's. */
-	if (resets->count != 0 && resets->good &&
-	    (resets->traced || in_psb || !status))
-		resets->list[resets->count - 1].ctl |= resets->bits;
+	if (changes->count != 0 && changes->good &&
+	    (changes->traced || in_psb || !status))
+		changes->list[changes->count - 1].ctl |= changes->bits;
 }
 
 /* Drops those that are as the one before. */
 static void
-ctl_changes_join(struct resets *resets)
+ctl_changes_join(struct ctl_changes *changes)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < resets->count; i++)
+	for (size_t i = 0; i < changes->count; i++)
 		if (kept == 0 ||
-		    resets->list[kept - 1].ctl != resets->list[i].ctl)
-			resets->list[kept++] = resets->list[i];
-	resets->count = kept;
+		    changes->list[kept - 1].ctl != changes->list[i].ctl)
+			changes->list[kept++] = changes->list[i];
+	changes->count = kept;
 }
 
 struct setting_list
 ctl_changes_find(const struct search *search)
 {
-	struct resets resets = { .good = true, .status = UINT64_MAX };
+	struct ctl_changes changes = { .good = true, .status = UINT64_MAX };
 	struct pkt_parser parser;
 	struct pkt packet;
 
 	pkt_begin_psb(&parser, search->replay.bytes, search->replay.count, 0);
-	while (resets.good && pkt_next(&parser, &packet))
+	while (changes.good && pkt_next(&parser, &packet))
 		if (packet.kind != PKT_PAD)
-			ctl_changes_packet(&resets, &packet, parser.in_psb);
-	if (!resets.good) {
-		free(resets.list);
+			ctl_changes_packet(&changes, &packet, parser.in_psb);
+	if (!changes.good) {
+		free(changes.list);
 		return (struct setting_list){ .count = 0 };
 	}
-	ctl_changes_join(&resets);
-	for (size_t i = 0; i < resets.count; i++)
-		resets.list[i].off = CTL_CHANGES_BITS & ~resets.list[i].ctl;
-	return (struct setting_list){ resets.list, resets.count };
+	ctl_changes_join(&changes);
+	for (size_t i = 0; i < changes.count; i++)
+		changes.list[i].off = CTL_CHANGES_BITS & ~changes.list[i].ctl;
+	return (struct setting_list){ changes.list, changes.count };
 }
 
 struct setting_list

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 void
-result_say(struct reencode_result *result, const char *format, ...)
+result_note(struct reencode_result *result, const char *format, ...)
 {
 	va_list args;
 

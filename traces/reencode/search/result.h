@@ -25,7 +25,7 @@ struct reencode_result {
 };
 
 /* Adds a line on what was inferred. */
-void result_say(struct reencode_result *result, const char *format, ...)
+void result_note(struct reencode_result *result, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* Bytes of the trace that are equal, from its beginning on; UINT64_MAX: all. */

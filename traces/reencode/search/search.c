@@ -18,7 +18,7 @@
 /* So many counts are tried one by one, not nearer to each other. */
 #define SEARCH_COUNT_STEPS      64
 #define SEARCH_COUNT_STEP_LEAST 64
-/* So often, and where a PSB differs so near behind the one before. */
+/* So often, and where a PSB differs so near after the one before. */
 #define SEARCH_WIDENED    4
 #define SEARCH_NEAR_BYTES (UINT64_C(32) << 10)
 /* One step of PSBFreq in IA32_RTIT_CTL, and its greatest value. */
@@ -92,7 +92,7 @@ search_halves(struct search *search)
 	while (search->error == 0 && search_choose(search));
 }
 
-/* Does a PSB differ so near behind the last sync that its count may be why? */
+/* Does a PSB differ so near after the last sync that its count may be why? */
 static bool
 search_may_widen(const struct search *search)
 {
@@ -106,7 +106,7 @@ search_may_widen(const struct search *search)
 	    SEARCH_NEAR_BYTES;
 }
 
-/* Tries CHOICE at sync number INDEX, and afresh at those behind it. */
+/* Tries CHOICE at sync number INDEX, and afresh at those after it. */
 static void
 search_count(struct search *search, uint64_t index, struct replay_choice choice)
 {
@@ -245,7 +245,7 @@ search_period(struct search *search, unsigned n)
 	return true;
 }
 
-/* Another CTL behind some enables, if they show one. */
+/* Another CTL after some enables, if they show one. */
 static bool
 search_changes(struct search *search, unsigned n)
 {
@@ -352,9 +352,9 @@ search_run(struct search *search)
 		return;
 	search->result->one_ctl = true;
 	if (changes != 0)
-		result_say(search->result,
+		result_note(search->result,
 		    "IA32_RTIT_CTL is another behind %zu enables", changes);
-	result_say(search->result, "DisRETC %d: RETs are %s", never,
+	result_note(search->result, "DisRETC %d: RETs are %s", never,
 	    never ? "never compressed" : "compressed");
 }
 

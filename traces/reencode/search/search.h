@@ -72,7 +72,7 @@ void setup_run(struct search *search);
 bool setup_take(struct search *search, struct setting_list list);
 
 /* The bits of IA32_RTIT_CTL without which there are no packets of KINDS, a set. */
-uint64_t setup_shown(uint64_t kinds);
+uint64_t setup_ctl_of(uint64_t kinds);
 
 /*
  * Ranges that hold every traced IP and no target of a TIP.PGD, as wide as can be: the
@@ -80,7 +80,7 @@ uint64_t setup_shown(uint64_t kinds);
  */
 int ranges_infer(struct search *search);
 
-/* Looks for enables behind which CTL is another.  One setting: there are none. */
+/* Looks for enables after which CTL is another.  One setting: there are none. */
 struct setting_list ctl_changes_find(const struct search *search);
 
 /* A copy of LIST, in which from OFFSET on BIT is another. */

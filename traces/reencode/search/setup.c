@@ -12,9 +12,9 @@
 #define SETUP_FREQ(n)   ((uint64_t)(n) << 14)
 #define SETUP_THRESH(n) ((uint64_t)(n) << 19)
 
-#define SETUP_DOUBTS    (REPLAY_ERRATUM(SKD007) | REPLAY_ERRATUM(SKD010))
+#define SETUP_DOUBTFUL  (REPLAY_ERRATUM(SKD007) | REPLAY_ERRATUM(SKD010))
 
-/* A PSB comes so late behind the look at the counter, at most. */
+/* A PSB comes so late after the look at the counter, at most. */
 #define SETUP_LATE_BYTES 64
 #define SETUP_PSB_FREQS  16
 
@@ -51,7 +51,7 @@ static const struct setup_row {
 };
 
 uint64_t
-setup_shown(uint64_t kinds)
+setup_ctl_of(uint64_t kinds)
 {
 	uint64_t ctl = 0;
 
@@ -113,7 +113,7 @@ setup_infer(const struct search *search)
 	const struct trace_stats *stats = &search->result->stats;
 	uint64_t clocks = setup_clocks(search);
 	uint64_t ctl = CTL_TOPA | CTL_DIS_RETC | setup_psb_freq(stats) |
-	    setup_shown(setup_kinds(stats));
+	    setup_ctl_of(setup_kinds(stats));
 
 	if (stats->kernel)
 		ctl |= CTL_OS;
@@ -158,13 +158,13 @@ setup_uarch(struct search *search)
 	while (uarch->cyc_bits < SETUP_CYC_BITS &&
 	    cyc_max >= TZ_BIT(uarch->cyc_bits))
 		uarch->cyc_bits++;
-	result_say(search->result, "the cycle counter has %u bits or more",
+	result_note(search->result, "the cycle counter has %u bits or more",
 	    uarch->cyc_bits);
 }
 
 /* Leaves out what the profile has not. */
 static void
-setup_lack(struct search *search)
+setup_leave_out(struct search *search)
 {
 	struct setting_list *list = &search->way.settings;
 
@@ -182,7 +182,7 @@ setup_lack(struct search *search)
 		if (taken == 0)
 			continue;
 		search->replay.left_out |= row->kinds;
-		result_say(search->result,
+		result_note(search->result,
 		    "%s packets, which profile %s has not, are left out",
 		    row->text, search->profile.name);
 	}
@@ -190,19 +190,19 @@ setup_lack(struct search *search)
 
 /* May SKD007 or SKD010 have misled libipt? */
 static bool
-setup_doubts(const struct search *search)
+setup_has_doubts(const struct search *search)
 {
 	const struct reencode_options *options = search->options;
 	uint32_t errata = options->errata_given ? options->errata
 						: options->profile->errata;
 
 	return search->result->stats.packets[PKT_OVF] != 0 &&
-	    (errata & SETUP_DOUBTS) != 0;
+	    (errata & SETUP_DOUBTFUL) != 0;
 }
 
 /* Is there more than transfers? */
 static bool
-setup_is_watched(const struct search *search)
+setup_has_events(const struct search *search)
 {
 	const struct trace_stats *stats = &search->result->stats;
 	const uint64_t kinds = PKT_BIT(PTW) | PKT_BIT(EXSTOP) | PKT_BIT(MWAIT) |
@@ -253,7 +253,7 @@ setup_ranges(struct search *search)
 	search->error = ranges_infer(search);
 	for (unsigned n = 0; search->error == 0 && n < 4; n++)
 		if (CTL_ADDR_CFG(filter->config << 32, n) != 0)
-			result_say(search->result,
+			result_note(search->result,
 			    "range %" PRIx64 "-%" PRIx64
 			    ", as wide as it may be",
 			    filter->a[n], filter->b[n]);
@@ -269,7 +269,7 @@ setup_run(struct search *search)
 					     : setup_infer(search);
 	setup_uarch(search);
 	if (!options->ctl_given)
-		result_say(search->result,
+		result_note(search->result,
 		    "IA32_RTIT_CTL %#" PRIx64
 		    " out of the packets; longest way from PSB to PSB %" PRIu64
 		    " bytes",
@@ -277,9 +277,9 @@ setup_run(struct search *search)
 	search->way.ctl = setup_usable(search->way.ctl);
 	if (!setup_take(search, setup_settings(options)))
 		return;
-	setup_lack(search);
-	search->replay.watched = setup_is_watched(search);
-	search->replay.doubts = setup_doubts(search);
+	setup_leave_out(search);
+	search->replay.watched = setup_has_events(search);
+	search->replay.doubts = setup_has_doubts(search);
 	search->replay.errata = options->errata;
 	/* A trace in which it does not show has nothing like it. */
 	search->replay.decode.errata = options->errata | REPLAY_ERRATUM(BDM70);
